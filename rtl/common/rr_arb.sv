@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// Round-robin arbiter.
+//
+// grant_o is the first request at or above the pointer, or the lowest request
+// if there is none; one-hot, 0 without a request. The pointer moves past the
+// grant when advance_i is high, so a request that stays up is granted after
+// at most N-1 others. advance_i may depend on grant_o; it must be low
+// without a grant. clear_i puts the pointer back to 0 and wins over advance_i.
+`default_nettype none
+
+module rr_arb #(
+    parameter int unsigned N = 4,
+    localparam int unsigned IdxW = (N > 1) ? $clog2(N) : 1
+) (
+    input  wire logic            clk_i,
+    input  wire logic            rst_ni,
+    input  wire logic            clear_i,
+    input  wire logic [N-1:0]    req_i,
+    output logic [N-1:0]         grant_o,
+    output logic [IdxW-1:0]      idx_o,      // index of the grant, 0 without one
+    input  wire logic            advance_i
+);
+    if (N < 1 || N > 64) begin : gen_check
+        $error("rr_arb: N must be 1 to 64");
+    end
+
+    // Requests whose index has bit k set.
+    function automatic logic [N-1:0] index_bit(input int unsigned k);
+        for (int unsigned i = 0; i < N; i++) index_bit[i] = 1'((i >> k) & 1);
+    endfunction
+
+    // Ones from the pointer upwards; all zeros and all ones both mean pointer 0.
+    logic [N-1:0] mask_q, masked, sel, below;
+
+    // Subtracting 1 flips the lowest set bit and all below it.
+    assign masked  = req_i & mask_q;
+    assign sel     = (masked != '0) ? masked : req_i;
+    assign below   = sel - N'(1);
+    assign grant_o = sel & ~below;
+
+    for (genvar k = 0; k < IdxW; k++) begin : gen_idx
+        localparam logic [N-1:0] Pattern = index_bit(k);
+        assign idx_o[k] = (grant_o & Pattern) != '0;
+    end
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni || clear_i) begin
+            mask_q <= '0;
+        end else if (advance_i) begin
+            mask_q <= ~(sel ^ below);
+        end
+    end
+endmodule
+
+`default_nettype wire
