@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Errors of the host tools. A function that can fail takes a `struct mw_error *`, fills it with one
+// line that names the file, the place and the cause, and returns an exit status of the command,
+// which is what its caller hands on.
+#ifndef MW_HOST_ERROR_H
+#define MW_HOST_ERROR_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+
+/// Exit status of `moeswitch`; every function of the host tools that can fail returns one.
+enum mw_exit {
+    MW_EXIT_OK = 0,
+    MW_EXIT_MISMATCH = 1, ///< the device's result differs from the golden model
+    MW_EXIT_INPUT = 2,    ///< malformed input, or sizes that the device cannot hold
+    MW_EXIT_STUCK = 3,    ///< the device stopped making progress
+    MW_EXIT_FAILED = 4,   ///< the machine failed: out of memory, disk full, device lost
+};
+
+struct mw_error {
+    char text[1024]; ///< one line without a newline, empty as long as nothing failed
+};
+
+/// Fill `err` (may be NULL) with one line and return `status`. Control characters, as they may come
+/// from a file name, become '?', so that the line stays one.
+int mw_fail(struct mw_error *err, int status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/// The same, for allocations.
+int mw_fail_memory(struct mw_error *err, const char *what);
+
+#endif

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// JSON writer and meta.json reader, see json.h.
+#define _POSIX_C_SOURCE 200809L
+
+#include "json.h"
+
+#include <assert.h>
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { META_MAX_BYTES = 1 << 20, MAX_EXPERTS = 4096 };
+
+static void write_string(FILE *f, const char *s)
+{
+    fputc('"', f);
+    for (; *s; s++) {
+        unsigned char c = (unsigned char)*s;
+        if (c == '"' || c == '\\')
+            fprintf(f, "\\%c", c);
+        else if (c < ' ')
+            fprintf(f, "\\u%04x", c);
+        else
+            fputc(c, f);
+    }
+    fputc('"', f);
+}
+
+static void new_line(struct mw_json *j)
+{
+    fputc('\n', j->stream);
+    for (unsigned i = 0; i < j->depth; i++)
+        fputs("  ", j->stream);
+}
+
+/// Comma, line break and key: what comes before every value.
+static void before_value(struct mw_json *j, const char *key)
+{
+    if (j->depth) {
+        bool on_line = j->level[j->depth - 1].on_line;
+        if (j->level[j->depth - 1].used)
+            fputs(on_line ? ", " : ",", j->stream);
+        j->level[j->depth - 1].used = true;
+        if (!on_line)
+            new_line(j);
+    }
+    assert(!key == (!j->depth || j->level[j->depth - 1].close == ']'));
+    if (key) {
+        write_string(j->stream, key);
+        fputs(": ", j->stream);
+    }
+}
+
+static void begin(struct mw_json *j, const char *key, bool on_line, char open, char close)
+{
+    before_value(j, key);
+    assert(j->depth < MW_JSON_DEPTH);
+    fputc(open, j->stream);
+    bool outer = j->depth && j->level[j->depth - 1].on_line;
+    j->level[j->depth].used = false;
+    j->level[j->depth].on_line = on_line || outer;
+    j->level[j->depth].close = close;
+    j->depth++;
+}
+
+int mw_json_open(struct mw_json *j, struct mw_error *err)
+{
+    memset(j, 0, sizeof *j);
+    j->stream = open_memstream(&j->text, &j->size);
+    return j->stream ? MW_EXIT_OK : mw_fail_memory(err, "JSON");
+}
+
+void mw_json_object(struct mw_json *j, const char *key, bool on_line)
+{
+    begin(j, key, on_line, '{', '}');
+}
+
+void mw_json_array(struct mw_json *j, const char *key, bool on_line)
+{
+    begin(j, key, on_line, '[', ']');
+}
+
+void mw_json_end(struct mw_json *j)
+{
+    assert(j->depth);
+    j->depth--;
+    if (j->level[j->depth].used && !j->level[j->depth].on_line)
+        new_line(j);
+    fputc(j->level[j->depth].close, j->stream);
+}
+
+void mw_json_string(struct mw_json *j, const char *key, const char *value)
+{
+    before_value(j, key);
+    if (value)
+        write_string(j->stream, value);
+    else
+        fputs("null", j->stream);
+}
+
+void mw_json_uint(struct mw_json *j, const char *key, uint64_t value)
+{
+    before_value(j, key);
+    fprintf(j->stream, "%" PRIu64, value);
+}
+
+void mw_json_double(struct mw_json *j, const char *key, double value)
+{
+    before_value(j, key);
+    if (isfinite(value))
+        fprintf(j->stream, "%.6g", value);
+    else
+        fputs("null", j->stream);
+}
+
+void mw_json_bool(struct mw_json *j, const char *key, bool value)
+{
+    before_value(j, key);
+    fputs(value ? "true" : "false", j->stream);
+}
+
+void mw_json_null(struct mw_json *j, const char *key)
+{
+    before_value(j, key);
+    fputs("null", j->stream);
+}
+
+int mw_json_close(struct mw_json *j, struct mw_error *err)
+{
+    assert(!j->depth);
+    fputc('\n', j->stream);
+    bool failed = ferror(j->stream);
+    failed |= fclose(j->stream) != 0;
+    j->stream = NULL;
+    return failed ? mw_fail_memory(err, "JSON") : MW_EXIT_OK;
+}
+
+void mw_json_free(struct mw_json *j)
+{
+    if (j->stream)
+        fclose(j->stream);
+    free(j->text);
+    memset(j, 0, sizeof *j);
+}
+
+/// The whole of a small regular file, ended by a NUL.
+static int read_text(const char *path, char **text, size_t *size, struct mw_error *err)
+{
+    FILE *f = fopen(path, "rb");
+    if (!f)
+        return mw_fail(err, MW_EXIT_INPUT, "%s: cannot open: %s", path, strerror(errno));
+    struct stat st;
+    int status = MW_EXIT_OK;
+    if (fstat(fileno(f), &st) != 0 || !S_ISREG(st.st_mode))
+        status = mw_fail(err, MW_EXIT_INPUT, "%s: not a regular file", path);
+    else if (st.st_size > META_MAX_BYTES)
+        status = mw_fail(err, MW_EXIT_INPUT, "%s: %lld bytes, more than a meta.json can have", path,
+                         (long long)st.st_size);
+    else if (!(*text = calloc(1, (size_t)st.st_size + 1)))
+        status = mw_fail_memory(err, path);
+    else
+        *size = fread(*text, 1, (size_t)st.st_size, f);
+    fclose(f);
+    return status;
+}
+
+/// A whole number from 0 (or 1) to `max`. A missing key leaves 0, which is an error if `required`.
+static int get_count(const cJSON *root, const char *path, const char *key, bool required, size_t max,
+                     size_t *value, struct mw_error *err)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(root, key);
+    *value = 0;
+    if (!item && !required)
+        return MW_EXIT_OK;
+    if (!item)
+        return mw_fail(err, MW_EXIT_INPUT, "%s: key \"%s\" is missing", path, key);
+    if (!cJSON_IsNumber(item) || item->valuedouble < 1 || item->valuedouble > (double)max ||
+        item->valuedouble != floor(item->valuedouble))
+        return mw_fail(err, MW_EXIT_INPUT, "%s: \"%s\" is not a whole number from 1 to %zu", path,
+                       key, max);
+    *value = (size_t)item->valuedouble;
+    return MW_EXIT_OK;
+}
+
+static int get_fields(struct mw_meta *meta, const cJSON *root, const char *path,
+                      struct mw_error *err)
+{
+    if (!cJSON_IsObject(root))
+        return mw_fail(err, MW_EXIT_INPUT, "%s: line 1: not a JSON object", path);
+    const cJSON *model = cJSON_GetObjectItemCaseSensitive(root, "model");
+    if (model && !cJSON_IsString(model))
+        return mw_fail(err, MW_EXIT_INPUT, "%s: \"model\" is not a string", path);
+    if (model)
+        snprintf(meta->model, sizeof meta->model, "%s", model->valuestring);
+    size_t experts, hidden;
+    int status = get_count(root, path, "experts", true, MAX_EXPERTS, &experts, err);
+    if (!status)
+        status = get_count(root, path, "hidden", false, 1u << 24, &hidden, err);
+    if (!status)
+        status = get_count(root, path, "layers", false, 1u << 30, &meta->layers, err);
+    if (!status)
+        status = get_count(root, path, "tokens", false, 1u << 30, &meta->tokens, err);
+    if (!status)
+        status = get_count(root, path, "top_k", false, 1u << 30, &meta->k, err);
+    if (!status) {
+        meta->experts = (unsigned)experts;
+        meta->hidden = (unsigned)hidden;
+    }
+    return status;
+}
+
+int mw_meta_read(struct mw_meta *meta, const char *path, struct mw_error *err)
+{
+    *meta = (struct mw_meta){0};
+    char *text = NULL;
+    size_t size = 0;
+    int status = read_text(path, &text, &size, err);
+    if (status)
+        return status;
+    const char *end = NULL;
+    // With the NUL counted and required, text after the object is an error, and `end` is its place.
+    cJSON *root = cJSON_ParseWithLengthOpts(text, size + 1, &end, true);
+    if (root) {
+        status = get_fields(meta, root, path, err);
+    } else {
+        unsigned line = 1;
+        for (const char *c = text; c < end; c++)
+            line += *c == '\n';
+        status = mw_fail(err, MW_EXIT_INPUT, "%s: line %u: malformed JSON%s", path, line,
+                         size && end && end < text + size ? "" : ", the file ends too early");
+    }
+    cJSON_Delete(root);
+    free(text);
+    return status;
+}

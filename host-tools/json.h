@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// JSON. Writer: a text in memory whose bytes depend on the calls alone, so that two equal runs write
+// equal files. Reader: the one small file beside a routing trace (cJSON does the parsing).
+#ifndef MW_HOST_JSON_H
+#define MW_HOST_JSON_H
+
+#include "error.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum { MW_JSON_DEPTH = 16 };
+
+/// The writer. Keys are written in the order of the calls; `key` is NULL inside an array.
+struct mw_json {
+    FILE *stream; ///< memory stream behind text and size
+    char *text;
+    size_t size;
+    unsigned depth;
+    struct {
+        bool used;    ///< something was written at this level
+        bool on_line; ///< this level and those inside it stay on one line
+        char close;
+    } level[MW_JSON_DEPTH];
+};
+
+/// Start a text. Returns MW_EXIT_OK or MW_EXIT_FAILED. The text is complete after mw_json_close.
+int mw_json_open(struct mw_json *j, struct mw_error *err);
+/// Objects and arrays; with `on_line` they are written on one line.
+void mw_json_object(struct mw_json *j, const char *key, bool on_line);
+void mw_json_array(struct mw_json *j, const char *key, bool on_line);
+/// Close the innermost object or array.
+void mw_json_end(struct mw_json *j);
+void mw_json_string(struct mw_json *j, const char *key, const char *value); ///< NULL gives null
+void mw_json_uint(struct mw_json *j, const char *key, uint64_t value);
+void mw_json_double(struct mw_json *j, const char *key, double value); ///< %.6g; null if not finite
+void mw_json_bool(struct mw_json *j, const char *key, bool value);
+void mw_json_null(struct mw_json *j, const char *key);
+/// Everything must be closed. j->text then holds j->size bytes, ended by a newline and a NUL.
+int mw_json_close(struct mw_json *j, struct mw_error *err);
+void mw_json_free(struct mw_json *j);
+
+/// What the tools need of a trace's meta.json.
+struct mw_meta {
+    char model[128];  ///< empty where the file does not say
+    unsigned experts; ///< 1 .. 4096, a target has 12 bits for it
+    unsigned hidden;  ///< of the real model, 0 where the file does not say
+    size_t layers, tokens, k; ///< 0 where the file does not say; checked against the arrays
+};
+
+/// Read a meta.json. Returns MW_EXIT_OK, or MW_EXIT_INPUT and a line that names file, place, cause.
+int mw_meta_read(struct mw_meta *meta, const char *path, struct mw_error *err);
+
+#endif

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+// Widths and the layer configuration that every unit of a node (emulated GPU and hub) shares. The registers of rtl/spec/node.rdl drive it;
+// it is constant from go to done.
+`default_nettype none
+/* verilator lint_off UNUSEDPARAM */
+package node_pkg;
+  localparam int unsigned TokenW = 20;  // token index, global: home GPU << token_shift | index at home
+  localparam int unsigned RowW = 20;    // row number inside an expert's area, or received row << k_shift | list position
+  localparam int unsigned ExpertW = 6;  // expert index inside a GPU
+
+  // One entry of the expert map: where an expert lives. Written by software, broadcast to every copy of the table.
+  typedef struct packed {
+    logic               valid;
+    logic [4:0]         gpu;
+    logic [ExpertW-1:0] local_expert;
+  } emap_t;
+
+  typedef struct packed {
+    logic [4:0]  port;           // own port
+    logic [1:0]  epoch;          // of this layer
+    logic [4:0]  k;              // experts per token, 1 .. 16
+    logic [15:0] tokens;         // own tokens
+    logic [3:0]  token_shift;    // log2 of the tokens per GPU, rounded up
+    logic [2:0]  n_shift;        // log2 of N, rounded up
+    logic [2:0]  k_shift;        // log2 of k, rounded up
+    logic [6:0]  local_experts;  // experts on this GPU
+    logic [14:0] row_bytes;      // bytes of a row, a multiple of the flit
+    logic [3:0]  row_shift;      // log2 of the row stride
+    logic [3:0]  gate_shift;     // log2 of the gate stride
+    logic [4:0]  cap_shift;      // log2 of the rows per expert
+    logic [31:0] xs_base;        // hidden values of own tokens
+    logic [31:0] rt_base;        // routing table
+    logic [31:0] xd_base;        // dispatch region
+    logic [31:0] yd_base;        // combine region
+    logic [31:0] gt_base;        // gate weights, or unicast's meta table
+    logic [31:0] al_base;        // allocation table
+    logic [31:0] out_base;       // output rows of own tokens
+    logic [31:0] cb_base;        // unicast: slots {token, GPU} for partial sums
+    logic [31:0] ce_base;        // coefficients of the own experts, bf16
+    logic [31:0] st_lo;          // explicit stores from the link are allowed in st_lo <= address < st_hi
+    logic [31:0] st_hi;
+    logic [3:0][31:0] stream_base;
+    logic [3:0]  stream_enable;
+    logic [7:0]  tile;           // rows that an engine starts together
+    logic [15:0] expert_cycles;  // engine time per row
+    logic        partial_tiles;  // an idle engine starts its fullest open tile
+    logic [15:0] partial_wait;   // cycles without work before it does
+    logic [15:0] in_flight;      // tokens dispatched and not finished, 0: no limit
+    logic [7:0]  open_rows;      // reduction requests outstanding, 1 .. hardware window
+    logic [7:0]  store_credits;  // upper limits of the credits used, 0: as many as the hardware has
+    logic [7:0]  part_credits;
+    logic [7:0]  ctrl_credits;
+    logic [7:0]  throttle;       // of 256 chances, how many a start of a packet on the uplink is put off by a cycle (for tests)
+    logic [15:0] start_delay;    // cycles from go to the first instruction (for tests)
+  } node_cfg_t;
+endpackage
+/* verilator lint_on UNUSEDPARAM */
+`default_nettype wire

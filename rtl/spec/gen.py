@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Generates the SystemVerilog package, the C header and the page of docs of each definition in this folder.
+
+usage: gen.py OUTDIR    writes packet_pkg.sv, packet.h, packets.md, isa_pkg.sv, isa.h, isa.md, errors.h, errors.def, errors.md
+"""
+import pathlib
+import sys
+import tomllib
+
+HERE = pathlib.Path(__file__).parent
+SV_HEAD = "// SPDX-License-Identifier: CERN-OHL-P-2.0\n// Generated from rtl/spec/{src} by rtl/spec/gen.py: change it there.\n`default_nettype none\n/* verilator lint_off UNUSEDPARAM */\n"
+C_HEAD = "// SPDX-License-Identifier: Apache-2.0\n// Generated from rtl/spec/{src} by rtl/spec/gen.py: change it there.\n"
+
+
+def load(name):
+    with open(HERE / name, "rb") as f:
+        return tomllib.load(f)
+
+
+def camel(name):
+    return "".join(w.capitalize() for w in name.lower().split("_"))
+
+
+def sv_enum(type_name, prefix, width, items):
+    rows = [f"    {prefix}_{n} = {width}'d{v}" for n, v, _ in items]
+    return f"  typedef enum logic [{width - 1}:0] {{\n" + ",\n".join(rows) + f"\n  }} {type_name}_e;\n\n"
+
+
+def c_enum(prefix, items):
+    rows = [f"    {prefix}_{n} = {v}, /* {d} */" for n, v, d in items]
+    return "enum {\n" + "\n".join(rows) + "\n};\n\n"
+
+
+def md_table(head, rows):
+    return "| " + " | ".join(head) + " |\n|" + "---|" * len(head) + "\n" + "".join("| " + " | ".join(str(c) for c in r) + " |\n" for r in rows) + "\n"
+
+
+def packet(out):
+    p = load("packet.toml")
+    fields = p["header"]["fields"]
+    assert sum(f[1] for f in fields) == 128, "the header has 128 bits"
+    classes = [(c["name"], c["value"], c["doc"]) for c in p["class"]]
+    cls_of = {c["name"]: c["value"] for c in p["class"]}
+    ops = [(o["name"], o["value"], o["doc"]) for o in p["opcode"]]
+    types = {"opcode": "opcode_e", "cls": "cls_e", "stage": "stage_e", "dtype": "dtype_e", "redop": "redop_e"}
+
+    sv = SV_HEAD.format(src="packet.toml") + "package packet_pkg;\n"
+    for n, c in p["constants"].items():
+        sv += f"  localparam int unsigned {camel(n)} = {c['value']};  // {c['doc']}\n"
+    sv += "\n" + sv_enum("cls", "Cls", 2, classes).replace("Cls_", "CLS_") + sv_enum("opcode", "OP", 6, ops)
+    for e in p["enum"]:
+        sv += sv_enum(e["name"], e["name"].upper(), e["width"], e["values"])
+    sv += "  typedef struct packed {\n"
+    for n, w, d in reversed(fields):
+        t = types.get(n, f"logic [{w - 1}:0]" if w > 1 else "logic")
+        sv += f"    {t} {n};  // {d}\n"
+    sv += "  } header_t;\n\n"
+    sv += "  function automatic cls_e class_of(opcode_e op);\n    unique case (op)\n"
+    for c in p["class"]:
+        names = [f"OP_{o['name']}" for o in p["opcode"] if o["class"] == c["name"] and c["name"] != "CTRL"]
+        if names:
+            sv += f"      {', '.join(names)}: return CLS_{c['name']};\n"
+    sv += "      default: return CLS_CTRL;\n    endcase\n  endfunction\n\nendpackage\n/* verilator lint_on UNUSEDPARAM */\n`default_nettype wire\n"
+    (out / "packet_pkg.sv").write_text(sv)
+
+    c = C_HEAD.format(src="packet.toml") + "#ifndef MW_PACKET_H\n#define MW_PACKET_H\n#include <stdint.h>\n\n"
+    for n, k in p["constants"].items():
+        c += f"#define MW_{n} {k['value']} /* {k['doc']} */\n"
+    c += "\n" + c_enum("MW_CLS", classes) + c_enum("MW_OP", ops)
+    for e in p["enum"]:
+        c += c_enum("MW_" + e["name"].upper(), e["values"])
+    c += "struct mw_header {\n"
+    for n, w, d in fields:
+        ty = "uint64_t" if w > 32 else "uint32_t"
+        c += f"    {ty} {n}; /* {w} bits: {d} */\n"
+    c += "};\n\n/* header to its 16 wire bytes as two little-endian words, and back */\n"
+    pack, unpack, bit = "", "", 0
+    for n, w, _ in fields:
+        word, sh = divmod(bit, 64)
+        assert sh + w <= 64, f"{n} crosses the middle of the header"
+        mask = f"UINT64_C(0x{(1 << w) - 1:x})"
+        pack += f"    w[{word}] |= ((uint64_t)h->{n} & {mask}) << {sh};\n"
+        unpack += f"    h->{n} = ({'uint64_t' if w > 32 else 'uint32_t'})((w[{word}] >> {sh}) & {mask});\n"
+        bit += w
+    c += "static inline void mw_header_pack(const struct mw_header *h, uint64_t w[2])\n{\n    w[0] = w[1] = 0;\n" + pack + "}\n\n"
+    c += "static inline void mw_header_unpack(struct mw_header *h, const uint64_t w[2])\n{\n" + unpack + "}\n\n#endif\n"
+    (out / "packet.h").write_text(c)
+
+    md = "# Packet formats\n\nGenerated from `rtl/spec/packet.toml`.\n\n## Classes\n\n" + md_table(["class", "value", "meaning"], [(n, v, d) for n, v, d in classes])
+    md += "## Opcodes\n\n" + md_table(["opcode", "value", "class", "meaning"], [(o["name"], f"0x{o['value']:02x}", o["class"], o["doc"]) for o in p["opcode"]])
+    bit, rows = 0, []
+    for n, w, d in fields:
+        rows.append((n, f"{bit + w - 1}:{bit}", d))
+        bit += w
+    md += "## Header, 128 bits\n\n" + md_table(["field", "bits", "meaning"], rows)
+    for e in p["enum"]:
+        md += f"## {e['name']}\n\n" + md_table(["name", "value", "meaning"], e["values"])
+    md += "## Constants\n\n" + md_table(["name", "value", "meaning"], [(n, k["value"], k["doc"]) for n, k in p["constants"].items()])
+    md += "## Layout\n\nHeader, target list (targets 2 .. cnt, two bytes each, from lane 0 of the next flit, last flit filled with zeros), payload. With 8-byte flits the header is two flits, bits 63:0 first. Byte b of the payload sits at byte lane (addr + b) modulo the flit width.\n"
+    (out / "packets.md").write_text(md)
+
+
+def isa(out):
+    p = load("isa.toml")
+    ops = [(o["name"], o["value"], o["doc"]) for o in p["instr"]]
+    fields = p["word"]["fields"]
+    assert sum(f[1] for f in fields) == 128
+    sv = SV_HEAD.format(src="isa.toml") + "package isa_pkg;\n"
+    for n, c in p["constants"].items():
+        sv += f"  localparam int unsigned {camel(n)} = {c['value']};  // {c['doc']}\n"
+    sv += "\n" + sv_enum("iop", "I", 8, [(n.upper().replace(".", "_"), v, d) for n, v, d in ops])
+    sv += sv_enum("event", "EV", 4, [tuple(e) for e in p["events"]["values"]])
+    sv += "  typedef struct packed {\n"
+    for n, w, d in reversed(fields):
+        t = "iop_e" if n == "op" else f"logic [{w - 1}:0]"
+        sv += f"    {t} {n};  // {d}\n"
+    sv += "  } instr_t;\n\nendpackage\n/* verilator lint_on UNUSEDPARAM */\n`default_nettype wire\n"
+    (out / "isa_pkg.sv").write_text(sv)
+    c = C_HEAD.format(src="isa.toml") + "#ifndef MW_ISA_H\n#define MW_ISA_H\n#include <stdint.h>\n\n"
+    for n, k in p["constants"].items():
+        c += f"#define MW_{n} {k['value']} /* {k['doc']} */\n"
+    c += "\n" + c_enum("MW_I", [(n.upper().replace(".", "_"), v, d) for n, v, d in ops]) + c_enum("MW_EV", [tuple(e) for e in p["events"]["values"]])
+    c += "/* one instruction, 16 bytes, little-endian in GPU memory */\nstruct mw_instr {\n"
+    for n, w, d in fields:
+        c += f"    uint{w}_t {n}; /* {d} */\n"
+    c += "};\n\n#endif\n"
+    (out / "isa.h").write_text(c)
+    md = "# Instruction set of the emulated GPU\n\nGenerated from `rtl/spec/isa.toml`.\n\n" + p["doc"] + "\n\n"
+    md += "## Word, 16 bytes\n\n" + md_table(["field", "bits", "meaning"], fields)
+    md += "## Instructions\n\n" + md_table(["instruction", "op", "operands", "unit", "order", "retires when"], [(f"`{o['name']}`<br>{o['doc']}", f"0x{o['value']:02x}", o["operands"], o["unit"], o["order"], o["retires"]) for o in p["instr"]])
+    md += "## Event counters\n\n" + md_table(["name", "number", "meaning"], p["events"]["values"])
+    md += "## Limits\n\n" + md_table(["name", "value", "meaning"], [(n, k["value"], k["doc"]) for n, k in p["constants"].items()])
+    (out / "isa.md").write_text(md)
+
+
+def errors(out):
+    p = load("errors.toml")
+    hw = [(e["name"], e["value"], e["text"]) for e in p["hardware"]]
+    sw = [(e["name"], e["value"], e["text"]) for e in p["library"]]
+    sv = SV_HEAD.format(src="errors.toml") + "package error_pkg;\n" + sv_enum("err", "ERR", 8, hw) + "endpackage\n/* verilator lint_on UNUSEDPARAM */\n`default_nettype wire\n"
+    (out / "error_pkg.sv").write_text(sv)
+    c = C_HEAD.format(src="errors.toml") + "#ifndef MW_ERRORS_H\n#define MW_ERRORS_H\n\n/* codes that the hardware records */\n" + c_enum("MW_HWERR", hw)
+    c += "/* codes that libmoeswitch returns */\n" + c_enum("MW_ERR", [(n, v, d) for n, v, d in sw])
+    c += "/* X(name, value, text) over both sets */\n#define MW_HWERR_LIST(X) \\\n" + " \\\n".join(f'    X({n}, {v}, "{t}")' for n, v, t in hw) + "\n"
+    c += "#define MW_ERR_LIST(X) \\\n" + " \\\n".join(f'    X({n}, {v}, "{t}")' for n, v, t in sw) + "\n\n#endif\n"
+    (out / "errors.h").write_text(c)
+    md = "# Error codes\n\nGenerated from `rtl/spec/errors.toml`.\n\n## Recorded by the hardware\n\n" + md_table(["name", "code", "meaning"], hw) + "## Returned by libmoeswitch\n\n" + md_table(["name", "code", "meaning"], sw)
+    (out / "errors.md").write_text(md)
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    out = pathlib.Path(sys.argv[1])
+    out.mkdir(parents=True, exist_ok=True)
+    packet(out)
+    isa(out)
+    errors(out)
+
+
+if __name__ == "__main__":
+    main()
