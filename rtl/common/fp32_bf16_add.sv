@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// One adder lane: res = a + b with a in fp32 and b in bf16, or res = b with load_i.
+//
+// IEEE 754, round to nearest even, with subnormals, infinities and signed
+// zeros; NaN results are 0x7fffffff. The result leaves fp_pkg::FpAddLatency
+// cycles after its operands, one addition per cycle, no back-pressure. A stage
+// computes only behind a valid, so an idle lane costs a simulator nothing.
+//
+// A bf16 operand makes one comparison of 15 bits order the magnitudes: |a| >= |b| exactly when
+// the upper halves say so. A normalising shift that stops at the exponent
+// makes subnormal results like any other.
+`default_nettype none
+
+module fp32_bf16_add (
+    input  wire logic        clk_i,
+    input  wire logic        valid_i,
+    input  wire logic        load_i,  // res = b; a is ignored
+    input  wire logic [31:0] a_i,
+    input  wire logic [15:0] b_i,
+    output logic [31:0]      res_o
+);
+    typedef struct packed {
+        logic        nan;
+        logic        inf;
+        logic        sign;      // of the larger operand
+        logic        sub;       // signs differ
+        logic [7:0]  exp;       // of the larger operand, at least 1
+        logic [23:0] big;       // significands
+        logic [23:0] little;
+        logic        exact;     // nothing of the smaller operand counts
+        logic        apart;     // exponents differ by 32 or more
+        logic [4:0]  shift;
+    } ordered_t;
+
+    typedef struct packed {
+        logic        nan;
+        logic        inf;
+        logic        sign;
+        logic        sub;
+        logic [7:0]  exp;
+        logic [27:0] sum;       // carry, 24 bits, guard, round, sticky
+    } sum_t;
+
+    typedef struct packed {
+        logic        nan;
+        logic        inf;
+        logic        sign;
+        logic        zero;
+        logic [7:0]  exp;       // less the shifts; 1 below the field if the leading bit is set
+        logic [27:0] sum;       // normalised, or shifted until exp reached 0
+    } norm_t;
+
+    logic valid1_q, valid2_q, valid3_q;
+    ordered_t ordered_q;
+    sum_t     sum_q;
+    norm_t    norm_q;
+
+    function automatic ordered_t order(input logic load, input logic [31:0] a, input logic [15:0] b);
+        ordered_t o;
+        logic swap, a_norm, b_norm, a_top, b_top, a_frac, b_frac;
+        logic [7:0] a_exp, b_exp, diff;
+        logic [23:0] a_sig, b_sig;
+        a_norm = a[30:23] != '0;
+        b_norm = b[14:7] != '0;
+        a_top  = a[30:23] == '1 && !load;
+        b_top  = b[14:7] == '1;
+        a_frac = a[22:0] != '0;
+        b_frac = b[6:0] != '0;
+        a_exp  = {a[30:24], a[23] || !a_norm};
+        b_exp  = {b[14:8], b[7] || !b_norm};
+        a_sig  = {a_norm, a[22:0]};
+        b_sig  = {b_norm, b[6:0], 16'h0000};
+        swap   = load || a[30:16] < b[14:0];
+        o.exp  = swap ? b_exp : a_exp;
+        diff   = o.exp - (swap ? a_exp : b_exp);
+        o.sub   = (a[31] != b[15]) && !load;
+        o.nan   = (a_top && a_frac) || (b_top && b_frac) || (a_top && b_top && o.sub);
+        o.inf   = a_top || b_top;
+        o.sign  = swap ? b[15] : a[31];
+        o.big    = swap ? b_sig : a_sig;
+        o.little = swap ? a_sig : b_sig;
+        o.exact = load;
+        o.apart   = load || diff[7:5] != '0;
+        o.shift = diff[4:0];
+        return o;
+    endfunction
+
+    function automatic sum_t align_add(input ordered_t o);
+        sum_t s;
+        logic [25:0] x;
+        logic sticky, unused;
+        x = {o.little, 2'b00};
+        sticky = 1'b0;
+        if (o.shift[4] || o.apart) begin
+            sticky = x[15:0] != '0 || (o.apart && x[25:16] != '0);
+            x = o.apart ? '0 : {16'h0000, x[25:16]};
+        end
+        if (o.shift[3]) begin
+            sticky |= x[7:0] != '0;
+            x >>= 8;
+        end
+        if (o.shift[2]) begin
+            sticky |= x[3:0] != '0;
+            x >>= 4;
+        end
+        if (o.shift[1]) begin
+            sticky |= x[1:0] != '0;
+            x >>= 2;
+        end
+        if (o.shift[0]) begin
+            sticky |= x[0];
+            x >>= 1;
+        end
+        sticky &= !o.exact;
+        s.nan  = o.nan;
+        s.inf  = o.inf;
+        s.sign = o.sign;
+        s.sub  = o.sub;
+        s.exp  = o.exp;
+        {s.sum, unused} = {1'b0, o.big, 3'b000, o.sub} + ({1'b0, x, sticky, 1'b0} ^ {29{o.sub}});
+        return s;
+    endfunction
+
+    // Shift left by the number of leading zeros, or by the exponent if that is less.
+    // The count's bits come out from the top as the shift proceeds; the smaller of
+    // the two numbers is decided at the first bit in which they differ.
+    function automatic norm_t normalise(input sum_t s);
+        norm_t n;
+        logic [27:0] x;
+        logic [4:0] limit, count;
+        logic by_zeros, by_limit, lead;
+        limit    = (s.exp[7:5] != '0) ? '1 : s.exp[4:0];
+        by_zeros = 1'b0;
+        by_limit = 1'b0;
+        x = s.sum;
+        for (int k = 4; k >= 0; k--) begin
+            unique case (k)
+                4:       lead = x[27:12] == '0;
+                3:       lead = x[27:20] == '0;
+                2:       lead = x[27:24] == '0;
+                1:       lead = x[27:26] == '0;
+                default: lead = !x[27];
+            endcase
+            count[k] = (lead || by_limit) && (limit[k] || by_zeros);
+            by_zeros |= !by_limit && !lead && limit[k];
+            by_limit |= !by_zeros && lead && !limit[k];
+            if (count[k]) x <<= 5'd1 << k;
+        end
+        n.nan  = s.nan;
+        n.inf  = s.inf;
+        n.zero = !x[27] && !by_limit;
+        n.sign = s.sign && !(s.sub && s.sum == '0);
+        n.exp  = s.exp - 8'(count);
+        n.sum  = x;
+        return n;
+    endfunction
+
+    function automatic logic [31:0] round(input norm_t n);
+        logic up;
+        logic [30:0] mag;
+        logic unused;
+        up  = n.sum[3] && (n.sum[4] || n.sum[2:0] != '0);
+        // One adder: the leading bit completes the exponent, the last place takes the carry.
+        {mag, unused} = {n.exp, n.sum[26:4], 1'b1} + {7'd0, n.sum[27], 23'd0, up};
+        if (n.nan) return fp_pkg::NaN32;
+        if (n.inf || mag[30:23] == '1) return {n.sign, 8'hff, 23'd0};
+        return {n.sign, n.zero ? 8'd0 : mag[30:23], mag[22:0]};
+    endfunction
+
+    always_ff @(posedge clk_i) begin
+        valid1_q <= valid_i;
+        valid2_q <= valid1_q;
+        valid3_q <= valid2_q;
+    end
+
+    always_ff @(posedge clk_i) if (valid_i)  ordered_q <= order(load_i, a_i, b_i);
+    always_ff @(posedge clk_i) if (valid1_q) sum_q     <= align_add(ordered_q);
+    always_ff @(posedge clk_i) if (valid2_q) norm_q    <= normalise(sum_q);
+    always_ff @(posedge clk_i) if (valid3_q) res_o     <= round(norm_q);
+endmodule
+
+`default_nettype wire
