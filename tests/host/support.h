@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the tests of the host tools share: cmocka with its includes, a scratch folder, .npy files
+// made by hand, the folder with real traces, the seed.
+#ifndef MW_TEST_SUPPORT_H
+#define MW_TEST_SUPPORT_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/// Path of `name` in the scratch folder of this process; valid until 8 calls later.
+const char *scratch(const char *name);
+/// Make / remove the scratch folder: group setup and teardown.
+int scratch_make(void **state);
+int scratch_remove(void **state);
+
+void write_file(const char *path, const void *bytes, size_t size);
+/// A version 1.0 file with the given header text, padded as NumPy does, and elements.
+void write_npy(const char *path, const char *header, const void *elements, size_t size);
+/// A folder with topk_ids.npy, topk_weights.npy and meta.json; returns its path.
+const char *write_trace(const char *name, size_t layers, size_t tokens, size_t k, unsigned experts,
+                        const uint16_t *ids, const float *weights);
+
+/// The folder of a real trace ($MW_TRACES, or ../shared/traces), or NULL, after saying SKIPPED.
+const char *real_trace(const char *name);
+
+/// Environment variable MW_SEED, or a fixed seed; printed.
+uint64_t test_seed(void);
+
+/// The text must contain every one of the strings that follow, up to NULL, and be one line.
+void assert_line(const char *text, ...);
+
+#endif

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tests of the JSON writer (exact bytes, and read back by another parser) and of the meta.json reader.
+#include "support.h"
+
+#include "json.h"
+
+#include <cjson/cJSON.h>
+#include <math.h>
+
+static void write_sample(struct mw_json *j)
+{
+    assert_int_equal(mw_json_open(j, NULL), MW_EXIT_OK);
+    mw_json_object(j, NULL, false);
+    mw_json_string(j, "name", "a \"b\"\\\n\x01 \xc3\xa9");
+    mw_json_uint(j, "big", UINT64_MAX);
+    mw_json_array(j, "list", true);
+    mw_json_uint(j, NULL, 1);
+    mw_json_object(j, NULL, false);
+    mw_json_bool(j, "t", true);
+    mw_json_end(j);
+    mw_json_end(j);
+    mw_json_object(j, "empty", false);
+    mw_json_end(j);
+    mw_json_double(j, "share", 1.0 / 3.0);
+    mw_json_double(j, "nan", NAN);
+    mw_json_null(j, "none");
+    mw_json_string(j, "nothing", NULL);
+    mw_json_end(j);
+    assert_int_equal(mw_json_close(j, NULL), MW_EXIT_OK);
+}
+
+static void writes_exact_bytes(void **state)
+{
+    (void)state;
+    struct mw_json j;
+    write_sample(&j);
+    static const char expected[] = "{\n"
+                                   "  \"name\": \"a \\\"b\\\"\\\\\\u000a\\u0001 \xc3\xa9\",\n"
+                                   "  \"big\": 18446744073709551615,\n"
+                                   "  \"list\": [1, {\"t\": true}],\n"
+                                   "  \"empty\": {},\n"
+                                   "  \"share\": 0.333333,\n"
+                                   "  \"nan\": null,\n"
+                                   "  \"none\": null,\n"
+                                   "  \"nothing\": null\n"
+                                   "}\n";
+    assert_string_equal(j.text, expected);
+    assert_int_equal(j.size, sizeof expected - 1);
+    mw_json_free(&j);
+}
+
+static void another_parser_reads_it(void **state)
+{
+    (void)state;
+    struct mw_json j;
+    write_sample(&j);
+    cJSON *root = cJSON_Parse(j.text);
+    assert_non_null(root);
+    assert_string_equal(cJSON_GetObjectItem(root, "name")->valuestring, "a \"b\"\\\n\x01 \xc3\xa9");
+    assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(root, "list")), 2);
+    assert_true(cJSON_IsNull(cJSON_GetObjectItem(root, "nan")));
+    cJSON_Delete(root);
+    mw_json_free(&j);
+}
+
+static void reads_meta(void **state)
+{
+    (void)state;
+    static const char text[] = "{\"model\": \"m\", \"experts\": 64, \"hidden\": 2048,\n \"layers\": 26,"
+                               " \"tokens\": 4096, \"top_k\": 6, \"note\": [1, {}]}\n\n";
+    write_file(scratch("meta.json"), text, sizeof text - 1);
+    struct mw_meta meta;
+    struct mw_error err = {0};
+    assert_int_equal(mw_meta_read(&meta, scratch("meta.json"), &err), MW_EXIT_OK);
+    assert_string_equal(meta.model, "m");
+    assert_int_equal(meta.experts, 64);
+    assert_int_equal(meta.hidden, 2048);
+    assert_int_equal(meta.layers, 26);
+    assert_int_equal(meta.tokens, 4096);
+    assert_int_equal(meta.k, 6);
+}
+
+static void refuse(const char *text, const char *place, const char *cause)
+{
+    const char *path = scratch("bad.json");
+    write_file(path, text, strlen(text));
+    struct mw_meta meta;
+    struct mw_error err = {0};
+    assert_int_equal(mw_meta_read(&meta, path, &err), MW_EXIT_INPUT);
+    assert_line(err.text, path, place, cause, NULL);
+}
+
+static void refuses_bad_meta(void **state)
+{
+    (void)state;
+    refuse("", "line 1", "malformed JSON, the file ends too early");
+    refuse("{\"experts\": 64", "line 1", "ends too early");
+    refuse("{\n\"experts\": 64,\n oops}", "line 3", "malformed");
+    refuse("{\"experts\": 64}\n{}", "line 2", "malformed");
+    refuse("[64]", "line 1", "not a JSON object");
+    refuse("{\"model\": \"m\"}", "\"experts\"", "missing");
+    refuse("{\"experts\": 0}", "\"experts\"", "whole number from 1 to 4096");
+    refuse("{\"experts\": 4097}", "\"experts\"", "whole number from 1 to 4096");
+    refuse("{\"experts\": 6.5}", "\"experts\"", "whole number");
+    refuse("{\"experts\": \"64\"}", "\"experts\"", "whole number");
+    refuse("{\"experts\": 64, \"model\": 7}", "\"model\"", "not a string");
+    refuse("{\"experts\": 64, \"tokens\": -1}", "\"tokens\"", "whole number");
+    struct mw_meta meta;
+    struct mw_error err = {0};
+    assert_int_equal(mw_meta_read(&meta, scratch("absent.json"), &err), MW_EXIT_INPUT);
+    assert_line(err.text, "absent.json", "cannot open", NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(writes_exact_bytes),
+        cmocka_unit_test(another_parser_reads_it),
+        cmocka_unit_test(reads_meta),
+        cmocka_unit_test(refuses_bad_meta),
+    };
+    return cmocka_run_group_tests_name("json", tests, scratch_make, scratch_remove);
+}
