@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: Apache-2.0
+# Builds and tests moeswitch. Everything made is below build/.
+#
+#   make              the tools, the N=8 model with 16-byte flits and what the tests need
+#   make run          the main job: one MoE layer under every system, checked bit for bit
+#   make test         every test, lint and synth-check; T=word runs only those whose name holds it
+#   make unit         the unit tests of the RTL; make unit-NAME one of them
+#   make model        one Verilated device: N=4 F=8 [TRACE=1 with FST waves] [SMALL=1 memories as synth-check has them]
+#   make lint         Verilator -Wall, clang-format, cppcheck
+#   make synth-check  the fabric through Yosys for ECP5, with its area
+#   make mutants      plants faults in the RTL; the tests must find each
+#   make docs         writes the generated pages of docs/ anew
+#   V=1 shows the commands. Parallel as the machine has cores unless -j is given.
+
+ifeq ($(filter -j%,$(MAKEFLAGS)),)
+MAKEFLAGS += -j$(shell nproc)
+endif
+MAKEFLAGS += --no-builtin-rules
+SHELL := /bin/bash
+.DELETE_ON_ERROR:
+.SUFFIXES:
+.DEFAULT_GOAL := all
+
+V ?= 0
+Q := $(if $(filter 0,$(V)),@,)
+say = @printf '  %-10s %s\n' '$(1)' '$(2)'
+
+B := build
+GEN := $(B)/gen
+VENV := $(B)/venv
+PY := $(VENV)/bin/python3
+
+# ---- set-up -----------------------------------------------------------------
+$(B)/.setup: .ci/setup requirements.txt
+	@mkdir -p $(B)
+	@.ci/setup $(VENV)
+	@touch $@
+
+# ---- generated sources ------------------------------------------------------
+GEN_SV := $(addprefix $(GEN)/,error_pkg.sv packet_pkg.sv isa_pkg.sv)
+GEN_H := $(addprefix $(GEN)/,errors.h packet.h isa.h)
+GEN_MD := $(addprefix $(GEN)/,errors.md packets.md isa.md)
+
+$(GEN_SV) $(GEN_H) $(GEN_MD) &: rtl/spec/gen.py $(wildcard rtl/spec/*.toml) | $(B)/.setup
+	$(call say,GEN,$(GEN) from rtl/spec/*.toml)
+	$(Q)$(PY) rtl/spec/gen.py $(GEN)
+
+RDL := $(wildcard rtl/spec/*.rdl)
+REG_SV := $(foreach r,$(notdir $(RDL:.rdl=)),$(GEN)/$(r)_regs_pkg.sv $(GEN)/$(r)_regs.sv)
+REG_H := $(patsubst rtl/spec/%.rdl,$(GEN)/%_regs.h,$(RDL))
+
+$(GEN)/%_regs_pkg.sv $(GEN)/%_regs.sv $(GEN)/%_regs.h $(GEN)/%_regs.md &: rtl/spec/%.rdl rtl/spec/regs.py | $(B)/.setup
+	$(call say,GEN,$* registers from $<)
+	$(Q)$(PY) rtl/spec/regs.py $< $(GEN)
+
+.PHONY: gen
+gen: $(GEN_SV) $(GEN_H) $(GEN_MD) $(REG_SV) $(REG_H)
+
+# ---- RTL --------------------------------------------------------------------
+# packages first, in the order of use; a module is found by its file name
+RTL_PKGS := $(GEN_SV) rtl/common/fp_pkg.sv rtl/hub/node_pkg.sv $(filter %_pkg.sv,$(REG_SV))
+RTL_DIRS := rtl/common rtl/switch rtl/hub rtl/gpu rtl/top $(GEN)
+RTL_MODS := $(filter-out $(RTL_PKGS),$(wildcard $(addsuffix /*.sv,$(filter-out $(GEN),$(RTL_DIRS))))) $(filter-out %_pkg.sv,$(REG_SV))
+RTL := $(RTL_PKGS) $(RTL_MODS)
+VLT := $(wildcard rtl/spec/*.vlt)
+
+VERILATOR := verilator
+VROOT := /usr/share/verilator
+VINC := -isystem $(VROOT)/include -isystem $(VROOT)/include/vltstd
+VWARN := -Wall $(VLT) $(addprefix -y ,$(RTL_DIRS))
+
+# what a Verilated model was made of, from Verilator's own list: a change of another module makes nothing anew
+verilator_deps = $(Q)sed -n 's/^.* : //p' $(1:.mk=__ver.d) | tr ' ' '\n' | grep -v '^/\|^$$' | sort -u | sed 's,.*,$(1): &\n&:,' >$(@D)/deps.d
+-include $(wildcard $(B)/unit/*/deps.d $(B)/model/*/deps.d)
+
+# ---- C and C++ --------------------------------------------------------------
+CC := gcc
+CXX := g++
+CPPFLAGS := -I$(GEN) -Idriver/include -Isim -Ihost-tools -Itests -D_GNU_SOURCE
+WARN := -Wall -Wextra -Wshadow
+CFLAGS := -std=c17 -O2 -g -fPIC -ffp-contract=off $(WARN) -Wstrict-prototypes -Wmissing-prototypes
+CXXFLAGS := -std=c++17 -O2 -g -fPIC -ffp-contract=off $(WARN)
+LDLIBS := -lcjson -lm -ldl -lpthread
+
+DRIVER_SRC := $(wildcard driver/src/*.c)
+HOST_SRC := $(filter-out host-tools/main.c,$(wildcard host-tools/*.c))
+obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
+
+$(B)/obj/%.o: %.c | $(GEN_H) $(REG_H)
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) $(CFLAGS) $(CPPFLAGS) -MMD -MP -c -o $@ $<
+
+# the library shows only what its header declares
+$(B)/obj/driver/src/%.o: CFLAGS += -fvisibility=hidden
+-include $(shell find $(B)/obj -name '*.d' 2>/dev/null)
+
+$(B)/libmoeswitch.a: $(call obj,$(DRIVER_SRC))
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && ar rcs $@ $^
+
+$(B)/libmoeswitch.so: $(call obj,$(DRIVER_SRC))
+	$(call say,LINK,$@)
+	$(Q)$(CC) -shared -Wl,-soname,libmoeswitch.so.0 -o $@ $^ -ldl -lpthread
+
+$(B)/libmwhost.a: $(call obj,$(HOST_SRC))
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && ar rcs $@ $^
+
+LIBS := $(if $(HOST_SRC),$(B)/libmwhost.a) $(if $(DRIVER_SRC),$(B)/libmoeswitch.a)
+
+$(B)/moeswitch: $(call obj,host-tools/main.c) $(LIBS)
+	$(call say,LINK,$@)
+	$(Q)$(CC) -o $@ $^ $(LDLIBS)
+
+TOOL := $(if $(wildcard host-tools/main.c),$(B)/moeswitch)
+
+# ---- Verilated run time, compiled once for all models -----------------------
+$(B)/verilated/%.a: | $(B)/.setup
+	@mkdir -p $(@D)/$*
+	$(call say,CXX,Verilator run time ($*))
+	$(Q)set -e; cd $(@D)/$*; fst=$(if $(filter fst,$*),1,0); \
+	for f in verilated verilated_threads $(if $(filter fst,$*),verilated_fst_c); do \
+	    $(CXX) -std=c++17 -O2 -fPIC -w -DVM_TRACE=$$fst -DVM_TRACE_FST=$$fst -DVM_TRACE_VCD=0 -DVM_COVERAGE=0 -DVM_SC=0 $(VINC) \
+	        -c -o $$f.o $(VROOT)/include/$$f.cpp; done; \
+	rm -f ../$*.a; ar rcs ../$*.a *.o
+
+# ---- models of the whole device ---------------------------------------------
+# make model N=8 F=16: build/model/n8f16/libmwsim.so, the C interface of sim/mw_sim.h around the Verilated fabric
+N ?= 8
+F ?= 16
+TRACE ?= 0
+SMALL ?= 0
+CONF = n$(N)f$(F)$(if $(filter 1,$(SMALL)),-small)$(if $(filter 1,$(TRACE)),-fst)
+# what synth-check synthesizes: 16 KB per GPU
+SMALL_PARAMS := MemBytesLog2=14
+MODEL_OPT ?= -O2
+
+# model_rules: configuration, N, F, small, trace
+define model_rules
+$(B)/model/$(1)/Vfabric.mk: | $(RTL_PKGS) $(REG_SV) $(B)/.setup
+	@mkdir -p $$(@D)
+	$$(call say,VERILATE,N=$(2), $(3)-byte flits$(if $(filter 1,$(4)), with small memories)$(if $(filter 1,$(5)), with waves))
+	$$(Q)$(VERILATOR) --cc --prefix Vfabric --top-module fabric -GN=$(2) -GFlitBytes=$(3) $(if $(filter 1,$(4)),$(addprefix -G,$(SMALL_PARAMS))) \
+	    -O3 --x-assign fast --x-initial fast --noassert --output-split 30000 $(if $(filter 1,$(5)),--trace-fst --trace-structs) \
+	    $(VWARN) $(RTL_PKGS) rtl/top/fabric.sv --Mdir $$(@D) -CFLAGS -fPIC
+	$$(call verilator_deps,$$@)
+	@touch $$@
+
+$(B)/model/$(1)/libmwsim.so: $(B)/model/$(1)/Vfabric.mk sim/shim.cpp sim/mw_sim.h $(B)/verilated/$(if $(filter 1,$(5)),fst,plain).a
+	$$(call say,CXX,model N=$(2) F=$(3) (a minute or more))
+	$$(Q)$$(MAKE) -s -C $$(@D) -f Vfabric.mk Vfabric__ALL.a OPT_FAST="$(MODEL_OPT)" OPT_SLOW=-O1 CXXFLAGS=-w >$$(@D)/make.log 2>&1 || { cat $$(@D)/make.log; exit 1; }
+	$$(Q)$(CXX) $(CXXFLAGS) -fvisibility=hidden $(VINC) -DMW_SIM_TRACE=$(5) -DVM_TRACE=$(5) -DMW_SIM_N=$(2) -DMW_SIM_F=$(3) -I$$(@D) -Isim -I$(GEN) \
+	    -shared -o $$@ sim/shim.cpp $$(@D)/Vfabric__ALL.a $(B)/verilated/$(if $(filter 1,$(5)),fst,plain).a $(if $(filter 1,$(5)),-lz) -lpthread
+endef
+
+# configurations that the tests use, and the one asked for
+MODELS := 8.16.0.0 4.8.0.0 4.8.1.0 2.8.0.0 32.16.0.0
+asked := $(N).$(F).$(SMALL).$(TRACE)
+dotted = $(word $(2),$(subst ., ,$(1)))
+conf = n$(call dotted,$(1),1)f$(call dotted,$(1),2)$(if $(filter 1,$(call dotted,$(1),3)),-small)$(if $(filter 1,$(call dotted,$(1),4)),-fst)
+model_so = $(B)/model/$(call conf,$(1))/libmwsim.so
+$(foreach m,$(sort $(MODELS) $(asked)),$(eval $(call model_rules,$(call conf,$(m)),$(call dotted,$(m),1),$(call dotted,$(m),2),$(call dotted,$(m),3),$(call dotted,$(m),4))))
+
+.PHONY: model models
+model: $(call model_so,$(asked))
+models: $(foreach m,$(MODELS),$(call model_so,$(m)))
+
+# ---- unit tests of the RTL --------------------------------------------------
+include tests/unit/unit.mk
+
+# ---- tests in C -------------------------------------------------------------
+C_TESTS :=
+# c_test_rules: folder of tests/, what its tests need at run time
+define c_test_rules
+C_TESTS += $$(patsubst tests/%.c,$(B)/tests/%,$$(wildcard tests/$(1)/test_*.c))
+$$(patsubst tests/%.c,$(B)/tests/%,$$(wildcard tests/$(1)/test_*.c)): $(B)/tests/%: $(B)/obj/tests/%.o \
+    $$(call obj,$$(filter-out $$(wildcard tests/$(1)/test_*.c),$$(wildcard tests/$(1)/*.c))) $(LIBS)
+	@mkdir -p $$(@D)
+	$$(call say,LINK,$$@)
+	$$(Q)$(CC) -o $$@ $$^ -lcmocka $(LDLIBS)
+endef
+$(foreach d,host driver system,$(eval $(call c_test_rules,$(d))))
+
+EXAMPLES := $(patsubst driver/examples/%.c,$(B)/examples/%,$(wildcard driver/examples/*.c))
+$(EXAMPLES): $(B)/examples/%: $(B)/obj/driver/examples/%.o $(B)/libmoeswitch.a
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(CC) -o $@ $^ -lm -ldl -lpthread
+
+# folders may add commands that are tests too: TEST_CMDS += 'name: command'
+TEST_CMDS :=
+-include tests/system/tests.mk tests/driver/tests.mk
+
+FABRIC := $(wildcard rtl/top/fabric.sv)
+TEST_NEEDS := $(UNIT_BINS) $(C_TESTS) $(EXAMPLES) $(TOOL) $(if $(FABRIC),models)
+
+T ?=
+.PHONY: all test run lint synth-check mutants docs docs-check clean
+all: $(TOOL) $(if $(DRIVER_SRC),$(B)/libmoeswitch.so) $(TEST_NEEDS)
+
+test: $(TEST_NEEDS)
+	@$(PY) tests/run.py --filter '$(T)' $(if $(FABRIC),--command 'synth-check: make synth-check') --command 'lint: make lint' --command 'docs: make docs-check' \
+	    $(addprefix --command ,$(TEST_CMDS)) $(C_TESTS) $(UNIT_BINS)
+
+run: $(TOOL) $(call model_so,8.16.0.0)
+	@if [ -d ../shared/traces/deepseek-v2-lite-intent ]; then trace="--trace ../shared/traces/deepseek-v2-lite-intent"; else trace=; fi; \
+	set -x; $(B)/moeswitch run $$trace --layer 7 --gpus 8 --tokens-per-gpu 64 --hidden 512 --tile 16 --system all
+
+# ---- lint, synthesis, mutants, docs -----------------------------------------
+C_ALL := $(wildcard sim/*.[ch] sim/*.cpp driver/*/*.[ch] host-tools/*.[ch] tests/*.[ch] tests/*/*.[ch] tests/*/*.cpp)
+LINT_CONFS := 4.8 8.16 32.16 2.8
+.PHONY: lint-rtl lint-format lint-c $(addprefix lint-rtl-,$(LINT_CONFS))
+lint: lint-rtl lint-format lint-c
+
+lint-rtl: $(if $(FABRIC),$(addprefix lint-rtl-,$(LINT_CONFS)))
+$(addprefix lint-rtl-,$(LINT_CONFS)): lint-rtl-%: $(RTL_PKGS) $(REG_SV)
+	$(call say,LINT,rtl N=$(call dotted,$*,1) F=$(call dotted,$*,2))
+	$(Q)$(VERILATOR) --lint-only --top-module fabric -GN=$(call dotted,$*,1) -GFlitBytes=$(call dotted,$*,2) $(VWARN) $(RTL_PKGS) rtl/top/fabric.sv
+
+lint-format: | $(B)/.setup
+	$(call say,LINT,clang-format)
+	$(Q)clang-format --dry-run -Werror $(C_ALL)
+
+lint-c: $(GEN_H) $(REG_H)
+	$(call say,LINT,gcc -Werror and cppcheck)
+	$(Q)set -e; for f in $(DRIVER_SRC) $(HOST_SRC) $(wildcard host-tools/main.c driver/examples/*.c tests/*/*.c); do \
+	    $(CC) $(CFLAGS) $(CPPFLAGS) -Werror -fsyntax-only $$f; done
+	$(Q)cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
+	    --suppress=missingIncludeSystem -I$(GEN) -Idriver/include -Isim -Ihost-tools $(filter %.c,$(C_ALL))
+
+synth-check: $(RTL)
+	$(call say,SYNTH,fabric with N=4 and 8-byte flits for ECP5 (some minutes))
+	$(Q)$(PY) rtl/synth/check.py --top fabric --out $(B)/synth --param N=4 --param FlitBytes=8 $(addprefix --param ,$(SMALL_PARAMS)) \
+	    --max-comb 45000 --max-bram 110 $(RTL)
+
+mutants: $(TEST_NEEDS)
+	@$(PY) tests/mutants/run.py
+
+DOC_PAGES := packets isa errors $(if $(RDL),registers)
+$(GEN)/registers.md: $(RDL:rtl/spec/%.rdl=$(GEN)/%_regs.md)
+	$(Q)cat $^ >$@
+
+docs: $(DOC_PAGES:%=$(GEN)/%.md)
+	$(Q)cp $^ docs/
+
+docs-check: $(DOC_PAGES:%=$(GEN)/%.md)
+	$(Q)for f in $(DOC_PAGES); do cmp $(GEN)/$$f.md docs/$$f.md || { echo "docs/$$f.md is not current: run make docs" >&2; exit 1; }; done
+
+clean:
+	rm -rf $(filter-out $(VENV) $(B)/.setup,$(wildcard $(B)/*))

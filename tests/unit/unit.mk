@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+# Unit tests of RTL modules. tests/unit/modules.mk lists them; for a test NAME:
+#   UNIT += NAME
+#   UNIT_SRCS_NAME   := SystemVerilog files, packages first (modules below rtl/ are found by their name when left out)
+#   UNIT_TOP_NAME    := top module, default NAME (the test includes "V<top>.h")
+#   UNIT_PARAMS_NAME := parameters of the top, as N=4 FlitBytes=8
+#   UNIT_TEST_NAME   := the test, default tests/unit/test_NAME.cpp
+#   UNIT_C_NAME      := further sources to link: C++ files, C files such as host-tools/golden.c
+#   UNIT_FLAGS_NAME  := further flags of Verilator
+# Registers and memories start with random contents, and x values are random, so that a missing reset shows.
+UNIT :=
+include tests/unit/modules.mk
+
+UNIT_BINS := $(UNIT:%=$(B)/unit/%/test_%)
+
+# unit_rules: name, top, test
+define unit_rules
+$(B)/unit/$(1)/V$(2).mk: $$(UNIT_SRCS_$(1)) | $$(RTL_PKGS) $(B)/.setup
+	@mkdir -p $$(@D)
+	$$(call say,VERILATE,unit $(1))
+	$$(Q)$$(VERILATOR) --cc --prefix V$(2) --top-module $(2) $$(addprefix -G,$$(UNIT_PARAMS_$(1))) -O3 --x-assign unique --x-initial unique --assert \
+	    $$(UNIT_FLAGS_$(1)) $$(VWARN) $$(filter-out $$(UNIT_SRCS_$(1)),$$(RTL_PKGS)) $$(UNIT_SRCS_$(1)) --Mdir $$(@D) -CFLAGS -fPIC
+	$$(call verilator_deps,$$@)
+	@touch $$@
+
+$(B)/unit/$(1)/test_$(1): $(B)/unit/$(1)/V$(2).mk $(3) $$(filter-out %.c,$$(UNIT_C_$(1))) $$(call obj,$$(filter %.c,$$(UNIT_C_$(1)))) \
+    $$(wildcard tests/unit/*.h) $(B)/verilated/plain.a | $(GEN_H)
+	$$(call say,CXX,unit $(1))
+	$$(Q)$$(MAKE) -s -C $$(@D) -f V$(2).mk V$(2)__ALL.a OPT_FAST=-O1 OPT_SLOW=-O0 CXXFLAGS=-w >$$(@D)/make.log 2>&1 || { cat $$(@D)/make.log; exit 1; }
+	$$(Q)$$(CXX) $$(CXXFLAGS) $$(CPPFLAGS) $$(VINC) -Itests/unit -I$$(@D) -o $$@ $$(filter %.cpp %.o,$$^) $$(@D)/V$(2)__ALL.a $(B)/verilated/plain.a -lcmocka $$(LDLIBS)
+
+.PHONY: unit-$(1)
+unit-$(1): $(B)/unit/$(1)/test_$(1)
+	@$$(PY) tests/run.py $$<
+endef
+$(foreach u,$(UNIT),$(eval $(call unit_rules,$(u),$(or $(UNIT_TOP_$(u)),$(u)),$(or $(UNIT_TEST_$(u)),tests/unit/test_$(u).cpp))))
+
+.PHONY: unit
+unit: $(UNIT_BINS)
+	@$(PY) tests/run.py $^
