@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tests of the golden model: roundings and products against integer arithmetic, rows worked out by
+// hand, and that another order of addition gives other bits.
+#include "support.h"
+
+#include "golden.h"
+#include "random.h"
+
+#include <math.h>
+
+static float from_bits(uint32_t bits)
+{
+    float f;
+    memcpy(&f, &bits, sizeof f);
+    return f;
+}
+
+static uint32_t to_bits(float f)
+{
+    uint32_t bits;
+    memcpy(&bits, &f, sizeof bits);
+    return bits;
+}
+
+static void rounds_to_bf16(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t from;
+        uint16_t to;
+    } known[] = {
+        {0x3f800000, 0x3f80}, {0x3f808000, 0x3f80}, {0x3f818000, 0x3f82}, {0x3f808001, 0x3f81},
+        {0x3f807fff, 0x3f80}, {0xbf818000, 0xbf82}, {0x3fffffff, 0x4000}, {0x7f7fffff, 0x7f80},
+        {0x7f7f7fff, 0x7f7f}, {0x7f800000, 0x7f80}, {0xff800000, 0xff80}, {0x7f800001, 0x7fff},
+        {0xffc00000, 0x7fff}, {0x80000000, 0x8000}, {0x00008000, 0x0000}, {0x00008001, 0x0001},
+        {0x00018000, 0x0002}, {0x807fffff, 0x8080},
+    };
+    for (unsigned i = 0; i < sizeof known / sizeof known[0]; i++)
+        assert_int_equal(mw_bf16_from_float(from_bits(known[i].from)), known[i].to);
+    for (unsigned v = 0; v < 0x10000; v++) {
+        bool nan = (v & 0x7f80) == 0x7f80 && (v & 0x7f);
+        assert_int_equal(mw_bf16_from_float(mw_bf16_to_float((uint16_t)v)), nan ? MW_BF16_NAN : v);
+    }
+}
+
+/// Product of two finite floats in integers: flush, multiply, round to nearest even.
+static uint32_t multiply_in_integers(uint32_t a, uint32_t b)
+{
+    uint32_t sign = (a ^ b) & 0x80000000u;
+    int ea = a >> 23 & 0xff, eb = b >> 23 & 0xff;
+    if (!ea || !eb)
+        return sign;
+    uint64_t m = (uint64_t)((a & 0x7fffff) | 0x800000) * ((b & 0x7fffff) | 0x800000);
+    int e = ea + eb - 127; // of a product in 1 .. 2, whose leading bit is 46
+    int drop = 23;
+    if (m >> 47) {
+        drop = 24;
+        e++;
+    }
+    if (e < 1) // before rounding
+        return sign;
+    uint64_t kept = m >> drop, rest = m & ((1ull << drop) - 1), half = 1ull << (drop - 1);
+    kept += rest > half || (rest == half && (kept & 1));
+    if (kept >> 24) {
+        kept >>= 1;
+        e++;
+    }
+    return e >= 255 ? sign | 0x7f800000 : sign | (uint32_t)e << 23 | (uint32_t)(kept & 0x7fffff);
+}
+
+static void multiplies_like_integers(void **state)
+{
+    (void)state;
+    struct mw_random r = {test_seed()};
+    for (unsigned i = 0; i < 1000000; i++) {
+        uint64_t bits = mw_random_next(&r);
+        uint32_t a = (uint32_t)bits, b = (uint32_t)(bits >> 32);
+        if (i % 4 == 1) // the product's exponent near the least
+            b = (b & 0x807fffff) | ((127 - (a >> 23 & 0xff)) & 0xff) << 23;
+        if (i % 4 == 2) // few bits: ties
+            a &= 0xfff80000, b &= 0xffff8000;
+        if ((a >> 23 & 0xff) == 255 || (b >> 23 & 0xff) == 255)
+            continue;
+        uint32_t got = to_bits(mw_expert_multiply(from_bits(a), from_bits(b)));
+        if (got != multiply_in_integers(a, b))
+            fail_msg("%08x * %08x gives %08x", a, b, got);
+    }
+}
+
+static void flushes_subnormals(void **state)
+{
+    (void)state;
+    const float least = from_bits(0x00800000), below = from_bits(0x007fffff);
+    assert_int_equal(to_bits(mw_expert_multiply(below, 1.0f)), 0);
+    assert_int_equal(to_bits(mw_expert_multiply(below, -0x1p100f)), 0x80000000);
+    assert_int_equal(to_bits(mw_expert_multiply(least, 1.0f)), 0x00800000);
+    assert_int_equal(to_bits(mw_expert_multiply(least, -0.5f)), 0x80000000);
+    // (2 - 2^-23) * 2^-127 would round up to 2^-126, but is below it before rounding.
+    assert_int_equal(to_bits(mw_expert_multiply(from_bits(0x00ffffff), 0.5f)), 0);
+    // A bf16 subnormal times anything is zero too, and NaN is not flushed.
+    assert_int_equal(mw_expert_value(0x0001, 0x7f00, 1.0f), 0);
+    assert_int_equal(mw_expert_value(0x7f80, 0x0001, 1.0f), MW_BF16_NAN); // infinity times zero
+    assert_int_equal(mw_expert_value(0xffc1, 0x3f80, 1.0f), MW_BF16_NAN);
+}
+
+static void expert_rounds_three_times(void **state)
+{
+    (void)state;
+    // 1.5 * 1.5 = 2.25, times 0.1f = 0.225000003...; bf16 0x3e66 is 0.224609375.
+    assert_int_equal(mw_expert_value(0x3fc0, 0x3fc0, 0.1f), 0x3e66);
+    assert_int_equal(mw_expert_value(0xbfc0, 0x3fc0, 0.1f), 0xbe66);
+    // (1 + 2^-7)^2 = 1 + 2^-6 + 2^-14, a sticky bit that must not be lost before the last rounding.
+    assert_int_equal(mw_expert_value(0x3f81, 0x3f81, 1.0f), 0x3f82);
+    // Halfway between bf16s after the weight: 1.5 * (1 + 2^-7) = 1.51171875, between c1 and c2.
+    assert_int_equal(mw_expert_value(0x3fc0, 0x3f81, 1.0f), 0x3fc2);
+    assert_int_equal(mw_expert_value(0x3fc0, 0x3f81, from_bits(0x3f7fffff)), 0x3fc1);
+}
+
+/// A workload of one layer with every coefficient 1, to be filled by hand.
+struct by_hand {
+    struct mw_workload w;
+    struct mw_layer layer;
+    uint16_t ids[8 * 6], x[8], coefficients[16];
+    float weights[8 * 6];
+};
+
+static void set_up(struct by_hand *b, unsigned gpus, unsigned k)
+{
+    memset(b, 0, sizeof *b);
+    memset(b->ids, 0xff, sizeof b->ids);
+    for (unsigned e = 0; e < 16; e++)
+        b->coefficients[e] = 0x3f80;
+    for (unsigned t = 0; t < 8; t++)
+        b->x[t] = 0x3f80;
+    b->layer = (struct mw_layer){0, b->ids, b->weights, b->x};
+    b->w = (struct mw_workload){
+        .shape = {.gpus = gpus, .tokens_per_gpu = 1, .hidden = 1, .allow_padding = true},
+        .tokens = gpus,
+        .k = k,
+        .experts = 16,
+        .experts_per_gpu = 16 / gpus,
+        .coefficients = b->coefficients,
+        .layers = 1,
+        .layer = &b->layer,
+    };
+}
+
+static void route(struct by_hand *b, unsigned token, unsigned place, unsigned expert, float weight)
+{
+    b->ids[token * b->w.k + place] = (uint16_t)expert;
+    b->weights[token * b->w.k + place] = weight;
+}
+
+static uint16_t result(const struct by_hand *b, unsigned token, enum mw_order order)
+{
+    uint16_t out = 0xdead;
+    mw_golden_row(&b->w, 0, token, order, &out);
+    return out;
+}
+
+static void single_terms_pass_through(void **state)
+{
+    (void)state;
+    struct by_hand b;
+    set_up(&b, 4, 2);
+    assert_int_equal(result(&b, 0, MW_ORDER_SPEC), 0); // no expert at all
+    route(&b, 1, 1, 4, 3.0f);                          // one, at home
+    assert_int_equal(result(&b, 1, MW_ORDER_SPEC), 0x4040);
+    route(&b, 2, 0, 0, -0.0f); // one, remote: the first term is not added to 0
+    assert_int_equal(result(&b, 2, MW_ORDER_SPEC), 0x8000);
+    b.x[3] = 0xffff;
+    route(&b, 3, 0, 0, 1.0f); // NaN, canonical though nothing was added
+    assert_int_equal(result(&b, 3, MW_ORDER_SPEC), 0x7fff);
+}
+
+/// Partial sums are rounded, the home's sum is not: 4 GPUs, token 0, experts 0-3 at home.
+static void rounds_partials_but_not_home(void **state)
+{
+    (void)state;
+    struct by_hand b;
+    // Two remote terms on one GPU: 1 + 2^-8 is a tie and rounds to 1; + 2^-8 on another: 1 again.
+    set_up(&b, 4, 3);
+    route(&b, 0, 0, 4, 1.0f);
+    route(&b, 0, 1, 5, 0x1p-8f);
+    route(&b, 0, 2, 8, 0x1p-8f);
+    assert_int_equal(result(&b, 0, MW_ORDER_SPEC), 0x3f80);
+    // The same at home: 1 + 2^-8 stays in fp32, and the remote 2^-8 makes it 1 + 2^-7.
+    set_up(&b, 4, 3);
+    route(&b, 0, 0, 0, 1.0f);
+    route(&b, 0, 1, 1, 0x1p-8f);
+    route(&b, 0, 2, 8, 0x1p-8f);
+    assert_int_equal(result(&b, 0, MW_ORDER_SPEC), 0x3f81);
+    // R is rounded before home is added: remote 1 and 2^-8 on two GPUs give 1, + 2^-8 gives 1.
+    set_up(&b, 4, 3);
+    route(&b, 0, 0, 4, 1.0f);
+    route(&b, 0, 1, 8, 0x1p-8f);
+    route(&b, 0, 2, 0, 0x1p-8f);
+    assert_int_equal(result(&b, 0, MW_ORDER_SPEC), 0x3f80);
+    assert_int_equal(result(&b, 0, MW_ORDER_HOME_FIRST), 0x3f81);
+}
+
+/// 2^25 + 1 - 2^25 is 0 or 1 in fp32, as the order will have it.
+static void adds_members_from_home_on(void **state)
+{
+    (void)state;
+    struct by_hand b;
+    set_up(&b, 4, 3);
+    // Token of GPU 2: members 3, 0, 1 in this order, whatever the list's.
+    route(&b, 2, 0, 4, -0x1p25f);  // GPU 1
+    route(&b, 2, 1, 12, 0x1p25f);  // GPU 3
+    route(&b, 2, 2, 0, 1.0f);      // GPU 0
+    assert_int_equal(result(&b, 2, MW_ORDER_SPEC), 0); // (2^25 + 1) - 2^25
+    route(&b, 2, 2, 4, -0x1p25f);
+    route(&b, 2, 0, 0, 1.0f);
+    assert_int_equal(result(&b, 2, MW_ORDER_SPEC), 0);
+    // With 1 on GPU 1, last: 2^25 - 2^25 + 1.
+    route(&b, 2, 0, 0, -0x1p25f);
+    route(&b, 2, 2, 4, 1.0f);
+    assert_int_equal(result(&b, 2, MW_ORDER_SPEC), 0x3f80);
+    assert_int_equal(result(&b, 2, MW_ORDER_REVERSED), 0);
+    assert_int_equal(result(&b, 2, MW_ORDER_FROM_0), 0); // -2^25 + 1 + 2^25
+    // Inside a GPU the list decides.
+    set_up(&b, 4, 3);
+    route(&b, 0, 0, 5, 0x1p25f);
+    route(&b, 0, 1, 4, 1.0f);
+    route(&b, 0, 2, 6, -0x1p25f);
+    assert_int_equal(result(&b, 0, MW_ORDER_SPEC), 0);
+    b.weights[1] = -0x1p25f, b.weights[2] = 1.0f;
+    assert_int_equal(result(&b, 0, MW_ORDER_SPEC), 0x3f80);
+    assert_int_equal(result(&b, 0, MW_ORDER_EXPERTS_REVERSED), 0);
+}
+
+static void make(struct mw_workload *w, struct mw_trace *trace, unsigned gpus, enum mw_spread spread)
+{
+    struct mw_synthetic how = {.layers = 1, .tokens = 64, .k = 12, .experts = 64, .sigma = 0.5,
+                               .locality = 0.2, .seed = 3};
+    struct mw_shape shape = {.gpus = gpus, .tokens_per_gpu = 64 / gpus, .hidden = 256,
+                             .spread = spread, .seed = 4};
+    const size_t layer = 0;
+    assert_int_equal(mw_trace_make(trace, &how, NULL), MW_EXIT_OK);
+    assert_int_equal(mw_workload_make(w, trace, &layer, 1, &shape, NULL), MW_EXIT_OK);
+}
+
+static size_t differences(const struct mw_workload *w, enum mw_order order)
+{
+    uint16_t right[256], other[256];
+    size_t n = 0;
+    for (unsigned t = 0; t < w->tokens; t++) {
+        mw_golden_row(w, 0, t, MW_ORDER_SPEC, right);
+        mw_golden_row(w, 0, t, order, other);
+        for (unsigned h = 0; h < 256; h++)
+            n += right[h] != other[h];
+    }
+    return n;
+}
+
+/// With far coefficients a run in any wrong order has wrong bits.
+static void another_order_changes_bits(void **state)
+{
+    (void)state;
+    for (unsigned gpus = 4; gpus <= 16; gpus *= 2) {
+        struct mw_workload w;
+        struct mw_trace trace;
+        make(&w, &trace, gpus, MW_SPREAD_FAR);
+        assert_true(differences(&w, MW_ORDER_REVERSED) > 0);
+        assert_true(differences(&w, MW_ORDER_FROM_0) > 0);
+        if (gpus <= 8) // with more, hardly a GPU has three experts of a token, and two commute
+            assert_true(differences(&w, MW_ORDER_EXPERTS_REVERSED) > 0);
+        assert_true(differences(&w, MW_ORDER_HOME_FIRST) > 0);
+        print_message("%u GPUs, of %u: reversed %zu, from 0 %zu, experts reversed %zu, home first %zu\n",
+                      gpus, w.tokens * 256, differences(&w, MW_ORDER_REVERSED),
+                      differences(&w, MW_ORDER_FROM_0), differences(&w, MW_ORDER_EXPERTS_REVERSED),
+                      differences(&w, MW_ORDER_HOME_FIRST));
+        mw_workload_free(&w);
+        mw_trace_free(&trace);
+    }
+}
+
+/// With near coefficients no term can be lost, doubled or sent to a neighbour without a trace.
+static void near_terms_all_show(void **state)
+{
+    (void)state;
+    struct mw_workload w;
+    struct mw_trace trace;
+    make(&w, &trace, 8, MW_SPREAD_NEAR);
+    uint16_t right[256], other[256];
+    for (unsigned t = 0; t < w.tokens; t++) {
+        mw_golden_row(&w, 0, t, MW_ORDER_SPEC, right);
+        for (unsigned j = 0; j < w.k; j++) {
+            uint16_t *id = &w.layer[0].ids[t * w.k + j], was = *id;
+            *id = MW_NO_EXPERT;
+            mw_golden_row(&w, 0, t, MW_ORDER_SPEC, other);
+            assert_memory_not_equal(right, other, sizeof right);
+            *id = was ^ 1;
+            mw_golden_row(&w, 0, t, MW_ORDER_SPEC, other);
+            assert_memory_not_equal(right, other, sizeof right);
+            *id = was;
+        }
+    }
+    mw_workload_free(&w);
+    mw_trace_free(&trace);
+}
+
+static void layer_is_its_rows(void **state)
+{
+    (void)state;
+    struct mw_workload w;
+    struct mw_trace trace;
+    make(&w, &trace, 4, MW_SPREAD_NEAR);
+    uint16_t *out = malloc(64 * 256 * sizeof *out), row[256];
+    assert_non_null(out);
+    mw_golden_layer(&w, 0, out);
+    for (unsigned t = 0; t < 64; t++) {
+        mw_golden_row(&w, 0, t, MW_ORDER_SPEC, row);
+        assert_memory_equal(row, out + t * 256, sizeof row);
+    }
+    free(out);
+    mw_workload_free(&w);
+    mw_trace_free(&trace);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rounds_to_bf16),
+        cmocka_unit_test(multiplies_like_integers),
+        cmocka_unit_test(flushes_subnormals),
+        cmocka_unit_test(expert_rounds_three_times),
+        cmocka_unit_test(single_terms_pass_through),
+        cmocka_unit_test(rounds_partials_but_not_home),
+        cmocka_unit_test(adds_members_from_home_on),
+        cmocka_unit_test(another_order_changes_bits),
+        cmocka_unit_test(near_terms_all_show),
+        cmocka_unit_test(layer_is_its_rows),
+    };
+    return cmocka_run_group_tests_name("golden", tests, NULL, NULL);
+}
