@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Analytic flit counts and bounds, see bounds.h. Everything here follows from the packet format
+// and the list of packets that a system sends; nothing is measured.
+#include "bounds.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    PAYLOAD_BYTES = 128, ///< most that a packet carries
+    HEADER_BYTES = 16,
+    TARGET_BYTES = 2,
+    ENGINE_FLITS_PER_CYCLE = 2, ///< what an expert engine moves, whatever the expert's time
+};
+
+const char *const mw_direction_names[MW_DIRECTIONS] = {"up", "down"};
+const char *const mw_class_names[MW_CLASSES] = {"ctrl", "store", "request", "partial"};
+const char *const mw_phase_names[MW_PHASES] = {"exchange", "dispatch", "expert", "combine"};
+
+const struct mw_system mw_systems[MW_SYSTEMS] = {
+    {
+        .name = "unicast",
+        .phased = true,
+        .counts = MW_COUNTS_PER_GPU,
+        .counts_in = MW_EXCHANGE,
+        .fences = {[MW_DISPATCH] = 1, [MW_COMBINE] = 1},
+    },
+    {
+        .name = "dysharp-basic",
+        .multicast = true,
+        .reduction = true,
+        .phased = true,
+        .counts = MW_COUNTS_PER_EXPERT,
+        .counts_in = MW_DISPATCH,
+        .fences = {[MW_DISPATCH] = 1},
+    },
+    {
+        .name = "dysharp",
+        .multicast = true,
+        .reduction = true,
+        .signals = true,
+        .counts = MW_COUNTS_PER_EXPERT,
+        .counts_in = MW_DISPATCH,
+    },
+};
+
+const struct mw_system *mw_system_find(const char *name)
+{
+    for (unsigned i = 0; i < MW_SYSTEMS; i++)
+        if (strcmp(mw_systems[i].name, name) == 0)
+            return &mw_systems[i];
+    return NULL;
+}
+
+static uint64_t div_up(uint64_t a, uint64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+/// Flits of the packets that carry `bytes` of payload, each with a header and a list of `targets`
+/// (the first of which rides in the header). 0 bytes take no packet here.
+static uint64_t packet_flits(uint64_t bytes, unsigned targets, unsigned f)
+{
+    uint64_t full = bytes / PAYLOAD_BYTES, rest = bytes % PAYLOAD_BYTES;
+    uint64_t packets = full + (rest != 0);
+    uint64_t list = targets > 1 ? div_up((uint64_t)(targets - 1) * TARGET_BYTES, f) : 0;
+    return packets * (HEADER_BYTES / f + list) + full * (PAYLOAD_BYTES / f) + div_up(rest, f);
+}
+
+/// A packet with nothing but a header and a target list.
+static uint64_t bare_flits(unsigned targets, unsigned f)
+{
+    uint64_t list = targets > 1 ? div_up((uint64_t)(targets - 1) * TARGET_BYTES, f) : 0;
+    return HEADER_BYTES / f + list;
+}
+
+/// Where a token's experts are.
+struct places {
+    unsigned home;
+    unsigned at[MW_MAX_GPUS]; ///< experts of the token per GPU, home too
+    unsigned remote_rows;     ///< sum of at[] without home
+    unsigned remote_gpus;
+};
+
+static void find_places(const struct mw_workload *w, unsigned layer, unsigned token,
+                        struct places *p)
+{
+    const uint16_t *ids = w->layer[layer].ids + (size_t)token * w->k;
+    *p = (struct places){.home = mw_gpu_of_token(w, token)};
+    for (unsigned j = 0; j < w->k; j++) {
+        if (ids[j] == MW_NO_EXPERT)
+            continue;
+        unsigned q = mw_gpu_of_expert(w, ids[j]);
+        p->remote_gpus += q != p->home && !p->at[q];
+        p->remote_rows += q != p->home;
+        p->at[q]++;
+    }
+}
+
+static uint64_t row_bytes(const struct mw_workload *w)
+{
+    return 2ull * w->shape.hidden;
+}
+
+static void put(struct mw_traffic *t, unsigned port, enum mw_direction direction, enum mw_class class,
+                uint64_t flits, uint64_t payload)
+{
+    t->flits[port][direction][class] += flits;
+    t->payload[port][direction] += payload;
+}
+
+/// A packet train that crosses one uplink and one downlink unchanged.
+static void send(struct mw_traffic *t, unsigned from, unsigned to, enum mw_class class,
+                 uint64_t flits, uint64_t payload)
+{
+    put(t, from, MW_UP, class, flits, payload);
+    put(t, to, MW_DOWN, class, flits, payload);
+}
+
+/// Hidden values and gate weights of one row, every packet of it with the target list.
+static uint64_t multicast_flits(const struct mw_workload *w, unsigned targets, unsigned f)
+{
+    return packet_flits(row_bytes(w), targets, f) + packet_flits(4ull * w->k, targets, f);
+}
+
+static void count_dispatch(const struct mw_workload *w, const struct mw_system *system,
+                           const struct places *p, unsigned f, struct mw_traffic *t)
+{
+    if (!p->remote_gpus)
+        return;
+    if (system->multicast)
+        put(t, p->home, MW_UP, MW_STORE, multicast_flits(w, p->remote_rows, f),
+            row_bytes(w) + 4ull * w->k);
+    // Without a target list, the last packet carries token index and expert IDs too.
+    uint64_t last = 4 + 6ull * w->k;
+    for (unsigned q = 0; q < w->shape.gpus; q++) {
+        if (q == p->home || !p->at[q])
+            continue;
+        if (system->multicast)
+            put(t, q, MW_DOWN, MW_STORE, multicast_flits(w, p->at[q], f),
+                row_bytes(w) + 4ull * w->k);
+        else
+            send(t, p->home, q, MW_STORE, packet_flits(row_bytes(w), 0, f) + packet_flits(last, 0, f),
+                 row_bytes(w) + last);
+    }
+}
+
+static void count_combine(const struct mw_workload *w, const struct mw_system *system,
+                          const struct places *p, unsigned f, struct mw_traffic *t)
+{
+    if (!p->remote_gpus)
+        return;
+    uint64_t row = packet_flits(row_bytes(w), 0, f);
+    if (system->reduction) {
+        put(t, p->home, MW_UP, MW_REQUEST, bare_flits(p->remote_rows, f), 0);
+        put(t, p->home, MW_DOWN, MW_PARTIAL, row, row_bytes(w));
+    }
+    for (unsigned q = 0; q < w->shape.gpus; q++) {
+        if (q == p->home || !p->at[q])
+            continue;
+        if (system->reduction) {
+            put(t, q, MW_DOWN, MW_REQUEST, bare_flits(p->at[q], f), 0);
+            put(t, q, MW_UP, MW_PARTIAL, row, row_bytes(w));
+        } else {
+            send(t, q, p->home, MW_STORE, row, row_bytes(w));
+        }
+        if (system->signals)
+            send(t, q, p->home, MW_CTRL, p->at[q] * bare_flits(0, f), 0);
+    }
+}
+
+/// Row counts, fences and barriers: the same for every ordered pair of GPUs.
+static void count_pairs(const struct mw_workload *w, const struct mw_system *system, unsigned f,
+                        struct mw_traffic phases[MW_PHASES])
+{
+    uint64_t counts = 0;
+    if (system->counts == MW_COUNTS_PER_EXPERT)
+        counts = 4ull * w->experts_per_gpu;
+    if (system->counts == MW_COUNTS_PER_GPU)
+        counts = 4ull * w->shape.gpus;
+    uint64_t bare = bare_flits(0, f);
+    for (unsigned i = 0; i < w->shape.gpus; i++) {
+        for (unsigned j = 0; j < w->shape.gpus; j++) {
+            if (i == j)
+                continue;
+            send(&phases[system->counts_in], i, j, MW_STORE, packet_flits(counts, 0, f), counts);
+            for (unsigned p = 0; p < MW_PHASES; p++) {
+                send(&phases[p], i, j, MW_STORE, system->fences[p] * bare, 0);
+                send(&phases[p], j, i, MW_CTRL, system->fences[p] * bare, 0);
+                send(&phases[p], i, j, MW_CTRL, system->barriers[p] * bare, 0);
+            }
+        }
+    }
+}
+
+void mw_traffic_count(const struct mw_workload *w, unsigned layer, const struct mw_system *system,
+                      unsigned flit_bytes, struct mw_traffic phases[MW_PHASES])
+{
+    memset(phases, 0, MW_PHASES * sizeof *phases);
+    count_pairs(w, system, flit_bytes, phases);
+    for (unsigned t = 0; t < w->tokens; t++) {
+        struct places p;
+        find_places(w, layer, t, &p);
+        count_dispatch(w, system, &p, flit_bytes, &phases[MW_DISPATCH]);
+        count_combine(w, system, &p, flit_bytes, &phases[MW_COMBINE]);
+    }
+}
+
+void mw_traffic_add(struct mw_traffic *to, const struct mw_traffic *from)
+{
+    for (unsigned p = 0; p < MW_MAX_GPUS; p++) {
+        for (unsigned d = 0; d < MW_DIRECTIONS; d++) {
+            for (unsigned c = 0; c < MW_CLASSES; c++)
+                to->flits[p][d][c] += from->flits[p][d][c];
+            to->payload[p][d] += from->payload[p][d];
+        }
+    }
+}
+
+uint64_t mw_traffic_flits(const struct mw_traffic *t, unsigned port, enum mw_direction direction)
+{
+    uint64_t sum = 0;
+    for (unsigned c = 0; c < MW_CLASSES; c++)
+        sum += t->flits[port][direction][c];
+    return sum;
+}
+
+void mw_layer_facts(const struct mw_workload *w, unsigned layer, struct mw_layer_facts *facts)
+{
+    *facts = (struct mw_layer_facts){0};
+    uint64_t remote = 0, home = 0;
+    for (unsigned t = 0; t < w->tokens; t++) {
+        struct places p;
+        find_places(w, layer, t, &p);
+        remote += p.remote_gpus;
+        home += p.at[p.home] != 0;
+        for (unsigned q = 0; q < w->shape.gpus; q++)
+            facts->rows[q] += p.at[q];
+    }
+    for (unsigned q = 1; q < w->shape.gpus; q++)
+        if (facts->rows[q] > facts->rows[facts->busiest])
+            facts->busiest = q;
+    facts->remote_gpus_per_token = (double)remote / w->tokens;
+    facts->home_share = (double)home / w->tokens;
+}
+
+/// The busiest port and direction; the first of several equal ones.
+static struct mw_bound busiest_link(const struct mw_traffic *t, unsigned gpus)
+{
+    struct mw_bound best = {0};
+    for (unsigned p = 0; p < gpus; p++) {
+        for (unsigned d = 0; d < MW_DIRECTIONS; d++) {
+            uint64_t flits = mw_traffic_flits(t, p, (enum mw_direction)d);
+            if (flits > best.cycles)
+                best = (struct mw_bound){flits, false, p, (enum mw_direction)d};
+        }
+    }
+    return best;
+}
+
+static struct mw_bound later(struct mw_bound a, struct mw_bound b)
+{
+    return b.cycles > a.cycles ? b : a;
+}
+
+struct mw_bound mw_strict_link(const struct mw_workload *w, unsigned layer, unsigned flit_bytes)
+{
+    struct mw_traffic t;
+    memset(&t, 0, sizeof t);
+    uint64_t combine = packet_flits(row_bytes(w), 0, flit_bytes);
+    uint64_t dispatch = combine + packet_flits(4ull * w->k, 0, flit_bytes);
+    for (unsigned i = 0; i < w->tokens; i++) {
+        struct places p;
+        find_places(w, layer, i, &p);
+        if (!p.remote_gpus)
+            continue;
+        put(&t, p.home, MW_UP, MW_STORE, dispatch, 0);
+        put(&t, p.home, MW_DOWN, MW_PARTIAL, combine, 0);
+        for (unsigned q = 0; q < w->shape.gpus; q++) {
+            if (q == p.home || !p.at[q])
+                continue;
+            put(&t, q, MW_DOWN, MW_STORE, dispatch, 0);
+            put(&t, q, MW_UP, MW_PARTIAL, combine, 0);
+        }
+    }
+    return busiest_link(&t, w->shape.gpus);
+}
+
+uint64_t mw_default_expert_cycles(const struct mw_workload *w, unsigned flit_bytes)
+{
+    uint64_t link = 0, rows = 0;
+    for (unsigned i = 0; i < w->layers; i++) {
+        struct mw_layer_facts facts;
+        mw_layer_facts(w, i, &facts);
+        rows += facts.rows[facts.busiest];
+        link += mw_strict_link(w, i, flit_bytes).cycles;
+    }
+    return rows ? link / (2 * rows) : 0;
+}
+
+/// The busiest engine: the expert's time, or the time in which it can read or write its rows.
+static struct mw_bound own_engine(const struct mw_workload *w, const struct mw_layer_facts *facts,
+                                  const struct mw_link_parameters *link)
+{
+    uint64_t rows = facts->rows[facts->busiest];
+    uint64_t row_flits = div_up(row_bytes(w), link->flit_bytes);
+    uint64_t moved = div_up(rows * row_flits, ENGINE_FLITS_PER_CYCLE);
+    uint64_t busy = rows * link->expert_cycles;
+    return (struct mw_bound){busy > moved ? busy : moved, true, facts->busiest, MW_UP};
+}
+
+/// Sum over the phases; its place is that of the longest one.
+static struct mw_bound phase_sum(const struct mw_bound phases[MW_PHASES])
+{
+    struct mw_bound longest = {0};
+    uint64_t sum = 0;
+    for (unsigned p = 0; p < MW_PHASES; p++) {
+        longest = later(longest, phases[p]);
+        sum += phases[p].cycles;
+    }
+    longest.cycles = sum;
+    return longest;
+}
+
+void mw_bounds_compute(const struct mw_workload *w, unsigned layer, const struct mw_system *system,
+                       const struct mw_link_parameters *link, struct mw_bounds *b)
+{
+    *b = (struct mw_bounds){0};
+    struct mw_layer_facts facts;
+    mw_layer_facts(w, layer, &facts);
+    struct mw_bound strict_engine = {facts.rows[facts.busiest] * link->expert_cycles, true,
+                                     facts.busiest, MW_UP};
+    struct mw_bound engine = own_engine(w, &facts, link);
+    b->strict_link = mw_strict_link(w, layer, link->flit_bytes);
+    b->strict = later(b->strict_link, strict_engine);
+
+    struct mw_traffic phases[MW_PHASES];
+    mw_traffic_count(w, layer, system, link->flit_bytes, phases);
+    if (system->phased) {
+        for (unsigned p = 0; p < MW_PHASES; p++)
+            b->own_phase[p] = busiest_link(&phases[p], w->shape.gpus);
+        b->own_link = phase_sum(b->own_phase);
+        b->own_phase[MW_EXPERT] = later(b->own_phase[MW_EXPERT], engine);
+        b->own = phase_sum(b->own_phase);
+        return;
+    }
+    for (unsigned p = 1; p < MW_PHASES; p++)
+        mw_traffic_add(&phases[0], &phases[p]);
+    b->own_link = busiest_link(&phases[0], w->shape.gpus);
+    b->own = later(b->own_link, engine);
+}
+
+const char *mw_bound_text(const struct mw_bound *b, char *text, size_t size)
+{
+    if (!b->cycles)
+        snprintf(text, size, "none");
+    else if (b->engine)
+        snprintf(text, size, "engine %u", b->index);
+    else
+        snprintf(text, size, "port %u %s", b->index, mw_direction_names[b->direction]);
+    return text;
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Analytic flit counts and the three bounds (docs/architecture.md section 3, docs/systems.md). One
+// table describes the systems; one count, driven by it, gives the flits that every system must send
+// on every port, direction and class, and the device's counters must equal them.
+#ifndef MW_HOST_BOUNDS_H
+#define MW_HOST_BOUNDS_H
+
+#include "workload.h"
+
+enum mw_direction { MW_UP, MW_DOWN, MW_DIRECTIONS }; ///< GPU to switch, switch to GPU
+
+/// The classes of the links.
+enum mw_class { MW_CTRL, MW_STORE, MW_REQUEST, MW_PARTIAL, MW_CLASSES };
+
+enum mw_phase { MW_EXCHANGE, MW_DISPATCH, MW_EXPERT, MW_COMBINE, MW_PHASES };
+
+extern const char *const mw_direction_names[MW_DIRECTIONS]; ///< "up", "down"
+extern const char *const mw_class_names[MW_CLASSES];        ///< "ctrl", "store", ...
+extern const char *const mw_phase_names[MW_PHASES];
+
+/// What every ordered pair of GPUs exchanges at the start of a layer, in one packet.
+enum mw_counts {
+    MW_COUNTS_NONE,
+    MW_COUNTS_PER_EXPERT, ///< 4 bytes for each expert of the receiver
+    MW_COUNTS_PER_GPU,    ///< 4 bytes for each GPU
+};
+
+/// What a system sends. A round of fences is, per ordered pair of different GPUs, a store packet
+/// without payload and a control packet back; a round of barriers is a control packet per ordered
+/// pair.
+struct mw_system {
+    const char *name;
+    bool multicast; ///< dispatch: one packet up and trimmed copies down, with target lists
+    bool reduction; ///< combine: requests and partial sums, reduced in the switch
+    bool signals;   ///< one control packet home per remote (token, expert) row
+    bool phased;    ///< phases one after the other; if not, all side by side
+    enum mw_counts counts;
+    enum mw_phase counts_in; ///< the phase that sends the counts
+    unsigned fences[MW_PHASES], barriers[MW_PHASES]; ///< rounds, at the end of a phase
+};
+
+enum { MW_SYSTEMS = 3 };
+extern const struct mw_system mw_systems[MW_SYSTEMS]; ///< `unicast` comes first
+const struct mw_system *mw_system_find(const char *name); ///< NULL if there is none
+
+/// Flits and payload bytes on every link.
+struct mw_traffic {
+    uint64_t flits[MW_MAX_GPUS][MW_DIRECTIONS][MW_CLASSES];
+    uint64_t payload[MW_MAX_GPUS][MW_DIRECTIONS]; ///< bytes; target lists are not payload
+};
+
+/// A time and what needs it.
+struct mw_bound {
+    uint64_t cycles;
+    bool engine;    ///< an expert engine, else a link
+    unsigned index; ///< the GPU, or the port
+    enum mw_direction direction;
+};
+
+struct mw_bounds {
+    struct mw_bound strict;      ///< links and engines, the same for every system
+    struct mw_bound strict_link; ///< links alone
+    struct mw_bound own;         ///< of a phased system: the sum, and where the longest phase is bound
+    struct mw_bound own_link;
+    struct mw_bound own_phase[MW_PHASES]; ///< of a phased system; 0 cycles otherwise
+};
+
+/// Facts of a layer that do not depend on the system.
+struct mw_layer_facts {
+    uint64_t rows[MW_MAX_GPUS];   ///< (token, expert) rows of each engine
+    unsigned busiest;             ///< the engine with the most of them
+    double remote_gpus_per_token; ///< mean of d, home excluded
+    double home_share;            ///< share of tokens with an expert at home
+};
+
+struct mw_link_parameters {
+    unsigned flit_bytes;    ///< 8 or 16
+    uint64_t expert_cycles; ///< per row
+};
+
+void mw_layer_facts(const struct mw_workload *w, unsigned layer, struct mw_layer_facts *facts);
+
+/// What `system` sends in one layer, phase by phase.
+void mw_traffic_count(const struct mw_workload *w, unsigned layer, const struct mw_system *system,
+                      unsigned flit_bytes, struct mw_traffic phases[MW_PHASES]);
+/// to += from
+void mw_traffic_add(struct mw_traffic *to, const struct mw_traffic *from);
+/// Flits of all classes on one port and direction.
+uint64_t mw_traffic_flits(const struct mw_traffic *t, unsigned port, enum mw_direction direction);
+
+/// The bounds of one layer.
+void mw_bounds_compute(const struct mw_workload *w, unsigned layer, const struct mw_system *system,
+                       const struct mw_link_parameters *link, struct mw_bounds *bounds);
+/// The strict bound of the links alone, in cycles; the expert's default time comes from it.
+struct mw_bound mw_strict_link(const struct mw_workload *w, unsigned layer, unsigned flit_bytes);
+/// Default of expert_cycles: sum over the layers of the strict link bound, over twice the rows of
+/// the busiest engine, rounded down. 0 where no token has an expert.
+uint64_t mw_default_expert_cycles(const struct mw_workload *w, unsigned flit_bytes);
+
+/// "port 3 down" or "engine 5"; returns `text`.
+const char *mw_bound_text(const struct mw_bound *b, char *text, size_t size);
+
+#endif

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tests of the analytic flit counts and bounds: a case small enough to count by hand in both flit
+// widths, invariants on random workloads, and the worked example on the real trace.
+#include "support.h"
+
+#include "bounds.h"
+
+/// 4 GPUs with 2 experts each and one token each, k = 4, hidden 70 (140 bytes: packets of 128 and
+/// 12). Token 0: experts 0 (home), 2, 3 (GPU 1) and 7 (GPU 3). Token 1: its own 2 and 3 only.
+/// Tokens 2 and 3: none.
+struct by_hand {
+    struct mw_workload w;
+    struct mw_layer layer;
+    uint16_t ids[4 * 4];
+    float weights[4 * 4];
+};
+
+static void set_up(struct by_hand *b)
+{
+    static const uint16_t ids[16] = {0, 2, 3, 7, 2, 3, 0xffff, 0xffff, 0xffff, 0xffff, 0xffff, 0xffff,
+                                     0xffff, 0xffff, 0xffff, 0xffff};
+    memset(b, 0, sizeof *b);
+    memcpy(b->ids, ids, sizeof ids);
+    b->layer = (struct mw_layer){0, b->ids, b->weights, NULL};
+    b->w = (struct mw_workload){
+        .shape = {.gpus = 4, .tokens_per_gpu = 1, .hidden = 70, .allow_padding = true},
+        .tokens = 4,
+        .k = 4,
+        .experts = 8,
+        .experts_per_gpu = 2,
+        .layers = 1,
+        .layer = &b->layer,
+    };
+}
+
+/// A system without counts, fences and barriers.
+static struct mw_system bare(const char *name)
+{
+    struct mw_system s = *mw_system_find(name);
+    s.counts = MW_COUNTS_NONE;
+    memset(s.fences, 0, sizeof s.fences);
+    memset(s.barriers, 0, sizeof s.barriers);
+    return s;
+}
+
+static struct mw_traffic total(const struct mw_workload *w, const struct mw_system *s, unsigned f)
+{
+    struct mw_traffic phases[MW_PHASES], sum;
+    mw_traffic_count(w, 0, s, f, phases);
+    memset(&sum, 0, sizeof sum);
+    for (unsigned p = 0; p < MW_PHASES; p++)
+        mw_traffic_add(&sum, &phases[p]);
+    return sum;
+}
+
+static void expect(const struct mw_traffic *t, unsigned port, enum mw_direction d, unsigned ctrl,
+                   unsigned store, unsigned request, unsigned partial)
+{
+    const unsigned want[MW_CLASSES] = {ctrl, store, request, partial};
+    for (unsigned c = 0; c < MW_CLASSES; c++)
+        if (t->flits[port][d][c] != want[c])
+            fail_msg("port %u %s %s: %u, expected %u", port, mw_direction_names[d], mw_class_names[c],
+                     (unsigned)t->flits[port][d][c], want[c]);
+}
+
+static void counts_multicast_by_hand(void **state)
+{
+    (void)state;
+    struct by_hand b;
+    set_up(&b);
+    struct mw_system s = bare("dysharp");
+    // 16-byte flits. Up: 3 remote targets, 4 bytes of list, one flit in each of 3 packets:
+    // 1+1+8, 1+1+1, 1+1+1 (16 bytes of weights). To GPU 1 two targets, the same; to GPU 3 one.
+    struct mw_traffic t = total(&b.w, &s, 16);
+    expect(&t, 0, MW_UP, 0, 16, 2, 0);
+    expect(&t, 1, MW_DOWN, 0, 16, 2, 0);
+    expect(&t, 3, MW_DOWN, 0, 13, 1, 0);
+    // Partial rows: 1+8 and 1+1. Signals: one per (token, expert).
+    expect(&t, 1, MW_UP, 2, 0, 0, 11);
+    expect(&t, 3, MW_UP, 1, 0, 0, 11);
+    expect(&t, 0, MW_DOWN, 3, 0, 0, 11);
+    expect(&t, 2, MW_UP, 0, 0, 0, 0);
+    expect(&t, 2, MW_DOWN, 0, 0, 0, 0);
+    assert_int_equal(t.payload[0][MW_UP], 156);
+    assert_int_equal(t.payload[0][MW_DOWN], 140);
+    assert_int_equal(t.payload[1][MW_DOWN], 156);
+    assert_int_equal(t.payload[1][MW_UP], 140);
+    // 8-byte flits: header 2, list of 3 or 2 targets 1 flit; 2+1+16, 2+1+2, 2+1+2.
+    t = total(&b.w, &s, 8);
+    expect(&t, 0, MW_UP, 0, 29, 3, 0);
+    expect(&t, 1, MW_DOWN, 0, 29, 3, 0);
+    expect(&t, 3, MW_DOWN, 0, 26, 2, 0);
+    expect(&t, 1, MW_UP, 4, 0, 0, 22);
+    expect(&t, 0, MW_DOWN, 6, 0, 0, 22);
+    // Without signals nothing else changes.
+    s = bare("dysharp-basic");
+    t = total(&b.w, &s, 8);
+    expect(&t, 1, MW_UP, 0, 0, 0, 22);
+    expect(&t, 0, MW_DOWN, 0, 0, 0, 22);
+}
+
+static void counts_unicast_by_hand(void **state)
+{
+    (void)state;
+    struct by_hand b;
+    set_up(&b);
+    struct mw_system s = bare("unicast");
+    // Rows 1+8, 1+1 and a last packet of 4 + 24 bytes, 1+2; combine 11, to home.
+    struct mw_traffic t = total(&b.w, &s, 16);
+    expect(&t, 0, MW_UP, 0, 28, 0, 0);
+    expect(&t, 1, MW_DOWN, 0, 14, 0, 0);
+    expect(&t, 3, MW_DOWN, 0, 14, 0, 0);
+    expect(&t, 1, MW_UP, 0, 11, 0, 0);
+    expect(&t, 0, MW_DOWN, 0, 22, 0, 0);
+    assert_int_equal(t.payload[0][MW_UP], 2 * 168);
+    t = total(&b.w, &s, 8); // 2+16, 2+2, 2+4
+    expect(&t, 0, MW_UP, 0, 56, 0, 0);
+    expect(&t, 0, MW_DOWN, 0, 44, 0, 0);
+}
+
+static void counts_synchronisation_by_hand(void **state)
+{
+    (void)state;
+    struct by_hand b;
+    set_up(&b);
+    for (unsigned i = 0; i < 16; i++)
+        b.ids[i] = MW_NO_EXPERT;
+    struct mw_system s = bare("dysharp-basic");
+    s.counts = MW_COUNTS_PER_EXPERT; // 8 bytes to each of 3 GPUs
+    s.fences[MW_DISPATCH] = 2;
+    s.barriers[MW_COMBINE] = 5;
+    struct mw_traffic phases[MW_PHASES];
+    mw_traffic_count(&b.w, 0, &s, 16, phases);
+    for (unsigned p = 0; p < 4; p++) {
+        for (unsigned d = 0; d < 2; d++) {
+            expect(&phases[MW_EXCHANGE], p, (enum mw_direction)d, 0, 0, 0, 0);
+            expect(&phases[MW_DISPATCH], p, (enum mw_direction)d, 6, 6 + 6, 0, 0);
+            expect(&phases[MW_COMBINE], p, (enum mw_direction)d, 15, 0, 0, 0);
+        }
+    }
+    mw_traffic_count(&b.w, 0, &s, 8, phases);
+    expect(&phases[MW_DISPATCH], 2, MW_UP, 12, 9 + 12, 0, 0);
+    // Counts that do not fit in one packet: 4 * 64 bytes.
+    b.w.experts = 256;
+    b.w.experts_per_gpu = 64;
+    s = bare("dysharp");
+    s.counts = MW_COUNTS_PER_EXPERT;
+    struct mw_traffic t = total(&b.w, &s, 16);
+    expect(&t, 0, MW_UP, 0, 3 * 18, 0, 0);
+    s.counts = MW_COUNTS_PER_GPU;
+    t = total(&b.w, &s, 16);
+    expect(&t, 0, MW_DOWN, 0, 3 * 2, 0, 0);
+}
+
+static void bounds_by_hand(void **state)
+{
+    (void)state;
+    struct by_hand b;
+    set_up(&b);
+    struct mw_layer_facts facts;
+    mw_layer_facts(&b.w, 0, &facts);
+    assert_int_equal(facts.rows[0], 1);
+    assert_int_equal(facts.rows[1], 4);
+    assert_int_equal(facts.rows[2], 0);
+    assert_int_equal(facts.rows[3], 1);
+    assert_int_equal(facts.busiest, 1);
+    assert_true(facts.remote_gpus_per_token == 0.5);
+    assert_true(facts.home_share == 0.5);
+
+    // Without lists: 9 + 2 + 2 = 13 down to GPU 1, 11 back.
+    struct mw_system s = bare("dysharp");
+    struct mw_bounds bounds;
+    struct mw_link_parameters link = {16, 1};
+    mw_bounds_compute(&b.w, 0, &s, &link, &bounds);
+    assert_int_equal(bounds.strict.cycles, 13);
+    char text[32];
+    assert_string_equal(mw_bound_text(&bounds.strict, text, sizeof text), "port 0 up");
+    // Its own: 16 + 2 up at GPU 0; the engine moves 4 rows of 9 flits, two a cycle.
+    assert_int_equal(bounds.own_link.cycles, 18);
+    assert_int_equal(bounds.own.cycles, 18);
+    assert_true(!bounds.own.engine);
+    link.expert_cycles = 10;
+    mw_bounds_compute(&b.w, 0, &s, &link, &bounds);
+    assert_int_equal(bounds.strict.cycles, 40);
+    assert_int_equal(bounds.strict_link.cycles, 13);
+    assert_string_equal(mw_bound_text(&bounds.strict, text, sizeof text), "engine 1");
+    assert_int_equal(bounds.own.cycles, 40);
+    assert_int_equal(bounds.own_link.cycles, 18);
+    // One after the other: dispatch 16, expert 18 (movement), combine 11 partials and a request at
+    // GPU 1: 11 up, 2 down; 11 down at GPU 0.
+    link.expert_cycles = 0;
+    s = bare("dysharp-basic");
+    mw_bounds_compute(&b.w, 0, &s, &link, &bounds);
+    assert_int_equal(bounds.own_phase[MW_DISPATCH].cycles, 16);
+    assert_int_equal(bounds.own_phase[MW_EXPERT].cycles, 18);
+    assert_int_equal(bounds.own_phase[MW_COMBINE].cycles, 11);
+    assert_int_equal(bounds.own.cycles, 45);
+    assert_int_equal(bounds.own_link.cycles, 27);
+    assert_string_equal(mw_bound_text(&bounds.own, text, sizeof text), "engine 1");
+    assert_string_equal(mw_bound_text(&bounds.own_link, text, sizeof text), "port 0 up");
+    // floor(13 / (2 * 4)), and nothing to do gives no bound.
+    assert_int_equal(mw_default_expert_cycles(&b.w, 16), 1);
+    memset(b.ids, 0xff, sizeof b.ids);
+    assert_int_equal(mw_default_expert_cycles(&b.w, 16), 0);
+    mw_bounds_compute(&b.w, 0, &s, &link, &bounds);
+    assert_int_equal(bounds.strict.cycles, 0);
+    assert_string_equal(mw_bound_text(&bounds.strict, text, sizeof text), "none");
+}
+
+static void make(struct mw_workload *w, struct mw_trace *trace, unsigned gpus, unsigned hidden,
+                 unsigned k, uint64_t seed)
+{
+    struct mw_synthetic how = {.layers = 1, .tokens = gpus * 8u, .k = k, .experts = 64, .sigma = 0.7,
+                               .locality = 0.3, .seed = seed};
+    struct mw_shape shape = {.gpus = gpus, .tokens_per_gpu = 8, .hidden = hidden, .seed = seed};
+    const size_t layer = 0;
+    assert_int_equal(mw_trace_make(trace, &how, NULL), MW_EXIT_OK);
+    assert_int_equal(mw_workload_make(w, trace, &layer, 1, &shape, NULL), MW_EXIT_OK);
+}
+
+/// What must hold whatever the routing: the strict bound is below every own bound's sum of links,
+/// unicast conserves flits between up and down, nobody sends less than strict counts.
+static void invariants_on_random_workloads(void **state)
+{
+    (void)state;
+    uint64_t seed = test_seed();
+    for (unsigned i = 0; i < 40; i++) {
+        struct mw_workload w;
+        struct mw_trace trace;
+        unsigned f = i & 1 ? 8 : 16;
+        make(&w, &trace, 2u << i % 5, 64 + 24 * i, 1 + i % 16, seed + i);
+        for (unsigned s = 0; s < MW_SYSTEMS; s++) {
+            struct mw_bounds bounds;
+            struct mw_link_parameters link = {f, i};
+            mw_bounds_compute(&w, 0, &mw_systems[s], &link, &bounds);
+            assert_true(bounds.own_link.cycles >= bounds.strict_link.cycles);
+            assert_true(bounds.own.cycles >= bounds.strict.cycles);
+            assert_true(bounds.own.cycles >= bounds.own_link.cycles);
+            struct mw_traffic t = total(&w, &mw_systems[s], f);
+            uint64_t sum[MW_DIRECTIONS] = {0}, bytes[MW_DIRECTIONS] = {0};
+            for (unsigned p = 0; p < w.shape.gpus; p++)
+                for (unsigned d = 0; d < MW_DIRECTIONS; d++) {
+                    sum[d] += mw_traffic_flits(&t, p, (enum mw_direction)d);
+                    bytes[d] += t.payload[p][d];
+                    assert_true(t.payload[p][d] <=
+                                f * mw_traffic_flits(&t, p, (enum mw_direction)d));
+                }
+            if (!mw_systems[s].multicast) {
+                assert_int_equal(sum[MW_UP], sum[MW_DOWN]);
+                assert_int_equal(bytes[MW_UP], bytes[MW_DOWN]);
+            }
+        }
+        mw_workload_free(&w);
+        mw_trace_free(&trace);
+    }
+}
+
+/// The worked example of the design notes.
+static void worked_example_on_the_real_trace(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned gpus;
+        unsigned strict, unicast;
+        double remote, home;
+    } known[] = {{4, 75057, 111740, 2.472, 0.839},
+                 {8, 135207, 230436, 4.135, 0.557},
+                 {16, 253557, 463980, 5.052, 0.337}};
+    const char *folder = real_trace("deepseek-v2-lite-intent");
+    if (!folder)
+        skip();
+    struct mw_trace trace;
+    struct mw_error err = {0};
+    assert_int_equal(mw_trace_load(&trace, folder, &err), MW_EXIT_OK);
+    for (unsigned i = 0; i < 3; i++) {
+        struct mw_workload w;
+        const size_t layer = 7;
+        struct mw_shape shape = {.gpus = known[i].gpus, .tokens_per_gpu = 256, .hidden = 512, .seed = 1};
+        assert_int_equal(mw_workload_make(&w, &trace, &layer, 1, &shape, &err), MW_EXIT_OK);
+        struct mw_system s = bare("unicast");
+        struct mw_link_parameters link = {16, mw_default_expert_cycles(&w, 16)};
+        struct mw_bounds bounds;
+        mw_bounds_compute(&w, 0, &s, &link, &bounds);
+        assert_int_equal(bounds.strict.cycles, known[i].strict);
+        assert_true(!bounds.strict.engine);
+        assert_int_equal(bounds.own_link.cycles, known[i].unicast);
+        struct mw_layer_facts facts;
+        mw_layer_facts(&w, 0, &facts);
+        assert_true(facts.remote_gpus_per_token > known[i].remote - 0.00051 &&
+                    facts.remote_gpus_per_token < known[i].remote + 0.00051);
+        assert_true(facts.home_share > known[i].home - 0.00051 &&
+                    facts.home_share < known[i].home + 0.00051);
+        mw_workload_free(&w);
+    }
+    mw_trace_free(&trace);
+}
+
+static void finds_systems(void **state)
+{
+    (void)state;
+    assert_string_equal(mw_systems[0].name, "unicast");
+    assert_ptr_equal(mw_system_find("dysharp"), &mw_systems[2]);
+    assert_null(mw_system_find("nvls"));
+    assert_null(mw_system_find(""));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(counts_multicast_by_hand),
+        cmocka_unit_test(counts_unicast_by_hand),
+        cmocka_unit_test(counts_synchronisation_by_hand),
+        cmocka_unit_test(bounds_by_hand),
+        cmocka_unit_test(invariants_on_random_workloads),
+        cmocka_unit_test(worked_example_on_the_real_trace),
+        cmocka_unit_test(finds_systems),
+    };
+    return cmocka_run_group_tests_name("bounds", tests, NULL, NULL);
+}
