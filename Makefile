@@ -9,6 +9,7 @@
 #   make lint         Verilator -Wall, clang-format, cppcheck
 #   make synth-check  the fabric through Yosys for ECP5, with its area
 #   make mutants      plants faults in the RTL; the tests must find each
+#   make format       clang-format on every C and C++ file
 #   make docs         writes the generated pages of docs/ anew
 #   V=1 shows the commands. Parallel as the machine has cores unless -j is given.
 
@@ -196,7 +197,7 @@ FABRIC := $(wildcard rtl/top/fabric.sv)
 TEST_NEEDS := $(UNIT_BINS) $(C_TESTS) $(EXAMPLES) $(TOOL) $(if $(FABRIC),models)
 
 T ?=
-.PHONY: all test run lint synth-check mutants docs docs-check clean
+.PHONY: all test run lint format synth-check mutants docs docs-check clean
 all: $(TOOL) $(if $(DRIVER_SRC),$(B)/libmoeswitch.so) $(TEST_NEEDS)
 
 test: $(TEST_NEEDS)
@@ -221,6 +222,9 @@ $(addprefix lint-rtl-,$(LINT_CONFS)): lint-rtl-%: $(RTL_PKGS) $(REG_SV)
 lint-format: | $(B)/.setup
 	$(call say,LINT,clang-format)
 	$(Q)clang-format --dry-run -Werror $(C_ALL)
+
+format: | $(B)/.setup
+	clang-format -i $(C_ALL)
 
 lint-c: $(GEN_H) $(REG_H)
 	$(call say,LINT,gcc -Werror and cppcheck)
