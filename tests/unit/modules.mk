@@ -9,3 +9,5 @@ UNIT_SRCS_packet_acc := rtl/common/fp_pkg.sv rtl/common/lutram.sv rtl/common/fp3
 UNIT_PARAMS_packet_acc := -GFlitBytes=8 -GMetaWidth=12
 UNIT += packet_acc_16
 UNIT_SRCS_packet_acc_16 := rtl/common/fp_pkg.sv rtl/common/lutram.sv rtl/common/fp32_bf16_add.sv rtl/common/packet_acc.sv tests/unit/packet_acc_16.sv
+UNIT += pkt_fifo
+UNIT_SRCS_pkt_fifo := rtl/common/fifo.sv rtl/hub/pkt_fifo.sv
