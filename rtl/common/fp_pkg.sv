@@ -10,7 +10,7 @@ package fp_pkg;
 
     // Cycles from the operands to the result.
     localparam int unsigned FpAddLatency  = 4;  // fp32_bf16_add
-    localparam int unsigned ExpertLatency = 5;  // expert_lane
+    localparam int unsigned ExpertLatency = 4;  // expert_lane
 
     localparam logic [31:0] NaN32 = 32'h7fff_ffff;
     localparam logic [15:0] NaN16 = 16'h7fff;

@@ -5,16 +5,15 @@
 // latency behind random gaps. MW_SEED repeats a run.
 
 #include "Vfp32_bf16_add.h"
+#include "float_ref.h"
 #include "verilated.h"
 
-#include <cmath>
 #include <csetjmp>
 #include <cstdarg>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <ctime>
 #include <deque>
 #include <random>
@@ -28,20 +27,8 @@ static const unsigned LATENCY = 4;
 
 static uint64_t seed;
 
-static float to_float(uint32_t bits) {
-    float f;
-    memcpy(&f, &bits, sizeof f);
-    return f;
-}
-
-static uint32_t to_bits(float f) {
-    uint32_t bits;
-    memcpy(&bits, &f, sizeof bits);
-    return std::isnan(f) ? 0x7fffffffu : bits;
-}
-
 static uint32_t expected(uint32_t a, uint16_t b, bool load) {
-    float fb = to_float(static_cast<uint32_t>(b) << 16);
+    float fb = from_bf16(b);
     return to_bits(load ? fb : to_float(a) + fb);
 }
 

@@ -11,9 +11,9 @@
 #define DUT Vpacket_acc
 #define DUT_NAME "packet_acc"
 #endif
+#include "float_ref.h"
 #include "verilated.h"
 
-#include <cmath>
 #include <csetjmp>
 #include <cstdarg>
 #include <cstddef>
@@ -38,32 +38,6 @@ static const unsigned OUT_LATENCY = 6; // from the cycle of acceptance to valid_
 static const unsigned SPACING = 6;     // from term to term of one word
 
 static uint64_t seed;
-
-static uint32_t to_bits(float f) {
-    uint32_t bits;
-    memcpy(&bits, &f, sizeof bits);
-    return std::isnan(f) ? 0x7fffffffu : bits;
-}
-
-static float from_bf16(uint16_t h) {
-    uint32_t bits = static_cast<uint32_t>(h) << 16;
-    float f;
-    memcpy(&f, &bits, sizeof f);
-    return f;
-}
-
-// The nearer of the two bf16 around f, by distance; 2^128 stands for infinity.
-static uint16_t nearest_bf16(float f) {
-    if (std::isnan(f)) return 0x7fff;
-    uint16_t low = static_cast<uint16_t>(to_bits(f) >> 16);
-    if (std::isinf(f)) return low;
-    uint16_t high = static_cast<uint16_t>(low + 1);
-    double magnitude = std::fabs(static_cast<double>(f));
-    double below = std::fabs(static_cast<double>(from_bf16(low)));
-    double above = (high & 0x7fff) == 0x7f80 ? 0x1p128 : std::fabs(static_cast<double>(from_bf16(high)));
-    if (magnitude - below != above - magnitude) return magnitude - below < above - magnitude ? low : high;
-    return low & 1 ? high : low;
-}
 
 struct flit {
     uint16_t lane[LANES];
