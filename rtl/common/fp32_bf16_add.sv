@@ -28,7 +28,7 @@ module fp32_bf16_add (
         logic [7:0]  exp;       // of the larger operand, at least 1
         logic [23:0] big;       // significands
         logic [23:0] little;
-        logic        exact;     // nothing of the smaller operand counts
+        logic        tail;      // any of little's 14 lowest bits
         logic        apart;     // exponents differ by 32 or more
         logic [4:0]  shift;
     } ordered_t;
@@ -44,11 +44,12 @@ module fp32_bf16_add (
 
     typedef struct packed {
         logic        nan;
-        logic        inf;
         logic        sign;
         logic        zero;
-        logic [7:0]  exp;       // less the shifts; 1 below the field if the leading bit is set
-        logic [27:0] sum;       // normalised, or shifted until exp reached 0
+        logic [7:0]  exp;       // less the shifts; all ones for infinity and NaN
+        logic        lead;      // completes the exponent of a normal number
+        logic [22:0] frac;      // all ones for NaN
+        logic        up;        // rounds up
     } norm_t;
 
     logic valid1_q, valid2_q, valid3_q;
@@ -80,7 +81,7 @@ module fp32_bf16_add (
         o.sign  = swap ? b[15] : a[31];
         o.big    = swap ? b_sig : a_sig;
         o.little = swap ? a_sig : b_sig;
-        o.exact = load;
+        o.tail  = swap && a[13:0] != '0;
         o.apart   = load || diff[7:5] != '0;
         o.shift = diff[4:0];
         return o;
@@ -92,8 +93,10 @@ module fp32_bf16_add (
         logic sticky, unused;
         x = {o.little, 2'b00};
         sticky = 1'b0;
+        // Of an operand far below only the sticky bit is left. It may be set even if
+        // that operand is 0 (as a load makes it): one unit there rounds back to the larger one.
         if (o.shift[4] || o.apart) begin
-            sticky = x[15:0] != '0 || (o.apart && x[25:16] != '0);
+            sticky = o.tail || o.apart;
             x = o.apart ? '0 : {16'h0000, x[25:16]};
         end
         if (o.shift[3]) begin
@@ -112,7 +115,6 @@ module fp32_bf16_add (
             sticky |= x[0];
             x >>= 1;
         end
-        sticky &= !o.exact;
         s.nan  = o.nan;
         s.inf  = o.inf;
         s.sign = o.sign;
@@ -128,10 +130,9 @@ module fp32_bf16_add (
     function automatic norm_t normalise(input sum_t s);
         norm_t n;
         logic [27:0] x;
-        logic [4:0] limit, count;
-        logic by_zeros, by_limit, lead;
-        limit    = (s.exp[7:5] != '0) ? '1 : s.exp[4:0];
-        by_zeros = 1'b0;
+        logic [4:0] count;
+        logic by_zeros, by_limit, lead, special;
+        by_zeros = s.exp[7:5] != '0;
         by_limit = 1'b0;
         x = s.sum;
         for (int k = 4; k >= 0; k--) begin
@@ -142,30 +143,32 @@ module fp32_bf16_add (
                 1:       lead = x[27:26] == '0;
                 default: lead = !x[27];
             endcase
-            count[k] = (lead || by_limit) && (limit[k] || by_zeros);
-            by_zeros |= !by_limit && !lead && limit[k];
-            by_limit |= !by_zeros && lead && !limit[k];
+            count[k] = (lead || by_limit) && (s.exp[k] || by_zeros);
+            by_zeros |= !by_limit && !lead && s.exp[k];
+            by_limit |= !by_zeros && lead && !s.exp[k];
             if (count[k]) x <<= 5'd1 << k;
         end
+        special = s.nan || s.inf;
         n.nan  = s.nan;
-        n.inf  = s.inf;
-        n.zero = !x[27] && !by_limit;
-        n.sign = s.sign && !(s.sub && s.sum == '0);
-        n.exp  = s.exp - 8'(count);
-        n.sum  = x;
+        n.zero = !x[27] && !by_limit && !special;
+        n.sign = s.sign && !s.nan && !(s.sub && s.sum == '0);
+        n.exp  = special ? '1 : s.exp - 8'(count);
+        n.lead = x[27] && !special;
+        n.frac = s.nan ? '1 : x[26:4];
+        n.up   = x[3] && (x[4] || x[2:0] != '0) && !special;
         return n;
     endfunction
 
+    // One adder: the leading bit completes the exponent, the last place takes the carry.
+    // The rest are clears of whole fields, which flip-flops do by themselves.
     function automatic logic [31:0] round(input norm_t n);
-        logic up;
-        logic [30:0] mag;
+        logic [7:0]  exp;
+        logic [22:0] frac;
         logic unused;
-        up  = n.sum[3] && (n.sum[4] || n.sum[2:0] != '0);
-        // One adder: the leading bit completes the exponent, the last place takes the carry.
-        {mag, unused} = {n.exp, n.sum[26:4], 1'b1} + {7'd0, n.sum[27], 23'd0, up};
-        if (n.nan) return fp_pkg::NaN32;
-        if (n.inf || mag[30:23] == '1) return {n.sign, 8'hff, 23'd0};
-        return {n.sign, n.zero ? 8'd0 : mag[30:23], mag[22:0]};
+        {exp, frac, unused} = {n.exp, n.frac, 1'b1} + {7'd0, n.lead, 23'd0, n.up};
+        if (exp == '1 && !n.nan) frac = '0;
+        if (n.zero) exp = '0;
+        return {n.sign, exp, frac};
     endfunction
 
     always_ff @(posedge clk_i) begin
