@@ -126,18 +126,18 @@ module expert_lane (
     // next to a tie of bf16 only: a value less than half of its last place above the
     // tie falls onto it, and one as close below rises onto it.
     function automatic logic [15:0] round();
-        logic norm, zero, over, half, guard, behind, up, unused;
+        logic norm, zero, over, half, guard, behind, any, all, up, unused;
         logic [6:0]  top;
-        logic [14:0] rest;
         logic [9:0]  exp;
         logic [6:0]  frac;
         norm   = sig3_q[25];
         top    = norm ? sig3_q[24:18] : sig3_q[23:17];
         half   = norm ? sig3_q[17] : sig3_q[16];
-        rest   = norm ? sig3_q[16:2] : sig3_q[15:1];
+        any    = sig3_q[15:2] != '0 || (norm ? sig3_q[16] : sig3_q[1]);
+        all    = sig3_q[15:2] == '1 && (norm ? sig3_q[16] : sig3_q[1]);
         guard  = norm ? sig3_q[1] : sig3_q[0];
         behind = sticky3_q || (norm && sig3_q[0]);
-        up     = half ? (rest != '0 || (guard && behind) || top[0]) : (rest == '1 && guard && top[0]);
+        up     = half ? (any || (guard && behind) || top[0]) : (all && guard && top[0]);
         if (nan3_q) begin
             top = '1;
             up  = 1'b0;
