@@ -25,6 +25,7 @@ const struct mw_system mw_systems[MW_SYSTEMS] = {
         .counts = MW_COUNTS_PER_GPU,
         .counts_in = MW_EXCHANGE,
         .fences = {[MW_DISPATCH] = 1, [MW_COMBINE] = 1},
+        .barriers = {[MW_DISPATCH] = 1, [MW_COMBINE] = 1},
     },
     {
         .name = "dysharp-basic",
@@ -33,7 +34,7 @@ const struct mw_system mw_systems[MW_SYSTEMS] = {
         .phased = true,
         .counts = MW_COUNTS_PER_EXPERT,
         .counts_in = MW_DISPATCH,
-        .fences = {[MW_DISPATCH] = 1},
+        .barriers = {[MW_EXPERT] = 1},
     },
     {
         .name = "dysharp",
@@ -103,8 +104,8 @@ static uint64_t row_bytes(const struct mw_workload *w)
     return 2ull * w->shape.hidden;
 }
 
-static void put(struct mw_traffic *t, unsigned port, enum mw_direction direction, enum mw_class class,
-                uint64_t flits, uint64_t payload)
+static void put(struct mw_traffic *t, unsigned port, enum mw_direction direction,
+                enum mw_class class, uint64_t flits, uint64_t payload)
 {
     t->flits[port][direction][class] += flits;
     t->payload[port][direction] += payload;
@@ -141,8 +142,8 @@ static void count_dispatch(const struct mw_workload *w, const struct mw_system *
             put(t, q, MW_DOWN, MW_STORE, multicast_flits(w, p->at[q], f),
                 row_bytes(w) + 4ull * w->k);
         else
-            send(t, p->home, q, MW_STORE, packet_flits(row_bytes(w), 0, f) + packet_flits(last, 0, f),
-                 row_bytes(w) + last);
+            send(t, p->home, q, MW_STORE,
+                 packet_flits(row_bytes(w), 0, f) + packet_flits(last, 0, f), row_bytes(w) + last);
     }
 }
 

@@ -27,8 +27,8 @@ enum mw_counts {
 };
 
 /// What a system sends. A round of fences is, per ordered pair of different GPUs, a store packet
-/// without payload and a control packet back; a round of barriers is a control packet per ordered
-/// pair.
+/// without payload and a control packet back; a round of barriers is a control packet (an event) per
+/// ordered pair.
 struct mw_system {
     const char *name;
     bool multicast; ///< dispatch: one packet up and trimmed copies down, with target lists
@@ -36,12 +36,12 @@ struct mw_system {
     bool signals;   ///< one control packet home per remote (token, expert) row
     bool phased;    ///< phases one after the other; if not, all side by side
     enum mw_counts counts;
-    enum mw_phase counts_in; ///< the phase that sends the counts
+    enum mw_phase counts_in;                         ///< the phase that sends the counts
     unsigned fences[MW_PHASES], barriers[MW_PHASES]; ///< rounds, at the end of a phase
 };
 
 enum { MW_SYSTEMS = 3 };
-extern const struct mw_system mw_systems[MW_SYSTEMS]; ///< `unicast` comes first
+extern const struct mw_system mw_systems[MW_SYSTEMS];     ///< `unicast` comes first
 const struct mw_system *mw_system_find(const char *name); ///< NULL if there is none
 
 /// Flits and payload bytes on every link.
@@ -61,7 +61,7 @@ struct mw_bound {
 struct mw_bounds {
     struct mw_bound strict;      ///< links and engines, the same for every system
     struct mw_bound strict_link; ///< links alone
-    struct mw_bound own;         ///< of a phased system: the sum, and where the longest phase is bound
+    struct mw_bound own; ///< of a phased system: the sum, and where the longest phase is bound
     struct mw_bound own_link;
     struct mw_bound own_phase[MW_PHASES]; ///< of a phased system; 0 cycles otherwise
 };

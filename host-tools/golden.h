@@ -10,9 +10,9 @@
 /// Order in which a token's terms are added. Only the first one is right; the others exist to show
 /// that a run with the wrong order does not pass.
 enum mw_order {
-    MW_ORDER_SPEC,     ///< experts of a GPU in list order, GPUs from home + 1 on, home last
-    MW_ORDER_REVERSED, ///< the remote GPUs from home - 1 down
-    MW_ORDER_FROM_0,   ///< the remote GPUs from GPU 0 on
+    MW_ORDER_SPEC,             ///< experts of a GPU in list order, GPUs from home + 1 on, home last
+    MW_ORDER_REVERSED,         ///< the remote GPUs from home - 1 down
+    MW_ORDER_FROM_0,           ///< the remote GPUs from GPU 0 on
     MW_ORDER_EXPERTS_REVERSED, ///< experts of a GPU from the end of the list
     MW_ORDER_HOME_FIRST,       ///< home's sum in front of the remote ones, rounded once
 };

@@ -170,8 +170,8 @@ static int read_text(const char *path, char **text, size_t *size, struct mw_erro
 }
 
 /// A whole number from 0 (or 1) to `max`. A missing key leaves 0, which is an error if `required`.
-static int get_count(const cJSON *root, const char *path, const char *key, bool required, size_t max,
-                     size_t *value, struct mw_error *err)
+static int get_count(const cJSON *root, const char *path, const char *key, bool required,
+                     size_t max, size_t *value, struct mw_error *err)
 {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(root, key);
     *value = 0;

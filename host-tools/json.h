@@ -44,9 +44,9 @@ void mw_json_free(struct mw_json *j);
 
 /// What the tools need of a trace's meta.json.
 struct mw_meta {
-    char model[128];  ///< empty where the file does not say
-    unsigned experts; ///< 1 .. 4096, a target has 12 bits for it
-    unsigned hidden;  ///< of the real model, 0 where the file does not say
+    char model[128];          ///< empty where the file does not say
+    unsigned experts;         ///< 1 .. 4096, a target has 12 bits for it
+    unsigned hidden;          ///< of the real model, 0 where the file does not say
     size_t layers, tokens, k; ///< 0 where the file does not say; checked against the arrays
 };
 

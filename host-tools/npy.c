@@ -15,7 +15,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "elements are used as they are in the file");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+               "elements are used as they are in the file");
 
 enum { PREFIX_BYTES = 8, MAX_HEADER = 65536, DIMS = 3 };
 

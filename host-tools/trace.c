@@ -7,6 +7,7 @@
 #include "npy.h"
 #include "random.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,8 +26,9 @@ static void path_of(char path[PATH_BYTES], const char *folder, const char *file)
 }
 
 /// The arrays and meta.json must describe the same thing.
-static int compare_shapes(const char *folder, const struct mw_npy *ids, const struct mw_npy *weights,
-                          const struct mw_meta *meta, struct mw_error *err)
+static int compare_shapes(const char *folder, const struct mw_npy *ids,
+                          const struct mw_npy *weights, const struct mw_meta *meta,
+                          struct mw_error *err)
 {
     char path[PATH_BYTES];
     path_of(path, folder, weights_file);
@@ -96,8 +98,8 @@ static int bad_token(const struct mw_trace *trace, const char *file, size_t laye
         snprintf(path, sizeof path, "%s", trace->name);
     else
         path_of(path, trace->name, file);
-    return mw_fail(err, MW_EXIT_INPUT, "%s: layer %zu, token %zu, column %u: %s", path, layer, token,
-                   column, cause);
+    return mw_fail(err, MW_EXIT_INPUT, "%s: layer %zu, token %zu, column %u: %s", path, layer,
+                   token, column, cause);
 }
 
 static int check_token(const struct mw_trace *trace, size_t layer, size_t token, bool allow_padding,
@@ -120,12 +122,14 @@ static int check_token(const struct mw_trace *trace, size_t layer, size_t token,
         for (unsigned i = 0; i < j; i++) {
             if (ids[i] != ids[j])
                 continue;
-            snprintf(cause, sizeof cause, "expert %u twice in one row, also in column %u", ids[j], i);
+            snprintf(cause, sizeof cause, "expert %u twice in one row, also in column %u", ids[j],
+                     i);
             return bad_token(trace, ids_file, layer, token, j, cause, err);
         }
         if (!isfinite(weights[j]))
             return bad_token(trace, weights_file, layer, token, j,
-                             isnan(weights[j]) ? "the weight is NaN" : "the weight is infinite", err);
+                             isnan(weights[j]) ? "the weight is NaN" : "the weight is infinite",
+                             err);
     }
     return MW_EXIT_OK;
 }
@@ -139,8 +143,9 @@ int mw_trace_check(const struct mw_trace *trace, size_t layer, size_t tokens, bo
     else
         path_of(path, trace->name, ids_file);
     if (layer >= trace->layers)
-        return mw_fail(err, MW_EXIT_INPUT, "%s: layer %zu was asked for, the trace has layers 0 to %zu",
-                       path, layer, trace->layers - 1);
+        return mw_fail(err, MW_EXIT_INPUT,
+                       "%s: layer %zu was asked for, the trace has layers 0 to %zu", path, layer,
+                       trace->layers - 1);
     if (tokens > trace->tokens)
         return mw_fail(err, MW_EXIT_INPUT,
                        "%s: layer %zu: %zu tokens were asked for, the trace has %zu", path, layer,
@@ -164,7 +169,8 @@ static double draw_normal(struct mw_random *r)
 }
 
 /// Log-normal popularity as whole numbers, which absorbs differences of exp() between libraries.
-static void draw_popularity(struct mw_random *r, double sigma, unsigned experts, uint32_t *popularity)
+static void draw_popularity(struct mw_random *r, double sigma, unsigned experts,
+                            uint32_t *popularity)
 {
     for (unsigned e = 0; e < experts; e++) {
         double p = exp(sigma * draw_normal(r)) * 4096.0;
@@ -179,6 +185,7 @@ static uint16_t draw_expert(struct mw_random *r, const uint32_t *popularity, uns
     uint64_t total = 0;
     for (unsigned e = 0; e < experts; e++)
         total += taken[e] ? 0 : popularity[e];
+    assert(total > 0); // k is at most the number of experts
     // The total may exceed 32 bits with thousands of very popular experts.
     uint64_t pick = mw_random_next(r) % total;
     unsigned e = 0;
@@ -247,7 +254,8 @@ static int check_synthetic(const struct mw_synthetic *how, struct mw_error *err)
     if (!(how->sigma >= 0 && how->sigma <= 4))
         return mw_fail(err, MW_EXIT_INPUT, "%s: sigma %g, expected 0 to 4", where, how->sigma);
     if (!(how->locality >= 0 && how->locality <= 1))
-        return mw_fail(err, MW_EXIT_INPUT, "%s: locality %g, expected 0 to 1", where, how->locality);
+        return mw_fail(err, MW_EXIT_INPUT, "%s: locality %g, expected 0 to 1", where,
+                       how->locality);
     return MW_EXIT_OK;
 }
 

@@ -22,10 +22,10 @@ struct mw_trace {
     unsigned experts;      ///< 1 .. MW_MAX_EXPERTS
     unsigned hidden;       ///< of the real model, 0 if not known
     char model[128];
-    char name[512];  ///< the folder, or a description of the generator; for messages and reports
+    char name[512]; ///< the folder, or a description of the generator; for messages and reports
     bool synthetic;
-    uint16_t *ids;   ///< [layers][tokens][k], expert or MW_NO_EXPERT
-    float *weights;  ///< [layers][tokens][k]
+    uint16_t *ids;  ///< [layers][tokens][k], expert or MW_NO_EXPERT
+    float *weights; ///< [layers][tokens][k]
 };
 
 /// Parameters of a made-up trace.

@@ -34,10 +34,10 @@ struct mw_shape {
 
 /// One layer, in the layout in which the GPUs hold it.
 struct mw_layer {
-    size_t number;   ///< in the trace
-    uint16_t *ids;   ///< [N * T][k], expert or MW_NO_EXPERT
-    float *weights;  ///< [N * T][k], 0 where there is no expert
-    uint16_t *x;     ///< [N * T][H], bf16 hidden values, all of them normal numbers
+    size_t number;  ///< in the trace
+    uint16_t *ids;  ///< [N * T][k], expert or MW_NO_EXPERT
+    float *weights; ///< [N * T][k], 0 where there is no expert
+    uint16_t *x;    ///< [N * T][H], bf16 hidden values, all of them normal numbers
 };
 
 struct mw_workload {

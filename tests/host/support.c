@@ -85,10 +85,11 @@ const char *write_trace(const char *name, size_t layers, size_t tokens, size_t k
     write_array(where, "topk_weights.npy", "<f4", dim, weights, 4);
     char path[512], meta[200];
     snprintf(path, sizeof path, "%s/meta.json", where);
-    snprintf(meta, sizeof meta,
-             "{\"model\": \"by hand\", \"experts\": %u, \"hidden\": 64, \"layers\": %zu, \"tokens\": "
-             "%zu, \"top_k\": %zu}",
-             experts, layers, tokens, k);
+    snprintf(
+        meta, sizeof meta,
+        "{\"model\": \"by hand\", \"experts\": %u, \"hidden\": 64, \"layers\": %zu, \"tokens\": "
+        "%zu, \"top_k\": %zu}",
+        experts, layers, tokens, k);
     write_file(path, meta, strlen(meta));
     return where;
 }
@@ -114,14 +115,11 @@ uint64_t test_seed(void)
     return seed;
 }
 
-void assert_line(const char *text, ...)
+void assert_line_has(const char *text, const char *const *parts)
 {
-    va_list args;
-    va_start(args, text);
-    for (const char *part; (part = va_arg(args, const char *));)
-        if (!strstr(text, part))
-            fail_msg("\"%s\" does not say \"%s\"", text, part);
-    va_end(args);
+    for (; *parts; parts++)
+        if (!strstr(text, *parts))
+            fail_msg("\"%s\" does not say \"%s\"", text, *parts);
     assert_true(*text);
     assert_null(strchr(text, '\n'));
 }

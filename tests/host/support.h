@@ -35,7 +35,8 @@ const char *real_trace(const char *name);
 /// Environment variable MW_SEED, or a fixed seed; printed.
 uint64_t test_seed(void);
 
-/// The text must contain every one of the strings that follow, up to NULL, and be one line.
-void assert_line(const char *text, ...);
+/// The text must contain every one of the strings that follow, and be one line.
+#define assert_line(text, ...) assert_line_has(text, (const char *const[]){__VA_ARGS__, NULL})
+void assert_line_has(const char *text, const char *const *parts);
 
 #endif

@@ -18,7 +18,8 @@ struct by_hand {
 
 static void set_up(struct by_hand *b)
 {
-    static const uint16_t ids[16] = {0, 2, 3, 7, 2, 3, 0xffff, 0xffff, 0xffff, 0xffff, 0xffff, 0xffff,
+    static const uint16_t ids[16] = {0,      2,      3,      7,      2,      3,
+                                     0xffff, 0xffff, 0xffff, 0xffff, 0xffff, 0xffff,
                                      0xffff, 0xffff, 0xffff, 0xffff};
     memset(b, 0, sizeof *b);
     memcpy(b->ids, ids, sizeof ids);
@@ -60,8 +61,8 @@ static void expect(const struct mw_traffic *t, unsigned port, enum mw_direction 
     const unsigned want[MW_CLASSES] = {ctrl, store, request, partial};
     for (unsigned c = 0; c < MW_CLASSES; c++)
         if (t->flits[port][d][c] != want[c])
-            fail_msg("port %u %s %s: %u, expected %u", port, mw_direction_names[d], mw_class_names[c],
-                     (unsigned)t->flits[port][d][c], want[c]);
+            fail_msg("port %u %s %s: %u, expected %u", port, mw_direction_names[d],
+                     mw_class_names[c], (unsigned)t->flits[port][d][c], want[c]);
 }
 
 static void counts_multicast_by_hand(void **state)
@@ -153,6 +154,28 @@ static void counts_synchronisation_by_hand(void **state)
     expect(&t, 0, MW_DOWN, 0, 3 * 2, 0, 0);
 }
 
+/// Synchronisation of the real systems (docs/systems.md): the same on every port, 3 others each.
+static void systems_synchronise_as_listed(void **state)
+{
+    (void)state;
+    struct by_hand b;
+    set_up(&b);
+    memset(b.ids, 0xff, sizeof b.ids);
+    for (unsigned p = 0; p < 4; p++) {
+        for (unsigned i = 0; i < 2; i++) {
+            enum mw_direction d = i ? MW_DOWN : MW_UP;
+            // Counts of 16 bytes; two fences, their acknowledgements, two events.
+            struct mw_traffic t = total(&b.w, mw_system_find("unicast"), 8);
+            expect(&t, p, d, 3 * (2 * 2 + 2 * 2), 3 * (2 + 2) + 3 * 2 * 2, 0, 0);
+            // Counts of 8 bytes for two experts; one event.
+            t = total(&b.w, mw_system_find("dysharp-basic"), 8);
+            expect(&t, p, d, 3 * 2, 3 * (2 + 1), 0, 0);
+            t = total(&b.w, mw_system_find("dysharp"), 8);
+            expect(&t, p, d, 0, 3 * (2 + 1), 0, 0);
+        }
+    }
+}
+
 static void bounds_by_hand(void **state)
 {
     (void)state;
@@ -211,8 +234,13 @@ static void bounds_by_hand(void **state)
 static void make(struct mw_workload *w, struct mw_trace *trace, unsigned gpus, unsigned hidden,
                  unsigned k, uint64_t seed)
 {
-    struct mw_synthetic how = {.layers = 1, .tokens = gpus * 8u, .k = k, .experts = 64, .sigma = 0.7,
-                               .locality = 0.3, .seed = seed};
+    struct mw_synthetic how = {.layers = 1,
+                               .tokens = gpus * 8u,
+                               .k = k,
+                               .experts = 64,
+                               .sigma = 0.7,
+                               .locality = 0.3,
+                               .seed = seed};
     struct mw_shape shape = {.gpus = gpus, .tokens_per_gpu = 8, .hidden = hidden, .seed = seed};
     const size_t layer = 0;
     assert_int_equal(mw_trace_make(trace, &how, NULL), MW_EXIT_OK);
@@ -276,7 +304,8 @@ static void worked_example_on_the_real_trace(void **state)
     for (unsigned i = 0; i < 3; i++) {
         struct mw_workload w;
         const size_t layer = 7;
-        struct mw_shape shape = {.gpus = known[i].gpus, .tokens_per_gpu = 256, .hidden = 512, .seed = 1};
+        struct mw_shape shape = {
+            .gpus = known[i].gpus, .tokens_per_gpu = 256, .hidden = 512, .seed = 1};
         assert_int_equal(mw_workload_make(&w, &trace, &layer, 1, &shape, &err), MW_EXIT_OK);
         struct mw_system s = bare("unicast");
         struct mw_link_parameters link = {16, mw_default_expert_cycles(&w, 16)};
@@ -311,6 +340,7 @@ int main(void)
         cmocka_unit_test(counts_multicast_by_hand),
         cmocka_unit_test(counts_unicast_by_hand),
         cmocka_unit_test(counts_synchronisation_by_hand),
+        cmocka_unit_test(systems_synchronise_as_listed),
         cmocka_unit_test(bounds_by_hand),
         cmocka_unit_test(invariants_on_random_workloads),
         cmocka_unit_test(worked_example_on_the_real_trace),

@@ -207,9 +207,9 @@ static void adds_members_from_home_on(void **state)
     struct by_hand b;
     set_up(&b, 4, 3);
     // Token of GPU 2: members 3, 0, 1 in this order, whatever the list's.
-    route(&b, 2, 0, 4, -0x1p25f);  // GPU 1
-    route(&b, 2, 1, 12, 0x1p25f);  // GPU 3
-    route(&b, 2, 2, 0, 1.0f);      // GPU 0
+    route(&b, 2, 0, 4, -0x1p25f);                      // GPU 1
+    route(&b, 2, 1, 12, 0x1p25f);                      // GPU 3
+    route(&b, 2, 2, 0, 1.0f);                          // GPU 0
     assert_int_equal(result(&b, 2, MW_ORDER_SPEC), 0); // (2^25 + 1) - 2^25
     route(&b, 2, 2, 4, -0x1p25f);
     route(&b, 2, 0, 0, 1.0f);
@@ -231,12 +231,18 @@ static void adds_members_from_home_on(void **state)
     assert_int_equal(result(&b, 0, MW_ORDER_EXPERTS_REVERSED), 0);
 }
 
-static void make(struct mw_workload *w, struct mw_trace *trace, unsigned gpus, enum mw_spread spread)
+static void make(struct mw_workload *w, struct mw_trace *trace, unsigned gpus,
+                 enum mw_spread spread)
 {
-    struct mw_synthetic how = {.layers = 1, .tokens = 64, .k = 12, .experts = 64, .sigma = 0.5,
-                               .locality = 0.2, .seed = 3};
-    struct mw_shape shape = {.gpus = gpus, .tokens_per_gpu = 64 / gpus, .hidden = 256,
-                             .spread = spread, .seed = 4};
+    struct mw_synthetic how = {.layers = 1,
+                               .tokens = 64,
+                               .k = 12,
+                               .experts = 64,
+                               .sigma = 0.5,
+                               .locality = 0.2,
+                               .seed = 3};
+    struct mw_shape shape = {
+        .gpus = gpus, .tokens_per_gpu = 64 / gpus, .hidden = 256, .spread = spread, .seed = 4};
     const size_t layer = 0;
     assert_int_equal(mw_trace_make(trace, &how, NULL), MW_EXIT_OK);
     assert_int_equal(mw_workload_make(w, trace, &layer, 1, &shape, NULL), MW_EXIT_OK);
@@ -268,10 +274,11 @@ static void another_order_changes_bits(void **state)
         if (gpus <= 8) // with more, hardly a GPU has three experts of a token, and two commute
             assert_true(differences(&w, MW_ORDER_EXPERTS_REVERSED) > 0);
         assert_true(differences(&w, MW_ORDER_HOME_FIRST) > 0);
-        print_message("%u GPUs, of %u: reversed %zu, from 0 %zu, experts reversed %zu, home first %zu\n",
-                      gpus, w.tokens * 256, differences(&w, MW_ORDER_REVERSED),
-                      differences(&w, MW_ORDER_FROM_0), differences(&w, MW_ORDER_EXPERTS_REVERSED),
-                      differences(&w, MW_ORDER_HOME_FIRST));
+        print_message(
+            "%u GPUs, of %u: reversed %zu, from 0 %zu, experts reversed %zu, home first %zu\n",
+            gpus, w.tokens * 256, differences(&w, MW_ORDER_REVERSED),
+            differences(&w, MW_ORDER_FROM_0), differences(&w, MW_ORDER_EXPERTS_REVERSED),
+            differences(&w, MW_ORDER_HOME_FIRST));
         mw_workload_free(&w);
         mw_trace_free(&trace);
     }

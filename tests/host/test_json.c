@@ -67,8 +67,9 @@ static void another_parser_reads_it(void **state)
 static void reads_meta(void **state)
 {
     (void)state;
-    static const char text[] = "{\"model\": \"m\", \"experts\": 64, \"hidden\": 2048,\n \"layers\": 26,"
-                               " \"tokens\": 4096, \"top_k\": 6, \"note\": [1, {}]}\n\n";
+    static const char text[] =
+        "{\"model\": \"m\", \"experts\": 64, \"hidden\": 2048,\n \"layers\": 26,"
+        " \"tokens\": 4096, \"top_k\": 6, \"note\": [1, {}]}\n\n";
     write_file(scratch("meta.json"), text, sizeof text - 1);
     struct mw_meta meta;
     struct mw_error err = {0};
@@ -88,7 +89,7 @@ static void refuse(const char *text, const char *place, const char *cause)
     struct mw_meta meta;
     struct mw_error err = {0};
     assert_int_equal(mw_meta_read(&meta, path, &err), MW_EXIT_INPUT);
-    assert_line(err.text, path, place, cause, NULL);
+    assert_line(err.text, path, place, cause);
 }
 
 static void refuses_bad_meta(void **state)
@@ -109,7 +110,7 @@ static void refuses_bad_meta(void **state)
     struct mw_meta meta;
     struct mw_error err = {0};
     assert_int_equal(mw_meta_read(&meta, scratch("absent.json"), &err), MW_EXIT_INPUT);
-    assert_line(err.text, "absent.json", "cannot open", NULL);
+    assert_line(err.text, "absent.json", "cannot open");
 }
 
 int main(void)

@@ -48,7 +48,7 @@ static void refuse(const char *path, const char *place, const char *cause)
     struct mw_npy npy;
     struct mw_error err = {0};
     assert_int_equal(mw_npy_read(&npy, path, "<u2", &err), MW_EXIT_INPUT);
-    assert_line(err.text, path, place, cause, NULL);
+    assert_line(err.text, path, place, cause);
     assert_null(npy.data);
 }
 
@@ -102,7 +102,8 @@ static void refuses_wrong_types_and_shapes(void **state)
     (void)state;
     refuse_header("{'descr': '<i8', 'fortran_order': False, 'shape': (2, 3, 2), }", "header",
                   "element type is '<i8', expected '<u2'");
-    refuse_header("{'descr': '>u2', 'fortran_order': False, 'shape': (2, 3, 2), }", "header", "'>u2'");
+    refuse_header("{'descr': '>u2', 'fortran_order': False, 'shape': (2, 3, 2), }", "header",
+                  "'>u2'");
     refuse_header("{'descr': '<u2', 'fortran_order': True, 'shape': (2, 3, 2), }", "header",
                   "Fortran order");
     refuse_header("{'descr': '<u2', 'fortran_order': False, 'shape': (6, 2), }", "header",
@@ -113,8 +114,9 @@ static void refuses_wrong_types_and_shapes(void **state)
                   "0 dimensions");
     refuse_header("{'descr': '<u2', 'fortran_order': False, 'shape': (2, 0, 2), }", "header",
                   "dimension 1 of the shape is 0");
-    refuse_header("{'descr': '<u2', 'fortran_order': False, 'shape': (4294967296, 4294967296, 2), }",
-                  "header", "too large");
+    refuse_header(
+        "{'descr': '<u2', 'fortran_order': False, 'shape': (4294967296, 4294967296, 2), }",
+        "header", "too large");
     refuse_header("{'descr': '<u2', 'fortran_order': False, 'shape': "
                   "(99999999999999999999999999, 1, 1), }",
                   "byte", "too large");
@@ -147,7 +149,7 @@ static void keeps_to_one_line(void **state)
     struct mw_npy npy;
     struct mw_error err = {0};
     assert_int_equal(mw_npy_read(&npy, "/no\nwhere", "<u2", &err), MW_EXIT_INPUT);
-    assert_line(err.text, "/no?where", NULL);
+    assert_line(err.text, "/no?where");
 }
 
 int main(void)

@@ -56,7 +56,7 @@ static void refuse_load(const char *folder, const char *file, const char *cause)
     struct mw_trace trace;
     struct mw_error err = {0};
     assert_int_equal(mw_trace_load(&trace, folder, &err), MW_EXIT_INPUT);
-    assert_line(err.text, folder, file, cause, NULL);
+    assert_line(err.text, folder, file, cause);
     assert_null(trace.ids);
 }
 
@@ -97,7 +97,7 @@ static void refuse_check(size_t layer, size_t tokens, bool padding, const char *
     struct mw_error err = {0};
     assert_int_equal(mw_trace_load(&trace, folder, &err), MW_EXIT_OK);
     assert_int_equal(mw_trace_check(&trace, layer, tokens, padding, &err), MW_EXIT_INPUT);
-    assert_line(err.text, folder, file, place, cause, NULL);
+    assert_line(err.text, folder, file, place, cause);
     mw_trace_free(&trace);
 }
 
@@ -115,7 +115,8 @@ static void refuses_bad_elements(void **state)
     (void)state;
     fill();
     refuse_check(2, 1, false, "topk_ids.npy", "layer 2", "layers 0 to 1");
-    refuse_check(1, 5, false, "topk_ids.npy", "layer 1", "5 tokens were asked for, the trace has 4");
+    refuse_check(1, 5, false, "topk_ids.npy", "layer 1",
+                 "5 tokens were asked for, the trace has 4");
 
     ids[1][3][2] = EXPERTS;
     refuse_check(1, 4, true, "topk_ids.npy", "layer 1, token 3, column 2",
@@ -172,8 +173,13 @@ static double peak(const struct mw_trace *trace, size_t layer)
 static void makes_traces(void **state)
 {
     (void)state;
-    struct mw_synthetic how = {.layers = 3, .tokens = 2000, .k = 6, .experts = 64, .sigma = 0.5,
-                               .locality = 0.2, .seed = test_seed()};
+    struct mw_synthetic how = {.layers = 3,
+                               .tokens = 2000,
+                               .k = 6,
+                               .experts = 64,
+                               .sigma = 0.5,
+                               .locality = 0.2,
+                               .seed = test_seed()};
     struct mw_trace a, b, c;
     struct mw_error err = {0};
     assert_int_equal(mw_trace_make(&a, &how, &err), MW_EXIT_OK);
@@ -201,7 +207,8 @@ static void makes_traces(void **state)
 static void popularity_and_locality_do_what_they_say(void **state)
 {
     (void)state;
-    struct mw_synthetic how = {.layers = 1, .tokens = 4000, .k = 6, .experts = 64, .seed = test_seed()};
+    struct mw_synthetic how = {
+        .layers = 1, .tokens = 4000, .k = 6, .experts = 64, .seed = test_seed()};
     struct mw_trace trace;
     assert_int_equal(mw_trace_make(&trace, &how, NULL), MW_EXIT_OK);
     double uniform = peak(&trace, 0), independent = shared_with_neighbour(&trace, 0);
@@ -250,12 +257,13 @@ static void makes_corner_sizes(void **state)
         struct mw_trace trace;
         struct mw_error err = {0};
         assert_int_equal(mw_trace_make(&trace, &bad[i], &err), MW_EXIT_INPUT);
-        assert_line(err.text, "synthetic trace", "expected", NULL);
+        assert_line(err.text, "synthetic trace", "expected");
     }
 }
 
 /// Distinct GPUs per token, and the busiest GPU over the mean of all, averaged over the layers.
-static void spread_over(const struct mw_trace *trace, unsigned gpus, double *distinct, double *busiest)
+static void spread_over(const struct mw_trace *trace, unsigned gpus, double *distinct,
+                        double *busiest)
 {
     *distinct = *busiest = 0;
     for (size_t l = 0; l < trace->layers; l++) {
@@ -285,11 +293,20 @@ static void real_traces_have_their_known_facts(void **state)
         unsigned layers, experts, k;
         double facts[4][2];
     } known[] = {
-        {"deepseek-v2-lite-intent", 26, 64, 6,
+        {"deepseek-v2-lite-intent",
+         26,
+         64,
+         6,
          {{3.344, 1.10}, {4.549, 1.32}, {5.332, 1.72}, {5.784, 2.51}}},
-        {"deepseek-v2-lite-summary", 26, 64, 6,
+        {"deepseek-v2-lite-summary",
+         26,
+         64,
+         6,
          {{3.362, 1.08}, {4.566, 1.28}, {5.355, 1.72}, {5.763, 2.63}}},
-        {"gpt-oss-20b-mmlu", 24, 32, 4,
+        {"gpt-oss-20b-mmlu",
+         24,
+         32,
+         4,
          {{3.010, 1.13}, {3.587, 1.39}, {3.856, 1.96}, {4.000, 2.72}}},
     };
     for (unsigned i = 0; i < 3; i++) {

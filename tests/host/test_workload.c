@@ -7,8 +7,13 @@
 
 static void make_trace(struct mw_trace *trace, unsigned experts, unsigned k)
 {
-    struct mw_synthetic how = {.layers = 4, .tokens = 64, .k = k, .experts = experts, .sigma = 0.5,
-                               .locality = 0.2, .seed = 5};
+    struct mw_synthetic how = {.layers = 4,
+                               .tokens = 64,
+                               .k = k,
+                               .experts = experts,
+                               .sigma = 0.5,
+                               .locality = 0.2,
+                               .seed = 5};
     assert_int_equal(mw_trace_make(trace, &how, NULL), MW_EXIT_OK);
 }
 
@@ -95,7 +100,7 @@ static void refuse(const struct mw_trace *trace, struct mw_shape bad, const size
     struct mw_workload w;
     struct mw_error err = {0};
     assert_int_equal(mw_workload_make(&w, trace, numbers, 1, &bad, &err), MW_EXIT_INPUT);
-    assert_line(err.text, cause, NULL);
+    assert_line(err.text, cause);
     assert_null(w.layer);
 }
 

@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `moeswitch run`: prepare a workload, run it under each system, compare, report. Output files are
+// written under another name first, so that a run that fails leaves none behind.
+#define _POSIX_C_SOURCE 200809L
+
+#include "run.h"
+
+#include "golden.h"
+#include "report.h"
+#include "systems.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { PATH_BYTES = 1024, BAR = 40 };
+
+/// A name with room for what is inserted or appended.
+struct path {
+    char text[PATH_BYTES + 32];
+};
+
+// ---- output files -----------------------------------------------------------------------------
+
+static int cannot_write(const char *path, struct mw_error *err)
+{
+    return mw_fail(err, MW_EXIT_INPUT, "%s: cannot write: %s", path, strerror(errno));
+}
+
+/// True if `path` is there and is a device or a pipe: written in place, not replaced.
+static bool is_special(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+}
+
+static int temporary_name(struct path *name, const char *path, struct mw_error *err)
+{
+    if (strlen(path) >= PATH_BYTES)
+        return mw_fail(err, MW_EXIT_INPUT, "%.40s...: the name is too long", path);
+    snprintf(name->text, sizeof name->text, "%s.%ld.tmp", path, (long)getpid());
+    return MW_EXIT_OK;
+}
+
+/// Find out before a long run whether `path` can be written at its end.
+static int probe_output(const char *path, struct mw_error *err)
+{
+    struct path name;
+    struct stat st;
+    if (!path || is_special(path))
+        return MW_EXIT_OK;
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
+        errno = EISDIR;
+        return cannot_write(path, err);
+    }
+    int status = temporary_name(&name, path, err);
+    if (status)
+        return status;
+    FILE *f = fopen(name.text, "wb");
+    if (!f)
+        return cannot_write(path, err);
+    fclose(f);
+    remove(name.text);
+    return MW_EXIT_OK;
+}
+
+static int write_output(const char *path, const char *text, size_t size, struct mw_error *err)
+{
+    struct path name;
+    bool special = is_special(path);
+    int status = temporary_name(&name, path, err);
+    if (status)
+        return status;
+    FILE *f = fopen(special ? path : name.text, "wb");
+    if (!f)
+        return cannot_write(path, err);
+    bool ok = fwrite(text, 1, size, f) == size;
+    ok &= fclose(f) == 0;
+    if (ok && !special)
+        ok = rename(name.text, path) == 0;
+    if (!ok) {
+        status = mw_fail(err, MW_EXIT_FAILED, "%s: cannot write: %s", path, strerror(errno));
+        if (!special)
+            remove(name.text);
+    }
+    return status;
+}
+
+/// The wave file of one system: the name as given, or with the system's name before its extension.
+static void wave_name(struct path *name, const struct mw_run_params *params, const char *system)
+{
+    const char *slash = strrchr(params->fst, '/');
+    const char *dot = strrchr(slash ? slash : params->fst, '.');
+    size_t stem = dot ? (size_t)(dot - params->fst) : strlen(params->fst);
+    if (params->system)
+        snprintf(name->text, sizeof name->text, "%s", params->fst);
+    else
+        snprintf(name->text, sizeof name->text, "%.*s-%s%s", (int)stem, params->fst, system,
+                 dot ? dot : "");
+}
+
+// ---- progress ---------------------------------------------------------------------------------
+
+/// The bar: one line on a terminal, drawn anew at most ten times a second.
+struct bar {
+    FILE *out;
+    const char *system;
+    unsigned layers;
+    double last;
+    bool drawn;
+};
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void draw_bar(void *context, unsigned layer, double done, uint64_t cycles)
+{
+    struct bar *bar = context;
+    double t = now();
+    if (bar->drawn && t - bar->last < 0.1)
+        return;
+    bar->last = t;
+    bar->drawn = true;
+    done = done < 0 ? 0 : done > 1 ? 1 : done;
+    double all = (layer + done) / bar->layers;
+    int filled = (int)(all * BAR);
+    char text[BAR + 1];
+    memset(text, '.', BAR);
+    memset(text, '#', (size_t)(filled > BAR ? BAR : filled));
+    text[BAR] = 0;
+    fprintf(bar->out, "\r%-14s [%s] %3.0f %%  %" PRIu64 " cycles ", bar->system, text, 100 * all,
+            cycles);
+    fflush(bar->out);
+}
+
+static void clear_bar(struct bar *bar)
+{
+    if (bar->drawn)
+        fprintf(bar->out, "\r%*s\r", BAR + 50, "");
+    bar->drawn = false;
+}
+
+// ---- the run ----------------------------------------------------------------------------------
+
+struct run {
+    struct mw_run_params params;
+    struct mw_trace trace;
+    struct mw_workload workload;
+    uint16_t *golden[MW_MAX_LAYERS];
+    struct mw_result results[MW_SYSTEMS];
+    struct mw_summary summaries[MW_SYSTEMS];
+    unsigned count; ///< of results and summaries
+    FILE *out, *err;
+};
+
+static int make_golden(struct run *run, struct mw_error *err)
+{
+    const struct mw_workload *w = &run->workload;
+    size_t elements = (size_t)w->tokens * w->shape.hidden;
+    for (unsigned l = 0; l < w->layers; l++) {
+        run->golden[l] = malloc(elements * sizeof *run->golden[l]);
+        if (!run->golden[l])
+            return mw_fail_memory(err, "the golden result");
+        mw_golden_layer(w, l, run->golden[l]);
+    }
+    return MW_EXIT_OK;
+}
+
+/// Where the result differs from the golden model, and the counters from the analytic list.
+static int tell_differences(const struct run *run, const struct mw_result *r)
+{
+    int status = MW_EXIT_OK;
+    for (unsigned l = 0; l < r->layers; l++) {
+        const struct mw_layer_result *layer = &r->layer[l];
+        if (!layer->wrong)
+            continue;
+        status = MW_EXIT_MISMATCH;
+        fprintf(run->err,
+                "moeswitch: %s, layer %zu: %" PRIu64
+                " wrong elements, first: token %u, element %u: "
+                "expected 0x%04x (%g), got 0x%04x (%g)\n",
+                r->system->name, run->workload.layer[l].number, layer->wrong, layer->first.token,
+                layer->first.element, layer->first.expected,
+                (double)mw_bf16_to_float(layer->first.expected), layer->first.got,
+                (double)mw_bf16_to_float(layer->first.got));
+    }
+    struct mw_flit_error e;
+    unsigned errors = mw_result_flit_errors(r, &run->workload, run->params.flit_bytes, &e);
+    if (!errors)
+        return status;
+    fprintf(
+        run->err,
+        "moeswitch: %s, layer %zu: %u counters differ from the analytic list, first: port %u %s, "
+        "%s: expected %" PRIu64 ", counted %" PRIu64 "\n",
+        r->system->name, run->workload.layer[e.layer].number, errors, e.port, e.direction, e.what,
+        e.expected, e.counted);
+    return MW_EXIT_MISMATCH;
+}
+
+/// The device, timed together with the check of its output.
+static int run_device(struct run *run, const struct mw_system *system, struct mw_result *r,
+                      const char *waves)
+{
+    struct bar bar = {.out = run->err, .system = system->name, .layers = run->workload.layers};
+    struct mw_run_params params = run->params;
+    params.fst = waves;
+    if (isatty(fileno(run->err))) {
+        params.progress = draw_bar;
+        params.progress_context = &bar;
+    }
+    double start = now();
+    int status = mw_system_run(&params, &run->workload, system->name, r);
+    if (!status)
+        mw_result_check(r, &run->workload, run->golden);
+    r->seconds = now() - start;
+    clear_bar(&bar);
+    return status;
+}
+
+static int run_system(struct run *run, const struct mw_system *system, struct mw_error *err)
+{
+    struct path waves;
+    struct mw_result *r = &run->results[run->count];
+    int status = mw_result_make(r, &run->workload, system, err);
+    if (status)
+        return status;
+    run->count++;
+    if (run->params.fst)
+        wave_name(&waves, &run->params, system->name);
+    status = run_device(run, system, r, run->params.fst ? waves.text : NULL);
+    if (status) {
+        if (r->state)
+            fputs(r->state, run->err);
+        return mw_fail(err, status, "%s: %s", system->name, r->error.text);
+    }
+    uint64_t unicast = 0;
+    for (unsigned i = 0; i < run->count; i++)
+        if (run->results[i].system == &mw_systems[0])
+            for (unsigned l = 0; l < run->workload.layers; l++)
+                unicast += run->results[i].layer[l].cycles;
+    mw_summarize(&run->summaries[run->count - 1], r, &run->workload, &run->params, unicast);
+    mw_report_line(run->out, &run->summaries[run->count - 1]);
+    fflush(run->out);
+    return tell_differences(run, r);
+}
+
+/// Bad input leaves no waves behind, not those of the systems before either.
+static void remove_waves(const struct run *run)
+{
+    for (unsigned i = 0; run->params.fst && i < run->count; i++) {
+        struct path name;
+        wave_name(&name, &run->params, run->results[i].system->name);
+        if (!is_special(name.text))
+            remove(name.text);
+    }
+}
+
+/// Every system that was asked for. A mismatch does not stop the others.
+static int run_systems(struct run *run, struct mw_error *err)
+{
+    int mismatch = MW_EXIT_OK;
+    mw_report_head(run->out, &run->params, &run->trace, &run->workload);
+    for (unsigned i = 0; i < MW_SYSTEMS; i++) {
+        if (run->params.system && run->params.system != &mw_systems[i])
+            continue;
+        int status = run_system(run, &mw_systems[i], err);
+        if (status == MW_EXIT_INPUT)
+            remove_waves(run);
+        if (status > MW_EXIT_MISMATCH)
+            return status;
+        mismatch |= status;
+    }
+    return mismatch;
+}
+
+static int write_json(struct run *run, struct mw_error *err)
+{
+    if (!run->params.json)
+        return MW_EXIT_OK;
+    struct mw_json j = {0};
+    int status = mw_report_json(&j, &run->params, &run->trace, &run->workload, run->summaries,
+                                run->count, err);
+    if (!status)
+        status = write_output(run->params.json, j.text, j.size, err);
+    mw_json_free(&j);
+    return status;
+}
+
+static int prepare(struct run *run, struct mw_error *err)
+{
+    int status = probe_output(run->params.json, err);
+    if (!status)
+        status = probe_output(run->params.fst, err);
+    if (!status)
+        status = mw_run_prepare(&run->params, &run->trace, &run->workload, err);
+    return status ? status : make_golden(run, err);
+}
+
+static void clean_up(struct run *run)
+{
+    for (unsigned i = 0; i < run->count; i++)
+        mw_result_free(&run->results[i]);
+    for (unsigned l = 0; l < MW_MAX_LAYERS; l++)
+        free(run->golden[l]);
+    mw_workload_free(&run->workload);
+    mw_trace_free(&run->trace);
+    free(run);
+}
+
+int mw_run_command(int argc, char **argv, FILE *out, FILE *errors)
+{
+    struct mw_error err = {0};
+    bool help = false;
+    struct run *run = calloc(1, sizeof *run);
+    if (!run) {
+        fprintf(errors, "moeswitch: out of memory\n");
+        return MW_EXIT_FAILED;
+    }
+    run->out = out;
+    run->err = errors;
+    int status = mw_run_parse(&run->params, argc, argv, &help, &err);
+    if (help)
+        mw_run_usage(out);
+    else if (!status)
+        status = prepare(run, &err);
+    if (!help && !status) {
+        status = run_systems(run, &err);
+        if (status <= MW_EXIT_MISMATCH) {
+            int written = write_json(run, &err);
+            status = written ? written : status;
+        }
+    }
+    if (err.text[0])
+        fprintf(errors, "moeswitch: %s\n", err.text);
+    clean_up(run);
+    return status;
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `moeswitch run`: one MoE layer, or several, under one or all systems. This header has what is
+// asked of a run; systems.h has who carries it out, report.h what came out.
+#ifndef MW_HOST_RUN_H
+#define MW_HOST_RUN_H
+
+#include "bounds.h"
+
+#include <stdio.h>
+
+#define MW_VERSION "0.1.0"
+
+enum {
+    MW_MAX_LAYERS = 64,
+    MW_MAX_SETTINGS = 32,
+};
+
+/// A limit of the device that is set at run time (`--set NAME=VALUE`), for tests of its corners.
+struct mw_setting {
+    char name[32];
+    uint64_t value;
+};
+
+struct mw_run_params {
+    const char *trace; ///< folder; NULL: make a trace of the next five
+    unsigned experts, k;
+    double sigma, locality;
+    size_t layers[MW_MAX_LAYERS]; ///< run back to back, without a reset in between
+    unsigned layer_count;
+    struct mw_shape shape;          ///< GPUs, tokens, hidden size, padding, spread, seed
+    const struct mw_system *system; ///< NULL: all of them
+    unsigned tile;                  ///< rows of one expert that start together
+    bool partial_tiles;             ///< an idle engine starts its fullest open tile
+    bool expert_cycles_given;
+    uint64_t expert_cycles; ///< per row; mw_run_prepare fills in the default
+    unsigned flit_bytes;    ///< 8 or 16
+    unsigned link_latency;  ///< cycles
+    unsigned in_flight;     ///< tokens in flight per home, 0: no limit but the device's
+    unsigned open_rows;     ///< open reductions per home, 0: as many as the device has
+    struct mw_setting settings[MW_MAX_SETTINGS];
+    unsigned setting_count;
+    const char *json; ///< file to write, or NULL
+    const char *fst;  ///< file for waves, or NULL; with all systems, the name of each is inserted
+
+    /// Called now and then by mw_system_run, where it is set: which layer of the run (an index), the
+    /// share of it that is done (0 to 1), and the cycles since its start.
+    void (*progress)(void *context, unsigned layer, double done, uint64_t cycles);
+    void *progress_context;
+};
+
+/// The defaults of every option.
+void mw_run_defaults(struct mw_run_params *params);
+/// Parse the words after `moeswitch run`. Sets `help` if help was asked for; the rest is then unset.
+int mw_run_parse(struct mw_run_params *params, int argc, char **argv, bool *help,
+                 struct mw_error *err);
+/// Load or make the trace, make the workload, and fill in what depends on them. On failure both are
+/// empty.
+int mw_run_prepare(struct mw_run_params *params, struct mw_trace *trace,
+                   struct mw_workload *workload, struct mw_error *err);
+
+/// The command: argv[0] is "run". Tables go to `out`, messages to `err`. Returns the exit status.
+int mw_run_command(int argc, char **argv, FILE *out, FILE *err);
+void mw_run_usage(FILE *out);
+
+#endif

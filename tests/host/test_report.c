@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tests of results and reports: comparison with golden and analytic values, the figures made of
+// them, the table's lines, the JSON's fields.
+#define _POSIX_C_SOURCE 200809L
+
+#include "support.h"
+
+#include "golden.h"
+#include "report.h"
+
+#include <cjson/cJSON.h>
+#include <math.h>
+
+static struct mw_run_params params;
+static struct mw_trace trace;
+static struct mw_workload workload;
+static uint16_t *golden[2];
+static struct mw_result result;
+
+/// Two layers of 4 GPUs, and a result of `dysharp` that is right to the bit and the flit.
+static int set_up(void **state)
+{
+    (void)state;
+    mw_run_defaults(&params);
+    params.shape = (struct mw_shape){.gpus = 4, .tokens_per_gpu = 6, .hidden = 128, .seed = 11};
+    params.experts = 16;
+    params.k = 4;
+    params.layers[0] = 2, params.layers[1] = 0;
+    params.layer_count = 2;
+    params.settings[0] = (struct mw_setting){"store_credits", 3};
+    params.setting_count = 1;
+    assert_int_equal(mw_run_prepare(&params, &trace, &workload, NULL), MW_EXIT_OK);
+    assert_int_equal(mw_result_make(&result, &workload, mw_system_find("dysharp"), NULL),
+                     MW_EXIT_OK);
+    for (unsigned l = 0; l < 2; l++) {
+        struct mw_traffic phases[MW_PHASES];
+        golden[l] = calloc(24 * 128, sizeof *golden[l]);
+        assert_non_null(golden[l]);
+        mw_golden_layer(&workload, l, golden[l]);
+        memcpy(result.layer[l].out, golden[l], 24 * 128 * 2);
+        result.layer[l].cycles = 2000 + 500 * l;
+        mw_traffic_count(&workload, l, result.system, params.flit_bytes, phases);
+        for (unsigned p = 0; p < MW_PHASES; p++)
+            mw_traffic_add(&result.layer[l].traffic, &phases[p]);
+        mw_result_stall(&result.layer[l], "store_credit", 7);
+        mw_result_stall(&result.layer[l], "bank", 1 + l);
+        mw_result_stall(&result.layer[l], "bank", 10);
+    }
+    result.simulated_cycles = 9000;
+    result.seconds = 0.5;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    mw_result_free(&result);
+    mw_workload_free(&workload);
+    mw_trace_free(&trace);
+    free(golden[0]);
+    free(golden[1]);
+    return 0;
+}
+
+static void finds_wrong_elements(void **state)
+{
+    (void)state;
+    mw_result_check(&result, &workload, golden);
+    assert_int_equal(result.layer[0].wrong, 0);
+    assert_int_equal(result.layer[1].wrong, 0);
+    result.layer[1].out[5 * 128 + 9] ^= 1;
+    result.layer[1].out[23 * 128 + 127] ^= 0x8000;
+    mw_result_check(&result, &workload, golden);
+    assert_int_equal(result.layer[0].wrong, 0);
+    assert_int_equal(result.layer[1].wrong, 2);
+    assert_int_equal(result.layer[1].first.token, 5);
+    assert_int_equal(result.layer[1].first.element, 9);
+    assert_int_equal(result.layer[1].first.expected, golden[1][5 * 128 + 9]);
+    assert_int_equal(result.layer[1].first.got, golden[1][5 * 128 + 9] ^ 1);
+}
+
+static void finds_every_wrong_counter(void **state)
+{
+    (void)state;
+    struct mw_flit_error first;
+    assert_int_equal(mw_result_flit_errors(&result, &workload, 16, &first), 0);
+    for (unsigned p = 0; p < 4; p++)
+        for (unsigned d = 0; d < MW_DIRECTIONS; d++)
+            for (unsigned c = 0; c < MW_CLASSES; c++) {
+                uint64_t *counter = &result.layer[1].traffic.flits[p][d][c], was = *counter;
+                ++*counter;
+                assert_int_equal(mw_result_flit_errors(&result, &workload, 16, &first), 1);
+                assert_int_equal(first.layer, 1);
+                assert_int_equal(first.port, p);
+                assert_string_equal(first.direction, mw_direction_names[d]);
+                assert_string_equal(first.what, mw_class_names[c]);
+                assert_int_equal(first.counted, was + 1);
+                assert_int_equal(first.expected, was);
+                --*counter;
+            }
+    result.layer[0].traffic.payload[3][MW_DOWN] -= 2;
+    assert_int_equal(mw_result_flit_errors(&result, &workload, 16, &first), 1);
+    assert_string_equal(first.what, "payload");
+    assert_true(mw_result_flit_errors(&result, &workload, 8, &first) > 8);
+}
+
+static void sums_layers(void **state)
+{
+    (void)state;
+    struct mw_summary s;
+    mw_summarize(&s, &result, &workload, &params, 9000);
+    struct mw_link_parameters link = {16, params.expert_cycles};
+    uint64_t strict = 0, own = 0, own_link = 0;
+    double payload = 0, most = 0;
+    for (unsigned l = 0; l < 2; l++) {
+        struct mw_bounds b;
+        mw_bounds_compute(&workload, l, result.system, &link, &b);
+        strict += b.strict.cycles;
+        own += b.own.cycles;
+        own_link += b.own_link.cycles;
+    }
+    for (unsigned p = 0; p < 4; p++) {
+        double here = (double)(result.layer[0].traffic.payload[p][MW_UP] +
+                               result.layer[1].traffic.payload[p][MW_UP]);
+        payload += here / 4;
+        most = here > most ? here : most;
+    }
+    assert_int_equal(s.cycles, 4500);
+    assert_int_equal(s.strict, strict);
+    assert_int_equal(s.own, own);
+    assert_int_equal(s.own_link, own_link);
+    assert_true(fabs(s.speedup - 2.0) < 1e-12);
+    assert_true(fabs(s.strict_share - (double)strict / 4500) < 1e-12);
+    assert_true(fabs(s.direction[MW_UP].payload_mean - payload) < 1e-6);
+    assert_true(s.direction[MW_UP].payload_max == most);
+    assert_true(fabs(s.direction[MW_DOWN].use_max - s.direction[MW_DOWN].wire_max / 16 / 4500) <
+                1e-12);
+    assert_true(s.cycles_per_second == 18000);
+    assert_int_equal(s.stalls, 2);
+    assert_string_equal(s.stall[1].cause, "bank");
+    assert_int_equal(s.stall[1].cycles, 23);
+    mw_summarize(&s, &result, &workload, &params, 0);
+    assert_true(s.speedup == 0);
+}
+
+static void prints_a_line_per_system(void **state)
+{
+    (void)state;
+    struct mw_summary s;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *f = open_memstream(&text, &size);
+    assert_non_null(f);
+    mw_summarize(&s, &result, &workload, &params, 9000);
+    mw_report_line(f, &s);
+    fclose(f);
+    assert_ptr_equal(strchr(text, '\n'), text + size - 1);
+    text[size - 1] = 0;
+    assert_line(text, "dysharp ", " 4500 ", "2.000", "store_credit=14", "bank=23");
+    free(text);
+    f = open_memstream(&text, &size);
+    assert_non_null(f);
+    mw_report_head(f, &params, &trace, &workload);
+    fclose(f);
+    assert_non_null(strstr(text, "layers 2,0: 4 GPUs, 6 tokens each, hidden 128, 16 experts, k 4"));
+    assert_non_null(strstr(text, "layer 2: strict bound "));
+    free(text);
+}
+
+static char *json_text(const struct mw_summary *s)
+{
+    struct mw_json j;
+    assert_int_equal(mw_report_json(&j, &params, &trace, &workload, s, 1, NULL), MW_EXIT_OK);
+    char *text = j.text;
+    j.text = NULL;
+    mw_json_free(&j);
+    return text;
+}
+
+static double number(const cJSON *object, const char *key)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
+    if (!cJSON_IsNumber(item))
+        fail_msg("no number %s", key);
+    return item ? item->valuedouble : 0;
+}
+
+static void json_has_every_field(void **state)
+{
+    (void)state;
+    struct mw_summary s;
+    result.layer[1].out[77] ^= 4;
+    mw_result_check(&result, &workload, golden);
+    mw_summarize(&s, &result, &workload, &params, 9000);
+    char *text = json_text(&s);
+    cJSON *root = cJSON_Parse(text);
+    assert_non_null(root);
+    const cJSON *p = cJSON_GetObjectItem(root, "params");
+    assert_int_equal(number(p, "gpus"), 4);
+    assert_int_equal(number(p, "expert_cycles"), params.expert_cycles);
+    assert_int_equal(number(cJSON_GetObjectItem(p, "settings"), "store_credits"), 3);
+    assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(p, "layers")), 2);
+    const cJSON *o = cJSON_GetArrayItem(cJSON_GetObjectItem(root, "systems"), 0);
+    assert_string_equal(cJSON_GetObjectItem(o, "system")->valuestring, "dysharp");
+    assert_int_equal(number(o, "cycles"), 4500);
+    assert_true(number(o, "speedup") == 2);
+    assert_int_equal(number(o, "strict_bound_cycles"), s.strict);
+    assert_int_equal(number(o, "own_bound_cycles"), s.own);
+    assert_int_equal(number(o, "own_link_bound_cycles"), s.own_link);
+    assert_true(fabs(number(o, "strict_share") - s.strict_share) < 1e-5);
+    assert_true(fabs(number(o, "own_share") - s.own_share) < 1e-5);
+    assert_int_equal(number(o, "wrong"), 1);
+    assert_int_equal(number(o, "flit_errors"), 0);
+    assert_int_equal(number(o, "sim_cycles_per_s"), 18000);
+    assert_int_equal(number(cJSON_GetObjectItem(o, "stalls"), "bank"), 23);
+    const cJSON *port = cJSON_GetArrayItem(cJSON_GetObjectItem(o, "ports"), 3);
+    assert_int_equal(number(cJSON_GetObjectItem(port, "down"), "store"),
+                     s.traffic.flits[3][MW_DOWN][MW_STORE]);
+    const cJSON *layer = cJSON_GetArrayItem(cJSON_GetObjectItem(o, "layers"), 1);
+    assert_int_equal(number(layer, "layer"), 0);
+    assert_int_equal(number(cJSON_GetObjectItem(layer, "first_wrong"), "element"), 77);
+    cJSON_Delete(root);
+    free(text);
+    mw_summarize(&s, &result, &workload, &params, 0);
+    text = json_text(&s);
+    assert_non_null(strstr(text, "\"speedup\": null"));
+    free(text);
+}
+
+/// Two runs differ in wall-clock fields only, and those come last.
+static void json_differs_in_wall_clock_only(void **state)
+{
+    (void)state;
+    struct mw_summary s;
+    mw_summarize(&s, &result, &workload, &params, 9000);
+    char *a = json_text(&s);
+    result.seconds = 0.75;
+    mw_summarize(&s, &result, &workload, &params, 9000);
+    char *b = json_text(&s);
+    char *end_a = strstr(a, "\"seconds_wall\""), *end_b = strstr(b, "\"seconds_wall\"");
+    assert_non_null(end_a);
+    assert_int_equal(end_a - a, end_b - b);
+    assert_memory_equal(a, b, (size_t)(end_a - a));
+    assert_string_not_equal(end_a, end_b);
+    unsigned fields = 0;
+    for (const char *c = end_a; (c = strstr(c, "\": ")); c++)
+        fields++;
+    assert_int_equal(fields, 2);
+    free(a);
+    free(b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(finds_wrong_elements, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(finds_every_wrong_counter, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(sums_layers, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(prints_a_line_per_system, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(json_has_every_field, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(json_differs_in_wall_clock_only, set_up, tear_down),
+    };
+    return cmocka_run_group_tests_name("report", tests, NULL, NULL);
+}

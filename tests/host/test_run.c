@@ -1,0 +1,425 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tests of the command `moeswitch run`, with a device made of the golden model and the analytic
+// counts in the place of the real one: options, exit status, messages, output files.
+#define _POSIX_C_SOURCE 200809L
+
+#include "support.h"
+
+#include "golden.h"
+#include "systems.h"
+
+#include <math.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+// ---- the device -------------------------------------------------------------------------------
+
+/// How the device behaves, and what it was asked.
+static struct {
+    const char *faulty; ///< the system to which the next two apply; NULL: all
+    int status;
+    bool wrong_bit, wrong_count;
+    unsigned runs;
+    struct mw_run_params params; ///< of the last run
+    char fst[256];
+} device;
+
+static void run_layer(const struct mw_run_params *params, const struct mw_workload *w, unsigned l,
+                      struct mw_result *r)
+{
+    struct mw_traffic phases[MW_PHASES];
+    mw_golden_layer(w, l, r->layer[l].out);
+    mw_traffic_count(w, l, r->system, params->flit_bytes, phases);
+    for (unsigned p = 0; p < MW_PHASES; p++)
+        mw_traffic_add(&r->layer[l].traffic, &phases[p]);
+    r->layer[l].cycles = r->system == &mw_systems[0] ? 3000 : 2000;
+    r->simulated_cycles += r->layer[l].cycles;
+    mw_result_stall(&r->layer[l], "bank", 5);
+}
+
+int mw_system_run(const struct mw_run_params *params, const struct mw_workload *w,
+                  const char *system, struct mw_result *r)
+{
+    bool faulty = !device.faulty || strcmp(device.faulty, system) == 0;
+    device.runs++;
+    device.params = *params;
+    assert_string_equal(system, r->system->name);
+    if (params->fst) {
+        snprintf(device.fst, sizeof device.fst, "%s", params->fst);
+        write_file(params->fst, "waves", 5);
+    }
+    if (faulty && device.status) {
+        if (device.status == MW_EXIT_STUCK)
+            r->state = strdup("GPU 0: stream 1 waits\nport 3: store queue 16\n");
+        return mw_fail(&r->error, device.status, "as planned");
+    }
+    for (unsigned l = 0; l < w->layers; l++)
+        run_layer(params, w, l, r);
+    if (faulty && device.wrong_bit)
+        r->layer[w->layers - 1].out[3 * w->shape.hidden + 2] ^= 1;
+    if (faulty && device.wrong_count)
+        r->layer[0].traffic.flits[1][MW_UP][MW_STORE]++;
+    return MW_EXIT_OK;
+}
+
+// ---- calling the command ----------------------------------------------------------------------
+
+static char *out_text, *err_text;
+
+/// Run the command with up to 30 words; texts are in out_text and err_text until the next call.
+static int run_words(const char *const *words)
+{
+    size_t out_size, err_size;
+    char *argv[34] = {(char *)"run"};
+    int argc = 1;
+    while (words[argc - 1]) {
+        argv[argc] = (char *)words[argc - 1];
+        argc++;
+    }
+    free(out_text);
+    free(err_text);
+    FILE *out = open_memstream(&out_text, &out_size), *err = open_memstream(&err_text, &err_size);
+    assert_true(out && err);
+    int status = mw_run_command(argc, argv, out, err);
+    fclose(out);
+    fclose(err);
+    return status;
+}
+
+#define RUN(...) run_words((const char *const[]){__VA_ARGS__, NULL})
+
+/// A small run, to which options are appended.
+#define SMALL "--gpus", "4", "--tokens-per-gpu", "4", "--hidden", "64", "--experts", "8", "--k", "3"
+
+static void refuse_text(const char *part)
+{
+    size_t n = strlen(err_text);
+    assert_true(n > 0 && err_text[n - 1] == '\n');
+    err_text[n - 1] = 0;
+    assert_line(err_text, "moeswitch: ", part);
+    assert_int_equal(device.runs, 0);
+}
+
+static int reset(void **state)
+{
+    (void)state;
+    memset(&device, 0, sizeof device);
+    return 0;
+}
+
+static bool exists(const char *path)
+{
+    return access(path, F_OK) == 0;
+}
+
+/// Number of entries of the scratch folder: nothing may be left behind under another name either.
+static unsigned scratch_entries(void)
+{
+    char command[300];
+    unsigned n = 0;
+    snprintf(command, sizeof command, "ls -A %s | wc -l", scratch("."));
+    FILE *f = popen(command, "r");
+    assert_non_null(f);
+    assert_int_equal(fscanf(f, "%u", &n), 1);
+    pclose(f);
+    return n;
+}
+
+// ---- tests ------------------------------------------------------------------------------------
+
+static void runs_all_systems(void **state)
+{
+    (void)state;
+    assert_int_equal(RUN(SMALL), MW_EXIT_OK);
+    assert_string_equal(err_text, "");
+    assert_int_equal(device.runs, 3);
+    const char *u = strstr(out_text, "\nunicast "), *b = strstr(out_text, "\ndysharp-basic ");
+    const char *d = strstr(out_text, "\ndysharp ");
+    assert_true(u && b && d && u < b && b < d);
+    assert_non_null(strstr(d, " 1.500 ")); // over unicast
+    assert_int_equal(RUN(SMALL, "--system", "dysharp"), MW_EXIT_OK);
+    assert_int_equal(device.runs, 4);
+    assert_null(strstr(out_text, "\nunicast "));
+}
+
+static void passes_options_on(void **state)
+{
+    (void)state;
+    assert_int_equal(RUN("--gpus", "2", "--tokens-per-gpu", "5", "--hidden", "40", "--experts", "6",
+                         "--k", "2", "--layers", "3,0,3", "--tile", "7", "--partial-tiles",
+                         "--expert-cycles", "0", "--flit-bytes=8", "--link-latency", "64",
+                         "--system", "dysharp", "--in-flight", "9", "--open-rows", "2", "--seed",
+                         "0x10", "--spread", "far", "--set", "store_credits=1"),
+                     MW_EXIT_OK);
+    const struct mw_run_params *p = &device.params;
+    assert_int_equal(p->shape.gpus, 2);
+    assert_int_equal(p->shape.tokens_per_gpu, 5);
+    assert_int_equal(p->shape.hidden, 40);
+    assert_int_equal(p->shape.seed, 16);
+    assert_int_equal(p->shape.spread, MW_SPREAD_FAR);
+    assert_int_equal(p->layer_count, 3);
+    assert_int_equal(p->layers[0], 3);
+    assert_int_equal(p->layers[1], 0);
+    assert_int_equal(p->tile, 7);
+    assert_true(p->partial_tiles);
+    assert_int_equal(p->expert_cycles, 0);
+    assert_int_equal(p->flit_bytes, 8);
+    assert_int_equal(p->link_latency, 64);
+    assert_int_equal(p->in_flight, 9);
+    assert_int_equal(p->open_rows, 2);
+    assert_int_equal(p->setting_count, 1);
+    assert_string_equal(p->settings[0].name, "store_credits");
+    assert_int_equal(p->settings[0].value, 1);
+    assert_null(p->progress); // not a terminal
+    assert_non_null(strstr(out_text, "layers 3,0,3"));
+}
+
+static void help_and_defaults(void **state)
+{
+    (void)state;
+    assert_int_equal(RUN("--help"), MW_EXIT_OK);
+    assert_int_equal(device.runs, 0);
+    static const char *const names[] = {
+        "--trace DIR",      "--layer L",    "--layers",       "--gpus",
+        "--tokens-per-gpu", "--hidden",     "--tile",         "--system",
+        "--expert-cycles",  "--json",       "--trace-fst",    "--partial-tiles",
+        "--allow-padding",  "--flit-bytes", "--link-latency", "--in-flight",
+        "--open-rows",      "--seed",       "--experts",      "--k",
+        "--sigma",          "--locality",   "--spread",       "--set"};
+    for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (!strstr(out_text, names[i]))
+            fail_msg("help does not name %s", names[i]);
+    struct mw_run_params p;
+    mw_run_defaults(&p);
+    assert_int_equal(p.shape.gpus, 8);
+    assert_int_equal(p.shape.hidden, 512);
+    assert_int_equal(p.flit_bytes, 16);
+    assert_int_equal(p.link_latency, 1);
+    assert_null(p.system);
+}
+
+static void refuses_bad_options(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *words[4], *cause;
+    } bad[] = {
+        {{"--gpus", "1"}, "--gpus 1: expected a whole number from 2 to 32"},
+        {{"--gpus", "33"}, "--gpus 33"},
+        {{"--gpus", "-8"}, "--gpus -8"},
+        {{"--gpus", "8x"}, "--gpus 8x"},
+        {{"--gpus", ""}, "--gpus "},
+        {{"--gpus"}, "--gpus: the value is missing"},
+        {{"--gpus", "6"}, "--gpus 6: the 64 experts"},
+        {{"--tokens-per-gpu", "0"}, "--tokens-per-gpu 0"},
+        {{"--hidden", "99999999999999999999"}, "--hidden 9999"},
+        {{"--k", "17"}, "--k 17"},
+        {{"--k", "9", "--experts", "8"}, "k = 9 with 8 experts"},
+        {{"--layer", "x"}, "--layer x"},
+        {{"--layers", "1,,2"}, "--layers 1,,2"},
+        {{"--layers", "1,2,"}, "--layers 1,2,"},
+        {{"--tile", "0"}, "--tile 0"},
+        {{"--flit-bytes", "32"}, "--flit-bytes 32: expected 8 or 16"},
+        {{"--link-latency", "0"}, "--link-latency 0"},
+        {{"--system", "nvls"}, "--system nvls: expected unicast"},
+        {{"--spread", "wide"}, "--spread wide"},
+        {{"--sigma", "nan"}, "--sigma nan"},
+        {{"--locality", "1.5"}, "--locality 1.5"},
+        {{"--set", "credits"}, "--set credits: expected NAME=VALUE"},
+        {{"--set", "=1"}, "--set =1"},
+        {{"--json", ""}, "--json: the name is empty"},
+        {{"--json", "/nowhere/at/all.json"}, "/nowhere/at/all.json: cannot write"},
+        {{"--json", "/tmp"}, "/tmp: cannot write"},
+        {{"--json", "same", "--trace-fst", "same"}, "both are same"},
+        {{"--bogus"}, "--bogus: unknown option"},
+        {{"word"}, "word: unexpected word"},
+        {{"--trace", "/nowhere"}, "/nowhere/meta.json: cannot open"},
+        {{"--trace", "/nowhere", "--k", "3"}, "--k: not with --trace"},
+    };
+    for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        const char *words[5] = {0};
+        memcpy(words, bad[i].words, sizeof bad[i].words);
+        assert_int_equal(run_words(words), MW_EXIT_INPUT);
+        refuse_text(bad[i].cause);
+        assert_string_equal(out_text, "");
+    }
+}
+
+static void refuses_bad_traces_and_leaves_nothing(void **state)
+{
+    (void)state;
+    uint16_t ids[1][4][2] = {{{0, 1}, {2, 3}, {0, 2}, {1, 3}}};
+    float weights[1][4][2] = {{{0.5f, 0.5f}, {1, 2}, {3, 4}, {5, 6}}};
+    const char *folder = write_trace("t", 1, 4, 2, 4, &ids[0][0][0], &weights[0][0][0]);
+    const char *json = scratch("out.json"), *fst = scratch("out.fst");
+    unsigned before = scratch_entries();
+#define TRACED(T, ...) \
+    RUN("--trace", folder, "--gpus", "2", "--tokens-per-gpu", T, "--hidden", "8", "--json", json, \
+        "--trace-fst", fst, __VA_ARGS__)
+    assert_int_equal(TRACED("3", "--layer", "0"), MW_EXIT_INPUT);
+    refuse_text("6 tokens were asked for, the trace has 4");
+    assert_int_equal(TRACED("2", "--layer", "1"), MW_EXIT_INPUT);
+    refuse_text("layer 1 was asked for");
+    weights[0][3][1] = NAN;
+    ids[0][2][1] = MW_NO_EXPERT;
+    write_trace("t", 1, 4, 2, 4, &ids[0][0][0], &weights[0][0][0]);
+    assert_int_equal(TRACED("2", "--layer", "0"), MW_EXIT_INPUT);
+    refuse_text("topk_ids.npy: layer 0, token 2, column 1: -1");
+    assert_int_equal(TRACED("2", "--allow-padding"), MW_EXIT_INPUT);
+    refuse_text("topk_weights.npy: layer 0, token 3, column 1: the weight is NaN");
+    assert_int_equal(scratch_entries(), before);
+    weights[0][3][1] = 1;
+    write_trace("t", 1, 4, 2, 4, &ids[0][0][0], &weights[0][0][0]);
+    assert_int_equal(TRACED("2", "--allow-padding"), MW_EXIT_OK);
+    assert_true(exists(json));
+    remove(json);
+}
+
+/// What the device itself refuses, it refuses after its waves were opened.
+static void device_refuses_and_leaves_nothing(void **state)
+{
+    (void)state;
+    unsigned before = scratch_entries();
+    device.status = MW_EXIT_INPUT;
+    device.faulty = "dysharp";
+    assert_int_equal(RUN(SMALL, "--json", scratch("o.json"), "--trace-fst", scratch("o.fst")),
+                     MW_EXIT_INPUT);
+    assert_string_equal(err_text, "moeswitch: dysharp: as planned\n");
+    assert_int_equal(scratch_entries(), before);
+}
+
+static void names_waves_after_systems(void **state)
+{
+    (void)state;
+    const char *fst = scratch("a.b.fst");
+    assert_int_equal(RUN(SMALL, "--trace-fst", fst, "--system", "unicast"), MW_EXIT_OK);
+    assert_string_equal(device.fst, fst);
+    assert_int_equal(RUN(SMALL, "--trace-fst", fst), MW_EXIT_OK);
+    assert_true(exists(scratch("a.b-unicast.fst")));
+    assert_true(exists(scratch("a.b-dysharp-basic.fst")));
+    assert_true(exists(scratch("a.b-dysharp.fst")));
+    assert_int_equal(RUN(SMALL, "--trace-fst", scratch("plain"), "--system", "all"), MW_EXIT_OK);
+    assert_true(exists(scratch("plain-dysharp")));
+}
+
+static void tells_a_mismatch(void **state)
+{
+    (void)state;
+    device.wrong_bit = true;
+    device.faulty = "dysharp-basic";
+    const char *json = scratch("wrong.json");
+    assert_int_equal(RUN(SMALL, "--layers", "1,4", "--json", json), MW_EXIT_MISMATCH);
+    assert_int_equal(device.runs, 3); // the others run all the same
+    err_text[strlen(err_text) - 1] = 0;
+    assert_line(err_text, "dysharp-basic, layer 4: 1 wrong elements", "token 3, element 2",
+                "expected 0x", "got 0x");
+    assert_true(exists(json));
+    device.wrong_bit = false;
+    device.wrong_count = true;
+    assert_int_equal(RUN(SMALL, "--layers", "1,4"), MW_EXIT_MISMATCH);
+    err_text[strlen(err_text) - 1] = 0;
+    assert_line(err_text, "dysharp-basic, layer 1: 1 counters differ", "port 1 up, store");
+}
+
+static void tells_a_stuck_device(void **state)
+{
+    (void)state;
+    unsigned before = scratch_entries();
+    device.status = MW_EXIT_STUCK;
+    device.faulty = "dysharp";
+    assert_int_equal(RUN(SMALL, "--json", scratch("stuck.json")), MW_EXIT_STUCK);
+    assert_non_null(strstr(err_text, "GPU 0: stream 1 waits\nport 3: store queue 16\n"));
+    assert_non_null(strstr(err_text, "moeswitch: dysharp: as planned\n"));
+    assert_int_equal(scratch_entries(), before);
+    device.status = MW_EXIT_FAILED;
+    assert_int_equal(RUN(SMALL), MW_EXIT_FAILED);
+}
+
+static char *read_text(const char *path)
+{
+    char *text = calloc(1, 1 << 20);
+    FILE *f = fopen(path, "rb");
+    assert_true(text && f);
+    assert_in_range(fread(text, 1, (1 << 20) - 1, f), 1, (1 << 20) - 2);
+    fclose(f);
+    return text;
+}
+
+/// Drop the lines of wall-clock fields.
+static void drop_wall(char *text)
+{
+    char *to = text;
+    for (char *line = text; *line;) {
+        char *end = strchr(line, '\n') + 1;
+        size_t n = (size_t)(end - line);
+        char *field = strstr(line, "_wall\""), *speed = strstr(line, "\"sim_cycles_per_s\"");
+        if (!(field && field < end) && !(speed && speed < end)) {
+            memmove(to, line, n);
+            to += n;
+        }
+        line = end;
+    }
+    *to = 0;
+}
+
+static void json_is_the_same_twice(void **state)
+{
+    (void)state;
+    char a[256], b[256];
+    snprintf(a, sizeof a, "%s", scratch("one.json"));
+    snprintf(b, sizeof b, "%s", scratch("two.json"));
+    write_file(b, "old", 3); // is replaced
+    assert_int_equal(RUN(SMALL, "--json", a), MW_EXIT_OK);
+    assert_int_equal(RUN(SMALL, "--json", b), MW_EXIT_OK);
+    char *x = read_text(a), *y = read_text(b);
+    drop_wall(x);
+    drop_wall(y);
+    assert_string_equal(x, y);
+    assert_non_null(strstr(x, "\"system\": \"dysharp\""));
+    free(x);
+    free(y);
+    assert_int_equal(RUN(SMALL, "--json", "/dev/null"), MW_EXIT_OK);
+    struct stat st;
+    assert_int_equal(stat("/dev/null", &st), 0);
+    assert_true(S_ISCHR(st.st_mode));
+}
+
+/// The worked example, as a user would ask for it.
+static void strict_bound_of_the_main_job(void **state)
+{
+    (void)state;
+    const char *folder = real_trace("deepseek-v2-lite-intent");
+    if (!folder)
+        skip();
+    assert_int_equal(RUN("--trace", folder, "--layer", "7", "--gpus", "8", "--tokens-per-gpu",
+                         "256", "--hidden", "512", "--system", "dysharp"),
+                     MW_EXIT_OK);
+    assert_non_null(strstr(out_text, "strict bound 135207 cycles (port "));
+    assert_non_null(strstr(out_text, "4.135 remote GPUs per token"));
+}
+
+static int finish(void **state)
+{
+    free(out_text);
+    free(err_text);
+    return scratch_remove(state);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(runs_all_systems, reset),
+        cmocka_unit_test_setup(passes_options_on, reset),
+        cmocka_unit_test_setup(help_and_defaults, reset),
+        cmocka_unit_test_setup(refuses_bad_options, reset),
+        cmocka_unit_test_setup(refuses_bad_traces_and_leaves_nothing, reset),
+        cmocka_unit_test_setup(device_refuses_and_leaves_nothing, reset),
+        cmocka_unit_test_setup(names_waves_after_systems, reset),
+        cmocka_unit_test_setup(tells_a_mismatch, reset),
+        cmocka_unit_test_setup(tells_a_stuck_device, reset),
+        cmocka_unit_test_setup(json_is_the_same_twice, reset),
+        cmocka_unit_test_setup(strict_bound_of_the_main_job, reset),
+    };
+    return cmocka_run_group_tests_name("run", tests, scratch_make, finish);
+}
