@@ -46,7 +46,7 @@ $(GEN_SV) $(GEN_H) $(GEN_MD) &: rtl/spec/gen.py $(wildcard rtl/spec/*.toml) | $(
 	$(call say,GEN,$(GEN) from rtl/spec/*.toml)
 	$(Q)$(PY) rtl/spec/gen.py $(GEN)
 
-RDL := $(wildcard rtl/spec/*.rdl)
+RDL := rtl/spec/fabric.rdl rtl/spec/node.rdl
 REG_SV := $(foreach r,$(notdir $(RDL:.rdl=)),$(GEN)/$(r)_regs_pkg.sv $(GEN)/$(r)_regs.sv)
 REG_H := $(patsubst rtl/spec/%.rdl,$(GEN)/%_regs.h,$(RDL))
 
@@ -241,9 +241,9 @@ synth-check: $(RTL)
 mutants: $(TEST_NEEDS)
 	@$(PY) tests/mutants/run.py
 
-DOC_PAGES := packets isa errors $(if $(RDL),registers)
+DOC_PAGES := packets isa errors registers
 $(GEN)/registers.md: $(RDL:rtl/spec/%.rdl=$(GEN)/%_regs.md)
-	$(Q)cat $^ >$@
+	$(Q)(printf '# Registers\n\nGenerated from `rtl/spec/*.rdl`. One 32-bit bus, byte addresses.\n\n'; cat $^) >$@
 
 docs: $(DOC_PAGES:%=$(GEN)/%.md)
 	$(Q)cp $^ docs/

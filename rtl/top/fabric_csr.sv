@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// Configuration bus of the device and the registers of the whole fabric
+// (rtl/spec/fabric.rdl): go and done, tables of the switch, its counters.
+//
+// Bus: one access at a time. cfg_req_i, cfg_we_i, cfg_addr_i (bytes) and cfg_wdata_i
+// are held until cfg_ack_o, which lasts one cycle and ends the access; cfg_rdata_o and
+// cfg_err_o are valid with it. The next access may begin in the cycle after. Address
+// 0 to 0xffff is the fabric, 0x10000 + 0x1000 g is node g; what is not there answers
+// with an error. Every access ends: a node needs at most 18 cycles.
+//
+// A layer runs from the pulse go_o to the first cycle in which all_idle_i is high
+// again, at the earliest 4 cycles after go, so that what starts at go shows.
+`default_nettype none
+
+module fabric_csr #(
+    parameter int unsigned N = 4,
+    parameter int unsigned FlitBytes = 8,
+    parameter int unsigned MemBytesLog2 = 14,
+    parameter int unsigned Banks = 4,
+    parameter int unsigned RowsLog2 = 10,
+    parameter int unsigned TokensLog2 = 8,
+    parameter int unsigned CacheEntries = 512,
+    parameter int unsigned MaxLocalExperts = 16,
+    parameter int unsigned MaxExperts = 64,
+    parameter int unsigned Groups = 16,
+    parameter int unsigned MaxLatency = 64,
+    parameter int unsigned OpenRows = 8,
+    parameter int unsigned PartPkts = 4,
+    parameter int unsigned StorePkts = 16,
+    parameter int unsigned RxStorePkts = 16
+) (
+    input  wire logic               clk_i,
+    input  wire logic               rst_ni,
+
+    input  wire logic               cfg_req_i,
+    input  wire logic               cfg_we_i,
+    input  wire logic [31:0]        cfg_addr_i,
+    input  wire logic [31:0]        cfg_wdata_i,
+    output logic                    cfg_ack_o,
+    output logic [31:0]             cfg_rdata_o,
+    output logic                    cfg_err_o,
+
+    // to the nodes: node_req_o[g] is held until node_ack_i[g]; answers are 0 in other cycles
+    output logic [N-1:0]            node_req_o,
+    output logic                    node_we_o,
+    output logic [11:0]             node_addr_o,
+    output logic [31:0]             node_wdata_o,
+    input  wire logic [N-1:0]       node_ack_i,
+    input  wire logic [N-1:0]       node_err_i,
+    input  wire logic [N-1:0][31:0] node_rdata_i,
+
+    output logic                    go_o,       // pulse
+    output logic                    sweep_o,    // pulse
+    output logic                    done_o,     // a layer has ended since the last go
+    output logic [1:0]              epoch_o,
+    output logic [7:0]              latency_o,
+    output logic [7:0]              store_credits_o,
+    output logic [7:0]              part_credits_o,
+    output logic [7:0]              throttle_o,
+
+    output logic                    emap_we_o,
+    output logic [11:0]             emap_addr_o,
+    output node_pkg::emap_t         emap_data_o,
+    output logic                    group_we_o,
+    output logic [3:0]              group_addr_o,
+    output logic [31:0]             group_data_o,
+    output logic [N-1:0][N-1:0]     partition_o,  // row = source: ports it may reach
+
+    output logic [4:0]              cnt_port_o,   // held for 4 cycles, then cnt_data_i is taken
+    output logic [3:0]              cnt_idx_o,
+    input  wire logic [31:0]        cnt_data_i,
+
+    input  wire logic               all_idle_i,
+    input  wire logic [N-1:0]       node_idle_i,
+    input  wire logic               switch_idle_i,
+    input  wire logic               links_idle_i,
+    input  wire logic               sweep_busy_i,
+    input  wire logic [N-1:0]       node_error_i,
+    input  wire logic               sw_err_valid_i,
+    input  wire logic [7:0]         sw_err_code_i,
+    input  wire logic [4:0]         sw_err_port_i
+);
+    // ---- bus: the access is registered, sent to its register block, and its answer registered ----
+    typedef enum logic [1:0] {IDLE, ACCESS, ANSWER} bus_e;
+    bus_e        bus_q;
+    logic [31:0] addr_q, wdata_q, rdata;
+    logic        we_q, ack, err;
+    logic [N-1:0] node_sel;
+
+    for (genvar g = 0; g < N; g++) begin : gen_sel
+        assign node_sel[g] = addr_q[31:18] == '0 && addr_q[17:12] == 6'(16 + g);
+    end
+
+    logic        reg_req, reg_rd_ack, reg_wr_ack, reg_rd_err, reg_wr_err, stall_wr, stall_rd;
+    logic [31:0] reg_rdata;
+
+    assign reg_req      = bus_q == ACCESS && addr_q[31:15] == '0;
+    assign node_req_o   = (bus_q == ACCESS) ? node_sel : '0;
+    assign node_we_o    = we_q;
+    assign node_addr_o  = addr_q[11:0];
+    assign node_wdata_o = wdata_q;
+
+    always_comb begin
+        rdata = reg_rd_ack ? reg_rdata : 32'd0;
+        for (int unsigned g = 0; g < N; g++) rdata = rdata | node_rdata_i[g];
+        ack = reg_rd_ack || reg_wr_ack || (|node_ack_i);
+        err = (reg_rd_ack && reg_rd_err) || (reg_wr_ack && reg_wr_err) || (|node_err_i);
+        if (!reg_req && node_sel == '0) begin
+            ack = 1'b1;
+            err = 1'b1;
+        end
+    end
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) begin
+            bus_q     <= IDLE;
+            cfg_ack_o <= 1'b0;
+        end else begin
+            unique case (bus_q)
+                IDLE: if (cfg_req_i) bus_q <= ACCESS;
+                ACCESS: begin
+                    if (ack) bus_q <= ANSWER;
+                    cfg_ack_o <= ack;
+                end
+                default: begin
+                    bus_q     <= IDLE;
+                    cfg_ack_o <= 1'b0;
+                end
+            endcase
+        end
+        if (bus_q == IDLE && cfg_req_i) begin
+            addr_q  <= cfg_addr_i;
+            wdata_q <= cfg_wdata_i;
+            we_q    <= cfg_we_i;
+        end
+        if (bus_q == ACCESS) begin
+            cfg_rdata_o <= rdata;
+            cfg_err_o   <= err;
+        end
+    end
+
+    // ---- registers ----
+    fabric_regs_pkg::mw_fabric__in_t  hwif_in;
+    fabric_regs_pkg::mw_fabric__out_t hwif_out;
+
+    fabric_regs i_regs (
+        .clk(clk_i), .rst_n(rst_ni),
+        .s_cpuif_req(reg_req), .s_cpuif_req_is_wr(we_q), .s_cpuif_addr(addr_q[14:0]),
+        .s_cpuif_wr_data(wdata_q), .s_cpuif_wr_biten('1),
+        .s_cpuif_req_stall_wr(stall_wr), .s_cpuif_req_stall_rd(stall_rd),
+        .s_cpuif_rd_ack(reg_rd_ack), .s_cpuif_rd_err(reg_rd_err), .s_cpuif_rd_data(reg_rdata),
+        .s_cpuif_wr_ack(reg_wr_ack), .s_cpuif_wr_err(reg_wr_err),
+        .hwif_in(hwif_in), .hwif_out(hwif_out)
+    );
+
+    assign go_o            = hwif_out.control.go.value;
+    assign sweep_o         = hwif_out.control.sweep.value;
+    assign epoch_o         = hwif_out.epoch.epoch.value;
+    assign latency_o       = hwif_out.link.latency.value;
+    assign store_credits_o = hwif_out.credits.store.value;
+    assign part_credits_o  = hwif_out.credits.part.value;
+    assign throttle_o      = hwif_out.credits.throttle.value;
+
+    // ---- layer: busy, done, cycles ----
+    logic        busy_q;
+    logic [31:0] cycles_q;
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) begin
+            busy_q   <= 1'b0;
+            done_o   <= 1'b0;
+            cycles_q <= '0;
+        end else if (go_o) begin
+            busy_q   <= 1'b1;
+            done_o   <= 1'b0;
+            cycles_q <= '0;
+        end else if (busy_q) begin
+            cycles_q <= cycles_q + 32'd1;
+            if (all_idle_i && cycles_q >= 32'd3) begin
+                busy_q <= 1'b0;
+                done_o <= 1'b1;
+            end
+        end
+    end
+
+    // ---- errors of the switch ----
+    logic [7:0]  first_q;
+    logic [4:0]  first_port_q;
+    logic [15:0] errors_q;
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni || go_o) begin
+            first_q      <= '0;
+            first_port_q <= '0;
+            errors_q     <= '0;
+        end else if (sw_err_valid_i) begin
+            if (errors_q != '1) errors_q <= errors_q + 16'd1;
+            if (errors_q == '0) begin
+                first_q      <= sw_err_code_i;
+                first_port_q <= sw_err_port_i;
+            end
+        end
+    end
+
+    // ---- tables ----
+    assign emap_we_o    = hwif_out.emap.req;
+    assign emap_addr_o  = hwif_out.emap.addr[13:2];
+    assign emap_data_o  = hwif_out.emap.wr_data[$bits(node_pkg::emap_t)-1:0];
+    assign group_we_o   = hwif_out.groups.req;
+    assign group_addr_o = hwif_out.groups.addr[5:2];
+    assign group_data_o = hwif_out.groups.wr_data;
+
+    always_ff @(posedge clk_i) begin
+        for (int unsigned p = 0; p < N; p++) begin
+            if (!rst_ni) partition_o[p] <= '1;
+            else if (hwif_out.partitions.req && hwif_out.partitions.addr[6:2] == 5'(p)) partition_o[p] <= hwif_out.partitions.wr_data[N-1:0];
+        end
+    end
+
+    // ---- counters of the switch: its read path has up to 4 cycles ----
+    logic [2:0] wait_q;
+    logic [8:0] cnt_q;
+
+    assign {cnt_port_o, cnt_idx_o} = cnt_q;
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) begin
+            wait_q <= '0;
+        end else if (hwif_out.counters.req) begin
+            wait_q <= 3'd5;
+        end else if (wait_q != '0) begin
+            wait_q <= wait_q - 3'd1;
+        end
+        if (hwif_out.counters.req) cnt_q <= hwif_out.counters.addr[10:2];
+    end
+
+    always_comb begin
+        hwif_in.id.magic.next              = 16'h4d57;
+        hwif_in.id.major.next              = 8'd0;
+        hwif_in.id.minor.next              = 8'd1;
+        hwif_in.size.ports.next            = 8'(N);
+        hwif_in.size.flit_bytes.next       = 8'(FlitBytes);
+        hwif_in.size.mem_log2.next         = 8'(MemBytesLog2);
+        hwif_in.size.banks.next            = 8'(Banks);
+        hwif_in.capacity.rows_log2.next    = 8'(RowsLog2);
+        hwif_in.capacity.tokens_log2.next  = 8'(TokensLog2);
+        hwif_in.capacity.cache_log2.next   = 8'($clog2(CacheEntries));
+        hwif_in.capacity.local_experts.next = 8'(MaxLocalExperts);
+        hwif_in.windows.open_rows.next     = 8'(OpenRows);
+        hwif_in.windows.part_pkts.next     = 8'(PartPkts);
+        hwif_in.windows.store_pkts.next    = 8'(StorePkts);
+        hwif_in.windows.rx_store_pkts.next = 8'(RxStorePkts);
+        hwif_in.tables.experts.next        = 16'(MaxExperts);
+        hwif_in.tables.groups.next         = 8'(Groups);
+        hwif_in.tables.max_latency.next    = 8'(MaxLatency);
+        hwif_in.state.busy.next            = busy_q;
+        hwif_in.state.done.next            = done_o;
+        hwif_in.state.switch_idle.next     = switch_idle_i;
+        hwif_in.state.links_idle.next      = links_idle_i;
+        hwif_in.state.sweep_busy.next      = sweep_busy_i;
+        hwif_in.cycles.value.next          = cycles_q;
+        hwif_in.node_idle.mask.next        = 32'(node_idle_i);
+        hwif_in.node_error.mask.next       = 32'(node_error_i);
+        hwif_in.error.first.next           = first_q;
+        hwif_in.error.port.next            = first_port_q;
+        hwif_in.error.count.next           = errors_q;
+        hwif_in.groups.rd_ack              = 1'b0;
+        hwif_in.groups.rd_data             = '0;
+        hwif_in.groups.wr_ack              = hwif_out.groups.req;
+        hwif_in.partitions.rd_ack              = 1'b0;
+        hwif_in.partitions.rd_data             = '0;
+        hwif_in.partitions.wr_ack          = hwif_out.partitions.req;
+        hwif_in.emap.rd_ack              = 1'b0;
+        hwif_in.emap.rd_data             = '0;
+        hwif_in.emap.wr_ack                = hwif_out.emap.req;
+        hwif_in.counters.wr_ack            = 1'b0;
+        hwif_in.counters.rd_ack            = wait_q == 3'd1;
+        hwif_in.counters.rd_data           = cnt_data_i;
+    end
+
+    wire unused = &{1'b0, stall_wr, stall_rd};
+endmodule
+
+`default_nettype wire

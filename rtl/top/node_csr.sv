@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// Registers of one node: the block generated from rtl/spec/node.rdl, its fields
+// as the node's layer configuration, the status window, and the counters behind it.
+//
+// Bus: req_i, we_i, addr_i and wdata_i are held until ack_o, which ends the access
+// in that cycle; rdata_o and err_o are valid with it and 0 in other cycles. A write
+// takes one cycle, a read at most 18.
+`default_nettype none
+
+module node_csr #(
+    parameter int unsigned NumErr = 1  // error sources
+) (
+    input  wire logic                    clk_i,
+    input  wire logic                    rst_ni,
+    input  wire logic                    go_i,
+
+    input  wire logic                    req_i,
+    input  wire logic                    we_i,
+    input  wire logic [11:0]             addr_i,
+    input  wire logic [31:0]             wdata_i,
+    output logic                         ack_o,
+    output logic [31:0]                  rdata_o,
+    output logic                         err_o,
+
+    input  wire logic [4:0]              port_i,   // constant: this node's port
+    input  wire logic [1:0]              epoch_i,
+    output node_pkg::node_cfg_t          cfg_o,
+
+    input  wire logic [31:0]             state_i,  // laid out as register status.state
+    input  wire logic [3:0][31:0]        stream_i, // laid out as registers status.stream0 ..
+    input  wire logic [11:0]             count_i,  // pulses, in the order of the registers from status.stall_store on
+    input  wire logic [NumErr-1:0]       err_valid_i,
+    input  wire logic [NumErr-1:0][7:0]  err_code_i,
+    output logic                         error_o   // an error was recorded since go
+);
+    node_regs_pkg::mw_node__in_t  hwif_in;
+    node_regs_pkg::mw_node__out_t hwif_out;
+    logic rd_ack, rd_err, wr_ack, wr_err, stall_wr, stall_rd;
+    logic [31:0] rd_data;
+
+    node_regs i_regs (
+        .clk(clk_i), .rst_n(rst_ni),
+        .s_cpuif_req(req_i), .s_cpuif_req_is_wr(we_i), .s_cpuif_addr(addr_i),
+        .s_cpuif_wr_data(wdata_i), .s_cpuif_wr_biten('1),
+        .s_cpuif_req_stall_wr(stall_wr), .s_cpuif_req_stall_rd(stall_rd),
+        .s_cpuif_rd_ack(rd_ack), .s_cpuif_rd_err(rd_err), .s_cpuif_rd_data(rd_data),
+        .s_cpuif_wr_ack(wr_ack), .s_cpuif_wr_err(wr_err),
+        .hwif_in(hwif_in), .hwif_out(hwif_out)
+    );
+
+    assign ack_o   = rd_ack || wr_ack;
+    assign err_o   = (rd_ack && rd_err) || (wr_ack && wr_err);
+    assign rdata_o = rd_ack ? rd_data : 32'd0;
+
+    always_comb begin
+        cfg_o = '0;
+        cfg_o.port          = port_i;
+        cfg_o.epoch         = epoch_i;
+        cfg_o.k             = hwif_out.shape.k.value;
+        cfg_o.tokens        = hwif_out.shape.tokens.value;
+        cfg_o.token_shift   = hwif_out.shifts.token_shift.value;
+        cfg_o.n_shift       = hwif_out.shifts.n_shift.value;
+        cfg_o.k_shift       = hwif_out.shifts.k_shift.value;
+        cfg_o.row_shift     = hwif_out.shifts.row_shift.value;
+        cfg_o.gate_shift    = hwif_out.shifts.gate_shift.value;
+        cfg_o.cap_shift     = hwif_out.shifts.cap_shift.value;
+        cfg_o.row_bytes     = hwif_out.row.row_bytes.value;
+        cfg_o.local_experts = hwif_out.row.local_experts.value;
+        cfg_o.xs_base       = hwif_out.xs_base.addr.value;
+        cfg_o.rt_base       = hwif_out.rt_base.addr.value;
+        cfg_o.xd_base       = hwif_out.xd_base.addr.value;
+        cfg_o.yd_base       = hwif_out.yd_base.addr.value;
+        cfg_o.gt_base       = hwif_out.gt_base.addr.value;
+        cfg_o.al_base       = hwif_out.al_base.addr.value;
+        cfg_o.out_base      = hwif_out.out_base.addr.value;
+        cfg_o.cb_base       = hwif_out.cb_base.addr.value;
+        cfg_o.ce_base       = hwif_out.ce_base.addr.value;
+        cfg_o.st_lo         = hwif_out.st_lo.addr.value;
+        cfg_o.st_hi         = hwif_out.st_hi.addr.value;
+        cfg_o.stream_base   = {hwif_out.stream_base3.addr.value, hwif_out.stream_base2.addr.value,
+                               hwif_out.stream_base1.addr.value, hwif_out.stream_base0.addr.value};
+        cfg_o.stream_enable = hwif_out.streams.enable.value;
+        cfg_o.start_delay   = hwif_out.streams.start_delay.value;
+        cfg_o.tile          = hwif_out.expert.tile.value;
+        cfg_o.expert_cycles = hwif_out.expert.expert_cycles.value;
+        cfg_o.partial_tiles = hwif_out.partial.enable.value;
+        cfg_o.partial_wait  = hwif_out.partial.wait_cycles.value;
+        cfg_o.in_flight     = hwif_out.window.in_flight.value;
+        cfg_o.open_rows     = hwif_out.window.open_rows.value;
+        cfg_o.store_credits = hwif_out.credits.store.value;
+        cfg_o.part_credits  = hwif_out.credits.part.value;
+        cfg_o.ctrl_credits  = hwif_out.credits.ctrl.value;
+        cfg_o.throttle      = hwif_out.credits.throttle.value;
+    end
+
+    // ---- errors: the first one's code and how many ----
+    logic [7:0]  first_q, first;
+    logic [15:0] errors_q;
+    logic [16:0] errors;
+
+    always_comb begin
+        first  = '0;
+        errors = {1'b0, errors_q};
+        for (int i = int'(NumErr) - 1; i >= 0; i--) begin
+            if (err_valid_i[i]) first = err_code_i[i];
+            errors = errors + 17'(err_valid_i[i]);
+        end
+    end
+
+    assign error_o = errors_q != '0;
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni || go_i) begin
+            first_q  <= '0;
+            errors_q <= '0;
+        end else if (|err_valid_i) begin
+            errors_q <= errors[16] ? '1 : errors[15:0];
+            if (!error_o) first_q <= first;
+        end
+    end
+
+    // ---- status window: one access at a time; the block repeats nothing, so the address is kept here ----
+    logic        busy_q, counts_ack;
+    logic [4:0]  word_q;  // word in the window: 0, 1 state and errors, 4-7 streams, 8-19 counters
+    logic [31:0] counts_data, word;
+    logic        is_count;
+
+    assign is_count = word_q[4:3] != 2'd0;
+
+    stat_counters i_counts (
+        .clk_i, .rst_ni, .clear_i(go_i), .event_i({4'd0, count_i}),
+        .rd_valid_i(busy_q && is_count), .rd_idx_i(4'(word_q - 5'd8)), .rd_ack_o(counts_ack), .rd_data_o(counts_data)
+    );
+
+    always_comb begin
+        if (word_q[2]) word = stream_i[word_q[1:0]];
+        else word = word_q[0] ? {errors_q, 8'd0, first_q} : state_i;
+    end
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) begin
+            busy_q <= 1'b0;
+        end else if (!busy_q) begin
+            busy_q <= hwif_out.status.req && !hwif_out.status.req_is_wr;
+            word_q <= hwif_out.status.addr[6:2];
+        end else if (hwif_in.status.rd_ack) begin
+            busy_q <= 1'b0;
+        end
+    end
+
+    assign hwif_in.status.rd_ack  = busy_q && (!is_count || counts_ack);
+    assign hwif_in.status.rd_data = is_count ? counts_data : word;
+    assign hwif_in.status.wr_ack  = hwif_out.status.req && hwif_out.status.req_is_wr;
+
+    wire unused = &{1'b0, stall_wr, stall_rd, hwif_out.status.wr_data, hwif_out.status.wr_biten, hwif_out.status.addr[1:0]};
+endmodule
+
+`default_nettype wire
