@@ -84,7 +84,7 @@ CXXFLAGS := -std=c++17 -O2 -g -fPIC -ffp-contract=off $(WARN)
 LDLIBS := -lcjson -lm -ldl -lpthread
 
 DRIVER_SRC := $(wildcard driver/src/*.c)
-HOST_SRC := $(filter-out host-tools/main.c,$(wildcard host-tools/*.c))
+HOST_SRC := $(filter-out host-tools/main.c,$(wildcard host-tools/*.c host-tools/systems/*.c))
 obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
 
 $(B)/obj/%.o: %.c | $(GEN_H) $(REG_H)
@@ -114,7 +114,7 @@ $(B)/moeswitch: $(call obj,host-tools/main.c) $(LIBS)
 	$(call say,LINK,$@)
 	$(Q)$(CC) -o $@ $^ $(LDLIBS)
 
-TOOL := $(if $(wildcard host-tools/main.c),$(B)/moeswitch)
+TOOL := $(if $(wildcard host-tools/systems/*.c),$(B)/moeswitch)
 
 # ---- Verilated run time, compiled once for all models -----------------------
 $(B)/verilated/%.a: | $(B)/.setup
