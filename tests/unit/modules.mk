@@ -6,7 +6,7 @@ UNIT += fp32_bf16_add
 UNIT_SRCS_fp32_bf16_add := rtl/common/fp_pkg.sv rtl/common/fp32_bf16_add.sv
 UNIT += packet_acc
 UNIT_SRCS_packet_acc := rtl/common/fp_pkg.sv rtl/common/lutram.sv rtl/common/fp32_bf16_add.sv rtl/common/packet_acc.sv
-UNIT_PARAMS_packet_acc := -GFlitBytes=8 -GMetaWidth=12
+UNIT_PARAMS_packet_acc := FlitBytes=8 MetaWidth=12
 UNIT += packet_acc_16
 UNIT_SRCS_packet_acc_16 := rtl/common/fp_pkg.sv rtl/common/lutram.sv rtl/common/fp32_bf16_add.sv rtl/common/packet_acc.sv tests/unit/packet_acc_16.sv
 UNIT += pkt_fifo
