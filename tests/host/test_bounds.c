@@ -101,6 +101,35 @@ static void counts_multicast_by_hand(void **state)
     expect(&t, 0, MW_DOWN, 0, 0, 0, 22);
 }
 
+/// A list flit holds 8 (or 4) targets besides the one in the header: 9 fit in one, 10 do not.
+static void counts_list_flits_at_their_edge(void **state)
+{
+    (void)state;
+    struct by_hand b;
+    set_up(&b);
+    uint16_t ids[4 * 10];
+    float weights[4 * 10] = {0};
+    b.layer.ids = ids;
+    b.layer.weights = weights;
+    b.w.k = 10;
+    b.w.experts = 64;
+    b.w.experts_per_gpu = 16;
+    b.w.shape.hidden = 64; // a row of one full packet, and 40 bytes of weights
+    struct mw_system s = bare("dysharp");
+    for (unsigned targets = 1; targets <= 10; targets++) {
+        for (unsigned i = 0; i < 4 * 10; i++)
+            ids[i] = i < targets ? (uint16_t)(16 + i) : MW_NO_EXPERT;
+        unsigned list = (targets > 1) + (targets > 9);
+        struct mw_traffic t = total(&b.w, &s, 16);
+        expect(&t, 0, MW_UP, 0, 1 + list + 8 + 1 + list + 3, 1 + list, 0);
+        expect(&t, 1, MW_DOWN, 0, 1 + list + 8 + 1 + list + 3, 1 + list, 0);
+        list = (targets > 1) + (targets > 5) + (targets > 9);
+        t = total(&b.w, &s, 8);
+        expect(&t, 0, MW_UP, 0, 2 + list + 16 + 2 + list + 5, 2 + list, 0);
+        expect(&t, 1, MW_DOWN, 0, 2 + list + 16 + 2 + list + 5, 2 + list, 0);
+    }
+}
+
 static void counts_unicast_by_hand(void **state)
 {
     (void)state;
@@ -229,6 +258,10 @@ static void bounds_by_hand(void **state)
     mw_bounds_compute(&b.w, 0, &s, &link, &bounds);
     assert_int_equal(bounds.strict.cycles, 0);
     assert_string_equal(mw_bound_text(&bounds.strict, text, sizeof text), "none");
+    // Events at the end of the expert's phase take their time even where no engine works.
+    mw_bounds_compute(&b.w, 0, mw_system_find("dysharp-basic"), &link, &bounds);
+    assert_int_equal(bounds.own_phase[MW_EXPERT].cycles, 3);
+    assert_int_equal(bounds.own.cycles, bounds.own_link.cycles);
 }
 
 static void make(struct mw_workload *w, struct mw_trace *trace, unsigned gpus, unsigned hidden,
@@ -338,6 +371,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts_multicast_by_hand),
+        cmocka_unit_test(counts_list_flits_at_their_edge),
         cmocka_unit_test(counts_unicast_by_hand),
         cmocka_unit_test(counts_synchronisation_by_hand),
         cmocka_unit_test(systems_synchronise_as_listed),

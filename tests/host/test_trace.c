@@ -130,6 +130,10 @@ static void refuses_bad_elements(void **state)
                  "expert 1 twice in one row, also in column 0");
 
     fill();
+    ids[1][0][2] = ids[1][0][1];
+    refuse_check(1, 4, false, "topk_ids.npy", "layer 1, token 0, column 2", "also in column 1");
+
+    fill();
     ids[1][1][0] = ids[1][1][1] = MW_NO_EXPERT;
     refuse_check(1, 4, false, "topk_ids.npy", "layer 1, token 1, column 0", "--allow-padding");
     weights[1][1][0] = NAN; // of no expert: nobody looks at it
