@@ -358,9 +358,9 @@ static void json_direction(struct mw_json *j, const struct mw_summary *s, unsign
 {
     mw_json_object(j, mw_direction_names[d], false);
     mw_json_double(j, "payload_bytes_mean", s->direction[d].payload_mean);
-    mw_json_double(j, "payload_bytes_max", s->direction[d].payload_max);
+    mw_json_uint(j, "payload_bytes_max", (uint64_t)s->direction[d].payload_max);
     mw_json_double(j, "wire_bytes_mean", s->direction[d].wire_mean);
-    mw_json_double(j, "wire_bytes_max", s->direction[d].wire_max);
+    mw_json_uint(j, "wire_bytes_max", (uint64_t)s->direction[d].wire_max);
     mw_json_double(j, "use_mean", s->direction[d].use_mean);
     mw_json_double(j, "use_max", s->direction[d].use_max);
     mw_json_end(j);
