@@ -13,3 +13,13 @@ UNIT += pkt_fifo
 UNIT_SRCS_pkt_fifo := rtl/common/fifo.sv rtl/hub/pkt_fifo.sv
 UNIT += expert_lane
 UNIT_SRCS_expert_lane := rtl/common/fp_pkg.sv rtl/common/expert_lane.sv
+UNIT += gpu_mem
+UNIT_PARAMS_gpu_mem := FlitBytes=8 MemBytesLog2=14
+UNIT_SRCS_gpu_mem := rtl/gpu/gpu_mem.sv
+UNIT += gpu_mem_16
+UNIT_TOP_gpu_mem_16 := gpu_mem
+UNIT_TEST_gpu_mem_16 := tests/unit/test_gpu_mem.cpp
+UNIT_PARAMS_gpu_mem_16 := FlitBytes=16 MemBytesLog2=14
+UNIT_SRCS_gpu_mem_16 := rtl/gpu/gpu_mem.sv
+UNIT += mem_rd_mux
+UNIT_SRCS_mem_rd_mux := rtl/gpu/mem_rd_mux.sv
