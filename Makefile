@@ -148,11 +148,11 @@ $(B)/model/$(1)/Vfabric.mk: | $(RTL_PKGS) $(REG_SV) $(B)/.setup
 	$$(call verilator_deps,$$@)
 	@touch $$@
 
-$(B)/model/$(1)/libmwsim.so: $(B)/model/$(1)/Vfabric.mk sim/shim.cpp sim/mw_sim.h $(B)/verilated/$(if $(filter 1,$(5)),fst,plain).a
+$(B)/model/$(1)/libmwsim.so: $(B)/model/$(1)/Vfabric.mk sim/shim.cpp sim/mw_sim.h sim/exports.map $(B)/verilated/$(if $(filter 1,$(5)),fst,plain).a
 	$$(call say,CXX,model N=$(2) F=$(3) (a minute or more))
 	$$(Q)$$(MAKE) -s -C $$(@D) -f Vfabric.mk Vfabric__ALL.a OPT_FAST="$(MODEL_OPT)" OPT_SLOW=-O1 CXXFLAGS=-w >$$(@D)/make.log 2>&1 || { cat $$(@D)/make.log; exit 1; }
 	$$(Q)$(CXX) $(CXXFLAGS) -fvisibility=hidden $(VINC) -DMW_SIM_TRACE=$(5) -DVM_TRACE=$(5) -DMW_SIM_N=$(2) -DMW_SIM_F=$(3) -I$$(@D) -Isim -I$(GEN) \
-	    -shared -o $$@ sim/shim.cpp $$(@D)/Vfabric__ALL.a $(B)/verilated/$(if $(filter 1,$(5)),fst,plain).a $(if $(filter 1,$(5)),-lz) -lpthread
+	    -shared -Wl,--version-script=sim/exports.map -o $$@ sim/shim.cpp $$(@D)/Vfabric__ALL.a $(B)/verilated/$(if $(filter 1,$(5)),fst,plain).a $(if $(filter 1,$(5)),-lz) -lpthread
 endef
 
 # configurations that the tests use, and the one asked for

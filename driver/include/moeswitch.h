@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// libmoeswitch: the way from a program to a moeswitch device, simulated or on a board.
+//
+// Words: multicast objects and regions are created and bound as in the CUDA driver, dispatch and
+// combine as in DeepEP, instructions are those of docs/isa.md. A device has N GPUs, 0 to N - 1; all
+// of them use the same layout of their memories.
+//
+// Every function that can fail returns 0 (MW_ERR_OK) or a negative MW_ERR_ code of errors.h;
+// mw_strerror gives its text, and mw_message what exactly was wrong. Arguments that a call's
+// description excludes give MW_ERR_INVALID; a transport that fails, MW_ERR_IO; no memory,
+// MW_ERR_NOMEM; this is not repeated below. Calls for one device may come from several threads; they
+// take turns.
+#ifndef MOESWITCH_H
+#define MOESWITCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "errors.h" // MW_ERR_*, MW_HWERR_*
+#include "isa.h"    // MW_I_*, MW_EV_*, struct mw_instr
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define MW_API __attribute__((visibility("default")))
+
+enum {
+    MW_API_VERSION = 1,
+    MW_MAX_PORTS = 32,   ///< GPUs of a device
+    MW_MEM_ALIGN = 16,   ///< addresses and sizes of mw_mem_* are multiples of it
+    MW_MAX_TARGETS = 16, ///< experts per token
+    MW_NUM_CLASSES = 4,  ///< link classes: 0 control, 1 store, 2 reduction request, 3 partial
+};
+
+struct mw_device;
+struct mw_multicast;
+struct mw_dymulticast;
+struct mw_handle;
+
+// ---- errors -------------------------------------------------------------------------------------
+
+/// Text of a MW_ERR_ code; "unknown error" for others. Never NULL.
+MW_API const char *mw_strerror(int code);
+/// Text of a code that the hardware records (MW_HWERR_).
+MW_API const char *mw_hw_strerror(unsigned code);
+/// One line about the last call of this thread that failed: place and cause. Never NULL.
+MW_API const char *mw_message(void);
+
+// ---- device -------------------------------------------------------------------------------------
+
+struct mw_transport;
+
+struct mw_open_options {
+    const char *transport; ///< "sim": the Verilated model, in this process
+    unsigned gpus;         ///< N, 2 .. 32
+    unsigned flit_bytes;   ///< 8 or 16
+    bool small;            ///< the configuration that synth-check measures (16 KB per GPU)
+    unsigned link_latency; ///< cycles of every link, 1 .. max_latency of the device
+    const char *fst;       ///< file for waves, or NULL
+    const char *model;     ///< the model's shared object, or NULL: look for it beside the program
+    bool build;            ///< run `make model` where the model is missing
+    /// Called with one line whenever something takes long; may be NULL.
+    void (*log)(void *context, const char *line);
+    void *log_context;
+    /// Another transport than the built-in ones (tests); NULL: take `transport`.
+    const struct mw_transport *custom;
+    void *custom_context; ///< handed to custom->open
+};
+
+/// sim, N = 8, 16-byte flits, latency 1, no waves, build.
+MW_API void mw_open_defaults(struct mw_open_options *options);
+
+/// Open a device and reset it. MW_ERR_NODEV: there is none (no such transport, no model and `build`
+/// not set or failed); MW_ERR_VERSION: it does not speak this library's registers; MW_ERR_CAPACITY:
+/// link_latency above its maximum; MW_ERR_INVALID: it has another N or flit width than asked for.
+MW_API int mw_open(const struct mw_open_options *options, struct mw_device **device);
+/// Close it; objects created on it must have been destroyed before. NULL is allowed.
+MW_API void mw_close(struct mw_device *device);
+
+struct mw_device_info {
+    unsigned gpus;
+    unsigned flit_bytes;
+    uint64_t mem_bytes;     ///< of each GPU
+    unsigned banks;         ///< of each memory
+    unsigned rows;          ///< rows {expert, row} that a GPU's tracker holds
+    unsigned tokens;        ///< own tokens of a GPU
+    unsigned local_experts; ///< experts of a GPU
+    unsigned experts;       ///< of the expert map
+    unsigned groups;        ///< static multicast groups
+    unsigned open_rows;     ///< reductions in flight per GPU
+    unsigned part_pkts;     ///< credits of partials, per pair of GPUs
+    unsigned store_pkts;    ///< credits of stores, GPU to switch
+    unsigned rx_store_pkts; ///< credits of stores, switch to GPU
+    unsigned max_latency;   ///< of a link, cycles
+    unsigned link_latency;  ///< as set
+};
+MW_API int mw_info(struct mw_device *device, struct mw_device_info *info);
+
+// ---- memory -------------------------------------------------------------------------------------
+
+/// A piece of one GPU's memory. address and bytes are multiples of MW_MEM_ALIGN.
+struct mw_transfer {
+    unsigned gpu;
+    uint64_t address; ///< byte address in the memory of that GPU
+    size_t bytes;
+    void *data; ///< read by mw_mem_write, filled by mw_mem_read
+};
+
+/// Write or read many pieces; the GPUs' host ports work side by side, the pieces of one GPU in their
+/// order. MW_ERR_RANGE: outside the memory; MW_ERR_STATE: a layer runs. On any error nothing may be
+/// assumed about what was moved.
+MW_API int mw_mem_write(struct mw_device *device, const struct mw_transfer *list, size_t count);
+MW_API int mw_mem_read(struct mw_device *device, const struct mw_transfer *list, size_t count);
+
+// ---- tables -------------------------------------------------------------------------------------
+
+/// Where an expert lives.
+struct mw_expert_place {
+    unsigned expert;       ///< 0 .. experts of the device - 1
+    unsigned gpu;          ///< 0 .. N - 1
+    unsigned local_expert; ///< its index there, 0 .. local_experts of the device - 1
+};
+/// Write entries of the expert map; it is kept from layer to layer. MW_ERR_CAPACITY: an index that
+/// the device does not have; MW_ERR_STATE: a layer runs.
+MW_API int mw_expert_map_set(struct mw_device *device, const struct mw_expert_place *places,
+                             size_t count);
+/// Which ports `gpu` may reach, as a mask; after open, all.
+MW_API int mw_partition_set(struct mw_device *device, unsigned gpu, uint32_t reachable);
+
+/// A static multicast object (`cuMulticastCreate`): a group of GPUs whose memories hold an area of
+/// `bytes` bytes at the same address. MW_ERR_CAPACITY: no group is free.
+MW_API int mw_multicast_create(struct mw_device *device, uint64_t bytes,
+                               struct mw_multicast **object);
+/// Add a GPU (`cuMulticastAddDevice`), before the bind. MW_ERR_STATE after it.
+MW_API int mw_multicast_add_device(struct mw_multicast *object, unsigned gpu);
+/// Bind the area to `address` in every member's memory (`cuMulticastBindAddr`) and write the group
+/// into the switch. MW_ERR_RANGE: it does not fit there; MW_ERR_STATE: no member, or a layer runs.
+MW_API int mw_multicast_bind_addr(struct mw_multicast *object, uint64_t address);
+/// The group number for mw_stream_multimem_*; MW_ERR_STATE before the bind.
+MW_API int mw_multicast_group(const struct mw_multicast *object);
+/// Give the group back. NULL is allowed.
+MW_API void mw_multicast_destroy(struct mw_multicast *object);
+
+// ---- layer: sizes, memory layout, registers -------------------------------------------------------
+
+/// Everything that is the same on all GPUs in one layer. Start from mw_layer_defaults.
+struct mw_layer_config {
+    // sizes
+    unsigned k;              ///< experts per token, 1 .. 16
+    unsigned tokens_per_gpu; ///< most own tokens of a GPU
+    unsigned row_bytes;      ///< of a token's hidden values, a multiple of the flit, at most 32 752
+    unsigned experts_per_gpu; ///< most experts of a GPU
+    unsigned rows_per_expert; ///< most (token, expert) rows that any expert gets
+    unsigned received_rows;   ///< unicast: most rows that a GPU gets, own copies included; else 0
+    uint64_t scratch_bytes;   ///< area for st.linear and multimem.st, may be 0
+    unsigned stream_instrs;   ///< most instructions of a stream, 0: MW_STREAM_INSTRS
+    // behaviour
+    unsigned tile;          ///< rows of one expert that start together, 1 .. 255
+    unsigned expert_cycles; ///< engine time per row, at most 65 535
+    bool partial_tiles;     ///< an idle engine starts its fullest open tile
+    unsigned partial_wait;  ///< after that many cycles without work
+    unsigned in_flight;     ///< tokens dispatched and not finished per GPU, 0: no limit
+    unsigned open_rows;     ///< reductions in flight per GPU, 0: as many as the device has
+    // limits for tests; 0: the hardware's own
+    unsigned store_credits, part_credits, ctrl_credits; ///< of the uplinks
+    unsigned down_store_credits, down_part_credits;     ///< of the downlinks
+    unsigned throttle, down_throttle; ///< of 256 chances, how often a packet's start is put off
+    unsigned start_delay;             ///< cycles by which GPU g starts later than GPU g - 1
+};
+/// tile 1, partial_wait 64, all else 0.
+MW_API void mw_layer_defaults(struct mw_layer_config *config);
+/// Set a field of the behaviour or the limits by its name. MW_ERR_INVALID: there is none of that name,
+/// or the value does not fit it (the message says its range).
+MW_API int mw_layer_set(struct mw_layer_config *config, const char *name, uint64_t value);
+
+/// Byte addresses, the same on all GPUs, and shifts (docs/microarchitecture.md, Addresses).
+struct mw_layout {
+    unsigned token_shift, n_shift, k_shift, row_shift, gate_shift, cap_shift;
+    uint32_t stream[MW_STREAMS]; ///< STREAM_INSTRS * INSTR_BYTES bytes each
+    uint32_t rt_base;            ///< routing table, ROUTE_BYTES per own token
+    uint32_t ce_base;            ///< bf16 coefficient of each own expert
+    uint32_t al_base;            ///< allocation table
+    uint32_t xs_base;            ///< hidden values of own tokens, 1 << row_shift bytes apart
+    uint32_t out_base;           ///< output rows, the same stride
+    uint32_t yd_base;            ///< combine region
+    uint32_t xd_base;            ///< dispatch region
+    uint32_t gt_base;            ///< gate weights, or meta table of unicast
+    uint32_t cb_base;            ///< unicast: slots for partial sums
+    uint32_t scratch;            ///< scratch_bytes
+    uint32_t st_lo, st_hi;       ///< where explicit stores may land
+    uint64_t end;                ///< bytes used
+};
+/// Lay out the memories for `config`. MW_ERR_CAPACITY: the device cannot hold it; the message says
+/// what is too large, and how large it may be.
+MW_API int mw_layout_make(struct mw_device *device, const struct mw_layer_config *config,
+                          struct mw_layout *layout);
+
+/// Write the registers of all GPUs. tokens[g] and experts[g] (at most the sizes of `config`) are GPU
+/// g's own; bit s of streams enables stream s. MW_ERR_STATE: a layer runs.
+MW_API int mw_layer_configure(struct mw_device *device, const struct mw_layer_config *config,
+                              const struct mw_layout *layout, const unsigned *tokens,
+                              const unsigned *experts, unsigned streams);
+
+/// One entry of the routing table (ROUTE_BYTES bytes at `entry`): the experts of a token, -1 for an
+/// empty place, and their gate weights, k of each.
+MW_API void mw_route_pack(uint8_t *entry, const int16_t *topk_idx, const float *topk_weights,
+                          unsigned k);
+
+// ---- instruction streams --------------------------------------------------------------------------
+
+/// A stream being built. Each call below adds one instruction (docs/isa.md has what it does, in what
+/// order, and when it retires) and fails with MW_ERR_CAPACITY when the stream is full. The first
+/// failure is kept, so that a whole stream can be built and checked once, by mw_stream_end.
+struct mw_stream {
+    unsigned count;
+    int error;
+    struct mw_instr instr[MW_STREAM_INSTRS];
+};
+MW_API void mw_stream_init(struct mw_stream *s);
+MW_API int mw_stream_end(struct mw_stream *s); ///< returns the first failure of the stream
+MW_API int mw_stream_wait(struct mw_stream *s, unsigned event, uint32_t threshold);
+MW_API int mw_stream_count(struct mw_stream *s, uint32_t first, uint32_t tokens, bool per_gpu);
+MW_API int mw_stream_prefix(struct mw_stream *s);
+MW_API int mw_stream_signal(struct mw_stream *s, unsigned event);
+MW_API int mw_stream_flag(struct mw_stream *s, unsigned event);
+MW_API int mw_stream_fence(struct mw_stream *s);
+MW_API int mw_stream_dymultimem_st(struct mw_stream *s, uint32_t first, uint32_t tokens);
+MW_API int mw_stream_st(struct mw_stream *s, uint32_t first, uint32_t tokens);
+MW_API int mw_stream_st_linear(struct mw_stream *s, unsigned gpu, uint32_t from, uint32_t bytes,
+                               uint32_t to);
+MW_API int mw_stream_multimem_st(struct mw_stream *s, unsigned group, uint32_t from, uint32_t bytes,
+                                 uint32_t to);
+/// `flags` is the instruction's; see docs/isa.md.
+MW_API int mw_stream_expert(struct mw_stream *s, unsigned flags);
+MW_API int mw_stream_expert_rows(struct mw_stream *s);
+MW_API int mw_stream_dymultimem_ld_reduce(struct mw_stream *s, uint32_t first, uint32_t tokens,
+                                          bool as_completed);
+MW_API int mw_stream_multimem_ld_reduce(struct mw_stream *s, unsigned group, uint32_t from,
+                                        uint32_t bytes, uint32_t to);
+MW_API int mw_stream_sum_st(struct mw_stream *s);
+MW_API int mw_stream_sum(struct mw_stream *s, uint32_t first, uint32_t tokens);
+
+/// Write `streams` streams of each GPU into the memories: s[g * streams + i] is stream i of GPU g.
+/// MW_ERR_STATE: one has no end, or kept a failure.
+MW_API int mw_stream_load(struct mw_device *device, const struct mw_layout *layout,
+                          const struct mw_stream *s, unsigned streams);
+
+// ---- running ----------------------------------------------------------------------------------------
+
+/// Start the layer (`go`) in a new epoch; allocation tables are cleared when the epochs have come
+/// round, and at the first layer. MW_ERR_STATE: a layer runs, or none was configured.
+MW_API int mw_launch(struct mw_device *device);
+
+struct mw_wait_options {
+    uint64_t quiet_cycles; ///< give up after that many cycles without progress; 0: the library's
+                           ///< choice, from the layer's expert time and start delays
+    uint64_t step_cycles;  ///< cycles between two looks at the device; 0: the library's choice
+    /// Called at every look: own tokens finished and of all GPUs, and cycles since go; may be NULL.
+    void (*progress)(void *context, uint64_t tokens, uint64_t tokens_total, uint64_t cycles);
+    void *progress_context;
+};
+/// Wait until the layer is done; `cycles` (may be NULL) are those from go to done. `options` may be
+/// NULL. MW_ERR_TIMEOUT: no progress, mw_state_report tells where it stands; MW_ERR_DEVICE: done, but
+/// the hardware recorded errors, of which the message names the first; MW_ERR_STATE: nothing runs.
+MW_API int mw_wait(struct mw_device *device, const struct mw_wait_options *options,
+                   uint64_t *cycles);
+
+/// The state of every stream, unit, queue and link as text, several lines; free() it. NULL: no memory.
+MW_API char *mw_state_report(struct mw_device *device);
+
+/// Counters since go; they count cycles, flits, bytes or events.
+struct mw_port_counters {
+    uint32_t up_flits[MW_NUM_CLASSES], down_flits[MW_NUM_CLASSES];
+    uint32_t up_payload, down_payload; ///< bytes; headers and target lists excluded
+    uint32_t rejected;                 ///< packets with an error
+    uint32_t stall_output,
+        stall_credit; ///< cycles in which a copy waited for its output, for credit
+};
+struct mw_gpu_counters {
+    uint32_t stall_store, stall_part, stall_ctrl; ///< cycles in which a packet waited for credit
+    uint32_t link_idle;                           ///< cycles without a flit on the uplink
+    uint32_t mem_conflict;                        ///< accesses put off by a busy bank
+    uint32_t expert_busy, expert_tiles;           ///< cycles with a tile, tiles started
+    uint32_t alloc_hit, alloc_miss;               ///< look-ups in the allocator's cache
+    uint32_t rows_received, tokens_done, retired; ///< rows, own tokens, instructions
+    uint32_t errors, first_error;                 ///< number, and MW_HWERR_ code of the first
+};
+struct mw_counters {
+    uint64_t cycles; ///< from go to done, or until now
+    uint32_t switch_errors, switch_first_error, switch_error_port;
+    struct mw_port_counters port[MW_MAX_PORTS];
+    struct mw_gpu_counters gpu[MW_MAX_PORTS];
+};
+MW_API int mw_counters_read(struct mw_device *device, struct mw_counters *counters);
+/// Clock cycles since open, loading and reading included; 0 where the transport cannot tell.
+MW_API uint64_t mw_total_cycles(struct mw_device *device);
+
+// ---- one layer in DeepEP's words ----------------------------------------------------------------------
+
+/// What a dynamic multicast object maps (`cuDyMulticastCreate`).
+struct mw_dymulticast_prop {
+    unsigned block_bytes; ///< one token's hidden values, a multiple of the flit
+    unsigned region_sets; ///< regions that share one mapping; 2: dispatch and combine
+    unsigned k;           ///< experts per token
+    unsigned experts;     ///< of all GPUs, a multiple of N; expert e is on GPU e / (experts / N)
+};
+/// Create one and write its expert map. MW_ERR_CAPACITY: more experts than the device has.
+MW_API int mw_dymulticast_create(struct mw_device *device, const struct mw_dymulticast_prop *prop,
+                                 struct mw_dymulticast **object);
+/// Bind it (`cuDyMulticastBindAddr`): `tokens` tokens of all GPUs together (ntoken; each GPU has at
+/// most tokens / N, rounded up) and the local space of `rows_per_expert` rows of every expert
+/// (nactive). Errors as mw_layout_make. It may be bound anew.
+MW_API int mw_dymulticast_bind_addr(struct mw_dymulticast *object, unsigned tokens,
+                                    unsigned rows_per_expert);
+/// Where it is bound; MW_ERR_STATE before that.
+MW_API int mw_dymulticast_layout(const struct mw_dymulticast *object, struct mw_layout *layout);
+/// NULL is allowed.
+MW_API void mw_dymulticast_destroy(struct mw_dymulticast *object);
+
+/// One GPU's part of a layer. Rows are bf16, block_bytes / 2 values each.
+struct mw_tokens {
+    unsigned tokens;           ///< may be 0
+    const uint16_t *x;         ///< [tokens][block_bytes / 2] hidden values
+    const int16_t *topk_idx;   ///< [tokens][k] experts, -1: none; an expert at most once per token
+    const float *topk_weights; ///< [tokens][k] gate weights
+};
+/// Load a layer: part[g] (N of them) is GPU g's, `coefficient` the emulated experts' (bf16 each).
+/// Nothing is sent before mw_combine, because dispatch, experts and combine run side by side, token
+/// by token. MW_ERR_CAPACITY: more tokens or rows than bound; MW_ERR_INVALID: an expert out of range
+/// or twice in a list; MW_ERR_STATE: not bound, or a layer runs.
+MW_API int mw_dispatch(struct mw_dymulticast *object, const struct mw_tokens *part,
+                       const uint16_t *coefficient, struct mw_handle **handle);
+/// Change what the layer's experts and links do before it runs; see mw_layer_config.
+MW_API int mw_handle_set(struct mw_handle *handle, const char *name, uint64_t value);
+/// Run the layer and read the result: out[g] gets GPU g's output rows ([tokens][block_bytes / 2]
+/// bf16, may be NULL for a GPU without tokens). Errors as mw_launch and mw_wait. `options` and
+/// `cycles` may be NULL.
+MW_API int mw_combine(struct mw_handle *handle, uint16_t *const *out,
+                      const struct mw_wait_options *options, uint64_t *cycles);
+/// NULL is allowed.
+MW_API void mw_handle_destroy(struct mw_handle *handle);
+
+// ---- transports -----------------------------------------------------------------------------------------
+
+/// A way to a device. All functions return 0 or a MW_ERR_ code. The library makes one call at a time.
+struct mw_transport {
+    const char *name;
+    /// Connect and reset. `context` is the transport's own; `message` (size bytes) may get the cause
+    /// of a failure.
+    int (*open)(const struct mw_open_options *options, void **context, char *message, size_t size);
+    void (*close)(void *context);
+    /// One word of the configuration bus (docs/registers.md). MW_ERR_IO: the device answered with
+    /// an error, or not at all.
+    int (*cfg_read)(void *context, uint32_t address, uint32_t *value);
+    int (*cfg_write)(void *context, uint32_t address, uint32_t value);
+    /// As mw_mem_write and mw_mem_read; arguments were checked.
+    int (*mem_write)(void *context, const struct mw_transfer *list, size_t count);
+    int (*mem_read)(void *context, const struct mw_transfer *list, size_t count);
+    /// Let the device run until the layer is done, at most max_cycles; `done` says whether it is.
+    int (*run_until)(void *context, uint64_t max_cycles, bool *done);
+    /// As mw_total_cycles; may be NULL.
+    uint64_t (*total_cycles)(void *context);
+};
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Counters of a layer, and the report of a device that stands still.
+#include "internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { PORT_WORDS = 16 }; ///< words per port in the window of the switch's counters
+
+static int read_port(struct mw_device *d, unsigned port, struct mw_port_counters *c)
+{
+    uint32_t *const place[13] = {
+        &c->up_flits[0],   &c->up_flits[1],   &c->up_flits[2],   &c->up_flits[3], &c->down_flits[0],
+        &c->down_flits[1], &c->down_flits[2], &c->down_flits[3], &c->up_payload,  &c->down_payload,
+        &c->rejected,      &c->stall_output,  &c->stall_credit,
+    };
+    int status = 0;
+    for (unsigned i = 0; i < 13 && !status; i++)
+        status = mwi_read(d, MWI_FABRIC(counters) + 4 * (PORT_WORDS * port + i), place[i]);
+    return status;
+}
+
+static int read_gpu(struct mw_device *d, unsigned gpu, struct mw_gpu_counters *c)
+{
+    const struct {
+        uint32_t address;
+        uint32_t *place;
+    } list[] = {
+        {MWI_NODE(gpu, status.stall_store), &c->stall_store},
+        {MWI_NODE(gpu, status.stall_part), &c->stall_part},
+        {MWI_NODE(gpu, status.stall_ctrl), &c->stall_ctrl},
+        {MWI_NODE(gpu, status.link_idle), &c->link_idle},
+        {MWI_NODE(gpu, status.mem_conflict), &c->mem_conflict},
+        {MWI_NODE(gpu, status.expert_busy), &c->expert_busy},
+        {MWI_NODE(gpu, status.expert_tiles), &c->expert_tiles},
+        {MWI_NODE(gpu, status.alloc_hit), &c->alloc_hit},
+        {MWI_NODE(gpu, status.alloc_miss), &c->alloc_miss},
+        {MWI_NODE(gpu, status.rows_received), &c->rows_received},
+        {MWI_NODE(gpu, status.tokens_done), &c->tokens_done},
+        {MWI_NODE(gpu, status.retired), &c->retired},
+    };
+    int status = 0;
+    for (size_t i = 0; i < sizeof list / sizeof *list && !status; i++)
+        status = mwi_read(d, list[i].address, list[i].place);
+    uint32_t word = 0;
+    if (!status)
+        status = mwi_read(d, MWI_NODE(gpu, status.error), &word);
+    c->errors = MWI_GET(MW_NODE__STATUS__ERROR__COUNT, word);
+    c->first_error = MWI_GET(MW_NODE__STATUS__ERROR__FIRST, word);
+    return status;
+}
+
+int mw_counters_read(struct mw_device *device, struct mw_counters *counters)
+{
+    *counters = (struct mw_counters){0};
+    mwi_lock(device);
+    uint32_t cycles = 0, error = 0;
+    int status = mwi_read(device, MWI_FABRIC(cycles), &cycles);
+    if (!status)
+        status = mwi_read(device, MWI_FABRIC(error), &error);
+    counters->cycles = cycles;
+    counters->switch_errors = MWI_GET(MW_FABRIC__ERROR__COUNT, error);
+    counters->switch_first_error = MWI_GET(MW_FABRIC__ERROR__FIRST, error);
+    counters->switch_error_port = MWI_GET(MW_FABRIC__ERROR__PORT, error);
+    for (unsigned g = 0; g < device->info.gpus && !status; g++) {
+        status = read_port(device, g, &counters->port[g]);
+        if (!status)
+            status = read_gpu(device, g, &counters->gpu[g]);
+    }
+    return mwi_unlock(device, status);
+}
+
+// ---- report -----------------------------------------------------------------------------------------------
+
+static const char *op_name(unsigned op)
+{
+    switch (op) {
+    case MW_I_END:
+        return "end";
+    case MW_I_WAIT:
+        return "wait";
+    case MW_I_COUNT:
+        return "count";
+    case MW_I_PREFIX:
+        return "prefix";
+    case MW_I_SIGNAL:
+        return "signal";
+    case MW_I_FLAG:
+        return "flag";
+    case MW_I_FENCE:
+        return "fence";
+    case MW_I_DYMULTIMEM_ST:
+        return "dymultimem.st";
+    case MW_I_ST:
+        return "st";
+    case MW_I_ST_LINEAR:
+        return "st.linear";
+    case MW_I_MULTIMEM_ST:
+        return "multimem.st";
+    case MW_I_EXPERT:
+        return "expert";
+    case MW_I_EXPERT_ROWS:
+        return "expert.rows";
+    case MW_I_DYMULTIMEM_LD_REDUCE:
+        return "dymultimem.ld_reduce";
+    case MW_I_MULTIMEM_LD_REDUCE:
+        return "multimem.ld_reduce";
+    case MW_I_SUM_ST:
+        return "sum.st";
+    case MW_I_SUM:
+        return "sum";
+    default:
+        return "?";
+    }
+}
+
+/// Writes the names of the bits that are 0 ("busy") in a field of idle bits.
+static void print_busy(FILE *out, uint32_t idle, const char *const *names, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (!(idle >> i & 1))
+            fprintf(out, " %s", names[i]);
+}
+
+static void report_streams(FILE *out, struct mw_device *d, unsigned gpu)
+{
+    for (unsigned i = 0; i < MW_STREAMS; i++) {
+        uint32_t word;
+        if (mwi_read(d, MWI_NODE(gpu, status.stream0) + 4 * i, &word))
+            continue;
+        fprintf(out, "GPU %u stream %u: instruction %u %s%s\n", gpu, i,
+                MWI_GET(MW_NODE__STATUS__STREAM0__INDEX, word),
+                op_name(MWI_GET(MW_NODE__STATUS__STREAM0__OP, word)),
+                word & MW_NODE__STATUS__STREAM0__ENDED_bm     ? ", ended"
+                : word & MW_NODE__STATUS__STREAM0__WAITING_bm ? ", waiting"
+                                                              : "");
+    }
+}
+
+static void report_gpu(FILE *out, struct mw_device *d, unsigned gpu)
+{
+    static const char *const units[] = {"control", "send", "expert", "combine"};
+    static const char *const hub[] = {"rx", "rx_store", "reduce_serve", "row_sum",
+                                      "tx", "uplink",   "downlink",     "token_tracker"};
+    uint32_t state;
+    struct mw_gpu_counters c = {0};
+    if (mwi_read(d, MWI_NODE(gpu, status.state), &state) || read_gpu(d, gpu, &c)) {
+        fprintf(out, "GPU %u: %s\n", gpu, mw_message());
+        return;
+    }
+    fprintf(out, "GPU %u: %s, %u rows complete, %u tokens finished, %u tiles; busy:", gpu,
+            state & MW_NODE__STATUS__STATE__IDLE_bm ? "idle" : "not idle", c.rows_received,
+            c.tokens_done, c.expert_tiles);
+    print_busy(out, MWI_GET(MW_NODE__STATUS__STATE__UNIT_IDLE, state), units, 4);
+    print_busy(out, MWI_GET(MW_NODE__STATUS__STATE__HUB_IDLE, state), hub, 8);
+    fprintf(out, "%s\n", state & MW_NODE__STATUS__STATE__ROWS_DONE_bm ? "; rows done" : "");
+    if (c.errors)
+        fprintf(out, "GPU %u: %u errors, the first: %s\n", gpu, c.errors,
+                mw_hw_strerror(c.first_error));
+    report_streams(out, d, gpu);
+}
+
+static void report_fabric(FILE *out, struct mw_device *d)
+{
+    uint32_t state = 0, cycles = 0, error = 0;
+    if (mwi_read(d, MWI_FABRIC(state), &state) || mwi_read(d, MWI_FABRIC(cycles), &cycles) ||
+        mwi_read(d, MWI_FABRIC(error), &error)) {
+        fprintf(out, "device: %s\n", mw_message());
+        return;
+    }
+    fprintf(out, "device: %u cycles since go; switch %s, links %s\n", cycles,
+            state & MW_FABRIC__STATE__SWITCH_IDLE_bm ? "idle" : "busy",
+            state & MW_FABRIC__STATE__LINKS_IDLE_bm ? "idle" : "busy");
+    if (MWI_GET(MW_FABRIC__ERROR__COUNT, error))
+        fprintf(out, "switch: %u errors, the first at input %u: %s\n",
+                MWI_GET(MW_FABRIC__ERROR__COUNT, error), MWI_GET(MW_FABRIC__ERROR__PORT, error),
+                mw_hw_strerror(MWI_GET(MW_FABRIC__ERROR__FIRST, error)));
+}
+
+static void report_port(FILE *out, struct mw_device *d, unsigned port)
+{
+    struct mw_port_counters c = {0};
+    if (read_port(d, port, &c))
+        return;
+    fprintf(out,
+            "port %u: flits up %u %u %u %u, down %u %u %u %u (control, store, request, partial)\n",
+            port, c.up_flits[0], c.up_flits[1], c.up_flits[2], c.up_flits[3], c.down_flits[0],
+            c.down_flits[1], c.down_flits[2], c.down_flits[3]);
+}
+
+char *mw_state_report(struct mw_device *device)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return NULL;
+    mwi_lock(device);
+    report_fabric(out, device);
+    for (unsigned g = 0; g < device->info.gpus; g++) {
+        report_gpu(out, device, g);
+        report_port(out, device, g);
+    }
+    mwi_unlock(device, 0);
+    if (fclose(out)) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Error codes and their texts, from rtl/spec/errors.toml, and the message of the last failure.
+#include "internal.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+static _Thread_local char message[512];
+
+const char *mw_strerror(int code)
+{
+    switch (code) {
+#define CASE(name, value, text) \
+    case value: \
+        return text;
+        MW_ERR_LIST(CASE)
+    default:
+        return "unknown error";
+    }
+}
+
+const char *mw_hw_strerror(unsigned code)
+{
+    switch (code) {
+        MW_HWERR_LIST(CASE)
+    default:
+        return "unknown error";
+    }
+}
+
+const char *mw_message(void)
+{
+    return message;
+}
+
+int mwi_fail(int code, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    return code;
+}

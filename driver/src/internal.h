@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the parts of libmoeswitch share. Names that are not public start with mwi_.
+#ifndef MW_INTERNAL_H
+#define MW_INTERNAL_H
+
+#include "moeswitch.h"
+
+#include <assert.h>
+#include <pthread.h>
+
+#include "fabric_regs.h"
+#include "node_regs.h"
+
+/// Addresses on the configuration bus.
+#define MWI_FABRIC(reg) ((uint32_t)offsetof(mw_fabric_t, reg))
+#define MWI_NODE(gpu, reg) (0x10000u + 0x1000u * (gpu) + (uint32_t)offsetof(mw_node_t, reg))
+/// Fields of a register, by the prefix that the generated headers have for them.
+#define MWI_PUT(field, value) (((uint32_t)(value) << field##_bp) & field##_bm)
+#define MWI_GET(field, word) (((word)&field##_bm) >> field##_bp)
+
+enum {
+    MWI_MAGIC = 0x4d57,
+    MWI_MAJOR = 0, ///< of the registers
+    MWI_EPOCHS = 4,
+};
+
+struct mw_device {
+    pthread_mutex_t lock; ///< recursive: public calls use each other
+    const struct mw_transport *transport;
+    void *context;
+    struct mw_device_info info;
+    uint32_t groups_used; ///< mask of static groups
+    bool running;
+    bool configured;
+    unsigned epoch;        ///< of the next layer
+    bool sweep;            ///< the tables must be cleared before it
+    uint64_t tables[2];    ///< where the allocation tables are and how large, as last swept
+    uint64_t tokens_total; ///< of the layer, for progress
+    uint64_t quiet_cycles; ///< longest that this layer may legitimately do nothing visible
+};
+
+extern const struct mw_transport mwi_transport_sim;
+
+/// Set mw_message and return `code`.
+int mwi_fail(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+void mwi_lock(struct mw_device *device);
+/// Unlock and hand on `status`, so that a call can end with it.
+int mwi_unlock(struct mw_device *device, int status);
+
+/// Registers; on failure the message names the address.
+int mwi_read(struct mw_device *device, uint32_t address, uint32_t *value);
+int mwi_write(struct mw_device *device, uint32_t address, uint32_t value);
+
+/// MW_ERR_STATE if a layer runs.
+int mwi_check_idle(const struct mw_device *device, const char *call);
+
+/// Smallest s with 1 << s >= n (n >= 1).
+unsigned mwi_log2_up(uint64_t n);
+
+#endif

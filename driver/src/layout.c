@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A layer's sizes: the defaults and names of its configuration, and where everything lies in the
+// GPUs' memories. Every limit of the device that a size can break is checked here.
+#include "internal.h"
+
+#include <string.h>
+
+enum {
+    MAX_ROW_BYTES = 32752, ///< 15 bits, a multiple of 16
+    TOKEN_BITS = 20,       ///< of a global token index and of a row number (rtl/hub/node_pkg.sv)
+    ALIGN = 128,           ///< of regions: a flit of each bank
+};
+
+void mw_layer_defaults(struct mw_layer_config *config)
+{
+    *config = (struct mw_layer_config){.tile = 1, .partial_wait = 64};
+}
+
+/// What mw_layer_set may set.
+static const struct setting {
+    const char *name;
+    size_t offset;
+    unsigned low, high;
+} SETTINGS[] = {
+#define SETTING(field, low, high) \
+    { \
+#field, offsetof(struct mw_layer_config, field), low, high \
+    }
+    SETTING(tile, 1, 255),
+    SETTING(expert_cycles, 0, 65535),
+    SETTING(partial_wait, 0, 65535),
+    SETTING(in_flight, 0, 65535),
+    SETTING(open_rows, 0, 255),
+    SETTING(store_credits, 0, 255),
+    SETTING(part_credits, 0, 255),
+    SETTING(ctrl_credits, 0, 255),
+    SETTING(down_store_credits, 0, 255),
+    SETTING(down_part_credits, 0, 255),
+    SETTING(throttle, 0, 255),
+    SETTING(down_throttle, 0, 255),
+    SETTING(start_delay, 0, 65535),
+};
+
+int mw_layer_set(struct mw_layer_config *config, const char *name, uint64_t value)
+{
+    if (strcmp(name, "partial_tiles") == 0) {
+        if (value > 1)
+            return mwi_fail(MW_ERR_INVALID, "partial_tiles is 0 or 1");
+        config->partial_tiles = value;
+        return 0;
+    }
+    for (size_t i = 0; i < sizeof SETTINGS / sizeof *SETTINGS; i++) {
+        const struct setting *s = &SETTINGS[i];
+        if (strcmp(name, s->name) != 0)
+            continue;
+        if (value < s->low || value > s->high)
+            return mwi_fail(MW_ERR_INVALID, "%s: %llu is not in %u .. %u", name,
+                            (unsigned long long)value, s->low, s->high);
+        unsigned v = (unsigned)value;
+        memcpy((char *)config + s->offset, &v, sizeof v);
+        return 0;
+    }
+    return mwi_fail(MW_ERR_INVALID, "%s: no such setting", name);
+}
+
+static int above(const char *what, uint64_t value, uint64_t most)
+{
+    return mwi_fail(MW_ERR_CAPACITY, "%s: %llu, the device holds %llu", what,
+                    (unsigned long long)value, (unsigned long long)most);
+}
+
+static int check_sizes(const struct mw_device_info *info, const struct mw_layer_config *c)
+{
+    if (c->k < 1 || c->k > MW_MAX_TARGETS)
+        return mwi_fail(MW_ERR_INVALID, "k = %u: 1 to %d experts per token", c->k, MW_MAX_TARGETS);
+    if (c->row_bytes < 1 || c->row_bytes % info->flit_bytes)
+        return mwi_fail(MW_ERR_INVALID, "%u bytes per row: not a multiple of the %u-byte flit",
+                        c->row_bytes, info->flit_bytes);
+    if (c->stream_instrs > MW_STREAM_INSTRS)
+        return mwi_fail(MW_ERR_INVALID, "%u instructions per stream: at most %d", c->stream_instrs,
+                        MW_STREAM_INSTRS);
+    if (c->row_bytes > MAX_ROW_BYTES)
+        return above("bytes per row", c->row_bytes, MAX_ROW_BYTES);
+    if (c->tokens_per_gpu > info->tokens || c->tokens_per_gpu > 32768)
+        return above("tokens per GPU", c->tokens_per_gpu,
+                     info->tokens < 32768 ? info->tokens : 32768);
+    if (c->experts_per_gpu > info->local_experts)
+        return above("experts per GPU", c->experts_per_gpu, info->local_experts);
+    if (c->open_rows > info->open_rows)
+        return above("open_rows", c->open_rows, info->open_rows);
+    return 0;
+}
+
+static unsigned at_least(unsigned a, unsigned b)
+{
+    return a > b ? a : b;
+}
+
+static void make_shifts(const struct mw_device_info *info, const struct mw_layer_config *c,
+                        struct mw_layout *l)
+{
+    l->token_shift = mwi_log2_up(at_least(c->tokens_per_gpu, 1));
+    l->n_shift = mwi_log2_up(info->gpus);
+    l->k_shift = mwi_log2_up(c->k);
+    l->row_shift = mwi_log2_up(at_least(c->row_bytes, MW_MEM_ALIGN));
+    l->gate_shift = mwi_log2_up(at_least(4 * c->k, MW_MEM_ALIGN));
+    l->cap_shift = mwi_log2_up(at_least(c->rows_per_expert, 1));
+}
+
+static int check_shifts(const struct mw_device_info *info, const struct mw_layer_config *c,
+                        const struct mw_layout *l)
+{
+    uint64_t rows = (uint64_t)c->experts_per_gpu << l->cap_shift;
+    if (rows > info->rows)
+        return above("rows of all experts of a GPU, those of one rounded up to a power of two",
+                     rows, info->rows);
+    if (l->n_shift + l->token_shift > TOKEN_BITS)
+        return above("tokens of all GPUs", UINT64_C(1) << (l->n_shift + l->token_shift),
+                     1u << TOKEN_BITS);
+    uint64_t copies = (uint64_t)c->received_rows << l->k_shift;
+    if (copies > 1u << TOKEN_BITS)
+        return above("received rows times k", copies, 1u << TOKEN_BITS);
+    return 0;
+}
+
+/// Take `bytes` for a region. Addresses are 32 bits wide; `end` is not, so that it shows too much.
+static uint32_t take(struct mw_layout *l, uint64_t bytes)
+{
+    uint64_t at = l->end;
+    l->end = (at + bytes + ALIGN - 1) / ALIGN * ALIGN;
+    return (uint32_t)at;
+}
+
+int mw_layout_make(struct mw_device *device, const struct mw_layer_config *config,
+                   struct mw_layout *layout)
+{
+    const struct mw_device_info *info = &device->info;
+    const struct mw_layer_config *c = config;
+    struct mw_layout l = {0};
+    int status = check_sizes(info, c);
+    if (status)
+        return status;
+    make_shifts(info, c, &l);
+    if ((status = check_shifts(info, c, &l)))
+        return status;
+
+    bool unicast = c->received_rows > 0;
+    uint64_t experts = c->experts_per_gpu, rows = experts << l.cap_shift,
+             tokens = c->tokens_per_gpu;
+    unsigned instrs = c->stream_instrs ? c->stream_instrs : MW_STREAM_INSTRS;
+    for (unsigned i = 0; i < MW_STREAMS; i++)
+        l.stream[i] = take(&l, (uint64_t)instrs * MW_INSTR_BYTES);
+    l.rt_base = take(&l, tokens * MW_ROUTE_BYTES);
+    l.ce_base = take(&l, 2 * experts);
+    l.al_base = take(&l, 4 * (experts << (l.n_shift + l.token_shift)));
+    l.xs_base = take(&l, tokens << l.row_shift);
+    l.out_base = take(&l, tokens << l.row_shift);
+    uint64_t received = c->received_rows;
+    l.yd_base = take(&l, (unicast ? received << l.k_shift : rows) << l.row_shift);
+    l.xd_base = take(&l, (unicast ? received : rows) << l.row_shift);
+    l.gt_base = take(&l, unicast ? received * MW_META_BYTES : rows << l.gate_shift);
+    l.cb_base = take(&l, unicast ? (tokens << l.n_shift) << l.row_shift : 0);
+    l.scratch = take(&l, c->scratch_bytes);
+    if (l.end > info->mem_bytes)
+        return above("bytes of memory per GPU", l.end, info->mem_bytes);
+    l.st_lo = unicast ? l.xd_base : l.scratch;
+    l.st_hi = (uint32_t)l.end;
+    *layout = l;
+    return 0;
+}

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The transport "sim": a Verilated model in this process. Each configuration is a shared object of
+// its own (sim/mw_sim.h), looked for in model/<configuration>/ beside the program and in the folders
+// above it, and built there by `make model` where that is allowed and the sources are there.
+#include "internal.h"
+#include "mw_sim.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { PATH_SIZE = 4096, LEVELS = 4 };
+
+struct sim {
+    void *library;
+    const struct mw_sim_ops *ops;
+    struct mw_sim *model;
+};
+
+// ---- finding the model ---------------------------------------------------------------------------------------
+
+static void configuration(const struct mw_open_options *o, char *name, size_t size)
+{
+    snprintf(name, size, "n%uf%u%s%s", o->gpus, o->flit_bytes, o->small ? "-small" : "",
+             o->fst ? "-fst" : "");
+}
+
+/// The folder of the program, or false.
+static bool program_folder(char *path)
+{
+    ssize_t length = readlink("/proc/self/exe", path, PATH_SIZE - 1);
+    if (length < 0)
+        return false;
+    path[length] = 0;
+    char *slash = strrchr(path, '/');
+    if (!slash)
+        return false;
+    *slash = 0;
+    return true;
+}
+
+/// Look for `folder/above` + suffix from the program's folder upwards; `found` gets the path.
+static bool find_upwards(const char *suffix, char *found)
+{
+    char folder[PATH_SIZE];
+    if (!program_folder(folder))
+        return false;
+    for (unsigned i = 0; i < LEVELS; i++) {
+        if ((size_t)snprintf(found, PATH_SIZE, "%s/%s", folder, suffix) < PATH_SIZE &&
+            access(found, R_OK) == 0)
+            return true;
+        char *slash = strrchr(folder, '/');
+        if (!slash || slash == folder)
+            return false;
+        *slash = 0;
+    }
+    return false;
+}
+
+static bool find_model(const struct mw_open_options *o, char *found)
+{
+    char name[64], suffix[128];
+    configuration(o, name, sizeof name);
+    snprintf(suffix, sizeof suffix, "model/%s/libmwsim.so", name);
+    return find_upwards(suffix, found);
+}
+
+/// Run make in `root`; its output goes to standard error. Returns whether it succeeded.
+static bool make_model(const struct mw_open_options *o, const char *root)
+{
+    char n[16], f[16], small[16], trace[16];
+    snprintf(n, sizeof n, "N=%u", o->gpus);
+    snprintf(f, sizeof f, "F=%u", o->flit_bytes);
+    snprintf(small, sizeof small, "SMALL=%d", o->small);
+    snprintf(trace, sizeof trace, "TRACE=%d", o->fst != NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        dup2(STDERR_FILENO, STDOUT_FILENO);
+        unsetenv("MAKEFLAGS"); // job slots of a make around this program
+        unsetenv("MAKELEVEL");
+        execlp("make", "make", "--no-print-directory", "-C", root, "model", n, f, small, trace,
+               (char *)NULL);
+        _exit(127);
+    }
+    int status;
+    return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) &&
+           WEXITSTATUS(status) == 0;
+}
+
+/// Build the model from the sources that the program was built from.
+static bool build_model(const struct mw_open_options *o)
+{
+    char root[PATH_SIZE], name[64], line[160];
+    if (!find_upwards("rtl/top/fabric.sv", root))
+        return false;
+    root[strlen(root) - strlen("/rtl/top/fabric.sv")] = 0;
+    configuration(o, name, sizeof name);
+    snprintf(line, sizeof line, "building the model %s, which takes some minutes", name);
+    if (o->log)
+        o->log(o->log_context, line);
+    return make_model(o, root);
+}
+
+static int locate(const struct mw_open_options *o, char *path, char *message, size_t size)
+{
+    if (o->model) {
+        snprintf(path, PATH_SIZE, "%s", o->model);
+        return 0;
+    }
+    if (find_model(o, path) || (o->build && build_model(o) && find_model(o, path)))
+        return 0;
+    char name[64];
+    configuration(o, name, sizeof name);
+    snprintf(message, size, "no model %s%s: make model N=%u F=%u%s%s", name,
+             o->build ? ", and it cannot be built" : "", o->gpus, o->flit_bytes,
+             o->small ? " SMALL=1" : "", o->fst ? " TRACE=1" : "");
+    return MW_ERR_NODEV;
+}
+
+// ---- opening ---------------------------------------------------------------------------------------------------
+
+static int load(struct sim *s, const char *path, char *message, size_t size)
+{
+    s->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!s->library) {
+        snprintf(message, size, "%s", dlerror());
+        return MW_ERR_NODEV;
+    }
+    void *symbol = dlsym(s->library, "mw_sim_get_ops");
+    if (!symbol) {
+        snprintf(message, size, "%s is not a model", path);
+        return MW_ERR_NODEV;
+    }
+    mw_sim_get_ops_fn get_ops;
+    memcpy(&get_ops, &symbol, sizeof get_ops); // C has no cast from an object to a function
+    s->ops = get_ops();
+    if (s->ops->abi != MW_SIM_ABI) {
+        snprintf(message, size, "%s has interface %u, the library %d", path, s->ops->abi,
+                 MW_SIM_ABI);
+        return MW_ERR_VERSION;
+    }
+    return 0;
+}
+
+static void sim_close(void *context)
+{
+    struct sim *s = context;
+    if (s->model)
+        s->ops->destroy(s->model);
+    if (s->library)
+        dlclose(s->library);
+    free(s);
+}
+
+static int sim_open(const struct mw_open_options *o, void **context, char *message, size_t size)
+{
+    char path[PATH_SIZE];
+    int status = locate(o, path, message, size);
+    if (status)
+        return status;
+    struct sim *s = calloc(1, sizeof *s);
+    if (!s)
+        return MW_ERR_NOMEM;
+    status = load(s, path, message, size);
+    if (!status) {
+        s->model = s->ops->create(o->fst);
+        if (!s->model) {
+            snprintf(message, size, "the model cannot be made%s%s",
+                     o->fst ? ", or no waves written to " : "", o->fst ? o->fst : "");
+            status = o->fst ? MW_ERR_IO : MW_ERR_NOMEM;
+        }
+    }
+    if (status) {
+        sim_close(s);
+        return status;
+    }
+    *context = s;
+    return 0;
+}
+
+// ---- work --------------------------------------------------------------------------------------------------------
+
+static int sim_cfg_read(void *context, uint32_t address, uint32_t *value)
+{
+    struct sim *s = context;
+    return s->ops->cfg(s->model, false, address, value) ? MW_ERR_IO : 0;
+}
+
+static int sim_cfg_write(void *context, uint32_t address, uint32_t value)
+{
+    struct sim *s = context;
+    return s->ops->cfg(s->model, true, address, &value) ? MW_ERR_IO : 0;
+}
+
+static int transfer(struct sim *s, bool write, const struct mw_transfer *list, size_t count)
+{
+    struct mw_sim_transfer *own = calloc(count ? count : 1, sizeof *own);
+    if (!own)
+        return MW_ERR_NOMEM;
+    unsigned flit = s->ops->flit_bytes;
+    for (size_t i = 0; i < count; i++)
+        own[i] = (struct mw_sim_transfer){.gpu = list[i].gpu,
+                                          .write = write,
+                                          .flit = list[i].address / flit,
+                                          .flits = list[i].bytes / flit,
+                                          .data = list[i].data};
+    int status = s->ops->transfer(s->model, own, count);
+    free(own);
+    return status ? MW_ERR_IO : 0;
+}
+
+static int sim_mem_write(void *context, const struct mw_transfer *list, size_t count)
+{
+    return transfer(context, true, list, count);
+}
+
+static int sim_mem_read(void *context, const struct mw_transfer *list, size_t count)
+{
+    return transfer(context, false, list, count);
+}
+
+static int sim_run_until(void *context, uint64_t max_cycles, bool *done)
+{
+    struct sim *s = context;
+    *done = s->ops->run(s->model, max_cycles);
+    return 0;
+}
+
+static uint64_t sim_total_cycles(void *context)
+{
+    struct sim *s = context;
+    return s->ops->cycles(s->model);
+}
+
+const struct mw_transport mwi_transport_sim = {
+    .name = "sim",
+    .open = sim_open,
+    .close = sim_close,
+    .cfg_read = sim_cfg_read,
+    .cfg_write = sim_cfg_write,
+    .mem_write = sim_mem_write,
+    .mem_read = sim_mem_read,
+    .run_until = sim_run_until,
+    .total_cycles = sim_total_cycles,
+};

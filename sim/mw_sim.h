@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// C interface of the simulated device. Each configuration (N, flit width) is a shared object of its
+// own, build/model/<configuration>/libmwsim.so, which exports one symbol, mw_sim_get_ops; several
+// may be loaded into one program side by side, and several devices made from each.
+//
+// Time passes in whole clock cycles, and only inside run, cfg and transfer.
+#ifndef MW_SIM_H
+#define MW_SIM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { MW_SIM_ABI = 1 };
+
+struct mw_sim;
+
+/// A piece of one GPU's memory through its host stream port.
+struct mw_sim_transfer {
+    uint32_t gpu;
+    bool write;
+    uint64_t flit;  ///< first flit (byte address / flit bytes)
+    uint64_t flits; ///< how many
+    uint8_t *data;  ///< flits * flit bytes
+};
+
+struct mw_sim_ops {
+    uint32_t abi;        ///< MW_SIM_ABI
+    uint32_t gpus;       ///< N
+    uint32_t flit_bytes; ///< 8 or 16
+    bool trace;          ///< waves can be written
+
+    /// Make a device and reset it; `fst` is a file for waves or NULL. NULL: no memory, or waves were
+    /// asked for and the model has none.
+    struct mw_sim *(*create)(const char *fst);
+    void (*destroy)(struct mw_sim *sim);
+    /// One access of the configuration bus. 0, or -1: the device answered with an error, -2: not at all.
+    int (*cfg)(struct mw_sim *sim, bool write, uint32_t address, uint32_t *value);
+    /// Step until done is seen, at most `max_cycles`. Returns whether it was seen.
+    bool (*run)(struct mw_sim *sim, uint64_t max_cycles);
+    /// Move all pieces; the GPUs work side by side, the pieces of one GPU in their order. 0, or -2: a
+    /// port did not move for 100 000 cycles.
+    int (*transfer)(struct mw_sim *sim, const struct mw_sim_transfer *list, size_t count);
+    /// Cycles since creation.
+    uint64_t (*cycles)(const struct mw_sim *sim);
+};
+
+/// The only symbol of the shared object.
+const struct mw_sim_ops *mw_sim_get_ops(void);
+typedef const struct mw_sim_ops *(*mw_sim_get_ops_fn)(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
