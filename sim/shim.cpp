@@ -138,11 +138,11 @@ bool run(mw_sim *s, uint64_t max_cycles)
 }
 
 // A flit between a port of the model and bytes: 64-bit ports are one word, 128-bit ones four.
-void put(QData &port, const uint8_t *data)
+[[maybe_unused]] void put(QData &port, const uint8_t *data)
 {
     memcpy(&port, data, sizeof port);
 }
-void get(const QData &port, uint8_t *data)
+[[maybe_unused]] void get(const QData &port, uint8_t *data)
 {
     memcpy(data, &port, sizeof port);
 }
