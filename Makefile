@@ -209,7 +209,7 @@ run: $(TOOL) $(call model_so,8.16.0.0)
 	set -x; $(B)/moeswitch run $$trace --layer 7 --gpus 8 --tokens-per-gpu 64 --hidden 512 --tile 16 --system all
 
 # ---- lint, synthesis, mutants, docs -----------------------------------------
-C_ALL := $(wildcard sim/*.[ch] sim/*.cpp driver/*/*.[ch] host-tools/*.[ch] tests/*.[ch] tests/*/*.[ch] tests/*/*.cpp)
+C_ALL := $(wildcard sim/*.[ch] sim/*.cpp driver/*/*.[ch] host-tools/*.[ch] host-tools/*/*.[ch] tests/*.[ch] tests/*/*.[ch] tests/*/*.cpp)
 LINT_CONFS := 4.8 8.16 32.16 2.8
 .PHONY: lint-rtl lint-format lint-c $(addprefix lint-rtl-,$(LINT_CONFS))
 lint: lint-rtl lint-format lint-c

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a system is to the device: a set of instruction streams (docs/isa.md, docs/systems.md). Each
+// system has a generator of its own; run_system.c does everything that they have in common.
+#ifndef MW_HOST_GENERATOR_H
+#define MW_HOST_GENERATOR_H
+
+#include "moeswitch.h"
+
+struct mw_generator {
+    const char *name; ///< of mw_systems
+    unsigned streams; ///< streams per GPU
+    unsigned instrs;  ///< most instructions of a stream, the end included
+    /// Fill in the streams (initialised, `streams` of them) of one GPU with `tokens` own tokens in a
+    /// device of `gpus`. Failures are kept by the streams; they are ended by the caller.
+    void (*make)(struct mw_stream *s, unsigned gpus, uint32_t tokens);
+};
+
+extern const struct mw_generator mw_generate_unicast;
+extern const struct mw_generator mw_generate_dysharp_basic;
+extern const struct mw_generator mw_generate_dysharp;
+
+#endif

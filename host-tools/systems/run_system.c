@@ -1,0 +1,449 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// mw_system_run: all layers of a workload under one system on one device, through libmoeswitch. The
+// memories are laid out once, for the largest layer; routing tables and hidden values are loaded
+// between layers, while the device is idle.
+#include "systems.h"
+
+#include "generator.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    PARTIAL_WAIT = 8, ///< cycles without work before --partial-tiles starts an open tile
+    GUARD_WAIT = 256, ///< the same where only the limit on tokens in flight asks for it
+    ALIGN = MW_MEM_ALIGN,
+};
+
+static const struct mw_generator *const generators[] = {
+    &mw_generate_unicast, &mw_generate_dysharp_basic, &mw_generate_dysharp};
+
+struct job {
+    const struct mw_run_params *params;
+    const struct mw_workload *w;
+    const struct mw_system *system;
+    const struct mw_generator *generator;
+    struct mw_result *result;
+    struct mw_error *err;
+
+    // settings that are not the layer's
+    uint64_t small;        ///< the configuration that synth-check measures
+    uint64_t quiet_cycles; ///< without progress before the device counts as stuck, 0: library's
+    uint64_t tile_guard;   ///< 0: no partial tiles against a stuck in-flight window
+
+    struct mw_device *device;
+    struct mw_layer_config config;
+    struct mw_layout layout;
+    unsigned layer;     ///< that runs, an index
+    uint64_t own_bound; ///< of that layer, for progress
+};
+
+// ---- settings -----------------------------------------------------------------------------------
+
+/// One field of the layer's configuration, from the option that `what` names.
+static int set_field(struct job *j, const char *what, const char *field, uint64_t value)
+{
+    if (mw_layer_set(&j->config, field, value))
+        return mw_fail(j->err, MW_EXIT_INPUT, "%s: %s", what, mw_message());
+    return MW_EXIT_OK;
+}
+
+/// --set: limits of the links that the library knows by the same name, and those of this file.
+static int set_setting(struct job *j, const struct mw_setting *s)
+{
+    static const char *const fields[] = {"store_credits",      "part_credits",      "ctrl_credits",
+                                         "down_store_credits", "down_part_credits", "throttle",
+                                         "down_throttle",      "start_delay",       "partial_wait"};
+    const struct {
+        const char *name;
+        uint64_t *place, high;
+    } own[] = {{"small", &j->small, 1},
+               {"quiet_cycles", &j->quiet_cycles, UINT32_MAX},
+               {"tile_guard", &j->tile_guard, 1}};
+    char what[64];
+    snprintf(what, sizeof what, "--set %s=%llu", s->name, (unsigned long long)s->value);
+    for (unsigned i = 0; i < sizeof fields / sizeof *fields; i++)
+        if (strcmp(s->name, fields[i]) == 0)
+            return set_field(j, what, fields[i], s->value);
+    for (unsigned i = 0; i < sizeof own / sizeof *own; i++) {
+        if (strcmp(s->name, own[i].name) != 0)
+            continue;
+        *own[i].place = s->value;
+        if (s->value > own[i].high)
+            return mw_fail(j->err, MW_EXIT_INPUT, "%s: expected 0 to %llu", what,
+                           (unsigned long long)own[i].high);
+        return MW_EXIT_OK;
+    }
+    return mw_fail(j->err, MW_EXIT_INPUT, "%s: there is no setting of that name", what);
+}
+
+/// A limit on tokens in flight can fill the window with rows of tiles that never become full (order
+/// rule 8 of docs/architecture.md); then idle engines must start them all the same.
+static void guard_tiles(struct job *j)
+{
+    struct mw_layer_config *c = &j->config;
+    uint64_t safe = (uint64_t)j->w->experts * (c->tile - 1);
+    if (!j->tile_guard || c->partial_tiles || !c->in_flight || c->in_flight > safe)
+        return;
+    c->partial_tiles = true;
+    if (c->partial_wait < GUARD_WAIT)
+        c->partial_wait = GUARD_WAIT;
+}
+
+/// What the layer's engines and links do. A system in phases dispatches everything before it combines
+/// anything, so that a limit on tokens in flight does not apply to it.
+static int set_behaviour(struct job *j)
+{
+    const struct mw_run_params *p = j->params;
+    int status;
+    mw_layer_defaults(&j->config);
+    j->config.partial_wait = PARTIAL_WAIT;
+    j->config.partial_tiles = p->partial_tiles;
+    j->tile_guard = 1;
+    if ((status = set_field(j, "--tile", "tile", p->tile)) ||
+        (status = set_field(j, "--expert-cycles", "expert_cycles", p->expert_cycles)) ||
+        (status = set_field(j, "--open-rows", "open_rows", p->open_rows)) ||
+        (status = set_field(j, "--in-flight", "in_flight", p->in_flight)))
+        return status;
+    for (unsigned i = 0; i < p->setting_count && !status; i++)
+        status = set_setting(j, &p->settings[i]);
+    if (j->system->phased)
+        j->config.in_flight = 0;
+    if (!status)
+        guard_tiles(j);
+    return status;
+}
+
+// ---- sizes --------------------------------------------------------------------------------------
+
+static unsigned most(const unsigned *count, unsigned n)
+{
+    unsigned max = 0;
+    for (unsigned i = 0; i < n; i++)
+        max = count[i] > max ? count[i] : max;
+    return max;
+}
+
+/// Rows of each expert in one layer, and tokens with an expert on each GPU.
+static void count_rows(const struct mw_workload *w, unsigned layer, unsigned *rows,
+                       unsigned *received)
+{
+    for (unsigned t = 0; t < w->tokens; t++) {
+        uint32_t gpus = 0;
+        for (unsigned i = 0; i < w->k; i++) {
+            uint16_t e = w->layer[layer].ids[(size_t)t * w->k + i];
+            if (e == MW_NO_EXPERT)
+                continue;
+            rows[e]++;
+            gpus |= 1u << mw_gpu_of_expert(w, e);
+        }
+        for (unsigned q = 0; q < w->shape.gpus; q++)
+            received[q] += gpus >> q & 1;
+    }
+}
+
+/// Sizes for the largest of the layers, so that nothing moves between them.
+static int set_sizes(struct job *j)
+{
+    const struct mw_workload *w = j->w;
+    struct mw_layer_config *c = &j->config;
+    unsigned *rows = malloc(w->experts * sizeof *rows);
+    if (!rows)
+        return mw_fail_memory(j->err, "row counts");
+    c->k = w->k;
+    c->tokens_per_gpu = w->shape.tokens_per_gpu;
+    c->row_bytes = 2 * w->shape.hidden;
+    c->experts_per_gpu = w->experts_per_gpu;
+    c->stream_instrs = j->generator->instrs;
+    // a unicast layout is one with received rows: at least one, where no token has any expert
+    unsigned most_received = 1;
+    for (unsigned l = 0; l < w->layers; l++) {
+        unsigned received[MW_MAX_GPUS] = {0};
+        memset(rows, 0, w->experts * sizeof *rows);
+        count_rows(w, l, rows, received);
+        unsigned r = most(rows, w->experts), m = most(received, w->shape.gpus);
+        c->rows_per_expert = r > c->rows_per_expert ? r : c->rows_per_expert;
+        most_received = m > most_received ? m : most_received;
+    }
+    if (!j->system->multicast)
+        c->received_rows = most_received;
+    free(rows);
+    return MW_EXIT_OK;
+}
+
+// ---- device -------------------------------------------------------------------------------------
+
+/// Exit status of a call that failed: whether the run asks for too much, or the device is ill.
+static int failed(struct job *j, const char *what, int code)
+{
+    bool input = code == MW_ERR_CAPACITY || code == MW_ERR_INVALID || code == MW_ERR_RANGE;
+    return mw_fail(j->err, input ? MW_EXIT_INPUT : MW_EXIT_FAILED, "%s: %s", what, mw_message());
+}
+
+static void log_line(void *context, const char *line)
+{
+    (void)context;
+    fprintf(stderr, "moeswitch: %s\n", line);
+}
+
+static int open_device(struct job *j)
+{
+    struct mw_open_options o;
+    mw_open_defaults(&o);
+    o.gpus = j->params->shape.gpus;
+    o.flit_bytes = j->params->flit_bytes;
+    o.link_latency = j->params->link_latency;
+    o.small = j->small;
+    o.fst = j->params->fst;
+    o.log = log_line;
+    int code = mw_open(&o, &j->device);
+    return code ? failed(j, "device", code) : MW_EXIT_OK;
+}
+
+static int map_experts(struct job *j)
+{
+    const struct mw_workload *w = j->w;
+    struct mw_expert_place *places = calloc(w->experts, sizeof *places);
+    if (!places)
+        return mw_fail_memory(j->err, "the expert map");
+    for (unsigned e = 0; e < w->experts; e++)
+        places[e] = (struct mw_expert_place){e, e / w->experts_per_gpu, e % w->experts_per_gpu};
+    int code = mw_expert_map_set(j->device, places, w->experts);
+    free(places);
+    return code ? failed(j, "expert map", code) : MW_EXIT_OK;
+}
+
+static int load_streams(struct job *j)
+{
+    unsigned gpus = j->w->shape.gpus, streams = j->generator->streams;
+    struct mw_stream *s = calloc((size_t)gpus * streams, sizeof *s);
+    if (!s)
+        return mw_fail_memory(j->err, "instruction streams");
+    int code = 0;
+    for (unsigned g = 0; g < gpus && !code; g++) {
+        struct mw_stream *own = &s[(size_t)g * streams];
+        for (unsigned i = 0; i < streams; i++)
+            mw_stream_init(&own[i]);
+        j->generator->make(own, gpus, j->w->shape.tokens_per_gpu);
+        for (unsigned i = 0; i < streams && !code; i++)
+            code = mw_stream_end(&own[i]);
+    }
+    if (!code)
+        code = mw_stream_load(j->device, &j->layout, s, streams);
+    free(s);
+    return code ? failed(j, "instruction streams", code) : MW_EXIT_OK;
+}
+
+static int configure(struct job *j)
+{
+    unsigned tokens[MW_MAX_GPUS], experts[MW_MAX_GPUS];
+    for (unsigned g = 0; g < j->w->shape.gpus; g++) {
+        tokens[g] = j->w->shape.tokens_per_gpu;
+        experts[g] = j->w->experts_per_gpu;
+    }
+    int code = mw_layer_configure(j->device, &j->config, &j->layout, tokens, experts,
+                                  (1u << j->generator->streams) - 1);
+    return code ? failed(j, "layer", code) : MW_EXIT_OK;
+}
+
+// ---- data of a layer ----------------------------------------------------------------------------
+
+/// Rows of every GPU, each area as long as `bytes`, which is a multiple of ALIGN.
+static int move_areas(struct job *j, bool write, uint32_t address, uint8_t *data, size_t bytes,
+                      const char *what)
+{
+    struct mw_transfer list[MW_MAX_GPUS];
+    unsigned gpus = j->w->shape.gpus;
+    for (unsigned g = 0; g < gpus; g++)
+        list[g] = (struct mw_transfer){g, address, bytes, data + g * bytes};
+    int code = write ? mw_mem_write(j->device, list, gpus) : mw_mem_read(j->device, list, gpus);
+    return code ? failed(j, what, code) : MW_EXIT_OK;
+}
+
+static int load_coefficients(struct job *j)
+{
+    const struct mw_workload *w = j->w;
+    size_t own = 2 * (size_t)w->experts_per_gpu, bytes = (own + ALIGN - 1) / ALIGN * ALIGN;
+    uint8_t *data = calloc(w->shape.gpus, bytes);
+    if (!data)
+        return mw_fail_memory(j->err, "expert coefficients");
+    for (unsigned g = 0; g < w->shape.gpus; g++)
+        memcpy(data + g * bytes, w->coefficients + (size_t)g * w->experts_per_gpu, own);
+    int status = move_areas(j, true, j->layout.ce_base, data, bytes, "expert coefficients");
+    free(data);
+    return status;
+}
+
+static int load_routing(struct job *j)
+{
+    const struct mw_workload *w = j->w;
+    const struct mw_layer *layer = &w->layer[j->layer];
+    uint8_t *data = malloc((size_t)w->tokens * MW_ROUTE_BYTES);
+    if (!data)
+        return mw_fail_memory(j->err, "routing tables");
+    for (size_t t = 0; t < w->tokens; t++) {
+        int16_t list[MW_MAX_K];
+        for (unsigned i = 0; i < w->k; i++)
+            list[i] = (int16_t)layer->ids[t * w->k + i]; // MW_NO_EXPERT becomes -1
+        mw_route_pack(data + t * MW_ROUTE_BYTES, list, layer->weights + t * w->k, w->k);
+    }
+    int status = move_areas(j, true, j->layout.rt_base, data,
+                            (size_t)w->shape.tokens_per_gpu * MW_ROUTE_BYTES, "routing tables");
+    free(data);
+    return status;
+}
+
+/// Move rows between the layer's [tokens][hidden] values and the memories, where they lie apart.
+static int move_rows(struct job *j, bool write, uint32_t address, uint16_t *values,
+                     const char *what)
+{
+    const struct mw_workload *w = j->w;
+    size_t stride = (size_t)1 << j->layout.row_shift, row = 2 * (size_t)w->shape.hidden;
+    uint8_t *data = calloc(w->tokens, stride);
+    if (!data)
+        return mw_fail_memory(j->err, what);
+    for (size_t t = 0; write && t < w->tokens; t++)
+        memcpy(data + t * stride, (const uint8_t *)values + t * row, row);
+    int status = move_areas(j, write, address, data, w->shape.tokens_per_gpu * stride, what);
+    for (size_t t = 0; !write && !status && t < w->tokens; t++)
+        memcpy((uint8_t *)values + t * row, data + t * stride, row);
+    free(data);
+    return status;
+}
+
+/// Output rows get a pattern first, so that one that the device never writes does not pass with the
+/// bits of the layer before.
+static int load_layer(struct job *j)
+{
+    const struct mw_workload *w = j->w;
+    size_t values = (size_t)w->tokens * w->shape.hidden;
+    uint16_t *out = j->result->layer[j->layer].out;
+    int status = load_routing(j);
+    if (!status)
+        status = move_rows(j, true, j->layout.xs_base, w->layer[j->layer].x, "hidden values");
+    for (size_t i = 0; i < values; i++)
+        out[i] = 0xdead;
+    return status ? status : move_rows(j, true, j->layout.out_base, out, "output rows");
+}
+
+// ---- running ------------------------------------------------------------------------------------
+
+/// Tokens finish early where everything overlaps; where phases follow each other, only at the end, so
+/// that time against the bound tells more.
+static void show_progress(void *context, uint64_t tokens, uint64_t total, uint64_t cycles)
+{
+    const struct job *j = context;
+    double done = total ? (double)tokens / (double)total : 0;
+    if (j->system->phased && j->own_bound)
+        done = (double)cycles / (double)j->own_bound;
+    j->params->progress(j->params->progress_context, j->layer, done < 0.99 ? done : 0.99, cycles);
+}
+
+static int run_layer(struct job *j)
+{
+    struct mw_layer_result *r = &j->result->layer[j->layer];
+    struct mw_wait_options o = {.quiet_cycles = j->quiet_cycles};
+    if (j->params->progress) {
+        const struct mw_link_parameters link = {j->params->flit_bytes, j->params->expert_cycles};
+        struct mw_bounds bounds;
+        mw_bounds_compute(j->w, j->layer, j->system, &link, &bounds);
+        j->own_bound = bounds.own.cycles;
+        o.progress = show_progress;
+        o.progress_context = j;
+    }
+    char what[48];
+    snprintf(what, sizeof what, "layer %zu", j->w->layer[j->layer].number);
+    int code = mw_launch(j->device);
+    if (!code)
+        code = mw_wait(j->device, &o, &r->cycles);
+    if (code != MW_ERR_TIMEOUT)
+        return code ? mw_fail(j->err, MW_EXIT_FAILED, "%s: %s", what, mw_message()) : MW_EXIT_OK;
+    mw_fail(j->err, MW_EXIT_STUCK, "%s: %s", what, mw_message());
+    j->result->state = mw_state_report(j->device);
+    return MW_EXIT_STUCK;
+}
+
+static void take_traffic(struct mw_traffic *t, const struct mw_counters *c, unsigned gpus)
+{
+    for (unsigned p = 0; p < gpus; p++) {
+        const struct mw_port_counters *port = &c->port[p];
+        for (unsigned i = 0; i < MW_CLASSES; i++) {
+            t->flits[p][MW_UP][i] = port->up_flits[i];
+            t->flits[p][MW_DOWN][i] = port->down_flits[i];
+        }
+        t->payload[p][MW_UP] = port->up_payload;
+        t->payload[p][MW_DOWN] = port->down_payload;
+    }
+}
+
+static void take_stalls(struct mw_layer_result *r, const struct mw_counters *c, unsigned gpus)
+{
+    for (unsigned g = 0; g < gpus; g++) {
+        const struct mw_gpu_counters *n = &c->gpu[g];
+        mw_result_stall(r, "uplink_idle", n->link_idle);
+        mw_result_stall(r, "store_credit", n->stall_store);
+        mw_result_stall(r, "part_credit", n->stall_part);
+        mw_result_stall(r, "ctrl_credit", n->stall_ctrl);
+        mw_result_stall(r, "switch_output", c->port[g].stall_output);
+        mw_result_stall(r, "switch_credit", c->port[g].stall_credit);
+        mw_result_stall(r, "memory_bank", n->mem_conflict);
+        mw_result_stall(r, "engine_idle",
+                        r->cycles > n->expert_busy ? r->cycles - n->expert_busy : 0);
+    }
+}
+
+static int take_results(struct job *j)
+{
+    struct mw_layer_result *r = &j->result->layer[j->layer];
+    struct mw_counters *c = malloc(sizeof *c);
+    if (!c)
+        return mw_fail_memory(j->err, "counters");
+    int code = mw_counters_read(j->device, c);
+    if (!code) {
+        take_traffic(&r->traffic, c, j->w->shape.gpus);
+        take_stalls(r, c, j->w->shape.gpus);
+    }
+    free(c);
+    if (code)
+        return failed(j, "counters", code);
+    return move_rows(j, false, j->layout.out_base, r->out, "output rows");
+}
+
+static int run_layers(struct job *j)
+{
+    int code = mw_layout_make(j->device, &j->config, &j->layout);
+    if (code)
+        return failed(j, "the device cannot hold this run", code);
+    int status;
+    if ((status = map_experts(j)) || (status = load_streams(j)) ||
+        (status = load_coefficients(j)) || (status = configure(j)))
+        return status;
+    for (j->layer = 0; j->layer < j->w->layers && !status; j->layer++) {
+        if ((status = load_layer(j)) || (status = run_layer(j)) || (status = take_results(j)))
+            break;
+    }
+    return status;
+}
+
+int mw_system_run(const struct mw_run_params *params, const struct mw_workload *workload,
+                  const char *system, struct mw_result *result)
+{
+    struct job j = {.params = params,
+                    .w = workload,
+                    .system = mw_system_find(system),
+                    .result = result,
+                    .err = &result->error};
+    for (unsigned i = 0; i < sizeof generators / sizeof *generators; i++)
+        if (strcmp(generators[i]->name, system) == 0)
+            j.generator = generators[i];
+    if (!j.system || !j.generator)
+        return mw_fail(j.err, MW_EXIT_INPUT, "%s: there is no such system", system);
+    int status;
+    if ((status = set_behaviour(&j)) || (status = set_sizes(&j)) || (status = open_device(&j)))
+        return status;
+    status = run_layers(&j);
+    result->simulated_cycles = mw_total_cycles(j.device);
+    mw_close(j.device);
+    return status;
+}
