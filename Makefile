@@ -189,7 +189,7 @@ $(EXAMPLES): $(B)/examples/%: $(B)/obj/driver/examples/%.o $(B)/libmoeswitch.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) -o $@ $^ -lm -ldl -lpthread
 
-# folders may add commands that are tests too: TEST_CMDS += 'name: command'
+# folders may add commands that are tests too: TEST_CMDS += --command 'name: command'
 TEST_CMDS :=
 -include tests/system/tests.mk tests/driver/tests.mk
 
@@ -202,7 +202,7 @@ all: $(TOOL) $(if $(DRIVER_SRC),$(B)/libmoeswitch.so) $(TEST_NEEDS)
 
 test: $(TEST_NEEDS)
 	@$(PY) tests/run.py --filter '$(T)' $(if $(FABRIC),--command 'synth-check: make synth-check') --command 'lint: make lint' --command 'docs: make docs-check' \
-	    $(addprefix --command ,$(TEST_CMDS)) $(C_TESTS) $(UNIT_BINS)
+	    $(TEST_CMDS) $(C_TESTS) $(UNIT_BINS)
 
 run: $(TOOL) $(call model_so,8.16.0.0)
 	@if [ -d ../shared/traces/deepseek-v2-lite-intent ]; then trace="--trace ../shared/traces/deepseek-v2-lite-intent"; else trace=; fi; \

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fake.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabric_regs.h"
+#include "node_regs.h"
+
+#define FABRIC(reg) ((uint32_t)offsetof(mw_fabric_t, reg))
+
+uint32_t *fake_fabric(struct fake *f, uint32_t offset)
+{
+    return &f->reg[offset / 4];
+}
+
+uint32_t *fake_node(struct fake *f, unsigned gpu, uint32_t offset)
+{
+    return &f->reg[(0x10000 + 0x1000 * gpu + offset) / 4];
+}
+
+void fake_init(struct fake *f, unsigned gpus, unsigned flit_bytes)
+{
+    memset(f, 0, sizeof *f);
+    f->gpus = gpus;
+    f->flit_bytes = flit_bytes;
+    f->fail_at = FAKE_NEVER;
+    f->layer_cycles = 1000;
+    f->sweep_polls = 3;
+    *fake_fabric(f, FABRIC(id)) = 0x4d570001;
+    *fake_fabric(f, FABRIC(size)) = gpus | flit_bytes << 8 | 20u << 16 | 4u << 24;
+    *fake_fabric(f, FABRIC(capacity)) = 10 | 7u << 8 | 9u << 16 | 16u << 24;
+    *fake_fabric(f, FABRIC(windows)) = 8 | 4u << 8 | 16u << 16 | 16u << 24;
+    *fake_fabric(f, FABRIC(tables)) = 64 | 16u << 16 | 64u << 24;
+    for (unsigned g = 0; g < gpus; g++)
+        f->mem[g] = calloc(1, FAKE_MEM);
+}
+
+void fake_free(struct fake *f)
+{
+    for (unsigned g = 0; g < f->gpus; g++)
+        free(f->mem[g]);
+}
+
+int fake_open(struct fake *f, struct mw_device **device)
+{
+    struct mw_open_options o;
+    mw_open_defaults(&o);
+    o.gpus = f->gpus;
+    o.flit_bytes = f->flit_bytes;
+    o.custom = &fake_transport;
+    o.custom_context = f;
+    return mw_open(&o, device);
+}
+
+void fake_fail_at(struct fake *f, long call)
+{
+    f->fail_at = call;
+    f->calls = 0;
+}
+
+static bool failing(struct fake *f)
+{
+    return f->calls++ == f->fail_at;
+}
+
+static int open_fake(const struct mw_open_options *o, void **context, char *message, size_t size)
+{
+    struct fake *f = o->custom_context;
+    if (f->open_status) {
+        snprintf(message, size, "the fake refuses");
+        return f->open_status;
+    }
+    *context = f;
+    return 0;
+}
+
+static void close_fake(void *context)
+{
+    struct fake *f = context;
+    f->closed++;
+}
+
+static int cfg_read(void *context, uint32_t address, uint32_t *value)
+{
+    struct fake *f = context;
+    if (failing(f))
+        return MW_ERR_IO;
+    assert(address % 4 == 0 && address / 4 < FAKE_WORDS);
+    *value = f->reg[address / 4];
+    if (address == FABRIC(state) && f->polls) {
+        f->polls -= f->sweep_polls != FAKE_MEM;
+        *value |= MW_FABRIC__STATE__SWEEP_BUSY_bm;
+    }
+    return 0;
+}
+
+static int cfg_write(void *context, uint32_t address, uint32_t value)
+{
+    struct fake *f = context;
+    if (failing(f))
+        return MW_ERR_IO;
+    assert(address % 4 == 0 && address / 4 < FAKE_WORDS);
+    f->reg[address / 4] = value;
+    if (address == FABRIC(control) && value & MW_FABRIC__CONTROL__GO_bm) {
+        f->go++;
+        f->left = f->layer_cycles;
+        *fake_fabric(f, FABRIC(cycles)) = 0;
+    }
+    if (address == FABRIC(control) && value & MW_FABRIC__CONTROL__SWEEP_bm) {
+        f->sweeps++;
+        f->polls = f->sweep_polls;
+    }
+    return 0;
+}
+
+static int mem_write(void *context, const struct mw_transfer *list, size_t count)
+{
+    struct fake *f = context;
+    if (failing(f))
+        return MW_ERR_IO;
+    for (size_t i = 0; i < count; i++)
+        if (list[i].bytes)
+            memcpy(f->mem[list[i].gpu] + list[i].address, list[i].data, list[i].bytes);
+    return 0;
+}
+
+static int mem_read(void *context, const struct mw_transfer *list, size_t count)
+{
+    struct fake *f = context;
+    if (failing(f))
+        return MW_ERR_IO;
+    for (size_t i = 0; i < count; i++)
+        if (list[i].bytes)
+            memcpy(list[i].data, f->mem[list[i].gpu] + list[i].address, list[i].bytes);
+    return 0;
+}
+
+static int run_until(void *context, uint64_t max_cycles, bool *done)
+{
+    struct fake *f = context;
+    if (failing(f))
+        return MW_ERR_IO;
+    uint64_t ran = max_cycles < f->left || f->stuck ? max_cycles : f->left;
+    if (!f->stuck)
+        f->left -= ran;
+    *fake_fabric(f, FABRIC(cycles)) += (uint32_t)ran;
+    if (f->moving)
+        ++*fake_fabric(f, FABRIC(counters) + 4 * 1);
+    *done = f->left == 0;
+    return 0;
+}
+
+const struct mw_transport fake_transport = {
+    .name = "fake",
+    .open = open_fake,
+    .close = close_fake,
+    .cfg_read = cfg_read,
+    .cfg_write = cfg_write,
+    .mem_write = mem_write,
+    .mem_read = mem_read,
+    .run_until = run_until,
+};

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A device that is only registers and memories, as a custom transport: what the library writes can be
+// looked at, what it reads can be set, and any call can be made to fail.
+#ifndef MW_TEST_FAKE_H
+#define MW_TEST_FAKE_H
+
+#include "moeswitch.h"
+
+enum {
+    FAKE_MEM = 1 << 20,
+    FAKE_WORDS = (0x10000 + 0x1000 * MW_MAX_PORTS) / 4,
+    FAKE_NEVER = -1,
+};
+
+struct fake {
+    unsigned gpus, flit_bytes;
+    uint32_t reg[FAKE_WORDS]; ///< by address / 4
+    uint8_t *mem[MW_MAX_PORTS];
+    int open_status;       ///< what open returns
+    long fail_at;          ///< the call that fails (counted from 0 at its setting), or FAKE_NEVER
+    long calls;            ///< since then; cfg_*, mem_* and run_until count
+    uint64_t layer_cycles; ///< from go to done
+    bool stuck;            ///< a layer never ends
+    bool moving;           ///< a stuck device looks busy all the same
+    uint64_t left;         ///< cycles to done
+    unsigned go, sweeps, closed;
+    unsigned sweep_polls; ///< reads of `state` that show a sweep as busy, FAKE_MEM: for ever
+    unsigned polls;       ///< of them left
+};
+
+extern const struct mw_transport fake_transport;
+
+/// Registers as those of a device with N GPUs, F-byte flits and FAKE_MEM bytes each.
+void fake_init(struct fake *f, unsigned gpus, unsigned flit_bytes);
+void fake_free(struct fake *f);
+/// Open it as a device.
+int fake_open(struct fake *f, struct mw_device **device);
+void fake_fail_at(struct fake *f, long call);
+uint32_t *fake_fabric(struct fake *f, uint32_t offset);
+uint32_t *fake_node(struct fake *f, unsigned gpu, uint32_t offset);
+
+#endif

@@ -1,0 +1,943 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// libmoeswitch over a fake device: what it writes, and every way in which a call can fail.
+#include "fake.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "fabric_regs.h"
+#include "node_regs.h"
+
+#define FABRIC(reg) ((uint32_t)offsetof(mw_fabric_t, reg))
+#define NODE(reg) ((uint32_t)offsetof(mw_node_t, reg))
+#define assert_code(call, code) assert_int_equal(call, code)
+#define assert_message(text) assert_non_null(strstr(mw_message(), text))
+
+static struct fake fake;
+static struct mw_device *device;
+
+static int setup(void **state)
+{
+    (void)state;
+    fake_init(&fake, 4, 8);
+    return fake_open(&fake, &device);
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    mw_close(device);
+    fake_free(&fake);
+    return 0;
+}
+
+static struct mw_layer_config small_config(void)
+{
+    struct mw_layer_config c;
+    mw_layer_defaults(&c);
+    c.k = 3;
+    c.tokens_per_gpu = 5;
+    c.row_bytes = 40;
+    c.experts_per_gpu = 3;
+    c.rows_per_expert = 6;
+    return c;
+}
+
+// ---- errors ---------------------------------------------------------------------------------------
+
+static void texts(void **state)
+{
+    (void)state;
+#define CHECK(name, value, text) assert_string_equal(mw_strerror(value), text);
+    MW_ERR_LIST(CHECK)
+#undef CHECK
+#define CHECK(name, value, text) assert_string_equal(mw_hw_strerror(value), text);
+    MW_HWERR_LIST(CHECK)
+#undef CHECK
+    assert_string_equal(mw_strerror(1), "unknown error");
+    assert_string_equal(mw_strerror(-1000), "unknown error");
+    assert_string_equal(mw_hw_strerror(255), "unknown error");
+}
+
+// ---- open -----------------------------------------------------------------------------------------
+
+static int try_open(unsigned gpus, unsigned flit, unsigned latency)
+{
+    struct mw_open_options o;
+    struct mw_device *d = device;
+    mw_open_defaults(&o);
+    o.custom = &fake_transport;
+    o.custom_context = &fake;
+    o.gpus = gpus;
+    o.flit_bytes = flit;
+    o.link_latency = latency;
+    int status = mw_open(&o, &d);
+    if (status)
+        assert_null(d);
+    else
+        mw_close(d);
+    return status;
+}
+
+static void open_checks(void **state)
+{
+    (void)state;
+    struct mw_device_info info;
+    assert_code(mw_info(device, &info), 0);
+    assert_int_equal(info.gpus, 4);
+    assert_int_equal(info.flit_bytes, 8);
+    assert_int_equal(info.mem_bytes, FAKE_MEM);
+    assert_int_equal(info.rows, 1024);
+    assert_int_equal(info.tokens, 128);
+    assert_int_equal(info.local_experts, 16);
+    assert_int_equal(info.experts, 64);
+    assert_int_equal(info.open_rows, 8);
+    assert_int_equal(info.link_latency, 1);
+
+    assert_code(try_open(4, 8, 64), 0);
+    assert_int_equal(*fake_fabric(&fake, FABRIC(link)), 64);
+    assert_code(try_open(4, 8, 65), MW_ERR_CAPACITY);
+    assert_message("at most 64");
+    assert_code(try_open(4, 8, 0), MW_ERR_INVALID);
+    assert_code(try_open(1, 8, 1), MW_ERR_INVALID);
+    assert_code(try_open(33, 8, 1), MW_ERR_INVALID);
+    assert_code(try_open(4, 12, 1), MW_ERR_INVALID);
+    assert_code(try_open(8, 8, 1), MW_ERR_INVALID);
+    assert_message("has 4 GPUs and 8-byte flits, asked for were 8 and 8");
+    assert_code(try_open(4, 16, 1), MW_ERR_INVALID);
+
+    fake.open_status = MW_ERR_BUSY;
+    assert_code(try_open(4, 8, 1), MW_ERR_BUSY);
+    assert_message("the fake refuses");
+    fake.open_status = 0;
+    *fake_fabric(&fake, FABRIC(id)) = 0x4d570101;
+    assert_code(try_open(4, 8, 1), MW_ERR_VERSION);
+    *fake_fabric(&fake, FABRIC(id)) = 0x12340001;
+    assert_code(try_open(4, 8, 1), MW_ERR_VERSION);
+    *fake_fabric(&fake, FABRIC(id)) = 0x4d570001;
+    *fake_fabric(&fake, FABRIC(size)) = 200 | 8u << 8;
+    assert_code(try_open(4, 8, 1), MW_ERR_VERSION);
+}
+
+static void open_closes_what_it_opened(void **state)
+{
+    (void)state;
+    unsigned closed = fake.closed;
+    for (long i = 0; i < 6; i++) { // five reads and a write
+        fake_fail_at(&fake, i);
+        assert_code(try_open(4, 8, 1), MW_ERR_IO);
+        assert_int_equal(fake.closed, ++closed);
+    }
+    fake_fail_at(&fake, FAKE_NEVER);
+    assert_code(try_open(4, 8, 1), 0);
+    mw_close(NULL);
+}
+
+static void log_line(void *context, const char *line)
+{
+    (void)line;
+    ++*(int *)context;
+}
+
+static void sim_without_model(void **state)
+{
+    (void)state;
+    struct mw_open_options o;
+    struct mw_device *d;
+    int lines = 0;
+    mw_open_defaults(&o);
+    o.log = log_line;
+    o.log_context = &lines;
+    o.transport = "carrier-pigeon";
+    assert_code(mw_open(&o, &d), MW_ERR_NODEV);
+    assert_message("carrier-pigeon");
+    o.transport = NULL;
+    assert_code(mw_open(&o, &d), MW_ERR_NODEV);
+    o.transport = "sim";
+    o.gpus = 31; // which nobody builds
+    o.build = false;
+    assert_code(mw_open(&o, &d), MW_ERR_NODEV);
+    assert_message("make model N=31 F=16");
+    assert_int_equal(lines, 0);
+    o.model = "/nonexistent/libmwsim.so";
+    assert_code(mw_open(&o, &d), MW_ERR_NODEV);
+    assert_message("/nonexistent/libmwsim.so");
+    o.model = "libm.so.6";
+    assert_code(mw_open(&o, &d), MW_ERR_NODEV);
+    assert_message("not a model");
+}
+
+// ---- memory ---------------------------------------------------------------------------------------
+
+static void memory(void **state)
+{
+    (void)state;
+    uint8_t a[64], b[64] = {0};
+    for (unsigned i = 0; i < sizeof a; i++)
+        a[i] = (uint8_t)(3 * i + 1);
+    struct mw_transfer list[2] = {{3, FAKE_MEM - 64, 64, a}, {0, 16, 32, a}};
+    assert_code(mw_mem_write(device, list, 2), 0);
+    assert_memory_equal(fake.mem[3] + FAKE_MEM - 64, a, 64);
+    list[0].data = b;
+    assert_code(mw_mem_read(device, list, 1), 0);
+    assert_memory_equal(a, b, 64);
+    assert_code(mw_mem_write(device, NULL, 0), 0);
+
+    static const struct {
+        unsigned gpu;
+        uint64_t address;
+        size_t bytes;
+        int code;
+    } bad[] = {
+        {4, 0, 16, MW_ERR_INVALID},           {0, 8, 16, MW_ERR_INVALID},
+        {0, 0, 15, MW_ERR_INVALID},           {0, FAKE_MEM - 16, 32, MW_ERR_RANGE},
+        {0, FAKE_MEM + 16, 0, MW_ERR_RANGE},  {0, UINT64_MAX - 15, 32, MW_ERR_RANGE},
+        {0, 16, SIZE_MAX - 15, MW_ERR_RANGE},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct mw_transfer t[2] = {{0, 0, 16, a}, {bad[i].gpu, bad[i].address, bad[i].bytes, a}};
+        long calls = fake.calls;
+        assert_code(mw_mem_write(device, t, 2), bad[i].code);
+        assert_code(mw_mem_read(device, t, 2), bad[i].code);
+        assert_message("transfer 1");
+        assert_int_equal(fake.calls, calls); // nothing was moved
+    }
+    struct mw_transfer none = {0, 0, 16, NULL};
+    assert_code(mw_mem_write(device, &none, 1), MW_ERR_INVALID);
+    fake_fail_at(&fake, 0);
+    assert_code(mw_mem_write(device, list, 1), MW_ERR_IO);
+    fake_fail_at(&fake, 0);
+    assert_code(mw_mem_read(device, list, 1), MW_ERR_IO);
+    assert_int_equal(mw_total_cycles(device), 0); // the fake cannot tell
+}
+
+// ---- tables ---------------------------------------------------------------------------------------
+
+static void expert_map(void **state)
+{
+    (void)state;
+    const struct mw_expert_place good[2] = {{63, 3, 15}, {5, 1, 2}};
+    assert_code(mw_expert_map_set(device, good, 2), 0);
+    assert_int_equal(*fake_fabric(&fake, FABRIC(emap) + 4 * 63), 1 << 11 | 3 << 6 | 15);
+    assert_int_equal(*fake_fabric(&fake, FABRIC(emap) + 4 * 5), 1 << 11 | 1 << 6 | 2);
+    const struct mw_expert_place bad[3][2] = {
+        {{0, 0, 0}, {64, 0, 0}}, {{0, 0, 0}, {0, 0, 16}}, {{0, 0, 0}, {0, 4, 0}}};
+    const int codes[3] = {MW_ERR_CAPACITY, MW_ERR_CAPACITY, MW_ERR_INVALID};
+    for (int i = 0; i < 3; i++) {
+        assert_code(mw_expert_map_set(device, bad[i], 2), codes[i]);
+        assert_int_equal(*fake_fabric(&fake, FABRIC(emap)), 0); // checked as a whole first
+    }
+    assert_code(mw_partition_set(device, 2, 0x5), 0);
+    assert_int_equal(*fake_fabric(&fake, FABRIC(partitions) + 8), 5);
+    assert_code(mw_partition_set(device, 4, 0x5), MW_ERR_INVALID);
+}
+
+static void multicast(void **state)
+{
+    (void)state;
+    struct mw_multicast *m[17];
+    for (int i = 0; i < 16; i++) {
+        assert_code(mw_multicast_create(device, 4096, &m[i]), 0);
+        assert_code(mw_multicast_group(m[i]), MW_ERR_STATE);
+        assert_code(mw_multicast_bind_addr(m[i], 0), MW_ERR_STATE); // no member
+        assert_code(mw_multicast_add_device(m[i], 3), 0);
+        assert_code(mw_multicast_add_device(m[i], (unsigned)i % 3), 0);
+        assert_code(mw_multicast_add_device(m[i], 4), MW_ERR_INVALID);
+        assert_code(mw_multicast_bind_addr(m[i], FAKE_MEM - 4095), MW_ERR_RANGE);
+        assert_code(mw_multicast_bind_addr(m[i], FAKE_MEM - 4096), 0);
+        assert_int_equal(mw_multicast_group(m[i]), i);
+        assert_int_equal(*fake_fabric(&fake, FABRIC(groups) + 4u * (unsigned)i), 8 | 1 << i % 3);
+        assert_code(mw_multicast_add_device(m[i], 1), MW_ERR_STATE);
+    }
+    assert_code(mw_multicast_create(device, 4096, &m[16]), MW_ERR_CAPACITY);
+    assert_null(m[16]);
+    mw_multicast_destroy(m[7]);
+    assert_code(mw_multicast_create(device, 4096, &m[7]), 0);
+    assert_code(mw_multicast_add_device(m[7], 0), 0);
+    assert_code(mw_multicast_bind_addr(m[7], 0), 0);
+    assert_int_equal(mw_multicast_group(m[7]), 7);
+    for (int i = 0; i < 16; i++)
+        mw_multicast_destroy(m[i]);
+    mw_multicast_destroy(NULL);
+}
+
+// ---- layout ---------------------------------------------------------------------------------------
+
+struct region {
+    uint64_t base, bytes;
+};
+
+static void check_layout(const struct mw_layer_config *c, const struct mw_layout *l)
+{
+    uint64_t rows = (uint64_t)c->experts_per_gpu << l->cap_shift, tokens = c->tokens_per_gpu;
+    bool unicast = c->received_rows > 0;
+    uint64_t received = c->received_rows;
+    assert_true(c->tokens_per_gpu <= 1u << l->token_shift);
+    assert_true(c->row_bytes <= 1u << l->row_shift && 1u << l->row_shift >= 16);
+    assert_true(4 * c->k <= 1u << l->gate_shift && 1u << l->gate_shift >= 16);
+    assert_true(c->rows_per_expert <= 1u << l->cap_shift);
+    assert_true(c->k <= 1u << l->k_shift);
+    assert_int_equal(l->n_shift, 2);
+    const struct region r[] = {
+        {l->stream[0], 1024},
+        {l->stream[1], 1024},
+        {l->stream[2], 1024},
+        {l->stream[3], 1024},
+        {l->rt_base, 128 * tokens},
+        {l->ce_base, 2 * c->experts_per_gpu},
+        {l->al_base, 4 * ((uint64_t)c->experts_per_gpu << (2 + l->token_shift))},
+        {l->xs_base, tokens << l->row_shift},
+        {l->out_base, tokens << l->row_shift},
+        {l->xd_base, (unicast ? received : rows) << l->row_shift},
+        {l->yd_base, (unicast ? received << l->k_shift : rows) << l->row_shift},
+        {l->gt_base, unicast ? 128 * received : rows << l->gate_shift},
+        {l->cb_base, unicast ? tokens << 2 << l->row_shift : 0},
+        {l->scratch, c->scratch_bytes},
+    };
+    size_t n = sizeof r / sizeof *r;
+    for (size_t i = 0; i < n; i++) {
+        assert_int_equal(r[i].base % 16, 0);
+        assert_true(r[i].base + r[i].bytes <= l->end);
+        for (size_t j = 0; j < i; j++)
+            assert_true(r[i].base + r[i].bytes <= r[j].base || r[j].base + r[j].bytes <= r[i].base);
+        bool stored_to = i == 13 || (unicast && (i == 9 || i == 11 || i == 12));
+        bool inside = r[i].base >= l->st_lo && r[i].base + r[i].bytes <= l->st_hi;
+        bool outside = r[i].base + r[i].bytes <= l->st_lo || r[i].base >= l->st_hi;
+        if (r[i].bytes)
+            assert_true(stored_to ? inside : outside);
+    }
+}
+
+static void layouts(void **state)
+{
+    (void)state;
+    const char *text = getenv("MW_SEED");
+    unsigned seed = text ? (unsigned)strtoul(text, NULL, 0) : 1;
+    print_message("MW_SEED=%u\n", seed);
+    srand(seed);
+    unsigned fitting = 0, refused = 0;
+    for (int i = 0; i < 2000; i++) {
+        struct mw_layer_config c;
+        struct mw_layout l;
+        mw_layer_defaults(&c);
+        c.k = 1 + (unsigned)rand() % 16;
+        c.tokens_per_gpu = (unsigned)rand() % 129;
+        c.row_bytes = 8 * (1 + (unsigned)rand() % 100);
+        c.experts_per_gpu = (unsigned)rand() % 17;
+        c.rows_per_expert = (unsigned)rand() % 65;
+        c.received_rows = rand() % 2 ? (unsigned)rand() % 200 : 0;
+        c.scratch_bytes = (uint64_t)(rand() % 5000);
+        int status = mw_layout_make(device, &c, &l);
+        if (status) {
+            assert_code(status, MW_ERR_CAPACITY);
+            assert_message("bytes of memory per GPU");
+            refused++;
+        } else {
+            assert_true(l.end <= FAKE_MEM);
+            check_layout(&c, &l);
+            fitting++;
+        }
+    }
+    assert_true(fitting > 500 && refused > 50);
+}
+
+static void layout_limits(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t offset;
+        unsigned value;
+        int code;
+        const char *text;
+    } bad[] = {
+#define BAD(field, value, code, text) {offsetof(struct mw_layer_config, field), value, code, text}
+        BAD(k, 0, MW_ERR_INVALID, "k = 0"),
+        BAD(k, 17, MW_ERR_INVALID, "k = 17"),
+        BAD(row_bytes, 0, MW_ERR_INVALID, "flit"),
+        BAD(row_bytes, 44, MW_ERR_INVALID, "44 bytes per row"),
+        BAD(row_bytes, 32760, MW_ERR_CAPACITY, "bytes per row: 32760, the device holds 32752"),
+        BAD(tokens_per_gpu, 129, MW_ERR_CAPACITY, "tokens per GPU: 129, the device holds 128"),
+        BAD(experts_per_gpu, 17, MW_ERR_CAPACITY, "experts per GPU: 17, the device holds 16"),
+        BAD(rows_per_expert, 513, MW_ERR_CAPACITY, "rows of all experts"),
+        BAD(received_rows, 300000, MW_ERR_CAPACITY, "received rows"),
+        BAD(open_rows, 9, MW_ERR_CAPACITY, "open_rows: 9, the device holds 8"),
+        BAD(stream_instrs, 65, MW_ERR_INVALID, "65 instructions"),
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct mw_layer_config c = small_config();
+        struct mw_layout l;
+        memcpy((char *)&c + bad[i].offset, &bad[i].value, sizeof bad[i].value);
+        assert_code(mw_layout_make(device, &c, &l), bad[i].code);
+        assert_message(bad[i].text);
+    }
+    struct mw_layer_config c = small_config();
+    struct mw_layout l;
+    c.scratch_bytes = UINT64_C(1) << 40;
+    assert_code(mw_layout_make(device, &c, &l), MW_ERR_CAPACITY);
+}
+
+static void settings(void **state)
+{
+    (void)state;
+    struct mw_layer_config c;
+    mw_layer_defaults(&c);
+    assert_code(mw_layer_set(&c, "tile", 255), 0);
+    assert_int_equal(c.tile, 255);
+    assert_code(mw_layer_set(&c, "tile", 0), MW_ERR_INVALID);
+    assert_message("1 .. 255");
+    assert_code(mw_layer_set(&c, "tile", 256), MW_ERR_INVALID);
+    assert_code(mw_layer_set(&c, "partial_tiles", 1), 0);
+    assert_true(c.partial_tiles);
+    assert_code(mw_layer_set(&c, "partial_tiles", 2), MW_ERR_INVALID);
+    assert_code(mw_layer_set(&c, "expert_cycles", 65535), 0);
+    assert_int_equal(c.expert_cycles, 65535);
+    assert_code(mw_layer_set(&c, "start_delay", UINT64_C(1) << 32), MW_ERR_INVALID);
+    assert_code(mw_layer_set(&c, "down_throttle", 77), 0);
+    assert_int_equal(c.down_throttle, 77);
+    assert_code(mw_layer_set(&c, "k", 3), MW_ERR_INVALID); // a size, not a setting
+    assert_code(mw_layer_set(&c, "", 3), MW_ERR_INVALID);
+}
+
+// ---- registers of a layer ---------------------------------------------------------------------------
+
+static const unsigned TOKENS[4] = {5, 0, 1, 4}, EXPERTS[4] = {3, 1, 0, 2};
+
+static int configure(const struct mw_layer_config *c)
+{
+    struct mw_layout l;
+    int status = mw_layout_make(device, c, &l);
+    return status ? status : mw_layer_configure(device, c, &l, TOKENS, EXPERTS, 0x7);
+}
+
+static void registers(void **state)
+{
+    (void)state;
+    struct mw_layer_config c = small_config();
+    struct mw_layout l;
+    c.tile = 9;
+    c.expert_cycles = 1234;
+    c.partial_tiles = true;
+    c.in_flight = 77;
+    c.store_credits = 2;
+    c.part_credits = 3;
+    c.ctrl_credits = 4;
+    c.throttle = 5;
+    c.down_store_credits = 6;
+    c.down_part_credits = 7;
+    c.down_throttle = 8;
+    c.start_delay = 100;
+    assert_code(mw_layout_make(device, &c, &l), 0);
+    assert_code(mw_layer_configure(device, &c, &l, TOKENS, EXPERTS, 0x7), 0);
+    for (unsigned g = 0; g < 4; g++) {
+        const uint32_t expect[][2] = {
+            {NODE(shape), 3 | TOKENS[g] << 16},
+            {NODE(shifts), 3 | 2 << 4 | 2 << 8 | 6 << 12 | 4 << 16 | 3 << 20},
+            {NODE(row), 40 | EXPERTS[g] << 16},
+            {NODE(xs_base), l.xs_base},
+            {NODE(rt_base), l.rt_base},
+            {NODE(xd_base), l.xd_base},
+            {NODE(yd_base), l.yd_base},
+            {NODE(gt_base), l.gt_base},
+            {NODE(al_base), l.al_base},
+            {NODE(out_base), l.out_base},
+            {NODE(cb_base), l.cb_base},
+            {NODE(ce_base), l.ce_base},
+            {NODE(st_lo), l.st_lo},
+            {NODE(st_hi), l.st_hi},
+            {NODE(stream_base0), l.stream[0]},
+            {NODE(stream_base3), l.stream[3]},
+            {NODE(streams), 7 | 100 * g << 16},
+            {NODE(expert), 9 | 1234u << 16},
+            {NODE(partial), 1 | 64 << 16},
+            {NODE(window), 77 | 8 << 16},
+            {NODE(credits), 2 | 3 << 8 | 4 << 16 | 5u << 24},
+        };
+        for (size_t i = 0; i < sizeof expect / sizeof *expect; i++)
+            assert_int_equal(*fake_node(&fake, g, expect[i][0]), expect[i][1]);
+    }
+    assert_int_equal(*fake_fabric(&fake, FABRIC(credits)), 6 | 7 << 8 | 8u << 24);
+}
+
+static void configure_checks(void **state)
+{
+    (void)state;
+    struct mw_layer_config c = small_config();
+    struct mw_layout l;
+    const unsigned many[4] = {5, 6, 1, 4};
+    assert_code(mw_layout_make(device, &c, &l), 0);
+    assert_code(mw_layer_configure(device, &c, &l, many, EXPERTS, 7), MW_ERR_INVALID);
+    assert_message("GPU 1: 6 tokens");
+    assert_code(mw_layer_configure(device, &c, &l, TOKENS, many, 7), MW_ERR_INVALID);
+    assert_code(mw_layer_configure(device, &c, &l, TOKENS, EXPERTS, 16), MW_ERR_INVALID);
+    c.start_delay = 30000;
+    assert_code(mw_layer_configure(device, &c, &l, TOKENS, EXPERTS, 7), MW_ERR_INVALID);
+    c.start_delay = 0;
+    c.tile = 256;
+    assert_code(mw_layer_configure(device, &c, &l, TOKENS, EXPERTS, 7), MW_ERR_INVALID);
+    assert_code(mw_launch(device), MW_ERR_STATE); // nothing was configured
+    assert_message("no layer was configured");
+}
+
+// ---- streams --------------------------------------------------------------------------------------
+
+static void stream_words(void **state)
+{
+    (void)state;
+    struct mw_stream s;
+    mw_stream_init(&s);
+    mw_stream_wait(&s, MW_EV_ROWS_DONE, 1);
+    mw_stream_count(&s, 2, 3, false);
+    mw_stream_count(&s, 2, 3, true);
+    mw_stream_prefix(&s);
+    mw_stream_signal(&s, 4);
+    mw_stream_flag(&s, 5);
+    mw_stream_fence(&s);
+    mw_stream_dymultimem_st(&s, 6, 7);
+    mw_stream_st(&s, 8, 9);
+    mw_stream_st_linear(&s, 3, 0x10, 0x20, 0x30);
+    mw_stream_multimem_st(&s, 11, 0x40, 0x50, 0x60);
+    mw_stream_expert(&s, 1);
+    mw_stream_expert_rows(&s);
+    mw_stream_dymultimem_ld_reduce(&s, 12, 13, true);
+    mw_stream_multimem_ld_reduce(&s, 14, 0x70, 0x80, 0x90);
+    mw_stream_sum_st(&s);
+    mw_stream_sum(&s, 15, 16);
+    assert_code(mw_stream_end(&s), 0);
+    const struct mw_instr expect[] = {
+        {MW_I_WAIT, 0, 10, 1, 0, 0},
+        {MW_I_COUNT, 0, 0, 2, 3, 0},
+        {MW_I_COUNT, 1, 0, 2, 3, 0},
+        {MW_I_PREFIX, 0, 0, 0, 0, 0},
+        {MW_I_SIGNAL, 0, 4, 0, 0, 0},
+        {MW_I_FLAG, 0, 5, 0, 0, 0},
+        {MW_I_FENCE, 0, 0, 0, 0, 0},
+        {MW_I_DYMULTIMEM_ST, 0, 0, 6, 7, 0},
+        {MW_I_ST, 0, 0, 8, 9, 0},
+        {MW_I_ST_LINEAR, 0, 3, 0x10, 0x20, 0x30},
+        {MW_I_MULTIMEM_ST, 0, 11, 0x40, 0x50, 0x60},
+        {MW_I_EXPERT, 1, 0, 0, 0, 0},
+        {MW_I_EXPERT_ROWS, 0, 0, 0, 0, 0},
+        {MW_I_DYMULTIMEM_LD_REDUCE, 1, 0, 12, 13, 0},
+        {MW_I_MULTIMEM_LD_REDUCE, 0, 14, 0x70, 0x80, 0x90},
+        {MW_I_SUM_ST, 0, 0, 0, 0, 0},
+        {MW_I_SUM, 0, 0, 15, 16, 0},
+        {MW_I_END, 0, 0, 0, 0, 0},
+    };
+    assert_int_equal(s.count, sizeof expect / sizeof *expect);
+    assert_memory_equal(s.instr, expect, sizeof expect);
+}
+
+static void stream_failures(void **state)
+{
+    (void)state;
+    struct mw_stream s;
+    mw_stream_init(&s);
+    assert_code(mw_stream_wait(&s, 16, 0), MW_ERR_INVALID);
+    assert_code(mw_stream_fence(&s), 0);
+    assert_code(mw_stream_end(&s), MW_ERR_INVALID); // the first failure is kept
+    mw_stream_init(&s);
+    for (int i = 0; i < 63; i++)
+        assert_code(mw_stream_fence(&s), 0);
+    struct mw_stream full = s;
+    assert_code(mw_stream_end(&s), 0);
+    assert_code(mw_stream_fence(&full), 0);
+    assert_code(mw_stream_end(&full), MW_ERR_CAPACITY);
+    assert_int_equal(full.count, 64);
+}
+
+static void stream_load(void **state)
+{
+    (void)state;
+    struct mw_layer_config c = small_config();
+    struct mw_layout l;
+    struct mw_stream s[8];
+    c.stream_instrs = 16;
+    assert_code(mw_layout_make(device, &c, &l), 0);
+    for (unsigned i = 0; i < 8; i++) {
+        mw_stream_init(&s[i]);
+        mw_stream_st_linear(&s[i], 0x1234, 0x89abcdef, i, 0x01020304);
+        assert_code(mw_stream_end(&s[i]), 0);
+    }
+    assert_code(mw_stream_load(device, &l, s, 2), 0);
+    const uint8_t first[16] = {
+        MW_I_ST_LINEAR, 0, 0x34, 0x12, 0xef, 0xcd, 0xab, 0x89, 5, 0, 0, 0, 4, 3, 2, 1};
+    const uint8_t end[16] = {MW_I_END};
+    assert_memory_equal(fake.mem[2] + l.stream[1], first, 16);
+    assert_memory_equal(fake.mem[2] + l.stream[1] + 16, end, 16);
+
+    assert_code(mw_stream_load(device, &l, s, 0), MW_ERR_INVALID);
+    assert_code(mw_stream_load(device, &l, s, 5), MW_ERR_INVALID);
+    s[3].count = 1;
+    assert_code(mw_stream_load(device, &l, s, 2), MW_ERR_STATE);
+    assert_message("stream 1 of GPU 1 has no end");
+    mw_stream_init(&s[3]);
+    assert_code(mw_stream_load(device, &l, s, 2), MW_ERR_STATE);
+    for (int i = 0; i < 16; i++)
+        mw_stream_fence(&s[3]);
+    mw_stream_end(&s[3]);
+    assert_code(mw_stream_load(device, &l, s, 2), MW_ERR_CAPACITY);
+    s[3].error = MW_ERR_INVALID;
+    assert_code(mw_stream_load(device, &l, s, 2), MW_ERR_STATE);
+}
+
+static void routes(void **state)
+{
+    (void)state;
+    uint8_t entry[MW_ROUTE_BYTES];
+    const int16_t idx[3] = {300, -1, 7};
+    const float w[3] = {1.0f, 2.0f, -0.5f};
+    memset(entry, 0xee, sizeof entry);
+    mw_route_pack(entry, idx, w, 3);
+    const uint8_t ids[8] = {300 & 255, 1, 0xff, 0xff, 7, 0, 0xff, 0xff};
+    const uint8_t weights[16] = {0, 0, 0x80, 0x3f, 0, 0, 0, 0, 0, 0, 0, 0xbf, 0, 0, 0, 0};
+    assert_memory_equal(entry, ids, 8);
+    assert_memory_equal(entry + 32, weights, 16);
+    for (int i = 96; i < MW_ROUTE_BYTES; i++)
+        assert_int_equal(entry[i], 0);
+}
+
+// ---- running --------------------------------------------------------------------------------------
+
+static void epochs(void **state)
+{
+    (void)state;
+    struct mw_layer_config c = small_config();
+    uint64_t cycles;
+    assert_code(mw_wait(device, NULL, &cycles), MW_ERR_STATE);
+    assert_code(configure(&c), 0);
+    for (unsigned i = 0; i < 9; i++) {
+        assert_code(mw_launch(device), 0);
+        assert_int_equal(*fake_fabric(&fake, FABRIC(epoch)), i % 4);
+        assert_int_equal(fake.sweeps, 1 + i / 4);
+        assert_int_equal(fake.go, i + 1);
+        assert_code(mw_launch(device), MW_ERR_STATE);
+        assert_code(configure(&c), MW_ERR_STATE);
+        assert_code(mw_mem_read(device, NULL, 0), MW_ERR_STATE);
+        assert_code(mw_partition_set(device, 0, 1), MW_ERR_STATE);
+        assert_code(mw_expert_map_set(device, NULL, 0), MW_ERR_STATE);
+        cycles = 0;
+        assert_code(mw_wait(device, NULL, &cycles), 0);
+        assert_int_equal(cycles, 1000);
+    }
+    c.tokens_per_gpu = 9; // the tables move
+    assert_code(configure(&c), 0);
+    assert_code(mw_launch(device), 0);
+    assert_int_equal(fake.sweeps, 4);
+    assert_int_equal(*fake_fabric(&fake, FABRIC(epoch)), 0);
+    assert_code(mw_wait(device, NULL, NULL), 0);
+}
+
+struct seen {
+    unsigned calls;
+    uint64_t tokens, total, cycles;
+};
+
+static void look(void *context, uint64_t tokens, uint64_t total, uint64_t cycles)
+{
+    *(struct seen *)context =
+        (struct seen){((struct seen *)context)->calls + 1, tokens, total, cycles};
+}
+
+static void progress_and_timeout(void **state)
+{
+    (void)state;
+    struct mw_layer_config c = small_config();
+    struct seen seen = {0};
+    struct mw_wait_options o = {
+        .step_cycles = 100, .quiet_cycles = 500, .progress = look, .progress_context = &seen};
+    *fake_node(&fake, 2, NODE(status.tokens_done)) = 1;
+    assert_code(configure(&c), 0);
+    fake.moving = true;
+    fake.layer_cycles = 10000;
+    assert_code(mw_launch(device), 0);
+    assert_code(mw_wait(device, &o, NULL), 0);
+    assert_int_equal(seen.calls, 99);
+    assert_int_equal(seen.tokens, 1);
+    assert_int_equal(seen.total, 10);
+    assert_int_equal(seen.cycles, 9900);
+
+    fake.stuck = true;
+    fake.moving = false;
+    assert_code(mw_launch(device), 0);
+    assert_code(mw_wait(device, &o, NULL), MW_ERR_TIMEOUT);
+    assert_message("no progress for 500 cycles, 1 of 10 tokens");
+    assert_code(mw_launch(device), MW_ERR_STATE); // it still runs
+    fake.stuck = false;
+    fake.moving = true;
+    assert_code(mw_wait(device, &o, NULL), 0);
+}
+
+static void hardware_errors(void **state)
+{
+    (void)state;
+    struct mw_layer_config c = small_config();
+    assert_code(configure(&c), 0);
+    assert_code(mw_launch(device), 0);
+    *fake_fabric(&fake, FABRIC(node_error)) = 1 << 3;
+    *fake_node(&fake, 3, NODE(status.error)) = MW_HWERR_BOUNDS | 12u << 16;
+    assert_code(mw_wait(device, NULL, NULL), MW_ERR_DEVICE);
+    assert_message("GPU 3: address, row or token outside its region (12 errors)");
+    assert_code(mw_launch(device), 0); // the layer is over all the same
+    *fake_fabric(&fake, FABRIC(error)) = MW_HWERR_PARTITION | 2 << 8 | 1u << 16;
+    assert_code(mw_wait(device, NULL, NULL), MW_ERR_DEVICE);
+    assert_message("switch, input 2: target outside the partition");
+}
+
+static void counters(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 13; i++)
+        *fake_fabric(&fake, FABRIC(counters) + 4 * (16 * 2 + i)) = 100 + i;
+    *fake_node(&fake, 1, NODE(status.stall_store)) = 5;
+    *fake_node(&fake, 1, NODE(status.retired)) = 6;
+    *fake_node(&fake, 1, NODE(status.error)) = MW_HWERR_CREDIT | 3u << 16;
+    *fake_fabric(&fake, FABRIC(cycles)) = 99;
+    struct mw_counters k;
+    assert_code(mw_counters_read(device, &k), 0);
+    assert_int_equal(k.cycles, 99);
+    for (unsigned i = 0; i < 4; i++) {
+        assert_int_equal(k.port[2].up_flits[i], 100 + i);
+        assert_int_equal(k.port[2].down_flits[i], 104 + i);
+        assert_int_equal(k.port[1].up_flits[i], 0);
+    }
+    assert_int_equal(k.port[2].up_payload, 108);
+    assert_int_equal(k.port[2].down_payload, 109);
+    assert_int_equal(k.port[2].rejected, 110);
+    assert_int_equal(k.port[2].stall_output, 111);
+    assert_int_equal(k.port[2].stall_credit, 112);
+    assert_int_equal(k.gpu[1].stall_store, 5);
+    assert_int_equal(k.gpu[1].retired, 6);
+    assert_int_equal(k.gpu[1].errors, 3);
+    assert_int_equal(k.gpu[1].first_error, MW_HWERR_CREDIT);
+}
+
+static void report(void **state)
+{
+    (void)state;
+    *fake_node(&fake, 1, NODE(status.stream3)) = 1 | 4 << 8 | MW_I_DYMULTIMEM_LD_REDUCE << 16;
+    *fake_node(&fake, 1, NODE(status.state)) = 0xf0 ^ 1 << 5;
+    *fake_node(&fake, 1, NODE(status.error)) = MW_HWERR_CREDIT | 3u << 16;
+    *fake_fabric(&fake, FABRIC(cycles)) = 4711;
+    char *text = mw_state_report(device);
+    assert_non_null(text);
+    assert_non_null(strstr(text, "4711 cycles since go"));
+    assert_non_null(strstr(text, "GPU 1 stream 3: instruction 4 dymultimem.ld_reduce, waiting\n"));
+    assert_non_null(strstr(text, "busy: send rx "));
+    assert_non_null(strstr(text, "GPU 1: 3 errors, the first: packet without credit"));
+    free(text);
+    fake_fail_at(&fake, 0);
+    text = mw_state_report(device);
+    assert_non_null(strstr(text, "device: register 0x30 cannot be read"));
+    free(text);
+}
+
+// One layer through the low-level calls, up to the first that fails.
+static int whole_layer(void)
+{
+    struct mw_layer_config c = small_config();
+    struct mw_counters k;
+    const struct mw_expert_place place = {0, 0, 0};
+    int status = mw_expert_map_set(device, &place, 1);
+    if (!status)
+        status = configure(&c);
+    if (!status)
+        status = mw_launch(device);
+    struct mw_wait_options o = {.step_cycles = 600};
+    if (!status)
+        status = mw_wait(device, &o, NULL);
+    if (!status)
+        status = mw_counters_read(device, &k);
+    return status;
+}
+
+static void every_call_may_fail(void **state)
+{
+    (void)state;
+    fake_fail_at(&fake, FAKE_NEVER);
+    assert_code(whole_layer(), 0);
+    long calls = fake.calls;
+    assert_true(calls > 150);
+    for (long i = 0; i < calls; i++) {
+        fake_fail_at(&fake, FAKE_NEVER);
+        mw_close(device);
+        assert_code(fake_open(&fake, &device), 0);
+        fake_fail_at(&fake, i);
+        assert_code(whole_layer(), MW_ERR_IO);
+        assert_string_not_equal(mw_message(), "");
+    }
+}
+
+// ---- DeepEP's words -------------------------------------------------------------------------------
+
+enum { K = 2, T = 3, HIDDEN = 12 };
+static uint16_t x[4][T][HIDDEN], out[4][T][HIDDEN];
+static int16_t idx[4][T][K];
+static float weights[4][T][K];
+static uint16_t coefficient[8];
+
+static void make_parts(struct mw_tokens *part)
+{
+    for (unsigned g = 0; g < 4; g++) {
+        for (unsigned t = 0; t < T; t++) {
+            for (unsigned i = 0; i < HIDDEN; i++)
+                x[g][t][i] = (uint16_t)(g * 1000 + t * 100 + i);
+            idx[g][t][0] = (int16_t)((g + t) % 8);
+            idx[g][t][1] = (int16_t)(t == 2 ? -1 : (int)((g + t + 3) % 8));
+            weights[g][t][0] = weights[g][t][1] = 0.25f;
+        }
+        part[g] = (struct mw_tokens){g == 2 ? 0 : T, x[g][0], idx[g][0], weights[g][0]};
+    }
+    for (unsigned e = 0; e < 8; e++)
+        coefficient[e] = (uint16_t)(0x3f80 + e);
+}
+
+static struct mw_dymulticast *make_object(unsigned rows)
+{
+    const struct mw_dymulticast_prop prop = {2 * HIDDEN, 2, K, 8};
+    struct mw_dymulticast *m;
+    assert_code(mw_dymulticast_create(device, &prop, &m), 0);
+    assert_code(mw_dymulticast_bind_addr(m, 4 * T - 1, rows), 0); // rounded up
+    return m;
+}
+
+static void dymulticast_checks(void **state)
+{
+    (void)state;
+    struct mw_dymulticast *m;
+    struct mw_layout l;
+    static const struct mw_dymulticast_prop bad[] = {{24, 1, 2, 8},  {24, 3, 2, 8}, {24, 2, 0, 8},
+                                                     {24, 2, 17, 8}, {24, 2, 2, 0}, {24, 2, 2, 10}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_code(mw_dymulticast_create(device, &bad[i], &m), MW_ERR_INVALID);
+        assert_null(m);
+    }
+    const struct mw_dymulticast_prop large = {24, 2, 2, 68}, good = {24, 2, 2, 8};
+    assert_code(mw_dymulticast_create(device, &large, &m), MW_ERR_CAPACITY);
+    assert_code(mw_dymulticast_create(device, &good, &m), 0);
+    assert_int_equal(*fake_fabric(&fake, FABRIC(emap) + 4 * 5), 1 << 11 | 2 << 6 | 1);
+    assert_code(mw_dymulticast_layout(m, &l), MW_ERR_STATE);
+    struct mw_handle *h;
+    struct mw_tokens part[4];
+    make_parts(part);
+    assert_code(mw_dispatch(m, part, coefficient, &h), MW_ERR_STATE);
+    assert_null(h);
+    assert_code(mw_dymulticast_bind_addr(m, 4 * 129, 4), MW_ERR_CAPACITY);
+    assert_code(mw_dymulticast_layout(m, &l), MW_ERR_STATE);
+    assert_code(mw_dymulticast_bind_addr(m, 12, 4), 0);
+    assert_code(mw_dymulticast_layout(m, &l), 0);
+    assert_int_equal(l.cap_shift, 2);
+    mw_dymulticast_destroy(m);
+    mw_dymulticast_destroy(NULL);
+    mw_handle_destroy(NULL);
+}
+
+static void dispatch_checks(void **state)
+{
+    (void)state;
+    struct mw_dymulticast *m = make_object(4);
+    struct mw_handle *h;
+    struct mw_tokens part[4];
+    make_parts(part);
+    idx[1][2][1] = 8;
+    assert_code(mw_dispatch(m, part, coefficient, &h), MW_ERR_INVALID);
+    assert_message("GPU 1, token 2, place 1: expert 8 of 8");
+    idx[1][2][1] = -2;
+    assert_code(mw_dispatch(m, part, coefficient, &h), MW_ERR_INVALID);
+    idx[1][2][1] = idx[1][2][0];
+    assert_code(mw_dispatch(m, part, coefficient, &h), MW_ERR_INVALID);
+    assert_message("expert 3 twice");
+    idx[1][2][1] = -1;
+    part[1].tokens = 4;
+    assert_code(mw_dispatch(m, part, coefficient, &h), MW_ERR_CAPACITY);
+    assert_message("GPU 1: 4 tokens");
+    part[1].tokens = T;
+    mw_dymulticast_bind_addr(m, 12, 1);
+    assert_code(mw_dispatch(m, part, coefficient, &h), MW_ERR_CAPACITY);
+    assert_message("rows, bound are 1");
+    assert_null(h);
+    mw_dymulticast_destroy(m);
+}
+
+static void dispatch_and_combine(void **state)
+{
+    (void)state;
+    struct mw_dymulticast *m = make_object(4);
+    struct mw_layout l;
+    struct mw_handle *h;
+    struct mw_tokens part[4];
+    uint16_t *rows[4] = {out[0][0], out[1][0], NULL, out[3][0]};
+    uint64_t cycles;
+    make_parts(part);
+    assert_code(mw_dymulticast_layout(m, &l), 0);
+    assert_code(mw_dispatch(m, part, coefficient, &h), 0);
+    assert_int_equal(fake.go, 0);
+    assert_memory_equal(fake.mem[3] + l.xs_base + (2u << l.row_shift), x[3][2], 2 * HIDDEN);
+    assert_memory_equal(fake.mem[3] + l.ce_base, &coefficient[6], 4);
+    uint8_t entry[MW_ROUTE_BYTES];
+    mw_route_pack(entry, idx[1][2], weights[1][2], K);
+    assert_memory_equal(fake.mem[1] + l.rt_base + 2 * MW_ROUTE_BYTES, entry, sizeof entry);
+    const uint8_t ops[4] = {MW_I_COUNT, MW_I_DYMULTIMEM_ST, MW_I_EXPERT, MW_I_DYMULTIMEM_LD_REDUCE};
+    for (unsigned i = 0; i < 4; i++) {
+        assert_int_equal(fake.mem[1][l.stream[i]], ops[i]);
+        assert_int_equal(fake.mem[1][l.stream[i] + 16], MW_I_END);
+    }
+    for (unsigned g = 0; g < 4; g++)
+        for (unsigned t = 0; t < T; t++)
+            for (unsigned i = 0; i < HIDDEN; i++) {
+                uint16_t v = (uint16_t)(g + 10 * t + 100 * i);
+                memcpy(fake.mem[g] + l.out_base + (t << l.row_shift) + 2 * (size_t)i, &v, 2);
+            }
+    assert_code(mw_handle_set(h, "tile", 3), 0);
+    assert_code(mw_handle_set(h, "tiles", 3), MW_ERR_INVALID);
+    assert_code(mw_combine(h, rows, NULL, &cycles), 0);
+    assert_int_equal(cycles, 1000);
+    assert_int_equal(fake.go, 1);
+    assert_int_equal(*fake_node(&fake, 2, NODE(expert)) & 0xff, 3);
+    assert_int_equal(*fake_node(&fake, 2, NODE(shape)), K);
+    assert_int_equal(*fake_node(&fake, 3, NODE(shape)), K | T << 16);
+    for (unsigned g = 0; g < 4; g++)
+        for (unsigned t = 0; t < (g == 2 ? 0 : T); t++)
+            for (unsigned i = 0; i < HIDDEN; i++)
+                assert_int_equal(out[g][t][i], g + 10 * t + 100 * i);
+    mw_handle_destroy(h);
+    mw_dymulticast_destroy(m);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(texts),
+        TEST(open_checks),
+        TEST(open_closes_what_it_opened),
+        TEST(sim_without_model),
+        TEST(memory),
+        TEST(expert_map),
+        TEST(multicast),
+        TEST(layouts),
+        TEST(layout_limits),
+        TEST(settings),
+        TEST(registers),
+        TEST(configure_checks),
+        TEST(stream_words),
+        TEST(stream_failures),
+        TEST(stream_load),
+        TEST(routes),
+        TEST(epochs),
+        TEST(progress_and_timeout),
+        TEST(hardware_errors),
+        TEST(counters),
+        TEST(report),
+        TEST(every_call_may_fail),
+        TEST(dymulticast_checks),
+        TEST(dispatch_checks),
+        TEST(dispatch_and_combine),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
