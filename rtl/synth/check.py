@@ -4,7 +4,7 @@
 
 usage: check.py [--top NAME] [--out DIR] [--param NAME=VALUE ...] [--max-comb N] [--max-bram N] FILE...
 
-Prints area per module, its own instances included, as COMB (= LUT4 + 2 CCU2C + 4 TRELLIS_DPR16X4), flip-flops, DP16KD and MULT18X18D.
+Prints area per module, over all its instances, with what is inside them (own: without), as COMB (= LUT4 + 2 CCU2C + 4 TRELLIS_DPR16X4), flip-flops, DP16KD and MULT18X18D.
 Yosys runs from the current folder (its slang front end opens only files below it). Exit status 1: a check failed, 2: Yosys failed.
 """
 import argparse
@@ -36,7 +36,7 @@ def run_yosys(a, out):
     """Two passes over one script: memories before and after mapping are written out to be compared."""
     params = " ".join(f"-G {p}" for p in a.param)
     script = f"""
-read_slang --threads 1 {params} --top {a.top} {' '.join(a.files)}
+read_slang --threads 1 --keep-hierarchy {params} --top {a.top} {' '.join(a.files)}
 hierarchy -check -top {a.top}
 proc
 tee -o {out}/latch.txt select -list t:$dlatch t:$adlatch t:$dlatchsr
@@ -95,21 +95,24 @@ def area(stat, top):
         return total[name]
 
     walk(top)
-    count = {top: 1}
-
-    def instances(name, n):
-        for cell, c in mods[name].items():
-            cell = cell.lstrip("\\")
-            if cell in mods:
-                count[cell] = count.get(cell, 0) + n * c
-                instances(cell, n * c)
-
-    instances(top, 1)
-    return total, count
+    return total
 
 
-def short(name):
-    return re.sub(r"\$paramod\$?[0-9a-f]*\\?", "", name).split("\\")[0] or name
+def module_of(name):
+    """Yosys names an instance of a module MODULE$its.path."""
+    return name.split("$")[0]
+
+
+def by_module(total):
+    """Instances, cells with and without the instances inside, of all instances of a module together."""
+    rows = {}
+    for name, (t, own) in total.items():
+        row = rows.setdefault(module_of(name), [0, dict.fromkeys(KEYS, 0), 0])
+        row[0] += 1
+        row[2] += own["comb"]
+        for k in KEYS:
+            row[1][k] += t[k]
+    return sorted(rows.items(), key=lambda r: -r[1][1]["comb"])
 
 
 def main():
@@ -118,10 +121,10 @@ def main():
     out.mkdir(parents=True, exist_ok=True)
     run_yosys(a, out)
     stat = json.loads((out / "stat.json").read_text())
-    total, count = area(stat, a.top)
+    total = area(stat, a.top)
     print(f"{'module':44} {'inst':>5} {'COMB':>7} {'own':>7} {'FF':>7} {'DP16KD':>7} {'MULT':>5}")
-    for name, (t, own) in sorted(total.items(), key=lambda x: -x[1][0]["comb"] * count[x[0]]):
-        print(f"{short(name)[:44]:44} {count[name]:5} {t['comb']:7} {own['comb']:7} {t['ff']:7} {t['bram']:7} {t['dsp']:5}")
+    for name, (count, t, own) in by_module(total):
+        print(f"{name[:44]:44} {count:5} {t['comb']:7} {own:7} {t['ff']:7} {t['bram']:7} {t['dsp']:5}")
     failed = []
     latches = (out / "latch.txt").read_text().split()
     if latches:
