@@ -6,8 +6,8 @@
 // a LUT RAM. Counts are exact and wrap; clear_i (one cycle) clears them during the
 // next 16 cycles, and what happens from the cycle behind it on is counted.
 //
-// Reading: hold rd_valid_i and rd_idx_i until rd_ack_o (at most 17 cycles),
-// rd_data_o is the count up to that cycle and 0 in others.
+// Reading: hold rd_valid_i and rd_idx_i until rd_ack_o (within 16 cycles, 32
+// behind a clear); rd_data_o is the count before that cycle, and 0 in others.
 `default_nettype none
 
 module stat_counters #(

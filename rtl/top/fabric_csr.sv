@@ -7,7 +7,7 @@
 // are held until cfg_ack_o, which lasts one cycle and ends the access; cfg_rdata_o and
 // cfg_err_o are valid with it. The next access may begin in the cycle after. Address
 // 0 to 0xffff is the fabric, 0x10000 + 0x1000 g is node g; what is not there answers
-// with an error. Every access ends: a node needs at most 18 cycles.
+// with an error. Every access ends: a node needs at most 34 cycles.
 //
 // A layer runs from the pulse go_o to the first cycle in which all_idle_i is high
 // again, at the earliest 4 cycles after go, so that what starts at go shows.

@@ -5,7 +5,7 @@
 //
 // Bus: req_i, we_i, addr_i and wdata_i are held until ack_o, which ends the access
 // in that cycle; rdata_o and err_o are valid with it and 0 in other cycles. A write
-// takes one cycle, a read at most 18.
+// takes one cycle, a read at most 18, and 34 behind go.
 `default_nettype none
 
 module node_csr #(

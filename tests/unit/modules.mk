@@ -23,3 +23,11 @@ UNIT_PARAMS_gpu_mem_16 := FlitBytes=16 MemBytesLog2=14
 UNIT_SRCS_gpu_mem_16 := rtl/gpu/gpu_mem.sv
 UNIT += mem_rd_mux
 UNIT_SRCS_mem_rd_mux := rtl/gpu/mem_rd_mux.sv
+UNIT += stat_counters
+UNIT_SRCS_stat_counters := rtl/common/lutram.sv rtl/common/stat_counters.sv
+UNIT += node_csr
+UNIT_SRCS_node_csr := rtl/top/node_csr.sv
+UNIT_PARAMS_node_csr := NumErr=3
+UNIT += fabric_csr
+UNIT_SRCS_fabric_csr := rtl/top/fabric_csr.sv
+UNIT_PARAMS_fabric_csr := N=5

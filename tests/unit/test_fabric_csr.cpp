@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// fabric_csr with 5 nodes that answer after random times: routing of accesses, refusals, tables,
+// counters, go, done and the cycle count, errors of the switch. MW_SEED repeats a run.
+#include "Vfabric_csr.h"
+#include "csr_bench.h"
+
+#include "fabric_regs.h"
+
+#define FABRIC(reg) static_cast<uint32_t>(offsetof(mw_fabric_t, reg))
+
+namespace {
+constexpr unsigned NODES = 5;
+
+struct bench : csr_bench<Vfabric_csr> {
+    unsigned node_wait = 0, node_asked = NODES;
+    bool node_wrote = false;
+    uint32_t node_address = 0, node_data = 0;
+    unsigned accesses = 0;
+    // what pulses showed
+    unsigned gos = 0, sweeps = 0, emaps = 0, groups = 0;
+    uint32_t emap_address = 0, emap_data = 0, group_address = 0, group_data = 0;
+
+    bench()
+    {
+        dut.cfg_req_i = 0;
+        dut.node_ack_i = 0;
+        dut.node_err_i = 0;
+        dut.all_idle_i = 1;
+        dut.node_idle_i = 0x1f;
+        dut.switch_idle_i = 1;
+        dut.links_idle_i = 1;
+        dut.sweep_busy_i = 0;
+        dut.node_error_i = 0;
+        dut.sw_err_valid_i = 0;
+        quiet_nodes();
+        reset();
+    }
+
+    void quiet_nodes()
+    {
+        dut.node_ack_i = 0;
+        dut.node_err_i = 0;
+        for (unsigned w = 0; w < NODES; w++)
+            dut.node_rdata_i[w] = 0;
+    }
+
+    /// The node asked answers its own number and address, node 3 with an error.
+    void nodes()
+    {
+        quiet_nodes();
+        if (!dut.node_req_o)
+            return;
+        assert_int_equal(dut.node_req_o & (dut.node_req_o - 1), 0);
+        unsigned g = 0;
+        while (!(dut.node_req_o >> g & 1))
+            g++;
+        if (node_wait++ < accesses % 7)
+            return;
+        node_wait = 0;
+        node_asked = g;
+        node_wrote = dut.node_we_o;
+        node_address = dut.node_addr_o;
+        node_data = dut.node_wdata_o;
+        dut.node_ack_i = static_cast<uint8_t>(1u << g);
+        dut.node_err_i = g == 3 ? dut.node_ack_i : 0;
+        dut.node_rdata_i[g] = g << 16 | dut.node_addr_o;
+    }
+
+    void cycle()
+    {
+        settle();
+        nodes();
+        dut.cnt_data_i = 0x5000u + (static_cast<uint32_t>(dut.cnt_port_o) << 4) + dut.cnt_idx_o;
+        settle();
+        gos += dut.go_o;
+        sweeps += dut.sweep_o;
+        if (dut.emap_we_o) {
+            emaps++;
+            emap_address = dut.emap_addr_o;
+            emap_data = dut.emap_data_o;
+        }
+        if (dut.group_we_o) {
+            groups++;
+            group_address = dut.group_addr_o;
+            group_data = dut.group_data_o;
+        }
+    }
+
+    bool access(bool write, uint32_t address, uint32_t *value)
+    {
+        accesses++;
+        dut.cfg_req_i = 1;
+        dut.cfg_we_i = write;
+        dut.cfg_addr_i = address;
+        dut.cfg_wdata_i = *value;
+        unsigned cycles = 0;
+        for (cycle(); !dut.cfg_ack_o; cycle()) {
+            edge();
+            assert_true(++cycles < 20);
+        }
+        bool good = !dut.cfg_err_o;
+        if (!write)
+            *value = dut.cfg_rdata_o;
+        edge();
+        dut.cfg_req_i = 0;
+        for (unsigned i = below(3); i > 0; i--) {
+            cycle();
+            assert_false(dut.cfg_ack_o);
+            edge();
+        }
+        return good;
+    }
+
+    void write(uint32_t address, uint32_t value) { assert_true(access(true, address, &value)); }
+
+    uint32_t read(uint32_t address)
+    {
+        uint32_t value = 0xdeadbeef;
+        assert_true(access(false, address, &value));
+        return value;
+    }
+
+    void idle(unsigned cycles)
+    {
+        for (unsigned i = 0; i < cycles; i++) {
+            cycle();
+            edge();
+        }
+    }
+};
+
+void identification(void **)
+{
+    bench b;
+    assert_int_equal(b.read(FABRIC(id)) >> 16, 0x4d57);
+    assert_int_equal(b.read(FABRIC(size)), NODES | 8u << 8 | 14u << 16 | 4u << 24);
+    assert_int_equal(b.read(FABRIC(capacity)), 10 | 8u << 8 | 9u << 16 | 16u << 24);
+    assert_int_equal(b.read(FABRIC(windows)), 8 | 4u << 8 | 16u << 16 | 16u << 24);
+    assert_int_equal(b.read(FABRIC(tables)), 64 | 16u << 16 | 64u << 24);
+}
+
+void node_accesses(void **)
+{
+    bench b;
+    for (unsigned i = 0; i < 500; i++) {
+        unsigned g = b.below(NODES), offset = 4 * b.below(0x400);
+        uint32_t value = b.word(), sent = value;
+        bool write = b.percent(50);
+        b.node_asked = NODES;
+        bool good = b.access(write, 0x10000 + 0x1000 * g + offset, &value);
+        assert_int_equal(good, g != 3);
+        assert_int_equal(b.node_asked, g);
+        assert_int_equal(b.node_address, offset);
+        assert_int_equal(b.node_wrote, write);
+        if (write)
+            assert_int_equal(b.node_data, sent);
+        else
+            assert_int_equal(value, g << 16 | offset);
+    }
+}
+
+void refused(void **)
+{
+    bench b;
+    const uint32_t addresses[] = {0x14,      0x8000,  0xfffc,  0x10000 + 0x1000 * NODES,
+                                  0x30000,   0x40000, 0x50000, 0x80010000,
+                                  0xfffffffc};
+    for (uint32_t a : addresses) {
+        uint32_t value = 1;
+        assert_false(b.access(true, a, &value));
+        assert_false(b.access(false, a, &value));
+        assert_int_equal(b.node_asked, NODES);
+    }
+    uint32_t value = 1;
+    assert_false(b.access(true, FABRIC(id), &value));
+    assert_false(b.access(true, FABRIC(counters), &value));
+    assert_false(b.access(false, FABRIC(emap), &value));
+    assert_false(b.access(false, FABRIC(control), &value));
+    assert_int_equal(b.gos, 0);
+}
+
+void tables(void **)
+{
+    bench b;
+    for (unsigned p = 0; p < NODES; p++)
+        assert_int_equal(b.dut.partition_o >> NODES * p & 0x1f, 0x1f); // all, after reset
+    for (unsigned i = 0; i < 200; i++) {
+        uint32_t expert = b.below(4096), value = b.word() & 0xfff;
+        b.write(FABRIC(emap) + 4 * expert, value);
+        assert_int_equal(b.emaps, i + 1);
+        assert_int_equal(b.emap_address, expert);
+        assert_int_equal(b.emap_data, value);
+        uint32_t group = b.below(16), members = b.word();
+        b.write(FABRIC(groups) + 4 * group, members);
+        assert_int_equal(b.groups, i + 1);
+        assert_int_equal(b.group_address, group);
+        assert_int_equal(b.group_data, members);
+    }
+    uint32_t mask[NODES];
+    for (unsigned p = 0; p < NODES; p++)
+        b.write(FABRIC(partitions) + 4 * p, mask[p] = b.word());
+    b.write(FABRIC(partitions) + 4 * NODES, 0);
+    for (unsigned p = 0; p < NODES; p++)
+        assert_int_equal(b.dut.partition_o >> NODES * p & 0x1f, mask[p] & 0x1f);
+    for (unsigned i = 0; i < 50; i++) {
+        unsigned port = b.below(32), index = b.below(16);
+        assert_int_equal(b.read(FABRIC(counters) + 4 * (16 * port + index)),
+                         0x5000 + 16 * port + index);
+    }
+}
+
+void settings(void **)
+{
+    bench b;
+    assert_int_equal(b.dut.latency_o, 1);
+    assert_int_equal(b.dut.throttle_o, 0);
+    b.write(FABRIC(epoch), 2);
+    b.write(FABRIC(link), 33);
+    b.write(FABRIC(credits), 3 | 4 << 8 | 200u << 24);
+    assert_int_equal(b.dut.epoch_o, 2);
+    assert_int_equal(b.dut.latency_o, 33);
+    assert_int_equal(b.dut.store_credits_o, 3);
+    assert_int_equal(b.dut.part_credits_o, 4);
+    assert_int_equal(b.dut.throttle_o, 200);
+    assert_int_equal(b.read(FABRIC(epoch)), 2);
+    assert_int_equal(b.read(FABRIC(link)), 33);
+    b.dut.node_idle_i = 0x15;
+    b.dut.node_error_i = 0x0a;
+    b.dut.links_idle_i = 0;
+    b.dut.sweep_busy_i = 1;
+    assert_int_equal(b.read(FABRIC(node_idle)), 0x15);
+    assert_int_equal(b.read(FABRIC(node_error)), 0x0a);
+    assert_int_equal(b.read(FABRIC(state)), 4 | 16);
+    b.write(FABRIC(control), 2);
+    assert_int_equal(b.sweeps, 1);
+    assert_int_equal(b.gos, 0);
+}
+
+/// Cycles from the go pulse to the edge at which done appears, with the fabric idle from `idle_at` on.
+unsigned run_layer(bench &b, unsigned idle_at)
+{
+    uint32_t value = 1;
+    b.dut.all_idle_i = 1;
+    b.dut.cfg_req_i = 1;
+    b.dut.cfg_we_i = 1;
+    b.dut.cfg_addr_i = FABRIC(control);
+    b.dut.cfg_wdata_i = value;
+    while (b.cycle(), !b.dut.go_o)
+        b.edge();
+    assert_true(b.dut.cfg_ack_o);
+    for (unsigned cycles = 0;; cycles++) {
+        b.edge();
+        b.dut.cfg_req_i = 0;
+        b.dut.all_idle_i = cycles >= idle_at || cycles == 0; // streams start the cycle after go
+        b.cycle();
+        if (b.dut.done_o)
+            return cycles;
+    }
+}
+
+void go_and_done(void **)
+{
+    bench b;
+    assert_false(b.dut.done_o);
+    for (unsigned i = 1; i < 50; i++) {
+        unsigned idle_at = i < 10 ? i : 10 + b.below(300);
+        unsigned cycles = run_layer(b, idle_at);
+        assert_int_equal(b.gos, i);
+        assert_int_equal(cycles, idle_at < 3 ? 4 : idle_at + 1);
+        assert_int_equal(b.read(FABRIC(state)), 2 | 4 | 8);
+        assert_int_equal(b.read(FABRIC(cycles)), cycles);
+        b.idle(b.below(5));
+        assert_int_equal(b.read(FABRIC(cycles)), cycles); // it stands
+        assert_true(b.dut.done_o);
+    }
+    b.dut.all_idle_i = 0;
+    b.write(FABRIC(control), 1);
+    assert_false(b.dut.done_o);
+    b.idle(100);
+    assert_int_equal(b.read(FABRIC(state)), 1 | 4 | 8);
+}
+
+void switch_errors(void **)
+{
+    bench b;
+    assert_int_equal(b.read(FABRIC(error)), 0);
+    for (unsigned i = 0; i < 3; i++) {
+        b.dut.sw_err_valid_i = 1;
+        b.dut.sw_err_code_i = static_cast<uint8_t>(6 + i);
+        b.dut.sw_err_port_i = static_cast<uint8_t>(4 - i);
+        b.idle(1);
+    }
+    b.dut.sw_err_valid_i = 0;
+    assert_int_equal(b.read(FABRIC(error)), 6 | 4 << 8 | 3u << 16);
+    b.dut.sw_err_valid_i = 1;
+    b.idle(70000);
+    b.dut.sw_err_valid_i = 0;
+    assert_int_equal(b.read(FABRIC(error)), 6 | 4 << 8 | 0xffffu << 16);
+    b.write(FABRIC(control), 1);
+    assert_int_equal(b.read(FABRIC(error)), 0);
+}
+} // namespace
+
+int main()
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(identification), cmocka_unit_test(node_accesses),
+        cmocka_unit_test(refused),        cmocka_unit_test(tables),
+        cmocka_unit_test(settings),       cmocka_unit_test(go_and_done),
+        cmocka_unit_test(switch_errors),
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}

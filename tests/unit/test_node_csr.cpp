@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// node_csr: every field of the layer configuration by its register, the status window, errors and
+// counters, accesses that must be refused. MW_SEED repeats a run.
+#include "node_cfg.h" // before cmocka, whose fail() is a macro
+
+#include "Vnode_csr.h"
+#include "csr_bench.h"
+
+#include "node_regs.h"
+
+#define NODE(reg) static_cast<uint32_t>(offsetof(mw_node_t, reg))
+
+namespace {
+constexpr unsigned ERRORS = 3;
+constexpr unsigned WORDS = sizeof(Vnode_csr::cfg_o) / 4;
+
+struct bench : csr_bench<Vnode_csr> {
+    bench()
+    {
+        dut.go_i = 0;
+        dut.req_i = 0;
+        dut.port_i = 21;
+        dut.epoch_i = 2;
+        dut.state_i = 0;
+        dut.count_i = 0;
+        dut.err_valid_i = 0;
+        reset();
+    }
+
+    void idle(unsigned cycles)
+    {
+        for (unsigned i = 0; i < cycles; i++) {
+            settle();
+            assert_false(dut.ack_o);
+            edge();
+        }
+    }
+
+    void go()
+    {
+        dut.go_i = 1;
+        idle(1);
+        dut.go_i = 0;
+    }
+
+    /// Returns whether the block answered without an error.
+    bool access(bool write, uint32_t address, uint32_t *value)
+    {
+        dut.req_i = 1;
+        dut.we_i = write;
+        dut.addr_i = static_cast<uint16_t>(address);
+        dut.wdata_i = *value;
+        unsigned cycles = 1;
+        for (settle(); !dut.ack_o; settle()) {
+            edge();
+            assert_true(++cycles <= 34);
+        }
+        bool good = !dut.err_o;
+        if (!write)
+            *value = dut.rdata_o;
+        edge();
+        dut.req_i = 0;
+        settle();
+        assert_int_equal(dut.rdata_o, 0);
+        assert_false(dut.ack_o);
+        return good;
+    }
+
+    void write(uint32_t address, uint32_t value) { assert_true(access(true, address, &value)); }
+
+    uint32_t read(uint32_t address)
+    {
+        uint32_t value = 0;
+        assert_true(access(false, address, &value));
+        return value;
+    }
+};
+
+struct field {
+    const char *name;
+    uint32_t address;
+    unsigned low, width;
+};
+
+const field FIELDS[] = {
+    {"k", NODE(shape), 0, 5},
+    {"tokens", NODE(shape), 16, 16},
+    {"token_shift", NODE(shifts), 0, 4},
+    {"n_shift", NODE(shifts), 4, 3},
+    {"k_shift", NODE(shifts), 8, 3},
+    {"row_shift", NODE(shifts), 12, 4},
+    {"gate_shift", NODE(shifts), 16, 4},
+    {"cap_shift", NODE(shifts), 20, 5},
+    {"row_bytes", NODE(row), 0, 15},
+    {"local_experts", NODE(row), 16, 7},
+    {"xs_base", NODE(xs_base), 0, 32},
+    {"rt_base", NODE(rt_base), 0, 32},
+    {"xd_base", NODE(xd_base), 0, 32},
+    {"yd_base", NODE(yd_base), 0, 32},
+    {"gt_base", NODE(gt_base), 0, 32},
+    {"al_base", NODE(al_base), 0, 32},
+    {"out_base", NODE(out_base), 0, 32},
+    {"cb_base", NODE(cb_base), 0, 32},
+    {"ce_base", NODE(ce_base), 0, 32},
+    {"st_lo", NODE(st_lo), 0, 32},
+    {"st_hi", NODE(st_hi), 0, 32},
+    {"stream_enable", NODE(streams), 0, 4},
+    {"start_delay", NODE(streams), 16, 16},
+    {"tile", NODE(expert), 0, 8},
+    {"expert_cycles", NODE(expert), 16, 16},
+    {"partial_tiles", NODE(partial), 0, 1},
+    {"partial_wait", NODE(partial), 16, 16},
+    {"in_flight", NODE(window), 0, 16},
+    {"open_rows", NODE(window), 16, 8},
+    {"store_credits", NODE(credits), 0, 8},
+    {"part_credits", NODE(credits), 8, 8},
+    {"ctrl_credits", NODE(credits), 16, 8},
+    {"throttle", NODE(credits), 24, 8},
+};
+
+void configuration(void **)
+{
+    bench b;
+    for (unsigned round = 0; round < 50; round++) {
+        uint32_t reg[0x100] = {};
+        node_cfg expect;
+        expect.set("port", 21);
+        expect.set("epoch", 2);
+        for (const field &f : FIELDS) {
+            uint64_t value = b.word() & ((UINT64_C(1) << f.width) - 1);
+            expect.set(f.name, value);
+            reg[f.address / 4] |= static_cast<uint32_t>(value) << f.low;
+        }
+        for (const field &f : FIELDS)
+            b.write(f.address, reg[f.address / 4]);
+        // node_cfg sets fields of at most 64 bits; the four stream bases are checked as words
+        uint32_t base[4];
+        for (unsigned i = 0; i < 4; i++) {
+            base[i] = b.word();
+            b.write(NODE(stream_base0) + 4 * i, base[i]);
+        }
+        b.settle();
+        std::vector<uint32_t> want(WORDS), streams(WORDS);
+        expect.drive(want);
+        node_cfg mask;
+        mask.set("stream_base", UINT64_MAX);
+        mask.drive(streams);
+        unsigned first = 0; // bit of stream_base[0]
+        while (!(streams[first / 32] >> first % 32 & 1))
+            first++;
+        for (unsigned i = 0; i < 128; i++) {
+            unsigned bit = first + i;
+            want[bit / 32] |= (base[i / 32] >> i % 32 & 1) << bit % 32;
+        }
+        for (unsigned w = 0; w < WORDS; w++)
+            assert_int_equal(b.dut.cfg_o[w], want[w]);
+    }
+}
+
+void reset_values(void **)
+{
+    bench b;
+    node_cfg reset;
+    std::vector<uint32_t> want(WORDS);
+    reset.set("stream_enable", 0xf);
+    reset.set("throttle", 0xff);
+    reset.set("partial_tiles", 1);
+    reset.drive(want);
+    for (unsigned w = 0; w < WORDS; w++)
+        assert_int_equal(b.dut.cfg_o[w] & want[w], 0);
+}
+
+void status(void **)
+{
+    bench b;
+    b.dut.state_i = 0x12345678;
+    for (unsigned i = 0; i < 4; i++)
+        b.dut.stream_i[i] = 0x1000 + i;
+    assert_int_equal(b.read(NODE(status.state)), 0x12345678);
+    for (unsigned i = 0; i < 4; i++)
+        assert_int_equal(b.read(NODE(status.stream0) + 4 * i), 0x1000 + i);
+}
+
+void counters(void **)
+{
+    bench b;
+    b.go();
+    uint32_t count[12] = {};
+    for (unsigned i = 0; i < 3000; i++) {
+        uint32_t events = b.word() & 0xfff & (i % 3 ? b.word() : 0xfff);
+        b.dut.count_i = static_cast<uint16_t>(events);
+        for (unsigned j = 0; j < 12; j++)
+            count[j] += events >> j & 1;
+        b.idle(1);
+    }
+    b.dut.count_i = 0;
+    for (unsigned j = 0; j < 12; j++)
+        assert_int_equal(b.read(NODE(status.stall_store) + 4 * j), count[j]);
+    b.go();
+    for (unsigned j = 0; j < 12; j++)
+        assert_int_equal(b.read(NODE(status.stall_store) + 4 * j), 0);
+}
+
+void errors(void **)
+{
+    bench b;
+    b.go();
+    assert_int_equal(b.read(NODE(status.error)), 0);
+    assert_false(b.dut.error_o);
+    b.dut.err_code_i = 7u | 8u << 8 | 9u << 16;
+    b.dut.err_valid_i = 0x6; // two in one cycle: the lowest source comes first
+    b.idle(1);
+    b.dut.err_valid_i = 0x1;
+    b.idle(1);
+    b.dut.err_valid_i = 0;
+    assert_int_equal(b.read(NODE(status.error)), 8 | 3u << 16);
+    assert_true(b.dut.error_o);
+    b.dut.err_valid_i = 0x7;
+    b.idle(65536 / ERRORS + 2);
+    b.dut.err_valid_i = 0;
+    assert_int_equal(b.read(NODE(status.error)), 8 | 0xffffu << 16);
+    b.go();
+    assert_int_equal(b.read(NODE(status.error)), 0);
+}
+
+void refused(void **)
+{
+    bench b;
+    uint32_t value = 0;
+    assert_false(b.access(true, 0x0c, &value));         // a hole
+    assert_false(b.access(true, 0x400, &value));        // behind the registers
+    assert_false(b.access(false, NODE(shape), &value)); // write-only
+    assert_false(b.access(false, 0xffc, &value));       // behind the window
+    for (unsigned i = 0; i < 3; i++)                    // and the bus lives on
+        assert_true(b.access(true, NODE(credits), &value));
+}
+} // namespace
+
+int main()
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(configuration), cmocka_unit_test(reset_values), cmocka_unit_test(status),
+        cmocka_unit_test(counters),      cmocka_unit_test(errors),       cmocka_unit_test(refused),
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
