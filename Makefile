@@ -156,7 +156,7 @@ $(B)/model/$(1)/libmwsim.so: $(B)/model/$(1)/Vfabric.mk sim/shim.cpp sim/mw_sim.
 endef
 
 # configurations that the tests use, and the one asked for
-MODELS := 8.16.0.0 4.8.0.0 4.8.1.0 2.8.0.0 32.16.0.0
+MODELS := 8.16.0.0 4.8.0.0 4.8.1.0 2.8.0.0 3.16.0.0 32.16.0.0
 asked := $(N).$(F).$(SMALL).$(TRACE)
 dotted = $(word $(2),$(subst ., ,$(1)))
 conf = n$(call dotted,$(1),1)f$(call dotted,$(1),2)$(if $(filter 1,$(call dotted,$(1),3)),-small)$(if $(filter 1,$(call dotted,$(1),4)),-fst)

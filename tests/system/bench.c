@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// See bench.h.
+#include "bench.h"
+
+#include <inttypes.h>
+
+enum { MAX_WORDS = 80 };
+
+void bench_options(struct bench *b, const char *format, ...)
+{
+    char text[1024], *argv[MAX_WORDS] = {(char *)"run"};
+    int argc = 1;
+    va_list args;
+    va_start(args, format);
+    assert_true(vsnprintf(text, sizeof text, format, args) < (int)sizeof text);
+    va_end(args);
+    for (char *save, *word = strtok_r(text, " ", &save); word; word = strtok_r(NULL, " ", &save)) {
+        assert_true(argc < MAX_WORDS);
+        argv[argc++] = word;
+    }
+    struct mw_error err = {0};
+    bool help;
+    *b = (struct bench){0};
+    if (mw_run_parse(&b->params, argc, argv, &help, &err))
+        fail_msg("%s: %s", format, err.text);
+}
+
+void bench_prepare(struct bench *b, bench_edit *edit, void *context)
+{
+    struct mw_error err = {0};
+    if (mw_run_prepare(&b->params, &b->trace, &b->w, &err))
+        fail_msg("%s", err.text);
+    if (edit) {
+        mw_workload_free(&b->w);
+        edit(b, context);
+        if (mw_workload_make(&b->w, &b->trace, b->params.layers, b->params.layer_count,
+                             &b->params.shape, &err))
+            fail_msg("%s", err.text);
+    }
+    for (unsigned l = 0; l < b->w.layers; l++) {
+        b->golden[l] = malloc((size_t)b->w.tokens * b->w.shape.hidden * sizeof *b->golden[l]);
+        assert_non_null(b->golden[l]);
+        mw_golden_layer(&b->w, l, b->golden[l]);
+    }
+}
+
+void bench_free(struct bench *b)
+{
+    for (unsigned l = 0; l < MW_MAX_LAYERS; l++)
+        free(b->golden[l]);
+    mw_workload_free(&b->w);
+    mw_trace_free(&b->trace);
+    *b = (struct bench){0};
+}
+
+int bench_run(const struct bench *b, const char *system, struct mw_result *r)
+{
+    assert_int_equal(mw_result_make(r, &b->w, mw_system_find(system), NULL), 0);
+    int status = mw_system_run(&b->params, &b->w, system, r);
+    if (!status)
+        mw_result_check(r, &b->w, b->golden);
+    return status;
+}
+
+void bench_check(const struct bench *b, const char *system, const struct mw_result *r, int status)
+{
+    if (r->state)
+        print_message("%s", r->state);
+    if (status)
+        fail_msg("%s: exit status %d: %s", system, status, r->error.text);
+    for (unsigned l = 0; l < r->layers; l++) {
+        const struct mw_mismatch *m = &r->layer[l].first;
+        if (r->layer[l].wrong)
+            fail_msg("%s, layer %u: %" PRIu64 " wrong elements, first: token %u, element %u: "
+                     "expected 0x%04x, got 0x%04x",
+                     system, l, r->layer[l].wrong, m->token, m->element, m->expected, m->got);
+        assert_true(r->layer[l].cycles > 0);
+    }
+    struct mw_flit_error e;
+    unsigned errors = mw_result_flit_errors(r, &b->w, b->params.flit_bytes, &e);
+    if (errors)
+        fail_msg("%s, layer %u: %u counters differ, first: port %u %s, %s: expected %" PRIu64
+                 ", counted %" PRIu64,
+                 system, e.layer, errors, e.port, e.direction, e.what, e.expected, e.counted);
+}
+
+uint64_t bench_pass(const struct bench *b, const char *system)
+{
+    struct mw_result r;
+    int status = bench_run(b, system, &r);
+    bench_check(b, system, &r, status);
+    uint64_t cycles = 0;
+    for (unsigned l = 0; l < r.layers; l++)
+        cycles += r.layer[l].cycles;
+    mw_result_free(&r);
+    return cycles;
+}
+
+void bench_all(const char *options, bench_edit *edit, void *context)
+{
+    struct bench b;
+    print_message("moeswitch run %s\n", options);
+    bench_options(&b, "%s", options);
+    bench_prepare(&b, edit, context);
+    for (unsigned i = 0; i < MW_SYSTEMS; i++)
+        bench_pass(&b, mw_systems[i].name);
+    bench_free(&b);
+}

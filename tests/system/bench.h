@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the system tests share: a workload with its golden result, runs of it under a system, and the
+// checks that every run must pass. The Verilated models must be there (make models), see docs of
+// `moeswitch run` for the parameters.
+#ifndef MW_TEST_BENCH_H
+#define MW_TEST_BENCH_H
+
+#include "host/support.h"
+
+#include "golden.h"
+#include "random.h"
+#include "systems.h"
+
+/// One workload and how it is run.
+struct bench {
+    struct mw_run_params params;
+    struct mw_trace trace;
+    struct mw_workload w;
+    uint16_t *golden[MW_MAX_LAYERS];
+};
+
+/// Changes a made-up trace before it becomes a workload.
+typedef void bench_edit(struct bench *b, void *context);
+
+/// Set the parameters from words as they follow `moeswitch run`, separated by blanks. A later
+/// option overrides an earlier one.
+void bench_options(struct bench *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/// Make trace, workload and golden result; `edit` may be NULL.
+void bench_prepare(struct bench *b, bench_edit *edit, void *context);
+void bench_free(struct bench *b);
+
+/// Run a system. Returns mw_system_run's status; the output is compared, and freed by mw_result_free.
+int bench_run(const struct bench *b, const char *system, struct mw_result *r);
+/// The run must have ended well, with the golden bits and the analytic flit counts.
+void bench_check(const struct bench *b, const char *system, const struct mw_result *r, int status);
+/// Both of these; returns the cycles of all layers.
+uint64_t bench_pass(const struct bench *b, const char *system);
+/// Options, prepare, all systems, free.
+void bench_all(const char *options, bench_edit *edit, void *context);
+
+/// Expert at place `j` of a token's list, for edits.
+static inline uint16_t *bench_id(struct bench *b, size_t layer, size_t token, unsigned j)
+{
+    return &b->trace.ids[mw_trace_at(&b->trace, layer, token) + j];
+}
+
+#endif

@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The command build/moeswitch itself, with the device behind it: exit status, messages, files that it
+// writes and files that it must not leave.
+#include "bench.h"
+
+#include <math.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/// A small run that every model passes quickly; options are appended.
+#define SMALL_RUN "--gpus 2 --flit-bytes 8 --tokens-per-gpu 6 --hidden 32 --tile 2 "
+#define MADE_UP SMALL_RUN "--experts 8 --k 2 "
+
+static char *out_text, *err_text;
+
+/// A whole file, or NULL; free() it.
+static char *read_file(const char *path)
+{
+    FILE *f = fopen(path, "rb");
+    char *text = NULL;
+    size_t size = 0;
+    if (!f)
+        return NULL;
+    if (getdelim(&text, &size, EOF, f) < 0) {
+        free(text);
+        text = strdup("");
+    }
+    fclose(f);
+    return text;
+}
+
+/// Run the command; its texts are in out_text and err_text until the next call.
+static int run_command(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static int run_command(const char *format, ...)
+{
+    char words[1500], line[2600];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(words, sizeof words, format, args);
+    va_end(args);
+    snprintf(line, sizeof line, "build/moeswitch run %s >%s 2>%s", words, scratch("out"),
+             scratch("err"));
+    int status = system(line);
+    free(out_text);
+    free(err_text);
+    out_text = read_file(scratch("out"));
+    err_text = read_file(scratch("err"));
+    assert_true(out_text && err_text && WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+/// Entries of a folder of the scratch folder.
+static unsigned entries(const char *folder)
+{
+    char line[400];
+    unsigned n = 0;
+    snprintf(line, sizeof line, "ls -A %s | wc -l", scratch(folder));
+    FILE *f = popen(line, "r");
+    assert_non_null(f);
+    assert_int_equal(fscanf(f, "%u", &n), 1);
+    pclose(f);
+    return n;
+}
+
+static int set_up(void **state)
+{
+    return scratch_make(state) || mkdir(scratch("files"), 0777);
+}
+
+// ---- output -------------------------------------------------------------------------------------
+
+static void prints_and_succeeds(void **state)
+{
+    (void)state;
+    assert_int_equal(run_command(MADE_UP), MW_EXIT_OK);
+    assert_string_equal(err_text, "");
+    for (unsigned i = 0; i < MW_SYSTEMS; i++) {
+        char line[64];
+        snprintf(line, sizeof line, "\n%-14s ", mw_systems[i].name);
+        assert_non_null(strstr(out_text, line));
+    }
+}
+
+/// The JSON without the two lines of every system that hold wall-clock figures.
+static char *without_wall(char *text)
+{
+    char *to = text;
+    for (char *line = text; *line;) {
+        size_t length = strcspn(line, "\n");
+        length += line[length] == '\n';
+        char first[40] = "";
+        memcpy(first, line, length < sizeof first - 1 ? length : sizeof first - 1);
+        if (!strstr(first, "\"seconds_wall\"") && !strstr(first, "\"sim_cycles_per_s\"")) {
+            memmove(to, line, length);
+            to += length;
+        }
+        line += length;
+    }
+    *to = 0;
+    return text;
+}
+
+static void same_json_twice(void **state)
+{
+    (void)state;
+    char *text[2];
+    for (unsigned i = 0; i < 2; i++) {
+        const char *json = scratch(i ? "files/b.json" : "files/a.json");
+        assert_int_equal(run_command("--gpus 4 --flit-bytes 8 --tokens-per-gpu 12 --hidden 64 "
+                                     "--layers 1,0,1,2,3 --link-latency 3 --json %s",
+                                     json),
+                         MW_EXIT_OK);
+        text[i] = read_file(json);
+        assert_non_null(text[i]);
+        assert_int_equal(remove(json), 0);
+        size_t whole = strlen(text[i]);
+        without_wall(text[i]);
+        assert_true(strlen(text[i]) < whole);
+        static const char *const keys[] = {"\"systems\"",
+                                           "\"system\"",
+                                           "\"cycles\"",
+                                           "\"speedup\"",
+                                           "\"own_bound_cycles\"",
+                                           "\"strict_share\"",
+                                           "\"own_share\"",
+                                           "\"strict_bound_cycles\"",
+                                           "\"own_link_bound_cycles\"",
+                                           "\"wrong\"",
+                                           "\"params\"",
+                                           "\"stalls\""};
+        for (unsigned k = 0; k < sizeof keys / sizeof *keys; k++)
+            assert_non_null(strstr(text[i], keys[k]));
+    }
+    assert_string_equal(text[0], text[1]);
+    assert_int_equal(entries("files"), 0);
+    free(text[0]);
+    free(text[1]);
+}
+
+/// Waves, from a model that is built at its first use. An FST file starts with a header block (0) of
+/// 329 bytes.
+static void writes_waves(void **state)
+{
+    (void)state;
+    const char *fst = scratch("files/run.fst");
+    assert_int_equal(run_command(MADE_UP "--system dysharp --trace-fst %s", fst), MW_EXIT_OK);
+    FILE *f = fopen(fst, "rb");
+    assert_non_null(f);
+    unsigned char head[9];
+    assert_int_equal(fread(head, 1, sizeof head, f), sizeof head);
+    fclose(f);
+    const unsigned char expected[9] = {0, 0, 0, 0, 0, 0, 0, 1, 0x49};
+    assert_memory_equal(head, expected, sizeof expected);
+    assert_int_equal(remove(fst), 0);
+    assert_int_equal(entries("files"), 0);
+}
+
+// ---- bad input ----------------------------------------------------------------------------------
+
+/// The command must refuse with status 2, one line that has all the parts, and no output file.
+#define REFUSES(words, ...) refuses(words, (const char *const[]){__VA_ARGS__, NULL})
+static void refuses(const char *words, const char *const *parts)
+{
+    int status = run_command("%s --json %s", words, scratch("files/x.json"));
+    if (status != MW_EXIT_INPUT)
+        fail_msg("%s: exit status %d: %s", words, status, err_text);
+    size_t n = strlen(err_text);
+    assert_true(n > 0 && err_text[n - 1] == '\n');
+    err_text[n - 1] = 0;
+    assert_line_has(err_text, parts);
+    assert_line(err_text, "moeswitch: ");
+    assert_int_equal(entries("files"), 0);
+}
+
+enum { LAYERS = 2, TOKENS = 16, K = 2, EXPERTS = 8, VALUES = LAYERS * TOKENS * K };
+#define SHAPE "'shape': (2, 16, 2), "
+
+/// A trace made by hand, that one test then damages.
+struct made {
+    uint16_t ids[VALUES];
+    float weights[VALUES];
+    char folder[256];
+};
+
+static void write_made(struct made *m)
+{
+    snprintf(m->folder, sizeof m->folder, "%s",
+             write_trace("trace", LAYERS, TOKENS, K, EXPERTS, m->ids, m->weights));
+}
+
+static void make(struct made *m)
+{
+    for (unsigned i = 0; i < VALUES; i++) {
+        m->ids[i] = (uint16_t)((i * 3 + i / 7) % (EXPERTS / 2) * 2 + i % 2);
+        m->weights[i] = 0.25f + 0.5f * (float)(i % 2);
+    }
+    write_made(m);
+}
+
+/// Run layer 1 of the trace in `folder`.
+#define TRACE_REFUSES(m, options, ...) \
+    do { \
+        char words_[600]; \
+        snprintf(words_, sizeof words_, SMALL_RUN "--trace %s --layer 1 %s", (m)->folder, \
+                 options); \
+        REFUSES(words_, __VA_ARGS__); \
+    } while (0)
+
+static void good_trace_passes(void **state)
+{
+    (void)state;
+    struct made m;
+    make(&m);
+    assert_int_equal(run_command(SMALL_RUN "--trace %s --layers 1,0", m.folder), MW_EXIT_OK);
+    // places may be empty where that is allowed
+    m.ids[37] = MW_NO_EXPERT;
+    write_made(&m);
+    assert_int_equal(run_command(SMALL_RUN "--trace %s --layer 1 --allow-padding", m.folder),
+                     MW_EXIT_OK);
+}
+
+static void refuses_bad_elements(void **state)
+{
+    (void)state;
+    struct made m;
+    // element 35: layer 1, token 1, second place
+    make(&m);
+    m.ids[35] = EXPERTS;
+    write_made(&m);
+    TRACE_REFUSES(&m, "", "topk_ids.npy", "layer 1, token 1, column 1", "expert 8");
+    make(&m);
+    m.ids[35] = m.ids[34];
+    write_made(&m);
+    TRACE_REFUSES(&m, "", "topk_ids.npy", "layer 1, token 1", "twice");
+    make(&m);
+    m.ids[35] = MW_NO_EXPERT;
+    write_made(&m);
+    TRACE_REFUSES(&m, "", "topk_ids.npy", "layer 1, token 1, column 1", "-1");
+    make(&m);
+    m.weights[35] = (float)NAN;
+    write_made(&m);
+    TRACE_REFUSES(&m, "", "topk_weights.npy", "layer 1, token 1, column 1", "NaN");
+}
+
+static void refuses_bad_shapes(void **state)
+{
+    (void)state;
+    struct made m;
+    make(&m);
+    TRACE_REFUSES(&m, "--tokens-per-gpu 9", "topk_ids.npy", "18 tokens", "has 16");
+    TRACE_REFUSES(&m, "--layer 2", "topk_ids.npy", "layer 2", "0 to 1");
+    TRACE_REFUSES(&m, "--gpus 3 --flit-bytes 16", "--gpus 3", "8 experts", "cannot be divided");
+    TRACE_REFUSES(&m, "--experts 8", "--experts", "--trace");
+}
+
+static void refuses_bad_files(void **state)
+{
+    (void)state;
+    struct made m;
+    char ids[300], meta[300];
+    make(&m);
+    snprintf(ids, sizeof ids, "%s/topk_ids.npy", m.folder);
+    snprintf(meta, sizeof meta, "%s/meta.json", m.folder);
+    assert_int_equal(truncate(ids, 150), 0);
+    TRACE_REFUSES(&m, "", "topk_ids.npy", "truncated");
+    assert_int_equal(truncate(ids, 7), 0);
+    TRACE_REFUSES(&m, "", "topk_ids.npy");
+    assert_int_equal(truncate(ids, 0), 0);
+    TRACE_REFUSES(&m, "", "topk_ids.npy");
+    write_file(ids, "PK\x03\x04 this is a zip file, not an array, whatever its name says", 60);
+    TRACE_REFUSES(&m, "", "topk_ids.npy", "not a .npy file");
+    write_npy(ids, "{'descr': '<i8', 'fortran_order': False, " SHAPE "}", m.ids, sizeof m.ids);
+    TRACE_REFUSES(&m, "", "topk_ids.npy", "'<i8'", "'<u2'");
+    write_npy(ids, "{'descr': '<u2', 'fortran_order': True, " SHAPE "}", m.ids, sizeof m.ids);
+    TRACE_REFUSES(&m, "", "topk_ids.npy", "Fortran order");
+    write_npy(ids, "{'descr': '<u2', 'fortran_order': False, 'shape': (32, 2), }", m.ids,
+              sizeof m.ids);
+    TRACE_REFUSES(&m, "", "topk_ids.npy", "2 dimensions, expected 3");
+    write_npy(ids, "{'descr': '<u2', 'fortran_order': False, 'shape': (2, 8, 4), }", m.ids,
+              sizeof m.ids);
+    TRACE_REFUSES(&m, "", "topk_weights.npy", "shape");
+    make(&m);
+    write_file(meta, "{\"experts\": 0}", 14);
+    TRACE_REFUSES(&m, "", "meta.json", "experts");
+    assert_int_equal(remove(meta), 0);
+    TRACE_REFUSES(&m, "", "meta.json");
+    make(&m);
+    assert_int_equal(remove(ids), 0);
+    TRACE_REFUSES(&m, "", "topk_ids.npy", "cannot open");
+    REFUSES(SMALL_RUN "--trace /nowhere/at/all", "/nowhere/at/all");
+}
+
+/// What no trace and no option shows: the device says no.
+static void refuses_what_the_device_cannot_hold(void **state)
+{
+    (void)state;
+    REFUSES(MADE_UP "--tokens-per-gpu 5000", "cannot hold", "tokens per GPU: 5000", "4096");
+    REFUSES(MADE_UP "--hidden 16384", "cannot hold", "bytes per row: 32768", "32752");
+    REFUSES(MADE_UP "--hidden 33", "cannot hold", "66 bytes per row", "8-byte flit");
+    REFUSES(MADE_UP "--hidden 8192 --tokens-per-gpu 2000", "cannot hold", "bytes of memory per GPU",
+            "33554432");
+    REFUSES(MADE_UP "--experts 130", "cannot hold", "experts per GPU: 65", "64");
+    REFUSES(MADE_UP "--open-rows 9", "open_rows: 9", "8");
+    REFUSES(MADE_UP "--tile 256", "--tile", "256", "1 .. 255");
+    REFUSES(MADE_UP "--expert-cycles 65536", "--expert-cycles", "65536");
+    REFUSES(MADE_UP "--in-flight 65536", "--in-flight", "65536");
+    REFUSES(MADE_UP "--link-latency 65", "link latency 65", "64");
+    REFUSES(MADE_UP "--set credits=1", "--set credits=1", "no setting of that name");
+    REFUSES(MADE_UP "--set store_credits=256", "--set store_credits=256", "0 .. 255");
+    REFUSES(MADE_UP "--set small=2", "--set small=2", "0 to 1");
+    REFUSES(MADE_UP "--set start_delay=65536", "start_delay");
+}
+
+/// A file that was there before a refused run is still the same.
+static void keeps_old_output(void **state)
+{
+    (void)state;
+    const char *json = scratch("files/old.json");
+    write_file(json, "old", 3);
+    assert_int_equal(run_command(MADE_UP "--hidden 33 --json %s", json), MW_EXIT_INPUT);
+    char *text = read_file(json);
+    assert_string_equal(text, "old");
+    free(text);
+    assert_int_equal(entries("files"), 1);
+    assert_int_equal(remove(json), 0);
+}
+
+static void reports_a_stuck_device(void **state)
+{
+    (void)state;
+    int status = run_command(SMALL_RUN "--tile 16 --experts 8 --k 2 --in-flight 1 --system dysharp "
+                                       "--set tile_guard=0 --set quiet_cycles=20000 --json %s",
+                             scratch("files/stuck.json"));
+    assert_int_equal(status, MW_EXIT_STUCK);
+    assert_non_null(strstr(err_text, "GPU 1 stream 2: instruction 0 expert"));
+    assert_non_null(strstr(err_text, "moeswitch: dysharp: layer 0: no progress for"));
+    assert_int_equal(entries("files"), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(prints_and_succeeds),
+        cmocka_unit_test(same_json_twice),
+        cmocka_unit_test(good_trace_passes),
+        cmocka_unit_test(refuses_bad_elements),
+        cmocka_unit_test(refuses_bad_shapes),
+        cmocka_unit_test(refuses_bad_files),
+        cmocka_unit_test(refuses_what_the_device_cannot_hold),
+        cmocka_unit_test(keeps_old_output),
+        cmocka_unit_test(reports_a_stuck_device),
+        cmocka_unit_test(writes_waves),
+    };
+    return cmocka_run_group_tests(tests, set_up, scratch_remove);
+}
