@@ -14,7 +14,8 @@ static struct mw_summary measure(const char *trace, const char *options, const c
     struct mw_summary s;
     bench_options(&b, "--trace %s " LAYER "%s", trace, options);
     bench_prepare(&b, NULL, NULL);
-    bench_check(&b, system, &r, bench_run(&b, system, &r));
+    int status = bench_run(&b, system, &r);
+    bench_check(&b, system, &r, status);
     mw_summarize(&s, &r, &b.w, &b.params, 0);
     s.result = NULL;
     print_message("%-14s %-28s %7llu cycles, %5.1f %% of strict bound %llu, %5.1f %% of own %llu\n",

@@ -274,8 +274,10 @@ static void systems_agree(void **state)
     bench_options(&b, N8 "--tokens-per-gpu 16 --tile 4 --spread far");
     bench_prepare(&b, NULL, NULL);
     size_t bytes = (size_t)b.w.tokens * b.w.shape.hidden * 2;
-    for (unsigned i = 0; i < MW_SYSTEMS; i++)
-        bench_check(&b, mw_systems[i].name, &r[i], bench_run(&b, mw_systems[i].name, &r[i]));
+    for (unsigned i = 0; i < MW_SYSTEMS; i++) {
+        int status = bench_run(&b, mw_systems[i].name, &r[i]);
+        bench_check(&b, mw_systems[i].name, &r[i], status);
+    }
     for (unsigned i = 1; i < MW_SYSTEMS; i++)
         assert_memory_equal(r[0].layer[0].out, r[i].layer[0].out, bytes);
     for (unsigned i = 0; i < MW_SYSTEMS; i++)

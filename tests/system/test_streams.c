@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The instruction streams of the systems, word for word as docs/systems.md lists them. What they
+// depend on is the number of GPUs and of own tokens alone: the generators are given nothing else.
+#include "host/support.h"
+
+#include "systems/generator.h"
+
+enum { GPUS = 5, TOKENS = 77 };
+
+#define RANGE(op_) \
+    { \
+        .op = (op_), .a = 0, .b = TOKENS \
+    }
+#define WAIT(event_, count_) \
+    { \
+        .op = MW_I_WAIT, .imm = (event_), .a = (count_) \
+    }
+
+static void check(const struct mw_generator *g, unsigned stream, const struct mw_instr *expected,
+                  unsigned count)
+{
+    struct mw_stream s[MW_STREAMS];
+    for (unsigned i = 0; i < g->streams; i++)
+        mw_stream_init(&s[i]);
+    g->make(s, GPUS, TOKENS);
+    for (unsigned i = 0; i < g->streams; i++) {
+        assert_int_equal(mw_stream_end(&s[i]), 0);
+        assert_true(s[i].count <= g->instrs && g->instrs <= MW_STREAM_INSTRS);
+    }
+    assert_int_equal(s[stream].count, count);
+    for (unsigned i = 0; i < count; i++) {
+        const struct mw_instr *got = &s[stream].instr[i], *want = &expected[i];
+        if (got->op != want->op || got->flags != want->flags || got->imm != want->imm ||
+            got->a != want->a || got->b != want->b || got->c != want->c)
+            fail_msg("%s, stream %u, instruction %u: op 0x%x flags %u imm %u a %u b %u c %u",
+                     g->name, stream, i, got->op, got->flags, got->imm, got->a, got->b, got->c);
+    }
+}
+
+#define CHECK(g, stream, ...) \
+    do { \
+        static const struct mw_instr list_[] = {__VA_ARGS__}; \
+        check(g, stream, list_, sizeof list_ / sizeof *list_); \
+    } while (0)
+
+static void unicast(void **state)
+{
+    (void)state;
+    assert_int_equal(mw_generate_unicast.streams, 1);
+    CHECK(&mw_generate_unicast, 0, {.op = MW_I_COUNT, .flags = 1, .b = TOKENS},
+          WAIT(MW_EV_COUNTS, GPUS), {.op = MW_I_PREFIX}, RANGE(MW_I_ST), {.op = MW_I_FENCE},
+          {.op = MW_I_SIGNAL, .imm = MW_EV_SW0}, WAIT(MW_EV_SW0, GPUS - 1),
+          {.op = MW_I_EXPERT_ROWS}, {.op = MW_I_SUM_ST}, {.op = MW_I_FENCE},
+          {.op = MW_I_SIGNAL, .imm = MW_EV_SW1}, WAIT(MW_EV_SW1, GPUS - 1), RANGE(MW_I_SUM),
+          {.op = MW_I_END});
+}
+
+static void dysharp_basic(void **state)
+{
+    (void)state;
+    assert_int_equal(mw_generate_dysharp_basic.streams, 1);
+    CHECK(&mw_generate_dysharp_basic, 0, RANGE(MW_I_COUNT), RANGE(MW_I_DYMULTIMEM_ST),
+          WAIT(MW_EV_ROWS_DONE, 1), {.op = MW_I_EXPERT, .flags = 1},
+          {.op = MW_I_SIGNAL, .imm = MW_EV_SW0}, WAIT(MW_EV_SW0, GPUS - 1),
+          RANGE(MW_I_DYMULTIMEM_LD_REDUCE), {.op = MW_I_END});
+}
+
+static void dysharp(void **state)
+{
+    (void)state;
+    const struct mw_generator *g = &mw_generate_dysharp;
+    assert_int_equal(g->streams, 4);
+    CHECK(g, 0, RANGE(MW_I_COUNT), {.op = MW_I_END});
+    CHECK(g, 1, RANGE(MW_I_DYMULTIMEM_ST), {.op = MW_I_END});
+    CHECK(g, 2, {.op = MW_I_EXPERT}, {.op = MW_I_END});
+    CHECK(g, 3, {.op = MW_I_DYMULTIMEM_LD_REDUCE, .flags = 1, .b = TOKENS}, {.op = MW_I_END});
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(unicast),
+        cmocka_unit_test(dysharp_basic),
+        cmocka_unit_test(dysharp),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
