@@ -197,7 +197,7 @@ FABRIC := $(wildcard rtl/top/fabric.sv)
 TEST_NEEDS := $(UNIT_BINS) $(C_TESTS) $(EXAMPLES) $(TOOL) $(if $(FABRIC),models)
 
 T ?=
-.PHONY: all test run lint format synth-check mutants docs docs-check clean
+.PHONY: all test run lint format synth-check mutants docs docs-check clean help
 all: $(TOOL) $(if $(DRIVER_SRC),$(B)/libmoeswitch.so) $(TEST_NEEDS)
 
 test: $(TEST_NEEDS)
@@ -250,6 +250,9 @@ docs: $(DOC_PAGES:%=$(GEN)/%.md)
 
 docs-check: $(DOC_PAGES:%=$(GEN)/%.md)
 	$(Q)for f in $(DOC_PAGES); do cmp $(GEN)/$$f.md docs/$$f.md || { echo "docs/$$f.md is not current: run make docs" >&2; exit 1; }; done
+
+help:
+	@sed -n '4,/^ifeq/s/^# \{0,1\}//p' Makefile
 
 clean:
 	rm -rf $(filter-out $(VENV) $(B)/.setup,$(wildcard $(B)/*))
