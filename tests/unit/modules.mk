@@ -31,3 +31,10 @@ UNIT_PARAMS_node_csr := NumErr=3
 UNIT += fabric_csr
 UNIT_SRCS_fabric_csr := rtl/top/fabric_csr.sv
 UNIT_PARAMS_fabric_csr := N=5
+UNIT += send
+UNIT_SRCS_send := rtl/hub/send.sv
+UNIT_PARAMS_send := AddrW=12 TokensLog2=8
+UNIT += send_16
+UNIT_TOP_send_16 := send
+UNIT_SRCS_send_16 := rtl/hub/send.sv
+UNIT_PARAMS_send_16 := N=8 FlitBytes=16 AddrW=14 MaxExperts=128 TokensLog2=10

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// Reads the routing table of own tokens and gives their list entries one by one.
+//
+// Entries come in the order of tokens first_i, first_i + 1, ..., and inside a token in list order, k_i of them each, 0xffff entries included. The entry is
+// a token's last with last_o. row_o is the table row of the token of the entry (row_base_i + token), held until its last entry is taken.
+// Back-pressure: an entry stays until take_i; take_i only with valid_o. Reads run one flit ahead of the entries, so while memory answers
+// within F/2 cycles an entry is there in every cycle. Worst case without that: one flit of entries per answer.
+`default_nettype none
+
+module route_walk #(
+    parameter int unsigned FlitBytes = 8,
+    parameter int unsigned AddrW     = 11,  // of a flit address
+    parameter int unsigned TokensLog2 = 16,
+    localparam int unsigned FW   = 8 * FlitBytes,
+    localparam int unsigned SubW = $clog2(isa_pkg::RouteBytes / FlitBytes),  // flit inside a row
+    localparam int unsigned RowW = AddrW - SubW
+) (
+    input  wire logic                  clk_i,
+    input  wire logic                  rst_ni,
+
+    input  wire logic                  start_i,      // only when done_o
+    input  wire logic [TokensLog2-1:0] first_i,
+    input  wire logic [TokensLog2:0]   end_i,        // first token behind the range; stable until done_o
+    input  wire logic [3:0]            k_last_i,     // k - 1
+    input  wire logic [RowW-1:0]       row_base_i,   // rt_base / 128
+    output logic                       done_o,       // every entry was taken
+
+    output logic                       rd_valid_o,
+    input  wire logic                  rd_ready_i,
+    output logic [AddrW-1:0]           rd_addr_o,
+    input  wire logic                  rd_rvalid_i,  // answers to this module only
+    input  wire logic [FW-1:0]         rd_rdata_i,
+
+    output logic                       valid_o,
+    input  wire logic                  take_i,
+    output logic [15:0]                entry_o,
+    output logic [3:0]                 pos_o,
+    output logic                       last_o,
+    output logic [TokensLog2-1:0]      token_o,
+    output logic [RowW-1:0]            row_o
+);
+    localparam int unsigned PerFlit = FlitBytes / 2;
+    localparam int unsigned PosW    = $clog2(PerFlit);
+
+    logic [TokensLog2:0] fetch_q, token_q;
+    logic [3-PosW:0]     sub_q;        // flit of the entry list that is read next
+    logic                sub_last, all_fetched, pending_q, hold_valid_q, move;
+    logic [FW-1:0]       hold_q, shift_q;
+    logic [3:0]          pos_q;
+
+    assign sub_last    = sub_q == k_last_i[3:PosW];
+    assign all_fetched = fetch_q == end_i;
+    assign rd_valid_o  = !pending_q && !hold_valid_q && !all_fetched;
+    assign rd_addr_o   = {row_base_i + RowW'(fetch_q), SubW'(sub_q)};
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) begin
+            pending_q    <= 1'b0;
+            hold_valid_q <= 1'b0;
+        end else begin
+            if (rd_valid_o && rd_ready_i) pending_q <= 1'b1;
+            else if (rd_rvalid_i) pending_q <= 1'b0;
+            if (rd_rvalid_i) hold_valid_q <= 1'b1;
+            else if (move) hold_valid_q <= 1'b0;
+        end
+        if (rd_rvalid_i) hold_q <= rd_rdata_i;
+    end
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) begin
+            fetch_q <= '0;
+            sub_q   <= '0;
+        end else if (start_i) begin
+            fetch_q <= (TokensLog2 + 1)'(first_i);
+            sub_q   <= '0;
+        end else if (rd_valid_o && rd_ready_i) begin
+            sub_q <= sub_last ? '0 : sub_q + 1'b1;
+            if (sub_last) fetch_q <= fetch_q + 1'b1;
+        end
+    end
+
+    // The entry side: the held flit moves over when the one before is used up.
+    assign last_o  = pos_q == k_last_i;
+    assign move    = hold_valid_q && (!valid_o || (take_i && (last_o || pos_q[PosW-1:0] == '1)));
+    assign entry_o = shift_q[15:0];
+    assign pos_o   = pos_q;
+    assign token_o = token_q[TokensLog2-1:0];
+    assign row_o   = row_base_i + RowW'(token_q);
+    assign done_o  = token_q == end_i;
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) begin
+            valid_o <= 1'b0;
+            token_q <= '0;
+            pos_q   <= '0;
+        end else begin
+            if (move) valid_o <= 1'b1;
+            else if (take_i && (last_o || pos_q[PosW-1:0] == '1)) valid_o <= 1'b0;
+            if (start_i) token_q <= (TokensLog2 + 1)'(first_i);
+            else if (take_i && last_o) token_q <= token_q + 1'b1;
+            if (take_i) pos_q <= last_o ? '0 : pos_q + 1'b1;
+        end
+        if (move) shift_q <= hold_q;
+        else if (take_i) shift_q <= FW'(shift_q >> 16);
+    end
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// Makes packets of transfers: the back of send.
+//
+// A transfer is a range of payload bytes for consecutive addresses, cut into packets of 128 bytes, the last one shorter. Its payload flits come in order from
+// pay_*; a packet goes to the uplink stream (st_*), to the local stream (loc_*) or to both side by side: the same payload, each its own header and
+// target list. job_* is taken when the transfer before has ended, in the cycle of its last flit, so the flits of all transfers follow each other without a gap:
+// a packet takes HF + max(target flits) + payload flits cycles while payload is there and both streams take it.
+// Back-pressure: either stream stops both; outputs are registered.
+//
+// The last packet of a unicast row (META) is packed here from three parts: token index, k weights, k expert IDs. The weights and the IDs come as flits
+// that begin with their first element; the parts are joined in words of 32 bits.
+`default_nettype none
+
+module send_build #(
+    parameter int unsigned FlitBytes  = 8,
+    parameter int unsigned PktsW      = 8,   // of a packet's number inside a transfer
+    parameter int unsigned SumW       = 15,  // address bits that a transfer's packets may carry into
+    localparam int unsigned FW = 8 * FlitBytes
+) (
+    input  wire logic                   clk_i,
+    input  wire logic                   rst_ni,
+
+    // constant during an instruction
+    input  wire logic [4:0]             port_i,
+    input  wire logic [1:0]             epoch_i,
+    input  wire logic [4:0]             k_i,
+    input  wire packet_pkg::opcode_e    opcode_i,  // of uplink packets; local ones are ST unless DYMULTIMEM_ST
+    input  wire logic [15:0]            group_i,   // target0 of MULTIMEM_ST
+    input  wire logic                   meta_i,    // gate transfers are META packets
+
+    input  wire logic                   job_valid_i,
+    output logic                        job_take_o,
+    input  wire logic                   job_st_i,
+    input  wire logic                   job_loc_i,
+    input  wire logic [47:0]            job_addr_i,
+    input  wire logic [PktsW-1:0]       job_pkts_i,    // packets - 1
+    input  wire logic [6:0]             job_tail_i,    // bytes of the last one - 1
+    input  wire logic                   job_gate_i,
+    input  wire logic [4:0]             job_dst_i,
+    input  wire logic [1:0]             job_list_i,
+    input  wire logic [4:0]             job_remote_i,  // targets
+    input  wire logic [4:0]             job_own_i,
+    input  wire logic [31:0]            job_token_i,
+
+    output logic [1:0]                  list_o,
+    output logic [2:0]                  word_o,
+    input  wire logic [15:0]            remote0_i,
+    input  wire logic [FW-1:0]          remote_flit_i,
+    input  wire logic [15:0]            own0_i,
+    input  wire logic [FW-1:0]          own_flit_i,
+
+    input  wire logic                   pay_valid_i,
+    output logic                        pay_take_o,
+    input  wire logic [FW-1:0]          pay_data_i,
+
+    output logic                        st_valid_o,
+    input  wire logic                   st_ready_i,
+    output logic [FW-1:0]               st_data_o,
+    output logic                        st_last_o,
+    output logic                        loc_valid_o,
+    input  wire logic                   loc_ready_i,
+    output logic [FW-1:0]               loc_data_o,
+    output logic                        loc_last_o,
+    output logic                        idle_o
+);
+    import packet_pkg::*;
+    localparam int unsigned HF    = HeaderBytes / FlitBytes;
+    localparam int unsigned FlitW = $clog2(FlitBytes);
+    localparam int unsigned W     = FlitBytes / 4;   // words of a flit
+    localparam int unsigned WW    = $clog2(W);
+    localparam int unsigned PayW  = 7 - FlitW;       // of a flit's number inside the payload
+
+    // ---- the transfer ------------------------------------------------------------------------------------------
+    logic                active_q, st_q, loc_q, gate_q, meta, dyn;
+    logic [47:0]         addr_q;
+    logic [PktsW-1:0]    pkts_q, pkt_q;
+    logic [6:0]          tail_q, len_last;
+    logic [4:0]          dst_q, remote_q, own_q;
+    logic [31:0]         token_q;
+    logic                last_pkt, step, pay_step, head_step, pkt_end, job_end;
+
+    assign dyn        = opcode_i == OP_DYMULTIMEM_ST;
+    assign meta       = meta_i && gate_q;
+    assign last_pkt   = pkt_q == pkts_q;
+    assign len_last   = !last_pkt ? 7'd127 : meta ? 7'({k_i, 2'b00} + 7'({k_i, 1'b0}) + 7'd3) : tail_q;
+    assign job_end    = pkt_end && last_pkt;
+    assign job_take_o = job_valid_i && (!active_q || job_end);
+    assign idle_o     = !active_q && !st_valid_o && !loc_valid_o;
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) active_q <= 1'b0;
+        else if (job_take_o) active_q <= 1'b1;
+        else if (job_end) active_q <= 1'b0;
+        if (!rst_ni || job_take_o) pkt_q <= '0;
+        else if (pkt_end) pkt_q <= pkt_q + 1'b1;
+        if (job_take_o) begin
+            st_q     <= job_st_i;
+            loc_q    <= job_loc_i;
+            addr_q   <= job_addr_i;
+            pkts_q   <= job_pkts_i;
+            tail_q   <= job_tail_i;
+            gate_q   <= job_gate_i;
+            dst_q    <= job_dst_i;
+            list_o   <= job_list_i;
+            remote_q <= job_remote_i;
+            own_q    <= job_own_i;
+            token_q  <= job_token_i;
+        end
+    end
+
+    // ---- place inside the packet -------------------------------------------------------------------------------
+    // Header and target flits count up in head_q, both streams in step; then payload flits in flit_q.
+    logic            room, in_pay_q, st_tgt, loc_tgt, head_last, flit_last, pay_ready;
+    logic [2:0]      head_q, word;
+    logic [PayW-1:0] flit_q;
+
+    // Target flits of a list of c targets: ceil((c - 1) / (F / 2)), also right for 0.
+    function automatic logic [2:0] target_flits(input logic [4:0] c);
+        return 3'((6'(c) + 6'(FlitBytes / 2 - 2)) >> (FlitW - 1));
+    endfunction
+
+    assign room      = (!st_q || !st_valid_o || st_ready_i) && (!loc_q || !loc_valid_o || loc_ready_i);
+    assign word      = head_q - 3'(HF - 1);  // 0 beside target 0, then the number of the target flit + 1
+    assign word_o    = word;
+    assign st_tgt    = dyn && st_q && word < target_flits(remote_q);
+    assign loc_tgt   = dyn && loc_q && word < target_flits(own_q);
+    assign head_last = word != '1 && !st_tgt && !loc_tgt;
+    assign flit_last = flit_q == len_last[6:FlitW];
+    assign head_step = active_q && !in_pay_q && room;
+    assign pay_step  = active_q && in_pay_q && room && pay_ready;
+    assign step      = head_step || pay_step;
+    assign pkt_end   = pay_step && flit_last;
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni || pkt_end) begin
+            in_pay_q <= 1'b0;
+            head_q   <= '0;
+            flit_q   <= '0;
+        end else begin
+            if (head_step) begin
+                in_pay_q <= head_last;
+                head_q   <= head_q + 1'b1;
+            end
+            if (pay_step) flit_q <= flit_q + 1'b1;
+        end
+    end
+
+    // ---- payload -----------------------------------------------------------------------------------------------
+    // Words left from the flit before go out first: rot_q of them. Only META packets have any: 1 (the token index) while weights come in, then (1 + k) mod W.
+    logic [WW-1:0] rot_q;
+    logic [31:0]   turned [W];
+    logic [FW-1:0] pay_data;
+    logic [3:0]    in_q;          // flits taken for this packet
+    logic          weights_last, used_up, absorb, pay_use;
+
+    // With k entries there are wl + 1 flits of weights, and as many of IDs as make `all` flits.
+    logic [2:0]    wl;
+    logic [3:0]    all;
+    logic [WW-1:0] w_words;       // words of the last flit of weights, 0: all
+    assign wl           = 3'((k_i - 5'd1) >> WW);
+    assign all          = 4'(wl) + 4'd1 + 4'((k_i + 5'(2*W - 1)) >> (WW + 1));
+    assign w_words      = k_i[WW-1:0];
+    assign weights_last = meta && in_q == {1'b0, wl};
+    assign used_up      = meta && in_q == all;
+    assign absorb       = weights_last && w_words != '0 && {1'b0, w_words} < (WW + 1)'(W - 1);
+    assign pay_use      = active_q && in_pay_q && pay_valid_i && !used_up && room;
+    assign pay_ready    = used_up || (pay_valid_i && !absorb);
+    assign pay_take_o   = pay_use;
+
+    for (genvar l = 0; l < W; l++) begin : gen_word
+        logic [WW-1:0] from;
+        assign from  = WW'(l) - rot_q;
+        assign turned[l] = pay_data_i[32*from +: 32];
+        if (l == W - 1) begin : gen_top
+            assign pay_data[32*l +: 32] = turned[l];
+        end else begin : gen_low
+            logic [31:0] carry_q;
+            logic        keep;
+            assign keep = (WW + 1)'(l) < {1'b0, rot_q};
+            assign pay_data[32*l +: 32] = keep ? carry_q : turned[l];
+
+            always_ff @(posedge clk_i) begin
+                if (l == 0 && head_step) carry_q <= token_q;
+                else if (pay_use && !(absorb && keep)) carry_q <= turned[l];
+            end
+        end
+    end
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni || pkt_end) rot_q <= '0;
+        else if (head_step && meta) rot_q <= WW'(1);
+        else if (pay_use && weights_last) rot_q <= k_i[WW-1:0] + 1'b1;
+        if (!in_pay_q) in_q <= '0;
+        else if (pay_use && meta) in_q <= in_q + 1'b1;
+    end
+
+    // ---- the two streams ---------------------------------------------------------------------------------------
+    header_t st_head, loc_head;
+
+    function automatic header_t head(input opcode_e op, input logic [4:0] dst, input logic [4:0] cnt, input logic [15:0] target0,
+                                     input logic [47:0] addr, input logic [7:0] len, input logic gate, input logic [4:0] src,
+                                     input logic [1:0] epoch);
+        header_t h;
+        h = '0;
+        h.opcode  = op;
+        h.cls     = CLS_STORE;
+        h.src     = src;
+        h.dst     = dst;
+        h.len     = 15'(len);
+        h.cnt     = cnt;
+        h.epoch   = epoch;
+        h.stage   = gate ? STAGE_GATE : STAGE_DISPATCH;
+        h.addr    = addr;
+        h.target0 = target0;
+        return h;
+    endfunction
+
+    logic        multi;
+    logic [47:0] addr;
+    logic [7:0]  len;
+    assign multi = opcode_i == OP_MULTIMEM_ST;
+    assign len   = 8'(len_last) + 8'd1;
+    assign addr  = {addr_q[47:SumW], SumW'(addr_q[SumW-1:0] + SumW'({pkt_q, 7'd0}))};
+    assign st_head  = head(opcode_i, dst_q, dyn ? remote_q : '0, dyn ? remote0_i : multi ? group_i : '0, addr, len, dyn && gate_q, port_i, epoch_i);
+    assign loc_head = head(dyn ? OP_DYMULTIMEM_ST : OP_ST, port_i, dyn ? own_q : '0, dyn ? own0_i : '0, addr, len, dyn && gate_q, port_i, epoch_i);
+
+    logic head_half;  // F = 8: which half of the header
+    assign head_half = (HF == 2) && head_q[0];
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) begin
+            st_valid_o <= 1'b0;
+        end else if (step && st_q) begin
+            st_valid_o <= in_pay_q || head_q < 3'(HF) || word <= target_flits(remote_q);
+        end else if (st_ready_i) begin
+            st_valid_o <= 1'b0;
+        end
+        if (step && st_q) begin
+            st_last_o <= pkt_end;
+            if (in_pay_q) st_data_o <= pay_data;
+            else if (head_q >= 3'(HF)) st_data_o <= remote_flit_i;
+            else st_data_o <= FW'(st_head >> (head_half ? FW : 0));
+        end
+    end
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) begin
+            loc_valid_o <= 1'b0;
+        end else if (step && loc_q) begin
+            loc_valid_o <= in_pay_q || head_q < 3'(HF) || word <= target_flits(own_q);
+        end else if (loc_ready_i) begin
+            loc_valid_o <= 1'b0;
+        end
+        if (step && loc_q) begin
+            loc_last_o <= pkt_end;
+            if (in_pay_q) loc_data_o <= pay_data;
+            else if (head_q >= 3'(HF)) loc_data_o <= own_flit_i;
+            else loc_data_o <= FW'(loc_head >> (head_half ? FW : 0));
+        end
+    end
+endmodule
+
+`default_nettype wire

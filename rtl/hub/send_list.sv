@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// Checks and sorts the list of one token after the other, ahead of the packets: the front of send.
+//
+// Takes the entries of route_walk, one per cycle, looks each expert up and writes the target {expert, place in the list} to the remote or the
+// own list (target_ram, four tokens deep); 0xffff entries are left out. An unmapped or repeated expert makes the whole token bad (one error pulse): it is
+// handed on empty. desc_* describes a token once all of its entries are through and stays until taken; the next token's entries wait for that.
+// A new list number is used only behind a token that has targets, so a user that holds at most three tokens besides the one being built is safe.
+// Worst case per token: k cycles and four to forget the experts seen, or the latency of memory for each flit of entries.
+`default_nettype none
+
+module send_list #(
+    parameter int unsigned N          = 4,
+    parameter int unsigned AddrW      = 11,
+    parameter int unsigned FlitBytes  = 8,
+    parameter int unsigned MaxExperts = 64,
+    parameter int unsigned TokensLog2 = 16,
+    localparam int unsigned RowW = AddrW - $clog2(isa_pkg::RouteBytes / FlitBytes)
+) (
+    input  wire logic                  clk_i,
+    input  wire logic                  rst_ni,
+    input  wire logic [4:0]            port_i,
+
+    input  wire logic                  emap_we_i,
+    input  wire logic [11:0]           emap_addr_i,
+    input  wire node_pkg::emap_t       emap_data_i,
+
+    input  wire logic                  valid_i,
+    output logic                       take_o,
+    input  wire logic [15:0]           entry_i,
+    input  wire logic [3:0]            pos_i,
+    input  wire logic                  last_i,
+    input  wire logic [TokensLog2-1:0] token_i,
+    input  wire logic [RowW-1:0]       row_i,
+
+    output logic                       we_remote_o,   // to the target RAMs
+    output logic                       we_own_o,
+    output logic [1:0]                 wlist_o,
+    output logic [3:0]                 wpos_remote_o,
+    output logic [3:0]                 wpos_own_o,
+    output logic [15:0]                wdata_o,
+
+    output logic                       desc_valid_o,
+    input  wire logic                  desc_take_i,
+    output logic                       desc_bad_o,
+    output logic [4:0]                 desc_remote_o, // targets
+    output logic [4:0]                 desc_own_o,
+    output logic [N-1:0]               desc_gpus_o,   // GPUs with a target
+    output logic [1:0]                 desc_list_o,
+    output logic [TokensLog2-1:0]      desc_token_o,
+    output logic [RowW-1:0]            desc_row_o,
+
+    output logic                       err_valid_o,
+    output error_pkg::err_e            err_code_o
+);
+    localparam int unsigned ExpW  = $clog2(MaxExperts);
+    localparam int unsigned WordW = 2;           // experts seen: four words of 2**BitW experts
+    localparam int unsigned BitW  = ExpW - WordW;
+
+    if (MaxExperts < 16) begin : gen_check
+        $error("send_list: MaxExperts must be at least 16");
+    end
+
+    logic             map_valid, remote, own, none, unmapped, seen, bad, take, desc_valid_q, bad_q;
+    logic [4:0]       map_gpu;
+    logic [2**BitW-1:0] seen_word;
+    logic             forget_q;
+    logic [WordW-1:0] forget_word_q, word;
+
+    lutram #(
+        .Width(6),
+        .Depth(MaxExperts)
+    ) i_emap (
+        .clk_i,
+        .we_i    (emap_we_i && emap_addr_i < 12'(MaxExperts)),
+        .waddr_i (emap_addr_i[ExpW-1:0]),
+        .wdata_i ({emap_data_i.valid, emap_data_i.gpu}),
+        .raddr_i (entry_i[ExpW-1:0]),
+        .rdata_o ({map_valid, map_gpu})
+    );
+
+    // Experts seen in this token; all words are cleared behind each token.
+    assign word = entry_i[ExpW-1:BitW];
+
+    lutram #(
+        .Width(2**BitW),
+        .Depth(2**WordW)
+    ) i_seen (
+        .clk_i,
+        .we_i    (forget_q || take),
+        .waddr_i (forget_q ? forget_word_q : word),
+        .wdata_i (forget_q ? '0 : (seen_word | ((2**BitW)'(!none) << entry_i[BitW-1:0]))),
+        .raddr_i (word),
+        .rdata_o (seen_word)
+    );
+
+    assign none     = entry_i == 16'hffff;
+    assign unmapped = entry_i >= 16'(MaxExperts) || !map_valid || map_gpu >= 5'(N);
+    assign seen     = seen_word[entry_i[BitW-1:0]];
+    assign bad      = !none && (unmapped || seen);
+    assign take     = valid_i && !desc_valid_q && !forget_q;
+    assign own      = take && !none && map_gpu == port_i;
+    assign remote   = take && !none && map_gpu != port_i;
+
+    assign take_o        = take;
+    assign we_remote_o   = remote;
+    assign we_own_o      = own;
+    assign wlist_o       = desc_list_o;
+    assign wpos_remote_o = desc_remote_o[3:0];
+    assign wpos_own_o    = desc_own_o[3:0];
+    assign wdata_o       = {entry_i[11:0], pos_i};
+    assign desc_valid_o  = desc_valid_q;
+    assign desc_bad_o    = bad_q;
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) begin
+            desc_valid_q  <= 1'b0;
+            desc_list_o   <= '0;
+            desc_remote_o <= '0;
+            desc_own_o    <= '0;
+            desc_gpus_o   <= '0;
+            bad_q         <= 1'b0;
+        end else begin
+            if (take && last_i) desc_valid_q <= 1'b1;
+            else if (desc_take_i) desc_valid_q <= 1'b0;
+            if (desc_take_i) begin
+                if (desc_gpus_o != '0 && !bad_q) desc_list_o <= desc_list_o + 1'b1;
+                desc_remote_o <= '0;
+                desc_own_o    <= '0;
+                desc_gpus_o   <= '0;
+                bad_q         <= 1'b0;
+            end
+            if (remote) desc_remote_o <= desc_remote_o + 1'b1;
+            if (own) desc_own_o <= desc_own_o + 1'b1;
+            for (int unsigned g = 0; g < N; g++) begin
+                if (take && !none && map_gpu == 5'(g)) desc_gpus_o[g] <= 1'b1;
+            end
+            if (take && bad) bad_q <= 1'b1;
+        end
+        if (take && last_i) begin
+            desc_token_o <= token_i;
+            desc_row_o   <= row_i;
+        end
+    end
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) begin
+            forget_q      <= 1'b1;
+            forget_word_q <= '0;
+        end else if (forget_q) begin
+            forget_word_q <= forget_word_q + 1'b1;
+            if (forget_word_q == '1) forget_q <= 1'b0;
+        end else begin
+            forget_q      <= take && last_i;
+            forget_word_q <= '0;
+        end
+    end
+
+    logic unused;
+    assign unused = ^emap_data_i.local_expert;
+
+    always_ff @(posedge clk_i) begin
+        err_valid_o <= rst_ni && take && bad && !bad_q;
+        err_code_o  <= unmapped ? error_pkg::ERR_UNMAPPED : error_pkg::ERR_DUPLICATE;
+    end
+endmodule
+
+`default_nettype wire
