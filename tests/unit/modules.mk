@@ -38,3 +38,36 @@ UNIT += send_16
 UNIT_TOP_send_16 := send
 UNIT_SRCS_send_16 := rtl/hub/send.sv
 UNIT_PARAMS_send_16 := N=8 FlitBytes=16 AddrW=14 MaxExperts=128 TokensLog2=10
+UNIT += switch_2_8
+UNIT_TOP_switch_2_8 := switch_bench
+UNIT_TEST_switch_2_8 := tests/unit/test_switch.cpp
+UNIT_SRCS_switch_2_8 := tests/unit/switch_bench.sv
+UNIT_PARAMS_switch_2_8 := N=2 FlitBytes=8
+UNIT += switch_4_8
+UNIT_TOP_switch_4_8 := switch_bench
+UNIT_TEST_switch_4_8 := tests/unit/test_switch.cpp
+UNIT_SRCS_switch_4_8 := tests/unit/switch_bench.sv
+UNIT_PARAMS_switch_4_8 := N=4 FlitBytes=8
+UNIT += switch_5_16
+UNIT_TOP_switch_5_16 := switch_bench
+UNIT_TEST_switch_5_16 := tests/unit/test_switch.cpp
+UNIT_SRCS_switch_5_16 := tests/unit/switch_bench.sv
+UNIT_PARAMS_switch_5_16 := N=5 FlitBytes=16
+UNIT += switch_8_16
+UNIT_TOP_switch_8_16 := switch_bench
+UNIT_TEST_switch_8_16 := tests/unit/test_switch.cpp
+UNIT_SRCS_switch_8_16 := tests/unit/switch_bench.sv
+UNIT_PARAMS_switch_8_16 := N=8 FlitBytes=16
+UNIT += switch_min
+UNIT_TOP_switch_min := switch_bench
+UNIT_TEST_switch_min := tests/unit/test_switch.cpp
+UNIT_SRCS_switch_min := tests/unit/switch_bench.sv
+UNIT_PARAMS_switch_min := N=4 FlitBytes=16 StorePkts=1 CtrlPkts=1 OpenRows=1 PartPkts=1 RxStorePkts=1 RxResultPkts=1 RxCtrlPkts=1
+UNIT += expert_engine
+UNIT_SRCS_expert_engine := rtl/gpu/expert_engine.sv
+UNIT_PARAMS_expert_engine := FlitBytes=8 MemBytesLog2=18
+UNIT += expert_engine_16
+UNIT_TOP_expert_engine_16 := expert_engine
+UNIT_TEST_expert_engine_16 := tests/unit/test_expert_engine.cpp
+UNIT_SRCS_expert_engine_16 := rtl/gpu/expert_engine.sv
+UNIT_PARAMS_expert_engine_16 := FlitBytes=16 MemBytesLog2=18

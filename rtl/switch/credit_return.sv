@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// Credits that one input of the switch gives back to its hub, at most one of each class per cycle.
+//
+// STORE: one in every cycle in which each queue of the input has room for another packet. CTRL: one for each packet that left or was rejected.
+// PART: named by requester, lowest first; the join does not finish a second packet of a queue whose credit
+// still waits (part_hold_o). A credit waits at most as many cycles as others are ready to go.
+`default_nettype none
+
+module credit_return #(
+    parameter int unsigned N = 4,
+    parameter int unsigned CtrlPkts = 16
+) (
+    input  wire logic         clk_i,
+    input  wire logic         rst_ni,
+
+    input  wire logic [N-1:0] room_i,         // queues of this input
+    input  wire logic [N-1:0] ctrl_free_i,
+    input  wire logic         ctrl_drop_i,
+    input  wire logic [N-1:0] part_done_i,
+    output logic [N-1:0]      part_hold_o,
+
+    output logic [3:0]        crd_o,
+    output logic [4:0]        crd_part_o,
+    output logic              idle_o
+);
+    localparam int unsigned W = $clog2(CtrlPkts + 1);
+
+    logic [W-1:0] ctrl_q, freed;
+    logic [N-1:0] part_q, grant;
+
+    always_comb begin
+        freed = W'(ctrl_drop_i);
+        for (int unsigned i = 0; i < N; i++) freed = freed + W'(ctrl_free_i[i]);
+        grant      = '0;
+        crd_part_o = '0;
+        for (int unsigned i = 0; i < N; i++) begin
+            if (part_q[i] && grant == '0) begin
+                grant[i]   = 1'b1;
+                crd_part_o = 5'(i);
+            end
+        end
+    end
+
+    assign crd_o       = {part_q != '0, 1'b0, room_i == '1, ctrl_q != '0};
+    assign part_hold_o = part_q & ~grant;
+    assign idle_o      = crd_o == '0;
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) begin
+            ctrl_q <= '0;
+            part_q <= '0;
+        end else begin
+            ctrl_q <= ctrl_q + freed - W'(ctrl_q != '0);
+            part_q <= part_hold_o | part_done_i;
+        end
+    end
+endmodule
+
+`default_nettype wire

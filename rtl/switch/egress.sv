@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// Output of the switch: chooses the next packet for a downlink and sends its flits in consecutive cycles, without a gap between packets.
+//
+// Order of classes: CTRL, REQ, RESULT, STORE; inside a class round robin over the inputs. In every 16 packets each of the three lower classes has one
+// turn in which it goes first, so nothing that waits with credit lets more than 16 others pass. Back-pressure: a packet starts when the receiver has a credit for it; credits used
+// stay below the limits, which change only while nothing is queued.
+//
+// Two stages: READ chooses a packet while the last flit of the one before is being read and issues one flit
+// address per cycle to the queue; SEND passes on what the RAM gave (queues that were not read give 0), and fills in the number of
+// targets of a trimmed list. RESULT and ERROR headers are made here.
+`default_nettype none
+
+module egress #(
+    parameter int unsigned N = 4,
+    parameter int unsigned FlitBytes = 16,
+    parameter int unsigned Port = 0,
+    parameter int unsigned SlotW = 4,
+    parameter int unsigned RxStorePkts = 16,
+    parameter int unsigned RxResultPkts = 4,
+    parameter int unsigned RxCtrlPkts = 16,
+    localparam int unsigned FW = 8 * FlitBytes,
+    localparam int unsigned OffW = $clog2(128 / FlitBytes),
+    localparam int unsigned StoreW = $clog2(RxStorePkts + 1),
+    localparam int unsigned PartW = $clog2(RxResultPkts + 1)
+) (
+    input  wire logic              clk_i,
+    input  wire logic              rst_ni,
+    input  wire logic              go_i,
+    input  wire logic [1:0]        epoch_i,
+    input  wire logic              hold_i,           // no packet starts in this cycle
+    input  wire logic [StoreW-1:0] store_limit_i,
+    input  wire logic [PartW-1:0]  part_limit_i,
+
+    // queues of this output, one per input
+    input  wire logic [N-1:0]      has_ctrl_i,
+    input  wire logic [N-1:0]      has_req_i,
+    input  wire logic [N-1:0]      has_store_i,
+    output logic [1:0]             cls_o,
+    output logic [N-1:0]           pop_o,
+    input  wire logic [SlotW-1:0]  slot_i [N],
+    input  wire logic [N-1:0]      dyn_i,
+    input  wire logic [3:0]        more_i [N],
+    input  wire logic [N-1:0]      pay_i,
+    input  wire logic [OffW-1:0]   len_i [N],
+    output logic [N-1:0]           re_o,
+    output logic [1:0]             rd_region_o,
+    output logic [SlotW-1:0]       rd_slot_o,
+    output logic [OffW-1:0]        rd_off_o,
+    input  wire logic [FW-1:0]     rdata_i [N],
+    input  wire logic [N-1:0]      bad_i,
+    output logic [N-1:0]           free_ctrl_o,
+    output logic [N-1:0]           free_store_o,
+
+    // results of the join of this output
+    input  wire logic              res_valid_i,
+    input  wire logic [6:0]        res_len_i,        // bytes, less 1
+    input  wire logic              res_poison_i,
+    output logic                   res_start_o,
+    output logic                   res_read_o,
+    output logic                   res_first_o,
+    output logic                   res_last_o,
+    input  wire logic [FW-1:0]     res_data_i,
+    input  wire logic              res_err_i,
+
+    // a packet of this port's input was rejected; both stable until error_sent_o
+    input  wire logic              error_valid_i,
+    input  wire logic [7:0]        error_code_i,
+    output logic                   error_sent_o,
+
+    output logic                   dn_valid_o,
+    output logic                   dn_last_o,
+    output logic                   dn_err_o,
+    output logic [1:0]             dn_cls_o,
+    output logic [FW-1:0]          dn_data_o,
+    input  wire logic [3:0]        dn_crd_i,
+
+    output logic                   wait_turn_o,      // a store copy waits for its output
+    output logic                   wait_credit_o,    // a store copy waits for a credit
+    output logic                   idle_o
+);
+    import packet_pkg::*;
+
+    localparam int unsigned HF    = 16 / FlitBytes;
+    localparam int unsigned LaneW = $clog2(FlitBytes / 2);
+    localparam int unsigned L2F   = $clog2(FlitBytes);
+    localparam int unsigned CtrlW = $clog2(RxCtrlPkts + 1);
+
+    // ---- credits of the receiver ----
+    logic [CtrlW-1:0]  ctrl_used_q;
+    logic [StoreW-1:0] store_used_q;
+    logic [PartW-1:0]  part_used_q;
+    logic ctrl_crd, store_crd, part_crd, ctrl_start, store_start, part_start;
+
+    assign ctrl_crd  = ctrl_used_q != CtrlW'(RxCtrlPkts);
+    assign store_crd = store_used_q != store_limit_i;
+    assign part_crd  = part_used_q != part_limit_i;
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) begin
+            ctrl_used_q  <= '0;
+            store_used_q <= '0;
+            part_used_q  <= '0;
+        end else begin
+            if (ctrl_start != dn_crd_i[CLS_CTRL])   ctrl_used_q  <= ctrl_used_q + (ctrl_start ? CtrlW'(1) : '1);
+            if (store_start != dn_crd_i[CLS_STORE]) store_used_q <= store_used_q + (store_start ? StoreW'(1) : '1);
+            if (part_start != dn_crd_i[CLS_PART])   part_used_q  <= part_used_q + (part_start ? PartW'(1) : '1);
+        end
+    end
+
+    // ---- choice ----
+    logic       busy_q;                       // a packet is being read
+    logic       read_last, start;
+    logic       can_ctrl, can_req, can_part, can_store;
+    logic       error, error_busy_q;          // an ERROR packet waits, is on its way
+    logic [1:0] cls;
+    logic [3:0] turn_q;                       // packets sent, modulo 16
+    logic [N-1:0] req, grant, above;
+    logic [N-1:0] ctrl_next_q, req_next_q, store_next_q, next, high;  // inputs behind the last grant of a class
+
+    assign error     = error_valid_i && !error_busy_q;
+    assign can_ctrl  = (has_ctrl_i != '0 || error) && ctrl_crd;
+    assign can_req   = has_req_i != '0;
+    assign can_part  = res_valid_i && part_crd;
+    assign can_store = has_store_i != '0 && store_crd;
+    assign start     = (!busy_q || read_last) && !hold_i && (can_ctrl || can_req || can_part || can_store);
+
+    always_comb begin
+        if (can_req && turn_q == 4'd5)         cls = CLS_REQ;
+        else if (can_part && turn_q == 4'd10)  cls = CLS_PART;
+        else if (can_store && turn_q == 4'd15) cls = CLS_STORE;
+        else if (can_ctrl)                     cls = CLS_CTRL;
+        else if (can_req)                      cls = CLS_REQ;
+        else if (can_part)                     cls = CLS_PART;
+        else                                   cls = CLS_STORE;
+    end
+
+    always_comb begin
+        unique case (cls)
+            CLS_CTRL: begin
+                req  = error ? '0 : has_ctrl_i;
+                next = ctrl_next_q;
+            end
+            CLS_REQ: begin
+                req  = has_req_i;
+                next = req_next_q;
+            end
+            CLS_STORE: begin
+                req  = has_store_i;
+                next = store_next_q;
+            end
+            default: begin
+                req  = '0;
+                next = '0;
+            end
+        endcase
+        high  = ((req & next) != '0) ? req & next : req;
+        grant = '0;
+        above = '0;
+        for (int unsigned i = 0; i < N; i++) begin
+            above[i] = (i != 0) && (above[(i != 0) ? i - 1 : 0] || grant[(i != 0) ? i - 1 : 0]);
+            grant[i] = high[i] && !above[i];
+        end
+    end
+
+    assign cls_o        = cls;
+    assign pop_o        = start ? grant : '0;
+    assign ctrl_start   = start && cls == CLS_CTRL;
+    assign store_start  = start && cls == CLS_STORE;
+    assign part_start   = start && cls == CLS_PART;
+    assign res_start_o  = part_start;
+    assign wait_turn_o  = has_store_i != '0 && store_crd && !store_start;
+    assign wait_credit_o = has_store_i != '0 && !store_crd;
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni || go_i) begin
+            turn_q       <= '0;
+            ctrl_next_q  <= '0;
+            req_next_q   <= '0;
+            store_next_q <= '0;
+        end else if (start) begin
+            turn_q <= turn_q + 4'd1;
+            unique case (cls)
+                CLS_CTRL:  if (!error) ctrl_next_q <= above;
+                CLS_REQ:   req_next_q   <= above;
+                CLS_STORE: store_next_q <= above;
+                default: ;
+            endcase
+        end
+    end
+
+    // ---- READ ----
+    logic [N-1:0]     from_q;           // input; none: made here
+    logic [1:0]       cls_q;
+    logic [SlotW-1:0] slot_q;
+    logic             pay_q, in_pay_q, dyn_q;
+    logic [OffW-1:0]  off_q, head_q, len_q;   // flit of the part being read; flits of header and targets, of the payload, less 1
+    logic [3:0]       more_q;
+    logic             part_end;
+    logic [SlotW-1:0] slot;
+    logic [3:0]       more;
+    logic [OffW-1:0]  len;
+
+    always_comb begin
+        slot = '0;
+        more = '0;
+        len  = (cls == CLS_PART) ? OffW'(res_len_i >> L2F) : '0;
+        for (int unsigned i = 0; i < N; i++) begin
+            if (grant[i]) begin
+                slot |= slot_i[i];
+                more |= more_i[i];
+                len  |= len_i[i];
+            end
+        end
+    end
+
+    assign part_end    = off_q == (in_pay_q ? len_q : head_q);
+    assign read_last   = busy_q && part_end && (in_pay_q || !pay_q);
+    assign re_o        = busy_q ? from_q : '0;
+    assign rd_region_o = in_pay_q ? 2'd3 : cls_q;
+    assign rd_slot_o   = slot_q;
+    assign rd_off_o    = off_q;
+    assign free_ctrl_o  = (read_last && cls_q == CLS_CTRL) ? from_q : '0;
+    assign free_store_o = (read_last && cls_q == CLS_STORE) ? from_q : '0;
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) begin
+            busy_q <= 1'b0;
+        end else if (start) begin
+            busy_q <= 1'b1;
+        end else if (read_last) begin
+            busy_q <= 1'b0;
+        end
+        if (start) begin
+            from_q   <= grant;
+            cls_q    <= cls;
+            slot_q   <= slot;
+            dyn_q    <= (grant & dyn_i) != '0;
+            more_q   <= more;
+            head_q   <= OffW'(HF - 1) + OffW'((6'(more) + 6'(FlitBytes / 2 - 1)) >> LaneW);
+            pay_q    <= (grant & pay_i) != '0 || cls == CLS_PART;
+            len_q    <= len;
+            in_pay_q <= 1'b0;
+            off_q    <= '0;
+        end else if (part_end) begin
+            in_pay_q <= 1'b1;
+            off_q    <= '0;
+        end else begin
+            off_q <= off_q + 1'b1;
+        end
+    end
+
+    // ---- SEND ----
+    logic       valid_q, first_q, last_q, send_pay_q, send_first_pay_q, send_made_q, send_dyn_q, send_bad_q;
+    logic [1:0] send_cls_q;
+    logic [3:0] send_more_q;
+    logic [6:0] res_len_q;
+    logic       res_poison_q;
+    logic       send_error;
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) valid_q <= 1'b0;
+        else         valid_q <= busy_q;
+        if (busy_q) begin
+            first_q          <= !in_pay_q && off_q == '0;
+            last_q           <= read_last;
+            send_pay_q       <= in_pay_q;
+            send_first_pay_q <= in_pay_q && off_q == '0;
+            send_made_q      <= from_q == '0;
+            send_dyn_q       <= dyn_q;
+            send_more_q      <= more_q;
+            send_cls_q       <= cls_q;
+            send_bad_q       <= in_pay_q && (from_q & bad_i) != '0;
+        end
+        if (part_start) begin
+            res_len_q    <= res_len_i;
+            res_poison_q <= res_poison_i;
+        end
+        if (!rst_ni || error_sent_o) error_busy_q <= 1'b0;
+        else if (ctrl_start && error) error_busy_q <= 1'b1;
+    end
+
+    assign send_error   = send_cls_q == CLS_CTRL;
+    assign error_sent_o = valid_q && last_q && send_made_q && send_error;
+
+    header_t made;
+    logic [127:0] made_bits;
+
+    always_comb begin
+        made        = '0;
+        made.opcode = send_error ? OP_ERROR : OP_RESULT;
+        made.cls    = cls_e'(send_cls_q);
+        made.src    = 5'(Port);
+        made.dst    = 5'(Port);
+        made.epoch  = epoch_i;
+        if (send_error) begin
+            made.tag    = error_code_i;
+        end else begin
+            made.len    = 15'(res_len_q) + 15'd1;
+            made.poison = res_poison_q;
+        end
+        made_bits = made;
+    end
+
+    always_comb begin
+        dn_data_o = '0;
+        for (int unsigned i = 0; i < N; i++) dn_data_o |= rdata_i[i];
+        if (send_made_q && send_pay_q) dn_data_o |= res_data_i;
+        if (first_q && send_dyn_q) dn_data_o[45:41] = dn_data_o[45:41] | (5'(send_more_q) + 5'd1);
+        if (first_q && send_made_q) dn_data_o[(HF == 1 ? 127 : 63):0] = dn_data_o[(HF == 1 ? 127 : 63):0] | made_bits[(HF == 1 ? 127 : 63):0];
+    end
+
+    assign dn_valid_o  = valid_q;
+    assign dn_last_o   = last_q;
+    assign dn_cls_o    = send_cls_q;
+    assign dn_err_o    = last_q && ((send_made_q && send_pay_q) ? res_err_i : send_bad_q);
+    assign res_read_o  = valid_q && send_made_q && send_pay_q;
+    assign res_first_o = send_first_pay_q;
+    assign res_last_o  = last_q;
+    assign idle_o      = !busy_q && !valid_q && has_ctrl_i == '0 && has_req_i == '0 && has_store_i == '0 && !error_valid_i;
+
+    if (HF == 2) begin : gen_unused
+        wire unused_half = &{1'b0, made_bits[127:64]};
+    end
+    wire unused_crd = dn_crd_i[CLS_REQ];
+endmodule
+
+`default_nettype wire

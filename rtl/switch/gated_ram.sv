@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// Block RAM whose output is 0 in every cycle that does not follow a read, so
+// that the outputs of many are joined by OR alone: the reset of the RAM's own output
+// register takes the place of a multiplexer.
+//
+// rdata_o shows the word of raddr_i one cycle after re_i. While en_i is low the output keeps
+// its value. Reading the address that is written in the same cycle returns an undefined word.
+// lane_i selects the lanes of LaneW bits that a write touches.
+`default_nettype none
+
+module gated_ram #(
+    parameter int unsigned Width = 64,
+    parameter int unsigned Depth = 512,
+    parameter int unsigned LaneW = Width,
+    localparam int unsigned AddrW = (Depth > 1) ? $clog2(Depth) : 1,
+    localparam int unsigned Lanes = Width / LaneW
+) (
+    input  wire logic             clk_i,
+    input  wire logic             we_i,
+    input  wire logic [Lanes-1:0] lane_i,
+    input  wire logic [AddrW-1:0] waddr_i,
+    input  wire logic [Width-1:0] wdata_i,
+    input  wire logic             en_i,
+    input  wire logic             re_i,
+    input  wire logic [AddrW-1:0] raddr_i,
+    output logic [Width-1:0]      rdata_o
+);
+    if (Width % LaneW != 0) begin : gen_check
+        $error("gated_ram: Width must be a multiple of LaneW");
+    end
+
+    (* no_rw_check, ram_style = "block" *)
+    logic [Width-1:0] mem [Depth];
+
+    always_ff @(posedge clk_i) begin
+        if (en_i) begin
+            if (re_i) rdata_o <= mem[raddr_i];
+            else      rdata_o <= '0;
+        end
+    end
+
+    always_ff @(posedge clk_i) begin
+        if (we_i) begin
+            for (int unsigned l = 0; l < Lanes; l++) begin
+                if (lane_i[l]) mem[waddr_i][LaneW*l +: LaneW] <= wdata_i[LaneW*l +: LaneW];
+            end
+        end
+    end
+endmodule
+
+`default_nettype wire

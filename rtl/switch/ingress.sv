@@ -1,0 +1,531 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// Input of the switch: takes the flits of one uplink, checks every packet as a whole, and writes it into
+// the queues of its outputs, trimmed to the targets behind each.
+//
+// CTRL, STORE and REQ go through a flit queue and a parser, one flit per cycle; the parser stays one cycle longer for each target but the first. When the queue is
+// empty the parser works on the link itself. PART goes straight to the queue of its requester, so partials never wait for the parser.
+// Back-pressure: none towards the link. The queue holds everything that credits and window allow; a STORE or CTRL packet without credit is not let in.
+//
+// Until the last target has been checked nothing of a packet is visible: header, targets and payload are
+// written to the free slot behind the last packet of each queue, and push_o makes them packets. A bad one is dropped, or, if it is a request, pushed as an open reduction
+// with an empty mask; err_valid_o reports it. A payload of the wrong length goes out as long as the header says, marked bad.
+//
+// Duplicates are found with a table of one bit per expert. It is cleared after a list, 8 cycles, during the payload; only the next list waits for it.
+`default_nettype none
+
+module ingress #(
+    parameter int unsigned N = 4,
+    parameter int unsigned FlitBytes = 16,
+    parameter int unsigned Port = 0,
+    parameter int unsigned StorePkts = 16,
+    parameter int unsigned CtrlPkts = 16,
+    parameter int unsigned OpenRows = 8,
+    parameter int unsigned MaxExperts = 64,
+    parameter int unsigned Groups = 16,
+    localparam int unsigned FW = 8 * FlitBytes,
+    localparam int unsigned Lanes = FlitBytes / 2,
+    localparam int unsigned OffW = $clog2(128 / FlitBytes)
+) (
+    input  wire logic              clk_i,
+    input  wire logic              rst_ni,
+    input  wire logic [1:0]        epoch_i,
+
+    input  wire logic              up_valid_i,
+    input  wire logic              up_last_i,
+    input  wire logic              up_err_i,
+    input  wire logic [1:0]        up_cls_i,
+    input  wire logic [FW-1:0]     up_data_i,
+    input  wire logic [1:0]        crd_i,          // {STORE, CTRL} credit on its way to the sender
+
+    input  wire logic              emap_we_i,
+    input  wire logic [11:0]       emap_addr_i,
+    input  wire node_pkg::emap_t   emap_data_i,
+    input  wire logic              group_we_i,
+    input  wire logic [3:0]        group_addr_i,
+    input  wire logic [N-1:0]      group_data_i,
+    input  wire logic [N-1:0]      partition_i,    // outputs that this input may reach
+
+    // to the queues of this input
+    output logic [N-1:0]           wr_valid_o,
+    output logic [1:0]             wr_region_o,
+    output logic [OffW-1:0]        wr_off_o,
+    output logic [Lanes-1:0]       wr_lane_o,
+    output logic [FW-1:0]          wr_data_o,
+    output logic [N-1:0]           desc_we_o,
+    output logic                   desc_dyn_o,
+    output logic [3:0]             desc_more_o,
+    output logic                   desc_pay_o,
+    output logic [OffW-1:0]        desc_len_o,
+    output logic [N-1:0]           push_o,
+    output logic [N-1:0]           end_o,
+    output logic                   bad_o,
+    output logic                   arrive_o,       // a STORE packet was accepted or rejected
+    output logic                   ctrl_drop_o,    // a CTRL packet was rejected: its credit goes back
+
+    // open reductions of this port
+    output logic                   open_valid_o,
+    output logic [N-1:0]           open_mask_o,
+    output logic [14:0]            open_bytes_o,   // less 1
+    input  wire logic              open_full_i,
+
+    // partials: {poison, last, flit}
+    output logic [N-1:0]           part_we_o,
+    output logic [OffW-1:0]        part_idx_o,
+    output logic [FW+1:0]          part_data_o,
+    input  wire logic [N-1:0]      part_full_i,
+
+    output logic                   err_valid_o,
+    output error_pkg::err_e        err_code_o,
+    output logic                   idle_o
+);
+    import packet_pkg::*;
+    import error_pkg::*;
+
+    localparam int unsigned HF     = 16 / FlitBytes;
+    localparam int unsigned TF     = (30 + FlitBytes - 1) / FlitBytes;
+    localparam int unsigned MaxPkt = HF + TF + 128 / FlitBytes;
+    localparam int unsigned Depth  = 1 << $clog2(StorePkts * MaxPkt + CtrlPkts * HF + OpenRows * (HF + TF));
+    localparam int unsigned DW     = $clog2(Depth);
+    localparam int unsigned L2F    = $clog2(FlitBytes);
+    localparam int unsigned LaneW  = $clog2(Lanes);
+    localparam int unsigned EW     = $clog2(MaxExperts);
+    localparam int unsigned GW     = (Groups > 1) ? $clog2(Groups) : 1;
+    localparam int unsigned PW     = (N > 1) ? $clog2(N) : 1;
+    localparam int unsigned SeenW  = MaxExperts / 8;      // bits of a word of the table of seen experts
+    localparam logic [N-1:0] Self  = N'(1) << Port;
+
+    if (MaxExperts < 16 || MaxExperts > 4096 || (1 << EW) != MaxExperts) begin : gen_check
+        $error("ingress: MaxExperts must be a power of two, 16 to 4096");
+    end
+
+    typedef struct packed {
+        logic          last;
+        logic          err;
+        logic [1:0]    cls;
+        logic [FW-1:0] data;
+    } flit_t;
+
+    // ---- credits, and what is let in ----
+    localparam int unsigned StoreW = $clog2(StorePkts + 1);
+    localparam int unsigned CtrlW  = $clog2(CtrlPkts + 1);
+
+    logic [StoreW-1:0] store_left_q;   // credits that the sender holds
+    logic [CtrlW-1:0]  ctrl_left_q;
+    logic              first_q;        // the next flit of the link begins a packet
+    logic              shut_q;         // packet without credit
+    logic              begins, store_begins, ctrl_begins, shut, enters;
+
+    assign begins       = up_valid_i && first_q;
+    assign store_begins = begins && up_cls_i == CLS_STORE;
+    assign ctrl_begins  = begins && up_cls_i == CLS_CTRL;
+    assign shut         = (store_begins && store_left_q == '0) || (ctrl_begins && ctrl_left_q == '0);
+    assign enters       = up_valid_i && up_cls_i != CLS_PART && !(first_q ? shut : shut_q);
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) begin
+            first_q      <= 1'b1;
+            store_left_q <= StoreW'(StorePkts);
+            ctrl_left_q  <= CtrlW'(CtrlPkts);
+        end else begin
+            if (up_valid_i) first_q <= up_last_i;
+            if ((store_begins && !shut) != crd_i[1]) store_left_q <= store_left_q + (crd_i[1] ? StoreW'(1) : '1);
+            if ((ctrl_begins && !shut) != crd_i[0]) ctrl_left_q <= ctrl_left_q + (crd_i[0] ? CtrlW'(1) : '1);
+        end
+        if (begins) shut_q <= shut;
+    end
+
+    // ---- flit queue ----
+    logic [DW-1:0] wptr_q, rptr_q;
+    logic          out_valid_q, in_ram, fetch, direct, put, take, flit_valid;
+    flit_t         link_flit, ram_flit, flit;
+
+    assign link_flit  = '{last: up_last_i, err: up_err_i, cls: up_cls_i, data: up_data_i};
+    assign in_ram     = wptr_q != rptr_q;
+    assign direct     = !in_ram && !out_valid_q;
+    assign flit_valid = out_valid_q || (direct && enters);
+    assign flit       = out_valid_q ? ram_flit : link_flit;
+    assign put        = enters && !(direct && take);
+    assign fetch      = in_ram && (!out_valid_q || take);
+
+    ram_sdp #(
+        .Width ($bits(flit_t)),
+        .Depth (Depth)
+    ) i_queue (
+        .clk_i,
+        .we_i    (put),
+        .waddr_i (wptr_q),
+        .wdata_i (link_flit),
+        .wbe_i   ('1),
+        .re_i    (fetch),
+        .raddr_i (rptr_q),
+        .rdata_o (ram_flit)
+    );
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) begin
+            wptr_q      <= '0;
+            rptr_q      <= '0;
+            out_valid_q <= 1'b0;
+        end else begin
+            if (put) wptr_q <= wptr_q + 1'b1;
+            if (fetch) rptr_q <= rptr_q + 1'b1;
+            if (fetch) out_valid_q <= 1'b1;
+            else if (take) out_valid_q <= 1'b0;
+        end
+    end
+
+    // ---- parser: what the header says ----
+    typedef enum logic [2:0] {LOW, HEAD, TARGETS, PAYLOAD, DROP} state_e;
+    localparam state_e Begin = (HF == 2) ? LOW : HEAD;
+
+    state_e            state_q;
+    logic [63:0]       low_q;         // first half of the header
+    header_t           head;          // valid in HEAD
+    logic [14:0]       len;           // valid in HEAD and TARGETS
+    logic [1:0]        cls_q;
+    cls_e              cls;
+    logic              is_dyn, is_group, has_pay, known, fits;
+    logic [8:0]        span;          // bytes from the start of the first payload flit, less 1
+    logic [L2F-1:0]    skip;
+
+    if (HF == 2) begin : gen_half_head
+        assign head = {flit.data, low_q};
+        assign len  = low_q[40:26];
+    end else begin : gen_full_head
+        assign head = flit.data[127:0];
+        assign len  = (state_q == HEAD) ? head.len : low_q[40:26];
+    end
+
+    assign cls      = cls_e'((state_q == Begin) ? flit.cls : cls_q);
+    assign is_dyn   = head.opcode inside {OP_DYMULTIMEM_ST, OP_DYMULTIMEM_LD_REDUCE};
+    assign is_group = head.opcode inside {OP_MULTIMEM_ST, OP_MULTIMEM_LD_REDUCE};
+    assign has_pay  = head.opcode inside {OP_ST, OP_MULTIMEM_ST, OP_DYMULTIMEM_ST, OP_COUNTS} && head.len != '0;
+    assign known    = head.opcode inside {OP_SIGNAL, OP_EVENT, OP_ACK, OP_ERROR, OP_ST, OP_MULTIMEM_ST, OP_DYMULTIMEM_ST, OP_FLAG, OP_FENCE,
+                                          OP_COUNTS, OP_MULTIMEM_LD_REDUCE, OP_DYMULTIMEM_LD_REDUCE}
+                   && head.opcode[5:4] == cls && head.cls == cls
+                   && (cls != CLS_REQ || (head.dtype == DTYPE_BF16 && head.redop == REDOP_ADD));
+    assign skip     = head.addr[L2F-1:0];
+    assign span     = {1'b0, head.len[7:0]} + {{(9-L2F){skip == '0}}, skip - 1'b1};
+
+    always_comb begin
+        if (cls == CLS_REQ) fits = head.len != '0;
+        else if (has_pay)   fits = head.len[14:8] == '0 && span[8:7] == '0;
+        else                fits = head.len == '0;
+    end
+
+    // ---- parser: targets ----
+    logic [3:0]        left_q;        // targets left, this one included
+    logic [LaneW-1:0]  lane_q;
+    logic [15:0]       target;
+    logic [PW:0]       entry;         // {mapped, port}
+    logic              mapped, again, twice, listed, one_more, lane_end;
+    logic [N-1:0]      mask_q, hit, sel, mask, group_mask;
+    logic [3:0]        extra;         // targets so far behind the same output, less 1; defined after its first
+    logic              look;          // a target is being looked up
+
+    always_comb begin
+        target = flit.data[FW-1 -: 16];
+        if (state_q == TARGETS) begin
+            for (int unsigned l = 0; l < Lanes; l++) begin
+                if (lane_q == LaneW'(l)) target = flit.data[16*l +: 16];
+            end
+        end
+    end
+
+    lutram #(.Width(PW + 1), .Depth(MaxExperts)) i_map (
+        .clk_i,
+        .we_i    (emap_we_i && (emap_addr_i >> EW) == '0),
+        .waddr_i (emap_addr_i[EW-1:0]),
+        .wdata_i ({emap_data_i.valid && 32'(emap_data_i.gpu) < N, emap_data_i.gpu[PW-1:0]}),
+        .raddr_i (target[EW-1:0]),
+        .rdata_o (entry)
+    );
+
+    lutram #(.Width(N), .Depth(Groups)) i_groups (
+        .clk_i,
+        .we_i    (group_we_i),
+        .waddr_i (group_addr_i[GW-1:0]),
+        .wdata_i (group_data_i),
+        .raddr_i (target[GW-1:0]),
+        .rdata_o (group_mask)
+    );
+
+    assign mapped   = entry[PW] && (target[11:0] >> EW) == '0;
+    assign hit      = (state_q == HEAD) ? '0 : mask_q;
+    assign listed   = (state_q == HEAD) ? is_dyn && head.cnt != 5'd1 : 1'b1;
+    assign one_more = (state_q == HEAD) ? listed : left_q != 4'd1;   // targets follow this one
+    assign lane_end = state_q != TARGETS || lane_q == LaneW'(Lanes - 1) || !one_more;
+    assign look     = flit_valid && (state_q == TARGETS || (state_q == HEAD && is_dyn));
+
+    always_comb begin
+        sel = '0;
+        if (state_q == TARGETS || is_dyn) begin
+            for (int unsigned i = 0; i < N; i++) sel[i] = mapped && entry[PW-1:0] == PW'(i);
+        end else if (is_group) begin
+            sel = ((target >> GW) == '0) ? group_mask & ~Self : '0;
+        end else begin
+            for (int unsigned i = 0; i < N; i++) sel[i] = head.dst == 5'(i);
+        end
+    end
+
+    assign mask  = hit | sel;
+    assign again = (hit & sel) != '0;
+
+    lutram #(.Width(4), .Depth(N)) i_extra (
+        .clk_i,
+        .we_i    (look),
+        .waddr_i (entry[PW-1:0]),
+        .wdata_i (desc_more_o),
+        .raddr_i (entry[PW-1:0]),
+        .rdata_o (extra)
+    );
+
+    // ---- seen experts ----
+    logic             clearing_q;
+    logic [2:0]       clear_q;
+    logic [SeenW-1:0] seen, seen_bit;
+
+    if (SeenW > 1) begin : gen_seen_bit
+        assign seen_bit = SeenW'(1) << target[EW-4:0];
+    end else begin : gen_seen_one
+        assign seen_bit = 1'b1;
+    end
+    assign twice = listed && (seen & seen_bit) != '0 && (state_q == TARGETS || is_dyn);
+
+    lutram #(.Width(SeenW), .Depth(8)) i_seen (
+        .clk_i,
+        .we_i    (clearing_q || (look && listed)),
+        .waddr_i (clearing_q ? clear_q : target[EW-1 -: 3]),
+        .wdata_i (clearing_q ? '0 : seen | seen_bit),
+        .raddr_i (target[EW-1 -: 3]),
+        .rdata_o (seen)
+    );
+
+    // ---- parser: decision ----
+    err_e code;
+    logic decide, reject, accept, wait_clear, pay_q, pay, pay_end;
+    logic cut;               // a packet that ends inside its header
+    logic no_room, full_q;   // of the open reductions, when the request began
+    logic [OffW-1:0] flits_q, count_q;
+
+    assign pay        = (state_q == HEAD) ? has_pay : pay_q;
+    assign wait_clear = clearing_q && state_q == HEAD && listed && known;
+    assign decide     = flit_valid && (state_q == HEAD || state_q == TARGETS) && !wait_clear;
+
+    always_comb begin
+        code = ERR_NONE;
+        if (state_q == HEAD) begin
+            if (!known)                              code = ERR_OPCODE;
+            else if (cls == CLS_REQ && no_room)      code = ERR_WINDOW;
+            else if (head.epoch != epoch_i)          code = ERR_EPOCH;
+            else if (!fits)                          code = ERR_LENGTH;
+            else if (is_dyn && (head.cnt == '0 || head.cnt > 5'd16)) code = ERR_TARGETS;
+        end
+        if (code == ERR_NONE) begin
+            if (sel == '0)                           code = ERR_UNMAPPED;
+            else if ((sel & ~(partition_i & ~Self)) != '0) code = ERR_PARTITION;
+            else if (twice)                          code = ERR_DUPLICATE;
+            else if (lane_end && flit.last != (!one_more && !pay)) code = ERR_LENGTH;
+            else if (lane_end && flit.last && flit.err) code = ERR_POISON;
+        end
+    end
+
+    assign cut     = flit_valid && state_q == LOW && flit.last;
+    assign no_room = (HF == 2) ? full_q : open_full_i;
+    assign reject  = decide && code != ERR_NONE;
+    assign accept  = decide && code == ERR_NONE && !one_more;
+    assign pay_end = flit_valid && state_q == PAYLOAD && (flit.last || count_q == flits_q);
+
+    always_comb begin
+        unique case (state_q)
+            HEAD:    take = flit_valid && !wait_clear;
+            TARGETS: take = flit_valid && (lane_end || code != ERR_NONE);
+            default: take = flit_valid;
+        endcase
+    end
+
+    assign push_o      = accept ? mask : '0;
+    assign arrive_o    = (accept || reject || cut) && cls == CLS_STORE;
+    assign ctrl_drop_o = (reject || cut) && cls == CLS_CTRL;
+    assign end_o       = pay_end ? mask_q : '0;
+    assign bad_o       = !flit.last || flit.err || count_q != flits_q;
+
+    assign open_valid_o = (accept || (reject && len != '0 && code != ERR_WINDOW && !no_room)) && cls == CLS_REQ;
+    assign open_mask_o  = accept ? mask : '0;
+    assign open_bytes_o = len - 15'd1;
+
+    // ---- what the queues get ----
+    logic new_flit;  // the target begins a target flit of its copy
+    assign new_flit = extra[LaneW-1:0] == '0;
+
+    always_comb begin
+        wr_region_o = (state_q == PAYLOAD) ? 2'd3 : cls;
+        wr_off_o    = (state_q == PAYLOAD) ? count_q : (state_q == HEAD) ? OffW'(HF - 1) : '0;
+        wr_lane_o   = '1;
+        wr_data_o   = flit.data;
+        wr_valid_o  = '0;
+        desc_we_o   = '0;
+        unique case (state_q)
+            LOW, HEAD: begin
+                if (flit_valid && !(cls == CLS_REQ && (state_q == Begin ? open_full_i : no_room))) wr_valid_o = '1;
+                if (state_q == Begin) begin
+                    wr_data_o[12:8] = 5'(Port);
+                    if (flit.data[5:0] inside {OP_DYMULTIMEM_ST, OP_DYMULTIMEM_LD_REDUCE}) wr_data_o[45:41] = '0;  // the output fills it in
+                end
+                if (decide && state_q == HEAD) desc_we_o = sel;
+            end
+            TARGETS: begin
+                if (flit_valid) begin
+                    wr_valid_o = sel;
+                    desc_we_o  = sel;
+                end
+                if (!again) begin
+                    wr_off_o  = OffW'(HF - 1);
+                    wr_lane_o = Lanes'(1) << (Lanes - 1);
+                end else begin
+                    wr_off_o  = OffW'(HF) + OffW'(extra >> LaneW);
+                    wr_lane_o = new_flit ? '1 : Lanes'(1) << extra[LaneW-1:0];
+                end
+                for (int unsigned l = 0; l < Lanes; l++) begin
+                    wr_data_o[16*l +: 16] = (l != 0 && l != Lanes - 1 && new_flit) ? '0 : target;
+                end
+                if (again && new_flit) wr_data_o[FW-1 -: 16] = '0;
+            end
+            PAYLOAD: if (flit_valid) wr_valid_o = mask_q;
+            default: ;
+        endcase
+    end
+
+    assign desc_dyn_o  = state_q == TARGETS || is_dyn;
+    assign desc_more_o = again ? extra + 4'd1 : '0;
+    assign desc_pay_o  = pay;
+    assign desc_len_o  = (state_q == HEAD) ? span[L2F +: OffW] : flits_q;
+
+    // ---- parser: state ----
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) begin
+            state_q    <= Begin;
+            clearing_q <= 1'b1;
+            clear_q    <= '0;
+        end else begin
+            clear_q <= clear_q + 3'd1;
+            if (clear_q == 3'd7) clearing_q <= 1'b0;
+            if (flit_valid) begin
+                unique case (state_q)
+                    LOW: state_q <= flit.last ? LOW : HEAD;
+                    HEAD, TARGETS: begin
+                        if (reject)      state_q <= flit.last ? Begin : DROP;
+                        else if (accept) state_q <= pay ? PAYLOAD : Begin;
+                        else if (decide) state_q <= TARGETS;
+                    end
+                    PAYLOAD: if (flit.last) state_q <= Begin;
+                             else if (count_q == flits_q) state_q <= DROP;
+                    default: if (flit.last) state_q <= Begin;
+                endcase
+            end
+            if ((reject || accept) && listed) begin
+                clearing_q <= 1'b1;
+                clear_q    <= '0;
+            end
+        end
+        if (flit_valid) begin
+            unique case (state_q)
+                LOW: begin
+                    low_q  <= flit.data[63:0];
+                    cls_q  <= flit.cls;
+                    full_q <= open_full_i;
+                end
+                HEAD: begin
+                    if (HF == 1) begin
+                        low_q <= flit.data[63:0];
+                        cls_q <= flit.cls;
+                    end
+                    left_q  <= 4'(head.cnt - 5'd1);
+                    lane_q  <= '0;
+                    pay_q   <= has_pay;
+                    flits_q <= span[L2F +: OffW];
+                    count_q <= '0;
+                    mask_q  <= mask;
+                end
+                TARGETS: begin
+                    left_q <= left_q - 4'd1;
+                    lane_q <= lane_q + 1'b1;
+                    mask_q <= mask;
+                end
+                default: count_q <= count_q + 1'b1;
+            endcase
+        end
+    end
+
+    // ---- partials ----
+    logic [N-1:0]    to_q, to;         // requester; none: the packet is dropped
+    logic            spoilt_q, second_q, over_q, part_flit, bare;
+    header_t         part_head;
+    logic [OffW-1:0] part_idx_q;
+    err_e            part_code;
+
+    assign part_head = {64'd0, up_data_i[63:0]};
+    assign bare      = up_valid_i && up_cls_i == CLS_PART && up_last_i && (first_q || second_q);   // no payload
+    assign part_flit = up_valid_i && up_cls_i == CLS_PART && !first_q && !second_q;
+    assign to        = (part_idx_q == '0 && !over_q) ? to_q & ~part_full_i : to_q;
+    assign part_we_o   = (part_flit && !over_q) ? to : '0;
+    assign part_idx_o  = part_idx_q;
+    assign part_data_o = {spoilt_q || (up_last_i && up_err_i), up_last_i, up_data_i};
+
+    always_comb begin
+        part_code = ERR_NONE;
+        if (begins && up_cls_i == CLS_PART) begin
+            if (part_head.opcode != OP_PARTIAL)     part_code = ERR_OPCODE;
+            else if (part_head.epoch != epoch_i)    part_code = ERR_EPOCH;
+            else if (part_head.dst == 5'(Port) || 32'(part_head.dst) >= N) part_code = ERR_UNMAPPED;
+        end else if (part_flit && part_idx_q == '0 && !over_q && (to_q & part_full_i) != '0) begin
+            part_code = ERR_CREDIT;
+        end
+        if (bare) part_code = ERR_LENGTH;
+        if (shut) part_code = ERR_CREDIT;
+    end
+
+    always_ff @(posedge clk_i) begin
+        if (begins) begin
+            for (int unsigned i = 0; i < N; i++) to_q[i] <= part_head.dst == 5'(i) && i != Port;
+            spoilt_q   <= part_head.poison || part_head.epoch != epoch_i || part_head.opcode != OP_PARTIAL;
+            part_idx_q <= '0;
+            over_q     <= 1'b0;
+        end else if (part_flit) begin
+            to_q       <= to;
+            part_idx_q <= part_idx_q + 1'b1;
+            if (part_idx_q == '1) over_q <= 1'b1;
+        end
+        if (!rst_ni) second_q <= 1'b0;
+        else if (up_valid_i) second_q <= (HF == 2) && first_q && !up_last_i;
+    end
+
+    // ---- errors: the parser's first, the link's one waits ----
+    logic late_q;
+    err_e late_code_q;
+
+    assign err_valid_o = reject || cut || late_q || (pay_end && (!flit.last || count_q != flits_q));
+    always_comb begin
+        if (reject)                          err_code_o = code;
+        else if (late_q && !cut && !pay_end) err_code_o = late_code_q;
+        else                                 err_code_o = ERR_LENGTH;
+    end
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) begin
+            late_q <= 1'b0;
+        end else if (part_code != ERR_NONE) begin
+            late_q <= 1'b1;
+        end else if (!reject && !cut && !pay_end) begin
+            late_q <= 1'b0;
+        end
+        if (part_code != ERR_NONE) late_code_q <= part_code;
+    end
+
+    wire unused_fields = &{1'b0, emap_data_i.local_expert, head.src, head.tag, head.stage, head.rsvd, head.poison, head.target0, span[L2F-1:0], low_q, part_head};
+
+    assign idle_o = direct && state_q == Begin && first_q && !late_q && !clearing_q;
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// Joins the partial sums of the members of a reduction: one per output (requester) of the switch.
+//
+// Open reductions wait in a queue in the order in which the requester asked. Of the oldest one, packet by packet, the
+// members' queues are read in the order p+1, p+2, .. modulo N, whatever arrived first, one flit per cycle, without a gap between members, packets and rows.
+// Masks and queues are indexed by distance: bit d-1 is port p+d modulo N. An empty mask (a rejected request) gives the full number of poisoned packets, zeros inside.
+//
+// Results go to a small ring, a packet per slot; the egress may start one when its first flit is there (res_valid_o) and
+// takes its flits at one per cycle. The last pass of a packet starts when a slot is free or the packet in it is being sent (the writer stays behind
+// the reader). Poison is known when the header leaves, except a link error in the last flit of the last term: that one marks the last flit (res_err_o).
+// A partial whose number of flits is not the one that the row asks for poisons the result.
+`default_nettype none
+
+module reduce_join #(
+    parameter int unsigned N = 4,
+    parameter int unsigned FlitBytes = 16,
+    parameter int unsigned OpenRows = 8,
+    localparam int unsigned Members = N - 1,
+    localparam int unsigned FW = 8 * FlitBytes,
+    localparam int unsigned IndexW = $clog2(128 / FlitBytes)
+) (
+    input  wire logic               clk_i,
+    input  wire logic               rst_ni,
+
+    input  wire logic               open_valid_i,   // only while open_full_o is low
+    input  wire logic [Members-1:0] open_mask_i,
+    input  wire logic [14:0]        open_bytes_i,   // of the row, less 1
+    output logic                    open_full_o,
+
+    input  wire logic [Members-1:0] q_has_i,
+    input  wire logic [Members-1:0] q_hold_i,       // the credit of the packet before is still waiting
+    output logic                    q_en_o,
+    output logic [Members-1:0]      q_re_o,
+    output logic [IndexW-1:0]       q_idx_o,
+    output logic [Members-1:0]      q_done_o,
+    input  wire logic [FW+1:0]      q_data_i [Members],  // {poison, last, flit}, 0 unless read
+
+    output logic                    res_valid_o,
+    output logic [6:0]              res_len_o,      // bytes, less 1
+    output logic                    res_poison_o,
+    input  wire logic               res_start_i,    // takes the description
+    input  wire logic               res_read_i,     // takes a flit
+    input  wire logic               res_first_i,    // with res_read_i: the first flit of the packet
+    input  wire logic               res_last_i,     // with res_read_i: the last
+    output logic [FW-1:0]           res_data_o,
+    output logic                    res_err_o,
+
+    output logic                    idle_o
+);
+    localparam int unsigned Flits = 128 / FlitBytes;
+    localparam int unsigned Slots = (Flits >= 16) ? 1 : 16 / Flits;  // LUT RAM comes in 16 words
+    localparam int unsigned L2F   = $clog2(FlitBytes);
+    localparam int unsigned RingW = $clog2(Slots * Flits);
+
+    // ---- the oldest open reduction and the place in it ----
+    logic                 open_ready, head_valid, row_done;
+    logic [Members-1:0]   mask;
+    logic [14:0]          bytes;
+    logic [$clog2(OpenRows+1)-1:0] open_level;
+
+    fifo #(.Width(Members + 15), .Depth(OpenRows)) i_open (
+        .clk_i, .rst_ni,
+        .valid_i (open_valid_i),
+        .ready_o (open_ready),
+        .data_i  ({open_mask_i, open_bytes_i}),
+        .valid_o (head_valid),
+        .ready_i (row_done),
+        .data_o  ({mask, bytes}),
+        .level_o (open_level)
+    );
+    assign open_full_o = !open_ready;
+
+    logic [Members-1:0] done_q;      // members whose term of this packet was read
+    logic [7:0]         pkt_q;       // packet of the row
+    logic [IndexW-1:0]  idx_q;       // flit of the packet
+    logic [Members-1:0] todo, cur, rest;
+    logic               last_pkt, first_pass, last_pass, first_flit, last_flit;
+    logic [IndexW-1:0]  flits;       // of this packet, less 1
+    logic               room, step, go;
+
+    always_comb begin
+        todo = mask & ~done_q;
+        cur  = '0;
+        rest = todo;
+        for (int unsigned d = 0; d < Members; d++) begin
+            if (todo[d] && cur == '0) begin
+                cur[d]  = 1'b1;
+                rest[d] = 1'b0;
+            end
+        end
+    end
+
+    assign last_pkt   = pkt_q == bytes[14:7];
+    assign flits      = last_pkt ? bytes[6:L2F] : '1;
+    assign first_pass = done_q == '0;
+    assign last_pass  = rest == '0;
+    assign first_flit = idx_q == '0;
+    assign last_flit  = idx_q == flits;
+
+    assign go = head_valid && step
+             && (cur == '0 || (q_has_i & cur) != '0)
+             && (room || !(last_pass && first_flit))
+             && ((q_hold_i & cur) == '0 || !last_flit);
+    assign row_done = go && last_flit && last_pass && last_pkt;
+    assign q_en_o   = step;
+    assign q_re_o   = go ? cur : '0;
+    assign q_idx_o  = idx_q;
+    assign q_done_o = (go && last_flit) ? cur : '0;
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) begin
+            done_q <= '0;
+            pkt_q  <= '0;
+            idx_q  <= '0;
+        end else if (go) begin
+            idx_q <= last_flit ? '0 : idx_q + 1'b1;
+            if (last_flit) begin
+                done_q <= last_pass ? '0 : done_q | cur;
+                if (last_pass) pkt_q <= last_pkt ? '0 : pkt_q + 8'd1;
+            end
+        end
+    end
+
+    // ---- the flit read ----
+    logic              valid_q, first_pass_q, last_pass_q, last_flit_q, empty_q;
+    logic [IndexW-1:0] read_idx_q;
+    logic [6:0]        len_q;
+    logic              poison_q, told_q;   // so far; as the description says
+    logic              acc_ready, first_read, spoilt, poison, late, describe;
+    logic [FW+1:0]     term;
+
+    always_comb begin
+        term = '0;
+        for (int unsigned d = 0; d < Members; d++) term |= q_data_i[d];
+    end
+
+    assign step       = !valid_q || acc_ready;
+    assign first_read = read_idx_q == '0;
+    assign spoilt     = empty_q || term[FW+1] || term[FW] != last_flit_q;
+    assign poison     = spoilt || (poison_q && !(first_pass_q && first_read));
+    assign late       = last_flit_q && !first_read && poison && !told_q;
+    assign describe   = valid_q && acc_ready && last_pass_q && first_read;
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) valid_q <= 1'b0;
+        else if (step) valid_q <= go;
+        if (go) begin
+            first_pass_q <= first_pass;
+            last_pass_q  <= last_pass;
+            last_flit_q  <= last_flit;
+            read_idx_q   <= idx_q;
+            empty_q      <= cur == '0;
+            len_q        <= last_pkt ? bytes[6:0] : 7'd127;
+        end
+        if (valid_q && acc_ready) poison_q <= poison;
+        if (describe) told_q <= poison;
+    end
+
+    // ---- sums ----
+    logic          sum_valid, sum_first, sum_last, sum_err, acc_busy;
+    logic [FW-1:0] sum;
+
+    packet_acc #(
+        .FlitBytes (FlitBytes),
+        .MetaWidth (3)
+    ) i_acc (
+        .clk_i, .rst_ni,
+        .valid_i (valid_q),
+        .ready_o (acc_ready),
+        .idx_i   (read_idx_q),
+        .first_i (first_pass_q),
+        .pair_i  (1'b0),
+        .a_i     ('0),
+        .b_i     (term[FW-1:0]),
+        .last_i  (last_pass_q),
+        .meta_i  ({first_read, last_flit_q, late}),
+        .valid_o (sum_valid),
+        .data_o  (sum),
+        .meta_o  ({sum_first, sum_last, sum_err}),
+        .busy_o  (acc_busy)
+    );
+
+    // ---- results ----
+    logic [RingW-1:0] wptr_q, rptr_q;
+    logic [1:0]       ready_q;     // results whose first flit is in the ring
+    logic [1:0]       taken_q;     // slots taken and not yet being sent
+    logic             desc_ready, desc_valid, take, give;
+    logic [2:0]       desc_level;
+
+    // The next slot begins behind the last flit of a packet, whatever its length.
+    function automatic logic [RingW-1:0] advance(input logic [RingW-1:0] ptr, input logic last);
+        return last ? (ptr | RingW'(Flits - 1)) + 1'b1 : ptr + 1'b1;
+    endfunction
+
+    fifo #(.Width(8), .Depth(4)) i_desc (
+        .clk_i, .rst_ni,
+        .valid_i (describe),
+        .ready_o (desc_ready),
+        .data_i  ({len_q, poison}),
+        .valid_o (desc_valid),
+        .ready_i (res_start_i),
+        .data_o  ({res_len_o, res_poison_o}),
+        .level_o (desc_level)
+    );
+
+    lutram #(.Width(FW + 1), .Depth(Slots * Flits)) i_ring (
+        .clk_i,
+        .we_i    (sum_valid),
+        .waddr_i (wptr_q),
+        .wdata_i ({sum_err, sum}),
+        .raddr_i (rptr_q),
+        .rdata_o ({res_err_o, res_data_o})
+    );
+
+    assign res_valid_o = ready_q != '0;
+    assign take        = go && last_pass && first_flit;
+    assign give        = res_read_i && res_first_i;
+    assign room        = taken_q < 2'(Slots);
+    assign idle_o      = !head_valid && !valid_q && !acc_busy && !desc_valid && taken_q == '0;
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) begin
+            wptr_q  <= '0;
+            rptr_q  <= '0;
+            ready_q <= '0;
+            taken_q <= '0;
+        end else begin
+            if (sum_valid) wptr_q <= advance(wptr_q, sum_last);
+            if (res_read_i) rptr_q <= advance(rptr_q, res_last_i);
+            ready_q <= ready_q + 2'(sum_valid && sum_first) - 2'(res_start_i);
+            taken_q <= taken_q + 2'(take) - 2'(give);
+        end
+    end
+
+    wire unused_levels = &{1'b0, desc_ready, desc_valid, desc_level, open_level};
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// Switch with N ports: multicast trimmed to each output, and reductions joined at the requester's output.
+//
+// Input i writes into one queue (voq) per output; output o reads its queues, and the partial sums for requester o, one queue (part_queue)
+// per hub. There is no queue from a port to itself: a hub keeps its own copies.
+//
+// Ordering: between two ports and inside a class first in, first out. Back-pressure: credits only.
+// STORE credits of an input come back while each of its queues has room, so a blocked output
+// costs the others nothing until its own queue is full. Nothing waits for a packet of a later class.
+// Latency: the first flit leaves at most 4 cycles after it came; a target list takes one cycle per target but the first.
+//
+// idle_o: nothing queued, no open reduction, every credit given back. Tables and limits change only then.
+`default_nettype none
+
+module switch_top #(
+    parameter int unsigned N = 4,
+    parameter int unsigned FlitBytes = 8,
+    parameter int unsigned StorePkts = 16,
+    parameter int unsigned CtrlPkts = 16,
+    parameter int unsigned OpenRows = 8,
+    parameter int unsigned PartPkts = 4,
+    parameter int unsigned MaxExperts = 64,
+    parameter int unsigned Groups = 16,
+    parameter int unsigned RxStorePkts = 16,
+    parameter int unsigned RxResultPkts = 4,
+    parameter int unsigned RxCtrlPkts = 16,
+    localparam int unsigned FW = 8 * FlitBytes
+) (
+    input  wire logic                   clk_i,
+    input  wire logic                   rst_ni,
+    input  wire logic                   go_i,
+    input  wire logic [1:0]             epoch_i,
+
+    input  wire logic                   up_valid_i [N],
+    input  wire logic                   up_last_i [N],
+    input  wire logic                   up_err_i [N],
+    input  wire logic [1:0]             up_cls_i [N],
+    input  wire logic [FW-1:0]          up_data_i [N],
+    output logic [3:0]                  up_crd_o [N],
+    output logic [4:0]                  up_crd_part_o [N],
+
+    output logic                        dn_valid_o [N],
+    output logic                        dn_last_o [N],
+    output logic                        dn_err_o [N],
+    output logic [1:0]                  dn_cls_o [N],
+    output logic [FW-1:0]               dn_data_o [N],
+    input  wire logic [3:0]             dn_crd_i [N],
+
+    input  wire logic                   emap_we_i,
+    input  wire logic [11:0]            emap_addr_i,
+    input  wire node_pkg::emap_t        emap_data_i,
+    input  wire logic                   group_we_i,
+    input  wire logic [3:0]             group_addr_i,
+    input  wire logic [31:0]            group_data_i,
+    input  wire logic [N-1:0][N-1:0]    partition_i,      // row = source: ports it may reach
+    input  wire logic [7:0]             throttle_i,       // of 256 chances, how many a start of a packet is put off by a cycle
+    input  wire logic [7:0]             store_credits_i,  // upper limits of downlink credits used, 0: all
+    input  wire logic [7:0]             part_credits_i,
+
+    output logic                        idle_o,
+    input  wire logic [4:0]             cnt_port_i,       // cnt_data_o follows after at most 3 cycles
+    input  wire logic [3:0]             cnt_idx_i,
+    output logic [31:0]                 cnt_data_o,
+    output logic                        err_valid_o,
+    output error_pkg::err_e             err_code_o,
+    output logic [4:0]                  err_port_o
+);
+    import packet_pkg::*;
+
+    localparam int unsigned Lanes  = FlitBytes / 2;
+    localparam int unsigned OffW   = $clog2(128 / FlitBytes);
+    localparam int unsigned Most   = (StorePkts > CtrlPkts) ? ((StorePkts > OpenRows) ? StorePkts : OpenRows)
+                                                            : ((CtrlPkts > OpenRows) ? CtrlPkts : OpenRows);
+    localparam int unsigned SlotW  = (Most > 1) ? $clog2(Most) : 1;
+    localparam int unsigned StoreW = $clog2(RxStorePkts + 1);
+    localparam int unsigned PartW  = $clog2(RxResultPkts + 1);
+
+    if (N < 2 || N > 32 || (FlitBytes != 8 && FlitBytes != 16)) begin : gen_check
+        $error("switch_top: N must be 2 to 32, FlitBytes 8 or 16");
+    end
+
+    // ---- what every port shares ----
+    logic [StoreW-1:0] store_limit;
+    logic [PartW-1:0]  part_limit;
+    logic [15:0]       lfsr_q;
+    logic [4:0]        scan_q;
+    logic              clearing_q;
+
+    assign store_limit = (store_credits_i == '0 || store_credits_i > 8'(RxStorePkts)) ? StoreW'(RxStorePkts) : StoreW'(store_credits_i);
+    assign part_limit  = (part_credits_i == '0 || part_credits_i > 8'(RxResultPkts)) ? PartW'(RxResultPkts) : PartW'(part_credits_i);
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni || go_i) begin
+            lfsr_q     <= 16'h1;
+            scan_q     <= '0;
+            clearing_q <= 1'b1;
+        end else begin
+            lfsr_q <= {lfsr_q[14:0], lfsr_q[15] ^ lfsr_q[14] ^ lfsr_q[12] ^ lfsr_q[3]};
+            scan_q <= scan_q + 5'd1;
+            if (scan_q == '1) clearing_q <= 1'b0;
+        end
+    end
+
+    // ---- between inputs (first index) and outputs (second) ----
+    logic [N-1:0][N-1:0] wr_valid, desc_we, push, ended, room, part_we, part_full;   // [input][output]
+    logic [1:0]          wr_region [N];
+    logic [OffW-1:0]     wr_off [N];
+    logic [Lanes-1:0]    wr_lane [N];
+    logic [FW-1:0]       wr_data [N];
+    logic [N-1:0]        desc_dyn, desc_pay, bad, arrive, ctrl_drop;
+    logic [3:0]          desc_more [N];
+    logic [OffW-1:0]     desc_len [N];
+    logic [OffW-1:0]     part_idx [N];
+    logic [FW+1:0]       part_data [N];
+    logic [N-1:0][N-1:0] ctrl_free, part_done, part_hold;                             // [input][output]
+
+    logic [N-1:0][N-1:0] has_ctrl, has_req, has_store, pop, free_ctrl, free_store, re, dyn, pay, queue_bad;  // [output][input]
+    logic [1:0]          arb_cls [N];
+    logic [1:0]          rd_region [N];
+    logic [SlotW-1:0]    rd_slot [N];
+    logic [OffW-1:0]     rd_off [N];
+
+    logic [N-1:0]        open_valid, open_full;
+    logic [N-1:0]        open_mask [N];
+    logic [14:0]         open_bytes [N];
+
+    logic [N-1:0]        err_valid, err_waits_q, err_take, back_valid_q, back_sent;
+    error_pkg::err_e     err_code [N];
+    error_pkg::err_e     err_code_q [N];
+    error_pkg::err_e     back_code_q [N];
+    logic [N-1:0]        in_idle, crd_idle, out_idle, join_idle;
+    logic [31:0]         cnt_data [N];
+
+    for (genvar p = 0; p < N; p++) begin : gen_port
+        // ---- input ----
+        ingress #(
+            .N(N), .FlitBytes(FlitBytes), .Port(p), .StorePkts(StorePkts), .CtrlPkts(CtrlPkts), .OpenRows(OpenRows),
+            .MaxExperts(MaxExperts), .Groups(Groups)
+        ) i_ingress (
+            .clk_i, .rst_ni, .epoch_i,
+            .up_valid_i(up_valid_i[p]), .up_last_i(up_last_i[p]), .up_err_i(up_err_i[p]), .up_cls_i(up_cls_i[p]), .up_data_i(up_data_i[p]),
+            .crd_i(up_crd_o[p][1:0]),
+            .emap_we_i, .emap_addr_i, .emap_data_i,
+            .group_we_i, .group_addr_i, .group_data_i(group_data_i[N-1:0]), .partition_i(partition_i[p]),
+            .wr_valid_o(wr_valid[p]), .wr_region_o(wr_region[p]), .wr_off_o(wr_off[p]), .wr_lane_o(wr_lane[p]), .wr_data_o(wr_data[p]),
+            .desc_we_o(desc_we[p]), .desc_dyn_o(desc_dyn[p]), .desc_more_o(desc_more[p]), .desc_pay_o(desc_pay[p]), .desc_len_o(desc_len[p]),
+            .push_o(push[p]), .end_o(ended[p]), .bad_o(bad[p]), .arrive_o(arrive[p]), .ctrl_drop_o(ctrl_drop[p]),
+            .open_valid_o(open_valid[p]), .open_mask_o(open_mask[p]), .open_bytes_o(open_bytes[p]), .open_full_i(open_full[p]),
+            .part_we_o(part_we[p]), .part_idx_o(part_idx[p]), .part_data_o(part_data[p]), .part_full_i(part_full[p]),
+            .err_valid_o(err_valid[p]), .err_code_o(err_code[p]), .idle_o(in_idle[p])
+        );
+
+        credit_return #(.N(N), .CtrlPkts(CtrlPkts)) i_credits (
+            .clk_i, .rst_ni,
+            .room_i(room[p]), .ctrl_free_i(ctrl_free[p]), .ctrl_drop_i(ctrl_drop[p]),
+            .part_done_i(part_done[p]), .part_hold_o(part_hold[p]),
+            .crd_o(up_crd_o[p]), .crd_part_o(up_crd_part_o[p]), .idle_o(crd_idle[p])
+        );
+
+        // ---- queues of this output ----
+        logic [SlotW-1:0] slot [N];
+        logic [3:0]       more [N];
+        logic [OffW-1:0]  len [N];
+        logic [FW-1:0]    rdata [N];
+        logic [FW+1:0]    term [N-1];
+        logic [N-2:0]     q_has, q_hold, q_re, q_done, members;   // by distance, see reduce_join
+        logic             q_en;
+        logic [OffW-1:0]  q_idx;
+
+        for (genvar i = 0; i < N; i++) begin : gen_in
+            if (i == p) begin : gen_self
+                assign {has_req[p][i], has_store[p][i], has_ctrl[p][i]} = '0;
+                assign {dyn[p][i], pay[p][i], queue_bad[p][i]} = '0;
+                assign slot[i]  = '0;
+                assign more[i]  = '0;
+                assign len[i]   = '0;
+                assign rdata[i] = '0;
+                assign room[i][p] = 1'b1;
+                assign {part_full[i][p], part_done[i][p], ctrl_free[i][p]} = '0;
+            end else begin : gen_queue
+                localparam int unsigned D = (i + N - p - 1) % N;   // distance less 1
+
+                voq #(
+                    .FlitBytes(FlitBytes), .StorePkts(StorePkts), .CtrlPkts(CtrlPkts), .OpenRows(OpenRows), .SlotW(SlotW)
+                ) i_voq (
+                    .clk_i, .rst_ni,
+                    .wr_valid_i(wr_valid[i][p]), .wr_region_i(wr_region[i]), .wr_off_i(wr_off[i]), .wr_lane_i(wr_lane[i]), .wr_data_i(wr_data[i]),
+                    .desc_we_i(desc_we[i][p]), .desc_dyn_i(desc_dyn[i]), .desc_more_i(desc_more[i]), .desc_pay_i(desc_pay[i]),
+                    .desc_len_i(desc_len[i]), .push_i(push[i][p]), .end_i(ended[i][p]), .bad_i(bad[i]),
+                    .arrive_i(arrive[i]), .issue_i(up_crd_o[i][CLS_STORE]), .room_o(room[i][p]),
+                    .has_o({has_req[p][i], has_store[p][i], has_ctrl[p][i]}), .cls_i(arb_cls[p]),
+                    .slot_o(slot[i]), .dyn_o(dyn[p][i]), .more_o(more[i]), .pay_o(pay[p][i]), .len_o(len[i]),
+                    .pop_i(pop[p][i]), .free_i(free_store[p][i]),
+                    .re_i(re[p][i]), .rd_region_i(rd_region[p]), .rd_slot_i(rd_slot[p]), .rd_off_i(rd_off[p]),
+                    .rdata_o(rdata[i]), .bad_o(queue_bad[p][i])
+                );
+
+                part_queue #(.FlitBytes(FlitBytes), .PartPkts(PartPkts)) i_part (
+                    .clk_i, .rst_ni,
+                    .we_i(part_we[i][p]), .widx_i(part_idx[i]), .wdata_i(part_data[i]), .full_o(part_full[i][p]),
+                    .has_o(q_has[D]), .en_i(q_en), .re_i(q_re[D]), .ridx_i(q_idx), .done_i(q_done[D]), .rdata_o(term[D])
+                );
+
+                assign q_hold[D]       = part_hold[i][p];
+                assign part_done[i][p] = q_done[D];
+                assign ctrl_free[i][p] = free_ctrl[p][i];
+                assign members[D]      = open_mask[p][i];
+            end
+        end
+
+        // ---- output ----
+        logic          res_valid, res_poison, res_start, res_read, res_first, res_last, res_err, hold;
+        logic [6:0]    res_len;
+        logic [FW-1:0] res_data;
+        logic          wait_turn, wait_credit;
+        logic [7:0]    dice;
+
+        reduce_join #(.N(N), .FlitBytes(FlitBytes), .OpenRows(OpenRows)) i_join (
+            .clk_i, .rst_ni,
+            .open_valid_i(open_valid[p]), .open_mask_i(members), .open_bytes_i(open_bytes[p]), .open_full_o(open_full[p]),
+            .q_has_i(q_has), .q_hold_i(q_hold), .q_en_o(q_en), .q_re_o(q_re), .q_idx_o(q_idx), .q_done_o(q_done), .q_data_i(term),
+            .res_valid_o(res_valid), .res_len_o(res_len), .res_poison_o(res_poison), .res_start_i(res_start),
+            .res_read_i(res_read), .res_first_i(res_first), .res_last_i(res_last), .res_data_o(res_data), .res_err_o(res_err),
+            .idle_o(join_idle[p])
+        );
+
+        for (genvar b = 0; b < 8; b++) begin : gen_dice
+            assign dice[b] = lfsr_q[(b + 5 * p) % 16];
+        end
+        assign hold = dice < throttle_i;
+
+        egress #(
+            .N(N), .FlitBytes(FlitBytes), .Port(p), .SlotW(SlotW), .RxStorePkts(RxStorePkts), .RxResultPkts(RxResultPkts), .RxCtrlPkts(RxCtrlPkts)
+        ) i_egress (
+            .clk_i, .rst_ni, .go_i, .epoch_i, .hold_i(hold), .store_limit_i(store_limit), .part_limit_i(part_limit),
+            .has_ctrl_i(has_ctrl[p]), .has_req_i(has_req[p]), .has_store_i(has_store[p]), .cls_o(arb_cls[p]), .pop_o(pop[p]),
+            .slot_i(slot), .dyn_i(dyn[p]), .more_i(more), .pay_i(pay[p]), .len_i(len),
+            .re_o(re[p]), .rd_region_o(rd_region[p]), .rd_slot_o(rd_slot[p]), .rd_off_o(rd_off[p]), .rdata_i(rdata), .bad_i(queue_bad[p]),
+            .free_ctrl_o(free_ctrl[p]), .free_store_o(free_store[p]),
+            .res_valid_i(res_valid), .res_len_i(res_len), .res_poison_i(res_poison), .res_start_o(res_start),
+            .res_read_o(res_read), .res_first_o(res_first), .res_last_o(res_last), .res_data_i(res_data), .res_err_i(res_err),
+            .error_valid_i(back_valid_q[p]), .error_code_i(8'(back_code_q[p])), .error_sent_o(back_sent[p]),
+            .dn_valid_o(dn_valid_o[p]), .dn_last_o(dn_last_o[p]), .dn_err_o(dn_err_o[p]), .dn_cls_o(dn_cls_o[p]), .dn_data_o(dn_data_o[p]),
+            .dn_crd_i(dn_crd_i[p]),
+            .wait_turn_o(wait_turn), .wait_credit_o(wait_credit), .idle_o(out_idle[p])
+        );
+
+        // ---- counters ----
+        logic [1:0]  link_cls [2];
+        logic [14:0] link_len [2];
+        assign link_cls[0] = up_cls_i[p];
+        assign link_cls[1] = dn_cls_o[p];
+        assign link_len[0] = up_data_i[p][40:26];
+        assign link_len[1] = dn_data_o[p][40:26];
+
+        port_counters #(.FlitBytes(FlitBytes)) i_counters (
+            .clk_i, .clear_i(!rst_ni || go_i), .clearing_i(clearing_q), .scan_i(scan_q),
+            .valid_i({dn_valid_o[p], up_valid_i[p]}), .last_i({dn_last_o[p], up_last_i[p]}), .cls_i(link_cls), .len_i(link_len),
+            .reject_i(err_valid[p]), .wait_turn_i(wait_turn), .wait_credit_i(wait_credit),
+            .rd_idx_i(cnt_idx_i), .rd_data_o(cnt_data[p])
+        );
+    end
+
+    // ---- counters: the cycles with scan_q[0] are for reading ----
+    always_ff @(posedge clk_i) begin
+        if (scan_q[0]) begin
+            for (int unsigned p = 0; p < N; p++) begin
+                if (cnt_port_i == 5'(p)) cnt_data_o <= cnt_data[p];
+            end
+        end
+    end
+
+    // ---- errors: reported one per cycle, lowest port first, and sent back to the source ----
+    always_comb begin
+        err_take   = '0;
+        err_code_o = error_pkg::ERR_NONE;
+        err_port_o = '0;
+        for (int unsigned p = 0; p < N; p++) begin
+            if (err_waits_q[p] && err_take == '0) begin
+                err_take[p] = 1'b1;
+                err_code_o  = err_code_q[p];
+                err_port_o  = 5'(p);
+            end
+        end
+    end
+    assign err_valid_o = err_waits_q != '0;
+
+    always_ff @(posedge clk_i) begin
+        for (int unsigned p = 0; p < N; p++) begin
+            if (!rst_ni) begin
+                err_waits_q[p]  <= 1'b0;
+                back_valid_q[p] <= 1'b0;
+            end else begin
+                if (err_valid[p]) err_waits_q[p] <= 1'b1;
+                else if (err_take[p]) err_waits_q[p] <= 1'b0;
+                if (err_valid[p] && !back_valid_q[p]) back_valid_q[p] <= 1'b1;
+                else if (back_sent[p]) back_valid_q[p] <= 1'b0;
+            end
+            if (err_valid[p]) err_code_q[p] <= err_code[p];
+            if (err_valid[p] && !back_valid_q[p]) back_code_q[p] <= err_code[p];
+        end
+    end
+
+    if (N < 32) begin : gen_unused
+        wire unused_members = &{1'b0, group_data_i[31:N]};
+    end
+
+    assign idle_o = &in_idle && &crd_idle && &out_idle && &join_idle && err_waits_q == '0;
+endmodule
+
+`default_nettype wire

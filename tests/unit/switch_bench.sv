@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// Bench for switch_top: the switch between 2 N links of settable latency. The test
+// plays the hubs at their far ends. Data are arrays of 32-bit words, port by port.
+`default_nettype none
+
+module switch_bench #(
+    parameter int unsigned N = 4,
+    parameter int unsigned FlitBytes = 8,
+    parameter int unsigned StorePkts = 16,
+    parameter int unsigned CtrlPkts = 16,
+    parameter int unsigned OpenRows = 8,
+    parameter int unsigned PartPkts = 4,
+    parameter int unsigned RxStorePkts = 16,
+    parameter int unsigned RxResultPkts = 4,
+    parameter int unsigned RxCtrlPkts = 16,
+    parameter int unsigned MaxExperts = 64,
+    localparam int unsigned Words = FlitBytes / 4
+) (
+    input  wire logic        clk_i,
+    input  wire logic        rst_ni,
+    input  wire logic        go_i,
+    input  wire logic [1:0]  epoch_i,
+    input  wire logic [7:0]  latency_i,
+
+    input  wire logic        up_valid_i [N],
+    input  wire logic        up_last_i [N],
+    input  wire logic        up_err_i [N],
+    input  wire logic [1:0]  up_cls_i [N],
+    input  wire logic [31:0] up_data_i [N*Words],
+    output logic [3:0]       up_crd_o [N],
+    output logic [4:0]       up_crd_part_o [N],
+
+    output logic             dn_valid_o [N],
+    output logic             dn_last_o [N],
+    output logic             dn_err_o [N],
+    output logic [1:0]       dn_cls_o [N],
+    output logic [31:0]      dn_data_o [N*Words],
+    input  wire logic [3:0]  dn_crd_i [N],
+
+    input  wire logic        emap_we_i,
+    input  wire logic [11:0] emap_addr_i,
+    input  wire logic [11:0] emap_data_i,
+    input  wire logic        group_we_i,
+    input  wire logic [3:0]  group_addr_i,
+    input  wire logic [31:0] group_data_i,
+    input  wire logic [31:0] partition_i [N],
+    input  wire logic [7:0]  throttle_i,
+    input  wire logic [7:0]  store_credits_i,
+    input  wire logic [7:0]  part_credits_i,
+
+    output logic             idle_o,
+    output logic             links_idle_o,
+    input  wire logic [4:0]  cnt_port_i,
+    input  wire logic [3:0]  cnt_idx_i,
+    output logic [31:0]      cnt_data_o,
+    output logic             err_valid_o,
+    output logic [7:0]       err_code_o,
+    output logic [4:0]       err_port_o,
+
+    output logic [31:0]      param_o [10]  // what the bench was built with
+);
+    assign param_o = '{N, FlitBytes, StorePkts, CtrlPkts, OpenRows, PartPkts, RxStorePkts, RxResultPkts, RxCtrlPkts, MaxExperts};
+
+    logic                   up_valid [N];
+    logic                   up_last [N];
+    logic                   up_err [N];
+    logic [1:0]             up_cls [N];
+    logic [8*FlitBytes-1:0] up_data [N];
+    logic [3:0]             up_crd [N];
+    logic [4:0]             up_crd_part [N];
+    logic                   dn_valid [N];
+    logic                   dn_last [N];
+    logic                   dn_err [N];
+    logic [1:0]             dn_cls [N];
+    logic [8*FlitBytes-1:0] dn_data [N];
+    logic [3:0]             dn_crd [N];
+    logic [N-1:0]           up_busy, dn_busy;
+    logic [N-1:0][N-1:0]    partition;
+    error_pkg::err_e        err_code;
+
+    for (genvar p = 0; p < N; p++) begin : gen_link
+        logic [8*FlitBytes-1:0] tx_data, rx_data;
+        logic [4:0]             none;
+
+        for (genvar w = 0; w < Words; w++) begin : gen_word
+            assign tx_data[32*w +: 32] = up_data_i[Words*p + w];
+            assign dn_data_o[Words*p + w] = rx_data[32*w +: 32];
+        end
+        assign partition[p] = partition_i[p][N-1:0];
+
+        link #(.FlitBytes(FlitBytes), .MaxLatency(64), .NumPart(N)) i_up (
+            .clk_i, .rst_ni, .latency_i,
+            .tx_valid_i(up_valid_i[p]), .tx_last_i(up_last_i[p]), .tx_err_i(up_err_i[p]), .tx_cls_i(up_cls_i[p]), .tx_data_i(tx_data),
+            .rx_valid_o(up_valid[p]), .rx_last_o(up_last[p]), .rx_err_o(up_err[p]), .rx_cls_o(up_cls[p]), .rx_data_o(up_data[p]),
+            .crd_i(up_crd[p]), .crd_part_i(up_crd_part[p]), .crd_o(up_crd_o[p]), .crd_part_o(up_crd_part_o[p]), .busy_o(up_busy[p])
+        );
+        link #(.FlitBytes(FlitBytes), .MaxLatency(64), .NumPart(1)) i_down (
+            .clk_i, .rst_ni, .latency_i,
+            .tx_valid_i(dn_valid[p]), .tx_last_i(dn_last[p]), .tx_err_i(dn_err[p]), .tx_cls_i(dn_cls[p]), .tx_data_i(dn_data[p]),
+            .rx_valid_o(dn_valid_o[p]), .rx_last_o(dn_last_o[p]), .rx_err_o(dn_err_o[p]), .rx_cls_o(dn_cls_o[p]), .rx_data_o(rx_data),
+            .crd_i(dn_crd_i[p]), .crd_part_i('0), .crd_o(dn_crd[p]), .crd_part_o(none), .busy_o(dn_busy[p])
+        );
+        wire unused_none = ^none;
+        if (N < 32) begin : gen_unused
+            wire unused_bits = ^partition_i[p][31:N];
+        end
+    end
+
+    switch_top #(
+        .N(N), .FlitBytes(FlitBytes), .StorePkts(StorePkts), .CtrlPkts(CtrlPkts), .OpenRows(OpenRows), .PartPkts(PartPkts),
+        .MaxExperts(MaxExperts), .Groups(16), .RxStorePkts(RxStorePkts), .RxResultPkts(RxResultPkts), .RxCtrlPkts(RxCtrlPkts)
+    ) i_switch (
+        .clk_i, .rst_ni, .go_i, .epoch_i,
+        .up_valid_i(up_valid), .up_last_i(up_last), .up_err_i(up_err), .up_cls_i(up_cls), .up_data_i(up_data),
+        .up_crd_o(up_crd), .up_crd_part_o(up_crd_part),
+        .dn_valid_o(dn_valid), .dn_last_o(dn_last), .dn_err_o(dn_err), .dn_cls_o(dn_cls), .dn_data_o(dn_data), .dn_crd_i(dn_crd),
+        .emap_we_i, .emap_addr_i, .emap_data_i, .group_we_i, .group_addr_i, .group_data_i, .partition_i(partition),
+        .throttle_i, .store_credits_i, .part_credits_i,
+        .idle_o, .cnt_port_i, .cnt_idx_i, .cnt_data_o, .err_valid_o, .err_code_o(err_code), .err_port_o
+    );
+
+    assign err_code_o   = err_code;
+    assign links_idle_o = up_busy == '0 && dn_busy == '0;
+endmodule
+
+`default_nettype wire

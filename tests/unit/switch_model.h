@@ -1,0 +1,875 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Model of the hubs around a switch, for the tests of switch_top: packets and their flits, senders with
+// credits, receivers that give credits back late, members that answer reduction requests, and a
+// scoreboard that knows every packet that each port must receive. The rules of the switch (trim, reject, order of
+// a sum) are written here a second time, from docs/architecture.md.
+#ifndef SWITCH_MODEL_H
+#define SWITCH_MODEL_H
+
+#include "Vswitch_bench.h"
+#include "verilated.h"
+
+#include "errors.h"
+#include "float_ref.h"
+#include "packet.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdarg>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <csetjmp>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <random>
+#include <set>
+#include <vector>
+
+extern "C" {
+#include <cmocka.h>
+}
+
+using bytes = std::vector<uint8_t>;
+
+static inline bool is_dynamic(uint32_t op)
+{
+    return op == MW_OP_DYMULTIMEM_ST || op == MW_OP_DYMULTIMEM_LD_REDUCE;
+}
+static inline bool is_group(uint32_t op)
+{
+    return op == MW_OP_MULTIMEM_ST || op == MW_OP_MULTIMEM_LD_REDUCE;
+}
+static inline bool carries_data(uint32_t op)
+{
+    return op == MW_OP_ST || op == MW_OP_MULTIMEM_ST || op == MW_OP_DYMULTIMEM_ST ||
+           op == MW_OP_COUNTS || op == MW_OP_PARTIAL || op == MW_OP_RESULT;
+}
+static inline uint32_t class_of(uint32_t op)
+{
+    return op >> 4;
+}
+
+// A packet; payload holds whole flits, as on the wire.
+struct packet {
+    mw_header h = {};
+    std::vector<uint16_t> targets; // the first one is header.target0, too
+    bytes payload;
+
+    bytes wire(unsigned f) const
+    {
+        bytes w(16);
+        uint64_t half[2];
+        mw_header_pack(&h, half);
+        memcpy(w.data(), half, 16);
+        for (size_t i = 1; i < targets.size(); i++) {
+            w.push_back(static_cast<uint8_t>(targets[i]));
+            w.push_back(static_cast<uint8_t>(targets[i] >> 8));
+        }
+        while (w.size() % f)
+            w.push_back(0);
+        w.insert(w.end(), payload.begin(), payload.end());
+        return w;
+    }
+
+    // Makes the target list that of the header.
+    void set_targets(const std::vector<uint16_t> &t)
+    {
+        targets = t;
+        h.cnt = static_cast<uint32_t>(t.size());
+        h.target0 = t.empty() ? 0 : t[0];
+    }
+};
+
+static inline mw_header header_of(const bytes &wire)
+{
+    uint64_t half[2] = {0, 0};
+    mw_header h;
+    memcpy(half, wire.data(), std::min<size_t>(16, wire.size()));
+    mw_header_unpack(&h, half);
+    return h;
+}
+
+struct outgoing {
+    bytes wire;
+    unsigned cls;
+    bool err;
+};
+
+struct expected {
+    bytes wire;
+    size_t sure; // bytes of it that are defined
+    bool err;
+};
+
+struct result_expected {
+    unsigned len;
+    bool bad;
+    bool last_of_row;
+    bytes payload;
+};
+
+struct row {
+    uint64_t id;
+    unsigned bytes;
+    unsigned sent; // packets of it that this member has queued
+};
+
+class hubs {
+  public:
+    Vswitch_bench dut;
+    unsigned n, f, store_pkts, ctrl_pkts, open_rows, part_pkts, rx_store, rx_result, rx_ctrl,
+        max_experts;
+    std::mt19937_64 rng;
+    uint64_t now = 0;
+    unsigned latency;
+
+    // how the hubs behave, in percent or cycles
+    unsigned start_percent = 100; // a sender that could start a packet does so
+    unsigned credit_delay = 0;    // a credit is given back after 0 .. this many cycles
+    unsigned serve_percent = 100; // a member that could queue a partial does so
+    unsigned poison_percent = 0;  // partials with the poison bit
+    unsigned spoil_percent = 0;   // partials with a link error or a wrong length
+    std::vector<bool> sink;       // ports that give no credit back while false
+    std::vector<std::vector<unsigned>>
+        serve_order;     // member -> requesters in its order, empty: random
+    bool silent = false; // members do not answer by themselves
+
+    struct port {
+        std::deque<outgoing> queue[3];
+        std::vector<std::deque<outgoing>> part; // by requester
+        unsigned store_credits, ctrl_credits;
+        std::vector<unsigned> part_credits;
+        unsigned rows_open = 0;
+        // on the wire
+        outgoing current;
+        size_t at = 0;
+        bool sending = false;
+        // received
+        bytes rx;
+        unsigned rx_cls = 0;
+        bool receiving = false;
+        unsigned held[4] = {0, 0, 0, 0};           // packets received and credits not given back
+        std::multimap<uint64_t, unsigned> returns; // time -> class
+        std::vector<std::deque<row>> serve;        // by requester
+        uint64_t first_rx = 0, last_rx = 0, rx_flits = 0, rx_packets = 0;
+        uint64_t up_flits[4] = {0, 0, 0, 0}, dn_flits[4] = {0, 0, 0, 0}, up_bytes = 0, dn_bytes = 0,
+                 rejected = 0;
+        unsigned errors_back = 0;
+        std::vector<std::vector<uint8_t>> log; // classes of received packets, when wanted
+    };
+    std::vector<port> ports;
+    std::vector<std::vector<std::array<std::deque<expected>, 3>>> expect; // [dst][src][class]
+    std::vector<std::deque<result_expected>> results;                     // [requester]
+    std::vector<std::multiset<unsigned>> reject_codes;                    // [src], not yet reported
+    std::vector<unsigned> reports;                                        // [src]
+    std::vector<int> emap; // expert -> port, -1: not mapped
+    std::vector<uint32_t> group, partition;
+    uint64_t next_id = 1;
+    std::function<void(unsigned, const mw_header &)> on_packet;
+
+    hubs(uint64_t seed, unsigned link_latency) : rng(seed), latency(link_latency)
+    {
+        dut.clk_i = 0;
+        dut.rst_ni = 0;
+        dut.go_i = 0;
+        dut.epoch_i = rng() & 3;
+        dut.latency_i = static_cast<uint8_t>(latency);
+        dut.emap_we_i = dut.group_we_i = 0;
+        dut.throttle_i = dut.store_credits_i = dut.part_credits_i = 0;
+        dut.cnt_port_i = dut.cnt_idx_i = 0;
+        dut.eval();
+        n = dut.param_o[0];
+        f = dut.param_o[1];
+        store_pkts = dut.param_o[2];
+        ctrl_pkts = dut.param_o[3];
+        open_rows = dut.param_o[4];
+        part_pkts = dut.param_o[5];
+        rx_store = dut.param_o[6];
+        rx_result = dut.param_o[7];
+        rx_ctrl = dut.param_o[8];
+        max_experts = dut.param_o[9];
+        ports.resize(n);
+        sink.assign(n, true);
+        serve_order.resize(n);
+        reports.assign(n, 0);
+        reject_codes.resize(n);
+        expect.resize(n);
+        results.resize(n);
+        for (unsigned p = 0; p < n; p++) {
+            port &q = ports[p];
+            q.store_credits = store_pkts;
+            q.ctrl_credits = ctrl_pkts;
+            q.part_credits.assign(n, part_pkts);
+            q.part.resize(n);
+            q.serve.resize(n);
+            expect[p].resize(n);
+            drive_none(p);
+        }
+        emap.assign(max_experts, -1);
+        group.assign(16, 0);
+        partition.assign(n, ~0u);
+        for (unsigned p = 0; p < n; p++)
+            dut.partition_i[p] = ~0u;
+        for (int i = 0; i < 3; i++)
+            edge();
+        dut.rst_ni = 1;
+    }
+
+    // ---- tables ----
+    void set_expert(unsigned e, int gpu)
+    {
+        emap[e] = gpu >= 0 && static_cast<unsigned>(gpu) < n ? gpu : -1;
+        dut.emap_we_i = 1;
+        dut.emap_addr_i = static_cast<uint16_t>(e);
+        dut.emap_data_i =
+            gpu < 0 ? static_cast<uint16_t>(rng() & 0x7ff)
+                    : static_cast<uint16_t>(0x800 | static_cast<unsigned>(gpu) << 6 | (rng() & 63));
+        edge();
+        dut.emap_we_i = 0;
+    }
+    void set_group(unsigned g, uint32_t mask)
+    {
+        group[g] = mask & static_cast<uint32_t>((UINT64_C(1) << n) - 1);
+        dut.group_we_i = 1;
+        dut.group_addr_i = static_cast<uint8_t>(g);
+        dut.group_data_i = mask;
+        edge();
+        dut.group_we_i = 0;
+    }
+    void set_partition(unsigned p, uint32_t mask)
+    {
+        partition[p] = mask;
+        dut.partition_i[p] = mask;
+    }
+    // Experts dealt to the ports in turn, and groups 0: everyone, 1: even ports, 2: the last two ports.
+    void usual_tables()
+    {
+        for (unsigned e = 0; e < max_experts; e++)
+            set_expert(e, static_cast<int>(e % n));
+        for (unsigned g = 0; g < 16; g++)
+            set_group(g, 0);
+        set_group(0, ~0u);
+        set_group(1, 0x55555555u);
+        set_group(2, 3u << (n - 2));
+    }
+
+    // ---- making packets ----
+    unsigned payload_flits(unsigned len, uint64_t addr) const
+    {
+        return len ? static_cast<unsigned>((addr % f + len + f - 1) / f) : 0;
+    }
+
+    packet make(unsigned op, unsigned src, unsigned dst)
+    {
+        packet p;
+        p.h.opcode = op;
+        p.h.cls = class_of(op);
+        p.h.src = static_cast<uint32_t>(rng() & 31); // the switch writes it
+        p.h.dst = dst;
+        p.h.tag = static_cast<uint32_t>(rng() & 255);
+        p.h.epoch = dut.epoch_i;
+        p.h.stage = static_cast<uint32_t>(rng() % 3);
+        p.h.addr = rng() & UINT64_C(0xffffffffffff);
+        (void)src;
+        return p;
+    }
+    void fill(packet &p, unsigned len)
+    {
+        p.h.len = len;
+        p.payload.resize(payload_flits(len, p.h.addr) * f);
+        for (auto &b : p.payload)
+            b = static_cast<uint8_t>(rng());
+    }
+    packet store(unsigned op, unsigned src, unsigned dst, unsigned len)
+    {
+        packet p = make(op, src, dst);
+        p.h.addr &= ~static_cast<uint64_t>(f - 1);
+        fill(p, len);
+        return p;
+    }
+
+    // ---- rules of the switch ----
+    uint32_t reach(unsigned src) const
+    {
+        return partition[src] & ~(1u << src) & static_cast<uint32_t>((UINT64_C(1) << n) - 1);
+    }
+    // Code, and the copy for each output. MW_HWERR_NONE: accepted.
+    unsigned judge(const packet &p, unsigned src, unsigned link_cls,
+                   std::map<unsigned, packet> &copies)
+    {
+        const mw_header &h = p.h;
+        static const std::set<uint32_t> good = {MW_OP_SIGNAL,
+                                                MW_OP_EVENT,
+                                                MW_OP_ACK,
+                                                MW_OP_ERROR,
+                                                MW_OP_ST,
+                                                MW_OP_MULTIMEM_ST,
+                                                MW_OP_DYMULTIMEM_ST,
+                                                MW_OP_FLAG,
+                                                MW_OP_FENCE,
+                                                MW_OP_COUNTS,
+                                                MW_OP_MULTIMEM_LD_REDUCE,
+                                                MW_OP_DYMULTIMEM_LD_REDUCE};
+        if (!good.count(h.opcode) || class_of(h.opcode) != link_cls || h.cls != link_cls)
+            return MW_HWERR_OPCODE;
+        if (link_cls == MW_CLS_REQ && (h.dtype != MW_DTYPE_BF16 || h.redop != MW_REDOP_ADD))
+            return MW_HWERR_OPCODE;
+        if (h.epoch != dut.epoch_i)
+            return MW_HWERR_EPOCH;
+        if (link_cls == MW_CLS_REQ   ? h.len == 0
+            : carries_data(h.opcode) ? h.len > 128 || payload_flits(h.len, h.addr) > 128 / f
+                                     : h.len != 0)
+            return MW_HWERR_LENGTH;
+        if (is_dynamic(h.opcode) && (h.cnt < 1 || h.cnt > 16))
+            return MW_HWERR_TARGETS;
+        std::vector<unsigned> outs;
+        std::map<unsigned, std::vector<uint16_t>> lists;
+        if (is_dynamic(h.opcode)) {
+            std::set<unsigned> seen;
+            for (uint16_t t : p.targets) {
+                unsigned e = t & 0xfff;
+                if (e >= max_experts || emap[e] < 0)
+                    return MW_HWERR_UNMAPPED;
+                if (!(reach(src) >> emap[e] & 1))
+                    return MW_HWERR_PARTITION;
+                if (!seen.insert(e).second)
+                    return MW_HWERR_DUPLICATE;
+                lists[static_cast<unsigned>(emap[e])].push_back(t);
+            }
+        } else {
+            uint32_t mask = is_group(h.opcode)
+                                ? (h.target0 < 16 ? group[h.target0] & ~(1u << src) : 0)
+                            : h.dst < n ? 1u << h.dst
+                                        : 0;
+            if (!mask)
+                return MW_HWERR_UNMAPPED;
+            if (mask & ~reach(src))
+                return MW_HWERR_PARTITION;
+            for (unsigned o = 0; o < n; o++)
+                if (mask >> o & 1)
+                    lists[o];
+        }
+        for (auto &l : lists) {
+            packet c = p;
+            c.h.src = src;
+            if (is_dynamic(h.opcode))
+                c.set_targets(l.second);
+            copies[l.first] = c;
+        }
+        return MW_HWERR_NONE;
+    }
+
+    // ---- reductions ----
+    // What a partial holds is a function of {member, requester, row, packet}, so both sides know it.
+    std::mt19937_64 dice(unsigned member, unsigned requester, uint64_t id, unsigned pkt,
+                         unsigned what)
+    {
+        return std::mt19937_64(id * 1000003 + member * 10007 + requester * 101 + pkt * 65537 +
+                               what * UINT64_C(0x9e3779b97f4a7c15));
+    }
+    bytes partial_data(unsigned member, unsigned requester, uint64_t id, unsigned pkt, unsigned len)
+    {
+        auto r = dice(member, requester, id, pkt, 0);
+        bytes b((len + f - 1) / f * f);
+        for (size_t i = 0; i < b.size(); i += 2) {
+            uint16_t v;
+            unsigned kind = static_cast<unsigned>(r() % 16);
+            if (kind == 0)
+                v = static_cast<uint16_t>(r()); // anything: NaN, infinity, subnormal
+            else
+                v = static_cast<uint16_t>((r() & 0x807f) | (118 + r() % 16) << 7);
+            memcpy(&b[i], &v, 2);
+        }
+        return b;
+    }
+    // 0 good, 1 poison bit, 2 link error at the end, 3 a flit too few, 4 a flit too many
+    unsigned partial_fault(unsigned member, unsigned requester, uint64_t id, unsigned pkt,
+                           unsigned len)
+    {
+        auto r = dice(member, requester, id, pkt, 1);
+        if (r() % 100 < poison_percent)
+            return 1;
+        if (r() % 100 < spoil_percent) {
+            unsigned kind = 2 + static_cast<unsigned>(r() % 3);
+            return kind == 3 && len <= f ? 4 : kind;
+        }
+        return 0;
+    }
+    void expect_rows(unsigned requester, uint64_t id, unsigned len,
+                     const std::vector<unsigned> &members)
+    {
+        unsigned pkts = (len + 127) / 128;
+        for (unsigned k = 0; k < pkts; k++) {
+            result_expected r;
+            r.len = std::min(128u, len - 128 * k);
+            r.last_of_row = k + 1 == pkts;
+            r.bad = members.empty();
+            std::vector<float> sum;
+            bool first = true;
+            for (unsigned d = 1; d < n; d++) {
+                unsigned m = (requester + d) % n;
+                if (!std::count(members.begin(), members.end(), m))
+                    continue;
+                bytes b = partial_data(m, requester, id, k, r.len);
+                if (partial_fault(m, requester, id, k, r.len))
+                    r.bad = true;
+                if (first)
+                    sum.assign(b.size() / 2, 0.0f);
+                for (size_t i = 0; i < sum.size(); i++) {
+                    uint16_t v;
+                    memcpy(&v, &b[2 * i], 2);
+                    sum[i] = first ? from_bf16(v) : sum[i] + from_bf16(v);
+                }
+                first = false;
+            }
+            r.payload.resize((r.len + f - 1) / f * f);
+            for (size_t i = 0; i < sum.size(); i++) {
+                uint16_t v = nearest_bf16(sum[i]);
+                memcpy(&r.payload[2 * i], &v, 2);
+            }
+            results[requester].push_back(r);
+        }
+    }
+    void queue_partial(unsigned member, unsigned requester, row &w)
+    {
+        packet p = make(MW_OP_PARTIAL, member, requester);
+        p.h.len = std::min(128u, w.bytes - 128 * w.sent);
+        p.h.addr = 0;
+        p.payload = partial_data(member, requester, w.id, w.sent, p.h.len);
+        unsigned wrong = partial_fault(member, requester, w.id, w.sent, p.h.len);
+        if (wrong == 1)
+            p.h.poison = 1;
+        if (wrong == 3)
+            p.payload.resize(p.payload.size() - f);
+        if (wrong == 4)
+            p.payload.resize(p.payload.size() + f);
+        ports[member].part[requester].push_back({p.wire(f), MW_CLS_PART, wrong == 2});
+        w.sent++;
+    }
+
+    // ---- sending ----
+    enum fault { WHOLE, LINK_ERROR, SHORT_BY_ONE, LONG_BY_ONE };
+
+    // Queues p at src and notes what must come of it. Returns the code that the switch must find.
+    unsigned send(unsigned src, packet p, fault how = WHOLE, int link_cls = -1)
+    {
+        unsigned cls = link_cls < 0 ? p.h.cls : static_cast<unsigned>(link_cls);
+        if (cls == MW_CLS_REQ)
+            p.h.addr = next_id++;
+        std::map<unsigned, packet> copies;
+        unsigned code = judge(p, src, cls, copies);
+        bytes w = p.wire(f);
+        bool header_only = p.payload.empty();
+        size_t head = w.size() - p.payload.size();
+        bool cut = false;
+        if (how == SHORT_BY_ONE)
+            w.resize(w.size() - f);
+        if (how == LONG_BY_ONE)
+            w.resize(w.size() + f);
+        if (w.empty())
+            return ~0u;
+        if (how == SHORT_BY_ONE && (header_only || w.size() == head)) {
+            cut = w.size() < 16;
+            if (cut || code == MW_HWERR_NONE)
+                code = MW_HWERR_LENGTH;
+        }
+        if (how == LONG_BY_ONE && header_only && code == MW_HWERR_NONE)
+            code = MW_HWERR_LENGTH;
+        if (how == LINK_ERROR && header_only && code == MW_HWERR_NONE)
+            code = MW_HWERR_POISON;
+        ports[src].queue[cls].push_back({w, cls, how == LINK_ERROR});
+        if (code != MW_HWERR_NONE) {
+            reject(src, code);
+            if (cls == MW_CLS_REQ && p.h.len && !cut)
+                expect_rows(src, p.h.addr, p.h.len, {});
+            return code;
+        }
+        bool bad = how != WHOLE;
+        if (bad && how != LINK_ERROR)
+            reject(src, MW_HWERR_LENGTH);
+        std::vector<unsigned> members;
+        for (auto &c : copies) {
+            bytes cw = c.second.wire(f);
+            expect[c.first][src][cls].push_back(
+                {cw, how == SHORT_BY_ONE ? cw.size() - f : cw.size(), bad});
+            members.push_back(c.first);
+        }
+        if (cls == MW_CLS_REQ)
+            expect_rows(src, p.h.addr, p.h.len, members);
+        return code;
+    }
+    void reject(unsigned src, unsigned code)
+    {
+        ports[src].rejected++;
+        reject_codes[src].insert(code);
+    }
+
+    // ---- one cycle ----
+    bool percent(unsigned p) { return p >= 100 || rng() % 100 < p; }
+
+    void edge()
+    {
+        dut.clk_i = 1;
+        dut.eval();
+        dut.clk_i = 0;
+        dut.eval();
+        now++;
+    }
+
+    void cycle()
+    {
+        for (unsigned p = 0; p < n; p++) {
+            if (!silent)
+                serve(p);
+            transmit(p);
+            give_back(p);
+        }
+        dut.eval();
+        for (unsigned p = 0; p < n; p++) {
+            take_credits(p);
+            receive(p);
+        }
+        if (dut.err_valid_o) {
+            unsigned p = dut.err_port_o;
+            auto it = reject_codes[p].find(dut.err_code_o);
+            if (it == reject_codes[p].end())
+                fail_msg("port %u: error %u reported and not expected", p, dut.err_code_o);
+            reject_codes[p].erase(it);
+            reports[p]++;
+        }
+        edge();
+    }
+
+    void run(unsigned cycles)
+    {
+        while (cycles--)
+            cycle();
+    }
+
+    bool quiet()
+    {
+        if (!dut.idle_o || !dut.links_idle_o)
+            return false;
+        for (auto &q : ports) {
+            if (q.sending || !q.returns.empty())
+                return false;
+            for (auto &x : q.queue)
+                if (!x.empty())
+                    return false;
+            for (auto &x : q.part)
+                if (!x.empty())
+                    return false;
+            for (auto &x : q.serve)
+                if (!x.empty())
+                    return false;
+        }
+        return true;
+    }
+
+    // Runs until nothing is left, then checks that everything came and every credit is back.
+    void finish(uint64_t limit = 200000)
+    {
+        uint64_t end = now + limit;
+        unsigned still = 0;
+        while (still < 4 && now < end) {
+            cycle();
+            still = quiet() ? still + 1 : 0;
+        }
+        if (still < 4)
+            complain();
+        for (unsigned p = 0; p < n; p++) {
+            for (unsigned s = 0; s < n; s++)
+                for (unsigned c = 0; c < 3; c++)
+                    assert_int_equal(expect[p][s][c].size(), 0);
+            assert_int_equal(results[p].size(), 0);
+            assert_int_equal(ports[p].store_credits, store_pkts);
+            assert_int_equal(ports[p].ctrl_credits, ctrl_pkts);
+            assert_int_equal(ports[p].rows_open, 0);
+            for (unsigned s = 0; s < n; s++)
+                assert_int_equal(ports[p].part_credits[s], part_pkts);
+            assert_int_equal(ports[p].errors_back != 0, ports[p].rejected != 0);
+        }
+    }
+
+    uint32_t counter(unsigned p, unsigned i)
+    {
+        dut.cnt_port_i = static_cast<uint8_t>(p);
+        dut.cnt_idx_i = static_cast<uint8_t>(i);
+        for (int k = 0; k < 3; k++)
+            edge();
+        return dut.cnt_data_o;
+    }
+    void check_counters()
+    {
+        for (unsigned p = 0; p < n; p++) {
+            port &q = ports[p];
+            for (unsigned c = 0; c < 4; c++) {
+                assert_int_equal(counter(p, c), q.up_flits[c]);
+                assert_int_equal(counter(p, 4 + c), q.dn_flits[c]);
+            }
+            assert_int_equal(counter(p, 8), q.up_bytes);
+            assert_int_equal(counter(p, 9), q.dn_bytes);
+            assert_int_equal(counter(p, 10), q.rejected);
+        }
+    }
+    void go()
+    {
+        dut.go_i = 1;
+        edge();
+        dut.go_i = 0;
+        for (auto &q : ports) {
+            for (unsigned c = 0; c < 4; c++)
+                q.up_flits[c] = q.dn_flits[c] = 0;
+            q.up_bytes = q.dn_bytes = q.rejected = 0;
+            q.first_rx = q.last_rx = q.rx_flits = q.rx_packets = 0;
+            q.errors_back = 0;
+        }
+    }
+
+  private:
+    void complain()
+    {
+        for (unsigned p = 0; p < n; p++) {
+            port &q = ports[p];
+            printf("port %u: store %u ctrl %u rows %u queued %zu %zu %zu results %zu\n", p,
+                   q.store_credits, q.ctrl_credits, q.rows_open, q.queue[0].size(),
+                   q.queue[1].size(), q.queue[2].size(), results[p].size());
+            for (unsigned s = 0; s < n; s++)
+                printf("  from %u: expected %zu %zu %zu, to it: partials %zu credits %u rows %zu\n",
+                       s, expect[p][s][0].size(), expect[p][s][1].size(), expect[p][s][2].size(),
+                       q.part[s].size(), q.part_credits[s], q.serve[s].size());
+        }
+        fail_msg("nothing more happens: switch idle %d, links idle %d, cycle %llu", dut.idle_o,
+                 dut.links_idle_o, static_cast<unsigned long long>(now));
+    }
+
+    void drive_none(unsigned p)
+    {
+        dut.up_valid_i[p] = 0;
+        dut.up_last_i[p] = rng() & 1;
+        dut.up_err_i[p] = rng() & 1;
+        dut.up_cls_i[p] = rng() & 3;
+        for (unsigned w = 0; w < f / 4; w++)
+            dut.up_data_i[p * f / 4 + w] = static_cast<uint32_t>(rng());
+        dut.dn_crd_i[p] = 0;
+    }
+
+    // A member queues the next partial of the oldest row of some requester.
+    void serve(unsigned p)
+    {
+        port &q = ports[p];
+        if (!percent(serve_percent))
+            return;
+        unsigned r;
+        if (!serve_order[p].empty()) {
+            size_t i = 0;
+            while (i < serve_order[p].size() &&
+                   (q.serve[serve_order[p][i]].empty() || q.part[serve_order[p][i]].size() >= 2))
+                i++;
+            if (i == serve_order[p].size())
+                return;
+            r = serve_order[p][i];
+        } else {
+            r = static_cast<unsigned>(rng() % n);
+            for (unsigned k = 0; k < n && (q.serve[r].empty() || q.part[r].size() >= 2); k++)
+                r = (r + 1) % n;
+        }
+        if (q.serve[r].empty() || q.part[r].size() >= 2)
+            return;
+        row &w = q.serve[r].front();
+        queue_partial(p, r, w);
+        if (w.sent * 128 >= w.bytes)
+            q.serve[r].pop_front();
+    }
+
+    bool start(unsigned p)
+    {
+        port &q = ports[p];
+        if (!percent(start_percent))
+            return false;
+        unsigned from = static_cast<unsigned>(rng() % (3 + n));
+        for (unsigned k = 0; k < 3 + n; k++) {
+            unsigned i = (from + k) % (3 + n);
+            std::deque<outgoing> &d = i < 3 ? q.queue[i] : q.part[i - 3];
+            if (d.empty())
+                continue;
+            if (i == MW_CLS_CTRL) {
+                if (!q.ctrl_credits)
+                    continue;
+                q.ctrl_credits--;
+            } else if (i == MW_CLS_STORE) {
+                if (!q.store_credits)
+                    continue;
+                q.store_credits--;
+            } else if (i == MW_CLS_REQ) {
+                if (q.rows_open == open_rows)
+                    continue;
+                const mw_header h = header_of(d.front().wire);
+                if (h.len && d.front().wire.size() >= 16)
+                    q.rows_open++;
+            } else {
+                if (!q.part_credits[i - 3])
+                    continue;
+                q.part_credits[i - 3]--;
+            }
+            q.current = d.front();
+            d.pop_front();
+            q.sending = true;
+            q.at = 0;
+            const mw_header h = header_of(q.current.wire);
+            if (q.current.cls == MW_CLS_STORE || q.current.cls == MW_CLS_PART)
+                q.up_bytes += h.len & 255;
+            return true;
+        }
+        return false;
+    }
+
+    void transmit(unsigned p)
+    {
+        port &q = ports[p];
+        drive_none(p);
+        if (!q.sending && !start(p))
+            return;
+        size_t left = q.current.wire.size() - q.at;
+        dut.up_valid_i[p] = 1;
+        dut.up_last_i[p] = left == f;
+        dut.up_err_i[p] = left == f && q.current.err;
+        dut.up_cls_i[p] = static_cast<uint8_t>(q.current.cls);
+        memcpy(&dut.up_data_i[p * f / 4], &q.current.wire[q.at], f);
+        q.up_flits[q.current.cls]++;
+        q.at += f;
+        if (left == f)
+            q.sending = false;
+    }
+
+    void give_back(unsigned p)
+    {
+        port &q = ports[p];
+        if (!sink[p])
+            return;
+        unsigned given = 0;
+        for (auto it = q.returns.begin(); it != q.returns.end() && it->first <= now;) {
+            if (given >> it->second & 1) {
+                ++it;
+                continue;
+            }
+            given |= 1u << it->second;
+            q.held[it->second]--;
+            it = q.returns.erase(it);
+        }
+        dut.dn_crd_i[p] = static_cast<uint8_t>(given);
+    }
+
+    void take_credits(unsigned p)
+    {
+        port &q = ports[p];
+        unsigned c = dut.up_crd_o[p];
+        assert_int_equal(c >> MW_CLS_REQ & 1, 0);
+        if (c >> MW_CLS_CTRL & 1)
+            q.ctrl_credits++;
+        if (c >> MW_CLS_STORE & 1)
+            q.store_credits++;
+        if (c >> MW_CLS_PART & 1) {
+            assert_in_range(dut.up_crd_part_o[p], 0, n - 1);
+            q.part_credits[dut.up_crd_part_o[p]]++;
+            assert_in_range(q.part_credits[dut.up_crd_part_o[p]], 0, part_pkts);
+        }
+        assert_in_range(q.ctrl_credits, 0, ctrl_pkts);
+        assert_in_range(q.store_credits, 0, store_pkts);
+    }
+
+    void receive(unsigned p)
+    {
+        port &q = ports[p];
+        if (!dut.dn_valid_o[p]) {
+            assert_false(q.receiving); // flits of a packet come in consecutive cycles
+            return;
+        }
+        if (!q.receiving) {
+            q.rx.clear();
+            q.rx_cls = dut.dn_cls_o[p];
+            q.receiving = true;
+        }
+        assert_int_equal(dut.dn_cls_o[p], q.rx_cls);
+        size_t old = q.rx.size();
+        q.rx.resize(old + f);
+        memcpy(&q.rx[old], &dut.dn_data_o[p * f / 4], f);
+        if (!q.rx_flits)
+            q.first_rx = now;
+        q.last_rx = now;
+        q.rx_flits++;
+        q.dn_flits[q.rx_cls]++;
+        if (dut.dn_last_o[p]) {
+            q.receiving = false;
+            q.rx_packets++;
+            arrived(p, dut.dn_err_o[p]);
+        } else {
+            assert_false(dut.dn_err_o[p]);
+        }
+    }
+
+    void arrived(unsigned p, bool err)
+    {
+        port &q = ports[p];
+        unsigned cls = q.rx_cls;
+        mw_header h = header_of(q.rx);
+        assert_int_equal(h.cls, cls);
+        if (cls != MW_CLS_REQ) {
+            static const unsigned none = 1;
+            unsigned room[4] = {rx_ctrl, rx_store, none, rx_result};
+            q.held[cls]++;
+            assert_in_range(q.held[cls], 0, room[cls]);
+            q.returns.emplace(now + 1 + (credit_delay ? rng() % (credit_delay + 1) : 0), cls);
+        }
+        if (cls == MW_CLS_STORE || cls == MW_CLS_PART)
+            q.dn_bytes += h.len & 255;
+        if (on_packet)
+            on_packet(p, h);
+        if (h.opcode == MW_OP_RESULT)
+            return result(p, h, err);
+        assert_in_range(h.src, 0, n - 1);
+        if (h.opcode == MW_OP_ERROR && h.src == p) {
+            q.errors_back++;
+            assert_int_equal(h.dst, p);
+            assert_in_range(h.tag, 1, 255);
+            assert_int_equal(q.rx.size(), 16);
+            return;
+        }
+        auto &list = expect[p][h.src][cls];
+        if (list.empty())
+            fail_msg("port %u got a packet of class %u, opcode %u from %u that nobody sent to it",
+                     p, cls, h.opcode, h.src);
+        expected &e = list.front();
+        assert_int_equal(q.rx.size(), e.wire.size());
+        assert_memory_equal(q.rx.data(), e.wire.data(), e.sure);
+        assert_int_equal(err, e.err);
+        list.pop_front();
+        if (cls == MW_CLS_REQ)
+            q.serve[h.src].push_back({h.addr, h.len, 0});
+    }
+
+    void result(unsigned p, const mw_header &h, bool err)
+    {
+        port &q = ports[p];
+        assert_false(results[p].empty());
+        result_expected &r = results[p].front();
+        assert_int_equal(h.dst, p);
+        assert_int_equal(h.len, r.len);
+        assert_int_equal(h.epoch, dut.epoch_i);
+        assert_int_equal(q.rx.size(), 16 + r.payload.size());
+        assert_int_equal(h.poison || err, r.bad);
+        if (!r.bad)
+            assert_memory_equal(&q.rx[16], r.payload.data(), r.payload.size());
+        if (r.last_of_row)
+            q.rows_open--;
+        results[p].pop_front();
+    }
+};
+
+#endif
