@@ -71,3 +71,14 @@ UNIT_TOP_expert_engine_16 := expert_engine
 UNIT_TEST_expert_engine_16 := tests/unit/test_expert_engine.cpp
 UNIT_SRCS_expert_engine_16 := rtl/gpu/expert_engine.sv
 UNIT_PARAMS_expert_engine_16 := FlitBytes=16 MemBytesLog2=18
+UNIT += reduction
+UNIT_SRCS_reduction := rtl/hub/reduction.sv
+UNIT_PARAMS_reduction := N=4 FlitBytes=8 AddrW=16
+UNIT += reduction_n2
+UNIT_TOP_reduction_n2 := reduction
+UNIT_SRCS_reduction_n2 := rtl/hub/reduction.sv
+UNIT_PARAMS_reduction_n2 := N=2 FlitBytes=16 AddrW=16
+UNIT += reduction_n8
+UNIT_TOP_reduction_n8 := reduction
+UNIT_SRCS_reduction_n8 := rtl/hub/reduction.sv
+UNIT_PARAMS_reduction_n8 := N=8 FlitBytes=16 AddrW=16

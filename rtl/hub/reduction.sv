@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// The hub's side of reductions: combine asks, reduce_serve queues and sets up rows, row_sum sums them. See there for order and back-pressure.
+//
+// Nothing here waits in a circle: combine waits for the uplink's request queue and for own rows; own rows wait for own memory and results;
+// partial sums wait for credits, which the switch returns as results are taken; results wait for own rows that were asked for before.
+`default_nettype none
+
+module reduction #(
+    parameter int unsigned N          = 4,
+    parameter int unsigned FlitBytes  = 8,
+    parameter int unsigned AddrW      = 11,  // of a flit
+    parameter int unsigned OpenRows   = 8,
+    parameter int unsigned PartPkts   = 4,
+    parameter int unsigned MaxExperts = 64,
+    parameter int unsigned Groups     = 16,
+    localparam int unsigned FW     = 8 * FlitBytes,
+    localparam int unsigned TokenW = node_pkg::TokenW,
+    localparam int unsigned RowW   = node_pkg::RowW
+) (
+    input  wire logic                clk_i,
+    input  wire logic                rst_ni,
+    input  wire logic                go_i,
+    input  wire node_pkg::node_cfg_t cfg_i,
+
+    input  wire logic                emap_we_i,
+    input  wire logic [11:0]         emap_addr_i,
+    input  wire node_pkg::emap_t     emap_data_i,
+    input  wire logic                group_we_i,
+    input  wire logic [3:0]          group_addr_i,
+    input  wire logic [31:0]         group_data_i,
+
+    // unit combine
+    input  wire logic                cmd_valid_i,
+    output logic                     cmd_ready_o,
+    input  wire isa_pkg::instr_t     cmd_i,
+    output logic                     retire_o,
+    input  wire logic                rdy_valid_i,
+    output logic                     rdy_ready_o,
+    input  wire logic [TokenW-1:0]   rdy_token_i,
+    output logic                     tok_done_o,
+    input  wire logic [RowW-1:0]     recv_rows_i,
+    input  wire logic [RowW-1:0]     own_base_i,
+
+    // memory: MISC client, SUMA, SUMB, OUT
+    output logic                     rd_valid_o,
+    input  wire logic                rd_ready_i,
+    output logic [AddrW-1:0]         rd_addr_o,
+    input  wire logic                rd_rvalid_i,
+    input  wire logic [FW-1:0]       rd_rdata_i,
+    output logic                     suma_rd_valid_o,
+    input  wire logic                suma_rd_ready_i,
+    output logic [AddrW-1:0]         suma_rd_addr_o,
+    input  wire logic                suma_rd_rvalid_i,
+    input  wire logic [FW-1:0]       suma_rd_rdata_i,
+    output logic                     sumb_rd_valid_o,
+    input  wire logic                sumb_rd_ready_i,
+    output logic [AddrW-1:0]         sumb_rd_addr_o,
+    input  wire logic                sumb_rd_rvalid_i,
+    input  wire logic [FW-1:0]       sumb_rd_rdata_i,
+    output logic                     out_wr_valid_o,
+    input  wire logic                out_wr_ready_i,
+    output logic [AddrW-1:0]         out_wr_addr_o,
+    output logic [FW-1:0]            out_wr_data_o,
+    output logic [FlitBytes-1:0]     out_wr_be_o,
+
+    // allocator client 1
+    output logic                     al_req_valid_o,
+    input  wire logic                al_req_ready_i,
+    output logic [node_pkg::ExpertW-1:0] al_req_le_o,
+    output logic [TokenW-1:0]        al_req_token_o,
+    output logic                     al_req_alloc_o,
+    input  wire logic                al_resp_valid_i,
+    input  wire logic [RowW-1:0]     al_resp_row_i,
+    input  wire logic                al_resp_new_i,
+    input  wire logic                al_resp_err_i,
+
+    // from rx: requests (always taken), results
+    input  wire logic                req_valid_i,
+    input  wire logic [FW-1:0]       req_data_i,
+    input  wire logic                req_last_i,
+    input  wire logic                res_valid_i,
+    output logic                     res_ready_o,
+    input  wire logic [FW-1:0]       res_data_i,
+    input  wire logic                res_last_i,
+
+    // to tx: requests, partial sums, ST packets of sum.st
+    output logic                     req_valid_o,
+    input  wire logic                req_ready_i,
+    output logic [FW-1:0]            req_data_o,
+    output logic                     req_last_o,
+    output logic                     part_valid_o,
+    input  wire logic                part_ready_i,
+    output logic [FW-1:0]            part_data_o,
+    output logic                     part_last_o,
+    output logic                     sst_valid_o,
+    input  wire logic                sst_ready_i,
+    output logic [FW-1:0]            sst_data_o,
+    output logic                     sst_last_o,
+    input  wire logic                part_crd_valid_i,
+    input  wire logic [4:0]          part_crd_port_i,
+
+    output logic [2:0]               err_valid_o,    // combine, reduce_serve, row_sum
+    output error_pkg::err_e          err_code_o [3],
+    output logic                     idle_o
+);
+    localparam int unsigned Ctx    = N + 1;
+    localparam int unsigned CtxW   = $clog2(Ctx);
+    localparam int unsigned FlitsW = 16 - $clog2(FlitBytes);
+
+    logic              own_valid, own_ready, own_last, own_aux, own_static, own_explicit, own_slots, own_use_r, own_bad, aux_st;
+    logic [FW-1:0]     own_flit;
+    logic [4:0]        own_cnt;
+    logic [19:0]       own_dest;
+    logic [RowW-1:0]   own_row;
+    logic [31:0]       own_addr;
+    logic [AddrW-1:0]  static_delta;
+    logic [Ctx-1:0]    row_pend;
+    logic              row_own_r, row_use_r, row_poison, row_pop, row_done;
+    logic [CtxW-1:0]   row_ctx;
+    logic [4:0]        row_terms, row_dst;
+    logic [FlitsW-1:0] row_flits;
+    logic              term_re, term_valid, dest_valid, dest_ready;
+    logic [3:0]        term_idx;
+    logic [AddrW-1:0]  term_addr, dest_addr;
+    logic              idle_combine, idle_serve, idle_sum;
+
+    combine #(
+        .N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .OpenRows(OpenRows), .MaxExperts(MaxExperts), .Groups(Groups)
+    ) i_combine (
+        .clk_i, .rst_ni, .go_i, .cfg_i, .emap_we_i, .emap_addr_i, .emap_data_i, .group_we_i, .group_addr_i, .group_data_i,
+        .cmd_valid_i, .cmd_ready_o, .cmd_i, .retire_o, .rdy_valid_i, .rdy_ready_o, .rdy_token_i, .tok_done_o, .recv_rows_i, .own_base_i,
+        .rd_valid_o, .rd_ready_i, .rd_addr_o, .rd_rvalid_i, .rd_rdata_i,
+        .req_valid_o, .req_ready_i, .req_data_o, .req_last_o,
+        .own_valid_o(own_valid), .own_ready_i(own_ready), .own_last_o(own_last), .own_flit_o(own_flit), .own_aux_o(own_aux),
+        .own_static_o(own_static), .own_explicit_o(own_explicit), .own_slots_o(own_slots), .own_use_r_o(own_use_r), .own_bad_o(own_bad),
+        .own_cnt_o(own_cnt), .own_dest_o(own_dest), .own_row_o(own_row), .own_addr_o(own_addr), .static_delta_o(static_delta),
+        .aux_st_o(aux_st), .row_done_i(row_done),
+        .err_valid_o(err_valid_o[0]), .err_code_o(err_code_o[0]), .idle_o(idle_combine)
+    );
+
+    reduce_serve #(
+        .N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .OpenRows(OpenRows), .MaxExperts(MaxExperts)
+    ) i_serve (
+        .clk_i, .rst_ni, .go_i, .cfg_i, .emap_we_i, .emap_addr_i, .emap_data_i,
+        .req_valid_i, .req_data_i, .req_last_i,
+        .own_valid_i(own_valid), .own_ready_o(own_ready), .own_last_i(own_last), .own_flit_i(own_flit), .own_aux_i(own_aux),
+        .own_static_i(own_static), .own_explicit_i(own_explicit), .own_slots_i(own_slots), .own_use_r_i(own_use_r), .own_bad_i(own_bad),
+        .own_cnt_i(own_cnt), .own_dest_i(own_dest), .own_row_i(own_row), .own_addr_i(own_addr), .static_delta_i(static_delta), .aux_st_i(aux_st),
+        .al_req_valid_o, .al_req_ready_i, .al_req_le_o, .al_req_token_o, .al_req_alloc_o,
+        .al_resp_valid_i, .al_resp_row_i, .al_resp_new_i, .al_resp_err_i,
+        .row_pend_o(row_pend), .row_own_r_o(row_own_r), .row_ctx_i(row_ctx), .row_terms_o(row_terms), .row_use_r_o(row_use_r),
+        .row_poison_o(row_poison), .row_dst_o(row_dst), .row_flits_o(row_flits), .row_pop_i(row_pop),
+        .term_re_i(term_re), .term_idx_i(term_idx), .term_valid_o(term_valid), .term_addr_o(term_addr),
+        .dest_valid_o(dest_valid), .dest_ready_i(dest_ready), .dest_addr_o(dest_addr),
+        .err_valid_o(err_valid_o[1]), .err_code_o(err_code_o[1]), .idle_o(idle_serve)
+    );
+
+    row_sum #(
+        .N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .PartPkts(PartPkts)
+    ) i_sum (
+        .clk_i, .rst_ni, .go_i, .cfg_i, .aux_st_i(aux_st),
+        .row_pend_i(row_pend), .row_own_r_i(row_own_r), .row_ctx_o(row_ctx), .row_terms_i(row_terms), .row_use_r_i(row_use_r),
+        .row_poison_i(row_poison), .row_dst_i(row_dst), .row_flits_i(row_flits), .row_pop_o(row_pop),
+        .term_re_o(term_re), .term_idx_o(term_idx), .term_valid_i(term_valid), .term_addr_i(term_addr),
+        .dest_valid_i(dest_valid), .dest_ready_o(dest_ready), .dest_addr_i(dest_addr), .row_done_o(row_done),
+        .suma_rd_valid_o, .suma_rd_ready_i, .suma_rd_addr_o, .suma_rd_rvalid_i, .suma_rd_rdata_i,
+        .sumb_rd_valid_o, .sumb_rd_ready_i, .sumb_rd_addr_o, .sumb_rd_rvalid_i, .sumb_rd_rdata_i,
+        .out_wr_valid_o, .out_wr_ready_i, .out_wr_addr_o, .out_wr_data_o, .out_wr_be_o,
+        .res_valid_i, .res_ready_o, .res_data_i, .res_last_i,
+        .part_valid_o, .part_ready_i, .part_data_o, .part_last_o, .sst_valid_o, .sst_ready_i, .sst_data_o, .sst_last_o,
+        .part_crd_valid_i, .part_crd_port_i, .err_valid_o(err_valid_o[2]), .idle_o(idle_sum)
+    );
+
+    assign err_code_o[2] = error_pkg::ERR_POISON;
+    assign idle_o        = idle_combine && idle_serve && idle_sum;
+endmodule
+
+`default_nettype wire

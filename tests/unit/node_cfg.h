@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sets fields of a packed struct port of type node_pkg::node_cfg_t by name. The layout is read from
+// rtl/hub/node_pkg.sv itself, so a test knows no bit position. Run from the repository's root.
+#ifndef NODE_CFG_H
+#define NODE_CFG_H
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <string>
+#include <utility>
+#include <vector>
+
+class node_cfg {
+  public:
+    node_cfg()
+    {
+        std::ifstream in("rtl/hub/node_pkg.sv");
+        std::string line, text;
+        bool inside = false;
+        std::vector<std::pair<std::string, unsigned>> fields;
+        std::regex field("^\\s*logic\\s*((?:\\[\\d+:0\\])*)\\s*(\\w+);"),
+            dimension("\\[(\\d+):0\\]");
+        while (std::getline(in, line)) {
+            if (line.find("typedef struct packed") != std::string::npos) {
+                inside = true;
+                fields.clear();
+            } else if (inside && line.find("node_cfg_t;") != std::string::npos) {
+                break;
+            }
+            std::smatch m;
+            if (!inside || !std::regex_search(line, m, field))
+                continue;
+            std::string dims = m[1];
+            unsigned width = 1;
+            for (std::sregex_iterator d(dims.begin(), dims.end(), dimension), end; d != end; ++d) {
+                width *= static_cast<unsigned>(std::stoul((*d)[1])) + 1;
+            }
+            fields.push_back({m[2], width});
+        }
+        unsigned at = 0;
+        for (auto f = fields.rbegin(); f != fields.rend(); ++f) {
+            places[f->first] = {at, f->second};
+            at += f->second;
+        }
+        words.assign((at + 31) / 32, 0);
+        if (fields.empty())
+            fail("no struct node_cfg_t in rtl/hub/node_pkg.sv");
+    }
+
+    void set(const std::string &name, uint64_t value)
+    {
+        auto p = places.find(name);
+        if (p == places.end())
+            fail("no field " + name);
+        for (unsigned b = 0; b < p->second.second; b++) {
+            unsigned at = p->second.first + b;
+            uint32_t bit = b < 64 ? static_cast<uint32_t>(value >> b) & 1u : 0u;
+            words[at / 32] = (words[at / 32] & ~(1u << at % 32)) | bit << at % 32;
+        }
+        values[name] = value;
+    }
+
+    uint64_t operator[](const std::string &name) const
+    {
+        auto v = values.find(name);
+        return v == values.end() ? 0 : v->second;
+    }
+
+    template <class Port> void drive(Port &port) const
+    {
+        for (size_t w = 0; w < words.size(); w++)
+            port[w] = words[w];
+    }
+
+  private:
+    [[noreturn]] static void fail(const std::string &what)
+    {
+        fprintf(stderr, "node_cfg: %s\n", what.c_str());
+        exit(1);
+    }
+
+    std::map<std::string, std::pair<unsigned, unsigned>> places;
+    std::map<std::string, uint64_t> values;
+    std::vector<uint32_t> words;
+};
+
+#endif
