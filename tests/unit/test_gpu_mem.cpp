@@ -47,7 +47,8 @@ struct expected {
 
 class bench {
   public:
-    explicit bench(uint64_t s) : rng(s), mem(FLITS * F) {
+    explicit bench(uint64_t s) : rng(s), mem(FLITS * F)
+    {
         dut.clk_i = 0;
         dut.rst_ni = 0;
         dut.go_i = 0;
@@ -58,29 +59,44 @@ class bench {
         fill();
     }
 
-    void cycle() {
+    void cycle()
+    {
         drive();
         dut.eval();
         bool refused = false;
-        for (unsigned p = 0; p < RD; p++) refused |= reads(p);
-        for (unsigned p = 0; p < WR; p++) refused |= writes(p);
+        for (unsigned p = 0; p < RD; p++)
+            refused |= reads(p);
+        for (unsigned p = 0; p < WR; p++)
+            refused |= writes(p);
         edge();
         assert_int_equal(dut.conflict_o, refused);
         now++;
-        for (unsigned p = 0; p < RD; p++) responses(p);
+        for (unsigned p = 0; p < RD; p++)
+            responses(p);
     }
 
     // A flit of the half that the port reaches.
-    unsigned reachable(unsigned addr, unsigned port, unsigned even) {
+    unsigned reachable(unsigned addr, unsigned port, unsigned even)
+    {
         return port == even ? addr & ~1u : port == even + 1 ? addr | 1 : addr;
     }
 
-    void ask_read(unsigned p, unsigned addr) { rd[p] = {true, reachable(addr, p, RD_EVEN), {}, 0, 0}; }
+    void ask_read(unsigned p, unsigned addr)
+    {
+        rd[p] = {true, reachable(addr, p, RD_EVEN), {}, 0, 0};
+    }
 
-    void ask_write(unsigned p, unsigned addr) {
-        wr[p] = {true, reachable(addr, p, WR_EVEN), {}, static_cast<unsigned>(rng() & ((1u << F) - 1)), 0};
-        if (rng() % 2) wr[p].be = (1u << F) - 1;
-        for (unsigned b = 0; b < F; b++) wr[p].data[b] = static_cast<uint8_t>(rng());
+    void ask_write(unsigned p, unsigned addr)
+    {
+        wr[p] = {true,
+                 reachable(addr, p, WR_EVEN),
+                 {},
+                 static_cast<unsigned>(rng() & ((1u << F) - 1)),
+                 0};
+        if (rng() % 2)
+            wr[p].be = (1u << F) - 1;
+        for (unsigned b = 0; b < F; b++)
+            wr[p].data[b] = static_cast<uint8_t>(rng());
     }
 
     Vgpu_mem dut;
@@ -91,15 +107,18 @@ class bench {
     unsigned longest = 0;
 
   private:
-    void fill() {
+    void fill()
+    {
         for (unsigned a = 0; a < FLITS; a++) {
             ask_write(0, a);
             wr[0].be = (1u << F) - 1;
-            while (wr[0].valid) cycle();
+            while (wr[0].valid)
+                cycle();
         }
     }
 
-    void drive() {
+    void drive()
+    {
         for (unsigned p = 0; p < RD; p++) {
             dut.rd_valid_i[p] = rd[p].valid;
             dut.rd_addr_i[p] = static_cast<uint16_t>(rd[p].valid ? rd[p].addr : rng() % FLITS);
@@ -112,7 +131,8 @@ class bench {
         }
     }
 
-    void edge() {
+    void edge()
+    {
         dut.clk_i = 1;
         dut.eval();
         dut.clk_i = 0;
@@ -120,13 +140,17 @@ class bench {
     }
 
     // True if the port was refused. Reads see what was there before this cycle's writes.
-    bool reads(unsigned p) {
-        if (!rd[p].valid) return false;
-        if (!dut.rd_ready_o[p]) return wait(rd[p]);
+    bool reads(unsigned p)
+    {
+        if (!rd[p].valid)
+            return false;
+        if (!dut.rd_ready_o[p])
+            return wait(rd[p]);
         expected e = {now + LATENCY, true, {}};
         memcpy(e.data, &mem[rd[p].addr * F], F);
         for (unsigned w = 0; w < WR; w++) {
-            if (wr[w].valid && dut.wr_ready_o[w] && wr[w].addr == rd[p].addr) e.known = false;
+            if (wr[w].valid && dut.wr_ready_o[w] && wr[w].addr == rd[p].addr)
+                e.known = false;
         }
         due[p].push_back(e);
         rd[p].valid = false;
@@ -134,74 +158,94 @@ class bench {
         return false;
     }
 
-    bool writes(unsigned p) {
-        if (!wr[p].valid) return false;
-        if (!dut.wr_ready_o[p]) return wait(wr[p]);
+    bool writes(unsigned p)
+    {
+        if (!wr[p].valid)
+            return false;
+        if (!dut.wr_ready_o[p])
+            return wait(wr[p]);
         for (unsigned b = 0; b < F; b++) {
-            if (wr[p].be >> b & 1) mem[wr[p].addr * F + b] = wr[p].data[b];
+            if (wr[p].be >> b & 1)
+                mem[wr[p].addr * F + b] = wr[p].data[b];
         }
         wr[p].valid = false;
         done_wr[p]++;
         return false;
     }
 
-    bool wait(request &a) {
-        if (++a.waited > longest) longest = a.waited;
+    bool wait(request &a)
+    {
+        if (++a.waited > longest)
+            longest = a.waited;
         return true;
     }
 
-    void responses(unsigned p) {
+    void responses(unsigned p)
+    {
         bool want = !due[p].empty() && due[p].front().cycle == now;
         assert_int_equal(dut.rd_rvalid_o[p], want);
-        if (!want) return;
-        if (due[p].front().known) assert_memory_equal(&dut.rd_rdata_o[p], due[p].front().data, F);
+        if (!want)
+            return;
+        if (due[p].front().known)
+            assert_memory_equal(&dut.rd_rdata_o[p], due[p].front().data, F);
         due[p].pop_front();
     }
 
     std::vector<uint8_t> mem;
 };
 
-static void random_accesses(void **state) {
+static void random_accesses(void **state)
+{
     (void)state;
     auto b = std::make_unique<bench>(seed);
     for (unsigned load : {10u, 50u, 90u, 100u}) {
         for (unsigned range : {4u, 16u, FLITS}) {
             for (unsigned c = 0; c < 5000; c++) {
                 for (unsigned p = 0; p < RD; p++) {
-                    if (!b->rd[p].valid && b->rng() % 100 < load) b->ask_read(p, b->rng() % range);
+                    if (!b->rd[p].valid && b->rng() % 100 < load)
+                        b->ask_read(p, b->rng() % range);
                 }
                 for (unsigned p = 0; p < WR; p++) {
-                    if (!b->wr[p].valid && b->rng() % 100 < load) b->ask_write(p, b->rng() % range);
+                    if (!b->wr[p].valid && b->rng() % 100 < load)
+                        b->ask_write(p, b->rng() % range);
                 }
                 b->dut.go_i = b->rng() % 100 == 0;
                 b->cycle();
             }
         }
     }
-    for (unsigned p = 0; p < RD; p++) assert_true(b->done_rd[p] > 5000);
-    for (unsigned p = 0; p < WR; p++) assert_true(b->done_wr[p] > 4000);
+    for (unsigned p = 0; p < RD; p++)
+        assert_true(b->done_rd[p] > 5000);
+    for (unsigned p = 0; p < WR; p++)
+        assert_true(b->done_wr[p] > 4000);
 }
 
 // All ports at one bank: nobody waits for more than one access of each other port, and shares are equal.
-static void one_bank_is_shared_fairly(void **state) {
+static void one_bank_is_shared_fairly(void **state)
+{
     (void)state;
     for (unsigned bank = 0; bank < BANKS; bank++) {
         auto b = std::make_unique<bench>(seed + 1);
         b->longest = 0;
-        for (unsigned p = 0; p < WR; p++) b->done_wr[p] = 0;
-        unsigned lost_rd = bank % 2 ? RD_EVEN : RD_EVEN + 1, lost_wr = bank % 2 ? WR_EVEN : WR_EVEN + 1;
+        for (unsigned p = 0; p < WR; p++)
+            b->done_wr[p] = 0;
+        unsigned lost_rd = bank % 2 ? RD_EVEN : RD_EVEN + 1,
+                 lost_wr = bank % 2 ? WR_EVEN : WR_EVEN + 1;
         const unsigned cycles = 1000;
         for (unsigned c = 0; c < cycles; c++) {
             for (unsigned p = 0; p < RD; p++) {
-                if (!b->rd[p].valid && p != lost_rd) b->ask_read(p, BANKS * (b->rng() % (FLITS / BANKS)) + bank);
+                if (!b->rd[p].valid && p != lost_rd)
+                    b->ask_read(p, BANKS * (b->rng() % (FLITS / BANKS)) + bank);
             }
             for (unsigned p = 0; p < WR; p++) {
-                if (!b->wr[p].valid && p != lost_wr) b->ask_write(p, BANKS * (b->rng() % (FLITS / BANKS)) + bank);
+                if (!b->wr[p].valid && p != lost_wr)
+                    b->ask_write(p, BANKS * (b->rng() % (FLITS / BANKS)) + bank);
             }
             b->cycle();
         }
         assert_in_range(b->longest, 4, 7); // a shared port waits for its partner's turn as well
-        for (unsigned p = 0; p < RD; p++) assert_in_range(b->done_rd[p], p == lost_rd ? 0 : cycles / 5, cycles / 5);
+        for (unsigned p = 0; p < RD; p++)
+            assert_in_range(b->done_rd[p], p == lost_rd ? 0 : cycles / 5, cycles / 5);
         for (unsigned p = 0; p < WR; p++) {
             unsigned share = p == lost_wr ? 0 : p < WR_SHARED ? cycles / 4 : cycles / 8;
             assert_in_range(b->done_wr[p], share, share);
@@ -210,49 +254,62 @@ static void one_bank_is_shared_fairly(void **state) {
 }
 
 // Flits per cycle that streams through memory get together, after they have spread over the banks.
-static double stream_rate(unsigned readers, unsigned writers, uint64_t s) {
+static double stream_rate(unsigned readers, unsigned writers, uint64_t s)
+{
     auto b = std::make_unique<bench>(s);
     unsigned rpos[RD], wpos[WR];
-    for (unsigned p = 0; p < RD; p++) rpos[p] = static_cast<unsigned>(b->rng() % FLITS);
-    for (unsigned p = 0; p < WR; p++) wpos[p] = static_cast<unsigned>(b->rng() % FLITS);
+    for (unsigned p = 0; p < RD; p++)
+        rpos[p] = static_cast<unsigned>(b->rng() % FLITS);
+    for (unsigned p = 0; p < WR; p++)
+        wpos[p] = static_cast<unsigned>(b->rng() % FLITS);
     uint64_t before = 0, after = 0;
     for (unsigned c = 0; c < 1100; c++) {
         for (unsigned p = 0; p < RD; p++) {
             unsigned step = p == RD_EVEN || p == RD_EVEN + 1 ? 2 : 1;
-            if ((readers >> p & 1) && !b->rd[p].valid) b->ask_read(p, (rpos[p] += step) % FLITS);
+            if ((readers >> p & 1) && !b->rd[p].valid)
+                b->ask_read(p, (rpos[p] += step) % FLITS);
         }
         for (unsigned p = 0; p < WR; p++) {
             unsigned step = p == WR_EVEN || p == WR_EVEN + 1 ? 2 : 1;
-            if ((writers >> p & 1) && !b->wr[p].valid) b->ask_write(p, (wpos[p] += step) % FLITS);
+            if ((writers >> p & 1) && !b->wr[p].valid)
+                b->ask_write(p, (wpos[p] += step) % FLITS);
         }
         b->cycle();
         uint64_t sum = 0;
-        for (unsigned p = 0; p < RD; p++) sum += b->done_rd[p];
-        for (unsigned p = 0; p < WR; p++) sum += b->done_wr[p];
-        if (c == 99) before = sum;
+        for (unsigned p = 0; p < RD; p++)
+            sum += b->done_rd[p];
+        for (unsigned p = 0; p < WR; p++)
+            sum += b->done_wr[p];
+        if (c == 99)
+            before = sum;
         after = sum;
     }
     return static_cast<double>(after - before) / 1000;
 }
 
-static void streams_run_at_full_rate(void **state) {
+static void streams_run_at_full_rate(void **state)
+{
     (void)state;
     struct {
         unsigned readers, writers;
         double least;
     } mix[] = {
-        {0x01, 0x00, 1.0}, {0x07, 0x00, 3.0}, {0x27, 0x00, 4.0}, {0x18, 0x0c, 4.0}, {0x1f, 0x00, 4.0},
-        {0x3f, 0x00, 4.0}, {0x00, 0x03, 2.0}, {0x00, 0x1f, 4.0}, {0x3f, 0x3f, 7.2},
+        {0x01, 0x00, 1.0}, {0x07, 0x00, 3.0}, {0x27, 0x00, 4.0},
+        {0x18, 0x0c, 4.0}, {0x1f, 0x00, 4.0}, {0x3f, 0x00, 4.0},
+        {0x00, 0x03, 2.0}, {0x00, 0x1f, 4.0}, {0x3f, 0x3f, 7.2},
     };
     for (const auto &m : mix) {
         double least = 99;
-        for (unsigned i = 0; i < 4; i++) least = std::min(least, stream_rate(m.readers, m.writers, seed + 10 + i));
-        printf("readers 0x%02x writers 0x%02x: %.3f flits per cycle\n", m.readers, m.writers, least);
+        for (unsigned i = 0; i < 4; i++)
+            least = std::min(least, stream_rate(m.readers, m.writers, seed + 10 + i));
+        printf("readers 0x%02x writers 0x%02x: %.3f flits per cycle\n", m.readers, m.writers,
+               least);
         assert_true(least >= m.least);
     }
 }
 
-int main() {
+int main()
+{
     const char *s = getenv("MW_SEED");
     seed = s ? strtoull(s, nullptr, 0) : static_cast<uint64_t>(time(nullptr));
     printf("MW_SEED=%llu\n", static_cast<unsigned long long>(seed));

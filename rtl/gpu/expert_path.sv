@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// Data path and clock of the expert engine: reads rows two flits per cycle, multiplies, writes.
+//
+// Order: rows as they come. Port 0 reads and writes the even flits of a row, port 1 the odd ones; a row with an odd number of flits
+// leaves port 1 out at its end. Read data wait in 16 words per port that are reserved before the read; results wait in 16 words
+// per port that are reserved before a pair of flits enters the lanes. So neither memory nor the lanes can be held up by the
+// other, and two flits per cycle are sustained across rows and tiles.
+// Time: a tile starts when the time of the one before is over and its last flit has entered the lanes, with data or without, and takes
+// tile * expert_cycles cycles. Its first flit does not enter before. done_*: tiles, in order, whose time is over and whose results
+// were all taken by the memory; up to MaxOpen tiles are started and not done.
+// Back-pressure: a port's writes are held up by its memory port only.
+`default_nettype none
+
+module expert_path #(
+    parameter int unsigned FlitBytes    = 8,
+    parameter int unsigned MemBytesLog2 = 14,
+    localparam int unsigned FW    = 8 * FlitBytes,
+    localparam int unsigned AddrW = MemBytesLog2 - $clog2(FlitBytes),
+    localparam int unsigned PairW = AddrW - 1
+) (
+    input  wire logic                clk_i,
+    input  wire logic                rst_ni,
+    input  wire logic                go_i,
+    /* verilator lint_off UNUSEDSIGNAL */  // a unit uses a part of the configuration
+    input  wire node_pkg::node_cfg_t cfg_i,
+    /* verilator lint_on UNUSEDSIGNAL */
+
+    input  wire logic                tile_valid_i,  // a tile's rows are on their way
+    output logic                     tile_start_o,  // it starts
+
+    input  wire logic                x_valid_i,
+    output logic                     x_ready_o,
+    input  wire logic [PairW-1:0]    x_addr_i,
+
+    input  wire logic                row_valid_i,
+    output logic                     row_pop_o,
+    input  wire logic [PairW-1:0]    row_y_i,
+    input  wire logic                row_last_i,
+    input  wire logic [31:0]         row_w_i,
+    input  wire logic [15:0]         row_c_i,
+
+    output logic                     rd_valid_o  [2],
+    input  wire logic                rd_ready_i  [2],
+    output logic [AddrW-1:0]         rd_addr_o   [2],
+    input  wire logic                rd_rvalid_i [2],
+    input  wire logic [FW-1:0]       rd_rdata_i  [2],
+
+    output logic                     wr_valid_o  [2],
+    input  wire logic                wr_ready_i  [2],
+    output logic [AddrW-1:0]         wr_addr_o   [2],
+    output logic [FW-1:0]            wr_data_o   [2],
+
+    output logic                     done_valid_o,
+    input  wire logic                done_ready_i,
+
+    output logic                     idle_o,       // no tile in the engine; some may not be done
+    output logic                     empty_o,      // and all are done
+    output logic                     stall_mem_o   // in a tile, without data or without room for results
+);
+    localparam int unsigned Depth = 16, PtrW = 5;
+    localparam int unsigned OffW  = 14 - $clog2(FlitBytes);  // pairs of flits of a row
+    localparam int unsigned Lanes = FlitBytes / 2;
+    localparam int unsigned OpenW = 4;                       // MaxOpen = 15
+
+    // ---- shape of a row -----------------------------------------------------------
+    logic [OffW-1:0] last_q;  // its last pair
+    logic            odd_q;   // which is half a pair
+    always_ff @(posedge clk_i) begin
+        last_q <= OffW'((cfg_i.row_bytes - 15'(FlitBytes)) >> ($clog2(FlitBytes) + 1));
+        odd_q  <= cfg_i.row_bytes[$clog2(FlitBytes)];
+    end
+
+    // ---- reads ----------------------------------------------------------------------
+    logic [PairW-1:0] x_q;
+    logic [1:0]       act_q, at_last, skip, adv;
+    logic [OffW-1:0]  off_q [2];
+    logic [PtrW-1:0]  ask_q [2], got_q [2], use_q [2];
+    logic [1:0]       pop;
+    logic [FW-1:0]    x_data [2];
+
+    always_comb begin
+        for (int unsigned p = 0; p < 2; p++) begin
+            at_last[p]    = off_q[p] == last_q;
+            skip[p]       = (p == 1) && odd_q && at_last[p];
+            rd_valid_o[p] = act_q[p] && !skip[p] && ask_q[p] != {~use_q[p][PtrW-1], use_q[p][PtrW-2:0]};
+            rd_addr_o[p]  = {x_q + PairW'(off_q[p]), 1'(p)};
+        end
+    end
+    always_comb begin
+        for (int unsigned p = 0; p < 2; p++) adv[p] = act_q[p] && (skip[p] || (rd_valid_o[p] && rd_ready_i[p]));
+    end
+    assign x_ready_o = (~act_q | (adv & at_last)) == '1;
+
+    always_ff @(posedge clk_i) begin
+        for (int unsigned p = 0; p < 2; p++) begin
+            if (!rst_ni || go_i) begin
+                act_q[p] <= 1'b0;
+                ask_q[p] <= '0;
+                got_q[p] <= '0;
+                use_q[p] <= '0;
+            end else begin
+                if (x_ready_o) act_q[p] <= x_valid_i;
+                else if (adv[p] && at_last[p]) act_q[p] <= 1'b0;
+                if (adv[p] && !skip[p]) ask_q[p] <= ask_q[p] + 1'b1;
+                if (rd_rvalid_i[p]) got_q[p] <= got_q[p] + 1'b1;
+                if (pop[p]) use_q[p] <= use_q[p] + 1'b1;
+            end
+            if (x_ready_o) off_q[p] <= '0;
+            else if (adv[p]) off_q[p] <= off_q[p] + 1'b1;
+        end
+        if (x_ready_o && x_valid_i) x_q <= x_addr_i;
+    end
+
+    for (genvar p = 0; p < 2; p++) begin : gen_rd
+        lutram #(.Width(FW), .Depth(Depth)) i_data (
+            .clk_i, .we_i(rd_rvalid_i[p]), .waddr_i(got_q[p][PtrW-2:0]), .wdata_i(rd_rdata_i[p]),
+            .raddr_i(use_q[p][PtrW-2:0]), .rdata_o(x_data[p])
+        );
+    end
+
+    // ---- a pair of flits enters the lanes ---------------------------------------------
+    logic             open_q, fire, row_end, half, tile_end;
+    logic [OffW-1:0]  at_q;
+    logic [1:0]       have, room;
+    logic [PtrW-1:0]  in_q, out_q, wr_q [2];  // results: reserved, computed, taken
+    logic [fp_pkg::ExpertLatency-1:0] lanes_q;
+
+    assign row_end = at_q == last_q;
+    assign half    = odd_q && row_end;
+    always_comb begin
+        for (int unsigned p = 0; p < 2; p++) begin
+            have[p] = got_q[p] != use_q[p];
+            room[p] = in_q != {~wr_q[p][PtrW-1], wr_q[p][PtrW-2:0]};
+        end
+    end
+    assign fire      = open_q && row_valid_i && have[0] && (have[1] || half) && room == '1;
+    assign pop       = {fire && !half, fire};
+    assign row_pop_o = fire && row_end;
+    assign tile_end  = row_pop_o && row_last_i;
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni || go_i) begin
+            at_q    <= '0;
+            in_q    <= '0;
+            out_q   <= '0;
+            lanes_q <= '0;
+        end else begin
+            if (fire) at_q <= row_end ? '0 : at_q + 1'b1;
+            if (fire) in_q <= in_q + 1'b1;
+            lanes_q <= {lanes_q[fp_pkg::ExpertLatency-2:0], fire};
+            if (lanes_q[fp_pkg::ExpertLatency-1]) out_q <= out_q + 1'b1;
+        end
+    end
+
+    logic [FW-1:0] y_data [2];
+    for (genvar p = 0; p < 2; p++) begin : gen_lanes
+        for (genvar i = 0; i < Lanes; i++) begin : gen_lane
+            expert_lane i_lane (
+                .clk_i, .valid_i(pop[p]), .x_i(x_data[p][16*i +: 16]), .c_i(row_c_i), .w_i(row_w_i), .y_o(y_data[p][16*i +: 16])
+            );
+        end
+    end
+
+    // ---- results ------------------------------------------------------------------------
+    logic [1:0] res_write, res_last, res_pop, last_pop;
+    for (genvar p = 0; p < 2; p++) begin : gen_wr
+        logic [PairW-1:0] pair;
+        lutram #(.Width(PairW + 2), .Depth(Depth)) i_addr (
+            .clk_i, .we_i(fire), .waddr_i(in_q[PtrW-2:0]), .wdata_i({row_y_i + PairW'(at_q), (p == 0) || !half, tile_end}),
+            .raddr_i(wr_q[p][PtrW-2:0]), .rdata_o({pair, res_write[p], res_last[p]})
+        );
+        lutram #(.Width(FW), .Depth(Depth)) i_data (
+            .clk_i, .we_i(lanes_q[fp_pkg::ExpertLatency-1]), .waddr_i(out_q[PtrW-2:0]), .wdata_i(y_data[p]),
+            .raddr_i(wr_q[p][PtrW-2:0]), .rdata_o(wr_data_o[p])
+        );
+        assign wr_addr_o[p]  = {pair, 1'(p)};
+        assign wr_valid_o[p] = out_q != wr_q[p] && res_write[p];
+        assign res_pop[p]    = out_q != wr_q[p] && (!res_write[p] || wr_ready_i[p]);
+        assign last_pop[p]   = res_pop[p] && res_last[p];
+        always_ff @(posedge clk_i) begin
+            if (!rst_ni || go_i) wr_q[p] <= '0;
+            else if (res_pop[p]) wr_q[p] <= wr_q[p] + 1'b1;
+        end
+    end
+
+    // ---- time ----------------------------------------------------------------------------
+    // busy_q: the tile's time runs. open_q: its flits enter the lanes.
+    logic [OpenW-1:0] count_q [4];
+    logic [3:0]       up;
+    logic             down, open_full;
+    logic             busy_q, time_end, zero_time;
+    logic [15:0]      cycle_q;
+    logic [7:0]       slot_q;
+
+    assign zero_time    = cfg_i.expert_cycles == '0;
+    assign time_end     = busy_q && cycle_q == cfg_i.expert_cycles && slot_q == cfg_i.tile;
+    assign tile_start_o = tile_valid_i && (!busy_q || time_end) && (!open_q || tile_end) && !open_full;
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni || go_i) begin
+            busy_q <= 1'b0;
+            open_q <= 1'b0;
+        end else begin
+            if (tile_start_o) busy_q <= !zero_time;
+            else if (time_end) busy_q <= 1'b0;
+            if (tile_start_o) open_q <= 1'b1;
+            else if (tile_end) open_q <= 1'b0;
+        end
+        if (tile_start_o || (busy_q && cycle_q == cfg_i.expert_cycles)) cycle_q <= 16'd1;
+        else if (busy_q) cycle_q <= cycle_q + 16'd1;
+        if (tile_start_o) slot_q <= 8'd1;
+        else if (busy_q && cycle_q == cfg_i.expert_cycles) slot_q <= slot_q + 8'd1;
+    end
+
+    // Started tiles that are not done; those whose time is over; those whose results are taken at port 0 and 1.
+    assign up        = {last_pop[1], last_pop[0], zero_time ? tile_start_o : time_end, tile_start_o};
+    assign down      = done_valid_o && done_ready_i;
+    assign open_full = count_q[0] == '1;
+    assign done_valid_o = count_q[1] != '0 && count_q[2] != '0 && count_q[3] != '0;
+
+    always_ff @(posedge clk_i) begin
+        for (int unsigned i = 0; i < 4; i++) begin
+            if (!rst_ni || go_i) count_q[i] <= '0;
+            else if (up[i] != down) count_q[i] <= count_q[i] + (down ? '1 : OpenW'(1));
+        end
+    end
+
+    assign idle_o      = !busy_q && !open_q;
+    assign empty_o     = count_q[0] == '0;
+    assign stall_mem_o = open_q && !fire;
+endmodule
+
+`default_nettype wire

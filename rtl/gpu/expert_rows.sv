@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// Makes the work of expert.rows: goes through the meta entries of the received rows and names every {row, list position} whose
+// expert is on this GPU.
+//
+// Order: rows ascending, list positions ascending. push_row_o = row << k_shift | position, push_le_o the local expert; push_last_o
+// rises after the last push was taken and stays until the instruction ends. Reads only the flits that hold expert IDs, one ahead of
+// the one it works on; one ID per cycle. A row costs max(k, about 6 per flit) cycles. gt_base is a multiple of META_BYTES.
+// An ID that is not in the expert map, or lives on another GPU, is passed over: the sender has checked the list.
+`default_nettype none
+
+module expert_rows #(
+    parameter int unsigned FlitBytes    = 8,
+    parameter int unsigned MemBytesLog2 = 14,
+    parameter int unsigned MaxExperts   = 64,
+    localparam int unsigned FW    = 8 * FlitBytes,
+    localparam int unsigned AddrW = MemBytesLog2 - $clog2(FlitBytes),
+    localparam int unsigned RowW  = node_pkg::RowW,
+    localparam int unsigned LeW   = node_pkg::ExpertW
+) (
+    input  wire logic                clk_i,
+    input  wire logic                rst_ni,
+    /* verilator lint_off UNUSEDSIGNAL */  // a unit uses a part of the configuration
+    input  wire node_pkg::node_cfg_t cfg_i,
+    /* verilator lint_on UNUSEDSIGNAL */
+
+    input  wire logic                run_i,        // high while the instruction runs
+    input  wire logic [15:0]         recv_rows_i,
+
+    output logic                     rd_valid_o,
+    input  wire logic                rd_ready_i,
+    output logic [AddrW-1:0]         rd_addr_o,
+    input  wire logic                rd_rvalid_i,
+    input  wire logic [FW-1:0]       rd_rdata_i,
+
+    output logic                     push_valid_o,
+    input  wire logic                push_ready_i,
+    output logic [LeW-1:0]           push_le_o,
+    output logic [RowW-1:0]          push_row_o,
+    output logic                     push_last_o,
+
+    input  wire logic                emap_we_i,
+    input  wire logic [11:0]         emap_addr_i,
+    input  wire node_pkg::emap_t     emap_data_i
+);
+    localparam int unsigned Lanes  = FlitBytes / 2;
+    localparam int unsigned LaneW  = $clog2(Lanes);
+    localparam int unsigned HalfW  = $clog2(isa_pkg::MetaBytes / 2);      // half words of an entry
+    localparam int unsigned MetaFl = isa_pkg::MetaBytes / FlitBytes;
+    localparam int unsigned MetaW  = $clog2(MetaFl);
+    localparam int unsigned MapW   = (MaxExperts > 1) ? $clog2(MaxExperts) : 1;
+
+    // IDs are the half words 2 + 2k .. 1 + 3k of an entry.
+    logic [HalfW-1:0] first_half, last_half;
+    assign first_half = HalfW'(2) + {cfg_i.k, 1'b0};
+    assign last_half  = first_half + HalfW'(cfg_i.k) - HalfW'(1);
+
+    // ---- reads ----------------------------------------------------------------
+    logic [15:0]      row_q;      // row and flit of the next read
+    logic [MetaW-1:0] flit_q;
+    logic             asked_q, next_valid_q, load, started_q;
+    logic [FW-1:0]    next_q;
+
+    assign rd_valid_o = run_i && started_q && row_q != recv_rows_i && !asked_q && !next_valid_q;
+    assign rd_addr_o  = {cfg_i.gt_base[MemBytesLog2-1:$clog2(isa_pkg::MetaBytes)] + (AddrW-MetaW)'(row_q), flit_q};
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni || !run_i) begin
+            started_q    <= 1'b0;
+            row_q        <= '0;
+            asked_q      <= 1'b0;
+            next_valid_q <= 1'b0;
+            flit_q       <= first_half[HalfW-1:LaneW];
+        end else begin
+            started_q <= 1'b1;
+            if (rd_valid_o && rd_ready_i) begin
+                flit_q  <= (flit_q == last_half[HalfW-1:LaneW]) ? first_half[HalfW-1:LaneW] : flit_q + 1'b1;
+                if (flit_q == last_half[HalfW-1:LaneW]) row_q <= row_q + 1'b1;
+                asked_q <= 1'b1;
+            end
+            if (rd_rvalid_i) asked_q <= 1'b0;
+            if (rd_rvalid_i) next_valid_q <= 1'b1;
+            else if (load) next_valid_q <= 1'b0;
+        end
+        if (rd_rvalid_i) next_q <= rd_rdata_i;
+    end
+
+    // ---- IDs --------------------------------------------------------------------
+    logic [FW-1:0]    cur_q;
+    logic             cur_valid_q, step, row_end;
+    logic [HalfW-1:0] half_q;
+    logic [3:0]       pos_q;
+    logic [RowW-1:0]  base_q;     // row << k_shift
+    logic [15:0]      id;
+
+    always_comb begin
+        id = cur_q[15:0];
+        for (int unsigned i = 1; i < Lanes; i++) begin
+            if (half_q[LaneW-1:0] == LaneW'(i)) id = cur_q[16*i +: 16];
+        end
+    end
+
+    // A look-up is in the table's output register when look_q is high; it moves on when the push before it is taken.
+    logic            look_q, look_go, out_of_map_q, mine;
+    logic [RowW-1:0] look_row_q;
+    logic [LeW-1:0]  le;
+
+    assign look_go = !push_valid_o || push_ready_i;
+    assign step    = cur_valid_q && look_go;
+    assign row_end = half_q == last_half;
+    assign load    = next_valid_q && (!cur_valid_q || (step && (row_end || half_q[LaneW-1:0] == '1)));
+
+    table_ram #(.Width(1 + LeW), .Depth(MaxExperts)) i_emap (
+        .clk_i,
+        .we_i(emap_we_i && (emap_addr_i >> MapW) == '0),
+        .waddr_i(emap_addr_i[MapW-1:0]),
+        .wdata_i({emap_data_i.valid && emap_data_i.gpu == cfg_i.port, emap_data_i.local_expert}),
+        .re_i(step), .raddr_i(id[MapW-1:0]), .rdata_o({mine, le})
+    );
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni || !run_i) begin
+            cur_valid_q  <= 1'b0;
+            look_q       <= 1'b0;
+            push_valid_o <= 1'b0;
+            half_q       <= first_half;
+            pos_q        <= '0;
+            base_q       <= '0;
+        end else begin
+            if (load) begin
+                cur_valid_q <= 1'b1;
+            end else if (step && (row_end || half_q[LaneW-1:0] == '1)) begin
+                cur_valid_q <= 1'b0;
+            end
+            if (step) begin
+                half_q <= row_end ? first_half : half_q + 1'b1;
+                pos_q  <= row_end ? '0 : pos_q + 1'b1;
+                if (row_end) base_q <= base_q + (RowW'(1) << cfg_i.k_shift);
+            end
+            if (look_go) begin
+                look_q       <= step;
+                push_valid_o <= look_q && mine && !out_of_map_q;
+            end
+        end
+        if (load) cur_q <= next_q;
+        if (step) begin
+            look_row_q   <= base_q | RowW'(pos_q);
+            out_of_map_q <= (id >> MapW) != '0;
+        end
+        if (look_go && look_q) begin
+            push_row_o <= look_row_q;
+            push_le_o  <= le;
+        end
+    end
+
+    assign push_last_o = run_i && started_q && row_q == recv_rows_i && !asked_q && !next_valid_q && !cur_valid_q && !look_q && !push_valid_o;
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// Chooses the tiles of the expert engine.
+//
+// Looks at one expert per cycle, in turn. An expert has a full tile when it has as many complete rows as a tile that no tile has taken yet,
+// or fewer but the last ones (all counts are here and every expected row is complete). The first full one found becomes the next
+// tile, and the turn goes on behind it: full experts are served round robin. With partial_tiles, after partial_wait cycles in a
+// row without work for the engine, the expert with the most waiting rows, the first one of equals, is served after the next pass without a full one.
+// tile_* holds one tile until it is taken; no scan runs meanwhile. all_started_o: every expected row of every expert is in a
+// tile that was given out.
+`default_nettype none
+
+module expert_scan #(
+    parameter int unsigned RowsLog2        = 10,
+    parameter int unsigned MaxLocalExperts = 16,
+    localparam int unsigned RowW = node_pkg::RowW,
+    localparam int unsigned LeW  = node_pkg::ExpertW,
+    localparam int unsigned CntW = (RowsLog2 < RowW) ? RowsLog2 + 1 : RowW  // rows of one expert
+) (
+    input  wire logic                clk_i,
+    input  wire logic                rst_ni,
+    input  wire logic                go_i,
+    /* verilator lint_off UNUSEDSIGNAL */  // a unit uses a part of the configuration
+    input  wire node_pkg::node_cfg_t cfg_i,
+    /* verilator lint_on UNUSEDSIGNAL */
+
+    input  wire logic                run_i,
+    input  wire logic                engine_idle_i,  // no tile in the engine, none waiting for it
+
+    output logic [LeW-1:0]           stat_le_o,
+    /* verilator lint_off UNUSEDSIGNAL */  // no more rows than RowsLog2 says
+    input  wire logic [RowW-1:0]     stat_complete_i,
+    input  wire logic [RowW-1:0]     stat_expected_i,
+    /* verilator lint_on UNUSEDSIGNAL */
+    input  wire logic                counts_all_i,
+
+    output logic                     tile_valid_o,
+    input  wire logic                tile_ready_i,
+    output logic [LeW-1:0]           tile_le_o,
+    output logic [CntW-1:0]          tile_first_o,   // place in the expert's list
+    output logic [7:0]               tile_rows_o,
+    output logic                     all_started_o
+);
+    localparam int unsigned TabW = (MaxLocalExperts > 1) ? $clog2(MaxLocalExperts) : 1;
+
+    logic [LeW-1:0]  le_q, le1_q, best_le_q, last_le;
+    logic            v1_q, force_q, force1_q, take, pass_end, best_start, scan, clear_done_q;
+    logic [TabW-1:0] clear_q;
+    logic [CntW-1:0] started, complete, expected, avail;
+    logic [7:0]      best_q, rows;
+    logic            enough, all_counted, better, long_q;
+    logic [15:0]     idle_q;
+    logic [LeW:0]    full_q;  // experts in a row with nothing left to start
+
+    assign stat_le_o = le_q;
+    assign last_le   = LeW'(cfg_i.local_experts - 7'd1);
+    assign scan      = run_i && clear_done_q && !tile_valid_o;
+
+    // Rows given out, per expert; cleared after go.
+    table_ram #(.Width(CntW), .Depth(MaxLocalExperts)) i_started (
+        .clk_i,
+        .we_i(!clear_done_q || take),
+        .waddr_i(clear_done_q ? le1_q[TabW-1:0] : clear_q),
+        .wdata_i((started + CntW'(rows)) & {CntW{clear_done_q}}),
+        .re_i(1'b1), .raddr_i(le_q[TabW-1:0]), .rdata_o(started)
+    );
+
+    assign complete    = stat_complete_i[CntW-1:0];
+    assign expected    = stat_expected_i[CntW-1:0];
+    assign avail       = complete - started;
+    assign enough      = avail >= CntW'(cfg_i.tile);
+    assign all_counted = counts_all_i && complete == expected;
+    assign take        = v1_q && (enough || ((all_counted || force1_q) && avail != '0));
+    assign rows        = enough ? cfg_i.tile : avail[7:0];
+    assign better      = v1_q && avail[7:0] > best_q;
+    assign pass_end    = v1_q && le1_q == last_le && !force1_q;
+    assign best_start  = pass_end && !take && long_q && (better || best_q != '0);
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni || go_i || !run_i) begin
+            v1_q     <= 1'b0;
+            le_q     <= '0;
+            force_q  <= 1'b0;
+            best_q   <= '0;
+            full_q   <= '0;
+        end else begin
+            v1_q     <= scan && !take && !best_start;
+            force1_q <= force_q;
+            if (best_start) begin
+                le_q    <= better ? le1_q : best_le_q;
+                force_q <= 1'b1;
+            end else if (scan && !take) begin
+                le_q    <= (le_q == last_le) ? '0 : le_q + 1'b1;
+                force_q <= 1'b0;
+            end
+            if (pass_end || take) begin
+                best_q <= '0;
+            end else if (better) begin
+                best_q    <= avail[7:0];
+                best_le_q <= le1_q;
+            end
+            if (v1_q) full_q <= !(counts_all_i && started == expected) ? '0 : all_started_o ? full_q : full_q + 1'b1;
+        end
+        le1_q <= le_q;
+    end
+
+    assign all_started_o = counts_all_i && run_i && full_q == (LeW+1)'(cfg_i.local_experts);
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni || go_i) begin
+            tile_valid_o <= 1'b0;
+        end else if (!tile_valid_o) begin
+            tile_valid_o <= take;
+        end else if (tile_ready_i) begin
+            tile_valid_o <= 1'b0;
+        end
+        if (take) begin
+            tile_le_o    <= le1_q;
+            tile_first_o <= started;
+            tile_rows_o  <= rows;
+        end
+    end
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni || go_i) begin
+            clear_q      <= '0;
+            clear_done_q <= 1'b0;
+        end else if (!clear_done_q) begin
+            clear_q      <= clear_q + 1'b1;
+            clear_done_q <= clear_q == TabW'(MaxLocalExperts - 1);
+        end
+        if (!engine_idle_i || !run_i || !cfg_i.partial_tiles) begin
+            idle_q <= '0;
+            long_q <= 1'b0;
+        end else if (!long_q) begin
+            idle_q <= idle_q + 1'b1;
+            long_q <= idle_q == cfg_i.partial_wait;
+        end
+    end
+endmodule
+
+`default_nettype wire

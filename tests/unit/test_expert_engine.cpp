@@ -1,0 +1,782 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// expert_engine between a model of the row tracker and a model of memory that refuses at random. Every result is compared with the
+// host's floats at the moment its row is signalled, the whole memory at the end; further tests hold the time of tiles, the
+// choice of tiles, and the throughput against the rules. MW_SEED repeats a run.
+
+#include "Vexpert_engine.h"
+#include "float_ref.h"
+#include "isa.h"
+#include "node_cfg.h"
+#include "verilated.h"
+
+#include <csetjmp>
+#include <cstdarg>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <memory>
+#include <random>
+#include <vector>
+
+extern "C" {
+#include <cmocka.h>
+}
+
+static const unsigned F = sizeof(Vexpert_engine::rd_rdata_i);
+static const unsigned MEM = 1u << 18, MAX_LOCAL = 16, MAX_EXPERTS = 64, LATENCY = 3;
+static const unsigned PORT = 2;
+
+static uint64_t seed;
+
+// The engine's product: subnormal operands and products below 2^-126 before rounding are zeros.
+static float multiply(float a, float b)
+{
+    auto flush = [](float v) {
+        return std::fpclassify(v) == FP_SUBNORMAL ? std::copysign(0.0f, v) : v;
+    };
+    double exact = static_cast<double>(flush(a)) * static_cast<double>(flush(b));
+    if (std::fabs(exact) < 0x1p-126)
+        return std::copysign(0.0f, static_cast<float>(exact));
+    return static_cast<float>(exact);
+}
+
+static uint16_t result(uint16_t x, uint16_t c, uint32_t w)
+{
+    return nearest_bf16(multiply(multiply(from_bf16(x), from_bf16(c)), to_float(w)));
+}
+
+struct entry {
+    unsigned row, token, pos;
+};
+
+struct signal_seen {
+    uint64_t cycle;
+    unsigned le, idx;
+};
+
+// How the outside behaves, in percent.
+struct weather {
+    unsigned memory = 100, signals = 100, push = 100, arrive = 100;
+    unsigned list_latency = 2;
+    int counts_at = 0; // cycle from which all counts are here; -1: when all rows are
+};
+
+class bench {
+  public:
+    explicit bench(uint64_t s) : rng(s), mem(MEM), want(MEM)
+    {
+        for (auto &b : mem)
+            b = static_cast<uint8_t>(rng());
+        cfg.set("port", PORT);
+        cfg.set("k", 6);
+        cfg.set("k_shift", 3);
+        cfg.set("tile", 4);
+        cfg.set("expert_cycles", 4);
+        cfg.set("local_experts", 3);
+        cfg.set("gate_shift", 5);
+        set_row(64);
+        set_map(6, 0x800, 0x10000, 0x20000, 0x30000);
+        dut.clk_i = 0;
+        dut.rst_ni = 0;
+        dut.go_i = 0;
+        dut.cmd_valid_i = 0;
+        dut.emap_we_i = 0;
+        cfg.drive(dut.cfg_i);
+        edge();
+        edge();
+        dut.rst_ni = 1;
+    }
+
+    void set_row(unsigned bytes)
+    {
+        row_bytes = bytes;
+        row_shift = 0;
+        while ((1u << row_shift) < std::max(bytes, 2 * F))
+            row_shift++;
+        cfg.set("row_bytes", bytes);
+        cfg.set("row_shift", row_shift);
+    }
+
+    void set_map(unsigned cap_shift, uint32_t ce, uint32_t gt, uint32_t xd, uint32_t yd)
+    {
+        cfg.set("cap_shift", cap_shift);
+        cfg.set("ce_base", ce);
+        cfg.set("gt_base", gt);
+        cfg.set("xd_base", xd);
+        cfg.set("yd_base", yd);
+    }
+
+    // Rows of the experts in the order in which they become complete.
+    void plan(const std::vector<unsigned> &counts)
+    {
+        unsigned token = 0;
+        list.assign(MAX_LOCAL, {});
+        complete.assign(MAX_LOCAL, 0);
+        expected.assign(MAX_LOCAL, 0);
+        std::vector<unsigned> tokens(4096);
+        for (unsigned i = 0; i < tokens.size(); i++)
+            tokens[i] = i * 37;
+        std::shuffle(tokens.begin(), tokens.end(), rng);
+        by_token.clear();
+        for (unsigned le = 0; le < counts.size(); le++) {
+            std::vector<unsigned> rows(counts[le]);
+            for (unsigned i = 0; i < counts[le]; i++)
+                rows[i] = i;
+            std::shuffle(rows.begin(), rows.end(), rng);
+            for (unsigned i = 0; i < counts[le]; i++) {
+                by_token[tokens[token]] = {le, i};
+                list[le].push_back(
+                    {rows[i], tokens[token++], static_cast<unsigned>(rng() % cfg["k"])});
+            }
+            expected[le] = counts[le];
+        }
+        total = token;
+        for (unsigned le = 0; le < counts.size(); le++)
+            randomize(le);
+        want = mem;
+        for (unsigned le = 0; le < counts.size(); le++) {
+            for (unsigned i = 0; i < counts[le]; i++)
+                compute(le, list[le][i]);
+        }
+    }
+
+    // One layer up to retire; the limit is in cycles.
+    void run(const weather &w, unsigned limit, uint8_t op = MW_I_EXPERT)
+    {
+        now = 0;
+        start(w, op);
+        while (!retired) {
+            cycle(w);
+            if (now > limit) {
+                printf("no end after %u cycles, %zu of %u rows signalled\n", limit, seen.size(),
+                       total);
+                fail();
+            }
+        }
+        for (unsigned c = 0; c < 20; c++)
+            cycle(w);
+        assert_true(mem == want);
+        if (op == MW_I_EXPERT)
+            assert_int_equal(seen.size(), total);
+    }
+
+    void start(const weather &w, uint8_t op)
+    {
+        cfg.drive(dut.cfg_i);
+        dut.go_i = 1;
+        cycle(w);
+        dut.go_i = 0;
+        command(w, op);
+    }
+
+    void command(const weather &w, uint8_t op)
+    {
+        retired = false;
+        dut.cmd_i[0] = op;
+        dut.cmd_valid_i = 1;
+        dut.eval();
+        while (!dut.cmd_ready_o)
+            cycle(w);
+        cycle(w);
+        dut.cmd_valid_i = 0;
+    }
+
+    void cycle(const weather &w)
+    {
+        arrive(w);
+        drive(w);
+        dut.eval();
+        sample_tracker();
+        sample_memory();
+        sample_signals();
+        retired |= dut.retire_o;
+        edge();
+        now++;
+    }
+
+    void map_expert(unsigned id, bool valid, unsigned gpu, unsigned le)
+    {
+        dut.emap_we_i = 1;
+        dut.emap_addr_i = static_cast<uint16_t>(id);
+        dut.emap_data_i = static_cast<uint16_t>(valid << 11 | gpu << 6 | le);
+        edge();
+        dut.emap_we_i = 0;
+    }
+
+    void put16(uint32_t at, uint16_t v) { memcpy(&mem[at], &v, 2); }
+    void put32(uint32_t at, uint32_t v) { memcpy(&mem[at], &v, 4); }
+    uint16_t get16(uint32_t at) const
+    {
+        uint16_t v;
+        memcpy(&v, &mem[at], 2);
+        return v;
+    }
+    uint32_t get32(uint32_t at) const
+    {
+        uint32_t v;
+        memcpy(&v, &mem[at], 4);
+        return v;
+    }
+
+    uint32_t base(const char *name) const { return static_cast<uint32_t>(cfg[name]); }
+
+    // Y row from x row; what it must become, not what it is.
+    void compute_row(uint32_t x, uint32_t y, uint16_t c, uint32_t gate)
+    {
+        for (unsigned b = 0; b < row_bytes; b += 2) {
+            uint16_t v = result(get16(x + b), c, gate);
+            memcpy(&want[y + b], &v, 2);
+        }
+    }
+
+    void special_values(uint32_t at, unsigned count)
+    {
+        static const uint16_t values[] = {0,      0x8000, 0x7f80, 0xff80, 0x7fc1, 0x0001, 0x807f,
+                                          0x0080, 0x8080, 0x7f7f, 0x3f80, 0x0040, 0x1000};
+        for (unsigned i = 0; i < count; i++) {
+            if (rng() % 8 == 0)
+                put16(at + 2 * i, values[rng() % (sizeof values / sizeof *values)]);
+        }
+    }
+
+    Vexpert_engine dut;
+    node_cfg cfg;
+    std::mt19937_64 rng;
+    std::vector<uint8_t> mem, want;
+    std::vector<std::vector<entry>> list;
+    std::vector<unsigned> complete, expected;
+    std::vector<signal_seen> seen;
+    std::map<unsigned, std::pair<unsigned, unsigned>> by_token;
+    unsigned row_bytes = 0, row_shift = 0, total = 0;
+    uint64_t now = 0, idle_stalls = 0, mem_stalls = 0, reads = 0;
+    bool retired = false, counts_all = false, unicast = false, pushed_all = false;
+    bool auto_arrive = true, check_rows = true;
+
+  private:
+    bool percent(unsigned p) { return rng() % 100 < p; }
+
+    void edge()
+    {
+        dut.clk_i = 1;
+        dut.eval();
+        dut.clk_i = 0;
+        dut.eval();
+    }
+
+    uint32_t row_at(const char *region, unsigned le, unsigned row) const
+    {
+        return base(region) + ((le << cfg["cap_shift"] | row) << row_shift);
+    }
+
+    uint32_t gate_at(unsigned le, const entry &e) const
+    {
+        return base("gt_base") +
+               static_cast<uint32_t>((le << cfg["cap_shift"] | e.row) << cfg["gate_shift"]) +
+               4 * e.pos;
+    }
+
+    void randomize(unsigned le)
+    {
+        put16(base("ce_base") + 2 * le, rng() % 4 ? static_cast<uint16_t>(0x3f00 + rng() % 256)
+                                                  : static_cast<uint16_t>(rng()));
+        for (const entry &e : list[le]) {
+            put32(gate_at(le, e), rng() % 4 ? 0x3d000000u + static_cast<uint32_t>(rng() % 0x2000000)
+                                            : static_cast<uint32_t>(rng()));
+            special_values(row_at("xd_base", le, e.row), row_bytes / 2);
+        }
+    }
+
+    void compute(unsigned le, const entry &e)
+    {
+        compute_row(row_at("xd_base", le, e.row), row_at("yd_base", le, e.row),
+                    get16(base("ce_base") + 2 * le), get32(gate_at(le, e)));
+    }
+
+    void arrive(const weather &w)
+    {
+        if (unicast) {
+            counts_all = pushed_all;
+            return;
+        }
+        bool all = true;
+        if (auto_arrive) {
+            for (unsigned le = 0; le < MAX_LOCAL; le++) {
+                while (complete[le] < expected[le] && percent(w.arrive)) {
+                    complete[le]++;
+                    if (w.arrive < 100)
+                        break;
+                }
+                all &= complete[le] == expected[le];
+            }
+            counts_all = w.counts_at < 0 ? all && percent(5) ? true : counts_all && all
+                                         : now >= static_cast<uint64_t>(w.counts_at);
+        }
+    }
+
+    void drive(const weather &w)
+    {
+        dut.counts_all_i = counts_all;
+        bool known = stat_le < MAX_LOCAL;
+        dut.stat_complete_i = known ? stat_complete : 0;
+        dut.stat_expected_i =
+            known && counts_all ? expected[stat_le] : static_cast<uint32_t>(rng() & 0xff);
+        answer_list(w);
+        dut.rd_ready_i = percent(w.memory);
+        dut.rd_rvalid_i = !misc.empty() && misc.front().first == now;
+        if (dut.rd_rvalid_i) {
+            memcpy(&dut.rd_rdata_i, &mem[misc.front().second * F], F);
+            misc.pop_front();
+        }
+        for (unsigned p = 0; p < 2; p++) {
+            dut.exp_rd_ready_i[p] = percent(w.memory);
+            dut.exp_wr_ready_i[p] = percent(w.memory);
+            dut.exp_rd_rvalid_i[p] = !exp[p].empty() && exp[p].front().first == now;
+            if (dut.exp_rd_rvalid_i[p]) {
+                memcpy(&dut.exp_rd_rdata_i[p], &mem[exp[p].front().second * F], F);
+                exp[p].pop_front();
+            }
+        }
+        dut.sig_ready_i = percent(w.signals);
+        dut.push_ready_i = percent(w.push);
+        dut.recv_rows_i = static_cast<uint16_t>(recv_rows);
+    }
+
+    void answer_list(const weather &w)
+    {
+        latency = w.list_latency;
+        dut.list_rvalid_i = !asked.empty() && asked.front().first <= now;
+        if (!dut.list_rvalid_i) {
+            dut.list_row_i = static_cast<uint32_t>(rng() & 0xfffff);
+            return;
+        }
+        entry e = asked.front().second;
+        asked.pop_front();
+        dut.list_row_i = e.row;
+        dut.list_token_i = e.token;
+        dut.list_pos_i = static_cast<uint8_t>(e.pos);
+    }
+
+    void sample_tracker()
+    {
+        stat_le = dut.stat_le_o;
+        if (stat_le < MAX_LOCAL)
+            stat_complete = complete[stat_le];
+        if (dut.list_valid_o) {
+            unsigned le = dut.list_le_o, idx = dut.list_idx_o;
+            assert_true(le < cfg["local_experts"] && idx < complete[le]);
+            asked.push_back({now + latency, list[le][idx]});
+        }
+        assert_false(dut.push_valid_o && dut.push_last_o);
+        if (push_waits)
+            assert_true(dut.push_valid_o && dut.push_le_o == push_le && dut.push_row_o == push_row);
+        push_waits = dut.push_valid_o && !dut.push_ready_i;
+        push_le = dut.push_le_o;
+        push_row = dut.push_row_o;
+        if (dut.push_valid_o && dut.push_ready_i) {
+            assert_true(unicast && !pushed_all);
+            pushes.push_back({push_le, push_row});
+            list[push_le].push_back({push_row, 0, static_cast<unsigned>(rng() % 16)});
+            complete[push_le]++;
+            expected[push_le]++;
+        }
+        if (dut.push_last_o) {
+            assert_true(unicast);
+            pushed_all = true;
+        }
+    }
+
+    void sample_memory()
+    {
+        if (dut.rd_valid_o && dut.rd_ready_i) {
+            misc.push_back({now + LATENCY, dut.rd_addr_o});
+        }
+        for (unsigned p = 0; p < 2; p++) {
+            if (rd_waits[p])
+                assert_true(dut.exp_rd_valid_o[p] && dut.exp_rd_addr_o[p] == rd_addr[p]);
+            rd_waits[p] = dut.exp_rd_valid_o[p] && !dut.exp_rd_ready_i[p];
+            rd_addr[p] = dut.exp_rd_addr_o[p];
+            if (dut.exp_rd_valid_o[p] && dut.exp_rd_ready_i[p]) {
+                assert_int_equal(dut.exp_rd_addr_o[p] % 2, p);
+                exp[p].push_back({now + LATENCY, dut.exp_rd_addr_o[p]});
+                reads++;
+            }
+            if (wr_waits[p])
+                assert_true(dut.exp_wr_valid_o[p] && dut.exp_wr_addr_o[p] == wr_addr[p]);
+            wr_waits[p] = dut.exp_wr_valid_o[p] && !dut.exp_wr_ready_i[p];
+            wr_addr[p] = dut.exp_wr_addr_o[p];
+            if (dut.exp_wr_valid_o[p] && dut.exp_wr_ready_i[p]) {
+                assert_int_equal(dut.exp_wr_addr_o[p] % 2, p);
+                memcpy(&mem[dut.exp_wr_addr_o[p] * F], &dut.exp_wr_data_o[p], F);
+            }
+        }
+        idle_stalls += dut.stall_idle_o;
+        mem_stalls += dut.stall_mem_o;
+    }
+
+    void sample_signals()
+    {
+        if (sig_waits)
+            assert_true(dut.sig_valid_o && dut.sig_token_o == sig_token);
+        sig_waits = dut.sig_valid_o && !dut.sig_ready_i;
+        sig_token = dut.sig_token_o;
+        if (!dut.sig_valid_o || !dut.sig_ready_i)
+            return;
+        assert_false(unicast);
+        auto place = by_token.find(sig_token);
+        assert_true(place != by_token.end());
+        unsigned le = place->second.first, idx = place->second.second;
+        for (const auto &s : seen)
+            assert_false(s.le == le && s.idx >= idx); // in the order of the list, each once
+        seen.push_back({now, le, idx});
+        uint32_t y = row_at("yd_base", le, list[le][idx].row);
+        if (check_rows)
+            assert_memory_equal(&mem[y], &want[y], row_bytes);
+    }
+
+  public:
+    std::vector<std::pair<unsigned, unsigned>> pushes;
+    unsigned recv_rows = 0;
+
+  private:
+    std::deque<std::pair<uint64_t, uint32_t>> misc, exp[2];
+    std::deque<std::pair<uint64_t, entry>> asked;
+    unsigned latency = 2, stat_le = 0, stat_complete = 0, sig_token = 0, push_le = 0, push_row = 0;
+    bool sig_waits = false, push_waits = false, rd_waits[2] = {}, wr_waits[2] = {};
+    uint32_t rd_addr[2] = {}, wr_addr[2] = {};
+};
+
+static void random_layers(void **state)
+{
+    (void)state;
+    std::mt19937_64 rng(seed);
+    for (unsigned round = 0; round < 60; round++) {
+        auto b = std::make_unique<bench>(rng());
+        unsigned experts = 1 + static_cast<unsigned>(rng() % 8);
+        static const unsigned flits[] = {1, 2, 3, 4, 5, 8, 15, 16, 33};
+        b->set_row(F * flits[rng() % (sizeof flits / sizeof *flits)]);
+        unsigned cap = 0;
+        while (cap < 6 && (experts << (cap + 1)) * (1u << b->row_shift) <= 0xfc00)
+            cap++;
+        b->set_map(cap, 0x80 * static_cast<uint32_t>(rng() % 8), 0x10000,
+                   0x20000 + 0x80 * static_cast<uint32_t>(rng() % 4), 0x30000 - 0x80);
+        b->cfg.set("local_experts", experts);
+        b->cfg.set("tile", 1 + rng() % (rng() % 2 ? 6 : 40));
+        b->cfg.set("expert_cycles", rng() % (rng() % 2 ? 4 : 50));
+        b->cfg.set("partial_tiles", rng() % 2);
+        b->cfg.set("partial_wait", rng() % 60);
+        std::vector<unsigned> counts(experts);
+        for (auto &c : counts)
+            c = rng() % 4 ? static_cast<unsigned>(rng() % ((1u << cap) + 1)) : 0;
+        b->plan(counts);
+        weather w;
+        w.memory = rng() % 2 ? 100 : 20 + static_cast<unsigned>(rng() % 80);
+        w.signals = rng() % 2 ? 100 : 3 + static_cast<unsigned>(rng() % 90);
+        w.arrive = rng() % 2 ? 100 : 1 + static_cast<unsigned>(rng() % 20);
+        w.list_latency = 1 + static_cast<unsigned>(rng() % 4);
+        w.counts_at =
+            static_cast<int>(rng() % 2000) - 1000 < 0 ? -1 : static_cast<int>(rng() % 2000);
+        b->run(w, 400000);
+        b->command(w, MW_I_EXPERT); // nothing is left: ends at once
+        for (unsigned c = 0; !b->retired; c++) {
+            b->cycle(w);
+            assert_true(c < 200);
+        }
+    }
+}
+
+// With everything at hand a tile ends exactly tile * expert_cycles cycles after the one before, full or not.
+static void tiles_take_their_time(void **state)
+{
+    (void)state;
+    for (unsigned tile : {1u, 3u, 8u}) {
+        for (unsigned cycles : {20u, 33u}) {
+            auto b = std::make_unique<bench>(seed + tile);
+            b->set_row(8 * F);
+            b->cfg.set("tile", tile);
+            b->cfg.set("expert_cycles", cycles);
+            b->cfg.set("local_experts", 2);
+            b->plan({2 * tile + (tile > 1), 3 * tile});
+            b->run({}, 100000);
+            std::vector<uint64_t> ends;
+            for (const auto &s : b->seen) {
+                if (s.idx % tile == 0)
+                    ends.push_back(s.cycle);
+            }
+            assert_int_equal(ends.size(), 5 + (tile > 1));
+            // The first one starts some cycles after the command (clearing, scan) and has its data to wait for.
+            assert_in_range(ends[0], tile * cycles + 1, tile * cycles + MAX_LOCAL + 30);
+            for (size_t i = 2; i < ends.size(); i++)
+                assert_int_equal(ends[i] - ends[i - 1], tile * cycles);
+        }
+    }
+}
+
+// A tile that memory holds up takes longer, and the next one starts behind it: no less than tile * expert_cycles between ends
+// of a tile that was held up and the tile behind it that was not.
+static void slow_memory_makes_tiles_longer(void **state)
+{
+    (void)state;
+    auto b = std::make_unique<bench>(seed);
+    b->set_row(32 * F);
+    b->cfg.set("tile", 2);
+    b->cfg.set("expert_cycles", 17);
+    b->cfg.set("local_experts", 1);
+    b->plan({32});
+    weather w;
+    w.memory = 50;
+    b->run(w, 100000);
+    uint64_t took = b->seen.back().cycle - b->seen.front().cycle;
+    assert_in_range(took, 15 * 2 * 25, 15 * 2 * 60);
+    assert_true(b->mem_stalls > 300);
+}
+
+static double cycles_per_row(unsigned experts, unsigned rows, unsigned tile, unsigned bytes)
+{
+    auto b = std::make_unique<bench>(seed);
+    b->set_row(bytes);
+    b->set_map(6, 0x100, 0x800, 0x10000, 0x28000);
+    if (experts > 1)
+        b->set_map(5, 0x100, 0x800, 0x10000, 0x28000);
+    b->cfg.set("tile", tile);
+    b->cfg.set("expert_cycles", 1);
+    b->cfg.set("local_experts", experts);
+    b->plan(std::vector<unsigned>(experts, rows));
+    b->run({}, 100000);
+    return static_cast<double>(b->seen.back().cycle - b->seen.front().cycle) /
+           (experts * rows - tile);
+}
+
+// 64 rows of 64 flits: 32 cycles per row is the rate of the data path; two cycles more are allowed.
+static void data_path_is_full(void **state)
+{
+    (void)state;
+    double one = cycles_per_row(1, 64, 1, 64 * F), two = cycles_per_row(2, 32, 1, 64 * F),
+           big = cycles_per_row(2, 32, 8, 64 * F);
+    double shorter = cycles_per_row(2, 32, 8, 16 * F), odd = cycles_per_row(1, 64, 4, 31 * F),
+           tiny = cycles_per_row(1, 64, 16, F);
+    printf("cycles per row of 64 flits: %.2f, two experts %.2f, tile 8 %.2f; 31 flits %.2f, 16 "
+           "flits %.2f, 1 flit %.2f\n",
+           one, two, big, odd, shorter, tiny);
+    assert_true(one <= 34 && two <= 34 && big <= 32.5 && odd <= 16.5 && shorter <= 8.5 &&
+                tiny <= 7);
+}
+
+// Full experts are served in turn.
+static void full_experts_take_turns(void **state)
+{
+    (void)state;
+    auto b = std::make_unique<bench>(seed);
+    b->cfg.set("local_experts", 5);
+    b->cfg.set("tile", 2);
+    b->plan({8, 8, 0, 8, 8});
+    b->run({}, 10000);
+    static const unsigned order[] = {0, 1, 3, 4};
+    for (unsigned i = 0; i < b->seen.size(); i++) {
+        assert_int_equal(b->seen[i].le, order[i / 2 % 4]);
+        assert_int_equal(b->seen[i].idx, 2 * (i / 8) + i % 2);
+    }
+}
+
+// Without counts the last rows wait; they start when the counts are here, not before.
+static void last_tile_waits_for_counts(void **state)
+{
+    (void)state;
+    auto b = std::make_unique<bench>(seed);
+    b->cfg.set("local_experts", 3);
+    b->cfg.set("tile", 4);
+    b->plan({6, 0, 3});
+    weather w;
+    w.counts_at = 1000;
+    b->run(w, 10000);
+    for (unsigned i = 0; i < 9; i++)
+        assert_int_equal(b->seen[i].cycle < 1000, i < 4);
+    assert_true(b->idle_stalls > 800);
+}
+
+// A tile larger than all rows, experts without rows, no expert at all.
+static void corners(void **state)
+{
+    (void)state;
+    for (unsigned experts : {0u, 1u, 3u, 16u}) {
+        for (unsigned rows : {0u, 1u, 2u}) {
+            auto b = std::make_unique<bench>(seed + rows);
+            b->cfg.set("local_experts", experts);
+            b->cfg.set("tile", 255);
+            b->cfg.set("expert_cycles", 1);
+            b->plan(std::vector<unsigned>(experts, rows));
+            weather w;
+            w.counts_at = 300;
+            b->run(w, 10000);
+            assert_true(b->now >= 300);
+            assert_int_equal(b->seen.size(), experts * rows);
+        }
+    }
+    auto b = std::make_unique<bench>(
+        seed); // largest tile, more than the tokens' queue holds in two of them
+    b->set_row(F);
+    b->set_map(10, 0x100, 0x28000, 0x8000, 0x10000);
+    b->cfg.set("local_experts", 1);
+    b->cfg.set("tile", 255);
+    b->cfg.set("expert_cycles", 2);
+    b->plan({900});
+    weather w;
+    w.signals = 10;
+    b->run(w, 40000);
+}
+
+// An idle engine starts the fullest expert after partial_wait cycles without work, again and again.
+static void partial_tiles_start_the_fullest(void **state)
+{
+    (void)state;
+    for (unsigned on : {0u, 1u}) {
+        auto b = std::make_unique<bench>(seed);
+        const unsigned wait = 100, tile = 8, cycles = 10;
+        b->cfg.set("local_experts", 4);
+        b->cfg.set("tile", tile);
+        b->cfg.set("expert_cycles", cycles);
+        b->cfg.set("partial_tiles", on);
+        b->cfg.set("partial_wait", wait);
+        b->plan({3, 5, 0, 5});
+        weather w;
+        w.counts_at = 2000;
+        b->run(w, 10000);
+        std::vector<signal_seen> first;
+        for (const auto &s : b->seen) {
+            if (s.idx == 0)
+                first.push_back(s);
+        }
+        assert_int_equal(first.size(), 3);
+        if (!on) {
+            assert_true(first[0].cycle > 2000);
+            continue;
+        }
+        assert_int_equal(first[0].le, 1);
+        assert_int_equal(first[1].le, 3);
+        assert_int_equal(first[2].le, 0);
+        assert_in_range(first[0].cycle, wait + tile * cycles,
+                        wait + tile * cycles + MAX_LOCAL + 40);
+        for (unsigned i = 1; i < 3; i++)
+            assert_in_range(first[i].cycle - first[i - 1].cycle, wait + tile * cycles,
+                            wait + tile * cycles + 20);
+    }
+}
+
+// A full tile that comes while the engine waits for partial_wait starts at once.
+static void full_tile_beats_waiting(void **state)
+{
+    (void)state;
+    auto b = std::make_unique<bench>(seed);
+    b->cfg.set("local_experts", 2);
+    b->cfg.set("tile", 4);
+    b->cfg.set("expert_cycles", 10);
+    b->cfg.set("partial_tiles", 1);
+    b->cfg.set("partial_wait", 200);
+    b->plan({3, 4});
+    b->auto_arrive = false;
+    b->counts_all = false;
+    weather w;
+    b->complete = {3, 3};
+    b->complete.resize(MAX_LOCAL);
+    b->start(w, MW_I_EXPERT);
+    while (b->now < 150)
+        b->cycle(w);
+    b->complete[1] = 4;
+    while (b->now < 500)
+        b->cycle(w);
+    assert_int_equal(b->seen.size(), 7);
+    assert_int_equal(b->seen[0].le, 1);
+    assert_in_range(b->seen[0].cycle, 190, 220);
+    assert_int_equal(b->seen[4].le, 0);
+    assert_true(b->seen[4].cycle >= 190 + 200 + 40);
+}
+
+struct meta_row {
+    std::vector<uint16_t> ids;
+};
+
+static void received_rows(void **state)
+{
+    (void)state;
+    std::mt19937_64 rng(seed + 7);
+    for (unsigned round = 0; round < 40; round++) {
+        auto b = std::make_unique<bench>(rng());
+        unsigned k = 1 + static_cast<unsigned>(rng() % 16), k_shift = 0,
+                 experts = 1 + static_cast<unsigned>(rng() % 6);
+        while ((1u << k_shift) < k)
+            k_shift++;
+        static const unsigned flits[] = {1, 2, 3, 4, 7};
+        b->set_row(F * flits[rng() % 5]);
+        unsigned rows = round == 0
+                            ? 0
+                            : static_cast<unsigned>(
+                                  rng() % std::min(60u, 0x10000u >> (k_shift + b->row_shift)));
+        b->cfg.set("k", k);
+        b->cfg.set("k_shift", k_shift);
+        b->cfg.set("local_experts", experts);
+        b->cfg.set("tile", 1 + rng() % 20);
+        b->cfg.set("expert_cycles", rng() % 8);
+        b->set_map(0, 0x100, 0x8000, 0x20000, 0x30000 - 0x80);
+        b->unicast = true;
+        b->recv_rows = rows;
+        b->plan(std::vector<unsigned>(experts, 0));
+        for (unsigned id = 0; id < MAX_EXPERTS; id++)
+            b->map_expert(id, id % 4 != 3, id % 4 == 1 ? PORT : 1, (id / 4) % experts);
+        b->map_expert(64 + 1, true, PORT, 0); // outside the table
+        std::vector<std::pair<unsigned, unsigned>> pushes;
+        for (unsigned r = 0; r < rows; r++) {
+            uint32_t meta = b->base("gt_base") + 128 * r;
+            for (unsigned j = 0; j < k; j++) {
+                uint16_t id = static_cast<uint16_t>(rng() % 3   ? 4 * (rng() % 16) + 1
+                                                    : rng() % 8 ? rng() % 64
+                                                    : rng() % 2 ? 0xffff
+                                                                : 64 + 1);
+                b->put32(meta + 4 + 4 * j, 0x3d000000u + static_cast<uint32_t>(rng() % 0x2000000));
+                b->put16(meta + 4 + 4 * k + 2 * j, id);
+                if (id < 64 && id % 4 == 1)
+                    pushes.push_back({(id / 4) % experts, r << k_shift | j});
+            }
+            b->special_values(b->base("xd_base") + (r << b->row_shift), b->row_bytes / 2);
+        }
+        b->want = b->mem;
+        for (const auto &p : pushes) {
+            unsigned r = p.second >> k_shift, j = p.second & ((1u << k_shift) - 1);
+            b->compute_row(b->base("xd_base") + (r << b->row_shift),
+                           b->base("yd_base") + (p.second << b->row_shift),
+                           b->get16(b->base("ce_base") + 2 * p.first),
+                           b->get32(b->base("gt_base") + 128 * r + 4 + 4 * j));
+        }
+        weather w;
+        w.memory = rng() % 2 ? 100 : 30 + static_cast<unsigned>(rng() % 70);
+        w.push = rng() % 2 ? 100 : 20 + static_cast<unsigned>(rng() % 80);
+        b->run(w, 200000, MW_I_EXPERT_ROWS);
+        assert_true(b->pushes == pushes);
+        assert_true(b->pushed_all && b->seen.empty());
+    }
+}
+
+int main()
+{
+    const char *s = getenv("MW_SEED");
+    seed = s ? strtoull(s, nullptr, 0) : static_cast<uint64_t>(time(nullptr));
+    printf("MW_SEED=%llu\n", static_cast<unsigned long long>(seed));
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(corners),
+        cmocka_unit_test(tiles_take_their_time),
+        cmocka_unit_test(slow_memory_makes_tiles_longer),
+        cmocka_unit_test(data_path_is_full),
+        cmocka_unit_test(full_experts_take_turns),
+        cmocka_unit_test(last_tile_waits_for_counts),
+        cmocka_unit_test(partial_tiles_start_the_fullest),
+        cmocka_unit_test(full_tile_beats_waiting),
+        cmocka_unit_test(random_layers),
+        cmocka_unit_test(received_rows),
+    };
+    return cmocka_run_group_tests_name("expert_engine", tests, nullptr, nullptr);
+}
