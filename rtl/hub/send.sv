@@ -8,7 +8,7 @@
 // keep up and rows are longer than a list takes to read.
 //
 // Order: tokens in order; a row's packets in order, gate weights (META in st) last; st: GPUs p + 1, p + 2, ... modulo N, p last. A token is
-// armed (arm_*, index at home, number of valid entries) before its first packet, and only while fewer than cfg.in_flight armed tokens wait for
+// armed (arm_*: global index, number of valid entries) before its first packet, and only while fewer than cfg.in_flight armed tokens wait for
 // tok_done_i. Retires when the last flit was taken by the uplink and the local stream.
 // Errors (one pulse each): a token with an unmapped or repeated expert is skipped as a whole and not armed; an instruction with
 // addresses that are no multiples of the flit, or to a group without member or a GPU that does not exist, sends nothing.
@@ -286,7 +286,7 @@ module send #(
     assign may_arm     = cfg_i.in_flight == '0 || 17'(in_flight_q) < 17'(cfg_i.in_flight);
     assign arm_valid_o = state_q == ARM && may_arm;
     assign armed       = arm_valid_o && arm_ready_i;
-    assign arm_token_o = node_pkg::TokenW'(token_q);
+    assign arm_token_o = first_token_q | node_pkg::TokenW'(token_q);
     assign arm_count_o = remote_q + own_q;
 
     logic done;  // a token that was armed: other tokens are done too

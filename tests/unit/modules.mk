@@ -82,3 +82,16 @@ UNIT += reduction_n8
 UNIT_TOP_reduction_n8 := reduction
 UNIT_SRCS_reduction_n8 := rtl/hub/reduction.sv
 UNIT_PARAMS_reduction_n8 := N=8 FlitBytes=16 AddrW=16
+UNIT += control
+UNIT_SRCS_control := rtl/hub/control.sv
+UNIT_PARAMS_control := AddrW=12 TokensLog2=8
+UNIT += control_16
+UNIT_TOP_control_16 := control
+UNIT_SRCS_control_16 := rtl/hub/control.sv
+UNIT_PARAMS_control_16 := N=8 FlitBytes=16 AddrW=14 MaxExperts=128 MaxLocalExperts=16 TokensLog2=10
+UNIT += tx
+UNIT_SRCS_tx := rtl/hub/tx.sv
+UNIT += tx_16
+UNIT_TOP_tx_16 := tx
+UNIT_SRCS_tx_16 := rtl/hub/tx.sv
+UNIT_PARAMS_tx_16 := FlitBytes=16

@@ -364,7 +364,7 @@ class bench {
 
     void arm() {
         assert_false(want_arm.empty());
-        assert_int_equal(dut.arm_token_o, want_arm.front().token);
+        assert_int_equal(dut.arm_token_o, l.port << l.token_shift | want_arm.front().token);
         assert_int_equal(dut.arm_count_o, want_arm.front().count);
         want_arm.pop_front();
         armed++;

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// The uplink: takes packets of all classes from the units of the hub and sends them when the link partner has room.
+//
+// A packet starts when all of it is here and its class has credit, and leaves in consecutive cycles; the next one follows without an idle cycle.
+// Order: CTRL before REQ before STORE and PART, which alternate; a waiting STORE or PART passes after at most 16 others. Inside a class first in, first out;
+// the three store streams take turns packet by packet. part_* must give whole packets (the output of a pkt_fifo); its credits were taken by
+// row_sum, to which returned ones are passed on. Requests need no credit.
+// Back-pressure: req, st, cst, sst by ready when their queue is full; ctl and part when another packet is on the link or no credit is left.
+// Worst case: a store waits for credit for ever only if the switch never frees a packet; no other class waits for it.
+//
+// cfg.throttle puts a start off by a cycle at random (the same numbers after each go_i).
+`default_nettype none
+
+module tx #(
+    parameter int unsigned FlitBytes    = 8,
+    parameter int unsigned StoreCredits = 16,
+    parameter int unsigned CtrlCredits  = 16,
+    parameter int unsigned StoreFlits   = 256 / FlitBytes,  // queue of stores
+    parameter int unsigned ReqFlits     = 16                // queue of requests
+) (
+    input  wire logic                        clk_i,
+    input  wire logic                        rst_ni,
+    input  wire logic                        go_i,
+    input  wire node_pkg::node_cfg_t         cfg_i,
+
+    input  wire logic                        ctl_valid_i,
+    output logic                             ctl_ready_o,
+    input  wire packet_pkg::header_t         ctl_header_i,
+    input  wire logic                        req_valid_i,
+    output logic                             req_ready_o,
+    input  wire logic [8*FlitBytes-1:0]      req_data_i,
+    input  wire logic                        req_last_i,
+    input  wire logic                        st_valid_i,   // send
+    output logic                             st_ready_o,
+    input  wire logic [8*FlitBytes-1:0]      st_data_i,
+    input  wire logic                        st_last_i,
+    input  wire logic                        cst_valid_i,  // control
+    output logic                             cst_ready_o,
+    input  wire logic [8*FlitBytes-1:0]      cst_data_i,
+    input  wire logic                        cst_last_i,
+    input  wire logic                        sst_valid_i,  // row_sum
+    output logic                             sst_ready_o,
+    input  wire logic [8*FlitBytes-1:0]      sst_data_i,
+    input  wire logic                        sst_last_i,
+    input  wire logic                        part_valid_i,
+    output logic                             part_ready_o,
+    input  wire logic [8*FlitBytes-1:0]      part_data_i,
+    input  wire logic                        part_last_i,
+
+    output logic                             up_valid_o,
+    output logic                             up_last_o,
+    output logic                             up_err_o,
+    output logic [1:0]                       up_cls_o,
+    output logic [8*FlitBytes-1:0]           up_data_o,
+    input  wire logic [3:0]                  crd_i,
+    input  wire logic [4:0]                  crd_part_i,
+    output logic                             part_crd_valid_o,
+    output logic [4:0]                       part_crd_port_o,
+
+    output logic                             stall_store_o,  // a store waits for credit
+    output logic                             stall_ctrl_o,   // a control packet waits for credit
+    output logic                             part_empty_o,   // no partial to send
+    output logic                             link_idle_o,    // no flit on the link
+    output logic                             idle_o          // nothing queued here
+);
+    import packet_pkg::*;
+    localparam int unsigned FW = 8 * FlitBytes;
+    localparam int unsigned HF = HeaderBytes / FlitBytes;
+    localparam int unsigned TF = (TargetBytes * (TargetsMax - 1) + FlitBytes - 1) / FlitBytes;
+    localparam int unsigned PF = PayloadMaxBytes / FlitBytes;
+
+    // ---- queues ------------------------------------------------------------------------------------------------
+    logic          in_valid [3], in_ready [3], in_last [3], merged_valid, merged_ready, merged_last;
+    logic [FW-1:0] in_data [3], merged_data;
+    assign in_valid    = '{st_valid_i, cst_valid_i, sst_valid_i};
+    assign in_data     = '{st_data_i, cst_data_i, sst_data_i};
+    assign in_last     = '{st_last_i, cst_last_i, sst_last_i};
+    assign st_ready_o  = in_ready[0];
+    assign cst_ready_o = in_ready[1];
+    assign sst_ready_o = in_ready[2];
+
+    pkt_merge #(
+        .FlitBytes(FlitBytes), .Streams(3)
+    ) i_merge (
+        .clk_i, .rst_ni, .go_i, .in_valid_i(in_valid), .in_ready_o(in_ready), .in_data_i(in_data), .in_last_i(in_last),
+        .out_valid_o (merged_valid), .out_ready_i(merged_ready), .out_data_o(merged_data), .out_last_o(merged_last)
+    );
+
+    logic          store_valid, store_take, store_last, req_valid, req_take, req_last;
+    logic [FW-1:0] store_data, req_data;
+    logic          unused_store_room, unused_req_room;
+    logic [$clog2(StoreFlits+1)-1:0] unused_store_packets;
+    logic [$clog2(ReqFlits+1)-1:0]   unused_req_packets;
+
+    pkt_fifo #(
+        .FlitBytes(FlitBytes), .Flits(StoreFlits), .MaxPkt(HF + TF + PF)
+    ) i_store (
+        .clk_i, .rst_ni, .in_valid_i(merged_valid), .in_ready_o(merged_ready), .in_data_i(merged_data), .in_last_i(merged_last),
+        .out_valid_o (store_valid), .out_ready_i(store_take), .out_data_o(store_data), .out_last_o(store_last),
+        .reserve_i (1'b0), .room_o(unused_store_room), .packets_o(unused_store_packets)
+    );
+    pkt_fifo #(
+        .FlitBytes(FlitBytes), .Flits(ReqFlits), .MaxPkt(HF + TF)
+    ) i_req (
+        .clk_i, .rst_ni, .in_valid_i(req_valid_i), .in_ready_o(req_ready_o), .in_data_i(req_data_i), .in_last_i(req_last_i),
+        .out_valid_o (req_valid), .out_ready_i(req_take), .out_data_o(req_data), .out_last_o(req_last),
+        .reserve_i (1'b0), .room_o(unused_req_room), .packets_o(unused_req_packets)
+    );
+
+    // ---- credits -----------------------------------------------------------------------------------------------
+    localparam int unsigned StoreW = $clog2(StoreCredits + 1);
+    localparam int unsigned CtrlW  = $clog2(CtrlCredits + 1);
+    logic [StoreW-1:0] store_used_q, store_limit;
+    logic [CtrlW-1:0]  ctrl_used_q, ctrl_limit;
+    logic              start_store, start_ctrl, store_credit, ctrl_credit;
+
+    assign store_limit  = (cfg_i.store_credits == '0 || cfg_i.store_credits > 8'(StoreCredits)) ? StoreW'(StoreCredits) : StoreW'(cfg_i.store_credits);
+    assign ctrl_limit   = (cfg_i.ctrl_credits == '0 || cfg_i.ctrl_credits > 8'(CtrlCredits)) ? CtrlW'(CtrlCredits) : CtrlW'(cfg_i.ctrl_credits);
+    assign store_credit = store_used_q < store_limit;
+    assign ctrl_credit  = ctrl_used_q < ctrl_limit;
+    assign part_crd_valid_o = crd_i[CLS_PART];
+    assign part_crd_port_o  = crd_part_i;
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) begin
+            store_used_q <= '0;
+            ctrl_used_q  <= '0;
+        end else begin
+            if (start_store != crd_i[CLS_STORE]) store_used_q <= store_used_q + (start_store ? StoreW'(1) : '1);
+            if (start_ctrl != crd_i[CLS_CTRL]) ctrl_used_q <= ctrl_used_q + (start_ctrl ? CtrlW'(1) : '1);
+        end
+    end
+
+    // ---- the next packet ---------------------------------------------------------------------------------------
+    logic       inside_q, half_q, part_turn_q, put_off, start, fire, last;
+    cls_e       cls_q, cls, low_cls;
+    logic [3:0] can;            // by class: a packet is here, and credit
+    logic       high, low, low_first;
+    logic [4:0] passed_q;       // packets that went before a waiting STORE or PART
+
+    assign can[CLS_CTRL]  = ctl_valid_i && ctrl_credit;
+    assign can[CLS_REQ]   = req_valid;
+    assign can[CLS_STORE] = store_valid && store_credit;
+    assign can[CLS_PART]  = part_valid_i;
+    assign high      = can[CLS_CTRL] || can[CLS_REQ];
+    assign low       = can[CLS_STORE] || can[CLS_PART];
+    assign low_first = passed_q[4];
+    assign low_cls   = can[CLS_PART] && (part_turn_q || !can[CLS_STORE]) ? CLS_PART : CLS_STORE;
+
+    always_comb begin
+        if (inside_q) cls = cls_q;
+        else if (low && (low_first || !high)) cls = low_cls;
+        else cls = can[CLS_CTRL] ? CLS_CTRL : CLS_REQ;
+    end
+
+    assign start       = !inside_q && can != '0 && !put_off;
+    assign start_store = start && cls == CLS_STORE;
+    assign start_ctrl  = start && cls == CLS_CTRL;
+    assign fire        = inside_q || start;
+    assign store_take  = fire && cls == CLS_STORE;
+    assign req_take    = fire && cls == CLS_REQ;
+    assign part_ready_o = fire && cls == CLS_PART;
+    assign ctl_ready_o = fire && cls == CLS_CTRL && last;
+
+    always_comb begin
+        unique case (cls)
+            CLS_CTRL:  last = (HF == 1) || half_q;
+            CLS_STORE: last = store_last;
+            CLS_REQ:   last = req_last;
+            default:   last = part_last_i;
+        endcase
+    end
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) begin
+            inside_q    <= 1'b0;
+            half_q      <= 1'b0;
+            part_turn_q <= 1'b0;
+            passed_q    <= '0;
+            up_valid_o  <= 1'b0;
+        end else begin
+            up_valid_o <= fire;
+            if (fire) begin
+                inside_q <= !last;
+                half_q   <= !last;
+            end
+            if (go_i) part_turn_q <= 1'b0;
+            else if (start && cls == CLS_STORE) part_turn_q <= 1'b1;
+            else if (start && cls == CLS_PART) part_turn_q <= 1'b0;
+            if (go_i || (start && cls inside {CLS_STORE, CLS_PART})) passed_q <= '0;
+            else if (start && low) passed_q <= passed_q + 1'b1;
+        end
+        if (fire) begin
+            cls_q     <= cls;
+            up_cls_o  <= cls;
+            up_last_o <= last;
+            unique case (cls)
+                CLS_CTRL:  up_data_o <= FW'(ctl_header_i >> ((HF == 2 && half_q) ? FW : 0));
+                CLS_STORE: up_data_o <= store_data;
+                CLS_REQ:   up_data_o <= req_data;
+                default:   up_data_o <= part_data_i;
+            endcase
+        end
+    end
+    assign up_err_o = 1'b0;
+
+    // ---- throttle ----------------------------------------------------------------------------------------------
+    // x^16 + x^15 + x^13 + x^4 + 1; the bits compared lie apart, so that cycles in a row are independent.
+    logic [15:0] lfsr_q;
+    logic [7:0]  chance;
+    assign chance  = {lfsr_q[0], lfsr_q[4], lfsr_q[8], lfsr_q[12], lfsr_q[2], lfsr_q[6], lfsr_q[10], lfsr_q[14]};
+    assign put_off = chance < cfg_i.throttle;
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni || go_i) lfsr_q <= 16'h1;
+        else lfsr_q <= {lfsr_q[14:0], lfsr_q[15] ^ lfsr_q[14] ^ lfsr_q[12] ^ lfsr_q[3]};
+    end
+
+    // ---- counters ----------------------------------------------------------------------------------------------
+    assign stall_store_o = store_valid && !store_credit && !(inside_q && cls_q == CLS_STORE);
+    assign stall_ctrl_o  = ctl_valid_i && !ctrl_credit && !(inside_q && cls_q == CLS_CTRL);
+    assign part_empty_o  = !part_valid_i;
+    assign link_idle_o   = !up_valid_o;
+    assign idle_o        = !up_valid_o && !fire && !ctl_valid_i && !store_valid && !req_valid && !part_valid_i;
+
+    logic unused;
+    assign unused = ^{cfg_i, unused_store_room, unused_req_room, unused_store_packets, unused_req_packets, crd_i[CLS_REQ]};
+endmodule
+
+`default_nettype wire
