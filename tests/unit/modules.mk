@@ -95,3 +95,11 @@ UNIT += tx_16
 UNIT_TOP_tx_16 := tx
 UNIT_SRCS_tx_16 := rtl/hub/tx.sv
 UNIT_PARAMS_tx_16 := FlitBytes=16
+UNIT += streams
+UNIT_SRCS_streams := rtl/gpu/streams.sv
+UNIT_PARAMS_streams := FlitBytes=8 MemBytesLog2=14
+UNIT += streams_16
+UNIT_TOP_streams_16 := streams
+UNIT_TEST_streams_16 := tests/unit/test_streams.cpp
+UNIT_SRCS_streams_16 := rtl/gpu/streams.sv
+UNIT_PARAMS_streams_16 := FlitBytes=16 MemBytesLog2=14
