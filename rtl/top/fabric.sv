@@ -14,7 +14,7 @@ module fabric #(
     parameter int unsigned RowsLog2        = 15,   // rows of all experts of a GPU
     parameter int unsigned TokensLog2      = 12,   // own tokens of a GPU
     parameter int unsigned MaxExperts      = 512,  // entries of the expert map
-    parameter int unsigned MaxLocalExperts = 64,   // experts of a GPU
+    parameter int unsigned MaxLocalExperts = 32,   // experts of a GPU, at most 32
     parameter int unsigned CacheEntries    = 512,  // of the allocator
     parameter int unsigned MaxLatency      = 64,   // of a link, cycles
     parameter int unsigned OpenRows        = 8,    // reduction requests outstanding per requester

@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// A node: one emulated GPU (memory, instruction streams, expert engine) and its hub (send side, receive side, reductions), with its registers.
+// Structure only. Who waits for whom: docs/architecture.md, order; ports and guarantees of each part: docs/microarchitecture.md.
+`default_nettype none
+
+module node #(
+    parameter int unsigned N               = 4,
+    parameter int unsigned FlitBytes       = 8,
+    parameter int unsigned MemBytesLog2    = 14,
+    parameter int unsigned RowsLog2        = 6,
+    parameter int unsigned TokensLog2      = 5,
+    parameter int unsigned MaxExperts      = 64,
+    parameter int unsigned MaxLocalExperts = 8,
+    parameter int unsigned CacheEntries    = 64,
+    parameter int unsigned Banks           = 4,
+    parameter int unsigned OpenRows        = 8,
+    parameter int unsigned StorePkts       = 16,
+    parameter int unsigned CtrlPkts        = 16,
+    parameter int unsigned PartPkts        = 4,
+    parameter int unsigned RxStorePkts     = 16,
+    parameter int unsigned RxResultPkts    = 4,
+    parameter int unsigned RxCtrlPkts      = 16,
+    localparam int unsigned FW = 8 * FlitBytes
+) (
+    input  wire logic            clk_i,
+    input  wire logic            rst_ni,
+    input  wire logic            go_i,
+    input  wire logic            sweep_i,
+    input  wire logic [4:0]      port_i,   // constant
+    input  wire logic [1:0]      epoch_i,
+
+    input  wire logic            csr_req_i,
+    input  wire logic            csr_we_i,
+    input  wire logic [11:0]     csr_addr_i,
+    input  wire logic [31:0]     csr_wdata_i,
+    output logic                 csr_ack_o,
+    output logic                 csr_err_o,
+    output logic [31:0]          csr_rdata_o,
+
+    input  wire logic            emap_we_i,
+    input  wire logic [11:0]     emap_addr_i,
+    input  wire node_pkg::emap_t emap_data_i,
+    input  wire logic            group_we_i,
+    input  wire logic [3:0]      group_addr_i,
+    input  wire logic [31:0]     group_data_i,
+
+    output logic                 up_valid_o,
+    output logic                 up_last_o,
+    output logic                 up_err_o,
+    output logic [1:0]           up_cls_o,
+    output logic [FW-1:0]        up_data_o,
+    input  wire logic [3:0]      up_crd_i,
+    input  wire logic [4:0]      up_crd_part_i,
+
+    input  wire logic            dn_valid_i,
+    input  wire logic            dn_last_i,
+    input  wire logic            dn_err_i,
+    input  wire logic [1:0]      dn_cls_i,
+    input  wire logic [FW-1:0]   dn_data_i,
+    output logic [3:0]           dn_crd_o,
+
+    input  wire logic            host_valid_i,
+    output logic                 host_ready_o,
+    input  wire logic            host_we_i,
+    input  wire logic [31:0]     host_addr_i,  // flit address
+    input  wire logic [FW-1:0]   host_wdata_i,
+    output logic                 host_rvalid_o,
+    output logic [FW-1:0]        host_rdata_o,
+
+    output logic                 idle_o,
+    output logic                 error_o,
+    output logic                 sweep_busy_o
+);
+    localparam int unsigned AddrW = MemBytesLog2 - $clog2(FlitBytes);
+    localparam int unsigned TokenW = node_pkg::TokenW, RowW = node_pkg::RowW, ExpertW = node_pkg::ExpertW;
+    localparam int unsigned Groups = 16;
+
+    node_pkg::node_cfg_t cfg;
+
+    // ---- memory: read ports SEND, SUMA, SUMB, EXP0, EXP1, MISC; write ports ST0, ST1, EXP0, EXP1, OUT, MISC ----
+    localparam int unsigned RdSend = 0, RdSumA = 1, RdSumB = 2, RdExp = 3, RdMisc = 5, NumRd = 6;
+    localparam int unsigned WrSt = 0, WrExp = 2, WrOut = 4, WrMisc = 5, NumWr = 6;
+    logic                 rd_valid [NumRd], rd_ready [NumRd], rd_rvalid [NumRd];
+    logic [AddrW-1:0]     rd_addr [NumRd];
+    logic [FW-1:0]        rd_rdata [NumRd];
+    logic                 wr_valid [NumWr], wr_ready [NumWr];
+    logic [AddrW-1:0]     wr_addr [NumWr];
+    logic [FW-1:0]        wr_data [NumWr];
+    logic [FlitBytes-1:0] wr_be [NumWr];
+    logic                 mem_conflict;
+
+    gpu_mem #(.FlitBytes(FlitBytes), .MemBytesLog2(MemBytesLog2), .Banks(Banks), .NumRd(NumRd), .NumWr(NumWr)) i_mem (
+        .clk_i, .rst_ni, .go_i,
+        .rd_valid_i(rd_valid), .rd_ready_o(rd_ready), .rd_addr_i(rd_addr), .rd_rvalid_o(rd_rvalid), .rd_rdata_o(rd_rdata),
+        .wr_valid_i(wr_valid), .wr_ready_o(wr_ready), .wr_addr_i(wr_addr), .wr_data_i(wr_data), .wr_be_i(wr_be), .conflict_o(mem_conflict)
+    );
+
+    // clients of MISC
+    localparam int unsigned CStreams = 0, CControl = 1, CAlloc = 2, CCombine = 3, CExpert = 4, CHost = 5, MiscRd = 6;
+    localparam int unsigned WAlloc = 0, WHost = 1, MiscWr = 2;
+    logic                 mrd_valid [MiscRd], mrd_ready [MiscRd], mrd_rvalid [MiscRd];
+    logic [AddrW-1:0]     mrd_addr [MiscRd];
+    logic [FW-1:0]        mrd_rdata;
+    logic                 mwr_valid [MiscWr], mwr_ready [MiscWr];
+    logic [AddrW-1:0]     mwr_addr [MiscWr];
+    logic [FW-1:0]        mwr_data [MiscWr];
+    logic [FlitBytes-1:0] mwr_be [MiscWr];
+
+    mem_rd_mux #(.FlitBytes(FlitBytes), .AddrW(AddrW), .Clients(MiscRd)) i_rd_misc (
+        .clk_i, .rst_ni, .go_i,
+        .cl_valid_i(mrd_valid), .cl_ready_o(mrd_ready), .cl_addr_i(mrd_addr), .cl_rvalid_o(mrd_rvalid), .cl_rdata_o(mrd_rdata),
+        .rd_valid_o(rd_valid[RdMisc]), .rd_ready_i(rd_ready[RdMisc]), .rd_addr_o(rd_addr[RdMisc]), .rd_rvalid_i(rd_rvalid[RdMisc]), .rd_rdata_i(rd_rdata[RdMisc])
+    );
+    mem_wr_mux #(.FlitBytes(FlitBytes), .AddrW(AddrW), .Clients(MiscWr)) i_wr_misc (
+        .clk_i, .rst_ni, .go_i,
+        .cl_valid_i(mwr_valid), .cl_ready_o(mwr_ready), .cl_addr_i(mwr_addr), .cl_data_i(mwr_data), .cl_be_i(mwr_be),
+        .wr_valid_o(wr_valid[WrMisc]), .wr_ready_i(wr_ready[WrMisc]), .wr_addr_o(wr_addr[WrMisc]), .wr_data_o(wr_data[WrMisc]), .wr_be_o(wr_be[WrMisc])
+    );
+
+    assign mrd_valid[CHost] = host_valid_i && !host_we_i;
+    assign mrd_addr[CHost]  = host_addr_i[AddrW-1:0];
+    assign mwr_valid[WHost] = host_valid_i && host_we_i;
+    assign mwr_addr[WHost]  = host_addr_i[AddrW-1:0];
+    assign mwr_data[WHost]  = host_wdata_i;
+    assign mwr_be[WHost]    = '1;
+    assign host_ready_o     = host_we_i ? mwr_ready[WHost] : mrd_ready[CHost];
+    assign host_rvalid_o    = mrd_rvalid[CHost];
+    assign host_rdata_o     = mrd_rdata;
+
+    wire unused = &{1'b0, host_addr_i[31:AddrW]};  // the host checks its addresses
+
+    // ---- instruction streams and units ----
+    localparam int unsigned UControl = 0, USend = 1, UExpert = 2, UCombine = 3;
+    logic            cmd_valid [4], cmd_ready [4], retire [4];
+    isa_pkg::instr_t cmd;
+    logic            streams_idle;
+    logic [31:0]     stream_state [4];
+    logic            fev_valid, cev_valid;
+    logic [3:0]      fev_idx, cev_idx;
+    logic            ev_valid [2];
+    logic [3:0]      ev_idx [2];
+    logic            ev_counts, ev_row, ev_token, ev_ack, rows_done;
+
+    assign ev_valid = '{fev_valid, cev_valid};
+    assign ev_idx   = '{fev_idx, cev_idx};
+
+    // ---- error sources ----
+    localparam int unsigned ErrStreams = 0, ErrSend = 1, ErrControl = 2, ErrRx = 3, ErrStore = 4, ErrRows = 5, ErrRed = 6, ErrTokens = 9, NumErr = 10;
+    logic [NumErr-1:0]      err_valid;
+    logic [NumErr-1:0][7:0] err_code;
+    error_pkg::err_e        streams_err, send_err, control_err, tokens_err, rx_err, store_err, rows_err, red_err [3];
+
+    assign err_code = {8'(tokens_err), 8'(red_err[2]), 8'(red_err[1]), 8'(red_err[0]), 8'(rows_err), 8'(store_err), 8'(rx_err), 8'(control_err), 8'(send_err), 8'(streams_err)};
+
+    streams #(.FlitBytes(FlitBytes), .MemBytesLog2(MemBytesLog2)) i_streams (
+        .clk_i, .rst_ni, .go_i, .cfg_i(cfg),
+        .rd_valid_o(mrd_valid[CStreams]), .rd_ready_i(mrd_ready[CStreams]), .rd_addr_o(mrd_addr[CStreams]), .rd_rvalid_i(mrd_rvalid[CStreams]), .rd_rdata_i(mrd_rdata),
+        .cmd_valid_o(cmd_valid), .cmd_ready_i(cmd_ready), .cmd_o(cmd), .retire_i(retire),
+        .ev_valid_i(ev_valid), .ev_idx_i(ev_idx), .ev_counts_i(ev_counts), .ev_row_i(ev_row), .ev_token_i(ev_token), .ev_ack_i(ev_ack), .rows_done_i(rows_done),
+        .idle_o(streams_idle), .state_o(stream_state), .err_valid_o(err_valid[ErrStreams]), .err_code_o(streams_err)
+    );
+
+    // ---- expert engine and trackers ----
+    logic [ExpertW-1:0] stat_le, list_le, push_le, trk_le;
+    logic [RowW-1:0]    stat_complete, stat_expected, list_idx, list_row, push_row, trk_row;
+    logic [TokenW-1:0]  list_token, trk_token;
+    logic [3:0]         list_pos, trk_pos;
+    logic               counts_all, list_valid, list_rvalid, push_valid, push_ready, push_last, trk_valid;
+    logic [7:0]         trk_bytes;
+    logic [RowW-1:0]    recv_rows, own_base;
+    logic               sig_valid, sig_ready, stall_idle, stall_mem;
+    logic [TokenW-1:0]  sig_token;
+    logic               exp_rd_valid [2], exp_rd_ready [2], exp_rd_rvalid [2], exp_wr_valid [2], exp_wr_ready [2];
+    logic [AddrW-1:0]   exp_rd_addr [2], exp_wr_addr [2];
+    logic [FW-1:0]      exp_rd_rdata [2], exp_wr_data [2];
+
+    for (genvar i = 0; i < 2; i++) begin : gen_exp_port
+        assign rd_valid[RdExp+i]  = exp_rd_valid[i];
+        assign rd_addr[RdExp+i]   = exp_rd_addr[i];
+        assign exp_rd_ready[i]    = rd_ready[RdExp+i];
+        assign exp_rd_rvalid[i]   = rd_rvalid[RdExp+i];
+        assign exp_rd_rdata[i]    = rd_rdata[RdExp+i];
+        assign wr_valid[WrExp+i]  = exp_wr_valid[i];
+        assign wr_addr[WrExp+i]   = exp_wr_addr[i];
+        assign wr_data[WrExp+i]   = exp_wr_data[i];
+        assign wr_be[WrExp+i]     = '1;
+        assign exp_wr_ready[i]    = wr_ready[WrExp+i];
+    end
+
+    expert_engine #(.FlitBytes(FlitBytes), .MemBytesLog2(MemBytesLog2), .RowsLog2(RowsLog2), .MaxExperts(MaxExperts), .MaxLocalExperts(MaxLocalExperts)) i_expert (
+        .clk_i, .rst_ni, .go_i, .cfg_i(cfg),
+        .cmd_valid_i(cmd_valid[UExpert]), .cmd_ready_o(cmd_ready[UExpert]), .cmd_i(cmd), .retire_o(retire[UExpert]),
+        .stat_le_o(stat_le), .stat_complete_i(stat_complete), .stat_expected_i(stat_expected), .counts_all_i(counts_all),
+        .list_valid_o(list_valid), .list_le_o(list_le), .list_idx_o(list_idx), .list_rvalid_i(list_rvalid), .list_row_i(list_row), .list_token_i(list_token), .list_pos_i(list_pos),
+        .push_valid_o(push_valid), .push_ready_i(push_ready), .push_le_o(push_le), .push_row_o(push_row), .push_last_o(push_last), .recv_rows_i(recv_rows[15:0]),
+        .rd_valid_o(mrd_valid[CExpert]), .rd_ready_i(mrd_ready[CExpert]), .rd_addr_o(mrd_addr[CExpert]), .rd_rvalid_i(mrd_rvalid[CExpert]), .rd_rdata_i(mrd_rdata),
+        .exp_rd_valid_o(exp_rd_valid), .exp_rd_ready_i(exp_rd_ready), .exp_rd_addr_o(exp_rd_addr), .exp_rd_rvalid_i(exp_rd_rvalid), .exp_rd_rdata_i(exp_rd_rdata),
+        .exp_wr_valid_o(exp_wr_valid), .exp_wr_ready_i(exp_wr_ready), .exp_wr_addr_o(exp_wr_addr), .exp_wr_data_o(exp_wr_data),
+        .sig_valid_o(sig_valid), .sig_ready_i(sig_ready), .sig_token_o(sig_token),
+        .emap_we_i, .emap_addr_i, .emap_data_i, .stall_idle_o(stall_idle), .stall_mem_o(stall_mem)
+    );
+
+    logic        cnt_valid, cnt_kind, cnt_last;
+    logic [4:0]  cnt_src, cnt_idx;
+    logic [31:0] cnt_val;
+    logic        alloc_sweep_busy, rows_sweep_busy, rows_idle;
+
+    row_tracker #(.N(N), .TokensLog2(TokensLog2), .RowsLog2(RowsLog2), .MaxLocalExperts(MaxLocalExperts)) i_rows (
+        .clk_i, .rst_ni, .go_i, .cfg_i(cfg), .sweep_i, .sweep_busy_o(rows_sweep_busy),
+        .trk_valid_i(trk_valid), .trk_le_i(trk_le), .trk_row_i(trk_row), .trk_token_i(trk_token), .trk_pos_i(trk_pos), .trk_bytes_i(trk_bytes),
+        .exp_valid_i(cnt_valid), .exp_kind_i(cnt_kind), .exp_idx_i(cnt_idx), .exp_val_i(cnt_val), .exp_last_i(cnt_last),
+        .push_valid_i(push_valid), .push_ready_o(push_ready), .push_le_i(push_le), .push_row_i(push_row), .push_last_i(push_last),
+        .stat_le_i(stat_le), .stat_complete_o(stat_complete), .stat_expected_o(stat_expected), .counts_all_o(counts_all), .rows_done_o(rows_done),
+        .list_valid_i(list_valid), .list_le_i(list_le), .list_idx_i(list_idx),
+        .list_rvalid_o(list_rvalid), .list_row_o(list_row), .list_token_o(list_token), .list_pos_o(list_pos),
+        .ev_row_o(ev_row), .err_valid_o(err_valid[ErrRows]), .err_code_o(rows_err), .idle_o(rows_idle)
+    );
+
+    // ---- receive side ----
+    logic              rsig_valid, rsig_ready, own_valid, own_ready, rdy_valid, rdy_ready, arm_valid, arm_ready, tok_idle;
+    logic [TokenW-1:0] rsig_token, own_token, rdy_token, arm_token;
+    logic [4:0]        arm_count;
+    logic [TokensLog2-1:0] rdy_index;
+    logic              rxst_valid, rxst_last, rxst_err, rxst_crd, rxreq_valid, rxreq_last, rxres_valid, rxres_ready, rxres_last, rx_idle, rxst_idle;
+    logic [FW-1:0]     rxst_data, rxreq_data, rxres_data, loc_data;
+    logic              loc_valid, loc_ready, loc_last;
+    logic              st_wr_valid [2], st_wr_ready [2];
+    logic [AddrW-1:0]  st_wr_addr [2];
+    logic [FW-1:0]     st_wr_data [2];
+    logic [FlitBytes-1:0] st_wr_be [2];
+    logic              fack_valid, fack_ready;
+    logic [4:0]        fack_dst;
+
+    for (genvar i = 0; i < 2; i++) begin : gen_st_port
+        assign wr_valid[WrSt+i] = st_wr_valid[i];
+        assign wr_addr[WrSt+i]  = st_wr_addr[i];
+        assign wr_data[WrSt+i]  = st_wr_data[i];
+        assign wr_be[WrSt+i]    = st_wr_be[i];
+        assign st_wr_ready[i]   = wr_ready[WrSt+i];
+    end
+
+    rx #(.N(N), .FlitBytes(FlitBytes), .TokensLog2(TokensLog2), .RxCtrlPkts(RxCtrlPkts), .RxResultPkts(RxResultPkts)) i_rx (
+        .clk_i, .rst_ni, .cfg_i(cfg),
+        .rx_valid_i(dn_valid_i), .rx_last_i(dn_last_i), .rx_err_i(dn_err_i), .rx_cls_i(dn_cls_i), .rx_data_i(dn_data_i), .crd_o(dn_crd_o),
+        .sig_valid_o(rsig_valid), .sig_ready_i(rsig_ready), .sig_token_o(rsig_token), .ev_valid_o(cev_valid), .ev_idx_o(cev_idx), .ev_ack_o(ev_ack),
+        .st_valid_o(rxst_valid), .st_last_o(rxst_last), .st_err_o(rxst_err), .st_data_o(rxst_data), .st_crd_i(rxst_crd),
+        .req_valid_o(rxreq_valid), .req_ready_i(1'b1), .req_last_o(rxreq_last), .req_data_o(rxreq_data),
+        .res_valid_o(rxres_valid), .res_ready_i(rxres_ready), .res_last_o(rxres_last), .res_data_o(rxres_data),
+        .err_valid_o(err_valid[ErrRx]), .err_code_o(rx_err), .idle_o(rx_idle)
+    );
+
+    // allocator clients: 0 rx_store, 1 reduce_serve
+    logic               al_req_valid [2], al_req_ready [2], al_req_alloc [2], al_resp_valid [2];
+    logic [ExpertW-1:0] al_req_le [2];
+    logic [TokenW-1:0]  al_req_token [2];
+    logic               al_start, al_retry, al_miss, al_err, al_fill, al_busy, alloc_hit, alloc_miss, alloc_idle;
+    logic [RowW-1:0]    al_row;
+
+    assign al_req_alloc[0] = 1'b1;
+
+    allocator #(
+        .N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .TokensLog2(TokensLog2), .RowsLog2(RowsLog2), .MaxLocalExperts(MaxLocalExperts), .CacheEntries(CacheEntries)
+    ) i_alloc (
+        .clk_i, .rst_ni, .cfg_i(cfg), .sweep_i, .sweep_busy_o(alloc_sweep_busy),
+        .req_valid_i(al_req_valid), .req_ready_o(al_req_ready), .req_le_i(al_req_le), .req_token_i(al_req_token), .req_alloc_i(al_req_alloc),
+        .req_start_i(al_start), .req_retry_i(al_retry),
+        .resp_valid_o(al_resp_valid), .resp_row_o(al_row), .resp_miss_o(al_miss), .resp_err_o(al_err), .fill_o(al_fill), .busy_o(al_busy),
+        .alm_rd_valid_o(mrd_valid[CAlloc]), .alm_rd_ready_i(mrd_ready[CAlloc]), .alm_rd_addr_o(mrd_addr[CAlloc]), .alm_rd_rvalid_i(mrd_rvalid[CAlloc]), .alm_rd_rdata_i(mrd_rdata),
+        .alm_wr_valid_o(mwr_valid[WAlloc]), .alm_wr_ready_i(mwr_ready[WAlloc]), .alm_wr_addr_o(mwr_addr[WAlloc]), .alm_wr_data_o(mwr_data[WAlloc]), .alm_wr_be_o(mwr_be[WAlloc]),
+        .hit_o(alloc_hit), .miss_o(alloc_miss), .idle_o(alloc_idle)
+    );
+
+    rx_store #(
+        .N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .RxStorePkts(RxStorePkts), .MaxExperts(MaxExperts), .MaxLocalExperts(MaxLocalExperts),
+        .RowsLog2(RowsLog2), .TokensLog2(TokensLog2)
+    ) i_rx_store (
+        .clk_i, .rst_ni, .cfg_i(cfg), .emap_we_i, .emap_addr_i, .emap_data_i,
+        .st_valid_i(rxst_valid), .st_last_i(rxst_last), .st_err_i(rxst_err), .st_data_i(rxst_data), .st_crd_o(rxst_crd),
+        .loc_valid_i(loc_valid), .loc_ready_o(loc_ready), .loc_data_i(loc_data), .loc_last_i(loc_last),
+        .al_req_valid_o(al_req_valid[0]), .al_req_ready_i(al_req_ready[0]), .al_req_le_o(al_req_le[0]), .al_req_token_o(al_req_token[0]),
+        .al_req_start_o(al_start), .al_req_retry_o(al_retry),
+        .al_resp_valid_i(al_resp_valid[0]), .al_resp_miss_i(al_miss), .al_resp_err_i(al_err), .al_resp_row_i(al_row), .al_fill_i(al_fill), .al_busy_i(al_busy),
+        .wr_valid_o(st_wr_valid), .wr_ready_i(st_wr_ready), .wr_addr_o(st_wr_addr), .wr_data_o(st_wr_data), .wr_be_o(st_wr_be),
+        .trk_valid_o(trk_valid), .trk_le_o(trk_le), .trk_row_o(trk_row), .trk_token_o(trk_token), .trk_pos_o(trk_pos), .trk_bytes_o(trk_bytes),
+        .cnt_valid_o(cnt_valid), .cnt_kind_o(cnt_kind), .cnt_src_o(cnt_src), .cnt_idx_o(cnt_idx), .cnt_val_o(cnt_val), .cnt_last_o(cnt_last),
+        .ev_valid_o(fev_valid), .ev_idx_o(fev_idx), .ack_valid_o(fack_valid), .ack_ready_i(fack_ready), .ack_dst_o(fack_dst),
+        .err_valid_o(err_valid[ErrStore]), .err_code_o(store_err), .idle_o(rxst_idle)
+    );
+
+    assign ev_counts = cnt_valid && cnt_last;
+
+    token_tracker #(.TokensLog2(TokensLog2)) i_tokens (
+        .clk_i, .rst_ni, .go_i, .cfg_i(cfg),
+        .arm_valid_i(arm_valid), .arm_ready_o(arm_ready), .arm_token_i(arm_token), .arm_count_i(arm_count),
+        .sig_valid_i(rsig_valid), .sig_ready_o(rsig_ready), .sig_token_i(rsig_token),
+        .own_valid_i(own_valid), .own_ready_o(own_ready), .own_token_i(own_token),
+        .rdy_valid_o(rdy_valid), .rdy_ready_i(rdy_ready), .rdy_token_o(rdy_index),
+        .err_valid_o(err_valid[ErrTokens]), .err_code_o(tokens_err), .idle_o(tok_idle)
+    );
+
+    assign rdy_token = TokenW'(rdy_index);
+
+    // ---- send side ----
+    logic [$clog2(N)-1:0] base_q;
+    logic                 base_take, tok_done;
+    logic [RowW-1:0]      base_row;
+    logic                 st_valid, st_ready, st_last, sloc_valid, sloc_ready, sloc_last, clo_valid, clo_ready, clo_last, cst_valid, cst_ready, cst_last;
+    logic [FW-1:0]        st_data, sloc_data, clo_data, cst_data;
+    logic                 ctl_valid, ctl_ready;
+    packet_pkg::header_t  ctl_header;
+
+    send #(.N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .MaxExperts(MaxExperts), .Groups(Groups), .TokensLog2(TokensLog2)) i_send (
+        .clk_i, .rst_ni, .go_i, .cfg_i(cfg),
+        .cmd_valid_i(cmd_valid[USend]), .cmd_ready_o(cmd_ready[USend]), .cmd_i(cmd), .retire_o(retire[USend]),
+        .emap_we_i, .emap_addr_i, .emap_data_i, .group_we_i, .group_addr_i, .group_data_i,
+        .rd_valid_o(rd_valid[RdSend]), .rd_ready_i(rd_ready[RdSend]), .rd_addr_o(rd_addr[RdSend]), .rd_rvalid_i(rd_rvalid[RdSend]), .rd_rdata_i(rd_rdata[RdSend]),
+        .arm_valid_o(arm_valid), .arm_ready_i(arm_ready), .arm_token_o(arm_token), .arm_count_o(arm_count), .tok_done_i(tok_done),
+        .base_q_o(base_q), .base_row_i(base_row), .base_take_o(base_take),
+        .st_valid_o(st_valid), .st_ready_i(st_ready), .st_data_o(st_data), .st_last_o(st_last),
+        .loc_valid_o(sloc_valid), .loc_ready_i(sloc_ready), .loc_data_o(sloc_data), .loc_last_o(sloc_last),
+        .err_valid_o(err_valid[ErrSend]), .err_code_o(send_err)
+    );
+
+    logic control_idle;
+    control #(.N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .MaxExperts(MaxExperts)) i_control (
+        .clk_i, .rst_ni, .go_i, .cfg_i(cfg),
+        .cmd_valid_i(cmd_valid[UControl]), .cmd_ready_o(cmd_ready[UControl]), .cmd_i(cmd), .retire_o(retire[UControl]),
+        .emap_we_i, .emap_addr_i, .emap_data_i,
+        .rd_valid_o(mrd_valid[CControl]), .rd_ready_i(mrd_ready[CControl]), .rd_addr_o(mrd_addr[CControl]), .rd_rvalid_i(mrd_rvalid[CControl]), .rd_rdata_i(mrd_rdata),
+        .cnt_valid_i(cnt_valid), .cnt_kind_i(cnt_kind), .cnt_src_i(cnt_src), .cnt_idx_i(cnt_idx), .cnt_val_i(cnt_val), .cnt_last_i(cnt_last),
+        .sig_valid_i(sig_valid), .sig_ready_o(sig_ready), .sig_token_i(sig_token), .own_valid_o(own_valid), .own_ready_i(own_ready), .own_token_o(own_token),
+        .ack_valid_i(fack_valid), .ack_ready_o(fack_ready), .ack_dst_i(fack_dst), .ack_rx_i(ev_ack),
+        .base_q_i(base_q), .base_row_o(base_row), .base_take_i(base_take), .recv_rows_o(recv_rows), .own_base_o(own_base),
+        .ctl_valid_o(ctl_valid), .ctl_ready_i(ctl_ready), .ctl_header_o(ctl_header),
+        .cst_valid_o(cst_valid), .cst_ready_i(cst_ready), .cst_data_o(cst_data), .cst_last_o(cst_last),
+        .clo_valid_o(clo_valid), .clo_ready_i(clo_ready), .clo_data_o(clo_data), .clo_last_o(clo_last),
+        .err_valid_o(err_valid[ErrControl]), .err_code_o(control_err), .idle_o(control_idle)
+    );
+
+    loc_merge #(.FlitBytes(FlitBytes)) i_loc (
+        .clk_i, .rst_ni, .go_i,
+        .loc_valid_i(sloc_valid), .loc_ready_o(sloc_ready), .loc_data_i(sloc_data), .loc_last_i(sloc_last),
+        .clo_valid_i(clo_valid), .clo_ready_o(clo_ready), .clo_data_i(clo_data), .clo_last_i(clo_last),
+        .loc_valid_o(loc_valid), .loc_ready_i(loc_ready), .loc_data_o(loc_data), .loc_last_o(loc_last)
+    );
+
+    // ---- reductions ----
+    logic          creq_valid, creq_ready, creq_last, part_valid, part_ready, part_last, sst_valid, sst_ready, sst_last, part_crd_valid, red_idle;
+    logic [FW-1:0] creq_data, part_data, sst_data;
+    logic [4:0]    part_crd_port;
+
+    reduction #(
+        .N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .OpenRows(OpenRows), .PartPkts(PartPkts), .MaxExperts(MaxExperts), .Groups(Groups)
+    ) i_reduction (
+        .clk_i, .rst_ni, .go_i, .cfg_i(cfg), .emap_we_i, .emap_addr_i, .emap_data_i, .group_we_i, .group_addr_i, .group_data_i,
+        .cmd_valid_i(cmd_valid[UCombine]), .cmd_ready_o(cmd_ready[UCombine]), .cmd_i(cmd), .retire_o(retire[UCombine]),
+        .rdy_valid_i(rdy_valid), .rdy_ready_o(rdy_ready), .rdy_token_i(rdy_token), .tok_done_o(tok_done), .recv_rows_i(recv_rows), .own_base_i(own_base),
+        .rd_valid_o(mrd_valid[CCombine]), .rd_ready_i(mrd_ready[CCombine]), .rd_addr_o(mrd_addr[CCombine]), .rd_rvalid_i(mrd_rvalid[CCombine]), .rd_rdata_i(mrd_rdata),
+        .suma_rd_valid_o(rd_valid[RdSumA]), .suma_rd_ready_i(rd_ready[RdSumA]), .suma_rd_addr_o(rd_addr[RdSumA]), .suma_rd_rvalid_i(rd_rvalid[RdSumA]), .suma_rd_rdata_i(rd_rdata[RdSumA]),
+        .sumb_rd_valid_o(rd_valid[RdSumB]), .sumb_rd_ready_i(rd_ready[RdSumB]), .sumb_rd_addr_o(rd_addr[RdSumB]), .sumb_rd_rvalid_i(rd_rvalid[RdSumB]), .sumb_rd_rdata_i(rd_rdata[RdSumB]),
+        .out_wr_valid_o(wr_valid[WrOut]), .out_wr_ready_i(wr_ready[WrOut]), .out_wr_addr_o(wr_addr[WrOut]), .out_wr_data_o(wr_data[WrOut]), .out_wr_be_o(wr_be[WrOut]),
+        .al_req_valid_o(al_req_valid[1]), .al_req_ready_i(al_req_ready[1]), .al_req_le_o(al_req_le[1]), .al_req_token_o(al_req_token[1]), .al_req_alloc_o(al_req_alloc[1]),
+        .al_resp_valid_i(al_resp_valid[1]), .al_resp_row_i(al_row), .al_resp_new_i(1'b0), .al_resp_err_i(al_err),
+        .req_valid_i(rxreq_valid), .req_data_i(rxreq_data), .req_last_i(rxreq_last),
+        .res_valid_i(rxres_valid), .res_ready_o(rxres_ready), .res_data_i(rxres_data), .res_last_i(rxres_last),
+        .req_valid_o(creq_valid), .req_ready_i(creq_ready), .req_data_o(creq_data), .req_last_o(creq_last),
+        .part_valid_o(part_valid), .part_ready_i(part_ready), .part_data_o(part_data), .part_last_o(part_last),
+        .sst_valid_o(sst_valid), .sst_ready_i(sst_ready), .sst_data_o(sst_data), .sst_last_o(sst_last),
+        .part_crd_valid_i(part_crd_valid), .part_crd_port_i(part_crd_port),
+        .err_valid_o(err_valid[ErrRed+:3]), .err_code_o(red_err), .idle_o(red_idle)
+    );
+
+    assign ev_token = tok_done;
+
+    // ---- uplink ----
+    logic stall_store, stall_ctrl, part_empty, link_idle, tx_idle;
+
+    tx #(.FlitBytes(FlitBytes), .StoreCredits(StorePkts), .CtrlCredits(CtrlPkts)) i_tx (
+        .clk_i, .rst_ni, .go_i, .cfg_i(cfg),
+        .ctl_valid_i(ctl_valid), .ctl_ready_o(ctl_ready), .ctl_header_i(ctl_header),
+        .req_valid_i(creq_valid), .req_ready_o(creq_ready), .req_data_i(creq_data), .req_last_i(creq_last),
+        .st_valid_i(st_valid), .st_ready_o(st_ready), .st_data_i(st_data), .st_last_i(st_last),
+        .cst_valid_i(cst_valid), .cst_ready_o(cst_ready), .cst_data_i(cst_data), .cst_last_i(cst_last),
+        .sst_valid_i(sst_valid), .sst_ready_o(sst_ready), .sst_data_i(sst_data), .sst_last_i(sst_last),
+        .part_valid_i(part_valid), .part_ready_o(part_ready), .part_data_i(part_data), .part_last_i(part_last),
+        .up_valid_o, .up_last_o, .up_err_o, .up_cls_o, .up_data_o, .crd_i(up_crd_i), .crd_part_i(up_crd_part_i),
+        .part_crd_valid_o(part_crd_valid), .part_crd_port_o(part_crd_port),
+        .stall_store_o(stall_store), .stall_ctrl_o(stall_ctrl), .part_empty_o(part_empty), .link_idle_o(link_idle), .idle_o(tx_idle)
+    );
+
+    // ---- registers ----
+    logic [3:0]       unit_idle;
+    logic [7:0]       hub_idle;
+    logic [3:0][31:0] stream_reg;
+
+    assign unit_idle    = {cmd_ready[3], cmd_ready[2], cmd_ready[1], cmd_ready[0]};
+    assign hub_idle     = {tok_idle, !dn_valid_i, !up_valid_o, tx_idle, control_idle, red_idle, rxst_idle && alloc_idle && rows_idle && !loc_valid, rx_idle};
+    assign idle_o       = streams_idle && (&unit_idle) && (&hub_idle);
+    assign sweep_busy_o = alloc_sweep_busy || rows_sweep_busy;
+
+    // streams tell {state, opcode, index}; the register says waiting and ended
+    for (genvar s = 0; s < 4; s++) begin : gen_stream_reg
+        assign stream_reg[s] = {8'd0, stream_state[s][15:8], 2'd0, stream_state[s][5:0], 6'd0, stream_state[s][18:16] == 3'd0, stream_state[s][18:16] > 3'd1};
+    end
+
+    node_csr #(.NumErr(NumErr)) i_csr (
+        .clk_i, .rst_ni, .go_i,
+        .req_i(csr_req_i), .we_i(csr_we_i), .addr_i(csr_addr_i), .wdata_i(csr_wdata_i), .ack_o(csr_ack_o), .rdata_o(csr_rdata_o), .err_o(csr_err_o),
+        .port_i, .epoch_i, .cfg_o(cfg),
+        .state_i({8'd0, hub_idle, 6'd0, sweep_busy_o, rows_done, unit_idle, 2'd0, streams_idle, idle_o}), .stream_i(stream_reg),
+        .count_i({|{retire[3], retire[2], retire[1], retire[0]}, tok_done, ev_row, alloc_miss, alloc_hit, stall_mem, stall_idle, mem_conflict,
+                  link_idle, stall_ctrl, part_empty, stall_store}),
+        .err_valid_i(err_valid), .err_code_i(err_code), .error_o
+    );
+endmodule
+
+`default_nettype wire
