@@ -103,3 +103,12 @@ UNIT_TOP_streams_16 := streams
 UNIT_TEST_streams_16 := tests/unit/test_streams.cpp
 UNIT_SRCS_streams_16 := rtl/gpu/streams.sv
 UNIT_PARAMS_streams_16 := FlitBytes=16 MemBytesLog2=14
+UNIT += rx_store
+UNIT_TOP_rx_store := rx_hub
+UNIT_PARAMS_rx_store := FlitBytes=8
+UNIT_SRCS_rx_store := tests/unit/rx_hub.sv
+UNIT += rx_store_16
+UNIT_TOP_rx_store_16 := rx_hub
+UNIT_TEST_rx_store_16 := tests/unit/test_rx_store.cpp
+UNIT_PARAMS_rx_store_16 := FlitBytes=16 AddrW=13 CacheEntries=16
+UNIT_SRCS_rx_store_16 := tests/unit/rx_hub.sv

@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// Where a row lands: {local expert, token} -> row number, dense per expert in the order of first touch.
+//
+// The truth is a table in GPU memory (an entry of 32 bits for every expert and token) and one bump pointer per expert; in front of them is a
+// direct-mapped cache. Clients: 0 rx_store, which allocates; 1 reduce_serve, which does not. One request in flight per client; an answer comes two cycles
+// after the request was taken, unless the look-up misses:
+//   client 0 is told so (resp_miss_o) and asks again after fill_o; if req_start_i is set, a read of the table is started unless one for this row is under way
+//   client 1 gets its answer when the table has answered
+// Up to Misses reads of the table are under way, one of them kept for client 1, one per row at most. They end in order: an unallocated row gets the next row
+// of its expert and is written to the table before the cache knows it. Nothing of this holds up hits, but for one cycle per end of a miss.
+// resp_err_o: client 0: the expert has no row left, or expert or token do not exist; client 1: the row was never stored, or cannot be.
+//
+// Entries of another epoch count as invalid, in table, cache and bump pointers; sweep_i clears all of them (before the first layer, and when the epoch wraps). cfg_i
+// must be set by then; no requests while sweep_busy_o. hit_o and miss_o pulse once per look-up, retries (req_retry_i) not counted.
+// Back-pressure: memory ports are valid/ready. Worst case of a miss: Misses reads and Misses writes of memory.
+`default_nettype none
+
+module allocator #(
+    parameter int unsigned N               = 4,
+    parameter int unsigned FlitBytes       = 8,
+    parameter int unsigned AddrW           = 11,
+    parameter int unsigned TokensLog2      = 5,
+    parameter int unsigned RowsLog2        = 6,
+    parameter int unsigned MaxLocalExperts = 8,
+    parameter int unsigned CacheEntries    = 512,
+    parameter int unsigned Misses          = 4,
+    localparam int unsigned FW      = 8 * FlitBytes,
+    localparam int unsigned TokenW  = node_pkg::TokenW,
+    localparam int unsigned RowW    = node_pkg::RowW,
+    localparam int unsigned ExpertW = node_pkg::ExpertW
+) (
+    input  wire logic                clk_i,
+    input  wire logic                rst_ni,
+    input  wire node_pkg::node_cfg_t cfg_i,
+    input  wire logic                sweep_i,
+    output logic                     sweep_busy_o,
+
+    input  wire logic                req_valid_i [2],
+    output logic                     req_ready_o [2],
+    input  wire logic [ExpertW-1:0]  req_le_i    [2],
+    input  wire logic [TokenW-1:0]   req_token_i [2],
+    input  wire logic                req_alloc_i [2],
+    input  wire logic                req_start_i,      // of client 0
+    input  wire logic                req_retry_i,
+
+    output logic                     resp_valid_o [2],
+    output logic [RowW-1:0]          resp_row_o,
+    output logic                     resp_miss_o,
+    output logic                     resp_err_o,
+    output logic                     fill_o,           // a miss has ended
+    output logic                     busy_o,           // a miss is under way
+
+    output logic                     alm_rd_valid_o,
+    input  wire logic                alm_rd_ready_i,
+    output logic [AddrW-1:0]         alm_rd_addr_o,
+    input  wire logic                alm_rd_rvalid_i,
+    input  wire logic [FW-1:0]       alm_rd_rdata_i,
+
+    output logic                     alm_wr_valid_o,
+    input  wire logic                alm_wr_ready_i,
+    output logic [AddrW-1:0]         alm_wr_addr_o,
+    output logic [FW-1:0]            alm_wr_data_o,
+    output logic [FlitBytes-1:0]     alm_wr_be_o,
+
+    output logic                     hit_o,
+    output logic                     miss_o,
+    output logic                     idle_o
+);
+    localparam int unsigned LogF   = $clog2(FlitBytes);
+    localparam int unsigned AddrB  = AddrW + LogF;
+    localparam int unsigned LeW    = (MaxLocalExperts > 1) ? $clog2(MaxLocalExperts) : 1;
+    localparam int unsigned TokB   = TokensLog2 + $clog2(N);
+    localparam int unsigned IdxW   = $clog2(CacheEntries);
+    localparam int unsigned HighW  = (TokB > IdxW) ? TokB - IdxW : 0;  // token bits that the index has not
+    localparam int unsigned TagW   = LeW + HighW;
+    localparam int unsigned Lanes  = FlitBytes / 4;                    // table entries of a flit
+    localparam int unsigned LaneW  = $clog2(Lanes);
+    localparam int unsigned MissW  = $clog2(Misses);
+    localparam int unsigned WordW  = AddrB - 2;
+    localparam int unsigned SweepW = (LeW + TokB + 1 > IdxW) ? LeW + TokB + 1 : IdxW;
+
+    if (Misses < 2 || 2**MissW != Misses || 2**IdxW != CacheEntries || IdxW < 4 || IdxW < LeW || LeW > ExpertW || TokB > TokenW || RowsLog2 > RowW || WordW > 30) begin : gen_check
+        $error("allocator: Misses and CacheEntries are powers of two, CacheEntries at least MaxLocalExperts");
+    end
+
+    typedef struct packed {
+        logic [LeW-1:0]  le;
+        logic [TokB-1:0] token;
+    } key_t;
+
+    typedef struct packed {
+        logic                valid;
+        logic [1:0]          epoch;
+        logic                full;   // no row was left
+        logic [TagW-1:0]     tag;
+        logic [RowsLog2-1:0] row;
+    } line_t;
+
+    // Rows in flight: few neighbouring indices at home, but all homes and experts. The home's bits go to the top of the index wherever they are in the
+    // token, the expert's below them, both away from the lowest bits.
+    function automatic logic [IdxW-1:0] index(key_t key);
+        logic [IdxW-1:0] hash;
+        hash = IdxW'(key.token);
+        for (int unsigned b = 0; b < LeW; b++) hash[(2 * IdxW - 4 - b) % IdxW] ^= key.le[b];
+        for (int unsigned b = IdxW; b < TokB; b++) hash[(b - 3) % IdxW] ^= key.token[b];
+        return hash;
+    endfunction
+
+    function automatic logic [TagW-1:0] tag(key_t key);
+        return TagW'({key.token >> IdxW, key.le});
+    endfunction
+
+    // ---- sweep ------------------------------------------------------------------------
+    typedef enum logic [1:0] {SweepOff, SweepCache, SweepTable} sweep_e;
+    sweep_e            sweep_q;
+    logic [SweepW-1:0] at_q;          // cache entry; then {local expert, token}, a flit's worth at a time
+    logic              sweep_wr;      // a word of the table is written
+    logic [4:0]        key_shift;
+    logic              rd_go;
+
+    // ---- misses under way: a ring, answered by memory in order ---------------------------
+    typedef logic [MissW:0] ptr_t;    // one more bit tells full from empty
+    key_t              miss_key_q [Misses];
+    logic [Misses-1:0] miss_valid_q, miss_alloc_q;
+    ptr_t              tail_q, issue_q, answer_q, head_q;
+    logic              insert, retire;
+    logic              wait1_q;       // client 1 waits for miss wait1_idx_q
+    logic [MissW-1:0]  wait1_idx_q;
+
+    // ---- look-up: request, compare, answer -----------------------------------------------
+    typedef struct packed {
+        logic client;
+        logic alloc;
+        logic start;
+        logic retry;
+        logic outside;               // no such expert or token
+        key_t key;
+    } look_t;
+
+    logic  look_q, take, take_client, filling;
+    look_t look_in, look_data_q;
+    line_t line, fill_line;
+    logic [TokenW-1:0] take_token;
+    logic [ExpertW-1:0] take_le;
+    logic [Misses-1:0] same;
+    logic  hit, joined, room, miss;
+    logic  line_we;
+    logic [IdxW-1:0] line_waddr;
+
+    assign req_ready_o[0] = !filling && sweep_q == SweepOff;
+    assign req_ready_o[1] = !filling && sweep_q == SweepOff && !req_valid_i[0];
+    assign take_client    = !req_valid_i[0];
+    assign take           = (req_valid_i[0] || req_valid_i[1]) && !filling && sweep_q == SweepOff;
+    assign take_token     = req_token_i[take_client];
+    assign take_le        = req_le_i[take_client];
+    assign look_in.client = take_client;
+    assign look_in.alloc  = req_alloc_i[take_client];
+    assign look_in.start  = take_client || req_start_i;
+    assign look_in.retry  = !take_client && req_retry_i;
+    assign look_in.key    = '{le: take_le[LeW-1:0], token: take_token[TokB-1:0]};
+    assign look_in.outside = 7'(take_le) >= cfg_i.local_experts || (take_le >> LeW) != '0 || (take_token >> TokB) != '0
+                             || (take_token[TokB-1:0] >> cfg_i.token_shift) >= TokB'(N);
+
+    table_ram #(.Width($bits(line_t)), .Depth(CacheEntries)) i_cache (
+        .clk_i, .we_i(line_we), .waddr_i(line_waddr), .wdata_i(fill_line), .re_i(take), .raddr_i(index(look_in.key)), .rdata_o(line)
+    );
+
+    always_comb begin
+        for (int unsigned m = 0; m < Misses; m++) same[m] = miss_valid_q[m] && miss_key_q[m] == look_data_q.key;
+    end
+
+    assign hit    = line.valid && line.epoch == cfg_i.epoch && line.tag == tag(look_data_q.key);
+    assign joined = same != '0;
+    // The last place is client 1's, which has one request at a time.
+    assign room   = ptr_t'(tail_q - head_q) < ptr_t'(Misses - 1) || look_data_q.client;
+    assign miss   = look_q && !hit && !look_data_q.outside;
+    assign insert = miss && !joined && room && look_data_q.start;
+    assign hit_o  = look_q && hit && !look_data_q.retry && !look_data_q.outside;
+    assign miss_o = miss && !look_data_q.retry;
+
+    // ---- end of a miss --------------------------------------------------------------------
+    typedef enum logic [1:0] {Wait, Write, Fill, Tell} end_e;
+    end_e                end_q;
+    key_t                head_key, mem_key;
+    logic                found, answered, decide_alloc, full;
+    logic [RowsLog2-1:0] table_row, end_row_q, bump;
+    logic [RowsLog2:0]   bump_next;
+    logic                end_err_q, end_keep_q;  // no row; the cache takes the answer
+    logic [MissW-1:0]    head, tail, issue, answer;
+
+    assign head     = head_q[MissW-1:0];
+    assign tail     = tail_q[MissW-1:0];
+    assign issue    = issue_q[MissW-1:0];
+    assign answer   = answer_q[MissW-1:0];
+    assign head_key = miss_key_q[head];
+    assign answered = head_q != answer_q;
+    assign filling  = end_q == Fill;
+
+    // bump pointers: {epoch, rows given}
+    logic [RowsLog2+2:0] bump_word;
+    logic                bump_we;
+
+    lutram #(.Width(RowsLog2 + 3), .Depth(2**LeW)) i_bump (
+        .clk_i, .we_i(bump_we || sweep_q == SweepCache), .waddr_i((sweep_q == SweepCache) ? at_q[LeW-1:0] : head_key.le),
+        .wdata_i((sweep_q == SweepCache) ? '0 : {cfg_i.epoch, bump_next}), .raddr_i(head_key.le), .rdata_o(bump_word)
+    );
+
+    logic [RowsLog2:0] given;
+    assign given     = (bump_word[RowsLog2+2 -: 2] == cfg_i.epoch) ? bump_word[RowsLog2:0] : '0;
+    assign bump      = given[RowsLog2-1:0];
+    assign bump_next = given + 1'b1;
+    assign full      = given[RowsLog2] || (given >> cfg_i.cap_shift) != '0;
+
+    assign decide_alloc = end_q == Wait && answered && !found && miss_alloc_q[head] && !full;
+    assign bump_we      = decide_alloc;
+    assign retire       = end_q == Tell;
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) begin
+            end_q <= Wait;
+        end else begin
+            unique case (end_q)
+                Wait:  if (answered) end_q <= decide_alloc ? Write : Fill;
+                Write: if (alm_wr_ready_i) end_q <= Fill;
+                Fill:  end_q <= Tell;
+                Tell:  end_q <= Wait;
+            endcase
+        end
+        if (end_q == Wait) begin
+            end_row_q <= found ? table_row : bump;
+            end_err_q  <= !found && (!miss_alloc_q[head] || full);
+            end_keep_q <= found || miss_alloc_q[head];
+        end
+    end
+
+    assign line_we    = (filling && end_keep_q) || sweep_q == SweepCache;
+    assign line_waddr = filling ? index(head_key) : at_q[IdxW-1:0];
+    assign fill_line  = '{valid: filling, epoch: cfg_i.epoch, full: end_err_q, tag: tag(head_key), row: end_row_q};
+    assign fill_o     = retire;
+    assign busy_o     = tail_q != head_q;
+
+    // ---- answers ----------------------------------------------------------------------------
+    // No look-up is compared in Tell, because none was taken in Fill.
+    logic tell1;
+
+    assign tell1 = retire && wait1_q && wait1_idx_q == head;
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) begin
+            look_q          <= 1'b0;
+            resp_valid_o[0] <= 1'b0;
+            resp_valid_o[1] <= 1'b0;
+            wait1_q         <= 1'b0;
+            miss_valid_q    <= '0;
+            tail_q          <= '0;
+            issue_q         <= '0;
+            answer_q        <= '0;
+            head_q          <= '0;
+        end else begin
+            look_q          <= take;
+            resp_valid_o[0] <= look_q && !look_data_q.client;
+            resp_valid_o[1] <= (look_q && look_data_q.client && !miss) || tell1;
+            if (miss && look_data_q.client) wait1_q <= 1'b1;
+            else if (tell1) wait1_q <= 1'b0;
+            if (insert) begin
+                miss_valid_q[tail] <= 1'b1;
+                tail_q             <= tail_q + 1'b1;
+            end
+            if (retire) begin
+                miss_valid_q[head] <= 1'b0;
+                head_q             <= head_q + 1'b1;
+            end
+            if (rd_go) issue_q <= issue_q + 1'b1;
+            if (alm_rd_rvalid_i) answer_q <= answer_q + 1'b1;
+        end
+        if (take) look_data_q <= look_in;
+        if (look_q) begin
+            resp_row_o  <= RowW'(line.row);
+            resp_err_o  <= look_data_q.outside || (hit && line.full);
+            resp_miss_o <= miss;
+        end else if (tell1) begin
+            resp_row_o  <= RowW'(end_row_q);
+            resp_err_o  <= end_err_q;
+            resp_miss_o <= 1'b0;
+        end
+        if (miss && look_data_q.client) begin
+            for (int unsigned m = 0; m < Misses; m++) if (joined ? same[m] : tail == MissW'(m)) wait1_idx_q <= MissW'(m);
+        end
+        for (int unsigned m = 0; m < Misses; m++) begin
+            if (insert && tail == MissW'(m)) begin
+                miss_key_q[m]   <= look_data_q.key;
+                miss_alloc_q[m] <= look_data_q.alloc;
+            end else if (miss && same[m] && look_data_q.alloc) begin
+                miss_alloc_q[m] <= 1'b1;
+            end
+        end
+    end
+
+    // ---- memory -------------------------------------------------------------------------------
+    logic [WordW-1:0] word;                  // table entry, from the start of the table
+    logic [AddrW-1:0] word_addr;
+    logic [LaneW-1:0] miss_lane_q [Misses];  // of the entry in its flit
+    logic [RowsLog2:0] miss_answer_q [Misses];  // {found, row}
+    logic [31:0]      entry;
+    logic [LaneW-1:0] wr_lane_q;
+    logic             wr_go;
+    logic [TokB:0]    token_next;
+    logic             token_wraps;
+    logic [TokB-1:0]  at_token;
+    logic [LeW-1:0]   at_le;
+
+    assign {at_le, at_token} = at_q[LeW+TokB-1:0];
+    assign rd_go     = (!alm_rd_valid_o || alm_rd_ready_i) && issue_q != tail_q && !decide_alloc;
+    assign wr_go     = decide_alloc || sweep_wr;
+    assign mem_key   = sweep_wr ? '{le: at_le, token: at_token} : decide_alloc ? head_key : miss_key_q[issue];
+    assign word      = (WordW'(mem_key.le) << key_shift) | WordW'(mem_key.token);
+    assign word_addr = cfg_i.al_base[AddrB-1:LogF] + AddrW'(word >> LaneW);
+    assign key_shift = 5'(cfg_i.token_shift) + 5'(cfg_i.n_shift);
+
+    assign entry              = alm_rd_rdata_i[32*miss_lane_q[answer] +: 32];
+    assign {found, table_row} = miss_answer_q[head];
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) begin
+            alm_rd_valid_o <= 1'b0;
+            alm_wr_valid_o <= 1'b0;
+        end else begin
+            if (rd_go) alm_rd_valid_o <= 1'b1;
+            else if (alm_rd_ready_i) alm_rd_valid_o <= 1'b0;
+            if (wr_go) alm_wr_valid_o <= 1'b1;
+            else if (alm_wr_ready_i) alm_wr_valid_o <= 1'b0;
+        end
+        if (rd_go) begin
+            alm_rd_addr_o      <= word_addr;
+            miss_lane_q[issue] <= word[LaneW-1:0];
+        end
+        if (wr_go) begin
+            alm_wr_addr_o <= word_addr;
+            wr_lane_q     <= word[LaneW-1:0];
+        end
+        if (alm_rd_rvalid_i) miss_answer_q[answer] <= {entry[31] && entry[30:29] == cfg_i.epoch, entry[RowsLog2-1:0]};
+    end
+
+    always_comb begin
+        alm_wr_data_o = '0;
+        if (sweep_q == SweepOff) alm_wr_data_o = {Lanes{1'b1, cfg_i.epoch, 9'd0, 20'(end_row_q)}};
+        for (int unsigned l = 0; l < Lanes; l++) alm_wr_be_o[4*l +: 4] = {4{sweep_q != SweepOff || wr_lane_q == LaneW'(l)}};
+    end
+
+    // Sweep: the cache (and the bump pointers with it), then the table, flit by flit, as far as the configuration uses it.
+    assign token_next  = (TokB+1)'(at_token) + (TokB+1)'(Lanes);
+    assign token_wraps = token_next[TokB] || (token_next >> key_shift) != '0;
+    assign sweep_wr    = sweep_q == SweepTable && (!alm_wr_valid_o || alm_wr_ready_i) && 7'(at_q[SweepW-1:TokB]) < cfg_i.local_experts;
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) begin
+            sweep_q <= SweepOff;
+        end else begin
+            unique case (sweep_q)
+                SweepCache: if (at_q[IdxW-1:0] == '1) sweep_q <= SweepTable;
+                SweepTable: if (7'(at_q[SweepW-1:TokB]) >= cfg_i.local_experts && !alm_wr_valid_o) sweep_q <= SweepOff;
+                default:    if (sweep_i) sweep_q <= SweepCache;
+            endcase
+        end
+        if (sweep_q == SweepOff || (sweep_q == SweepCache && at_q[IdxW-1:0] == '1)) at_q <= '0;
+        else if (sweep_q == SweepCache) at_q <= at_q + 1'b1;
+        else if (sweep_wr) at_q <= token_wraps ? {at_q[SweepW-1:TokB] + 1'b1, TokB'(0)} : {at_q[SweepW-1:TokB], token_next[TokB-1:0]};
+    end
+
+    assign sweep_busy_o = sweep_q != SweepOff;
+    assign idle_o       = !look_q && !busy_o && sweep_q == SweepOff;
+
+    logic unused;
+    assign unused = ^{1'b0, cfg_i, entry, take_token, take_le, word, given};
+endmodule
+
+`default_nettype wire

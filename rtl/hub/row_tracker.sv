@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// Counts the bytes of every row that is dispatched to this GPU; a row with all its bytes (row_bytes and 4 k of gate weights) is complete
+// and goes to the list of its expert, where the expert engine finds it with its token and list position.
+//
+// Rows are {le, row} = le << cap_shift | row. trk_* adds bytes of a row in memory (never in two consecutive cycles); exp_* brings the expected
+// rows of the experts, of all N GPUs (COUNTS of kind 0); bytes and counts come in any order. push_* is the way of unicast: the engine appends rows itself (any number
+// of RowW bits below N << TokensLog2 + 4), push_last_i with or behind the last one: the lists are complete, expected is what was pushed.
+// Entries of another epoch count as empty; sweep_i clears all of them (before the first layer, and when the epoch wraps).
+//
+// Order: a list is in the order of completion. Back-pressure: push_ready_o only. stat_*: one expert per cycle, answer in the next cycle.
+// list_*: one row per cycle, answer in the next. A row with more bytes than it has: error COUNT, the row is not listed again.
+`default_nettype none
+
+module row_tracker #(
+    parameter int unsigned N               = 4,
+    parameter int unsigned TokensLog2      = 5,
+    parameter int unsigned RowsLog2        = 6,
+    parameter int unsigned MaxLocalExperts = 8,
+    localparam int unsigned TokenW  = node_pkg::TokenW,
+    localparam int unsigned RowW    = node_pkg::RowW,
+    localparam int unsigned ExpertW = node_pkg::ExpertW
+) (
+    input  wire logic                clk_i,
+    input  wire logic                rst_ni,
+    input  wire logic                go_i,
+    input  wire node_pkg::node_cfg_t cfg_i,
+    input  wire logic                sweep_i,
+    output logic                     sweep_busy_o,
+
+    input  wire logic                trk_valid_i,
+    input  wire logic [ExpertW-1:0]  trk_le_i,
+    input  wire logic [RowW-1:0]     trk_row_i,
+    input  wire logic [TokenW-1:0]   trk_token_i,
+    input  wire logic [3:0]          trk_pos_i,
+    input  wire logic [7:0]          trk_bytes_i,
+
+    input  wire logic                exp_valid_i,
+    input  wire logic                exp_kind_i,
+    input  wire logic [4:0]          exp_idx_i,
+    input  wire logic [31:0]         exp_val_i,
+    input  wire logic                exp_last_i,
+
+    input  wire logic                push_valid_i,
+    output logic                     push_ready_o,
+    input  wire logic [ExpertW-1:0]  push_le_i,
+    input  wire logic [RowW-1:0]     push_row_i,
+    input  wire logic                push_last_i,   // pulse
+
+    input  wire logic [ExpertW-1:0]  stat_le_i,
+    output logic [RowW-1:0]          stat_complete_o,
+    output logic [RowW-1:0]          stat_expected_o,
+    output logic                     counts_all_o,
+    output logic                     rows_done_o,
+    output logic                     ev_row_o,
+
+    input  wire logic                list_valid_i,
+    input  wire logic [ExpertW-1:0]  list_le_i,
+    input  wire logic [RowW-1:0]     list_idx_i,
+    output logic                     list_rvalid_o,
+    output logic [RowW-1:0]          list_row_o,
+    output logic [TokenW-1:0]        list_token_o,
+    output logic [3:0]               list_pos_o,
+
+    output logic                     err_valid_o,
+    output error_pkg::err_e          err_code_o,
+    output logic                     idle_o
+);
+    localparam int unsigned LeW    = (MaxLocalExperts > 1) ? $clog2(MaxLocalExperts) : 1;
+    localparam int unsigned TokB   = TokensLog2 + $clog2(N);
+    localparam int unsigned NumW   = RowsLog2 + 1;
+    localparam int unsigned EntryW = RowsLog2 + TokB + 4;   // {token, position, row}; a pushed row has at most the first two's bits
+    localparam int unsigned LeftW  = 16;
+
+    if (RowsLog2 < LeW || RowsLog2 > RowW || TokB + 4 > RowW) begin : gen_check
+        $error("row_tracker: sizes do not fit");
+    end
+
+    typedef struct packed {
+        logic             touched;
+        logic [1:0]       epoch;
+        logic [LeftW-1:0] left;    // bytes to come
+    } count_t;
+
+    typedef struct packed {
+        logic [1:0]      epoch;
+        logic [NumW-1:0] num;
+    } num_t;
+
+    typedef logic [RowsLog2-1:0] row_t;
+
+    function automatic row_t area(logic [LeW-1:0] le, logic [4:0] cap_shift);
+        return row_t'(le) << cap_shift;
+    endfunction
+
+    // ---- sweep ------------------------------------------------------------------------------
+    logic sweep_q;
+    row_t at_q;
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) sweep_q <= 1'b0;
+        else if (sweep_q) sweep_q <= at_q != '1;
+        else sweep_q <= sweep_i;
+        at_q <= sweep_q ? at_q + 1'b1 : '0;
+    end
+
+    assign sweep_busy_o = sweep_q;
+
+    // ---- bytes: read, subtract, append ---------------------------------------------------------
+    typedef struct packed {
+        logic [LeW-1:0]  le;
+        row_t            row;
+        logic [TokB-1:0] token;
+        logic [3:0]      pos;
+        logic [7:0]      bytes;
+    } trk_t;
+
+    logic             trk_q, append_q, pushed_q;   // pushed_q: the lists are the engine's
+    trk_t             t_q;
+    row_t             trk_at, at1_q;
+    count_t           count;
+    logic [LeftW-1:0] threshold, to_come;
+    logic [LeftW:0]   left;
+    logic             push;
+
+    assign trk_at    = area(trk_le_i[LeW-1:0], cfg_i.cap_shift) | trk_row_i[RowsLog2-1:0];
+    assign threshold = LeftW'(cfg_i.row_bytes) + LeftW'({cfg_i.k, 2'b00});
+    assign to_come   = (count.touched && count.epoch == cfg_i.epoch) ? count.left : threshold;
+    assign left      = {1'b0, to_come} - (LeftW+1)'(t_q.bytes);
+
+    table_ram #(.Width($bits(count_t)), .Depth(2**RowsLog2)) i_bytes (
+        .clk_i, .we_i(trk_q || sweep_q), .waddr_i(sweep_q ? at_q : at1_q),
+        .wdata_i({!sweep_q, cfg_i.epoch, left[LeftW] ? LeftW'(0) : left[LeftW-1:0]}), .re_i(trk_valid_i), .raddr_i(trk_at), .rdata_o(count)
+    );
+
+    assign push         = push_valid_i && push_ready_o;
+    assign push_ready_o = !trk_valid_i && !trk_q;
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) begin
+            trk_q    <= 1'b0;
+            append_q <= 1'b0;
+            pushed_q <= 1'b0;
+        end else begin
+            trk_q    <= trk_valid_i;
+            append_q <= push || (trk_q && left == '0);
+            if (go_i) pushed_q <= 1'b0;
+            else if (push) pushed_q <= 1'b1;
+        end
+        if (trk_valid_i) begin
+            t_q   <= '{le: trk_le_i[LeW-1:0], row: trk_row_i[RowsLog2-1:0], token: trk_token_i[TokB-1:0], pos: trk_pos_i, bytes: trk_bytes_i};
+            at1_q <= trk_at;
+        end else if (push) begin
+            t_q.le <= push_le_i[LeW-1:0];
+            {t_q.token, t_q.pos} <= push_row_i[TokB+3:0];
+        end
+    end
+
+    // ---- numbers of rows: complete, and expected ----------------------------------------------
+    num_t             complete_word, complete_stat, expected_word, expected_stat;
+    logic [NumW-1:0]  complete, complete_next, expected_next;
+    logic             exp_rows, exp_ours, num_full, complete_we, expected_we;
+    logic [LeW-1:0]   complete_le, expected_le, exp_le;
+    logic             append;
+    num_t             complete_in, expected_in;
+
+    assign exp_rows      = exp_valid_i && !exp_kind_i;
+    assign exp_ours      = exp_rows && (7'(exp_idx_i) >> LeW) == '0;
+    assign complete      = (complete_word.epoch == cfg_i.epoch) ? complete_word.num : '0;
+    assign complete_next = complete + 1'b1;
+    assign expected_next = ((expected_word.epoch == cfg_i.epoch) ? expected_word.num : '0) + exp_val_i[NumW-1:0];
+    assign num_full      = (complete >> cfg_i.cap_shift) != '0;
+    assign complete_we   = sweep_q || append;
+    assign complete_le   = sweep_q ? at_q[LeW-1:0] : t_q.le;
+    assign complete_in   = sweep_q ? '0 : '{epoch: cfg_i.epoch, num: complete_next};
+    assign expected_we   = sweep_q || exp_ours || (append && pushed_q);
+    assign expected_le   = sweep_q ? at_q[LeW-1:0] : exp_ours ? exp_le : t_q.le;
+    assign expected_in   = sweep_q ? '0 : '{epoch: cfg_i.epoch, num: exp_ours ? expected_next : complete_next};
+    assign exp_le        = LeW'(exp_idx_i);
+    assign append        = append_q && !num_full;
+
+    lutram #(.Width($bits(num_t)), .Depth(2**LeW)) i_complete (
+        .clk_i, .we_i(complete_we), .waddr_i(complete_le), .wdata_i(complete_in), .raddr_i(t_q.le), .rdata_o(complete_word)
+    );
+    lutram #(.Width($bits(num_t)), .Depth(2**LeW)) i_complete_stat (
+        .clk_i, .we_i(complete_we), .waddr_i(complete_le), .wdata_i(complete_in), .raddr_i(stat_le_i[LeW-1:0]), .rdata_o(complete_stat)
+    );
+    lutram #(.Width($bits(num_t)), .Depth(2**LeW)) i_expected (
+        .clk_i, .we_i(expected_we), .waddr_i(expected_le), .wdata_i(expected_in), .raddr_i(exp_le), .rdata_o(expected_word)
+    );
+    lutram #(.Width($bits(num_t)), .Depth(2**LeW)) i_expected_stat (
+        .clk_i, .we_i(expected_we), .waddr_i(expected_le), .wdata_i(expected_in), .raddr_i(stat_le_i[LeW-1:0]), .rdata_o(expected_stat)
+    );
+
+    always_ff @(posedge clk_i) begin
+        stat_complete_o <= (complete_stat.epoch == cfg_i.epoch) ? RowW'(complete_stat.num) : '0;
+        stat_expected_o <= (expected_stat.epoch == cfg_i.epoch) ? RowW'(expected_stat.num) : '0;
+    end
+
+    // ---- end of the layer's rows --------------------------------------------------------------
+    logic [5:0]        sources_q;    // COUNTS of so many GPUs
+    logic [RowsLog2+1:0] missing_q;  // rows expected and not complete, modulo; bytes may come before counts
+    logic              exp_big;
+
+    assign exp_big = exp_rows && (exp_val_i >> NumW) != '0;
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni || go_i) begin
+            sources_q    <= '0;
+            missing_q    <= '0;
+            counts_all_o <= 1'b0;
+            rows_done_o  <= 1'b0;
+        end else begin
+            if (exp_rows && exp_last_i) sources_q <= sources_q + 1'b1;
+            if (exp_ours || ev_row_o) missing_q <= missing_q + (exp_ours ? (RowsLog2+2)'(exp_val_i[NumW-1:0]) : '0) - (RowsLog2+2)'(ev_row_o);
+            counts_all_o <= counts_all_o || push_last_i || sources_q == 6'(N);
+            rows_done_o  <= counts_all_o && missing_q == '0 && !exp_ours && !append_q;
+        end
+    end
+
+    // ---- lists --------------------------------------------------------------------------------
+    logic [EntryW-1:0] entry;
+
+    table_ram #(.Width(EntryW), .Depth(2**RowsLog2)) i_list (
+        .clk_i, .we_i(append), .waddr_i(area(t_q.le, cfg_i.cap_shift) | complete[RowsLog2-1:0]), .wdata_i({t_q.token, t_q.pos, t_q.row}),
+        .re_i(list_valid_i), .raddr_i(area(list_le_i[LeW-1:0], cfg_i.cap_shift) | list_idx_i[RowsLog2-1:0]), .rdata_o(entry)
+    );
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) list_rvalid_o <= 1'b0;
+        else         list_rvalid_o <= list_valid_i;
+    end
+
+    assign list_row_o   = pushed_q ? RowW'(entry[EntryW-1:RowsLog2]) : RowW'(entry[RowsLog2-1:0]);
+    assign list_token_o = TokenW'(entry[EntryW-1 -: TokB]);
+    assign list_pos_o   = entry[RowsLog2 +: 4];
+
+    assign err_valid_o = (trk_q && left[LeftW]) || (append_q && num_full) || exp_big;
+    assign err_code_o  = (trk_q && left[LeftW]) ? error_pkg::ERR_COUNT : error_pkg::ERR_BOUNDS;
+    assign ev_row_o    = append && !pushed_q;
+    assign idle_o      = !trk_q && !append_q && !sweep_q;
+
+    logic unused;
+    assign unused = ^{1'b0, cfg_i, trk_le_i, trk_row_i, trk_token_i, push_le_i, push_row_i, stat_le_i, list_le_i, list_idx_i, left};
+endmodule
+
+`default_nettype wire

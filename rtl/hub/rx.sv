@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// The hub's end of the downlink: splits the flits of the link by class.
+//
+//   CTRL   each packet becomes a word of a small queue; SIGNAL goes on to the token tracker (sig_), EVENT and ACK are pulses, ERROR is an error report
+//   STORE  flits pass to rx_store (st_), which has a slot for every credit
+//   REQ    flits pass to reduce_serve (req_), which has a place for every request of the window
+//   PART   flits wait in a queue of RxResultPkts packets (res_)
+//
+// Order: kept inside each class. Back-pressure: none towards the link, which cannot be stopped: credits bound what is inside. A CTRL credit returns
+// when the word leaves the queue, a STORE credit when rx_store frees the slot, a PART credit when the packet has left. A packet beyond its credit is
+// dropped and reported (CREDIT).
+// A CTRL packet of another epoch, with an unknown opcode or of a wrong size acts on nothing but its credit. REQ and PART packets of another epoch keep their place,
+// poisoned, because somebody waits for their answer; rx_store judges STORE packets.
+// Worst case: a CTRL packet waits in the queue for RxCtrlPkts - 1 others, one cycle each and what the token tracker takes.
+`default_nettype none
+
+module rx #(
+    parameter int unsigned N            = 4,
+    parameter int unsigned FlitBytes    = 8,
+    parameter int unsigned TokensLog2   = 5,
+    parameter int unsigned RxCtrlPkts   = 16,
+    parameter int unsigned RxResultPkts = 4,
+    localparam int unsigned FW     = 8 * FlitBytes,
+    localparam int unsigned TokenW = node_pkg::TokenW
+) (
+    input  wire logic                clk_i,
+    input  wire logic                rst_ni,
+    input  wire node_pkg::node_cfg_t cfg_i,
+
+    // link bundle
+    input  wire logic                rx_valid_i,
+    input  wire logic                rx_last_i,
+    input  wire logic                rx_err_i,
+    input  wire logic [1:0]          rx_cls_i,
+    input  wire logic [FW-1:0]       rx_data_i,
+    output logic [3:0]               crd_o,
+
+    // CTRL
+    output logic                     sig_valid_o,
+    input  wire logic                sig_ready_i,
+    output logic [TokenW-1:0]        sig_token_o,
+    output logic                     ev_valid_o,
+    output logic [3:0]               ev_idx_o,
+    output logic                     ev_ack_o,
+
+    // STORE
+    output logic                     st_valid_o,
+    output logic                     st_last_o,
+    output logic                     st_err_o,
+    output logic [FW-1:0]            st_data_o,
+    input  wire logic                st_crd_i,   // a slot is free again
+
+    // REQ
+    output logic                     req_valid_o,
+    input  wire logic                req_ready_i,
+    output logic                     req_last_o,
+    output logic [FW-1:0]            req_data_o,
+
+    // PART
+    output logic                     res_valid_o,
+    input  wire logic                res_ready_i,
+    output logic                     res_last_o,
+    output logic [FW-1:0]            res_data_o,
+
+    output logic                     err_valid_o,
+    output error_pkg::err_e          err_code_o,
+    output logic                     idle_o
+);
+    import packet_pkg::*;
+    import error_pkg::*;
+
+    localparam int unsigned HF      = HeaderBytes / FlitBytes;
+    localparam int unsigned ResFlit = RxResultPkts * (HF + PayloadMaxBytes / FlitBytes);
+    localparam int unsigned TokB    = TokensLog2 + $clog2(N);
+    localparam int unsigned ValW    = (TokB > 8) ? TokB : 8;
+
+    if ((FlitBytes != 8 && FlitBytes != 16) || TokB > TokenW) begin : gen_check
+        $error("rx: flits have 8 or 16 bytes, and N << TokensLog2 tokens at most 2^TokenW");
+    end
+
+    typedef enum logic [1:0] {Signal, Event, Ack, Err} ctrl_e;
+    typedef struct packed {
+        ctrl_e           kind;
+        logic [ValW-1:0] val;  // token, event counter or error code
+    } ctrl_t;
+
+    logic is_ctrl, is_req, is_part, first, first_q, bad_epoch;
+    header_t header, poisoned;
+    logic [FW-1:0] patched;
+
+    assign is_ctrl = rx_valid_i && rx_cls_i == CLS_CTRL;
+    assign is_req  = rx_valid_i && rx_cls_i == CLS_REQ;
+    assign is_part = rx_valid_i && rx_cls_i == CLS_PART;
+    assign first   = first_q;
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) first_q <= 1'b1;
+        else if (rx_valid_i) first_q <= rx_last_i;
+    end
+
+    // Flits of a packet arrive in consecutive cycles, so one beat counter serves all classes. The low half of the header holds epoch and poison.
+    assign header    = (HF == 1) ? header_t'(rx_data_i) : header_t'({rx_data_i[63:0], rx_data_i[63:0]});
+    assign bad_epoch = header.epoch != cfg_i.epoch;
+
+    always_comb begin
+        poisoned        = header;
+        poisoned.poison = header.poison || bad_epoch;
+        patched         = first ? FW'(poisoned) : rx_data_i;
+    end
+
+    // ---- STORE, REQ ----
+    assign st_valid_o  = rx_valid_i && rx_cls_i == CLS_STORE;
+    assign st_last_o   = rx_last_i;
+    assign st_err_o    = rx_err_i;
+    assign st_data_o   = rx_data_i;
+    assign req_valid_o = is_req;
+    assign req_last_o  = rx_last_i;
+    assign req_data_o  = patched;
+
+    // ---- PART ----
+    logic res_room, res_full_q, res_push, res_lost;
+    logic [$clog2(ResFlit+1)-1:0] res_level;
+
+    // A packet without room is dropped whole; the credits keep that from happening.
+    localparam int unsigned Need = ResFlit - (HF + PayloadMaxBytes / FlitBytes);
+    assign res_lost = is_part && (first ? res_level > ($clog2(ResFlit+1))'(Need) : res_full_q);
+    assign res_push = is_part && !res_lost;
+
+    always_ff @(posedge clk_i) begin
+        if (is_part && first) res_full_q <= res_lost;
+    end
+
+    fifo_ram #(.Width(FW + 1), .Depth(ResFlit)) i_res (
+        .clk_i, .rst_ni,
+        .valid_i(res_push), .ready_o(res_room), .data_i({rx_last_i, patched}),
+        .valid_o(res_valid_o), .ready_i(res_ready_i), .data_o({res_last_o, res_data_o}),
+        .level_o(res_level)
+    );
+
+    // ---- CTRL ----
+    logic  ctrl_push, ctrl_room, ctrl_valid, ctrl_pop, long_q;
+    ctrl_t ctrl_in, ctrl_first, ctrl_first_q, ctrl_out;
+    logic [$clog2(RxCtrlPkts+1)-1:0] ctrl_level;
+    logic sized;     // payload or targets, which no CTRL packet has
+    logic high_bad;  // token outside the range that exists
+
+    assign sized    = header.len != '0 || header.cnt != '0;
+    assign high_bad = header.addr[47:TokB] != '0;
+
+    function automatic ctrl_t low_half(opcode_e opcode, logic has_size, logic [7:0] tag, logic epoch_bad);
+        ctrl_t c;
+        c = '{kind: Err, val: ValW'(ERR_OPCODE)};
+        if (epoch_bad) c.val = ValW'(ERR_EPOCH);
+        else if (has_size) c.val = ValW'(ERR_LENGTH);
+        else case (opcode)
+            OP_SIGNAL: c.kind = Signal;
+            OP_EVENT:  c.kind = Event;
+            OP_ACK:    c.kind = Ack;
+            OP_ERROR:  c.val  = ValW'(tag);
+            default: ;
+        endcase
+        return c;
+    endfunction
+
+    assign ctrl_first = (HF == 1) ? low_half(header.opcode, sized, header.tag, bad_epoch) : ctrl_first_q;
+
+    always_comb begin
+        ctrl_in = ctrl_first;
+        if (rx_err_i || long_q || (HF == 2 && first)) begin
+            ctrl_in = '{kind: Err, val: ValW'(ERR_LENGTH)};
+        end else if (ctrl_first.kind == Signal && high_bad) begin
+            ctrl_in = '{kind: Err, val: ValW'(ERR_BOUNDS)};
+        end else if (ctrl_first.kind != Err) begin
+            ctrl_in.val = ValW'(header.addr[TokB-1:0]);
+        end
+    end
+
+    assign ctrl_push = is_ctrl && rx_last_i;
+
+    always_ff @(posedge clk_i) begin
+        if (is_ctrl && first) ctrl_first_q <= low_half(header.opcode, sized, header.tag, bad_epoch);
+        // more flits than a header
+        if (!rst_ni || rx_last_i) long_q <= 1'b0;
+        else if (is_ctrl) long_q <= (HF == 1) || !first;
+    end
+
+    fifo #(.Width($bits(ctrl_t)), .Depth(RxCtrlPkts)) i_ctrl (
+        .clk_i, .rst_ni,
+        .valid_i(ctrl_push), .ready_o(ctrl_room), .data_i(ctrl_in),
+        .valid_o(ctrl_valid), .ready_i(ctrl_pop), .data_o(ctrl_out),
+        .level_o(ctrl_level)
+    );
+
+    assign sig_valid_o = ctrl_valid && ctrl_out.kind == Signal;
+    assign sig_token_o = TokenW'(ctrl_out.val[TokB-1:0]);
+    assign ev_valid_o  = ctrl_valid && ctrl_out.kind == Event;
+    assign ev_idx_o    = ctrl_out.val[3:0];
+    assign ev_ack_o    = ctrl_valid && ctrl_out.kind == Ack;
+
+    // ---- credits, errors ----
+    logic now_err;  // an error of the link's own, reported before those in the queue
+    err_e now_code;
+
+    always_comb begin
+        now_err  = 1'b1;
+        now_code = ERR_EPOCH;
+        if (res_lost || (ctrl_push && !ctrl_room)) now_code = ERR_CREDIT;
+        else if (is_req && !req_ready_i) now_code = ERR_WINDOW;
+        else if ((is_req || is_part) && rx_err_i) now_code = ERR_LENGTH;
+        else now_err = (is_req || is_part) && first && bad_epoch;
+    end
+
+    always_comb begin
+        unique case (ctrl_out.kind)
+            Signal:  ctrl_pop = ctrl_valid && sig_ready_i;
+            Err:     ctrl_pop = ctrl_valid && !now_err;
+            default: ctrl_pop = ctrl_valid;
+        endcase
+    end
+
+    assign err_valid_o = now_err || (ctrl_valid && ctrl_out.kind == Err);
+    assign err_code_o  = now_err ? now_code : err_e'(ctrl_out.val[7:0]);
+
+    assign crd_o[CLS_CTRL]  = ctrl_pop;
+    assign crd_o[CLS_STORE] = st_crd_i;
+    assign crd_o[CLS_REQ]   = 1'b0;
+    assign crd_o[CLS_PART]  = res_valid_o && res_ready_i && res_last_o;
+
+    assign idle_o = !ctrl_valid && res_level == '0;
+
+    logic unused;
+    assign unused = ^{1'b0, res_room, ctrl_level, header, poisoned, cfg_i};
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// Arrival of store packets: takes the flits of the link and of the local stream apart into packet slots.
+//
+// Slots 0 .. RxStorePkts-1 belong to the link, the LocPkts behind them to the local stream. Payload flits go to the payload RAM at
+// {slot, flit} (pay_*); the header is judged and, reduced to what is needed, kept in LUT RAM beside the targets, where hd_* reads it by slot.
+// A packet appears at pkt_* when it is whole, with the number of its payload flits and with pkt_bad if it ended in the wrong place.
+//
+// Order: packets appear in the order in which they end; that keeps the order of each source. Back-pressure: none to the link, which owns a slot
+// for every credit (a packet beyond that is dropped: error CREDIT). The local stream uses the cycles in which the link leaves the header RAM or the
+// payload RAM alone; at full load of the link that is one payload flit in each header flit of the link.
+// Worst case: a local flit waits while the link sends payload, at most one packet, if the link leaves a gap behind it.
+`default_nettype none
+
+module rx_arrive #(
+    parameter int unsigned FlitBytes   = 8,
+    parameter int unsigned RxStorePkts = 16,
+    parameter int unsigned LocPkts     = 4,
+    parameter int unsigned MaxExperts  = 64,
+    parameter int unsigned MaxTargets  = 4,   // of one packet: experts of this GPU
+    parameter int unsigned MAddrW      = 22,  // bits of addr that are kept
+    localparam int unsigned FW      = 8 * FlitBytes,
+    localparam int unsigned PF      = packet_pkg::PayloadMaxBytes / FlitBytes,
+    localparam int unsigned SlotW   = $clog2(RxStorePkts + LocPkts),
+    localparam int unsigned PayIdxW = $clog2(PF),
+    localparam int unsigned TgtW    = $clog2(MaxExperts) + 5  // {no such expert, expert, position}
+) (
+    input  wire logic                     clk_i,
+    input  wire logic                     rst_ni,
+    input  wire logic [1:0]               epoch_i,
+
+    input  wire logic                     st_valid_i,
+    input  wire logic                     st_last_i,
+    input  wire logic                     st_err_i,
+    input  wire logic [FW-1:0]            st_data_i,
+
+    input  wire logic                     loc_valid_i,
+    output logic                          loc_ready_o,
+    input  wire logic                     loc_last_i,
+    input  wire logic [FW-1:0]            loc_data_i,
+
+    output logic                          pay_we_o,
+    output logic [SlotW+PayIdxW-1:0]      pay_addr_o,
+    output logic [FW-1:0]                 pay_data_o,
+
+    output logic                          pkt_valid_o,
+    input  wire logic                     pkt_ready_i,
+    output logic [SlotW-1:0]              pkt_slot_o,
+    output logic                          pkt_bad_o,
+    output logic [PayIdxW+1:0]            pkt_flits_o,
+
+    // headers, read without a register
+    input  wire logic [SlotW-1:0]         hd_slot_i,
+    input  wire logic [3:0]               hd_tgt_i,
+    output logic                          hd_bad_o,    // an error: do nothing, hd_len_o is its code
+    output packet_pkg::opcode_e           hd_op_o,
+    output logic [4:0]                    hd_src_o,
+    output logic [7:0]                    hd_len_o,
+    output logic [4:0]                    hd_cnt_o,    // targets, 1 for what has none
+    output logic [1:0]                    hd_stage_o,
+    output logic [MAddrW-1:0]             hd_addr_o,
+    output logic                          hd_far_o,    // bits above MAddrW are set
+    output logic [TgtW-1:0]               hd_tgt_o,    // target number hd_tgt_i
+
+    input  wire logic                     free_valid_i,
+    input  wire logic [SlotW-1:0]         free_slot_i,
+    output logic                          crd_o,       // a slot of the link is free again
+    output logic                          err_o,       // packet without credit
+    output logic                          idle_o
+);
+    import packet_pkg::*;
+    import error_pkg::*;
+
+    localparam int unsigned HF      = HeaderBytes / FlitBytes;
+    localparam int unsigned Slots   = RxStorePkts + LocPkts;
+    localparam int unsigned ExpW    = $clog2(MaxExperts);
+    localparam int unsigned Lanes   = FlitBytes / TargetBytes;
+    localparam int unsigned LaneW   = $clog2(Lanes);
+    localparam int unsigned TgtFlits = (MaxTargets + Lanes - 2) / Lanes;        // of targets behind the first
+    localparam int unsigned TfW      = (TgtFlits > 1) ? $clog2(TgtFlits) : 0;
+    localparam int unsigned TgtAw    = SlotW + TfW;
+    localparam int unsigned LinkW    = (RxStorePkts > 1) ? $clog2(RxStorePkts) : 1;
+    localparam int unsigned LocW     = (LocPkts > 1) ? $clog2(LocPkts) : 1;
+    localparam int unsigned FlitsW   = PayIdxW + 2;                             // 0 .. PF + 1
+
+    if ((FlitBytes != 8 && FlitBytes != 16) || MaxTargets < 1 || MaxTargets > TargetsMax || MaxExperts < 2 || MaxExperts > 4096) begin : gen_check
+        $error("rx_arrive: flits have 8 or 16 bytes, MaxTargets is 1 to 16, MaxExperts 2 to 4096");
+    end
+
+    typedef struct packed {
+        logic       bad;
+        logic [2:0] op;    // of the opcode: those that store have the same upper bits
+        logic [4:0] src;
+        logic [7:0] len;
+        logic [4:0] cnt;
+        logic [1:0] stage;
+    } low_t;
+
+    typedef struct packed {
+        logic              beyond;
+        logic [MAddrW-1:0] addr;
+        logic [TgtW-1:0]   tgt;
+    } high_t;
+
+    function automatic logic [TgtW-1:0] target(logic [15:0] t);
+        return {(t[15:4] >> ExpW) != '0, (ExpW+4)'(t)};
+    endfunction
+
+    // ---- one parser per source: 0 link, 1 local ----
+    typedef enum logic [1:0] {Low, High, Targets, Payload} phase_e;
+
+    phase_e                 phase_q [2];
+    logic [2:0]             left_q  [2];    // target flits to come
+    logic [FlitsW-1:0]      flits_q [2];    // payload flits so far, at most PF + 1; of targets as long as those come
+    logic [SlotW-1:0]       slot    [2];
+    logic [1:0]             fire, last, in_payload, legal_end, avail, all_free;
+    logic [2:0]             targets;        // target flits of the header that arrives
+    logic                   drop_q, drop;
+
+    assign drop    = (phase_q[0] == Low) ? !avail[0] : drop_q;
+    assign fire[0] = st_valid_i && !drop;
+    assign last    = {loc_last_i, st_last_i};
+    assign err_o   = st_valid_i && drop && phase_q[0] == Low;
+
+    // The link has the first claim on both RAMs, and on the queue of whole packets.
+    assign loc_ready_o = avail[1] && !(st_valid_i && (st_last_i || in_payload[0] == in_payload[1]));
+    assign fire[1]     = loc_valid_i && loc_ready_o;
+
+    always_ff @(posedge clk_i) begin
+        if (st_valid_i) drop_q <= drop;
+    end
+
+    for (genvar s = 0; s < 2; s++) begin : gen_parse
+        assign in_payload[s] = phase_q[s] == Payload;
+
+        always_comb begin
+            unique case (phase_q[s])
+                Low:     legal_end[s] = HF == 1 && targets == '0;
+                High:    legal_end[s] = left_q[s] == '0;
+                Targets: legal_end[s] = left_q[s] == 3'd1;
+                default: legal_end[s] = 1'b1;
+            endcase
+        end
+
+        always_ff @(posedge clk_i) begin
+            if (!rst_ni) begin
+                phase_q[s] <= Low;
+            end else if ((s == 0) ? st_valid_i : fire[s]) begin
+                unique case (phase_q[s])
+                    Low:     phase_q[s] <= (HF == 2) ? High : (targets != '0) ? Targets : Payload;
+                    High:    phase_q[s] <= (left_q[s] != '0) ? Targets : Payload;
+                    Targets: if (left_q[s] == 3'd1) phase_q[s] <= Payload;
+                    default: ;
+                endcase
+                if (last[s]) phase_q[s] <= Low;
+            end
+            if (fire[s]) begin
+                if (phase_q[s] == Low) left_q[s] <= targets;
+                else if (phase_q[s] == Targets) left_q[s] <= left_q[s] - 1'b1;
+                if (phase_q[s] == Low || (phase_q[s] == Targets && left_q[s] == 3'd1)) flits_q[s] <= '0;
+                else if (phase_q[s] != High && flits_q[s] != FlitsW'(PF + 1)) flits_q[s] <= flits_q[s] + 1'b1;
+            end
+        end
+    end
+
+    // ---- headers ----
+    logic             head_sel, head_fire;  // whose the header RAMs are
+    logic [FW-1:0]    head_data;
+    header_t          head;                 // F = 8: one half at a time, in both places
+    logic [SlotW-1:0] head_slot;
+    phase_e           head_phase;
+
+    assign head_sel   = !(st_valid_i && !in_payload[0]);
+    assign head_fire  = fire[head_sel] && !in_payload[head_sel];
+    assign head_data  = head_sel ? loc_data_i : st_data_i;
+    assign head       = {head_data[FW-1 -: 64], head_data[63:0]};
+    assign head_slot  = slot[head_sel];
+    assign head_phase = phase_q[head_sel];
+    assign targets    = (head.cnt <= 5'd1) ? '0 : 3'((6'(head.cnt) + 6'(Lanes - 2)) >> LaneW);  // the first is in the header
+
+    low_t  low_in, low_out;
+    high_t high_in, high_out;
+    logic  [7:0] bad_code;
+    logic  known, no_payload, dynamic;
+
+    always_comb begin
+        known      = head.opcode inside {OP_ST, OP_MULTIMEM_ST, OP_DYMULTIMEM_ST, OP_FLAG, OP_FENCE, OP_COUNTS};
+        dynamic    = head.opcode == OP_DYMULTIMEM_ST;
+        no_payload = head.opcode == OP_FLAG || head.opcode == OP_FENCE;
+        bad_code   = ERR_NONE;
+        if (head.epoch != epoch_i) bad_code = ERR_EPOCH;
+        else if (head.poison) bad_code = ERR_POISON;
+        else if (!known) bad_code = ERR_OPCODE;
+        else if (head.len > 15'(PayloadMaxBytes) || (head.len == '0) != no_payload || (head.opcode == OP_COUNTS && head.len[1:0] != '0)) bad_code = ERR_LENGTH;
+        else if (dynamic && (head.cnt == '0 || head.cnt > 5'(MaxTargets))) bad_code = ERR_TARGETS;
+        low_in.bad   = bad_code != ERR_NONE;
+        low_in.op    = head.opcode[2:0];
+        low_in.src   = head.src;
+        low_in.len   = low_in.bad ? bad_code : head.len[7:0];
+        low_in.cnt   = (dynamic && !low_in.bad) ? head.cnt : 5'd1;
+        low_in.stage = head.stage;
+        high_in.beyond  = (head.addr >> MAddrW) != '0;
+        high_in.addr = head.addr[MAddrW-1:0];
+        high_in.tgt  = target(head.target0);
+    end
+
+    lutram #(.Width($bits(low_t)), .Depth(Slots)) i_low (
+        .clk_i, .we_i(head_fire && head_phase == Low), .waddr_i(head_slot), .wdata_i(low_in), .raddr_i(hd_slot_i), .rdata_o(low_out)
+    );
+    lutram #(.Width($bits(high_t)), .Depth(Slots)) i_high (
+        .clk_i, .we_i(head_fire && head_phase == ((HF == 1) ? Low : High)), .waddr_i(head_slot), .wdata_i(high_in),
+        .raddr_i(hd_slot_i), .rdata_o(high_out)
+    );
+
+    assign hd_bad_o   = low_out.bad;
+    assign hd_op_o    = opcode_e'({3'(OP_ST >> 3), low_out.op});
+    assign hd_src_o   = low_out.src;
+    assign hd_len_o   = low_out.len;
+    assign hd_cnt_o   = low_out.cnt;
+    assign hd_stage_o = low_out.stage;
+    assign hd_far_o   = high_out.beyond;
+    assign hd_addr_o  = high_out.addr;
+
+    // ---- targets ----
+    logic [FlitsW-1:0]       tgt_flit;
+    logic [3:0]              tgt_behind;   // number among those behind the first
+    logic [Lanes*TgtW-1:0]   tgt_in, tgt_out;
+    logic [TgtAw-1:0]        tgt_waddr, tgt_raddr;
+
+    assign tgt_flit   = flits_q[head_sel];
+    assign tgt_behind = hd_tgt_i - 4'd1;
+
+    always_comb begin
+        for (int unsigned l = 0; l < Lanes; l++) tgt_in[l*TgtW +: TgtW] = target(head_data[16*l +: 16]);
+    end
+
+    if (TgtFlits > 1) begin : gen_flits
+        assign tgt_waddr = {head_slot, tgt_flit[TfW-1:0]};
+        assign tgt_raddr = {hd_slot_i, TfW'(tgt_behind >> LaneW)};
+    end else begin : gen_flit
+        assign tgt_waddr = head_slot;
+        assign tgt_raddr = hd_slot_i;
+    end
+
+    // flits of a list that is too long are left out: its packet is bad
+    lutram #(.Width(Lanes * TgtW), .Depth(2**TgtAw)) i_targets (
+        .clk_i, .we_i(head_fire && head_phase == Targets && tgt_flit < FlitsW'(TgtFlits)), .waddr_i(tgt_waddr), .wdata_i(tgt_in),
+        .raddr_i(tgt_raddr), .rdata_o(tgt_out)
+    );
+
+    assign hd_tgt_o = (hd_tgt_i == '0) ? high_out.tgt : tgt_out[int'(tgt_behind[LaneW-1:0])*TgtW +: TgtW];
+
+    // ---- payload ----
+    logic pay_sel;
+
+    assign pay_sel    = !(st_valid_i && in_payload[0]);
+    assign pay_we_o   = fire[pay_sel] && in_payload[pay_sel] && !flits_q[pay_sel][PayIdxW];
+    assign pay_addr_o = {slot[pay_sel], flits_q[pay_sel][PayIdxW-1:0]};
+    assign pay_data_o = pay_sel ? loc_data_i : st_data_i;
+
+    // ---- whole packets ----
+    logic whole_sel, whole, room;
+    logic [FlitsW-1:0] whole_flits;
+    logic [$clog2(Slots+1)-1:0] level;
+
+    assign whole_sel   = !(fire[0] && st_last_i);
+    assign whole       = fire[whole_sel] && last[whole_sel];
+    assign whole_flits = in_payload[whole_sel] ? flits_q[whole_sel] + 1'b1 : '0;
+
+    fifo #(.Width(SlotW + 1 + FlitsW), .Depth(Slots)) i_whole (
+        .clk_i, .rst_ni,
+        .valid_i(whole), .ready_o(room), .data_i({slot[whole_sel], (!whole_sel && st_err_i) || !legal_end[whole_sel], whole_flits}),
+        .valid_o(pkt_valid_o), .ready_i(pkt_ready_i), .data_o({pkt_slot_o, pkt_bad_o, pkt_flits_o}),
+        .level_o(level)
+    );
+
+    // ---- slots ----
+    logic [LinkW-1:0] link_slot;
+    logic [LocW-1:0]  loc_slot;
+    logic             free_link;
+
+    assign free_link = free_slot_i < SlotW'(RxStorePkts);
+    assign slot[0]   = SlotW'(link_slot);
+    assign slot[1]   = SlotW'(RxStorePkts) + SlotW'(loc_slot);
+
+    slot_list #(.Slots(RxStorePkts)) i_link (
+        .clk_i, .rst_ni, .take_i(fire[0] && st_last_i), .avail_o(avail[0]), .slot_o(link_slot),
+        .free_i(free_valid_i && free_link), .free_slot_i(LinkW'(free_slot_i)), .all_free_o(all_free[0])
+    );
+    slot_list #(.Slots(LocPkts)) i_loc (
+        .clk_i, .rst_ni, .take_i(fire[1] && loc_last_i), .avail_o(avail[1]), .slot_o(loc_slot),
+        .free_i(free_valid_i && !free_link), .free_slot_i(LocW'(free_slot_i - SlotW'(RxStorePkts))), .all_free_o(all_free[1])
+    );
+
+    assign crd_o  = free_valid_i && free_link;
+    assign idle_o = all_free == '1 && phase_q[0] == Low && phase_q[1] == Low;
+
+    logic unused;
+    assign unused = ^{1'b0, head, room, level, tgt_behind, tgt_flit};
+endmodule
+
+`default_nettype wire

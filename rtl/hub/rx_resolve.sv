@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// Turns whole store packets into jobs for the write workers: one job per target.
+//
+// Three steps, each with a register: fetch reads header and target of the next packet (or of a parked one), check makes token, offset and bounds of
+// them and asks the allocator, place adds the row to the address and queues the job. A look-up takes two cycles, so a packet of t targets takes 2 t cycles.
+// A target whose look-up misses is parked as {slot, target}, and the targets behind it go on. The allocator announces every miss that has come back
+// (al_fill_i): then each parked target is looked up again, once. These look-ups start no new misses, so they cannot evict each other's rows
+// without end; a target that is parked for a row that no miss is under way for is looked up with the right to start one when none is under way at all.
+//
+// Order: a packet's targets in order, except parked ones. FLAG and FENCE are fetched only when nothing is left of all packets before them (busy_i covers
+// what has left this module), so they act when every earlier store is in memory. Every target makes a job, if only an empty one (null) for an
+// error, a FLAG or a FENCE, because the workers count the slot's targets. Back-pressure: packets wait.
+// Worst case: a target waits for one pass over all parked targets (two cycles each) and for room in the job queue, which the workers make without waiting for this module.
+`default_nettype none
+
+module rx_resolve #(
+    parameter int unsigned N          = 4,
+    parameter int unsigned FlitBytes  = 8,
+    parameter int unsigned AddrW      = 11,
+    parameter int unsigned TokensLog2 = 5,
+    parameter int unsigned RowsLog2   = 6,
+    parameter int unsigned LeW        = 2,
+    parameter int unsigned SlotW      = 5,
+    parameter int unsigned MaxExperts = 64,
+    parameter int unsigned MAddrW     = 22,
+    parameter type         job_t      = logic,
+    localparam int unsigned LogF    = $clog2(FlitBytes),
+    localparam int unsigned FlitsW  = 9 - LogF,
+    localparam int unsigned ExpW    = $clog2(MaxExperts),
+    localparam int unsigned TgtW    = ExpW + 5,
+    localparam int unsigned TokenW  = node_pkg::TokenW,
+    localparam int unsigned RowW    = node_pkg::RowW,
+    localparam int unsigned ExpertW = node_pkg::ExpertW
+) (
+    input  wire logic                clk_i,
+    input  wire logic                rst_ni,
+    input  wire node_pkg::node_cfg_t cfg_i,        // port is constant from reset on: the expert map is judged by it when written
+
+    input  wire logic                emap_we_i,
+    input  wire logic [11:0]         emap_addr_i,
+    input  wire node_pkg::emap_t     emap_data_i,
+
+    // whole packets
+    input  wire logic                pkt_valid_i,
+    output logic                     pkt_ready_o,
+    input  wire logic [SlotW-1:0]    pkt_slot_i,
+    input  wire logic                pkt_bad_i,
+    input  wire logic [FlitsW-1:0]   pkt_flits_i,
+
+    // their headers
+    output logic [SlotW-1:0]         hd_slot_o,
+    output logic [3:0]               hd_tgt_o,
+    input  wire logic                hd_bad_i,
+    input  wire packet_pkg::opcode_e hd_op_i,
+    input  wire logic [4:0]          hd_src_i,
+    input  wire logic [7:0]          hd_len_i,
+    input  wire logic [4:0]          hd_cnt_i,
+    input  wire logic [1:0]          hd_stage_i,
+    input  wire logic [MAddrW-1:0]   hd_addr_i,
+    input  wire logic                hd_far_i,
+    input  wire logic [TgtW-1:0]     hd_tgt_i,
+
+    // a packet starts: targets that its slot waits for
+    output logic                     start_valid_o,
+    input  wire logic                start_ready_i,
+    output logic [SlotW-1:0]         start_slot_o,
+    output logic [4:0]               start_cnt_o,
+
+    // allocator
+    output logic                     al_req_valid_o,
+    input  wire logic                al_req_ready_i,
+    output logic [ExpertW-1:0]       al_req_le_o,
+    output logic [TokenW-1:0]        al_req_token_o,
+    output logic                     al_req_start_o,
+    output logic                     al_req_retry_o,
+    input  wire logic                al_resp_valid_i,
+    input  wire logic                al_resp_miss_i,
+    input  wire logic                al_resp_err_i,
+    input  wire logic [RowW-1:0]     al_resp_row_i,
+    input  wire logic                al_fill_i,
+    input  wire logic                al_busy_i,    // a miss is under way
+
+    output logic                     job_valid_o,
+    input  wire logic                job_ready_i,
+    output job_t                     job_o,
+    input  wire logic                busy_i,       // jobs have left and are not finished
+
+    output logic                     ev_valid_o,
+    output logic [3:0]               ev_idx_o,
+    output logic                     ack_valid_o,
+    input  wire logic                ack_ready_i,
+    output logic [4:0]               ack_dst_o,
+
+    output logic                     err_valid_o,
+    output error_pkg::err_e          err_code_o
+);
+    import packet_pkg::*;
+    import error_pkg::*;
+
+    localparam int unsigned AddrB  = AddrW + LogF;
+    localparam int unsigned TokB   = TokensLog2 + $clog2(N);
+    localparam int unsigned Parked = 16;
+    localparam int unsigned Jobs   = 16;
+    localparam int unsigned ParkW  = $clog2(Parked + 1);
+    localparam int unsigned JobLvW = $clog2(Jobs + 1);
+
+    if (MAddrW < AddrB || MAddrW > 48 || AddrB > 32 || RowsLog2 > RowW || TokB > TokenW || LeW > ExpertW) begin : gen_check
+        $error("rx_resolve: sizes do not fit each other");
+    end
+
+    // ---- fetch ----------------------------------------------------------------------------
+    typedef struct packed {
+        logic              retry;   // parked before
+        logic              start;   // may start a miss
+        logic [SlotW-1:0]  slot;
+        logic [3:0]        idx;     // of the target
+        logic              cut;     // ended in the wrong place, or with the wrong number of flits
+        logic              bad;
+        opcode_e           op;
+        logic [4:0]        src;
+        logic [7:0]        len;
+        logic [1:0]        stage;
+        logic [MAddrW-1:0] addr;
+        logic              beyond;
+        logic [TgtW-1:0]   tgt;
+        logic [FlitsW-1:0] flits;
+    } fetch_t;
+
+    typedef struct packed {
+        logic             ask;      // waits for the allocator
+        logic [3:0]       idx;
+        logic [1:0]       stage;
+        logic [AddrW-1:0] off;      // flit offset in the row, flit address, or source of counts
+        err_e             err;
+        job_t             job;      // without the address
+    } place_t;
+
+    place_t            s1_q, s1_d;
+    logic              s0_valid_q, s0_go, s1_valid_q, s1_done, drained, fetch, fetch_new, ordered;
+    fetch_t            s0_q;
+    logic [3:0]        idx_q;        // next target of the packet at the head
+    logic              park_push, park_pop, park_room, park_valid, job_room, job_left;
+    logic [SlotW-1:0]  park_slot;
+    logic [3:0]        park_idx;
+    logic [ParkW-1:0]  park_level, todo_q;
+    logic [JobLvW-1:0] job_level;
+    logic              fill_q, start_q, from_park, last_target;
+
+    assign from_park    = todo_q != '0;
+    assign hd_slot_o    = from_park ? park_slot : pkt_slot_i;
+    assign hd_tgt_o     = from_park ? park_idx : idx_q;
+    assign ordered      = !hd_bad_i && !pkt_bad_i && (hd_op_i == OP_FLAG || hd_op_i == OP_FENCE);
+    assign drained      = !s0_valid_q && !s1_valid_q && park_level == '0 && !job_left && !busy_i;
+    assign start_slot_o = pkt_slot_i;
+    assign start_cnt_o  = pkt_bad_i ? 5'd1 : hd_cnt_i;
+    // Room to park what is fetched: up to two targets are between here and there.
+    assign fetch_new    = pkt_valid_i && !from_park && park_level < ParkW'(Parked - 2) && (!ordered || drained) && (!s0_valid_q || s0_go);
+    assign start_valid_o = fetch_new && idx_q == '0;
+    assign last_target  = 5'(idx_q) + 5'd1 == start_cnt_o;
+    assign pkt_ready_o  = fetch_new && last_target && (idx_q != '0 || start_ready_i);
+    assign park_pop     = from_park && !fill_q && (!s0_valid_q || s0_go);
+    assign fetch        = park_pop || (fetch_new && (idx_q != '0 || start_ready_i));
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) begin
+            s0_valid_q <= 1'b0;
+            idx_q      <= '0;
+        end else begin
+            s0_valid_q <= fetch || (s0_valid_q && !s0_go);
+            if (fetch && !from_park) idx_q <= last_target ? '0 : idx_q + 1'b1;
+        end
+        if (fetch) begin
+            s0_q <= '{retry: from_park, start: !from_park || start_q, slot: hd_slot_o, idx: hd_tgt_o, cut: !from_park && pkt_bad_i, bad: hd_bad_i,
+                      op: hd_op_i, src: hd_src_i, len: hd_len_i, stage: hd_stage_i, addr: hd_addr_i, beyond: hd_far_i, tgt: hd_tgt_i, flits: pkt_flits_i};
+        end
+    end
+
+    // A pass over the parked targets: after every miss that has come back (no new misses), or, when no miss is under way, to start what is left.
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) begin
+            fill_q  <= 1'b0;
+            todo_q  <= '0;
+            start_q <= 1'b0;
+        end else begin
+            fill_q <= al_fill_i;
+            if (fill_q) begin
+                todo_q  <= park_level + ParkW'(park_push);
+                start_q <= 1'b0;
+            end else if (todo_q != '0) begin
+                todo_q  <= todo_q - ParkW'(park_pop);
+            end else if (!al_busy_i && !al_fill_i) begin
+                todo_q  <= park_level;
+                start_q <= 1'b1;
+            end
+        end
+    end
+
+    fifo #(.Width(SlotW + 4), .Depth(Parked)) i_park (
+        .clk_i, .rst_ni,
+        .valid_i(park_push), .ready_o(park_room), .data_i({s1_q.job.slot, s1_q.idx}),
+        .valid_o(park_valid), .ready_i(park_pop), .data_o({park_slot, park_idx}),
+        .level_o(park_level)
+    );
+
+    // ---- check ----------------------------------------------------------------------------
+    logic              mapped;
+    logic [LeW-1:0]    le;
+    logic [MAddrW-1:0] token;
+    logic [14:0]       offset;
+    logic [7:0]        span;        // last byte of the payload, from the start of its first flit on
+    logic              no_payload, dynamic, outside;
+    logic [AddrB:0]    first_byte, end_byte;
+    err_e              err;
+
+    lutram #(.Width(1 + LeW), .Depth(MaxExperts)) i_emap (
+        .clk_i, .we_i(emap_we_i && (emap_addr_i >> ExpW) == '0), .waddr_i(emap_addr_i[ExpW-1:0]),
+        .wdata_i({emap_data_i.valid && emap_data_i.gpu == cfg_i.port, emap_data_i.local_expert[LeW-1:0]}),
+        .raddr_i(s0_q.tgt[ExpW+3:4]), .rdata_o({mapped, le})
+    );
+
+    assign dynamic    = s0_q.op == OP_DYMULTIMEM_ST;
+    assign no_payload = s0_q.op == OP_FLAG || s0_q.op == OP_FENCE;
+    assign token      = s0_q.addr >> cfg_i.row_shift;
+    assign offset     = s0_q.addr[14:0] & ~(15'h7fff << cfg_i.row_shift);
+    assign span       = 8'(s0_q.addr[LogF-1:0]) + s0_q.len - 8'd1;
+    assign first_byte = (AddrB+1)'(s0_q.addr[AddrB-1:0]);
+    assign end_byte   = first_byte + (AddrB+1)'(s0_q.len);
+
+    always_comb begin
+        unique case (s0_q.op)
+            OP_DYMULTIMEM_ST: outside = (token >> TokenW) != '0 || s0_q.stage == 2'd3
+                                        || 16'(offset) + 16'(s0_q.len) > ((s0_q.stage == STAGE_GATE) ? 16'({cfg_i.k, 2'b00}) : 16'(cfg_i.row_bytes));
+            OP_FLAG, OP_FENCE: outside = 1'b0;
+            OP_COUNTS: outside = s0_q.addr[LogF-1:0] != '0;
+            default:   outside = (s0_q.addr >> AddrB) != '0 || first_byte < (AddrB+1)'(cfg_i.st_lo) || end_byte > (AddrB+1)'(cfg_i.st_hi);
+        endcase
+        err = ERR_NONE;
+        if (s0_q.bad) err = err_e'(s0_q.len);
+        else if (s0_q.cut || (!no_payload && span[7]) || (!s0_q.retry && s0_q.flits != (no_payload ? '0 : FlitsW'(span[6:LogF]) + 1'b1))) err = ERR_LENGTH;
+        else if (outside || s0_q.beyond) err = ERR_BOUNDS;
+        else if (dynamic && (s0_q.tgt[TgtW-1] || !mapped)) err = ERR_UNMAPPED;
+    end
+
+    always_comb begin
+        s1_d.ask        = dynamic && err == ERR_NONE;
+        s1_d.idx        = s0_q.idx;
+        s1_d.stage      = s0_q.stage;
+        s1_d.off        = dynamic ? AddrW'(offset[14:LogF]) : (s0_q.op == OP_COUNTS) ? AddrW'(s0_q.src) : s0_q.addr[AddrB-1:LogF];
+        s1_d.err        = err;
+        s1_d.job        = '0;
+        s1_d.job.slot   = s0_q.slot;
+        s1_d.job.null_  = no_payload || err != ERR_NONE;
+        s1_d.job.counts = s0_q.op == OP_COUNTS;
+        s1_d.job.kind   = s0_q.stage[0];
+        s1_d.job.track  = dynamic && s0_q.stage != STAGE_COMBINE;
+        s1_d.job.lane   = s0_q.addr[LogF-1:0];
+        s1_d.job.span   = span[6:0];
+        s1_d.job.le     = le;
+        s1_d.job.token  = token[TokB-1:0];
+        s1_d.job.pos    = s0_q.tgt[3:0];
+    end
+
+    logic acts, s1_free;
+
+    assign s1_free        = !s1_valid_q || s1_done;
+    assign job_room       = job_level < JobLvW'(Jobs - 1);
+    assign acts           = s0_valid_q && err == ERR_NONE && s1_free && job_room;
+    assign al_req_valid_o = acts && dynamic;
+    assign al_req_le_o    = ExpertW'(le);
+    assign al_req_token_o = token[TokenW-1:0];
+    assign al_req_start_o = s0_q.start;
+    assign al_req_retry_o = s0_q.retry;
+    assign ev_valid_o     = acts && s0_q.op == OP_FLAG;
+    assign ev_idx_o       = s0_q.addr[3:0];
+    assign ack_valid_o    = acts && s0_q.op == OP_FENCE;
+    assign ack_dst_o      = s0_q.src;
+
+    always_comb begin
+        s0_go = s0_valid_q && s1_free && job_room;
+        if (al_req_valid_o && !al_req_ready_i) s0_go = 1'b0;
+        if (ack_valid_o && !ack_ready_i) s0_go = 1'b0;
+    end
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) s1_valid_q <= 1'b0;
+        else         s1_valid_q <= s0_go || (s1_valid_q && !s1_done);
+        if (s0_go) s1_q <= s1_d;
+    end
+
+    // ---- place ----------------------------------------------------------------------------
+    logic [RowsLog2-1:0] key;
+    logic [3:0]          shift;
+    logic [31:0]         base;
+    logic [AddrW-1:0]    row_off;
+    logic                missed, job_push_ready;
+    job_t                job;
+
+    assign s1_done   = s1_valid_q && (!s1_q.ask || al_resp_valid_i);
+    assign missed    = s1_q.ask && al_resp_miss_i;
+    assign park_push = s1_done && missed;
+
+    always_comb begin
+        unique case (s1_q.stage)
+            STAGE_DISPATCH: base = cfg_i.xd_base;
+            STAGE_COMBINE:  base = cfg_i.yd_base;
+            default:        base = cfg_i.gt_base;
+        endcase
+        if (!s1_q.ask) base = '0;
+        shift     = ((s1_q.stage == STAGE_GATE) ? cfg_i.gate_shift : cfg_i.row_shift) - 4'(LogF);  // strides are a flit at least
+        key       = (RowsLog2'(s1_q.job.le) << cfg_i.cap_shift) | al_resp_row_i[RowsLog2-1:0];
+        row_off   = s1_q.ask ? AddrW'(key) << shift : '0;
+        job       = s1_q.job;
+        job.addr  = base[AddrB-1:LogF] + (row_off | s1_q.off);
+        job.row   = al_resp_row_i[RowsLog2-1:0];
+        if (s1_q.ask && al_resp_err_i) begin
+            job.null_ = 1'b1;
+        end
+        if (job.null_) job.track = 1'b0;
+    end
+
+    assign err_valid_o = s1_done && (s1_q.err != ERR_NONE || (s1_q.ask && al_resp_err_i && !missed));
+    assign err_code_o  = (s1_q.err != ERR_NONE) ? s1_q.err : ERR_BOUNDS;
+
+    fifo #(.Width($bits(job_t)), .Depth(Jobs)) i_jobs (
+        .clk_i, .rst_ni,
+        .valid_i(s1_done && !missed), .ready_o(job_push_ready), .data_i(job),
+        .valid_o(job_valid_o), .ready_i(job_ready_i), .data_o(job_o),
+        .level_o(job_level)
+    );
+
+    assign job_left = job_level != '0;
+
+    logic unused;
+    assign unused = ^{1'b0, cfg_i, park_room, park_valid, job_push_ready, emap_data_i, base, al_resp_row_i, token, hd_tgt_i};
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// Takes store packets from the link and from this GPU itself into memory.
+//
+// rx_arrive puts packets into slots, rx_resolve makes one job per target of them, two workers write the jobs: each has a payload RAM of its own with
+// the same contents, so both read one flit per cycle. Here: the payload RAMs, the queue's end, and the accounts: a slot is free (st_crd_o returns the link's
+// credit) when all its targets are finished, and every finished job of a row that is dispatched is reported to the row tracker (trk_*).
+//
+// Order: stores of one source may overtake each other (parked look-ups, two workers); FLAG and FENCE act when all stores before them have been granted by memory and reported.
+// Back-pressure: none towards the link, ready/valid towards the local stream; the workers wait for memory, resolve for the allocator, FENCE for ack_ready_i, nothing for anything else.
+// Worst case: a single-target packet takes PF cycles of one worker and 2 cycles of resolve; at most one job in two cycles is accounted.
+`default_nettype none
+
+module rx_store #(
+    parameter int unsigned N               = 4,
+    parameter int unsigned FlitBytes       = 8,
+    parameter int unsigned AddrW           = 11,  // of a flit
+    parameter int unsigned RxStorePkts     = 16,
+    parameter int unsigned LocPkts         = 4,
+    parameter int unsigned MaxExperts      = 64,
+    parameter int unsigned MaxLocalExperts = 8,
+    parameter int unsigned RowsLog2        = 6,
+    parameter int unsigned TokensLog2      = 5,
+    localparam int unsigned FW      = 8 * FlitBytes,
+    localparam int unsigned TokenW  = node_pkg::TokenW,
+    localparam int unsigned RowW    = node_pkg::RowW,
+    localparam int unsigned ExpertW = node_pkg::ExpertW
+) (
+    input  wire logic                 clk_i,
+    input  wire logic                 rst_ni,
+    input  wire node_pkg::node_cfg_t  cfg_i,
+
+    input  wire logic                 emap_we_i,
+    input  wire logic [11:0]          emap_addr_i,
+    input  wire node_pkg::emap_t      emap_data_i,
+
+    // from rx, never stopped
+    input  wire logic                 st_valid_i,
+    input  wire logic                 st_last_i,
+    input  wire logic                 st_err_i,
+    input  wire logic [FW-1:0]        st_data_i,
+    output logic                      st_crd_o,
+
+    // packets of this GPU for itself
+    input  wire logic                 loc_valid_i,
+    output logic                      loc_ready_o,
+    input  wire logic [FW-1:0]        loc_data_i,
+    input  wire logic                 loc_last_i,
+
+    // allocator, client 0
+    output logic                      al_req_valid_o,
+    input  wire logic                 al_req_ready_i,
+    output logic [ExpertW-1:0]        al_req_le_o,
+    output logic [TokenW-1:0]         al_req_token_o,
+    output logic                      al_req_start_o,
+    output logic                      al_req_retry_o,
+    input  wire logic                 al_resp_valid_i,
+    input  wire logic                 al_resp_miss_i,
+    input  wire logic                 al_resp_err_i,
+    input  wire logic [RowW-1:0]      al_resp_row_i,
+    input  wire logic                 al_fill_i,
+    input  wire logic                 al_busy_i,
+
+    // memory: ST0, ST1
+    output logic                      wr_valid_o [2],
+    input  wire logic                 wr_ready_i [2],
+    output logic [AddrW-1:0]          wr_addr_o  [2],
+    output logic [FW-1:0]             wr_data_o  [2],
+    output logic [FlitBytes-1:0]      wr_be_o    [2],
+
+    // bytes of a row that are in memory; two pulses never in consecutive cycles
+    output logic                      trk_valid_o,
+    output logic [ExpertW-1:0]        trk_le_o,
+    output logic [RowW-1:0]           trk_row_o,
+    output logic [TokenW-1:0]         trk_token_o,
+    output logic [3:0]                trk_pos_o,
+    output logic [7:0]                trk_bytes_o,
+
+    // words of COUNTS
+    output logic                      cnt_valid_o,
+    output logic                      cnt_kind_o,
+    output logic [4:0]                cnt_src_o,
+    output logic [4:0]                cnt_idx_o,
+    output logic [31:0]               cnt_val_o,
+    output logic                      cnt_last_o,
+
+    output logic                      ev_valid_o,
+    output logic [3:0]                ev_idx_o,
+    output logic                      ack_valid_o,
+    input  wire logic                 ack_ready_i,
+    output logic [4:0]                ack_dst_o,
+
+    output logic                      err_valid_o,
+    output error_pkg::err_e           err_code_o,
+    output logic                      idle_o
+);
+    localparam int unsigned Slots      = RxStorePkts + LocPkts;
+    localparam int unsigned SlotW      = $clog2(Slots);
+    localparam int unsigned LogF       = $clog2(FlitBytes);
+    localparam int unsigned PayIdxW    = 7 - LogF;
+    localparam int unsigned PayAw      = SlotW + PayIdxW;
+    localparam int unsigned LeW        = (MaxLocalExperts > 1) ? $clog2(MaxLocalExperts) : 1;
+    localparam int unsigned TokB       = TokensLog2 + $clog2(N);
+    localparam int unsigned MaxTargets = (MaxLocalExperts < packet_pkg::TargetsMax) ? MaxLocalExperts : packet_pkg::TargetsMax;
+    localparam int unsigned CntW       = $clog2(MaxTargets + 1);
+    localparam int unsigned MAddrW     = (TokB + 15 > AddrW + LogF) ? TokB + 15 : AddrW + LogF;
+    localparam int unsigned TgtW       = $clog2(MaxExperts) + 5;
+
+    typedef struct packed {
+        logic                null_;   // nothing to write
+        logic                counts;  // COUNTS: to worker 0, addr is the source
+        logic                kind;    // of the counts
+        logic                track;   // counts for the row
+        logic [SlotW-1:0]    slot;
+        logic [LogF-1:0]     lane;    // of the first byte
+        logic [6:0]          span;    // lane + bytes - 1
+        logic [AddrW-1:0]    addr;    // of the first flit
+        logic [LeW-1:0]      le;
+        logic [RowsLog2-1:0] row;
+        logic [TokB-1:0]     token;
+        logic [3:0]          pos;
+    } job_t;
+
+    // ---- arrival ----
+    logic                pay_we, pkt_valid, pkt_ready, pkt_bad, hd_bad, hd_far, free_valid, crd_err, all_idle;
+    logic [PayAw-1:0]    pay_waddr;
+    logic [FW-1:0]       pay_wdata;
+    logic [SlotW-1:0]    pkt_slot, hd_slot;
+    logic [PayIdxW+1:0]  pkt_flits;
+    logic [3:0]          hd_idx;
+    packet_pkg::opcode_e hd_op;
+    logic [4:0]          hd_src, hd_cnt;
+    logic [7:0]          hd_len;
+    logic [1:0]          hd_stage;
+    logic [MAddrW-1:0]   hd_addr;
+    logic [TgtW-1:0]     hd_tgt;
+    job_t                account_q;
+
+    rx_arrive #(
+        .FlitBytes(FlitBytes), .RxStorePkts(RxStorePkts), .LocPkts(LocPkts), .MaxExperts(MaxExperts), .MaxTargets(MaxTargets), .MAddrW(MAddrW)
+    ) i_arrive (
+        .clk_i, .rst_ni, .epoch_i(cfg_i.epoch),
+        .st_valid_i, .st_last_i, .st_err_i, .st_data_i,
+        .loc_valid_i, .loc_ready_o, .loc_last_i, .loc_data_i,
+        .pay_we_o(pay_we), .pay_addr_o(pay_waddr), .pay_data_o(pay_wdata),
+        .pkt_valid_o(pkt_valid), .pkt_ready_i(pkt_ready), .pkt_slot_o(pkt_slot), .pkt_bad_o(pkt_bad), .pkt_flits_o(pkt_flits),
+        .hd_slot_i(hd_slot), .hd_tgt_i(hd_idx), .hd_bad_o(hd_bad), .hd_op_o(hd_op), .hd_src_o(hd_src), .hd_len_o(hd_len), .hd_cnt_o(hd_cnt),
+        .hd_stage_o(hd_stage), .hd_addr_o(hd_addr), .hd_far_o(hd_far), .hd_tgt_o(hd_tgt),
+        .free_valid_i(free_valid), .free_slot_i(account_q.slot), .crd_o(st_crd_o), .err_o(crd_err), .idle_o(all_idle)
+    );
+
+    // ---- jobs ----
+    logic                  start_valid, start_ready, job_valid, job_ready, res_err, working;
+    logic [SlotW-1:0]      start_slot;
+    logic [4:0]            start_cnt;
+    job_t                  job;
+    error_pkg::err_e       res_code;
+    logic                  account_valid_q;
+    logic                  w_ready [2], w_busy [2], w_done [2], w_done_ready [2];
+    job_t                  w_info [2];
+
+    rx_resolve #(
+        .N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .TokensLog2(TokensLog2), .RowsLog2(RowsLog2), .LeW(LeW), .SlotW(SlotW), .MaxExperts(MaxExperts),
+        .MAddrW(MAddrW), .job_t(job_t)
+    ) i_resolve (
+        .clk_i, .rst_ni, .cfg_i, .emap_we_i, .emap_addr_i, .emap_data_i,
+        .pkt_valid_i(pkt_valid), .pkt_ready_o(pkt_ready), .pkt_slot_i(pkt_slot), .pkt_bad_i(pkt_bad), .pkt_flits_i(pkt_flits),
+        .hd_slot_o(hd_slot), .hd_tgt_o(hd_idx), .hd_bad_i(hd_bad), .hd_op_i(hd_op), .hd_src_i(hd_src), .hd_len_i(hd_len), .hd_cnt_i(hd_cnt),
+        .hd_stage_i(hd_stage), .hd_addr_i(hd_addr), .hd_far_i(hd_far), .hd_tgt_i(hd_tgt),
+        .start_valid_o(start_valid), .start_ready_i(start_ready), .start_slot_o(start_slot), .start_cnt_o(start_cnt),
+        .al_req_valid_o, .al_req_ready_i, .al_req_le_o, .al_req_token_o, .al_req_start_o, .al_req_retry_o,
+        .al_resp_valid_i, .al_resp_miss_i, .al_resp_err_i, .al_resp_row_i, .al_fill_i, .al_busy_i,
+        .job_valid_o(job_valid), .job_ready_i(job_ready), .job_o(job), .busy_i(working),
+        .ev_valid_o, .ev_idx_o, .ack_valid_o, .ack_ready_i, .ack_dst_o,
+        .err_valid_o(res_err), .err_code_o(res_code)
+    );
+
+    assign job_ready = w_ready[0] || (w_ready[1] && !job.counts);
+    assign working   = w_busy[0] || w_busy[1] || account_valid_q;
+
+    logic        cnt_valid [2], cnt_kind [2], cnt_last [2];
+    logic [4:0]  cnt_src [2], cnt_idx [2];
+    logic [31:0] cnt_val [2];
+
+    for (genvar w = 0; w < 2; w++) begin : gen_worker
+        logic             pay_re;
+        logic [PayAw-1:0] pay_raddr;
+
+        ram_sdp #(.Width(FW), .Depth(Slots << PayIdxW)) i_payload (
+            .clk_i, .we_i(pay_we), .waddr_i(pay_waddr), .wdata_i(pay_wdata), .wbe_i('1),
+            .re_i(pay_re), .raddr_i(pay_raddr), .rdata_o(wr_data_o[w])
+        );
+
+        rx_worker #(.FlitBytes(FlitBytes), .AddrW(AddrW), .SlotW(SlotW), .Counts((w == 0) ? 1 : 0), .job_t(job_t)) i_worker (
+            .clk_i, .rst_ni,
+            .job_valid_i(job_valid && ((w == 0) || (!w_ready[0] && !job.counts))), .job_ready_o(w_ready[w]), .job_i(job),
+            .pay_re_o(pay_re), .pay_addr_o(pay_raddr), .pay_data_i(wr_data_o[w]),
+            .wr_valid_o(wr_valid_o[w]), .wr_ready_i(wr_ready_i[w]), .wr_addr_o(wr_addr_o[w]), .wr_be_o(wr_be_o[w]),
+            .done_valid_o(w_done[w]), .done_ready_i(w_done_ready[w]), .done_o(w_info[w]),
+            .cnt_valid_o(cnt_valid[w]), .cnt_kind_o(cnt_kind[w]), .cnt_src_o(cnt_src[w]), .cnt_idx_o(cnt_idx[w]), .cnt_val_o(cnt_val[w]), .cnt_last_o(cnt_last[w]),
+            .busy_o(w_busy[w])
+        );
+    end
+
+    assign cnt_valid_o = cnt_valid[0];
+    assign cnt_kind_o  = cnt_kind[0];
+    assign cnt_src_o   = cnt_src[0];
+    assign cnt_idx_o   = cnt_idx[0];
+    assign cnt_val_o   = cnt_val[0];
+    assign cnt_last_o  = cnt_last[0];
+
+    // ---- accounts: a finished job in one cycle, its slot's count in the next ----
+    logic [CntW-1:0] waiting, cnt_wdata;
+    logic            cnt_we;
+
+    assign w_done_ready[0] = !account_valid_q;
+    assign w_done_ready[1] = !account_valid_q && !w_done[0];
+    assign start_ready     = !account_valid_q;
+    assign free_valid      = account_valid_q && waiting == CntW'(1);
+    assign cnt_we          = account_valid_q || start_valid;
+    assign cnt_wdata       = account_valid_q ? waiting - 1'b1 : CntW'(start_cnt);
+
+    lutram #(.Width(CntW), .Depth(Slots)) i_waiting (
+        .clk_i, .we_i(cnt_we), .waddr_i(account_valid_q ? account_q.slot : start_slot), .wdata_i(cnt_wdata),
+        .raddr_i(account_q.slot), .rdata_o(waiting)
+    );
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) account_valid_q <= 1'b0;
+        else         account_valid_q <= !account_valid_q && (w_done[0] || w_done[1]);
+        if (!account_valid_q && (w_done[0] || w_done[1])) account_q <= w_done[0] ? w_info[0] : w_info[1];
+    end
+
+    assign trk_valid_o = account_valid_q && account_q.track;
+    assign trk_le_o    = ExpertW'(account_q.le);
+    assign trk_row_o   = RowW'(account_q.row);
+    assign trk_token_o = TokenW'(account_q.token);
+    assign trk_pos_o   = account_q.pos;
+    assign trk_bytes_o = 8'(account_q.span) - 8'(account_q.lane) + 8'd1;
+
+    // An error of arrival is rare enough to take the place of one of resolve in the same cycle.
+    assign err_valid_o = crd_err || res_err;
+    assign err_code_o  = crd_err ? error_pkg::ERR_CREDIT : res_code;
+
+    assign idle_o = all_idle;
+
+    logic unused;
+    assign unused = ^{account_q, start_cnt, cnt_valid[1], cnt_kind[1], cnt_src[1], cnt_idx[1], cnt_val[1], cnt_last[1]};
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// Write worker: takes one job after the other, reads the payload from the slot and writes it to memory, one flit per cycle when memory grants,
+// without a gap between jobs. With Counts = 1 it also takes COUNTS jobs, whose words it hands out (cnt_*), one per cycle.
+//
+// Order: flits of a job in order; done_* reports a job after the grant of its last flit. Back-pressure: wr_ready_i stops it; the next job's last flit
+// waits until done_* of the one before is taken. An empty job (null) is reported at once.
+// Worst case: a job of n flits takes n cycles and those in which memory refuses.
+`default_nettype none
+
+module rx_worker #(
+    parameter int unsigned FlitBytes = 8,
+    parameter int unsigned AddrW     = 11,
+    parameter int unsigned SlotW     = 5,
+    parameter int unsigned Counts    = 0,
+    parameter type         job_t     = logic,
+    localparam int unsigned FW      = 8 * FlitBytes,
+    localparam int unsigned LogF    = $clog2(FlitBytes),
+    localparam int unsigned PayIdxW = 7 - LogF
+) (
+    input  wire logic                     clk_i,
+    input  wire logic                     rst_ni,
+
+    input  wire logic                     job_valid_i,
+    output logic                          job_ready_o,
+    input  wire job_t                     job_i,
+
+    output logic                          pay_re_o,
+    output logic [SlotW+PayIdxW-1:0]      pay_addr_o,
+    input  wire logic [FW-1:0]            pay_data_i,
+
+    output logic                          wr_valid_o,
+    input  wire logic                     wr_ready_i,
+    output logic [AddrW-1:0]              wr_addr_o,
+    output logic [FlitBytes-1:0]          wr_be_o,
+
+    output logic                          done_valid_o,
+    input  wire logic                     done_ready_i,
+    output job_t                          done_o,
+
+    output logic                          cnt_valid_o,
+    output logic                          cnt_kind_o,
+    output logic [4:0]                    cnt_src_o,
+    output logic [4:0]                    cnt_idx_o,
+    output logic [31:0]                   cnt_val_o,
+    output logic                          cnt_last_o,
+
+    output logic                          busy_o
+);
+    job_t               job_q;
+    logic               job_valid_q, step, step_last, finish;
+    logic [PayIdxW-1:0] idx_q;
+    logic               flit_q, last_q, take;   // a flit is at the output of the payload RAM
+    logic               info_q, granted_q;      // done_o is in use; its last flit was granted
+    logic               word_last;
+
+    assign step_last   = idx_q == job_q.span[6:LogF];
+    assign step        = job_valid_q && !job_q.null_ && (!flit_q || take) && !(step_last && info_q);
+    assign finish      = (step && step_last) || (job_valid_q && job_q.null_ && !info_q);
+    assign job_ready_o = !job_valid_q || finish;
+    assign pay_re_o    = step;
+    assign pay_addr_o  = {job_q.slot, idx_q};
+
+    function automatic logic [FlitBytes-1:0] enables(logic first, logic [LogF-1:0] lo, logic last, logic [LogF-1:0] hi);
+        for (int unsigned b = 0; b < FlitBytes; b++) begin
+            enables[b] = !(first && LogF'(b) < lo) && !(last && LogF'(b) > hi);
+        end
+    endfunction
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) begin
+            job_valid_q <= 1'b0;
+            flit_q      <= 1'b0;
+            info_q      <= 1'b0;
+            granted_q   <= 1'b0;
+            idx_q       <= '0;
+        end else begin
+            if (job_ready_o) job_valid_q <= job_valid_i;
+            if (step) idx_q <= step_last ? '0 : idx_q + 1'b1;
+            if (step || take) flit_q <= step;
+            if (finish) begin
+                info_q    <= 1'b1;
+                granted_q <= job_q.null_;
+            end else begin
+                if (take && last_q) granted_q <= 1'b1;
+                if (done_valid_o && done_ready_i) info_q <= 1'b0;
+            end
+        end
+        if (job_ready_o && job_valid_i) job_q <= job_i;
+        if (finish) done_o <= job_q;
+        if (step) begin
+            wr_addr_o <= job_q.addr + AddrW'(idx_q);
+            wr_be_o   <= enables(idx_q == '0, job_q.lane, step_last, job_q.span[LogF-1:0]);
+            last_q    <= step_last;
+        end
+    end
+
+    assign done_valid_o = info_q && granted_q;
+    assign busy_o       = job_valid_q || info_q;
+
+    if (Counts != 0) begin : gen_counts
+        localparam int unsigned SubW = LogF - 2;
+        logic            counts_q;
+        logic [SubW-1:0] word_q, end_q;
+        logic [PayIdxW-1:0] flit_idx_q;
+
+        assign word_last   = word_q == (last_q ? end_q : '1);
+        assign wr_valid_o  = flit_q && !counts_q;
+        assign take        = flit_q && (counts_q ? word_last : wr_ready_i);
+        assign cnt_valid_o = flit_q && counts_q;
+        assign cnt_last_o  = last_q && word_last;
+        assign cnt_val_o   = pay_data_i[32*word_q +: 32];
+
+        always_ff @(posedge clk_i) begin
+            if (!rst_ni) begin
+                word_q   <= '0;
+            end else if (cnt_valid_o) begin
+                word_q   <= word_last ? '0 : word_q + 1'b1;
+            end
+            if (step) begin
+                counts_q   <= job_q.counts;
+                cnt_kind_o <= job_q.kind;
+                cnt_src_o  <= job_q.addr[4:0];
+                end_q      <= job_q.span[LogF-1:2];
+                flit_idx_q <= idx_q;
+            end
+        end
+        assign cnt_idx_o = {flit_idx_q, word_q};
+    end else begin : gen_write
+        assign wr_valid_o  = flit_q;
+        assign take        = flit_q && wr_ready_i;
+        assign word_last   = 1'b0;
+        assign cnt_valid_o = 1'b0;
+        assign {cnt_kind_o, cnt_src_o, cnt_idx_o, cnt_val_o, cnt_last_o} = '0;
+        logic unused;
+        assign unused = ^{word_last, pay_data_i};
+    end
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// Counts for each own token how many of its experts have not finished yet; tokens whose count is zero are handed to combine in that order.
+//
+// arm_* sets a token's count, before its first packet leaves (a token without experts is ready at once); sig_* (from the wire) and own_* (from this GPU's
+// experts) count it down. Tokens are indices at home, except of sig_*, own_* and arm_* (global); another GPU's token is an error (BOUNDS), one signal too
+// many another (COUNT).
+//
+// Order: arm before own before sig in one cycle; ready tokens in the order in which they became ready. Back-pressure: one operation in two cycles;
+// the ready queue has a place for every token, so nothing ever waits for combine. go_i empties it: a layer that takes its tokens in order leaves it full.
+// Worst case: a signal waits two cycles for each arm and own signal at hand, both of which are bounded by the tokens in flight.
+`default_nettype none
+
+module token_tracker #(
+    parameter int unsigned TokensLog2 = 5,
+    localparam int unsigned TokenW = node_pkg::TokenW
+) (
+    input  wire logic                clk_i,
+    input  wire logic                rst_ni,
+    input  wire logic                go_i,
+    input  wire node_pkg::node_cfg_t cfg_i,
+
+    input  wire logic                arm_valid_i,
+    output logic                     arm_ready_o,
+    input  wire logic [TokenW-1:0]   arm_token_i,
+    input  wire logic [4:0]          arm_count_i,
+
+    input  wire logic                own_valid_i,
+    output logic                     own_ready_o,
+    input  wire logic [TokenW-1:0]   own_token_i,
+
+    input  wire logic                sig_valid_i,
+    output logic                     sig_ready_o,
+    input  wire logic [TokenW-1:0]   sig_token_i,
+
+    output logic                     rdy_valid_o,
+    input  wire logic                rdy_ready_i,
+    output logic [TokensLog2-1:0]    rdy_token_o,
+
+    output logic                     err_valid_o,
+    output error_pkg::err_e          err_code_o,
+    output logic                     idle_o
+);
+    typedef struct packed {
+        logic [1:0] epoch;
+        logic [4:0] left;
+    } entry_t;
+
+    logic                  take, take_q, arm_q, mine_q, mine;
+    logic [TokenW-1:0]     token, home_first;
+    logic [TokensLog2-1:0] index, index_q;
+    logic [4:0]            count_q, left;
+    entry_t                entry;
+    logic                  live, ready;
+
+    assign take        = (arm_valid_i || own_valid_i || sig_valid_i) && !take_q;
+    assign arm_ready_o = !take_q;
+    assign own_ready_o = !take_q && !arm_valid_i;
+    assign sig_ready_o = !take_q && !arm_valid_i && !own_valid_i;
+    assign token       = arm_valid_i ? arm_token_i : own_valid_i ? own_token_i : sig_token_i;
+    assign home_first  = TokenW'(cfg_i.port) << cfg_i.token_shift;
+    assign index       = token[TokensLog2-1:0] & ~TokensLog2'('1 << cfg_i.token_shift);
+    assign mine        = token == (home_first | TokenW'(index));
+
+    table_ram #(.Width($bits(entry_t)), .Depth(2**TokensLog2)) i_left (
+        .clk_i, .we_i(take_q && mine_q), .waddr_i(index_q), .wdata_i({cfg_i.epoch, left}), .re_i(take), .raddr_i(index), .rdata_o(entry)
+    );
+
+    assign live  = arm_q || (entry.epoch == cfg_i.epoch && entry.left != '0);
+    assign left  = arm_q ? count_q : live ? entry.left - 1'b1 : '0;
+    assign ready = take_q && mine_q && live && left == '0;
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) take_q <= 1'b0;
+        else         take_q <= take;
+        if (take) begin
+            arm_q   <= arm_valid_i;
+            mine_q  <= mine;
+            index_q <= index;
+            count_q <= arm_count_i;
+        end
+    end
+
+    assign err_valid_o = take_q && !(mine_q && live);
+    assign err_code_o  = mine_q ? error_pkg::ERR_COUNT : error_pkg::ERR_BOUNDS;
+
+    logic rdy_room;
+    logic [$clog2(2**TokensLog2+1)-1:0] rdy_level;
+
+    if (TokensLog2 <= 6) begin : gen_lut
+        fifo #(.Width(TokensLog2), .Depth(2**TokensLog2)) i_ready (
+            .clk_i, .rst_ni(rst_ni && !go_i), .valid_i(ready), .ready_o(rdy_room), .data_i(index_q),
+            .valid_o(rdy_valid_o), .ready_i(rdy_ready_i), .data_o(rdy_token_o), .level_o(rdy_level)
+        );
+    end else begin : gen_block
+        fifo_ram #(.Width(TokensLog2), .Depth(2**TokensLog2)) i_ready (
+            .clk_i, .rst_ni(rst_ni && !go_i), .valid_i(ready), .ready_o(rdy_room), .data_i(index_q),
+            .valid_o(rdy_valid_o), .ready_i(rdy_ready_i), .data_o(rdy_token_o), .level_o(rdy_level)
+        );
+    end
+
+    assign idle_o = !take_q;  // what waits in the queue waits for combine
+
+    logic unused;
+    assign unused = ^{1'b0, cfg_i, rdy_room, rdy_level};
+endmodule
+
+`default_nettype wire
