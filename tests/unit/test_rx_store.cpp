@@ -890,14 +890,158 @@ static void layer_with_everything(void **state)
     }
 }
 
+// Few rows per expert: those that come too late get none, are counted target by target, and leave nothing behind.
+static void no_row_left(void **state)
+{
+    (void)state;
+    for (unsigned cap = 0; cap < 3; cap++) {
+        settings s;
+        s.cap_shift = cap;
+        s.density = 100;
+        s.wr_ready[0] = 60;
+        s.al_latency = 9;
+        s.ordered = 5;
+        one_layer(s);
+    }
+}
+
+// More rows in flight than the cache holds, and a slow table: parked targets all the time.
+static void table_is_slow(void **state)
+{
+    (void)state;
+    settings s;
+    s.density = 100;
+    s.tokens = 12;
+    s.row_bytes = F;
+    s.al_latency = 60;
+    s.al_ready = 30;
+    s.ordered = 3;
+    s.cap_shift = 6 - 2;
+    one_layer(s);
+}
+
+// Layers one after the other: epochs differ until they wrap, then the tables are swept. The same layer takes the same cycles.
+static void layers_repeat(void **state)
+{
+    (void)state;
+    settings s;
+    s.gap = 20;
+    s.al_latency = 7;
+    s.wr_ready[0] = s.wr_ready[1] = 80;
+    s.credit_delay = 5;
+    bench b(s);
+    b.sweep();
+    uint64_t taken = 0;
+    for (unsigned layer = 0; layer < 11; layer++) {
+        if (layer && layer % 4 == 0)
+            b.sweep();
+        b.c = chance(seed + layer / 2);
+        b.go(layer % 4);
+        b.make_layer();
+        b.run(400000);
+        if (layer % 2)
+            assert_int_equal(b.taken, taken);
+        taken = b.taken;
+        b.check();
+    }
+}
+
+// What the link can bring in back-to-back packets must not wait for credits, with the local stream in the gaps.
+static void measure(unsigned targets, unsigned local, double *per_packet, unsigned *stalled)
+{
+    const unsigned packets = 96;
+    settings s;
+    s.row_bytes = 1024;
+    s.cap_shift = 2;
+    s.k = 8;
+    s.look = 0;
+    s.counts = false;
+    s.credit_delay = 4;
+    bench b(s);
+    b.sweep();
+    b.go(1);
+    for (unsigned i = 0; i < packets + local; i++) {
+        unsigned src = i < packets ? (s.port + 1) % N : s.port, n = i < packets ? i : i - packets;
+        std::vector<uint16_t> t;
+        std::vector<key> k;
+        unsigned token = src << s.token_shift | n / (s.row_bytes / 128) % (s.port == src ? 1 : 2);
+        for (unsigned j = 0; j < targets; j++) {
+            t.push_back(b.target(j, j));
+            k.push_back({j, token});
+            b.rows[{j, token}] = j;
+        }
+        b.add(src, b.dynamic(src, token, t, k, MW_STAGE_COMBINE, n * 128 % s.row_bytes, 128));
+    }
+    // the same bytes are written several times: only the time counts here
+    b.run(100000);
+    *per_packet = static_cast<double>(b.taken) / packets;
+    *stalled = static_cast<unsigned>(b.stalled);
+    assert_int_equal(b.granted, (packets + local) * targets * (128 / F));
+}
+
+static void rates(void **state)
+{
+    (void)state;
+    const unsigned pf = 128 / F, hf = 16 / F;
+    struct {
+        unsigned targets, local;
+        double most;
+    } cases[] = {
+        {1, 0, hf + pf + 0.6}, {1, 12, hf + pf + 0.6}, {2, 0, hf + pf + 1.6},
+        {3, 0, 1.5 * pf + 1},  {4, 0, 2.0 * pf + 1},
+    };
+    for (auto &m : cases) {
+        double per_packet;
+        unsigned stalled;
+        measure(m.targets, m.local, &per_packet, &stalled);
+        print_message("%u targets, %u local packets: %.2f cycles per packet, %u stalled\n",
+                      m.targets, m.local, per_packet, stalled);
+        assert_true(per_packet <= m.most);
+        if (m.targets <= 2)
+            assert_int_equal(stalled, 0);
+    }
+}
+
+// A sender that ignores credits loses what has no slot, and only that.
+static void beyond_credit(void **state)
+{
+    (void)state;
+    settings s;
+    s.wr_ready[0] = s.wr_ready[1] = 0;
+    s.look = 0;
+    s.counts = false;
+    bench b(s);
+    b.sweep();
+    b.go(2);
+    unsigned src = (s.port + 1) % N, lost = 5;
+    for (unsigned i = 0; i < SLOTS + lost; i++) {
+        item p = b.plain(src, 1 + b.c.below(100));
+        b.plain_at[src] += p.p.h.len;
+        p.writes = i < SLOTS;
+        if (!p.writes)
+            p.errors[MW_HWERR_CREDIT] = 1;
+        b.add(src, p);
+    }
+    b.credits = SLOTS + lost;
+    for (unsigned i = 0; i < 900; i++)
+        b.cycle();
+    assert_int_equal(b.credits, 0);
+    assert_int_equal(b.sources[src].sent, SLOTS + lost);
+    b.s.wr_ready[0] = b.s.wr_ready[1] = 100;
+    b.run(1000);
+    b.check();
+}
+
 int main()
 {
     const char *e = getenv("MW_SEED");
     seed = e ? strtoull(e, nullptr, 0) : static_cast<uint64_t>(time(nullptr));
     printf("MW_SEED=%llu\n", static_cast<unsigned long long>(seed));
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(layer_at_full_speed),
-        cmocka_unit_test(layer_with_everything),
+        cmocka_unit_test(layer_at_full_speed), cmocka_unit_test(layer_with_everything),
+        cmocka_unit_test(no_row_left),         cmocka_unit_test(table_is_slow),
+        cmocka_unit_test(layers_repeat),       cmocka_unit_test(rates),
+        cmocka_unit_test(beyond_credit),
     };
     return cmocka_run_group_tests_name("rx_store", tests, nullptr, nullptr);
 }
