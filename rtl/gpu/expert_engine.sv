@@ -104,17 +104,15 @@ module expert_engine #(
     end
 
     // ---- tiles --------------------------------------------------------------------------
-    logic            tile_valid, tile_ready, fetch_ready, tile_take, tile_start, path_idle, path_empty;
+    logic            tile_valid, tile_ready, tile_begin, tile_start, path_idle, path_empty;
     logic [LeW-1:0]  tile_le;
     logic [CntW-1:0] tile_first;
     logic [7:0]      tile_rows;
     logic [1:0]      ahead_q;  // tiles fetched that have not started
 
-    assign tile_ready = fetch_ready && !ahead_q[1];
-    assign tile_take  = tile_valid && tile_ready;
     always_ff @(posedge clk_i) begin
         if (!rst_ni || go_i) ahead_q <= '0;
-        else if (tile_take != tile_start) ahead_q <= ahead_q + (tile_start ? '1 : 2'd1);
+        else if (tile_begin != tile_start) ahead_q <= ahead_q + (tile_start ? '1 : 2'd1);
     end
 
     expert_scan #(
@@ -159,7 +157,7 @@ module expert_engine #(
         .FlitBytes(FlitBytes), .MemBytesLog2(MemBytesLog2), .CntW(CntW)
     ) i_fetch (
         .clk_i, .rst_ni, .go_i, .cfg_i, .unicast_i(unicast_q),
-        .tile_valid_i(tile_valid && !ahead_q[1]), .tile_ready_o(fetch_ready),
+        .tile_valid_i(tile_valid), .tile_ready_o(tile_ready), .tile_allow_i(!ahead_q[1]), .tile_begin_o(tile_begin),
         .tile_le_i(tile_le), .tile_first_i(tile_first), .tile_rows_i(tile_rows),
         .list_valid_o, .list_le_o, .list_idx_o, .list_rvalid_i, .list_row_i, .list_pos_i, .hold_i(hold),
         .rd_valid_o(mux_valid[0]), .rd_ready_i(mux_ready[0]), .rd_addr_o(mux_addr[0]), .rd_rvalid_i(mux_rvalid[0]), .rd_rdata_i(mux_rdata),

@@ -28,7 +28,9 @@ module expert_fetch #(
     input  wire logic                unicast_i,     // list entries are received row << k_shift | list position
 
     input  wire logic                tile_valid_i,
-    output logic                     tile_ready_o,
+    output logic                     tile_ready_o,  // its last row is asked for; depends on tile_valid_i
+    input  wire logic                tile_allow_i,  // a tile may begin
+    output logic                     tile_begin_o,  // its first row is asked for
     input  wire logic [LeW-1:0]      tile_le_i,
     input  wire logic [CntW-1:0]     tile_first_i,
     input  wire logic [7:0]          tile_rows_i,
@@ -67,49 +69,41 @@ module expert_fetch #(
     localparam int unsigned Depth = 16, PtrW = 5;
 
     // ---- list reads -------------------------------------------------------------
-    logic            busy_q;
-    logic [CntW-1:0] idx_q;
-    logic [7:0]      left_q;
-    logic [LeW-1:0]  le_q;
+    logic [7:0]      done_q, done_next;  // rows of the tile that were asked for
+    logic [CntW-1:0] idx;
     logic [PtrW-1:0] req_q, rsp_q, pop_q;
     logic            last, room, info_pop, info_last;
     logic [LeW-1:0]  info_le;
     logic [LineW-1:0] info_row;
     logic [3:0]      info_pos;
 
-    assign tile_ready_o = !busy_q;
     assign room         = req_q != {~pop_q[PtrW-1], pop_q[PtrW-2:0]};
-    assign last         = left_q == 8'd1;
-    assign list_valid_o = busy_q && room && !hold_i;
-    assign list_le_o    = le_q;
-    assign list_idx_o   = RowW'(idx_q);
+    assign done_next    = done_q + 8'd1;
+    assign last         = done_next == tile_rows_i;
+    assign idx          = tile_first_i + CntW'(done_q);
+    assign list_valid_o = tile_valid_i && room && !hold_i && (tile_allow_i || done_q != '0);
+    assign tile_begin_o = list_valid_o && done_q == '0;
+    assign list_le_o    = tile_le_i;
+    assign list_idx_o   = RowW'(idx);
+    assign tile_ready_o = list_valid_o && last;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni || go_i) begin
-            busy_q <= 1'b0;
+            done_q <= '0;
             req_q  <= '0;
             rsp_q  <= '0;
             pop_q  <= '0;
         end else begin
-            if (!busy_q) busy_q <= tile_valid_i;
-            else if (list_valid_o && last) busy_q <= 1'b0;
+            if (list_valid_o) done_q <= last ? '0 : done_next;
             if (list_valid_o) req_q <= req_q + 1'b1;
             if (list_rvalid_i) rsp_q <= rsp_q + 1'b1;
             if (info_pop) pop_q <= pop_q + 1'b1;
-        end
-        if (!busy_q) begin
-            le_q   <= tile_le_i;
-            idx_q  <= tile_first_i;
-            left_q <= tile_rows_i;
-        end else if (list_valid_o) begin
-            idx_q  <= idx_q + 1'b1;
-            left_q <= left_q - 8'd1;
         end
     end
 
     // What is known at the request, and what the list answers. The tokens' queue wants the last flag with the answer.
     lutram #(.Width(LeW + 1), .Depth(Depth)) i_info_req (
-        .clk_i, .we_i(list_valid_o), .waddr_i(req_q[PtrW-2:0]), .wdata_i({le_q, last}), .raddr_i(pop_q[PtrW-2:0]), .rdata_o({info_le, info_last})
+        .clk_i, .we_i(list_valid_o), .waddr_i(req_q[PtrW-2:0]), .wdata_i({tile_le_i, last}), .raddr_i(pop_q[PtrW-2:0]), .rdata_o({info_le, info_last})
     );
     lutram #(.Width(1), .Depth(Depth)) i_info_last (
         .clk_i, .we_i(list_valid_o), .waddr_i(req_q[PtrW-2:0]), .wdata_i(last), .raddr_i(rsp_q[PtrW-2:0]), .rdata_o(list_last_o)

@@ -59,6 +59,8 @@ module expert_path #(
     output logic                     stall_mem_o   // in a tile, without data or without room for results
 );
     localparam int unsigned Depth = 16, PtrW = 5;
+    localparam int unsigned Latency = 3;                     // of memory
+    localparam int unsigned LaneLat = fp_pkg::ExpertLatency;
     localparam int unsigned OffW  = 14 - $clog2(FlitBytes);  // pairs of flits of a row
     localparam int unsigned Lanes = FlitBytes / 2;
     localparam int unsigned OpenW = 4;                       // MaxOpen = 15
@@ -75,7 +77,7 @@ module expert_path #(
     logic [PairW-1:0] x_q;
     logic [1:0]       act_q, at_last, skip, adv;
     logic [OffW-1:0]  off_q [2];
-    logic [PtrW-1:0]  ask_q [2], got_q [2], use_q [2];
+    logic [PtrW-1:0]  ask_q [2], got_q [2][Latency], use_q [2];  // asked for, arrived Latency cycles later, used
     logic [1:0]       pop;
     logic [FW-1:0]    x_data [2];
 
@@ -97,14 +99,16 @@ module expert_path #(
             if (!rst_ni || go_i) begin
                 act_q[p] <= 1'b0;
                 ask_q[p] <= '0;
-                got_q[p] <= '0;
                 use_q[p] <= '0;
             end else begin
                 if (x_ready_o) act_q[p] <= x_valid_i;
                 else if (adv[p] && at_last[p]) act_q[p] <= 1'b0;
                 if (adv[p] && !skip[p]) ask_q[p] <= ask_q[p] + 1'b1;
-                if (rd_rvalid_i[p]) got_q[p] <= got_q[p] + 1'b1;
                 if (pop[p]) use_q[p] <= use_q[p] + 1'b1;
+            end
+            for (int unsigned l = 0; l < Latency; l++) begin
+                if (!rst_ni || go_i) got_q[p][l] <= '0;
+                else got_q[p][l] <= (l == 0) ? ask_q[p] : got_q[p][l-1];
             end
             if (x_ready_o) off_q[p] <= '0;
             else if (adv[p]) off_q[p] <= off_q[p] + 1'b1;
@@ -114,7 +118,7 @@ module expert_path #(
 
     for (genvar p = 0; p < 2; p++) begin : gen_rd
         lutram #(.Width(FW), .Depth(Depth)) i_data (
-            .clk_i, .we_i(rd_rvalid_i[p]), .waddr_i(got_q[p][PtrW-2:0]), .wdata_i(rd_rdata_i[p]),
+            .clk_i, .we_i(rd_rvalid_i[p]), .waddr_i(got_q[p][Latency-1][PtrW-2:0]), .wdata_i(rd_rdata_i[p]),
             .raddr_i(use_q[p][PtrW-2:0]), .rdata_o(x_data[p])
         );
     end
@@ -123,14 +127,13 @@ module expert_path #(
     logic             open_q, fire, row_end, half, tile_end;
     logic [OffW-1:0]  at_q;
     logic [1:0]       have, room;
-    logic [PtrW-1:0]  in_q, out_q, wr_q [2];  // results: reserved, computed, taken
-    logic [fp_pkg::ExpertLatency-1:0] lanes_q;
+    logic [PtrW-1:0]  in_q, lanes_q [LaneLat], out, wr_q [2];  // results: reserved, computed LaneLat cycles later, taken
 
     assign row_end = at_q == last_q;
     assign half    = odd_q && row_end;
     always_comb begin
         for (int unsigned p = 0; p < 2; p++) begin
-            have[p] = got_q[p] != use_q[p];
+            have[p] = got_q[p][Latency-1] != use_q[p];
             room[p] = in_q != {~wr_q[p][PtrW-1], wr_q[p][PtrW-2:0]};
         end
     end
@@ -143,17 +146,21 @@ module expert_path #(
         if (!rst_ni || go_i) begin
             at_q    <= '0;
             in_q    <= '0;
-            out_q   <= '0;
-            lanes_q <= '0;
         end else begin
             if (fire) at_q <= row_end ? '0 : at_q + 1'b1;
             if (fire) in_q <= in_q + 1'b1;
-            lanes_q <= {lanes_q[fp_pkg::ExpertLatency-2:0], fire};
-            if (lanes_q[fp_pkg::ExpertLatency-1]) out_q <= out_q + 1'b1;
+        end
+        for (int unsigned l = 0; l < LaneLat; l++) begin
+            if (!rst_ni || go_i) lanes_q[l] <= '0;
+            else lanes_q[l] <= (l == 0) ? in_q : lanes_q[l-1];
         end
     end
 
+    // A result is written while the count of those that entered moves past it.
+    logic          y_valid;
     logic [FW-1:0] y_data [2];
+    assign out     = lanes_q[LaneLat-1];
+    assign y_valid = lanes_q[LaneLat-2] != out;
     for (genvar p = 0; p < 2; p++) begin : gen_lanes
         for (genvar i = 0; i < Lanes; i++) begin : gen_lane
             expert_lane i_lane (
@@ -171,12 +178,12 @@ module expert_path #(
             .raddr_i(wr_q[p][PtrW-2:0]), .rdata_o({pair, res_write[p], res_last[p]})
         );
         lutram #(.Width(FW), .Depth(Depth)) i_data (
-            .clk_i, .we_i(lanes_q[fp_pkg::ExpertLatency-1]), .waddr_i(out_q[PtrW-2:0]), .wdata_i(y_data[p]),
+            .clk_i, .we_i(y_valid), .waddr_i(out[PtrW-2:0]), .wdata_i(y_data[p]),
             .raddr_i(wr_q[p][PtrW-2:0]), .rdata_o(wr_data_o[p])
         );
         assign wr_addr_o[p]  = {pair, 1'(p)};
-        assign wr_valid_o[p] = out_q != wr_q[p] && res_write[p];
-        assign res_pop[p]    = out_q != wr_q[p] && (!res_write[p] || wr_ready_i[p]);
+        assign wr_valid_o[p] = out != wr_q[p] && res_write[p];
+        assign res_pop[p]    = out != wr_q[p] && (!res_write[p] || wr_ready_i[p]);
         assign last_pop[p]   = res_pop[p] && res_last[p];
         always_ff @(posedge clk_i) begin
             if (!rst_ni || go_i) wr_q[p] <= '0;

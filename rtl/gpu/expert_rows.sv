@@ -48,6 +48,7 @@ module expert_rows #(
     localparam int unsigned HalfW  = $clog2(isa_pkg::MetaBytes / 2);      // half words of an entry
     localparam int unsigned MetaFl = isa_pkg::MetaBytes / FlitBytes;
     localparam int unsigned MetaW  = $clog2(MetaFl);
+    localparam int unsigned LineW  = (RowW < MemBytesLog2) ? RowW : MemBytesLog2;  // memory holds no more rows
     localparam int unsigned MapW   = (MaxExperts > 1) ? $clog2(MaxExperts) : 1;
 
     // IDs are the half words 2 + 2k .. 1 + 3k of an entry.
@@ -90,7 +91,7 @@ module expert_rows #(
     logic             cur_valid_q, step, row_end;
     logic [HalfW-1:0] half_q;
     logic [3:0]       pos_q;
-    logic [RowW-1:0]  base_q;     // row << k_shift
+    logic [LineW-1:0] base_q;     // row << k_shift
     logic [15:0]      id;
 
     always_comb begin
@@ -102,7 +103,7 @@ module expert_rows #(
 
     // A look-up is in the table's output register when look_q is high; it moves on when the push before it is taken.
     logic            look_q, look_go, out_of_map_q, mine;
-    logic [RowW-1:0] look_row_q;
+    logic [LineW-1:0] look_row_q;
     logic [LeW-1:0]  le;
 
     assign look_go = !push_valid_o || push_ready_i;
@@ -135,7 +136,7 @@ module expert_rows #(
             if (step) begin
                 half_q <= row_end ? first_half : half_q + 1'b1;
                 pos_q  <= row_end ? '0 : pos_q + 1'b1;
-                if (row_end) base_q <= base_q + (RowW'(1) << cfg_i.k_shift);
+                if (row_end) base_q <= base_q + (LineW'(1) << cfg_i.k_shift);
             end
             if (look_go) begin
                 look_q       <= step;
@@ -144,11 +145,11 @@ module expert_rows #(
         end
         if (load) cur_q <= next_q;
         if (step) begin
-            look_row_q   <= base_q | RowW'(pos_q);
+            look_row_q   <= base_q | LineW'(pos_q);
             out_of_map_q <= (id >> MapW) != '0;
         end
         if (look_go && look_q) begin
-            push_row_o <= look_row_q;
+            push_row_o <= RowW'(look_row_q);
             push_le_o  <= le;
         end
     end

@@ -2,10 +2,8 @@
 //
 // Lets several clients share one read port of the GPU memory.
 //
-// Order: round robin; responses return to the client that asked, in the order of its grants (the memory answers in the order of
-// grants). A request that waits at the memory keeps its place: address and client do not change under it.
+// Order: round robin; responses return to the client that asked: the memory answers Latency cycles after the grant. A request that waits at the memory keeps its place: address and client do not change under it.
 // Back-pressure: none of its own; cl_ready_o is the grant, so a client must not wait for ready before it raises valid.
-// Requests in flight never exceed MaxInFlight, which is the memory's latency or more.
 // Worst case: a client waits for one access of every other client.
 `default_nettype none
 
@@ -13,7 +11,7 @@ module mem_rd_mux #(
     parameter int unsigned FlitBytes   = 8,
     parameter int unsigned AddrW       = 11,
     parameter int unsigned Clients     = 6,
-    parameter int unsigned MaxInFlight = 4,
+    parameter int unsigned Latency     = 3,   // of the memory, cycles from grant to answer
     localparam int unsigned FW = 8 * FlitBytes
 ) (
     input  wire logic             clk_i,
@@ -32,10 +30,8 @@ module mem_rd_mux #(
     input  wire logic             rd_rvalid_i,
     input  wire logic [FW-1:0]    rd_rdata_i
 );
-    localparam int unsigned IdxW = (Clients > 1) ? $clog2(Clients) : 1;
-
     logic [Clients-1:0] req, grant, held_q;
-    logic [IdxW-1:0] idx, back;
+    logic [((Clients > 1) ? $clog2(Clients) : 1)-1:0] unused_idx;
     logic waiting_q, grant_now;
 
     always_comb begin
@@ -43,7 +39,7 @@ module mem_rd_mux #(
     end
 
     rr_arb #(.N(Clients)) i_arb (
-        .clk_i, .rst_ni, .clear_i(go_i), .req_i(req), .grant_o(grant), .idx_o(idx), .advance_i(grant_now)
+        .clk_i, .rst_ni, .clear_i(go_i), .req_i(req), .grant_o(grant), .idx_o(unused_idx), .advance_i(grant_now)
     );
 
     assign rd_valid_o = req != '0;
@@ -62,18 +58,29 @@ module mem_rd_mux #(
         held_q    <= grant;
     end
 
-    logic unused_ready, unused_valid;
-    logic [$clog2(MaxInFlight+1)-1:0] unused_level;
-    fifo #(.Width(IdxW), .Depth(MaxInFlight)) i_order (
-        .clk_i, .rst_ni,
-        .valid_i(grant_now), .ready_o(unused_ready), .data_i(idx),
-        .valid_o(unused_valid), .ready_i(rd_rvalid_i), .data_o(back), .level_o(unused_level)
-    );
+    // The grants of the last cycles lead the answers back.
+    logic [Clients-1:0] back_q [Latency];
+    always_ff @(posedge clk_i) begin
+        for (int unsigned l = 0; l < Latency; l++) begin
+            if (!rst_ni) back_q[l] <= '0;
+            else if (l == 0) back_q[l] <= grant & {Clients{rd_ready_i}};
+            else back_q[l] <= back_q[l-1];
+        end
+    end
 
     assign cl_rdata_o = rd_rdata_i;
     always_comb begin
-        for (int unsigned c = 0; c < Clients; c++) cl_rvalid_o[c] = rd_rvalid_i && back == IdxW'(c);
+        for (int unsigned c = 0; c < Clients; c++) cl_rvalid_o[c] = back_q[Latency-1][c];
     end
+
+`ifndef SYNTHESIS
+    always_ff @(posedge clk_i) begin
+        if (rst_ni && rd_rvalid_i != (back_q[Latency-1] != '0)) $fatal(1, "mem_rd_mux: memory with another latency");
+    end
+`else
+    logic unused_rvalid;
+    assign unused_rvalid = rd_rvalid_i;
+`endif
 endmodule
 
 `default_nettype wire
