@@ -7,8 +7,8 @@
 // stay below the limits, which change only while nothing is queued.
 //
 // Two stages: READ chooses a packet while the last flit of the one before is being read and issues one flit
-// address per cycle to the queue; SEND passes on what the RAM gave (queues that were not read give 0), and fills in the number of
-// targets of a trimmed list. RESULT and ERROR headers are made here.
+// address per cycle to the queue; SEND passes on what the RAM gave and fills in the number of targets of a trimmed list.
+// RESULT and ERROR headers are made here, a stage earlier.
 `default_nettype none
 
 module egress #(
@@ -57,7 +57,7 @@ module egress #(
     input  wire logic [6:0]        res_len_i,        // bytes, less 1
     input  wire logic              res_poison_i,
     output logic                   res_start_o,
-    output logic                   res_read_o,
+    output logic                   res_read_o,       // in this cycle
     output logic                   res_first_o,
     output logic                   res_last_o,
     input  wire logic [FW-1:0]     res_data_i,
@@ -112,13 +112,13 @@ module egress #(
     logic       busy_q;                       // a packet is being read
     logic       read_last, start;
     logic       can_ctrl, can_req, can_part, can_store;
-    logic       error, error_busy_q;          // an ERROR packet waits, is on its way
+    logic       error, error_busy;            // an ERROR packet waits, is being made
     logic [1:0] cls;
     logic [3:0] turn_q;                       // packets sent, modulo 16
     logic [N-1:0] req, grant, above;
     logic [N-1:0] ctrl_next_q, req_next_q, store_next_q, next, high;  // inputs behind the last grant of a class
 
-    assign error     = error_valid_i && !error_busy_q;
+    assign error     = error_valid_i && !error_busy;
     assign can_ctrl  = (has_ctrl_i != '0 || error) && ctrl_crd;
     assign can_req   = has_req_i != '0;
     assign can_part  = res_valid_i && part_crd;
@@ -196,7 +196,7 @@ module egress #(
     logic             pay_q, in_pay_q, dyn_q;
     logic [OffW-1:0]  off_q, head_q, len_q;   // flit of the part being read; flits of header and targets, of the payload, less 1
     logic [3:0]       more_q;
-    logic             part_end;
+    logic             part_end, made;         // the packet is made here
     logic [SlotW-1:0] slot;
     logic [3:0]       more;
     logic [OffW-1:0]  len;
@@ -216,6 +216,7 @@ module egress #(
 
     assign part_end    = off_q == (in_pay_q ? len_q : head_q);
     assign read_last   = busy_q && part_end && (in_pay_q || !pay_q);
+    assign made        = busy_q && from_q == '0;
     assign re_o        = busy_q ? from_q : '0;
     assign rd_region_o = in_pay_q ? 2'd3 : cls_q;
     assign rd_slot_o   = slot_q;
@@ -250,77 +251,77 @@ module egress #(
         end
     end
 
-    // ---- SEND ----
-    logic       valid_q, first_q, last_q, send_pay_q, send_first_pay_q, send_made_q, send_dyn_q, send_bad_q;
-    logic [1:0] send_cls_q;
-    logic [3:0] send_more_q;
-    logic [6:0] res_len_q;
-    logic       res_poison_q;
-    logic       send_error;
+    assign error_busy   = made && cls_q == CLS_CTRL;
+    assign error_sent_o = error_busy && read_last;
+    assign res_read_o   = made && in_pay_q;
+    assign res_first_o  = off_q == '0;
+    assign res_last_o   = read_last;
+
+    // ---- headers made here ----
+    logic [6:0]  res_len_q;
+    logic        res_poison_q;
+    header_t     head;
+    logic [127:0] head_bits;
+
+    always_ff @(posedge clk_i) begin
+        if (part_start) begin
+            res_len_q    <= res_len_i;
+            res_poison_q <= res_poison_i;
+        end
+    end
+
+    always_comb begin
+        head        = '0;
+        head.opcode = (cls_q == CLS_CTRL) ? OP_ERROR : OP_RESULT;
+        head.cls    = cls_e'(cls_q);
+        head.src    = 5'(Port);
+        head.dst    = 5'(Port);
+        head.epoch  = epoch_i;
+        if (cls_q == CLS_CTRL) begin
+            head.tag    = error_code_i;
+        end else begin
+            head.len    = 15'(res_len_q) + 15'd1;
+            head.poison = res_poison_q;
+        end
+        head_bits = head;
+    end
+
+    // ---- SEND: queues that were not read give 0, and so does made_q ----
+    logic          valid_q, first_q, last_q, dyn_send_q, bad_q;
+    logic [1:0]    send_cls_q;
+    logic [3:0]    send_more_q;
+    logic [FW-1:0] made_q;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) valid_q <= 1'b0;
         else         valid_q <= busy_q;
         if (busy_q) begin
-            first_q          <= !in_pay_q && off_q == '0;
-            last_q           <= read_last;
-            send_pay_q       <= in_pay_q;
-            send_first_pay_q <= in_pay_q && off_q == '0;
-            send_made_q      <= from_q == '0;
-            send_dyn_q       <= dyn_q;
-            send_more_q      <= more_q;
-            send_cls_q       <= cls_q;
-            send_bad_q       <= in_pay_q && (from_q & bad_i) != '0;
+            first_q     <= !in_pay_q && off_q == '0;
+            last_q      <= read_last;
+            dyn_send_q  <= dyn_q;
+            send_more_q <= more_q;
+            send_cls_q  <= cls_q;
+            bad_q       <= read_last && in_pay_q && ((from_q & bad_i) != '0 || (made && res_err_i));
         end
-        if (part_start) begin
-            res_len_q    <= res_len_i;
-            res_poison_q <= res_poison_i;
-        end
-        if (!rst_ni || error_sent_o) error_busy_q <= 1'b0;
-        else if (ctrl_start && error) error_busy_q <= 1'b1;
-    end
-
-    assign send_error   = send_cls_q == CLS_CTRL;
-    assign error_sent_o = valid_q && last_q && send_made_q && send_error;
-
-    header_t made;
-    logic [127:0] made_bits;
-
-    always_comb begin
-        made        = '0;
-        made.opcode = send_error ? OP_ERROR : OP_RESULT;
-        made.cls    = cls_e'(send_cls_q);
-        made.src    = 5'(Port);
-        made.dst    = 5'(Port);
-        made.epoch  = epoch_i;
-        if (send_error) begin
-            made.tag    = error_code_i;
-        end else begin
-            made.len    = 15'(res_len_q) + 15'd1;
-            made.poison = res_poison_q;
-        end
-        made_bits = made;
+        if (res_read_o)                 made_q <= res_data_i;
+        else if (made && off_q == '0)   made_q <= (HF == 1) ? head_bits[FW-1:0] : FW'(head_bits[63:0]);
+        else                            made_q <= '0;
     end
 
     always_comb begin
-        dn_data_o = '0;
+        dn_data_o = made_q;
         for (int unsigned i = 0; i < N; i++) dn_data_o |= rdata_i[i];
-        if (send_made_q && send_pay_q) dn_data_o |= res_data_i;
-        if (first_q && send_dyn_q) dn_data_o[45:41] = dn_data_o[45:41] | (5'(send_more_q) + 5'd1);
-        if (first_q && send_made_q) dn_data_o[(HF == 1 ? 127 : 63):0] = dn_data_o[(HF == 1 ? 127 : 63):0] | made_bits[(HF == 1 ? 127 : 63):0];
+        if (first_q && dyn_send_q) dn_data_o[45:41] = dn_data_o[45:41] | (5'(send_more_q) + 5'd1);
     end
 
     assign dn_valid_o  = valid_q;
     assign dn_last_o   = last_q;
     assign dn_cls_o    = send_cls_q;
-    assign dn_err_o    = last_q && ((send_made_q && send_pay_q) ? res_err_i : send_bad_q);
-    assign res_read_o  = valid_q && send_made_q && send_pay_q;
-    assign res_first_o = send_first_pay_q;
-    assign res_last_o  = last_q;
+    assign dn_err_o    = bad_q;
     assign idle_o      = !busy_q && !valid_q && has_ctrl_i == '0 && has_req_i == '0 && has_store_i == '0 && !error_valid_i;
 
     if (HF == 2) begin : gen_unused
-        wire unused_half = &{1'b0, made_bits[127:64]};
+        wire unused_half = &{1'b0, head_bits[127:64]};
     end
     wire unused_crd = dn_crd_i[CLS_REQ];
 endmodule

@@ -216,7 +216,7 @@ module ingress #(
 
     // ---- parser: targets ----
     logic [3:0]        left_q;        // targets left, this one included
-    logic [LaneW-1:0]  lane_q;
+    logic [LaneW-1:0]  lane_q;        // of the target in its flit; the last lane in HEAD
     logic [15:0]       target;
     logic [PW:0]       entry;         // {mapped, port}
     logic              mapped, again, twice, listed, one_more, lane_end;
@@ -225,11 +225,9 @@ module ingress #(
     logic              look;          // a target is being looked up
 
     always_comb begin
-        target = flit.data[FW-1 -: 16];
-        if (state_q == TARGETS) begin
-            for (int unsigned l = 0; l < Lanes; l++) begin
-                if (lane_q == LaneW'(l)) target = flit.data[16*l +: 16];
-            end
+        target = '0;
+        for (int unsigned l = 0; l < Lanes; l++) begin
+            if (lane_q == LaneW'(l)) target = flit.data[16*l +: 16];
         end
     end
 
@@ -238,7 +236,7 @@ module ingress #(
         .we_i    (emap_we_i && (emap_addr_i >> EW) == '0),
         .waddr_i (emap_addr_i[EW-1:0]),
         .wdata_i ({emap_data_i.valid && 32'(emap_data_i.gpu) < N, emap_data_i.gpu[PW-1:0]}),
-        .raddr_i (target[EW-1:0]),
+        .raddr_i (target[EW+3:4]),
         .rdata_o (entry)
     );
 
@@ -251,11 +249,11 @@ module ingress #(
         .rdata_o (group_mask)
     );
 
-    assign mapped   = entry[PW] && (target[11:0] >> EW) == '0;
+    assign mapped   = entry[PW] && (target[15:4] >> EW) == '0;
     assign hit      = (state_q == HEAD) ? '0 : mask_q;
     assign listed   = (state_q == HEAD) ? is_dyn && head.cnt != 5'd1 : 1'b1;
     assign one_more = (state_q == HEAD) ? listed : left_q != 4'd1;   // targets follow this one
-    assign lane_end = state_q != TARGETS || lane_q == LaneW'(Lanes - 1) || !one_more;
+    assign lane_end = lane_q == LaneW'(Lanes - 1) || !one_more;
     assign look     = flit_valid && (state_q == TARGETS || (state_q == HEAD && is_dyn));
 
     always_comb begin
@@ -287,7 +285,7 @@ module ingress #(
     logic [SeenW-1:0] seen, seen_bit;
 
     if (SeenW > 1) begin : gen_seen_bit
-        assign seen_bit = SeenW'(1) << target[EW-4:0];
+        assign seen_bit = SeenW'(1) << target[EW:4];
     end else begin : gen_seen_one
         assign seen_bit = 1'b1;
     end
@@ -296,9 +294,9 @@ module ingress #(
     lutram #(.Width(SeenW), .Depth(8)) i_seen (
         .clk_i,
         .we_i    (clearing_q || (look && listed)),
-        .waddr_i (clearing_q ? clear_q : target[EW-1 -: 3]),
+        .waddr_i (clearing_q ? clear_q : target[EW+3 -: 3]),
         .wdata_i (clearing_q ? '0 : seen | seen_bit),
-        .raddr_i (target[EW-1 -: 3]),
+        .raddr_i (target[EW+3 -: 3]),
         .rdata_o (seen)
     );
 
@@ -363,7 +361,11 @@ module ingress #(
         wr_region_o = (state_q == PAYLOAD) ? 2'd3 : cls;
         wr_off_o    = (state_q == PAYLOAD) ? count_q : (state_q == HEAD) ? OffW'(HF - 1) : '0;
         wr_lane_o   = '1;
-        wr_data_o   = flit.data;
+        for (int unsigned l = 0; l < Lanes; l++) begin
+            // a lane of the flit, or the target; zeros behind the first target of a target flit
+            wr_data_o[16*l +: 16] = (flit.data[16*l +: 16] & {16{state_q != TARGETS}})
+                                  | (target & {16{state_q == TARGETS && !(l != 0 && again && new_flit)}});
+        end
         wr_valid_o  = '0;
         desc_we_o   = '0;
         unique case (state_q)
@@ -387,10 +389,6 @@ module ingress #(
                     wr_off_o  = OffW'(HF) + OffW'(extra >> LaneW);
                     wr_lane_o = new_flit ? '1 : Lanes'(1) << extra[LaneW-1:0];
                 end
-                for (int unsigned l = 0; l < Lanes; l++) begin
-                    wr_data_o[16*l +: 16] = (l != 0 && l != Lanes - 1 && new_flit) ? '0 : target;
-                end
-                if (again && new_flit) wr_data_o[FW-1 -: 16] = '0;
             end
             PAYLOAD: if (flit_valid) wr_valid_o = mask_q;
             default: ;
@@ -406,6 +404,7 @@ module ingress #(
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
             state_q    <= Begin;
+            lane_q     <= '1;
             clearing_q <= 1'b1;
             clear_q    <= '0;
         end else begin
@@ -415,6 +414,7 @@ module ingress #(
                 unique case (state_q)
                     LOW: state_q <= flit.last ? LOW : HEAD;
                     HEAD, TARGETS: begin
+                        lane_q <= (decide && !reject && !accept) ? lane_q + 1'b1 : '1;
                         if (reject)      state_q <= flit.last ? Begin : DROP;
                         else if (accept) state_q <= pay ? PAYLOAD : Begin;
                         else if (decide) state_q <= TARGETS;
@@ -442,7 +442,6 @@ module ingress #(
                         cls_q <= flit.cls;
                     end
                     left_q  <= 4'(head.cnt - 5'd1);
-                    lane_q  <= '0;
                     pay_q   <= has_pay;
                     flits_q <= span[L2F +: OffW];
                     count_q <= '0;
@@ -450,7 +449,6 @@ module ingress #(
                 end
                 TARGETS: begin
                     left_q <= left_q - 4'd1;
-                    lane_q <= lane_q + 1'b1;
                     mask_q <= mask;
                 end
                 default: count_q <= count_q + 1'b1;

@@ -85,6 +85,9 @@ module switch_top #(
     logic [PartW-1:0]  part_limit;
     logic [15:0]       lfsr_q;
     logic [4:0]        scan_q;
+    logic [15:0]       hold_q;
+    logic [3:0]        cnt_addr;
+    logic [12:0]       cnt_at;
     logic              clearing_q;
 
     assign store_limit = (store_credits_i == '0 || store_credits_i > 8'(RxStorePkts)) ? StoreW'(RxStorePkts) : StoreW'(store_credits_i);
@@ -93,10 +96,12 @@ module switch_top #(
     always_ff @(posedge clk_i) begin
         if (!rst_ni || go_i) begin
             lfsr_q     <= 16'h1;
+            hold_q     <= '0;
             scan_q     <= '0;
             clearing_q <= 1'b1;
         end else begin
             lfsr_q <= {lfsr_q[14:0], lfsr_q[15] ^ lfsr_q[14] ^ lfsr_q[12] ^ lfsr_q[3]};
+            hold_q <= {hold_q[14:0], lfsr_q[7:0] < throttle_i};
             scan_q <= scan_q + 5'd1;
             if (scan_q == '1) clearing_q <= 1'b0;
         end
@@ -130,7 +135,8 @@ module switch_top #(
     error_pkg::err_e     err_code_q [N];
     error_pkg::err_e     back_code_q [N];
     logic [N-1:0]        in_idle, crd_idle, out_idle, join_idle;
-    logic [31:0]         cnt_data [N];
+    logic [26:0]         cnt_high [N];
+    logic [9:0]          cnt_low [N];
 
     for (genvar p = 0; p < N; p++) begin : gen_port
         // ---- input ----
@@ -210,11 +216,10 @@ module switch_top #(
         end
 
         // ---- output ----
-        logic          res_valid, res_poison, res_start, res_read, res_first, res_last, res_err, hold;
+        logic          res_valid, res_poison, res_start, res_read, res_first, res_last, res_err;
         logic [6:0]    res_len;
         logic [FW-1:0] res_data;
         logic          wait_turn, wait_credit;
-        logic [7:0]    dice;
 
         reduce_join #(.N(N), .FlitBytes(FlitBytes), .OpenRows(OpenRows)) i_join (
             .clk_i, .rst_ni,
@@ -225,15 +230,10 @@ module switch_top #(
             .idle_o(join_idle[p])
         );
 
-        for (genvar b = 0; b < 8; b++) begin : gen_dice
-            assign dice[b] = lfsr_q[(b + 5 * p) % 16];
-        end
-        assign hold = dice < throttle_i;
-
         egress #(
             .N(N), .FlitBytes(FlitBytes), .Port(p), .SlotW(SlotW), .RxStorePkts(RxStorePkts), .RxResultPkts(RxResultPkts), .RxCtrlPkts(RxCtrlPkts)
         ) i_egress (
-            .clk_i, .rst_ni, .go_i, .epoch_i, .hold_i(hold), .store_limit_i(store_limit), .part_limit_i(part_limit),
+            .clk_i, .rst_ni, .go_i, .epoch_i, .hold_i(hold_q[(5 * p) % 16]), .store_limit_i(store_limit), .part_limit_i(part_limit),
             .has_ctrl_i(has_ctrl[p]), .has_req_i(has_req[p]), .has_store_i(has_store[p]), .cls_o(arb_cls[p]), .pop_o(pop[p]),
             .slot_i(slot), .dyn_i(dyn[p]), .more_i(more), .pay_i(pay[p]), .len_i(len),
             .re_o(re[p]), .rd_region_o(rd_region[p]), .rd_slot_o(rd_slot[p]), .rd_off_o(rd_off[p]), .rdata_i(rdata), .bad_i(queue_bad[p]),
@@ -254,22 +254,44 @@ module switch_top #(
         assign link_len[0] = up_data_i[p][40:26];
         assign link_len[1] = dn_data_o[p][40:26];
 
-        port_counters #(.FlitBytes(FlitBytes)) i_counters (
-            .clk_i, .clear_i(!rst_ni || go_i), .clearing_i(clearing_q), .scan_i(scan_q),
+        port_counters i_counters (
+            .clk_i, .clear_i(!rst_ni || go_i), .clearing_i(clearing_q), .visit_i(!scan_q[0]), .addr_i(cnt_addr), .at_i(cnt_at),
             .valid_i({dn_valid_o[p], up_valid_i[p]}), .last_i({dn_last_o[p], up_last_i[p]}), .cls_i(link_cls), .len_i(link_len),
             .reject_i(err_valid[p]), .wait_turn_i(wait_turn), .wait_credit_i(wait_credit),
-            .rd_idx_i(cnt_idx_i), .rd_data_o(cnt_data[p])
+            .high_o(cnt_high[p]), .low_o(cnt_low[p])
         );
     end
 
     // ---- counters: the cycles with scan_q[0] are for reading ----
+    assign cnt_addr = scan_q[0] ? cnt_idx_i : scan_q[4:1];
+    assign cnt_at   = 13'(16'd1 << cnt_addr);
+
+    // Place of a state of port_counters' shift register in its order.
+    function automatic logic [4:0] place(input logic [4:0] state);
+        logic [4:0] s = '0;
+        place = '0;
+        for (int unsigned i = 0; i < 32; i++) begin
+            if (s == state) place = 5'(i);
+            s = {s[3:0], s[4] ^ s[1] ^ (s[3:0] == '0)};
+        end
+    endfunction
+
+    logic [26:0] cnt_high_q;
+    logic [9:0]  cnt_low_q;
+    logic        cnt_bytes_q;
+
     always_ff @(posedge clk_i) begin
         if (scan_q[0]) begin
             for (int unsigned p = 0; p < N; p++) begin
-                if (cnt_port_i == 5'(p)) cnt_data_o <= cnt_data[p];
+                if (cnt_port_i == 5'(p)) begin
+                    cnt_high_q <= cnt_high[p];
+                    cnt_low_q  <= cnt_low[p];
+                end
             end
+            cnt_bytes_q <= cnt_idx_i == 4'd8 || cnt_idx_i == 4'd9;
         end
     end
+    assign cnt_data_o = cnt_bytes_q ? {cnt_high_q[21:0], cnt_low_q} : {cnt_high_q, place(cnt_low_q[4:0])};
 
     // ---- errors: reported one per cycle, lowest port first, and sent back to the source ----
     always_comb begin

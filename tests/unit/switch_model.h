@@ -55,6 +55,12 @@ static inline uint32_t class_of(uint32_t op)
     return op >> 4;
 }
 
+// One entry of a target list.
+static inline uint16_t target(unsigned expert, unsigned position = 0)
+{
+    return static_cast<uint16_t>(expert << 4 | position);
+}
+
 // A packet; payload holds whole flits, as on the wire.
 struct packet {
     mw_header h = {};
@@ -333,7 +339,7 @@ class hubs {
         if (is_dynamic(h.opcode)) {
             std::set<unsigned> seen;
             for (uint16_t t : p.targets) {
-                unsigned e = t & 0xfff;
+                unsigned e = t >> 4;
                 if (e >= max_experts || emap[e] < 0)
                     return MW_HWERR_UNMAPPED;
                 if (!(reach(src) >> emap[e] & 1))

@@ -17,10 +17,10 @@ static std::unique_ptr<hubs> bench(unsigned latency = 1)
     return b;
 }
 
-// An expert on port p, the i-th one.
+// The i-th expert on port p, as a target.
 static uint16_t expert(const hubs &b, unsigned p, unsigned i)
 {
-    return static_cast<uint16_t>(i * b.n + p);
+    return target(i * b.n + p);
 }
 
 static std::vector<uint16_t> shuffled(hubs &b, std::vector<uint16_t> t)
@@ -53,7 +53,7 @@ static void delivers_every_opcode(void **state)
         all.h.target0 = 0;
         assert_int_equal(b->send(s, all), MW_HWERR_NONE);
         packet dyn = b->store(MW_OP_DYMULTIMEM_ST, s, 0, 64);
-        dyn.set_targets({static_cast<uint16_t>(expert(*b, d, 0) | 5 << 12)});
+        dyn.set_targets({static_cast<uint16_t>(expert(*b, d, 0) | 5)});
         assert_int_equal(b->send(s, dyn), MW_HWERR_NONE);
         packet red = b->make(MW_OP_MULTIMEM_LD_REDUCE, s, 0);
         red.h.dtype = red.h.redop = 0;
@@ -80,11 +80,11 @@ static void trims_to_the_targets_of_each_output(void **state)
         std::vector<uint16_t> all;
         for (unsigned e = 0; e < b->max_experts; e++)
             if (e % n != s)
-                all.push_back(static_cast<uint16_t>(e));
+                all.push_back(target(e));
         std::vector<uint16_t> t = shuffled(*b, all);
         t.resize(1 + b->rng() % 16);
         for (size_t i = 0; i < t.size(); i++)
-            t[i] = static_cast<uint16_t>(t[i] | i << 12);
+            t[i] = static_cast<uint16_t>(t[i] | i);
         packet p = b->store(MW_OP_DYMULTIMEM_ST, s, 0, static_cast<unsigned>(b->rng() % 129));
         p.set_targets(t);
         assert_int_equal(b->send(s, p), MW_HWERR_NONE);
@@ -102,7 +102,7 @@ static void sends_sixteen_targets_to_one_port(void **state)
         b->set_expert(e, static_cast<int>(n - 1));
     std::vector<uint16_t> t;
     for (unsigned i = 0; i < 16; i++)
-        t.push_back(static_cast<uint16_t>((15 - i) | i << 12));
+        t.push_back(target(15 - i, i));
     for (unsigned k = 0; k < 20; k++) {
         packet p = b->store(MW_OP_DYMULTIMEM_ST, 0, 0, 128);
         p.set_targets(shuffled(*b, t));
@@ -180,19 +180,18 @@ static void rejects_whole_packets(void **state)
             uint16_t e1 = expert(*b, 1, 0), e2 = expert(*b, 1, 1), e3 = expert(*b, 1, 2);
             with({}, MW_HWERR_TARGETS);
             with(std::vector<uint16_t>(17, e1), MW_HWERR_TARGETS);
-            with({e1, e2, static_cast<uint16_t>(e1 | 3 << 12)}, MW_HWERR_DUPLICATE);
+            with({e1, e2, static_cast<uint16_t>(e1 | 3)}, MW_HWERR_DUPLICATE);
             with({e1, e1}, MW_HWERR_DUPLICATE);
             with({e1, e2, e3}, MW_HWERR_NONE); // nothing of the lists before is remembered
-            with({static_cast<uint16_t>(3 * n + 1)}, MW_HWERR_UNMAPPED);
+            with({target(3 * n + 1)}, MW_HWERR_UNMAPPED);
             if (n < 32)
-                with({e1, static_cast<uint16_t>(4 * n + 1)}, MW_HWERR_UNMAPPED);
-            with({e1, e2, static_cast<uint16_t>(b->max_experts)}, MW_HWERR_UNMAPPED);
+                with({e1, target(4 * n + 1)}, MW_HWERR_UNMAPPED);
+            with({e1, e2, target(b->max_experts)}, MW_HWERR_UNMAPPED);
             with({e1, e2, e3, 0}, MW_HWERR_PARTITION);
             if (n > 2)
-                with({static_cast<uint16_t>(n - 1)}, MW_HWERR_PARTITION);
+                with({target(n - 1)}, MW_HWERR_PARTITION);
             if (n > 2)
-                with({e1, e2, e3, static_cast<uint16_t>(5 * n + 1),
-                      static_cast<uint16_t>(6 * n + 1), static_cast<uint16_t>(n - 1), e1},
+                with({e1, e2, e3, target(5 * n + 1), target(6 * n + 1), target(n - 1), e1},
                      MW_HWERR_PARTITION);
         }
         packet r = b->make(MW_OP_MULTIMEM_LD_REDUCE, 0, 0);
@@ -328,7 +327,7 @@ static void sums_rows_in_fixed_order(void **state)
                 std::vector<uint16_t> t;
                 for (unsigned e = 0; e < b->max_experts; e++)
                     if (e % n != s && b->rng() % b->max_experts < 8)
-                        t.push_back(static_cast<uint16_t>(e));
+                        t.push_back(target(e));
                 if (t.empty())
                     t.push_back(expert(*b, (s + 1) % n, 0));
                 if (t.size() > 16)
@@ -652,7 +651,7 @@ static packet random_packet(hubs &b, unsigned s, const mix &m)
                 k = static_cast<unsigned>(std::max<size_t>(1, t.size()));
             continue;
         }
-        bool old = std::any_of(t.begin(), t.end(), [&](uint16_t x) { return (x & 0xfff) == e; });
+        bool old = std::any_of(t.begin(), t.end(), [&](uint16_t x) { return x >> 4 == e; });
         if (old) {
             if (b.rng() % 64 == 0)
                 k = static_cast<unsigned>(t.size());
@@ -660,7 +659,7 @@ static packet random_packet(hubs &b, unsigned s, const mix &m)
         }
         if (b.emap[e] < 0 || !(b.reach(s) >> b.emap[e] & 1))
             continue;
-        t.push_back(static_cast<uint16_t>(e | (b.rng() & 15) << 12));
+        t.push_back(target(e, static_cast<unsigned>(b.rng() & 15)));
     }
     if (req) {
         bool dyn = b.rng() % 4 != 0;
