@@ -14,7 +14,8 @@
 // addresses that are no multiples of the flit, or to a group without member or a GPU that does not exist, sends nothing.
 // Back-pressure: st_ready_i and loc_ready_i, memory; worst case one stalled stream stops the other.
 //
-// Bases: rt_base a multiple of 128 bytes, all others multiples of the flit.
+// Bases are inside memory: rt_base a multiple of 128 bytes, the others multiples of the flit. An explicit address or a row beyond
+// memory leaves as some address beyond memory.
 `default_nettype none
 
 module send #(
@@ -79,7 +80,13 @@ module send #(
     localparam int unsigned SubW  = $clog2(RouteBytes / FlitBytes);
     localparam int unsigned RowAW = AddrW - SubW;                  // of a row of the routing table
     localparam int unsigned GpuW  = $clog2(N);
+    localparam int unsigned ExpW  = $clog2(MaxExperts);
     localparam int unsigned ShiftW = node_pkg::TokenW + 16;        // of a token index << row_shift
+
+    // Addresses are added in the bits of a memory address and one more, which says beyond memory and never gets lost again.
+    function automatic logic [ByteW:0] bits_of_memory(input logic [31:0] a);
+        return {a[31:ByteW] != '0, a[ByteW-1:0]};
+    endfunction
 
     // ---- instruction -------------------------------------------------------------------------------------------
     typedef enum logic [3:0] {
@@ -87,24 +94,35 @@ module send #(
     } state_e;
     state_e state_q;
 
-    instr_t     cmd_q;
-    logic       accept, is_dyn, is_st, is_linear, is_multi, by_token, misaligned, no_gpu, start_walk;
+    // The unit's opcodes differ in their low bits: 0 dymultimem.st, 1 st, 2 st.linear, 3 multimem.st.
+    logic [1:0]       kind_q;
+    logic [15:0]      imm_q;
+    logic [ByteW-1:0] from_byte_q;
+    logic [LenW-1:0]  bytes_q;
+    logic [31:0]      to_q;
+    logic             accept, is_dyn, is_st, is_linear, is_multi, by_token, bad_cmd, no_gpu, start_walk;
     logic [TokensLog2:0] end_q;
     logic [N-1:0]        members;
 
-    assign is_dyn      = cmd_q.op == I_DYMULTIMEM_ST;
-    assign is_st       = cmd_q.op == I_ST;
-    assign is_linear   = cmd_q.op == I_ST_LINEAR;
-    assign is_multi    = cmd_q.op == I_MULTIMEM_ST;
+    assign is_dyn      = kind_q == I_DYMULTIMEM_ST[1:0];
+    assign is_st       = kind_q == I_ST[1:0];
+    assign is_linear   = kind_q == I_ST_LINEAR[1:0];
+    assign is_multi    = kind_q == I_MULTIMEM_ST[1:0];
     assign by_token    = is_dyn || is_st;
     assign cmd_ready_o = state_q == IDLE;
     assign accept      = cmd_valid_i && cmd_ready_o;
-    assign start_walk  = accept && cmd_i.op inside {I_DYMULTIMEM_ST, I_ST};
-    assign misaligned  = (cmd_q.a[FlitW-1:0] | cmd_q.c[FlitW-1:0]) != '0;
-    assign no_gpu      = is_multi ? members == '0 : cmd_q.imm >= 16'(N);
+    assign start_walk  = accept && cmd_i.op[1:0] inside {I_DYMULTIMEM_ST[1:0], I_ST[1:0]};
+    assign no_gpu      = is_multi ? members == '0 : imm_q >= 16'(N);
+    assign bad_cmd     = !by_token && (no_gpu || (from_byte_q[FlitW-1:0] | to_q[FlitW-1:0]) != '0);
 
     always_ff @(posedge clk_i) begin
-        if (accept) cmd_q <= cmd_i;
+        if (accept) begin
+            kind_q      <= cmd_i.op[1:0];
+            imm_q       <= cmd_i.imm;
+            from_byte_q <= cmd_i.a[ByteW-1:0];
+            bytes_q     <= cmd_i.b[LenW-1:0];
+            to_q        <= cmd_i.c;
+        end
         if (!rst_ni) end_q <= '0;
         else if (start_walk) end_q <= (TokensLog2 + 1)'(cmd_i.a) + (TokensLog2 + 1)'(cmd_i.b);
     end
@@ -117,7 +135,7 @@ module send #(
         .we_i    (group_we_i),
         .waddr_i ($clog2(Groups)'(group_addr_i)),
         .wdata_i (group_data_i[N-1:0]),
-        .raddr_i (cmd_q.imm[$clog2(Groups)-1:0]),
+        .raddr_i (imm_q[$clog2(Groups)-1:0]),
         .rdata_o (members)
     );
 
@@ -152,7 +170,7 @@ module send #(
     logic                  we_remote, we_own, desc_valid, desc_take, desc_bad, list_err;
     logic [1:0]            wlist, desc_list;
     logic [3:0]            wpos_remote, wpos_own;
-    logic [15:0]           wdata;
+    logic [ExpW+3:0]       wdata;
     logic [4:0]            desc_remote, desc_own;
     logic [N-1:0]          desc_gpus;
     logic [TokensLog2-1:0] desc_token;
@@ -177,11 +195,11 @@ module send #(
     logic [15:0]   remote0, own0;
     logic [FW-1:0] remote_flit, own_flit;
 
-    target_ram #(.FlitBytes(FlitBytes)) i_remote (
+    target_ram #(.FlitBytes(FlitBytes), .ExpertW(ExpW)) i_remote (
         .clk_i, .we_i(we_remote), .wlist_i(wlist), .wpos_i(wpos_remote), .wdata_i(wdata),
         .rlist_i (build_list), .word_i(build_word), .target0_o(remote0), .flit_o(remote_flit)
     );
-    target_ram #(.FlitBytes(FlitBytes)) i_own (
+    target_ram #(.FlitBytes(FlitBytes), .ExpertW(ExpW)) i_own (
         .clk_i, .we_i(we_own), .wlist_i(wlist), .wpos_i(wpos_own), .wdata_i(wdata),
         .rlist_i (build_list), .word_i(build_word), .target0_o(own0), .flit_o(own_flit)
     );
@@ -189,7 +207,7 @@ module send #(
     // ---- tokens into transfers ---------------------------------------------------------------------------------
     // x_q: bytes from the first own row to the token's. s_q: a shift register, one place per cycle: own port << (token_shift + row_shift) for the
     // multimem address, or a unicast row's number << row_shift. Both are ready long before the transfer that needs them.
-    logic [ByteW-1:0]          x_q;
+    logic [ByteW-1:0]          x_q, stride_q;
     logic [ShiftW-1:0]         s_q;
     logic [node_pkg::TokenW-1:0] first_token_q;   // own port << token_shift
     logic [3:0]                shift_q, shift_to;
@@ -235,7 +253,7 @@ module send #(
         end else begin
             unique case (state_q)
                 IDLE:      if (accept) state_q <= PORT;
-                PORT:      if (!by_token) state_q <= (misaligned || no_gpu || cmd_q.b == '0) ? DRAIN : ROW;
+                PORT:      if (!by_token) state_q <= (bad_cmd || bytes_q == '0) ? DRAIN : ROW;
                            else if (shift_end) state_q <= SHIFT;
                 SHIFT:     if (shift_end) state_q <= NEXT;
                 NEXT:      if (desc_take) state_q <= token_end ? NEXT : is_dyn ? ARM : GPU;
@@ -257,12 +275,18 @@ module send #(
     // The registers that hold constants of the instruction are loaded on the way.
     always_ff @(posedge clk_i) begin
         if (s_port) s_q <= start_walk ? ShiftW'(cfg_i.port) : '0;
-        else if (s_row) s_q <= ShiftW'(base_row_i);
-        else if (s_shift) s_q <= s_q << 1;
+        else if (s_row) s_q <= ShiftW'(bits_of_memory(32'(base_row_i)));
+        else if (s_shift) s_q <= is_st ? ShiftW'({s_q[ByteW] | s_q[ByteW-1], s_q[ByteW-2:0], 1'b0}) : s_q << 1;
         if (state_q == PORT) first_token_q <= s_q[node_pkg::TokenW-1:0];
-        if (accept) x_q <= ByteW'(cmd_i.a);
-        else if (x_shift) x_q <= x_q << 1;
-        else if (token_end) x_q <= x_q + (ByteW'(1) << cfg_i.row_shift);
+        if (accept) begin
+            x_q      <= ByteW'(cmd_i.a[TokensLog2-1:0]);
+            stride_q <= ByteW'(1);
+        end else if (x_shift) begin
+            x_q      <= x_q << 1;
+            stride_q <= stride_q << 1;
+        end else if (token_end) begin
+            x_q <= x_q + stride_q;
+        end
         if (desc_take) begin
             remote_q <= desc_remote;
             own_q    <= desc_own;
@@ -283,7 +307,7 @@ module send #(
 
     // ---- arming ------------------------------------------------------------------------------------------------
     logic [TokensLog2:0] in_flight_q;
-    assign may_arm     = cfg_i.in_flight == '0 || 17'(in_flight_q) < 17'(cfg_i.in_flight);
+    assign may_arm     = cfg_i.in_flight == '0 || 17'(in_flight_q) != 17'(cfg_i.in_flight);
     assign arm_valid_o = state_q == ARM && may_arm;
     assign armed       = arm_valid_o && arm_ready_i;
     assign arm_token_o = first_token_q | node_pkg::TokenW'(token_q);
@@ -299,7 +323,8 @@ module send #(
 
     // ---- a transfer --------------------------------------------------------------------------------------------
     logic [ShiftW-1:0] xfer_addr;
-    logic [31:0]      xfer_base;
+    logic [ByteW:0]    xfer_base, xfer_row;
+    logic [ByteW+1:0]  xfer_sum;
     logic [AddrW-1:0] xfer_from;
     logic [LenW-1:0]  xfer_len, xfer_end;
     logic             xfer_st, xfer_loc;
@@ -312,14 +337,17 @@ module send #(
     assign dst_own = gate_q ? gate_own_q : at_own;
 
     always_comb begin
-        xfer_base = is_dyn ? 32'(x_q) : !is_st ? cmd_q.c : gate_q ? cfg_i.gt_base : cfg_i.xd_base;
-        xfer_addr = ((gate_q && is_st) ? ShiftW'({gate_row_q, 7'd0}) : s_q) + ShiftW'(xfer_base);
-        xfer_from = !by_token ? cmd_q.a[ByteW-1:FlitW] : !gate_q ? cfg_i.xs_base[ByteW-1:FlitW] + x_q[ByteW-1:FlitW]
+        xfer_base = is_dyn ? {1'b0, x_q} : !is_st ? bits_of_memory(to_q)
+                  : {1'b0, gate_q ? cfg_i.gt_base[ByteW-1:0] : cfg_i.xd_base[ByteW-1:0]};
+        xfer_row  = (gate_q && is_st) ? bits_of_memory({5'd0, gate_row_q, 7'd0}) : s_q[ByteW:0];
+        xfer_sum  = {1'b0, xfer_base} + {1'b0, xfer_row};
+        xfer_addr = {s_q[ShiftW-1:ByteW+2], s_q[ByteW+1] | xfer_sum[ByteW+1], xfer_sum[ByteW:0]};
+        xfer_from = !by_token ? from_byte_q[ByteW-1:FlitW] : !gate_q ? cfg_i.xs_base[ByteW-1:FlitW] + x_q[ByteW-1:FlitW]
                   : {row_q, SubW'(32 / FlitBytes)};
-        xfer_len  = !by_token ? LenW'(cmd_q.b) : !gate_q ? LenW'(cfg_i.row_bytes) : LenW'({cfg_i.k, 2'b00});
+        xfer_len  = !by_token ? bytes_q : !gate_q ? LenW'(cfg_i.row_bytes) : LenW'({cfg_i.k, 2'b00});
         xfer_end  = xfer_len - 1'b1;
-        xfer_st   = is_dyn ? remote_q != '0 : is_st ? !dst_own : is_multi ? (members & ~own_bit) != '0 : cmd_q.imm[4:0] != cfg_i.port;
-        xfer_loc  = is_dyn ? own_q != '0 : is_st ? dst_own : is_multi ? (members & own_bit) != '0 : cmd_q.imm[4:0] == cfg_i.port;
+        xfer_st   = is_dyn ? remote_q != '0 : is_st ? !dst_own : is_multi ? (members & ~own_bit) != '0 : imm_q[4:0] != cfg_i.port;
+        xfer_loc  = is_dyn ? own_q != '0 : is_st ? dst_own : is_multi ? (members & own_bit) != '0 : imm_q[4:0] == cfg_i.port;
     end
 
     // The reader works on the transfer in slot b; slot a waits for send_build. Behind the weights for META it reads the entries too (ids_q).
@@ -339,12 +367,12 @@ module send #(
     job_t             job_a_q, job_b_q;
     logic             job_a_valid_q, job_b_valid_q, job_take, move_b, reading_q, ids_q, pay_last, build_idle;
     logic [AddrW-1:0] from_q;
-    logic [LenW-FlitW-1:0] left_q;   // flits to request - 1
+    logic [LenW-FlitW-1:0] flit_q, last_q;   // flit to request, last one
     logic             pay_req, pay_gnt;
 
     assign move_b    = job_b_valid_q && (!job_a_valid_q || job_take);
     assign xfer_take = xfer_valid && !reading_q && (!job_b_valid_q || move_b);
-    assign pay_last  = pay_gnt && left_q == '0;
+    assign pay_last  = pay_gnt && flit_q == last_q;
     assign drained   = !reading_q && !job_a_valid_q && !job_b_valid_q && build_idle;
     assign retire_o  = state_q == DRAIN && drained;
 
@@ -365,22 +393,21 @@ module send #(
         if (xfer_take) begin
             job_b_q <= '{
                 st: xfer_st, loc: xfer_loc, addr: xfer_addr, pkts: xfer_end[LenW-1:7], tail: xfer_end[6:0], gate: gate_q,
-                dst: is_st ? 5'(dst_gpu) : is_linear ? cmd_q.imm[4:0] : '0, list_no: list_q, remote: remote_q, own: own_q,
+                dst: is_st ? 5'(dst_gpu) : is_linear ? imm_q[4:0] : '0, list_no: list_q, remote: remote_q, own: own_q,
                 token: first_token_q | node_pkg::TokenW'(token_q)
             };
         end
         if (xfer_take) begin
             from_q <= xfer_from;
-            left_q <= xfer_end[LenW-1:FlitW];
+            last_q <= xfer_end[LenW-1:FlitW];
             ids_q  <= is_st && gate_q;
         end else if (pay_last) begin
             from_q <= {from_q[AddrW-1:SubW], SubW'(0)};
-            left_q <= (LenW-FlitW)'(k_last[3:FlitW-1]);
+            last_q <= (LenW-FlitW)'(k_last[3:FlitW-1]);
             ids_q  <= 1'b0;
-        end else if (pay_gnt) begin
-            from_q <= from_q + 1'b1;
-            left_q <= left_q - 1'b1;
         end
+        if (xfer_take || pay_last) flit_q <= '0;
+        else if (pay_gnt) flit_q <= flit_q + 1'b1;
     end
 
     // ---- memory ------------------------------------------------------------------------------------------------
@@ -394,7 +421,7 @@ module send #(
     assign pay_req       = reading_q && slots_q != 4'(Slots);
     assign walk_sel      = walk_rd_valid && !pay_wait_q;  // a request that waits is not replaced
     assign rd_valid_o    = pay_req || walk_rd_valid;
-    assign rd_addr_o     = walk_sel ? walk_rd_addr : from_q;
+    assign rd_addr_o     = walk_sel ? walk_rd_addr : from_q + AddrW'(flit_q);
     assign walk_rd_ready = rd_ready_i && walk_sel;
     assign pay_gnt       = pay_req && !walk_sel && rd_ready_i;
     assign walk_rvalid   = rd_rvalid_i && !for_pay;
@@ -434,9 +461,9 @@ module send #(
     assign opcode = is_dyn ? packet_pkg::OP_DYMULTIMEM_ST : is_multi ? packet_pkg::OP_MULTIMEM_ST : packet_pkg::OP_ST;
 
     send_build #(
-        .FlitBytes(FlitBytes), .PktsW(PktsW), .SumW(33)
+        .FlitBytes(FlitBytes), .PktsW(PktsW), .SumW(ByteW + 1)
     ) i_build (
-        .clk_i, .rst_ni, .port_i(cfg_i.port), .epoch_i(cfg_i.epoch), .k_i(cfg_i.k), .opcode_i(opcode), .group_i(cmd_q.imm), .meta_i(is_st),
+        .clk_i, .rst_ni, .port_i(cfg_i.port), .epoch_i(cfg_i.epoch), .k_i(cfg_i.k), .opcode_i(opcode), .group_i(imm_q), .meta_i(is_st),
         .job_valid_i (job_a_valid_q), .job_take_o(job_take), .job_st_i(job_a_q.st), .job_loc_i(job_a_q.loc), .job_addr_i(48'(job_a_q.addr)),
         .job_pkts_i (job_a_q.pkts), .job_tail_i(job_a_q.tail), .job_gate_i(job_a_q.gate), .job_dst_i(job_a_q.dst),
         .job_list_i (job_a_q.list_no), .job_remote_i(job_a_q.remote), .job_own_i(job_a_q.own), .job_token_i(32'(job_a_q.token)),
@@ -448,12 +475,12 @@ module send #(
 
     // ---- errors ------------------------------------------------------------------------------------------------
     logic cmd_err;
-    assign cmd_err = state_q == PORT && !by_token && (misaligned || no_gpu);
+    assign cmd_err = state_q == PORT && bad_cmd;
     assign err_valid_o = list_err || cmd_err;
-    assign err_code_o  = list_err ? list_err_code : no_gpu ? error_pkg::ERR_UNMAPPED : error_pkg::ERR_INSTR;
+    assign err_code_o  = list_err ? list_err_code : error_pkg::ERR_INSTR;
 
     logic unused;  // among them pay_room: a place in the queue is there by slots_q
-    assign unused = ^{cfg_i, cmd_q, group_data_i, pay_room, pay_level};
+    assign unused = ^{cfg_i, cmd_i, group_data_i, pay_room, pay_level};
 endmodule
 
 `default_nettype wire

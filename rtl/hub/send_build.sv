@@ -221,7 +221,9 @@ module send_build #(
     logic [7:0]  len;
     assign multi = opcode_i == OP_MULTIMEM_ST;
     assign len   = 8'(len_last) + 8'd1;
-    assign addr  = {addr_q[47:SumW], SumW'(addr_q[SumW-1:0] + SumW'({pkt_q, 7'd0}))};
+    logic [SumW:7] addr_sum;
+    assign addr_sum = {1'b0, addr_q[SumW-1:7]} + (SumW-6)'(pkt_q);
+    assign addr  = {addr_q[47:SumW+1], addr_q[SumW] | addr_sum[SumW], addr_sum[SumW-1:7], addr_q[6:0]};
     assign st_head  = head(opcode_i, dst_q, dyn ? remote_q : '0, dyn ? remote0_i : multi ? group_i : '0, addr, len, dyn && gate_q, port_i, epoch_i);
     assign loc_head = head(dyn ? OP_DYMULTIMEM_ST : OP_ST, port_i, dyn ? own_q : '0, dyn ? own0_i : '0, addr, len, dyn && gate_q, port_i, epoch_i);
 

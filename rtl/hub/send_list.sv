@@ -15,7 +15,8 @@ module send_list #(
     parameter int unsigned FlitBytes  = 8,
     parameter int unsigned MaxExperts = 64,
     parameter int unsigned TokensLog2 = 16,
-    localparam int unsigned RowW = AddrW - $clog2(isa_pkg::RouteBytes / FlitBytes)
+    localparam int unsigned RowW = AddrW - $clog2(isa_pkg::RouteBytes / FlitBytes),
+    localparam int unsigned ExpW = $clog2(MaxExperts)
 ) (
     input  wire logic                  clk_i,
     input  wire logic                  rst_ni,
@@ -38,7 +39,7 @@ module send_list #(
     output logic [1:0]                 wlist_o,
     output logic [3:0]                 wpos_remote_o,
     output logic [3:0]                 wpos_own_o,
-    output logic [15:0]                wdata_o,
+    output logic [ExpW+3:0]            wdata_o,
 
     output logic                       desc_valid_o,
     input  wire logic                  desc_take_i,
@@ -53,7 +54,6 @@ module send_list #(
     output logic                       err_valid_o,
     output error_pkg::err_e            err_code_o
 );
-    localparam int unsigned ExpW  = $clog2(MaxExperts);
     localparam int unsigned WordW = 2;           // experts seen: four words of 2**BitW experts
     localparam int unsigned BitW  = ExpW - WordW;
 
@@ -108,7 +108,7 @@ module send_list #(
     assign wlist_o       = desc_list_o;
     assign wpos_remote_o = desc_remote_o[3:0];
     assign wpos_own_o    = desc_own_o[3:0];
-    assign wdata_o       = {entry_i[11:0], pos_i};
+    assign wdata_o       = {entry_i[ExpW-1:0], pos_i};
     assign desc_valid_o  = desc_valid_q;
     assign desc_bad_o    = bad_q;
 

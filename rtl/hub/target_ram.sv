@@ -10,6 +10,7 @@
 
 module target_ram #(
     parameter int unsigned FlitBytes = 8,
+    parameter int unsigned ExpertW   = 12,  // bits of an expert that are kept; those above are zero
     localparam int unsigned Lanes = FlitBytes / 2,
     localparam int unsigned LaneW = $clog2(Lanes),
     localparam int unsigned WordW = 4 - LaneW
@@ -18,21 +19,21 @@ module target_ram #(
     input  wire logic                   we_i,
     input  wire logic [1:0]             wlist_i,
     input  wire logic [3:0]             wpos_i,    // place in the list
-    input  wire logic [15:0]            wdata_i,
+    input  wire logic [ExpertW+3:0]     wdata_i,   // {expert, place in the token's list}
     input  wire logic [1:0]             rlist_i,
     input  wire logic [2:0]             word_i,
     output logic [15:0]                 target0_o,
     output logic [8*FlitBytes-1:0]      flit_o
 );
     logic [WordW-1:0] word_before;
-    logic [15:0]      lane [Lanes];
+    logic [ExpertW+3:0] lane [Lanes];
 
     assign word_before = WordW'(word_i - 1'b1);
-    assign target0_o   = lane[0];
+    assign target0_o   = 16'(lane[0]);
 
     for (genvar l = 0; l < Lanes; l++) begin : gen_lane
         lutram #(
-            .Width(16),
+            .Width(ExpertW + 4),
             .Depth(4 * 2**WordW)
         ) i_ram (
             .clk_i,
@@ -42,7 +43,7 @@ module target_ram #(
             .raddr_i ({rlist_i, (l == 0) ? word_i[WordW-1:0] : word_before}),
             .rdata_o (lane[l])
         );
-        assign flit_o[16*((l + Lanes - 1) % Lanes) +: 16] = lane[l];
+        assign flit_o[16*((l + Lanes - 1) % Lanes) +: 16] = 16'(lane[l]);
     end
 
     logic unused_word;  // the list ends before word 2**WordW

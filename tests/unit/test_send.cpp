@@ -57,7 +57,7 @@ class bench {
     layer l;
     uint64_t first_flit = 0, last_flit = 0, slots = 0; // cycles of the uplink's flits, and how many they should take
     uint32_t row_of[32] = {};
-    unsigned errors = 0, want_errors = 0;
+    unsigned errors = 0, want_errors = 0, outside = 0;
     std::vector<std::vector<uint16_t>> lists; // routing of own tokens
 
     unsigned gpu_of(uint16_t e) const { return map[e] & 31; }
@@ -96,7 +96,7 @@ class bench {
         group[5] = 1u << l.port;
         group[6] = (1u << N) - 1;
         group[7] = 0;
-        for (uint32_t &r : row_of) r = below(l.tokens * N);
+        for (uint32_t &r : row_of) r = below(8) ? below(MEM / 2 >> std::max(7u, l.row_shift)) * 3 / 4 : below(1u << 20);
         for (uint8_t &b : ram.mem) b = static_cast<uint8_t>(rng());
         for (unsigned i = 0; i < l.tokens; i++) {
             lists.push_back(make_list());
@@ -236,9 +236,16 @@ class bench {
         return b;
     }
 
+    // Beyond memory only that counts, not where.
+    packet explicit_packet(struct mw_header h, const bytes &payload) {
+        packet p = make_packet(F, h, {}, payload);
+        if (h.addr >= MEM) std::fill(p.counts.begin() + 8, p.counts.begin() + 14, false);
+        return p;
+    }
+
     void plain(unsigned q, uint64_t addr, const bytes &payload) {
         struct mw_header h = head(MW_OP_ST, q, addr, static_cast<unsigned>(payload.size()));
-        (q == l.port ? want_loc : want_st).push_back({make_packet(F, h, {}, payload), 0});
+        (q == l.port ? want_loc : want_st).push_back({explicit_packet(h, payload), 0});
         slots += 16 / F + (payload.size() + F - 1) / F;
     }
 
@@ -256,11 +263,11 @@ class bench {
             }
             struct mw_header h = head(MW_OP_MULTIMEM_ST, 0, in.c + at, static_cast<unsigned>(payload.size()));
             h.target0 = in.imm;
-            if (group[in.imm] & ~(1u << l.port)) want_st.push_back({make_packet(F, h, {}, payload), 0});
+            if (group[in.imm] & ~(1u << l.port)) want_st.push_back({explicit_packet(h, payload), 0});
             h.opcode = MW_OP_ST;
             h.dst = l.port;
             h.target0 = 0;
-            if (group[in.imm] >> l.port & 1) want_loc.push_back({make_packet(F, h, {}, payload), 0});
+            if (group[in.imm] >> l.port & 1) want_loc.push_back({explicit_packet(h, payload), 0});
             slots += 16 / F + (payload.size() + F - 1) / F;
         }
     }
@@ -384,6 +391,13 @@ class bench {
         if (s.packets.empty()) return;
         assert_false(want.empty());
         assert_packet(want.front().pkt, s.packets.front(), where);
+        const struct mw_header &h = want.front().pkt.head;
+        if (h.opcode != MW_OP_DYMULTIMEM_ST && h.addr >= MEM) {
+            uint64_t addr = 0;
+            memcpy(&addr, &s.packets.front()[8], 6);
+            assert_true(addr >= MEM);
+            outside++;
+        }
         s.packets.pop_front();
         want.pop_front();
     }
@@ -488,6 +502,8 @@ static void test_linear(void **state) {
             uint32_t c = F * static_cast<uint32_t>(rng() % (MEM / F / 2));
             if (rng() % 8 == 0) a += 1 + static_cast<uint32_t>(rng() % (F - 1));
             else if (rng() % 8 == 0) c += 1 + static_cast<uint32_t>(rng() % (F - 1));
+            else if (rng() % 6 == 0) c += MEM << rng() % 15;
+            else if (rng() % 6 == 0) c = MEM - F * static_cast<uint32_t>(rng() % 60); // leaves memory on the way
             unsigned imm = multi ? static_cast<unsigned>(rng() % 16) : static_cast<unsigned>(rng() % (N + 1));
             b->run(instr(multi ? MW_I_MULTIMEM_ST : MW_I_ST_LINEAR, a, n, c, imm));
         }
