@@ -23,7 +23,8 @@ module reduce_serve #(
     localparam int unsigned FW     = 8 * FlitBytes,
     localparam int unsigned Ctx    = N + 1,
     localparam int unsigned CtxW   = $clog2(Ctx),
-    localparam int unsigned FlitsW = 16 - $clog2(FlitBytes),
+    localparam int unsigned IdxW   = $clog2(128 / FlitBytes),
+    localparam int unsigned PktW   = 8,
     localparam int unsigned TokenW = node_pkg::TokenW,
     localparam int unsigned RowW   = node_pkg::RowW
 ) (
@@ -73,11 +74,13 @@ module reduce_serve #(
     output logic [Ctx-1:0]           row_pend_o,
     output logic                     row_own_r_o,
     input  wire logic [CtxW-1:0]     row_ctx_i,
-    output logic [4:0]               row_terms_o,
+    output logic [4:0]               row_last_o,
     output logic                     row_use_r_o,
+    output logic                     row_zero_o,
     output logic                     row_poison_o,
     output logic [4:0]               row_dst_o,
-    output logic [FlitsW-1:0]        row_flits_o,
+    output logic [PktW-1:0]          row_last_pkt_o,
+    output logic [IdxW-1:0]          row_last_len_o,
     input  wire logic                row_pop_i,
     input  wire logic                term_re_i,
     input  wire logic [3:0]          term_idx_i,
@@ -461,25 +464,28 @@ module reduce_serve #(
     always_ff @(posedge clk_i) term_valid_o <= !sre && term_re_i;
 
     // ---- rows set up, for row_sum -------------------------------------------------
-    logic [4:0]        set_terms, set_dst;
-    logic [FlitsW-1:0] set_flits;
-    logic [1:0]        own_r_q;
+    logic [4:0]      set_steps, set_dst;
+    logic [14:0]     set_bytes;
+    logic [14-LogF:0] set_flits;  // less 1
+    logic            set_zero;
+    logic [1:0]      own_r_q;
 
-    assign set_terms = bad_q ? '0 : low_q.cnt;
+    assign set_steps = (bad_q ? '0 : low_q.cnt) + 5'(low_q.use_r);
+    assign set_zero  = set_steps == '0;
     assign set_dst   = low_q.dest[19:15];
-    assign set_flits = (wire_req || low_q.is_static) ? FlitsW'((16'(low_q.dest) + 16'(FlitBytes - 1)) >> LogF)
-                                                     : FlitsW'(cfg_i.row_bytes >> LogF);
+    assign set_bytes = (wire_req || low_q.is_static) ? low_q.dest[14:0] : cfg_i.row_bytes;
+    assign set_flits = (15-LogF)'((set_bytes - 15'd1) >> LogF);
 
     lutram #(
-        .Width(12 + FlitsW),
+        .Width(13 + PktW + IdxW),
         .Depth(2**(CtxW+1))
     ) i_rows (
         .clk_i,
         .we_i    (row_push),
         .waddr_i ({ctx_q, set_slot_q[ctx_q]}),
-        .wdata_i ({set_terms, low_q.use_r, bad_q, set_dst, set_flits}),
+        .wdata_i ({set_zero ? 5'd0 : set_steps - 5'd1, low_q.use_r, set_zero, bad_q, set_dst, set_flits}),
         .raddr_i ({row_ctx_i, sum_slot_q[row_ctx_i]}),
-        .rdata_o ({row_terms_o, row_use_r_o, row_poison_o, row_dst_o, row_flits_o})
+        .rdata_o ({row_last_o, row_use_r_o, row_zero_o, row_poison_o, row_dst_o, row_last_pkt_o, row_last_len_o})
     );
 
     assign row_own_r_o = own_r_q[sum_slot_q[CtxW'(cfg_i.port)]];

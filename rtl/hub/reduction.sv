@@ -106,7 +106,8 @@ module reduction #(
 );
     localparam int unsigned Ctx    = N + 1;
     localparam int unsigned CtxW   = $clog2(Ctx);
-    localparam int unsigned FlitsW = 16 - $clog2(FlitBytes);
+    localparam int unsigned IdxW   = $clog2(128 / FlitBytes);
+    localparam int unsigned PktW   = 8;
 
     logic              own_valid, own_ready, own_last, own_aux, own_static, own_explicit, own_slots, own_use_r, own_bad, aux_st;
     logic [FW-1:0]     own_flit;
@@ -116,10 +117,11 @@ module reduction #(
     logic [31:0]       own_addr;
     logic [AddrW-1:0]  static_delta;
     logic [Ctx-1:0]    row_pend;
-    logic              row_own_r, row_use_r, row_poison, row_pop, row_done;
+    logic              row_own_r, row_use_r, row_zero, row_poison, row_pop, row_done;
     logic [CtxW-1:0]   row_ctx;
-    logic [4:0]        row_terms, row_dst;
-    logic [FlitsW-1:0] row_flits;
+    logic [4:0]        row_last, row_dst;
+    logic [PktW-1:0]   row_last_pkt;
+    logic [IdxW-1:0]   row_last_len;
     logic              term_re, term_valid, dest_valid, dest_ready;
     logic [3:0]        term_idx;
     logic [AddrW-1:0]  term_addr, dest_addr;
@@ -149,8 +151,8 @@ module reduction #(
         .own_cnt_i(own_cnt), .own_dest_i(own_dest), .own_row_i(own_row), .own_addr_i(own_addr), .static_delta_i(static_delta), .aux_st_i(aux_st),
         .al_req_valid_o, .al_req_ready_i, .al_req_le_o, .al_req_token_o, .al_req_alloc_o,
         .al_resp_valid_i, .al_resp_row_i, .al_resp_new_i, .al_resp_err_i,
-        .row_pend_o(row_pend), .row_own_r_o(row_own_r), .row_ctx_i(row_ctx), .row_terms_o(row_terms), .row_use_r_o(row_use_r),
-        .row_poison_o(row_poison), .row_dst_o(row_dst), .row_flits_o(row_flits), .row_pop_i(row_pop),
+        .row_pend_o(row_pend), .row_own_r_o(row_own_r), .row_ctx_i(row_ctx), .row_last_o(row_last), .row_use_r_o(row_use_r),
+        .row_zero_o(row_zero), .row_poison_o(row_poison), .row_dst_o(row_dst), .row_last_pkt_o(row_last_pkt), .row_last_len_o(row_last_len), .row_pop_i(row_pop),
         .term_re_i(term_re), .term_idx_i(term_idx), .term_valid_o(term_valid), .term_addr_o(term_addr),
         .dest_valid_o(dest_valid), .dest_ready_i(dest_ready), .dest_addr_o(dest_addr),
         .err_valid_o(err_valid_o[1]), .err_code_o(err_code_o[1]), .idle_o(idle_serve)
@@ -160,8 +162,8 @@ module reduction #(
         .N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .PartPkts(PartPkts)
     ) i_sum (
         .clk_i, .rst_ni, .go_i, .cfg_i, .aux_st_i(aux_st),
-        .row_pend_i(row_pend), .row_own_r_i(row_own_r), .row_ctx_o(row_ctx), .row_terms_i(row_terms), .row_use_r_i(row_use_r),
-        .row_poison_i(row_poison), .row_dst_i(row_dst), .row_flits_i(row_flits), .row_pop_o(row_pop),
+        .row_pend_i(row_pend), .row_own_r_i(row_own_r), .row_ctx_o(row_ctx), .row_last_i(row_last), .row_use_r_i(row_use_r),
+        .row_zero_i(row_zero), .row_poison_i(row_poison), .row_dst_i(row_dst), .row_last_pkt_i(row_last_pkt), .row_last_len_i(row_last_len), .row_pop_o(row_pop),
         .term_re_o(term_re), .term_idx_o(term_idx), .term_valid_i(term_valid), .term_addr_i(term_addr),
         .dest_valid_i(dest_valid), .dest_ready_o(dest_ready), .dest_addr_i(dest_addr), .row_done_o(row_done),
         .suma_rd_valid_o, .suma_rd_ready_i, .suma_rd_addr_o, .suma_rd_rvalid_i, .suma_rd_rdata_i,

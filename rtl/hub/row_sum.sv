@@ -12,13 +12,15 @@
 //   AUX              slots of the other GPUs            R, in the place of packets from the wire
 //
 // R is the reduced row from the wire (res_*) or from AUX. The first pass adds two terms, each further pass one; a
-// single term passes through; no term at all gives zeros. A packet begins only when everything that could make it wait is there: the credit of the
-// requester, places in the output queue for all of it, the whole packet of R. So nothing in the pipeline ever waits but for memory reads, and no context
-// for another. Passes are put into queues ahead of the data: without memory conflicts one flit enters the adder every cycle,
-// across passes and packets (packets of 6 flits or more; shorter ones wait for their own sums).
+// single term passes through; no term at all gives zeros. A packet begins only when no other hub can make it wait: with the credit of the
+// requester, with the whole packet of R here. Then its passes go into a queue from which the two read ports run ahead
+// of the adder. Without memory conflicts one flit enters the adder every cycle, across passes and packets (packets of 6 flits or more; shorter
+// ones wait for their own sums; with 8-byte flits a packet for part_* costs one cycle more).
 //
-// Back-pressure: part_, sst_, out_wr_ may stall for any time; only contexts that need them wait. Worst case for a context: one packet of every
-// other context. A poisoned packet of a requester carries the mark, own rows with a poisoned packet keep what memory held there.
+// Back-pressure: out_wr_ may stall; part_ and sst_ too, and then hold up the adder when their queue is full. That
+// ends by itself: the link takes a packet that has its credit whatever happens here. A packet on part_ comes without gaps: its last pass starts when its operands
+// are here. Worst case for a context: one packet of every other context.
+// A poisoned packet of a requester carries the mark; own rows with a poisoned packet keep what memory held there.
 `default_nettype none
 
 module row_sum #(
@@ -26,10 +28,11 @@ module row_sum #(
     parameter int unsigned FlitBytes = 8,
     parameter int unsigned AddrW     = 11,   // of a flit
     parameter int unsigned PartPkts  = 4,    // credits of one requester
-    localparam int unsigned FW     = 8 * FlitBytes,
-    localparam int unsigned Ctx    = N + 1,
-    localparam int unsigned CtxW   = $clog2(Ctx),
-    localparam int unsigned FlitsW = 16 - $clog2(FlitBytes)  // flits of a row
+    localparam int unsigned FW    = 8 * FlitBytes,
+    localparam int unsigned Ctx   = N + 1,
+    localparam int unsigned CtxW  = $clog2(Ctx),
+    localparam int unsigned IdxW  = $clog2(128 / FlitBytes),
+    localparam int unsigned PktW  = 8        // packets of a row
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
@@ -41,11 +44,13 @@ module row_sum #(
     input  wire logic [Ctx-1:0]      row_pend_i,     // the context has one
     input  wire logic                row_own_r_i,    // the own context's next row ends with R
     output logic [CtxW-1:0]          row_ctx_o,      // the row below is this context's first
-    input  wire logic [4:0]          row_terms_i,
+    input  wire logic [4:0]          row_last_i,     // terms, R included, less 1
     input  wire logic                row_use_r_i,
+    input  wire logic                row_zero_i,     // no term at all
     input  wire logic                row_poison_i,
     input  wire logic [4:0]          row_dst_i,      // AUX: home of an ST row
-    input  wire logic [FlitsW-1:0]   row_flits_i,
+    input  wire logic [PktW-1:0]     row_last_pkt_i, // packets less 1
+    input  wire logic [IdxW-1:0]     row_last_len_i, // flits of the last packet less 1
     output logic                     row_pop_o,      // its last packet is under way
     output logic                     term_re_o,
     output logic [3:0]               term_idx_o,
@@ -94,19 +99,15 @@ module row_sum #(
 );
     import packet_pkg::*;
 
-    localparam int unsigned PF    = 128 / FlitBytes;
-    localparam int unsigned IdxW  = $clog2(PF);
-    localparam int unsigned LogF  = $clog2(FlitBytes);
-    localparam int unsigned HF    = 16 / FlitBytes;
-    localparam int unsigned OutDepth = 32;
-    localparam int unsigned RoomW = $clog2(OutDepth + 1);
-    localparam int unsigned ResPkts  = 2;               // packets of R that AUX may make ahead
-    localparam int unsigned ResDepth = ResPkts * PF;
-    localparam int unsigned WholeW = $clog2(ResDepth + 1);
-    localparam int unsigned CrdW  = $clog2(PartPkts + 1);
-    localparam int unsigned DstW  = (N > 1) ? $clog2(N) : 1;
+    localparam int unsigned LogF     = $clog2(FlitBytes);
+    localparam int unsigned HF       = 16 / FlitBytes;
+    localparam int unsigned PktDepth = (FlitBytes < 16) ? 16 : 32;
+    localparam int unsigned CrdW     = $clog2(PartPkts + 1);
+    localparam int unsigned DstW     = (N > 1) ? $clog2(N) : 1;
+    localparam int unsigned LevelW   = 5;
+    localparam int unsigned LongLast = 7;  // a packet of 8 flits or more hides a memory latency of 7 and the adder's 6
 
-    typedef enum logic [1:0] {Part, St, Own, Res} kind_e;
+    typedef enum logic [1:0] {Part, St, Own, Res} kind_e;  // St and Part: bit 1 clear
 
     // What leaves the adder with a flit.
     typedef struct packed {
@@ -130,25 +131,22 @@ module row_sum #(
     typedef enum logic [1:0] {Pick, Load, Terms} state_e;
     state_e state_q;
 
-    logic [Ctx-1:0]  ready_ctx, grant;
-    logic [CtxW-1:0] pick, ctx_q;
-    logic [N-1:0][CrdW-1:0] used_q;   // PART credits in use
-    logic [CrdW-1:0] limit;
-    logic [RoomW-1:0] part_room_q, own_room_q;
-    logic [WholeW-1:0] whole_q;       // packets of R that no packet has claimed
-    logic [1:0] ahead_q;              // packets of R under way from AUX or waiting
-    logic part_room, own_room;
+    logic [Ctx-1:0]         ready_ctx, grant;
+    logic [CtxW-1:0]        pick, ctx_q;
+    logic [N-1:0][CrdW-1:0] used_q;      // PART credits in use
+    logic [N-1:0]           spent;       // no credit left
+    logic [CrdW-1:0]        limit;
+    logic [LevelW-1:0]      whole_q;     // packets of R that no packet has claimed; those under way from AUX included
+    logic                   aux_r_q;     // one of AUX is not claimed
 
-    assign limit     = (cfg_i.part_credits == '0 || cfg_i.part_credits > 8'(PartPkts)) ? CrdW'(PartPkts) : CrdW'(cfg_i.part_credits);
-    assign part_room = part_room_q >= RoomW'(PF);
-    assign own_room  = own_room_q >= RoomW'(PF);
+    assign limit = (cfg_i.part_credits == '0 || cfg_i.part_credits > 8'(PartPkts)) ? CrdW'(PartPkts) : CrdW'(cfg_i.part_credits);
 
     always_comb begin
         for (int unsigned c = 0; c < N; c++) begin
-            ready_ctx[c] = row_pend_i[c] && ((5'(c) == cfg_i.port) ? own_room && (!row_own_r_i || whole_q != '0)
-                                                                   : part_room && used_q[c] < limit);
+            spent[c]     = used_q[c] == limit;
+            ready_ctx[c] = row_pend_i[c] && ((5'(c) == cfg_i.port) ? !row_own_r_i || whole_q != '0 : !spent[c]);
         end
-        ready_ctx[N] = row_pend_i[N] && (aux_st_i ? part_room : ahead_q < 2'(ResPkts));
+        ready_ctx[N] = row_pend_i[N] && (aux_st_i || !aux_r_q);
     end
 
     rr_arb #(.N(Ctx)) i_arb (
@@ -156,57 +154,49 @@ module row_sum #(
     );
 
     // ---- passes of a packet -------------------------------------------------------
-    logic [Ctx-1:0]    started_q;     // the offset of the context's row is in the memory
-    logic [FlitsW-1:0] offset, offset_mem, left, offset_q;
-    logic              own, aux, load, row_last;
-    logic [IdxW-1:0]   count;
-    tag_t              tag_q;
-    logic [4:0]        terms_q, step_q, last_step;
-    logic              use_r_q, single, is_term, to_b, final_step, advance, pass_done;
-    logic              a_ready, b_ready, d_ready;
-    logic [AddrW-1:0]  addr;
-    pass_t             pass_in;
+    logic [Ctx-1:0]   started_q;     // the packet number of the context's row is in the memory
+    logic [PktW-1:0]  pkt, pkt_mem, pkt_q;
+    logic             own, aux, load, row_last, zero_q, use_r_q, final_step, is_term, advance, push, ring_room;
+    tag_t             tag_q;
+    logic [4:0]       step_q, last_q;
+    logic [AddrW-1:0] addr, addr_q;
+    pass_t            pass_in;
 
     assign row_ctx_o = ctx_q;
-    assign own       = 5'(ctx_q) == cfg_i.port && !aux;
     assign aux       = ctx_q == CtxW'(N);
+    assign own       = 5'(ctx_q) == cfg_i.port && !aux;
     assign load      = state_q == Load;
-    assign offset    = started_q[ctx_q] ? offset_mem : '0;
-    assign left      = row_flits_i - offset;
-    assign row_last  = left <= FlitsW'(PF);
-    assign count     = row_last ? IdxW'(left - 1'b1) : '1;
+    assign pkt       = started_q[ctx_q] ? pkt_mem : '0;
+    assign row_last  = pkt == row_last_pkt_i;
 
     lutram #(
-        .Width(FlitsW),
+        .Width(PktW),
         .Depth(Ctx)
-    ) i_offset (
+    ) i_pkt_mem (
         .clk_i,
         .we_i    (load),
         .waddr_i (ctx_q),
-        .wdata_i (offset + FlitsW'(PF)),
+        .wdata_i (pkt + 1'b1),
         .raddr_i (ctx_q),
-        .rdata_o (offset_mem)
+        .rdata_o (pkt_mem)
     );
 
-    // A single term with R is read by port B, because R takes A's way into the adder.
-    assign single     = terms_q == 5'd1;
-    assign is_term    = step_q != terms_q;
-    assign last_step  = (single || !use_r_q) ? ((terms_q == '0) ? '0 : terms_q - 1'b1) : terms_q;
-    assign final_step = step_q == last_step;
-    assign to_b       = single ? use_r_q : step_q == 5'd1;
-    assign pass_done  = terms_q < 5'd2 || step_q != '0;
-    assign advance    = state_q == Terms && (term_valid_i || !is_term) && a_ready && b_ready && d_ready;
-    assign addr       = term_addr_i + AddrW'(offset_q);
+    // Steps are the terms and R; the first two make one pass (with R alone or one term: one step, one pass).
+    assign final_step = step_q == last_q;
+    assign is_term    = !(use_r_q && final_step) && !zero_q;
+    assign advance    = state_q == Terms && ring_room && (term_valid_i || !is_term);
+    assign push       = advance && (step_q != '0 || final_step);
+    assign addr       = term_addr_i + AddrW'({pkt_q, {IdxW{1'b0}}});
 
     assign term_re_o  = load || state_q == Terms;
     assign term_idx_o = load ? '0 : step_q[3:0] + 4'(advance);
     assign row_pop_o  = advance && final_step && tag_q.row_last;
 
     always_comb begin
-        pass_in.need_a = is_term && !(single && use_r_q);
+        pass_in.need_a = is_term;
         pass_in.need_r = use_r_q && final_step;
-        pass_in.first  = terms_q < 5'd2 || step_q == 5'd1;
-        pass_in.pair   = is_term && to_b;
+        pass_in.first  = step_q[4:1] == '0;
+        pass_in.pair   = step_q == 5'd1;
         pass_in.last   = final_step;
         pass_in.tag    = tag_q;
     end
@@ -229,80 +219,118 @@ module row_sum #(
             tag_q.dst      <= aux ? DstW'(row_dst_i) : DstW'(ctx_q);
             tag_q.poison   <= row_poison_i;
             tag_q.row_last <= row_last;
-            tag_q.count    <= count;
-            terms_q        <= row_terms_i;
+            tag_q.count    <= row_last ? row_last_len_i : '1;
+            last_q         <= row_last_i;
             use_r_q        <= row_use_r_i;
-            offset_q       <= offset;
+            zero_q         <= row_zero_i;
+            pkt_q          <= pkt;
             step_q         <= '0;
         end else if (advance) begin
             step_q <= step_q + 1'b1;
+            addr_q <= addr;
         end
     end
 
-    // ---- credits and places, taken when a packet begins ---------------------------
-    logic part_pop, own_pop, res_in_last, claim;
+    // ---- credits, taken when a packet begins --------------------------------------
+    logic [N-1:0] take, give;
+    logic         res_in_last, claim, aux_begin;
 
-    assign claim = load && own && row_use_r_i;
+    assign claim     = load && own && row_use_r_i;
+    assign aux_begin = load && aux && !aux_st_i;
+
+    always_comb begin
+        for (int unsigned c = 0; c < N; c++) begin
+            take[c] = load && !own && ctx_q == CtxW'(c);
+            give[c] = part_crd_valid_i && part_crd_port_i == 5'(c);
+        end
+    end
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
-            used_q      <= '0;
-            part_room_q <= RoomW'(OutDepth);
-            own_room_q  <= RoomW'(OutDepth);
-            whole_q     <= '0;
-            ahead_q     <= '0;
+            used_q  <= '0;
+            whole_q <= '0;
+            aux_r_q <= 1'b0;
         end else begin
             for (int unsigned c = 0; c < N; c++) begin
-                if ((load && !aux && !own && ctx_q == CtxW'(c)) != (part_crd_valid_i && part_crd_port_i == 5'(c))) begin
-                    used_q[c] <= used_q[c] + ((part_crd_valid_i && part_crd_port_i == 5'(c)) ? '1 : CrdW'(1));
-                end
+                if (take[c] != give[c]) used_q[c] <= used_q[c] + (give[c] ? '1 : CrdW'(1));
             end
-            part_room_q <= part_room_q + RoomW'(part_pop) - ((load && (aux ? aux_st_i : !own)) ? RoomW'(count) + 1'b1 : '0);
-            own_room_q  <= own_room_q + RoomW'(own_pop) - ((load && own) ? RoomW'(count) + 1'b1 : '0);
-            if (res_in_last != claim) whole_q <= whole_q + (claim ? '1 : WholeW'(1));
-            if ((load && aux && !aux_st_i) != (claim && ahead_q != '0)) ahead_q <= ahead_q + (load && aux && !aux_st_i ? 2'd1 : '1);
+            if ((res_in_last || aux_begin) != claim) whole_q <= whole_q + (claim ? '1 : LevelW'(1));
+            if (aux_begin)  aux_r_q <= 1'b1;
+            else if (claim) aux_r_q <= 1'b0;
+        end
+    end
+
+    // ---- queue of passes: read by the two operands and, last, by the adder --------
+    logic [3:0]       wptr_q, aptr_q, bptr_q, dptr_q;
+    logic             a_next, b_next, d_next, d_valid, a_need, b_need;
+    logic [AddrW-1:0] a_addr, b_addr;
+    logic [IdxW-1:0]  a_count, b_count;
+    pass_t            pass;
+
+    assign ring_room = dptr_q != wptr_q + 4'd1;
+    assign d_valid   = dptr_q != wptr_q;
+
+    lutram #(.Width(1 + IdxW + AddrW), .Depth(16)) i_ring_a (
+        .clk_i, .we_i(push), .waddr_i(wptr_q), .wdata_i({pass_in.need_a, tag_q.count, addr}), .raddr_i(aptr_q), .rdata_o({a_need, a_count, a_addr})
+    );
+    lutram #(.Width(1 + IdxW + AddrW), .Depth(16)) i_ring_b (
+        .clk_i, .we_i(push), .waddr_i(wptr_q), .wdata_i({pass_in.pair, tag_q.count, addr_q}), .raddr_i(bptr_q), .rdata_o({b_need, b_count, b_addr})
+    );
+    lutram #(.Width($bits(pass_t)), .Depth(16)) i_ring_d (
+        .clk_i, .we_i(push), .waddr_i(wptr_q), .wdata_i(pass_in), .raddr_i(dptr_q), .rdata_o(pass)
+    );
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) begin
+            wptr_q <= '0;
+            aptr_q <= '0;
+            bptr_q <= '0;
+            dptr_q <= '0;
+        end else begin
+            if (push)   wptr_q <= wptr_q + 1'b1;
+            if (a_next) aptr_q <= aptr_q + 1'b1;
+            if (b_next) bptr_q <= bptr_q + 1'b1;
+            if (d_next) dptr_q <= dptr_q + 1'b1;
         end
     end
 
     // ---- operands and adder -------------------------------------------------------
-    logic            a_valid, a_pop, b_valid, r_valid, d_valid, fire, acc_ready, acc_valid, acc_busy, r_poison;
-    logic [FW-1:0]   a_data, b_data, r_data, acc_data;
-    pass_t           pass;
-    logic [IdxW-1:0] idx_q;
-    logic            idx_last;
-    logic            acc_end;
-    tag_t            tag_in, acc_tag;
+    logic              a_valid, b_valid, r_valid, fire, acc_ready, acc_valid, acc_busy, r_poison;
+    logic [FW-1:0]     a_data, b_data, r_data, acc_data;
+    logic [LevelW-1:0] a_level, b_level;
+    logic [IdxW-1:0]   idx_q;
+    logic              idx_last, long_pkt, together, own_room, pkt_room, out_own, out_pkt;
+    logic              acc_end;
+    tag_t              tag_in, acc_tag;
 
     sum_operand #(.FlitBytes(FlitBytes), .AddrW(AddrW)) i_a (
         .clk_i, .rst_ni,
-        .cmd_valid_i (advance && is_term && (!to_b)), .cmd_ready_o(a_ready), .cmd_addr_i(addr), .cmd_last_i(tag_q.count),
+        .blk_valid_i (aptr_q != wptr_q), .blk_need_i(a_need), .blk_addr_i(a_addr), .blk_last_i(a_count), .blk_next_o(a_next),
         .rd_valid_o  (suma_rd_valid_o), .rd_ready_i(suma_rd_ready_i), .rd_addr_o(suma_rd_addr_o),
         .rd_rvalid_i (suma_rd_rvalid_i), .rd_rdata_i(suma_rd_rdata_i),
-        .valid_o     (a_valid), .ready_i(a_pop), .data_o(a_data)
+        .valid_o     (a_valid), .ready_i(fire && pass.need_a), .data_o(a_data), .level_o(a_level)
     );
-
     sum_operand #(.FlitBytes(FlitBytes), .AddrW(AddrW)) i_b (
         .clk_i, .rst_ni,
-        .cmd_valid_i (advance && is_term && to_b), .cmd_ready_o(b_ready), .cmd_addr_i(addr), .cmd_last_i(tag_q.count),
+        .blk_valid_i (bptr_q != wptr_q), .blk_need_i(b_need), .blk_addr_i(b_addr), .blk_last_i(b_count), .blk_next_o(b_next),
         .rd_valid_o  (sumb_rd_valid_o), .rd_ready_i(sumb_rd_ready_i), .rd_addr_o(sumb_rd_addr_o),
         .rd_rvalid_i (sumb_rd_rvalid_i), .rd_rdata_i(sumb_rd_rdata_i),
-        .valid_o     (b_valid), .ready_i(fire && pass.pair), .data_o(b_data)
+        .valid_o     (b_valid), .ready_i(fire && pass.pair), .data_o(b_data), .level_o(b_level)
     );
 
-    logic [4:0] unused_pass_level;
-    fifo #(
-        .Width($bits(pass_t)),
-        .Depth(16)
-    ) i_pass (
-        .clk_i, .rst_ni,
-        .valid_i (advance && pass_done), .ready_o(d_ready), .data_i(pass_in),
-        .valid_o (d_valid), .ready_i(fire && idx_last), .data_o(pass),
-        .level_o (unused_pass_level)
-    );
-
+    // A packet for the uplink leaves the adder in one go: its last pass starts when all its reads are granted, and of a
+    // packet shorter than the memory's and the adder's latency, when its operands are here and its sums are at rest.
+    assign long_pkt = pass.tag.count >= IdxW'(LongLast);
+    assign together = !pass.last || pass.tag.kind != Part || idx_q != '0
+                      || (long_pkt ? aptr_q != dptr_q && bptr_q != dptr_q
+                                   : (!pass.need_a || a_level > LevelW'(pass.tag.count)) && (!pass.pair || b_level > LevelW'(pass.tag.count))
+                                     && (pass.first || !acc_busy));
     assign idx_last = idx_q == pass.tag.count;
-    assign fire     = d_valid && acc_ready && (!pass.need_a || a_valid) && (!pass.pair || b_valid) && (!pass.need_r || r_valid);
-    assign a_pop    = fire && pass.need_a;
+    assign fire     = d_valid && acc_ready && (!pass.need_a || a_valid) && (!pass.pair || b_valid) && (!pass.need_r || r_valid) && together
+                      && (!pass.last || (pass.tag.kind[1] ? own_room : pkt_room));
+    assign d_next   = fire && idx_last;
+    assign out_own  = fire && pass.last && pass.tag.kind == Own;
+    assign out_pkt  = fire && pass.last && !pass.tag.kind[1];
 
     always_comb begin
         tag_in = pass.tag;
@@ -328,59 +356,54 @@ module row_sum #(
     );
 
     // ---- R: from the wire without headers, or from AUX ----------------------------
-    localparam int unsigned HBeatW = (HF > 1) ? $clog2(HF + 1) : 1;
+    localparam int unsigned HBeatW    = $clog2(HF + 1);
+    localparam int unsigned PoisonBit = 56;              // of the header
     logic [HBeatW-1:0] res_beat_q;
-    logic res_payload, res_poison_q, res_fire, r_ready, aux_in;
-
-    // poison is bit 56 of the header
-    localparam int unsigned PoisonBit = 56;
+    logic              res_payload, res_poison_q, res_fire, r_room, r_push, aux_in;
+    logic [4:0]        unused_r_level;
 
     assign aux_in      = acc_valid && acc_tag.kind == Res;
     assign res_payload = res_beat_q == HBeatW'(HF);
-    assign res_ready_o = !res_payload || (r_ready && !aux_in);
+    assign res_ready_o = !res_payload || (r_room && !aux_in);
     assign res_fire    = res_valid_i && res_ready_o;
-    assign res_in_last = (aux_in && acc_end) || (res_fire && res_payload && res_last_i);
+    assign r_push      = aux_in || (res_fire && res_payload);
+    assign res_in_last = res_fire && res_payload && res_last_i;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
-            res_beat_q <= '0;
-        end else if (res_fire) begin
-            if (res_last_i)        res_beat_q <= '0;
-            else if (!res_payload) res_beat_q <= res_beat_q + 1'b1;
+            res_beat_q  <= '0;
+            err_valid_o <= 1'b0;
+        end else begin
+            if (res_fire) res_beat_q <= res_last_i ? '0 : res_payload ? res_beat_q : res_beat_q + 1'b1;
+            err_valid_o <= res_fire && res_beat_q == '0 && res_data_i[PoisonBit];
         end
         if (res_fire && res_beat_q == '0) res_poison_q <= res_data_i[PoisonBit];
-        err_valid_o <= rst_ni && res_fire && res_beat_q == '0 && res_data_i[PoisonBit];
     end
 
-    logic [WholeW-1:0] unused_res_level;
-    fifo #(
+    promise_fifo #(
         .Width(FW + 1),
-        .Depth(ResDepth)
+        .Depth(16)
     ) i_res (
         .clk_i, .rst_ni,
-        .valid_i (aux_in || (res_valid_i && res_payload)), .ready_o(r_ready),
-        .data_i  (aux_in ? {acc_tag.poison, acc_data} : {res_poison_q, res_data_i}),
-        .valid_o (r_valid), .ready_i(fire && pass.need_r), .data_o({r_poison, r_data}),
-        .level_o (unused_res_level)
+        .promise_i (r_push), .room_o(r_room), .push_i(r_push), .data_i(aux_in ? {acc_tag.poison, acc_data} : {res_poison_q, res_data_i}),
+        .valid_o   (r_valid), .ready_i(fire && pass.need_r), .data_o({r_poison, r_data}), .level_o(unused_r_level)
     );
 
     // ---- own rows -----------------------------------------------------------------
-    logic             own_valid, own_end, own_poison;
+    logic             own_valid, own_end, own_poison, own_pop;
     logic             dest_q;           // dest_addr_q is the address of the next flit
     logic [AddrW-1:0] dest_addr_q;
-    logic             st_pop, st_row_last, flit_out, row_end;
+    logic             st_pop, st_row_last, row_end;
+    logic [4:0]       unused_own_level;
 
-    logic [RoomW-1:0] unused_own_level;
-    logic unused_own_ready;
-    fifo #(
+    promise_fifo #(
         .Width(FW + 2),
-        .Depth(OutDepth)
+        .Depth(16)
     ) i_own (
         .clk_i, .rst_ni,
-        .valid_i (acc_valid && acc_tag.kind == Own), .ready_o(unused_own_ready),
-        .data_i  ({acc_end && acc_tag.row_last, acc_tag.poison, acc_data}),
-        .valid_o (own_valid), .ready_i(own_pop), .data_o({own_end, own_poison, out_wr_data_o}),
-        .level_o (unused_own_level)
+        .promise_i (out_own), .room_o(own_room), .push_i(acc_valid && acc_tag.kind == Own),
+        .data_i    ({acc_end && acc_tag.row_last, acc_tag.poison, acc_data}),
+        .valid_o   (own_valid), .ready_i(own_pop), .data_o({own_end, own_poison, out_wr_data_o}), .level_o(unused_own_level)
     );
 
     assign out_wr_valid_o = own_valid && dest_q && !own_poison;
@@ -388,7 +411,6 @@ module row_sum #(
     assign out_wr_be_o    = '1;
     assign own_pop        = own_valid && dest_q && (own_poison || out_wr_ready_i);
 
-    assign flit_out     = own_pop || st_pop;
     assign row_end      = (own_pop && own_end) || (st_pop && st_row_last);
     assign dest_ready_o = !dest_q || row_end;
 
@@ -400,76 +422,82 @@ module row_sum #(
             if (dest_ready_o) dest_q <= dest_valid_i;
             row_done_o <= row_end;
         end
-        if (dest_ready_o)  dest_addr_q <= dest_addr_i;
-        else if (flit_out) dest_addr_q <= dest_addr_q + 1'b1;
+        if (dest_ready_o)           dest_addr_q <= dest_addr_i;
+        else if (own_pop || st_pop) dest_addr_q <= dest_addr_q + 1'b1;
     end
 
     // ---- packets to the uplink ----------------------------------------------------
-    logic          pkt_valid, pkt_end, pkt_go, pkt_fire, pkt_payload, pkt_st;
-    logic [HBeatW-1:0] pkt_beat_q;
-    logic [FW-1:0] pkt_flit, pkt_data;
-    tag_t          pkt_tag;
-    header_t       pkt_header;
+    typedef struct packed {
+        logic            st;
+        logic [DstW-1:0] dst;
+        logic            poison;
+        logic            row_last;
+        logic [IdxW-1:0] count;
+        logic            last;
+    } out_t;
 
-    logic [RoomW-1:0] unused_pkt_level;
-    logic unused_pkt_ready;
-    fifo #(
-        .Width(FW + $bits(tag_t) + 1),
-        .Depth(OutDepth)
+    logic                        pkt_valid, pkt_go, pkt_fire, pkt_payload, part_pop;
+    logic [HBeatW-1:0]           pkt_beat_q;
+    logic [FW-1:0]               pkt_flit, pkt_data;
+    out_t                        head;
+    header_t                     header;
+    logic [$clog2(PktDepth):0]   unused_pkt_level;
+
+    promise_fifo #(
+        .Width(FW + $bits(out_t)),
+        .Depth(PktDepth)
     ) i_pkt (
         .clk_i, .rst_ni,
-        .valid_i (acc_valid && (acc_tag.kind == Part || acc_tag.kind == St)), .ready_o(unused_pkt_ready),
-        .data_i  ({acc_end, acc_tag, acc_data}),
-        .valid_o (pkt_valid), .ready_i(part_pop), .data_o({pkt_end, pkt_tag, pkt_flit}),
-        .level_o (unused_pkt_level)
+        .promise_i (out_pkt), .room_o(pkt_room), .push_i(acc_valid && !acc_tag.kind[1]),
+        .data_i    ({acc_tag.kind[0], acc_tag.dst, acc_tag.poison, acc_tag.row_last, acc_tag.count, acc_end, acc_data}),
+        .valid_o   (pkt_valid), .ready_i(part_pop), .data_o({head, pkt_flit}), .level_o(unused_pkt_level)
     );
 
-    assign pkt_st      = pkt_tag.kind == St;
-    assign pkt_go      = pkt_valid && (!pkt_st || dest_q);
+    assign pkt_go      = pkt_valid && (!head.st || dest_q);
     assign pkt_payload = pkt_beat_q == HBeatW'(HF);
-    assign pkt_fire    = pkt_go && (pkt_st ? sst_ready_i : part_ready_i);
+    assign pkt_fire    = pkt_go && (head.st ? sst_ready_i : part_ready_i);
     assign part_pop    = pkt_fire && pkt_payload;
-    assign st_pop      = part_pop && pkt_st;
-    assign st_row_last = pkt_end && pkt_tag.row_last;
+    assign st_pop      = part_pop && head.st;
+    assign st_row_last = head.last && head.row_last;
 
     always_comb begin
-        pkt_header        = '0;
-        pkt_header.opcode = pkt_st ? OP_ST : OP_PARTIAL;
-        pkt_header.cls    = pkt_st ? CLS_STORE : CLS_PART;
-        pkt_header.src    = cfg_i.port;
-        pkt_header.dst    = 5'(pkt_tag.dst);
-        pkt_header.len    = 15'((15'(pkt_tag.count) + 15'd1) << LogF);
-        pkt_header.epoch  = cfg_i.epoch;
-        pkt_header.stage  = STAGE_COMBINE;
-        pkt_header.poison = pkt_tag.poison;
-        pkt_header.addr   = pkt_st ? 48'(dest_addr_q) << LogF : '0;
+        header        = '0;
+        header.opcode = head.st ? OP_ST : OP_PARTIAL;
+        header.cls    = head.st ? CLS_STORE : CLS_PART;
+        header.src    = cfg_i.port;
+        header.dst    = 5'(head.dst);
+        header.len    = 15'((15'(head.count) + 15'd1) << LogF);
+        header.epoch  = cfg_i.epoch;
+        header.stage  = STAGE_COMBINE;
+        header.poison = head.poison;
+        header.addr   = head.st ? 48'(dest_addr_q) << LogF : '0;
     end
 
     if (HF == 1) begin : gen_header1
-        assign pkt_data = pkt_payload ? pkt_flit : pkt_header;
+        assign pkt_data = pkt_payload ? pkt_flit : header;
     end else begin : gen_header2
-        assign pkt_data = pkt_payload ? pkt_flit : pkt_beat_q[0] ? pkt_header[FW +: FW] : pkt_header[0 +: FW];
+        assign pkt_data = pkt_payload ? pkt_flit : pkt_beat_q[0] ? header[FW +: FW] : header[0 +: FW];
     end
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
             pkt_beat_q <= '0;
         end else if (pkt_fire) begin
-            pkt_beat_q <= !pkt_payload ? pkt_beat_q + 1'b1 : pkt_end ? '0 : pkt_beat_q;
+            pkt_beat_q <= !pkt_payload ? pkt_beat_q + 1'b1 : head.last ? '0 : pkt_beat_q;
         end
     end
 
-    assign part_valid_o = pkt_go && !pkt_st;
+    assign part_valid_o = pkt_go && !head.st;
     assign part_data_o  = pkt_data;
-    assign part_last_o  = pkt_payload && pkt_end;
-    assign sst_valid_o  = pkt_go && pkt_st;
+    assign part_last_o  = pkt_payload && head.last;
+    assign sst_valid_o  = pkt_go && head.st;
     assign sst_data_o   = pkt_data;
-    assign sst_last_o   = pkt_payload && pkt_end;
+    assign sst_last_o   = pkt_payload && head.last;
 
     assign idle_o = state_q == Pick && !d_valid && !acc_busy && !own_valid && !pkt_valid && !r_valid && !res_valid_i && row_pend_i == '0;
 
     logic unused;
-    assign unused = ^{grant, row_dst_i, offset_q, cfg_i};
+    assign unused = ^{grant, row_dst_i, pkt_q, cfg_i};
 endmodule
 
 `default_nettype wire

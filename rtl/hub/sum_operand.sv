@@ -4,24 +4,26 @@
 //
 // Blocks follow each other without a gap, so that reads run ahead of the sums; the two operands of an addition are asked for
 // independently, so that a bank conflict of one does not hold up the other. A read is asked for only when the
-// queue of flits has a place for its answer.
-// Back-pressure: cmd_ready_o falls when CmdDepth blocks wait. Worst case: as long as the memory port makes the reads wait.
+// queue of flits has a place for its answer. A block that this operand has no part in takes a cycle.
+// Worst case: as long as the memory port makes the reads wait.
 `default_nettype none
 
 module sum_operand #(
     parameter int unsigned FlitBytes = 8,
     parameter int unsigned AddrW     = 11,
-    parameter int unsigned CmdDepth  = 8,
-    localparam int unsigned FW   = 8 * FlitBytes,
-    localparam int unsigned IdxW = $clog2(128 / FlitBytes)
+    localparam int unsigned Depth = 16,  // the longest block, and the memory's latency at one flit per cycle
+    localparam int unsigned FW    = 8 * FlitBytes,
+    localparam int unsigned IdxW  = $clog2(128 / FlitBytes),
+    localparam int unsigned LevelW = $clog2(Depth) + 1
 ) (
     input  wire logic             clk_i,
     input  wire logic             rst_ni,
 
-    input  wire logic             cmd_valid_i,
-    output logic                  cmd_ready_o,
-    input  wire logic [AddrW-1:0] cmd_addr_i,
-    input  wire logic [IdxW-1:0]  cmd_last_i,   // flits less 1
+    input  wire logic             blk_valid_i,
+    input  wire logic             blk_need_i,   // has a part in it
+    input  wire logic [AddrW-1:0] blk_addr_i,
+    input  wire logic [IdxW-1:0]  blk_last_i,   // flits less 1
+    output logic                  blk_next_o,   // block done
 
     output logic                  rd_valid_o,
     input  wire logic             rd_ready_i,
@@ -31,63 +33,29 @@ module sum_operand #(
 
     output logic                  valid_o,
     input  wire logic             ready_i,
-    output logic [FW-1:0]         data_o
+    output logic [FW-1:0]         data_o,
+    output logic [LevelW-1:0]     level_o
 );
-    localparam int unsigned Depth = 16;  // covers the memory's latency at one flit per cycle
-    localparam int unsigned FreeW = $clog2(Depth + 1);
+    logic            grant, room;
+    logic [IdxW-1:0] idx_q;
 
-    logic             cmd_valid, grant, pop, last;
-    logic [AddrW-1:0] cmd_addr;
-    logic [IdxW-1:0]  cmd_last, idx_q;
-    logic [FreeW-1:0] free_q;  // places neither filled nor promised
-
-    logic [$clog2(CmdDepth+1)-1:0] unused_cmd_level;
-    fifo #(
-        .Width(AddrW + IdxW),
-        .Depth(CmdDepth)
-    ) i_cmd (
-        .clk_i,
-        .rst_ni,
-        .valid_i (cmd_valid_i),
-        .ready_o (cmd_ready_o),
-        .data_i  ({cmd_last_i, cmd_addr_i}),
-        .valid_o (cmd_valid),
-        .ready_i (grant && last),
-        .data_o  ({cmd_last, cmd_addr}),
-        .level_o (unused_cmd_level)
-    );
-
-    assign rd_valid_o = cmd_valid && free_q != '0;
-    assign rd_addr_o  = cmd_addr + AddrW'(idx_q);
+    assign rd_valid_o = blk_valid_i && blk_need_i && room;
+    assign rd_addr_o  = blk_addr_i + AddrW'(idx_q);
     assign grant      = rd_valid_o && rd_ready_i;
-    assign last       = idx_q == cmd_last;
-    assign pop        = valid_o && ready_i;
+    assign blk_next_o = blk_valid_i && (!blk_need_i || (grant && idx_q == blk_last_i));
 
     always_ff @(posedge clk_i) begin
-        if (!rst_ni) begin
-            idx_q  <= '0;
-            free_q <= FreeW'(Depth);
-        end else begin
-            if (grant) idx_q <= last ? '0 : idx_q + 1'b1;
-            if (grant != pop) free_q <= free_q + (grant ? '1 : FreeW'(1));
-        end
+        if (!rst_ni)    idx_q <= '0;
+        else if (grant) idx_q <= blk_next_o ? '0 : idx_q + 1'b1;
     end
 
-    logic [FreeW-1:0] unused_data_level;
-    logic unused_data_ready;
-    fifo #(
+    promise_fifo #(
         .Width(FW),
         .Depth(Depth)
     ) i_data (
-        .clk_i,
-        .rst_ni,
-        .valid_i (rd_rvalid_i),
-        .ready_o (unused_data_ready),
-        .data_i  (rd_rdata_i),
-        .valid_o,
-        .ready_i,
-        .data_o,
-        .level_o (unused_data_level)
+        .clk_i, .rst_ni,
+        .promise_i (grant), .room_o(room), .push_i(rd_rvalid_i), .data_i(rd_rdata_i),
+        .valid_o, .ready_i, .data_o, .level_o
     );
 endmodule
 

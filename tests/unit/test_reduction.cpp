@@ -660,6 +660,9 @@ class bench {
             assert_true(valid);
             assert_memory_equal(flit, held[s], F + 1);
         }
+        // The uplink sends the flits of a partial in consecutive cycles.
+        if (s == 1 && !packet[s].empty())
+            assert_true(valid);
         offered[s] = valid && !ready;
         memcpy(held[s], flit, F + 1);
     }
@@ -916,9 +919,10 @@ static void rates(void **state)
         b.finish(100000);
         double per = static_cast<double>(b.last_part - b.first_part) /
                      static_cast<double>(b.part_packets - 1);
-        unsigned adder = PF * (m > 2 ? m - 1 : 1), link = PF + 16 / F;
+        // 8-byte flits: the operand queue is one packet long, which costs a cycle.
+        unsigned adder = PF * (m > 2 ? m - 1 : 1) + (F < 16), link = PF + 16 / F;
         printf("N=%u F=%u, %u terms: %.2f cycles per packet\n", N, F, m, per);
-        assert_true(per <= std::max(adder, link) + 0.25);
+        assert_true(per <= std::max(adder, link) + 0.1);
     }
 }
 
