@@ -97,6 +97,7 @@ module control #(
     localparam int unsigned W      = FlitBytes / 4;  // words of a flit
     localparam int unsigned WW     = $clog2(W);
     localparam int unsigned RowW   = node_pkg::RowW;
+    localparam int unsigned BaseW  = (GpuW + TokensLog2 + 1 < RowW) ? GpuW + TokensLog2 + 1 : RowW;  // every token of every GPU
     localparam int unsigned TokenW = node_pkg::TokenW;
 
     if (MaxLocalExperts > 32) begin : gen_check
@@ -133,8 +134,8 @@ module control #(
     // ---- counting ----------------------------------------------------------------------------------------------
     logic            entry_valid, entry_last, walk_done, map_valid, hit_q, hit_last_q;
     logic [15:0]     entry;
-    logic [4:0]      map_gpu;
-    logic [5:0]      map_local;
+    logic [GpuW-1:0]   map_gpu;
+    logic [LocalW-1:0] map_local;
     logic [GpuW-1:0] hit_gpu_q;
     logic [LocalW-1:0] hit_local_q;
     logic [N-1:0]    seen_q;
@@ -156,19 +157,20 @@ module control #(
     );
 
     lutram #(
-        .Width(12),
+        .Width(1 + GpuW + LocalW),
         .Depth(MaxExperts)
     ) i_emap (
-        .clk_i, .we_i(emap_we_i && emap_addr_i < 12'(MaxExperts)), .waddr_i(emap_addr_i[ExpW-1:0]), .wdata_i(emap_data_i),
+        .clk_i, .we_i(emap_we_i && emap_addr_i < 12'(MaxExperts)), .waddr_i(emap_addr_i[ExpW-1:0]),
+        .wdata_i ({emap_data_i.valid && emap_data_i.gpu < 5'(N) && emap_data_i.local_expert < 6'(MaxLocalExperts),
+                   emap_data_i.gpu[GpuW-1:0], emap_data_i.local_expert[LocalW-1:0]}),
         .raddr_i (entry[ExpW-1:0]), .rdata_o({map_valid, map_gpu, map_local})
     );
 
     always_ff @(posedge clk_i) begin
-        hit_q <= rst_ni && entry_valid && entry < 16'(MaxExperts) && map_valid && map_gpu < 5'(N)
-              && {1'b0, map_local} < cfg_i.local_experts;
+        hit_q <= rst_ni && entry_valid && entry < 16'(MaxExperts) && map_valid && 7'(map_local) < cfg_i.local_experts;
         hit_last_q  <= !rst_ni || (entry_valid && entry_last);
-        hit_gpu_q   <= map_gpu[GpuW-1:0];
-        hit_local_q <= map_local[LocalW-1:0];
+        hit_gpu_q   <= map_gpu;
+        hit_local_q <= map_local;
         for (int unsigned g = 0; g < N; g++) begin
             if (hit_last_q) seen_q[g] <= 1'b0;
             else if (hit_q && hit_gpu_q == GpuW'(g)) seen_q[g] <= 1'b1;
@@ -300,7 +302,7 @@ module control #(
     // ---- rows of unicast ---------------------------------------------------------------------------------------
     logic            copies_in, base_we, known;
     logic [GpuW-1:0] base_at;
-    logic [RowW-1:0] base_word, base_row;
+    logic [BaseW-1:0] base_word, base_row, recv_q, own_base_q;
     logic [N-1:0]    known_q;
 
     assign copies_in = cnt_valid_i && cnt_kind_i;
@@ -308,35 +310,37 @@ module control #(
     assign base_we   = (copies_in && cnt_src_i < cfg_i.port) || base_take_i;
     assign known     = known_q[base_at];
     assign base_row  = known ? base_word : '0;
-    assign base_row_o = base_row;
+    assign base_row_o  = RowW'(base_row);
+    assign recv_rows_o = RowW'(recv_q);
+    assign own_base_o  = RowW'(own_base_q);
 
     lutram #(
-        .Width(RowW),
+        .Width(BaseW),
         .Depth(N)
     ) i_base (
-        .clk_i, .we_i(base_we), .waddr_i(base_at), .wdata_i(base_row + (copies_in ? cnt_val_i[RowW-1:0] : RowW'(1))),
+        .clk_i, .we_i(base_we), .waddr_i(base_at), .wdata_i(base_row + (copies_in ? cnt_val_i[BaseW-1:0] : BaseW'(1))),
         .raddr_i (base_at), .rdata_o(base_word)
     );
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni || go_i) known_q <= '0;
         else if (base_we) known_q[base_at] <= 1'b1;
-        if (!rst_ni || go_i) recv_rows_o <= '0;
-        else if (copies_in && cnt_idx_i == cfg_i.port) recv_rows_o <= recv_rows_o + cnt_val_i[RowW-1:0];
-        if (state_q == PREFIX) own_base_o <= base_row;
+        if (!rst_ni || go_i) recv_q <= '0;
+        else if (copies_in && cnt_idx_i == cfg_i.port) recv_q <= recv_q + cnt_val_i[BaseW-1:0];
+        if (state_q == PREFIX) own_base_q <= base_row;
     end
 
     // ---- control packets: ACK, SIGNAL, EVENT take turns ----------------------------------------------------------
     logic [2:0]  want, ready;   // 0 ACK, 1 SIGNAL, 2 EVENT; ready: nobody else comes first
     logic [1:0]  first_q;
     logic        ctl_free, sig_own, ack_own;
-    logic [4:0]  sig_home;
+    logic [GpuW-1:0] sig_home;
     opcode_e     ctl_op_q;
     logic [4:0]  ctl_dst_q;
     logic [TokenW-1:0] ctl_addr_q;
 
-    assign sig_home = 5'(sig_token_i >> cfg_i.token_shift);
-    assign sig_own  = sig_home == cfg_i.port;
+    assign sig_home = GpuW'(sig_token_i >> cfg_i.token_shift);
+    assign sig_own  = sig_home == port;
     assign ack_own  = ack_dst_i == cfg_i.port;
     assign want     = {state_q == EVENTS, sig_valid_i && !sig_own, ack_valid_i && !ack_own};
     assign ctl_free = !ctl_valid_o || ctl_ready_i;
@@ -368,7 +372,7 @@ module control #(
         end
         if (ctl_free) begin
             ctl_op_q   <= (want[0] && ready[0]) ? OP_ACK : (want[1] && ready[1]) ? OP_SIGNAL : OP_EVENT;
-            ctl_dst_q  <= (want[0] && ready[0]) ? ack_dst_i : (want[1] && ready[1]) ? sig_home : 5'(to_q);
+            ctl_dst_q  <= (want[0] && ready[0]) ? ack_dst_i : (want[1] && ready[1]) ? 5'(sig_home) : 5'(to_q);
             ctl_addr_q <= (want[1] && ready[1]) ? sig_token_i : (want[0] && ready[0]) ? '0 : TokenW'(imm_q);
         end
     end
@@ -384,7 +388,7 @@ module control #(
     end
 
     logic unused;
-    assign unused = ^{cfg_i, cmd_i, cnt_val_i, cnt_idx_i, cnt_last_i, map_local, unused_pos, unused_token, unused_row};
+    assign unused = ^{cfg_i, cmd_i, cnt_val_i, cnt_idx_i, cnt_last_i, emap_data_i, unused_pos, unused_token, unused_row};
 endmodule
 
 `default_nettype wire

@@ -56,25 +56,26 @@ module send_list #(
 );
     localparam int unsigned WordW = 2;           // experts seen: four words of 2**BitW experts
     localparam int unsigned BitW  = ExpW - WordW;
+    localparam int unsigned GpuW  = $clog2(N);
 
     if (MaxExperts < 16) begin : gen_check
         $error("send_list: MaxExperts must be at least 16");
     end
 
     logic             map_valid, remote, own, none, unmapped, seen, bad, take, desc_valid_q, bad_q;
-    logic [4:0]       map_gpu;
+    logic [GpuW-1:0]  map_gpu;
     logic [2**BitW-1:0] seen_word;
     logic             forget_q;
     logic [WordW-1:0] forget_word_q, word;
 
     lutram #(
-        .Width(6),
+        .Width(1 + GpuW),
         .Depth(MaxExperts)
     ) i_emap (
         .clk_i,
         .we_i    (emap_we_i && emap_addr_i < 12'(MaxExperts)),
         .waddr_i (emap_addr_i[ExpW-1:0]),
-        .wdata_i ({emap_data_i.valid, emap_data_i.gpu}),
+        .wdata_i ({emap_data_i.valid && emap_data_i.gpu < 5'(N), emap_data_i.gpu[GpuW-1:0]}),
         .raddr_i (entry_i[ExpW-1:0]),
         .rdata_o ({map_valid, map_gpu})
     );
@@ -95,12 +96,12 @@ module send_list #(
     );
 
     assign none     = entry_i == 16'hffff;
-    assign unmapped = entry_i >= 16'(MaxExperts) || !map_valid || map_gpu >= 5'(N);
+    assign unmapped = entry_i >= 16'(MaxExperts) || !map_valid;
     assign seen     = seen_word[entry_i[BitW-1:0]];
     assign bad      = !none && (unmapped || seen);
     assign take     = valid_i && !desc_valid_q && !forget_q;
-    assign own      = take && !none && map_gpu == port_i;
-    assign remote   = take && !none && map_gpu != port_i;
+    assign own      = take && !none && map_gpu == port_i[GpuW-1:0];
+    assign remote   = take && !none && map_gpu != port_i[GpuW-1:0];
 
     assign take_o        = take;
     assign we_remote_o   = remote;
@@ -133,7 +134,7 @@ module send_list #(
             if (remote) desc_remote_o <= desc_remote_o + 1'b1;
             if (own) desc_own_o <= desc_own_o + 1'b1;
             for (int unsigned g = 0; g < N; g++) begin
-                if (take && !none && map_gpu == 5'(g)) desc_gpus_o[g] <= 1'b1;
+                if (take && !none && map_gpu == GpuW'(g)) desc_gpus_o[g] <= 1'b1;
             end
             if (take && bad) bad_q <= 1'b1;
         end
@@ -157,7 +158,7 @@ module send_list #(
     end
 
     logic unused;
-    assign unused = ^emap_data_i.local_expert;
+    assign unused = ^{emap_data_i, port_i};
 
     always_ff @(posedge clk_i) begin
         err_valid_o <= rst_ni && take && bad && !bad_q;

@@ -4,9 +4,11 @@
 //
 // A packet starts when all of it is here and its class has credit, and leaves in consecutive cycles; the next one follows without an idle cycle.
 // Order: CTRL before REQ before STORE and PART, which alternate; a waiting STORE or PART passes after at most 16 others. Inside a class first in, first out;
-// the three store streams take turns packet by packet. part_* must give whole packets (the output of a pkt_fifo); its credits were taken by
-// row_sum, to which returned ones are passed on. Requests need no credit.
-// Back-pressure: req, st, cst, sst by ready when their queue is full; ctl and part when another packet is on the link or no credit is left.
+// send and control share one queue of stores and take turns there packet by packet; row_sum's stores (sst) take turns with that queue. sst_* and
+// part_* must give whole packets (the output of a pkt_fifo). The credits of partials were taken by row_sum, to which returned ones
+// are passed on. Requests need no credit.
+// Back-pressure: req, st and cst by ready when their queue is full; ctl, sst and part by ready, which is a grant, while another packet is on the link
+// or no credit is left.
 // Worst case: a store waits for credit for ever only if the switch never frees a packet; no other class waits for it.
 //
 // cfg.throttle puts a start off by a cycle at random (the same numbers after each go_i).
@@ -71,17 +73,16 @@ module tx #(
     localparam int unsigned PF = PayloadMaxBytes / FlitBytes;
 
     // ---- queues ------------------------------------------------------------------------------------------------
-    logic          in_valid [3], in_ready [3], in_last [3], merged_valid, merged_ready, merged_last;
-    logic [FW-1:0] in_data [3], merged_data;
-    assign in_valid    = '{st_valid_i, cst_valid_i, sst_valid_i};
-    assign in_data     = '{st_data_i, cst_data_i, sst_data_i};
-    assign in_last     = '{st_last_i, cst_last_i, sst_last_i};
+    logic          in_valid [2], in_ready [2], in_last [2], merged_valid, merged_ready, merged_last;
+    logic [FW-1:0] in_data [2], merged_data;
+    assign in_valid    = '{st_valid_i, cst_valid_i};
+    assign in_data     = '{st_data_i, cst_data_i};
+    assign in_last     = '{st_last_i, cst_last_i};
     assign st_ready_o  = in_ready[0];
     assign cst_ready_o = in_ready[1];
-    assign sst_ready_o = in_ready[2];
 
     pkt_merge #(
-        .FlitBytes(FlitBytes), .Streams(3)
+        .FlitBytes(FlitBytes), .Streams(2)
     ) i_merge (
         .clk_i, .rst_ni, .go_i, .in_valid_i(in_valid), .in_ready_o(in_ready), .in_data_i(in_data), .in_last_i(in_last),
         .out_valid_o (merged_valid), .out_ready_i(merged_ready), .out_data_o(merged_data), .out_last_o(merged_last)
@@ -117,8 +118,8 @@ module tx #(
 
     assign store_limit  = (cfg_i.store_credits == '0 || cfg_i.store_credits > 8'(StoreCredits)) ? StoreW'(StoreCredits) : StoreW'(cfg_i.store_credits);
     assign ctrl_limit   = (cfg_i.ctrl_credits == '0 || cfg_i.ctrl_credits > 8'(CtrlCredits)) ? CtrlW'(CtrlCredits) : CtrlW'(cfg_i.ctrl_credits);
-    assign store_credit = store_used_q < store_limit;
-    assign ctrl_credit  = ctrl_used_q < ctrl_limit;
+    assign store_credit = store_used_q != store_limit;  // constant while packets are out, so never above it
+    assign ctrl_credit  = ctrl_used_q != ctrl_limit;
     assign part_crd_valid_o = crd_i[CLS_PART];
     assign part_crd_port_o  = crd_part_i;
 
@@ -133,7 +134,8 @@ module tx #(
     end
 
     // ---- the next packet ---------------------------------------------------------------------------------------
-    logic       inside_q, half_q, part_turn_q, put_off, start, fire, last;
+    logic       inside_q, half_q, part_turn_q, sum_turn_q, put_off, start, fire, last;
+    logic       sum_q, sum;     // a store, and that of row_sum
     cls_e       cls_q, cls, low_cls;
     logic [3:0] can;            // by class: a packet is here, and credit
     logic       high, low, low_first;
@@ -141,7 +143,7 @@ module tx #(
 
     assign can[CLS_CTRL]  = ctl_valid_i && ctrl_credit;
     assign can[CLS_REQ]   = req_valid;
-    assign can[CLS_STORE] = store_valid && store_credit;
+    assign can[CLS_STORE] = (store_valid || sst_valid_i) && store_credit;
     assign can[CLS_PART]  = part_valid_i;
     assign high      = can[CLS_CTRL] || can[CLS_REQ];
     assign low       = can[CLS_STORE] || can[CLS_PART];
@@ -149,6 +151,7 @@ module tx #(
     assign low_cls   = can[CLS_PART] && (part_turn_q || !can[CLS_STORE]) ? CLS_PART : CLS_STORE;
 
     always_comb begin
+        sum = inside_q ? sum_q : sst_valid_i && (sum_turn_q || !store_valid);
         if (inside_q) cls = cls_q;
         else if (low && (low_first || !high)) cls = low_cls;
         else cls = can[CLS_CTRL] ? CLS_CTRL : CLS_REQ;
@@ -158,15 +161,22 @@ module tx #(
     assign start_store = start && cls == CLS_STORE;
     assign start_ctrl  = start && cls == CLS_CTRL;
     assign fire        = inside_q || start;
-    assign store_take  = fire && cls == CLS_STORE;
+    assign store_take  = fire && cls == CLS_STORE && !sum;
+    assign sst_ready_o = fire && cls == CLS_STORE && sum;
     assign req_take    = fire && cls == CLS_REQ;
     assign part_ready_o = fire && cls == CLS_PART;
     assign ctl_ready_o = fire && cls == CLS_CTRL && last;
 
+    // In a node both come from the same place.
+    logic          from_store;
+    logic [FW-1:0] sum_data;
+    assign from_store = cls == CLS_STORE && !sum;
+    assign sum_data   = (cls == CLS_PART) ? part_data_i : sst_data_i;
+
     always_comb begin
         unique case (cls)
             CLS_CTRL:  last = (HF == 1) || half_q;
-            CLS_STORE: last = store_last;
+            CLS_STORE: last = sum ? sst_last_i : store_last;
             CLS_REQ:   last = req_last;
             default:   last = part_last_i;
         endcase
@@ -177,6 +187,7 @@ module tx #(
             inside_q    <= 1'b0;
             half_q      <= 1'b0;
             part_turn_q <= 1'b0;
+            sum_turn_q  <= 1'b0;
             passed_q    <= '0;
             up_valid_o  <= 1'b0;
         end else begin
@@ -188,19 +199,24 @@ module tx #(
             if (go_i) part_turn_q <= 1'b0;
             else if (start && cls == CLS_STORE) part_turn_q <= 1'b1;
             else if (start && cls == CLS_PART) part_turn_q <= 1'b0;
+            if (go_i) sum_turn_q <= 1'b0;
+            else if (start_store) sum_turn_q <= !sum;
             if (go_i || (start && cls inside {CLS_STORE, CLS_PART})) passed_q <= '0;
             else if (start && low) passed_q <= passed_q + 1'b1;
         end
         if (fire) begin
+            logic [FW-1:0] data;
             cls_q     <= cls;
+            sum_q     <= sum;
             up_cls_o  <= cls;
             up_last_o <= last;
-            unique case (cls)
-                CLS_CTRL:  up_data_o <= FW'(ctl_header_i >> ((HF == 2 && half_q) ? FW : 0));
-                CLS_STORE: up_data_o <= store_data;
-                CLS_REQ:   up_data_o <= req_data;
-                default:   up_data_o <= part_data_i;
-            endcase
+            // A multiplexer that is small in LUT4s: bit by bit, the value that runs down selects inside a pair until a pair is
+            // selected, and is data from there on.
+            data = {FW{(cls == CLS_CTRL) ? HF == 2 && half_q : cls == CLS_PART || cls == CLS_STORE}};
+            if (cls == CLS_CTRL) data = (data & FW'(ctl_header_i >> (FW * (HF - 1)))) | (~data & ctl_header_i[FW-1:0]);
+            if (cls != CLS_CTRL && !from_store) data = (data & sum_data) | (~data & req_data);
+            if (from_store) data = store_data;
+            up_data_o <= data;
         end
     end
     assign up_err_o = 1'b0;
@@ -217,11 +233,11 @@ module tx #(
     end
 
     // ---- counters ----------------------------------------------------------------------------------------------
-    assign stall_store_o = store_valid && !store_credit && !(inside_q && cls_q == CLS_STORE);
+    assign stall_store_o = (store_valid || sst_valid_i) && !store_credit && !(inside_q && cls_q == CLS_STORE);
     assign stall_ctrl_o  = ctl_valid_i && !ctrl_credit && !(inside_q && cls_q == CLS_CTRL);
     assign part_empty_o  = !part_valid_i;
     assign link_idle_o   = !up_valid_o;
-    assign idle_o        = !up_valid_o && !fire && !ctl_valid_i && !store_valid && !req_valid && !part_valid_i;
+    assign idle_o        = !up_valid_o && !fire && !ctl_valid_i && !store_valid && !req_valid && !part_valid_i && !sst_valid_i;
 
     logic unused;
     assign unused = ^{cfg_i, unused_store_room, unused_req_room, unused_store_packets, unused_req_packets, crd_i[CLS_REQ]};

@@ -88,7 +88,7 @@ class bench {
         uint32_t m[32][32];
         for (unsigned s : order) {
             for (unsigned g = 0; g < N; g++) {
-                m[s][g] = below(3) ? below(1000) : 0;
+                m[s][g] = below(3) ? below(F == 8 ? 257 : 1025) : 0; // tokens of a GPU, at most
                 if (below(3) == 0) count_word(0, below(N), below(N), static_cast<uint32_t>(rng()));
                 count_word(1, s, g, m[s][g]);
             }

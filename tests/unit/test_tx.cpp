@@ -98,7 +98,7 @@ class bench {
 
     template <class Port> void offer(unsigned s, Port &data, uint8_t &valid, uint8_t *is_last) {
         source &q = src[s];
-        bool may_pause = s != PART || q.at == 0;
+        bool may_pause = (s != PART && s != SST) || q.at == 0;
         if (!q.valid) q.valid = !q.packets.empty() && (!may_pause || percent(t.pace));
         valid = q.valid && dut.rst_ni;
         if (!q.valid) return;
