@@ -4,7 +4,7 @@
 //
 // expert_scan chooses tiles, expert_fetch turns them into rows with addresses and factors, expert_path moves the data and keeps the
 // time, and when a tile is done (time over, results taken by memory) one signal per row leaves here, in the order of the tile's rows.
-// expert.rows: expert_rows fills the tracker's lists from the meta table meanwhile, and nothing is signalled.
+// With flags.0 nothing is signalled. expert.rows: expert_rows fills the tracker's lists from the meta table meanwhile; nothing is signalled either.
 //
 // Ahead of the engine: at most two tiles that have not started, whose rows and data are fetched meanwhile. Up to 15 started tiles may
 // wait for their signals, with at most TokenDepth rows; signals are the only back-pressure from outside besides memory.
@@ -32,7 +32,7 @@ module expert_engine #(
 
     input  wire logic                cmd_valid_i,
     output logic                     cmd_ready_o,
-    /* verilator lint_off UNUSEDSIGNAL */  // the instructions have no operands
+    /* verilator lint_off UNUSEDSIGNAL */  // the instructions have one operand, a flag
     input  wire isa_pkg::instr_t     cmd_i,
     /* verilator lint_on UNUSEDSIGNAL */
     output logic                     retire_o,
@@ -89,7 +89,7 @@ module expert_engine #(
     localparam int unsigned PairW      = AddrW - 1;
 
     // ---- instruction ----------------------------------------------------------------
-    logic run_q, unicast_q, all_started, finished;
+    logic run_q, unicast_q, silent_q, all_started, finished;
     assign cmd_ready_o = !run_q;
     assign retire_o    = run_q && finished;
     always_ff @(posedge clk_i) begin
@@ -98,6 +98,7 @@ module expert_engine #(
         end else if (!run_q) begin
             run_q     <= cmd_valid_i;
             unicast_q <= cmd_i.op == isa_pkg::I_EXPERT_ROWS;
+            silent_q  <= cmd_i.op == isa_pkg::I_EXPERT_ROWS || cmd_i.flags[0];
         end else if (finished) begin
             run_q <= 1'b0;
         end
@@ -190,14 +191,14 @@ module expert_engine #(
         .Width(1 + TokenW), .Depth(TokenDepth)
     ) i_tokens (
         .clk_i, .rst_ni,
-        .valid_i(list_rvalid_i && !unicast_q), .ready_o(unused_ready), .data_i({list_last, list_token_i}),
+        .valid_i(list_rvalid_i && !silent_q), .ready_o(unused_ready), .data_i({list_last, list_token_i}),
         .valid_o(token_valid), .ready_i(token_pop), .data_o({token_last, sig_token_o}), .level_o(token_level)
     );
 
     assign hold        = token_level >= ($clog2(TokenDepth+1))'(TokenDepth - TokenSlack);
     assign sig_valid_o = token_valid && done_valid;
     assign token_pop   = done_valid && sig_ready_i;
-    assign done_ready  = unicast_q || (token_valid && token_last && sig_ready_i);
+    assign done_ready  = silent_q || (token_valid && token_last && sig_ready_i);
 
     assign finished     = all_started && !tile_valid && ahead_q == '0 && path_empty;
     assign stall_idle_o = run_q && path_idle;
