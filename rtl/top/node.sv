@@ -40,7 +40,7 @@ module node #(
 
     input  wire logic            emap_we_i,
     input  wire logic [11:0]     emap_addr_i,
-    input  wire node_pkg::emap_t emap_data_i,
+    input  wire logic [$bits(node_pkg::emap_t)-1:0] emap_data_i,  // emap_t; no structure: Verilator builds a node once for all
     input  wire logic            group_we_i,
     input  wire logic [3:0]      group_addr_i,
     input  wire logic [31:0]     group_data_i,
@@ -76,7 +76,12 @@ module node #(
     localparam int unsigned TokenW = node_pkg::TokenW, RowW = node_pkg::RowW, ExpertW = node_pkg::ExpertW;
     localparam int unsigned Groups = 16;
 
+    /* verilator hier_block */
+
     node_pkg::node_cfg_t cfg;
+    node_pkg::emap_t     emap_data;
+
+    assign emap_data = emap_data_i;
 
     // ---- memory: read ports SEND, SUMA, SUMB, EXP0, EXP1, MISC; write ports ST0, ST1, EXP0, EXP1, OUT, MISC ----
     localparam int unsigned RdSend = 0, RdSumA = 1, RdSumB = 2, RdExp = 3, RdMisc = 5, NumRd = 6;
@@ -198,7 +203,7 @@ module node #(
         .exp_rd_valid_o(exp_rd_valid), .exp_rd_ready_i(exp_rd_ready), .exp_rd_addr_o(exp_rd_addr), .exp_rd_rvalid_i(exp_rd_rvalid), .exp_rd_rdata_i(exp_rd_rdata),
         .exp_wr_valid_o(exp_wr_valid), .exp_wr_ready_i(exp_wr_ready), .exp_wr_addr_o(exp_wr_addr), .exp_wr_data_o(exp_wr_data),
         .sig_valid_o(sig_valid), .sig_ready_i(sig_ready), .sig_token_o(sig_token),
-        .emap_we_i, .emap_addr_i, .emap_data_i, .stall_idle_o(stall_idle), .stall_mem_o(stall_mem)
+        .emap_we_i, .emap_addr_i, .emap_data_i(emap_data), .stall_idle_o(stall_idle), .stall_mem_o(stall_mem)
     );
 
     logic        cnt_valid, cnt_kind, cnt_last;
@@ -275,7 +280,7 @@ module node #(
         .N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .RxStorePkts(RxStorePkts), .MaxExperts(MaxExperts), .MaxLocalExperts(MaxLocalExperts),
         .RowsLog2(RowsLog2), .TokensLog2(TokensLog2)
     ) i_rx_store (
-        .clk_i, .rst_ni, .cfg_i(cfg), .emap_we_i, .emap_addr_i, .emap_data_i,
+        .clk_i, .rst_ni, .cfg_i(cfg), .emap_we_i, .emap_addr_i, .emap_data_i(emap_data),
         .st_valid_i(rxst_valid), .st_last_i(rxst_last), .st_err_i(rxst_err), .st_data_i(rxst_data), .st_crd_o(rxst_crd),
         .loc_valid_i(loc_valid), .loc_ready_o(loc_ready), .loc_data_i(loc_data), .loc_last_i(loc_last),
         .al_req_valid_o(al_req_valid[0]), .al_req_ready_i(al_req_ready[0]), .al_req_le_o(al_req_le[0]), .al_req_token_o(al_req_token[0]),
@@ -313,7 +318,7 @@ module node #(
     send #(.N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .MaxExperts(MaxExperts), .Groups(Groups), .TokensLog2(TokensLog2)) i_send (
         .clk_i, .rst_ni, .go_i, .cfg_i(cfg),
         .cmd_valid_i(cmd_valid[USend]), .cmd_ready_o(cmd_ready[USend]), .cmd_i(cmd), .retire_o(retire[USend]),
-        .emap_we_i, .emap_addr_i, .emap_data_i, .group_we_i, .group_addr_i, .group_data_i,
+        .emap_we_i, .emap_addr_i, .emap_data_i(emap_data), .group_we_i, .group_addr_i, .group_data_i,
         .rd_valid_o(rd_valid[RdSend]), .rd_ready_i(rd_ready[RdSend]), .rd_addr_o(rd_addr[RdSend]), .rd_rvalid_i(rd_rvalid[RdSend]), .rd_rdata_i(rd_rdata[RdSend]),
         .arm_valid_o(arm_valid), .arm_ready_i(arm_ready), .arm_token_o(arm_token), .arm_count_o(arm_count), .tok_done_i(tok_done),
         .base_q_o(base_q), .base_row_i(base_row), .base_take_o(base_take),
@@ -326,7 +331,7 @@ module node #(
     control #(.N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .MaxExperts(MaxExperts)) i_control (
         .clk_i, .rst_ni, .go_i, .cfg_i(cfg),
         .cmd_valid_i(cmd_valid[UControl]), .cmd_ready_o(cmd_ready[UControl]), .cmd_i(cmd), .retire_o(retire[UControl]),
-        .emap_we_i, .emap_addr_i, .emap_data_i,
+        .emap_we_i, .emap_addr_i, .emap_data_i(emap_data),
         .rd_valid_o(mrd_valid[CControl]), .rd_ready_i(mrd_ready[CControl]), .rd_addr_o(mrd_addr[CControl]), .rd_rvalid_i(mrd_rvalid[CControl]), .rd_rdata_i(mrd_rdata),
         .cnt_valid_i(cnt_valid), .cnt_kind_i(cnt_kind), .cnt_src_i(cnt_src), .cnt_idx_i(cnt_idx), .cnt_val_i(cnt_val), .cnt_last_i(cnt_last),
         .sig_valid_i(sig_valid), .sig_ready_o(sig_ready), .sig_token_i(sig_token), .own_valid_o(own_valid), .own_ready_i(own_ready), .own_token_o(own_token),
@@ -353,7 +358,7 @@ module node #(
     reduction #(
         .N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .OpenRows(OpenRows), .PartPkts(PartPkts), .MaxExperts(MaxExperts), .Groups(Groups)
     ) i_reduction (
-        .clk_i, .rst_ni, .go_i, .cfg_i(cfg), .emap_we_i, .emap_addr_i, .emap_data_i, .group_we_i, .group_addr_i, .group_data_i,
+        .clk_i, .rst_ni, .go_i, .cfg_i(cfg), .emap_we_i, .emap_addr_i, .emap_data_i(emap_data), .group_we_i, .group_addr_i, .group_data_i,
         .cmd_valid_i(cmd_valid[UCombine]), .cmd_ready_o(cmd_ready[UCombine]), .cmd_i(cmd), .retire_o(retire[UCombine]),
         .rdy_valid_i(rdy_valid), .rdy_ready_o(rdy_ready), .rdy_token_i(rdy_token), .tok_done_o(tok_done), .recv_rows_i(recv_rows), .own_base_i(own_base),
         .rd_valid_o(mrd_valid[CCombine]), .rd_ready_i(mrd_ready[CCombine]), .rd_addr_o(mrd_addr[CCombine]), .rd_rvalid_i(mrd_rvalid[CCombine]), .rd_rdata_i(mrd_rdata),
