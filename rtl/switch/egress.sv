@@ -44,11 +44,9 @@ module egress #(
     input  wire logic [N-1:0]      pay_i,
     input  wire logic [OffW-1:0]   len_i [N],
     output logic [N-1:0]           re_o,
-    output logic [1:0]             rd_region_o,
+    output logic [OffW:0]          rd_line_o,        // see voq
     output logic [SlotW-1:0]       rd_slot_o,
-    output logic [OffW-1:0]        rd_off_o,
-    input  wire logic [FW-1:0]     rdata_i [N],
-    input  wire logic [N-1:0]      bad_i,
+    input  wire logic [FW:0]       rdata_i [N],      // {bad, flit}, 0 unless read
     output logic [N-1:0]           free_ctrl_o,
     output logic [N-1:0]           free_store_o,
 
@@ -82,6 +80,7 @@ module egress #(
     import packet_pkg::*;
 
     localparam int unsigned HF    = 16 / FlitBytes;
+    localparam int unsigned TF    = (30 + FlitBytes - 1) / FlitBytes;
     localparam int unsigned LaneW = $clog2(FlitBytes / 2);
     localparam int unsigned L2F   = $clog2(FlitBytes);
     localparam int unsigned CtrlW = $clog2(RxCtrlPkts + 1);
@@ -218,9 +217,8 @@ module egress #(
     assign read_last   = busy_q && part_end && (in_pay_q || !pay_q);
     assign made        = busy_q && from_q == '0;
     assign re_o        = busy_q ? from_q : '0;
-    assign rd_region_o = in_pay_q ? 2'd3 : cls_q;
     assign rd_slot_o   = slot_q;
-    assign rd_off_o    = off_q;
+    assign rd_line_o   = in_pay_q ? {1'b0, off_q} : {1'b1, cls_q == CLS_REQ, off_q[OffW-2:0] | ((cls_q == CLS_CTRL) ? (OffW-1)'(HF + TF) : '0)};
     assign free_ctrl_o  = (read_last && cls_q == CLS_CTRL) ? from_q : '0;
     assign free_store_o = (read_last && cls_q == CLS_STORE) ? from_q : '0;
 
@@ -287,10 +285,10 @@ module egress #(
     end
 
     // ---- SEND: queues that were not read give 0, and so does made_q ----
-    logic          valid_q, first_q, last_q, dyn_send_q, bad_q;
+    logic          valid_q, first_q, last_q, last_pay_q, dyn_send_q, bad;
     logic [1:0]    send_cls_q;
     logic [3:0]    send_more_q;
-    logic [FW-1:0] made_q;
+    logic [FW:0]   made_q;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) valid_q <= 1'b0;
@@ -301,23 +299,23 @@ module egress #(
             dyn_send_q  <= dyn_q;
             send_more_q <= more_q;
             send_cls_q  <= cls_q;
-            bad_q       <= read_last && in_pay_q && ((from_q & bad_i) != '0 || (made && res_err_i));
+            last_pay_q  <= read_last && in_pay_q;
         end
-        if (res_read_o)                 made_q <= res_data_i;
-        else if (made && off_q == '0)   made_q <= (HF == 1) ? head_bits[FW-1:0] : FW'(head_bits[63:0]);
+        if (res_read_o)                 made_q <= {res_err_i, res_data_i};
+        else if (made && off_q == '0)   made_q <= {1'b0, head_bits[FW-1:0]};   // the first half with F = 8, the other is 0
         else                            made_q <= '0;
     end
 
     always_comb begin
-        dn_data_o = made_q;
-        for (int unsigned i = 0; i < N; i++) dn_data_o |= rdata_i[i];
+        {bad, dn_data_o} = made_q;
+        for (int unsigned i = 0; i < N; i++) {bad, dn_data_o} |= rdata_i[i];
         if (first_q && dyn_send_q) dn_data_o[45:41] = dn_data_o[45:41] | (5'(send_more_q) + 5'd1);
     end
 
     assign dn_valid_o  = valid_q;
     assign dn_last_o   = last_q;
     assign dn_cls_o    = send_cls_q;
-    assign dn_err_o    = bad_q;
+    assign dn_err_o    = last_pay_q && bad;
     assign idle_o      = !busy_q && !valid_q && has_ctrl_i == '0 && has_req_i == '0 && has_store_i == '0 && !error_valid_i;
 
     if (HF == 2) begin : gen_unused

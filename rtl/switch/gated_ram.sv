@@ -6,7 +6,7 @@
 //
 // rdata_o shows the word of raddr_i one cycle after re_i. While en_i is low the output keeps
 // its value. Reading the address that is written in the same cycle returns an undefined word.
-// lane_i selects the lanes of LaneW bits that a write touches.
+// lane_i selects the lanes of LaneW bits that a write touches; bits that are left over at the top belong to the last lane.
 `default_nettype none
 
 module gated_ram #(
@@ -14,7 +14,8 @@ module gated_ram #(
     parameter int unsigned Depth = 512,
     parameter int unsigned LaneW = Width,
     localparam int unsigned AddrW = (Depth > 1) ? $clog2(Depth) : 1,
-    localparam int unsigned Lanes = Width / LaneW
+    localparam int unsigned Lanes = (Width > LaneW) ? Width / LaneW : 1,
+    localparam int unsigned Extra = Width % LaneW
 ) (
     input  wire logic             clk_i,
     input  wire logic             we_i,
@@ -26,9 +27,7 @@ module gated_ram #(
     input  wire logic [AddrW-1:0] raddr_i,
     output logic [Width-1:0]      rdata_o
 );
-    if (Width % LaneW != 0) begin : gen_check
-        $error("gated_ram: Width must be a multiple of LaneW");
-    end
+    localparam int unsigned Extra1 = (Extra != 0) ? Extra : 1;
 
     (* no_rw_check, ram_style = "block" *)
     logic [Width-1:0] mem [Depth];
@@ -45,6 +44,7 @@ module gated_ram #(
             for (int unsigned l = 0; l < Lanes; l++) begin
                 if (lane_i[l]) mem[waddr_i][LaneW*l +: LaneW] <= wdata_i[LaneW*l +: LaneW];
             end
+            if (Extra != 0 && lane_i[Lanes-1]) mem[waddr_i][Width-1 -: Extra1] <= wdata_i[Width-1 -: Extra1];
         end
     end
 endmodule

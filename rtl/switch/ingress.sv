@@ -49,17 +49,15 @@ module ingress #(
     // to the queues of this input
     output logic [N-1:0]           wr_valid_o,
     output logic [1:0]             wr_region_o,
-    output logic [OffW-1:0]        wr_off_o,
+    output logic [OffW:0]          wr_line_o,      // see voq
     output logic [Lanes-1:0]       wr_lane_o,
-    output logic [FW-1:0]          wr_data_o,
+    output logic [FW:0]            wr_data_o,      // {bad, flit}
     output logic [N-1:0]           desc_we_o,
     output logic                   desc_dyn_o,
     output logic [3:0]             desc_more_o,
     output logic                   desc_pay_o,
     output logic [OffW-1:0]        desc_len_o,
     output logic [N-1:0]           push_o,
-    output logic [N-1:0]           end_o,
-    output logic                   bad_o,
     output logic                   arrive_o,       // a STORE packet was accepted or rejected
     output logic                   ctrl_drop_o,    // a CTRL packet was rejected: its credit goes back
 
@@ -85,9 +83,11 @@ module ingress #(
     localparam int unsigned HF     = 16 / FlitBytes;
     localparam int unsigned TF     = (30 + FlitBytes - 1) / FlitBytes;
     localparam int unsigned MaxPkt = HF + TF + 128 / FlitBytes;
-    localparam int unsigned Depth  = 1 << $clog2(StorePkts * MaxPkt + CtrlPkts * HF + OpenRows * (HF + TF));
-    localparam int unsigned DW     = $clog2(Depth);
+    localparam int unsigned Need   = $clog2(StorePkts * MaxPkt + CtrlPkts * HF + OpenRows * (HF + TF) + 1);
+    localparam int unsigned DW     = (Need < 9) ? 9 : Need;   // a block RAM has 512 words
+    localparam int unsigned Depth  = 1 << DW;
     localparam int unsigned L2F    = $clog2(FlitBytes);
+    localparam int unsigned HeadW  = OffW - 1;            // a flit of header and targets
     localparam int unsigned LaneW  = $clog2(Lanes);
     localparam int unsigned EW     = $clog2(MaxExperts);
     localparam int unsigned GW     = (Groups > 1) ? $clog2(Groups) : 1;
@@ -136,12 +136,12 @@ module ingress #(
     end
 
     // ---- flit queue ----
-    logic [DW-1:0] wptr_q, rptr_q;
+    logic [DW:0]   wptr, rptr;
     logic          out_valid_q, in_ram, fetch, direct, put, take, flit_valid;
     flit_t         link_flit, ram_flit, flit;
 
     assign link_flit  = '{last: up_last_i, err: up_err_i, cls: up_cls_i, data: up_data_i};
-    assign in_ram     = wptr_q != rptr_q;
+    assign in_ram     = wptr[DW-1:0] != rptr[DW-1:0];   // it is never full
     assign direct     = !in_ram && !out_valid_q;
     assign flit_valid = out_valid_q || (direct && enters);
     assign flit       = out_valid_q ? ram_flit : link_flit;
@@ -154,22 +154,21 @@ module ingress #(
     ) i_queue (
         .clk_i,
         .we_i    (put),
-        .waddr_i (wptr_q),
+        .waddr_i (wptr[DW-1:0]),
         .wdata_i (link_flit),
         .wbe_i   ('1),
         .re_i    (fetch),
-        .raddr_i (rptr_q),
+        .raddr_i (rptr[DW-1:0]),
         .rdata_o (ram_flit)
     );
 
+    slot_pointer #(.W(DW)) i_wptr (.clk_i, .rst_ni, .next_i(put), .ptr_o(wptr));
+    slot_pointer #(.W(DW)) i_rptr (.clk_i, .rst_ni, .next_i(fetch), .ptr_o(rptr));
+
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
-            wptr_q      <= '0;
-            rptr_q      <= '0;
             out_valid_q <= 1'b0;
         end else begin
-            if (put) wptr_q <= wptr_q + 1'b1;
-            if (fetch) rptr_q <= rptr_q + 1'b1;
             if (fetch) out_valid_q <= 1'b1;
             else if (take) out_valid_q <= 1'b0;
         end
@@ -346,8 +345,6 @@ module ingress #(
     assign push_o      = accept ? mask : '0;
     assign arrive_o    = (accept || reject || cut) && cls == CLS_STORE;
     assign ctrl_drop_o = (reject || cut) && cls == CLS_CTRL;
-    assign end_o       = pay_end ? mask_q : '0;
-    assign bad_o       = !flit.last || flit.err || count_q != flits_q;
 
     assign open_valid_o = (accept || (reject && len != '0 && code != ERR_WINDOW && !no_room)) && cls == CLS_REQ;
     assign open_mask_o  = accept ? mask : '0;
@@ -355,11 +352,13 @@ module ingress #(
 
     // ---- what the queues get ----
     logic new_flit;  // the target begins a target flit of its copy
+    logic [HeadW-1:0] flit_no;
     assign new_flit = extra[LaneW-1:0] == '0;
 
     always_comb begin
         wr_region_o = (state_q == PAYLOAD) ? 2'd3 : cls;
-        wr_off_o    = (state_q == PAYLOAD) ? count_q : (state_q == HEAD) ? OffW'(HF - 1) : '0;
+        flit_no     = (state_q == HEAD) ? HeadW'(HF - 1) : '0;
+        if (cls == CLS_CTRL) flit_no = HeadW'(HF + TF) | ((state_q == HEAD) ? HeadW'(HF - 1) : '0);
         wr_lane_o   = '1;
         for (int unsigned l = 0; l < Lanes; l++) begin
             // a lane of the flit, or the target; zeros behind the first target of a target flit
@@ -383,10 +382,10 @@ module ingress #(
                     desc_we_o  = sel;
                 end
                 if (!again) begin
-                    wr_off_o  = OffW'(HF - 1);
+                    flit_no   = HeadW'(HF - 1);
                     wr_lane_o = Lanes'(1) << (Lanes - 1);
                 end else begin
-                    wr_off_o  = OffW'(HF) + OffW'(extra >> LaneW);
+                    flit_no   = HeadW'(HF) + HeadW'(extra >> LaneW);
                     wr_lane_o = new_flit ? '1 : Lanes'(1) << extra[LaneW-1:0];
                 end
             end
@@ -394,6 +393,10 @@ module ingress #(
             default: ;
         endcase
     end
+
+    // A payload that ends early gets its mark where the output expects the last flit.
+    assign wr_line_o     = (state_q == PAYLOAD) ? {1'b0, flit.last ? flits_q : count_q} : {1'b1, cls == CLS_REQ, flit_no};
+    assign wr_data_o[FW] = state_q == PAYLOAD && (!flit.last || flit.err || count_q != flits_q);
 
     assign desc_dyn_o  = state_q == TARGETS || is_dyn;
     assign desc_more_o = again ? extra + 4'd1 : '0;
@@ -521,7 +524,7 @@ module ingress #(
         if (part_code != ERR_NONE) late_code_q <= part_code;
     end
 
-    wire unused_fields = &{1'b0, emap_data_i.local_expert, head.src, head.tag, head.stage, head.rsvd, head.poison, head.target0, span[L2F-1:0], low_q, part_head};
+    wire unused_fields = &{1'b0, emap_data_i.local_expert, wptr[DW], rptr[DW], head.src, head.tag, head.stage, head.rsvd, head.poison, head.target0, span[L2F-1:0], low_q, part_head};
 
     assign idle_o = direct && state_q == Begin && first_q && !late_q && !clearing_q;
 endmodule

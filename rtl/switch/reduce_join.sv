@@ -185,23 +185,21 @@ module reduce_join #(
     logic [RingW-1:0] wptr_q, rptr_q;
     logic [1:0]       ready_q;     // results whose first flit is in the ring
     logic [1:0]       taken_q;     // slots taken and not yet being sent
-    logic             desc_ready, desc_valid, take, give;
-    logic [2:0]       desc_level;
+    logic [1:0]       desc_w_q, desc_r_q;
+    logic             take, give, come;
 
     // The next slot begins behind the last flit of a packet, whatever its length.
     function automatic logic [RingW-1:0] advance(input logic [RingW-1:0] ptr, input logic last);
         return last ? (ptr | RingW'(Flits - 1)) + 1'b1 : ptr + 1'b1;
     endfunction
 
-    fifo #(.Width(8), .Depth(4)) i_desc (
-        .clk_i, .rst_ni,
-        .valid_i (describe),
-        .ready_o (desc_ready),
-        .data_i  ({len_q, poison}),
-        .valid_o (desc_valid),
-        .ready_i (res_start_i),
-        .data_o  ({res_len_o, res_poison_o}),
-        .level_o (desc_level)
+    lutram #(.Width(8), .Depth(4)) i_desc (
+        .clk_i,
+        .we_i    (describe),
+        .waddr_i (desc_w_q),
+        .wdata_i ({len_q, poison}),
+        .raddr_i (desc_r_q),
+        .rdata_o ({res_len_o, res_poison_o})
     );
 
     lutram #(.Width(FW + 1), .Depth(Slots * Flits)) i_ring (
@@ -217,7 +215,8 @@ module reduce_join #(
     assign take        = go && last_pass && first_flit;
     assign give        = res_read_i && res_first_i;
     assign room        = taken_q < 2'(Slots);
-    assign idle_o      = !head_valid && !valid_q && !acc_busy && !desc_valid && taken_q == '0;
+    assign come        = sum_valid && sum_first;
+    assign idle_o      = !head_valid && !valid_q && !acc_busy && ready_q == '0 && taken_q == '0;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
@@ -225,15 +224,19 @@ module reduce_join #(
             rptr_q  <= '0;
             ready_q <= '0;
             taken_q <= '0;
+            desc_w_q <= '0;
+            desc_r_q <= '0;
         end else begin
             if (sum_valid) wptr_q <= advance(wptr_q, sum_last);
             if (res_read_i) rptr_q <= advance(rptr_q, res_last_i);
-            ready_q <= ready_q + 2'(sum_valid && sum_first) - 2'(res_start_i);
-            taken_q <= taken_q + 2'(take) - 2'(give);
+            if (come != res_start_i) ready_q <= {ready_q[1] ^ (ready_q[0] == come), !ready_q[0]};   // up or down by 1
+            if (take != give) taken_q <= {taken_q[1] ^ (taken_q[0] == take), !taken_q[0]};
+            if (describe) desc_w_q <= desc_w_q + 2'd1;
+            if (res_start_i) desc_r_q <= desc_r_q + 2'd1;
         end
     end
 
-    wire unused_levels = &{1'b0, desc_ready, desc_valid, desc_level, open_level};
+    wire unused_levels = &{1'b0, open_level};
 endmodule
 
 `default_nettype wire

@@ -108,23 +108,22 @@ module switch_top #(
     end
 
     // ---- between inputs (first index) and outputs (second) ----
-    logic [N-1:0][N-1:0] wr_valid, desc_we, push, ended, room, part_we, part_full;   // [input][output]
+    logic [N-1:0][N-1:0] wr_valid, desc_we, push, room, part_we, part_full;   // [input][output]
     logic [1:0]          wr_region [N];
-    logic [OffW-1:0]     wr_off [N];
+    logic [OffW:0]       wr_line [N];
     logic [Lanes-1:0]    wr_lane [N];
-    logic [FW-1:0]       wr_data [N];
-    logic [N-1:0]        desc_dyn, desc_pay, bad, arrive, ctrl_drop;
+    logic [FW:0]         wr_data [N];
+    logic [N-1:0]        desc_dyn, desc_pay, arrive, ctrl_drop;
     logic [3:0]          desc_more [N];
     logic [OffW-1:0]     desc_len [N];
     logic [OffW-1:0]     part_idx [N];
     logic [FW+1:0]       part_data [N];
     logic [N-1:0][N-1:0] ctrl_free, part_done, part_hold;                             // [input][output]
 
-    logic [N-1:0][N-1:0] has_ctrl, has_req, has_store, pop, free_ctrl, free_store, re, dyn, pay, queue_bad;  // [output][input]
+    logic [N-1:0][N-1:0] has_ctrl, has_req, has_store, pop, free_ctrl, free_store, re, dyn, pay;  // [output][input]
     logic [1:0]          arb_cls [N];
-    logic [1:0]          rd_region [N];
     logic [SlotW-1:0]    rd_slot [N];
-    logic [OffW-1:0]     rd_off [N];
+    logic [OffW:0]       rd_line [N];
 
     logic [N-1:0]        open_valid, open_full;
     logic [N-1:0]        open_mask [N];
@@ -132,8 +131,7 @@ module switch_top #(
 
     logic [N-1:0]        err_valid, err_waits_q, err_take, back_valid_q, back_sent;
     error_pkg::err_e     err_code [N];
-    error_pkg::err_e     err_code_q [N];
-    error_pkg::err_e     back_code_q [N];
+    error_pkg::err_e     err_code_q [N];   // of the last error
     logic [N-1:0]        in_idle, crd_idle, out_idle, join_idle;
     logic [26:0]         cnt_high [N];
     logic [9:0]          cnt_low [N];
@@ -149,9 +147,9 @@ module switch_top #(
             .crd_i(up_crd_o[p][1:0]),
             .emap_we_i, .emap_addr_i, .emap_data_i,
             .group_we_i, .group_addr_i, .group_data_i(group_data_i[N-1:0]), .partition_i(partition_i[p]),
-            .wr_valid_o(wr_valid[p]), .wr_region_o(wr_region[p]), .wr_off_o(wr_off[p]), .wr_lane_o(wr_lane[p]), .wr_data_o(wr_data[p]),
+            .wr_valid_o(wr_valid[p]), .wr_region_o(wr_region[p]), .wr_line_o(wr_line[p]), .wr_lane_o(wr_lane[p]), .wr_data_o(wr_data[p]),
             .desc_we_o(desc_we[p]), .desc_dyn_o(desc_dyn[p]), .desc_more_o(desc_more[p]), .desc_pay_o(desc_pay[p]), .desc_len_o(desc_len[p]),
-            .push_o(push[p]), .end_o(ended[p]), .bad_o(bad[p]), .arrive_o(arrive[p]), .ctrl_drop_o(ctrl_drop[p]),
+            .push_o(push[p]), .arrive_o(arrive[p]), .ctrl_drop_o(ctrl_drop[p]),
             .open_valid_o(open_valid[p]), .open_mask_o(open_mask[p]), .open_bytes_o(open_bytes[p]), .open_full_i(open_full[p]),
             .part_we_o(part_we[p]), .part_idx_o(part_idx[p]), .part_data_o(part_data[p]), .part_full_i(part_full[p]),
             .err_valid_o(err_valid[p]), .err_code_o(err_code[p]), .idle_o(in_idle[p])
@@ -168,7 +166,7 @@ module switch_top #(
         logic [SlotW-1:0] slot [N];
         logic [3:0]       more [N];
         logic [OffW-1:0]  len [N];
-        logic [FW-1:0]    rdata [N];
+        logic [FW:0]      rdata [N];
         logic [FW+1:0]    term [N-1];
         logic [N-2:0]     q_has, q_hold, q_re, q_done, members;   // by distance, see reduce_join
         logic             q_en;
@@ -177,7 +175,7 @@ module switch_top #(
         for (genvar i = 0; i < N; i++) begin : gen_in
             if (i == p) begin : gen_self
                 assign {has_req[p][i], has_store[p][i], has_ctrl[p][i]} = '0;
-                assign {dyn[p][i], pay[p][i], queue_bad[p][i]} = '0;
+                assign {dyn[p][i], pay[p][i]} = '0;
                 assign slot[i]  = '0;
                 assign more[i]  = '0;
                 assign len[i]   = '0;
@@ -191,15 +189,14 @@ module switch_top #(
                     .FlitBytes(FlitBytes), .StorePkts(StorePkts), .CtrlPkts(CtrlPkts), .OpenRows(OpenRows), .SlotW(SlotW)
                 ) i_voq (
                     .clk_i, .rst_ni,
-                    .wr_valid_i(wr_valid[i][p]), .wr_region_i(wr_region[i]), .wr_off_i(wr_off[i]), .wr_lane_i(wr_lane[i]), .wr_data_i(wr_data[i]),
+                    .wr_valid_i(wr_valid[i][p]), .wr_region_i(wr_region[i]), .wr_line_i(wr_line[i]), .wr_lane_i(wr_lane[i]), .wr_data_i(wr_data[i]),
                     .desc_we_i(desc_we[i][p]), .desc_dyn_i(desc_dyn[i]), .desc_more_i(desc_more[i]), .desc_pay_i(desc_pay[i]),
-                    .desc_len_i(desc_len[i]), .push_i(push[i][p]), .end_i(ended[i][p]), .bad_i(bad[i]),
+                    .desc_len_i(desc_len[i]), .push_i(push[i][p]),
                     .arrive_i(arrive[i]), .issue_i(up_crd_o[i][CLS_STORE]), .room_o(room[i][p]),
                     .has_o({has_req[p][i], has_store[p][i], has_ctrl[p][i]}), .cls_i(arb_cls[p]),
                     .slot_o(slot[i]), .dyn_o(dyn[p][i]), .more_o(more[i]), .pay_o(pay[p][i]), .len_o(len[i]),
                     .pop_i(pop[p][i]), .free_i(free_store[p][i]),
-                    .re_i(re[p][i]), .rd_region_i(rd_region[p]), .rd_slot_i(rd_slot[p]), .rd_off_i(rd_off[p]),
-                    .rdata_o(rdata[i]), .bad_o(queue_bad[p][i])
+                    .re_i(re[p][i]), .rd_line_i(rd_line[p]), .rd_slot_i(rd_slot[p]), .rdata_o(rdata[i])
                 );
 
                 part_queue #(.FlitBytes(FlitBytes), .PartPkts(PartPkts)) i_part (
@@ -236,11 +233,11 @@ module switch_top #(
             .clk_i, .rst_ni, .go_i, .epoch_i, .hold_i(hold_q[(5 * p) % 16]), .store_limit_i(store_limit), .part_limit_i(part_limit),
             .has_ctrl_i(has_ctrl[p]), .has_req_i(has_req[p]), .has_store_i(has_store[p]), .cls_o(arb_cls[p]), .pop_o(pop[p]),
             .slot_i(slot), .dyn_i(dyn[p]), .more_i(more), .pay_i(pay[p]), .len_i(len),
-            .re_o(re[p]), .rd_region_o(rd_region[p]), .rd_slot_o(rd_slot[p]), .rd_off_o(rd_off[p]), .rdata_i(rdata), .bad_i(queue_bad[p]),
+            .re_o(re[p]), .rd_line_o(rd_line[p]), .rd_slot_o(rd_slot[p]), .rdata_i(rdata),
             .free_ctrl_o(free_ctrl[p]), .free_store_o(free_store[p]),
             .res_valid_i(res_valid), .res_len_i(res_len), .res_poison_i(res_poison), .res_start_o(res_start),
             .res_read_o(res_read), .res_first_o(res_first), .res_last_o(res_last), .res_data_i(res_data), .res_err_i(res_err),
-            .error_valid_i(back_valid_q[p]), .error_code_i(8'(back_code_q[p])), .error_sent_o(back_sent[p]),
+            .error_valid_i(back_valid_q[p]), .error_code_i(8'(err_code_q[p])), .error_sent_o(back_sent[p]),
             .dn_valid_o(dn_valid_o[p]), .dn_last_o(dn_last_o[p]), .dn_err_o(dn_err_o[p]), .dn_cls_o(dn_cls_o[p]), .dn_data_o(dn_data_o[p]),
             .dn_crd_i(dn_crd_i[p]),
             .wait_turn_o(wait_turn), .wait_credit_o(wait_credit), .idle_o(out_idle[p])
@@ -316,17 +313,18 @@ module switch_top #(
             end else begin
                 if (err_valid[p]) err_waits_q[p] <= 1'b1;
                 else if (err_take[p]) err_waits_q[p] <= 1'b0;
-                if (err_valid[p] && !back_valid_q[p]) back_valid_q[p] <= 1'b1;
+                if (err_valid[p]) back_valid_q[p] <= 1'b1;
                 else if (back_sent[p]) back_valid_q[p] <= 1'b0;
             end
             if (err_valid[p]) err_code_q[p] <= err_code[p];
-            if (err_valid[p] && !back_valid_q[p]) back_code_q[p] <= err_code[p];
         end
     end
 
     if (N < 32) begin : gen_unused
         wire unused_members = &{1'b0, group_data_i[31:N]};
     end
+
+    wire unused_hold = &{1'b0, hold_q};
 
     assign idle_o = &in_idle && &crd_idle && &out_idle && &join_idle && err_waits_q == '0;
 endmodule

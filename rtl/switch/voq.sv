@@ -15,7 +15,8 @@
 // A credit may be returned in each cycle in which every queue of the input has room; a
 // packet in one queue takes nothing from the others, so a blocked output never stops packets that do not need it, until its own queue is full.
 //
-// The RAM: payloads {slot, flit}, then headers with targets {slot, flit} of STORE and of REQ, then headers of CTRL.
+// Address in the RAM: {line, slot}. Line: {0, flit} in the payload of STORE; {1, request, flit} elsewhere, where header and targets
+// are flits 0 .. HF+TF-1, and the header of CTRL comes behind them. Bit 8F of the word marks the last flit of a payload that is not valid.
 `default_nettype none
 
 module voq #(
@@ -30,20 +31,18 @@ module voq #(
     input  wire logic                   clk_i,
     input  wire logic                   rst_ni,
 
-    // from the input; wr_region, wr_off, wr_lane, wr_data and desc are common to its queues
+    // from the input; all but wr_valid, desc_we and push are common to its queues
     input  wire logic                   wr_valid_i,
     input  wire logic [1:0]             wr_region_i,   // class of a header or target flit, 3: payload of STORE
-    input  wire logic [OffW-1:0]        wr_off_i,
+    input  wire logic [OffW:0]          wr_line_i,
     input  wire logic [Lanes-1:0]       wr_lane_i,
-    input  wire logic [8*FlitBytes-1:0] wr_data_i,
+    input  wire logic [8*FlitBytes:0]   wr_data_i,     // {bad, flit}
     input  wire logic                   desc_we_i,     // of the packet that will be pushed next
     input  wire logic                   desc_dyn_i,    // has a target list
     input  wire logic [3:0]             desc_more_i,   // targets behind this output, less 1
     input  wire logic                   desc_pay_i,    // has a payload
     input  wire logic [OffW-1:0]        desc_len_i,    // flits of the payload, less 1
     input  wire logic                   push_i,        // of class wr_region_i
-    input  wire logic                   end_i,         // the payload of the last STORE packet has ended
-    input  wire logic                   bad_i,         // and is not valid
 
     input  wire logic                   arrive_i,      // a STORE packet of the input was accepted or rejected
     input  wire logic                   issue_i,       // a STORE credit was returned to the sender
@@ -60,80 +59,50 @@ module voq #(
     input  wire logic                   pop_i,         // the output takes the packet; its slot stays until free_i (STORE)
     input  wire logic                   free_i,        // last flit of a STORE packet read
     input  wire logic                   re_i,
-    input  wire logic [1:0]             rd_region_i,
+    input  wire logic [OffW:0]          rd_line_i,
     input  wire logic [SlotW-1:0]       rd_slot_i,
-    input  wire logic [OffW-1:0]        rd_off_i,
-    output logic [8*FlitBytes-1:0]      rdata_o,       // one cycle after re_i, else 0
-    output logic                        bad_o          // of STORE packet rd_slot_i
+    output logic [8*FlitBytes:0]        rdata_o        // one cycle after re_i, else 0
 );
     import packet_pkg::*;
 
-    localparam int unsigned HF    = 16 / FlitBytes;
-    localparam int unsigned TF    = (30 + FlitBytes - 1) / FlitBytes;
-    localparam int unsigned HeadW = $clog2(HF + TF);
-    localparam int unsigned CtrlW = $clog2(HF);
     localparam int unsigned SW    = (StorePkts > 1) ? $clog2(StorePkts) : 1;
     localparam int unsigned CW    = (CtrlPkts > 1) ? $clog2(CtrlPkts) : 1;
     localparam int unsigned QW    = (OpenRows > 1) ? $clog2(OpenRows) : 1;
     localparam int unsigned RoomW = (StorePkts > 1) ? $clog2(StorePkts + 1) : 2;
 
-    function automatic int unsigned align_up(input int unsigned base, input int unsigned size);
-        return (base + size - 1) / size * size;
-    endfunction
-
-    // Each region is aligned to its size: addresses are concatenations, there is no adder.
-    localparam int unsigned PaySize  = 1 << (SW + OffW);
-    localparam int unsigned HeadSize = 1 << (SW + HeadW);
-    localparam int unsigned ReqSize  = 1 << (QW + HeadW);
-    localparam int unsigned CtrlSize = 1 << (CW + CtrlW);
-    localparam int unsigned HeadBase = align_up(PaySize, HeadSize);
-    localparam int unsigned ReqBase  = align_up(HeadBase + HeadSize, ReqSize);
-    localparam int unsigned CtrlBase = align_up(ReqBase + ReqSize, CtrlSize);
-    localparam int unsigned AW       = $clog2(CtrlBase + CtrlSize);
-
     if (SW > SlotW || CW > SlotW || QW > SlotW) begin : gen_check
         $error("voq: SlotW too small");
     end
 
-    function automatic logic [AW-1:0] address(input logic [1:0] region, input logic [SlotW-1:0] slot, input logic [OffW-1:0] off);
-        unique case (region)
-            CLS_CTRL:  return AW'(CtrlBase) | (AW'(slot[CW-1:0]) << CtrlW) | ((HF == 2) ? AW'(off[0]) : '0);
-            CLS_STORE: return AW'(HeadBase) | (AW'(slot[SW-1:0]) << HeadW) | AW'(off[HeadW-1:0]);
-            CLS_REQ:   return AW'(ReqBase) | (AW'(slot[QW-1:0]) << HeadW) | AW'(off[HeadW-1:0]);
-            default:   return (AW'(slot[SW-1:0]) << OffW) | AW'(off);
-        endcase
-    endfunction
-
-    // Pointers have one bit more than their ring, so that full and empty differ.
-    logic [CW:0] ctrl_w_q, ctrl_r_q;
-    logic [SW:0] store_w_q, store_r_q;
-    logic [QW:0] req_w_q, req_r_q;
+    logic [CW:0] ctrl_w, ctrl_r;
+    logic [SW:0] store_w, store_r;
+    logic [QW:0] req_w, req_r;
     logic [SW-1:0] open_q;  // slot of the packet whose payload is being written
     logic [RoomW-1:0] room_q;
     logic [SlotW-1:0] wr_slot;
 
     always_comb begin
         unique case (wr_region_i)
-            CLS_CTRL:  wr_slot = SlotW'(ctrl_w_q[CW-1:0]);
-            CLS_STORE: wr_slot = SlotW'(store_w_q[SW-1:0]);
-            CLS_REQ:   wr_slot = SlotW'(req_w_q[QW-1:0]);
+            CLS_CTRL:  wr_slot = SlotW'(ctrl_w[CW-1:0]);
+            CLS_STORE: wr_slot = SlotW'(store_w[SW-1:0]);
+            CLS_REQ:   wr_slot = SlotW'(req_w[QW-1:0]);
             default:   wr_slot = SlotW'(open_q);
         endcase
     end
 
     gated_ram #(
-        .Width (8 * FlitBytes),
-        .Depth (1 << AW),
+        .Width (8 * FlitBytes + 1),
+        .Depth (1 << (1 + OffW + SlotW)),
         .LaneW (16)
     ) i_ram (
         .clk_i,
         .we_i    (wr_valid_i),
         .lane_i  (wr_lane_i),
-        .waddr_i (address(wr_region_i, wr_slot, wr_off_i)),
+        .waddr_i ({wr_line_i, wr_slot}),
         .wdata_i (wr_data_i),
         .en_i    (1'b1),
         .re_i    (re_i),
-        .raddr_i (address(rd_region_i, rd_slot_i, rd_off_i)),
+        .raddr_i ({rd_line_i, rd_slot_i}),
         .rdata_o (rdata_o)
     );
 
@@ -145,45 +114,36 @@ module voq #(
     lutram #(.Width(6 + OffW), .Depth(1 << SW)) i_store_desc (
         .clk_i,
         .we_i    (desc_we_i && wr_region_i == CLS_STORE),
-        .waddr_i (store_w_q[SW-1:0]),
+        .waddr_i (store_w[SW-1:0]),
         .wdata_i ({desc_dyn_i, desc_more_i, desc_pay_i, desc_len_i}),
-        .raddr_i (store_r_q[SW-1:0]),
+        .raddr_i (store_r[SW-1:0]),
         .rdata_o ({store_dyn, store_more, store_pay, len_o})
     );
 
     lutram #(.Width(5), .Depth(1 << QW)) i_req_desc (
         .clk_i,
         .we_i    (desc_we_i && wr_region_i == CLS_REQ),
-        .waddr_i (req_w_q[QW-1:0]),
+        .waddr_i (req_w[QW-1:0]),
         .wdata_i ({desc_dyn_i, desc_more_i}),
-        .raddr_i (req_r_q[QW-1:0]),
+        .raddr_i (req_r[QW-1:0]),
         .rdata_o ({req_dyn, req_more})
     );
 
-    lutram #(.Width(1), .Depth(1 << SW)) i_bad (
-        .clk_i,
-        .we_i    (end_i),
-        .waddr_i (open_q),
-        .wdata_i (bad_i),
-        .raddr_i (rd_slot_i[SW-1:0]),
-        .rdata_o (bad_o)
-    );
-
-    assign has_o = {req_w_q != req_r_q, store_w_q != store_r_q, ctrl_w_q != ctrl_r_q};
+    assign has_o = {req_w != req_r, store_w != store_r, ctrl_w != ctrl_r};
 
     always_comb begin
         dyn_o  = 1'b0;
         more_o = '0;
         pay_o  = 1'b0;
         unique case (cls_i)
-            CLS_CTRL: slot_o = SlotW'(ctrl_r_q[CW-1:0]);
+            CLS_CTRL: slot_o = SlotW'(ctrl_r[CW-1:0]);
             CLS_REQ: begin
-                slot_o = SlotW'(req_r_q[QW-1:0]);
+                slot_o = SlotW'(req_r[QW-1:0]);
                 dyn_o  = req_dyn;
                 more_o = req_more;
             end
             default: begin
-                slot_o = SlotW'(store_r_q[SW-1:0]);
+                slot_o = SlotW'(store_r[SW-1:0]);
                 dyn_o  = store_dyn;
                 more_o = store_more;
                 pay_o  = store_pay;
@@ -191,31 +151,15 @@ module voq #(
         endcase
     end
 
+    slot_pointer #(.W(CW)) i_ctrl_w (.clk_i, .rst_ni, .next_i(push_i && wr_region_i == CLS_CTRL), .ptr_o(ctrl_w));
+    slot_pointer #(.W(CW)) i_ctrl_r (.clk_i, .rst_ni, .next_i(pop_i && cls_i == CLS_CTRL), .ptr_o(ctrl_r));
+    slot_pointer #(.W(SW)) i_store_w (.clk_i, .rst_ni, .next_i(push_i && wr_region_i == CLS_STORE), .ptr_o(store_w));
+    slot_pointer #(.W(SW)) i_store_r (.clk_i, .rst_ni, .next_i(pop_i && cls_i == CLS_STORE), .ptr_o(store_r));
+    slot_pointer #(.W(QW)) i_req_w (.clk_i, .rst_ni, .next_i(push_i && wr_region_i == CLS_REQ), .ptr_o(req_w));
+    slot_pointer #(.W(QW)) i_req_r (.clk_i, .rst_ni, .next_i(pop_i && cls_i == CLS_REQ), .ptr_o(req_r));
+
     always_ff @(posedge clk_i) begin
-        if (!rst_ni) begin
-            ctrl_w_q  <= '0;
-            ctrl_r_q  <= '0;
-            store_w_q <= '0;
-            store_r_q <= '0;
-            req_w_q   <= '0;
-            req_r_q   <= '0;
-        end else begin
-            if (push_i) begin
-                unique case (wr_region_i)
-                    CLS_CTRL:  ctrl_w_q  <= ctrl_w_q + 1'b1;
-                    CLS_STORE: store_w_q <= store_w_q + 1'b1;
-                    default:   req_w_q   <= req_w_q + 1'b1;
-                endcase
-            end
-            if (pop_i) begin
-                unique case (cls_i)
-                    CLS_CTRL: ctrl_r_q  <= ctrl_r_q + 1'b1;
-                    CLS_REQ:  req_r_q   <= req_r_q + 1'b1;
-                    default:  store_r_q <= store_r_q + 1'b1;
-                endcase
-            end
-        end
-        if (wr_region_i == CLS_STORE) open_q <= store_w_q[SW-1:0];
+        if (wr_region_i == CLS_STORE) open_q <= store_w[SW-1:0];
     end
 
     // ---- slots that are neither taken nor promised ----
