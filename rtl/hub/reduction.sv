@@ -109,12 +109,7 @@ module reduction #(
     localparam int unsigned IdxW   = $clog2(128 / FlitBytes);
     localparam int unsigned PktW   = 8;
 
-    logic              own_valid, own_ready, own_last, own_aux, own_static, own_explicit, own_slots, own_use_r, own_bad, aux_st;
-    logic [FW-1:0]     own_flit;
-    logic [4:0]        own_cnt;
-    logic [19:0]       own_dest;
-    logic [RowW-1:0]   own_row;
-    logic [31:0]       own_addr;
+    logic              own_valid, own_ready, own_aux, own_static, aux_st;
     logic [AddrW-1:0]  static_delta;
     logic [Ctx-1:0]    row_pend;
     logic              row_own_r, row_use_r, row_zero, row_poison, row_pop, row_done;
@@ -134,9 +129,7 @@ module reduction #(
         .cmd_valid_i, .cmd_ready_o, .cmd_i, .retire_o, .rdy_valid_i, .rdy_ready_o, .rdy_token_i, .tok_done_o, .recv_rows_i, .own_base_i,
         .rd_valid_o, .rd_ready_i, .rd_addr_o, .rd_rvalid_i, .rd_rdata_i,
         .req_valid_o, .req_ready_i, .req_data_o, .req_last_o,
-        .own_valid_o(own_valid), .own_ready_i(own_ready), .own_last_o(own_last), .own_flit_o(own_flit), .own_aux_o(own_aux),
-        .own_static_o(own_static), .own_explicit_o(own_explicit), .own_slots_o(own_slots), .own_use_r_o(own_use_r), .own_bad_o(own_bad),
-        .own_cnt_o(own_cnt), .own_dest_o(own_dest), .own_row_o(own_row), .own_addr_o(own_addr), .static_delta_o(static_delta),
+        .own_valid_o(own_valid), .own_ready_i(own_ready), .own_aux_o(own_aux), .own_static_o(own_static), .static_delta_o(static_delta),
         .aux_st_o(aux_st), .row_done_i(row_done),
         .err_valid_o(err_valid_o[0]), .err_code_o(err_code_o[0]), .idle_o(idle_combine)
     );
@@ -146,9 +139,8 @@ module reduction #(
     ) i_serve (
         .clk_i, .rst_ni, .go_i, .cfg_i, .emap_we_i, .emap_addr_i, .emap_data_i,
         .req_valid_i, .req_data_i, .req_last_i,
-        .own_valid_i(own_valid), .own_ready_o(own_ready), .own_last_i(own_last), .own_flit_i(own_flit), .own_aux_i(own_aux),
-        .own_static_i(own_static), .own_explicit_i(own_explicit), .own_slots_i(own_slots), .own_use_r_i(own_use_r), .own_bad_i(own_bad),
-        .own_cnt_i(own_cnt), .own_dest_i(own_dest), .own_row_i(own_row), .own_addr_i(own_addr), .static_delta_i(static_delta), .aux_st_i(aux_st),
+        .own_valid_i(own_valid), .own_ready_o(own_ready), .own_last_i(req_last_o), .own_data_i(req_data_o), .own_aux_i(own_aux),
+        .own_static_i(own_static), .static_delta_i(static_delta), .aux_st_i(aux_st),
         .al_req_valid_o, .al_req_ready_i, .al_req_le_o, .al_req_token_o, .al_req_alloc_o,
         .al_resp_valid_i, .al_resp_row_i, .al_resp_new_i, .al_resp_err_i,
         .row_pend_o(row_pend), .row_own_r_o(row_own_r), .row_ctx_i(row_ctx), .row_last_o(row_last), .row_use_r_o(row_use_r),
