@@ -126,7 +126,7 @@ module expert_lane (
     // next to a tie of bf16 only: a value less than half of its last place above the
     // tie falls onto it, and one as close below rises onto it.
     function automatic logic [15:0] round();
-        logic norm, zero, over, half, guard, behind, any, all, up, unused;
+        logic norm, zero, over, half, guard, behind, any, all, up, spare;
         logic [6:0]  top;
         logic [9:0]  exp;
         logic [6:0]  frac;
@@ -142,7 +142,7 @@ module expert_lane (
             top = '1;
             up  = 1'b0;
         end
-        {exp, frac, unused} = {exp3_q, top, 1'b1} + {8'd0, norm, !norm, 7'd0, up};
+        {exp, frac, spare} = {exp3_q, top, 1'b1} + {8'd0, norm, !norm, 7'd0, up};
         over = exp[9] || (exp[8:0] == '1);
         zero = zero3_q || (low3_q && !(edge3_q && norm));
         if (zero) return {sign3_q, 15'd0};

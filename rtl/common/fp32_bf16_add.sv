@@ -90,7 +90,7 @@ module fp32_bf16_add (
     function automatic sum_t align_add(input ordered_t o);
         sum_t s;
         logic [25:0] x;
-        logic sticky, unused;
+        logic sticky, spare;
         x = {o.little, 2'b00};
         sticky = 1'b0;
         // Of an operand far below only the sticky bit is left. It may be set even if
@@ -120,7 +120,7 @@ module fp32_bf16_add (
         s.sign = o.sign;
         s.sub  = o.sub;
         s.exp  = o.exp;
-        {s.sum, unused} = {1'b0, o.big, 3'b000, o.sub} + ({1'b0, x, sticky, 1'b0} ^ {29{o.sub}});
+        {s.sum, spare} = {1'b0, o.big, 3'b000, o.sub} + ({1'b0, x, sticky, 1'b0} ^ {29{o.sub}});
         return s;
     endfunction
 
@@ -164,8 +164,8 @@ module fp32_bf16_add (
     function automatic logic [31:0] round(input norm_t n);
         logic [7:0]  exp;
         logic [22:0] frac;
-        logic unused;
-        {exp, frac, unused} = {n.exp, n.frac, 1'b1} + {7'd0, n.lead, 23'd0, n.up};
+        logic spare;
+        {exp, frac, spare} = {n.exp, n.frac, 1'b1} + {7'd0, n.lead, 23'd0, n.up};
         if (exp == '1 && !n.nan) frac = '0;
         if (n.zero) exp = '0;
         return {n.sign, exp, frac};
