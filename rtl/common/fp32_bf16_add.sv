@@ -90,7 +90,10 @@ module fp32_bf16_add (
     function automatic sum_t align_add(input ordered_t o);
         sum_t s;
         logic [25:0] x;
-        logic sticky, spare;
+        logic sticky;
+        /* verilator lint_off UNUSEDSIGNAL */  // only its carry matters
+        logic spare;
+        /* verilator lint_on UNUSEDSIGNAL */
         x = {o.little, 2'b00};
         sticky = 1'b0;
         // Of an operand far below only the sticky bit is left. It may be set even if
@@ -164,7 +167,9 @@ module fp32_bf16_add (
     function automatic logic [31:0] round(input norm_t n);
         logic [7:0]  exp;
         logic [22:0] frac;
+        /* verilator lint_off UNUSEDSIGNAL */  // only its carry matters
         logic spare;
+        /* verilator lint_on UNUSEDSIGNAL */
         {exp, frac, spare} = {n.exp, n.frac, 1'b1} + {7'd0, n.lead, 23'd0, n.up};
         if (exp == '1 && !n.nan) frac = '0;
         if (n.zero) exp = '0;

@@ -107,7 +107,7 @@ module control #(
     // ---- instruction -------------------------------------------------------------------------------------------
     typedef enum logic [2:0] {CLEAR, IDLE, COUNT, PREFIX, EVENTS, HEAD, WORDS, DRAIN} state_e;
     state_e          state_q;
-    logic            accept, copies_q, to_last, to_next, start_walk, counted, fenced, event_ready;
+    logic            accept, copies_q, to_last, to_next, start_walk, fenced, event_ready;
     iop_e            op_q;
     logic [3:0]      imm_q;
     logic [GpuW-1:0] port, to_q;
@@ -161,7 +161,7 @@ module control #(
         .Depth(MaxExperts)
     ) i_emap (
         .clk_i, .we_i(emap_we_i && emap_addr_i < 12'(MaxExperts)), .waddr_i(emap_addr_i[ExpW-1:0]),
-        .wdata_i ({emap_data_i.valid && emap_data_i.gpu < 5'(N) && emap_data_i.local_expert < 6'(MaxLocalExperts),
+        .wdata_i ({emap_data_i.valid && 32'(emap_data_i.gpu) < N && emap_data_i.local_expert < 6'(MaxLocalExperts),
                    emap_data_i.gpu[GpuW-1:0], emap_data_i.local_expert[LocalW-1:0]}),
         .raddr_i (entry[ExpW-1:0]), .rdata_o({map_valid, map_gpu, map_local})
     );
@@ -185,7 +185,6 @@ module control #(
     logic [4:0]        word_q, word_last;
     logic              word_take, wipe;
 
-    assign counted   = walk_done && !hit_q && !hit_last_q;
     assign word_last = copies_q ? 5'(N - 1) : 5'(cfg_i.local_experts - 7'd1);
     assign wipe      = state_q == CLEAR || (word_take && (!copies_q || to_last));
 
@@ -206,7 +205,6 @@ module control #(
     );
 
     // ---- packets of the store class ----------------------------------------------------------------------------
-    header_t       head;
     logic          out_valid_q, out_free, out_last_q, out_own_q, head_half_q, head_end, no_words;
     logic [FW-1:0] out_data_q;
 
@@ -216,17 +214,20 @@ module control #(
     assign word_take = state_q == WORDS && out_free;
     assign to_next   = (head_end && no_words) || (word_take && word_q == word_last) || (state_q == EVENTS && event_ready);
 
-    always_comb begin
-        head         = '0;
-        head.opcode  = (op_q == I_COUNT) ? OP_COUNTS : (op_q == I_FLAG) ? OP_FLAG : OP_FENCE;
-        head.cls     = CLS_STORE;
-        head.src     = cfg_i.port;
-        head.dst     = 5'(to_q);
-        head.len     = (op_q != I_COUNT) ? '0 : copies_q ? 15'(4 * N) : 15'({cfg_i.local_experts, 2'b00});
-        head.epoch   = cfg_i.epoch;
-        head.stage   = stage_e'({1'b0, op_q == I_COUNT && copies_q});
-        head.addr    = (op_q == I_FLAG) ? 48'(imm_q) : '0;
-    end
+    // Of the packet under way; called where it leaves, so that simulation makes it only then.
+    function automatic header_t head();
+        header_t h;
+        h = '0;
+        h.opcode = (op_q == I_COUNT) ? OP_COUNTS : (op_q == I_FLAG) ? OP_FLAG : OP_FENCE;
+        h.cls    = CLS_STORE;
+        h.src    = cfg_i.port;
+        h.dst    = 5'(to_q);
+        h.len    = (op_q != I_COUNT) ? '0 : copies_q ? 15'(4 * N) : 15'({cfg_i.local_experts, 2'b00});
+        h.epoch  = cfg_i.epoch;
+        h.stage  = stage_e'({1'b0, op_q == I_COUNT && copies_q});
+        h.addr   = (op_q == I_FLAG) ? 48'(imm_q) : '0;
+        return h;
+    endfunction
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
@@ -241,9 +242,12 @@ module control #(
         if (out_free) begin
             out_last_q <= state_q == HEAD ? no_words && head_end : word_q == word_last;
             out_own_q  <= to_q == port;
-            for (int unsigned w = 0; w < W; w++) begin
-                if (state_q == HEAD) out_data_q[32*w +: 32] <= 32'(head >> (32*w + ((HF == 2 && head_half_q) ? FW : 0)));
-                else if (word_q[WW-1:0] == WW'(w)) out_data_q[32*w +: 32] <= 32'(count);
+            if (state_q == HEAD) begin
+                out_data_q <= FW'(head() >> ((HF == 2 && head_half_q) ? FW : 0));
+            end else begin
+                for (int unsigned w = 0; w < W; w++) begin
+                    if (word_q[WW-1:0] == WW'(w)) out_data_q[32*w +: 32] <= 32'(count);
+                end
             end
         end
     end
@@ -278,7 +282,7 @@ module control #(
                                  default:  state_q <= DRAIN;
                              endcase
                          end
-                COUNT:   if (counted) state_q <= HEAD;
+                COUNT:   if (walk_done) state_q <= HEAD;  // the last entry is added in this cycle
                 PREFIX:  state_q <= IDLE;
                 EVENTS:  if (to_next && to_last) state_q <= DRAIN;
                 HEAD:    if (head_end) state_q <= !no_words ? WORDS : to_last ? DRAIN : HEAD;
@@ -359,7 +363,7 @@ module control #(
     assign own_valid_o = sig_valid_i && sig_own;
     assign own_token_o = sig_token_i;
     assign ack_ready_o = ack_own ? !ack_rx_i : ready[0];
-    assign own_ack     = ack_valid_i && ack_own && !ack_rx_i;
+    assign own_ack     = ack_valid_i && ack_own;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin

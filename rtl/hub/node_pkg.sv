@@ -4,8 +4,8 @@
 `default_nettype none
 /* verilator lint_off UNUSEDPARAM */
 package node_pkg;
-  localparam int unsigned TokenW = 20;  // token index, global: home GPU << token_shift | index at home
-  localparam int unsigned RowW = 20;    // row number inside an expert's area, or received row << k_shift | list position
+  localparam int unsigned TokenW = 22;  // token index, global: home GPU << token_shift | index at home
+  localparam int unsigned RowW = 22;    // row number inside an expert's area, or received row << k_shift | list position
   localparam int unsigned ExpertW = 6;  // expert index inside a GPU
 
   // One entry of the expert map: where an expert lives. Written by software, broadcast to every copy of the table.

@@ -257,7 +257,7 @@ module send #(
                            else if (shift_end) state_q <= SHIFT;
                 SHIFT:     if (shift_end) state_q <= NEXT;
                 NEXT:      if (desc_take) state_q <= token_end ? NEXT : is_dyn ? ARM : GPU;
-                           else if (walk_done && !desc_valid && !gate_q) state_q <= DRAIN;
+                           else if (walk_done && !gate_q) state_q <= DRAIN;
                 ARM:       if (armed) state_q <= token_end ? NEXT : ROW;
                 GPU:       if (gpus_q[gpu_q]) state_q <= SHIFT_ROW;
                            else if (at_own) state_q <= NEXT;
@@ -339,7 +339,7 @@ module send #(
     always_comb begin
         xfer_base = is_dyn ? {1'b0, x_q} : !is_st ? bits_of_memory(to_q)
                   : {1'b0, gate_q ? cfg_i.gt_base[ByteW-1:0] : cfg_i.xd_base[ByteW-1:0]};
-        xfer_row  = (gate_q && is_st) ? bits_of_memory({5'd0, gate_row_q, 7'd0}) : s_q[ByteW:0];
+        xfer_row  = (gate_q && is_st) ? bits_of_memory(32'({gate_row_q, 7'd0})) : s_q[ByteW:0];
         xfer_sum  = {1'b0, xfer_base} + {1'b0, xfer_row};
         xfer_addr = {s_q[ShiftW-1:ByteW+2], s_q[ByteW+1] | xfer_sum[ByteW+1], xfer_sum[ByteW:0]};
         xfer_from = !by_token ? from_byte_q[ByteW-1:FlitW] : !gate_q ? cfg_i.xs_base[ByteW-1:FlitW] + x_q[ByteW-1:FlitW]

@@ -75,7 +75,7 @@ module send_list #(
         .clk_i,
         .we_i    (emap_we_i && emap_addr_i < 12'(MaxExperts)),
         .waddr_i (emap_addr_i[ExpW-1:0]),
-        .wdata_i ({emap_data_i.valid && emap_data_i.gpu < 5'(N), emap_data_i.gpu[GpuW-1:0]}),
+        .wdata_i ({emap_data_i.valid && 32'(emap_data_i.gpu) < N, emap_data_i.gpu[GpuW-1:0]}),
         .raddr_i (entry_i[ExpW-1:0]),
         .rdata_o ({map_valid, map_gpu})
     );
