@@ -9,7 +9,7 @@
 //
 // Promises, for a writer that must know before it starts that a packet will not wait: reserve_i (only with room_o high) takes the place of
 // one packet of MaxPkt flits, given back when that packet has left. A writer either reserves for every packet or never (reserve_i tied low, room_o
-// without meaning).
+// means nothing then).
 `default_nettype none
 
 module pkt_fifo #(
@@ -80,7 +80,7 @@ module pkt_fifo #(
         if (!rst_ni) begin
             used_q <= '0;
             room_o <= 1'b1;
-        end else if (reserve_i != (pkt_out && used_q != '0)) begin
+        end else if (reserve_i != pkt_out) begin
             used_q <= used_q + (reserve_i ? SlotW'(1) : '1);
             room_o <= !reserve_i || used_q != SlotW'(Slots - 1);
         end

@@ -196,8 +196,7 @@ module send_build #(
     end
 
     // ---- the two streams ---------------------------------------------------------------------------------------
-    header_t st_head, loc_head;
-
+    // Headers are made inside the clocked blocks, so that simulation makes them only when they leave.
     function automatic header_t head(input opcode_e op, input logic [4:0] dst, input logic [4:0] cnt, input logic [15:0] target0,
                                      input logic [47:0] addr, input logic [7:0] len, input logic gate, input logic [4:0] src,
                                      input logic [1:0] epoch);
@@ -224,8 +223,6 @@ module send_build #(
     logic [SumW:7] addr_sum;
     assign addr_sum = {1'b0, addr_q[SumW-1:7]} + (SumW-6)'(pkt_q);
     assign addr  = {addr_q[47:SumW+1], addr_q[SumW] | addr_sum[SumW], addr_sum[SumW-1:7], addr_q[6:0]};
-    assign st_head  = head(opcode_i, dst_q, dyn ? remote_q : '0, dyn ? remote0_i : multi ? group_i : '0, addr, len, dyn && gate_q, port_i, epoch_i);
-    assign loc_head = head(dyn ? OP_DYMULTIMEM_ST : OP_ST, port_i, dyn ? own_q : '0, dyn ? own0_i : '0, addr, len, dyn && gate_q, port_i, epoch_i);
 
     logic head_half;  // F = 8: which half of the header
     assign head_half = (HF == 2) && head_q[0];
@@ -242,7 +239,8 @@ module send_build #(
             st_last_o <= pkt_end;
             if (in_pay_q) st_data_o <= pay_data;
             else if (head_q >= 3'(HF)) st_data_o <= remote_flit_i;
-            else st_data_o <= FW'(st_head >> (head_half ? FW : 0));
+            else st_data_o <= FW'(head(opcode_i, dst_q, dyn ? remote_q : '0, dyn ? remote0_i : multi ? group_i : '0, addr, len,
+                                       dyn && gate_q, port_i, epoch_i) >> (head_half ? FW : 0));
         end
     end
 
@@ -258,7 +256,8 @@ module send_build #(
             loc_last_o <= pkt_end;
             if (in_pay_q) loc_data_o <= pay_data;
             else if (head_q >= 3'(HF)) loc_data_o <= own_flit_i;
-            else loc_data_o <= FW'(loc_head >> (head_half ? FW : 0));
+            else loc_data_o <= FW'(head(dyn ? OP_DYMULTIMEM_ST : OP_ST, port_i, dyn ? own_q : '0, dyn ? own0_i : '0, addr, len,
+                                        dyn && gate_q, port_i, epoch_i) >> (head_half ? FW : 0));
         end
     end
 endmodule

@@ -210,12 +210,11 @@ module tx #(
             sum_q     <= sum;
             up_cls_o  <= cls;
             up_last_o <= last;
-            // A multiplexer that is small in LUT4s: bit by bit, the value that runs down selects inside a pair until a pair is
-            // selected, and is data from there on.
-            data = {FW{(cls == CLS_CTRL) ? HF == 2 && half_q : cls == CLS_PART || cls == CLS_STORE}};
-            if (cls == CLS_CTRL) data = (data & FW'(ctl_header_i >> (FW * (HF - 1)))) | (~data & ctl_header_i[FW-1:0]);
-            if (cls != CLS_CTRL && !from_store) data = (data & sum_data) | (~data & req_data);
-            if (from_store) data = store_data;
+            unique case (cls)
+                CLS_CTRL:  data = FW'(ctl_header_i >> ((HF == 2 && half_q) ? FW : 0));
+                CLS_REQ:   data = req_data;
+                default:   data = from_store ? store_data : sum_data;
+            endcase
             up_data_o <= data;
         end
     end

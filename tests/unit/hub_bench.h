@@ -25,6 +25,8 @@ extern "C" {
 #include <cmocka.h>
 }
 
+#include "verilated.h"
+
 #include "errors.h"
 #include "isa.h"
 #include "packet.h"
@@ -35,6 +37,8 @@ static inline void seed_from_env() {
     const char *env = getenv("MW_SEED");
     seed = env ? strtoull(env, nullptr, 0) : static_cast<uint64_t>(time(nullptr));
     printf("MW_SEED=%llu\n", static_cast<unsigned long long>(seed));
+    Verilated::randReset(2); // registers and memories start with random contents
+    Verilated::randSeed(static_cast<int>(seed));
 }
 
 using bytes = std::vector<uint8_t>;

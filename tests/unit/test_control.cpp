@@ -94,6 +94,7 @@ class bench {
             }
         }
         run(MW_I_PREFIX, 0, 0, 0, 0);
+        first_take = true;
         uint32_t base[32] = {}, recv = 0;
         for (unsigned s = 0; s < N; s++) {
             for (unsigned g = 0; g < N; g++) base[g] += s < l.port ? m[s][g] : 0;
@@ -372,6 +373,7 @@ static void test_prefix(void **state) {
     std::mt19937_64 rng(seed + 1);
     for (unsigned r = 0; r < 40; r++) {
         std::unique_ptr<bench> b(new bench(rng(), random_layer(rng)));
+        b->copies();
         b->copies();
         b->settle();
     }

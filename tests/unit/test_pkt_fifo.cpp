@@ -159,6 +159,8 @@ int main(void) {
     const char *env = getenv("MW_SEED");
     seed = env ? strtoull(env, nullptr, 0) : static_cast<uint64_t>(time(nullptr));
     printf("MW_SEED=%llu\n", static_cast<unsigned long long>(seed));
+    Verilated::randReset(2); // registers and memories start with random contents
+    Verilated::randSeed(static_cast<int>(seed));
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pace),
         cmocka_unit_test(test_promises),
