@@ -4,13 +4,13 @@
 //
 //   dymultimem.ld_reduce   per token: request with the remote targets to the switch, row of the own targets (+ R) to reduce_serve
 //   multimem.ld_reduce     per row of up to row_bytes: request for the static group, own memory's row (+ R)
-//   sum                    per token: slots of the remote GPUs p+1, p+2, .. modulo N (AUX), rows of the own experts (+ R)
-//   sum.st                 per received row of another home: rows of the own experts (AUX)
+//   sum                    per token: R = slots of the remote GPUs p+1, p+2, .. modulo N, to the output row; then rows of the own experts and that row
+//   sum.st                 per received row of another home: rows of the own experts, to its slot at home
 //
 // An item (token, static row, received row) is read one ahead: routing entry, or meta entry of a received row. First all its experts are looked at (who
 // has them), then its packets are made, for the switch and for reduce_serve in one format and on the same wires (see reduce_serve for what differs).
 // A token without remote members has no request; its own row exists always, also without terms.
-// Order: requests, own rows and AUX rows in the order of items, so R's come in the order of the own rows. At most open_rows own (or ST) rows are
+// Order: requests and own rows in the order of items, so R's come in the order of the own rows. At most open_rows own rows are
 // outstanding, which bounds every queue behind: only requests wait, for the uplink.
 // An expert that is not mapped: error, no request, and the token's row is not written. The token counts as finished.
 // Worst case: an item takes about 3 k + row_shift cycles and the wait for uplink and window.
@@ -19,7 +19,7 @@
 module combine #(
     parameter int unsigned N          = 4,
     parameter int unsigned FlitBytes  = 8,
-    parameter int unsigned AddrW      = 11,  // of a flit, at most 20
+    parameter int unsigned AddrW      = 11,  // of a flit, at most TokenW
     parameter int unsigned OpenRows   = 8,
     parameter int unsigned MaxExperts = 64,
     parameter int unsigned Groups     = 16,
@@ -63,11 +63,10 @@ module combine #(
     input  wire logic                own_ready_i,
     output logic                     req_last_o,
     output logic [FW-1:0]            req_data_o,
-    output logic                     own_aux_o,
     output logic                     own_static_o,
     output logic [AddrW-1:0]         static_delta_o,
-    output logic                     aux_st_o,
     input  wire logic                row_done_i,
+    input  wire logic                row_more_i,     // of its token another row follows
 
     output logic                     err_valid_o,
     output error_pkg::err_e          err_code_o,
@@ -84,22 +83,27 @@ module combine #(
     localparam int unsigned EntryW  = 6 - LogF;             // flits kept of an entry: at most 8 of 8 bytes or 4 of 16
     localparam int unsigned HalfW   = EntryW + LaneW;       // halfwords kept of an entry
     localparam int unsigned EntryFlitsW = 7 - LogF;         // flits of a whole entry (128 bytes)
-    localparam int unsigned RowFlitsW = 15 - LogF;
     localparam int unsigned ExpIdxW = $clog2(MaxExperts);
     localparam int unsigned GpuW    = (N > 1) ? $clog2(N) : 1;
     localparam int unsigned OutW    = $clog2(OpenRows + 1);
-    localparam int unsigned ItemW   = 20;
+    localparam int unsigned MaddrW  = TokenW + 15;
+    localparam int unsigned ItemW   = (AddrW + LogF > TokenW) ? AddrW + LogF : TokenW;   // at least RowW: checked below
+
+    if (RowW > TokenW || MaddrW > 48) begin : gen_check
+        $error("combine: TokenW must be at least RowW, at most 33");
+    end
 
     typedef enum logic [1:0] {Dynamic, Static, Sum, SumSt} mode_e;
 
     // ---- command ------------------------------------------------------------------
-    logic             busy_q, take, known, finish, item_done;
+    logic             busy_q, take, known, outside, finish, item_done;
     mode_e            mode_q, mode_in;
     logic             by_ready_q;
     logic [AddrW-1:0] delta_q;
 
     assign cmd_ready_o = !busy_q;
     assign take        = cmd_valid_i && cmd_ready_o;
+    assign outside     = mode_in == Static && ((cmd_i.a | cmd_i.c) >> (AddrW + LogF)) != '0;
 
     always_comb begin
         known   = 1'b1;
@@ -114,11 +118,11 @@ module combine #(
     end
 
     // ---- items read ahead ---------------------------------------------------------
-    // cur_q: token, received row, or flit address of a static row; left_q: as many still to be read, or flits.
+    // cur_q: token, received row, or byte address of a static row; left_q: as many still to be read, or bytes.
     logic [ItemW-1:0]       cur_q, left_q, step, item;
     logic [ItemW:0]         rest;
     logic                   last_in, last_item;
-    logic [RowFlitsW-1:0]   row_flits, last_flits_q;
+    logic [14:0]            last_len_q;   // of the last static row
     logic                   reading_q, asked_q, start_read, got_all, room, meta, from_ready, is_static;
     logic [EntryW-1:0]      ask_q, got_q, last_flit;
     logic [1:0]             full_q;
@@ -131,8 +135,7 @@ module combine #(
 
     assign is_static = mode_q == Static;
     assign meta      = mode_q == SumSt;
-    assign row_flits = RowFlitsW'(cfg_i.row_bytes >> LogF);
-    assign step      = is_static ? ItemW'(row_flits) : ItemW'(1);
+    assign step      = is_static ? ItemW'(cfg_i.row_bytes) : ItemW'(1);
     assign rest      = {1'b0, left_q} - {1'b0, step};
     assign last_in   = rest[ItemW] || rest[ItemW-1:0] == '0;
 
@@ -146,7 +149,7 @@ module combine #(
     assign room        = busy_q && !reading_q && left_q != '0 && !full_q[wpar_q];
     assign start_read  = room && (!from_ready || rdy_valid_i);
     assign rdy_ready_o = room && from_ready;
-    assign item_in     = from_ready ? rdy_token_i : cur_q;
+    assign item_in     = from_ready ? ItemW'(rdy_token_i) : cur_q;
     assign rd_valid_o  = reading_q && !asked_q && !is_static;
     assign rd_addr_o   = AddrW'((meta ? cfg_i.gt_base : cfg_i.rt_base) >> LogF) + AddrW'({asking_q, flit_off});
     assign got_all     = reading_q && (is_static || (rd_rvalid_i && got_q == last_flit));
@@ -186,12 +189,12 @@ module combine #(
             end
         end
         if (take) begin
-            cur_q  <= (mode_in == SumSt) ? '0 : (mode_in == Static) ? ItemW'(cmd_i.a >> LogF) : ItemW'(cmd_i.a);
-            left_q <= !known ? '0 : (mode_in == SumSt) ? recv_rows_i : (mode_in == Static) ? ItemW'(cmd_i.b >> LogF) : ItemW'(cmd_i.b);
+            cur_q  <= (mode_in == SumSt) ? '0 : ItemW'(cmd_i.a);
+            left_q <= (!known || outside) ? '0 : (mode_in == SumSt) ? ItemW'(recv_rows_i) : ItemW'(cmd_i.b);
         end else if (start_read) begin
             cur_q  <= cur_q + step;
             left_q <= last_in ? '0 : rest[ItemW-1:0];
-            if (last_in) last_flits_q <= RowFlitsW'(left_q);
+            last_len_q <= left_q[14:0];
         end
         if (start_read) begin
             asking_q <= item_in;
@@ -249,7 +252,7 @@ module combine #(
 
     // ---- packets ------------------------------------------------------------------
     typedef enum logic [2:0] {Idle, Prepare, Wait, Scan, Shift, Head, Targets, Next} state_e;
-    typedef enum logic [1:0] {Req, Aux, Row} kind_e;
+    typedef enum logic [1:0] {Req, Slots, Row} kind_e;   // Row: also of sum.st
     state_e state_q, state_d;
     kind_e  kind_q, kind_d;
 
@@ -261,7 +264,7 @@ module combine #(
     logic              bad_q, skip, stray, remote;
     logic [TokenW-1:0] home_q;                 // own port << token_shift (dynamic)
     logic [14:0]       mask_q;                 // tokens of a GPU
-    logic [34:0]       addr_q;                 // token << row_shift, under way
+    logic [MaddrW-1:0] addr_q;                 // token << row_shift, under way
     logic [4:0]        shifts_q;
     logic [14:0]       index_q;                // of the token at its home
     logic [4:0]        dst_q;                  // its home
@@ -272,7 +275,7 @@ module combine #(
     logic [LaneW-1:0]  lane_q;
     logic [PerFlit-1:0][15:0] flit_q;
     logic              flush_q, begin_pkt, go_item;
-    logic              beat_last, send_last, match, place, fire, head_done, pkt_done, pkt_last, row_sent;
+    logic              beat_last, send_last, match, place, fire, head_done, pkt_done, pkt_last, row_sent, more;
     logic [15:0]       target;
     header_t           header;
 
@@ -290,10 +293,10 @@ module combine #(
     always_comb begin
         unique case (kind_q)
             Req:     match = !none && !mine && {id[11:0], j_q[3:0]} != first_q;
-            Aux:     match = meta ? !none && mine : member_q[q_q];
+            Slots:   match = member_q[q_q];
             default: match = !none && mine;
         endcase
-        target = {(kind_q == Aux && !meta) ? 12'(q_q) : (mode_q == Dynamic) ? id[11:0] : 12'(j_q[3:0]), j_q[3:0]};
+        target = {(kind_q == Slots) ? 12'(q_q) : (mode_q == Dynamic) ? id[11:0] : 12'(j_q[3:0]), j_q[3:0]};
     end
 
     assign place     = state_q == Targets && !flush_q && match;
@@ -303,7 +306,8 @@ module combine #(
     assign send_last = (state_q == Head) ? is_static || send_q == 5'(kind_q == Req) : send_q == '0;
     assign pkt_last  = (state_q == Targets || beat_last) && send_last;
     assign pkt_done  = fire && pkt_last;
-    assign row_sent  = pkt_done && (kind_q == Row || meta);
+    assign row_sent  = pkt_done && kind_q != Req;
+    assign more      = kind_q == Slots && own_cnt_q != '0;
 
     always_comb begin
         state_d   = state_q;
@@ -320,15 +324,15 @@ module combine #(
                      end else if (shifts_q == '0) begin
                          state_d   = Head;
                          begin_pkt = 1'b1;
-                         kind_d    = meta ? Aux : !remote ? Row : (mode_q == Sum) ? Aux : Req;
+                         kind_d    = (meta || !remote) ? Row : (mode_q == Sum) ? Slots : Req;
                      end
             Head:    if (head_done) state_d = Targets;
             Targets: ;
             default: state_d = Wait;
         endcase
         if (pkt_done) begin
-            state_d   = row_sent ? Next : Head;
-            begin_pkt = !row_sent;
+            state_d   = (row_sent && !more) ? Next : Head;
+            begin_pkt = !row_sent || more;
             kind_d    = Row;
         end
     end
@@ -373,19 +377,19 @@ module combine #(
             mask_q <= {mask_q[13:0], 1'b1};
         end
         if (take)                 shifts_q <= 5'(cfg_i.token_shift);
-        else if (state_q == Wait) shifts_q <= (mode_q == Dynamic) ? 5'(cfg_i.row_shift) : is_static ? 5'(LogF) : '0;
+        else if (state_q == Wait) shifts_q <= (mode_q == Dynamic) ? 5'(cfg_i.row_shift) : '0;
         else if (shifts_q != '0)  shifts_q <= shifts_q - 1'b1;
 
         // What reduce_serve gets is not shifted.
         if (state_q == Wait || (begin_pkt && kind_d != Req)) begin
-            addr_q <= {15'd0, (mode_q == Sum && kind_d == Row && begin_pkt) ? copy_q : item | home_q};
+            addr_q <= {{(MaddrW-ItemW){1'b0}}, (mode_q == Sum && kind_d == Row && begin_pkt) ? ItemW'(copy_q) : item | ItemW'(home_q)};
         end else if (shifts_q != '0) begin
             addr_q <= addr_q << 1;
         end
 
         if (state_q == Wait) begin
             index_q <= meta ? entry[14:0] & mask_q : item[14:0];
-            dst_q   <= meta ? 5'(entry[TokenW-1:0] >> cfg_i.token_shift) : cfg_i.port;
+            dst_q   <= 5'(entry[TokenW-1:0] >> cfg_i.token_shift);
         end
 
         // Looking at all experts of the item.
@@ -414,7 +418,7 @@ module combine #(
         else if (state_q == Targets && !flush_q)        q_q <= next_gpu(q_q);
 
         // Targets not yet placed.
-        if (begin_pkt) send_q <= (kind_d == Req || (kind_d == Aux && !meta)) ? remote_cnt_q : bad_q ? '0 : own_cnt_q;
+        if (begin_pkt) send_q <= (kind_d != Row) ? remote_cnt_q : bad_q ? '0 : own_cnt_q;
         else if (place || (head_done && kind_q == Req)) send_q <= send_q - 1'b1;
 
         if (state_q == Head || (state_q == Targets && fire)) lane_q <= '0;
@@ -432,7 +436,7 @@ module combine #(
         header.opcode  = is_static ? OP_MULTIMEM_LD_REDUCE : OP_DYMULTIMEM_LD_REDUCE;
         header.cls     = CLS_REQ;
         header.src     = cfg_i.port;
-        header.len     = (!is_static && kind_q != Req) ? index_q : (is_static && last_item) ? {last_flits_q, LogF'(0)} : cfg_i.row_bytes;
+        header.len     = (!is_static && kind_q != Req) ? index_q : (is_static && last_item) ? last_len_q : cfg_i.row_bytes;
         header.cnt     = send_q;
         header.epoch   = cfg_i.epoch;
         header.stage   = STAGE_COMBINE;
@@ -440,10 +444,13 @@ module combine #(
         header.target0 = first_q;
         if (kind_q != Req) begin
             header.dst    = dst_q;
-            header.tag[2] = kind_q == Row && remote;
+            header.tag[1] = more;
+            header.tag[2] = mode_q != Sum && remote && !meta;
             header.tag[3] = meta || (mode_q == Sum && kind_q == Row);
-            header.tag[4] = mode_q == Sum && kind_q == Aux;
+            header.tag[4] = kind_q == Slots;
             header.tag[5] = bad_q;
+            header.tag[6] = mode_q == Sum && kind_q == Row && remote;
+            header.tag[7] = meta;
         end
     end
 
@@ -454,20 +461,18 @@ module combine #(
     end
 
     assign req_valid_o    = kind_q == Req && (state_q == Head || flush_q);
-    assign own_valid_o    = kind_q != Req && (state_q == Head || flush_q);
+    assign own_valid_o    = kind_q != Req && ((state_q == Head && open_q < open_limit) || flush_q);
     assign req_last_o     = pkt_last;
-    assign own_aux_o      = kind_q == Aux;
     assign own_static_o   = is_static;
     assign static_delta_o = delta_q;
-    assign aux_st_o       = meta;
-    assign tok_done_o     = row_done_i && (mode_q == Dynamic || mode_q == Sum);
+    assign tok_done_o     = row_done_i && !row_more_i && (mode_q == Dynamic || mode_q == Sum);
 
     logic looked_at;
     assign looked_at = state_q == Shift && state_d != Shift;
 
     always_ff @(posedge clk_i) begin
-        err_valid_o <= rst_ni && ((looked_at && (bad_q || (meta && stray))) || (take && !known));
-        err_code_o  <= !busy_q ? ERR_INSTR : bad_q ? ERR_UNMAPPED : ERR_BOUNDS;
+        err_valid_o <= rst_ni && ((looked_at && (bad_q || (meta && stray))) || (take && (!known || outside)));
+        err_code_o  <= (!busy_q && !known) ? ERR_INSTR : (busy_q && bad_q) ? ERR_UNMAPPED : ERR_BOUNDS;
     end
 
     assign idle_o = !busy_q;

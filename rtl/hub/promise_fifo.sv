@@ -2,14 +2,14 @@
 //
 // Queue in LUT RAM whose places are promised before the words are there, for sources that cannot wait: memory reads, an adder.
 //
-// promise_i (only with room_o) takes a place, push_i fills the oldest promised one, taking the word out gives the place back.
+// promise_i (only with room_o) takes one of Depth - 1 places, push_i fills the oldest promised one, taking the word out gives the place back.
 // Order: first in, first out; a word is visible one cycle after its push. room_o depends on registers only.
+// The pointers count in the order of a shift register (one LUT each), which a memory does not mind.
 `default_nettype none
 
 module promise_fifo #(
     parameter int unsigned Width = 8,
-    parameter int unsigned Depth = 16,   // power of two
-    localparam int unsigned PtrW = $clog2(Depth)
+    parameter int unsigned Depth = 16    // 16 or 32
 ) (
     input  wire logic             clk_i,
     input  wire logic             rst_ni,
@@ -21,30 +21,33 @@ module promise_fifo #(
 
     output logic                  valid_o,
     input  wire logic             ready_i,
-    output logic [Width-1:0]      data_o,
-    output logic [PtrW:0]         level_o   // words inside
+    output logic [Width-1:0]      data_o
 );
-    logic [PtrW:0] wptr_q, rptr_q, free_q;
-    logic          pop;
+    localparam int unsigned PtrW = $clog2(Depth);
 
-    if (2**PtrW != Depth || Depth < 2) begin : gen_check
-        $error("promise_fifo: Depth must be a power of two");
+    if (Depth != 16 && Depth != 32) begin : gen_check
+        $error("promise_fifo: Depth must be 16 or 32");
     end
 
-    assign room_o  = free_q != '0;
+    // Runs through all values of 4 or 5 bits.
+    function automatic logic [PtrW-1:0] after(input logic [PtrW-1:0] p);
+        return {p[PtrW-2:0], p[PtrW-1] ^ p[2] ^ (p[PtrW-2:0] == '0)};
+    endfunction
+
+    logic [PtrW-1:0] pptr_q, wptr_q, rptr_q;
+
+    assign room_o  = after(pptr_q) != rptr_q;
     assign valid_o = wptr_q != rptr_q;
-    assign level_o = wptr_q - rptr_q;
-    assign pop     = valid_o && ready_i;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
+            pptr_q <= '0;
             wptr_q <= '0;
             rptr_q <= '0;
-            free_q <= (PtrW+1)'(Depth);
         end else begin
-            if (push_i) wptr_q <= wptr_q + 1'b1;
-            if (pop)    rptr_q <= rptr_q + 1'b1;
-            if (promise_i != pop) free_q <= free_q + (pop ? (PtrW+1)'(1) : '1);
+            if (promise_i)          pptr_q <= after(pptr_q);
+            if (push_i)             wptr_q <= after(wptr_q);
+            if (valid_o && ready_i) rptr_q <= after(rptr_q);
         end
     end
 
@@ -54,9 +57,9 @@ module promise_fifo #(
     ) i_ram (
         .clk_i,
         .we_i    (push_i),
-        .waddr_i (wptr_q[PtrW-1:0]),
+        .waddr_i (wptr_q),
         .wdata_i (data_i),
-        .raddr_i (rptr_q[PtrW-1:0]),
+        .raddr_i (rptr_q),
         .rdata_o (data_o)
     );
 endmodule

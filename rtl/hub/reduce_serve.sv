@@ -3,15 +3,17 @@
 // Queues of reduction requests, and the set-up of rows for row_sum.
 //
 // Requests come from the wire (one queue of OpenRows per requester; the window of open rows bounds them, so req_ is always accepted; one too
-// many is an error and dropped) and from combine (own_, the queues of the own port and of context N, AUX). Their flits are parsed on their way into one RAM:
+// many is an error and dropped) and from combine (own_, the queue of the own port). Their flits are parsed on their way into one RAM:
 //   {context, request}: word of the header's low half, word of the high half (one word if a flit holds both), words of as many targets as a flit has
 // and the same RAM holds {context, row slot}: addresses of up to 16 terms.
 // One set-up machine serves the contexts in turn: it reads a request, looks the targets up (own experts: expert map, then allocator client 1, never
 // allocating; explicit rows: by position) and writes the term addresses. Every context has two row slots, so the next row is set up while one is summed.
 //
-// Rows of combine have the same format; addr holds a token, row or flit address that is not shifted, tag bits 2 .. 5 are
-//   use_r: R is the last term, explicit: the targets are list positions of received row addr, slots: GPUs, their slots of token addr, bad: write nothing,
-// dst and len the home and index of the token (static: len is the row's), and target flits hold all targets, also the first.
+// Rows of combine have the same format. Their addr is a token or row number, or a static row's byte address, and is not shifted; dst and len are home and index of the
+// token (static: len is the row's); target flits hold all targets, also the first. Bits of their tag, and what makes a row without any:
+//   1 more: another row of the token follows     2 use_r: R is the last term            3 explicit: targets are list positions of received row addr
+//   4 slots: targets are GPUs, their slots       5 bad: write nothing                   6 again: the destination is the last term
+//   7 st: goes to the home's slot
 //
 // Order: rows of a context in the order of its requests. An error (unmapped or unallocated target, length or address out of bounds) makes the row a poisoned
 // row without terms: its packets are sent all the same.
@@ -21,12 +23,11 @@
 module reduce_serve #(
     parameter int unsigned N          = 4,
     parameter int unsigned FlitBytes  = 8,
-    parameter int unsigned AddrW      = 11,  // of a flit, at most 20
+    parameter int unsigned AddrW      = 11,  // of a flit, at most TokenW
     parameter int unsigned OpenRows   = 8,   // power of two
     parameter int unsigned MaxExperts = 64,
     localparam int unsigned FW     = 8 * FlitBytes,
-    localparam int unsigned Ctx    = N + 1,
-    localparam int unsigned CtxW   = $clog2(Ctx),
+    localparam int unsigned CtxW   = (N > 1) ? $clog2(N) : 1,
     localparam int unsigned IdxW   = $clog2(128 / FlitBytes),
     localparam int unsigned PktW   = 8,
     localparam int unsigned TokenW = node_pkg::TokenW,
@@ -51,10 +52,8 @@ module reduce_serve #(
     output logic                     own_ready_o,
     input  wire logic                own_last_i,
     input  wire logic [FW-1:0]       own_data_i,
-    input  wire logic                own_aux_i,      // for AUX; as the next one, the same for all flits of a packet
-    input  wire logic                own_static_i,   // one term at flit address addr
+    input  wire logic                own_static_i,   // one term at byte address addr; the same for all flits of a packet
     input  wire logic [AddrW-1:0]    static_delta_i, // static: flits from the source to the destination
-    input  wire logic                aux_st_i,
 
     output logic                     al_req_valid_o,
     input  wire logic                al_req_ready_i,
@@ -67,11 +66,13 @@ module reduce_serve #(
     input  wire logic                al_resp_err_i,
 
     // to row_sum
-    output logic [Ctx-1:0]           row_pend_o,
+    output logic [N-1:0]             row_pend_o,
     output logic                     row_own_r_o,
+    output logic                     row_own_again_o,
     input  wire logic [CtxW-1:0]     row_ctx_i,
     output logic [4:0]               row_last_o,
     output logic                     row_use_r_o,
+    output logic                     row_st_o,
     output logic                     row_zero_o,
     output logic                     row_poison_o,
     output logic [4:0]               row_dst_o,
@@ -85,6 +86,7 @@ module reduce_serve #(
     output logic                     dest_valid_o,
     input  wire logic                dest_ready_i,
     output logic [AddrW-1:0]         dest_addr_o,
+    output logic                     dest_more_o,
 
     output logic                     err_valid_o,
     output error_pkg::err_e          err_code_o,
@@ -105,20 +107,24 @@ module reduce_serve #(
 
     // Fields sit where the same bits of a word of targets come from, as far as they can: that saves multiplexers.
     typedef struct packed {
-        logic [9:0]  len_low;
-        logic        is_static;
-        logic [4:0]  len_high;
-        logic [4:0]  cnt;
-        logic [4:0]  dst;
-        logic        bad;
-        logic        slots;
-        logic        is_explicit;
-        logic        use_r;
+        logic       over;         // against the rules: an error
+        logic [9:0] len_low;
+        logic       is_static;
+        logic       more;
+        logic [4:0] len_high;
+        logic [4:0] cnt;
+        logic       st;
+        logic       again;
+        logic       bad;          // somebody has reported an error
+        logic       slots;
+        logic       is_explicit;
+        logic       use_r;
+        logic [4:0] dst;
     } low_t;
 
     typedef struct packed {
         logic [TgtW-1:0]   target;
-        logic              bad;
+        logic              over;
         logic [TokenW-1:0] x;       // token, row, or flit address
     } high_t;
 
@@ -126,12 +132,12 @@ module reduce_serve #(
     localparam int unsigned HighW = $bits(high_t);
     localparam int unsigned HeadW = (HF == 1) ? LowW + HighW : ((LowW > HighW) ? LowW : HighW);
     localparam int unsigned WordW = (HeadW > PerFlit * TgtW) ? HeadW : PerFlit * TgtW;
-    localparam int unsigned ReqWords = Ctx * OpenRows * 2**BeatW;
-    localparam int unsigned RamDepth = ReqWords + Ctx * 32;
+    localparam int unsigned ReqWords = N * OpenRows * 2**BeatW;
+    localparam int unsigned RamDepth = ReqWords + N * 32;
     localparam int unsigned RamAw    = $clog2(RamDepth);
 
     if (2**SlotW != OpenRows || SlotW + BeatW < 5 || ExpIdxW < 5 || MaxExperts > 4096 || AddrW > TokenW) begin : gen_check
-        $error("reduce_serve: OpenRows must be a power of two, at least 8 with FlitBytes 16, MaxExperts 32 to 4096, AddrW at most 20");
+        $error("reduce_serve: OpenRows must be a power of two, at least 8 with FlitBytes 16, MaxExperts 32 to 4096, AddrW at most TokenW");
     end
 
     function automatic logic [RamAw-1:0] req_addr(input logic [CtxW-1:0] c, input logic [SlotW-1:0] s, input logic [BeatW-1:0] b);
@@ -152,7 +158,7 @@ module reduce_serve #(
     low_t             low;
     high_t            high;
     logic [3:0]       in_shift;
-    logic [14:0]      in_offset;
+    logic [14:0]      offset_q;     // bits of addr below the token
     logic [WordW-1:0] in_word, in_targets;
 
     assign own_ready_o = !req_valid_i;
@@ -161,7 +167,7 @@ module reduce_serve #(
     assign in_last     = req_valid_i ? req_last_i : own_last_i;
     assign in_beat     = req_valid_i ? rq_beat_q : own_beat_q;
     assign in_first    = in_beat == '0;
-    assign in_ctx      = !req_valid_i ? (own_aux_i ? CtxW'(N) : CtxW'(cfg_i.port)) : in_first ? CtxW'(header.src) : rq_ctx_q;
+    assign in_ctx      = !req_valid_i ? CtxW'(cfg_i.port) : in_first ? CtxW'(header.src) : rq_ctx_q;
     assign in_drop     = req_valid_i && (in_first ? in_stray || in_full : rq_drop_q);
     assign in_stray    = 6'(header.src) >= 6'(N) || header.src == cfg_i.port || header.len == '0;
     assign push        = in_valid && in_last && !in_drop;
@@ -176,7 +182,7 @@ module reduce_serve #(
         assign in_word   = in_first ? WordW'(low) : (in_beat == BeatW'(1)) ? WordW'(high) : in_targets;
     end
 
-    assign in_shift = !req_valid_i ? '0 : in_static ? 4'(LogF) : cfg_i.row_shift;
+    assign in_shift = in_static ? 4'(LogF) : req_valid_i ? cfg_i.row_shift : '0;
 
     always_comb begin
         low.len_low     = header.len[9:0];
@@ -184,15 +190,18 @@ module reduce_serve #(
         low.is_static   = in_static;
         low.cnt         = (req_valid_i && in_static) ? 5'd1 : header.cnt;
         low.dst         = header.dst;
-        low.use_r       = !req_valid_i && header.tag[2];
-        low.is_explicit = !req_valid_i && header.tag[3];
-        low.slots       = !req_valid_i && header.tag[4];
-        low.bad         = !req_valid_i ? header.tag[5]
-                        : header.len > cfg_i.row_bytes || header.len[LogF-1:0] != '0 || header.dtype != DTYPE_BF16 || header.redop != REDOP_ADD
-                          || (!in_static && (header.cnt == '0 || header.cnt > 5'(TargetsMax)));
-        in_offset       = header.addr[14:0] & ((15'd1 << in_shift) - 15'd1);
+        low.more        = header.tag[1];
+        low.use_r       = header.tag[2] && !req_valid_i;
+        low.is_explicit = header.tag[3] && !req_valid_i;
+        low.slots       = header.tag[4] && !req_valid_i;
+        low.bad         = req_valid_i ? header.poison : header.tag[5];
+        low.again       = header.tag[6] && !req_valid_i;
+        low.st          = header.tag[7];
+        low.over        = req_valid_i && (header.len > cfg_i.row_bytes || header.len[LogF-1:0] != '0 || header.dtype != DTYPE_BF16 || header.redop != REDOP_ADD
+                          || (!in_static && (header.cnt == '0 || header.cnt > 5'(TargetsMax))));
         high.x          = TokenW'(header.addr[MaddrW-1:0] >> in_shift);
-        high.bad        = req_valid_i && (in_offset != '0 || header.addr[47:MaddrW] != '0 || (in_static && (high.x >> AddrW) != '0));
+        high.over       = req_valid_i && (header.addr[47:MaddrW] != '0 || (in_static ? (high.x >> AddrW) != '0 || header.addr[LogF-1:0] != '0
+                                                                                    : (header.addr[14:0] & offset_q) != '0));
         high.target     = {(header.target0 >> (4 + ExpIdxW)) != '0, header.target0[4 +: ExpIdxW]};
         in_targets = '0;
         for (int unsigned l = 0; l < PerFlit; l++) begin
@@ -213,10 +222,11 @@ module reduce_serve #(
             rq_drop_q   <= in_drop;
             rq_static_q <= in_static;
         end
+        offset_q <= (15'd1 << cfg_i.row_shift) - 15'd1;
     end
 
     // ---- queues of requests: pointers in LUT RAM, read for the arriving flit or else for the set-up
-    logic [Ctx-1:0]   some_q;            // the context's queue is not empty; then its pointers are valid
+    logic [N-1:0]   some_q;            // the context's queue is not empty; then its pointers are valid
     logic [CtxW-1:0]  queue, ctx_q;
     logic [SlotW-1:0] wptr, rptr, rptr_q;
     logic             pop;
@@ -224,10 +234,10 @@ module reduce_serve #(
     assign queue   = in_valid ? in_ctx : ctx_q;
     assign in_full = some_q[in_ctx] && wptr == rptr;
 
-    lutram #(.Width(SlotW), .Depth(Ctx)) i_wptr (
+    lutram #(.Width(SlotW), .Depth(N)) i_wptr (
         .clk_i, .we_i(push), .waddr_i(queue), .wdata_i(wptr + 1'b1), .raddr_i(queue), .rdata_o(wptr)
     );
-    lutram #(.Width(SlotW), .Depth(Ctx)) i_rptr (
+    lutram #(.Width(SlotW), .Depth(N)) i_rptr (
         .clk_i, .we_i((push && !some_q[in_ctx]) || pop), .waddr_i(queue), .wdata_i(in_valid ? wptr : rptr + 1'b1), .raddr_i(queue), .rdata_o(rptr)
     );
 
@@ -241,12 +251,12 @@ module reduce_serve #(
     typedef enum logic [3:0] {Idle, Head0, Head1, Start, Begin, Fetch, Target, Lookup, Ask, Answer, Shift1, Shift2, Store, Done} state_e;
     state_e state_q, state_d;
 
-    logic [Ctx-1:0]   can_set, grant;
+    logic [N-1:0]   can_set, grant;
     logic [CtxW-1:0]  pick;
-    logic [Ctx-1:0][1:0] set_q, sum_q;   // rows set up, rows summed, modulo 4
+    logic [N-1:0][1:0] set_q, sum_q;   // rows set up, rows summed, modulo 4
     low_t             low_q;
     high_t            high_q;
-    logic             own, aux, wire_req, st, plain, bad, row_push;
+    logic             own, plain, over, row_push;
     logic             sre, swe, dest_push, dest_room;
     logic [RamAw-1:0] saddr;
     logic [WordW-1:0] rdata;
@@ -258,27 +268,24 @@ module reduce_serve #(
     logic             in_dest_q;         // x_q is for the destination, not for a term
     logic             bad_q;
     err_e             err_q;             // why
-    logic [AddrW-1:0] x_q, shifted, base, second;
+    logic [AddrW-1:0] x_q, source, shifted, base, second;
     logic [4:0]       amount;
 
     always_comb begin
-        for (int unsigned c = 0; c < Ctx; c++) begin
+        for (int unsigned c = 0; c < N; c++) begin
             row_pend_o[c] = set_q[c] != sum_q[c];
-            can_set[c]    = some_q[c] && (set_q[c] ^ sum_q[c]) != 2'd2 && (dest_room || (c < N && 5'(c) != cfg_i.port));
+            can_set[c]    = some_q[c] && (set_q[c] ^ sum_q[c]) != 2'd2 && (dest_room || 5'(c) != cfg_i.port);
         end
     end
 
-    rr_arb #(.N(Ctx)) i_arb (
+    rr_arb #(.N(N)) i_arb (
         .clk_i, .rst_ni, .clear_i(go_i), .req_i(can_set), .grant_o(grant), .idx_o(pick), .advance_i(state_q == Idle && can_set != '0)
     );
 
-    assign aux      = ctx_q == CtxW'(N);
-    assign own      = 5'(ctx_q) == cfg_i.port && !aux;
-    assign wire_req = !aux && !own;
-    assign st       = aux && aux_st_i;
+    assign own      = 5'(ctx_q) == cfg_i.port;
     assign plain    = !low_q.is_static && !low_q.is_explicit && !low_q.slots;  // experts of a token
-    assign bad      = low_q.bad || high_q.bad;
-    assign lane_t   = t_q[3:0] - 4'(wire_req);   // the wire puts target 0 into the header
+    assign over     = low_q.over || high_q.over;
+    assign lane_t   = t_q[3:0] - 4'(!own);   // the wire puts target 0 into the header
     assign t_next   = t_q + 1'b1;
     assign pop      = state_q == Done && !in_valid;
     assign row_push = pop;
@@ -302,8 +309,7 @@ module reduce_serve #(
                 state_d = Start;
             end
             Start:  state_d = Begin;
-            Begin:  if (own || st) state_d = st ? Shift1 : Shift2;
-                    else           state_d = (bad || low_q.cnt == '0) ? Done : Fetch;
+            Begin:  state_d = own ? (low_q.st ? Shift1 : Shift2) : (over || low_q.bad) ? Done : Fetch;
             Fetch: begin
                 sre     = 1'b1;
                 state_d = Target;
@@ -315,10 +321,9 @@ module reduce_serve #(
             Shift1: state_d = Shift2;
             Shift2: state_d = Store;
             Store: begin
-                swe       = !in_dest_q;
-                dest_push = in_dest_q;
-                if (in_dest_q)      state_d = (bad_q || low_q.cnt == '0) ? Done : Fetch;
-                else if (!in_valid) state_d = (t_next == low_q.cnt) ? Done : Fetch;
+                swe       = !in_dest_q || low_q.again;
+                dest_push = in_dest_q && !in_valid;
+                if (!in_valid) state_d = (bad_q || (in_dest_q ? low_q.cnt == '0 : t_next == low_q.cnt)) ? Done : Fetch;
             end
             default: if (pop) state_d = Idle;
         endcase
@@ -329,12 +334,15 @@ module reduce_serve #(
         else if (in_dest_q || low_q.slots)  amount = 5'(cfg_i.n_shift);
         else if (low_q.is_explicit)         amount = 5'(cfg_i.k_shift);
         else                                amount = cfg_i.cap_shift;
-        if (in_dest_q ? st : low_q.slots)   base = AddrW'(cfg_i.cb_base >> LogF);
+        if (in_dest_q ? low_q.st : low_q.slots)   base = AddrW'(cfg_i.cb_base >> LogF);
         else if (!in_dest_q)                base = AddrW'(cfg_i.yd_base >> LogF);
         else                                base = low_q.is_static ? static_delta_i : AddrW'(cfg_i.out_base >> LogF);
         second = (state_q == Answer) ? AddrW'(al_resp_row_i) : in_dest_q ? AddrW'(cfg_i.port) : AddrW'(tgt_q);
     end
 
+    // Number that the address is made of: in Lookup of a term, else of the destination.
+    assign source  = (low_q.is_static || (state_q == Lookup && !plain)) ? AddrW'(high_q.x)
+                   : (state_q == Lookup) ? AddrW'(le) : AddrW'({low_q.len_high, low_q.len_low});
     assign shifted = x_q << amount;
 
     always_ff @(posedge clk_i) begin
@@ -349,16 +357,16 @@ module reduce_serve #(
             end
             Start: if (HF != 1) high_q <= high_t'(rdata[HighW-1:0]);
             Begin: begin
-                bad_q     <= bad;
+                bad_q     <= over || low_q.bad;
                 err_q     <= ERR_BOUNDS;
-                in_dest_q <= own || st;
-                t_q       <= '0;
-                x_q       <= low_q.is_static ? AddrW'(high_q.x) : AddrW'({low_q.len_high, low_q.len_low});
+                in_dest_q <= own;
+                t_q       <= own ? low_q.cnt : '0;
+                x_q       <= source;
             end
-            Target: tgt_q <= (wire_req && t_q == '0) ? high_q.target : rdata[TgtW * 32'(lane_t[LaneW-1:0]) +: TgtW];
+            Target: tgt_q <= (!own && t_q == '0) ? high_q.target : rdata[TgtW * 32'(lane_t[LaneW-1:0]) +: TgtW];
             Lookup: begin
                 le_q <= le;
-                x_q  <= plain ? AddrW'(le) : AddrW'(high_q.x);
+                x_q  <= source;
                 if (plain && !mapped) begin
                     bad_q <= 1'b1;
                     err_q <= ERR_UNMAPPED;
@@ -374,8 +382,10 @@ module reduce_serve #(
             Shift1: x_q <= shifted | second;
             Shift2: x_q <= base + shifted;
             Store: begin
-                in_dest_q <= 1'b0;
-                if (!in_dest_q && !in_valid) t_q <= t_next;
+                if (!in_valid) begin
+                    in_dest_q <= 1'b0;
+                    t_q       <= in_dest_q ? '0 : t_next;
+                end
             end
             default: ;
         endcase
@@ -426,26 +436,27 @@ module reduce_serve #(
     logic [14:0]      length;
     logic [14-LogF:0] flits;     // less 1
     logic             zero;
-    logic [1:0]       own_r_q;
+    logic [1:0]       own_r_q, own_again_q;
 
-    assign steps  = (bad_q ? '0 : low_q.cnt) + 5'(low_q.use_r);
+    assign steps  = bad_q ? 5'(low_q.use_r) : low_q.cnt + 5'(low_q.use_r || low_q.again);
     assign zero   = steps == '0;
-    assign length = (wire_req || low_q.is_static) ? {low_q.len_high, low_q.len_low} : cfg_i.row_bytes;
+    assign length = (!own || low_q.is_static) ? {low_q.len_high, low_q.len_low} : cfg_i.row_bytes;
     assign flits  = (15-LogF)'((length - 15'd1) >> LogF);
 
     lutram #(
-        .Width(13 + PktW + IdxW),
+        .Width(14 + PktW + IdxW),
         .Depth(2**(CtxW+1))
     ) i_rows (
         .clk_i,
         .we_i    (row_push),
         .waddr_i ({ctx_q, set_q[ctx_q][0]}),
-        .wdata_i ({zero ? 5'd0 : steps - 5'd1, low_q.use_r, zero, bad_q, low_q.dst, flits}),
+        .wdata_i ({zero ? 5'd0 : steps - 5'd1, low_q.use_r, low_q.st, zero, bad_q, low_q.dst, flits}),
         .raddr_i ({row_ctx_i, sum_q[row_ctx_i][0]}),
-        .rdata_o ({row_last_o, row_use_r_o, row_zero_o, row_poison_o, row_dst_o, row_last_pkt_o, row_last_len_o})
+        .rdata_o ({row_last_o, row_use_r_o, row_st_o, row_zero_o, row_poison_o, row_dst_o, row_last_pkt_o, row_last_len_o})
     );
 
-    assign row_own_r_o = own_r_q[sum_q[CtxW'(cfg_i.port)][0]];
+    assign row_own_r_o     = own_r_q[sum_q[CtxW'(cfg_i.port)][0]];
+    assign row_own_again_o = own_again_q[sum_q[CtxW'(cfg_i.port)][0]];
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
@@ -455,25 +466,24 @@ module reduce_serve #(
             if (row_push)  set_q[ctx_q] <= set_q[ctx_q] + 1'b1;
             if (row_pop_i) sum_q[row_ctx_i] <= sum_q[row_ctx_i] + 1'b1;
         end
-        if (row_push && own) own_r_q[set_q[ctx_q][0]] <= low_q.use_r;
+        if (row_push && own) begin
+            own_r_q[set_q[ctx_q][0]]     <= low_q.use_r;
+            own_again_q[set_q[ctx_q][0]] <= low_q.again && !bad_q;
+        end
     end
 
-    logic [4:0] unused_level;
-
-    fifo #(
-        .Width(AddrW),
-        .Depth(16)
+    promise_fifo #(
+        .Width(AddrW + 1)
     ) i_dest (
         .clk_i, .rst_ni,
-        .valid_i (dest_push), .ready_o(dest_room), .data_i(x_q),
-        .valid_o (dest_valid_o), .ready_i(dest_ready_i), .data_o(dest_addr_o),
-        .level_o (unused_level)
+        .promise_i (dest_push), .room_o(dest_room), .push_i(dest_push), .data_i({low_q.more, x_q}),
+        .valid_o   (dest_valid_o), .ready_i(dest_ready_i), .data_o({dest_more_o, dest_addr_o})
     );
 
     // ---- errors -------------------------------------------------------------------
-    // combine has reported its own; one that comes together with that of an arriving request waits.
+    // One that comes together with that of an arriving request waits.
     logic set_err, set_err_q, rq_err;
-    assign set_err = row_push && bad_q && !(!wire_req && low_q.bad);
+    assign set_err = row_push && bad_q && !low_q.bad;
     assign rq_err  = req_valid_i && in_first && in_drop;
 
     always_ff @(posedge clk_i) begin

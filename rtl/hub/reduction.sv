@@ -104,20 +104,19 @@ module reduction #(
     output error_pkg::err_e          err_code_o [3],
     output logic                     idle_o
 );
-    localparam int unsigned Ctx    = N + 1;
-    localparam int unsigned CtxW   = $clog2(Ctx);
+    localparam int unsigned CtxW   = (N > 1) ? $clog2(N) : 1;
     localparam int unsigned IdxW   = $clog2(128 / FlitBytes);
     localparam int unsigned PktW   = 8;
 
-    logic              own_valid, own_ready, own_aux, own_static, aux_st;
+    logic              own_valid, own_ready, own_static;
     logic [AddrW-1:0]  static_delta;
-    logic [Ctx-1:0]    row_pend;
-    logic              row_own_r, row_use_r, row_zero, row_poison, row_pop, row_done;
+    logic [N-1:0]      row_pend;
+    logic              row_own_r, row_own_again, row_use_r, row_st, row_zero, row_poison, row_pop, row_done, row_more;
     logic [CtxW-1:0]   row_ctx;
     logic [4:0]        row_last, row_dst;
     logic [PktW-1:0]   row_last_pkt;
     logic [IdxW-1:0]   row_last_len;
-    logic              term_re, term_valid, dest_valid, dest_ready;
+    logic              term_re, term_valid, dest_valid, dest_ready, dest_more;
     logic [3:0]        term_idx;
     logic [AddrW-1:0]  term_addr, dest_addr;
     logic              idle_combine, idle_serve, idle_sum;
@@ -129,8 +128,8 @@ module reduction #(
         .cmd_valid_i, .cmd_ready_o, .cmd_i, .retire_o, .rdy_valid_i, .rdy_ready_o, .rdy_token_i, .tok_done_o, .recv_rows_i, .own_base_i,
         .rd_valid_o, .rd_ready_i, .rd_addr_o, .rd_rvalid_i, .rd_rdata_i,
         .req_valid_o, .req_ready_i, .req_data_o, .req_last_o,
-        .own_valid_o(own_valid), .own_ready_i(own_ready), .own_aux_o(own_aux), .own_static_o(own_static), .static_delta_o(static_delta),
-        .aux_st_o(aux_st), .row_done_i(row_done),
+        .own_valid_o(own_valid), .own_ready_i(own_ready), .own_static_o(own_static), .static_delta_o(static_delta),
+        .row_done_i(row_done), .row_more_i(row_more),
         .err_valid_o(err_valid_o[0]), .err_code_o(err_code_o[0]), .idle_o(idle_combine)
     );
 
@@ -139,25 +138,26 @@ module reduction #(
     ) i_serve (
         .clk_i, .rst_ni, .go_i, .cfg_i, .emap_we_i, .emap_addr_i, .emap_data_i,
         .req_valid_i, .req_data_i, .req_last_i,
-        .own_valid_i(own_valid), .own_ready_o(own_ready), .own_last_i(req_last_o), .own_data_i(req_data_o), .own_aux_i(own_aux),
-        .own_static_i(own_static), .static_delta_i(static_delta), .aux_st_i(aux_st),
+        .own_valid_i(own_valid), .own_ready_o(own_ready), .own_last_i(req_last_o), .own_data_i(req_data_o),
+        .own_static_i(own_static), .static_delta_i(static_delta),
         .al_req_valid_o, .al_req_ready_i, .al_req_le_o, .al_req_token_o, .al_req_alloc_o,
         .al_resp_valid_i, .al_resp_row_i, .al_resp_new_i, .al_resp_err_i,
-        .row_pend_o(row_pend), .row_own_r_o(row_own_r), .row_ctx_i(row_ctx), .row_last_o(row_last), .row_use_r_o(row_use_r),
-        .row_zero_o(row_zero), .row_poison_o(row_poison), .row_dst_o(row_dst), .row_last_pkt_o(row_last_pkt), .row_last_len_o(row_last_len), .row_pop_i(row_pop),
+        .row_pend_o(row_pend), .row_own_r_o(row_own_r), .row_own_again_o(row_own_again), .row_ctx_i(row_ctx), .row_last_o(row_last), .row_use_r_o(row_use_r),
+        .row_st_o(row_st), .row_zero_o(row_zero), .row_poison_o(row_poison), .row_dst_o(row_dst), .row_last_pkt_o(row_last_pkt), .row_last_len_o(row_last_len), .row_pop_i(row_pop),
         .term_re_i(term_re), .term_idx_i(term_idx), .term_valid_o(term_valid), .term_addr_o(term_addr),
-        .dest_valid_o(dest_valid), .dest_ready_i(dest_ready), .dest_addr_o(dest_addr),
+        .dest_valid_o(dest_valid), .dest_ready_i(dest_ready), .dest_addr_o(dest_addr), .dest_more_o(dest_more),
         .err_valid_o(err_valid_o[1]), .err_code_o(err_code_o[1]), .idle_o(idle_serve)
     );
 
     row_sum #(
         .N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .PartPkts(PartPkts)
     ) i_sum (
-        .clk_i, .rst_ni, .go_i, .cfg_i, .aux_st_i(aux_st),
-        .row_pend_i(row_pend), .row_own_r_i(row_own_r), .row_ctx_o(row_ctx), .row_last_i(row_last), .row_use_r_i(row_use_r),
-        .row_zero_i(row_zero), .row_poison_i(row_poison), .row_dst_i(row_dst), .row_last_pkt_i(row_last_pkt), .row_last_len_i(row_last_len), .row_pop_o(row_pop),
+        .clk_i, .rst_ni, .go_i, .cfg_i,
+        .row_pend_i(row_pend), .row_own_r_i(row_own_r), .row_own_again_i(row_own_again), .row_ctx_o(row_ctx), .row_last_i(row_last), .row_use_r_i(row_use_r),
+        .row_st_i(row_st), .row_zero_i(row_zero), .row_poison_i(row_poison), .row_dst_i(row_dst), .row_last_pkt_i(row_last_pkt), .row_last_len_i(row_last_len), .row_pop_o(row_pop),
         .term_re_o(term_re), .term_idx_o(term_idx), .term_valid_i(term_valid), .term_addr_i(term_addr),
-        .dest_valid_i(dest_valid), .dest_ready_o(dest_ready), .dest_addr_i(dest_addr), .row_done_o(row_done),
+        .dest_valid_i(dest_valid), .dest_ready_o(dest_ready), .dest_addr_i(dest_addr), .dest_more_i(dest_more),
+        .row_done_o(row_done), .row_more_o(row_more),
         .suma_rd_valid_o, .suma_rd_ready_i, .suma_rd_addr_o, .suma_rd_rvalid_i, .suma_rd_rdata_i,
         .sumb_rd_valid_o, .sumb_rd_ready_i, .sumb_rd_addr_o, .sumb_rd_rvalid_i, .sumb_rd_rdata_i,
         .out_wr_valid_o, .out_wr_ready_i, .out_wr_addr_o, .out_wr_data_o, .out_wr_be_o,

@@ -2,24 +2,21 @@
 //
 // Sums rows of GPU memory packet by packet: partial sums for the switch, own output rows, the two sums of unicast.
 //
-// Contexts 0 .. N-1 are the requesters (the own port's: rows that end in own memory); context N (AUX) has the rows that unicast sums without an
-// answer from the wire. A context gives its rows in order; contexts are served in turn, one packet each.
+// Context c has the rows of requester c: terms are rows of own experts, the sum leaves as PARTIAL packets on part_*. The own port's context has the rows of
+// combine, which end in own memory (port OUT) or, rows marked st, as ST packets on sst_*; their addresses come from dest_*. The last term of an own row may be R,
+// the reduced row from the wire (res_*), or the row that the own row before it wrote (marked again). A context gives its rows in order; contexts
+// are served in turn, one packet each.
 //
-//   context          terms of a packet                  goes to
-//   requester        rows of own experts                PARTIAL packet on part_*
-//   own port         rows of own experts, then R        port OUT, row address from dest_*
-//   AUX, aux_st_i    rows of own experts                ST packet on sst_*, address from dest_*
-//   AUX              slots of the other GPUs            R, in the place of packets from the wire
-//
-// R is the reduced row from the wire (res_*) or from AUX. The first pass adds two terms, each further pass one; a
-// single term passes through; no term at all gives zeros. A packet begins only when no other hub can make it wait: with the credit of the
-// requester, with the whole packet of R here. Then its passes go into a queue from which the two read ports run ahead
-// of the adder. Without memory conflicts one flit enters the adder every cycle, across passes and packets (packets of 6 flits or more; shorter
-// ones wait for their own sums; with 8-byte flits a packet for part_* costs one cycle more).
+// The first pass adds two terms, each further pass one; a single term passes through; no term at all gives zeros. A packet
+// begins only when no other hub can make it wait: with the credit of the requester, with its packet of R here. Then its passes go into a queue from which
+// the two read ports run ahead of the adder. Without memory conflicts one flit enters the adder every cycle, across passes and packets
+// (packets of 8 flits or more; shorter ones wait for their own sums).
 //
 // Back-pressure: out_wr_ may stall; part_ and sst_ too, and then hold up the adder when their queue is full. That
-// ends by itself: the link takes a packet that has its credit whatever happens here. A packet on part_ comes without gaps: its last pass starts when its operands
-// are here. Worst case for a context: one packet of every other context.
+// ends by itself: the link takes a packet that has its credit whatever happens here. Flits of R follow its header without waiting for
+// anything here. A packet on part_ comes without gaps: its last pass starts when its reads are granted, of 16 all but two, and the
+// memory makes a read wait for at most 5 cycles.
+// Worst case for a context: one packet of every other context.
 // A poisoned packet of a requester carries the mark; own rows with a poisoned packet keep what memory held there.
 `default_nettype none
 
@@ -29,8 +26,7 @@ module row_sum #(
     parameter int unsigned AddrW     = 11,   // of a flit
     parameter int unsigned PartPkts  = 4,    // credits of one requester
     localparam int unsigned FW    = 8 * FlitBytes,
-    localparam int unsigned Ctx   = N + 1,
-    localparam int unsigned CtxW  = $clog2(Ctx),
+    localparam int unsigned CtxW  = (N > 1) ? $clog2(N) : 1,
     localparam int unsigned IdxW  = $clog2(128 / FlitBytes),
     localparam int unsigned PktW  = 8        // packets of a row
 ) (
@@ -38,17 +34,18 @@ module row_sum #(
     input  wire logic                rst_ni,
     input  wire logic                go_i,
     input  wire node_pkg::node_cfg_t cfg_i,
-    input  wire logic                aux_st_i,       // what the rows of AUX are for; constant while there are any
 
     // rows that are set up
-    input  wire logic [Ctx-1:0]      row_pend_i,     // the context has one
-    input  wire logic                row_own_r_i,    // the own context's next row ends with R
+    input  wire logic [N-1:0]        row_pend_i,     // the context has one
+    input  wire logic                row_own_r_i,    // of the own context's next row: ends with R
+    input  wire logic                row_own_again_i, // reads what the row before wrote
     output logic [CtxW-1:0]          row_ctx_o,      // the row below is this context's first
     input  wire logic [4:0]          row_last_i,     // terms, R included, less 1
     input  wire logic                row_use_r_i,
+    input  wire logic                row_st_i,
     input  wire logic                row_zero_i,     // no term at all
     input  wire logic                row_poison_i,
-    input  wire logic [4:0]          row_dst_i,      // AUX: home of an ST row
+    input  wire logic [4:0]          row_dst_i,      // home of an ST row
     input  wire logic [PktW-1:0]     row_last_pkt_i, // packets less 1
     input  wire logic [IdxW-1:0]     row_last_len_i, // flits of the last packet less 1
     output logic                     row_pop_o,      // its last packet is under way
@@ -56,10 +53,12 @@ module row_sum #(
     output logic [3:0]               term_idx_o,
     input  wire logic                term_valid_i,   // term_addr_i is the address of the term asked for in the last cycle
     input  wire logic [AddrW-1:0]    term_addr_i,
-    input  wire logic                dest_valid_i,   // where own and ST rows go, in their order
+    input  wire logic                dest_valid_i,   // where own rows go, in their order
     output logic                     dest_ready_o,
     input  wire logic [AddrW-1:0]    dest_addr_i,
+    input  wire logic                dest_more_i,    // another row of the token follows
     output logic                     row_done_o,     // own row in memory, or last flit of an ST row sent
+    output logic                     row_more_o,
 
     output logic                     suma_rd_valid_o,
     input  wire logic                suma_rd_ready_i,
@@ -101,18 +100,18 @@ module row_sum #(
 
     localparam int unsigned LogF     = $clog2(FlitBytes);
     localparam int unsigned HF       = 16 / FlitBytes;
+    localparam int unsigned HBeatW   = $clog2(HF + 1);
     localparam int unsigned PktDepth = (FlitBytes < 16) ? 16 : 32;
     localparam int unsigned CrdW     = $clog2(PartPkts + 1);
-    localparam int unsigned DstW     = (N > 1) ? $clog2(N) : 1;
-    localparam int unsigned LevelW   = 5;
-    localparam int unsigned LongLast = 7;  // a packet of 8 flits or more hides a memory latency of 7 and the adder's 6
+    localparam int unsigned PoisonBit = 56;   // of the header
+    localparam int unsigned LongLast  = 7;    // a packet of 8 flits or more hides the latency of memory and adder
 
-    typedef enum logic [1:0] {Part, St, Own, Res} kind_e;  // St and Part: bit 1 clear
+    typedef enum logic [1:0] {Part, St, Own} kind_e;
 
     // What leaves the adder with a flit.
     typedef struct packed {
         kind_e           kind;
-        logic [DstW-1:0] dst;
+        logic [CtxW-1:0] dst;
         logic            poison;
         logic            row_last;  // last packet of its row
         logic [IdxW-1:0] count;     // flits of the packet less 1
@@ -131,47 +130,59 @@ module row_sum #(
     typedef enum logic [1:0] {Pick, Load, Terms} state_e;
     state_e state_q;
 
-    logic [Ctx-1:0]         ready_ctx, grant;
+    logic [N-1:0]           ready_ctx, grant, take, give;
     logic [CtxW-1:0]        pick, ctx_q;
     logic [N-1:0][CrdW-1:0] used_q;      // PART credits in use
-    logic [N-1:0]           spent;       // no credit left
     logic [CrdW-1:0]        limit;
-    logic [LevelW-1:0]      whole_q;     // packets of R that no packet has claimed; those under way from AUX included
-    logic                   aux_r_q;     // one of AUX is not claimed
+    logic                   own_ready, load, own;
+    logic                   r_here, r_claimed_q;     // R's header has passed; a packet takes its payload
+    logic [5:0]             inside_q;    // packets of own rows between their choice and memory
 
-    assign limit = (cfg_i.part_credits == '0 || cfg_i.part_credits > 8'(PartPkts)) ? CrdW'(PartPkts) : CrdW'(cfg_i.part_credits);
+    assign limit     = (cfg_i.part_credits == '0 || cfg_i.part_credits > 8'(PartPkts)) ? CrdW'(PartPkts) : CrdW'(cfg_i.part_credits);
+    // The row before has as many packets: with fewer inside, the one with this number is in memory.
+    assign own_ready = (!row_own_r_i || (r_here && !r_claimed_q))
+                       && (!row_own_again_i || inside_q == '0 || PktW'(inside_q) < cfg_i.row_bytes[14:7]);
 
     always_comb begin
         for (int unsigned c = 0; c < N; c++) begin
-            spent[c]     = used_q[c] == limit;
-            ready_ctx[c] = row_pend_i[c] && ((5'(c) == cfg_i.port) ? !row_own_r_i || whole_q != '0 : !spent[c]);
+            ready_ctx[c] = row_pend_i[c] && ((5'(c) == cfg_i.port) ? own_ready : used_q[c] != limit);
+            take[c]      = load && !own && ctx_q == CtxW'(c);
+            give[c]      = part_crd_valid_i && part_crd_port_i == 5'(c);
         end
-        ready_ctx[N] = row_pend_i[N] && (aux_st_i || !aux_r_q);
     end
 
-    rr_arb #(.N(Ctx)) i_arb (
+    rr_arb #(.N(N)) i_arb (
         .clk_i, .rst_ni, .clear_i(go_i), .req_i(ready_ctx), .grant_o(grant), .idx_o(pick), .advance_i(state_q == Pick && ready_ctx != '0)
     );
 
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) begin
+            used_q <= '0;
+        end else begin
+            for (int unsigned c = 0; c < N; c++) begin
+                if (take[c] != give[c]) used_q[c] <= used_q[c] + (give[c] ? '1 : CrdW'(1));
+            end
+        end
+    end
+
     // ---- passes of a packet -------------------------------------------------------
-    logic [Ctx-1:0]   started_q;     // the packet number of the context's row is in the memory
+    logic [N-1:0]     started_q;     // the packet number of the context's row is in the memory
     logic [PktW-1:0]  pkt, pkt_mem, pkt_q;
-    logic             own, aux, load, row_last, zero_q, use_r_q, final_step, is_term, advance, push, ring_room;
+    logic             row_last, zero_q, use_r_q, final_step, is_term, advance, push, ring_room;
     tag_t             tag_q;
     logic [4:0]       step_q, last_q;
     logic [AddrW-1:0] addr, addr_q;
     pass_t            pass_in;
 
     assign row_ctx_o = ctx_q;
-    assign aux       = ctx_q == CtxW'(N);
-    assign own       = 5'(ctx_q) == cfg_i.port && !aux;
+    assign own       = 5'(ctx_q) == cfg_i.port;
     assign load      = state_q == Load;
     assign pkt       = started_q[ctx_q] ? pkt_mem : '0;
     assign row_last  = pkt == row_last_pkt_i;
 
     lutram #(
         .Width(PktW),
-        .Depth(Ctx)
+        .Depth(N)
     ) i_pkt_mem (
         .clk_i,
         .we_i    (load),
@@ -215,8 +226,8 @@ module row_sum #(
         end
         if (state_q == Pick) ctx_q <= pick;
         if (load) begin
-            tag_q.kind     <= aux ? (aux_st_i ? St : Res) : own ? Own : Part;
-            tag_q.dst      <= aux ? DstW'(row_dst_i) : DstW'(ctx_q);
+            tag_q.kind     <= !own ? Part : row_st_i ? St : Own;
+            tag_q.dst      <= own ? CtxW'(row_dst_i) : ctx_q;
             tag_q.poison   <= row_poison_i;
             tag_q.row_last <= row_last;
             tag_q.count    <= row_last ? row_last_len_i : '1;
@@ -231,43 +242,18 @@ module row_sum #(
         end
     end
 
-    // ---- credits, taken when a packet begins --------------------------------------
-    logic [N-1:0] take, give;
-    logic         res_in_last, claim, aux_begin;
-
-    assign claim     = load && own && row_use_r_i;
-    assign aux_begin = load && aux && !aux_st_i;
-
-    always_comb begin
-        for (int unsigned c = 0; c < N; c++) begin
-            take[c] = load && !own && ctx_q == CtxW'(c);
-            give[c] = part_crd_valid_i && part_crd_port_i == 5'(c);
-        end
-    end
-
-    always_ff @(posedge clk_i) begin
-        if (!rst_ni) begin
-            used_q  <= '0;
-            whole_q <= '0;
-            aux_r_q <= 1'b0;
-        end else begin
-            for (int unsigned c = 0; c < N; c++) begin
-                if (take[c] != give[c]) used_q[c] <= used_q[c] + (give[c] ? '1 : CrdW'(1));
-            end
-            if ((res_in_last || aux_begin) != claim) whole_q <= whole_q + (claim ? '1 : LevelW'(1));
-            if (aux_begin)  aux_r_q <= 1'b1;
-            else if (claim) aux_r_q <= 1'b0;
-        end
-    end
-
     // ---- queue of passes: read by the two operands and, last, by the adder --------
+    function automatic logic [3:0] after(input logic [3:0] p);   // pointers as in promise_fifo
+        return {p[2:0], p[3] ^ p[2] ^ (p[2:0] == '0)};
+    endfunction
+
     logic [3:0]       wptr_q, aptr_q, bptr_q, dptr_q;
-    logic             a_next, b_next, d_next, d_valid, a_need, b_need;
+    logic             a_next, b_next, d_next, d_valid, a_need, b_need, a_end, b_end;
     logic [AddrW-1:0] a_addr, b_addr;
     logic [IdxW-1:0]  a_count, b_count;
     pass_t            pass;
 
-    assign ring_room = dptr_q != wptr_q + 4'd1;
+    assign ring_room = dptr_q != after(wptr_q);
     assign d_valid   = dptr_q != wptr_q;
 
     lutram #(.Width(1 + IdxW + AddrW), .Depth(16)) i_ring_a (
@@ -287,59 +273,59 @@ module row_sum #(
             bptr_q <= '0;
             dptr_q <= '0;
         end else begin
-            if (push)   wptr_q <= wptr_q + 1'b1;
-            if (a_next) aptr_q <= aptr_q + 1'b1;
-            if (b_next) bptr_q <= bptr_q + 1'b1;
-            if (d_next) dptr_q <= dptr_q + 1'b1;
+            if (push)   wptr_q <= after(wptr_q);
+            if (a_next) aptr_q <= after(aptr_q);
+            if (b_next) bptr_q <= after(bptr_q);
+            if (d_next) dptr_q <= after(dptr_q);
         end
     end
 
     // ---- operands and adder -------------------------------------------------------
-    logic              a_valid, b_valid, r_valid, fire, acc_ready, acc_valid, acc_busy, r_poison;
-    logic [FW-1:0]     a_data, b_data, r_data, acc_data;
-    logic [LevelW-1:0] a_level, b_level;
-    logic [IdxW-1:0]   idx_q;
-    logic              idx_last, long_pkt, together, own_room, pkt_room, out_own, out_pkt;
-    logic              acc_end;
-    tag_t              tag_in, acc_tag;
+    logic            res_poison_q;
+    logic            a_valid, b_valid, r_valid, fire, acc_ready, acc_valid, acc_busy;
+    logic [FW-1:0]   a_data, b_data, acc_data;
+    logic [IdxW-1:0] idx_q;
+    logic            idx_last, together, own_room, pkt_room, acc_end;
+    logic            a_granted, b_granted;
+    logic [2:0]      still_q;        // cycles since all reads of the pass were granted
+    tag_t            tag_in, acc_tag;
 
     sum_operand #(.FlitBytes(FlitBytes), .AddrW(AddrW)) i_a (
         .clk_i, .rst_ni,
-        .blk_valid_i (aptr_q != wptr_q), .blk_need_i(a_need), .blk_addr_i(a_addr), .blk_last_i(a_count), .blk_next_o(a_next),
+        .blk_valid_i (aptr_q != wptr_q), .blk_need_i(a_need), .blk_addr_i(a_addr), .blk_last_i(a_count), .blk_next_o(a_next), .at_end_o(a_end),
         .rd_valid_o  (suma_rd_valid_o), .rd_ready_i(suma_rd_ready_i), .rd_addr_o(suma_rd_addr_o),
         .rd_rvalid_i (suma_rd_rvalid_i), .rd_rdata_i(suma_rd_rdata_i),
-        .valid_o     (a_valid), .ready_i(fire && pass.need_a), .data_o(a_data), .level_o(a_level)
+        .valid_o     (a_valid), .ready_i(fire && pass.need_a), .data_o(a_data)
     );
     sum_operand #(.FlitBytes(FlitBytes), .AddrW(AddrW)) i_b (
         .clk_i, .rst_ni,
-        .blk_valid_i (bptr_q != wptr_q), .blk_need_i(b_need), .blk_addr_i(b_addr), .blk_last_i(b_count), .blk_next_o(b_next),
+        .blk_valid_i (bptr_q != wptr_q), .blk_need_i(b_need), .blk_addr_i(b_addr), .blk_last_i(b_count), .blk_next_o(b_next), .at_end_o(b_end),
         .rd_valid_o  (sumb_rd_valid_o), .rd_ready_i(sumb_rd_ready_i), .rd_addr_o(sumb_rd_addr_o),
         .rd_rvalid_i (sumb_rd_rvalid_i), .rd_rdata_i(sumb_rd_rdata_i),
-        .valid_o     (b_valid), .ready_i(fire && pass.pair), .data_o(b_data), .level_o(b_level)
+        .valid_o     (b_valid), .ready_i(fire && pass.pair), .data_o(b_data)
     );
 
-    // A packet for the uplink leaves the adder in one go: its last pass starts when all its reads are granted, and of a
-    // packet shorter than the memory's and the adder's latency, when its operands are here and its sums are at rest.
-    assign long_pkt = pass.tag.count >= IdxW'(LongLast);
-    assign together = !pass.last || pass.tag.kind != Part || idx_q != '0
-                      || (long_pkt ? aptr_q != dptr_q && bptr_q != dptr_q
-                                   : (!pass.need_a || a_level > LevelW'(pass.tag.count)) && (!pass.pair || b_level > LevelW'(pass.tag.count))
-                                     && (pass.first || !acc_busy));
-    assign idx_last = idx_q == pass.tag.count;
-    assign fire     = d_valid && acc_ready && (!pass.need_a || a_valid) && (!pass.pair || b_valid) && (!pass.need_r || r_valid) && together
-                      && (!pass.last || (pass.tag.kind[1] ? own_room : pkt_room));
-    assign d_next   = fire && idx_last;
-    assign out_own  = fire && pass.last && pass.tag.kind == Own;
-    assign out_pkt  = fire && pass.last && !pass.tag.kind[1];
+    // A packet for the uplink leaves the adder in one go: all its reads are granted, of one that fills the operand's queue all but two. A short one waits
+    // until operands are here and sums at rest.
+    assign a_granted = aptr_q != dptr_q || a_end;
+    assign b_granted = bptr_q != dptr_q || b_end;
+    assign together  = !pass.last || pass.tag.kind != Part || idx_q != '0
+                       || ((pass.tag.count >= IdxW'(LongLast)) ? a_granted && b_granted : still_q == '1);
+    assign idx_last  = idx_q == pass.tag.count;
+    assign fire      = d_valid && acc_ready && (!pass.need_a || a_valid) && (!pass.pair || b_valid) && (!pass.need_r || r_valid) && together
+                       && (!pass.last || (pass.tag.kind == Own ? own_room : pkt_room));
+    assign d_next    = fire && idx_last;
 
     always_comb begin
         tag_in = pass.tag;
-        tag_in.poison |= pass.need_r && r_poison;
+        tag_in.poison |= pass.need_r && res_poison_q;
     end
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni)   idx_q <= '0;
         else if (fire) idx_q <= idx_last ? '0 : idx_q + 1'b1;
+        if (!a_granted || !b_granted || d_next) still_q <= '0;
+        else if (still_q != '1)                 still_q <= still_q + 1'b1;
     end
 
     packet_acc #(
@@ -349,61 +335,50 @@ module row_sum #(
         .clk_i, .rst_ni,
         .valid_i (fire), .ready_o(acc_ready), .idx_i(idx_q), .first_i(pass.first), .pair_i(pass.pair),
         .a_i     (b_data),
-        .b_i     (pass.need_a ? a_data : pass.need_r ? r_data : '0),
+        .b_i     (pass.need_a ? a_data : pass.need_r ? res_data_i : '0),
         .last_i  (pass.last), .meta_i({idx_last, tag_in}),
         .valid_o (acc_valid), .data_o(acc_data), .meta_o({acc_end, acc_tag}),
         .busy_o  (acc_busy)
     );
 
-    // ---- R: from the wire without headers, or from AUX ----------------------------
-    localparam int unsigned HBeatW    = $clog2(HF + 1);
-    localparam int unsigned PoisonBit = 56;              // of the header
+    // ---- R: its header is taken at once, its payload by the adder -----------------
     logic [HBeatW-1:0] res_beat_q;
-    logic              res_payload, res_poison_q, res_fire, r_room, r_push, aux_in;
-    logic [4:0]        unused_r_level;
+    logic              res_fire, res_begin;
 
-    assign aux_in      = acc_valid && acc_tag.kind == Res;
-    assign res_payload = res_beat_q == HBeatW'(HF);
-    assign res_ready_o = !res_payload || (r_room && !aux_in);
+    assign r_here    = res_beat_q == HBeatW'(HF);
+    assign r_valid     = r_here && res_valid_i;
+    assign res_ready_o = !r_here || (fire && pass.need_r);
     assign res_fire    = res_valid_i && res_ready_o;
-    assign r_push      = aux_in || (res_fire && res_payload);
-    assign res_in_last = res_fire && res_payload && res_last_i;
+    assign res_begin   = res_fire && res_beat_q == '0;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
             res_beat_q  <= '0;
+            r_claimed_q <= 1'b0;
             err_valid_o <= 1'b0;
         end else begin
-            if (res_fire) res_beat_q <= res_last_i ? '0 : res_payload ? res_beat_q : res_beat_q + 1'b1;
-            err_valid_o <= res_fire && res_beat_q == '0 && res_data_i[PoisonBit];
+            if (res_fire) res_beat_q <= res_last_i ? '0 : r_here ? res_beat_q : res_beat_q + 1'b1;
+            if (load && own && row_use_r_i)   r_claimed_q <= 1'b1;
+            else if (res_fire && res_last_i) r_claimed_q <= 1'b0;
+            err_valid_o <= res_begin && res_data_i[PoisonBit];
         end
-        if (res_fire && res_beat_q == '0) res_poison_q <= res_data_i[PoisonBit];
+        if (res_begin) res_poison_q <= res_data_i[PoisonBit];
     end
 
-    promise_fifo #(
-        .Width(FW + 1),
-        .Depth(16)
-    ) i_res (
-        .clk_i, .rst_ni,
-        .promise_i (r_push), .room_o(r_room), .push_i(r_push), .data_i(aux_in ? {acc_tag.poison, acc_data} : {res_poison_q, res_data_i}),
-        .valid_o   (r_valid), .ready_i(fire && pass.need_r), .data_o({r_poison, r_data}), .level_o(unused_r_level)
-    );
-
     // ---- own rows -----------------------------------------------------------------
-    logic             own_valid, own_end, own_poison, own_pop;
-    logic             dest_q;           // dest_addr_q is the address of the next flit
+    logic             own_valid, own_end, own_row_end, own_poison, own_pop;
+    logic             dest_q, dest_more_q;   // dest_addr_q is the address of the next flit
     logic [AddrW-1:0] dest_addr_q;
-    logic             st_pop, st_row_last, row_end;
-    logic [4:0]       unused_own_level;
+    logic             st_pop, st_row_last, row_end, own_begin, own_out;
 
     promise_fifo #(
-        .Width(FW + 2),
+        .Width(FW + 3),
         .Depth(16)
     ) i_own (
         .clk_i, .rst_ni,
-        .promise_i (out_own), .room_o(own_room), .push_i(acc_valid && acc_tag.kind == Own),
-        .data_i    ({acc_end && acc_tag.row_last, acc_tag.poison, acc_data}),
-        .valid_o   (own_valid), .ready_i(own_pop), .data_o({own_end, own_poison, out_wr_data_o}), .level_o(unused_own_level)
+        .promise_i (fire && pass.last && pass.tag.kind == Own), .room_o(own_room), .push_i(acc_valid && acc_tag.kind == Own),
+        .data_i    ({acc_end, acc_tag.row_last, acc_tag.poison, acc_data}),
+        .valid_o   (own_valid), .ready_i(own_pop), .data_o({own_end, own_row_end, own_poison, out_wr_data_o})
     );
 
     assign out_wr_valid_o = own_valid && dest_q && !own_poison;
@@ -411,17 +386,23 @@ module row_sum #(
     assign out_wr_be_o    = '1;
     assign own_pop        = own_valid && dest_q && (own_poison || out_wr_ready_i);
 
-    assign row_end      = (own_pop && own_end) || (st_pop && st_row_last);
+    assign row_end      = (own_pop && own_end && own_row_end) || (st_pop && st_row_last);
     assign dest_ready_o = !dest_q || row_end;
+    assign own_begin    = load && own && !row_st_i;
+    assign own_out      = own_pop && own_end;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
             dest_q     <= 1'b0;
             row_done_o <= 1'b0;
+            inside_q   <= '0;
         end else begin
             if (dest_ready_o) dest_q <= dest_valid_i;
             row_done_o <= row_end;
+            if (own_begin != own_out) inside_q <= inside_q + (own_out ? '1 : 6'd1);
         end
+        row_more_o <= dest_more_q;
+        if (dest_ready_o)           dest_more_q <= dest_more_i;
         if (dest_ready_o)           dest_addr_q <= dest_addr_i;
         else if (own_pop || st_pop) dest_addr_q <= dest_addr_q + 1'b1;
     end
@@ -429,35 +410,34 @@ module row_sum #(
     // ---- packets to the uplink ----------------------------------------------------
     typedef struct packed {
         logic            st;
-        logic [DstW-1:0] dst;
+        logic [CtxW-1:0] dst;
         logic            poison;
         logic            row_last;
         logic [IdxW-1:0] count;
         logic            last;
     } out_t;
 
-    logic                        pkt_valid, pkt_go, pkt_fire, pkt_payload, part_pop;
-    logic [HBeatW-1:0]           pkt_beat_q;
-    logic [FW-1:0]               pkt_flit, pkt_data;
-    out_t                        head;
-    header_t                     header;
-    logic [$clog2(PktDepth):0]   unused_pkt_level;
+    logic              pkt_valid, pkt_go, pkt_fire, pkt_payload, pkt_pop;
+    logic [HBeatW-1:0] pkt_beat_q;
+    logic [FW-1:0]     pkt_flit, pkt_data;
+    out_t              head;
+    header_t           header;
 
     promise_fifo #(
         .Width(FW + $bits(out_t)),
         .Depth(PktDepth)
     ) i_pkt (
         .clk_i, .rst_ni,
-        .promise_i (out_pkt), .room_o(pkt_room), .push_i(acc_valid && !acc_tag.kind[1]),
-        .data_i    ({acc_tag.kind[0], acc_tag.dst, acc_tag.poison, acc_tag.row_last, acc_tag.count, acc_end, acc_data}),
-        .valid_o   (pkt_valid), .ready_i(part_pop), .data_o({head, pkt_flit}), .level_o(unused_pkt_level)
+        .promise_i (fire && pass.last && pass.tag.kind != Own), .room_o(pkt_room), .push_i(acc_valid && acc_tag.kind != Own),
+        .data_i    ({acc_tag.kind == St, acc_tag.dst, acc_tag.poison, acc_tag.row_last, acc_tag.count, acc_end, acc_data}),
+        .valid_o   (pkt_valid), .ready_i(pkt_pop), .data_o({head, pkt_flit})
     );
 
     assign pkt_go      = pkt_valid && (!head.st || dest_q);
     assign pkt_payload = pkt_beat_q == HBeatW'(HF);
     assign pkt_fire    = pkt_go && (head.st ? sst_ready_i : part_ready_i);
-    assign part_pop    = pkt_fire && pkt_payload;
-    assign st_pop      = part_pop && head.st;
+    assign pkt_pop     = pkt_fire && pkt_payload;
+    assign st_pop      = pkt_pop && head.st;
     assign st_row_last = head.last && head.row_last;
 
     always_comb begin
@@ -466,7 +446,7 @@ module row_sum #(
         header.cls    = head.st ? CLS_STORE : CLS_PART;
         header.src    = cfg_i.port;
         header.dst    = 5'(head.dst);
-        header.len    = 15'((15'(head.count) + 15'd1) << LogF);
+        header.len    = {15'(head.count) + 15'd1} << LogF;
         header.epoch  = cfg_i.epoch;
         header.stage  = STAGE_COMBINE;
         header.poison = head.poison;
@@ -494,7 +474,7 @@ module row_sum #(
     assign sst_data_o   = pkt_data;
     assign sst_last_o   = pkt_payload && head.last;
 
-    assign idle_o = state_q == Pick && !d_valid && !acc_busy && !own_valid && !pkt_valid && !r_valid && !res_valid_i && row_pend_i == '0;
+    assign idle_o = state_q == Pick && !d_valid && !acc_busy && !own_valid && !pkt_valid && !res_valid_i && row_pend_i == '0;
 
     logic unused;
     assign unused = ^{grant, row_dst_i, pkt_q, cfg_i};

@@ -11,10 +11,8 @@
 module sum_operand #(
     parameter int unsigned FlitBytes = 8,
     parameter int unsigned AddrW     = 11,
-    localparam int unsigned Depth = 16,  // the longest block, and the memory's latency at one flit per cycle
     localparam int unsigned FW    = 8 * FlitBytes,
-    localparam int unsigned IdxW  = $clog2(128 / FlitBytes),
-    localparam int unsigned LevelW = $clog2(Depth) + 1
+    localparam int unsigned IdxW  = $clog2(128 / FlitBytes)
 ) (
     input  wire logic             clk_i,
     input  wire logic             rst_ni,
@@ -24,6 +22,7 @@ module sum_operand #(
     input  wire logic [AddrW-1:0] blk_addr_i,
     input  wire logic [IdxW-1:0]  blk_last_i,   // flits less 1
     output logic                  blk_next_o,   // block done
+    output logic                  at_end_o,     // of a block of 16 flits at most 2 are still to be granted
 
     output logic                  rd_valid_o,
     input  wire logic             rd_ready_i,
@@ -33,29 +32,30 @@ module sum_operand #(
 
     output logic                  valid_o,
     input  wire logic             ready_i,
-    output logic [FW-1:0]         data_o,
-    output logic [LevelW-1:0]     level_o
+    output logic [FW-1:0]         data_o
 );
-    logic            grant, room;
+    logic            grant, room, last;
     logic [IdxW-1:0] idx_q;
 
     assign rd_valid_o = blk_valid_i && blk_need_i && room;
     assign rd_addr_o  = blk_addr_i + AddrW'(idx_q);
     assign grant      = rd_valid_o && rd_ready_i;
-    assign blk_next_o = blk_valid_i && (!blk_need_i || (grant && idx_q == blk_last_i));
+    assign last       = idx_q == blk_last_i;
+    assign at_end_o   = IdxW == 4 && idx_q[IdxW-1:1] == '1 && blk_last_i == '1;
+    assign blk_next_o = blk_valid_i && (!blk_need_i || (grant && last));
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni)    idx_q <= '0;
-        else if (grant) idx_q <= blk_next_o ? '0 : idx_q + 1'b1;
+        else if (grant) idx_q <= last ? '0 : idx_q + 1'b1;
     end
 
     promise_fifo #(
         .Width(FW),
-        .Depth(Depth)
+        .Depth(16)
     ) i_data (
         .clk_i, .rst_ni,
         .promise_i (grant), .room_o(room), .push_i(rd_rvalid_i), .data_i(rd_rdata_i),
-        .valid_o, .ready_i, .data_o, .level_o
+        .valid_o, .ready_i, .data_o
     );
 endmodule
 

@@ -114,17 +114,18 @@ template <unsigned F> struct flit_memory {
     bytes data;
 };
 
-// A read port: grants at random, answers after a fixed time.
+// A read port: grants at random, after 5 refusals in any case, answers after a fixed time.
 template <unsigned F> struct read_port {
     static const unsigned LATENCY = 3;
     unsigned ready_percent = 100;
+    unsigned refused = 0;
     uint64_t reads = 0;
 
     // Before the edge: drives ready and the answer of this cycle.
     template <class Ready, class Valid, class Data>
     void drive(chance &c, uint64_t cycle, Ready &ready, Valid &valid, Data &data)
     {
-        ready = c.percent(ready_percent);
+        ready = c.percent(ready_percent) || refused == 5;
         valid = !answers.empty() && answers.front().first == cycle;
         if (valid) {
             memcpy(&data, &answers.front().second[0], F);
@@ -138,6 +139,7 @@ template <unsigned F> struct read_port {
     // At the edge.
     void sample(uint64_t cycle, bool valid, bool ready, uint64_t addr, const flit_memory<F> &m)
     {
+        refused = valid && !ready ? refused + 1 : 0;
         if (!valid || !ready)
             return;
         answers.push_back({cycle + LATENCY, m.get(addr * F, F)});

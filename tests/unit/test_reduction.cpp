@@ -919,8 +919,7 @@ static void rates(void **state)
         b.finish(100000);
         double per = static_cast<double>(b.last_part - b.first_part) /
                      static_cast<double>(b.part_packets - 1);
-        // 8-byte flits: the operand queue is one packet long, which costs a cycle.
-        unsigned adder = PF * (m > 2 ? m - 1 : 1) + (F < 16), link = PF + 16 / F;
+        unsigned adder = PF * (m > 2 ? m - 1 : 1), link = PF + 16 / F;
         printf("N=%u F=%u, %u terms: %.2f cycles per packet\n", N, F, m, per);
         assert_true(per <= std::max(adder, link) + 0.1);
     }
