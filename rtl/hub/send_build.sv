@@ -192,7 +192,7 @@ module send_build #(
         else if (head_step && meta) rot_q <= WW'(1);
         else if (pay_use && weights_last) rot_q <= k_i[WW-1:0] + 1'b1;
         if (!in_pay_q) in_q <= '0;
-        else if (pay_use && meta) in_q <= in_q + 1'b1;
+        else if (pay_use) in_q <= in_q + 1'b1;
     end
 
     // ---- the two streams ---------------------------------------------------------------------------------------
