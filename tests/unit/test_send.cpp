@@ -247,9 +247,9 @@ class bench {
 
     // Beyond memory only that counts, not where.
     packet explicit_packet(struct mw_header h, const bytes &payload) {
-        packet p = make_packet(F, h, {}, payload);
-        if (h.addr >= MEM) std::fill(p.counts.begin() + 8, p.counts.begin() + 14, false);
-        return p;
+        packet made = make_packet(F, h, {}, payload);
+        if (h.addr >= MEM) std::fill(made.counts.begin() + 8, made.counts.begin() + 14, false);
+        return made;
     }
 
     void plain(unsigned q, uint64_t addr, const bytes &payload) {
