@@ -3,7 +3,7 @@
 // Credits that one input of the switch gives back to its hub, at most one of each class per cycle.
 //
 // STORE: one in every cycle in which each queue of the input has room for another packet. CTRL: one for each packet that left or was rejected.
-// PART: named by requester, lowest first; the join does not finish a second packet of a queue whose credit
+// PART: named by requester, lowest first; the join does not start the next packet of a queue whose credit
 // still waits (part_hold_o). A credit waits at most as many cycles as others are ready to go.
 `default_nettype none
 

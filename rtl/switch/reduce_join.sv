@@ -29,7 +29,7 @@ module reduce_join #(
     output logic                    open_full_o,
 
     input  wire logic [Members-1:0] q_has_i,
-    input  wire logic [Members-1:0] q_hold_i,       // the credit of the packet before is still waiting
+    input  wire logic [Members-1:0] q_hold_i,       // the credit of the packet before is still waiting: do not start the next
     output logic                    q_en_o,
     output logic [Members-1:0]      q_re_o,
     output logic [IndexW-1:0]       q_idx_o,
@@ -94,8 +94,7 @@ module reduce_join #(
 
     assign go = head_valid && step
              && (cur == '0 || (q_has_i & cur) != '0)
-             && (room || !(last_pass && first_flit))
-             && ((q_hold_i & cur) == '0 || !last_flit);
+             && (!first_flit || ((q_hold_i & cur) == '0 && (room || !last_pass)));   // a pass that has begun never waits
     assign row_done = go && last_flit && last_pass && last_pkt;
     assign q_en_o   = step;
     assign q_re_o   = go ? cur : '0;
