@@ -135,7 +135,7 @@ module row_sum #(
     logic [N-1:0][CrdW-1:0] used_q;      // PART credits in use
     logic [CrdW-1:0]        limit;
     logic                   own_ready, load, own, claim, r_free;
-    logic [5:0]             inside_q;    // packets of own rows between their choice and memory
+    logic [4:0]             inside_q;    // packets of own rows between their choice and memory
 
     assign limit     = (cfg_i.part_credits == '0 || cfg_i.part_credits > 8'(PartPkts)) ? CrdW'(PartPkts) : CrdW'(cfg_i.part_credits);
     // The row before has as many packets: with fewer inside, the one with this number is in memory.
@@ -242,26 +242,23 @@ module row_sum #(
     end
 
     // ---- queue of passes: read by the two operands and, last, by the adder --------
-    function automatic logic [3:0] after(input logic [3:0] p);   // pointers as in promise_fifo
-        return {p[2:0], p[3] ^ p[2] ^ (p[2:0] == '0)};
-    endfunction
-
-    logic [3:0]       wptr_q, aptr_q, bptr_q, dptr_q;
+    // Three passes: reads run ahead by no more than the operands' queues, and a packet that is chosen now waits for few others.
+    logic [1:0]       wptr_q, aptr_q, bptr_q, dptr_q;
     logic             a_next, b_next, d_next, d_valid, a_need, b_need, a_end, b_end;
     logic [AddrW-1:0] a_addr, b_addr;
     logic [IdxW-1:0]  a_count, b_count;
     pass_t            pass;
 
-    assign ring_room = dptr_q != after(wptr_q);
+    assign ring_room = dptr_q != wptr_q + 2'd1;
     assign d_valid   = dptr_q != wptr_q;
 
-    lutram #(.Width(1 + IdxW + AddrW), .Depth(16)) i_ring_a (
+    lutram #(.Width(1 + IdxW + AddrW), .Depth(4)) i_ring_a (
         .clk_i, .we_i(push), .waddr_i(wptr_q), .wdata_i({pass_in.need_a, tag_q.count, addr}), .raddr_i(aptr_q), .rdata_o({a_need, a_count, a_addr})
     );
-    lutram #(.Width(1 + IdxW + AddrW), .Depth(16)) i_ring_b (
+    lutram #(.Width(1 + IdxW + AddrW), .Depth(4)) i_ring_b (
         .clk_i, .we_i(push), .waddr_i(wptr_q), .wdata_i({pass_in.pair, tag_q.count, addr_q}), .raddr_i(bptr_q), .rdata_o({b_need, b_count, b_addr})
     );
-    lutram #(.Width($bits(pass_t)), .Depth(16)) i_ring_d (
+    lutram #(.Width($bits(pass_t)), .Depth(4)) i_ring_d (
         .clk_i, .we_i(push), .waddr_i(wptr_q), .wdata_i(pass_in), .raddr_i(dptr_q), .rdata_o(pass)
     );
 
@@ -272,10 +269,10 @@ module row_sum #(
             bptr_q <= '0;
             dptr_q <= '0;
         end else begin
-            if (push)   wptr_q <= after(wptr_q);
-            if (a_next) aptr_q <= after(aptr_q);
-            if (b_next) bptr_q <= after(bptr_q);
-            if (d_next) dptr_q <= after(dptr_q);
+            if (push)   wptr_q <= wptr_q + 1'b1;
+            if (a_next) aptr_q <= aptr_q + 1'b1;
+            if (b_next) bptr_q <= bptr_q + 1'b1;
+            if (d_next) dptr_q <= dptr_q + 1'b1;
         end
     end
 
@@ -435,7 +432,7 @@ module row_sum #(
         end else begin
             if (dest_ready_o) dest_q <= dest_valid_i;
             row_done_o <= row_end;
-            if (own_begin != own_out) inside_q <= inside_q + (own_out ? '1 : 6'd1);
+            if (own_begin != own_out) inside_q <= inside_q + (own_out ? '1 : 5'd1);
         end
         row_more_o <= dest_more_q;
         if (dest_ready_o)           dest_more_q <= dest_more_i;

@@ -970,6 +970,8 @@ static void hot(void **state)
             double work = sums + static_cast<double>(parts) * PF * (m > 2 ? m - 1 : 1);
             printf("N=%u F=%u, %u terms%s: adder busy %.1f %%\n", N, F, m,
                    own ? ", own rows alone" : "", 100 * work / time);
+            // R comes with its header, a flit or two in PF + 16 / F; with 8-byte flits one at a time.
+            assert_true(work >= (own ? (F < 16 ? 0.6 : 0.88) : F < 16 ? 0.95 : 0.99) * time);
             b.finish(100000);
         }
     }
