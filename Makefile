@@ -205,13 +205,29 @@ TEST_CMDS :=
 FABRIC := $(wildcard rtl/top/fabric.sv)
 TEST_NEEDS := $(UNIT_BINS) $(C_TESTS) $(EXAMPLES) $(TOOL) $(if $(FABRIC),models)
 
+# the seed of every random test: one for all, so that a run can be repeated; MW_SEED=n make test tries another
+MW_SEED ?= 1
+export MW_SEED
+
+# one layer under every system on the device, small enough for every change: right bits, and every flit counter as docs/systems.md lists it
+SYSTEM_RUNS := --gpus 4 --flit-bytes 8 --hidden 64 --experts 8 --k 2 --tokens-per-gpu 8 --tile 1
+SYSTEM_RUNS2 := --gpus 4 --flit-bytes 8 --hidden 128 --experts 16 --k 4 --tokens-per-gpu 16 --tile 4 --partial-tiles
+RUN_CMDS := --command 'run tile 1: $(B)/moeswitch run $(SYSTEM_RUNS)' --command 'run tile 4: $(B)/moeswitch run $(SYSTEM_RUNS2)'
+# what `make test` runs; `make test-all` adds longer unit tests, the system tests, synth-check, format and C lint
+QUICK_C_TESTS := $(filter-out $(B)/tests/system/%,$(C_TESTS))
+LONG_UNITS := gpu_mem switch_min switch_5_16 switch_2_8 switch_8_16 reduction_n2 reduction_n8 control_16 rx_store_16 expert_engine_16
+QUICK_UNITS := $(filter-out $(foreach u,$(LONG_UNITS),$(B)/unit/$(u)/test_$(u)),$(UNIT_BINS))
+
 T ?=
-.PHONY: all test run lint format synth-check mutants docs docs-check clean help
+.PHONY: all test test-all run lint format synth-check mutants docs docs-check clean help
 all: $(TOOL) $(if $(DRIVER_SRC),$(B)/libmoeswitch.so) $(TEST_NEEDS)
 
-test: $(TEST_NEEDS)
+test: $(QUICK_UNITS) $(QUICK_C_TESTS) $(TOOL) $(call model_so,4.8.0.0) | $(GEN_H)
+	@$(PY) tests/run.py --filter '$(T)' --command 'lint: make lint-rtl' --command 'docs: make docs-check' $(RUN_CMDS) $(QUICK_C_TESTS) $(QUICK_UNITS)
+
+test-all: $(TEST_NEEDS)
 	@$(PY) tests/run.py --filter '$(T)' $(if $(FABRIC),--command 'synth-check: make synth-check') --command 'lint: make lint' --command 'docs: make docs-check' \
-	    $(TEST_CMDS) $(C_TESTS) $(UNIT_BINS)
+	    $(RUN_CMDS) $(TEST_CMDS) $(C_TESTS) $(UNIT_BINS)
 
 run: $(TOOL) $(call model_so,8.16.0.0)
 	@if [ -d ../shared/traces/deepseek-v2-lite-intent ]; then trace="--trace ../shared/traces/deepseek-v2-lite-intent"; else trace=; fi; \

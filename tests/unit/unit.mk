@@ -11,7 +11,7 @@
 UNIT :=
 include tests/unit/modules.mk
 
-UNIT_BINS := $(UNIT:%=$(B)/unit/%/test_%)
+UNIT_BINS := $(foreach u,$(UNIT),$(B)/unit/$(u)/test_$(u))
 
 # unit_rules: name, top, test
 define unit_rules
