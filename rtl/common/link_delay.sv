@@ -3,7 +3,7 @@
 // Delay line: what enters with valid_i leaves latency_i cycles later, in order,
 // one word per cycle, no back-pressure. Part of a link.
 //
-// latency_i is 1 .. MaxLatency and stable while busy_o is high. Words travel in a ring,
+// latency_i is 1 .. MaxLatency and stable from a cycle before the first word enters until busy_o is low. Words travel in a ring,
 // so a long latency costs no shifting; valid bits in a shift register, so that the ring needs no
 // reset. data_o keeps its last word while valid_o is low.
 `default_nettype none
@@ -38,7 +38,9 @@ module link_delay #(
     end else begin : gen_ring
         localparam int unsigned PtrW = $clog2(MaxLatency);
 
-        logic [MaxLatency-1:0] valid_q;   // bit n: entered n + 1 cycles ago
+        logic [MaxLatency-1:0] valid_q;   // bit n: entered n + 1 cycles ago and still inside
+        logic [MaxLatency-1:0] inside_q;  // bits below the latency
+        logic [7:0]            latency_q;
         logic [PtrW-1:0]       wptr_q, rptr;
         logic [Width-1:0]      mem [2**PtrW];
         logic                  next;      // a word leaves at the coming edge
@@ -55,9 +57,13 @@ module link_delay #(
                 valid_o <= 1'b0;
                 wptr_q  <= '0;
             end else begin
-                valid_q <= {valid_q[MaxLatency-2:0], valid_i};
+                valid_q <= {valid_q[MaxLatency-2:0], valid_i} & inside_q;
                 valid_o <= next;
                 wptr_q  <= wptr_q + PtrW'(1);
+            end
+            if (!rst_ni || latency_q != latency_i) begin
+                latency_q <= latency_i;
+                inside_q  <= ~({MaxLatency{1'b1}} << latency_i);
             end
             if (valid_i) mem[wptr_q] <= data_i;
             if (next) data_o <= (last_stage == '0) ? data_i : mem[rptr];

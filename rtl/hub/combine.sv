@@ -87,10 +87,10 @@ module combine #(
     localparam int unsigned GpuW    = (N > 1) ? $clog2(N) : 1;
     localparam int unsigned OutW    = $clog2(OpenRows + 1);
     localparam int unsigned MaddrW  = TokenW + 15;
-    localparam int unsigned ItemW   = (AddrW + LogF > TokenW) ? AddrW + LogF : TokenW;   // at least RowW: checked below
+    localparam int unsigned ItemW   = (AddrW + LogF > 16) ? AddrW + LogF : 16;  // own token, received row (at least a flit long), byte address
 
-    if (RowW > TokenW || MaddrW > 48) begin : gen_check
-        $error("combine: TokenW must be at least RowW, at most 33");
+    if (ItemW > MaddrW || MaddrW > 48) begin : gen_check
+        $error("combine: AddrW too large");
     end
 
     typedef enum logic [1:0] {Dynamic, Static, Sum, SumSt} mode_e;
@@ -214,7 +214,7 @@ module combine #(
     logic [15:0]     id;
     logic            map_valid, none, unmapped, mine;
     logic [GpuW-1:0] gpu;
-    logic [N-1:0]    group_mask;
+    logic [N-1:0]    group_others;
     logic            group_remote, group_own;
     logic [3:0]      group_q;
 
@@ -236,19 +236,22 @@ module combine #(
     assign unmapped = !none && ((id >> ExpIdxW) != '0 || !map_valid);
     assign mine     = 5'(gpu) == cfg_i.port;
 
+    // Of a group: is this GPU a member, are others.
     lutram #(
-        .Width(N),
+        .Width(2),
         .Depth(Groups)
     ) i_group (
         .clk_i,
         .we_i    (group_we_i),
         .waddr_i (group_addr_i),
-        .wdata_i (group_data_i[N-1:0]),
+        .wdata_i ({group_others != '0, group_data_i[cfg_i.port]}),
         .raddr_i (group_q),
-        .rdata_o (group_mask)
+        .rdata_o ({group_remote, group_own})
     );
-    assign group_own    = group_mask[GpuW'(cfg_i.port)];
-    assign group_remote = (group_mask & ~(N'(1) << cfg_i.port)) != '0;
+
+    always_comb begin
+        for (int unsigned g = 0; g < N; g++) group_others[g] = group_data_i[g] && cfg_i.port != 5'(g);
+    end
 
     // ---- packets ------------------------------------------------------------------
     typedef enum logic [2:0] {Idle, Prepare, Wait, Scan, Shift, Head, Targets, Next} state_e;
@@ -268,7 +271,7 @@ module combine #(
     logic [4:0]        shifts_q;
     logic [14:0]       index_q;                // of the token at its home
     logic [4:0]        dst_q;                  // its home
-    logic [RowW-1:0]   copy_q;                 // next row of the own copies
+    logic [ItemW-1:0]  copy_q;                 // next row of the own copies
     logic              copies_q;               // copy_q counts
     logic [OutW-1:0]   open_q, open_limit;
     logic              beat_q;                 // second half of a header
@@ -292,7 +295,7 @@ module combine #(
     // A packet's targets: each step looks at one candidate.
     always_comb begin
         unique case (kind_q)
-            Req:     match = !none && !mine && {id[11:0], j_q[3:0]} != first_q;
+            Req:     match = !none && !mine && j_q[3:0] != first_q[3:0];
             Slots:   match = member_q[q_q];
             default: match = !none && mine;
         endcase
@@ -365,7 +368,7 @@ module combine #(
             delta_q    <= AddrW'(cmd_i.c >> LogF) - AddrW'(cmd_i.a >> LogF);
         end
 
-        if (take && !copies_q)                                                copy_q <= own_base_i;
+        if (take && !copies_q)                                                copy_q <= ItemW'(own_base_i);
         else if (item_done && mode_q == Sum && own_cnt_q != '0) copy_q <= copy_q + 1'b1;
 
         // Shifts by layer constants take a cycle per place.
@@ -382,7 +385,7 @@ module combine #(
 
         // What reduce_serve gets is not shifted.
         if (state_q == Wait || (begin_pkt && kind_d != Req)) begin
-            addr_q <= {{(MaddrW-ItemW){1'b0}}, (mode_q == Sum && kind_d == Row && begin_pkt) ? ItemW'(copy_q) : item | ItemW'(home_q)};
+            addr_q <= MaddrW'(home_q) | {{(MaddrW-ItemW){1'b0}}, (mode_q == Sum && kind_d == Row && begin_pkt) ? copy_q : item};
         end else if (shifts_q != '0) begin
             addr_q <= addr_q << 1;
         end
@@ -478,7 +481,7 @@ module combine #(
     assign idle_o = !busy_q;
 
     logic unused;
-    assign unused = ^{cfg_i, cmd_i, emap_data_i, group_data_i, id_half};
+    assign unused = ^{cfg_i, cmd_i, emap_data_i, group_data_i, id_half, rdy_token_i, recv_rows_i, own_base_i};
 endmodule
 
 `default_nettype wire

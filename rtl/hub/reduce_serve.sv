@@ -104,6 +104,7 @@ module reduce_serve #(
     localparam int unsigned SlotW   = $clog2(OpenRows);
     localparam int unsigned BeatW   = (HF == 1) ? 2 : 3;    // words of a request
     localparam int unsigned MaddrW  = TokenW + 15;
+    localparam int unsigned AmountW = (AddrW > 16) ? 5 : 4;  // more shifts every row out of the memory
 
     // Fields sit where the same bits of a word of targets come from, as far as they can: that saves multiplexers.
     typedef struct packed {
@@ -139,6 +140,17 @@ module reduce_serve #(
     if (2**SlotW != OpenRows || SlotW + BeatW < 5 || ExpIdxW < 5 || MaxExperts > 4096 || AddrW > TokenW) begin : gen_check
         $error("reduce_serve: OpenRows must be a power of two, at least 8 with FlitBytes 16, MaxExperts 32 to 4096, AddrW at most TokenW");
     end
+
+    // Far steps first: they leave fewer bits for the near ones.
+    function automatic logic [TokenW-1:0] shift_down(input logic [MaddrW-1:0] a, input logic [3:0] n);
+        logic [TokenW+6:0] by8;
+        logic [TokenW+2:0] by4;
+        logic [TokenW:0]   by2;
+        by8 = n[3] ? a[8 +: TokenW+7] : a[0 +: TokenW+7];
+        by4 = n[2] ? by8[4 +: TokenW+3] : by8[0 +: TokenW+3];
+        by2 = n[1] ? by4[2 +: TokenW+1] : by4[0 +: TokenW+1];
+        return n[0] ? by2[1 +: TokenW] : by2[0 +: TokenW];
+    endfunction
 
     function automatic logic [RamAw-1:0] req_addr(input logic [CtxW-1:0] c, input logic [SlotW-1:0] s, input logic [BeatW-1:0] b);
         return RamAw'({c, s, b});
@@ -199,7 +211,7 @@ module reduce_serve #(
         low.st          = header.tag[7];
         low.over        = req_valid_i && (header.len > cfg_i.row_bytes || header.len[LogF-1:0] != '0 || header.dtype != DTYPE_BF16 || header.redop != REDOP_ADD
                           || (!in_static && (header.cnt == '0 || header.cnt > 5'(TargetsMax))));
-        high.x          = TokenW'(header.addr[MaddrW-1:0] >> in_shift);
+        high.x          = shift_down(header.addr[MaddrW-1:0], in_shift);
         high.over       = req_valid_i && (header.addr[47:MaddrW] != '0 || (in_static ? (high.x >> AddrW) != '0 || header.addr[LogF-1:0] != '0
                                                                                     : (header.addr[14:0] & offset_q) != '0));
         high.target     = {(header.target0 >> (4 + ExpIdxW)) != '0, header.target0[4 +: ExpIdxW]};
@@ -222,7 +234,7 @@ module reduce_serve #(
             rq_drop_q   <= in_drop;
             rq_static_q <= in_static;
         end
-        offset_q <= (15'd1 << cfg_i.row_shift) - 15'd1;
+        for (int unsigned b = 0; b < 15; b++) offset_q[b] <= 4'(b) < cfg_i.row_shift;
     end
 
     // ---- queues of requests: pointers in LUT RAM, read for the arriving flit or else for the set-up
@@ -269,7 +281,7 @@ module reduce_serve #(
     logic             bad_q;
     err_e             err_q;             // why
     logic [AddrW-1:0] x_q, source, shifted, base, second;
-    logic [4:0]       amount;
+    logic [AmountW-1:0] amount;
 
     always_comb begin
         for (int unsigned c = 0; c < N; c++) begin
@@ -330,10 +342,10 @@ module reduce_serve #(
     end
 
     always_comb begin
-        if (state_q == Shift2)              amount = low_q.is_static ? '0 : 5'(cfg_i.row_shift) - 5'(LogF);
-        else if (in_dest_q || low_q.slots)  amount = 5'(cfg_i.n_shift);
-        else if (low_q.is_explicit)         amount = 5'(cfg_i.k_shift);
-        else                                amount = cfg_i.cap_shift;
+        if (state_q == Shift2)              amount = low_q.is_static ? '0 : AmountW'(cfg_i.row_shift) - AmountW'(LogF);
+        else if (in_dest_q || low_q.slots)  amount = AmountW'(cfg_i.n_shift);
+        else if (low_q.is_explicit)         amount = AmountW'(cfg_i.k_shift);
+        else                                amount = AmountW'(cfg_i.cap_shift);
         if (in_dest_q ? low_q.st : low_q.slots)   base = AddrW'(cfg_i.cb_base >> LogF);
         else if (!in_dest_q)                base = AddrW'(cfg_i.yd_base >> LogF);
         else                                base = low_q.is_static ? static_delta_i : AddrW'(cfg_i.out_base >> LogF);

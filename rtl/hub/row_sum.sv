@@ -134,13 +134,12 @@ module row_sum #(
     logic [CtxW-1:0]        pick, ctx_q;
     logic [N-1:0][CrdW-1:0] used_q;      // PART credits in use
     logic [CrdW-1:0]        limit;
-    logic                   own_ready, load, own;
-    logic                   r_here, r_claimed_q;     // R's header has passed; a packet takes its payload
-    logic [5:0]             inside_q;    // packets of own rows between their choice and memory
+    logic                   own_ready, load, own, claim, r_free;
+    logic [4:0]             inside_q;    // packets of own rows between their choice and memory
 
     assign limit     = (cfg_i.part_credits == '0 || cfg_i.part_credits > 8'(PartPkts)) ? CrdW'(PartPkts) : CrdW'(cfg_i.part_credits);
     // The row before has as many packets: with fewer inside, the one with this number is in memory.
-    assign own_ready = (!row_own_r_i || (r_here && !r_claimed_q))
+    assign own_ready = (!row_own_r_i || r_free)
                        && (!row_own_again_i || inside_q == '0 || PktW'(inside_q) < cfg_i.row_bytes[14:7]);
 
     always_comb begin
@@ -243,26 +242,23 @@ module row_sum #(
     end
 
     // ---- queue of passes: read by the two operands and, last, by the adder --------
-    function automatic logic [3:0] after(input logic [3:0] p);   // pointers as in promise_fifo
-        return {p[2:0], p[3] ^ p[2] ^ (p[2:0] == '0)};
-    endfunction
-
-    logic [3:0]       wptr_q, aptr_q, bptr_q, dptr_q;
+    // Three passes: reads run ahead by no more than the operands' queues, and a packet that is chosen now waits for few others.
+    logic [1:0]       wptr_q, aptr_q, bptr_q, dptr_q;
     logic             a_next, b_next, d_next, d_valid, a_need, b_need, a_end, b_end;
     logic [AddrW-1:0] a_addr, b_addr;
     logic [IdxW-1:0]  a_count, b_count;
     pass_t            pass;
 
-    assign ring_room = dptr_q != after(wptr_q);
+    assign ring_room = dptr_q != wptr_q + 2'd1;
     assign d_valid   = dptr_q != wptr_q;
 
-    lutram #(.Width(1 + IdxW + AddrW), .Depth(16)) i_ring_a (
+    lutram #(.Width(1 + IdxW + AddrW), .Depth(4)) i_ring_a (
         .clk_i, .we_i(push), .waddr_i(wptr_q), .wdata_i({pass_in.need_a, tag_q.count, addr}), .raddr_i(aptr_q), .rdata_o({a_need, a_count, a_addr})
     );
-    lutram #(.Width(1 + IdxW + AddrW), .Depth(16)) i_ring_b (
+    lutram #(.Width(1 + IdxW + AddrW), .Depth(4)) i_ring_b (
         .clk_i, .we_i(push), .waddr_i(wptr_q), .wdata_i({pass_in.pair, tag_q.count, addr_q}), .raddr_i(bptr_q), .rdata_o({b_need, b_count, b_addr})
     );
-    lutram #(.Width($bits(pass_t)), .Depth(16)) i_ring_d (
+    lutram #(.Width($bits(pass_t)), .Depth(4)) i_ring_d (
         .clk_i, .we_i(push), .waddr_i(wptr_q), .wdata_i(pass_in), .raddr_i(dptr_q), .rdata_o(pass)
     );
 
@@ -273,17 +269,16 @@ module row_sum #(
             bptr_q <= '0;
             dptr_q <= '0;
         end else begin
-            if (push)   wptr_q <= after(wptr_q);
-            if (a_next) aptr_q <= after(aptr_q);
-            if (b_next) bptr_q <= after(bptr_q);
-            if (d_next) dptr_q <= after(dptr_q);
+            if (push)   wptr_q <= wptr_q + 1'b1;
+            if (a_next) aptr_q <= aptr_q + 1'b1;
+            if (b_next) bptr_q <= bptr_q + 1'b1;
+            if (d_next) dptr_q <= dptr_q + 1'b1;
         end
     end
 
     // ---- operands and adder -------------------------------------------------------
-    logic            res_poison_q;
-    logic            a_valid, b_valid, r_valid, fire, acc_ready, acc_valid, acc_busy;
-    logic [FW-1:0]   a_data, b_data, acc_data;
+    logic            a_valid, b_valid, r_valid, r_poison, fire, acc_ready, acc_valid, acc_busy;
+    logic [FW-1:0]   a_data, b_data, r_data, acc_data;
     logic [IdxW-1:0] idx_q;
     logic            idx_last, together, own_room, pkt_room, acc_end;
     logic            a_granted, b_granted;
@@ -318,7 +313,7 @@ module row_sum #(
 
     always_comb begin
         tag_in = pass.tag;
-        tag_in.poison |= pass.need_r && res_poison_q;
+        tag_in.poison |= pass.need_r && r_poison;
     end
 
     always_ff @(posedge clk_i) begin
@@ -335,34 +330,72 @@ module row_sum #(
         .clk_i, .rst_ni,
         .valid_i (fire), .ready_o(acc_ready), .idx_i(idx_q), .first_i(pass.first), .pair_i(pass.pair),
         .a_i     (b_data),
-        .b_i     (pass.need_a ? a_data : pass.need_r ? res_data_i : '0),
+        .b_i     (pass.need_a ? a_data : pass.need_r ? r_data : '0),
         .last_i  (pass.last), .meta_i({idx_last, tag_in}),
         .valid_o (acc_valid), .data_o(acc_data), .meta_o({acc_end, acc_tag}),
         .busy_o  (acc_busy)
     );
 
-    // ---- R: its header is taken at once, its payload by the adder -----------------
+    // ---- R: its header is taken at once, then it can be claimed: the payload follows without waiting for anything
     logic [HBeatW-1:0] res_beat_q;
-    logic              res_fire, res_begin;
+    logic              res_payload, res_fire, res_begin, payload_begin, res_poison_q;
 
-    assign r_here    = res_beat_q == HBeatW'(HF);
-    assign r_valid     = r_here && res_valid_i;
-    assign res_ready_o = !r_here || (fire && pass.need_r);
-    assign res_fire    = res_valid_i && res_ready_o;
-    assign res_begin   = res_fire && res_beat_q == '0;
+    assign res_payload   = res_beat_q == HBeatW'(HF);
+    assign res_fire      = res_valid_i && res_ready_o;
+    assign res_begin     = res_fire && res_beat_q == '0;
+    assign payload_begin = res_fire && res_beat_q == HBeatW'(HF - 1);
+    assign claim         = load && own && row_use_r_i;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
             res_beat_q  <= '0;
-            r_claimed_q <= 1'b0;
             err_valid_o <= 1'b0;
         end else begin
-            if (res_fire) res_beat_q <= res_last_i ? '0 : r_here ? res_beat_q : res_beat_q + 1'b1;
-            if (load && own && row_use_r_i)   r_claimed_q <= 1'b1;
-            else if (res_fire && res_last_i) r_claimed_q <= 1'b0;
+            if (res_fire) res_beat_q <= res_last_i ? '0 : res_payload ? res_beat_q : res_beat_q + 1'b1;
             err_valid_o <= res_begin && res_data_i[PoisonBit];
         end
         if (res_begin) res_poison_q <= res_data_i[PoisonBit];
+    end
+
+    if (FlitBytes < 16) begin : gen_direct
+        // One packet of R at a time; the next one can be claimed when this one has gone into the adder.
+        logic claimed_q;
+
+        assign r_free      = res_payload && !claimed_q;
+        assign r_valid     = res_payload && res_valid_i;
+        assign r_data      = res_data_i;
+        assign r_poison    = res_poison_q;
+        assign res_ready_o = !res_payload || (fire && pass.need_r);
+
+        always_ff @(posedge clk_i) begin
+            if (!rst_ni)                      claimed_q <= 1'b0;
+            else if (claim)                   claimed_q <= 1'b1;
+            else if (res_fire && res_last_i) claimed_q <= 1'b0;
+        end
+        logic unused_begin;
+        assign unused_begin = payload_begin;
+    end else begin : gen_queue
+        // Far enough ahead for own packets in a row.
+        logic       room, r_push;
+        logic [4:0] free_q;   // packets of R that nobody has claimed
+
+        assign r_free      = free_q != '0;
+        assign res_ready_o = !res_payload || room;
+        assign r_push      = res_fire && res_payload;
+
+        promise_fifo #(
+            .Width(FW + 1),
+            .Depth(16)
+        ) i_res (
+            .clk_i, .rst_ni,
+            .promise_i (r_push), .room_o(room), .push_i(r_push), .data_i({res_poison_q, res_data_i}),
+            .valid_o   (r_valid), .ready_i(fire && pass.need_r), .data_o({r_poison, r_data})
+        );
+
+        always_ff @(posedge clk_i) begin
+            if (!rst_ni)                     free_q <= '0;
+            else if (payload_begin != claim) free_q <= free_q + (claim ? '1 : 5'd1);
+        end
     end
 
     // ---- own rows -----------------------------------------------------------------
@@ -399,7 +432,7 @@ module row_sum #(
         end else begin
             if (dest_ready_o) dest_q <= dest_valid_i;
             row_done_o <= row_end;
-            if (own_begin != own_out) inside_q <= inside_q + (own_out ? '1 : 6'd1);
+            if (own_begin != own_out) inside_q <= inside_q + (own_out ? '1 : 5'd1);
         end
         row_more_o <= dest_more_q;
         if (dest_ready_o)           dest_more_q <= dest_more_i;
@@ -474,7 +507,7 @@ module row_sum #(
     assign sst_data_o   = pkt_data;
     assign sst_last_o   = pkt_payload && head.last;
 
-    assign idle_o = state_q == Pick && !d_valid && !acc_busy && !own_valid && !pkt_valid && !res_valid_i && row_pend_i == '0;
+    assign idle_o = state_q == Pick && !d_valid && !acc_busy && !own_valid && !pkt_valid && !r_valid && !res_valid_i && row_pend_i == '0;
 
     logic unused;
     assign unused = ^{grant, row_dst_i, pkt_q, cfg_i};

@@ -5,8 +5,8 @@
 // A packet starts when all of it is here and its class has credit, and leaves in consecutive cycles; the next one follows without an idle cycle.
 // Order: CTRL before REQ before STORE and PART, which alternate; a waiting STORE or PART passes after at most 16 others. Inside a class first in, first out;
 // send and control share one queue of stores and take turns there packet by packet; row_sum's stores (sst) take turns with that queue. sst_* and
-// part_* must give whole packets (the output of a pkt_fifo). The credits of partials were taken by row_sum, to which returned ones
-// are passed on. Requests need no credit.
+// part_* have no queue here: once a packet is offered, its flits must follow as fast as they are taken. The credits of partials were taken by
+// row_sum, to which returned ones are passed on. Requests need no credit.
 // Back-pressure: req, st and cst by ready when their queue is full; ctl, sst and part by ready, which is a grant, while another packet is on the link
 // or no credit is left.
 // Worst case: a store waits for credit for ever only if the switch never frees a packet; no other class waits for it.

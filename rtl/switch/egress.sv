@@ -21,6 +21,7 @@ module egress #(
     parameter int unsigned RxCtrlPkts = 16,
     localparam int unsigned FW = 8 * FlitBytes,
     localparam int unsigned OffW = $clog2(128 / FlitBytes),
+    localparam int unsigned DescW = SlotW + 6 + OffW,
     localparam int unsigned StoreW = $clog2(RxStorePkts + 1),
     localparam int unsigned PartW = $clog2(RxResultPkts + 1)
 ) (
@@ -38,15 +39,11 @@ module egress #(
     input  wire logic [N-1:0]      has_store_i,
     output logic [1:0]             cls_o,
     output logic [N-1:0]           pop_o,
-    input  wire logic [SlotW-1:0]  slot_i [N],
-    input  wire logic [N-1:0]      dyn_i,
-    input  wire logic [3:0]        more_i [N],
-    input  wire logic [N-1:0]      pay_i,
-    input  wire logic [OffW-1:0]   len_i [N],
+    input  wire logic [DescW-1:0]  desc_i,           // {slot, dyn, more, pay, len} of the queue with pop_o, else 0
     output logic [N-1:0]           re_o,
     output logic [OffW:0]          rd_line_o,        // see voq
     output logic [SlotW-1:0]       rd_slot_o,
-    input  wire logic [FW:0]       rdata_i [N],      // {bad, flit}, 0 unless read
+    input  wire logic [FW:0]       rdata_i,          // {bad, flit} of the queue read, else 0
     output logic [N-1:0]           free_ctrl_o,
     output logic [N-1:0]           free_store_o,
 
@@ -115,7 +112,7 @@ module egress #(
     logic [1:0] cls;
     logic [3:0] turn_q;                       // packets sent, modulo 16
     logic [N-1:0] req, grant, above;
-    logic [N-1:0] ctrl_next_q, req_next_q, store_next_q, next, high;  // inputs behind the last grant of a class
+    logic [N-1:0] ctrl_next_q, req_next_q, store_next_q, next;  // inputs behind the last grant of a class
 
     assign error     = error_valid_i && !error_busy;
     assign can_ctrl  = (has_ctrl_i != '0 || error) && ctrl_crd;
@@ -135,35 +132,34 @@ module egress #(
     end
 
     always_comb begin
-        unique case (cls)
-            CLS_CTRL: begin
-                req  = error ? '0 : has_ctrl_i;
-                next = ctrl_next_q;
-            end
-            CLS_REQ: begin
-                req  = has_req_i;
-                next = req_next_q;
-            end
-            CLS_STORE: begin
-                req  = has_store_i;
-                next = store_next_q;
-            end
-            default: begin
-                req  = '0;
-                next = '0;
-            end
-        endcase
-        high  = ((req & next) != '0) ? req & next : req;
+        req   = '0;
+        next  = '0;
         grant = '0;
         above = '0;
-        for (int unsigned i = 0; i < N; i++) begin
-            above[i] = (i != 0) && (above[(i != 0) ? i - 1 : 0] || grant[(i != 0) ? i - 1 : 0]);
-            grant[i] = high[i] && !above[i];
+        if (start) begin
+            unique case (cls)
+                CLS_CTRL: begin
+                    req  = error ? '0 : has_ctrl_i;
+                    next = ctrl_next_q;
+                end
+                CLS_REQ: begin
+                    req  = has_req_i;
+                    next = req_next_q;
+                end
+                CLS_STORE: begin
+                    req  = has_store_i;
+                    next = store_next_q;
+                end
+                default: ;
+            endcase
+            if ((req & next) != '0) req = req & next;
+            grant = req & (~req + 1'b1);
+            above = ~(req ^ (req - 1'b1));
         end
     end
 
     assign cls_o        = cls;
-    assign pop_o        = start ? grant : '0;
+    assign pop_o        = grant;
     assign ctrl_start   = start && cls == CLS_CTRL;
     assign store_start  = start && cls == CLS_STORE;
     assign part_start   = start && cls == CLS_PART;
@@ -197,22 +193,11 @@ module egress #(
     logic [3:0]       more_q;
     logic             part_end, made;         // the packet is made here
     logic [SlotW-1:0] slot;
+    logic             dyn, pay;
     logic [3:0]       more;
     logic [OffW-1:0]  len;
 
-    always_comb begin
-        slot = '0;
-        more = '0;
-        len  = (cls == CLS_PART) ? OffW'(res_len_i >> L2F) : '0;
-        for (int unsigned i = 0; i < N; i++) begin
-            if (grant[i]) begin
-                slot |= slot_i[i];
-                more |= more_i[i];
-                len  |= len_i[i];
-            end
-        end
-    end
-
+    assign {slot, dyn, more, pay, len} = desc_i;
     assign part_end    = off_q == (in_pay_q ? len_q : head_q);
     assign read_last   = busy_q && part_end && (in_pay_q || !pay_q);
     assign made        = busy_q && from_q == '0;
@@ -234,11 +219,11 @@ module egress #(
             from_q   <= grant;
             cls_q    <= cls;
             slot_q   <= slot;
-            dyn_q    <= (grant & dyn_i) != '0;
+            dyn_q    <= dyn;
             more_q   <= more;
             head_q   <= OffW'(HF - 1) + OffW'((6'(more) + 6'(FlitBytes / 2 - 1)) >> LaneW);
-            pay_q    <= (grant & pay_i) != '0 || cls == CLS_PART;
-            len_q    <= len;
+            pay_q    <= pay || cls == CLS_PART;
+            len_q    <= (cls == CLS_PART) ? OffW'(res_len_i >> L2F) : len;
             in_pay_q <= 1'b0;
             off_q    <= '0;
         end else if (part_end) begin
@@ -307,8 +292,7 @@ module egress #(
     end
 
     always_comb begin
-        {bad, dn_data_o} = made_q;
-        for (int unsigned i = 0; i < N; i++) {bad, dn_data_o} |= rdata_i[i];
+        {bad, dn_data_o} = made_q | rdata_i;
         if (first_q && dyn_send_q) dn_data_o[45:41] = dn_data_o[45:41] | (5'(send_more_q) + 5'd1);
     end
 

@@ -15,7 +15,7 @@ module gated_ram #(
     parameter int unsigned LaneW = Width,
     localparam int unsigned AddrW = (Depth > 1) ? $clog2(Depth) : 1,
     localparam int unsigned Lanes = (Width > LaneW) ? Width / LaneW : 1,
-    localparam int unsigned Extra = Width % LaneW
+    localparam int unsigned Rest = (Width % LaneW != 0) ? Width % LaneW : 1
 ) (
     input  wire logic             clk_i,
     input  wire logic             we_i,
@@ -27,8 +27,6 @@ module gated_ram #(
     input  wire logic [AddrW-1:0] raddr_i,
     output logic [Width-1:0]      rdata_o
 );
-    localparam int unsigned Extra1 = (Extra != 0) ? Extra : 1;
-
     (* no_rw_check, ram_style = "block" *)
     logic [Width-1:0] mem [Depth];
 
@@ -39,12 +37,27 @@ module gated_ram #(
         end
     end
 
-    always_ff @(posedge clk_i) begin
-        if (we_i) begin
-            for (int unsigned l = 0; l < Lanes; l++) begin
-                if (lane_i[l]) mem[waddr_i][LaneW*l +: LaneW] <= wdata_i[LaneW*l +: LaneW];
+    if (Lanes == 1) begin : gen_word
+        logic unused_lane;
+        assign unused_lane = ^lane_i;
+
+        always_ff @(posedge clk_i) begin
+            if (we_i) mem[waddr_i] <= wdata_i;
+        end
+    end else begin : gen_lanes
+        // A simulator stores one word instead of many lanes; synthesis makes write enables of it.
+        always_ff @(posedge clk_i) begin
+            if (we_i) begin
+                automatic logic [Width-1:0] word = wdata_i;
+                if (lane_i != '1) begin
+                    word = mem[waddr_i];
+                    for (int unsigned l = 0; l < Lanes; l++) begin
+                        if (lane_i[l]) word[LaneW*l +: LaneW] = wdata_i[LaneW*l +: LaneW];
+                    end
+                    if (Width % LaneW != 0 && lane_i[Lanes-1]) word[Width-1 -: Rest] = wdata_i[Width-1 -: Rest];
+                end
+                mem[waddr_i] <= word;
             end
-            if (Extra != 0 && lane_i[Lanes-1]) mem[waddr_i][Width-1 -: Extra1] <= wdata_i[Width-1 -: Extra1];
         end
     end
 endmodule

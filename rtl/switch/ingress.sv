@@ -360,10 +360,10 @@ module ingress #(
         flit_no     = (state_q == HEAD) ? HeadW'(HF - 1) : '0;
         if (cls == CLS_CTRL) flit_no = HeadW'(HF + TF) | ((state_q == HEAD) ? HeadW'(HF - 1) : '0);
         wr_lane_o   = '1;
-        for (int unsigned l = 0; l < Lanes; l++) begin
-            // a lane of the flit, or the target; zeros behind the first target of a target flit
-            wr_data_o[16*l +: 16] = (flit.data[16*l +: 16] & {16{state_q != TARGETS}})
-                                  | (target & {16{state_q == TARGETS && !(l != 0 && again && new_flit)}});
+        wr_data_o[FW-1:0] = flit.data;
+        if (state_q == TARGETS) begin
+            // zeros behind the first target of a target flit
+            for (int unsigned l = 0; l < Lanes; l++) wr_data_o[16*l +: 16] = (l != 0 && again && new_flit) ? '0 : target;
         end
         wr_valid_o  = '0;
         desc_we_o   = '0;

@@ -4,9 +4,10 @@
 //
 // The low part of a counter is in registers: a 5-bit shift register with feedback that runs through 32 states (a tenth of
 // the logic of 13 adders), 10 bits of a sum for bytes. Their carries wait until a scan adds them to the high part in a LUT RAM, one counter in every other cycle.
-// The cycles between serve reads: high_o and low_o are the parts of counter addr_i up to this cycle, to be joined by
-// counter_word. Counts are exact and wrap. clear_i (one cycle, at the start of a scan of 32 cycles with clearing_i high) clears them.
-// Bytes are counted with the header, by its length field; a carry waits at most 32 cycles, in which at most 1024 bytes come.
+// The cycles between serve reads: with read_i, high_o and low_o are the parts of counter addr_i up to this cycle (low_o is 0 without), to
+// be joined as {high_o[26:0], place of low_o[4:0] among the states} or, for bytes, {high_o[21:0], low_o}. Counts are exact and wrap. clear_i (one
+// cycle, at the start of a scan of 32 cycles with clearing_i high) clears them. Bytes are counted with the header, by its length field; a carry
+// waits at most 32 cycles, in which at most 1024 bytes come.
 `default_nettype none
 
 module port_counters #(
@@ -15,14 +16,15 @@ module port_counters #(
     input  wire logic             clk_i,
     input  wire logic             clear_i,
     input  wire logic             clearing_i,
-    input  wire logic             visit_i,      // the scan is at addr_i; else addr_i is read
+    input  wire logic             visit_i,      // the scan is at addr_i
+    input  wire logic             read_i,       // not with visit_i: addr_i is read
     input  wire logic [3:0]       addr_i,
     input  wire logic [Count-1:0] at_i,         // addr_i one-hot
 
     input  wire logic [1:0]       valid_i,      // of the links: 0 up, 1 down
     input  wire logic [1:0]       last_i,
     input  wire logic [1:0]       cls_i [2],
-    input  wire logic [14:0]      len_i [2],    // where a header has its length
+    input  wire logic [7:0]       len_i [2],    // where a header has its length
     input  wire logic             reject_i,
     input  wire logic             wait_turn_i,
     input  wire logic             wait_credit_i,
@@ -34,52 +36,67 @@ module port_counters #(
 
     logic [4:0]       small_q [Count];
     logic [9:0]       bytes_q [2];
-    logic [Count-1:0] event_1, carry, waits_q;
-    logic [1:0]       first_q, begins;
+    logic [Count-1:0] waits_q;          // carries
+    logic [1:0]       first_q;
     logic [26:0]      old;
 
-    always_comb begin
-        event_1 = '0;
-        for (int unsigned d = 0; d < 2; d++) begin
-            for (int unsigned c = 0; c < 4; c++) event_1[4*d + c] = valid_i[d] && cls_i[d] == 2'(c);
-            begins[d] = valid_i[d] && first_q[d] && (cls_i[d] == CLS_STORE || cls_i[d] == CLS_PART);
+    // x^5 + x^2 + 1 with the state 0 put in front of state 1
+    function automatic logic [4:0] next(input logic [4:0] s);
+        return {s[3:0], s[4] ^ s[1] ^ (s[3:0] == '0)};
+    endfunction
+    localparam logic [4:0] Last = 5'd16;   // before 0
+
+    for (genvar d = 0; d < 2; d++) begin : gen_link
+        logic [10:0] sum;
+        assign sum = {1'b0, bytes_q[d]} + 11'(len_i[d]);
+
+        always_ff @(posedge clk_i) begin
+            if (clear_i) begin
+                bytes_q[d] <= '0;
+                first_q[d] <= 1'b1;
+                waits_q[8 + d] <= 1'b0;
+                for (int unsigned c = 0; c < 4; c++) begin
+                    small_q[4*d + c] <= '0;
+                    waits_q[4*d + c] <= 1'b0;
+                end
+            end else begin
+                if (visit_i) begin
+                    for (int unsigned c = 0; c < 4; c++) if (at_i[4*d + c]) waits_q[4*d + c] <= 1'b0;
+                    if (at_i[8 + d]) waits_q[8 + d] <= 1'b0;
+                end
+                if (valid_i[d]) begin
+                    first_q[d] <= last_i[d];
+                    for (int unsigned c = 0; c < 4; c++) begin
+                        if (cls_i[d] == 2'(c)) begin
+                            small_q[4*d + c] <= next(small_q[4*d + c]);
+                            if (small_q[4*d + c] == Last) waits_q[4*d + c] <= 1'b1;
+                        end
+                    end
+                    if (first_q[d] && (cls_i[d] == CLS_STORE || cls_i[d] == CLS_PART)) begin
+                        bytes_q[d] <= sum[9:0];
+                        if (sum[10]) waits_q[8 + d] <= 1'b1;
+                    end
+                end
+            end
         end
-        event_1[10] = reject_i;
-        event_1[11] = wait_turn_i;
-        event_1[12] = wait_credit_i;
+        assign small_q[8 + d] = '0;
     end
 
-    // x^5 + x^2 + 1 with the state 0 put in front of state 1; 16 is the last one before 0
-    for (genvar i = 0; i < Count; i++) begin : gen_count
-        if (i == 8 || i == 9) begin : gen_bytes
-            logic [10:0] sum;
-            assign sum        = {1'b0, bytes_q[i-8]} + 11'(len_i[i-8][7:0]);
-            assign carry[i]   = begins[i-8] && sum[10];
-            assign small_q[i] = '0;
+    for (genvar i = 10; i < 13; i++) begin : gen_event
+        logic event_1;
+        assign event_1 = (i == 10) ? reject_i : (i == 11) ? wait_turn_i : wait_credit_i;
 
-            always_ff @(posedge clk_i) begin
-                if (clear_i)          bytes_q[i-8] <= '0;
-                else if (begins[i-8]) bytes_q[i-8] <= sum[9:0];
+        always_ff @(posedge clk_i) begin
+            if (clear_i) begin
+                small_q[i] <= '0;
+                waits_q[i] <= 1'b0;
+            end else begin
+                if (visit_i && at_i[i]) waits_q[i] <= 1'b0;
+                if (event_1) begin
+                    small_q[i] <= next(small_q[i]);
+                    if (small_q[i] == Last) waits_q[i] <= 1'b1;
+                end
             end
-        end else begin : gen_events
-            logic zeros;
-            assign zeros    = small_q[i][3:0] == '0;
-            assign carry[i] = event_1[i] && zeros && small_q[i][4];
-
-            always_ff @(posedge clk_i) begin
-                if (clear_i)         small_q[i] <= '0;
-                else if (event_1[i]) small_q[i] <= {small_q[i][3:0], small_q[i][4] ^ small_q[i][1] ^ zeros};
-            end
-        end
-    end
-
-    always_ff @(posedge clk_i) begin
-        if (clear_i) begin
-            waits_q <= '0;
-            first_q <= '1;
-        end else begin
-            waits_q <= (visit_i ? waits_q & ~at_i : waits_q) | carry;
-            for (int unsigned d = 0; d < 2; d++) if (valid_i[d]) first_q[d] <= last_i[d];
         end
     end
 
@@ -96,12 +113,12 @@ module port_counters #(
 
     always_comb begin
         low_o = '0;
-        for (int unsigned i = 0; i < Count; i++) begin
-            if (at_i[i]) low_o |= (i == 8 || i == 9) ? bytes_q[i & 1] : 10'(small_q[i]);
+        if (read_i) begin
+            for (int unsigned i = 0; i < Count; i++) begin
+                if (at_i[i]) low_o |= (i == 8 || i == 9) ? bytes_q[i & 1] : 10'(small_q[i]);
+            end
         end
     end
-
-    wire unused = &{1'b0, len_i[0][14:8], len_i[1][14:8], event_1[9:8]};
 endmodule
 
 `default_nettype wire

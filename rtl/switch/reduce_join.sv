@@ -29,12 +29,12 @@ module reduce_join #(
     output logic                    open_full_o,
 
     input  wire logic [Members-1:0] q_has_i,
-    input  wire logic [Members-1:0] q_hold_i,       // the credit of the packet before is still waiting
+    input  wire logic [Members-1:0] q_hold_i,       // the credit of the packet before is still waiting: do not start the next
     output logic                    q_en_o,
     output logic [Members-1:0]      q_re_o,
     output logic [IndexW-1:0]       q_idx_o,
     output logic [Members-1:0]      q_done_o,
-    input  wire logic [FW+1:0]      q_data_i [Members],  // {poison, last, flit}, 0 unless read
+    input  wire logic [FW+1:0]      q_data_i,       // {poison, last, flit} of the queue read, else 0
 
     output logic                    res_valid_o,
     output logic [6:0]              res_len_o,      // bytes, less 1
@@ -81,14 +81,8 @@ module reduce_join #(
 
     always_comb begin
         todo = mask & ~done_q;
-        cur  = '0;
-        rest = todo;
-        for (int unsigned d = 0; d < Members; d++) begin
-            if (todo[d] && cur == '0) begin
-                cur[d]  = 1'b1;
-                rest[d] = 1'b0;
-            end
-        end
+        cur  = todo & (~todo + 1'b1);   // the lowest
+        rest = todo & ~cur;
     end
 
     assign last_pkt   = pkt_q == bytes[14:7];
@@ -100,8 +94,7 @@ module reduce_join #(
 
     assign go = head_valid && step
              && (cur == '0 || (q_has_i & cur) != '0)
-             && (room || !(last_pass && first_flit))
-             && ((q_hold_i & cur) == '0 || !last_flit);
+             && (!first_flit || ((q_hold_i & cur) == '0 && (room || !last_pass)));   // a pass that has begun never waits
     assign row_done = go && last_flit && last_pass && last_pkt;
     assign q_en_o   = step;
     assign q_re_o   = go ? cur : '0;
@@ -128,16 +121,9 @@ module reduce_join #(
     logic [6:0]        len_q;
     logic              poison_q, told_q;   // so far; as the description says
     logic              acc_ready, first_read, spoilt, poison, late, describe;
-    logic [FW+1:0]     term;
-
-    always_comb begin
-        term = '0;
-        for (int unsigned d = 0; d < Members; d++) term |= q_data_i[d];
-    end
-
     assign step       = !valid_q || acc_ready;
     assign first_read = read_idx_q == '0;
-    assign spoilt     = empty_q || term[FW+1] || term[FW] != last_flit_q;
+    assign spoilt     = empty_q || q_data_i[FW+1] || q_data_i[FW] != last_flit_q;
     assign poison     = spoilt || (poison_q && !(first_pass_q && first_read));
     assign late       = last_flit_q && !first_read && poison && !told_q;
     assign describe   = valid_q && acc_ready && last_pass_q && first_read;
@@ -172,7 +158,7 @@ module reduce_join #(
         .first_i (first_pass_q),
         .pair_i  (1'b0),
         .a_i     ('0),
-        .b_i     (term[FW-1:0]),
+        .b_i     (q_data_i[FW-1:0]),
         .last_i  (last_pass_q),
         .meta_i  ({first_read, last_flit_q, late}),
         .valid_o (sum_valid),

@@ -73,6 +73,7 @@ module switch_top #(
     localparam int unsigned Most   = (StorePkts > CtrlPkts) ? ((StorePkts > OpenRows) ? StorePkts : OpenRows)
                                                             : ((CtrlPkts > OpenRows) ? CtrlPkts : OpenRows);
     localparam int unsigned SlotW  = (Most > 1) ? $clog2(Most) : 1;
+    localparam int unsigned DescW  = SlotW + 6 + OffW;
     localparam int unsigned StoreW = $clog2(RxStorePkts + 1);
     localparam int unsigned PartW  = $clog2(RxResultPkts + 1);
 
@@ -120,7 +121,7 @@ module switch_top #(
     logic [FW+1:0]       part_data [N];
     logic [N-1:0][N-1:0] ctrl_free, part_done, part_hold;                             // [input][output]
 
-    logic [N-1:0][N-1:0] has_ctrl, has_req, has_store, pop, free_ctrl, free_store, re, dyn, pay;  // [output][input]
+    logic [N-1:0][N-1:0] has_ctrl, has_req, has_store, pop, free_ctrl, free_store, re;  // [output][input]
     logic [1:0]          arb_cls [N];
     logic [SlotW-1:0]    rd_slot [N];
     logic [OffW:0]       rd_line [N];
@@ -163,23 +164,31 @@ module switch_top #(
         );
 
         // ---- queues of this output ----
-        logic [SlotW-1:0] slot [N];
-        logic [3:0]       more [N];
-        logic [OffW-1:0]  len [N];
-        logic [FW:0]      rdata [N];
-        logic [FW+1:0]    term [N-1];
         logic [N-2:0]     q_has, q_hold, q_re, q_done, members;   // by distance, see reduce_join
         logic             q_en;
         logic [OffW-1:0]  q_idx;
 
         for (genvar i = 0; i < N; i++) begin : gen_in
+            // what queues 0 .. i give; each gives 0 unless it was asked
+            logic [DescW-1:0] desc, desc_or;
+            logic [FW:0]      rdata, rdata_or;
+            logic [FW+1:0]    term, term_or;
+
+            if (i == 0) begin : gen_first
+                assign desc_or  = desc;
+                assign rdata_or = rdata;
+                assign term_or  = term;
+            end else begin : gen_next
+                assign desc_or  = desc | gen_in[i-1].desc_or;
+                assign rdata_or = rdata | gen_in[i-1].rdata_or;
+                assign term_or  = term | gen_in[i-1].term_or;
+            end
+
             if (i == p) begin : gen_self
+                assign desc  = '0;
+                assign rdata = '0;
+                assign term  = '0;
                 assign {has_req[p][i], has_store[p][i], has_ctrl[p][i]} = '0;
-                assign {dyn[p][i], pay[p][i]} = '0;
-                assign slot[i]  = '0;
-                assign more[i]  = '0;
-                assign len[i]   = '0;
-                assign rdata[i] = '0;
                 assign room[i][p] = 1'b1;
                 assign {part_full[i][p], part_done[i][p], ctrl_free[i][p]} = '0;
             end else begin : gen_queue
@@ -193,16 +202,15 @@ module switch_top #(
                     .desc_we_i(desc_we[i][p]), .desc_dyn_i(desc_dyn[i]), .desc_more_i(desc_more[i]), .desc_pay_i(desc_pay[i]),
                     .desc_len_i(desc_len[i]), .push_i(push[i][p]),
                     .arrive_i(arrive[i]), .issue_i(up_crd_o[i][CLS_STORE]), .room_o(room[i][p]),
-                    .has_o({has_req[p][i], has_store[p][i], has_ctrl[p][i]}), .cls_i(arb_cls[p]),
-                    .slot_o(slot[i]), .dyn_o(dyn[p][i]), .more_o(more[i]), .pay_o(pay[p][i]), .len_o(len[i]),
-                    .pop_i(pop[p][i]), .free_i(free_store[p][i]),
-                    .re_i(re[p][i]), .rd_line_i(rd_line[p]), .rd_slot_i(rd_slot[p]), .rdata_o(rdata[i])
+                    .has_o({has_req[p][i], has_store[p][i], has_ctrl[p][i]}), .pop_i(pop[p][i]), .cls_i(arb_cls[p]), .desc_o(desc),
+                    .free_i(free_store[p][i]),
+                    .re_i(re[p][i]), .rd_line_i(rd_line[p]), .rd_slot_i(rd_slot[p]), .rdata_o(rdata)
                 );
 
                 part_queue #(.FlitBytes(FlitBytes), .PartPkts(PartPkts)) i_part (
                     .clk_i, .rst_ni,
                     .we_i(part_we[i][p]), .widx_i(part_idx[i]), .wdata_i(part_data[i]), .full_o(part_full[i][p]),
-                    .has_o(q_has[D]), .en_i(q_en), .re_i(q_re[D]), .ridx_i(q_idx), .done_i(q_done[D]), .rdata_o(term[D])
+                    .has_o(q_has[D]), .en_i(q_en), .re_i(q_re[D]), .ridx_i(q_idx), .done_i(q_done[D]), .rdata_o(term)
                 );
 
                 assign q_hold[D]       = part_hold[i][p];
@@ -221,7 +229,7 @@ module switch_top #(
         reduce_join #(.N(N), .FlitBytes(FlitBytes), .OpenRows(OpenRows)) i_join (
             .clk_i, .rst_ni,
             .open_valid_i(open_valid[p]), .open_mask_i(members), .open_bytes_i(open_bytes[p]), .open_full_o(open_full[p]),
-            .q_has_i(q_has), .q_hold_i(q_hold), .q_en_o(q_en), .q_re_o(q_re), .q_idx_o(q_idx), .q_done_o(q_done), .q_data_i(term),
+            .q_has_i(q_has), .q_hold_i(q_hold), .q_en_o(q_en), .q_re_o(q_re), .q_idx_o(q_idx), .q_done_o(q_done), .q_data_i(gen_in[N-1].term_or),
             .res_valid_o(res_valid), .res_len_o(res_len), .res_poison_o(res_poison), .res_start_i(res_start),
             .res_read_i(res_read), .res_first_i(res_first), .res_last_i(res_last), .res_data_o(res_data), .res_err_o(res_err),
             .idle_o(join_idle[p])
@@ -232,8 +240,7 @@ module switch_top #(
         ) i_egress (
             .clk_i, .rst_ni, .go_i, .epoch_i, .hold_i(hold_q[(5 * p) % 16]), .store_limit_i(store_limit), .part_limit_i(part_limit),
             .has_ctrl_i(has_ctrl[p]), .has_req_i(has_req[p]), .has_store_i(has_store[p]), .cls_o(arb_cls[p]), .pop_o(pop[p]),
-            .slot_i(slot), .dyn_i(dyn[p]), .more_i(more), .pay_i(pay[p]), .len_i(len),
-            .re_o(re[p]), .rd_line_o(rd_line[p]), .rd_slot_o(rd_slot[p]), .rdata_i(rdata),
+            .desc_i(gen_in[N-1].desc_or), .re_o(re[p]), .rd_line_o(rd_line[p]), .rd_slot_o(rd_slot[p]), .rdata_i(gen_in[N-1].rdata_or),
             .free_ctrl_o(free_ctrl[p]), .free_store_o(free_store[p]),
             .res_valid_i(res_valid), .res_len_i(res_len), .res_poison_i(res_poison), .res_start_o(res_start),
             .res_read_o(res_read), .res_first_o(res_first), .res_last_o(res_last), .res_data_i(res_data), .res_err_i(res_err),
@@ -245,14 +252,14 @@ module switch_top #(
 
         // ---- counters ----
         logic [1:0]  link_cls [2];
-        logic [14:0] link_len [2];
+        logic [7:0]  link_len [2];
         assign link_cls[0] = up_cls_i[p];
         assign link_cls[1] = dn_cls_o[p];
-        assign link_len[0] = up_data_i[p][40:26];
-        assign link_len[1] = dn_data_o[p][40:26];
+        assign link_len[0] = up_data_i[p][33:26];
+        assign link_len[1] = dn_data_o[p][33:26];
 
         port_counters i_counters (
-            .clk_i, .clear_i(!rst_ni || go_i), .clearing_i(clearing_q), .visit_i(!scan_q[0]), .addr_i(cnt_addr), .at_i(cnt_at),
+            .clk_i, .clear_i(!rst_ni || go_i), .clearing_i(clearing_q), .visit_i(!scan_q[0]), .read_i(scan_q[0] && cnt_port_i == 5'(p)), .addr_i(cnt_addr), .at_i(cnt_at),
             .valid_i({dn_valid_o[p], up_valid_i[p]}), .last_i({dn_last_o[p], up_last_i[p]}), .cls_i(link_cls), .len_i(link_len),
             .reject_i(err_valid[p]), .wait_turn_i(wait_turn), .wait_credit_i(wait_credit),
             .high_o(cnt_high[p]), .low_o(cnt_low[p])
@@ -279,12 +286,12 @@ module switch_top #(
 
     always_ff @(posedge clk_i) begin
         if (scan_q[0]) begin
+            automatic logic [9:0] low = '0;
             for (int unsigned p = 0; p < N; p++) begin
-                if (cnt_port_i == 5'(p)) begin
-                    cnt_high_q <= cnt_high[p];
-                    cnt_low_q  <= cnt_low[p];
-                end
+                if (cnt_port_i == 5'(p)) cnt_high_q <= cnt_high[p];
+                low |= cnt_low[p];
             end
+            cnt_low_q   <= low;
             cnt_bytes_q <= cnt_idx_i == 4'd8 || cnt_idx_i == 4'd9;
         end
     end

@@ -26,7 +26,8 @@ module voq #(
     parameter int unsigned OpenRows = 8,
     parameter int unsigned SlotW = 4,   // enough for a slot of any class
     localparam int unsigned Lanes = FlitBytes / 2,
-    localparam int unsigned OffW  = $clog2(128 / FlitBytes)
+    localparam int unsigned OffW  = $clog2(128 / FlitBytes),
+    localparam int unsigned DescW = SlotW + 6 + OffW
 ) (
     input  wire logic                   clk_i,
     input  wire logic                   rst_ni,
@@ -50,13 +51,9 @@ module voq #(
 
     // to the output
     output logic [2:0]                  has_o,         // bit: class
-    input  wire logic [1:0]             cls_i,         // class of slot_o, desc_* and pop_i
-    output logic [SlotW-1:0]            slot_o,
-    output logic                        dyn_o,
-    output logic [3:0]                  more_o,
-    output logic                        pay_o,
-    output logic [OffW-1:0]             len_o,
-    input  wire logic                   pop_i,         // the output takes the packet; its slot stays until free_i (STORE)
+    input  wire logic                   pop_i,         // the output takes a packet; its slot stays until free_i (STORE)
+    input  wire logic [1:0]             cls_i,         // of this class
+    output logic [DescW-1:0]            desc_o,        // {slot, dyn, more, pay, len} with pop_i, else 0
     input  wire logic                   free_i,        // last flit of a STORE packet read
     input  wire logic                   re_i,
     input  wire logic [OffW:0]          rd_line_i,
@@ -65,28 +62,34 @@ module voq #(
 );
     import packet_pkg::*;
 
-    localparam int unsigned SW    = (StorePkts > 1) ? $clog2(StorePkts) : 1;
-    localparam int unsigned CW    = (CtrlPkts > 1) ? $clog2(CtrlPkts) : 1;
-    localparam int unsigned QW    = (OpenRows > 1) ? $clog2(OpenRows) : 1;
     localparam int unsigned RoomW = (StorePkts > 1) ? $clog2(StorePkts + 1) : 2;
 
-    if (SW > SlotW || CW > SlotW || QW > SlotW) begin : gen_check
-        $error("voq: SlotW too small");
+    if (StorePkts > 2**SlotW || CtrlPkts > 2**SlotW || OpenRows > 2**SlotW || SlotW < 1 || SlotW > 5) begin : gen_check
+        $error("voq: SlotW does not fit");
     end
 
-    logic [CW:0] ctrl_w, ctrl_r;
-    logic [SW:0] store_w, store_r;
-    logic [QW:0] req_w, req_r;
-    logic [SW-1:0] open_q;  // slot of the packet whose payload is being written
+    // A pointer {round, slot}; the round tells full from empty. The slots of a ring are used in the order of a shift register with
+    // feedback (see slot_pointer), which costs a third of an adder.
+    typedef logic [SlotW:0] ptr_t;
+    localparam int unsigned Tap = (SlotW == 5) ? 2 : (SlotW > 1) ? SlotW - 2 : 0;
+
+    function automatic ptr_t after(input ptr_t p);
+        logic zeros;
+        zeros = (p & ptr_t'((1 << (SlotW - 1)) - 1)) == '0;
+        return {p[SlotW] ^ (zeros && p[SlotW-1]), SlotW'({p[SlotW-1:0], (SlotW == 1) ? !p[0] : p[SlotW-1] ^ p[Tap] ^ zeros})};
+    endfunction
+
+    ptr_t ctrl_w_q, ctrl_r_q, store_w_q, store_r_q, req_w_q, req_r_q;
+    logic [SlotW-1:0] open_q;  // slot of the packet whose payload is being written
     logic [RoomW-1:0] room_q;
     logic [SlotW-1:0] wr_slot;
 
     always_comb begin
         unique case (wr_region_i)
-            CLS_CTRL:  wr_slot = SlotW'(ctrl_w[CW-1:0]);
-            CLS_STORE: wr_slot = SlotW'(store_w[SW-1:0]);
-            CLS_REQ:   wr_slot = SlotW'(req_w[QW-1:0]);
-            default:   wr_slot = SlotW'(open_q);
+            CLS_CTRL:  wr_slot = ctrl_w_q[SlotW-1:0];
+            CLS_STORE: wr_slot = store_w_q[SlotW-1:0];
+            CLS_REQ:   wr_slot = req_w_q[SlotW-1:0];
+            default:   wr_slot = open_q;
         endcase
     end
 
@@ -107,70 +110,80 @@ module voq #(
     );
 
     // ---- what the output must know before it reads ----
-    logic       store_dyn, req_dyn;
-    logic [3:0] store_more, req_more;
-    logic       store_pay;
+    logic [5+OffW:0] store_desc;
+    logic [4:0]      req_desc;
 
-    lutram #(.Width(6 + OffW), .Depth(1 << SW)) i_store_desc (
+    lutram #(.Width(6 + OffW), .Depth(1 << SlotW)) i_store_desc (
         .clk_i,
         .we_i    (desc_we_i && wr_region_i == CLS_STORE),
-        .waddr_i (store_w[SW-1:0]),
+        .waddr_i (store_w_q[SlotW-1:0]),
         .wdata_i ({desc_dyn_i, desc_more_i, desc_pay_i, desc_len_i}),
-        .raddr_i (store_r[SW-1:0]),
-        .rdata_o ({store_dyn, store_more, store_pay, len_o})
+        .raddr_i (store_r_q[SlotW-1:0]),
+        .rdata_o (store_desc)
     );
 
-    lutram #(.Width(5), .Depth(1 << QW)) i_req_desc (
+    lutram #(.Width(5), .Depth(1 << SlotW)) i_req_desc (
         .clk_i,
         .we_i    (desc_we_i && wr_region_i == CLS_REQ),
-        .waddr_i (req_w[QW-1:0]),
+        .waddr_i (req_w_q[SlotW-1:0]),
         .wdata_i ({desc_dyn_i, desc_more_i}),
-        .raddr_i (req_r[QW-1:0]),
-        .rdata_o ({req_dyn, req_more})
+        .raddr_i (req_r_q[SlotW-1:0]),
+        .rdata_o (req_desc)
     );
 
-    assign has_o = {req_w != req_r, store_w != store_r, ctrl_w != ctrl_r};
+    assign has_o = {req_w_q != req_r_q, store_w_q != store_r_q, ctrl_w_q != ctrl_r_q};
 
     always_comb begin
-        dyn_o  = 1'b0;
-        more_o = '0;
-        pay_o  = 1'b0;
-        unique case (cls_i)
-            CLS_CTRL: slot_o = SlotW'(ctrl_r[CW-1:0]);
-            CLS_REQ: begin
-                slot_o = SlotW'(req_r[QW-1:0]);
-                dyn_o  = req_dyn;
-                more_o = req_more;
-            end
-            default: begin
-                slot_o = SlotW'(store_r[SW-1:0]);
-                dyn_o  = store_dyn;
-                more_o = store_more;
-                pay_o  = store_pay;
-            end
-        endcase
+        desc_o = '0;
+        if (pop_i) begin
+            unique case (cls_i)
+                CLS_CTRL: desc_o[DescW-1 -: SlotW] = ctrl_r_q[SlotW-1:0];
+                CLS_REQ:  desc_o = {req_r_q[SlotW-1:0], req_desc, 1'b0, OffW'(0)};
+                default:  desc_o = {store_r_q[SlotW-1:0], store_desc};
+            endcase
+        end
     end
 
-    slot_pointer #(.W(CW)) i_ctrl_w (.clk_i, .rst_ni, .next_i(push_i && wr_region_i == CLS_CTRL), .ptr_o(ctrl_w));
-    slot_pointer #(.W(CW)) i_ctrl_r (.clk_i, .rst_ni, .next_i(pop_i && cls_i == CLS_CTRL), .ptr_o(ctrl_r));
-    slot_pointer #(.W(SW)) i_store_w (.clk_i, .rst_ni, .next_i(push_i && wr_region_i == CLS_STORE), .ptr_o(store_w));
-    slot_pointer #(.W(SW)) i_store_r (.clk_i, .rst_ni, .next_i(pop_i && cls_i == CLS_STORE), .ptr_o(store_r));
-    slot_pointer #(.W(QW)) i_req_w (.clk_i, .rst_ni, .next_i(push_i && wr_region_i == CLS_REQ), .ptr_o(req_w));
-    slot_pointer #(.W(QW)) i_req_r (.clk_i, .rst_ni, .next_i(pop_i && cls_i == CLS_REQ), .ptr_o(req_r));
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) begin
+            ctrl_w_q  <= '0;
+            ctrl_r_q  <= '0;
+            store_w_q <= '0;
+            store_r_q <= '0;
+            req_w_q   <= '0;
+            req_r_q   <= '0;
+        end else begin
+            if (push_i) begin
+                unique case (wr_region_i)
+                    CLS_CTRL:  ctrl_w_q  <= after(ctrl_w_q);
+                    CLS_STORE: store_w_q <= after(store_w_q);
+                    default:   req_w_q   <= after(req_w_q);
+                endcase
+            end
+            if (pop_i) begin
+                unique case (cls_i)
+                    CLS_CTRL: ctrl_r_q  <= after(ctrl_r_q);
+                    CLS_REQ:  req_r_q   <= after(req_r_q);
+                    default:  store_r_q <= after(store_r_q);
+                endcase
+            end
+        end
+    end
 
     always_ff @(posedge clk_i) begin
-        if (wr_region_i == CLS_STORE) open_q <= store_w[SW-1:0];
+        if (wr_region_i == CLS_STORE) open_q <= store_w_q[SlotW-1:0];
     end
 
     // ---- slots that are neither taken nor promised ----
-    logic [1:0] change;  // -1, 0 or 1 for the input's events, free_i adds 1
-
-    assign change = 2'(arrive_i && !push_i) - 2'(issue_i);
     assign room_o = room_q != '0;
 
     always_ff @(posedge clk_i) begin
-        if (!rst_ni) room_q <= '0;
-        else if (arrive_i || issue_i || free_i) room_q <= room_q + {{(RoomW-1){change[1]}}, change[0]} + RoomW'(free_i);
+        if (!rst_ni) begin
+            room_q <= '0;
+        end else if (arrive_i || issue_i || free_i) begin
+            automatic logic [1:0] change = 2'(arrive_i && !push_i) - 2'(issue_i);   // -1, 0 or 1 for the input's events
+            room_q <= room_q + {{(RoomW-1){change[1]}}, change[0]} + RoomW'(free_i);
+        end
     end
 endmodule
 

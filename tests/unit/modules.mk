@@ -112,3 +112,10 @@ UNIT_TOP_rx_store_16 := rx_hub
 UNIT_TEST_rx_store_16 := tests/unit/test_rx_store.cpp
 UNIT_PARAMS_rx_store_16 := FlitBytes=16 AddrW=13 CacheEntries=16
 UNIT_SRCS_rx_store_16 := tests/unit/rx_hub.sv
+UNIT += slot_pointer_sizes
+UNIT_SRCS_slot_pointer_sizes := rtl/switch/slot_pointer.sv tests/unit/slot_pointer_sizes.sv
+UNIT += link_sizes
+UNIT_SRCS_link_sizes := rtl/common/link_delay.sv rtl/common/link.sv tests/unit/link_sizes.sv
+UNIT += reduce_join
+UNIT_SRCS_reduce_join := rtl/common/fp_pkg.sv rtl/switch/reduce_join.sv
+UNIT_PARAMS_reduce_join := N=5 FlitBytes=8

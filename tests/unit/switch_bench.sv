@@ -77,7 +77,19 @@ module switch_bench #(
     logic [3:0]             dn_crd [N];
     logic [N-1:0]           up_busy, dn_busy;
     logic [N-1:0][N-1:0]    partition;
+    logic [1:0]             epoch;
+    logic [7:0]             latency, throttle, store_credits, part_credits;
     error_pkg::err_e        err_code;
+
+    // Settings come from registers, as in the device.
+    always_ff @(posedge clk_i) begin
+        epoch         <= epoch_i;
+        latency       <= latency_i;
+        throttle      <= throttle_i;
+        store_credits <= store_credits_i;
+        part_credits  <= part_credits_i;
+        for (int unsigned p = 0; p < N; p++) partition[p] <= partition_i[p][N-1:0];
+    end
 
     for (genvar p = 0; p < N; p++) begin : gen_link
         logic [8*FlitBytes-1:0] tx_data, rx_data;
@@ -87,16 +99,15 @@ module switch_bench #(
             assign tx_data[32*w +: 32] = up_data_i[Words*p + w];
             assign dn_data_o[Words*p + w] = rx_data[32*w +: 32];
         end
-        assign partition[p] = partition_i[p][N-1:0];
 
         link #(.FlitBytes(FlitBytes), .MaxLatency(64), .NumPart(N)) i_up (
-            .clk_i, .rst_ni, .latency_i,
+            .clk_i, .rst_ni, .latency_i(latency),
             .tx_valid_i(up_valid_i[p]), .tx_last_i(up_last_i[p]), .tx_err_i(up_err_i[p]), .tx_cls_i(up_cls_i[p]), .tx_data_i(tx_data),
             .rx_valid_o(up_valid[p]), .rx_last_o(up_last[p]), .rx_err_o(up_err[p]), .rx_cls_o(up_cls[p]), .rx_data_o(up_data[p]),
             .crd_i(up_crd[p]), .crd_part_i(up_crd_part[p]), .crd_o(up_crd_o[p]), .crd_part_o(up_crd_part_o[p]), .busy_o(up_busy[p])
         );
         link #(.FlitBytes(FlitBytes), .MaxLatency(64), .NumPart(1)) i_down (
-            .clk_i, .rst_ni, .latency_i,
+            .clk_i, .rst_ni, .latency_i(latency),
             .tx_valid_i(dn_valid[p]), .tx_last_i(dn_last[p]), .tx_err_i(dn_err[p]), .tx_cls_i(dn_cls[p]), .tx_data_i(dn_data[p]),
             .rx_valid_o(dn_valid_o[p]), .rx_last_o(dn_last_o[p]), .rx_err_o(dn_err_o[p]), .rx_cls_o(dn_cls_o[p]), .rx_data_o(rx_data),
             .crd_i(dn_crd_i[p]), .crd_part_i('0), .crd_o(dn_crd[p]), .crd_part_o(none), .busy_o(dn_busy[p])
@@ -111,12 +122,12 @@ module switch_bench #(
         .N(N), .FlitBytes(FlitBytes), .StorePkts(StorePkts), .CtrlPkts(CtrlPkts), .OpenRows(OpenRows), .PartPkts(PartPkts),
         .MaxExperts(MaxExperts), .Groups(16), .RxStorePkts(RxStorePkts), .RxResultPkts(RxResultPkts), .RxCtrlPkts(RxCtrlPkts)
     ) i_switch (
-        .clk_i, .rst_ni, .go_i, .epoch_i,
+        .clk_i, .rst_ni, .go_i, .epoch_i(epoch),
         .up_valid_i(up_valid), .up_last_i(up_last), .up_err_i(up_err), .up_cls_i(up_cls), .up_data_i(up_data),
         .up_crd_o(up_crd), .up_crd_part_o(up_crd_part),
         .dn_valid_o(dn_valid), .dn_last_o(dn_last), .dn_err_o(dn_err), .dn_cls_o(dn_cls), .dn_data_o(dn_data), .dn_crd_i(dn_crd),
         .emap_we_i, .emap_addr_i, .emap_data_i, .group_we_i, .group_addr_i, .group_data_i, .partition_i(partition),
-        .throttle_i, .store_credits_i, .part_credits_i,
+        .throttle_i(throttle), .store_credits_i(store_credits), .part_credits_i(part_credits),
         .idle_o, .cnt_port_i, .cnt_idx_i, .cnt_data_o, .err_valid_o, .err_code_o(err_code), .err_port_o
     );
 

@@ -503,7 +503,10 @@ class hubs {
         for (auto &c : copies) {
             bytes cw = c.second.wire(f);
             expect[c.first][src][cls].push_back(
-                {cw, how == SHORT_BY_ONE ? std::max(cw.size() - p.payload.size(), cw.size() - 2 * f) : cw.size(), bad});
+                {cw,
+                 how == SHORT_BY_ONE ? std::max(cw.size() - p.payload.size(), cw.size() - 2 * f)
+                                     : cw.size(),
+                 bad});
             members.push_back(c.first);
         }
         if (cls == MW_CLS_REQ)

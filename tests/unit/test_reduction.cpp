@@ -258,6 +258,15 @@ class bench {
         }
     }
 
+    bool requests_left() const
+    {
+        for (unsigned q = 0; q < N; q++) {
+            if (!requests[q].empty())
+                return true;
+        }
+        return !req_now.empty();
+    }
+
     // Runs until all is done, and a little longer.
     void finish(unsigned limit)
     {
@@ -409,7 +418,7 @@ class bench {
     std::map<unsigned, unsigned> errors, errors_due;
     std::map<uint64_t, bytes> out_due;
     std::deque<std::pair<mw_header, bytes>> st_due;
-    uint64_t now = 0, part_packets = 0, out_flits = 0, first_part = 0, last_part = 0;
+    uint64_t now = 0, part_packets = 0, first_part = 0, last_part = 0, out_flits = 0;
     unsigned tokens_done = 0, tokens_due = 0, own_base = 0, copies = 0, recv_rows = 0;
     unsigned max_used = 0, max_open = 0;
     bool retired = false, commanded = false, command_taken = false;
@@ -519,14 +528,6 @@ class bench {
         dut.rst_ni = 1;
     }
 
-    bool requests_left() const
-    {
-        for (unsigned q = 0; q < N; q++) {
-            if (!requests[q].empty())
-                return true;
-        }
-        return !req_now.empty();
-    }
     bool partials_left() const
     {
         for (unsigned q = 0; q < N; q++) {
@@ -925,6 +926,57 @@ static void rates(void **state)
     }
 }
 
+// A GPU that serves partials of all others and its own rows, with all it needs always there: the adder never waits.
+static void hot(void **state)
+{
+    (void)state;
+    for (unsigned m = 1; m <= 3; m++) {
+        for (unsigned own = 0; own < 2; own++) {
+            settings s;
+            s.k = 8;
+            s.row_bytes = 512;
+            s.credit_delay = 6;
+            s.port = 0;
+            bench b(seed + 6000 + m, s);
+            std::vector<int> here, list;
+            for (unsigned e = 0; e < b.experts.size() && here.size() < m; e++) {
+                if (b.gpu(e) == 0)
+                    here.push_back(static_cast<int>(e));
+            }
+            list = here;
+            for (unsigned e = 0; e < b.experts.size() && list.size() < m + 2; e++) {
+                if (b.gpu(e) != 0)
+                    list.push_back(static_cast<int>(e));
+            }
+            list.resize(8, -1);
+            unsigned tokens = 28;
+            for (unsigned i = 0; i < tokens; i++) {
+                b.put_route(i, list);
+                b.expect_dynamic(i);
+            }
+            for (unsigned t = 0; t < (own ? 0 : 6 * tokens); t++) {
+                unsigned q = 1 + t % (N - 1);
+                b.ask_list(q, q << TOKEN_SHIFT | t % 32, here);
+            }
+            b.command(MW_I_DYMULTIMEM_LD_REDUCE, 0, 0, 0, tokens, 0);
+            while (b.tokens_done < 4)
+                b.cycle();
+            uint64_t start = b.now, parts = b.part_packets, flits = b.out_flits;
+            while (b.tokens_done < tokens - 8 && (own || b.requests_left()))
+                b.cycle();
+            double time = static_cast<double>(b.now - start),
+                   sums = static_cast<double>(b.out_flits - flits) * m;
+            parts = b.part_packets - parts;
+            double work = sums + static_cast<double>(parts) * PF * (m > 2 ? m - 1 : 1);
+            printf("N=%u F=%u, %u terms%s: adder busy %.1f %%\n", N, F, m,
+                   own ? ", own rows alone" : "", 100 * work / time);
+            // R comes with its header, a flit or two in PF + 16 / F; with 8-byte flits one at a time.
+            assert_true(work >= (own ? (F < 16 ? 0.6 : 0.88) : F < 16 ? 0.95 : 0.99) * time);
+            b.finish(100000);
+        }
+    }
+}
+
 int main()
 {
     const char *s = getenv("MW_SEED");
@@ -936,6 +988,7 @@ int main()
         cmocka_unit_test(static_groups),
         cmocka_unit_test(unicast_sums),
         cmocka_unit_test(rates),
+        cmocka_unit_test(hot),
     };
     return cmocka_run_group_tests_name("reduction", tests, nullptr, nullptr);
 }

@@ -100,10 +100,11 @@ class bench {
     void tables() {
         for (unsigned e = 0; e < EXPERTS; e++) map[e] = 0x80 | below(N);
         map[EXPERTS - 1] = 0x1f & below(N);
-        map[3] = 0x80 | (31 & (N + below(31 - N)));
-        for (uint32_t &g : group) g = below(1u << N);
+        map[3] = N < 32 ? 0x80 | (N + below(32 - N)) : 0;
+        const uint32_t all = 0xffffffffu >> (32 - N);
+        for (uint32_t &g : group) g = static_cast<uint32_t>(rng()) & all;
         group[5] = 1u << l.port;
-        group[6] = (1u << N) - 1;
+        group[6] = all;
         group[7] = 0;
         for (uint32_t &r : row_of) r = below(8) ? below(MEM / 2 >> std::max(7u, l.row_shift)) * 3 / 4 : below(1u << 20);
         for (uint8_t &b : ram.mem) b = static_cast<uint8_t>(rng());
@@ -247,9 +248,9 @@ class bench {
 
     // Beyond memory only that counts, not where.
     packet explicit_packet(struct mw_header h, const bytes &payload) {
-        packet p = make_packet(F, h, {}, payload);
-        if (h.addr >= MEM) std::fill(p.counts.begin() + 8, p.counts.begin() + 14, false);
-        return p;
+        packet made = make_packet(F, h, {}, payload);
+        if (h.addr >= MEM) std::fill(made.counts.begin() + 8, made.counts.begin() + 14, false);
+        return made;
     }
 
     void plain(unsigned q, uint64_t addr, const bytes &payload) {
@@ -546,7 +547,7 @@ static void test_rate(void **state) {
     rate(MW_I_DYMULTIMEM_ST, 256, 2, 8);
     rate(MW_I_DYMULTIMEM_ST, 256, 16, 8);
     rate(MW_I_ST, 512, 8, 8);
-    rate(MW_I_ST, 256, 6, 200);
+    rate(MW_I_ST, 256, 6, 300);
 }
 
 int main(void) {

@@ -29,6 +29,11 @@ static std::vector<uint16_t> shuffled(hubs &b, std::vector<uint16_t> t)
     return t;
 }
 
+static unsigned full_packet(const hubs &b)
+{
+    return 16 / b.f + 128 / b.f;
+}
+
 // ---- every opcode ----
 static void delivers_every_opcode(void **state)
 {
@@ -445,11 +450,6 @@ static void no_class_waits_for_ever(void **state)
 }
 
 // ---- figures ----
-static unsigned full_packet(const hubs &b)
-{
-    return 16 / b.f + 128 / b.f;
-}
-
 static void unicast_fills_every_link(void **state)
 {
     (void)state;
@@ -575,6 +575,39 @@ static void limits_hold(void **state)
     for (unsigned p = 0; p < n; p++)
         b->sink[p] = true;
     b->finish();
+}
+
+static void counts_waiting_copies(void **state)
+{
+    (void)state;
+    auto b = bench();
+    unsigned n = b->n;
+    // alone on its way a copy waits for nothing
+    b->send(0, b->store(MW_OP_ST, 0, 1, 128));
+    b->finish();
+    assert_int_equal(b->counter(1, 11), 0);
+    assert_int_equal(b->counter(1, 12), 0);
+    // without credits every cycle counts
+    b->sink[1] = false;
+    for (unsigned i = 0; i < b->rx_store + 1; i++)
+        b->send(0, b->store(MW_OP_ST, 0, 1, 128));
+    b->run(40 * (b->rx_store + 2));
+    uint32_t before = b->counter(1, 12), turns = b->counter(1, 11);
+    b->run(500);
+    assert_int_equal(b->counter(1, 12) - before, 500 + 2 * 3); // the cycles of the reads, too
+    assert_int_equal(b->counter(1, 11), turns);
+    assert_int_equal(b->counter(0, 12), 0);
+    b->sink[1] = true;
+    b->finish();
+    if (n < 3 || b->rx_store < 2)
+        return;
+    // two copies at once: none starts between the first one's start and the reading of its last flit
+    b->go();
+    b->send(0, b->store(MW_OP_ST, 0, 1, 128));
+    b->send(2, b->store(MW_OP_ST, 2, 1, 128));
+    b->finish();
+    assert_int_equal(b->counter(1, 11), full_packet(*b) - 1);
+    assert_int_equal(b->counter(1, 12), 0);
 }
 
 static void throttle_delays_packets(void **state)
@@ -837,6 +870,7 @@ int main()
         cmocka_unit_test(join_takes_one_flit_per_cycle),
         cmocka_unit_test(first_flit_leaves_after_four_cycles),
         cmocka_unit_test(limits_hold),
+        cmocka_unit_test(counts_waiting_copies),
         cmocka_unit_test(throttle_delays_packets),
         cmocka_unit_test(repeats_after_go),
         cmocka_unit_test(random_fast),
