@@ -133,8 +133,8 @@ F ?= 16
 TRACE ?= 0
 SMALL ?= 0
 CONF = n$(N)f$(F)$(if $(filter 1,$(SMALL)),-small)$(if $(filter 1,$(TRACE)),-fst)
-# what synth-check synthesizes: 16 KB per GPU
-SMALL_PARAMS := MemBytesLog2=14
+# what synth-check synthesizes: 16 KB per GPU, and depths for layers that fit there
+SMALL_PARAMS := MemBytesLog2=14 RowsLog2=7 TokensLog2=5 MaxExperts=32 MaxLocalExperts=8 CacheEntries=64 MaxLatency=8
 MODEL_OPT ?= -O2
 
 # Verilator makes a node once and the fabric refers to it (/* verilator hier_block */), which is a sixth of the C++ and much faster to run; for
@@ -145,14 +145,20 @@ $(GEN)/model/packages.sv: $(RTL_PKGS)
 $(GEN)/model/node.sv: $(GEN)/model/packages.sv rtl/top/node.sv
 	@cat $^ >$@
 
+# The parameters are set in a copy of the fabric: -G would set them in the run for the node too, which has not all of them.
 # model_rules: configuration, N, F, small, trace
 define model_rules
-$(B)/model/$(1)/Vfabric.mk: | $(RTL_PKGS) $(REG_SV) $(GEN)/model/node.sv $(B)/.setup
+$(GEN)/model/$(1)/fabric.sv: rtl/top/fabric.sv Makefile
+	@mkdir -p $$(@D)
+	@sed -E $(foreach p,N=$(2) FlitBytes=$(3) $(if $(filter 1,$(4)),$(SMALL_PARAMS)),-e 's/(parameter int unsigned $(word 1,$(subst =, ,$(p))) *=) [0-9]+/\1 $(word 2,$(subst =, ,$(p)))/') $$< >$$@.new
+	@cmp -s $$@.new $$@ || mv $$@.new $$@
+
+$(B)/model/$(1)/Vfabric.mk: | $(RTL_PKGS) $(REG_SV) $(GEN)/model/node.sv $(GEN)/model/$(1)/fabric.sv $(B)/.setup
 	@mkdir -p $$(@D)
 	$$(call say,VERILATE,N=$(2), $(3)-byte flits$(if $(filter 1,$(4)), with small memories)$(if $(filter 1,$(5)), with waves))
-	$$(Q)$(VERILATOR) --cc --prefix Vfabric --top-module fabric -GN=$(2) -GFlitBytes=$(3) $(if $(filter 1,$(4)),$(addprefix -G,$(SMALL_PARAMS))) \
+	$$(Q)$(VERILATOR) --cc --prefix Vfabric --top-module fabric \
 	    -O3 --x-assign fast --x-initial fast --noassert --output-split 15000 -Wno-lint -Wno-style -Wno-MODDUP $(VLT) $(addprefix -y ,$(RTL_DIRS)) \
-	    $(if $(filter 1,$(5)),--trace-fst --trace-structs $(RTL_PKGS),--hierarchical $(GEN)/model/packages.sv $(GEN)/model/node.sv) rtl/top/fabric.sv \
+	    $(if $(filter 1,$(5)),--trace-fst --trace-structs $(RTL_PKGS),--hierarchical $(GEN)/model/packages.sv $(GEN)/model/node.sv) $(GEN)/model/$(1)/fabric.sv \
 	    --Mdir $$(@D) -CFLAGS -fPIC >$$(@D)/verilate.log 2>&1 || { cat $$(@D)/verilate.log; exit 1; }
 	$$(Q)sed -n 's/^.* : //p' $$(@D)/*__ver.d $$(wildcard $$(@D)/*/*__ver.d) | tr ' ' '\n' | grep '^rtl/\|^$(GEN)/' | sort -u | sed 's,.*,$$@: &\n&:,' >$$(@D)/deps.d
 	@touch $$@
@@ -213,6 +219,9 @@ export MW_SEED
 SYSTEM_RUNS := --gpus 4 --flit-bytes 8 --hidden 64 --experts 8 --k 2 --tokens-per-gpu 8 --tile 1
 SYSTEM_RUNS2 := --gpus 4 --flit-bytes 8 --hidden 128 --experts 16 --k 4 --tokens-per-gpu 16 --tile 4 --partial-tiles
 RUN_CMDS := --command 'run tile 1: $(B)/moeswitch run $(SYSTEM_RUNS)' --command 'run tile 4: $(B)/moeswitch run $(SYSTEM_RUNS2)'
+# the same on the exact configuration of synth-check
+SYSTEM_RUNS3 := --set small=1 --gpus 4 --flit-bytes 8 --hidden 32 --experts 16 --k 3 --tokens-per-gpu 7 --tile 2 --partial-tiles --link-latency 8
+SMALL_CMDS := --command 'run small: $(B)/moeswitch run $(SYSTEM_RUNS3)'
 # what `make test` runs; `make test-all` adds longer unit tests, the system tests, synth-check, format and C lint
 QUICK_C_TESTS := $(filter-out $(B)/tests/system/%,$(C_TESTS))
 LONG_UNITS := gpu_mem switch_min switch_5_16 switch_2_8 switch_8_16 reduction_n2 reduction_n8 control_16 rx_store_16 expert_engine_16
@@ -227,7 +236,7 @@ test: $(QUICK_UNITS) $(QUICK_C_TESTS) $(TOOL) $(call model_so,4.8.0.0) | $(GEN_H
 
 test-all: $(TEST_NEEDS)
 	@$(PY) tests/run.py --filter '$(T)' $(if $(FABRIC),--command 'synth-check: make synth-check') --command 'lint: make lint' --command 'docs: make docs-check' \
-	    $(RUN_CMDS) $(TEST_CMDS) $(C_TESTS) $(UNIT_BINS)
+	    $(RUN_CMDS) $(SMALL_CMDS) $(TEST_CMDS) $(C_TESTS) $(UNIT_BINS)
 
 run: $(TOOL) $(call model_so,8.16.0.0)
 	@if [ -d ../shared/traces/deepseek-v2-lite-intent ]; then trace="--trace ../shared/traces/deepseek-v2-lite-intent"; else trace=; fi; \
@@ -235,14 +244,15 @@ run: $(TOOL) $(call model_so,8.16.0.0)
 
 # ---- lint, synthesis, mutants, docs -----------------------------------------
 C_ALL := $(wildcard sim/*.[ch] sim/*.cpp driver/*/*.[ch] host-tools/*.[ch] host-tools/*/*.[ch] tests/*.[ch] tests/*/*.[ch] tests/*/*.cpp)
-LINT_CONFS := 4.8 8.16 32.16 2.8
+LINT_CONFS := 4.8.0 4.8.1 8.16.0 32.16.0 2.8.0  # N, F, small
 .PHONY: lint-rtl lint-format lint-c $(addprefix lint-rtl-,$(LINT_CONFS))
 lint: lint-rtl lint-format lint-c
 
 lint-rtl: $(if $(FABRIC),$(addprefix lint-rtl-,$(LINT_CONFS)))
 $(addprefix lint-rtl-,$(LINT_CONFS)): lint-rtl-%: $(RTL_PKGS) $(REG_SV)
-	$(call say,LINT,rtl N=$(call dotted,$*,1) F=$(call dotted,$*,2))
-	$(Q)$(VERILATOR) --lint-only --top-module fabric -GN=$(call dotted,$*,1) -GFlitBytes=$(call dotted,$*,2) $(VWARN) $(RTL_PKGS) rtl/top/fabric.sv
+	$(call say,LINT,rtl N=$(call dotted,$*,1) F=$(call dotted,$*,2)$(if $(filter 1,$(call dotted,$*,3)), small))
+	$(Q)$(VERILATOR) --lint-only --top-module fabric -GN=$(call dotted,$*,1) -GFlitBytes=$(call dotted,$*,2) \
+	    $(if $(filter 1,$(call dotted,$*,3)),$(addprefix -G,$(SMALL_PARAMS))) $(VWARN) $(RTL_PKGS) rtl/top/fabric.sv
 
 lint-format: | $(B)/.setup
 	$(call say,LINT,clang-format)

@@ -42,11 +42,13 @@ module expert_scan #(
     output logic                     all_started_o
 );
     localparam int unsigned TabW = (MaxLocalExperts > 1) ? $clog2(MaxLocalExperts) : 1;
+    localparam int unsigned AvailW = (CntW > 8) ? CntW : 8;  // compares with a tile, too
 
     logic [LeW-1:0]  le_q, le1_q, best_le_q, last_le;
     logic            v1_q, force_q, force1_q, take, pass_end, best_start, scan, clear_done_q;
     logic [TabW-1:0] clear_q;
-    logic [CntW-1:0] started, complete, expected, avail;
+    logic [CntW-1:0] started, complete, expected;
+    logic [AvailW-1:0] avail;
     logic [7:0]      best_q, rows;
     logic            enough, all_counted, better, long_q;
     logic [15:0]     idle_q;
@@ -67,8 +69,8 @@ module expert_scan #(
 
     assign complete    = stat_complete_i[CntW-1:0];
     assign expected    = stat_expected_i[CntW-1:0];
-    assign avail       = complete - started;
-    assign enough      = avail >= CntW'(cfg_i.tile);
+    assign avail       = AvailW'(CntW'(complete - started));
+    assign enough      = avail >= AvailW'(cfg_i.tile);
     assign all_counted = counts_all_i && complete == expected;
     assign take        = v1_q && (enough || ((all_counted || force1_q) && avail != '0));
     assign rows        = enough ? cfg_i.tile : avail[7:0];

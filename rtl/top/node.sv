@@ -328,7 +328,9 @@ module node #(
     );
 
     logic control_idle;
-    control #(.N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .MaxExperts(MaxExperts)) i_control (
+    control #(
+        .N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .MaxExperts(MaxExperts), .MaxLocalExperts(MaxLocalExperts), .TokensLog2(TokensLog2)
+    ) i_control (
         .clk_i, .rst_ni, .go_i, .cfg_i(cfg),
         .cmd_valid_i(cmd_valid[UControl]), .cmd_ready_o(cmd_ready[UControl]), .cmd_i(cmd), .retire_o(retire[UControl]),
         .emap_we_i, .emap_addr_i, .emap_data_i(emap_data),
