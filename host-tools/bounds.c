@@ -24,8 +24,9 @@ const struct mw_system mw_systems[MW_SYSTEMS] = {
         .phased = true,
         .counts = MW_COUNTS_PER_GPU,
         .counts_in = MW_EXCHANGE,
-        .fences = {[MW_DISPATCH] = 1, [MW_COMBINE] = 1},
-        .barriers = {[MW_DISPATCH] = 1, [MW_COMBINE] = 1},
+        .fences = {[MW_DISPATCH] = 1},
+        .barriers = {[MW_DISPATCH] = 1},
+        .flags = {[MW_COMBINE] = MW_UNICAST_RANGES},
     },
     {
         .name = "dysharp-basic",
@@ -171,7 +172,7 @@ static void count_combine(const struct mw_workload *w, const struct mw_system *s
     }
 }
 
-/// Row counts, fences and barriers: the same for every ordered pair of GPUs.
+/// Row counts, fences, flags and barriers: the same for every ordered pair of GPUs.
 static void count_pairs(const struct mw_workload *w, const struct mw_system *system, unsigned f,
                         struct mw_traffic phases[MW_PHASES])
 {
@@ -187,7 +188,7 @@ static void count_pairs(const struct mw_workload *w, const struct mw_system *sys
                 continue;
             send(&phases[system->counts_in], i, j, MW_STORE, packet_flits(counts, 0, f), counts);
             for (unsigned p = 0; p < MW_PHASES; p++) {
-                send(&phases[p], i, j, MW_STORE, system->fences[p] * bare, 0);
+                send(&phases[p], i, j, MW_STORE, (system->fences[p] + system->flags[p]) * bare, 0);
                 send(&phases[p], j, i, MW_CTRL, system->fences[p] * bare, 0);
                 send(&phases[p], i, j, MW_CTRL, system->barriers[p] * bare, 0);
             }

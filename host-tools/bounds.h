@@ -27,8 +27,8 @@ enum mw_counts {
 };
 
 /// What a system sends. A round of fences is, per ordered pair of different GPUs, a store packet
-/// without payload and a control packet back; a round of barriers is a control packet (an event) per
-/// ordered pair.
+/// without payload and a control packet back; a round of flags is the store packet alone; a round of
+/// barriers is a control packet (an event) per ordered pair.
 struct mw_system {
     const char *name;
     bool multicast; ///< dispatch: one packet up and trimmed copies down, with target lists
@@ -38,7 +38,11 @@ struct mw_system {
     enum mw_counts counts;
     enum mw_phase counts_in;                         ///< the phase that sends the counts
     unsigned fences[MW_PHASES], barriers[MW_PHASES]; ///< rounds, at the end of a phase
+    unsigned flags[MW_PHASES];                       ///< rounds
 };
+
+/// Ranges of tokens in which `unicast` combines, a round of flags behind each.
+enum { MW_UNICAST_RANGES = 6 };
 
 enum { MW_SYSTEMS = 3 };
 extern const struct mw_system mw_systems[MW_SYSTEMS];     ///< `unicast` comes first

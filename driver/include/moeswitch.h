@@ -225,7 +225,7 @@ MW_API int mw_stream_wait(struct mw_stream *s, unsigned event, uint32_t threshol
 MW_API int mw_stream_count(struct mw_stream *s, uint32_t first, uint32_t tokens, bool per_gpu);
 MW_API int mw_stream_prefix(struct mw_stream *s);
 MW_API int mw_stream_signal(struct mw_stream *s, unsigned event);
-MW_API int mw_stream_flag(struct mw_stream *s, unsigned event);
+MW_API int mw_stream_flag(struct mw_stream *s, unsigned event, bool self);
 MW_API int mw_stream_fence(struct mw_stream *s);
 MW_API int mw_stream_dymultimem_st(struct mw_stream *s, uint32_t first, uint32_t tokens);
 MW_API int mw_stream_st(struct mw_stream *s, uint32_t first, uint32_t tokens);
@@ -240,7 +240,7 @@ MW_API int mw_stream_dymultimem_ld_reduce(struct mw_stream *s, uint32_t first, u
                                           bool as_completed);
 MW_API int mw_stream_multimem_ld_reduce(struct mw_stream *s, unsigned group, uint32_t from,
                                         uint32_t bytes, uint32_t to);
-MW_API int mw_stream_sum_st(struct mw_stream *s);
+MW_API int mw_stream_sum_st(struct mw_stream *s, uint32_t first, uint32_t tokens);
 MW_API int mw_stream_sum(struct mw_stream *s, uint32_t first, uint32_t tokens);
 
 /// Write `streams` streams of each GPU into the memories: s[g * streams + i] is stream i of GPU g.

@@ -23,7 +23,8 @@ static int add(struct mw_stream *s, struct mw_instr instr)
     return 0;
 }
 
-static int add_event(struct mw_stream *s, unsigned op, unsigned event, uint32_t threshold)
+static int add_event(struct mw_stream *s, unsigned op, unsigned flags, unsigned event,
+                     uint32_t threshold)
 {
     if (event >= MW_EVENTS) {
         int status = mwi_fail(MW_ERR_INVALID, "event %u: there are %d", event, MW_EVENTS);
@@ -31,7 +32,10 @@ static int add_event(struct mw_stream *s, unsigned op, unsigned event, uint32_t 
             s->error = status;
         return status;
     }
-    return add(s, (struct mw_instr){.op = (uint8_t)op, .imm = (uint16_t)event, .a = threshold});
+    return add(s, (struct mw_instr){.op = (uint8_t)op,
+                                    .flags = (uint8_t)flags,
+                                    .imm = (uint16_t)event,
+                                    .a = threshold});
 }
 
 static int add_range(struct mw_stream *s, unsigned op, unsigned flags, uint32_t first,
@@ -56,7 +60,7 @@ int mw_stream_end(struct mw_stream *s)
 
 int mw_stream_wait(struct mw_stream *s, unsigned event, uint32_t threshold)
 {
-    return add_event(s, MW_I_WAIT, event, threshold);
+    return add_event(s, MW_I_WAIT, 0, event, threshold);
 }
 
 int mw_stream_count(struct mw_stream *s, uint32_t first, uint32_t tokens, bool per_gpu)
@@ -71,12 +75,12 @@ int mw_stream_prefix(struct mw_stream *s)
 
 int mw_stream_signal(struct mw_stream *s, unsigned event)
 {
-    return add_event(s, MW_I_SIGNAL, event, 0);
+    return add_event(s, MW_I_SIGNAL, 0, event, 0);
 }
 
-int mw_stream_flag(struct mw_stream *s, unsigned event)
+int mw_stream_flag(struct mw_stream *s, unsigned event, bool self)
 {
-    return add_event(s, MW_I_FLAG, event, 0);
+    return add_event(s, MW_I_FLAG, self, event, 0);
 }
 
 int mw_stream_fence(struct mw_stream *s)
@@ -128,9 +132,9 @@ int mw_stream_multimem_ld_reduce(struct mw_stream *s, unsigned group, uint32_t f
     return add_copy(s, MW_I_MULTIMEM_LD_REDUCE, group, from, bytes, to);
 }
 
-int mw_stream_sum_st(struct mw_stream *s)
+int mw_stream_sum_st(struct mw_stream *s, uint32_t first, uint32_t tokens)
 {
-    return add_range(s, MW_I_SUM_ST, 0, 0, 0);
+    return add_range(s, MW_I_SUM_ST, 0, first, tokens);
 }
 
 int mw_stream_sum(struct mw_stream *s, uint32_t first, uint32_t tokens)

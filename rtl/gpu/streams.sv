@@ -20,7 +20,8 @@ module streams #(
     parameter int unsigned MemBytesLog2 = 14,
     localparam int unsigned FW    = 8 * FlitBytes,
     localparam int unsigned AddrW = MemBytesLog2 - $clog2(FlitBytes),
-    localparam int unsigned S     = isa_pkg::Streams
+    localparam int unsigned S     = isa_pkg::Streams,
+    localparam int unsigned Units = 5
 ) (
     input  wire logic                 clk_i,
     input  wire logic                 rst_ni,
@@ -35,10 +36,10 @@ module streams #(
     input  wire logic                 rd_rvalid_i,
     input  wire logic [FW-1:0]        rd_rdata_i,
 
-    output logic                      cmd_valid_o [4],  // 0 control, 1 send, 2 expert, 3 combine
-    input  wire logic                 cmd_ready_i [4],
-    output isa_pkg::instr_t           cmd_o,            // shared by all units
-    input  wire logic                 retire_i    [4],
+    output logic                      cmd_valid_o [Units],  // 0 control, 1 send, 2 expert, 3 combine, 4 push
+    input  wire logic                 cmd_ready_i [Units],
+    output isa_pkg::instr_t           cmd_o,                // shared by all units
+    input  wire logic                 retire_i    [Units],
 
     input  wire logic                 ev_valid_i  [2],  // 0: FLAG, 1: EVENT
     input  wire logic [3:0]           ev_idx_i    [2],
@@ -72,7 +73,7 @@ module streams #(
 
     // ---- streams ------------------------------------------------------------
     state_e          state_q [S];
-    logic [1:0]      unit_q  [S];
+    logic [2:0]      unit_q  [S];
     logic [7:0]      op_q    [S];
     logic [IdxW-1:0] idx_q   [S];
     logic [15:0]     delay_q;
@@ -107,12 +108,12 @@ module streams #(
 
     // ---- decode -------------------------------------------------------------
     logic       is_end, is_wait, is_unit, bad, issue;
-    logic [1:0] unit;
+    logic [2:0] unit;
     always_comb begin
         is_end  = 1'b0;
         is_wait = 1'b0;
         is_unit = 1'b0;
-        unit    = 2'd0;
+        unit    = 3'd0;
         case (cmd_o.op)
             I_END:  is_end = 1'b1;
             // A threshold or a counter that does not exist would never be reached.
@@ -120,21 +121,25 @@ module streams #(
             I_COUNT, I_PREFIX, I_SIGNAL, I_FLAG, I_FENCE: is_unit = 1'b1;
             I_DYMULTIMEM_ST, I_ST, I_ST_LINEAR, I_MULTIMEM_ST: begin
                 is_unit = 1'b1;
-                unit    = 2'd1;
+                unit    = 3'd1;
             end
             I_EXPERT, I_EXPERT_ROWS: begin
                 is_unit = 1'b1;
-                unit    = 2'd2;
+                unit    = 3'd2;
             end
-            I_DYMULTIMEM_LD_REDUCE, I_MULTIMEM_LD_REDUCE, I_SUM_ST, I_SUM: begin
+            I_DYMULTIMEM_LD_REDUCE, I_MULTIMEM_LD_REDUCE, I_SUM: begin
                 is_unit = 1'b1;
-                unit    = 2'd3;
+                unit    = 3'd3;
+            end
+            I_SUM_ST: begin
+                is_unit = 1'b1;
+                unit    = 3'd4;
             end
             default: ;
         endcase
         bad   = !is_end && (!(is_wait || is_unit) || cur_idx == '1);
         issue = decode_q && is_unit && !bad;
-        for (int unsigned u = 0; u < 4; u++) cmd_valid_o[u] = issue && unit == 2'(u) && cmd_ready_i[u];
+        for (int unsigned u = 0; u < Units; u++) cmd_valid_o[u] = issue && unit == 3'(u) && cmd_ready_i[u];
     end
 
     logic [8*InstrBytes-1:0] cmd_bits_q;

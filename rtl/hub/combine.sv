@@ -5,9 +5,8 @@
 //   dymultimem.ld_reduce   per token: request with the remote targets to the switch, row of the own targets (+ R) to reduce_serve
 //   multimem.ld_reduce     per row of up to row_bytes: request for the static group, own memory's row (+ R)
 //   sum                    per token: R = slots of the remote GPUs p+1, p+2, .. modulo N, to the output row; then rows of the own experts and that row
-//   sum.st                 per received row of another home: rows of the own experts, to its slot at home
 //
-// An item (token, static row, received row) is read one ahead: routing entry, or meta entry of a received row. First all its experts are looked at (who
+// An item (token, static row) is read one ahead: its routing entry. First all its experts are looked at (who
 // has them), then its packets are made, for the switch and for reduce_serve in one format and on the same wires (see reduce_serve for what differs).
 // A token without remote members has no request; its own row exists always, also without terms.
 // Order: requests and own rows in the order of items, so R's come in the order of the own rows. At most open_rows own rows are
@@ -48,7 +47,6 @@ module combine #(
     output logic                     rdy_ready_o,
     input  wire logic [TokenW-1:0]   rdy_token_i,    // index at home
     output logic                     tok_done_o,
-    input  wire logic [RowW-1:0]     recv_rows_i,    // unicast: rows received
     input  wire logic [RowW-1:0]     own_base_i,     // unicast: first row of the own copies
 
     output logic                     rd_valid_o,
@@ -93,7 +91,7 @@ module combine #(
         $error("combine: AddrW too large");
     end
 
-    typedef enum logic [1:0] {Dynamic, Static, Sum, SumSt} mode_e;
+    typedef enum logic [1:0] {Dynamic, Static, Sum} mode_e;
 
     // ---- command ------------------------------------------------------------------
     logic             busy_q, take, known, outside, finish, item_done;
@@ -112,46 +110,37 @@ module combine #(
             I_DYMULTIMEM_LD_REDUCE: mode_in = Dynamic;
             I_MULTIMEM_LD_REDUCE:   ;
             I_SUM:                  mode_in = Sum;
-            I_SUM_ST:               mode_in = SumSt;
             default:                known   = 1'b0;
         endcase
     end
 
     // ---- items read ahead ---------------------------------------------------------
-    // cur_q: token, received row, or byte address of a static row; left_q: as many still to be read, or bytes.
+    // cur_q: token, or byte address of a static row; left_q: as many still to be read, or bytes.
     logic [ItemW-1:0]       cur_q, left_q, step, item;
     logic [ItemW:0]         rest;
     logic                   last_in, last_item;
     logic [14:0]            last_len_q;   // of the last static row
-    logic                   reading_q, asked_q, start_read, got_all, room, meta, from_ready, is_static;
+    logic                   reading_q, asked_q, start_read, got_all, room, from_ready, is_static;
     logic [EntryW-1:0]      ask_q, got_q, last_flit;
     logic [1:0]             full_q;
     logic                   wpar_q, rpar_q;
-    logic [HalfW-1:0]       first_half, half;
-    logic [5:0]             id_half;     // halfword of a meta entry in which the expert IDs begin
-    logic [EntryFlitsW-1:0] flit_off;
+    logic [HalfW-1:0]       half;
     logic [FW-1:0]          entry;
     logic [ItemW-1:0]       item_in, asking_q;
 
     assign is_static = mode_q == Static;
-    assign meta      = mode_q == SumSt;
     assign step      = is_static ? ItemW'(cfg_i.row_bytes) : ItemW'(1);
     assign rest      = {1'b0, left_q} - {1'b0, step};
     assign last_in   = rest[ItemW] || rest[ItemW-1:0] == '0;
 
-    // Halfwords of an entry are numbered as kept: a meta entry keeps its first flit (the token) and those that hold IDs.
-    assign id_half    = 6'd2 + {cfg_i.k, 1'b0};
-    assign first_half = meta ? HalfW'(PerFlit) + HalfW'(id_half[LaneW-1:0]) : '0;
-    assign last_flit  = EntryW'((first_half + HalfW'(cfg_i.k) - 1'b1) >> LaneW);
-    assign flit_off   = (!meta || ask_q == '0) ? EntryFlitsW'(ask_q) : EntryFlitsW'(ask_q) - 1'b1 + EntryFlitsW'(id_half >> LaneW);
-
+    assign last_flit   = EntryW'((HalfW'(cfg_i.k) - 1'b1) >> LaneW);
     assign from_ready  = by_ready_q && mode_q == Dynamic;
     assign room        = busy_q && !reading_q && left_q != '0 && !full_q[wpar_q];
     assign start_read  = room && (!from_ready || rdy_valid_i);
     assign rdy_ready_o = room && from_ready;
     assign item_in     = from_ready ? ItemW'(rdy_token_i) : cur_q;
     assign rd_valid_o  = reading_q && !asked_q && !is_static;
-    assign rd_addr_o   = AddrW'((meta ? cfg_i.gt_base : cfg_i.rt_base) >> LogF) + AddrW'({asking_q, flit_off});
+    assign rd_addr_o   = AddrW'(cfg_i.rt_base >> LogF) + AddrW'({asking_q, EntryFlitsW'(ask_q)});
     assign got_all     = reading_q && (is_static || (rd_rvalid_i && got_q == last_flit));
 
     lutram #(
@@ -189,8 +178,8 @@ module combine #(
             end
         end
         if (take) begin
-            cur_q  <= (mode_in == SumSt) ? '0 : ItemW'(cmd_i.a);
-            left_q <= (!known || outside) ? '0 : (mode_in == SumSt) ? ItemW'(recv_rows_i) : ItemW'(cmd_i.b);
+            cur_q  <= ItemW'(cmd_i.a);
+            left_q <= (!known || outside) ? '0 : ItemW'(cmd_i.b);
         end else if (start_read) begin
             cur_q  <= cur_q + step;
             left_q <= last_in ? '0 : rest[ItemW-1:0];
@@ -255,7 +244,7 @@ module combine #(
 
     // ---- packets ------------------------------------------------------------------
     typedef enum logic [2:0] {Idle, Prepare, Wait, Scan, Shift, Head, Targets, Next} state_e;
-    typedef enum logic [1:0] {Req, Slots, Row} kind_e;   // Row: also of sum.st
+    typedef enum logic [1:0] {Req, Slots, Row} kind_e;
     state_e state_q, state_d;
     kind_e  kind_q, kind_d;
 
@@ -264,13 +253,11 @@ module combine #(
     logic [4:0]        own_cnt_q, remote_cnt_q, send_q;
     logic [N-1:0]      member_q;               // GPUs with an expert of the token
     logic [15:0]       first_q;                // first remote target
-    logic              bad_q, skip, stray, remote;
+    logic              bad_q, remote;
     logic [TokenW-1:0] home_q;                 // own port << token_shift (dynamic)
-    logic [14:0]       mask_q;                 // tokens of a GPU
     logic [MaddrW-1:0] addr_q;                 // token << row_shift, under way
     logic [4:0]        shifts_q;
     logic [14:0]       index_q;                // of the token at its home
-    logic [4:0]        dst_q;                  // its home
     logic [ItemW-1:0]  copy_q;                 // next row of the own copies
     logic              copies_q;               // copy_q counts
     logic [OutW-1:0]   open_q, open_limit;
@@ -282,15 +269,13 @@ module combine #(
     logic [15:0]       target;
     header_t           header;
 
-    assign half       = (state_q == Wait) ? '0 : first_half + HalfW'(j_q);
+    assign half       = HalfW'(j_q);
     assign open_limit = (cfg_i.open_rows == '0 || cfg_i.open_rows > 8'(OpenRows)) ? OutW'(OpenRows) : OutW'(cfg_i.open_rows);
     assign remote     = is_static ? group_remote : remote_cnt_q != '0 && !bad_q;
     assign go_item    = full_q[rpar_q] && open_q < open_limit;
     assign finish     = state_q == Wait && left_q == '0 && !reading_q && full_q == '0 && open_q == '0;
     assign item_done  = state_q == Next;
     assign retire_o   = finish;
-    assign skip       = meta && (dst_q == cfg_i.port || stray);
-    assign stray      = 6'(dst_q) >= 6'(N);
 
     // A packet's targets: each step looks at one candidate.
     always_comb begin
@@ -322,12 +307,10 @@ module combine #(
             Wait:    if (finish)       state_d = Idle;
                      else if (go_item) state_d = is_static ? Shift : Scan;
             Scan:    if (j_q + 1'b1 == cfg_i.k) state_d = Shift;
-            Shift:   if (skip) begin
-                         state_d = Next;
-                     end else if (shifts_q == '0) begin
+            Shift:   if (shifts_q == '0) begin
                          state_d   = Head;
                          begin_pkt = 1'b1;
-                         kind_d    = (meta || !remote) ? Row : (mode_q == Sum) ? Slots : Req;
+                         kind_d    = !remote ? Row : (mode_q == Sum) ? Slots : Req;
                      end
             Head:    if (head_done) state_d = Targets;
             Targets: ;
@@ -372,13 +355,8 @@ module combine #(
         else if (item_done && mode_q == Sum && own_cnt_q != '0) copy_q <= copy_q + 1'b1;
 
         // Shifts by layer constants take a cycle per place.
-        if (take) begin
-            home_q <= (mode_in == Dynamic) ? TokenW'(cfg_i.port) : '0;
-            mask_q <= '0;
-        end else if (state_q == Prepare && shifts_q != '0) begin
-            home_q <= home_q << 1;
-            mask_q <= {mask_q[13:0], 1'b1};
-        end
+        if (take) home_q <= (mode_in == Dynamic) ? TokenW'(cfg_i.port) : '0;
+        else if (state_q == Prepare && shifts_q != '0) home_q <= home_q << 1;
         if (take)                 shifts_q <= 5'(cfg_i.token_shift);
         else if (state_q == Wait) shifts_q <= (mode_q == Dynamic) ? 5'(cfg_i.row_shift) : '0;
         else if (shifts_q != '0)  shifts_q <= shifts_q - 1'b1;
@@ -390,10 +368,7 @@ module combine #(
             addr_q <= addr_q << 1;
         end
 
-        if (state_q == Wait) begin
-            index_q <= meta ? entry[14:0] & mask_q : item[14:0];
-            dst_q   <= 5'(entry[TokenW-1:0] >> cfg_i.token_shift);
-        end
+        if (state_q == Wait) index_q <= item[14:0];
 
         // Looking at all experts of the item.
         if (state_q == Wait) begin
@@ -446,14 +421,13 @@ module combine #(
         header.addr    = 48'(addr_q);
         header.target0 = first_q;
         if (kind_q != Req) begin
-            header.dst    = dst_q;
+            header.dst    = cfg_i.port;
             header.tag[1] = more;
-            header.tag[2] = mode_q != Sum && remote && !meta;
-            header.tag[3] = meta || (mode_q == Sum && kind_q == Row);
+            header.tag[2] = mode_q != Sum && remote;
+            header.tag[3] = mode_q == Sum && kind_q == Row;
             header.tag[4] = kind_q == Slots;
             header.tag[5] = bad_q;
             header.tag[6] = mode_q == Sum && kind_q == Row && remote;
-            header.tag[7] = meta;
         end
     end
 
@@ -474,14 +448,14 @@ module combine #(
     assign looked_at = state_q == Shift && state_d != Shift;
 
     always_ff @(posedge clk_i) begin
-        err_valid_o <= rst_ni && ((looked_at && (bad_q || (meta && stray))) || (take && (!known || outside)));
+        err_valid_o <= rst_ni && ((looked_at && bad_q) || (take && (!known || outside)));
         err_code_o  <= (!busy_q && !known) ? ERR_INSTR : (busy_q && bad_q) ? ERR_UNMAPPED : ERR_BOUNDS;
     end
 
     assign idle_o = !busy_q;
 
     logic unused;
-    assign unused = ^{cfg_i, cmd_i, emap_data_i, group_data_i, id_half, rdy_token_i, recv_rows_i, own_base_i};
+    assign unused = ^{cfg_i, cmd_i, emap_data_i, group_data_i, rdy_token_i, own_base_i};
 endmodule
 
 `default_nettype wire

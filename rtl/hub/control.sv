@@ -4,9 +4,9 @@
 //
 // count: one entry of the routing table per cycle is added to a counter per {GPU, local expert} (or once per token and GPU, at local expert 0), then a
 // COUNTS packet goes to each GPU p, p + 1, ... modulo N, its own by the local stream. Entries that are 0xffff or not mapped are not counted.
-// signal, flag, fence: a packet to each GPU p + 1, ... (fence: p first, by the local stream). fence retires when N GPUs have answered.
+// signal, flag, fence: a packet to each GPU p + 1, ... (fence: p first, by the local stream; flag with flags.0: p alone). fence retires when N GPUs have answered.
 // The units' words of other GPUs' copy counts (cnt_* of kind 1) are added up as they come: base[g] = copies of GPUs 0 .. p - 1 for GPU g, the number of the
-// first row of p at g; recv_rows_o = copies for p. prefix has only to keep base[p] (own_base_o): send counts base[] up. Cleared by go_i, so
+// first row of p at g; recv_rows_o = copies for p, src_rows_o those of src_i. prefix has only to keep base[p] (own_base_o): send counts base[] up. Cleared by go_i, so
 // copy counts work once per layer; prefix belongs behind the arrival of all of them.
 //
 // Control packets: ACKs that rx_store asks for, signals of the expert engine, and events take turns. An ACK for the GPU itself counts at once; the
@@ -66,6 +66,8 @@ module control #(
     output logic [node_pkg::RowW-1:0]        base_row_o,
     input  wire logic                        base_take_i,
     output logic [node_pkg::RowW-1:0]        recv_rows_o,
+    input  wire logic [$clog2(N)-1:0]        src_i,
+    output logic [node_pkg::RowW-1:0]        src_rows_o,
     output logic [node_pkg::RowW-1:0]        own_base_o,
 
     output logic                             ctl_valid_o,
@@ -117,7 +119,7 @@ module control #(
     assign cmd_ready_o = state_q == IDLE;
     assign accept      = cmd_valid_i && cmd_ready_o;
     assign start_walk  = accept && cmd_i.op == I_COUNT;
-    assign to_last     = ((to_q == GpuW'(N - 1)) ? '0 : to_q + 1'b1) == port;
+    assign to_last     = ((to_q == GpuW'(N - 1)) ? '0 : to_q + 1'b1) == port || (op_q == I_FLAG && copies_q);
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) end_q <= '0;
@@ -127,7 +129,7 @@ module control #(
             imm_q    <= cmd_i.imm[3:0];
             copies_q <= cmd_i.flags[0];
         end
-        if (accept) to_q <= (cmd_i.op inside {I_COUNT, I_FENCE}) ? port : (port == GpuW'(N - 1)) ? '0 : port + 1'b1;
+        if (accept) to_q <= (cmd_i.op inside {I_COUNT, I_FENCE} || (cmd_i.op == I_FLAG && cmd_i.flags[0])) ? port : (port == GpuW'(N - 1)) ? '0 : port + 1'b1;
         else if (to_next) to_q <= (to_q == GpuW'(N - 1)) ? '0 : to_q + 1'b1;
     end
 
@@ -306,7 +308,7 @@ module control #(
     // ---- rows of unicast ---------------------------------------------------------------------------------------
     logic            copies_in, base_we, known;
     logic [GpuW-1:0] base_at;
-    logic [BaseW-1:0] base_word, base_row, recv_q, own_base_q;
+    logic [BaseW-1:0] base_word, base_row, recv_q, own_base_q, src_rows;
     logic [N-1:0]    known_q;
 
     assign copies_in = cnt_valid_i && cnt_kind_i;
@@ -317,6 +319,7 @@ module control #(
     assign base_row_o  = RowW'(base_row);
     assign recv_rows_o = RowW'(recv_q);
     assign own_base_o  = RowW'(own_base_q);
+    assign src_rows_o  = RowW'(src_rows);
 
     lutram #(
         .Width(BaseW),
@@ -324,6 +327,14 @@ module control #(
     ) i_base (
         .clk_i, .we_i(base_we), .waddr_i(base_at), .wdata_i(base_row + (copies_in ? cnt_val_i[BaseW-1:0] : BaseW'(1))),
         .raddr_i (base_at), .rdata_o(base_word)
+    );
+
+    // Every source's count is here before prefix.
+    lutram #(
+        .Width(BaseW),
+        .Depth(N)
+    ) i_src (
+        .clk_i, .we_i(copies_in && cnt_idx_i == cfg_i.port), .waddr_i(cnt_src_i[GpuW-1:0]), .wdata_i(cnt_val_i[BaseW-1:0]), .raddr_i(src_i), .rdata_o(src_rows)
     );
 
     always_ff @(posedge clk_i) begin

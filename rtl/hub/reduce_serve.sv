@@ -9,8 +9,8 @@
 // One set-up machine serves the contexts in turn: it reads a request, looks the targets up (own experts: expert map, then allocator client 1, never
 // allocating; explicit rows: by position) and writes the term addresses. Every context has two row slots, so the next row is set up while one is summed.
 //
-// Rows of combine have the same format. Their addr is a token or row number, or a static row's byte address, and is not shifted; dst and len are home and index of the
-// token (static: len is the row's); target flits hold all targets, also the first. Bits of their tag, and what makes a row without any:
+// Rows of combine, and those of sum_push in the context of their home, have the same format. Their addr is a token or row number, or a static row's byte address, and is not shifted; dst and len are home and index of the
+// token (static: len is the row's); target flits hold all targets, also the first. Rows of sum_push are at most open_rows, and no other GPU asks for rows meanwhile. Bits of their tag, and what makes a row without any:
 //   1 more: another row of the token follows     2 use_r: R is the last term            3 explicit: targets are list positions of received row addr
 //   4 slots: targets are GPUs, their slots       5 bad: write nothing                   6 again: the destination is the last term
 //   7 st: goes to the home's slot
@@ -47,7 +47,7 @@ module reduce_serve #(
     input  wire logic [FW-1:0]       req_data_i,
     input  wire logic                req_last_i,
 
-    // from combine
+    // from combine and sum_push
     input  wire logic                own_valid_i,
     output logic                     own_ready_o,
     input  wire logic                own_last_i,
@@ -75,7 +75,7 @@ module reduce_serve #(
     output logic                     row_st_o,
     output logic                     row_zero_o,
     output logic                     row_poison_o,
-    output logic [4:0]               row_dst_o,
+    output logic [AddrW-1:0]         row_dest_o,     // where it goes (st)
     output logic [PktW-1:0]          row_last_pkt_o,
     output logic [IdxW-1:0]          row_last_len_o,
     input  wire logic                row_pop_i,
@@ -120,7 +120,6 @@ module reduce_serve #(
         logic       slots;
         logic       is_explicit;
         logic       use_r;
-        logic [4:0] dst;
     } low_t;
 
     typedef struct packed {
@@ -164,7 +163,7 @@ module reduce_serve #(
     logic             in_valid, in_last, in_first, in_static, in_drop, in_full, in_stray, push;
     logic [FW-1:0]    in_data;
     logic [BeatW-1:0] in_beat, rq_beat_q, own_beat_q;
-    logic [CtxW-1:0]  in_ctx, rq_ctx_q;
+    logic [CtxW-1:0]  in_ctx, rq_ctx_q, own_ctx, own_ctx_q;
     logic             rq_static_q, rq_drop_q;
     header_t          header;
     low_t             low;
@@ -179,7 +178,8 @@ module reduce_serve #(
     assign in_last     = req_valid_i ? req_last_i : own_last_i;
     assign in_beat     = req_valid_i ? rq_beat_q : own_beat_q;
     assign in_first    = in_beat == '0;
-    assign in_ctx      = !req_valid_i ? CtxW'(cfg_i.port) : in_first ? CtxW'(header.src) : rq_ctx_q;
+    assign own_ctx     = !in_first ? own_ctx_q : CtxW'(header.dst);
+    assign in_ctx      = !req_valid_i ? own_ctx : in_first ? CtxW'(header.src) : rq_ctx_q;
     assign in_drop     = req_valid_i && (in_first ? in_stray || in_full : rq_drop_q);
     assign in_stray    = 6'(header.src) >= 6'(N) || header.src == cfg_i.port || header.len == '0;
     assign push        = in_valid && in_last && !in_drop;
@@ -201,14 +201,13 @@ module reduce_serve #(
         low.len_high    = header.len[14:10];
         low.is_static   = in_static;
         low.cnt         = (req_valid_i && in_static) ? 5'd1 : header.cnt;
-        low.dst         = header.dst;
         low.more        = header.tag[1];
         low.use_r       = header.tag[2] && !req_valid_i;
         low.is_explicit = header.tag[3] && !req_valid_i;
         low.slots       = header.tag[4] && !req_valid_i;
         low.bad         = req_valid_i ? header.poison : header.tag[5];
         low.again       = header.tag[6] && !req_valid_i;
-        low.st          = header.tag[7];
+        low.st          = header.tag[7] && !req_valid_i;
         low.over        = req_valid_i && (header.len > cfg_i.row_bytes || header.len[LogF-1:0] != '0 || header.dtype != DTYPE_BF16 || header.redop != REDOP_ADD
                           || (!in_static && (header.cnt == '0 || header.cnt > 5'(TargetsMax))));
         high.x          = shift_down(header.addr[MaddrW-1:0], in_shift);
@@ -234,6 +233,7 @@ module reduce_serve #(
             rq_drop_q   <= in_drop;
             rq_static_q <= in_static;
         end
+        if (!req_valid_i && own_valid_i) own_ctx_q <= own_ctx;
         for (int unsigned b = 0; b < 15; b++) offset_q[b] <= 4'(b) < cfg_i.row_shift;
     end
 
@@ -268,7 +268,7 @@ module reduce_serve #(
     logic [N-1:0][1:0] set_q, sum_q;   // rows set up, rows summed, modulo 4
     low_t             low_q;
     high_t            high_q;
-    logic             own, plain, over, row_push;
+    logic             own, here, plain, over, row_push, last_term;   // here: a unit of this GPU made the row
     logic             sre, swe, dest_push, dest_room;
     logic [RamAw-1:0] saddr;
     logic [WordW-1:0] rdata;
@@ -295,10 +295,12 @@ module reduce_serve #(
     );
 
     assign own      = 5'(ctx_q) == cfg_i.port;
+    assign here     = own || low_q.st;
     assign plain    = !low_q.is_static && !low_q.is_explicit && !low_q.slots;  // experts of a token
     assign over     = low_q.over || high_q.over;
-    assign lane_t   = t_q[3:0] - 4'(!own);   // the wire puts target 0 into the header
+    assign lane_t   = t_q[3:0] - 4'(!here);   // the wire puts target 0 into the header
     assign t_next   = t_q + 1'b1;
+    assign last_term = !in_dest_q && t_next == low_q.cnt;
     assign pop      = state_q == Done && !in_valid;
     assign row_push = pop;
 
@@ -321,7 +323,7 @@ module reduce_serve #(
                 state_d = Start;
             end
             Start:  state_d = Begin;
-            Begin:  state_d = own ? (low_q.st ? Shift1 : Shift2) : (over || low_q.bad) ? Done : Fetch;
+            Begin:  state_d = low_q.st ? (low_q.cnt == '0 ? Shift1 : Fetch) : own ? Shift2 : (over || low_q.bad) ? Done : Fetch;
             Fetch: begin
                 sre     = 1'b1;
                 state_d = Target;
@@ -334,8 +336,12 @@ module reduce_serve #(
             Shift2: state_d = Store;
             Store: begin
                 swe       = !in_dest_q || low_q.again;
-                dest_push = in_dest_q && !in_valid;
-                if (!in_valid) state_d = (bad_q || (in_dest_q ? low_q.cnt == '0 : t_next == low_q.cnt)) ? Done : Fetch;
+                dest_push = in_dest_q && !low_q.st && !in_valid;
+                // The destination comes last where it goes with the row (st), else first.
+                if (!in_valid) begin
+                    if (low_q.st) state_d = in_dest_q ? Done : last_term ? Shift1 : Fetch;
+                    else          state_d = (bad_q || last_term || (in_dest_q && low_q.cnt == '0)) ? Done : Fetch;
+                end
             end
             default: if (pop) state_d = Idle;
         endcase
@@ -371,11 +377,11 @@ module reduce_serve #(
             Begin: begin
                 bad_q     <= over || low_q.bad;
                 err_q     <= ERR_BOUNDS;
-                in_dest_q <= own;
-                t_q       <= own ? low_q.cnt : '0;
+                in_dest_q <= low_q.st ? low_q.cnt == '0 : own;
+                t_q       <= (own && !low_q.st) ? low_q.cnt : '0;
                 x_q       <= source;
             end
-            Target: tgt_q <= (!own && t_q == '0) ? high_q.target : rdata[TgtW * 32'(lane_t[LaneW-1:0]) +: TgtW];
+            Target: tgt_q <= (!here && t_q == '0) ? high_q.target : rdata[TgtW * 32'(lane_t[LaneW-1:0]) +: TgtW];
             Lookup: begin
                 le_q <= le;
                 x_q  <= source;
@@ -395,8 +401,9 @@ module reduce_serve #(
             Shift2: x_q <= base + shifted;
             Store: begin
                 if (!in_valid) begin
-                    in_dest_q <= 1'b0;
+                    in_dest_q <= low_q.st && last_term;
                     t_q       <= in_dest_q ? '0 : t_next;
+                    if (low_q.st && last_term) x_q <= source;
                 end
             end
             default: ;
@@ -452,19 +459,19 @@ module reduce_serve #(
 
     assign steps  = bad_q ? 5'(low_q.use_r) : low_q.cnt + 5'(low_q.use_r || low_q.again);
     assign zero   = steps == '0;
-    assign length = (!own || low_q.is_static) ? {low_q.len_high, low_q.len_low} : cfg_i.row_bytes;
+    assign length = (!here || low_q.is_static) ? {low_q.len_high, low_q.len_low} : cfg_i.row_bytes;
     assign flits  = (15-LogF)'((length - 15'd1) >> LogF);
 
     lutram #(
-        .Width(14 + PktW + IdxW),
+        .Width(9 + AddrW + PktW + IdxW),
         .Depth(2**(CtxW+1))
     ) i_rows (
         .clk_i,
         .we_i    (row_push),
         .waddr_i ({ctx_q, set_q[ctx_q][0]}),
-        .wdata_i ({zero ? 5'd0 : steps - 5'd1, low_q.use_r, low_q.st, zero, bad_q, low_q.dst, flits}),
+        .wdata_i ({zero ? 5'd0 : steps - 5'd1, low_q.use_r, low_q.st, zero, bad_q, x_q, flits}),
         .raddr_i ({row_ctx_i, sum_q[row_ctx_i][0]}),
-        .rdata_o ({row_last_o, row_use_r_o, row_st_o, row_zero_o, row_poison_o, row_dst_o, row_last_pkt_o, row_last_len_o})
+        .rdata_o ({row_last_o, row_use_r_o, row_st_o, row_zero_o, row_poison_o, row_dest_o, row_last_pkt_o, row_last_len_o})
     );
 
     assign row_own_r_o     = own_r_q[sum_q[CtxW'(cfg_i.port)][0]];

@@ -39,15 +39,26 @@ module reduction #(
     output logic                     rdy_ready_o,
     input  wire logic [TokenW-1:0]   rdy_token_i,
     output logic                     tok_done_o,
-    input  wire logic [RowW-1:0]     recv_rows_i,
     input  wire logic [RowW-1:0]     own_base_i,
 
-    // memory: MISC client, SUMA, SUMB, OUT
+    // unit push
+    input  wire logic                push_valid_i,
+    output logic                     push_ready_o,
+    output logic                     push_retire_o,
+    output logic [((N > 1) ? $clog2(N) : 1)-1:0] src_o,
+    input  wire logic [RowW-1:0]     src_rows_i,
+
+    // memory: two MISC clients, SUMA, SUMB, OUT
     output logic                     rd_valid_o,
     input  wire logic                rd_ready_i,
     output logic [AddrW-1:0]         rd_addr_o,
     input  wire logic                rd_rvalid_i,
     input  wire logic [FW-1:0]       rd_rdata_i,
+    output logic                     prd_valid_o,
+    input  wire logic                prd_ready_i,
+    output logic [AddrW-1:0]         prd_addr_o,
+    input  wire logic                prd_rvalid_i,
+    input  wire logic [FW-1:0]       prd_rdata_i,
     output logic                     suma_rd_valid_o,
     input  wire logic                suma_rd_ready_i,
     output logic [AddrW-1:0]         suma_rd_addr_o,
@@ -108,12 +119,16 @@ module reduction #(
     localparam int unsigned IdxW   = $clog2(128 / FlitBytes);
     localparam int unsigned PktW   = 8;
 
-    logic              own_valid, own_ready, own_static;
+    // Rows of this GPU's units: 0 combine, 1 sum_push.
+    logic              unit_valid [2], unit_ready [2], unit_last [2], own_valid, own_ready, own_last, own_static;
+    logic [FW-1:0]     unit_data [2], own_data;
     logic [AddrW-1:0]  static_delta;
     logic [N-1:0]      row_pend;
     logic              row_own_r, row_own_again, row_use_r, row_st, row_zero, row_poison, row_pop, row_done, row_more;
     logic [CtxW-1:0]   row_ctx;
-    logic [4:0]        row_last, row_dst;
+    logic [4:0]        row_last;
+    logic [AddrW-1:0]  row_dest;
+    logic              st_done;
     logic [PktW-1:0]   row_last_pkt;
     logic [IdxW-1:0]   row_last_len;
     logic              term_re, term_valid, dest_valid, dest_ready, dest_more;
@@ -125,12 +140,31 @@ module reduction #(
         .N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .OpenRows(OpenRows), .MaxExperts(MaxExperts), .Groups(Groups)
     ) i_combine (
         .clk_i, .rst_ni, .go_i, .cfg_i, .emap_we_i, .emap_addr_i, .emap_data_i, .group_we_i, .group_addr_i, .group_data_i,
-        .cmd_valid_i, .cmd_ready_o, .cmd_i, .retire_o, .rdy_valid_i, .rdy_ready_o, .rdy_token_i, .tok_done_o, .recv_rows_i, .own_base_i,
+        .cmd_valid_i, .cmd_ready_o, .cmd_i, .retire_o, .rdy_valid_i, .rdy_ready_o, .rdy_token_i, .tok_done_o, .own_base_i,
         .rd_valid_o, .rd_ready_i, .rd_addr_o, .rd_rvalid_i, .rd_rdata_i,
         .req_valid_o, .req_ready_i, .req_data_o, .req_last_o,
-        .own_valid_o(own_valid), .own_ready_i(own_ready), .own_static_o(own_static), .static_delta_o(static_delta),
+        .own_valid_o(unit_valid[0]), .own_ready_i(unit_ready[0]), .own_static_o(own_static), .static_delta_o(static_delta),
         .row_done_i(row_done), .row_more_i(row_more),
         .err_valid_o(err_valid_o[0]), .err_code_o(err_code_o[0]), .idle_o(idle_combine)
+    );
+
+    sum_push #(
+        .N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .OpenRows(OpenRows), .MaxExperts(MaxExperts)
+    ) i_push (
+        .clk_i, .rst_ni, .go_i, .cfg_i, .emap_we_i, .emap_addr_i, .emap_data_i,
+        .cmd_valid_i(push_valid_i), .cmd_ready_o(push_ready_o), .cmd_i, .retire_o(push_retire_o), .src_o, .src_rows_i, .own_base_i,
+        .rd_valid_o(prd_valid_o), .rd_ready_i(prd_ready_i), .rd_addr_o(prd_addr_o), .rd_rvalid_i(prd_rvalid_i), .rd_rdata_i(prd_rdata_i),
+        .row_valid_o(unit_valid[1]), .row_ready_i(unit_ready[1]), .row_last_o(unit_last[1]), .row_data_o(unit_data[1]), .row_done_i(st_done)
+    );
+
+    assign unit_last[0] = req_last_o;
+    assign unit_data[0] = req_data_o;
+
+    pkt_merge #(
+        .FlitBytes(FlitBytes), .Streams(2)
+    ) i_merge (
+        .clk_i, .rst_ni, .go_i, .in_valid_i(unit_valid), .in_ready_o(unit_ready), .in_data_i(unit_data), .in_last_i(unit_last),
+        .out_valid_o(own_valid), .out_ready_i(own_ready), .out_data_o(own_data), .out_last_o(own_last)
     );
 
     reduce_serve #(
@@ -138,12 +172,12 @@ module reduction #(
     ) i_serve (
         .clk_i, .rst_ni, .go_i, .cfg_i, .emap_we_i, .emap_addr_i, .emap_data_i,
         .req_valid_i, .req_data_i, .req_last_i,
-        .own_valid_i(own_valid), .own_ready_o(own_ready), .own_last_i(req_last_o), .own_data_i(req_data_o),
-        .own_static_i(own_static), .static_delta_i(static_delta),
+        .own_valid_i(own_valid), .own_ready_o(own_ready), .own_last_i(own_last), .own_data_i(own_data),
+        .own_static_i(own_static && unit_valid[0] && unit_ready[0]), .static_delta_i(static_delta),
         .al_req_valid_o, .al_req_ready_i, .al_req_le_o, .al_req_token_o, .al_req_alloc_o,
         .al_resp_valid_i, .al_resp_row_i, .al_resp_new_i, .al_resp_err_i,
         .row_pend_o(row_pend), .row_own_r_o(row_own_r), .row_own_again_o(row_own_again), .row_ctx_i(row_ctx), .row_last_o(row_last), .row_use_r_o(row_use_r),
-        .row_st_o(row_st), .row_zero_o(row_zero), .row_poison_o(row_poison), .row_dst_o(row_dst), .row_last_pkt_o(row_last_pkt), .row_last_len_o(row_last_len), .row_pop_i(row_pop),
+        .row_st_o(row_st), .row_zero_o(row_zero), .row_poison_o(row_poison), .row_dest_o(row_dest), .row_last_pkt_o(row_last_pkt), .row_last_len_o(row_last_len), .row_pop_i(row_pop),
         .term_re_i(term_re), .term_idx_i(term_idx), .term_valid_o(term_valid), .term_addr_o(term_addr),
         .dest_valid_o(dest_valid), .dest_ready_i(dest_ready), .dest_addr_o(dest_addr), .dest_more_o(dest_more),
         .err_valid_o(err_valid_o[1]), .err_code_o(err_code_o[1]), .idle_o(idle_serve)
@@ -154,10 +188,10 @@ module reduction #(
     ) i_sum (
         .clk_i, .rst_ni, .go_i, .cfg_i,
         .row_pend_i(row_pend), .row_own_r_i(row_own_r), .row_own_again_i(row_own_again), .row_ctx_o(row_ctx), .row_last_i(row_last), .row_use_r_i(row_use_r),
-        .row_st_i(row_st), .row_zero_i(row_zero), .row_poison_i(row_poison), .row_dst_i(row_dst), .row_last_pkt_i(row_last_pkt), .row_last_len_i(row_last_len), .row_pop_o(row_pop),
+        .row_st_i(row_st), .row_zero_i(row_zero), .row_poison_i(row_poison), .row_dest_i(row_dest), .row_last_pkt_i(row_last_pkt), .row_last_len_i(row_last_len), .row_pop_o(row_pop),
         .term_re_o(term_re), .term_idx_o(term_idx), .term_valid_i(term_valid), .term_addr_i(term_addr),
         .dest_valid_i(dest_valid), .dest_ready_o(dest_ready), .dest_addr_i(dest_addr), .dest_more_i(dest_more),
-        .row_done_o(row_done), .row_more_o(row_more),
+        .row_done_o(row_done), .row_more_o(row_more), .st_done_o(st_done),
         .suma_rd_valid_o, .suma_rd_ready_i, .suma_rd_addr_o, .suma_rd_rvalid_i, .suma_rd_rdata_i,
         .sumb_rd_valid_o, .sumb_rd_ready_i, .sumb_rd_addr_o, .sumb_rd_rvalid_i, .sumb_rd_rdata_i,
         .out_wr_valid_o, .out_wr_ready_i, .out_wr_addr_o, .out_wr_data_o, .out_wr_be_o,
@@ -167,7 +201,7 @@ module reduction #(
     );
 
     assign err_code_o[2] = error_pkg::ERR_POISON;
-    assign idle_o        = idle_combine && idle_serve && idle_sum;
+    assign idle_o        = idle_combine && push_ready_o && idle_serve && idle_sum;
 endmodule
 
 `default_nettype wire

@@ -2,8 +2,8 @@
 //
 // Sums rows of GPU memory packet by packet: partial sums for the switch, own output rows, the two sums of unicast.
 //
-// Context c has the rows of requester c: terms are rows of own experts, the sum leaves as PARTIAL packets on part_*. The own port's context has the rows of
-// combine, which end in own memory (port OUT) or, rows marked st, as ST packets on sst_*; their addresses come from dest_*. The last term of an own row may be R,
+// Context c has the rows of requester c: terms are rows of own experts, the sum leaves as PARTIAL packets on part_* or, of rows marked st, as ST packets on
+// sst_*. The own port's context has the rows of combine, which end in own memory (port OUT); their addresses come from dest_*. The last term of an own row may be R,
 // the reduced row from the wire (res_*), or the row that the own row before it wrote (marked again). A context gives its rows in order; contexts
 // are served in turn, one packet each.
 //
@@ -13,8 +13,8 @@
 // (packets of 8 flits or more; shorter ones wait for their own sums).
 //
 // Back-pressure: out_wr_ may stall; part_ and sst_ too, and then hold up the adder when their queue is full. That
-// ends by itself: the link takes a packet that has its credit whatever happens here. Flits of R follow its header without waiting for
-// anything here. A packet on part_ comes without gaps: its last pass starts when its reads are granted, of 16 all but two, and the
+// ends by itself: the link takes a packet that has its credit whatever happens here. ST packets inside count like credits of their home, until they have left. Flits of R follow its header without waiting for
+// anything here. A packet on part_ or sst_ comes without gaps: its last pass starts when its reads are granted, of 16 all but two, and the
 // memory makes a read wait for at most 5 cycles.
 // Worst case for a context: one packet of every other context.
 // A poisoned packet of a requester carries the mark; own rows with a poisoned packet keep what memory held there.
@@ -45,7 +45,7 @@ module row_sum #(
     input  wire logic                row_st_i,
     input  wire logic                row_zero_i,     // no term at all
     input  wire logic                row_poison_i,
-    input  wire logic [4:0]          row_dst_i,      // home of an ST row
+    input  wire logic [AddrW-1:0]    row_dest_i,     // where an ST row goes
     input  wire logic [PktW-1:0]     row_last_pkt_i, // packets less 1
     input  wire logic [IdxW-1:0]     row_last_len_i, // flits of the last packet less 1
     output logic                     row_pop_o,      // its last packet is under way
@@ -57,8 +57,9 @@ module row_sum #(
     output logic                     dest_ready_o,
     input  wire logic [AddrW-1:0]    dest_addr_i,
     input  wire logic                dest_more_i,    // another row of the token follows
-    output logic                     row_done_o,     // own row in memory, or last flit of an ST row sent
+    output logic                     row_done_o,     // own row in memory
     output logic                     row_more_o,
+    output logic                     st_done_o,      // last flit of an ST row sent
 
     output logic                     suma_rd_valid_o,
     input  wire logic                suma_rd_ready_i,
@@ -115,6 +116,7 @@ module row_sum #(
         logic            poison;
         logic            row_last;  // last packet of its row
         logic [IdxW-1:0] count;     // flits of the packet less 1
+        logic [AddrW-1:0] addr;     // of an ST packet
     } tag_t;
 
     typedef struct packed {
@@ -130,7 +132,7 @@ module row_sum #(
     typedef enum logic [1:0] {Pick, Load, Terms} state_e;
     state_e state_q;
 
-    logic [N-1:0]           ready_ctx, grant, take, give;
+    logic [N-1:0]           ready_ctx, grant, take, give, st_left;
     logic [CtxW-1:0]        pick, ctx_q;
     logic [N-1:0][CrdW-1:0] used_q;      // PART credits in use
     logic [CrdW-1:0]        limit;
@@ -147,6 +149,7 @@ module row_sum #(
             ready_ctx[c] = row_pend_i[c] && ((5'(c) == cfg_i.port) ? own_ready : used_q[c] != limit);
             take[c]      = load && !own && ctx_q == CtxW'(c);
             give[c]      = part_crd_valid_i && part_crd_port_i == 5'(c);
+            st_left[c]   = st_pop && head.last && head.dst == CtxW'(c);
         end
     end
 
@@ -159,7 +162,7 @@ module row_sum #(
             used_q <= '0;
         end else begin
             for (int unsigned c = 0; c < N; c++) begin
-                if (take[c] != give[c]) used_q[c] <= used_q[c] + (give[c] ? '1 : CrdW'(1));
+                if (take[c] != give[c] || st_left[c]) used_q[c] <= used_q[c] + CrdW'(take[c]) - CrdW'(give[c]) - CrdW'(st_left[c]);
             end
         end
     end
@@ -225,8 +228,9 @@ module row_sum #(
         end
         if (state_q == Pick) ctx_q <= pick;
         if (load) begin
-            tag_q.kind     <= !own ? Part : row_st_i ? St : Own;
-            tag_q.dst      <= own ? CtxW'(row_dst_i) : ctx_q;
+            tag_q.kind     <= row_st_i ? St : own ? Own : Part;
+            tag_q.dst      <= ctx_q;
+            tag_q.addr     <= row_dest_i + AddrW'({pkt, {IdxW{1'b0}}});
             tag_q.poison   <= row_poison_i;
             tag_q.row_last <= row_last;
             tag_q.count    <= row_last ? row_last_len_i : '1;
@@ -304,7 +308,7 @@ module row_sum #(
     // until operands are here and sums at rest.
     assign a_granted = aptr_q != dptr_q || a_end;
     assign b_granted = bptr_q != dptr_q || b_end;
-    assign together  = !pass.last || pass.tag.kind != Part || idx_q != '0
+    assign together  = !pass.last || pass.tag.kind == Own || idx_q != '0
                        || ((pass.tag.count >= IdxW'(LongLast)) ? a_granted && b_granted : still_q == '1);
     assign idx_last  = idx_q == pass.tag.count;
     assign fire      = d_valid && acc_ready && (!pass.need_a || a_valid) && (!pass.pair || b_valid) && (!pass.need_r || r_valid) && together
@@ -402,7 +406,7 @@ module row_sum #(
     logic             own_valid, own_end, own_row_end, own_poison, own_pop;
     logic             dest_q, dest_more_q;   // dest_addr_q is the address of the next flit
     logic [AddrW-1:0] dest_addr_q;
-    logic             st_pop, st_row_last, row_end, own_begin, own_out;
+    logic             row_end, own_begin, own_out;
 
     promise_fifo #(
         .Width(FW + 3),
@@ -419,9 +423,9 @@ module row_sum #(
     assign out_wr_be_o    = '1;
     assign own_pop        = own_valid && dest_q && (own_poison || out_wr_ready_i);
 
-    assign row_end      = (own_pop && own_end && own_row_end) || (st_pop && st_row_last);
+    assign row_end      = own_pop && own_end && own_row_end;
     assign dest_ready_o = !dest_q || row_end;
-    assign own_begin    = load && own && !row_st_i;
+    assign own_begin    = load && own;
     assign own_out      = own_pop && own_end;
 
     always_ff @(posedge clk_i) begin
@@ -437,7 +441,7 @@ module row_sum #(
         row_more_o <= dest_more_q;
         if (dest_ready_o)           dest_more_q <= dest_more_i;
         if (dest_ready_o)           dest_addr_q <= dest_addr_i;
-        else if (own_pop || st_pop) dest_addr_q <= dest_addr_q + 1'b1;
+        else if (own_pop)           dest_addr_q <= dest_addr_q + 1'b1;
     end
 
     // ---- packets to the uplink ----------------------------------------------------
@@ -447,10 +451,11 @@ module row_sum #(
         logic            poison;
         logic            row_last;
         logic [IdxW-1:0] count;
+        logic [AddrW-1:0] addr;
         logic            last;
     } out_t;
 
-    logic              pkt_valid, pkt_go, pkt_fire, pkt_payload, pkt_pop;
+    logic              pkt_valid, pkt_fire, pkt_payload, pkt_pop, st_pop;
     logic [HBeatW-1:0] pkt_beat_q;
     logic [FW-1:0]     pkt_flit, pkt_data;
     out_t              head;
@@ -462,16 +467,15 @@ module row_sum #(
     ) i_pkt (
         .clk_i, .rst_ni,
         .promise_i (fire && pass.last && pass.tag.kind != Own), .room_o(pkt_room), .push_i(acc_valid && acc_tag.kind != Own),
-        .data_i    ({acc_tag.kind == St, acc_tag.dst, acc_tag.poison, acc_tag.row_last, acc_tag.count, acc_end, acc_data}),
+        .data_i    ({acc_tag.kind == St, acc_tag.dst, acc_tag.poison, acc_tag.row_last, acc_tag.count, acc_tag.addr, acc_end, acc_data}),
         .valid_o   (pkt_valid), .ready_i(pkt_pop), .data_o({head, pkt_flit})
     );
 
-    assign pkt_go      = pkt_valid && (!head.st || dest_q);
     assign pkt_payload = pkt_beat_q == HBeatW'(HF);
-    assign pkt_fire    = pkt_go && (head.st ? sst_ready_i : part_ready_i);
+    assign pkt_fire    = pkt_valid && (head.st ? sst_ready_i : part_ready_i);
     assign pkt_pop     = pkt_fire && pkt_payload;
     assign st_pop      = pkt_pop && head.st;
-    assign st_row_last = head.last && head.row_last;
+    assign st_done_o   = st_pop && head.last && head.row_last;
 
     always_comb begin
         header        = '0;
@@ -483,7 +487,7 @@ module row_sum #(
         header.epoch  = cfg_i.epoch;
         header.stage  = STAGE_COMBINE;
         header.poison = head.poison;
-        header.addr   = head.st ? 48'(dest_addr_q) << LogF : '0;
+        header.addr   = head.st ? 48'(head.addr) << LogF : '0;
     end
 
     if (HF == 1) begin : gen_header1
@@ -500,17 +504,17 @@ module row_sum #(
         end
     end
 
-    assign part_valid_o = pkt_go && !head.st;
+    assign part_valid_o = pkt_valid && !head.st;
     assign part_data_o  = pkt_data;
     assign part_last_o  = pkt_payload && head.last;
-    assign sst_valid_o  = pkt_go && head.st;
+    assign sst_valid_o  = pkt_valid && head.st;
     assign sst_data_o   = pkt_data;
     assign sst_last_o   = pkt_payload && head.last;
 
     assign idle_o = state_q == Pick && !d_valid && !acc_busy && !own_valid && !pkt_valid && !r_valid && !res_valid_i && row_pend_i == '0;
 
     logic unused;
-    assign unused = ^{grant, row_dst_i, pkt_q, cfg_i};
+    assign unused = ^{grant, pkt_q, cfg_i};
 endmodule
 
 `default_nettype wire

@@ -2,14 +2,14 @@
 //
 // Arrival of store packets: takes the flits of the link and of the local stream apart into packet slots.
 //
-// Slots 0 .. RxStorePkts-1 belong to the link, the LocPkts behind them to the local stream. Payload flits go to the payload RAM at
-// {slot, flit} (pay_*); the header is judged and, reduced to what is needed, kept in LUT RAM beside the targets, where hd_* reads it by slot.
+// Slots 0 .. RxStorePkts-1 belong to the link, the LocPkts behind them to the local stream. Payload flits go to a RAM of each source at
+// {slot of the source, flit} (pay_*, with the flit that arrives); the header is judged and, reduced to what is needed, kept in LUT RAM beside the targets, where hd_* reads it by slot.
 // A packet appears at pkt_* when it is whole, with the number of its payload flits and with pkt_bad if it ended in the wrong place.
 //
 // Order: packets appear in the order in which they end; that keeps the order of each source. Back-pressure: none to the link, which owns a slot
-// for every credit (a packet beyond that is dropped: error CREDIT). The local stream uses the cycles in which the link leaves the header RAM or the
-// payload RAM alone; at full load of the link that is one payload flit in each header flit of the link.
-// Worst case: a local flit waits while the link sends payload, at most one packet, if the link leaves a gap behind it.
+// for every credit (a packet beyond that is dropped: error CREDIT). The local stream waits while the link uses the header RAM or ends a packet, so
+// that it runs at 8 of 9 cycles beside a full link: a GPU's own copies must not hold up its uplink.
+// Worst case: a local header waits for the link's header and targets.
 `default_nettype none
 
 module rx_arrive #(
@@ -22,6 +22,8 @@ module rx_arrive #(
     localparam int unsigned FW      = 8 * FlitBytes,
     localparam int unsigned PF      = packet_pkg::PayloadMaxBytes / FlitBytes,
     localparam int unsigned SlotW   = $clog2(RxStorePkts + LocPkts),
+    localparam int unsigned LinkW   = (RxStorePkts > 1) ? $clog2(RxStorePkts) : 1,
+    localparam int unsigned LocW    = (LocPkts > 1) ? $clog2(LocPkts) : 1,
     localparam int unsigned PayIdxW = $clog2(PF),
     localparam int unsigned TgtW    = $clog2(MaxExperts) + 5  // {no such expert, expert, position}
 ) (
@@ -39,9 +41,9 @@ module rx_arrive #(
     input  wire logic                     loc_last_i,
     input  wire logic [FW-1:0]            loc_data_i,
 
-    output logic                          pay_we_o,
-    output logic [SlotW+PayIdxW-1:0]      pay_addr_o,
-    output logic [FW-1:0]                 pay_data_o,
+    output logic                          pay_we_o   [2],   // 0 link, 1 local
+    output logic [LinkW+PayIdxW-1:0]      pay_link_addr_o,
+    output logic [LocW+PayIdxW-1:0]       pay_loc_addr_o,
 
     output logic                          pkt_valid_o,
     input  wire logic                     pkt_ready_i,
@@ -79,8 +81,6 @@ module rx_arrive #(
     localparam int unsigned TgtFlits = (MaxTargets + Lanes - 2) / Lanes;        // of targets behind the first
     localparam int unsigned TfW      = (TgtFlits > 1) ? $clog2(TgtFlits) : 0;
     localparam int unsigned TgtAw    = SlotW + TfW;
-    localparam int unsigned LinkW    = (RxStorePkts > 1) ? $clog2(RxStorePkts) : 1;
-    localparam int unsigned LocW     = (LocPkts > 1) ? $clog2(LocPkts) : 1;
     localparam int unsigned FlitsW   = PayIdxW + 2;                             // 0 .. PF + 1
 
     if ((FlitBytes != 8 && FlitBytes != 16) || MaxTargets < 1 || MaxTargets > TargetsMax || MaxExperts < 2 || MaxExperts > 4096) begin : gen_check
@@ -113,6 +113,8 @@ module rx_arrive #(
     logic [2:0]             left_q  [2];    // target flits to come
     logic [FlitsW-1:0]      flits_q [2];    // payload flits so far, at most PF + 1; of targets as long as those come
     logic [SlotW-1:0]       slot    [2];
+    logic [LinkW-1:0]       link_slot;
+    logic [LocW-1:0]        loc_slot;
     logic [1:0]             fire, last, in_payload, legal_end, avail, all_free;
     logic [2:0]             targets;        // target flits of the header that arrives
     logic                   drop_q, drop;
@@ -122,8 +124,8 @@ module rx_arrive #(
     assign last    = {loc_last_i, st_last_i};
     assign err_o   = st_valid_i && drop && phase_q[0] == Low;
 
-    // The link has the first claim on both RAMs, and on the queue of whole packets.
-    assign loc_ready_o = avail[1] && !(st_valid_i && (st_last_i || in_payload[0] == in_payload[1]));
+    // The link has the first claim on the header RAMs, and on the queue of whole packets.
+    assign loc_ready_o = avail[1] && !(st_valid_i && (st_last_i || in_payload == '0));
     assign fire[1]     = loc_valid_i && loc_ready_o;
 
     always_ff @(posedge clk_i) begin
@@ -251,12 +253,9 @@ module rx_arrive #(
     assign hd_tgt_o = (hd_tgt_i == '0) ? high_out.tgt : tgt_out[int'(tgt_behind[LaneW-1:0])*TgtW +: TgtW];
 
     // ---- payload ----
-    logic pay_sel;
-
-    assign pay_sel    = !(st_valid_i && in_payload[0]);
-    assign pay_we_o   = fire[pay_sel] && in_payload[pay_sel] && !flits_q[pay_sel][PayIdxW];
-    assign pay_addr_o = {slot[pay_sel], flits_q[pay_sel][PayIdxW-1:0]};
-    assign pay_data_o = pay_sel ? loc_data_i : st_data_i;
+    assign pay_we_o        = '{fire[0] && in_payload[0] && !flits_q[0][PayIdxW], fire[1] && in_payload[1] && !flits_q[1][PayIdxW]};
+    assign pay_link_addr_o = {link_slot, flits_q[0][PayIdxW-1:0]};
+    assign pay_loc_addr_o  = {loc_slot, flits_q[1][PayIdxW-1:0]};
 
     // ---- whole packets ----
     logic whole_sel, whole, room;
@@ -275,8 +274,6 @@ module rx_arrive #(
     );
 
     // ---- slots ----
-    logic [LinkW-1:0] link_slot;
-    logic [LocW-1:0]  loc_slot;
     logic             free_link;
 
     assign free_link = free_slot_i < SlotW'(RxStorePkts);

@@ -3,7 +3,7 @@
 // Takes store packets from the link and from this GPU itself into memory.
 //
 // rx_arrive puts packets into slots, rx_resolve makes one job per target of them, two workers write the jobs: each has a payload RAM of its own with
-// the same contents, so both read one flit per cycle. Here: the payload RAMs, the queue's end, and the accounts: a slot is free (st_crd_o returns the link's
+// the link's payload, so both read one flit per cycle; the local stream's lies apart, and worker 0 writes it. Here: the payload RAMs, the queue's end, and the accounts: a slot is free (st_crd_o returns the link's
 // credit) when all its targets are finished, and every finished job of a row that is dispatched is reported to the row tracker (trk_*).
 //
 // Order: stores of one source may overtake each other (parked look-ups, two workers); FLAG and FENCE act when all stores before them have been granted by memory and reported.
@@ -99,6 +99,8 @@ module rx_store #(
     localparam int unsigned LogF       = $clog2(FlitBytes);
     localparam int unsigned PayIdxW    = 7 - LogF;
     localparam int unsigned PayAw      = SlotW + PayIdxW;
+    localparam int unsigned LinkAw     = ((RxStorePkts > 1) ? $clog2(RxStorePkts) : 1) + PayIdxW;
+    localparam int unsigned LocAw      = ((LocPkts > 1) ? $clog2(LocPkts) : 1) + PayIdxW;
     localparam int unsigned LeW        = (MaxLocalExperts > 1) ? $clog2(MaxLocalExperts) : 1;
     localparam int unsigned TokB       = TokensLog2 + $clog2(N);
     localparam int unsigned MaxTargets = (MaxLocalExperts < packet_pkg::TargetsMax) ? MaxLocalExperts : packet_pkg::TargetsMax;
@@ -122,9 +124,9 @@ module rx_store #(
     } job_t;
 
     // ---- arrival ----
-    logic                pay_we, pkt_valid, pkt_ready, pkt_bad, hd_bad, hd_far, free_valid, crd_err, all_idle;
-    logic [PayAw-1:0]    pay_waddr;
-    logic [FW-1:0]       pay_wdata;
+    logic                pay_we [2], pkt_valid, pkt_ready, pkt_bad, hd_bad, hd_far, free_valid, crd_err, all_idle;
+    logic [LinkAw-1:0]   pay_link_addr;
+    logic [LocAw-1:0]    pay_loc_addr;
     logic [SlotW-1:0]    pkt_slot, hd_slot;
     logic [PayIdxW+1:0]  pkt_flits;
     logic [3:0]          hd_idx;
@@ -142,7 +144,7 @@ module rx_store #(
         .clk_i, .rst_ni, .epoch_i(cfg_i.epoch),
         .st_valid_i, .st_last_i, .st_err_i, .st_data_i,
         .loc_valid_i, .loc_ready_o, .loc_last_i, .loc_data_i,
-        .pay_we_o(pay_we), .pay_addr_o(pay_waddr), .pay_data_o(pay_wdata),
+        .pay_we_o(pay_we), .pay_link_addr_o(pay_link_addr), .pay_loc_addr_o(pay_loc_addr),
         .pkt_valid_o(pkt_valid), .pkt_ready_i(pkt_ready), .pkt_slot_o(pkt_slot), .pkt_bad_o(pkt_bad), .pkt_flits_o(pkt_flits),
         .hd_slot_i(hd_slot), .hd_tgt_i(hd_idx), .hd_bad_o(hd_bad), .hd_op_o(hd_op), .hd_src_o(hd_src), .hd_len_o(hd_len), .hd_cnt_o(hd_cnt),
         .hd_stage_o(hd_stage), .hd_addr_o(hd_addr), .hd_far_o(hd_far), .hd_tgt_o(hd_tgt),
@@ -175,7 +177,10 @@ module rx_store #(
         .err_valid_o(res_err), .err_code_o(res_code)
     );
 
-    assign job_ready = w_ready[0] || (w_ready[1] && !job.counts);
+    // Payload of the local stream, and COUNTS, are at worker 0; worker 1 comes first for all else.
+    logic job_first;
+    assign job_first = job.counts || job.slot >= SlotW'(RxStorePkts);
+    assign job_ready = w_ready[0] || (w_ready[1] && !job_first);
     assign working   = w_busy[0] || w_busy[1] || account_valid_q;
 
     logic        cnt_valid [2], cnt_kind [2], cnt_last [2];
@@ -185,15 +190,41 @@ module rx_store #(
     for (genvar w = 0; w < 2; w++) begin : gen_worker
         logic             pay_re;
         logic [PayAw-1:0] pay_raddr;
+        logic [FW-1:0]    link_data;
 
-        ram_sdp #(.Width(FW), .Depth(Slots << PayIdxW)) i_payload (
-            .clk_i, .we_i(pay_we), .waddr_i(pay_waddr), .wdata_i(pay_wdata), .wbe_i('1),
-            .re_i(pay_re), .raddr_i(pay_raddr), .rdata_o(wr_data_o[w])
+        ram_sdp #(.Width(FW), .Depth(2**LinkAw)) i_payload (
+            .clk_i, .we_i(pay_we[0]), .waddr_i(pay_link_addr), .wdata_i(st_data_i), .wbe_i('1),
+            .re_i(pay_re), .raddr_i(pay_raddr[LinkAw-1:0]), .rdata_o(link_data)
         );
+
+        if (w == 0) begin : gen_local
+            logic [SlotW-1:0] slot;
+            logic             local_q;
+            logic [FW-1:0]    loc_data, loc_data_q;
+
+            assign slot = pay_raddr[PayAw-1:PayIdxW];
+
+            lutram #(.Width(FW), .Depth(2**LocAw)) i_local (
+                .clk_i, .we_i(pay_we[1]), .waddr_i(pay_loc_addr), .wdata_i(loc_data_i),
+                .raddr_i({(LocAw-PayIdxW)'(slot - SlotW'(RxStorePkts)), pay_raddr[PayIdxW-1:0]}), .rdata_o(loc_data)
+            );
+
+            always_ff @(posedge clk_i) begin
+                if (pay_re) begin
+                    local_q    <= slot >= SlotW'(RxStorePkts);
+                    loc_data_q <= loc_data;
+                end
+            end
+            assign wr_data_o[w] = local_q ? loc_data_q : link_data;
+        end else begin : gen_link
+            assign wr_data_o[w] = link_data;
+            logic unused_slot;
+            assign unused_slot = ^pay_raddr;
+        end
 
         rx_worker #(.FlitBytes(FlitBytes), .AddrW(AddrW), .SlotW(SlotW), .Counts((w == 0) ? 1 : 0), .job_t(job_t)) i_worker (
             .clk_i, .rst_ni,
-            .job_valid_i(job_valid && ((w == 0) || (!w_ready[0] && !job.counts))), .job_ready_o(w_ready[w]), .job_i(job),
+            .job_valid_i(job_valid && ((w == 0) ? job_first || !w_ready[1] : !job_first)), .job_ready_o(w_ready[w]), .job_i(job),
             .pay_re_o(pay_re), .pay_addr_o(pay_raddr), .pay_data_i(wr_data_o[w]),
             .wr_valid_o(wr_valid_o[w]), .wr_ready_i(wr_ready_i[w]), .wr_addr_o(wr_addr_o[w]), .wr_be_o(wr_be_o[w]),
             .done_valid_o(w_done[w]), .done_ready_i(w_done_ready[w]), .done_o(w_info[w]),

@@ -102,7 +102,7 @@ module node #(
     );
 
     // clients of MISC
-    localparam int unsigned CStreams = 0, CControl = 1, CAlloc = 2, CCombine = 3, CExpert = 4, CHost = 5, MiscRd = 6;
+    localparam int unsigned CStreams = 0, CControl = 1, CAlloc = 2, CCombine = 3, CExpert = 4, CHost = 5, CPush = 6, MiscRd = 7;
     localparam int unsigned WAlloc = 0, WHost = 1, MiscWr = 2;
     logic                 mrd_valid [MiscRd], mrd_ready [MiscRd], mrd_rvalid [MiscRd];
     logic [AddrW-1:0]     mrd_addr [MiscRd];
@@ -136,8 +136,8 @@ module node #(
     wire unused = &{1'b0, host_addr_i[31:AddrW]};  // the host checks its addresses
 
     // ---- instruction streams and units ----
-    localparam int unsigned UControl = 0, USend = 1, UExpert = 2, UCombine = 3;
-    logic            cmd_valid [4], cmd_ready [4], retire [4];
+    localparam int unsigned UControl = 0, USend = 1, UExpert = 2, UCombine = 3, UPush = 4, Units = 5;
+    logic            cmd_valid [Units], cmd_ready [Units], retire [Units];
     isa_pkg::instr_t cmd;
     logic            streams_idle;
     logic [31:0]     stream_state [4];
@@ -173,7 +173,8 @@ module node #(
     logic [3:0]         list_pos, trk_pos;
     logic               counts_all, list_valid, list_rvalid, push_valid, push_ready, push_last, trk_valid;
     logic [7:0]         trk_bytes;
-    logic [RowW-1:0]    recv_rows, own_base;
+    logic [RowW-1:0]    recv_rows, own_base, src_rows;
+    logic [$clog2(N)-1:0] src;
     logic               sig_valid, sig_ready, stall_idle, stall_mem;
     logic [TokenW-1:0]  sig_token;
     logic               exp_rd_valid [2], exp_rd_ready [2], exp_rd_rvalid [2], exp_wr_valid [2], exp_wr_ready [2];
@@ -338,7 +339,7 @@ module node #(
         .cnt_valid_i(cnt_valid), .cnt_kind_i(cnt_kind), .cnt_src_i(cnt_src), .cnt_idx_i(cnt_idx), .cnt_val_i(cnt_val), .cnt_last_i(cnt_last),
         .sig_valid_i(sig_valid), .sig_ready_o(sig_ready), .sig_token_i(sig_token), .own_valid_o(own_valid), .own_ready_i(own_ready), .own_token_o(own_token),
         .ack_valid_i(fack_valid), .ack_ready_o(fack_ready), .ack_dst_i(fack_dst), .ack_rx_i(ev_ack),
-        .base_q_i(base_q), .base_row_o(base_row), .base_take_i(base_take), .recv_rows_o(recv_rows), .own_base_o(own_base),
+        .base_q_i(base_q), .base_row_o(base_row), .base_take_i(base_take), .recv_rows_o(recv_rows), .src_i(src), .src_rows_o(src_rows), .own_base_o(own_base),
         .ctl_valid_o(ctl_valid), .ctl_ready_i(ctl_ready), .ctl_header_o(ctl_header),
         .cst_valid_o(cst_valid), .cst_ready_i(cst_ready), .cst_data_o(cst_data), .cst_last_o(cst_last),
         .clo_valid_o(clo_valid), .clo_ready_i(clo_ready), .clo_data_o(clo_data), .clo_last_o(clo_last),
@@ -362,8 +363,10 @@ module node #(
     ) i_reduction (
         .clk_i, .rst_ni, .go_i, .cfg_i(cfg), .emap_we_i, .emap_addr_i, .emap_data_i(emap_data), .group_we_i, .group_addr_i, .group_data_i,
         .cmd_valid_i(cmd_valid[UCombine]), .cmd_ready_o(cmd_ready[UCombine]), .cmd_i(cmd), .retire_o(retire[UCombine]),
-        .rdy_valid_i(rdy_valid), .rdy_ready_o(rdy_ready), .rdy_token_i(rdy_token), .tok_done_o(tok_done), .recv_rows_i(recv_rows), .own_base_i(own_base),
+        .rdy_valid_i(rdy_valid), .rdy_ready_o(rdy_ready), .rdy_token_i(rdy_token), .tok_done_o(tok_done), .own_base_i(own_base),
+        .push_valid_i(cmd_valid[UPush]), .push_ready_o(cmd_ready[UPush]), .push_retire_o(retire[UPush]), .src_o(src), .src_rows_i(src_rows),
         .rd_valid_o(mrd_valid[CCombine]), .rd_ready_i(mrd_ready[CCombine]), .rd_addr_o(mrd_addr[CCombine]), .rd_rvalid_i(mrd_rvalid[CCombine]), .rd_rdata_i(mrd_rdata),
+        .prd_valid_o(mrd_valid[CPush]), .prd_ready_i(mrd_ready[CPush]), .prd_addr_o(mrd_addr[CPush]), .prd_rvalid_i(mrd_rvalid[CPush]), .prd_rdata_i(mrd_rdata),
         .suma_rd_valid_o(rd_valid[RdSumA]), .suma_rd_ready_i(rd_ready[RdSumA]), .suma_rd_addr_o(rd_addr[RdSumA]), .suma_rd_rvalid_i(rd_rvalid[RdSumA]), .suma_rd_rdata_i(rd_rdata[RdSumA]),
         .sumb_rd_valid_o(rd_valid[RdSumB]), .sumb_rd_ready_i(rd_ready[RdSumB]), .sumb_rd_addr_o(rd_addr[RdSumB]), .sumb_rd_rvalid_i(rd_rvalid[RdSumB]), .sumb_rd_rdata_i(rd_rdata[RdSumB]),
         .out_wr_valid_o(wr_valid[WrOut]), .out_wr_ready_i(wr_ready[WrOut]), .out_wr_addr_o(wr_addr[WrOut]), .out_wr_data_o(wr_data[WrOut]), .out_wr_be_o(wr_be[WrOut]),
@@ -401,7 +404,7 @@ module node #(
     logic [7:0]       hub_idle;
     logic [3:0][31:0] stream_reg;
 
-    assign unit_idle    = {cmd_ready[3], cmd_ready[2], cmd_ready[1], cmd_ready[0]};
+    assign unit_idle    = {cmd_ready[4] && cmd_ready[3], cmd_ready[2], cmd_ready[1], cmd_ready[0]};
     assign hub_idle     = {tok_idle, !dn_valid_i, !up_valid_o, tx_idle, control_idle, red_idle, rxst_idle && alloc_idle && rows_idle && !loc_valid, rx_idle};
     assign idle_o       = streams_idle && (&unit_idle) && (&hub_idle);
     assign sweep_busy_o = alloc_sweep_busy || rows_sweep_busy;
@@ -416,10 +419,9 @@ module node #(
         .req_i(csr_req_i), .we_i(csr_we_i), .addr_i(csr_addr_i), .wdata_i(csr_wdata_i), .ack_o(csr_ack_o), .rdata_o(csr_rdata_o), .err_o(csr_err_o),
         .port_i, .epoch_i, .cfg_o(cfg),
         .state_i({8'd0, hub_idle, 6'd0, sweep_busy_o, rows_done, unit_idle, 2'd0, streams_idle, idle_o}), .stream_i(stream_reg),
-        .count_i({|{retire[3], retire[2], retire[1], retire[0]}, tok_done, ev_row, alloc_miss, alloc_hit, stall_mem, stall_idle, mem_conflict,
+        .count_i({|{retire[4], retire[3], retire[2], retire[1], retire[0]}, tok_done, ev_row, alloc_miss, alloc_hit, stall_mem, stall_idle, mem_conflict,
                   link_idle, stall_ctrl, part_empty, stall_store}),
         .err_valid_i(err_valid), .err_code_i(err_code), .error_o
-    );
-endmodule
+    );endmodule
 
 `default_nettype wire

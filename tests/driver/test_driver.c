@@ -496,7 +496,8 @@ static void stream_words(void **state)
     mw_stream_count(&s, 2, 3, true);
     mw_stream_prefix(&s);
     mw_stream_signal(&s, 4);
-    mw_stream_flag(&s, 5);
+    mw_stream_flag(&s, 5, false);
+    mw_stream_flag(&s, 6, true);
     mw_stream_fence(&s);
     mw_stream_dymultimem_st(&s, 6, 7);
     mw_stream_st(&s, 8, 9);
@@ -506,7 +507,7 @@ static void stream_words(void **state)
     mw_stream_expert_rows(&s);
     mw_stream_dymultimem_ld_reduce(&s, 12, 13, true);
     mw_stream_multimem_ld_reduce(&s, 14, 0x70, 0x80, 0x90);
-    mw_stream_sum_st(&s);
+    mw_stream_sum_st(&s, 17, 18);
     mw_stream_sum(&s, 15, 16);
     assert_code(mw_stream_end(&s), 0);
     const struct mw_instr expect[] = {
@@ -516,6 +517,7 @@ static void stream_words(void **state)
         {MW_I_PREFIX, 0, 0, 0, 0, 0},
         {MW_I_SIGNAL, 0, 4, 0, 0, 0},
         {MW_I_FLAG, 0, 5, 0, 0, 0},
+        {MW_I_FLAG, 1, 6, 0, 0, 0},
         {MW_I_FENCE, 0, 0, 0, 0, 0},
         {MW_I_DYMULTIMEM_ST, 0, 0, 6, 7, 0},
         {MW_I_ST, 0, 0, 8, 9, 0},
@@ -525,7 +527,7 @@ static void stream_words(void **state)
         {MW_I_EXPERT_ROWS, 0, 0, 0, 0, 0},
         {MW_I_DYMULTIMEM_LD_REDUCE, 1, 0, 12, 13, 0},
         {MW_I_MULTIMEM_LD_REDUCE, 0, 14, 0x70, 0x80, 0x90},
-        {MW_I_SUM_ST, 0, 0, 0, 0, 0},
+        {MW_I_SUM_ST, 0, 0, 17, 18, 0},
         {MW_I_SUM, 0, 0, 15, 16, 0},
         {MW_I_END, 0, 0, 0, 0, 0},
     };

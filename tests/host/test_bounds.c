@@ -35,13 +35,14 @@ static void set_up(struct by_hand *b)
     };
 }
 
-/// A system without counts, fences and barriers.
+/// A system without counts, fences, flags and barriers.
 static struct mw_system bare(const char *name)
 {
     struct mw_system s = *mw_system_find(name);
     s.counts = MW_COUNTS_NONE;
     memset(s.fences, 0, sizeof s.fences);
     memset(s.barriers, 0, sizeof s.barriers);
+    memset(s.flags, 0, sizeof s.flags);
     return s;
 }
 
@@ -160,13 +161,14 @@ static void counts_synchronisation_by_hand(void **state)
     s.counts = MW_COUNTS_PER_EXPERT; // 8 bytes to each of 3 GPUs
     s.fences[MW_DISPATCH] = 2;
     s.barriers[MW_COMBINE] = 5;
+    s.flags[MW_COMBINE] = 4;
     struct mw_traffic phases[MW_PHASES];
     mw_traffic_count(&b.w, 0, &s, 16, phases);
     for (unsigned p = 0; p < 4; p++) {
         for (unsigned d = 0; d < 2; d++) {
             expect(&phases[MW_EXCHANGE], p, (enum mw_direction)d, 0, 0, 0, 0);
             expect(&phases[MW_DISPATCH], p, (enum mw_direction)d, 6, 6 + 6, 0, 0);
-            expect(&phases[MW_COMBINE], p, (enum mw_direction)d, 15, 0, 0, 0);
+            expect(&phases[MW_COMBINE], p, (enum mw_direction)d, 15, 12, 0, 0);
         }
     }
     mw_traffic_count(&b.w, 0, &s, 8, phases);
@@ -193,9 +195,9 @@ static void systems_synchronise_as_listed(void **state)
     for (unsigned p = 0; p < 4; p++) {
         for (unsigned i = 0; i < 2; i++) {
             enum mw_direction d = i ? MW_DOWN : MW_UP;
-            // Counts of 16 bytes; two fences, their acknowledgements, two events.
+            // Counts of 16 bytes; a fence, its acknowledgement, an event; six flags.
             struct mw_traffic t = total(&b.w, mw_system_find("unicast"), 8);
-            expect(&t, p, d, 3 * (2 * 2 + 2 * 2), 3 * (2 + 2) + 3 * 2 * 2, 0, 0);
+            expect(&t, p, d, 3 * (2 + 2), 3 * (2 + 2) + 3 * (1 + 6) * 2, 0, 0);
             // Counts of 8 bytes for two experts; one event.
             t = total(&b.w, mw_system_find("dysharp-basic"), 8);
             expect(&t, p, d, 3 * 2, 3 * (2 + 1), 0, 0);

@@ -82,6 +82,14 @@ UNIT += reduction_n8
 UNIT_TOP_reduction_n8 := reduction
 UNIT_SRCS_reduction_n8 := rtl/hub/reduction.sv
 UNIT_PARAMS_reduction_n8 := N=8 FlitBytes=16 AddrW=16
+UNIT += row_sum
+UNIT_SRCS_row_sum := rtl/common/fp_pkg.sv rtl/hub/row_sum.sv
+UNIT_PARAMS_row_sum := N=4 FlitBytes=8 AddrW=14
+UNIT += row_sum_16
+UNIT_TOP_row_sum_16 := row_sum
+UNIT_TEST_row_sum_16 := tests/unit/test_row_sum.cpp
+UNIT_SRCS_row_sum_16 := rtl/common/fp_pkg.sv rtl/hub/row_sum.sv
+UNIT_PARAMS_row_sum_16 := N=4 FlitBytes=16 AddrW=14
 UNIT += control
 UNIT_SRCS_control := rtl/hub/control.sv
 UNIT_PARAMS_control := AddrW=12 TokensLog2=8

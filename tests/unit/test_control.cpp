@@ -101,6 +101,11 @@ class bench {
             recv += m[s][l.port];
         }
         assert_int_equal(dut.recv_rows_o, recv);
+        for (unsigned s = 0; s < N; s++) {
+            dut.src_i = static_cast<uint8_t>(s);
+            dut.eval();
+            assert_int_equal(dut.src_rows_o, m[s][l.port]);
+        }
         for (unsigned i = 0; i < 100; i++) take_row(base);
         assert_int_equal(dut.recv_rows_o, recv);
     }
@@ -146,7 +151,8 @@ class bench {
 
     void model(unsigned op, unsigned flags, unsigned imm, unsigned a, unsigned b) {
         if (op == MW_I_COUNT) return counts(flags & 1, a, b);
-        for (unsigned d = op == MW_I_FENCE ? 0 : 1; d < N && op != MW_I_PREFIX; d++) {
+        bool alone = op == MW_I_FLAG && (flags & 1);
+        for (unsigned d = op == MW_I_FENCE || alone ? 0 : 1; d < (alone ? 1 : N) && op != MW_I_PREFIX; d++) {
             unsigned q = (l.port + d) % N;
             struct mw_header h = head(op == MW_I_FLAG ? MW_OP_FLAG : op == MW_I_FENCE ? MW_OP_FENCE : MW_OP_EVENT, q);
             if (op != MW_I_FENCE) h.addr = imm & 15;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// combine, reduce_serve and row_sum together, as one hub has them, against a fake switch: it checks
+// combine, sum_push, reduce_serve and row_sum together, as one hub has them, against a fake switch: it checks
 // every request and answers with reduced rows made at random, sends requests of all other
 // GPUs at the same time, each in an order of its own, takes partial sums and returns credits late.
 // Every bit of every packet and of GPU memory is compared with sums in the host's floats. Then the
@@ -71,6 +71,7 @@ class bench {
     {
         mem.data = random_row(c, mem.data.size());
         suma.ready_percent = sumb.ready_percent = misc.ready_percent = conf.ready;
+        push_read.ready_percent = conf.ready;
         row_shift = 4;
         while ((1u << row_shift) < conf.row_bytes)
             row_shift++;
@@ -250,6 +251,23 @@ class bench {
         now++;
     }
 
+    // sum.st of tokens below `end`; returns when it has retired. No row behind has left then.
+    void push(uint32_t first, uint32_t end, unsigned limit)
+    {
+        dut.push_valid_i = 1;
+        dut.cmd_i[0] = MW_I_SUM_ST;
+        dut.cmd_i[1] = first;
+        dut.cmd_i[2] = end - first;
+        push_retired = false;
+        for (unsigned n = 0; !push_retired; n++) {
+            assert_in_range(n, 0, limit);
+            cycle();
+            dut.push_valid_i = 0;
+        }
+        for (auto &home : st_due)
+            assert_true(home.empty() || home.front().index >= end);
+    }
+
     void wait_retired(unsigned limit)
     {
         for (unsigned n = 0; !retired; n++) {
@@ -291,7 +309,8 @@ class bench {
         assert_int_equal(tokens_done, tokens_due);
         for (auto &w : out_due)
             assert_memory_equal(&mem.data[w.first], &w.second[0], w.second.size());
-        assert_true(st_due.empty());
+        for (auto &home : st_due)
+            assert_true(home.empty());
         assert_true(expect_req.empty());
     }
 
@@ -402,7 +421,7 @@ class bench {
             h.dst = home;
             h.len = n;
             h.addr = slot_addr(index, conf.port) + off;
-            st_due.push_back({h, bytes(row.begin() + off, row.begin() + off + n)});
+            st_due[home].push_back({index, h, bytes(row.begin() + off, row.begin() + off + n)});
         }
     }
 
@@ -417,11 +436,16 @@ class bench {
     std::deque<unsigned> ready_tokens;
     std::map<unsigned, unsigned> errors, errors_due;
     std::map<uint64_t, bytes> out_due;
-    std::deque<std::pair<mw_header, bytes>> st_due;
+    struct store {
+        unsigned index; // of its token
+        mw_header h;
+        bytes data;
+    };
+    std::deque<store> st_due[PORTS];
     uint64_t now = 0, part_packets = 0, first_part = 0, last_part = 0, out_flits = 0;
-    unsigned tokens_done = 0, tokens_due = 0, own_base = 0, copies = 0, recv_rows = 0;
+    unsigned tokens_done = 0, tokens_due = 0, own_base = 0, copies = 0, src_rows[PORTS] = {};
     unsigned max_used = 0, max_open = 0;
-    bool retired = false, commanded = false, command_taken = false;
+    bool push_retired = true, retired = false, commanded = false, command_taken = false;
     unsigned row_shift, k_shift;
 
   private:
@@ -520,6 +544,7 @@ class bench {
         dut.rst_ni = 0;
         dut.clk_i = 0;
         dut.go_i = dut.cmd_valid_i = dut.rdy_valid_i = dut.req_valid_i = dut.res_valid_i = 0;
+        dut.push_valid_i = dut.prd_rvalid_i = 0;
         dut.rd_rvalid_i = dut.suma_rd_rvalid_i = dut.sumb_rd_rvalid_i = dut.al_resp_valid_i =
             dut.part_crd_valid_i = 0;
         dut.emap_we_i = dut.group_we_i = 0;
@@ -540,13 +565,13 @@ class bench {
     void drive()
     {
         misc.drive(c, now, dut.rd_ready_i, dut.rd_rvalid_i, dut.rd_rdata_i);
+        push_read.drive(c, now, dut.prd_ready_i, dut.prd_rvalid_i, dut.prd_rdata_i);
         suma.drive(c, now, dut.suma_rd_ready_i, dut.suma_rd_rvalid_i, dut.suma_rd_rdata_i);
         sumb.drive(c, now, dut.sumb_rd_ready_i, dut.sumb_rd_rvalid_i, dut.sumb_rd_rdata_i);
         dut.out_wr_ready_i = c.percent(conf.ready);
         dut.req_ready_i = c.percent(conf.ready);
         dut.part_ready_i = c.percent(conf.ready);
         dut.sst_ready_i = c.percent(conf.ready);
-        dut.recv_rows_i = recv_rows;
         dut.own_base_i = own_base;
         dut.rdy_valid_i = !ready_tokens.empty();
         dut.rdy_token_i =
@@ -606,6 +631,10 @@ class bench {
     void sample()
     {
         misc.sample(now, dut.rd_valid_o, dut.rd_ready_i, dut.rd_addr_o, mem);
+        push_read.sample(now, dut.prd_valid_o, dut.prd_ready_i, dut.prd_addr_o, mem);
+        dut.src_rows_i = src_rows[dut.src_o]; // from LUT RAM: looked at again before the edge
+        dut.eval();
+        push_retired = push_retired || dut.push_retire_o;
         suma.sample(now, dut.suma_rd_valid_o, dut.suma_rd_ready_i, dut.suma_rd_addr_o, mem);
         sumb.sample(now, dut.sumb_rd_valid_o, dut.sumb_rd_ready_i, dut.sumb_rd_addr_o, mem);
         if (dut.cmd_valid_i && dut.cmd_ready_o) {
@@ -661,8 +690,8 @@ class bench {
             assert_true(valid);
             assert_memory_equal(flit, held[s], F + 1);
         }
-        // The uplink sends the flits of a partial in consecutive cycles.
-        if (s == 1 && !packet[s].empty())
+        // The uplink sends the flits of a packet in consecutive cycles, and takes them from here.
+        if (s != 0 && !packet[s].empty())
             assert_true(valid);
         offered[s] = valid && !ready;
         memcpy(held[s], flit, F + 1);
@@ -734,18 +763,20 @@ class bench {
 
     void took_store(const bytes &p)
     {
-        assert_false(st_due.empty());
         mw_header h = pk::header(p);
+        assert_in_range(h.dst, 0, N - 1);
+        assert_false(st_due[h.dst].empty());
+        const store &due = st_due[h.dst].front();
         uint64_t want[2];
-        mw_header_pack(&st_due.front().first, want);
+        mw_header_pack(&due.h, want);
         assert_memory_equal(&p[0], want, sizeof want);
         assert_int_equal(p.size(), 16 + h.len);
-        assert_memory_equal(&p[16], &st_due.front().second[0], h.len);
-        st_due.pop_front();
+        assert_memory_equal(&p[16], &due.data[0], h.len);
+        st_due[h.dst].pop_front();
     }
 
     node_cfg cfg;
-    read_port<F> suma, sumb, misc;
+    read_port<F> suma, sumb, misc, push_read;
     std::set<std::pair<unsigned, unsigned>> missing;
     std::map<unsigned, unsigned> next_row;
     std::deque<typename pk::stream> requests[PORTS];
@@ -877,7 +908,20 @@ static void unicast_sums(void **state)
         s.ready = round < 3 ? 100 : 40 + 5 * round;
         s.port = round % N;
         bench b(seed + 4000 + round, s);
-        b.own_base = 5;
+        // Received rows by source, of each in the order of its tokens.
+        unsigned row = 0;
+        for (unsigned q = 0; q < N; q++) {
+            if (q == s.port)
+                b.own_base = row;
+            std::vector<unsigned> tokens;
+            for (unsigned t = 0; t < 1u << TOKEN_SHIFT; t++) {
+                if (row + tokens.size() < 28 && b.c.percent(48 / N))
+                    tokens.push_back(t);
+            }
+            for (unsigned t : tokens)
+                b.put_meta(row++, q, t, b.random_list(15));
+            b.src_rows[q] = static_cast<unsigned>(tokens.size());
+        }
         for (unsigned i = 0; i < 24; i++)
             b.put_route(i, b.random_list(15));
         for (unsigned i = 0; i < 24; i++)
@@ -886,14 +930,12 @@ static void unicast_sums(void **state)
                   0); // the count of copies goes on from one range to the next
         b.wait_retired(100000);
         b.command(MW_I_SUM, 0, 0, 10, 14, 0);
-        b.finish(100000);
-
-        b.recv_rows = 20;
-        for (unsigned r = 0; r < b.recv_rows; r++) {
-            b.put_meta(r, b.c.percent(20) ? s.port : b.c.below(N), b.c.below(1u << TOKEN_SHIFT),
-                       b.random_list(15));
-        }
-        b.command(MW_I_SUM_ST, 0, 0, 0, 0, 0);
+        b.cycle();
+        if (round % 2 == 0) // else side by side
+            b.wait_retired(100000);
+        unsigned at[] = {0, b.c.below(5), 5 + b.c.below(9), 14 + b.c.below(10), 32};
+        for (unsigned r = 1; r < 5; r++)
+            b.push(at[r - 1], at[r], 100000);
         b.finish(100000);
     }
 }

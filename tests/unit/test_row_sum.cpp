@@ -34,7 +34,7 @@ static uint64_t seed;
 struct row {
     std::vector<unsigned> terms; // flit addresses
     bool use_r = false, again = false, st = false, poison = false, more = false;
-    unsigned dst = 0, flits = 1, dest = 0;
+    unsigned flits = 1, dest = 0;
     bytes r;                 // the reduced row from the wire
     unsigned r_poison = ~0u; // packet that comes poisoned
     bytes want;
@@ -43,15 +43,15 @@ struct row {
 
 class bench {
   public:
-    bench(uint64_t s, unsigned ready_percent, unsigned credits)
+    bench(uint64_t s, unsigned ready_percent, unsigned part_credits)
         : c(s), mem(ADDR_W), ready(ready_percent)
     {
         mem.data = random_row(c, mem.data.size());
         suma.ready_percent = sumb.ready_percent = ready;
-        limit = credits == 0 ? 4 : std::min(credits, 4u);
+        limit = part_credits == 0 ? 4 : std::min(part_credits, 4u);
         cfg.set("port", OWN);
         cfg.set("epoch", 1);
-        cfg.set("part_credits", credits);
+        cfg.set("part_credits", part_credits);
         dut.rst_ni = 0;
         dut.clk_i = 0;
         dut.go_i = dut.res_valid_i = dut.part_crd_valid_i = dut.term_valid_i = dut.dest_valid_i = 0;
@@ -113,21 +113,22 @@ class bench {
             dests.push_back({r.dest, r.more});
             done_due++;
             more_due += r.more;
-            if (!r.st) {
-                bytes old = mem.get(static_cast<uint64_t>(r.dest) * F, r.flits * F);
-                if (r.poison)
-                    r.want = old;
-                if (r.use_r && r.r_poison != ~0u) {
-                    unsigned from = r.r_poison * 128,
-                             n = std::min<unsigned>(128, r.flits * F - from);
-                    std::copy_n(old.begin() + from, n, r.want.begin() + from);
-                }
-                finals[r.dest] = r.want;
+            bytes old = mem.get(static_cast<uint64_t>(r.dest) * F, r.flits * F);
+            if (r.poison)
+                r.want = old;
+            if (r.use_r && r.r_poison != ~0u) {
+                unsigned from = r.r_poison * 128, n = std::min<unsigned>(128, r.flits * F - from);
+                std::copy_n(old.begin() + from, n, r.want.begin() + from);
             }
+            finals[r.dest] = r.want;
+        }
+        if (r.st) {
+            r.dest = c.below((1u << ADDR_W) - r.flits);
+            st_due++;
         }
         rows[ctx].push_back(r);
-        if (ctx != OWN || r.st)
-            leaving[ctx == OWN ? N : ctx].push_back(r);
+        if (ctx != OWN)
+            leaving[r.st ? N + ctx : ctx].push_back(r);
     }
 
     unsigned random_term(unsigned flits) { return c.below(OUT / F - flits); }
@@ -139,11 +140,12 @@ class bench {
             cycle();
             assert_in_range(n, 0, limit_cycles);
             bool left = !results.empty() || done < done_due;
-            for (unsigned i = 0; i <= N; i++)
+            for (unsigned i = 0; i < 2 * N; i++)
                 left |= !leaving[i].empty() || (i < N && !rows[i].empty());
             quiet = !left && dut.idle_o ? quiet + 1 : 0;
         }
         assert_int_equal(done, done_due);
+        assert_int_equal(st_done, st_due);
         assert_int_equal(more, more_due);
         assert_int_equal(errors, poisoned);
         for (auto &w : finals)
@@ -211,7 +213,7 @@ class bench {
             dut.row_st_i = r.st;
             dut.row_zero_i = steps == 0;
             dut.row_poison_i = r.poison;
-            dut.row_dst_i = static_cast<uint8_t>(r.dst);
+            dut.row_dest_i = static_cast<uint16_t>(r.dest);
             dut.row_last_pkt_i = static_cast<uint8_t>((r.flits - 1) / PF);
             dut.row_last_len_i = static_cast<uint8_t>((r.flits - 1) % PF);
         }
@@ -246,6 +248,7 @@ class bench {
             done++;
             more += dut.row_more_o;
         }
+        st_done += dut.st_done_o;
         errors += dut.err_valid_o;
         if (dut.out_wr_valid_o && dut.out_wr_ready_i) {
             assert_int_equal(dut.out_wr_be_o, (1u << F) - 1);
@@ -253,8 +256,10 @@ class bench {
             mem.put(static_cast<uint64_t>(dut.out_wr_addr_o) * F, bytes(b, b + F));
             mark();
         }
-        if (in_part)
+        if (inside[0])
             assert_true(dut.part_valid_o);
+        if (inside[1])
+            assert_true(dut.sst_valid_o);
         if (dut.part_valid_o && dut.part_ready_i)
             take(0, &dut.part_data_o, dut.part_last_o);
         if (dut.sst_valid_o && dut.sst_ready_i)
@@ -272,8 +277,7 @@ class bench {
     {
         const uint8_t *b = static_cast<const uint8_t *>(data);
         packet[s].insert(packet[s].end(), b, b + F);
-        if (s == 0)
-            in_part = !last;
+        inside[s] = !last;
         if (!last)
             return;
         mark();
@@ -282,12 +286,10 @@ class bench {
         assert_int_equal(h.cls, s ? MW_CLS_STORE : MW_CLS_PART);
         assert_int_equal(h.epoch, 1);
         assert_in_range(h.dst, 0, N - 1);
-        std::deque<row> &q = leaving[s ? N : h.dst];
+        std::deque<row> &q = leaving[s ? N + h.dst : h.dst];
         assert_false(q.empty());
         row &r = q.front();
         unsigned n = std::min(PF, r.flits - r.sent);
-        if (s)
-            assert_int_equal(h.dst, r.dst);
         if (s)
             assert_int_equal(h.addr, static_cast<uint64_t>(r.dest + r.sent) * F);
         assert_int_equal(h.len, n * F);
@@ -309,20 +311,20 @@ class bench {
 
     node_cfg cfg;
     read_port<F> suma, sumb;
-    std::deque<row> rows[N], leaving[N + 1];
+    std::deque<row> rows[N], leaving[2 * N]; // partial sums, then ST packets
     std::deque<std::pair<unsigned, bool>> dests;
     typename packets<F>::stream results;
     std::deque<unsigned> credits;
     std::map<unsigned, bytes> finals;
     unsigned used[N] = {}, limit, done = 0, done_due = 0, more = 0, more_due = 0, errors = 0,
-             poisoned = 0;
+             poisoned = 0, st_done = 0, st_due = 0;
     unsigned next_dest = OUT / F, last_dest = 0, term_addr = 0;
-    bool term_asked = false, res_held = false, in_part = false;
+    bool term_asked = false, res_held = false, inside[2] = {};
     bytes packet[2], last_want;
 };
 
-// Rows of sum.st and rows that end in own memory never mix: a command of combine makes one kind.
-static row random_row_of(bench &b, unsigned ctx, unsigned flits, bool st)
+// In the contexts of others partial sums and ST packets take turns row by row, if only to be nasty.
+static row random_row_of(bench &b, unsigned ctx, unsigned flits, unsigned st_percent)
 {
     row r;
     r.flits = flits;
@@ -330,12 +332,12 @@ static row random_row_of(bench &b, unsigned ctx, unsigned flits, bool st)
     for (unsigned t = 0; t < terms; t++)
         r.terms.push_back(b.random_term(flits));
     r.poison = b.c.percent(10);
-    if (ctx != OWN)
+    if (ctx != OWN) {
+        r.st = b.c.percent(st_percent);
         return r;
-    r.dst = b.c.below(N);
+    }
     r.more = b.c.percent(30);
-    r.st = st;
-    if (!st && b.c.percent(60)) {
+    if (b.c.percent(60)) {
         r.use_r = true;
         if (b.c.percent(15))
             r.r_poison = b.c.below((flits + PF - 1) / PF);
@@ -358,7 +360,7 @@ static void rows_of_all_kinds(void **state)
         for (unsigned i = 0; i < 12; i++) {
             for (unsigned ctx = 0; ctx < N; ctx++) {
                 unsigned n = ctx == OWN || b.c.percent(70) ? flits : 1 + b.c.below(4 * PF);
-                b.add(ctx, random_row_of(b, ctx, n, round % 4 == 3));
+                b.add(ctx, random_row_of(b, ctx, n, round % 4 * 33));
             }
         }
         b.run(400000);
@@ -404,7 +406,7 @@ static void rate_of_own_rows(void **state)
                 r.st = st;
                 for (unsigned t = 0; t < m; t++)
                     r.terms.push_back(b.random_term(r.flits));
-                b.add(OWN, r);
+                b.add(st ? (OWN + 1 + i % (N - 1)) % N : OWN, r);
             }
             b.run(100000);
             double per = static_cast<double>(b.last_out - b.first_out + 1) / (20 * 8);

@@ -26,7 +26,7 @@ extern "C" {
 }
 
 static const unsigned F = sizeof(Vstreams::rd_rdata_i);
-static const unsigned MEM = 1u << 14, LATENCY = 3, S = 4;
+static const unsigned MEM = 1u << 14, LATENCY = 3, S = 4, UNITS = 5;
 static const unsigned QUIET = 16; // cycles after go in which no packet of the layer arrives
 
 static uint64_t seed;
@@ -53,7 +53,7 @@ static const struct {
                 {MW_I_EXPERT_ROWS, 2},
                 {MW_I_DYMULTIMEM_LD_REDUCE, 3},
                 {MW_I_MULTIMEM_LD_REDUCE, 3},
-                {MW_I_SUM_ST, 3},
+                {MW_I_SUM_ST, 4},
                 {MW_I_SUM, 3}};
 static const unsigned UNIT_OP_COUNT = sizeof UNIT_OPS / sizeof *UNIT_OPS;
 
@@ -173,7 +173,7 @@ class bench {
     unsigned next[S] = {};
     bool running[S] = {};
     uint32_t counter[16] = {}, bases[S] = {};
-    unit_model unit[4] = {};
+    unit_model unit[UNITS] = {};
     unsigned memory = 100, longest = 1, errors = 0;
     uint64_t now = 0, first_read = 0, issued_at[S] = {};
 
@@ -212,7 +212,7 @@ class bench {
             memcpy(&dut.rd_rdata_i, &mem[reads.front().second * F], F);
             reads.pop_front();
         }
-        for (unsigned u = 0; u < 4; u++) {
+        for (unsigned u = 0; u < UNITS; u++) {
             dut.cmd_ready_i[u] = !unit[u].busy;
             dut.retire_i[u] = unit[u].busy && unit[u].left == 0;
         }
@@ -232,7 +232,7 @@ class bench {
         errors += dut.err_valid_o;
         if (dut.err_valid_o)
             assert_int_equal(dut.err_code_o, 14);
-        for (unsigned u = 0; u < 4; u++) {
+        for (unsigned u = 0; u < UNITS; u++) {
             if (dut.retire_i[u]) {
                 unit[u].busy = false;
                 running[unit[u].stream] = false;
@@ -240,7 +240,7 @@ class bench {
                 unit[u].left--;
             }
         }
-        for (unsigned u = 0; u < 4; u++) {
+        for (unsigned u = 0; u < UNITS; u++) {
             if (dut.cmd_valid_o[u])
                 issue(u);
         }

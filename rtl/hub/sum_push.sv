@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// Unit push: sum.st. Names the rows whose sums this GPU owes to other homes, for reduce_serve and row_sum to make and store there.
+//
+// Received rows lie source by source, each source's in the order of its tokens. An instruction goes through the sources p + 1, p + 2, ... modulo N and takes
+// the rows of tokens below a + b from where the one before it stopped (cleared by go_i), so that a range of tokens ends at all homes at about the same time
+// and GPUs begin with different homes. Where a source's rows begin is known from the copy counts: src_rows_i of source src_o.
+//
+// Of a row's meta entry it reads the token and the flits with expert IDs, an entry ahead of the one it works on; all own experts are counted, then
+// a packet goes out in the format of combine's rows (see reduce_serve): {dst = home, len = token there, addr = row, positions of the own experts}.
+// An expert that is not mapped or lives elsewhere is passed over: the sender has checked the list.
+// At most open_rows rows are outstanding. Retires when the last one has left for the uplink. Worst case: a row takes 3 k cycles and the wait for its turn.
+`default_nettype none
+
+module sum_push #(
+    parameter int unsigned N          = 4,
+    parameter int unsigned FlitBytes  = 8,
+    parameter int unsigned AddrW      = 11,  // of a flit
+    parameter int unsigned OpenRows   = 8,
+    parameter int unsigned MaxExperts = 64,
+    localparam int unsigned FW   = 8 * FlitBytes,
+    localparam int unsigned GpuW = (N > 1) ? $clog2(N) : 1,
+    localparam int unsigned RowW = node_pkg::RowW
+) (
+    input  wire logic                clk_i,
+    input  wire logic                rst_ni,
+    input  wire logic                go_i,
+    input  wire node_pkg::node_cfg_t cfg_i,         // port is constant from reset on: the expert map is judged by it when written
+
+    input  wire logic                emap_we_i,
+    input  wire logic [11:0]         emap_addr_i,
+    input  wire node_pkg::emap_t     emap_data_i,
+
+    input  wire logic                cmd_valid_i,
+    output logic                     cmd_ready_o,
+    input  wire isa_pkg::instr_t     cmd_i,
+    output logic                     retire_o,
+
+    output logic [GpuW-1:0]          src_o,
+    input  wire logic [RowW-1:0]     src_rows_i,    // rows received from it
+    input  wire logic [RowW-1:0]     own_base_i,    // first row of the own copies
+
+    output logic                     rd_valid_o,
+    input  wire logic                rd_ready_i,
+    output logic [AddrW-1:0]         rd_addr_o,
+    input  wire logic                rd_rvalid_i,
+    input  wire logic [FW-1:0]       rd_rdata_i,
+
+    output logic                     row_valid_o,
+    input  wire logic                row_ready_i,
+    output logic                     row_last_o,
+    output logic [FW-1:0]            row_data_o,
+    input  wire logic                row_done_i     // the last flit of a row has left
+);
+    import packet_pkg::*;
+
+    localparam int unsigned LogF    = $clog2(FlitBytes);
+    localparam int unsigned HF      = 16 / FlitBytes;
+    localparam int unsigned PerFlit = FlitBytes / 2;
+    localparam int unsigned LaneW   = $clog2(PerFlit);
+    localparam int unsigned EntryW  = 6 - LogF;             // flits kept of an entry
+    localparam int unsigned HalfW   = EntryW + LaneW;       // halfwords kept of an entry
+    localparam int unsigned EntryFlitsW = 7 - LogF;         // flits of a whole entry (128 bytes)
+    localparam int unsigned ExpIdxW = $clog2(MaxExperts);
+    localparam int unsigned OutW    = $clog2(OpenRows + 1);
+    localparam int unsigned LineW   = AddrW - EntryFlitsW;  // a row's number: memory holds no more entries
+
+    function automatic logic [GpuW-1:0] next_gpu(input logic [GpuW-1:0] g);
+        return (g == GpuW'(N - 1)) ? '0 : g + 1'b1;
+    endfunction
+
+    // ---- entries, read ahead ------------------------------------------------------
+    typedef enum logic [2:0] {Idle, Prepare, Source, Row, Read, Drain} state_e;
+    state_e state_q;
+
+    logic                   take, stop, stop_q, asked_q, got_last, source_end, drained;
+    logic [GpuW-1:0]        src_q, port;
+    logic [N-1:0]           begun_q;                    // the source's next row is in the table
+    logic [LineW-1:0]       base_q, row_q, end_q, next_row, rows, base_next;
+    logic [14:0]            mask_q;                     // tokens of a GPU
+    logic [15:0]            limit_q;
+    logic [4:0]             shifts_q;
+    logic [EntryW-1:0]      ask_q, got_q, last_flit;
+    logic [5:0]             id_half;                    // halfword of an entry in which the expert IDs begin
+    logic [HalfW-1:0]       first_half, half;
+    logic [EntryFlitsW-1:0] flit_off;
+    logic [1:0]             full_q;
+    logic                   wpar_q, rpar_q, entry_done;
+    logic [FW-1:0]          entry;
+    logic [GpuW-1:0]        item_src;
+    logic [LineW-1:0]       item_row;
+
+    assign port        = GpuW'(cfg_i.port);
+    assign cmd_ready_o = state_q == Idle;
+    assign take        = cmd_valid_i && cmd_ready_o;
+    assign src_o       = src_q;
+    assign rows        = LineW'(src_rows_i);
+    // Rows of the source behind begin where this one's end, those of source 0 at 0.
+    assign base_next   = (src_q == GpuW'(N - 1)) ? '0 : base_q + rows;
+    assign source_end  = (state_q == Row && row_q == end_q) || (got_last && stop);
+    assign drained     = full_q == '0 && open_q == '0;
+    assign retire_o    = state_q == Drain && drained;
+
+    // Halfwords of an entry are numbered as kept: its first flit (the token) and those that hold IDs.
+    assign id_half    = 6'd2 + {cfg_i.k, 1'b0};
+    assign first_half = HalfW'(PerFlit) + HalfW'(id_half[LaneW-1:0]);
+    assign last_flit  = EntryW'((first_half + HalfW'(cfg_i.k) - 1'b1) >> LaneW);
+    assign flit_off   = (ask_q == '0) ? '0 : EntryFlitsW'(ask_q) - 1'b1 + EntryFlitsW'(id_half >> LaneW);
+    assign rd_valid_o = state_q == Read && !asked_q;
+    assign rd_addr_o  = AddrW'(cfg_i.gt_base >> LogF) + {row_q, flit_off};
+    assign got_last   = state_q == Read && rd_rvalid_i && got_q == last_flit;
+    assign stop       = (got_q == '0) ? {1'b0, rd_rdata_i[14:0] & mask_q} >= limit_q : stop_q;
+
+    lutram #(.Width(LineW), .Depth(N)) i_next (
+        .clk_i, .we_i(source_end), .waddr_i(src_q), .wdata_i(row_q), .raddr_i(src_q), .rdata_o(next_row)
+    );
+    lutram #(.Width(FW), .Depth(2 * 2**EntryW)) i_entry (
+        .clk_i, .we_i(rd_rvalid_i), .waddr_i({wpar_q, got_q}), .wdata_i(rd_rdata_i), .raddr_i({rpar_q, half[HalfW-1:LaneW]}), .rdata_o(entry)
+    );
+    lutram #(.Width(GpuW + LineW), .Depth(2)) i_item (
+        .clk_i, .we_i(got_last), .waddr_i(wpar_q), .wdata_i({src_q, row_q}), .raddr_i(rpar_q), .rdata_o({item_src, item_row})
+    );
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) begin
+            state_q <= Idle;
+            begun_q <= '0;
+            full_q  <= '0;
+            wpar_q  <= 1'b0;
+            rpar_q  <= 1'b0;
+        end else begin
+            unique case (state_q)
+                Idle:    if (take) state_q <= Prepare;
+                Prepare: if (shifts_q == '0) state_q <= Source;
+                Source:  state_q <= (src_q == port) ? Drain : Row;
+                Row:     if (source_end) state_q <= Source;
+                         else if (!full_q[wpar_q]) state_q <= Read;
+                Read:    if (got_last) state_q <= stop ? Source : Row;
+                default: if (drained) state_q <= Idle;
+            endcase
+            if (go_i)            begun_q <= '0;
+            else if (source_end) begun_q[src_q] <= 1'b1;
+            if (got_last && !stop) begin
+                full_q[wpar_q] <= 1'b1;
+                wpar_q         <= !wpar_q;
+            end
+            if (entry_done) begin
+                full_q[rpar_q] <= 1'b0;
+                rpar_q         <= !rpar_q;
+            end
+        end
+
+        if (take) begin
+            limit_q  <= cmd_i.a[15:0] + cmd_i.b[15:0];
+            src_q    <= port;
+            base_q   <= LineW'(own_base_i);
+            mask_q   <= '0;
+            shifts_q <= 5'(cfg_i.token_shift);
+        end else if (state_q == Prepare && shifts_q != '0) begin
+            mask_q   <= {mask_q[13:0], 1'b1};
+            shifts_q <= shifts_q - 1'b1;
+        end
+        // base_q runs ahead of the source that is worked on: it is needed only when that begins.
+        if ((state_q == Prepare && shifts_q == '0) || (state_q == Source && src_q != port)) base_q <= base_next;
+        if ((state_q == Prepare && shifts_q == '0) || source_end) src_q <= next_gpu(src_q);
+        if (state_q == Source) begin
+            row_q <= begun_q[src_q] ? next_row : base_q;
+            end_q <= base_q + rows;
+        end else if (got_last && !stop) begin
+            row_q <= row_q + 1'b1;
+        end
+        if (state_q != Read) begin
+            ask_q   <= '0;
+            got_q   <= '0;
+            asked_q <= 1'b0;
+        end else begin
+            if (rd_valid_o && rd_ready_i) begin
+                ask_q   <= ask_q + 1'b1;
+                asked_q <= ask_q == last_flit;
+            end
+            if (rd_rvalid_i) begin
+                got_q  <= got_q + 1'b1;
+                stop_q <= stop;
+            end
+        end
+    end
+
+    // ---- own experts, and the packet ----------------------------------------------
+    typedef enum logic [1:0] {Wait, Scan, Head, Targets} build_e;
+    build_e build_q;
+
+    logic [15:0]      id;
+    logic             map_mine, mine, fire, beat_q, beat_last, place, flush_q;
+    logic [4:0]       j_q, count_q, left_q;
+    logic [LaneW-1:0] lane_q;
+    logic [OutW-1:0]  open_q, open_limit;
+    logic [14:0]      index_q;
+    logic [PerFlit-1:0][15:0] flit_q;
+    header_t          header;
+
+    assign half = (build_q == Wait) ? '0 : first_half + HalfW'(j_q);
+    always_comb id = entry[16 * 32'(half[LaneW-1:0]) +: 16];
+
+    lutram #(.Width(1), .Depth(MaxExperts)) i_emap (
+        .clk_i, .we_i(emap_we_i && (emap_addr_i >> ExpIdxW) == '0), .waddr_i(emap_addr_i[ExpIdxW-1:0]),
+        .wdata_i(emap_data_i.valid && emap_data_i.gpu == cfg_i.port), .raddr_i(id[ExpIdxW-1:0]), .rdata_o(map_mine)
+    );
+
+    assign mine       = map_mine && (id >> ExpIdxW) == '0;
+    assign open_limit = (cfg_i.open_rows == '0 || cfg_i.open_rows > 8'(OpenRows)) ? OutW'(OpenRows) : OutW'(cfg_i.open_rows);
+    assign beat_last  = beat_q || HF == 1;
+    assign place      = build_q == Targets && !flush_q && mine;
+    assign fire       = row_valid_o && row_ready_i;
+    assign entry_done = fire && row_last_o;
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) begin
+            build_q <= Wait;
+            beat_q  <= 1'b0;
+            flush_q <= 1'b0;
+            open_q  <= '0;
+        end else begin
+            unique case (build_q)
+                Wait:    if (full_q[rpar_q] && open_q < open_limit) build_q <= Scan;
+                Scan:    if (j_q + 1'b1 == cfg_i.k) build_q <= Head;
+                Head:    if (fire && beat_last) build_q <= row_last_o ? Wait : Targets;
+                default: if (entry_done) build_q <= Wait;
+            endcase
+            if (build_q == Head && fire) beat_q <= !beat_last;
+            if (build_q == Targets && fire) flush_q <= 1'b0;
+            else if (place)                 flush_q <= lane_q == '1 || left_q == 5'd1;
+            if (entry_done != row_done_i) open_q <= open_q + (row_done_i ? '1 : OutW'(1));
+        end
+
+        if (build_q == Wait) begin
+            index_q <= entry[14:0] & mask_q;
+            count_q <= '0;
+        end else if (build_q == Scan && mine) begin
+            count_q <= count_q + 1'b1;
+        end
+        if ((build_q == Scan && j_q + 1'b1 != cfg_i.k) || (build_q == Targets && !flush_q)) j_q <= j_q + 1'b1;
+        else if (build_q != Targets) j_q <= '0;
+
+        if (build_q == Head) left_q <= count_q;
+        else if (place)      left_q <= left_q - 1'b1;
+        if (build_q == Head || (build_q == Targets && fire)) lane_q <= '0;
+        else if (place)                                      lane_q <= lane_q + 1'b1;
+        if (place) flit_q[lane_q] <= {12'(j_q[3:0]), j_q[3:0]};
+    end
+
+    always_comb begin
+        header        = '0;
+        header.cls    = CLS_REQ;
+        header.src    = cfg_i.port;
+        header.dst    = 5'(item_src);
+        header.len    = index_q;
+        header.cnt    = count_q;
+        header.addr   = 48'(item_row);
+        header.tag[3] = 1'b1;   // explicit
+        header.tag[7] = 1'b1;   // st
+    end
+
+    if (HF == 1) begin : gen_header1
+        assign row_data_o = (build_q == Head) ? header : flit_q;
+    end else begin : gen_header2
+        assign row_data_o = (build_q != Head) ? flit_q : beat_q ? header[FW +: FW] : header[0 +: FW];
+    end
+
+    assign row_valid_o = build_q == Head || flush_q;
+    assign row_last_o  = (build_q == Head) ? beat_last && count_q == '0 : left_q == '0;
+
+    logic unused;
+    assign unused = ^{cfg_i, cmd_i, emap_data_i, src_rows_i, own_base_i, id_half, half};
+endmodule
+
+`default_nettype wire
