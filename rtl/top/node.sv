@@ -174,8 +174,9 @@ module node #(
     logic               counts_all, list_valid, list_rvalid, push_valid, push_ready, push_last, trk_valid;
     logic [7:0]         trk_bytes;
     logic [RowW-1:0]    recv_rows, own_base, src_rows;
-    logic [$clog2(N)-1:0] src;
+    logic [$clog2(N)-1:0] row_src;
     logic               sig_valid, sig_ready, stall_idle, stall_mem;
+    wire unused_rows = ^recv_rows[RowW-1:16];  // memory holds fewer
     logic [TokenW-1:0]  sig_token;
     logic               exp_rd_valid [2], exp_rd_ready [2], exp_rd_rvalid [2], exp_wr_valid [2], exp_wr_ready [2];
     logic [AddrW-1:0]   exp_rd_addr [2], exp_wr_addr [2];
@@ -339,7 +340,7 @@ module node #(
         .cnt_valid_i(cnt_valid), .cnt_kind_i(cnt_kind), .cnt_src_i(cnt_src), .cnt_idx_i(cnt_idx), .cnt_val_i(cnt_val), .cnt_last_i(cnt_last),
         .sig_valid_i(sig_valid), .sig_ready_o(sig_ready), .sig_token_i(sig_token), .own_valid_o(own_valid), .own_ready_i(own_ready), .own_token_o(own_token),
         .ack_valid_i(fack_valid), .ack_ready_o(fack_ready), .ack_dst_i(fack_dst), .ack_rx_i(ev_ack),
-        .base_q_i(base_q), .base_row_o(base_row), .base_take_i(base_take), .recv_rows_o(recv_rows), .src_i(src), .src_rows_o(src_rows), .own_base_o(own_base),
+        .base_q_i(base_q), .base_row_o(base_row), .base_take_i(base_take), .recv_rows_o(recv_rows), .src_i(row_src), .src_rows_o(src_rows), .own_base_o(own_base),
         .ctl_valid_o(ctl_valid), .ctl_ready_i(ctl_ready), .ctl_header_o(ctl_header),
         .cst_valid_o(cst_valid), .cst_ready_i(cst_ready), .cst_data_o(cst_data), .cst_last_o(cst_last),
         .clo_valid_o(clo_valid), .clo_ready_i(clo_ready), .clo_data_o(clo_data), .clo_last_o(clo_last),
@@ -364,7 +365,7 @@ module node #(
         .clk_i, .rst_ni, .go_i, .cfg_i(cfg), .emap_we_i, .emap_addr_i, .emap_data_i(emap_data), .group_we_i, .group_addr_i, .group_data_i,
         .cmd_valid_i(cmd_valid[UCombine]), .cmd_ready_o(cmd_ready[UCombine]), .cmd_i(cmd), .retire_o(retire[UCombine]),
         .rdy_valid_i(rdy_valid), .rdy_ready_o(rdy_ready), .rdy_token_i(rdy_token), .tok_done_o(tok_done), .own_base_i(own_base),
-        .push_valid_i(cmd_valid[UPush]), .push_ready_o(cmd_ready[UPush]), .push_retire_o(retire[UPush]), .src_o(src), .src_rows_i(src_rows),
+        .push_valid_i(cmd_valid[UPush]), .push_ready_o(cmd_ready[UPush]), .push_retire_o(retire[UPush]), .src_o(row_src), .src_rows_i(src_rows),
         .rd_valid_o(mrd_valid[CCombine]), .rd_ready_i(mrd_ready[CCombine]), .rd_addr_o(mrd_addr[CCombine]), .rd_rvalid_i(mrd_rvalid[CCombine]), .rd_rdata_i(mrd_rdata),
         .prd_valid_o(mrd_valid[CPush]), .prd_ready_i(mrd_ready[CPush]), .prd_addr_o(mrd_addr[CPush]), .prd_rvalid_i(mrd_rvalid[CPush]), .prd_rdata_i(mrd_rdata),
         .suma_rd_valid_o(rd_valid[RdSumA]), .suma_rd_ready_i(rd_ready[RdSumA]), .suma_rd_addr_o(rd_addr[RdSumA]), .suma_rd_rvalid_i(rd_rvalid[RdSumA]), .suma_rd_rdata_i(rd_rdata[RdSumA]),

@@ -6,7 +6,7 @@
 
 #include "systems/generator.h"
 
-enum { GPUS = 5, TOKENS = 77 };
+enum { GPUS = 5, TOKENS = 48 };
 
 #define RANGE(op_) \
     { \
@@ -47,13 +47,22 @@ static void check(const struct mw_generator *g, unsigned stream, const struct mw
 static void unicast(void **state)
 {
     (void)state;
-    assert_int_equal(mw_generate_unicast.streams, 1);
+    assert_int_equal(mw_generate_unicast.streams, 2);
+#define SUM_ST(from, tokens) {.op = MW_I_SUM_ST, .a = (from), .b = (tokens)}
+#define FLAG(e) {.op = MW_I_FLAG, .imm = (e)}
+#define SUM(from, tokens) {.op = MW_I_SUM, .a = (from), .b = (tokens)}
+    // 48 tokens: ranges of 2, 4, 4, 3, 2 and 1 sixteenths.
     CHECK(&mw_generate_unicast, 0, {.op = MW_I_COUNT, .flags = 1, .b = TOKENS},
           WAIT(MW_EV_COUNTS, GPUS), {.op = MW_I_PREFIX}, RANGE(MW_I_ST), {.op = MW_I_FENCE},
           {.op = MW_I_SIGNAL, .imm = MW_EV_SW0}, WAIT(MW_EV_SW0, GPUS - 1),
-          {.op = MW_I_EXPERT_ROWS}, {.op = MW_I_SUM_ST}, {.op = MW_I_FENCE},
-          {.op = MW_I_SIGNAL, .imm = MW_EV_SW1}, WAIT(MW_EV_SW1, GPUS - 1), RANGE(MW_I_SUM),
-          {.op = MW_I_END});
+          {.op = MW_I_EXPERT_ROWS}, {.op = MW_I_FLAG, .flags = 1, .imm = MW_EV_SW1}, SUM_ST(0, 6),
+          FLAG(MW_EV_SW2), SUM_ST(6, 12), FLAG(MW_EV_SW3), SUM_ST(18, 12), FLAG(MW_EV_SW4),
+          SUM_ST(30, 9), FLAG(MW_EV_SW5), SUM_ST(39, 6), FLAG(MW_EV_SW6), SUM_ST(45, 3),
+          FLAG(MW_EV_SW7), {.op = MW_I_END});
+    CHECK(&mw_generate_unicast, 1, WAIT(MW_EV_SW1, 1), WAIT(MW_EV_SW2, GPUS - 1), SUM(0, 6),
+          WAIT(MW_EV_SW3, GPUS - 1), SUM(6, 12), WAIT(MW_EV_SW4, GPUS - 1), SUM(18, 12),
+          WAIT(MW_EV_SW5, GPUS - 1), SUM(30, 9), WAIT(MW_EV_SW6, GPUS - 1), SUM(39, 6),
+          WAIT(MW_EV_SW7, GPUS - 1), SUM(45, 3), {.op = MW_I_END});
 }
 
 static void dysharp_basic(void **state)
