@@ -24,6 +24,7 @@ SHELL := /bin/bash
 
 V ?= 0
 Q := $(if $(filter 0,$(V)),@,)
+comma := ,
 say = @printf '  %-10s %s\n' '$(1)' '$(2)'
 
 B := build
@@ -59,7 +60,7 @@ gen: $(GEN_SV) $(GEN_H) $(GEN_MD) $(REG_SV) $(REG_H)
 
 # ---- RTL --------------------------------------------------------------------
 # packages first, in the order of use; a module is found by its file name
-RTL_PKGS := $(GEN_SV) rtl/common/fp_pkg.sv rtl/hub/node_pkg.sv $(filter %_pkg.sv,$(REG_SV))
+RTL_PKGS := $(GEN_SV) rtl/common/fp_pkg.sv rtl/hub/node_pkg.sv rtl/top/fabric_pkg.sv $(filter %_pkg.sv,$(REG_SV))
 RTL_DIRS := rtl/common rtl/switch rtl/hub rtl/gpu rtl/top $(GEN)
 RTL_MODS := $(filter-out $(RTL_PKGS),$(wildcard $(addsuffix /*.sv,$(filter-out $(GEN),$(RTL_DIRS))))) $(filter-out %_pkg.sv,$(REG_SV))
 RTL := $(RTL_PKGS) $(RTL_MODS)
@@ -72,7 +73,7 @@ VWARN := -Wall $(VLT) $(addprefix -y ,$(RTL_DIRS))
 
 # what a Verilated model was made of, from Verilator's own list: a change of another module makes nothing anew
 verilator_deps = $(Q)sed -n 's/^.* : //p' $(1:.mk=__ver.d) | tr ' ' '\n' | grep -v '^/\|^$$' | sort -u | sed 's,.*,$(1): &\n&:,' >$(@D)/deps.d
--include $(wildcard $(B)/unit/*/deps.d $(B)/model/*/deps.d)
+-include $(wildcard $(B)/unit/*/deps.d $(B)/model/*/*/deps.d)
 
 # ---- C and C++ --------------------------------------------------------------
 CC := gcc
@@ -137,37 +138,35 @@ CONF = n$(N)f$(F)$(if $(filter 1,$(SMALL)),-small)$(if $(filter 1,$(TRACE)),-fst
 SMALL_PARAMS := MemBytesLog2=14 RowsLog2=7 TokensLog2=5 MaxExperts=32 MaxLocalExperts=8 CacheEntries=64 MaxLatency=8
 MODEL_OPT ?= -O2
 
-# Verilator makes a node once and the fabric refers to it (/* verilator hier_block */), which is a sixth of the C++ and much faster to run; for
-# that, each of its runs needs the packages in front of the modules, and only once. Waves need everything in one model.
-$(GEN)/model/packages.sv: $(RTL_PKGS)
-	@mkdir -p $(@D)
-	@(echo '`ifndef MW_PACKAGES'; echo '`define MW_PACKAGES'; cat $(RTL_PKGS); echo '`endif') >$@
-$(GEN)/model/node.sv: $(GEN)/model/packages.sv rtl/top/node.sv
-	@cat $^ >$@
+# A model is two Verilated parts that the shim joins, a node and what lies between the nodes; a node has no links. Waves need everything in one.
+MODEL_CXX ?= clang++
+part_params = -GN=$(2) -GFlitBytes=$(3) $(if $(filter 1,$(4)),$(addprefix -G,$(if $(filter node,$(1)),$(filter-out MaxLatency=%,$(SMALL_PARAMS)),$(SMALL_PARAMS))))
 
-# The parameters are set in a copy of the fabric: -G would set them in the run for the node too, which has not all of them.
-# model_rules: configuration, N, F, small, trace
-define model_rules
-$(GEN)/model/$(1)/fabric.sv: rtl/top/fabric.sv Makefile
+# part_rules: configuration, N, F, small, trace, top module
+define part_rules
+$(B)/model/$(1)/$(6)/V$(6).mk: | $(RTL_PKGS) $(REG_SV) $(B)/.setup
 	@mkdir -p $$(@D)
-	@sed -E $(foreach p,N=$(2) FlitBytes=$(3) $(if $(filter 1,$(4)),$(SMALL_PARAMS)),-e 's/(parameter int unsigned $(word 1,$(subst =, ,$(p))) *=) [0-9]+/\1 $(word 2,$(subst =, ,$(p)))/') $$< >$$@.new
-	@cmp -s $$@.new $$@ || mv $$@.new $$@
-
-$(B)/model/$(1)/Vfabric.mk: | $(RTL_PKGS) $(REG_SV) $(GEN)/model/node.sv $(GEN)/model/$(1)/fabric.sv $(B)/.setup
-	@mkdir -p $$(@D)
-	$$(call say,VERILATE,N=$(2), $(3)-byte flits$(if $(filter 1,$(4)), with small memories)$(if $(filter 1,$(5)), with waves))
-	$$(Q)$(VERILATOR) --cc --prefix Vfabric --top-module fabric \
-	    -O3 --x-assign fast --x-initial fast --noassert --output-split 15000 -Wno-lint -Wno-style -Wno-MODDUP $(VLT) $(addprefix -y ,$(RTL_DIRS)) \
-	    $(if $(filter 1,$(5)),--trace-fst --trace-structs $(RTL_PKGS),--hierarchical $(GEN)/model/packages.sv $(GEN)/model/node.sv) $(GEN)/model/$(1)/fabric.sv \
-	    --Mdir $$(@D) -CFLAGS -fPIC >$$(@D)/verilate.log 2>&1 || { cat $$(@D)/verilate.log; exit 1; }
-	$$(Q)sed -n 's/^.* : //p' $$(@D)/*__ver.d $$(wildcard $$(@D)/*/*__ver.d) | tr ' ' '\n' | grep '^rtl/\|^$(GEN)/' | sort -u | sed 's,.*,$$@: &\n&:,' >$$(@D)/deps.d
+	$$(call say,VERILATE,$(6)$(comma) N=$(2)$(comma) $(3)-byte flits$(if $(filter 1,$(4)),$(comma) small memories)$(if $(filter 1,$(5)),$(comma) with waves))
+	$$(Q)$(VERILATOR) --cc --prefix V$(6) --top-module $(6) $(call part_params,$(6),$(2),$(3),$(4)) \
+	    -O3 --x-assign fast --x-initial fast --noassert --output-split 15000 -Wno-lint -Wno-style $(VLT) $(addprefix -y ,$(RTL_DIRS)) \
+	    $(if $(filter 1,$(5)),--trace-fst --trace-structs) $(RTL_PKGS) rtl/top/$(6).sv --Mdir $$(@D) >$$(@D)/verilate.log 2>&1 || { cat $$(@D)/verilate.log; exit 1; }
+	$$(call verilator_deps,$$@)
 	@touch $$@
 
-$(B)/model/$(1)/libmwsim.so: $(B)/model/$(1)/Vfabric.mk sim/shim.cpp sim/mw_sim.h $(B)/verilated/$(if $(filter 1,$(5)),fst,plain).a
-	$$(call say,CXX,model N=$(2) F=$(3) (a minute or more))
-	$$(Q)$$(MAKE) -s -C $$(@D) -f $(if $(filter 1,$(5)),Vfabric.mk Vfabric__ALL.a,Vfabric_hier.mk hier_build) OPT_FAST="$(MODEL_OPT)" OPT_SLOW=-O0 CXXFLAGS=-w >$$(@D)/make.log 2>&1 || { cat $$(@D)/make.log; exit 1; }
-	$$(Q)$(CXX) $(CXXFLAGS) -fvisibility=hidden $(VINC) -DMW_SIM_TRACE=$(5) -DVM_TRACE=$(5) -DMW_SIM_N=$(2) -DMW_SIM_F=$(3) -I$$(@D) -Isim -I$(GEN) \
-	    -shared -o $$@ sim/shim.cpp $$(@D)/Vfabric__ALL.a $$$$(ls $$(@D)/Vnode*/lib*.a 2>/dev/null) $(B)/verilated/$(if $(filter 1,$(5)),fst,plain).a $(if $(filter 1,$(5)),-lz) -lpthread
+$(B)/model/$(1)/$(6)/V$(6)__ALL.a: $(B)/model/$(1)/$(6)/V$(6).mk
+	$$(call say,CXX,$(6)$(comma) N=$(2) F=$(3) (half a minute or more))
+	$$(Q)$$(MAKE) -s -C $$(@D) -f V$(6).mk V$(6)__ALL.a CXX=$(MODEL_CXX) OPT_FAST="$(MODEL_OPT)" OPT_SLOW=-O0 CXXFLAGS="-w -fPIC" >$$(@D)/make.log 2>&1 || { cat $$(@D)/make.log; exit 1; }
+	@touch $$@
+endef
+
+# model_rules: configuration, N, F, small, trace
+model_parts = $(if $(filter 1,$(1)),fabric,fabric_core node)
+define model_rules
+$(foreach p,$(call model_parts,$(5)),$(eval $(call part_rules,$(1),$(2),$(3),$(4),$(5),$(p))))
+$(B)/model/$(1)/libmwsim.so: $(foreach p,$(call model_parts,$(5)),$(B)/model/$(1)/$(p)/V$(p)__ALL.a) sim/shim.cpp sim/mw_sim.h $(B)/verilated/$(if $(filter 1,$(5)),fst,plain).a
+	$$(call say,LINK,$$@)
+	$$(Q)$(MODEL_CXX) $(CXXFLAGS) -fvisibility=hidden $(VINC) -DMW_SIM_TRACE=$(5) -DVM_TRACE=$(5) -DMW_SIM_N=$(2) -DMW_SIM_F=$(3) \
+	    $(foreach p,$(call model_parts,$(5)),-I$(B)/model/$(1)/$(p)) -Isim -I$(GEN) -shared -o $$@ sim/shim.cpp $$(filter %.a,$$^) $(if $(filter 1,$(5)),-lz) -lpthread
 endef
 
 # configurations that the tests use, and the one asked for

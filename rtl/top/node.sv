@@ -1,26 +1,21 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
 // A node: one emulated GPU (memory, instruction streams, expert engine) and its hub (send side, receive side, reductions), with its registers.
-// Structure only. Who waits for whom: docs/architecture.md, order; ports and guarantees of each part: docs/microarchitecture.md.
+// Structure only. Outputs depend on no input of the same cycle. Who waits for whom: docs/architecture.md, order; ports and guarantees of each part: docs/microarchitecture.md.
 `default_nettype none
 
 module node #(
     parameter int unsigned N               = 4,
     parameter int unsigned FlitBytes       = 8,
-    parameter int unsigned MemBytesLog2    = 14,
-    parameter int unsigned RowsLog2        = 6,
-    parameter int unsigned TokensLog2      = 5,
-    parameter int unsigned MaxExperts      = 64,
-    parameter int unsigned MaxLocalExperts = 8,
-    parameter int unsigned CacheEntries    = 64,
-    parameter int unsigned Banks           = 4,
-    parameter int unsigned OpenRows        = 8,
-    parameter int unsigned StorePkts       = 16,
-    parameter int unsigned CtrlPkts        = 16,
-    parameter int unsigned PartPkts        = 4,
-    parameter int unsigned RxStorePkts     = 16,
-    parameter int unsigned RxResultPkts    = 4,
-    parameter int unsigned RxCtrlPkts      = 16,
+    parameter int unsigned MemBytesLog2    = fabric_pkg::MemBytesLog2,
+    parameter int unsigned RowsLog2        = fabric_pkg::RowsLog2,
+    parameter int unsigned TokensLog2      = fabric_pkg::TokensLog2,
+    parameter int unsigned MaxExperts      = fabric_pkg::MaxExperts,
+    parameter int unsigned MaxLocalExperts = fabric_pkg::MaxLocalExperts,
+    parameter int unsigned CacheEntries    = fabric_pkg::CacheEntries,
+    parameter int unsigned OpenRows        = fabric_pkg::OpenRows,
+    parameter int unsigned StorePkts       = fabric_pkg::StorePkts,
+    parameter int unsigned PartPkts        = fabric_pkg::PartPkts,
     localparam int unsigned FW = 8 * FlitBytes
 ) (
     input  wire logic            clk_i,
@@ -40,7 +35,7 @@ module node #(
 
     input  wire logic            emap_we_i,
     input  wire logic [11:0]     emap_addr_i,
-    input  wire logic [$bits(node_pkg::emap_t)-1:0] emap_data_i,  // emap_t; no structure: Verilator builds a node once for all
+    input  wire logic [$bits(node_pkg::emap_t)-1:0] emap_data_i,  // emap_t
     input  wire logic            group_we_i,
     input  wire logic [3:0]      group_addr_i,
     input  wire logic [31:0]     group_data_i,
@@ -74,14 +69,55 @@ module node #(
 );
     localparam int unsigned AddrW = MemBytesLog2 - $clog2(FlitBytes);
     localparam int unsigned TokenW = node_pkg::TokenW, RowW = node_pkg::RowW, ExpertW = node_pkg::ExpertW;
-    localparam int unsigned Groups = 16;
-
-    /* verilator hier_block */
+    localparam int unsigned Banks = fabric_pkg::Banks, Groups = fabric_pkg::Groups, CtrlPkts = fabric_pkg::CtrlPkts;
+    localparam int unsigned RxStorePkts = fabric_pkg::RxStorePkts, RxResultPkts = fabric_pkg::RxResultPkts, RxCtrlPkts = fabric_pkg::RxCtrlPkts;
 
     node_pkg::node_cfg_t cfg;
-    node_pkg::emap_t     emap_data;
 
-    assign emap_data = emap_data_i;
+    // ---- what comes in is registered here (the uplink's credits aside); the host's port holds one access ----
+    logic             go, sweep, emap_we, group_we, csr_req, csr_we, host_valid, host_we, host_done;
+    logic [1:0]       epoch_q;
+    logic [4:0]       port_q;
+    logic [11:0]      emap_addr, csr_addr;
+    node_pkg::emap_t  emap_data;
+    logic [3:0]       group_addr;
+    logic [31:0]      group_data, csr_wdata;
+    logic [AddrW-1:0] host_addr;
+    logic [FW-1:0]    host_wdata, dn_data;
+    logic             dn_valid, dn_last, dn_err;
+    logic [1:0]       dn_cls;
+
+    always_ff @(posedge clk_i) begin
+        go         <= rst_ni && go_i;
+        sweep      <= rst_ni && sweep_i;
+        epoch_q    <= epoch_i;
+        port_q     <= port_i;
+        emap_we    <= rst_ni && emap_we_i;
+        emap_addr  <= emap_addr_i;
+        emap_data  <= emap_data_i;
+        group_we   <= rst_ni && group_we_i;
+        group_addr <= group_addr_i;
+        group_data <= group_data_i;
+        // the request stays until the cycle behind its answer
+        csr_req    <= rst_ni && csr_req_i && !csr_ack_o;
+        csr_we     <= csr_we_i;
+        csr_addr   <= csr_addr_i;
+        csr_wdata  <= csr_wdata_i;
+        dn_valid   <= rst_ni && dn_valid_i;
+        dn_last    <= dn_last_i;
+        dn_err     <= dn_err_i;
+        dn_cls     <= dn_cls_i;
+        if (dn_valid_i) dn_data <= dn_data_i;
+        if (!rst_ni) host_valid <= 1'b0;
+        else if (host_ready_o) host_valid <= host_valid_i;
+        if (host_ready_o) begin
+            host_we    <= host_we_i;
+            host_addr  <= host_addr_i[AddrW-1:0];
+            host_wdata <= host_wdata_i;
+        end
+    end
+
+    assign host_ready_o = !host_valid || host_done;
 
     // ---- memory: read ports SEND, SUMA, SUMB, EXP0, EXP1, MISC; write ports ST0, ST1, EXP0, EXP1, OUT, MISC ----
     localparam int unsigned RdSend = 0, RdSumA = 1, RdSumB = 2, RdExp = 3, RdMisc = 5, NumRd = 6;
@@ -96,7 +132,7 @@ module node #(
     logic                 mem_conflict;
 
     gpu_mem #(.FlitBytes(FlitBytes), .MemBytesLog2(MemBytesLog2), .Banks(Banks), .NumRd(NumRd), .NumWr(NumWr)) i_mem (
-        .clk_i, .rst_ni, .go_i,
+        .clk_i, .rst_ni, .go_i(go),
         .rd_valid_i(rd_valid), .rd_ready_o(rd_ready), .rd_addr_i(rd_addr), .rd_rvalid_o(rd_rvalid), .rd_rdata_o(rd_rdata),
         .wr_valid_i(wr_valid), .wr_ready_o(wr_ready), .wr_addr_i(wr_addr), .wr_data_i(wr_data), .wr_be_i(wr_be), .conflict_o(mem_conflict)
     );
@@ -113,23 +149,23 @@ module node #(
     logic [FlitBytes-1:0] mwr_be [MiscWr];
 
     mem_rd_mux #(.FlitBytes(FlitBytes), .AddrW(AddrW), .Clients(MiscRd)) i_rd_misc (
-        .clk_i, .rst_ni, .go_i,
+        .clk_i, .rst_ni, .go_i(go),
         .cl_valid_i(mrd_valid), .cl_ready_o(mrd_ready), .cl_addr_i(mrd_addr), .cl_rvalid_o(mrd_rvalid), .cl_rdata_o(mrd_rdata),
         .rd_valid_o(rd_valid[RdMisc]), .rd_ready_i(rd_ready[RdMisc]), .rd_addr_o(rd_addr[RdMisc]), .rd_rvalid_i(rd_rvalid[RdMisc]), .rd_rdata_i(rd_rdata[RdMisc])
     );
     mem_wr_mux #(.FlitBytes(FlitBytes), .AddrW(AddrW), .Clients(MiscWr)) i_wr_misc (
-        .clk_i, .rst_ni, .go_i,
+        .clk_i, .rst_ni, .go_i(go),
         .cl_valid_i(mwr_valid), .cl_ready_o(mwr_ready), .cl_addr_i(mwr_addr), .cl_data_i(mwr_data), .cl_be_i(mwr_be),
         .wr_valid_o(wr_valid[WrMisc]), .wr_ready_i(wr_ready[WrMisc]), .wr_addr_o(wr_addr[WrMisc]), .wr_data_o(wr_data[WrMisc]), .wr_be_o(wr_be[WrMisc])
     );
 
-    assign mrd_valid[CHost] = host_valid_i && !host_we_i;
-    assign mrd_addr[CHost]  = host_addr_i[AddrW-1:0];
-    assign mwr_valid[WHost] = host_valid_i && host_we_i;
-    assign mwr_addr[WHost]  = host_addr_i[AddrW-1:0];
-    assign mwr_data[WHost]  = host_wdata_i;
+    assign mrd_valid[CHost] = host_valid && !host_we;
+    assign mrd_addr[CHost]  = host_addr;
+    assign mwr_valid[WHost] = host_valid && host_we;
+    assign mwr_addr[WHost]  = host_addr;
+    assign mwr_data[WHost]  = host_wdata;
     assign mwr_be[WHost]    = '1;
-    assign host_ready_o     = host_we_i ? mwr_ready[WHost] : mrd_ready[CHost];
+    assign host_done        = host_we ? mwr_ready[WHost] : mrd_ready[CHost];
     assign host_rvalid_o    = mrd_rvalid[CHost];
     assign host_rdata_o     = mrd_rdata;
 
@@ -159,7 +195,7 @@ module node #(
     assign err_code = {8'(tokens_err), 8'(red_err[2]), 8'(red_err[1]), 8'(red_err[0]), 8'(rows_err), 8'(store_err), 8'(rx_err), 8'(control_err), 8'(send_err), 8'(streams_err)};
 
     streams #(.FlitBytes(FlitBytes), .MemBytesLog2(MemBytesLog2)) i_streams (
-        .clk_i, .rst_ni, .go_i, .cfg_i(cfg),
+        .clk_i, .rst_ni, .go_i(go), .cfg_i(cfg),
         .rd_valid_o(mrd_valid[CStreams]), .rd_ready_i(mrd_ready[CStreams]), .rd_addr_o(mrd_addr[CStreams]), .rd_rvalid_i(mrd_rvalid[CStreams]), .rd_rdata_i(mrd_rdata),
         .cmd_valid_o(cmd_valid), .cmd_ready_i(cmd_ready), .cmd_o(cmd), .retire_i(retire),
         .ev_valid_i(ev_valid), .ev_idx_i(ev_idx), .ev_counts_i(ev_counts), .ev_row_i(ev_row), .ev_token_i(ev_token), .ev_ack_i(ev_ack), .rows_done_i(rows_done),
@@ -196,7 +232,7 @@ module node #(
     end
 
     expert_engine #(.FlitBytes(FlitBytes), .MemBytesLog2(MemBytesLog2), .RowsLog2(RowsLog2), .MaxExperts(MaxExperts), .MaxLocalExperts(MaxLocalExperts)) i_expert (
-        .clk_i, .rst_ni, .go_i, .cfg_i(cfg),
+        .clk_i, .rst_ni, .go_i(go), .cfg_i(cfg),
         .cmd_valid_i(cmd_valid[UExpert]), .cmd_ready_o(cmd_ready[UExpert]), .cmd_i(cmd), .retire_o(retire[UExpert]),
         .stat_le_o(stat_le), .stat_complete_i(stat_complete), .stat_expected_i(stat_expected), .counts_all_i(counts_all),
         .list_valid_o(list_valid), .list_le_o(list_le), .list_idx_o(list_idx), .list_rvalid_i(list_rvalid), .list_row_i(list_row), .list_token_i(list_token), .list_pos_i(list_pos),
@@ -205,7 +241,7 @@ module node #(
         .exp_rd_valid_o(exp_rd_valid), .exp_rd_ready_i(exp_rd_ready), .exp_rd_addr_o(exp_rd_addr), .exp_rd_rvalid_i(exp_rd_rvalid), .exp_rd_rdata_i(exp_rd_rdata),
         .exp_wr_valid_o(exp_wr_valid), .exp_wr_ready_i(exp_wr_ready), .exp_wr_addr_o(exp_wr_addr), .exp_wr_data_o(exp_wr_data),
         .sig_valid_o(sig_valid), .sig_ready_i(sig_ready), .sig_token_o(sig_token),
-        .emap_we_i, .emap_addr_i, .emap_data_i(emap_data), .stall_idle_o(stall_idle), .stall_mem_o(stall_mem)
+        .emap_we_i(emap_we), .emap_addr_i(emap_addr), .emap_data_i(emap_data), .stall_idle_o(stall_idle), .stall_mem_o(stall_mem)
     );
 
     logic        cnt_valid, cnt_kind, cnt_last;
@@ -214,7 +250,7 @@ module node #(
     logic        alloc_sweep_busy, rows_sweep_busy, rows_idle;
 
     row_tracker #(.N(N), .TokensLog2(TokensLog2), .RowsLog2(RowsLog2), .MaxLocalExperts(MaxLocalExperts)) i_rows (
-        .clk_i, .rst_ni, .go_i, .cfg_i(cfg), .sweep_i, .sweep_busy_o(rows_sweep_busy),
+        .clk_i, .rst_ni, .go_i(go), .cfg_i(cfg), .sweep_i(sweep), .sweep_busy_o(rows_sweep_busy),
         .trk_valid_i(trk_valid), .trk_le_i(trk_le), .trk_row_i(trk_row), .trk_token_i(trk_token), .trk_pos_i(trk_pos), .trk_bytes_i(trk_bytes),
         .exp_valid_i(cnt_valid), .exp_kind_i(cnt_kind), .exp_idx_i(cnt_idx), .exp_val_i(cnt_val), .exp_last_i(cnt_last),
         .push_valid_i(push_valid), .push_ready_o(push_ready), .push_le_i(push_le), .push_row_i(push_row), .push_last_i(push_last),
@@ -249,7 +285,7 @@ module node #(
 
     rx #(.N(N), .FlitBytes(FlitBytes), .TokensLog2(TokensLog2), .RxCtrlPkts(RxCtrlPkts), .RxResultPkts(RxResultPkts)) i_rx (
         .clk_i, .rst_ni, .cfg_i(cfg),
-        .rx_valid_i(dn_valid_i), .rx_last_i(dn_last_i), .rx_err_i(dn_err_i), .rx_cls_i(dn_cls_i), .rx_data_i(dn_data_i), .crd_o(dn_crd_o),
+        .rx_valid_i(dn_valid), .rx_last_i(dn_last), .rx_err_i(dn_err), .rx_cls_i(dn_cls), .rx_data_i(dn_data), .crd_o(dn_crd_o),
         .sig_valid_o(rsig_valid), .sig_ready_i(rsig_ready), .sig_token_o(rsig_token), .ev_valid_o(cev_valid), .ev_idx_o(cev_idx), .ev_ack_o(ev_ack),
         .st_valid_o(rxst_valid), .st_last_o(rxst_last), .st_err_o(rxst_err), .st_data_o(rxst_data), .st_crd_i(rxst_crd),
         .req_valid_o(rxreq_valid), .req_ready_i(1'b1), .req_last_o(rxreq_last), .req_data_o(rxreq_data),
@@ -269,7 +305,7 @@ module node #(
     allocator #(
         .N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .TokensLog2(TokensLog2), .RowsLog2(RowsLog2), .MaxLocalExperts(MaxLocalExperts), .CacheEntries(CacheEntries)
     ) i_alloc (
-        .clk_i, .rst_ni, .cfg_i(cfg), .sweep_i, .sweep_busy_o(alloc_sweep_busy),
+        .clk_i, .rst_ni, .cfg_i(cfg), .sweep_i(sweep), .sweep_busy_o(alloc_sweep_busy),
         .req_valid_i(al_req_valid), .req_ready_o(al_req_ready), .req_le_i(al_req_le), .req_token_i(al_req_token), .req_alloc_i(al_req_alloc),
         .req_start_i(al_start), .req_retry_i(al_retry),
         .resp_valid_o(al_resp_valid), .resp_row_o(al_row), .resp_miss_o(al_miss), .resp_err_o(al_err), .fill_o(al_fill), .busy_o(al_busy),
@@ -282,7 +318,7 @@ module node #(
         .N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .RxStorePkts(RxStorePkts), .MaxExperts(MaxExperts), .MaxLocalExperts(MaxLocalExperts),
         .RowsLog2(RowsLog2), .TokensLog2(TokensLog2)
     ) i_rx_store (
-        .clk_i, .rst_ni, .cfg_i(cfg), .emap_we_i, .emap_addr_i, .emap_data_i(emap_data),
+        .clk_i, .rst_ni, .cfg_i(cfg), .emap_we_i(emap_we), .emap_addr_i(emap_addr), .emap_data_i(emap_data),
         .st_valid_i(rxst_valid), .st_last_i(rxst_last), .st_err_i(rxst_err), .st_data_i(rxst_data), .st_crd_o(rxst_crd),
         .loc_valid_i(loc_valid), .loc_ready_o(loc_ready), .loc_data_i(loc_data), .loc_last_i(loc_last),
         .al_req_valid_o(al_req_valid[0]), .al_req_ready_i(al_req_ready[0]), .al_req_le_o(al_req_le[0]), .al_req_token_o(al_req_token[0]),
@@ -298,7 +334,7 @@ module node #(
     assign ev_counts = cnt_valid && cnt_last;
 
     token_tracker #(.TokensLog2(TokensLog2)) i_tokens (
-        .clk_i, .rst_ni, .go_i, .cfg_i(cfg),
+        .clk_i, .rst_ni, .go_i(go), .cfg_i(cfg),
         .arm_valid_i(arm_valid), .arm_ready_o(arm_ready), .arm_token_i(arm_token), .arm_count_i(arm_count),
         .sig_valid_i(rsig_valid), .sig_ready_o(rsig_ready), .sig_token_i(rsig_token),
         .own_valid_i(own_valid), .own_ready_o(own_ready), .own_token_i(own_token),
@@ -318,9 +354,9 @@ module node #(
     packet_pkg::header_t  ctl_header;
 
     send #(.N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .MaxExperts(MaxExperts), .Groups(Groups), .TokensLog2(TokensLog2)) i_send (
-        .clk_i, .rst_ni, .go_i, .cfg_i(cfg),
+        .clk_i, .rst_ni, .go_i(go), .cfg_i(cfg),
         .cmd_valid_i(cmd_valid[USend]), .cmd_ready_o(cmd_ready[USend]), .cmd_i(cmd), .retire_o(retire[USend]),
-        .emap_we_i, .emap_addr_i, .emap_data_i(emap_data), .group_we_i, .group_addr_i, .group_data_i,
+        .emap_we_i(emap_we), .emap_addr_i(emap_addr), .emap_data_i(emap_data), .group_we_i(group_we), .group_addr_i(group_addr), .group_data_i(group_data),
         .rd_valid_o(rd_valid[RdSend]), .rd_ready_i(rd_ready[RdSend]), .rd_addr_o(rd_addr[RdSend]), .rd_rvalid_i(rd_rvalid[RdSend]), .rd_rdata_i(rd_rdata[RdSend]),
         .arm_valid_o(arm_valid), .arm_ready_i(arm_ready), .arm_token_o(arm_token), .arm_count_o(arm_count), .tok_done_i(tok_done),
         .base_q_o(base_q), .base_row_i(base_row), .base_take_o(base_take),
@@ -333,9 +369,9 @@ module node #(
     control #(
         .N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .MaxExperts(MaxExperts), .MaxLocalExperts(MaxLocalExperts), .TokensLog2(TokensLog2)
     ) i_control (
-        .clk_i, .rst_ni, .go_i, .cfg_i(cfg),
+        .clk_i, .rst_ni, .go_i(go), .cfg_i(cfg),
         .cmd_valid_i(cmd_valid[UControl]), .cmd_ready_o(cmd_ready[UControl]), .cmd_i(cmd), .retire_o(retire[UControl]),
-        .emap_we_i, .emap_addr_i, .emap_data_i(emap_data),
+        .emap_we_i(emap_we), .emap_addr_i(emap_addr), .emap_data_i(emap_data),
         .rd_valid_o(mrd_valid[CControl]), .rd_ready_i(mrd_ready[CControl]), .rd_addr_o(mrd_addr[CControl]), .rd_rvalid_i(mrd_rvalid[CControl]), .rd_rdata_i(mrd_rdata),
         .cnt_valid_i(cnt_valid), .cnt_kind_i(cnt_kind), .cnt_src_i(cnt_src), .cnt_idx_i(cnt_idx), .cnt_val_i(cnt_val), .cnt_last_i(cnt_last),
         .sig_valid_i(sig_valid), .sig_ready_o(sig_ready), .sig_token_i(sig_token), .own_valid_o(own_valid), .own_ready_i(own_ready), .own_token_o(own_token),
@@ -348,7 +384,7 @@ module node #(
     );
 
     loc_merge #(.FlitBytes(FlitBytes)) i_loc (
-        .clk_i, .rst_ni, .go_i,
+        .clk_i, .rst_ni, .go_i(go),
         .loc_valid_i(sloc_valid), .loc_ready_o(sloc_ready), .loc_data_i(sloc_data), .loc_last_i(sloc_last),
         .clo_valid_i(clo_valid), .clo_ready_o(clo_ready), .clo_data_i(clo_data), .clo_last_i(clo_last),
         .loc_valid_o(loc_valid), .loc_ready_i(loc_ready), .loc_data_o(loc_data), .loc_last_o(loc_last)
@@ -362,7 +398,7 @@ module node #(
     reduction #(
         .N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .OpenRows(OpenRows), .PartPkts(PartPkts), .MaxExperts(MaxExperts), .Groups(Groups)
     ) i_reduction (
-        .clk_i, .rst_ni, .go_i, .cfg_i(cfg), .emap_we_i, .emap_addr_i, .emap_data_i(emap_data), .group_we_i, .group_addr_i, .group_data_i,
+        .clk_i, .rst_ni, .go_i(go), .cfg_i(cfg), .emap_we_i(emap_we), .emap_addr_i(emap_addr), .emap_data_i(emap_data), .group_we_i(group_we), .group_addr_i(group_addr), .group_data_i(group_data),
         .cmd_valid_i(cmd_valid[UCombine]), .cmd_ready_o(cmd_ready[UCombine]), .cmd_i(cmd), .retire_o(retire[UCombine]),
         .rdy_valid_i(rdy_valid), .rdy_ready_o(rdy_ready), .rdy_token_i(rdy_token), .tok_done_o(tok_done), .own_base_i(own_base),
         .push_valid_i(cmd_valid[UPush]), .push_ready_o(cmd_ready[UPush]), .push_retire_o(retire[UPush]), .src_o(row_src), .src_rows_i(src_rows),
@@ -388,7 +424,7 @@ module node #(
     logic stall_store, stall_ctrl, part_empty, link_idle, tx_idle;
 
     tx #(.FlitBytes(FlitBytes), .StoreCredits(StorePkts), .CtrlCredits(CtrlPkts)) i_tx (
-        .clk_i, .rst_ni, .go_i, .cfg_i(cfg),
+        .clk_i, .rst_ni, .go_i(go), .cfg_i(cfg),
         .ctl_valid_i(ctl_valid), .ctl_ready_o(ctl_ready), .ctl_header_i(ctl_header),
         .req_valid_i(creq_valid), .req_ready_o(creq_ready), .req_data_i(creq_data), .req_last_i(creq_last),
         .st_valid_i(st_valid), .st_ready_o(st_ready), .st_data_i(st_data), .st_last_i(st_last),
@@ -406,7 +442,7 @@ module node #(
     logic [3:0][31:0] stream_reg;
 
     assign unit_idle    = {cmd_ready[4] && cmd_ready[3], cmd_ready[2], cmd_ready[1], cmd_ready[0]};
-    assign hub_idle     = {tok_idle, !dn_valid_i, !up_valid_o, tx_idle, control_idle, red_idle, rxst_idle && alloc_idle && rows_idle && !loc_valid, rx_idle};
+    assign hub_idle     = {tok_idle, !dn_valid && !host_valid, !up_valid_o, tx_idle, control_idle, red_idle, rxst_idle && alloc_idle && rows_idle && !loc_valid, rx_idle};
     assign idle_o       = streams_idle && (&unit_idle) && (&hub_idle);
     assign sweep_busy_o = alloc_sweep_busy || rows_sweep_busy;
 
@@ -416,13 +452,14 @@ module node #(
     end
 
     node_csr #(.NumErr(NumErr)) i_csr (
-        .clk_i, .rst_ni, .go_i,
-        .req_i(csr_req_i), .we_i(csr_we_i), .addr_i(csr_addr_i), .wdata_i(csr_wdata_i), .ack_o(csr_ack_o), .rdata_o(csr_rdata_o), .err_o(csr_err_o),
-        .port_i, .epoch_i, .cfg_o(cfg),
+        .clk_i, .rst_ni, .go_i(go),
+        .req_i(csr_req), .we_i(csr_we), .addr_i(csr_addr), .wdata_i(csr_wdata), .ack_o(csr_ack_o), .rdata_o(csr_rdata_o), .err_o(csr_err_o),
+        .port_i(port_q), .epoch_i(epoch_q), .cfg_o(cfg),
         .state_i({8'd0, hub_idle, 6'd0, sweep_busy_o, rows_done, unit_idle, 2'd0, streams_idle, idle_o}), .stream_i(stream_reg),
         .count_i({|{retire[4], retire[3], retire[2], retire[1], retire[0]}, tok_done, ev_row, alloc_miss, alloc_hit, stall_mem, stall_idle, mem_conflict,
                   link_idle, stall_ctrl, part_empty, stall_store}),
         .err_valid_i(err_valid), .err_code_i(err_code), .error_o
-    );endmodule
+    );
+endmodule
 
 `default_nettype wire

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// What lies between the nodes: a link in each direction between every node and the switch, the switch, and the registers of the whole fabric behind
+// the configuration bus (fabric_csr), which reaches the nodes' registers too. Structure only.
+//
+// Everything that nodes get comes from registers in here, and everything of a node that depends on it passes a register there: a simulation, or a
+// second board, may be cut at this boundary.
+`default_nettype none
+
+module fabric_core #(
+    parameter int unsigned N               = 4,
+    parameter int unsigned FlitBytes       = 8,
+    parameter int unsigned MemBytesLog2    = fabric_pkg::MemBytesLog2,
+    parameter int unsigned RowsLog2        = fabric_pkg::RowsLog2,
+    parameter int unsigned TokensLog2      = fabric_pkg::TokensLog2,
+    parameter int unsigned MaxExperts      = fabric_pkg::MaxExperts,
+    parameter int unsigned MaxLocalExperts = fabric_pkg::MaxLocalExperts,
+    parameter int unsigned CacheEntries    = fabric_pkg::CacheEntries,
+    parameter int unsigned MaxLatency      = fabric_pkg::MaxLatency,
+    parameter int unsigned OpenRows        = fabric_pkg::OpenRows,
+    parameter int unsigned StorePkts       = fabric_pkg::StorePkts,
+    parameter int unsigned PartPkts        = fabric_pkg::PartPkts,
+    localparam int unsigned FW = 8 * FlitBytes
+) (
+    input  wire logic              clk_i,
+    input  wire logic              rst_ni,
+
+    input  wire logic              cfg_req_i,
+    input  wire logic              cfg_we_i,
+    input  wire logic [31:0]       cfg_addr_i,
+    input  wire logic [31:0]       cfg_wdata_i,
+    output logic                   cfg_ack_o,
+    output logic [31:0]            cfg_rdata_o,
+    output logic                   cfg_err_o,
+    output logic                   done_o,
+
+    // to and from the nodes
+    output logic                     go_o,
+    output logic                     sweep_o,
+    output logic [1:0]               epoch_o,
+    output logic                     csr_req_o [N],
+    output logic                     csr_we_o,
+    output logic [11:0]              csr_addr_o,
+    output logic [31:0]              csr_wdata_o,
+    input  wire logic                csr_ack_i [N],
+    input  wire logic                csr_err_i [N],
+    input  wire logic [31:0]         csr_rdata_i [N],
+    output logic                     emap_we_o,
+    output logic [11:0]              emap_addr_o,
+    output logic [$bits(node_pkg::emap_t)-1:0] emap_data_o,
+    output logic                     group_we_o,
+    output logic [3:0]               group_addr_o,
+    output logic [31:0]              group_data_o,
+    input  wire logic                up_valid_i [N],
+    input  wire logic                up_last_i [N],
+    input  wire logic                up_err_i [N],
+    input  wire logic [1:0]          up_cls_i [N],
+    input  wire logic [FW-1:0]       up_data_i [N],
+    output logic [3:0]               up_crd_o [N],
+    output logic [4:0]               up_crd_part_o [N],
+    output logic                     dn_valid_o [N],
+    output logic                     dn_last_o [N],
+    output logic                     dn_err_o [N],
+    output logic [1:0]               dn_cls_o [N],
+    output logic [FW-1:0]            dn_data_o [N],
+    input  wire logic [3:0]          dn_crd_i [N],
+    input  wire logic                idle_i [N],
+    input  wire logic                error_i [N],
+    input  wire logic                sweep_busy_i [N]
+);
+    // ---- registers ----
+    logic [N-1:0]       node_req, node_ack, node_err;
+    logic [N-1:0][31:0] node_rdata;
+    logic [7:0]         latency, store_credits, part_credits, throttle;
+    node_pkg::emap_t    emap_data;
+    logic [N-1:0][N-1:0] partition;
+    logic [4:0]         cnt_port;
+    logic [3:0]         cnt_idx;
+    logic [31:0]        cnt_data;
+    logic [N-1:0]       node_idle, node_error, sweep_busy;
+    logic [2*N-1:0]     link_busy;
+    logic               switch_idle, links_idle, sw_err_valid;
+    error_pkg::err_e    sw_err_code;
+    logic [4:0]         sw_err_port;
+
+    assign emap_data_o = emap_data;
+    for (genvar g = 0; g < N; g++) begin : gen_node
+        assign csr_req_o[g]  = node_req[g];
+        assign node_ack[g]   = csr_ack_i[g];
+        assign node_err[g]   = csr_err_i[g];
+        assign node_rdata[g] = csr_rdata_i[g];
+        assign node_idle[g]  = idle_i[g];
+        assign node_error[g] = error_i[g];
+        assign sweep_busy[g] = sweep_busy_i[g];
+    end
+
+    assign links_idle = link_busy == '0;
+
+    fabric_csr #(
+        .N(N), .FlitBytes(FlitBytes), .MemBytesLog2(MemBytesLog2), .Banks(fabric_pkg::Banks), .RowsLog2(RowsLog2), .TokensLog2(TokensLog2),
+        .CacheEntries(CacheEntries), .MaxLocalExperts(MaxLocalExperts), .MaxExperts(MaxExperts), .Groups(fabric_pkg::Groups), .MaxLatency(MaxLatency),
+        .OpenRows(OpenRows), .PartPkts(PartPkts), .StorePkts(StorePkts), .RxStorePkts(fabric_pkg::RxStorePkts)
+    ) i_csr (
+        .clk_i, .rst_ni,
+        .cfg_req_i, .cfg_we_i, .cfg_addr_i, .cfg_wdata_i, .cfg_ack_o, .cfg_rdata_o, .cfg_err_o,
+        .node_req_o(node_req), .node_we_o(csr_we_o), .node_addr_o(csr_addr_o), .node_wdata_o(csr_wdata_o),
+        .node_ack_i(node_ack), .node_err_i(node_err), .node_rdata_i(node_rdata),
+        .go_o, .sweep_o, .done_o(done_o), .epoch_o, .latency_o(latency),
+        .store_credits_o(store_credits), .part_credits_o(part_credits), .throttle_o(throttle),
+        .emap_we_o, .emap_addr_o, .emap_data_o(emap_data),
+        .group_we_o, .group_addr_o, .group_data_o, .partition_o(partition),
+        .cnt_port_o(cnt_port), .cnt_idx_o(cnt_idx), .cnt_data_i(cnt_data),
+        .all_idle_i((&node_idle) && switch_idle && links_idle), .node_idle_i(node_idle), .switch_idle_i(switch_idle), .links_idle_i(links_idle),
+        .sweep_busy_i(|sweep_busy), .node_error_i(node_error),
+        .sw_err_valid_i(sw_err_valid), .sw_err_code_i(sw_err_code), .sw_err_port_i(sw_err_port)
+    );
+
+    // ---- the switch's ends of the links ----
+    logic          up_rx_valid [N], up_rx_last [N], up_rx_err [N], dn_tx_valid [N], dn_tx_last [N], dn_tx_err [N];
+    logic [1:0]    up_rx_cls [N], dn_tx_cls [N];
+    logic [FW-1:0] up_rx_data [N], dn_tx_data [N];
+    logic [3:0]    up_crd_sw [N], dn_crd_sw [N];
+    logic [4:0]    up_part_sw [N];
+
+    for (genvar g = 0; g < N; g++) begin : gen_port
+        logic [4:0] unused_part;
+
+        link #(.FlitBytes(FlitBytes), .MaxLatency(MaxLatency), .NumPart(N)) i_up (
+            .clk_i, .rst_ni, .latency_i(latency),
+            .tx_valid_i(up_valid_i[g]), .tx_last_i(up_last_i[g]), .tx_err_i(up_err_i[g]), .tx_cls_i(up_cls_i[g]), .tx_data_i(up_data_i[g]),
+            .rx_valid_o(up_rx_valid[g]), .rx_last_o(up_rx_last[g]), .rx_err_o(up_rx_err[g]), .rx_cls_o(up_rx_cls[g]), .rx_data_o(up_rx_data[g]),
+            .crd_i(up_crd_sw[g]), .crd_part_i(up_part_sw[g]), .crd_o(up_crd_o[g]), .crd_part_o(up_crd_part_o[g]), .busy_o(link_busy[2*g])
+        );
+
+        link #(.FlitBytes(FlitBytes), .MaxLatency(MaxLatency), .NumPart(1)) i_down (
+            .clk_i, .rst_ni, .latency_i(latency),
+            .tx_valid_i(dn_tx_valid[g]), .tx_last_i(dn_tx_last[g]), .tx_err_i(dn_tx_err[g]), .tx_cls_i(dn_tx_cls[g]), .tx_data_i(dn_tx_data[g]),
+            .rx_valid_o(dn_valid_o[g]), .rx_last_o(dn_last_o[g]), .rx_err_o(dn_err_o[g]), .rx_cls_o(dn_cls_o[g]), .rx_data_o(dn_data_o[g]),
+            .crd_i(dn_crd_i[g]), .crd_part_i('0), .crd_o(dn_crd_sw[g]), .crd_part_o(unused_part), .busy_o(link_busy[2*g+1])
+        );
+        wire unused = &{1'b0, unused_part};
+    end
+
+    switch_top #(
+        .N(N), .FlitBytes(FlitBytes), .StorePkts(StorePkts), .CtrlPkts(fabric_pkg::CtrlPkts), .OpenRows(OpenRows), .PartPkts(PartPkts), .MaxExperts(MaxExperts),
+        .Groups(fabric_pkg::Groups), .RxStorePkts(fabric_pkg::RxStorePkts), .RxResultPkts(fabric_pkg::RxResultPkts), .RxCtrlPkts(fabric_pkg::RxCtrlPkts)
+    ) i_switch (
+        .clk_i, .rst_ni, .go_i(go_o), .epoch_i(epoch_o),
+        .up_valid_i(up_rx_valid), .up_last_i(up_rx_last), .up_err_i(up_rx_err), .up_cls_i(up_rx_cls), .up_data_i(up_rx_data),
+        .up_crd_o(up_crd_sw), .up_crd_part_o(up_part_sw),
+        .dn_valid_o(dn_tx_valid), .dn_last_o(dn_tx_last), .dn_err_o(dn_tx_err), .dn_cls_o(dn_tx_cls), .dn_data_o(dn_tx_data), .dn_crd_i(dn_crd_sw),
+        .emap_we_i(emap_we_o), .emap_addr_i(emap_addr_o), .emap_data_i(emap_data),
+        .group_we_i(group_we_o), .group_addr_i(group_addr_o), .group_data_i(group_data_o), .partition_i(partition),
+        .throttle_i(throttle), .store_credits_i(store_credits), .part_credits_i(part_credits), .idle_o(switch_idle),
+        .cnt_port_i(cnt_port), .cnt_idx_i(cnt_idx), .cnt_data_o(cnt_data),
+        .err_valid_o(sw_err_valid), .err_code_o(sw_err_code), .err_port_o(sw_err_port)
+    );
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+// Sizes of the device that its parts must agree on: defaults of the parameters of fabric, node and fabric_core.
+`default_nettype none
+/* verilator lint_off UNUSEDPARAM */
+package fabric_pkg;
+  localparam int unsigned MemBytesLog2 = 25;    // bytes of a GPU's memory
+  localparam int unsigned RowsLog2 = 15;        // rows of all experts of a GPU
+  localparam int unsigned TokensLog2 = 12;      // own tokens of a GPU
+  localparam int unsigned MaxExperts = 512;     // entries of the expert map
+  localparam int unsigned MaxLocalExperts = 32; // experts of a GPU, at most 32
+  localparam int unsigned CacheEntries = 512;   // of the allocator
+  localparam int unsigned MaxLatency = 64;      // of a link, cycles
+  localparam int unsigned OpenRows = 8;         // reduction requests outstanding per requester
+  localparam int unsigned StorePkts = 16;       // window of an input of the switch, packets
+  localparam int unsigned CtrlPkts = 16;        // the same of class CTRL
+  localparam int unsigned PartPkts = 4;         // partials queued per {hub, requester}
+  localparam int unsigned RxStorePkts = 16;     // packets that a hub has room for, by class
+  localparam int unsigned RxResultPkts = 4;
+  localparam int unsigned RxCtrlPkts = 16;
+  localparam int unsigned Banks = 4;            // of a GPU's memory
+  localparam int unsigned Groups = 16;          // static multicast groups
+endpackage
+`default_nettype wire
