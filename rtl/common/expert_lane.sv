@@ -43,12 +43,11 @@ module expert_lane (
     logic [7:0]  wexp_q;
     logic [22:0] wfrac_q;
 
-    logic       unused1;
-    logic [8:0] exp1;
-    assign {exp1, unused1} = {1'b0, x_i[14:7], 1'b1} + {1'b0, c_i[14:7], 1'b1};
-
+    /* verilator lint_off UNUSEDSIGNAL */  // spare: the sums' bits that only carry
     always_ff @(posedge clk_i) begin
-        if (valid_i) begin
+        if (valid_i) begin : stage1
+            logic       spare;
+            logic [8:0] exp1;
             x_q      <= kind(x_i[14:7], x_i[6:0] != '0);
             c_q      <= kind(c_i[14:7], c_i[6:0] != '0);
             w_q      <= kind(w_i[30:23], w_i[22:0] != '0);
@@ -56,6 +55,7 @@ module expert_lane (
             csign1_q <= c_i[15];
             wsign1_q <= w_i[31];
             prod1_q  <= {1'b1, x_i[6:0]} * {1'b1, c_i[6:0]};
+            {exp1, spare} = {1'b0, x_i[14:7], 1'b1} + {1'b0, c_i[14:7], 1'b1};
             exp1_q   <= exp1;
             wexp_q   <= w_i[30:23];
             wfrac_q  <= w_i[22:0];
@@ -71,29 +71,24 @@ module expert_lane (
     logic [33:0] low_q;
     logic [21:0] high_q;
 
-    logic        carry1, over1, under1, nan1, inf1, zero1;
-    logic        pnan1, pinf1, pzero1;
-    logic [15:0] sig1;
-    logic [9:0]  exp2;
-    logic        unused2;
-
-    always_comb begin
-        carry1 = prod1_q[15];
-        sig1   = carry1 ? prod1_q : {prod1_q[14:0], 1'b0};
-        // The first product has to be a normal number on its own.
-        over1  = exp1_q[8] && (exp1_q[7] || (exp1_q[6:1] == '1 && (exp1_q[0] || carry1)));
-        under1 = !exp1_q[8] && (!exp1_q[7] || (exp1_q[6:0] == '0 && !carry1));
-        pnan1  = x_q.nan || c_q.nan || (x_q.inf && c_q.zero) || (x_q.zero && c_q.inf);
-        pinf1  = x_q.inf || c_q.inf || over1;
-        pzero1 = x_q.zero || c_q.zero || under1;
-        nan1   = pnan1 || w_q.nan || (pinf1 && w_q.zero) || (pzero1 && w_q.inf);
-        inf1   = pinf1 || w_q.inf;
-        zero1  = pzero1 || w_q.zero;
-        {exp2, unused2} = {1'b0, exp1_q, 1'b1} + {2'b00, wexp_q, carry1};
-    end
-
+    // Work of a stage is inside its clock enable, here and below: an idle lane costs a simulation nothing.
     always_ff @(posedge clk_i) begin
-        if (valid_q[0]) begin
+        if (valid_q[0]) begin : stage2
+            logic        carry1, over1, under1, nan1, inf1, zero1, pnan1, pinf1, pzero1, spare;
+            logic [15:0] sig1;
+            logic [9:0]  exp2;
+            carry1 = prod1_q[15];
+            sig1   = carry1 ? prod1_q : {prod1_q[14:0], 1'b0};
+            // The first product has to be a normal number on its own.
+            over1  = exp1_q[8] && (exp1_q[7] || (exp1_q[6:1] == '1 && (exp1_q[0] || carry1)));
+            under1 = !exp1_q[8] && (!exp1_q[7] || (exp1_q[6:0] == '0 && !carry1));
+            pnan1  = x_q.nan || c_q.nan || (x_q.inf && c_q.zero) || (x_q.zero && c_q.inf);
+            pinf1  = x_q.inf || c_q.inf || over1;
+            pzero1 = x_q.zero || c_q.zero || under1;
+            nan1   = pnan1 || w_q.nan || (pinf1 && w_q.zero) || (pzero1 && w_q.inf);
+            inf1   = pinf1 || w_q.inf;
+            zero1  = pzero1 || w_q.zero;
+            {exp2, spare} = {1'b0, exp1_q, 1'b1} + {2'b00, wexp_q, carry1};
             nan2_q  <= nan1;
             zero2_q <= zero1 && !inf1 && !nan1;
             sign2_q <= xsign1_q ^ csign1_q ^ wsign1_q;
@@ -102,6 +97,7 @@ module expert_lane (
             high_q  <= sig1 * {1'b1, wfrac_q[22:18]};
         end
     end
+    /* verilator lint_on UNUSEDSIGNAL */
 
     // Stage 3: their sum, from [1, 4) with 38 fraction bits, the lowest 14 as one sticky bit.
     logic        nan3_q, zero3_q, sign3_q, sticky3_q;

@@ -38,8 +38,10 @@ module ram_sdp #(
 
     if (ByteEn != 0) begin : gen_lanes
         always_ff @(posedge clk_i) begin
-            for (int unsigned b = 0; b < Lanes; b++) begin
-                if (we_i && wbe_i[b]) mem[waddr_i][8*b +: 8] <= wdata_i[8*b +: 8];
+            if (we_i) begin
+                for (int unsigned b = 0; b < Lanes; b++) begin
+                    if (wbe_i[b]) mem[waddr_i][8*b +: 8] <= wdata_i[8*b +: 8];
+                end
             end
         end
     end else begin : gen_word

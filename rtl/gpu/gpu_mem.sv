@@ -50,28 +50,33 @@ module gpu_mem #(
     localparam int unsigned RowW  = AddrW - BankW;
     localparam int unsigned NumWay = NumWr - WrShared + 1;
     localparam int unsigned BankP = Banks / 2;
+    localparam int unsigned RdW = (NumRd > 1) ? $clog2(NumRd) : 1;
+    localparam int unsigned WayW = (NumWay > 1) ? $clog2(NumWay) : 1;
 
     if (Banks < 2 || 2**BankW != Banks || RowW < 1 || NumRd > 32 || NumWr > 32 || WrShared < 1) begin : gen_check
         $error("gpu_mem: Banks must be a power of two, at least 2, and smaller than the memory; at most 32 ports");
     end
 
-    // The ports that may reach bank b, as a mask, and number i of them; a list cut short repeats its last.
+    // The ports that may reach bank b, as a mask and as a list that repeats its last.
     function automatic logic [NumRd-1:0] rd_reach(input int unsigned b);
         return (b % 2 != 0) ? ~RdEven : ~RdOdd;
     endfunction
     function automatic logic [NumWay-1:0] wr_reach(input int unsigned b);
         return (b % 2 != 0) ? ~NumWay'(WrEven) : ~NumWay'(WrOdd);
     endfunction
-    function automatic int unsigned nth(input logic [31:0] mask, input int unsigned i);
+    function automatic logic [31:0][4:0] ports(input logic [31:0] mask);
         int unsigned seen;
+        logic [4:0]  last;
         seen = 0;
-        nth  = 0;
+        last = '0;
         for (int unsigned p = 0; p < 32; p++) begin
-            if (mask[p] && seen <= i) begin
-                nth = p;
+            if (mask[p]) begin
+                last = 5'(p);
+                ports[seen] = last;
                 seen++;
             end
         end
+        for (int unsigned i = 0; i < 32; i++) if (i >= seen) ports[i] = last;
     endfunction
 
     logic [NumRd-1:0] rd_req [Banks], rd_gnt [Banks], rd_bad;
@@ -158,14 +163,16 @@ module gpu_mem #(
         localparam int unsigned WrN = $countones(wr_reach(b));
         localparam int unsigned RdP = (RdN + 1) / 2;
         localparam int unsigned WrP = (WrN + 1) / 2;
+        localparam logic [2*RdP-1:0][4:0] RdPort = (10*RdP)'(ports(32'(rd_reach(b))));
+        localparam logic [2*WrP-1:0][4:0] WrPort = (10*WrP)'(ports(32'(wr_reach(b))));
         logic             we_q, re_q, rd_odd_q, wr_odd_q;
         logic [RdP-1:0]   rd_pair_q;
         logic [WrP-1:0]   wr_pair_q;
         logic [RowW-1:0]  raddr, waddr;
         logic [FW-1:0]    wdata;
         logic [FlitBytes-1:0] wbe;
-        logic [((NumRd > 1) ? $clog2(NumRd) : 1)-1:0] unused_rd_idx;
-        logic [((NumWay > 1) ? $clog2(NumWay) : 1)-1:0] unused_wr_idx;
+        logic [RdW-1:0] unused_rd_idx;
+        logic [WayW-1:0] unused_wr_idx;
 
         rr_arb #(.N(NumRd)) i_rd_arb (
             .clk_i, .rst_ni, .clear_i(go_i), .req_i(rd_req[b]), .grant_o(rd_gnt[b]),
@@ -184,13 +191,13 @@ module gpu_mem #(
             rd_pair_q <= '0;
             wr_pair_q <= '0;
             for (int unsigned i = 0; i < RdN; i++) begin
-                if (rd_gnt[b][nth(32'(rd_reach(b)), i)]) begin
+                if (rd_gnt[b][RdW'(RdPort[i])]) begin
                     rd_odd_q       <= i[0];
                     rd_pair_q[i/2] <= 1'b1;
                 end
             end
             for (int unsigned i = 0; i < WrN; i++) begin
-                if (wr_gnt[b][nth(32'(wr_reach(b)), i)]) begin
+                if (wr_gnt[b][WayW'(WrPort[i])]) begin
                     wr_odd_q       <= i[0];
                     wr_pair_q[i/2] <= 1'b1;
                 end
@@ -201,7 +208,7 @@ module gpu_mem #(
             raddr = {RowW{rd_odd_q}};
             for (int unsigned k = 0; k < RdP; k++) begin
                 if (rd_pair_q[k]) begin
-                    raddr = (raddr & raddr_q[nth(32'(rd_reach(b)), 2*k+1)]) | (~raddr & raddr_q[nth(32'(rd_reach(b)), 2*k)]);
+                    raddr = (raddr & raddr_q[RdW'(RdPort[2*k+1])]) | (~raddr & raddr_q[RdW'(RdPort[2*k])]);
                 end
             end
         end
@@ -212,9 +219,9 @@ module gpu_mem #(
             wbe   = {FlitBytes{wr_odd_q}};
             for (int unsigned k = 0; k < WrP; k++) begin
                 if (wr_pair_q[k]) begin
-                    waddr = (waddr & waddr_q[nth(32'(wr_reach(b)), 2*k+1)]) | (~waddr & waddr_q[nth(32'(wr_reach(b)), 2*k)]);
-                    wdata = (wdata & wdata_q[nth(32'(wr_reach(b)), 2*k+1)]) | (~wdata & wdata_q[nth(32'(wr_reach(b)), 2*k)]);
-                    wbe   = (wbe & wbe_q[nth(32'(wr_reach(b)), 2*k+1)]) | (~wbe & wbe_q[nth(32'(wr_reach(b)), 2*k)]);
+                    waddr = (waddr & waddr_q[WayW'(WrPort[2*k+1])]) | (~waddr & waddr_q[WayW'(WrPort[2*k])]);
+                    wdata = (wdata & wdata_q[WayW'(WrPort[2*k+1])]) | (~wdata & wdata_q[WayW'(WrPort[2*k])]);
+                    wbe   = (wbe & wbe_q[WayW'(WrPort[2*k+1])]) | (~wbe & wbe_q[WayW'(WrPort[2*k])]);
                 end
             end
         end
