@@ -280,11 +280,12 @@ struct mw_port_counters {
         stall_credit; ///< cycles in which a copy waited for its output, for credit
 };
 struct mw_gpu_counters {
-    uint32_t stall_store, stall_part, stall_ctrl; ///< cycles in which a packet waited for credit
-    uint32_t link_idle;                           ///< cycles without a flit on the uplink
-    uint32_t mem_conflict;                        ///< accesses put off by a busy bank
-    uint32_t expert_busy, expert_tiles;           ///< cycles with a tile, tiles started
-    uint32_t alloc_hit, alloc_miss;               ///< look-ups in the allocator's cache
+    uint32_t stall_store, stall_ctrl;  ///< cycles in which a packet waited for credit
+    uint32_t part_empty, link_idle;    ///< cycles without a partial, a flit on the uplink
+    uint32_t mem_conflict;             ///< accesses put off by a busy bank
+    uint32_t expert_tiles;             ///< tiles started
+    uint32_t expert_idle, expert_wait; ///< cycles without a tile, with one that waits for memory
+    uint32_t alloc_hit, alloc_miss;    ///< look-ups in the allocator's cache
     uint32_t rows_received, tokens_done, retired; ///< rows, own tokens, instructions
     uint32_t errors, first_error;                 ///< number, and MW_HWERR_ code of the first
 };

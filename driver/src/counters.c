@@ -28,17 +28,18 @@ static int read_gpu(struct mw_device *d, unsigned gpu, struct mw_gpu_counters *c
         uint32_t *place;
     } list[] = {
         {MWI_NODE(gpu, status.stall_store), &c->stall_store},
-        {MWI_NODE(gpu, status.stall_part), &c->stall_part},
+        {MWI_NODE(gpu, status.part_empty), &c->part_empty},
         {MWI_NODE(gpu, status.stall_ctrl), &c->stall_ctrl},
         {MWI_NODE(gpu, status.link_idle), &c->link_idle},
         {MWI_NODE(gpu, status.mem_conflict), &c->mem_conflict},
-        {MWI_NODE(gpu, status.expert_busy), &c->expert_busy},
-        {MWI_NODE(gpu, status.expert_tiles), &c->expert_tiles},
+        {MWI_NODE(gpu, status.expert_idle), &c->expert_idle},
+        {MWI_NODE(gpu, status.expert_wait), &c->expert_wait},
         {MWI_NODE(gpu, status.alloc_hit), &c->alloc_hit},
         {MWI_NODE(gpu, status.alloc_miss), &c->alloc_miss},
         {MWI_NODE(gpu, status.rows_received), &c->rows_received},
         {MWI_NODE(gpu, status.tokens_done), &c->tokens_done},
         {MWI_NODE(gpu, status.retired), &c->retired},
+        {MWI_NODE(gpu, status.expert_tiles), &c->expert_tiles},
     };
     int status = 0;
     for (size_t i = 0; i < sizeof list / sizeof *list && !status; i++)
@@ -141,8 +142,8 @@ static void report_streams(FILE *out, struct mw_device *d, unsigned gpu)
 static void report_gpu(FILE *out, struct mw_device *d, unsigned gpu)
 {
     static const char *const units[] = {"control", "send", "expert", "combine"};
-    static const char *const hub[] = {"rx", "rx_store", "reduce_serve", "row_sum",
-                                      "tx", "uplink",   "downlink",     "token_tracker"};
+    static const char *const hub[] = {"rx", "rx_store", "reduction", "control",
+                                      "tx", "uplink",   "downlink",  "token_tracker"};
     uint32_t state;
     struct mw_gpu_counters c = {0};
     if (mwi_read(d, MWI_NODE(gpu, status.state), &state) || read_gpu(d, gpu, &c)) {

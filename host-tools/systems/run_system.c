@@ -383,13 +383,13 @@ static void take_stalls(struct mw_layer_result *r, const struct mw_counters *c, 
         const struct mw_gpu_counters *n = &c->gpu[g];
         mw_result_stall(r, "uplink_idle", n->link_idle);
         mw_result_stall(r, "store_credit", n->stall_store);
-        mw_result_stall(r, "part_credit", n->stall_part);
+        mw_result_stall(r, "no_partial", n->part_empty);
         mw_result_stall(r, "ctrl_credit", n->stall_ctrl);
         mw_result_stall(r, "switch_output", c->port[g].stall_output);
         mw_result_stall(r, "switch_credit", c->port[g].stall_credit);
         mw_result_stall(r, "memory_bank", n->mem_conflict);
-        mw_result_stall(r, "engine_idle",
-                        r->cycles > n->expert_busy ? r->cycles - n->expert_busy : 0);
+        mw_result_stall(r, "engine_idle", n->expert_idle);
+        mw_result_stall(r, "engine_memory", n->expert_wait);
     }
 }
 

@@ -80,8 +80,9 @@ module expert_engine #(
     input  wire logic [11:0]         emap_addr_i,
     input  wire node_pkg::emap_t     emap_data_i,
 
-    output logic                     stall_idle_o,      // running, but no tile in the engine
-    output logic                     stall_mem_o        // a tile's time runs, but no flits move
+    output logic                     stat_idle_o,       // to be counted: running, but no tile in the engine
+    output logic                     stat_wait_o,       // a tile is open, but no flits move
+    output logic                     stat_tile_o        // a tile starts
 );
     localparam int unsigned CntW       = (RowsLog2 < RowW) ? RowsLog2 + 1 : RowW;
     localparam int unsigned TokenDepth = 512;
@@ -179,7 +180,7 @@ module expert_engine #(
         .rd_valid_o(exp_rd_valid_o), .rd_ready_i(exp_rd_ready_i), .rd_addr_o(exp_rd_addr_o), .rd_rvalid_i(exp_rd_rvalid_i),
         .rd_rdata_i(exp_rd_rdata_i),
         .wr_valid_o(exp_wr_valid_o), .wr_ready_i(exp_wr_ready_i), .wr_addr_o(exp_wr_addr_o), .wr_data_o(exp_wr_data_o),
-        .done_valid_o(done_valid), .done_ready_i(done_ready), .idle_o(path_idle), .empty_o(path_empty), .stall_mem_o
+        .done_valid_o(done_valid), .done_ready_i(done_ready), .idle_o(path_idle), .empty_o(path_empty), .wait_o(stat_wait_o)
     );
 
     // ---- signals -----------------------------------------------------------------------------------
@@ -200,8 +201,9 @@ module expert_engine #(
     assign token_pop   = done_valid && sig_ready_i;
     assign done_ready  = silent_q || (token_valid && token_last && sig_ready_i);
 
-    assign finished     = all_started && !tile_valid && ahead_q == '0 && path_empty;
-    assign stall_idle_o = run_q && path_idle;
+    assign finished    = all_started && !tile_valid && ahead_q == '0 && path_empty;
+    assign stat_idle_o = run_q && path_idle;
+    assign stat_tile_o = tile_start;
 endmodule
 
 `default_nettype wire

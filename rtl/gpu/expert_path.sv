@@ -56,7 +56,7 @@ module expert_path #(
 
     output logic                     idle_o,       // no tile in the engine; some may not be done
     output logic                     empty_o,      // and all are done
-    output logic                     stall_mem_o   // in a tile, without data or without room for results
+    output logic                     wait_o        // in a tile, without data or without room for results
 );
     localparam int unsigned Depth = 16, PtrW = 5;
     localparam int unsigned Latency = 3;                     // of memory
@@ -235,7 +235,7 @@ module expert_path #(
 
     assign idle_o      = !busy_q && !open_q;
     assign empty_o     = count_q[0] == '0;
-    assign stall_mem_o = open_q && !fire;
+    assign wait_o      = open_q && !fire;
 endmodule
 
 `default_nettype wire

@@ -211,7 +211,7 @@ module node #(
     logic [7:0]         trk_bytes;
     logic [RowW-1:0]    recv_rows, own_base, src_rows;
     logic [$clog2(N)-1:0] row_src;
-    logic               sig_valid, sig_ready, stall_idle, stall_mem;
+    logic               sig_valid, sig_ready, expert_idle, expert_wait, expert_tile;
     wire unused_rows = ^recv_rows[RowW-1:16];  // memory holds fewer
     logic [TokenW-1:0]  sig_token;
     logic               exp_rd_valid [2], exp_rd_ready [2], exp_rd_rvalid [2], exp_wr_valid [2], exp_wr_ready [2];
@@ -241,7 +241,7 @@ module node #(
         .exp_rd_valid_o(exp_rd_valid), .exp_rd_ready_i(exp_rd_ready), .exp_rd_addr_o(exp_rd_addr), .exp_rd_rvalid_i(exp_rd_rvalid), .exp_rd_rdata_i(exp_rd_rdata),
         .exp_wr_valid_o(exp_wr_valid), .exp_wr_ready_i(exp_wr_ready), .exp_wr_addr_o(exp_wr_addr), .exp_wr_data_o(exp_wr_data),
         .sig_valid_o(sig_valid), .sig_ready_i(sig_ready), .sig_token_o(sig_token),
-        .emap_we_i(emap_we), .emap_addr_i(emap_addr), .emap_data_i(emap_data), .stall_idle_o(stall_idle), .stall_mem_o(stall_mem)
+        .emap_we_i(emap_we), .emap_addr_i(emap_addr), .emap_data_i(emap_data), .stat_idle_o(expert_idle), .stat_wait_o(expert_wait), .stat_tile_o(expert_tile)
     );
 
     logic        cnt_valid, cnt_kind, cnt_last;
@@ -456,7 +456,7 @@ module node #(
         .req_i(csr_req), .we_i(csr_we), .addr_i(csr_addr), .wdata_i(csr_wdata), .ack_o(csr_ack_o), .rdata_o(csr_rdata_o), .err_o(csr_err_o),
         .port_i(port_q), .epoch_i(epoch_q), .cfg_o(cfg),
         .state_i({8'd0, hub_idle, 6'd0, sweep_busy_o, rows_done, unit_idle, 2'd0, streams_idle, idle_o}), .stream_i(stream_reg),
-        .count_i({|{retire[4], retire[3], retire[2], retire[1], retire[0]}, tok_done, ev_row, alloc_miss, alloc_hit, stall_mem, stall_idle, mem_conflict,
+        .count_i({expert_tile, |{retire[4], retire[3], retire[2], retire[1], retire[0]}, tok_done, ev_row, alloc_miss, alloc_hit, expert_wait, expert_idle, mem_conflict,
                   link_idle, stall_ctrl, part_empty, stall_store}),
         .err_valid_i(err_valid), .err_code_i(err_code), .error_o
     );

@@ -29,7 +29,7 @@ module node_csr #(
 
     input  wire logic [31:0]             state_i,  // laid out as register status.state
     input  wire logic [3:0][31:0]        stream_i, // laid out as registers status.stream0 ..
-    input  wire logic [11:0]             count_i,  // pulses, in the order of the registers from status.stall_store on
+    input  wire logic [12:0]             count_i,  // pulses, in the order of the registers from status.stall_store on
     input  wire logic [NumErr-1:0]       err_valid_i,
     input  wire logic [NumErr-1:0][7:0]  err_code_i,
     output logic                         error_o   // an error was recorded since go
@@ -122,14 +122,14 @@ module node_csr #(
 
     // ---- status window: one access at a time; the block repeats nothing, so the address is kept here ----
     logic        busy_q, counts_ack;
-    logic [4:0]  word_q;  // word in the window: 0, 1 state and errors, 4-7 streams, 8-19 counters
+    logic [4:0]  word_q;  // word in the window: 0, 1 state and errors, 4-7 streams, 8-20 counters
     logic [31:0] counts_data, word;
     logic        is_count;
 
     assign is_count = word_q[4:3] != 2'd0;
 
     stat_counters i_counts (
-        .clk_i, .rst_ni, .clear_i(go_i), .event_i({4'd0, count_i}),
+        .clk_i, .rst_ni, .clear_i(go_i), .event_i({3'd0, count_i}),
         .rd_valid_i(busy_q && is_count), .rd_idx_i(4'(word_q - 5'd8)), .rd_ack_o(counts_ack), .rd_data_o(counts_data)
     );
 

@@ -255,7 +255,7 @@ class bench {
     std::vector<signal_seen> seen;
     std::map<unsigned, std::pair<unsigned, unsigned>> by_token;
     unsigned row_bytes = 0, row_shift = 0, total = 0;
-    uint64_t now = 0, idle_stalls = 0, mem_stalls = 0, reads = 0;
+    uint64_t now = 0, idle_stalls = 0, mem_stalls = 0, tiles_started = 0, reads = 0;
     bool retired = false, counts_all = false, unicast = false, pushed_all = false;
     bool auto_arrive = true, check_rows = true;
 
@@ -416,8 +416,9 @@ class bench {
                 memcpy(&mem[dut.exp_wr_addr_o[p] * F], &dut.exp_wr_data_o[p], F);
             }
         }
-        idle_stalls += dut.stall_idle_o;
-        mem_stalls += dut.stall_mem_o;
+        idle_stalls += dut.stat_idle_o;
+        mem_stalls += dut.stat_wait_o;
+        tiles_started += dut.stat_tile_o;
     }
 
     void sample_signals()
@@ -510,6 +511,7 @@ static void tiles_take_their_time(void **state)
                     ends.push_back(s.cycle);
             }
             assert_int_equal(ends.size(), 5 + (tile > 1));
+            assert_int_equal(b->tiles_started, 5 + (tile > 1));
             // The first one starts some cycles after the command (clearing, scan) and has its data to wait for.
             assert_in_range(ends[0], tile * cycles + 1, tile * cycles + MAX_LOCAL + 30);
             for (size_t i = 2; i < ends.size(); i++)

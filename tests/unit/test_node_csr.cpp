@@ -186,19 +186,19 @@ void counters(void **)
 {
     bench b;
     b.go();
-    uint32_t count[12] = {};
+    uint32_t count[13] = {};
     for (unsigned i = 0; i < 3000; i++) {
-        uint32_t events = b.word() & 0xfff & (i % 3 ? b.word() : 0xfff);
+        uint32_t events = b.word() & 0x1fff & (i % 3 ? b.word() : 0x1fff);
         b.dut.count_i = static_cast<uint16_t>(events);
-        for (unsigned j = 0; j < 12; j++)
+        for (unsigned j = 0; j < 13; j++)
             count[j] += events >> j & 1;
         b.idle(1);
     }
     b.dut.count_i = 0;
-    for (unsigned j = 0; j < 12; j++)
+    for (unsigned j = 0; j < 13; j++)
         assert_int_equal(b.read(NODE(status.stall_store) + 4 * j), count[j]);
     b.go();
-    for (unsigned j = 0; j < 12; j++)
+    for (unsigned j = 0; j < 13; j++)
         assert_int_equal(b.read(NODE(status.stall_store) + 4 * j), 0);
 }
 
@@ -219,7 +219,7 @@ void errors(void **)
     b.dut.err_valid_i = 0x7;
     b.idle(65536 / ERRORS + 2);
     b.dut.err_valid_i = 0;
-    assert_int_equal(b.read(NODE(status.error)), 8 | 0xffffu << 16);
+    assert_int_equal(b.read(NODE(status.error)), 8 | 0x1ffffu << 16);
     b.go();
     assert_int_equal(b.read(NODE(status.error)), 0);
 }
