@@ -227,7 +227,7 @@ LONG_UNITS := gpu_mem switch_min switch_5_16 switch_2_8 switch_8_16 reduction_n2
 QUICK_UNITS := $(filter-out $(foreach u,$(LONG_UNITS),$(B)/unit/$(u)/test_$(u)),$(UNIT_BINS))
 
 T ?=
-.PHONY: all test test-all run lint format synth-check mutants docs docs-check clean help
+.PHONY: all test test-all run lint format synth-check mutants docs docs-check core-check clean help
 all: $(TOOL) $(if $(DRIVER_SRC),$(B)/libmoeswitch.so) $(TEST_NEEDS)
 
 test: $(QUICK_UNITS) $(QUICK_C_TESTS) $(TOOL) $(call model_so,4.8.0.0) | $(GEN_H)
@@ -278,6 +278,11 @@ mutants: $(TEST_NEEDS)
 DOC_PAGES := packets isa errors registers
 $(GEN)/registers.md: $(RDL:rtl/spec/%.rdl=$(GEN)/%_regs.md)
 	$(Q)(printf '# Registers\n\nGenerated from `rtl/spec/*.rdl`. One 32-bit bus, byte addresses.\n\n'; cat $^) >$@
+
+# moeswitch.core, the file list for others' flows, against this one
+core-check: $(RTL)
+	$(call say,CHECK,moeswitch.core)
+	$(Q)$(PY) tests/core.py $(RTL)
 
 docs: $(DOC_PAGES:%=$(GEN)/%.md)
 	$(Q)cp $^ docs/

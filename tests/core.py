@@ -1,0 +1,49 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Checks the file list of moeswitch.core.
+
+usage: core.py FILE...
+
+The FILEs are the Makefile's RTL. The core must list each of them once and nothing else, every package behind those that it uses and in front of every
+module; Verilator must find all of the design in that list alone. Exit status 1 and a line per difference otherwise.
+"""
+import pathlib
+import re
+import subprocess
+import sys
+
+
+def core_files():
+    text = pathlib.Path("moeswitch.core").read_text()
+    rtl = re.search(r"^  rtl:\n(.*?)^  \w", text, re.M | re.S).group(1)
+    return re.findall(r"^      - (\S+)$", rtl, re.M)
+
+
+def differences(listed, expected):
+    for f in sorted({f for f in listed if listed.count(f) > 1}):
+        yield f"{f}: listed twice"
+    for f in sorted(set(expected) - set(listed)):
+        yield f"{f}: not listed"
+    for f in sorted(set(listed) - set(expected)):
+        yield f"{f}: listed, but not part of the RTL"
+    ready = set()
+    for f in listed:
+        code = re.sub(r"//.*", "", pathlib.Path(f).read_text()) if pathlib.Path(f).exists() else ""
+        for used in sorted(set(re.findall(r"\b(\w+_pkg)::", code)) - ready - {pathlib.Path(f).stem}):
+            yield f"{f}: uses {used}, which is listed behind it"
+        if f.endswith("_pkg.sv"):
+            ready.add(pathlib.Path(f).stem)
+
+
+def main():
+    listed = core_files()
+    found = list(differences(listed, sys.argv[1:]))
+    for line in found:
+        print(f"moeswitch.core: {line}")
+    if found:
+        sys.exit(1)
+    sys.exit(subprocess.run(["verilator", "--lint-only", "-Wall", "--top-module", "fabric", "rtl/spec/regs.vlt", *listed]).returncode)
+
+
+if __name__ == "__main__":
+    main()
