@@ -10,32 +10,40 @@
 #include <cstdint>
 #include <cstring>
 
-static inline float to_float(uint32_t bits) {
+static inline float to_float(uint32_t bits)
+{
     float f;
     memcpy(&f, &bits, sizeof f);
     return f;
 }
 
-static inline uint32_t to_bits(float f) {
+static inline uint32_t to_bits(float f)
+{
     uint32_t bits;
     memcpy(&bits, &f, sizeof bits);
     return std::isnan(f) ? 0x7fffffffu : bits;
 }
 
-static inline float from_bf16(uint16_t h) {
+static inline float from_bf16(uint16_t h)
+{
     return to_float(static_cast<uint32_t>(h) << 16);
 }
 
 // The nearer of the two bf16 around f; 2^128 stands for infinity.
-static inline uint16_t nearest_bf16(float f) {
-    if (std::isnan(f)) return 0x7fff;
+static inline uint16_t nearest_bf16(float f)
+{
+    if (std::isnan(f))
+        return 0x7fff;
     uint16_t low = static_cast<uint16_t>(to_bits(f) >> 16);
-    if (std::isinf(f)) return low;
+    if (std::isinf(f))
+        return low;
     uint16_t high = static_cast<uint16_t>(low + 1);
     double magnitude = std::fabs(static_cast<double>(f));
     double below = std::fabs(static_cast<double>(from_bf16(low)));
-    double above = (high & 0x7fff) == 0x7f80 ? 0x1p128 : std::fabs(static_cast<double>(from_bf16(high)));
-    if (magnitude - below != above - magnitude) return magnitude - below < above - magnitude ? low : high;
+    double above =
+        (high & 0x7fff) == 0x7f80 ? 0x1p128 : std::fabs(static_cast<double>(from_bf16(high)));
+    if (magnitude - below != above - magnitude)
+        return magnitude - below < above - magnitude ? low : high;
     return low & 1 ? high : low;
 }
 

@@ -26,40 +26,50 @@ static const unsigned LATENCY = 4;
 
 static uint64_t seed;
 
-static double flushed(float f) {
+static double flushed(float f)
+{
     return std::fabs(f) < 0x1p-126f ? std::copysign(0.0, f) : f;
 }
 
 // 24 by 24 bits are exact in double, and so is the comparison with 2^-126.
-static float multiply(float a, float b) {
+static float multiply(float a, float b)
+{
     double d = flushed(a) * flushed(b);
     return static_cast<float>(std::fabs(d) < 0x1p-126 ? std::copysign(0.0, d) : d);
 }
 
-static uint16_t expected(uint16_t x, uint16_t c, uint32_t w) {
+static uint16_t expected(uint16_t x, uint16_t c, uint32_t w)
+{
     return nearest_bf16(multiply(multiply(from_bf16(x), from_bf16(c)), to_float(w)));
 }
 
 class lane {
   public:
-    lane() {
+    lane()
+    {
         dut.clk_i = 0;
         dut.valid_i = 0;
-        for (unsigned i = 0; i < 2 * LATENCY; i++) edge();
+        for (unsigned i = 0; i < 2 * LATENCY; i++)
+            edge();
     }
 
-    void operate(uint16_t x, uint16_t c, uint32_t w) {
+    void operate(uint16_t x, uint16_t c, uint32_t w)
+    {
         drive(true, x, c, w);
         step({true, x, c, w, expected(x, c, w)});
     }
 
-    void gap(uint64_t noise) {
-        drive(false, static_cast<uint16_t>(noise), static_cast<uint16_t>(noise >> 16), static_cast<uint32_t>(noise >> 32));
+    void gap(uint64_t noise)
+    {
+        drive(false, static_cast<uint16_t>(noise), static_cast<uint16_t>(noise >> 16),
+              static_cast<uint32_t>(noise >> 32));
         step({false, 0, 0, 0, 0});
     }
 
-    void drain() {
-        for (unsigned i = 0; i < LATENCY; i++) gap(i * 0x123456789abcdefu);
+    void drain()
+    {
+        for (unsigned i = 0; i < LATENCY; i++)
+            gap(i * 0x123456789abcdefu);
         assert_int_equal(failures, 0);
     }
 
@@ -71,31 +81,38 @@ class lane {
         uint16_t want;
     };
 
-    void drive(bool valid, uint16_t x, uint16_t c, uint32_t w) {
+    void drive(bool valid, uint16_t x, uint16_t c, uint32_t w)
+    {
         dut.valid_i = valid;
         dut.x_i = x;
         dut.c_i = c;
         dut.w_i = w;
     }
 
-    void edge() {
+    void edge()
+    {
         dut.clk_i = 1;
         dut.eval();
         dut.clk_i = 0;
         dut.eval();
     }
 
-    void step(const op &o) {
+    void step(const op &o)
+    {
         edge();
         flight.push_back(o);
-        if (flight.size() < LATENCY) return;
+        if (flight.size() < LATENCY)
+            return;
         op due = flight.front();
         flight.pop_front();
         // A gap leaves the result before it in place.
-        if (due.valid) held = due;
-        if (!held.valid || dut.y_o == held.want) return;
+        if (due.valid)
+            held = due;
+        if (!held.valid || dut.y_o == held.want)
+            return;
         if (failures++ < 10)
-            print_error("%04x * %04x * %08x: %04x, not %04x\n", held.x, held.c, held.w, dut.y_o, held.want);
+            print_error("%04x * %04x * %08x: %04x, not %04x\n", held.x, held.c, held.w, dut.y_o,
+                        held.want);
     }
 
     Vexpert_lane dut;
@@ -104,57 +121,69 @@ class lane {
     uint64_t failures = 0;
 };
 
-static std::vector<uint32_t> edges(const std::vector<uint32_t> &fracs, unsigned frac_bits) {
-    static const uint32_t exps[] = {0, 1, 2, 62, 63, 64, 65, 126, 127, 128, 190, 191, 192, 253, 254, 255};
+static std::vector<uint32_t> edges(const std::vector<uint32_t> &fracs, unsigned frac_bits)
+{
+    static const uint32_t exps[] = {0,   1,   2,   62,  63,  64,  65,  126,
+                                    127, 128, 190, 191, 192, 253, 254, 255};
     std::vector<uint32_t> v;
     for (uint32_t sign = 0; sign < 2; sign++) {
         for (uint32_t e : exps) {
-            for (uint32_t f : fracs) v.push_back((sign << 8 | e) << frac_bits | f);
+            for (uint32_t f : fracs)
+                v.push_back((sign << 8 | e) << frac_bits | f);
         }
     }
     return v;
 }
 
-static void edge_triples(void **state) {
+static void edge_triples(void **state)
+{
     (void)state;
     lane l;
     std::vector<uint32_t> halves = edges({0, 1, 0x35, 0x7f}, 7);
     std::vector<uint32_t> words = edges({0, 1, 0x3504f3, 0x7fffff}, 23);
     for (uint32_t x : halves) {
         for (uint32_t c : halves) {
-            for (uint32_t w : words) l.operate(static_cast<uint16_t>(x), static_cast<uint16_t>(c), w);
+            for (uint32_t w : words)
+                l.operate(static_cast<uint16_t>(x), static_cast<uint16_t>(c), w);
         }
     }
     l.drain();
 }
 
-static void random_triples(void **state) {
+static void random_triples(void **state)
+{
     (void)state;
     std::mt19937_64 rng(seed);
     lane l;
     for (unsigned i = 0; i < 2000000; i++) {
         uint64_t r = rng();
-        l.operate(static_cast<uint16_t>(r), static_cast<uint16_t>(r >> 16), static_cast<uint32_t>(r >> 32));
+        l.operate(static_cast<uint16_t>(r), static_cast<uint16_t>(r >> 16),
+                  static_cast<uint32_t>(r >> 32));
     }
     l.drain();
 }
 
 // Exponents whose sums lie around the smallest and the largest result, of one product or both.
-static void random_near_the_limits(void **state) {
+static void random_near_the_limits(void **state)
+{
     (void)state;
     std::mt19937_64 rng(seed + 1);
     lane l;
     for (unsigned i = 0; i < 1000000; i++) {
         uint64_t r = rng();
         unsigned ex = 1 + static_cast<unsigned>(rng() % 254);
-        unsigned first = rng() & 1 ? 127 + static_cast<unsigned>(rng() % 254) : (rng() & 1 ? 126 : 380) + static_cast<unsigned>(rng() % 4);
+        unsigned first = rng() & 1 ? 127 + static_cast<unsigned>(rng() % 254)
+                                   : (rng() & 1 ? 126 : 380) + static_cast<unsigned>(rng() % 4);
         unsigned ec = (first - ex) & 0xff;
         unsigned total = (rng() & 1 ? 252 : 506) + static_cast<unsigned>(rng() % 5);
         unsigned ew = (total - first) & 0xff;
         uint32_t frac = static_cast<uint32_t>(r >> 32) & 0x7fffff;
-        if (r & 1ull << 60) frac |= 0x7fff00;
-        if (r & 1ull << 61) r |= 0x7f007f;
-        l.operate(static_cast<uint16_t>((r & 0x807f) | ex << 7), static_cast<uint16_t>((r >> 16 & 0x807f) | ec << 7),
+        if (r & 1ull << 60)
+            frac |= 0x7fff00;
+        if (r & 1ull << 61)
+            r |= 0x7f007f;
+        l.operate(static_cast<uint16_t>((r & 0x807f) | ex << 7),
+                  static_cast<uint16_t>((r >> 16 & 0x807f) | ec << 7),
                   (static_cast<uint32_t>(r >> 32) & 0x80000000u) | ew << 23 | frac);
     }
     l.drain();
@@ -162,7 +191,8 @@ static void random_near_the_limits(void **state) {
 
 // A w next to the quotient that puts the product on a tie of bf16, so that the
 // rounding to 24 bits reaches, leaves or keeps the tie.
-static void products_that_round_twice(void **state) {
+static void products_that_round_twice(void **state)
+{
     (void)state;
     std::mt19937_64 rng(seed + 2);
     lane l;
@@ -177,27 +207,30 @@ static void products_that_round_twice(void **state) {
     l.drain();
 }
 
-static void gaps_hold_the_result(void **state) {
+static void gaps_hold_the_result(void **state)
+{
     (void)state;
     std::mt19937_64 rng(seed + 3);
     lane l;
     for (unsigned i = 0; i < 100000; i++) {
         uint64_t r = rng();
-        if (rng() % 3 != 0) l.gap(r);
-        else l.operate(static_cast<uint16_t>(r & 0xbfff), static_cast<uint16_t>(r >> 16 | 0x3000), static_cast<uint32_t>(r >> 32 | 0x30000000));
+        if (rng() % 3 != 0)
+            l.gap(r);
+        else
+            l.operate(static_cast<uint16_t>(r & 0xbfff), static_cast<uint16_t>(r >> 16 | 0x3000),
+                      static_cast<uint32_t>(r >> 32 | 0x30000000));
     }
     l.drain();
 }
 
-int main() {
+int main()
+{
     const char *s = getenv("MW_SEED");
     seed = s ? strtoull(s, nullptr, 0) : static_cast<uint64_t>(time(nullptr));
     printf("MW_SEED=%llu\n", static_cast<unsigned long long>(seed));
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(edge_triples),
-        cmocka_unit_test(random_triples),
-        cmocka_unit_test(random_near_the_limits),
-        cmocka_unit_test(products_that_round_twice),
+        cmocka_unit_test(edge_triples),           cmocka_unit_test(random_triples),
+        cmocka_unit_test(random_near_the_limits), cmocka_unit_test(products_that_round_twice),
         cmocka_unit_test(gaps_hold_the_result),
     };
     return cmocka_run_group_tests_name("expert_lane", tests, nullptr, nullptr);

@@ -37,7 +37,8 @@ struct model {
 
 class bench {
   public:
-    explicit bench(uint64_t s) : rng(s) {
+    explicit bench(uint64_t s) : rng(s)
+    {
         for (unsigned i = 0; i < COUNT; i++) {
             queue[i] = model();
             drive(i, false, false);
@@ -52,28 +53,33 @@ class bench {
 
     // One cycle in which queue i is offered a word with push percent and
     // emptied with pop percent probability.
-    void cycle(unsigned push, unsigned pop) {
+    void cycle(unsigned push, unsigned pop)
+    {
         for (unsigned i = 0; i < COUNT; i++) {
             bool offered = dut.valid_i[i] && !accepted[i];
             drive(i, offered || percent(push), percent(pop));
-            if (!offered) dut.data_i[i] = static_cast<uint32_t>(rng());
+            if (!offered)
+                dut.data_i[i] = static_cast<uint32_t>(rng());
         }
         dut.eval();
-        for (unsigned i = 0; i < COUNT; i++) check(i);
+        for (unsigned i = 0; i < COUNT; i++)
+            check(i);
         edge();
     }
 
     model queue[COUNT];
 
   private:
-    void drive(unsigned i, bool valid, bool ready) {
+    void drive(unsigned i, bool valid, bool ready)
+    {
         dut.valid_i[i] = valid;
         dut.ready_i[i] = ready;
     }
 
     bool percent(unsigned p) { return rng() % 100 < p; }
 
-    void edge() {
+    void edge()
+    {
         dut.clk_i = 1;
         dut.eval();
         dut.clk_i = 0;
@@ -81,12 +87,14 @@ class bench {
     }
 
     // What the outputs must be before the clock edge, then the model's step.
-    void check(unsigned i) {
+    void check(unsigned i)
+    {
         model &q = queue[i];
         unsigned latency = i < FIRST_RAM ? 0 : 1;
         assert_int_equal(dut.level_o[i], q.words.size());
         assert_int_equal(dut.ready_o[i], q.words.size() < DEPTHS[i]);
-        if (q.words.size() == DEPTHS[i]) q.was_full++;
+        if (q.words.size() == DEPTHS[i])
+            q.was_full++;
         if (dut.valid_o[i]) {
             assert_true(!q.words.empty());
             assert_int_equal(dut.data_o[i], q.words.front());
@@ -100,7 +108,8 @@ class bench {
             q.words.pop_front();
             q.moved++;
         }
-        if (accepted[i]) q.words.push_back(dut.data_i[i]);
+        if (accepted[i])
+            q.words.push_back(dut.data_i[i]);
     }
 
     Vfifo_sizes dut;
@@ -108,13 +117,15 @@ class bench {
     bool accepted[COUNT] = {};
 };
 
-static void random_traffic(void **state) {
+static void random_traffic(void **state)
+{
     (void)state;
     auto b = std::make_unique<bench>(seed);
     static const unsigned mix[][2] = {{50, 50}, {95, 30}, {30, 95}, {100, 10}, {10, 100}, {80, 80}};
     for (unsigned round = 0; round < 20; round++) {
         for (const auto &m : mix) {
-            for (unsigned c = 0; c < 300; c++) b->cycle(m[0], m[1]);
+            for (unsigned c = 0; c < 300; c++)
+                b->cycle(m[0], m[1]);
         }
     }
     for (unsigned i = 0; i < COUNT; i++) {
@@ -123,28 +134,38 @@ static void random_traffic(void **state) {
     }
 }
 
-static void sustains_one_word_per_cycle(void **state) {
+static void sustains_one_word_per_cycle(void **state)
+{
     (void)state;
     auto b = std::make_unique<bench>(seed + 1);
-    for (unsigned c = 0; c < 1000; c++) b->cycle(100, 100);
+    for (unsigned c = 0; c < 1000; c++)
+        b->cycle(100, 100);
     for (unsigned i = 0; i < COUNT; i++) {
         unsigned latency = i < FIRST_RAM ? 1 : 2;
-        if (DEPTHS[i] > latency) assert_int_equal(b->queue[i].moved, 1000 - latency);
+        if (DEPTHS[i] > latency)
+            assert_int_equal(b->queue[i].moved, 1000 - latency);
     }
 }
 
-static void fills_and_empties(void **state) {
+static void fills_and_empties(void **state)
+{
     (void)state;
     auto b = std::make_unique<bench>(seed + 2);
-    for (unsigned c = 0; c < 120; c++) b->cycle(100, 0);
-    for (unsigned i = 0; i < COUNT; i++) assert_int_equal(b->queue[i].words.size(), DEPTHS[i]);
-    for (unsigned c = 0; c < 120; c++) b->cycle(0, 100);
+    for (unsigned c = 0; c < 120; c++)
+        b->cycle(100, 0);
+    for (unsigned i = 0; i < COUNT; i++)
+        assert_int_equal(b->queue[i].words.size(), DEPTHS[i]);
+    for (unsigned c = 0; c < 120; c++)
+        b->cycle(0, 100);
     // The word offered when the queues were full may have gone in after them.
-    for (unsigned i = 0; i < COUNT; i++) assert_in_range(b->queue[i].moved, DEPTHS[i], DEPTHS[i] + 1);
-    for (unsigned i = 0; i < COUNT; i++) assert_int_equal(b->queue[i].words.size(), 0);
+    for (unsigned i = 0; i < COUNT; i++)
+        assert_in_range(b->queue[i].moved, DEPTHS[i], DEPTHS[i] + 1);
+    for (unsigned i = 0; i < COUNT; i++)
+        assert_int_equal(b->queue[i].words.size(), 0);
 }
 
-int main() {
+int main()
+{
     const char *s = getenv("MW_SEED");
     seed = s ? strtoull(s, nullptr, 0) : static_cast<uint64_t>(time(nullptr));
     printf("MW_SEED=%llu\n", static_cast<unsigned long long>(seed));

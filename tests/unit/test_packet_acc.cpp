@@ -58,42 +58,52 @@ struct result {
 
 class bench {
   public:
-    explicit bench(uint64_t s) : rng(s), last_use(DEPTH, 0) {
+    explicit bench(uint64_t s) : rng(s), last_use(DEPTH, 0)
+    {
         dut.rst_ni = 0;
         dut.valid_i = 0;
         dut.clk_i = 0;
-        for (unsigned i = 0; i < 10; i++) edge();
+        for (unsigned i = 0; i < 10; i++)
+            edge();
         dut.rst_ni = 1;
     }
 
     // Gives the term, waiting for ready. Returns the cycles that it waited.
-    unsigned give(const term &t) {
+    unsigned give(const term &t)
+    {
         unsigned waited = 0;
         drive(t, true);
-        while (!step()) waited++;
+        while (!step())
+            waited++;
         accept(t);
         return waited;
     }
 
     // A cycle without a valid term, with anything on the other inputs.
-    void gap() {
+    void gap()
+    {
         drive(random_term(), false);
         step();
     }
 
-    void drain() {
-        for (unsigned i = 0; i < 10; i++) gap();
+    void drain()
+    {
+        for (unsigned i = 0; i < 10; i++)
+            gap();
         assert_true(due.empty());
         assert_int_equal(dut.busy_o, 0);
     }
 
-    flit random_flit() {
+    flit random_flit()
+    {
         flit f;
-        for (unsigned l = 0; l < LANES; l++) f.lane[l] = random_value();
+        for (unsigned l = 0; l < LANES; l++)
+            f.lane[l] = random_value();
         return f;
     }
 
-    term random_term() {
+    term random_term()
+    {
         term t;
         t.idx = static_cast<unsigned>(rng() % DEPTH);
         t.first = rng() & 1;
@@ -110,15 +120,20 @@ class bench {
 
   private:
     // Mostly numbers near 1, so that sums cancel and tie; some of anything, some special.
-    uint16_t random_value() {
-        static const uint16_t special[] = {0, 0x8000, 1, 0x8001, 0x7f, 0x80, 0x7f7f, 0xff7f, 0x7f80, 0xff80, 0x7fc0, 0xff81};
+    uint16_t random_value()
+    {
+        static const uint16_t special[] = {0,      0x8000, 1,      0x8001, 0x7f,   0x80,
+                                           0x7f7f, 0xff7f, 0x7f80, 0xff80, 0x7fc0, 0xff81};
         uint64_t r = rng();
-        if (r % 64 == 0) return special[(r >> 8) % (sizeof special / sizeof *special)];
-        if (r % 8 == 1) return static_cast<uint16_t>(r >> 16);
+        if (r % 64 == 0)
+            return special[(r >> 8) % (sizeof special / sizeof *special)];
+        if (r % 8 == 1)
+            return static_cast<uint16_t>(r >> 16);
         return static_cast<uint16_t>((r >> 16 & 0x807f) | (120 + (r >> 40) % 14) << 7);
     }
 
-    void drive(const term &t, bool valid) {
+    void drive(const term &t, bool valid)
+    {
         dut.valid_i = valid;
         dut.idx_i = static_cast<uint8_t>(t.idx);
         dut.first_i = t.first;
@@ -129,7 +144,8 @@ class bench {
         memcpy(&dut.b_i, t.b.lane, FLIT_BYTES);
     }
 
-    void edge() {
+    void edge()
+    {
         dut.clk_i = 1;
         dut.eval();
         dut.clk_i = 0;
@@ -137,7 +153,8 @@ class bench {
     }
 
     // Checks this cycle's outputs and clocks; true if the term was taken.
-    bool step() {
+    bool step()
+    {
         dut.eval();
         uint64_t free_at = last_use[dut.idx_i];
         bool ready = dut.first_i || cycle >= free_at;
@@ -158,22 +175,27 @@ class bench {
     }
 
     // The model's view of a term taken in the cycle before.
-    void accept(const term &t) {
+    void accept(const term &t)
+    {
         uint64_t when = cycle - 1;
         for (unsigned l = 0; l < LANES; l++) {
             float b = from_bf16(t.b.lane[l]);
             float &s = sum[t.idx][l];
-            if (!t.first) s = s + b;
-            else s = t.pair ? from_bf16(t.a.lane[l]) + b : b;
+            if (!t.first)
+                s = s + b;
+            else
+                s = t.pair ? from_bf16(t.a.lane[l]) + b : b;
         }
         uint64_t until = when + (t.last ? OUT_LATENCY + 1 : SPACING);
-        if (until > busy_until) busy_until = until;
+        if (until > busy_until)
+            busy_until = until;
         if (!t.last) {
             last_use[t.idx] = when + SPACING;
             return;
         }
         result r = {when + OUT_LATENCY, t.meta, {}};
-        for (unsigned l = 0; l < LANES; l++) r.data.lane[l] = nearest_bf16(sum[t.idx][l]);
+        for (unsigned l = 0; l < LANES; l++)
+            r.data.lane[l] = nearest_bf16(sum[t.idx][l]);
         due.push_back(r);
     }
 
@@ -186,14 +208,17 @@ class bench {
 };
 
 // Words are opened, extended and closed in any order, with gaps.
-static void random_terms(void **state) {
+static void random_terms(void **state)
+{
     (void)state;
     auto b = std::make_unique<bench>(seed);
     std::vector<bool> open(DEPTH, false);
     for (unsigned i = 0; i < 60000; i++) {
-        while (b->rng() % 4 == 0) b->gap();
+        while (b->rng() % 4 == 0)
+            b->gap();
         term t = b->random_term();
-        if (i / 1000 % 2 == 1) t.idx %= 2; // every other stretch: mostly hazards
+        if (i / 1000 % 2 == 1)
+            t.idx %= 2; // every other stretch: mostly hazards
         t.first = !open[t.idx] || b->rng() % 16 == 0;
         t.last = b->rng() % 5 == 0;
         b->give(t);
@@ -204,7 +229,8 @@ static void random_terms(void **state) {
 }
 
 // Passes over whole packets, as its users make them, take one cycle per flit.
-static void packets_without_a_bubble(void **state) {
+static void packets_without_a_bubble(void **state)
+{
     (void)state;
     auto b = std::make_unique<bench>(seed + 1);
     uint64_t flits = 0;
@@ -228,7 +254,8 @@ static void packets_without_a_bubble(void **state) {
 }
 
 // Every bf16 alone, and every bf16 with its own negative as a pair.
-static void every_value(void **state) {
+static void every_value(void **state)
+{
     (void)state;
     auto b = std::make_unique<bench>(seed + 2);
     for (uint32_t v = 0; v < 0x10000; v++) {
@@ -236,16 +263,19 @@ static void every_value(void **state) {
         t.first = true;
         t.last = true;
         t.pair = false;
-        for (unsigned l = 0; l < LANES; l++) t.b.lane[l] = static_cast<uint16_t>(v + l * 0x1111);
+        for (unsigned l = 0; l < LANES; l++)
+            t.b.lane[l] = static_cast<uint16_t>(v + l * 0x1111);
         b->give(t);
         t.pair = true;
-        for (unsigned l = 0; l < LANES; l++) t.a.lane[l] = t.b.lane[l] ^ 0x8000;
+        for (unsigned l = 0; l < LANES; l++)
+            t.a.lane[l] = t.b.lane[l] ^ 0x8000;
         b->give(t);
     }
     b->drain();
 }
 
-int main() {
+int main()
+{
     const char *s = getenv("MW_SEED");
     seed = s ? strtoull(s, nullptr, 0) : static_cast<uint64_t>(time(nullptr));
     printf("MW_SEED=%llu\n", static_cast<unsigned long long>(seed));

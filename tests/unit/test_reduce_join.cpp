@@ -225,7 +225,8 @@ class bench {
             if (dut.q_re_o >> d & 1) {
                 assert_false(taken);
                 assert_true(has >> d & 1);
-                if (dut.q_idx_o == 0) assert_false(hold >> d & 1);
+                if (dut.q_idx_o == 0)
+                    assert_false(hold >> d & 1);
                 f = queue[d].front()[dut.q_idx_o];
                 taken = true;
                 if (!reads++)

@@ -26,14 +26,16 @@ static const unsigned SIZES[COUNT] = {1, 2, 3, 4, 7, 8, 33, 63, 64};
 
 static uint64_t seed;
 
-static void edge(Vrr_arb_sizes &dut) {
+static void edge(Vrr_arb_sizes &dut)
+{
     dut.clk_i = 1;
     dut.eval();
     dut.clk_i = 0;
     dut.eval();
 }
 
-static std::unique_ptr<Vrr_arb_sizes> fresh() {
+static std::unique_ptr<Vrr_arb_sizes> fresh()
+{
     auto dut = std::make_unique<Vrr_arb_sizes>();
     for (unsigned i = 0; i < COUNT; i++) {
         dut->clear_i[i] = 0;
@@ -47,20 +49,24 @@ static std::unique_ptr<Vrr_arb_sizes> fresh() {
     return dut;
 }
 
-static uint64_t ones(unsigned n) {
+static uint64_t ones(unsigned n)
+{
     return n == 64 ? ~0ull : (1ull << n) - 1;
 }
 
 // Index of the first request at or after the pointer, or -1.
-static int first_from(uint64_t req, unsigned n, unsigned pointer) {
+static int first_from(uint64_t req, unsigned n, unsigned pointer)
+{
     for (unsigned k = 0; k < n; k++) {
         unsigned i = (pointer + k) % n;
-        if (req >> i & 1) return static_cast<int>(i);
+        if (req >> i & 1)
+            return static_cast<int>(i);
     }
     return -1;
 }
 
-static void matches_linear_search(void **state) {
+static void matches_linear_search(void **state)
+{
     (void)state;
     std::mt19937_64 rng(seed);
     auto dut = fresh();
@@ -68,8 +74,10 @@ static void matches_linear_search(void **state) {
     for (unsigned cycle = 0; cycle < 20000; cycle++) {
         for (unsigned i = 0; i < COUNT; i++) {
             uint64_t req = rng();
-            for (unsigned thin = rng() % 5; thin > 0; thin--) req &= rng();
-            if (rng() % 8 == 0) req = 1ull << rng() % SIZES[i];
+            for (unsigned thin = rng() % 5; thin > 0; thin--)
+                req &= rng();
+            if (rng() % 8 == 0)
+                req = 1ull << rng() % SIZES[i];
             dut->req_i[i] = req & ones(SIZES[i]);
         }
         dut->eval();
@@ -79,14 +87,17 @@ static void matches_linear_search(void **state) {
             assert_int_equal(dut->idx_o[i], want < 0 ? 0 : want);
             dut->advance_i[i] = want >= 0 && rng() % 3 != 0;
             dut->clear_i[i] = rng() % 50 == 0;
-            if (dut->advance_i[i]) pointer[i] = (static_cast<unsigned>(want) + 1) % SIZES[i];
-            if (dut->clear_i[i]) pointer[i] = 0;
+            if (dut->advance_i[i])
+                pointer[i] = (static_cast<unsigned>(want) + 1) % SIZES[i];
+            if (dut->clear_i[i])
+                pointer[i] = 0;
         }
         edge(*dut);
     }
 }
 
-static void serves_all_in_turn(void **state) {
+static void serves_all_in_turn(void **state)
+{
     (void)state;
     auto dut = fresh();
     for (unsigned i = 0; i < COUNT; i++) {
@@ -95,12 +106,14 @@ static void serves_all_in_turn(void **state) {
     }
     for (unsigned cycle = 0; cycle < 200; cycle++) {
         dut->eval();
-        for (unsigned i = 0; i < COUNT; i++) assert_int_equal(dut->idx_o[i], cycle % SIZES[i]);
+        for (unsigned i = 0; i < COUNT; i++)
+            assert_int_equal(dut->idx_o[i], cycle % SIZES[i]);
         edge(*dut);
     }
 }
 
-int main() {
+int main()
+{
     const char *s = getenv("MW_SEED");
     seed = s ? strtoull(s, nullptr, 0) : static_cast<uint64_t>(time(nullptr));
     printf("MW_SEED=%llu\n", static_cast<unsigned long long>(seed));
