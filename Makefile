@@ -3,7 +3,8 @@
 #
 #   make              the tools, the N=8 model with 16-byte flits and what the tests need
 #   make run          the main job: one MoE layer under every system, checked bit for bit
-#   make test         every test, lint and synth-check; T=word runs only those whose name holds it
+#   make test         every test and lint; T=word runs only those whose name holds it
+#   make test-all     the same, synth-check, 32 GPUs, and the figures on the real trace
 #   make unit         the unit tests of the RTL; make unit-NAME one of them
 #   make model        one Verilated device: N=4 F=8 [TRACE=1 with FST waves] [SMALL=1 memories as synth-check has them]
 #   make lint         Verilator -Wall, clang-format, cppcheck
@@ -169,13 +170,13 @@ $(B)/model/$(1)/libmwsim.so: $(foreach p,$(call model_parts,$(5)),$(B)/model/$(1
 	    $(foreach p,$(call model_parts,$(5)),-I$(B)/model/$(1)/$(p)) -Isim -I$(GEN) -shared -o $$@ sim/shim.cpp $$(filter %.a,$$^) $(if $(filter 1,$(5)),-lz) -lpthread
 endef
 
-# configurations that the tests use, and the one asked for
-MODELS := 8.16.0.0 4.8.0.0 4.8.1.0 2.8.0.0 3.16.0.0 32.16.0.0
+# configurations that the tests use, and the one asked for: several N, both flit widths, what synth-check measures, waves
+MODELS := 8.16.0.0 4.8.0.0 4.8.1.0 2.8.0.0 3.16.0.0 2.8.0.1
 asked := $(N).$(F).$(SMALL).$(TRACE)
 dotted = $(word $(2),$(subst ., ,$(1)))
 conf = n$(call dotted,$(1),1)f$(call dotted,$(1),2)$(if $(filter 1,$(call dotted,$(1),3)),-small)$(if $(filter 1,$(call dotted,$(1),4)),-fst)
 model_so = $(B)/model/$(call conf,$(1))/libmwsim.so
-$(foreach m,$(sort $(MODELS) $(asked)),$(eval $(call model_rules,$(call conf,$(m)),$(call dotted,$(m),1),$(call dotted,$(m),2),$(call dotted,$(m),3),$(call dotted,$(m),4))))
+$(foreach m,$(sort $(MODELS) 32.16.0.0 $(asked)),$(eval $(call model_rules,$(call conf,$(m)),$(call dotted,$(m),1),$(call dotted,$(m),2),$(call dotted,$(m),3),$(call dotted,$(m),4))))
 
 .PHONY: model models
 model: $(call model_so,$(asked))
@@ -207,35 +208,40 @@ $(EXAMPLES): $(B)/examples/%: $(B)/obj/driver/examples/%.o $(B)/libmoeswitch.a
 TEST_CMDS :=
 -include tests/system/tests.mk tests/driver/tests.mk
 
-FABRIC := $(wildcard rtl/top/fabric.sv)
-TEST_NEEDS := $(UNIT_BINS) $(C_TESTS) $(EXAMPLES) $(TOOL) $(if $(FABRIC),models)
+TEST_NEEDS := $(UNIT_BINS) $(C_TESTS) $(EXAMPLES) $(TOOL) models
 
 # the seed of every random test: one for all, so that a run can be repeated; MW_SEED=n make test tries another
 MW_SEED ?= 1
 export MW_SEED
 
-# one layer under every system on the device, small enough for every change: right bits, and every flit counter as docs/systems.md lists it
+# one layer under every system, as a user would call it: right bits, and every flit counter as docs/systems.md lists it; the last one on the
+# exact configuration of synth-check
 SYSTEM_RUNS := --gpus 4 --flit-bytes 8 --hidden 64 --experts 8 --k 2 --tokens-per-gpu 8 --tile 1
 SYSTEM_RUNS2 := --gpus 4 --flit-bytes 8 --hidden 128 --experts 16 --k 4 --tokens-per-gpu 16 --tile 4 --partial-tiles
-RUN_CMDS := --command 'run tile 1: $(B)/moeswitch run $(SYSTEM_RUNS)' --command 'run tile 4: $(B)/moeswitch run $(SYSTEM_RUNS2)'
-# the same on the exact configuration of synth-check
 SYSTEM_RUNS3 := --set small=1 --gpus 4 --flit-bytes 8 --hidden 32 --experts 16 --k 3 --tokens-per-gpu 7 --tile 2 --partial-tiles --link-latency 8
-SMALL_CMDS := --command 'run small: $(B)/moeswitch run $(SYSTEM_RUNS3)'
-# what `make test` runs; `make test-all` adds longer unit tests, the system tests, synth-check, format and C lint
-QUICK_C_TESTS := $(filter-out $(B)/tests/system/%,$(C_TESTS))
-LONG_UNITS := gpu_mem switch_min switch_5_16 switch_2_8 switch_8_16 reduction_n2 reduction_n8 control_16 rx_store_16 expert_engine_16
-QUICK_UNITS := $(filter-out $(foreach u,$(LONG_UNITS),$(B)/unit/$(u)/test_$(u)),$(UNIT_BINS))
+TEST_CMDS += --command 'run tile 1: $(B)/moeswitch run $(SYSTEM_RUNS)' --command 'run tile 4: $(B)/moeswitch run $(SYSTEM_RUNS2)' \
+    --command 'run small: $(B)/moeswitch run $(SYSTEM_RUNS3)' \
+    --command 'lint: make lint' --command 'docs: make docs-check' --command 'core: make core-check'
+
+# What `make test` leaves to `make test-all`: the model of 32 GPUs takes longer to build than all others together, the figures need the real
+# trace, and synth-check waits for the area to come below its limit.
+LONG_C_TESTS := $(addprefix $(B)/tests/system/,test_large test_figures)
+LONG_MODELS := 32.16.0.0
+LONG_CMDS := --command 'synth-check: make synth-check'
+
+# Programs that run long go first, so that the end is not one of them alone.
+FIRST := $(addprefix $(B)/tests/system/,test_systems test_random test_command test_stuck)
+TESTS := $(FIRST) $(filter-out $(FIRST) $(LONG_C_TESTS),$(C_TESTS)) $(UNIT_BINS)
 
 T ?=
 .PHONY: all test test-all run lint format synth-check mutants docs docs-check core-check clean help
 all: $(TOOL) $(if $(DRIVER_SRC),$(B)/libmoeswitch.so) $(TEST_NEEDS)
 
-test: $(QUICK_UNITS) $(QUICK_C_TESTS) $(TOOL) $(call model_so,4.8.0.0) | $(GEN_H)
-	@$(PY) tests/run.py --filter '$(T)' --command 'lint: make lint-rtl' --command 'docs: make docs-check' $(RUN_CMDS) $(QUICK_C_TESTS) $(QUICK_UNITS)
+test: $(TEST_NEEDS)
+	@$(PY) tests/run.py --filter '$(T)' $(TEST_CMDS) $(TESTS)
 
-test-all: $(TEST_NEEDS)
-	@$(PY) tests/run.py --filter '$(T)' $(if $(FABRIC),--command 'synth-check: make synth-check') --command 'lint: make lint' --command 'docs: make docs-check' \
-	    $(RUN_CMDS) $(SMALL_CMDS) $(TEST_CMDS) $(C_TESTS) $(UNIT_BINS)
+test-all: $(TEST_NEEDS) $(LONG_C_TESTS) $(foreach m,$(LONG_MODELS),$(call model_so,$(m)))
+	@$(PY) tests/run.py --filter '$(T)' $(TEST_CMDS) $(LONG_CMDS) $(LONG_C_TESTS) $(TESTS)
 
 run: $(TOOL) $(call model_so,8.16.0.0)
 	@if [ -d ../shared/traces/deepseek-v2-lite-intent ]; then trace="--trace ../shared/traces/deepseek-v2-lite-intent"; else trace=; fi; \
@@ -247,7 +253,7 @@ LINT_CONFS := 4.8.0 4.8.1 8.16.0 32.16.0 2.8.0  # N, F, small
 .PHONY: lint-rtl lint-format lint-c $(addprefix lint-rtl-,$(LINT_CONFS))
 lint: lint-rtl lint-format lint-c
 
-lint-rtl: $(if $(FABRIC),$(addprefix lint-rtl-,$(LINT_CONFS)))
+lint-rtl: $(addprefix lint-rtl-,$(LINT_CONFS))
 $(addprefix lint-rtl-,$(LINT_CONFS)): lint-rtl-%: $(RTL_PKGS) $(REG_SV)
 	$(call say,LINT,rtl N=$(call dotted,$*,1) F=$(call dotted,$*,2)$(if $(filter 1,$(call dotted,$*,3)), small))
 	$(Q)$(VERILATOR) --lint-only --top-module fabric -GN=$(call dotted,$*,1) -GFlitBytes=$(call dotted,$*,2) \

@@ -90,7 +90,8 @@ struct device {
     device()
     {
         for (unsigned g = 0; g < GPUS; g++) {
-            nodes.push_back(std::make_unique<Vnode>(&context, ("node" + std::to_string(g)).c_str()));
+            nodes.push_back(
+                std::make_unique<Vnode>(&context, ("node" + std::to_string(g)).c_str()));
             nodes[g]->port_i = g;
         }
     }

@@ -32,10 +32,9 @@ static int add_event(struct mw_stream *s, unsigned op, unsigned flags, unsigned 
             s->error = status;
         return status;
     }
-    return add(s, (struct mw_instr){.op = (uint8_t)op,
-                                    .flags = (uint8_t)flags,
-                                    .imm = (uint16_t)event,
-                                    .a = threshold});
+    return add(
+        s, (struct mw_instr){
+               .op = (uint8_t)op, .flags = (uint8_t)flags, .imm = (uint16_t)event, .a = threshold});
 }
 
 static int add_range(struct mw_stream *s, unsigned op, unsigned flags, uint32_t first,

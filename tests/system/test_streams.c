@@ -48,9 +48,18 @@ static void unicast(void **state)
 {
     (void)state;
     assert_int_equal(mw_generate_unicast.streams, 2);
-#define SUM_ST(from, tokens) {.op = MW_I_SUM_ST, .a = (from), .b = (tokens)}
-#define FLAG(e) {.op = MW_I_FLAG, .imm = (e)}
-#define SUM(from, tokens) {.op = MW_I_SUM, .a = (from), .b = (tokens)}
+#define SUM_ST(from, tokens) \
+    { \
+        .op = MW_I_SUM_ST, .a = (from), .b = (tokens) \
+    }
+#define FLAG(e) \
+    { \
+        .op = MW_I_FLAG, .imm = (e) \
+    }
+#define SUM(from, tokens) \
+    { \
+        .op = MW_I_SUM, .a = (from), .b = (tokens) \
+    }
     // 48 tokens: ranges of 2, 4, 4, 3, 2 and 1 sixteenths.
     CHECK(&mw_generate_unicast, 0, {.op = MW_I_COUNT, .flags = 1, .b = TOKENS},
           WAIT(MW_EV_COUNTS, GPUS), {.op = MW_I_PREFIX}, RANGE(MW_I_ST), {.op = MW_I_FENCE},
