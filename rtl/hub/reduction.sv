@@ -45,6 +45,11 @@ module reduction #(
     input  wire logic                push_valid_i,
     output logic                     push_ready_o,
     output logic                     push_retire_o,
+    output logic                     copy_valid_o,   // to unit send
+    input  wire logic                copy_ready_i,
+    output isa_pkg::instr_t          copy_o,
+    output logic                     copy_busy_o,
+    input  wire logic                copy_retire_i,
     output logic [((N > 1) ? $clog2(N) : 1)-1:0] src_o,
     input  wire logic [RowW-1:0]     src_rows_i,
 
@@ -154,7 +159,8 @@ module reduction #(
         .clk_i, .rst_ni, .go_i, .cfg_i, .emap_we_i, .emap_addr_i, .emap_data_i,
         .cmd_valid_i(push_valid_i), .cmd_ready_o(push_ready_o), .cmd_i, .retire_o(push_retire_o), .src_o, .src_rows_i, .own_base_i,
         .rd_valid_o(prd_valid_o), .rd_ready_i(prd_ready_i), .rd_addr_o(prd_addr_o), .rd_rvalid_i(prd_rvalid_i), .rd_rdata_i(prd_rdata_i),
-        .row_valid_o(unit_valid[1]), .row_ready_i(unit_ready[1]), .row_last_o(unit_last[1]), .row_data_o(unit_data[1]), .row_done_i(st_done)
+        .row_valid_o(unit_valid[1]), .row_ready_i(unit_ready[1]), .row_last_o(unit_last[1]), .row_data_o(unit_data[1]), .row_done_i(st_done),
+        .copy_valid_o, .copy_ready_i, .copy_o, .copy_busy_o, .copy_retire_i
     );
 
     assign unit_last[0] = req_last_o;

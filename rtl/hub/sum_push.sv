@@ -8,8 +8,10 @@
 //
 // Of a row's meta entry it reads the token and the flits with expert IDs, an entry ahead of the one it works on; all own experts are counted, then
 // a packet goes out in the format of combine's rows (see reduce_serve): {dst = home, len = token there, addr = row, positions of the own experts}.
-// An expert that is not mapped or lives elsewhere is passed over: the sender has checked the list.
-// At most open_rows rows are outstanding. Retires when the last one has left for the uplink. Worst case: a row takes 3 k cycles and the wait for its turn.
+// An expert that is not mapped or lives elsewhere is passed over: the sender has checked the list. A row with one own expert needs no sum: unit send
+// copies it (st.linear), and leaves the adder to the others.
+// At most open_rows rows and one copy are outstanding. Retires when the last one has left for the uplink. Worst case: a row takes 3 k cycles, or k and
+// 12 + row_shift, and the wait for its turn.
 `default_nettype none
 
 module sum_push #(
@@ -50,7 +52,13 @@ module sum_push #(
     input  wire logic                row_ready_i,
     output logic                     row_last_o,
     output logic [FW-1:0]            row_data_o,
-    input  wire logic                row_done_i     // the last flit of a row has left
+    input  wire logic                row_done_i,    // the last flit of a row has left
+
+    output logic                     copy_valid_o,  // an instruction for unit send
+    input  wire logic                copy_ready_i,
+    output isa_pkg::instr_t          copy_o,
+    output logic                     copy_busy_o,   // it runs
+    input  wire logic                copy_retire_i
 );
     import packet_pkg::*;
 
@@ -63,6 +71,7 @@ module sum_push #(
     localparam int unsigned EntryFlitsW = 7 - LogF;         // flits of a whole entry (128 bytes)
     localparam int unsigned ExpIdxW = $clog2(MaxExperts);
     localparam int unsigned OutW    = $clog2(OpenRows + 1);
+    localparam int unsigned ByteW   = AddrW + LogF;
     localparam int unsigned LineW   = AddrW - EntryFlitsW;  // a row's number: memory holds no more entries
 
     function automatic logic [GpuW-1:0] next_gpu(input logic [GpuW-1:0] g);
@@ -89,6 +98,7 @@ module sum_push #(
     logic [FW-1:0]          entry;
     logic [GpuW-1:0]        item_src;
     logic [LineW-1:0]       item_row;
+    logic [OutW-1:0]        open_q;                     // rows on their way
 
     assign port        = GpuW'(cfg_i.port);
     assign cmd_ready_o = state_q == Idle;
@@ -98,7 +108,7 @@ module sum_push #(
     // Rows of the source behind begin where this one's end, those of source 0 at 0.
     assign base_next   = (src_q == GpuW'(N - 1)) ? '0 : base_q + rows;
     assign source_end  = (state_q == Row && row_q == end_q) || (got_last && stop);
-    assign drained     = full_q == '0 && open_q == '0;
+    assign drained     = full_q == '0 && open_q == '0 && !copy_busy_o;
     assign retire_o    = state_q == Drain && drained;
 
     // Halfwords of an entry are numbered as kept: its first flit (the token) and those that hold IDs.
@@ -186,14 +196,15 @@ module sum_push #(
     end
 
     // ---- own experts, and the packet ----------------------------------------------
-    typedef enum logic [1:0] {Wait, Scan, Head, Targets} build_e;
+    typedef enum logic [2:0] {Wait, Scan, Head, Targets, Number, Place, Copy} build_e;
     build_e build_q;
 
     logic [15:0]      id;
-    logic             map_mine, mine, fire, beat_q, beat_last, place, flush_q;
-    logic [4:0]       j_q, count_q, left_q;
+    logic             map_mine, mine, fire, beat_q, beat_last, place, flush_q, row_sent, copy_fire;
+    logic [4:0]       j_q, count_q, left_q, count;
     logic [LaneW-1:0] lane_q;
-    logic [OutW-1:0]  open_q, open_limit;
+    logic [3:0]       pos_q, shift_q;
+    logic [OutW-1:0]  open_limit;
     logic [14:0]      index_q;
     logic [PerFlit-1:0][15:0] flit_q;
     header_t          header;
@@ -208,10 +219,13 @@ module sum_push #(
 
     assign mine       = map_mine && (id >> ExpIdxW) == '0;
     assign open_limit = (cfg_i.open_rows == '0 || cfg_i.open_rows > 8'(OpenRows)) ? OutW'(OpenRows) : OutW'(cfg_i.open_rows);
+    assign count      = count_q + 5'(mine);
     assign beat_last  = beat_q || HF == 1;
     assign place      = build_q == Targets && !flush_q && mine;
     assign fire       = row_valid_o && row_ready_i;
-    assign entry_done = fire && row_last_o;
+    assign copy_fire  = copy_valid_o && copy_ready_i;
+    assign row_sent   = fire && row_last_o;
+    assign entry_done = row_sent || copy_fire;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
@@ -222,22 +236,25 @@ module sum_push #(
         end else begin
             unique case (build_q)
                 Wait:    if (full_q[rpar_q] && open_q < open_limit) build_q <= Scan;
-                Scan:    if (j_q + 1'b1 == cfg_i.k) build_q <= Head;
+                Scan:    if (j_q + 1'b1 == cfg_i.k) build_q <= (count == 5'd1) ? Number : Head;
                 Head:    if (fire && beat_last) build_q <= row_last_o ? Wait : Targets;
+                Number:  if (shift_q == '0) build_q <= Place;
+                Place:   if (shift_q == '0) build_q <= Copy;
                 default: if (entry_done) build_q <= Wait;
             endcase
             if (build_q == Head && fire) beat_q <= !beat_last;
             if (build_q == Targets && fire) flush_q <= 1'b0;
             else if (place)                 flush_q <= lane_q == '1 || left_q == 5'd1;
-            if (entry_done != row_done_i) open_q <= open_q + (row_done_i ? '1 : OutW'(1));
+            if (row_sent != row_done_i) open_q <= open_q + (row_done_i ? '1 : OutW'(1));
         end
 
         if (build_q == Wait) begin
             index_q <= entry[14:0] & mask_q;
             count_q <= '0;
-        end else if (build_q == Scan && mine) begin
-            count_q <= count_q + 1'b1;
+        end else if (build_q == Scan) begin
+            count_q <= count;
         end
+        if (build_q == Scan && mine) pos_q <= j_q[3:0];
         if ((build_q == Scan && j_q + 1'b1 != cfg_i.k) || (build_q == Targets && !flush_q)) j_q <= j_q + 1'b1;
         else if (build_q != Targets) j_q <= '0;
 
@@ -246,6 +263,51 @@ module sum_push #(
         if (build_q == Head || (build_q == Targets && fire)) lane_q <= '0;
         else if (place)                                      lane_q <= lane_q + 1'b1;
         if (place) flit_q[lane_q] <= {12'(j_q[3:0]), j_q[3:0]};
+    end
+
+    // ---- copies: both addresses are shifted a place per cycle -----------------------
+    logic [ByteW-1:0] from_q, to_q, from, to;
+
+    always_ff @(posedge clk_i) begin
+        unique case (build_q)
+            Scan: begin
+                from_q  <= ByteW'(item_row);
+                to_q    <= ByteW'(index_q);
+                shift_q <= 4'd7;
+            end
+            Number: begin
+                shift_q <= (shift_q == '0) ? cfg_i.row_shift : shift_q - 1'b1;
+                if (shift_q == '0) begin
+                    from_q <= from_q | ByteW'(pos_q);
+                    to_q   <= to_q | ByteW'(cfg_i.port);
+                end else begin
+                    if (shift_q <= 4'(cfg_i.k_shift)) from_q <= from_q << 1;
+                    if (shift_q <= 4'(cfg_i.n_shift)) to_q   <= to_q << 1;
+                end
+            end
+            Place: if (shift_q != '0) begin
+                shift_q <= shift_q - 1'b1;
+                from_q  <= from_q << 1;
+                to_q    <= to_q << 1;
+            end
+            default: ;
+        endcase
+        if (!rst_ni)            copy_busy_o <= 1'b0;
+        else if (copy_fire)     copy_busy_o <= 1'b1;
+        else if (copy_retire_i) copy_busy_o <= 1'b0;
+    end
+
+    assign from         = cfg_i.yd_base[ByteW-1:0] + from_q;
+    assign to           = cfg_i.cb_base[ByteW-1:0] + to_q;
+    assign copy_valid_o = build_q == Copy && !copy_busy_o;
+
+    always_comb begin
+        copy_o     = '0;
+        copy_o.op  = isa_pkg::I_ST_LINEAR;
+        copy_o.imm = 16'(item_src);
+        copy_o.a   = 32'(from);
+        copy_o.b   = 32'(cfg_i.row_bytes);
+        copy_o.c   = 32'(to);
     end
 
     always_comb begin

@@ -345,6 +345,8 @@ module node #(
     assign rdy_token = TokenW'(rdy_index);
 
     // ---- send side ----
+    logic                 copy_valid, copy_ready, copy_busy, send_retire;
+    isa_pkg::instr_t      copy;
     logic [$clog2(N)-1:0] base_q;
     logic                 base_take, tok_done;
     logic [RowW-1:0]      base_row;
@@ -355,7 +357,7 @@ module node #(
 
     send #(.N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .MaxExperts(MaxExperts), .Groups(Groups), .TokensLog2(TokensLog2)) i_send (
         .clk_i, .rst_ni, .go_i(go), .cfg_i(cfg),
-        .cmd_valid_i(cmd_valid[USend]), .cmd_ready_o(cmd_ready[USend]), .cmd_i(cmd), .retire_o(retire[USend]),
+        .cmd_valid_i(cmd_valid[USend] || (copy_valid && copy_ready)), .cmd_ready_o(cmd_ready[USend]), .cmd_i(cmd_valid[USend] ? cmd : copy), .retire_o(send_retire),
         .emap_we_i(emap_we), .emap_addr_i(emap_addr), .emap_data_i(emap_data), .group_we_i(group_we), .group_addr_i(group_addr), .group_data_i(group_data),
         .rd_valid_o(rd_valid[RdSend]), .rd_ready_i(rd_ready[RdSend]), .rd_addr_o(rd_addr[RdSend]), .rd_rvalid_i(rd_rvalid[RdSend]), .rd_rdata_i(rd_rdata[RdSend]),
         .arm_valid_o(arm_valid), .arm_ready_i(arm_ready), .arm_token_o(arm_token), .arm_count_o(arm_count), .tok_done_i(tok_done),
@@ -364,6 +366,10 @@ module node #(
         .loc_valid_o(sloc_valid), .loc_ready_i(sloc_ready), .loc_data_o(sloc_data), .loc_last_o(sloc_last),
         .err_valid_o(err_valid[ErrSend]), .err_code_o(send_err)
     );
+
+    // Streams come first; what sum_push asks for is not theirs to retire.
+    assign copy_ready    = cmd_ready[USend] && !cmd_valid[USend];
+    assign retire[USend] = send_retire && !copy_busy;
 
     logic control_idle;
     control #(
@@ -401,7 +407,8 @@ module node #(
         .clk_i, .rst_ni, .go_i(go), .cfg_i(cfg), .emap_we_i(emap_we), .emap_addr_i(emap_addr), .emap_data_i(emap_data), .group_we_i(group_we), .group_addr_i(group_addr), .group_data_i(group_data),
         .cmd_valid_i(cmd_valid[UCombine]), .cmd_ready_o(cmd_ready[UCombine]), .cmd_i(cmd), .retire_o(retire[UCombine]),
         .rdy_valid_i(rdy_valid), .rdy_ready_o(rdy_ready), .rdy_token_i(rdy_token), .tok_done_o(tok_done), .own_base_i(own_base),
-        .push_valid_i(cmd_valid[UPush]), .push_ready_o(cmd_ready[UPush]), .push_retire_o(retire[UPush]), .src_o(row_src), .src_rows_i(src_rows),
+        .push_valid_i(cmd_valid[UPush]), .push_ready_o(cmd_ready[UPush]), .push_retire_o(retire[UPush]),
+        .copy_valid_o(copy_valid), .copy_ready_i(copy_ready), .copy_o(copy), .copy_busy_o(copy_busy), .copy_retire_i(send_retire), .src_o(row_src), .src_rows_i(src_rows),
         .rd_valid_o(mrd_valid[CCombine]), .rd_ready_i(mrd_ready[CCombine]), .rd_addr_o(mrd_addr[CCombine]), .rd_rvalid_i(mrd_rvalid[CCombine]), .rd_rdata_i(mrd_rdata),
         .prd_valid_o(mrd_valid[CPush]), .prd_ready_i(mrd_ready[CPush]), .prd_addr_o(mrd_addr[CPush]), .prd_rvalid_i(mrd_rvalid[CPush]), .prd_rdata_i(mrd_rdata),
         .suma_rd_valid_o(rd_valid[RdSumA]), .suma_rd_ready_i(rd_ready[RdSumA]), .suma_rd_addr_o(rd_addr[RdSumA]), .suma_rd_rvalid_i(rd_rvalid[RdSumA]), .suma_rd_rdata_i(rd_rdata[RdSumA]),
@@ -459,7 +466,6 @@ module node #(
         .count_i({expert_tile, |{retire[4], retire[3], retire[2], retire[1], retire[0]}, tok_done, ev_row, alloc_miss, alloc_hit, expert_wait, expert_idle, mem_conflict,
                   link_idle, stall_ctrl, part_empty, stall_store}),
         .err_valid_i(err_valid), .err_code_i(err_code), .error_o
-    );
-endmodule
+    );endmodule
 
 `default_nettype wire

@@ -264,8 +264,10 @@ class bench {
             cycle();
             dut.push_valid_i = 0;
         }
-        for (auto &home : st_due)
-            assert_true(home.empty() || home.front().index >= end);
+        for (auto &home : st_due) {
+            for (const store &s : home)
+                assert_true(s.index >= end);
+        }
     }
 
     void wait_retired(unsigned limit)
@@ -414,6 +416,14 @@ class bench {
                 terms.push_back(mem.get(copy_addr(r, j), conf.row_bytes));
         }
         bytes row = sum_rows(terms, conf.row_bytes);
+        if (terms.size() == 1) { // unit send copies it
+            unsigned j = 0;
+            while (list[j] < 0 || gpu(static_cast<unsigned>(list[j])) != conf.port)
+                j++;
+            st_due[home].push_back(
+                {index, copy_addr(r, j), slot_addr(index, conf.port), mw_header(), bytes()});
+            return;
+        }
         for (unsigned off = 0; off < conf.row_bytes; off += 128) {
             unsigned n = std::min(128u, conf.row_bytes - off);
             mw_header h = request_header(conf.port, MW_OP_ST);
@@ -421,7 +431,7 @@ class bench {
             h.dst = home;
             h.len = n;
             h.addr = slot_addr(index, conf.port) + off;
-            st_due[home].push_back({index, h, bytes(row.begin() + off, row.begin() + off + n)});
+            st_due[home].push_back({index, 0, h.addr, h, bytes(row.begin() + off, row.begin() + off + n)});
         }
     }
 
@@ -438,6 +448,7 @@ class bench {
     std::map<uint64_t, bytes> out_due;
     struct store {
         unsigned index; // of its token
+        uint64_t from, to; // a copy of a whole row, or a packet: from 0
         mw_header h;
         bytes data;
     };
@@ -544,7 +555,7 @@ class bench {
         dut.rst_ni = 0;
         dut.clk_i = 0;
         dut.go_i = dut.cmd_valid_i = dut.rdy_valid_i = dut.req_valid_i = dut.res_valid_i = 0;
-        dut.push_valid_i = dut.prd_rvalid_i = 0;
+        dut.push_valid_i = dut.prd_rvalid_i = dut.copy_ready_i = dut.copy_retire_i = 0;
         dut.rd_rvalid_i = dut.suma_rd_rvalid_i = dut.sumb_rd_rvalid_i = dut.al_resp_valid_i =
             dut.part_crd_valid_i = 0;
         dut.emap_we_i = dut.group_we_i = 0;
@@ -573,6 +584,8 @@ class bench {
         dut.part_ready_i = c.percent(conf.ready);
         dut.sst_ready_i = c.percent(conf.ready);
         dut.own_base_i = own_base;
+        dut.copy_ready_i = copy_left == 0 && c.percent(conf.ready);
+        dut.copy_retire_i = copy_left == 1;
         dut.rdy_valid_i = !ready_tokens.empty();
         dut.rdy_token_i =
             ready_tokens.empty() ? static_cast<uint32_t>(c.rng() & 0xfffff) : ready_tokens.front();
@@ -635,6 +648,15 @@ class bench {
         dut.src_rows_i = src_rows[dut.src_o]; // from LUT RAM: looked at again before the edge
         dut.eval();
         push_retired = push_retired || dut.push_retire_o;
+        assert_int_equal(dut.copy_busy_o, copy_left != 0);
+        if (copy_left != 0)
+            copy_left--;
+        if (dut.copy_valid_o && dut.copy_ready_i) {
+            assert_int_equal(dut.copy_o[0] & 0xffff, MW_I_ST_LINEAR);
+            assert_int_equal(dut.copy_o[2], conf.row_bytes);
+            take_due(dut.copy_o[0] >> 16, dut.copy_o[1], dut.copy_o[3]);
+            copy_left = 1 + c.below(40);
+        }
         suma.sample(now, dut.suma_rd_valid_o, dut.suma_rd_ready_i, dut.suma_rd_addr_o, mem);
         sumb.sample(now, dut.sumb_rd_valid_o, dut.sumb_rd_ready_i, dut.sumb_rd_addr_o, mem);
         if (dut.cmd_valid_i && dut.cmd_ready_o) {
@@ -765,14 +787,25 @@ class bench {
     {
         mw_header h = pk::header(p);
         assert_in_range(h.dst, 0, N - 1);
-        assert_false(st_due[h.dst].empty());
-        const store &due = st_due[h.dst].front();
+        const store due = take_due(h.dst, 0, h.addr);
         uint64_t want[2];
         mw_header_pack(&due.h, want);
         assert_memory_equal(&p[0], want, sizeof want);
         assert_int_equal(p.size(), 16 + h.len);
         assert_memory_equal(&p[16], &due.data[0], h.len);
-        st_due[h.dst].pop_front();
+    }
+
+    // Copies and sums may pass each other, no packet of a row the one before it.
+    store take_due(unsigned home, uint64_t from, uint64_t to)
+    {
+        assert_in_range(home, 0, N - 1);
+        std::deque<store> &q = st_due[home];
+        auto kind = [from](const store &s) { return (s.from != 0) == (from != 0); };
+        auto found = std::find_if(q.begin(), q.end(), kind);
+        assert_true(found != q.end() && found->from == from && found->to == to);
+        store s = *found;
+        q.erase(found);
+        return s;
     }
 
     node_cfg cfg;
@@ -789,6 +822,7 @@ class bench {
     std::deque<std::pair<uint64_t, unsigned>> poisoned_parts;
     std::deque<std::pair<uint64_t, unsigned>> credits_back;
     bytes packet[3];
+    unsigned copy_left = 0; // cycles until unit send has finished
     bool offered[3] = {};
     uint8_t held[3][F + 1];
 };
