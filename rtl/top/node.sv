@@ -466,6 +466,7 @@ module node #(
         .count_i({expert_tile, |{retire[4], retire[3], retire[2], retire[1], retire[0]}, tok_done, ev_row, alloc_miss, alloc_hit, expert_wait, expert_idle, mem_conflict,
                   link_idle, stall_ctrl, part_empty, stall_store}),
         .err_valid_i(err_valid), .err_code_i(err_code), .error_o
-    );endmodule
+    );
+endmodule
 
 `default_nettype wire
