@@ -431,7 +431,8 @@ class bench {
             h.dst = home;
             h.len = n;
             h.addr = slot_addr(index, conf.port) + off;
-            st_due[home].push_back({index, 0, h.addr, h, bytes(row.begin() + off, row.begin() + off + n)});
+            st_due[home].push_back(
+                {index, 0, h.addr, h, bytes(row.begin() + off, row.begin() + off + n)});
         }
     }
 
@@ -447,7 +448,7 @@ class bench {
     std::map<unsigned, unsigned> errors, errors_due;
     std::map<uint64_t, bytes> out_due;
     struct store {
-        unsigned index; // of its token
+        unsigned index;    // of its token
         uint64_t from, to; // a copy of a whole row, or a packet: from 0
         mw_header h;
         bytes data;
