@@ -31,7 +31,7 @@ def prepare():
         if src.is_dir():
             sync(src, WORK / part)
         elif not (WORK / part).exists() or (WORK / part).read_bytes() != src.read_bytes():
-            shutil.copy2(src, WORK / part)
+            shutil.copy(src, WORK / part)
     build = WORK / "build"
     build.mkdir(exist_ok=True)
     if not (build / "venv").exists():
@@ -40,7 +40,7 @@ def prepare():
 
 
 def sync(src, dst):
-    """Copies changed files and removes those that are gone, so that make sees true times."""
+    """Copies changed files and removes those that are gone; a file put back gets the time of now, so that make builds it anew."""
     dst.mkdir(exist_ok=True)
     names = {p.name for p in src.iterdir()}
     for p in dst.iterdir():
@@ -50,7 +50,7 @@ def sync(src, dst):
         if p.is_dir():
             sync(p, dst / p.name)
         elif not (dst / p.name).exists() or (dst / p.name).read_bytes() != p.read_bytes():
-            shutil.copy2(p, dst / p.name)
+            shutil.copy(p, dst / p.name)
 
 
 def run_tests(targets):
