@@ -2,9 +2,10 @@
 //
 // Data path and clock of the expert engine: reads rows two flits per cycle, multiplies, writes.
 //
-// Order: rows as they come. Port 0 reads and writes the even flits of a row, port 1 the odd ones; a row with an odd number of flits
-// leaves port 1 out at its end. Read data wait in 16 words per port that are reserved before the read; results wait in 16 words
-// per port that are reserved before a pair of flits enters the lanes. So neither memory nor the lanes can be held up by the
+// Order: rows as they come. Port 0 reads and writes the first half of a row, port 1 the second, flit by flit; of an odd number of flits
+// port 0 has the one in the middle, and port 1 is left out at the end. (Even and odd flits would meet other streams at every second access:
+// see gpu_mem.) Read data wait in 16 words per port that are reserved before the read; results wait in 16 words
+// per port that are reserved before a pair of flits, one of each half, enters the lanes. So neither memory nor the lanes can be held up by the
 // other, and two flits per cycle are sustained across rows and tiles.
 // Time: a tile starts when the time of the one before is over and its last flit has entered the lanes, with data or without, and takes
 // tile * expert_cycles cycles. Its first flit does not enter before. done_*: tiles, in order, whose time is over and whose results
@@ -66,15 +67,18 @@ module expert_path #(
     localparam int unsigned OpenW = 4;                       // MaxOpen = 15
 
     // ---- shape of a row -----------------------------------------------------------
-    logic [OffW-1:0] last_q;  // its last pair
-    logic            odd_q;   // which is half a pair
+    logic [OffW-1:0]  last_q;   // its last pair
+    logic [AddrW-1:0] pairs_q;  // one half of a row is that much behind the other
+    logic             odd_q;    // which is half a pair
+
     always_ff @(posedge clk_i) begin
-        last_q <= OffW'((cfg_i.row_bytes - 15'(FlitBytes)) >> ($clog2(FlitBytes) + 1));
-        odd_q  <= cfg_i.row_bytes[$clog2(FlitBytes)];
+        last_q  <= OffW'((cfg_i.row_bytes - 15'(FlitBytes)) >> ($clog2(FlitBytes) + 1));
+        pairs_q <= AddrW'(last_q) + 1'b1;
+        odd_q   <= cfg_i.row_bytes[$clog2(FlitBytes)];
     end
 
     // ---- reads ----------------------------------------------------------------------
-    logic [PairW-1:0] x_q;
+    logic [AddrW-1:0] x_q [2];   // the port's first flit
     logic [1:0]       act_q, at_last, skip, adv;
     logic [OffW-1:0]  off_q [2];
     logic [PtrW-1:0]  ask_q [2], got_q [2][Latency], use_q [2];  // asked for, arrived Latency cycles later, used
@@ -86,7 +90,7 @@ module expert_path #(
             at_last[p]    = off_q[p] == last_q;
             skip[p]       = (p == 1) && odd_q && at_last[p];
             rd_valid_o[p] = act_q[p] && !skip[p] && ask_q[p] != {~use_q[p][PtrW-1], use_q[p][PtrW-2:0]};
-            rd_addr_o[p]  = {x_q + PairW'(off_q[p]), 1'(p)};
+            rd_addr_o[p]  = x_q[p] + AddrW'(off_q[p]);
         end
     end
     always_comb begin
@@ -113,7 +117,10 @@ module expert_path #(
             if (x_ready_o) off_q[p] <= '0;
             else if (adv[p]) off_q[p] <= off_q[p] + 1'b1;
         end
-        if (x_ready_o && x_valid_i) x_q <= x_addr_i;
+        if (x_ready_o && x_valid_i) begin
+            x_q[0] <= {x_addr_i, 1'b0};
+            x_q[1] <= {x_addr_i, 1'b0} + pairs_q;
+        end
     end
 
     for (genvar p = 0; p < 2; p++) begin : gen_rd
@@ -170,18 +177,20 @@ module expert_path #(
     end
 
     // ---- results ------------------------------------------------------------------------
-    logic [1:0] res_write, res_last, res_pop, last_pop;
+    logic [1:0]       res_write, res_last, res_pop, last_pop;
+    logic [AddrW-1:0] y_first, y_second;
+    assign y_first  = {row_y_i, 1'b0} + AddrW'(at_q);
+    assign y_second = y_first + pairs_q;
+
     for (genvar p = 0; p < 2; p++) begin : gen_wr
-        logic [PairW-1:0] pair;
-        lutram #(.Width(PairW + 2), .Depth(Depth)) i_addr (
-            .clk_i, .we_i(fire), .waddr_i(in_q[PtrW-2:0]), .wdata_i({row_y_i + PairW'(at_q), (p == 0) || !half, tile_end}),
-            .raddr_i(wr_q[p][PtrW-2:0]), .rdata_o({pair, res_write[p], res_last[p]})
+        lutram #(.Width(AddrW + 2), .Depth(Depth)) i_addr (
+            .clk_i, .we_i(fire), .waddr_i(in_q[PtrW-2:0]), .wdata_i({(p == 0) ? y_first : y_second, (p == 0) || !half, tile_end}),
+            .raddr_i(wr_q[p][PtrW-2:0]), .rdata_o({wr_addr_o[p], res_write[p], res_last[p]})
         );
         lutram #(.Width(FW), .Depth(Depth)) i_data (
             .clk_i, .we_i(y_valid), .waddr_i(out[PtrW-2:0]), .wdata_i(y_data[p]),
             .raddr_i(wr_q[p][PtrW-2:0]), .rdata_o(wr_data_o[p])
         );
-        assign wr_addr_o[p]  = {pair, 1'(p)};
         assign wr_valid_o[p] = out != wr_q[p] && res_write[p];
         assign res_pop[p]    = out != wr_q[p] && (!res_write[p] || wr_ready_i[p]);
         assign last_pop[p]   = res_pop[p] && res_last[p];

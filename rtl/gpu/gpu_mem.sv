@@ -9,9 +9,10 @@
 // itself: a client must not wait for ready before it raises valid. Responses cannot be held back.
 // Worst case: a port waits for one access of each other port at the same bank, never for a write when it reads or the reverse.
 //
-// Ports in RdEven/WrEven (RdOdd/WrOdd) reach only flits of even (odd) address, which takes them out of half of the multiplexers:
-// the expert engine reads and writes the even flits of rows by one port and the odd ones by another. The last WrShared write ports
-// share one way into the banks, one flit per cycle together: results of combine, and the rare writes of the allocator and the host.
+// The last WrShared write ports share one way into the banks, one flit per cycle together: one of the two that store what comes from the
+// links, results of combine, and the rare writes of the allocator and the host. As many ways as banks keep the multiplexers small.
+// Streams that go through memory flit by flit spread over the banks and then do not meet any more; one that takes every second flit
+// would meet others at every second access. So the two ports of the expert engine take the two halves of a row.
 `default_nettype none
 
 module gpu_mem #(
@@ -20,11 +21,7 @@ module gpu_mem #(
     parameter int unsigned Banks        = 4,   // power of two, at least 2
     parameter int unsigned NumRd        = 6,
     parameter int unsigned NumWr        = 6,
-    parameter logic [NumRd-1:0] RdEven  = NumRd'(32'h08),
-    parameter logic [NumRd-1:0] RdOdd   = NumRd'(32'h10),
-    parameter logic [NumWr-1:0] WrEven  = NumWr'(32'h04),
-    parameter logic [NumWr-1:0] WrOdd   = NumWr'(32'h08),
-    parameter int unsigned WrShared     = 2,   // 1: none; a shared port must not be in WrEven or WrOdd
+    parameter int unsigned WrShared     = 3,   // 1: none
     localparam int unsigned FW    = 8 * FlitBytes,
     localparam int unsigned AddrW = MemBytesLog2 - $clog2(FlitBytes)
 ) (
@@ -50,34 +47,10 @@ module gpu_mem #(
     localparam int unsigned RowW  = AddrW - BankW;
     localparam int unsigned NumWay = NumWr - WrShared + 1;
     localparam int unsigned BankP = Banks / 2;
-    localparam int unsigned RdW = (NumRd > 1) ? $clog2(NumRd) : 1;
-    localparam int unsigned WayW = (NumWay > 1) ? $clog2(NumWay) : 1;
 
     if (Banks < 2 || 2**BankW != Banks || RowW < 1 || NumRd > 32 || NumWr > 32 || WrShared < 1) begin : gen_check
         $error("gpu_mem: Banks must be a power of two, at least 2, and smaller than the memory; at most 32 ports");
     end
-
-    // The ports that may reach bank b, as a mask and as a list that repeats its last.
-    function automatic logic [NumRd-1:0] rd_reach(input int unsigned b);
-        return (b % 2 != 0) ? ~RdEven : ~RdOdd;
-    endfunction
-    function automatic logic [NumWay-1:0] wr_reach(input int unsigned b);
-        return (b % 2 != 0) ? ~NumWay'(WrEven) : ~NumWay'(WrOdd);
-    endfunction
-    function automatic logic [31:0][4:0] ports(input logic [31:0] mask);
-        int unsigned seen;
-        logic [4:0]  last;
-        seen = 0;
-        last = '0;
-        for (int unsigned p = 0; p < 32; p++) begin
-            if (mask[p]) begin
-                last = 5'(p);
-                ports[seen] = last;
-                seen++;
-            end
-        end
-        for (int unsigned i = 0; i < 32; i++) if (i >= seen) ports[i] = last;
-    endfunction
 
     logic [NumRd-1:0] rd_req [Banks], rd_gnt [Banks], rd_bad;
     logic [NumWay-1:0] wr_req [Banks], wr_gnt [Banks];
@@ -111,10 +84,10 @@ module gpu_mem #(
     always_comb begin
         for (int unsigned b = 0; b < Banks; b++) begin
             for (int unsigned p = 0; p < NumRd; p++) begin
-                rd_req[b][p] = rd_valid_i[p] && rd_addr_i[p][BankW-1:0] == BankW'(b) && ((b % 2 != 0) ? !RdEven[p] : !RdOdd[p]);
+                rd_req[b][p] = rd_valid_i[p] && rd_addr_i[p][BankW-1:0] == BankW'(b);
             end
             for (int unsigned p = 0; p < NumWay; p++) begin
-                wr_req[b][p] = way_valid[p] && way_addr[p][BankW-1:0] == BankW'(b) && ((b % 2 != 0) ? !WrEven[p] : !WrOdd[p]);
+                wr_req[b][p] = way_valid[p] && way_addr[p][BankW-1:0] == BankW'(b);
             end
         end
     end
@@ -158,21 +131,18 @@ module gpu_mem #(
         end
     end
 
+    localparam int unsigned RdP = (NumRd + 1) / 2;   // pairs; an odd number of ports repeats its last
+    localparam int unsigned WrP = (NumWay + 1) / 2;
+
     for (genvar b = 0; b < Banks; b++) begin : gen_bank
-        localparam int unsigned RdN = $countones(rd_reach(b));
-        localparam int unsigned WrN = $countones(wr_reach(b));
-        localparam int unsigned RdP = (RdN + 1) / 2;
-        localparam int unsigned WrP = (WrN + 1) / 2;
-        localparam logic [2*RdP-1:0][4:0] RdPort = (10*RdP)'(ports(32'(rd_reach(b))));
-        localparam logic [2*WrP-1:0][4:0] WrPort = (10*WrP)'(ports(32'(wr_reach(b))));
         logic             we_q, re_q, rd_odd_q, wr_odd_q;
         logic [RdP-1:0]   rd_pair_q;
         logic [WrP-1:0]   wr_pair_q;
         logic [RowW-1:0]  raddr, waddr;
         logic [FW-1:0]    wdata;
         logic [FlitBytes-1:0] wbe;
-        logic [RdW-1:0] unused_rd_idx;
-        logic [WayW-1:0] unused_wr_idx;
+        logic [((NumRd > 1) ? $clog2(NumRd) : 1)-1:0] unused_rd_idx;
+        logic [((NumWay > 1) ? $clog2(NumWay) : 1)-1:0] unused_wr_idx;
 
         rr_arb #(.N(NumRd)) i_rd_arb (
             .clk_i, .rst_ni, .clear_i(go_i), .req_i(rd_req[b]), .grant_o(rd_gnt[b]),
@@ -190,14 +160,14 @@ module gpu_mem #(
             wr_odd_q <= 1'b0;
             rd_pair_q <= '0;
             wr_pair_q <= '0;
-            for (int unsigned i = 0; i < RdN; i++) begin
-                if (rd_gnt[b][RdW'(RdPort[i])]) begin
+            for (int unsigned i = 0; i < NumRd; i++) begin
+                if (rd_gnt[b][i]) begin
                     rd_odd_q       <= i[0];
                     rd_pair_q[i/2] <= 1'b1;
                 end
             end
-            for (int unsigned i = 0; i < WrN; i++) begin
-                if (wr_gnt[b][WayW'(WrPort[i])]) begin
+            for (int unsigned i = 0; i < NumWay; i++) begin
+                if (wr_gnt[b][i]) begin
                     wr_odd_q       <= i[0];
                     wr_pair_q[i/2] <= 1'b1;
                 end
@@ -208,7 +178,7 @@ module gpu_mem #(
             raddr = {RowW{rd_odd_q}};
             for (int unsigned k = 0; k < RdP; k++) begin
                 if (rd_pair_q[k]) begin
-                    raddr = (raddr & raddr_q[RdW'(RdPort[2*k+1])]) | (~raddr & raddr_q[RdW'(RdPort[2*k])]);
+                    raddr = (raddr & raddr_q[(2*k+1 < NumRd) ? 2*k+1 : 2*k]) | (~raddr & raddr_q[2*k]);
                 end
             end
         end
@@ -219,9 +189,9 @@ module gpu_mem #(
             wbe   = {FlitBytes{wr_odd_q}};
             for (int unsigned k = 0; k < WrP; k++) begin
                 if (wr_pair_q[k]) begin
-                    waddr = (waddr & waddr_q[WayW'(WrPort[2*k+1])]) | (~waddr & waddr_q[WayW'(WrPort[2*k])]);
-                    wdata = (wdata & wdata_q[WayW'(WrPort[2*k+1])]) | (~wdata & wdata_q[WayW'(WrPort[2*k])]);
-                    wbe   = (wbe & wbe_q[WayW'(WrPort[2*k+1])]) | (~wbe & wbe_q[WayW'(WrPort[2*k])]);
+                    waddr = (waddr & waddr_q[(2*k+1 < NumWay) ? 2*k+1 : 2*k]) | (~waddr & waddr_q[2*k]);
+                    wdata = (wdata & wdata_q[(2*k+1 < NumWay) ? 2*k+1 : 2*k]) | (~wdata & wdata_q[2*k]);
+                    wbe   = (wbe & wbe_q[(2*k+1 < NumWay) ? 2*k+1 : 2*k]) | (~wbe & wbe_q[2*k]);
                 end
             end
         end
@@ -236,7 +206,6 @@ module gpu_mem #(
 
     // Responses: the bank travels beside the access for two cycles.
     for (genvar p = 0; p < NumRd; p++) begin : gen_port
-        localparam bit Half = RdEven[p] || RdOdd[p];
         logic             v1_q, v2_q;
         logic [BankW-1:0] bank1_q;
         logic             odd2_q;
@@ -256,33 +225,15 @@ module gpu_mem #(
             odd2_q  <= bank1_q[0];
             for (int unsigned k = 0; k < BankP; k++) pair2_q[k] <= (bank1_q >> 1) == BankW'(k);
             if (v2_q) begin
-                if (Half) begin
-                    for (int unsigned k = 0; k < BankP; k++) begin
-                        if (pair2_q[k]) rd_rdata_o[p] <= bank_rdata[2*k + (RdOdd[p] ? 1 : 0)];
-                    end
-                end else begin
-                    logic [FW-1:0] d;
-                    d = {FW{odd2_q}};
-                    for (int unsigned k = 0; k < BankP; k++) begin
-                        if (pair2_q[k]) d = (d & bank_rdata[2*k+1]) | (~d & bank_rdata[2*k]);
-                    end
-                    rd_rdata_o[p] <= d;
+                logic [FW-1:0] d;
+                d = {FW{odd2_q}};
+                for (int unsigned k = 0; k < BankP; k++) begin
+                    if (pair2_q[k]) d = (d & bank_rdata[2*k+1]) | (~d & bank_rdata[2*k]);
                 end
+                rd_rdata_o[p] <= d;
             end
         end
     end
-
-`ifndef SYNTHESIS
-    // A port that is tied to half of the banks asked for the other half would wait for ever.
-    always_ff @(posedge clk_i) begin
-        for (int unsigned p = 0; p < NumRd; p++) begin
-            if (rst_ni && rd_valid_i[p] && (rd_addr_i[p][0] ? RdEven[p] : RdOdd[p])) $fatal(1, "gpu_mem: read port %0d: wrong half", p);
-        end
-        for (int unsigned p = 0; p < NumWr; p++) begin
-            if (rst_ni && wr_valid_i[p] && (wr_addr_i[p][0] ? WrEven[p] : WrOdd[p])) $fatal(1, "gpu_mem: write port %0d: wrong half", p);
-        end
-    end
-`endif
 endmodule
 
 `default_nettype wire

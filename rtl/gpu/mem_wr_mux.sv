@@ -2,10 +2,10 @@
 //
 // Lets several clients share one write port of the GPU memory.
 //
-// Order: round robin; the writes of a client in the order of its grants. A write that waits at the memory keeps its place:
-// address and data do not change under it.
+// Order: round robin, up to 8 writes of a client in a row (two streams write by write would keep meeting the others in the banks); the writes of a client in the
+// order of its grants. A write that waits at the memory keeps its place: address and data do not change under it.
 // Back-pressure: none of its own; cl_ready_o is the grant, so a client must not wait for ready before it raises valid.
-// Worst case: a client waits for one access of every other client.
+// Worst case: a client waits for 8 accesses of every other client.
 `default_nettype none
 
 module mem_wr_mux #(
@@ -31,11 +31,14 @@ module mem_wr_mux #(
     output logic [FlitBytes-1:0]      wr_be_o
 );
     logic [Clients-1:0] req, grant, held_q;
-    logic waiting_q;
+    logic waiting_q, keep;
+    logic [2:0] run_q;   // writes of the held client in a row, modulo 8
     logic [((Clients > 1) ? $clog2(Clients) : 1)-1:0] unused_idx;
 
     always_comb begin
-        for (int unsigned c = 0; c < Clients; c++) req[c] = cl_valid_i[c] && (!waiting_q || held_q[c]);
+        keep = waiting_q;
+        for (int unsigned c = 0; c < Clients; c++) keep |= cl_valid_i[c] && held_q[c] && run_q != '0;
+        for (int unsigned c = 0; c < Clients; c++) req[c] = cl_valid_i[c] && (!keep || held_q[c]);
     end
 
     rr_arb #(.N(Clients)) i_arb (
@@ -62,6 +65,8 @@ module mem_wr_mux #(
     always_ff @(posedge clk_i) begin
         waiting_q <= rst_ni && wr_valid_o && !wr_ready_i;
         held_q    <= grant;
+        if (!rst_ni || go_i) run_q <= '0;
+        else if (wr_valid_o && wr_ready_i) run_q <= (grant == held_q) ? run_q + 1'b1 : 3'd1;
     end
 endmodule
 

@@ -119,9 +119,9 @@ module node #(
 
     assign host_ready_o = !host_valid || host_done;
 
-    // ---- memory: read ports SEND, SUMA, SUMB, EXP0, EXP1, MISC; write ports ST0, ST1, EXP0, EXP1, OUT, MISC ----
+    // ---- memory: read ports SEND, SUMA, SUMB, EXP0, EXP1, MISC; write ports ST0, EXP0, EXP1, and ST1, OUT, MISC, which share one ----
     localparam int unsigned RdSend = 0, RdSumA = 1, RdSumB = 2, RdExp = 3, RdMisc = 5, NumRd = 6;
-    localparam int unsigned WrSt = 0, WrExp = 2, WrOut = 4, WrMisc = 5, NumWr = 6;
+    localparam int unsigned WrSt [2] = '{0, 3}, WrExp = 1, WrOut = 4, WrMisc = 5, NumWr = 6, WrShared = 3;
     logic                 rd_valid [NumRd], rd_ready [NumRd], rd_rvalid [NumRd];
     logic [AddrW-1:0]     rd_addr [NumRd];
     logic [FW-1:0]        rd_rdata [NumRd];
@@ -131,7 +131,7 @@ module node #(
     logic [FlitBytes-1:0] wr_be [NumWr];
     logic                 mem_conflict;
 
-    gpu_mem #(.FlitBytes(FlitBytes), .MemBytesLog2(MemBytesLog2), .Banks(Banks), .NumRd(NumRd), .NumWr(NumWr)) i_mem (
+    gpu_mem #(.FlitBytes(FlitBytes), .MemBytesLog2(MemBytesLog2), .Banks(Banks), .NumRd(NumRd), .NumWr(NumWr), .WrShared(WrShared)) i_mem (
         .clk_i, .rst_ni, .go_i(go),
         .rd_valid_i(rd_valid), .rd_ready_o(rd_ready), .rd_addr_i(rd_addr), .rd_rvalid_o(rd_rvalid), .rd_rdata_o(rd_rdata),
         .wr_valid_i(wr_valid), .wr_ready_o(wr_ready), .wr_addr_i(wr_addr), .wr_data_i(wr_data), .wr_be_i(wr_be), .conflict_o(mem_conflict)
@@ -276,11 +276,11 @@ module node #(
     logic [4:0]        fack_dst;
 
     for (genvar i = 0; i < 2; i++) begin : gen_st_port
-        assign wr_valid[WrSt+i] = st_wr_valid[i];
-        assign wr_addr[WrSt+i]  = st_wr_addr[i];
-        assign wr_data[WrSt+i]  = st_wr_data[i];
-        assign wr_be[WrSt+i]    = st_wr_be[i];
-        assign st_wr_ready[i]   = wr_ready[WrSt+i];
+        assign wr_valid[WrSt[i]] = st_wr_valid[i];
+        assign wr_addr[WrSt[i]]  = st_wr_addr[i];
+        assign wr_data[WrSt[i]]  = st_wr_data[i];
+        assign wr_be[WrSt[i]]    = st_wr_be[i];
+        assign st_wr_ready[i]    = wr_ready[WrSt[i]];
     end
 
     rx #(.N(N), .FlitBytes(FlitBytes), .TokensLog2(TokensLog2), .RxCtrlPkts(RxCtrlPkts), .RxResultPkts(RxResultPkts)) i_rx (

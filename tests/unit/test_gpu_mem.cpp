@@ -26,8 +26,8 @@ extern "C" {
 static const unsigned F = sizeof(Vgpu_mem::wr_data_i) / 6;
 static const unsigned FLITS = 16384 / F;
 static const unsigned BANKS = 4, RD = 6, WR = 6, LATENCY = 3;
-// Port 3 of the readers and 2 of the writers reach even flits, the next one odd flits; writers 4 and 5 share a way.
-static const unsigned RD_EVEN = 3, WR_EVEN = 2, WR_SHARED = 4;
+// Writers 3, 4 and 5 share a way.
+static const unsigned WR_SHARED = 3;
 
 static uint64_t seed;
 
@@ -75,24 +75,14 @@ class bench {
             responses(p);
     }
 
-    // A flit of the half that the port reaches.
-    unsigned reachable(unsigned addr, unsigned port, unsigned even)
-    {
-        return port == even ? addr & ~1u : port == even + 1 ? addr | 1 : addr;
-    }
-
     void ask_read(unsigned p, unsigned addr)
     {
-        rd[p] = {true, reachable(addr, p, RD_EVEN), {}, 0, 0};
+        rd[p] = {true, addr, {}, 0, 0};
     }
 
     void ask_write(unsigned p, unsigned addr)
     {
-        wr[p] = {true,
-                 reachable(addr, p, WR_EVEN),
-                 {},
-                 static_cast<unsigned>(rng() & ((1u << F) - 1)),
-                 0};
+        wr[p] = {true, addr, {}, static_cast<unsigned>(rng() & ((1u << F) - 1)), 0};
         if (rng() % 2)
             wr[p].be = (1u << F) - 1;
         for (unsigned b = 0; b < F; b++)
@@ -229,26 +219,23 @@ static void one_bank_is_shared_fairly(void **state)
         b->longest = 0;
         for (unsigned p = 0; p < WR; p++)
             b->done_wr[p] = 0;
-        unsigned lost_rd = bank % 2 ? RD_EVEN : RD_EVEN + 1,
-                 lost_wr = bank % 2 ? WR_EVEN : WR_EVEN + 1;
-        const unsigned cycles = 1000;
+        const unsigned cycles = 1152;
         for (unsigned c = 0; c < cycles; c++) {
             for (unsigned p = 0; p < RD; p++) {
-                if (!b->rd[p].valid && p != lost_rd)
+                if (!b->rd[p].valid)
                     b->ask_read(p, BANKS * (b->rng() % (FLITS / BANKS)) + bank);
             }
             for (unsigned p = 0; p < WR; p++) {
-                if (!b->wr[p].valid && p != lost_wr)
+                if (!b->wr[p].valid)
                     b->ask_write(p, BANKS * (b->rng() % (FLITS / BANKS)) + bank);
             }
             b->cycle();
         }
-        assert_in_range(b->longest, 4, 7); // a shared port waits for its partner's turn as well
+        assert_in_range(b->longest, 5, 68); // a shared port waits for its partners' turns as well
         for (unsigned p = 0; p < RD; p++)
-            assert_in_range(b->done_rd[p], p == lost_rd ? 0 : cycles / 5, cycles / 5);
+            assert_int_equal(b->done_rd[p], cycles / RD);
         for (unsigned p = 0; p < WR; p++) {
-            unsigned share = p == lost_wr ? 0 : p < WR_SHARED ? cycles / 4 : cycles / 8;
-            assert_in_range(b->done_wr[p], share, share);
+            assert_int_equal(b->done_wr[p], p < WR_SHARED ? cycles / 4 : cycles / 12);
         }
     }
 }
@@ -265,14 +252,12 @@ static double stream_rate(unsigned readers, unsigned writers, uint64_t s)
     uint64_t before = 0, after = 0;
     for (unsigned c = 0; c < 1100; c++) {
         for (unsigned p = 0; p < RD; p++) {
-            unsigned step = p == RD_EVEN || p == RD_EVEN + 1 ? 2 : 1;
             if ((readers >> p & 1) && !b->rd[p].valid)
-                b->ask_read(p, (rpos[p] += step) % FLITS);
+                b->ask_read(p, ++rpos[p] % FLITS);
         }
         for (unsigned p = 0; p < WR; p++) {
-            unsigned step = p == WR_EVEN || p == WR_EVEN + 1 ? 2 : 1;
             if ((writers >> p & 1) && !b->wr[p].valid)
-                b->ask_write(p, (wpos[p] += step) % FLITS);
+                b->ask_write(p, ++wpos[p] % FLITS);
         }
         b->cycle();
         uint64_t sum = 0;
@@ -296,7 +281,7 @@ static void streams_run_at_full_rate(void **state)
     } mix[] = {
         {0x01, 0x00, 1.0}, {0x07, 0x00, 3.0}, {0x27, 0x00, 4.0},
         {0x18, 0x0c, 4.0}, {0x1f, 0x00, 4.0}, {0x3f, 0x00, 3.5},
-        {0x00, 0x03, 2.0}, {0x00, 0x1f, 4.0}, {0x3f, 0x3f, 6.8},
+        {0x00, 0x03, 2.0}, {0x00, 0x1f, 3.5}, {0x3f, 0x3f, 6.8},
     };
     // Six readers ask for more than the four banks give. From some starts, round robin settles in a pattern that
     // leaves a bank idle every other cycle; that costs nothing that the streams inside the limit need.
