@@ -2,9 +2,10 @@
 //
 // Unit push: sum.st. Names the rows whose sums this GPU owes to other homes, for reduce_serve and row_sum to make and store there.
 //
-// Received rows lie source by source, each source's in the order of its tokens. An instruction goes through the sources p + 1, p + 2, ... modulo N and takes
-// the rows of tokens below a + b from where the one before it stopped (cleared by go_i), so that a range of tokens ends at all homes at about the same time
-// and GPUs begin with different homes. Where a source's rows begin is known from the copy counts: src_rows_i of source src_o.
+// Received rows lie source by source, each source's in the order of its tokens. An instruction takes the rows of tokens below a + b from where the one before
+// it stopped (cleared by go_i), a row of each source in turn, p + 1 first: so a range of tokens ends at all homes at about the same time, and what leaves at
+// any time is spread over all homes' links (whole ranges home by home, two GPUs that met at one would stay together to the end). Where a source's
+// rows begin is known from the copy counts: src_rows_i of source src_o.
 //
 // Of a row's meta entry it reads the token and the flits with expert IDs, an entry ahead of the one it works on; all own experts are counted, then
 // a packet goes out in the format of combine's rows (see reduce_serve): {dst = home, len = token there, addr = row, positions of the own experts}.
@@ -79,13 +80,14 @@ module sum_push #(
     endfunction
 
     // ---- entries, read ahead ------------------------------------------------------
-    typedef enum logic [2:0] {Idle, Prepare, Source, Row, Read, Drain} state_e;
+    typedef enum logic [2:0] {Idle, Prepare, Bounds, Source, Row, Read, Drain} state_e;
     state_e state_q;
 
     logic                   take, stop, stop_q, asked_q, got_last, source_end, drained;
     logic [GpuW-1:0]        src_q, port;
-    logic [N-1:0]           begun_q;                    // the source's next row is in the table
-    logic [LineW-1:0]       base_q, row_q, end_q, next_row, rows, base_next;
+    logic                   begun_q;                    // the tables of rows are filled
+    logic [N-1:0]           over_q;                     // nothing of the source is left in the range
+    logic [LineW-1:0]       base_q, base_end, row_q, end_q, next_row, end_row;
     logic [14:0]            mask_q;                     // tokens of a GPU
     logic [15:0]            limit_q;
     logic [4:0]             shifts_q;
@@ -104,9 +106,7 @@ module sum_push #(
     assign cmd_ready_o = state_q == Idle;
     assign take        = cmd_valid_i && cmd_ready_o;
     assign src_o       = src_q;
-    assign rows        = LineW'(src_rows_i);
-    // Rows of the source behind begin where this one's end, those of source 0 at 0.
-    assign base_next   = (src_q == GpuW'(N - 1)) ? '0 : base_q + rows;
+    assign base_end    = base_q + LineW'(src_rows_i);
     assign source_end  = (state_q == Row && row_q == end_q) || (got_last && stop);
     assign drained     = full_q == '0 && open_q == '0 && !copy_busy_o;
     assign retire_o    = state_q == Drain && drained;
@@ -122,7 +122,11 @@ module sum_push #(
     assign stop       = (got_q == '0) ? {1'b0, rd_rdata_i[14:0] & mask_q} >= limit_q : stop_q;
 
     lutram #(.Width(LineW), .Depth(N)) i_next (
-        .clk_i, .we_i(source_end), .waddr_i(src_q), .wdata_i(row_q), .raddr_i(src_q), .rdata_o(next_row)
+        .clk_i, .we_i(state_q == Bounds || (got_last && !stop)), .waddr_i(src_q), .wdata_i((state_q == Bounds) ? base_q : row_q + 1'b1),
+        .raddr_i(src_q), .rdata_o(next_row)
+    );
+    lutram #(.Width(LineW), .Depth(N)) i_end (
+        .clk_i, .we_i(state_q == Bounds), .waddr_i(src_q), .wdata_i(base_end), .raddr_i(src_q), .rdata_o(end_row)
     );
     lutram #(.Width(FW), .Depth(2 * 2**EntryW)) i_entry (
         .clk_i, .we_i(rd_rvalid_i), .waddr_i({wpar_q, got_q}), .wdata_i(rd_rdata_i), .raddr_i({rpar_q, half[HalfW-1:LaneW]}), .rdata_o(entry)
@@ -134,22 +138,23 @@ module sum_push #(
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
             state_q <= Idle;
-            begun_q <= '0;
+            begun_q <= 1'b0;
             full_q  <= '0;
             wpar_q  <= 1'b0;
             rpar_q  <= 1'b0;
         end else begin
             unique case (state_q)
                 Idle:    if (take) state_q <= Prepare;
-                Prepare: if (shifts_q == '0) state_q <= Source;
-                Source:  state_q <= (src_q == port) ? Drain : Row;
+                Prepare: if (shifts_q == '0) state_q <= begun_q ? Source : Bounds;
+                Bounds:  if (next_gpu(src_q) == port) state_q <= Source;
+                Source:  state_q <= (over_q == '1) ? Drain : over_q[src_q] ? Source : Row;
                 Row:     if (source_end) state_q <= Source;
                          else if (!full_q[wpar_q]) state_q <= Read;
-                Read:    if (got_last) state_q <= stop ? Source : Row;
+                Read:    if (got_last) state_q <= Source;
                 default: if (drained) state_q <= Idle;
             endcase
-            if (go_i)            begun_q <= '0;
-            else if (source_end) begun_q[src_q] <= 1'b1;
+            if (go_i)                   begun_q <= 1'b0;
+            else if (state_q == Bounds) begun_q <= 1'b1;
             if (got_last && !stop) begin
                 full_q[wpar_q] <= 1'b1;
                 wpar_q         <= !wpar_q;
@@ -163,21 +168,23 @@ module sum_push #(
         if (take) begin
             limit_q  <= cmd_i.a[15:0] + cmd_i.b[15:0];
             src_q    <= port;
-            base_q   <= LineW'(own_base_i);
             mask_q   <= '0;
             shifts_q <= 5'(cfg_i.token_shift);
         end else if (state_q == Prepare && shifts_q != '0) begin
             mask_q   <= {mask_q[13:0], 1'b1};
             shifts_q <= shifts_q - 1'b1;
         end
-        // base_q runs ahead of the source that is worked on: it is needed only when that begins.
-        if ((state_q == Prepare && shifts_q == '0) || (state_q == Source && src_q != port)) base_q <= base_next;
-        if ((state_q == Prepare && shifts_q == '0) || source_end) src_q <= next_gpu(src_q);
+        // Rows of the source behind begin where one's end, those of source 0 at 0. Prepare begins with the own ones.
+        if (take) base_q <= LineW'(own_base_i);
+        else if ((state_q == Prepare && shifts_q == '0) || state_q == Bounds) base_q <= (src_q == GpuW'(N - 1)) ? '0 : base_end;
+        if ((state_q == Prepare && shifts_q == '0) || state_q == Bounds || (state_q == Source && over_q[src_q]) || source_end || got_last) src_q <= next_gpu(src_q);
+        for (int unsigned s = 0; s < N; s++) begin
+            if (take) over_q[s] <= cfg_i.port == 5'(s);
+            else if (source_end && src_q == GpuW'(s)) over_q[s] <= 1'b1;
+        end
         if (state_q == Source) begin
-            row_q <= begun_q[src_q] ? next_row : base_q;
-            end_q <= base_q + rows;
-        end else if (got_last && !stop) begin
-            row_q <= row_q + 1'b1;
+            row_q <= next_row;
+            end_q <= end_row;
         end
         if (state_q != Read) begin
             ask_q   <= '0;
