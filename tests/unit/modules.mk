@@ -127,3 +127,5 @@ UNIT_SRCS_link_sizes := rtl/common/link_delay.sv rtl/common/link.sv tests/unit/l
 UNIT += reduce_join
 UNIT_SRCS_reduce_join := rtl/common/fp_pkg.sv rtl/switch/reduce_join.sv
 UNIT_PARAMS_reduce_join := N=5 FlitBytes=8
+UNIT += token_tracker
+UNIT_SRCS_token_tracker := rtl/hub/token_tracker.sv
