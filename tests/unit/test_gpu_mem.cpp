@@ -75,10 +75,7 @@ class bench {
             responses(p);
     }
 
-    void ask_read(unsigned p, unsigned addr)
-    {
-        rd[p] = {true, addr, {}, 0, 0};
-    }
+    void ask_read(unsigned p, unsigned addr) { rd[p] = {true, addr, {}, 0, 0}; }
 
     void ask_write(unsigned p, unsigned addr)
     {
