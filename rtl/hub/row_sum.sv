@@ -5,7 +5,8 @@
 // Context c has the rows of requester c: terms are rows of own experts, the sum leaves as PARTIAL packets on part_* or, of rows marked st, as ST packets on
 // sst_*. The own port's context has the rows of combine, which end in own memory (port OUT); their addresses come from dest_*. The last term of an own row may be R,
 // the reduced row from the wire (res_*), or the row that the own row before it wrote (marked again). A context gives its rows in order; contexts
-// are served in turn, one packet each.
+// are served in turn, one packet each, but every second packet is one of combine while it has one to add up: its rows wait for this unit alone, and it has
+// more of them than any requester.
 //
 // The first pass adds two terms, each further pass one; a single term passes through; no term at all gives zeros. A packet
 // begins only when no other hub can make it wait: with the credit of the requester, with its packet of R here. Then its passes go into a queue from which
@@ -16,7 +17,7 @@
 // ends by itself: the link takes a packet that has its credit whatever happens here. ST packets inside count like credits of their home, until they have left. Flits of R follow its header without waiting for
 // anything here. A packet on part_ or sst_ comes without gaps: its last pass starts when its reads are granted, of 16 all but two, and the
 // memory makes a read wait for at most 5 cycles.
-// Worst case for a context: one packet of every other context.
+// Worst case for a context: one packet of every other context, and as many of combine.
 // A poisoned packet of a requester carries the mark; own rows with a poisoned packet keep what memory held there.
 `default_nettype none
 
@@ -133,10 +134,10 @@ module row_sum #(
     state_e state_q;
 
     logic [N-1:0]           ready_ctx, grant, take, give, st_left;
-    logic [CtxW-1:0]        pick, ctx_q;
+    logic [CtxW-1:0]        turn, pick, ctx_q;
     logic [N-1:0][CrdW-1:0] used_q;      // PART credits in use
     logic [CrdW-1:0]        limit;
-    logic                   own_ready, load, own, claim, r_free;
+    logic                   own_ready, own_first, load, own, claim, r_free;
     logic [4:0]             inside_q;    // packets of own rows between their choice and memory
 
     assign limit     = (cfg_i.part_credits == '0 || cfg_i.part_credits > 8'(PartPkts)) ? CrdW'(PartPkts) : CrdW'(cfg_i.part_credits);
@@ -154,8 +155,12 @@ module row_sum #(
     end
 
     rr_arb #(.N(N)) i_arb (
-        .clk_i, .rst_ni, .clear_i(go_i), .req_i(ready_ctx), .grant_o(grant), .idx_o(pick), .advance_i(state_q == Pick && ready_ctx != '0)
+        .clk_i, .rst_ni, .clear_i(go_i), .req_i(ready_ctx), .grant_o(grant), .idx_o(turn), .advance_i(state_q == Pick && ready_ctx != '0 && !own_first)
     );
+
+    // own is still that of the packet before.
+    assign own_first = ready_ctx[CtxW'(cfg_i.port)] && !own;
+    assign pick      = own_first ? CtxW'(cfg_i.port) : turn;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
@@ -226,7 +231,8 @@ module row_sum #(
             endcase
             if (load) started_q[ctx_q] <= !row_last;
         end
-        if (state_q == Pick) ctx_q <= pick;
+        if (go_i) ctx_q <= '0;
+        else if (state_q == Pick && ready_ctx != '0) ctx_q <= pick;
         if (load) begin
             tag_q.kind     <= row_st_i ? St : own ? Own : Part;
             tag_q.dst      <= ctx_q;
