@@ -609,6 +609,21 @@ static void last_tile_waits_for_counts(void **state)
     assert_true(b->idle_stalls > 800);
 }
 
+// Counts that are here before the rows: a tile is full, or it is the expert's last.
+static void tiles_wait_for_rows(void **state)
+{
+    (void)state;
+    auto b = std::make_unique<bench>(seed);
+    b->cfg.set("local_experts", 3);
+    b->cfg.set("tile", 4);
+    b->cfg.set("expert_cycles", 1);
+    b->plan({10, 0, 7});
+    weather w;
+    w.arrive = 3;
+    b->run(w, 20000);
+    assert_int_equal(b->tiles_started, 3 + 2);
+}
+
 // A tile larger than all rows, experts without rows, no expert at all.
 static void corners(void **state)
 {
@@ -776,6 +791,7 @@ int main()
     seed = s ? strtoull(s, nullptr, 0) : static_cast<uint64_t>(time(nullptr));
     printf("MW_SEED=%llu\n", static_cast<unsigned long long>(seed));
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tiles_wait_for_rows),
         cmocka_unit_test(corners),
         cmocka_unit_test(tiles_take_their_time),
         cmocka_unit_test(slow_memory_makes_tiles_longer),
