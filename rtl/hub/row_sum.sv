@@ -5,8 +5,8 @@
 // Context c has the rows of requester c: terms are rows of own experts, the sum leaves as PARTIAL packets on part_* or, of rows marked st, as ST packets on
 // sst_*. The own port's context has the rows of combine, which end in own memory (port OUT); their addresses come from dest_*. The last term of an own row may be R,
 // the reduced row from the wire (res_*), or the row that the own row before it wrote (marked again). A context gives its rows in order; contexts
-// are served in turn, one packet each, but every second packet is one of combine while it has one to add up: its rows wait for this unit alone, and it has
-// more of them than any requester.
+// are served in turn, one packet each; beside an uplink that has enough to send every second packet is the own context's, and the uplink gets no more than keeps
+// it busy (else it starves the home's own sums, or they it).
 //
 // The first pass adds two terms, each further pass one; a single term passes through; no term at all gives zeros. A packet
 // begins only when no other hub can make it wait: with the credit of the requester, with its packet of R here. Then its passes go into a queue from which
@@ -17,7 +17,7 @@
 // ends by itself: the link takes a packet that has its credit whatever happens here. ST packets inside count like credits of their home, until they have left. Flits of R follow its header without waiting for
 // anything here. A packet on part_ or sst_ comes without gaps: its last pass starts when its reads are granted, of 16 all but two, and the
 // memory makes a read wait for at most 5 cycles.
-// Worst case for a context: one packet of every other context, and as many of combine.
+// Worst case for a context: one packet of every other context, and as many of the own one.
 // A poisoned packet of a requester carries the mark; own rows with a poisoned packet keep what memory held there.
 `default_nettype none
 
@@ -104,6 +104,7 @@ module row_sum #(
     localparam int unsigned HF       = 16 / FlitBytes;
     localparam int unsigned HBeatW   = $clog2(HF + 1);
     localparam int unsigned PktDepth = (FlitBytes < 16) ? 16 : 32;
+    localparam int unsigned UpPkts   = (FlitBytes < 16) ? 4 : 6;   // for the uplink, between their choice and their last flit
     localparam int unsigned CrdW     = $clog2(PartPkts + 1);
     localparam int unsigned PoisonBit = 56;   // of the header
     localparam int unsigned LongLast  = 7;    // a packet of 8 flits or more hides the latency of memory and adder
@@ -139,15 +140,20 @@ module row_sum #(
     logic [CrdW-1:0]        limit;
     logic                   own_ready, own_first, load, own, claim, r_free;
     logic [4:0]             inside_q;    // packets of own rows between their choice and memory
+    logic [5:0]             up_q;        // the same of packets for the uplink
+    logic                   up_room, up_out;
 
     assign limit     = (cfg_i.part_credits == '0 || cfg_i.part_credits > 8'(PartPkts)) ? CrdW'(PartPkts) : CrdW'(cfg_i.part_credits);
     // The row before has as many packets: with fewer inside, the one with this number is in memory.
     assign own_ready = (!row_own_r_i || r_free)
                        && (!row_own_again_i || inside_q == '0 || PktW'(inside_q) < cfg_i.row_bytes[14:7]);
 
+    // As many as keep the uplink busy: more would only wait for it in front of own packets, and the adder with them. Short ones are many.
+    assign up_room = up_q < 6'(UpPkts) || cfg_i.row_bytes[14:7] == '0;
+
     always_comb begin
         for (int unsigned c = 0; c < N; c++) begin
-            ready_ctx[c] = row_pend_i[c] && ((5'(c) == cfg_i.port) ? own_ready : used_q[c] != limit);
+            ready_ctx[c] = row_pend_i[c] && ((5'(c) == cfg_i.port) ? own_ready : used_q[c] != limit && up_room);
             take[c]      = load && !own && ctx_q == CtxW'(c);
             give[c]      = part_crd_valid_i && part_crd_port_i == 5'(c);
             st_left[c]   = st_pop && head.last && head.dst == CtxW'(c);
@@ -158,8 +164,8 @@ module row_sum #(
         .clk_i, .rst_ni, .clear_i(go_i), .req_i(ready_ctx), .grant_o(grant), .idx_o(turn), .advance_i(state_q == Pick && ready_ctx != '0 && !own_first)
     );
 
-    // own is still that of the packet before.
-    assign own_first = ready_ctx[CtxW'(cfg_i.port)] && !own;
+    // Own rows wait for this unit alone, and combine has more of them than any requester: beside an uplink with enough to send, every second packet is theirs.
+    assign own_first = ready_ctx[CtxW'(cfg_i.port)] && !own && up_q >= 6'(UpPkts - 2);
     assign pick      = own_first ? CtxW'(cfg_i.port) : turn;
 
     always_ff @(posedge clk_i) begin
@@ -439,9 +445,11 @@ module row_sum #(
             dest_q     <= 1'b0;
             row_done_o <= 1'b0;
             inside_q   <= '0;
+            up_q       <= '0;
         end else begin
             if (dest_ready_o) dest_q <= dest_valid_i;
             row_done_o <= row_end;
+            if ((load && !own) != up_out) up_q <= up_q + (up_out ? '1 : 6'd1);
             if (own_begin != own_out) inside_q <= inside_q + (own_out ? '1 : 5'd1);
         end
         row_more_o <= dest_more_q;
@@ -481,6 +489,7 @@ module row_sum #(
     assign pkt_fire    = pkt_valid && (head.st ? sst_ready_i : part_ready_i);
     assign pkt_pop     = pkt_fire && pkt_payload;
     assign st_pop      = pkt_pop && head.st;
+    assign up_out      = pkt_pop && head.last;
     assign st_done_o   = st_pop && head.last && head.row_last;
 
     always_comb begin
