@@ -157,6 +157,7 @@ class bench {
     chance c;
     flit_memory<F> mem;
     uint64_t now = 0, last_out = 0, first_out = 0;
+    unsigned sent = 0, sent_before_own = 0; // packets, and when the last own row ended
     unsigned max_used = 0, ready, gap = 0, term_wait = 0, pend_wait = 0;
 
   private:
@@ -245,6 +246,7 @@ class bench {
             res_held = false;
         }
         if (dut.row_done_o) {
+            sent_before_own = sent;
             done++;
             more += dut.row_more_o;
         }
@@ -281,6 +283,7 @@ class bench {
         if (!last)
             return;
         mark();
+        sent++;
         mw_header h = packets<F>::header(packet[s]);
         assert_int_equal(h.opcode, s ? MW_OP_ST : MW_OP_PARTIAL);
         assert_int_equal(h.cls, s ? MW_CLS_STORE : MW_CLS_PART);
@@ -418,6 +421,23 @@ static void rate_of_own_rows(void **state)
     }
 }
 
+// While others have rows too, every second packet is one of the own context: it has the most rows where the load is highest.
+static void own_rows_get_half(void **state)
+{
+    (void)state;
+    bench b(seed + 400, 100, 0);
+    b.configure(8 * 128);
+    for (unsigned i = 0; i < 4 * N; i++) {
+        row r;
+        r.flits = 8 * PF;
+        for (unsigned t = 0; t < 2; t++)
+            r.terms.push_back(b.random_term(r.flits));
+        b.add(i % N, r);
+    }
+    b.run(100000);
+    assert_in_range(b.sent_before_own, 1, 4 * 8 + 8);
+}
+
 int main()
 {
     const char *s = getenv("MW_SEED");
@@ -427,6 +447,7 @@ int main()
         cmocka_unit_test(rows_of_all_kinds),
         cmocka_unit_test(reads_its_own_sum),
         cmocka_unit_test(rate_of_own_rows),
+        cmocka_unit_test(own_rows_get_half),
     };
     return cmocka_run_group_tests_name("row_sum", tests, nullptr, nullptr);
 }
