@@ -316,7 +316,7 @@ static void refuses_what_the_device_cannot_hold(void **state)
     REFUSES(MADE_UP "--hidden 33", "cannot hold", "66 bytes per row", "8-byte flit");
     REFUSES(MADE_UP "--hidden 8192 --tokens-per-gpu 2000", "cannot hold", "bytes of memory per GPU",
             "33554432");
-    REFUSES(MADE_UP "--experts 130", "cannot hold", "experts per GPU: 65", "64");
+    REFUSES(MADE_UP "--experts 130", "cannot hold", "experts per GPU: 65", "32");
     REFUSES(MADE_UP "--open-rows 9", "open_rows: 9", "8");
     REFUSES(MADE_UP "--tile 256", "--tile", "256", "1 .. 255");
     REFUSES(MADE_UP "--expert-cycles 65536", "--expert-cycles", "65536");

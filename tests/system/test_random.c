@@ -86,10 +86,11 @@ static void add_limits(struct text *t, struct mw_random *r)
         add(t, " --set start_delay=%u", ONE_OF(r, 1, 7, 50, 400));
 }
 
-static void add_behaviour(struct text *t, struct mw_random *r)
+static void add_behaviour(struct text *t, struct mw_random *r, const struct model *m)
 {
     add(t, " --tile %u --link-latency %u --in-flight %u --open-rows %u",
-        ONE_OF(r, 1, 1, 2, 4, 7, 16, 128), ONE_OF(r, 1, 1, 2, 5, 17, 64),
+        ONE_OF(r, 1, 1, 2, 4, 7, 16, 128),
+        m->small ? ONE_OF(r, 1, 1, 2, 5, 7, 8) : ONE_OF(r, 1, 1, 2, 5, 17, 64),
         ONE_OF(r, 0, 0, 0, 1, 2, 6), ONE_OF(r, 0, 0, 1, 2, 3));
     if (pick(r, 0, 1))
         add(t, " --expert-cycles %u", ONE_OF(r, 0, 1, 3, 20, 90));
@@ -118,7 +119,7 @@ static void run_configuration(uint64_t seed, unsigned i)
     struct bench b;
     const struct model *m = pick_model(&r);
     add_sizes(&t, &r, m);
-    add_behaviour(&t, &r);
+    add_behaviour(&t, &r, m);
     add_limits(&t, &r);
     bool padding = pick(&r, 0, 3) == 0;
     if (padding)

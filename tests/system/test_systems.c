@@ -123,11 +123,11 @@ static void small_device(void **state)
 #define TINY "--gpus 4 --flit-bytes 8 --hidden 32 --experts 8 --set small=1 "
     ALL(TINY "--tokens-per-gpu 6 --k 2 --tile 1", TINY "--tokens-per-gpu 6 --k 2 --tile 4",
         TINY "--tokens-per-gpu 3 --k 4 --tile 2 --spread far",
-        TINY "--tokens-per-gpu 5 --k 2 --tile 16 --partial-tiles --link-latency 64",
+        TINY "--tokens-per-gpu 5 --k 2 --tile 16 --partial-tiles --link-latency 8",
         TINY "--tokens-per-gpu 5 --k 1 --tile 2 --layers 0,1,2,3,4,0");
     struct bench b;
     struct mw_result r;
-    bench_options(&b, TINY "--tokens-per-gpu 64 --k 4");
+    bench_options(&b, TINY "--tokens-per-gpu 16 --k 4");
     bench_prepare(&b, NULL, NULL);
     assert_int_equal(bench_run(&b, "dysharp", &r), MW_EXIT_INPUT);
     assert_line(r.error.text, "cannot hold", "bytes of memory per GPU", "16384");
