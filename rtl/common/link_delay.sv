@@ -5,7 +5,7 @@
 //
 // latency_i is 1 .. MaxLatency and stable from a cycle before the first word enters until busy_o is low. Words travel in a ring,
 // so a long latency costs no shifting; valid bits in a shift register, so that the ring needs no
-// reset. data_o keeps its last word while valid_o is low.
+// reset. data_o comes straight from the ring: leave it the time of a LUT RAM; it means something only with valid_o.
 `default_nettype none
 
 module link_delay #(
@@ -38,35 +38,28 @@ module link_delay #(
     end else begin : gen_ring
         localparam int unsigned PtrW = $clog2(MaxLatency);
 
-        logic [MaxLatency-1:0] valid_q;   // bit n: entered n + 1 cycles ago and still inside
-        logic [MaxLatency-1:0] inside_q;  // bits below the latency
-        logic [7:0]            latency_q;
-        logic [PtrW-1:0]       wptr_q, rptr;
+        logic [MaxLatency-1:0] enter_q;   // one-hot: where a word enters the shift register
+        logic [MaxLatency-1:0] valid_q, valid_d;  // bit n: leaves in n cycles
+        logic [PtrW-1:0]       wptr_q, rptr_q, last_stage;
         logic [Width-1:0]      mem [2**PtrW];
-        logic                  next;      // a word leaves at the coming edge
-        logic [7:0]            last_stage;
 
-        assign last_stage = latency_i - 8'd1;
-        assign rptr       = wptr_q - PtrW'(last_stage);
-        assign next       = (last_stage == '0) ? valid_i : valid_q[PtrW'(last_stage - 8'd1)];
+        assign last_stage = PtrW'(latency_i - 8'd1);
+        assign valid_d    = {1'b0, valid_q[MaxLatency-1:1]} | (enter_q & {MaxLatency{valid_i}});
+        assign valid_o    = valid_q[0];
         assign busy_o     = valid_q != '0;
+        assign data_o     = mem[rptr_q];  // written one cycle ago at the earliest, so the RAM is the last stage
 
         always_ff @(posedge clk_i) begin
             if (!rst_ni) begin
                 valid_q <= '0;
-                valid_o <= 1'b0;
                 wptr_q  <= '0;
             end else begin
-                valid_q <= {valid_q[MaxLatency-2:0], valid_i} & inside_q;
-                valid_o <= next;
+                valid_q <= valid_d;
                 wptr_q  <= wptr_q + PtrW'(1);
             end
-            if (!rst_ni || latency_q != latency_i) begin
-                latency_q <= latency_i;
-                inside_q  <= ~({MaxLatency{1'b1}} << latency_i);
-            end
+            enter_q <= MaxLatency'(1) << last_stage;
+            if (valid_d[0]) rptr_q <= wptr_q - last_stage;
             if (valid_i) mem[wptr_q] <= data_i;
-            if (next) data_o <= (last_stage == '0) ? data_i : mem[rptr];
         end
     end
 endmodule
