@@ -9,7 +9,7 @@
 //
 // A bf16 operand makes one comparison of 15 bits order the magnitudes: |a| >= |b| exactly when
 // the upper halves say so. A normalising shift that stops at the exponent
-// makes subnormal results like any other.
+// makes subnormal results like any other. Uses one 18x18 multiplier.
 `default_nettype none
 
 module fp32_bf16_add (
@@ -90,6 +90,9 @@ module fp32_bf16_add (
     function automatic sum_t align_add(input ordered_t o);
         sum_t s;
         logic [25:0] x;
+        logic [24:0] upper;
+        logic [14:0] lower;
+        logic [7:0] power;
         logic sticky;
         /* verilator lint_off UNUSEDSIGNAL */  // only its carry matters
         logic spare;
@@ -106,18 +109,12 @@ module fp32_bf16_add (
             sticky |= x[7:0] != '0;
             x >>= 8;
         end
-        if (o.shift[2]) begin
-            sticky |= x[3:0] != '0;
-            x >>= 4;
-        end
-        if (o.shift[1]) begin
-            sticky |= x[1:0] != '0;
-            x >>= 2;
-        end
-        if (o.shift[0]) begin
-            sticky |= x[0];
-            x >>= 1;
-        end
+        // The other 7 places: the upper part in a multiplier, by a power of two, which costs no LUTs.
+        power = 8'h80 >> o.shift[2:0];
+        upper = 25'(x[25:8]) * 25'(power);
+        lower = {x[7:0], 7'd0} >> o.shift[2:0];
+        sticky |= lower[6:0] != '0;
+        x = {upper, 1'b0} | 26'(lower[14:7]);
         s.nan  = o.nan;
         s.inf  = o.inf;
         s.sign = o.sign;
@@ -149,7 +146,11 @@ module fp32_bf16_add (
             count[k] = (lead || by_limit) && (s.exp[k] || by_zeros);
             by_zeros |= !by_limit && !lead && s.exp[k];
             by_limit |= !by_zeros && lead && !s.exp[k];
-            if (count[k]) x <<= 5'd1 << k;
+            if (count[k]) begin
+                // Only operands with neighbouring exponents cancel so far that it takes four places: the two lowest bits are 0 then.
+                if (k > 1) x[27:2] = x[27:2] << (5'd1 << k);
+                else x = x << (5'd1 << k);
+            end
         end
         special = s.nan || s.inf;
         n.nan  = s.nan;
