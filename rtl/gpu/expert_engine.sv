@@ -85,7 +85,8 @@ module expert_engine #(
     output logic                     stat_tile_o        // a tile starts
 );
     localparam int unsigned CntW       = (RowsLog2 < RowW) ? RowsLog2 + 1 : RowW;
-    localparam int unsigned TokenDepth = 512;
+    localparam bit          AllRows    = RowsLog2 <= 6;  // the tokens of all rows are kept, in LUT RAM; else a part of them, in a block RAM
+    localparam int unsigned TokenDepth = AllRows ? 2**RowsLog2 : 512;
     localparam int unsigned TokenSlack = 32;  // list answers under way, and more
     localparam int unsigned PairW      = AddrW - 1;
 
@@ -188,15 +189,28 @@ module expert_engine #(
     logic token_valid, token_last, token_pop, unused_ready;
     logic [$clog2(TokenDepth+1)-1:0] token_level;
 
-    fifo_ram #(
-        .Width(1 + TokenW), .Depth(TokenDepth)
-    ) i_tokens (
-        .clk_i, .rst_ni,
-        .valid_i(list_rvalid_i && !silent_q), .ready_o(unused_ready), .data_i({list_last, list_token_i}),
-        .valid_o(token_valid), .ready_i(token_pop), .data_o({token_last, sig_token_o}), .level_o(token_level)
-    );
+    if (AllRows) begin : gen_all
+        fifo #(
+            .Width(1 + TokenW), .Depth(TokenDepth)
+        ) i_tokens (
+            .clk_i, .rst_ni,
+            .valid_i(list_rvalid_i && !silent_q), .ready_o(unused_ready), .data_i({list_last, list_token_i}),
+            .valid_o(token_valid), .ready_i(token_pop), .data_o({token_last, sig_token_o}), .level_o(token_level)
+        );
+        logic unused_level;
+        assign unused_level = ^token_level;
+        assign hold = 1'b0;
+    end else begin : gen_part
+        fifo_ram #(
+            .Width(1 + TokenW), .Depth(TokenDepth)
+        ) i_tokens (
+            .clk_i, .rst_ni,
+            .valid_i(list_rvalid_i && !silent_q), .ready_o(unused_ready), .data_i({list_last, list_token_i}),
+            .valid_o(token_valid), .ready_i(token_pop), .data_o({token_last, sig_token_o}), .level_o(token_level)
+        );
+        assign hold = token_level >= ($clog2(TokenDepth+1))'(TokenDepth - TokenSlack);
+    end
 
-    assign hold        = token_level >= ($clog2(TokenDepth+1))'(TokenDepth - TokenSlack);
     assign sig_valid_o = token_valid && done_valid;
     assign token_pop   = done_valid && sig_ready_i;
     assign done_ready  = silent_q || (token_valid && token_last && sig_ready_i);

@@ -182,7 +182,7 @@ module allocator #(
     // ---- end of a miss --------------------------------------------------------------------
     typedef enum logic [1:0] {Wait, Write, Fill, Tell} end_e;
     end_e                end_q;
-    key_t                head_key, mem_key;
+    key_t                head_key, issue_key, mem_key;
     logic                found, answered, decide_alloc, full;
     logic [RowsLog2-1:0] table_row, end_row_q, bump;
     logic [RowsLog2:0]   bump_next;
@@ -193,9 +193,16 @@ module allocator #(
     assign tail     = tail_q[MissW-1:0];
     assign issue    = issue_q[MissW-1:0];
     assign answer   = answer_q[MissW-1:0];
-    assign head_key = miss_key_q[head];
     assign answered = head_q != answer_q;
     assign filling  = end_q == Fill;
+
+    // The keys once more for each of their readers: LUT RAM costs less than a multiplexer.
+    lutram #(.Width($bits(key_t)), .Depth(Misses)) i_head_key (
+        .clk_i, .we_i(insert), .waddr_i(tail), .wdata_i(look_data_q.key), .raddr_i(head), .rdata_o(head_key)
+    );
+    lutram #(.Width($bits(key_t)), .Depth(Misses)) i_issue_key (
+        .clk_i, .we_i(insert), .waddr_i(tail), .wdata_i(look_data_q.key), .raddr_i(issue), .rdata_o(issue_key)
+    );
 
     // bump pointers: {epoch, rows given}
     logic [RowsLog2+2:0] bump_word;
@@ -313,7 +320,7 @@ module allocator #(
     assign {at_le, at_token} = at_q[LeW+TokB-1:0];
     assign rd_go     = (!alm_rd_valid_o || alm_rd_ready_i) && issue_q != tail_q && !decide_alloc;
     assign wr_go     = decide_alloc || sweep_wr;
-    assign mem_key   = sweep_wr ? '{le: at_le, token: at_token} : decide_alloc ? head_key : miss_key_q[issue];
+    assign mem_key   = sweep_wr ? '{le: at_le, token: at_token} : decide_alloc ? head_key : issue_key;
     assign word      = (WordW'(mem_key.le) << key_shift) | WordW'(mem_key.token);
     assign word_addr = cfg_i.al_base[AddrB-1:LogF] + AddrW'(word >> LaneW);
     assign key_shift = 5'(cfg_i.token_shift) + 5'(cfg_i.n_shift);

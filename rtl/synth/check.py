@@ -118,7 +118,7 @@ tee -o {out}/latch.txt select -list t:$dlatch t:$adlatch t:$dlatchsr
 flatten
 opt_clean
 opt_hier
-opt -nodffe -nosdff
+opt -full -nodffe -nosdff
 opt_hier
 {synth} -run begin:map_ram
 techmap -map +/techmap.v t:$alu r:Y_WIDTH<={SMALL_ADDER} %i

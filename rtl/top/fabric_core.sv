@@ -20,6 +20,7 @@ module fabric_core #(
     parameter int unsigned OpenRows        = fabric_pkg::OpenRows,
     parameter int unsigned StorePkts       = fabric_pkg::StorePkts,
     parameter int unsigned PartPkts        = fabric_pkg::PartPkts,
+    parameter int unsigned RxStorePkts     = fabric_pkg::RxStorePkts,
     localparam int unsigned FW = 8 * FlitBytes
 ) (
     input  wire logic              clk_i,
@@ -99,7 +100,7 @@ module fabric_core #(
     fabric_csr #(
         .N(N), .FlitBytes(FlitBytes), .MemBytesLog2(MemBytesLog2), .Banks(fabric_pkg::Banks), .RowsLog2(RowsLog2), .TokensLog2(TokensLog2),
         .CacheEntries(CacheEntries), .MaxLocalExperts(MaxLocalExperts), .MaxExperts(MaxExperts), .Groups(fabric_pkg::Groups), .MaxLatency(MaxLatency),
-        .OpenRows(OpenRows), .PartPkts(PartPkts), .StorePkts(StorePkts), .RxStorePkts(fabric_pkg::RxStorePkts)
+        .OpenRows(OpenRows), .PartPkts(PartPkts), .StorePkts(StorePkts), .RxStorePkts(RxStorePkts)
     ) i_csr (
         .clk_i, .rst_ni,
         .cfg_req_i, .cfg_we_i, .cfg_addr_i, .cfg_wdata_i, .cfg_ack_o, .cfg_rdata_o, .cfg_err_o,
@@ -143,7 +144,7 @@ module fabric_core #(
 
     switch_top #(
         .N(N), .FlitBytes(FlitBytes), .StorePkts(StorePkts), .CtrlPkts(fabric_pkg::CtrlPkts), .OpenRows(OpenRows), .PartPkts(PartPkts), .MaxExperts(MaxExperts),
-        .Groups(fabric_pkg::Groups), .RxStorePkts(fabric_pkg::RxStorePkts), .RxResultPkts(fabric_pkg::RxResultPkts), .RxCtrlPkts(fabric_pkg::RxCtrlPkts)
+        .Groups(fabric_pkg::Groups), .RxStorePkts(RxStorePkts), .RxResultPkts(fabric_pkg::RxResultPkts), .RxCtrlPkts(fabric_pkg::RxCtrlPkts)
     ) i_switch (
         .clk_i, .rst_ni, .go_i(go_o), .epoch_i(epoch_o),
         .up_valid_i(up_rx_valid), .up_last_i(up_rx_last), .up_err_i(up_rx_err), .up_cls_i(up_rx_cls), .up_data_i(up_rx_data),

@@ -16,6 +16,7 @@ module node #(
     parameter int unsigned OpenRows        = fabric_pkg::OpenRows,
     parameter int unsigned StorePkts       = fabric_pkg::StorePkts,
     parameter int unsigned PartPkts        = fabric_pkg::PartPkts,
+    parameter int unsigned RxStorePkts     = fabric_pkg::RxStorePkts,
     localparam int unsigned FW = 8 * FlitBytes
 ) (
     input  wire logic            clk_i,
@@ -70,7 +71,7 @@ module node #(
     localparam int unsigned AddrW = MemBytesLog2 - $clog2(FlitBytes);
     localparam int unsigned TokenW = node_pkg::TokenW, RowW = node_pkg::RowW, ExpertW = node_pkg::ExpertW;
     localparam int unsigned Banks = fabric_pkg::Banks, Groups = fabric_pkg::Groups, CtrlPkts = fabric_pkg::CtrlPkts;
-    localparam int unsigned RxStorePkts = fabric_pkg::RxStorePkts, RxResultPkts = fabric_pkg::RxResultPkts, RxCtrlPkts = fabric_pkg::RxCtrlPkts;
+    localparam int unsigned RxResultPkts = fabric_pkg::RxResultPkts, RxCtrlPkts = fabric_pkg::RxCtrlPkts;
 
     node_pkg::node_cfg_t cfg;
 
