@@ -421,11 +421,11 @@ static void rate_of_own_rows(void **state)
     }
 }
 
-// While others have rows too, every second packet is one of the own context: it has the most rows where the load is highest.
-static void own_rows_get_half(void **state)
+// Beside a slow uplink own rows get more than their turn, which would let all others end first.
+static void own_rows_get_more(void **state)
 {
     (void)state;
-    bench b(seed + 400, 100, 0);
+    bench b(seed + 400, 50, 0);
     b.configure(8 * 128);
     for (unsigned i = 0; i < 4 * N; i++) {
         row r;
@@ -435,7 +435,7 @@ static void own_rows_get_half(void **state)
         b.add(i % N, r);
     }
     b.run(100000);
-    assert_in_range(b.sent_before_own, 1, 4 * 8 + 8);
+    assert_in_range(b.sent_before_own, 1, 80); // in turn: 3 * 4 * 8
 }
 
 int main()
@@ -447,7 +447,7 @@ int main()
         cmocka_unit_test(rows_of_all_kinds),
         cmocka_unit_test(reads_its_own_sum),
         cmocka_unit_test(rate_of_own_rows),
-        cmocka_unit_test(own_rows_get_half),
+        cmocka_unit_test(own_rows_get_more),
     };
     return cmocka_run_group_tests_name("row_sum", tests, nullptr, nullptr);
 }
