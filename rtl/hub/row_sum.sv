@@ -130,6 +130,16 @@ module row_sum #(
         tag_t tag;
     } pass_t;
 
+    typedef struct packed {
+        logic            st;
+        logic [CtxW-1:0] dst;
+        logic            poison;
+        logic            row_last;
+        logic [IdxW-1:0] count;
+        logic [AddrW-1:0] addr;
+        logic            last;
+    } out_t;
+
     // ---- choice of the next packet ------------------------------------------------
     typedef enum logic [1:0] {Pick, Load, Terms} state_e;
     state_e state_q;
@@ -141,7 +151,8 @@ module row_sum #(
     logic                   own_ready, own_first, load, own, claim, r_free;
     logic [4:0]             inside_q;    // packets of own rows between their choice and memory
     logic [5:0]             up_q;        // the same of packets for the uplink
-    logic                   up_room, up_out;
+    logic                   up_room, up_out, st_pop;
+    out_t                   head;        // of the packet that leaves
 
     assign limit     = (cfg_i.part_credits == '0 || cfg_i.part_credits > 8'(PartPkts)) ? CrdW'(PartPkts) : CrdW'(cfg_i.part_credits);
     // The row before has as many packets: with fewer inside, the one with this number is in memory.
@@ -459,20 +470,9 @@ module row_sum #(
     end
 
     // ---- packets to the uplink ----------------------------------------------------
-    typedef struct packed {
-        logic            st;
-        logic [CtxW-1:0] dst;
-        logic            poison;
-        logic            row_last;
-        logic [IdxW-1:0] count;
-        logic [AddrW-1:0] addr;
-        logic            last;
-    } out_t;
-
-    logic              pkt_valid, pkt_fire, pkt_payload, pkt_pop, st_pop;
+    logic              pkt_valid, pkt_fire, pkt_payload, pkt_pop;
     logic [HBeatW-1:0] pkt_beat_q;
     logic [FW-1:0]     pkt_flit, pkt_data;
-    out_t              head;
     header_t           header;
 
     promise_fifo #(

@@ -127,7 +127,7 @@ static void small_device(void **state)
         TINY "--tokens-per-gpu 5 --k 1 --tile 2 --layers 0,1,2,3,4,0");
     struct bench b;
     struct mw_result r;
-    bench_options(&b, TINY "--tokens-per-gpu 16 --k 4");
+    bench_options(&b, TINY "--hidden 128 --tokens-per-gpu 6 --k 2");
     bench_prepare(&b, NULL, NULL);
     assert_int_equal(bench_run(&b, "dysharp", &r), MW_EXIT_INPUT);
     assert_line(r.error.text, "cannot hold", "bytes of memory per GPU", "16384");
