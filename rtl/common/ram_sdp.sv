@@ -37,11 +37,17 @@ module ram_sdp #(
     end
 
     if (ByteEn != 0) begin : gen_lanes
+        // A simulator stores one word instead of many lanes; synthesis makes write enables of it.
         always_ff @(posedge clk_i) begin
             if (we_i) begin
-                for (int unsigned b = 0; b < Lanes; b++) begin
-                    if (wbe_i[b]) mem[waddr_i][8*b +: 8] <= wdata_i[8*b +: 8];
+                automatic logic [Width-1:0] word = wdata_i;
+                if (wbe_i != '1) begin
+                    word = mem[waddr_i];
+                    for (int unsigned b = 0; b < Lanes; b++) begin
+                        if (wbe_i[b]) word[8*b +: 8] = wdata_i[8*b +: 8];
+                    end
                 end
+                mem[waddr_i] <= word;
             end
         end
     end else begin : gen_word

@@ -30,15 +30,16 @@ module stat_counters #(
         return {s[3:0], s[4] ^ s[1]};
     endfunction
 
-    function automatic logic [4:0] decode(small_t s);
+    // counts by state; states that 16 cycles do not reach count 0
+    function automatic logic [31:0][4:0] counts();
         small_t state = Zero;
-        logic [4:0] count = '0;
+        counts = '0;
         for (int unsigned i = 0; i <= Count; i++) begin
-            if (s == state) count = 5'(i);
+            counts[state] = 5'(i);
             state = next(state);
         end
-        return count;
     endfunction
+    localparam logic [31:0][4:0] Decoded = counts();
 
     small_t            small_q [Count];
     logic [3:0]        scan_q;
@@ -49,7 +50,7 @@ module stat_counters #(
         .clk_i, .we_i(1'b1), .waddr_i(scan_q), .wdata_i(sum), .raddr_i(scan_q), .rdata_o(old)
     );
 
-    assign sum       = (clearing_q ? 32'd0 : old) + 32'(decode(small_q[scan_q]));
+    assign sum       = (clearing_q ? 32'd0 : old) + 32'(Decoded[small_q[scan_q]]);
     assign rd_ack_o  = rd_valid_i && rd_idx_i == scan_q && !clearing_q;
     assign rd_data_o = rd_ack_o ? sum : 32'd0;
 
