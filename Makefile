@@ -164,19 +164,20 @@ endef
 model_parts = $(if $(filter 1,$(1)),fabric,fabric_core node)
 define model_rules
 $(foreach p,$(call model_parts,$(5)),$(eval $(call part_rules,$(1),$(2),$(3),$(4),$(5),$(p))))
-$(B)/model/$(1)/libmwsim.so: $(foreach p,$(call model_parts,$(5)),$(B)/model/$(1)/$(p)/V$(p)__ALL.a) sim/shim.cpp sim/mw_sim.h $(B)/verilated/$(if $(filter 1,$(5)),fst,plain).a
+$(B)/model/$(1)/libmwsim.so: $(foreach p,$(call model_parts,$(5)),$(B)/model/$(1)/$(p)/V$(p)__ALL.a) sim/shim.cpp sim/mw_sim.h sim/exports.map $(B)/verilated/$(if $(filter 1,$(5)),fst,plain).a
 	$$(call say,LINK,$$@)
 	$$(Q)$(MODEL_CXX) $(CXXFLAGS) -fvisibility=hidden $(VINC) -DMW_SIM_TRACE=$(5) -DVM_TRACE=$(5) -DMW_SIM_N=$(2) -DMW_SIM_F=$(3) \
-	    $(foreach p,$(call model_parts,$(5)),-I$(B)/model/$(1)/$(p)) -Isim -I$(GEN) -shared -o $$@ sim/shim.cpp $$(filter %.a,$$^) $(if $(filter 1,$(5)),-lz) -lpthread
+	    $(foreach p,$(call model_parts,$(5)),-I$(B)/model/$(1)/$(p)) -Isim -I$(GEN) -shared -Wl,--version-script=sim/exports.map -o $$@ sim/shim.cpp $$(filter %.a,$$^) $(if $(filter 1,$(5)),-lz) -lpthread
 endef
 
 # configurations that the tests use, and the one asked for: several N, both flit widths, what synth-check measures, waves
 MODELS := 8.16.0.0 4.8.0.0 4.8.1.0 2.8.0.0 3.16.0.0 2.8.0.1
+LONG_MODELS := 32.16.0.0
 asked := $(N).$(F).$(SMALL).$(TRACE)
 dotted = $(word $(2),$(subst ., ,$(1)))
 conf = n$(call dotted,$(1),1)f$(call dotted,$(1),2)$(if $(filter 1,$(call dotted,$(1),3)),-small)$(if $(filter 1,$(call dotted,$(1),4)),-fst)
 model_so = $(B)/model/$(call conf,$(1))/libmwsim.so
-$(foreach m,$(sort $(MODELS) 32.16.0.0 $(asked)),$(eval $(call model_rules,$(call conf,$(m)),$(call dotted,$(m),1),$(call dotted,$(m),2),$(call dotted,$(m),3),$(call dotted,$(m),4))))
+$(foreach m,$(sort $(MODELS) $(LONG_MODELS) $(asked)),$(eval $(call model_rules,$(call conf,$(m)),$(call dotted,$(m),1),$(call dotted,$(m),2),$(call dotted,$(m),3),$(call dotted,$(m),4))))
 
 .PHONY: model models
 model: $(call model_so,$(asked))
@@ -221,12 +222,11 @@ SYSTEM_RUNS2 := --gpus 4 --flit-bytes 8 --hidden 128 --experts 16 --k 4 --tokens
 SYSTEM_RUNS3 := --set small=1 --gpus 4 --flit-bytes 8 --hidden 32 --experts 16 --k 3 --tokens-per-gpu 7 --tile 2 --partial-tiles --link-latency 8
 TEST_CMDS += --command 'run tile 1: $(B)/moeswitch run $(SYSTEM_RUNS)' --command 'run tile 4: $(B)/moeswitch run $(SYSTEM_RUNS2)' \
     --command 'run small: $(B)/moeswitch run $(SYSTEM_RUNS3)' \
-    --command 'lint: make lint' --command 'docs: make docs-check' --command 'core: make core-check'
+    --command 'lint: make lint' --command 'docs: make docs-check' --command 'core: make core-check' --command 'exports: make exports-check'
 
-# What `make test` leaves to `make test-all`: the model of 32 GPUs takes longer to build than all others together, the figures need the real
+# What `make test` leaves to `make test-all`: the model of 32 GPUs takes minutes to build and to run, the figures need the real
 # trace, and synth-check waits for the area to come below its limit.
 LONG_C_TESTS := $(addprefix $(B)/tests/system/,test_large test_figures)
-LONG_MODELS := 32.16.0.0
 LONG_CMDS := --command 'synth-check: make synth-check'
 
 # Programs that run long go first, so that the end is not one of them alone.
@@ -234,7 +234,7 @@ FIRST := $(addprefix $(B)/tests/system/,test_systems test_random test_command te
 TESTS := $(FIRST) $(filter-out $(FIRST) $(LONG_C_TESTS),$(C_TESTS)) $(UNIT_BINS)
 
 T ?=
-.PHONY: all test test-all run lint format synth-check mutants docs docs-check core-check clean help
+.PHONY: all test test-all run lint format synth-check mutants docs docs-check core-check exports-check clean help
 all: $(TOOL) $(if $(DRIVER_SRC),$(B)/libmoeswitch.so) $(TEST_NEEDS)
 
 test: $(TEST_NEEDS)
@@ -289,6 +289,11 @@ $(GEN)/registers.md: $(RDL:rtl/spec/%.rdl=$(GEN)/%_regs.md)
 core-check: $(RTL)
 	$(call say,CHECK,moeswitch.core)
 	$(Q)$(PY) tests/core.py $(RTL)
+
+# several models side by side in one program must not see each other's symbols
+exports-check: models
+	$(Q)for f in $(foreach m,$(MODELS),$(call model_so,$(m))); do nm -D --defined-only $$f | awk '{print $$3}' | cmp -s - <(echo mw_sim_get_ops) || \
+	    { echo "$$f: exports more than mw_sim_get_ops" >&2; exit 1; }; done
 
 docs: $(DOC_PAGES:%=$(GEN)/%.md)
 	$(Q)cp $^ docs/
