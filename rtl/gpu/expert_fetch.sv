@@ -5,7 +5,7 @@
 // Order: tiles and rows as they come. Rows go to the data path in two parts: x_* (address of the hidden values, one row ahead) and
 // row_* (everything the engine needs, up to 16 rows ahead). A row costs 6 cycles when memory answers at once; list reads run up to 16
 // rows ahead. The list answers in order; so does memory, 3 cycles after the grant.
-// Requires: a row stride of two flits or more, region bases aligned to two flits, so that even flits of rows have even addresses.
+// Requires: a row stride of two flits or more, region bases aligned to two flits: every row begins at an even flit, and the last address bit is left out.
 `default_nettype none
 
 module expert_fetch #(

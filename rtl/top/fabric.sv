@@ -61,7 +61,7 @@ module fabric #(
     logic [31:0] csr_rdata [N];
     logic emap_we;
     logic [11:0] emap_addr;
-    logic [$bits(node_pkg::emap_t)-1:0] emap_data;
+    node_pkg::emap_t emap_data;
     logic group_we;
     logic [3:0] group_addr;
     logic [31:0] group_data;

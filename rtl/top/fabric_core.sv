@@ -48,7 +48,7 @@ module fabric_core #(
     input  wire logic [31:0]         csr_rdata_i [N],
     output logic                     emap_we_o,
     output logic [11:0]              emap_addr_o,
-    output logic [$bits(node_pkg::emap_t)-1:0] emap_data_o,
+    output node_pkg::emap_t          emap_data_o,
     output logic                     group_we_o,
     output logic [3:0]               group_addr_o,
     output logic [31:0]              group_data_o,
@@ -73,7 +73,6 @@ module fabric_core #(
     logic [N-1:0]       node_req, node_ack, node_err;
     logic [N-1:0][31:0] node_rdata;
     logic [7:0]         latency, store_credits, part_credits, throttle;
-    node_pkg::emap_t    emap_data;
     logic [N-1:0][N-1:0] partition;
     logic [4:0]         cnt_port;
     logic [3:0]         cnt_idx;
@@ -84,7 +83,6 @@ module fabric_core #(
     error_pkg::err_e    sw_err_code;
     logic [4:0]         sw_err_port;
 
-    assign emap_data_o = emap_data;
     for (genvar g = 0; g < N; g++) begin : gen_node
         assign csr_req_o[g]  = node_req[g];
         assign node_ack[g]   = csr_ack_i[g];
@@ -108,7 +106,7 @@ module fabric_core #(
         .node_ack_i(node_ack), .node_err_i(node_err), .node_rdata_i(node_rdata),
         .go_o, .sweep_o, .done_o(done_o), .epoch_o, .latency_o(latency),
         .store_credits_o(store_credits), .part_credits_o(part_credits), .throttle_o(throttle),
-        .emap_we_o, .emap_addr_o, .emap_data_o(emap_data),
+        .emap_we_o, .emap_addr_o, .emap_data_o,
         .group_we_o, .group_addr_o, .group_data_o, .partition_o(partition),
         .cnt_port_o(cnt_port), .cnt_idx_o(cnt_idx), .cnt_data_i(cnt_data),
         .all_idle_i((&node_idle) && switch_idle && links_idle), .node_idle_i(node_idle), .switch_idle_i(switch_idle), .links_idle_i(links_idle),
@@ -150,7 +148,7 @@ module fabric_core #(
         .up_valid_i(up_rx_valid), .up_last_i(up_rx_last), .up_err_i(up_rx_err), .up_cls_i(up_rx_cls), .up_data_i(up_rx_data),
         .up_crd_o(up_crd_sw), .up_crd_part_o(up_part_sw),
         .dn_valid_o(dn_tx_valid), .dn_last_o(dn_tx_last), .dn_err_o(dn_tx_err), .dn_cls_o(dn_tx_cls), .dn_data_o(dn_tx_data), .dn_crd_i(dn_crd_sw),
-        .emap_we_i(emap_we_o), .emap_addr_i(emap_addr_o), .emap_data_i(emap_data),
+        .emap_we_i(emap_we_o), .emap_addr_i(emap_addr_o), .emap_data_i(emap_data_o),
         .group_we_i(group_we_o), .group_addr_i(group_addr_o), .group_data_i(group_data_o), .partition_i(partition),
         .throttle_i(throttle), .store_credits_i(store_credits), .part_credits_i(part_credits), .idle_o(switch_idle),
         .cnt_port_i(cnt_port), .cnt_idx_i(cnt_idx), .cnt_data_o(cnt_data),

@@ -36,7 +36,7 @@ module node #(
 
     input  wire logic            emap_we_i,
     input  wire logic [11:0]     emap_addr_i,
-    input  wire logic [$bits(node_pkg::emap_t)-1:0] emap_data_i,  // emap_t
+    input  wire node_pkg::emap_t emap_data_i,
     input  wire logic            group_we_i,
     input  wire logic [3:0]      group_addr_i,
     input  wire logic [31:0]     group_data_i,
