@@ -67,9 +67,13 @@ RTL_MODS := $(filter-out $(RTL_PKGS),$(wildcard $(addsuffix /*.sv,$(filter-out $
 RTL := $(RTL_PKGS) $(RTL_MODS)
 VLT := $(wildcard rtl/spec/*.vlt)
 
-VERILATOR := verilator
-VROOT := /usr/share/verilator
-VINC := -isystem $(VROOT)/include -isystem $(VROOT)/include/vltstd
+# the folder exists once .setup is made
+VROOT = $(wildcard $(abspath $(B))/venv/lib/python3*/site-packages/verilator)
+VERILATOR = VERILATOR_ROOT=$(VROOT) $(VROOT)/bin/verilator_bin
+# what the package's own makefile leaves to its configuration
+VMAKE_GCC = CXX=$(CXX) PYTHON3=python3 CFG_CXXFLAGS_PCH_I=-include CFG_GCH_IF_CLANG=
+VMAKE_CLANG = CXX=clang++ PYTHON3=python3 CFG_CXXFLAGS_PCH_I=-include-pch CFG_GCH_IF_CLANG=.gch
+VINC = -isystem $(VROOT)/include -isystem $(VROOT)/include/vltstd
 VWARN := -Wall $(VLT) $(addprefix -y ,$(RTL_DIRS))
 
 # what a Verilated model was made of, from Verilator's own list: a change of another module makes nothing anew
@@ -140,7 +144,6 @@ SMALL_PARAMS := MemBytesLog2=14 RowsLog2=6 TokensLog2=5 MaxExperts=32 MaxLocalEx
 MODEL_OPT ?= -O2
 
 # A model is two Verilated parts that the shim joins, a node and what lies between the nodes; a node has no links. Waves need everything in one.
-MODEL_CXX ?= clang++
 part_params = -GN=$(2) -GFlitBytes=$(3) $(if $(filter 1,$(4)),$(addprefix -G,$(if $(filter node,$(1)),$(filter-out MaxLatency=%,$(SMALL_PARAMS)),$(SMALL_PARAMS))))
 
 # part_rules: configuration, N, F, small, trace, top module
@@ -154,9 +157,12 @@ $(B)/model/$(1)/$(6)/V$(6).mk: | $(RTL_PKGS) $(REG_SV) $(B)/.setup
 	$$(call verilator_deps,$$@)
 	@touch $$@
 
+$(B)/model/$(1)/$(6)/V$(6)_schedule.h: $(B)/model/$(1)/$(6)/V$(6).mk sim/schedule.py
+	$$(Q)$$(PY) sim/schedule.py $(6) $$(@D)
+
 $(B)/model/$(1)/$(6)/V$(6)__ALL.a: $(B)/model/$(1)/$(6)/V$(6).mk
 	$$(call say,CXX,$(6)$(comma) N=$(2) F=$(3) (half a minute or more))
-	$$(Q)$$(MAKE) -s -C $$(@D) -f V$(6).mk V$(6)__ALL.a CXX=$(MODEL_CXX) OPT_FAST="$(MODEL_OPT)" OPT_SLOW=-O1 CXXFLAGS="-w -fPIC" >$$(@D)/make.log 2>&1 || { cat $$(@D)/make.log; exit 1; }
+	$$(Q)$$(MAKE) -s -C $$(@D) -f V$(6).mk V$(6)__ALL.a $(VMAKE_CLANG) OPT_FAST="$(MODEL_OPT)" OPT_SLOW=-O1 CXXFLAGS="-w -fPIC" >$$(@D)/make.log 2>&1 || { cat $$(@D)/make.log; exit 1; }
 	@touch $$@
 endef
 
@@ -164,10 +170,10 @@ endef
 model_parts = $(if $(filter 1,$(1)),fabric,fabric_core node)
 define model_rules
 $(foreach p,$(call model_parts,$(5)),$(eval $(call part_rules,$(1),$(2),$(3),$(4),$(5),$(p))))
-$(B)/model/$(1)/libmwsim.so: $(foreach p,$(call model_parts,$(5)),$(B)/model/$(1)/$(p)/V$(p)__ALL.a) sim/shim.cpp sim/mw_sim.h sim/exports.map $(B)/verilated/$(if $(filter 1,$(5)),fst,plain).a
+$(B)/model/$(1)/libmwsim.so: $(foreach p,$(call model_parts,$(5)),$(B)/model/$(1)/$(p)/V$(p)__ALL.a $(if $(filter 0,$(5)),$(B)/model/$(1)/$(p)/V$(p)_schedule.h)) sim/shim.cpp sim/mw_sim.h sim/exports.map $(B)/verilated/$(if $(filter 1,$(5)),fst,plain).a
 	$$(call say,LINK,$$@)
-	$$(Q)$(MODEL_CXX) $(CXXFLAGS) -fvisibility=hidden $(VINC) -DMW_SIM_TRACE=$(5) -DVM_TRACE=$(5) -DMW_SIM_N=$(2) -DMW_SIM_F=$(3) \
-	    $(foreach p,$(call model_parts,$(5)),-I$(B)/model/$(1)/$(p)) -Isim -I$(GEN) -shared -Wl,--version-script=sim/exports.map -o $$@ sim/shim.cpp $$(filter %.a,$$^) $(if $(filter 1,$(5)),-lz) -lpthread
+	$$(Q)clang++ $(CXXFLAGS) -fvisibility=hidden $(VINC) -DMW_SIM_TRACE=$(5) -DVM_TRACE=$(5) -DMW_SIM_N=$(2) -DMW_SIM_F=$(3) \
+	    $(foreach p,$(call model_parts,$(5)),-I$(B)/model/$(1)/$(p)) -Isim -I$(GEN) -shared -Wl,--version-script=sim/exports.map -o $$@ sim/shim.cpp $$(filter %.a,$$^) $(if $(filter 1,$(5)),-lz -llz4) -lpthread
 endef
 
 # configurations that the tests use, and the one asked for: several N, both flit widths, what synth-check measures, waves
@@ -256,7 +262,7 @@ lint: lint-rtl lint-format lint-c
 lint-rtl: $(addprefix lint-rtl-,$(LINT_CONFS))
 $(addprefix lint-rtl-,$(LINT_CONFS)): lint-rtl-%: $(RTL_PKGS) $(REG_SV)
 	$(call say,LINT,rtl N=$(call dotted,$*,1) F=$(call dotted,$*,2)$(if $(filter 1,$(call dotted,$*,3)), small))
-	$(Q)$(VERILATOR) --lint-only --top-module fabric -GN=$(call dotted,$*,1) -GFlitBytes=$(call dotted,$*,2) \
+	$(Q)$(VERILATOR) --lint-only --quiet --top-module fabric -GN=$(call dotted,$*,1) -GFlitBytes=$(call dotted,$*,2) \
 	    $(if $(filter 1,$(call dotted,$*,3)),$(addprefix -G,$(SMALL_PARAMS))) $(VWARN) $(RTL_PKGS) rtl/top/fabric.sv
 
 lint-format: | $(B)/.setup
@@ -288,7 +294,7 @@ $(GEN)/registers.md: $(RDL:rtl/spec/%.rdl=$(GEN)/%_regs.md)
 # moeswitch.core, the file list for others' flows, against this one
 core-check: $(RTL)
 	$(call say,CHECK,moeswitch.core)
-	$(Q)$(PY) tests/core.py $(RTL)
+	$(Q)VERILATOR_ROOT=$(VROOT) $(PY) tests/core.py $(VROOT)/bin/verilator_bin $(RTL)
 
 # several models side by side in one program must not see each other's symbols
 exports-check: models

@@ -8,6 +8,10 @@
 // between, joined here as rtl/top/fabric.sv joins them. A node is a sixth of the C++ that way, and
 // each part is evaluated once per clock edge. Both give the same cycles (tests/system).
 //
+// The parts' eval() is called once, to initialise them. After that the shim runs what a clock edge
+// runs (sim/schedule.py lists it) without looking for edges, and runs each function for all
+// nodes before the next: the code of one fits the instruction cache, that of a node does not.
+//
 // A cycle is: inputs are set, the model settles with the clock low, outputs are looked at, the clock
 // rises. No output depends on an input of the same cycle, so a part settles by itself.
 #include "mw_sim.h"
@@ -18,7 +22,9 @@
 #include "verilated_fst_c.h"
 #else
 #include "Vfabric_core.h"
+#include "Vfabric_core_schedule.h"
 #include "Vnode.h"
+#include "Vnode_schedule.h"
 #endif
 
 #include <cstring>
@@ -93,7 +99,9 @@ struct device {
             nodes.push_back(
                 std::make_unique<Vnode>(&context, ("node" + std::to_string(g)).c_str()));
             nodes[g]->port_i = g;
+            nodes[g]->eval();
         }
+        bus.eval();
     }
 
     auto &host_valid(unsigned g) { return nodes[g]->host_valid_i; }
@@ -151,21 +159,18 @@ struct device {
         }
     }
 
-    template <class Model> static void edge(Model &model)
-    {
-        model.clk_i = 0;
-        model.eval();
-        model.clk_i = 1;
-        model.eval();
-    }
-
     void settle() { connect(); }
 
     void rise()
     {
-        edge(bus);
+        Vfabric_core_schedule::inputs(bus.rootp);
+        for (auto run : Vfabric_core_schedule::edge)
+            run(bus.rootp);
         for (auto &node : nodes)
-            edge(*node);
+            Vnode_schedule::inputs(node->rootp);
+        for (auto run : Vnode_schedule::edge)
+            for (auto &node : nodes)
+                run(node->rootp);
     }
 
     bool open(const char *path) { return !path; }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks the file list of moeswitch.core.
 
-usage: core.py FILE...
+usage: core.py VERILATOR FILE...
 
 The FILEs are the Makefile's RTL. The core must list each of them once and nothing else, every package behind those that it uses and in front of every
 module; Verilator must find all of the design in that list alone. Exit status 1 and a line per difference otherwise.
@@ -37,12 +37,12 @@ def differences(listed, expected):
 
 def main():
     listed = core_files()
-    found = list(differences(listed, sys.argv[1:]))
+    found = list(differences(listed, sys.argv[2:]))
     for line in found:
         print(f"moeswitch.core: {line}")
     if found:
         sys.exit(1)
-    sys.exit(subprocess.run(["verilator", "--lint-only", "-Wall", "--top-module", "fabric", "rtl/spec/regs.vlt", *listed]).returncode)
+    sys.exit(subprocess.run([sys.argv[1], "--lint-only", "--quiet", "-Wall", "--top-module", "fabric", "rtl/spec/regs.vlt", *listed]).returncode)
 
 
 if __name__ == "__main__":

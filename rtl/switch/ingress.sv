@@ -353,6 +353,7 @@ module ingress #(
     // ---- what the queues get ----
     logic new_flit;  // the target begins a target flit of its copy
     logic [HeadW-1:0] flit_no;
+    logic [FW-1:0] wr_flit;
     assign new_flit = extra[LaneW-1:0] == '0;
 
     always_comb begin
@@ -360,10 +361,10 @@ module ingress #(
         flit_no     = (state_q == HEAD) ? HeadW'(HF - 1) : '0;
         if (cls == CLS_CTRL) flit_no = HeadW'(HF + TF) | ((state_q == HEAD) ? HeadW'(HF - 1) : '0);
         wr_lane_o   = '1;
-        wr_data_o[FW-1:0] = flit.data;
+        wr_flit = flit.data;
         if (state_q == TARGETS) begin
             // zeros behind the first target of a target flit
-            for (int unsigned l = 0; l < Lanes; l++) wr_data_o[16*l +: 16] = (l != 0 && again && new_flit) ? '0 : target;
+            for (int unsigned l = 0; l < Lanes; l++) wr_flit[16*l +: 16] = (l != 0 && again && new_flit) ? '0 : target;
         end
         wr_valid_o  = '0;
         desc_we_o   = '0;
@@ -371,8 +372,8 @@ module ingress #(
             LOW, HEAD: begin
                 if (flit_valid && !(cls == CLS_REQ && (state_q == Begin ? open_full_i : no_room))) wr_valid_o = '1;
                 if (state_q == Begin) begin
-                    wr_data_o[12:8] = 5'(Port);
-                    if (flit.data[5:0] inside {OP_DYMULTIMEM_ST, OP_DYMULTIMEM_LD_REDUCE}) wr_data_o[45:41] = '0;  // the output fills it in
+                    wr_flit[12:8] = 5'(Port);
+                    if (flit.data[5:0] inside {OP_DYMULTIMEM_ST, OP_DYMULTIMEM_LD_REDUCE}) wr_flit[45:41] = '0;  // the output fills it in
                 end
                 if (decide && state_q == HEAD) desc_we_o = sel;
             end
@@ -396,7 +397,7 @@ module ingress #(
 
     // A payload that ends early gets its mark where the output expects the last flit.
     assign wr_line_o     = (state_q == PAYLOAD) ? {1'b0, flit.last ? flits_q : count_q} : {1'b1, cls == CLS_REQ, flit_no};
-    assign wr_data_o[FW] = state_q == PAYLOAD && (!flit.last || flit.err || count_q != flits_q);
+    assign wr_data_o     = {state_q == PAYLOAD && (!flit.last || flit.err || count_q != flits_q), wr_flit};
 
     assign desc_dyn_o  = state_q == TARGETS || is_dyn;
     assign desc_more_o = again ? extra + 4'd1 : '0;

@@ -18,7 +18,7 @@ define unit_rules
 $(B)/unit/$(1)/V$(2).mk: $$(UNIT_SRCS_$(1)) | $$(RTL_PKGS) $(B)/.setup
 	@mkdir -p $$(@D)
 	$$(call say,VERILATE,unit $(1))
-	$$(Q)$$(VERILATOR) --cc --prefix V$(2) --top-module $(2) $$(addprefix -G,$$(UNIT_PARAMS_$(1))) -O3 --x-assign unique --x-initial unique --assert \
+	$$(Q)$$(VERILATOR) --cc --quiet --prefix V$(2) --top-module $(2) $$(addprefix -G,$$(UNIT_PARAMS_$(1))) -O3 --x-assign unique --x-initial unique --assert \
 	    $$(UNIT_FLAGS_$(1)) $$(VWARN) $$(filter-out $$(UNIT_SRCS_$(1)),$$(RTL_PKGS)) $$(UNIT_SRCS_$(1)) --Mdir $$(@D) -CFLAGS -fPIC
 	$$(call verilator_deps,$$@)
 	@touch $$@
@@ -26,7 +26,7 @@ $(B)/unit/$(1)/V$(2).mk: $$(UNIT_SRCS_$(1)) | $$(RTL_PKGS) $(B)/.setup
 $(B)/unit/$(1)/test_$(1): $(B)/unit/$(1)/V$(2).mk $(3) $$(filter-out %.c,$$(UNIT_C_$(1))) $$(call obj,$$(filter %.c,$$(UNIT_C_$(1)))) \
     $$(wildcard tests/unit/*.h) $(B)/verilated/plain.a | $(GEN_H)
 	$$(call say,CXX,unit $(1))
-	$$(Q)$$(MAKE) -s -C $$(@D) -f V$(2).mk V$(2)__ALL.a OPT_FAST=-O1 OPT_SLOW=-O0 CXXFLAGS=-w >$$(@D)/make.log 2>&1 || { cat $$(@D)/make.log; exit 1; }
+	$$(Q)$$(MAKE) -s -C $$(@D) -f V$(2).mk V$(2)__ALL.a $$(VMAKE_GCC) OPT_FAST=-O1 OPT_SLOW=-O0 CXXFLAGS=-w >$$(@D)/make.log 2>&1 || { cat $$(@D)/make.log; exit 1; }
 	$$(Q)$$(CXX) $$(CXXFLAGS) $$(CPPFLAGS) $$(VINC) -Itests/unit -I$$(@D) -o $$@ $$(filter %.cpp %.o,$$^) $$(@D)/V$(2)__ALL.a $(B)/verilated/plain.a -lcmocka $$(LDLIBS)
 
 .PHONY: unit-$(1)
