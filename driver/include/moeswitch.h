@@ -229,6 +229,8 @@ MW_API int mw_stream_flag(struct mw_stream *s, unsigned event, bool self);
 MW_API int mw_stream_fence(struct mw_stream *s);
 MW_API int mw_stream_dymultimem_st(struct mw_stream *s, uint32_t first, uint32_t tokens);
 MW_API int mw_stream_st(struct mw_stream *s, uint32_t first, uint32_t tokens);
+/// dymultimem.st without gate weights: rows that no expert waits for.
+MW_API int mw_stream_dymultimem_st_rows(struct mw_stream *s, uint32_t first, uint32_t tokens);
 MW_API int mw_stream_st_linear(struct mw_stream *s, unsigned gpu, uint32_t from, uint32_t bytes,
                                uint32_t to);
 MW_API int mw_stream_multimem_st(struct mw_stream *s, unsigned group, uint32_t from, uint32_t bytes,
@@ -267,6 +269,12 @@ struct mw_wait_options {
 /// the hardware recorded errors, of which the message names the first; MW_ERR_STATE: nothing runs.
 MW_API int mw_wait(struct mw_device *device, const struct mw_wait_options *options,
                    uint64_t *cycles);
+
+/// Which instruction stream `stream` of GPU `gpu` is at (those before it have retired), while a layer
+/// runs or after it; STREAM_INSTRS once the stream has ended. Where the device is simulated, the
+/// look takes some cycles of the layer, which mw_total_cycles counts.
+MW_API int mw_stream_position(struct mw_device *device, unsigned gpu, unsigned stream,
+                              unsigned *index);
 
 /// The state of every stream, unit, queue and link as text, several lines; free() it. NULL: no memory.
 MW_API char *mw_state_report(struct mw_device *device);

@@ -7,7 +7,7 @@
 // next token's list and the next packets' payload come in while a packet goes out: F-byte flits leave in every cycle while memory and both streams
 // keep up and rows are longer than a list takes to read.
 //
-// Order: tokens in order; a row's packets in order, gate weights (META in st) last; st: GPUs p + 1, p + 2, ... modulo N, p last. A token is
+// Order: tokens in order; a row's packets in order, gate weights (META in st) last unless flags.0; st: GPUs p + 1, p + 2, ... modulo N, p last. A token is
 // armed (arm_*: global index, number of valid entries) before its first packet, and only while fewer than cfg.in_flight armed tokens wait for
 // tok_done_i. Retires when the last flit was taken by the uplink and the local stream.
 // Errors (one pulse each): a token with an unmapped or repeated expert is skipped as a whole and not armed; an instruction with
@@ -96,6 +96,7 @@ module send #(
 
     // The unit's opcodes differ in their low bits: 0 dymultimem.st, 1 st, 2 st.linear, 3 multimem.st.
     logic [1:0]       kind_q;
+    logic             bare_q;        // rows alone
     logic [15:0]      imm_q;
     logic [ByteW-1:0] from_byte_q;
     logic [LenW-1:0]  bytes_q;
@@ -118,6 +119,7 @@ module send #(
     always_ff @(posedge clk_i) begin
         if (accept) begin
             kind_q      <= cmd_i.op[1:0];
+            bare_q      <= cmd_i.flags[0];
             imm_q       <= cmd_i.imm;
             from_byte_q <= cmd_i.a[ByteW-1:0];
             bytes_q     <= cmd_i.b[LenW-1:0];
@@ -231,7 +233,7 @@ module send #(
     assign s_row    = state_q == GPU;
     assign s_shift  = !shift_end && (state_q inside {PORT, SHIFT_ROW} || (state_q == SHIFT && is_dyn));
     assign x_shift  = !shift_end && state_q == SHIFT;
-    assign desc_take = state_q == NEXT && desc_valid && !gate_q;
+    assign desc_take = state_q == NEXT && desc_valid && !gate_q && !(bare_q && job_b_valid_q);  // lists in use: two jobs', this one, the next
     assign row_take  = state_q == ROW && xfer_take && !gate_q;
     assign base_q_o  = gpu_q;
     assign base_take_o = row_take && is_st;
@@ -241,7 +243,7 @@ module send #(
             NEXT:    token_end = desc_take ? desc_bad || (is_st && desc_gpus == '0) : is_dyn && xfer_take;
             ARM:     token_end = armed && remote_q == '0 && own_q == '0;
             GPU:     token_end = !gpus_q[gpu_q] && at_own;
-            ROW:     token_end = row_take && is_st && at_own;
+            ROW:     token_end = row_take && (is_st ? at_own : is_dyn && bare_q);
             default: token_end = 1'b0;
         endcase
     end
@@ -257,7 +259,7 @@ module send #(
                            else if (shift_end) state_q <= SHIFT;
                 SHIFT:     if (shift_end) state_q <= NEXT;
                 NEXT:      if (desc_take) state_q <= token_end ? NEXT : is_dyn ? ARM : GPU;
-                           else if (walk_done && !gate_q) state_q <= DRAIN;
+                           else if (walk_done && !desc_valid && !gate_q) state_q <= DRAIN;
                 ARM:       if (armed) state_q <= token_end ? NEXT : ROW;
                 GPU:       if (gpus_q[gpu_q]) state_q <= SHIFT_ROW;
                            else if (at_own) state_q <= NEXT;
@@ -266,7 +268,7 @@ module send #(
                 DRAIN:     if (drained) state_q <= IDLE;
                 default:   state_q <= IDLE;
             endcase
-            if (xfer_take) gate_q <= by_token && !gate_q;
+            if (xfer_take) gate_q <= by_token && !bare_q && !gate_q;
         end
         if (s_shift || x_shift) shift_q <= shift_q + 1'b1;
         else shift_q <= '0;
@@ -371,7 +373,7 @@ module send #(
     logic             pay_req, pay_gnt;
 
     assign move_b    = job_b_valid_q && (!job_a_valid_q || job_take);
-    assign xfer_take = xfer_valid && !reading_q && (!job_b_valid_q || move_b);
+    assign xfer_take = xfer_valid && (!reading_q || (pay_last && !ids_q)) && (!job_b_valid_q || move_b);
     assign pay_last  = pay_gnt && flit_q == last_q;
     assign drained   = !reading_q && !job_a_valid_q && !job_b_valid_q && build_idle;
     assign retire_o  = state_q == DRAIN && drained;

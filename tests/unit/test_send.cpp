@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // send against a model of its four instructions: random routing tables (1 to 16 experts per token, all at home, none at home, none at all, empty
-// places, repeated and unmapped experts), rows of odd lengths, random grants of memory and back-pressure of both streams and of the token
+// places, repeated and unmapped experts), rows of odd lengths, with and without gate weights, random grants of memory and back-pressure of both streams and of the token
 // tracker. Every packet is compared bit for bit and in order; also checked: a token is armed before its packets, the in-flight limit, errors, rows
 // taken by unicast, retirement only when all is out, and the rate: no cycle without a flit on the uplink stream.
 // MW_SEED repeats a run.
@@ -227,14 +227,14 @@ class bench {
                 if (bad(lists[i]))
                     want_errors++;
                 else
-                    in.op == MW_I_ST ? unicast(i) : multicast(i);
+                    in.op == MW_I_ST ? unicast(i, in.flags & 1) : multicast(i, in.flags & 1);
             }
         } else {
             linear(in);
         }
     }
 
-    void multicast(unsigned i)
+    void multicast(unsigned i, bool bare)
     {
         std::vector<uint16_t> remote, own;
         for (unsigned j = 0; j < l.k; j++) {
@@ -250,7 +250,8 @@ class bench {
             dynamic(i, maddr + at, memory(xs + (i << l.row_shift) + at, len), remote, own,
                     MW_STAGE_DISPATCH);
         }
-        dynamic(i, maddr, memory(rt + 128 * i + 32, 4 * l.k), remote, own, MW_STAGE_GATE);
+        if (!bare)
+            dynamic(i, maddr, memory(rt + 128 * i + 32, 4 * l.k), remote, own, MW_STAGE_GATE);
     }
 
     void dynamic(unsigned i, uint64_t addr, const bytes &payload,
@@ -275,7 +276,7 @@ class bench {
         }
     }
 
-    void unicast(unsigned i)
+    void unicast(unsigned i, bool bare)
     {
         for (unsigned d = 1; d <= N; d++) {
             unsigned q = (l.port + d) % N;
@@ -289,7 +290,8 @@ class bench {
                 plain(q, cfg["xd_base"] + (r << l.row_shift) + at,
                       memory(xs + (i << l.row_shift) + at, std::min(128u, l.row_bytes - at)));
             }
-            plain(q, cfg["gt_base"] + 128 * r, meta(i));
+            if (!bare)
+                plain(q, cfg["gt_base"] + 128 * r, meta(i));
         }
     }
 
@@ -558,10 +560,12 @@ static pace random_pace(std::mt19937_64 &rng)
     return {choice[rng() % 5], choice[rng() % 5], choice[rng() % 5], choice[rng() % 5]};
 }
 
-static struct mw_instr instr(unsigned op, uint32_t a, uint32_t b, uint32_t c, unsigned imm)
+static struct mw_instr instr(unsigned op, uint32_t a, uint32_t b, uint32_t c, unsigned imm,
+                             bool bare = false)
 {
     struct mw_instr in = {};
     in.op = static_cast<uint8_t>(op);
+    in.flags = bare;
     in.imm = static_cast<uint16_t>(imm);
     in.a = a;
     in.b = b;
@@ -577,10 +581,10 @@ static void random_tokens(unsigned op, unsigned runs, unsigned in_flight)
         l.in_flight = in_flight ? 1 + static_cast<unsigned>(rng() % in_flight) : 0;
         std::unique_ptr<bench> b(new bench(rng(), l, random_pace(rng)));
         unsigned split = static_cast<unsigned>(rng() % (l.tokens + 1));
-        b->run(instr(op, 0, split, 0, 0));
+        b->run(instr(op, 0, split, 0, 0, rng() % 4 == 0));
         if (rng() % 2)
             b->go();
-        b->run(instr(op, split, l.tokens - split, 0, 0));
+        b->run(instr(op, split, l.tokens - split, 0, 0, rng() % 4 == 0));
     }
 }
 
@@ -630,7 +634,7 @@ static void test_linear(void **state)
 
 // Uplink and memory never stall: from the first flit to the last every cycle belongs to a packet. The slack is for the first payload, which is not yet
 // there right behind the header; in st also for packing META.
-static void rate(unsigned op, unsigned row_bytes, unsigned k, uint64_t slack)
+static void rate(unsigned op, unsigned row_bytes, unsigned k, uint64_t slack, bool bare = false)
 {
     layer l = {};
     l.k = k;
@@ -641,7 +645,7 @@ static void rate(unsigned op, unsigned row_bytes, unsigned k, uint64_t slack)
     l.port = 1;
     l.latency = 3;
     std::unique_ptr<bench> b(new bench(seed + op + k, l, {100, 100, 100, 100}));
-    b->run(instr(op, 0, l.tokens, 0, 0));
+    b->run(instr(op, 0, l.tokens, 0, 0, bare));
     uint64_t took = b->last_flit - b->first_flit + 1;
     printf("op %u row %u k %u: %llu cycles for %llu\n", op, row_bytes, k, (unsigned long long)took,
            (unsigned long long)b->slots);
@@ -655,6 +659,8 @@ static void test_rate(void **state)
     rate(MW_I_DYMULTIMEM_ST, 128, 8, 8);
     rate(MW_I_DYMULTIMEM_ST, 256, 2, 8);
     rate(MW_I_DYMULTIMEM_ST, 256, 16, 8);
+    rate(MW_I_DYMULTIMEM_ST, 128, 1, 8, true);
+    rate(MW_I_DYMULTIMEM_ST, 128, 6, 8, true);
     rate(MW_I_ST, 512, 8, 8);
     rate(MW_I_ST, 256, 6, 300);
 }
