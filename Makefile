@@ -90,7 +90,7 @@ CXXFLAGS := -std=c++17 -O2 -g -fPIC -ffp-contract=off $(WARN)
 LDLIBS := -lcjson -lm -ldl -lpthread
 
 DRIVER_SRC := $(wildcard driver/src/*.c)
-HOST_SRC := $(filter-out host-tools/main.c,$(wildcard host-tools/*.c host-tools/systems/*.c))
+HOST_SRC := $(filter-out host-tools/main.c,$(wildcard host-tools/*.c host-tools/systems/*.c host-tools/bench/*.c))
 obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
 
 $(B)/obj/%.o: %.c | $(GEN_H) $(REG_H)

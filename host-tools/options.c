@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Options of `moeswitch run`: defaults, parsing, help, and the workload that they describe.
+#include "number.h"
 #include "run.h"
 
-#include <ctype.h>
-#include <errno.h>
 #include <getopt.h>
 #include <math.h>
 #include <stdlib.h>
@@ -129,40 +128,6 @@ void mw_run_defaults(struct mw_run_params *params)
     };
 }
 
-/// A whole decimal number (or 0x...) in low .. high, up to `*end`, which must be NUL if NULL.
-static bool parse_number(const char *text, char **end, uint64_t low, uint64_t high, uint64_t *value)
-{
-    char *stop;
-    errno = 0;
-    if (!isdigit((unsigned char)*text))
-        return false;
-    *value = strtoull(text, &stop, 0);
-    if (errno || (!end && *stop) || *value < low || *value > high)
-        return false;
-    if (end)
-        *end = stop;
-    return true;
-}
-
-static int set_number(const char *name, const char *text, uint64_t low, uint64_t high,
-                      uint64_t *value, struct mw_error *err)
-{
-    if (parse_number(text, NULL, low, high, value))
-        return MW_EXIT_OK;
-    return mw_fail(err, MW_EXIT_INPUT, "--%s %s: expected a whole number from %llu to %llu", name,
-                   text, (unsigned long long)low, (unsigned long long)high);
-}
-
-static int set_unsigned(const char *name, const char *text, unsigned low, unsigned high,
-                        unsigned *value, struct mw_error *err)
-{
-    uint64_t wide = 0;
-    int status = set_number(name, text, low, high, &wide, err);
-    if (!status)
-        *value = (unsigned)wide;
-    return status;
-}
-
 static int set_double(const char *name, const char *text, double high, double *value,
                       struct mw_error *err)
 {
@@ -182,7 +147,7 @@ static int set_layers(struct mw_run_params *params, const char *name, const char
     for (;;) {
         uint64_t value;
         char *stop;
-        if (!parse_number(at, &stop, 0, high, &value) || (*stop && *stop != ','))
+        if (!mw_parse_number(at, &stop, 0, high, &value) || (*stop && *stop != ','))
             return mw_fail(err, MW_EXIT_INPUT, "--%s %s: expected layer numbers from 0 to %d", name,
                            text, (int)high);
         if (params->layer_count == MW_MAX_LAYERS)
@@ -221,7 +186,7 @@ static int set_setting(struct mw_run_params *params, const char *text, struct mw
         return mw_fail(err, MW_EXIT_INPUT, "--set %s: more than %d settings", text,
                        MW_MAX_SETTINGS);
     if (!equals || equals == text || (size_t)(equals - text) >= sizeof s->name ||
-        !parse_number(equals + 1, NULL, 0, UINT64_MAX, &s->value))
+        !mw_parse_number(equals + 1, NULL, 0, UINT64_MAX, &s->value))
         return mw_fail(err, MW_EXIT_INPUT, "--set %s: expected NAME=VALUE with a whole number",
                        text);
     memcpy(s->name, text, (size_t)(equals - text));
@@ -254,9 +219,9 @@ static int set_option(struct mw_run_params *p, int id, const char *name, const c
     case OPT_TRACE:
         return set_file(name, text, &p->trace, err);
     case OPT_EXPERTS:
-        return set_unsigned(name, text, 1, MW_MAX_EXPERTS, &p->experts, err);
+        return mw_set_unsigned(name, text, 1, MW_MAX_EXPERTS, &p->experts, err);
     case OPT_K:
-        return set_unsigned(name, text, 1, MW_MAX_K, &p->k, err);
+        return mw_set_unsigned(name, text, 1, MW_MAX_K, &p->k, err);
     case OPT_SIGMA:
         return set_double(name, text, 4, &p->sigma, err);
     case OPT_LOCALITY:
@@ -264,36 +229,36 @@ static int set_option(struct mw_run_params *p, int id, const char *name, const c
     case OPT_LAYERS:
         return set_layers(p, name, text, err);
     case OPT_GPUS:
-        return set_unsigned(name, text, MW_MIN_GPUS, MW_MAX_GPUS, &p->shape.gpus, err);
+        return mw_set_unsigned(name, text, MW_MIN_GPUS, MW_MAX_GPUS, &p->shape.gpus, err);
     case OPT_TOKENS:
-        return set_unsigned(name, text, 1, 1u << 20, &p->shape.tokens_per_gpu, err);
+        return mw_set_unsigned(name, text, 1, 1u << 20, &p->shape.tokens_per_gpu, err);
     case OPT_HIDDEN:
-        return set_unsigned(name, text, 1, MW_MAX_HIDDEN, &p->shape.hidden, err);
+        return mw_set_unsigned(name, text, 1, MW_MAX_HIDDEN, &p->shape.hidden, err);
     case OPT_PADDING:
         p->shape.allow_padding = true;
         return MW_EXIT_OK;
     case OPT_SPREAD:
         return set_spread(p, text, err);
     case OPT_SEED:
-        return set_number(name, text, 0, UINT64_MAX, &p->shape.seed, err);
+        return mw_set_number(name, text, 0, UINT64_MAX, &p->shape.seed, err);
     case OPT_SYSTEM:
         return set_system(p, text, err);
     case OPT_TILE:
-        return set_unsigned(name, text, 1, 65535, &p->tile, err);
+        return mw_set_unsigned(name, text, 1, 65535, &p->tile, err);
     case OPT_PARTIAL:
         p->partial_tiles = true;
         return MW_EXIT_OK;
     case OPT_EXPERT_CYCLES:
         p->expert_cycles_given = true;
-        return set_number(name, text, 0, 1u << 24, &p->expert_cycles, err);
+        return mw_set_number(name, text, 0, 1u << 24, &p->expert_cycles, err);
     case OPT_FLIT:
         return set_flit(p, text, err);
     case OPT_LATENCY:
-        return set_unsigned(name, text, 1, 1024, &p->link_latency, err);
+        return mw_set_unsigned(name, text, 1, 1024, &p->link_latency, err);
     case OPT_IN_FLIGHT:
-        return set_unsigned(name, text, 0, 1u << 20, &p->in_flight, err);
+        return mw_set_unsigned(name, text, 0, 1u << 20, &p->in_flight, err);
     case OPT_OPEN_ROWS:
-        return set_unsigned(name, text, 0, 1u << 20, &p->open_rows, err);
+        return mw_set_unsigned(name, text, 0, 1u << 20, &p->open_rows, err);
     case OPT_SET:
         return set_setting(p, text, err);
     case OPT_JSON:

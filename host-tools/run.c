@@ -1,95 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `moeswitch run`: prepare a workload, run it under each system, compare, report. Output files are
-// written under another name first, so that a run that fails leaves none behind.
+// `moeswitch run`: prepare a workload, run it under each system, compare, report.
 #define _POSIX_C_SOURCE 200809L
 
 #include "run.h"
 
 #include "golden.h"
+#include "output.h"
 #include "report.h"
 #include "systems.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { PATH_BYTES = 1024, BAR = 40 };
+enum { BAR = 40 };
 
-/// A name with room for what is inserted or appended.
+/// A name with room for the system's.
 struct path {
-    char text[PATH_BYTES + 32];
+    char text[MW_PATH_BYTES + 32];
 };
 
-// ---- output files -----------------------------------------------------------------------------
-
-static int cannot_write(const char *path, struct mw_error *err)
-{
-    return mw_fail(err, MW_EXIT_INPUT, "%s: cannot write: %s", path, strerror(errno));
-}
-
-/// True if `path` is there and is a device or a pipe: written in place, not replaced.
-static bool is_special(const char *path)
-{
-    struct stat st;
-    return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
-}
-
-static int temporary_name(struct path *name, const char *path, struct mw_error *err)
-{
-    if (strlen(path) >= PATH_BYTES)
-        return mw_fail(err, MW_EXIT_INPUT, "%.40s...: the name is too long", path);
-    snprintf(name->text, sizeof name->text, "%s.%ld.tmp", path, (long)getpid());
-    return MW_EXIT_OK;
-}
-
-/// Find out before a long run whether `path` can be written at its end.
-static int probe_output(const char *path, struct mw_error *err)
-{
-    struct path name;
-    struct stat st;
-    if (!path || is_special(path))
-        return MW_EXIT_OK;
-    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
-        errno = EISDIR;
-        return cannot_write(path, err);
-    }
-    int status = temporary_name(&name, path, err);
-    if (status)
-        return status;
-    FILE *f = fopen(name.text, "wb");
-    if (!f)
-        return cannot_write(path, err);
-    fclose(f);
-    remove(name.text);
-    return MW_EXIT_OK;
-}
-
-static int write_output(const char *path, const char *text, size_t size, struct mw_error *err)
-{
-    struct path name;
-    bool special = is_special(path);
-    int status = temporary_name(&name, path, err);
-    if (status)
-        return status;
-    FILE *f = fopen(special ? path : name.text, "wb");
-    if (!f)
-        return cannot_write(path, err);
-    bool ok = fwrite(text, 1, size, f) == size;
-    ok &= fclose(f) == 0;
-    if (ok && !special)
-        ok = rename(name.text, path) == 0;
-    if (!ok) {
-        status = mw_fail(err, MW_EXIT_FAILED, "%s: cannot write: %s", path, strerror(errno));
-        if (!special)
-            remove(name.text);
-    }
-    return status;
-}
+// ---- waves -------------------------------------------------------------------------------------
 
 /// The wave file of one system: the name as given, or with the system's name before its extension.
 static void wave_name(struct path *name, const struct mw_run_params *params, const char *system)
@@ -259,7 +193,7 @@ static void remove_waves(const struct run *run)
     for (unsigned i = 0; run->params.fst && i < run->count; i++) {
         struct path name;
         wave_name(&name, &run->params, run->results[i].system->name);
-        if (!is_special(name.text))
+        if (!mw_output_is_special(name.text))
             remove(name.text);
     }
 }
@@ -290,16 +224,16 @@ static int write_json(struct run *run, struct mw_error *err)
     int status = mw_report_json(&j, &run->params, &run->trace, &run->workload, run->summaries,
                                 run->count, err);
     if (!status)
-        status = write_output(run->params.json, j.text, j.size, err);
+        status = mw_output_write(run->params.json, j.text, j.size, err);
     mw_json_free(&j);
     return status;
 }
 
 static int prepare(struct run *run, struct mw_error *err)
 {
-    int status = probe_output(run->params.json, err);
+    int status = mw_output_probe(run->params.json, err);
     if (!status)
-        status = probe_output(run->params.fst, err);
+        status = mw_output_probe(run->params.fst, err);
     if (!status)
         status = mw_run_prepare(&run->params, &run->trace, &run->workload, err);
     return status ? status : make_golden(run, err);

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `moeswitch bench`: patterns of traffic through the fabric without an MoE layer (docs/bench.md).
+// This header has what is asked for, what a pattern is, and what came out; patterns are in files of
+// their own and know nothing of time, measure.c runs them and knows nothing of what they send.
+#ifndef MW_HOST_BENCH_H
+#define MW_HOST_BENCH_H
+
+#include "moeswitch.h"
+
+#include "json.h"
+#include "workload.h"
+
+enum {
+    MW_BENCH_PATTERNS = 8,
+    MW_BENCH_SETTINGS = 16,
+};
+
+struct mw_bench_setting {
+    char name[32];
+    uint64_t value;
+};
+
+struct mw_bench_params {
+    bool run[MW_BENCH_PATTERNS]; ///< patterns asked for, by their index
+    bool latency;                ///< the ping-pong instead
+    unsigned gpus, flit_bytes, link_latency;
+    uint64_t min_bytes, max_bytes; ///< 0: the command's own
+    unsigned factor, iterations;   ///< iterations 0: the command's own
+    unsigned window;               ///< packets of an input that its outputs may take, 0: all
+    unsigned row;                  ///< bytes, 0: the pattern's own
+    unsigned experts, k;
+    bool k_given, experts_given;
+    bool split;        ///< the lower half sends, the upper half receives
+    bool load;         ///< latency: the other GPUs send all the time
+    const char *trace; ///< or NULL
+    size_t layer;
+    uint64_t seed;
+    struct mw_bench_setting settings[MW_BENCH_SETTINGS];
+    unsigned setting_count;
+    const char *json;
+};
+
+int mw_bench_parse(struct mw_bench_params *params, int argc, char **argv, bool *help,
+                   struct mw_error *err);
+void mw_bench_usage(FILE *out);
+
+// ---- a line ---------------------------------------------------------------------------------------
+
+struct mw_pattern;
+
+/// The device, and one iteration of one line on it.
+struct mw_bench {
+    const struct mw_bench_params *params;
+    struct mw_error *err;
+    struct mw_device *device;
+    struct mw_device_info info;
+    struct mw_trace trace; ///< loaded, where one was given
+
+    const struct mw_pattern *pattern;
+    uint64_t size; ///< of the line, as rounded
+    uint64_t seed; ///< of this iteration
+    unsigned row;  ///< bytes
+
+    // made by the pattern
+    struct mw_layer_config config;
+    struct mw_layout layout;
+    unsigned tokens[MW_MAX_PORTS]; ///< that each GPU sends
+    unsigned streams;              ///< per GPU
+    struct mw_multicast *group;    ///< of all GPUs, or NULL
+    uint32_t source, result;       ///< areas of explicit addresses
+    struct mw_workload w;          ///< of patterns that send tokens
+};
+
+struct mw_pattern {
+    const char *name;
+    const char *type, *redop;
+    unsigned element;   ///< bytes of the type
+    unsigned row;       ///< default of --row
+    unsigned fewest;    ///< bytes per GPU: sizes are multiples of it times N; 0: of a row
+    unsigned classes;   ///< mask of link classes whose uplink flits show how far a sender is
+    unsigned bus_times; ///< busbw is algbw * bus_times * (N - 1) / N; 0: from the counters
+    bool lists;         ///< tokens go to k of E experts; else, where there are tokens, to one of N
+    bool gates;         ///< gate weights and row counts too: `--trace` means something
+    /// Sizes, layout, and whatever depends on size and seed. Returns an exit status, as all do.
+    int (*prepare)(struct mw_bench *b);
+    void (*make)(const struct mw_bench *b, unsigned gpu, struct mw_stream *s);
+    int (*load)(struct mw_bench *b);
+    /// Number of elements that are wrong.
+    int (*check)(struct mw_bench *b, uint64_t *wrong);
+    /// Streams without the phase that is measured; NULL: everything is.
+    void (*make_before)(const struct mw_bench *b, unsigned gpu, struct mw_stream *s);
+};
+
+extern const struct mw_pattern mw_bench_patterns[MW_BENCH_PATTERNS];
+
+// patterns with explicit addresses (buffers.c)
+int mw_bench_buffers_prepare(struct mw_bench *b);
+int mw_bench_buffers_load(struct mw_bench *b);
+int mw_bench_buffers_check(struct mw_bench *b, uint64_t *wrong);
+void mw_bench_alltoall(const struct mw_bench *b, unsigned gpu, struct mw_stream *s);
+void mw_bench_all_gather(const struct mw_bench *b, unsigned gpu, struct mw_stream *s);
+void mw_bench_reduce_scatter(const struct mw_bench *b, unsigned gpu, struct mw_stream *s);
+void mw_bench_all_reduce(const struct mw_bench *b, unsigned gpu, struct mw_stream *s);
+
+// patterns of tokens (tokens.c, landed.c)
+int mw_bench_tokens_prepare(struct mw_bench *b);
+int mw_bench_tokens_load(struct mw_bench *b);
+int mw_bench_landed_check(struct mw_bench *b, uint64_t *wrong);
+int mw_bench_combine_check(struct mw_bench *b, uint64_t *wrong);
+void mw_bench_rows(const struct mw_bench *b, unsigned gpu, struct mw_stream *s);
+void mw_bench_dispatch(const struct mw_bench *b, unsigned gpu, struct mw_stream *s);
+void mw_bench_experts(const struct mw_bench *b, unsigned gpu, struct mw_stream *s);
+void mw_bench_combine(const struct mw_bench *b, unsigned gpu, struct mw_stream *s);
+
+// ---- what comes out -------------------------------------------------------------------------------
+
+struct mw_bench_row {
+    const struct mw_pattern *pattern;
+    uint64_t size;
+    unsigned row;
+    double cycles; ///< mean of the iterations
+    double algbw, busbw;
+    double share, busiest;
+    bool steady;
+    bool down; ///< the direction that carries more
+    uint64_t wrong;
+    uint64_t up_flits, down_flits; ///< of all links, of the last iteration
+};
+
+struct mw_bench_latency {
+    uint64_t size;
+    unsigned count;
+    double min, typical, max, average, p99, p999; ///< cycles, one way
+    unsigned resolution; ///< cycles between two looks at the device, of a round trip
+    uint64_t wrong;
+};
+
+/// Exit status of a library call that failed; the message goes to b->err.
+int mw_bench_failed(const struct mw_bench *b, const char *what, int code);
+/// Settings of the layer that the options ask for, on top of mw_layer_defaults.
+int mw_bench_configure(struct mw_bench *b);
+/// Streams of every GPU, built by `make`, into the memories.
+int mw_bench_load_streams(struct mw_bench *b,
+                          void (*make)(const struct mw_bench *, unsigned, struct mw_stream *));
+/// Move an area of `bytes` bytes of each GPU, one behind the other in `data`.
+int mw_bench_move(struct mw_bench *b, bool write, uint32_t address, void *data, size_t bytes,
+                  const char *what);
+void mw_bench_release(struct mw_bench *b);
+
+/// One line: all iterations.
+int mw_bench_measure(struct mw_bench *b, const struct mw_pattern *pattern, uint64_t size,
+                     struct mw_bench_row *row);
+int mw_bench_pingpong(struct mw_bench *b, uint64_t size, struct mw_bench_latency *result);
+
+/// The command: argv[0] is "bench".
+int mw_bench_command(int argc, char **argv, FILE *out, FILE *err);
+
+#endif

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Patterns with explicit addresses: alltoall and the collectives over static multimem. Each GPU has
+// a source and a result buffer of S bytes, N blocks each; the golden result is made from the rule of
+// the pattern alone.
+#include "bench.h"
+
+#include "golden.h"
+#include "random.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    PARTS = 16,    ///< of all_reduce: a block's sums are sent on while later ones are made
+    COLUMN = 4096, ///< elements per place of mw_hidden_value
+    UNTOUCHED = 0xe5,
+};
+
+static unsigned gpus(const struct mw_bench *b)
+{
+    return b->info.gpus;
+}
+
+static uint32_t block(const struct mw_bench *b)
+{
+    return (uint32_t)(b->size / gpus(b));
+}
+
+// ---- streams ----------------------------------------------------------------------------------------
+
+void mw_bench_alltoall(const struct mw_bench *b, unsigned gpu, struct mw_stream *s)
+{
+    for (unsigned i = 1; i < gpus(b); i++) {
+        unsigned q = (gpu + i) % gpus(b);
+        mw_stream_st_linear(s, q, b->source + q * block(b), block(b), b->result + gpu * block(b));
+    }
+    mw_stream_fence(s);
+}
+
+void mw_bench_all_gather(const struct mw_bench *b, unsigned gpu, struct mw_stream *s)
+{
+    uint32_t at = gpu * block(b);
+    mw_stream_multimem_st(s, (unsigned)mw_multicast_group(b->group), b->source + at, block(b),
+                          b->result + at);
+    mw_stream_fence(s);
+}
+
+void mw_bench_reduce_scatter(const struct mw_bench *b, unsigned gpu, struct mw_stream *s)
+{
+    uint32_t at = gpu * block(b);
+    mw_stream_multimem_ld_reduce(s, (unsigned)mw_multicast_group(b->group), b->source + at,
+                                 block(b), b->result + at);
+}
+
+void mw_bench_all_reduce(const struct mw_bench *b, unsigned gpu, struct mw_stream *s)
+{
+    unsigned group = (unsigned)mw_multicast_group(b->group), parts = 0;
+    uint32_t rows = (block(b) + b->row - 1) / b->row, part = (rows + PARTS - 1) / PARTS * b->row;
+    for (uint32_t from = 0; from < block(b); from += part) {
+        uint32_t at = gpu * block(b) + from,
+                 bytes = block(b) - from < part ? block(b) - from : part;
+        mw_stream_multimem_ld_reduce(&s[0], group, b->source + at, bytes, b->result + at);
+        mw_stream_flag(&s[0], MW_EV_SW0, true);
+        mw_stream_wait(&s[1], MW_EV_SW0, ++parts);
+        mw_stream_multimem_st(&s[1], group, b->result + at, bytes, b->result + at);
+    }
+    mw_stream_fence(&s[1]);
+}
+
+// ---- memory -----------------------------------------------------------------------------------------
+
+static bool sums(const struct mw_bench *b)
+{
+    return b->pattern->element == 2;
+}
+
+static uint16_t value(const struct mw_bench *b, unsigned gpu, size_t element)
+{
+    return mw_hidden_value(b->seed, gpu, element / COLUMN, (unsigned)(element % COLUMN));
+}
+
+static void fill_source(const struct mw_bench *b, unsigned gpu, uint8_t *data)
+{
+    for (size_t i = 0; i < b->size; i += 8) {
+        uint64_t word = mw_hash3(b->seed, gpu, i);
+        for (unsigned e = 0; sums(b) && e < 4; e++) {
+            uint64_t v = value(b, gpu, i / 2 + e);
+            word = (word & ~(UINT64_C(0xffff) << 16 * e)) | v << 16 * e;
+        }
+        memcpy(data + i, &word, 8);
+    }
+}
+
+int mw_bench_buffers_prepare(struct mw_bench *b)
+{
+    int status = mw_bench_configure(b);
+    if (status)
+        return status;
+    b->config.k = 1;
+    b->config.row_bytes = b->row;
+    b->config.scratch_bytes = 2 * b->size;
+    b->streams = b->pattern->make == mw_bench_all_reduce ? 2 : 1;
+    int code = mw_layout_make(b->device, &b->config, &b->layout);
+    b->source = b->layout.scratch;
+    b->result = b->source + (uint32_t)b->size;
+    if (!code)
+        code = mw_multicast_create(b->device, 2 * b->size, &b->group);
+    for (unsigned g = 0; g < gpus(b) && !code; g++)
+        code = mw_multicast_add_device(b->group, g);
+    if (!code)
+        code = mw_multicast_bind_addr(b->group, b->source);
+    return code ? mw_bench_failed(b, "the device cannot hold this size", code) : MW_EXIT_OK;
+}
+
+/// The result gets a pattern first: what the device never writes must not pass.
+int mw_bench_buffers_load(struct mw_bench *b)
+{
+    size_t bytes = 2 * (size_t)b->size;
+    uint8_t *data = malloc(bytes * gpus(b));
+    if (!data)
+        return mw_fail_memory(b->err, "the buffers");
+    for (unsigned g = 0; g < gpus(b); g++) {
+        fill_source(b, g, data + g * bytes);
+        memset(data + g * bytes + b->size, UNTOUCHED, b->size);
+    }
+    int status = mw_bench_move(b, true, b->source, data, bytes, "buffers");
+    free(data);
+    return status;
+}
+
+// ---- golden results -----------------------------------------------------------------------------------
+
+/// Sum of one element over all GPUs as GPU `p` asks for it: the others in the order p + 1, p + 2, ...,
+/// rounded; then its own.
+static uint16_t sum(const struct mw_bench *b, unsigned p, size_t element)
+{
+    float r = 0;
+    for (unsigned i = 1; i < gpus(b); i++) {
+        float v = mw_bf16_to_float(value(b, (p + i) % gpus(b), element));
+        r = i == 1 ? v : r + v;
+    }
+    return mw_bf16_from_float(mw_bf16_to_float(mw_bf16_from_float(r)) +
+                              mw_bf16_to_float(value(b, p, element)));
+}
+
+/// What block `i` of GPU g's result must be; `source` has the sources of all GPUs.
+static void golden_block(const struct mw_bench *b, const uint8_t *source, unsigned g, unsigned i,
+                         uint8_t *out)
+{
+    size_t bytes = block(b), at = i * bytes;
+    if ((b->pattern->make == mw_bench_alltoall && g == i) ||
+        (b->pattern->make == mw_bench_reduce_scatter && g != i))
+        memset(out, UNTOUCHED, bytes);
+    else if (b->pattern->make == mw_bench_alltoall)
+        memcpy(out, source + i * b->size + g * bytes, bytes);
+    else if (b->pattern->make == mw_bench_all_gather)
+        memcpy(out, source + i * b->size + at, bytes);
+    else
+        for (size_t e = 0; e < bytes / 2; e++) {
+            uint16_t v = sum(b, i, at / 2 + e);
+            memcpy(out + 2 * e, &v, 2);
+        }
+}
+
+int mw_bench_buffers_check(struct mw_bench *b, uint64_t *wrong)
+{
+    size_t bytes = block(b), element = b->pattern->element;
+    uint8_t *source = malloc(b->size * gpus(b)), *got = malloc(b->size * gpus(b)),
+            *golden = malloc(bytes);
+    int status = source && got && golden
+                     ? mw_bench_move(b, false, b->result, got, b->size, "results")
+                     : mw_fail_memory(b->err, "the results");
+    for (unsigned g = 0; g < gpus(b) && !status; g++)
+        fill_source(b, g, source + g * b->size);
+    for (unsigned g = 0; g < gpus(b) && !status; g++)
+        for (unsigned i = 0; i < gpus(b); i++) {
+            golden_block(b, source, g, i, golden);
+            for (size_t at = 0; at < bytes; at += element)
+                *wrong += memcmp(golden + at, got + g * b->size + i * bytes + at, element) != 0;
+        }
+    free(source);
+    free(got);
+    free(golden);
+    return status;
+}

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `moeswitch bench`: one device, all lines, the table for people and the JSON for programs.
+#include "bench.h"
+
+#include "output.h"
+#include "run.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct job {
+    struct mw_bench_params params;
+    struct mw_bench bench;
+    struct mw_json json;
+    FILE *out;
+};
+
+static void log_line(void *context, const char *line)
+{
+    (void)context;
+    fprintf(stderr, "moeswitch: %s\n", line);
+}
+
+static int open_device(struct job *j)
+{
+    struct mw_bench *b = &j->bench;
+    struct mw_open_options o;
+    mw_open_defaults(&o);
+    o.gpus = j->params.gpus;
+    o.flit_bytes = j->params.flit_bytes;
+    o.link_latency = j->params.link_latency;
+    o.log = log_line;
+    int code = mw_open(&o, &b->device);
+    if (!code)
+        code = mw_info(b->device, &b->info);
+    return code ? mw_bench_failed(b, "device", code) : MW_EXIT_OK;
+}
+
+// ---- lines ----------------------------------------------------------------------------------------
+
+static void print_head(const struct job *j)
+{
+    const struct mw_bench_params *p = &j->params;
+    fprintf(j->out,
+            "# %u GPUs, flits of %u bytes, link latency %u, window %u, iterations %u, seed %" PRIu64
+            "%s\n",
+            p->gpus, p->flit_bytes, p->link_latency, p->window, p->iterations, p->seed,
+            p->split  ? ", the lower half sends"
+            : p->load ? ", the other GPUs send"
+                      : "");
+    if (p->trace)
+        fprintf(j->out, "# lists of %s, layer %zu\n", p->trace, p->layer);
+    if (p->latency)
+        fprintf(j->out,
+                "#%9s %10s %9s %9s %9s %9s %9s %9s %7s\n#%9s %10s %9s %9s %9s %9s %9s %9s\n",
+                "bytes", "iterations", "min", "typical", "max", "average", "99%", "99.9%", "#wrong",
+                "", "", "[cycles]", "[cycles]", "[cycles]", "[cycles]", "[cycles]", "[cycles]");
+    else
+        fprintf(j->out,
+                "#%-14s %9s %9s %6s %6s %10s %7s %7s %8s %7s %7s\n#%-14s %9s %9s %6s %6s %10s %7s "
+                "%7s %8s %7s\n",
+                "pattern", "size", "count", "type", "redop", "cycles", "algbw", "busbw", "share",
+                "whole", "#wrong", "", "[B]", "", "", "", "", "[B/cyc]", "[B/cyc]", "[%]", "[%]");
+}
+
+static void print_row(FILE *out, const struct mw_bench_row *r)
+{
+    const struct mw_pattern *p = r->pattern;
+    fprintf(out,
+            " %-14s %9" PRIu64 " %9" PRIu64 " %6s %6s %10.0f %7.2f %7.2f %s%7.1f %7.1f %7" PRIu64
+            "\n",
+            p->name, r->size, r->size / p->element, p->type, p->redop, r->cycles, r->algbw,
+            r->busbw, r->steady ? " " : "~", 100 * r->share, 100 * r->busiest, r->wrong);
+    fflush(out);
+}
+
+static void json_row(struct job *j, const struct mw_bench_row *r)
+{
+    const struct mw_bench_params *p = &j->params;
+    struct mw_json *t = &j->json;
+    mw_json_object(t, NULL, true);
+    mw_json_string(t, "pattern", r->pattern->name);
+    mw_json_uint(t, "gpus", p->gpus);
+    mw_json_uint(t, "window", p->window);
+    mw_json_uint(t, "size", r->size);
+    mw_json_uint(t, "count", r->size / r->pattern->element);
+    mw_json_string(t, "type", r->pattern->type);
+    mw_json_string(t, "redop", r->pattern->redop);
+    mw_json_uint(t, "row_bytes", r->row);
+    mw_json_bool(t, "split", p->split);
+    mw_json_double(t, "cycles", r->cycles);
+    mw_json_double(t, "algbw", r->algbw);
+    mw_json_double(t, "busbw", r->busbw);
+    mw_json_double(t, "share", r->share);
+    mw_json_bool(t, "steady", r->steady);
+    mw_json_string(t, "direction", r->down ? "down" : "up");
+    mw_json_double(t, "busiest", r->busiest);
+    mw_json_uint(t, "up_flits", r->up_flits);
+    mw_json_uint(t, "down_flits", r->down_flits);
+    mw_json_uint(t, "wrong", r->wrong);
+    mw_json_end(t);
+}
+
+static void print_latency(FILE *out, const struct mw_bench_latency *r)
+{
+    fprintf(out, " %9" PRIu64 " %10u %9.1f %9.1f %9.1f %9.1f %9.1f %9.1f %7" PRIu64 "\n", r->size,
+            r->count, r->min, r->typical, r->max, r->average, r->p99, r->p999, r->wrong);
+    fflush(out);
+}
+
+static void json_latency(struct job *j, const struct mw_bench_latency *r)
+{
+    struct mw_json *t = &j->json;
+    mw_json_object(t, NULL, true);
+    mw_json_string(t, "pattern", "latency");
+    mw_json_uint(t, "gpus", j->params.gpus);
+    mw_json_uint(t, "window", 0);
+    mw_json_bool(t, "load", j->params.load);
+    mw_json_uint(t, "size", r->size);
+    mw_json_uint(t, "count", r->count);
+    mw_json_double(t, "min", r->min);
+    mw_json_double(t, "typical", r->typical);
+    mw_json_double(t, "max", r->max);
+    mw_json_double(t, "average", r->average);
+    mw_json_double(t, "p99", r->p99);
+    mw_json_double(t, "p99_9", r->p999);
+    mw_json_uint(t, "resolution", r->resolution);
+    mw_json_uint(t, "wrong", r->wrong);
+    mw_json_end(t);
+}
+
+/// One size; lines that round to the size before are left out.
+static int run_line(struct job *j, const struct mw_pattern *pattern, uint64_t size, uint64_t *last,
+                    uint64_t *wrong)
+{
+    if (!pattern) {
+        struct mw_bench_latency r;
+        int status = mw_bench_pingpong(&j->bench, size, &r);
+        if (status)
+            return status;
+        if (r.size != *last) {
+            print_latency(j->out, &r);
+            json_latency(j, &r);
+        }
+        *last = r.size;
+        *wrong += r.wrong;
+        return MW_EXIT_OK;
+    }
+    struct mw_bench_row r;
+    int status = mw_bench_measure(&j->bench, pattern, size, &r);
+    if (status)
+        return status;
+    if (r.size != *last) {
+        print_row(j->out, &r);
+        json_row(j, &r);
+    }
+    *last = r.size;
+    *wrong += r.wrong;
+    return MW_EXIT_OK;
+}
+
+static int run_sizes(struct job *j, const struct mw_pattern *pattern, uint64_t *wrong)
+{
+    uint64_t last = 0;
+    int status = MW_EXIT_OK;
+    for (uint64_t size = j->params.min_bytes; size <= j->params.max_bytes && !status;
+         size *= j->params.factor)
+        status = run_line(j, pattern, size, &last, wrong);
+    return status;
+}
+
+static int run_all(struct job *j)
+{
+    uint64_t wrong = 0;
+    int status = MW_EXIT_OK;
+    print_head(j);
+    if (j->params.latency)
+        status = run_sizes(j, NULL, &wrong);
+    for (unsigned i = 0; i < MW_BENCH_PATTERNS && !status; i++)
+        if (j->params.run[i])
+            status = run_sizes(j, &mw_bench_patterns[i], &wrong);
+    if (!status && wrong)
+        return mw_fail(j->bench.err, MW_EXIT_MISMATCH, "%" PRIu64 " elements are wrong", wrong);
+    return status;
+}
+
+// ---- the command ----------------------------------------------------------------------------------
+
+static int start_json(struct job *j)
+{
+    const struct mw_bench_params *p = &j->params;
+    struct mw_json *t = &j->json;
+    int status = mw_json_open(t, j->bench.err);
+    if (status)
+        return status;
+    mw_json_object(t, NULL, false);
+    mw_json_object(t, "params", false);
+    mw_json_uint(t, "gpus", p->gpus);
+    mw_json_uint(t, "flit_bytes", p->flit_bytes);
+    mw_json_uint(t, "link_latency", p->link_latency);
+    mw_json_uint(t, "window", p->window);
+    mw_json_uint(t, "iterations", p->iterations);
+    mw_json_uint(t, "experts", p->experts);
+    mw_json_uint(t, "k", p->k);
+    mw_json_bool(t, "split", p->split);
+    mw_json_bool(t, "load", p->load);
+    mw_json_uint(t, "seed", p->seed);
+    mw_json_string(t, "trace", p->trace);
+    mw_json_uint(t, "layer", p->layer);
+    for (unsigned i = 0; i < p->setting_count; i++)
+        mw_json_uint(t, p->settings[i].name, p->settings[i].value);
+    mw_json_end(t);
+    mw_json_array(t, "rows", false);
+    return MW_EXIT_OK;
+}
+
+static int finish_json(struct job *j)
+{
+    mw_json_end(&j->json);
+    mw_json_end(&j->json);
+    int status = mw_json_close(&j->json, j->bench.err);
+    if (!status && j->params.json)
+        status = mw_output_write(j->params.json, j->json.text, j->json.size, j->bench.err);
+    return status;
+}
+
+static int run_job(struct job *j)
+{
+    struct mw_bench *b = &j->bench;
+    int status = mw_output_probe(j->params.json, b->err);
+    if (!status && j->params.trace)
+        status = mw_trace_load(&b->trace, j->params.trace, b->err);
+    if (status || (status = open_device(j)) || (status = start_json(j)))
+        return status;
+    status = run_all(j);
+    if (status <= MW_EXIT_MISMATCH) {
+        int written = finish_json(j);
+        status = written ? written : status;
+    }
+    mw_json_free(&j->json);
+    return status;
+}
+
+int mw_bench_command(int argc, char **argv, FILE *out, FILE *errors)
+{
+    struct mw_error err = {0};
+    bool help = false;
+    struct job *j = calloc(1, sizeof *j);
+    if (!j) {
+        fprintf(errors, "moeswitch: out of memory\n");
+        return MW_EXIT_FAILED;
+    }
+    j->out = out;
+    j->bench.params = &j->params;
+    j->bench.err = &err;
+    int status = mw_bench_parse(&j->params, argc, argv, &help, &err);
+    if (help)
+        mw_bench_usage(out);
+    else if (!status)
+        status = run_job(j);
+    if (err.text[0])
+        fprintf(errors, "moeswitch: %s\n", err.text);
+    mw_close(j->bench.device);
+    mw_trace_free(&j->bench.trace);
+    free(j);
+    return status;
+}

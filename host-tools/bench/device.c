@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What all patterns ask of libmoeswitch.
+#include "bench.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int mw_bench_failed(const struct mw_bench *b, const char *what, int code)
+{
+    bool input = code == MW_ERR_CAPACITY || code == MW_ERR_INVALID || code == MW_ERR_RANGE;
+    return mw_fail(b->err, input ? MW_EXIT_INPUT : MW_EXIT_FAILED, "%s: %s", what, mw_message());
+}
+
+int mw_bench_configure(struct mw_bench *b)
+{
+    const struct mw_bench_params *p = b->params;
+    mw_layer_defaults(&b->config);
+    memset(b->tokens, 0, sizeof b->tokens);
+    for (unsigned i = 0; i < p->setting_count; i++) {
+        const struct mw_bench_setting *s = &p->settings[i];
+        if (mw_layer_set(&b->config, s->name, s->value))
+            return mw_fail(b->err, MW_EXIT_INPUT, "--set %s=%llu: %s", s->name,
+                           (unsigned long long)s->value, mw_message());
+    }
+    if (p->window && mw_layer_set(&b->config, "store_credits", p->window))
+        return mw_fail(b->err, MW_EXIT_INPUT, "--window %u: %s", p->window, mw_message());
+    return MW_EXIT_OK;
+}
+
+int mw_bench_load_streams(struct mw_bench *b,
+                          void (*make)(const struct mw_bench *, unsigned, struct mw_stream *))
+{
+    unsigned gpus = b->info.gpus;
+    struct mw_stream *s = calloc((size_t)gpus * b->streams, sizeof *s);
+    if (!s)
+        return mw_fail_memory(b->err, "instruction streams");
+    int code = 0;
+    for (unsigned g = 0; g < gpus && !code; g++) {
+        struct mw_stream *own = &s[(size_t)g * b->streams];
+        for (unsigned i = 0; i < b->streams; i++)
+            mw_stream_init(&own[i]);
+        make(b, g, own);
+        for (unsigned i = 0; i < b->streams && !code; i++)
+            code = mw_stream_end(&own[i]);
+    }
+    if (!code)
+        code = mw_stream_load(b->device, &b->layout, s, b->streams);
+    free(s);
+    return code ? mw_bench_failed(b, "instruction streams", code) : MW_EXIT_OK;
+}
+
+int mw_bench_move(struct mw_bench *b, bool write, uint32_t address, void *data, size_t bytes,
+                  const char *what)
+{
+    struct mw_transfer list[MW_MAX_PORTS];
+    for (unsigned g = 0; g < b->info.gpus; g++)
+        list[g] = (struct mw_transfer){g, address, bytes, (uint8_t *)data + g * bytes};
+    int code = write ? mw_mem_write(b->device, list, b->info.gpus)
+                     : mw_mem_read(b->device, list, b->info.gpus);
+    return code ? mw_bench_failed(b, what, code) : MW_EXIT_OK;
+}
+
+void mw_bench_release(struct mw_bench *b)
+{
+    mw_multicast_destroy(b->group);
+    b->group = NULL;
+    mw_workload_free(&b->w);
+}

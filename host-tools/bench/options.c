@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Options of `moeswitch bench`: defaults, parsing, help.
+#include "bench.h"
+
+#include "number.h"
+#include "run.h"
+
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum option_id {
+    OPT_GPUS = 256,
+    OPT_FLIT,
+    OPT_LATENCY,
+    OPT_WINDOW,
+    OPT_MIN,
+    OPT_MAX,
+    OPT_FACTOR,
+    OPT_ITERS,
+    OPT_ROW,
+    OPT_EXPERTS,
+    OPT_K,
+    OPT_TRACE,
+    OPT_LAYER,
+    OPT_SPLIT,
+    OPT_LOAD,
+    OPT_SEED,
+    OPT_SET,
+    OPT_JSON,
+    OPT_HELP,
+};
+
+static const struct option options[] = {
+    {"gpus", required_argument, NULL, OPT_GPUS},
+    {"flit-bytes", required_argument, NULL, OPT_FLIT},
+    {"link-latency", required_argument, NULL, OPT_LATENCY},
+    {"window", required_argument, NULL, OPT_WINDOW},
+    {"minbytes", required_argument, NULL, OPT_MIN},
+    {"maxbytes", required_argument, NULL, OPT_MAX},
+    {"stepfactor", required_argument, NULL, OPT_FACTOR},
+    {"iters", required_argument, NULL, OPT_ITERS},
+    {"row", required_argument, NULL, OPT_ROW},
+    {"experts", required_argument, NULL, OPT_EXPERTS},
+    {"k", required_argument, NULL, OPT_K},
+    {"trace", required_argument, NULL, OPT_TRACE},
+    {"layer", required_argument, NULL, OPT_LAYER},
+    {"split", no_argument, NULL, OPT_SPLIT},
+    {"load", no_argument, NULL, OPT_LOAD},
+    {"seed", required_argument, NULL, OPT_SEED},
+    {"set", required_argument, NULL, OPT_SET},
+    {"json", required_argument, NULL, OPT_JSON},
+    {"help", no_argument, NULL, OPT_HELP},
+    {NULL, 0, NULL, 0},
+};
+
+void mw_bench_usage(FILE *out)
+{
+    fputs(
+        "usage: moeswitch bench PATTERN[,PATTERN]... | all | latency [OPTION]...\n"
+        "Drives the fabric without an MoE layer and checks every byte of every result.\n"
+        "\n"
+        "Patterns (docs/bench.md has their instruction streams)\n"
+        "  unicast         every GPU sends packets to random other GPUs\n"
+        "  alltoall        every GPU sends a block to every other GPU\n"
+        "  multicast       every GPU sends rows to the GPUs of k random experts\n"
+        "  all_gather      every GPU stores its block in every GPU (multimem.st)\n"
+        "  reduce_scatter  every GPU gets the sum of its block (multimem.ld_reduce)\n"
+        "  all_reduce      both: sums by multimem.ld_reduce, stored by multimem.st\n"
+        "  dispatch        rows of tokens with gate weights to k experts (dymultimem.st)\n"
+        "  combine         reduced rows of these tokens (dymultimem.ld_reduce)\n"
+        "  all             all of these\n"
+        "  latency         a store and a flag back and forth between GPU 0 and GPU 1\n"
+        "\n"
+        "Sizes: bytes that a GPU sends, or of a collective's whole buffer\n"
+        "  --minbytes B, --maxbytes B  from, to (default 4096, 65536; latency 16, 1024); K and M\n"
+        "                        behind a number count\n"
+        "  --stepfactor X        from line to line (default 4)\n"
+        "  --iters I             per line, each with other data (default 1; latency 1000)\n"
+        "\n"
+        "Traffic\n"
+        "  --row B               bytes of a row: 128 is one packet (default 128 for unicast,\n"
+        "                        1024 for the others)\n"
+        "  --experts E, --k K    of multicast, dispatch and combine (default 64 and 6)\n"
+        "  --trace DIR           lists of dispatch and combine from a routing trace\n"
+        "  --layer L             of it (default 0)\n"
+        "  --split               unicast, multicast: GPUs 0 to N/2 - 1 send to the others\n"
+        "  --load                latency: all other GPUs send to random GPUs all the time\n"
+        "  --seed S              of lists, bytes and values (default 1)\n"
+        "\n"
+        "Device\n"
+        "  --gpus N              2 to 32 (default 8)\n"
+        "  --flit-bytes F        16 or 8 (default 16)\n"
+        "  --link-latency C      cycles (default 1)\n"
+        "  --window W            packets of an input that its outputs may take (default 0: all)\n"
+        "  --set NAME=VALUE      lower another limit of the device, as of moeswitch run\n"
+        "\n"
+        "Output\n"
+        "  --json FILE           everything, for programs\n"
+        "  --help                this text\n"
+        "\n"
+        "Columns\n"
+        "  cycles  from go to done, mean of the iterations; of combine those of its own phase\n"
+        "  algbw   size / cycles, in bytes per cycle\n"
+        "  busbw   algbw * (N - 1) / N for alltoall, all_gather and reduce_scatter,\n"
+        "          algbw * 2 (N - 1) / N for all_reduce; for the others payload bytes per link\n"
+        "          / cycles, in the direction that carries more\n"
+        "  share   flits (headers and target lists included) per link and cycle in the direction\n"
+        "          that carries more, from when every sender has sent an eighth until the first\n"
+        "          has sent all; behind ~: over all cycles, because the line is too short\n"
+        "  whole   flits of the busiest link and direction / cycles\n"
+        "  #wrong  elements of the results that differ from the golden ones\n"
+        "\n"
+        "Exit status: 0 every result is right, 1 one is wrong, 2 bad input, 3 the device stopped\n"
+        "making progress, 4 the machine failed.\n",
+        out);
+}
+
+static int set_bytes(const char *name, const char *text, uint64_t *value, struct mw_error *err)
+{
+    const uint64_t high = UINT64_C(1) << 30;
+    char *end;
+    if (mw_parse_number(text, &end, 1, high, value)) {
+        unsigned shift = *end == 'K' ? 10 : *end == 'M' ? 20 : 0;
+        end += shift != 0;
+        *value <<= shift;
+        if (!*end && *value <= high)
+            return MW_EXIT_OK;
+    }
+    return mw_fail(err, MW_EXIT_INPUT, "--%s %s: expected bytes from 1 to %llu", name, text,
+                   (unsigned long long)high);
+}
+
+static int set_setting(struct mw_bench_params *p, const char *text, struct mw_error *err)
+{
+    const char *equals = strchr(text, '=');
+    struct mw_bench_setting *s = &p->settings[p->setting_count];
+    if (p->setting_count == MW_BENCH_SETTINGS)
+        return mw_fail(err, MW_EXIT_INPUT, "--set %s: more than %d settings", text,
+                       MW_BENCH_SETTINGS);
+    if (!equals || equals == text || (size_t)(equals - text) >= sizeof s->name ||
+        !mw_parse_number(equals + 1, NULL, 0, UINT64_MAX, &s->value))
+        return mw_fail(err, MW_EXIT_INPUT, "--set %s: expected NAME=VALUE with a whole number",
+                       text);
+    memcpy(s->name, text, (size_t)(equals - text));
+    s->name[equals - text] = 0;
+    p->setting_count++;
+    return MW_EXIT_OK;
+}
+
+static int set_text(const char *name, const char *text, const char **place, struct mw_error *err)
+{
+    if (!*text)
+        return mw_fail(err, MW_EXIT_INPUT, "--%s: the name is empty", name);
+    *place = text;
+    return MW_EXIT_OK;
+}
+
+static int set_flit(struct mw_bench_params *p, const char *text, struct mw_error *err)
+{
+    if (strcmp(text, "8") != 0 && strcmp(text, "16") != 0)
+        return mw_fail(err, MW_EXIT_INPUT, "--flit-bytes %s: expected 8 or 16", text);
+    p->flit_bytes = text[0] == '8' ? 8 : 16;
+    return MW_EXIT_OK;
+}
+
+static int set_option(struct mw_bench_params *p, int id, const char *name, const char *text,
+                      struct mw_error *err)
+{
+    uint64_t value = 0;
+    int status;
+    switch ((enum option_id)id) {
+    case OPT_GPUS:
+        return mw_set_unsigned(name, text, MW_MIN_GPUS, MW_MAX_GPUS, &p->gpus, err);
+    case OPT_FLIT:
+        return set_flit(p, text, err);
+    case OPT_LATENCY:
+        return mw_set_unsigned(name, text, 1, 1024, &p->link_latency, err);
+    case OPT_WINDOW:
+        return mw_set_unsigned(name, text, 0, 255, &p->window, err);
+    case OPT_MIN:
+        return set_bytes(name, text, &p->min_bytes, err);
+    case OPT_MAX:
+        return set_bytes(name, text, &p->max_bytes, err);
+    case OPT_FACTOR:
+        return mw_set_unsigned(name, text, 2, 1024, &p->factor, err);
+    case OPT_ITERS:
+        return mw_set_unsigned(name, text, 1, 1000000, &p->iterations, err);
+    case OPT_ROW:
+        return mw_set_unsigned(name, text, 2, 2 * MW_MAX_HIDDEN, &p->row, err);
+    case OPT_EXPERTS:
+        p->experts_given = true;
+        return mw_set_unsigned(name, text, 1, MW_MAX_EXPERTS, &p->experts, err);
+    case OPT_K:
+        p->k_given = true;
+        return mw_set_unsigned(name, text, 1, MW_MAX_K, &p->k, err);
+    case OPT_TRACE:
+        return set_text(name, text, &p->trace, err);
+    case OPT_LAYER:
+        status = mw_set_number(name, text, 0, 9999, &value, err);
+        p->layer = (size_t)value;
+        return status;
+    case OPT_SPLIT:
+        p->split = true;
+        return MW_EXIT_OK;
+    case OPT_LOAD:
+        p->load = true;
+        return MW_EXIT_OK;
+    case OPT_SEED:
+        return mw_set_number(name, text, 0, UINT64_MAX, &p->seed, err);
+    case OPT_SET:
+        return set_setting(p, text, err);
+    case OPT_JSON:
+        return set_text(name, text, &p->json, err);
+    case OPT_HELP:
+        break;
+    }
+    return MW_EXIT_OK;
+}
+
+/// A comma-separated list of patterns.
+static int set_patterns(struct mw_bench_params *p, const char *text, struct mw_error *err)
+{
+    if (strcmp(text, "latency") == 0) {
+        p->latency = true;
+        return MW_EXIT_OK;
+    }
+    for (const char *at = text;;) {
+        size_t length = strcspn(at, ","), found = 0;
+        for (unsigned i = 0; i < MW_BENCH_PATTERNS; i++) {
+            const char *name = mw_bench_patterns[i].name;
+            if ((strlen(name) == length && memcmp(name, at, length) == 0) ||
+                strcmp(text, "all") == 0) {
+                p->run[i] = true;
+                found++;
+            }
+        }
+        if (!found)
+            return mw_fail(err, MW_EXIT_INPUT, "%s: no such pattern, see moeswitch bench --help",
+                           text);
+        if (!at[length])
+            return MW_EXIT_OK;
+        at += length + 1;
+    }
+}
+
+static int check_lists(const struct mw_bench_params *p, struct mw_error *err)
+{
+    unsigned choice = p->split ? p->experts / 2 : p->experts;
+    if (!p->trace && p->k > choice)
+        return mw_fail(err, MW_EXIT_INPUT, "--k %u: %u experts can be chosen", p->k, choice);
+    if (p->trace && (p->k_given || p->experts_given))
+        return mw_fail(err, MW_EXIT_INPUT, "--%s: not with --trace, which says it itself",
+                       p->k_given ? "k" : "experts");
+    return MW_EXIT_OK;
+}
+
+static int check_split(const struct mw_bench_params *p, struct mw_error *err)
+{
+    for (unsigned i = 0; p->split && i < MW_BENCH_PATTERNS; i++) {
+        const char *name = mw_bench_patterns[i].name;
+        if (p->run[i] && strcmp(name, "unicast") != 0 && strcmp(name, "multicast") != 0)
+            return mw_fail(err, MW_EXIT_INPUT, "--split: not with %s", name);
+    }
+    if (p->split && p->gpus % 2)
+        return mw_fail(err, MW_EXIT_INPUT, "--split: --gpus %u is odd", p->gpus);
+    return MW_EXIT_OK;
+}
+
+static int check(struct mw_bench_params *p, struct mw_error *err)
+{
+    bool patterns = false, lists = false, gates = false;
+    for (unsigned i = 0; i < MW_BENCH_PATTERNS; i++) {
+        patterns |= p->run[i];
+        lists |= p->run[i] && mw_bench_patterns[i].lists;
+        gates |= p->run[i] && mw_bench_patterns[i].gates;
+    }
+    if (!patterns && !p->latency)
+        return mw_fail(err, MW_EXIT_INPUT, "no pattern, see moeswitch bench --help");
+    if (p->row && p->row % p->flit_bytes)
+        return mw_fail(err, MW_EXIT_INPUT, "--row %u: not a multiple of the %u-byte flit", p->row,
+                       p->flit_bytes);
+    if (p->latency && (p->split || p->row || p->trace || p->window))
+        return mw_fail(err, MW_EXIT_INPUT, "--%s: not with latency",
+                       p->split   ? "split"
+                       : p->row   ? "row"
+                       : p->trace ? "trace"
+                                  : "window");
+    if (p->load && (!p->latency || p->gpus < 4))
+        return mw_fail(err, MW_EXIT_INPUT, "--load: only with latency and 4 GPUs or more");
+    if ((p->k_given || p->experts_given) && !lists)
+        return mw_fail(err, MW_EXIT_INPUT, "--%s: only with multicast, dispatch or combine",
+                       p->k_given ? "k" : "experts");
+    if (p->trace && !gates)
+        return mw_fail(err, MW_EXIT_INPUT, "--trace: only with dispatch or combine");
+    int status = check_split(p, err);
+    if (!status && lists)
+        status = check_lists(p, err);
+    if (!p->min_bytes)
+        p->min_bytes = p->latency ? 16 : 4096;
+    if (!p->max_bytes)
+        p->max_bytes = p->latency ? 1024 : 65536;
+    if (!p->iterations)
+        p->iterations = p->latency ? 1000 : 1;
+    if (!status && p->min_bytes > p->max_bytes)
+        return mw_fail(err, MW_EXIT_INPUT, "--minbytes %llu: more than --maxbytes %llu",
+                       (unsigned long long)p->min_bytes, (unsigned long long)p->max_bytes);
+    return status;
+}
+
+int mw_bench_parse(struct mw_bench_params *params, int argc, char **argv, bool *help,
+                   struct mw_error *err)
+{
+    *params = (struct mw_bench_params){.gpus = 8,
+                                       .flit_bytes = 16,
+                                       .link_latency = 1,
+                                       .factor = 4,
+                                       .experts = 64,
+                                       .k = 6,
+                                       .seed = 1};
+    *help = false;
+    bool named = false;
+    optind = 0; // starts anew, in glibc
+    for (;;) {
+        int index = -1, at = optind ? optind : 1;
+        // The dash: words come as option 1, wherever they stand; the colon: errors are told here.
+        int id = getopt_long(argc, argv, "-:", options, &index);
+        int status = MW_EXIT_OK;
+        if (id == -1)
+            break;
+        if (id == OPT_HELP) {
+            *help = true;
+            return MW_EXIT_OK;
+        }
+        if (id == ':')
+            return mw_fail(err, MW_EXIT_INPUT, "%s: the value is missing", argv[at]);
+        if (id == '?')
+            return mw_fail(err, MW_EXIT_INPUT, "%s: unknown option, see moeswitch bench --help",
+                           argv[at]);
+        if (id == 1 && named)
+            return mw_fail(err, MW_EXIT_INPUT, "%s: unexpected word, see moeswitch bench --help",
+                           optarg);
+        if (id == 1) {
+            named = true;
+            status = set_patterns(params, optarg, err);
+        } else {
+            status = set_option(params, id, options[index].name, optarg ? optarg : "", err);
+        }
+        if (status)
+            return status;
+    }
+    return check(params, err);
+}

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Patterns of tokens: every row goes where its list in the routing table says. Lists are random or
+// from a trace; hidden values, weights and the golden sums are those of a workload of `moeswitch run`.
+#include "bench.h"
+
+#include "random.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// ---- streams ----------------------------------------------------------------------------------------
+
+void mw_bench_rows(const struct mw_bench *b, unsigned gpu, struct mw_stream *s)
+{
+    if (!b->tokens[gpu])
+        return;
+    mw_stream_dymultimem_st_rows(s, 0, b->tokens[gpu]);
+    mw_stream_fence(s);
+}
+
+void mw_bench_dispatch(const struct mw_bench *b, unsigned gpu, struct mw_stream *s)
+{
+    mw_stream_count(s, 0, b->tokens[gpu], false);
+    mw_stream_dymultimem_st(s, 0, b->tokens[gpu]);
+    mw_stream_wait(s, MW_EV_ROWS_DONE, 1);
+}
+
+void mw_bench_experts(const struct mw_bench *b, unsigned gpu, struct mw_stream *s)
+{
+    enum { NO_SIGNALS = 1 };
+    mw_bench_dispatch(b, gpu, s);
+    mw_stream_expert(s, NO_SIGNALS);
+    mw_stream_signal(s, MW_EV_SW0);
+    mw_stream_wait(s, MW_EV_SW0, b->info.gpus - 1);
+}
+
+void mw_bench_combine(const struct mw_bench *b, unsigned gpu, struct mw_stream *s)
+{
+    mw_bench_experts(b, gpu, s);
+    mw_stream_dymultimem_ld_reduce(s, 0, b->tokens[gpu], false);
+}
+
+// ---- lists ------------------------------------------------------------------------------------------
+
+/// k different experts of first .. first + count - 1.
+static void random_list(struct mw_random *r, unsigned k, unsigned first, unsigned count,
+                        uint16_t *list)
+{
+    for (unsigned j = 0; j < k; j++) {
+        bool again = true;
+        while (again) {
+            list[j] = (uint16_t)(first + mw_random_below(r, count));
+            again = false;
+            for (unsigned i = 0; i < j; i++)
+                again |= list[i] == list[j];
+        }
+    }
+}
+
+/// Lists of all tokens of all GPUs, those that are never sent included.
+static int random_lists(const struct mw_bench *b, unsigned experts, unsigned k, unsigned tokens,
+                        struct mw_trace *trace)
+{
+    unsigned gpus = b->info.gpus;
+    size_t all = (size_t)gpus * tokens;
+    *trace = (struct mw_trace){
+        .layers = 1, .tokens = all, .k = k, .experts = experts, .synthetic = true};
+    strcpy(trace->name, "--experts");
+    trace->ids = malloc(all * k * sizeof *trace->ids);
+    trace->weights = malloc(all * k * sizeof *trace->weights);
+    if (!trace->ids || !trace->weights) {
+        mw_trace_free(trace);
+        return mw_fail_memory(b->err, "lists of experts");
+    }
+    struct mw_random r = {mw_mix64(b->seed ^ 0x6c69737473)};
+    for (size_t t = 0; t < all; t++) {
+        uint16_t *list = trace->ids + t * k;
+        if (b->params->split)
+            random_list(&r, k, experts / 2, experts / 2, list);
+        else if (b->pattern->lists)
+            random_list(&r, k, 0, experts, list);
+        else // one expert per GPU: any but the own
+            list[0] = (uint16_t)((t / tokens + 1 + mw_random_below(&r, gpus - 1)) % gpus);
+        for (unsigned j = 0; j < k; j++)
+            trace->weights[t * k + j] = (float)(0.5 + mw_random_unit(&r)) / (float)k;
+    }
+    return MW_EXIT_OK;
+}
+
+static int make_workload(struct mw_bench *b, unsigned tokens)
+{
+    const struct mw_bench_params *p = b->params;
+    bool lists = b->pattern->lists;
+    size_t layer = b->pattern->gates && p->trace ? p->layer : 0;
+    struct mw_trace own = {0};
+    const struct mw_trace *trace = &b->trace;
+    struct mw_shape shape = {.gpus = b->info.gpus,
+                             .tokens_per_gpu = tokens,
+                             .hidden = b->row / 2,
+                             .spread = MW_SPREAD_FAR,
+                             .seed = b->seed};
+    int status = MW_EXIT_OK;
+    if (!b->pattern->gates || !p->trace) {
+        unsigned experts = lists ? p->experts : b->info.gpus;
+        status = random_lists(b, experts, lists ? p->k : 1, tokens, &own);
+        trace = &own;
+    }
+    if (!status)
+        status = mw_workload_make(&b->w, trace, &layer, 1, &shape, b->err);
+    mw_trace_free(&own);
+    return status;
+}
+
+// ---- sizes ------------------------------------------------------------------------------------------
+
+/// Rows that the fullest expert gets.
+static unsigned most_rows(const struct mw_bench *b)
+{
+    unsigned *rows = calloc(b->w.experts, sizeof *rows), most = 0;
+    if (!rows)
+        return 0;
+    for (unsigned t = 0; t < b->w.tokens; t++)
+        for (unsigned j = 0; j < b->w.k; j++) {
+            uint16_t e = b->w.layer[0].ids[t * b->w.k + j];
+            if (b->tokens[mw_gpu_of_token(&b->w, t)] && e != MW_NO_EXPERT && ++rows[e] > most)
+                most = rows[e];
+        }
+    free(rows);
+    return most;
+}
+
+static int map_experts(struct mw_bench *b)
+{
+    struct mw_expert_place *places = calloc(b->w.experts, sizeof *places);
+    if (!places)
+        return mw_fail_memory(b->err, "the expert map");
+    for (unsigned e = 0; e < b->w.experts; e++)
+        places[e] =
+            (struct mw_expert_place){e, mw_gpu_of_expert(&b->w, e), e % b->w.experts_per_gpu};
+    int code = mw_expert_map_set(b->device, places, b->w.experts);
+    free(places);
+    return code ? mw_bench_failed(b, "expert map", code) : MW_EXIT_OK;
+}
+
+int mw_bench_tokens_prepare(struct mw_bench *b)
+{
+    unsigned tokens = (unsigned)(b->size / b->row);
+    int status = mw_bench_configure(b);
+    if (!status)
+        status = make_workload(b, tokens);
+    if (status)
+        return status;
+    for (unsigned g = 0; g < b->info.gpus; g++)
+        b->tokens[g] = b->params->split && g >= b->info.gpus / 2 ? 0 : tokens;
+    b->config.k = b->w.k;
+    b->config.tokens_per_gpu = tokens;
+    b->config.row_bytes = b->row;
+    b->config.experts_per_gpu = b->w.experts_per_gpu;
+    b->config.rows_per_expert = most_rows(b);
+    b->streams = 1;
+    int code = mw_layout_make(b->device, &b->config, &b->layout);
+    return code ? mw_bench_failed(b, "the device cannot hold this size", code) : map_experts(b);
+}
+
+// ---- memory -----------------------------------------------------------------------------------------
+
+static int load_routing(struct mw_bench *b)
+{
+    const struct mw_layer *layer = &b->w.layer[0];
+    size_t k = b->w.k, own = b->w.shape.tokens_per_gpu;
+    uint8_t *data = malloc(b->w.tokens * (size_t)MW_ROUTE_BYTES);
+    if (!data)
+        return mw_fail_memory(b->err, "routing tables");
+    for (size_t t = 0; t < b->w.tokens; t++) {
+        int16_t list[MW_MAX_K];
+        for (unsigned j = 0; j < k; j++)
+            list[j] = (int16_t)layer->ids[t * k + j]; // MW_NO_EXPERT becomes -1
+        mw_route_pack(data + t * MW_ROUTE_BYTES, list, layer->weights + t * k, (unsigned)k);
+    }
+    int status =
+        mw_bench_move(b, true, b->layout.rt_base, data, own * MW_ROUTE_BYTES, "routing tables");
+    free(data);
+    return status;
+}
+
+static int load_values(struct mw_bench *b)
+{
+    size_t stride = (size_t)1 << b->layout.row_shift, own = b->w.shape.tokens_per_gpu * stride;
+    uint8_t *data = calloc(b->w.tokens, stride);
+    if (!data)
+        return mw_fail_memory(b->err, "hidden values");
+    for (size_t t = 0; t < b->w.tokens; t++)
+        memcpy(data + t * stride, b->w.layer[0].x + t * b->w.shape.hidden, b->row);
+    int status = mw_bench_move(b, true, b->layout.xs_base, data, own, "hidden values");
+    if (!status && b->pattern->make == mw_bench_combine) {
+        memset(data, 0xe5, b->w.tokens * stride); // what is never written must not pass
+        status = mw_bench_move(b, true, b->layout.out_base, data, own, "output rows");
+    }
+    free(data);
+    return status;
+}
+
+static int load_coefficients(struct mw_bench *b)
+{
+    size_t own = 2 * (size_t)b->w.experts_per_gpu;
+    size_t bytes = (own + MW_MEM_ALIGN - 1) / MW_MEM_ALIGN * MW_MEM_ALIGN;
+    uint8_t *data = calloc(b->info.gpus, bytes);
+    if (!data)
+        return mw_fail_memory(b->err, "expert coefficients");
+    for (unsigned g = 0; g < b->info.gpus; g++)
+        memcpy(data + g * bytes, b->w.coefficients + (size_t)g * b->w.experts_per_gpu, own);
+    int status = mw_bench_move(b, true, b->layout.ce_base, data, bytes, "expert coefficients");
+    free(data);
+    return status;
+}
+
+int mw_bench_tokens_load(struct mw_bench *b)
+{
+    int status = load_routing(b);
+    if (!status)
+        status = load_values(b);
+    return status ? status : load_coefficients(b);
+}

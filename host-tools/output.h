@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Output files: written under another name first, so that a run that fails leaves none behind.
+#ifndef MW_HOST_OUTPUT_H
+#define MW_HOST_OUTPUT_H
+
+#include "error.h"
+
+#include <stddef.h>
+
+enum { MW_PATH_BYTES = 1024 }; ///< of a name, at most
+
+/// True if `path` is there and is a device or a pipe: written in place, not replaced.
+bool mw_output_is_special(const char *path);
+/// Find out before a long run whether `path` (may be NULL) can be written at its end.
+int mw_output_probe(const char *path, struct mw_error *err);
+int mw_output_write(const char *path, const char *text, size_t size, struct mw_error *err);
+
+#endif
