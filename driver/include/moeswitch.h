@@ -270,11 +270,11 @@ struct mw_wait_options {
 MW_API int mw_wait(struct mw_device *device, const struct mw_wait_options *options,
                    uint64_t *cycles);
 
-/// Which instruction stream `stream` of GPU `gpu` is at (those before it have retired), while a layer
-/// runs or after it; STREAM_INSTRS once the stream has ended. Where the device is simulated, the
-/// look takes some cycles of the layer, which mw_total_cycles counts.
+/// How many instructions stream `stream` of GPU `gpu` has issued, while a layer runs or after it: all
+/// but the last of them have retired; STREAM_INSTRS once the stream has ended. Where the device is
+/// simulated, the look takes some cycles of the layer, which mw_total_cycles counts.
 MW_API int mw_stream_position(struct mw_device *device, unsigned gpu, unsigned stream,
-                              unsigned *index);
+                              unsigned *issued);
 
 /// The state of every stream, unit, queue and link as text, several lines; free() it. NULL: no memory.
 MW_API char *mw_state_report(struct mw_device *device);

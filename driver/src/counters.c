@@ -72,7 +72,7 @@ int mw_counters_read(struct mw_device *device, struct mw_counters *counters)
     return mwi_unlock(device, status);
 }
 
-int mw_stream_position(struct mw_device *device, unsigned gpu, unsigned stream, unsigned *index)
+int mw_stream_position(struct mw_device *device, unsigned gpu, unsigned stream, unsigned *issued)
 {
     if (gpu >= device->info.gpus || stream >= MW_STREAMS)
         return mwi_fail(MW_ERR_INVALID, "stream %u of GPU %u: there are %d of each of %u", stream,
@@ -80,9 +80,9 @@ int mw_stream_position(struct mw_device *device, unsigned gpu, unsigned stream, 
     mwi_lock(device);
     uint32_t word = 0;
     int status = mwi_read(device, MWI_NODE(gpu, status.stream0) + 4 * stream, &word);
-    *index = word & MW_NODE__STATUS__STREAM0__ENDED_bm
-                 ? MW_STREAM_INSTRS
-                 : MWI_GET(MW_NODE__STATUS__STREAM0__INDEX, word);
+    *issued = word & MW_NODE__STATUS__STREAM0__ENDED_bm
+                  ? MW_STREAM_INSTRS
+                  : MWI_GET(MW_NODE__STATUS__STREAM0__INDEX, word);
     return mwi_unlock(device, status);
 }
 

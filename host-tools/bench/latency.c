@@ -124,13 +124,13 @@ static int watch(struct game *g, unsigned wanted)
             return mw_bench_failed(g->b, "latency", code);
         if (!g->resolution || step < g->resolution)
             g->resolution = step;
-        if (position < INSTRS * (round + 1))
+        if (position <= INSTRS * (round + 1)) // the next one has been issued: the wait has retired
             continue;
         bool loaded = true;
         for (unsigned p = 2; g->b->params->load && p < g->b->info.gpus && !code; p++) {
             unsigned other;
             code = mw_stream_position(d, p, 0, &other);
-            loaded &= other == 0;
+            loaded &= other <= 1;
         }
         if (code || !loaded)
             return code ? mw_bench_failed(g->b, "latency", code) : MW_EXIT_OK;

@@ -537,6 +537,22 @@ static void stream_words(void **state)
     assert_memory_equal(s.instr, expect, sizeof expect);
 }
 
+static void stream_position(void **state)
+{
+    (void)state;
+    unsigned issued = 9;
+    *fake_node(&fake, 2, offsetof(mw_node_t, status.stream1)) = 7u << 8 | 1;
+    assert_code(mw_stream_position(device, 2, 1, &issued), 0);
+    assert_int_equal(issued, 7);
+    *fake_node(&fake, 2, offsetof(mw_node_t, status.stream1)) = 7u << 8 | 2; // ended
+    assert_code(mw_stream_position(device, 2, 1, &issued), 0);
+    assert_int_equal(issued, MW_STREAM_INSTRS);
+    assert_code(mw_stream_position(device, 2, MW_STREAMS, &issued), MW_ERR_INVALID);
+    assert_code(mw_stream_position(device, MW_MAX_PORTS, 0, &issued), MW_ERR_INVALID);
+    fake_fail_at(&fake, 0);
+    assert_code(mw_stream_position(device, 2, 1, &issued), MW_ERR_IO);
+}
+
 static void stream_failures(void **state)
 {
     (void)state;
@@ -930,6 +946,7 @@ int main(void)
         TEST(registers),
         TEST(configure_checks),
         TEST(stream_words),
+        TEST(stream_position),
         TEST(stream_failures),
         TEST(stream_load),
         TEST(routes),

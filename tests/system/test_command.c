@@ -2,67 +2,15 @@
 //
 // The command build/moeswitch itself, with the device behind it: exit status, messages, files that it
 // writes and files that it must not leave.
-#include "bench.h"
+#include "command.h"
 
 #include <math.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 /// A small run that every model passes quickly; options are appended.
 #define SMALL_RUN "--gpus 2 --flit-bytes 8 --tokens-per-gpu 6 --hidden 32 --tile 2 "
 #define MADE_UP SMALL_RUN "--experts 8 --k 2 "
-
-static char *out_text, *err_text;
-
-/// A whole file, or NULL; free() it.
-static char *read_file(const char *path)
-{
-    FILE *f = fopen(path, "rb");
-    char *text = NULL;
-    size_t size = 0;
-    if (!f)
-        return NULL;
-    if (getdelim(&text, &size, EOF, f) < 0) {
-        free(text);
-        text = strdup("");
-    }
-    fclose(f);
-    return text;
-}
-
-/// Run the command; its texts are in out_text and err_text until the next call.
-static int run_command(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static int run_command(const char *format, ...)
-{
-    char words[1500], line[2600];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(words, sizeof words, format, args);
-    va_end(args);
-    snprintf(line, sizeof line, "build/moeswitch run %s >%s 2>%s", words, scratch("out"),
-             scratch("err"));
-    int status = system(line);
-    free(out_text);
-    free(err_text);
-    out_text = read_file(scratch("out"));
-    err_text = read_file(scratch("err"));
-    assert_true(out_text && err_text && WIFEXITED(status));
-    return WEXITSTATUS(status);
-}
-
-/// Entries of a folder of the scratch folder.
-static unsigned entries(const char *folder)
-{
-    char line[400];
-    unsigned n = 0;
-    snprintf(line, sizeof line, "ls -A %s | wc -l", scratch(folder));
-    FILE *f = popen(line, "r");
-    assert_non_null(f);
-    assert_int_equal(fscanf(f, "%u", &n), 1);
-    pclose(f);
-    return n;
-}
 
 static int set_up(void **state)
 {
@@ -74,7 +22,7 @@ static int set_up(void **state)
 static void prints_and_succeeds(void **state)
 {
     (void)state;
-    assert_int_equal(run_command(MADE_UP), MW_EXIT_OK);
+    assert_int_equal(run_command("run " MADE_UP), MW_EXIT_OK);
     assert_string_equal(err_text, "");
     for (unsigned i = 0; i < MW_SYSTEMS; i++) {
         char line[64];
@@ -108,7 +56,7 @@ static void same_json_twice(void **state)
     char *text[2];
     for (unsigned i = 0; i < 2; i++) {
         const char *json = scratch(i ? "files/b.json" : "files/a.json");
-        assert_int_equal(run_command("--gpus 4 --flit-bytes 8 --tokens-per-gpu 12 --hidden 64 "
+        assert_int_equal(run_command("run --gpus 4 --flit-bytes 8 --tokens-per-gpu 12 --hidden 64 "
                                      "--layers 1,0,1,2,3 --link-latency 3 --json %s",
                                      json),
                          MW_EXIT_OK);
@@ -150,7 +98,7 @@ static void writes_waves(void **state)
     char *text[2];
     for (unsigned i = 0; i < 2; i++) {
         const char *json = scratch("files/waves.json");
-        assert_int_equal(run_command(MADE_UP "--system dysharp --json %s %s %s", json,
+        assert_int_equal(run_command("run " MADE_UP "--system dysharp --json %s %s %s", json,
                                      i ? "--trace-fst" : "", i ? fst : ""),
                          MW_EXIT_OK);
         text[i] = read_file(json);
@@ -178,7 +126,7 @@ static void writes_waves(void **state)
 #define REFUSES(words, ...) refuses(words, (const char *const[]){__VA_ARGS__, NULL})
 static void refuses(const char *words, const char *const *parts)
 {
-    int status = run_command("%s --json %s", words, scratch("files/x.json"));
+    int status = run_command("run %s --json %s", words, scratch("files/x.json"));
     if (status != MW_EXIT_INPUT)
         fail_msg("%s: exit status %d: %s", words, status, err_text);
     size_t n = strlen(err_text);
@@ -228,11 +176,11 @@ static void good_trace_passes(void **state)
     (void)state;
     struct made m;
     make(&m);
-    assert_int_equal(run_command(SMALL_RUN "--trace %s --layers 1,0", m.folder), MW_EXIT_OK);
+    assert_int_equal(run_command("run " SMALL_RUN "--trace %s --layers 1,0", m.folder), MW_EXIT_OK);
     // places may be empty where that is allowed
     m.ids[37] = MW_NO_EXPERT;
     write_made(&m);
-    assert_int_equal(run_command(SMALL_RUN "--trace %s --layer 1 --allow-padding", m.folder),
+    assert_int_equal(run_command("run " SMALL_RUN "--trace %s --layer 1 --allow-padding", m.folder),
                      MW_EXIT_OK);
 }
 
@@ -334,7 +282,7 @@ static void keeps_old_output(void **state)
     (void)state;
     const char *json = scratch("files/old.json");
     write_file(json, "old", 3);
-    assert_int_equal(run_command(MADE_UP "--hidden 33 --json %s", json), MW_EXIT_INPUT);
+    assert_int_equal(run_command("run " MADE_UP "--hidden 33 --json %s", json), MW_EXIT_INPUT);
     char *text = read_file(json);
     assert_string_equal(text, "old");
     free(text);
@@ -345,9 +293,10 @@ static void keeps_old_output(void **state)
 static void reports_a_stuck_device(void **state)
 {
     (void)state;
-    int status = run_command(SMALL_RUN "--tile 16 --experts 8 --k 2 --in-flight 1 --system dysharp "
-                                       "--set tile_guard=0 --set quiet_cycles=20000 --json %s",
-                             scratch("files/stuck.json"));
+    int status =
+        run_command("run " SMALL_RUN "--tile 16 --experts 8 --k 2 --in-flight 1 --system dysharp "
+                    "--set tile_guard=0 --set quiet_cycles=20000 --json %s",
+                    scratch("files/stuck.json"));
     assert_int_equal(status, MW_EXIT_STUCK);
     assert_non_null(strstr(err_text, "expert, waiting"));
     assert_non_null(strstr(err_text, "moeswitch: dysharp: layer 0: no progress for"));

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// See command.h.
+#include "command.h"
+
+#include <sys/wait.h>
+
+char *out_text, *err_text;
+
+char *read_file(const char *path)
+{
+    FILE *f = fopen(path, "rb");
+    char *text = NULL;
+    size_t size = 0;
+    if (!f)
+        return NULL;
+    if (getdelim(&text, &size, EOF, f) < 0) {
+        free(text);
+        text = strdup("");
+    }
+    fclose(f);
+    return text;
+}
+
+int run_command(const char *format, ...)
+{
+    char words[1500], line[2600];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(words, sizeof words, format, args);
+    va_end(args);
+    snprintf(line, sizeof line, "build/moeswitch %s >%s 2>%s", words, scratch("out"),
+             scratch("err"));
+    int status = system(line);
+    free(out_text);
+    free(err_text);
+    out_text = read_file(scratch("out"));
+    err_text = read_file(scratch("err"));
+    assert_true(out_text && err_text && WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+unsigned entries(const char *folder)
+{
+    char line[400];
+    unsigned n = 0;
+    snprintf(line, sizeof line, "ls -A %s | wc -l", scratch(folder));
+    FILE *f = popen(line, "r");
+    assert_non_null(f);
+    assert_int_equal(fscanf(f, "%u", &n), 1);
+    pclose(f);
+    return n;
+}

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `moeswitch bench`: every pattern with the right bytes, its JSON, bad options, and that a wrong byte
+// in any result is found.
+#include "command.h"
+
+#include "bench/bench.h"
+
+#include <cjson/cJSON.h>
+#include <sys/stat.h>
+
+enum { LINES = MW_BENCH_PATTERNS };
+
+static int set_up(void **state)
+{
+    return scratch_make(state) || mkdir(scratch("files"), 0777);
+}
+
+/// The rows of a JSON file; `whole` must be freed by cJSON_Delete.
+static cJSON *read_rows(const char *path, cJSON **whole)
+{
+    char *text = read_file(path);
+    assert_non_null(text);
+    *whole = cJSON_Parse(text);
+    free(text);
+    cJSON *rows = cJSON_GetObjectItem(*whole, "rows");
+    assert_true(cJSON_IsArray(rows));
+    return rows;
+}
+
+static double number(const cJSON *row, const char *key)
+{
+    const cJSON *item = cJSON_GetObjectItem(row, key);
+    if (!cJSON_IsNumber(item))
+        fail_msg("%s is missing", key);
+    return item->valuedouble;
+}
+
+// ---- patterns -----------------------------------------------------------------------------------
+
+static void check_rows(const char *path, unsigned gpus, unsigned sizes)
+{
+    cJSON *whole, *rows = read_rows(path, &whole);
+    assert_int_equal(cJSON_GetArraySize(rows), LINES * sizes);
+    for (int i = 0; i < cJSON_GetArraySize(rows); i++) {
+        const cJSON *row = cJSON_GetArrayItem(rows, i);
+        const char *name = cJSON_GetStringValue(cJSON_GetObjectItem(row, "pattern"));
+        assert_string_equal(name, mw_bench_patterns[i / (int)sizes].name);
+        assert_true(number(row, "gpus") == gpus && number(row, "window") == 0);
+        assert_true(number(row, "size") > 0 && number(row, "cycles") > 0);
+        assert_true(number(row, "share") > 0.05 && number(row, "share") <= 1);
+        assert_true(number(row, "busiest") > 0.05 && number(row, "busiest") <= 1);
+        assert_true(number(row, "algbw") == number(row, "algbw") && number(row, "busbw") > 0);
+        if (number(row, "wrong") != 0)
+            fail_msg("%s: %g wrong", name, number(row, "wrong"));
+    }
+    cJSON_Delete(whole);
+}
+
+static void all_patterns(const char *options, unsigned gpus)
+{
+    char json[512];
+    snprintf(json, sizeof json, "%s", scratch("files/all.json"));
+    int status = run_command("bench all %s --minbytes 2K --maxbytes 4K --stepfactor 2 --json %s",
+                             options, json);
+    if (status)
+        fail_msg("exit status %d: %s", status, err_text);
+    assert_string_equal(err_text, "");
+    for (unsigned i = 0; i < MW_BENCH_PATTERNS; i++)
+        assert_non_null(strstr(out_text, mw_bench_patterns[i].name));
+    assert_non_null(strstr(out_text, "#wrong"));
+    check_rows(json, gpus, 2);
+    assert_int_equal(remove(json), 0);
+}
+
+static void all_patterns_4(void **state)
+{
+    (void)state;
+    all_patterns("--gpus 4 --flit-bytes 8 --link-latency 3 --iters 2", 4);
+}
+
+static void all_patterns_2(void **state)
+{
+    (void)state;
+    all_patterns("--gpus 2 --flit-bytes 8 --experts 8 --k 3", 2);
+}
+
+/// Blocks that are no multiple of a row, three GPUs, one size that rounds to the smallest.
+static void odd_sizes(void **state)
+{
+    (void)state;
+    assert_int_equal(run_command("bench all --gpus 3 --minbytes 5000 --maxbytes 5000 --row 208 "
+                                 "--experts 6 --k 2"),
+                     MW_EXIT_OK);
+    assert_int_equal(
+        run_command("bench all --gpus 4 --flit-bytes 8 --minbytes 1 --maxbytes 1 --row 8"),
+        MW_EXIT_OK);
+}
+
+static void split_traffic(void **state)
+{
+    (void)state;
+    char json[512];
+    snprintf(json, sizeof json, "%s", scratch("files/split.json"));
+    assert_int_equal(run_command("bench unicast,multicast --gpus 4 --flit-bytes 8 --split "
+                                 "--minbytes 16K --maxbytes 16K --json %s",
+                                 json),
+                     MW_EXIT_OK);
+    cJSON *whole, *rows = read_rows(json, &whole);
+    for (int i = 0; i < 2; i++) {
+        const cJSON *row = cJSON_GetArrayItem(rows, i);
+        assert_true(number(row, "wrong") == 0 && number(row, "share") > 0.4);
+    }
+    cJSON_Delete(whole);
+    assert_int_equal(remove(json), 0);
+}
+
+/// Another seed is other traffic; the same one is the same, to the byte.
+static void seeds(void **state)
+{
+    (void)state;
+    static const unsigned seed[3] = {5, 5, 6};
+    char *text[3];
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(run_command("bench unicast --gpus 4 --flit-bytes 8 --maxbytes 4K "
+                                     "--seed %u",
+                                     seed[i]),
+                         MW_EXIT_OK);
+        text[i] = strdup(strchr(out_text, '\n')); // the first line tells the seed
+    }
+    assert_string_equal(text[0], text[1]);
+    assert_string_not_equal(text[1], text[2]);
+    for (unsigned i = 0; i < 3; i++)
+        free(text[i]);
+}
+
+static void latency(void **state)
+{
+    (void)state;
+    char json[512];
+    snprintf(json, sizeof json, "%s", scratch("files/latency.json"));
+    double average[2] = {0};
+    for (unsigned load = 0; load < 2; load++) {
+        int status = run_command("bench latency --gpus 4 --flit-bytes 8 --iters 30 --minbytes 16 "
+                                 "--maxbytes 64 %s --json %s",
+                                 load ? "--load" : "", json);
+        if (status)
+            fail_msg("exit status %d: %s", status, err_text);
+        cJSON *whole, *rows = read_rows(json, &whole);
+        assert_int_equal(cJSON_GetArraySize(rows), 2);
+        for (int i = 0; i < 2; i++) {
+            const cJSON *row = cJSON_GetArrayItem(rows, i);
+            static const char *const order[] = {"min", "typical", "p99", "p99_9", "max"};
+            for (unsigned k = 0; k + 1 < 5; k++)
+                assert_true(number(row, order[k]) <= number(row, order[k + 1]));
+            assert_true(number(row, "min") > 10 && number(row, "average") < 2000);
+            assert_true(number(row, "count") == 30 && number(row, "wrong") == 0);
+        }
+        average[load] = number(cJSON_GetArrayItem(rows, 0), "average");
+        cJSON_Delete(whole);
+    }
+    assert_true(average[1] > average[0]);
+    assert_non_null(strstr(out_text, "typical"));
+    assert_int_equal(remove(json), 0);
+}
+
+// ---- wrong bytes --------------------------------------------------------------------------------
+
+/// Flip a bit at `address` of GPU `gpu`.
+static void flip(struct mw_device *device, unsigned gpu, uint64_t address)
+{
+    uint8_t data[MW_MEM_ALIGN];
+    struct mw_transfer t = {gpu, address / MW_MEM_ALIGN * MW_MEM_ALIGN, sizeof data, data};
+    assert_int_equal(mw_mem_read(device, &t, 1), 0);
+    data[address % MW_MEM_ALIGN] ^= 4;
+    assert_int_equal(mw_mem_write(device, &t, 1), 0);
+}
+
+/// Where GPU 1 has bytes of the result.
+static uint64_t result_of(const struct mw_bench *b)
+{
+    if (b->pattern->fewest)
+        return b->result + b->size / b->info.gpus + 4; // its own block, which alltoall leaves alone
+    return (b->pattern->make == mw_bench_combine ? b->layout.out_base : b->layout.xd_base) + 4;
+}
+
+static void finds_wrong_bytes(void **state)
+{
+    (void)state;
+    struct mw_error err = {0};
+    struct mw_open_options o;
+    struct mw_bench_params params = {
+        .gpus = 2, .flit_bytes = 8, .iterations = 1, .experts = 8, .k = 3, .seed = 3};
+    struct mw_bench b = {.params = &params, .err = &err};
+    mw_open_defaults(&o);
+    o.gpus = 2;
+    o.flit_bytes = 8;
+    assert_int_equal(mw_open(&o, &b.device), 0);
+    assert_int_equal(mw_info(b.device, &b.info), 0);
+    for (unsigned i = 0; i < MW_BENCH_PATTERNS; i++) {
+        b.pattern = &mw_bench_patterns[i];
+        b.size = 1024;
+        b.row = 128;
+        b.seed = 7 + i;
+        assert_int_equal(b.pattern->prepare(&b), 0);
+        assert_int_equal(b.pattern->load(&b), 0);
+        assert_int_equal(mw_bench_load_streams(&b, b.pattern->make), 0);
+        uint64_t wrong = 0;
+        assert_int_equal(b.pattern->check(&b, &wrong), 0);
+        assert_true(wrong > 0); // nothing was sent yet
+        unsigned experts[2] = {b.config.experts_per_gpu, b.config.experts_per_gpu};
+        assert_int_equal(mw_layer_configure(b.device, &b.config, &b.layout, b.tokens, experts,
+                                            (1u << b.streams) - 1),
+                         0);
+        assert_int_equal(mw_launch(b.device), 0);
+        assert_int_equal(mw_wait(b.device, NULL, NULL), 0);
+        for (unsigned turn = 0; turn < 3; turn++) {
+            wrong = 0;
+            assert_int_equal(b.pattern->check(&b, &wrong), 0);
+            if (wrong != turn % 2)
+                fail_msg("%s: %u wrong elements, expected %u", b.pattern->name, (unsigned)wrong,
+                         turn % 2);
+            flip(b.device, 1, result_of(&b));
+        }
+        mw_bench_release(&b);
+    }
+    mw_close(b.device);
+}
+
+// ---- bad options --------------------------------------------------------------------------------
+
+#define REFUSES(words, ...) refuses(words, (const char *const[]){__VA_ARGS__, NULL})
+static void refuses(const char *words, const char *const *parts)
+{
+    int status = run_command("bench %s --json %s", words, scratch("files/x.json"));
+    if (status != MW_EXIT_INPUT)
+        fail_msg("%s: exit status %d: %s", words, status, err_text);
+    size_t n = strlen(err_text);
+    assert_true(n > 0 && err_text[n - 1] == '\n');
+    err_text[n - 1] = 0;
+    assert_line_has(err_text, parts);
+    assert_line(err_text, "moeswitch: ");
+    assert_int_equal(entries("files"), 0);
+}
+
+#define SMALL " --gpus 2 --flit-bytes 8 --maxbytes 4K "
+
+static void refuses_bad_options(void **state)
+{
+    (void)state;
+    REFUSES("", "no pattern");
+    REFUSES("alltoal", "alltoal", "no such pattern");
+    REFUSES("unicast,", "unicast,", "no such pattern");
+    REFUSES("unicast alltoall", "alltoall", "unexpected word");
+    REFUSES("unicast --speed 3", "--speed", "unknown option");
+    REFUSES("unicast --gpus 1", "--gpus 1", "2 to 32");
+    REFUSES("unicast --gpus x", "--gpus x");
+    REFUSES("unicast --flit-bytes 12", "--flit-bytes 12", "8 or 16");
+    REFUSES("unicast --minbytes 0", "--minbytes 0");
+    REFUSES("unicast --minbytes 4Q", "--minbytes 4Q");
+    REFUSES("unicast --minbytes 8K --maxbytes 4K", "--minbytes 8192", "--maxbytes 4096");
+    REFUSES("unicast --stepfactor 1", "--stepfactor 1");
+    REFUSES("unicast --iters 0", "--iters 0");
+    REFUSES("unicast --row 100", "--row 100", "16-byte flit");
+    REFUSES("unicast --k 2", "--k", "only with");
+    REFUSES("multicast --experts 4 --k 6", "--k 6", "4 experts");
+    REFUSES("multicast --split --experts 8 --k 6", "--k 6", "4 experts");
+    REFUSES("alltoall --split", "--split", "alltoall");
+    REFUSES("unicast --split --gpus 3", "--gpus 3", "odd");
+    REFUSES("unicast --load", "--load");
+    REFUSES("latency --load --gpus 2", "--load");
+    REFUSES("latency --row 128", "--row", "latency");
+    REFUSES("alltoall --trace x", "--trace");
+    REFUSES("dispatch --trace x --k 3", "--k", "--trace");
+    REFUSES("dispatch --trace /nowhere/at/all", "/nowhere/at/all");
+    REFUSES("unicast --window 300", "--window 300");
+    REFUSES("unicast --set nothing", "--set nothing");
+}
+
+/// What no option shows: the device says no.
+static void refuses_what_the_device_cannot_hold(void **state)
+{
+    (void)state;
+    REFUSES("unicast --set nothing=1" SMALL, "--set nothing=1");
+    REFUSES("alltoall --gpus 2 --flit-bytes 8 --minbytes 32M --maxbytes 32M", "memory per GPU");
+    REFUSES("unicast --gpus 2 --flit-bytes 8 --minbytes 1M --maxbytes 1M", "tokens per GPU");
+    REFUSES("dispatch --experts 9" SMALL, "9 experts", "2 GPUs");
+    REFUSES("unicast --link-latency 65" SMALL, "link latency 65");
+}
+
+static void helps(void **state)
+{
+    (void)state;
+    assert_int_equal(run_command("bench --help"), MW_EXIT_OK);
+    for (unsigned i = 0; i < MW_BENCH_PATTERNS; i++)
+        assert_non_null(strstr(out_text, mw_bench_patterns[i].name));
+    assert_non_null(strstr(out_text, "algbw * (N - 1) / N"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_patterns_4),
+        cmocka_unit_test(all_patterns_2),
+        cmocka_unit_test(odd_sizes),
+        cmocka_unit_test(split_traffic),
+        cmocka_unit_test(seeds),
+        cmocka_unit_test(latency),
+        cmocka_unit_test(finds_wrong_bytes),
+        cmocka_unit_test(refuses_bad_options),
+        cmocka_unit_test(refuses_what_the_device_cannot_hold),
+        cmocka_unit_test(helps),
+    };
+    return cmocka_run_group_tests(tests, set_up, scratch_remove);
+}
