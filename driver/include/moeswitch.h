@@ -229,8 +229,10 @@ MW_API int mw_stream_flag(struct mw_stream *s, unsigned event, bool self);
 MW_API int mw_stream_fence(struct mw_stream *s);
 MW_API int mw_stream_dymultimem_st(struct mw_stream *s, uint32_t first, uint32_t tokens);
 MW_API int mw_stream_st(struct mw_stream *s, uint32_t first, uint32_t tokens);
-/// dymultimem.st without gate weights: rows that no expert waits for.
-MW_API int mw_stream_dymultimem_st_rows(struct mw_stream *s, uint32_t first, uint32_t tokens);
+/// dymultimem.st without gate weights: rows that no expert waits for. With `flat`, row i of GPU g's
+/// lands at byte address (g << token_shift | i) << row_shift of its targets' GPUs, without allocator.
+MW_API int mw_stream_dymultimem_st_rows(struct mw_stream *s, uint32_t first, uint32_t tokens,
+                                        bool flat);
 MW_API int mw_stream_st_linear(struct mw_stream *s, unsigned gpu, uint32_t from, uint32_t bytes,
                                uint32_t to);
 MW_API int mw_stream_multimem_st(struct mw_stream *s, unsigned group, uint32_t from, uint32_t bytes,

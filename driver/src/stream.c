@@ -92,9 +92,9 @@ int mw_stream_dymultimem_st(struct mw_stream *s, uint32_t first, uint32_t tokens
     return add_range(s, MW_I_DYMULTIMEM_ST, 0, first, tokens);
 }
 
-int mw_stream_dymultimem_st_rows(struct mw_stream *s, uint32_t first, uint32_t tokens)
+int mw_stream_dymultimem_st_rows(struct mw_stream *s, uint32_t first, uint32_t tokens, bool flat)
 {
-    return add_range(s, MW_I_DYMULTIMEM_ST, 1, first, tokens);
+    return add_range(s, MW_I_DYMULTIMEM_ST, flat ? 3 : 1, first, tokens);
 }
 
 int mw_stream_st(struct mw_stream *s, uint32_t first, uint32_t tokens)

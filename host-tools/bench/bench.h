@@ -14,6 +14,8 @@
 enum {
     MW_BENCH_PATTERNS = 8,
     MW_BENCH_SETTINGS = 16,
+    MW_BENCH_UNTOUCHED =
+        0xe5, ///< bytes of results before a run: what is never written must not pass
 };
 
 struct mw_bench_setting {
@@ -69,7 +71,9 @@ struct mw_bench {
     unsigned streams;              ///< per GPU
     struct mw_multicast *group;    ///< of all GPUs, or NULL
     uint32_t source, result;       ///< areas of explicit addresses
-    struct mw_workload w;          ///< of patterns that send tokens
+    uint64_t scratch;              ///< bytes of them beside a pattern of tokens
+    uint32_t flat;        ///< bytes from address 0 on where rows land at their token's number
+    struct mw_workload w; ///< of patterns that send tokens
 };
 
 struct mw_pattern {
@@ -107,6 +111,7 @@ void mw_bench_all_reduce(const struct mw_bench *b, unsigned gpu, struct mw_strea
 int mw_bench_tokens_prepare(struct mw_bench *b);
 int mw_bench_tokens_load(struct mw_bench *b);
 int mw_bench_landed_check(struct mw_bench *b, uint64_t *wrong);
+int mw_bench_flat_check(struct mw_bench *b, uint64_t *wrong);
 int mw_bench_combine_check(struct mw_bench *b, uint64_t *wrong);
 void mw_bench_rows(const struct mw_bench *b, unsigned gpu, struct mw_stream *s);
 void mw_bench_dispatch(const struct mw_bench *b, unsigned gpu, struct mw_stream *s);

@@ -14,7 +14,6 @@
 enum {
     PARTS = 16,    ///< of all_reduce: a block's sums are sent on while later ones are made
     COLUMN = 4096, ///< elements per place of mw_hidden_value
-    UNTOUCHED = 0xe5,
 };
 
 static unsigned gpus(const struct mw_bench *b)
@@ -122,7 +121,7 @@ int mw_bench_buffers_load(struct mw_bench *b)
         return mw_fail_memory(b->err, "the buffers");
     for (unsigned g = 0; g < gpus(b); g++) {
         fill_source(b, g, data + g * bytes);
-        memset(data + g * bytes + b->size, UNTOUCHED, b->size);
+        memset(data + g * bytes + b->size, MW_BENCH_UNTOUCHED, b->size);
     }
     int status = mw_bench_move(b, true, b->source, data, bytes, "buffers");
     free(data);
@@ -151,7 +150,7 @@ static void golden_block(const struct mw_bench *b, const uint8_t *source, unsign
     size_t bytes = block(b), at = i * bytes;
     if ((b->pattern->make == mw_bench_alltoall && g == i) ||
         (b->pattern->make == mw_bench_reduce_scatter && g != i))
-        memset(out, UNTOUCHED, bytes);
+        memset(out, MW_BENCH_UNTOUCHED, bytes);
     else if (b->pattern->make == mw_bench_alltoall)
         memcpy(out, source + i * b->size + g * bytes, bytes);
     else if (b->pattern->make == mw_bench_all_gather)

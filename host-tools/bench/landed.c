@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Results of patterns of tokens: rows and gate weights where the receivers' allocators put them, as
-// their tables in memory say, and the output rows of combine.
+// Results of patterns of tokens: rows at explicit addresses, rows and gate weights where the receivers'
+// allocators put them, as their tables in memory say, and the output rows of combine.
 #include "bench.h"
 
 #include "golden.h"
@@ -170,6 +170,41 @@ int mw_bench_landed_check(struct mw_bench *b, uint64_t *wrong)
         }
     }
     free(l);
+    return status;
+}
+
+/// Whether `token` was sent to GPU g.
+static bool sent_to(const struct mw_bench *b, unsigned token, unsigned g)
+{
+    bool found = false;
+    for (unsigned j = 0; j < b->w.k && sent(b, token); j++) {
+        unsigned e = b->w.layer[0].ids[token * b->w.k + j];
+        found |= e != MW_NO_EXPERT && mw_gpu_of_expert(&b->w, e) == g;
+    }
+    return found;
+}
+
+/// Every row is at its token's number in the memory of every target, and nowhere else.
+int mw_bench_flat_check(struct mw_bench *b, uint64_t *wrong)
+{
+    const struct mw_workload *w = &b->w;
+    unsigned own = w->shape.tokens_per_gpu;
+    size_t stride = row_stride(b), area = b->flat;
+    uint8_t *got = malloc(b->info.gpus * area), *none = malloc(b->row);
+    int status = got && none ? mw_bench_move(b, false, 0, got, area, "received rows")
+                             : mw_fail_memory(b->err, "received rows");
+    if (!status)
+        memset(none, MW_BENCH_UNTOUCHED, b->row);
+    for (unsigned g = 0; g < b->info.gpus && !status; g++)
+        for (unsigned t = 0; t < w->tokens; t++) {
+            size_t at = ((size_t)(t / own) << b->layout.token_shift | t % own) * stride;
+            const void *golden = sent_to(b, t, g)
+                                     ? (const void *)(w->layer[0].x + (size_t)t * w->shape.hidden)
+                                     : none;
+            *wrong += differing(golden, got + g * area + at, b->row, 2);
+        }
+    free(got);
+    free(none);
     return status;
 }
 

@@ -53,22 +53,25 @@ static int prepare(struct mw_bench *b)
     uint64_t size = b->size;
     b->pattern = &mw_bench_patterns[0];
     b->row = LOAD_ROW;
+    b->scratch = (1 + ROUNDS) * (uint64_t)slot(b);
     b->size = LOAD_TOKENS * LOAD_ROW;
     int status = b->params->load ? mw_bench_tokens_prepare(b) : mw_bench_configure(b);
     b->size = size;
     if (status)
         return status;
+    b->tokens[0] = b->tokens[1] = 0;
     if (!b->params->load) {
         b->config.k = 1;
         b->config.row_bytes = LOAD_ROW;
+        b->config.scratch_bytes = b->scratch;
+        b->streams = 1;
+        int code = mw_layout_make(b->device, &b->config, &b->layout);
+        if (code)
+            return mw_bench_failed(b, "the device cannot hold this size", code);
     }
-    b->tokens[0] = b->tokens[1] = 0;
-    b->streams = 1;
-    b->config.scratch_bytes = (1 + ROUNDS) * (uint64_t)slot(b);
-    int code = mw_layout_make(b->device, &b->config, &b->layout);
     b->source = b->layout.scratch;
     b->result = b->source + slot(b);
-    return code ? mw_bench_failed(b, "the device cannot hold this size", code) : MW_EXIT_OK;
+    return MW_EXIT_OK;
 }
 
 static uint8_t byte(const struct mw_bench *b, unsigned gpu, size_t at)
@@ -82,7 +85,7 @@ static int load(struct mw_bench *b)
     uint8_t *data = malloc(b->info.gpus * bytes);
     if (!data)
         return mw_fail_memory(b->err, "the buffers");
-    memset(data, 0xe5, b->info.gpus * bytes);
+    memset(data, MW_BENCH_UNTOUCHED, b->info.gpus * bytes);
     for (unsigned g = 0; g < b->info.gpus; g++)
         for (size_t i = 0; i < b->size; i++)
             data[g * bytes + i] = byte(b, g, i);
@@ -104,10 +107,10 @@ static int check(struct mw_bench *b, uint64_t *wrong)
         for (size_t i = 0; i < bytes; i++) {
             size_t at = i % slot(b);
             bool sent = g < 2 && at < b->size;
-            *wrong += data[g * bytes + i] != (sent ? byte(b, !g, at) : 0xe5);
+            *wrong += data[g * bytes + i] != (sent ? byte(b, !g, at) : MW_BENCH_UNTOUCHED);
         }
     free(data);
-    return !status && b->params->load ? mw_bench_landed_check(b, wrong) : status;
+    return !status && b->params->load ? mw_bench_flat_check(b, wrong) : status;
 }
 
 /// Follow GPU 0's stream; every round that ended while all other GPUs were still sending counts.

@@ -15,7 +15,7 @@ void mw_bench_rows(const struct mw_bench *b, unsigned gpu, struct mw_stream *s)
 {
     if (!b->tokens[gpu])
         return;
-    mw_stream_dymultimem_st_rows(s, 0, b->tokens[gpu]);
+    mw_stream_dymultimem_st_rows(s, 0, b->tokens[gpu], true);
     mw_stream_fence(s);
 }
 
@@ -143,6 +143,30 @@ static int map_experts(struct mw_bench *b)
     return code ? mw_bench_failed(b, "expert map", code) : MW_EXIT_OK;
 }
 
+/// Rows at explicit addresses land from address 0 on, at their token's number: everything else moves
+/// behind them.
+static int make_flat(struct mw_bench *b)
+{
+    struct mw_layout *l = &b->layout;
+    uint64_t area = UINT64_C(1) << (l->n_shift + l->token_shift + l->row_shift);
+    if (l->end + area > b->info.mem_bytes)
+        return mw_fail(
+            b->err, MW_EXIT_INPUT,
+            "the device cannot hold this size: bytes of memory per GPU: %llu, it has %llu",
+            (unsigned long long)(l->end + area), (unsigned long long)b->info.mem_bytes);
+    uint32_t *const bases[] = {&l->stream[0], &l->stream[1], &l->stream[2], &l->stream[3],
+                               &l->rt_base,   &l->ce_base,   &l->al_base,   &l->xs_base,
+                               &l->out_base,  &l->yd_base,   &l->xd_base,   &l->gt_base,
+                               &l->cb_base,   &l->scratch};
+    for (unsigned i = 0; i < sizeof bases / sizeof *bases; i++)
+        *bases[i] += (uint32_t)area;
+    l->end += area;
+    l->st_lo = 0;
+    l->st_hi = b->scratch ? (uint32_t)l->end : (uint32_t)area;
+    b->flat = (uint32_t)area;
+    return MW_EXIT_OK;
+}
+
 int mw_bench_tokens_prepare(struct mw_bench *b)
 {
     unsigned tokens = (unsigned)(b->size / b->row);
@@ -156,11 +180,16 @@ int mw_bench_tokens_prepare(struct mw_bench *b)
     b->config.k = b->w.k;
     b->config.tokens_per_gpu = tokens;
     b->config.row_bytes = b->row;
+    b->config.scratch_bytes = b->scratch;
     b->config.experts_per_gpu = b->w.experts_per_gpu;
-    b->config.rows_per_expert = most_rows(b);
+    b->config.rows_per_expert = b->pattern->gates ? most_rows(b) : 1;
     b->streams = 1;
     int code = mw_layout_make(b->device, &b->config, &b->layout);
-    return code ? mw_bench_failed(b, "the device cannot hold this size", code) : map_experts(b);
+    if (code)
+        return mw_bench_failed(b, "the device cannot hold this size", code);
+    if (!b->pattern->gates && (status = make_flat(b)))
+        return status;
+    return map_experts(b);
 }
 
 // ---- memory -----------------------------------------------------------------------------------------
@@ -194,7 +223,7 @@ static int load_values(struct mw_bench *b)
         memcpy(data + t * stride, b->w.layer[0].x + t * b->w.shape.hidden, b->row);
     int status = mw_bench_move(b, true, b->layout.xs_base, data, own, "hidden values");
     if (!status && b->pattern->make == mw_bench_combine) {
-        memset(data, 0xe5, b->w.tokens * stride); // what is never written must not pass
+        memset(data, MW_BENCH_UNTOUCHED, b->w.tokens * stride);
         status = mw_bench_move(b, true, b->layout.out_base, data, own, "output rows");
     }
     free(data);
@@ -215,10 +244,24 @@ static int load_coefficients(struct mw_bench *b)
     return status;
 }
 
+static int clear_flat(struct mw_bench *b)
+{
+    size_t area = b->flat;
+    uint8_t *data = malloc(b->info.gpus * area);
+    if (!data)
+        return mw_fail_memory(b->err, "received rows");
+    memset(data, MW_BENCH_UNTOUCHED, b->info.gpus * area);
+    int status = mw_bench_move(b, true, 0, data, area, "received rows");
+    free(data);
+    return status;
+}
+
 int mw_bench_tokens_load(struct mw_bench *b)
 {
     int status = load_routing(b);
     if (!status)
         status = load_values(b);
+    if (!status && !b->pattern->gates)
+        status = clear_flat(b);
     return status ? status : load_coefficients(b);
 }

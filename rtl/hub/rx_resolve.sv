@@ -145,11 +145,13 @@ module rx_resolve #(
     logic [3:0]        park_idx;
     logic [ParkW-1:0]  park_level, todo_q;
     logic [JobLvW-1:0] job_level;
-    logic              fill_q, start_q, from_park, last_target;
+    logic              fill_q, start_q, from_park, last_target, flat;
 
     assign from_park    = todo_q != '0;
     assign hd_slot_o    = from_park ? park_slot : pkt_slot_i;
     assign hd_tgt_o     = from_park ? park_idx : idx_q;
+    // A dynamic store that says where it lands: each target makes the job of a plain one.
+    assign flat         = !hd_bad_i && hd_op_i == OP_DYMULTIMEM_ST && hd_stage_i == STAGE_FLAT;
     assign ordered      = !hd_bad_i && !pkt_bad_i && (hd_op_i == OP_FLAG || hd_op_i == OP_FENCE);
     assign drained      = !s0_valid_q && !s1_valid_q && park_level == '0 && !job_left && !busy_i;
     assign start_slot_o = pkt_slot_i;
@@ -172,7 +174,7 @@ module rx_resolve #(
         end
         if (fetch) begin
             s0_q <= '{retry: from_park, start: !from_park || start_q, slot: hd_slot_o, idx: hd_tgt_o, cut: !from_park && pkt_bad_i, bad: hd_bad_i,
-                      op: hd_op_i, src: hd_src_i, len: hd_len_i, stage: hd_stage_i, addr: hd_addr_i, beyond: hd_far_i, tgt: hd_tgt_i, flits: pkt_flits_i};
+                      op: flat ? OP_ST : hd_op_i, src: hd_src_i, len: hd_len_i, stage: hd_stage_i, addr: hd_addr_i, beyond: hd_far_i, tgt: hd_tgt_i, flits: pkt_flits_i};
         end
     end
 
@@ -229,7 +231,7 @@ module rx_resolve #(
 
     always_comb begin
         unique case (s0_q.op)
-            OP_DYMULTIMEM_ST: outside = (token >> TokenW) != '0 || s0_q.stage == 2'd3
+            OP_DYMULTIMEM_ST: outside = (token >> TokenW) != '0
                                         || 16'(offset) + 16'(s0_q.len) > ((s0_q.stage == STAGE_GATE) ? 16'({cfg_i.k, 2'b00}) : 16'(cfg_i.row_bytes));
             OP_FLAG, OP_FENCE: outside = 1'b0;
             OP_COUNTS: outside = s0_q.addr[LogF-1:0] != '0;

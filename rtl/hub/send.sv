@@ -97,6 +97,7 @@ module send #(
     // The unit's opcodes differ in their low bits: 0 dymultimem.st, 1 st, 2 st.linear, 3 multimem.st.
     logic [1:0]       kind_q;
     logic             bare_q;        // rows alone
+    logic             flat_q;        // they land at their multimem address
     logic [15:0]      imm_q;
     logic [ByteW-1:0] from_byte_q;
     logic [LenW-1:0]  bytes_q;
@@ -120,6 +121,7 @@ module send #(
         if (accept) begin
             kind_q      <= cmd_i.op[1:0];
             bare_q      <= cmd_i.flags[0];
+            flat_q      <= cmd_i.flags[1];
             imm_q       <= cmd_i.imm;
             from_byte_q <= cmd_i.a[ByteW-1:0];
             bytes_q     <= cmd_i.b[LenW-1:0];
@@ -466,7 +468,7 @@ module send #(
     send_build #(
         .FlitBytes(FlitBytes), .PktsW(PktsW), .SumW(ByteW + 1)
     ) i_build (
-        .clk_i, .rst_ni, .port_i(cfg_i.port), .epoch_i(cfg_i.epoch), .k_i(cfg_i.k), .opcode_i(opcode), .group_i(imm_q), .meta_i(is_st),
+        .clk_i, .rst_ni, .port_i(cfg_i.port), .epoch_i(cfg_i.epoch), .k_i(cfg_i.k), .opcode_i(opcode), .group_i(imm_q), .meta_i(is_st), .flat_i(flat_q && is_dyn),
         .job_valid_i (job_a_valid_q), .job_take_o(job_take), .job_st_i(job_a_q.st), .job_loc_i(job_a_q.loc), .job_addr_i(48'(job_a_q.addr)),
         .job_pkts_i (job_a_q.pkts), .job_tail_i(job_a_q.tail), .job_gate_i(job_a_q.gate), .job_dst_i(job_a_q.dst),
         .job_list_i (job_a_q.list_no), .job_remote_i(job_a_q.remote), .job_own_i(job_a_q.own), .job_token_i(32'(job_a_q.token)),

@@ -28,6 +28,7 @@ module send_build #(
     input  wire packet_pkg::opcode_e    opcode_i,  // of uplink packets; local ones are ST unless DYMULTIMEM_ST
     input  wire logic [15:0]            group_i,   // target0 of MULTIMEM_ST
     input  wire logic                   meta_i,    // gate transfers are META packets
+    input  wire logic                   flat_i,    // rows land at their address, without an allocator
 
     input  wire logic                   job_valid_i,
     output logic                        job_take_o,
@@ -209,7 +210,7 @@ module send_build #(
         h.len     = 15'(len);
         h.cnt     = cnt;
         h.epoch   = epoch;
-        h.stage   = gate ? STAGE_GATE : STAGE_DISPATCH;
+        h.stage   = gate ? STAGE_GATE : flat_i ? STAGE_FLAT : STAGE_DISPATCH;
         h.addr    = addr;
         h.target0 = target0;
         return h;

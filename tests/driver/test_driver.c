@@ -500,7 +500,8 @@ static void stream_words(void **state)
     mw_stream_flag(&s, 6, true);
     mw_stream_fence(&s);
     mw_stream_dymultimem_st(&s, 6, 7);
-    mw_stream_dymultimem_st_rows(&s, 6, 7);
+    mw_stream_dymultimem_st_rows(&s, 6, 7, false);
+    mw_stream_dymultimem_st_rows(&s, 6, 7, true);
     mw_stream_st(&s, 8, 9);
     mw_stream_st_linear(&s, 3, 0x10, 0x20, 0x30);
     mw_stream_multimem_st(&s, 11, 0x40, 0x50, 0x60);
@@ -522,6 +523,7 @@ static void stream_words(void **state)
         {MW_I_FENCE, 0, 0, 0, 0, 0},
         {MW_I_DYMULTIMEM_ST, 0, 0, 6, 7, 0},
         {MW_I_DYMULTIMEM_ST, 1, 0, 6, 7, 0},
+        {MW_I_DYMULTIMEM_ST, 3, 0, 6, 7, 0},
         {MW_I_ST, 0, 0, 8, 9, 0},
         {MW_I_ST_LINEAR, 0, 3, 0x10, 0x20, 0x30},
         {MW_I_MULTIMEM_ST, 0, 11, 0x40, 0x50, 0x60},

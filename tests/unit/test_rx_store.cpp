@@ -224,6 +224,20 @@ class bench {
         return i;
     }
 
+    // The same as a dynamic store with an explicit address, for one expert or two.
+    void flatten(item &i)
+    {
+        i.p.h.opcode = MW_OP_DYMULTIMEM_ST;
+        i.p.h.stage = MW_STAGE_FLAT;
+        i.p.h.dst = s.port;
+        i.p.h.target0 = target(0, 0);
+        i.p.h.cnt = 1;
+        if (LE > 1 && c.percent(50)) {
+            i.p.h.cnt = 2;
+            i.p.more = {target(1, 1)};
+        }
+    }
+
     item simple(unsigned src, unsigned opcode, unsigned addr)
     {
         item i;
@@ -360,6 +374,8 @@ class bench {
             add(src, wrong(src));
         while (c.percent(s.plain)) {
             item i = plain(src, c.percent(30) ? 1 + c.below(4) : 1 + c.below(128));
+            if (c.percent(30))
+                flatten(i);
             if (plain_at[src] + i.p.h.len > ST_LO + (src + 1) * ((ST_HI - ST_LO) / N))
                 break;
             plain_at[src] += i.p.h.len;
@@ -444,7 +460,7 @@ class bench {
     bool places(const item &i, std::vector<unsigned> &at) const
     {
         bool all = true;
-        if (i.p.h.opcode != MW_OP_DYMULTIMEM_ST) {
+        if (i.p.h.opcode != MW_OP_DYMULTIMEM_ST || i.p.h.stage == MW_STAGE_FLAT) {
             at.push_back(static_cast<unsigned>(i.p.h.addr));
             return true;
         }
@@ -748,7 +764,7 @@ class bench {
                 if (!i.writes)
                     continue;
                 places(i, at);
-                if (i.p.h.opcode == MW_OP_DYMULTIMEM_ST)
+                if (i.p.h.opcode == MW_OP_DYMULTIMEM_ST && i.p.h.stage != MW_STAGE_FLAT)
                     lost += static_cast<unsigned>(i.rows.size() - at.size());
                 for (unsigned a : at)
                     std::copy(i.p.body.begin(), i.p.body.end(), expected.begin() + a);

@@ -227,14 +227,14 @@ class bench {
                 if (bad(lists[i]))
                     want_errors++;
                 else
-                    in.op == MW_I_ST ? unicast(i, in.flags & 1) : multicast(i, in.flags & 1);
+                    in.op == MW_I_ST ? unicast(i, in.flags & 1) : multicast(i, in.flags);
             }
         } else {
             linear(in);
         }
     }
 
-    void multicast(unsigned i, bool bare)
+    void multicast(unsigned i, unsigned flags)
     {
         std::vector<uint16_t> remote, own;
         for (unsigned j = 0; j < l.k; j++) {
@@ -248,9 +248,9 @@ class bench {
         for (unsigned at = 0; at < l.row_bytes; at += 128) {
             unsigned len = std::min(128u, l.row_bytes - at);
             dynamic(i, maddr + at, memory(xs + (i << l.row_shift) + at, len), remote, own,
-                    MW_STAGE_DISPATCH);
+                    flags & 2 ? MW_STAGE_FLAT : MW_STAGE_DISPATCH);
         }
-        if (!bare)
+        if (!(flags & 1))
             dynamic(i, maddr, memory(rt + 128 * i + 32, 4 * l.k), remote, own, MW_STAGE_GATE);
     }
 
@@ -561,16 +561,22 @@ static pace random_pace(std::mt19937_64 &rng)
 }
 
 static struct mw_instr instr(unsigned op, uint32_t a, uint32_t b, uint32_t c, unsigned imm,
-                             bool bare = false)
+                             unsigned flags = 0)
 {
     struct mw_instr in = {};
     in.op = static_cast<uint8_t>(op);
-    in.flags = bare;
+    in.flags = static_cast<uint8_t>(flags);
     in.imm = static_cast<uint16_t>(imm);
     in.a = a;
     in.b = b;
     in.c = c;
     return in;
+}
+
+// Mostly with gate weights; rows alone, and those at explicit addresses, now and then.
+static unsigned flags(std::mt19937_64 &rng)
+{
+    return rng() % 4 ? 0 : 1 + 2 * (rng() % 2);
 }
 
 static void random_tokens(unsigned op, unsigned runs, unsigned in_flight)
@@ -581,10 +587,10 @@ static void random_tokens(unsigned op, unsigned runs, unsigned in_flight)
         l.in_flight = in_flight ? 1 + static_cast<unsigned>(rng() % in_flight) : 0;
         std::unique_ptr<bench> b(new bench(rng(), l, random_pace(rng)));
         unsigned split = static_cast<unsigned>(rng() % (l.tokens + 1));
-        b->run(instr(op, 0, split, 0, 0, rng() % 4 == 0));
+        b->run(instr(op, 0, split, 0, 0, flags(rng)));
         if (rng() % 2)
             b->go();
-        b->run(instr(op, split, l.tokens - split, 0, 0, rng() % 4 == 0));
+        b->run(instr(op, split, l.tokens - split, 0, 0, flags(rng)));
     }
 }
 
