@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+`default_nettype none
+
+module prove_egress #(
+    parameter int unsigned FlitBytes = 16,
+    localparam int unsigned N = 3,
+    localparam int unsigned OffW = $clog2(128 / FlitBytes),
+    localparam int unsigned HF = 16 / FlitBytes
+) (
+    input wire logic           clk_i, hold_i, res_valid_i, error_valid_i, dyn_i, pay_i,
+    input wire logic [1:0]     store_limit_i, part_limit_i,
+    input wire logic [N-1:0]   has_ctrl_i, has_req_i, has_store_i,
+    input wire logic [3:0]     more_i, crd_i,
+    input wire logic [OffW-1:0] len_i,
+    input wire logic [6:0]     res_len_i,
+    input wire logic [N-1:0]   one_i          // the input that is followed
+);
+    logic rst_n, res_start, res_read, res_first, res_last, error_sent, dn_valid, dn_last, dn_err, wait_turn, wait_credit, idle;
+    logic [1:0] cls, dn_cls;
+    logic [N-1:0] pop, re, free_ctrl, free_store;
+    logic [OffW:0] line;
+    logic rd_slot;
+    logic [8*FlitBytes-1:0] dn_data;
+    logic start, from_error;
+
+    f_reset i_reset (.clk_i, .rst_no(rst_n));
+    egress #(.N(N), .FlitBytes(FlitBytes), .Port(0), .SlotW(1), .RxStorePkts(2), .RxResultPkts(2), .RxCtrlPkts(2)) i_dut (
+        .clk_i, .rst_ni(rst_n), .go_i(1'b0), .epoch_i(2'd0), .hold_i, .store_limit_i, .part_limit_i,
+        .has_ctrl_i, .has_req_i, .has_store_i, .cls_o(cls), .pop_o(pop),
+        .desc_i((pop == '0) ? '0 : {1'b0, dyn_i && cls != 2'd0, more_i & {4{cls != 2'd0}}, pay_i && cls == 2'd1, len_i}),
+        .re_o(re), .rd_line_o(line), .rd_slot_o(rd_slot), .rdata_i('0), .free_ctrl_o(free_ctrl), .free_store_o(free_store),
+        .res_valid_i, .res_len_i, .res_poison_i(1'b0), .res_start_o(res_start), .res_read_o(res_read), .res_first_o(res_first),
+        .res_last_o(res_last), .res_data_i('0), .res_err_i(1'b0), .error_valid_i, .error_code_i(8'd1), .error_sent_o(error_sent),
+        .dn_valid_o(dn_valid), .dn_last_o(dn_last), .dn_err_o(dn_err), .dn_cls_o(dn_cls), .dn_data_o(dn_data), .dn_crd_i(crd_i),
+        .wait_turn_o(wait_turn), .wait_credit_o(wait_credit), .idle_o(idle)
+    );
+
+    // ---- what waits stays until it is taken; credits come back for what was sent ----
+    logic [N-1:0] ctrl_q, req_q, store_q, one_q;
+    logic         res_q, error_q;
+    logic [1:0]   store_limit_q, part_limit_q;
+    logic [1:0]   used_ctrl, used_store, used_part;
+    logic         start_store, start_ctrl;
+
+    assign start_store = pop != '0 && cls == 2'd1;
+    assign start_ctrl  = (pop != '0 && cls == 2'd0) || from_error;
+    assign start       = pop != '0 || res_start || from_error;
+    // an ERROR packet of the switch takes a credit of CTRL as it starts, and is sent later
+    assign from_error  = i_dut.ctrl_start && pop == '0;
+
+    always_ff @(posedge clk_i) begin
+        ctrl_q        <= rst_n ? has_ctrl_i & ~(pop & {N{cls == 2'd0}}) : '0;
+        store_q       <= rst_n ? has_store_i & ~(pop & {N{cls == 2'd1}}) : '0;
+        req_q         <= rst_n ? has_req_i & ~(pop & {N{cls == 2'd2}}) : '0;
+        res_q         <= rst_n && res_valid_i && !res_start;
+        error_q       <= rst_n && error_valid_i && !error_sent;
+        one_q         <= one_i;
+        store_limit_q <= store_limit_i;
+        part_limit_q  <= part_limit_i;
+    end
+    always_comb begin
+        assume ((ctrl_q & ~has_ctrl_i) == '0 && (store_q & ~has_store_i) == '0 && (req_q & ~has_req_i) == '0);
+        assume ((!res_q || res_valid_i) && (!error_q || error_valid_i));
+        assume (one_i != '0 && (one_i & (one_i - 1'b1)) == '0);
+        assume (store_limit_i != '0 && store_limit_i != 2'd3 && part_limit_i != '0 && part_limit_i != 2'd3);
+        if (rst_n) assume (one_i == one_q && store_limit_i == store_limit_q && part_limit_i == part_limit_q);
+        if (!rst_n) assume (crd_i == '0);
+        if (used_ctrl == '0)  assume (!crd_i[0]);
+        if (used_store == '0) assume (!crd_i[1]);
+        if (used_part == '0)  assume (!crd_i[3]);
+    end
+
+    f_credit #(.Limit(2)) i_ctrl  (.clk_i, .rst_ni(rst_n), .spend_i(start_ctrl), .back_i(crd_i[0]), .used_o(used_ctrl));
+    f_credit #(.Limit(2)) i_store (.clk_i, .rst_ni(rst_n), .spend_i(start_store), .back_i(crd_i[1]), .used_o(used_store));
+    f_credit #(.Limit(2)) i_part  (.clk_i, .rst_ni(rst_n), .spend_i(res_start), .back_i(crd_i[3]), .used_o(used_part));
+
+    // ---- flits: each packet leaves two cycles after its start, whole, as long as its description says ----
+    logic [4:0] length, length_q, length_qq, left_q;
+    logic       start_q, start_qq;
+    logic [4:0] targets;
+
+    assign targets = (5'(more_i) + 5'(FlitBytes / 2 - 1)) / 5'(FlitBytes / 2);
+    always_comb begin
+        length = 5'(HF);
+        if (res_start) length = 5'(HF) + 5'(res_len_i / 7'(FlitBytes)) + 5'd1;
+        else if (pop != '0 && cls != 2'd0) begin
+            length = 5'(HF) + targets;
+            if (pay_i && cls == 2'd1) length = length + 5'(len_i) + 5'd1;
+        end
+    end
+    always_ff @(posedge clk_i) begin
+        start_q   <= rst_n && start;
+        start_qq  <= rst_n && start_q;
+        length_q  <= length;
+        length_qq <= length_q;
+        if (!rst_n) left_q <= '0;
+        else if (start_qq) left_q <= length_qq - 5'd1;
+        else if (left_q != '0) left_q <= left_q - 5'd1;
+    end
+
+    logic [4:0] left;   // flits of the packet, the one of this cycle included
+    assign left = start_qq ? length_qq : left_q;
+
+    always_ff @(posedge clk_i) begin
+        if (rst_n) begin
+            a_one:    assert ((pop & (pop - 1'b1)) == '0 && !(pop != '0 && res_start));
+            a_asked:  assert ((pop & ~((cls == 2'd0) ? has_ctrl_i : (cls == 2'd1) ? has_store_i : (cls == 2'd2) ? has_req_i : '0)) == '0);
+            a_result: assert (!res_start || res_valid_i);
+            a_store:  assert (used_store <= store_limit_i && used_part <= part_limit_i);
+            a_last:   assert (!start_qq || left_q == '0);                        // no packet begins inside another
+            a_whole:  assert (dn_valid == (left != '0) && (!dn_valid || dn_last == (left == 5'd1)));
+            a_held:   assert (!(hold_i && start));
+            a_busy:   assert (hold_i || start || i_dut.busy_q || !((has_req_i != '0) || (has_store_i != '0 && used_store != store_limit_i)
+                              || (res_valid_i && used_part != part_limit_i) || (has_ctrl_i != '0 && used_ctrl != 2'd2)));
+        end
+    end
+
+    // ---- a class that waits with credit lets at most 16 packets of others pass, an input at most the others of its class ----
+    f_fair #(.Bound(16)) i_fair_store (
+        .clk_i, .rst_ni(rst_n), .wait_i(has_store_i != '0 && used_store != store_limit_i), .served_i(start_store), .other_i(start)
+    );
+    f_fair #(.Bound(16)) i_fair_req (
+        .clk_i, .rst_ni(rst_n), .wait_i(has_req_i != '0), .served_i(pop != '0 && cls == 2'd2), .other_i(start)
+    );
+    f_fair #(.Bound(16)) i_fair_part (
+        .clk_i, .rst_ni(rst_n), .wait_i(res_valid_i && used_part != part_limit_i), .served_i(res_start), .other_i(start)
+    );
+    f_fair #(.Bound(N - 1)) i_fair_input (
+        .clk_i, .rst_ni(rst_n), .wait_i((has_store_i & one_i) != '0), .served_i(start_store && (pop & one_i) != '0), .other_i(start_store)
+    );
+    f_fair #(.Bound(N - 1)) i_fair_input_req (
+        .clk_i, .rst_ni(rst_n), .wait_i((has_req_i & one_i) != '0), .served_i(cls == 2'd2 && (pop & one_i) != '0), .other_i(pop != '0 && cls == 2'd2)
+    );
+endmodule
+
+`default_nettype wire

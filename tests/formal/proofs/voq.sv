@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// One packet (watch_i) and one line of it (line_i) are followed through a queue of the switch. FlitBytes 32 makes a payload of four flits; nothing in the module depends
+// on the number. What the surroundings do: the input writes header and targets of a packet and its description, pushes it or not, then writes its
+// payload; the output takes a packet, reads it, stays behind the writer, and frees it; credits and windows bound what is inside.
+`default_nettype none
+
+module prove_voq #(
+    parameter int unsigned StorePkts = 2
+) (
+    input wire logic       clk_i, watch_i, wr_i, data_i, lane_i, desc_we_i, push_i, arrive_i,
+    input wire logic [1:0] region_i, cls_i,
+    input wire logic [2:0] wline_i, rline_i, line_i,
+    input wire logic [7:0] desc_i,         // {dyn, more, pay, len}
+    input wire logic       pop_i, re_i, end_i,
+    input wire logic       others_i        // the other queues of the input have room
+);
+    logic         rst_n, room, issue, ends, busy_q, mine_q, known_q;   // known_q: the line of the followed packet has been written
+    logic [2:0]   has, line_q;
+    logic [8:0]   desc;
+    logic [256:0] rdata;
+    logic [1:0]   rcls_q;
+    logic         slot_q;
+
+    f_reset i_reset (.clk_i, .rst_no(rst_n));
+    voq #(.FlitBytes(32), .StorePkts(StorePkts), .CtrlPkts(2), .OpenRows(2), .SlotW(1)) i_dut (
+        .clk_i, .rst_ni(rst_n),
+        .wr_valid_i(wr_i), .wr_region_i(region_i), .wr_line_i(wline_i), .wr_lane_i({15'd0, lane_i}), .wr_data_i({256'd0, data_i}),
+        .desc_we_i, .desc_dyn_i(desc_i[7]), .desc_more_i(desc_i[6:3]), .desc_pay_i(desc_i[2]), .desc_len_i(desc_i[1:0]),
+        .push_i, .arrive_i, .issue_i(issue), .room_o(room),
+        .has_o(has), .pop_i, .cls_i, .desc_o(desc), .free_i(ends && rcls_q == 2'd1),
+        .re_i, .rd_line_i(rline_i), .rd_slot_i(slot_q), .rdata_o(rdata)
+    );
+    assign issue = room && others_i;
+    assign ends  = busy_q && end_i;
+
+    // ---- the surroundings ----
+    logic [2:0][2:0] count_q, inside_q;    // packets by class: pushed and not taken, pushed and not freed
+    logic [2:0]      held_q;               // STORE credits that the sender holds
+    logic            paying_q;             // the payload of the last STORE packet may be written
+
+    always_comb begin
+        if (rst_n) assume (line_i == line_q);
+        if (!rst_n) assume (!wr_i && !desc_we_i && !push_i && !arrive_i && !pop_i && !re_i);
+        if (region_i == 2'd3) assume (!push_i && !desc_we_i && (!wr_i || (paying_q && !wline_i[2] && lane_i)));
+        if (region_i == 2'd0) assume (wline_i == 3'b101 && ((!wr_i && !push_i && !desc_we_i) || inside_q[0] < 3'd2));
+        if (region_i == 2'd1) assume (wline_i == 3'b100 && ((!wr_i && !push_i && !desc_we_i) || held_q != '0));
+        if (region_i == 2'd2) assume (wline_i[2:1] == 2'b11 && ((!wr_i && !push_i && !desc_we_i) || inside_q[2] < 3'd2));
+        if (held_q == '0) assume (!arrive_i);
+        if (region_i == 2'd1 && push_i) assume (arrive_i);
+        else if (push_i) assume (!arrive_i);
+        assume (cls_i != 2'd3);
+        if (!has[cls_i] || (busy_q && !ends)) assume (!pop_i);
+        if (!busy_q) assume (!re_i);
+        if (mine_q && rline_i == line_i && !known_q) assume (!re_i);
+    end
+    always_ff @(posedge clk_i) begin
+        line_q <= line_i;
+        if (!rst_n) begin
+            count_q  <= '0;
+            inside_q <= '0;
+            held_q   <= 3'(StorePkts);
+            paying_q <= 1'b0;
+            busy_q   <= 1'b0;
+        end else begin
+            for (int unsigned c = 0; c < 3; c++) begin
+                count_q[c]  <= count_q[c] + 3'(push_i && region_i == 2'(c)) - 3'(pop_i && cls_i == 2'(c));
+                inside_q[c] <= inside_q[c] + 3'(push_i && region_i == 2'(c)) - 3'(ends && rcls_q == 2'(c));
+            end
+            held_q   <= held_q - 3'(arrive_i) + 3'(issue);
+            if (region_i == 2'd1) paying_q <= push_i;
+            busy_q <= pop_i || (busy_q && !ends);
+            if (pop_i) begin
+                rcls_q <= cls_i;
+                slot_q <= desc[8];
+            end
+        end
+    end
+
+    // ---- the packet that is followed, and what was last written for the next one of each class ----
+    logic [2:0]      next_known_q, next_known, next_val_q, next_val, told_q, told;
+    logic [2:0][7:0] next_desc_q, next_desc;
+    logic            in_q, val_q, dknown_q, writing_q, ask_q, want_q;
+    logic [7:0]      desc_q;
+    logic [1:0]      wcls_q;
+    logic [2:0]      ahead_q;
+    logic            mine;
+
+    always_comb begin
+        next_known = next_known_q;
+        next_val   = next_val_q;
+        told       = told_q;
+        next_desc  = next_desc_q;
+        if (region_i != 2'd3) begin
+            if (wr_i && lane_i && wline_i == line_i) begin
+                next_known[region_i] = 1'b1;
+                next_val[region_i]   = data_i;
+            end
+            if (desc_we_i) begin
+                told[region_i]      = 1'b1;
+                next_desc[region_i] = desc_i;
+            end
+        end
+    end
+    assign mine = in_q && ahead_q == '0 && pop_i && cls_i == wcls_q;
+
+    always_ff @(posedge clk_i) begin
+        next_val_q  <= next_val;
+        next_desc_q <= next_desc;
+        if (!rst_n) begin
+            next_known_q <= '0;
+            told_q       <= '0;
+            in_q         <= 1'b0;
+            mine_q       <= 1'b0;
+            writing_q    <= 1'b0;
+            ask_q        <= 1'b0;
+            known_q      <= 1'b0;
+        end else begin
+            next_known_q <= next_known;
+            told_q       <= told;
+            if (push_i) begin
+                next_known_q[region_i] <= 1'b0;
+                told_q[region_i]       <= 1'b0;
+            end
+            if (region_i == 2'd1) writing_q <= 1'b0;
+            if (push_i && watch_i && !in_q && !mine_q) begin
+                in_q      <= 1'b1;
+                wcls_q    <= region_i;
+                ahead_q   <= count_q[region_i] - 3'(pop_i && cls_i == region_i);
+                known_q   <= next_known[region_i];
+                val_q     <= next_val[region_i];
+                dknown_q  <= told[region_i];
+                desc_q    <= next_desc[region_i];
+                writing_q <= region_i == 2'd1;
+            end else begin
+                if (in_q && pop_i && cls_i == wcls_q) begin
+                    if (ahead_q == '0) in_q <= 1'b0;
+                    else ahead_q <= ahead_q - 3'd1;
+                end
+                if (writing_q && wr_i && region_i == 2'd3 && wline_i == line_i) begin
+                    known_q <= 1'b1;
+                    val_q   <= data_i;
+                end
+            end
+            mine_q <= mine || (mine_q && !ends);
+            ask_q  <= re_i && mine_q && rline_i == line_i;
+            want_q <= val_q;
+
+            a_has:    assert (has == {count_q[2] != '0, count_q[1] != '0, count_q[0] != '0});
+            a_desc:   assert (!mine || !dknown_q || desc[7:0] == ((cls_i == 2'd0) ? 8'd0 : (cls_i == 2'd2) ? {desc_q[7:3], 3'd0} : desc_q));
+            a_flit:   assert (!ask_q || rdata[0] == want_q);
+            a_credit: assert (held_q + inside_q[1] <= 3'(StorePkts) && room == (held_q + inside_q[1] < 3'(StorePkts)));
+            a_quiet:  assert (pop_i || desc == '0);
+        end
+    end
+endmodule
+
+`default_nettype wire
