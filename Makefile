@@ -309,7 +309,7 @@ DOC_PAGES := packets isa errors registers verification
 $(GEN)/registers.md: $(RDL:rtl/spec/%.rdl=$(GEN)/%_regs.md)
 	$(Q)(printf '# Registers\n\nGenerated from `rtl/spec/*.rdl`. One 32-bit bus, byte addresses.\n\n'; cat $^) >$@
 
-$(GEN)/verification.md: tests/formal/table.py tests/formal/run.py tests/formal/proofs.toml docs/testing.md $(RTL_MODS)
+$(GEN)/verification.md: tests/formal/table.py tests/formal/run.py tests/formal/proofs.toml docs/testing.md docs/architecture.md $(RTL_MODS)
 	$(Q)$(PY) $< >$@
 
 # moeswitch.core, the file list for others' flows, against this one

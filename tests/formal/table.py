@@ -3,7 +3,7 @@
 """Prints docs/verification.md: for each RTL module what is proved, what is simulated, what neither.
 
 Proofs come from proofs.toml, unit tests from the tables of docs/testing.md, modules from rtl/. A module that is in neither list, or a name that
-is no module, ends it with status 1.
+is no module or proof (also in the deadlock argument of docs/architecture.md), ends it with status 1.
 """
 import pathlib
 import re
@@ -49,6 +49,8 @@ def main():
     bad = [f"proof {p['name']}: no module {m}" for p in all_proofs for m in p["modules"] if m not in modules]
     bad += [f"proof {p['name']} has no planted fault" for p in all_proofs if not bugs_of(p)]
     bad += [f"module {m}: neither proved nor simulated" for m in modules if m not in tests and not any(m in p["modules"] for p in all_proofs)]
+    steps = re.search(r"\*\*Proofs\*\*(.*?)\n\n", (ROOT / "docs/architecture.md").read_text(), re.S)[1]
+    bad += [f"docs/architecture.md: no proof {n}" for n in re.findall(r"`(\w+)`", steps) if n not in [p["name"] for p in all_proofs]]
     if bad:
         sys.exit("\n".join(bad))
 

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// The join of an output of the switch, left out of a proof without reductions: nothing may be asked of it.
+`default_nettype none
+
+module reduce_join #(
+    parameter int unsigned N = 4,
+    parameter int unsigned FlitBytes = 16,
+    parameter int unsigned OpenRows = 8,
+    localparam int unsigned Members = N - 1,
+    localparam int unsigned FW = 8 * FlitBytes,
+    localparam int unsigned IndexW = $clog2(128 / FlitBytes)
+) (
+    input  wire logic               clk_i,
+    input  wire logic               rst_ni,
+
+    input  wire logic               open_valid_i,   // only while open_full_o is low
+    input  wire logic [Members-1:0] open_mask_i,
+    input  wire logic [14:0]        open_bytes_i,   // of the row, less 1
+    output logic                    open_full_o,
+
+    input  wire logic [Members-1:0] q_has_i,
+    input  wire logic [Members-1:0] q_hold_i,       // the credit of the packet before is still waiting: do not start the next
+    output logic                    q_en_o,
+    output logic [Members-1:0]      q_re_o,
+    output logic [IndexW-1:0]       q_idx_o,
+    output logic [Members-1:0]      q_done_o,
+    input  wire logic [FW+1:0]      q_data_i,       // {poison, last, flit} of the queue read, else 0
+
+    output logic                    res_valid_o,
+    output logic [6:0]              res_len_o,      // bytes, less 1
+    output logic                    res_poison_o,
+    input  wire logic               res_start_i,    // takes the description
+    input  wire logic               res_read_i,     // takes a flit
+    input  wire logic               res_first_i,    // with res_read_i: the first flit of the packet
+    input  wire logic               res_last_i,     // with res_read_i: the last
+    output logic [FW-1:0]           res_data_o,
+    output logic                    res_err_o,
+
+    output logic                    idle_o
+);
+    assign open_full_o  = 1'b0;
+    assign q_en_o       = 1'b1;
+    assign q_re_o       = '0;
+    assign q_idx_o      = '0;
+    assign q_done_o     = '0;
+    assign res_valid_o  = 1'b0;
+    assign res_len_o    = '0;
+    assign res_poison_o = 1'b0;
+    assign res_data_o   = '0;
+    assign res_err_o    = 1'b0;
+    assign idle_o       = 1'b1;
+    always_ff @(posedge clk_i) a_unused: assert (!rst_ni || !open_valid_i);
+endmodule
+
+`default_nettype wire

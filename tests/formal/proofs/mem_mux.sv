@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// mem_rd_mux and mem_wr_mux, which a memory may let wait; addresses and data of two bits.
+`default_nettype none
+
+module prove_mem_mux #(
+    parameter bit Write = 1'b0,
+    localparam int unsigned Clients = 3,
+    localparam int unsigned Latency = 2
+) (
+    input wire logic                    clk_i, ready_i,
+    input wire logic [Clients-1:0]      valid_i,
+    input wire logic [Clients-1:0][1:0] addr_i, data_i,
+    input wire logic [Clients-1:0]      one_i     // the client that is followed
+);
+    logic               rst_n, valid, took;
+    logic [1:0]         addr;
+    logic [Clients-1:0] ready, rvalid, got, one_q;
+    logic               cl_valid [Clients];
+    logic               cl_ready [Clients];
+    logic [1:0]         cl_addr  [Clients];
+
+    f_reset i_reset (.clk_i, .rst_no(rst_n));
+    for (genvar c = 0; c < Clients; c++) begin : gen_client
+        assign cl_valid[c] = valid_i[c] && rst_n;
+        assign cl_addr[c]  = addr_i[c];
+        assign ready[c]    = cl_ready[c];
+        // what a client asks for stays until it is granted
+        f_stream #(.Width(4), .Assume(1'b1)) i_in (
+            .clk_i, .rst_ni(rst_n), .valid_i(cl_valid[c]), .ready_i(ready[c]), .data_i({addr_i[c], data_i[c]}), .last_i(1'b1), .inside_o()
+        );
+    end
+    assign took = valid && ready_i;
+    assign got  = valid_i & ready & {Clients{rst_n}};
+
+    if (Write) begin : gen_write
+        logic [7:0] cl_data [Clients];
+        logic       cl_be   [Clients];
+        logic [7:0] data;
+        logic       be;
+        for (genvar c = 0; c < Clients; c++) begin : gen_data
+            assign cl_data[c] = {6'd0, data_i[c]};
+            assign cl_be[c]   = data_i[c][0];
+        end
+        mem_wr_mux #(.FlitBytes(1), .AddrW(2), .Clients(Clients)) i_dut (
+            .clk_i, .rst_ni(rst_n), .go_i(1'b0), .cl_valid_i(cl_valid), .cl_ready_o(cl_ready), .cl_addr_i(cl_addr), .cl_data_i(cl_data), .cl_be_i(cl_be),
+            .wr_valid_o(valid), .wr_ready_i(ready_i), .wr_addr_o(addr), .wr_data_o(data), .wr_be_o(be)
+        );
+        logic [1:0] want;
+        always_comb begin
+            want = '0;
+            for (int unsigned c = 0; c < Clients; c++) if (got[c]) want |= data_i[c];
+        end
+        always_ff @(posedge clk_i) if (rst_n) a_data: assert (!took || (data == {6'd0, want} && be == want[0]));
+        f_stream #(.Width(11)) i_out (
+            .clk_i, .rst_ni(rst_n), .valid_i(valid), .ready_i, .data_i({addr, data, be}), .last_i(1'b1), .inside_o()
+        );
+        f_fair #(.Bound(8 * (Clients - 1))) i_fair (
+            .clk_i, .rst_ni(rst_n), .wait_i((valid_i & one_i) != '0), .served_i((got & one_i) != '0), .other_i(took)
+        );
+        assign rvalid = '0;
+    end else begin : gen_read
+        logic               cl_rvalid [Clients];
+        logic [Clients-1:0] back_q [Latency];     // who was granted, cycle by cycle
+        mem_rd_mux #(.FlitBytes(1), .AddrW(2), .Clients(Clients), .Latency(Latency)) i_dut (
+            .clk_i, .rst_ni(rst_n), .go_i(1'b0), .cl_valid_i(cl_valid), .cl_ready_o(cl_ready), .cl_addr_i(cl_addr), .cl_rvalid_o(cl_rvalid), .cl_rdata_o(),
+            .rd_valid_o(valid), .rd_ready_i(ready_i), .rd_addr_o(addr), .rd_rvalid_i(back_q[Latency-1] != '0), .rd_rdata_i('0)
+        );
+        for (genvar c = 0; c < Clients; c++) begin : gen_back
+            assign rvalid[c] = cl_rvalid[c];
+        end
+        always_ff @(posedge clk_i) begin
+            back_q[0] <= rst_n ? got : '0;
+            for (int unsigned l = 1; l < Latency; l++) back_q[l] <= rst_n ? back_q[l-1] : '0;
+            if (rst_n) a_back: assert (rvalid == back_q[Latency-1]);   // an answer returns to the client that asked
+        end
+        f_stream #(.Width(2)) i_out (.clk_i, .rst_ni(rst_n), .valid_i(valid), .ready_i, .data_i(addr), .last_i(1'b1), .inside_o());
+        f_fair #(.Bound(Clients - 1)) i_fair (
+            .clk_i, .rst_ni(rst_n), .wait_i((valid_i & one_i) != '0), .served_i((got & one_i) != '0), .other_i(took)
+        );
+    end
+
+    logic [1:0] from;
+    always_comb begin
+        from = '0;
+        for (int unsigned c = 0; c < Clients; c++) if (got[c]) from |= addr_i[c];
+        assume (one_i != '0 && (one_i & (one_i - 1'b1)) == '0);
+        if (rst_n) assume (one_i == one_q);
+    end
+    always_ff @(posedge clk_i) begin
+        one_q <= one_i;
+        if (rst_n) begin
+            a_one:  assert ((got & (got - 1'b1)) == '0 && (got != '0) == took);   // one access is one client's
+            a_addr: assert (!took || addr == from);
+            a_some: assert (valid == (valid_i != '0));
+        end
+    end
+endmodule
+
+`default_nettype wire

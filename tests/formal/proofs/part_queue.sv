@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// FlitBytes 64 makes packets of two flits; nothing in the module depends on the number.
+`default_nettype none
+
+module prove_part_queue #(
+    parameter int unsigned PartPkts = 2
+) (
+    input wire logic clk_i, watch_i, line_i, we_i, widx_i, short_i, data_i, en_i, re_i, done_i
+);
+    localparam int unsigned W = $clog2(PartPkts + 1);
+    logic rst_n, full, has;
+    logic [513:0] rdata;
+    logic open_q, read_q;                // a packet is being written, being read
+    logic [W-1:0] count_q, ahead_q;      // whole or in writing; ahead of the followed one
+    logic start, in_q, writing_q, known_q, value_q, mine, ask_q, want_q, line_q, gone_q;
+
+    f_reset i_reset (.clk_i, .rst_no(rst_n));
+    part_queue #(.FlitBytes(64), .PartPkts(PartPkts)) i_dut (
+        .clk_i, .rst_ni(rst_n), .we_i, .widx_i, .wdata_i({513'd0, data_i}), .full_o(full),
+        .has_o(has), .en_i, .re_i, .ridx_i(read_q), .done_i, .rdata_o(rdata)
+    );
+
+    assign start = we_i && !widx_i;
+    // the writer starts a packet only with a credit, its second flit follows at once or never; the reader stays behind it
+    always_ff @(posedge clk_i) begin
+        open_q  <= rst_n && start && !short_i;
+        count_q <= rst_n ? count_q + W'(start) - W'(done_i) : '0;
+        read_q  <= rst_n && (read_q ^ (re_i && !done_i)) && !done_i;
+        line_q  <= line_i;
+    end
+    always_comb begin
+        if (!rst_n) assume (!we_i && !re_i);
+        if (32'(count_q) == PartPkts) assume (!start);
+        assume (!we_i || widx_i == open_q);
+        if (open_q) assume (we_i);
+        if (!has || !en_i) assume (!re_i);
+        if (!re_i) assume (!done_i);
+        if (read_q && re_i) assume (done_i);
+        if (rst_n) assume (line_i == line_q);
+    end
+
+    // one flit (line_i) of one packet is followed
+    assign mine = in_q && ahead_q == '0;
+    always_ff @(posedge clk_i) begin
+        if (!rst_n) begin
+            in_q    <= 1'b0;
+            known_q <= 1'b0;
+            ask_q   <= 1'b0;
+            gone_q  <= 1'b0;
+        end else begin
+            if (start && watch_i && !in_q) begin
+                in_q    <= 1'b1;
+                ahead_q <= count_q - W'(done_i);
+                known_q <= !line_i;
+                value_q <= data_i;
+            end else if (in_q) begin
+                if (writing_q && we_i && widx_i && line_i) begin
+                    known_q <= 1'b1;
+                    value_q <= data_i;
+                end
+                if (done_i) begin
+                    if (ahead_q == '0) in_q <= 1'b0;
+                    else ahead_q <= ahead_q - 1'b1;
+                end
+            end
+            if (en_i) begin
+                ask_q  <= re_i && mine && known_q && read_q == line_i;
+                want_q <= value_q;
+                gone_q <= !re_i;
+            end
+            a_has:  assert (has == (count_q != '0));
+            a_full: assert (full == (32'(count_q) == PartPkts));
+            a_data: assert (!ask_q || rdata[0] == want_q);
+            a_zero: assert (!gone_q || rdata == '0);
+        end
+        writing_q <= start && watch_i && !in_q;
+    end
+endmodule
+
+`default_nettype wire

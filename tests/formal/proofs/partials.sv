@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// Partial sums cannot wait in a circle: ports 0 and 2 ask for rows all the time, the hubs of ports 1 and 3 owe both of them a packet for each row and begin in
+// any order, each with one credit per requester. Port 0 adds hub 1 first, port 2 hub 3. Whatever the order, every requester gets a result within Bound cycles, again and again.
+`default_nettype none
+
+module prove_partials #(
+    parameter int unsigned Bound = 30
+) (
+    input wire logic       clk_i,
+    input wire logic [1:0] first_i,    // which requester each hub serves first: any
+    input wire logic [1:0] lazy_i      // a hub does nothing in this cycle; not twice in a row
+);
+    logic            rst_n;
+    logic [1:0]      turn_q, was_q;
+    logic [1:0][1:0] credit_q, send, done, hold;       // [hub][requester]
+    logic [1:0][3:0] crd;
+    logic [1:0][4:0] part;
+    logic [1:0]      res;
+    logic [7:0]      since_q [2];
+
+    f_reset i_reset (.clk_i, .rst_no(rst_n));
+
+    for (genvar h = 0; h < 2; h++) begin : gen_hub
+        logic [1:0] can;
+        assign can     = credit_q[h];
+        // requesters in turn; the one whose turn it is not, when the other has no credit
+        assign send[h] = (!rst_n || lazy_i[h]) ? 2'd0 : can[turn_q[h]] ? 2'd1 << turn_q[h] : can;
+
+        credit_return #(.N(2), .CtrlPkts(1)) i_credits (
+            .clk_i, .rst_ni(rst_n), .room_i('0), .ctrl_free_i('0), .ctrl_drop_i(1'b0), .part_done_i(done[h]), .part_hold_o(hold[h]),
+            .crd_o(crd[h]), .crd_part_o(part[h]), .idle_o()
+        );
+        always_ff @(posedge clk_i) begin
+            was_q[h] <= lazy_i[h];
+            if (!rst_n) begin
+                turn_q[h]   <= first_i[h];
+                credit_q[h] <= '1;
+            end else begin
+                if (send[h] != '0) turn_q[h] <= !send[h][1];
+                credit_q[h] <= (credit_q[h] & ~send[h]) | (crd[h][3] ? 2'd1 << part[h][0] : 2'd0);
+            end
+        end
+        always_comb if (was_q[h]) assume (!lazy_i[h]);
+    end
+
+    for (genvar r = 0; r < 2; r++) begin : gen_requester
+        logic [1:0]   has, re, q_done;
+        logic         en, full, valid, busy_q, read_q;
+        logic [2:0]   idx;
+        logic [129:0] term [2];
+
+        for (genvar h = 0; h < 2; h++) begin : gen_queue
+            localparam int unsigned D = (r == 0) ? h : 1 - h;   // place in the order of additions
+            part_queue #(.FlitBytes(16), .PartPkts(1)) i_queue (
+                .clk_i, .rst_ni(rst_n), .we_i(send[h][r]), .widx_i(3'd0), .wdata_i({2'b01, 128'd0}), .full_o(),
+                .has_o(has[D]), .en_i(en), .re_i(re[D]), .ridx_i(idx), .done_i(q_done[D]), .rdata_o(term[h])
+            );
+            assign done[h][r] = q_done[D];
+        end
+        // rows of one flit, a new one asked for as soon as the window allows it
+        reduce_join #(.N(3), .FlitBytes(16), .OpenRows(2)) i_join (
+            .clk_i, .rst_ni(rst_n), .open_valid_i(rst_n && !full), .open_mask_i(2'b11), .open_bytes_i(15'd15), .open_full_o(full),
+            .q_has_i(has), .q_hold_i((r == 0) ? {hold[1][r], hold[0][r]} : {hold[0][r], hold[1][r]}), .q_en_o(en), .q_re_o(re), .q_idx_o(idx), .q_done_o(q_done), .q_data_i(term[0] | term[1]),
+            .res_valid_o(valid), .res_len_o(), .res_poison_o(), .res_start_i(res[r]), .res_read_i(read_q), .res_first_i(1'b1), .res_last_i(1'b1),
+            .res_data_o(), .res_err_o(), .idle_o()
+        );
+        assign res[r] = valid && !busy_q;
+        always_ff @(posedge clk_i) begin
+            busy_q <= rst_n && res[r];
+            read_q <= rst_n && busy_q;
+            since_q[r] <= (!rst_n || res[r]) ? '0 : since_q[r] + 8'd1;
+            if (rst_n) a_served: assert (32'(since_q[r]) <= Bound);
+        end
+    end
+endmodule
+
+`default_nettype wire
