@@ -148,7 +148,9 @@ static int map_experts(struct mw_bench *b)
 static int make_flat(struct mw_bench *b)
 {
     struct mw_layout *l = &b->layout;
+    enum { ALIGN = 128 }; // of the layout's regions
     uint64_t area = UINT64_C(1) << (l->n_shift + l->token_shift + l->row_shift);
+    area = (area + ALIGN - 1) / ALIGN * ALIGN;
     if (l->end + area > b->info.mem_bytes)
         return mw_fail(
             b->err, MW_EXIT_INPUT,
