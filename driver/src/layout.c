@@ -103,8 +103,8 @@ static void make_shifts(const struct mw_device_info *info, const struct mw_layer
     l->token_shift = mwi_log2_up(at_least(c->tokens_per_gpu, 1));
     l->n_shift = mwi_log2_up(info->gpus);
     l->k_shift = mwi_log2_up(c->k);
-    // a row must begin at an even flit address (expert_fetch.sv)
-    l->row_shift = mwi_log2_up(at_least(c->row_bytes, 2 * info->flit_bytes));
+    // a row must begin with a group of four flits (expert_fetch.sv)
+    l->row_shift = mwi_log2_up(at_least(c->row_bytes, 4 * info->flit_bytes));
     l->gate_shift = mwi_log2_up(at_least(4 * c->k, MW_MEM_ALIGN));
     l->cap_shift = mwi_log2_up(at_least(c->rows_per_expert, 1));
 }

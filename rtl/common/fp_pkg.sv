@@ -10,12 +10,25 @@ package fp_pkg;
 
     // Cycles from the operands to the result.
     localparam int unsigned FpAddLatency  = 4;  // fp32_bf16_add
-    localparam int unsigned ExpertLatency = 4;  // expert_lane
+    localparam int unsigned ExpertLatency = 4;  // expert_lanes
 
     localparam logic [31:0] NaN32 = 32'h7fff_ffff;
     localparam logic [15:0] NaN16 = 16'h7fff;
 
     // verilator lint_on UNUSEDPARAM
+
+    // c * w, as the lanes of the expert use it (expert_factor).
+    typedef struct packed {
+        logic        nan;
+        logic        inf;    // a factor is infinite
+        logic        zero;   // a factor is zero
+        logic        sign;
+        logic [6:0]  frac;   // of c
+        logic        high;   // x * c may overflow, else it may underflow: what is beyond limit does, or does not
+        logic [7:0]  limit;  // of the exponent of x, and the carry of x * c
+        logic [9:0]  exp;    // exponent of the product - that of x - 2
+        logic [31:0] mant;   // its significand, the highest bit is 1
+    } factor_t;
 
     // bf16 nearest to an fp32; ties to even, subnormals kept, overflow to infinity.
     function automatic logic [15:0] rne16(input logic [31:0] x);

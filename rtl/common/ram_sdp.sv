@@ -39,7 +39,7 @@ module ram_sdp #(
     if (ByteEn != 0) begin : gen_lanes
         // A simulator stores one word instead of many lanes; synthesis makes write enables of it.
         always_ff @(posedge clk_i) begin
-            if (we_i) begin
+            if (we_i && wbe_i != '0) begin
                 automatic logic [Width-1:0] word = wdata_i;
                 if (wbe_i != '1) begin
                     word = mem[waddr_i];

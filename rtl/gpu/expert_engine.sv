@@ -3,14 +3,15 @@
 // Unit "expert" of the emulated GPU: runs the experts on rows as the row tracker reports them, Y = (x * c) * w, a tile at a time.
 //
 // expert_scan chooses tiles, expert_fetch turns them into rows with addresses and factors, expert_path moves the data and keeps the
-// time, and when a tile is done (time over, results taken by memory) one signal per row leaves here, in the order of the tile's rows.
-// With flags.0 nothing is signalled. expert.rows: expert_rows fills the tracker's lists from the meta table meanwhile; nothing is signalled either.
+// time, and when a tile is done (time over, results in memory) one signal per row leaves here, in the order of the tile's rows: its list is read
+// once more for the tokens. With flags.0 nothing is signalled. expert.rows: expert_rows fills the tracker's lists from the meta table meanwhile;
+// nothing is signalled either.
 //
-// Ahead of the engine: at most two tiles that have not started, whose rows and data are fetched meanwhile. Up to 15 started tiles may
-// wait for their signals, with at most TokenDepth rows; signals are the only back-pressure from outside besides memory.
-// Throughput: two flits per cycle across rows of 12 flits or more and tiles, if memory does not stall; shorter rows take 6 cycles.
+// Ahead of the engine: three rows that have not started, and the next tile. One tile may be signalled beside the one in the engine; signals are the only
+// back-pressure from outside.
+// Throughput: two flits per cycle across rows of 16 flits or more and tiles; shorter rows take 8 cycles, tiles of one row that are signalled 12.
 // Retires when every expected row has been started, is done and its signal was taken.
-// Memory needs: region bases aligned to 128 bytes, a row stride of two flits or more. The memory answers 3 cycles after the grant.
+// Memory needs: region bases aligned to 128 bytes, a row stride of four flits or more. The memory answers 3 cycles after the grant.
 `default_nettype none
 
 module expert_engine #(
@@ -56,21 +57,18 @@ module expert_engine #(
     output logic                     push_last_o,       // level, without push_valid_o: all rows were pushed
     input  wire logic [15:0]         recv_rows_i,       // received rows of st, from control
 
-    // memory: MISC client, EXP0 and EXP1; results are whole flits
+    // memory: MISC client, and the engine's own port
     output logic                     rd_valid_o,
     input  wire logic                rd_ready_i,
     output logic [AddrW-1:0]         rd_addr_o,
     input  wire logic                rd_rvalid_i,
     input  wire logic [FW-1:0]       rd_rdata_i,
-    output logic                     exp_rd_valid_o  [2],
-    input  wire logic                exp_rd_ready_i  [2],
-    output logic [AddrW-1:0]         exp_rd_addr_o   [2],
-    input  wire logic                exp_rd_rvalid_i [2],
-    input  wire logic [FW-1:0]       exp_rd_rdata_i  [2],
-    output logic                     exp_wr_valid_o  [2],
-    input  wire logic                exp_wr_ready_i  [2],
-    output logic [AddrW-1:0]         exp_wr_addr_o   [2],
-    output logic [FW-1:0]            exp_wr_data_o   [2],
+    output logic                     exp_rd_valid_o,
+    output logic [AddrW-2:0]         exp_rd_addr_o,
+    input  wire logic [FW-1:0]       exp_rd_data_i [2],
+    output logic [1:0]               exp_wr_valid_o,
+    output logic [AddrW-2:0]         exp_wr_addr_o,
+    output logic [FW-1:0]            exp_wr_data_o [2],
 
     output logic                     sig_valid_o,
     input  wire logic                sig_ready_i,
@@ -85,10 +83,7 @@ module expert_engine #(
     output logic                     stat_tile_o        // a tile starts
 );
     localparam int unsigned CntW       = (RowsLog2 < RowW) ? RowsLog2 + 1 : RowW;
-    localparam bit          AllRows    = RowsLog2 <= 6;  // the tokens of all rows are kept, in LUT RAM; else a part of them, in a block RAM
-    localparam int unsigned TokenDepth = AllRows ? 2**RowsLog2 : 512;
-    localparam int unsigned TokenSlack = 32;  // list answers under way, and more
-    localparam int unsigned PairW      = AddrW - 1;
+    localparam int unsigned GroupW     = AddrW - 2;
 
     // ---- instruction ----------------------------------------------------------------
     logic run_q, unicast_q, silent_q, all_started, finished;
@@ -107,24 +102,17 @@ module expert_engine #(
     end
 
     // ---- tiles --------------------------------------------------------------------------
-    logic            tile_valid, tile_ready, tile_begin, tile_start, path_idle, path_empty;
+    logic            tile_valid, tile_ready, path_idle, path_empty, fetch_busy;
     logic [LeW-1:0]  tile_le;
-    logic [CntW-1:0] tile_first;
-    logic [7:0]      tile_rows;
-    logic [1:0]      ahead_q;  // tiles fetched that have not started
-
-    always_ff @(posedge clk_i) begin
-        if (!rst_ni || go_i) ahead_q <= '0;
-        else if (tile_begin != tile_start) ahead_q <= ahead_q + (tile_start ? '1 : 2'd1);
-    end
+    logic [CntW-1:0] tile_first, tile_end;
 
     expert_scan #(
         .RowsLog2(RowsLog2), .MaxLocalExperts(MaxLocalExperts)
     ) i_scan (
         .clk_i, .rst_ni, .go_i, .cfg_i,
-        .run_i(run_q), .engine_idle_i(path_idle && ahead_q == '0 && !tile_valid),
+        .run_i(run_q), .engine_idle_i(path_idle && !fetch_busy && !tile_valid),
         .stat_le_o, .stat_complete_i, .stat_expected_i, .counts_all_i,
-        .tile_valid_o(tile_valid), .tile_ready_i(tile_ready), .tile_le_o(tile_le), .tile_first_o(tile_first), .tile_rows_o(tile_rows),
+        .tile_valid_o(tile_valid), .tile_ready_i(tile_ready), .tile_le_o(tile_le), .tile_first_o(tile_first), .tile_end_o(tile_end),
         .all_started_o(all_started)
     );
 
@@ -151,73 +139,86 @@ module expert_engine #(
     );
 
     // ---- rows -------------------------------------------------------------------------------
-    logic             x_valid, x_ready, row_valid, row_pop, row_last, list_last, hold;
-    logic [PairW-1:0] x_addr, row_y;
-    logic [31:0]      row_w;
-    logic [15:0]      row_c;
+    logic              flist_valid, flist_ready, row_valid, row_take, row_last, done_valid, done_ready, list_busy_q, list_signal_q, slist_valid;
+    logic [LeW-1:0]    flist_le, row_le, done_le, sig_le_q;
+    logic [CntW-1:0]   flist_idx, row_idx, done_first, done_last, sig_idx_q, sig_last_q;
+    logic [GroupW-1:0] row_x, row_y;
+    fp_pkg::factor_t   row_factor;
 
     expert_fetch #(
         .FlitBytes(FlitBytes), .MemBytesLog2(MemBytesLog2), .CntW(CntW)
     ) i_fetch (
         .clk_i, .rst_ni, .go_i, .cfg_i, .unicast_i(unicast_q),
-        .tile_valid_i(tile_valid), .tile_ready_o(tile_ready), .tile_allow_i(!ahead_q[1]), .tile_begin_o(tile_begin),
-        .tile_le_i(tile_le), .tile_first_i(tile_first), .tile_rows_i(tile_rows),
-        .list_valid_o, .list_le_o, .list_idx_o, .list_rvalid_i, .list_row_i, .list_pos_i, .hold_i(hold),
+        .tile_valid_i(tile_valid), .tile_ready_o(tile_ready), .tile_le_i(tile_le), .tile_first_i(tile_first), .tile_end_i(tile_end),
+        .list_valid_o(flist_valid), .list_ready_i(flist_ready), .list_le_o(flist_le), .list_idx_o(flist_idx),
+        .list_rvalid_i(list_rvalid_i && !list_signal_q), .list_row_i, .list_pos_i,
         .rd_valid_o(mux_valid[0]), .rd_ready_i(mux_ready[0]), .rd_addr_o(mux_addr[0]), .rd_rvalid_i(mux_rvalid[0]), .rd_rdata_i(mux_rdata),
-        .list_last_o(list_last),
-        .x_valid_o(x_valid), .x_ready_i(x_ready), .x_addr_o(x_addr),
-        .row_valid_o(row_valid), .row_pop_i(row_pop), .row_y_o(row_y), .row_last_o(row_last), .row_w_o(row_w), .row_c_o(row_c)
+        .row_valid_o(row_valid), .row_take_i(row_take), .row_x_o(row_x), .row_y_o(row_y), .row_last_o(row_last), .row_le_o(row_le),
+        .row_idx_o(row_idx), .row_factor_o(row_factor), .busy_o(fetch_busy)
     );
 
     // ---- data and time --------------------------------------------------------------------------
-    logic done_valid, done_ready;
     expert_path #(
-        .FlitBytes(FlitBytes), .MemBytesLog2(MemBytesLog2)
+        .FlitBytes(FlitBytes), .MemBytesLog2(MemBytesLog2), .CntW(CntW)
     ) i_path (
         .clk_i, .rst_ni, .go_i, .cfg_i,
-        .tile_valid_i(ahead_q != '0), .tile_start_o(tile_start),
-        .x_valid_i(x_valid), .x_ready_o(x_ready), .x_addr_i(x_addr),
-        .row_valid_i(row_valid), .row_pop_o(row_pop), .row_y_i(row_y), .row_last_i(row_last), .row_w_i(row_w), .row_c_i(row_c),
-        .rd_valid_o(exp_rd_valid_o), .rd_ready_i(exp_rd_ready_i), .rd_addr_o(exp_rd_addr_o), .rd_rvalid_i(exp_rd_rvalid_i),
-        .rd_rdata_i(exp_rd_rdata_i),
-        .wr_valid_o(exp_wr_valid_o), .wr_ready_i(exp_wr_ready_i), .wr_addr_o(exp_wr_addr_o), .wr_data_o(exp_wr_data_o),
-        .done_valid_o(done_valid), .done_ready_i(done_ready), .idle_o(path_idle), .empty_o(path_empty), .wait_o(stat_wait_o)
+        .row_valid_i(row_valid), .row_take_o(row_take), .row_x_i(row_x), .row_y_i(row_y), .row_last_i(row_last), .row_le_i(row_le), .row_idx_i(row_idx),
+        .row_factor_i(row_factor),
+        .rd_valid_o(exp_rd_valid_o), .rd_addr_o(exp_rd_addr_o), .rd_data_i(exp_rd_data_i),
+        .wr_valid_o(exp_wr_valid_o), .wr_addr_o(exp_wr_addr_o), .wr_data_o(exp_wr_data_o),
+        .done_valid_o(done_valid), .done_ready_i(done_ready), .done_le_o(done_le), .done_first_o(done_first), .done_last_o(done_last),
+        .start_o(stat_tile_o), .idle_o(path_idle), .empty_o(path_empty), .wait_o(stat_wait_o)
     );
 
     // ---- signals -----------------------------------------------------------------------------------
-    // Tokens of all rows that were fetched and not signalled.
-    logic token_valid, token_last, token_pop, unused_ready;
-    logic [$clog2(TokenDepth+1)-1:0] token_level;
+    // The tile whose rows are signalled. A token is asked for when the one before it has left; the first one waits for the tile's results.
+    logic       sig_busy_q, token_asked_q, in_memory;
+    logic [2:0] age_q;
 
-    if (AllRows) begin : gen_all
-        fifo #(
-            .Width(1 + TokenW), .Depth(TokenDepth)
-        ) i_tokens (
-            .clk_i, .rst_ni,
-            .valid_i(list_rvalid_i && !silent_q), .ready_o(unused_ready), .data_i({list_last, list_token_i}),
-            .valid_o(token_valid), .ready_i(token_pop), .data_o({token_last, sig_token_o}), .level_o(token_level)
-        );
-        logic unused_level;
-        assign unused_level = ^token_level;
-        assign hold = 1'b0;
-    end else begin : gen_part
-        fifo_ram #(
-            .Width(1 + TokenW), .Depth(TokenDepth)
-        ) i_tokens (
-            .clk_i, .rst_ni,
-            .valid_i(list_rvalid_i && !silent_q), .ready_o(unused_ready), .data_i({list_last, list_token_i}),
-            .valid_o(token_valid), .ready_i(token_pop), .data_o({token_last, sig_token_o}), .level_o(token_level)
-        );
-        assign hold = token_level >= ($clog2(TokenDepth+1))'(TokenDepth - TokenSlack);
+    assign in_memory   = age_q == '1;
+    assign done_ready  = silent_q || !sig_busy_q;
+    assign slist_valid = sig_busy_q && !token_asked_q && !sig_valid_o;
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni || go_i) begin
+            sig_busy_q    <= 1'b0;
+            token_asked_q <= 1'b0;
+            sig_valid_o   <= 1'b0;
+        end else begin
+            if (!sig_busy_q) sig_busy_q <= done_valid && !silent_q;
+            else if (sig_valid_o && sig_ready_i) sig_busy_q <= sig_idx_q != sig_last_q;
+            if (slist_valid && !list_busy_q) token_asked_q <= 1'b1;
+            else if (in_memory && !list_busy_q) token_asked_q <= 1'b0;
+            if (!sig_valid_o) sig_valid_o <= token_asked_q && !list_busy_q && in_memory;
+            else if (sig_ready_i) sig_valid_o <= 1'b0;
+        end
+        if (!sig_busy_q) begin
+            sig_le_q   <= done_le;
+            sig_idx_q  <= done_first;
+            sig_last_q <= done_last;
+            age_q      <= '0;
+        end else begin
+            if (sig_valid_o && sig_ready_i) sig_idx_q <= sig_idx_q + 1'b1;
+            if (!in_memory) age_q <= age_q + 1'b1;
+        end
+        if (list_rvalid_i && list_signal_q) sig_token_o <= list_token_i;
     end
 
-    assign sig_valid_o = token_valid && done_valid;
-    assign token_pop   = done_valid && sig_ready_i;
-    assign done_ready  = silent_q || (token_valid && token_last && sig_ready_i);
+    // ---- the list: one request at a time, signals first -------------------------------------------------
+    assign list_valid_o = (slist_valid || flist_valid) && !list_busy_q;
+    assign list_le_o    = slist_valid ? sig_le_q : flist_le;
+    assign list_idx_o   = slist_valid ? RowW'(sig_idx_q) : RowW'(flist_idx);
+    assign flist_ready  = !slist_valid && !list_busy_q;
 
-    assign finished    = all_started && !tile_valid && ahead_q == '0 && path_empty;
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni || go_i) list_busy_q <= 1'b0;
+        else if (list_valid_o) list_busy_q <= 1'b1;
+        else if (list_rvalid_i) list_busy_q <= 1'b0;
+        if (list_valid_o) list_signal_q <= slist_valid;
+    end
+
+    assign finished    = all_started && !tile_valid && !fetch_busy && path_empty && !sig_busy_q;
     assign stat_idle_o = run_q && path_idle;
-    assign stat_tile_o = tile_start;
 endmodule
 
 `default_nettype wire

@@ -2,23 +2,23 @@
 //
 // Data path and clock of the expert engine: reads rows two flits per cycle, multiplies, writes.
 //
-// Order: rows as they come. Port 0 reads and writes the first half of a row, port 1 the second, flit by flit; of an odd number of flits
-// port 0 has the one in the middle, and port 1 is left out at the end. (Even and odd flits would meet other streams at every second access:
-// see gpu_mem.) Read data wait in 16 words per port that are reserved before the read; results wait in 16 words
-// per port that are reserved before a pair of flits, one of each half, enters the lanes. So neither memory nor the lanes can be held up by the
-// other, and two flits per cycle are sustained across rows and tiles.
-// Time: a tile starts when the time of the one before is over and its last flit has entered the lanes, with data or without, and takes
-// tile * expert_cycles cycles. Its first flit does not enter before. done_*: tiles, in order, whose time is over and whose results
-// were all taken by the memory; up to MaxOpen tiles are started and not done.
-// Back-pressure: a port's writes are held up by its memory port only.
+// Order: rows as they come. A row goes through in groups of four flits, two cycles each: flits 0 and 2, then 1 and 3 (gpu_mem says why). Memory
+// refuses neither reads nor writes and answers after a fixed time, so nothing is queued: what was read is written 7 cycles later.
+// Two flits per cycle are sustained across rows and tiles as long as row_valid_i is high when a row ends.
+// Time: a tile starts when its first row is here, the time of the one before is over and its last flits are read, and takes tile * expert_cycles
+// cycles. Nothing of it is read before. done_*: its time is over and its last flits are read; the next one starts when that was taken. Its results
+// are in memory WriteLatency cycles later.
 `default_nettype none
 
 module expert_path #(
     parameter int unsigned FlitBytes    = 8,
     parameter int unsigned MemBytesLog2 = 14,
-    localparam int unsigned FW    = 8 * FlitBytes,
-    localparam int unsigned AddrW = MemBytesLog2 - $clog2(FlitBytes),
-    localparam int unsigned PairW = AddrW - 1
+    parameter int unsigned CntW         = 11,  // rows of one expert
+    localparam int unsigned FW     = 8 * FlitBytes,
+    localparam int unsigned AddrW  = MemBytesLog2 - $clog2(FlitBytes),
+    localparam int unsigned StepW  = AddrW - 1,
+    localparam int unsigned GroupW = AddrW - 2,
+    localparam int unsigned LeW    = node_pkg::ExpertW
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
@@ -27,224 +27,156 @@ module expert_path #(
     input  wire node_pkg::node_cfg_t cfg_i,
     /* verilator lint_on UNUSEDSIGNAL */
 
-    input  wire logic                tile_valid_i,  // a tile's rows are on their way
-    output logic                     tile_start_o,  // it starts
-
-    input  wire logic                x_valid_i,
-    output logic                     x_ready_o,
-    input  wire logic [PairW-1:0]    x_addr_i,
-
     input  wire logic                row_valid_i,
-    output logic                     row_pop_o,
-    input  wire logic [PairW-1:0]    row_y_i,
-    input  wire logic                row_last_i,
-    input  wire logic [31:0]         row_w_i,
-    input  wire logic [15:0]         row_c_i,
+    output logic                     row_take_o,    // row_* stays for 3 cycles more
+    input  wire logic [GroupW-1:0]   row_x_i,
+    input  wire logic [GroupW-1:0]   row_y_i,
+    input  wire logic                row_last_i,    // of its tile
+    input  wire logic [LeW-1:0]      row_le_i,
+    input  wire logic [CntW-1:0]     row_idx_i,
+    input  wire fp_pkg::factor_t     row_factor_i,
 
-    output logic                     rd_valid_o  [2],
-    input  wire logic                rd_ready_i  [2],
-    output logic [AddrW-1:0]         rd_addr_o   [2],
-    input  wire logic                rd_rvalid_i [2],
-    input  wire logic [FW-1:0]       rd_rdata_i  [2],
+    output logic                     rd_valid_o,
+    output logic [StepW-1:0]         rd_addr_o,
+    input  wire logic [FW-1:0]       rd_data_i [2],  // 3 cycles later
+    output logic [1:0]               wr_valid_o,
+    output logic [StepW-1:0]         wr_addr_o,
+    output logic [FW-1:0]            wr_data_o [2],  // a cycle later
 
-    output logic                     wr_valid_o  [2],
-    input  wire logic                wr_ready_i  [2],
-    output logic [AddrW-1:0]         wr_addr_o   [2],
-    output logic [FW-1:0]            wr_data_o   [2],
-
-    output logic                     done_valid_o,
+    output logic                     done_valid_o,   // of the tile:
     input  wire logic                done_ready_i,
+    output logic [LeW-1:0]           done_le_o,
+    output logic [CntW-1:0]          done_first_o,   // its rows' places in the expert's list
+    output logic [CntW-1:0]          done_last_o,
 
-    output logic                     idle_o,       // no tile in the engine; some may not be done
-    output logic                     empty_o,      // and all are done
-    output logic                     wait_o        // in a tile, without data or without room for results
+    output logic                     start_o,        // a tile starts
+    output logic                     idle_o,         // no tile in the engine; some may not be written
+    output logic                     empty_o,        // and all are
+    output logic                     wait_o          // in a tile, without a row
 );
-    localparam int unsigned Depth = 16, PtrW = 5;
-    localparam int unsigned Latency = 3;                     // of memory
-    localparam int unsigned LaneLat = fp_pkg::ExpertLatency;
-    localparam int unsigned OffW  = 14 - $clog2(FlitBytes);  // pairs of flits of a row
-    localparam int unsigned Lanes = FlitBytes / 2;
-    localparam int unsigned OpenW = 4;                       // MaxOpen = 15
+    localparam int unsigned RdLat   = 3;                             // from the address to the lanes
+    localparam int unsigned Delay   = RdLat + fp_pkg::ExpertLatency - 1;
+    localparam int unsigned OffW    = 13 - $clog2(FlitBytes);        // groups of a row
 
-    // ---- shape of a row -----------------------------------------------------------
-    logic [OffW-1:0]  last_q;   // its last pair
-    logic [AddrW-1:0] pairs_q;  // one half of a row is that much behind the other
-    logic             odd_q;    // which is half a pair
+    // ---- shape of a row: its last group, and how much of it there is -----------------
+    logic [OffW-2:0] last_q;
+    logic [1:0]      rest_q;  // flits of the last group, 0: all
 
     always_ff @(posedge clk_i) begin
-        last_q  <= OffW'((cfg_i.row_bytes - 15'(FlitBytes)) >> ($clog2(FlitBytes) + 1));
-        pairs_q <= AddrW'(last_q) + 1'b1;
-        odd_q   <= cfg_i.row_bytes[$clog2(FlitBytes)];
+        last_q <= (OffW-1)'((cfg_i.row_bytes - 15'(FlitBytes)) >> ($clog2(FlitBytes) + 2));
+        rest_q <= cfg_i.row_bytes[$clog2(FlitBytes) +: 2];
     end
 
-    // ---- reads ----------------------------------------------------------------------
-    logic [AddrW-1:0] x_q [2];   // the port's first flit
-    logic [1:0]       act_q, at_last, skip, adv;
-    logic [OffW-1:0]  off_q [2];
-    logic [PtrW-1:0]  ask_q [2], got_q [2][Latency], use_q [2];  // asked for, arrived Latency cycles later, used
-    logic [1:0]       pop;
-    logic [FW-1:0]    x_data [2];
+    // ---- tile and row ------------------------------------------------------------------
+    // have_q: a tile is in the engine. open_q: it has flits to read. busy_q: its time runs.
+    logic              have_q, open_q, busy_q, fire_q, odd_q, last_row_q, at_last, row_end, tile_end, time_end, over, out, zero_time;
+    logic [OffW-2:0]   at_q;
+    logic [GroupW-1:0] x_q, y_q;
+    logic [RdLat-1:0]  take_q;
+    fp_pkg::factor_t   factor_q;
 
-    always_comb begin
-        for (int unsigned p = 0; p < 2; p++) begin
-            at_last[p]    = off_q[p] == last_q;
-            skip[p]       = (p == 1) && odd_q && at_last[p];
-            rd_valid_o[p] = act_q[p] && !skip[p] && ask_q[p] != {~use_q[p][PtrW-1], use_q[p][PtrW-2:0]};
-            rd_addr_o[p]  = x_q[p] + AddrW'(off_q[p]);
-        end
-    end
-    always_comb begin
-        for (int unsigned p = 0; p < 2; p++) adv[p] = act_q[p] && (skip[p] || (rd_valid_o[p] && rd_ready_i[p]));
-    end
-    assign x_ready_o = (~act_q | (adv & at_last)) == '1;
+    assign at_last    = at_q == last_q;
+    assign row_end    = fire_q && odd_q && at_last;
+    assign tile_end   = row_end && last_row_q;
+    assign over       = have_q && (!open_q || tile_end) && (!busy_q || time_end);
+    assign out        = over && done_ready_i;
+    assign start_o    = row_valid_i && (!have_q || out);
+    assign row_take_o = (open_q && !tile_end) ? row_valid_i && (!fire_q || row_end) : start_o;
+    assign zero_time  = cfg_i.expert_cycles == '0;
 
-    always_ff @(posedge clk_i) begin
-        for (int unsigned p = 0; p < 2; p++) begin
-            if (!rst_ni || go_i) begin
-                act_q[p] <= 1'b0;
-                ask_q[p] <= '0;
-                use_q[p] <= '0;
-            end else begin
-                if (x_ready_o) act_q[p] <= x_valid_i;
-                else if (adv[p] && at_last[p]) act_q[p] <= 1'b0;
-                if (adv[p] && !skip[p]) ask_q[p] <= ask_q[p] + 1'b1;
-                if (pop[p]) use_q[p] <= use_q[p] + 1'b1;
-            end
-            for (int unsigned l = 0; l < Latency; l++) begin
-                if (!rst_ni || go_i) got_q[p][l] <= '0;
-                else got_q[p][l] <= (l == 0) ? ask_q[p] : got_q[p][l-1];
-            end
-            if (x_ready_o) off_q[p] <= '0;
-            else if (adv[p]) off_q[p] <= off_q[p] + 1'b1;
-        end
-        if (x_ready_o && x_valid_i) begin
-            x_q[0] <= {x_addr_i, 1'b0};
-            x_q[1] <= {x_addr_i, 1'b0} + pairs_q;
-        end
-    end
-
-    for (genvar p = 0; p < 2; p++) begin : gen_rd
-        lutram #(.Width(FW), .Depth(Depth)) i_data (
-            .clk_i, .we_i(rd_rvalid_i[p]), .waddr_i(got_q[p][Latency-1][PtrW-2:0]), .wdata_i(rd_rdata_i[p]),
-            .raddr_i(use_q[p][PtrW-2:0]), .rdata_o(x_data[p])
-        );
-    end
-
-    // ---- a pair of flits enters the lanes ---------------------------------------------
-    logic             open_q, fire, row_end, half, tile_end;
-    logic [OffW-1:0]  at_q;
-    logic [1:0]       have, room;
-    logic [PtrW-1:0]  in_q, lanes_q [LaneLat], out, wr_q [2];  // results: reserved, computed LaneLat cycles later, taken
-
-    assign row_end = at_q == last_q;
-    assign half    = odd_q && row_end;
-    always_comb begin
-        for (int unsigned p = 0; p < 2; p++) begin
-            have[p] = got_q[p][Latency-1] != use_q[p];
-            room[p] = in_q != {~wr_q[p][PtrW-1], wr_q[p][PtrW-2:0]};
-        end
-    end
-    assign fire      = open_q && row_valid_i && have[0] && (have[1] || half) && room == '1;
-    assign pop       = {fire && !half, fire};
-    assign row_pop_o = fire && row_end;
-    assign tile_end  = row_pop_o && row_last_i;
+    assign done_valid_o = over;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni || go_i) begin
-            at_q    <= '0;
-            in_q    <= '0;
-        end else begin
-            if (fire) at_q <= row_end ? '0 : at_q + 1'b1;
-            if (fire) in_q <= in_q + 1'b1;
-        end
-        for (int unsigned l = 0; l < LaneLat; l++) begin
-            if (!rst_ni || go_i) lanes_q[l] <= '0;
-            else lanes_q[l] <= (l == 0) ? in_q : lanes_q[l-1];
-        end
-    end
-
-    // A result is written while the count of those that entered moves past it.
-    logic          y_valid;
-    logic [FW-1:0] y_data [2];
-    assign out     = lanes_q[LaneLat-1];
-    assign y_valid = lanes_q[LaneLat-2] != out;
-    for (genvar p = 0; p < 2; p++) begin : gen_lanes
-        for (genvar i = 0; i < Lanes; i++) begin : gen_lane
-            expert_lane i_lane (
-                .clk_i, .valid_i(pop[p]), .x_i(x_data[p][16*i +: 16]), .c_i(row_c_i), .w_i(row_w_i), .y_o(y_data[p][16*i +: 16])
-            );
-        end
-    end
-
-    // ---- results ------------------------------------------------------------------------
-    logic [1:0]       res_write, res_last, res_pop, last_pop;
-    logic [AddrW-1:0] y_first, y_second;
-    assign y_first  = {row_y_i, 1'b0} + AddrW'(at_q);
-    assign y_second = y_first + pairs_q;
-
-    for (genvar p = 0; p < 2; p++) begin : gen_wr
-        lutram #(.Width(AddrW + 2), .Depth(Depth)) i_addr (
-            .clk_i, .we_i(fire), .waddr_i(in_q[PtrW-2:0]), .wdata_i({(p == 0) ? y_first : y_second, (p == 0) || !half, tile_end}),
-            .raddr_i(wr_q[p][PtrW-2:0]), .rdata_o({wr_addr_o[p], res_write[p], res_last[p]})
-        );
-        lutram #(.Width(FW), .Depth(Depth)) i_data (
-            .clk_i, .we_i(y_valid), .waddr_i(out[PtrW-2:0]), .wdata_i(y_data[p]),
-            .raddr_i(wr_q[p][PtrW-2:0]), .rdata_o(wr_data_o[p])
-        );
-        assign wr_valid_o[p] = out != wr_q[p] && res_write[p];
-        assign res_pop[p]    = out != wr_q[p] && (!res_write[p] || wr_ready_i[p]);
-        assign last_pop[p]   = res_pop[p] && res_last[p];
-        always_ff @(posedge clk_i) begin
-            if (!rst_ni || go_i) wr_q[p] <= '0;
-            else if (res_pop[p]) wr_q[p] <= wr_q[p] + 1'b1;
-        end
-    end
-
-    // ---- time ----------------------------------------------------------------------------
-    // busy_q: the tile's time runs. open_q: its flits enter the lanes.
-    logic [OpenW-1:0] count_q [4];
-    logic [3:0]       up;
-    logic             down, open_full;
-    logic             busy_q, time_end, zero_time;
-    logic [15:0]      cycle_q;
-    logic [7:0]       slot_q;
-
-    assign zero_time    = cfg_i.expert_cycles == '0;
-    assign time_end     = busy_q && cycle_q == cfg_i.expert_cycles && slot_q == cfg_i.tile;
-    assign tile_start_o = tile_valid_i && (!busy_q || time_end) && (!open_q || tile_end) && !open_full;
-
-    always_ff @(posedge clk_i) begin
-        if (!rst_ni || go_i) begin
-            busy_q <= 1'b0;
+            have_q <= 1'b0;
             open_q <= 1'b0;
+            busy_q <= 1'b0;
+            fire_q <= 1'b0;
+            take_q <= '0;
         end else begin
-            if (tile_start_o) busy_q <= !zero_time;
-            else if (time_end) busy_q <= 1'b0;
-            if (tile_start_o) open_q <= 1'b1;
+            if (start_o) have_q <= 1'b1;
+            else if (out) have_q <= 1'b0;
+            if (start_o) open_q <= 1'b1;
             else if (tile_end) open_q <= 1'b0;
+            if (start_o) busy_q <= !zero_time;
+            else if (time_end) busy_q <= 1'b0;
+            if (row_take_o) fire_q <= 1'b1;
+            else if (row_end) fire_q <= 1'b0;
+            take_q <= {take_q[RdLat-2:0], row_take_o};
         end
-        if (tile_start_o || (busy_q && cycle_q == cfg_i.expert_cycles)) cycle_q <= 16'd1;
-        else if (busy_q) cycle_q <= cycle_q + 16'd1;
-        if (tile_start_o) slot_q <= 8'd1;
-        else if (busy_q && cycle_q == cfg_i.expert_cycles) slot_q <= slot_q + 8'd1;
+        if (row_take_o) begin
+            x_q         <= row_x_i;
+            y_q         <= row_y_i;
+            last_row_q  <= row_last_i;
+            done_last_o <= row_idx_i;
+            at_q        <= '0;
+            odd_q       <= 1'b0;
+        end else if (fire_q) begin
+            odd_q <= !odd_q;
+            if (odd_q) at_q <= at_q + 1'b1;
+        end
+        if (start_o) begin
+            done_le_o    <= row_le_i;
+            done_first_o <= row_idx_i;
+        end
+        if (take_q[RdLat-1]) factor_q <= row_factor_i;  // with the row's first flits
     end
 
-    // Started tiles that are not done; those whose time is over; those whose results are taken at port 0 and 1.
-    assign up        = {last_pop[1], last_pop[0], zero_time ? tile_start_o : time_end, tile_start_o};
-    assign down      = done_valid_o && done_ready_i;
-    assign open_full = count_q[0] == '1;
-    assign done_valid_o = count_q[1] != '0 && count_q[2] != '0 && count_q[3] != '0;
+    // ---- reads, and what is written later ---------------------------------------------------
+    logic [1:0]       here, valid_q [Delay];
+    logic [StepW-1:0] addr_q [Delay];
+    logic             moving;
+
+    assign rd_valid_o = fire_q;
+    assign rd_addr_o  = {x_q + GroupW'(at_q), odd_q};
+    assign here[0]    = fire_q && !(at_last && odd_q && rest_q == 2'd1);
+    assign here[1]    = fire_q && !(at_last && (odd_q ? rest_q != '0 : ^rest_q));
+
+    always_comb begin
+        moving = 1'b0;
+        for (int unsigned d = 0; d < Delay; d++) moving |= valid_q[d][0];
+    end
 
     always_ff @(posedge clk_i) begin
-        for (int unsigned i = 0; i < 4; i++) begin
-            if (!rst_ni || go_i) count_q[i] <= '0;
-            else if (up[i] != down) count_q[i] <= count_q[i] + (down ? '1 : OpenW'(1));
+        if (!rst_ni) begin
+            for (int unsigned d = 0; d < Delay; d++) valid_q[d] <= '0;
+        end else if (fire_q || moving) begin
+            valid_q[0] <= here;
+            addr_q[0]  <= {y_q + GroupW'(at_q), odd_q};
+            for (int unsigned d = 1; d < Delay; d++) begin
+                valid_q[d] <= valid_q[d-1];
+                addr_q[d]  <= addr_q[d-1];
+            end
         end
     end
 
-    assign idle_o      = !busy_q && !open_q;
-    assign empty_o     = count_q[0] == '0;
-    assign wait_o      = open_q && !fire;
+    assign wr_valid_o = valid_q[Delay-1];
+    assign wr_addr_o  = addr_q[Delay-1];
+
+    for (genvar h = 0; h < 2; h++) begin : gen_half
+        expert_lanes #(.Lanes(FlitBytes / 2)) i_lanes (
+            .clk_i, .valid_i(valid_q[RdLat-1][h]), .factor_i(factor_q), .x_i(rd_data_i[h]), .y_o(wr_data_o[h])
+        );
+    end
+
+    // ---- time ----------------------------------------------------------------------------------
+    logic [15:0] cycle_q;
+    logic [7:0]  slot_q;
+    logic        slot_end;
+
+    assign slot_end = busy_q && cycle_q == cfg_i.expert_cycles;
+    assign time_end = slot_end && slot_q == cfg_i.tile;
+
+    always_ff @(posedge clk_i) begin
+        if (start_o || slot_end) cycle_q <= 16'd1;
+        else if (busy_q) cycle_q <= cycle_q + 16'd1;
+        if (start_o) slot_q <= 8'd1;
+        else if (slot_end) slot_q <= slot_q + 8'd1;
+    end
+
+    assign idle_o  = !busy_q && !open_q;
+    assign empty_o = !have_q && !moving;
+    assign wait_o  = open_q && !fire_q;
 endmodule
 
 `default_nettype wire

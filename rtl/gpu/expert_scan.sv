@@ -37,8 +37,8 @@ module expert_scan #(
     output logic                     tile_valid_o,
     input  wire logic                tile_ready_i,
     output logic [LeW-1:0]           tile_le_o,
-    output logic [CntW-1:0]          tile_first_o,   // place in the expert's list
-    output logic [7:0]               tile_rows_o,
+    output logic [CntW-1:0]          tile_first_o,   // places in the expert's list: the first one, and the one behind the last
+    output logic [CntW-1:0]          tile_end_o,
     output logic                     all_started_o
 );
     localparam int unsigned TabW = (MaxLocalExperts > 1) ? $clog2(MaxLocalExperts) : 1;
@@ -47,9 +47,12 @@ module expert_scan #(
     logic [LeW-1:0]  le_q, le1_q, best_le_q, last_le;
     logic            v1_q, force_q, force1_q, take, pass_end, best_start, scan, clear_done_q;
     logic [TabW-1:0] clear_q;
-    logic [CntW-1:0] started, complete, expected;
+    logic [CntW-1:0] started, complete, expected, behind;
     logic [AvailW-1:0] avail;
-    logic [7:0]      best_q, rows;
+    logic [7:0]      best_q;
+    /* verilator lint_off UNUSEDSIGNAL */  // a memory for fewer rows
+    logic [7:0]      rows;
+    /* verilator lint_on UNUSEDSIGNAL */
     logic            enough, all_counted, better, long_q;
     logic [15:0]     idle_q;
     logic [LeW:0]    full_q;  // experts in a row with nothing left to start
@@ -63,7 +66,7 @@ module expert_scan #(
         .clk_i,
         .we_i(!clear_done_q || take),
         .waddr_i(clear_done_q ? le1_q[TabW-1:0] : clear_q),
-        .wdata_i((started + CntW'(rows)) & {CntW{clear_done_q}}),
+        .wdata_i(behind & {CntW{clear_done_q}}),
         .re_i(1'b1), .raddr_i(le_q[TabW-1:0]), .rdata_o(started)
     );
 
@@ -74,6 +77,7 @@ module expert_scan #(
     assign all_counted = counts_all_i && complete == expected;
     assign take        = v1_q && (enough || ((all_counted || force1_q) && avail != '0));
     assign rows        = enough ? cfg_i.tile : avail[7:0];
+    assign behind      = started + CntW'(rows);
     assign better      = v1_q && avail[7:0] > best_q;
     assign pass_end    = v1_q && le1_q == last_le && !force1_q;
     assign best_start  = pass_end && !take && long_q && (better || best_q != '0);
@@ -119,7 +123,7 @@ module expert_scan #(
         if (take) begin
             tile_le_o    <= le1_q;
             tile_first_o <= started;
-            tile_rows_o  <= rows;
+            tile_end_o   <= behind;
         end
     end
 

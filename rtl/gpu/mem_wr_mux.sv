@@ -2,16 +2,18 @@
 //
 // Lets several clients share one write port of the GPU memory.
 //
-// Order: round robin, up to 8 writes of a client in a row (two streams write by write would keep meeting the others in the banks); the writes of a client in the
-// order of its grants. A write that waits at the memory keeps its place: address and data do not change under it.
-// Back-pressure: none of its own; cl_ready_o is the grant, so a client must not wait for ready before it raises valid.
-// Worst case: a client waits for 8 accesses of every other client.
+// One client has the port; it passes on, round robin, in a cycle in which its client has nothing to write, or with the 8th write in a row (two streams
+// write by write would keep meeting the others in the banks). So who writes is a register, and its multiplexer is cheap.
+// Order: the writes of a client in the order of its grants. A write that waits at the memory keeps its place: address and data do not change under it.
+// Back-pressure: none of its own; cl_ready_o depends on the port's ready and not on valid, and a client that does not have the port is not ready: it must
+// not wait for ready before it raises valid.
+// Worst case: a client waits for 8 accesses of every other client, and a cycle to get the port.
 `default_nettype none
 
 module mem_wr_mux #(
     parameter int unsigned FlitBytes = 8,
     parameter int unsigned AddrW     = 11,
-    parameter int unsigned Clients   = 2,
+    parameter int unsigned Clients   = 4,
     localparam int unsigned FW = 8 * FlitBytes
 ) (
     input  wire logic                 clk_i,
@@ -30,43 +32,64 @@ module mem_wr_mux #(
     output logic [FW-1:0]             wr_data_o,
     output logic [FlitBytes-1:0]      wr_be_o
 );
-    logic [Clients-1:0] req, grant, held_q;
-    logic waiting_q, keep;
-    logic [2:0] run_q;   // writes of the held client in a row, modulo 8
-    logic [((Clients > 1) ? $clog2(Clients) : 1)-1:0] unused_idx;
+    localparam int unsigned IdxW = (Clients > 1) ? $clog2(Clients) : 1;
+
+    logic [IdxW-1:0] sel_q, next;
+    logic [2:0]      run_q;   // writes of this client in a row, modulo 8
+    logic            pass;
+
+    // A multiplexer of n pairs takes n LUT4 per bit: the value that runs down its chain chooses inside the pair until it meets the chosen pair,
+    // and is data from there on. The pair is one-hot in registers of its own, so that synthesis cannot see that they exclude each other and undo the chain.
+    localparam int unsigned Pairs = (Clients + 1) / 2;
+    logic [Pairs-1:0] pair_q;
 
     always_comb begin
-        keep = waiting_q;
-        for (int unsigned c = 0; c < Clients; c++) keep |= cl_valid_i[c] && held_q[c] && run_q != '0;
-        for (int unsigned c = 0; c < Clients; c++) req[c] = cl_valid_i[c] && (!keep || held_q[c]);
-    end
-
-    rr_arb #(.N(Clients)) i_arb (
-        .clk_i, .rst_ni, .clear_i(go_i), .req_i(req), .grant_o(grant), .idx_o(unused_idx),
-        .advance_i(wr_valid_o && wr_ready_i)
-    );
-
-    assign wr_valid_o = req != '0;
-
-    always_comb begin
-        wr_addr_o = cl_addr_i[Clients-1];
-        wr_data_o = cl_data_i[Clients-1];
-        wr_be_o   = cl_be_i[Clients-1];
-        for (int unsigned c = 0; c < Clients - 1; c++) begin
-            if (grant[c]) begin
-                wr_addr_o = cl_addr_i[c];
-                wr_data_o = cl_data_i[c];
-                wr_be_o   = cl_be_i[c];
+        wr_addr_o = {AddrW{sel_q[0]}};
+        wr_data_o = {FW{sel_q[0]}};
+        wr_be_o   = {FlitBytes{sel_q[0]}};
+        for (int unsigned k = 0; k < Pairs; k++) begin
+            if (pair_q[k]) begin
+                wr_addr_o = (wr_addr_o & cl_addr_i[(2*k+1 < Clients) ? 2*k+1 : 2*k]) | (~wr_addr_o & cl_addr_i[2*k]);
+                wr_data_o = (wr_data_o & cl_data_i[(2*k+1 < Clients) ? 2*k+1 : 2*k]) | (~wr_data_o & cl_data_i[2*k]);
+                wr_be_o   = (wr_be_o & cl_be_i[(2*k+1 < Clients) ? 2*k+1 : 2*k]) | (~wr_be_o & cl_be_i[2*k]);
             end
         end
-        for (int unsigned c = 0; c < Clients; c++) cl_ready_o[c] = grant[c] && wr_ready_i;
+    end
+
+    assign wr_valid_o = cl_valid_i[sel_q];
+    assign pass       = !wr_valid_o || (wr_ready_i && run_q == '1);
+
+    // The first one behind who wants to write; else it stays.
+    always_comb begin
+        next = sel_q;
+        for (int unsigned i = 0; i < Clients; i++) begin
+            if (cl_valid_i[i] && IdxW'(i) < sel_q) begin
+                next = IdxW'(i);
+                break;
+            end
+        end
+        for (int unsigned i = 0; i < Clients; i++) begin
+            if (cl_valid_i[i] && IdxW'(i) > sel_q) begin
+                next = IdxW'(i);
+                break;
+            end
+        end
+        for (int unsigned c = 0; c < Clients; c++) cl_ready_o[c] = wr_ready_i && sel_q == IdxW'(c);
     end
 
     always_ff @(posedge clk_i) begin
-        waiting_q <= rst_ni && wr_valid_o && !wr_ready_i;
-        held_q    <= grant;
-        if (!rst_ni || go_i) run_q <= '0;
-        else if (wr_valid_o && wr_ready_i) run_q <= (grant == held_q) ? run_q + 1'b1 : 3'd1;
+        if (!rst_ni || go_i) begin
+            sel_q  <= '0;
+            pair_q <= Pairs'(1);
+            run_q  <= '0;
+        end else begin
+            if (pass) sel_q <= next;
+            for (int unsigned k = 0; k < Pairs; k++) begin
+                if (pass) pair_q[k] <= (next >> 1) == IdxW'(k);
+            end
+            if (pass) run_q <= '0;
+            else if (wr_ready_i) run_q <= run_q + 1'b1;
+        end
     end
 endmodule
 

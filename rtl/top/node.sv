@@ -70,7 +70,7 @@ module node #(
 );
     localparam int unsigned AddrW = MemBytesLog2 - $clog2(FlitBytes);
     localparam int unsigned TokenW = node_pkg::TokenW, RowW = node_pkg::RowW, ExpertW = node_pkg::ExpertW;
-    localparam int unsigned Banks = fabric_pkg::Banks, Groups = fabric_pkg::Groups, CtrlPkts = fabric_pkg::CtrlPkts;
+    localparam int unsigned Groups = fabric_pkg::Groups, CtrlPkts = fabric_pkg::CtrlPkts;
     localparam int unsigned RxResultPkts = fabric_pkg::RxResultPkts, RxCtrlPkts = fabric_pkg::RxCtrlPkts;
 
     node_pkg::node_cfg_t cfg;
@@ -120,9 +120,9 @@ module node #(
 
     assign host_ready_o = !host_valid || host_done;
 
-    // ---- memory: read ports SEND, SUMA, SUMB, EXP0, EXP1, MISC; write ports ST0, EXP0, EXP1, and ST1, OUT, MISC, which share one ----
-    localparam int unsigned RdSend = 0, RdSumA = 1, RdSumB = 2, RdExp = 3, RdMisc = 5, NumRd = 6;
-    localparam int unsigned WrSt [2] = '{0, 3}, WrExp = 1, WrOut = 4, WrMisc = 5, NumWr = 6, WrShared = 3;
+    // ---- memory: read ports SEND, SUMA, SUMB, MISC; write port ST0 alone, ST1, OUT, the allocator's and the host's together; the expert engine's ----
+    localparam int unsigned RdSend = 0, RdSumA = 1, RdSumB = 2, RdMisc = 3, NumRd = 4;
+    localparam int unsigned WrSt = 0, WrOut = 2, WrAlloc = 3, WrHost = 4, NumWr = 5;
     logic                 rd_valid [NumRd], rd_ready [NumRd], rd_rvalid [NumRd];
     logic [AddrW-1:0]     rd_addr [NumRd];
     logic [FW-1:0]        rd_rdata [NumRd];
@@ -130,43 +130,38 @@ module node #(
     logic [AddrW-1:0]     wr_addr [NumWr];
     logic [FW-1:0]        wr_data [NumWr];
     logic [FlitBytes-1:0] wr_be [NumWr];
-    logic                 mem_conflict;
+    logic                 exp_rd_valid, mem_conflict;
+    logic [AddrW-2:0]     exp_rd_addr, exp_wr_addr;
+    logic [1:0]           exp_wr_valid;
+    logic [FW-1:0]        exp_rd_data [2], exp_wr_data [2];
 
-    gpu_mem #(.FlitBytes(FlitBytes), .MemBytesLog2(MemBytesLog2), .Banks(Banks), .NumRd(NumRd), .NumWr(NumWr), .WrShared(WrShared)) i_mem (
+    gpu_mem #(.FlitBytes(FlitBytes), .MemBytesLog2(MemBytesLog2), .NumRd(NumRd), .NumWr(NumWr)) i_mem (
         .clk_i, .rst_ni, .go_i(go),
         .rd_valid_i(rd_valid), .rd_ready_o(rd_ready), .rd_addr_i(rd_addr), .rd_rvalid_o(rd_rvalid), .rd_rdata_o(rd_rdata),
-        .wr_valid_i(wr_valid), .wr_ready_o(wr_ready), .wr_addr_i(wr_addr), .wr_data_i(wr_data), .wr_be_i(wr_be), .conflict_o(mem_conflict)
+        .wr_valid_i(wr_valid), .wr_ready_o(wr_ready), .wr_addr_i(wr_addr), .wr_data_i(wr_data), .wr_be_i(wr_be),
+        .exp_rd_valid_i(exp_rd_valid), .exp_rd_addr_i(exp_rd_addr), .exp_rd_data_o(exp_rd_data), .exp_wr_valid_i(exp_wr_valid), .exp_wr_addr_i(exp_wr_addr),
+        .exp_wr_data_i(exp_wr_data), .conflict_o(mem_conflict)
     );
 
     // clients of MISC
     localparam int unsigned CStreams = 0, CControl = 1, CAlloc = 2, CCombine = 3, CExpert = 4, CHost = 5, CPush = 6, MiscRd = 7;
-    localparam int unsigned WAlloc = 0, WHost = 1, MiscWr = 2;
     logic                 mrd_valid [MiscRd], mrd_ready [MiscRd], mrd_rvalid [MiscRd];
     logic [AddrW-1:0]     mrd_addr [MiscRd];
     logic [FW-1:0]        mrd_rdata;
-    logic                 mwr_valid [MiscWr], mwr_ready [MiscWr];
-    logic [AddrW-1:0]     mwr_addr [MiscWr];
-    logic [FW-1:0]        mwr_data [MiscWr];
-    logic [FlitBytes-1:0] mwr_be [MiscWr];
 
     mem_rd_mux #(.FlitBytes(FlitBytes), .AddrW(AddrW), .Clients(MiscRd)) i_rd_misc (
         .clk_i, .rst_ni, .go_i(go),
         .cl_valid_i(mrd_valid), .cl_ready_o(mrd_ready), .cl_addr_i(mrd_addr), .cl_rvalid_o(mrd_rvalid), .cl_rdata_o(mrd_rdata),
         .rd_valid_o(rd_valid[RdMisc]), .rd_ready_i(rd_ready[RdMisc]), .rd_addr_o(rd_addr[RdMisc]), .rd_rvalid_i(rd_rvalid[RdMisc]), .rd_rdata_i(rd_rdata[RdMisc])
     );
-    mem_wr_mux #(.FlitBytes(FlitBytes), .AddrW(AddrW), .Clients(MiscWr)) i_wr_misc (
-        .clk_i, .rst_ni, .go_i(go),
-        .cl_valid_i(mwr_valid), .cl_ready_o(mwr_ready), .cl_addr_i(mwr_addr), .cl_data_i(mwr_data), .cl_be_i(mwr_be),
-        .wr_valid_o(wr_valid[WrMisc]), .wr_ready_i(wr_ready[WrMisc]), .wr_addr_o(wr_addr[WrMisc]), .wr_data_o(wr_data[WrMisc]), .wr_be_o(wr_be[WrMisc])
-    );
 
     assign mrd_valid[CHost] = host_valid && !host_we;
     assign mrd_addr[CHost]  = host_addr;
-    assign mwr_valid[WHost] = host_valid && host_we;
-    assign mwr_addr[WHost]  = host_addr;
-    assign mwr_data[WHost]  = host_wdata;
-    assign mwr_be[WHost]    = '1;
-    assign host_done        = host_we ? mwr_ready[WHost] : mrd_ready[CHost];
+    assign wr_valid[WrHost] = host_valid && host_we;
+    assign wr_addr[WrHost]  = host_addr;
+    assign wr_data[WrHost]  = host_wdata;
+    assign wr_be[WrHost]    = '1;
+    assign host_done        = host_we ? wr_ready[WrHost] : mrd_ready[CHost];
     assign host_rvalid_o    = mrd_rvalid[CHost];
     assign host_rdata_o     = mrd_rdata;
 
@@ -215,22 +210,6 @@ module node #(
     logic               sig_valid, sig_ready, expert_idle, expert_wait, expert_tile;
     wire unused_rows = ^recv_rows[RowW-1:16];  // memory holds fewer
     logic [TokenW-1:0]  sig_token;
-    logic               exp_rd_valid [2], exp_rd_ready [2], exp_rd_rvalid [2], exp_wr_valid [2], exp_wr_ready [2];
-    logic [AddrW-1:0]   exp_rd_addr [2], exp_wr_addr [2];
-    logic [FW-1:0]      exp_rd_rdata [2], exp_wr_data [2];
-
-    for (genvar i = 0; i < 2; i++) begin : gen_exp_port
-        assign rd_valid[RdExp+i]  = exp_rd_valid[i];
-        assign rd_addr[RdExp+i]   = exp_rd_addr[i];
-        assign exp_rd_ready[i]    = rd_ready[RdExp+i];
-        assign exp_rd_rvalid[i]   = rd_rvalid[RdExp+i];
-        assign exp_rd_rdata[i]    = rd_rdata[RdExp+i];
-        assign wr_valid[WrExp+i]  = exp_wr_valid[i];
-        assign wr_addr[WrExp+i]   = exp_wr_addr[i];
-        assign wr_data[WrExp+i]   = exp_wr_data[i];
-        assign wr_be[WrExp+i]     = '1;
-        assign exp_wr_ready[i]    = wr_ready[WrExp+i];
-    end
 
     expert_engine #(.FlitBytes(FlitBytes), .MemBytesLog2(MemBytesLog2), .RowsLog2(RowsLog2), .MaxExperts(MaxExperts), .MaxLocalExperts(MaxLocalExperts)) i_expert (
         .clk_i, .rst_ni, .go_i(go), .cfg_i(cfg),
@@ -239,8 +218,8 @@ module node #(
         .list_valid_o(list_valid), .list_le_o(list_le), .list_idx_o(list_idx), .list_rvalid_i(list_rvalid), .list_row_i(list_row), .list_token_i(list_token), .list_pos_i(list_pos),
         .push_valid_o(push_valid), .push_ready_i(push_ready), .push_le_o(push_le), .push_row_o(push_row), .push_last_o(push_last), .recv_rows_i(recv_rows[15:0]),
         .rd_valid_o(mrd_valid[CExpert]), .rd_ready_i(mrd_ready[CExpert]), .rd_addr_o(mrd_addr[CExpert]), .rd_rvalid_i(mrd_rvalid[CExpert]), .rd_rdata_i(mrd_rdata),
-        .exp_rd_valid_o(exp_rd_valid), .exp_rd_ready_i(exp_rd_ready), .exp_rd_addr_o(exp_rd_addr), .exp_rd_rvalid_i(exp_rd_rvalid), .exp_rd_rdata_i(exp_rd_rdata),
-        .exp_wr_valid_o(exp_wr_valid), .exp_wr_ready_i(exp_wr_ready), .exp_wr_addr_o(exp_wr_addr), .exp_wr_data_o(exp_wr_data),
+        .exp_rd_valid_o(exp_rd_valid), .exp_rd_addr_o(exp_rd_addr), .exp_rd_data_i(exp_rd_data),
+        .exp_wr_valid_o(exp_wr_valid), .exp_wr_addr_o(exp_wr_addr), .exp_wr_data_o(exp_wr_data),
         .sig_valid_o(sig_valid), .sig_ready_i(sig_ready), .sig_token_o(sig_token),
         .emap_we_i(emap_we), .emap_addr_i(emap_addr), .emap_data_i(emap_data), .stat_idle_o(expert_idle), .stat_wait_o(expert_wait), .stat_tile_o(expert_tile)
     );
@@ -277,11 +256,11 @@ module node #(
     logic [4:0]        fack_dst;
 
     for (genvar i = 0; i < 2; i++) begin : gen_st_port
-        assign wr_valid[WrSt[i]] = st_wr_valid[i];
-        assign wr_addr[WrSt[i]]  = st_wr_addr[i];
-        assign wr_data[WrSt[i]]  = st_wr_data[i];
-        assign wr_be[WrSt[i]]    = st_wr_be[i];
-        assign st_wr_ready[i]    = wr_ready[WrSt[i]];
+        assign wr_valid[WrSt+i] = st_wr_valid[i];
+        assign wr_addr[WrSt+i]  = st_wr_addr[i];
+        assign wr_data[WrSt+i]  = st_wr_data[i];
+        assign wr_be[WrSt+i]    = st_wr_be[i];
+        assign st_wr_ready[i]    = wr_ready[WrSt+i];
     end
 
     rx #(.N(N), .FlitBytes(FlitBytes), .TokensLog2(TokensLog2), .RxCtrlPkts(RxCtrlPkts), .RxResultPkts(RxResultPkts)) i_rx (
@@ -311,7 +290,7 @@ module node #(
         .req_start_i(al_start), .req_retry_i(al_retry),
         .resp_valid_o(al_resp_valid), .resp_row_o(al_row), .resp_miss_o(al_miss), .resp_err_o(al_err), .fill_o(al_fill), .busy_o(al_busy),
         .alm_rd_valid_o(mrd_valid[CAlloc]), .alm_rd_ready_i(mrd_ready[CAlloc]), .alm_rd_addr_o(mrd_addr[CAlloc]), .alm_rd_rvalid_i(mrd_rvalid[CAlloc]), .alm_rd_rdata_i(mrd_rdata),
-        .alm_wr_valid_o(mwr_valid[WAlloc]), .alm_wr_ready_i(mwr_ready[WAlloc]), .alm_wr_addr_o(mwr_addr[WAlloc]), .alm_wr_data_o(mwr_data[WAlloc]), .alm_wr_be_o(mwr_be[WAlloc]),
+        .alm_wr_valid_o(wr_valid[WrAlloc]), .alm_wr_ready_i(wr_ready[WrAlloc]), .alm_wr_addr_o(wr_addr[WrAlloc]), .alm_wr_data_o(wr_data[WrAlloc]), .alm_wr_be_o(wr_be[WrAlloc]),
         .hit_o(alloc_hit), .miss_o(alloc_miss), .idle_o(alloc_idle)
     );
 

@@ -12,7 +12,7 @@ UNIT_SRCS_packet_acc_16 := rtl/common/fp_pkg.sv rtl/common/lutram.sv rtl/common/
 UNIT += pkt_fifo
 UNIT_SRCS_pkt_fifo := rtl/common/fifo.sv rtl/hub/pkt_fifo.sv
 UNIT += expert_lane
-UNIT_SRCS_expert_lane := rtl/common/fp_pkg.sv rtl/common/expert_lane.sv
+UNIT_SRCS_expert_lane := rtl/common/fp_pkg.sv rtl/gpu/expert_factor.sv rtl/gpu/expert_lanes.sv tests/unit/expert_lane.sv
 UNIT += gpu_mem
 UNIT_PARAMS_gpu_mem := FlitBytes=8 MemBytesLog2=14
 UNIT_SRCS_gpu_mem := rtl/gpu/gpu_mem.sv

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// expert_lane against the host: products exact in double, flushed, rounded to
+// expert_lanes and expert_factor against the host: products exact in double, flushed, rounded to
 // float, then to bf16. All triples of edge values, random triples over all
 // exponents and near the limits, products that round twice, gaps. MW_SEED repeats a run.
 
@@ -22,7 +22,7 @@ extern "C" {
 #include <cmocka.h>
 }
 
-static const unsigned LATENCY = 4;
+static const unsigned LATENCY = 8; // tests/unit/expert_lane.sv: 4 to prepare c and w, 4 for x
 
 static uint64_t seed;
 
