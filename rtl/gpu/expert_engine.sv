@@ -64,6 +64,7 @@ module expert_engine #(
     input  wire logic                rd_rvalid_i,
     input  wire logic [FW-1:0]       rd_rdata_i,
     output logic                     exp_rd_valid_o,
+    input  wire logic                exp_rd_ready_i,
     output logic [AddrW-2:0]         exp_rd_addr_o,
     input  wire logic [FW-1:0]       exp_rd_data_i [2],
     output logic [1:0]               exp_wr_valid_o,
@@ -164,7 +165,7 @@ module expert_engine #(
         .clk_i, .rst_ni, .go_i, .cfg_i,
         .row_valid_i(row_valid), .row_take_o(row_take), .row_x_i(row_x), .row_y_i(row_y), .row_last_i(row_last), .row_le_i(row_le), .row_idx_i(row_idx),
         .row_factor_i(row_factor),
-        .rd_valid_o(exp_rd_valid_o), .rd_addr_o(exp_rd_addr_o), .rd_data_i(exp_rd_data_i),
+        .rd_valid_o(exp_rd_valid_o), .rd_ready_i(exp_rd_ready_i), .rd_addr_o(exp_rd_addr_o), .rd_data_i(exp_rd_data_i),
         .wr_valid_o(exp_wr_valid_o), .wr_addr_o(exp_wr_addr_o), .wr_data_o(exp_wr_data_o),
         .done_valid_o(done_valid), .done_ready_i(done_ready), .done_le_o(done_le), .done_first_o(done_first), .done_last_o(done_last),
         .start_o(stat_tile_o), .idle_o(path_idle), .empty_o(path_empty), .wait_o(stat_wait_o)
@@ -172,25 +173,26 @@ module expert_engine #(
 
     // ---- signals -----------------------------------------------------------------------------------
     // The tile whose rows are signalled. A token is asked for when the one before it has left; the first one waits for the tile's results.
-    logic       sig_busy_q, token_asked_q, in_memory;
+    logic       sig_busy_q, token_asked_q, token_here_q, in_memory;
     logic [2:0] age_q;
 
     assign in_memory   = age_q == '1;
     assign done_ready  = silent_q || !sig_busy_q;
-    assign slist_valid = sig_busy_q && !token_asked_q && !sig_valid_o;
+    assign slist_valid = sig_busy_q && !token_asked_q && !token_here_q;
+    assign sig_valid_o = token_here_q && in_memory;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni || go_i) begin
             sig_busy_q    <= 1'b0;
             token_asked_q <= 1'b0;
-            sig_valid_o   <= 1'b0;
+            token_here_q  <= 1'b0;
         end else begin
             if (!sig_busy_q) sig_busy_q <= done_valid && !silent_q;
             else if (sig_valid_o && sig_ready_i) sig_busy_q <= sig_idx_q != sig_last_q;
             if (slist_valid && !list_busy_q) token_asked_q <= 1'b1;
-            else if (in_memory && !list_busy_q) token_asked_q <= 1'b0;
-            if (!sig_valid_o) sig_valid_o <= token_asked_q && !list_busy_q && in_memory;
-            else if (sig_ready_i) sig_valid_o <= 1'b0;
+            else if (list_rvalid_i && list_signal_q) token_asked_q <= 1'b0;
+            if (list_rvalid_i && list_signal_q) token_here_q <= 1'b1;
+            else if (sig_valid_o && sig_ready_i) token_here_q <= 1'b0;
         end
         if (!sig_busy_q) begin
             sig_le_q   <= done_le;

@@ -3,8 +3,8 @@
 // Turns tiles into rows: asks the tracker for each row of a tile, computes the row's addresses, reads coefficient and gate weight.
 //
 // Order: tiles and rows as they come. One row waits for the engine, complete; of the next one the address of the coefficient is ready, and of the
-// one behind it the list's answer. A row costs 8 cycles when memory answers at once: it is read when the row before it was taken.
-// row_* stays for 3 cycles behind row_take_i. Memory answers 3 cycles after the grant.
+// one behind it the list's answer. A row costs 6 cycles when memory answers at once: it is read when the row before it was taken.
+// row_* stays for 3 cycles behind row_take_i, and row_factor_o is complete 3 cycles behind it. Memory answers 3 cycles after the grant.
 // Requires: a row stride of four flits or more, region bases aligned to four flits: every row begins with a group of four.
 //
 // Shifts are multiplications by a power of two: a multiplier costs less than a shifter.
@@ -215,7 +215,7 @@ module expert_fetch #(
     // ---- coefficient and weight, in this order ------------------------------------------
     logic [31:0] word, w_q;
     logic [15:0] c_q;
-    logic        start_q, start1_q, start2_q;
+    logic        start_q;
 
     always_comb begin
         word = rd_rdata_i[31:0];
@@ -228,15 +228,11 @@ module expert_fetch #(
         if (!rst_ni || go_i) begin
             is_w_q      <= 1'b0;
             start_q     <= 1'b0;
-            start1_q    <= 1'b0;
-            start2_q    <= 1'b0;
             row_valid_o <= 1'b0;
         end else begin
             if (rd_rvalid_i) is_w_q <= !is_w_q;
-            start_q  <= rd_rvalid_i && is_w_q;
-            start1_q <= start_q;
-            start2_q <= start1_q;
-            if (start2_q) row_valid_o <= 1'b1;
+            start_q <= rd_rvalid_i && is_w_q;
+            if (rd_rvalid_i && is_w_q) row_valid_o <= 1'b1;
             else if (row_take_i) row_valid_o <= 1'b0;
         end
         if (rd_rvalid_i && !is_w_q) c_q <= half_c_q ? word[31:16] : word[15:0];

@@ -37,6 +37,7 @@ module expert_path #(
     input  wire fp_pkg::factor_t     row_factor_i,
 
     output logic                     rd_valid_o,
+    input  wire logic                rd_ready_i,
     output logic [StepW-1:0]         rd_addr_o,
     input  wire logic [FW-1:0]       rd_data_i [2],  // 3 cycles later
     output logic [1:0]               wr_valid_o,
@@ -69,19 +70,19 @@ module expert_path #(
 
     // ---- tile and row ------------------------------------------------------------------
     // have_q: a tile is in the engine. open_q: it has flits to read. busy_q: its time runs.
-    logic              have_q, open_q, busy_q, fire_q, odd_q, last_row_q, at_last, row_end, tile_end, time_end, over, out, zero_time;
+    logic              have_q, open_q, busy_q, row_q, fire, odd_q, last_row_q, at_last, row_end, tile_end, time_end, over, out, zero_time;
     logic [OffW-2:0]   at_q;
     logic [GroupW-1:0] x_q, y_q;
     logic [RdLat-1:0]  take_q;
     fp_pkg::factor_t   factor_q;
 
     assign at_last    = at_q == last_q;
-    assign row_end    = fire_q && odd_q && at_last;
+    assign row_end    = fire && odd_q && at_last;
     assign tile_end   = row_end && last_row_q;
     assign over       = have_q && (!open_q || tile_end) && (!busy_q || time_end);
     assign out        = over && done_ready_i;
     assign start_o    = row_valid_i && (!have_q || out);
-    assign row_take_o = (open_q && !tile_end) ? row_valid_i && (!fire_q || row_end) : start_o;
+    assign row_take_o = (open_q && !tile_end) ? row_valid_i && (!row_q || row_end) : start_o;
     assign zero_time  = cfg_i.expert_cycles == '0;
 
     assign done_valid_o = over;
@@ -91,7 +92,7 @@ module expert_path #(
             have_q <= 1'b0;
             open_q <= 1'b0;
             busy_q <= 1'b0;
-            fire_q <= 1'b0;
+            row_q  <= 1'b0;
             take_q <= '0;
         end else begin
             if (start_o) have_q <= 1'b1;
@@ -100,8 +101,8 @@ module expert_path #(
             else if (tile_end) open_q <= 1'b0;
             if (start_o) busy_q <= !zero_time;
             else if (time_end) busy_q <= 1'b0;
-            if (row_take_o) fire_q <= 1'b1;
-            else if (row_end) fire_q <= 1'b0;
+            if (row_take_o) row_q <= 1'b1;
+            else if (row_end) row_q <= 1'b0;
             take_q <= {take_q[RdLat-2:0], row_take_o};
         end
         if (row_take_o) begin
@@ -111,7 +112,7 @@ module expert_path #(
             done_last_o <= row_idx_i;
             at_q        <= '0;
             odd_q       <= 1'b0;
-        end else if (fire_q) begin
+        end else if (fire) begin
             odd_q <= !odd_q;
             if (odd_q) at_q <= at_q + 1'b1;
         end
@@ -127,10 +128,11 @@ module expert_path #(
     logic [StepW-1:0] addr_q [Delay];
     logic             moving;
 
-    assign rd_valid_o = fire_q;
+    assign rd_valid_o = row_q;
+    assign fire       = row_q && rd_ready_i;
     assign rd_addr_o  = {x_q + GroupW'(at_q), odd_q};
-    assign here[0]    = fire_q && !(at_last && odd_q && rest_q == 2'd1);
-    assign here[1]    = fire_q && !(at_last && (odd_q ? rest_q != '0 : ^rest_q));
+    assign here[0]    = fire && !(at_last && odd_q && rest_q == 2'd1);
+    assign here[1]    = fire && !(at_last && (odd_q ? rest_q != '0 : ^rest_q));
 
     always_comb begin
         moving = 1'b0;
@@ -140,7 +142,7 @@ module expert_path #(
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
             for (int unsigned d = 0; d < Delay; d++) valid_q[d] <= '0;
-        end else if (fire_q || moving) begin
+        end else if (fire || moving) begin
             valid_q[0] <= here;
             addr_q[0]  <= {y_q + GroupW'(at_q), odd_q};
             for (int unsigned d = 1; d < Delay; d++) begin
@@ -176,7 +178,7 @@ module expert_path #(
 
     assign idle_o  = !busy_q && !open_q;
     assign empty_o = !have_q && !moving;
-    assign wait_o  = open_q && !fire_q;
+    assign wait_o  = open_q && !fire;
 endmodule
 
 `default_nettype wire

@@ -8,11 +8,12 @@
 // Back-pressure: *_ready_o is the grant of the bank's round robin and depends on the requests of all ports, also of that port
 // itself: a client must not wait for ready before it raises valid. Responses cannot be held back.
 //
-// The expert engine moves two flits per cycle, flits i and i + 2 of an aligned group of four, and is never refused: banks 0 and 2 in one
-// cycle, 1 and 3 in the next. It must not take the same banks in two cycles in a row. So every bank is free every other cycle, and streams that
-// go through memory flit by flit find the banks in step: once they have met it they do not meet it again.
+// The expert engine moves two flits per cycle, flits i and i + 2 of an aligned group of four: banks 0 and 2 in one cycle, 1 and 3 in the next; it
+// never takes the same banks in two cycles in a row. So every bank is free every other cycle, and streams that go through memory flit by flit find the
+// banks in step: once they have met the engine they do not meet it again. Its writes are never refused, so that it needs no queue for results; its reads
+// stand back for other read ports, the last one aside, but not more than 3 times in a row.
 // Worst case: a port waits for one access of each other port at the same bank, twice as long beside the engine, never for a write when it
-// reads or the reverse. The last WrShared write ports share one way into the banks, one flit per cycle together.
+// reads or the reverse. All write ports but the first share one way into the banks, one flit per cycle together.
 //
 // Multiplexers: a register that is cleared unless its port is chosen, and an OR. Clearing costs no LUT, the OR of four one per bit.
 `default_nettype none
@@ -43,13 +44,14 @@ module gpu_mem #(
     input  wire logic [FlitBytes-1:0] wr_be_i     [NumWr],
 
     input  wire logic                 exp_rd_valid_i,
+    output logic                      exp_rd_ready_o,
     input  wire logic [StepW-1:0]     exp_rd_addr_i,
-    output logic [FW-1:0]             exp_rd_data_o [2],  // 3 cycles later, for one cycle
+    output logic [FW-1:0]             exp_rd_data_o [2],  // 3 cycles after the grant, until the next
     input  wire logic [1:0]           exp_wr_valid_i,     // of each of the two flits
     input  wire logic [StepW-1:0]     exp_wr_addr_i,
     input  wire logic [FW-1:0]        exp_wr_data_i [2],  // a cycle later
 
-    output logic                      conflict_o   // some port was refused in the last cycle
+    output logic                      conflict_o   // some port was refused in the last cycle, the engine's aside
 );
     localparam int unsigned Banks = 4, BankW = 2;
     localparam int unsigned RowW  = AddrW - BankW;
@@ -80,6 +82,23 @@ module gpu_mem #(
         .wr_valid_o(way_valid[1]), .wr_ready_i(way_ready[1]), .wr_addr_o(way_addr[1]), .wr_data_o(way_data[1]), .wr_be_o(way_be[1])
     );
 
+    // ---- the engine reads, or stands back -------------------------------------------------
+    localparam int unsigned MostBack = 3;
+    logic       exp_read, exp_meets;
+    logic [1:0] back_q;
+
+    always_comb begin
+        exp_meets = 1'b0;
+        for (int unsigned p = 0; p < NumRd - 1; p++) exp_meets |= rd_valid_i[p] && rd_addr_i[p][0] == exp_rd_addr_i[0];
+    end
+    assign exp_rd_ready_o = !exp_meets || back_q == 2'(MostBack);
+    assign exp_read       = exp_rd_valid_i && exp_rd_ready_o;
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni || go_i || exp_read) back_q <= '0;
+        else if (exp_rd_valid_i) back_q <= back_q + 1'b1;
+    end
+
     // ---- requests by bank, grants by port -----------------------------------------------
     logic [NumRd-1:0] rd_req [Banks], rd_gnt [Banks], rd_bad;
     logic [1:0]       wr_req [Banks], wr_gnt [Banks];
@@ -88,7 +107,7 @@ module gpu_mem #(
     always_comb begin
         for (int unsigned b = 0; b < Banks; b++) begin
             for (int unsigned p = 0; p < NumRd; p++) begin
-                rd_req[b][p] = rd_valid_i[p] && rd_addr_i[p][BankW-1:0] == BankW'(b) && !(exp_rd_valid_i && exp_rd_addr_i[0] == b[0]);
+                rd_req[b][p] = rd_valid_i[p] && rd_addr_i[p][BankW-1:0] == BankW'(b) && !(exp_read && exp_rd_addr_i[0] == b[0]);
             end
             for (int unsigned w = 0; w < 2; w++) begin
                 wr_req[b][w] = way_valid[w] && way_addr[w][BankW-1:0] == BankW'(b) && !(exp_wr_valid_i[b/2] && exp_wr_addr_i[0] == b[0]);
@@ -119,10 +138,10 @@ module gpu_mem #(
     logic            exp_odd_q, exp_odd2_q, exp_v_q, exp_v2_q;
 
     always_ff @(posedge clk_i) begin
-        exp_v_q    <= exp_rd_valid_i;
+        exp_v_q    <= exp_read;
         exp_v2_q   <= exp_v_q;
         exp_odd2_q <= exp_odd_q;
-        if (exp_rd_valid_i) begin
+        if (exp_read) begin
             exp_odd_q   <= exp_rd_addr_i[0];
             exp_raddr_q <= exp_rd_addr_i[StepW-1:1];
         end
@@ -133,14 +152,14 @@ module gpu_mem #(
     logic [FW-1:0] bank_rdata [Banks];
 
     for (genvar b = 0; b < Banks; b++) begin : gen_bank
-        logic                 we, we_q, re_q, exp_re, exp_we, exp_re_q, exp_we_q;
+        logic                 we, re_q, exp_re, exp_we, exp_re_q, exp_we_q;
         logic [RowW-1:0]      raddr_q [NumRd], raddr, waddr_q [2], waddr;
         logic [FW-1:0]        wdata_q [2], wdata;
         logic [FlitBytes-1:0] wbe_q [2], wbe;
         logic [((NumRd > 1) ? $clog2(NumRd) : 1)-1:0] unused_rd_idx;
         logic                 unused_wr_idx;
 
-        assign exp_re = exp_rd_valid_i && exp_rd_addr_i[0] == b[0];
+        assign exp_re = exp_read && exp_rd_addr_i[0] == b[0];
         assign exp_we = exp_wr_valid_i[b/2] && exp_wr_addr_i[0] == b[0];
         assign we     = wr_req[b] != '0 || exp_we;
 
@@ -153,17 +172,16 @@ module gpu_mem #(
 
         always_ff @(posedge clk_i) begin
             exp_re_q <= exp_re;
-            exp_we_q <= exp_we;
+            exp_we_q <= rst_ni && exp_we;
             re_q     <= rst_ni && (rd_req[b] != '0 || exp_re);
-            we_q     <= rst_ni && we;
             for (int unsigned p = 0; p < NumRd; p++) raddr_q[p] <= rd_gnt[b][p] ? rd_addr_i[p][AddrW-1:BankW] : '0;
             if (we) begin
                 for (int unsigned w = 0; w < 2; w++) begin
                     waddr_q[w] <= wr_gnt[b][w] ? way_addr[w][AddrW-1:BankW] : '0;
                     wdata_q[w] <= wr_gnt[b][w] ? way_data[w] : '0;
-                    wbe_q[w]   <= wr_gnt[b][w] ? way_be[w] : '0;
                 end
             end
+            for (int unsigned w = 0; w < 2; w++) wbe_q[w] <= wr_gnt[b][w] ? way_be[w] : '0;
         end
 
         always_comb begin
@@ -177,7 +195,7 @@ module gpu_mem #(
         ram_sdp #(
             .Width(FW), .Depth(2**RowW), .ByteEn(1)
         ) i_ram (
-            .clk_i, .we_i(we_q), .waddr_i(waddr), .wdata_i(wdata), .wbe_i(wbe), .re_i(re_q), .raddr_i(raddr), .rdata_o(bank_rdata[b])
+            .clk_i, .we_i(1'b1), .waddr_i(waddr), .wdata_i(wdata), .wbe_i(wbe), .re_i(re_q), .raddr_i(raddr), .rdata_o(bank_rdata[b])
         );
     end
 

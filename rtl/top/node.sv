@@ -130,7 +130,7 @@ module node #(
     logic [AddrW-1:0]     wr_addr [NumWr];
     logic [FW-1:0]        wr_data [NumWr];
     logic [FlitBytes-1:0] wr_be [NumWr];
-    logic                 exp_rd_valid, mem_conflict;
+    logic                 exp_rd_valid, exp_rd_ready, mem_conflict;
     logic [AddrW-2:0]     exp_rd_addr, exp_wr_addr;
     logic [1:0]           exp_wr_valid;
     logic [FW-1:0]        exp_rd_data [2], exp_wr_data [2];
@@ -139,7 +139,7 @@ module node #(
         .clk_i, .rst_ni, .go_i(go),
         .rd_valid_i(rd_valid), .rd_ready_o(rd_ready), .rd_addr_i(rd_addr), .rd_rvalid_o(rd_rvalid), .rd_rdata_o(rd_rdata),
         .wr_valid_i(wr_valid), .wr_ready_o(wr_ready), .wr_addr_i(wr_addr), .wr_data_i(wr_data), .wr_be_i(wr_be),
-        .exp_rd_valid_i(exp_rd_valid), .exp_rd_addr_i(exp_rd_addr), .exp_rd_data_o(exp_rd_data), .exp_wr_valid_i(exp_wr_valid), .exp_wr_addr_i(exp_wr_addr),
+        .exp_rd_valid_i(exp_rd_valid), .exp_rd_ready_o(exp_rd_ready), .exp_rd_addr_i(exp_rd_addr), .exp_rd_data_o(exp_rd_data), .exp_wr_valid_i(exp_wr_valid), .exp_wr_addr_i(exp_wr_addr),
         .exp_wr_data_i(exp_wr_data), .conflict_o(mem_conflict)
     );
 
@@ -218,7 +218,7 @@ module node #(
         .list_valid_o(list_valid), .list_le_o(list_le), .list_idx_o(list_idx), .list_rvalid_i(list_rvalid), .list_row_i(list_row), .list_token_i(list_token), .list_pos_i(list_pos),
         .push_valid_o(push_valid), .push_ready_i(push_ready), .push_le_o(push_le), .push_row_o(push_row), .push_last_o(push_last), .recv_rows_i(recv_rows[15:0]),
         .rd_valid_o(mrd_valid[CExpert]), .rd_ready_i(mrd_ready[CExpert]), .rd_addr_o(mrd_addr[CExpert]), .rd_rvalid_i(mrd_rvalid[CExpert]), .rd_rdata_i(mrd_rdata),
-        .exp_rd_valid_o(exp_rd_valid), .exp_rd_addr_o(exp_rd_addr), .exp_rd_data_i(exp_rd_data),
+        .exp_rd_valid_o(exp_rd_valid), .exp_rd_ready_i(exp_rd_ready), .exp_rd_addr_o(exp_rd_addr), .exp_rd_data_i(exp_rd_data),
         .exp_wr_valid_o(exp_wr_valid), .exp_wr_addr_o(exp_wr_addr), .exp_wr_data_o(exp_wr_data),
         .sig_valid_o(sig_valid), .sig_ready_i(sig_ready), .sig_token_o(sig_token),
         .emap_we_i(emap_we), .emap_addr_i(emap_addr), .emap_data_i(emap_data), .stat_idle_o(expert_idle), .stat_wait_o(expert_wait), .stat_tile_o(expert_tile)

@@ -98,7 +98,7 @@ class bench {
     {
         row_bytes = bytes;
         row_shift = 0;
-        while ((1u << row_shift) < std::max(bytes, 2 * F))
+        while ((1u << row_shift) < std::max(bytes, 4 * F))
             row_shift++;
         cfg.set("row_bytes", bytes);
         cfg.set("row_shift", row_shift);
@@ -227,13 +227,6 @@ class bench {
 
     uint32_t base(const char *name) const { return static_cast<uint32_t>(cfg[name]); }
 
-    // Half of its row in which a flit is; the first one is no shorter.
-    unsigned half(unsigned flit, uint32_t region) const
-    {
-        unsigned offset = (flit * F - region) & ((1u << row_shift) - 1);
-        return offset >= (row_bytes / F + 1) / 2 * F;
-    }
-
     // Y row from x row; what it must become, not what it is.
     void compute_row(uint32_t x, uint32_t y, uint16_t c, uint32_t gate)
     {
@@ -341,15 +334,20 @@ class bench {
             memcpy(&dut.rd_rdata_i, &mem[misc.front().second * F], F);
             misc.pop_front();
         }
-        for (unsigned p = 0; p < 2; p++) {
-            dut.exp_rd_ready_i[p] = percent(w.memory);
-            dut.exp_wr_ready_i[p] = percent(w.memory);
-            dut.exp_rd_rvalid_i[p] = !exp[p].empty() && exp[p].front().first == now;
-            if (dut.exp_rd_rvalid_i[p]) {
-                memcpy(&dut.exp_rd_rdata_i[p], &mem[exp[p].front().second * F], F);
-                exp[p].pop_front();
+        // the answer is there for one cycle
+        dut.exp_rd_ready_i = percent(w.memory);
+        bool answer = !exp.empty() && exp.front().first == now;
+        for (unsigned h = 0; h < 2; h++) {
+            if (answer) {
+                memcpy(&dut.exp_rd_data_i[h], &mem[flit(exp.front().second, h) * F], F);
+            } else {
+                for (unsigned i = 0; i < F; i++)
+                    reinterpret_cast<uint8_t *>(&dut.exp_rd_data_i[h])[i] =
+                        static_cast<uint8_t>(rng());
             }
         }
+        if (answer)
+            exp.pop_front();
         dut.sig_ready_i = percent(w.signals);
         dut.push_ready_i = percent(w.push);
         dut.recv_rows_i = static_cast<uint16_t>(recv_rows);
@@ -404,25 +402,28 @@ class bench {
         if (dut.rd_valid_o && dut.rd_ready_i) {
             misc.push_back({now + LATENCY, dut.rd_addr_o});
         }
-        for (unsigned p = 0; p < 2; p++) {
-            if (rd_waits[p])
-                assert_true(dut.exp_rd_valid_o[p] && dut.exp_rd_addr_o[p] == rd_addr[p]);
-            rd_waits[p] = dut.exp_rd_valid_o[p] && !dut.exp_rd_ready_i[p];
-            rd_addr[p] = dut.exp_rd_addr_o[p];
-            if (dut.exp_rd_valid_o[p] && dut.exp_rd_ready_i[p]) {
-                assert_int_equal(half(dut.exp_rd_addr_o[p], base("xd_base")), p);
-                exp[p].push_back({now + LATENCY, dut.exp_rd_addr_o[p]});
-                reads++;
-            }
-            if (wr_waits[p])
-                assert_true(dut.exp_wr_valid_o[p] && dut.exp_wr_addr_o[p] == wr_addr[p]);
-            wr_waits[p] = dut.exp_wr_valid_o[p] && !dut.exp_wr_ready_i[p];
-            wr_addr[p] = dut.exp_wr_addr_o[p];
-            if (dut.exp_wr_valid_o[p] && dut.exp_wr_ready_i[p]) {
-                assert_int_equal(half(dut.exp_wr_addr_o[p], base("yd_base")), p);
-                memcpy(&mem[dut.exp_wr_addr_o[p] * F], &dut.exp_wr_data_o[p], F);
-            }
+        // a write's data come a cycle later
+        for (unsigned h = 0; h < 2; h++) {
+            if (wr_valid >> h & 1)
+                memcpy(&mem[flit(wr_addr, h) * F], &dut.exp_wr_data_o[h], F);
         }
+        // the same banks never in two cycles in a row
+        if (wr_valid && dut.exp_wr_valid_o)
+            assert_true((dut.exp_wr_addr_o ^ wr_addr) & 1);
+        wr_valid = dut.exp_wr_valid_o;
+        wr_addr = dut.exp_wr_addr_o;
+        if (rd_waits)
+            assert_true(dut.exp_rd_valid_o && dut.exp_rd_addr_o == rd_addr);
+        rd_waits = dut.exp_rd_valid_o && !dut.exp_rd_ready_i;
+        bool read = dut.exp_rd_valid_o && dut.exp_rd_ready_i;
+        if (read && was_read)
+            assert_true((dut.exp_rd_addr_o ^ rd_addr) & 1);
+        if (read) {
+            exp.push_back({now + LATENCY, dut.exp_rd_addr_o});
+            reads += 2;
+        }
+        was_read = read;
+        rd_addr = dut.exp_rd_addr_o;
         idle_stalls += dut.stat_idle_o;
         mem_stalls += dut.stat_wait_o;
         tiles_started += dut.stat_tile_o;
@@ -453,11 +454,15 @@ class bench {
     unsigned recv_rows = 0;
 
   private:
-    std::deque<std::pair<uint64_t, uint32_t>> misc, exp[2];
+    // Flits of an address of the engine's port: h and h + 2 of a group of four.
+    static unsigned flit(unsigned addr, unsigned h) { return (addr >> 1) * 4 + 2 * h + (addr & 1); }
+
+    std::deque<std::pair<uint64_t, uint32_t>> misc, exp;
     std::deque<std::pair<uint64_t, entry>> asked;
     unsigned latency = 2, stat_le = 0, stat_complete = 0, sig_token = 0, push_le = 0, push_row = 0;
-    bool sig_waits = false, push_waits = false, rd_waits[2] = {}, wr_waits[2] = {};
-    uint32_t rd_addr[2] = {}, wr_addr[2] = {};
+    bool sig_waits = false, push_waits = false, rd_waits = false, was_read = false;
+    uint32_t rd_addr = 0, wr_addr = 0;
+    unsigned wr_valid = 0;
 };
 
 static void random_layers(void **state)
@@ -574,7 +579,7 @@ static void data_path_is_full(void **state)
            "flits %.2f, 1 flit %.2f\n",
            one, two, big, odd, shorter, tiny);
     assert_true(one <= 34 && two <= 34 && big <= 32.5 && odd <= 16.5 && shorter <= 8.5 &&
-                tiny <= 7);
+                tiny <= 7.5);
 }
 
 // Full experts are served in turn.
@@ -642,10 +647,9 @@ static void corners(void **state)
             assert_int_equal(b->seen.size(), experts * rows);
         }
     }
-    auto b = std::make_unique<bench>(
-        seed); // largest tile, more than the tokens' queue holds in two of them
+    auto b = std::make_unique<bench>(seed); // largest tile
     b->set_row(F);
-    b->set_map(10, 0x100, 0x28000, 0x8000, 0x10000);
+    b->set_map(10, 0x100, 0x28000, 0x8000, 0x18000);
     b->cfg.set("local_experts", 1);
     b->cfg.set("tile", 255);
     b->cfg.set("expert_cycles", 2);
