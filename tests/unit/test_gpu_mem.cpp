@@ -165,7 +165,7 @@ class bench {
         dut.exp_rd_addr_i = static_cast<uint16_t>(exp.rd ? exp.rd_step : rng() % (FLITS / 2));
         dut.exp_wr_valid_i = static_cast<uint8_t>(exp.wr);
         dut.exp_wr_addr_i = static_cast<uint16_t>(exp.wr ? exp.wr_step : rng() % (FLITS / 2));
-        memcpy(dut.exp_wr_data_i, late, sizeof late); // of the cycle before
+        memcpy(&dut.exp_wr_data_i, late, sizeof late); // of the cycle before
     }
 
     bool written(unsigned addr) const
