@@ -81,6 +81,7 @@ module prove_mem_mux #(
     end
 
     logic [1:0] from;
+    logic       idle_q;
     always_comb begin
         from = '0;
         for (int unsigned c = 0; c < Clients; c++) if (got[c]) from |= addr_i[c];
@@ -88,11 +89,12 @@ module prove_mem_mux #(
         if (rst_n) assume (one_i == one_q);
     end
     always_ff @(posedge clk_i) begin
-        one_q <= one_i;
+        one_q  <= one_i;
+        idle_q <= rst_n && !valid && valid_i != '0;
         if (rst_n) begin
             a_one:  assert ((got & (got - 1'b1)) == '0 && (got != '0) == took);   // one access is one client's
             a_addr: assert (!took || addr == from);
-            a_some: assert (valid == (valid_i != '0));
+            a_some: assert (Write ? (!valid || valid_i != '0) && (!idle_q || valid) : valid == (valid_i != '0));  // a write port takes a cycle to pass on
         end
     end
 endmodule
