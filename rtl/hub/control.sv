@@ -75,12 +75,10 @@ module control #(
     output packet_pkg::header_t              ctl_header_o,
     output logic                             cst_valid_o,
     input  wire logic                        cst_ready_i,
-    output logic [8*FlitBytes-1:0]           cst_data_o,
-    output logic                             cst_last_o,
     output logic                             clo_valid_o,
     input  wire logic                        clo_ready_i,
-    output logic [8*FlitBytes-1:0]           clo_data_o,
-    output logic                             clo_last_o,
+    output logic [8*FlitBytes-1:0]           st_data_o,     // of either
+    output logic                             st_last_o,
     output logic                             err_valid_o,   // not an instruction of this unit
     output error_pkg::err_e                  err_code_o,
     output logic                             idle_o
@@ -255,10 +253,8 @@ module control #(
     end
     assign cst_valid_o = out_valid_q && !out_own_q;
     assign clo_valid_o = out_valid_q && out_own_q;
-    assign cst_data_o  = out_data_q;
-    assign clo_data_o  = out_data_q;
-    assign cst_last_o  = out_last_q;
-    assign clo_last_o  = out_last_q;
+    assign st_data_o   = out_data_q;
+    assign st_last_o   = out_last_q;
 
     // ---- sequence ----------------------------------------------------------------------------------------------
     assign retire_o = (state_q == DRAIN && !out_valid_q && (op_q != I_SIGNAL || !ctl_valid_o) && fenced) || state_q == PREFIX;

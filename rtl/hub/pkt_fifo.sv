@@ -5,16 +5,14 @@
 //
 // Ordering: first in, first out. Back-pressure: in_ready_o falls when Flits flits are stored and depends on registers only. A packet
 // is visible one cycle after its last flit was accepted; whole packets follow each other without a gap.
+// take_i (only with out_valid_o) takes the flit whose out_last_o is shown. Its data comes one cycle later, in a register that moves with step_i and is 0 after a
+// step that took nothing: sources of which one is taken at a time are joined by an OR. take_i comes with step_i.
 // Worst case: a packet longer than Flits would never come out; MaxPkt <= Flits is checked, longer packets are the writer's fault.
-//
-// Promises, for a writer that must know before it starts that a packet will not wait: reserve_i (only with room_o high) takes the place of
-// one packet of MaxPkt flits, given back when that packet has left. A writer either reserves for every packet or never (reserve_i tied low, room_o
-// means nothing then).
 `default_nettype none
 
 module pkt_fifo #(
     parameter int unsigned FlitBytes = 8,
-    parameter int unsigned Flits     = 48,                                        // storage
+    parameter int unsigned Flits     = 32,                                        // storage, a power of two
     parameter int unsigned MaxPkt    = 16 / FlitBytes + (30 + FlitBytes - 1) / FlitBytes + 128 / FlitBytes  // longest packet
 ) (
     input  wire logic                         clk_i,
@@ -26,68 +24,44 @@ module pkt_fifo #(
     input  wire logic                         in_last_i,
 
     output logic                              out_valid_o,
-    input  wire logic                         out_ready_i,
-    output logic [8*FlitBytes-1:0]            out_data_o,
     output logic                              out_last_o,
-
-    input  wire logic                         reserve_i,
-    output logic                              room_o,     // one more packet of MaxPkt flits fits besides all that were promised
-    output logic [$clog2(Flits+1)-1:0]        packets_o   // whole packets inside
+    input  wire logic                         take_i,
+    input  wire logic                         step_i,
+    output logic [8*FlitBytes-1:0]            out_data_o
 );
-    localparam int unsigned CountW = $clog2(Flits + 1);
-    localparam int unsigned Slots  = Flits / MaxPkt;
-    localparam int unsigned SlotW  = $clog2(Slots + 1);
+    localparam int unsigned PtrW = $clog2(Flits);
 
-    if (MaxPkt > Flits) begin : gen_check
-        $error("pkt_fifo: a packet does not fit");
+    if (MaxPkt > Flits || 2**PtrW != Flits) begin : gen_check
+        $error("pkt_fifo: a packet does not fit, or Flits is not a power of two");
     end
 
-    logic              fifo_valid, whole_q, pkt_in, pkt_out;
-    logic [CountW-1:0] packets_q, level;
-    logic [SlotW-1:0]  used_q;
+    logic [PtrW:0] wptr_q, rptr_q, whole_q;  // one more bit tells full from empty; whole_q: behind the last whole packet
+    logic [PtrW:0] wptr_next;
+    logic          push;
 
-    assign packets_o   = packets_q;
-    assign out_valid_o = whole_q;
-    assign pkt_in      = in_valid_i && in_ready_o && in_last_i;
-    assign pkt_out     = whole_q && out_ready_i && out_last_o;
+    assign in_ready_o  = (wptr_q ^ rptr_q) != {1'b1, PtrW'(0)};
+    assign push        = in_valid_i && in_ready_o;
+    assign out_valid_o = whole_q != rptr_q;
+    assign wptr_next   = wptr_q + 1'b1;
 
-    fifo #(
-        .Width(8 * FlitBytes + 1),
-        .Depth(Flits)
-    ) i_fifo (
-        .clk_i,
-        .rst_ni,
-        .valid_i (in_valid_i),
-        .ready_o (in_ready_o),
-        .data_i  ({in_last_i, in_data_i}),
-        .valid_o (fifo_valid),
-        .ready_i (whole_q && out_ready_i),
-        .data_o  ({out_last_o, out_data_o}),
-        .level_o (level)
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) begin
+            wptr_q  <= '0;
+            rptr_q  <= '0;
+            whole_q <= '0;
+        end else begin
+            if (push) wptr_q <= wptr_next;
+            if (push && in_last_i) whole_q <= wptr_next;
+            if (take_i) rptr_q <= rptr_q + 1'b1;
+        end
+    end
+
+    lut_table #(.Width(8 * FlitBytes), .Depth(Flits)) i_data (
+        .clk_i, .we_i(push), .waddr_i(wptr_q[PtrW-1:0]), .wdata_i(in_data_i), .re_i(step_i), .sel_i(take_i), .raddr_i(rptr_q[PtrW-1:0]), .rdata_o(out_data_o)
     );
-
-    always_ff @(posedge clk_i) begin
-        if (!rst_ni) begin
-            packets_q <= '0;
-            whole_q   <= 1'b0;
-        end else if (pkt_in != pkt_out) begin
-            packets_q <= packets_q + (pkt_out ? '1 : CountW'(1));
-            whole_q   <= pkt_in || packets_q != CountW'(1);
-        end
-    end
-
-    always_ff @(posedge clk_i) begin
-        if (!rst_ni) begin
-            used_q <= '0;
-            room_o <= 1'b1;
-        end else if (reserve_i != pkt_out) begin
-            used_q <= used_q + (reserve_i ? SlotW'(1) : '1);
-            room_o <= !reserve_i || used_q != SlotW'(Slots - 1);
-        end
-    end
-
-    logic unused;  // a whole packet inside is all that counts
-    assign unused = ^{1'b0, fifo_valid, level};
+    lutram #(.Width(1), .Depth(Flits)) i_last (
+        .clk_i, .we_i(push), .waddr_i(wptr_q[PtrW-1:0]), .wdata_i(in_last_i), .raddr_i(rptr_q[PtrW-1:0]), .rdata_o(out_last_o)
+    );
 endmodule
 
 `default_nettype wire

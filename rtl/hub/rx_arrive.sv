@@ -15,7 +15,7 @@
 module rx_arrive #(
     parameter int unsigned FlitBytes   = 8,
     parameter int unsigned RxStorePkts = 16,
-    parameter int unsigned LocPkts     = 4,
+    parameter int unsigned LocPkts     = 2,
     parameter int unsigned MaxExperts  = 64,
     parameter int unsigned MaxTargets  = 4,   // of one packet: experts of this GPU
     parameter int unsigned MAddrW      = 22,  // bits of addr that are kept

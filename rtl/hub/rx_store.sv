@@ -16,7 +16,7 @@ module rx_store #(
     parameter int unsigned FlitBytes       = 8,
     parameter int unsigned AddrW           = 11,  // of a flit
     parameter int unsigned RxStorePkts     = 16,
-    parameter int unsigned LocPkts         = 4,
+    parameter int unsigned LocPkts         = 2,
     parameter int unsigned MaxExperts      = 64,
     parameter int unsigned MaxLocalExperts = 8,
     parameter int unsigned RowsLog2        = 6,
@@ -190,34 +190,33 @@ module rx_store #(
     for (genvar w = 0; w < 2; w++) begin : gen_worker
         logic             pay_re;
         logic [PayAw-1:0] pay_raddr;
-        logic [FW-1:0]    link_data;
-
-        ram_sdp #(.Width(FW), .Depth(2**LinkAw)) i_payload (
-            .clk_i, .we_i(pay_we[0]), .waddr_i(pay_link_addr), .wdata_i(st_data_i), .wbe_i('1),
-            .re_i(pay_re), .raddr_i(pay_raddr[LinkAw-1:0]), .rdata_o(link_data)
-        );
 
         if (w == 0) begin : gen_local
             logic [SlotW-1:0] slot;
-            logic             local_q;
-            logic [FW-1:0]    loc_data, loc_data_q;
+            logic             from_loc;
+            logic [FW-1:0]    loc_data, link_data;
 
-            assign slot = pay_raddr[PayAw-1:PayIdxW];
+            assign slot     = pay_raddr[PayAw-1:PayIdxW];
+            assign from_loc = slot >= SlotW'(RxStorePkts);
 
-            lutram #(.Width(FW), .Depth(2**LocAw)) i_local (
-                .clk_i, .we_i(pay_we[1]), .waddr_i(pay_loc_addr), .wdata_i(loc_data_i),
+            // Either memory gives zeros while the other one is read.
+            lut_table #(.Width(FW), .Depth(2**LocAw)) i_local (
+                .clk_i, .we_i(pay_we[1]), .waddr_i(pay_loc_addr), .wdata_i(loc_data_i), .re_i(pay_re), .sel_i(from_loc),
                 .raddr_i({(LocAw-PayIdxW)'(slot - SlotW'(RxStorePkts)), pay_raddr[PayIdxW-1:0]}), .rdata_o(loc_data)
             );
 
+            (* no_rw_check, ram_style = "block" *)
+            logic [FW-1:0] mem [2**LinkAw];
             always_ff @(posedge clk_i) begin
-                if (pay_re) begin
-                    local_q    <= slot >= SlotW'(RxStorePkts);
-                    loc_data_q <= loc_data;
-                end
+                if (pay_we[0]) mem[pay_link_addr] <= st_data_i;
+                if (pay_re) link_data <= from_loc ? '0 : mem[pay_raddr[LinkAw-1:0]];
             end
-            assign wr_data_o[w] = local_q ? loc_data_q : link_data;
+            assign wr_data_o[w] = loc_data | link_data;
         end else begin : gen_link
-            assign wr_data_o[w] = link_data;
+            ram_sdp #(.Width(FW), .Depth(2**LinkAw)) i_payload (
+                .clk_i, .we_i(pay_we[0]), .waddr_i(pay_link_addr), .wdata_i(st_data_i), .wbe_i('1),
+                .re_i(pay_re), .raddr_i(pay_raddr[LinkAw-1:0]), .rdata_o(wr_data_o[w])
+            );
             logic unused_slot;
             assign unused_slot = ^pay_raddr;
         end

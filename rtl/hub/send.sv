@@ -12,6 +12,7 @@
 // tok_done_i. Retires when the last flit was taken by the uplink and the local stream.
 // Errors (one pulse each): a token with an unmapped or repeated expert is skipped as a whole and not armed; an instruction with
 // addresses that are no multiples of the flit, or to a group without member or a GPU that does not exist, sends nothing.
+// Control's packets of the store class (cst_*, clo_*) take turns with send's, packet by packet, on both streams.
 // Back-pressure: st_ready_i and loc_ready_i, memory; worst case one stalled stream stops the other.
 //
 // Bases are inside memory: rt_base a multiple of 128 bytes, the others multiples of the flit. An explicit address or a row beyond
@@ -59,6 +60,13 @@ module send #(
     input  wire logic [node_pkg::RowW-1:0]   base_row_i,
     output logic                             base_take_o,  // and count it
 
+    input  wire logic                        cst_valid_i,  // a packet of control for the uplink
+    output logic                             cst_ready_o,
+    input  wire logic                        clo_valid_i,  // or for this GPU
+    output logic                             clo_ready_o,
+    input  wire logic [8*FlitBytes-1:0]      ctl_data_i,   // flit of either
+    input  wire logic                        ctl_last_i,
+
     output logic                             st_valid_o,
     input  wire logic                        st_ready_i,
     output logic [8*FlitBytes-1:0]           st_data_o,
@@ -81,7 +89,8 @@ module send #(
     localparam int unsigned RowAW = AddrW - SubW;                  // of a row of the routing table
     localparam int unsigned GpuW  = $clog2(N);
     localparam int unsigned ExpW  = $clog2(MaxExperts);
-    localparam int unsigned ShiftW = node_pkg::TokenW + 16;        // of a token index << row_shift
+    localparam int unsigned TokB  = TokensLog2 + GpuW;             // of a global token index
+    localparam int unsigned ShiftW = (TokB > AddrW + FlitW - 12) ? TokB + 15 : AddrW + FlitW + 3;  // of a token index << row_shift, or of an address
 
     // Addresses are added in the bits of a memory address and one more, which says beyond memory and never gets lost again.
     function automatic logic [ByteW:0] bits_of_memory(input logic [31:0] a);
@@ -213,7 +222,7 @@ module send #(
     // multimem address, or a unicast row's number << row_shift. Both are ready long before the transfer that needs them.
     logic [ByteW-1:0]          x_q, stride_q;
     logic [ShiftW-1:0]         s_q;
-    logic [node_pkg::TokenW-1:0] first_token_q;   // own port << token_shift
+    logic [TokB-1:0]           first_token_q;   // own port << token_shift
     logic [3:0]                shift_q, shift_to;
     logic                      shift_end, s_port, s_row, s_shift, x_shift;
     logic                      gate_q, gate_own_q;   // the gate weights of the row taken last are still to come
@@ -282,7 +291,7 @@ module send #(
         if (s_port) s_q <= start_walk ? ShiftW'(cfg_i.port) : '0;
         else if (s_row) s_q <= ShiftW'(bits_of_memory(32'(base_row_i)));
         else if (s_shift) s_q <= is_st ? ShiftW'({s_q[ByteW] | s_q[ByteW-1], s_q[ByteW-2:0], 1'b0}) : s_q << 1;
-        if (state_q == PORT) first_token_q <= s_q[node_pkg::TokenW-1:0];
+        if (state_q == PORT) first_token_q <= s_q[TokB-1:0];
         if (accept) begin
             x_q      <= ByteW'(cmd_i.a[TokensLog2-1:0]);
             stride_q <= ByteW'(1);
@@ -315,7 +324,7 @@ module send #(
     assign may_arm     = cfg_i.in_flight == '0 || 17'(in_flight_q) != 17'(cfg_i.in_flight);
     assign arm_valid_o = state_q == ARM && may_arm;
     assign armed       = arm_valid_o && arm_ready_i;
-    assign arm_token_o = first_token_q | node_pkg::TokenW'(token_q);
+    assign arm_token_o = node_pkg::TokenW'(first_token_q) | node_pkg::TokenW'(token_q);
     assign arm_count_o = remote_q + own_q;
 
     logic done;  // a token that was armed: other tokens are done too
@@ -367,7 +376,7 @@ module send #(
         logic [1:0]                  list_no;
         logic [4:0]                  remote;
         logic [4:0]                  own;
-        logic [node_pkg::TokenW-1:0] token;
+        logic [TokB-1:0]             token;
     } job_t;
     job_t             job_a_q, job_b_q;
     logic             job_take, move_b, reading_q, ids_q, pay_last, build_idle;
@@ -399,7 +408,7 @@ module send #(
             job_b_q <= '{
                 st: xfer_st, loc: xfer_loc, addr: xfer_addr, pkts: xfer_end[LenW-1:7], tail: xfer_end[6:0], gate: gate_q,
                 dst: is_st ? 5'(dst_gpu) : is_linear ? imm_q[4:0] : '0, list_no: list_q, remote: remote_q, own: own_q,
-                token: first_token_q | node_pkg::TokenW'(token_q)
+                token: first_token_q | TokB'(token_q)
             };
         end
         if (xfer_take) begin
@@ -463,19 +472,36 @@ module send #(
 
     // ---- packets -----------------------------------------------------------------------------------------------
     packet_pkg::opcode_e opcode;
+    logic                own_valid [2], own_ready [2], own_last [2];  // 0 uplink, 1 local
+    logic [FW-1:0]       own_data [2];
     assign opcode = is_dyn ? packet_pkg::OP_DYMULTIMEM_ST : is_multi ? packet_pkg::OP_MULTIMEM_ST : packet_pkg::OP_ST;
 
     send_build #(
-        .FlitBytes(FlitBytes), .PktsW(PktsW), .SumW(ByteW + 1)
+        .FlitBytes(FlitBytes), .PktsW(PktsW), .SumW(ByteW + 1), .AddrW(ShiftW), .TokenW(TokB)
     ) i_build (
         .clk_i, .rst_ni, .port_i(cfg_i.port), .epoch_i(cfg_i.epoch), .k_i(cfg_i.k), .opcode_i(opcode), .group_i(imm_q), .meta_i(is_st), .flat_i(flat_q && is_dyn),
-        .job_valid_i (job_a_valid_q), .job_take_o(job_take), .job_st_i(job_a_q.st), .job_loc_i(job_a_q.loc), .job_addr_i(48'(job_a_q.addr)),
+        .job_valid_i (job_a_valid_q), .job_take_o(job_take), .job_st_i(job_a_q.st), .job_loc_i(job_a_q.loc), .job_addr_i(job_a_q.addr),
         .job_pkts_i (job_a_q.pkts), .job_tail_i(job_a_q.tail), .job_gate_i(job_a_q.gate), .job_dst_i(job_a_q.dst),
-        .job_list_i (job_a_q.list_no), .job_remote_i(job_a_q.remote), .job_own_i(job_a_q.own), .job_token_i(32'(job_a_q.token)),
+        .job_list_i (job_a_q.list_no), .job_remote_i(job_a_q.remote), .job_own_i(job_a_q.own), .job_token_i(job_a_q.token),
         .list_o (build_list), .word_o(build_word), .remote0_i(remote0), .remote_flit_i(remote_flit), .own0_i(own0), .own_flit_i(own_flit),
         .pay_valid_i (pay_valid), .pay_take_o(pay_take), .pay_data_i(pay_data),
-        .st_valid_o, .st_ready_i, .st_data_o, .st_last_o, .loc_valid_o, .loc_ready_i, .loc_data_o, .loc_last_o,
+        .st_valid_o (own_valid[0]), .st_ready_i(own_ready[0]), .st_data_o(own_data[0]), .st_last_o(own_last[0]),
+        .loc_valid_o (own_valid[1]), .loc_ready_i(own_ready[1]), .loc_data_o(own_data[1]), .loc_last_o(own_last[1]),
         .idle_o (build_idle)
+    );
+
+    // control's packets join here, between send's
+    loc_merge #(.FlitBytes(FlitBytes)) i_st (
+        .clk_i, .rst_ni, .go_i,
+        .loc_valid_i (own_valid[0]), .loc_ready_o(own_ready[0]), .loc_data_i(own_data[0]), .loc_last_i(own_last[0]),
+        .clo_valid_i (cst_valid_i), .clo_ready_o(cst_ready_o), .clo_data_i(ctl_data_i), .clo_last_i(ctl_last_i),
+        .loc_valid_o (st_valid_o), .loc_ready_i(st_ready_i), .loc_data_o(st_data_o), .loc_last_o(st_last_o)
+    );
+    loc_merge #(.FlitBytes(FlitBytes)) i_loc (
+        .clk_i, .rst_ni, .go_i,
+        .loc_valid_i (own_valid[1]), .loc_ready_o(own_ready[1]), .loc_data_i(own_data[1]), .loc_last_i(own_last[1]),
+        .clo_valid_i (clo_valid_i), .clo_ready_o(clo_ready_o), .clo_data_i(ctl_data_i), .clo_last_i(ctl_last_i),
+        .loc_valid_o, .loc_ready_i, .loc_data_o, .loc_last_o
     );
 
     // ---- errors ------------------------------------------------------------------------------------------------

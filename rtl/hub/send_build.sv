@@ -6,7 +6,8 @@
 // pay_*; a packet goes to the uplink stream (st_*), to the local stream (loc_*) or to both side by side: the same payload, each its own header and
 // target list. job_* is taken when the transfer before has ended, in the cycle of its last flit, so the flits of all transfers follow each other without a gap:
 // a packet takes HF + max(target flits) + payload flits cycles while payload is there and both streams take it.
-// Back-pressure: either stream stops both; outputs are registered.
+// Back-pressure: a flit that waits in either stream stops both. An output is two registers joined by an OR: what both streams carry (payload, the common part of the header), which is kept
+// once, and what is the stream's own; each is 0 where the other has the bits.
 //
 // The last packet of a unicast row (META) is packed here from three parts: token index, k weights, k expert IDs. The weights and the IDs come as flits
 // that begin with their first element; the parts are joined in words of 32 bits.
@@ -16,6 +17,8 @@ module send_build #(
     parameter int unsigned FlitBytes  = 8,
     parameter int unsigned PktsW      = 8,   // of a packet's number inside a transfer
     parameter int unsigned SumW       = 15,  // address bits that a transfer's packets may carry into
+    parameter int unsigned AddrW      = 48,  // bits of an address that may be set
+    parameter int unsigned TokenW     = 22,  // of a global token index
     localparam int unsigned FW = 8 * FlitBytes
 ) (
     input  wire logic                   clk_i,
@@ -34,7 +37,7 @@ module send_build #(
     output logic                        job_take_o,
     input  wire logic                   job_st_i,
     input  wire logic                   job_loc_i,
-    input  wire logic [47:0]            job_addr_i,
+    input  wire logic [AddrW-1:0]       job_addr_i,
     input  wire logic [PktsW-1:0]       job_pkts_i,    // packets - 1
     input  wire logic [6:0]             job_tail_i,    // bytes of the last one - 1
     input  wire logic                   job_gate_i,
@@ -42,7 +45,7 @@ module send_build #(
     input  wire logic [1:0]             job_list_i,
     input  wire logic [4:0]             job_remote_i,  // targets
     input  wire logic [4:0]             job_own_i,
-    input  wire logic [31:0]            job_token_i,
+    input  wire logic [TokenW-1:0]      job_token_i,
 
     output logic [1:0]                  list_o,
     output logic [2:0]                  word_o,
@@ -74,11 +77,11 @@ module send_build #(
 
     // ---- the transfer ------------------------------------------------------------------------------------------
     logic                active_q, st_q, loc_q, gate_q, meta, dyn;
-    logic [47:0]         addr_q;
+    logic [AddrW-1:0]    addr_q;
     logic [PktsW-1:0]    pkts_q, pkt_q;
     logic [6:0]          tail_q, len_last;
     logic [4:0]          dst_q, remote_q, own_q;
-    logic [31:0]         token_q;
+    logic [TokenW-1:0]   token_q;
     logic                last_pkt, step, pay_step, head_step, pkt_end, job_end;
 
     assign dyn        = opcode_i == OP_DYMULTIMEM_ST;
@@ -121,7 +124,7 @@ module send_build #(
         return 3'((6'(c) + 6'(FlitBytes / 2 - 2)) >> (FlitW - 1));
     endfunction
 
-    assign room      = (!st_q || !st_valid_o || st_ready_i) && (!loc_q || !loc_valid_o || loc_ready_i);
+    assign room      = (!st_valid_o || st_ready_i) && (!loc_valid_o || loc_ready_i);
     assign word      = head_q - 3'(HF - 1);  // 0 beside target 0, then the number of the target flit + 1
     assign word_o    = word;
     assign st_tgt    = dyn && st_q && word < target_flits(remote_q);
@@ -176,14 +179,15 @@ module send_build #(
         if (l == W - 1) begin : gen_top
             assign pay_data[32*l +: 32] = turned[l];
         end else begin : gen_low
-            logic [31:0] carry_q;
+            logic [31:0] carry_q, left;  // word left of this flit, where there is any
             logic        keep;
             assign keep = (WW + 1)'(l) < {1'b0, rot_q};
+            assign left = (W == 2) ? pay_data_i[FW-1 -: 32] : turned[l];
             assign pay_data[32*l +: 32] = keep ? carry_q : turned[l];
 
             always_ff @(posedge clk_i) begin
-                if (l == 0 && head_step) carry_q <= token_q;
-                else if (pay_use && !(absorb && keep)) carry_q <= turned[l];
+                if (l == 0 && head_step) carry_q <= 32'(token_q);
+                else if (pay_use && !(absorb && keep)) carry_q <= left;
             end
         end
     end
@@ -197,68 +201,71 @@ module send_build #(
     end
 
     // ---- the two streams ---------------------------------------------------------------------------------------
-    // Headers are made inside the clocked blocks, so that simulation makes them only when they leave.
-    function automatic header_t head(input opcode_e op, input logic [4:0] dst, input logic [4:0] cnt, input logic [15:0] target0,
-                                     input logic [47:0] addr, input logic [7:0] len, input logic gate, input logic [4:0] src,
-                                     input logic [1:0] epoch);
+    // Headers are made inside the clocked block, so that simulation makes them only when they leave.
+    function automatic header_t head_own(input opcode_e op, input logic [4:0] dst, input logic [4:0] cnt, input logic [15:0] target0);
         header_t h;
         h = '0;
         h.opcode  = op;
-        h.cls     = CLS_STORE;
-        h.src     = src;
         h.dst     = dst;
-        h.len     = 15'(len);
         h.cnt     = cnt;
-        h.epoch   = epoch;
-        h.stage   = gate ? STAGE_GATE : flat_i ? STAGE_FLAT : STAGE_DISPATCH;
-        h.addr    = addr;
         h.target0 = target0;
+        return h;
+    endfunction
+
+    function automatic header_t head_both(input logic [47:0] addr, input logic [7:0] len, input logic gate, input logic [4:0] src, input logic [1:0] epoch);
+        header_t h;
+        h = '0;
+        h.cls   = CLS_STORE;
+        h.src   = src;
+        h.len   = 15'(len);
+        h.epoch = epoch;
+        h.stage = gate ? STAGE_GATE : flat_i ? STAGE_FLAT : STAGE_DISPATCH;
+        h.addr  = addr;
         return h;
     endfunction
 
     logic        multi;
     logic [47:0] addr;
     logic [7:0]  len;
+    logic [SumW:7] addr_sum;
     assign multi = opcode_i == OP_MULTIMEM_ST;
     assign len   = 8'(len_last) + 8'd1;
-    logic [SumW:7] addr_sum;
     assign addr_sum = {1'b0, addr_q[SumW-1:7]} + (SumW-6)'(pkt_q);
-    assign addr  = {addr_q[47:SumW+1], addr_q[SumW] | addr_sum[SumW], addr_sum[SumW-1:7], addr_q[6:0]};
+    assign addr  = 48'({addr_q[AddrW-1:SumW+1], addr_q[SumW] | addr_sum[SumW], addr_sum[SumW-1:7], addr_q[6:0]});
 
     logic head_half;  // F = 8: which half of the header
     assign head_half = (HF == 2) && head_q[0];
 
-    always_ff @(posedge clk_i) begin
-        if (!rst_ni) begin
-            st_valid_o <= 1'b0;
-        end else if (step && st_q) begin
-            st_valid_o <= in_pay_q || head_q < 3'(HF) || word <= target_flits(remote_q);
-        end else if (st_ready_i) begin
-            st_valid_o <= 1'b0;
-        end
-        if (step && st_q) begin
-            st_last_o <= pkt_end;
-            if (in_pay_q) st_data_o <= pay_data;
-            else if (head_q >= 3'(HF)) st_data_o <= remote_flit_i;
-            else st_data_o <= FW'(head(opcode_i, dst_q, dyn ? remote_q : '0, dyn ? remote0_i : multi ? group_i : '0, addr, len,
-                                       dyn && gate_q, port_i, epoch_i) >> (head_half ? FW : 0));
-        end
-    end
+    logic [FW-1:0] both_q, st_own_q, loc_own_q;
+    assign st_data_o  = both_q | st_own_q;
+    assign loc_data_o = both_q | loc_own_q;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
+            st_valid_o  <= 1'b0;
             loc_valid_o <= 1'b0;
-        end else if (step && loc_q) begin
-            loc_valid_o <= in_pay_q || head_q < 3'(HF) || word <= target_flits(own_q);
-        end else if (loc_ready_i) begin
-            loc_valid_o <= 1'b0;
+        end else begin
+            if (step && st_q) st_valid_o <= in_pay_q || head_q < 3'(HF) || word <= target_flits(remote_q);
+            else if (st_ready_i) st_valid_o <= 1'b0;
+            if (step && loc_q) loc_valid_o <= in_pay_q || head_q < 3'(HF) || word <= target_flits(own_q);
+            else if (loc_ready_i) loc_valid_o <= 1'b0;
         end
-        if (step && loc_q) begin
+        if (step) begin
+            st_last_o  <= pkt_end;
             loc_last_o <= pkt_end;
-            if (in_pay_q) loc_data_o <= pay_data;
-            else if (head_q >= 3'(HF)) loc_data_o <= own_flit_i;
-            else loc_data_o <= FW'(head(dyn ? OP_DYMULTIMEM_ST : OP_ST, port_i, dyn ? own_q : '0, dyn ? own0_i : '0, addr, len,
-                                        dyn && gate_q, port_i, epoch_i) >> (head_half ? FW : 0));
+            st_own_q   <= '0;
+            loc_own_q  <= '0;
+            if (in_pay_q) begin
+                both_q    <= pay_data;
+            end else if (head_q >= 3'(HF)) begin
+                both_q    <= '0;
+                st_own_q  <= remote_flit_i;
+                loc_own_q <= own_flit_i;
+            end else begin
+                both_q    <= FW'(head_both(addr, len, dyn && gate_q, port_i, epoch_i) >> (head_half ? FW : 0));
+                st_own_q  <= FW'(head_own(opcode_i, dst_q, dyn ? remote_q : '0, dyn ? remote0_i : multi ? group_i : '0) >> (head_half ? FW : 0));
+                loc_own_q <= FW'(head_own(dyn ? OP_DYMULTIMEM_ST : OP_ST, port_i, dyn ? own_q : '0, dyn ? own0_i : '0) >> (head_half ? FW : 0));
+            end
         end
     end
 endmodule

@@ -4,10 +4,10 @@
 //
 // A packet starts when all of it is here and its class has credit, and leaves in consecutive cycles; the next one follows without an idle cycle.
 // Order: CTRL before REQ before STORE and PART, which alternate; a waiting STORE or PART passes after at most 16 others. Inside a class first in, first out;
-// send and control share one queue of stores and take turns there packet by packet; row_sum's stores (sst) take turns with that queue. sst_* and
+// send and control share one queue of stores; row_sum's stores (sst) take turns with that queue. sst_* and
 // part_* have no queue here: once a packet is offered, its flits must follow as fast as they are taken. The credits of partials were taken by
 // row_sum, to which returned ones are passed on. Requests need no credit.
-// Back-pressure: req, st and cst by ready when their queue is full; ctl, sst and part by ready, which is a grant, while another packet is on the link
+// Back-pressure: req and st by ready when their queue is full; ctl, sst and part by ready, which is a grant, while another packet is on the link
 // or no credit is left.
 // Worst case: a store waits for credit for ever only if the switch never frees a packet; no other class waits for it.
 //
@@ -33,14 +33,10 @@ module tx #(
     output logic                             req_ready_o,
     input  wire logic [8*FlitBytes-1:0]      req_data_i,
     input  wire logic                        req_last_i,
-    input  wire logic                        st_valid_i,   // send
+    input  wire logic                        st_valid_i,   // send and control
     output logic                             st_ready_o,
     input  wire logic [8*FlitBytes-1:0]      st_data_i,
     input  wire logic                        st_last_i,
-    input  wire logic                        cst_valid_i,  // control
-    output logic                             cst_ready_o,
-    input  wire logic [8*FlitBytes-1:0]      cst_data_i,
-    input  wire logic                        cst_last_i,
     input  wire logic                        sst_valid_i,  // row_sum
     output logic                             sst_ready_o,
     input  wire logic [8*FlitBytes-1:0]      sst_data_i,
@@ -73,40 +69,20 @@ module tx #(
     localparam int unsigned PF = PayloadMaxBytes / FlitBytes;
 
     // ---- queues ------------------------------------------------------------------------------------------------
-    logic          in_valid [2], in_ready [2], in_last [2], merged_valid, merged_ready, merged_last;
-    logic [FW-1:0] in_data [2], merged_data;
-    assign in_valid    = '{st_valid_i, cst_valid_i};
-    assign in_data     = '{st_data_i, cst_data_i};
-    assign in_last     = '{st_last_i, cst_last_i};
-    assign st_ready_o  = in_ready[0];
-    assign cst_ready_o = in_ready[1];
-
-    pkt_merge #(
-        .FlitBytes(FlitBytes), .Streams(2)
-    ) i_merge (
-        .clk_i, .rst_ni, .go_i, .in_valid_i(in_valid), .in_ready_o(in_ready), .in_data_i(in_data), .in_last_i(in_last),
-        .out_valid_o (merged_valid), .out_ready_i(merged_ready), .out_data_o(merged_data), .out_last_o(merged_last)
-    );
-
-    logic          store_valid, store_take, store_last, req_valid, req_take, req_last;
-    logic [FW-1:0] store_data, req_data;
-    logic          unused_store_room, unused_req_room;
-    logic [$clog2(StoreFlits+1)-1:0] unused_store_packets;
-    logic [$clog2(ReqFlits+1)-1:0]   unused_req_packets;
+    logic          store_valid, store_take, store_last, req_valid, req_take, req_last, fire;
+    logic [FW-1:0] store_data, req_data;   // of the flit that was taken in the cycle before, else 0
 
     pkt_fifo #(
         .FlitBytes(FlitBytes), .Flits(StoreFlits), .MaxPkt(HF + TF + PF)
     ) i_store (
-        .clk_i, .rst_ni, .in_valid_i(merged_valid), .in_ready_o(merged_ready), .in_data_i(merged_data), .in_last_i(merged_last),
-        .out_valid_o (store_valid), .out_ready_i(store_take), .out_data_o(store_data), .out_last_o(store_last),
-        .reserve_i (1'b0), .room_o(unused_store_room), .packets_o(unused_store_packets)
+        .clk_i, .rst_ni, .in_valid_i(st_valid_i), .in_ready_o(st_ready_o), .in_data_i(st_data_i), .in_last_i(st_last_i),
+        .out_valid_o (store_valid), .out_last_o(store_last), .take_i(store_take), .step_i(fire), .out_data_o(store_data)
     );
     pkt_fifo #(
         .FlitBytes(FlitBytes), .Flits(ReqFlits), .MaxPkt(HF + TF)
     ) i_req (
         .clk_i, .rst_ni, .in_valid_i(req_valid_i), .in_ready_o(req_ready_o), .in_data_i(req_data_i), .in_last_i(req_last_i),
-        .out_valid_o (req_valid), .out_ready_i(req_take), .out_data_o(req_data), .out_last_o(req_last),
-        .reserve_i (1'b0), .room_o(unused_req_room), .packets_o(unused_req_packets)
+        .out_valid_o (req_valid), .out_last_o(req_last), .take_i(req_take), .step_i(fire), .out_data_o(req_data)
     );
 
     // ---- credits -----------------------------------------------------------------------------------------------
@@ -134,8 +110,9 @@ module tx #(
     end
 
     // ---- the next packet ---------------------------------------------------------------------------------------
-    logic       inside_q, half_q, part_turn_q, sum_turn_q, put_off, start, fire, last;
+    logic       inside_q, half_q, part_turn_q, sum_turn_q, put_off, start, last;
     logic       sum_q, sum;     // a store, and that of row_sum
+    logic [FW-1:0] direct_q;
     cls_e       cls_q, cls, low_cls;
     logic [3:0] can;            // by class: a packet is here, and credit
     logic       high, low, low_first;
@@ -166,12 +143,6 @@ module tx #(
     assign req_take    = fire && cls == CLS_REQ;
     assign part_ready_o = fire && cls == CLS_PART;
     assign ctl_ready_o = fire && cls == CLS_CTRL && last;
-
-    // In a node both come from the same place.
-    logic          from_store;
-    logic [FW-1:0] sum_data;
-    assign from_store = cls == CLS_STORE && !sum;
-    assign sum_data   = (cls == CLS_PART) ? part_data_i : sst_data_i;
 
     always_comb begin
         unique case (cls)
@@ -205,19 +176,20 @@ module tx #(
             else if (start && low) passed_q <= passed_q + 1'b1;
         end
         if (fire) begin
-            logic [FW-1:0] data;
             cls_q     <= cls;
             sum_q     <= sum;
             up_cls_o  <= cls;
             up_last_o <= last;
+            // what has no queue here; 0 where a queue has the flit
             unique case (cls)
-                CLS_CTRL:  data = FW'(ctl_header_i >> ((HF == 2 && half_q) ? FW : 0));
-                CLS_REQ:   data = req_data;
-                default:   data = from_store ? store_data : sum_data;
+                CLS_CTRL:  direct_q <= FW'(ctl_header_i >> ((HF == 2 && half_q) ? FW : 0));
+                CLS_STORE: direct_q <= sum ? sst_data_i : '0;
+                CLS_PART:  direct_q <= part_data_i;
+                default:   direct_q <= '0;
             endcase
-            up_data_o <= data;
         end
     end
+    assign up_data_o = store_data | req_data | direct_q;
     assign up_err_o = 1'b0;
 
     // ---- throttle ----------------------------------------------------------------------------------------------
@@ -239,7 +211,7 @@ module tx #(
     assign idle_o        = !up_valid_o && !fire && !ctl_valid_i && !store_valid && !req_valid && !part_valid_i && !sst_valid_i;
 
     logic unused;
-    assign unused = ^{cfg_i, unused_store_room, unused_req_room, unused_store_packets, unused_req_packets, crd_i[CLS_REQ]};
+    assign unused = ^{cfg_i, crd_i[CLS_REQ]};
 endmodule
 
 `default_nettype wire

@@ -330,8 +330,8 @@ module node #(
     logic [$clog2(N)-1:0] base_q;
     logic                 base_take, tok_done;
     logic [RowW-1:0]      base_row;
-    logic                 st_valid, st_ready, st_last, sloc_valid, sloc_ready, sloc_last, clo_valid, clo_ready, clo_last, cst_valid, cst_ready, cst_last;
-    logic [FW-1:0]        st_data, sloc_data, clo_data, cst_data;
+    logic                 st_valid, st_ready, st_last, clo_valid, clo_ready, cst_valid, cst_ready, cst_last;
+    logic [FW-1:0]        st_data, cst_data;
     logic                 ctl_valid, ctl_ready;
     packet_pkg::header_t  ctl_header;
 
@@ -342,8 +342,9 @@ module node #(
         .rd_valid_o(rd_valid[RdSend]), .rd_ready_i(rd_ready[RdSend]), .rd_addr_o(rd_addr[RdSend]), .rd_rvalid_i(rd_rvalid[RdSend]), .rd_rdata_i(rd_rdata[RdSend]),
         .arm_valid_o(arm_valid), .arm_ready_i(arm_ready), .arm_token_o(arm_token), .arm_count_o(arm_count), .tok_done_i(tok_done),
         .base_q_o(base_q), .base_row_i(base_row), .base_take_o(base_take),
+        .cst_valid_i(cst_valid), .cst_ready_o(cst_ready), .clo_valid_i(clo_valid), .clo_ready_o(clo_ready), .ctl_data_i(cst_data), .ctl_last_i(cst_last),
         .st_valid_o(st_valid), .st_ready_i(st_ready), .st_data_o(st_data), .st_last_o(st_last),
-        .loc_valid_o(sloc_valid), .loc_ready_i(sloc_ready), .loc_data_o(sloc_data), .loc_last_o(sloc_last),
+        .loc_valid_o(loc_valid), .loc_ready_i(loc_ready), .loc_data_o(loc_data), .loc_last_o(loc_last),
         .err_valid_o(err_valid[ErrSend]), .err_code_o(send_err)
     );
 
@@ -364,16 +365,8 @@ module node #(
         .ack_valid_i(fack_valid), .ack_ready_o(fack_ready), .ack_dst_i(fack_dst), .ack_rx_i(ev_ack),
         .base_q_i(base_q), .base_row_o(base_row), .base_take_i(base_take), .recv_rows_o(recv_rows), .src_i(row_src), .src_rows_o(src_rows), .own_base_o(own_base),
         .ctl_valid_o(ctl_valid), .ctl_ready_i(ctl_ready), .ctl_header_o(ctl_header),
-        .cst_valid_o(cst_valid), .cst_ready_i(cst_ready), .cst_data_o(cst_data), .cst_last_o(cst_last),
-        .clo_valid_o(clo_valid), .clo_ready_i(clo_ready), .clo_data_o(clo_data), .clo_last_o(clo_last),
+        .cst_valid_o(cst_valid), .cst_ready_i(cst_ready), .clo_valid_o(clo_valid), .clo_ready_i(clo_ready), .st_data_o(cst_data), .st_last_o(cst_last),
         .err_valid_o(err_valid[ErrControl]), .err_code_o(control_err), .idle_o(control_idle)
-    );
-
-    loc_merge #(.FlitBytes(FlitBytes)) i_loc (
-        .clk_i, .rst_ni, .go_i(go),
-        .loc_valid_i(sloc_valid), .loc_ready_o(sloc_ready), .loc_data_i(sloc_data), .loc_last_i(sloc_last),
-        .clo_valid_i(clo_valid), .clo_ready_o(clo_ready), .clo_data_i(clo_data), .clo_last_i(clo_last),
-        .loc_valid_o(loc_valid), .loc_ready_i(loc_ready), .loc_data_o(loc_data), .loc_last_o(loc_last)
     );
 
     // ---- reductions ----
@@ -415,7 +408,6 @@ module node #(
         .ctl_valid_i(ctl_valid), .ctl_ready_o(ctl_ready), .ctl_header_i(ctl_header),
         .req_valid_i(creq_valid), .req_ready_o(creq_ready), .req_data_i(creq_data), .req_last_i(creq_last),
         .st_valid_i(st_valid), .st_ready_o(st_ready), .st_data_i(st_data), .st_last_i(st_last),
-        .cst_valid_i(cst_valid), .cst_ready_o(cst_ready), .cst_data_i(cst_data), .cst_last_i(cst_last),
         .sst_valid_i(sst_valid), .sst_ready_o(sst_ready), .sst_data_i(sst_data), .sst_last_i(sst_last),
         .part_valid_i(part_valid), .part_ready_o(part_ready), .part_data_i(part_data), .part_last_i(part_last),
         .up_valid_o, .up_last_o, .up_err_o, .up_cls_o, .up_data_o, .crd_i(up_crd_i), .crd_part_i(up_crd_part_i),

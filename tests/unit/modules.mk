@@ -10,7 +10,7 @@ UNIT_PARAMS_packet_acc := FlitBytes=8 MetaWidth=12
 UNIT += packet_acc_16
 UNIT_SRCS_packet_acc_16 := rtl/common/fp_pkg.sv rtl/common/lutram.sv rtl/common/fp32_bf16_add.sv rtl/common/packet_acc.sv tests/unit/packet_acc_16.sv
 UNIT += pkt_fifo
-UNIT_SRCS_pkt_fifo := rtl/common/fifo.sv rtl/hub/pkt_fifo.sv
+UNIT_SRCS_pkt_fifo := rtl/hub/pkt_fifo.sv
 UNIT += expert_lane
 UNIT_SRCS_expert_lane := rtl/common/fp_pkg.sv rtl/gpu/expert_factor.sv rtl/gpu/expert_lanes.sv tests/unit/expert_lane.sv
 UNIT += gpu_mem

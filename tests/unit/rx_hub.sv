@@ -16,7 +16,7 @@ module rx_hub #(
     parameter int unsigned RxStorePkts     = 16,
     parameter int unsigned RxResultPkts    = 4,
     parameter int unsigned RxCtrlPkts      = 16,
-    parameter int unsigned LocPkts         = 4,
+    parameter int unsigned LocPkts         = 2,
     localparam int unsigned FW      = 8 * FlitBytes,
     localparam int unsigned TokenW  = node_pkg::TokenW,
     localparam int unsigned RowW    = node_pkg::RowW,

@@ -355,8 +355,8 @@ class bench {
         bytes header = get(dut.ctl_header_o);
         if (ctl.see(dut.ctl_valid_o, dut.ctl_ready_i, header, true))
             control_packet(header);
-        cst.see(dut.cst_valid_o, dut.cst_ready_i, get(dut.cst_data_o), dut.cst_last_o);
-        clo.see(dut.clo_valid_o, dut.clo_ready_i, get(dut.clo_data_o), dut.clo_last_o);
+        cst.see(dut.cst_valid_o, dut.cst_ready_i, get(dut.st_data_o), dut.st_last_o);
+        clo.see(dut.clo_valid_o, dut.clo_ready_i, get(dut.st_data_o), dut.st_last_o);
         compare(cst, want_cst, "uplink");
         compare(clo, want_clo, "local");
         assert_int_equal(dut.err_valid_o, 0);

@@ -2,7 +2,7 @@
 //
 // send against a model of its four instructions: random routing tables (1 to 16 experts per token, all at home, none at home, none at all, empty
 // places, repeated and unmapped experts), rows of odd lengths, with and without gate weights, random grants of memory and back-pressure of both streams and of the token
-// tracker. Every packet is compared bit for bit and in order; also checked: a token is armed before its packets, the in-flight limit, errors, rows
+// tracker, control's packets between send's. Every packet is compared bit for bit and in order; also checked: a token is armed before its packets, the in-flight limit, errors, rows
 // taken by unicast, retirement only when all is out, and the rate: no cycle without a flit on the uplink stream.
 // MW_SEED repeats a run.
 
@@ -22,7 +22,8 @@ static const unsigned EXPERTS = F == 8 ? 64 : 128;
 
 struct pace {
     unsigned grant, st, loc,
-        arm; // percent of cycles in which memory, streams and tracker are ready
+        arm;          // percent of cycles in which memory, streams and tracker are ready
+    unsigned control; // in which control begins a packet
 };
 
 struct layer {
@@ -44,6 +45,7 @@ class bench {
     void run(const struct mw_instr &in)
     {
         model(in);
+        control_on = true;
         issue(in);
         unsigned idle = 0;
         while (!retired) {
@@ -51,8 +53,10 @@ class bench {
             idle = any ? 0 : idle + 1;
             assert_true(idle < 5000);
         }
-        for (unsigned i = 0; i < 20; i++)
+        control_on = false;
+        for (unsigned i = 0; i < 20 || (!control.empty() && i < 5000); i++)
             cycle();
+        assert_true(want_control[0].empty() && want_control[1].empty() && control.empty());
         assert_true(want_st.empty() && want_loc.empty() && want_arm.empty());
         assert_int_equal(errors, want_errors);
         assert_true(st.open.empty() && loc.open.empty());
@@ -366,6 +370,7 @@ class bench {
         dut.base_row_i = 0;
         dut.st_ready_i = 0;
         dut.loc_ready_i = 0;
+        dut.cst_valid_i = dut.clo_valid_i = 0;
         cfg.drive(dut.cfg_i);
         edge();
         edge();
@@ -419,6 +424,7 @@ class bench {
         dut.tok_done_i = percent(armed > 0 ? done_percent
                                  : others  ? 5
                                            : 0); // other tokens are done too: they do not count
+        offer_control();
         dut.eval();
         dut.base_row_i = row_of[dut.base_q_o];
         dut.eval();
@@ -433,8 +439,42 @@ class bench {
         return moved;
     }
 
+    // Packets of control, for either stream, one at a time.
+    void offer_control()
+    {
+        if (control.empty() && control_on && percent(p.control)) {
+            struct mw_header h = {};
+            h.opcode = MW_OP_COUNTS;
+            h.addr = rng() & 0xffffffffffff;
+            bytes payload(below(2) ? 0 : 4 * (1 + below(16)));
+            for (uint8_t &x : payload)
+                x = static_cast<uint8_t>(rng());
+            control = make_packet(F, h, {}, payload).data;
+            control_at = 0;
+            control_own = below(2);
+        }
+        dut.cst_valid_i = !control.empty() && !control_own;
+        dut.clo_valid_i = !control.empty() && control_own;
+        if (control.empty())
+            return;
+        put(dut.ctl_data_i, control.data() + control_at);
+        dut.ctl_last_i = control_at + F == control.size();
+    }
+
+    void take_control()
+    {
+        if (control.empty() || !(control_own ? dut.clo_ready_o : dut.cst_ready_o))
+            return;
+        control_at += F;
+        if (control_at < control.size())
+            return;
+        want_control[control_own].push_back(control);
+        control.clear();
+    }
+
     bool watch()
     {
+        take_control();
         ram.ask(dut.rd_valid_o, dut.rd_ready_i, dut.rd_addr_o);
         bool moved = dut.rd_valid_o && dut.rd_ready_i;
         if (dut.tok_done_i && armed > 0)
@@ -453,8 +493,8 @@ class bench {
         }
         moved |=
             sent | loc.see(dut.loc_valid_o, dut.loc_ready_i, get(dut.loc_data_o), dut.loc_last_o);
-        compare(st, want_st, "uplink");
-        compare(loc, want_loc, "local");
+        compare(st, want_st, want_control[0], "uplink");
+        compare(loc, want_loc, want_control[1], "local");
         if (dut.retire_o) {
             assert_false(retired);
             assert_true(want_st.empty() && want_loc.empty());
@@ -479,9 +519,19 @@ class bench {
         unsigned token;
     };
 
-    void compare(stream_watch &s, std::deque<expected> &want, const char *where)
+    static bool of_control(const bytes &pkt) { return (pkt[0] & 63) == MW_OP_COUNTS; }
+
+    void compare(stream_watch &s, std::deque<expected> &want, std::deque<bytes> &want_ctl,
+                 const char *where)
     {
-        if (!s.open.empty()) {
+        if (!s.packets.empty() && of_control(s.packets.front())) {
+            assert_false(want_ctl.empty());
+            assert_true(want_ctl.front() == s.packets.front());
+            want_ctl.pop_front();
+            s.packets.pop_front();
+            return;
+        }
+        if (!s.open.empty() && !of_control(s.open)) {
             assert_false(want.empty());
             if (!want_arm.empty() && want.front().pkt.head.opcode == MW_OP_DYMULTIMEM_ST)
                 assert_true(want.front().token < want_arm.front().token);
@@ -523,6 +573,10 @@ class bench {
     stream_watch st, loc;
     std::deque<expected> want_st, want_loc;
     std::deque<arming> want_arm;
+    bytes control; // packet on offer
+    size_t control_at = 0;
+    bool control_own = false, control_on = false;
+    std::deque<bytes> want_control[2]; // taken: uplink, local
     unsigned armed = 0;
     uint64_t now = 1;
     bool retired = false, others = true;
@@ -557,7 +611,9 @@ static layer random_layer(std::mt19937_64 &rng)
 static pace random_pace(std::mt19937_64 &rng)
 {
     static const unsigned choice[] = {100, 100, 90, 50, 20};
-    return {choice[rng() % 5], choice[rng() % 5], choice[rng() % 5], choice[rng() % 5]};
+    static const unsigned control[] = {0, 0, 3, 30};
+    return {choice[rng() % 5], choice[rng() % 5], choice[rng() % 5], choice[rng() % 5],
+            control[rng() % 4]};
 }
 
 static struct mw_instr instr(unsigned op, uint32_t a, uint32_t b, uint32_t c, unsigned imm,
