@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Sixteen 32-bit event counters that share one adder: each input counts in a
-// shift register with feedback of its own (one LUT per bit, where a small adder
-// costs four times that), and a scan, one counter per cycle, moves its count into
+// Up to fifteen 32-bit event counters that share one adder: each input counts in a
+// shift register with feedback of its own (one LUT per counter, where a small adder
+// costs many times that), and a scan, one counter per cycle, moves its count into
 // a LUT RAM. Counts are exact and wrap; clear_i (one cycle) clears them during the
-// next 16 cycles, and what happens from the cycle behind it on is counted.
+// next Count cycles, and what happens from the cycle behind it on is counted.
 //
-// Reading: hold rd_valid_i and rd_idx_i until rd_ack_o (within 16 cycles, 32
-// behind a clear); rd_data_o is the count before that cycle, and 0 in others.
+// Reading: hold rd_valid_i and rd_idx_i until rd_ack_o (within Count cycles, twice that and one
+// behind a clear); rd_data_o is the count before that cycle.
 `default_nettype none
 
 module stat_counters #(
-    localparam int unsigned Count = 16
+    parameter int unsigned Count = 13
 ) (
     input  wire logic             clk_i,
     input  wire logic             rst_ni,
@@ -22,54 +22,75 @@ module stat_counters #(
     output logic                  rd_ack_o,
     output logic [31:0]           rd_data_o
 );
-    // x^5 + x^2 + 1: 31 states, of which the 17 that 16 cycles between two scans need are decoded
-    typedef logic [4:0] small_t;
-    localparam small_t Zero = 5'd1;
+    if (Count < 2 || Count > 15) begin : gen_check
+        $error("stat_counters: Count must be 2 to 15");
+    end
+
+    // x^4 + x^3 + 1: 15 states; between two scans lie at most Count - 1 events besides that of the scan's own cycle
+    typedef logic [3:0] small_t;
+    localparam small_t Zero = 4'd1;
 
     function automatic small_t next(small_t s);
-        return {s[3:0], s[4] ^ s[1]};
+        return {s[2:0], s[3] ^ s[2]};
     endfunction
 
-    // counts by state; states that 16 cycles do not reach count 0
-    function automatic logic [31:0][4:0] counts();
+    function automatic logic [31:0][3:0] counts();  // by {state, one more}
         small_t state = Zero;
         counts = '0;
-        for (int unsigned i = 0; i <= Count; i++) begin
-            counts[state] = 5'(i);
+        for (int unsigned i = 0; i < Count; i++) begin
+            counts[{state, 1'b0}] = 4'(i);
+            counts[{state, 1'b1}] = 4'(i + 1);
             state = next(state);
         end
     endfunction
-    localparam logic [31:0][4:0] Decoded = counts();
+    localparam logic [31:0][3:0] Decoded = counts();
 
+    // First step of the scan: the counter whose turn it is (one-hot) goes to its register in scanned_q, all others there are 0, so an OR joins them;
+    // its count is read. Second step: they are added.
     small_t            small_q [Count];
-    logic [3:0]        scan_q;
-    logic              clearing_q;
-    logic [31:0]       old, sum;
+    logic [4:0]        scanned_q [Count];  // {count, event in that cycle}
+    logic [4:0]        scanned;
+    logic [Count-1:0]  turn_q;
+    logic [3:0]        scan_q, add_q;      // of the first and the second step
+    logic              clearing_q, valid_q;
+    logic [31:0]       old, old_q;
 
-    lutram #(.Width(32), .Depth(Count)) i_counts (
-        .clk_i, .we_i(1'b1), .waddr_i(scan_q), .wdata_i(sum), .raddr_i(scan_q), .rdata_o(old)
+    lutram #(.Width(32), .Depth(16)) i_counts (
+        .clk_i, .we_i(1'b1), .waddr_i(add_q), .wdata_i(rd_data_o), .raddr_i(scan_q), .rdata_o(old)
     );
 
-    assign sum       = (clearing_q ? 32'd0 : old) + 32'(Decoded[small_q[scan_q]]);
-    assign rd_ack_o  = rd_valid_i && rd_idx_i == scan_q && !clearing_q;
-    assign rd_data_o = rd_ack_o ? sum : 32'd0;
+    always_comb begin
+        scanned = scanned_q[0];
+        for (int unsigned i = 1; i < Count; i++) scanned |= scanned_q[i];
+    end
+
+    assign rd_data_o = old_q + 32'(Decoded[scanned]);
+    assign rd_ack_o  = rd_valid_i && rd_idx_i == add_q && valid_q;
 
     // a clear restarts the scan, so that one full round of it writes every counter
     always_ff @(posedge clk_i) begin
         if (!rst_ni || clear_i) begin
+            turn_q     <= Count'(1);
             scan_q     <= '0;
             clearing_q <= 1'b1;
+            valid_q    <= 1'b0;
         end else begin
-            scan_q <= scan_q + 4'd1;
+            turn_q  <= {turn_q[Count-2:0], turn_q[Count-1]};
+            scan_q  <= (scan_q == 4'(Count - 1)) ? '0 : scan_q + 4'd1;
             if (scan_q == 4'(Count - 1)) clearing_q <= 1'b0;
+            valid_q <= !clearing_q;
         end
+        add_q <= scan_q;
+        if (clearing_q) old_q <= '0;
+        else old_q <= old;
     end
 
     always_ff @(posedge clk_i) begin
         for (int unsigned i = 0; i < Count; i++) begin
-            if (!rst_ni || clear_i) small_q[i] <= Zero;
-            else if (scan_q == 4'(i)) small_q[i] <= event_i[i] ? next(Zero) : Zero;
+            if (!rst_ni || clear_i || turn_q[i]) small_q[i] <= Zero;
             else if (event_i[i]) small_q[i] <= next(small_q[i]);
+            if (!turn_q[i]) scanned_q[i] <= '0;
+            else scanned_q[i] <= {small_q[i], event_i[i]};
         end
     end
 endmodule

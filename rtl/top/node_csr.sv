@@ -5,7 +5,7 @@
 //
 // Bus: req_i, we_i, addr_i and wdata_i are held until ack_o, which ends the access
 // in that cycle; rdata_o and err_o are valid with it and 0 in other cycles. A write
-// takes one cycle, a read at most 18, and 34 behind go.
+// takes two cycles, a read at most 17, and 30 behind go.
 `default_nettype none
 
 module node_csr #(
@@ -37,11 +37,11 @@ module node_csr #(
     node_regs_pkg::mw_node__in_t  hwif_in;
     node_regs_pkg::mw_node__out_t hwif_out;
     logic rd_ack, rd_err, wr_ack, wr_err, stall_wr, stall_rd;
-    logic [31:0] rd_data;
+    logic [31:0] rd_data, status;
 
     node_regs i_regs (
         .clk(clk_i), .rst_n(rst_ni),
-        .s_cpuif_req(req_i), .s_cpuif_req_is_wr(we_i), .s_cpuif_addr(addr_i),
+        .s_cpuif_req(req_i && !ack_o), .s_cpuif_req_is_wr(we_i), .s_cpuif_addr(addr_i),
         .s_cpuif_wr_data(wdata_i), .s_cpuif_wr_biten('1),
         .s_cpuif_req_stall_wr(stall_wr), .s_cpuif_req_stall_rd(stall_rd),
         .s_cpuif_rd_ack(rd_ack), .s_cpuif_rd_err(rd_err), .s_cpuif_rd_data(rd_data),
@@ -49,9 +49,13 @@ module node_csr #(
         .hwif_in(hwif_in), .hwif_out(hwif_out)
     );
 
-    assign ack_o   = rd_ack || wr_ack;
-    assign err_o   = (rd_ack && rd_err) || (wr_ack && wr_err);
-    assign rdata_o = rd_ack ? rd_data : 32'd0;
+    // Only the status window can be read, so its word goes out directly, by a register that is cleared in all other cycles.
+    always_ff @(posedge clk_i) begin
+        ack_o <= rst_ni && (rd_ack || wr_ack);
+        err_o <= (rd_ack && rd_err) || (wr_ack && wr_err);
+        if (hwif_in.status.rd_ack) rdata_o <= status;
+        else rdata_o <= '0;
+    end
 
     always_comb begin
         cfg_o = '0;
@@ -96,15 +100,14 @@ module node_csr #(
 
     // ---- errors: the first one's code and how many ----
     logic [7:0]  first_q, first;
-    logic [15:0] errors_q;
-    logic [16:0] errors;
+    logic [15:0] errors_q, errors;  // stops close to 65 535
 
     always_comb begin
         first  = '0;
-        errors = {1'b0, errors_q};
+        errors = errors_q;
         for (int i = int'(NumErr) - 1; i >= 0; i--) begin
             if (err_valid_i[i]) first = err_code_i[i];
-            errors = errors + 17'(err_valid_i[i]);
+            errors = errors + 16'(err_valid_i[i]);
         end
     end
 
@@ -115,7 +118,7 @@ module node_csr #(
             first_q  <= '0;
             errors_q <= '0;
         end else if (|err_valid_i) begin
-            errors_q <= errors[16] ? '1 : errors[15:0];
+            if (errors_q[15:4] != '1) errors_q <= errors;
             if (!error_o) first_q <= first;
         end
     end
@@ -128,8 +131,8 @@ module node_csr #(
 
     assign is_count = word_q[4:3] != 2'd0;
 
-    stat_counters i_counts (
-        .clk_i, .rst_ni, .clear_i(go_i), .event_i({3'd0, count_i}),
+    stat_counters #(.Count(13)) i_counts (
+        .clk_i, .rst_ni, .clear_i(go_i), .event_i(count_i),
         .rd_valid_i(busy_q && is_count), .rd_idx_i(4'(word_q - 5'd8)), .rd_ack_o(counts_ack), .rd_data_o(counts_data)
     );
 
@@ -150,10 +153,11 @@ module node_csr #(
     end
 
     assign hwif_in.status.rd_ack  = busy_q && (!is_count || counts_ack);
-    assign hwif_in.status.rd_data = is_count ? counts_data : word;
+    assign hwif_in.status.rd_data = '0;
+    assign status                 = is_count ? counts_data : word;
     assign hwif_in.status.wr_ack  = hwif_out.status.req && hwif_out.status.req_is_wr;
 
-    wire unused = &{1'b0, stall_wr, stall_rd, hwif_out.status.wr_data, hwif_out.status.wr_biten, hwif_out.status.addr[1:0]};
+    wire unused = &{1'b0, stall_wr, stall_rd, rd_data, hwif_out.status.wr_data, hwif_out.status.wr_biten, hwif_out.status.addr[1:0]};
 endmodule
 
 `default_nettype wire
