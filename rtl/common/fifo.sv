@@ -33,7 +33,7 @@ module fifo #(
     end
 
     logic [LevelW-1:0] level_q;
-    logic full_q, push, pop;
+    logic full_q, push, pop, fills, empties;  // a push fills it, a pop empties it
 
     assign ready_o = !full_q;
     assign level_o = level_q;
@@ -42,17 +42,23 @@ module fifo #(
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
-            level_q <= '0;
             full_q  <= 1'b0;
             valid_o <= 1'b0;
         end else if (push != pop) begin
-            level_q <= level_q + (pop ? '1 : LevelW'(1));  // one adder for up and down
-            full_q  <= push && level_q == LevelW'(Depth - 1);
-            valid_o <= push || level_q != LevelW'(1);
+            full_q  <= push && fills;
+            valid_o <= push || !empties;
         end
     end
 
+    // Nothing else depends on the level, so it costs nothing where it is not used.
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) level_q <= '0;
+        else if (push != pop) level_q <= level_q + (pop ? '1 : LevelW'(1));  // one adder for up and down
+    end
+
     if (Depth == 1) begin : gen_single
+        assign fills   = 1'b1;
+        assign empties = 1'b1;
         always_ff @(posedge clk_i) begin
             if (push) data_o <= data_i;
         end
@@ -61,9 +67,20 @@ module fifo #(
         localparam logic [PtrW-1:0] Last = PtrW'(Depth - 1);
 
         logic [Width-1:0] mem [Depth];
-        logic [PtrW-1:0] wptr_q, rptr_q;
+        logic [PtrW-1:0] wptr_q, rptr_q, wnext, rnext;
 
-        assign data_o = mem[rptr_q];
+        assign data_o  = mem[rptr_q];
+        assign fills   = wnext == rptr_q;
+        assign empties = rnext == wptr_q;
+
+        if (Depth == 16 || Depth == 32) begin : gen_shift
+            // in the order of a shift register (two LUTs), which a memory does not mind
+            assign wnext = {wptr_q[PtrW-2:0], wptr_q[PtrW-1] ^ wptr_q[2] ^ (wptr_q[PtrW-2:0] == '0)};
+            assign rnext = {rptr_q[PtrW-2:0], rptr_q[PtrW-1] ^ rptr_q[2] ^ (rptr_q[PtrW-2:0] == '0)};
+        end else begin : gen_count
+            assign wnext = (wptr_q == Last) ? '0 : wptr_q + 1'b1;
+            assign rnext = (rptr_q == Last) ? '0 : rptr_q + 1'b1;
+        end
 
         always_ff @(posedge clk_i) begin
             if (push) mem[wptr_q] <= data_i;
@@ -74,8 +91,8 @@ module fifo #(
                 wptr_q <= '0;
                 rptr_q <= '0;
             end else begin
-                if (push) wptr_q <= (wptr_q == Last) ? '0 : wptr_q + 1'b1;
-                if (pop)  rptr_q <= (rptr_q == Last) ? '0 : rptr_q + 1'b1;
+                if (push) wptr_q <= wnext;
+                if (pop)  rptr_q <= rnext;
             end
         end
     end

@@ -18,6 +18,9 @@
 module streams #(
     parameter int unsigned FlitBytes    = 8,
     parameter int unsigned MemBytesLog2 = 14,
+    parameter int unsigned N            = 32,
+    parameter int unsigned RowsLog2     = 18,  // of the rows that may become complete in a layer
+    parameter int unsigned TokensLog2   = 16,  // of own tokens
     localparam int unsigned FW    = 8 * FlitBytes,
     localparam int unsigned AddrW = MemBytesLog2 - $clog2(FlitBytes),
     localparam int unsigned S     = isa_pkg::Streams,
@@ -60,8 +63,9 @@ module streams #(
     localparam int unsigned IdxW = $clog2(StreamInstrs);
     localparam int unsigned Align  = 128;  // of a stream's base: 8 instructions
     localparam int unsigned BlockW = $clog2(Align / FlitBytes);
-    localparam int unsigned EvW  = 20;  // event counters
-    localparam int unsigned PktW = 16;  // counters of packets: more than all streams of 32 GPUs can send
+    localparam int unsigned PktW = $clog2(N * S * StreamInstrs) + 1;                    // counters of packets: more than all streams of all GPUs can send
+    localparam int unsigned NumW = ((RowsLog2 > TokensLog2) ? RowsLog2 : TokensLog2) + 2;  // of rows and tokens
+    localparam int unsigned EvW  = (PktW > NumW) ? PktW : NumW;
 
     typedef enum logic [2:0] {
         Off   = 3'd0,

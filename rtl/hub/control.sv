@@ -98,7 +98,7 @@ module control #(
     localparam int unsigned WW     = $clog2(W);
     localparam int unsigned RowW   = node_pkg::RowW;
     localparam int unsigned BaseW  = (GpuW + TokensLog2 + 1 < RowW) ? GpuW + TokensLog2 + 1 : RowW;  // every token of every GPU
-    localparam int unsigned TokenW = node_pkg::TokenW;
+    localparam int unsigned TokB   = TokensLog2 + GpuW;  // of a global token index
 
     if (MaxLocalExperts > 32) begin : gen_check
         $error("control: a COUNTS packet has 32 words");
@@ -346,11 +346,12 @@ module control #(
     logic [1:0]  first_q;
     logic        ctl_free, sig_own, ack_own;
     logic [GpuW-1:0] sig_home;
+    localparam int unsigned AddrB = (TokB > 4) ? TokB : 4;
     opcode_e     ctl_op_q;
     logic [4:0]  ctl_dst_q;
-    logic [TokenW-1:0] ctl_addr_q;
+    logic [AddrB-1:0]  ctl_addr_q;   // token or event counter
 
-    assign sig_home = GpuW'(sig_token_i >> cfg_i.token_shift);
+    assign sig_home = GpuW'(sig_token_i[TokB-1:0] >> cfg_i.token_shift);
     assign sig_own  = sig_home == port;
     assign ack_own  = ack_dst_i == cfg_i.port;
     assign want     = {state_q == EVENTS, sig_valid_i && !sig_own, ack_valid_i && !ack_own};
@@ -384,7 +385,7 @@ module control #(
         if (ctl_free) begin
             ctl_op_q   <= (want[0] && ready[0]) ? OP_ACK : (want[1] && ready[1]) ? OP_SIGNAL : OP_EVENT;
             ctl_dst_q  <= (want[0] && ready[0]) ? ack_dst_i : (want[1] && ready[1]) ? 5'(sig_home) : 5'(to_q);
-            ctl_addr_q <= (want[1] && ready[1]) ? sig_token_i : (want[0] && ready[0]) ? '0 : TokenW'(imm_q);
+            ctl_addr_q <= (want[1] && ready[1]) ? AddrB'(sig_token_i[TokB-1:0]) : (want[0] && ready[0]) ? '0 : AddrB'(imm_q);
         end
     end
 
@@ -399,7 +400,7 @@ module control #(
     end
 
     logic unused;
-    assign unused = ^{cfg_i, cmd_i, cnt_val_i, cnt_idx_i, cnt_last_i, emap_data_i, unused_pos, unused_token, unused_row};
+    assign unused = ^{cfg_i, sig_token_i, cmd_i, cnt_val_i, cnt_idx_i, cnt_last_i, emap_data_i, unused_pos, unused_token, unused_row};
 endmodule
 
 `default_nettype wire

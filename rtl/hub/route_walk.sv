@@ -46,7 +46,7 @@ module route_walk #(
     logic [TokensLog2:0] fetch_q, token_q;
     logic [3-PosW:0]     sub_q;        // flit of the entry list that is read next
     logic                sub_last, all_fetched, pending_q, hold_valid_q, move;
-    logic [FW-1:0]       hold_q, shift_q;
+    logic [FW-1:0]       hold_q, cur_q;
     logic [3:0]          pos_q;
 
     assign sub_last    = sub_q == k_last_i[3:PosW];
@@ -83,7 +83,7 @@ module route_walk #(
     // The entry side: the held flit moves over when the one before is used up.
     assign last_o  = pos_q == k_last_i;
     assign move    = hold_valid_q && (!valid_o || (take_i && (last_o || pos_q[PosW-1:0] == '1)));
-    assign entry_o = shift_q[15:0];
+    assign entry_o = cur_q[16*pos_q[PosW-1:0] +: 16];
     assign pos_o   = pos_q;
     assign token_o = token_q[TokensLog2-1:0];
     assign row_o   = row_base_i + RowW'(token_q);
@@ -101,8 +101,7 @@ module route_walk #(
             else if (take_i && last_o) token_q <= token_q + 1'b1;
             if (take_i) pos_q <= last_o ? '0 : pos_q + 1'b1;
         end
-        if (move) shift_q <= hold_q;
-        else if (take_i) shift_q <= FW'(shift_q >> 16);
+        if (move) cur_q <= hold_q;
     end
 endmodule
 

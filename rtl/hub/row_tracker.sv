@@ -17,6 +17,7 @@ module row_tracker #(
     parameter int unsigned TokensLog2      = 5,
     parameter int unsigned RowsLog2        = 6,
     parameter int unsigned MaxLocalExperts = 8,
+    parameter int unsigned LeftW           = 16,  // bits of a row's bytes with its gate weights
     localparam int unsigned TokenW  = node_pkg::TokenW,
     localparam int unsigned RowW    = node_pkg::RowW,
     localparam int unsigned ExpertW = node_pkg::ExpertW
@@ -70,7 +71,6 @@ module row_tracker #(
     localparam int unsigned TokB   = TokensLog2 + $clog2(N);
     localparam int unsigned NumW   = RowsLog2 + 1;
     localparam int unsigned EntryW = RowsLog2 + TokB + 4;   // {token, position, row}; a pushed row has at most the first two's bits
-    localparam int unsigned LeftW  = 16;
 
     if (RowsLog2 < LeW || RowsLog2 > RowW || TokB + 4 > RowW) begin : gen_check
         $error("row_tracker: sizes do not fit");

@@ -81,6 +81,7 @@ module rx_arrive #(
     localparam int unsigned TgtFlits = (MaxTargets + Lanes - 2) / Lanes;        // of targets behind the first
     localparam int unsigned TfW      = (TgtFlits > 1) ? $clog2(TgtFlits) : 0;
     localparam int unsigned TgtAw    = SlotW + TfW;
+    localparam int unsigned TgtLanes = (TgtFlits == 1) ? MaxTargets - 1 : Lanes;  // kept of a flit
     localparam int unsigned FlitsW   = PayIdxW + 2;                             // 0 .. PF + 1
 
     if ((FlitBytes != 8 && FlitBytes != 16) || MaxTargets < 1 || MaxTargets > TargetsMax || MaxExperts < 2 || MaxExperts > 4096) begin : gen_check
@@ -193,7 +194,7 @@ module rx_arrive #(
         if (head.epoch != epoch_i) bad_code = ERR_EPOCH;
         else if (head.poison) bad_code = ERR_POISON;
         else if (!known) bad_code = ERR_OPCODE;
-        else if (head.len > 15'(PayloadMaxBytes) || (head.len == '0) != no_payload || (head.opcode == OP_COUNTS && head.len[1:0] != '0)) bad_code = ERR_LENGTH;
+        else if (head.len[14:8] != '0 || (head.len[7] && head.len[6:0] != '0) || (head.len == '0) != no_payload || (head.opcode == OP_COUNTS && head.len[1:0] != '0)) bad_code = ERR_LENGTH;
         else if (dynamic && (head.cnt == '0 || head.cnt > 5'(MaxTargets))) bad_code = ERR_TARGETS;
         low_in.bad   = bad_code != ERR_NONE;
         low_in.op    = head.opcode[2:0];
@@ -226,14 +227,15 @@ module rx_arrive #(
     // ---- targets ----
     logic [FlitsW-1:0]       tgt_flit;
     logic [3:0]              tgt_behind;   // number among those behind the first
-    logic [Lanes*TgtW-1:0]   tgt_in, tgt_out;
+    logic [((TgtLanes == 0) ? 1 : TgtLanes)*TgtW-1:0] tgt_in, tgt_out;
     logic [TgtAw-1:0]        tgt_waddr, tgt_raddr;
 
     assign tgt_flit   = flits_q[head_sel];
     assign tgt_behind = hd_tgt_i - 4'd1;
 
     always_comb begin
-        for (int unsigned l = 0; l < Lanes; l++) tgt_in[l*TgtW +: TgtW] = target(head_data[16*l +: 16]);
+        tgt_in = '0;
+        for (int unsigned l = 0; l < TgtLanes; l++) tgt_in[l*TgtW +: TgtW] = target(head_data[16*l +: 16]);
     end
 
     if (TgtFlits > 1) begin : gen_flits
@@ -245,7 +247,7 @@ module rx_arrive #(
     end
 
     // flits of a list that is too long are left out: its packet is bad
-    lutram #(.Width(Lanes * TgtW), .Depth(2**TgtAw)) i_targets (
+    lutram #(.Width($bits(tgt_in)), .Depth(2**TgtAw)) i_targets (
         .clk_i, .we_i(head_fire && head_phase == Targets && tgt_flit < FlitsW'(TgtFlits)), .waddr_i(tgt_waddr), .wdata_i(tgt_in),
         .raddr_i(tgt_raddr), .rdata_o(tgt_out)
     );

@@ -105,7 +105,7 @@ module rx_resolve #(
     localparam int unsigned ParkW  = $clog2(Parked + 1);
     localparam int unsigned JobLvW = $clog2(Jobs + 1);
 
-    if (MAddrW < AddrB || MAddrW > 48 || AddrB > 32 || RowsLog2 > RowW || TokB > TokenW || LeW > ExpertW) begin : gen_check
+    if (MAddrW < AddrB || MAddrW < TokB + 15 || MAddrW > 48 || AddrB > 32 || RowsLog2 > RowW || TokB > TokenW || LeW > ExpertW) begin : gen_check
         $error("rx_resolve: sizes do not fit each other");
     end
 
@@ -208,11 +208,15 @@ module rx_resolve #(
     // ---- check ----------------------------------------------------------------------------
     logic              mapped;
     logic [LeW-1:0]    le;
-    logic [MAddrW-1:0] token;
+    logic [TokB-1:0]   token;
+    logic [14:0]       in_row;      // ones where an address has the byte inside the row
     logic [14:0]       offset;
+    logic              no_token;    // more bits than a token has
     logic [7:0]        span;        // last byte of the payload, from the start of its first flit on
     logic              no_payload, dynamic, outside;
-    logic [AddrB:0]    first_byte, end_byte;
+    localparam int unsigned EndW = ((AddrB > 15) ? AddrB : 15) + 1;
+    logic [EndW-2:0]   first_byte;  // in memory, or in the row
+    logic [EndW-1:0]   end_byte;
     err_e              err;
 
     lutram #(.Width(1 + LeW), .Depth(MaxExperts)) i_emap (
@@ -223,19 +227,21 @@ module rx_resolve #(
 
     assign dynamic    = s0_q.op == OP_DYMULTIMEM_ST;
     assign no_payload = s0_q.op == OP_FLAG || s0_q.op == OP_FENCE;
-    assign token      = s0_q.addr >> cfg_i.row_shift;
-    assign offset     = s0_q.addr[14:0] & ~(15'h7fff << cfg_i.row_shift);
+    assign in_row     = ~(15'h7fff << cfg_i.row_shift);
+    assign offset     = s0_q.addr[14:0] & in_row;
+    assign token      = TokB'(s0_q.addr[TokB+14:0] >> cfg_i.row_shift);
+    assign no_token   = (s0_q.addr[TokB+14:TokB] & ~in_row) != '0 || (s0_q.addr >> (TokB + 15)) != '0;
     assign span       = 8'(s0_q.addr[LogF-1:0]) + s0_q.len - 8'd1;
-    assign first_byte = (AddrB+1)'(s0_q.addr[AddrB-1:0]);
-    assign end_byte   = first_byte + (AddrB+1)'(s0_q.len);
+    assign first_byte = dynamic ? (EndW-1)'(offset) : (EndW-1)'(s0_q.addr[AddrB-1:0]);
+    assign end_byte   = EndW'(first_byte) + EndW'(s0_q.len);
 
     always_comb begin
         unique case (s0_q.op)
-            OP_DYMULTIMEM_ST: outside = (token >> TokenW) != '0
-                                        || 16'(offset) + 16'(s0_q.len) > ((s0_q.stage == STAGE_GATE) ? 16'({cfg_i.k, 2'b00}) : 16'(cfg_i.row_bytes));
+            OP_DYMULTIMEM_ST: outside = no_token
+                                        || end_byte > ((s0_q.stage == STAGE_GATE) ? EndW'({cfg_i.k, 2'b00}) : EndW'(cfg_i.row_bytes));
             OP_FLAG, OP_FENCE: outside = 1'b0;
             OP_COUNTS: outside = s0_q.addr[LogF-1:0] != '0;
-            default:   outside = (s0_q.addr >> AddrB) != '0 || first_byte < (AddrB+1)'(cfg_i.st_lo) || end_byte > (AddrB+1)'(cfg_i.st_hi);
+            default:   outside = (s0_q.addr >> AddrB) != '0 || s0_q.addr[AddrB-1:0] < AddrB'(cfg_i.st_lo) || end_byte > EndW'(cfg_i.st_hi[AddrB:0]);
         endcase
         err = ERR_NONE;
         if (s0_q.bad) err = err_e'(s0_q.len);
@@ -259,7 +265,7 @@ module rx_resolve #(
         s1_d.job.lane   = s0_q.addr[LogF-1:0];
         s1_d.job.span   = span[6:0];
         s1_d.job.le     = le;
-        s1_d.job.token  = token[TokB-1:0];
+        s1_d.job.token  = token;
         s1_d.job.pos    = s0_q.tgt[3:0];
     end
 
@@ -270,7 +276,7 @@ module rx_resolve #(
     assign acts           = s0_valid_q && err == ERR_NONE && s1_free && job_room;
     assign al_req_valid_o = acts && dynamic;
     assign al_req_le_o    = ExpertW'(le);
-    assign al_req_token_o = token[TokenW-1:0];
+    assign al_req_token_o = TokenW'(token);
     assign al_req_start_o = s0_q.start;
     assign al_req_retry_o = s0_q.retry;
     assign ev_valid_o     = acts && s0_q.op == OP_FLAG;
@@ -334,7 +340,7 @@ module rx_resolve #(
     assign job_left = job_level != '0;
 
     logic unused;
-    assign unused = ^{1'b0, cfg_i, park_room, park_valid, job_push_ready, emap_data_i, base, al_resp_row_i, token, hd_tgt_i};
+    assign unused = ^{1'b0, cfg_i, park_room, park_valid, job_push_ready, emap_data_i, base, al_resp_row_i, hd_tgt_i};
 endmodule
 
 `default_nettype wire

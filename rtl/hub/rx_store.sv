@@ -183,6 +183,10 @@ module rx_store #(
     assign job_ready = w_ready[0] || (w_ready[1] && !job_first);
     assign working   = w_busy[0] || w_busy[1] || account_valid_q;
 
+    logic [FlitBytes-1:0] first_mask, last_mask;  // bytes of the job's first and last flit
+    assign first_mask = '1 << job.lane;
+    assign last_mask  = ~({FlitBytes{1'b1}} << 1 << job.span[LogF-1:0]);
+
     logic        cnt_valid [2], cnt_kind [2], cnt_last [2];
     logic [4:0]  cnt_src [2], cnt_idx [2];
     logic [31:0] cnt_val [2];
@@ -205,12 +209,10 @@ module rx_store #(
                 .raddr_i({(LocAw-PayIdxW)'(slot - SlotW'(RxStorePkts)), pay_raddr[PayIdxW-1:0]}), .rdata_o(loc_data)
             );
 
-            (* no_rw_check, ram_style = "block" *)
-            logic [FW-1:0] mem [2**LinkAw];
-            always_ff @(posedge clk_i) begin
-                if (pay_we[0]) mem[pay_link_addr] <= st_data_i;
-                if (pay_re) link_data <= from_loc ? '0 : mem[pay_raddr[LinkAw-1:0]];
-            end
+            gated_ram #(.Width(FW), .Depth(2**LinkAw)) i_payload (
+                .clk_i, .we_i(pay_we[0]), .lane_i('1), .waddr_i(pay_link_addr), .wdata_i(st_data_i),
+                .en_i(pay_re), .re_i(!from_loc), .raddr_i(pay_raddr[LinkAw-1:0]), .rdata_o(link_data)
+            );
             assign wr_data_o[w] = loc_data | link_data;
         end else begin : gen_link
             ram_sdp #(.Width(FW), .Depth(2**LinkAw)) i_payload (
@@ -223,7 +225,7 @@ module rx_store #(
 
         rx_worker #(.FlitBytes(FlitBytes), .AddrW(AddrW), .SlotW(SlotW), .Counts((w == 0) ? 1 : 0), .job_t(job_t)) i_worker (
             .clk_i, .rst_ni,
-            .job_valid_i(job_valid && ((w == 0) ? job_first || !w_ready[1] : !job_first)), .job_ready_o(w_ready[w]), .job_i(job),
+            .job_valid_i(job_valid && ((w == 0) ? job_first || !w_ready[1] : !job_first)), .job_ready_o(w_ready[w]), .job_i(job), .job_first_i(first_mask), .job_last_i(last_mask),
             .pay_re_o(pay_re), .pay_addr_o(pay_raddr), .pay_data_i(wr_data_o[w]),
             .wr_valid_o(wr_valid_o[w]), .wr_ready_i(wr_ready_i[w]), .wr_addr_o(wr_addr_o[w]), .wr_be_o(wr_be_o[w]),
             .done_valid_o(w_done[w]), .done_ready_i(w_done_ready[w]), .done_o(w_info[w]),

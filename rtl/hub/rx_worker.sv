@@ -24,6 +24,8 @@ module rx_worker #(
     input  wire logic                     job_valid_i,
     output logic                          job_ready_o,
     input  wire job_t                     job_i,
+    input  wire logic [FlitBytes-1:0]     job_first_i,   // byte enables of its first flit, and of its last
+    input  wire logic [FlitBytes-1:0]     job_last_i,
 
     output logic                          pay_re_o,
     output logic [SlotW+PayIdxW-1:0]      pay_addr_o,
@@ -53,6 +55,7 @@ module rx_worker #(
     logic               flit_q, last_q, take;   // a flit is at the output of the payload RAM
     logic               info_q, granted_q;      // done_o is in use; its last flit was granted
     logic               word_last;
+    logic [FlitBytes-1:0] first_mask_q, last_mask_q;
 
     assign step_last   = idx_q == job_q.span[6:LogF];
     assign step        = job_valid_q && !job_q.null_ && (!flit_q || take) && !(step_last && info_q);
@@ -60,12 +63,6 @@ module rx_worker #(
     assign job_ready_o = !job_valid_q || finish;
     assign pay_re_o    = step;
     assign pay_addr_o  = {job_q.slot, idx_q};
-
-    function automatic logic [FlitBytes-1:0] enables(logic first, logic [LogF-1:0] lo, logic last, logic [LogF-1:0] hi);
-        for (int unsigned b = 0; b < FlitBytes; b++) begin
-            enables[b] = !(first && LogF'(b) < lo) && !(last && LogF'(b) > hi);
-        end
-    endfunction
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
@@ -86,11 +83,15 @@ module rx_worker #(
                 if (done_valid_o && done_ready_i) info_q <= 1'b0;
             end
         end
-        if (job_ready_o && job_valid_i) job_q <= job_i;
+        if (job_ready_o && job_valid_i) begin
+            job_q        <= job_i;
+            first_mask_q <= job_first_i;
+            last_mask_q  <= job_last_i;
+        end
         if (finish) done_o <= job_q;
         if (step) begin
             wr_addr_o <= job_q.addr + AddrW'(idx_q);
-            wr_be_o   <= enables(idx_q == '0, job_q.lane, step_last, job_q.span[LogF-1:0]);
+            wr_be_o   <= (first_mask_q | {FlitBytes{idx_q != '0}}) & (last_mask_q | {FlitBytes{!step_last}});
             last_q    <= step_last;
         end
     end

@@ -236,6 +236,8 @@ module send #(
     logic [GpuW-1:0]           gpu_q, port;
     logic                      at_own, token_end, row_take, xfer_valid, xfer_take, armed, may_arm, drained;
 
+    logic                      job_a_valid_q, job_b_valid_q;
+
     assign port     = cfg_i.port[GpuW-1:0];
     assign at_own   = gpu_q == port;
     assign shift_to = (state_q == PORT) ? cfg_i.token_shift : cfg_i.row_shift;
@@ -244,7 +246,6 @@ module send #(
     assign s_row    = state_q == GPU;
     assign s_shift  = !shift_end && (state_q inside {PORT, SHIFT_ROW} || (state_q == SHIFT && is_dyn));
     assign x_shift  = !shift_end && state_q == SHIFT;
-    logic job_a_valid_q, job_b_valid_q;
     assign desc_take = state_q == NEXT && desc_valid && !gate_q && !(bare_q && job_b_valid_q);  // lists in use: two jobs', this one, the next
     assign row_take  = state_q == ROW && xfer_take && !gate_q;
     assign base_q_o  = gpu_q;
@@ -430,7 +431,7 @@ module send #(
     logic [3:0]    slots_q, ask_q, answer_q;
     logic          pay_wait_q, for_pay, walk_sel, pay_rvalid, pay_valid, pay_take, pay_room;
     logic [FW-1:0] pay_data;
-    logic [3:0]    pay_level;
+    logic [4:0]    pay_level;
 
     assign pay_req       = reading_q && slots_q != 4'(Slots);
     assign walk_sel      = walk_rd_valid && !pay_wait_q;  // a request that waits is not replaced
@@ -464,7 +465,7 @@ module send #(
 
     fifo #(
         .Width(FW),
-        .Depth(Slots)
+        .Depth(Slots + 1)
     ) i_pay (
         .clk_i, .rst_ni, .valid_i(pay_rvalid), .ready_o(pay_room), .data_i(rd_rdata_i),
         .valid_o (pay_valid), .ready_i(pay_take), .data_o(pay_data), .level_o(pay_level)

@@ -3,7 +3,7 @@
 // Counts for each own token how many of its experts have not finished yet; tokens whose count is zero are handed to combine in that order.
 //
 // arm_* sets a token's count, before its first packet leaves (a token without experts is ready at once); sig_* (from the wire) and own_* (from this GPU's
-// experts) count it down. Tokens are indices at home, except of sig_*, own_* and arm_* (global); another GPU's token is an error (BOUNDS), one signal too
+// experts) count it down. Tokens are indices at home, except of sig_*, own_* and arm_* (global, below N << TokensLog2); another GPU's token is an error (BOUNDS), one signal too
 // many another (COUNT).
 //
 // Order: arm before own before sig in one cycle; ready tokens in the order in which they became ready. Back-pressure: one operation in two cycles;
@@ -13,7 +13,9 @@
 
 module token_tracker #(
     parameter int unsigned TokensLog2 = 5,
-    localparam int unsigned TokenW = node_pkg::TokenW
+    parameter int unsigned N          = 32,
+    localparam int unsigned TokenW = node_pkg::TokenW,
+    localparam int unsigned TokB   = TokensLog2 + $clog2(N)  // of a global index
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
@@ -47,8 +49,8 @@ module token_tracker #(
     } entry_t;
 
     logic                  take, take_q, arm_q, mine_q, mine;
-    logic [TokenW-1:0]     token, home_first;
-    logic [TokensLog2-1:0] index, index_q;
+    logic [TokB-1:0]       token, home_first_q;
+    logic [TokensLog2-1:0] index, index_q, mask_q;
     logic [4:0]            count_q, left;
     entry_t                entry;
     logic                  live, ready;
@@ -57,10 +59,16 @@ module token_tracker #(
     assign arm_ready_o = !take_q;
     assign own_ready_o = !take_q && !arm_valid_i;
     assign sig_ready_o = !take_q && !arm_valid_i && !own_valid_i;
-    assign token       = arm_valid_i ? arm_token_i : own_valid_i ? own_token_i : sig_token_i;
-    assign home_first  = TokenW'(cfg_i.port) << cfg_i.token_shift;
-    assign index       = token[TokensLog2-1:0] & ~TokensLog2'('1 << cfg_i.token_shift);
-    assign mine        = token == (home_first | TokenW'(index));
+    assign token       = arm_valid_i ? arm_token_i[TokB-1:0] : own_valid_i ? own_token_i[TokB-1:0] : sig_token_i[TokB-1:0];
+    assign index       = token[TokensLog2-1:0] & mask_q;
+    assign mine        = token == (home_first_q | TokB'(index));
+
+    always_ff @(posedge clk_i) begin
+        if (go_i) begin
+            home_first_q <= TokB'(cfg_i.port) << cfg_i.token_shift;
+            mask_q       <= ~TokensLog2'('1 << cfg_i.token_shift);
+        end
+    end
 
     table_ram #(.Width($bits(entry_t)), .Depth(2**TokensLog2)) i_left (
         .clk_i, .we_i(take_q && mine_q), .waddr_i(index_q), .wdata_i({cfg_i.epoch, left}), .re_i(take), .raddr_i(index), .rdata_o(entry)
@@ -102,7 +110,7 @@ module token_tracker #(
     assign idle_o = !take_q;  // what waits in the queue waits for combine
 
     logic unused;
-    assign unused = ^{1'b0, cfg_i, rdy_room, rdy_level};
+    assign unused = ^{1'b0, cfg_i, rdy_room, rdy_level, arm_token_i, own_token_i, sig_token_i};
 endmodule
 
 `default_nettype wire

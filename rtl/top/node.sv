@@ -190,7 +190,7 @@ module node #(
 
     assign err_code = {8'(tokens_err), 8'(red_err[2]), 8'(red_err[1]), 8'(red_err[0]), 8'(rows_err), 8'(store_err), 8'(rx_err), 8'(control_err), 8'(send_err), 8'(streams_err)};
 
-    streams #(.FlitBytes(FlitBytes), .MemBytesLog2(MemBytesLog2)) i_streams (
+    streams #(.FlitBytes(FlitBytes), .MemBytesLog2(MemBytesLog2), .N(N), .RowsLog2(RowsLog2), .TokensLog2(TokensLog2)) i_streams (
         .clk_i, .rst_ni, .go_i(go), .cfg_i(cfg),
         .rd_valid_o(mrd_valid[CStreams]), .rd_ready_i(mrd_ready[CStreams]), .rd_addr_o(mrd_addr[CStreams]), .rd_rvalid_i(mrd_rvalid[CStreams]), .rd_rdata_i(mrd_rdata),
         .cmd_valid_o(cmd_valid), .cmd_ready_i(cmd_ready), .cmd_o(cmd), .retire_i(retire),
@@ -229,7 +229,7 @@ module node #(
     logic [31:0] cnt_val;
     logic        alloc_sweep_busy, rows_sweep_busy, rows_idle;
 
-    row_tracker #(.N(N), .TokensLog2(TokensLog2), .RowsLog2(RowsLog2), .MaxLocalExperts(MaxLocalExperts)) i_rows (
+    row_tracker #(.LeftW((MemBytesLog2 < 16) ? MemBytesLog2 : 16), .N(N), .TokensLog2(TokensLog2), .RowsLog2(RowsLog2), .MaxLocalExperts(MaxLocalExperts)) i_rows (
         .clk_i, .rst_ni, .go_i(go), .cfg_i(cfg), .sweep_i(sweep), .sweep_busy_o(rows_sweep_busy),
         .trk_valid_i(trk_valid), .trk_le_i(trk_le), .trk_row_i(trk_row), .trk_token_i(trk_token), .trk_pos_i(trk_pos), .trk_bytes_i(trk_bytes),
         .exp_valid_i(cnt_valid), .exp_kind_i(cnt_kind), .exp_idx_i(cnt_idx), .exp_val_i(cnt_val), .exp_last_i(cnt_last),
@@ -313,7 +313,7 @@ module node #(
 
     assign ev_counts = cnt_valid && cnt_last;
 
-    token_tracker #(.TokensLog2(TokensLog2)) i_tokens (
+    token_tracker #(.TokensLog2(TokensLog2), .N(N)) i_tokens (
         .clk_i, .rst_ni, .go_i(go), .cfg_i(cfg),
         .arm_valid_i(arm_valid), .arm_ready_o(arm_ready), .arm_token_i(arm_token), .arm_count_i(arm_count),
         .sig_valid_i(rsig_valid), .sig_ready_o(rsig_ready), .sig_token_i(rsig_token),

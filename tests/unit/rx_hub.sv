@@ -218,7 +218,7 @@ module rx_hub #(
         .err_valid_o(err_valid_o[2]), .err_code_o(err_code_o[2]), .idle_o(idle_o[3])
     );
 
-    token_tracker #(.TokensLog2(TokensLog2)) i_tokens (
+    token_tracker #(.TokensLog2(TokensLog2), .N(N)) i_tokens (
         .clk_i, .rst_ni, .go_i, .cfg_i, .arm_valid_i, .arm_ready_o, .arm_token_i, .arm_count_i,
         .own_valid_i, .own_ready_o, .own_token_i, .sig_valid_i(sig_valid), .sig_ready_o(sig_ready), .sig_token_i(sig_token),
         .rdy_valid_o, .rdy_ready_i, .rdy_token_o, .err_valid_o(err_valid_o[3]), .err_code_o(err_code_o[3]), .idle_o(idle_o[4])

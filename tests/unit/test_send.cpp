@@ -706,7 +706,7 @@ static void rate(unsigned op, unsigned row_bytes, unsigned k, uint64_t slack, bo
     l.token_shift = 5;
     l.port = 1;
     l.latency = 3;
-    std::unique_ptr<bench> b(new bench(seed + op + k, l, {100, 100, 100, 100}));
+    std::unique_ptr<bench> b(new bench(seed + op + k, l, {100, 100, 100, 100, 0}));
     b->run(instr(op, 0, l.tokens, 0, 0, bare));
     uint64_t took = b->last_flit - b->first_flit + 1;
     printf("op %u row %u k %u: %llu cycles for %llu\n", op, row_bytes, k, (unsigned long long)took,
