@@ -68,6 +68,7 @@ module prove_multicast #(
         end
         assume (cnt_i < 5'd4);
         if (watched_q) assume (!watch_i);
+        if (Live) assume (send_i);   // one behind the other
     end
     always_ff @(posedge clk_i) begin
         quiet_q   <= !rst_n ? '0 : (quiet_q == 4'd8) ? 4'd8 : quiet_q + 4'd1;   // the table of experts seen is cleared first
