@@ -245,7 +245,8 @@ MW_API int mw_stream_dymultimem_ld_reduce(struct mw_stream *s, uint32_t first, u
 MW_API int mw_stream_multimem_ld_reduce(struct mw_stream *s, unsigned group, uint32_t from,
                                         uint32_t bytes, uint32_t to);
 MW_API int mw_stream_sum_st(struct mw_stream *s, uint32_t first, uint32_t tokens);
-MW_API int mw_stream_sum(struct mw_stream *s, uint32_t first, uint32_t tokens);
+/// Remote partial sums, or (`own`) own experts' rows on top of them.
+MW_API int mw_stream_sum(struct mw_stream *s, uint32_t first, uint32_t tokens, bool own);
 
 /// Write `streams` streams of each GPU into the memories: s[g * streams + i] is stream i of GPU g.
 /// MW_ERR_STATE: one has no end, or kept a failure.

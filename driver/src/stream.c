@@ -141,9 +141,9 @@ int mw_stream_sum_st(struct mw_stream *s, uint32_t first, uint32_t tokens)
     return add_range(s, MW_I_SUM_ST, 0, first, tokens);
 }
 
-int mw_stream_sum(struct mw_stream *s, uint32_t first, uint32_t tokens)
+int mw_stream_sum(struct mw_stream *s, uint32_t first, uint32_t tokens, bool own)
 {
-    return add_range(s, MW_I_SUM, 0, first, tokens);
+    return add_range(s, MW_I_SUM, own, first, tokens);
 }
 
 // ---- loading ------------------------------------------------------------------------------------------

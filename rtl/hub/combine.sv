@@ -4,7 +4,7 @@
 //
 //   dymultimem.ld_reduce   per token: request with the remote targets to the switch, row of the own targets (+ R) to reduce_serve
 //   multimem.ld_reduce     per row of up to row_bytes: request for the static group, own memory's row (+ R)
-//   sum                    per token: R = slots of the remote GPUs p+1, p+2, .. modulo N, to the output row; then rows of the own experts and that row
+//   sum                    per token: R = slots of the remote GPUs p+1, p+2, .. modulo N, to the output row; or (flags.0) rows of the own experts and that row
 //
 // An item (token, static row) is read one ahead: its routing entry. First all its experts are looked at (who
 // has them), then its packets are made, for the switch and for reduce_serve in one format and on the same wires (see reduce_serve for what differs).
@@ -96,7 +96,7 @@ module combine #(
     // ---- command ------------------------------------------------------------------
     logic             busy_q, take, known, outside, finish, item_done;
     mode_e            mode_q, mode_in;
-    logic             by_ready_q;
+    logic             option_q;    // flags.0 of the command: tokens as they get ready; sum: the own rows
     logic [AddrW-1:0] delta_q;
 
     assign cmd_ready_o = !busy_q;
@@ -134,7 +134,7 @@ module combine #(
     assign last_in   = rest[ItemW] || rest[ItemW-1:0] == '0;
 
     assign last_flit   = EntryW'((HalfW'(cfg_i.k) - 1'b1) >> LaneW);
-    assign from_ready  = by_ready_q && mode_q == Dynamic;
+    assign from_ready  = option_q && mode_q == Dynamic;
     assign room        = busy_q && !reading_q && left_q != '0 && !full_q[wpar_q];
     assign start_read  = room && (!from_ready || rdy_valid_i);
     assign rdy_ready_o = room && from_ready;
@@ -264,7 +264,7 @@ module combine #(
     logic              beat_q;                 // second half of a header
     logic [LaneW-1:0]  lane_q;
     logic [PerFlit-1:0][15:0] flit_q;
-    logic              flush_q, begin_pkt, go_item;
+    logic              flush_q, begin_pkt, go_item, own_part, nothing;
     logic              beat_last, send_last, match, place, fire, head_done, pkt_done, pkt_last, row_sent, more;
     logic [15:0]       target;
     header_t           header;
@@ -275,6 +275,8 @@ module combine #(
     assign go_item    = full_q[rpar_q] && open_q < open_limit;
     assign finish     = state_q == Wait && left_q == '0 && !reading_q && full_q == '0 && open_q == '0;
     assign item_done  = state_q == Next;
+    assign own_part   = mode_q != Sum || option_q;
+    assign nothing    = own_part ? mode_q == Sum && own_cnt_q == '0 && remote : !remote;
     assign retire_o   = finish;
 
     // A packet's targets: each step looks at one candidate.
@@ -308,17 +310,17 @@ module combine #(
                      else if (go_item) state_d = is_static ? Shift : Scan;
             Scan:    if (j_q + 1'b1 == cfg_i.k) state_d = Shift;
             Shift:   if (shifts_q == '0) begin
-                         state_d   = Head;
+                         state_d   = nothing ? Next : Head;
                          begin_pkt = 1'b1;
-                         kind_d    = !remote ? Row : (mode_q == Sum) ? Slots : Req;
+                         kind_d    = !own_part ? Slots : (remote && mode_q != Sum) ? Req : Row;
                      end
             Head:    if (head_done) state_d = Targets;
             Targets: ;
             default: state_d = Wait;
         endcase
         if (pkt_done) begin
-            state_d   = (row_sent && !more) ? Next : Head;
-            begin_pkt = !row_sent || more;
+            state_d   = row_sent ? Next : Head;
+            begin_pkt = !row_sent;
             kind_d    = Row;
         end
     end
@@ -346,13 +348,13 @@ module combine #(
 
         if (take) begin
             mode_q     <= mode_in;
-            by_ready_q <= cmd_i.flags[0];
+            option_q   <= cmd_i.flags[0];
             group_q    <= cmd_i.imm[3:0];
             delta_q    <= AddrW'(cmd_i.c >> LogF) - AddrW'(cmd_i.a >> LogF);
         end
 
         if (take && !copies_q)                                                copy_q <= ItemW'(own_base_i);
-        else if (item_done && mode_q == Sum && own_cnt_q != '0) copy_q <= copy_q + 1'b1;
+        else if (item_done && mode_q == Sum && option_q && own_cnt_q != '0) copy_q <= copy_q + 1'b1;
 
         // Shifts by layer constants take a cycle per place.
         if (take) home_q <= (mode_in == Dynamic) ? TokenW'(cfg_i.port) : '0;
@@ -448,7 +450,7 @@ module combine #(
     assign looked_at = state_q == Shift && state_d != Shift;
 
     always_ff @(posedge clk_i) begin
-        err_valid_o <= rst_ni && ((looked_at && bad_q) || (take && (!known || outside)));
+        err_valid_o <= rst_ni && ((looked_at && bad_q && own_part) || (take && (!known || outside)));
         err_code_o  <= (!busy_q && !known) ? ERR_INSTR : (busy_q && bad_q) ? ERR_UNMAPPED : ERR_BOUNDS;
     end
 

@@ -10,7 +10,7 @@
 //
 // The first pass adds two terms, each further pass one; a single term passes through; no term at all gives zeros. A packet
 // begins only when no other hub can make it wait: with the credit of the requester, with its packet of R here. Then its passes go into a queue from which
-// the two read ports run ahead of the adder. Without memory conflicts one flit enters the adder every cycle, across passes and packets
+// the two read ports run ahead of the adder; single terms are read by both in turn, because one port for all would have to win every conflict. Without memory conflicts one flit enters the adder every cycle, across passes and packets
 // (packets of 8 flits or more; shorter ones wait for their own sums).
 //
 // Back-pressure: out_wr_ may stall; part_ and sst_ too, and then hold up the adder when their queue is full. That
@@ -104,7 +104,7 @@ module row_sum #(
     localparam int unsigned HF       = 16 / FlitBytes;
     localparam int unsigned HBeatW   = $clog2(HF + 1);
     localparam int unsigned PktDepth = (FlitBytes < 16) ? 16 : 32;
-    localparam int unsigned UpPkts   = (FlitBytes < 16) ? 4 : 6;   // for the uplink, between their choice and their last flit
+    localparam int unsigned UpPkts   = (FlitBytes < 16) ? 4 : 7;   // for the uplink, between their choice and their last flit
     localparam int unsigned CrdW     = $clog2(PartPkts + 1);
     localparam int unsigned PoisonBit = 56;   // of the header
     localparam int unsigned LongLast  = 7;    // a packet of 8 flits or more hides the latency of memory and adder
@@ -123,6 +123,7 @@ module row_sum #(
 
     typedef struct packed {
         logic need_a;
+        logic need_b;
         logic need_r;
         logic first;
         logic pair;
@@ -196,6 +197,7 @@ module row_sum #(
     tag_t             tag_q;
     logic [4:0]       step_q, last_q;
     logic [AddrW-1:0] addr, addr_q;
+    logic             by_b_q;        // the second port reads the next single term
     pass_t            pass_in;
 
     assign row_ctx_o = ctx_q;
@@ -228,10 +230,11 @@ module row_sum #(
     assign row_pop_o  = advance && final_step && tag_q.row_last;
 
     always_comb begin
-        pass_in.need_a = is_term;
+        pass_in.pair   = step_q == 5'd1;
+        pass_in.need_a = is_term && (pass_in.pair || !by_b_q);
+        pass_in.need_b = pass_in.pair || (is_term && by_b_q);
         pass_in.need_r = use_r_q && final_step;
         pass_in.first  = step_q[4:1] == '0;
-        pass_in.pair   = step_q == 5'd1;
         pass_in.last   = final_step;
         pass_in.tag    = tag_q;
     end
@@ -248,6 +251,8 @@ module row_sum #(
             endcase
             if (load) started_q[ctx_q] <= !row_last;
         end
+        if (go_i) by_b_q <= 1'b0;
+        else if (push && is_term && !pass_in.pair) by_b_q <= !by_b_q;
         if (go_i) ctx_q <= '0;
         else if (state_q == Pick && ready_ctx != '0) ctx_q <= pick;
         if (load) begin
@@ -283,7 +288,7 @@ module row_sum #(
         .clk_i, .we_i(push), .waddr_i(wptr_q), .wdata_i({pass_in.need_a, tag_q.count, addr}), .raddr_i(aptr_q), .rdata_o({a_need, a_count, a_addr})
     );
     lutram #(.Width(1 + IdxW + AddrW), .Depth(4)) i_ring_b (
-        .clk_i, .we_i(push), .waddr_i(wptr_q), .wdata_i({pass_in.pair, tag_q.count, addr_q}), .raddr_i(bptr_q), .rdata_o({b_need, b_count, b_addr})
+        .clk_i, .we_i(push), .waddr_i(wptr_q), .wdata_i({pass_in.need_b, tag_q.count, pass_in.pair ? addr_q : addr}), .raddr_i(bptr_q), .rdata_o({b_need, b_count, b_addr})
     );
     lutram #(.Width($bits(pass_t)), .Depth(4)) i_ring_d (
         .clk_i, .we_i(push), .waddr_i(wptr_q), .wdata_i(pass_in), .raddr_i(dptr_q), .rdata_o(pass)
@@ -324,7 +329,7 @@ module row_sum #(
         .blk_valid_i (bptr_q != wptr_q), .blk_need_i(b_need), .blk_addr_i(b_addr), .blk_last_i(b_count), .blk_next_o(b_next), .at_end_o(b_end),
         .rd_valid_o  (sumb_rd_valid_o), .rd_ready_i(sumb_rd_ready_i), .rd_addr_o(sumb_rd_addr_o),
         .rd_rvalid_i (sumb_rd_rvalid_i), .rd_rdata_i(sumb_rd_rdata_i),
-        .valid_o     (b_valid), .ready_i(fire && pass.pair), .data_o(b_data)
+        .valid_o     (b_valid), .ready_i(fire && pass.need_b), .data_o(b_data)
     );
 
     // A packet for the uplink leaves the adder in one go: all its reads are granted, of one that fills the operand's queue all but two. A short one waits
@@ -334,7 +339,7 @@ module row_sum #(
     assign together  = !pass.last || pass.tag.kind == Own || idx_q != '0
                        || ((pass.tag.count >= IdxW'(LongLast)) ? a_granted && b_granted : still_q == '1);
     assign idx_last  = idx_q == pass.tag.count;
-    assign fire      = d_valid && acc_ready && (!pass.need_a || a_valid) && (!pass.pair || b_valid) && (!pass.need_r || r_valid) && together
+    assign fire      = d_valid && acc_ready && (!pass.need_a || a_valid) && (!pass.need_b || b_valid) && (!pass.need_r || r_valid) && together
                        && (!pass.last || (pass.tag.kind == Own ? own_room : pkt_room));
     assign d_next    = fire && idx_last;
 
@@ -357,7 +362,7 @@ module row_sum #(
         .clk_i, .rst_ni,
         .valid_i (fire), .ready_o(acc_ready), .idx_i(idx_q), .first_i(pass.first), .pair_i(pass.pair),
         .a_i     (b_data),
-        .b_i     (pass.need_a ? a_data : pass.need_r ? r_data : '0),
+        .b_i     (pass.need_a ? a_data : (pass.need_b || pass.need_r) ? (pass.need_r ? r_data : b_data) : '0),
         .last_i  (pass.last), .meta_i({idx_last, tag_in}),
         .valid_o (acc_valid), .data_o(acc_data), .meta_o({acc_end, acc_tag}),
         .busy_o  (acc_busy)

@@ -510,7 +510,8 @@ static void stream_words(void **state)
     mw_stream_dymultimem_ld_reduce(&s, 12, 13, true);
     mw_stream_multimem_ld_reduce(&s, 14, 0x70, 0x80, 0x90);
     mw_stream_sum_st(&s, 17, 18);
-    mw_stream_sum(&s, 15, 16);
+    mw_stream_sum(&s, 15, 16, false);
+    mw_stream_sum(&s, 19, 20, true);
     assert_code(mw_stream_end(&s), 0);
     const struct mw_instr expect[] = {
         {MW_I_WAIT, 0, 10, 1, 0, 0},
@@ -533,6 +534,7 @@ static void stream_words(void **state)
         {MW_I_MULTIMEM_LD_REDUCE, 0, 14, 0x70, 0x80, 0x90},
         {MW_I_SUM_ST, 0, 0, 17, 18, 0},
         {MW_I_SUM, 0, 0, 15, 16, 0},
+        {MW_I_SUM, 1, 0, 19, 20, 0},
         {MW_I_END, 0, 0, 0, 0, 0},
     };
     assert_int_equal(s.count, sizeof expect / sizeof *expect);

@@ -47,7 +47,7 @@ static void check(const struct mw_generator *g, unsigned stream, const struct mw
 static void unicast(void **state)
 {
     (void)state;
-    assert_int_equal(mw_generate_unicast.streams, 2);
+    assert_int_equal(mw_generate_unicast.streams, 3);
 #define SUM_ST(from, tokens) \
     { \
         .op = MW_I_SUM_ST, .a = (from), .b = (tokens) \
@@ -56,22 +56,30 @@ static void unicast(void **state)
     { \
         .op = MW_I_FLAG, .imm = (e) \
     }
-#define SUM(from, tokens) \
+#define SUM(own, from, tokens) \
     { \
-        .op = MW_I_SUM, .a = (from), .b = (tokens) \
+        .op = MW_I_SUM, .flags = (own), .a = (from), .b = (tokens) \
     }
-    // 48 tokens: ranges of 2, 4, 4, 3, 2 and 1 sixteenths.
+#define SELF(e) \
+    { \
+        .op = MW_I_FLAG, .flags = 1, .imm = (e) \
+    }
+    // 48 tokens: ranges of 2, 2, 3, 3, 3 and 3 sixteenths.
     CHECK(&mw_generate_unicast, 0, {.op = MW_I_COUNT, .flags = 1, .b = TOKENS},
           WAIT(MW_EV_COUNTS, GPUS), {.op = MW_I_PREFIX}, RANGE(MW_I_ST), {.op = MW_I_FENCE},
           {.op = MW_I_SIGNAL, .imm = MW_EV_SW0}, WAIT(MW_EV_SW0, GPUS - 1),
-          {.op = MW_I_EXPERT_ROWS}, {.op = MW_I_FLAG, .flags = 1, .imm = MW_EV_SW1}, SUM_ST(0, 6),
-          FLAG(MW_EV_SW2), SUM_ST(6, 12), FLAG(MW_EV_SW3), SUM_ST(18, 12), FLAG(MW_EV_SW4),
-          SUM_ST(30, 9), FLAG(MW_EV_SW5), SUM_ST(39, 6), FLAG(MW_EV_SW6), SUM_ST(45, 3),
-          FLAG(MW_EV_SW7), {.op = MW_I_END});
-    CHECK(&mw_generate_unicast, 1, WAIT(MW_EV_SW1, 1), WAIT(MW_EV_SW2, GPUS - 1), SUM(0, 6),
-          WAIT(MW_EV_SW3, GPUS - 1), SUM(6, 12), WAIT(MW_EV_SW4, GPUS - 1), SUM(18, 12),
-          WAIT(MW_EV_SW5, GPUS - 1), SUM(30, 9), WAIT(MW_EV_SW6, GPUS - 1), SUM(39, 6),
-          WAIT(MW_EV_SW7, GPUS - 1), SUM(45, 3), {.op = MW_I_END});
+          {.op = MW_I_EXPERT_ROWS}, SELF(MW_EV_SW0), SUM_ST(0, 6), FLAG(MW_EV_SW2), SUM_ST(6, 6),
+          FLAG(MW_EV_SW3), SUM_ST(12, 9), FLAG(MW_EV_SW4), SUM_ST(21, 9), FLAG(MW_EV_SW5),
+          SUM_ST(30, 9), FLAG(MW_EV_SW6), SUM_ST(39, 9), FLAG(MW_EV_SW7), {.op = MW_I_END});
+    CHECK(&mw_generate_unicast, 1, WAIT(MW_EV_SW2, GPUS - 1), SUM(0, 0, 6), SELF(MW_EV_SW1),
+          WAIT(MW_EV_SW3, GPUS - 1), SUM(0, 6, 6), SELF(MW_EV_SW1), WAIT(MW_EV_SW4, GPUS - 1),
+          SUM(0, 12, 9), SELF(MW_EV_SW1), WAIT(MW_EV_SW5, GPUS - 1), SUM(0, 21, 9), SELF(MW_EV_SW1),
+          WAIT(MW_EV_SW6, GPUS - 1), SUM(0, 30, 9), SELF(MW_EV_SW1), WAIT(MW_EV_SW7, GPUS - 1),
+          SUM(0, 39, 9), SELF(MW_EV_SW1), {.op = MW_I_END});
+    CHECK(&mw_generate_unicast, 2, WAIT(MW_EV_SW0, GPUS), WAIT(MW_EV_SW1, 1), SUM(1, 0, 6),
+          WAIT(MW_EV_SW1, 2), SUM(1, 6, 6), WAIT(MW_EV_SW1, 3), SUM(1, 12, 9), WAIT(MW_EV_SW1, 4),
+          SUM(1, 21, 9), WAIT(MW_EV_SW1, 5), SUM(1, 30, 9), WAIT(MW_EV_SW1, 6), SUM(1, 39, 9),
+          {.op = MW_I_END});
 }
 
 static void dysharp_basic(void **state)

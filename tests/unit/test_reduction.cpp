@@ -961,10 +961,16 @@ static void unicast_sums(void **state)
             b.put_route(i, b.random_list(15));
         for (unsigned i = 0; i < 24; i++)
             b.expect_sum(i);
-        b.command(MW_I_SUM, 0, 0, 0, 10,
-                  0); // the count of copies goes on from one range to the next
+        b.command(MW_I_SUM, 0, 0, 0, 10, 0); // remote ones, ahead of the own experts
         b.wait_retired(100000);
-        b.command(MW_I_SUM, 0, 0, 10, 14, 0);
+        b.command(MW_I_SUM, 0, 0, 10, 5, 0);
+        b.wait_retired(100000);
+        b.command(MW_I_SUM, 1, 0, 0, 10, 0);
+        b.wait_retired(100000);
+        b.command(MW_I_SUM, 0, 0, 15, 9, 0);
+        b.wait_retired(100000);
+        b.command(MW_I_SUM, 1, 0, 10, 14,
+                  0); // the count of copies goes on from one range to the next
         b.cycle();
         if (round % 2 == 0) // else side by side
             b.wait_retired(100000);
