@@ -213,7 +213,7 @@ module row_tracker #(
         end else begin
             if (exp_rows && exp_last_i) sources_q <= sources_q + 1'b1;
             if (exp_ours || ev_row_o) missing_q <= missing_q + (exp_ours ? (RowsLog2+2)'(exp_val_i[NumW-1:0]) : '0) - (RowsLog2+2)'(ev_row_o);
-            counts_all_o <= counts_all_o || push_last_i || sources_q == 6'(N);
+            counts_all_o <= counts_all_o || (push_last_i && !append_q) || sources_q == 6'(N);   // when stat_* show the last row, too
             rows_done_o  <= counts_all_o && missing_q == '0 && !exp_ours && !append_q;
         end
     end

@@ -19,6 +19,13 @@
 static void sizes_of_device(void **state)
 {
     (void)state;
+    for (unsigned seed = 1; seed <= 6; seed++) { // an engine of one expert, with few rows or none
+        char text[160];
+        snprintf(text, sizeof text,
+                 N2 "--tokens-per-gpu 2 --experts 2 --k 1 --hidden 64 --spread far --seed %u",
+                 seed);
+        bench_all(text, NULL, NULL);
+    }
     ALL(N2 "--tokens-per-gpu 1 --experts 2 --k 1 --tile 1",
         N2 "--tokens-per-gpu 9 --experts 8 --k 3 --tile 4", N4 "--tokens-per-gpu 12 --tile 4",
         N8 "--tokens-per-gpu 12 --tile 4",

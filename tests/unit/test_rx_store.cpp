@@ -995,6 +995,35 @@ static void measure(unsigned targets, unsigned local, double *per_packet, unsign
     assert_int_equal(b.granted, (packets + local) * targets * (128 / F));
 }
 
+// Who sees that all rows are counted must see all of them in the numbers: the engine would end too early.
+static void pushed_rows_are_counted(void **state)
+{
+    (void)state;
+    for (unsigned rows = 1; rows <= 3; rows++) {
+        settings s;
+        s.counts = false;
+        bench b(s);
+        b.sweep();
+        b.go(1);
+        b.dut->stat_le_i = 1;
+        unsigned pushed = 0;
+        for (unsigned i = 0; i < 40; i++) {
+            b.dut->push_valid_i = pushed < rows;
+            b.dut->push_le_i = 1;
+            b.dut->push_row_i = pushed;
+            b.dut->push_last_i = pushed == rows;
+            b.dut->eval();
+            pushed += b.dut->push_valid_i && b.dut->push_ready_o;
+            b.cycle();
+            if (b.dut->counts_all_o) {
+                assert_int_equal(b.dut->stat_expected_o, rows);
+                assert_int_equal(b.dut->stat_complete_o, rows);
+            }
+        }
+        assert_true(b.dut->counts_all_o);
+    }
+}
+
 static void rates(void **state)
 {
     (void)state;
@@ -1057,7 +1086,7 @@ int main()
         cmocka_unit_test(layer_at_full_speed), cmocka_unit_test(layer_with_everything),
         cmocka_unit_test(no_row_left),         cmocka_unit_test(table_is_slow),
         cmocka_unit_test(layers_repeat),       cmocka_unit_test(rates),
-        cmocka_unit_test(beyond_credit),
+        cmocka_unit_test(beyond_credit),       cmocka_unit_test(pushed_rows_are_counted),
     };
     return cmocka_run_group_tests_name("rx_store", tests, nullptr, nullptr);
 }
