@@ -60,18 +60,18 @@ module expert_path #(
     localparam int unsigned OffW    = 13 - $clog2(FlitBytes);        // groups of a row
 
     // ---- shape of a row: its last group, and how much of it there is -----------------
-    logic [OffW-2:0] last_q;
+    logic [OffW-1:0] last_q;
     logic [1:0]      rest_q;  // flits of the last group, 0: all
 
     always_ff @(posedge clk_i) begin
-        last_q <= (OffW-1)'((cfg_i.row_bytes - 15'(FlitBytes)) >> ($clog2(FlitBytes) + 2));
+        last_q <= OffW'((cfg_i.row_bytes - 15'(FlitBytes)) >> ($clog2(FlitBytes) + 2));
         rest_q <= cfg_i.row_bytes[$clog2(FlitBytes) +: 2];
     end
 
     // ---- tile and row ------------------------------------------------------------------
     // have_q: a tile is in the engine. open_q: it has flits to read. busy_q: its time runs.
     logic              have_q, open_q, busy_q, row_q, fire, odd_q, last_row_q, at_last, row_end, tile_end, time_end, over, out, zero_time;
-    logic [OffW-2:0]   at_q;
+    logic [OffW-1:0]   at_q;
     logic [GroupW-1:0] x_q, y_q;
     logic [RdLat-1:0]  take_q;
     fp_pkg::factor_t   factor_q;
