@@ -69,9 +69,8 @@ RTL_MODS := $(filter-out $(RTL_PKGS),$(wildcard $(addsuffix /*.sv,$(filter-out $
 RTL := $(RTL_PKGS) $(RTL_MODS)
 VLT := $(wildcard rtl/spec/*.vlt)
 
-# the folder exists once .setup is made
-VROOT = $(wildcard $(abspath $(B))/venv/lib/python3*/site-packages/verilator)
-VERILATOR = VERILATOR_ROOT=$(VROOT) $(VROOT)/bin/verilator_bin
+VROOT := $(abspath $(VENV))/verilator
+VERILATOR := VERILATOR_ROOT=$(VROOT) $(VROOT)/bin/verilator_bin
 # what the package's own makefile leaves to its configuration
 VMAKE_GCC = CXX=$(CXX) PYTHON3=python3 CFG_CXXFLAGS_PCH_I=-include CFG_GCH_IF_CLANG=
 VMAKE_CLANG = CXX=clang++ PYTHON3=python3 CFG_CXXFLAGS_PCH_I=-include-pch CFG_GCH_IF_CLANG=.gch
