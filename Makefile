@@ -46,9 +46,16 @@ GEN_SV := $(addprefix $(GEN)/,error_pkg.sv packet_pkg.sv isa_pkg.sv)
 GEN_H := $(addprefix $(GEN)/,errors.h packet.h isa.h)
 GEN_MD := $(addprefix $(GEN)/,errors.md packets.md isa.md)
 
-$(GEN_SV) $(GEN_H) $(GEN_MD) &: rtl/spec/gen.py $(wildcard rtl/spec/*.toml) | $(B)/.setup
+$(GEN_SV) $(GEN_H) $(GEN_MD) &: rtl/spec/gen.py $(addprefix rtl/spec/,errors.toml packet.toml isa.toml) | $(B)/.setup
 	$(call say,GEN,$(GEN) from rtl/spec/*.toml)
 	$(Q)$(PY) rtl/spec/gen.py $(GEN)
+
+# apart from those, which the fabric is made of: a change here verilates no model anew
+HOST_SV := $(GEN)/host_pkg.sv
+HOST_H := $(GEN)/host.h
+$(HOST_SV) $(HOST_H) $(GEN)/host-protocol.md &: rtl/spec/gen_host.py rtl/spec/host.toml | $(B)/.setup
+	$(call say,GEN,host protocol from rtl/spec/host.toml)
+	$(Q)$(PY) rtl/spec/gen_host.py $(GEN)
 
 RDL := rtl/spec/fabric.rdl rtl/spec/node.rdl
 REG_SV := $(foreach r,$(notdir $(RDL:.rdl=)),$(GEN)/$(r)_regs_pkg.sv $(GEN)/$(r)_regs.sv)
@@ -59,7 +66,7 @@ $(GEN)/%_regs_pkg.sv $(GEN)/%_regs.sv $(GEN)/%_regs.h $(GEN)/%_regs.md &: rtl/sp
 	$(Q)$(PY) rtl/spec/regs.py $< $(GEN)
 
 .PHONY: gen
-gen: $(GEN_SV) $(GEN_H) $(GEN_MD) $(REG_SV) $(REG_H)
+gen: $(GEN_SV) $(GEN_H) $(GEN_MD) $(REG_SV) $(REG_H) $(HOST_SV) $(HOST_H)
 
 # ---- RTL --------------------------------------------------------------------
 # packages first, in the order of use; a module is found by its file name
@@ -94,7 +101,7 @@ DRIVER_SRC := $(wildcard driver/src/*.c)
 HOST_SRC := $(filter-out host-tools/main.c,$(wildcard host-tools/*.c host-tools/systems/*.c host-tools/bench/*.c))
 obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
 
-$(B)/obj/%.o: %.c | $(GEN_H) $(REG_H)
+$(B)/obj/%.o: %.c | $(GEN_H) $(REG_H) $(HOST_H)
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
 	$(Q)$(CC) $(CFLAGS) $(CPPFLAGS) -MMD -MP -c -o $@ $<
@@ -279,7 +286,7 @@ lint-format: | $(B)/.setup
 format: | $(B)/.setup
 	clang-format -i $(C_ALL)
 
-lint-c: $(GEN_H) $(REG_H)
+lint-c: $(GEN_H) $(REG_H) $(HOST_H)
 	$(call say,LINT,gcc -Werror and cppcheck)
 	$(Q)set -e; for f in $(DRIVER_SRC) $(HOST_SRC) $(wildcard host-tools/main.c driver/examples/*.c tests/*/*.c); do \
 	    $(CC) $(CFLAGS) $(CPPFLAGS) -Werror -fsyntax-only $$f; done
@@ -304,7 +311,7 @@ pnr: $(RTL)
 mutants: $(TEST_NEEDS)
 	@$(PY) tests/mutants/run.py
 
-DOC_PAGES := packets isa errors registers verification
+DOC_PAGES := packets isa errors host-protocol registers verification
 $(GEN)/registers.md: $(RDL:rtl/spec/%.rdl=$(GEN)/%_regs.md)
 	$(Q)(printf '# Registers\n\nGenerated from `rtl/spec/*.rdl`. One 32-bit bus, byte addresses.\n\n'; cat $^) >$@
 
