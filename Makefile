@@ -80,8 +80,8 @@ VROOT := $(abspath $(VENV))/verilator
 VERILATOR := VERILATOR_ROOT=$(VROOT) $(VROOT)/bin/verilator_bin
 # what the package's own makefile leaves to its configuration
 VMAKE_GCC = CXX=$(CXX) PYTHON3=python3 CFG_CXXFLAGS_PCH_I=-include CFG_GCH_IF_CLANG=
-VMAKE_CLANG = CXX=clang++ PYTHON3=python3 CFG_CXXFLAGS_PCH_I=-include-pch CFG_GCH_IF_CLANG=.gch
-VINC = -isystem $(VROOT)/include -isystem $(VROOT)/include/vltstd
+VMAKE_CLANG = CXX=$(MODEL_CXX) PYTHON3=python3 CFG_CXXFLAGS_PCH_I=-include-pch CFG_GCH_IF_CLANG=.gch
+VINC := -isystem $(VROOT)/include -isystem $(VROOT)/include/vltstd
 VWARN := -Wall $(VLT) $(addprefix -y ,$(RTL_DIRS))
 
 # what a Verilated model was made of, from Verilator's own list: a change of another module makes nothing anew
@@ -91,6 +91,7 @@ verilator_deps = $(Q)sed -n 's/^.* : //p' $(1:.mk=__ver.d) | tr ' ' '\n' | grep 
 # ---- C and C++ --------------------------------------------------------------
 CC := gcc
 CXX := g++
+MODEL_CXX := clang++
 CPPFLAGS := -I$(GEN) -Idriver/include -Isim -Ihost-tools -Itests -D_GNU_SOURCE
 WARN := -Wall -Wextra -Wshadow
 CFLAGS := -std=c17 -O2 -g -fPIC -ffp-contract=off $(WARN) -Wstrict-prototypes -Wmissing-prototypes
@@ -180,7 +181,7 @@ define model_rules
 $(foreach p,$(call model_parts,$(5)),$(eval $(call part_rules,$(1),$(2),$(3),$(4),$(5),$(p))))
 $(B)/model/$(1)/libmwsim.so: $(foreach p,$(call model_parts,$(5)),$(B)/model/$(1)/$(p)/V$(p)__ALL.a $(if $(filter 0,$(5)),$(B)/model/$(1)/$(p)/V$(p)_schedule.h)) sim/shim.cpp sim/mw_sim.h sim/exports.map $(B)/verilated/$(if $(filter 1,$(5)),fst,plain).a
 	$$(call say,LINK,$$@)
-	$$(Q)clang++ $(CXXFLAGS) -fvisibility=hidden $(VINC) -DMW_SIM_TRACE=$(5) -DVM_TRACE=$(5) -DMW_SIM_N=$(2) -DMW_SIM_F=$(3) \
+	$$(Q)$(MODEL_CXX) $(CXXFLAGS) -fvisibility=hidden $(VINC) -DMW_SIM_TRACE=$(5) -DVM_TRACE=$(5) -DMW_SIM_N=$(2) -DMW_SIM_F=$(3) \
 	    $(foreach p,$(call model_parts,$(5)),-I$(B)/model/$(1)/$(p)) -Isim -I$(GEN) -shared -Wl,--version-script=sim/exports.map -o $$@ sim/shim.cpp $$(filter %.a,$$^) $(if $(filter 1,$(5)),-lz -llz4) -lpthread
 endef
 
@@ -302,6 +303,7 @@ synth-check: $(RTL)
 FORMAL ?=
 formal formal-long: $(GEN_SV) | $(B)/.setup
 	$(Q)$(PY) tests/formal/run.py $(if $(filter %-long,$@),--long) $(FORMAL)
+
 # 16 KB per GPU here too; see rtl/synth/pnr.py for the parts. P=name: only that part, and no page
 P ?=
 pnr: $(RTL)

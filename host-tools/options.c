@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Options of `moeswitch run`: defaults, parsing, help, and the workload that they describe.
-#include "number.h"
+#include "option_value.h"
 #include "run.h"
 
 #include <getopt.h>
@@ -178,46 +178,13 @@ static int set_spread(struct mw_run_params *params, const char *text, struct mw_
     return MW_EXIT_OK;
 }
 
-static int set_setting(struct mw_run_params *params, const char *text, struct mw_error *err)
-{
-    const char *equals = strchr(text, '=');
-    struct mw_setting *s = &params->settings[params->setting_count];
-    if (params->setting_count == MW_MAX_SETTINGS)
-        return mw_fail(err, MW_EXIT_INPUT, "--set %s: more than %d settings", text,
-                       MW_MAX_SETTINGS);
-    if (!equals || equals == text || (size_t)(equals - text) >= sizeof s->name ||
-        !mw_parse_number(equals + 1, NULL, 0, UINT64_MAX, &s->value))
-        return mw_fail(err, MW_EXIT_INPUT, "--set %s: expected NAME=VALUE with a whole number",
-                       text);
-    memcpy(s->name, text, (size_t)(equals - text));
-    s->name[equals - text] = 0;
-    params->setting_count++;
-    return MW_EXIT_OK;
-}
-
-static int set_flit(struct mw_run_params *params, const char *text, struct mw_error *err)
-{
-    if (strcmp(text, "8") != 0 && strcmp(text, "16") != 0)
-        return mw_fail(err, MW_EXIT_INPUT, "--flit-bytes %s: expected 8 or 16", text);
-    params->flit_bytes = text[0] == '8' ? 8 : 16;
-    return MW_EXIT_OK;
-}
-
-static int set_file(const char *name, const char *text, const char **file, struct mw_error *err)
-{
-    if (!*text)
-        return mw_fail(err, MW_EXIT_INPUT, "--%s: the name is empty", name);
-    *file = text;
-    return MW_EXIT_OK;
-}
-
 /// One option. `name` is its name for messages, `text` its argument.
 static int set_option(struct mw_run_params *p, int id, const char *name, const char *text,
                       struct mw_error *err)
 {
     switch ((enum option_id)id) {
     case OPT_TRACE:
-        return set_file(name, text, &p->trace, err);
+        return mw_set_path(name, text, &p->trace, err);
     case OPT_EXPERTS:
         return mw_set_unsigned(name, text, 1, MW_MAX_EXPERTS, &p->experts, err);
     case OPT_K:
@@ -252,7 +219,7 @@ static int set_option(struct mw_run_params *p, int id, const char *name, const c
         p->expert_cycles_given = true;
         return mw_set_number(name, text, 0, 1u << 24, &p->expert_cycles, err);
     case OPT_FLIT:
-        return set_flit(p, text, err);
+        return mw_set_flit_bytes(text, &p->flit_bytes, err);
     case OPT_LATENCY:
         return mw_set_unsigned(name, text, 1, 1024, &p->link_latency, err);
     case OPT_IN_FLIGHT:
@@ -260,11 +227,11 @@ static int set_option(struct mw_run_params *p, int id, const char *name, const c
     case OPT_OPEN_ROWS:
         return mw_set_unsigned(name, text, 0, 1u << 20, &p->open_rows, err);
     case OPT_SET:
-        return set_setting(p, text, err);
+        return mw_add_setting(text, &p->settings, err);
     case OPT_JSON:
-        return set_file(name, text, &p->json, err);
+        return mw_set_path(name, text, &p->json, err);
     case OPT_FST:
-        return set_file(name, text, &p->fst, err);
+        return mw_set_path(name, text, &p->fst, err);
     case OPT_HELP:
         break;
     }

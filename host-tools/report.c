@@ -278,8 +278,8 @@ static void json_params(struct mw_json *j, const struct mw_run_params *params,
     mw_json_string(j, "spread", w->shape.spread == MW_SPREAD_FAR ? "far" : "near");
     mw_json_uint(j, "seed", w->shape.seed);
     mw_json_object(j, "settings", true);
-    for (unsigned i = 0; i < params->setting_count; i++)
-        mw_json_uint(j, params->settings[i].name, params->settings[i].value);
+    for (unsigned i = 0; i < params->settings.count; i++)
+        mw_json_uint(j, params->settings.item[i].name, params->settings.item[i].value);
     mw_json_end(j);
     mw_json_end(j);
 }

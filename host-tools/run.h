@@ -6,6 +6,7 @@
 #define MW_HOST_RUN_H
 
 #include "bounds.h"
+#include "option_value.h"
 
 #include <stdio.h>
 
@@ -13,13 +14,6 @@
 
 enum {
     MW_MAX_LAYERS = 64,
-    MW_MAX_SETTINGS = 32,
-};
-
-/// A limit of the device that is set at run time (`--set NAME=VALUE`), for tests of its corners.
-struct mw_setting {
-    char name[32];
-    uint64_t value;
 };
 
 struct mw_run_params {
@@ -38,8 +32,7 @@ struct mw_run_params {
     unsigned link_latency;  ///< cycles
     unsigned in_flight;     ///< tokens in flight per home, 0: no limit but the device's
     unsigned open_rows;     ///< open reductions per home, 0: as many as the device has
-    struct mw_setting settings[MW_MAX_SETTINGS];
-    unsigned setting_count;
+    struct mw_settings settings;
     const char *json; ///< file to write, or NULL
     const char *fst;  ///< file for waves, or NULL; with all systems, the name of each is inserted
 

@@ -9,18 +9,13 @@
 #include "moeswitch.h"
 
 #include "json.h"
+#include "option_value.h"
 #include "workload.h"
 
 enum {
     MW_BENCH_PATTERNS = 8,
-    MW_BENCH_SETTINGS = 16,
     MW_BENCH_UNTOUCHED =
         0xe5, ///< bytes of results before a run: what is never written must not pass
-};
-
-struct mw_bench_setting {
-    char name[32];
-    uint64_t value;
 };
 
 struct mw_bench_params {
@@ -38,8 +33,7 @@ struct mw_bench_params {
     const char *trace; ///< or NULL
     size_t layer;
     uint64_t seed;
-    struct mw_bench_setting settings[MW_BENCH_SETTINGS];
-    unsigned setting_count;
+    struct mw_settings settings;
     const char *json;
 };
 

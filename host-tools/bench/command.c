@@ -209,8 +209,8 @@ static int start_json(struct job *j)
     mw_json_uint(t, "seed", p->seed);
     mw_json_string(t, "trace", p->trace);
     mw_json_uint(t, "layer", p->layer);
-    for (unsigned i = 0; i < p->setting_count; i++)
-        mw_json_uint(t, p->settings[i].name, p->settings[i].value);
+    for (unsigned i = 0; i < p->settings.count; i++)
+        mw_json_uint(t, p->settings.item[i].name, p->settings.item[i].value);
     mw_json_end(t);
     mw_json_array(t, "rows", false);
     return MW_EXIT_OK;

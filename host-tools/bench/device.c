@@ -17,8 +17,8 @@ int mw_bench_configure(struct mw_bench *b)
     const struct mw_bench_params *p = b->params;
     mw_layer_defaults(&b->config);
     memset(b->tokens, 0, sizeof b->tokens);
-    for (unsigned i = 0; i < p->setting_count; i++) {
-        const struct mw_bench_setting *s = &p->settings[i];
+    for (unsigned i = 0; i < p->settings.count; i++) {
+        const struct mw_setting *s = &p->settings.item[i];
         if (mw_layer_set(&b->config, s->name, s->value))
             return mw_fail(b->err, MW_EXIT_INPUT, "--set %s=%llu: %s", s->name,
                            (unsigned long long)s->value, mw_message());

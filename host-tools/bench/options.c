@@ -3,7 +3,7 @@
 // Options of `moeswitch bench`: defaults, parsing, help.
 #include "bench.h"
 
-#include "number.h"
+#include "option_value.h"
 #include "run.h"
 
 #include <getopt.h>
@@ -132,39 +132,6 @@ static int set_bytes(const char *name, const char *text, uint64_t *value, struct
                    (unsigned long long)high);
 }
 
-static int set_setting(struct mw_bench_params *p, const char *text, struct mw_error *err)
-{
-    const char *equals = strchr(text, '=');
-    struct mw_bench_setting *s = &p->settings[p->setting_count];
-    if (p->setting_count == MW_BENCH_SETTINGS)
-        return mw_fail(err, MW_EXIT_INPUT, "--set %s: more than %d settings", text,
-                       MW_BENCH_SETTINGS);
-    if (!equals || equals == text || (size_t)(equals - text) >= sizeof s->name ||
-        !mw_parse_number(equals + 1, NULL, 0, UINT64_MAX, &s->value))
-        return mw_fail(err, MW_EXIT_INPUT, "--set %s: expected NAME=VALUE with a whole number",
-                       text);
-    memcpy(s->name, text, (size_t)(equals - text));
-    s->name[equals - text] = 0;
-    p->setting_count++;
-    return MW_EXIT_OK;
-}
-
-static int set_text(const char *name, const char *text, const char **place, struct mw_error *err)
-{
-    if (!*text)
-        return mw_fail(err, MW_EXIT_INPUT, "--%s: the name is empty", name);
-    *place = text;
-    return MW_EXIT_OK;
-}
-
-static int set_flit(struct mw_bench_params *p, const char *text, struct mw_error *err)
-{
-    if (strcmp(text, "8") != 0 && strcmp(text, "16") != 0)
-        return mw_fail(err, MW_EXIT_INPUT, "--flit-bytes %s: expected 8 or 16", text);
-    p->flit_bytes = text[0] == '8' ? 8 : 16;
-    return MW_EXIT_OK;
-}
-
 static int set_option(struct mw_bench_params *p, int id, const char *name, const char *text,
                       struct mw_error *err)
 {
@@ -174,7 +141,7 @@ static int set_option(struct mw_bench_params *p, int id, const char *name, const
     case OPT_GPUS:
         return mw_set_unsigned(name, text, MW_MIN_GPUS, MW_MAX_GPUS, &p->gpus, err);
     case OPT_FLIT:
-        return set_flit(p, text, err);
+        return mw_set_flit_bytes(text, &p->flit_bytes, err);
     case OPT_LATENCY:
         return mw_set_unsigned(name, text, 1, 1024, &p->link_latency, err);
     case OPT_WINDOW:
@@ -196,7 +163,7 @@ static int set_option(struct mw_bench_params *p, int id, const char *name, const
         p->k_given = true;
         return mw_set_unsigned(name, text, 1, MW_MAX_K, &p->k, err);
     case OPT_TRACE:
-        return set_text(name, text, &p->trace, err);
+        return mw_set_path(name, text, &p->trace, err);
     case OPT_LAYER:
         status = mw_set_number(name, text, 0, 9999, &value, err);
         p->layer = (size_t)value;
@@ -210,9 +177,9 @@ static int set_option(struct mw_bench_params *p, int id, const char *name, const
     case OPT_SEED:
         return mw_set_number(name, text, 0, UINT64_MAX, &p->seed, err);
     case OPT_SET:
-        return set_setting(p, text, err);
+        return mw_add_setting(text, &p->settings, err);
     case OPT_JSON:
-        return set_text(name, text, &p->json, err);
+        return mw_set_path(name, text, &p->json, err);
     case OPT_HELP:
         break;
     }

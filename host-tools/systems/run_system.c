@@ -106,8 +106,8 @@ static int set_behaviour(struct job *j)
         (status = set_field(j, "--open-rows", "open_rows", p->open_rows)) ||
         (status = set_field(j, "--in-flight", "in_flight", p->in_flight)))
         return status;
-    for (unsigned i = 0; i < p->setting_count && !status; i++)
-        status = set_setting(j, &p->settings[i]);
+    for (unsigned i = 0; i < p->settings.count && !status; i++)
+        status = set_setting(j, &p->settings.item[i]);
     if (j->system->phased)
         j->config.in_flight = 0;
     if (!status)

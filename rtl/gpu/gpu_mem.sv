@@ -53,7 +53,7 @@ module gpu_mem #(
 
     output logic                      conflict_o   // some port was refused in the last cycle, the engine's aside
 );
-    localparam int unsigned Banks = 4, BankW = 2;
+    localparam int unsigned Banks = node_pkg::MemBanks, BankW = $clog2(Banks);
     localparam int unsigned RowW  = AddrW - BankW;
 
     if (RowW < 1 || NumRd < 1 || NumRd > 32 || NumWr < 2 || NumWr > 32) begin : gen_check

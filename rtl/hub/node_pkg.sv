@@ -7,6 +7,7 @@ package node_pkg;
   localparam int unsigned TokenW = 22;  // token index, global: home GPU << token_shift | index at home
   localparam int unsigned RowW = 22;    // row number inside an expert's area, or received row << k_shift | list position
   localparam int unsigned ExpertW = 6;  // expert index inside a GPU
+  localparam int unsigned MemBanks = 4; // of a GPU's memory; the expert engine moves the flits of every other one
 
   // One entry of the expert map: where an expert lives. Written by software, broadcast to every copy of the table.
   typedef struct packed {

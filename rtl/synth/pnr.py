@@ -21,11 +21,12 @@ DEVICE = "85k"
 PACKAGE = "CABGA756"
 CAPACITY = {"TRELLIS_COMB": 83640, "TRELLIS_FF": 83640, "DP16KD": 208, "MULT18X18D": 156}
 SEED = 1
-# name: top, parameters, speed grade, clock asked for in MHz, levels of hierarchy that the table shows
+LEVELS = 1  # of hierarchy that the table shows
+# name: top, parameters, speed grade, clock asked for in MHz
 DESIGNS = {
-    "switch-4": ("switch_top", {"N": 4, "FlitBytes": 8}, 6, 60, 1),
-    "switch-8": ("switch_top", {"N": 8, "FlitBytes": 8}, 8, 60, 1),
-    "node-4": ("node", {"N": 4, "FlitBytes": 8}, 6, 60, 1),
+    "switch-4": ("switch_top", {"N": 4, "FlitBytes": 8}, 6, 60),
+    "switch-8": ("switch_top", {"N": 8, "FlitBytes": 8}, 8, 60),
+    "node-4": ("node", {"N": 4, "FlitBytes": 8}, 6, 60),
 }
 
 
@@ -85,7 +86,7 @@ def place_and_route(out, speed, freq):
 
 
 def count_cells(out):
-    """{instance path: {cell type: number}}, an instance with what is flattened into it; without the wrapper."""
+    """{module: {"inst": its instance paths, cell type: number}}, a module with what is flattened into it; without the wrapper."""
     mods = json.loads((out / "netlist.json").read_text())["modules"]
     paths = {}
 
@@ -102,9 +103,10 @@ def count_cells(out):
     for name, cell in cells.items():
         if cell["type"] not in CAPACITY:
             continue
-        parts = name.split(".")
-        inst = next((".".join(parts[:k]) for k in range(len(parts), 0, -1) if ".".join(parts[:k]) in paths), None)
-        if inst is not None:
+        inst = name
+        while inst and inst not in paths:
+            inst = inst.rpartition(".")[0]
+        if inst:
             row = count.setdefault(paths[inst], {"inst": set(), **dict.fromkeys(CAPACITY, 0)})
             row["inst"].add(inst)
             row[cell["type"]] += 1
@@ -122,13 +124,13 @@ def critical_path(report):
 
 def run(name, a):
     """Returns what the page says of the part."""
-    top, params, speed, freq, levels = DESIGNS[name]
+    top, params, speed, freq = DESIGNS[name]
     out = pathlib.Path(a.out) / name
     out.mkdir(parents=True, exist_ok=True)
     known = top_parameters(top, a.files)
     params = [f"{k}={v}" for k, v in params.items()] + [p for p in a.param if p.split("=")[0] in known]
     print(f"pnr: {name}: {top} with {' '.join(params)}", flush=True)
-    flow.elaborate(out, top, params, a.files, levels, ("pnr_top", wrapper(top)))
+    flow.elaborate(out, top, params, a.files, LEVELS, ("pnr_top", wrapper(top)))
     flow.synthesize(out, "pnr_top", f"read_verilog {out}/pnr_top.v", f"write_json {out}/netlist.json")
     fault = place_and_route(out, speed, freq)
     result = {"name": name, "top": top, "params": params, "speed": speed, "freq": freq, "fault": fault}

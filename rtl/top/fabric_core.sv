@@ -96,7 +96,7 @@ module fabric_core #(
     assign links_idle = link_busy == '0;
 
     fabric_csr #(
-        .N(N), .FlitBytes(FlitBytes), .MemBytesLog2(MemBytesLog2), .Banks(fabric_pkg::Banks), .RowsLog2(RowsLog2), .TokensLog2(TokensLog2),
+        .N(N), .FlitBytes(FlitBytes), .MemBytesLog2(MemBytesLog2), .Banks(node_pkg::MemBanks), .RowsLog2(RowsLog2), .TokensLog2(TokensLog2),
         .CacheEntries(CacheEntries), .MaxLocalExperts(MaxLocalExperts), .MaxExperts(MaxExperts), .Groups(fabric_pkg::Groups), .MaxLatency(MaxLatency),
         .OpenRows(OpenRows), .PartPkts(PartPkts), .StorePkts(StorePkts), .RxStorePkts(RxStorePkts)
     ) i_csr (

@@ -17,7 +17,6 @@ package fabric_pkg;
   localparam int unsigned RxStorePkts = 16;     // packets that a hub has room for, by class
   localparam int unsigned RxResultPkts = 4;
   localparam int unsigned RxCtrlPkts = 16;
-  localparam int unsigned Banks = 4;            // of a GPU's memory
   localparam int unsigned Groups = 16;          // static multicast groups
 endpackage
 `default_nettype wire

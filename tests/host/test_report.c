@@ -28,8 +28,8 @@ static int set_up(void **state)
     params.k = 4;
     params.layers[0] = 2, params.layers[1] = 0;
     params.layer_count = 2;
-    params.settings[0] = (struct mw_setting){"store_credits", 3};
-    params.setting_count = 1;
+    params.settings.item[0] = (struct mw_setting){"store_credits", 3};
+    params.settings.count = 1;
     assert_int_equal(mw_run_prepare(&params, &trace, &workload, NULL), MW_EXIT_OK);
     assert_int_equal(mw_result_make(&result, &workload, mw_system_find("dysharp"), NULL),
                      MW_EXIT_OK);

@@ -168,9 +168,9 @@ static void passes_options_on(void **state)
     assert_int_equal(p->link_latency, 64);
     assert_int_equal(p->in_flight, 9);
     assert_int_equal(p->open_rows, 2);
-    assert_int_equal(p->setting_count, 1);
-    assert_string_equal(p->settings[0].name, "store_credits");
-    assert_int_equal(p->settings[0].value, 1);
+    assert_int_equal(p->settings.count, 1);
+    assert_string_equal(p->settings.item[0].name, "store_credits");
+    assert_int_equal(p->settings.item[0].value, 1);
     assert_null(p->progress); // not a terminal
     assert_non_null(strstr(out_text, "layers 3,0,3"));
 }

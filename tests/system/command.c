@@ -51,3 +51,16 @@ unsigned entries(const char *folder)
     pclose(f);
     return n;
 }
+
+void assert_refuses(const char *subcommand, const char *words, const char *const *parts)
+{
+    int status = run_command("%s %s --json %s", subcommand, words, scratch("files/x.json"));
+    if (status != MW_EXIT_INPUT)
+        fail_msg("%s %s: exit status %d: %s", subcommand, words, status, err_text);
+    size_t n = strlen(err_text);
+    assert_true(n > 0 && err_text[n - 1] == '\n');
+    err_text[n - 1] = 0;
+    assert_line_has(err_text, parts);
+    assert_line(err_text, "moeswitch: ");
+    assert_int_equal(entries("files"), 0);
+}

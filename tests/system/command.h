@@ -15,5 +15,10 @@ char *read_file(const char *path);
 int run_command(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /// Entries of a folder of the scratch folder.
 unsigned entries(const char *folder);
+/// A subcommand must refuse these words with status 2 and one line that has all the parts, and write no
+/// file of the --json that it is given.
+#define ASSERT_REFUSES(subcommand, words, ...) \
+    assert_refuses(subcommand, words, (const char *const[]){__VA_ARGS__, NULL})
+void assert_refuses(const char *subcommand, const char *words, const char *const *parts);
 
 #endif

@@ -231,19 +231,7 @@ static void finds_wrong_bytes(void **state)
 
 // ---- bad options --------------------------------------------------------------------------------
 
-#define REFUSES(words, ...) refuses(words, (const char *const[]){__VA_ARGS__, NULL})
-static void refuses(const char *words, const char *const *parts)
-{
-    int status = run_command("bench %s --json %s", words, scratch("files/x.json"));
-    if (status != MW_EXIT_INPUT)
-        fail_msg("%s: exit status %d: %s", words, status, err_text);
-    size_t n = strlen(err_text);
-    assert_true(n > 0 && err_text[n - 1] == '\n');
-    err_text[n - 1] = 0;
-    assert_line_has(err_text, parts);
-    assert_line(err_text, "moeswitch: ");
-    assert_int_equal(entries("files"), 0);
-}
+#define REFUSES(words, ...) ASSERT_REFUSES("bench", words, __VA_ARGS__)
 
 #define SMALL " --gpus 2 --flit-bytes 8 --maxbytes 4K "
 

@@ -122,20 +122,7 @@ static void writes_waves(void **state)
 
 // ---- bad input ----------------------------------------------------------------------------------
 
-/// The command must refuse with status 2, one line that has all the parts, and no output file.
-#define REFUSES(words, ...) refuses(words, (const char *const[]){__VA_ARGS__, NULL})
-static void refuses(const char *words, const char *const *parts)
-{
-    int status = run_command("run %s --json %s", words, scratch("files/x.json"));
-    if (status != MW_EXIT_INPUT)
-        fail_msg("%s: exit status %d: %s", words, status, err_text);
-    size_t n = strlen(err_text);
-    assert_true(n > 0 && err_text[n - 1] == '\n');
-    err_text[n - 1] = 0;
-    assert_line_has(err_text, parts);
-    assert_line(err_text, "moeswitch: ");
-    assert_int_equal(entries("files"), 0);
-}
+#define REFUSES(words, ...) ASSERT_REFUSES("run", words, __VA_ARGS__)
 
 enum { LAYERS = 2, TOKENS = 16, K = 2, EXPERTS = 8, VALUES = LAYERS * TOKENS * K };
 #define SHAPE "'shape': (2, 16, 2), "
