@@ -70,7 +70,7 @@ gen: $(GEN_SV) $(GEN_H) $(GEN_MD) $(REG_SV) $(REG_H) $(HOST_SV) $(HOST_H)
 
 # ---- RTL --------------------------------------------------------------------
 # packages first, in the order of use; a module is found by its file name
-RTL_PKGS := $(GEN_SV) rtl/common/fp_pkg.sv rtl/hub/node_pkg.sv rtl/top/fabric_pkg.sv $(filter %_pkg.sv,$(REG_SV))
+RTL_PKGS := $(GEN_SV) rtl/common/fp_pkg.sv rtl/common/red_pkg.sv rtl/hub/node_pkg.sv rtl/top/fabric_pkg.sv $(filter %_pkg.sv,$(REG_SV))
 RTL_DIRS := rtl/common rtl/switch rtl/hub rtl/gpu rtl/top $(GEN)
 RTL_MODS := $(filter-out $(RTL_PKGS),$(wildcard $(addsuffix /*.sv,$(filter-out $(GEN),$(RTL_DIRS))))) $(filter-out %_pkg.sv,$(REG_SV))
 RTL := $(RTL_PKGS) $(RTL_MODS)
@@ -242,7 +242,7 @@ TEST_CMDS += --command 'run tile 1: $(B)/moeswitch run $(SYSTEM_RUNS)' --command
 # What `make test` leaves to `make test-all`: the model of 32 GPUs takes minutes to build and to run, the figures need the real
 # trace, and synth-check waits for the area to come below its limit.
 LONG_C_TESTS := $(addprefix $(B)/tests/system/,test_large test_figures)
-LONG_CMDS := --command 'synth-check: make synth-check' --command 'formal-long: make formal-long'
+LONG_CMDS := --command 'reduce_lane-long: MW_PAIRS=10000000 $(B)/unit/reduce_lane/test_reduce_lane' --command 'synth-check: make synth-check' --command 'formal-long: make formal-long'
 
 # Programs that run long go first, so that the end is not one of them alone.
 FIRST := $(addprefix $(B)/tests/system/,test_systems test_random test_command test_stuck)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Number formats of the data path: bf16 in memory and on the wire, fp32 inside,
+// Number formats of the data path: bf16 or fp16 in memory and on the wire, fp32 inside,
 // round to nearest even everywhere. NaN results are canonical.
 `default_nettype none
 
@@ -9,7 +9,7 @@ package fp_pkg;
     // verilator lint_off UNUSEDPARAM
 
     // Cycles from the operands to the result.
-    localparam int unsigned FpAddLatency  = 4;  // fp32_bf16_add
+    localparam int unsigned FpAddLatency  = 4;  // fp32_add
     localparam int unsigned ExpertLatency = 4;  // expert_lanes
 
     localparam logic [31:0] NaN32 = 32'h7fff_ffff;
@@ -49,6 +49,45 @@ package fp_pkg;
     // Exact; a NaN keeps its payload.
     function automatic logic [31:0] bf16_to_fp32(input logic [15:0] x);
         return {x, 16'h0000};
+    endfunction
+
+    // The same of an fp16; its subnormals are normal numbers of fp32.
+    function automatic logic [31:0] fp16_to_fp32(input logic [15:0] x);
+        logic [9:0] frac;
+        logic [7:0] exp;
+        frac = x[9:0];
+        exp  = 8'(x[14:10]) + 8'd112;
+        if (x[14:10] == '1) exp = '1;
+        else if (x[14:10] == '0) begin
+            exp = (frac == '0) ? '0 : 8'd113;
+            for (int unsigned k = 0; k < 10; k++) begin
+                // until the leading bit is the hidden one
+                if (exp == 8'd113) begin
+                    if (frac[9]) exp = 8'd112 - 8'(k);
+                    frac = frac << 1;
+                end
+            end
+        end
+        return {x[15], exp, frac, 13'd0};
+    endfunction
+
+    // fp16 nearest to an fp32 whose NaN, if it is one, is canonical: ties to even, subnormals made, overflow to infinity.
+    function automatic logic [15:0] rne_fp16(input logic [31:0] x);
+        logic [24:0] sig;     // with the place below the last one
+        logic [23:0] low;
+        logic [4:0]  shift;
+        logic [14:0] mag;
+        if (x[30:23] == 8'hff && x[22:0] != '0) return NaN16;
+        if (x[30:23] >= 8'd143) return {x[31], 15'h7c00};
+        if (x[30:23] < 8'd102) return {x[31], 15'd0};
+        if (x[30:23] >= 8'd113) begin
+            mag = {x[27:23] - 5'd16, x[22:13]};
+            return {x[31], mag + 15'(x[12] && (x[13] || x[11:0] != '0))};
+        end
+        shift = 5'(8'd126 - x[30:23]);   // 14 to 24
+        sig   = {1'b1, x[22:0], 1'b0} >> shift;
+        low   = {1'b1, x[22:0]} << (5'd25 - shift);
+        return {x[31], 15'(sig[24:1]) + 15'(sig[0] && (sig[1] || low != '0))};
     endfunction
 endpackage
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Packet accumulator: sums bf16 flits in fp32, in exactly the order in which
+// Packet accumulator: reduces flits, in exactly the order in which
 // they come, for the switch's reduction join and the hub's row sums.
 //
-// Word idx_i of the accumulator holds the running sum of flit idx_i of a packet.
-// A term is b_i; with first_i it starts a new sum instead of adding to the
-// old one, and with pair_i too it starts it with a_i + b_i. With last_i the sum leaves
-// on out, rounded to bf16, 6 cycles later, and its word is free. Every step
-// rounds to nearest even in fp32; a single term passes through with only its
+// Word idx_i of the accumulator holds the running result of flit idx_i of a packet.
+// A term is b_i; with first_i it starts a new result instead of joining the
+// old one, and with pair_i too it starts it with a_i and b_i. With last_i the result leaves
+// on out, in the type of its elements, 6 cycles later, and its word is free. red_i is the type and operator, the same for all terms of a packet;
+// what the two mean: reduce_lane. A single term passes through with only its
 // NaN made canonical.
 //
 // Back-pressure: ready_o is low while an earlier term of the same word is in the
@@ -19,6 +19,8 @@
 module packet_acc #(
     parameter int unsigned FlitBytes = 16,
     parameter int unsigned MetaWidth = 1,
+    parameter red_pkg::set_t RedTypes = red_pkg::AllTypes,
+    parameter red_pkg::set_t RedOps   = red_pkg::AllOps,
     localparam int unsigned Depth  = 128 / FlitBytes,  // flits of the longest packet
     localparam int unsigned IndexW = $clog2(Depth)
 ) (
@@ -33,6 +35,7 @@ module packet_acc #(
     input  wire logic [FlitBytes*8-1:0] a_i,      // only with pair_i
     input  wire logic [FlitBytes*8-1:0] b_i,      // lane 0 is bits 15:0
     input  wire logic                   last_i,
+    input  wire red_pkg::red_t          red_i,
     input  wire logic [MetaWidth-1:0]   meta_i,   // only with last_i
 
     output logic                        valid_o,
@@ -41,21 +44,21 @@ module packet_acc #(
 
     output logic                        busy_o    // a term or a result is inside
 );
-    localparam int unsigned Lanes = FlitBytes / 2;
-    // Stage 0 holds the operands, stages 1 .. Stages-1 follow the adders; the
+    localparam int unsigned Lanes = FlitBytes / 4;
+    // Stage 0 holds the operands, stages 1 .. Stages-1 follow the lanes; the
     // sum is written back or rounded from the last one.
     localparam int unsigned Stages = fp_pkg::FpAddLatency + 1;
 
-    if (FlitBytes < 2 || FlitBytes > 64 || 128 % FlitBytes != 0) begin : gen_check
-        $error("packet_acc: FlitBytes must be a power of two, 2 to 64");
+    if (FlitBytes < 4 || FlitBytes > 64 || 128 % FlitBytes != 0) begin : gen_check
+        $error("packet_acc: FlitBytes must be a power of two, 4 to 64");
     end
 
     logic [Stages-1:0]                valid_q, last_q;
     logic [Stages-1:0][IndexW-1:0]    idx_q;
     logic [Stages-1:0][MetaWidth-1:0] meta_q;
-    logic load_q;
     logic take, conflict, store, emit;
-    logic [Lanes-1:0][31:0] acc, sum;
+    red_pkg::red_t red_q, red_end;   // of stage 0 and of the last one
+    logic [Lanes-1:0][1:0][31:0] acc, sum;
 
     always_comb begin
         conflict = 1'b0;
@@ -81,12 +84,11 @@ module packet_acc #(
         last_q <= {last_q[Stages-2:0], last_i};
         idx_q  <= {idx_q[Stages-2:0], idx_i};
         meta_q <= {meta_q[Stages-2:0], meta_i};
-        if (take) load_q <= first_i && !pair_i;
         if (emit) meta_o <= meta_q[Stages-1];
     end
 
     lutram #(
-        .Width(Lanes * 32),
+        .Width(Lanes * 64),
         .Depth(Depth)
     ) i_acc (
         .clk_i   (clk_i),
@@ -97,29 +99,24 @@ module packet_acc #(
         .rdata_o (acc)
     );
 
+    if (red_pkg::plain(RedTypes, RedOps)) begin : gen_plain
+        assign red_q   = '0;
+        assign red_end = '0;
+    end else begin : gen_red
+        red_pkg::red_t [Stages-1:0] stage_q;
+
+        always_ff @(posedge clk_i) stage_q <= {stage_q[Stages-2:0], red_i};
+        assign red_q   = stage_q[0];
+        assign red_end = stage_q[Stages-1];
+    end
+
     for (genvar l = 0; l < Lanes; l++) begin : gen_lane
-        logic [31:0] a_q;
-        logic [15:0] b_q;
-
-        always_ff @(posedge clk_i) begin
-            if (take) begin
-                a_q <= first_i ? fp_pkg::bf16_to_fp32(a_i[16*l +: 16]) : acc[l];
-                b_q <= b_i[16*l +: 16];
-            end
-        end
-
-        fp32_bf16_add i_add (
-            .clk_i   (clk_i),
-            .valid_i (valid_q[0]),
-            .load_i  (load_q),
-            .a_i     (a_q),
-            .b_i     (b_q),
-            .res_o   (sum[l])
+        reduce_lane #(.RedTypes(RedTypes), .RedOps(RedOps)) i_lane (
+            .clk_i,
+            .take_i  (take), .first_i, .pair_i, .red_i, .acc_i(acc[l]), .a_i(a_i[32*l +: 32]), .b_i(b_i[32*l +: 32]),
+            .valid_i (valid_q[0]), .red_q_i(red_q), .sum_o(sum[l]),
+            .emit_i  (emit), .red_end_i(red_end), .data_o(data_o[32*l +: 32])
         );
-
-        always_ff @(posedge clk_i) begin
-            if (emit) data_o[16*l +: 16] <= fp_pkg::rne16_canonical(sum[l]);
-        end
     end
 endmodule
 

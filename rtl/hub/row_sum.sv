@@ -357,13 +357,15 @@ module row_sum #(
 
     packet_acc #(
         .FlitBytes(FlitBytes),
-        .MetaWidth($bits(tag_t) + 1)
+        .MetaWidth($bits(tag_t) + 1),
+        .RedTypes(8'h01),
+        .RedOps(8'h01)
     ) i_acc (
         .clk_i, .rst_ni,
         .valid_i (fire), .ready_o(acc_ready), .idx_i(idx_q), .first_i(pass.first), .pair_i(pass.pair),
         .a_i     (b_data),
         .b_i     (pass.need_a ? a_data : (pass.need_b || pass.need_r) ? (pass.need_r ? r_data : b_data) : '0),
-        .last_i  (pass.last), .meta_i({idx_last, tag_in}),
+        .last_i  (pass.last), .red_i('0), .meta_i({idx_last, tag_in}),
         .valid_o (acc_valid), .data_o(acc_data), .meta_o({acc_end, acc_tag}),
         .busy_o  (acc_busy)
     );

@@ -149,7 +149,9 @@ module reduce_join #(
 
     packet_acc #(
         .FlitBytes (FlitBytes),
-        .MetaWidth (3)
+        .MetaWidth (3),
+        .RedTypes  (8'h01),
+        .RedOps    (8'h01)
     ) i_acc (
         .clk_i, .rst_ni,
         .valid_i (valid_q),
@@ -160,6 +162,7 @@ module reduce_join #(
         .a_i     ('0),
         .b_i     (q_data_i[FW-1:0]),
         .last_i  (last_pass_q),
+        .red_i   ('0),
         .meta_i  ({first_read, last_flit_q, late}),
         .valid_o (sum_valid),
         .data_o  (sum),

@@ -15,13 +15,14 @@ module packet_acc_16 (
     input  wire logic [127:0] b_i,
     input  wire logic         last_i,
     input  wire logic [11:0]  meta_i,
+    input  wire red_pkg::red_t red_i,
     output logic              valid_o,
     output logic [127:0]      data_o,
     output logic [11:0]       meta_o,
     output logic              busy_o
 );
     packet_acc #(.FlitBytes(16), .MetaWidth(12)) i_dut (
-        .clk_i, .rst_ni, .valid_i, .ready_o, .idx_i, .first_i, .pair_i, .a_i, .b_i, .last_i, .meta_i,
+        .clk_i, .rst_ni, .valid_i, .ready_o, .idx_i, .first_i, .pair_i, .a_i, .b_i, .last_i, .red_i, .meta_i,
         .valid_o, .data_o, .meta_o, .busy_o
     );
 endmodule

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// packet_acc against sums in the host's float arithmetic: random terms on random
+// packet_acc against the golden model of reductions: random terms of every type and operator on random
 // words with hazards and gaps, whole packets back to back, single terms, pairs,
 // and the cycle in which ready, valid and busy must be what they are. The flit size
 // is that of the model (8 bytes, or that of the file that includes this one);
@@ -11,7 +11,7 @@
 #define DUT Vpacket_acc
 #define DUT_NAME "packet_acc"
 #endif
-#include "float_ref.h"
+#include "reduce.h"
 #include "verilated.h"
 
 #include <csetjmp>
@@ -44,7 +44,7 @@ struct flit {
 };
 
 struct term {
-    unsigned idx;
+    unsigned idx, dtype, redop;
     bool first, pair, last;
     uint16_t meta;
     flit a, b;
@@ -112,6 +112,10 @@ class bench {
         t.meta = static_cast<uint16_t>(rng() & 0xfff);
         t.a = random_flit();
         t.b = random_flit();
+        do {
+            t.dtype = static_cast<unsigned>(rng() % MW_DTYPES);
+            t.redop = static_cast<unsigned>(rng() % MW_REDOPS);
+        } while (!mw_reduce_exists(t.dtype, t.redop));
         return t;
     }
 
@@ -140,6 +144,7 @@ class bench {
         dut.pair_i = t.pair;
         dut.last_i = t.last;
         dut.meta_i = t.meta;
+        dut.red_i = static_cast<uint8_t>(t.dtype << 3 | t.redop);
         memcpy(&dut.a_i, t.a.lane, FLIT_BYTES);
         memcpy(&dut.b_i, t.b.lane, FLIT_BYTES);
     }
@@ -178,13 +183,16 @@ class bench {
     void accept(const term &t)
     {
         uint64_t when = cycle - 1;
-        for (unsigned l = 0; l < LANES; l++) {
-            float b = from_bf16(t.b.lane[l]);
-            float &s = sum[t.idx][l];
-            if (!t.first)
-                s = s + b;
-            else
-                s = t.pair ? from_bf16(t.a.lane[l]) + b : b;
+        unsigned width = mw_reduce_bytes(t.dtype);
+        for (unsigned l = 0; l < FLIT_BYTES / width; l++) {
+            uint32_t a = 0, b = 0;
+            memcpy(&a, reinterpret_cast<const uint8_t *>(t.a.lane) + l * width, width);
+            memcpy(&b, reinterpret_cast<const uint8_t *>(t.b.lane) + l * width, width);
+            uint32_t &s = sum[t.idx][l];
+            if (t.first && t.pair)
+                s = mw_reduce_first(t.dtype, a);
+            s = t.first && !t.pair ? mw_reduce_first(t.dtype, b)
+                                   : mw_reduce_next(t.dtype, t.redop, s, b);
         }
         uint64_t until = when + (t.last ? OUT_LATENCY + 1 : SPACING);
         if (until > busy_until)
@@ -194,8 +202,10 @@ class bench {
             return;
         }
         result r = {when + OUT_LATENCY, t.meta, {}};
-        for (unsigned l = 0; l < LANES; l++)
-            r.data.lane[l] = nearest_bf16(sum[t.idx][l]);
+        for (unsigned l = 0; l < FLIT_BYTES / width; l++) {
+            uint32_t e = mw_reduce_last(t.dtype, sum[t.idx][l]);
+            memcpy(reinterpret_cast<uint8_t *>(r.data.lane) + l * width, &e, width);
+        }
         due.push_back(r);
     }
 
@@ -204,7 +214,7 @@ class bench {
     uint64_t busy_until = 0;
     std::vector<uint64_t> last_use;
     std::deque<result> due;
-    float sum[DEPTH][LANES] = {};
+    uint32_t sum[DEPTH][LANES] = {};
 };
 
 // Words are opened, extended and closed in any order, with gaps.
@@ -213,6 +223,7 @@ static void random_terms(void **state)
     (void)state;
     auto b = std::make_unique<bench>(seed);
     std::vector<bool> open(DEPTH, false);
+    std::vector<std::pair<unsigned, unsigned>> red(DEPTH);
     for (unsigned i = 0; i < 60000; i++) {
         while (b->rng() % 4 == 0)
             b->gap();
@@ -221,6 +232,10 @@ static void random_terms(void **state)
             t.idx %= 2; // every other stretch: mostly hazards
         t.first = !open[t.idx] || b->rng() % 16 == 0;
         t.last = b->rng() % 5 == 0;
+        if (t.first)
+            red[t.idx] = {t.dtype, t.redop};
+        t.dtype = red[t.idx].first;
+        t.redop = red[t.idx].second;
         b->give(t);
         open[t.idx] = !t.last;
     }
@@ -237,12 +252,15 @@ static void packets_without_a_bubble(void **state)
     for (unsigned packet = 0; packet < 1000; packet++) {
         unsigned passes = 1 + static_cast<unsigned>(b->rng() % 7);
         bool pair = b->rng() & 1;
+        term kind = b->random_term();
         for (unsigned pass = 0; pass < passes; pass++) {
             for (unsigned i = 0; i < DEPTH; i++) {
                 term t = b->random_term();
                 t.idx = i;
                 t.first = pass == 0;
                 t.pair = pair;
+                t.dtype = kind.dtype;
+                t.redop = kind.redop;
                 t.last = pass == passes - 1;
                 assert_int_equal(b->give(t), 0);
             }
@@ -253,7 +271,7 @@ static void packets_without_a_bubble(void **state)
     assert_int_equal(b->results, flits);
 }
 
-// Every bf16 alone, and every bf16 with its own negative as a pair.
+// Every word of 16 bits alone, and every one with its own negative as a pair.
 static void every_value(void **state)
 {
     (void)state;

@@ -1,35 +1,44 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// One adder lane: res = a + b with a in fp32 and b in bf16, or res = b with load_i.
+// One adder of fp32: res = a + b, the lesser or the greater of the two (pick_i), or b (load_i).
 //
 // IEEE 754, round to nearest even, with subnormals, infinities and signed
-// zeros; NaN results are 0x7fffffff. The result leaves fp_pkg::FpAddLatency
-// cycles after its operands, one addition per cycle, no back-pressure. A stage
-// computes only behind a valid, so an idle lane costs a simulator nothing.
+// zeros; NaN results are 0x7fffffff. Lesser and greater as in PTX: -0 lies below +0, a
+// number beats a NaN. The result leaves fp_pkg::FpAddLatency
+// cycles after its operands, one operation per cycle, no back-pressure. A stage
+// computes only behind a valid, so an idle adder costs a simulator nothing.
+// With over_i the result register takes over_data_i instead of a result of its own.
 //
-// A bf16 operand makes one comparison of 15 bits order the magnitudes: |a| >= |b| exactly when
-// the upper halves say so. A normalising shift that stops at the exponent
+// With Narrow b is a bf16: its lower half counts as 0, and one comparison of 15 bits orders the
+// magnitudes: |a| >= |b| exactly when the upper halves say so. A normalising shift that stops at the exponent
 // makes subnormal results like any other. Uses one 18x18 multiplier.
 `default_nettype none
 
-module fp32_bf16_add (
+module fp32_add #(
+    parameter bit Narrow = 1'b0,
+    parameter bit Picks  = 1'b1   // pick_i may be used
+) (
     input  wire logic        clk_i,
     input  wire logic        valid_i,
     input  wire logic        load_i,  // res = b; a is ignored
+    input  wire logic        pick_i,  // one of the two instead of their sum
+    input  wire logic        max_i,   // the greater
     input  wire logic [31:0] a_i,
-    input  wire logic [15:0] b_i,
+    input  wire logic [31:0] b_i,
+    input  wire logic        over_i,
+    input  wire logic [31:0] over_data_i,
     output logic [31:0]      res_o
 );
     typedef struct packed {
         logic        nan;
         logic        inf;
-        logic        sign;      // of the larger operand
+        logic        sign;      // of the larger operand, or of the one picked: big
         logic        sub;       // signs differ
-        logic [7:0]  exp;       // of the larger operand, at least 1
+        logic [7:0]  exp;       // of big, at least 1
         logic [23:0] big;       // significands
         logic [23:0] little;
         logic        tail;      // any of little's 14 lowest bits
-        logic        apart;     // exponents differ by 32 or more
+        logic        apart;     // exponents differ by 32 or more, or little does not count
         logic [4:0]  shift;
     } ordered_t;
 
@@ -57,32 +66,34 @@ module fp32_bf16_add (
     sum_t     sum_q;
     norm_t    norm_q;
 
-    function automatic ordered_t order(input logic load, input logic [31:0] a, input logic [15:0] b);
+    function automatic ordered_t order(input logic load, input logic pick, input logic max, input logic [31:0] a, input logic [31:0] b);
         ordered_t o;
-        logic swap, a_norm, b_norm, a_top, b_top, a_frac, b_frac;
+        logic less, swap, b_below, a_norm, b_norm, a_top, b_top, a_nan, b_nan;
         logic [7:0] a_exp, b_exp, diff;
         logic [23:0] a_sig, b_sig;
         a_norm = a[30:23] != '0;
-        b_norm = b[14:7] != '0;
+        b_norm = b[30:23] != '0;
         a_top  = a[30:23] == '1 && !load;
-        b_top  = b[14:7] == '1;
-        a_frac = a[22:0] != '0;
-        b_frac = b[6:0] != '0;
+        b_top  = b[30:23] == '1;
+        a_nan  = a_top && a[22:0] != '0;
+        b_nan  = b_top && b[22:0] != '0;
         a_exp  = {a[30:24], a[23] || !a_norm};
-        b_exp  = {b[14:8], b[7] || !b_norm};
+        b_exp  = {b[30:24], b[23] || !b_norm};
         a_sig  = {a_norm, a[22:0]};
-        b_sig  = {b_norm, b[6:0], 16'h0000};
-        swap   = load || a[30:16] < b[14:0];
+        b_sig  = {b_norm, b[22:0]};
+        less   = Narrow ? a[30:16] < b[30:16] : a[30:0] < b[30:0];
+        b_below = (a[31] != b[31]) ? b[31] : a[31] == less;
+        swap   = load || (pick ? a_nan || (!b_nan && b_below != max) : less);
         o.exp  = swap ? b_exp : a_exp;
         diff   = o.exp - (swap ? a_exp : b_exp);
-        o.sub   = (a[31] != b[15]) && !load;
-        o.nan   = (a_top && a_frac) || (b_top && b_frac) || (a_top && b_top && o.sub);
-        o.inf   = a_top || b_top;
-        o.sign  = swap ? b[15] : a[31];
+        o.sub   = (a[31] != b[31]) && !load && !pick;
+        o.nan   = pick ? a_nan && b_nan : a_nan || b_nan || (a_top && b_top && o.sub);
+        o.inf   = pick ? (swap ? b_top : a_top) : a_top || b_top;
+        o.sign  = swap ? b[31] : a[31];
         o.big    = swap ? b_sig : a_sig;
         o.little = swap ? a_sig : b_sig;
-        o.tail  = swap && a[13:0] != '0;
-        o.apart   = load || diff[7:5] != '0;
+        o.tail  = swap ? a[13:0] != '0 : b[13:0] != '0;
+        o.apart   = load || pick || diff[7:5] != '0;
         o.shift = diff[4:0];
         return o;
     endfunction
@@ -100,7 +111,7 @@ module fp32_bf16_add (
         x = {o.little, 2'b00};
         sticky = 1'b0;
         // Of an operand far below only the sticky bit is left. It may be set even if
-        // that operand is 0 (as a load makes it): one unit there rounds back to the larger one.
+        // that operand is 0 or does not count (load, pick): one unit there rounds back to the larger one.
         if (o.shift[4] || o.apart) begin
             sticky = o.tail || o.apart;
             x = o.apart ? '0 : {16'h0000, x[25:16]};
@@ -183,10 +194,19 @@ module fp32_bf16_add (
         valid3_q <= valid2_q;
     end
 
-    always_ff @(posedge clk_i) if (valid_i)  ordered_q <= order(load_i, a_i, b_i);
+    logic [31:0] b;
+    assign b = Narrow ? {b_i[31:16], 16'h0000} : b_i;
+
+    always_ff @(posedge clk_i) if (valid_i)  ordered_q <= order(load_i, Picks && pick_i && !load_i, max_i, a_i, b);
     always_ff @(posedge clk_i) if (valid1_q) sum_q     <= align_add(ordered_q);
     always_ff @(posedge clk_i) if (valid2_q) norm_q    <= normalise(sum_q);
-    always_ff @(posedge clk_i) if (valid3_q) res_o     <= round(norm_q);
+    always_ff @(posedge clk_i) begin
+        if (over_i) res_o <= over_data_i;
+        else if (valid3_q) res_o <= round(norm_q);
+    end
+
+    logic unused;
+    assign unused = ^{b_i, pick_i, max_i};
 endmodule
 
 `default_nettype wire
