@@ -57,23 +57,42 @@ $(HOST_SV) $(HOST_H) $(GEN)/host-protocol.md &: rtl/spec/gen_host.py rtl/spec/ho
 	$(call say,GEN,host protocol from rtl/spec/host.toml)
 	$(Q)$(PY) rtl/spec/gen_host.py $(GEN)
 
+MAP_SV := $(GEN)/map_pkg.sv
+MAP_H := $(GEN)/map.h
+$(MAP_SV) $(MAP_H) $(GEN)/map.md &: rtl/spec/gen_map.py rtl/spec/map.toml | $(B)/.setup
+	$(call say,GEN,address map from rtl/spec/map.toml)
+	$(Q)$(PY) rtl/spec/gen_map.py $(GEN)
+
 RDL := rtl/spec/fabric.rdl rtl/spec/node.rdl
-REG_SV := $(foreach r,$(notdir $(RDL:.rdl=)),$(GEN)/$(r)_regs_pkg.sv $(GEN)/$(r)_regs.sv)
-REG_H := $(patsubst rtl/spec/%.rdl,$(GEN)/%_regs.h,$(RDL))
+DEV_RDL := rtl/spec/soc.rdl
+reg_sv = $(foreach r,$(notdir $(1:.rdl=)),$(GEN)/$(r)_regs_pkg.sv $(GEN)/$(r)_regs.sv)
+REG_SV := $(call reg_sv,$(RDL))
+DEV_REG_SV := $(call reg_sv,$(DEV_RDL))
+REG_H := $(patsubst rtl/spec/%.rdl,$(GEN)/%_regs.h,$(RDL) $(DEV_RDL))
 
 $(GEN)/%_regs_pkg.sv $(GEN)/%_regs.sv $(GEN)/%_regs.h $(GEN)/%_regs.md &: rtl/spec/%.rdl rtl/spec/regs.py | $(B)/.setup
 	$(call say,GEN,$* registers from $<)
 	$(Q)$(PY) rtl/spec/regs.py $< $(GEN)
 
 .PHONY: gen
-gen: $(GEN_SV) $(GEN_H) $(GEN_MD) $(REG_SV) $(REG_H) $(HOST_SV) $(HOST_H)
+gen: $(GEN_SV) $(GEN_H) $(GEN_MD) $(REG_SV) $(DEV_REG_SV) $(REG_H) $(HOST_SV) $(HOST_H) $(MAP_SV) $(MAP_H)
 
 # ---- RTL --------------------------------------------------------------------
 # packages first, in the order of use; a module is found by its file name
 RTL_PKGS := $(GEN_SV) rtl/common/fp_pkg.sv rtl/common/red_pkg.sv rtl/hub/node_pkg.sv rtl/top/fabric_pkg.sv $(filter %_pkg.sv,$(REG_SV))
 RTL_DIRS := rtl/common rtl/switch rtl/hub rtl/gpu rtl/top $(GEN)
-RTL_MODS := $(filter-out $(RTL_PKGS),$(wildcard $(addsuffix /*.sv,$(filter-out $(GEN),$(RTL_DIRS))))) $(filter-out %_pkg.sv,$(REG_SV))
+DEV_TOP := rtl/top/device.sv
+RTL_MODS := $(filter-out $(RTL_PKGS) $(DEV_TOP),$(wildcard $(addsuffix /*.sv,$(filter-out $(GEN),$(RTL_DIRS))))) $(filter-out %_pkg.sv,$(REG_SV))
 RTL := $(RTL_PKGS) $(RTL_MODS)
+# what a device has around the fabric: control SoC and host link. The soft CPU is that of its package, copied to where every tool opens it.
+IP := $(B)/ip
+DEV_IP := $(IP)/picorv32.v
+DEV_PKGS := $(HOST_SV) $(MAP_SV) rtl/soc/soc_pkg.sv $(filter %_pkg.sv,$(DEV_REG_SV))
+DEV_DIRS := rtl/soc rtl/host $(IP)
+DEV_MODS := $(filter-out $(DEV_PKGS),$(wildcard rtl/soc/*.sv rtl/host/*.sv)) $(wildcard $(DEV_TOP)) $(filter-out %_pkg.sv,$(DEV_REG_SV))
+$(DEV_IP): | $(B)/.setup
+	@mkdir -p $(@D)
+	$(Q)sed '/^`timescale/d' $(VENV)/lib/python3*/site-packages/pythondata_cpu_picorv32/verilog/picorv32.v >$@
 VLT := $(wildcard rtl/spec/*.vlt)
 
 VROOT := $(abspath $(VENV))/verilator
@@ -82,7 +101,7 @@ VERILATOR := VERILATOR_ROOT=$(VROOT) $(VROOT)/bin/verilator_bin
 VMAKE_GCC = CXX=$(CXX) PYTHON3=python3 CFG_CXXFLAGS_PCH_I=-include CFG_GCH_IF_CLANG=
 VMAKE_CLANG = CXX=$(MODEL_CXX) PYTHON3=python3 CFG_CXXFLAGS_PCH_I=-include-pch CFG_GCH_IF_CLANG=.gch
 VINC := -isystem $(VROOT)/include -isystem $(VROOT)/include/vltstd
-VWARN := -Wall $(VLT) $(addprefix -y ,$(RTL_DIRS))
+VWARN := -Wall $(VLT) $(addprefix -y ,$(RTL_DIRS) $(DEV_DIRS))
 
 # what a Verilated model was made of, from Verilator's own list: a change of another module makes nothing anew
 verilator_deps = $(Q)sed -n 's/^.* : //p' $(1:.mk=__ver.d) | tr ' ' '\n' | grep -v '^/\|^$$' | sort -u | sed 's,.*,$(1): &\n&:,' >$(@D)/deps.d
@@ -102,7 +121,7 @@ DRIVER_SRC := $(wildcard driver/src/*.c)
 HOST_SRC := $(filter-out host-tools/main.c,$(wildcard host-tools/*.c host-tools/systems/*.c host-tools/bench/*.c))
 obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
 
-$(B)/obj/%.o: %.c | $(GEN_H) $(REG_H) $(HOST_H)
+$(B)/obj/%.o: %.c | $(GEN_H) $(REG_H) $(HOST_H) $(MAP_H)
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
 	$(Q)$(CC) $(CFLAGS) $(CPPFLAGS) -MMD -MP -c -o $@ $<
@@ -198,6 +217,9 @@ $(foreach m,$(sort $(MODELS) $(LONG_MODELS) $(asked)),$(eval $(call model_rules,
 model: $(call model_so,$(asked))
 models: $(foreach m,$(MODELS),$(call model_so,$(m)))
 
+# ---- firmware of the soft CPU -----------------------------------------------
+include firmware/firmware.mk
+
 # ---- unit tests of the RTL --------------------------------------------------
 include tests/unit/unit.mk
 
@@ -212,7 +234,7 @@ $$(patsubst tests/%.c,$(B)/tests/%,$$(wildcard tests/$(1)/test_*.c)): $(B)/tests
 	$$(call say,LINK,$$@)
 	$$(Q)$(CC) -o $$@ $$^ -lcmocka $(LDLIBS)
 endef
-$(foreach d,host driver system,$(eval $(call c_test_rules,$(d))))
+$(foreach d,host driver system firmware,$(eval $(call c_test_rules,$(d))))
 
 EXAMPLES := $(patsubst driver/examples/%.c,$(B)/examples/%,$(wildcard driver/examples/*.c))
 $(EXAMPLES): $(B)/examples/%: $(B)/obj/driver/examples/%.o $(B)/libmoeswitch.a
@@ -222,7 +244,7 @@ $(EXAMPLES): $(B)/examples/%: $(B)/obj/driver/examples/%.o $(B)/libmoeswitch.a
 
 # folders may add commands that are tests too: TEST_CMDS += --command 'name: command'
 TEST_CMDS :=
--include tests/system/tests.mk tests/driver/tests.mk
+-include tests/system/tests.mk tests/driver/tests.mk tests/firmware/tests.mk
 
 TEST_NEEDS := $(UNIT_BINS) $(C_TESTS) $(EXAMPLES) $(TOOL) models
 
@@ -263,16 +285,20 @@ run: $(TOOL) $(call model_so,8.16.0.0)
 	set -x; $(B)/moeswitch run $$trace --layer 7 --gpus 8 --tokens-per-gpu 64 --hidden 512 --tile 16 --system all
 
 # ---- lint, synthesis, mutants, docs -----------------------------------------
-C_ALL := $(wildcard sim/*.[ch] sim/*.cpp driver/*/*.[ch] host-tools/*.[ch] host-tools/*/*.[ch] tests/*.[ch] tests/*/*.[ch] tests/*/*.cpp)
+C_ALL := $(wildcard firmware/*.[ch] firmware/include/*.h sim/*.[ch] sim/*.cpp driver/*/*.[ch] host-tools/*.[ch] host-tools/*/*.[ch] tests/*.[ch] tests/*/*.[ch] tests/*/*.cpp)
 LINT_CONFS := 4.8.0 4.8.1 8.16.0 32.16.0 2.8.0  # N, F, small
-.PHONY: lint-rtl lint-slang lint-format lint-c $(addprefix lint-rtl-,$(LINT_CONFS))
-lint: lint-rtl lint-slang lint-format lint-c
+.PHONY: lint-rtl lint-device lint-slang lint-format lint-c $(addprefix lint-rtl-,$(LINT_CONFS))
+lint: lint-rtl lint-device lint-slang lint-format lint-c
 
 lint-rtl: $(addprefix lint-rtl-,$(LINT_CONFS))
 $(addprefix lint-rtl-,$(LINT_CONFS)): lint-rtl-%: $(RTL_PKGS) $(REG_SV)
 	$(call say,LINT,rtl N=$(call dotted,$*,1) F=$(call dotted,$*,2)$(if $(filter 1,$(call dotted,$*,3)), small))
 	$(Q)$(VERILATOR) --lint-only --quiet --top-module fabric -GN=$(call dotted,$*,1) -GFlitBytes=$(call dotted,$*,2) \
 	    $(if $(filter 1,$(call dotted,$*,3)),$(addprefix -G,$(SMALL_PARAMS))) $(VWARN) $(RTL_PKGS) rtl/top/fabric.sv
+
+lint-device: $(RTL_PKGS) $(REG_SV) $(DEV_PKGS) $(DEV_MODS) $(DEV_IP)
+	$(call say,LINT,rtl of the control SoC)
+	$(Q)$(VERILATOR) --lint-only --quiet --top-module soc $(VWARN) $(RTL_PKGS) $(DEV_PKGS) $(DEV_IP) rtl/soc/soc.sv
 
 # the front end that synthesis uses is stricter in places
 lint-slang: $(RTL)
@@ -287,12 +313,12 @@ lint-format: | $(B)/.setup
 format: | $(B)/.setup
 	clang-format -i $(C_ALL)
 
-lint-c: $(GEN_H) $(REG_H) $(HOST_H)
+lint-c: $(GEN_H) $(REG_H) $(HOST_H) $(MAP_H)
 	$(call say,LINT,gcc -Werror and cppcheck)
-	$(Q)set -e; for f in $(DRIVER_SRC) $(HOST_SRC) $(wildcard host-tools/main.c driver/examples/*.c tests/*/*.c); do \
-	    $(CC) $(CFLAGS) $(CPPFLAGS) -Werror -fsyntax-only $$f; done
+	$(Q)set -e; for f in $(DRIVER_SRC) $(HOST_SRC) $(wildcard host-tools/main.c driver/examples/*.c firmware/*.c tests/*/*.c); do \
+	    $(CC) $(CFLAGS) $(CPPFLAGS) -Ifirmware -Werror -fsyntax-only $$f; done
 	$(Q)cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
-	    --suppress=missingIncludeSystem -I$(GEN) -Idriver/include -Isim -Ihost-tools $(filter %.c,$(C_ALL))
+	    --suppress=missingIncludeSystem -Ifirmware -I$(GEN) -Idriver/include -Isim -Ihost-tools $(filter %.c,$(C_ALL))
 
 synth-check: $(RTL)
 	$(call say,SYNTH,fabric with N=4 and 8-byte flits for ECP5 (some minutes))
@@ -314,7 +340,7 @@ mutants: $(TEST_NEEDS)
 	@$(PY) tests/mutants/run.py
 
 DOC_PAGES := packets isa errors host-protocol registers verification
-$(GEN)/registers.md: $(RDL:rtl/spec/%.rdl=$(GEN)/%_regs.md)
+$(GEN)/registers.md: $(GEN)/map.md $(patsubst rtl/spec/%.rdl,$(GEN)/%_regs.md,$(RDL) $(DEV_RDL))
 	$(Q)(printf '# Registers\n\nGenerated from `rtl/spec/*.rdl`. One 32-bit bus, byte addresses.\n\n'; cat $^) >$@
 
 $(GEN)/verification.md: tests/formal/table.py tests/formal/run.py tests/formal/proofs.toml docs/testing.md docs/architecture.md $(RTL_MODS)

@@ -137,3 +137,7 @@ UNIT_SRCS_reduce_join := rtl/common/fp_pkg.sv rtl/switch/reduce_join.sv
 UNIT_PARAMS_reduce_join := N=5 FlitBytes=8
 UNIT += token_tracker
 UNIT_SRCS_token_tracker := rtl/hub/token_tracker.sv
+UNIT += soc
+UNIT_TOP_soc := soc_bench
+UNIT_SRCS_soc := $(DEV_PKGS) $(DEV_IP) tests/unit/soc_bench.sv
+UNIT_NEEDS_soc := $(FW)/firmware.hex

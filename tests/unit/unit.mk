@@ -7,6 +7,7 @@
 #   UNIT_TEST_NAME   := the test, default tests/unit/test_NAME.cpp
 #   UNIT_C_NAME      := further sources to link: C++ files, C files such as host-tools/golden.c
 #   UNIT_FLAGS_NAME  := further flags of Verilator
+#   UNIT_NEEDS_NAME  := what must be there when it runs
 # Registers and memories start with random contents, and x values are random, so that a missing reset shows.
 UNIT :=
 include tests/unit/modules.mk
@@ -15,7 +16,7 @@ UNIT_BINS := $(foreach u,$(UNIT),$(B)/unit/$(u)/test_$(u))
 
 # unit_rules: name, top, test
 define unit_rules
-$(B)/unit/$(1)/V$(2).mk: $$(UNIT_SRCS_$(1)) | $$(RTL_PKGS) $(B)/.setup
+$(B)/unit/$(1)/V$(2).mk: $$(UNIT_SRCS_$(1)) | $$(RTL_PKGS) $$(REG_SV) $$(DEV_REG_SV) $(B)/.setup
 	@mkdir -p $$(@D)
 	$$(call say,VERILATE,unit $(1))
 	$$(Q)$$(VERILATOR) --cc --quiet --prefix V$(2) --top-module $(2) $$(addprefix -G,$$(UNIT_PARAMS_$(1))) -O3 --x-assign unique --x-initial unique --assert \
@@ -24,7 +25,7 @@ $(B)/unit/$(1)/V$(2).mk: $$(UNIT_SRCS_$(1)) | $$(RTL_PKGS) $(B)/.setup
 	@touch $$@
 
 $(B)/unit/$(1)/test_$(1): $(B)/unit/$(1)/V$(2).mk $(3) $$(filter-out %.c,$$(UNIT_C_$(1))) $$(call obj,$$(filter %.c,$$(UNIT_C_$(1)))) \
-    $$(wildcard tests/unit/*.h) $(B)/verilated/plain.a | $(GEN_H)
+    $$(wildcard tests/unit/*.h) $(B)/verilated/plain.a | $(GEN_H) $$(UNIT_NEEDS_$(1))
 	$$(call say,CXX,unit $(1))
 	$$(Q)$$(MAKE) -s -C $$(@D) -f V$(2).mk V$(2)__ALL.a $$(VMAKE_GCC) OPT_FAST=-O1 OPT_SLOW=-O0 CXXFLAGS=-w >$$(@D)/make.log 2>&1 || { cat $$(@D)/make.log; exit 1; }
 	$$(Q)$$(CXX) $$(CXXFLAGS) $$(CPPFLAGS) $$(VINC) -Itests/unit -I$$(@D) -o $$@ $$(filter %.cpp %.o,$$^) $$(@D)/V$(2)__ALL.a $(B)/verilated/plain.a -lcmocka $$(LDLIBS)

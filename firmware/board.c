@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "board.h"
+
+enum { MAGIC = 0x4d57, MAJOR = 0, SIMULATED_MHZ = 60 };
+
+bool board_find(struct board *b)
+{
+    uint32_t id = hw_read(FABRIC(id)), size = hw_read(FABRIC(size));
+    b->gpus = GET(MW_FABRIC__SIZE__PORTS, size);
+    b->flit_bytes = GET(MW_FABRIC__SIZE__FLIT_BYTES, size);
+    b->mem_log2 = GET(MW_FABRIC__SIZE__MEM_LOG2, size);
+    b->mhz = GET(MW_SOC__ID__MHZ, hw_read(SOC(id)));
+    return GET(MW_FABRIC__ID__MAGIC, id) == MAGIC && GET(MW_FABRIC__ID__MAJOR, id) == MAJOR;
+}
+
+/// 2^20 cycles at 1 MHz are 1 + 199/4096 s to 5 parts in a million; the product must not overflow.
+uint32_t board_seconds(const struct board *b)
+{
+    uint32_t low = hw_read(SOC(time_lo)), high = hw_read(SOC(time_hi));
+    uint32_t units = high << 12 | low >> 20;
+    uint32_t seconds = units + (units >> 12) * 199 + ((units & 4095) * 199 >> 12);
+    return seconds / (b->mhz ? b->mhz : SIMULATED_MHZ);
+}
+
+void board_feed(void)
+{
+    hw_write(SOC(control), MW_SOC__CONTROL__FEED_bm);
+}
+
+void board_reset_fabric(void)
+{
+    hw_write(SOC(control), MW_SOC__CONTROL__RESET_FABRIC_bm);
+    hw_read(FABRIC(id)); // answered after the reset
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the firmware finds at its start: the fabric's sizes, and time.
+#ifndef MW_FW_BOARD_H
+#define MW_FW_BOARD_H
+
+#include "hw.h"
+
+/// Version of the firmware, as INFO tells it.
+enum { FW_MAJOR = 0, FW_MINOR = 1, FW_PATCH = 0 };
+
+struct board {
+    unsigned gpus;
+    unsigned flit_bytes;
+    unsigned mem_log2; ///< of the bytes of a GPU's memory
+    unsigned mhz;      ///< 0: simulated
+};
+
+/// Look at the fabric. False if there is none that this firmware knows.
+bool board_find(struct board *b);
+
+/// Seconds since power-up (a simulated device counts 60 MHz).
+uint32_t board_seconds(const struct board *b);
+
+/// The watchdog starts its period again. Every loop that may take long calls it.
+void board_feed(void);
+
+/// Put the fabric into its state after power-up.
+void board_reset_fabric(void);
+
+#endif

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Commands from the host, one at a time through the mailbox: those frames of docs/host-protocol.md that the link's hardware does not answer itself.
+#ifndef MW_FW_COMMAND_H
+#define MW_FW_COMMAND_H
+
+#include "board.h"
+
+/// Take a command, if there is one, and reply. `found`: the fabric is as board_find wants it.
+void command_poll(const struct board *b, bool found);
+
+#endif

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Writes into the error log what the hardware reports: layers that ended with an error, accesses that failed, errors of the host link.
+#ifndef MW_FW_WATCH_H
+#define MW_FW_WATCH_H
+
+#include "board.h"
+
+struct watch {
+    bool layer;           ///< one ran when last looked
+    uint32_t link_errors; ///< counted by the link when last looked
+};
+
+void watch_begin(struct watch *w);
+void watch_poll(struct watch *w, const struct board *b);
+
+#endif

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// Registers of the control SoC (rtl/spec/soc.rdl) and what stands directly behind them: time, watchdog, restart of the CPU, record of failed accesses.
+//
+// The CPU starts anew (cpu_rst_no low for 16 cycles) when the watchdog runs out, on a trap, or when control asks for it; the register `restart` keeps the
+// cause and the number, and RAM, time and everything outside of the CPU stay as they are.
+`default_nettype none
+
+module soc_csr #(
+    parameter int unsigned RamLog2 = 14,
+    parameter int unsigned ClockMhz = 60
+) (
+    input  wire logic        clk_i,
+    input  wire logic        rst_ni,
+
+    // bus: held until ack_o; rdata_o and err_o are valid with it
+    input  wire logic        req_i,
+    input  wire logic        we_i,
+    input  wire logic [31:0] addr_i,
+    input  wire logic [31:0] wdata_i,
+    output logic             ack_o,
+    output logic [31:0]      rdata_o,
+    output logic             err_o,
+
+    input  wire logic        trap_i,
+    output logic             cpu_rst_no,
+    output logic             restart_o,      // pulse
+    input  wire logic        fault_i,        // the CPU's access failed
+    input  wire logic [31:0] fault_addr_i,
+
+    output logic [15:0]      uart_divisor_o,
+    output logic             uart_send_o,
+    output logic [7:0]       uart_data_o,
+    input  wire logic [7:0]  uart_room_i,
+    input  wire logic        uart_valid_i,
+    input  wire logic [7:0]  uart_data_i,
+    output logic             uart_take_o,
+
+    input  wire soc_pkg::message_t command_i,
+    input  wire logic        command_valid_i,
+    output logic             mbox_re_o,
+    output logic [6:0]       mbox_raddr_o,
+    input  wire logic [31:0] mbox_rdata_i,
+    output logic             mbox_we_o,
+    output logic [6:0]       mbox_waddr_o,
+    output logic [31:0]      mbox_wdata_o,
+    output logic             reply_send_o,
+    output soc_pkg::message_t reply_o,
+
+    input  wire logic        link_in_step_i,
+    input  wire logic        link_error_i,   // pulse
+    input  wire logic [7:0]  link_status_i,  // valid with it
+    output logic             reset_fabric_o  // pulse
+);
+    typedef enum logic [1:0] {POWER, WATCHDOG, TRAP, ASKED} cause_e;
+
+    soc_regs_pkg::mw_soc__in_t  hwif_in;
+    soc_regs_pkg::mw_soc__out_t hwif_out;
+    logic                       rd_ack, wr_ack, rd_err, wr_err, stall_wr, stall_rd;
+    logic [31:0]                rdata;
+
+    soc_regs i_regs (
+        .clk(clk_i), .rst_n(rst_ni),
+        .s_cpuif_req(req_i && addr_i[15:11] == '0), .s_cpuif_req_is_wr(we_i), .s_cpuif_addr(addr_i[10:0]), .s_cpuif_wr_data(wdata_i), .s_cpuif_wr_biten('1),
+        .s_cpuif_req_stall_wr(stall_wr), .s_cpuif_req_stall_rd(stall_rd), .s_cpuif_rd_ack(rd_ack), .s_cpuif_rd_err(rd_err), .s_cpuif_rd_data(rdata),
+        .s_cpuif_wr_ack(wr_ack), .s_cpuif_wr_err(wr_err), .hwif_in(hwif_in), .hwif_out(hwif_out)
+    );
+
+    assign ack_o   = rd_ack || wr_ack || (req_i && addr_i[15:11] != '0);
+    assign err_o   = (rd_ack && rd_err) || (wr_ack && wr_err) || addr_i[15:11] != '0;
+    assign rdata_o = rdata;
+
+    // ---- time ----
+    logic [63:0] time_q;
+    logic [31:0] time_hi_q;
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) time_q <= '0;
+        else time_q <= time_q + 64'd1;
+        if (hwif_out.time_lo.value.swacc) time_hi_q <= time_q[63:32];
+    end
+
+    // ---- watchdog and restart ----
+    logic [31:0] dog_q;
+    logic        dog_bites, dog_written_q, restart;
+    cause_e      cause_q;
+    logic [7:0]  count_q;
+    logic [3:0]  hold_q;
+
+    assign dog_bites = dog_q == 32'd1;
+    assign restart   = cpu_rst_no && (dog_bites || trap_i || hwif_out.control.restart.value);
+
+    always_ff @(posedge clk_i) begin
+        dog_written_q <= !rst_ni || hwif_out.watchdog.period.swmod;
+        if (dog_written_q || hwif_out.control.feed.value || !cpu_rst_no) dog_q <= hwif_out.watchdog.period.value;
+        else if (dog_q != '0) dog_q <= dog_q - 32'd1;
+
+        restart_o <= rst_ni && restart;
+        if (!rst_ni) begin
+            cpu_rst_no <= 1'b0;
+            hold_q     <= '1;
+            cause_q    <= POWER;
+            count_q    <= '0;
+        end else if (restart) begin
+            cpu_rst_no <= 1'b0;
+            hold_q     <= '1;
+            cause_q    <= dog_bites ? WATCHDOG : trap_i ? TRAP : ASKED;
+            if (count_q != '1) count_q <= count_q + 8'd1;
+        end else begin
+            hold_q     <= hold_q - 4'(hold_q != '0);
+            cpu_rst_no <= hold_q == '0;
+        end
+    end
+
+    // ---- UART, mailbox: a register's value follows its write by a cycle, its read takes at once ----
+    logic send_q, mbox_send_q, mbox_rd_q;
+
+    always_ff @(posedge clk_i) begin
+        send_q      <= rst_ni && hwif_out.uart_tx.data.swmod;
+        mbox_send_q <= rst_ni && hwif_out.mbox_send.words.swmod;
+        mbox_rd_q   <= rst_ni && mbox_re_o;
+    end
+
+    assign uart_divisor_o     = hwif_out.uart.divisor.value;
+    assign uart_send_o        = send_q;
+    assign uart_data_o        = hwif_out.uart_tx.data.value;
+    assign uart_take_o        = hwif_out.uart_rx.data.swacc && !we_i;
+    assign mbox_re_o          = hwif_out.mbox_command.req;
+    assign mbox_raddr_o       = hwif_out.mbox_command.addr[8:2];
+    assign mbox_we_o          = hwif_out.mbox_reply.req;
+    assign mbox_waddr_o       = hwif_out.mbox_reply.addr[8:2];
+    assign mbox_wdata_o       = hwif_out.mbox_reply.wr_data;
+    assign reset_fabric_o     = hwif_out.control.reset_fabric.value;
+    assign reply_send_o       = mbox_send_q;
+    assign reply_o            = '{
+        kind: hwif_out.mbox_send.status.value, words: hwif_out.mbox_send.words.value, count: hwif_out.mbox_reply_count.value.value,
+        argument: {hwif_out.mbox_reply_hi.value.value, hwif_out.mbox_reply_lo.value.value}
+    };
+
+    // ---- errors of the host link ----
+    logic [15:0] link_errors_q;
+    logic [7:0]  link_status_q;
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) begin
+            link_errors_q <= '0;
+            link_status_q <= '0;
+        end else if (link_error_i) begin
+            link_errors_q <= link_errors_q + 16'd1;
+            link_status_q <= link_status_i;
+        end
+    end
+
+    always_comb begin
+        hwif_in.id.minor.next           = 8'd1;
+        hwif_in.id.major.next           = 8'd0;
+        hwif_in.id.ram_log2.next        = 8'(RamLog2);
+        hwif_in.id.mhz.next             = 8'(ClockMhz);
+        hwif_in.restart.cause.next      = cause_q;
+        hwif_in.restart.count.next      = count_q;
+        hwif_in.time_lo.value.next      = time_q[31:0];
+        hwif_in.time_hi.value.next      = time_hi_q;
+        hwif_in.firmware.stage.hwclr    = !cpu_rst_no;
+        hwif_in.fault.valid.hwset       = fault_i;
+        hwif_in.fault.addr.next         = fault_addr_i[31:2];
+        hwif_in.fault.addr.we           = fault_i;
+        hwif_in.uart_rx.data.next       = uart_data_i;
+        hwif_in.uart_rx.valid.next      = uart_valid_i;
+        hwif_in.uart.room.next          = uart_room_i;
+        hwif_in.mbox.valid.next         = command_valid_i;
+        hwif_in.mbox.words.next         = command_i.words;
+        hwif_in.mbox.kind.next          = command_i.kind;
+        hwif_in.mbox_argument_lo.value.next = command_i.argument[31:0];
+        hwif_in.mbox_argument_hi.value.next = command_i.argument[63:32];
+        hwif_in.mbox_count.value.next   = command_i.count;
+        hwif_in.link.in_step.next       = link_in_step_i;
+        hwif_in.link.status.next        = link_status_q;
+        hwif_in.link.errors.next        = link_errors_q;
+        hwif_in.mbox_command.rd_ack     = mbox_rd_q;
+        hwif_in.mbox_command.rd_data    = mbox_rdata_i;
+        hwif_in.mbox_command.wr_ack     = 1'b0;
+        hwif_in.mbox_reply.rd_ack       = 1'b0;
+        hwif_in.mbox_reply.rd_data      = '0;
+        hwif_in.mbox_reply.wr_ack       = hwif_out.mbox_reply.req;
+    end
+
+    wire unused = &{1'b0, stall_wr, stall_rd, fault_addr_i[1:0], addr_i[31:16], hwif_out};
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// Two users (0 DMA of the host link, 1 gpu_window) of the host stream ports of all GPUs.
+//
+// A user holds claim_i over what belongs together; from the first cycle in which the ports are its own it may hand in one access per cycle (valid_i,
+// ready_o), in the order of which reads are answered (rvalid_o, one user at a time, no back-pressure). claim_i may fall when its last access was taken;
+// answers still come to it, and the other user waits for them. Users take turns. An access to another GPU than the one before waits until every
+// read of that one was answered. An access to a GPU that is not there is taken and lost; a read of it answers 0.
+//
+// hold_i keeps the ports from both users, once the one that has them lets go; idle_o: nobody has them, nothing is under way (then the fabric may be reset).
+`default_nettype none
+
+module stream_mux #(
+    parameter int unsigned N = 4,
+    parameter int unsigned FlitBytes = 8,
+    localparam int unsigned FW = 8 * FlitBytes
+) (
+    input  wire logic          clk_i,
+    input  wire logic          rst_ni,
+
+    input  wire logic          hold_i,
+    output logic               idle_o,
+
+    input  wire logic          claim_i  [2],
+    input  wire logic          valid_i  [2],
+    output logic               ready_o  [2],
+    input  wire logic          we_i     [2],
+    input  wire logic [4:0]    gpu_i    [2],
+    input  wire logic [31:0]   addr_i   [2],
+    input  wire logic [FW-1:0] wdata_i  [2],
+    output logic               rvalid_o [2],
+    output logic [FW-1:0]      rdata_o,
+
+    output logic               host_valid_o  [N],
+    input  wire logic          host_ready_i  [N],
+    output logic               host_we_o     [N],
+    output logic [31:0]        host_addr_o   [N],
+    output logic [FW-1:0]      host_wdata_o  [N],
+    input  wire logic          host_rvalid_i [N],
+    input  wire logic [FW-1:0] host_rdata_i  [N]
+);
+    localparam int unsigned OpenW = 5;
+
+    typedef struct packed {
+        logic          we;
+        logic [4:0]    gpu;
+        logic [31:0]   addr;
+        logic [FW-1:0] wdata;
+    } access_t;
+
+    // ---- who has the ports ----
+    logic owner_q, owned_q, drained;
+
+    // ---- accesses pass a queue of two, so that readiness of a port reaches the users from a register ----
+    access_t          in, head;
+    logic             in_valid, in_ready, head_valid, head_ready, same, here, lost;
+    logic [1:0]       unused_level;
+    logic [4:0]       gpu_q;
+    logic [OpenW-1:0] open_q;   // reads at the port, not answered
+    logic             rvalid_any, read_out;
+    logic [FW-1:0]    rdata_any;
+
+    assign in_valid = owned_q && valid_i[owner_q];
+    assign in       = '{we: we_i[owner_q], gpu: gpu_i[owner_q], addr: addr_i[owner_q], wdata: wdata_i[owner_q]};
+
+    for (genvar u = 0; u < 2; u++) begin : gen_user
+        assign ready_o[u] = owned_q && owner_q == 1'(u) && in_ready;
+    end
+
+    fifo #(.Width($bits(access_t)), .Depth(2)) i_queue (
+        .clk_i, .rst_ni, .valid_i(in_valid), .ready_o(in_ready), .data_i(in), .valid_o(head_valid), .ready_i(head_ready), .data_o(head), .level_o(unused_level)
+    );
+
+    assign here       = 32'(head.gpu) < N;
+    assign same       = head.gpu == gpu_q || open_q == '0;
+    assign lost       = head_valid && !here && open_q == '0;
+    assign read_out   = head_valid && head_ready && !head.we && here;
+    assign drained    = !head_valid && open_q == '0;
+    assign idle_o     = !owned_q;
+
+    always_comb begin
+        head_ready = lost;
+        rvalid_any = 1'b0;
+        rdata_any  = '0;
+        for (int unsigned g = 0; g < N; g++) begin
+            host_valid_o[g] = head_valid && same && open_q != '1 && head.gpu == 5'(g);
+            host_we_o[g]    = head.we;
+            host_addr_o[g]  = head.addr;
+            host_wdata_o[g] = head.wdata;
+            if (host_valid_o[g] && host_ready_i[g]) head_ready = 1'b1;
+            if (host_rvalid_i[g]) begin
+                rvalid_any = 1'b1;
+                rdata_any  = rdata_any | host_rdata_i[g];
+            end
+        end
+    end
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) begin
+            owned_q     <= 1'b0;
+            owner_q     <= 1'b0;
+            open_q      <= '0;
+            rvalid_o[0] <= 1'b0;
+            rvalid_o[1] <= 1'b0;
+        end else begin
+            if (!owned_q) begin
+                owned_q <= !hold_i && (claim_i[0] || claim_i[1]);
+                owner_q <= claim_i[0] && claim_i[1] ? !owner_q : claim_i[1];
+            end else if (!claim_i[owner_q] && drained && !rvalid_o[owner_q]) begin
+                owned_q <= 1'b0;
+            end
+            if (read_out != rvalid_any) open_q <= open_q + (read_out ? OpenW'(1) : '1);
+            rvalid_o[0] <= !owner_q && (rvalid_any || (lost && !head.we));
+            rvalid_o[1] <= owner_q && (rvalid_any || (lost && !head.we));
+        end
+        if (head_valid && head_ready) gpu_q <= head.gpu;
+        rdata_o <= rdata_any;
+    end
+
+    wire unused = &{1'b0, unused_level};
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// UART: 8 data bits, no parity, one stop bit, divisor_i + 1 cycles per bit (at least 8). A queue of 512 characters to send, of 16 received; one too many
+// is lost on either side. A received character whose stop bit is low is dropped.
+`default_nettype none
+
+module uart (
+    input  wire logic        clk_i,
+    input  wire logic        rst_ni,
+    input  wire logic [15:0] divisor_i,
+
+    input  wire logic        send_i,
+    input  wire logic [7:0]  send_data_i,
+    output logic [7:0]       room_o,      // places in the sending queue, at most 255
+    output logic             valid_o,
+    output logic [7:0]       data_o,
+    input  wire logic        take_i,
+
+    output logic             tx_o,
+    input  wire logic        rx_i
+);
+    // ---- sending ----
+    logic        next_valid, next_ready, tx_busy, tx_tick;
+    logic [7:0]  next;
+    logic [9:0]  level, tx_shift_q;
+    logic [3:0]  tx_left_q;
+    logic [15:0] tx_count_q;
+    logic        tx_room;
+
+    fifo_ram #(.Width(8), .Depth(512)) i_tx (
+        .clk_i, .rst_ni, .valid_i(send_i), .ready_o(tx_room), .data_i(send_data_i), .valid_o(next_valid), .ready_i(next_ready), .data_o(next), .level_o(level)
+    );
+
+    assign room_o     = level <= 10'd257 ? 8'd255 : 8'(10'd512 - level);
+    assign tx_busy    = tx_left_q != '0;
+    assign tx_tick    = tx_count_q == '0;
+    assign next_ready = !tx_busy;
+    assign tx_o       = tx_shift_q[0];
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) begin
+            tx_left_q  <= '0;
+            tx_shift_q <= '1;
+        end else if (!tx_busy) begin
+            if (next_valid) begin
+                tx_left_q  <= 4'd10;
+                tx_shift_q <= {1'b1, next, 1'b0};
+            end
+        end else if (tx_tick) begin
+            tx_left_q  <= tx_left_q - 4'd1;
+            tx_shift_q <= {1'b1, tx_shift_q[9:1]};
+        end
+        tx_count_q <= (!tx_busy || tx_tick) ? divisor_i : tx_count_q - 16'd1;
+    end
+
+    // ---- receiving: every bit is looked at in its middle ----
+    logic [2:0]  rx_sync_q;
+    logic [3:0]  rx_left_q;
+    logic [15:0] rx_count_q;
+    logic [7:0]  rx_shift_q;
+    logic        rx_tick, rx_busy, rx_push, rx_room;
+    logic [4:0]  unused_level;
+
+    assign rx_busy = rx_left_q != '0;
+    assign rx_tick = rx_count_q == '0;
+    assign rx_push = rx_busy && rx_tick && rx_left_q == 4'd1 && rx_sync_q[2];
+
+    always_ff @(posedge clk_i) begin
+        rx_sync_q <= rst_ni ? {rx_sync_q[1:0], rx_i} : '1;
+        if (!rst_ni) begin
+            rx_left_q <= '0;
+        end else if (!rx_busy) begin
+            if (!rx_sync_q[2]) rx_left_q <= 4'd10;
+        end else if (rx_tick) begin
+            // a start bit that is gone by its middle was none
+            rx_left_q <= (rx_left_q == 4'd10 && rx_sync_q[2]) ? '0 : rx_left_q - 4'd1;
+        end
+        if (!rx_busy) rx_count_q <= {1'b0, divisor_i[15:1]};
+        else rx_count_q <= rx_tick ? divisor_i : rx_count_q - 16'd1;
+        if (rx_busy && rx_tick) rx_shift_q <= {rx_sync_q[2], rx_shift_q[7:1]};
+    end
+
+    fifo #(.Width(8), .Depth(16)) i_rx (
+        .clk_i, .rst_ni, .valid_i(rx_push), .ready_o(rx_room), .data_i(rx_shift_q), .valid_o, .ready_i(take_i), .data_o, .level_o(unused_level)
+    );
+
+    wire unused = &{1'b0, tx_room, rx_room, unused_level};
+endmodule
+
+`default_nettype wire

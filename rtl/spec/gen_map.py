@@ -1,0 +1,37 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Generates the SystemVerilog package, the C header and the section of docs/registers.md of the address map, map.toml.
+
+usage: gen_map.py OUTDIR    writes map_pkg.sv, map.h, map.md
+"""
+import pathlib
+import sys
+
+from gen import C_HEAD, SV_HEAD, camel, load, md_table
+
+
+def head(text):
+    return text.format(src="map.toml").replace("gen.py", "gen_map.py")
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    out = pathlib.Path(sys.argv[1])
+    out.mkdir(parents=True, exist_ok=True)
+    p = load("map.toml")
+    sv = head(SV_HEAD) + "package map_pkg;\n"
+    c = head(C_HEAD) + "#ifndef MW_MAP_H\n#define MW_MAP_H\n\n"
+    md = "## Address map\n\nGenerated from `rtl/spec/map.toml`." + p["doc"] + "\n"
+    for group, prefix, title in (("area", "", "Bus"), ("cpu", "CPU_", "Soft CPU")):
+        for a in p[group]:
+            sv += f"  localparam logic [31:0] {camel(prefix + a['name'])} = 32'h{a['value']:08x};  // {a['doc']}\n"
+            c += f"#define MW_MAP_{prefix}{a['name']} 0x{a['value']:x}u /* {a['doc']} */\n"
+        md += f"### {title}\n\n" + md_table(["name", "value", "meaning"], [(f"`{a['name']}`", f"0x{a['value']:x}", a["doc"]) for a in p[group]])
+    (out / "map_pkg.sv").write_text(sv + "endpackage\n/* verilator lint_on UNUSEDPARAM */\n`default_nettype wire\n")
+    (out / "map.h").write_text(c + "\n#endif\n")
+    (out / "map.md").write_text(md)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fake.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "isa.h"
+
+struct fake fake;
+
+#define SOC_WORD(reg) fake.soc[offsetof(mw_soc_t, reg) / 4]
+#define FABRIC_WORD(reg) fake.fabric[offsetof(mw_fabric_t, reg) / 4]
+
+void fake_reset(void)
+{
+    memset(&fake, 0, sizeof fake);
+    fake.lost_from = -1;
+    fake.room = FAKE_UART - 1;
+    SOC_WORD(id) = PUT(MW_SOC__ID__RAM_LOG2, 14) | PUT(MW_SOC__ID__MHZ, 60);
+    FABRIC_WORD(id) = PUT(MW_FABRIC__ID__MAGIC, 0x4d57) | PUT(MW_FABRIC__ID__MINOR, 1);
+    FABRIC_WORD(size) = PUT(MW_FABRIC__SIZE__PORTS, FAKE_GPUS) |
+                        PUT(MW_FABRIC__SIZE__FLIT_BYTES, 8) |
+                        PUT(MW_FABRIC__SIZE__MEM_LOG2, FAKE_MEM_LOG2);
+}
+
+static uint32_t place(uint32_t address)
+{
+    assert_int_equal(address % 4, 0);
+    assert_true(address < 1u << FAKE_MEM_LOG2);
+    uint32_t word = address / 4;
+    return fake.dead_line ? word & ~(1u << (fake.dead_line - 1)) : word;
+}
+
+uint32_t hw_mem_read(unsigned gpu, uint32_t address)
+{
+    assert_true(gpu < FAKE_GPUS);
+    fake.time += 7;
+    return fake.mem[gpu][place(address)] & ~fake.stuck;
+}
+
+void hw_mem_write(unsigned gpu, uint32_t address, uint32_t value)
+{
+    assert_true(gpu < FAKE_GPUS);
+    fake.time += 7;
+    fake.mem[gpu][place(address)] = value;
+}
+
+/// What the streams 0 of all GPUs say, st.linear alone.
+static void layer(void)
+{
+    fake.layers++;
+    for (unsigned g = 0; g < FAKE_GPUS; g++) {
+        uint32_t at = fake.node[g][offsetof(mw_node_t, stream_base0) / 4];
+        uint32_t lo = fake.node[g][offsetof(mw_node_t, st_lo) / 4];
+        uint32_t hi = fake.node[g][offsetof(mw_node_t, st_hi) / 4];
+        assert_int_equal(fake.node[g][offsetof(mw_node_t, streams) / 4], 1);
+        for (unsigned i = 0;; i++, at += MW_INSTR_BYTES) {
+            assert_true(i < MW_STREAM_INSTRS);
+            const uint32_t *w = &fake.mem[g][at / 4];
+            if ((w[0] & 0xff) == MW_I_END)
+                break;
+            if ((w[0] & 0xff) == MW_I_FENCE)
+                continue;
+            assert_int_equal(w[0] & 0xff, MW_I_ST_LINEAR);
+            unsigned to = w[0] >> 16;
+            assert_true(to < FAKE_GPUS && to != g && w[3] >= lo && w[3] + w[2] <= hi);
+            if (fake.lost_from != (int)g)
+                memcpy(&fake.mem[to][w[3] / 4], &fake.mem[g][w[1] / 4], w[2]);
+        }
+    }
+}
+
+static uint32_t *reg(uint32_t address)
+{
+    assert_int_equal(address % 4, 0);
+    if (address >= MW_MAP_SOC) {
+        assert_true(address - MW_MAP_SOC < sizeof fake.soc);
+        return &fake.soc[(address - MW_MAP_SOC) / 4];
+    }
+    if (address >= MW_MAP_NODES) {
+        uint32_t gpu = (address - MW_MAP_NODES) / MW_MAP_NODE_STRIDE;
+        if (gpu >= FAKE_GPUS)
+            fail_msg("no GPU %u", gpu);
+        else
+            return &fake.node[gpu][address % MW_MAP_NODE_STRIDE / 4];
+    }
+    assert_true(address < sizeof fake.fabric);
+    return &fake.fabric[address / 4];
+}
+
+uint32_t hw_read(uint32_t address)
+{
+    fake.time += 7;
+    SOC_WORD(time_lo) = (uint32_t)fake.time;
+    SOC_WORD(time_hi) = (uint32_t)(fake.time >> 32);
+    SOC_WORD(uart) = fake.room < 255 ? fake.room : 255;
+    uint32_t value = *reg(address);
+    if (address == SOC(uart_rx))
+        SOC_WORD(uart_rx) = 0;
+    return value;
+}
+
+void hw_write(uint32_t address, uint32_t value)
+{
+    fake.time += 7;
+    *reg(address) = value;
+    if (address == SOC(uart_tx)) {
+        assert_true(fake.room > 0);
+        fake.console[fake.printed++] = (char)value;
+        fake.room--;
+    } else if (address == SOC(control)) {
+        fake.feeds += value & MW_SOC__CONTROL__FEED_bm ? 1 : 0;
+        fake.resets += value & MW_SOC__CONTROL__RESET_FABRIC_bm ? 1 : 0;
+    } else if (address == SOC(mbox_send)) {
+        assert_true(SOC_WORD(mbox) & MW_SOC__MBOX__VALID_bm);
+        SOC_WORD(mbox) = 0;
+        fake.replied = true;
+    } else if (address == FABRIC(control) && value & MW_FABRIC__CONTROL__GO_bm) {
+        layer();
+        FABRIC_WORD(state) =
+            fake.never_done ? MW_FABRIC__STATE__BUSY_bm : MW_FABRIC__STATE__DONE_bm;
+    }
+}
+
+void fake_command(unsigned kind, uint64_t argument, unsigned words)
+{
+    SOC_WORD(mbox) =
+        MW_SOC__MBOX__VALID_bm | PUT(MW_SOC__MBOX__KIND, kind) | PUT(MW_SOC__MBOX__WORDS, words);
+    SOC_WORD(mbox_argument_lo) = (uint32_t)argument;
+    SOC_WORD(mbox_argument_hi) = (uint32_t)(argument >> 32);
+    fake.replied = false;
+}
+
+unsigned fake_reply(unsigned *words)
+{
+    assert_true(fake.replied);
+    *words = GET(MW_SOC__MBOX_SEND__WORDS, SOC_WORD(mbox_send));
+    return GET(MW_SOC__MBOX_SEND__STATUS, SOC_WORD(mbox_send));
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The hardware as the firmware sees it (firmware/hw.h), in memory: registers of SoC and fabric, GPU memories, a mailbox that the test fills and reads,
+// and faults to plant.
+#ifndef FAKE_H
+#define FAKE_H
+
+#include "hw.h"
+
+enum { FAKE_GPUS = 3, FAKE_MEM_LOG2 = 16, FAKE_UART = 4096 };
+
+struct fake {
+    uint32_t soc[sizeof(mw_soc_t) / 4];
+    uint32_t fabric[0x4000];
+    uint32_t node[FAKE_GPUS][0x400];
+    uint32_t mem[FAKE_GPUS][1 << (FAKE_MEM_LOG2 - 2)];
+    char console[FAKE_UART];
+    unsigned printed, room; ///< characters printed, and places left
+    uint64_t time;          ///< cycles; grows by 7 with each access
+    unsigned feeds, resets, layers;
+    bool replied;
+    // faults
+    uint32_t stuck; ///< this bit of every word of memory reads 0
+    unsigned
+        dead_line; ///< this address line of the memories is always 0; 0: none (word address bit, from 1)
+    int lost_from; ///< stores of this GPU are lost; -1: none
+    bool never_done;
+};
+
+extern struct fake fake;
+
+/// A device after power-up.
+void fake_reset(void);
+/// A command in the mailbox; returns after a reply status, of command_poll.
+void fake_command(unsigned kind, uint64_t argument, unsigned words);
+/// The reply that command_poll sent: its status and words; fails the test if there is none.
+unsigned fake_reply(unsigned *words);
+
+#endif

@@ -1,0 +1,453 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The firmware on the Verilated CPU, beside a fabric of two GPUs: its start, every command through the mailbox, the log across restarts by watchdog,
+// trap and request, the console, and the bus that host and CPU share. MW_SEED repeats a run.
+#include "Vsoc_bench.h"
+#include "csr_bench.h"
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "fabric_regs.h"
+#include "host.h"
+#include "map.h"
+#include "soc_regs.h"
+
+#define FABRIC(reg) static_cast<uint32_t>(offsetof(mw_fabric_t, reg))
+#define SOC(reg) (MW_MAP_SOC + static_cast<uint32_t>(offsetof(mw_soc_t, reg)))
+
+namespace {
+constexpr unsigned GPUS = 2, MEM_WORDS = 1 << 14 >> 3, DIVISOR = 7, READY = 3;
+
+struct bench : csr_bench<Vsoc_bench> {
+    uint64_t cycles = 0;
+    int fabric_reset = 0;
+    std::string console;
+    // UART, the test's side
+    int rx_wait = 0, rx_bits = 0, tx_bits = 0, tx_wait = 0;
+    unsigned rx_char = 0, tx_char = 0;
+
+    bench()
+    {
+        dut.m_req_i = dut.claim_i = dut.valid_i = dut.cmd_we_i = dut.give_i = dut.rep_re_i = 0;
+        dut.taken_i = dut.link_error_i = 0;
+        dut.uart_rx_i = 1;
+        dut.fabric_rst_ni = 0;
+        reset();
+        write(SOC(uart), DIVISOR << MW_SOC__UART__DIVISOR_bp);
+        until_ready();
+    }
+
+    void uart()
+    {
+        if (rx_bits == 0) {
+            if (!dut.uart_tx_o) {
+                rx_bits = 9;
+                rx_wait = DIVISOR + 1 + DIVISOR / 2;
+                rx_char = 0;
+            }
+        } else if (rx_wait-- == 0) {
+            rx_wait = DIVISOR;
+            rx_char |= static_cast<unsigned>(dut.uart_tx_o) << 9 >> rx_bits;
+            if (--rx_bits == 0) {
+                assert_int_equal(dut.uart_tx_o, 1);
+                console += static_cast<char>(rx_char & 0xff);
+            }
+        }
+        if (tx_bits > 0 && tx_wait-- == 0) {
+            dut.uart_rx_i = tx_char & 1;
+            tx_char >>= 1;
+            tx_bits--;
+            tx_wait = DIVISOR;
+        }
+    }
+
+    void type(char c)
+    {
+        tx_char = 3u << 9 | static_cast<unsigned>(static_cast<unsigned char>(c)) << 1;
+        tx_bits = 11;
+        tx_wait = 0;
+        for (int i = 0; i < 12 * (static_cast<int>(DIVISOR) + 1); i++)
+            step();
+    }
+
+    void step()
+    {
+        dut.fabric_rst_ni = fabric_reset == 0;
+        settle();
+        if (dut.reset_fabric_o)
+            fabric_reset = 4;
+        else if (fabric_reset > 0)
+            fabric_reset--;
+        uart();
+        edge();
+        cycles++;
+    }
+
+    bool access(bool write, uint32_t address, uint32_t *value)
+    {
+        dut.m_req_i = 1;
+        dut.m_we_i = write;
+        dut.m_addr_i = address;
+        dut.m_wdata_i = *value;
+        for (unsigned i = 0;; i++) {
+            assert_true(i < 200);
+            step();
+            settle();
+            if (dut.m_ack_o)
+                break;
+        }
+        bool good = !dut.m_err_o;
+        *value = dut.m_rdata_o;
+        dut.m_req_i = 0;
+        step();
+        return good;
+    }
+
+    uint32_t read(uint32_t address)
+    {
+        uint32_t value = 0;
+        assert_true(access(false, address, &value));
+        return value;
+    }
+
+    void write(uint32_t address, uint32_t value) { assert_true(access(true, address, &value)); }
+
+    unsigned stage() { return read(SOC(firmware)) & MW_SOC__FIRMWARE__STAGE_bm; }
+
+    void until_ready()
+    {
+        uint64_t start = cycles;
+        while (stage() != READY)
+            assert_true(cycles - start < 200000);
+    }
+
+    /// Until the firmware has gone round its loop twice.
+    void turns()
+    {
+        uint32_t from = read(SOC(firmware)) >> MW_SOC__FIRMWARE__BEAT_bp;
+        while ((((read(SOC(firmware)) >> MW_SOC__FIRMWARE__BEAT_bp) - from) & 0xffff) < 2)
+            ;
+    }
+
+    struct reply {
+        unsigned status;
+        uint64_t argument;
+        std::vector<uint64_t> words;
+        template <class T> std::vector<T> records() const
+        {
+            std::vector<T> r(words.size() * 8 / sizeof(T));
+            if (!r.empty())
+                memcpy(r.data(), words.data(), r.size() * sizeof(T));
+            return r;
+        }
+    };
+
+    void give(unsigned kind, uint64_t argument, unsigned words)
+    {
+        for (unsigned i = 0; i < words; i++) {
+            dut.cmd_we_i = 1;
+            dut.cmd_waddr_i = i;
+            dut.cmd_wdata_i = rng();
+            step();
+        }
+        dut.cmd_we_i = 0;
+        dut.kind_i = kind;
+        dut.argument_i = argument;
+        dut.words_i = words;
+        dut.give_i = 1;
+        step();
+        dut.give_i = 0;
+    }
+
+    reply answer(uint64_t limit = 5000000)
+    {
+        uint64_t start = cycles;
+        for (settle(); !dut.reply_valid_o; settle()) {
+            assert_true(cycles - start < limit);
+            step();
+        }
+        reply r{dut.status_o, dut.reply_argument_o, {}};
+        for (unsigned i = 0, n = dut.reply_words_o; i < n; i++) {
+            dut.rep_re_i = 1;
+            dut.rep_raddr_i = i;
+            step();
+            settle();
+            r.words.push_back(dut.rep_rdata_o);
+        }
+        dut.rep_re_i = 0;
+        dut.taken_i = 1;
+        step();
+        dut.taken_i = 0;
+        settle();
+        assert_false(dut.reply_valid_o);
+        return r;
+    }
+
+    reply command(unsigned kind, uint64_t argument = 0, unsigned words = 0)
+    {
+        give(kind, argument, words);
+        return answer();
+    }
+
+    std::vector<mw_frame_log> log(uint32_t from = 0)
+    {
+        reply r = command(MW_FRAME_LOG_READ, from);
+        assert_int_equal(r.status, MW_STATUS_OK);
+        return r.records<mw_frame_log>();
+    }
+
+    /// Flits through the stream port, as the link's DMA: all of `data`, read or written, back to back.
+    void flits(bool we, unsigned gpu, uint32_t first, std::vector<uint64_t> *data)
+    {
+        size_t asked = 0, answered = 0;
+        uint64_t start = cycles;
+        dut.claim_i = 1;
+        dut.gpu_i = gpu;
+        dut.we_i = we;
+        while (asked < data->size() || (!we && answered < data->size())) {
+            assert_true(cycles - start < 20 * data->size() + 1000);
+            dut.valid_i = asked < data->size() && percent(90);
+            dut.addr_i = first + static_cast<uint32_t>(asked);
+            dut.wdata_i = asked < data->size() ? (*data)[asked] : 0;
+            settle();
+            if (!we && dut.rvalid_o)
+                (*data)[answered++] = dut.rdata_o;
+            if (dut.valid_i && dut.ready_o)
+                asked++;
+            step();
+        }
+        dut.valid_i = 0;
+        dut.claim_i = 0;
+    }
+};
+
+void test_start(void **)
+{
+    bench b;
+    uint32_t restart = b.read(SOC(restart));
+    assert_int_equal(restart, 0);
+    assert_true(b.cycles < 100000);
+    auto log = b.log();
+    assert_int_equal(log.size(), 1);
+    assert_int_equal(log[0].code, MW_LOG_BOOT);
+    assert_int_equal(log[0].detail, 0);
+    while (b.console.find('\n') == std::string::npos)
+        b.step();
+    assert_string_equal(b.console.c_str(), "moeswitch: start 0, GPUs 2\r\n");
+    print_message("ready after %llu cycles\n", static_cast<unsigned long long>(b.cycles));
+}
+
+void test_info(void **)
+{
+    bench b;
+    auto r = b.command(MW_FRAME_INFO);
+    assert_int_equal(r.status, MW_STATUS_OK);
+    auto info = r.records<mw_frame_info>();
+    assert_int_equal(info.size(), 1);
+    assert_int_equal(info[0].features, 7);
+    assert_int_equal(info[0].gpus, GPUS);
+    assert_int_equal(info[0].flit_bytes, 8);
+    assert_int_equal(info[0].mem_bytes, 1 << 14);
+    assert_true(info[0].window >= 1);
+    assert_int_equal(info[0].max_payload, MW_HOST_MAX_PAYLOAD);
+    assert_true(info[0].bulk_bytes >= info[0].max_payload);
+    assert_int_equal(info[0].needs_minor, 0);
+    assert_int_equal(info[0].resets, 0);
+    assert_string_equal(info[0].name, "moeswitch");
+}
+
+/// Commands that must be refused, each of which leaves the next one unharmed.
+void test_refused(void **)
+{
+    bench b;
+    for (unsigned kind : {MW_FRAME_INFO, MW_FRAME_SELFTEST, MW_FRAME_LOG_READ, MW_FRAME_LOG_CLEAR})
+        assert_int_equal(b.command(kind, 0, 1 + b.below(64)).status, MW_STATUS_LENGTH);
+    for (unsigned kind : {0, 1, 3, 7, 12, 0x80, 0xff}) {
+        auto r = b.command(kind, b.rng());
+        assert_int_equal(r.status, MW_STATUS_TYPE);
+        assert_int_equal(r.words.size(), 0);
+    }
+    assert_int_equal(b.command(MW_FRAME_SELFTEST, 4).status, MW_STATUS_LENGTH);
+    assert_int_equal(b.command(MW_FRAME_SELFTEST, UINT64_C(1) << 40).status, MW_STATUS_LENGTH);
+    assert_int_equal(b.command(MW_FRAME_INFO).status, MW_STATUS_OK);
+}
+
+void test_selftest(void **)
+{
+    bench b;
+    b.write(FABRIC(link), 3);
+    auto r = b.command(MW_FRAME_SELFTEST, 3);
+    assert_int_equal(r.status, MW_STATUS_OK);
+    auto t = r.records<mw_frame_selftest>();
+    assert_int_equal(t.size(), 2 * GPUS);
+    for (unsigned i = 0; i < t.size(); i++) {
+        assert_int_equal(t[i].test, i / GPUS ? MW_TEST_LINK : MW_TEST_MEMORY);
+        assert_int_equal(t[i].unit, i % GPUS);
+        assert_true(t[i].checked > 0);
+        assert_int_equal(t[i].failed, 0);
+    }
+    // the fabric is as after power-up, and the test leaves no trace in the log
+    assert_int_equal(b.read(FABRIC(link)), 1);
+    assert_int_equal(b.read(FABRIC(state)) & 3, 0);
+    assert_int_equal(b.log().size(), 1);
+    print_message("self-test in %llu cycles\n", static_cast<unsigned long long>(b.cycles));
+}
+
+/// With the partition closed between the GPUs, every store is refused: the test must see it.
+void test_selftest_fails(void **)
+{
+    bench b;
+    b.give(MW_FRAME_SELFTEST, 1u << MW_TEST_LINK, 0);
+    // the test resets the fabric first: close the partition behind that
+    while (b.fabric_reset == 0)
+        b.step();
+    while (b.fabric_reset > 0)
+        b.step();
+    b.write(FABRIC(partitions) + 4, 2);
+    auto t = b.answer().records<mw_frame_selftest>();
+    assert_int_equal(t.size(), GPUS);
+    assert_true(t[0].failed > 0);
+    auto log = b.log();
+    assert_true(log.size() > 1);
+    assert_int_equal(log.back().code, MW_LOG_SELFTEST);
+}
+
+/// The watchdog bites when the CPU is kept from its loop; the log of before is there, and the command that was there is answered.
+void test_watchdog(void **)
+{
+    bench b;
+    b.give(MW_FRAME_SELFTEST, 1, 0);
+    b.write(SOC(watchdog), 50);
+    auto r = b.answer();
+    assert_int_equal(r.status, MW_STATUS_FAULT);
+    b.write(SOC(watchdog), 100000);
+    b.until_ready();
+    uint32_t restart = b.read(SOC(restart));
+    assert_int_equal(restart & MW_SOC__RESTART__CAUSE_bm, 1);
+    assert_true(restart >> MW_SOC__RESTART__COUNT_bp >= 1);
+    auto log = b.log();
+    assert_true(log.size() >= 2);
+    for (unsigned i = 0; i < log.size(); i++) {
+        assert_int_equal(log[i].number, i);
+        assert_int_equal(log[i].code, MW_LOG_BOOT);
+        assert_int_equal(log[i].detail, i ? 1 : 0);
+    }
+    auto info = b.command(MW_FRAME_INFO).records<mw_frame_info>();
+    assert_int_equal(info[0].resets, restart >> MW_SOC__RESTART__COUNT_bp);
+    assert_int_equal(b.command(MW_FRAME_LOG_CLEAR).status, MW_STATUS_OK);
+    r = b.command(MW_FRAME_LOG_READ);
+    assert_int_equal(r.words.size(), 0);
+    assert_int_equal(r.argument, log.size());
+    // a loop that runs keeps the watchdog quiet
+    for (int i = 0; i < 300000; i++)
+        b.step();
+    assert_int_equal(b.read(SOC(restart)), restart);
+}
+
+/// Restarts at any time, often enough that the ring of the log goes round: the newest entries are there, in order, and memories keep their contents.
+void test_restarts(void **)
+{
+    bench b;
+    std::vector<uint64_t> data(MEM_WORDS), back(MEM_WORDS);
+    for (auto &d : data)
+        d = b.rng();
+    b.flits(true, 1, 0, &data);
+    for (unsigned i = 0; i < 40; i++) {
+        for (unsigned n = b.below(3000); n > 0; n--)
+            b.step();
+        b.write(SOC(control), MW_SOC__CONTROL__RESTART_bm);
+        if (b.percent(70))
+            b.until_ready();
+    }
+    b.until_ready();
+    b.turns();
+    auto log = b.log();
+    assert_true(log.size() > 0 && log.size() <= 32);
+    for (unsigned i = 0; i < log.size(); i++) {
+        assert_int_equal(log[i].number, log[0].number + i);
+        assert_int_equal(log[i].code, MW_LOG_BOOT);
+        assert_int_equal(log[i].detail, log[i].number ? 3 : 0);
+    }
+    // a start that was cut off before it wrote its entry has none
+    print_message("%u entries of 41 starts\n", log.back().number + 1);
+    assert_true(log.back().number >= 24);
+    b.flits(false, 1, 0, &back);
+    assert_memory_equal(data.data(), back.data(), MEM_WORDS * 8);
+}
+
+/// What is refused on the bus is the host's error alone; what the hardware reports is in the log.
+void test_reports(void **)
+{
+    bench b;
+    uint32_t value = 0;
+    assert_false(b.access(false, 0x60000, &value));
+    assert_false(b.access(true, FABRIC(id), &value));
+    assert_false(b.access(false, MW_MAP_SOC + 0x3fc, &value));
+    assert_false(b.access(false, MW_MAP_SOC + 0x8000, &value));
+    assert_int_equal(b.log().size(), 1);
+    b.dut.link_status_i = MW_STATUS_SEQUENCE;
+    b.dut.link_error_i = 1;
+    b.step();
+    b.dut.link_error_i = 0;
+    b.turns();
+    auto log = b.log();
+    assert_int_equal(log.size(), 2);
+    assert_int_equal(log[1].code, MW_LOG_LINK);
+    assert_int_equal(log[1].detail, MW_STATUS_SEQUENCE);
+}
+
+/// Host and CPU at the memories and at the bus at once: both are served, and nothing is lost.
+void test_together(void **)
+{
+    bench b;
+    std::vector<uint64_t> data(200), back(200);
+    uint64_t start = b.cycles;
+    b.give(MW_FRAME_SELFTEST, 1, 0);
+    for (unsigned round = 0; round < 20; round++) {
+        for (auto &d : data)
+            d = b.rng();
+        // the test is at GPU 0 first, for longer than this takes
+        b.flits(true, 1, 300, &data);
+        b.read(FABRIC(size));
+        b.flits(false, 1, 300, &back);
+        assert_memory_equal(data.data(), back.data(), data.size() * 8);
+    }
+    b.settle();
+    assert_false(b.dut.reply_valid_o);
+    print_message("%llu cycles of both\n", static_cast<unsigned long long>(b.cycles - start));
+    auto t = b.answer().records<mw_frame_selftest>();
+    assert_int_equal(t.size(), GPUS);
+    assert_int_equal(t[0].failed + t[1].failed, 0);
+}
+
+void test_console(void **)
+{
+    bench b;
+    auto ask = [&](char c) {
+        b.console.clear();
+        b.type(c);
+        for (int i = 0; i < 20000; i++)
+            b.step();
+        return b.console;
+    };
+    assert_non_null(strstr(ask('v').c_str(), "GPUs 2, flit bytes 8, memory 2^14\r\n"));
+    assert_string_equal(ask('l').c_str(), "0: code 0 detail 00000000 at 0 s\r\n");
+    assert_non_null(strstr(ask('s').c_str(), "state 0000000c idle 00000003"));
+    assert_string_equal(ask('?').c_str(), "v version, l log, s state\r\n");
+    assert_string_equal(ask('\r').c_str(), "");
+}
+} // namespace
+
+int main()
+{
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(test_start),          cmocka_unit_test(test_info),
+        cmocka_unit_test(test_refused),        cmocka_unit_test(test_selftest),
+        cmocka_unit_test(test_selftest_fails), cmocka_unit_test(test_watchdog),
+        cmocka_unit_test(test_restarts),       cmocka_unit_test(test_reports),
+        cmocka_unit_test(test_together),       cmocka_unit_test(test_console),
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
