@@ -12,6 +12,7 @@
 #   make formal       the short proofs of tests/formal, make formal-long the others
 #   make pnr          switch and node placed and routed for the ECP5 85F: area and clock, to docs/fpga.md
 #   make mutants      plants faults in the RTL; the tests must find each
+#   make install      the library, its headers, the tool and the udev rule: PREFIX=/usr/local DESTDIR=
 #   make format       clang-format on every C and C++ file
 #   make docs         writes the generated pages of docs/ anew
 #   V=1 shows the commands. Parallel as the machine has cores unless -j is given.
@@ -111,13 +112,15 @@ verilator_deps = $(Q)sed -n 's/^.* : //p' $(1:.mk=__ver.d) | tr ' ' '\n' | grep 
 CC := gcc
 CXX := g++
 MODEL_CXX := clang++
-CPPFLAGS := -I$(GEN) -Idriver/include -Isim -Ihost-tools -Itests -D_GNU_SOURCE
+CPPFLAGS := -I$(GEN) -Idriver/include -Idriver/src -Isim -Isim/usb -Ihost-tools -Itests -D_GNU_SOURCE
 WARN := -Wall -Wextra -Wshadow
 CFLAGS := -std=c17 -O2 -g -fPIC -ffp-contract=off $(WARN) -Wstrict-prototypes -Wmissing-prototypes
 CXXFLAGS := -std=c++17 -O2 -g -fPIC -ffp-contract=off $(WARN)
-LDLIBS := -lcjson -lm -ldl -lpthread
+LDLIBS := -lcjson -lusb-1.0 -lm -ldl -lpthread
 
 DRIVER_SRC := $(wildcard driver/src/*.c)
+# the device's end of the host protocol, for tests that connect to it by USB transfers
+USBDEV_SRC := $(filter-out sim/usb/main.c,$(wildcard sim/usb/*.c))
 HOST_SRC := $(filter-out host-tools/main.c,$(wildcard host-tools/*.c host-tools/systems/*.c host-tools/bench/*.c))
 obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
 
@@ -134,9 +137,26 @@ $(B)/libmoeswitch.a: $(call obj,$(DRIVER_SRC))
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && ar rcs $@ $^
 
-$(B)/libmoeswitch.so: $(call obj,$(DRIVER_SRC))
+SONAME := libmoeswitch.so.0
+VERSION := $(shell sed -n 's/^\#define MW_VERSION "\(.*\)"/\1/p' host-tools/run.h)
+$(B)/libmoeswitch.so: $(call obj,$(DRIVER_SRC)) driver/libmoeswitch.map
 	$(call say,LINK,$@)
-	$(Q)$(CC) -shared -Wl,-soname,libmoeswitch.so.0 -o $@ $^ -ldl -lpthread
+	$(Q)$(CC) -shared -Wl,-soname,$(SONAME) -Wl,--version-script=driver/libmoeswitch.map -o $@ $(filter %.o,$^) -lusb-1.0 -ldl -lpthread
+
+# make install [PREFIX=/usr/local] [DESTDIR=]: library, headers, pkg-config, tool, and the udev rule that lets users open a device
+PREFIX ?= /usr/local
+LIBDIR ?= $(PREFIX)/lib
+UDEVDIR ?= $(if $(filter /usr/local%,$(PREFIX)),/etc,$(PREFIX)/lib)/udev/rules.d
+.PHONY: install
+install: $(B)/moeswitch $(B)/libmoeswitch.so $(GEN_H)
+	$(call say,INSTALL,$(DESTDIR)$(PREFIX))
+	$(Q)install -d $(addprefix $(DESTDIR),$(PREFIX)/bin $(PREFIX)/include/moeswitch $(LIBDIR)/pkgconfig $(UDEVDIR))
+	$(Q)install $(B)/moeswitch $(DESTDIR)$(PREFIX)/bin
+	$(Q)install -m 644 driver/include/moeswitch.h $(GEN)/errors.h $(GEN)/isa.h $(DESTDIR)$(PREFIX)/include/moeswitch
+	$(Q)install -m 644 $(B)/libmoeswitch.so $(DESTDIR)$(LIBDIR)/libmoeswitch.so.$(VERSION)
+	$(Q)ln -sf libmoeswitch.so.$(VERSION) $(DESTDIR)$(LIBDIR)/$(SONAME) && ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/libmoeswitch.so
+	$(Q)sed 's,@PREFIX@,$(PREFIX),; s,@LIBDIR@,$(LIBDIR),; s,@VERSION@,$(VERSION),' driver/moeswitch.pc.in >$(DESTDIR)$(LIBDIR)/pkgconfig/moeswitch.pc
+	$(Q)install -m 644 driver/70-moeswitch.rules $(DESTDIR)$(UDEVDIR)
 
 $(B)/libmwhost.a: $(call obj,$(HOST_SRC))
 	$(call say,AR,$@)
@@ -225,26 +245,27 @@ include tests/unit/unit.mk
 
 # ---- tests in C -------------------------------------------------------------
 C_TESTS :=
-# c_test_rules: folder of tests/, what its tests need at run time
+# c_test_rules: folder of tests/, what it is linked with besides
 define c_test_rules
 C_TESTS += $$(patsubst tests/%.c,$(B)/tests/%,$$(wildcard tests/$(1)/test_*.c))
 $$(patsubst tests/%.c,$(B)/tests/%,$$(wildcard tests/$(1)/test_*.c)): $(B)/tests/%: $(B)/obj/tests/%.o \
-    $$(call obj,$$(filter-out $$(wildcard tests/$(1)/test_*.c),$$(wildcard tests/$(1)/*.c))) $(LIBS)
+    $$(call obj,$$(filter-out $$(wildcard tests/$(1)/test_*.c),$$(wildcard tests/$(1)/*.c))) $(2) $(LIBS)
 	@mkdir -p $$(@D)
 	$$(call say,LINK,$$@)
-	$$(Q)$(CC) -o $$@ $$^ -lcmocka $(LDLIBS)
+	$$(Q)$(CC) -o $$@ $$^ -lcmocka $$(TEST_LIBS) $(LDLIBS)
 endef
 $(foreach d,host driver system firmware,$(eval $(call c_test_rules,$(d))))
+$(eval $(call c_test_rules,usb,$(call obj,$(USBDEV_SRC))))
 
 EXAMPLES := $(patsubst driver/examples/%.c,$(B)/examples/%,$(wildcard driver/examples/*.c))
 $(EXAMPLES): $(B)/examples/%: $(B)/obj/driver/examples/%.o $(B)/libmoeswitch.a
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
-	$(Q)$(CC) -o $@ $^ -lm -ldl -lpthread
+	$(Q)$(CC) -o $@ $^ -lusb-1.0 -lm -ldl -lpthread
 
 # folders may add commands that are tests too: TEST_CMDS += --command 'name: command'
 TEST_CMDS :=
--include tests/system/tests.mk tests/driver/tests.mk tests/firmware/tests.mk
+-include tests/system/tests.mk tests/driver/tests.mk tests/firmware/tests.mk tests/usb/tests.mk
 
 TEST_NEEDS := $(UNIT_BINS) $(C_TESTS) $(EXAMPLES) $(TOOL) models
 
@@ -259,7 +280,7 @@ SYSTEM_RUNS2 := --gpus 4 --flit-bytes 8 --hidden 128 --experts 16 --k 4 --tokens
 SYSTEM_RUNS3 := --set small=1 --gpus 4 --flit-bytes 8 --hidden 32 --experts 16 --k 3 --tokens-per-gpu 7 --tile 2 --partial-tiles --link-latency 8
 TEST_CMDS += --command 'run tile 1: $(B)/moeswitch run $(SYSTEM_RUNS)' --command 'run tile 4: $(B)/moeswitch run $(SYSTEM_RUNS2)' \
     --command 'run small: $(B)/moeswitch run $(SYSTEM_RUNS3)' \
-    --command 'lint: make lint' --command 'formal: make formal' --command 'docs: make docs-check' --command 'core: make core-check' --command 'exports: make exports-check'
+    --command 'lint: make lint' --command 'formal: make formal' --command 'docs: make docs-check' --command 'core: make core-check' --command 'exports: make exports-check' --command 'install: make install-check'
 
 # What `make test` leaves to `make test-all`: the model of 32 GPUs takes minutes to build and to run, the figures need the real
 # trace, and synth-check waits for the area to come below its limit.
@@ -271,6 +292,7 @@ FIRST := $(addprefix $(B)/tests/system/,test_systems test_random test_command te
 TESTS := $(FIRST) $(filter-out $(FIRST) $(LONG_C_TESTS),$(C_TESTS)) $(UNIT_BINS)
 
 T ?=
+.PHONY: install-check
 .PHONY: all test test-all run lint format formal formal-long synth-check pnr mutants docs docs-check core-check exports-check clean help
 all: $(TOOL) $(if $(DRIVER_SRC),$(B)/libmoeswitch.so) $(TEST_NEEDS)
 
@@ -285,7 +307,7 @@ run: $(TOOL) $(call model_so,8.16.0.0)
 	set -x; $(B)/moeswitch run $$trace --layer 7 --gpus 8 --tokens-per-gpu 64 --hidden 512 --tile 16 --system all
 
 # ---- lint, synthesis, mutants, docs -----------------------------------------
-C_ALL := $(wildcard firmware/*.[ch] firmware/include/*.h sim/*.[ch] sim/*.cpp driver/*/*.[ch] host-tools/*.[ch] host-tools/*/*.[ch] tests/*.[ch] tests/*/*.[ch] tests/*/*.cpp)
+C_ALL := $(wildcard firmware/*.[ch] firmware/include/*.h sim/*.[ch] sim/*/*.[ch] sim/*.cpp driver/*/*.[ch] host-tools/*.[ch] host-tools/*/*.[ch] tests/*.[ch] tests/*/*.[ch] tests/*/*.cpp)
 LINT_CONFS := 4.8.0 4.8.1 8.16.0 32.16.0 2.8.0  # N, F, small
 .PHONY: lint-rtl lint-device lint-slang lint-format lint-c $(addprefix lint-rtl-,$(LINT_CONFS))
 lint: lint-rtl lint-device lint-slang lint-format lint-c
@@ -315,8 +337,8 @@ format: | $(B)/.setup
 
 lint-c: $(GEN_H) $(REG_H) $(HOST_H) $(MAP_H)
 	$(call say,LINT,gcc -Werror and cppcheck)
-	$(Q)set -e; for f in $(DRIVER_SRC) $(HOST_SRC) $(wildcard host-tools/main.c driver/examples/*.c firmware/*.c tests/*/*.c); do \
-	    $(CC) $(CFLAGS) $(CPPFLAGS) -Ifirmware -Werror -fsyntax-only $$f; done
+	$(Q)set -e; for f in $(DRIVER_SRC) $(HOST_SRC) $(wildcard sim/usb/*.c host-tools/main.c driver/examples/*.c firmware/*.c tests/*/*.c); do \
+	    $(CC) $(CFLAGS) $(CPPFLAGS) -Ifirmware $(UMOCKDEV) -Werror -fsyntax-only $$f; done
 	$(Q)cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
 	    --suppress=missingIncludeSystem -Ifirmware -I$(GEN) -Idriver/include -Isim -Ihost-tools $(filter %.c,$(C_ALL))
 
@@ -355,6 +377,15 @@ core-check: $(RTL)
 exports-check: models
 	$(Q)for f in $(foreach m,$(MODELS),$(call model_so,$(m))); do nm -D --defined-only $$f | awk '{print $$3}' | cmp -s - <(echo mw_sim_get_ops) || \
 	    { echo "$$f: exports more than mw_sim_get_ops" >&2; exit 1; }; done
+
+# the shared library has exactly the functions of its header, and what is installed builds the example
+install-check: $(B)/libmoeswitch.so $(B)/moeswitch
+	$(Q)nm -D --defined-only $< | awk '$$2 == "T" {print $$3}' | sed 's/@.*//' | sort | diff - <(tr '\n' ' ' <driver/include/moeswitch.h | \
+	    grep -o 'MW_API [^(]*' | grep -o 'mw_[a-z_0-9]*$$' | sort) || { echo "libmoeswitch.so and moeswitch.h: not the same functions" >&2; exit 1; }
+	$(Q)rm -rf $(B)/install && $(MAKE) -s install DESTDIR=$(abspath $(B))/install PREFIX=/usr
+	$(Q)export PKG_CONFIG_PATH=$(B)/install/usr/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$(abspath $(B))/install; \
+	    $(CC) -std=c17 $$(pkg-config --cflags moeswitch) -o $(B)/install/layer driver/examples/layer.c $$(pkg-config --libs moeswitch) -lm
+	$(Q)LD_LIBRARY_PATH=$(B)/install/usr/lib ldd $(B)/install/layer | grep -q '$(SONAME) => $(B)/install'
 
 docs: $(DOC_PAGES:%=$(GEN)/%.md)
 	$(Q)cp $^ docs/

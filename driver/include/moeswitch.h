@@ -54,14 +54,16 @@ MW_API const char *mw_message(void);
 struct mw_transport;
 
 struct mw_open_options {
-    const char *transport; ///< "sim": the Verilated model, in this process
-    unsigned gpus;         ///< N, 2 .. 32
-    unsigned flit_bytes;   ///< 8 or 16
-    bool small;            ///< the configuration that synth-check measures (16 KB per GPU)
+    const char *transport; ///< "sim": the Verilated model, in this process; "usb": a device on USB
+    const char *serial;    ///< usb: its serial number; NULL or empty: the only one that there is
+    unsigned timeout_ms;   ///< usb: give a call up when nothing has moved for so long; 0: 10 s
+    unsigned gpus;         ///< N, 2 .. 32; usb: 0, as many as it has
+    unsigned flit_bytes;   ///< 8 or 16; usb: 0, what it has
     unsigned link_latency; ///< cycles of every link, 1 .. max_latency of the device
-    const char *fst;       ///< file for waves, or NULL
-    const char *model;     ///< the model's shared object, or NULL: look for it beside the program
-    bool build;            ///< run `make model` where the model is missing
+    bool small;            ///< sim: the configuration that synth-check measures (16 KB per GPU)
+    const char *fst;       ///< sim: file for waves, or NULL
+    const char *model;     ///< sim: the model's shared object, or NULL: look beside the program
+    bool build;            ///< sim: run `make model` where the model is missing
     /// Called with one line whenever something takes long; may be NULL.
     void (*log)(void *context, const char *line);
     void *log_context;
@@ -73,9 +75,14 @@ struct mw_open_options {
 /// sim, N = 8, 16-byte flits, latency 1, no waves, build.
 MW_API void mw_open_defaults(struct mw_open_options *options);
 
-/// Open a device and reset it. MW_ERR_NODEV: there is none (no such transport, no model and `build`
-/// not set or failed); MW_ERR_VERSION: it does not speak this library's registers; MW_ERR_CAPACITY:
-/// link_latency above its maximum; MW_ERR_INVALID: it has another N or flit width than asked for.
+/// Open a device and reset it. MW_ERR_NODEV: there is none (no such transport, serial number or model,
+/// and `build` not set or failed); MW_ERR_BUSY: another program has it; MW_ERR_VERSION: it does not
+/// speak this library's host protocol or registers, and the message says which to upgrade;
+/// MW_ERR_CAPACITY: link_latency above its maximum; MW_ERR_INVALID: it has another N or flit width than
+/// asked for, or there are several and no serial number was given.
+///
+/// A usb device that is unplugged ends the call under way, and every later one, with MW_ERR_NODEV;
+/// close it, and open it anew when it is back.
 MW_API int mw_open(const struct mw_open_options *options, struct mw_device **device);
 /// Close it; objects created on it must have been destroyed before. NULL is allowed.
 MW_API void mw_close(struct mw_device *device);
@@ -98,6 +105,47 @@ struct mw_device_info {
     unsigned link_latency;  ///< as set
 };
 MW_API int mw_info(struct mw_device *device, struct mw_device_info *info);
+
+/// A device on USB.
+struct mw_found {
+    char serial[64];     ///< empty where it could not be read
+    char path[64];       ///< bus and ports, as in sysfs: 1-2.3
+    unsigned mbit_per_s; ///< 12, 480, ...; 0: unknown
+    unsigned protocol;   ///< bcdDevice: 0x0100 is version 1.0
+    int state;           ///< 0: free, MW_ERR_BUSY: in use, MW_ERR_IO: may not be opened
+};
+/// Devices on USB: how many there are, of which the first `max` are described, or a MW_ERR_ code.
+MW_API int mw_list(struct mw_found *list, size_t max);
+
+/// What runs on a device's own processor.
+struct mw_firmware {
+    unsigned protocol_major, protocol_minor; ///< of the host protocol
+    uint32_t version;                        ///< {major[31:24], minor[23:16], patch[15:0]}
+    uint32_t features;                       ///< mask of MW_FEATURE_ of docs/host-protocol.md
+    uint32_t clock_hz;                       ///< 0: simulated
+    uint32_t resets;                         ///< by its watchdog, since power-up
+    char name[40], serial[64];
+};
+/// MW_ERR_NODEV: the transport has no firmware (sim).
+MW_API int mw_firmware_info(struct mw_device *device, struct mw_firmware *firmware);
+
+/// One test of one unit; numbers of tests are in docs/host-protocol.md.
+struct mw_selftest {
+    uint32_t test, unit;
+    uint32_t checked, failed;
+};
+/// Let the firmware test the device, which is reset afterwards, tables included; `tests` is a mask.
+/// `count` gets how many results there are, of which the first `max` are in `list`. MW_ERR_NODEV: no
+/// firmware; MW_ERR_VERSION: it has no such tests; MW_ERR_STATE: a layer runs.
+MW_API int mw_selftest(struct mw_device *device, uint32_t tests, struct mw_selftest *list,
+                       size_t max, size_t *count);
+
+struct mw_log_entry {
+    uint32_t number, code, detail, seconds; ///< docs/host-protocol.md
+};
+/// Entries of the firmware's error log from number `first` on, at most `max`. Errors as mw_selftest.
+MW_API int mw_log_read(struct mw_device *device, uint32_t first, struct mw_log_entry *list,
+                       size_t max, size_t *count);
 
 // ---- memory -------------------------------------------------------------------------------------
 
@@ -357,6 +405,11 @@ MW_API void mw_handle_destroy(struct mw_handle *handle);
 
 // ---- transports -----------------------------------------------------------------------------------------
 
+/// A register and its value.
+struct mw_register {
+    uint32_t address, value;
+};
+
 /// A way to a device. All functions return 0 or a MW_ERR_ code. The library makes one call at a time.
 struct mw_transport {
     const char *name;
@@ -373,8 +426,17 @@ struct mw_transport {
     int (*mem_read)(void *context, const struct mw_transfer *list, size_t count);
     /// Let the device run until the layer is done, at most max_cycles; `done` says whether it is.
     int (*run_until)(void *context, uint64_t max_cycles, bool *done);
-    /// As mw_total_cycles; may be NULL.
+    // All below may be NULL.
+    /// As mw_total_cycles.
     uint64_t (*total_cycles)(void *context);
+    /// Read or write many registers, in their order, up to the first that fails.
+    int (*cfg_list)(void *context, struct mw_register *list, size_t count, bool write);
+    /// As mw_firmware_info, mw_selftest, mw_log_read.
+    int (*firmware)(void *context, struct mw_firmware *firmware);
+    int (*selftest)(void *context, uint32_t tests, struct mw_selftest *list, size_t max,
+                    size_t *count);
+    int (*log_read)(void *context, uint32_t first, struct mw_log_entry *list, size_t max,
+                    size_t *count);
 };
 
 #ifdef __cplusplus

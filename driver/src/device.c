@@ -9,24 +9,50 @@
 void mwi_lock(struct mw_device *device)
 {
     pthread_mutex_lock(&device->lock);
+    device->depth++;
 }
 
 int mwi_unlock(struct mw_device *device, int status)
 {
+    if (device->depth == 1 && device->write_count) {
+        int late = mwi_flush(device);
+        status = status ? status : late;
+    }
+    device->depth--;
     pthread_mutex_unlock(&device->lock);
     return status;
 }
 
+int mwi_flush(struct mw_device *device)
+{
+    unsigned count = device->write_count;
+    device->write_count = 0;
+    if (!count)
+        return 0;
+    mwi_say_nothing();
+    int status = device->transport->cfg_list(device->context, device->writes, count, true);
+    return status ? mwi_fail_also(status, "%u registers cannot be written", count) : 0;
+}
+
 int mwi_read(struct mw_device *device, uint32_t address, uint32_t *value)
 {
-    int status = device->transport->cfg_read(device->context, address, value);
-    return status ? mwi_fail(status, "register 0x%x cannot be read", address) : 0;
+    int status = mwi_flush(device);
+    if (status)
+        return status;
+    mwi_say_nothing();
+    status = device->transport->cfg_read(device->context, address, value);
+    return status ? mwi_fail_also(status, "register 0x%x cannot be read", address) : 0;
 }
 
 int mwi_write(struct mw_device *device, uint32_t address, uint32_t value)
 {
+    if (device->transport->cfg_list) {
+        device->writes[device->write_count++] = (struct mw_register){address, value};
+        return device->write_count == MWI_WRITES ? mwi_flush(device) : 0;
+    }
+    mwi_say_nothing();
     int status = device->transport->cfg_write(device->context, address, value);
-    return status ? mwi_fail(status, "register 0x%x cannot be written", address) : 0;
+    return status ? mwi_fail_also(status, "register 0x%x cannot be written", address) : 0;
 }
 
 int mwi_check_idle(const struct mw_device *device, const char *call)
@@ -95,23 +121,28 @@ static int set_up(struct mw_device *d, const struct mw_open_options *o)
         (d->info.flit_bytes != 8 && d->info.flit_bytes != 16))
         return mwi_fail(MW_ERR_VERSION, "the device claims %u GPUs and %u-byte flits", d->info.gpus,
                         d->info.flit_bytes);
-    if (d->info.gpus != o->gpus || d->info.flit_bytes != o->flit_bytes)
+    unsigned gpus = o->gpus ? o->gpus : d->info.gpus;
+    unsigned flit_bytes = o->flit_bytes ? o->flit_bytes : d->info.flit_bytes;
+    if (d->info.gpus != gpus || d->info.flit_bytes != flit_bytes)
         return mwi_fail(MW_ERR_INVALID,
                         "the device has %u GPUs and %u-byte flits, asked for were %u and %u",
-                        d->info.gpus, d->info.flit_bytes, o->gpus, o->flit_bytes);
+                        d->info.gpus, d->info.flit_bytes, gpus, flit_bytes);
     if (o->link_latency > d->info.max_latency)
         return mwi_fail(MW_ERR_CAPACITY, "link latency %u: the device has at most %u cycles",
                         o->link_latency, d->info.max_latency);
     d->info.link_latency = o->link_latency;
-    return mwi_write(d, MWI_FABRIC(link), o->link_latency);
+    status = mwi_write(d, MWI_FABRIC(link), o->link_latency);
+    return status ? status : mwi_flush(d);
 }
 
 static const struct mw_transport *find_transport(const struct mw_open_options *o)
 {
     if (o->custom)
         return o->custom;
-    if (o->transport && strcmp(o->transport, mwi_transport_sim.name) == 0)
-        return &mwi_transport_sim;
+    static const struct mw_transport *const list[] = {&mwi_transport_sim, &mwi_transport_usb};
+    for (size_t i = 0; o->transport && i < sizeof list / sizeof *list; i++)
+        if (strcmp(o->transport, list[i]->name) == 0)
+            return list[i];
     return NULL;
 }
 
@@ -133,10 +164,11 @@ int mw_open(const struct mw_open_options *options, struct mw_device **device)
     if (!transport)
         return mwi_fail(MW_ERR_NODEV, "transport %s: there is none of that name",
                         options->transport ? options->transport : "(null)");
-    if (options->gpus < 2 || options->gpus > MW_MAX_PORTS)
+    bool any = transport == &mwi_transport_usb; // a device there is as it is
+    if (!(any && options->gpus == 0) && (options->gpus < 2 || options->gpus > MW_MAX_PORTS))
         return mwi_fail(MW_ERR_INVALID, "%u GPUs: 2 to %d are possible", options->gpus,
                         MW_MAX_PORTS);
-    if (options->flit_bytes != 8 && options->flit_bytes != 16)
+    if (!(any && options->flit_bytes == 0) && options->flit_bytes != 8 && options->flit_bytes != 16)
         return mwi_fail(MW_ERR_INVALID, "%u-byte flits: 8 and 16 are possible",
                         options->flit_bytes);
     if (options->link_latency < 1)
@@ -150,9 +182,11 @@ int mw_open(const struct mw_open_options *options, struct mw_device **device)
     d->transport = transport;
     d->sweep = true;
     char text[400] = "";
+    mwi_say_nothing();
     int status = transport->open(options, &d->context, text, sizeof text);
     if (status) {
-        mwi_fail(status, "transport %s: %s", transport->name, *text ? text : mw_strerror(status));
+        mwi_fail_also(status, "transport %s: %s", transport->name,
+                      *text ? text : mw_strerror(status));
     } else {
         status = set_up(d, options);
         if (status)
@@ -185,6 +219,7 @@ int mw_info(struct mw_device *device, struct mw_device_info *info)
 uint64_t mw_total_cycles(struct mw_device *device)
 {
     mwi_lock(device);
+    mwi_flush(device);
     uint64_t cycles =
         device->transport->total_cycles ? device->transport->total_cycles(device->context) : 0;
     mwi_unlock(device, 0);
@@ -218,8 +253,12 @@ int mw_mem_write(struct mw_device *device, const struct mw_transfer *list, size_
     int status = mwi_check_idle(device, "mw_mem_write");
     if (!status)
         status = check_transfers(device, list, count);
+    if (!status)
+        status = mwi_flush(device);
+    if (!status)
+        mwi_say_nothing();
     if (!status && (status = device->transport->mem_write(device->context, list, count)))
-        mwi_fail(status, "writing GPU memory failed");
+        mwi_fail_also(status, "writing GPU memory failed");
     return mwi_unlock(device, status);
 }
 
@@ -229,8 +268,12 @@ int mw_mem_read(struct mw_device *device, const struct mw_transfer *list, size_t
     int status = mwi_check_idle(device, "mw_mem_read");
     if (!status)
         status = check_transfers(device, list, count);
+    if (!status)
+        status = mwi_flush(device);
+    if (!status)
+        mwi_say_nothing();
     if (!status && (status = device->transport->mem_read(device->context, list, count)))
-        mwi_fail(status, "reading GPU memory failed");
+        mwi_fail_also(status, "reading GPU memory failed");
     return mwi_unlock(device, status);
 }
 

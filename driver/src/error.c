@@ -34,6 +34,22 @@ const char *mw_message(void)
     return message;
 }
 
+void mwi_say_nothing(void)
+{
+    *message = 0;
+}
+
+int mwi_fail_also(int code, const char *format, ...)
+{
+    if (*message)
+        return code;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    return code;
+}
+
 int mwi_fail(int code, const char *format, ...)
 {
     va_list args;

@@ -23,10 +23,14 @@ enum {
     MWI_MAGIC = 0x4d57,
     MWI_MAJOR = 0, ///< of the registers
     MWI_EPOCHS = 4,
+    MWI_WRITES = 64, ///< gathered at most
 };
 
 struct mw_device {
     pthread_mutex_t lock; ///< recursive: public calls use each other
+    unsigned depth;       ///< how often it is held
+    struct mw_register writes[MWI_WRITES];
+    unsigned write_count;
     const struct mw_transport *transport;
     void *context;
     struct mw_device_info info;
@@ -40,18 +44,26 @@ struct mw_device {
     uint64_t quiet_cycles; ///< longest that this layer may legitimately do nothing visible
 };
 
-extern const struct mw_transport mwi_transport_sim;
+extern const struct mw_transport mwi_transport_sim, mwi_transport_usb;
 
 /// Set mw_message and return `code`.
 int mwi_fail(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/// Around a call of a transport, which may set a message that says more: none yet; and one, if it has
+/// not.
+void mwi_say_nothing(void);
+int mwi_fail_also(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 void mwi_lock(struct mw_device *device);
-/// Unlock and hand on `status`, so that a call can end with it.
+/// Unlock and hand on `status`, so that a call can end with it. The outermost one of a call carries out
+/// the writes that are left, and hands on their failure.
 int mwi_unlock(struct mw_device *device, int status);
 
-/// Registers; on failure the message names the address.
+/// Registers; on failure the message names the address. Where the transport takes lists, writes are
+/// gathered, and carried out in their order before anything else that reaches the device.
 int mwi_read(struct mw_device *device, uint32_t address, uint32_t *value);
 int mwi_write(struct mw_device *device, uint32_t address, uint32_t value);
+/// Carry out the gathered writes.
+int mwi_flush(struct mw_device *device);
 
 /// MW_ERR_STATE if a layer runs.
 int mwi_check_idle(const struct mw_device *device, const char *call);

@@ -173,6 +173,8 @@ int mw_launch(struct mw_device *device)
         status = mwi_write(d, MWI_FABRIC(epoch), d->epoch);
     if (!status)
         status = mwi_write(d, MWI_FABRIC(control), MW_FABRIC__CONTROL__GO_bm);
+    if (!status)
+        status = mwi_flush(d);
     if (!status) {
         d->running = true;
         d->epoch++;
@@ -245,9 +247,13 @@ static int run_to_done(struct mw_device *d, const struct mw_wait_options *o)
     for (;;) {
         bool done = false;
         uint64_t activity, tokens, cycles;
-        int status = d->transport->run_until(d->context, step, &done);
+        int status = mwi_flush(d);
         if (status)
-            return mwi_fail(status, "the device cannot be run");
+            return status;
+        mwi_say_nothing();
+        status = d->transport->run_until(d->context, step, &done);
+        if (status)
+            return mwi_fail_also(status, "the device cannot be run");
         if (done)
             return 0;
         if ((status = read_activity(d, &activity, &tokens)) || (status = read_cycles(d, &cycles)))

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What both ends of the host protocol (docs/host-protocol.md) need: CRC and headers. Fields are used as
+// they lie in memory, which is little-endian on every machine that this is built for.
+#ifndef MW_FRAME_H
+#define MW_FRAME_H
+
+#include "host.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/// CRC-32 of IEEE 802.3 over what came before, whose CRC is `crc` (0 at the start), and these bytes.
+uint32_t mwf_crc(uint32_t crc, const void *data, size_t bytes);
+
+/// Fill in magic and CRC.
+void mwf_seal(struct mw_frame_header *header);
+/// Whether magic, CRC and length are right.
+bool mwf_header_ok(const struct mw_frame_header *header);
+
+/// Bytes of the whole frame whose payload has `payload` bytes.
+size_t mwf_bytes(size_t payload);
+/// The trailer of a payload.
+struct mw_frame_trailer mwf_trailer(const void *payload, size_t bytes, uint32_t status);
+
+#endif

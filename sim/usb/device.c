@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Bytes of OUT transfers go through the link's parser, as they do in the hardware; whole requests wait
+// in a queue and are carried out one at a time by mwd_work; replies wait as frames, each of which is one
+// IN transfer. LINK_ERROR and SYNC stand in the same queue, so that their order is that of the link.
+#include "device.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "requests.h"
+
+enum { DEFAULT_WINDOW = 16, DEFAULT_CREDIT = 1 << 18 };
+
+struct mwd_device *mwd_create(const struct mwd_backend *backend,
+                              const struct mwd_settings *settings)
+{
+    struct mwd_device *d = calloc(1, sizeof *d);
+    if (!d)
+        return NULL;
+    d->backend = *backend;
+    d->settings = *settings;
+    if (!d->settings.major) {
+        d->settings.major = MW_HOST_PROTOCOL_MAJOR;
+        d->settings.minor = MW_HOST_PROTOCOL_MINOR;
+    }
+    if (!d->settings.window)
+        d->settings.window = DEFAULT_WINDOW;
+    if (!d->settings.credit)
+        d->settings.credit = DEFAULT_CREDIT;
+    if (!d->settings.features)
+        d->settings.features =
+            1u << MW_FEATURE_FABRIC | 1u << MW_FEATURE_SELFTEST | 1u << MW_FEATURE_LOG;
+    mwd_log(d, MW_LOG_BOOT, 0);
+    return d;
+}
+
+static void forget(struct mwd_device *d)
+{
+    for (; d->request_count; d->request_count--)
+        free(d->requests[d->request_first++ % MWD_REQUESTS].payload);
+    for (; d->reply_count; d->reply_count--)
+        free(d->replies[d->reply_first++ % MWD_REPLIES].bytes);
+    free(d->payload);
+    d->payload = NULL;
+    d->have = 0;
+    d->sent = 0;
+    d->zero_packet = false;
+    d->part = MWD_HEADER;
+    d->in_step = false;
+    d->waiting = false;
+}
+
+void mwd_destroy(struct mwd_device *device)
+{
+    if (!device)
+        return;
+    forget(device);
+    free(device);
+}
+
+void mwd_bus_reset(struct mwd_device *device)
+{
+    forget(device);
+}
+
+// ---- link: bytes to requests ----------------------------------------------------------------------------
+
+static void put_request(struct mwd_device *d, const struct mw_frame_header *h, uint8_t *payload,
+                        uint8_t status)
+{
+    d->requests[(d->request_first + d->request_count++) % MWD_REQUESTS] =
+        (struct mwd_request){.header = *h, .payload = payload, .status = status};
+}
+
+static void lose_step(struct mwd_device *d, uint8_t status, uint32_t detail)
+{
+    d->in_step = false;
+    mwd_log(d, MW_LOG_LINK, status);
+    struct mw_frame_header h = {
+        .type = MW_FRAME_LINK_ERROR, .sequence = d->sequence, .count = detail};
+    put_request(d, &h, NULL, status);
+}
+
+static void take_header(struct mwd_device *d)
+{
+    struct mw_frame_header *h = &d->header;
+    bool ok = mwf_header_ok(h), sync = ok && h->type == MW_FRAME_SYNC && !h->words;
+    d->have = 0;
+    if (sync) {
+        d->in_step = true;
+        d->sequence = h->sequence;
+        put_request(d, h, NULL, MW_STATUS_OK);
+    } else if (!d->in_step) {
+        return; // discarded
+    } else if (!ok) {
+        lose_step(d, MW_STATUS_HEADER, h->magic);
+    } else if (h->sequence != (uint16_t)(d->sequence + 1)) {
+        lose_step(d, MW_STATUS_SEQUENCE, h->sequence);
+    } else {
+        d->sequence = h->sequence;
+        d->payload = h->words ? malloc(8 * (size_t)h->words) : NULL;
+        if (h->words && d->payload)
+            d->part = MWD_PAYLOAD;
+        else
+            put_request(d, h, NULL, h->words ? MW_STATUS_FAULT : MW_STATUS_OK);
+    }
+}
+
+/// The next byte, where a header begins or goes on. Out of step, anything but its magic is passed over.
+static void take_header_byte(struct mwd_device *d, uint8_t byte)
+{
+    static const uint8_t magic[2] = {MW_HOST_MAGIC & 0xff, MW_HOST_MAGIC >> 8};
+    uint8_t *header = (uint8_t *)&d->header;
+    if (d->have == 0 && byte == 0)
+        return;
+    if (d->have < sizeof magic && byte != magic[d->have]) {
+        header[d->have] = byte;
+        if (d->in_step)
+            lose_step(d, MW_STATUS_HEADER, d->have ? d->header.magic : byte);
+        d->have = 0;
+        return;
+    }
+    header[d->have++] = byte;
+    if (d->have == sizeof d->header)
+        take_header(d);
+}
+
+static void take_trailer(struct mwd_device *d)
+{
+    size_t bytes = 8 * (size_t)d->header.words;
+    struct mw_frame_trailer right = mwf_trailer(d->payload, bytes, d->trailer.status);
+    put_request(d, &d->header, d->payload,
+                right.crc == d->trailer.crc ? MW_STATUS_OK : MW_STATUS_PAYLOAD);
+    d->payload = NULL;
+    d->have = 0;
+    d->part = MWD_HEADER;
+}
+
+/// Fill a part of `want` bytes; returns how many were used.
+static size_t fill(struct mwd_device *d, uint8_t *to, size_t want, const uint8_t *data,
+                   size_t bytes)
+{
+    size_t take = want - d->have < bytes ? want - d->have : bytes;
+    memcpy(to + d->have, data, take);
+    d->have += take;
+    return take;
+}
+
+static size_t take(struct mwd_device *d, const uint8_t *data, size_t bytes)
+{
+    size_t want = 8 * (size_t)d->header.words, used = 1;
+    switch (d->part) {
+    case MWD_HEADER:
+        take_header_byte(d, *data);
+        break;
+    case MWD_PAYLOAD:
+        used = fill(d, d->payload, want, data, bytes);
+        if (d->have == want) {
+            d->part = MWD_TRAILER;
+            d->have = 0;
+        }
+        break;
+    case MWD_TRAILER:
+        used = fill(d, (uint8_t *)&d->trailer, sizeof d->trailer, data, bytes);
+        if (d->have == sizeof d->trailer)
+            take_trailer(d);
+        break;
+    }
+    return used;
+}
+
+/// A transfer of the longest kind can hold so many headers; a host that keeps to its credits sends one.
+enum { PER_TRANSFER = MWD_REQUESTS / 2 };
+
+bool mwd_out(struct mwd_device *device, const uint8_t *data, size_t bytes)
+{
+    if (device->request_count >= MWD_REQUESTS - PER_TRANSFER)
+        return false;
+    unsigned before = device->request_count;
+    while (bytes) {
+        size_t used = take(device, data, bytes);
+        data += used;
+        bytes -= used;
+        if (device->request_count - before >= PER_TRANSFER && device->in_step) {
+            lose_step(device, MW_STATUS_HEADER, 0);
+            break;
+        }
+    }
+    return true;
+}
+
+// ---- replies to transfers -----------------------------------------------------------------------------------
+
+int mwd_in(struct mwd_device *device, uint8_t *data, size_t room)
+{
+    struct mwd_device *d = device;
+    if (d->zero_packet) {
+        d->zero_packet = false;
+        return 0;
+    }
+    if (!d->reply_count)
+        return MWD_NAK;
+    struct mwd_reply *r = &d->replies[d->reply_first % MWD_REPLIES];
+    size_t left = r->count - d->sent, bytes = left < room ? left : room;
+    memcpy(data, r->bytes + d->sent, bytes);
+    d->sent += bytes;
+    if (d->sent == r->count) {
+        // a transfer that just filled the room was not ended by a short packet
+        d->zero_packet = bytes == room;
+        free(r->bytes);
+        d->reply_first++;
+        d->reply_count--;
+        d->sent = 0;
+    }
+    return (int)bytes;
+}
+
+bool mwd_work(struct mwd_device *device)
+{
+    struct mwd_device *d = device;
+    if (!d->request_count || d->reply_count == MWD_REPLIES)
+        return false;
+    struct mwd_request *r = &d->requests[d->request_first % MWD_REQUESTS];
+    if (!mwd_carry_out(d, r))
+        return true; // not done yet
+    free(r->payload);
+    d->request_first++;
+    d->request_count--;
+    return d->request_count && d->reply_count < MWD_REPLIES;
+}

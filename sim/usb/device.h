@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The device's end of the host protocol (docs/host-protocol.md) in C, at the level of USB transfers:
+// what the USB core, the host link and the firmware are together, for tests that connect the host's
+// software to a device without a board. What lies behind it, a Verilated fabric or a stub, is a table of
+// functions.
+#ifndef MW_SIM_USB_DEVICE_H
+#define MW_SIM_USB_DEVICE_H
+
+#include "frame.h"
+
+struct mwd_backend {
+    void *context;
+    const char *name;
+    unsigned gpus, flit_bytes;
+    uint64_t mem_bytes;
+    /// 0, -1: the bus answered with an error, -2: not at all.
+    int (*cfg)(void *context, bool write, uint32_t address, uint32_t *value);
+    /// 0, or -1: the memory did not answer. The address was checked.
+    int (*mem)(void *context, bool write, unsigned gpu, uint64_t offset, uint8_t *data,
+               size_t bytes);
+    /// Let time pass until a layer is done, at most `cycles`. Returns whether it is.
+    bool (*run)(void *context, uint64_t cycles);
+    uint64_t (*cycles)(void *context);
+    int (*reset)(void *context);
+    void (*close)(void *context);
+};
+
+/// N stubs of memories of `mem_bytes` (a power of two), with the registers that say so; a layer is done
+/// as soon as it was started. False: no memory.
+bool mwd_stub(struct mwd_backend *backend, unsigned gpus, unsigned flit_bytes, uint64_t mem_bytes);
+/// The Verilated fabric in that shared object (sim/mw_sim.h). False, with a line on standard error.
+bool mwd_fabric(struct mwd_backend *backend, const char *model);
+
+struct mwd_device;
+
+enum { MWD_NAK = -1, MWD_STALL = -2 };
+
+struct mwd_settings {
+    const char *serial;      ///< at most 31 characters
+    unsigned packet;         ///< wMaxPacketSize of the bulk endpoints: 512 or 64
+    unsigned major, minor;   ///< of the protocol; 0.0: this one
+    unsigned needs_minor;    ///< of the host
+    uint32_t features;       ///< 0: all
+    unsigned window, credit; ///< requests and bulk bytes; 0: 16 and 256 KB
+};
+
+/// The backend stays the caller's. NULL: no memory.
+struct mwd_device *mwd_create(const struct mwd_backend *backend,
+                              const struct mwd_settings *settings);
+void mwd_destroy(struct mwd_device *device);
+
+/// USB reset and SET_CONFIGURATION: the link is out of step, what was under way is forgotten.
+void mwd_bus_reset(struct mwd_device *device);
+/// A control transfer: `setup` as in the USB specification, `data` is sent, or gets up to wLength bytes.
+/// Returns how many, or MWD_STALL.
+int mwd_control(struct mwd_device *device, const uint8_t setup[8], uint8_t *data);
+/// Device, configuration and string descriptors; the length, 0 where there is none.
+size_t mwd_descriptor(const struct mwd_device *device, unsigned type, unsigned index,
+                      uint8_t data[256]);
+/// An OUT transfer on the bulk endpoint: all of it is taken, or none (false: NAK).
+bool mwd_out(struct mwd_device *device, const uint8_t *data, size_t bytes);
+/// An IN transfer for up to `room` bytes, a multiple of wMaxPacketSize. Returns how many came, 0 for a
+/// zero-length packet, or MWD_NAK.
+int mwd_in(struct mwd_device *device, uint8_t *data, size_t room);
+/// Do some work. Returns whether there is more to do without another transfer.
+bool mwd_work(struct mwd_device *device);
+
+#endif

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The Verilated fabric behind the device, through its C interface.
+#include "device.h"
+
+#include "fabric_regs.h"
+#include "mw_sim.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct fabric {
+    void *library;
+    const struct mw_sim_ops *ops;
+    struct mw_sim *model;
+};
+
+static int cfg(void *context, bool write, uint32_t address, uint32_t *value)
+{
+    struct fabric *f = context;
+    return f->ops->cfg(f->model, write, address, value);
+}
+
+static int mem(void *context, bool write, unsigned gpu, uint64_t offset, uint8_t *data,
+               size_t bytes)
+{
+    struct fabric *f = context;
+    struct mw_sim_transfer t = {.gpu = gpu,
+                                .write = write,
+                                .flit = offset / f->ops->flit_bytes,
+                                .flits = bytes / f->ops->flit_bytes,
+                                .data = data};
+    return f->ops->transfer(f->model, &t, 1) ? -1 : 0;
+}
+
+static bool run(void *context, uint64_t cycles)
+{
+    struct fabric *f = context;
+    return f->ops->run(f->model, cycles);
+}
+
+static uint64_t total(void *context)
+{
+    struct fabric *f = context;
+    return f->ops->cycles(f->model);
+}
+
+/// A new model is as a device after power-up.
+static int reset(void *context)
+{
+    struct fabric *f = context;
+    struct mw_sim *fresh = f->ops->create(NULL);
+    if (!fresh)
+        return -1;
+    f->ops->destroy(f->model);
+    f->model = fresh;
+    return 0;
+}
+
+static void close_fabric(void *context)
+{
+    struct fabric *f = context;
+    if (f->model)
+        f->ops->destroy(f->model);
+    if (f->library)
+        dlclose(f->library);
+    free(f);
+}
+
+static bool load(struct fabric *f, const char *path)
+{
+    f->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    void *symbol = f->library ? dlsym(f->library, "mw_sim_get_ops") : NULL;
+    if (!symbol) {
+        fprintf(stderr, "%s\n", dlerror());
+        return false;
+    }
+    mw_sim_get_ops_fn get_ops;
+    memcpy(&get_ops, &symbol, sizeof get_ops); // C has no cast from an object to a function
+    f->ops = get_ops();
+    if (f->ops->abi == MW_SIM_ABI && (f->model = f->ops->create(NULL)))
+        return true;
+    fprintf(stderr, "%s: the model cannot be made\n", path);
+    return false;
+}
+
+bool mwd_fabric(struct mwd_backend *backend, const char *model)
+{
+    struct fabric *f = calloc(1, sizeof *f);
+    uint32_t size = 0;
+    if (!f)
+        return false;
+    if (!load(f, model) || f->ops->cfg(f->model, false, offsetof(mw_fabric_t, size), &size)) {
+        close_fabric(f);
+        return false;
+    }
+    unsigned log = (size & MW_FABRIC__SIZE__MEM_LOG2_bm) >> MW_FABRIC__SIZE__MEM_LOG2_bp;
+    *backend = (struct mwd_backend){.context = f,
+                                    .name = "Verilated fabric",
+                                    .gpus = f->ops->gpus,
+                                    .flit_bytes = f->ops->flit_bytes,
+                                    .mem_bytes = UINT64_C(1) << log,
+                                    .cfg = cfg,
+                                    .mem = mem,
+                                    .run = run,
+                                    .cycles = total,
+                                    .reset = reset,
+                                    .close = close_fabric};
+    return true;
+}

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Carrying out requests: what the firmware and the DMA do.
+#include "requests.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    SLICE = 20000,         ///< cycles of a WAIT between two looks at the link
+    TEST_BYTES = 1 << 16,  ///< of each memory that the self-test looks at
+    FIRMWARE = 0x00000001, ///< 0.0.1
+    GPU_MASK = 0xffff,
+};
+
+void mwd_log(struct mwd_device *device, uint32_t code, uint32_t detail)
+{
+    uint32_t n = device->log_next++;
+    device->log[n % MWD_LOG] = (struct mw_frame_log){.number = n, .code = code, .detail = detail};
+    if (device->log_next - device->log_first > MWD_LOG)
+        device->log_first = device->log_next - MWD_LOG;
+}
+
+/// Reply to `r`. A payload lies in `frame`, behind the header; without one, `frame` is NULL.
+static void reply(struct mwd_device *d, const struct mwd_request *r, uint8_t status,
+                  uint64_t argument, uint32_t count, uint8_t *frame, size_t bytes)
+{
+    struct mw_frame_header h = {.type = r->header.type | MW_FRAME_REPLY,
+                                .status = status,
+                                .sequence = r->header.sequence,
+                                .words = (uint16_t)(bytes / 8),
+                                .argument = argument,
+                                .count = count};
+    if (!frame)
+        frame = malloc(sizeof h);
+    if (!frame)
+        abort();
+    mwf_seal(&h);
+    memcpy(frame, &h, sizeof h);
+    if (bytes) {
+        struct mw_frame_trailer t = mwf_trailer(frame + sizeof h, bytes, MW_STATUS_OK);
+        memcpy(frame + sizeof h + bytes, &t, sizeof t);
+    }
+    d->replies[(d->reply_first + d->reply_count++) % MWD_REPLIES] =
+        (struct mwd_reply){frame, mwf_bytes(bytes)};
+}
+
+static void refuse(struct mwd_device *d, const struct mwd_request *r, uint8_t status)
+{
+    reply(d, r, status, 0, 0, NULL, 0);
+}
+
+/// Room for a frame with such a payload.
+static uint8_t *make_frame(size_t bytes)
+{
+    uint8_t *frame = calloc(1, mwf_bytes(bytes));
+    if (!frame)
+        abort();
+    return frame;
+}
+
+static void info(struct mwd_device *d, const struct mwd_request *r)
+{
+    struct mw_frame_info i = {
+        .features = d->settings.features,
+        .window = d->settings.window,
+        .max_payload =
+            d->settings.credit < MW_HOST_MAX_PAYLOAD ? d->settings.credit : MW_HOST_MAX_PAYLOAD,
+        .bulk_bytes = d->settings.credit,
+        .firmware = FIRMWARE,
+        .clock_hz = 0,
+        .gpus = d->backend.gpus,
+        .flit_bytes = d->backend.flit_bytes,
+        .mem_bytes = d->backend.mem_bytes,
+        .needs_minor = d->settings.needs_minor,
+    };
+    memcpy(i.name, d->backend.name, strnlen(d->backend.name, sizeof i.name - 1));
+    memcpy(i.serial, d->settings.serial, strnlen(d->settings.serial, sizeof i.serial - 1));
+    uint8_t *frame = make_frame(sizeof i);
+    memcpy(frame + MW_HOST_HEADER_BYTES, &i, sizeof i);
+    reply(d, r, MW_STATUS_OK, 0, 0, frame, sizeof i);
+}
+
+static void registers(struct mwd_device *d, const struct mwd_request *r)
+{
+    bool write = r->header.type == MW_FRAME_REG_WRITE;
+    size_t bytes = 8 * (size_t)r->header.words;
+    uint32_t count = r->header.words;
+    if (bytes > MW_HOST_MAX_COMMAND) {
+        refuse(d, r, MW_STATUS_LENGTH);
+        return;
+    }
+    struct mw_frame_register list[MW_HOST_MAX_COMMAND / sizeof(struct mw_frame_register)];
+    if (bytes)
+        memcpy(list, r->payload, bytes);
+    for (uint32_t i = 0; i < count; i++) {
+        int error = d->backend.cfg(d->backend.context, write, list[i].address, &list[i].value);
+        if (error) {
+            mwd_log(d, MW_LOG_BUS, list[i].address);
+            reply(d, r, error == -1 ? MW_STATUS_ACCESS : MW_STATUS_TIMEOUT, 0, i, NULL, 0);
+            return;
+        }
+    }
+    if (write || !bytes) {
+        reply(d, r, MW_STATUS_OK, 0, count, NULL, 0);
+        return;
+    }
+    uint8_t *frame = make_frame(bytes);
+    memcpy(frame + MW_HOST_HEADER_BYTES, list, bytes);
+    reply(d, r, MW_STATUS_OK, 0, count, frame, bytes);
+}
+
+static bool in_memory(const struct mwd_device *d, uint64_t gpu, uint64_t offset, size_t bytes)
+{
+    return gpu < d->backend.gpus && offset % MW_HOST_MEM_BYTES_ALIGN == 0 &&
+           offset <= d->backend.mem_bytes && bytes <= d->backend.mem_bytes - offset;
+}
+
+static void memory(struct mwd_device *d, const struct mwd_request *r)
+{
+    bool write = r->header.type == MW_FRAME_MEM_WRITE;
+    size_t bytes = write ? 8 * (size_t)r->header.words : r->header.count;
+    uint64_t gpu = r->header.argument >> MW_HOST_GPU_SHIFT & GPU_MASK;
+    uint64_t offset = r->header.argument & ((UINT64_C(1) << MW_HOST_GPU_SHIFT) - 1);
+    if (bytes > MW_HOST_MAX_PAYLOAD || bytes % MW_HOST_MEM_BYTES_ALIGN ||
+        (!write && r->header.words)) {
+        refuse(d, r, MW_STATUS_LENGTH);
+        return;
+    }
+    if (!in_memory(d, gpu, offset, bytes)) {
+        refuse(d, r, MW_STATUS_RANGE);
+        return;
+    }
+    uint8_t *frame = write || !bytes ? NULL : make_frame(bytes);
+    uint8_t *data = write ? r->payload : frame ? frame + MW_HOST_HEADER_BYTES : NULL;
+    if (bytes && d->backend.mem(d->backend.context, write, (unsigned)gpu, offset, data, bytes)) {
+        free(frame);
+        refuse(d, r, MW_STATUS_TIMEOUT);
+        return;
+    }
+    reply(d, r, MW_STATUS_OK, 0, 0, frame, frame ? bytes : 0);
+}
+
+/// Runs a slice; a frame that has arrived behind this one ends it.
+static bool wait(struct mwd_device *d, const struct mwd_request *r)
+{
+    if (!d->waiting) {
+        d->waiting = true;
+        d->wait_left = r->header.argument;
+    }
+    uint64_t slice = d->wait_left < SLICE ? d->wait_left : SLICE;
+    bool done = d->backend.run(d->backend.context, slice);
+    d->wait_left -= slice;
+    if (!done && d->wait_left && d->request_count == 1)
+        return false;
+    d->waiting = false;
+    reply(d, r, MW_STATUS_OK, d->backend.cycles(d->backend.context), done, NULL, 0);
+    return true;
+}
+
+/// Each word's address, then its inverse.
+static uint32_t test_memory(struct mwd_device *d, unsigned gpu, uint8_t *data, size_t bytes)
+{
+    uint32_t wrong = 0;
+    for (unsigned pass = 0; pass < 2; pass++) {
+        uint64_t flip = pass ? UINT64_MAX : 0, word;
+        for (size_t i = 0; i < bytes; i += sizeof word) {
+            word = (i + ((uint64_t)gpu << MW_HOST_GPU_SHIFT)) ^ flip;
+            memcpy(data + i, &word, sizeof word);
+        }
+        bool failed = d->backend.mem(d->backend.context, true, gpu, 0, data, bytes);
+        memset(data, 0, bytes);
+        failed |= d->backend.mem(d->backend.context, false, gpu, 0, data, bytes);
+        for (size_t i = 0; i < bytes; i += sizeof word) {
+            memcpy(&word, data + i, sizeof word);
+            wrong += failed || word != ((i + ((uint64_t)gpu << MW_HOST_GPU_SHIFT)) ^ flip);
+        }
+    }
+    return wrong;
+}
+
+static void selftest(struct mwd_device *d, const struct mwd_request *r)
+{
+    size_t units = r->header.argument >> MW_TEST_MEMORY & 1 ? d->backend.gpus : 0;
+    size_t bytes = d->backend.mem_bytes < TEST_BYTES ? d->backend.mem_bytes : TEST_BYTES;
+    uint8_t *data = malloc(bytes), *frame = make_frame(units * sizeof(struct mw_frame_selftest));
+    if (!data)
+        abort();
+    for (size_t g = 0; g < units; g++) {
+        struct mw_frame_selftest one = {.test = MW_TEST_MEMORY,
+                                        .unit = (uint32_t)g,
+                                        .checked = (uint32_t)(2 * bytes / 8),
+                                        .failed = test_memory(d, (unsigned)g, data, bytes)};
+        memcpy(frame + MW_HOST_HEADER_BYTES + g * sizeof one, &one, sizeof one);
+        if (one.failed)
+            mwd_log(d, MW_LOG_SELFTEST, MW_TEST_MEMORY << 16 | one.unit);
+    }
+    free(data);
+    reply(d, r, MW_STATUS_OK, 0, 0, frame, units * sizeof(struct mw_frame_selftest));
+}
+
+static void log_read(struct mwd_device *d, const struct mwd_request *r)
+{
+    uint64_t first = r->header.argument;
+    first = first < d->log_first ? d->log_first : first > d->log_next ? d->log_next : first;
+    size_t most = MW_HOST_MAX_COMMAND / sizeof(struct mw_frame_log);
+    size_t count = d->log_next - first < most ? d->log_next - first : most;
+    uint8_t *frame = make_frame(count * sizeof(struct mw_frame_log));
+    for (size_t i = 0; i < count; i++)
+        memcpy(frame + MW_HOST_HEADER_BYTES + i * sizeof(struct mw_frame_log),
+               &d->log[(first + i) % MWD_LOG], sizeof(struct mw_frame_log));
+    reply(d, r, MW_STATUS_OK, d->log_next, 0, frame, count * sizeof(struct mw_frame_log));
+}
+
+static void sync(struct mwd_device *d, const struct mwd_request *r)
+{
+    d->refused = r->header.count >> 16 != d->settings.major;
+    reply(d, r, d->refused ? MW_STATUS_VERSION : MW_STATUS_OK, r->header.argument,
+          d->settings.major << 16 | d->settings.minor, NULL, 0);
+}
+
+/// A feature of the firmware; without it, the type is unknown.
+static bool has(const struct mwd_device *d, unsigned feature)
+{
+    return d->settings.features >> feature & 1;
+}
+
+bool mwd_carry_out(struct mwd_device *device, const struct mwd_request *request)
+{
+    struct mwd_device *d = device;
+    const struct mwd_request *r = request;
+    unsigned type = r->header.type;
+    if (type == MW_FRAME_LINK_ERROR) {
+        reply(d, r, r->status, 0, r->header.count, NULL, 0);
+    } else if (r->status) {
+        refuse(d, r, r->status);
+    } else if (type == MW_FRAME_SYNC) {
+        sync(d, r);
+    } else if (type == MW_FRAME_INFO) {
+        info(d, r);
+    } else if (d->refused) {
+        refuse(d, r, MW_STATUS_TYPE);
+    } else if (type == MW_FRAME_REG_READ || type == MW_FRAME_REG_WRITE) {
+        registers(d, r);
+    } else if (type == MW_FRAME_MEM_READ || type == MW_FRAME_MEM_WRITE) {
+        memory(d, r);
+    } else if (type == MW_FRAME_WAIT) {
+        return wait(d, r);
+    } else if (type == MW_FRAME_RESET) {
+        refuse(d, r, d->backend.reset(d->backend.context) ? MW_STATUS_FAULT : MW_STATUS_OK);
+    } else if (type == MW_FRAME_SELFTEST && has(d, MW_FEATURE_SELFTEST)) {
+        selftest(d, r);
+    } else if (type == MW_FRAME_LOG_READ && has(d, MW_FEATURE_LOG)) {
+        log_read(d, r);
+    } else if (type == MW_FRAME_LOG_CLEAR && has(d, MW_FEATURE_LOG)) {
+        d->log_first = d->log_next;
+        refuse(d, r, MW_STATUS_OK);
+    } else {
+        refuse(d, r, MW_STATUS_TYPE);
+    }
+    return true;
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A USB bus for tests, by umockdev: libusb and everything above it run as they are, and what they ask
+// of Linux's usbfs is answered here, by the device of sim/usb over a stub. A test can plug devices in
+// and out, look at what was sent, and damage it.
+#ifndef MW_TEST_BUS_H
+#define MW_TEST_BUS_H
+
+#include "device.h"
+
+enum bus_fault {
+    BUS_NONE,
+    BUS_CORRUPT_IN,  ///< one byte of a reply is another
+    BUS_CUT_IN,      ///< a reply ends early
+    BUS_TWICE_IN,    ///< a reply comes twice
+    BUS_CORRUPT_OUT, ///< one byte of a request is another
+    BUS_CUT_OUT,     ///< a request ends early
+    BUS_TWICE_OUT,   ///< a request comes twice
+    BUS_HALT_IN,     ///< the endpoint answers with STALL until its halt is cleared
+    BUS_HALT_OUT,    ///< the same
+    BUS_RESET,       ///< the device forgets where the link stood
+    BUS_UNPLUG,      ///< the device is unplugged
+    BUS_FAULTS,
+};
+
+struct bus_counts {
+    unsigned out, in; ///< transfers that carried bytes
+    unsigned
+        wrong_zero_flag; ///< OUT transfers that should have asked for a zero-length packet or not
+    unsigned clear_halts, cancels;
+};
+
+struct bus;
+struct bus_device;
+
+/// umockdev must have been loaded before the program: this starts it anew where it was not.
+void bus_prepare(char **argv);
+struct bus *bus_create(void);
+void bus_destroy(struct bus *bus);
+/// Plug a device in; its settings may have a window, versions and so on.
+struct bus_device *bus_plug(struct bus *bus, const struct mwd_settings *settings);
+void bus_unplug(struct bus_device *device);
+/// Let one fault happen after that many more transfers in its direction; where in it, is `seed`'s.
+void bus_fault(struct bus_device *device, enum bus_fault fault, unsigned after, uint64_t seed);
+/// From now on nothing moves, or again.
+void bus_freeze(struct bus_device *device, bool frozen);
+struct bus_counts bus_counts(struct bus_device *device);
+/// The limit that usbfs has on memory.
+void bus_memory_limit(struct bus *bus, const char *megabytes);
+
+enum { BUS_GPUS = 2, BUS_FLIT = 8, BUS_MEM = 1 << 23 };
+
+#endif

@@ -1,0 +1,425 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The usb transport over a mocked usbfs: sizes, credits, versions, several devices, and everything that
+// can go wrong on the way. After each failure the same device handle, or a new one, must work again, and
+// what was acknowledged must be there.
+#include "bus.h"
+
+#include "moeswitch.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "random.h"
+
+enum { SMALL_TIMEOUT = 300 }; ///< ms
+
+static uint64_t seed = 1;
+
+static struct mw_device *open_device(const char *serial, int expected)
+{
+    struct mw_open_options o;
+    struct mw_device *device;
+    mw_open_defaults(&o);
+    o.transport = "usb";
+    o.serial = serial;
+    o.gpus = o.flit_bytes = 0;
+    o.timeout_ms = SMALL_TIMEOUT;
+    int status = mw_open(&o, &device);
+    if (status != expected)
+        print_error("open: %d, expected %d: %s\n", status, expected, mw_message());
+    assert_int_equal(status, expected);
+    return device;
+}
+
+static void assert_message(const char *part)
+{
+    if (!strstr(mw_message(), part))
+        fail_msg("\"%s\" is not in \"%s\"", part, mw_message());
+}
+
+static void fill(uint8_t *bytes, size_t count, struct mw_random *random)
+{
+    for (size_t i = 0; i < count; i++)
+        bytes[i] = (uint8_t)mw_random_next(random);
+}
+
+/// Write and read back pieces of these sizes, on both GPUs.
+static void check_sizes(struct mw_device *device, const size_t *bytes, size_t count)
+{
+    struct mw_transfer list[32];
+    uint8_t *sent[32];
+    struct mw_random random = {seed};
+    assert_true(count <= 32);
+    for (size_t i = 0; i < count; i++) {
+        sent[i] = malloc(bytes[i] + 1);
+        fill(sent[i], bytes[i], &random);
+        list[i] = (struct mw_transfer){
+            .gpu = i % BUS_GPUS, .address = i * (BUS_MEM / 32), .bytes = bytes[i], .data = sent[i]};
+    }
+    assert_int_equal(mw_mem_write(device, list, count), 0);
+    for (size_t i = 0; i < count; i++)
+        list[i].data = calloc(1, bytes[i] + 1);
+    assert_int_equal(mw_mem_read(device, list, count), 0);
+    for (size_t i = 0; i < count; i++) {
+        assert_memory_equal(list[i].data, sent[i], bytes[i]);
+        free(list[i].data);
+        free(sent[i]);
+    }
+}
+
+/// A short write and read on a device that should be well.
+static void check_well(struct mw_device *device)
+{
+    static const size_t sizes[] = {16, 4096, 100000 - 100000 % 16};
+    check_sizes(device, sizes, 3);
+}
+
+static void close_and_destroy(struct mw_device *device, struct bus *bus)
+{
+    mw_close(device);
+    bus_destroy(bus);
+}
+
+// ---- what works -----------------------------------------------------------------------------------------
+
+static void test_info(void **state)
+{
+    (void)state;
+    struct bus *bus = bus_create();
+    bus_plug(bus, &(struct mwd_settings){.serial = "MW0001"});
+    struct mw_device *device = open_device(NULL, 0);
+    struct mw_device_info info;
+    struct mw_firmware firmware;
+    assert_int_equal(mw_info(device, &info), 0);
+    assert_int_equal(info.gpus, BUS_GPUS);
+    assert_int_equal(info.flit_bytes, BUS_FLIT);
+    assert_int_equal(info.mem_bytes, BUS_MEM);
+    assert_int_equal(mw_firmware_info(device, &firmware), 0);
+    assert_string_equal(firmware.serial, "MW0001");
+    assert_string_equal(firmware.name, "stub");
+    assert_int_equal(firmware.protocol_major, 1);
+    close_and_destroy(device, bus);
+}
+
+/// Frames that just fill a packet, or a transfer's buffer, need a zero-length packet.
+static void test_sizes(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {16,    480,        512, 480 + 512, 65536 - 32, 65536, 65552,
+                                   16384, 16384 - 32, 0,   32,        200000,     48,    131072};
+    struct bus *bus = bus_create();
+    struct bus_device *d = bus_plug(bus, &(struct mwd_settings){.serial = "A"});
+    struct mw_device *device = open_device("A", 0);
+    check_sizes(device, sizes, sizeof sizes / sizeof *sizes);
+    assert_int_equal(bus_counts(d).wrong_zero_flag, 0);
+    close_and_destroy(device, bus);
+}
+
+static void test_full_speed(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {16, 32, 64, 512, 65536, 70000 - 70000 % 16};
+    struct bus *bus = bus_create();
+    bus_plug(bus, &(struct mwd_settings){.serial = "A", .packet = 64});
+    struct mw_device *device = open_device("A", 0);
+    check_sizes(device, sizes, sizeof sizes / sizeof *sizes);
+    close_and_destroy(device, bus);
+}
+
+/// A device with the smallest credits that the protocol allows.
+static void test_small_credits(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {16, 4096, 4112, 1 << 18};
+    struct bus *bus = bus_create();
+    bus_plug(bus, &(struct mwd_settings){.serial = "A", .window = 1, .credit = 64});
+    bus_plug(bus, &(struct mwd_settings){.serial = "B", .window = 3, .credit = 4096});
+    for (unsigned i = 0; i < 2; i++) {
+        struct mw_device *device = open_device(i ? "B" : "A", 0);
+        check_sizes(device, sizes, 3 + i);
+        mw_close(device);
+    }
+    bus_destroy(bus);
+}
+
+static void test_registers(void **state)
+{
+    (void)state;
+    struct bus *bus = bus_create();
+    bus_plug(bus, &(struct mwd_settings){.serial = "A"});
+    struct mw_device *device = open_device("A", 0);
+    struct mw_expert_place places[64];
+    for (unsigned e = 0; e < 64; e++)
+        places[e] = (struct mw_expert_place){.expert = e, .gpu = e % 2, .local_expert = e / 2 % 16};
+    assert_int_equal(mw_expert_map_set(device, places, 64), 0);
+    assert_int_equal(mw_partition_set(device, 1, 3), 0);
+    assert_true(mw_total_cycles(device) > 0);
+    close_and_destroy(device, bus);
+}
+
+static void test_selftest_and_log(void **state)
+{
+    (void)state;
+    struct bus *bus = bus_create();
+    struct bus_device *d = bus_plug(bus, &(struct mwd_settings){.serial = "A"});
+    struct mw_device *device = open_device("A", 0);
+    struct mw_selftest result[8];
+    struct mw_log_entry log[8];
+    size_t count;
+    assert_int_equal(mw_selftest(device, 1, result, 8, &count), 0);
+    assert_int_equal(count, BUS_GPUS);
+    for (unsigned g = 0; g < BUS_GPUS; g++) {
+        assert_int_equal(result[g].unit, g);
+        assert_int_equal(result[g].failed, 0);
+        assert_true(result[g].checked > 0);
+    }
+    bus_fault(d, BUS_CORRUPT_OUT, 0, 0); // the first byte of a header
+    assert_int_equal(mw_partition_set(device, 0, 1), MW_ERR_IO);
+    assert_int_equal(mw_log_read(device, 0, log, 8, &count), 0);
+    assert_int_equal(count, 2);
+    assert_int_equal(log[0].code, 0); // BOOT
+    assert_int_equal(log[1].code, 1); // LINK
+    assert_int_equal(mw_log_read(device, 1, log, 8, &count), 0);
+    assert_int_equal(count, 1);
+    close_and_destroy(device, bus);
+}
+
+// ---- which device ---------------------------------------------------------------------------------------
+
+static void test_serials(void **state)
+{
+    (void)state;
+    struct bus *bus = bus_create();
+    open_device(NULL, MW_ERR_NODEV);
+    assert_message("1209:0001");
+    bus_plug(bus, &(struct mwd_settings){.serial = "A1"});
+    bus_plug(bus, &(struct mwd_settings){.serial = "B2"});
+    open_device(NULL, MW_ERR_INVALID);
+    assert_message("A1");
+    assert_message("B2");
+    open_device("C3", MW_ERR_NODEV);
+    assert_message("no device has the serial number C3; there are: ");
+    struct mw_device *a = open_device("A1", 0), *b = open_device("B2", 0);
+    check_well(a);
+    check_well(b);
+
+    struct mw_found found[4];
+    assert_int_equal(mw_list(found, 4), 2);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_string_equal(found[i].serial, i ? "B2" : "A1");
+        assert_int_equal(found[i].state, MW_ERR_BUSY);
+        assert_int_equal(found[i].mbit_per_s, 480);
+        assert_int_equal(found[i].protocol, 0x0100);
+    }
+    mw_close(a);
+    assert_int_equal(mw_list(found, 1), 2);
+    assert_string_equal(found[0].serial, "A1");
+    assert_int_equal(found[0].state, 0);
+    close_and_destroy(b, bus);
+}
+
+static void test_second_opener(void **state)
+{
+    (void)state;
+    struct bus *bus = bus_create();
+    bus_plug(bus, &(struct mwd_settings){.serial = "A"});
+    struct mw_device *device = open_device("A", 0);
+    open_device("A", MW_ERR_BUSY);
+    assert_message("in use by another program");
+    check_well(device);
+    mw_close(device);
+    device = open_device("A", 0);
+    check_well(device);
+    close_and_destroy(device, bus);
+}
+
+static void test_versions(void **state)
+{
+    (void)state;
+    static const struct {
+        struct mwd_settings settings;
+        int code;
+        const char *says;
+    } cases[] = {
+        {{.serial = "new", .major = 2}, MW_ERR_VERSION, "upgrade this library"},
+        {{.serial = "newer", .major = 1, .minor = 9, .needs_minor = 1},
+         MW_ERR_VERSION,
+         "finds too old: upgrade this library"},
+        {{.serial = "addition", .major = 1, .minor = 9}, 0, ""},
+        {{.serial = "bare", .features = 1 << 30}, MW_ERR_VERSION, "no fabric"},
+        {{.serial = "plain", .features = 1}, 0, ""},
+    };
+    struct bus *bus = bus_create();
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        bus_plug(bus, &cases[i].settings);
+        struct mw_device *device = open_device(cases[i].settings.serial, cases[i].code);
+        if (cases[i].code)
+            assert_message(cases[i].says);
+        else
+            check_well(device);
+        if (device && cases[i].settings.features) {
+            struct mw_selftest result;
+            size_t count;
+            assert_int_equal(mw_selftest(device, 1, &result, 1, &count), MW_ERR_VERSION);
+            assert_message("no self-test: upgrade it");
+        }
+        mw_close(device);
+    }
+    bus_destroy(bus);
+}
+
+static void test_wrong_size(void **state)
+{
+    (void)state;
+    struct bus *bus = bus_create();
+    bus_plug(bus, &(struct mwd_settings){.serial = "A"});
+    struct mw_open_options o;
+    struct mw_device *device;
+    mw_open_defaults(&o); // 8 GPUs
+    o.transport = "usb";
+    assert_int_equal(mw_open(&o, &device), MW_ERR_INVALID);
+    assert_message("has 2 GPUs and 8-byte flits, asked for were 8 and 16");
+    bus_destroy(bus);
+}
+
+static void test_memory_limit(void **state)
+{
+    (void)state;
+    struct bus *bus = bus_create();
+    bus_plug(bus, &(struct mwd_settings){.serial = "A"});
+    bus_memory_limit(bus, "1\n");
+    open_device("A", MW_ERR_NOMEM);
+    assert_message("echo 16 | sudo tee /sys/module/usbcore/parameters/usbfs_memory_mb");
+    bus_memory_limit(bus, "0\n"); // none
+    mw_close(open_device("A", 0));
+    bus_memory_limit(bus, "16\n");
+    mw_close(open_device("A", 0));
+    bus_destroy(bus);
+}
+
+// ---- what goes wrong ------------------------------------------------------------------------------------
+
+enum { BIG = 3 << 20 };
+
+/// A big write with a fault in it. Returns its status.
+static int write_big(struct mw_device *device, uint8_t *data)
+{
+    struct mw_transfer t = {.gpu = 1, .address = 4096, .bytes = BIG, .data = data};
+    return mw_mem_write(device, &t, 1);
+}
+
+static void test_timeout(void **state)
+{
+    (void)state;
+    struct bus *bus = bus_create();
+    struct bus_device *d = bus_plug(bus, &(struct mwd_settings){.serial = "A"});
+    struct mw_device *device = open_device("A", 0);
+    uint8_t *data = calloc(1, BIG);
+    bus_freeze(d, true);
+    struct timespec start, end;
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    assert_int_equal(write_big(device, data), MW_ERR_TIMEOUT);
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    assert_true(end.tv_sec - start.tv_sec < 3);
+    assert_message("0 of 3145728 bytes had been written");
+    assert_int_equal(mw_partition_set(device, 0, 1), MW_ERR_TIMEOUT);
+    assert_message("SYNC");
+    bus_freeze(d, false);
+    check_well(device);
+    assert_true(bus_counts(d).cancels > 0);
+    // closing must not wait for a device that does not move
+    bus_freeze(d, true);
+    free(data);
+    close_and_destroy(device, bus);
+}
+
+static void test_unplug(void **state)
+{
+    (void)state;
+    struct bus *bus = bus_create();
+    struct bus_device *d = bus_plug(bus, &(struct mwd_settings){.serial = "A"});
+    struct mw_device *device = open_device("A", 0);
+    uint8_t *data = calloc(1, BIG);
+    bus_fault(d, BUS_UNPLUG, 40, 0);
+    assert_int_equal(write_big(device, data), MW_ERR_NODEV);
+    assert_message("of 3145728 bytes had been written");
+    assert_message("unplugged");
+    assert_int_equal(mw_partition_set(device, 0, 1), MW_ERR_NODEV);
+    bus_unplug(d);
+    mw_close(device);
+    open_device("A", MW_ERR_NODEV);
+    bus_plug(bus, &(struct mwd_settings){.serial = "A"});
+    device = open_device("A", 0);
+    check_well(device);
+    // unplugged while nothing is under way
+    assert_int_equal(write_big(device, data), 0);
+    free(data);
+    close_and_destroy(device, bus);
+}
+
+/// Each kind of damage, at many places: the call may fail, and if it does says why; the next one works.
+static void test_faults(void **state)
+{
+    (void)state;
+    struct bus *bus = bus_create();
+    struct bus_device *d = bus_plug(bus, &(struct mwd_settings){.serial = "A"});
+    struct mw_device *device = open_device("A", 0);
+    uint8_t *data = malloc(BIG), *back = malloc(BIG);
+    struct mw_random random = {seed};
+    unsigned failed = 0;
+    for (unsigned fault = BUS_CORRUPT_IN; fault < BUS_UNPLUG; fault++) {
+        for (unsigned i = 0; i < 8; i++) {
+            fill(data, 256, &random);
+            for (size_t at = 256; at < BIG; at *= 2)
+                memcpy(data + at, data, at < BIG - at ? at : BIG - at);
+            bus_fault(d, fault, (unsigned)mw_random_below(&random, 40),
+                      mw_random_next(&random) >> 8);
+            int status = write_big(device, data);
+            if (status) {
+                failed++;
+                assert_true(status == MW_ERR_IO || status == MW_ERR_TIMEOUT);
+                assert_message("bytes had been written");
+                assert_message("usb:A: ");
+                status = write_big(device, data);
+            }
+            struct mw_transfer t = {.gpu = 1, .address = 4096, .bytes = BIG, .data = back};
+            bus_fault(d, BUS_NONE, 0, 0);
+            if (status)
+                print_error("fault %u: %s\n", fault, mw_message());
+            assert_int_equal(status, 0);
+            assert_int_equal(mw_mem_read(device, &t, 1), 0);
+            assert_memory_equal(data, back, BIG);
+        }
+    }
+    assert_true(failed > 40); // of 72
+    assert_true(bus_counts(d).clear_halts >= 4);
+    free(data);
+    free(back);
+    close_and_destroy(device, bus);
+}
+
+int main(int argc, char **argv)
+{
+    (void)argc;
+    bus_prepare(argv);
+    const char *text = getenv("MW_SEED");
+    seed = text ? strtoull(text, NULL, 0) : 1;
+    print_message("seed %llu\n", (unsigned long long)seed);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_info),         cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_full_speed),   cmocka_unit_test(test_small_credits),
+        cmocka_unit_test(test_registers),    cmocka_unit_test(test_selftest_and_log),
+        cmocka_unit_test(test_serials),      cmocka_unit_test(test_second_opener),
+        cmocka_unit_test(test_versions),     cmocka_unit_test(test_wrong_size),
+        cmocka_unit_test(test_memory_limit), cmocka_unit_test(test_timeout),
+        cmocka_unit_test(test_unplug),       cmocka_unit_test(test_faults),
+    };
+    return cmocka_run_group_tests_name("usb", tests, NULL, NULL);
+}
