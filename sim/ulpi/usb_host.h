@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A USB 2.0 host with one port, at the level of packets: it drives a device core through ulpi_phy.h, keeps
+// (micro)frames, times and toggles, and looks at what the device answers. Transactions may be sent damaged.
+// usb_transfer.h has what drivers see: control and bulk transfers, enumeration.
+#ifndef MW_SIM_USB_HOST_H
+#define MW_SIM_USB_HOST_H
+
+#include "ulpi_phy.h"
+
+enum {
+    USB_CLOCKS_PER_US = 60,
+    USB_CLOCKS_PER_MS = 60000,
+    USB_MICROFRAME = 7500, ///< clocks
+    USB_FRAME = 60000,
+};
+
+/// What the host does wrong, or sees wrong, on purpose.
+enum usb_damage {
+    USB_BAD_CRC5 = 1,   ///< in the token
+    USB_BAD_CRC16 = 2,  ///< in the host's data
+    USB_BAD_PID = 4,    ///< of the token: the halves do not match
+    USB_LOSE_ACK = 8,   ///< the host's acknowledgement is not sent
+    USB_CUT_DATA = 16,  ///< the host's data stops in its middle
+    USB_LOSE_DATA = 32, ///< a token, and then nothing
+};
+
+/// What a transaction ended with: a PID of the device, or one of these.
+enum usb_result { USB_SILENT = -1, USB_BROKEN = -2 };
+
+struct usb_host {
+    struct ulpi_phy phy;
+    /// One clock of the device: shows it `bus`, returns what it drove before the edge.
+    struct ulpi_link (*clock)(void *device, const struct ulpi_bus *bus);
+    void *device;
+
+    bool high_speed_port; ///< false: a host that does not answer the chirp
+    unsigned gap_out_out; ///< clocks from one packet of the host to its next, at least 11 (88 bits)
+    unsigned gap_in_out;  ///< from the device's packet to the host's next, at least 1 (8 bits)
+
+    unsigned address;
+    bool frames; ///< starts of (micro)frames are sent
+    uint64_t next_frame, free_at;
+    unsigned frame, microframe;
+
+    // statistics
+    unsigned broken;     ///< packets of the device with a wrong PID, CRC or length
+    unsigned fast, slow; ///< least and most clocks from the host's packet to the device's answer
+};
+
+void usb_host_init(struct usb_host *h, struct ulpi_link (*clock)(void *, const struct ulpi_bus *),
+                   void *device);
+/// Let time pass, with starts of frames.
+void usb_host_wait(struct usb_host *h, uint64_t clocks);
+/// Reset the bus (7.1.7.5): returns whether the device is there behind it; ulpi_phy_high_speed tells how fast.
+bool usb_host_reset(struct usb_host *h);
+void usb_host_suspend(struct usb_host *h);
+void usb_host_resume(struct usb_host *h);
+
+// ---- transactions (8.5): the device's handshake, DATA0 or DATA1, or an enum usb_result ----------
+int usb_host_out(struct usb_host *h, unsigned pid, unsigned endpoint, unsigned toggle,
+                 const uint8_t *data, size_t size, unsigned damage);
+/// `data` holds USB_MAX_DATA bytes.
+int usb_host_in(struct usb_host *h, unsigned endpoint, uint8_t *data, size_t *size,
+                unsigned damage);
+int usb_host_ping(struct usb_host *h, unsigned endpoint);
+
+#endif

@@ -1,0 +1,535 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The USB device core at its ULPI pins, under the host of sim/ulpi: enumeration, bulk transfers of every size at every pace, both speeds, what a cable or
+// a careless host may do to a packet, suspend, reset and unplugging. MW_SEED repeats a run.
+
+#include "Vusb_core.h"
+#include "verilated.h"
+
+extern "C" {
+#include "host.h"
+#include "ulpi/usb_transfer.h"
+}
+
+#include <csetjmp>
+#include <cstdarg>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <vector>
+
+extern "C" {
+#include <cmocka.h>
+}
+
+namespace {
+constexpr unsigned MIB = 1u << 20;
+
+uint64_t seed;
+
+using bytes = std::vector<uint8_t>;
+
+// The device with a sink and a source of bytes behind it, and the host before it.
+struct bench {
+    Vusb_core dut;
+    usb_host host;
+    usb_pipe pipe{};
+    uint8_t configuration[64]{};
+    std::mt19937_64 rng;
+
+    bytes sink;   // what came out of the OUT endpoint
+    bytes source; // what is to go into the IN endpoint
+    size_t given = 0;
+    bool ends = true;                            // the source's last byte ends a transfer
+    unsigned sink_pace = 100, source_pace = 100; // percent of the clocks
+    unsigned restarts = 0;
+
+    explicit bench(uint64_t s, bool connect = true) : rng(s)
+    {
+        dut.clk_i = 0;
+        dut.rst_ni = 0;
+        dut.connect_i = connect;
+        dut.in_valid_i = dut.in_last_i = dut.out_ready_i = 0;
+        usb_host_init(&host, clock, this);
+        for (unsigned i = 0; i < 8; i++)
+            clock(this, &host.phy.bus);
+        dut.rst_ni = 1;
+    }
+
+    bool chance(unsigned percent) { return percent >= 100 || rng() % 100 < percent; }
+
+    static ulpi_link clock(void *self, const ulpi_bus *bus)
+    {
+        return static_cast<bench *>(self)->step(*bus);
+    }
+
+    ulpi_link step(const ulpi_bus &bus)
+    {
+        dut.ulpi_dir_i = bus.dir;
+        dut.ulpi_nxt_i = bus.nxt;
+        dut.ulpi_data_i = bus.data;
+        dut.clk_i = 0;
+        dut.eval();
+        const ulpi_link link = {static_cast<uint8_t>(dut.ulpi_data_o), dut.ulpi_data_oe_o != 0,
+                                dut.ulpi_stp_o != 0, dut.ulpi_rst_o != 0};
+        if (dut.out_valid_o && dut.out_ready_i)
+            sink.push_back(static_cast<uint8_t>(dut.out_data_o));
+        const bool gave = dut.in_valid_i && dut.in_ready_o;
+        restarts += dut.restart_o;
+        dut.clk_i = 1;
+        dut.eval();
+        given += gave;
+        dut.out_ready_i = chance(sink_pace);
+        dut.in_valid_i =
+            given < source.size() && ((dut.in_valid_i && !gave) || chance(source_pace));
+        dut.in_data_i = given < source.size() ? source[given] : 0;
+        dut.in_last_i = ends && given + 1 == source.size();
+        return link;
+    }
+
+    void wait(uint64_t clocks) { usb_host_wait(&host, clocks); }
+
+    bytes random(size_t size)
+    {
+        bytes b(size);
+        for (auto &x : b)
+            x = static_cast<uint8_t>(rng() % 4 ? rng() : 0xff); // 0xff: the most stuffing
+        return b;
+    }
+
+    void offer(const bytes &b, bool last = true)
+    {
+        source = b;
+        given = 0;
+        ends = last;
+    }
+
+    void start(bool high_speed = true)
+    {
+        host.high_speed_port = high_speed;
+        wait(6 * USB_CLOCKS_PER_MS);
+        assert_true(ulpi_phy_attached(&host.phy));
+        assert_int_equal(usb_enumerate(&host, &pipe, configuration, sizeof configuration), 0);
+        assert_int_equal(ulpi_phy_high_speed(&host.phy), high_speed);
+        assert_int_equal(dut.high_speed_o, high_speed);
+        assert_true(dut.configured_o);
+    }
+
+    int control(unsigned type, unsigned request, unsigned value, unsigned length, uint8_t *data,
+                unsigned index = 0)
+    {
+        const usb_setup s = {static_cast<uint8_t>(type), static_cast<uint8_t>(request),
+                             static_cast<uint16_t>(value), static_cast<uint16_t>(index),
+                             static_cast<uint16_t>(length)};
+        return usb_control(&host, &s, data);
+    }
+
+    // One transfer out: it must come to the sink whole.
+    void out(const bytes &b, bool zero_packet = false)
+    {
+        sink.clear();
+        assert_int_equal(usb_bulk_out(&host, &pipe, b.data(), b.size(), zero_packet), 0);
+        for (unsigned i = 0; i < 100 && sink.size() < b.size(); i++)
+            wait(1000);
+        wait(100);
+        assert_int_equal(sink.size(), b.size());
+        assert_memory_equal(sink.data(), b.data(), b.size());
+    }
+
+    // One transfer in.
+    void in(const bytes &b)
+    {
+        bytes got(b.size() / pipe.packet * pipe.packet + pipe.packet);
+        offer(b);
+        assert_int_equal(usb_bulk_in(&host, &pipe, got.data(), got.size()), b.size());
+        assert_memory_equal(got.data(), b.data(), b.size());
+    }
+
+    int out_once(const bytes &b, unsigned damage = 0)
+    {
+        return usb_host_out(&host, USB_PID_OUT, pipe.out, pipe.out_toggle, b.data(), b.size(),
+                            damage);
+    }
+
+    // Nothing that the device or its ULPI side sent was wrong.
+    void clean()
+    {
+        assert_int_equal(host.broken, 0);
+        assert_int_equal(host.phy.collisions, 0);
+        assert_int_equal(host.phy.faults, 0);
+    }
+
+    ~bench() { dut.final(); }
+};
+
+// ---- enumeration --------------------------------------------------------------------------------
+
+std::string string_descriptor(bench &b, unsigned index)
+{
+    uint8_t d[64];
+    int n = b.control(0x80, 6, 0x300 | index, sizeof d, d, 0x409);
+    assert_true(n >= 2 && d[0] == n && d[1] == 3);
+    std::string s;
+    for (int i = 2; i < n; i += 2)
+        s += static_cast<char>(d[i]);
+    return s;
+}
+
+void check_descriptors(bench &b, unsigned packet)
+{
+    uint8_t d[64];
+    assert_int_equal(b.control(0x80, 6, 0x100, sizeof d, d), 18);
+    assert_int_equal(d[8] | d[9] << 8, MW_HOST_USB_VENDOR);
+    assert_int_equal(d[10] | d[11] << 8, MW_HOST_USB_PRODUCT);
+    assert_int_equal(d[12] | d[13] << 8, MW_HOST_PROTOCOL_MAJOR << 8 | MW_HOST_PROTOCOL_MINOR);
+    assert_string_equal(string_descriptor(b, d[14]).c_str(), "moeswitch");
+    assert_string_equal(string_descriptor(b, d[16]).c_str(), "sim");
+    assert_int_equal(b.configuration[2], 9 + 9 + 7 + 7); // wTotalLength
+    assert_int_equal(b.configuration[9 + 5], MW_HOST_USB_CLASS);
+    assert_int_equal(b.configuration[9 + 6], MW_HOST_USB_SUBCLASS);
+    assert_int_equal(b.pipe.out, MW_HOST_USB_OUT);
+    assert_int_equal(b.pipe.in | 0x80, MW_HOST_USB_IN);
+    assert_int_equal(b.pipe.packet, packet);
+    // what it would be at the other speed
+    assert_int_equal(b.control(0x80, 6, 0x600, sizeof d, d), 10);
+    assert_int_equal(d[1], 6);
+    assert_int_equal(b.control(0x80, 6, 0x700, sizeof d, d), 32);
+    assert_int_equal(d[1], 7);
+    assert_int_equal(d[9 + 9 + 4] | d[9 + 9 + 5] << 8, packet == 512 ? 64 : 512);
+}
+
+void enumerates(void **)
+{
+    bench b(seed);
+    b.start();
+    check_descriptors(b, 512);
+    const double chirp =
+        static_cast<double>(b.host.phy.chirp_end - b.host.phy.chirp_begin) / USB_CLOCKS_PER_MS;
+    assert_true(chirp >= 1 && chirp <= 7); // 7.1.7.5: TUCH, TUCHEND
+    uint8_t d[2];
+    assert_int_equal(b.control(0x80, 8, 0, 1, d), 1); // GET_CONFIGURATION
+    assert_int_equal(d[0], 1);
+    assert_int_equal(b.control(0x80, 0, 0, 2, d), 2); // GET_STATUS
+    b.clean();
+}
+
+void refuses_unknown_requests(void **)
+{
+    bench b(seed);
+    b.start();
+    uint8_t d[64];
+    assert_int_equal(b.control(0x80, 6, 0xf00, 64, d), USB_STALLED);
+    assert_int_equal(b.control(0xc0, 0x42, 0, 8, d), USB_STALLED);
+    assert_int_equal(b.control(0x40, 0x42, 0, 0, d), USB_STALLED);
+    assert_int_equal(b.control(0x80, 8, 0, 1, d), 1);
+    b.clean();
+}
+
+void stays_away_until_connected(void **)
+{
+    bench b(seed, false);
+    b.wait(6 * USB_CLOCKS_PER_MS);
+    assert_false(ulpi_phy_attached(&b.host.phy));
+    assert_int_equal(b.host.phy.chirp_begin, 0);
+    b.dut.connect_i = 1;
+    b.start();
+    b.dut.connect_i = 0;
+    b.wait(USB_CLOCKS_PER_MS);
+    assert_false(ulpi_phy_attached(&b.host.phy));
+    b.host.frames = false;
+    b.wait(5 * USB_CLOCKS_PER_MS);
+    b.dut.connect_i = 1;
+    b.start();
+    b.out(b.random(600));
+    b.clean();
+}
+
+// ---- speed --------------------------------------------------------------------------------------
+
+// MB/s at 60 MHz of a MiB each way; 13 packets in a microframe are 53.2.
+double rate(bench &b, uint64_t since)
+{
+    return 60.0 * MIB / static_cast<double>(b.host.phy.now - since);
+}
+
+void moves_a_mebibyte_each_way(void **)
+{
+    bench b(seed);
+    b.start();
+    bytes data(MIB), got(MIB);
+    for (auto &x : data)
+        x = static_cast<uint8_t>(b.rng());
+    b.sink.reserve(MIB);
+    uint64_t since = b.host.phy.now;
+    assert_int_equal(usb_bulk_out(&b.host, &b.pipe, data.data(), MIB, false), 0);
+    const double out = rate(b, since);
+    b.wait(10000);
+    assert_true(b.sink == data);
+    b.offer(data, false);
+    b.wait(2000);
+    since = b.host.phy.now;
+    assert_int_equal(usb_bulk_in(&b.host, &b.pipe, got.data(), MIB), MIB);
+    const double in = rate(b, since);
+    assert_true(got == data);
+    printf("       OUT %.2f MB/s, IN %.2f MB/s of 53.25; answers after %u to %u clocks\n", out, in,
+           b.host.fast, b.host.slow);
+    assert_true(out >= 50 && in >= 50);
+    assert_true(b.host.fast >= 1 && b.host.slow <= 24); // 7.1.18.2: 8 to 192 bits
+    b.clean();
+}
+
+void moves_transfers_of_any_size(void **)
+{
+    for (unsigned style = 0; style < 2; style++) {
+        bench b(seed + style);
+        b.start();
+        b.host.phy.style = static_cast<ulpi_style>(style);
+        for (unsigned i = 0; i < 60; i++) {
+            static const size_t corners[] = {1,    2,    511,  512,  513, 1023,
+                                             1024, 1025, 1536, 2048, 2560};
+            const size_t size =
+                i < sizeof corners / sizeof *corners ? corners[i] : 1 + b.rng() % 3000;
+            b.host.phy.rx_delay = 3 + b.rng() % 6;
+            b.host.gap_out_out = 11 + b.rng() % 14;
+            b.host.gap_in_out = 1 + b.rng() % 24;
+            b.sink_pace = b.rng() % 2 ? 100 : 10 + b.rng() % 90;
+            b.source_pace = b.rng() % 2 ? 100 : 10 + b.rng() % 90;
+            b.out(b.random(size), b.rng() % 2);
+            b.in(b.random(size));
+        }
+        b.clean();
+    }
+}
+
+void falls_back_to_full_speed(void **)
+{
+    bench b(seed);
+    b.start(false);
+    check_descriptors(b, 64);
+    for (size_t size : {1, 63, 64, 65, 128, 500, 512, 513, 1024}) {
+        b.out(b.random(size), size % 64 == 0);
+        b.in(b.random(size));
+    }
+    b.clean();
+    // and back: another host
+    b.start(true);
+    b.out(b.random(700));
+    b.in(b.random(1024));
+    b.clean();
+}
+
+// ---- damage -------------------------------------------------------------------------------------
+
+void damaged_packets_reach_nobody(void **)
+{
+    bench b(seed);
+    b.start();
+    const bytes data = b.random(512), more = b.random(300);
+    static const unsigned damages[] = {USB_BAD_CRC16, USB_BAD_CRC5,  USB_BAD_PID,
+                                       USB_CUT_DATA,  USB_LOSE_DATA, USB_BAD_CRC5 | USB_BAD_CRC16};
+    for (unsigned before = 0; before < 2; before++)
+        for (unsigned damage : damages) {
+            uint8_t in[USB_MAX_DATA];
+            size_t size;
+            if (before) // the last good token was an IN, and was refused
+                assert_int_equal(usb_host_in(&b.host, b.pipe.in, in, &size, 0), USB_PID_NAK);
+            else
+                b.out(more);
+            b.sink.clear();
+            assert_int_equal(b.out_once(data, damage), USB_SILENT);
+            b.wait(2000);
+            assert_int_equal(b.sink.size(), 0);
+            b.out(data); // the next try is taken
+        }
+    b.host.address ^= 3; // somebody else's
+    b.sink.clear();
+    assert_int_equal(b.out_once(data), USB_SILENT);
+    b.wait(2000);
+    assert_int_equal(b.sink.size(), 0);
+    b.host.address ^= 3;
+    b.out(data);
+    b.clean();
+}
+
+void an_out_packet_repeated_is_dropped(void **)
+{
+    bench b(seed);
+    b.start();
+    const bytes data = b.random(512);
+    b.sink.clear();
+    assert_int_equal(b.out_once(data), USB_PID_ACK);
+    assert_int_equal(b.out_once(data),
+                     USB_PID_ACK); // as if the first acknowledgement had been lost
+    b.pipe.out_toggle ^= 1;
+    b.wait(2000);
+    assert_int_equal(b.sink.size(), 512);
+    b.out(b.random(100));
+    b.clean();
+}
+
+void an_in_packet_without_ack_comes_again(void **)
+{
+    bench b(seed);
+    b.start();
+    const bytes data = b.random(700);
+    uint8_t first[USB_MAX_DATA], again[USB_MAX_DATA];
+    size_t n = 0, m = 0;
+    b.offer(data);
+    b.wait(1500);
+    const int pid = usb_host_in(&b.host, b.pipe.in, first, &n, USB_LOSE_ACK);
+    assert_int_equal(usb_host_in(&b.host, b.pipe.in, again, &m, 0), pid);
+    assert_true(n == 512 && m == 512 && !memcmp(first, data.data(), n) && !memcmp(first, again, n));
+    b.pipe.in_toggle ^= 1;
+    bytes rest(512);
+    assert_int_equal(usb_bulk_in(&b.host, &b.pipe, rest.data(), rest.size()), 188);
+    assert_memory_equal(rest.data(), data.data() + 512, 188);
+    b.clean();
+}
+
+void whole_packets_end_in_an_empty_one(void **)
+{
+    bench b(seed);
+    b.start();
+    for (size_t size : {512, 1024, 1536})
+        b.in(b.random(size)); // ends only behind a zero-length packet
+    b.sink.clear();
+    assert_int_equal(b.out_once({}), USB_PID_ACK);
+    b.pipe.out_toggle ^= 1;
+    b.wait(200);
+    assert_int_equal(b.sink.size(), 0);
+    uint8_t in[USB_MAX_DATA];
+    size_t n;
+    assert_int_equal(usb_host_in(&b.host, b.pipe.in, in, &n, 0), USB_PID_NAK);
+    b.clean();
+}
+
+void a_full_device_says_so(void **)
+{
+    bench b(seed);
+    b.start();
+    const bytes data = b.random(512);
+    b.sink_pace = 0;
+    b.wait(10);
+    b.sink.clear();
+    unsigned taken = 0;
+    while (taken < 20 && b.out_once(data) == USB_PID_ACK) {
+        b.pipe.out_toggle ^= 1;
+        taken++;
+    }
+    assert_true(taken >= 3 && taken < 20);
+    assert_int_equal(usb_host_ping(&b.host, b.pipe.out), USB_PID_NAK);
+    b.sink_pace = 100;
+    b.wait(6000);
+    assert_int_equal(usb_host_ping(&b.host, b.pipe.out), USB_PID_ACK);
+    assert_int_equal(b.sink.size(), taken * 512);
+    for (unsigned i = 0; i < taken; i++)
+        assert_memory_equal(b.sink.data() + i * 512, data.data(), 512);
+    b.sink_pace = 60; // slower than the wire
+    b.out(b.random(65536));
+    assert_true(b.pipe.naks > 0 && b.pipe.pings > 0);
+    b.clean();
+}
+
+void halt_is_cleared(void **)
+{
+    bench b(seed);
+    b.start();
+    if (!b.pipe.out_toggle)
+        b.out(b.random(5));
+    assert_int_equal(b.control(0x02, 1, 0, 0, nullptr, b.pipe.out), 0);
+    b.pipe.out_toggle = 0;
+    b.out(b.random(5));
+    b.clean();
+}
+
+// ---- the bus ------------------------------------------------------------------------------------
+
+// Both toggles at DATA1, bytes inside on both sides.
+void leave_in_the_middle(bench &b)
+{
+    uint8_t in[USB_MAX_DATA];
+    size_t n;
+    if (!b.pipe.out_toggle)
+        b.out(b.random(5));
+    b.offer(b.random(512 * 9), false);
+    b.wait(1100);
+    do {
+        assert_true(usb_host_in(&b.host, b.pipe.in, in, &n, 0) > 0);
+        b.pipe.in_toggle ^= 1;
+    } while (!b.pipe.in_toggle);
+    b.wait(1100);
+    b.offer({});
+}
+
+void starts_afresh(bench &b)
+{
+    b.pipe.out_toggle = b.pipe.in_toggle = 0;
+    b.out(b.random(600));
+    b.in(b.random(600));
+}
+
+void a_reset_forgets_everything(void **)
+{
+    bench b(seed);
+    b.start();
+    leave_in_the_middle(b);
+    const unsigned restarts = b.restarts;
+    assert_int_equal(b.control(0, 9, 1, 0, nullptr), 0); // SET_CONFIGURATION
+    assert_true(b.restarts > restarts);
+    starts_afresh(b);
+
+    leave_in_the_middle(b);
+    assert_int_equal(b.out_once(b.random(512), USB_LOSE_DATA), USB_SILENT); // within a transaction
+    assert_true(usb_host_reset(&b.host));
+    assert_false(b.dut.configured_o);
+    assert_int_equal(usb_enumerate(&b.host, &b.pipe, b.configuration, sizeof b.configuration), 0);
+    starts_afresh(b);
+    b.clean();
+}
+
+void suspends_and_resumes(void **)
+{
+    bench b(seed);
+    b.start();
+    leave_in_the_middle(b);
+    usb_host_suspend(&b.host);
+    assert_true(b.dut.suspended_o);
+    assert_true(b.dut.configured_o);
+    usb_host_resume(&b.host);
+    assert_false(b.dut.suspended_o);
+    assert_true(ulpi_phy_high_speed(&b.host.phy));
+    uint8_t d[1];
+    assert_int_equal(b.control(0x80, 8, 0, 1, d), 1);
+    assert_int_equal(d[0], 1);
+    b.out(b.random(600));
+    b.clean();
+}
+} // namespace
+
+int main()
+{
+    const char *text = getenv("MW_SEED");
+    seed = text ? strtoull(text, nullptr, 0) : 1;
+    printf("MW_SEED=%llu\n", static_cast<unsigned long long>(seed));
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(enumerates),
+        cmocka_unit_test(refuses_unknown_requests),
+        cmocka_unit_test(stays_away_until_connected),
+        cmocka_unit_test(moves_a_mebibyte_each_way),
+        cmocka_unit_test(moves_transfers_of_any_size),
+        cmocka_unit_test(falls_back_to_full_speed),
+        cmocka_unit_test(damaged_packets_reach_nobody),
+        cmocka_unit_test(an_out_packet_repeated_is_dropped),
+        cmocka_unit_test(an_in_packet_without_ack_comes_again),
+        cmocka_unit_test(whole_packets_end_in_an_empty_one),
+        cmocka_unit_test(a_full_device_says_so),
+        cmocka_unit_test(halt_is_cleared),
+        cmocka_unit_test(a_reset_forgets_everything),
+        cmocka_unit_test(suspends_and_resumes),
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
