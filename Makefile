@@ -118,7 +118,7 @@ verilator_deps = $(Q)sed -n 's/^.* : //p' $(1:.mk=__ver.d) | tr ' ' '\n' | grep 
 # ---- C and C++ --------------------------------------------------------------
 CC := gcc
 CXX := g++
-MODEL_CXX := clang++
+MODEL_CXX := clang++-19
 CPPFLAGS := -I$(GEN) -Idriver/include -Idriver/src -Isim -Isim/usb -Ihost-tools -Itests -D_GNU_SOURCE
 WARN := -Wall -Wextra -Wshadow
 CFLAGS := -std=c17 -O2 -g -fPIC -ffp-contract=off $(WARN) -Wstrict-prototypes -Wmissing-prototypes
