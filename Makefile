@@ -7,6 +7,7 @@
 #   make test-all     the same, synth-check, 32 GPUs, and the figures on the real trace
 #   make unit         the unit tests of the RTL; make unit-NAME one of them
 #   make model        one Verilated device: N=4 F=8 [TRACE=1 with FST waves] [SMALL=1 memories as synth-check has them]
+#   make test-system  the tool in a virtual machine, with Linux's USB stack and the Verilated device
 #   make lint         Verilator -Wall, clang-format, cppcheck
 #   make synth-check  the fabric through Yosys for ECP5, with its area
 #   make formal       the short proofs of tests/formal, make formal-long the others
@@ -119,7 +120,7 @@ verilator_deps = $(Q)sed -n 's/^.* : //p' $(1:.mk=__ver.d) | tr ' ' '\n' | grep 
 CC := gcc
 CXX := g++
 MODEL_CXX := clang++-19
-CPPFLAGS := -I$(GEN) -Idriver/include -Idriver/src -Isim -Isim/usb -Ihost-tools -Itests -D_GNU_SOURCE
+CPPFLAGS := -I$(GEN) -Idriver/include -Idriver/src -Isim -Ihost-tools -Itests -D_GNU_SOURCE
 WARN := -Wall -Wextra -Wshadow
 CFLAGS := -std=c17 -O2 -g -fPIC -ffp-contract=off $(WARN) -Wstrict-prototypes -Wmissing-prototypes
 CXXFLAGS := -std=c++17 -O2 -g -fPIC -ffp-contract=off $(WARN)
@@ -170,6 +171,12 @@ $(B)/libmwhost.a: $(call obj,$(HOST_SRC))
 	$(Q)rm -f $@ && ar rcs $@ $^
 
 LIBS := $(if $(HOST_SRC),$(B)/libmwhost.a) $(if $(DRIVER_SRC),$(B)/libmoeswitch.a)
+
+# a USB device for virtual machines: QEMU's usb-redir connects to it
+USBDEV := $(B)/mw-usb-device
+$(USBDEV): $(call obj,sim/usb/main.c $(USBDEV_SRC)) $(B)/libmoeswitch.a
+	$(call say,LINK,$@)
+	$(Q)$(CC) -o $@ $^ -lusbredirparser -ldl
 
 $(B)/moeswitch: $(call obj,host-tools/main.c) $(LIBS)
 	$(call say,LINK,$@)
@@ -256,7 +263,7 @@ C_TESTS :=
 define c_test_rules
 C_TESTS += $$(patsubst tests/%.c,$(B)/tests/%,$$(wildcard tests/$(1)/test_*.c))
 $$(patsubst tests/%.c,$(B)/tests/%,$$(wildcard tests/$(1)/test_*.c)): $(B)/tests/%: $(B)/obj/tests/%.o \
-    $$(call obj,$$(filter-out $$(wildcard tests/$(1)/test_*.c),$$(wildcard tests/$(1)/*.c))) $(2) $(LIBS)
+    $$(call obj,$$(filter-out $$(wildcard tests/$(1)/test_*.c) tests/usb/soak.c,$$(wildcard tests/$(1)/*.c))) $(2) $(LIBS)
 	@mkdir -p $$(@D)
 	$$(call say,LINK,$$@)
 	$$(Q)$(CC) -o $$@ $$^ -lcmocka $$(TEST_LIBS) $(LDLIBS)
@@ -274,7 +281,7 @@ $(EXAMPLES): $(B)/examples/%: $(B)/obj/driver/examples/%.o $(B)/libmoeswitch.a
 TEST_CMDS :=
 -include tests/system/tests.mk tests/driver/tests.mk tests/firmware/tests.mk tests/usb/tests.mk
 
-TEST_NEEDS := $(UNIT_BINS) $(C_TESTS) $(EXAMPLES) $(TOOL) models
+TEST_NEEDS := $(TEST_SYSTEM_NEEDS) $(UNIT_BINS) $(C_TESTS) $(EXAMPLES) $(TOOL) models
 
 # the seed of every random test: one for all, so that a run can be repeated; MW_SEED=n make test tries another
 MW_SEED ?= 1

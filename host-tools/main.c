@@ -2,6 +2,7 @@
 //
 // The `moeswitch` command: picks the subcommand.
 #include "bench/bench.h"
+#include "device.h"
 #include "run.h"
 
 #include <string.h>
@@ -11,8 +12,11 @@ static void usage(FILE *out)
     fputs("usage: moeswitch COMMAND [OPTION]...\n"
           "       moeswitch --help | --version\n"
           "\n"
-          "  run    run MoE layers through the simulated switch and check every bit\n"
-          "  bench  measure the fabric with patterns of traffic, in the manner of nccl-tests\n"
+          "  run       run MoE layers through the switch and check every bit\n"
+          "  bench     measure the fabric with patterns of traffic, in the manner of nccl-tests\n"
+          "  list      list the devices on USB\n"
+          "  info      say what a device is\n"
+          "  selftest  test a device\n"
           "\n"
           "`moeswitch COMMAND --help` lists the options of a command.\n",
           out);
@@ -20,11 +24,18 @@ static void usage(FILE *out)
 
 int main(int argc, char **argv)
 {
+    static const struct {
+        const char *name;
+        int (*run)(int argc, char **argv, FILE *out, FILE *errors);
+    } commands[] = {{"run", mw_run_command},
+                    {"bench", mw_bench_command},
+                    {"list", mw_list_command},
+                    {"info", mw_info_command},
+                    {"selftest", mw_selftest_command}};
     const char *command = argc > 1 ? argv[1] : "";
-    if (strcmp(command, "run") == 0)
-        return mw_run_command(argc - 1, argv + 1, stdout, stderr);
-    if (strcmp(command, "bench") == 0)
-        return mw_bench_command(argc - 1, argv + 1, stdout, stderr);
+    for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++)
+        if (strcmp(command, commands[i].name) == 0)
+            return commands[i].run(argc - 1, argv + 1, stdout, stderr);
     if (strcmp(command, "--help") == 0 || strcmp(command, "help") == 0) {
         usage(stdout);
         return MW_EXIT_OK;

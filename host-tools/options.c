@@ -2,6 +2,7 @@
 //
 // Options of `moeswitch run`: defaults, parsing, help, and the workload that they describe.
 #include "option_value.h"
+#include "device.h"
 #include "run.h"
 
 #include <getopt.h>
@@ -16,6 +17,7 @@ enum option_id {
     OPT_SIGMA,
     OPT_LOCALITY,
     OPT_LAYERS,
+    OPT_DEVICE,
     OPT_GPUS,
     OPT_TOKENS,
     OPT_HIDDEN,
@@ -44,6 +46,7 @@ static const struct option options[] = {
     {"locality", required_argument, NULL, OPT_LOCALITY},
     {"layer", required_argument, NULL, OPT_LAYERS},
     {"layers", required_argument, NULL, OPT_LAYERS},
+    {"device", required_argument, NULL, OPT_DEVICE},
     {"gpus", required_argument, NULL, OPT_GPUS},
     {"tokens-per-gpu", required_argument, NULL, OPT_TOKENS},
     {"hidden", required_argument, NULL, OPT_HIDDEN},
@@ -77,7 +80,7 @@ void mw_run_usage(FILE *out)
         "                        (default: a made-up one)\n"
         "  --layer L             layer of the trace (default 0)\n"
         "  --layers L,L,...      several, back to back without a reset\n"
-        "  --gpus N              2 to 32 (default 8)\n"
+        "  --gpus N              2 to 32 (default 8, on USB as many as there are)\n"
         "  --tokens-per-gpu T    the first N * T tokens of the layer (default 64)\n"
         "  --hidden H            bf16 values per token (default 512)\n"
         "  --system NAME         unicast, dysharp-basic, dysharp or all (default all)\n"
@@ -92,12 +95,12 @@ void mw_run_usage(FILE *out)
         "  --sigma X             of log-normal expert popularity, 0 to 4 (default 0.5)\n"
         "  --locality X          chance to repeat an expert of the token before (default 0.2)\n"
         "\n"
-        "Device\n"
+        "Device\n" MW_DEVICE_HELP
         "  --tile R              rows of an expert that start together (default 16)\n"
         "  --partial-tiles       an idle engine starts its fullest open tile\n"
         "  --expert-cycles C     expert's time per row (default: strict link bound / (2 * rows of\n"
         "                        the busiest engine), rounded down)\n"
-        "  --flit-bytes F        16 or 8 (default 16)\n"
+        "  --flit-bytes F        16 or 8 (default 16, on USB as it is)\n"
         "  --link-latency C      cycles (default 1)\n"
         "  --in-flight K         tokens in flight per home (default 0: no limit)\n"
         "  --open-rows K         open reductions per home (default 0: as many as the device has)\n"
@@ -195,6 +198,8 @@ static int set_option(struct mw_run_params *p, int id, const char *name, const c
         return set_double(name, text, 1, &p->locality, err);
     case OPT_LAYERS:
         return set_layers(p, name, text, err);
+    case OPT_DEVICE:
+        return mw_set_device(text, &p->device, err);
     case OPT_GPUS:
         return mw_set_unsigned(name, text, MW_MIN_GPUS, MW_MAX_GPUS, &p->shape.gpus, err);
     case OPT_TOKENS:
@@ -246,6 +251,8 @@ static int check_combination(const struct mw_run_params *params, const char *syn
                        synthetic_option);
     if (params->json && params->fst && strcmp(params->json, params->fst) == 0)
         return mw_fail(err, MW_EXIT_INPUT, "--json and --trace-fst: both are %s", params->json);
+    if (params->device.usb && params->fst)
+        return mw_fail(err, MW_EXIT_INPUT, "--trace-fst: only with --device sim");
     return MW_EXIT_OK;
 }
 
@@ -253,6 +260,7 @@ int mw_run_parse(struct mw_run_params *params, int argc, char **argv, bool *help
                  struct mw_error *err)
 {
     mw_run_defaults(params);
+    params->shape.gpus = params->flit_bytes = 0; // not said
     *help = false;
     const char *synthetic_option = NULL;
     optind = 0; // starts anew, in glibc
@@ -280,7 +288,10 @@ int mw_run_parse(struct mw_run_params *params, int argc, char **argv, bool *help
     if (optind < argc)
         return mw_fail(err, MW_EXIT_INPUT, "%s: unexpected word, see moeswitch run --help",
                        argv[optind]);
-    return check_combination(params, synthetic_option, err);
+    int status = check_combination(params, synthetic_option, err);
+    if (!status && !params->device.usb) // one on USB is asked when it is needed
+        status = mw_device_sizes(&params->device, &params->shape.gpus, &params->flit_bytes, err);
+    return status;
 }
 
 static int get_trace(const struct mw_run_params *params, struct mw_trace *trace,
@@ -306,7 +317,9 @@ int mw_run_prepare(struct mw_run_params *params, struct mw_trace *trace,
                    struct mw_workload *workload, struct mw_error *err)
 {
     *workload = (struct mw_workload){0};
-    int status = get_trace(params, trace, err);
+    int status = mw_device_sizes(&params->device, &params->shape.gpus, &params->flit_bytes, err);
+    if (!status)
+        status = get_trace(params, trace, err);
     if (status)
         return status;
     status =

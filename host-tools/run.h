@@ -6,6 +6,7 @@
 #define MW_HOST_RUN_H
 
 #include "bounds.h"
+#include "device.h"
 #include "option_value.h"
 
 #include <stdio.h>
@@ -28,10 +29,11 @@ struct mw_run_params {
     bool partial_tiles;             ///< an idle engine starts its fullest open tile
     bool expert_cycles_given;
     uint64_t expert_cycles; ///< per row; mw_run_prepare fills in the default
-    unsigned flit_bytes;    ///< 8 or 16
-    unsigned link_latency;  ///< cycles
-    unsigned in_flight;     ///< tokens in flight per home, 0: no limit but the device's
-    unsigned open_rows;     ///< open reductions per home, 0: as many as the device has
+    struct mw_device_choice device;
+    unsigned flit_bytes;   ///< 8 or 16; mw_run_prepare fills in the default, as that of shape.gpus
+    unsigned link_latency; ///< cycles
+    unsigned in_flight;    ///< tokens in flight per home, 0: no limit but the device's
+    unsigned open_rows;    ///< open reductions per home, 0: as many as the device has
     struct mw_settings settings;
     const char *json; ///< file to write, or NULL
     const char *fst;  ///< file for waves, or NULL; with all systems, the name of each is inserted

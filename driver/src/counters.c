@@ -15,18 +15,22 @@ static int read_port(struct mw_device *d, unsigned port, struct mw_port_counters
         &c->down_flits[1], &c->down_flits[2], &c->down_flits[3], &c->up_payload,  &c->down_payload,
         &c->rejected,      &c->stall_output,  &c->stall_credit,
     };
-    int status = 0;
+    struct mw_register list[13];
+    for (unsigned i = 0; i < 13; i++)
+        list[i].address = MWI_FABRIC(counters) + 4 * (PORT_WORDS * port + i);
+    int status = mwi_read_list(d, list, 13);
     for (unsigned i = 0; i < 13 && !status; i++)
-        status = mwi_read(d, MWI_FABRIC(counters) + 4 * (PORT_WORDS * port + i), place[i]);
+        *place[i] = list[i].value;
     return status;
 }
 
 static int read_gpu(struct mw_device *d, unsigned gpu, struct mw_gpu_counters *c)
 {
+    uint32_t word = 0;
     const struct {
         uint32_t address;
         uint32_t *place;
-    } list[] = {
+    } wanted[] = {
         {MWI_NODE(gpu, status.stall_store), &c->stall_store},
         {MWI_NODE(gpu, status.part_empty), &c->part_empty},
         {MWI_NODE(gpu, status.stall_ctrl), &c->stall_ctrl},
@@ -40,13 +44,15 @@ static int read_gpu(struct mw_device *d, unsigned gpu, struct mw_gpu_counters *c
         {MWI_NODE(gpu, status.tokens_done), &c->tokens_done},
         {MWI_NODE(gpu, status.retired), &c->retired},
         {MWI_NODE(gpu, status.expert_tiles), &c->expert_tiles},
+        {MWI_NODE(gpu, status.error), &word},
     };
-    int status = 0;
-    for (size_t i = 0; i < sizeof list / sizeof *list && !status; i++)
-        status = mwi_read(d, list[i].address, list[i].place);
-    uint32_t word = 0;
-    if (!status)
-        status = mwi_read(d, MWI_NODE(gpu, status.error), &word);
+    enum { COUNT = sizeof wanted / sizeof *wanted };
+    struct mw_register list[COUNT];
+    for (size_t i = 0; i < COUNT; i++)
+        list[i].address = wanted[i].address;
+    int status = mwi_read_list(d, list, COUNT);
+    for (size_t i = 0; i < COUNT && !status; i++)
+        *wanted[i].place = list[i].value;
     c->errors = MWI_GET(MW_NODE__STATUS__ERROR__COUNT, word);
     c->first_error = MWI_GET(MW_NODE__STATUS__ERROR__FIRST, word);
     return status;

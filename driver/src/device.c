@@ -44,6 +44,21 @@ int mwi_read(struct mw_device *device, uint32_t address, uint32_t *value)
     return status ? mwi_fail_also(status, "register 0x%x cannot be read", address) : 0;
 }
 
+int mwi_read_list(struct mw_device *device, struct mw_register *list, size_t count)
+{
+    int status = 0;
+    if (!device->transport->cfg_list) {
+        for (size_t i = 0; i < count && !status; i++)
+            status = mwi_read(device, list[i].address, &list[i].value);
+        return status;
+    }
+    if ((status = mwi_flush(device)))
+        return status;
+    mwi_say_nothing();
+    status = device->transport->cfg_list(device->context, list, count, false);
+    return status ? mwi_fail_also(status, "%zu registers cannot be read", count) : 0;
+}
+
 int mwi_write(struct mw_device *device, uint32_t address, uint32_t value)
 {
     if (device->transport->cfg_list) {

@@ -62,6 +62,8 @@ int mwi_unlock(struct mw_device *device, int status);
 /// gathered, and carried out in their order before anything else that reaches the device.
 int mwi_read(struct mw_device *device, uint32_t address, uint32_t *value);
 int mwi_write(struct mw_device *device, uint32_t address, uint32_t value);
+/// Read many, in their order; in one go where the transport takes lists.
+int mwi_read_list(struct mw_device *device, struct mw_register *list, size_t count);
 /// Carry out the gathered writes.
 int mwi_flush(struct mw_device *device);
 

@@ -13,6 +13,7 @@ enum {
     STEP_CYCLES = 50000,
     QUIET_CYCLES = 200000,  ///< beside what the layer's own times explain
     SWEEP_POLLS = 10000000, ///< each is some cycles
+    SWEEP_LOOKS = 64,       ///< of them in one request
 };
 
 // ---- registers ------------------------------------------------------------------------------------------
@@ -148,10 +149,14 @@ int mw_layer_configure(struct mw_device *device, const struct mw_layer_config *c
 static int sweep(struct mw_device *d)
 {
     int status = mwi_write(d, MWI_FABRIC(control), MW_FABRIC__CONTROL__SWEEP_bm);
-    uint32_t state = MW_FABRIC__STATE__SWEEP_BUSY_bm;
-    for (unsigned i = 0; i < SWEEP_POLLS && !status; i++) {
-        status = mwi_read(d, MWI_FABRIC(state), &state);
-        if (!status && !(state & MW_FABRIC__STATE__SWEEP_BUSY_bm)) {
+    // A simulated device gets on only while it is looked at, so that many looks at once save round trips.
+    struct mw_register looks[SWEEP_LOOKS];
+    unsigned count = d->transport->cfg_list ? SWEEP_LOOKS : 1;
+    for (unsigned i = 0; i < SWEEP_POLLS && !status; i += count) {
+        for (unsigned k = 0; k < count; k++)
+            looks[k].address = MWI_FABRIC(state);
+        status = mwi_read_list(d, looks, count);
+        if (!status && !(looks[count - 1].value & MW_FABRIC__STATE__SWEEP_BUSY_bm)) {
             d->sweep = false;
             d->epoch = 0;
             return 0;
@@ -187,20 +192,19 @@ int mw_launch(struct mw_device *device)
 /// A number that changes whenever the layer gets on: flits, tiles, tokens and instructions.
 static int read_activity(struct mw_device *d, uint64_t *activity, uint64_t *tokens)
 {
+    enum { WORDS = MW_NUM_CLASSES + 3 };
     int status = 0;
     *activity = *tokens = 0;
     for (unsigned g = 0; g < d->info.gpus && !status; g++) {
-        uint32_t flits = 0, done, tiles, retired;
-        for (unsigned c = 0; c < MW_NUM_CLASSES && !status; c++) {
-            status = mwi_read(d, MWI_FABRIC(counters) + 4 * (16 * g + c), &flits);
-            *activity += flits;
-        }
-        if (status || (status = mwi_read(d, MWI_NODE(g, status.tokens_done), &done)) ||
-            (status = mwi_read(d, MWI_NODE(g, status.expert_tiles), &tiles)) ||
-            (status = mwi_read(d, MWI_NODE(g, status.retired), &retired)))
-            break;
-        *activity += (uint64_t)done + tiles + retired;
-        *tokens += done;
+        struct mw_register list[WORDS] = {{.address = MWI_NODE(g, status.tokens_done)},
+                                          {.address = MWI_NODE(g, status.expert_tiles)},
+                                          {.address = MWI_NODE(g, status.retired)}};
+        for (unsigned c = 0; c < MW_NUM_CLASSES; c++)
+            list[3 + c].address = MWI_FABRIC(counters) + 4 * (16 * g + c);
+        status = mwi_read_list(d, list, WORDS);
+        for (unsigned i = 0; i < WORDS && !status; i++)
+            *activity += list[i].value;
+        *tokens += status ? 0 : list[0].value;
     }
     return status;
 }

@@ -8,6 +8,7 @@
 
 #include "moeswitch.h"
 
+#include "device.h"
 #include "json.h"
 #include "option_value.h"
 #include "workload.h"
@@ -21,11 +22,12 @@ enum {
 struct mw_bench_params {
     bool run[MW_BENCH_PATTERNS]; ///< patterns asked for, by their index
     bool latency;                ///< the ping-pong instead
-    unsigned gpus, flit_bytes, link_latency;
-    uint64_t min_bytes, max_bytes; ///< 0: the command's own
-    unsigned factor, iterations;   ///< iterations 0: the command's own
-    unsigned window;               ///< packets of an input that its outputs may take, 0: all
-    unsigned row;                  ///< bytes, 0: the pattern's own
+    struct mw_device_choice device;
+    unsigned gpus, flit_bytes, link_latency; ///< the first two 0 only while parsing
+    uint64_t min_bytes, max_bytes;           ///< 0: the command's own
+    unsigned factor, iterations;             ///< iterations 0: the command's own
+    unsigned window; ///< packets of an input that its outputs may take, 0: all
+    unsigned row;    ///< bytes, 0: the pattern's own
     unsigned experts, k;
     bool k_given, experts_given;
     bool split;        ///< the lower half sends, the upper half receives

@@ -17,21 +17,14 @@ struct job {
     FILE *out;
 };
 
-static void log_line(void *context, const char *line)
-{
-    (void)context;
-    fprintf(stderr, "moeswitch: %s\n", line);
-}
-
 static int open_device(struct job *j)
 {
     struct mw_bench *b = &j->bench;
     struct mw_open_options o;
-    mw_open_defaults(&o);
+    mw_device_options(&j->params.device, &o);
     o.gpus = j->params.gpus;
     o.flit_bytes = j->params.flit_bytes;
     o.link_latency = j->params.link_latency;
-    o.log = log_line;
     int code = mw_open(&o, &b->device);
     if (!code)
         code = mw_info(b->device, &b->info);

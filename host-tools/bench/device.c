@@ -8,8 +8,7 @@
 
 int mw_bench_failed(const struct mw_bench *b, const char *what, int code)
 {
-    bool input = code == MW_ERR_CAPACITY || code == MW_ERR_INVALID || code == MW_ERR_RANGE;
-    return mw_fail(b->err, input ? MW_EXIT_INPUT : MW_EXIT_FAILED, "%s: %s", what, mw_message());
+    return mw_device_failed(b->err, what, code);
 }
 
 int mw_bench_configure(struct mw_bench *b)

@@ -11,7 +11,8 @@
 #include <string.h>
 
 enum option_id {
-    OPT_GPUS = 256,
+    OPT_DEVICE = 256,
+    OPT_GPUS,
     OPT_FLIT,
     OPT_LATENCY,
     OPT_WINDOW,
@@ -33,6 +34,7 @@ enum option_id {
 };
 
 static const struct option options[] = {
+    {"device", required_argument, NULL, OPT_DEVICE},
     {"gpus", required_argument, NULL, OPT_GPUS},
     {"flit-bytes", required_argument, NULL, OPT_FLIT},
     {"link-latency", required_argument, NULL, OPT_LATENCY},
@@ -89,9 +91,9 @@ void mw_bench_usage(FILE *out)
         "  --load                latency: all other GPUs send to random GPUs all the time\n"
         "  --seed S              of lists, bytes and values (default 1)\n"
         "\n"
-        "Device\n"
-        "  --gpus N              2 to 32 (default 8)\n"
-        "  --flit-bytes F        16 or 8 (default 16)\n"
+        "Device\n" MW_DEVICE_HELP
+        "  --gpus N              2 to 32 (default 8, on USB as many as there are)\n"
+        "  --flit-bytes F        16 or 8 (default 16, on USB as it is)\n"
         "  --link-latency C      cycles (default 1)\n"
         "  --window W            packets of an input that its outputs may take (default 0: all)\n"
         "  --set NAME=VALUE      lower another limit of the device, as of moeswitch run\n"
@@ -138,6 +140,8 @@ static int set_option(struct mw_bench_params *p, int id, const char *name, const
     uint64_t value = 0;
     int status;
     switch ((enum option_id)id) {
+    case OPT_DEVICE:
+        return mw_set_device(text, &p->device, err);
     case OPT_GPUS:
         return mw_set_unsigned(name, text, MW_MIN_GPUS, MW_MAX_GPUS, &p->gpus, err);
     case OPT_FLIT:
@@ -279,13 +283,8 @@ static int check(struct mw_bench_params *p, struct mw_error *err)
 int mw_bench_parse(struct mw_bench_params *params, int argc, char **argv, bool *help,
                    struct mw_error *err)
 {
-    *params = (struct mw_bench_params){.gpus = 8,
-                                       .flit_bytes = 16,
-                                       .link_latency = 1,
-                                       .factor = 4,
-                                       .experts = 64,
-                                       .k = 6,
-                                       .seed = 1};
+    *params =
+        (struct mw_bench_params){.link_latency = 1, .factor = 4, .experts = 64, .k = 6, .seed = 1};
     *help = false;
     bool named = false;
     optind = 0; // starts anew, in glibc
@@ -317,5 +316,6 @@ int mw_bench_parse(struct mw_bench_params *params, int argc, char **argv, bool *
         if (status)
             return status;
     }
-    return check(params, err);
+    int status = mw_device_sizes(&params->device, &params->gpus, &params->flit_bytes, err);
+    return status ? status : check(params, err);
 }

@@ -177,26 +177,20 @@ static int set_sizes(struct job *j)
 /// Exit status of a call that failed: whether the run asks for too much, or the device is ill.
 static int failed(struct job *j, const char *what, int code)
 {
-    bool input = code == MW_ERR_CAPACITY || code == MW_ERR_INVALID || code == MW_ERR_RANGE;
-    return mw_fail(j->err, input ? MW_EXIT_INPUT : MW_EXIT_FAILED, "%s: %s", what, mw_message());
-}
-
-static void log_line(void *context, const char *line)
-{
-    (void)context;
-    fprintf(stderr, "moeswitch: %s\n", line);
+    return mw_device_failed(j->err, what, code);
 }
 
 static int open_device(struct job *j)
 {
     struct mw_open_options o;
-    mw_open_defaults(&o);
+    if (j->params->device.usb && j->small)
+        return mw_fail(j->err, MW_EXIT_INPUT, "--set small: only with --device sim");
+    mw_device_options(&j->params->device, &o);
     o.gpus = j->params->shape.gpus;
     o.flit_bytes = j->params->flit_bytes;
     o.link_latency = j->params->link_latency;
     o.small = j->small;
     o.fst = j->params->fst;
-    o.log = log_line;
     int code = mw_open(&o, &j->device);
     return code ? failed(j, "device", code) : MW_EXIT_OK;
 }

@@ -6,7 +6,7 @@
 #ifndef MW_TEST_BUS_H
 #define MW_TEST_BUS_H
 
-#include "device.h"
+#include "usb/device.h"
 
 enum bus_fault {
     BUS_NONE,

@@ -2,3 +2,20 @@
 UMOCKDEV = $(shell pkg-config --cflags umockdev-1.0)
 $(B)/obj/tests/usb/%.o: CPPFLAGS += $(UMOCKDEV)
 $(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/usb/test_*.c)): TEST_LIBS = $(shell pkg-config --libs umockdev-1.0)
+
+# `make test-system`: a virtual machine with Debian's kernel; its package is kept unpacked, and is 70 MB to fetch
+$(B)/tests/usb/soak: $(call obj,tests/usb/soak.c) $(B)/libmoeswitch.a
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(CC) -o $@ $^ $(LDLIBS)
+
+$(B)/qemu/kernel/.done: | $(B)/.setup
+	$(call say,FETCH,the kernel of Debian (70 MB))
+	$(Q)rm -rf $(@D) && mkdir -p $(@D) && cd $(@D) && apt-get download -qq $$(apt-cache depends linux-image-amd64 | sed -n 's/ *Depends: //p' | head -1) \
+	    2>/dev/null && dpkg --fsys-tarfile *.deb | tar x --wildcards "./boot/vmlinuz*" "./lib/modules/*/kernel/drivers/usb" && rm *.deb && touch .done
+
+TEST_SYSTEM_NEEDS := $(TOOL) $(USBDEV) $(B)/tests/usb/soak $(B)/qemu/kernel/.done $(call model_so,4.8.0.0)
+.PHONY: test-system
+test-system: $(TEST_SYSTEM_NEEDS)
+	$(Q)PYTHONDONTWRITEBYTECODE=1 $(PY) tests/qemu/run.py $(B)
+TEST_CMDS += --command 'system through USB: make test-system'

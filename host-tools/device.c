@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device.h"
+
+#include <string.h>
+
+enum { SIM_GPUS = 8, SIM_FLIT_BYTES = 16 };
+
+int mw_set_device(const char *text, struct mw_device_choice *device, struct mw_error *err)
+{
+    static const char prefix[] = "usb:";
+    *device = (struct mw_device_choice){0};
+    if (strcmp(text, "sim") == 0)
+        return MW_EXIT_OK;
+    device->usb = true;
+    if (strcmp(text, "usb") == 0)
+        return MW_EXIT_OK;
+    if (strncmp(text, prefix, sizeof prefix - 1) != 0 || !text[sizeof prefix - 1])
+        return mw_fail(err, MW_EXIT_INPUT, "--device %s: expected sim, usb or usb:SERIAL", text);
+    device->serial = text + sizeof prefix - 1;
+    return MW_EXIT_OK;
+}
+
+static void log_line(void *context, const char *line)
+{
+    (void)context;
+    fprintf(stderr, "moeswitch: %s\n", line);
+}
+
+void mw_device_options(const struct mw_device_choice *device, struct mw_open_options *options)
+{
+    mw_open_defaults(options);
+    options->transport = device->usb ? "usb" : "sim";
+    options->serial = device->serial;
+    options->log = log_line;
+}
+
+int mw_device_failed(struct mw_error *err, const char *what, int code)
+{
+    bool input = code == MW_ERR_CAPACITY || code == MW_ERR_INVALID || code == MW_ERR_RANGE;
+    return mw_fail(err, input ? MW_EXIT_INPUT : MW_EXIT_FAILED, "%s: %s", what, mw_message());
+}
+
+int mw_device_sizes(const struct mw_device_choice *device, unsigned *gpus, unsigned *flit_bytes,
+                    struct mw_error *err)
+{
+    struct mw_device_info info = {.gpus = SIM_GPUS, .flit_bytes = SIM_FLIT_BYTES};
+    if (*gpus && *flit_bytes)
+        return MW_EXIT_OK;
+    if (device->usb) {
+        struct mw_open_options o;
+        struct mw_device *d;
+        mw_device_options(device, &o);
+        o.gpus = o.flit_bytes = 0;
+        int code = mw_open(&o, &d);
+        if (!code)
+            code = mw_info(d, &info);
+        if (code)
+            return mw_device_failed(err, "device", code);
+        mw_close(d);
+    }
+    *gpus = *gpus ? *gpus : info.gpus;
+    *flit_bytes = *flit_bytes ? *flit_bytes : info.flit_bytes;
+    return MW_EXIT_OK;
+}

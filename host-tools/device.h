@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `--device sim | usb[:serial]`, which every command has, and the commands about devices themselves.
+#ifndef MW_HOST_DEVICE_H
+#define MW_HOST_DEVICE_H
+
+#include "error.h"
+
+#include "moeswitch.h"
+
+#include <stdio.h>
+
+/// All zero: the simulated one.
+struct mw_device_choice {
+    bool usb;
+    const char *serial; ///< or NULL: the only one
+};
+
+#define MW_DEVICE_HELP \
+    "  --device sim|usb[:SERIAL]  the Verilated model in this process (default), or a device on\n" \
+    "                        USB, whose size is its own\n"
+
+int mw_set_device(const char *text, struct mw_device_choice *device, struct mw_error *err);
+/// The library's defaults for that device, with messages to standard error; GPUs and flit width are set
+/// by the caller, 0 where not `given`: as on the device.
+void mw_device_options(const struct mw_device_choice *device, struct mw_open_options *options);
+/// Where the device is on USB, GPUs and flit width that are 0 become those that it has; else those of a
+/// simulated one that nothing was said of, 8 and 16.
+int mw_device_sizes(const struct mw_device_choice *device, unsigned *gpus, unsigned *flit_bytes,
+                    struct mw_error *err);
+/// The exit status for a code of the library, with its message behind `what`.
+int mw_device_failed(struct mw_error *err, const char *what, int code);
+
+/// `moeswitch list`, `info` and `selftest`: argv[0] is the name of the command.
+int mw_list_command(int argc, char **argv, FILE *out, FILE *errors);
+int mw_info_command(int argc, char **argv, FILE *out, FILE *errors);
+int mw_selftest_command(int argc, char **argv, FILE *out, FILE *errors);
+
+#endif

@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `moeswitch list`, `info` and `selftest`.
+#include "device.h"
+#include "host.h"
+#include "option_value.h"
+#include "random.h"
+#include "run.h"
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    OPT_DEVICE = 256,
+    OPT_GPUS,
+    OPT_FLIT,
+    OPT_HELP,
+    FOUND = 64,         ///< devices that are listed
+    RESULTS = 64,       ///< of the device's own tests
+    LOG = 32,           ///< entries that are shown
+    TEST_BYTES = 65536, ///< written to and read from each GPU's memory over the link
+};
+
+static const struct option options[] = {
+    {"device", required_argument, NULL, OPT_DEVICE},
+    {"gpus", required_argument, NULL, OPT_GPUS},
+    {"flit-bytes", required_argument, NULL, OPT_FLIT},
+    {"help", no_argument, NULL, OPT_HELP},
+    {NULL, 0, NULL, 0},
+};
+
+struct asked {
+    struct mw_device_choice device;
+    const char *device_text;
+    unsigned gpus, flit_bytes; ///< 0: not said
+    bool help;
+};
+
+#define SIZES_HELP \
+    "  --gpus N              of the simulated device, 2 to 32 (default 8)\n" \
+    "  --flit-bytes F        of the simulated device, 16 or 8 (default 16)\n"
+
+static int parse(struct asked *a, int argc, char **argv, struct mw_error *err)
+{
+    *a = (struct asked){.device_text = "sim"};
+    optind = 0; // starts anew, in glibc
+    for (;;) {
+        int index = -1, at = optind ? optind : 1, status = MW_EXIT_OK;
+        int id = getopt_long(argc, argv, "+:", options, &index);
+        if (id == -1)
+            break;
+        if (id == ':')
+            return mw_fail(err, MW_EXIT_INPUT, "%s: the value is missing", argv[at]);
+        if (id == '?')
+            return mw_fail(err, MW_EXIT_INPUT, "%s: unknown option, see moeswitch %s --help",
+                           argv[at], argv[0]);
+        if (id == OPT_HELP) {
+            a->help = true;
+        } else if (id == OPT_DEVICE) {
+            a->device_text = optarg;
+            status = mw_set_device(optarg, &a->device, err);
+        } else if (id == OPT_GPUS) {
+            status = mw_set_unsigned("gpus", optarg, MW_MIN_GPUS, MW_MAX_GPUS, &a->gpus, err);
+        } else {
+            status = mw_set_flit_bytes(optarg, &a->flit_bytes, err);
+        }
+        if (status)
+            return status;
+    }
+    if (optind < argc)
+        return mw_fail(err, MW_EXIT_INPUT, "%s: unexpected word, see moeswitch %s --help",
+                       argv[optind], argv[0]);
+    return MW_EXIT_OK;
+}
+
+static int finish(int status, const struct mw_error *err, FILE *errors)
+{
+    if (err->text[0])
+        fprintf(errors, "moeswitch: %s\n", err->text);
+    return status;
+}
+
+static int open_device(struct asked *a, struct mw_device **device, struct mw_error *err)
+{
+    struct mw_open_options o;
+    int status = mw_device_sizes(&a->device, &a->gpus, &a->flit_bytes, err);
+    if (status)
+        return status;
+    mw_device_options(&a->device, &o);
+    o.gpus = a->gpus;
+    o.flit_bytes = a->flit_bytes;
+    int code = mw_open(&o, device);
+    return code ? mw_device_failed(err, "device", code) : MW_EXIT_OK;
+}
+
+// ---- list -------------------------------------------------------------------------------------------
+
+static const char *state_text(int state)
+{
+    return state == 0 ? "free" : state == MW_ERR_BUSY ? "in use" : "may not be opened";
+}
+
+int mw_list_command(int argc, char **argv, FILE *out, FILE *errors)
+{
+    struct mw_error err = {0};
+    struct mw_found found[FOUND];
+    struct asked a;
+    int status = parse(&a, argc, argv, &err);
+    if (status)
+        return finish(status, &err, errors);
+    if (a.help) {
+        fputs("usage: moeswitch list\n"
+              "Lists the devices on USB: serial number for --device usb:SERIAL, place "
+              "(bus-port.port),\n"
+              "Mbit/s, version of the host protocol, and whether one may be opened.\n",
+              out);
+        return MW_EXIT_OK;
+    }
+    int count = mw_list(found, FOUND);
+    if (count < 0)
+        return finish(mw_device_failed(&err, "list", count), &err, errors);
+    if (count)
+        fprintf(out, "%-20s %-12s %6s %8s  %s\n", "serial", "place", "Mbit/s", "protocol", "state");
+    for (int i = 0; i < count && i < FOUND; i++)
+        fprintf(out, "%-20s %-12s %6u %5x.%02x  %s\n", *found[i].serial ? found[i].serial : "?",
+                found[i].path, found[i].mbit_per_s, found[i].protocol >> 8,
+                found[i].protocol & 0xff, state_text(found[i].state));
+    if (!count)
+        fputs("no moeswitch is on USB; --device sim needs none\n", out);
+    return MW_EXIT_OK;
+}
+
+// ---- info -------------------------------------------------------------------------------------------
+
+static const char *log_text(uint32_t code)
+{
+    switch (code) {
+#define TEXT(name, value, text) \
+    case value: \
+        return text;
+        MW_LOG_LIST(TEXT)
+    default:
+        return "unknown";
+    }
+}
+
+static int show_log(struct mw_device *device, FILE *out, struct mw_error *err)
+{
+    struct mw_log_entry entry[LOG];
+    size_t count;
+    int code = mw_log_read(device, 0, entry, LOG, &count);
+    if (code)
+        return mw_device_failed(err, "error log", code);
+    for (size_t i = 0; i < count; i++)
+        fprintf(out, "log %-6" PRIu32 "%7" PRIu32 " s   %s: 0x%" PRIx32 "\n", entry[i].number,
+                entry[i].seconds, log_text(entry[i].code), entry[i].detail);
+    return MW_EXIT_OK;
+}
+
+static int show_firmware(struct mw_device *device, FILE *out, struct mw_error *err)
+{
+    struct mw_firmware f;
+    int code = mw_firmware_info(device, &f);
+    if (code)
+        return mw_device_failed(err, "firmware", code);
+    fprintf(out, "device           %s, serial number %s\n", f.name, f.serial);
+    fprintf(out, "host protocol    %u.%u (this library: %d.%d)\n", f.protocol_major,
+            f.protocol_minor, MW_HOST_PROTOCOL_MAJOR, MW_HOST_PROTOCOL_MINOR);
+    fprintf(out,
+            "firmware         %" PRIu32 ".%" PRIu32 ".%" PRIu32 "%s%s, %" PRIu32
+            " resets by its watchdog\n",
+            f.version >> 24, f.version >> 16 & 0xff, f.version & 0xffff,
+            f.features >> MW_FEATURE_SELFTEST & 1 ? ", self-test" : "",
+            f.features >> MW_FEATURE_LOG & 1 ? ", error log" : "", f.resets);
+    if (f.clock_hz)
+        fprintf(out, "clock            %.3f MHz\n", f.clock_hz / 1e6);
+    else
+        fputs("clock            simulated\n", out);
+    return f.features >> MW_FEATURE_LOG & 1 ? show_log(device, out, err) : MW_EXIT_OK;
+}
+
+static void show_sizes(const struct mw_device_info *i, FILE *out)
+{
+    fprintf(out,
+            "GPUs             %u, %" PRIu64 " KB of memory each in %u banks\n"
+            "flits            %u bytes\n"
+            "links            up to %u cycles\n"
+            "a GPU            %u rows, %u tokens, %u experts, %u open reductions\n"
+            "tables           %u experts, %u static groups\n"
+            "credits          %u and %u packets of stores up and down, %u of partial sums\n",
+            i->gpus, i->mem_bytes >> 10, i->banks, i->flit_bytes, i->max_latency, i->rows,
+            i->tokens, i->local_experts, i->open_rows, i->experts, i->groups, i->store_pkts,
+            i->rx_store_pkts, i->part_pkts);
+}
+
+int mw_info_command(int argc, char **argv, FILE *out, FILE *errors)
+{
+    struct mw_error err = {0};
+    struct asked a;
+    struct mw_device *device = NULL;
+    struct mw_device_info info;
+    int status = parse(&a, argc, argv, &err);
+    if (a.help && !status) {
+        fputs("usage: moeswitch info [OPTION]...\n"
+              "Says what a device is: firmware and its error log, where it has any, and "
+              "sizes.\n" MW_DEVICE_HELP SIZES_HELP,
+              out);
+        return MW_EXIT_OK;
+    }
+    if (!status)
+        status = open_device(&a, &device, &err);
+    if (!status && a.device.usb)
+        status = show_firmware(device, out, &err);
+    if (!status && mw_info(device, &info) == 0)
+        show_sizes(&info, out);
+    mw_close(device);
+    return finish(status, &err, errors);
+}
+
+// ---- selftest -----------------------------------------------------------------------------------------
+
+static const char *test_text(uint32_t test)
+{
+    switch (test) {
+#define NAME(name, value, text) \
+    case value: \
+        return #name;
+        MW_TEST_LIST(NAME)
+    default:
+        return "unknown";
+    }
+}
+
+/// The tests that the firmware has.
+static int own_tests(struct mw_device *device, FILE *out, struct mw_error *err)
+{
+    struct mw_firmware f;
+    struct mw_selftest result[RESULTS];
+    size_t count;
+    bool wrong = false;
+    int code = mw_firmware_info(device, &f);
+    if (!code && !(f.features >> MW_FEATURE_SELFTEST & 1)) {
+        fputs("own tests   none: the firmware has no self-test\n", out);
+        return MW_EXIT_OK;
+    }
+    if (!code)
+        code = mw_selftest(device, UINT32_MAX, result, RESULTS, &count);
+    if (code)
+        return mw_device_failed(err, "self-test", code);
+    for (size_t i = 0; i < count && i < RESULTS; i++) {
+        const struct mw_selftest *r = &result[i];
+        wrong |= r->failed != 0;
+        fprintf(out, "own tests   %s %" PRIu32 ": %" PRIu32 " checked, %" PRIu32 " wrong\n",
+                test_text(r->test), r->unit, r->checked, r->failed);
+    }
+    return wrong ? mw_fail(err, MW_EXIT_MISMATCH, "the device's own tests failed") : MW_EXIT_OK;
+}
+
+/// Random bytes to every memory and back, all GPUs side by side.
+static int memory_test(struct mw_device *device, FILE *out, struct mw_error *err)
+{
+    struct mw_device_info info;
+    struct mw_transfer list[MW_MAX_PORTS];
+    struct mw_random random = {1};
+    mw_info(device, &info);
+    size_t bytes = info.mem_bytes < TEST_BYTES ? info.mem_bytes : TEST_BYTES, wrong = 0;
+    uint8_t *sent = malloc(info.gpus * bytes), *back = calloc(info.gpus, bytes);
+    if (!sent || !back) {
+        free(sent);
+        free(back);
+        return mw_fail_memory(err, "the test");
+    }
+    for (size_t i = 0; i < info.gpus * bytes; i++)
+        sent[i] = (uint8_t)mw_random_next(&random);
+    for (unsigned g = 0; g < info.gpus; g++)
+        list[g] = (struct mw_transfer){.gpu = g, .bytes = bytes, .data = sent + g * bytes};
+    int code = mw_mem_write(device, list, info.gpus);
+    for (unsigned g = 0; g < info.gpus; g++)
+        list[g].data = back + g * bytes;
+    if (!code)
+        code = mw_mem_read(device, list, info.gpus);
+    for (size_t i = 0; i < info.gpus * bytes; i++)
+        wrong += sent[i] != back[i];
+    free(sent);
+    free(back);
+    if (code)
+        return mw_device_failed(err, "memory", code);
+    fprintf(out, "memories    %u of %zu bytes written and read, %zu wrong\n", info.gpus, bytes,
+            wrong);
+    return wrong ? mw_fail(err, MW_EXIT_MISMATCH, "a memory's contents are wrong") : MW_EXIT_OK;
+}
+
+/// A layer under every system, against the golden model.
+static int layer_test(const struct asked *a, FILE *out, FILE *errors)
+{
+    char gpus[16], flit[16];
+    char device[256];
+    snprintf(gpus, sizeof gpus, "%u", a->gpus);
+    snprintf(flit, sizeof flit, "%u", a->flit_bytes);
+    snprintf(device, sizeof device, "%s", a->device_text);
+    char *words[] = {"run", "--device",         device, "--gpus", gpus, "--flit-bytes",
+                     flit,  "--hidden",         "64",   "--k",    "2",  "--experts",
+                     gpus,  "--tokens-per-gpu", "8",    "--tile", "2",  "--partial-tiles",
+                     NULL};
+    return mw_run_command(sizeof words / sizeof *words - 1, words, out, errors);
+}
+
+int mw_selftest_command(int argc, char **argv, FILE *out, FILE *errors)
+{
+    struct mw_error err = {0};
+    struct asked a;
+    struct mw_device *device = NULL;
+    int status = parse(&a, argc, argv, &err);
+    if (a.help && !status) {
+        fputs(
+            "usage: moeswitch selftest [OPTION]...\n"
+            "Lets the device test itself, moves data to all memories and back, and runs a small "
+            "layer\n"
+            "under every system against the golden model. What was in the device is "
+            "lost.\n" MW_DEVICE_HELP SIZES_HELP
+            "Exit status: 0 all is well, 1 something is wrong, 2 bad input, 3 the device stopped\n"
+            "making progress, 4 the machine failed.\n",
+            out);
+        return MW_EXIT_OK;
+    }
+    if (!status)
+        status = open_device(&a, &device, &err);
+    if (!status && a.device.usb)
+        status = own_tests(device, out, &err);
+    if (!status)
+        status = memory_test(device, out, &err);
+    mw_close(device);
+    status = finish(status, &err, errors);
+    return status ? status : layer_test(&a, out, errors);
+}

@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// mw-usb-device: a device of sim/usb as the "USB host" end of a usbredir connection, to which QEMU's
+// -device usb-redir connects a virtual machine's bus. One thread: it looks at the connection, moves what
+// can be moved, lets the device work, and sleeps only when there is nothing to do.
+#include "device.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include <usbredirparser.h>
+
+enum {
+    PENDING = 256,         ///< transfers that wait for the device, each way
+    CONTROL_BYTES = 65536, ///< most of a control transfer
+    ENDPOINTS = 32,
+    IN = 0x80,
+    STUB_GPUS = 2,
+    STUB_FLIT = 8,
+    STUB_MEM = 1 << 24,
+    HIGH_SPEED = 512,
+    FULL_SPEED = 64,
+};
+
+struct pending {
+    uint64_t id;
+    struct usb_redir_bulk_packet_header header;
+    uint8_t *data; ///< OUT: what is sent
+    size_t bytes;
+};
+
+struct queue {
+    struct pending item[PENDING];
+    unsigned first, count;
+};
+
+struct server {
+    int connection;
+    bool closed;
+    struct usbredirparser *parser;
+    struct mwd_device *device;
+    unsigned packet;
+    struct queue in, out;
+    uint8_t *buffer;
+    size_t buffer_size;
+    uint64_t transfers, drop_after; ///< the device unplugs itself after so many; 0: never
+};
+
+// ---- bulk transfers -------------------------------------------------------------------------------------
+
+static void end_bulk(struct server *s, struct pending *p, int status, uint8_t *data, size_t bytes)
+{
+    struct usb_redir_bulk_packet_header h = p->header;
+    h.status = (uint8_t)status;
+    h.length = (uint16_t)bytes;
+    h.length_high = (uint16_t)(bytes >> 16);
+    usbredirparser_send_bulk_packet(s->parser, p->id, &h, data, data ? (int)bytes : 0);
+    free(p->data);
+    s->transfers++;
+}
+
+static void drop_first(struct queue *q)
+{
+    q->first++;
+    q->count--;
+}
+
+static bool move_out(struct server *s)
+{
+    struct pending *p = &s->out.item[s->out.first % PENDING];
+    if (!s->out.count || !mwd_out(s->device, p->data, p->bytes))
+        return false;
+    end_bulk(s, p, usb_redir_success, NULL, p->bytes);
+    drop_first(&s->out);
+    return true;
+}
+
+static bool move_in(struct server *s)
+{
+    struct pending *p = &s->in.item[s->in.first % PENDING];
+    if (!s->in.count)
+        return false;
+    if (s->buffer_size < p->bytes) {
+        s->buffer_size = p->bytes;
+        free(s->buffer);
+        s->buffer = malloc(s->buffer_size);
+        if (!s->buffer)
+            abort();
+    }
+    int bytes = mwd_in(s->device, s->buffer, p->bytes);
+    if (bytes == MWD_NAK)
+        return false;
+    end_bulk(s, p, usb_redir_success, s->buffer, (size_t)bytes);
+    drop_first(&s->in);
+    return true;
+}
+
+static void end_all(struct server *s, struct queue *q, int status)
+{
+    for (; q->count; drop_first(q))
+        end_bulk(s, &q->item[q->first % PENDING], status, NULL, 0);
+}
+
+static void bulk(void *context, uint64_t id, struct usb_redir_bulk_packet_header *h, uint8_t *data,
+                 int bytes)
+{
+    struct server *s = context;
+    bool in = h->endpoint & IN;
+    struct queue *q = in ? &s->in : &s->out;
+    struct pending p = {.id = id, .header = *h, .data = data, .bytes = (size_t)bytes};
+    if (in)
+        p.bytes = h->length | (size_t)h->length_high << 16;
+    if (q->count == PENDING || h->endpoint != (in ? MW_HOST_USB_IN : MW_HOST_USB_OUT))
+        end_bulk(s, &p, usb_redir_stall, NULL, 0);
+    else
+        q->item[(q->first + q->count++) % PENDING] = p;
+}
+
+/// The host does not wait for this one any more.
+static void cancel(void *context, uint64_t id)
+{
+    struct server *s = context;
+    struct queue *const queues[] = {&s->in, &s->out};
+    for (unsigned i = 0; i < 2; i++) {
+        struct queue *q = queues[i];
+        for (unsigned at = 0; at < q->count; at++) {
+            if (q->item[(q->first + at) % PENDING].id != id)
+                continue;
+            end_bulk(s, &q->item[(q->first + at) % PENDING], usb_redir_cancelled, NULL, 0);
+            for (q->count--; at < q->count; at++)
+                q->item[(q->first + at) % PENDING] = q->item[(q->first + at + 1) % PENDING];
+            return;
+        }
+    }
+}
+
+// ---- endpoint 0 -------------------------------------------------------------------------------------------
+
+static void tell_endpoints(struct server *s)
+{
+    struct usb_redir_ep_info_header e = {0};
+    struct usb_redir_interface_info_header i = {.interface_count = 1};
+    memset(e.type, usb_redir_type_invalid, ENDPOINTS);
+    for (unsigned way = 0; way < ENDPOINTS; way += ENDPOINTS / 2) {
+        e.type[way] = usb_redir_type_control;
+        e.max_packet_size[way] = 64;
+        e.type[way + 1] = usb_redir_type_bulk;
+        e.max_packet_size[way + 1] = (uint16_t)s->packet;
+    }
+    i.interface_class[0] = MW_HOST_USB_CLASS;
+    i.interface_subclass[0] = MW_HOST_USB_SUBCLASS;
+    usbredirparser_send_interface_info(s->parser, &i);
+    usbredirparser_send_ep_info(s->parser, &e);
+}
+
+static void hello(void *context, struct usb_redir_hello_header *h)
+{
+    struct server *s = context;
+    struct usb_redir_device_connect_header c = {
+        .speed = s->packet == FULL_SPEED ? usb_redir_speed_full : usb_redir_speed_high,
+        .device_class = MW_HOST_USB_CLASS,
+        .vendor_id = MW_HOST_USB_VENDOR,
+        .product_id = MW_HOST_USB_PRODUCT,
+        .device_version_bcd = MW_HOST_PROTOCOL_MAJOR << 8 | MW_HOST_PROTOCOL_MINOR};
+    (void)h;
+    tell_endpoints(s);
+    usbredirparser_send_device_connect(s->parser, &c);
+}
+
+static void bus_reset(void *context)
+{
+    struct server *s = context;
+    end_all(s, &s->in, usb_redir_cancelled);
+    end_all(s, &s->out, usb_redir_cancelled);
+    mwd_bus_reset(s->device);
+}
+
+static void control(void *context, uint64_t id, struct usb_redir_control_packet_header *h,
+                    uint8_t *data, int bytes)
+{
+    struct server *s = context;
+    static uint8_t answer[CONTROL_BYTES];
+    const uint8_t setup[8] = {h->requesttype,   h->request,
+                              h->value & 0xff,  (uint8_t)(h->value >> 8),
+                              h->index & 0xff,  (uint8_t)(h->index >> 8),
+                              h->length & 0xff, (uint8_t)(h->length >> 8)};
+    (void)bytes;
+    bool in = h->requesttype & IN;
+    int count = mwd_control(s->device, setup, in ? answer : data);
+    struct usb_redir_control_packet_header o = *h;
+    o.status = count < 0 ? usb_redir_stall : usb_redir_success;
+    o.length = (uint16_t)(count < 0 ? 0 : in ? count : h->length);
+    usbredirparser_send_control_packet(s->parser, id, &o, in && count > 0 ? answer : NULL,
+                                       in && count > 0 ? count : 0);
+    free(data);
+}
+
+static void set_configuration(void *context, uint64_t id,
+                              struct usb_redir_set_configuration_header *h)
+{
+    struct server *s = context;
+    const uint8_t setup[8] = {0, 9, h->configuration};
+    struct usb_redir_configuration_status_header o = {
+        .status = mwd_control(s->device, setup, NULL) < 0 ? usb_redir_stall : usb_redir_success,
+        .configuration = h->configuration};
+    tell_endpoints(s);
+    usbredirparser_send_configuration_status(s->parser, id, &o);
+}
+
+static void get_configuration(void *context, uint64_t id)
+{
+    struct server *s = context;
+    const uint8_t setup[8] = {IN, 8, 0, 0, 0, 0, 1};
+    struct usb_redir_configuration_status_header o = {.status = usb_redir_success};
+    mwd_control(s->device, setup, &o.configuration);
+    usbredirparser_send_configuration_status(s->parser, id, &o);
+}
+
+static void set_alt_setting(void *context, uint64_t id, struct usb_redir_set_alt_setting_header *h)
+{
+    struct server *s = context;
+    struct usb_redir_alt_setting_status_header o = {
+        .status = h->interface || h->alt ? usb_redir_stall : usb_redir_success,
+        .interface = h->interface,
+        .alt = h->alt};
+    tell_endpoints(s);
+    usbredirparser_send_alt_setting_status(s->parser, id, &o);
+}
+
+// ---- connection -------------------------------------------------------------------------------------------
+
+static int io_result(struct server *s, ssize_t count)
+{
+    if (count < 0 && (errno == EAGAIN || errno == EINTR))
+        return 0;
+    if (count <= 0) {
+        s->closed = true;
+        return -1;
+    }
+    return (int)count;
+}
+
+static int read_some(void *context, uint8_t *data, int count)
+{
+    struct server *s = context;
+    return io_result(s, read(s->connection, data, (size_t)count));
+}
+
+static int write_some(void *context, uint8_t *data, int count)
+{
+    struct server *s = context;
+    return io_result(s, write(s->connection, data, (size_t)count));
+}
+
+static void log_line(void *context, int level, const char *line)
+{
+    (void)context;
+    if (level <= usbredirparser_warning)
+        fprintf(stderr, "mw-usb-device: %s\n", line);
+}
+
+static void disconnect_acknowledged(void *context)
+{
+    (void)context;
+}
+
+static bool make_parser(struct server *s)
+{
+    struct usbredirparser *p = s->parser = usbredirparser_create();
+    if (!p)
+        return false;
+    p->priv = s;
+    p->log_func = log_line;
+    p->read_func = read_some;
+    p->write_func = write_some;
+    p->hello_func = hello;
+    p->reset_func = bus_reset;
+    p->set_configuration_func = set_configuration;
+    p->get_configuration_func = get_configuration;
+    p->set_alt_setting_func = set_alt_setting;
+    p->control_packet_func = control;
+    p->bulk_packet_func = bulk;
+    p->cancel_data_packet_func = cancel;
+    p->device_disconnect_ack_func = disconnect_acknowledged;
+    uint32_t caps[USB_REDIR_CAPS_SIZE] = {0};
+    static const int own[] = {usb_redir_cap_connect_device_version, usb_redir_cap_64bits_ids,
+                              usb_redir_cap_ep_info_max_packet_size,
+                              usb_redir_cap_32bits_bulk_length,
+                              usb_redir_cap_device_disconnect_ack};
+    for (unsigned i = 0; i < sizeof own / sizeof *own; i++)
+        usbredirparser_caps_set_cap(caps, own[i]);
+    usbredirparser_init(p, "moeswitch", caps, USB_REDIR_CAPS_SIZE, usbredirparser_fl_usb_host);
+    return true;
+}
+
+/// Unplug it, and plug it in again, once it has moved so many transfers.
+static void drop(struct server *s)
+{
+    if (!s->drop_after || s->transfers < s->drop_after)
+        return;
+    s->transfers = 0;
+    end_all(s, &s->in, usb_redir_cancelled);
+    end_all(s, &s->out, usb_redir_cancelled);
+    mwd_bus_reset(s->device);
+    usbredirparser_send_device_disconnect(s->parser);
+    hello(s, NULL);
+}
+
+static void serve(struct server *s)
+{
+    while (!s->closed) {
+        bool writing = usbredirparser_has_data_to_write(s->parser);
+        bool busy = move_out(s);
+        busy |= mwd_work(s->device);
+        busy |= move_in(s);
+        drop(s);
+        struct pollfd p = {s->connection, (short)(POLLIN | (writing ? POLLOUT : 0)), 0};
+        writing = usbredirparser_has_data_to_write(s->parser);
+        if (writing)
+            p.events |= POLLOUT;
+        if (poll(&p, 1, busy ? 0 : -1) < 0 && errno != EINTR)
+            return;
+        if (p.revents & (POLLIN | POLLHUP) && usbredirparser_do_read(s->parser) < 0)
+            return;
+        if (writing && p.revents & POLLOUT && usbredirparser_do_write(s->parser) < 0)
+            return;
+    }
+}
+
+static int listen_at(const char *path)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    if (strlen(path) >= sizeof address.sun_path) {
+        fprintf(stderr, "mw-usb-device: %s: too long for a socket\n", path);
+        return -1;
+    }
+    memcpy(address.sun_path, path, strlen(path) + 1);
+    unlink(path);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) || listen(fd, 1)) {
+        perror(path);
+        return -1;
+    }
+    return fd;
+}
+
+static void usage(FILE *out)
+{
+    fputs("usage: mw-usb-device --socket PATH (--model libmwsim.so | --stub) [OPTION]...\n"
+          "A USB device that holds a Verilated fabric, or memories alone, for a virtual machine:\n"
+          "  qemu-system-x86_64 -device qemu-xhci -chardev socket,id=u,path=PATH \\\n"
+          "      -device usb-redir,chardev=u\n"
+          "It serves one connection and ends with it.\n"
+          "  --serial TEXT         its serial number (default SIM)\n"
+          "  --full-speed          packets of 64 bytes\n"
+          "  --drop-after N        unplug it for a moment after every N bulk transfers\n",
+          out);
+}
+
+int main(int argc, char **argv)
+{
+    enum { SOCKET = 256, MODEL, STUB, SERIAL, FULL, DROP, HELP };
+    static const struct option options[] = {
+        {"socket", required_argument, NULL, SOCKET}, {"model", required_argument, NULL, MODEL},
+        {"stub", no_argument, NULL, STUB},           {"serial", required_argument, NULL, SERIAL},
+        {"full-speed", no_argument, NULL, FULL},     {"drop-after", required_argument, NULL, DROP},
+        {"help", no_argument, NULL, HELP},           {NULL, 0, NULL, 0}};
+    const char *path = NULL, *model = NULL;
+    bool stub = false;
+    struct mwd_settings settings = {.serial = "SIM", .packet = HIGH_SPEED};
+    struct server s = {0};
+    for (int id; (id = getopt_long(argc, argv, "", options, NULL)) != -1;) {
+        switch (id) {
+        case SOCKET:
+            path = optarg;
+            break;
+        case MODEL:
+            model = optarg;
+            break;
+        case STUB:
+            stub = true;
+            break;
+        case SERIAL:
+            settings.serial = optarg;
+            break;
+        case FULL:
+            settings.packet = FULL_SPEED;
+            break;
+        case DROP:
+            s.drop_after = strtoull(optarg, NULL, 0);
+            break;
+        case HELP:
+            usage(stdout);
+            return 0;
+        default:
+            usage(stderr);
+            return 2;
+        }
+    }
+    if (!path || stub == (model != NULL) || optind < argc) {
+        usage(stderr);
+        return 2;
+    }
+    signal(SIGPIPE, SIG_IGN);
+    struct mwd_backend backend;
+    if (!(stub ? mwd_stub(&backend, STUB_GPUS, STUB_FLIT, STUB_MEM) : mwd_fabric(&backend, model)))
+        return 1;
+    s.packet = settings.packet;
+    s.device = mwd_create(&backend, &settings);
+    int listening = listen_at(path);
+    if (!s.device || listening < 0 || !make_parser(&s))
+        return 1;
+    s.connection = accept(listening, NULL, NULL);
+    if (s.connection < 0 || fcntl(s.connection, F_SETFL, O_NONBLOCK)) {
+        perror(path);
+        return 1;
+    }
+    serve(&s);
+    unlink(path);
+    usbredirparser_destroy(s.parser);
+    mwd_destroy(s.device);
+    backend.close(backend.context);
+    free(s.buffer);
+    return 0;
+}

@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The whole host path with a real kernel: a virtual machine with Debian's kernel, whose xHCI is connected by usb-redir to processes that hold
+the devices; in it, usbfs, libusb and the tool as they are.
+
+usage: run.py BUILD    BUILD holds moeswitch, mw-usb-device, tests/usb/soak, qemu/kernel (unpacked), and the model n4f8
+
+What the guest writes comes back over its serial console. Checked: list, info and selftest; a layer of every system through USB has the same bits,
+cycles and counters as through `sim` in this process; and a device that is unplugged again and again loses nothing that it acknowledged.
+"""
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+import initrd
+
+TIMEOUT = 170  # s; the whole may take 3 minutes
+RUN = "--gpus 4 --flit-bytes 8 --hidden 64 --experts 8 --k 2 --tokens-per-gpu 8 --tile 2 --partial-tiles --layers 0,1"
+DISCONNECTS = 20
+TIMES = ("simulated_cycles", "seconds_wall", "sim_cycles_per_s")  # of the simulation, not of the device
+
+# libusb asks udev, of which there is only what it looks at: a note per device that it is ready
+INIT = """#!/bin/sh
+mount -t proc p /proc; mount -t sysfs s /sys; mount -t devtmpfs d /dev
+for m in usb-common usbcore xhci-hcd xhci-pci; do insmod /modules/$m.ko; done
+mkdir -p /run/udev/data; echo > /run/udev/control
+ready() {{ for d in /sys/bus/usb/devices/*/dev; do echo I:1 > /run/udev/data/c$(cat $d); done 2>/dev/null; }}
+n=0; while [ $(grep -l 1209 /sys/bus/usb/devices/*/idVendor 2>/dev/null | wc -l) -lt {devices} ] && [ $n -lt 200 ]; do sleep 0.1; n=$((n+1)); done
+sleep 0.2; ready
+run() {{ n=$1; shift; echo "=BEGIN $n="; "$@"; echo; echo "=END $n $?= at $(cut -d' ' -f1 /proc/uptime) s"; }}
+{commands}
+poweroff -f
+"""
+
+
+def fail(text):
+    print(f"FAILED: {text}")
+    sys.exit(1)
+
+
+class Machine:
+    """Devices, and a guest that runs commands on them."""
+
+    def __init__(self, build, work):
+        self.build, self.work, self.devices, self.processes = build, work, [], []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for p in self.processes:
+            if p.poll() is None:
+                p.terminate()
+            p.wait()
+
+    def plug(self, serial, *arguments):
+        socket = self.work / f"{serial}.sock"
+        self.processes.append(subprocess.Popen([self.build / "mw-usb-device", "--socket", socket, "--serial", serial, *arguments]))
+        self.devices.append(socket)
+
+    def run(self, commands):
+        """What each command wrote, with its status: {name: (status, text)}."""
+        kernel = self.build / "qemu/kernel"
+        programs = [self.build / "moeswitch", self.build / "tests/usb/soak"]
+        lines = "\n".join(f"run {name} {command}" for name, command in commands)
+        # the tool's exit status, not that of the echo behind it
+        init = INIT.format(devices=len(self.devices), commands=lines).replace('"$@"; echo; echo "=END $n $?=', '"$@"; s=$?; echo; echo "=END $n $s=')
+        initrd.build(kernel, programs, init, self.work / "initrd")
+        for _ in range(100):
+            if all(s.exists() for s in self.devices):
+                break
+            time.sleep(0.05)
+        line = ["qemu-system-x86_64", "-M", "q35", "-cpu", "max", "-m", "256", "-nographic", "-no-reboot", "-nodefaults", "-serial", "stdio",
+                "-kernel", next((kernel / "boot").glob("vmlinuz-*")), "-initrd", self.work / "initrd", "-append", "console=ttyS0 quiet panic=-1",
+                "-device", "qemu-xhci,id=x"]
+        for i, socket in enumerate(self.devices):
+            line += ["-chardev", f"socket,id=c{i},path={socket}", "-device", f"usb-redir,chardev=c{i},bus=x.0"]
+        try:
+            done = subprocess.run(line, stdin=subprocess.DEVNULL, capture_output=True, timeout=TIMEOUT)
+            text = (done.stdout + done.stderr).decode(errors="replace").replace("\r", "")
+        except subprocess.TimeoutExpired as e:
+            text = ((e.stdout or b"") + (e.stderr or b"")).decode(errors="replace").replace("\r", "")
+            print(text[-3000:])
+            fail(f"the machine did not end in {TIMEOUT} s")
+        (self.build / "qemu/console.log").write_text(text)
+        results = {}
+        for name, _ in commands:
+            m = re.search(rf"=BEGIN {name}=\n(.*?)\n?=END {name} (\d+)= at (\S+) s", text, re.S)
+            if not m:
+                print(text[-3000:])
+                fail(f"the machine did not get to {name}")
+            print(f"{name}: status {m[2]}, at {m[3]} s")
+            results[name] = (int(m[2]), m[1])
+        return results
+
+
+def strip(report):
+    """A report without what depends on how long it took."""
+    for system in report["systems"]:
+        for key in TIMES:
+            del system[key]
+    return report
+
+
+def expect(results, name, *parts, status=0):
+    code, text = results[name]
+    missing = [p for p in parts if not re.search(p, text)]
+    if code != status or missing:
+        print(text)
+        fail(f"{name}: status {code}, expected {status}; not found: {missing}")
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    build = pathlib.Path(sys.argv[1]).resolve()
+    start = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        work = pathlib.Path(folder)
+        reference = work / "sim.json"
+        subprocess.run([build / "moeswitch", "run", *RUN.split(), "--json", reference], check=True, stdout=subprocess.DEVNULL)
+        with Machine(build, work) as machine:
+            machine.plug("FABRIC", "--model", build / "model/n4f8/libmwsim.so")
+            machine.plug("DROPS", "--stub", "--drop-after", "2000")
+            seed = os.environ.get("MW_SEED", "1")
+            results = machine.run([
+                ("list", "moeswitch list"),
+                ("info", "moeswitch info --device usb:FABRIC"),
+                ("ambiguous", "moeswitch info --device usb"),
+                ("selftest", "moeswitch selftest --device usb:FABRIC"),
+                ("layers", f"moeswitch run --device usb:FABRIC {RUN} --json /tmp/run.json"),
+                ("report", "cat /tmp/run.json"),
+                ("soak", f"soak --serial DROPS --disconnects {DISCONNECTS} --seed {seed}"),
+            ])
+        expected = json.loads(reference.read_text())
+    expect(results, "list", r"FABRIC +\S+ +480 +1\.00  free", r"DROPS +\S+ +480 +1\.00  free")
+    expect(results, "info", r"Verilated fabric, serial number FABRIC", r"GPUs +4,")
+    expect(results, "ambiguous", "2 devices: name one by its serial number", status=2)
+    expect(results, "selftest", r"MEMORY 3: \d+ checked, 0 wrong", r"0 wrong")
+    expect(results, "layers", "dysharp")
+    expect(results, "report")
+    expect(results, "soak", rf"{DISCONNECTS} disconnects", "0 lost")
+    if strip(json.loads(results["report"][1])) != strip(expected):
+        print(results["report"][1])
+        fail("cycles or counters through USB differ from those through sim")
+    print(f"the same bits, cycles and counters through USB as through sim, in {time.monotonic() - start:.0f} s")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Writes and reads random pieces of a device's memories, with a copy of what was acknowledged, and opens
+// the device anew whenever it was unplugged.
+//
+// usage: soak --serial S [--disconnects N | --seconds S] [--seed N]
+#include "moeswitch.h"
+
+#include "random.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    AREA = 1 << 20,   ///< bytes of each GPU's memory that are used
+    PIECE = 1 << 16,  ///< longest piece
+    PIECES = 8,       ///< most in a call
+    OPEN_TRIES = 600, ///< of 50 ms
+    OPEN_PAUSE_US = 50000,
+};
+
+struct soak {
+    const char *serial;
+    unsigned long disconnects, seconds;
+    struct mw_random random;
+    struct mw_device *device;
+    struct mw_device_info info;
+    uint8_t *copy; ///< [gpu][AREA]: what was acknowledged
+    bool *unknown; ///< of each MW_MEM_ALIGN bytes: an unacknowledged write was there
+    unsigned long calls, failures, seen_disconnects;
+    unsigned long long bytes, lost;
+};
+
+static int open_device(struct soak *s)
+{
+    struct mw_open_options o;
+    mw_open_defaults(&o);
+    o.transport = "usb";
+    o.serial = s->serial;
+    o.gpus = o.flit_bytes = 0;
+    int code = MW_ERR_NODEV;
+    for (unsigned i = 0; i < OPEN_TRIES && code; i++) {
+        if (i)
+            usleep(OPEN_PAUSE_US);
+        code = mw_open(&o, &s->device);
+    }
+    if (code)
+        fprintf(stderr, "soak: %s\n", mw_message());
+    else
+        mw_info(s->device, &s->info);
+    return code;
+}
+
+static size_t random_size(struct mw_random *r)
+{
+    size_t most = mw_random_below(r, 4) ? 1024 : PIECE;
+    return MW_MEM_ALIGN * (1 + mw_random_below(r, most / MW_MEM_ALIGN));
+}
+
+/// Some pieces that do not overlap: each in a stripe of its own.
+static unsigned make_pieces(struct soak *s, struct mw_transfer *list, uint8_t *data)
+{
+    enum { STRIPE = AREA / PIECES };
+    unsigned count = (unsigned)(1 + mw_random_below(&s->random, PIECES));
+    for (unsigned i = 0; i < count; i++) {
+        size_t bytes = random_size(&s->random);
+        uint64_t at =
+            MW_MEM_ALIGN * mw_random_below(&s->random, (STRIPE - bytes) / MW_MEM_ALIGN + 1);
+        list[i] = (struct mw_transfer){.gpu = (unsigned)mw_random_below(&s->random, s->info.gpus),
+                                       .address = i * STRIPE + at,
+                                       .bytes = bytes,
+                                       .data = data + i * PIECE};
+    }
+    return count;
+}
+
+static void note_write(struct soak *s, const struct mw_transfer *t, bool ok)
+{
+    size_t at = (size_t)t->gpu * AREA + t->address;
+    if (ok)
+        memcpy(s->copy + at, t->data, t->bytes);
+    for (size_t b = 0; b < t->bytes; b += MW_MEM_ALIGN)
+        s->unknown[(at + b) / MW_MEM_ALIGN] = !ok;
+}
+
+static void compare(struct soak *s, const struct mw_transfer *t)
+{
+    size_t at = (size_t)t->gpu * AREA + t->address;
+    const uint8_t *data = t->data;
+    for (size_t b = 0; b < t->bytes; b += MW_MEM_ALIGN)
+        if (!s->unknown[(at + b) / MW_MEM_ALIGN] &&
+            memcmp(s->copy + at + b, data + b, MW_MEM_ALIGN))
+            s->lost += MW_MEM_ALIGN;
+}
+
+/// One call; its code.
+static int call(struct soak *s, uint8_t *data)
+{
+    struct mw_transfer list[PIECES];
+    unsigned count = make_pieces(s, list, data);
+    bool write = mw_random_below(&s->random, 2);
+    for (size_t i = 0; write && i < count * (size_t)PIECE; i += sizeof(uint64_t)) {
+        uint64_t word = mw_random_next(&s->random);
+        memcpy(data + i, &word, sizeof word);
+    }
+    int code = write ? mw_mem_write(s->device, list, count) : mw_mem_read(s->device, list, count);
+    for (unsigned i = 0; i < count; i++) {
+        s->bytes += list[i].bytes;
+        if (write)
+            note_write(s, &list[i], code == 0);
+        else if (!code)
+            compare(s, &list[i]);
+    }
+    s->calls++;
+    return code;
+}
+
+static int soak(struct soak *s)
+{
+    uint8_t *data = malloc((size_t)PIECES * PIECE);
+    time_t end = time(NULL) + (time_t)s->seconds;
+    int code = data ? open_device(s) : MW_ERR_NOMEM;
+    if (!code) {
+        size_t area = (size_t)s->info.gpus * AREA;
+        s->copy = calloc(1, area);
+        s->unknown = malloc(area / MW_MEM_ALIGN);
+        if (!s->copy || !s->unknown || s->info.mem_bytes < AREA)
+            code = MW_ERR_NOMEM;
+        else
+            memset(s->unknown, true, area / MW_MEM_ALIGN);
+    }
+    while (!code && (s->disconnects ? s->seen_disconnects < s->disconnects : time(NULL) < end)) {
+        code = call(s, data);
+        s->failures += code != 0;
+        if (code == MW_ERR_NODEV) {
+            s->seen_disconnects++;
+            mw_close(s->device);
+            s->device = NULL;
+            code = open_device(s);
+        } else if (code) {
+            fprintf(stderr, "soak: %s\n", mw_message());
+        }
+    }
+    mw_close(s->device);
+    free(data);
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    struct soak s = {0};
+    static const struct option options[] = {{"serial", required_argument, NULL, 's'},
+                                            {"disconnects", required_argument, NULL, 'd'},
+                                            {"seconds", required_argument, NULL, 't'},
+                                            {"seed", required_argument, NULL, 'r'},
+                                            {NULL, 0, NULL, 0}};
+    for (int id; (id = getopt_long(argc, argv, "", options, NULL)) != -1;) {
+        unsigned long value = optarg ? strtoul(optarg, NULL, 0) : 0;
+        if (id == 's')
+            s.serial = optarg;
+        else if (id == 'd')
+            s.disconnects = value;
+        else if (id == 't')
+            s.seconds = value;
+        else if (id == 'r')
+            s.random.state = value;
+        else
+            return 2;
+    }
+    int code = soak(&s);
+    printf("%lu calls, %llu bytes, %lu failures, %lu disconnects, %llu lost\n", s.calls, s.bytes,
+           s.failures, s.seen_disconnects, s.lost);
+    free(s.copy);
+    free(s.unknown);
+    return code || s.lost ? 1 : 0;
+}
