@@ -8,6 +8,8 @@
 #   make unit         the unit tests of the RTL; make unit-NAME one of them
 #   make model        one Verilated device: N=4 F=8 [TRACE=1 with FST waves] [SMALL=1 memories as synth-check has them]
 #   make test-system  the tool in a virtual machine, with Linux's USB stack and the Verilated device
+#   make soak         half an hour of faults against the usb transport
+#   make fuzz         ten million executions of each libFuzzer target
 #   make lint         Verilator -Wall, clang-format, cppcheck
 #   make synth-check  the fabric through Yosys for ECP5, with its area
 #   make formal       the short proofs of tests/formal, make formal-long the others
@@ -120,6 +122,7 @@ verilator_deps = $(Q)sed -n 's/^.* : //p' $(1:.mk=__ver.d) | tr ' ' '\n' | grep 
 CC := gcc
 CXX := g++
 MODEL_CXX := clang++-19
+FUZZ_CC := clang-19
 CPPFLAGS := -I$(GEN) -Idriver/include -Idriver/src -Isim -Ihost-tools -Itests -D_GNU_SOURCE
 WARN := -Wall -Wextra -Wshadow
 CFLAGS := -std=c17 -O2 -g -fPIC -ffp-contract=off $(WARN) -Wstrict-prototypes -Wmissing-prototypes
@@ -263,7 +266,7 @@ C_TESTS :=
 define c_test_rules
 C_TESTS += $$(patsubst tests/%.c,$(B)/tests/%,$$(wildcard tests/$(1)/test_*.c))
 $$(patsubst tests/%.c,$(B)/tests/%,$$(wildcard tests/$(1)/test_*.c)): $(B)/tests/%: $(B)/obj/tests/%.o \
-    $$(call obj,$$(filter-out $$(wildcard tests/$(1)/test_*.c) tests/usb/soak.c,$$(wildcard tests/$(1)/*.c))) $(2) $(LIBS)
+    $$(call obj,$$(filter-out $$(wildcard tests/$(1)/test_*.c) tests/usb/soak_main.c,$$(wildcard tests/$(1)/*.c))) $(2) $(LIBS)
 	@mkdir -p $$(@D)
 	$$(call say,LINK,$$@)
 	$$(Q)$(CC) -o $$@ $$^ -lcmocka $$(TEST_LIBS) $(LDLIBS)
@@ -279,9 +282,9 @@ $(EXAMPLES): $(B)/examples/%: $(B)/obj/driver/examples/%.o $(B)/libmoeswitch.a
 
 # folders may add commands that are tests too: TEST_CMDS += --command 'name: command'
 TEST_CMDS :=
--include tests/system/tests.mk tests/driver/tests.mk tests/firmware/tests.mk tests/usb/tests.mk
+-include tests/system/tests.mk tests/driver/tests.mk tests/firmware/tests.mk tests/usb/tests.mk tests/fuzz/tests.mk
 
-TEST_NEEDS := $(TEST_SYSTEM_NEEDS) $(UNIT_BINS) $(C_TESTS) $(EXAMPLES) $(TOOL) models
+TEST_NEEDS := $(TEST_SYSTEM_NEEDS) $(FUZZERS) $(UNIT_BINS) $(C_TESTS) $(EXAMPLES) $(TOOL) models
 
 # the seed of every random test: one for all, so that a run can be repeated; MW_SEED=n make test tries another
 MW_SEED ?= 1

@@ -444,6 +444,15 @@ void bus_unplug(struct bus_device *device)
     umockdev_testbed_remove_device(device->bus->testbed, device->path);
 }
 
+void bus_replug(struct bus_device *device)
+{
+    g_mutex_lock(&device->bus->lock);
+    mwd_bus_reset(device->device);
+    device->halted_in = device->halted_out = false;
+    device->plugged = true;
+    g_mutex_unlock(&device->bus->lock);
+}
+
 static void free_urbs(GPtrArray *list)
 {
     for (guint i = 0; i < list->len; i++)

@@ -40,6 +40,8 @@ void bus_destroy(struct bus *bus);
 /// Plug a device in; its settings may have a window, versions and so on.
 struct bus_device *bus_plug(struct bus *bus, const struct mwd_settings *settings);
 void bus_unplug(struct bus_device *device);
+/// Plug in again what BUS_UNPLUG has pulled out.
+void bus_replug(struct bus_device *device);
 /// Let one fault happen after that many more transfers in its direction; where in it, is `seed`'s.
 void bus_fault(struct bus_device *device, enum bus_fault fault, unsigned after, uint64_t seed);
 /// From now on nothing moves, or again.

@@ -1,14 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Writes and reads random pieces of a device's memories, with a copy of what was acknowledged, and opens
-// the device anew whenever it was unplugged.
-//
-// usage: soak --serial S [--disconnects N | --seconds S] [--seed N]
-#include "moeswitch.h"
+#include "soak.h"
 
-#include "random.h"
-
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,18 +15,6 @@ enum {
     OPEN_PAUSE_US = 50000,
 };
 
-struct soak {
-    const char *serial;
-    unsigned long disconnects, seconds;
-    struct mw_random random;
-    struct mw_device *device;
-    struct mw_device_info info;
-    uint8_t *copy; ///< [gpu][AREA]: what was acknowledged
-    bool *unknown; ///< of each MW_MEM_ALIGN bytes: an unacknowledged write was there
-    unsigned long calls, failures, seen_disconnects;
-    unsigned long long bytes, lost;
-};
-
 static int open_device(struct soak *s)
 {
     struct mw_open_options o;
@@ -42,6 +22,7 @@ static int open_device(struct soak *s)
     o.transport = "usb";
     o.serial = s->serial;
     o.gpus = o.flit_bytes = 0;
+    o.timeout_ms = s->timeout_ms;
     int code = MW_ERR_NODEV;
     for (unsigned i = 0; i < OPEN_TRIES && code; i++) {
         if (i)
@@ -119,8 +100,9 @@ static int call(struct soak *s, uint8_t *data)
     return code;
 }
 
-static int soak(struct soak *s)
+int soak_run(struct soak *soak)
 {
+    struct soak *s = soak;
     uint8_t *data = malloc((size_t)PIECES * PIECE);
     time_t end = time(NULL) + (time_t)s->seconds;
     int code = data ? open_device(s) : MW_ERR_NOMEM;
@@ -134,47 +116,25 @@ static int soak(struct soak *s)
             memset(s->unknown, true, area / MW_MEM_ALIGN);
     }
     while (!code && (s->disconnects ? s->seen_disconnects < s->disconnects : time(NULL) < end)) {
+        if (s->before)
+            s->before(s->context);
         code = call(s, data);
         s->failures += code != 0;
         if (code == MW_ERR_NODEV) {
             s->seen_disconnects++;
             mw_close(s->device);
             s->device = NULL;
+            if (s->unplugged)
+                s->unplugged(s->context);
             code = open_device(s);
-        } else if (code) {
-            fprintf(stderr, "soak: %s\n", mw_message());
+        } else {
+            code = 0; // the next call must work, or fail with a reason of its own
         }
     }
     mw_close(s->device);
+    s->device = NULL;
+    free(s->copy);
+    free(s->unknown);
     free(data);
     return code;
-}
-
-int main(int argc, char **argv)
-{
-    struct soak s = {0};
-    static const struct option options[] = {{"serial", required_argument, NULL, 's'},
-                                            {"disconnects", required_argument, NULL, 'd'},
-                                            {"seconds", required_argument, NULL, 't'},
-                                            {"seed", required_argument, NULL, 'r'},
-                                            {NULL, 0, NULL, 0}};
-    for (int id; (id = getopt_long(argc, argv, "", options, NULL)) != -1;) {
-        unsigned long value = optarg ? strtoul(optarg, NULL, 0) : 0;
-        if (id == 's')
-            s.serial = optarg;
-        else if (id == 'd')
-            s.disconnects = value;
-        else if (id == 't')
-            s.seconds = value;
-        else if (id == 'r')
-            s.random.state = value;
-        else
-            return 2;
-    }
-    int code = soak(&s);
-    printf("%lu calls, %llu bytes, %lu failures, %lu disconnects, %llu lost\n", s.calls, s.bytes,
-           s.failures, s.seen_disconnects, s.lost);
-    free(s.copy);
-    free(s.unknown);
-    return code || s.lost ? 1 : 0;
 }

@@ -4,7 +4,7 @@ $(B)/obj/tests/usb/%.o: CPPFLAGS += $(UMOCKDEV)
 $(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/usb/test_*.c)): TEST_LIBS = $(shell pkg-config --libs umockdev-1.0)
 
 # `make test-system`: a virtual machine with Debian's kernel; its package is kept unpacked, and is 70 MB to fetch
-$(B)/tests/usb/soak: $(call obj,tests/usb/soak.c) $(B)/libmoeswitch.a
+$(B)/tests/usb/soak: $(call obj,tests/usb/soak.c tests/usb/soak_main.c) $(B)/libmoeswitch.a
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(Q)$(CC) -o $@ $^ $(LDLIBS)
@@ -19,3 +19,8 @@ TEST_SYSTEM_NEEDS := $(TOOL) $(USBDEV) $(B)/tests/usb/soak $(B)/qemu/kernel/.don
 test-system: $(TEST_SYSTEM_NEEDS)
 	$(Q)PYTHONDONTWRITEBYTECODE=1 $(PY) tests/qemu/run.py $(B)
 TEST_CMDS += --command 'system through USB: make test-system'
+
+# the whole soak: 1 000 disconnects and 10^6 frames take half an hour
+.PHONY: soak
+soak: $(B)/tests/usb/test_soak
+	MW_SOAK_SECONDS=1800 $<
