@@ -119,24 +119,34 @@ struct device {
             node->rst_ni = !on;
     }
 
+    // What only means something beside a request or a write.
+    void configure(Vnode &n)
+    {
+        n.csr_we_i = bus.csr_we_o;
+        n.csr_addr_i = bus.csr_addr_o;
+        n.csr_wdata_i = bus.csr_wdata_o;
+        n.emap_addr_i = bus.emap_addr_o;
+        n.emap_data_i = bus.emap_data_o;
+        n.group_addr_i = bus.group_addr_o;
+        n.group_data_i = bus.group_data_o;
+    }
+
     // The wires of fabric.sv. Outputs come from registers, so all are read before any part moves on.
     void connect()
     {
+        bool configures = bus.emap_we_o || bus.group_we_o;
+        for (unsigned g = 0; g < GPUS; g++)
+            configures = configures || bus.csr_req_o[g];
         for (unsigned g = 0; g < GPUS; g++) {
             Vnode &n = *nodes[g];
             n.go_i = bus.go_o;
             n.sweep_i = bus.sweep_o;
             n.epoch_i = bus.epoch_o;
             n.csr_req_i = bus.csr_req_o[g];
-            n.csr_we_i = bus.csr_we_o;
-            n.csr_addr_i = bus.csr_addr_o;
-            n.csr_wdata_i = bus.csr_wdata_o;
             n.emap_we_i = bus.emap_we_o;
-            n.emap_addr_i = bus.emap_addr_o;
-            n.emap_data_i = bus.emap_data_o;
             n.group_we_i = bus.group_we_o;
-            n.group_addr_i = bus.group_addr_o;
-            n.group_data_i = bus.group_data_o;
+            if (configures)
+                configure(n);
             n.up_crd_i = bus.up_crd_o[g];
             n.up_crd_part_i = bus.up_crd_part_o[g];
             n.dn_valid_i = bus.dn_valid_o[g];

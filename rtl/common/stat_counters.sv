@@ -45,10 +45,10 @@ module stat_counters #(
     endfunction
     localparam logic [31:0][3:0] Decoded = counts();
 
-    // First step of the scan: the counter whose turn it is (one-hot) goes to its register in scanned_q, all others there are 0, so an OR joins them;
-    // its count is read. Second step: they are added.
-    small_t            small_q [Count];
-    logic [4:0]        scanned_q [Count];  // {count, event in that cycle}
+    // First step of the scan: the counter whose turn it is (one-hot) goes to its place in scanned_q, all others are 0 there, so an OR joins them;
+    // its count is read. Second step: they are added. Bit k of all counters is one vector, so that a simulator computes them side by side.
+    logic [3:0][Count-1:0] small_q;
+    logic [4:0][Count-1:0] scanned_q;  // {count, event in that cycle}
     logic [4:0]        scanned;
     logic [Count-1:0]  turn_q;
     logic [3:0]        scan_q, add_q;      // of the first and the second step
@@ -59,9 +59,8 @@ module stat_counters #(
         .clk_i, .we_i(1'b1), .waddr_i(add_q), .wdata_i(rd_data_o), .raddr_i(scan_q), .rdata_o(old)
     );
 
-    always_comb begin
-        scanned = scanned_q[0];
-        for (int unsigned i = 1; i < Count; i++) scanned |= scanned_q[i];
+    for (genvar k = 0; k < 5; k++) begin : gen_join
+        assign scanned[k] = scanned_q[k] != '0;
     end
 
     assign rd_data_o = old_q + 32'(Decoded[scanned]);
@@ -85,13 +84,17 @@ module stat_counters #(
         else old_q <= old;
     end
 
+    logic [Count-1:0] restart, step, stay;
+
+    assign restart = (!rst_ni || clear_i) ? '1 : turn_q;
+    assign step    = event_i & ~restart;
+    assign stay    = ~event_i & ~restart;
+
     always_ff @(posedge clk_i) begin
-        for (int unsigned i = 0; i < Count; i++) begin
-            if (!rst_ni || clear_i || turn_q[i]) small_q[i] <= Zero;
-            else if (event_i[i]) small_q[i] <= next(small_q[i]);
-            if (!turn_q[i]) scanned_q[i] <= '0;
-            else scanned_q[i] <= {small_q[i], event_i[i]};
-        end
+        small_q[0] <= ((small_q[3] ^ small_q[2]) & step) | (small_q[0] & stay) | restart;  // restart: Zero
+        for (int unsigned k = 1; k < 4; k++) small_q[k] <= (small_q[k-1] & step) | (small_q[k] & stay);
+        scanned_q[0] <= event_i & turn_q;
+        for (int unsigned k = 0; k < 4; k++) scanned_q[k+1] <= small_q[k] & turn_q;
     end
 endmodule
 
