@@ -213,6 +213,7 @@ static void feed(struct mwu_reply *reply, struct input *in, const uint8_t *bytes
     mwu_reply_feed(reply, bytes, count, true);
 }
 
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct input in = {data, size};
