@@ -10,6 +10,7 @@
 #   make test-system  the tool in a virtual machine, with Linux's USB stack and the Verilated device
 #   make soak         half an hour of faults against the usb transport
 #   make fuzz         ten million executions of each libFuzzer target
+#   make device-model the whole Verilated device, host link and firmware included: N=2 F=8
 #   make lint         Verilator -Wall, clang-format, cppcheck
 #   make synth-check  the fabric through Yosys for ECP5, with its area
 #   make formal       the short proofs of tests/formal, make formal-long the others
@@ -98,7 +99,7 @@ RTL := $(RTL_PKGS) $(RTL_MODS)
 # what a device has around the fabric: control SoC and host link. The soft CPU is that of its package, copied to where every tool opens it.
 IP := $(B)/ip
 DEV_IP := $(IP)/picorv32.v
-DEV_PKGS := $(HOST_SV) $(MAP_SV) rtl/soc/soc_pkg.sv $(filter %_pkg.sv,$(DEV_REG_SV))
+DEV_PKGS := $(HOST_SV) $(MAP_SV) rtl/soc/soc_pkg.sv rtl/host/crc_pkg.sv $(filter %_pkg.sv,$(DEV_REG_SV))
 DEV_DIRS := rtl/soc rtl/host $(IP)
 DEV_MODS := $(filter-out $(DEV_PKGS),$(wildcard rtl/soc/*.sv rtl/host/*.sv)) $(wildcard $(DEV_TOP)) $(filter-out %_pkg.sv,$(DEV_REG_SV))
 $(DEV_IP): | $(B)/.setup
@@ -197,6 +198,9 @@ $(B)/verilated/%.a: | $(B)/.setup
 	        -c -o $$f.o $(VROOT)/include/$$f.cpp; done; \
 	rm -f ../$*.a; ar rcs ../$*.a *.o
 
+# ---- firmware of the soft CPU -----------------------------------------------
+include firmware/firmware.mk
+
 # ---- models of the whole device ---------------------------------------------
 # make model N=8 F=16: build/model/n8f16/libmwsim.so, the C interface of sim/mw_sim.h around the Verilated fabric
 N ?= 8
@@ -250,12 +254,35 @@ conf = n$(call dotted,$(1),1)f$(call dotted,$(1),2)$(if $(filter 1,$(call dotted
 model_so = $(B)/model/$(call conf,$(1))/libmwsim.so
 $(foreach m,$(sort $(MODELS) $(LONG_MODELS) $(asked)),$(eval $(call model_rules,$(call conf,$(m)),$(call dotted,$(m),1),$(call dotted,$(m),2),$(call dotted,$(m),3),$(call dotted,$(m),4))))
 
-.PHONY: model models
-model: $(call model_so,$(asked))
-models: $(foreach m,$(MODELS),$(call model_so,$(m)))
+# device_rules: configuration, N, F: build/model/dev-n2f8/libmwdev.so, rtl/top/device.sv behind the C interface of sim/mw_device.h
+define device_rules
+$(B)/model/dev-$(1)/device/Vdevice.mk: | $(RTL_PKGS) $(REG_SV) $(DEV_PKGS) $(DEV_REG_SV) $(DEV_IP) $(B)/.setup
+	@mkdir -p $$(@D)
+	$$(call say,VERILATE,device$(comma) N=$(2)$(comma) $(3)-byte flits)
+	$$(Q)$(VERILATOR) --cc --prefix Vdevice --top-module device -GN=$(2) -GFlitBytes=$(3) '-GFirmware="$(abspath $(FW)/firmware.hex)"' \
+	    -O3 --x-assign fast --x-initial fast --noassert --output-split 15000 -Wno-lint -Wno-style $(VLT) $(addprefix -y ,$(RTL_DIRS) $(DEV_DIRS)) \
+	    $(RTL_PKGS) $(DEV_PKGS) $(DEV_IP) $(DEV_TOP) --Mdir $$(@D) >$$(@D)/verilate.log 2>&1 || { cat $$(@D)/verilate.log; exit 1; }
+	$$(call verilator_deps,$$@)
+	@touch $$@
 
-# ---- firmware of the soft CPU -----------------------------------------------
-include firmware/firmware.mk
+$(B)/model/dev-$(1)/device/Vdevice__ALL.a: $(B)/model/dev-$(1)/device/Vdevice.mk
+	$$(call say,CXX,device$(comma) N=$(2) F=$(3) (half a minute or more))
+	$$(Q)$$(MAKE) -s -C $$(@D) -f Vdevice.mk Vdevice__ALL.a $(VMAKE_CLANG) OPT_FAST="$(MODEL_OPT)" OPT_SLOW=-O1 CXXFLAGS="-w -fPIC" >$$(@D)/make.log 2>&1 || { cat $$(@D)/make.log; exit 1; }
+	@touch $$@
+
+$(B)/model/dev-$(1)/libmwdev.so: $(B)/model/dev-$(1)/device/Vdevice__ALL.a sim/device.cpp sim/mw_device.h sim/device.map $(B)/verilated/plain.a | $(FW)/firmware.hex
+	$$(call say,LINK,$$@)
+	$$(Q)$(MODEL_CXX) $(CXXFLAGS) -fvisibility=hidden $(VINC) -DMW_SIM_N=$(2) -DMW_SIM_F=$(3) -I$(B)/model/dev-$(1)/device -Isim -shared \
+	    -Wl,--version-script=sim/device.map -o $$@ sim/device.cpp $$(filter %.a,$$^) -lpthread
+endef
+device_so = $(B)/model/dev-$(call conf,$(1))/libmwdev.so
+DEVICES := 2.8.0.0
+$(foreach m,$(sort $(DEVICES) $(N).$(F).0.0),$(eval $(call device_rules,$(call conf,$(m)),$(call dotted,$(m),1),$(call dotted,$(m),2))))
+
+.PHONY: model models device-model
+device-model: $(call device_so,$(N).$(F).0.0)
+model: $(call model_so,$(asked))
+models: $(foreach m,$(MODELS),$(call model_so,$(m))) $(foreach m,$(DEVICES),$(call device_so,$(m)))
 
 # ---- unit tests of the RTL --------------------------------------------------
 include tests/unit/unit.mk
@@ -271,7 +298,7 @@ $$(patsubst tests/%.c,$(B)/tests/%,$$(wildcard tests/$(1)/test_*.c)): $(B)/tests
 	$$(call say,LINK,$$@)
 	$$(Q)$(CC) -o $$@ $$^ -lcmocka $$(TEST_LIBS) $(LDLIBS)
 endef
-$(foreach d,host driver system firmware,$(eval $(call c_test_rules,$(d))))
+$(foreach d,host driver system firmware device,$(eval $(call c_test_rules,$(d))))
 $(eval $(call c_test_rules,usb,$(call obj,$(USBDEV_SRC))))
 
 EXAMPLES := $(patsubst driver/examples/%.c,$(B)/examples/%,$(wildcard driver/examples/*.c))
@@ -336,8 +363,9 @@ $(addprefix lint-rtl-,$(LINT_CONFS)): lint-rtl-%: $(RTL_PKGS) $(REG_SV)
 	    $(if $(filter 1,$(call dotted,$*,3)),$(addprefix -G,$(SMALL_PARAMS))) $(VWARN) $(RTL_PKGS) rtl/top/fabric.sv
 
 lint-device: $(RTL_PKGS) $(REG_SV) $(DEV_PKGS) $(DEV_MODS) $(DEV_IP)
-	$(call say,LINT,rtl of the control SoC)
-	$(Q)$(VERILATOR) --lint-only --quiet --top-module soc $(VWARN) $(RTL_PKGS) $(DEV_PKGS) $(DEV_IP) rtl/soc/soc.sv
+	$(call say,LINT,rtl of the device around the fabric)
+	$(Q)$(VERILATOR) --lint-only --quiet --top-module device -GN=4 -GFlitBytes=8 $(VWARN) $(RTL_PKGS) $(DEV_PKGS) $(DEV_IP) $(DEV_TOP)
+	$(Q)$(VERILATOR) --lint-only --quiet --top-module device -GN=8 -GFlitBytes=16 $(VWARN) $(RTL_PKGS) $(DEV_PKGS) $(DEV_IP) $(DEV_TOP)
 
 # the front end that synthesis uses is stricter in places
 lint-slang: $(RTL)
@@ -386,9 +414,9 @@ $(GEN)/verification.md: tests/formal/table.py tests/formal/run.py tests/formal/p
 	$(Q)$(PY) $< >$@
 
 # moeswitch.core, the file list for others' flows, against this one
-core-check: $(RTL)
+core-check: $(RTL) $(DEV_PKGS) $(DEV_IP) $(DEV_MODS)
 	$(call say,CHECK,moeswitch.core)
-	$(Q)VERILATOR_ROOT=$(VROOT) $(PY) tests/core.py $(VROOT)/bin/verilator_bin $(RTL)
+	$(Q)VERILATOR_ROOT=$(VROOT) $(PY) tests/core.py $(VROOT)/bin/verilator_bin $(RTL) -- $(DEV_PKGS) $(DEV_IP) $(DEV_MODS)
 
 # several models side by side in one program must not see each other's symbols
 exports-check: models

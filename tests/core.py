@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks the file list of moeswitch.core.
 
-usage: core.py VERILATOR FILE...
+usage: core.py VERILATOR FILE... -- FILE...
 
-The FILEs are the Makefile's RTL. The core must list each of them once and nothing else, every package behind those that it uses and in front of every
-module; Verilator must find all of the design in that list alone. Exit status 1 and a line per difference otherwise.
+The FILEs are the Makefile's RTL, first the fabric's, then what a device adds. The core must list each of them once in its fileset (rtl, device) and nothing
+else, every package behind those that it uses and in front of every module; Verilator must find all of the design in that list alone. Exit status 1 and a
+line per difference otherwise.
 """
 import pathlib
 import re
@@ -13,20 +14,20 @@ import subprocess
 import sys
 
 
-def core_files():
+def core_files(fileset):
     text = pathlib.Path("moeswitch.core").read_text()
-    rtl = re.search(r"^  rtl:\n(.*?)^  \w", text, re.M | re.S).group(1)
-    return re.findall(r"^      - (\S+)$", rtl, re.M)
+    part = re.search(rf"^  {fileset}:\n(.*?)^  \w", text, re.M | re.S).group(1)
+    return re.findall(r"^      - (\S+)$", part, re.M)
 
 
-def differences(listed, expected):
+def differences(listed, expected, known=()):
     for f in sorted({f for f in listed if listed.count(f) > 1}):
         yield f"{f}: listed twice"
     for f in sorted(set(expected) - set(listed)):
         yield f"{f}: not listed"
     for f in sorted(set(listed) - set(expected)):
         yield f"{f}: listed, but not part of the RTL"
-    ready = set()
+    ready = {pathlib.Path(f).stem for f in known if f.endswith("_pkg.sv")}
     for f in listed:
         code = re.sub(r"//.*", "", pathlib.Path(f).read_text()) if pathlib.Path(f).exists() else ""
         for used in sorted(set(re.findall(r"\b(\w+_pkg)::", code)) - ready - {pathlib.Path(f).stem}):
@@ -35,14 +36,19 @@ def differences(listed, expected):
             ready.add(pathlib.Path(f).stem)
 
 
+def lint(verilator, top, files):
+    return subprocess.run([verilator, "--lint-only", "--quiet", "-Wall", "--top-module", top, "rtl/spec/regs.vlt", *files]).returncode
+
+
 def main():
-    listed = core_files()
-    found = list(differences(listed, sys.argv[2:]))
+    split = sys.argv.index("--")
+    fabric, device = core_files("rtl"), core_files("device")
+    found = [*differences(fabric, sys.argv[2:split]), *differences(device, sys.argv[split + 1:], fabric)]
     for line in found:
         print(f"moeswitch.core: {line}")
     if found:
         sys.exit(1)
-    sys.exit(subprocess.run([sys.argv[1], "--lint-only", "--quiet", "-Wall", "--top-module", "fabric", "rtl/spec/regs.vlt", *listed]).returncode)
+    sys.exit(lint(sys.argv[1], "fabric", fabric) or lint(sys.argv[1], "device", fabric + device))
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ import tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 WORK = ROOT / "build" / "mutants"
-PARTS = ["Makefile", "requirements.txt", ".ci", "rtl", "sim", "driver", "host-tools", "tests", "docs", ".clang-format"]
+PARTS = ["Makefile", "requirements.txt", ".ci", "rtl", "sim", "driver", "firmware", "host-tools", "tests", "docs", ".clang-format"]
 TIMEOUT_S = 900
 
 

@@ -145,3 +145,10 @@ UNIT += usb_core
 UNIT_SRCS_usb_core := $(USB_CORE)
 UNIT_C_usb_core := $(wildcard sim/ulpi/*.c) $(HOST_H)
 UNIT_FLAGS_usb_core := -Wno-lint -Wno-style
+UNIT += host_link
+UNIT_SRCS_host_link := $(DEV_PKGS) rtl/host/host_link.sv
+UNIT_PARAMS_host_link := N=2 FlitBytes=8 MemBytesLog2=17
+UNIT += host_link_16
+UNIT_TOP_host_link_16 := host_link
+UNIT_SRCS_host_link_16 := $(DEV_PKGS) rtl/host/host_link.sv
+UNIT_PARAMS_host_link_16 := N=2 FlitBytes=16 MemBytesLog2=17

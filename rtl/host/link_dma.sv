@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// Moves words of 8 bytes between the host link and the memory of one GPU, in flits, through stream_mux. Nothing checks addresses here.
+//
+// A write: start_i with write_i, gpu_i, addr_i (flit address); then words, until the next start. A read: start_i with words_i; as many words come out.
+// busy_o: words of a read are still to come, or a flit waits for its port. A word per cycle is sustained either way; at most Depth flits of a read are on
+// their way, so the answers always have a place.
+`default_nettype none
+
+module link_dma #(
+    parameter int unsigned FlitBytes = 8,
+    localparam int unsigned FW = 8 * FlitBytes
+) (
+    input  wire logic          clk_i,
+    input  wire logic          rst_ni,
+
+    input  wire logic          start_i,
+    input  wire logic          write_i,
+    input  wire logic [4:0]    gpu_i,
+    input  wire logic [31:0]   addr_i,
+    input  wire logic [13:0]   words_i,
+    output logic               busy_o,
+
+    input  wire logic          in_valid_i,
+    output logic               in_ready_o,
+    input  wire logic [63:0]   in_data_i,
+    output logic               out_valid_o,
+    input  wire logic          out_ready_i,
+    output logic [63:0]        out_data_o,
+
+    // stream_mux
+    output logic               claim_o,
+    output logic               valid_o,
+    input  wire logic          ready_i,
+    output logic               we_o,
+    output logic [4:0]         gpu_o,
+    output logic [31:0]        addr_o,
+    output logic [FW-1:0]      wdata_o,
+    input  wire logic          rvalid_i,
+    input  wire logic [FW-1:0] rdata_i
+);
+    localparam int unsigned Words = FlitBytes / 8, Depth = 16, LevelW = $clog2(Depth + 1);
+
+    logic              write_q, flit_valid_q, push, pop, fifo_valid, fifo_room;
+    logic [31:0]       addr_q;
+    logic [4:0]        gpu_q;
+    logic [13:0]       ask_q;      // flits of a read not asked for
+    logic [13:0]       left_q;     // words of a read not handed on
+    logic [LevelW-1:0] out_q;      // flits asked for and not handed on
+    logic [LevelW-1:0] unused_level;
+    logic [FW-1:0]     flit_q, fifo_data;
+    logic              half_q;     // which word of a flit of 16 bytes
+
+    assign we_o    = write_q;
+    assign gpu_o   = gpu_q;
+    assign addr_o  = addr_q;
+    assign wdata_o = flit_q;
+    assign valid_o = write_q ? flit_valid_q : ask_q != '0 && out_q != LevelW'(Depth);
+    assign claim_o = write_q ? flit_valid_q : left_q != '0;
+    assign busy_o  = write_q ? flit_valid_q : left_q != '0;
+    assign push    = rvalid_i;
+
+    // ---- writes: words gather to a flit ----
+    assign in_ready_o = !flit_valid_q || ready_i;
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni || start_i) begin
+            flit_valid_q <= 1'b0;
+        end else if (in_ready_o) begin
+            flit_valid_q <= write_q && in_valid_i && (Words == 1 || half_q);
+        end
+        if (in_ready_o && in_valid_i) flit_q <= FW'({in_data_i, flit_q} >> 64);
+    end
+
+    // ---- reads ----
+    fifo #(.Width(FW), .Depth(Depth)) i_fifo (
+        .clk_i, .rst_ni, .valid_i(push), .ready_o(fifo_room), .data_i(rdata_i), .valid_o(fifo_valid), .ready_i(pop), .data_o(fifo_data), .level_o(unused_level)
+    );
+
+    assign out_valid_o = fifo_valid;
+    assign out_data_o  = Words == 1 || !half_q ? fifo_data[63:0] : fifo_data[FW-1 -: 64];
+    assign pop         = out_ready_i && (Words == 1 || half_q);
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) begin
+            write_q <= 1'b0;
+            ask_q   <= '0;
+            left_q  <= '0;
+            out_q   <= '0;
+            half_q  <= 1'b0;
+        end else if (start_i) begin
+            write_q <= write_i;
+            ask_q   <= write_i ? '0 : words_i / 14'(Words);
+            left_q  <= write_i ? '0 : words_i;
+            half_q  <= 1'b0;
+        end else begin
+            if (!write_q && valid_o && ready_i) ask_q <= ask_q - 14'd1;
+            if (out_valid_o && out_ready_i) left_q <= left_q - 14'd1;
+            if (write_q ? in_valid_i && in_ready_o : out_valid_o && out_ready_i) half_q <= Words != 1 && !half_q;
+            out_q <= out_q + LevelW'(!write_q && valid_o && ready_i) - LevelW'(fifo_valid && pop);
+        end
+        if (start_i) begin
+            addr_q <= addr_i;
+            gpu_q  <= gpu_i;
+        end else if (valid_o && ready_i) begin
+            addr_q <= addr_q + 32'd1;
+        end
+    end
+
+    wire unused = &{1'b0, fifo_room, unused_level};
+endmodule
+
+`default_nettype wire

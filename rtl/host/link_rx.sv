@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// The receiving half of the host link: finds frames in the bytes (docs/host-protocol.md, in step and out of step), checks their CRCs, and hands on each
+// header and its payload.
+//
+// A good header that may be carried out is held on header_o while header_valid_o; the user looks at it and says accept_i once it has room for the
+// payload. Then payload words follow (word_valid_o, word_ready_i), and done_o pulses: crc_ok_o tells of payload and trailer (1 without payload). Nothing
+// more is taken until next_i. error_o pulses when the link falls out of step; what is received from then on is discarded up to a SYNC.
+//
+// A frame takes 3 cycles for its header, one to look at it, and one for each word of its payload and trailer.
+`default_nettype none
+
+module link_rx (
+    input  wire logic                     clk_i,
+    input  wire logic                     rst_ni,
+    input  wire logic                     clear_i,        // forget everything, out of step
+
+    input  wire logic                     valid_i,
+    output logic                          ready_o,
+    input  wire logic [63:0]              data_i,
+    input  wire logic [3:0]               bytes_i,
+
+    output logic                          header_valid_o,
+    output host_pkg::frame_header_t       header_o,
+    input  wire logic                     accept_i,
+    output logic                          word_valid_o,
+    input  wire logic                     word_ready_i,
+    output logic [63:0]                   word_o,
+    output logic                          done_o,
+    output logic                          crc_ok_o,
+    input  wire logic                     next_i,
+    output logic                          waiting_o,      // the first byte of another frame is here
+
+    output logic                          in_step_o,
+    output logic                          error_o,
+    output logic [7:0]                    error_status_o,
+    output logic [15:0]                   error_seen_o,   // first two bytes, or number received
+    output logic [15:0]                   last_number_o   // of the last request accepted
+);
+    typedef enum logic [2:0] {BETWEEN, HEADER, LOOK, OFFER, PAYLOAD, DONE, HELD} state_e;
+    state_e                  state_q;
+    logic                    have_word, have1, have2, take, drop, zero8, is_magic, is_sync, good, expected;
+    logic [63:0]             word;
+    logic [2:0][63:0]        header_q;
+    logic [1:0]              at_q;
+    logic [31:0]             crc_q;
+    logic [13:0]             left_q;      // words of payload and trailer
+    logic [15:0]             number_q;    // expected next
+    host_pkg::frame_header_t h;
+
+    localparam logic [15:0] MostWords = 16'(host_pkg::MaxPayload / 8);
+
+    link_align i_align (
+        .clk_i, .rst_ni, .clear_i, .valid_i, .ready_o, .data_i, .bytes_i, .valid_o(have_word), .have1_o(have1), .have2_o(have2), .word_o(word),
+        .take_i(take), .drop_i(drop)
+    );
+
+    assign h        = header_q;
+    assign header_o = h;
+    assign zero8    = word == '0;
+    assign is_magic = word[15:0] == 16'(host_pkg::Magic);
+    assign is_sync  = h.kind == host_pkg::FRAME_SYNC && h.words == '0;
+    assign good     = crc_q == crc_pkg::Good && h.words <= MostWords && (h.kind != host_pkg::FRAME_SYNC || is_sync);
+    assign expected = in_step_o && h.number == number_q;
+
+    // ---- taking bytes ----
+    logic skip_word, skip_byte, begins, wrong;
+
+    // zeros may stand between frames; out of step anything may
+    assign skip_word = have_word && zero8;
+    assign skip_byte = have1 && (word[7:0] == '0 || (!in_step_o && have2 && !is_magic));
+    assign begins    = have2 && is_magic;
+    assign wrong     = in_step_o && have2 && word[7:0] != '0 && !is_magic;
+
+    always_comb begin
+        take = 1'b0;
+        drop = 1'b0;
+        unique case (state_q)
+            BETWEEN, HELD: begin
+                take = skip_word;
+                drop = !skip_word && skip_byte && (state_q == BETWEEN || word[7:0] == '0);
+            end
+            HEADER: take = 1'b1;
+            PAYLOAD: take = left_q == 14'd1 || word_ready_i;
+            default: ;
+        endcase
+    end
+
+    assign header_valid_o = state_q == OFFER;
+    assign word_valid_o   = state_q == PAYLOAD && have_word && left_q != 14'd1;
+    assign word_o         = word;
+    assign done_o         = state_q == DONE;
+    assign crc_ok_o       = h.words == '0 || crc_q == crc_pkg::Good;
+    assign waiting_o      = have1 && word[7:0] != '0;
+    assign last_number_o  = number_q - 16'd1;
+
+    always_ff @(posedge clk_i) begin
+        error_o <= 1'b0;
+        if (!rst_ni || clear_i) begin
+            state_q   <= BETWEEN;
+            in_step_o <= 1'b0;
+            if (!rst_ni) number_q <= '0;
+        end else begin
+            unique case (state_q)
+                BETWEEN: begin
+                    at_q  <= '0;
+                    crc_q <= crc_pkg::Start;
+                    if (begins) begin
+                        state_q <= HEADER;
+                    end else if (wrong) begin
+                        in_step_o      <= 1'b0;
+                        error_o        <= 1'b1;
+                        error_status_o <= host_pkg::STATUS_HEADER;
+                        error_seen_o   <= word[15:0];
+                    end
+                end
+                HEADER: if (have_word) begin
+                    header_q[at_q] <= word;
+                    crc_q          <= crc_pkg::crc_8(crc_q, word);
+                    at_q           <= at_q + 2'd1;
+                    if (at_q == 2'd2) state_q <= LOOK;
+                end
+                LOOK: begin
+                    crc_q <= crc_pkg::Start;
+                    if (good && (is_sync || expected)) begin
+                        state_q   <= OFFER;
+                        in_step_o <= 1'b1;
+                        number_q  <= h.number + 16'd1;
+                    end else begin
+                        state_q   <= BETWEEN;
+                        in_step_o <= 1'b0;
+                        error_o   <= in_step_o;
+                    end
+                    error_status_o <= good ? host_pkg::STATUS_SEQUENCE : host_pkg::STATUS_HEADER;
+                    error_seen_o   <= good ? h.number : h.magic;
+                    left_q         <= 14'(h.words) + 14'd1;
+                end
+                OFFER: if (accept_i) state_q <= h.words == '0 ? DONE : PAYLOAD;
+                PAYLOAD: if (have_word && take) begin
+                    crc_q  <= crc_pkg::crc_8(crc_q, word);
+                    left_q <= left_q - 14'd1;
+                    if (left_q == 14'd1) state_q <= DONE;
+                end
+                DONE: state_q <= HELD;
+                default: if (next_i) state_q <= BETWEEN;
+            endcase
+        end
+    end
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// The sending half of the host link: makes a frame of a header (magic and crc are put in here), payload words and the status of its trailer.
+//
+// start_i with header_i; then header_i.words payload words, from the cycle after on and at any time (word_valid_i, word_ready_o); trailer_i is looked at
+// with the trailer. ready_o: the frame before is out. Words leave through a register, one per cycle; last_o with the last of a frame. While mute_i, all of
+// it goes nowhere.
+`default_nettype none
+
+module link_tx (
+    input  wire logic               clk_i,
+    input  wire logic               rst_ni,
+    input  wire logic               mute_i,
+
+    input  wire logic               start_i,
+    output logic                    ready_o,
+    input  wire host_pkg::frame_header_t header_i,
+    input  wire logic               word_valid_i,
+    output logic                    word_ready_o,
+    input  wire logic [63:0]        word_i,
+    input  wire logic [7:0]         trailer_i,
+
+    output logic                    valid_o,
+    input  wire logic               ready_i,
+    output logic [63:0]             data_o,
+    output logic                    last_o
+);
+    typedef enum logic [2:0] {IDLE, FIRST, SECOND, THIRD, PAYLOAD, TRAILER} state_e;
+    state_e           state_q;
+    logic [2:0][63:0] header_q;
+    logic [15:0]      left_q;
+    logic [31:0]      crc_q, half_crc;
+    logic [63:0]      word;
+    logic             room, go, next_last;
+
+    assign room         = !valid_o || ready_i || mute_i;
+    assign ready_o      = state_q == IDLE;
+    assign word_ready_o = state_q == PAYLOAD && room;
+    assign go           = room && state_q != IDLE && (state_q != PAYLOAD || word_valid_i);
+    assign next_last    = state_q == TRAILER || (state_q == THIRD && left_q == '0);
+
+    // a third word and a trailer end in the CRC of what was before
+    assign half_crc = ~crc_pkg::crc_4(crc_q, word[31:0]);
+
+    always_comb begin
+        unique case (state_q)
+            FIRST: word = header_q[0];
+            SECOND: word = header_q[1];
+            THIRD: word = header_q[2];
+            PAYLOAD: word = word_i;
+            default: word = {56'd0, trailer_i};
+        endcase
+    end
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) begin
+            state_q <= IDLE;
+            valid_o <= 1'b0;
+        end else begin
+            if (room) valid_o <= go && !mute_i;
+            if (mute_i) valid_o <= 1'b0;
+            unique case (state_q)
+                IDLE: if (start_i) state_q <= FIRST;
+                FIRST: if (go) state_q <= SECOND;
+                SECOND: if (go) state_q <= THIRD;
+                THIRD: if (go) state_q <= left_q == '0 ? IDLE : PAYLOAD;
+                PAYLOAD: if (go && left_q == 16'd1) state_q <= TRAILER;
+                default: if (go) state_q <= IDLE;
+            endcase
+        end
+        if (state_q == IDLE) begin
+            header_q <= header_i;
+            header_q[0][15:0] <= 16'(host_pkg::Magic);
+            left_q   <= header_i.words;
+            crc_q    <= crc_pkg::Start;
+        end else if (go) begin
+            crc_q <= state_q == THIRD ? crc_pkg::Start : crc_pkg::crc_8(crc_q, word);
+            if (state_q == PAYLOAD) left_q <= left_q - 16'd1;
+        end
+        if (go) begin
+            data_o <= state_q inside {THIRD, TRAILER} ? {half_crc, word[31:0]} : word;
+            last_o <= next_last;
+        end
+    end
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// Puts the fabric into its state after power-up when host link (held until done_o) or firmware (pulse) asks: waits until nothing is under way at the host
+// stream ports, then holds the fabric's reset for 8 cycles. While it is at it, ports_hold_o keeps the ports and busy_o the fabric's registers from
+// everybody; both wait. done_o pulses at the end, for whoever asked.
+`default_nettype none
+
+module fabric_reset (
+    input  wire logic clk_i,
+    input  wire logic rst_ni,
+    input  wire logic link_i,
+    input  wire logic soc_i,
+    input  wire logic ports_idle_i,
+    output logic      ports_hold_o,
+    output logic      busy_o,
+    output logic      fabric_rst_no,
+    output logic      done_o
+);
+    typedef enum logic [1:0] {RUN, DRAIN, RESET, DONE} state_e;
+    state_e     state_q;
+    logic [2:0] count_q;
+    logic       soc_q;
+
+    assign busy_o       = state_q != RUN;
+    assign ports_hold_o = state_q != RUN;
+    assign done_o       = state_q == DONE;
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) begin
+            state_q       <= RUN;
+            soc_q         <= 1'b0;
+            fabric_rst_no <= 1'b0;
+        end else begin
+            unique case (state_q)
+                RUN: if (link_i || soc_q) state_q <= DRAIN;
+                DRAIN: if (ports_idle_i) state_q <= RESET;
+                RESET: if (count_q == '1) state_q <= DONE;
+                default: state_q <= RUN;
+            endcase
+            soc_q         <= soc_i || (soc_q && state_q != DONE);
+            fabric_rst_no <= state_q != RESET;
+        end
+        count_q <= state_q == RESET ? count_q + 3'd1 : '0;
+    end
+endmodule
+
+`default_nettype wire

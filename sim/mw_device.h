@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// C interface of the simulated device as its USB core sees it: rtl/top/device.sv with its host link, soft CPU and firmware, and bytes in and out of its
+// two bulk endpoints. build/model/dev-<configuration>/libmwdev.so exports one symbol, mw_device_get_ops.
+//
+// Time passes in whole clock cycles, and only inside run.
+#ifndef MW_DEVICE_H
+#define MW_DEVICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { MW_DEVICE_ABI = 1 };
+
+struct mw_device_model;
+
+struct mw_device_ops {
+    uint32_t abi;        ///< MW_DEVICE_ABI
+    uint32_t gpus;       ///< N
+    uint32_t flit_bytes; ///< 8 or 16
+
+    /// Make a device and reset it. NULL: no memory.
+    struct mw_device_model *(*create)(void);
+    void (*destroy)(struct mw_device_model *device);
+    /// USB reset and SET_CONFIGURATION: what was sent and not taken, or not fetched, is gone.
+    void (*link_reset)(struct mw_device_model *device);
+    /// Bytes for the OUT endpoint, behind those that still wait (pending tells how many do).
+    void (*out)(struct mw_device_model *device, const uint8_t *data, size_t bytes);
+    size_t (*pending)(const struct mw_device_model *device);
+    /// Bytes from the IN endpoint: up to `room` of the oldest transfer; `last`: it ends with them. 0: none is whole. The endpoint takes two transfers
+    /// ahead of what was fetched.
+    size_t (*in)(struct mw_device_model *device, uint8_t *data, size_t room, bool *last);
+    /// Let time pass: `cycles`, or less when a transfer for the host is whole. Returns how many passed.
+    uint64_t (*run)(struct mw_device_model *device, uint64_t cycles);
+    /// Characters that the console has sent since the last call, 115200 baud at 60 MHz unless the firmware says otherwise; up to `room`.
+    size_t (*console)(struct mw_device_model *device, char *text, size_t room);
+};
+
+/// The only symbol of the shared object.
+const struct mw_device_ops *mw_device_get_ops(void);
+typedef const struct mw_device_ops *(*mw_device_get_ops_fn)(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "frames.h"
+
+#include <dlfcn.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { LIMIT = 20000000 };
+
+struct endpoints *endpoints_open(void)
+{
+    struct endpoints *e = calloc(1, sizeof *e);
+    assert_non_null(e);
+    void *library = dlopen("build/model/dev-n2f8/libmwdev.so", RTLD_NOW | RTLD_LOCAL);
+    if (!library)
+        fail_msg("%s", dlerror());
+    void *symbol = dlsym(library, "mw_device_get_ops");
+    mw_device_get_ops_fn get_ops;
+    memcpy(&get_ops, &symbol, sizeof get_ops);
+    e->ops = get_ops();
+    assert_int_equal(e->ops->abi, MW_DEVICE_ABI);
+    e->model = e->ops->create();
+    assert_non_null(e->model);
+    return e;
+}
+
+void endpoints_close(struct endpoints *e)
+{
+    e->ops->destroy(e->model);
+    free(e);
+}
+
+size_t endpoints_make(struct endpoints *e, const struct mw_frame_header *header,
+                      const void *payload, size_t bytes)
+{
+    struct mw_frame_header h = *header;
+    h.words = (uint16_t)(bytes / 8);
+    mwf_seal(&h);
+    memcpy(e->bytes, &h, sizeof h);
+    if (!bytes)
+        return sizeof h;
+    struct mw_frame_trailer t = mwf_trailer(payload, bytes, MW_STATUS_OK);
+    memcpy(e->bytes + sizeof h, payload, bytes);
+    memcpy(e->bytes + sizeof h + bytes, &t, sizeof t);
+    return sizeof h + bytes + sizeof t;
+}
+
+void endpoints_receive(struct endpoints *e, uint64_t cycles)
+{
+    size_t have = 0;
+    bool last = false;
+    uint64_t passed = 0;
+    while (!last) {
+        have += e->ops->in(e->model, e->bytes + have, sizeof e->bytes - have, &last);
+        if (last)
+            break;
+        assert_true(passed < cycles);
+        passed += e->ops->run(e->model, cycles - passed);
+    }
+    e->cycles += passed;
+    memcpy(&e->reply, e->bytes, sizeof e->reply);
+    assert_true(have >= sizeof e->reply && mwf_header_ok(&e->reply));
+    size_t bytes = 8 * (size_t)e->reply.words;
+    assert_int_equal(have, mwf_bytes(bytes));
+    e->payload = e->bytes + sizeof e->reply;
+    if (bytes) {
+        struct mw_frame_trailer t;
+        memcpy(&t, e->payload + bytes, sizeof t);
+        assert_int_equal(t.status, MW_STATUS_OK);
+        assert_int_equal(t.crc, mwf_trailer(e->payload, bytes, MW_STATUS_OK).crc);
+    }
+}
+
+void endpoints_sync(struct endpoints *e)
+{
+    static const uint8_t gap[MW_HOST_SYNC_GAP];
+    struct mw_frame_header h = {
+        .type = MW_FRAME_SYNC,
+        .sequence = e->sequence++,
+        .argument = e->cycles + 1,
+        .count = MW_HOST_PROTOCOL_MAJOR << 16 | MW_HOST_PROTOCOL_MINOR,
+    };
+    e->ops->out(e->model, gap, sizeof gap);
+    e->ops->out(e->model, e->bytes, endpoints_make(e, &h, NULL, 0));
+    do
+        endpoints_receive(e, LIMIT);
+    while (e->reply.type != (MW_FRAME_SYNC | MW_FRAME_REPLY) || e->reply.argument != h.argument);
+    assert_int_equal(e->reply.status, MW_STATUS_OK);
+    // as the protocol asks before bulk: at power-up the firmware tests memories, and answers when it has
+    assert_int_equal(endpoints_call(e, MW_FRAME_INFO, 0, 0, NULL, 0), MW_STATUS_OK);
+}
+
+unsigned endpoints_call(struct endpoints *e, unsigned type, uint64_t argument, uint32_t count,
+                        const void *payload, size_t bytes)
+{
+    struct mw_frame_header h = {
+        .type = (uint8_t)type, .sequence = e->sequence++, .argument = argument, .count = count};
+    e->ops->out(e->model, e->bytes, endpoints_make(e, &h, payload, bytes));
+    endpoints_receive(e, LIMIT);
+    assert_int_equal(e->reply.type, type | MW_FRAME_REPLY);
+    assert_int_equal(e->reply.sequence, h.sequence);
+    return e->reply.status;
+}
+
+// ---- transport --------------------------------------------------------------------------------------------
+
+static int result(unsigned status)
+{
+    return status ? MW_ERR_IO : 0;
+}
+
+static int transport_open(const struct mw_open_options *o, void **context, char *message,
+                          size_t size)
+{
+    (void)message;
+    (void)size;
+    *context = o->custom_context;
+    return result(endpoints_call(o->custom_context, MW_FRAME_RESET, 0, 0, NULL, 0));
+}
+
+static void transport_close(void *context)
+{
+    (void)context;
+}
+
+static int cfg_read(void *context, uint32_t address, uint32_t *value)
+{
+    struct endpoints *e = context;
+    struct mw_frame_register r = {address, 0};
+    unsigned status = endpoints_call(e, MW_FRAME_REG_READ, 0, 0, &r, sizeof r);
+    if (!status) {
+        memcpy(&r, e->payload, sizeof r);
+        assert_int_equal(r.address, address);
+        *value = r.value;
+    }
+    return result(status);
+}
+
+static int cfg_write(void *context, uint32_t address, uint32_t value)
+{
+    const struct mw_frame_register r = {address, value};
+    return result(endpoints_call(context, MW_FRAME_REG_WRITE, 0, 0, &r, sizeof r));
+}
+
+static int memory(struct endpoints *e, bool write, const struct mw_transfer *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        for (size_t at = 0, n; at < list[i].bytes; at += n) {
+            uint8_t *data = (uint8_t *)list[i].data + at;
+            uint64_t argument = (uint64_t)list[i].gpu << MW_HOST_GPU_SHIFT | (list[i].address + at);
+            n = list[i].bytes - at < MW_HOST_MAX_PAYLOAD ? list[i].bytes - at : MW_HOST_MAX_PAYLOAD;
+            unsigned status =
+                endpoints_call(e, write ? MW_FRAME_MEM_WRITE : MW_FRAME_MEM_READ, argument,
+                               write ? 0 : (uint32_t)n, data, write ? n : 0);
+            if (status)
+                return result(status);
+            if (!write)
+                memcpy(data, e->payload, n);
+        }
+    }
+    return 0;
+}
+
+static int mem_write(void *context, const struct mw_transfer *list, size_t count)
+{
+    return memory(context, true, list, count);
+}
+
+static int mem_read(void *context, const struct mw_transfer *list, size_t count)
+{
+    return memory(context, false, list, count);
+}
+
+static int run_until(void *context, uint64_t max_cycles, bool *done)
+{
+    struct endpoints *e = context;
+    unsigned status = endpoints_call(e, MW_FRAME_WAIT, max_cycles, 0, NULL, 0);
+    *done = e->reply.count;
+    return result(status);
+}
+
+const struct mw_transport endpoints_transport = {
+    .name = "endpoints",
+    .open = transport_open,
+    .close = transport_close,
+    .cfg_read = cfg_read,
+    .cfg_write = cfg_write,
+    .mem_write = mem_write,
+    .mem_read = mem_read,
+    .run_until = run_until,
+};

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A host at the endpoints of the Verilated device (sim/mw_device.h): requests one at a time, and a transport of libmoeswitch made of them.
+#ifndef DEVICE_FRAMES_H
+#define DEVICE_FRAMES_H
+
+#include "frame.h"
+#include "moeswitch.h"
+#include "mw_device.h"
+
+enum { FRAME_BYTES = MW_HOST_HEADER_BYTES + MW_HOST_MAX_PAYLOAD + MW_HOST_TRAILER_BYTES };
+
+struct endpoints {
+    const struct mw_device_ops *ops;
+    struct mw_device_model *model;
+    uint16_t sequence;
+    uint64_t cycles; ///< passed since its creation
+    uint8_t bytes[FRAME_BYTES];
+    struct mw_frame_header reply; ///< the last one
+    const uint8_t *payload;       ///< of it
+};
+
+/// Make a device; the test fails where the model is missing.
+struct endpoints *endpoints_open(void);
+void endpoints_close(struct endpoints *e);
+/// A whole frame in e->bytes; returns its bytes.
+size_t endpoints_make(struct endpoints *e, const struct mw_frame_header *header,
+                      const void *payload, size_t bytes);
+/// Wait for a transfer and read it as a frame into e->reply and e->payload; the test fails where none comes in `cycles` or it is damaged.
+void endpoints_receive(struct endpoints *e, uint64_t cycles);
+/// SYNC behind its gap, up to its reply; what comes before it is discarded. Then INFO.
+void endpoints_sync(struct endpoints *e);
+/// A request and its reply, whose status is returned.
+unsigned endpoints_call(struct endpoints *e, unsigned type, uint64_t argument, uint32_t count,
+                        const void *payload, size_t bytes);
+
+/// The device as a transport; context: mw_open_options.custom_context, a struct endpoints in step.
+extern const struct mw_transport endpoints_transport;
+
+#endif

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The whole Verilated device but its USB core, at its endpoints: a layer through frames gives the bits and the cycles of the transport sim; firmware and
+// hardware answer side by side; resets, errors and a crash of the firmware in between cost nothing that was acknowledged.
+#include "frames.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "fabric_regs.h"
+#include "map.h"
+#include "soc_regs.h"
+
+enum { GPUS = 2, TOKENS = 8, HIDDEN = 64, EXPERTS = 6, K = 3 };
+
+static uint64_t seed(void)
+{
+    const char *text = getenv("MW_SEED");
+    return text ? strtoull(text, NULL, 0) : (uint64_t)time(NULL);
+}
+
+static uint64_t rng;
+
+static uint32_t random32(void)
+{
+    rng = rng * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(rng >> 33);
+}
+
+// ---- one layer -----------------------------------------------------------------------------------------------
+
+struct layer {
+    uint16_t x[GPUS][TOKENS][HIDDEN], out[GPUS][TOKENS][HIDDEN], coefficient[EXPERTS];
+    int16_t topk_idx[GPUS][TOKENS][K];
+    float topk_weights[GPUS][TOKENS][K];
+    uint64_t cycles;
+};
+
+static void make_layer(struct layer *l)
+{
+    for (int e = 0; e < EXPERTS; e++)
+        l->coefficient[e] = (uint16_t)(0x3f00 + random32() % 256);
+    for (int g = 0; g < GPUS; g++)
+        for (int t = 0; t < TOKENS; t++) {
+            for (int i = 0; i < HIDDEN; i++)
+                l->x[g][t][i] = (uint16_t)((random32() & 0x8000) + 0x3f00 + random32() % 512);
+            for (int j = 0; j < K; j++) {
+                l->topk_idx[g][t][j] = (int16_t)((g + t + 2 * j + random32() % 2) % EXPERTS);
+                l->topk_weights[g][t][j] = (float)(1 + random32() % 100) / 100;
+            }
+        }
+}
+
+static void run_layer(const struct mw_open_options *options, struct layer *l)
+{
+    struct mw_device *device;
+    struct mw_dymulticast *object;
+    struct mw_handle *handle;
+    const struct mw_dymulticast_prop prop = {
+        .block_bytes = 2 * HIDDEN, .region_sets = 2, .k = K, .experts = EXPERTS};
+    struct mw_tokens part[GPUS];
+    uint16_t *rows[GPUS];
+    for (int g = 0; g < GPUS; g++) {
+        part[g] = (struct mw_tokens){TOKENS, l->x[g][0], l->topk_idx[g][0], l->topk_weights[g][0]};
+        rows[g] = l->out[g][0];
+    }
+    int status = mw_open(options, &device);
+    if (status)
+        fail_msg("open: %s: %s", mw_strerror(status), mw_message());
+    assert_int_equal(mw_dymulticast_create(device, &prop, &object), 0);
+    assert_int_equal(mw_dymulticast_bind_addr(object, GPUS * TOKENS, GPUS * TOKENS), 0);
+    status = mw_dispatch(object, part, l->coefficient, &handle);
+    if (!status)
+        status = mw_combine(handle, rows, NULL, &l->cycles);
+    if (status)
+        fail_msg("%s: %s", mw_strerror(status), mw_message());
+    mw_handle_destroy(handle);
+    mw_dymulticast_destroy(object);
+    mw_close(device);
+}
+
+static void options_for(struct mw_open_options *o)
+{
+    mw_open_defaults(o);
+    o->gpus = GPUS;
+    o->flit_bytes = 8;
+}
+
+static void test_layer(void **state)
+{
+    (void)state;
+    struct endpoints *e = endpoints_open();
+    struct mw_open_options sim, frames;
+    options_for(&sim);
+    options_for(&frames);
+    frames.custom = &endpoints_transport;
+    frames.custom_context = e;
+    endpoints_sync(e);
+    // twice: the second time on a device that has run, which RESET puts back
+    for (int i = 0; i < 2; i++) {
+        struct layer a = {0};
+        make_layer(&a);
+        struct layer b = a;
+        run_layer(&sim, &a);
+        run_layer(&frames, &b);
+        assert_memory_equal(a.out, b.out, sizeof a.out);
+        assert_int_equal(a.cycles, b.cycles);
+        bool zero = true;
+        for (size_t j = 0; j < sizeof a.out; j++)
+            zero = zero && !((uint8_t *)a.out)[j];
+        assert_false(zero);
+        print_message("%llu cycles, as sim; %llu in all\n", (unsigned long long)b.cycles,
+                      (unsigned long long)e->cycles);
+    }
+    endpoints_close(e);
+}
+
+// ---- hardware and firmware at the endpoints ------------------------------------------------------------------
+
+static uint32_t reg_read(struct endpoints *e, uint32_t address)
+{
+    struct mw_frame_register r = {address, 0};
+    assert_int_equal(endpoints_call(e, MW_FRAME_REG_READ, 0, 0, &r, sizeof r), MW_STATUS_OK);
+    memcpy(&r, e->payload, sizeof r);
+    return r.value;
+}
+
+static void reg_write(struct endpoints *e, uint32_t address, uint32_t value)
+{
+    const struct mw_frame_register r = {address, value};
+    assert_int_equal(endpoints_call(e, MW_FRAME_REG_WRITE, 0, 0, &r, sizeof r), MW_STATUS_OK);
+    assert_int_equal(e->reply.count, 1);
+}
+
+#define SOC(reg) (MW_MAP_SOC + (uint32_t)offsetof(mw_soc_t, reg))
+#define FABRIC(reg) ((uint32_t)offsetof(mw_fabric_t, reg))
+
+static void test_answers(void **state)
+{
+    (void)state;
+    struct endpoints *e = endpoints_open();
+    struct mw_frame_info info;
+    // asked before the firmware is up: it answers when it is
+    endpoints_sync(e);
+    assert_int_equal(endpoints_call(e, MW_FRAME_INFO, 0, 0, NULL, 0), MW_STATUS_OK);
+    assert_int_equal(e->reply.words * 8, sizeof info);
+    memcpy(&info, e->payload, sizeof info);
+    assert_int_equal(info.gpus, GPUS);
+    assert_int_equal(info.flit_bytes, 8);
+    assert_int_equal(info.clock_hz, 0);
+    assert_int_equal(reg_read(e, FABRIC(id)) >> 16, 0x4d57);
+    assert_int_equal(endpoints_call(e, MW_FRAME_SELFTEST, 3, 0, NULL, 0), MW_STATUS_OK);
+    struct mw_frame_selftest t[2 * GPUS];
+    assert_int_equal(e->reply.words * 8, sizeof t);
+    memcpy(t, e->payload, sizeof t);
+    for (int i = 0; i < 2 * GPUS; i++) {
+        assert_true(t[i].checked > 0);
+        assert_int_equal(t[i].failed, 0);
+    }
+    assert_int_equal(endpoints_call(e, MW_FRAME_RESET, 0, 0, NULL, 0), MW_STATUS_OK);
+    assert_int_equal(endpoints_call(e, MW_FRAME_LOG_READ, 0, 0, NULL, 0), MW_STATUS_OK);
+    assert_int_equal(e->reply.argument, 1);
+    // a reset puts the fabric's registers back and leaves memories alone
+    uint8_t data[4096], back[sizeof data];
+    for (size_t i = 0; i < sizeof data; i++)
+        data[i] = (uint8_t)random32();
+    uint64_t place = UINT64_C(1) << MW_HOST_GPU_SHIFT | 0x123450;
+    assert_int_equal(endpoints_call(e, MW_FRAME_MEM_WRITE, place, 0, data, sizeof data),
+                     MW_STATUS_OK);
+    reg_write(e, FABRIC(link), 5);
+    assert_int_equal(reg_read(e, FABRIC(link)), 5);
+    assert_int_equal(endpoints_call(e, MW_FRAME_RESET, 0, 0, NULL, 0), MW_STATUS_OK);
+    assert_int_equal(reg_read(e, FABRIC(link)), 1);
+    assert_int_equal(endpoints_call(e, MW_FRAME_MEM_READ, place, sizeof data, NULL, 0),
+                     MW_STATUS_OK);
+    memcpy(back, e->payload, sizeof back);
+    assert_memory_equal(data, back, sizeof data);
+    endpoints_close(e);
+}
+
+/// The CPU is kept from its work until the watchdog bites: frames of the hardware are answered all the time, those of the firmware with FAULT or well.
+static void test_crash(void **state)
+{
+    (void)state;
+    struct endpoints *e = endpoints_open();
+    endpoints_sync(e);
+    assert_int_equal(endpoints_call(e, MW_FRAME_INFO, 0, 0, NULL, 0), MW_STATUS_OK);
+    reg_write(e, SOC(watchdog), 300); // too short for any turn of the firmware's loop
+    unsigned faults = 0;
+    for (int i = 0; i < 50; i++) {
+        unsigned status = endpoints_call(e, MW_FRAME_INFO, 0, 0, NULL, 0);
+        assert_true(status == MW_STATUS_OK || status == MW_STATUS_FAULT);
+        faults += status == MW_STATUS_FAULT;
+        reg_write(e, FABRIC(link), 1 + i % 7);
+        assert_int_equal(reg_read(e, FABRIC(link)), 1 + i % 7);
+    }
+    assert_true(faults > 0);
+    reg_write(e, SOC(watchdog), 1000000);
+    assert_int_equal(endpoints_call(e, MW_FRAME_INFO, 0, 0, NULL, 0), MW_STATUS_OK);
+    struct mw_frame_info info;
+    memcpy(&info, e->payload, sizeof info);
+    assert_true(info.resets > 0);
+    assert_int_equal(endpoints_call(e, MW_FRAME_LOG_READ, 0, 0, NULL, 0), MW_STATUS_OK);
+    struct mw_frame_log last;
+    memcpy(&last, e->payload + 8 * e->reply.words - sizeof last, sizeof last);
+    assert_int_equal(last.code, MW_LOG_BOOT);
+    assert_int_equal(last.detail, 1);
+    endpoints_close(e);
+}
+
+/// Garbage, cut and repeated frames and resets of the link between writes and reads: what was acknowledged is there.
+static void test_faults(void **state)
+{
+    (void)state;
+    struct endpoints *e = endpoints_open();
+    enum { BLOCK = 1024, BLOCKS = 16 };
+    static uint8_t wrote[BLOCKS][BLOCK];
+    bool known[BLOCKS] = {false};
+    unsigned faults = 0;
+    for (int i = 0; i < 200; i++) {
+        if (i % 5 == 0)
+            endpoints_sync(e);
+        unsigned b = random32() % BLOCKS;
+        uint64_t place = (uint64_t)(b % GPUS) << MW_HOST_GPU_SHIFT | b * BLOCK;
+        if (known[b]) {
+            assert_int_equal(endpoints_call(e, MW_FRAME_MEM_READ, place, BLOCK, NULL, 0),
+                             MW_STATUS_OK);
+            assert_memory_equal(e->payload, wrote[b], BLOCK);
+        }
+        for (int j = 0; j < BLOCK; j++)
+            wrote[b][j] = (uint8_t)random32();
+        assert_int_equal(endpoints_call(e, MW_FRAME_MEM_WRITE, place, 0, wrote[b], BLOCK),
+                         MW_STATUS_OK);
+        known[b] = true;
+        if (i % 5 != 4)
+            continue;
+        // a block is about to be written, and the frame breaks; then the host brings the link into step
+        unsigned victim = random32() % BLOCKS;
+        struct mw_frame_header h = {.type = MW_FRAME_MEM_WRITE,
+                                    .sequence = e->sequence++,
+                                    .argument = (uint64_t)(victim % GPUS) << MW_HOST_GPU_SHIFT |
+                                                victim * BLOCK};
+        uint8_t junk[BLOCK] = {1};
+        size_t bytes = endpoints_make(e, &h, junk, sizeof junk);
+        switch (random32() % 4) {
+        case 0: // cut
+            bytes = 1 + random32() % (bytes - 1);
+            break;
+        case 1: // a wrong bit
+            e->bytes[random32() % bytes] ^= (uint8_t)(1 << random32() % 8);
+            break;
+        case 2: // it comes twice
+            e->ops->out(e->model, e->bytes, bytes);
+            break;
+        default: // the bus is reset in the middle
+            e->ops->out(e->model, e->bytes, bytes);
+            e->cycles += e->ops->run(e->model, random32() % 200);
+            e->ops->link_reset(e->model);
+            bytes = 0;
+        }
+        e->ops->out(e->model, e->bytes, bytes);
+        known[victim] = false;
+        faults++;
+    }
+    assert_int_equal(faults, 40);
+    endpoints_sync(e);
+    assert_int_equal(endpoints_call(e, MW_FRAME_INFO, 0, 0, NULL, 0), MW_STATUS_OK);
+    endpoints_close(e);
+}
+
+int main(void)
+{
+    rng = seed();
+    print_message("MW_SEED=%llu\n", (unsigned long long)rng);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_layer),
+        cmocka_unit_test(test_answers),
+        cmocka_unit_test(test_crash),
+        cmocka_unit_test(test_faults),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
