@@ -208,8 +208,8 @@ F ?= 16
 TRACE ?= 0
 SMALL ?= 0
 CONF = n$(N)f$(F)$(if $(filter 1,$(SMALL)),-small)$(if $(filter 1,$(TRACE)),-fst)
-# what synth-check synthesizes: 16 KB per GPU, and depths for layers that fit there
-SMALL_PARAMS := MemBytesLog2=14 RowsLog2=6 TokensLog2=5 MaxExperts=32 MaxLocalExperts=4 CacheEntries=64 MaxLatency=8 RxStorePkts=12
+# what synth-check synthesizes: 16 KB per GPU, depths for layers that fit there, reductions of one kind
+SMALL_PARAMS := MemBytesLog2=14 RowsLog2=6 TokensLog2=5 MaxExperts=32 MaxLocalExperts=4 CacheEntries=64 MaxLatency=8 RxStorePkts=12 RedTypes=1 RedOps=1
 MODEL_OPT ?= -O2
 
 # A model is two Verilated parts that the shim joins, a node and what lies between the nodes; a node has no links. Waves need everything in one.

@@ -4,6 +4,8 @@
 // every rounding in it is part of the specification.
 #include "golden.h"
 
+#include "reduce.h"
+
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -143,6 +145,50 @@ void mw_golden_row(const struct mw_workload *w, unsigned layer, unsigned token, 
         struct sum s[MW_MAX_GPUS] = {0};
         sum_per_gpu(&row, x[h], order, s);
         out[h] = combine(s, w->shape.gpus, home, order);
+    }
+}
+
+/// One element of it: `y` has an element of every expert of the list, in list order.
+static uint32_t reduce_element(const struct row *row, const uint32_t *y, unsigned gpus,
+                               unsigned home, unsigned dtype, unsigned redop)
+{
+    bool any[MW_MAX_GPUS] = {false}, remote = false;
+    uint32_t s[MW_MAX_GPUS], r = 0;
+    for (unsigned i = 0; i < row->count; i++) {
+        unsigned q = row->gpu[i];
+        s[q] = any[q] ? mw_reduce_next(dtype, redop, s[q], y[i]) : mw_reduce_first(dtype, y[i]);
+        any[q] = true;
+    }
+    for (unsigned i = 1; i < gpus; i++) {
+        unsigned q = (home + i) % gpus;
+        if (!any[q])
+            continue;
+        uint32_t p = mw_reduce_last(dtype, s[q]);
+        r = remote ? mw_reduce_next(dtype, redop, r, p) : mw_reduce_first(dtype, p);
+        remote = true;
+    }
+    if (!remote)
+        return any[home] ? mw_reduce_last(dtype, s[home]) : 0;
+    r = mw_reduce_last(dtype, r);
+    return any[home] ? mw_reduce_last(dtype, mw_reduce_next(dtype, redop, s[home], r)) : r;
+}
+
+void mw_golden_reduced_row(const struct mw_workload *w, unsigned layer, unsigned token,
+                           unsigned dtype, unsigned redop, uint16_t *out)
+{
+    struct row row;
+    load_row(w, layer, token, &row);
+    const uint16_t *x = w->layer[layer].x + (size_t)token * w->shape.hidden;
+    unsigned width = mw_reduce_bytes(dtype) / 2;
+    for (unsigned h = 0; h < w->shape.hidden; h += width) {
+        uint32_t y[MW_MAX_K] = {0};
+        for (unsigned i = 0; i < row.count; i++)
+            for (unsigned part = 0; part < width; part++)
+                y[i] |= (uint32_t)mw_expert_value(x[h + part], row.coefficient[i], row.weight[i])
+                        << 16 * part;
+        uint32_t v =
+            reduce_element(&row, y, w->shape.gpus, mw_gpu_of_token(w, token), dtype, redop);
+        memcpy(out + h, &v, 2 * (size_t)width);
     }
 }
 

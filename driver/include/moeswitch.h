@@ -20,6 +20,7 @@
 
 #include "errors.h" // MW_ERR_*, MW_HWERR_*
 #include "isa.h"    // MW_I_*, MW_EV_*, struct mw_instr
+#include "packet.h" // MW_DTYPE_*, MW_REDOP_*
 
 #ifdef __cplusplus
 extern "C" {
@@ -292,6 +293,9 @@ MW_API int mw_stream_dymultimem_ld_reduce(struct mw_stream *s, uint32_t first, u
                                           bool as_completed);
 MW_API int mw_stream_multimem_ld_reduce(struct mw_stream *s, unsigned group, uint32_t from,
                                         uint32_t bytes, uint32_t to);
+/// Element type and operator (MW_DTYPE_, MW_REDOP_) of the ld_reduce that was added last; without this
+/// it is the sum of bf16. Whether the device has it shows in its errors (MW_HWERR_REDUCTION).
+MW_API int mw_stream_reduction(struct mw_stream *s, unsigned dtype, unsigned redop);
 MW_API int mw_stream_sum_st(struct mw_stream *s, uint32_t first, uint32_t tokens);
 /// Remote partial sums, or (`own`) own experts' rows on top of them.
 MW_API int mw_stream_sum(struct mw_stream *s, uint32_t first, uint32_t tokens, bool own);

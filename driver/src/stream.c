@@ -136,6 +136,22 @@ int mw_stream_multimem_ld_reduce(struct mw_stream *s, unsigned group, uint32_t f
     return add_copy(s, MW_I_MULTIMEM_LD_REDUCE, group, from, bytes, to);
 }
 
+int mw_stream_reduction(struct mw_stream *s, unsigned dtype, unsigned redop)
+{
+    if (s->error)
+        return s->error;
+    struct mw_instr *last = s->count ? &s->instr[s->count - 1] : NULL;
+    bool reduces =
+        last && (last->op == MW_I_DYMULTIMEM_LD_REDUCE || last->op == MW_I_MULTIMEM_LD_REDUCE);
+    if (!reduces || dtype > 7 || redop > 7) {
+        s->error = mwi_fail(MW_ERR_INVALID, "type %u, operator %u: %s", dtype, redop,
+                            reduces ? "numbers have 3 bits" : "not behind an ld_reduce");
+        return s->error;
+    }
+    last->imm = (uint16_t)((last->imm & 0xff) | dtype << 8 | redop << 12);
+    return 0;
+}
+
 int mw_stream_sum_st(struct mw_stream *s, uint32_t first, uint32_t tokens)
 {
     return add_range(s, MW_I_SUM_ST, 0, first, tokens);

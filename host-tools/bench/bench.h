@@ -10,6 +10,7 @@
 
 #include "device.h"
 #include "json.h"
+#include "reduce.h"
 #include "option_value.h"
 #include "workload.h"
 
@@ -26,8 +27,9 @@ struct mw_bench_params {
     unsigned gpus, flit_bytes, link_latency; ///< the first two 0 only while parsing
     uint64_t min_bytes, max_bytes;           ///< 0: the command's own
     unsigned factor, iterations;             ///< iterations 0: the command's own
-    unsigned window; ///< packets of an input that its outputs may take, 0: all
-    unsigned row;    ///< bytes, 0: the pattern's own
+    unsigned window;         ///< packets of an input that its outputs may take, 0: all
+    unsigned row;            ///< bytes, 0: the pattern's own
+    unsigned dtypes, redops; ///< masks of types and operators of reductions; those that exist run
     unsigned experts, k;
     bool k_given, experts_given;
     bool split;        ///< the lower half sends, the upper half receives
@@ -56,9 +58,10 @@ struct mw_bench {
     struct mw_trace trace; ///< loaded, where one was given
 
     const struct mw_pattern *pattern;
-    uint64_t size; ///< of the line, as rounded
-    uint64_t seed; ///< of this iteration
-    unsigned row;  ///< bytes
+    uint64_t size;         ///< of the line, as rounded
+    uint64_t seed;         ///< of this iteration
+    unsigned row;          ///< bytes
+    unsigned dtype, redop; ///< of patterns that reduce
 
     // made by the pattern
     struct mw_layer_config config;
@@ -74,8 +77,9 @@ struct mw_bench {
 
 struct mw_pattern {
     const char *name;
-    const char *type, *redop;
-    unsigned element;   ///< bytes of the type
+    bool reduces;       ///< type and operator are those of the line
+    const char *type;   ///< of other patterns
+    unsigned element;   ///< bytes of it
     unsigned row;       ///< default of --row
     unsigned fewest;    ///< bytes per GPU: sizes are multiples of it times N; 0: of a row
     unsigned classes;   ///< mask of link classes whose uplink flits show how far a sender is
@@ -118,6 +122,8 @@ void mw_bench_combine(const struct mw_bench *b, unsigned gpu, struct mw_stream *
 
 struct mw_bench_row {
     const struct mw_pattern *pattern;
+    const char *type, *redop;
+    unsigned element; ///< bytes of the type
     uint64_t size;
     unsigned row;
     double cycles; ///< mean of the iterations
@@ -148,8 +154,10 @@ int mw_bench_load_streams(struct mw_bench *b,
 int mw_bench_move(struct mw_bench *b, bool write, uint32_t address, void *data, size_t bytes,
                   const char *what);
 void mw_bench_release(struct mw_bench *b);
+/// Bytes of an element of the line that is being run.
+unsigned mw_bench_element(const struct mw_bench *b);
 
-/// One line: all iterations.
+/// One line: all iterations. Patterns that reduce do so with b->dtype and b->redop.
 int mw_bench_measure(struct mw_bench *b, const struct mw_pattern *pattern, uint64_t size,
                      struct mw_bench_row *row);
 int mw_bench_pingpong(struct mw_bench *b, uint64_t size, struct mw_bench_latency *result);

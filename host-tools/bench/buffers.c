@@ -5,7 +5,6 @@
 // the pattern alone.
 #include "bench.h"
 
-#include "golden.h"
 #include "random.h"
 
 #include <stdlib.h>
@@ -50,6 +49,7 @@ void mw_bench_reduce_scatter(const struct mw_bench *b, unsigned gpu, struct mw_s
     uint32_t at = gpu * block(b);
     mw_stream_multimem_ld_reduce(s, (unsigned)mw_multicast_group(b->group), b->source + at,
                                  block(b), b->result + at);
+    mw_stream_reduction(s, b->dtype, b->redop);
 }
 
 void mw_bench_all_reduce(const struct mw_bench *b, unsigned gpu, struct mw_stream *s)
@@ -60,6 +60,7 @@ void mw_bench_all_reduce(const struct mw_bench *b, unsigned gpu, struct mw_strea
         uint32_t at = gpu * block(b) + from,
                  bytes = block(b) - from < part ? block(b) - from : part;
         mw_stream_multimem_ld_reduce(&s[0], group, b->source + at, bytes, b->result + at);
+        mw_stream_reduction(&s[0], b->dtype, b->redop);
         mw_stream_flag(&s[0], MW_EV_SW0, true);
         mw_stream_wait(&s[1], MW_EV_SW0, ++parts);
         mw_stream_multimem_st(&s[1], group, b->result + at, bytes, b->result + at);
@@ -69,9 +70,10 @@ void mw_bench_all_reduce(const struct mw_bench *b, unsigned gpu, struct mw_strea
 
 // ---- memory -----------------------------------------------------------------------------------------
 
-static bool sums(const struct mw_bench *b)
+/// Sums of bf16 get values that differ in sign and exponent, so that rounding counts; all else any bits.
+static bool has_values(const struct mw_bench *b)
 {
-    return b->pattern->element == 2;
+    return b->pattern->reduces && b->dtype == MW_DTYPE_BF16 && b->redop == MW_REDOP_ADD;
 }
 
 static uint16_t value(const struct mw_bench *b, unsigned gpu, size_t element)
@@ -83,7 +85,7 @@ static void fill_source(const struct mw_bench *b, unsigned gpu, uint8_t *data)
 {
     for (size_t i = 0; i < b->size; i += 8) {
         uint64_t word = mw_hash3(b->seed, gpu, i);
-        for (unsigned e = 0; sums(b) && e < 4; e++) {
+        for (unsigned e = 0; has_values(b) && e < 4; e++) {
             uint64_t v = value(b, gpu, i / 2 + e);
             word = (word & ~(UINT64_C(0xffff) << 16 * e)) | v << 16 * e;
         }
@@ -130,17 +132,17 @@ int mw_bench_buffers_load(struct mw_bench *b)
 
 // ---- golden results -----------------------------------------------------------------------------------
 
-/// Sum of one element over all GPUs as GPU `p` asks for it: the others in the order p + 1, p + 2, ...,
-/// rounded; then its own.
-static uint16_t sum(const struct mw_bench *b, unsigned p, size_t element)
+/// `bytes` bytes from `at` on reduced over all GPUs as GPU `p` asks for them: the others in the order
+/// p + 1, p + 2, ..., as elements of the type; then its own.
+static void reduce(const struct mw_bench *b, const uint8_t *source, unsigned p, size_t at,
+                   size_t bytes, uint8_t *out)
 {
-    float r = 0;
-    for (unsigned i = 1; i < gpus(b); i++) {
-        float v = mw_bf16_to_float(value(b, (p + i) % gpus(b), element));
-        r = i == 1 ? v : r + v;
-    }
-    return mw_bf16_from_float(mw_bf16_to_float(mw_bf16_from_float(r)) +
-                              mw_bf16_to_float(value(b, p, element)));
+    const void *term[MW_MAX_PORTS];
+    for (unsigned i = 1; i < gpus(b); i++)
+        term[i - 1] = source + (p + i) % gpus(b) * b->size + at;
+    mw_reduce_rows(b->dtype, b->redop, term, gpus(b) - 1, bytes, out);
+    mw_reduce_rows(b->dtype, b->redop, (const void *const[]){source + p * b->size + at, out}, 2,
+                   bytes, out);
 }
 
 /// What block `i` of GPU g's result must be; `source` has the sources of all GPUs.
@@ -156,15 +158,12 @@ static void golden_block(const struct mw_bench *b, const uint8_t *source, unsign
     else if (b->pattern->make == mw_bench_all_gather)
         memcpy(out, source + i * b->size + at, bytes);
     else
-        for (size_t e = 0; e < bytes / 2; e++) {
-            uint16_t v = sum(b, i, at / 2 + e);
-            memcpy(out + 2 * e, &v, 2);
-        }
+        reduce(b, source, i, at, bytes, out);
 }
 
 int mw_bench_buffers_check(struct mw_bench *b, uint64_t *wrong)
 {
-    size_t bytes = block(b), element = b->pattern->element;
+    size_t bytes = block(b), element = mw_bench_element(b);
     uint8_t *source = malloc(b->size * gpus(b)), *got = malloc(b->size * gpus(b)),
             *golden = malloc(bytes);
     int status = source && got && golden

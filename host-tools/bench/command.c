@@ -64,7 +64,7 @@ static void print_row(FILE *out, const struct mw_bench_row *r)
     fprintf(out,
             " %-14s %9" PRIu64 " %9" PRIu64 " %6s %6s %10.0f %7.2f %7.2f %s%7.1f %7.1f %7" PRIu64
             "\n",
-            p->name, r->size, r->size / p->element, p->type, p->redop, r->cycles, r->algbw,
+            p->name, r->size, r->size / r->element, r->type, r->redop, r->cycles, r->algbw,
             r->busbw, r->steady ? " " : "~", 100 * r->share, 100 * r->busiest, r->wrong);
     fflush(out);
 }
@@ -78,9 +78,9 @@ static void json_row(struct job *j, const struct mw_bench_row *r)
     mw_json_uint(t, "gpus", p->gpus);
     mw_json_uint(t, "window", p->window);
     mw_json_uint(t, "size", r->size);
-    mw_json_uint(t, "count", r->size / r->pattern->element);
-    mw_json_string(t, "type", r->pattern->type);
-    mw_json_string(t, "redop", r->pattern->redop);
+    mw_json_uint(t, "count", r->size / r->element);
+    mw_json_string(t, "type", r->type);
+    mw_json_string(t, "redop", r->redop);
     mw_json_uint(t, "row_bytes", r->row);
     mw_json_bool(t, "split", p->split);
     mw_json_double(t, "cycles", r->cycles);
@@ -164,6 +164,19 @@ static int run_sizes(struct job *j, const struct mw_pattern *pattern, uint64_t *
     return status;
 }
 
+/// All types and operators that were asked for, one behind the other.
+static int run_reductions(struct job *j, const struct mw_pattern *pattern, uint64_t *wrong)
+{
+    struct mw_bench *b = &j->bench;
+    int status = MW_EXIT_OK;
+    for (b->dtype = 0; b->dtype < MW_DTYPES; b->dtype++)
+        for (b->redop = 0; b->redop < MW_REDOPS && !status; b->redop++)
+            if (j->params.dtypes >> b->dtype & j->params.redops >> b->redop & 1 &&
+                mw_reduce_exists(b->dtype, b->redop))
+                status = run_sizes(j, pattern, wrong);
+    return status;
+}
+
 static int run_all(struct job *j)
 {
     uint64_t wrong = 0;
@@ -173,7 +186,8 @@ static int run_all(struct job *j)
         status = run_sizes(j, NULL, &wrong);
     for (unsigned i = 0; i < MW_BENCH_PATTERNS && !status; i++)
         if (j->params.run[i])
-            status = run_sizes(j, &mw_bench_patterns[i], &wrong);
+            status = mw_bench_patterns[i].reduces ? run_reductions(j, &mw_bench_patterns[i], &wrong)
+                                                  : run_sizes(j, &mw_bench_patterns[i], &wrong);
     if (!status && wrong)
         return mw_fail(j->bench.err, MW_EXIT_MISMATCH, "%" PRIu64 " elements are wrong", wrong);
     return status;

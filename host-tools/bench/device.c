@@ -60,6 +60,11 @@ int mw_bench_move(struct mw_bench *b, bool write, uint32_t address, void *data, 
     return code ? mw_bench_failed(b, what, code) : MW_EXIT_OK;
 }
 
+unsigned mw_bench_element(const struct mw_bench *b)
+{
+    return b->pattern->reduces ? mw_reduce_bytes(b->dtype) : b->pattern->element;
+}
+
 void mw_bench_release(struct mw_bench *b)
 {
     mw_multicast_destroy(b->group);

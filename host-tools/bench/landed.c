@@ -218,8 +218,8 @@ int mw_bench_combine_check(struct mw_bench *b, uint64_t *wrong)
                                                w->shape.tokens_per_gpu * stride, "output rows")
                                : mw_fail_memory(b->err, "output rows");
     for (unsigned t = 0; t < w->tokens && !status; t++) {
-        mw_golden_row(w, 0, t, MW_ORDER_SPEC, golden);
-        *wrong += differing((const uint8_t *)golden, got + t * stride, b->row, 2);
+        mw_golden_reduced_row(w, 0, t, b->dtype, b->redop, golden);
+        *wrong += differing((const uint8_t *)golden, got + t * stride, b->row, mw_bench_element(b));
     }
     free(got);
     free(golden);

@@ -223,7 +223,14 @@ int mw_bench_measure(struct mw_bench *b, const struct mw_pattern *pattern, uint6
     b->row = b->params->row ? b->params->row : pattern->row;
     uint64_t step = pattern->fewest ? (uint64_t)pattern->fewest * b->info.gpus : b->row;
     b->size = size < step ? step : size / step * step;
-    *row = (struct mw_bench_row){.pattern = pattern, .size = b->size, .row = b->row};
+    *row = (struct mw_bench_row){
+        .pattern = pattern,
+        .type = pattern->reduces ? mw_reduce_type_name(b->dtype) : pattern->type,
+        .redop = pattern->reduces ? mw_reduce_op_name(b->redop) : "none",
+        .element = mw_bench_element(b),
+        .size = b->size,
+        .row = b->row,
+    };
     for (unsigned i = 0; i < b->params->iterations && !status; i++) {
         b->seed = mw_hash3(b->params->seed, b->size, i);
         status = iterate(b, row, &l);

@@ -21,6 +21,8 @@ enum option_id {
     OPT_FACTOR,
     OPT_ITERS,
     OPT_ROW,
+    OPT_TYPE,
+    OPT_REDOP,
     OPT_EXPERTS,
     OPT_K,
     OPT_TRACE,
@@ -44,6 +46,8 @@ static const struct option options[] = {
     {"stepfactor", required_argument, NULL, OPT_FACTOR},
     {"iters", required_argument, NULL, OPT_ITERS},
     {"row", required_argument, NULL, OPT_ROW},
+    {"type", required_argument, NULL, OPT_TYPE},
+    {"redop", required_argument, NULL, OPT_REDOP},
     {"experts", required_argument, NULL, OPT_EXPERTS},
     {"k", required_argument, NULL, OPT_K},
     {"trace", required_argument, NULL, OPT_TRACE},
@@ -84,6 +88,9 @@ void mw_bench_usage(FILE *out)
         "Traffic\n"
         "  --row B               bytes of a row: 128 is one packet (default 128 for unicast,\n"
         "                        1024 for the others)\n"
+        "  --type T              of reductions: bf16, fp16, fp32, u32, s32, all (default bf16)\n"
+        "  --redop O             sum, min, max, and, or, xor, all (default sum); of all types and\n"
+        "                        operators those run that exist: and, or, xor are for integers\n"
         "  --experts E, --k K    of multicast, dispatch and combine (default 64 and 6)\n"
         "  --trace DIR           lists of dispatch and combine from a routing trace\n"
         "  --layer L             of it (default 0)\n"
@@ -134,6 +141,19 @@ static int set_bytes(const char *name, const char *text, uint64_t *value, struct
                    (unsigned long long)high);
 }
 
+/// A name, or all of them.
+static int set_choice(const char *option, const char *text, const char *(*name)(unsigned),
+                      unsigned count, unsigned *mask, struct mw_error *err)
+{
+    *mask = 0;
+    for (unsigned i = 0; i < count; i++)
+        if (strcmp(text, name(i)) == 0 || strcmp(text, "all") == 0)
+            *mask |= 1u << i;
+    return *mask ? MW_EXIT_OK
+                 : mw_fail(err, MW_EXIT_INPUT, "--%s %s: unknown, see moeswitch bench --help",
+                           option, text);
+}
+
 static int set_option(struct mw_bench_params *p, int id, const char *name, const char *text,
                       struct mw_error *err)
 {
@@ -160,6 +180,10 @@ static int set_option(struct mw_bench_params *p, int id, const char *name, const
         return mw_set_unsigned(name, text, 1, 1000000, &p->iterations, err);
     case OPT_ROW:
         return mw_set_unsigned(name, text, 2, 2 * MW_MAX_HIDDEN, &p->row, err);
+    case OPT_TYPE:
+        return set_choice(name, text, mw_reduce_type_name, MW_DTYPES, &p->dtypes, err);
+    case OPT_REDOP:
+        return set_choice(name, text, mw_reduce_op_name, MW_REDOPS, &p->redops, err);
     case OPT_EXPERTS:
         p->experts_given = true;
         return mw_set_unsigned(name, text, 1, MW_MAX_EXPERTS, &p->experts, err);
@@ -239,6 +263,23 @@ static int check_split(const struct mw_bench_params *p, struct mw_error *err)
     return MW_EXIT_OK;
 }
 
+static int check_reductions(const struct mw_bench_params *p, struct mw_error *err)
+{
+    bool reduces = false;
+    for (unsigned i = 0; i < MW_BENCH_PATTERNS; i++)
+        reduces |= p->run[i] && mw_bench_patterns[i].reduces;
+    if (!reduces && (p->dtypes || p->redops))
+        return mw_fail(err, MW_EXIT_INPUT, "--%s: only with reduce_scatter, all_reduce or combine",
+                       p->dtypes ? "type" : "redop");
+    unsigned dtypes = p->dtypes ? p->dtypes : 1u << MW_DTYPE_BF16;
+    unsigned redops = p->redops ? p->redops : 1u << MW_REDOP_ADD;
+    for (unsigned d = 0; d < MW_DTYPES; d++)
+        for (unsigned o = 0; o < MW_REDOPS; o++)
+            if (dtypes >> d & redops >> o & 1 && mw_reduce_exists(d, o))
+                return MW_EXIT_OK;
+    return mw_fail(err, MW_EXIT_INPUT, "--redop: and, or, xor are for u32 and s32");
+}
+
 static int check(struct mw_bench_params *p, struct mw_error *err)
 {
     bool patterns = false, lists = false, gates = false;
@@ -266,6 +307,12 @@ static int check(struct mw_bench_params *p, struct mw_error *err)
     if (p->trace && !gates)
         return mw_fail(err, MW_EXIT_INPUT, "--trace: only with dispatch or combine");
     int status = check_split(p, err);
+    if (!status)
+        status = check_reductions(p, err);
+    if (!p->dtypes)
+        p->dtypes = 1u << MW_DTYPE_BF16;
+    if (!p->redops)
+        p->redops = 1u << MW_REDOP_ADD;
     if (!status && lists)
         status = check_lists(p, err);
     if (!p->min_bytes)

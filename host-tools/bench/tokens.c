@@ -39,6 +39,7 @@ void mw_bench_combine(const struct mw_bench *b, unsigned gpu, struct mw_stream *
 {
     mw_bench_experts(b, gpu, s);
     mw_stream_dymultimem_ld_reduce(s, 0, b->tokens[gpu], false);
+    mw_stream_reduction(s, b->dtype, b->redop);
 }
 
 // ---- lists ------------------------------------------------------------------------------------------

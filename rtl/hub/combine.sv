@@ -4,6 +4,7 @@
 //
 //   dymultimem.ld_reduce   per token: request with the remote targets to the switch, row of the own targets (+ R) to reduce_serve
 //   multimem.ld_reduce     per row of up to row_bytes: request for the static group, own memory's row (+ R)
+//   (both with the type and operator that the instruction names)
 //   sum                    per token: R = slots of the remote GPUs p+1, p+2, .. modulo N, to the output row; or (flags.0) rows of the own experts and that row
 //
 // An item (token, static row) is read one ahead: its routing entry. First all its experts are looked at (who
@@ -22,6 +23,8 @@ module combine #(
     parameter int unsigned OpenRows   = 8,
     parameter int unsigned MaxExperts = 64,
     parameter int unsigned Groups     = 16,
+    parameter red_pkg::set_t RedTypes = red_pkg::AllTypes,
+    parameter red_pkg::set_t RedOps   = red_pkg::AllOps,
     localparam int unsigned FW     = 8 * FlitBytes,
     localparam int unsigned TokenW = node_pkg::TokenW,
     localparam int unsigned RowW   = node_pkg::RowW
@@ -94,7 +97,8 @@ module combine #(
     typedef enum logic [1:0] {Dynamic, Static, Sum} mode_e;
 
     // ---- command ------------------------------------------------------------------
-    logic             busy_q, take, known, outside, finish, item_done;
+    logic             busy_q, take, known, outside, strange, finish, item_done;
+    red_pkg::red_t    red_in, red;
     mode_e            mode_q, mode_in;
     logic             option_q;    // flags.0 of the command: tokens as they get ready; sum: the own rows
     logic [AddrW-1:0] delta_q;
@@ -112,6 +116,18 @@ module combine #(
             I_SUM:                  mode_in = Sum;
             default:                known   = 1'b0;
         endcase
+    end
+
+    // sum is of bf16; the others say it in imm.
+    assign red_in  = (mode_in == Sum) ? '0 : '{dtype: dtype_e'(cmd_i.imm[10:8]), redop: redop_e'(cmd_i.imm[14:12])};
+    assign strange = known && !red_pkg::has(RedTypes, RedOps, red_in);
+
+    if (red_pkg::plain(RedTypes, RedOps)) begin : gen_plain
+        assign red = '0;
+    end else begin : gen_red
+        red_pkg::red_t red_q;
+        always_ff @(posedge clk_i) if (take) red_q <= red_in;
+        assign red = red_q;
     end
 
     // ---- items read ahead ---------------------------------------------------------
@@ -179,7 +195,7 @@ module combine #(
         end
         if (take) begin
             cur_q  <= ItemW'(cmd_i.a);
-            left_q <= (!known || outside) ? '0 : ItemW'(cmd_i.b);
+            left_q <= (!known || outside || strange) ? '0 : ItemW'(cmd_i.b);
         end else if (start_read) begin
             cur_q  <= cur_q + step;
             left_q <= last_in ? '0 : rest[ItemW-1:0];
@@ -420,6 +436,8 @@ module combine #(
         header.cnt     = send_q;
         header.epoch   = cfg_i.epoch;
         header.stage   = STAGE_COMBINE;
+        header.dtype   = red.dtype;
+        header.redop   = red.redop;
         header.addr    = 48'(addr_q);
         header.target0 = first_q;
         if (kind_q != Req) begin
@@ -450,8 +468,8 @@ module combine #(
     assign looked_at = state_q == Shift && state_d != Shift;
 
     always_ff @(posedge clk_i) begin
-        err_valid_o <= rst_ni && ((looked_at && bad_q && own_part) || (take && (!known || outside)));
-        err_code_o  <= (!busy_q && !known) ? ERR_INSTR : (busy_q && bad_q) ? ERR_UNMAPPED : ERR_BOUNDS;
+        err_valid_o <= rst_ni && ((looked_at && bad_q && own_part) || (take && (!known || outside || strange)));
+        err_code_o  <= (!busy_q && !known) ? ERR_INSTR : (!busy_q && strange) ? ERR_REDUCTION : (busy_q && bad_q) ? ERR_UNMAPPED : ERR_BOUNDS;
     end
 
     assign idle_o = !busy_q;

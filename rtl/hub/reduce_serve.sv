@@ -26,6 +26,8 @@ module reduce_serve #(
     parameter int unsigned AddrW      = 11,  // of a flit, at most TokenW
     parameter int unsigned OpenRows   = 8,   // power of two
     parameter int unsigned MaxExperts = 64,
+    parameter red_pkg::set_t RedTypes = red_pkg::AllTypes,
+    parameter red_pkg::set_t RedOps   = red_pkg::AllOps,
     localparam int unsigned FW     = 8 * FlitBytes,
     localparam int unsigned CtxW   = (N > 1) ? $clog2(N) : 1,
     localparam int unsigned IdxW   = $clog2(128 / FlitBytes),
@@ -76,6 +78,7 @@ module reduce_serve #(
     output logic                     row_zero_o,
     output logic                     row_poison_o,
     output logic [AddrW-1:0]         row_dest_o,     // where it goes (st)
+    output red_pkg::red_t            row_red_o,      // type and operator
     output logic [PktW-1:0]          row_last_pkt_o,
     output logic [IdxW-1:0]          row_last_len_o,
     input  wire logic                row_pop_i,
@@ -130,7 +133,12 @@ module reduce_serve #(
 
     localparam int unsigned LowW  = $bits(low_t);
     localparam int unsigned HighW = $bits(high_t);
-    localparam int unsigned HeadW = (HF == 1) ? LowW + HighW : ((LowW > HighW) ? LowW : HighW);
+    localparam bit          Plain = red_pkg::plain(RedTypes, RedOps);
+    localparam int unsigned RedW  = $bits(red_pkg::red_t);
+    localparam int unsigned RedAt = (HF == 1) ? LowW + HighW : LowW;   // type and operator stand above the rest of the first word
+    localparam int unsigned RedEnd = RedAt + (Plain ? 0 : RedW);
+    localparam int unsigned HighAt = (HF == 1) ? LowW : 0;
+    localparam int unsigned HeadW = (RedEnd > HighW) ? RedEnd : HighW;
     localparam int unsigned WordW = (HeadW > PerFlit * TgtW) ? HeadW : PerFlit * TgtW;
     localparam int unsigned ReqWords = N * OpenRows * 2**BeatW;
     localparam int unsigned RamDepth = ReqWords + N * 32;
@@ -171,6 +179,7 @@ module reduce_serve #(
     logic [3:0]       in_shift;
     logic [14:0]      offset_q;     // bits of addr below the token
     logic [WordW-1:0] in_word, in_targets;
+    red_pkg::red_t    in_red;
 
     assign own_ready_o = !req_valid_i;
     assign in_valid    = req_valid_i || own_valid_i;
@@ -187,13 +196,14 @@ module reduce_serve #(
     if (HF == 1) begin : gen_header1
         assign header    = in_data;
         assign in_static = req_valid_i ? header.opcode == OP_MULTIMEM_LD_REDUCE : own_static_i;
-        assign in_word   = in_first ? WordW'({high, low}) : in_targets;
+        assign in_word   = in_first ? WordW'({in_red, high, low}) : in_targets;
     end else begin : gen_header2
         assign header    = {in_data, in_data};
         assign in_static = !req_valid_i ? own_static_i : in_first ? header.opcode == OP_MULTIMEM_LD_REDUCE : rq_static_q;
-        assign in_word   = in_first ? WordW'(low) : (in_beat == BeatW'(1)) ? WordW'(high) : in_targets;
+        assign in_word   = in_first ? WordW'({in_red, low}) : (in_beat == BeatW'(1)) ? WordW'(high) : in_targets;
     end
 
+    assign in_red   = Plain ? '0 : '{dtype: header.dtype, redop: header.redop};
     assign in_shift = in_static ? 4'(LogF) : req_valid_i ? cfg_i.row_shift : '0;
 
     always_comb begin
@@ -208,7 +218,7 @@ module reduce_serve #(
         low.bad         = req_valid_i ? header.poison : header.tag[5];
         low.again       = header.tag[6] && !req_valid_i;
         low.st          = header.tag[7] && !req_valid_i;
-        low.over        = req_valid_i && (header.len > cfg_i.row_bytes || header.len[LogF-1:0] != '0 || header.dtype != DTYPE_BF16 || header.redop != REDOP_ADD
+        low.over        = req_valid_i && (header.len > cfg_i.row_bytes || header.len[LogF-1:0] != '0 || !red_pkg::has(RedTypes, RedOps, '{dtype: header.dtype, redop: header.redop})
                           || (!in_static && (header.cnt == '0 || header.cnt > 5'(TargetsMax))));
         high.x          = shift_down(header.addr[MaddrW-1:0], in_shift);
         high.over       = req_valid_i && (header.addr[47:MaddrW] != '0 || (in_static ? (high.x >> AddrW) != '0 || header.addr[LogF-1:0] != '0
@@ -371,7 +381,7 @@ module reduce_serve #(
             Head0: rptr_q <= rptr;
             Head1: begin
                 low_q <= low_t'(rdata[LowW-1:0]);
-                if (HF == 1) high_q <= high_t'(rdata[HeadW-1 -: HighW]);
+                if (HF == 1) high_q <= high_t'(rdata[HighAt +: HighW]);
             end
             Start: if (HF != 1) high_q <= high_t'(rdata[HighW-1:0]);
             Begin: begin
@@ -449,6 +459,17 @@ module reduce_serve #(
     assign term_addr_o = rdata[AddrW-1:0];
 
     always_ff @(posedge clk_i) term_valid_o <= !sre && term_re_i;
+
+    if (Plain) begin : gen_plain
+        assign row_red_o = '0;
+    end else begin : gen_red
+        red_pkg::red_t red_q;
+
+        always_ff @(posedge clk_i) if (state_q == Head1) red_q <= rdata[RedAt +: RedW];
+        lutram #(.Width(RedW), .Depth(2**(CtxW+1))) i_red (
+            .clk_i, .we_i(row_push), .waddr_i({ctx_q, set_q[ctx_q][0]}), .wdata_i(red_q), .raddr_i({row_ctx_i, sum_q[row_ctx_i][0]}), .rdata_o(row_red_o)
+        );
+    end
 
     // ---- rows set up, for row_sum -------------------------------------------------
     logic [4:0]       steps;

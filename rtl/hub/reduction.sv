@@ -14,6 +14,8 @@ module reduction #(
     parameter int unsigned PartPkts   = 4,
     parameter int unsigned MaxExperts = 64,
     parameter int unsigned Groups     = 16,
+    parameter red_pkg::set_t RedTypes = red_pkg::AllTypes,
+    parameter red_pkg::set_t RedOps   = red_pkg::AllOps,
     localparam int unsigned FW     = 8 * FlitBytes,
     localparam int unsigned TokenW = node_pkg::TokenW,
     localparam int unsigned RowW   = node_pkg::RowW
@@ -133,6 +135,7 @@ module reduction #(
     logic [CtxW-1:0]   row_ctx;
     logic [4:0]        row_last;
     logic [AddrW-1:0]  row_dest;
+    red_pkg::red_t     row_red;
     logic              st_done;
     logic [PktW-1:0]   row_last_pkt;
     logic [IdxW-1:0]   row_last_len;
@@ -142,7 +145,7 @@ module reduction #(
     logic              idle_combine, idle_serve, idle_sum;
 
     combine #(
-        .N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .OpenRows(OpenRows), .MaxExperts(MaxExperts), .Groups(Groups)
+        .N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .OpenRows(OpenRows), .MaxExperts(MaxExperts), .Groups(Groups), .RedTypes(RedTypes), .RedOps(RedOps)
     ) i_combine (
         .clk_i, .rst_ni, .go_i, .cfg_i, .emap_we_i, .emap_addr_i, .emap_data_i, .group_we_i, .group_addr_i, .group_data_i,
         .cmd_valid_i, .cmd_ready_o, .cmd_i, .retire_o, .rdy_valid_i, .rdy_ready_o, .rdy_token_i, .tok_done_o, .own_base_i,
@@ -174,7 +177,7 @@ module reduction #(
     );
 
     reduce_serve #(
-        .N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .OpenRows(OpenRows), .MaxExperts(MaxExperts)
+        .N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .OpenRows(OpenRows), .MaxExperts(MaxExperts), .RedTypes(RedTypes), .RedOps(RedOps)
     ) i_serve (
         .clk_i, .rst_ni, .go_i, .cfg_i, .emap_we_i, .emap_addr_i, .emap_data_i,
         .req_valid_i, .req_data_i, .req_last_i,
@@ -183,18 +186,18 @@ module reduction #(
         .al_req_valid_o, .al_req_ready_i, .al_req_le_o, .al_req_token_o, .al_req_alloc_o,
         .al_resp_valid_i, .al_resp_row_i, .al_resp_new_i, .al_resp_err_i,
         .row_pend_o(row_pend), .row_own_r_o(row_own_r), .row_own_again_o(row_own_again), .row_ctx_i(row_ctx), .row_last_o(row_last), .row_use_r_o(row_use_r),
-        .row_st_o(row_st), .row_zero_o(row_zero), .row_poison_o(row_poison), .row_dest_o(row_dest), .row_last_pkt_o(row_last_pkt), .row_last_len_o(row_last_len), .row_pop_i(row_pop),
+        .row_st_o(row_st), .row_zero_o(row_zero), .row_poison_o(row_poison), .row_dest_o(row_dest), .row_red_o(row_red), .row_last_pkt_o(row_last_pkt), .row_last_len_o(row_last_len), .row_pop_i(row_pop),
         .term_re_i(term_re), .term_idx_i(term_idx), .term_valid_o(term_valid), .term_addr_o(term_addr),
         .dest_valid_o(dest_valid), .dest_ready_i(dest_ready), .dest_addr_o(dest_addr), .dest_more_o(dest_more),
         .err_valid_o(err_valid_o[1]), .err_code_o(err_code_o[1]), .idle_o(idle_serve)
     );
 
     row_sum #(
-        .N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .PartPkts(PartPkts)
+        .N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .PartPkts(PartPkts), .RedTypes(RedTypes), .RedOps(RedOps)
     ) i_sum (
         .clk_i, .rst_ni, .go_i, .cfg_i,
         .row_pend_i(row_pend), .row_own_r_i(row_own_r), .row_own_again_i(row_own_again), .row_ctx_o(row_ctx), .row_last_i(row_last), .row_use_r_i(row_use_r),
-        .row_st_i(row_st), .row_zero_i(row_zero), .row_poison_i(row_poison), .row_dest_i(row_dest), .row_last_pkt_i(row_last_pkt), .row_last_len_i(row_last_len), .row_pop_o(row_pop),
+        .row_st_i(row_st), .row_zero_i(row_zero), .row_poison_i(row_poison), .row_dest_i(row_dest), .row_red_i(row_red), .row_last_pkt_i(row_last_pkt), .row_last_len_i(row_last_len), .row_pop_o(row_pop),
         .term_re_o(term_re), .term_idx_o(term_idx), .term_valid_i(term_valid), .term_addr_i(term_addr),
         .dest_valid_i(dest_valid), .dest_ready_o(dest_ready), .dest_addr_i(dest_addr), .dest_more_i(dest_more),
         .row_done_o(row_done), .row_more_o(row_more), .st_done_o(st_done),

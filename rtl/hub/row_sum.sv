@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Sums rows of GPU memory packet by packet: partial sums for the switch, own output rows, the two sums of unicast.
+// Reduces rows of GPU memory packet by packet, with the type and operator of each row (here called sums): partial sums for the switch, own output rows, the two sums of unicast.
 //
 // Context c has the rows of requester c: terms are rows of own experts, the sum leaves as PARTIAL packets on part_* or, of rows marked st, as ST packets on
 // sst_*. The own port's context has the rows of combine, which end in own memory (port OUT); their addresses come from dest_*. The last term of an own row may be R,
@@ -26,6 +26,8 @@ module row_sum #(
     parameter int unsigned FlitBytes = 8,
     parameter int unsigned AddrW     = 11,   // of a flit
     parameter int unsigned PartPkts  = 4,    // credits of one requester
+    parameter red_pkg::set_t RedTypes = red_pkg::AllTypes,
+    parameter red_pkg::set_t RedOps   = red_pkg::AllOps,
     localparam int unsigned FW    = 8 * FlitBytes,
     localparam int unsigned CtxW  = (N > 1) ? $clog2(N) : 1,
     localparam int unsigned IdxW  = $clog2(128 / FlitBytes),
@@ -47,6 +49,7 @@ module row_sum #(
     input  wire logic                row_zero_i,     // no term at all
     input  wire logic                row_poison_i,
     input  wire logic [AddrW-1:0]    row_dest_i,     // where an ST row goes
+    input  wire red_pkg::red_t       row_red_i,
     input  wire logic [PktW-1:0]     row_last_pkt_i, // packets less 1
     input  wire logic [IdxW-1:0]     row_last_len_i, // flits of the last packet less 1
     output logic                     row_pop_o,      // its last packet is under way
@@ -107,6 +110,7 @@ module row_sum #(
     localparam int unsigned UpPkts   = (FlitBytes < 16) ? 4 : 7;   // for the uplink, between their choice and their last flit
     localparam int unsigned CrdW     = $clog2(PartPkts + 1);
     localparam int unsigned PoisonBit = 56;   // of the header
+    localparam bit          Plain     = red_pkg::plain(RedTypes, RedOps);
     localparam int unsigned LongLast  = 7;    // a packet of 8 flits or more hides the latency of memory and adder
 
     typedef enum logic [1:0] {Part, St, Own} kind_e;
@@ -294,6 +298,22 @@ module row_sum #(
         .clk_i, .we_i(push), .waddr_i(wptr_q), .wdata_i(pass_in), .raddr_i(dptr_q), .rdata_o(pass)
     );
 
+    // What a pass does to its terms.
+    red_pkg::red_t red;
+
+    if (Plain) begin : gen_plain
+        assign red = '0;
+        logic unused_red;
+        assign unused_red = ^row_red_i;
+    end else begin : gen_red
+        red_pkg::red_t red_q;
+
+        always_ff @(posedge clk_i) if (load) red_q <= row_red_i;
+        lutram #(.Width($bits(red_pkg::red_t)), .Depth(4)) i_ring_red (
+            .clk_i, .we_i(push), .waddr_i(wptr_q), .wdata_i(red_q), .raddr_i(dptr_q), .rdata_o(red)
+        );
+    end
+
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
             wptr_q <= '0;
@@ -358,14 +378,14 @@ module row_sum #(
     packet_acc #(
         .FlitBytes(FlitBytes),
         .MetaWidth($bits(tag_t) + 1),
-        .RedTypes(8'h01),
-        .RedOps(8'h01)
+        .RedTypes(RedTypes),
+        .RedOps(RedOps)
     ) i_acc (
         .clk_i, .rst_ni,
         .valid_i (fire), .ready_o(acc_ready), .idx_i(idx_q), .first_i(pass.first), .pair_i(pass.pair),
         .a_i     (b_data),
         .b_i     (pass.need_a ? a_data : (pass.need_b || pass.need_r) ? (pass.need_r ? r_data : b_data) : '0),
-        .last_i  (pass.last), .red_i('0), .meta_i({idx_last, tag_in}),
+        .last_i  (pass.last), .red_i(red), .meta_i({idx_last, tag_in}),
         .valid_o (acc_valid), .data_o(acc_data), .meta_o({acc_end, acc_tag}),
         .busy_o  (acc_busy)
     );

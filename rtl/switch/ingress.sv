@@ -23,6 +23,8 @@ module ingress #(
     parameter int unsigned OpenRows = 8,
     parameter int unsigned MaxExperts = 64,
     parameter int unsigned Groups = 16,
+    parameter red_pkg::set_t RedTypes = red_pkg::AllTypes,
+    parameter red_pkg::set_t RedOps   = red_pkg::AllOps,
     localparam int unsigned FW = 8 * FlitBytes,
     localparam int unsigned Lanes = FlitBytes / 2,
     localparam int unsigned OffW = $clog2(128 / FlitBytes)
@@ -65,6 +67,7 @@ module ingress #(
     output logic                   open_valid_o,
     output logic [N-1:0]           open_mask_o,
     output logic [14:0]            open_bytes_o,   // less 1
+    output red_pkg::red_t          open_red_o,
     input  wire logic              open_full_i,
 
     // partials: {poison, last, flit}
@@ -202,8 +205,7 @@ module ingress #(
     assign has_pay  = head.opcode inside {OP_ST, OP_MULTIMEM_ST, OP_DYMULTIMEM_ST, OP_COUNTS} && head.len != '0;
     assign known    = head.opcode inside {OP_SIGNAL, OP_EVENT, OP_ACK, OP_ERROR, OP_ST, OP_MULTIMEM_ST, OP_DYMULTIMEM_ST, OP_FLAG, OP_FENCE,
                                           OP_COUNTS, OP_MULTIMEM_LD_REDUCE, OP_DYMULTIMEM_LD_REDUCE}
-                   && head.opcode[5:4] == cls && head.cls == cls
-                   && (cls != CLS_REQ || (head.dtype == DTYPE_BF16 && head.redop == REDOP_ADD));
+                   && head.opcode[5:4] == cls && head.cls == cls;
     assign skip     = head.addr[L2F-1:0];
     assign span     = {1'b0, head.len[7:0]} + {{(9-L2F){skip == '0}}, skip - 1'b1};
 
@@ -315,6 +317,7 @@ module ingress #(
         if (state_q == HEAD) begin
             if (!known)                              code = ERR_OPCODE;
             else if (cls == CLS_REQ && no_room)      code = ERR_WINDOW;
+            else if (cls == CLS_REQ && !red_pkg::has(RedTypes, RedOps, '{dtype: head.dtype, redop: head.redop})) code = ERR_REDUCTION;
             else if (head.epoch != epoch_i)          code = ERR_EPOCH;
             else if (!fits)                          code = ERR_LENGTH;
             else if (is_dyn && (head.cnt == '0 || head.cnt > 5'd16)) code = ERR_TARGETS;
@@ -349,6 +352,7 @@ module ingress #(
     assign open_valid_o = (accept || (reject && len != '0 && code != ERR_WINDOW && !no_room)) && cls == CLS_REQ;
     assign open_mask_o  = accept ? mask : '0;
     assign open_bytes_o = len - 15'd1;
+    assign open_red_o   = (HF == 1 && state_q == HEAD) ? '{dtype: head.dtype, redop: head.redop} : '{dtype: dtype_e'(low_q[52:50]), redop: redop_e'(low_q[55:53])};
 
     // ---- what the queues get ----
     logic new_flit;  // the target begins a target flit of its copy

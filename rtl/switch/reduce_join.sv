@@ -2,7 +2,7 @@
 //
 // Joins the partial sums of the members of a reduction: one per output (requester) of the switch.
 //
-// Open reductions wait in a queue in the order in which the requester asked. Of the oldest one, packet by packet, the
+// Open reductions {members, bytes, type, operator} wait in a queue in the order in which the requester asked. Of the oldest one, packet by packet, the
 // members' queues are read in the order p+1, p+2, .. modulo N, whatever arrived first, one flit per cycle, without a gap between members, packets and rows.
 // Masks and queues are indexed by distance: bit d-1 is port p+d modulo N. An empty mask (a rejected request) gives the full number of poisoned packets, zeros inside.
 //
@@ -16,6 +16,8 @@ module reduce_join #(
     parameter int unsigned N = 4,
     parameter int unsigned FlitBytes = 16,
     parameter int unsigned OpenRows = 8,
+    parameter red_pkg::set_t RedTypes = red_pkg::AllTypes,
+    parameter red_pkg::set_t RedOps   = red_pkg::AllOps,
     localparam int unsigned Members = N - 1,
     localparam int unsigned FW = 8 * FlitBytes,
     localparam int unsigned IndexW = $clog2(128 / FlitBytes)
@@ -26,6 +28,7 @@ module reduce_join #(
     input  wire logic               open_valid_i,   // only while open_full_o is low
     input  wire logic [Members-1:0] open_mask_i,
     input  wire logic [14:0]        open_bytes_i,   // of the row, less 1
+    input  wire red_pkg::red_t      open_red_i,
     output logic                    open_full_o,
 
     input  wire logic [Members-1:0] q_has_i,
@@ -52,24 +55,37 @@ module reduce_join #(
     localparam int unsigned Slots = (Flits >= 16) ? 1 : 16 / Flits;  // LUT RAM comes in 16 words
     localparam int unsigned L2F   = $clog2(FlitBytes);
     localparam int unsigned RingW = $clog2(Slots * Flits);
+    localparam bit          Plain = red_pkg::plain(RedTypes, RedOps);
+    localparam int unsigned OpenW = Members + 15 + (Plain ? 0 : $bits(red_pkg::red_t));
 
     // ---- the oldest open reduction and the place in it ----
     logic                 open_ready, head_valid, row_done;
     logic [Members-1:0]   mask;
     logic [14:0]          bytes;
+    logic [OpenW-1:0]     open;
+    red_pkg::red_t        red;
     logic [$clog2(OpenRows+1)-1:0] open_level;
 
-    fifo #(.Width(Members + 15), .Depth(OpenRows)) i_open (
+    fifo #(.Width(OpenW), .Depth(OpenRows)) i_open (
         .clk_i, .rst_ni,
         .valid_i (open_valid_i),
         .ready_o (open_ready),
-        .data_i  ({open_mask_i, open_bytes_i}),
+        .data_i  (OpenW'({open_red_i, open_mask_i, open_bytes_i})),
         .valid_o (head_valid),
         .ready_i (row_done),
-        .data_o  ({mask, bytes}),
+        .data_o  (open),
         .level_o (open_level)
     );
     assign open_full_o = !open_ready;
+    assign {mask, bytes} = open[Members+14:0];
+
+    if (Plain) begin : gen_plain
+        assign red = '0;
+        logic unused_red;
+        assign unused_red = ^open_red_i;
+    end else begin : gen_red
+        assign red = open[OpenW-1 -: $bits(red_pkg::red_t)];
+    end
 
     logic [Members-1:0] done_q;      // members whose term of this packet was read
     logic [7:0]         pkt_q;       // packet of the row
@@ -119,6 +135,7 @@ module reduce_join #(
     logic              valid_q, first_pass_q, last_pass_q, last_flit_q, empty_q;
     logic [IndexW-1:0] read_idx_q;
     logic [6:0]        len_q;
+    red_pkg::red_t     red_q;
     logic              poison_q, told_q;   // so far; as the description says
     logic              acc_ready, first_read, spoilt, poison, late, describe;
     assign step       = !valid_q || acc_ready;
@@ -138,6 +155,7 @@ module reduce_join #(
             read_idx_q   <= idx_q;
             empty_q      <= cur == '0;
             len_q        <= last_pkt ? bytes[6:0] : 7'd127;
+            red_q        <= red;
         end
         if (valid_q && acc_ready) poison_q <= poison;
         if (describe) told_q <= poison;
@@ -150,8 +168,8 @@ module reduce_join #(
     packet_acc #(
         .FlitBytes (FlitBytes),
         .MetaWidth (3),
-        .RedTypes  (8'h01),
-        .RedOps    (8'h01)
+        .RedTypes  (RedTypes),
+        .RedOps    (RedOps)
     ) i_acc (
         .clk_i, .rst_ni,
         .valid_i (valid_q),
@@ -162,7 +180,7 @@ module reduce_join #(
         .a_i     ('0),
         .b_i     (q_data_i[FW-1:0]),
         .last_i  (last_pass_q),
-        .red_i   ('0),
+        .red_i   (red_q),
         .meta_i  ({first_read, last_flit_q, late}),
         .valid_o (sum_valid),
         .data_o  (sum),

@@ -25,6 +25,8 @@ module switch_top #(
     parameter int unsigned RxStorePkts = 16,
     parameter int unsigned RxResultPkts = 4,
     parameter int unsigned RxCtrlPkts = 16,
+    parameter red_pkg::set_t RedTypes = red_pkg::AllTypes,
+    parameter red_pkg::set_t RedOps   = red_pkg::AllOps,
     localparam int unsigned FW = 8 * FlitBytes
 ) (
     input  wire logic                   clk_i,
@@ -129,6 +131,7 @@ module switch_top #(
     logic [N-1:0]        open_valid, open_full;
     logic [N-1:0]        open_mask [N];
     logic [14:0]         open_bytes [N];
+    red_pkg::red_t       open_red [N];
 
     logic [N-1:0]        err_valid, err_waits_q, err_take, back_valid_q, back_sent;
     error_pkg::err_e     err_code [N];
@@ -141,7 +144,7 @@ module switch_top #(
         // ---- input ----
         ingress #(
             .N(N), .FlitBytes(FlitBytes), .Port(p), .StorePkts(StorePkts), .CtrlPkts(CtrlPkts), .OpenRows(OpenRows),
-            .MaxExperts(MaxExperts), .Groups(Groups)
+            .MaxExperts(MaxExperts), .Groups(Groups), .RedTypes(RedTypes), .RedOps(RedOps)
         ) i_ingress (
             .clk_i, .rst_ni, .epoch_i,
             .up_valid_i(up_valid_i[p]), .up_last_i(up_last_i[p]), .up_err_i(up_err_i[p]), .up_cls_i(up_cls_i[p]), .up_data_i(up_data_i[p]),
@@ -151,7 +154,7 @@ module switch_top #(
             .wr_valid_o(wr_valid[p]), .wr_region_o(wr_region[p]), .wr_line_o(wr_line[p]), .wr_lane_o(wr_lane[p]), .wr_data_o(wr_data[p]),
             .desc_we_o(desc_we[p]), .desc_dyn_o(desc_dyn[p]), .desc_more_o(desc_more[p]), .desc_pay_o(desc_pay[p]), .desc_len_o(desc_len[p]),
             .push_o(push[p]), .arrive_o(arrive[p]), .ctrl_drop_o(ctrl_drop[p]),
-            .open_valid_o(open_valid[p]), .open_mask_o(open_mask[p]), .open_bytes_o(open_bytes[p]), .open_full_i(open_full[p]),
+            .open_valid_o(open_valid[p]), .open_mask_o(open_mask[p]), .open_bytes_o(open_bytes[p]), .open_red_o(open_red[p]), .open_full_i(open_full[p]),
             .part_we_o(part_we[p]), .part_idx_o(part_idx[p]), .part_data_o(part_data[p]), .part_full_i(part_full[p]),
             .err_valid_o(err_valid[p]), .err_code_o(err_code[p]), .idle_o(in_idle[p])
         );
@@ -226,9 +229,9 @@ module switch_top #(
         logic [FW-1:0] res_data;
         logic          wait_turn, wait_credit;
 
-        reduce_join #(.N(N), .FlitBytes(FlitBytes), .OpenRows(OpenRows)) i_join (
+        reduce_join #(.N(N), .FlitBytes(FlitBytes), .OpenRows(OpenRows), .RedTypes(RedTypes), .RedOps(RedOps)) i_join (
             .clk_i, .rst_ni,
-            .open_valid_i(open_valid[p]), .open_mask_i(members), .open_bytes_i(open_bytes[p]), .open_full_o(open_full[p]),
+            .open_valid_i(open_valid[p]), .open_mask_i(members), .open_bytes_i(open_bytes[p]), .open_red_i(open_red[p]), .open_full_o(open_full[p]),
             .q_has_i(q_has), .q_hold_i(q_hold), .q_en_o(q_en), .q_re_o(q_re), .q_idx_o(q_idx), .q_done_o(q_done), .q_data_i(gen_in[N-1].term_or),
             .res_valid_o(res_valid), .res_len_o(res_len), .res_poison_o(res_poison), .res_start_i(res_start),
             .res_read_i(res_read), .res_first_i(res_first), .res_last_i(res_last), .res_data_o(res_data), .res_err_o(res_err),

@@ -21,6 +21,8 @@ module fabric #(
     parameter int unsigned StorePkts       = fabric_pkg::StorePkts,
     parameter int unsigned PartPkts        = fabric_pkg::PartPkts,
     parameter int unsigned RxStorePkts     = fabric_pkg::RxStorePkts,
+    parameter red_pkg::set_t RedTypes       = fabric_pkg::RedTypes,
+    parameter red_pkg::set_t RedOps         = fabric_pkg::RedOps,
     localparam int unsigned FW = 8 * FlitBytes
 ) (
     input  wire logic              clk_i,
@@ -85,7 +87,8 @@ module fabric #(
     fabric_core #(
         .N(N), .FlitBytes(FlitBytes), .MemBytesLog2(MemBytesLog2), .RowsLog2(RowsLog2), .TokensLog2(TokensLog2), .MaxExperts(MaxExperts),
         .MaxLocalExperts(MaxLocalExperts), .CacheEntries(CacheEntries), .MaxLatency(MaxLatency), .OpenRows(OpenRows), .StorePkts(StorePkts),
-        .PartPkts(PartPkts), .RxStorePkts(RxStorePkts)
+        .PartPkts(PartPkts), .RxStorePkts(RxStorePkts),
+            .RedTypes(RedTypes), .RedOps(RedOps)
     ) i_core (
         .clk_i, .rst_ni, .cfg_req_i, .cfg_we_i, .cfg_addr_i, .cfg_wdata_i, .cfg_ack_o, .cfg_rdata_o, .cfg_err_o, .done_o,
         .go_o(go), .sweep_o(sweep), .epoch_o(epoch), .csr_req_o(csr_req), .csr_we_o(csr_we), .csr_addr_o(csr_addr), .csr_wdata_o(csr_wdata),
@@ -98,7 +101,8 @@ module fabric #(
     for (genvar g = 0; g < N; g++) begin : gen_node
         node #(
             .N(N), .FlitBytes(FlitBytes), .MemBytesLog2(MemBytesLog2), .RowsLog2(RowsLog2), .TokensLog2(TokensLog2), .MaxExperts(MaxExperts),
-            .MaxLocalExperts(MaxLocalExperts), .CacheEntries(CacheEntries), .OpenRows(OpenRows), .StorePkts(StorePkts), .PartPkts(PartPkts), .RxStorePkts(RxStorePkts)
+            .MaxLocalExperts(MaxLocalExperts), .CacheEntries(CacheEntries), .OpenRows(OpenRows), .StorePkts(StorePkts), .PartPkts(PartPkts), .RxStorePkts(RxStorePkts),
+            .RedTypes(RedTypes), .RedOps(RedOps)
         ) i_node (
             .clk_i, .rst_ni, .port_i(5'(g)),
             .go_i(go), .sweep_i(sweep), .epoch_i(epoch), .csr_req_i(csr_req[g]), .csr_we_i(csr_we), .csr_addr_i(csr_addr), .csr_wdata_i(csr_wdata),

@@ -21,6 +21,8 @@ module fabric_core #(
     parameter int unsigned StorePkts       = fabric_pkg::StorePkts,
     parameter int unsigned PartPkts        = fabric_pkg::PartPkts,
     parameter int unsigned RxStorePkts     = fabric_pkg::RxStorePkts,
+    parameter red_pkg::set_t RedTypes       = fabric_pkg::RedTypes,
+    parameter red_pkg::set_t RedOps         = fabric_pkg::RedOps,
     localparam int unsigned FW = 8 * FlitBytes
 ) (
     input  wire logic              clk_i,
@@ -142,7 +144,8 @@ module fabric_core #(
 
     switch_top #(
         .N(N), .FlitBytes(FlitBytes), .StorePkts(StorePkts), .CtrlPkts(fabric_pkg::CtrlPkts), .OpenRows(OpenRows), .PartPkts(PartPkts), .MaxExperts(MaxExperts),
-        .Groups(fabric_pkg::Groups), .RxStorePkts(RxStorePkts), .RxResultPkts(fabric_pkg::RxResultPkts), .RxCtrlPkts(fabric_pkg::RxCtrlPkts)
+        .Groups(fabric_pkg::Groups), .RxStorePkts(RxStorePkts), .RxResultPkts(fabric_pkg::RxResultPkts), .RxCtrlPkts(fabric_pkg::RxCtrlPkts),
+        .RedTypes(RedTypes), .RedOps(RedOps)
     ) i_switch (
         .clk_i, .rst_ni, .go_i(go_o), .epoch_i(epoch_o),
         .up_valid_i(up_rx_valid), .up_last_i(up_rx_last), .up_err_i(up_rx_err), .up_cls_i(up_rx_cls), .up_data_i(up_rx_data),

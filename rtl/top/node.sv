@@ -17,6 +17,8 @@ module node #(
     parameter int unsigned StorePkts       = fabric_pkg::StorePkts,
     parameter int unsigned PartPkts        = fabric_pkg::PartPkts,
     parameter int unsigned RxStorePkts     = fabric_pkg::RxStorePkts,
+    parameter red_pkg::set_t RedTypes       = fabric_pkg::RedTypes,
+    parameter red_pkg::set_t RedOps         = fabric_pkg::RedOps,
     localparam int unsigned FW = 8 * FlitBytes
 ) (
     input  wire logic            clk_i,
@@ -375,7 +377,8 @@ module node #(
     logic [4:0]    part_crd_port;
 
     reduction #(
-        .N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .OpenRows(OpenRows), .PartPkts(PartPkts), .MaxExperts(MaxExperts), .Groups(Groups)
+        .N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .OpenRows(OpenRows), .PartPkts(PartPkts), .MaxExperts(MaxExperts), .Groups(Groups),
+        .RedTypes(RedTypes), .RedOps(RedOps)
     ) i_reduction (
         .clk_i, .rst_ni, .go_i(go), .cfg_i(cfg), .emap_we_i(emap_we), .emap_addr_i(emap_addr), .emap_data_i(emap_data), .group_we_i(group_we), .group_addr_i(group_addr), .group_data_i(group_data),
         .cmd_valid_i(cmd_valid[UCombine]), .cmd_ready_o(cmd_ready[UCombine]), .cmd_i(cmd), .retire_o(retire[UCombine]),

@@ -509,6 +509,10 @@ static void stream_words(void **state)
     mw_stream_expert_rows(&s);
     mw_stream_dymultimem_ld_reduce(&s, 12, 13, true);
     mw_stream_multimem_ld_reduce(&s, 14, 0x70, 0x80, 0x90);
+    mw_stream_dymultimem_ld_reduce(&s, 12, 13, false);
+    mw_stream_reduction(&s, MW_DTYPE_S32, MW_REDOP_XOR);
+    mw_stream_multimem_ld_reduce(&s, 14, 0x70, 0x80, 0x90);
+    mw_stream_reduction(&s, MW_DTYPE_FP16, MW_REDOP_MIN);
     mw_stream_sum_st(&s, 17, 18);
     mw_stream_sum(&s, 15, 16, false);
     mw_stream_sum(&s, 19, 20, true);
@@ -532,6 +536,8 @@ static void stream_words(void **state)
         {MW_I_EXPERT_ROWS, 0, 0, 0, 0, 0},
         {MW_I_DYMULTIMEM_LD_REDUCE, 1, 0, 12, 13, 0},
         {MW_I_MULTIMEM_LD_REDUCE, 0, 14, 0x70, 0x80, 0x90},
+        {MW_I_DYMULTIMEM_LD_REDUCE, 0, 0x5400, 12, 13, 0},
+        {MW_I_MULTIMEM_LD_REDUCE, 0, 0x110e, 0x70, 0x80, 0x90},
         {MW_I_SUM_ST, 0, 0, 17, 18, 0},
         {MW_I_SUM, 0, 0, 15, 16, 0},
         {MW_I_SUM, 1, 0, 19, 20, 0},
@@ -573,6 +579,15 @@ static void stream_failures(void **state)
     assert_code(mw_stream_fence(&full), 0);
     assert_code(mw_stream_end(&full), MW_ERR_CAPACITY);
     assert_int_equal(full.count, 64);
+    mw_stream_init(&s);
+    assert_code(mw_stream_reduction(&s, MW_DTYPE_FP16, MW_REDOP_ADD), MW_ERR_INVALID);
+    mw_stream_init(&s);
+    mw_stream_fence(&s);
+    assert_code(mw_stream_reduction(&s, MW_DTYPE_FP16, MW_REDOP_ADD), MW_ERR_INVALID);
+    assert_code(mw_stream_end(&s), MW_ERR_INVALID);
+    mw_stream_init(&s);
+    mw_stream_dymultimem_ld_reduce(&s, 0, 1, false);
+    assert_code(mw_stream_reduction(&s, 8, MW_REDOP_ADD), MW_ERR_INVALID);
 }
 
 static void stream_load(void **state)

@@ -97,6 +97,35 @@ static void odd_sizes(void **state)
         MW_EXIT_OK);
 }
 
+/// Every type with every operator that it has, both flit widths; three GPUs, so that some experts share one.
+static void all_reductions(void **state)
+{
+    (void)state;
+    static const char *const options[] = {"--gpus 3 --row 208",
+                                          "--gpus 4 --flit-bytes 8 --row 128"};
+    for (unsigned i = 0; i < 2; i++) {
+        char json[512];
+        snprintf(json, sizeof json, "%s", scratch("files/types.json"));
+        int status =
+            run_command("bench reduce_scatter,all_reduce,combine %s --type all --redop all "
+                        "--experts 12 --k 6 --minbytes 2K --maxbytes 2K --json %s",
+                        options[i], json);
+        if (status)
+            fail_msg("exit status %d: %s", status, err_text);
+        cJSON *whole, *rows = read_rows(json, &whole);
+        assert_int_equal(cJSON_GetArraySize(rows), 3 * 21);
+        const cJSON *last = cJSON_GetArrayItem(rows, 3 * 21 - 1);
+        assert_string_equal(cJSON_GetStringValue(cJSON_GetObjectItem(last, "type")), "s32");
+        assert_string_equal(cJSON_GetStringValue(cJSON_GetObjectItem(last, "redop")), "xor");
+        assert_true(number(last, "count") == number(last, "size") / 4);
+        cJSON_Delete(whole);
+        assert_int_equal(remove(json), 0);
+    }
+    assert_int_equal(run_command("bench reduce_scatter --gpus 3 --type u32 --redop max"),
+                     MW_EXIT_OK);
+    assert_non_null(strstr(out_text, "   u32    max "));
+}
+
 static void split_traffic(void **state)
 {
     (void)state;
@@ -263,6 +292,11 @@ static void refuses_bad_options(void **state)
     REFUSES("alltoall --trace x", "--trace");
     REFUSES("dispatch --trace x --k 3", "--k", "--trace");
     REFUSES("dispatch --trace /nowhere/at/all", "/nowhere/at/all");
+    REFUSES("unicast --type fp16", "--type", "only with");
+    REFUSES("alltoall --redop min", "--redop", "only with");
+    REFUSES("combine --type fp64", "--type fp64");
+    REFUSES("combine --redop prod", "--redop prod");
+    REFUSES("combine --type fp32 --redop xor", "--redop", "u32");
     REFUSES("unicast --window 300", "--window 300");
     REFUSES("unicast --set nothing", "--set nothing");
 }
@@ -293,6 +327,7 @@ int main(void)
         cmocka_unit_test(all_patterns_4),
         cmocka_unit_test(all_patterns_2),
         cmocka_unit_test(odd_sizes),
+        cmocka_unit_test(all_reductions),
         cmocka_unit_test(split_traffic),
         cmocka_unit_test(seeds),
         cmocka_unit_test(latency),

@@ -50,26 +50,31 @@ UNIT += switch_2_8
 UNIT_TOP_switch_2_8 := switch_bench
 UNIT_TEST_switch_2_8 := tests/unit/test_switch.cpp
 UNIT_SRCS_switch_2_8 := tests/unit/switch_bench.sv
+UNIT_C_switch_2_8 := host-tools/reduce.c
 UNIT_PARAMS_switch_2_8 := N=2 FlitBytes=8
 UNIT += switch_4_8
 UNIT_TOP_switch_4_8 := switch_bench
 UNIT_TEST_switch_4_8 := tests/unit/test_switch.cpp
 UNIT_SRCS_switch_4_8 := tests/unit/switch_bench.sv
+UNIT_C_switch_4_8 := host-tools/reduce.c
 UNIT_PARAMS_switch_4_8 := N=4 FlitBytes=8
 UNIT += switch_5_16
 UNIT_TOP_switch_5_16 := switch_bench
 UNIT_TEST_switch_5_16 := tests/unit/test_switch.cpp
 UNIT_SRCS_switch_5_16 := tests/unit/switch_bench.sv
+UNIT_C_switch_5_16 := host-tools/reduce.c
 UNIT_PARAMS_switch_5_16 := N=5 FlitBytes=16
 UNIT += switch_8_16
 UNIT_TOP_switch_8_16 := switch_bench
 UNIT_TEST_switch_8_16 := tests/unit/test_switch.cpp
 UNIT_SRCS_switch_8_16 := tests/unit/switch_bench.sv
+UNIT_C_switch_8_16 := host-tools/reduce.c
 UNIT_PARAMS_switch_8_16 := N=8 FlitBytes=16
 UNIT += switch_min
 UNIT_TOP_switch_min := switch_bench
 UNIT_TEST_switch_min := tests/unit/test_switch.cpp
 UNIT_SRCS_switch_min := tests/unit/switch_bench.sv
+UNIT_C_switch_min := host-tools/reduce.c
 UNIT_PARAMS_switch_min := N=4 FlitBytes=16 StorePkts=1 CtrlPkts=1 OpenRows=1 PartPkts=1 RxStorePkts=1 RxResultPkts=1 RxCtrlPkts=1
 UNIT += expert_engine
 UNIT_SRCS_expert_engine := rtl/gpu/expert_engine.sv
@@ -81,22 +86,27 @@ UNIT_SRCS_expert_engine_16 := rtl/gpu/expert_engine.sv
 UNIT_PARAMS_expert_engine_16 := FlitBytes=16 MemBytesLog2=18
 UNIT += reduction
 UNIT_SRCS_reduction := rtl/hub/reduction.sv
+UNIT_C_reduction := host-tools/reduce.c
 UNIT_PARAMS_reduction := N=4 FlitBytes=8 AddrW=16
 UNIT += reduction_n2
 UNIT_TOP_reduction_n2 := reduction
 UNIT_SRCS_reduction_n2 := rtl/hub/reduction.sv
+UNIT_C_reduction_n2 := host-tools/reduce.c
 UNIT_PARAMS_reduction_n2 := N=2 FlitBytes=16 AddrW=16
 UNIT += reduction_n8
 UNIT_TOP_reduction_n8 := reduction
 UNIT_SRCS_reduction_n8 := rtl/hub/reduction.sv
+UNIT_C_reduction_n8 := host-tools/reduce.c
 UNIT_PARAMS_reduction_n8 := N=8 FlitBytes=16 AddrW=16
 UNIT += row_sum
-UNIT_SRCS_row_sum := rtl/common/fp_pkg.sv rtl/hub/row_sum.sv
+UNIT_SRCS_row_sum := rtl/common/fp_pkg.sv rtl/common/red_pkg.sv rtl/hub/row_sum.sv
+UNIT_C_row_sum := host-tools/reduce.c
 UNIT_PARAMS_row_sum := N=4 FlitBytes=8 AddrW=14
 UNIT += row_sum_16
 UNIT_TOP_row_sum_16 := row_sum
 UNIT_TEST_row_sum_16 := tests/unit/test_row_sum.cpp
-UNIT_SRCS_row_sum_16 := rtl/common/fp_pkg.sv rtl/hub/row_sum.sv
+UNIT_SRCS_row_sum_16 := rtl/common/fp_pkg.sv rtl/common/red_pkg.sv rtl/hub/row_sum.sv
+UNIT_C_row_sum_16 := host-tools/reduce.c
 UNIT_PARAMS_row_sum_16 := N=4 FlitBytes=16 AddrW=14
 UNIT += control
 UNIT_SRCS_control := rtl/hub/control.sv
@@ -133,7 +143,8 @@ UNIT_SRCS_slot_pointer_sizes := rtl/switch/slot_pointer.sv tests/unit/slot_point
 UNIT += link_sizes
 UNIT_SRCS_link_sizes := rtl/common/link_delay.sv rtl/common/link.sv tests/unit/link_sizes.sv
 UNIT += reduce_join
-UNIT_SRCS_reduce_join := rtl/common/fp_pkg.sv rtl/switch/reduce_join.sv
+UNIT_SRCS_reduce_join := rtl/common/fp_pkg.sv rtl/common/red_pkg.sv rtl/switch/reduce_join.sv
+UNIT_C_reduce_join := host-tools/reduce.c
 UNIT_PARAMS_reduce_join := N=5 FlitBytes=8
 UNIT += token_tracker
 UNIT_SRCS_token_tracker := rtl/hub/token_tracker.sv

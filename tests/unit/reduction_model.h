@@ -8,6 +8,7 @@
 
 #include "float_ref.h"
 #include "packet.h"
+#include "reduce.h"
 
 #include <cstdint>
 #include <cstring>
@@ -49,7 +50,33 @@ static inline bytes random_row(chance &c, size_t length)
     return row;
 }
 
-// Sum of rows in the order given, in fp32, rounded to bf16 at the end; no row gives zeros.
+// Type and operator of a reduction; the sum of bf16 unless told another.
+struct reduction_kind {
+    unsigned dtype = MW_DTYPE_BF16, redop = MW_REDOP_ADD;
+};
+
+static inline reduction_kind random_kind(chance &c)
+{
+    reduction_kind k;
+    do {
+        k.dtype = c.below(MW_DTYPES);
+        k.redop = c.below(MW_REDOPS);
+    } while (!mw_reduce_exists(k.dtype, k.redop));
+    return k;
+}
+
+// Rows reduced in the order given; no row gives zeros.
+static inline bytes sum_rows(const std::vector<bytes> &rows, size_t length, reduction_kind kind)
+{
+    bytes out(length, 0);
+    std::vector<const void *> terms;
+    for (const bytes &r : rows)
+        terms.push_back(&r[0]);
+    mw_reduce_rows(kind.dtype, kind.redop, terms.data(), terms.size(), length, out.data());
+    return out;
+}
+
+// Sum of rows of bf16 in the order given, in fp32, rounded at the end; no row gives zeros.
 static inline bytes sum_rows(const std::vector<bytes> &rows, size_t length)
 {
     bytes out(length, 0);

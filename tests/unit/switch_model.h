@@ -11,7 +11,7 @@
 #include "verilated.h"
 
 #include "errors.h"
-#include "float_ref.h"
+#include "reduce.h"
 #include "packet.h"
 
 #include <algorithm>
@@ -282,6 +282,14 @@ class hubs {
         p.h.epoch = dut.epoch_i;
         p.h.stage = static_cast<uint32_t>(rng() % 3);
         p.h.addr = rng() & UINT64_C(0xffffffffffff);
+        while (p.h.cls == MW_CLS_REQ && percent(90)) {
+            unsigned dtype = static_cast<unsigned>(rng() % MW_DTYPES);
+            unsigned redop = static_cast<unsigned>(rng() % MW_REDOPS);
+            if (!mw_reduce_exists(dtype, redop))
+                continue;
+            p.h.dtype = dtype;
+            p.h.redop = redop;
+        }
         (void)src;
         return p;
     }
@@ -324,8 +332,8 @@ class hubs {
                                                 MW_OP_DYMULTIMEM_LD_REDUCE};
         if (!good.count(h.opcode) || class_of(h.opcode) != link_cls || h.cls != link_cls)
             return MW_HWERR_OPCODE;
-        if (link_cls == MW_CLS_REQ && (h.dtype != MW_DTYPE_BF16 || h.redop != MW_REDOP_ADD))
-            return MW_HWERR_OPCODE;
+        if (link_cls == MW_CLS_REQ && !mw_reduce_exists(h.dtype, h.redop))
+            return MW_HWERR_REDUCTION;
         if (h.epoch != dut.epoch_i)
             return MW_HWERR_EPOCH;
         if (link_cls == MW_CLS_REQ   ? h.len == 0
@@ -407,17 +415,17 @@ class hubs {
         }
         return 0;
     }
-    void expect_rows(unsigned requester, uint64_t id, unsigned len,
-                     const std::vector<unsigned> &members)
+    void expect_rows(unsigned requester, const mw_header &h, const std::vector<unsigned> &members)
     {
+        uint64_t id = h.addr;
+        unsigned len = h.len;
         unsigned pkts = (len + 127) / 128;
         for (unsigned k = 0; k < pkts; k++) {
             result_expected r;
             r.len = std::min(128u, len - 128 * k);
             r.last_of_row = k + 1 == pkts;
             r.bad = members.empty();
-            std::vector<float> sum;
-            bool first = true;
+            std::vector<bytes> parts;
             for (unsigned d = 1; d < n; d++) {
                 unsigned m = (requester + d) % n;
                 if (!std::count(members.begin(), members.end(), m))
@@ -425,20 +433,15 @@ class hubs {
                 bytes b = partial_data(m, requester, id, k, r.len);
                 if (partial_fault(m, requester, id, k, r.len))
                     r.bad = true;
-                if (first)
-                    sum.assign(b.size() / 2, 0.0f);
-                for (size_t i = 0; i < sum.size(); i++) {
-                    uint16_t v;
-                    memcpy(&v, &b[2 * i], 2);
-                    sum[i] = first ? from_bf16(v) : sum[i] + from_bf16(v);
-                }
-                first = false;
+                parts.push_back(b);
             }
             r.payload.resize((r.len + f - 1) / f * f);
-            for (size_t i = 0; i < sum.size(); i++) {
-                uint16_t v = nearest_bf16(sum[i]);
-                memcpy(&r.payload[2 * i], &v, 2);
-            }
+            std::vector<const void *> terms;
+            for (const bytes &b : parts)
+                terms.push_back(b.data());
+            if (!parts.empty())
+                mw_reduce_rows(h.dtype, h.redop, terms.data(), terms.size(), r.payload.size(),
+                               r.payload.data());
             results[requester].push_back(r);
         }
     }
@@ -493,7 +496,7 @@ class hubs {
         if (code != MW_HWERR_NONE) {
             reject(src, code);
             if (cls == MW_CLS_REQ && p.h.len && !cut)
-                expect_rows(src, p.h.addr, p.h.len, {});
+                expect_rows(src, p.h, {});
             return code;
         }
         bool bad = how != WHOLE;
@@ -510,7 +513,7 @@ class hubs {
             members.push_back(c.first);
         }
         if (cls == MW_CLS_REQ)
-            expect_rows(src, p.h.addr, p.h.len, members);
+            expect_rows(src, p.h, members);
         return code;
     }
     void reject(unsigned src, unsigned code)

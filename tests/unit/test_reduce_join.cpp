@@ -7,7 +7,7 @@
 #include "Vreduce_join.h"
 #include "verilated.h"
 
-#include "float_ref.h"
+#include "reduce.h"
 
 #include <algorithm>
 #include <csetjmp>
@@ -17,6 +17,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <deque>
+#include <cstring>
 #include <memory>
 #include <random>
 #include <vector>
@@ -43,6 +44,7 @@ struct result {
 
 struct row {
     unsigned mask, bytes;
+    unsigned dtype = MW_DTYPE_BF16, redop = MW_REDOP_ADD;
 };
 
 class bench {
@@ -78,6 +80,7 @@ class bench {
             if (dut.open_valid_i) {
                 dut.open_mask_i = static_cast<uint8_t>(rows[opened].mask);
                 dut.open_bytes_i = static_cast<uint16_t>(rows[opened].bytes - 1);
+                dut.open_red_i = static_cast<uint8_t>(rows[opened].dtype << 3 | rows[opened].redop);
                 opened++;
             }
             egress();
@@ -123,8 +126,7 @@ class bench {
         for (unsigned at = 0; at < r.bytes; at += 128) {
             result w = {std::min(128u, r.bytes - at), r.mask == 0, false, {}};
             unsigned n = (w.len + FLIT - 1) / FLIT;
-            std::vector<float> sum(4 * n);
-            bool first = true;
+            std::vector<std::vector<uint64_t>> terms;
             for (unsigned d = 0; d < MEMBERS; d++) {
                 if (!(r.mask >> d & 1))
                     continue;
@@ -133,10 +135,9 @@ class bench {
                 bool poison = percent(poison_percent);
                 for (unsigned k = 0; k < n; k++)
                     p.push_back({random_flit(), k + 1 == n, poison});
-                for (unsigned i = 0; i < 4 * n; i++) {
-                    float v = from_bf16(static_cast<uint16_t>(p[i / 4].data >> 16 * (i % 4)));
-                    sum[i] = first ? v : sum[i] + v;
-                }
+                terms.emplace_back();
+                for (const flit &x : p)
+                    terms.back().push_back(x.data);
                 bool late = false; // found with the last flit
                 if (percent(error_percent))
                     p[n - 1].poison = late = true;
@@ -151,14 +152,13 @@ class bench {
                 if (late && header_has_left && !w.poison)
                     w.err = true;
                 queue[d].push_back(p);
-                first = false;
             }
-            for (unsigned k = 0; k < n; k++) {
-                uint64_t f = 0;
-                for (unsigned i = 0; i < 4; i++)
-                    f |= static_cast<uint64_t>(r.mask ? nearest_bf16(sum[4 * k + i]) : 0) << 16 * i;
-                w.flits.push_back(f);
-            }
+            w.flits.assign(n, 0);
+            std::vector<const void *> pointers;
+            for (const auto &t : terms)
+                pointers.push_back(t.data());
+            mw_reduce_rows(r.dtype, r.redop, pointers.data(), pointers.size(), n * FLIT,
+                           w.flits.data());
             want.push_back(w);
         }
     }
@@ -254,7 +254,12 @@ static std::vector<row> random_rows(std::mt19937_64 &rng, unsigned count, bool e
             mask = 5;
         unsigned bytes = rng() % 3 == 0 ? 1 + static_cast<unsigned>(rng() % 40)
                                         : 1 + static_cast<unsigned>(rng() % 700);
-        rows.push_back({mask, bytes});
+        row r = {mask, bytes};
+        do {
+            r.dtype = static_cast<unsigned>(rng() % MW_DTYPES);
+            r.redop = static_cast<unsigned>(rng() % MW_REDOPS);
+        } while (!mw_reduce_exists(r.dtype, r.redop));
+        rows.push_back(r);
     }
     return rows;
 }

@@ -197,7 +197,8 @@ class bench {
     {
         bool bad;
         std::vector<bytes> terms = own_terms(token, here, bad);
-        mw_header h = request_header(q, MW_OP_DYMULTIMEM_LD_REDUCE);
+        reduction_kind kind = random_kind(c);
+        mw_header h = request_header(q, MW_OP_DYMULTIMEM_LD_REDUCE, kind);
         h.cnt = static_cast<uint32_t>(here.size());
         h.len = conf.row_bytes;
         h.addr = static_cast<uint64_t>(token) << row_shift;
@@ -211,20 +212,20 @@ class bench {
                 targets.push_back(static_cast<uint8_t>(target >> 8));
             }
         }
-        push_request(q, h, targets, {sum_rows(terms, conf.row_bytes), bad});
+        push_request(q, h, targets, {sum_rows(terms, conf.row_bytes, kind), bad});
         if (bad)
             errors_due[MW_HWERR_UNALLOCATED]++;
     }
 
     // A request for one explicit row.
-    void ask_static(unsigned q, uint64_t addr, unsigned length, bool bad)
+    void ask_static(unsigned q, uint64_t addr, unsigned length, bool bad, reduction_kind kind)
     {
-        mw_header h = request_header(q, MW_OP_MULTIMEM_LD_REDUCE);
+        mw_header h = request_header(q, MW_OP_MULTIMEM_LD_REDUCE, kind);
         h.len = length;
         h.addr = addr;
         h.target0 = c.below(16);
         push_request(q, h, bytes(),
-                     {bad ? bytes(length) : sum_rows({mem.get(addr, length)}, length), bad});
+                     {bad ? bytes(length) : sum_rows({mem.get(addr, length)}, length, kind), bad});
         if (bad)
             errors_due[MW_HWERR_BOUNDS]++;
     }
@@ -232,7 +233,7 @@ class bench {
     void command(unsigned op, unsigned flags, unsigned imm, uint32_t a, uint32_t b, uint32_t cc)
     {
         dut.cmd_valid_i = 1;
-        dut.cmd_i[0] = op | flags << 8 | imm << 16;
+        dut.cmd_i[0] = op | flags << 8 | imm << 16 | own_kind.dtype << 24 | own_kind.redop << 28;
         dut.cmd_i[1] = a;
         dut.cmd_i[2] = b;
         dut.cmd_i[3] = cc;
@@ -334,7 +335,7 @@ class bench {
         std::vector<bytes> terms = own_terms(token, list, bad);
         if (bad)
             errors_due[MW_HWERR_UNALLOCATED]++;
-        mw_header h = request_header(conf.port, MW_OP_DYMULTIMEM_LD_REDUCE);
+        mw_header h = request_header(conf.port, MW_OP_DYMULTIMEM_LD_REDUCE, own_kind);
         h.len = conf.row_bytes;
         h.addr = static_cast<uint64_t>(token) << row_shift;
         bytes targets;
@@ -360,7 +361,7 @@ class bench {
             std::vector<bytes> terms;
             if (groups[group] >> conf.port & 1)
                 terms.push_back(mem.get(a + off, n));
-            mw_header h = request_header(conf.port, MW_OP_MULTIMEM_LD_REDUCE);
+            mw_header h = request_header(conf.port, MW_OP_MULTIMEM_LD_REDUCE, own_kind);
             h.len = n;
             h.addr = a + off;
             h.target0 = group;
@@ -459,11 +460,14 @@ class bench {
     unsigned max_used = 0, max_open = 0;
     bool push_retired = true, retired = false, commanded = false, command_taken = false;
     unsigned row_shift, k_shift;
+    reduction_kind own_kind; // of the unit's commands
 
   private:
-    mw_header request_header(unsigned src, unsigned op) const
+    mw_header request_header(unsigned src, unsigned op, reduction_kind kind = {}) const
     {
         mw_header h = {};
+        h.dtype = kind.dtype;
+        h.redop = kind.redop;
         h.opcode = op;
         h.cls = MW_CLS_REQ;
         h.src = src;
@@ -513,7 +517,7 @@ class bench {
             terms.push_back(r);
         }
         bytes before = mem.get(to, n);
-        bytes sum = bad ? before : sum_rows(terms, n);
+        bytes sum = bad ? before : sum_rows(terms, n, own_kind);
         if (poison && !bad) {
             auto p = poisoned_parts.back();
             std::copy_n(before.begin() + static_cast<long>(p.first - to), p.second,
@@ -833,6 +837,7 @@ static std::unique_ptr<bench> combine_run(const settings &s, uint64_t sd, unsign
                                           unsigned asks, bool by_ready, bool unmapped)
 {
     auto b = std::make_unique<bench>(sd, s);
+    b->own_kind = random_kind(b->c);
     unsigned first = b->c.below(4);
     std::vector<unsigned> order;
     for (unsigned i = first; i < first + tokens; i++) {
@@ -913,6 +918,7 @@ static void static_groups(void **state)
         s.ready = round ? 70 : 100;
         s.port = round % N;
         bench b(seed + 3000 + round, s);
+        b.own_kind = random_kind(b.c);
         unsigned group = round % 16, length = 3 * s.row_bytes + F * b.c.below(12);
         uint32_t from = YD + 4096 + F * b.c.below(8);
         b.expect_static(group, from, length, OUT + F);
@@ -922,10 +928,35 @@ static void static_groups(void **state)
                 unsigned n = F * (1 + b.c.below(s.row_bytes / F));
                 uint64_t at = YD + F * b.c.below(1000) +
                               (bad ? (b.c.percent(50) ? 2 : 1ull << (ADDR_W + 4)) : 0);
-                b.ask_static(q, at, n, bad);
+                reduction_kind kind = random_kind(b.c);
+                if (bad && b.c.percent(30)) { // a type or operator that does not exist
+                    at = YD;
+                    kind.dtype = b.c.percent(50) ? 5 + b.c.below(3) : b.c.below(3);
+                    kind.redop = kind.dtype < 5 || b.c.percent(50) ? 3 + b.c.below(5) : 0;
+                }
+                b.ask_static(q, at, n, bad, kind);
             }
         }
         b.command(MW_I_MULTIMEM_LD_REDUCE, 0, group, from, length, OUT + F);
+        b.finish(100000);
+    }
+}
+
+// A command with a type or operator that does not exist: an error, and nothing is asked for.
+static void unknown_reductions(void **state)
+{
+    (void)state;
+    for (unsigned round = 0; round < 16; round++) {
+        settings s;
+        bench b(seed + 4000 + round, s);
+        bool no_type = round % 2;
+        b.own_kind.dtype = no_type ? 5 + b.c.below(3) : b.c.below(3);
+        b.own_kind.redop = no_type ? b.c.below(8) : 3 + b.c.below(5);
+        b.errors_due[MW_HWERR_REDUCTION]++;
+        if (round % 4 < 2)
+            b.command(MW_I_MULTIMEM_LD_REDUCE, 0, 1, YD, s.row_bytes, OUT);
+        else
+            b.command(MW_I_DYMULTIMEM_LD_REDUCE, 0, 0, 0, 2, 0);
         b.finish(100000);
     }
 }
@@ -1069,6 +1100,7 @@ int main()
         cmocka_unit_test(combines_and_serves),
         cmocka_unit_test(faults_poison_their_row_only),
         cmocka_unit_test(static_groups),
+        cmocka_unit_test(unknown_reductions),
         cmocka_unit_test(unicast_sums),
         cmocka_unit_test(rates),
         cmocka_unit_test(hot),

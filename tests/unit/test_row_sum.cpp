@@ -35,6 +35,7 @@ struct row {
     std::vector<unsigned> terms; // flit addresses
     bool use_r = false, again = false, st = false, poison = false, more = false;
     unsigned flits = 1, dest = 0;
+    reduction_kind kind;
     bytes r;                 // the reduced row from the wire
     unsigned r_poison = ~0u; // packet that comes poisoned
     bytes want;
@@ -107,7 +108,7 @@ class bench {
                                    bytes(r.r.begin() + f * F, r.r.begin() + (f + n) * F));
             }
         }
-        r.want = sum_rows(sum, r.flits * F);
+        r.want = sum_rows(sum, r.flits * F, r.kind);
         last_want = r.want;
         if (ctx == OWN) {
             dests.push_back({r.dest, r.more});
@@ -215,6 +216,7 @@ class bench {
             dut.row_zero_i = steps == 0;
             dut.row_poison_i = r.poison;
             dut.row_dest_i = static_cast<uint16_t>(r.dest);
+            dut.row_red_i = static_cast<uint8_t>(r.kind.dtype << 3 | r.kind.redop);
             dut.row_last_pkt_i = static_cast<uint8_t>((r.flits - 1) / PF);
             dut.row_last_len_i = static_cast<uint8_t>((r.flits - 1) % PF);
         }
@@ -331,6 +333,7 @@ static row random_row_of(bench &b, unsigned ctx, unsigned flits, unsigned st_per
 {
     row r;
     r.flits = flits;
+    r.kind = random_kind(b.c);
     unsigned terms = b.c.percent(60) ? b.c.below(4) : b.c.below(17);
     for (unsigned t = 0; t < terms; t++)
         r.terms.push_back(b.random_term(flits));

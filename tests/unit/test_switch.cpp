@@ -61,7 +61,6 @@ static void delivers_every_opcode(void **state)
         dyn.set_targets({static_cast<uint16_t>(expert(*b, d, 0) | 5)});
         assert_int_equal(b->send(s, dyn), MW_HWERR_NONE);
         packet red = b->make(MW_OP_MULTIMEM_LD_REDUCE, s, 0);
-        red.h.dtype = red.h.redop = 0;
         red.h.len = 384;
         red.h.target0 = 0;
         assert_int_equal(b->send(s, red), MW_HWERR_NONE);
@@ -203,11 +202,14 @@ static void rejects_whole_packets(void **state)
         r.h.len = 128;
         r.h.target0 = 1 << n >> n; // group 0 or the even ports
         r.h.dtype = MW_DTYPE_FP16;
-        check(MW_HWERR_OPCODE, r);
-        r.h.dtype = MW_DTYPE_BF16;
-        r.h.redop = MW_REDOP_MAX;
-        check(MW_HWERR_OPCODE, r);
+        r.h.redop = MW_REDOP_AND; // of integers only
+        check(MW_HWERR_REDUCTION, r);
+        r.h.redop = 6;
+        check(MW_HWERR_REDUCTION, r);
+        r.h.dtype = 5;
         r.h.redop = MW_REDOP_ADD;
+        check(MW_HWERR_REDUCTION, r);
+        r.h.dtype = MW_DTYPE_U32;
         r.h.len = 0;
         check(MW_HWERR_LENGTH, r);
     }

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tests of the golden model of reductions: conversions of fp16 against integer arithmetic, what PTX says of min and
+// max, integers at their ends, and the order of terms.
+#include "support.h"
+
+#include "golden.h"
+#include "reduce.h"
+
+#include <math.h>
+
+static uint32_t bits_of(float f)
+{
+    uint32_t bits;
+    memcpy(&bits, &f, sizeof bits);
+    return bits;
+}
+
+static uint32_t reduce2(unsigned dtype, unsigned redop, uint32_t a, uint32_t b)
+{
+    uint32_t r = mw_reduce_next(dtype, redop, mw_reduce_first(dtype, a), b);
+    return mw_reduce_last(dtype, r);
+}
+
+/// Magnitude of a finite fp16 in units of 2^-24.
+static uint64_t units(unsigned v)
+{
+    unsigned exponent = v >> 10 & 31, fraction = v & 0x3ff;
+    return exponent ? (uint64_t)(0x400 | fraction) << (exponent - 1) : fraction;
+}
+
+static void every_fp16(void **state)
+{
+    (void)state;
+    for (unsigned v = 0; v < 0x10000; v++) {
+        float f = mw_fp16_to_float((uint16_t)v);
+        if ((v & 0x7c00) == 0x7c00) {
+            assert_true(v & 0x3ff ? isnan(f) : isinf(f) && !signbit(f) == !(v >> 15));
+            assert_int_equal(mw_fp16_from_float(f), v & 0x3ff ? MW_FP16_NAN : v);
+            continue;
+        }
+        assert_true(ldexp(fabs((double)f), 24) == (double)units(v));
+        assert_int_equal(mw_fp16_from_float(f), v);
+        // halfway to the next one, and a hair beside it; 2^16 stands for the one beyond the largest
+        double half = ldexp((double)units(v) + ((double)units(v + 1) - (double)units(v)) / 2, -24);
+        if ((v & 0x7fff) == 0x7bff)
+            half = 0x1.ffep15;
+        float middle = copysignf((float)half, f);
+        assert_int_equal(mw_fp16_from_float(middle), v + (v & 1));
+        assert_int_equal(mw_fp16_from_float(nextafterf(middle, 0)), v);
+        assert_int_equal(mw_fp16_from_float(nextafterf(middle, copysignf(INFINITY, f))), v + 1);
+    }
+}
+
+static void least_and_greatest(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned dtype;
+        uint32_t zero, one, nan, quiet, infinity;
+    } t[] = {{MW_DTYPE_BF16, 0x8000, 0x3f80, 0x7fff, 0xffc1, 0x7f80},
+             {MW_DTYPE_FP16, 0x8000, 0x3c00, 0x7fff, 0xfe01, 0x7c00},
+             {MW_DTYPE_FP32, 0x80000000, 0x3f800000, 0x7fffffff, 0xffc00001, 0x7f800000}};
+    for (unsigned i = 0; i < 3; i++) {
+        unsigned d = t[i].dtype;
+        for (unsigned swap = 0; swap < 2; swap++) {
+#define OF(op, a, b) reduce2(d, MW_REDOP_##op, swap ? (b) : (a), swap ? (a) : (b))
+            assert_int_equal(OF(MIN, t[i].zero, 0), t[i].zero); // -0 below +0
+            assert_int_equal(OF(MAX, t[i].zero, 0), 0);
+            assert_int_equal(OF(MIN, t[i].quiet, t[i].one), t[i].one);
+            assert_int_equal(OF(MAX, t[i].quiet, t[i].one), t[i].one);
+            assert_int_equal(OF(MIN, t[i].quiet, t[i].quiet), t[i].nan);
+            assert_int_equal(OF(MAX, t[i].one, t[i].infinity), t[i].infinity);
+            assert_int_equal(OF(MIN, t[i].one, t[i].infinity), t[i].one);
+            assert_int_equal(OF(MIN, t[i].one, t[i].one | t[i].zero), t[i].one | t[i].zero);
+            assert_int_equal(OF(ADD, t[i].quiet, t[i].one), t[i].nan);
+            assert_int_equal(OF(ADD, t[i].infinity, t[i].infinity | t[i].zero), t[i].nan);
+#undef OF
+        }
+        assert_int_equal(mw_reduce_last(d, mw_reduce_first(d, t[i].quiet)), t[i].nan); // alone
+        assert_int_equal(mw_reduce_last(d, mw_reduce_first(d, t[i].zero)), t[i].zero);
+    }
+}
+
+static void integers(void **state)
+{
+    (void)state;
+    const uint32_t low = 0x80000000u, high = 0x7fffffffu, ones = 0xffffffffu;
+    assert_int_equal(reduce2(MW_DTYPE_U32, MW_REDOP_ADD, ones, 2), 1);
+    assert_int_equal(reduce2(MW_DTYPE_S32, MW_REDOP_ADD, high, 1), low);
+    assert_int_equal(reduce2(MW_DTYPE_U32, MW_REDOP_MIN, low, high), high);
+    assert_int_equal(reduce2(MW_DTYPE_S32, MW_REDOP_MIN, low, high), low);
+    assert_int_equal(reduce2(MW_DTYPE_U32, MW_REDOP_MAX, 0, ones), ones);
+    assert_int_equal(reduce2(MW_DTYPE_S32, MW_REDOP_MAX, 0, ones), 0);
+    assert_int_equal(reduce2(MW_DTYPE_U32, MW_REDOP_AND, 0xff00ff00u, 0x0ff00ff0u), 0x0f000f00u);
+    assert_int_equal(reduce2(MW_DTYPE_S32, MW_REDOP_OR, 0xff00ff00u, 0x0ff00ff0u), 0xfff0fff0u);
+    assert_int_equal(reduce2(MW_DTYPE_U32, MW_REDOP_XOR, 0xff00ff00u, 0x0ff00ff0u), 0xf0f0f0f0u);
+}
+
+static void what_exists(void **state)
+{
+    (void)state;
+    unsigned count = 0;
+    for (unsigned d = 0; d < 8; d++)
+        for (unsigned o = 0; o < 8; o++)
+            count += mw_reduce_exists(d, o);
+    assert_int_equal(count, 3 * 3 + 2 * 6);
+    assert_false(mw_reduce_exists(MW_DTYPE_FP32, MW_REDOP_XOR));
+    assert_true(mw_reduce_exists(MW_DTYPE_S32, MW_REDOP_XOR));
+}
+
+/// Sums keep fp32 from term to term, and their order counts.
+static void rows_in_order(void **state)
+{
+    (void)state;
+    // 2^11, 1, 1: one by one in fp16 each 1 would be lost
+    const uint16_t big[2] = {0x6800, 0x4900}, one[2] = {0x3c00, 0x4248};
+    const void *const terms[3] = {big, one, one};
+    uint16_t out[2];
+    mw_reduce_rows(MW_DTYPE_FP16, MW_REDOP_ADD, terms, 3, sizeof out, out);
+    assert_int_equal(out[0], 0x6801);
+    // 2^24 + 1 + 1 in fp32, forwards and backwards
+    const uint32_t a = bits_of(0x1p24f), b = bits_of(1.0f);
+    const void *const up[3] = {&b, &b, &a}, *const down[3] = {&a, &b, &b};
+    uint32_t sum;
+    mw_reduce_rows(MW_DTYPE_FP32, MW_REDOP_ADD, up, 3, sizeof sum, &sum);
+    assert_int_equal(sum, bits_of(0x1p24f + 2));
+    mw_reduce_rows(MW_DTYPE_FP32, MW_REDOP_ADD, down, 3, sizeof sum, &sum);
+    assert_int_equal(sum, bits_of(0x1p24f));
+}
+
+/// Sums of bf16 are those of the golden model of layers.
+static void sums_of_bf16(void **state)
+{
+    (void)state;
+    for (uint32_t v = 0; v < 0x10000; v++) {
+        uint32_t r = mw_reduce_first(MW_DTYPE_BF16, v);
+        r = mw_reduce_next(MW_DTYPE_BF16, MW_REDOP_ADD, r, 0x3f81);
+        float sum = mw_bf16_to_float((uint16_t)v) + mw_bf16_to_float(0x3f81);
+        assert_int_equal(mw_reduce_last(MW_DTYPE_BF16, r), mw_bf16_from_float(sum));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_fp16),    cmocka_unit_test(least_and_greatest),
+        cmocka_unit_test(integers),      cmocka_unit_test(what_exists),
+        cmocka_unit_test(rows_in_order), cmocka_unit_test(sums_of_bf16),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
