@@ -164,7 +164,7 @@ install: $(B)/moeswitch $(B)/libmoeswitch.so $(GEN_H)
 	$(call say,INSTALL,$(DESTDIR)$(PREFIX))
 	$(Q)install -d $(addprefix $(DESTDIR),$(PREFIX)/bin $(PREFIX)/include/moeswitch $(LIBDIR)/pkgconfig $(UDEVDIR))
 	$(Q)install $(B)/moeswitch $(DESTDIR)$(PREFIX)/bin
-	$(Q)install -m 644 driver/include/moeswitch.h $(GEN)/errors.h $(GEN)/isa.h $(DESTDIR)$(PREFIX)/include/moeswitch
+	$(Q)install -m 644 driver/include/moeswitch.h $(GEN)/errors.h $(GEN)/isa.h $(GEN)/packet.h $(DESTDIR)$(PREFIX)/include/moeswitch
 	$(Q)install -m 644 $(B)/libmoeswitch.so $(DESTDIR)$(LIBDIR)/libmoeswitch.so.$(VERSION)
 	$(Q)ln -sf libmoeswitch.so.$(VERSION) $(DESTDIR)$(LIBDIR)/$(SONAME) && ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/libmoeswitch.so
 	$(Q)sed 's,@PREFIX@,$(PREFIX),; s,@LIBDIR@,$(LIBDIR),; s,@VERSION@,$(VERSION),' driver/moeswitch.pc.in >$(DESTDIR)$(LIBDIR)/pkgconfig/moeswitch.pc
