@@ -17,7 +17,7 @@
 //
 // Order: rows of a context in the order of its requests. An error (unmapped or unallocated target, length or address out of bounds) makes the row a poisoned
 // row without terms: its packets are sent all the same.
-// Worst case: setting up a row of t terms takes 8 + 8 t cycles and the allocator's misses; a context waits for one row of every other context.
+// Worst case: setting up a row of t terms takes 8 + 8 t cycles and the allocator's misses, a static one at most 9 (6 of another GPU with 16-byte flits, less than its shortest packet); a context waits for one row of every other context.
 `default_nettype none
 
 module reduce_serve #(
@@ -330,16 +330,16 @@ module reduce_serve #(
             Head1: begin
                 saddr   = req_addr(ctx_q, rptr_q, BeatW'(1));
                 sre     = HF != 1;
-                state_d = Start;
+                state_d = (HF == 1) ? Begin : Start;
             end
             Start:  state_d = Begin;
-            Begin:  state_d = low_q.st ? (low_q.cnt == '0 ? Shift1 : Fetch) : own ? Shift2 : (over || low_q.bad) ? Done : Fetch;
+            Begin:  state_d = low_q.st ? (low_q.cnt == '0 ? Shift1 : Fetch) : own ? Shift2 : (over || low_q.bad) ? Done : low_q.is_static ? Store : Fetch;
             Fetch: begin
                 sre     = 1'b1;
                 state_d = Target;
             end
             Target: state_d = Lookup;
-            Lookup: state_d = low_q.is_static ? Store : !plain ? Shift1 : mapped ? Ask : Done;
+            Lookup: state_d = !plain ? Shift1 : mapped ? Ask : Done;
             Ask:    if (al_req_ready_i) state_d = Answer;
             Answer: if (al_resp_valid_i) state_d = al_resp_err_i ? Done : Shift2;
             Shift1: state_d = Shift2;
@@ -350,7 +350,7 @@ module reduce_serve #(
                 // The destination comes last where it goes with the row (st), else first.
                 if (!in_valid) begin
                     if (low_q.st) state_d = in_dest_q ? Done : last_term ? Shift1 : Fetch;
-                    else          state_d = (bad_q || last_term || (in_dest_q && low_q.cnt == '0)) ? Done : Fetch;
+                    else          state_d = (bad_q || last_term || (in_dest_q && low_q.cnt == '0)) ? Done : low_q.is_static ? Store : Fetch;
                 end
             end
             default: if (pop) state_d = Idle;
@@ -413,7 +413,7 @@ module reduce_serve #(
                 if (!in_valid) begin
                     in_dest_q <= low_q.st && last_term;
                     t_q       <= in_dest_q ? '0 : t_next;
-                    if (low_q.st && last_term) x_q <= source;
+                    if ((low_q.st && last_term) || low_q.is_static) x_q <= source;
                 end
             end
             default: ;

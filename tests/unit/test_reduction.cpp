@@ -1040,6 +1040,26 @@ static void rates(void **state)
     }
 }
 
+// Rows of one packet over a static group for all other GPUs: they are set up as fast as the uplink takes their packets.
+static void rate_of_short_rows(void **state)
+{
+    (void)state;
+    settings s;
+    s.row_bytes = 128;
+    s.credit_delay = 6;
+    s.port = 0;
+    bench b(seed + 5500, s);
+    for (unsigned t = 0; t < 300; t++) {
+        for (unsigned q = 1; q < N; q++)
+            b.ask_static(q, YD + F * b.c.below(1000), 128, false, random_kind(b.c));
+    }
+    b.finish(100000);
+    double per =
+        static_cast<double>(b.last_part - b.first_part) / static_cast<double>(b.part_packets - 1);
+    printf("N=%u F=%u: %.2f cycles per row of a packet\n", N, F, per);
+    assert_true(per <= PF + 16 / F + 0.1);
+}
+
 // A GPU that serves partials of all others and its own rows, with all it needs always there: the adder never waits.
 static void hot(void **state)
 {
@@ -1097,13 +1117,10 @@ int main()
     seed = s ? strtoull(s, nullptr, 0) : static_cast<uint64_t>(time(nullptr));
     printf("MW_SEED=%llu\n", static_cast<unsigned long long>(seed));
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(combines_and_serves),
-        cmocka_unit_test(faults_poison_their_row_only),
-        cmocka_unit_test(static_groups),
-        cmocka_unit_test(unknown_reductions),
-        cmocka_unit_test(unicast_sums),
-        cmocka_unit_test(rates),
-        cmocka_unit_test(hot),
+        cmocka_unit_test(combines_and_serves), cmocka_unit_test(faults_poison_their_row_only),
+        cmocka_unit_test(static_groups),       cmocka_unit_test(unknown_reductions),
+        cmocka_unit_test(unicast_sums),        cmocka_unit_test(rates),
+        cmocka_unit_test(rate_of_short_rows),  cmocka_unit_test(hot),
     };
     return cmocka_run_group_tests_name("reduction", tests, nullptr, nullptr);
 }
