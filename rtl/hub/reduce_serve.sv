@@ -276,7 +276,7 @@ module reduce_serve #(
     logic [N-1:0]   can_set, grant;
     logic [CtxW-1:0]  pick;
     logic [N-1:0][1:0] set_q, sum_q;   // rows set up, rows summed, modulo 4
-    low_t             low_q;
+    low_t             low_in, low_q;   // as read, and kept
     high_t            high_q;
     logic             own, here, plain, over, row_push, last_term;   // here: a unit of this GPU made the row
     logic             sre, swe, dest_push, dest_room;
@@ -304,6 +304,7 @@ module reduce_serve #(
         .clk_i, .rst_ni, .clear_i(go_i), .req_i(can_set), .grant_o(grant), .idx_o(pick), .advance_i(state_q == Idle && can_set != '0)
     );
 
+    assign low_in   = low_t'(rdata[LowW-1:0]);
     assign own      = 5'(ctx_q) == cfg_i.port;
     assign here     = own || low_q.st;
     assign plain    = !low_q.is_static && !low_q.is_explicit && !low_q.slots;  // experts of a token
@@ -330,7 +331,7 @@ module reduce_serve #(
             Head1: begin
                 saddr   = req_addr(ctx_q, rptr_q, BeatW'(1));
                 sre     = HF != 1;
-                state_d = (HF == 1) ? Begin : Start;
+                state_d = (HF == 1 && low_in.is_static) ? Begin : Start;
             end
             Start:  state_d = Begin;
             Begin:  state_d = low_q.st ? (low_q.cnt == '0 ? Shift1 : Fetch) : own ? Shift2 : (over || low_q.bad) ? Done : low_q.is_static ? Store : Fetch;
@@ -380,7 +381,7 @@ module reduce_serve #(
             Idle:  ctx_q <= pick;
             Head0: rptr_q <= rptr;
             Head1: begin
-                low_q <= low_t'(rdata[LowW-1:0]);
+                low_q <= low_in;
                 if (HF == 1) high_q <= high_t'(rdata[HighAt +: HighW]);
             end
             Start: if (HF != 1) high_q <= high_t'(rdata[HighW-1:0]);
