@@ -31,6 +31,24 @@ int mw_device_sizes(const struct mw_device_choice *device, unsigned *gpus, unsig
 /// The exit status for a code of the library, with its message behind `what`.
 int mw_device_failed(struct mw_error *err, const char *what, int code);
 
+/// What is asked of a command that only needs a device.
+struct mw_device_asked {
+    struct mw_device_choice device;
+    const char *device_text;
+    unsigned gpus, flit_bytes; ///< 0: not said
+    bool help;
+};
+
+#define MW_SIZES_HELP \
+    "  --gpus N              of the simulated device, 2 to 32 (default 8)\n" \
+    "  --flit-bytes F        of the simulated device, 16 or 8 (default 16)\n"
+
+int mw_device_parse(struct mw_device_asked *asked, int argc, char **argv, struct mw_error *err);
+/// Open it; `asked` gets its sizes.
+int mw_device_open(struct mw_device_asked *asked, struct mw_device **device, struct mw_error *err);
+/// Tell the error, if there is one, and hand on the exit status.
+int mw_device_finish(int status, const struct mw_error *err, FILE *errors);
+
 /// `moeswitch list`, `info` and `selftest`: argv[0] is the name of the command.
 int mw_list_command(int argc, char **argv, FILE *out, FILE *errors);
 int mw_info_command(int argc, char **argv, FILE *out, FILE *errors);

@@ -31,20 +31,9 @@ static const struct option options[] = {
     {NULL, 0, NULL, 0},
 };
 
-struct asked {
-    struct mw_device_choice device;
-    const char *device_text;
-    unsigned gpus, flit_bytes; ///< 0: not said
-    bool help;
-};
-
-#define SIZES_HELP \
-    "  --gpus N              of the simulated device, 2 to 32 (default 8)\n" \
-    "  --flit-bytes F        of the simulated device, 16 or 8 (default 16)\n"
-
-static int parse(struct asked *a, int argc, char **argv, struct mw_error *err)
+int mw_device_parse(struct mw_device_asked *a, int argc, char **argv, struct mw_error *err)
 {
-    *a = (struct asked){.device_text = "sim"};
+    *a = (struct mw_device_asked){.device_text = "sim"};
     optind = 0; // starts anew, in glibc
     for (;;) {
         int index = -1, at = optind ? optind : 1, status = MW_EXIT_OK;
@@ -75,14 +64,14 @@ static int parse(struct asked *a, int argc, char **argv, struct mw_error *err)
     return MW_EXIT_OK;
 }
 
-static int finish(int status, const struct mw_error *err, FILE *errors)
+int mw_device_finish(int status, const struct mw_error *err, FILE *errors)
 {
     if (err->text[0])
         fprintf(errors, "moeswitch: %s\n", err->text);
     return status;
 }
 
-static int open_device(struct asked *a, struct mw_device **device, struct mw_error *err)
+int mw_device_open(struct mw_device_asked *a, struct mw_device **device, struct mw_error *err)
 {
     struct mw_open_options o;
     int status = mw_device_sizes(&a->device, &a->gpus, &a->flit_bytes, err);
@@ -106,10 +95,10 @@ int mw_list_command(int argc, char **argv, FILE *out, FILE *errors)
 {
     struct mw_error err = {0};
     struct mw_found found[FOUND];
-    struct asked a;
-    int status = parse(&a, argc, argv, &err);
+    struct mw_device_asked a;
+    int status = mw_device_parse(&a, argc, argv, &err);
     if (status)
-        return finish(status, &err, errors);
+        return mw_device_finish(status, &err, errors);
     if (a.help) {
         fputs("usage: moeswitch list\n"
               "Lists the devices on USB: serial number for --device usb:SERIAL, place "
@@ -120,7 +109,7 @@ int mw_list_command(int argc, char **argv, FILE *out, FILE *errors)
     }
     int count = mw_list(found, FOUND);
     if (count < 0)
-        return finish(mw_device_failed(&err, "list", count), &err, errors);
+        return mw_device_finish(mw_device_failed(&err, "list", count), &err, errors);
     if (count)
         fprintf(out, "%-20s %-12s %6s %8s  %s\n", "serial", "place", "Mbit/s", "protocol", "state");
     for (int i = 0; i < count && i < FOUND; i++)
@@ -198,25 +187,25 @@ static void show_sizes(const struct mw_device_info *i, FILE *out)
 int mw_info_command(int argc, char **argv, FILE *out, FILE *errors)
 {
     struct mw_error err = {0};
-    struct asked a;
+    struct mw_device_asked a;
     struct mw_device *device = NULL;
     struct mw_device_info info;
-    int status = parse(&a, argc, argv, &err);
+    int status = mw_device_parse(&a, argc, argv, &err);
     if (a.help && !status) {
         fputs("usage: moeswitch info [OPTION]...\n"
               "Says what a device is: firmware and its error log, where it has any, and "
-              "sizes.\n" MW_DEVICE_HELP SIZES_HELP,
+              "sizes.\n" MW_DEVICE_HELP MW_SIZES_HELP,
               out);
         return MW_EXIT_OK;
     }
     if (!status)
-        status = open_device(&a, &device, &err);
+        status = mw_device_open(&a, &device, &err);
     if (!status && a.device.usb)
         status = show_firmware(device, out, &err);
     if (!status && mw_info(device, &info) == 0)
         show_sizes(&info, out);
     mw_close(device);
-    return finish(status, &err, errors);
+    return mw_device_finish(status, &err, errors);
 }
 
 // ---- selftest -----------------------------------------------------------------------------------------
@@ -293,7 +282,7 @@ static int memory_test(struct mw_device *device, FILE *out, struct mw_error *err
 }
 
 /// A layer under every system, against the golden model.
-static int layer_test(const struct asked *a, FILE *out, FILE *errors)
+static int layer_test(const struct mw_device_asked *a, FILE *out, FILE *errors)
 {
     char gpus[16], flit[16];
     char device[256];
@@ -310,28 +299,28 @@ static int layer_test(const struct asked *a, FILE *out, FILE *errors)
 int mw_selftest_command(int argc, char **argv, FILE *out, FILE *errors)
 {
     struct mw_error err = {0};
-    struct asked a;
+    struct mw_device_asked a;
     struct mw_device *device = NULL;
-    int status = parse(&a, argc, argv, &err);
+    int status = mw_device_parse(&a, argc, argv, &err);
     if (a.help && !status) {
         fputs(
             "usage: moeswitch selftest [OPTION]...\n"
             "Lets the device test itself, moves data to all memories and back, and runs a small "
             "layer\n"
             "under every system against the golden model. What was in the device is "
-            "lost.\n" MW_DEVICE_HELP SIZES_HELP
+            "lost.\n" MW_DEVICE_HELP MW_SIZES_HELP
             "Exit status: 0 all is well, 1 something is wrong, 2 bad input, 3 the device stopped\n"
             "making progress, 4 the machine failed.\n",
             out);
         return MW_EXIT_OK;
     }
     if (!status)
-        status = open_device(&a, &device, &err);
+        status = mw_device_open(&a, &device, &err);
     if (!status && a.device.usb)
         status = own_tests(device, out, &err);
     if (!status)
         status = memory_test(device, out, &err);
     mw_close(device);
-    status = finish(status, &err, errors);
+    status = mw_device_finish(status, &err, errors);
     return status ? status : layer_test(&a, out, errors);
 }

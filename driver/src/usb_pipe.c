@@ -182,23 +182,32 @@ bool mwu_pipe_restart(struct mwu_pipe *pipe)
     return queue_in(pipe);
 }
 
-static void free_slots(struct mwu_pipe *p)
+static void free_slot(struct mwu_slot *slot, size_t bytes)
 {
-    for (unsigned i = 0; i < MWU_IN_COUNT; i++) {
-        libusb_free_transfer(p->in[i].transfer);
-        free(p->in[i].bytes);
-    }
-    for (unsigned i = 0; i < MWU_OUT_COUNT; i++) {
-        libusb_free_transfer(p->out[i].transfer);
-        free(p->out[i].bytes);
-    }
+    libusb_free_transfer(slot->transfer);
+    if (slot->mapped)
+        libusb_dev_mem_free(slot->pipe->handle, slot->bytes, bytes);
+    else
+        free(slot->bytes);
 }
 
+static void free_slots(struct mwu_pipe *p)
+{
+    for (unsigned i = 0; i < MWU_IN_COUNT; i++)
+        free_slot(&p->in[i], MWU_IN_BYTES);
+    for (unsigned i = 0; i < MWU_OUT_COUNT; i++)
+        free_slot(&p->out[i], MWU_OUT_BYTES);
+}
+
+/// The kernel's own memory where it gives any: otherwise it takes fresh memory for every transfer.
 static bool make_slot(struct mwu_pipe *p, struct mwu_slot *slot, size_t bytes)
 {
     slot->pipe = p;
     slot->transfer = libusb_alloc_transfer(0);
-    slot->bytes = malloc(bytes);
+    slot->bytes = libusb_dev_mem_alloc(p->handle, bytes);
+    slot->mapped = slot->bytes != NULL;
+    if (!slot->mapped)
+        slot->bytes = malloc(bytes);
     return slot->transfer && slot->bytes;
 }
 

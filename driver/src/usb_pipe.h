@@ -18,9 +18,9 @@
 #define MWU_MEMORY_REMEDY "echo 16 | sudo tee " MWU_MEMORY_LIMIT
 
 enum {
-    MWU_IN_COUNT = 16,
-    MWU_IN_BYTES = 65536,
-    MWU_OUT_COUNT = 8,
+    MWU_IN_COUNT = 32,
+    MWU_IN_BYTES = 16384,
+    MWU_OUT_COUNT = 16,
     MWU_OUT_BYTES = 66048, ///< the longest transfer: SYNC_GAP zeros and a header
 };
 
@@ -44,6 +44,7 @@ struct mwu_slot {
     struct mwu_pipe *pipe;
     struct libusb_transfer *transfer;
     uint8_t *bytes;
+    bool mapped; ///< they are the kernel's, so that it neither copies nor clears them
     bool queued;
 };
 

@@ -44,6 +44,8 @@ struct mw_bench_params {
 int mw_bench_parse(struct mw_bench_params *params, int argc, char **argv, bool *help,
                    struct mw_error *err);
 void mw_bench_usage(FILE *out);
+/// `moeswitch bench link`: argv[0] is the name of the command.
+int mw_bench_link_command(int argc, char **argv, FILE *out, FILE *errors);
 
 // ---- a line ---------------------------------------------------------------------------------------
 

@@ -254,6 +254,10 @@ int mw_bench_command(int argc, char **argv, FILE *out, FILE *errors)
 {
     struct mw_error err = {0};
     bool help = false;
+    if (argc > 1 && strcmp(argv[1], "link") == 0) {
+        argv[1] = (char[]){"bench link"}; // as its messages call it
+        return mw_bench_link_command(argc - 1, argv + 1, out, errors);
+    }
     struct job *j = calloc(1, sizeof *j);
     if (!j) {
         fprintf(errors, "moeswitch: out of memory\n");

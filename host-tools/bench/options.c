@@ -65,6 +65,7 @@ void mw_bench_usage(FILE *out)
 {
     fputs(
         "usage: moeswitch bench PATTERN[,PATTERN]... | all | latency [OPTION]...\n"
+        "       moeswitch bench link [OPTION]...\n"
         "Drives the fabric without an MoE layer and checks every byte of every result.\n"
         "\n"
         "Patterns (docs/bench.md has their instruction streams)\n"
@@ -78,6 +79,7 @@ void mw_bench_usage(FILE *out)
         "  combine         reduced rows of these tokens (dymultimem.ld_reduce)\n"
         "  all             all of these\n"
         "  latency         a store and a flag back and forth between GPU 0 and GPU 1\n"
+        "  link            the way from this program to the device, with options of its own\n"
         "\n"
         "Sizes: bytes that a GPU sends, or of a collective's whole buffer\n"
         "  --minbytes B, --maxbytes B  from, to (default 4096, 65536; latency 16, 1024); K and M\n"

@@ -10,7 +10,7 @@
 
 #include "requests.h"
 
-enum { DEFAULT_WINDOW = 16, DEFAULT_CREDIT = 1 << 18 };
+enum { DEFAULT_WINDOW = 16, DEFAULT_CREDIT = 1 << 20 };
 
 struct mwd_device *mwd_create(const struct mwd_backend *backend,
                               const struct mwd_settings *settings)

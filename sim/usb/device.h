@@ -42,7 +42,7 @@ struct mwd_settings {
     unsigned major, minor;   ///< of the protocol; 0.0: this one
     unsigned needs_minor;    ///< of the host
     uint32_t features;       ///< 0: all
-    unsigned window, credit; ///< requests and bulk bytes; 0: 16 and 256 KB
+    unsigned window, credit; ///< requests and bulk bytes; 0: 16 and 1 MB
 };
 
 /// The backend stays the caller's. NULL: no memory.

@@ -6,7 +6,8 @@ the devices; in it, usbfs, libusb and the tool as they are.
 usage: run.py BUILD    BUILD holds moeswitch, mw-usb-device, tests/usb/soak, qemu/kernel (unpacked), and the model n4f8
 
 What the guest writes comes back over its serial console. Checked: list, info and selftest; a layer of every system through USB has the same bits,
-cycles and counters as through `sim` in this process; and a device that is unplugged again and again loses nothing that it acknowledged.
+cycles and counters as through `sim` in this process; a device that is unplugged again and again loses nothing that it acknowledged; and how fast
+the way is with a stub, beside the bare libusb of ../shared/reference/usb-in-qemu in the same machine, where that folder is.
 """
 import json
 import os
@@ -22,6 +23,7 @@ import initrd
 TIMEOUT = 170  # s; the whole may take 3 minutes
 RUN = "--gpus 4 --flit-bytes 8 --hidden 64 --experts 8 --k 2 --tokens-per-gpu 8 --tile 2 --partial-tiles --layers 0,1"
 DISCONNECTS = 20
+REFERENCE = pathlib.Path("../shared/reference/usb-in-qemu")
 TIMES = ("simulated_cycles", "seconds_wall", "sim_cycles_per_s")  # of the simulation, not of the device
 
 # libusb asks udev, of which there is only what it looks at: a note per device that it is ready
@@ -48,6 +50,7 @@ class Machine:
 
     def __init__(self, build, work):
         self.build, self.work, self.devices, self.processes = build, work, [], []
+        self.programs = [build / "moeswitch", build / "tests/usb/soak"]  # for the guest
 
     def __enter__(self):
         return self
@@ -59,18 +62,21 @@ class Machine:
             p.wait()
 
     def plug(self, serial, *arguments):
-        socket = self.work / f"{serial}.sock"
-        self.processes.append(subprocess.Popen([self.build / "mw-usb-device", "--socket", socket, "--serial", serial, *arguments]))
+        self.plug_program(serial, [self.build / "mw-usb-device", *arguments, "--serial", serial, "--socket"])
+
+    def plug_program(self, name, words):
+        """A device process; the path of its socket becomes its last argument."""
+        socket = self.work / f"{name}.sock"
+        self.processes.append(subprocess.Popen([*words, socket]))
         self.devices.append(socket)
 
     def run(self, commands):
         """What each command wrote, with its status: {name: (status, text)}."""
         kernel = self.build / "qemu/kernel"
-        programs = [self.build / "moeswitch", self.build / "tests/usb/soak"]
         lines = "\n".join(f"run {name} {command}" for name, command in commands)
         # the tool's exit status, not that of the echo behind it
         init = INIT.format(devices=len(self.devices), commands=lines).replace('"$@"; echo; echo "=END $n $?=', '"$@"; s=$?; echo; echo "=END $n $s=')
-        initrd.build(kernel, programs, init, self.work / "initrd")
+        initrd.build(kernel, self.programs, init, self.work / "initrd")
         for _ in range(100):
             if all(s.exists() for s in self.devices):
                 break
@@ -97,6 +103,33 @@ class Machine:
             print(f"{name}: status {m[2]}, at {m[3]} s")
             results[name] = (int(m[2]), m[1])
         return results
+
+
+def build_reference(build):
+    """A bare libusb program and its device, to be measured beside: (program, device), or None where the sources are not there."""
+    sources = REFERENCE
+    if not sources.is_dir():
+        return None
+    folder = build / "qemu/reference"
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, library in (("usbtest", "usb-1.0"), ("redir_dev", "usbredirparser")):
+        subprocess.run(["gcc", "-O2", "-w", "-o", folder / name, sources / f"{name}.c", f"-l{library}"], check=True)
+    return folder / "usbtest", folder / "redir_dev"
+
+
+def compare_speed(results):
+    """Prints the speed of the link, and what the reference reaches, as ratios above 1 where the link is better."""
+    rows = [line.split() for line in results["speed"][1].splitlines() if line.startswith(" ")]
+    trip, bulk = float(rows[0][2]), rows[1:]
+    out, back = (max(float(r[i]) for r in bulk) for i in (2, 4))
+    print(f"register read {trip:.0f} us; bulk {out:.1f} MB/s to the device, {back:.1f} MB/s from it")
+    if "reference" not in results:
+        return
+    text = results["reference"][1]
+    their_trip = float(re.search(r"loopback.* (\d+) us each", text)[1])
+    their = {d: max(float(x) for x in re.findall(rf"async {d} +\S+ B: (\S+) MB/s", text)) for d in ("OUT", "IN")}
+    print(f"reference     {their_trip:.0f} us;      {their['OUT']:.1f} MB/s,               {their['IN']:.1f} MB/s")
+    print(f"ratio         {their_trip / trip:.2f}         {out / their['OUT']:.2f}                     {back / their['IN']:.2f}")
 
 
 def strip(report):
@@ -127,6 +160,11 @@ def main():
         with Machine(build, work) as machine:
             machine.plug("FABRIC", "--model", build / "model/n4f8/libmwsim.so")
             machine.plug("DROPS", "--stub", "--drop-after", "2000")
+            machine.plug("STUB", "--stub")
+            reference_pair = build_reference(build)
+            if reference_pair:
+                machine.plug_program("reference", [reference_pair[1]])
+                machine.programs.append(reference_pair[0])
             seed = os.environ.get("MW_SEED", "1")
             results = machine.run([
                 ("list", "moeswitch list"),
@@ -135,19 +173,23 @@ def main():
                 ("selftest", "moeswitch selftest --device usb:FABRIC"),
                 ("layers", f"moeswitch run --device usb:FABRIC {RUN} --json /tmp/run.json"),
                 ("report", "cat /tmp/run.json"),
+                ("speed", "moeswitch bench link --device usb:STUB"),
+                *([("reference", "usbtest 16 16384")] if reference_pair else []),
                 ("soak", f"soak --serial DROPS --disconnects {DISCONNECTS} --seed {seed}"),
             ])
         expected = json.loads(reference.read_text())
-    expect(results, "list", r"FABRIC +\S+ +480 +1\.00  free", r"DROPS +\S+ +480 +1\.00  free")
+    expect(results, "list", r"FABRIC +\S+ +480 +1\.00  free", r"STUB +", r"DROPS +\S+ +480 +1\.00  free")
     expect(results, "info", r"Verilated fabric, serial number FABRIC", r"GPUs +4,")
-    expect(results, "ambiguous", "2 devices: name one by its serial number", status=2)
+    expect(results, "ambiguous", "3 devices: name one by its serial number", status=2)
     expect(results, "selftest", r"MEMORY 3: \d+ checked, 0 wrong", r"0 wrong")
     expect(results, "layers", "dysharp")
     expect(results, "report")
+    expect(results, "speed")
     expect(results, "soak", rf"{DISCONNECTS} disconnects", "0 lost")
     if strip(json.loads(results["report"][1])) != strip(expected):
         print(results["report"][1])
         fail("cycles or counters through USB differ from those through sim")
+    compare_speed(results)
     print(f"the same bits, cycles and counters through USB as through sim, in {time.monotonic() - start:.0f} s")
 
 

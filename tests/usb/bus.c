@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bus.h"
 
+#include <libusb-1.0/libusb.h>
 #include <umockdev.h>
 
 #include <errno.h>
@@ -59,6 +60,14 @@ void bus_prepare(char **argv)
     execv("/proc/self/exe", argv);
     perror("execv");
     exit(1);
+}
+
+/// umockdev has no memory of the kernel to map; its device nodes are empty files.
+unsigned char *LIBUSB_CALL libusb_dev_mem_alloc(libusb_device_handle *handle, size_t length)
+{
+    (void)handle;
+    (void)length;
+    return NULL;
 }
 
 // ---- transfers ------------------------------------------------------------------------------------------
