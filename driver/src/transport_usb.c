@@ -12,7 +12,7 @@
 enum {
     TIMEOUT_MS = 10000, ///< without anything moving, where the caller names none
     NAME_SIZE = 96,
-    SLOW_HZ = 10000, ///< clock cycles per second that a simulated device reaches at least
+    SLOW_HZ = 2000, ///< clock cycles per second that a simulated device reaches at least
 };
 
 struct usb {

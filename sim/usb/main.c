@@ -365,7 +365,15 @@ static void usage(FILE *out)
           out);
 }
 
-int main(int argc, char **argv)
+struct asked {
+    const char *path, *model;
+    bool stub;
+    struct mwd_settings settings;
+    uint64_t drop_after;
+};
+
+/// False: it was no sensible line, and the usage has been told, or only that was wanted (`help`).
+static bool parse(struct asked *a, bool *help, int argc, char **argv)
 {
     enum { SOCKET = 256, MODEL, STUB, SERIAL, FULL, DROP, HELP };
     static const struct option options[] = {
@@ -373,58 +381,63 @@ int main(int argc, char **argv)
         {"stub", no_argument, NULL, STUB},           {"serial", required_argument, NULL, SERIAL},
         {"full-speed", no_argument, NULL, FULL},     {"drop-after", required_argument, NULL, DROP},
         {"help", no_argument, NULL, HELP},           {NULL, 0, NULL, 0}};
-    const char *path = NULL, *model = NULL;
-    bool stub = false;
-    struct mwd_settings settings = {.serial = "SIM", .packet = HIGH_SPEED};
-    struct server s = {0};
+    *a = (struct asked){.settings = {.serial = "SIM", .packet = HIGH_SPEED}};
+    *help = false;
+    bool known = true;
     for (int id; (id = getopt_long(argc, argv, "", options, NULL)) != -1;) {
-        switch (id) {
-        case SOCKET:
-            path = optarg;
-            break;
-        case MODEL:
-            model = optarg;
-            break;
-        case STUB:
-            stub = true;
-            break;
-        case SERIAL:
-            settings.serial = optarg;
-            break;
-        case FULL:
-            settings.packet = FULL_SPEED;
-            break;
-        case DROP:
-            s.drop_after = strtoull(optarg, NULL, 0);
-            break;
-        case HELP:
-            usage(stdout);
-            return 0;
-        default:
-            usage(stderr);
-            return 2;
-        }
+        if (id == SOCKET)
+            a->path = optarg;
+        else if (id == MODEL)
+            a->model = optarg;
+        else if (id == STUB)
+            a->stub = true;
+        else if (id == SERIAL)
+            a->settings.serial = optarg;
+        else if (id == FULL)
+            a->settings.packet = FULL_SPEED;
+        else if (id == DROP)
+            a->drop_after = strtoull(optarg, NULL, 0);
+        else if (id == HELP)
+            *help = true;
+        else
+            known = false;
     }
-    if (!path || stub == (model != NULL) || optind < argc) {
-        usage(stderr);
-        return 2;
-    }
-    signal(SIGPIPE, SIG_IGN);
-    struct mwd_backend backend;
-    if (!(stub ? mwd_stub(&backend, STUB_GPUS, STUB_FLIT, STUB_MEM) : mwd_fabric(&backend, model)))
-        return 1;
-    s.packet = settings.packet;
-    s.device = mwd_create(&backend, &settings);
+    bool good = known && a->path && a->stub == (a->model == NULL) && optind == argc;
+    if (*help || !good)
+        usage(*help ? stdout : stderr);
+    return good && !*help;
+}
+
+static bool connect_at(struct server *s, const char *path)
+{
     int listening = listen_at(path);
-    if (!s.device || listening < 0 || !make_parser(&s))
+    if (listening < 0)
+        return false;
+    s->connection = accept(listening, NULL, NULL);
+    close(listening);
+    if (s->connection >= 0 && fcntl(s->connection, F_SETFL, O_NONBLOCK) == 0)
+        return true;
+    perror(path);
+    return false;
+}
+
+int main(int argc, char **argv)
+{
+    struct asked asked;
+    struct mwd_backend backend;
+    bool help;
+    if (!parse(&asked, &help, argc, argv))
+        return help ? 0 : 2;
+    signal(SIGPIPE, SIG_IGN);
+    if (!(asked.stub ? mwd_stub(&backend, STUB_GPUS, STUB_FLIT, STUB_MEM)
+                     : mwd_fabric(&backend, asked.model)))
         return 1;
-    s.connection = accept(listening, NULL, NULL);
-    if (s.connection < 0 || fcntl(s.connection, F_SETFL, O_NONBLOCK)) {
-        perror(path);
+    struct server s = {.packet = asked.settings.packet, .drop_after = asked.drop_after};
+    s.device = mwd_create(&backend, &asked.settings);
+    if (!s.device || !make_parser(&s) || !connect_at(&s, asked.path))
         return 1;
-    }
     serve(&s);
-    unlink(path);
+    unlink(asked.path);
     usbredirparser_destroy(s.parser);
     mwd_destroy(s.device);
     backend.close(backend.context);

@@ -24,6 +24,7 @@ TIMEOUT = 170  # s; the whole may take 3 minutes
 RUN = "--gpus 4 --flit-bytes 8 --hidden 64 --experts 8 --k 2 --tokens-per-gpu 8 --tile 2 --partial-tiles --layers 0,1"
 DISCONNECTS = 20
 REFERENCE = pathlib.Path("../shared/reference/usb-in-qemu")
+MEMORY = "/sys/module/usbcore/parameters/usbfs_memory_mb"
 TIMES = ("simulated_cycles", "seconds_wall", "sim_cycles_per_s")  # of the simulation, not of the device
 
 # libusb asks udev, of which there is only what it looks at: a note per device that it is ready
@@ -161,6 +162,7 @@ def main():
             machine.plug("FABRIC", "--model", build / "model/n4f8/libmwsim.so")
             machine.plug("DROPS", "--stub", "--drop-after", "2000")
             machine.plug("STUB", "--stub")
+            machine.plug("FULL", "--stub", "--full-speed")
             reference_pair = build_reference(build)
             if reference_pair:
                 machine.plug_program("reference", [reference_pair[1]])
@@ -173,17 +175,23 @@ def main():
                 ("selftest", "moeswitch selftest --device usb:FABRIC"),
                 ("layers", f"moeswitch run --device usb:FABRIC {RUN} --json /tmp/run.json"),
                 ("report", "cat /tmp/run.json"),
+                ("second", "sh -c 'soak --serial STUB --seconds 4 & sleep 1.5; moeswitch list; moeswitch info --device usb:STUB; r=$?; wait; exit $r'"),
+                ("memory", f"sh -c 'echo 1 > {MEMORY}; moeswitch info --device usb:STUB; r=$?; echo 16 > {MEMORY}; exit $r'"),
+                ("full", "moeswitch info --device usb:FULL"),
                 ("speed", "moeswitch bench link --device usb:STUB"),
                 *([("reference", "usbtest 16 16384")] if reference_pair else []),
                 ("soak", f"soak --serial DROPS --disconnects {DISCONNECTS} --seed {seed}"),
             ])
         expected = json.loads(reference.read_text())
-    expect(results, "list", r"FABRIC +\S+ +480 +1\.00  free", r"STUB +", r"DROPS +\S+ +480 +1\.00  free")
+    expect(results, "list", r"FABRIC +\S+ +480 +1\.00  free", r"STUB +", r"FULL +\S+ +12 +1\.00  free", r"DROPS +\S+ +480 +1\.00  free")
     expect(results, "info", r"Verilated fabric, serial number FABRIC", r"GPUs +4,")
-    expect(results, "ambiguous", "3 devices: name one by its serial number", status=2)
+    expect(results, "ambiguous", "4 devices: name one by its serial number", status=2)
     expect(results, "selftest", r"MEMORY 3: \d+ checked, 0 wrong", r"0 wrong")
     expect(results, "layers", "dysharp")
     expect(results, "report")
+    expect(results, "second", r"STUB +\S+ +480 +1\.00  in use", "STUB is in use by another program", " 0 failures", " 0 lost", status=4)
+    expect(results, "memory", rf"usbfs may use 1 MB, \d+ are needed: echo 16 \| sudo tee {MEMORY}", status=4)
+    expect(results, "full", "serial number FULL", "GPUs +2,")
     expect(results, "speed")
     expect(results, "soak", rf"{DISCONNECTS} disconnects", "0 lost")
     if strip(json.loads(results["report"][1])) != strip(expected):

@@ -355,11 +355,12 @@ static void test_unplug(void **state)
     bus_unplug(d);
     mw_close(device);
     open_device("A", MW_ERR_NODEV);
-    bus_plug(bus, &(struct mwd_settings){.serial = "A"});
+    d = bus_plug(bus, &(struct mwd_settings){.serial = "A"});
     device = open_device("A", 0);
     check_well(device);
-    // unplugged while nothing is under way
-    assert_int_equal(write_big(device, data), 0);
+    bus_unplug(d); // while nothing is under way
+    assert_int_equal(write_big(device, data), MW_ERR_NODEV);
+    assert_message("0 of 3145728 bytes had been written");
     free(data);
     close_and_destroy(device, bus);
 }

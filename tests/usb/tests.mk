@@ -11,8 +11,9 @@ $(B)/tests/usb/soak: $(call obj,tests/usb/soak.c tests/usb/soak_main.c) $(B)/lib
 
 $(B)/qemu/kernel/.done: | $(B)/.setup
 	$(call say,FETCH,the kernel of Debian (70 MB))
-	$(Q)rm -rf $(@D) && mkdir -p $(@D) && cd $(@D) && apt-get download -qq $$(apt-cache depends linux-image-amd64 | sed -n 's/ *Depends: //p' | head -1) \
-	    2>/dev/null && dpkg --fsys-tarfile *.deb | tar x --wildcards "./boot/vmlinuz*" "./lib/modules/*/kernel/drivers/usb" && rm *.deb && touch .done
+	$(Q)set -o pipefail; rm -rf $(@D) && mkdir -p $(@D) && cd $(@D) && apt-get download -qq $$(apt-cache depends linux-image-amd64 | sed -n 's/ *Depends: //p' | head -1) \
+	    2>/dev/null && dpkg --fsys-tarfile *.deb | tar x --wildcards "./boot/vmlinuz*" "./lib/modules/*/kernel/drivers/usb" && rm *.deb && touch .done || \
+	    { echo "the package linux-image-amd64 cannot be fetched and unpacked: apt-get update?" >&2; exit 1; }
 
 TEST_SYSTEM_NEEDS := $(TOOL) $(USBDEV) $(B)/tests/usb/soak $(B)/qemu/kernel/.done $(call model_so,4.8.0.0)
 .PHONY: test-system
