@@ -286,6 +286,9 @@ MW_API int mw_stream_st_linear(struct mw_stream *s, unsigned gpu, uint32_t from,
                                uint32_t to);
 MW_API int mw_stream_multimem_st(struct mw_stream *s, unsigned group, uint32_t from, uint32_t bytes,
                                  uint32_t to);
+/// Take own memory into that of every member; mw_stream_reduction says how.
+MW_API int mw_stream_multimem_red(struct mw_stream *s, unsigned group, uint32_t from,
+                                  uint32_t bytes, uint32_t to);
 /// `flags` is the instruction's; see docs/isa.md.
 MW_API int mw_stream_expert(struct mw_stream *s, unsigned flags);
 MW_API int mw_stream_expert_rows(struct mw_stream *s);
@@ -293,7 +296,7 @@ MW_API int mw_stream_dymultimem_ld_reduce(struct mw_stream *s, uint32_t first, u
                                           bool as_completed);
 MW_API int mw_stream_multimem_ld_reduce(struct mw_stream *s, unsigned group, uint32_t from,
                                         uint32_t bytes, uint32_t to);
-/// Element type and operator (MW_DTYPE_, MW_REDOP_) of the ld_reduce that was added last; without this
+/// Element type and operator (MW_DTYPE_, MW_REDOP_) of the ld_reduce or red that was added last; without this
 /// it is the sum of bf16. Whether the device has it shows in its errors (MW_HWERR_REDUCTION).
 MW_API int mw_stream_reduction(struct mw_stream *s, unsigned dtype, unsigned redop);
 MW_API int mw_stream_sum_st(struct mw_stream *s, uint32_t first, uint32_t tokens);

@@ -117,6 +117,8 @@ static const char *op_name(unsigned op)
         return "st";
     case MW_I_ST_LINEAR:
         return "st.linear";
+    case MW_I_MULTIMEM_RED:
+        return "multimem.red";
     case MW_I_MULTIMEM_ST:
         return "multimem.st";
     case MW_I_EXPERT:

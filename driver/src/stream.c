@@ -114,6 +114,12 @@ int mw_stream_multimem_st(struct mw_stream *s, unsigned group, uint32_t from, ui
     return add_copy(s, MW_I_MULTIMEM_ST, group, from, bytes, to);
 }
 
+int mw_stream_multimem_red(struct mw_stream *s, unsigned group, uint32_t from, uint32_t bytes,
+                           uint32_t to)
+{
+    return add_copy(s, MW_I_MULTIMEM_RED, group, from, bytes, to);
+}
+
 int mw_stream_expert(struct mw_stream *s, unsigned flags)
 {
     return add_range(s, MW_I_EXPERT, flags, 0, 0);
@@ -141,11 +147,11 @@ int mw_stream_reduction(struct mw_stream *s, unsigned dtype, unsigned redop)
     if (s->error)
         return s->error;
     struct mw_instr *last = s->count ? &s->instr[s->count - 1] : NULL;
-    bool reduces =
-        last && (last->op == MW_I_DYMULTIMEM_LD_REDUCE || last->op == MW_I_MULTIMEM_LD_REDUCE);
+    bool reduces = last && (last->op == MW_I_DYMULTIMEM_LD_REDUCE ||
+                            last->op == MW_I_MULTIMEM_LD_REDUCE || last->op == MW_I_MULTIMEM_RED);
     if (!reduces || dtype > 7 || redop > 7) {
         s->error = mwi_fail(MW_ERR_INVALID, "type %u, operator %u: %s", dtype, redop,
-                            reduces ? "numbers have 3 bits" : "not behind an ld_reduce");
+                            reduces ? "numbers have 3 bits" : "not behind an ld_reduce or red");
         return s->error;
     }
     last->imm = (uint16_t)((last->imm & 0xff) | dtype << 8 | redop << 12);

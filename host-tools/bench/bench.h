@@ -15,7 +15,7 @@
 #include "workload.h"
 
 enum {
-    MW_BENCH_PATTERNS = 8,
+    MW_BENCH_PATTERNS = 9,
     MW_BENCH_UNTOUCHED =
         0xe5, ///< bytes of results before a run: what is never written must not pass
 };
@@ -108,6 +108,7 @@ void mw_bench_alltoall(const struct mw_bench *b, unsigned gpu, struct mw_stream 
 void mw_bench_all_gather(const struct mw_bench *b, unsigned gpu, struct mw_stream *s);
 void mw_bench_reduce_scatter(const struct mw_bench *b, unsigned gpu, struct mw_stream *s);
 void mw_bench_all_reduce(const struct mw_bench *b, unsigned gpu, struct mw_stream *s);
+void mw_bench_red(const struct mw_bench *b, unsigned gpu, struct mw_stream *s);
 
 // patterns of tokens (tokens.c, landed.c)
 int mw_bench_tokens_prepare(struct mw_bench *b);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Patterns with explicit addresses: alltoall and the collectives over static multimem. Each GPU has
+// Patterns with explicit addresses: alltoall, the collectives over static multimem and its red. Each GPU has
 // a source and a result buffer of S bytes, N blocks each; the golden result is made from the rule of
 // the pattern alone.
 #include "bench.h"
@@ -68,17 +68,52 @@ void mw_bench_all_reduce(const struct mw_bench *b, unsigned gpu, struct mw_strea
     mw_stream_fence(&s[1]);
 }
 
+void mw_bench_red(const struct mw_bench *b, unsigned gpu, struct mw_stream *s)
+{
+    (void)gpu;
+    mw_stream_multimem_red(s, (unsigned)mw_multicast_group(b->group), b->source, (uint32_t)b->size,
+                           b->result);
+    mw_stream_reduction(s, b->dtype, b->redop);
+    mw_stream_fence(s);
+}
+
 // ---- memory -----------------------------------------------------------------------------------------
 
 /// Sums of bf16 get values that differ in sign and exponent, so that rounding counts; all else any bits.
 static bool has_values(const struct mw_bench *b)
 {
-    return b->pattern->reduces && b->dtype == MW_DTYPE_BF16 && b->redop == MW_REDOP_ADD;
+    return b->pattern->reduces && b->pattern->make != mw_bench_red && b->dtype == MW_DTYPE_BF16 &&
+           b->redop == MW_REDOP_ADD;
 }
 
 static uint16_t value(const struct mw_bench *b, unsigned gpu, size_t element)
 {
     return mw_hidden_value(b->seed, gpu, element / COLUMN, (unsigned)(element % COLUMN));
+}
+
+/// What red adds in any order must be exact in any: floats are small whole numbers, which bf16 can hold the sum of
+/// with 32 GPUs.
+static uint64_t whole_numbers(const struct mw_bench *b, uint64_t word)
+{
+    unsigned width = mw_reduce_bytes(b->dtype);
+    uint64_t out = 0;
+    for (unsigned at = 0; at < 8; at += width) {
+        float v = (float)((int)(word >> 8 * at & 0xff) % 15 - 7);
+        uint32_t bits;
+        memcpy(&bits, &v, sizeof bits);
+        if (b->dtype == MW_DTYPE_BF16)
+            bits >>= 16;
+        if (b->dtype == MW_DTYPE_FP16)
+            bits = mw_fp16_from_float(v);
+        out |= (uint64_t)bits << 8 * at;
+    }
+    return out;
+}
+
+static bool adds_in_any_order(const struct mw_bench *b)
+{
+    return b->pattern->make == mw_bench_red && b->redop == MW_REDOP_ADD &&
+           b->dtype <= MW_DTYPE_FP32;
 }
 
 static void fill_source(const struct mw_bench *b, unsigned gpu, uint8_t *data)
@@ -89,6 +124,8 @@ static void fill_source(const struct mw_bench *b, unsigned gpu, uint8_t *data)
             uint64_t v = value(b, gpu, i / 2 + e);
             word = (word & ~(UINT64_C(0xffff) << 16 * e)) | v << 16 * e;
         }
+        if (adds_in_any_order(b))
+            word = whole_numbers(b, word);
         memcpy(data + i, &word, 8);
     }
 }
@@ -123,7 +160,10 @@ int mw_bench_buffers_load(struct mw_bench *b)
         return mw_fail_memory(b->err, "the buffers");
     for (unsigned g = 0; g < gpus(b); g++) {
         fill_source(b, g, data + g * bytes);
-        memset(data + g * bytes + b->size, MW_BENCH_UNTOUCHED, b->size);
+        if (b->pattern->make == mw_bench_red) // begins with the GPU's own source
+            memcpy(data + g * bytes + b->size, data + g * bytes, b->size);
+        else
+            memset(data + g * bytes + b->size, MW_BENCH_UNTOUCHED, b->size);
     }
     int status = mw_bench_move(b, true, b->source, data, bytes, "buffers");
     free(data);
@@ -145,6 +185,16 @@ static void reduce(const struct mw_bench *b, const uint8_t *source, unsigned p, 
                    bytes, out);
 }
 
+/// The sources of all GPUs, taken into what GPU g began with.
+static void reduce_into(const struct mw_bench *b, const uint8_t *source, unsigned g, size_t at,
+                        size_t bytes, uint8_t *out)
+{
+    const void *term[MW_MAX_PORTS + 1] = {source + g * b->size + at};
+    for (unsigned i = 0; i < gpus(b); i++)
+        term[i + 1] = source + i * b->size + at;
+    mw_reduce_rows(b->dtype, b->redop, term, gpus(b) + 1, bytes, out);
+}
+
 /// What block `i` of GPU g's result must be; `source` has the sources of all GPUs.
 static void golden_block(const struct mw_bench *b, const uint8_t *source, unsigned g, unsigned i,
                          uint8_t *out)
@@ -157,6 +207,8 @@ static void golden_block(const struct mw_bench *b, const uint8_t *source, unsign
         memcpy(out, source + i * b->size + g * bytes, bytes);
     else if (b->pattern->make == mw_bench_all_gather)
         memcpy(out, source + i * b->size + at, bytes);
+    else if (b->pattern->make == mw_bench_red)
+        reduce_into(b, source, g, at, bytes, out);
     else
         reduce(b, source, i, at, bytes, out);
 }

@@ -75,6 +75,7 @@ void mw_bench_usage(FILE *out)
         "  all_gather      every GPU stores its block in every GPU (multimem.st)\n"
         "  reduce_scatter  every GPU gets the sum of its block (multimem.ld_reduce)\n"
         "  all_reduce      both: sums by multimem.ld_reduce, stored by multimem.st\n"
+        "  red             every GPU reduces its buffer into every GPU's (multimem.red)\n"
         "  dispatch        rows of tokens with gate weights to k experts (dymultimem.st)\n"
         "  combine         reduced rows of these tokens (dymultimem.ld_reduce)\n"
         "  all             all of these\n"
@@ -271,7 +272,8 @@ static int check_reductions(const struct mw_bench_params *p, struct mw_error *er
     for (unsigned i = 0; i < MW_BENCH_PATTERNS; i++)
         reduces |= p->run[i] && mw_bench_patterns[i].reduces;
     if (!reduces && (p->dtypes || p->redops))
-        return mw_fail(err, MW_EXIT_INPUT, "--%s: only with reduce_scatter, all_reduce or combine",
+        return mw_fail(err, MW_EXIT_INPUT,
+                       "--%s: only with reduce_scatter, all_reduce, red or combine",
                        p->dtypes ? "type" : "redop");
     unsigned dtypes = p->dtypes ? p->dtypes : 1u << MW_DTYPE_BF16;
     unsigned redops = p->redops ? p->redops : 1u << MW_REDOP_ADD;

@@ -19,6 +19,7 @@ module rx_arrive #(
     parameter int unsigned MaxExperts  = 64,
     parameter int unsigned MaxTargets  = 4,   // of one packet: experts of this GPU
     parameter int unsigned MAddrW      = 22,  // bits of addr that are kept
+    parameter bit          Reds        = 1'b1,
     localparam int unsigned FW      = 8 * FlitBytes,
     localparam int unsigned PF      = packet_pkg::PayloadMaxBytes / FlitBytes,
     localparam int unsigned SlotW   = $clog2(RxStorePkts + LocPkts),
@@ -56,7 +57,7 @@ module rx_arrive #(
     input  wire logic [3:0]               hd_tgt_i,
     output logic                          hd_bad_o,    // an error: do nothing, hd_len_o is its code
     output packet_pkg::opcode_e           hd_op_o,
-    output logic [4:0]                    hd_src_o,
+    output logic [4:0]                    hd_src_o,    // of a red {hd_src_o, upper bit of hd_stage_o} is red_t
     output logic [7:0]                    hd_len_o,
     output logic [4:0]                    hd_cnt_o,    // targets, 1 for what has none
     output logic [1:0]                    hd_stage_o,
@@ -187,7 +188,7 @@ module rx_arrive #(
     logic  known, no_payload, dynamic;
 
     always_comb begin
-        known      = head.opcode inside {OP_ST, OP_MULTIMEM_ST, OP_DYMULTIMEM_ST, OP_FLAG, OP_FENCE, OP_COUNTS};
+        known      = head.opcode inside {OP_ST, OP_MULTIMEM_ST, OP_DYMULTIMEM_ST, OP_FLAG, OP_FENCE, OP_COUNTS} || (Reds && head.opcode == OP_MULTIMEM_RED);
         dynamic    = head.opcode == OP_DYMULTIMEM_ST;
         no_payload = head.opcode == OP_FLAG || head.opcode == OP_FENCE;
         bad_code   = ERR_NONE;
@@ -202,6 +203,8 @@ module rx_arrive #(
         low_in.len   = low_in.bad ? bad_code : head.len[7:0];
         low_in.cnt   = (dynamic && !low_in.bad) ? head.cnt : 5'd1;
         low_in.stage = head.stage;
+        // nobody asks for source and stage of a red: its type and operator take their place
+        if (Reds && head.opcode == OP_MULTIMEM_RED) {low_in.src, low_in.stage} = {head.dtype, head.redop, 1'b0};
         high_in.beyond  = (head.addr >> MAddrW) != '0;
         high_in.addr = head.addr[MAddrW-1:0];
         high_in.tgt  = target(head.target0);

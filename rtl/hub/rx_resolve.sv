@@ -24,6 +24,9 @@ module rx_resolve #(
     parameter int unsigned SlotW      = 5,
     parameter int unsigned MaxExperts = 64,
     parameter int unsigned MAddrW     = 22,
+    parameter bit            Reds     = 1'b1,
+    parameter red_pkg::set_t RedTypes = red_pkg::AllTypes,
+    parameter red_pkg::set_t RedOps   = red_pkg::AllOps,
     parameter type         job_t      = logic,
     localparam int unsigned LogF    = $clog2(FlitBytes),
     localparam int unsigned FlitsW  = 9 - LogF,
@@ -105,7 +108,7 @@ module rx_resolve #(
     localparam int unsigned ParkW  = $clog2(Parked + 1);
     localparam int unsigned JobLvW = $clog2(Jobs + 1);
 
-    if (MAddrW < AddrB || MAddrW < TokB + 15 || MAddrW > 48 || AddrB > 32 || RowsLog2 > RowW || TokB > TokenW || LeW > ExpertW) begin : gen_check
+    if (MAddrW < AddrB || MAddrW < TokB + 15 || MAddrW > 48 || AddrB > 32 || RowsLog2 > RowW || TokB > TokenW || LeW > ExpertW || (Reds && TokB < $bits(red_pkg::red_t))) begin : gen_check
         $error("rx_resolve: sizes do not fit each other");
     end
 
@@ -213,7 +216,8 @@ module rx_resolve #(
     logic [14:0]       offset;
     logic              no_token;    // more bits than a token has
     logic [7:0]        span;        // last byte of the payload, from the start of its first flit on
-    logic              no_payload, dynamic, outside;
+    logic              no_payload, dynamic, outside, red;
+    red_pkg::red_t     red_kind;
     localparam int unsigned EndW = ((AddrB > 15) ? AddrB : 15) + 1;
     logic [EndW-2:0]   first_byte;  // in memory, or in the row
     logic [EndW-1:0]   end_byte;
@@ -226,6 +230,8 @@ module rx_resolve #(
     );
 
     assign dynamic    = s0_q.op == OP_DYMULTIMEM_ST;
+    assign red        = Reds && s0_q.op == OP_MULTIMEM_RED;
+    assign red_kind   = {s0_q.src, s0_q.stage[1]};
     assign no_payload = s0_q.op == OP_FLAG || s0_q.op == OP_FENCE;
     assign in_row     = ~(15'h7fff << cfg_i.row_shift);
     assign offset     = s0_q.addr[14:0] & in_row;
@@ -246,6 +252,7 @@ module rx_resolve #(
         err = ERR_NONE;
         if (s0_q.bad) err = err_e'(s0_q.len);
         else if (s0_q.cut || (!no_payload && span[7]) || (!s0_q.retry && s0_q.flits != (no_payload ? '0 : FlitsW'(span[6:LogF]) + 1'b1))) err = ERR_LENGTH;
+        else if (red && !red_pkg::has(RedTypes, RedOps, red_kind)) err = ERR_REDUCTION;
         else if (outside || s0_q.beyond) err = ERR_BOUNDS;
         else if (dynamic && (s0_q.tgt[TgtW-1] || !mapped)) err = ERR_UNMAPPED;
     end
@@ -260,12 +267,12 @@ module rx_resolve #(
         s1_d.job.slot   = s0_q.slot;
         s1_d.job.null_  = no_payload || err != ERR_NONE;
         s1_d.job.counts = s0_q.op == OP_COUNTS;
-        s1_d.job.kind   = s0_q.stage[0];
+        s1_d.job.kind   = s1_d.job.counts ? s0_q.stage[0] : red;
         s1_d.job.track  = dynamic && s0_q.stage != STAGE_COMBINE;
         s1_d.job.lane   = s0_q.addr[LogF-1:0];
         s1_d.job.span   = span[6:0];
         s1_d.job.le     = le;
-        s1_d.job.token  = token;
+        s1_d.job.token  = red ? TokB'(red_kind) : token;
         s1_d.job.pos    = s0_q.tgt[3:0];
     end
 

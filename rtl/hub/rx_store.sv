@@ -21,6 +21,9 @@ module rx_store #(
     parameter int unsigned MaxLocalExperts = 8,
     parameter int unsigned RowsLog2        = 6,
     parameter int unsigned TokensLog2      = 5,
+    parameter bit            Reds          = 1'b1,   // multimem.red
+    parameter red_pkg::set_t RedTypes      = red_pkg::AllTypes,
+    parameter red_pkg::set_t RedOps        = red_pkg::AllOps,
     localparam int unsigned FW      = 8 * FlitBytes,
     localparam int unsigned TokenW  = node_pkg::TokenW,
     localparam int unsigned RowW    = node_pkg::RowW,
@@ -61,7 +64,12 @@ module rx_store #(
     input  wire logic                 al_fill_i,
     input  wire logic                 al_busy_i,
 
-    // memory: ST0, ST1
+    // memory: what reds read; ST0, ST1
+    output logic                      rd_valid_o,
+    input  wire logic                 rd_ready_i,
+    output logic [AddrW-1:0]          rd_addr_o,
+    input  wire logic                 rd_rvalid_i,
+    input  wire logic [FW-1:0]        rd_rdata_i,
     output logic                      wr_valid_o [2],
     input  wire logic                 wr_ready_i [2],
     output logic [AddrW-1:0]          wr_addr_o  [2],
@@ -111,7 +119,7 @@ module rx_store #(
     typedef struct packed {
         logic                null_;   // nothing to write
         logic                counts;  // COUNTS: to worker 0, addr is the source
-        logic                kind;    // of the counts
+        logic                kind;    // of the counts; else a red, and token is its type and operator
         logic                track;   // counts for the row
         logic [SlotW-1:0]    slot;
         logic [LogF-1:0]     lane;    // of the first byte
@@ -139,7 +147,7 @@ module rx_store #(
     job_t                account_q;
 
     rx_arrive #(
-        .FlitBytes(FlitBytes), .RxStorePkts(RxStorePkts), .LocPkts(LocPkts), .MaxExperts(MaxExperts), .MaxTargets(MaxTargets), .MAddrW(MAddrW)
+        .FlitBytes(FlitBytes), .RxStorePkts(RxStorePkts), .LocPkts(LocPkts), .MaxExperts(MaxExperts), .MaxTargets(MaxTargets), .MAddrW(MAddrW), .Reds(Reds)
     ) i_arrive (
         .clk_i, .rst_ni, .epoch_i(cfg_i.epoch),
         .st_valid_i, .st_last_i, .st_err_i, .st_data_i,
@@ -158,12 +166,13 @@ module rx_store #(
     job_t                  job;
     error_pkg::err_e       res_code;
     logic                  account_valid_q;
+    logic                  red_busy;
     logic                  w_ready [2], w_busy [2], w_done [2], w_done_ready [2];
     job_t                  w_info [2];
 
     rx_resolve #(
         .N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .TokensLog2(TokensLog2), .RowsLog2(RowsLog2), .LeW(LeW), .SlotW(SlotW), .MaxExperts(MaxExperts),
-        .MAddrW(MAddrW), .job_t(job_t)
+        .MAddrW(MAddrW), .Reds(Reds), .RedTypes(RedTypes), .RedOps(RedOps), .job_t(job_t)
     ) i_resolve (
         .clk_i, .rst_ni, .cfg_i, .emap_we_i, .emap_addr_i, .emap_data_i,
         .pkt_valid_i(pkt_valid), .pkt_ready_o(pkt_ready), .pkt_slot_i(pkt_slot), .pkt_bad_i(pkt_bad), .pkt_flits_i(pkt_flits),
@@ -177,11 +186,11 @@ module rx_store #(
         .err_valid_o(res_err), .err_code_o(res_code)
     );
 
-    // Payload of the local stream, and COUNTS, are at worker 0; worker 1 comes first for all else.
+    // Payload of the local stream, COUNTS and reds are at worker 0; worker 1 comes first for all else.
     logic job_first;
-    assign job_first = job.counts || job.slot >= SlotW'(RxStorePkts);
+    assign job_first = job.counts || job.kind || job.slot >= SlotW'(RxStorePkts);
     assign job_ready = w_ready[0] || (w_ready[1] && !job_first);
-    assign working   = w_busy[0] || w_busy[1] || account_valid_q;
+    assign working   = w_busy[0] || w_busy[1] || account_valid_q || red_busy;
 
     logic [FlitBytes-1:0] first_mask, last_mask;  // bytes of the job's first and last flit
     assign first_mask = '1 << job.lane;
@@ -190,6 +199,13 @@ module rx_store #(
     logic        cnt_valid [2], cnt_kind [2], cnt_last [2];
     logic [4:0]  cnt_src [2], cnt_idx [2];
     logic [31:0] cnt_val [2];
+
+    // what the workers write
+    logic                 w_wr_valid [2], w_wr_ready [2], w_red [2];
+    logic [AddrW-1:0]     w_wr_addr [2];
+    logic [FlitBytes-1:0] w_wr_be [2];
+    logic [FW-1:0]        pay_data [2];
+    red_pkg::red_t        w_kind [2];
 
     for (genvar w = 0; w < 2; w++) begin : gen_worker
         logic             pay_re;
@@ -213,21 +229,38 @@ module rx_store #(
                 .clk_i, .we_i(pay_we[0]), .lane_i('1), .waddr_i(pay_link_addr), .wdata_i(st_data_i),
                 .en_i(pay_re), .re_i(!from_loc), .raddr_i(pay_raddr[LinkAw-1:0]), .rdata_o(link_data)
             );
-            assign wr_data_o[w] = loc_data | link_data;
+            assign pay_data[w] = loc_data | link_data;
         end else begin : gen_link
             ram_sdp #(.Width(FW), .Depth(2**LinkAw)) i_payload (
                 .clk_i, .we_i(pay_we[0]), .waddr_i(pay_link_addr), .wdata_i(st_data_i), .wbe_i('1),
-                .re_i(pay_re), .raddr_i(pay_raddr[LinkAw-1:0]), .rdata_o(wr_data_o[w])
+                .re_i(pay_re), .raddr_i(pay_raddr[LinkAw-1:0]), .rdata_o(pay_data[w])
             );
             logic unused_slot;
             assign unused_slot = ^pay_raddr;
         end
 
-        rx_worker #(.FlitBytes(FlitBytes), .AddrW(AddrW), .SlotW(SlotW), .Counts((w == 0) ? 1 : 0), .job_t(job_t)) i_worker (
+        if (Reds && w == 0) begin : gen_red
+            rx_red #(.FlitBytes(FlitBytes), .AddrW(AddrW), .RedTypes(RedTypes), .RedOps(RedOps)) i_red (
+                .clk_i, .rst_ni,
+                .in_valid_i(w_wr_valid[w]), .in_ready_o(w_wr_ready[w]), .in_red_i(w_red[w]), .in_kind_i(w_kind[w]),
+                .in_addr_i(w_wr_addr[w]), .in_data_i(pay_data[w]), .in_be_i(w_wr_be[w]),
+                .rd_valid_o, .rd_ready_i, .rd_addr_o, .rd_rvalid_i, .rd_rdata_i,
+                .wr_valid_o(wr_valid_o[w]), .wr_ready_i(wr_ready_i[w]), .wr_addr_o(wr_addr_o[w]), .wr_data_o(wr_data_o[w]), .wr_be_o(wr_be_o[w]),
+                .busy_o(red_busy)
+            );
+        end else begin : gen_plain
+            assign wr_valid_o[w] = w_wr_valid[w];
+            assign w_wr_ready[w] = wr_ready_i[w];
+            assign wr_addr_o[w]  = w_wr_addr[w];
+            assign wr_data_o[w]  = pay_data[w];
+            assign wr_be_o[w]    = w_wr_be[w];
+        end
+
+        rx_worker #(.FlitBytes(FlitBytes), .AddrW(AddrW), .SlotW(SlotW), .Counts((w == 0) ? 1 : 0), .Reds(Reds && w == 0), .job_t(job_t)) i_worker (
             .clk_i, .rst_ni,
             .job_valid_i(job_valid && ((w == 0) ? job_first || !w_ready[1] : !job_first)), .job_ready_o(w_ready[w]), .job_i(job), .job_first_i(first_mask), .job_last_i(last_mask),
-            .pay_re_o(pay_re), .pay_addr_o(pay_raddr), .pay_data_i(wr_data_o[w]),
-            .wr_valid_o(wr_valid_o[w]), .wr_ready_i(wr_ready_i[w]), .wr_addr_o(wr_addr_o[w]), .wr_be_o(wr_be_o[w]),
+            .pay_re_o(pay_re), .pay_addr_o(pay_raddr), .pay_data_i(pay_data[w]),
+            .wr_valid_o(w_wr_valid[w]), .wr_ready_i(w_wr_ready[w]), .wr_addr_o(w_wr_addr[w]), .wr_be_o(w_wr_be[w]), .wr_red_o(w_red[w]), .wr_kind_o(w_kind[w]),
             .done_valid_o(w_done[w]), .done_ready_i(w_done_ready[w]), .done_o(w_info[w]),
             .cnt_valid_o(cnt_valid[w]), .cnt_kind_o(cnt_kind[w]), .cnt_src_o(cnt_src[w]), .cnt_idx_o(cnt_idx[w]), .cnt_val_o(cnt_val[w]), .cnt_last_o(cnt_last[w]),
             .busy_o(w_busy[w])
@@ -274,10 +307,18 @@ module rx_store #(
     assign err_valid_o = crd_err || res_err;
     assign err_code_o  = crd_err ? error_pkg::ERR_CREDIT : res_code;
 
-    assign idle_o = all_idle;
+    assign idle_o = all_idle && !red_busy;
+
+    if (!Reds) begin : gen_no_reds
+        assign red_busy   = 1'b0;
+        assign rd_valid_o = 1'b0;
+        assign rd_addr_o  = '0;
+        logic unused_rd;
+        assign unused_rd = ^{rd_ready_i, rd_rvalid_i, rd_rdata_i};
+    end
 
     logic unused;
-    assign unused = ^{account_q, start_cnt, cnt_valid[1], cnt_kind[1], cnt_src[1], cnt_idx[1], cnt_val[1], cnt_last[1]};
+    assign unused = ^{account_q, start_cnt, w_red[1], w_kind[1], w_red[0], w_kind[0], cnt_valid[1], cnt_kind[1], cnt_src[1], cnt_idx[1], cnt_val[1], cnt_last[1]};
 endmodule
 
 `default_nettype wire

@@ -13,6 +13,7 @@ module rx_worker #(
     parameter int unsigned AddrW     = 11,
     parameter int unsigned SlotW     = 5,
     parameter int unsigned Counts    = 0,
+    parameter bit          Reds      = 1'b0,
     parameter type         job_t     = logic,
     localparam int unsigned FW      = 8 * FlitBytes,
     localparam int unsigned LogF    = $clog2(FlitBytes),
@@ -35,6 +36,8 @@ module rx_worker #(
     input  wire logic                     wr_ready_i,
     output logic [AddrW-1:0]              wr_addr_o,
     output logic [FlitBytes-1:0]          wr_be_o,
+    output logic                          wr_red_o,      // of a red, with this type and operator
+    output red_pkg::red_t                 wr_kind_o,
 
     output logic                          done_valid_o,
     input  wire logic                     done_ready_i,
@@ -94,6 +97,18 @@ module rx_worker #(
             wr_be_o   <= (first_mask_q | {FlitBytes{idx_q != '0}}) & (last_mask_q | {FlitBytes{!step_last}});
             last_q    <= step_last;
         end
+    end
+
+    if (Reds) begin : gen_reds
+        always_ff @(posedge clk_i) begin
+            if (step) begin
+                wr_red_o  <= job_q.kind && !job_q.counts;
+                wr_kind_o <= job_q.token[$bits(red_pkg::red_t)-1:0];
+            end
+        end
+    end else begin : gen_no_reds
+        assign wr_red_o  = 1'b0;
+        assign wr_kind_o = '0;
     end
 
     assign done_valid_o = info_q && granted_q;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Unit send: dymultimem.st, st, st.linear, multimem.st. Turns own memory into packets of the store class.
+// Unit send: dymultimem.st, st, st.linear, multimem.st, multimem.red. Turns own memory into packets of the store class.
 //
 // Five parts in a row, each ahead of the next: route_walk reads the routing table, send_list checks and sorts a token's targets, the FSM below arms the
 // token tracker and cuts tokens into transfers (row, gate weights), the reader fetches their payload, send_build makes the packets. So the
@@ -25,7 +25,10 @@ module send #(
     parameter int unsigned AddrW      = 11,   // of a flit address in GPU memory
     parameter int unsigned MaxExperts = 64,
     parameter int unsigned Groups     = 16,
-    parameter int unsigned TokensLog2 = 16    // of own tokens, at most
+    parameter int unsigned TokensLog2 = 16,   // of own tokens, at most
+    parameter bit            Reds     = 1'b1,   // multimem.red
+    parameter red_pkg::set_t RedTypes = red_pkg::AllTypes,
+    parameter red_pkg::set_t RedOps   = red_pkg::AllOps
 ) (
     input  wire logic                        clk_i,
     input  wire logic                        rst_ni,
@@ -103,7 +106,7 @@ module send #(
     } state_e;
     state_e state_q;
 
-    // The unit's opcodes differ in their low bits: 0 dymultimem.st, 1 st, 2 st.linear, 3 multimem.st.
+    // The unit's opcodes differ in their low bits: 0 dymultimem.st, 1 st, 2 st.linear, 3 multimem.st and multimem.red.
     logic [1:0]       kind_q;
     logic             bare_q;        // rows alone
     logic             flat_q;        // they land at their multimem address
@@ -111,6 +114,8 @@ module send #(
     logic [ByteW-1:0] from_byte_q;
     logic [LenW-1:0]  bytes_q;
     logic [31:0]      to_q;
+    logic             is_red, strange;
+    red_pkg::red_t    kind;
     logic             accept, is_dyn, is_st, is_linear, is_multi, by_token, bad_cmd, no_gpu, start_walk;
     logic [TokensLog2:0] end_q;
     logic [N-1:0]        members;
@@ -120,11 +125,25 @@ module send #(
     assign is_linear   = kind_q == I_ST_LINEAR[1:0];
     assign is_multi    = kind_q == I_MULTIMEM_ST[1:0];
     assign by_token    = is_dyn || is_st;
+
+    if (Reds) begin : gen_reds
+        logic red_q;
+        always_ff @(posedge clk_i) if (accept) red_q <= cmd_i.op == I_MULTIMEM_RED;
+        assign is_red  = red_q;
+        assign kind    = red_q ? '{dtype: packet_pkg::dtype_e'(imm_q[10:8]), redop: packet_pkg::redop_e'(imm_q[14:12])} : '0;
+        assign strange = red_q && !red_pkg::has(RedTypes, RedOps, kind);
+    end else begin : gen_no_reds
+        logic red_q;   // an error
+        always_ff @(posedge clk_i) if (accept) red_q <= cmd_i.op == I_MULTIMEM_RED;
+        assign is_red  = 1'b0;
+        assign kind    = '0;
+        assign strange = red_q;
+    end
     assign cmd_ready_o = state_q == IDLE;
     assign accept      = cmd_valid_i && cmd_ready_o;
     assign start_walk  = accept && cmd_i.op[1:0] inside {I_DYMULTIMEM_ST[1:0], I_ST[1:0]};
     assign no_gpu      = is_multi ? members == '0 : imm_q >= 16'(N);
-    assign bad_cmd     = !by_token && (no_gpu || (from_byte_q[FlitW-1:0] | to_q[FlitW-1:0]) != '0);
+    assign bad_cmd     = !by_token && (no_gpu || strange || (from_byte_q[FlitW-1:0] | to_q[FlitW-1:0]) != '0);
 
     always_ff @(posedge clk_i) begin
         if (accept) begin
@@ -475,12 +494,12 @@ module send #(
     packet_pkg::opcode_e opcode;
     logic                own_valid [2], own_ready [2], own_last [2];  // 0 uplink, 1 local
     logic [FW-1:0]       own_data [2];
-    assign opcode = is_dyn ? packet_pkg::OP_DYMULTIMEM_ST : is_multi ? packet_pkg::OP_MULTIMEM_ST : packet_pkg::OP_ST;
+    assign opcode = is_dyn ? packet_pkg::OP_DYMULTIMEM_ST : is_red ? packet_pkg::OP_MULTIMEM_RED : is_multi ? packet_pkg::OP_MULTIMEM_ST : packet_pkg::OP_ST;
 
     send_build #(
         .FlitBytes(FlitBytes), .PktsW(PktsW), .SumW(ByteW + 1), .AddrW(ShiftW), .TokenW(TokB)
     ) i_build (
-        .clk_i, .rst_ni, .port_i(cfg_i.port), .epoch_i(cfg_i.epoch), .k_i(cfg_i.k), .opcode_i(opcode), .group_i(imm_q), .meta_i(is_st), .flat_i(flat_q && is_dyn),
+        .clk_i, .rst_ni, .port_i(cfg_i.port), .epoch_i(cfg_i.epoch), .k_i(cfg_i.k), .opcode_i(opcode), .group_i(is_red ? 16'(imm_q[7:0]) : imm_q), .kind_i(kind), .meta_i(is_st), .flat_i(flat_q && is_dyn),
         .job_valid_i (job_a_valid_q), .job_take_o(job_take), .job_st_i(job_a_q.st), .job_loc_i(job_a_q.loc), .job_addr_i(job_a_q.addr),
         .job_pkts_i (job_a_q.pkts), .job_tail_i(job_a_q.tail), .job_gate_i(job_a_q.gate), .job_dst_i(job_a_q.dst),
         .job_list_i (job_a_q.list_no), .job_remote_i(job_a_q.remote), .job_own_i(job_a_q.own), .job_token_i(job_a_q.token),
@@ -509,7 +528,7 @@ module send #(
     logic cmd_err;
     assign cmd_err = state_q == PORT && bad_cmd;
     assign err_valid_o = list_err || cmd_err;
-    assign err_code_o  = list_err ? list_err_code : error_pkg::ERR_INSTR;
+    assign err_code_o  = list_err ? list_err_code : strange ? error_pkg::ERR_REDUCTION : error_pkg::ERR_INSTR;
 
     logic unused;  // among them pay_room: a place in the queue is there by slots_q
     assign unused = ^{cfg_i, cmd_i, group_data_i, pay_room, pay_level};

@@ -29,7 +29,8 @@ module send_build #(
     input  wire logic [1:0]             epoch_i,
     input  wire logic [4:0]             k_i,
     input  wire packet_pkg::opcode_e    opcode_i,  // of uplink packets; local ones are ST unless DYMULTIMEM_ST
-    input  wire logic [15:0]            group_i,   // target0 of MULTIMEM_ST
+    input  wire logic [15:0]            group_i,   // target0 of MULTIMEM_ST and MULTIMEM_RED
+    input  wire red_pkg::red_t          kind_i,    // of MULTIMEM_RED, else 0
     input  wire logic                   meta_i,    // gate transfers are META packets
     input  wire logic                   flat_i,    // rows land at their address, without an allocator
 
@@ -219,16 +220,19 @@ module send_build #(
         h.src   = src;
         h.len   = 15'(len);
         h.epoch = epoch;
+        h.dtype = kind_i.dtype;
+        h.redop = kind_i.redop;
         h.stage = gate ? STAGE_GATE : flat_i ? STAGE_FLAT : STAGE_DISPATCH;
         h.addr  = addr;
         return h;
     endfunction
 
-    logic        multi;
+    logic        multi, red;
     logic [47:0] addr;
     logic [7:0]  len;
     logic [SumW:7] addr_sum;
-    assign multi = opcode_i == OP_MULTIMEM_ST;
+    assign red   = opcode_i == OP_MULTIMEM_RED;
+    assign multi = opcode_i == OP_MULTIMEM_ST || red;
     assign len   = 8'(len_last) + 8'd1;
     assign addr_sum = {1'b0, addr_q[SumW-1:7]} + (SumW-6)'(pkt_q);
     assign addr  = 48'({addr_q[AddrW-1:SumW+1], addr_q[SumW] | addr_sum[SumW], addr_sum[SumW-1:7], addr_q[6:0]});
@@ -264,7 +268,7 @@ module send_build #(
             end else begin
                 both_q    <= FW'(head_both(addr, len, dyn && gate_q, port_i, epoch_i) >> (head_half ? FW : 0));
                 st_own_q  <= FW'(head_own(opcode_i, dst_q, dyn ? remote_q : '0, dyn ? remote0_i : multi ? group_i : '0) >> (head_half ? FW : 0));
-                loc_own_q <= FW'(head_own(dyn ? OP_DYMULTIMEM_ST : OP_ST, port_i, dyn ? own_q : '0, dyn ? own0_i : '0) >> (head_half ? FW : 0));
+                loc_own_q <= FW'(head_own((dyn || red) ? opcode_i : OP_ST, port_i, dyn ? own_q : '0, dyn ? own0_i : '0) >> (head_half ? FW : 0));
             end
         end
     end

@@ -201,9 +201,9 @@ module ingress #(
 
     assign cls      = cls_e'((state_q == Begin) ? flit.cls : cls_q);
     assign is_dyn   = head.opcode inside {OP_DYMULTIMEM_ST, OP_DYMULTIMEM_LD_REDUCE};
-    assign is_group = head.opcode inside {OP_MULTIMEM_ST, OP_MULTIMEM_LD_REDUCE};
-    assign has_pay  = head.opcode inside {OP_ST, OP_MULTIMEM_ST, OP_DYMULTIMEM_ST, OP_COUNTS} && head.len != '0;
-    assign known    = head.opcode inside {OP_SIGNAL, OP_EVENT, OP_ACK, OP_ERROR, OP_ST, OP_MULTIMEM_ST, OP_DYMULTIMEM_ST, OP_FLAG, OP_FENCE,
+    assign is_group = head.opcode inside {OP_MULTIMEM_ST, OP_MULTIMEM_RED, OP_MULTIMEM_LD_REDUCE};
+    assign has_pay  = head.opcode inside {OP_ST, OP_MULTIMEM_ST, OP_MULTIMEM_RED, OP_DYMULTIMEM_ST, OP_COUNTS} && head.len != '0;
+    assign known    = head.opcode inside {OP_SIGNAL, OP_EVENT, OP_ACK, OP_ERROR, OP_ST, OP_MULTIMEM_ST, OP_MULTIMEM_RED, OP_DYMULTIMEM_ST, OP_FLAG, OP_FENCE,
                                           OP_COUNTS, OP_MULTIMEM_LD_REDUCE, OP_DYMULTIMEM_LD_REDUCE}
                    && head.opcode[5:4] == cls && head.cls == cls;
     assign skip     = head.addr[L2F-1:0];

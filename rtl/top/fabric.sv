@@ -21,6 +21,7 @@ module fabric #(
     parameter int unsigned StorePkts       = fabric_pkg::StorePkts,
     parameter int unsigned PartPkts        = fabric_pkg::PartPkts,
     parameter int unsigned RxStorePkts     = fabric_pkg::RxStorePkts,
+    parameter bit            Reds           = fabric_pkg::Reds,
     parameter red_pkg::set_t RedTypes       = fabric_pkg::RedTypes,
     parameter red_pkg::set_t RedOps         = fabric_pkg::RedOps,
     localparam int unsigned FW = 8 * FlitBytes
@@ -102,7 +103,7 @@ module fabric #(
         node #(
             .N(N), .FlitBytes(FlitBytes), .MemBytesLog2(MemBytesLog2), .RowsLog2(RowsLog2), .TokensLog2(TokensLog2), .MaxExperts(MaxExperts),
             .MaxLocalExperts(MaxLocalExperts), .CacheEntries(CacheEntries), .OpenRows(OpenRows), .StorePkts(StorePkts), .PartPkts(PartPkts), .RxStorePkts(RxStorePkts),
-            .RedTypes(RedTypes), .RedOps(RedOps)
+            .RedTypes(RedTypes), .RedOps(RedOps), .Reds(Reds)
         ) i_node (
             .clk_i, .rst_ni, .port_i(5'(g)),
             .go_i(go), .sweep_i(sweep), .epoch_i(epoch), .csr_req_i(csr_req[g]), .csr_we_i(csr_we), .csr_addr_i(csr_addr), .csr_wdata_i(csr_wdata),

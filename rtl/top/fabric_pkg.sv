@@ -17,6 +17,7 @@ package fabric_pkg;
   localparam int unsigned RxStorePkts = 16;     // packets that a hub has room for, by class
   localparam int unsigned RxResultPkts = 4;
   localparam int unsigned RxCtrlPkts = 16;
+  localparam bit Reds = 1'b1;                   // hubs do multimem.red
   localparam red_pkg::set_t RedTypes = red_pkg::AllTypes; // types and operators of reductions
   localparam red_pkg::set_t RedOps = red_pkg::AllOps;
   localparam int unsigned Groups = 16;          // static multicast groups

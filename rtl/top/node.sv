@@ -17,6 +17,7 @@ module node #(
     parameter int unsigned StorePkts       = fabric_pkg::StorePkts,
     parameter int unsigned PartPkts        = fabric_pkg::PartPkts,
     parameter int unsigned RxStorePkts     = fabric_pkg::RxStorePkts,
+    parameter bit            Reds           = fabric_pkg::Reds,
     parameter red_pkg::set_t RedTypes       = fabric_pkg::RedTypes,
     parameter red_pkg::set_t RedOps         = fabric_pkg::RedOps,
     localparam int unsigned FW = 8 * FlitBytes
@@ -146,7 +147,7 @@ module node #(
     );
 
     // clients of MISC
-    localparam int unsigned CStreams = 0, CControl = 1, CAlloc = 2, CCombine = 3, CExpert = 4, CHost = 5, CPush = 6, MiscRd = 7;
+    localparam int unsigned CStreams = 0, CControl = 1, CAlloc = 2, CCombine = 3, CExpert = 4, CHost = 5, CPush = 6, CRed = 7, MiscRd = Reds ? 8 : 7;
     logic                 mrd_valid [MiscRd], mrd_ready [MiscRd], mrd_rvalid [MiscRd];
     logic [AddrW-1:0]     mrd_addr [MiscRd];
     logic [FW-1:0]        mrd_rdata;
@@ -296,9 +297,23 @@ module node #(
         .hit_o(alloc_hit), .miss_o(alloc_miss), .idle_o(alloc_idle)
     );
 
+    logic             red_rd_valid, red_rd_ready, red_rd_rvalid;
+    logic [AddrW-1:0] red_rd_addr;
+
+    if (Reds) begin : gen_reds
+        assign mrd_valid[CRed] = red_rd_valid;
+        assign mrd_addr[CRed]  = red_rd_addr;
+        assign red_rd_ready    = mrd_ready[CRed];
+        assign red_rd_rvalid   = mrd_rvalid[CRed];
+    end else begin : gen_no_reds
+        assign red_rd_ready  = 1'b0;
+        assign red_rd_rvalid = 1'b0;
+        wire unused_red = &{1'b0, red_rd_valid, red_rd_addr};
+    end
+
     rx_store #(
         .N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .RxStorePkts(RxStorePkts), .MaxExperts(MaxExperts), .MaxLocalExperts(MaxLocalExperts),
-        .RowsLog2(RowsLog2), .TokensLog2(TokensLog2)
+        .RowsLog2(RowsLog2), .TokensLog2(TokensLog2), .Reds(Reds), .RedTypes(RedTypes), .RedOps(RedOps)
     ) i_rx_store (
         .clk_i, .rst_ni, .cfg_i(cfg), .emap_we_i(emap_we), .emap_addr_i(emap_addr), .emap_data_i(emap_data),
         .st_valid_i(rxst_valid), .st_last_i(rxst_last), .st_err_i(rxst_err), .st_data_i(rxst_data), .st_crd_o(rxst_crd),
@@ -306,6 +321,7 @@ module node #(
         .al_req_valid_o(al_req_valid[0]), .al_req_ready_i(al_req_ready[0]), .al_req_le_o(al_req_le[0]), .al_req_token_o(al_req_token[0]),
         .al_req_start_o(al_start), .al_req_retry_o(al_retry),
         .al_resp_valid_i(al_resp_valid[0]), .al_resp_miss_i(al_miss), .al_resp_err_i(al_err), .al_resp_row_i(al_row), .al_fill_i(al_fill), .al_busy_i(al_busy),
+        .rd_valid_o(red_rd_valid), .rd_ready_i(red_rd_ready), .rd_addr_o(red_rd_addr), .rd_rvalid_i(red_rd_rvalid), .rd_rdata_i(mrd_rdata),
         .wr_valid_o(st_wr_valid), .wr_ready_i(st_wr_ready), .wr_addr_o(st_wr_addr), .wr_data_o(st_wr_data), .wr_be_o(st_wr_be),
         .trk_valid_o(trk_valid), .trk_le_o(trk_le), .trk_row_o(trk_row), .trk_token_o(trk_token), .trk_pos_o(trk_pos), .trk_bytes_o(trk_bytes),
         .cnt_valid_o(cnt_valid), .cnt_kind_o(cnt_kind), .cnt_src_o(cnt_src), .cnt_idx_o(cnt_idx), .cnt_val_o(cnt_val), .cnt_last_o(cnt_last),
@@ -337,7 +353,7 @@ module node #(
     logic                 ctl_valid, ctl_ready;
     packet_pkg::header_t  ctl_header;
 
-    send #(.N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .MaxExperts(MaxExperts), .Groups(Groups), .TokensLog2(TokensLog2)) i_send (
+    send #(.N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .MaxExperts(MaxExperts), .Groups(Groups), .TokensLog2(TokensLog2), .Reds(Reds), .RedTypes(RedTypes), .RedOps(RedOps)) i_send (
         .clk_i, .rst_ni, .go_i(go), .cfg_i(cfg),
         .cmd_valid_i(cmd_valid[USend] || (copy_valid && copy_ready)), .cmd_ready_o(cmd_ready[USend]), .cmd_i(cmd_valid[USend] ? cmd : copy), .retire_o(send_retire),
         .emap_we_i(emap_we), .emap_addr_i(emap_addr), .emap_data_i(emap_data), .group_we_i(group_we), .group_addr_i(group_addr), .group_data_i(group_data),

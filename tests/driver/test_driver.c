@@ -505,6 +505,8 @@ static void stream_words(void **state)
     mw_stream_st(&s, 8, 9);
     mw_stream_st_linear(&s, 3, 0x10, 0x20, 0x30);
     mw_stream_multimem_st(&s, 11, 0x40, 0x50, 0x60);
+    mw_stream_multimem_red(&s, 11, 0x40, 0x50, 0x60);
+    mw_stream_reduction(&s, MW_DTYPE_FP32, MW_REDOP_MAX);
     mw_stream_expert(&s, 1);
     mw_stream_expert_rows(&s);
     mw_stream_dymultimem_ld_reduce(&s, 12, 13, true);
@@ -532,6 +534,7 @@ static void stream_words(void **state)
         {MW_I_ST, 0, 0, 8, 9, 0},
         {MW_I_ST_LINEAR, 0, 3, 0x10, 0x20, 0x30},
         {MW_I_MULTIMEM_ST, 0, 11, 0x40, 0x50, 0x60},
+        {MW_I_MULTIMEM_RED, 0, 0x220b, 0x40, 0x50, 0x60},
         {MW_I_EXPERT, 1, 0, 0, 0, 0},
         {MW_I_EXPERT_ROWS, 0, 0, 0, 0, 0},
         {MW_I_DYMULTIMEM_LD_REDUCE, 1, 0, 12, 13, 0},

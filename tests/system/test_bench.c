@@ -107,14 +107,14 @@ static void all_reductions(void **state)
         char json[512];
         snprintf(json, sizeof json, "%s", scratch("files/types.json"));
         int status =
-            run_command("bench reduce_scatter,all_reduce,combine %s --type all --redop all "
+            run_command("bench reduce_scatter,all_reduce,red,combine %s --type all --redop all "
                         "--experts 12 --k 6 --minbytes 2K --maxbytes 2K --json %s",
                         options[i], json);
         if (status)
             fail_msg("exit status %d: %s", status, err_text);
         cJSON *whole, *rows = read_rows(json, &whole);
-        assert_int_equal(cJSON_GetArraySize(rows), 3 * 21);
-        const cJSON *last = cJSON_GetArrayItem(rows, 3 * 21 - 1);
+        assert_int_equal(cJSON_GetArraySize(rows), 4 * 21);
+        const cJSON *last = cJSON_GetArrayItem(rows, 4 * 21 - 1);
         assert_string_equal(cJSON_GetStringValue(cJSON_GetObjectItem(last, "type")), "s32");
         assert_string_equal(cJSON_GetStringValue(cJSON_GetObjectItem(last, "redop")), "xor");
         assert_true(number(last, "count") == number(last, "size") / 4);

@@ -41,10 +41,12 @@ UNIT_SRCS_fabric_csr := rtl/top/fabric_csr.sv
 UNIT_PARAMS_fabric_csr := N=5
 UNIT += send
 UNIT_SRCS_send := rtl/hub/send.sv
+UNIT_C_send := host-tools/reduce.c
 UNIT_PARAMS_send := AddrW=12 TokensLog2=8
 UNIT += send_16
 UNIT_TOP_send_16 := send
 UNIT_SRCS_send_16 := rtl/hub/send.sv
+UNIT_C_send_16 := host-tools/reduce.c
 UNIT_PARAMS_send_16 := N=8 FlitBytes=16 AddrW=14 MaxExperts=128 TokensLog2=10
 UNIT += switch_2_8
 UNIT_TOP_switch_2_8 := switch_bench
@@ -163,3 +165,7 @@ UNIT += host_link_16
 UNIT_TOP_host_link_16 := host_link
 UNIT_SRCS_host_link_16 := $(DEV_PKGS) rtl/host/host_link.sv
 UNIT_PARAMS_host_link_16 := N=2 FlitBytes=16 MemBytesLog2=17
+UNIT += rx_red
+UNIT_SRCS_rx_red := rtl/common/fp_pkg.sv rtl/common/red_pkg.sv rtl/hub/rx_red.sv
+UNIT_PARAMS_rx_red := FlitBytes=8 AddrW=8
+UNIT_C_rx_red := host-tools/reduce.c

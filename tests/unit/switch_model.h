@@ -43,12 +43,13 @@ static inline bool is_dynamic(uint32_t op)
 }
 static inline bool is_group(uint32_t op)
 {
-    return op == MW_OP_MULTIMEM_ST || op == MW_OP_MULTIMEM_LD_REDUCE;
+    return op == MW_OP_MULTIMEM_ST || op == MW_OP_MULTIMEM_RED || op == MW_OP_MULTIMEM_LD_REDUCE;
 }
 static inline bool carries_data(uint32_t op)
 {
-    return op == MW_OP_ST || op == MW_OP_MULTIMEM_ST || op == MW_OP_DYMULTIMEM_ST ||
-           op == MW_OP_COUNTS || op == MW_OP_PARTIAL || op == MW_OP_RESULT;
+    return op == MW_OP_ST || op == MW_OP_MULTIMEM_ST || op == MW_OP_MULTIMEM_RED ||
+           op == MW_OP_DYMULTIMEM_ST || op == MW_OP_COUNTS || op == MW_OP_PARTIAL ||
+           op == MW_OP_RESULT;
 }
 static inline uint32_t class_of(uint32_t op)
 {
@@ -324,6 +325,7 @@ class hubs {
                                                 MW_OP_ERROR,
                                                 MW_OP_ST,
                                                 MW_OP_MULTIMEM_ST,
+                                                MW_OP_MULTIMEM_RED,
                                                 MW_OP_DYMULTIMEM_ST,
                                                 MW_OP_FLAG,
                                                 MW_OP_FENCE,

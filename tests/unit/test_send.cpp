@@ -10,6 +10,7 @@
 #include "verilated.h"
 
 #include "hub_bench.h"
+#include "reduce.h"
 
 #ifndef SEND_N
 #define SEND_N 4
@@ -328,8 +329,11 @@ class bench {
 
     void linear(const struct mw_instr &in)
     {
-        bool multi = in.op == MW_I_MULTIMEM_ST;
-        if (in.a % F || in.c % F || (multi ? group[in.imm] == 0 : in.imm >= N)) {
+        bool red = in.op == MW_I_MULTIMEM_RED, multi = in.op == MW_I_MULTIMEM_ST || red;
+        unsigned to = red ? in.imm & 0xff : in.imm, dtype = in.imm >> 8 & 7,
+                 redop = in.imm >> 12 & 7;
+        if (in.a % F || in.c % F || (multi ? group[to] == 0 : in.imm >= N) ||
+            (red && !mw_reduce_exists(dtype, redop))) {
             want_errors++;
             return;
         }
@@ -339,15 +343,20 @@ class bench {
                 plain(in.imm, in.c + at, payload);
                 continue;
             }
-            struct mw_header h =
-                head(MW_OP_MULTIMEM_ST, 0, in.c + at, static_cast<unsigned>(payload.size()));
-            h.target0 = in.imm;
-            if (group[in.imm] & ~(1u << l.port))
+            struct mw_header h = head(red ? MW_OP_MULTIMEM_RED : MW_OP_MULTIMEM_ST, 0, in.c + at,
+                                      static_cast<unsigned>(payload.size()));
+            if (red) {
+                h.dtype = dtype;
+                h.redop = redop;
+            }
+            h.target0 = to;
+            if (group[to] & ~(1u << l.port))
                 want_st.push_back({explicit_packet(h, payload), 0});
-            h.opcode = MW_OP_ST;
+            if (!red)
+                h.opcode = MW_OP_ST;
             h.dst = l.port;
             h.target0 = 0;
-            if (group[in.imm] >> l.port & 1)
+            if (group[to] >> l.port & 1)
                 want_loc.push_back({explicit_packet(h, payload), 0});
             slots += 16 / F + (payload.size() + F - 1) / F;
         }
@@ -689,7 +698,14 @@ static void test_linear(void **state)
                 c = MEM - F * static_cast<uint32_t>(rng() % 60); // leaves memory on the way
             unsigned imm =
                 multi ? static_cast<unsigned>(rng() % 16) : static_cast<unsigned>(rng() % (N + 1));
-            b->run(instr(multi ? MW_I_MULTIMEM_ST : MW_I_ST_LINEAR, a, n, c, imm));
+            bool red = multi && rng() % 2;
+            if (red) // mostly types and operators that exist
+                imm |= static_cast<unsigned>(rng() % (rng() % 8 ? MW_DTYPES : 8)) << 8 |
+                       static_cast<unsigned>(rng() % (rng() % 4 ? 3 : 8)) << 12;
+            b->run(instr(red     ? MW_I_MULTIMEM_RED
+                         : multi ? MW_I_MULTIMEM_ST
+                                 : MW_I_ST_LINEAR,
+                         a, n, c, imm));
         }
     }
 }

@@ -54,7 +54,8 @@ static const struct {
                 {MW_I_DYMULTIMEM_LD_REDUCE, 3},
                 {MW_I_MULTIMEM_LD_REDUCE, 3},
                 {MW_I_SUM_ST, 4},
-                {MW_I_SUM, 3}};
+                {MW_I_SUM, 3},
+                {MW_I_MULTIMEM_RED, 1}};
 static const unsigned UNIT_OP_COUNT = sizeof UNIT_OPS / sizeof *UNIT_OPS;
 
 static unsigned unit_of(uint8_t op)

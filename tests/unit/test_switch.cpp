@@ -57,6 +57,9 @@ static void delivers_every_opcode(void **state)
         packet all = b->store(MW_OP_MULTIMEM_ST, s, 0, 128);
         all.h.target0 = 0;
         assert_int_equal(b->send(s, all), MW_HWERR_NONE);
+        packet taken_in = b->store(MW_OP_MULTIMEM_RED, s, 0, 64);
+        taken_in.h.target0 = 0;
+        assert_int_equal(b->send(s, taken_in), MW_HWERR_NONE);
         packet dyn = b->store(MW_OP_DYMULTIMEM_ST, s, 0, 64);
         dyn.set_targets({static_cast<uint16_t>(expert(*b, d, 0) | 5)});
         assert_int_equal(b->send(s, dyn), MW_HWERR_NONE);
@@ -137,7 +140,8 @@ static void rejects_whole_packets(void **state)
         for (unsigned op = 0; op < 48; op++) {
             packet p = b->make(op, 0, 1);
             bool known = op == MW_OP_SIGNAL || op == MW_OP_EVENT || op == MW_OP_ACK ||
-                         op == MW_OP_ERROR || (op >= 16 && op <= 21) || op == 32 || op == 33;
+                         op == MW_OP_ERROR || (op >= 16 && op <= 21) || op == MW_OP_MULTIMEM_RED ||
+                         op == 32 || op == 33;
             p.h.len = op >= 32 ? 128 : 0;
             if (!known)
                 check(MW_HWERR_OPCODE, p);
@@ -709,7 +713,7 @@ static packet random_packet(hubs &b, unsigned s, const mix &m)
     }
     static const unsigned ops[] = {
         MW_OP_ST,          MW_OP_FLAG,          MW_OP_FENCE,         MW_OP_COUNTS,
-        MW_OP_MULTIMEM_ST, MW_OP_DYMULTIMEM_ST, MW_OP_DYMULTIMEM_ST, MW_OP_DYMULTIMEM_ST};
+        MW_OP_MULTIMEM_ST, MW_OP_DYMULTIMEM_ST, MW_OP_DYMULTIMEM_ST, MW_OP_MULTIMEM_RED};
     unsigned op = ops[b.rng() % 8];
     packet p = b.make(op, s, d);
     if (carries_data(op)) {
@@ -718,7 +722,7 @@ static packet random_packet(hubs &b, unsigned s, const mix &m)
         unsigned most = 128 - static_cast<unsigned>(p.h.addr % b.f);
         b.fill(p, b.rng() % 2 ? most : static_cast<unsigned>(b.rng() % (most + 1)));
     }
-    if (op == MW_OP_MULTIMEM_ST)
+    if (op == MW_OP_MULTIMEM_ST || op == MW_OP_MULTIMEM_RED)
         p.h.target0 = 0;
     if (op == MW_OP_DYMULTIMEM_ST)
         p.set_targets(t);

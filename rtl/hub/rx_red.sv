@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// Read-modify-write of red packets, in front of a write port of memory: flits of a write worker pass; those of a red are read, taken into what memory
+// holds by the reduction lane, and written with their byte enables.
+//
+// Order: the flits of reds change memory in the order in which they come, each as one step: nothing of a red is read while an earlier one of the same
+// flit address is inside. A flit that passes may overtake them. Elements of 16 bits are rounded in memory after every step. Back-pressure: in_ready_o; the
+// read port by rd_ready_i, answers in order at any time after (there is room for them); the write port by wr_ready_i.
+// Worst case: a flit waits for another one at its address: a read and a write of memory and the lane's fp_pkg::FpAddLatency + 4 cycles. Different
+// addresses: one flit per cycle while memory answers within Depth - 10 cycles.
+`default_nettype none
+
+module rx_red #(
+    parameter int unsigned FlitBytes = 8,
+    parameter int unsigned AddrW     = 11,
+    parameter red_pkg::set_t RedTypes = red_pkg::AllTypes,
+    parameter red_pkg::set_t RedOps   = red_pkg::AllOps,
+    parameter int unsigned Depth     = 16,   // flits inside, a power of two
+    localparam int unsigned FW = 8 * FlitBytes
+) (
+    input  wire logic                 clk_i,
+    input  wire logic                 rst_ni,
+
+    input  wire logic                 in_valid_i,
+    output logic                      in_ready_o,
+    input  wire logic                 in_red_i,      // else it passes
+    input  wire red_pkg::red_t        in_kind_i,
+    input  wire logic [AddrW-1:0]     in_addr_i,
+    input  wire logic [FW-1:0]        in_data_i,
+    input  wire logic [FlitBytes-1:0] in_be_i,
+
+    output logic                      rd_valid_o,
+    input  wire logic                 rd_ready_i,
+    output logic [AddrW-1:0]          rd_addr_o,
+    input  wire logic                 rd_rvalid_i,
+    input  wire logic [FW-1:0]        rd_rdata_i,
+
+    output logic                      wr_valid_o,
+    input  wire logic                 wr_ready_i,
+    output logic [AddrW-1:0]          wr_addr_o,
+    output logic [FW-1:0]             wr_data_o,
+    output logic [FlitBytes-1:0]      wr_be_o,
+
+    output logic                      busy_o         // a red is inside
+);
+    localparam int unsigned PtrW   = $clog2(Depth);
+    localparam int unsigned Lanes  = FlitBytes / 4;
+    localparam int unsigned Stages = fp_pkg::FpAddLatency + 1;
+
+    if (2**PtrW != Depth) begin : gen_check
+        $error("rx_red: Depth must be a power of two");
+    end
+
+    // A ring of flits: asked for at in_q, taken into the lane at op_q, finished at res_q, written at out_q.
+    logic [PtrW-1:0]             in_q, op_q, res_q, out_q;
+    logic [Depth-1:0]            inside_q;
+    logic [Depth-1:0][AddrW-1:0] addr_q;
+    logic                        hazard, room, take, written, pass, hold_q, res_valid;
+
+    always_comb begin
+        hazard = 1'b0;
+        if (in_valid_i && in_red_i) begin
+            for (int unsigned i = 0; i < Depth; i++) hazard |= inside_q[i] && addr_q[i] == in_addr_i;
+        end
+    end
+
+    assign room       = !inside_q[in_q];
+    assign rd_valid_o = in_valid_i && in_red_i && room && !hazard;
+    assign rd_addr_o  = in_addr_i;
+    assign take       = rd_valid_o && rd_ready_i;
+    assign busy_o     = inside_q != '0;
+
+    // What memory was offered stays until it has been taken.
+    assign res_valid  = out_q != res_q || (inside_q[out_q] && full_q);
+    assign pass       = in_valid_i && !in_red_i && (hold_q || !res_valid);
+    assign in_ready_o = in_red_i ? take : pass && wr_ready_i;
+    assign wr_valid_o = pass || res_valid;
+    assign written    = res_valid && !pass && wr_ready_i;
+
+    // ---- the lane ----
+    logic [Stages-1:0]          valid_q;
+    red_pkg::red_t              kind;
+    red_pkg::red_t [Stages-1:0] kind_q;
+    logic [FW-1:0]              operand, result, res_data;
+    logic [AddrW-1:0]           res_addr;
+    logic [FlitBytes-1:0]       res_be;
+    logic                       emit_q, full_q;    // full_q: every flit inside is finished
+
+    lutram #(.Width($bits(red_pkg::red_t) + FW), .Depth(Depth)) i_operand (
+        .clk_i, .we_i(take), .waddr_i(in_q), .wdata_i({in_kind_i, in_data_i}), .raddr_i(op_q), .rdata_o({kind, operand})
+    );
+    lutram #(.Width(FlitBytes + AddrW), .Depth(Depth)) i_place (
+        .clk_i, .we_i(take), .waddr_i(in_q), .wdata_i({in_be_i, in_addr_i}), .raddr_i(out_q), .rdata_o({res_be, res_addr})
+    );
+    lutram #(.Width(FW), .Depth(Depth)) i_result (
+        .clk_i, .we_i(emit_q), .waddr_i(res_q), .wdata_i(result), .raddr_i(out_q), .rdata_o(res_data)
+    );
+
+    for (genvar l = 0; l < Lanes; l++) begin : gen_lane
+        logic [1:0][31:0] unused_sum;
+
+        reduce_lane #(.RedTypes(RedTypes), .RedOps(RedOps)) i_lane (
+            .clk_i,
+            .take_i  (rd_rvalid_i), .first_i(1'b1), .pair_i(1'b1), .red_i(kind), .acc_i('0), .a_i(rd_rdata_i[32*l +: 32]), .b_i(operand[32*l +: 32]),
+            .valid_i (valid_q[0]), .red_q_i(kind_q[0]), .sum_o(unused_sum),
+            .emit_i  (valid_q[Stages-1]), .red_end_i(kind_q[Stages-1]), .data_o(result[32*l +: 32])
+        );
+        wire unused = &{1'b0, unused_sum};
+    end
+
+    assign wr_addr_o = pass ? in_addr_i : res_addr;
+    assign wr_data_o = pass ? in_data_i : res_data;
+    assign wr_be_o   = pass ? in_be_i : res_be;
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) begin
+            in_q     <= '0;
+            op_q     <= '0;
+            res_q    <= '0;
+            out_q    <= '0;
+            inside_q <= '0;
+            valid_q  <= '0;
+            emit_q   <= 1'b0;
+            full_q   <= 1'b0;
+            hold_q   <= 1'b0;
+        end else begin
+            hold_q  <= pass && !wr_ready_i;
+            valid_q <= {valid_q[Stages-2:0], rd_rvalid_i};
+            emit_q  <= valid_q[Stages-1];
+            if (take)        in_q  <= in_q + 1'b1;
+            if (rd_rvalid_i) op_q  <= op_q + 1'b1;
+            if (emit_q)      res_q <= res_q + 1'b1;
+            if (written)     out_q <= out_q + 1'b1;
+            if (take)        inside_q[in_q] <= 1'b1;
+            if (written)     inside_q[out_q] <= 1'b0;
+            if (written)     full_q <= 1'b0;
+            else if (emit_q) full_q <= res_q + 1'b1 == out_q;
+        end
+        if (take) addr_q[in_q] <= in_addr_i;
+        if (rd_rvalid_i || valid_q != '0) kind_q <= {kind_q[Stages-2:0], kind};
+    end
+endmodule
+
+`default_nettype wire
