@@ -10,7 +10,7 @@
 #   make test-system  the tool in a virtual machine, with Linux's USB stack and the Verilated device
 #   make soak         half an hour of faults against the usb transport
 #   make fuzz         ten million executions of each libFuzzer target
-#   make device-model the whole Verilated device, host link and firmware included: N=2 F=8
+#   make device-model the whole Verilated device, host link, firmware and USB core included: N=2 F=8
 #   make lint         Verilator -Wall, clang-format, cppcheck
 #   make synth-check  the fabric through Yosys for ECP5, with its area
 #   make formal       the short proofs of tests/formal, make formal-long the others
@@ -93,7 +93,7 @@ gen: $(GEN_SV) $(GEN_H) $(GEN_MD) $(REG_SV) $(DEV_REG_SV) $(REG_H) $(HOST_SV) $(
 # packages first, in the order of use; a module is found by its file name
 RTL_PKGS := $(GEN_SV) rtl/common/fp_pkg.sv rtl/common/red_pkg.sv rtl/hub/node_pkg.sv rtl/top/fabric_pkg.sv $(filter %_pkg.sv,$(REG_SV))
 RTL_DIRS := rtl/common rtl/switch rtl/hub rtl/gpu rtl/top $(GEN)
-DEV_TOP := rtl/top/device.sv
+DEV_TOP := rtl/top/device.sv rtl/top/device_usb.sv
 RTL_MODS := $(filter-out $(RTL_PKGS) $(DEV_TOP),$(wildcard $(addsuffix /*.sv,$(filter-out $(GEN),$(RTL_DIRS))))) $(filter-out %_pkg.sv,$(REG_SV))
 RTL := $(RTL_PKGS) $(RTL_MODS)
 # what a device has around the fabric: control SoC and host link. The soft CPU is that of its package, copied to where every tool opens it.
@@ -254,35 +254,37 @@ conf = n$(call dotted,$(1),1)f$(call dotted,$(1),2)$(if $(filter 1,$(call dotted
 model_so = $(B)/model/$(call conf,$(1))/libmwsim.so
 $(foreach m,$(sort $(MODELS) $(LONG_MODELS) $(asked)),$(eval $(call model_rules,$(call conf,$(m)),$(call dotted,$(m),1),$(call dotted,$(m),2),$(call dotted,$(m),3),$(call dotted,$(m),4))))
 
-# device_rules: configuration, N, F: build/model/dev-n2f8/libmwdev.so, rtl/top/device.sv behind the C interface of sim/mw_device.h
+# device_rules: configuration, N, F, top module: build/model/dev-n2f8/libmw<top>.so, rtl/top/device.sv at its endpoints, or device_usb.sv at its ULPI pins under
+# the host of sim/ulpi, behind the C interface of sim/mw_device.h
+device_ulpi = $(if $(filter device_usb,$(1)),$(call obj,$(wildcard sim/ulpi/*.c)))
 define device_rules
-$(B)/model/dev-$(1)/device/Vdevice.mk: | $(RTL_PKGS) $(REG_SV) $(DEV_PKGS) $(DEV_REG_SV) $(DEV_IP) $(B)/.setup
+$(B)/model/dev-$(1)/$(4)/V$(4).mk: | $(RTL_PKGS) $(REG_SV) $(DEV_PKGS) $(DEV_REG_SV) $(DEV_IP) $(USB_CORE) $(B)/.setup
 	@mkdir -p $$(@D)
-	$$(call say,VERILATE,device$(comma) N=$(2)$(comma) $(3)-byte flits)
-	$$(Q)$(VERILATOR) --cc --prefix Vdevice --top-module device -GN=$(2) -GFlitBytes=$(3) '-GFirmware="$(abspath $(FW)/firmware.hex)"' \
+	$$(call say,VERILATE,$(4)$(comma) N=$(2)$(comma) $(3)-byte flits)
+	$$(Q)$(VERILATOR) --cc --prefix V$(4) --top-module $(4) -GN=$(2) -GFlitBytes=$(3) -GClockMhz=0 '-GFirmware="$(abspath $(FW)/firmware.hex)"' \
 	    -O3 --x-assign fast --x-initial fast --noassert --output-split 15000 -Wno-lint -Wno-style $(VLT) $(addprefix -y ,$(RTL_DIRS) $(DEV_DIRS)) \
-	    $(RTL_PKGS) $(DEV_PKGS) $(DEV_IP) $(DEV_TOP) --Mdir $$(@D) >$$(@D)/verilate.log 2>&1 || { cat $$(@D)/verilate.log; exit 1; }
+	    $(RTL_PKGS) $(DEV_PKGS) $(DEV_IP) rtl/top/$(4).sv --Mdir $$(@D) >$$(@D)/verilate.log 2>&1 || { cat $$(@D)/verilate.log; exit 1; }
 	$$(call verilator_deps,$$@)
 	@touch $$@
 
-$(B)/model/dev-$(1)/device/Vdevice__ALL.a: $(B)/model/dev-$(1)/device/Vdevice.mk
-	$$(call say,CXX,device$(comma) N=$(2) F=$(3) (half a minute or more))
-	$$(Q)$$(MAKE) -s -C $$(@D) -f Vdevice.mk Vdevice__ALL.a $(VMAKE_CLANG) OPT_FAST="$(MODEL_OPT)" OPT_SLOW=-O1 CXXFLAGS="-w -fPIC" >$$(@D)/make.log 2>&1 || { cat $$(@D)/make.log; exit 1; }
+$(B)/model/dev-$(1)/$(4)/V$(4)__ALL.a: $(B)/model/dev-$(1)/$(4)/V$(4).mk
+	$$(call say,CXX,$(4)$(comma) N=$(2) F=$(3) (half a minute or more))
+	$$(Q)$$(MAKE) -s -C $$(@D) -f V$(4).mk V$(4)__ALL.a $(VMAKE_CLANG) OPT_FAST="$(MODEL_OPT)" OPT_SLOW=-O1 CXXFLAGS="-w -fPIC" >$$(@D)/make.log 2>&1 || { cat $$(@D)/make.log; exit 1; }
 	@touch $$@
 
-$(B)/model/dev-$(1)/libmwdev.so: $(B)/model/dev-$(1)/device/Vdevice__ALL.a sim/device.cpp sim/mw_device.h sim/device.map $(B)/verilated/plain.a | $(FW)/firmware.hex
+$(B)/model/dev-$(1)/libmw$(4).so: $(B)/model/dev-$(1)/$(4)/V$(4)__ALL.a sim/$(4).cpp sim/mw_device.h sim/device.map $(call device_ulpi,$(4)) $(B)/verilated/plain.a | $(FW)/firmware.hex
 	$$(call say,LINK,$$@)
-	$$(Q)$(MODEL_CXX) $(CXXFLAGS) -fvisibility=hidden $(VINC) -DMW_SIM_N=$(2) -DMW_SIM_F=$(3) -I$(B)/model/dev-$(1)/device -Isim -shared \
-	    -Wl,--version-script=sim/device.map -o $$@ sim/device.cpp $$(filter %.a,$$^) -lpthread
+	$$(Q)$(MODEL_CXX) $(CXXFLAGS) -fvisibility=hidden $(VINC) -DMW_SIM_N=$(2) -DMW_SIM_F=$(3) -I$(B)/model/dev-$(1)/$(4) -Isim -shared \
+	    -Wl,--version-script=sim/device.map -o $$@ sim/$(4).cpp $$(filter %.o %.a,$$^) -lpthread
 endef
-device_so = $(B)/model/dev-$(call conf,$(1))/libmwdev.so
+device_sos = $(foreach t,device device_usb,$(B)/model/dev-$(call conf,$(1))/libmw$(t).so)
 DEVICES := 2.8.0.0
-$(foreach m,$(sort $(DEVICES) $(N).$(F).0.0),$(eval $(call device_rules,$(call conf,$(m)),$(call dotted,$(m),1),$(call dotted,$(m),2))))
+$(foreach m,$(sort $(DEVICES) $(N).$(F).0.0),$(foreach t,device device_usb,$(eval $(call device_rules,$(call conf,$(m)),$(call dotted,$(m),1),$(call dotted,$(m),2),$(t)))))
 
 .PHONY: model models device-model
-device-model: $(call device_so,$(N).$(F).0.0)
+device-model: $(call device_sos,$(N).$(F).0.0)
 model: $(call model_so,$(asked))
-models: $(foreach m,$(MODELS),$(call model_so,$(m))) $(foreach m,$(DEVICES),$(call device_so,$(m)))
+models: $(foreach m,$(MODELS),$(call model_so,$(m))) $(foreach m,$(DEVICES),$(call device_sos,$(m)))
 
 # ---- unit tests of the RTL --------------------------------------------------
 include tests/unit/unit.mk
@@ -362,10 +364,10 @@ $(addprefix lint-rtl-,$(LINT_CONFS)): lint-rtl-%: $(RTL_PKGS) $(REG_SV)
 	$(Q)$(VERILATOR) --lint-only --quiet --top-module fabric -GN=$(call dotted,$*,1) -GFlitBytes=$(call dotted,$*,2) \
 	    $(if $(filter 1,$(call dotted,$*,3)),$(addprefix -G,$(SMALL_PARAMS))) $(VWARN) $(RTL_PKGS) rtl/top/fabric.sv
 
-lint-device: $(RTL_PKGS) $(REG_SV) $(DEV_PKGS) $(DEV_MODS) $(DEV_IP)
+lint-device: $(RTL_PKGS) $(REG_SV) $(DEV_PKGS) $(DEV_MODS) $(DEV_IP) $(USB_CORE)
 	$(call say,LINT,rtl of the device around the fabric)
-	$(Q)$(VERILATOR) --lint-only --quiet --top-module device -GN=4 -GFlitBytes=8 $(VWARN) $(RTL_PKGS) $(DEV_PKGS) $(DEV_IP) $(DEV_TOP)
-	$(Q)$(VERILATOR) --lint-only --quiet --top-module device -GN=8 -GFlitBytes=16 $(VWARN) $(RTL_PKGS) $(DEV_PKGS) $(DEV_IP) $(DEV_TOP)
+	$(Q)$(VERILATOR) --lint-only --quiet --top-module device_usb -GN=4 -GFlitBytes=8 $(VWARN) $(RTL_PKGS) $(DEV_PKGS) $(DEV_IP) rtl/top/device_usb.sv
+	$(Q)$(VERILATOR) --lint-only --quiet --top-module device_usb -GN=8 -GFlitBytes=16 $(VWARN) $(RTL_PKGS) $(DEV_PKGS) $(DEV_IP) rtl/top/device_usb.sv
 
 # the front end that synthesis uses is stricter in places
 lint-slang: $(RTL)
@@ -414,14 +416,16 @@ $(GEN)/verification.md: tests/formal/table.py tests/formal/run.py tests/formal/p
 	$(Q)$(PY) $< >$@
 
 # moeswitch.core, the file list for others' flows, against this one
-core-check: $(RTL) $(DEV_PKGS) $(DEV_IP) $(DEV_MODS)
+core-check: $(RTL) $(DEV_PKGS) $(DEV_IP) $(USB_CORE) $(DEV_MODS)
 	$(call say,CHECK,moeswitch.core)
-	$(Q)VERILATOR_ROOT=$(VROOT) $(PY) tests/core.py $(VROOT)/bin/verilator_bin $(RTL) -- $(DEV_PKGS) $(DEV_IP) $(DEV_MODS)
+	$(Q)VERILATOR_ROOT=$(VROOT) $(PY) tests/core.py $(VROOT)/bin/verilator_bin $(RTL) -- $(DEV_PKGS) $(DEV_IP) $(USB_CORE) $(DEV_MODS)
 
 # several models side by side in one program must not see each other's symbols
 exports-check: models
 	$(Q)for f in $(foreach m,$(MODELS),$(call model_so,$(m))); do nm -D --defined-only $$f | awk '{print $$3}' | cmp -s - <(echo mw_sim_get_ops) || \
 	    { echo "$$f: exports more than mw_sim_get_ops" >&2; exit 1; }; done
+	$(Q)for f in $(foreach m,$(DEVICES),$(call device_sos,$(m))); do nm -D --defined-only $$f | awk '{print $$3}' | cmp -s - <(echo mw_device_get_ops) || \
+	    { echo "$$f: exports more than mw_device_get_ops" >&2; exit 1; }; done
 
 # the shared library has exactly the functions of its header, and what is installed builds the example
 install-check: $(B)/libmoeswitch.so $(B)/moeswitch

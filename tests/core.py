@@ -48,7 +48,7 @@ def main():
         print(f"moeswitch.core: {line}")
     if found:
         sys.exit(1)
-    sys.exit(lint(sys.argv[1], "fabric", fabric) or lint(sys.argv[1], "device", fabric + device))
+    sys.exit(lint(sys.argv[1], "fabric", fabric) or lint(sys.argv[1], "device_usb", fabric + device))
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,11 +12,13 @@
 
 enum { LIMIT = 20000000 };
 
-struct endpoints *endpoints_open(void)
+struct endpoints *endpoints_open(const char *model)
 {
+    char path[64];
+    snprintf(path, sizeof path, "build/model/dev-n2f8/lib%s.so", model);
     struct endpoints *e = calloc(1, sizeof *e);
     assert_non_null(e);
-    void *library = dlopen("build/model/dev-n2f8/libmwdev.so", RTLD_NOW | RTLD_LOCAL);
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library)
         fail_msg("%s", dlerror());
     void *symbol = dlsym(library, "mw_device_get_ops");

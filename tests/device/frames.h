@@ -20,8 +20,8 @@ struct endpoints {
     const uint8_t *payload;       ///< of it
 };
 
-/// Make a device; the test fails where the model is missing.
-struct endpoints *endpoints_open(void);
+/// Make a device of the model `mwdevice`, or `mwdevice_usb` at its ULPI pins; the test fails where it is missing.
+struct endpoints *endpoints_open(const char *model);
 void endpoints_close(struct endpoints *e);
 /// A whole frame in e->bytes; returns its bytes.
 size_t endpoints_make(struct endpoints *e, const struct mw_frame_header *header,

@@ -17,6 +17,7 @@
 #include "map.h"
 #include "soc_regs.h"
 
+enum { LIMIT = 20000000 };
 enum { GPUS = 2, TOKENS = 8, HIDDEN = 64, EXPERTS = 6, K = 3 };
 
 static uint64_t seed(void)
@@ -94,8 +95,8 @@ static void options_for(struct mw_open_options *o)
 
 static void test_layer(void **state)
 {
-    (void)state;
-    struct endpoints *e = endpoints_open();
+    const char *model = *state;
+    struct endpoints *e = endpoints_open(model);
     struct mw_open_options sim, frames;
     options_for(&sim);
     options_for(&frames);
@@ -143,8 +144,8 @@ static void reg_write(struct endpoints *e, uint32_t address, uint32_t value)
 
 static void test_answers(void **state)
 {
-    (void)state;
-    struct endpoints *e = endpoints_open();
+    const char *model = *state;
+    struct endpoints *e = endpoints_open(model);
     struct mw_frame_info info;
     // asked before the firmware is up: it answers when it is
     endpoints_sync(e);
@@ -187,8 +188,8 @@ static void test_answers(void **state)
 /// The CPU is kept from its work until the watchdog bites: frames of the hardware are answered all the time, those of the firmware with FAULT or well.
 static void test_crash(void **state)
 {
-    (void)state;
-    struct endpoints *e = endpoints_open();
+    const char *model = *state;
+    struct endpoints *e = endpoints_open(model);
     endpoints_sync(e);
     assert_int_equal(endpoints_call(e, MW_FRAME_INFO, 0, 0, NULL, 0), MW_STATUS_OK);
     reg_write(e, SOC(watchdog), 300); // too short for any turn of the firmware's loop
@@ -217,13 +218,14 @@ static void test_crash(void **state)
 /// Garbage, cut and repeated frames and resets of the link between writes and reads: what was acknowledged is there.
 static void test_faults(void **state)
 {
-    (void)state;
-    struct endpoints *e = endpoints_open();
+    const char *model = *state;
+    struct endpoints *e = endpoints_open(model);
     enum { BLOCK = 1024, BLOCKS = 16 };
     static uint8_t wrote[BLOCKS][BLOCK];
     bool known[BLOCKS] = {false};
     unsigned faults = 0;
-    for (int i = 0; i < 200; i++) {
+    const int rounds = strcmp(model, "mwdevice") == 0 ? 200 : 25;
+    for (int i = 0; i < rounds; i++) {
         if (i % 5 == 0)
             endpoints_sync(e);
         unsigned b = random32() % BLOCKS;
@@ -268,9 +270,43 @@ static void test_faults(void **state)
         known[victim] = false;
         faults++;
     }
-    assert_int_equal(faults, 40);
+    assert_int_equal(faults, rounds / 5);
     endpoints_sync(e);
     assert_int_equal(endpoints_call(e, MW_FRAME_INFO, 0, 0, NULL, 0), MW_STATUS_OK);
+    endpoints_close(e);
+}
+
+/// Bytes per clock of MEM_WRITE and MEM_READ back to back, the fabric's memories taking and giving them.
+static void test_rate(void **state)
+{
+    const char *model = *state;
+    bool usb = strcmp(model, "mwdevice") != 0;
+    struct endpoints *e = endpoints_open(model);
+    endpoints_sync(e);
+    enum { FRAMES = 8 };
+    static uint8_t data[MW_HOST_MAX_PAYLOAD];
+    for (size_t i = 0; i < sizeof data; i++)
+        data[i] = (uint8_t)random32();
+    for (int write = 1; write >= 0; write--) {
+        uint64_t begin = e->cycles;
+        for (unsigned i = 0; i < FRAMES; i++) {
+            struct mw_frame_header h = {.type = write ? MW_FRAME_MEM_WRITE : MW_FRAME_MEM_READ,
+                                        .sequence = e->sequence++,
+                                        .argument = (uint64_t)(i % GPUS) << MW_HOST_GPU_SHIFT,
+                                        .count = write ? 0 : sizeof data};
+            e->ops->out(e->model, e->bytes, endpoints_make(e, &h, data, write ? sizeof data : 0));
+        }
+        for (unsigned i = 0; i < FRAMES; i++) {
+            endpoints_receive(e, LIMIT);
+            assert_int_equal(e->reply.status, MW_STATUS_OK);
+            if (!write)
+                assert_memory_equal(e->payload, data, sizeof data);
+        }
+        double rate = (double)FRAMES * sizeof data / (double)(e->cycles - begin);
+        print_message("%s: %.3f bytes per clock, %.1f MB/s at 60 MHz\n",
+                      write ? "MEM_WRITE" : "MEM_READ", rate, 60 * rate);
+        assert_true(rate > (usb ? 50.0 / 60 : 7.5));
+    }
     endpoints_close(e);
 }
 
@@ -278,11 +314,18 @@ int main(void)
 {
     rng = seed();
     print_message("MW_SEED=%llu\n", (unsigned long long)rng);
+    // at the endpoints, and once more at the pins of the PHY
+    static char device[] = "mwdevice", usb[] = "mwdevice_usb";
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_layer),
-        cmocka_unit_test(test_answers),
-        cmocka_unit_test(test_crash),
-        cmocka_unit_test(test_faults),
+        {"test_layer", test_layer, NULL, NULL, device},
+        {"test_answers", test_answers, NULL, NULL, device},
+        {"test_crash", test_crash, NULL, NULL, device},
+        {"test_faults", test_faults, NULL, NULL, device},
+        {"test_rate", test_rate, NULL, NULL, device},
+        {"test_layer at the pins", test_layer, NULL, NULL, usb},
+        {"test_answers at the pins", test_answers, NULL, NULL, usb},
+        {"test_faults at the pins", test_faults, NULL, NULL, usb},
+        {"test_rate at the pins", test_rate, NULL, NULL, usb},
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The Verilated device at its ULPI pins (rtl/top/device_usb.sv) behind the C interface of mw_device.h: a PHY and a USB host (sim/ulpi) carry what the
+// interface's endpoints are given, a packet out and a packet in, in turn. Time is that of the bus: run may pass its end by a transaction.
+#include "mw_device.h"
+
+#include "Vdevice_usb.h"
+#include "verilated.h"
+
+extern "C" {
+#include "ulpi/usb_transfer.h"
+}
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <new>
+#include <vector>
+
+namespace {
+constexpr unsigned RESET_CYCLES = 8;
+constexpr std::size_t TRANSFERS = 2; // whole ones that wait to be fetched
+constexpr unsigned PATIENCE = 8; // packets out before an endpoint that had nothing is asked again
+} // namespace
+
+struct mw_device_model {
+    VerilatedContext context;
+    Vdevice_usb top{&context};
+    usb_host host;
+    usb_pipe pipe{};
+    bool wait_ping = false; // the endpoint was full
+    unsigned silent = 0;    // packets out that the IN endpoint is left alone for
+    std::vector<uint8_t> waiting;
+    std::size_t taken = 0;
+    std::deque<std::vector<uint8_t>> whole;
+    std::vector<uint8_t> part;
+    std::size_t fetched = 0;
+
+    static ulpi_link clock(void *self, const ulpi_bus *bus)
+    {
+        Vdevice_usb &t = static_cast<mw_device_model *>(self)->top;
+        t.ulpi_dir_i = bus->dir;
+        t.ulpi_nxt_i = bus->nxt;
+        t.ulpi_data_i = bus->data;
+        t.clk_i = 0;
+        t.eval();
+        const ulpi_link link = {static_cast<uint8_t>(t.ulpi_data_o), t.ulpi_data_oe_o != 0,
+                                t.ulpi_stp_o != 0, t.ulpi_rst_o != 0};
+        t.clk_i = 1;
+        t.eval();
+        return link;
+    }
+
+    bool start()
+    {
+        top.rst_ni = 0;
+        top.connect_i = 1;
+        top.uart_rx_i = 1;
+        usb_host_init(&host, clock, this);
+        for (unsigned i = 0; i < RESET_CYCLES; i++)
+            clock(this, &host.phy.bus);
+        top.rst_ni = 1;
+        host.high_speed_port = true;
+        usb_host_wait(&host, 6 * USB_CLOCKS_PER_MS);
+        return enumerate();
+    }
+
+    bool enumerate()
+    {
+        uint8_t configuration[64];
+        waiting.clear();
+        whole.clear();
+        part.clear();
+        taken = fetched = 0;
+        wait_ping = false;
+        return usb_enumerate(&host, &pipe, configuration, sizeof configuration) == 0;
+    }
+
+    // A packet out, where one waits. A packet that was answered NAK comes again, asked for by PING.
+    void out_packet()
+    {
+        std::size_t n = std::min<std::size_t>(waiting.size() - taken, pipe.packet);
+        if (n == 0)
+            return;
+        if (wait_ping && usb_host_ping(&host, pipe.out) != USB_PID_ACK)
+            return;
+        int answer =
+            usb_host_out(&host, USB_PID_OUT, pipe.out, pipe.out_toggle, &waiting[taken], n, 0);
+        wait_ping = answer == USB_PID_NAK || answer == USB_PID_NYET;
+        if (answer != USB_PID_ACK && answer != USB_PID_NYET)
+            return;
+        pipe.out_toggle ^= 1;
+        if (silent > 0)
+            silent--;
+        taken += n;
+        if (taken == waiting.size()) {
+            waiting.clear();
+            taken = 0;
+        }
+    }
+
+    // A packet in, where the device has one. Returns whether a transfer became whole.
+    bool in_packet()
+    {
+        uint8_t data[USB_MAX_DATA];
+        std::size_t size = 0;
+        if (whole.size() >= TRANSFERS || (silent > 0 && !waiting.empty() && !wait_ping))
+            return false;
+        int answer = usb_host_in(&host, pipe.in, data, &size, 0);
+        silent = answer == USB_PID_NAK ? PATIENCE : 0;
+        if (answer != (pipe.in_toggle ? USB_PID_DATA1 : USB_PID_DATA0))
+            return false;
+        pipe.in_toggle ^= 1;
+        part.insert(part.end(), data, data + size);
+        if (size == pipe.packet)
+            return false;
+        whole.push_back(std::move(part));
+        part.clear();
+        return true;
+    }
+};
+
+namespace {
+void destroy(mw_device_model *d)
+{
+    if (d)
+        d->top.final();
+    delete d;
+}
+
+mw_device_model *create()
+{
+    auto *d = new (std::nothrow) mw_device_model;
+    if (d && !d->start()) {
+        destroy(d);
+        d = nullptr;
+    }
+    return d;
+}
+
+void link_reset(mw_device_model *d)
+{
+    d->enumerate();
+}
+
+void out(mw_device_model *d, const uint8_t *data, std::size_t bytes)
+{
+    d->waiting.insert(d->waiting.end(), data, data + bytes);
+}
+
+std::size_t pending(const mw_device_model *d)
+{
+    return d->waiting.size() - d->taken;
+}
+
+std::size_t in(mw_device_model *d, uint8_t *data, std::size_t room, bool *last)
+{
+    *last = false;
+    if (d->whole.empty())
+        return 0;
+    const auto &first = d->whole.front();
+    std::size_t n = std::min(room, first.size() - d->fetched);
+    if (n > 0)
+        memcpy(data, &first[d->fetched], n);
+    d->fetched += n;
+    if (d->fetched == first.size()) {
+        *last = true;
+        d->fetched = 0;
+        d->whole.pop_front();
+    }
+    return n;
+}
+
+uint64_t run(mw_device_model *d, uint64_t cycles)
+{
+    uint64_t start = d->host.phy.now;
+    while (d->host.phy.now - start < cycles) {
+        d->out_packet();
+        if (d->in_packet())
+            break;
+    }
+    return d->host.phy.now - start;
+}
+
+std::size_t console(mw_device_model *, char *, std::size_t)
+{
+    return 0; // its line is not listened to
+}
+
+const mw_device_ops OPS = {MW_DEVICE_ABI, MW_SIM_N, MW_SIM_F, create, destroy, link_reset,
+                           out,           pending,  in,       run,    console};
+} // namespace
+
+extern "C" __attribute__((visibility("default"))) const mw_device_ops *mw_device_get_ops(void)
+{
+    return &OPS;
+}
