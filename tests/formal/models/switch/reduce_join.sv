@@ -7,6 +7,8 @@ module reduce_join #(
     parameter int unsigned N = 4,
     parameter int unsigned FlitBytes = 16,
     parameter int unsigned OpenRows = 8,
+    parameter red_pkg::set_t RedTypes = red_pkg::AllTypes,
+    parameter red_pkg::set_t RedOps   = red_pkg::AllOps,
     localparam int unsigned Members = N - 1,
     localparam int unsigned FW = 8 * FlitBytes,
     localparam int unsigned IndexW = $clog2(128 / FlitBytes)
@@ -17,6 +19,7 @@ module reduce_join #(
     input  wire logic               open_valid_i,   // only while open_full_o is low
     input  wire logic [Members-1:0] open_mask_i,
     input  wire logic [14:0]        open_bytes_i,   // of the row, less 1
+    input  wire red_pkg::red_t      open_red_i,
     output logic                    open_full_o,
 
     input  wire logic [Members-1:0] q_has_i,
