@@ -107,13 +107,11 @@ static void take_header(struct mwd_device *d)
     }
 }
 
-/// The next byte, where a header begins or goes on. Out of step, anything but its magic is passed over.
+/// The next byte, where a header begins (not with a zero) or goes on. Out of step, anything but its magic is passed over.
 static void take_header_byte(struct mwd_device *d, uint8_t byte)
 {
     static const uint8_t magic[2] = {MW_HOST_MAGIC & 0xff, MW_HOST_MAGIC >> 8};
     uint8_t *header = (uint8_t *)&d->header;
-    if (d->have == 0 && byte == 0)
-        return;
     if (d->have < sizeof magic && byte != magic[d->have]) {
         header[d->have] = byte;
         if (d->in_step)
@@ -152,7 +150,12 @@ static size_t take(struct mwd_device *d, const uint8_t *data, size_t bytes)
     size_t want = 8 * (size_t)d->header.words, used = 1;
     switch (d->part) {
     case MWD_HEADER:
-        take_header_byte(d, *data);
+        if (d->have == 0 && *data == 0) { // the gap before SYNC is long
+            while (used < bytes && data[used] == 0)
+                used++;
+        } else {
+            take_header_byte(d, *data);
+        }
         break;
     case MWD_PAYLOAD:
         used = fill(d, d->payload, want, data, bytes);
