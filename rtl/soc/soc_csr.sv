@@ -184,7 +184,7 @@ module soc_csr #(
         hwif_in.mbox_reply.wr_ack       = hwif_out.mbox_reply.req;
     end
 
-    wire unused = &{1'b0, stall_wr, stall_rd, fault_addr_i[1:0], addr_i[31:16], hwif_out};
+    wire unused = &{1'b0, stall_wr, stall_rd, fault_addr_i[1:0], addr_i[31:16]};
 endmodule
 
 `default_nettype wire
