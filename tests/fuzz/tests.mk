@@ -3,14 +3,17 @@
 # long run needed to reach everything; `make fuzz-corpus` adds to it.
 FUZZ_SECONDS := 25
 FUZZ_FLAGS = -rss_limit_mb=4096 -max_len=256 -seed=$(MW_SEED) -print_final_stats=1
-FUZZERS := $(B)/fuzz/reply $(B)/fuzz/device
+FUZZERS := $(B)/fuzz/reply $(B)/fuzz/device $(B)/fuzz/firmware
 
 $(B)/fuzz/reply: tests/fuzz/reply.c driver/src/usb_reply.c driver/src/frame.c driver/src/usb_reply.h driver/src/frame.h
 $(B)/fuzz/device: tests/fuzz/device.c $(filter-out sim/usb/fabric.c,$(USBDEV_SRC)) driver/src/frame.c $(wildcard sim/usb/*.h) driver/src/frame.h
-$(FUZZERS): | $(HOST_H) $(REG_H)
+$(B)/fuzz/firmware: tests/fuzz/firmware.c tests/firmware/fake.c $(filter-out firmware/main.c firmware/hw.c firmware/mem.c,$(wildcard firmware/*.c)) $(wildcard firmware/*.h) tests/firmware/fake.h
+$(B)/fuzz/firmware: CPPFLAGS += -Ifirmware
+$(B)/fuzz/firmware: FUZZ_LIBS := -lcmocka
+$(FUZZERS): | $(HOST_H) $(REG_H) $(MAP_H)
 	@mkdir -p $(@D)
 	$(call say,CC,$< with libFuzzer)
-	$(Q)$(FUZZ_CC) -std=c17 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined $(WARN) $(CPPFLAGS) -o $@ $(filter %.c,$^)
+	$(Q)$(FUZZ_CC) -std=c17 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined $(WARN) $(CPPFLAGS) -o $@ $(filter %.c,$^) $(FUZZ_LIBS)
 
 .PHONY: fuzz fuzz-short fuzz-corpus
 fuzz fuzz-short: $(FUZZERS)
