@@ -419,12 +419,21 @@ struct bus *bus_create(void)
 
 struct bus_device *bus_plug(struct bus *bus, const struct mwd_settings *settings)
 {
+    return bus_plug_model(bus, settings, NULL);
+}
+
+struct bus_device *bus_plug_model(struct bus *bus, const struct mwd_settings *settings,
+                                  const char *model)
+{
     GError *error = NULL;
     struct mwd_settings own = *settings;
     if (!own.packet)
         own.packet = 512;
     struct bus_device *d = g_new0(struct bus_device, 1);
-    check(bus->count < DEVICES && mwd_stub(&d->backend, BUS_GPUS, BUS_FLIT, BUS_MEM), "stub", NULL);
+    check(bus->count < DEVICES, "too many devices", NULL);
+    check(model ? mwd_fabric(&d->backend, model)
+                : mwd_stub(&d->backend, BUS_GPUS, BUS_FLIT, BUS_MEM),
+          "backend", NULL);
     d->bus = bus;
     d->number = bus->count + 2;
     d->device = mwd_create(&d->backend, &own);

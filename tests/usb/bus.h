@@ -39,6 +39,9 @@ struct bus *bus_create(void);
 void bus_destroy(struct bus *bus);
 /// Plug a device in; its settings may have a window, versions and so on.
 struct bus_device *bus_plug(struct bus *bus, const struct mwd_settings *settings);
+/// The same with a Verilated fabric in place of the stub, where `model` is not NULL.
+struct bus_device *bus_plug_model(struct bus *bus, const struct mwd_settings *settings,
+                                  const char *model);
 void bus_unplug(struct bus_device *device);
 /// Plug in again what BUS_UNPLUG has pulled out.
 void bus_replug(struct bus_device *device);

@@ -127,6 +127,8 @@ int soak_run(struct soak *soak)
             if (s->unplugged)
                 s->unplugged(s->context);
             code = open_device(s);
+            if (!s->keeps)
+                memset(s->unknown, true, (size_t)s->info.gpus * AREA / MW_MEM_ALIGN);
         } else {
             code = 0; // the next call must work, or fail with a reason of its own
         }

@@ -12,6 +12,7 @@
 struct soak {
     // what is asked for
     const char *serial;
+    bool keeps; ///< its memories keep what is in them when it is opened anew, as a stub's do
     unsigned timeout_ms;                ///< as mw_open_options
     unsigned long disconnects, seconds; ///< it ends after so many, or after that time
     struct mw_random random;            ///< with the seed

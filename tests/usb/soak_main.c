@@ -9,7 +9,7 @@
 
 int main(int argc, char **argv)
 {
-    struct soak s = {0};
+    struct soak s = {.keeps = true};
     static const struct option options[] = {{"serial", required_argument, NULL, 's'},
                                             {"disconnects", required_argument, NULL, 'd'},
                                             {"seconds", required_argument, NULL, 't'},

@@ -2,7 +2,8 @@
 //
 // Random reads and writes while replies and requests are damaged, cut short and doubled, endpoints halt,
 // the device forgets the link, and is unplugged: no call hangs, every failure has a reason, and nothing
-// that was acknowledged is lost. MW_SOAK_SECONDS: for how long, 20 if not given.
+// that was acknowledged is lost. MW_SOAK_SECONDS: for how long, 20 if not given; MW_SOAK_MODEL: with the
+// Verilated fabric in that shared object in place of the stub.
 #include "bus.h"
 #include "soak.h"
 
@@ -13,21 +14,21 @@
 
 #include <cmocka.h>
 
-enum { SECONDS = 20, TIMEOUT_MS = 200, CHANCE = 4, FARTHEST = 30 };
+enum { SECONDS = 20, TIMEOUT_MS = 200, MODEL_TIMEOUT_MS = 2000, CHANCE = 4, FARTHEST = 30 };
 
 struct trouble {
     struct bus_device *device;
     struct mw_random random;
-    unsigned long planned[BUS_FAULTS];
+    unsigned long faults, planned[BUS_FAULTS];
 };
 
-/// Every few calls, one of the faults.
+/// Every few calls, one of the faults, in turn.
 static void plan(void *context)
 {
     struct trouble *t = context;
-    enum bus_fault fault = (enum bus_fault)mw_random_below(&t->random, BUS_FAULTS);
     if (mw_random_below(&t->random, CHANCE))
         return;
+    enum bus_fault fault = (enum bus_fault)(1 + t->faults++ % (BUS_FAULTS - 1));
     t->planned[fault]++;
     bus_fault(t->device, fault, (unsigned)mw_random_below(&t->random, FARTHEST),
               mw_random_next(&t->random) >> 8);
@@ -50,10 +51,12 @@ static void test_soak(void **state)
     (void)state;
     unsigned long seed = number("MW_SEED", 1);
     struct bus *bus = bus_create();
-    struct trouble t = {.device = bus_plug(bus, &(struct mwd_settings){.serial = "A"}),
+    const char *model = getenv("MW_SOAK_MODEL");
+    struct trouble t = {.device = bus_plug_model(bus, &(struct mwd_settings){.serial = "A"}, model),
                         .random = {seed ^ 0x50414b}};
     struct soak s = {.serial = "A",
-                     .timeout_ms = TIMEOUT_MS,
+                     .keeps = !model,
+                     .timeout_ms = model ? MODEL_TIMEOUT_MS : TIMEOUT_MS,
                      .seconds = number("MW_SOAK_SECONDS", SECONDS),
                      .random = {seed},
                      .before = plan,
