@@ -2,8 +2,10 @@
 //
 // Output of the switch: chooses the next packet for a downlink and sends its flits in consecutive cycles, without a gap between packets.
 //
-// Order of classes: CTRL, REQ, RESULT, STORE; inside a class round robin over the inputs. In every 16 packets each of the three lower classes has one
-// turn in which it goes first, so nothing that waits with credit lets more than 16 others pass. Back-pressure: a packet starts when the receiver has a credit for it; credits used
+// Order of classes: CTRL, REQ, RESULT, STORE; inside a class round robin over the inputs. With a look-ahead window seven of eight stores are chosen, also round robin,
+// among those that keep others of their input from moving up, being the oldest of its window or in a full queue: an input with nothing to
+// offer to the other outputs leaves them idle. The eighth is chosen among all, so none waits for more than 8 N - 1 others of its class.
+// In every 16 packets each of the three lower classes has one turn in which it goes first, so nothing that waits with credit lets more than 16 others pass. Back-pressure: a packet starts when the receiver has a credit for it; credits used
 // stay below the limits, which change only while nothing is queued.
 //
 // Two stages: READ chooses a packet while the last flit of the one before is being read and issues one flit
@@ -19,6 +21,7 @@ module egress #(
     parameter int unsigned RxStorePkts = 16,
     parameter int unsigned RxResultPkts = 4,
     parameter int unsigned RxCtrlPkts = 16,
+    parameter int unsigned Window = 0,               // see voq
     localparam int unsigned FW = 8 * FlitBytes,
     localparam int unsigned OffW = $clog2(128 / FlitBytes),
     localparam int unsigned DescW = SlotW + 6 + OffW,
@@ -37,6 +40,7 @@ module egress #(
     input  wire logic [N-1:0]      has_ctrl_i,
     input  wire logic [N-1:0]      has_req_i,
     input  wire logic [N-1:0]      has_store_i,
+    input  wire logic [N-1:0]      urgent_i,         // the next STORE packet keeps others of its input from moving up
     output logic [1:0]             cls_o,
     output logic [N-1:0]           pop_o,
     input  wire logic [DescW-1:0]  desc_i,           // {slot, dyn, more, pay, len} of the queue with pop_o, else 0
@@ -46,6 +50,7 @@ module egress #(
     input  wire logic [FW:0]       rdata_i,          // {bad, flit} of the queue read, else 0
     output logic [N-1:0]           free_ctrl_o,
     output logic [N-1:0]           free_store_o,
+    output logic [N-1:0]           sent_o,           // the STORE packet of this input is sent but for its last flit, or all of it if it is short
 
     // results of the join of this output
     input  wire logic              res_valid_i,
@@ -131,6 +136,32 @@ module egress #(
         else                                   cls = CLS_STORE;
     end
 
+    // Of eight choices of an input for STORE seven are among those whose next packet is in the way of others of its input, where there are such.
+    logic         urgent;
+    logic [N-1:0] urgent_next;
+
+    if (Window != 0) begin : gen_urgent
+        logic [N-1:0] urgent_next_q;
+        logic [2:0]   choice_q;
+
+        assign urgent      = choice_q != '1 && (has_store_i & urgent_i) != '0;
+        assign urgent_next = urgent_next_q;
+
+        always_ff @(posedge clk_i) begin
+            if (!rst_ni || go_i) begin
+                urgent_next_q <= '0;
+                choice_q      <= '0;
+            end else if (store_start) begin
+                choice_q <= choice_q + 3'd1;
+                if (urgent) urgent_next_q <= above;
+            end
+        end
+    end else begin : gen_no_urgent
+        assign urgent      = 1'b0;
+        assign urgent_next = '0;
+        wire unused_urgent = &{1'b0, urgent_i};
+    end
+
     always_comb begin
         req   = '0;
         next  = '0;
@@ -147,8 +178,8 @@ module egress #(
                     next = req_next_q;
                 end
                 CLS_STORE: begin
-                    req  = has_store_i;
-                    next = store_next_q;
+                    req  = urgent ? has_store_i & urgent_i : has_store_i;
+                    next = urgent ? urgent_next : store_next_q;
                 end
                 default: ;
             endcase
@@ -178,7 +209,7 @@ module egress #(
             unique case (cls)
                 CLS_CTRL:  if (!error) ctrl_next_q <= above;
                 CLS_REQ:   req_next_q   <= above;
-                CLS_STORE: store_next_q <= above;
+                CLS_STORE: if (!urgent) store_next_q <= above;
                 default: ;
             endcase
         end
@@ -206,6 +237,23 @@ module egress #(
     assign rd_line_o   = in_pay_q ? {1'b0, off_q} : {1'b1, cls_q == CLS_REQ, off_q[OffW-2:0] | ((cls_q == CLS_CTRL) ? (OffW-1)'(HF + TF) : '0)};
     assign free_ctrl_o  = (read_last && cls_q == CLS_CTRL) ? from_q : '0;
     assign free_store_o = (read_last && cls_q == CLS_STORE) ? from_q : '0;
+
+    // ---- look-ahead window ----
+    if (Window != 0) begin : gen_window
+        logic            long_q;      // the payload has two flits or more
+        logic [OffW-1:0] before_q;    // the last but one
+
+        assign sent_o = (busy_q && cls_q == CLS_STORE && (long_q ? in_pay_q && off_q == before_q : read_last)) ? from_q : '0;
+
+        always_ff @(posedge clk_i) begin
+            if (start) begin
+                long_q   <= pay && len != '0;
+                before_q <= len - 1'b1;
+            end
+        end
+    end else begin : gen_no_window
+        assign sent_o = '0;
+    end
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin

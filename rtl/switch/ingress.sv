@@ -60,6 +60,7 @@ module ingress #(
     output logic                   desc_pay_o,
     output logic [OffW-1:0]        desc_len_o,
     output logic [N-1:0]           push_o,
+    output logic                   scarce_o,       // the sender has few STORE credits left
     output logic                   arrive_o,       // a STORE packet was accepted or rejected
     output logic                   ctrl_drop_o,    // a CTRL packet was rejected: its credit goes back
 
@@ -119,6 +120,7 @@ module ingress #(
     logic              shut_q;         // packet without credit
     logic              begins, store_begins, ctrl_begins, shut, enters;
 
+    assign scarce_o     = store_left_q < StoreW'((StorePkts + 3) / 4);
     assign begins       = up_valid_i && first_q;
     assign store_begins = begins && up_cls_i == CLS_STORE;
     assign ctrl_begins  = begins && up_cls_i == CLS_CTRL;

@@ -22,6 +22,7 @@ module switch_top #(
     parameter int unsigned PartPkts = 4,
     parameter int unsigned MaxExperts = 64,
     parameter int unsigned Groups = 16,
+    parameter int unsigned Window = 0,    // largest look-ahead window, at most StorePkts; 0: none
     parameter int unsigned RxStorePkts = 16,
     parameter int unsigned RxResultPkts = 4,
     parameter int unsigned RxCtrlPkts = 16,
@@ -59,6 +60,7 @@ module switch_top #(
     input  wire logic [7:0]             throttle_i,       // of 256 chances, how many a start of a packet is put off by a cycle
     input  wire logic [7:0]             store_credits_i,  // upper limits of downlink credits used, 0: all
     input  wire logic [7:0]             part_credits_i,
+    input  wire logic [4:0]             window_i,         // look-ahead window of every input in STORE packets, 0: all that credits let in
 
     output logic                        idle_o,
     input  wire logic [4:0]             cnt_port_i,       // cnt_data_o follows after at most 3 cycles
@@ -76,16 +78,21 @@ module switch_top #(
                                                             : ((CtrlPkts > OpenRows) ? CtrlPkts : OpenRows);
     localparam int unsigned SlotW  = (Most > 1) ? $clog2(Most) : 1;
     localparam int unsigned DescW  = SlotW + 6 + OffW;
+    localparam int unsigned SeqW   = $clog2(StorePkts) + 1;
     localparam int unsigned StoreW = $clog2(RxStorePkts + 1);
     localparam int unsigned PartW  = $clog2(RxResultPkts + 1);
 
     if (N < 2 || N > 32 || (FlitBytes != 8 && FlitBytes != 16)) begin : gen_check
         $error("switch_top: N must be 2 to 32, FlitBytes 8 or 16");
     end
+    if (Window > 31 || Window > StorePkts) begin : gen_check_window
+        $error("switch_top: Window must be at most 31 and StorePkts");
+    end
 
     // ---- what every port shares ----
     logic [StoreW-1:0] store_limit;
     logic [PartW-1:0]  part_limit;
+    logic [SeqW-1:0]   window_limit;   // 0: none
     logic [15:0]       lfsr_q;
     logic [4:0]        scan_q;
     logic [15:0]       hold_q;
@@ -95,6 +102,7 @@ module switch_top #(
 
     assign store_limit = (store_credits_i == '0 || store_credits_i > 8'(RxStorePkts)) ? StoreW'(RxStorePkts) : StoreW'(store_credits_i);
     assign part_limit  = (part_credits_i == '0 || part_credits_i > 8'(RxResultPkts)) ? PartW'(RxResultPkts) : PartW'(part_credits_i);
+    assign window_limit = (window_i > 5'(Window)) ? SeqW'(Window) : SeqW'(window_i);
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni || go_i) begin
@@ -121,9 +129,11 @@ module switch_top #(
     logic [OffW-1:0]     desc_len [N];
     logic [OffW-1:0]     part_idx [N];
     logic [FW+1:0]       part_data [N];
-    logic [N-1:0][N-1:0] ctrl_free, part_done, part_hold;                             // [input][output]
+    logic [N-1:0][N-1:0] ctrl_free, part_done, part_hold, here;                       // [input][output]
+    logic [N-1:0]        scarce;
+    logic [SeqW-1:0]     seq [N], oldest [N];
 
-    logic [N-1:0][N-1:0] has_ctrl, has_req, has_store, pop, free_ctrl, free_store, re;  // [output][input]
+    logic [N-1:0][N-1:0] has_ctrl, has_req, has_store, urgent, pop, free_ctrl, free_store, sent, re;  // [output][input]
     logic [1:0]          arb_cls [N];
     logic [SlotW-1:0]    rd_slot [N];
     logic [OffW:0]       rd_line [N];
@@ -136,7 +146,7 @@ module switch_top #(
     logic [N-1:0]        err_valid, err_waits_q, err_take, back_valid_q, back_sent;
     error_pkg::err_e     err_code [N];
     error_pkg::err_e     err_code_q [N];   // of the last error
-    logic [N-1:0]        in_idle, crd_idle, out_idle, join_idle;
+    logic [N-1:0]        in_idle, crd_idle, win_idle, out_idle, join_idle;
     logic [26:0]         cnt_high [N];
     logic [9:0]          cnt_low [N];
 
@@ -153,11 +163,25 @@ module switch_top #(
             .group_we_i, .group_addr_i, .group_data_i(group_data_i[N-1:0]), .partition_i(partition_i[p]),
             .wr_valid_o(wr_valid[p]), .wr_region_o(wr_region[p]), .wr_line_o(wr_line[p]), .wr_lane_o(wr_lane[p]), .wr_data_o(wr_data[p]),
             .desc_we_o(desc_we[p]), .desc_dyn_o(desc_dyn[p]), .desc_more_o(desc_more[p]), .desc_pay_o(desc_pay[p]), .desc_len_o(desc_len[p]),
-            .push_o(push[p]), .arrive_o(arrive[p]), .ctrl_drop_o(ctrl_drop[p]),
+            .push_o(push[p]), .arrive_o(arrive[p]), .scarce_o(scarce[p]), .ctrl_drop_o(ctrl_drop[p]),
             .open_valid_o(open_valid[p]), .open_mask_o(open_mask[p]), .open_bytes_o(open_bytes[p]), .open_red_o(open_red[p]), .open_full_i(open_full[p]),
             .part_we_o(part_we[p]), .part_idx_o(part_idx[p]), .part_data_o(part_data[p]), .part_full_i(part_full[p]),
             .err_valid_o(err_valid[p]), .err_code_o(err_code[p]), .idle_o(in_idle[p])
         );
+
+        logic may;   // STORE credits of this input may come back
+        if (Window != 0) begin : gen_window
+            window #(.StorePkts(StorePkts)) i_window (
+                .clk_i, .rst_ni, .limited_i(window_limit != '0), .push_i(arrive[p] && push[p] != '0), .drop_i(arrive[p] && push[p] == '0),
+                .issue_i(up_crd_o[p][CLS_STORE]), .here_i(here[p] != '0), .seq_o(seq[p]), .oldest_o(oldest[p]), .may_o(may), .idle_o(win_idle[p])
+            );
+        end else begin : gen_no_window
+            assign may         = 1'b1;
+            assign win_idle[p] = 1'b1;
+            assign seq[p]      = '0;
+            assign oldest[p]   = '0;
+            wire unused_here = &{1'b0, here[p]};
+        end
 
         credit_return #(.N(N), .CtrlPkts(CtrlPkts)) i_credits (
             .clk_i, .rst_ni,
@@ -191,19 +215,20 @@ module switch_top #(
                 assign desc  = '0;
                 assign rdata = '0;
                 assign term  = '0;
-                assign {has_req[p][i], has_store[p][i], has_ctrl[p][i]} = '0;
-                assign room[i][p] = 1'b1;
-                assign {part_full[i][p], part_done[i][p], ctrl_free[i][p]} = '0;
+                assign {has_req[p][i], has_store[p][i], has_ctrl[p][i], urgent[p][i]} = '0;
+                assign room[i][p] = may;
+                assign {part_full[i][p], part_done[i][p], ctrl_free[i][p], here[i][p]} = '0;
             end else begin : gen_queue
                 localparam int unsigned D = (i + N - p - 1) % N;   // distance less 1
 
                 voq #(
-                    .FlitBytes(FlitBytes), .StorePkts(StorePkts), .CtrlPkts(CtrlPkts), .OpenRows(OpenRows), .SlotW(SlotW)
+                    .FlitBytes(FlitBytes), .StorePkts(StorePkts), .CtrlPkts(CtrlPkts), .OpenRows(OpenRows), .SlotW(SlotW), .Window(Window)
                 ) i_voq (
                     .clk_i, .rst_ni,
                     .wr_valid_i(wr_valid[i][p]), .wr_region_i(wr_region[i]), .wr_line_i(wr_line[i]), .wr_lane_i(wr_lane[i]), .wr_data_i(wr_data[i]),
                     .desc_we_i(desc_we[i][p]), .desc_dyn_i(desc_dyn[i]), .desc_more_i(desc_more[i]), .desc_pay_i(desc_pay[i]),
                     .desc_len_i(desc_len[i]), .push_i(push[i][p]),
+                    .scarce_i(scarce[i]), .limit_i(window_limit), .seq_i(seq[i]), .oldest_i(oldest[i]), .here_o(here[i][p]), .urgent_o(urgent[p][i]), .sent_i(sent[p][i]),
                     .arrive_i(arrive[i]), .issue_i(up_crd_o[i][CLS_STORE]), .room_o(room[i][p]),
                     .has_o({has_req[p][i], has_store[p][i], has_ctrl[p][i]}), .pop_i(pop[p][i]), .cls_i(arb_cls[p]), .desc_o(desc),
                     .free_i(free_store[p][i]),
@@ -239,12 +264,13 @@ module switch_top #(
         );
 
         egress #(
-            .N(N), .FlitBytes(FlitBytes), .Port(p), .SlotW(SlotW), .RxStorePkts(RxStorePkts), .RxResultPkts(RxResultPkts), .RxCtrlPkts(RxCtrlPkts)
+            .N(N), .FlitBytes(FlitBytes), .Port(p), .SlotW(SlotW), .RxStorePkts(RxStorePkts), .RxResultPkts(RxResultPkts), .RxCtrlPkts(RxCtrlPkts),
+            .Window(Window)
         ) i_egress (
             .clk_i, .rst_ni, .go_i, .epoch_i, .hold_i(hold_q[(5 * p) % 16]), .store_limit_i(store_limit), .part_limit_i(part_limit),
-            .has_ctrl_i(has_ctrl[p]), .has_req_i(has_req[p]), .has_store_i(has_store[p]), .cls_o(arb_cls[p]), .pop_o(pop[p]),
+            .has_ctrl_i(has_ctrl[p]), .has_req_i(has_req[p]), .has_store_i(has_store[p]), .urgent_i(urgent[p]), .cls_o(arb_cls[p]), .pop_o(pop[p]),
             .desc_i(gen_in[N-1].desc_or), .re_o(re[p]), .rd_line_o(rd_line[p]), .rd_slot_o(rd_slot[p]), .rdata_i(gen_in[N-1].rdata_or),
-            .free_ctrl_o(free_ctrl[p]), .free_store_o(free_store[p]),
+            .free_ctrl_o(free_ctrl[p]), .free_store_o(free_store[p]), .sent_o(sent[p]),
             .res_valid_i(res_valid), .res_len_i(res_len), .res_poison_i(res_poison), .res_start_o(res_start),
             .res_read_o(res_read), .res_first_o(res_first), .res_last_o(res_last), .res_data_i(res_data), .res_err_i(res_err),
             .error_valid_i(back_valid_q[p]), .error_code_i(8'(err_code_q[p])), .error_sent_o(back_sent[p]),
@@ -336,7 +362,7 @@ module switch_top #(
 
     wire unused_hold = &{1'b0, hold_q};
 
-    assign idle_o = &in_idle && &crd_idle && &out_idle && &join_idle && err_waits_q == '0;
+    assign idle_o = &in_idle && &crd_idle && &win_idle && &out_idle && &join_idle && err_waits_q == '0;
 endmodule
 
 `default_nettype wire

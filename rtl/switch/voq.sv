@@ -15,6 +15,9 @@
 // A credit may be returned in each cycle in which every queue of the input has room; a
 // packet in one queue takes nothing from the others, so a blocked output never stops packets that do not need it, until its own queue is full.
 //
+// Look-ahead window (see window): the output is shown the next STORE packet only while that is one of the limit_i packets from the
+// input's oldest one on. The other classes know no window.
+//
 // Address in the RAM: {line, slot}. Line: {0, flit} in the payload of STORE; {1, request, flit} elsewhere, where header and targets
 // are flits 0 .. HF+TF-1, and the header of CTRL comes behind them. Bit 8F of the word marks the last flit of a payload that is not valid.
 `default_nettype none
@@ -25,9 +28,11 @@ module voq #(
     parameter int unsigned CtrlPkts = 16,
     parameter int unsigned OpenRows = 8,
     parameter int unsigned SlotW = 4,   // enough for a slot of any class
+    parameter int unsigned Window = 0,  // largest look-ahead window of the input, 0: it has none
     localparam int unsigned Lanes = FlitBytes / 2,
     localparam int unsigned OffW  = $clog2(128 / FlitBytes),
-    localparam int unsigned DescW = SlotW + 6 + OffW
+    localparam int unsigned DescW = SlotW + 6 + OffW,
+    localparam int unsigned SeqW  = $clog2(StorePkts) + 1
 ) (
     input  wire logic                   clk_i,
     input  wire logic                   rst_ni,
@@ -45,12 +50,21 @@ module voq #(
     input  wire logic [OffW-1:0]        desc_len_i,    // flits of the payload, less 1
     input  wire logic                   push_i,        // of class wr_region_i
 
+    // look-ahead window, see window
+    input  wire logic                   scarce_i,      // the sender has few STORE credits left
+    input  wire logic [SeqW-1:0]        limit_i,       // packets, 0: no limit
+    input  wire logic [SeqW-1:0]        seq_i,         // number of the packet that will be pushed next, of class STORE
+    input  wire logic [SeqW-1:0]        oldest_i,      // the first number inside the window
+    output logic                        here_o,        // a copy of that packet is here and has not been sent
+    input  wire logic                   sent_i,        // the STORE packet that was taken is sent but for one flit at most
+
     input  wire logic                   arrive_i,      // a STORE packet of the input was accepted or rejected
     input  wire logic                   issue_i,       // a STORE credit was returned to the sender
     output logic                        room_o,
 
     // to the output
-    output logic [2:0]                  has_o,         // bit: class
+    output logic [2:0]                  has_o,         // bit: class; STORE: there is one inside the window
+    output logic                        urgent_o,      // the next STORE packet keeps others of the input from moving up
     input  wire logic                   pop_i,         // the output takes a packet; its slot stays until free_i (STORE)
     input  wire logic [1:0]             cls_i,         // of this class
     output logic [DescW-1:0]            desc_o,        // {slot, dyn, more, pay, len} with pop_i, else 0
@@ -131,7 +145,10 @@ module voq #(
         .rdata_o (req_desc)
     );
 
-    assign has_o = {req_w_q != req_r_q, store_w_q != store_r_q, ctrl_w_q != ctrl_r_q};
+    logic has_store, in_window;   // the next STORE packet is inside the window
+
+    assign has_store = store_w_q != store_r_q;
+    assign has_o     = {req_w_q != req_r_q, has_store && in_window, ctrl_w_q != ctrl_r_q};
 
     always_comb begin
         desc_o = '0;
@@ -172,6 +189,39 @@ module voq #(
 
     always_ff @(posedge clk_i) begin
         if (wr_region_i == CLS_STORE) open_q <= store_w_q[SlotW-1:0];
+    end
+
+    // ---- look-ahead window ----
+    if (Window != 0) begin : gen_window
+        logic [SeqW-1:0] seq, ahead, sending_seq_q;
+        logic            sending_q;   // a STORE packet was taken and is not sent
+        logic            first;       // the next STORE packet is the oldest of the input
+
+        lutram #(.Width(SeqW), .Depth(1 << SlotW)) i_seq (
+            .clk_i,
+            .we_i    (desc_we_i && wr_region_i == CLS_STORE),
+            .waddr_i (store_w_q[SlotW-1:0]),
+            .wdata_i (seq_i),
+            .raddr_i (store_r_q[SlotW-1:0]),
+            .rdata_o (seq)
+        );
+
+        assign ahead     = seq - oldest_i;
+        assign in_window = limit_i == '0 || ahead < limit_i;
+        assign first     = has_store && ahead == '0;
+        assign urgent_o  = (limit_i == '0) ? scarce_i && !room_o : first;
+        assign here_o    = first || (sending_q && !sent_i && sending_seq_q == oldest_i);
+
+        always_ff @(posedge clk_i) begin
+            if (!rst_ni) sending_q <= 1'b0;
+            else if (pop_i && cls_i == CLS_STORE) sending_q <= 1'b1;
+            else if (sent_i) sending_q <= 1'b0;
+            if (pop_i && cls_i == CLS_STORE) sending_seq_q <= seq;
+        end
+    end else begin : gen_no_window
+        assign in_window = 1'b1;
+        assign {here_o, urgent_o} = '0;
+        wire unused_window = &{1'b0, scarce_i, limit_i, seq_i, oldest_i, sent_i};
     end
 
     // ---- slots that are neither taken nor promised ----

@@ -19,6 +19,7 @@ module fabric #(
     parameter int unsigned MaxLatency      = fabric_pkg::MaxLatency,
     parameter int unsigned OpenRows        = fabric_pkg::OpenRows,
     parameter int unsigned StorePkts       = fabric_pkg::StorePkts,
+    parameter int unsigned Window          = fabric_pkg::Window,
     parameter int unsigned PartPkts        = fabric_pkg::PartPkts,
     parameter int unsigned RxStorePkts     = fabric_pkg::RxStorePkts,
     parameter bit            Reds           = fabric_pkg::Reds,
@@ -88,7 +89,7 @@ module fabric #(
     fabric_core #(
         .N(N), .FlitBytes(FlitBytes), .MemBytesLog2(MemBytesLog2), .RowsLog2(RowsLog2), .TokensLog2(TokensLog2), .MaxExperts(MaxExperts),
         .MaxLocalExperts(MaxLocalExperts), .CacheEntries(CacheEntries), .MaxLatency(MaxLatency), .OpenRows(OpenRows), .StorePkts(StorePkts),
-        .PartPkts(PartPkts), .RxStorePkts(RxStorePkts),
+        .Window(Window), .PartPkts(PartPkts), .RxStorePkts(RxStorePkts),
             .RedTypes(RedTypes), .RedOps(RedOps)
     ) i_core (
         .clk_i, .rst_ni, .cfg_req_i, .cfg_we_i, .cfg_addr_i, .cfg_wdata_i, .cfg_ack_o, .cfg_rdata_o, .cfg_err_o, .done_o,

@@ -19,6 +19,7 @@ module fabric_core #(
     parameter int unsigned MaxLatency      = fabric_pkg::MaxLatency,
     parameter int unsigned OpenRows        = fabric_pkg::OpenRows,
     parameter int unsigned StorePkts       = fabric_pkg::StorePkts,
+    parameter int unsigned Window          = fabric_pkg::Window,
     parameter int unsigned PartPkts        = fabric_pkg::PartPkts,
     parameter int unsigned RxStorePkts     = fabric_pkg::RxStorePkts,
     parameter red_pkg::set_t RedTypes       = fabric_pkg::RedTypes,
@@ -75,6 +76,7 @@ module fabric_core #(
     logic [N-1:0]       node_req, node_ack, node_err;
     logic [N-1:0][31:0] node_rdata;
     logic [7:0]         latency, store_credits, part_credits, throttle;
+    logic [4:0]         window;
     logic [N-1:0][N-1:0] partition;
     logic [4:0]         cnt_port;
     logic [3:0]         cnt_idx;
@@ -100,14 +102,14 @@ module fabric_core #(
     fabric_csr #(
         .N(N), .FlitBytes(FlitBytes), .MemBytesLog2(MemBytesLog2), .Banks(node_pkg::MemBanks), .RowsLog2(RowsLog2), .TokensLog2(TokensLog2),
         .CacheEntries(CacheEntries), .MaxLocalExperts(MaxLocalExperts), .MaxExperts(MaxExperts), .Groups(fabric_pkg::Groups), .MaxLatency(MaxLatency),
-        .OpenRows(OpenRows), .PartPkts(PartPkts), .StorePkts(StorePkts), .RxStorePkts(RxStorePkts)
+        .OpenRows(OpenRows), .PartPkts(PartPkts), .StorePkts(StorePkts), .Window(Window), .RxStorePkts(RxStorePkts)
     ) i_csr (
         .clk_i, .rst_ni,
         .cfg_req_i, .cfg_we_i, .cfg_addr_i, .cfg_wdata_i, .cfg_ack_o, .cfg_rdata_o, .cfg_err_o,
         .node_req_o(node_req), .node_we_o(csr_we_o), .node_addr_o(csr_addr_o), .node_wdata_o(csr_wdata_o),
         .node_ack_i(node_ack), .node_err_i(node_err), .node_rdata_i(node_rdata),
         .go_o, .sweep_o, .done_o(done_o), .epoch_o, .latency_o(latency),
-        .store_credits_o(store_credits), .part_credits_o(part_credits), .throttle_o(throttle),
+        .store_credits_o(store_credits), .part_credits_o(part_credits), .throttle_o(throttle), .window_o(window),
         .emap_we_o, .emap_addr_o, .emap_data_o,
         .group_we_o, .group_addr_o, .group_data_o, .partition_o(partition),
         .cnt_port_o(cnt_port), .cnt_idx_o(cnt_idx), .cnt_data_i(cnt_data),
@@ -143,7 +145,7 @@ module fabric_core #(
     end
 
     switch_top #(
-        .N(N), .FlitBytes(FlitBytes), .StorePkts(StorePkts), .CtrlPkts(fabric_pkg::CtrlPkts), .OpenRows(OpenRows), .PartPkts(PartPkts), .MaxExperts(MaxExperts),
+        .N(N), .FlitBytes(FlitBytes), .StorePkts(StorePkts), .Window(Window), .CtrlPkts(fabric_pkg::CtrlPkts), .OpenRows(OpenRows), .PartPkts(PartPkts), .MaxExperts(MaxExperts),
         .Groups(fabric_pkg::Groups), .RxStorePkts(RxStorePkts), .RxResultPkts(fabric_pkg::RxResultPkts), .RxCtrlPkts(fabric_pkg::RxCtrlPkts),
         .RedTypes(RedTypes), .RedOps(RedOps)
     ) i_switch (
@@ -153,7 +155,7 @@ module fabric_core #(
         .dn_valid_o(dn_tx_valid), .dn_last_o(dn_tx_last), .dn_err_o(dn_tx_err), .dn_cls_o(dn_tx_cls), .dn_data_o(dn_tx_data), .dn_crd_i(dn_crd_sw),
         .emap_we_i(emap_we_o), .emap_addr_i(emap_addr_o), .emap_data_i(emap_data_o),
         .group_we_i(group_we_o), .group_addr_i(group_addr_o), .group_data_i(group_data_o), .partition_i(partition),
-        .throttle_i(throttle), .store_credits_i(store_credits), .part_credits_i(part_credits), .idle_o(switch_idle),
+        .throttle_i(throttle), .store_credits_i(store_credits), .part_credits_i(part_credits), .window_i(window), .idle_o(switch_idle),
         .cnt_port_i(cnt_port), .cnt_idx_i(cnt_idx), .cnt_data_o(cnt_data),
         .err_valid_o(sw_err_valid), .err_code_o(sw_err_code), .err_port_o(sw_err_port)
     );

@@ -28,6 +28,7 @@ module fabric_csr #(
     parameter int unsigned OpenRows = 8,
     parameter int unsigned PartPkts = 4,
     parameter int unsigned StorePkts = 16,
+    parameter int unsigned Window = 16,
     parameter int unsigned RxStorePkts = 16
 ) (
     input  wire logic               clk_i,
@@ -58,6 +59,7 @@ module fabric_csr #(
     output logic [7:0]              store_credits_o,
     output logic [7:0]              part_credits_o,
     output logic [7:0]              throttle_o,
+    output logic [4:0]              window_o,
 
     output logic                    emap_we_o,
     output logic [11:0]             emap_addr_o,
@@ -161,6 +163,7 @@ module fabric_csr #(
     assign store_credits_o = hwif_out.credits.store.value;
     assign part_credits_o  = hwif_out.credits.part.value;
     assign throttle_o      = hwif_out.credits.throttle.value;
+    assign window_o        = hwif_out.lookahead.packets.value;
 
     // ---- layer: busy, done, cycles ----
     logic        busy_q;
@@ -265,6 +268,7 @@ module fabric_csr #(
         hwif_in.error.first.next           = first_q;
         hwif_in.error.port.next            = first_port_q;
         hwif_in.error.count.next           = errors_q;
+        hwif_in.lookahead.most.next        = 8'(Window);
         hwif_in.groups.rd_ack              = 1'b0;
         hwif_in.groups.rd_data             = '0;
         hwif_in.groups.wr_ack              = hwif_out.groups.req;

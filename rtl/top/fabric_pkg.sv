@@ -11,7 +11,8 @@ package fabric_pkg;
   localparam int unsigned CacheEntries = 512;   // of the allocator
   localparam int unsigned MaxLatency = 64;      // of a link, cycles
   localparam int unsigned OpenRows = 8;         // reduction requests outstanding per requester
-  localparam int unsigned StorePkts = 16;       // window of an input of the switch, packets
+  localparam int unsigned StorePkts = 32;       // packets of class STORE that an input of the switch has room for, in each of its queues
+  localparam int unsigned Window = 16;          // largest look-ahead window of an input of the switch, 0: it has none
   localparam int unsigned CtrlPkts = 16;        // the same of class CTRL
   localparam int unsigned PartPkts = 4;         // partials queued per {hub, requester}
   localparam int unsigned RxStorePkts = 16;     // packets that a hub has room for, by class

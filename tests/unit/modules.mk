@@ -53,7 +53,7 @@ UNIT_TOP_switch_2_8 := switch_bench
 UNIT_TEST_switch_2_8 := tests/unit/test_switch.cpp
 UNIT_SRCS_switch_2_8 := tests/unit/switch_bench.sv
 UNIT_C_switch_2_8 := host-tools/reduce.c
-UNIT_PARAMS_switch_2_8 := N=2 FlitBytes=8
+UNIT_PARAMS_switch_2_8 := N=2 FlitBytes=8 Window=0
 UNIT += switch_4_8
 UNIT_TOP_switch_4_8 := switch_bench
 UNIT_TEST_switch_4_8 := tests/unit/test_switch.cpp
@@ -169,3 +169,13 @@ UNIT += rx_red
 UNIT_SRCS_rx_red := rtl/common/fp_pkg.sv rtl/common/red_pkg.sv rtl/hub/rx_red.sv
 UNIT_PARAMS_rx_red := FlitBytes=8 AddrW=8
 UNIT_C_rx_red := host-tools/reduce.c
+UNIT += switch_rate_8
+UNIT_TOP_switch_rate_8 := switch_bench
+UNIT_TEST_switch_rate_8 := tests/unit/test_switch_rate.cpp
+UNIT_SRCS_switch_rate_8 := tests/unit/switch_bench.sv
+UNIT_PARAMS_switch_rate_8 := N=8 FlitBytes=16 StorePkts=32
+UNIT += switch_rate_16
+UNIT_TOP_switch_rate_16 := switch_bench
+UNIT_TEST_switch_rate_16 := tests/unit/test_switch_rate.cpp
+UNIT_SRCS_switch_rate_16 := tests/unit/switch_bench.sv
+UNIT_PARAMS_switch_rate_16 := N=16 FlitBytes=16 StorePkts=32

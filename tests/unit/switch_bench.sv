@@ -15,6 +15,7 @@ module switch_bench #(
     parameter int unsigned RxResultPkts = 4,
     parameter int unsigned RxCtrlPkts = 16,
     parameter int unsigned MaxExperts = 64,
+    parameter int unsigned Window = (StorePkts < 16) ? StorePkts : 16,
     localparam int unsigned Words = FlitBytes / 4
 ) (
     input  wire logic        clk_i,
@@ -46,6 +47,7 @@ module switch_bench #(
     input  wire logic [31:0] group_data_i,
     input  wire logic [31:0] partition_i [N],
     input  wire logic [7:0]  throttle_i,
+    input  wire logic [4:0]  window_i,
     input  wire logic [7:0]  store_credits_i,
     input  wire logic [7:0]  part_credits_i,
 
@@ -58,9 +60,9 @@ module switch_bench #(
     output logic [7:0]       err_code_o,
     output logic [4:0]       err_port_o,
 
-    output logic [31:0]      param_o [10]  // what the bench was built with
+    output logic [31:0]      param_o [11]  // what the bench was built with
 );
-    assign param_o = '{N, FlitBytes, StorePkts, CtrlPkts, OpenRows, PartPkts, RxStorePkts, RxResultPkts, RxCtrlPkts, MaxExperts};
+    assign param_o = '{N, FlitBytes, StorePkts, CtrlPkts, OpenRows, PartPkts, RxStorePkts, RxResultPkts, RxCtrlPkts, MaxExperts, Window};
 
     logic                   up_valid [N];
     logic                   up_last [N];
@@ -79,6 +81,7 @@ module switch_bench #(
     logic [N-1:0][N-1:0]    partition;
     logic [1:0]             epoch;
     logic [7:0]             latency, throttle, store_credits, part_credits;
+    logic [4:0]             window;
     error_pkg::err_e        err_code;
 
     // Settings come from registers, as in the device.
@@ -86,6 +89,7 @@ module switch_bench #(
         epoch         <= epoch_i;
         latency       <= latency_i;
         throttle      <= throttle_i;
+        window        <= window_i;
         store_credits <= store_credits_i;
         part_credits  <= part_credits_i;
         for (int unsigned p = 0; p < N; p++) partition[p] <= partition_i[p][N-1:0];
@@ -120,14 +124,14 @@ module switch_bench #(
 
     switch_top #(
         .N(N), .FlitBytes(FlitBytes), .StorePkts(StorePkts), .CtrlPkts(CtrlPkts), .OpenRows(OpenRows), .PartPkts(PartPkts),
-        .MaxExperts(MaxExperts), .Groups(16), .RxStorePkts(RxStorePkts), .RxResultPkts(RxResultPkts), .RxCtrlPkts(RxCtrlPkts)
+        .MaxExperts(MaxExperts), .Window(Window), .Groups(16), .RxStorePkts(RxStorePkts), .RxResultPkts(RxResultPkts), .RxCtrlPkts(RxCtrlPkts)
     ) i_switch (
         .clk_i, .rst_ni, .go_i, .epoch_i(epoch),
         .up_valid_i(up_valid), .up_last_i(up_last), .up_err_i(up_err), .up_cls_i(up_cls), .up_data_i(up_data),
         .up_crd_o(up_crd), .up_crd_part_o(up_crd_part),
         .dn_valid_o(dn_valid), .dn_last_o(dn_last), .dn_err_o(dn_err), .dn_cls_o(dn_cls), .dn_data_o(dn_data), .dn_crd_i(dn_crd),
         .emap_we_i, .emap_addr_i, .emap_data_i, .group_we_i, .group_addr_i, .group_data_i, .partition_i(partition),
-        .throttle_i(throttle), .store_credits_i(store_credits), .part_credits_i(part_credits),
+        .throttle_i(throttle), .store_credits_i(store_credits), .part_credits_i(part_credits), .window_i(window),
         .idle_o, .cnt_port_i, .cnt_idx_i, .cnt_data_o, .err_valid_o, .err_code_o(err_code), .err_port_o
     );
 

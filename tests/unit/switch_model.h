@@ -131,7 +131,7 @@ class hubs {
   public:
     Vswitch_bench dut;
     unsigned n, f, store_pkts, ctrl_pkts, open_rows, part_pkts, rx_store, rx_result, rx_ctrl,
-        max_experts;
+        max_experts, most_window;
     std::mt19937_64 rng;
     uint64_t now = 0;
     unsigned latency;
@@ -188,7 +188,7 @@ class hubs {
         dut.epoch_i = rng() & 3;
         dut.latency_i = static_cast<uint8_t>(latency);
         dut.emap_we_i = dut.group_we_i = 0;
-        dut.throttle_i = dut.store_credits_i = dut.part_credits_i = 0;
+        dut.throttle_i = dut.store_credits_i = dut.part_credits_i = dut.window_i = 0;
         dut.cnt_port_i = dut.cnt_idx_i = 0;
         dut.eval();
         n = dut.param_o[0];
@@ -201,6 +201,7 @@ class hubs {
         rx_result = dut.param_o[7];
         rx_ctrl = dut.param_o[8];
         max_experts = dut.param_o[9];
+        most_window = dut.param_o[10];
         ports.resize(n);
         sink.assign(n, true);
         serve_order.resize(n);

@@ -215,14 +215,18 @@ void settings(void **)
     bench b;
     assert_int_equal(b.dut.latency_o, 1);
     assert_int_equal(b.dut.throttle_o, 0);
+    assert_int_equal(b.dut.window_o, 0);
     b.write(FABRIC(epoch), 2);
     b.write(FABRIC(link), 33);
     b.write(FABRIC(credits), 3 | 4 << 8 | 200u << 24);
+    assert_int_equal(b.read(FABRIC(lookahead)) >> 8, 16);
+    b.write(FABRIC(lookahead), 13);
     assert_int_equal(b.dut.epoch_o, 2);
     assert_int_equal(b.dut.latency_o, 33);
     assert_int_equal(b.dut.store_credits_o, 3);
     assert_int_equal(b.dut.part_credits_o, 4);
     assert_int_equal(b.dut.throttle_o, 200);
+    assert_int_equal(b.dut.window_o, 13);
     assert_int_equal(b.read(FABRIC(epoch)), 2);
     assert_int_equal(b.read(FABRIC(link)), 33);
     b.dut.node_idle_i = 0x15;

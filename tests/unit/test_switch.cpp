@@ -417,6 +417,59 @@ static void blocked_output_stops_nobody_else(void **state)
     b->finish();
 }
 
+// Output 1 takes nothing more: the next store to it waits.
+static void block_output_1(hubs &b)
+{
+    b.sink[1] = false;
+    for (unsigned i = 0; i < b.rx_store; i++)
+        b.send(2, b.store(MW_OP_ST, 2, 1, 128));
+    b.run(80 * b.rx_store);
+    assert_int_equal(b.ports[1].held[MW_CLS_STORE], b.rx_store);
+}
+
+static void a_window_lets_exactly_its_packets_pass(void **state)
+{
+    (void)state;
+    for (unsigned w : {1u, 2u, 4u, 7u, 16u}) {
+        auto b = bench();
+        if (b->n < 4 || w > b->most_window)
+            return;
+        b->dut.window_i = static_cast<uint8_t>(w);
+        block_output_1(*b);
+        b->send(0, b->store(MW_OP_ST, 0, 1, 128));
+        for (unsigned i = 0; i < w + 3; i++)
+            b->send(0, b->store(MW_OP_ST, 0, 2, 128));
+        b->send(3, b->store(MW_OP_ST, 3, 2, 128));
+        b->run(80 * (w + 3));
+        assert_int_equal(b->expect[2][0][MW_CLS_STORE].size(), w + 3 - (w - 1));
+        assert_int_equal(b->expect[2][3][MW_CLS_STORE].size(), 0);
+        b->sink[1] = true;
+        b->finish();
+    }
+}
+
+static void other_classes_pass_a_full_window(void **state)
+{
+    (void)state;
+    auto b = bench();
+    if (b->n < 4 || !b->most_window)
+        return;
+    b->dut.window_i = 1;
+    block_output_1(*b);
+    for (unsigned i = 0; i < b->store_pkts; i++)
+        b->send(0, b->store(MW_OP_ST, 0, 1, 128));
+    b->run(80 * b->store_pkts);
+    for (unsigned i = 0; i < 30; i++)
+        b->send(0, b->make(MW_OP_SIGNAL, 0, 2));
+    for (unsigned i = 0; i < 10; i++)
+        request(*b, 0, 512, {expert(*b, 2, 0), expert(*b, 3, 0)});
+    b->run(100 * 60);
+    assert_int_equal(b->expect[2][0][MW_CLS_CTRL].size(), 0);
+    assert_int_equal(b->results[0].size(), 0);
+    b->sink[1] = true;
+    b->finish();
+}
+
 static void no_class_waits_for_ever(void **state)
 {
     (void)state;
@@ -769,6 +822,8 @@ static void random_run(unsigned latency, unsigned packets, const mix &m,
     auto b = bench(latency);
     unsigned n = b->n;
     behave(*b);
+    static const uint8_t windows[] = {0, 1, 2, 5, 16};
+    b->dut.window_i = windows[b->rng() % 5];
     for (unsigned i = 0; i < packets; i++) {
         unsigned s = static_cast<unsigned>(b->rng() % n);
         packet p = random_packet(*b, s, m);
@@ -868,6 +923,8 @@ int main()
         cmocka_unit_test(members_may_serve_in_opposite_order),
         cmocka_unit_test(poison_stays_in_its_packet),
         cmocka_unit_test(blocked_output_stops_nobody_else),
+        cmocka_unit_test(a_window_lets_exactly_its_packets_pass),
+        cmocka_unit_test(other_classes_pass_a_full_window),
         cmocka_unit_test(no_class_waits_for_ever),
         cmocka_unit_test(unicast_fills_every_link),
         cmocka_unit_test(short_packets_leave_no_gap),

@@ -3,13 +3,14 @@
 
 module prove_egress #(
     parameter int unsigned FlitBytes = 16,
+    parameter int unsigned Window = 0,
     localparam int unsigned N = 3,
     localparam int unsigned OffW = $clog2(128 / FlitBytes),
     localparam int unsigned HF = 16 / FlitBytes
 ) (
     input wire logic           clk_i, hold_i, res_valid_i, error_valid_i, dyn_i, pay_i,
     input wire logic [1:0]     store_limit_i, part_limit_i,
-    input wire logic [N-1:0]   has_ctrl_i, has_req_i, has_store_i,
+    input wire logic [N-1:0]   has_ctrl_i, has_req_i, has_store_i, urgent_i,
     input wire logic [3:0]     more_i, crd_i,
     input wire logic [OffW-1:0] len_i,
     input wire logic [6:0]     res_len_i,
@@ -17,18 +18,18 @@ module prove_egress #(
 );
     logic rst_n, res_start, res_read, res_first, res_last, error_sent, dn_valid, dn_last, dn_err, wait_turn, wait_credit, idle;
     logic [1:0] cls, dn_cls;
-    logic [N-1:0] pop, re, free_ctrl, free_store;
+    logic [N-1:0] pop, re, free_ctrl, free_store, sent;
     logic [OffW:0] line;
     logic rd_slot;
     logic [8*FlitBytes-1:0] dn_data;
     logic start, from_error;
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
-    egress #(.N(N), .FlitBytes(FlitBytes), .Port(0), .SlotW(1), .RxStorePkts(2), .RxResultPkts(2), .RxCtrlPkts(2)) i_dut (
+    egress #(.N(N), .FlitBytes(FlitBytes), .Port(0), .SlotW(1), .RxStorePkts(2), .RxResultPkts(2), .RxCtrlPkts(2), .Window(Window)) i_dut (
         .clk_i, .rst_ni(rst_n), .go_i(1'b0), .epoch_i(2'd0), .hold_i, .store_limit_i, .part_limit_i,
-        .has_ctrl_i, .has_req_i, .has_store_i, .cls_o(cls), .pop_o(pop),
+        .has_ctrl_i, .has_req_i, .has_store_i, .urgent_i, .cls_o(cls), .pop_o(pop),
         .desc_i((pop == '0) ? '0 : {1'b0, dyn_i && cls != 2'd0, more_i & {4{cls != 2'd0}}, pay_i && cls == 2'd1, len_i}),
-        .re_o(re), .rd_line_o(line), .rd_slot_o(rd_slot), .rdata_i('0), .free_ctrl_o(free_ctrl), .free_store_o(free_store),
+        .re_o(re), .rd_line_o(line), .rd_slot_o(rd_slot), .rdata_i('0), .free_ctrl_o(free_ctrl), .free_store_o(free_store), .sent_o(sent),
         .res_valid_i, .res_len_i, .res_poison_i(1'b0), .res_start_o(res_start), .res_read_o(res_read), .res_first_o(res_first),
         .res_last_o(res_last), .res_data_i('0), .res_err_i(1'b0), .error_valid_i, .error_code_i(8'd1), .error_sent_o(error_sent),
         .dn_valid_o(dn_valid), .dn_last_o(dn_last), .dn_err_o(dn_err), .dn_cls_o(dn_cls), .dn_data_o(dn_data), .dn_crd_i(crd_i),
@@ -98,6 +99,17 @@ module prove_egress #(
         else if (left_q != '0) left_q <= left_q - 5'd1;
     end
 
+    // ---- the store that is being read ----
+    logic [N-1:0] from, from_q;
+    logic         told_q;       // and was said to be sent
+    assign from = from_q;
+    always_ff @(posedge clk_i) begin
+        if (!rst_n) from_q <= '0;
+        else if (start) from_q <= (cls == 2'd1) ? pop : '0;
+        else if (free_store != '0) from_q <= '0;
+        told_q <= rst_n && !start && free_store == '0 && (told_q || sent != '0);
+    end
+
     logic [4:0] left;   // flits of the packet, the one of this cycle included
     assign left = start_qq ? length_qq : left_q;
 
@@ -109,13 +121,16 @@ module prove_egress #(
             a_store:  assert (used_store <= store_limit_i && used_part <= part_limit_i);
             a_last:   assert (!start_qq || left_q == '0);                        // no packet begins inside another
             a_whole:  assert (dn_valid == (left != '0) && (!dn_valid || dn_last == (left == 5'd1)));
+            // a store is said to be sent once, at its end or a cycle before
+            a_sent:   assert (Window == 0 || ((sent & ~(sent & from)) == '0 && (free_store == '0 || told_q || sent == free_store) && !(told_q && sent != '0)));
             a_held:   assert (!(hold_i && start));
             a_busy:   assert (hold_i || start || i_dut.busy_q || !((has_req_i != '0) || (has_store_i != '0 && used_store != store_limit_i)
                               || (res_valid_i && used_part != part_limit_i) || (has_ctrl_i != '0 && used_ctrl != 2'd2)));
         end
     end
 
-    // ---- a class that waits with credit lets at most 16 packets of others pass, an input at most the others of its class ----
+    // ---- a class that waits with credit lets at most 16 packets of others pass, an input at most the others of its class, with a window 8 N - 1 stores,
+    // whichever are urgent ----
     f_fair #(.Bound(16)) i_fair_store (
         .clk_i, .rst_ni(rst_n), .wait_i(has_store_i != '0 && used_store != store_limit_i), .served_i(start_store), .other_i(start)
     );
@@ -125,7 +140,7 @@ module prove_egress #(
     f_fair #(.Bound(16)) i_fair_part (
         .clk_i, .rst_ni(rst_n), .wait_i(res_valid_i && used_part != part_limit_i), .served_i(res_start), .other_i(start)
     );
-    f_fair #(.Bound(N - 1)) i_fair_input (
+    f_fair #(.Bound((Window == 0) ? N - 1 : 8 * N - 1)) i_fair_input (
         .clk_i, .rst_ni(rst_n), .wait_i((has_store_i & one_i) != '0), .served_i(start_store && (pop & one_i) != '0), .other_i(start_store)
     );
     f_fair #(.Bound(N - 1)) i_fair_input_req (

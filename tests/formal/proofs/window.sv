@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// The look-ahead window of one input with two outputs, each with its queue. The input pushes packets with a copy for one output or both, or drops them, while
+// it holds credits; each output takes what it is shown, and is done with it, whenever it likes or never: either may be blocked for ever. left_q knows of every
+// packet, by its number, which copies have not been sent.
+`default_nettype none
+
+module prove_window #(
+    parameter int unsigned StorePkts = 2,
+    localparam int unsigned SlotW = $clog2(StorePkts),
+    localparam int unsigned SeqW = SlotW + 1,
+    localparam int unsigned Numbers = 2 * StorePkts
+) (
+    input wire logic            clk_i, arrive_i, others_i,
+    input wire logic [1:0]      copies_i, pop_i, sent_i, free_i,
+    input wire logic [SeqW-1:0] limit_i
+);
+    logic            rst_n, may, idle, issue;
+    logic [1:0]      push, room, has, here, busy_q, sending_q, sent;
+    logic [SeqW-1:0] seq, oldest, held_q, limit_q;
+
+    f_reset i_reset (.clk_i, .rst_no(rst_n));
+    window #(.StorePkts(StorePkts)) i_dut (
+        .clk_i, .rst_ni(rst_n), .limited_i(limit_i != '0), .push_i(arrive_i && copies_i != '0), .drop_i(arrive_i && copies_i == '0), .issue_i(issue),
+        .here_i(here != '0), .seq_o(seq), .oldest_o(oldest), .may_o(may), .idle_o(idle)
+    );
+    logic [3:0]      unused;
+    assign push  = arrive_i ? copies_i : '0;
+    assign issue = room == '1 && may && others_i;
+
+    for (genvar o = 0; o < 2; o++) begin : gen_queue
+        voq #(.FlitBytes(16), .StorePkts(StorePkts), .CtrlPkts(2), .OpenRows(2), .SlotW(SlotW), .Window(StorePkts)) i_voq (
+            .clk_i, .rst_ni(rst_n),
+            .wr_valid_i(1'b0), .wr_region_i(packet_pkg::CLS_STORE), .wr_line_i('0), .wr_lane_i('0), .wr_data_i('0),
+            .desc_we_i(push[o]), .desc_dyn_i(1'b0), .desc_more_i('0), .desc_pay_i(1'b0), .desc_len_i('0), .push_i(push[o]),
+            .scarce_i(1'b0), .limit_i, .seq_i(seq), .oldest_i(oldest), .here_o(here[o]), .sent_i(sent[o]),
+            .arrive_i, .issue_i(issue), .room_o(room[o]),
+            .has_o({unused[o], has[o], unused[o+2]}), .urgent_o(), .pop_i(pop_i[o]), .cls_i(packet_pkg::CLS_STORE), .desc_o(), .free_i(free_i[o]),
+            .re_i(1'b0), .rd_line_i('0), .rd_slot_i('0), .rdata_o()
+        );
+    end
+    // ---- the surroundings: credits, and outputs that are sending until free_i, and all but done from sent_i on ----
+    assign sent = sent_i & sending_q;
+    always_comb begin
+        if (!rst_n) assume (!arrive_i && pop_i == '0);
+        if (rst_n) assume (limit_i == limit_q);
+        assume (limit_i <= SeqW'(StorePkts));
+        if (held_q == '0) assume (!arrive_i);
+        assume ((pop_i & ~has) == '0 && (pop_i & busy_q & ~free_i) == '0);
+        assume ((free_i & ~(busy_q & ~(sending_q & ~sent))) == '0);
+    end
+    always_ff @(posedge clk_i) begin
+        limit_q   <= limit_i;
+        held_q    <= rst_n ? held_q - SeqW'(arrive_i) + SeqW'(issue) : SeqW'(StorePkts);
+        busy_q    <= rst_n ? pop_i | (busy_q & ~free_i) : '0;
+        sending_q <= rst_n ? pop_i | (sending_q & ~sent) : '0;
+    end
+
+    // ---- copies not sent, by number; those not taken ----
+    logic [Numbers-1:0][1:0] left_q, there_q;
+    logic [1:0][SeqW-1:0]    number_q, next;   // of the copy on its way; of the next one of each queue
+    logic [1:0]              some;
+    logic [Numbers-1:0]      outside;                  // not sent, and not between the oldest and the next
+
+    always_comb begin
+        for (int unsigned i = 0; i < Numbers; i++) outside[i] = left_q[i] != '0 && SeqW'(SeqW'(i) - oldest) >= SeqW'(seq - oldest);
+        some = '0;
+        next = '0;
+        for (int unsigned o = 0; o < 2; o++) begin
+            for (int unsigned i = 0; i < Numbers; i++) begin
+                if (!some[o] && there_q[SeqW'(32'(oldest) + i)][o]) begin
+                    some[o] = 1'b1;
+                    next[o] = SeqW'(32'(oldest) + i);
+                end
+            end
+        end
+    end
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_n) begin
+            left_q  <= '0;
+            there_q <= '0;
+        end else if (limit_i != '0) begin
+            if (arrive_i && copies_i != '0) begin
+                left_q[seq]  <= copies_i;
+                there_q[seq] <= copies_i;
+            end
+            for (int unsigned o = 0; o < 2; o++) begin
+                if (pop_i[o]) begin
+                    there_q[next[o]][o] <= 1'b0;
+                    number_q[o]         <= next[o];
+                end
+                if (sent[o]) left_q[number_q[o]][o] <= 1'b0;
+            end
+        end
+        if (rst_n && limit_i != '0) begin
+            // numbers of different packets differ: what is not sent, and what may still come, lies between the oldest and StorePkts packets behind it
+            a_few:    assert (SeqW'(seq - oldest) <= SeqW'(StorePkts) && SeqW'(seq - oldest) + held_q <= SeqW'(StorePkts));
+            a_inside: assert (outside == '0);
+            // an output is shown its next copy if, and as soon as, that is one of the limit_i packets behind the oldest, whatever the other does
+            a_shown:  assert (has == {some[1] && SeqW'(next[1] - oldest) < limit_i, some[0] && SeqW'(next[0] - oldest) < limit_i});
+            a_idle:   assert (idle == (seq == oldest));
+        end
+    end
+
+    // ---- the oldest is the oldest: it has a copy left, or the next one is in its place in the next cycle; never is one with a copy left passed over ----
+    logic            step_q, count_q;
+    logic [SeqW-1:0] oldest_q;
+    logic [1:0]      left;
+
+    assign left = left_q[oldest] & ~{sent[1] && number_q[1] == oldest, sent[0] && number_q[0] == oldest};
+    always_ff @(posedge clk_i) begin
+        oldest_q <= oldest;
+        step_q   <= left == '0 && seq != oldest;
+        count_q  <= rst_n && limit_i != '0;
+        if (count_q && rst_n) a_step: assert (oldest == oldest_q + SeqW'(step_q));
+    end
+endmodule
+
+`default_nettype wire
