@@ -102,6 +102,7 @@ struct mw_device_info {
     unsigned part_pkts;     ///< credits of partials, per pair of GPUs
     unsigned store_pkts;    ///< credits of stores, GPU to switch
     unsigned rx_store_pkts; ///< credits of stores, switch to GPU
+    unsigned window;        ///< largest look-ahead window of the switch, 0: it has none
     unsigned max_latency;   ///< of a link, cycles
     unsigned link_latency;  ///< as set
 };
@@ -217,7 +218,8 @@ struct mw_layer_config {
     unsigned store_credits, part_credits, ctrl_credits; ///< of the uplinks
     unsigned down_store_credits, down_part_credits;     ///< of the downlinks
     unsigned throttle, down_throttle; ///< of 256 chances, how often a packet's start is put off
-    unsigned start_delay;             ///< cycles by which GPU g starts later than GPU g - 1
+    unsigned window;      ///< store packets of a switch input that its outputs may take, 0: all
+    unsigned start_delay; ///< cycles by which GPU g starts later than GPU g - 1
 };
 /// tile 1, partial_wait 64, all else 0.
 MW_API void mw_layer_defaults(struct mw_layer_config *config);

@@ -94,14 +94,15 @@ void mw_open_defaults(struct mw_open_options *options)
 static int read_info(struct mw_device *d)
 {
     struct {
-        uint32_t id, size, capacity, windows, tables;
+        uint32_t id, size, capacity, windows, tables, lookahead;
     } r;
     int status;
     if ((status = mwi_read(d, MWI_FABRIC(id), &r.id)) ||
         (status = mwi_read(d, MWI_FABRIC(size), &r.size)) ||
         (status = mwi_read(d, MWI_FABRIC(capacity), &r.capacity)) ||
         (status = mwi_read(d, MWI_FABRIC(windows), &r.windows)) ||
-        (status = mwi_read(d, MWI_FABRIC(tables), &r.tables)))
+        (status = mwi_read(d, MWI_FABRIC(tables), &r.tables)) ||
+        (status = mwi_read(d, MWI_FABRIC(lookahead), &r.lookahead)))
         return status;
     if (MWI_GET(MW_FABRIC__ID__MAGIC, r.id) != MWI_MAGIC)
         return mwi_fail(MW_ERR_VERSION, "identification 0x%x: not a moeswitch device", r.id);
@@ -122,6 +123,7 @@ static int read_info(struct mw_device *d)
         .part_pkts = MWI_GET(MW_FABRIC__WINDOWS__PART_PKTS, r.windows),
         .store_pkts = MWI_GET(MW_FABRIC__WINDOWS__STORE_PKTS, r.windows),
         .rx_store_pkts = MWI_GET(MW_FABRIC__WINDOWS__RX_STORE_PKTS, r.windows),
+        .window = MWI_GET(MW_FABRIC__LOOKAHEAD__MOST, r.lookahead),
         .max_latency = MWI_GET(MW_FABRIC__TABLES__MAX_LATENCY, r.tables),
     };
     return 0;

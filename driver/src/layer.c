@@ -126,6 +126,9 @@ int mw_layer_configure(struct mw_device *device, const struct mw_layer_config *c
                            MWI_PUT(MW_FABRIC__CREDITS__STORE, config->down_store_credits) |
                                MWI_PUT(MW_FABRIC__CREDITS__PART, config->down_part_credits) |
                                MWI_PUT(MW_FABRIC__CREDITS__THROTTLE, config->down_throttle));
+    if (!status)
+        status = mwi_write(d, MWI_FABRIC(lookahead),
+                           MWI_PUT(MW_FABRIC__LOOKAHEAD__PACKETS, config->window));
     d->tokens_total = 0;
     for (unsigned g = 0; g < d->info.gpus && !status; g++) {
         struct reg_value r[MAX_REGS];

@@ -39,6 +39,7 @@ static const struct setting {
     SETTING(down_part_credits, 0, 255),
     SETTING(throttle, 0, 255),
     SETTING(down_throttle, 0, 255),
+    SETTING(window, 0, 31),
     SETTING(start_delay, 0, 65535),
 };
 
@@ -89,6 +90,8 @@ static int check_sizes(const struct mw_device_info *info, const struct mw_layer_
         return above("experts per GPU", c->experts_per_gpu, info->local_experts);
     if (c->open_rows > info->open_rows)
         return above("open_rows", c->open_rows, info->open_rows);
+    if (c->window > info->window)
+        return above("window", c->window, info->window);
     return 0;
 }
 

@@ -22,7 +22,7 @@ int mw_bench_configure(struct mw_bench *b)
             return mw_fail(b->err, MW_EXIT_INPUT, "--set %s=%llu: %s", s->name,
                            (unsigned long long)s->value, mw_message());
     }
-    if (p->window && mw_layer_set(&b->config, "store_credits", p->window))
+    if (p->window && mw_layer_set(&b->config, "window", p->window))
         return mw_fail(b->err, MW_EXIT_INPUT, "--window %u: %s", p->window, mw_message());
     return MW_EXIT_OK;
 }

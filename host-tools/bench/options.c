@@ -172,7 +172,7 @@ static int set_option(struct mw_bench_params *p, int id, const char *name, const
     case OPT_LATENCY:
         return mw_set_unsigned(name, text, 1, 1024, &p->link_latency, err);
     case OPT_WINDOW:
-        return mw_set_unsigned(name, text, 0, 255, &p->window, err);
+        return mw_set_unsigned(name, text, 0, 31, &p->window, err);
     case OPT_MIN:
         return set_bytes(name, text, &p->min_bytes, err);
     case OPT_MAX:

@@ -52,9 +52,9 @@ static int set_field(struct job *j, const char *what, const char *field, uint64_
 /// --set: limits of the links that the library knows by the same name, and those of this file.
 static int set_setting(struct job *j, const struct mw_setting *s)
 {
-    static const char *const fields[] = {"store_credits",      "part_credits",      "ctrl_credits",
-                                         "down_store_credits", "down_part_credits", "throttle",
-                                         "down_throttle",      "start_delay",       "partial_wait"};
+    static const char *const fields[] = {
+        "store_credits", "part_credits",  "ctrl_credits", "down_store_credits", "down_part_credits",
+        "throttle",      "down_throttle", "window",       "start_delay",        "partial_wait"};
     const struct {
         const char *name;
         uint64_t *place, high;

@@ -32,6 +32,7 @@ void fake_init(struct fake *f, unsigned gpus, unsigned flit_bytes)
     *fake_fabric(f, FABRIC(id)) = 0x4d570001;
     *fake_fabric(f, FABRIC(size)) = gpus | flit_bytes << 8 | 20u << 16 | 4u << 24;
     *fake_fabric(f, FABRIC(capacity)) = 10 | 7u << 8 | 9u << 16 | 16u << 24;
+    *fake_fabric(f, FABRIC(lookahead)) = 16u << 8;
     *fake_fabric(f, FABRIC(windows)) = 8 | 4u << 8 | 16u << 16 | 16u << 24;
     *fake_fabric(f, FABRIC(tables)) = 64 | 16u << 16 | 64u << 24;
     for (unsigned g = 0; g < gpus; g++)

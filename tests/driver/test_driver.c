@@ -98,6 +98,7 @@ static void open_checks(void **state)
     assert_int_equal(info.local_experts, 16);
     assert_int_equal(info.experts, 64);
     assert_int_equal(info.open_rows, 8);
+    assert_int_equal(info.window, 16);
     assert_int_equal(info.link_latency, 1);
 
     assert_code(try_open(4, 8, 64), 0);
@@ -367,6 +368,7 @@ static void layout_limits(void **state)
         BAD(rows_per_expert, 513, MW_ERR_CAPACITY, "rows of all experts"),
         BAD(received_rows, 300000, MW_ERR_CAPACITY, "received rows"),
         BAD(open_rows, 9, MW_ERR_CAPACITY, "open_rows: 9, the device holds 8"),
+        BAD(window, 17, MW_ERR_CAPACITY, "window: 17, the device holds 16"),
         BAD(stream_instrs, 65, MW_ERR_INVALID, "65 instructions"),
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {

@@ -83,6 +83,8 @@ static void add_limits(struct text *t, struct mw_random *r)
     if (pick(r, 0, 2) == 0)
         add(t, " --set down_throttle=%u", pick(r, 1, 220));
     if (pick(r, 0, 2) == 0)
+        add(t, " --set window=%u", ONE_OF(r, 1, 2, 4, 16));
+    if (pick(r, 0, 2) == 0)
         add(t, " --set start_delay=%u", ONE_OF(r, 1, 7, 50, 400));
 }
 
