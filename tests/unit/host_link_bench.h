@@ -217,6 +217,10 @@ struct host_link_bench : csr_bench<Vhost_link> {
         if (dut.in_valid_o && dut.in_ready_i) {
             uint64_t word = dut.in_data_o;
             const auto *p = reinterpret_cast<uint8_t *>(&word);
+            // a write's reply says that the data is there
+            if (transfer.empty() && p[2] == (MW_FRAME_MEM_WRITE | MW_FRAME_REPLY) &&
+                p[3] == MW_STATUS_OK)
+                assert_true(accesses.empty());
             transfer.insert(transfer.end(), p, p + 8);
             if (dut.in_last_o) {
                 in.push_back(transfer);
