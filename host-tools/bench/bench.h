@@ -27,7 +27,7 @@ struct mw_bench_params {
     unsigned gpus, flit_bytes, link_latency; ///< the first two 0 only while parsing
     uint64_t min_bytes, max_bytes;           ///< 0: the command's own
     unsigned factor, iterations;             ///< iterations 0: the command's own
-    unsigned window;         ///< packets of an input that its outputs may take, 0: all
+    unsigned window;         ///< look-ahead window of the switch, store packets of an input; 0: all
     unsigned row;            ///< bytes, 0: the pattern's own
     unsigned dtypes, redops; ///< masks of types and operators of reductions; those that exist run
     unsigned experts, k;

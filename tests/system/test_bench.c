@@ -144,6 +144,35 @@ static void split_traffic(void **state)
     assert_int_equal(remove(json), 0);
 }
 
+/// One line of a pattern on eight GPUs, 512 KiB each; returns its share of the links.
+static double share_of(const char *options)
+{
+    char json[512];
+    snprintf(json, sizeof json, "%s", scratch("files/share.json"));
+    assert_int_equal(
+        run_command("bench %s --gpus 8 --minbytes 512K --maxbytes 512K --json %s", options, json),
+        MW_EXIT_OK);
+    cJSON *whole, *rows = read_rows(json, &whole);
+    const cJSON *row = cJSON_GetArrayItem(rows, 0);
+    assert_true(number(row, "wrong") == 0);
+    double share = number(row, "share");
+    printf("%s: %.4f\n", options, share);
+    cJSON_Delete(whole);
+    assert_int_equal(remove(json), 0);
+    return share;
+}
+
+/// The figures of the switch hold with hubs around it; a window of one shows the known limit of four inputs and four outputs.
+static void look_ahead(void **state)
+{
+    (void)state;
+    double one = share_of("unicast --split --window 1");
+    assert_true(one > 0.645 && one < 0.665);
+    assert_true(share_of("unicast") >= 0.99);
+    assert_true(share_of("multicast --window 4") >= 0.98);
+    assert_true(share_of("multicast --window 16") >= 0.995);
+}
+
 /// Another seed is other traffic; the same one is the same, to the byte.
 static void seeds(void **state)
 {
@@ -298,6 +327,7 @@ static void refuses_bad_options(void **state)
     REFUSES("combine --redop prod", "--redop prod");
     REFUSES("combine --type fp32 --redop xor", "--redop", "u32");
     REFUSES("unicast --window 300", "--window 300");
+    REFUSES("unicast --gpus 4 --flit-bytes 8 --window 17", "window: 17, the device holds 16");
     REFUSES("unicast --set nothing", "--set nothing");
 }
 
@@ -329,6 +359,7 @@ int main(void)
         cmocka_unit_test(odd_sizes),
         cmocka_unit_test(all_reductions),
         cmocka_unit_test(split_traffic),
+        cmocka_unit_test(look_ahead),
         cmocka_unit_test(seeds),
         cmocka_unit_test(latency),
         cmocka_unit_test(finds_wrong_bytes),
