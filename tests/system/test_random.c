@@ -71,7 +71,7 @@ static void add_sizes(struct text *t, struct mw_random *r, const struct model *m
         add(t, " --set small=1");
 }
 
-static void add_limits(struct text *t, struct mw_random *r)
+static void add_limits(struct text *t, struct mw_random *r, const struct model *m)
 {
     static const char *const credits[] = {"store_credits", "part_credits", "ctrl_credits",
                                           "down_store_credits", "down_part_credits"};
@@ -82,8 +82,9 @@ static void add_limits(struct text *t, struct mw_random *r)
         add(t, " --set throttle=%u", pick(r, 1, 220));
     if (pick(r, 0, 2) == 0)
         add(t, " --set down_throttle=%u", pick(r, 1, 220));
-    if (pick(r, 0, 2) == 0)
-        add(t, " --set window=%u", ONE_OF(r, 1, 2, 4, 16));
+    unsigned window = ONE_OF(r, 1, 2, 4, 16);
+    if (pick(r, 0, 2) == 0 && !m->small) // which has none
+        add(t, " --set window=%u", window);
     if (pick(r, 0, 2) == 0)
         add(t, " --set start_delay=%u", ONE_OF(r, 1, 7, 50, 400));
 }
@@ -122,7 +123,7 @@ static void run_configuration(uint64_t seed, unsigned i)
     const struct model *m = pick_model(&r);
     add_sizes(&t, &r, m);
     add_behaviour(&t, &r, m);
-    add_limits(&t, &r);
+    add_limits(&t, &r, m);
     bool padding = pick(&r, 0, 3) == 0;
     if (padding)
         add(&t, " --allow-padding");
