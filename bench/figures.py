@@ -68,7 +68,8 @@ def main():
     p.add_argument("--most", type=int, default=32, metavar="N")
     p.add_argument("output", nargs="?", default="docs/performance.md")
     a = p.parse_args()
-    page = ["# Performance", "", "Written by `bench/figures.py`; `docs/bench.md` says what the patterns and figures are. Flits of 16 bytes.", "", "## Throughput", *throughput(a.most),
+    command = "bench/figures.py" + (f" --most {a.most}" if a.most < 32 else "")
+    page = ["# Performance", "", f"Written by `{command}`; `docs/bench.md` says what the patterns and figures are. Flits of 16 bytes.", "", "## Throughput", *throughput(a.most),
             "", "## Latency", "Cycles, one way, GPU to GPU, of a store with a flag behind it: half of a round trip.", "", *latency(a.most), ""]
     pathlib.Path(a.output).write_text("\n".join(page))
 
