@@ -274,7 +274,7 @@ $(B)/model/dev-$(1)/$(4)/V$(4)__ALL.a: $(B)/model/dev-$(1)/$(4)/V$(4).mk
 	$$(Q)$$(MAKE) -s -C $$(@D) -f V$(4).mk V$(4)__ALL.a $(VMAKE_CLANG) OPT_FAST="$(MODEL_OPT)" OPT_SLOW=-O1 CXXFLAGS="-w -fPIC" >$$(@D)/make.log 2>&1 || { cat $$(@D)/make.log; exit 1; }
 	@touch $$@
 
-$(B)/model/dev-$(1)/libmw$(4).so: $(B)/model/dev-$(1)/$(4)/V$(4)__ALL.a sim/$(4).cpp sim/mw_device.h sim/device.map $(call device_ulpi,$(4)) $(B)/verilated/plain.a | $(FW)/firmware.hex
+$(B)/model/dev-$(1)/libmw$(4).so: $(B)/model/dev-$(1)/$(4)/V$(4)__ALL.a sim/$(4).cpp sim/mw_device.h sim/endpoints.h sim/device.map $(call device_ulpi,$(4)) $(B)/verilated/plain.a | $(FW)/firmware.hex
 	$$(call say,LINK,$$@)
 	$$(Q)$(MODEL_CXX) $(CXXFLAGS) -fvisibility=hidden $(VINC) -DMW_SIM_N=$(2) -DMW_SIM_F=$(3) -I$(B)/model/dev-$(1)/$(4) -Isim -shared \
 	    -Wl,--version-script=sim/device.map -o $$@ sim/$(4).cpp $$(filter %.o %.a,$$^) -lpthread

@@ -3,32 +3,27 @@
 // The Verilated device behind the C interface of mw_device.h: clock, reset, the two endpoints' queues, and the console's line.
 #include "mw_device.h"
 
+#include "endpoints.h"
+
 #include "Vdevice.h"
 #include "verilated.h"
 
 #include <algorithm>
 #include <cstring>
-#include <deque>
 #include <memory>
 #include <new>
 #include <string>
-#include <vector>
 
 namespace {
 constexpr unsigned RESET_CYCLES = 8;
 constexpr unsigned WORD = 8;         // bytes per cycle at most
-constexpr std::size_t TRANSFERS = 2; // whole ones that the IN endpoint holds
 constexpr unsigned BIT_CYCLES = 520; // of the console at power-up
 } // namespace
 
 struct mw_device_model {
     VerilatedContext context;
     Vdevice top{&context};
-    std::vector<uint8_t> waiting; // for the OUT endpoint
-    std::size_t taken = 0;        // of these
-    std::deque<std::vector<uint8_t>> whole;
-    std::vector<uint8_t> part;
-    std::size_t fetched = 0; // of the first whole one
+    endpoints ends;
     std::string text;
     unsigned line_count = 0, line_bits = 0, line_char = 0;
 
@@ -70,16 +65,16 @@ struct mw_device_model {
 
     void offer()
     {
-        std::size_t left = waiting.size() - taken;
+        std::size_t left = ends.pending();
         top.out_valid_i = left > 0;
         if (left > 0) {
             std::size_t n = std::min<std::size_t>(left, WORD);
             uint64_t word = 0;
-            memcpy(&word, &waiting[taken], n);
+            memcpy(&word, ends.next(), n);
             top.out_data_i = word;
             top.out_bytes_i = static_cast<uint8_t>(n);
         }
-        top.in_ready_i = whole.size() < TRANSFERS;
+        top.in_ready_i = ends.room();
     }
 
     // Returns whether a transfer became whole.
@@ -87,21 +82,14 @@ struct mw_device_model {
     {
         offer();
         top.eval();
-        if (top.out_valid_i && top.out_ready_o) {
-            taken += top.out_bytes_i;
-            if (taken == waiting.size()) {
-                waiting.clear();
-                taken = 0;
-            }
-        }
+        if (top.out_valid_i && top.out_ready_o)
+            ends.take(top.out_bytes_i);
         bool ended = false;
         if (top.in_valid_o && top.in_ready_i) {
             uint64_t word = top.in_data_o;
-            const auto *p = reinterpret_cast<const uint8_t *>(&word);
-            part.insert(part.end(), p, p + WORD);
+            ends.add(reinterpret_cast<const uint8_t *>(&word), WORD);
             if (top.in_last_o) {
-                whole.push_back(std::move(part));
-                part.clear();
+                ends.end_transfer();
                 ended = true;
             }
         }
@@ -129,41 +117,26 @@ void destroy(mw_device_model *d)
 
 void link_reset(mw_device_model *d)
 {
-    d->waiting.clear();
-    d->taken = 0;
+    d->ends.clear();
     d->top.link_reset_i = 1;
     d->cycle();
     d->top.link_reset_i = 0;
-    d->whole.clear();
-    d->part.clear();
-    d->fetched = 0;
+    d->ends.clear();
 }
 
 void out(mw_device_model *d, const uint8_t *data, std::size_t bytes)
 {
-    d->waiting.insert(d->waiting.end(), data, data + bytes);
+    d->ends.put(data, bytes);
 }
 
 std::size_t pending(const mw_device_model *d)
 {
-    return d->waiting.size() - d->taken;
+    return d->ends.pending();
 }
 
 std::size_t in(mw_device_model *d, uint8_t *data, std::size_t room, bool *last)
 {
-    *last = false;
-    if (d->whole.empty())
-        return 0;
-    const auto &first = d->whole.front();
-    std::size_t n = std::min(room, first.size() - d->fetched);
-    memcpy(data, &first[d->fetched], n);
-    d->fetched += n;
-    if (d->fetched == first.size()) {
-        *last = true;
-        d->fetched = 0;
-        d->whole.pop_front();
-    }
-    return n;
+    return d->ends.fetch(data, room, last);
 }
 
 uint64_t run(mw_device_model *d, uint64_t cycles)

@@ -4,6 +4,8 @@
 // interface's endpoints are given, a packet out and a packet in, in turn. Time is that of the bus: run may pass its end by a transaction.
 #include "mw_device.h"
 
+#include "endpoints.h"
+
 #include "Vdevice_usb.h"
 #include "verilated.h"
 
@@ -12,15 +14,11 @@ extern "C" {
 }
 
 #include <algorithm>
-#include <cstring>
-#include <deque>
 #include <memory>
 #include <new>
-#include <vector>
 
 namespace {
 constexpr unsigned RESET_CYCLES = 8;
-constexpr std::size_t TRANSFERS = 2; // whole ones that wait to be fetched
 constexpr unsigned PATIENCE = 8; // packets out before an endpoint that had nothing is asked again
 } // namespace
 
@@ -31,11 +29,7 @@ struct mw_device_model {
     usb_pipe pipe{};
     bool wait_ping = false; // the endpoint was full
     unsigned silent = 0;    // packets out that the IN endpoint is left alone for
-    std::vector<uint8_t> waiting;
-    std::size_t taken = 0;
-    std::deque<std::vector<uint8_t>> whole;
-    std::vector<uint8_t> part;
-    std::size_t fetched = 0;
+    endpoints ends;
 
     static ulpi_link clock(void *self, const ulpi_bus *bus)
     {
@@ -61,7 +55,6 @@ struct mw_device_model {
         for (unsigned i = 0; i < RESET_CYCLES; i++)
             clock(this, &host.phy.bus);
         top.rst_ni = 1;
-        host.high_speed_port = true;
         usb_host_wait(&host, 6 * USB_CLOCKS_PER_MS);
         return enumerate();
     }
@@ -69,10 +62,7 @@ struct mw_device_model {
     bool enumerate()
     {
         uint8_t configuration[64];
-        waiting.clear();
-        whole.clear();
-        part.clear();
-        taken = fetched = 0;
+        ends.clear();
         wait_ping = false;
         return usb_enumerate(&host, &pipe, configuration, sizeof configuration) == 0;
     }
@@ -80,24 +70,19 @@ struct mw_device_model {
     // A packet out, where one waits. A packet that was answered NAK comes again, asked for by PING.
     void out_packet()
     {
-        std::size_t n = std::min<std::size_t>(waiting.size() - taken, pipe.packet);
+        std::size_t n = std::min<std::size_t>(ends.pending(), pipe.packet);
         if (n == 0)
             return;
         if (wait_ping && usb_host_ping(&host, pipe.out) != USB_PID_ACK)
             return;
-        int answer =
-            usb_host_out(&host, USB_PID_OUT, pipe.out, pipe.out_toggle, &waiting[taken], n, 0);
+        int answer = usb_host_out(&host, USB_PID_OUT, pipe.out, pipe.out_toggle, ends.next(), n, 0);
         wait_ping = answer == USB_PID_NAK || answer == USB_PID_NYET;
         if (answer != USB_PID_ACK && answer != USB_PID_NYET)
             return;
         pipe.out_toggle ^= 1;
         if (silent > 0)
             silent--;
-        taken += n;
-        if (taken == waiting.size()) {
-            waiting.clear();
-            taken = 0;
-        }
+        ends.take(n);
     }
 
     // A packet in, where the device has one. Returns whether a transfer became whole.
@@ -105,18 +90,17 @@ struct mw_device_model {
     {
         uint8_t data[USB_MAX_DATA];
         std::size_t size = 0;
-        if (whole.size() >= TRANSFERS || (silent > 0 && !waiting.empty() && !wait_ping))
+        if (!ends.room() || (silent > 0 && ends.pending() && !wait_ping))
             return false;
         int answer = usb_host_in(&host, pipe.in, data, &size, 0);
         silent = answer == USB_PID_NAK ? PATIENCE : 0;
         if (answer != (pipe.in_toggle ? USB_PID_DATA1 : USB_PID_DATA0))
             return false;
         pipe.in_toggle ^= 1;
-        part.insert(part.end(), data, data + size);
+        ends.add(data, size);
         if (size == pipe.packet)
             return false;
-        whole.push_back(std::move(part));
-        part.clear();
+        ends.end_transfer();
         return true;
     }
 };
@@ -146,30 +130,17 @@ void link_reset(mw_device_model *d)
 
 void out(mw_device_model *d, const uint8_t *data, std::size_t bytes)
 {
-    d->waiting.insert(d->waiting.end(), data, data + bytes);
+    d->ends.put(data, bytes);
 }
 
 std::size_t pending(const mw_device_model *d)
 {
-    return d->waiting.size() - d->taken;
+    return d->ends.pending();
 }
 
 std::size_t in(mw_device_model *d, uint8_t *data, std::size_t room, bool *last)
 {
-    *last = false;
-    if (d->whole.empty())
-        return 0;
-    const auto &first = d->whole.front();
-    std::size_t n = std::min(room, first.size() - d->fetched);
-    if (n > 0)
-        memcpy(data, &first[d->fetched], n);
-    d->fetched += n;
-    if (d->fetched == first.size()) {
-        *last = true;
-        d->fetched = 0;
-        d->whole.pop_front();
-    }
-    return n;
+    return d->ends.fetch(data, room, last);
 }
 
 uint64_t run(mw_device_model *d, uint64_t cycles)
