@@ -3,6 +3,7 @@
 // libFuzzer target: the device's end of the link in sim/usb. The input is a sequence of OUT transfers,
 // frames that are right or damaged, and garbage. Whatever came, a gap of zeros and a SYNC must bring the
 // link into step, and everything that comes out must be frames.
+#include "input.h"
 #include "usb/device.h"
 
 #include <stdlib.h>
@@ -18,19 +19,6 @@ enum {
     ROOM = 1 << 17,
     NUMBER = 0x5a5a,
 };
-
-struct input {
-    const uint8_t *data;
-    size_t left;
-};
-
-static unsigned byte(struct input *in)
-{
-    if (!in->left)
-        return 0;
-    in->left--;
-    return *in->data++;
-}
 
 /// A request, mostly a sensible one.
 static size_t make_request(struct input *in, uint16_t *sequence, uint8_t *bytes)
@@ -58,11 +46,8 @@ static size_t make_request(struct input *in, uint16_t *sequence, uint8_t *bytes)
     memcpy(bytes + sizeof h + payload, &t, sizeof t);
     size_t count = mwf_bytes(payload);
     if (shape & 0x80) {
-        unsigned how = byte(in), at = byte(in) << 8 | byte(in);
-        if (how & 1)
-            bytes[at % count] ^= (uint8_t)byte(in);
-        if (how & 2)
-            count = at % (count + 1);
+        unsigned how;
+        count = damage(in, bytes, count, &how);
     }
     return count;
 }

@@ -3,6 +3,7 @@
 // libFuzzer target: the reply parser. The input says which transfers come in, good, damaged or not
 // frames at all, and in which pieces; a second reader, which sees each transfer whole, says what the
 // parser must tell of them.
+#include "input.h"
 #include "usb_reply.h"
 
 #include <stdlib.h>
@@ -153,19 +154,6 @@ static void read_transfer(struct reader *r, const uint8_t *bytes, size_t count)
 
 // ---- the input ------------------------------------------------------------------------------------------
 
-struct input {
-    const uint8_t *data;
-    size_t left;
-};
-
-static unsigned byte(struct input *in)
-{
-    if (!in->left)
-        return 0;
-    in->left--;
-    return *in->data++;
-}
-
 /// A transfer: mostly a good frame, then damaged as the input says.
 static size_t make_transfer(struct input *in, uint8_t *bytes)
 {
@@ -187,11 +175,8 @@ static size_t make_transfer(struct input *in, uint8_t *bytes)
     memcpy(bytes + sizeof h + payload, &t, sizeof t);
     size_t count = mwf_bytes(payload);
     if (shape & 0x80) {
-        unsigned how = byte(in), at = byte(in) << 8 | byte(in);
-        if (how & 1)
-            bytes[at % count] ^= (uint8_t)byte(in);
-        if (how & 2)
-            count = at % (count + 1);
+        unsigned how;
+        count = damage(in, bytes, count, &how);
         for (unsigned more = how & 4 ? how >> 3 : 0; more && count < TRANSFER_BYTES; more--)
             bytes[count++] = (uint8_t)byte(in);
     }

@@ -10,6 +10,7 @@ $(B)/fuzz/device: tests/fuzz/device.c $(filter-out sim/usb/fabric.c,$(USBDEV_SRC
 $(B)/fuzz/firmware: tests/fuzz/firmware.c tests/firmware/fake.c $(filter-out firmware/main.c firmware/hw.c firmware/mem.c,$(wildcard firmware/*.c)) $(wildcard firmware/*.h) tests/firmware/fake.h
 $(B)/fuzz/firmware: CPPFLAGS += -Ifirmware
 $(B)/fuzz/firmware: FUZZ_LIBS := -lcmocka
+$(B)/fuzz/reply $(B)/fuzz/device: tests/fuzz/input.h
 $(FUZZERS): | $(HOST_H) $(REG_H) $(MAP_H)
 	@mkdir -p $(@D)
 	$(call say,CC,$< with libFuzzer)
