@@ -77,33 +77,21 @@ static void note_status(struct mwu_pipe *p, enum libusb_transfer_status status)
     }
 }
 
-static void LIBUSB_CALL in_ended(struct libusb_transfer *t)
+static void LIBUSB_CALL ended(struct libusb_transfer *t)
 {
     struct mwu_slot *slot = t->user_data;
     struct mwu_pipe *p = slot->pipe;
+    bool whole = t->actual_length == t->length;
     pthread_mutex_lock(&p->lock);
     slot->queued = false;
     p->queued--;
     note_status(p, t->status);
-    if (t->status == LIBUSB_TRANSFER_COMPLETED) {
-        p->owner->in(p->owner->context, slot->bytes, (size_t)t->actual_length,
-                     t->actual_length < t->length);
+    if (t->status == LIBUSB_TRANSFER_COMPLETED && t->endpoint == MW_HOST_USB_IN) {
+        p->owner->in(p->owner->context, slot->bytes, (size_t)t->actual_length, !whole);
         queue(slot);
-    }
-    pthread_cond_broadcast(&p->changed);
-    pthread_mutex_unlock(&p->lock);
-}
-
-static void LIBUSB_CALL out_ended(struct libusb_transfer *t)
-{
-    struct mwu_slot *slot = t->user_data;
-    struct mwu_pipe *p = slot->pipe;
-    pthread_mutex_lock(&p->lock);
-    slot->queued = false;
-    p->queued--;
-    note_status(p, t->status);
-    if (t->status == LIBUSB_TRANSFER_COMPLETED && t->actual_length != t->length)
+    } else if (t->status == LIBUSB_TRANSFER_COMPLETED && !whole) {
         get_worse(p, MWU_BROKEN, "a transfer was cut short");
+    }
     pthread_cond_broadcast(&p->changed);
     pthread_mutex_unlock(&p->lock);
 }
@@ -133,7 +121,7 @@ bool mwu_pipe_send(struct mwu_slot *slot, size_t count)
 {
     struct mwu_pipe *p = slot->pipe;
     libusb_fill_bulk_transfer(slot->transfer, p->handle, MW_HOST_USB_OUT, slot->bytes, (int)count,
-                              out_ended, slot, 0);
+                              ended, slot, 0);
     slot->transfer->flags = count % p->packet ? 0 : LIBUSB_TRANSFER_ADD_ZERO_PACKET;
     return queue(slot);
 }
@@ -221,7 +209,7 @@ static bool make_slots(struct mwu_pipe *p)
         ok &= make_slot(p, slot, MWU_IN_BYTES);
         if (ok)
             libusb_fill_bulk_transfer(slot->transfer, p->handle, MW_HOST_USB_IN, slot->bytes,
-                                      MWU_IN_BYTES, in_ended, slot, 0);
+                                      MWU_IN_BYTES, ended, slot, 0);
     }
     return ok;
 }

@@ -266,12 +266,12 @@ struct ulpi_bus ulpi_phy_step(struct ulpi_phy *p, const struct ulpi_link *link)
         write_register(p, link->data);
         drive(p, false, false, 0);
         p->state = ULPI_STOP;
-        p->reg = 0;
+        p->stop_wait = 0;
         break;
     case ULPI_STOP:
         if (link->stp)
             p->state = ULPI_IDLE;
-        else if (p->reg++ == STOP_LIMIT) {
+        else if (p->stop_wait++ == STOP_LIMIT) {
             p->faults++;
             p->state = ULPI_IDLE;
         }

@@ -74,7 +74,8 @@ struct ulpi_phy {
     struct ulpi_bus bus;
     enum ulpi_state state;
     uint8_t reg, reported;
-    bool turned; ///< dir fell at the last edge: the link does not drive yet
+    unsigned stop_wait; ///< clocks since a register's value
+    bool turned;        ///< dir fell at the last edge: the link does not drive yet
 
     // statistics
     unsigned writes, interrupted, collisions, faults; ///< faults: the link broke ULPI's rules

@@ -175,21 +175,20 @@ static void start_frames(struct usb_host *h)
     h->next_frame = h->phy.now + USB_MICROFRAME;
 }
 
-/// Chirp J and K in turn until shortly before the end of the reset (7.1.7.5); false: the device did not chirp.
-static bool chirp(struct usb_host *h, uint64_t reset_end)
+/// Chirp J and K in turn until shortly before the end of the reset (7.1.7.5), where the device chirps.
+static void chirp(struct usb_host *h, uint64_t reset_end)
 {
     struct ulpi_phy *p = &h->phy;
     uint64_t limit = p->now + DETECT_CLOCKS;
     while (p->now < limit && !p->chirp_end)
         tick(h);
     if (!p->chirp_end)
-        return false;
+        return;
     for (bool k = true; p->now + CHIRP_QUIET < reset_end; k = !k) {
         p->line = k ? USB_K : USB_J;
         wait_until(h, p->now + CHIRP_CLOCKS);
     }
     p->line = USB_SE0;
-    return true;
 }
 
 bool usb_host_reset(struct usb_host *h)
