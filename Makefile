@@ -213,8 +213,11 @@ CONF = n$(N)f$(F)$(if $(filter 1,$(SMALL)),-small)$(if $(filter 1,$(TRACE)),-fst
 # what synth-check synthesizes: 16 KB per GPU, depths for layers that fit there, reductions of one kind
 SMALL_PARAMS := MemBytesLog2=14 RowsLog2=6 TokensLog2=5 MaxExperts=32 MaxLocalExperts=4 CacheEntries=64 MaxLatency=8 StorePkts=16 Window=0 RxStorePkts=12 RedTypes=1 RedOps=1 Reds=0
 MODEL_OPT ?= -O2
+# for the machine that it is built on; MODEL_ARCH=x86-64-v3, say, for another
+MODEL_ARCH ?= native
 
-# A model is two Verilated parts that the shim joins, a node and what lies between the nodes; a node has no links. Waves need everything in one.
+# A model is two Verilated parts that the shim joins, a node and what lies between the nodes; a node has no links. Waves need everything in one. Verilator's
+# code of the node only initialises: sim/lanes.py makes of it what runs, all nodes at once.
 part_params = -GN=$(2) -GFlitBytes=$(3) $(if $(filter 1,$(4)),$(addprefix -G,$(if $(filter node,$(1)),$(filter-out MaxLatency=% Window=%,$(SMALL_PARAMS)),$(if $(filter fabric_core,$(1)),$(filter-out Reds=%,$(SMALL_PARAMS)),$(SMALL_PARAMS)))))
 
 # part_rules: configuration, N, F, small, trace, top module
@@ -231,9 +234,14 @@ $(B)/model/$(1)/$(6)/V$(6).mk: | $(RTL_PKGS) $(REG_SV) $(B)/.setup
 $(B)/model/$(1)/$(6)/V$(6)_schedule.h: $(B)/model/$(1)/$(6)/V$(6).mk sim/schedule.py
 	$$(Q)$$(PY) sim/schedule.py $(6) $$(@D)
 
+$(B)/model/$(1)/$(6)/V$(6)_lanes.a: $(B)/model/$(1)/$(6)/V$(6).mk sim/lanes.py sim/schedule.py sim/lanes.h
+	$$(call say,CXX,$(6)$(comma) N=$(2) F=$(3)$(comma) a lane each (half a minute or more))
+	$$(Q)$$(PY) sim/lanes.py $(6) $$(@D)
+	$$(Q)$$(MAKE) -s -C $$(@D) -f V$(6)_lanes.mk CXX=$(MODEL_CXX) CXXFLAGS="-std=c++17 $(MODEL_OPT) -march=$(MODEL_ARCH) -w -fPIC $(VINC) -I$(CURDIR)/sim -DMW_SIM_N=$(2)"
+
 $(B)/model/$(1)/$(6)/V$(6)__ALL.a: $(B)/model/$(1)/$(6)/V$(6).mk
 	$$(call say,CXX,$(6)$(comma) N=$(2) F=$(3) (half a minute or more))
-	$$(Q)$$(MAKE) -s -C $$(@D) -f V$(6).mk V$(6)__ALL.a $(VMAKE_CLANG) OPT_FAST="$(MODEL_OPT)" OPT_SLOW=-O1 CXXFLAGS="-w -fPIC" >$$(@D)/make.log 2>&1 || { cat $$(@D)/make.log; exit 1; }
+	$$(Q)$$(MAKE) -s -C $$(@D) -f V$(6).mk V$(6)__ALL.a $(VMAKE_CLANG) OPT_FAST="$(if $(filter node,$(6)),-O1,$(MODEL_OPT))" OPT_SLOW=-O1 CXXFLAGS="-w -fPIC" >$$(@D)/make.log 2>&1 || { cat $$(@D)/make.log; exit 1; }
 	@touch $$@
 endef
 
@@ -241,9 +249,9 @@ endef
 model_parts = $(if $(filter 1,$(1)),fabric,fabric_core node)
 define model_rules
 $(foreach p,$(call model_parts,$(5)),$(eval $(call part_rules,$(1),$(2),$(3),$(4),$(5),$(p))))
-$(B)/model/$(1)/libmwsim.so: $(foreach p,$(call model_parts,$(5)),$(B)/model/$(1)/$(p)/V$(p)__ALL.a $(if $(filter 0,$(5)),$(B)/model/$(1)/$(p)/V$(p)_schedule.h)) sim/shim.cpp sim/mw_sim.h sim/exports.map $(B)/verilated/$(if $(filter 1,$(5)),fst,plain).a
+$(B)/model/$(1)/libmwsim.so: $(foreach p,$(call model_parts,$(5)),$(B)/model/$(1)/$(p)/V$(p)__ALL.a $(if $(filter fabric_core,$(p)),$(B)/model/$(1)/$(p)/V$(p)_schedule.h) $(if $(filter node,$(p)),$(B)/model/$(1)/$(p)/V$(p)_lanes.a)) sim/shim.cpp sim/mw_sim.h sim/exports.map $(B)/verilated/$(if $(filter 1,$(5)),fst,plain).a
 	$$(call say,LINK,$$@)
-	$$(Q)$(MODEL_CXX) $(CXXFLAGS) -fvisibility=hidden $(VINC) -DMW_SIM_TRACE=$(5) -DVM_TRACE=$(5) -DMW_SIM_N=$(2) -DMW_SIM_F=$(3) \
+	$$(Q)$(MODEL_CXX) $(CXXFLAGS) -march=$(MODEL_ARCH) -fvisibility=hidden $(VINC) -DMW_SIM_TRACE=$(5) -DVM_TRACE=$(5) -DMW_SIM_N=$(2) -DMW_SIM_F=$(3) \
 	    $(foreach p,$(call model_parts,$(5)),-I$(B)/model/$(1)/$(p)) -Isim -I$(GEN) -shared -Wl,--version-script=sim/exports.map -o $$@ sim/shim.cpp $$(filter %.a,$$^) $(if $(filter 1,$(5)),-lz -llz4) -lpthread
 endef
 
@@ -313,9 +321,9 @@ $(EXAMPLES): $(B)/examples/%: $(B)/obj/driver/examples/%.o $(B)/libmoeswitch.a
 
 # folders may add commands that are tests too: TEST_CMDS += --command 'name: command'
 TEST_CMDS :=
--include tests/system/tests.mk tests/driver/tests.mk tests/firmware/tests.mk tests/usb/tests.mk tests/fuzz/tests.mk
+-include tests/system/tests.mk tests/driver/tests.mk tests/firmware/tests.mk tests/usb/tests.mk tests/sim/tests.mk tests/fuzz/tests.mk
 
-TEST_NEEDS := $(TEST_SYSTEM_NEEDS) $(FUZZERS) $(UNIT_BINS) $(C_TESTS) $(EXAMPLES) $(TOOL) models
+TEST_NEEDS := $(TEST_SYSTEM_NEEDS) $(LANES_TESTS) $(FUZZERS) $(UNIT_BINS) $(C_TESTS) $(EXAMPLES) $(TOOL) models
 
 # the seed of every random test: one for all, so that a run can be repeated; MW_SEED=n make test tries another
 MW_SEED ?= 1

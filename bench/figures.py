@@ -32,6 +32,7 @@ LINES = [
     ("classical input queue, 16 x 16", "unicast --split --window 1 --minbytes 256K --maxbytes 256K", (32,), (0.592, 0.612)),
 ]
 BETWEEN = 0.001  # of a share: flits are counted between two looks at the device, and what was under way then is not
+SPEED = [(8, 100), (16, 30), (32, 8)]  # GPUs, thousand cycles per second
 LATENCY = [("idle", "", 8), ("the other GPUs send", "--load --iters 200", 8)]
 
 
@@ -63,6 +64,18 @@ def latency(most):
             yield f"| {what} | {row['size']} | " + " | ".join(cells) + " |"
 
 
+def speed(most):
+    yield "| GPUs | command: `moeswitch run` | thousand cycles per second | asked |\n|---|---|---|---|"
+    for n, asked in SPEED:
+        if n <= most:
+            options = f"--system dysharp --tile 1 --hidden 512 --tokens-per-gpu 128 --gpus {n}"
+            with tempfile.NamedTemporaryFile(suffix=".json") as f:
+                print("+", TOOL, "run", options, file=sys.stderr, flush=True)
+                subprocess.run([TOOL, "run", *options.split(), "--json", f.name], check=True, stdout=subprocess.DEVNULL)
+                rate = json.loads(pathlib.Path(f.name).read_text())["systems"][0]["sim_cycles_per_s"] / 1000
+            yield f"| {n} | `{options}` | {rate:.0f} | {asked}: {'yes' if rate >= asked else '**no**'} |"
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--most", type=int, default=32, metavar="N")
@@ -70,7 +83,8 @@ def main():
     a = p.parse_args()
     command = "bench/figures.py" + (f" --most {a.most}" if a.most < 32 else "")
     page = ["# Performance", "", f"Written by `{command}`; `docs/bench.md` says what the patterns and figures are. Flits of 16 bytes.", "", "## Throughput", *throughput(a.most),
-            "", "## Latency", "Cycles, one way, GPU to GPU, of a store with a flag behind it: half of a round trip.", "", *latency(a.most), ""]
+            "", "## Latency", "Cycles, one way, GPU to GPU, of a store with a flag behind it: half of a round trip.", "", *latency(a.most),
+            "", "## Simulation speed", "Wall clock of one core, checking of every element included; another machine has other figures. What limits it: [simulation.md](simulation.md).", "", *speed(a.most), ""]
     pathlib.Path(a.output).write_text("\n".join(page))
 
 

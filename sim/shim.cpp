@@ -4,13 +4,13 @@
 // one host stream port per GPU, waves. All C++ of the project outside of tests is here.
 //
 // With waves, one model holds the whole fabric. Without, the simulation is cut where
-// rtl/top/fabric_core.sv meets the nodes: one model of a node, run N times, and one of what lies
-// between, joined here as rtl/top/fabric.sv joins them. A node is a sixth of the C++ that way, and
-// each part is evaluated once per clock edge. Both give the same cycles (tests/system).
+// rtl/top/fabric_core.sv meets the nodes, and joined here as rtl/top/fabric.sv joins them: one model of
+// all nodes at once, a lane of a vector each (sim/lanes.py makes it of Verilator's model of one), and one
+// of what lies between. Each part is evaluated once per clock edge. Both give the same cycles
+// (tests/system).
 //
-// The parts' eval() is called once, to initialise them. After that the shim runs what a clock edge
-// runs (sim/schedule.py lists it) without looking for edges, and runs each function for all
-// nodes before the next: the code of one fits the instruction cache, that of a node does not.
+// Verilator's eval() is called to initialise the parts only. After that the shim runs what a clock edge
+// runs (sim/schedule.py lists it) without looking for edges.
 //
 // A cycle is: inputs are set, the model settles with the clock low, outputs are looked at, the clock
 // rises. No output depends on an input of the same cycle, so a part settles by itself.
@@ -24,7 +24,8 @@
 #include "Vfabric_core.h"
 #include "Vfabric_core_schedule.h"
 #include "Vnode.h"
-#include "Vnode_schedule.h"
+#include "Vnode___024root.h"
+#include "Vnode_lanes.h"
 #endif
 
 #include <cstring>
@@ -48,13 +49,23 @@ struct device {
     VerilatedFstC fst;
     bool tracing = false;
 
-    auto &host_valid(unsigned g) { return bus.host_valid_i[g]; }
-    auto &host_ready(unsigned g) { return bus.host_ready_o[g]; }
-    auto &host_we(unsigned g) { return bus.host_we_i[g]; }
-    auto &host_addr(unsigned g) { return bus.host_addr_i[g]; }
-    auto &host_wdata(unsigned g) { return bus.host_wdata_i[g]; }
-    auto &host_rvalid(unsigned g) { return bus.host_rvalid_o[g]; }
-    auto &host_rdata(unsigned g) { return bus.host_rdata_o[g]; }
+    bool host_rvalid(unsigned g) const { return bus.host_rvalid_o[g]; }
+    bool host_ready(unsigned g) const { return bus.host_ready_o[g]; }
+    bool host_valid(unsigned g) const { return bus.host_valid_i[g]; }
+    void host_valid(unsigned g, bool v) { bus.host_valid_i[g] = v; }
+    void host_request(unsigned g, bool we, uint32_t addr)
+    {
+        bus.host_we_i[g] = we;
+        bus.host_addr_i[g] = addr;
+    }
+    void host_write(unsigned g, const uint8_t *data)
+    {
+        memcpy(&bus.host_wdata_i[g], data, FLIT_BYTES);
+    }
+    void host_read(unsigned g, uint8_t *data) const
+    {
+        memcpy(data, &bus.host_rdata_o[g], FLIT_BYTES);
+    }
 
     void reset(bool on) { bus.rst_ni = !on; }
 
@@ -87,85 +98,123 @@ struct device {
     }
 };
 #else
-// ---- N nodes and what lies between ----
+// ---- N nodes, a lane each, and what lies between ----
+// A flit in one lane and in a port of the other part, or bytes: 64-bit ports are one variable, 128-bit ones four.
+[[maybe_unused]] void put(lanes::Q &to, unsigned lane, const QData &from)
+{
+    to[lane] = from;
+}
+[[maybe_unused]] QData get(const lanes::Q &from, unsigned lane)
+{
+    return from[lane];
+}
+template <std::size_t Words>
+void put(lanes::U (&to)[Words], unsigned lane, const VlWide<Words> &from)
+{
+    for (unsigned w = 0; w < Words; w++)
+        to[w][lane] = from[w];
+}
+template <std::size_t Words> VlWide<Words> get(const lanes::U (&from)[Words], unsigned lane)
+{
+    VlWide<Words> to;
+    for (unsigned w = 0; w < Words; w++)
+        to[w] = from[w][lane];
+    return to;
+}
+
 struct device {
     VerilatedContext context;
     Vfabric_core bus{&context, "core"};
-    std::vector<std::unique_ptr<Vnode>> nodes;
+    std::unique_ptr<Vnode_lanes> nodes{new Vnode_lanes};
 
     device()
     {
-        for (unsigned g = 0; g < GPUS; g++) {
-            nodes.push_back(
-                std::make_unique<Vnode>(&context, ("node" + std::to_string(g)).c_str()));
-            nodes[g]->port_i = g;
-            nodes[g]->eval();
+        // Verilator's node settles as each of the lanes, and gives it what it holds
+        Vnode node(&context, "node");
+        for (unsigned g = 0; g < lanes::L; g++) {
+            node.port_i = g;
+            node.eval();
+            nodes->load(g, *node.rootp);
         }
+        node.final();
         bus.eval();
     }
 
-    auto &host_valid(unsigned g) { return nodes[g]->host_valid_i; }
-    auto &host_ready(unsigned g) { return nodes[g]->host_ready_o; }
-    auto &host_we(unsigned g) { return nodes[g]->host_we_i; }
-    auto &host_addr(unsigned g) { return nodes[g]->host_addr_i; }
-    auto &host_wdata(unsigned g) { return nodes[g]->host_wdata_i; }
-    auto &host_rvalid(unsigned g) { return nodes[g]->host_rvalid_o; }
-    auto &host_rdata(unsigned g) { return nodes[g]->host_rdata_o; }
+    bool host_rvalid(unsigned g) const { return nodes->host_rvalid_o[g]; }
+    bool host_ready(unsigned g) const { return nodes->host_ready_o[g]; }
+    bool host_valid(unsigned g) const { return nodes->host_valid_i[g]; }
+    void host_valid(unsigned g, bool v) { nodes->host_valid_i[g] = v; }
+    void host_request(unsigned g, bool we, uint32_t addr)
+    {
+        nodes->host_we_i[g] = we;
+        nodes->host_addr_i[g] = addr;
+    }
+    void host_write(unsigned g, const uint8_t *data)
+    {
+        auto flit = get(nodes->host_wdata_i, g);
+        memcpy(&flit, data, FLIT_BYTES);
+        put(nodes->host_wdata_i, g, flit);
+    }
+    void host_read(unsigned g, uint8_t *data) const
+    {
+        auto flit = get(nodes->host_rdata_o, g);
+        memcpy(data, &flit, FLIT_BYTES);
+    }
 
     void reset(bool on)
     {
         bus.rst_ni = !on;
-        for (auto &node : nodes)
-            node->rst_ni = !on;
+        for (unsigned g = 0; g < GPUS; g++)
+            nodes->rst_ni[g] = !on;
     }
 
     // What only means something beside a request or a write.
-    void configure(Vnode &n)
+    void configure()
     {
-        n.csr_we_i = bus.csr_we_o;
-        n.csr_addr_i = bus.csr_addr_o;
-        n.csr_wdata_i = bus.csr_wdata_o;
-        n.emap_addr_i = bus.emap_addr_o;
-        n.emap_data_i = bus.emap_data_o;
-        n.group_addr_i = bus.group_addr_o;
-        n.group_data_i = bus.group_data_o;
+        nodes->csr_we_i = bus.csr_we_o;
+        nodes->csr_addr_i = bus.csr_addr_o;
+        nodes->csr_wdata_i = bus.csr_wdata_o;
+        nodes->emap_addr_i = bus.emap_addr_o;
+        nodes->emap_data_i = bus.emap_data_o;
+        nodes->group_addr_i = bus.group_addr_o;
+        nodes->group_data_i = bus.group_data_o;
     }
 
     // The wires of fabric.sv. Outputs come from registers, so all are read before any part moves on.
     void connect()
     {
+        Vnode_lanes &n = *nodes;
         bool configures = bus.emap_we_o || bus.group_we_o;
         for (unsigned g = 0; g < GPUS; g++)
             configures = configures || bus.csr_req_o[g];
+        if (configures)
+            configure();
+        n.go_i = bus.go_o;
+        n.sweep_i = bus.sweep_o;
+        n.epoch_i = bus.epoch_o;
+        n.emap_we_i = bus.emap_we_o;
+        n.group_we_i = bus.group_we_o;
         for (unsigned g = 0; g < GPUS; g++) {
-            Vnode &n = *nodes[g];
-            n.go_i = bus.go_o;
-            n.sweep_i = bus.sweep_o;
-            n.epoch_i = bus.epoch_o;
-            n.csr_req_i = bus.csr_req_o[g];
-            n.emap_we_i = bus.emap_we_o;
-            n.group_we_i = bus.group_we_o;
-            if (configures)
-                configure(n);
-            n.up_crd_i = bus.up_crd_o[g];
-            n.up_crd_part_i = bus.up_crd_part_o[g];
-            n.dn_valid_i = bus.dn_valid_o[g];
-            n.dn_last_i = bus.dn_last_o[g];
-            n.dn_err_i = bus.dn_err_o[g];
-            n.dn_cls_i = bus.dn_cls_o[g];
-            n.dn_data_i = bus.dn_data_o[g];
-            bus.csr_ack_i[g] = n.csr_ack_o;
-            bus.csr_err_i[g] = n.csr_err_o;
-            bus.csr_rdata_i[g] = n.csr_rdata_o;
-            bus.up_valid_i[g] = n.up_valid_o;
-            bus.up_last_i[g] = n.up_last_o;
-            bus.up_err_i[g] = n.up_err_o;
-            bus.up_cls_i[g] = n.up_cls_o;
-            bus.up_data_i[g] = n.up_data_o;
-            bus.dn_crd_i[g] = n.dn_crd_o;
-            bus.idle_i[g] = n.idle_o;
-            bus.error_i[g] = n.error_o;
-            bus.sweep_busy_i[g] = n.sweep_busy_o;
+            n.csr_req_i[g] = bus.csr_req_o[g];
+            n.up_crd_i[g] = bus.up_crd_o[g];
+            n.up_crd_part_i[g] = bus.up_crd_part_o[g];
+            n.dn_valid_i[g] = bus.dn_valid_o[g];
+            n.dn_last_i[g] = bus.dn_last_o[g];
+            n.dn_err_i[g] = bus.dn_err_o[g];
+            n.dn_cls_i[g] = bus.dn_cls_o[g];
+            put(n.dn_data_i, g, bus.dn_data_o[g]);
+            bus.csr_ack_i[g] = n.csr_ack_o[g];
+            bus.csr_err_i[g] = n.csr_err_o[g];
+            bus.csr_rdata_i[g] = n.csr_rdata_o[g];
+            bus.up_valid_i[g] = n.up_valid_o[g];
+            bus.up_last_i[g] = n.up_last_o[g];
+            bus.up_err_i[g] = n.up_err_o[g];
+            bus.up_cls_i[g] = n.up_cls_o[g];
+            bus.up_data_i[g] = get(n.up_data_o, g);
+            bus.dn_crd_i[g] = n.dn_crd_o[g];
+            bus.idle_i[g] = n.idle_o[g];
+            bus.error_i[g] = n.error_o[g];
+            bus.sweep_busy_i[g] = n.sweep_busy_o[g];
         }
     }
 
@@ -176,21 +225,13 @@ struct device {
         Vfabric_core_schedule::inputs(bus.rootp);
         for (auto run : Vfabric_core_schedule::edge)
             run(bus.rootp);
-        for (auto &node : nodes)
-            Vnode_schedule::inputs(node->rootp);
-        for (auto run : Vnode_schedule::edge)
-            for (auto &node : nodes)
-                run(node->rootp);
+        nodes->inputs();
+        nodes->edge();
     }
 
     bool open(const char *path) { return !path; }
 
-    ~device()
-    {
-        bus.final();
-        for (auto &node : nodes)
-            node->final();
-    }
+    ~device() { bus.final(); }
 };
 #endif
 } // namespace
@@ -209,7 +250,7 @@ struct mw_sim : device {
         device::reset(true);
         bus.cfg_req_i = 0;
         for (unsigned g = 0; g < GPUS; g++)
-            host_valid(g) = 0;
+            host_valid(g, false);
         for (unsigned i = 0; i < RESET_CYCLES; i++) {
             settle();
             next();
@@ -263,24 +304,6 @@ bool run(mw_sim *s, uint64_t max_cycles)
     return s->bus.done_o;
 }
 
-// A flit between a port of the model and bytes: 64-bit ports are one word, 128-bit ones four.
-[[maybe_unused]] void put(QData &port, const uint8_t *data)
-{
-    memcpy(&port, data, sizeof port);
-}
-[[maybe_unused]] void get(const QData &port, uint8_t *data)
-{
-    memcpy(data, &port, sizeof port);
-}
-template <std::size_t Words> void put(VlWide<Words> &port, const uint8_t *data)
-{
-    memcpy(port.data(), data, FLIT_BYTES);
-}
-template <std::size_t Words> void get(const VlWide<Words> &port, uint8_t *data)
-{
-    memcpy(data, port.data(), FLIT_BYTES);
-}
-
 // One GPU's port: where it stands in its pieces, for requests and for answers.
 struct lane {
     std::vector<const mw_sim_transfer *> pieces;
@@ -322,7 +345,7 @@ bool step_lane(mw_sim *s, unsigned g, lane &l)
     bool moved = false;
     if (s->host_rvalid(g)) {
         l.skip_writes();
-        get(s->host_rdata(g), l.place());
+        s->host_read(g, l.place());
         moved = true;
     }
     if (s->host_valid(g) && s->host_ready(g)) {
@@ -335,14 +358,13 @@ bool step_lane(mw_sim *s, unsigned g, lane &l)
 
 void offer(mw_sim *s, unsigned g, const lane &l)
 {
-    s->host_valid(g) = !l.sent_all();
+    s->host_valid(g, !l.sent_all());
     if (l.sent_all())
         return;
     const mw_sim_transfer *p = l.pieces[l.asking];
-    s->host_we(g) = p->write;
-    s->host_addr(g) = static_cast<uint32_t>(p->flit + l.asked);
+    s->host_request(g, p->write, static_cast<uint32_t>(p->flit + l.asked));
     if (p->write)
-        put(s->host_wdata(g), p->data + l.asked * FLIT_BYTES);
+        s->host_write(g, p->data + l.asked * FLIT_BYTES);
 }
 
 int transfer(mw_sim *s, const mw_sim_transfer *list, std::size_t count)
@@ -369,7 +391,7 @@ int transfer(mw_sim *s, const mw_sim_transfer *list, std::size_t count)
         s->next();
     }
     for (unsigned g = 0; g < GPUS; g++)
-        s->host_valid(g) = 0;
+        s->host_valid(g, false);
     return -2;
 }
 

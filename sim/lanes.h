@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Lanes: what sim/lanes.py writes is made of. A part that a model has N times is evaluated once for all of them, each
+// variable a vector with one lane per copy. Where copies take different branches, a mask says which lanes an assignment is
+// for. Names are those of Verilator's macros with the same meaning.
+//
+// Vectors are clang's ext_vector_type: a comparison gives 0 or -1 per lane, `m ? a : b` chooses per lane by the sign of m.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+
+#include "verilated.h"
+
+namespace lanes {
+constexpr unsigned up_to_power(unsigned n)
+{
+    unsigned p = 2;
+    while (p < n)
+        p *= 2;
+    return p;
+}
+constexpr unsigned L = up_to_power(MW_SIM_N); // lanes; those past N stay in reset
+
+typedef uint32_t U __attribute__((ext_vector_type(L))); // up to 32 bits
+typedef uint64_t Q __attribute__((ext_vector_type(L))); // up to 64 bits
+typedef int32_t M __attribute__((ext_vector_type(L)));  // mask: 0 or -1
+typedef int64_t MQ __attribute__((ext_vector_type(L)));
+
+constexpr M ALL = (M)-1;
+
+inline M nz(U x)
+{
+    return x != 0U;
+}
+inline M nz(M m)
+{
+    return m;
+}
+inline M nz(Q x)
+{
+    return __builtin_convertvector(x != 0UL, M);
+}
+inline bool any(M m)
+{
+    return __builtin_reduce_or(m) != 0;
+}
+inline uint32_t set_of(M m) // a bit per lane
+{
+    typedef bool B __attribute__((ext_vector_type(L)));
+    B lanes = __builtin_convertvector(m, B);
+    uint32_t set = 0;
+    memcpy(&set, &lanes, sizeof lanes);
+    return L == 32 ? set : set & ((1U << (L % 32)) - 1);
+}
+inline U bit(M m)
+{
+    return (U)m & 1U;
+}
+inline U sel(M m, U a, U b)
+{
+    return m ? a : b;
+}
+inline Q sel(M m, Q a, Q b)
+{
+    return __builtin_convertvector(m, MQ) ? a : b;
+}
+inline Q wide(U x)
+{
+    return __builtin_convertvector(x, Q);
+}
+inline U low(Q x)
+{
+    return __builtin_convertvector(x, U);
+}
+inline M less(Q a, Q b)
+{
+    return __builtin_convertvector(a < b, M);
+}
+inline M same(Q a, Q b)
+{
+    return __builtin_convertvector(a == b, M);
+}
+// shifts by any distance: what is shifted out is zero
+inline U shl(U x, U by)
+{
+    return by < 32U ? x << (by & 31U) : (U)0U;
+}
+inline U shr(U x, U by)
+{
+    return by < 32U ? x >> (by & 31U) : (U)0U;
+}
+inline Q shl(Q x, U by)
+{
+    return sel(by < 64U, x << wide(by & 63U), (Q)0UL);
+}
+inline Q shr(Q x, U by)
+{
+    return sel(by < 64U, x >> wide(by & 63U), (Q)0UL);
+}
+inline U parity(U x)
+{
+    x ^= x >> 16U;
+    x ^= x >> 8U;
+    x ^= x >> 4U;
+    return ((U)0x6996U >> (x & 15U)) & 1U;
+}
+inline U at_most(U x, uint32_t limit)
+{
+    return x < limit ? x : (U)limit;
+}
+
+// Element `at` of each lane in a small array: `count` elements, `step` vectors apart.
+template <unsigned Count, unsigned Step, typename T> inline T pick(const T *from, U at)
+{
+    T r = from[0];
+#pragma unroll
+    for (unsigned i = 1; i < Count; i++)
+        r = sel(at == i, from[i * Step], r);
+    return r;
+}
+
+// Element `at` of each lane in a table of constants
+template <typename Table> inline U lookup(const Table &table, U at)
+{
+    U r;
+#pragma unroll
+    for (unsigned l = 0; l < L; l++)
+        r[l] = table[at[l]];
+    return r;
+}
+
+// ... in an array of vectors of any size
+template <typename T> inline T gather(const T *from, U at)
+{
+    T r;
+#pragma unroll
+    for (unsigned l = 0; l < L; l++)
+        r[l] = reinterpret_cast<const decltype(r[0] + 0) *>(from)[at[l] * L + l];
+    return r;
+}
+
+// Writes word i of each lane of `mask` from value i, to place(lane)[i * step].
+template <typename Word, typename Place, typename... Values>
+inline void put_words(M mask, unsigned step, Place place, Values... values)
+{
+    alignas(64) Word words[sizeof...(values)][L];
+    unsigned n = 0;
+    (memcpy(words[n++], &values, sizeof values), ...);
+    for (uint32_t left = set_of(mask); left; left &= left - 1) {
+        unsigned l = __builtin_ctz(left);
+        Word *to = place(l);
+        for (unsigned i = 0; i < sizeof...(values); i++)
+            to[i * step] = words[i][l];
+    }
+}
+template <typename T, typename... Values> inline void scatter(T *to, U at, M mask, Values... values)
+{
+    using Word = decltype(to[0][0] + 0);
+    put_words<Word>(
+        mask, L, [=](unsigned l) { return reinterpret_cast<Word *>(to) + at[l] * L + l; },
+        values...);
+}
+
+// A memory: `Count` elements of `Words` words, an element of a lane in one piece. Pages that nobody writes stay unmapped.
+template <typename W, typename T, unsigned Count, unsigned Words> struct memory {
+    std::unique_ptr<W, decltype(&free)> words{
+        static_cast<W *>(calloc(std::size_t(Count) * L * Words, sizeof(W))), free};
+
+    W *place(uint32_t at, unsigned lane) const
+    {
+        return words.get() + (std::size_t(at) * L + lane) * Words;
+    }
+    T get(U at, unsigned word) const
+    {
+        T r;
+#pragma unroll
+        for (unsigned l = 0; l < L; l++)
+            r[l] = place(at[l], l)[word];
+        return r;
+    }
+    T get(U at, U word) const
+    {
+        T r;
+#pragma unroll
+        for (unsigned l = 0; l < L; l++)
+            r[l] = place(at[l], l)[word[l]];
+        return r;
+    }
+    template <typename... Values> void put(U at, unsigned word, M mask, Values... values)
+    {
+        put_words<W>(
+            mask, 1, [=](unsigned l) { return place(at[l], l) + word; }, values...);
+    }
+};
+
+// `bits` bits of `value` at bit `lsb` of a wide variable
+template <unsigned Words> inline void assign_sel(U *to, unsigned bits, U lsb, U value, M mask)
+{
+    U ones = (U)(bits < 32 ? (1U << bits) - 1 : ~0U);
+#pragma unroll
+    for (unsigned w = 0; w < Words; w++) {
+        M above = lsb >= 32U * w;
+        U up = lsb - 32U * w, down = 32U * w - lsb;
+        U m = sel(above, shl(ones, up), shr(ones, down));
+        U v = sel(above, shl(value & ones, up), shr(value & ones, down));
+        to[w] = sel(mask, (to[w] & ~m) | v, to[w]);
+    }
+}
+
+// A wide variable shifted by any distance
+template <unsigned Words> inline void shift_left(U *to, const U *from, U by, M mask)
+{
+    U out[Words];
+#pragma unroll
+    for (unsigned w = 0; w < Words; w++) {
+        U r = (U)0U;
+#pragma unroll
+        for (unsigned k = 0; k <= w; k++) {
+            U here = from[w - k] << (by & 31U);
+            if (w > k)
+                here |= shr(from[w - k - 1], 32U - (by & 31U));
+            r = sel((by >> 5U) == k, here, r);
+        }
+        out[w] = r;
+    }
+#pragma unroll
+    for (unsigned w = 0; w < Words; w++)
+        to[w] = sel(mask, out[w], to[w]);
+}
+template <unsigned Words> inline void shift_right(U *to, const U *from, U by, M mask)
+{
+    U out[Words];
+#pragma unroll
+    for (unsigned w = 0; w < Words; w++) {
+        U r = (U)0U;
+#pragma unroll
+        for (unsigned k = 0; w + k < Words; k++) {
+            U here = from[w + k] >> (by & 31U);
+            if (w + k + 1 < Words)
+                here |= shl(from[w + k + 1], 32U - (by & 31U));
+            r = sel((by >> 5U) == k, here, r);
+        }
+        out[w] = r;
+    }
+#pragma unroll
+    for (unsigned w = 0; w < Words; w++)
+        to[w] = sel(mask, out[w], to[w]);
+}
+} // namespace lanes

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// sim/lanes.py and sim/lanes.h: five copies of tests/sim/lanes_sample.sv as lanes of one model against five models of
+// Verilator's own, every output in every cycle, under random inputs that let copies take different branches. MW_SEED repeats a run.
+#include "Vlanes_sample.h"
+#include "Vlanes_sample___024root.h"
+#include "Vlanes_sample_lanes.h"
+#include "verilated.h"
+
+#include <csetjmp>
+#include <cstdarg>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <memory>
+#include <random>
+#include <vector>
+
+extern "C" {
+#include <cmocka.h>
+}
+
+namespace {
+constexpr unsigned COPIES = MW_SIM_N;
+uint64_t seed;
+
+struct pair_of_models {
+    VerilatedContext context;
+    std::vector<std::unique_ptr<Vlanes_sample>> plain;
+    std::unique_ptr<Vlanes_sample_lanes> lanes{new Vlanes_sample_lanes};
+    std::mt19937_64 random;
+
+    explicit pair_of_models(uint64_t s) : random(s)
+    {
+        for (unsigned i = 0; i < COPIES; i++) {
+            plain.push_back(std::make_unique<Vlanes_sample>(&context));
+            plain[i]->clk_i = 0;
+            plain[i]->eval();
+            lanes->load(i, *plain[i]->rootp);
+        }
+    }
+
+    // numbers that meet each other now and then
+    uint32_t word()
+    {
+        uint32_t x = static_cast<uint32_t>(random());
+        switch (random() % 4) {
+        case 0:
+            return x % 8;
+        case 1:
+            return x & 0x00ff00ff;
+        default:
+            return x;
+        }
+    }
+
+    void drive(unsigned i, bool rst_n)
+    {
+        Vlanes_sample &p = *plain[i];
+        p.rst_ni = rst_n;
+        p.op_i = static_cast<uint8_t>(random());
+        p.a_i = word();
+        p.b_i = word();
+        p.c_i = (static_cast<uint64_t>(word()) << 32) | word();
+        for (unsigned w = 0; w < 4; w++)
+            p.w_i[w] = word();
+        lanes->rst_ni[i] = p.rst_ni;
+        lanes->op_i[i] = p.op_i;
+        lanes->a_i[i] = p.a_i;
+        lanes->b_i[i] = p.b_i;
+        lanes->c_i[i] = p.c_i;
+        for (unsigned w = 0; w < 4; w++)
+            lanes->w_i[w][i] = p.w_i[w];
+    }
+
+    void rise()
+    {
+        for (auto &p : plain) {
+            p->eval();
+            p->clk_i = 1;
+            p->eval();
+            p->clk_i = 0;
+            p->eval();
+        }
+        lanes->inputs();
+        lanes->edge();
+    }
+
+    void compare(unsigned i)
+    {
+        const Vlanes_sample &p = *plain[i];
+        assert_int_equal(lanes->sum_o[i], p.sum_o);
+        assert_int_equal(lanes->long_o[i], p.long_o);
+        assert_int_equal(lanes->first_o[i], p.first_o);
+        assert_int_equal(lanes->early_o[i], p.early_o);
+        assert_int_equal(lanes->word_o[i], p.word_o);
+        assert_int_equal(lanes->small_o[i], p.small_o);
+        assert_int_equal(lanes->queue_o[i], p.queue_o);
+        assert_int_equal(lanes->slice_o[i], p.slice_o);
+        assert_int_equal(lanes->table_o[i], p.table_o);
+        assert_int_equal(lanes->parity_o[i], p.parity_o);
+        assert_int_equal(lanes->count_o[i], p.count_o);
+        for (unsigned w = 0; w < 3; w++)
+            assert_int_equal(lanes->few_o[w][i], p.few_o[w]);
+        for (unsigned w = 0; w < 4; w++) {
+            assert_int_equal(lanes->wide_o[w][i], p.wide_o[w]);
+            assert_int_equal(lanes->ram_o[w][i], p.ram_o[w]);
+        }
+    }
+};
+
+void copies_go_their_own_ways(void **)
+{
+    pair_of_models m(seed);
+    for (unsigned cycle = 0; cycle < 20000; cycle++) {
+        for (unsigned i = 0; i < COPIES; i++)
+            m.drive(i, cycle >= 4 && m.random() % 256 != 0);
+        m.rise();
+        for (unsigned i = 0; i < COPIES; i++)
+            m.compare(i);
+    }
+}
+
+// With equal inputs all lanes hold the same, those of copies that are not there excepted.
+void equal_inputs_give_equal_lanes(void **)
+{
+    pair_of_models m(seed + 1);
+    for (unsigned cycle = 0; cycle < 2000; cycle++) {
+        auto state = m.random;
+        for (unsigned i = 0; i < COPIES; i++) {
+            m.random = state;
+            m.drive(i, cycle >= 4);
+        }
+        m.rise();
+        for (unsigned i = 1; i < COPIES; i++) {
+            assert_int_equal(m.lanes->sum_o[i], m.lanes->sum_o[0]);
+            assert_int_equal(m.lanes->long_o[i], m.lanes->long_o[0]);
+        }
+        m.compare(0);
+    }
+}
+} // namespace
+
+int main()
+{
+    const char *s = getenv("MW_SEED");
+    seed = s ? strtoull(s, nullptr, 0) : static_cast<uint64_t>(time(nullptr));
+    printf("lanes: MW_SEED=%llu\n", static_cast<unsigned long long>(seed));
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(copies_go_their_own_ways),
+        cmocka_unit_test(equal_inputs_give_equal_lanes),
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
