@@ -211,14 +211,14 @@ TRACE ?= 0
 SMALL ?= 0
 CONF = n$(N)f$(F)$(if $(filter 1,$(SMALL)),-small)$(if $(filter 1,$(TRACE)),-fst)
 # what synth-check synthesizes: 16 KB per GPU, depths for layers that fit there, reductions of one kind
-SMALL_PARAMS := MemBytesLog2=14 RowsLog2=6 TokensLog2=5 MaxExperts=32 MaxLocalExperts=4 CacheEntries=64 MaxLatency=8 StorePkts=16 Window=0 RxStorePkts=12 RedTypes=1 RedOps=1 Reds=0
+SMALL_PARAMS := MemBytesLog2=14 RowsLog2=6 TokensLog2=5 MaxExperts=32 MaxLocalExperts=4 CacheEntries=64 MaxLatency=8 StorePkts=16 Window=0 RxStorePkts=12 RedTypes=1 RedOps=1 Reds=0 Faults=0
 MODEL_OPT ?= -O2
 # for the machine that it is built on; MODEL_ARCH=x86-64-v3, say, for another
 MODEL_ARCH ?= native
 
 # A model is two Verilated parts that the shim joins, a node and what lies between the nodes; a node has no links. Waves need everything in one. Verilator's
 # code of the node only initialises: sim/lanes.py makes of it what runs, all nodes at once.
-part_params = -GN=$(2) -GFlitBytes=$(3) $(if $(filter 1,$(4)),$(addprefix -G,$(if $(filter node,$(1)),$(filter-out MaxLatency=% Window=%,$(SMALL_PARAMS)),$(if $(filter fabric_core,$(1)),$(filter-out Reds=%,$(SMALL_PARAMS)),$(SMALL_PARAMS)))))
+part_params = -GN=$(2) -GFlitBytes=$(3) $(if $(filter 1,$(4)),$(addprefix -G,$(if $(filter node,$(1)),$(filter-out MaxLatency=% Window=%,$(SMALL_PARAMS)),$(if $(filter fabric_core,$(1)),$(filter-out Reds=% Faults=%,$(SMALL_PARAMS)),$(SMALL_PARAMS)))))
 
 # part_rules: configuration, N, F, small, trace, top module
 define part_rules

@@ -126,6 +126,7 @@ struct device {
     VerilatedContext context;
     Vfabric_core bus{&context, "core"};
     std::unique_ptr<Vnode_lanes> nodes{new Vnode_lanes};
+    bool resetting = false;
 
     device()
     {
@@ -164,8 +165,7 @@ struct device {
     void reset(bool on)
     {
         bus.rst_ni = !on;
-        for (unsigned g = 0; g < GPUS; g++)
-            nodes->rst_ni[g] = !on;
+        resetting = on;
     }
 
     // What only means something beside a request or a write.
@@ -195,6 +195,7 @@ struct device {
         n.emap_we_i = bus.emap_we_o;
         n.group_we_i = bus.group_we_o;
         for (unsigned g = 0; g < GPUS; g++) {
+            n.rst_ni[g] = !(resetting || bus.node_reset_o[g]);
             n.csr_req_i[g] = bus.csr_req_o[g];
             n.up_crd_i[g] = bus.up_crd_o[g];
             n.up_crd_part_i[g] = bus.up_crd_part_o[g];

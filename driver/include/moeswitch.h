@@ -180,6 +180,32 @@ MW_API int mw_expert_map_set(struct mw_device *device, const struct mw_expert_pl
 /// Which ports `gpu` may reach, as a mask; after open, all.
 MW_API int mw_partition_set(struct mw_device *device, unsigned gpu, uint32_t reachable);
 
+// ---- ports that are down ------------------------------------------------------------------------
+
+/// The switch shuts off a GPU that takes nothing, does not end a packet, or owes a partial sum, for longer than the time limit: what is for it
+/// is discarded, its partial sums are replaced by poisoned ones, nothing of it comes in. Bit p of `mask`: port p is down.
+MW_API int mw_ports_down(struct mw_device *device, uint32_t *mask);
+/// Enable a port that is down: its queues are flushed, its GPU is reset but for its memory, and ends its part of a layer that runs. All GPUs must be configured
+/// anew before the next layer. MW_ERR_TIMEOUT: it does not come up.
+MW_API int mw_port_enable(struct mw_device *device, unsigned gpu);
+/// Take a port down.
+MW_API int mw_port_disable(struct mw_device *device, unsigned gpu);
+/// Time limits: 2 to 3 periods of 2^period_log2 cycles (1 .. 22) for control and open packets, twice that for stores, four times for results and partial sums.
+/// 0: none; after open, 13.
+MW_API int mw_port_limit(struct mw_device *device, unsigned period_log2);
+
+/// What an emulated GPU may be made to do wrong.
+enum {
+    MW_FAULT_ACCEPT = 1, ///< give no credit back
+    MW_FAULT_SEND = 2,   ///< stop inside a packet and send nothing more
+    MW_FAULT_ANSWER = 4, ///< send no partial sums
+    MW_FAULT_OPCODE = 8, ///< send stores with an opcode that is unknown
+    MW_FAULT_ALL = 15,
+};
+/// From `after` cycles behind each go on (a multiple of 64; it is rounded down), until set again or the GPU is reset. Devices without faults ignore it.
+/// MW_ERR_STATE: a layer runs.
+MW_API int mw_fault_set(struct mw_device *device, unsigned gpu, unsigned faults, unsigned after);
+
 /// A static multicast object (`cuMulticastCreate`): a group of GPUs whose memories hold an area of
 /// `bytes` bytes at the same address. MW_ERR_CAPACITY: no group is free.
 MW_API int mw_multicast_create(struct mw_device *device, uint64_t bytes,
@@ -346,6 +372,8 @@ struct mw_port_counters {
     uint32_t rejected;                 ///< packets with an error
     uint32_t stall_output,
         stall_credit; ///< cycles in which a copy waited for its output, for credit
+    uint32_t discarded,
+        dropped; ///< packets for it while it was down; its own, cut short or not let in
 };
 struct mw_gpu_counters {
     uint32_t stall_store, stall_ctrl;  ///< cycles in which a packet waited for credit

@@ -10,16 +10,17 @@ enum { PORT_WORDS = 16 }; ///< words per port in the window of the switch's coun
 
 static int read_port(struct mw_device *d, unsigned port, struct mw_port_counters *c)
 {
-    uint32_t *const place[13] = {
+    uint32_t *const place[] = {
         &c->up_flits[0],   &c->up_flits[1],   &c->up_flits[2],   &c->up_flits[3], &c->down_flits[0],
         &c->down_flits[1], &c->down_flits[2], &c->down_flits[3], &c->up_payload,  &c->down_payload,
-        &c->rejected,      &c->stall_output,  &c->stall_credit,
+        &c->rejected,      &c->stall_output,  &c->stall_credit,  &c->discarded,   &c->dropped,
     };
-    struct mw_register list[13];
-    for (unsigned i = 0; i < 13; i++)
+    enum { COUNT = sizeof place / sizeof *place };
+    struct mw_register list[COUNT];
+    for (unsigned i = 0; i < COUNT; i++)
         list[i].address = MWI_FABRIC(counters) + 4 * (PORT_WORDS * port + i);
-    int status = mwi_read_list(d, list, 13);
-    for (unsigned i = 0; i < 13 && !status; i++)
+    int status = mwi_read_list(d, list, COUNT);
+    for (unsigned i = 0; i < COUNT && !status; i++)
         *place[i] = list[i].value;
     return status;
 }
@@ -186,9 +187,9 @@ static void report_gpu(FILE *out, struct mw_device *d, unsigned gpu)
 
 static void report_fabric(FILE *out, struct mw_device *d)
 {
-    uint32_t state = 0, cycles = 0, error = 0;
+    uint32_t state = 0, cycles = 0, error = 0, down = 0;
     if (mwi_read(d, MWI_FABRIC(state), &state) || mwi_read(d, MWI_FABRIC(cycles), &cycles) ||
-        mwi_read(d, MWI_FABRIC(error), &error)) {
+        mwi_read(d, MWI_FABRIC(error), &error) || mwi_read(d, MWI_FABRIC(down), &down)) {
         fprintf(out, "device: %s\n", mw_message());
         return;
     }
@@ -199,6 +200,9 @@ static void report_fabric(FILE *out, struct mw_device *d)
         fprintf(out, "switch: %u errors, the first at input %u: %s\n",
                 MWI_GET(MW_FABRIC__ERROR__COUNT, error), MWI_GET(MW_FABRIC__ERROR__PORT, error),
                 mw_hw_strerror(MWI_GET(MW_FABRIC__ERROR__FIRST, error)));
+    for (unsigned p = 0; p < d->info.gpus; p++)
+        if (down >> p & 1)
+            fprintf(out, "port %u is down\n", p);
 }
 
 static void report_port(FILE *out, struct mw_device *d, unsigned port)
@@ -210,6 +214,9 @@ static void report_port(FILE *out, struct mw_device *d, unsigned port)
             "port %u: flits up %u %u %u %u, down %u %u %u %u (control, store, request, partial)\n",
             port, c.up_flits[0], c.up_flits[1], c.up_flits[2], c.up_flits[3], c.down_flits[0],
             c.down_flits[1], c.down_flits[2], c.down_flits[3]);
+    if (c.discarded || c.dropped)
+        fprintf(out, "port %u: %u packets for it discarded, %u of it cut short or not let in\n",
+                port, c.discarded, c.dropped);
 }
 
 char *mw_state_report(struct mw_device *device)

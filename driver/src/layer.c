@@ -245,6 +245,22 @@ static int check_errors(struct mw_device *d)
     return 0;
 }
 
+/// MW_ERR_TIMEOUT with a message that names the first port that is down.
+static int give_up(struct mw_device *d, uint64_t quiet, uint64_t tokens)
+{
+    char port[40] = "";
+    uint32_t down;
+    int status = mwi_read(d, MWI_FABRIC(down), &down);
+    if (status)
+        return status;
+    if (down)
+        snprintf(port, sizeof port, ", port %d is down", __builtin_ctz(down));
+    return mwi_fail(MW_ERR_TIMEOUT,
+                    "no progress for %llu cycles, %llu of %llu tokens are finished%s",
+                    (unsigned long long)quiet, (unsigned long long)tokens,
+                    (unsigned long long)d->tokens_total, port);
+}
+
 /// Steps until done or until nothing has moved for quiet_cycles.
 static int run_to_done(struct mw_device *d, const struct mw_wait_options *o)
 {
@@ -271,10 +287,7 @@ static int run_to_done(struct mw_device *d, const struct mw_wait_options *o)
             last = activity;
             quiet_since = cycles;
         } else if (cycles - quiet_since >= limit) {
-            return mwi_fail(MW_ERR_TIMEOUT,
-                            "no progress for %llu cycles, %llu of %llu tokens are finished",
-                            (unsigned long long)(cycles - quiet_since), (unsigned long long)tokens,
-                            (unsigned long long)d->tokens_total);
+            return give_up(d, cycles - quiet_since, tokens);
         }
     }
 }

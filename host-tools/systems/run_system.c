@@ -31,6 +31,9 @@ struct job {
     uint64_t small;        ///< the configuration that synth-check measures
     uint64_t quiet_cycles; ///< without progress before the device counts as stuck, 0: library's
     uint64_t tile_guard;   ///< 0: no partial tiles against a stuck in-flight window
+    uint64_t port_limit;   ///< log2 of the switch's period of time limits, UINT64_MAX: its own
+    uint64_t fault, fault_gpu,
+        fault_after; ///< a GPU that misbehaves: MW_FAULT_ mask, which, from when on
 
     struct mw_device *device;
     struct mw_layer_config config;
@@ -60,7 +63,11 @@ static int set_setting(struct job *j, const struct mw_setting *s)
         uint64_t *place, high;
     } own[] = {{"small", &j->small, 1},
                {"quiet_cycles", &j->quiet_cycles, UINT32_MAX},
-               {"tile_guard", &j->tile_guard, 1}};
+               {"tile_guard", &j->tile_guard, 1},
+               {"port_limit", &j->port_limit, 22},
+               {"fault", &j->fault, MW_FAULT_ALL},
+               {"fault_gpu", &j->fault_gpu, MW_MAX_PORTS - 1},
+               {"fault_after", &j->fault_after, 64 * UINT16_MAX}};
     char what[64];
     snprintf(what, sizeof what, "--set %s=%llu", s->name, (unsigned long long)s->value);
     for (unsigned i = 0; i < sizeof fields / sizeof *fields; i++)
@@ -101,6 +108,7 @@ static int set_behaviour(struct job *j)
     j->config.partial_wait = PARTIAL_WAIT;
     j->config.partial_tiles = p->partial_tiles;
     j->tile_guard = 1;
+    j->port_limit = UINT64_MAX;
     if ((status = set_field(j, "--tile", "tile", p->tile)) ||
         (status = set_field(j, "--expert-cycles", "expert_cycles", p->expert_cycles)) ||
         (status = set_field(j, "--open-rows", "open_rows", p->open_rows)) ||
@@ -348,7 +356,14 @@ static int run_layer(struct job *j)
     }
     char what[48];
     snprintf(what, sizeof what, "layer %zu", j->w->layer[j->layer].number);
-    int code = mw_launch(j->device);
+    int code = 0;
+    if (j->port_limit != UINT64_MAX)
+        code = mw_port_limit(j->device, (unsigned)j->port_limit);
+    if (!code && j->fault)
+        code = mw_fault_set(j->device, (unsigned)j->fault_gpu, (unsigned)j->fault,
+                            (unsigned)j->fault_after);
+    if (!code)
+        code = mw_launch(j->device);
     if (!code)
         code = mw_wait(j->device, &o, &r->cycles);
     if (code != MW_ERR_TIMEOUT)

@@ -54,6 +54,15 @@ package node_pkg;
     logic [7:0]  throttle;       // of 256 chances, how many a start of a packet on the uplink is put off by a cycle (for tests)
     logic [15:0] start_delay;    // cycles from go to the first instruction (for tests)
   } node_cfg_t;
+
+  // How an emulated endpoint misbehaves, see link_fault.
+  typedef struct packed {
+    logic [15:0] after;   // begins so many times 64 cycles behind go
+    logic        opcode;
+    logic        answer;
+    logic        send;
+    logic        accept;
+  } fault_t;
 endpackage
 /* verilator lint_on UNUSEDPARAM */
 `default_nettype wire

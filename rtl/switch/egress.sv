@@ -33,6 +33,7 @@ module egress #(
     input  wire logic              go_i,
     input  wire logic [1:0]        epoch_i,
     input  wire logic              hold_i,           // no packet starts in this cycle
+    input  wire logic              down_i,           // packets that start are discarded; the receiver holds all credits
     input  wire logic [StoreW-1:0] store_limit_i,
     input  wire logic [PartW-1:0]  part_limit_i,
 
@@ -77,6 +78,8 @@ module egress #(
 
     output logic                   wait_turn_o,      // a store copy waits for its output
     output logic                   wait_credit_o,    // a store copy waits for a credit
+    output logic [2:0]             starved_o,        // a packet of class CTRL, STORE, PART (in this order) waits for a credit
+    output logic                   discard_o,        // a packet is discarded
     output logic                   idle_o
 );
     import packet_pkg::*;
@@ -98,7 +101,7 @@ module egress #(
     assign part_crd  = part_used_q != part_limit_i;
 
     always_ff @(posedge clk_i) begin
-        if (!rst_ni) begin
+        if (!rst_ni || down_i) begin
             ctrl_used_q  <= '0;
             store_used_q <= '0;
             part_used_q  <= '0;
@@ -197,6 +200,8 @@ module egress #(
     assign res_start_o  = part_start;
     assign wait_turn_o  = has_store_i != '0 && store_crd && !store_start;
     assign wait_credit_o = has_store_i != '0 && !store_crd;
+    assign starved_o    = {res_valid_i && !part_crd, wait_credit_o, (has_ctrl_i != '0 || error) && !ctrl_crd};
+    assign discard_o    = start && down_i;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni || go_i) begin
@@ -219,7 +224,7 @@ module egress #(
     logic [N-1:0]     from_q;           // input; none: made here
     logic [1:0]       cls_q;
     logic [SlotW-1:0] slot_q;
-    logic             pay_q, in_pay_q, dyn_q;
+    logic             pay_q, in_pay_q, dyn_q, discard_q;
     logic [OffW-1:0]  off_q, head_q, len_q;   // flit of the part being read; flits of header and targets, of the payload, less 1
     logic [3:0]       more_q;
     logic             part_end, made;         // the packet is made here
@@ -264,6 +269,7 @@ module egress #(
             busy_q <= 1'b0;
         end
         if (start) begin
+            discard_q <= down_i;
             from_q   <= grant;
             cls_q    <= cls;
             slot_q   <= slot;
@@ -325,7 +331,7 @@ module egress #(
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) valid_q <= 1'b0;
-        else         valid_q <= busy_q;
+        else         valid_q <= busy_q && !discard_q;
         if (busy_q) begin
             first_q     <= !in_pay_q && off_q == '0;
             last_q      <= read_last;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Counters of one port of the switch: flits by class and payload bytes of both directions, rejected packets, waiting store copies.
+// Counters of one port of the switch: flits by class and payload bytes of both directions, rejected packets, waiting store copies, packets discarded and dropped.
 //
 // The low part of a counter is in registers: a 5-bit shift register with feedback that runs through 32 states (a tenth of
 // the logic of 13 adders), 10 bits of a sum for bytes. Their carries wait until a scan adds them to the high part in a LUT RAM, one counter in every other cycle.
@@ -11,7 +11,7 @@
 `default_nettype none
 
 module port_counters #(
-    localparam int unsigned Count = 13
+    localparam int unsigned Count = 15
 ) (
     input  wire logic             clk_i,
     input  wire logic             clear_i,
@@ -28,6 +28,8 @@ module port_counters #(
     input  wire logic             reject_i,
     input  wire logic             wait_turn_i,
     input  wire logic             wait_credit_i,
+    input  wire logic             discard_i,
+    input  wire logic             drop_i,
 
     output logic [26:0]           high_o,
     output logic [9:0]            low_o
@@ -82,9 +84,9 @@ module port_counters #(
         assign small_q[8 + d] = '0;
     end
 
-    for (genvar i = 10; i < 13; i++) begin : gen_event
+    for (genvar i = 10; i < Count; i++) begin : gen_event
         logic event_1;
-        assign event_1 = (i == 10) ? reject_i : (i == 11) ? wait_turn_i : wait_credit_i;
+        assign event_1 = (i == 10) ? reject_i : (i == 11) ? wait_turn_i : (i == 12) ? wait_credit_i : (i == 13) ? discard_i : drop_i;
 
         always_ff @(posedge clk_i) begin
             if (clear_i) begin

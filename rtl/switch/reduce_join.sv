@@ -26,6 +26,7 @@ module reduce_join #(
     input  wire logic               rst_ni,
 
     input  wire logic               open_valid_i,   // only while open_full_o is low
+    input  wire logic               open_poison_i,  // members are missing: all results of the row are poisoned
     input  wire logic [Members-1:0] open_mask_i,
     input  wire logic [14:0]        open_bytes_i,   // of the row, less 1
     input  wire red_pkg::red_t      open_red_i,
@@ -38,6 +39,9 @@ module reduce_join #(
     output logic [IndexW-1:0]       q_idx_o,
     output logic [Members-1:0]      q_done_o,
     input  wire logic [FW+1:0]      q_data_i,       // {poison, last, flit} of the queue read, else 0
+    output logic [Members-1:0]      q_wait_o,       // the member whose partial is next, while there is none
+    output logic                    row_done_o,
+    output logic [$clog2(OpenRows+1)-1:0] level_o,  // open rows
 
     output logic                    res_valid_o,
     output logic [6:0]              res_len_o,      // bytes, less 1
@@ -56,28 +60,27 @@ module reduce_join #(
     localparam int unsigned L2F   = $clog2(FlitBytes);
     localparam int unsigned RingW = $clog2(Slots * Flits);
     localparam bit          Plain = red_pkg::plain(RedTypes, RedOps);
-    localparam int unsigned OpenW = Members + 15 + (Plain ? 0 : $bits(red_pkg::red_t));
+    localparam int unsigned OpenW = 1 + Members + 15 + (Plain ? 0 : $bits(red_pkg::red_t));
 
     // ---- the oldest open reduction and the place in it ----
-    logic                 open_ready, head_valid, row_done;
+    logic                 open_ready, head_valid, row_done, row_poison;
     logic [Members-1:0]   mask;
     logic [14:0]          bytes;
     logic [OpenW-1:0]     open;
     red_pkg::red_t        red;
-    logic [$clog2(OpenRows+1)-1:0] open_level;
 
     fifo #(.Width(OpenW), .Depth(OpenRows)) i_open (
         .clk_i, .rst_ni,
         .valid_i (open_valid_i),
         .ready_o (open_ready),
-        .data_i  (OpenW'({open_red_i, open_mask_i, open_bytes_i})),
+        .data_i  (OpenW'({open_red_i, open_poison_i, open_mask_i, open_bytes_i})),
         .valid_o (head_valid),
         .ready_i (row_done),
         .data_o  (open),
-        .level_o (open_level)
+        .level_o (level_o)
     );
     assign open_full_o = !open_ready;
-    assign {mask, bytes} = open[Members+14:0];
+    assign {row_poison, mask, bytes} = open[Members+15:0];
 
     if (Plain) begin : gen_plain
         assign red = '0;
@@ -112,6 +115,8 @@ module reduce_join #(
              && (cur == '0 || (q_has_i & cur) != '0)
              && (!first_flit || ((q_hold_i & cur) == '0 && (room || !last_pass)));   // a pass that has begun never waits
     assign row_done = go && last_flit && last_pass && last_pkt;
+    assign row_done_o = row_done;
+    assign q_wait_o = head_valid ? cur & ~q_has_i : '0;
     assign q_en_o   = step;
     assign q_re_o   = go ? cur : '0;
     assign q_idx_o  = idx_q;
@@ -153,7 +158,7 @@ module reduce_join #(
             last_pass_q  <= last_pass;
             last_flit_q  <= last_flit;
             read_idx_q   <= idx_q;
-            empty_q      <= cur == '0;
+            empty_q      <= cur == '0 || row_poison;
             len_q        <= last_pkt ? bytes[6:0] : 7'd127;
             red_q        <= red;
         end
@@ -242,8 +247,6 @@ module reduce_join #(
             if (res_start_i) desc_r_q <= desc_r_q + 2'd1;
         end
     end
-
-    wire unused_levels = &{1'b0, open_level};
 endmodule
 
 `default_nettype wire

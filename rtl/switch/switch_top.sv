@@ -10,6 +10,8 @@
 // costs the others nothing until its own queue is full. Nothing waits for a packet of a later class.
 // Latency: the first flit leaves at most 4 cycles after it came; a target list takes one cycle per target but the first.
 //
+// A port whose endpoint breaks the rules is shut off (port_guard); its partials are replaced (part_stand_in), so the others go on.
+//
 // idle_o: nothing queued, no open reduction, every credit given back. Tables and limits change only then.
 `default_nettype none
 
@@ -23,6 +25,7 @@ module switch_top #(
     parameter int unsigned MaxExperts = 64,
     parameter int unsigned Groups = 16,
     parameter int unsigned Window = 0,    // largest look-ahead window, at most StorePkts; 0: none
+    parameter bit          Guard = 1'b1,  // endpoints may misbehave; without, one that does may stop and spoil the others
     parameter int unsigned RxStorePkts = 16,
     parameter int unsigned RxResultPkts = 4,
     parameter int unsigned RxCtrlPkts = 16,
@@ -62,6 +65,14 @@ module switch_top #(
     input  wire logic [7:0]             part_credits_i,
     input  wire logic [4:0]             window_i,         // look-ahead window of every input in STORE packets, 0: all that credits let in
 
+    // ports that misbehave
+    input  wire logic [4:0]             limit_i,          // log2 of the period of the time limits in cycles, at most 22, 0: no time limits
+    input  wire logic [N-1:0]           enable_i,         // pulses: a port that is down is to be up; one that is up is to be down
+    input  wire logic [N-1:0]           disable_i,
+    input  wire logic [N-1:0]           quiet_i,          // nothing on the links of the port
+    output logic [N-1:0]                down_o,
+    output logic [N-1:0]                flush_o,          // the port's endpoint is to be reset
+
     output logic                        idle_o,
     input  wire logic [4:0]             cnt_port_i,       // cnt_data_o follows after at most 3 cycles
     input  wire logic [3:0]             cnt_idx_i,
@@ -97,7 +108,7 @@ module switch_top #(
     logic [4:0]        scan_q;
     logic [15:0]       hold_q;
     logic [3:0]        cnt_addr;
-    logic [12:0]       cnt_at;
+    logic [14:0]       cnt_at;
     logic              clearing_q;
 
     assign store_limit = (store_credits_i == '0 || store_credits_i > 8'(RxStorePkts)) ? StoreW'(RxStorePkts) : StoreW'(store_credits_i);
@@ -147,17 +158,54 @@ module switch_top #(
     error_pkg::err_e     err_code [N];
     error_pkg::err_e     err_code_q [N];   // of the last error
     logic [N-1:0]        in_idle, crd_idle, win_idle, out_idle, join_idle;
+
+    logic [N-1:0]        down_q, rst_in, flush, report, report_take, drop, discard, old;
+    logic [N-1:0][N-1:0] late;                  // [join][member]
+    logic [2:0]          starved [N];
+    error_pkg::err_e     report_code [N];
+    logic [2:0]          tick_q;                // end of a period of the time limits, of 2, of 4
+    logic                mark;
     logic [26:0]         cnt_high [N];
     logic [9:0]          cnt_low [N];
 
     for (genvar p = 0; p < N; p++) begin : gen_port
+        // ---- guard ----
+        logic       in_valid, in_last, in_err;
+        logic [1:0] in_cls;
+
+        if (Guard) begin : gen_guard
+            logic [N-1:0] left, asks, owes;   // packets of this port in the switch; requests that go to it; joins that it owes a partial
+
+            for (genvar i = 0; i < N; i++) begin : gen_other
+                assign left[i] = has_ctrl[i][p] || has_req[i][p] || has_store[i][p];
+                assign asks[i] = has_req[p][i] || (push[i][p] && wr_region[i] == CLS_REQ);
+                assign owes[i] = late[i][p];
+            end
+
+            port_guard i_guard (
+                .clk_i, .rst_ni, .tick_i(tick_q), .step_i(scan_q == '1), .enable_i(enable_i[p]), .disable_i(disable_i[p]),
+                .up_valid_i(up_valid_i[p]), .up_last_i(up_last_i[p]), .up_err_i(up_err_i[p]), .up_cls_i(up_cls_i[p]),
+                .in_valid_o(in_valid), .in_last_o(in_last), .in_err_o(in_err), .in_cls_o(in_cls), .drop_o(drop[p]),
+                .starved_i(starved[p]), .late_i(owes != '0),
+                .drained_i(in_idle[p] && win_idle[p] && left == '0), .ready_i(quiet_i[p] && join_idle[p] && asks == '0 && old == '0),
+                .down_o(down_o[p]), .flush_o(flush[p]), .report_o(report[p]), .report_code_o(report_code[p]), .report_take_i(report_take[p])
+            );
+        end else begin : gen_no_guard
+            assign {in_valid, in_last, in_err} = {up_valid_i[p], up_last_i[p], up_err_i[p]};
+            assign in_cls = up_cls_i[p];
+            assign {drop[p], down_o[p], flush[p], report[p]} = '0;
+            assign report_code[p] = error_pkg::ERR_NONE;
+            wire unused_guard = &{1'b0, enable_i[p], disable_i[p], quiet_i[p], starved[p], report_take[p]};
+        end
+        assign rst_in[p] = rst_ni && !flush[p];
+
         // ---- input ----
         ingress #(
             .N(N), .FlitBytes(FlitBytes), .Port(p), .StorePkts(StorePkts), .CtrlPkts(CtrlPkts), .OpenRows(OpenRows),
             .MaxExperts(MaxExperts), .Groups(Groups), .RedTypes(RedTypes), .RedOps(RedOps)
         ) i_ingress (
-            .clk_i, .rst_ni, .epoch_i,
-            .up_valid_i(up_valid_i[p]), .up_last_i(up_last_i[p]), .up_err_i(up_err_i[p]), .up_cls_i(up_cls_i[p]), .up_data_i(up_data_i[p]),
+            .clk_i, .rst_ni(rst_in[p]), .epoch_i,
+            .up_valid_i(in_valid), .up_last_i(in_last), .up_err_i(in_err), .up_cls_i(in_cls), .up_data_i(up_data_i[p]),
             .crd_i(up_crd_o[p][1:0]),
             .emap_we_i, .emap_addr_i, .emap_data_i,
             .group_we_i, .group_addr_i, .group_data_i(group_data_i[N-1:0]), .partition_i(partition_i[p]),
@@ -172,7 +220,7 @@ module switch_top #(
         logic may;   // STORE credits of this input may come back
         if (Window != 0) begin : gen_window
             window #(.StorePkts(StorePkts)) i_window (
-                .clk_i, .rst_ni, .limited_i(window_limit != '0), .push_i(arrive[p] && push[p] != '0), .drop_i(arrive[p] && push[p] == '0),
+                .clk_i, .rst_ni(rst_in[p]), .limited_i(window_limit != '0), .push_i(arrive[p] && push[p] != '0), .drop_i(arrive[p] && push[p] == '0),
                 .issue_i(up_crd_o[p][CLS_STORE]), .here_i(here[p] != '0), .seq_o(seq[p]), .oldest_o(oldest[p]), .may_o(may), .idle_o(win_idle[p])
             );
         end else begin : gen_no_window
@@ -184,7 +232,7 @@ module switch_top #(
         end
 
         credit_return #(.N(N), .CtrlPkts(CtrlPkts)) i_credits (
-            .clk_i, .rst_ni,
+            .clk_i, .rst_ni(rst_in[p]),
             .room_i(room[p]), .ctrl_free_i(ctrl_free[p]), .ctrl_drop_i(ctrl_drop[p]),
             .part_done_i(part_done[p]), .part_hold_o(part_hold[p]),
             .crd_o(up_crd_o[p]), .crd_part_o(up_crd_part_o[p]), .idle_o(crd_idle[p])
@@ -192,7 +240,10 @@ module switch_top #(
 
         // ---- queues of this output ----
         logic [N-2:0]     q_has, q_hold, q_re, q_done, members;   // by distance, see reduce_join
-        logic             q_en;
+        logic [N-2:0]     j_has, j_re, j_done, j_wait, j_late, j_down;   // at the join
+        logic [FW+1:0]    j_term;
+        logic             q_en, row_done;
+        logic [$clog2(OpenRows+1)-1:0] rows;
         logic [OffW-1:0]  q_idx;
 
         for (genvar i = 0; i < N; i++) begin : gen_in
@@ -217,14 +268,14 @@ module switch_top #(
                 assign term  = '0;
                 assign {has_req[p][i], has_store[p][i], has_ctrl[p][i], urgent[p][i]} = '0;
                 assign room[i][p] = may;
-                assign {part_full[i][p], part_done[i][p], ctrl_free[i][p], here[i][p]} = '0;
+                assign {part_full[i][p], part_done[i][p], ctrl_free[i][p], here[i][p], late[p][i]} = '0;
             end else begin : gen_queue
                 localparam int unsigned D = (i + N - p - 1) % N;   // distance less 1
 
                 voq #(
                     .FlitBytes(FlitBytes), .StorePkts(StorePkts), .CtrlPkts(CtrlPkts), .OpenRows(OpenRows), .SlotW(SlotW), .Window(Window)
                 ) i_voq (
-                    .clk_i, .rst_ni,
+                    .clk_i, .rst_ni(rst_in[i]),
                     .wr_valid_i(wr_valid[i][p]), .wr_region_i(wr_region[i]), .wr_line_i(wr_line[i]), .wr_lane_i(wr_lane[i]), .wr_data_i(wr_data[i]),
                     .desc_we_i(desc_we[i][p]), .desc_dyn_i(desc_dyn[i]), .desc_more_i(desc_more[i]), .desc_pay_i(desc_pay[i]),
                     .desc_len_i(desc_len[i]), .push_i(push[i][p]),
@@ -236,7 +287,7 @@ module switch_top #(
                 );
 
                 part_queue #(.FlitBytes(FlitBytes), .PartPkts(PartPkts)) i_part (
-                    .clk_i, .rst_ni,
+                    .clk_i, .rst_ni(rst_in[i]),
                     .we_i(part_we[i][p]), .widx_i(part_idx[i]), .wdata_i(part_data[i]), .full_o(part_full[i][p]),
                     .has_o(q_has[D]), .en_i(q_en), .re_i(q_re[D]), .ridx_i(q_idx), .done_i(q_done[D]), .rdata_o(term)
                 );
@@ -245,7 +296,23 @@ module switch_top #(
                 assign part_done[i][p] = q_done[D];
                 assign ctrl_free[i][p] = free_ctrl[p][i];
                 assign members[D]      = open_mask[p][i];
+                assign j_down[D]       = down_o[i];
+                assign late[p][i]      = j_late[D];
             end
+        end
+
+        if (Guard) begin : gen_stand_in
+            part_stand_in #(.Members(N - 1), .Width(FW + 2), .OpenRows(OpenRows)) i_stand_in (
+                .clk_i, .rst_ni, .tick_i(tick_q[2]), .down_i(j_down), .mark_i(mark),
+                .wait_i(j_wait), .row_done_i(row_done), .level_i(rows), .late_o(j_late), .old_o(old[p]),
+                .en_i(q_en), .re_i(j_re), .done_i(j_done), .has_o(j_has), .term_o(j_term),
+                .has_i(q_has), .term_i(gen_in[N-1].term_or), .re_o(q_re), .done_o(q_done)
+            );
+        end else begin : gen_no_stand_in
+            assign {j_has, q_re, q_done, j_term} = {q_has, j_re, j_done, gen_in[N-1].term_or};
+            assign j_late = '0;
+            assign old[p] = 1'b0;
+            wire unused_stand_in = &{1'b0, j_wait, row_done, rows};
         end
 
         // ---- output ----
@@ -256,8 +323,9 @@ module switch_top #(
 
         reduce_join #(.N(N), .FlitBytes(FlitBytes), .OpenRows(OpenRows), .RedTypes(RedTypes), .RedOps(RedOps)) i_join (
             .clk_i, .rst_ni,
-            .open_valid_i(open_valid[p]), .open_mask_i(members), .open_bytes_i(open_bytes[p]), .open_red_i(open_red[p]), .open_full_o(open_full[p]),
-            .q_has_i(q_has), .q_hold_i(q_hold), .q_en_o(q_en), .q_re_o(q_re), .q_idx_o(q_idx), .q_done_o(q_done), .q_data_i(gen_in[N-1].term_or),
+            .open_valid_i(open_valid[p]), .open_poison_i((members & j_down) != '0), .open_mask_i(members & ~j_down), .open_bytes_i(open_bytes[p]), .open_red_i(open_red[p]), .open_full_o(open_full[p]),
+            .q_has_i(j_has), .q_hold_i(q_hold), .q_en_o(q_en), .q_re_o(j_re), .q_idx_o(q_idx), .q_done_o(j_done), .q_data_i(j_term),
+            .q_wait_o(j_wait), .row_done_o(row_done), .level_o(rows),
             .res_valid_o(res_valid), .res_len_o(res_len), .res_poison_o(res_poison), .res_start_i(res_start),
             .res_read_i(res_read), .res_first_i(res_first), .res_last_i(res_last), .res_data_o(res_data), .res_err_o(res_err),
             .idle_o(join_idle[p])
@@ -267,7 +335,7 @@ module switch_top #(
             .N(N), .FlitBytes(FlitBytes), .Port(p), .SlotW(SlotW), .RxStorePkts(RxStorePkts), .RxResultPkts(RxResultPkts), .RxCtrlPkts(RxCtrlPkts),
             .Window(Window)
         ) i_egress (
-            .clk_i, .rst_ni, .go_i, .epoch_i, .hold_i(hold_q[(5 * p) % 16]), .store_limit_i(store_limit), .part_limit_i(part_limit),
+            .clk_i, .rst_ni, .go_i, .epoch_i, .hold_i(hold_q[(5 * p) % 16]), .down_i(down_o[p]), .store_limit_i(store_limit), .part_limit_i(part_limit),
             .has_ctrl_i(has_ctrl[p]), .has_req_i(has_req[p]), .has_store_i(has_store[p]), .urgent_i(urgent[p]), .cls_o(arb_cls[p]), .pop_o(pop[p]),
             .desc_i(gen_in[N-1].desc_or), .re_o(re[p]), .rd_line_o(rd_line[p]), .rd_slot_o(rd_slot[p]), .rdata_i(gen_in[N-1].rdata_or),
             .free_ctrl_o(free_ctrl[p]), .free_store_o(free_store[p]), .sent_o(sent[p]),
@@ -276,7 +344,7 @@ module switch_top #(
             .error_valid_i(back_valid_q[p]), .error_code_i(8'(err_code_q[p])), .error_sent_o(back_sent[p]),
             .dn_valid_o(dn_valid_o[p]), .dn_last_o(dn_last_o[p]), .dn_err_o(dn_err_o[p]), .dn_cls_o(dn_cls_o[p]), .dn_data_o(dn_data_o[p]),
             .dn_crd_i(dn_crd_i[p]),
-            .wait_turn_o(wait_turn), .wait_credit_o(wait_credit), .idle_o(out_idle[p])
+            .wait_turn_o(wait_turn), .wait_credit_o(wait_credit), .starved_o(starved[p]), .discard_o(discard[p]), .idle_o(out_idle[p])
         );
 
         // ---- counters ----
@@ -290,14 +358,48 @@ module switch_top #(
         port_counters i_counters (
             .clk_i, .clear_i(!rst_ni || go_i), .clearing_i(clearing_q), .visit_i(!scan_q[0]), .read_i(scan_q[0] && cnt_port_i == 5'(p)), .addr_i(cnt_addr), .at_i(cnt_at),
             .valid_i({dn_valid_o[p], up_valid_i[p]}), .last_i({dn_last_o[p], up_last_i[p]}), .cls_i(link_cls), .len_i(link_len),
-            .reject_i(err_valid[p]), .wait_turn_i(wait_turn), .wait_credit_i(wait_credit),
+            .reject_i(err_valid[p]), .wait_turn_i(wait_turn), .wait_credit_i(wait_credit), .discard_i(discard[p]), .drop_i(drop[p]),
             .high_o(cnt_high[p]), .low_o(cnt_low[p])
         );
     end
 
+    // ---- time limits: the period is that of a bit of a counter ----
+    assign flush_o = flush;
+    assign mark    = (down_o & ~down_q) != '0;
+
+    if (Guard) begin : gen_tick
+        logic [21:0] count_q;
+        logic        bit_q, bit_d;
+        logic [1:0]  periods_q;
+
+        assign bit_d = limit_i != '0 && 32'(limit_i) <= 32'd22 && count_q[limit_i - 5'd1];
+
+        always_ff @(posedge clk_i) begin
+            down_q <= down_o;
+            if (!rst_ni || go_i) begin
+                count_q   <= '0;
+                bit_q     <= 1'b0;
+                periods_q <= '0;
+                tick_q    <= '0;
+            end else begin
+                count_q <= count_q + 22'd1;
+                bit_q   <= bit_d;
+                tick_q  <= '0;
+                if (bit_q && !bit_d) begin
+                    periods_q <= periods_q + 2'd1;
+                    tick_q    <= {periods_q == 2'd3, periods_q[0], 1'b1};
+                end
+            end
+        end
+    end else begin : gen_no_tick
+        assign tick_q = '0;
+        assign down_q = '0;
+        wire unused_tick = &{1'b0, limit_i, mark, late, old, rst_in};
+    end
+
     // ---- counters: the cycles with scan_q[0] are for reading ----
     assign cnt_addr = scan_q[0] ? cnt_idx_i : scan_q[4:1];
-    assign cnt_at   = 13'(16'd1 << cnt_addr);
+    assign cnt_at   = 15'(16'd1 << cnt_addr);
 
     // Place of a state of port_counters' shift register in its order.
     function automatic logic [4:0] place(input logic [4:0] state);
@@ -340,6 +442,7 @@ module switch_top #(
         end
     end
     assign err_valid_o = err_waits_q != '0;
+    assign report_take = report & ~err_valid & ~err_waits_q;
 
     always_ff @(posedge clk_i) begin
         for (int unsigned p = 0; p < N; p++) begin
@@ -347,12 +450,13 @@ module switch_top #(
                 err_waits_q[p]  <= 1'b0;
                 back_valid_q[p] <= 1'b0;
             end else begin
-                if (err_valid[p]) err_waits_q[p] <= 1'b1;
+                if (err_valid[p] || report_take[p]) err_waits_q[p] <= 1'b1;
                 else if (err_take[p]) err_waits_q[p] <= 1'b0;
                 if (err_valid[p]) back_valid_q[p] <= 1'b1;
                 else if (back_sent[p]) back_valid_q[p] <= 1'b0;
             end
             if (err_valid[p]) err_code_q[p] <= err_code[p];
+            else if (report_take[p]) err_code_q[p] <= report_code[p];
         end
     end
 
@@ -362,7 +466,7 @@ module switch_top #(
 
     wire unused_hold = &{1'b0, hold_q};
 
-    assign idle_o = &in_idle && &crd_idle && &win_idle && &out_idle && &join_idle && err_waits_q == '0;
+    assign idle_o = &in_idle && &crd_idle && &win_idle && &out_idle && &join_idle && err_waits_q == '0 && report == '0 && flush == '0;
 endmodule
 
 `default_nettype wire

@@ -23,6 +23,8 @@ module fabric #(
     parameter int unsigned PartPkts        = fabric_pkg::PartPkts,
     parameter int unsigned RxStorePkts     = fabric_pkg::RxStorePkts,
     parameter bit            Reds           = fabric_pkg::Reds,
+    parameter bit            Guard          = fabric_pkg::Guard,
+    parameter bit            Faults         = fabric_pkg::Faults,
     parameter red_pkg::set_t RedTypes       = fabric_pkg::RedTypes,
     parameter red_pkg::set_t RedOps         = fabric_pkg::RedOps,
     localparam int unsigned FW = 8 * FlitBytes
@@ -85,15 +87,16 @@ module fabric #(
     logic idle [N];
     logic error [N];
     logic sweep_busy [N];
+    logic node_reset [N];
 
     fabric_core #(
         .N(N), .FlitBytes(FlitBytes), .MemBytesLog2(MemBytesLog2), .RowsLog2(RowsLog2), .TokensLog2(TokensLog2), .MaxExperts(MaxExperts),
         .MaxLocalExperts(MaxLocalExperts), .CacheEntries(CacheEntries), .MaxLatency(MaxLatency), .OpenRows(OpenRows), .StorePkts(StorePkts),
         .Window(Window), .PartPkts(PartPkts), .RxStorePkts(RxStorePkts),
-            .RedTypes(RedTypes), .RedOps(RedOps)
+        .Guard(Guard), .RedTypes(RedTypes), .RedOps(RedOps)
     ) i_core (
         .clk_i, .rst_ni, .cfg_req_i, .cfg_we_i, .cfg_addr_i, .cfg_wdata_i, .cfg_ack_o, .cfg_rdata_o, .cfg_err_o, .done_o,
-        .go_o(go), .sweep_o(sweep), .epoch_o(epoch), .csr_req_o(csr_req), .csr_we_o(csr_we), .csr_addr_o(csr_addr), .csr_wdata_o(csr_wdata),
+        .go_o(go), .sweep_o(sweep), .node_reset_o(node_reset), .epoch_o(epoch), .csr_req_o(csr_req), .csr_we_o(csr_we), .csr_addr_o(csr_addr), .csr_wdata_o(csr_wdata),
         .csr_ack_i(csr_ack), .csr_err_i(csr_err), .csr_rdata_i(csr_rdata), .emap_we_o(emap_we), .emap_addr_o(emap_addr), .emap_data_o(emap_data),
         .group_we_o(group_we), .group_addr_o(group_addr), .group_data_o(group_data), .up_valid_i(up_valid), .up_last_i(up_last), .up_err_i(up_err),
         .up_cls_i(up_cls), .up_data_i(up_data), .up_crd_o(up_crd), .up_crd_part_o(up_crd_part), .dn_valid_o(dn_valid), .dn_last_o(dn_last),
@@ -104,9 +107,9 @@ module fabric #(
         node #(
             .N(N), .FlitBytes(FlitBytes), .MemBytesLog2(MemBytesLog2), .RowsLog2(RowsLog2), .TokensLog2(TokensLog2), .MaxExperts(MaxExperts),
             .MaxLocalExperts(MaxLocalExperts), .CacheEntries(CacheEntries), .OpenRows(OpenRows), .StorePkts(StorePkts), .PartPkts(PartPkts), .RxStorePkts(RxStorePkts),
-            .RedTypes(RedTypes), .RedOps(RedOps), .Reds(Reds)
+            .RedTypes(RedTypes), .RedOps(RedOps), .Reds(Reds), .Faults(Faults)
         ) i_node (
-            .clk_i, .rst_ni, .port_i(5'(g)),
+            .clk_i, .rst_ni(rst_ni && !node_reset[g]), .port_i(5'(g)),
             .go_i(go), .sweep_i(sweep), .epoch_i(epoch), .csr_req_i(csr_req[g]), .csr_we_i(csr_we), .csr_addr_i(csr_addr), .csr_wdata_i(csr_wdata),
             .csr_ack_o(csr_ack[g]), .csr_err_o(csr_err[g]), .csr_rdata_o(csr_rdata[g]), .emap_we_i(emap_we), .emap_addr_i(emap_addr),
             .emap_data_i(emap_data), .group_we_i(group_we), .group_addr_i(group_addr), .group_data_i(group_data), .up_valid_o(up_valid[g]),

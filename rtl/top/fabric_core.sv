@@ -22,6 +22,7 @@ module fabric_core #(
     parameter int unsigned Window          = fabric_pkg::Window,
     parameter int unsigned PartPkts        = fabric_pkg::PartPkts,
     parameter int unsigned RxStorePkts     = fabric_pkg::RxStorePkts,
+    parameter bit            Guard          = fabric_pkg::Guard,
     parameter red_pkg::set_t RedTypes       = fabric_pkg::RedTypes,
     parameter red_pkg::set_t RedOps         = fabric_pkg::RedOps,
     localparam int unsigned FW = 8 * FlitBytes
@@ -41,6 +42,7 @@ module fabric_core #(
     // to and from the nodes
     output logic                     go_o,
     output logic                     sweep_o,
+    output logic                     node_reset_o [N],
     output logic [1:0]               epoch_o,
     output logic                     csr_req_o [N],
     output logic                     csr_we_o,
@@ -84,6 +86,8 @@ module fabric_core #(
     logic [N-1:0]       node_idle, node_error, sweep_busy;
     logic [2*N-1:0]     link_busy;
     logic               switch_idle, links_idle, sw_err_valid;
+    logic [4:0]         limit;
+    logic [N-1:0]       port_enable, port_disable, port_quiet, port_down, port_flush, node_reset_q;
     error_pkg::err_e    sw_err_code;
     logic [4:0]         sw_err_port;
 
@@ -95,7 +99,11 @@ module fabric_core #(
         assign node_idle[g]  = idle_i[g];
         assign node_error[g] = error_i[g];
         assign sweep_busy[g] = sweep_busy_i[g];
+        assign node_reset_o[g] = node_reset_q[g];
+        assign port_quiet[g] = link_busy[2*g +: 2] == '0;
     end
+
+    always_ff @(posedge clk_i) node_reset_q <= rst_ni ? port_flush : '0;
 
     assign links_idle = link_busy == '0;
 
@@ -114,7 +122,8 @@ module fabric_core #(
         .group_we_o, .group_addr_o, .group_data_o, .partition_o(partition),
         .cnt_port_o(cnt_port), .cnt_idx_o(cnt_idx), .cnt_data_i(cnt_data),
         .all_idle_i((&node_idle) && switch_idle && links_idle), .node_idle_i(node_idle), .switch_idle_i(switch_idle), .links_idle_i(links_idle),
-        .sweep_busy_i(|sweep_busy), .node_error_i(node_error),
+        .sweep_busy_i(|sweep_busy), .node_error_i(node_error), .node_reset_i(node_reset_q),
+        .limit_o(limit), .enable_o(port_enable), .disable_o(port_disable), .down_i(port_down),
         .sw_err_valid_i(sw_err_valid), .sw_err_code_i(sw_err_code), .sw_err_port_i(sw_err_port)
     );
 
@@ -147,7 +156,7 @@ module fabric_core #(
     switch_top #(
         .N(N), .FlitBytes(FlitBytes), .StorePkts(StorePkts), .Window(Window), .CtrlPkts(fabric_pkg::CtrlPkts), .OpenRows(OpenRows), .PartPkts(PartPkts), .MaxExperts(MaxExperts),
         .Groups(fabric_pkg::Groups), .RxStorePkts(RxStorePkts), .RxResultPkts(fabric_pkg::RxResultPkts), .RxCtrlPkts(fabric_pkg::RxCtrlPkts),
-        .RedTypes(RedTypes), .RedOps(RedOps)
+        .Guard(Guard), .RedTypes(RedTypes), .RedOps(RedOps)
     ) i_switch (
         .clk_i, .rst_ni, .go_i(go_o), .epoch_i(epoch_o),
         .up_valid_i(up_rx_valid), .up_last_i(up_rx_last), .up_err_i(up_rx_err), .up_cls_i(up_rx_cls), .up_data_i(up_rx_data),
@@ -156,6 +165,7 @@ module fabric_core #(
         .emap_we_i(emap_we_o), .emap_addr_i(emap_addr_o), .emap_data_i(emap_data_o),
         .group_we_i(group_we_o), .group_addr_i(group_addr_o), .group_data_i(group_data_o), .partition_i(partition),
         .throttle_i(throttle), .store_credits_i(store_credits), .part_credits_i(part_credits), .window_i(window), .idle_o(switch_idle),
+        .limit_i(limit), .enable_i(port_enable), .disable_i(port_disable), .quiet_i(port_quiet), .down_o(port_down), .flush_o(port_flush),
         .cnt_port_i(cnt_port), .cnt_idx_i(cnt_idx), .cnt_data_o(cnt_data),
         .err_valid_o(sw_err_valid), .err_code_o(sw_err_code), .err_port_o(sw_err_port)
     );

@@ -79,6 +79,11 @@ module fabric_csr #(
     input  wire logic               links_idle_i,
     input  wire logic               sweep_busy_i,
     input  wire logic [N-1:0]       node_error_i,
+    input  wire logic [N-1:0]       node_reset_i,  // its registers do not answer
+    output logic [4:0]              limit_o,
+    output logic [N-1:0]            enable_o,      // pulses
+    output logic [N-1:0]            disable_o,
+    input  wire logic [N-1:0]       down_i,
     input  wire logic               sw_err_valid_i,
     input  wire logic [7:0]         sw_err_code_i,
     input  wire logic [4:0]         sw_err_port_i
@@ -108,7 +113,7 @@ module fabric_csr #(
         for (int unsigned g = 0; g < N; g++) rdata = rdata | node_rdata_i[g];
         ack = reg_rd_ack || reg_wr_ack || (|node_ack_i);
         err = (reg_rd_ack && reg_rd_err) || (reg_wr_ack && reg_wr_err) || (|node_err_i);
-        if (!reg_req && node_sel == '0) begin
+        if (!reg_req && (node_sel & ~node_reset_i) == '0) begin
             ack = 1'b1;
             err = 1'b1;
         end
@@ -164,6 +169,12 @@ module fabric_csr #(
     assign part_credits_o  = hwif_out.credits.part.value;
     assign throttle_o      = hwif_out.credits.throttle.value;
     assign window_o        = hwif_out.lookahead.packets.value;
+    assign limit_o         = hwif_out.limit.period.value;
+
+    for (genvar p = 0; p < N; p++) begin : gen_port
+        assign enable_o[p]  = hwif_out.ports.up.value && hwif_out.ports.port.value == 5'(p);
+        assign disable_o[p] = hwif_out.ports.down.value && hwif_out.ports.port.value == 5'(p);
+    end
 
     // ---- layer: busy, done, cycles ----
     logic        busy_q;
@@ -269,6 +280,7 @@ module fabric_csr #(
         hwif_in.error.port.next            = first_port_q;
         hwif_in.error.count.next           = errors_q;
         hwif_in.lookahead.most.next        = 8'(Window);
+        hwif_in.down.mask.next             = 32'(down_i);
         hwif_in.groups.rd_ack              = 1'b0;
         hwif_in.groups.rd_data             = '0;
         hwif_in.groups.wr_ack              = hwif_out.groups.req;

@@ -19,6 +19,8 @@ package fabric_pkg;
   localparam int unsigned RxResultPkts = 4;
   localparam int unsigned RxCtrlPkts = 16;
   localparam bit Reds = 1'b1;                   // hubs do multimem.red
+  localparam bit Guard = 1'b1;                  // the switch bears endpoints that misbehave
+  localparam bit Faults = 1'b1;                 // emulated endpoints can be made to
   localparam red_pkg::set_t RedTypes = red_pkg::AllTypes; // types and operators of reductions
   localparam red_pkg::set_t RedOps = red_pkg::AllOps;
   localparam int unsigned Groups = 16;          // static multicast groups

@@ -18,6 +18,7 @@ module node #(
     parameter int unsigned PartPkts        = fabric_pkg::PartPkts,
     parameter int unsigned RxStorePkts     = fabric_pkg::RxStorePkts,
     parameter bit            Reds           = fabric_pkg::Reds,
+    parameter bit            Faults         = fabric_pkg::Faults,
     parameter red_pkg::set_t RedTypes       = fabric_pkg::RedTypes,
     parameter red_pkg::set_t RedOps         = fabric_pkg::RedOps,
     localparam int unsigned FW = 8 * FlitBytes
@@ -89,6 +90,7 @@ module node #(
     logic [AddrW-1:0] host_addr;
     logic [FW-1:0]    host_wdata, dn_data;
     logic             dn_valid, dn_last, dn_err;
+    logic [3:0]       dn_crd;
     logic [1:0]       dn_cls;
 
     always_ff @(posedge clk_i) begin
@@ -268,7 +270,7 @@ module node #(
 
     rx #(.N(N), .FlitBytes(FlitBytes), .TokensLog2(TokensLog2), .RxCtrlPkts(RxCtrlPkts), .RxResultPkts(RxResultPkts)) i_rx (
         .clk_i, .rst_ni, .cfg_i(cfg),
-        .rx_valid_i(dn_valid), .rx_last_i(dn_last), .rx_err_i(dn_err), .rx_cls_i(dn_cls), .rx_data_i(dn_data), .crd_o(dn_crd_o),
+        .rx_valid_i(dn_valid), .rx_last_i(dn_last), .rx_err_i(dn_err), .rx_cls_i(dn_cls), .rx_data_i(dn_data), .crd_o(dn_crd),
         .sig_valid_o(rsig_valid), .sig_ready_i(rsig_ready), .sig_token_o(rsig_token), .ev_valid_o(cev_valid), .ev_idx_o(cev_idx), .ev_ack_o(ev_ack),
         .st_valid_o(rxst_valid), .st_last_o(rxst_last), .st_err_o(rxst_err), .st_data_o(rxst_data), .st_crd_i(rxst_crd),
         .req_valid_o(rxreq_valid), .req_ready_i(1'b1), .req_last_o(rxreq_last), .req_data_o(rxreq_data),
@@ -420,7 +422,8 @@ module node #(
     assign ev_token = tok_done;
 
     // ---- uplink ----
-    logic stall_store, stall_ctrl, part_empty, link_idle, tx_idle;
+    logic          stall_store, stall_ctrl, part_empty, link_idle, tx_idle, up_valid;
+    logic [FW-1:0] up_data;
 
     tx #(.FlitBytes(FlitBytes), .StoreCredits(StorePkts), .CtrlCredits(CtrlPkts)) i_tx (
         .clk_i, .rst_ni, .go_i(go), .cfg_i(cfg),
@@ -429,10 +432,24 @@ module node #(
         .st_valid_i(st_valid), .st_ready_o(st_ready), .st_data_i(st_data), .st_last_i(st_last),
         .sst_valid_i(sst_valid), .sst_ready_o(sst_ready), .sst_data_i(sst_data), .sst_last_i(sst_last),
         .part_valid_i(part_valid), .part_ready_o(part_ready), .part_data_i(part_data), .part_last_i(part_last),
-        .up_valid_o, .up_last_o, .up_err_o, .up_cls_o, .up_data_o, .crd_i(up_crd_i), .crd_part_i(up_crd_part_i),
+        .up_valid_o(up_valid), .up_last_o, .up_err_o, .up_cls_o, .up_data_o(up_data), .crd_i(up_crd_i), .crd_part_i(up_crd_part_i),
         .part_crd_valid_o(part_crd_valid), .part_crd_port_o(part_crd_port),
         .stall_store_o(stall_store), .stall_ctrl_o(stall_ctrl), .part_empty_o(part_empty), .link_idle_o(link_idle), .idle_o(tx_idle)
     );
+
+    // ---- the links ----
+    node_pkg::fault_t fault;
+
+    if (Faults) begin : gen_faults
+        link_fault #(.FlitBytes(FlitBytes)) i_fault (
+            .clk_i, .rst_ni, .go_i(go), .fault_i(fault),
+            .up_valid_i(up_valid), .up_last_i(up_last_o), .up_cls_i(up_cls_o), .up_data_i(up_data), .crd_i(dn_crd),
+            .up_valid_o, .up_data_o, .crd_o(dn_crd_o)
+        );
+    end else begin : gen_no_faults
+        assign {up_valid_o, up_data_o, dn_crd_o} = {up_valid, up_data, dn_crd};
+        wire unused_fault = ^fault;
+    end
 
     // ---- registers ----
     logic [3:0]       unit_idle;
@@ -440,7 +457,7 @@ module node #(
     logic [3:0][31:0] stream_reg;
 
     assign unit_idle    = {cmd_ready[4] && cmd_ready[3], cmd_ready[2], cmd_ready[1], cmd_ready[0]};
-    assign hub_idle     = {tok_idle, !dn_valid && !host_valid, !up_valid_o, tx_idle, control_idle, red_idle, rxst_idle && alloc_idle && rows_idle && !loc_valid, rx_idle};
+    assign hub_idle     = {tok_idle, !dn_valid && !host_valid, !up_valid, tx_idle, control_idle, red_idle, rxst_idle && alloc_idle && rows_idle && !loc_valid, rx_idle};
     assign idle_o       = streams_idle && (&unit_idle) && (&hub_idle);
     assign sweep_busy_o = alloc_sweep_busy || rows_sweep_busy;
 
@@ -452,7 +469,7 @@ module node #(
     node_csr #(.NumErr(NumErr)) i_csr (
         .clk_i, .rst_ni, .go_i(go),
         .req_i(csr_req), .we_i(csr_we), .addr_i(csr_addr), .wdata_i(csr_wdata), .ack_o(csr_ack_o), .rdata_o(csr_rdata_o), .err_o(csr_err_o),
-        .port_i(port_q), .epoch_i(epoch_q), .cfg_o(cfg),
+        .port_i(port_q), .epoch_i(epoch_q), .cfg_o(cfg), .fault_o(fault),
         .state_i({8'd0, hub_idle, 6'd0, sweep_busy_o, rows_done, unit_idle, 2'd0, streams_idle, idle_o}), .stream_i(stream_reg),
         .count_i({expert_tile, |{retire[4], retire[3], retire[2], retire[1], retire[0]}, tok_done, ev_row, alloc_miss, alloc_hit, expert_wait, expert_idle, mem_conflict,
                   link_idle, stall_ctrl, part_empty, stall_store}),

@@ -26,6 +26,7 @@ module node_csr #(
     input  wire logic [4:0]              port_i,   // constant: this node's port
     input  wire logic [1:0]              epoch_i,
     output node_pkg::node_cfg_t          cfg_o,
+    output node_pkg::fault_t             fault_o,
 
     input  wire logic [31:0]             state_i,  // laid out as register status.state
     input  wire logic [3:0][31:0]        stream_i, // laid out as registers status.stream0 ..
@@ -97,6 +98,9 @@ module node_csr #(
         cfg_o.ctrl_credits  = hwif_out.credits.ctrl.value;
         cfg_o.throttle      = hwif_out.credits.throttle.value;
     end
+
+    assign fault_o = '{after: hwif_out.fault.after.value, opcode: hwif_out.fault.opcode.value, answer: hwif_out.fault.answer.value,
+                       send: hwif_out.fault.send.value, accept: hwif_out.fault.accept.value};
 
     // ---- errors: the first one's code and how many ----
     logic [7:0]  first_q, first;

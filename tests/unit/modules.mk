@@ -52,31 +52,31 @@ UNIT += switch_2_8
 UNIT_TOP_switch_2_8 := switch_bench
 UNIT_TEST_switch_2_8 := tests/unit/test_switch.cpp
 UNIT_SRCS_switch_2_8 := tests/unit/switch_bench.sv
-UNIT_C_switch_2_8 := host-tools/reduce.c
+UNIT_C_switch_2_8 := tests/unit/switch_guard.cpp host-tools/reduce.c
 UNIT_PARAMS_switch_2_8 := N=2 FlitBytes=8 Window=0
 UNIT += switch_4_8
 UNIT_TOP_switch_4_8 := switch_bench
 UNIT_TEST_switch_4_8 := tests/unit/test_switch.cpp
 UNIT_SRCS_switch_4_8 := tests/unit/switch_bench.sv
-UNIT_C_switch_4_8 := host-tools/reduce.c
+UNIT_C_switch_4_8 := tests/unit/switch_guard.cpp host-tools/reduce.c
 UNIT_PARAMS_switch_4_8 := N=4 FlitBytes=8
 UNIT += switch_5_16
 UNIT_TOP_switch_5_16 := switch_bench
 UNIT_TEST_switch_5_16 := tests/unit/test_switch.cpp
 UNIT_SRCS_switch_5_16 := tests/unit/switch_bench.sv
-UNIT_C_switch_5_16 := host-tools/reduce.c
+UNIT_C_switch_5_16 := tests/unit/switch_guard.cpp host-tools/reduce.c
 UNIT_PARAMS_switch_5_16 := N=5 FlitBytes=16
 UNIT += switch_8_16
 UNIT_TOP_switch_8_16 := switch_bench
 UNIT_TEST_switch_8_16 := tests/unit/test_switch.cpp
 UNIT_SRCS_switch_8_16 := tests/unit/switch_bench.sv
-UNIT_C_switch_8_16 := host-tools/reduce.c
+UNIT_C_switch_8_16 := tests/unit/switch_guard.cpp host-tools/reduce.c
 UNIT_PARAMS_switch_8_16 := N=8 FlitBytes=16
 UNIT += switch_min
 UNIT_TOP_switch_min := switch_bench
 UNIT_TEST_switch_min := tests/unit/test_switch.cpp
 UNIT_SRCS_switch_min := tests/unit/switch_bench.sv
-UNIT_C_switch_min := host-tools/reduce.c
+UNIT_C_switch_min := tests/unit/switch_guard.cpp host-tools/reduce.c
 UNIT_PARAMS_switch_min := N=4 FlitBytes=16 StorePkts=1 CtrlPkts=1 OpenRows=1 PartPkts=1 RxStorePkts=1 RxResultPkts=1 RxCtrlPkts=1
 UNIT += expert_engine
 UNIT_SRCS_expert_engine := rtl/gpu/expert_engine.sv
@@ -178,4 +178,4 @@ UNIT += switch_rate_16
 UNIT_TOP_switch_rate_16 := switch_bench
 UNIT_TEST_switch_rate_16 := tests/unit/test_switch_rate.cpp
 UNIT_SRCS_switch_rate_16 := tests/unit/switch_bench.sv
-UNIT_PARAMS_switch_rate_16 := N=16 FlitBytes=16 StorePkts=32
+UNIT_PARAMS_switch_rate_16 := N=16 FlitBytes=16 StorePkts=32 Guard=0

@@ -15,6 +15,7 @@ module switch_bench #(
     parameter int unsigned RxResultPkts = 4,
     parameter int unsigned RxCtrlPkts = 16,
     parameter int unsigned MaxExperts = 64,
+    parameter bit          Guard = 1'b1,
     parameter int unsigned Window = (StorePkts < 16) ? StorePkts : 16,
     localparam int unsigned Words = FlitBytes / 4
 ) (
@@ -51,6 +52,12 @@ module switch_bench #(
     input  wire logic [7:0]  store_credits_i,
     input  wire logic [7:0]  part_credits_i,
 
+    input  wire logic [4:0]  limit_i,
+    input  wire logic [31:0] enable_i,
+    input  wire logic [31:0] disable_i,
+    output logic [31:0]      down_o,
+    output logic [31:0]      flush_o,
+
     output logic             idle_o,
     output logic             links_idle_o,
     input  wire logic [4:0]  cnt_port_i,
@@ -77,11 +84,11 @@ module switch_bench #(
     logic [1:0]             dn_cls [N];
     logic [8*FlitBytes-1:0] dn_data [N];
     logic [3:0]             dn_crd [N];
-    logic [N-1:0]           up_busy, dn_busy;
+    logic [N-1:0]           up_busy, dn_busy, down, flush;
     logic [N-1:0][N-1:0]    partition;
     logic [1:0]             epoch;
     logic [7:0]             latency, throttle, store_credits, part_credits;
-    logic [4:0]             window;
+    logic [4:0]             window, limit;
     error_pkg::err_e        err_code;
 
     // Settings come from registers, as in the device.
@@ -90,6 +97,7 @@ module switch_bench #(
         latency       <= latency_i;
         throttle      <= throttle_i;
         window        <= window_i;
+        limit         <= limit_i;
         store_credits <= store_credits_i;
         part_credits  <= part_credits_i;
         for (int unsigned p = 0; p < N; p++) partition[p] <= partition_i[p][N-1:0];
@@ -124,7 +132,7 @@ module switch_bench #(
 
     switch_top #(
         .N(N), .FlitBytes(FlitBytes), .StorePkts(StorePkts), .CtrlPkts(CtrlPkts), .OpenRows(OpenRows), .PartPkts(PartPkts),
-        .MaxExperts(MaxExperts), .Window(Window), .Groups(16), .RxStorePkts(RxStorePkts), .RxResultPkts(RxResultPkts), .RxCtrlPkts(RxCtrlPkts)
+        .MaxExperts(MaxExperts), .Window(Window), .Guard(Guard), .Groups(16), .RxStorePkts(RxStorePkts), .RxResultPkts(RxResultPkts), .RxCtrlPkts(RxCtrlPkts)
     ) i_switch (
         .clk_i, .rst_ni, .go_i, .epoch_i(epoch),
         .up_valid_i(up_valid), .up_last_i(up_last), .up_err_i(up_err), .up_cls_i(up_cls), .up_data_i(up_data),
@@ -132,10 +140,16 @@ module switch_bench #(
         .dn_valid_o(dn_valid), .dn_last_o(dn_last), .dn_err_o(dn_err), .dn_cls_o(dn_cls), .dn_data_o(dn_data), .dn_crd_i(dn_crd),
         .emap_we_i, .emap_addr_i, .emap_data_i, .group_we_i, .group_addr_i, .group_data_i, .partition_i(partition),
         .throttle_i(throttle), .store_credits_i(store_credits), .part_credits_i(part_credits), .window_i(window),
+        .limit_i(limit), .enable_i(enable_i[N-1:0]), .disable_i(disable_i[N-1:0]), .quiet_i(~up_busy & ~dn_busy), .down_o(down), .flush_o(flush),
         .idle_o, .cnt_port_i, .cnt_idx_i, .cnt_data_o, .err_valid_o, .err_code_o(err_code), .err_port_o
     );
 
     assign err_code_o   = err_code;
+    assign down_o       = 32'(down);
+    assign flush_o      = 32'(flush);
+    if (N < 32) begin : gen_unused_ports
+        wire unused_ports = &{1'b0, enable_i[31:N], disable_i[31:N]};
+    end
     assign links_idle_o = up_busy == '0 && dn_busy == '0;
 endmodule
 

@@ -106,12 +106,15 @@ struct outgoing {
     bytes wire;
     unsigned cls;
     bool err;
+    unsigned stop = 0; // flits after which the sender pauses, 0: it does not
+    uint64_t gap = 0;  // for how many cycles
 };
 
 struct expected {
     bytes wire;
     size_t sure; // bytes of it that are defined
     bool err;
+    uint64_t when = 0; // it was queued
 };
 
 struct result_expected {
@@ -119,6 +122,8 @@ struct result_expected {
     bool bad;
     bool last_of_row;
     bytes payload;
+    std::vector<unsigned> members = {};
+    uint64_t when = 0;
 };
 
 struct row {
@@ -143,6 +148,16 @@ class hubs {
     unsigned poison_percent = 0;  // partials with the poison bit
     unsigned spoil_percent = 0;   // partials with a link error or a wrong length
     std::vector<bool> sink;       // ports that give no credit back while false
+    std::vector<unsigned> refuse; // classes (a mask) of which a port gives no credit back
+    std::vector<bool> mute;       // members that answer no request
+    std::vector<bool> faulty; // ports that may break rules: what they are told is counted in told
+    std::vector<std::map<unsigned, unsigned>> told; // [port], code -> times
+
+    // ports that are down
+    std::vector<bool> down;
+    std::vector<uint64_t> down_at, up_at; // cycle in which that changed last, 0: never
+    unsigned stood_in = 0;                // results poisoned because a member was down
+    unsigned lost = 0;                    // packets not delivered because a port was down
     std::vector<std::vector<unsigned>>
         serve_order;     // member -> requesters in its order, empty: random
     bool silent = false; // members do not answer by themselves
@@ -156,6 +171,7 @@ class hubs {
         // on the wire
         outgoing current;
         size_t at = 0;
+        uint64_t gap = 0; // cycles left of a pause
         bool sending = false;
         // received
         bytes rx;
@@ -164,7 +180,7 @@ class hubs {
         unsigned held[4] = {0, 0, 0, 0};           // packets received and credits not given back
         std::multimap<uint64_t, unsigned> returns; // time -> class
         std::vector<std::deque<row>> serve;        // by requester
-        uint64_t first_rx = 0, last_rx = 0, rx_flits = 0, rx_packets = 0;
+        uint64_t first_rx = 0, last_rx = 0, rx_flits = 0, rx_packets = 0, drops = 0;
         uint64_t up_flits[4] = {0, 0, 0, 0}, dn_flits[4] = {0, 0, 0, 0}, up_bytes = 0, dn_bytes = 0,
                  rejected = 0;
         unsigned errors_back = 0;
@@ -190,6 +206,8 @@ class hubs {
         dut.emap_we_i = dut.group_we_i = 0;
         dut.throttle_i = dut.store_credits_i = dut.part_credits_i = dut.window_i = 0;
         dut.cnt_port_i = dut.cnt_idx_i = 0;
+        dut.limit_i = 0;
+        dut.enable_i = dut.disable_i = 0;
         dut.eval();
         n = dut.param_o[0];
         f = dut.param_o[1];
@@ -204,6 +222,13 @@ class hubs {
         most_window = dut.param_o[10];
         ports.resize(n);
         sink.assign(n, true);
+        refuse.assign(n, 0);
+        mute.assign(n, false);
+        faulty.assign(n, false);
+        down.assign(n, false);
+        told.resize(n);
+        down_at.assign(n, 0);
+        up_at.assign(n, 0);
         serve_order.resize(n);
         reports.assign(n, 0);
         reject_codes.resize(n);
@@ -428,6 +453,8 @@ class hubs {
             r.len = std::min(128u, len - 128 * k);
             r.last_of_row = k + 1 == pkts;
             r.bad = members.empty();
+            r.members = members;
+            r.when = now;
             std::vector<bytes> parts;
             for (unsigned d = 1; d < n; d++) {
                 unsigned m = (requester + d) % n;
@@ -512,12 +539,33 @@ class hubs {
                 {cw,
                  how == SHORT_BY_ONE ? std::max(cw.size() - p.payload.size(), cw.size() - 2 * f)
                                      : cw.size(),
-                 bad});
+                 bad, now});
             members.push_back(c.first);
         }
         if (cls == MW_CLS_REQ)
             expect_rows(src, p.h, members);
         return code;
+    }
+    // Sends the first `flits` flits of p, is silent for `gap` cycles, and sends the rest. The switch ends it in the gap, as if the next flit were the last, and bad.
+    void send_with_gap(unsigned src, packet p, unsigned flits, uint64_t gap)
+    {
+        unsigned cls = p.h.cls;
+        std::map<unsigned, packet> copies;
+        assert_int_equal(judge(p, src, cls, copies), MW_HWERR_NONE);
+        bytes w = p.wire(f);
+        size_t head = w.size() - p.payload.size();
+        assert_true(flits >= 1 && flits * f < w.size());
+        ports[src].queue[cls].push_back({w, cls, false, flits, gap});
+        ports[src].drops++;
+        if (flits * f < head || w.size() != (flits + 1) * f)
+            ports[src].rejected++; // its code depends on what the wires held in the gap
+        if (flits * f < head)
+            return;
+        for (auto &c : copies) {
+            bytes cw = c.second.wire(f);
+            size_t sure = cw.size() - p.payload.size() + flits * f - head;
+            expect[c.first][src][cls].push_back({cw, sure, true, now});
+        }
     }
     void reject(unsigned src, unsigned code)
     {
@@ -540,7 +588,8 @@ class hubs {
     void cycle()
     {
         for (unsigned p = 0; p < n; p++) {
-            if (!silent)
+            watch(p);
+            if (!silent && !mute[p])
                 serve(p);
             transmit(p);
             give_back(p);
@@ -552,10 +601,14 @@ class hubs {
         }
         if (dut.err_valid_o) {
             unsigned p = dut.err_port_o;
-            auto it = reject_codes[p].find(dut.err_code_o);
-            if (it == reject_codes[p].end())
-                fail_msg("port %u: error %u reported and not expected", p, dut.err_code_o);
-            reject_codes[p].erase(it);
+            if (faulty[p]) {
+                told[p][dut.err_code_o]++;
+            } else {
+                auto it = reject_codes[p].find(dut.err_code_o);
+                if (it == reject_codes[p].end())
+                    fail_msg("port %u: error %u reported and not expected", p, dut.err_code_o);
+                reject_codes[p].erase(it);
+            }
             reports[p]++;
         }
         edge();
@@ -571,8 +624,11 @@ class hubs {
     {
         if (!dut.idle_o || !dut.links_idle_o)
             return false;
-        for (auto &q : ports) {
-            if (q.sending || !q.returns.empty())
+        for (unsigned p = 0; p < n; p++) {
+            port &q = ports[p];
+            if (down[p])
+                continue;
+            if ((q.sending && q.gap != NEVER) || !q.returns.empty())
                 return false;
             for (auto &x : q.queue)
                 if (!x.empty())
@@ -599,16 +655,24 @@ class hubs {
         if (still < 4)
             complain();
         for (unsigned p = 0; p < n; p++) {
-            for (unsigned s = 0; s < n; s++)
-                for (unsigned c = 0; c < 3; c++)
-                    assert_int_equal(expect[p][s][c].size(), 0);
+            for (unsigned s = 0; s < n; s++) {
+                for (unsigned c = 0; c < 3; c++) {
+                    auto &list = expect[p][s][c];
+                    while (!list.empty() && may_be_lost(p, s, list.front()))
+                        lose(list);
+                    assert_int_equal(list.size(), 0);
+                }
+            }
+            if (down[p])
+                continue;
             assert_int_equal(results[p].size(), 0);
             assert_int_equal(ports[p].store_credits, store_pkts);
             assert_int_equal(ports[p].ctrl_credits, ctrl_pkts);
             assert_int_equal(ports[p].rows_open, 0);
             for (unsigned s = 0; s < n; s++)
                 assert_int_equal(ports[p].part_credits[s], part_pkts);
-            assert_int_equal(ports[p].errors_back != 0, ports[p].rejected != 0);
+            if (!faulty[p])
+                assert_int_equal(ports[p].errors_back != 0, ports[p].rejected != 0);
         }
     }
 
@@ -641,13 +705,73 @@ class hubs {
         for (auto &q : ports) {
             for (unsigned c = 0; c < 4; c++)
                 q.up_flits[c] = q.dn_flits[c] = 0;
-            q.up_bytes = q.dn_bytes = q.rejected = 0;
+            q.up_bytes = q.dn_bytes = q.rejected = q.drops = 0;
             q.first_rx = q.last_rx = q.rx_flits = q.rx_packets = 0;
             q.errors_back = 0;
         }
     }
 
+    static constexpr uint64_t NEVER = UINT64_MAX;
+
+    // Software's two commands.
+    void enable(unsigned p)
+    {
+        dut.enable_i = 1u << p;
+        cycle();
+        dut.enable_i = 0;
+    }
+    void disable(unsigned p)
+    {
+        dut.disable_i = 1u << p;
+        cycle();
+        dut.disable_i = 0;
+    }
+
   private:
+    // A packet queued while one of its ports was down, or not sent when that port went down.
+    bool may_be_lost(unsigned dst, unsigned src, const expected &e) const
+    {
+        return down[dst] || down[src] || up_at[dst] > e.when || up_at[src] > e.when;
+    }
+    void lose(std::deque<expected> &list)
+    {
+        list.pop_front();
+        lost++;
+    }
+
+    // Follows the state of a port: a hub is reset while its port is flushed.
+    void watch(unsigned p)
+    {
+        port &q = ports[p];
+        bool is = dut.down_o >> p & 1;
+        if (is && !down[p]) {
+            down[p] = true;
+            down_at[p] = now;
+        }
+        if (dut.flush_o >> p & 1) {
+            q.store_credits = store_pkts;
+            q.ctrl_credits = ctrl_pkts;
+            q.part_credits.assign(n, part_pkts);
+            q.rows_open = 0;
+            q.sending = q.receiving = false;
+            q.gap = 0;
+            q.returns.clear();
+            for (auto &x : q.queue)
+                x.clear();
+            for (auto &x : q.part)
+                x.clear();
+            for (auto &x : q.serve)
+                x.clear();
+            for (unsigned &h : q.held)
+                h = 0;
+            results[p].clear();
+        }
+        if (!is && down[p]) {
+            down[p] = false;
+            up_at[p] = now;
+        }
+    }
+
     void complain()
     {
         for (unsigned p = 0; p < n; p++) {
@@ -737,6 +861,7 @@ class hubs {
             d.pop_front();
             q.sending = true;
             q.at = 0;
+            q.gap = q.current.stop ? q.current.gap : 0;
             const mw_header h = header_of(q.current.wire);
             if (q.current.cls == MW_CLS_STORE || q.current.cls == MW_CLS_PART)
                 q.up_bytes += h.len & 255;
@@ -749,8 +874,14 @@ class hubs {
     {
         port &q = ports[p];
         drive_none(p);
+        if (dut.flush_o >> p & 1)
+            return;
         if (!q.sending && !start(p))
             return;
+        if (q.gap && q.at == q.current.stop * f) {
+            q.gap -= q.gap != NEVER;
+            return;
+        }
         size_t left = q.current.wire.size() - q.at;
         dut.up_valid_i[p] = 1;
         dut.up_last_i[p] = left == f;
@@ -770,7 +901,7 @@ class hubs {
             return;
         unsigned given = 0;
         for (auto it = q.returns.begin(); it != q.returns.end() && it->first <= now;) {
-            if (given >> it->second & 1) {
+            if ((given | refuse[p]) >> it->second & 1) {
                 ++it;
                 continue;
             }
@@ -785,6 +916,8 @@ class hubs {
     {
         port &q = ports[p];
         unsigned c = dut.up_crd_o[p];
+        if (dut.flush_o >> p & 1)
+            return;
         assert_int_equal(c >> MW_CLS_REQ & 1, 0);
         if (c >> MW_CLS_CTRL & 1)
             q.ctrl_credits++;
@@ -802,6 +935,8 @@ class hubs {
     void receive(unsigned p)
     {
         port &q = ports[p];
+        if (dut.flush_o >> p & 1)
+            return; // a hub in reset sees nothing
         if (!dut.dn_valid_o[p]) {
             assert_false(q.receiving); // flits of a packet come in consecutive cycles
             return;
@@ -835,6 +970,8 @@ class hubs {
         unsigned cls = q.rx_cls;
         mw_header h = header_of(q.rx);
         assert_int_equal(h.cls, cls);
+        // what was on its way when the port went down may still come
+        assert_true(!down[p] || now <= down_at[p] + latency + 64);
         if (cls != MW_CLS_REQ) {
             static const unsigned none = 1;
             unsigned room[4] = {rx_ctrl, rx_store, none, rx_result};
@@ -857,13 +994,20 @@ class hubs {
             return;
         }
         auto &list = expect[p][h.src][cls];
+        while (!list.empty() && may_be_lost(p, h.src, list.front()) &&
+               memcmp(list.front().wire.data(), q.rx.data(), 16) != 0)
+            lose(list);
         if (list.empty())
             fail_msg("port %u got a packet of class %u, opcode %u from %u that nobody sent to it",
                      p, cls, h.opcode, h.src);
         expected &e = list.front();
         assert_int_equal(q.rx.size(), e.wire.size());
-        assert_memory_equal(q.rx.data(), e.wire.data(), e.sure);
-        assert_int_equal(err, e.err);
+        if (err && !e.err && faulty[h.src] && down_at[h.src] != 0) {
+            assert_memory_equal(q.rx.data(), e.wire.data(), 16); // cut when its port went down
+        } else {
+            assert_memory_equal(q.rx.data(), e.wire.data(), e.sure);
+            assert_int_equal(err, e.err);
+        }
         list.pop_front();
         if (cls == MW_CLS_REQ)
             q.serve[h.src].push_back({h.addr, h.len, 0});
@@ -878,8 +1022,14 @@ class hubs {
         assert_int_equal(h.len, r.len);
         assert_int_equal(h.epoch, dut.epoch_i);
         assert_int_equal(q.rx.size(), 16 + r.payload.size());
-        assert_int_equal(h.poison || err, r.bad);
-        if (!r.bad)
+        bool poisoned = h.poison || err;
+        bool excused = poisoned && !r.bad &&
+                       std::any_of(r.members.begin(), r.members.end(),
+                                   [&](unsigned m) { return down[m] || up_at[m] > r.when; });
+        stood_in += excused;
+        if (!excused)
+            assert_int_equal(poisoned, r.bad);
+        if (!poisoned)
             assert_memory_equal(&q.rx[16], r.payload.data(), r.payload.size());
         if (r.last_of_row)
             q.rows_open--;

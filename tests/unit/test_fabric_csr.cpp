@@ -19,6 +19,7 @@ struct bench : csr_bench<Vfabric_csr> {
     unsigned accesses = 0;
     // what pulses showed
     unsigned gos = 0, sweeps = 0, emaps = 0, groups = 0;
+    unsigned ups[NODES] = {}, downs[NODES] = {};
     uint32_t emap_address = 0, emap_data = 0, group_address = 0, group_data = 0;
 
     bench()
@@ -32,6 +33,8 @@ struct bench : csr_bench<Vfabric_csr> {
         dut.links_idle_i = 1;
         dut.sweep_busy_i = 0;
         dut.node_error_i = 0;
+        dut.node_reset_i = 0;
+        dut.down_i = 0;
         dut.sw_err_valid_i = 0;
         quiet_nodes();
         reset();
@@ -75,6 +78,10 @@ struct bench : csr_bench<Vfabric_csr> {
         settle();
         gos += dut.go_o;
         sweeps += dut.sweep_o;
+        for (unsigned p = 0; p < NODES; p++) {
+            ups[p] += dut.enable_o >> p & 1;
+            downs[p] += dut.disable_o >> p & 1;
+        }
         if (dut.emap_we_o) {
             emaps++;
             emap_address = dut.emap_addr_o;
@@ -304,6 +311,39 @@ void switch_errors(void **)
     b.write(FABRIC(control), 1);
     assert_int_equal(b.read(FABRIC(error)), 0);
 }
+
+void ports_up_and_down(void **)
+{
+    bench b;
+    assert_int_equal(b.dut.limit_o, MW_FABRIC__LIMIT__PERIOD_reset);
+    b.write(FABRIC(limit), 9);
+    assert_int_equal(b.dut.limit_o, 9);
+    assert_int_equal(b.read(FABRIC(limit)), 9);
+    unsigned ups[NODES] = {}, downs[NODES] = {};
+    for (unsigned i = 0; i < 40; i++) {
+        uint32_t p = b.below(8), what = b.below(4); // ports that are not there, too
+        b.write(FABRIC(ports), p | what << MW_FABRIC__PORTS__UP_bp);
+        if (p < NODES) {
+            ups[p] += what & 1;
+            downs[p] += what >> 1;
+        }
+    }
+    b.idle(3);
+    for (unsigned p = 0; p < NODES; p++) {
+        assert_int_equal(b.ups[p], ups[p]);
+        assert_int_equal(b.downs[p], downs[p]);
+    }
+    b.dut.down_i = 0x12;
+    assert_int_equal(b.read(FABRIC(down)), 0x12);
+    // a node that is being reset does not answer; the others do
+    b.dut.node_reset_i = 1u << 2;
+    uint32_t value = 0;
+    assert_false(b.access(false, 0x12000 + 8, &value));
+    assert_false(b.access(true, 0x12000 + 8, &value));
+    assert_int_equal(b.read(0x11000 + 8), 1u << 16 | 8);
+    b.dut.node_reset_i = 0;
+    assert_int_equal(b.read(0x12000 + 8), 2u << 16 | 8);
+}
 } // namespace
 
 int main()
@@ -312,7 +352,7 @@ int main()
         cmocka_unit_test(identification), cmocka_unit_test(node_accesses),
         cmocka_unit_test(refused),        cmocka_unit_test(tables),
         cmocka_unit_test(settings),       cmocka_unit_test(go_and_done),
-        cmocka_unit_test(switch_errors),
+        cmocka_unit_test(switch_errors),  cmocka_unit_test(ports_up_and_down),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

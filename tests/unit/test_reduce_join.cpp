@@ -45,6 +45,7 @@ struct result {
 struct row {
     unsigned mask, bytes;
     unsigned dtype = MW_DTYPE_BF16, redop = MW_REDOP_ADD;
+    bool missing = false; // members that are not in the mask
 };
 
 class bench {
@@ -55,6 +56,7 @@ class bench {
         dut.rst_ni = 0;
         dut.open_valid_i = dut.res_start_i = dut.res_read_i = dut.res_first_i = dut.res_last_i = 0;
         dut.q_has_i = dut.q_hold_i = 0;
+        dut.open_poison_i = 0;
         put_data(nullptr);
         edge();
         edge();
@@ -78,6 +80,7 @@ class bench {
                 fail_msg("stuck: %zu results missing", want.size());
             dut.open_valid_i = opened < rows.size() && !dut.open_full_o;
             if (dut.open_valid_i) {
+                dut.open_poison_i = rows[opened].missing;
                 dut.open_mask_i = static_cast<uint8_t>(rows[opened].mask);
                 dut.open_bytes_i = static_cast<uint16_t>(rows[opened].bytes - 1);
                 dut.open_red_i = static_cast<uint8_t>(rows[opened].dtype << 3 | rows[opened].redop);
@@ -124,7 +127,7 @@ class bench {
     void add(const row &r)
     {
         for (unsigned at = 0; at < r.bytes; at += 128) {
-            result w = {std::min(128u, r.bytes - at), r.mask == 0, false, {}};
+            result w = {std::min(128u, r.bytes - at), r.mask == 0 || r.missing, false, {}};
             unsigned n = (w.len + FLIT - 1) / FLIT;
             std::vector<std::vector<uint64_t>> terms;
             for (unsigned d = 0; d < MEMBERS; d++) {
@@ -284,9 +287,12 @@ static void poisons_what_is_not_valid(void **state)
     for (unsigned round = 0; round < 8; round++) {
         auto b = std::make_unique<bench>(rng());
         b->poison_percent = b->error_percent = b->length_percent = 10;
+        std::vector<row> rows = random_rows(rng, 120, true);
+        for (row &r : rows)
+            r.missing = rng() % 5 == 0;
         b->has_percent = 60;
         b->drain_percent = 50;
-        b->run(random_rows(rng, 120, true));
+        b->run(rows);
     }
 }
 

@@ -8,7 +8,7 @@ module prove_egress #(
     localparam int unsigned OffW = $clog2(128 / FlitBytes),
     localparam int unsigned HF = 16 / FlitBytes
 ) (
-    input wire logic           clk_i, hold_i, res_valid_i, error_valid_i, dyn_i, pay_i,
+    input wire logic           clk_i, hold_i, down_i, res_valid_i, error_valid_i, dyn_i, pay_i,
     input wire logic [1:0]     store_limit_i, part_limit_i,
     input wire logic [N-1:0]   has_ctrl_i, has_req_i, has_store_i, urgent_i,
     input wire logic [3:0]     more_i, crd_i,
@@ -22,18 +22,19 @@ module prove_egress #(
     logic [OffW:0] line;
     logic rd_slot;
     logic [8*FlitBytes-1:0] dn_data;
-    logic start, from_error;
+    logic start, from_error, discard;
+    logic [2:0] starved;
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     egress #(.N(N), .FlitBytes(FlitBytes), .Port(0), .SlotW(1), .RxStorePkts(2), .RxResultPkts(2), .RxCtrlPkts(2), .Window(Window)) i_dut (
-        .clk_i, .rst_ni(rst_n), .go_i(1'b0), .epoch_i(2'd0), .hold_i, .store_limit_i, .part_limit_i,
+        .clk_i, .rst_ni(rst_n), .go_i(1'b0), .epoch_i(2'd0), .hold_i, .down_i, .store_limit_i, .part_limit_i,
         .has_ctrl_i, .has_req_i, .has_store_i, .urgent_i, .cls_o(cls), .pop_o(pop),
         .desc_i((pop == '0) ? '0 : {1'b0, dyn_i && cls != 2'd0, more_i & {4{cls != 2'd0}}, pay_i && cls == 2'd1, len_i}),
         .re_o(re), .rd_line_o(line), .rd_slot_o(rd_slot), .rdata_i('0), .free_ctrl_o(free_ctrl), .free_store_o(free_store), .sent_o(sent),
         .res_valid_i, .res_len_i, .res_poison_i(1'b0), .res_start_o(res_start), .res_read_o(res_read), .res_first_o(res_first),
         .res_last_o(res_last), .res_data_i('0), .res_err_i(1'b0), .error_valid_i, .error_code_i(8'd1), .error_sent_o(error_sent),
         .dn_valid_o(dn_valid), .dn_last_o(dn_last), .dn_err_o(dn_err), .dn_cls_o(dn_cls), .dn_data_o(dn_data), .dn_crd_i(crd_i),
-        .wait_turn_o(wait_turn), .wait_credit_o(wait_credit), .idle_o(idle)
+        .wait_turn_o(wait_turn), .wait_credit_o(wait_credit), .starved_o(starved), .discard_o(discard), .idle_o(idle)
     );
 
     // ---- what waits stays until it is taken; credits come back for what was sent ----
@@ -71,13 +72,13 @@ module prove_egress #(
         if (used_part == '0)  assume (!crd_i[3]);
     end
 
-    f_credit #(.Limit(2)) i_ctrl  (.clk_i, .rst_ni(rst_n), .spend_i(start_ctrl), .back_i(crd_i[0]), .used_o(used_ctrl));
-    f_credit #(.Limit(2)) i_store (.clk_i, .rst_ni(rst_n), .spend_i(start_store), .back_i(crd_i[1]), .used_o(used_store));
-    f_credit #(.Limit(2)) i_part  (.clk_i, .rst_ni(rst_n), .spend_i(res_start), .back_i(crd_i[3]), .used_o(used_part));
+    f_credit #(.Limit(2)) i_ctrl  (.clk_i, .rst_ni(rst_n && !down_i), .spend_i(start_ctrl), .back_i(crd_i[0]), .used_o(used_ctrl));
+    f_credit #(.Limit(2)) i_store (.clk_i, .rst_ni(rst_n && !down_i), .spend_i(start_store), .back_i(crd_i[1]), .used_o(used_store));
+    f_credit #(.Limit(2)) i_part  (.clk_i, .rst_ni(rst_n && !down_i), .spend_i(res_start), .back_i(crd_i[3]), .used_o(used_part));
 
     // ---- flits: each packet leaves two cycles after its start, whole, as long as its description says ----
     logic [4:0] length, length_q, length_qq, left_q;
-    logic       start_q, start_qq;
+    logic       start_q, start_qq, gone_q, gone_qq, gone_left_q, gone;   // a packet begun while the port was down is gone, whole
     logic [4:0] targets;
 
     assign targets = (5'(more_i) + 5'(FlitBytes / 2 - 1)) / 5'(FlitBytes / 2);
@@ -94,6 +95,9 @@ module prove_egress #(
         start_qq  <= rst_n && start_q;
         length_q  <= length;
         length_qq <= length_q;
+        gone_q    <= down_i;
+        gone_qq   <= gone_q;
+        if (start_qq) gone_left_q <= gone_qq;
         if (!rst_n) left_q <= '0;
         else if (start_qq) left_q <= length_qq - 5'd1;
         else if (left_q != '0) left_q <= left_q - 5'd1;
@@ -112,6 +116,7 @@ module prove_egress #(
 
     logic [4:0] left;   // flits of the packet, the one of this cycle included
     assign left = start_qq ? length_qq : left_q;
+    assign gone = start_qq ? gone_qq : gone_left_q;
 
     always_ff @(posedge clk_i) begin
         if (rst_n) begin
@@ -120,9 +125,13 @@ module prove_egress #(
             a_result: assert (!res_start || res_valid_i);
             a_store:  assert (used_store <= store_limit_i && used_part <= part_limit_i);
             a_last:   assert (!start_qq || left_q == '0);                        // no packet begins inside another
-            a_whole:  assert (dn_valid == (left != '0) && (!dn_valid || dn_last == (left == 5'd1)));
+            a_gone:   assert (discard == (start && down_i));
+            a_whole:  assert (dn_valid == (left != '0 && !gone) && (!dn_valid || dn_last == (left == 5'd1)));
             // a store is said to be sent once, at its end or a cycle before
             a_sent:   assert (Window == 0 || ((sent & ~(sent & from)) == '0 && (free_store == '0 || told_q || sent == free_store) && !(told_q && sent != '0)));
+            // a class that waits, and has no turn for want of a credit, says so
+            a_starved: assert (starved == {res_valid_i && used_part == part_limit_i, has_store_i != '0 && used_store == store_limit_i,
+                                           (has_ctrl_i != '0 || (error_valid_i && !i_dut.error_busy)) && used_ctrl == 2'd2});
             a_held:   assert (!(hold_i && start));
             a_busy:   assert (hold_i || start || i_dut.busy_q || !((has_req_i != '0) || (has_store_i != '0 && used_store != store_limit_i)
                               || (res_valid_i && used_part != part_limit_i) || (has_ctrl_i != '0 && used_ctrl != 2'd2)));

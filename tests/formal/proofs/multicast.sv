@@ -90,6 +90,7 @@ module prove_multicast #(
         .dn_valid_o(dn_valid), .dn_last_o(dn_last), .dn_err_o(dn_err), .dn_cls_o(dn_cls), .dn_data_o(dn_data), .dn_crd_i(dn_crd),
         .emap_we_i(!rst_n), .emap_addr_i(12'(map_q)), .emap_data_i('{valid: map_q[1:0] != 2'd3, gpu: 5'(map_q[1:0]), local_expert: '0}), .group_we_i(1'b0), .group_addr_i('0), .group_data_i('0),
         .partition_i('1), .throttle_i('0), .store_credits_i('0), .part_credits_i('0), .window_i(5'(Window)),
+        .limit_i('0), .enable_i('0), .disable_i('0), .quiet_i('1), .down_o(), .flush_o(),
         .idle_o(), .cnt_port_i('0), .cnt_idx_i('0), .cnt_data_o(), .err_valid_o(), .err_code_o(), .err_port_o()
     );
     // the map of experts is written during the reset

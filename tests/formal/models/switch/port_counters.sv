@@ -4,7 +4,7 @@
 `default_nettype none
 
 module port_counters #(
-    localparam int unsigned Count = 13
+    localparam int unsigned Count = 15
 ) (
     input  wire logic             clk_i,
     input  wire logic             clear_i,
@@ -21,6 +21,8 @@ module port_counters #(
     input  wire logic             reject_i,
     input  wire logic             wait_turn_i,
     input  wire logic             wait_credit_i,
+    input  wire logic             discard_i,
+    input  wire logic             drop_i,
 
     output logic [26:0]           high_o,
     output logic [9:0]            low_o

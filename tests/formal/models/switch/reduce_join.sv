@@ -17,6 +17,7 @@ module reduce_join #(
     input  wire logic               rst_ni,
 
     input  wire logic               open_valid_i,   // only while open_full_o is low
+    input  wire logic               open_poison_i,
     input  wire logic [Members-1:0] open_mask_i,
     input  wire logic [14:0]        open_bytes_i,   // of the row, less 1
     input  wire red_pkg::red_t      open_red_i,
@@ -29,6 +30,10 @@ module reduce_join #(
     output logic [IndexW-1:0]       q_idx_o,
     output logic [Members-1:0]      q_done_o,
     input  wire logic [FW+1:0]      q_data_i,       // {poison, last, flit} of the queue read, else 0
+
+    output logic [Members-1:0]      q_wait_o,
+    output logic                    row_done_o,
+    output logic [$clog2(OpenRows+1)-1:0] level_o,
 
     output logic                    res_valid_o,
     output logic [6:0]              res_len_o,      // bytes, less 1

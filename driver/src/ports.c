@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Ports that are down because their GPU misbehaves, and GPUs that are made to.
+#include "internal.h"
+
+enum {
+    ENABLE_POLLS =
+        100000, ///< a port that is flushed waits for rows of others, at most a few of their time limits
+    LIMIT_MOST = 22,
+};
+
+static int check_port(const struct mw_device *d, unsigned gpu)
+{
+    return gpu < d->info.gpus ? 0 : mwi_fail(MW_ERR_INVALID, "GPU %u of %u", gpu, d->info.gpus);
+}
+
+int mw_ports_down(struct mw_device *device, uint32_t *mask)
+{
+    mwi_lock(device);
+    return mwi_unlock(device, mwi_read(device, MWI_FABRIC(down), mask));
+}
+
+int mw_port_disable(struct mw_device *device, unsigned gpu)
+{
+    int status = check_port(device, gpu);
+    if (status)
+        return status;
+    mwi_lock(device);
+    status = mwi_write(device, MWI_FABRIC(ports), gpu | MW_FABRIC__PORTS__DOWN_bm);
+    return mwi_unlock(device, status);
+}
+
+int mw_port_enable(struct mw_device *device, unsigned gpu)
+{
+    int status = check_port(device, gpu);
+    if (status)
+        return status;
+    mwi_lock(device);
+    uint32_t down = 0;
+    status = mwi_read(device, MWI_FABRIC(down), &down);
+    if (!status && !(down >> gpu & 1))
+        return mwi_unlock(device, 0);
+    if (!status)
+        status = mwi_write(device, MWI_FABRIC(ports), gpu | MW_FABRIC__PORTS__UP_bm);
+    for (unsigned i = 0; i < ENABLE_POLLS && !status && down >> gpu & 1; i++)
+        status = mwi_read(device, MWI_FABRIC(down), &down);
+    if (!status && down >> gpu & 1)
+        status = mwi_fail(MW_ERR_TIMEOUT, "port %u does not come up", gpu);
+    // its registers are as after power-up, and its allocation table may be half written
+    device->configured = false;
+    device->sweep = true;
+    return mwi_unlock(device, status);
+}
+
+int mw_port_limit(struct mw_device *device, unsigned period_log2)
+{
+    if (period_log2 > LIMIT_MOST)
+        return mwi_fail(MW_ERR_INVALID, "a period of 2^%u cycles: at most 2^%d", period_log2,
+                        LIMIT_MOST);
+    mwi_lock(device);
+    return mwi_unlock(device, mwi_write(device, MWI_FABRIC(limit), period_log2));
+}
+
+int mw_fault_set(struct mw_device *device, unsigned gpu, unsigned faults, unsigned after)
+{
+    int status = check_port(device, gpu);
+    if (!status && (faults & ~(unsigned)MW_FAULT_ALL || after > UINT16_MAX * 64u))
+        status = mwi_fail(MW_ERR_INVALID, "faults 0x%x after %u cycles", faults, after);
+    if (status)
+        return status;
+    mwi_lock(device);
+    status = mwi_check_idle(device, "mw_fault_set");
+    if (!status)
+        status = mwi_write(device, MWI_NODE(gpu, fault),
+                           faults | (after / 64) << MW_NODE__FAULT__AFTER_bp);
+    return mwi_unlock(device, status);
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// Between the queues of partial sums for one requester and its join (one per output): members whose port is down have poisoned partials without end, so that rows
+// go on with their full number of packets; what such a member had sent before is used first.
+//
+// A port goes down when everything that came from it is in its queue (port_guard), and while it is down nothing enters, so no queue fills in the middle of a packet
+// that stands in. Flushing may empty one there: the rest stands in too. Queues see only what is read from them.
+//
+// Says which member the join has waited for too long (late_o), and whether rows are open that were begun before a port went down last (old_o): they may still need a stand-in.
+`default_nettype none
+
+module part_stand_in #(
+    parameter int unsigned Members = 3,
+    parameter int unsigned Width = 130,     // of a term; the top bit is poison
+    parameter int unsigned OpenRows = 8,
+    localparam int unsigned LevelW = $clog2(OpenRows + 1)
+) (
+    input  wire logic               clk_i,
+    input  wire logic               rst_ni,
+    input  wire logic               tick_i,
+    input  wire logic [Members-1:0] down_i,
+    input  wire logic               mark_i,        // the first cycle of a port that is down
+
+    // of the join
+    input  wire logic [Members-1:0] wait_i,        // the member that it waits for
+    input  wire logic               row_done_i,
+    input  wire logic [LevelW-1:0]  level_i,       // open rows
+    output logic [Members-1:0]      late_o,
+    output logic                    old_o,
+
+    input  wire logic               en_i,
+    input  wire logic [Members-1:0] re_i,
+    input  wire logic [Members-1:0] done_i,
+    output logic [Members-1:0]      has_o,
+    output logic [Width-1:0]        term_o,
+
+    // of the queues
+    input  wire logic [Members-1:0] has_i,
+    input  wire logic [Width-1:0]   term_i,
+    output logic [Members-1:0]      re_o,
+    output logic [Members-1:0]      done_o
+);
+    logic              stands_q, late;
+    logic [LevelW-1:0] old_q;
+
+    assign has_o  = has_i | down_i;
+    assign re_o   = re_i & has_i;
+    assign done_o = done_i & has_i;
+    assign term_o = {term_i[Width-1] || stands_q, term_i[Width-2:0]};
+    assign late_o = late ? wait_i : '0;
+    assign old_o  = old_q != '0;
+
+    always_ff @(posedge clk_i) begin
+        if (en_i) stands_q <= (re_i & ~has_i) != '0;
+        if (!rst_ni) old_q <= '0;
+        else if (mark_i) old_q <= level_i - LevelW'(row_done_i);
+        else if (row_done_i && old_o) old_q <= old_q - 1'b1;
+    end
+
+    // A join waits for one member at a time, and not in the cycle in which it goes on.
+    stall_timer #(.Count(1)) i_timer (.clk_i, .rst_ni, .tick_i, .wait_i(wait_i != '0), .late_o(late));
+endmodule
+
+`default_nettype wire

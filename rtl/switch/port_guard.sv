@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// Guard of one port of the switch: keeps what its endpoint does wrong away from the others.
+//
+// Towards the input, every packet that begins comes whole: one class, a flit in every cycle, a last flit. A packet in which a cycle brings no flit is ended there and then
+// with a flit that is marked bad (a reader may be one cycle behind the writer, so nothing can wait for the rest); what comes of it later is dropped.
+//
+// The port is marked down, and report_o says why, when a packet waits for its credit, its own packet is open, or a join waits for its partial (late_i), longer
+// than the class's time limit (see stall_timer), or when software says so. A packet waits for those of earlier classes only, so the limits grow with the class, twofold: where
+// one port stops others, that one is down before the others' time is over. A port that is marked is shut: its open packet is ended, nothing of it comes in. A cycle later
+// (everything that came in is in its queue by then) down_o rises: the output discards, joins get poisoned partials.
+//
+// enable_i: when all of the port's packets have left the switch (drained_i), flush_o resets the port's input, its queues and its endpoint, for 32 cycles or more, until nothing
+// is left of the time before (ready_i). Then the port is up as after power-up.
+`default_nettype none
+
+module port_guard (
+    input  wire logic             clk_i,
+    input  wire logic             rst_ni,
+    input  wire logic [2:0]       tick_i,       // end of a period, of 2, of 4
+    input  wire logic             step_i,       // every 32 cycles
+    input  wire logic             enable_i,
+    input  wire logic             disable_i,
+
+    // of the link, and to the input; data pass beside
+    input  wire logic             up_valid_i,
+    input  wire logic             up_last_i,
+    input  wire logic             up_err_i,
+    input  wire logic [1:0]       up_cls_i,
+    output logic                  in_valid_o,
+    output logic                  in_last_o,
+    output logic                  in_err_o,
+    output logic [1:0]            in_cls_o,
+    output logic                  drop_o,       // a packet was cut short, or not let in
+
+    input  wire logic [2:0]       starved_i,    // a packet of class CTRL, STORE, PART (in this order) waits for the endpoint's credit
+    input  wire logic             late_i,       // a join has waited too long for a partial
+    input  wire logic             drained_i,    // the input and its queues are empty
+    input  wire logic             ready_i,
+    output logic                  down_o,
+    output logic                  flush_o,
+
+    output logic                  report_o,     // until report_take_i
+    output error_pkg::err_e       report_code_o,
+    input  wire logic             report_take_i
+);
+    typedef enum logic [2:0] {UP, SHUT, DOWN, DRAIN, FLUSH, FLUSHED, READY} state_e;
+    state_e     state_q;
+    logic       open_q;     // the endpoint's packet has not ended
+    logic       drop_q;     // the rest of it is dropped
+    logic [1:0] cls_q;
+    logic       shut, passing, cut, sinks, owes;
+    logic [3:0] late;
+
+    // ---- packets ----
+    assign shut       = state_q != UP;
+    assign passing    = open_q && !drop_q;
+    assign cut        = passing && (shut || !up_valid_i);
+    assign in_valid_o = passing || (up_valid_i && !open_q && !shut);
+    assign in_last_o  = cut || up_last_i;
+    assign in_err_o   = cut || up_err_i;
+    assign in_cls_o   = open_q ? cls_q : up_cls_i;
+    assign drop_o     = cut || (up_valid_i && !open_q && shut);
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni || flush_o) open_q <= 1'b0;
+        else if (up_valid_i) open_q <= !up_last_i;
+        if (!open_q) begin
+            drop_q <= shut;
+            cls_q  <= up_cls_i;
+        end else if (cut) begin
+            drop_q <= 1'b1;
+        end
+    end
+
+    // ---- time limits ----
+    stall_timer #(.Count(4)) i_timer (
+        .clk_i, .rst_ni(rst_ni && !shut), .tick_i({tick_i[0], tick_i[2], tick_i[1], tick_i[0]}), .wait_i({open_q, starved_i}), .late_o(late)
+    );
+
+    assign sinks = late[2:0] != '0;
+    assign owes  = late_i;
+
+    // ---- state ----
+    assign down_o  = !(state_q inside {UP, SHUT});
+    assign flush_o = state_q inside {FLUSH, FLUSHED, READY};
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) begin
+            state_q <= UP;
+        end else begin
+            unique case (state_q)
+                UP:      if (sinks || owes || late[3] || disable_i) state_q <= SHUT;
+                SHUT:    state_q <= DOWN;
+                DOWN:    if (enable_i) state_q <= DRAIN;
+                DRAIN:   if (drained_i) state_q <= FLUSH;
+                FLUSH:   if (step_i) state_q <= FLUSHED;    // may come at once
+                FLUSHED: if (step_i) state_q <= READY;
+                default: if (ready_i) state_q <= UP;
+            endcase
+        end
+    end
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) report_o <= 1'b0;
+        else if (state_q == UP && (sinks || owes || late[3])) report_o <= 1'b1;
+        else if (report_take_i) report_o <= 1'b0;
+        if (state_q == UP) report_code_o <= sinks ? error_pkg::ERR_SINK : owes ? error_pkg::ERR_OWES : error_pkg::ERR_OPEN;
+    end
+endmodule
+
+`default_nettype wire

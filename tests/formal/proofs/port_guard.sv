@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// The guard of a port against anything that an endpoint may do: flits, classes and pauses are free inputs, and so is what waits for it.
+`default_nettype none
+
+module prove_port_guard (
+    input wire logic       clk_i, valid_i, last_i, err_i, late_i, drained_i, ready_i, enable_i, disable_i, step_i, take_i,
+    input wire logic [1:0] cls_i,
+    input wire logic [2:0] tick_i, starved_i,
+    input wire logic [1:0] one_i              // the class that is followed: CTRL, STORE, PART, or its own open packet
+);
+    logic             rst_n, in_valid, in_last, in_err, drop, down, flush, report;
+    logic [1:0]       in_cls;
+    error_pkg::err_e  code;
+
+    f_reset i_reset (.clk_i, .rst_no(rst_n));
+    port_guard i_dut (
+        .clk_i, .rst_ni(rst_n), .tick_i, .step_i, .enable_i, .disable_i,
+        .up_valid_i(valid_i), .up_last_i(last_i), .up_err_i(err_i), .up_cls_i(cls_i),
+        .in_valid_o(in_valid), .in_last_o(in_last), .in_err_o(in_err), .in_cls_o(in_cls), .drop_o(drop),
+        .starved_i, .late_i, .drained_i, .ready_i, .down_o(down), .flush_o(flush),
+        .report_o(report), .report_code_o(code), .report_take_i(take_i)
+    );
+
+    // ---- what goes in is whole packets; what is not as it came is marked ----
+    logic       inside_q;       // a packet has begun towards the input
+    logic [1:0] inside_cls_q;
+    logic       up_open_q;      // one of the endpoint has begun (a new start of the endpoint forgets it)
+    logic       same;
+    assign same = valid_i && in_last == last_i && in_err == err_i;
+
+    // ---- time: how long the chosen thing has waited, in its ticks ----
+    logic       waits, ticks, up, up_q, cause;
+    logic [1:0] waited_q, one_q;
+    assign up    = i_dut.state_q == 3'd0;   // UP
+    assign waits = (one_i == 2'd3) ? up_open_q : starved_i[one_i];
+    assign ticks = (one_i == 2'd3) ? tick_i[0] : tick_i[one_i];
+
+    // ---- nothing goes down without a cause: each has a counter of its own ----
+    logic [2:0] three;
+    logic       three_open;
+    logic [1:0] count_q [4];
+    for (genvar i = 0; i < 3; i++) begin : gen_three
+        assign three[i] = count_q[i] == 2'd3;
+        always_ff @(posedge clk_i) begin
+            if (!rst_n || !up || !starved_i[i]) count_q[i] <= '0;
+            else if (tick_i[i] && count_q[i] != 2'd3) count_q[i] <= count_q[i] + 2'd1;
+        end
+    end
+    assign three_open = count_q[3] == 2'd3;
+    always_ff @(posedge clk_i) begin
+        if (!rst_n || !up || !up_open_q) count_q[3] <= '0;
+        else if (tick_i[0] && count_q[3] != 2'd3) count_q[3] <= count_q[3] + 2'd1;
+    end
+    assign cause = three != '0 || three_open || late_i || disable_i;
+
+    logic cause_q, disabled_q;
+    always_ff @(posedge clk_i) begin
+        one_q        <= one_i;
+        up_q         <= rst_n && up;
+        cause_q      <= cause;
+        disabled_q   <= disable_i;
+        inside_q     <= rst_n && (in_valid ? !in_last : inside_q);
+        inside_cls_q <= in_cls;
+        up_open_q    <= rst_n && !flush && (valid_i ? !last_i : up_open_q);
+        if (!rst_n || !up || !waits) waited_q <= '0;
+        else if (ticks && waited_q != 2'd3) waited_q <= waited_q + 2'd1;
+        if (rst_n) begin
+            a_whole:  assert (!inside_q || (in_valid && in_cls == inside_cls_q));       // consecutive, one class
+            a_begins: assert (inside_q || !in_valid || (up && !up_open_q && same && in_cls == cls_i));
+            a_flits:  assert (!(inside_q && in_valid) || (up && same) || (in_last && in_err && drop));
+            a_drops:  assert (drop == ((inside_q && !(up && valid_i)) || (valid_i && !up_open_q && !up)));
+            a_down:   assert (!down || (!in_valid && !inside_q));
+            a_time:   assert (!(up && waited_q == 2'd3) || cause);
+            a_marked: assert (!(up_q && cause_q) || !up);                               // at once
+            a_cause:  assert (!(up_q && !up) || cause_q);                               // and for nothing else
+            a_report: assert (!(up_q && !up && !disabled_q) || report);
+        end
+    end
+    always_comb if (rst_n) assume (one_i == one_q);
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,509 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Endpoints of the switch that misbehave: they take nothing, pause or stop inside a packet, never end one, answer no request, send packets that are wrong. Nobody else
+// may notice more than the set time: packets exact to the bit, full throughput again, rows complete with poisoned results where a member is gone. Behind a new start of
+// the port everything is as before. Linked into the tests of switch_top.
+
+#include "switch_model.h"
+
+static uint64_t seed;
+
+static constexpr unsigned PERIOD_LOG2 = 8, PERIOD = 1u << PERIOD_LOG2;
+static constexpr unsigned SLACK = 200; // cycles from an event to its effect on wires and counters
+
+static std::unique_ptr<hubs> guarded(unsigned latency = 1)
+{
+    auto b = std::make_unique<hubs>(seed++, latency);
+    b->usual_tables();
+    b->dut.limit_i = PERIOD_LOG2;
+    return b;
+}
+
+static uint16_t expert(const hubs &b, unsigned p, unsigned i)
+{
+    return target(i * b.n + p);
+}
+
+// The ports that behave keep every uplink busy with stores to all ports in turn, `bad` included.
+struct load {
+    hubs &b;
+    unsigned bad;
+    std::vector<unsigned> turn;
+    bool red = false;   // requests, too: every second row has `bad` as a member
+    bool spare = false; // nothing for `bad`, where there are others
+
+    load(hubs &hub, unsigned bad_port) : b(hub), bad(bad_port), turn(hub.n, 0) {}
+
+    unsigned next(unsigned s)
+    {
+        unsigned d = (s + 1 + turn[s]++ % (b.n - 1)) % b.n;
+        return spare && d == bad && b.n > 2 ? next(s) : d;
+    }
+
+    void fill(unsigned s)
+    {
+        hubs::port &q = b.ports[s];
+        while (q.queue[MW_CLS_STORE].size() < 4)
+            b.send(s, b.store(MW_OP_ST, s, next(s), 128));
+        while (red && q.queue[MW_CLS_REQ].size() < 2) {
+            packet r = b.make(MW_OP_DYMULTIMEM_LD_REDUCE, s, 0);
+            r.h.len = 256;
+            std::vector<uint16_t> t;
+            for (unsigned d = 1; d < b.n && t.size() < 8; d++)
+                if ((s + d) % b.n != bad || b.rng() % 2)
+                    t.push_back(expert(b, (s + d) % b.n, 0));
+            if (t.empty())
+                t.push_back(expert(b, bad, 0));
+            r.set_targets(t);
+            b.send(s, r);
+        }
+    }
+    void run(unsigned cycles)
+    {
+        while (cycles--) {
+            for (unsigned s = 0; s < b.n; s++)
+                if (s != bad)
+                    fill(s);
+            b.cycle();
+        }
+    }
+    uint64_t sent() const
+    {
+        uint64_t sum = 0;
+        for (unsigned s = 0; s < b.n; s++)
+            for (unsigned c = 0; c < 4 && s != bad; c++)
+                sum += b.ports[s].up_flits[c];
+        return sum;
+    }
+    // Flits that the ports that behave send in so many cycles.
+    uint64_t rate(unsigned cycles)
+    {
+        uint64_t before = sent();
+        run(cycles);
+        return sent() - before;
+    }
+    unsigned until_down(unsigned most)
+    {
+        uint64_t start = b.now;
+        while (!b.down[bad] && b.now < start + most)
+            run(1);
+        assert_true(b.down[bad]);
+        return static_cast<unsigned>(b.now - start);
+    }
+    unsigned until_up(unsigned most)
+    {
+        uint64_t start = b.now;
+        while (b.down[bad] && b.now < start + most)
+            run(1);
+        assert_false(b.down[bad]);
+        return static_cast<unsigned>(b.now - start);
+    }
+};
+
+static void only_this_port_is_down(const hubs &b, unsigned bad)
+{
+    assert_int_equal(b.dut.down_o, 1u << bad);
+}
+
+// hubs::counter() holds the wires still.
+static uint32_t counter_beside_traffic(hubs &b, unsigned p, unsigned i)
+{
+    b.dut.cnt_port_i = static_cast<uint8_t>(p);
+    b.dut.cnt_idx_i = static_cast<uint8_t>(i);
+    b.run(4);
+    return b.dut.cnt_data_o;
+}
+
+// Everything works again, with the port that misbehaved.
+static void works_again(hubs &b, load &l)
+{
+    unsigned bad = l.bad;
+    b.refuse[bad] = 0;
+    b.mute[bad] = false;
+    b.enable(bad);
+    l.until_up(20000);
+    for (unsigned i = 0; i < 30; i++) {
+        for (unsigned s = 0; s < b.n; s++) {
+            packet m = b.store(MW_OP_MULTIMEM_ST, s, 0, 128);
+            m.h.target0 = 0;
+            b.send(s, m);
+            packet r = b.make(MW_OP_MULTIMEM_LD_REDUCE, s, 0);
+            r.h.len = 300;
+            r.h.target0 = 0;
+            b.send(s, r);
+            b.send(s, b.make(MW_OP_EVENT, s, (s + 1 + i % (b.n - 1)) % b.n));
+        }
+    }
+    unsigned stood_in = b.stood_in;
+    b.run(200);
+    b.finish();
+    assert_int_equal(b.dut.down_o, 0);
+    // rows from before it was up may be poisoned, and there are at most these
+    assert_in_range(b.stood_in - stood_in, 0, b.n * (b.open_rows + 4) * 3);
+}
+
+// Takes nothing of one class: down in the class's time, and the others have their throughput back.
+static void takes_nothing(unsigned cls, unsigned least, unsigned most)
+{
+    auto b = guarded();
+    unsigned n = b->n, bad = static_cast<unsigned>(b->rng() % n);
+    load l(*b, bad);
+    b->faulty[bad] = true;
+    l.run(2000);
+    uint64_t before = l.rate(4000);
+    b->refuse[bad] = 1u << cls;
+    unsigned rows = b->open_rows;
+    auto offer = [&] {
+        if (cls == MW_CLS_CTRL)
+            for (unsigned s = 0; s < n; s++)
+                if (s != bad && b->ports[s].queue[MW_CLS_CTRL].size() < 2)
+                    b->send(s, b->make(MW_OP_EVENT, s, bad));
+        if (cls == MW_CLS_PART && rows && b->ports[bad].queue[MW_CLS_REQ].empty()) {
+            packet r = b->make(MW_OP_DYMULTIMEM_LD_REDUCE, bad, 0);
+            r.h.len = 1024;
+            r.set_targets({expert(*b, (bad + 1) % n, 0)});
+            b->send(bad, r);
+            rows--;
+        }
+    };
+    uint64_t start = b->now;
+    while (!b->down[bad] && b->now < start + most * PERIOD + 3000) {
+        offer();
+        l.run(1);
+    }
+    unsigned took = static_cast<unsigned>(b->now - start);
+    only_this_port_is_down(*b, bad);
+    assert_in_range(took, least * PERIOD, most * PERIOD + 3000); // the credits are used up first
+    assert_int_equal(b->told[bad][MW_HWERR_SINK], 1);
+    l.run(4000); // what waited for it is discarded, its last rows' results too
+    uint64_t after = l.rate(4000);
+    if (after * 100 < before * 99)
+        fail_msg("class %u: %llu flits before, %llu after", cls,
+                 static_cast<unsigned long long>(before), static_cast<unsigned long long>(after));
+    only_this_port_is_down(*b, bad);
+    assert_true(counter_beside_traffic(*b, bad, 13) > 0);
+    works_again(*b, l);
+    assert_true(b->lost > 0);
+}
+
+static void sink_of_control_stops(void **state)
+{
+    (void)state;
+    takes_nothing(MW_CLS_CTRL, 2, 3);
+}
+
+static void sink_of_stores_stops(void **state)
+{
+    (void)state;
+    takes_nothing(MW_CLS_STORE, 4, 6);
+}
+
+static void sink_of_results_stops(void **state)
+{
+    (void)state;
+    takes_nothing(MW_CLS_PART, 8, 12);
+}
+
+// Answers no request: the others' rows are complete, poisoned where it is a member.
+static void answers_no_request(void **state)
+{
+    (void)state;
+    auto b = guarded();
+    unsigned bad = static_cast<unsigned>(b->rng() % b->n);
+    load l(*b, bad);
+    l.red = true;
+    b->faulty[bad] = true;
+    l.run(2000);
+    uint64_t before = l.rate(6000);
+    assert_int_equal(b->stood_in, 0);
+    b->mute[bad] = true;
+    unsigned took = l.until_down(12 * PERIOD + 3000);
+    assert_true(took >= 8 * PERIOD);
+    only_this_port_is_down(*b, bad);
+    l.run(1000);
+    assert_int_equal(b->told[bad][MW_HWERR_OWES], 1);
+    uint64_t after = l.rate(6000);
+    if (after * 100 < before * 97) // random lists
+        fail_msg("%llu flits before, %llu after", static_cast<unsigned long long>(before),
+                 static_cast<unsigned long long>(after));
+    assert_true(b->stood_in > 0);
+    only_this_port_is_down(*b, bad);
+    works_again(*b, l);
+}
+
+// Pauses inside a packet, at every flit of every kind: the packet comes marked as bad or not at all, the rest of it is dropped, the next one is right.
+static void pauses_inside_a_packet(void **state)
+{
+    (void)state;
+    auto b = guarded();
+    unsigned n = b->n, bad = static_cast<unsigned>(b->rng() % n), to = (bad + 1) % n;
+    load l(*b, bad);
+    b->faulty[bad] = true;
+    std::vector<uint16_t> t;
+    for (unsigned i = 0; i < 12; i++)
+        t.push_back(expert(*b, (bad + 1 + i % (n - 1)) % n, i / (n - 1)));
+    unsigned count = 0;
+    for (unsigned kind = 0; kind < 3; kind++) {
+        for (unsigned flits = 1;; flits++) {
+            packet p = kind == 0 ? b->store(MW_OP_ST, bad, to, 128)
+                                 : b->store(MW_OP_DYMULTIMEM_ST, bad, 0, kind == 1 ? 128 : b->f);
+            if (kind)
+                p.set_targets(t);
+            if (flits * b->f >= p.wire(b->f).size())
+                break;
+            b->send_with_gap(bad, p, flits, 1 + b->rng() % 20);
+            count++;
+            b->send(bad, b->store(MW_OP_ST, bad, to, 128));
+            b->send(bad, b->make(MW_OP_EVENT, bad, to));
+            l.run(100);
+        }
+    }
+    b->finish();
+    assert_int_equal(b->dut.down_o, 0);
+    assert_int_equal(b->counter(bad, 14), count);
+    assert_int_equal(b->counter(bad, 10), b->ports[bad].rejected);
+    b->check_counters();
+}
+
+// A partial sum with a gap poisons its result; the one behind it is right.
+static void pauses_inside_a_partial(void **state)
+{
+    (void)state;
+    auto b = guarded();
+    unsigned n = b->n, bad = 1, r = 0;
+    b->faulty[bad] = true;
+    b->mute[bad] = true;
+    unsigned most = 128 / b->f;
+    for (unsigned flits = 16 / b->f; flits < 16 / b->f + most; flits++) {
+        for (unsigned k = 0; k < 2; k++) {
+            packet q = b->make(MW_OP_DYMULTIMEM_LD_REDUCE, r, 0);
+            q.h.len = 128;
+            std::vector<uint16_t> t = {expert(*b, bad, 0)};
+            if (n > 2)
+                t.push_back(expert(*b, 2, 0));
+            q.set_targets(t);
+            b->send(r, q);
+            b->results[r].back().bad = k == 0;
+            while (b->ports[bad].serve[r].empty())
+                b->cycle();
+            row w = b->ports[bad].serve[r].front();
+            b->ports[bad].serve[r].pop_front();
+            b->queue_partial(bad, r, w);
+            outgoing &o = b->ports[bad].part[r].back();
+            if (k == 0) {
+                o.stop = flits;
+                o.gap = 1 + b->rng() % 5;
+            }
+            b->run(60);
+        }
+        b->finish();
+    }
+    assert_int_equal(b->dut.down_o, 0);
+    assert_int_equal(b->counter(bad, 14), most);
+}
+
+// Stops inside a packet for ever, or never ends it.
+static void never_ends_a_packet(void **state)
+{
+    (void)state;
+    for (bool endless : {false, true}) {
+        auto b = guarded();
+        unsigned n = b->n, bad = static_cast<unsigned>(b->rng() % n);
+        load l(*b, bad);
+        b->faulty[bad] = true;
+        l.run(2000);
+        uint64_t before = l.rate(3000);
+        packet p = b->store(MW_OP_ST, bad, (bad + 1) % n, 128);
+        if (endless) {
+            b->send(bad, p);
+            outgoing &o = b->ports[bad].queue[MW_CLS_STORE].back();
+            o.wire.resize(b->f * 20 * PERIOD, 0x5a);
+            b->expect[(bad + 1) % n][bad][MW_CLS_STORE].back().err = true;
+            b->expect[(bad + 1) % n][bad][MW_CLS_STORE].back().sure -= b->f;
+        } else {
+            b->send_with_gap(bad, p, 16 / b->f + 3, hubs::NEVER);
+        }
+        unsigned took = l.until_down(3 * PERIOD + SLACK);
+        assert_true(took >= 2 * PERIOD);
+        l.run(SLACK);
+        assert_int_equal(b->told[bad][MW_HWERR_OPEN], 1);
+        only_this_port_is_down(*b, bad);
+        uint64_t after = l.rate(3000);
+        if (after * 100 < before * 99)
+            fail_msg("%llu flits before, %llu after", static_cast<unsigned long long>(before),
+                     static_cast<unsigned long long>(after));
+        works_again(*b, l);
+    }
+}
+
+// Packets that are wrong, as many as the uplink takes, cost nobody else a cycle and no time limit. (The ERROR packets go down to the port alone.)
+static void sends_what_is_wrong(void **state)
+{
+    (void)state;
+    auto b = guarded();
+    unsigned n = b->n, bad = static_cast<unsigned>(b->rng() % n), to = (bad + 1) % n;
+    load l(*b, bad);
+    l.spare = true;
+    b->faulty[bad] = true;
+    if (n > 2)
+        b->set_partition(bad, ~(1u << ((bad + 2) % n)));
+    l.run(2000);
+    uint64_t before = l.rate(4000);
+    uint64_t end = b->now + 8000, during = 0;
+    unsigned kinds = n > 2 ? 6 : 5;
+    uint64_t half = l.sent(), wrong = 0, answered = b->ports[bad].errors_back;
+    for (unsigned i = 0; b->now < end; i++) {
+        packet p = b->store(MW_OP_DYMULTIMEM_ST, bad, 0, 128);
+        uint16_t e = expert(*b, to, 0);
+        p.set_targets({e});
+        unsigned kind = i % kinds;
+        if (kind == 4 && b->now < end - 4000)
+            kind =
+                0; // these reach their target, marked as bad, and take their share of its downlink
+        switch (kind) {
+        case 0:
+            p.h.opcode = MW_OP_ST | 0xf; // unknown
+            break;
+        case 1:
+            p.h.len = 1000;
+            break;
+        case 2:
+            p.set_targets({});
+            break;
+        case 3:
+            p.set_targets({e, expert(*b, to, 1), e});
+            break;
+        case 4:
+            p.payload.resize(b->f * 3); // shorter than it says
+            break;
+        default:
+            p.set_targets({e, expert(*b, (bad + 2) % n, 0)});
+        }
+        if (kind == 4) {
+            bytes w = p.wire(b->f);
+            b->ports[bad].queue[MW_CLS_STORE].push_back({w, MW_CLS_STORE, false});
+            packet whole = p;
+            whole.payload.resize(128);
+            whole.h.src = bad;
+            b->expect[to][bad][MW_CLS_STORE].push_back(
+                {whole.wire(b->f), 16 + 2 * b->f, true, b->now});
+            b->ports[bad].rejected++;
+        } else {
+            b->send(bad, p);
+        }
+        wrong++;
+        if (b->now < end - 4000)
+            during = l.sent() - half;
+        while (b->ports[bad].queue[MW_CLS_STORE].size() > 2)
+            l.run(1);
+    }
+    if (n == 2) // ERROR packets take their share of the only downlink
+        during += (b->ports[bad].errors_back - answered) * (16 / b->f);
+    if (during * 100 < before * 98)
+        fail_msg("%llu flits before, %llu beside wrong packets",
+                 static_cast<unsigned long long>(before), static_cast<unsigned long long>(during));
+    assert_true(wrong > 20);
+    assert_int_equal(b->dut.down_o, 0);
+    b->finish();
+    for (unsigned code : {MW_HWERR_OPCODE, MW_HWERR_LENGTH, MW_HWERR_TARGETS, MW_HWERR_DUPLICATE})
+        assert_true(b->told[bad][code] > 0);
+    assert_int_equal(b->told[bad].count(MW_HWERR_PARTITION), n > 2);
+    b->check_counters();
+}
+
+// Slow is not silent: nobody who takes something within the time is marked down, and without a limit nobody is.
+static void slow_ports_stay_up(void **state)
+{
+    (void)state;
+    for (unsigned k = 0; k < 2; k++) {
+        auto b = guarded(k ? 1 : 20);
+        load l(*b, b->n); // nobody
+        l.turn.resize(b->n + 1);
+        l.red = true;
+        b->credit_delay = PERIOD; // a credit is back within 2 periods, links included
+        b->serve_percent = 3;
+        if (k) {
+            b->dut.limit_i = 0;
+            b->sink[0] = false;
+        }
+        for (unsigned i = 0; i < 20000; i++) {
+            for (unsigned s = 0; s < b->n; s++)
+                if (b->ports[s].queue[MW_CLS_STORE].size() < 4)
+                    b->send(s,
+                            b->store(MW_OP_ST, s, (s + 1 + l.turn[s]++ % (b->n - 1)) % b->n, 128));
+            b->cycle();
+        }
+        assert_int_equal(b->dut.down_o, 0);
+        b->sink[0] = true;
+        b->finish();
+    }
+}
+
+// Everything at once, again and again: one port misbehaves in some way or is taken down, traffic of all classes goes on, the port is enabled in the middle of it.
+static void random_faults(void **state)
+{
+    (void)state;
+    for (unsigned round = 0; round < 12; round++) {
+        auto b = guarded(1 + static_cast<unsigned>(seed % 30));
+        unsigned n = b->n, bad = static_cast<unsigned>(b->rng() % n);
+        load l(*b, bad);
+        l.red = true;
+        b->faulty[bad] = true;
+        b->credit_delay = static_cast<unsigned>(b->rng() % 30);
+        b->dut.window_i = static_cast<uint8_t>(b->rng() % 2 ? 0 : b->rng() % (b->most_window + 1));
+        for (unsigned k = 0; k < 4; k++) {
+            auto own = [&] { // the bad port's own traffic
+                if (b->down[bad] || b->ports[bad].queue[MW_CLS_STORE].size() > 3)
+                    return;
+                l.fill(bad);
+                if (b->rng() % 3 == 0)
+                    b->send(bad, b->make(MW_OP_EVENT, bad, (bad + 1) % n));
+            };
+            auto some = [&](unsigned cycles) {
+                while (cycles--) {
+                    own();
+                    l.run(1);
+                }
+            };
+            some(300 + static_cast<unsigned>(b->rng() % 700));
+            switch (b->rng() % 4) {
+            case 0:
+                b->refuse[bad] = 15;
+                break;
+            case 1:
+                b->mute[bad] = true;
+                break;
+            case 2:
+                b->send_with_gap(bad, b->store(MW_OP_ST, bad, (bad + 1) % n, 128),
+                                 1 + static_cast<unsigned>(b->rng() % 8), hubs::NEVER);
+                break;
+            default:
+                b->disable(bad);
+            }
+            uint64_t end = b->now + 12 * PERIOD + 6000;
+            while (!b->down[bad] && b->now < end)
+                some(1);
+            only_this_port_is_down(*b, bad);
+            some(static_cast<unsigned>(b->rng() % 2000));
+            b->refuse[bad] = 0;
+            b->mute[bad] = false;
+            b->enable(bad);
+            l.until_up(30000);
+        }
+        b->finish();
+        assert_true(b->lost > 0);
+    }
+}
+
+int guard_tests(uint64_t first_seed)
+{
+    seed = first_seed;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sink_of_control_stops),  cmocka_unit_test(sink_of_stores_stops),
+        cmocka_unit_test(sink_of_results_stops),  cmocka_unit_test(answers_no_request),
+        cmocka_unit_test(pauses_inside_a_packet), cmocka_unit_test(pauses_inside_a_partial),
+        cmocka_unit_test(never_ends_a_packet),    cmocka_unit_test(sends_what_is_wrong),
+        cmocka_unit_test(slow_ports_stay_up),     cmocka_unit_test(random_faults),
+    };
+    return cmocka_run_group_tests_name("switch_guard", tests, nullptr, nullptr);
+}
