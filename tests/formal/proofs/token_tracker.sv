@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// token_tracker beside a count for each own token. A token is armed when nothing of it is open: its count is zero and combine has taken it.
+`default_nettype none
+
+module prove_token_tracker #(
+    parameter int unsigned TokensLog2 = 1,
+    localparam int unsigned N       = 2,
+    localparam int unsigned Tokens  = 2**TokensLog2,
+    localparam int unsigned TokB    = TokensLog2 + 1,
+    localparam int unsigned TokenW  = node_pkg::TokenW
+) (
+    input wire logic            clk_i, arm_valid_i, own_valid_i, sig_valid_i, rdy_ready_i,
+    input wire logic [TokB-1:0] arm_token_i, own_token_i, sig_token_i,
+    input wire logic [4:0]      arm_count_i
+);
+    logic rst_n, arm_ready, own_ready, sig_ready, rdy_valid, err_valid, idle;
+    logic [TokensLog2-1:0] rdy_token;
+    error_pkg::err_e       err_code;
+    node_pkg::node_cfg_t   cfg;
+    logic [1:0]            since_q;   // cycles since reset: go in the first
+
+    always_comb begin
+        cfg             = '0;
+        cfg.port        = 5'd1;
+        cfg.epoch       = 2'd2;
+        cfg.token_shift = 4'(TokensLog2);
+    end
+
+    f_reset i_reset (.clk_i, .rst_no(rst_n));
+    always_ff @(posedge clk_i) begin
+        if (!rst_n) since_q <= '0;
+        else if (since_q != '1) since_q <= since_q + 1'b1;
+    end
+
+    token_tracker #(.TokensLog2(TokensLog2), .N(N)) i_dut (
+        .clk_i, .rst_ni(rst_n), .go_i(rst_n && since_q == '0), .cfg_i(cfg),
+        .arm_valid_i, .arm_ready_o(arm_ready), .arm_token_i(TokenW'(arm_token_i)), .arm_count_i,
+        .own_valid_i, .own_ready_o(own_ready), .own_token_i(TokenW'(own_token_i)),
+        .sig_valid_i, .sig_ready_o(sig_ready), .sig_token_i(TokenW'(sig_token_i)),
+        .rdy_valid_o(rdy_valid), .rdy_ready_i, .rdy_token_o(rdy_token),
+        .err_valid_o(err_valid), .err_code_o(err_code), .idle_o(idle)
+    );
+
+    // what is taken in this cycle
+    logic                  arm, down, ours, end_now, err_now;
+    logic [TokB-1:0]       token;
+    logic [TokensLog2-1:0] index;
+    logic [4:0]            left_q [Tokens];
+    logic [Tokens-1:0]     known_q;   // armed since reset
+    logic [Tokens-1:0]     due_q;     // its count is zero, and combine has not taken it
+    logic                  err_q, bounds_q;
+    logic [1:0]            hidden_q;
+
+    assign arm     = arm_valid_i && arm_ready;
+    assign down    = (own_valid_i && own_ready) || (sig_valid_i && sig_ready);
+    assign token   = arm_valid_i ? arm_token_i : own_valid_i ? own_token_i : sig_token_i;
+    assign index   = token[TokensLog2-1:0];
+    assign ours    = token[TokB-1:TokensLog2] == 1'b1;
+    assign end_now = ours && ((arm && arm_count_i == '0) || (down && left_q[index] == 5'd1));
+    assign err_now = (arm && !ours) || (down && (!ours || left_q[index] == '0));
+
+    always_comb begin
+        if (!rst_n || since_q != '1) assume (!arm_valid_i && !own_valid_i && !sig_valid_i);
+        if (arm_valid_i && arm_token_i[TokB-1]) assume (left_q[arm_token_i[TokensLog2-1:0]] == '0 && !due_q[arm_token_i[TokensLog2-1:0]]);
+        // a signal belongs to a token that was armed, if only long ago
+        if (down && ours) assume (known_q[index]);
+    end
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_n) begin
+            for (int unsigned t = 0; t < Tokens; t++) left_q[t] <= '0;
+            known_q  <= '0;
+            due_q    <= '0;
+            err_q    <= 1'b0;
+            hidden_q <= '0;
+        end else begin
+            if (arm && ours) left_q[index] <= arm_count_i;
+            else if (down && ours && left_q[index] != '0) left_q[index] <= left_q[index] - 1'b1;
+            if (arm && ours) known_q[index] <= 1'b1;
+            if (rdy_valid && rdy_ready_i) due_q[rdy_token] <= 1'b0;
+            if (end_now) due_q[index] <= 1'b1;
+            err_q    <= err_now;
+            hidden_q <= (due_q == '0 || rdy_valid) ? '0 : hidden_q + 1'b1;
+
+            a_once: assert (!rdy_valid || due_q[rdy_token]);          // handed on when the last one has finished, and once
+            a_soon: assert (hidden_q < 2'd2);                         // and never lost
+            a_err:  assert (err_valid == err_q);                      // one too many, or not ours: an error, exactly then
+            a_code: assert (!err_q || (err_code == (bounds_q ? error_pkg::ERR_BOUNDS : error_pkg::ERR_COUNT)));
+        end
+        bounds_q <= !ours;
+    end
+
+    logic unused;
+    assign unused = idle;
+endmodule
+
+`default_nettype wire
