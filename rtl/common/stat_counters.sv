@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Up to fifteen 32-bit event counters that share one adder: each input counts in a
+// Up to fourteen 32-bit event counters that share one adder: each input counts in a
 // shift register with feedback of its own (one LUT per counter, where a small adder
 // costs many times that), and a scan, one counter per cycle, moves its count into
 // a LUT RAM. Counts are exact and wrap; clear_i (one cycle) clears them during the
 // next Count cycles, and what happens from the cycle behind it on is counted.
 //
 // Reading: hold rd_valid_i and rd_idx_i until rd_ack_o (within Count cycles, twice that and one
-// behind a clear); rd_data_o is the count before that cycle.
+// behind a clear); rd_data_o is the count before the cycle in front of that one.
 `default_nettype none
 
 module stat_counters #(
@@ -22,11 +22,11 @@ module stat_counters #(
     output logic                  rd_ack_o,
     output logic [31:0]           rd_data_o
 );
-    if (Count < 2 || Count > 15) begin : gen_check
-        $error("stat_counters: Count must be 2 to 15");
+    if (Count < 2 || Count > 14) begin : gen_check
+        $error("stat_counters: Count must be 2 to 14");
     end
 
-    // x^4 + x^3 + 1: 15 states; between two scans lie at most Count - 1 events besides that of the scan's own cycle
+    // x^4 + x^3 + 1: 15 states; from one scan to the next lie at most Count events
     typedef logic [3:0] small_t;
     localparam small_t Zero = 4'd1;
 
@@ -34,22 +34,20 @@ module stat_counters #(
         return {s[2:0], s[3] ^ s[2]};
     endfunction
 
-    function automatic logic [31:0][3:0] counts();  // by {state, one more}
+    function automatic logic [15:0][3:0] counts();  // by state
         small_t state = Zero;
         counts = '0;
-        for (int unsigned i = 0; i < Count; i++) begin
-            counts[{state, 1'b0}] = 4'(i);
-            counts[{state, 1'b1}] = 4'(i + 1);
+        for (int unsigned i = 0; i <= Count; i++) begin
+            counts[state] = 4'(i);
             state = next(state);
         end
     endfunction
-    localparam logic [31:0][3:0] Decoded = counts();
+    localparam logic [15:0][3:0] Decoded = counts();
 
-    // First step of the scan: the counter whose turn it is (one-hot) goes to its place in scanned_q, all others are 0 there, so an OR joins them;
-    // its count is read. Second step: they are added. Bit k of all counters is one vector, so that a simulator computes them side by side.
+    // First step of the scan: the counter whose turn it is (one-hot) goes to scanned_q and starts again; its count is read. Second step: they are
+    // added. Bit k of all counters is one vector, so that a simulator computes them side by side.
     logic [3:0][Count-1:0] small_q;
-    logic [4:0][Count-1:0] scanned_q;  // {count, event in that cycle}
-    logic [4:0]        scanned;
+    small_t            scanned_q;
     logic [Count-1:0]  turn_q;
     logic [3:0]        scan_q, add_q;      // of the first and the second step
     logic              clearing_q, valid_q;
@@ -59,11 +57,7 @@ module stat_counters #(
         .clk_i, .we_i(1'b1), .waddr_i(add_q), .wdata_i(rd_data_o), .raddr_i(scan_q), .rdata_o(old)
     );
 
-    for (genvar k = 0; k < 5; k++) begin : gen_join
-        assign scanned[k] = scanned_q[k] != '0;
-    end
-
-    assign rd_data_o = old_q + 32'(Decoded[scanned]);
+    assign rd_data_o = old_q + 32'(Decoded[scanned_q]);
     assign rd_ack_o  = rd_valid_i && rd_idx_i == add_q && valid_q;
 
     // a clear restarts the scan, so that one full round of it writes every counter
@@ -84,17 +78,22 @@ module stat_counters #(
         else old_q <= old;
     end
 
-    logic [Count-1:0] restart, step, stay;
+    logic [Count-1:0] step, stay, one;
 
-    assign restart = (!rst_ni || clear_i) ? '1 : turn_q;
-    assign step    = event_i & ~restart;
-    assign stay    = ~event_i & ~restart;
+    assign step = event_i & ~turn_q;
+    assign stay = ~event_i & ~turn_q;
+    assign one  = event_i & turn_q;   // the event in the cycle of its scan is the first one for the next
 
     always_ff @(posedge clk_i) begin
-        small_q[0] <= ((small_q[3] ^ small_q[2]) & step) | (small_q[0] & stay) | restart;  // restart: Zero
-        for (int unsigned k = 1; k < 4; k++) small_q[k] <= (small_q[k-1] & step) | (small_q[k] & stay);
-        scanned_q[0] <= event_i & turn_q;
-        for (int unsigned k = 0; k < 4; k++) scanned_q[k+1] <= small_q[k] & turn_q;
+        for (int unsigned k = 0; k < 4; k++) scanned_q[k] <= (small_q[k] & turn_q) != '0;
+        if (!rst_ni || clear_i) begin
+            small_q    <= '0;
+            small_q[0] <= '1;  // Zero
+        end else begin
+            small_q[0] <= ((small_q[3] ^ small_q[2]) & step) | (small_q[0] & stay) | (turn_q ^ one);
+            small_q[1] <= (small_q[0] & step) | (small_q[1] & stay) | one;
+            for (int unsigned k = 2; k < 4; k++) small_q[k] <= (small_q[k-1] & step) | (small_q[k] & stay);
+        end
     end
 endmodule
 
