@@ -129,7 +129,8 @@ module gpu_mem #(
     end
 
     always_ff @(posedge clk_i) begin
-        conflict_o <= rst_ni && (rd_bad != '0 || wr_bad != '0);
+        if (!rst_ni) conflict_o <= 1'b0;
+        else conflict_o <= rd_bad != '0 || wr_bad != '0;
     end
 
     // ---- the engine's accesses ------------------------------------------------------------
@@ -172,8 +173,13 @@ module gpu_mem #(
 
         always_ff @(posedge clk_i) begin
             exp_re_q <= exp_re;
-            exp_we_q <= rst_ni && exp_we;
-            re_q     <= rst_ni && (rd_req[b] != '0 || exp_re);
+            if (!rst_ni) begin
+                exp_we_q <= 1'b0;
+                re_q     <= 1'b0;
+            end else begin
+                exp_we_q <= exp_we;
+                re_q     <= rd_req[b] != '0 || exp_re;
+            end
             for (int unsigned p = 0; p < NumRd; p++) raddr_q[p] <= rd_gnt[b][p] ? rd_addr_i[p][AddrW-1:BankW] : '0;
             if (we) begin
                 for (int unsigned w = 0; w < 2; w++) begin
@@ -211,9 +217,15 @@ module gpu_mem #(
         logic [FW-1:0]    data_q [Banks];
 
         always_ff @(posedge clk_i) begin
-            for (int unsigned b = 0; b < Banks; b++) from1_q[b] <= rst_ni && rd_gnt[b][p];
-            from2_q        <= from1_q & {Banks{rst_ni}};
-            rd_rvalid_o[p] <= rst_ni && from2_q != '0;
+            if (!rst_ni) begin
+                from1_q        <= '0;
+                from2_q        <= '0;
+                rd_rvalid_o[p] <= 1'b0;
+            end else begin
+                for (int unsigned b = 0; b < Banks; b++) from1_q[b] <= rd_gnt[b][p];
+                from2_q        <= from1_q;
+                rd_rvalid_o[p] <= from2_q != '0;
+            end
             if (from2_q != '0) begin
                 for (int unsigned b = 0; b < Banks; b++) data_q[b] <= from2_q[b] ? bank_rdata[b] : '0;
             end
