@@ -123,7 +123,7 @@ module expert_engine #(
     logic [FW-1:0]    mux_rdata;
 
     expert_rows #(
-        .FlitBytes(FlitBytes), .MemBytesLog2(MemBytesLog2), .MaxExperts(MaxExperts)
+        .FlitBytes(FlitBytes), .MemBytesLog2(MemBytesLog2), .MaxExperts(MaxExperts), .MaxLocalExperts(MaxLocalExperts)
     ) i_rows (
         .clk_i, .rst_ni, .cfg_i, .run_i(run_q && unicast_q), .recv_rows_i,
         .rd_valid_o(mux_valid[1]), .rd_ready_i(mux_ready[1]), .rd_addr_o(mux_addr[1]), .rd_rvalid_i(mux_rvalid[1]), .rd_rdata_i(mux_rdata),

@@ -13,6 +13,7 @@ module expert_rows #(
     parameter int unsigned FlitBytes    = 8,
     parameter int unsigned MemBytesLog2 = 14,
     parameter int unsigned MaxExperts   = 64,
+    parameter int unsigned MaxLocalExperts = 16,
     localparam int unsigned FW    = 8 * FlitBytes,
     localparam int unsigned AddrW = MemBytesLog2 - $clog2(FlitBytes),
     localparam int unsigned RowW  = node_pkg::RowW,
@@ -49,6 +50,7 @@ module expert_rows #(
     localparam int unsigned MetaFl = isa_pkg::MetaBytes / FlitBytes;
     localparam int unsigned MetaW  = $clog2(MetaFl);
     localparam int unsigned LineW  = (RowW < MemBytesLog2) ? RowW : MemBytesLog2;  // memory holds no more rows
+    localparam int unsigned TabW   = (MaxLocalExperts > 1) ? $clog2(MaxLocalExperts) : 1;
     localparam int unsigned MapW   = (MaxExperts > 1) ? $clog2(MaxExperts) : 1;
 
     // IDs are the half words 2 + 2k .. 1 + 3k of an entry.
@@ -104,18 +106,18 @@ module expert_rows #(
     // A look-up is in the table's output register when look_q is high; it moves on when the push before it is taken.
     logic            look_q, look_go, out_of_map_q, mine;
     logic [LineW-1:0] look_row_q;
-    logic [LeW-1:0]  le;
+    logic [TabW-1:0] le;
 
     assign look_go = !push_valid_o || push_ready_i;
     assign step    = cur_valid_q && look_go;
     assign row_end = half_q == last_half;
     assign load    = next_valid_q && (!cur_valid_q || (step && (row_end || half_q[LaneW-1:0] == '1)));
 
-    table_ram #(.Width(1 + LeW), .Depth(MaxExperts)) i_emap (
+    table_ram #(.Width(1 + TabW), .Depth(MaxExperts)) i_emap (
         .clk_i,
         .we_i(emap_we_i && (emap_addr_i >> MapW) == '0),
         .waddr_i(emap_addr_i[MapW-1:0]),
-        .wdata_i({emap_data_i.valid && emap_data_i.gpu == cfg_i.port, emap_data_i.local_expert}),
+        .wdata_i({emap_data_i.valid && emap_data_i.gpu == cfg_i.port, emap_data_i.local_expert[TabW-1:0]}),
         .re_i(step), .raddr_i(id[MapW-1:0]), .rdata_o({mine, le})
     );
 
@@ -150,11 +152,12 @@ module expert_rows #(
         end
         if (look_go && look_q) begin
             push_row_o <= RowW'(look_row_q);
-            push_le_o  <= le;
+            push_le_o  <= LeW'(le);
         end
     end
 
     assign push_last_o = run_i && started_q && row_q == recv_rows_i && !asked_q && !next_valid_q && !cur_valid_q && !look_q && !push_valid_o;
+    wire unused = ^emap_data_i.local_expert;
 endmodule
 
 `default_nettype wire

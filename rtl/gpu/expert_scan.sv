@@ -44,7 +44,7 @@ module expert_scan #(
     localparam int unsigned TabW = (MaxLocalExperts > 1) ? $clog2(MaxLocalExperts) : 1;
     localparam int unsigned AvailW = (CntW > 8) ? CntW : 8;  // compares with a tile, too
 
-    logic [LeW-1:0]  le_q, le1_q, best_le_q, last_le;
+    logic [TabW-1:0] le_q, le1_q, best_le_q, last_le;
     logic            v1_q, force_q, force1_q, take, pass_end, best_start, scan, clear_done_q;
     logic [TabW-1:0] clear_q;
     logic [CntW-1:0] started, complete, expected, behind;
@@ -55,19 +55,19 @@ module expert_scan #(
     /* verilator lint_on UNUSEDSIGNAL */
     logic            enough, all_counted, better, long_q;
     logic [15:0]     idle_q;
-    logic [LeW:0]    full_q;  // experts in a row with nothing left to start
+    logic [TabW:0]   full_q;  // experts in a row with nothing left to start
 
-    assign stat_le_o = le_q;
-    assign last_le   = LeW'(cfg_i.local_experts - 7'd1);
+    assign stat_le_o = LeW'(le_q);
+    assign last_le   = TabW'(cfg_i.local_experts - 7'd1);
     assign scan      = run_i && clear_done_q && !tile_valid_o;
 
     // Rows given out, per expert; cleared after go.
     table_ram #(.Width(CntW), .Depth(MaxLocalExperts)) i_started (
         .clk_i,
         .we_i(!clear_done_q || take),
-        .waddr_i(clear_done_q ? le1_q[TabW-1:0] : clear_q),
+        .waddr_i(clear_done_q ? le1_q : clear_q),
         .wdata_i(behind & {CntW{clear_done_q}}),
-        .re_i(1'b1), .raddr_i(le_q[TabW-1:0]), .rdata_o(started)
+        .re_i(1'b1), .raddr_i(le_q), .rdata_o(started)
     );
 
     assign complete    = stat_complete_i[CntW-1:0];
@@ -110,7 +110,7 @@ module expert_scan #(
         le1_q <= le_q;
     end
 
-    assign all_started_o = counts_all_i && run_i && full_q == (LeW+1)'(cfg_i.local_experts);
+    assign all_started_o = counts_all_i && run_i && full_q == (TabW+1)'(cfg_i.local_experts);
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni || go_i) begin
@@ -121,7 +121,7 @@ module expert_scan #(
             tile_valid_o <= 1'b0;
         end
         if (take) begin
-            tile_le_o    <= le1_q;
+            tile_le_o    <= LeW'(le1_q);
             tile_first_o <= started;
             tile_end_o   <= behind;
         end

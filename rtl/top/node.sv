@@ -466,7 +466,7 @@ module node #(
         assign stream_reg[s] = {8'd0, stream_state[s][15:8], 2'd0, stream_state[s][5:0], 6'd0, stream_state[s][18:16] == 3'd0, stream_state[s][18:16] > 3'd1};
     end
 
-    node_csr #(.NumErr(NumErr)) i_csr (
+    node_csr #(.NumErr(NumErr), .N(N), .TokensLog2(TokensLog2), .RowsLog2(RowsLog2), .MaxLocalExperts(MaxLocalExperts)) i_csr (
         .clk_i, .rst_ni, .go_i(go),
         .req_i(csr_req), .we_i(csr_we), .addr_i(csr_addr), .wdata_i(csr_wdata), .ack_o(csr_ack_o), .rdata_o(csr_rdata_o), .err_o(csr_err_o),
         .port_i(port_q), .epoch_i(epoch_q), .cfg_o(cfg), .fault_o(fault),

@@ -9,7 +9,12 @@
 `default_nettype none
 
 module node_csr #(
-    parameter int unsigned NumErr = 1  // error sources
+    parameter int unsigned NumErr = 1,  // error sources
+    // Sizes of the node: of the fields that they bound, only the bits are kept that a layer which fits can have set, so that shifters and comparators behind them are no wider.
+    parameter int unsigned N               = 32,
+    parameter int unsigned TokensLog2      = 15,
+    parameter int unsigned RowsLog2        = 31,
+    parameter int unsigned MaxLocalExperts = 127
 ) (
     input  wire logic                    clk_i,
     input  wire logic                    rst_ni,
@@ -58,20 +63,29 @@ module node_csr #(
         else rdata_o <= '0;
     end
 
+    localparam int unsigned TokenShiftW = $clog2(TokensLog2 + 1);
+    localparam int unsigned NShiftW     = $clog2($clog2(N) + 1);
+    localparam int unsigned CapShiftW   = $clog2(RowsLog2 + 1);
+    localparam int unsigned LocalW      = $clog2(MaxLocalExperts + 1);
+
+    if (TokenShiftW > 4 || NShiftW > 3 || CapShiftW > 5 || LocalW > 7) begin : gen_check
+        $error("node_csr: a field is too small for the node");
+    end
+
     always_comb begin
         cfg_o = '0;
         cfg_o.port          = port_i;
         cfg_o.epoch         = epoch_i;
         cfg_o.k             = hwif_out.shape.k.value;
         cfg_o.tokens        = hwif_out.shape.tokens.value;
-        cfg_o.token_shift   = hwif_out.shifts.token_shift.value;
-        cfg_o.n_shift       = hwif_out.shifts.n_shift.value;
+        cfg_o.token_shift   = 4'(hwif_out.shifts.token_shift.value[TokenShiftW-1:0]);
+        cfg_o.n_shift       = 3'(hwif_out.shifts.n_shift.value[NShiftW-1:0]);
         cfg_o.k_shift       = hwif_out.shifts.k_shift.value;
         cfg_o.row_shift     = hwif_out.shifts.row_shift.value;
         cfg_o.gate_shift    = hwif_out.shifts.gate_shift.value;
-        cfg_o.cap_shift     = hwif_out.shifts.cap_shift.value;
+        cfg_o.cap_shift     = 5'(hwif_out.shifts.cap_shift.value[CapShiftW-1:0]);
         cfg_o.row_bytes     = hwif_out.row.row_bytes.value;
-        cfg_o.local_experts = hwif_out.row.local_experts.value;
+        cfg_o.local_experts = 7'(hwif_out.row.local_experts.value[LocalW-1:0]);
         cfg_o.xs_base       = hwif_out.xs_base.addr.value;
         cfg_o.rt_base       = hwif_out.rt_base.addr.value;
         cfg_o.xd_base       = hwif_out.xd_base.addr.value;
@@ -161,7 +175,7 @@ module node_csr #(
     assign status                 = is_count ? counts_data : word;
     assign hwif_in.status.wr_ack  = hwif_out.status.req && hwif_out.status.req_is_wr;
 
-    wire unused = &{1'b0, stall_wr, stall_rd, rd_data, hwif_out.status.wr_data, hwif_out.status.wr_biten, hwif_out.status.addr[1:0]};
+    wire unused = &{1'b0, hwif_out.shifts.token_shift.value, hwif_out.shifts.n_shift.value, hwif_out.shifts.cap_shift.value, hwif_out.row.local_experts.value, stall_wr, stall_rd, rd_data, hwif_out.status.wr_data, hwif_out.status.wr_biten, hwif_out.status.addr[1:0]};
 endmodule
 
 `default_nettype wire
