@@ -211,6 +211,11 @@ module rx_resolve #(
     // ---- check ----------------------------------------------------------------------------
     logic              mapped;
     logic [LeW-1:0]    le;
+    // Shifts by numbers of the configuration are multiplications by a power of two, here and below: a multiplier costs less than a shifter.
+    localparam int unsigned MaxShift = (AddrB < 15) ? AddrB : 15;  // of a row's stride, which memory holds
+    localparam int unsigned TokTop   = TokB + MaxShift;
+    logic [MaxShift-LogF:0] token_up;    // one bit: how far a token's bits are below bit MaxShift of the address
+    logic [TokTop-LogF-1:0] token_mul;
     logic [TokB-1:0]   token;
     logic [14:0]       in_row;      // ones where an address has the byte inside the row
     logic [14:0]       offset;
@@ -235,7 +240,9 @@ module rx_resolve #(
     assign no_payload = s0_q.op == OP_FLAG || s0_q.op == OP_FENCE;
     assign in_row     = ~(15'h7fff << cfg_i.row_shift);
     assign offset     = s0_q.addr[14:0] & in_row;
-    assign token      = TokB'(s0_q.addr[TokB+14:0] >> cfg_i.row_shift);
+    assign token_up   = (MaxShift-LogF+1)'(1) << (4'(MaxShift) - cfg_i.row_shift);
+    assign token_mul  = s0_q.addr[TokTop-1:LogF] * (TokTop-LogF)'(token_up);
+    assign token      = token_mul[MaxShift-LogF +: TokB];
     assign no_token   = (s0_q.addr[TokB+14:TokB] & ~in_row) != '0 || (s0_q.addr >> (TokB + 15)) != '0;
     assign span       = 8'(s0_q.addr[LogF-1:0]) + s0_q.len - 8'd1;
     assign first_byte = dynamic ? (EndW-1)'(offset) : (EndW-1)'(s0_q.addr[AddrB-1:0]);
@@ -324,7 +331,7 @@ module rx_resolve #(
         if (!s1_q.ask) base = '0;
         shift     = ((s1_q.stage == STAGE_GATE) ? cfg_i.gate_shift : cfg_i.row_shift) - 4'(LogF);  // strides are a flit at least
         key       = (RowsLog2'(s1_q.job.le) << cfg_i.cap_shift) | al_resp_row_i[RowsLog2-1:0];
-        row_off   = s1_q.ask ? AddrW'(key) << shift : '0;
+        row_off   = s1_q.ask ? AddrW'(key) * (AddrW'(1) << shift) : '0;
         job       = s1_q.job;
         job.addr  = base[AddrB-1:LogF] + (row_off | s1_q.off);
         job.row   = al_resp_row_i[RowsLog2-1:0];
@@ -347,7 +354,7 @@ module rx_resolve #(
     assign job_left = job_level != '0;
 
     logic unused;
-    assign unused = ^{1'b0, cfg_i, park_room, park_valid, job_push_ready, emap_data_i, base, al_resp_row_i, hd_tgt_i};
+    assign unused = ^{1'b0, cfg_i, token_mul, park_room, park_valid, job_push_ready, emap_data_i, base, al_resp_row_i, hd_tgt_i};
 endmodule
 
 `default_nettype wire
