@@ -63,6 +63,7 @@ module prove_token_tracker #(
     always_comb begin
         if (!rst_n || since_q != '1) assume (!arm_valid_i && !own_valid_i && !sig_valid_i);
         if (arm_valid_i && arm_token_i[TokB-1]) assume (left_q[arm_token_i[TokensLog2-1:0]] == '0 && !due_q[arm_token_i[TokensLog2-1:0]]);
+        if (arm_valid_i) assume (arm_count_i <= 5'd3);   // as many steps as the proof can afford
         // a signal belongs to a token that was armed, if only long ago
         if (down && ours) assume (known_q[index]);
     end
