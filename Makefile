@@ -8,6 +8,7 @@
 #   make unit         the unit tests of the RTL; make unit-NAME one of them
 #   make model        one Verilated device: N=4 F=8 [TRACE=1 with FST waves] [SMALL=1 memories as synth-check has them]
 #   make test-system  the tool in a virtual machine, with Linux's USB stack and the Verilated device
+#   make bench-link   the speed of the way to a device beside that of a bare libusb program: REFERENCE=its folder
 #   make soak         an hour of faults against the usb transport
 #   make fuzz         ten million executions of each libFuzzer target
 #   make device-model the whole Verilated device, host link, firmware and USB core included: N=2 F=8

@@ -17,6 +17,7 @@ struct reply {
     unsigned status;
     unsigned bytes; ///< of payload
     uint64_t argument;
+    uint32_t count;
 };
 
 static void put(struct reply *r, uint32_t value)
@@ -39,8 +40,8 @@ static void put_text(struct reply *r, const char *text)
 static void info(const struct board *b, bool found, struct reply *r)
 {
     uint32_t restart = hw_read(SOC(restart));
-    put(r,
-        1u << MW_FEATURE_SELFTEST | 1u << MW_FEATURE_LOG | (found ? 1u << MW_FEATURE_FABRIC : 0));
+    put(r, 1u << MW_FEATURE_SELFTEST | 1u << MW_FEATURE_LOG |
+               (found ? 1u << MW_FEATURE_FABRIC | 1u << MW_FEATURE_FEED : 0));
     put(r, WINDOW);
     put(r, MW_HOST_MAX_PAYLOAD);
     put(r, BULK_BYTES);
@@ -68,7 +69,8 @@ static void put_result(const struct board *b, struct reply *r, const struct mw_f
         log_add(b, MW_LOG_SELFTEST, t->test << 16 | t->unit);
 }
 
-static void selftest(const struct board *b, bool found, uint32_t mask, struct reply *r)
+static void selftest(const struct feed *f, const struct board *b, bool found, uint32_t mask,
+                     struct reply *r)
 {
     const unsigned most = MW_HOST_MAX_COMMAND / sizeof(struct mw_frame_selftest);
     struct mw_frame_selftest result[MAX_GPUS];
@@ -77,7 +79,7 @@ static void selftest(const struct board *b, bool found, uint32_t mask, struct re
         r->status = MW_STATUS_FAULT;
     else if (mask & ~(1u << MW_TEST_MEMORY | 1u << MW_TEST_LINK) || tests * b->gpus > most)
         r->status = MW_STATUS_LENGTH;
-    else if (hw_read(FABRIC(state)) & MW_FABRIC__STATE__BUSY_bm)
+    else if (feed_busy(f) || hw_read(FABRIC(state)) & MW_FABRIC__STATE__BUSY_bm)
         r->status = MW_STATUS_STATE;
     if (r->status != MW_STATUS_OK)
         return;
@@ -108,17 +110,44 @@ static void log_read(uint32_t from, struct reply *r)
     r->argument = log_next();
 }
 
-void command_poll(const struct board *b, bool found)
+static void add_layer(struct feed *f, unsigned words, uint32_t argument, struct reply *r)
+{
+    uint32_t number = 0;
+    r->status = argument > 1 ? MW_STATUS_LENGTH : feed_add(f, words, argument & 1, &number);
+    r->argument = number;
+}
+
+/// False: not now.
+static bool tell_layer(struct feed *f, uint32_t number, struct reply *r)
+{
+    const struct mw_frame_fed *t;
+    if (!feed_ask(f, number, hw_read(SOC(mbox_count)), &r->status, &t))
+        return false;
+    if (!t)
+        return true;
+    r->count = 1;
+    for (unsigned i = 0; i < sizeof *t / 4; i++)
+        put(r, ((const uint32_t *)t)[i]);
+    return true;
+}
+
+void command_poll(struct feed *f, const struct board *b, bool found)
 {
     uint32_t mbox = hw_read(SOC(mbox));
     if (!(mbox & MW_SOC__MBOX__VALID_bm))
         return;
-    struct reply r = {MW_STATUS_OK, 0, 0};
+    struct reply r = {MW_STATUS_OK, 0, 0, 0};
     uint32_t argument = hw_read(SOC(mbox_argument_lo));
-    if (GET(MW_SOC__MBOX__WORDS, mbox))
-        r.status = MW_STATUS_LENGTH; // none of these has a payload
+    unsigned kind = GET(MW_SOC__MBOX__KIND, mbox), words = GET(MW_SOC__MBOX__WORDS, mbox);
+    bool feeds = kind == MW_FRAME_FEED || kind == MW_FRAME_FED;
+    if (feeds && !found)
+        r.status = MW_STATUS_TYPE;
+    else if (feeds && hw_read(SOC(mbox_argument_hi)))
+        r.status = MW_STATUS_LENGTH;
+    else if (words && kind != MW_FRAME_FEED)
+        r.status = MW_STATUS_LENGTH; // no other has a payload
     else
-        switch (GET(MW_SOC__MBOX__KIND, mbox)) {
+        switch (kind) {
         case MW_FRAME_INFO:
             info(b, found, &r);
             break;
@@ -126,7 +155,14 @@ void command_poll(const struct board *b, bool found)
             if (hw_read(SOC(mbox_argument_hi)))
                 r.status = MW_STATUS_LENGTH;
             else
-                selftest(b, found, argument, &r);
+                selftest(f, b, found, argument, &r);
+            break;
+        case MW_FRAME_FEED:
+            add_layer(f, words, argument, &r);
+            break;
+        case MW_FRAME_FED:
+            if (!tell_layer(f, argument, &r))
+                return;
             break;
         case MW_FRAME_LOG_READ:
             log_read(argument, &r);
@@ -139,7 +175,7 @@ void command_poll(const struct board *b, bool found)
         }
     hw_write(SOC(mbox_reply_lo), (uint32_t)r.argument);
     hw_write(SOC(mbox_reply_hi), (uint32_t)(r.argument >> 32));
-    hw_write(SOC(mbox_reply_count), 0);
+    hw_write(SOC(mbox_reply_count), r.count);
     hw_write(SOC(mbox_send), PUT(MW_SOC__MBOX_SEND__WORDS, r.status ? 0 : r.bytes / WORD) |
                                  PUT(MW_SOC__MBOX_SEND__STATUS, r.status));
 }

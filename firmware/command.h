@@ -4,9 +4,9 @@
 #ifndef MW_FW_COMMAND_H
 #define MW_FW_COMMAND_H
 
-#include "board.h"
+#include "feed.h"
 
-/// Take a command, if there is one, and reply. `found`: the fabric is as board_find wants it.
-void command_poll(const struct board *b, bool found);
+/// Take a command, if there is one, and reply; one that waits for a layer stays where it is. `found`: the fabric is as board_find wants it.
+void command_poll(struct feed *f, const struct board *b, bool found);
 
 #endif

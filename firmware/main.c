@@ -43,15 +43,20 @@ int main(void)
 {
     struct board b;
     struct watch w;
+    static struct feed f;
     hw_write(SOC(firmware), PUT(MW_SOC__FIRMWARE__STAGE, BRING_UP));
     bool found = bring_up(&b);
     uint32_t stage = PUT(MW_SOC__FIRMWARE__STAGE, found ? READY : NO_FABRIC);
     watch_begin(&w);
+    feed_begin(&f);
     for (uint32_t beat = 0;; beat++) {
         hw_write(SOC(firmware), stage | PUT(MW_SOC__FIRMWARE__BEAT, beat));
         board_feed();
-        command_poll(&b, found);
+        command_poll(&f, &b, found);
+        feed_poll(&f, &b); // often: the fabric is idle between a layer and the next
         console_poll(&b);
-        watch_poll(&w, &b);
+        feed_poll(&f, &b);
+        watch_poll(&w, &b, feed_busy(&f));
+        feed_poll(&f, &b);
     }
 }

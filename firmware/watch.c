@@ -9,8 +9,7 @@ void watch_begin(struct watch *w)
     w->link_errors = GET(MW_SOC__LINK__ERRORS, hw_read(SOC(link)));
 }
 
-/// The first error of a layer: the switch's, or that of the first node that has one.
-static uint32_t first_error(const struct board *b)
+uint32_t watch_first_error(const struct board *b)
 {
     uint32_t nodes = hw_read(FABRIC(node_error));
     uint32_t first = GET(MW_FABRIC__ERROR__FIRST, hw_read(FABRIC(error)));
@@ -20,11 +19,11 @@ static uint32_t first_error(const struct board *b)
     return first;
 }
 
-static void layer(struct watch *w, const struct board *b)
+static void layer(struct watch *w, const struct board *b, bool fed)
 {
-    bool busy = hw_read(FABRIC(state)) & MW_FABRIC__STATE__BUSY_bm;
+    bool busy = !fed && hw_read(FABRIC(state)) & MW_FABRIC__STATE__BUSY_bm;
     if (w->layer && !busy) {
-        uint32_t first = first_error(b);
+        uint32_t first = watch_first_error(b);
         if (first)
             log_add(b, MW_LOG_FABRIC, first);
     }
@@ -48,9 +47,9 @@ static void bus(const struct board *b)
     hw_write(SOC(fault), 0);
 }
 
-void watch_poll(struct watch *w, const struct board *b)
+void watch_poll(struct watch *w, const struct board *b, bool fed)
 {
-    layer(w, b);
+    layer(w, b, fed);
     link(w, b);
     bus(b);
 }

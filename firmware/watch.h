@@ -11,7 +11,10 @@ struct watch {
     uint32_t link_errors; ///< counted by the link when last looked
 };
 
+/// The first error of a layer: the switch's, or that of the first node that has one; 0: none.
+uint32_t watch_first_error(const struct board *b);
 void watch_begin(struct watch *w);
-void watch_poll(struct watch *w, const struct board *b);
+/// `fed`: layers are being fed, whose errors the queue logs.
+void watch_poll(struct watch *w, const struct board *b, bool fed);
 
 #endif

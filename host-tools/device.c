@@ -31,6 +31,8 @@ void mw_device_options(const struct mw_device_choice *device, struct mw_open_opt
     mw_open_defaults(options);
     options->transport = device->usb ? "usb" : "sim";
     options->serial = device->serial;
+    options->custom = device->custom;
+    options->custom_context = device->custom_context;
     options->log = log_line;
 }
 

@@ -14,6 +14,9 @@
 struct mw_device_choice {
     bool usb;
     const char *serial; ///< or NULL: the only one
+    /// Another transport than the library's own (tests).
+    const struct mw_transport *custom;
+    void *custom_context;
 };
 
 #define MW_DEVICE_HELP \

@@ -17,6 +17,9 @@ enum {
     OPT_GPUS,
     OPT_FLIT,
     OPT_HELP,
+#define TEST_BIT(name, value, text) | 1 << (value)
+    ALL_TESTS = 0 MW_TEST_LIST(TEST_BIT),
+#undef TEST_BIT
     FOUND = 64,         ///< devices that are listed
     RESULTS = 64,       ///< of the device's own tests
     LOG = 32,           ///< entries that are shown
@@ -158,11 +161,12 @@ static int show_firmware(struct mw_device *device, FILE *out, struct mw_error *e
     fprintf(out, "host protocol    %u.%u (this library: %d.%d)\n", f.protocol_major,
             f.protocol_minor, MW_HOST_PROTOCOL_MAJOR, MW_HOST_PROTOCOL_MINOR);
     fprintf(out,
-            "firmware         %" PRIu32 ".%" PRIu32 ".%" PRIu32 "%s%s, %" PRIu32
+            "firmware         %" PRIu32 ".%" PRIu32 ".%" PRIu32 "%s%s%s, %" PRIu32
             " resets by its watchdog\n",
             f.version >> 24, f.version >> 16 & 0xff, f.version & 0xffff,
             f.features >> MW_FEATURE_SELFTEST & 1 ? ", self-test" : "",
-            f.features >> MW_FEATURE_LOG & 1 ? ", error log" : "", f.resets);
+            f.features >> MW_FEATURE_LOG & 1 ? ", error log" : "",
+            f.features >> MW_FEATURE_FEED & 1 ? ", queue of layers" : "", f.resets);
     if (f.clock_hz)
         fprintf(out, "clock            %.3f MHz\n", f.clock_hz / 1e6);
     else
@@ -235,7 +239,7 @@ static int own_tests(struct mw_device *device, FILE *out, struct mw_error *err)
         return MW_EXIT_OK;
     }
     if (!code)
-        code = mw_selftest(device, UINT32_MAX, result, RESULTS, &count);
+        code = mw_selftest(device, ALL_TESTS, result, RESULTS, &count);
     if (code)
         return mw_device_failed(err, "self-test", code);
     for (size_t i = 0; i < count && i < RESULTS; i++) {

@@ -20,6 +20,7 @@ enum option_id {
     OPT_DEVICE,
     OPT_GPUS,
     OPT_TOKENS,
+    OPT_BATCHES,
     OPT_HIDDEN,
     OPT_PADDING,
     OPT_SPREAD,
@@ -49,6 +50,7 @@ static const struct option options[] = {
     {"device", required_argument, NULL, OPT_DEVICE},
     {"gpus", required_argument, NULL, OPT_GPUS},
     {"tokens-per-gpu", required_argument, NULL, OPT_TOKENS},
+    {"batches", required_argument, NULL, OPT_BATCHES},
     {"hidden", required_argument, NULL, OPT_HIDDEN},
     {"allow-padding", no_argument, NULL, OPT_PADDING},
     {"spread", required_argument, NULL, OPT_SPREAD},
@@ -82,6 +84,10 @@ void mw_run_usage(FILE *out)
         "  --layers L,L,...      several, back to back without a reset\n"
         "  --gpus N              2 to 32 (default 8, on USB as many as there are)\n"
         "  --tokens-per-gpu T    the first N * T tokens of the layer (default 64)\n"
+        "  --batches B           the tokens behind those, too, in B batches; then all batches "
+        "once\n"
+        "                        more through the device's queue, without and with feeding the\n"
+        "                        next while one runs: tokens per second, and what that costs\n"
         "  --hidden H            bf16 values per token (default 512)\n"
         "  --system NAME         unicast, dysharp-basic, dysharp or all (default all)\n"
         "  --allow-padding       accept -1 (no expert) in the trace\n"
@@ -204,6 +210,8 @@ static int set_option(struct mw_run_params *p, int id, const char *name, const c
         return mw_set_unsigned(name, text, MW_MIN_GPUS, MW_MAX_GPUS, &p->shape.gpus, err);
     case OPT_TOKENS:
         return mw_set_unsigned(name, text, 1, 1u << 20, &p->shape.tokens_per_gpu, err);
+    case OPT_BATCHES:
+        return mw_set_unsigned(name, text, 2, MW_MAX_LAYERS, &p->shape.batches, err);
     case OPT_HIDDEN:
         return mw_set_unsigned(name, text, 1, MW_MAX_HIDDEN, &p->shape.hidden, err);
     case OPT_PADDING:
@@ -253,6 +261,9 @@ static int check_combination(const struct mw_run_params *params, const char *syn
         return mw_fail(err, MW_EXIT_INPUT, "--json and --trace-fst: both are %s", params->json);
     if (params->device.usb && params->fst)
         return mw_fail(err, MW_EXIT_INPUT, "--trace-fst: only with --device sim");
+    if (params->shape.batches * params->layer_count > MW_MAX_LAYERS)
+        return mw_fail(err, MW_EXIT_INPUT, "--batches %u: of %u layers, more than %d in all",
+                       params->shape.batches, params->layer_count, MW_MAX_LAYERS);
     return MW_EXIT_OK;
 }
 
@@ -300,7 +311,8 @@ static int get_trace(const struct mw_run_params *params, struct mw_trace *trace,
     if (params->trace)
         return mw_trace_load(trace, params->trace, err);
     struct mw_synthetic how = {
-        .tokens = (size_t)params->shape.gpus * params->shape.tokens_per_gpu,
+        .tokens = (size_t)params->shape.gpus * params->shape.tokens_per_gpu *
+                  (params->shape.batches ? params->shape.batches : 1),
         .k = params->k,
         .experts = params->experts,
         .sigma = params->sigma,

@@ -206,13 +206,15 @@ void mw_report_head(FILE *out, const struct mw_run_params *params, const struct 
         char at[48];
         mw_layer_facts(w, l, &facts);
         mw_bounds_compute(w, l, &mw_systems[0], &link, &bounds);
+        fprintf(out, "layer %zu", w->layer[l].number);
+        if (w->shape.batches)
+            fprintf(out, ", tokens from %zu on", w->layer[l].first);
         fprintf(out,
-                "layer %zu: strict bound %" PRIu64
-                " cycles (%s); %.3f remote GPUs per token, %.1f %% "
+                ": strict bound %" PRIu64 " cycles (%s); %.3f remote GPUs per token, %.1f %% "
                 "of tokens with an expert at home, busiest engine %u with %" PRIu64 " rows\n",
-                w->layer[l].number, bounds.strict.cycles,
-                mw_bound_text(&bounds.strict, at, sizeof at), facts.remote_gpus_per_token,
-                100 * facts.home_share, facts.busiest, facts.rows[facts.busiest]);
+                bounds.strict.cycles, mw_bound_text(&bounds.strict, at, sizeof at),
+                facts.remote_gpus_per_token, 100 * facts.home_share, facts.busiest,
+                facts.rows[facts.busiest]);
     }
     fprintf(out,
             "\n%-14s %10s %7s %8s %7s %-13s %-25s %-25s %-23s %6s %8s  %s\n"
@@ -249,6 +251,43 @@ void mw_report_line(FILE *out, const struct mw_summary *s)
     fputc('\n', out);
 }
 
+static double tokens_per_second(const struct mw_workload *w, const struct mw_feeding *f,
+                                const struct mw_feeding_run *r)
+{
+    return ratio((double)w->layers * w->tokens * f->clock_hz, (double)r->device_cycles);
+}
+
+void mw_report_feeding(FILE *out, const struct mw_workload *w, const struct mw_summary *summaries,
+                       unsigned count)
+{
+    bool head = false;
+    for (unsigned i = 0; i < count; i++) {
+        const struct mw_feeding *f = &summaries[i].result->feeding;
+        if (!summaries[i].result->has_feeding)
+            continue;
+        if (!head)
+            fprintf(out,
+                    "\n%u batches of %u tokens, written, run and read one after the other; and the "
+                    "next written and the last read while one runs, which costs the fabric cycles; "
+                    "clock %.3g MHz\n"
+                    "%-14s %-32s %-32s %7s %17s\n%-14s %10s %9s %11s %10s %9s %11s %7s %8s %8s "
+                    "%6s\n",
+                    w->layers, w->tokens, f->clock_hz / 1e6, "", "one after the other", "fed",
+                    "tokens", "cost to the fabric", "system", "cycles", "idle", "tokens/s",
+                    "cycles", "idle", "tokens/s", "gain %", "cycles", "%", "#wrong");
+        head = true;
+        const struct mw_feeding_run *a = &f->apart, *b = &f->fed;
+        double rate[] = {tokens_per_second(w, f, a), tokens_per_second(w, f, b)};
+        int64_t cost = (int64_t)b->layer_cycles - (int64_t)a->layer_cycles;
+        fprintf(out,
+                "%-14s %10" PRIu64 " %9" PRIu64 " %11.0f %10" PRIu64 " %9" PRIu64
+                " %11.0f %7.1f %8" PRId64 " %8.3f %6" PRIu64 "\n",
+                summaries[i].system, a->device_cycles, a->idle_cycles, rate[0], b->device_cycles,
+                b->idle_cycles, rate[1], 100 * (ratio(rate[1], rate[0]) - 1), cost,
+                100 * ratio((double)cost, (double)a->layer_cycles), f->wrong);
+    }
+}
+
 // ---- JSON -------------------------------------------------------------------------------------
 
 static void json_params(struct mw_json *j, const struct mw_run_params *params,
@@ -264,6 +303,8 @@ static void json_params(struct mw_json *j, const struct mw_run_params *params,
     mw_json_end(j);
     mw_json_uint(j, "gpus", w->shape.gpus);
     mw_json_uint(j, "tokens_per_gpu", w->shape.tokens_per_gpu);
+    if (w->shape.batches)
+        mw_json_uint(j, "batches", w->shape.batches);
     mw_json_uint(j, "hidden", w->shape.hidden);
     mw_json_uint(j, "experts", w->experts);
     mw_json_uint(j, "k", w->k);
@@ -329,6 +370,7 @@ static void json_layer(struct mw_json *j, const struct mw_layer_result *layer,
     mw_bounds_compute(w, l, system, &link, &bounds);
     mw_json_object(j, NULL, false);
     mw_json_uint(j, "layer", w->layer[l].number);
+    mw_json_uint(j, "first_token", w->layer[l].first);
     mw_json_uint(j, "cycles", layer->cycles);
     json_bound(j, "strict_bound", &bounds.strict);
     json_bound(j, "own_bound", &bounds.own);
@@ -385,6 +427,27 @@ static void json_ports(struct mw_json *j, const struct mw_traffic *t, unsigned g
     mw_json_end(j);
 }
 
+static void json_feeding_run(struct mw_json *j, const char *key, const struct mw_workload *w,
+                             const struct mw_feeding *f, const struct mw_feeding_run *r)
+{
+    mw_json_object(j, key, true);
+    mw_json_uint(j, "device_cycles", r->device_cycles);
+    mw_json_uint(j, "layer_cycles", r->layer_cycles);
+    mw_json_uint(j, "idle_cycles", r->idle_cycles);
+    mw_json_double(j, "tokens_per_s", tokens_per_second(w, f, r));
+    mw_json_end(j);
+}
+
+static void json_feeding(struct mw_json *j, const struct mw_workload *w, const struct mw_feeding *f)
+{
+    mw_json_object(j, "feeding", false);
+    mw_json_uint(j, "clock_hz", f->clock_hz);
+    json_feeding_run(j, "apart", w, f, &f->apart);
+    json_feeding_run(j, "fed", w, f, &f->fed);
+    mw_json_uint(j, "wrong", f->wrong);
+    mw_json_end(j);
+}
+
 static void json_system(struct mw_json *j, const struct mw_summary *s, const struct mw_workload *w,
                         const struct mw_run_params *params)
 {
@@ -412,6 +475,8 @@ static void json_system(struct mw_json *j, const struct mw_summary *s, const str
     for (unsigned l = 0; l < s->result->layers; l++)
         json_layer(j, &s->result->layer[l], w, l, s->result->system, params);
     mw_json_end(j);
+    if (s->result->has_feeding)
+        json_feeding(j, w, &s->result->feeding);
     mw_json_uint(j, "simulated_cycles", s->result->simulated_cycles);
     mw_json_double(j, "seconds_wall", s->result->seconds);
     mw_json_double(j, "sim_cycles_per_s", s->cycles_per_second);

@@ -33,6 +33,19 @@ struct mw_layer_result {
     struct mw_mismatch first;
 };
 
+/// All layers once more through the device's queue of layers.
+struct mw_feeding_run {
+    uint64_t device_cycles; ///< from the first write to the last read
+    uint64_t layer_cycles;  ///< from go to done, of all layers
+    uint64_t idle_cycles;   ///< from done to the next go
+};
+struct mw_feeding {
+    uint32_t clock_hz; ///< of the device; a simulated one counts as one of 60 MHz
+    struct mw_feeding_run apart,
+        fed; ///< each layer written, run and read; the next written and the last read while one runs
+    uint64_t wrong; ///< elements of both that differ from the layer's own output
+};
+
 /// One system. mw_result_make allocates it, mw_system_run fills it in.
 struct mw_result {
     const struct mw_system *system;
@@ -43,6 +56,8 @@ struct mw_result {
     struct mw_error error; ///< of a run that failed
     char *state;           ///< of a stuck device: streams and queues, several lines, from malloc
     double seconds;        ///< wall clock of run and check
+    bool has_feeding;
+    struct mw_feeding feeding;
 };
 
 int mw_result_make(struct mw_result *r, const struct mw_workload *w, const struct mw_system *system,
@@ -92,6 +107,9 @@ void mw_report_head(FILE *out, const struct mw_run_params *params, const struct 
                     const struct mw_workload *w);
 /// The line of one system.
 void mw_report_line(FILE *out, const struct mw_summary *s);
+/// A table of what feeding is worth, of the systems that measured it.
+void mw_report_feeding(FILE *out, const struct mw_workload *w, const struct mw_summary *summaries,
+                       unsigned count);
 /// Everything, as one JSON text. Wall-clock figures come last in each system's object, and their
 /// names end in `_wall`, except `sim_cycles_per_s`.
 int mw_report_json(struct mw_json *j, const struct mw_run_params *params,

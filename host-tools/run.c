@@ -127,6 +127,11 @@ static int tell_differences(const struct run *run, const struct mw_result *r)
                 (double)mw_bf16_to_float(layer->first.expected), layer->first.got,
                 (double)mw_bf16_to_float(layer->first.got));
     }
+    if (r->has_feeding && r->feeding.wrong) {
+        status = MW_EXIT_MISMATCH;
+        fprintf(run->err, "moeswitch: %s: %" PRIu64 " elements of fed layers differ\n",
+                r->system->name, r->feeding.wrong);
+    }
     struct mw_flit_error e;
     unsigned errors = mw_result_flit_errors(r, &run->workload, run->params.flit_bytes, &e);
     if (!errors)
@@ -213,6 +218,7 @@ static int run_systems(struct run *run, struct mw_error *err)
             return status;
         mismatch |= status;
     }
+    mw_report_feeding(run->out, &run->workload, run->summaries, run->count);
     return mismatch;
 }
 

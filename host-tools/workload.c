@@ -63,14 +63,14 @@ static int make_layer(struct mw_workload *w, struct mw_layer *layer, const struc
     layer->x = malloc(values * sizeof *layer->x);
     if (!layer->ids || !layer->weights || !layer->x)
         return mw_fail_memory(err, "a layer");
-    size_t from = mw_trace_at(trace, layer->number, 0);
+    size_t from = mw_trace_at(trace, layer->number, layer->first);
     memcpy(layer->ids, trace->ids + from, list * sizeof *layer->ids);
     for (size_t i = 0; i < list; i++)
         layer->weights[i] = layer->ids[i] == MW_NO_EXPERT ? 0.0f : trace->weights[from + i];
     uint16_t *x = layer->x;
     for (unsigned t = 0; t < w->tokens; t++)
         for (unsigned h = 0; h < w->shape.hidden; h++)
-            *x++ = mw_hidden_value(w->shape.seed, layer->number, t, h);
+            *x++ = mw_hidden_value(w->shape.seed, layer->number, layer->first + t, h);
     return MW_EXIT_OK;
 }
 
@@ -80,8 +80,9 @@ int mw_workload_make(struct mw_workload *w, const struct mw_trace *trace, const 
     *w = (struct mw_workload){0};
     int status = check_shape(trace, shape, layers, err);
     size_t tokens = (size_t)shape->gpus * shape->tokens_per_gpu;
+    unsigned batches = shape->batches ? shape->batches : 1;
     for (unsigned i = 0; !status && i < layers; i++)
-        status = mw_trace_check(trace, numbers[i], tokens, shape->allow_padding, err);
+        status = mw_trace_check(trace, numbers[i], batches * tokens, shape->allow_padding, err);
     if (status)
         return status;
     if (tokens > UINT32_MAX / MW_MAX_HIDDEN)
@@ -91,15 +92,16 @@ int mw_workload_make(struct mw_workload *w, const struct mw_trace *trace, const 
     w->k = trace->k;
     w->experts = trace->experts;
     w->experts_per_gpu = trace->experts / shape->gpus;
-    w->layers = layers;
+    w->layers = layers * batches;
     w->coefficients = malloc(w->experts * sizeof *w->coefficients);
-    w->layer = calloc(layers, sizeof *w->layer);
+    w->layer = calloc(w->layers, sizeof *w->layer);
     if (!w->coefficients || !w->layer)
         status = mw_fail_memory(err, "a workload");
     for (unsigned e = 0; !status && e < w->experts; e++)
         w->coefficients[e] = mw_expert_coefficient(shape->seed, e, shape->spread);
-    for (unsigned i = 0; !status && i < layers; i++) {
-        w->layer[i].number = numbers[i];
+    for (unsigned i = 0; !status && i < w->layers; i++) {
+        w->layer[i].number = numbers[i / batches];
+        w->layer[i].first = i % batches * tokens;
         status = make_layer(w, &w->layer[i], trace, err);
     }
     if (status)

@@ -26,6 +26,7 @@ enum mw_spread {
 struct mw_shape {
     unsigned gpus;           ///< N, MW_MIN_GPUS .. MW_MAX_GPUS, divides the number of experts
     unsigned tokens_per_gpu; ///< T, at least 1
+    unsigned batches;        ///< of N * T tokens of each layer, one behind the other; 0: 1
     unsigned hidden;         ///< H, bf16 values per token, 1 .. MW_MAX_HIDDEN
     bool allow_padding;      ///< lists may have empty places
     enum mw_spread spread;
@@ -35,6 +36,7 @@ struct mw_shape {
 /// One layer, in the layout in which the GPUs hold it.
 struct mw_layer {
     size_t number;  ///< in the trace
+    size_t first;   ///< token of the trace that its tokens begin with
     uint16_t *ids;  ///< [N * T][k], expert or MW_NO_EXPERT
     float *weights; ///< [N * T][k], 0 where there is no expert
     uint16_t *x;    ///< [N * T][H], bf16 hidden values, all of them normal numbers
@@ -45,7 +47,7 @@ struct mw_workload {
     unsigned tokens; ///< N * T
     unsigned k, experts, experts_per_gpu;
     uint16_t *coefficients; ///< [experts], bf16, see mw_expert_coefficient
-    unsigned layers;
+    unsigned layers;        ///< those asked for, each as often as there are batches
     struct mw_layer *layer;
 };
 

@@ -155,8 +155,8 @@ std::size_t console(mw_device_model *d, char *text, std::size_t room)
     return n;
 }
 
-const mw_device_ops OPS = {MW_DEVICE_ABI, MW_SIM_N, MW_SIM_F, create, destroy, link_reset,
-                           out,           pending,  in,       run,    console};
+const mw_device_ops OPS = {MW_DEVICE_ABI, MW_SIM_N, MW_SIM_F, create,  destroy, link_reset, out,
+                           pending,       in,       run,      console, nullptr, nullptr};
 } // namespace
 
 extern "C" __attribute__((visibility("default"))) const mw_device_ops *mw_device_get_ops(void)

@@ -159,8 +159,23 @@ std::size_t console(mw_device_model *, char *, std::size_t)
     return 0; // its line is not listened to
 }
 
-const mw_device_ops OPS = {MW_DEVICE_ABI, MW_SIM_N, MW_SIM_F, create, destroy, link_reset,
-                           out,           pending,  in,       run,    console};
+bool plug(mw_device_model *d, bool full_speed)
+{
+    d->host.high_speed_port = !full_speed;
+    return d->enumerate() && (d->top.high_speed_o != 0) == !full_speed;
+}
+
+bool suspend(mw_device_model *d, uint64_t cycles)
+{
+    usb_host_suspend(&d->host);
+    usb_host_wait(&d->host, cycles);
+    bool asleep = d->top.suspended_o;
+    usb_host_resume(&d->host);
+    return asleep && !d->top.suspended_o;
+}
+
+const mw_device_ops OPS = {MW_DEVICE_ABI, MW_SIM_N, MW_SIM_F, create,  destroy, link_reset, out,
+                           pending,       in,       run,      console, plug,    suspend};
 } // namespace
 
 extern "C" __attribute__((visibility("default"))) const mw_device_ops *mw_device_get_ops(void)

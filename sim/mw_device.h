@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-enum { MW_DEVICE_ABI = 1 };
+enum { MW_DEVICE_ABI = 2 };
 
 struct mw_device_model;
 
@@ -39,6 +39,11 @@ struct mw_device_ops {
     uint64_t (*run)(struct mw_device_model *device, uint64_t cycles);
     /// Characters that the console has sent since the last call, 115200 baud at 60 MHz unless the firmware says otherwise; up to `room`.
     size_t (*console)(struct mw_device_model *device, char *text, size_t room);
+    // At the pins; NULL at the endpoints.
+    /// Plug it into a port of that speed: as link_reset. False: it does not run at that speed then.
+    bool (*plug)(struct mw_device_model *device, bool full_speed);
+    /// Suspend the bus, let `cycles` pass, and resume it. False: the device did not notice either.
+    bool (*suspend)(struct mw_device_model *device, uint64_t cycles);
 };
 
 /// The only symbol of the shared object.

@@ -29,10 +29,11 @@ extern "C" {
 #define MW_API __attribute__((visibility("default")))
 
 enum {
-    MW_API_VERSION = 1,
+    MW_API_VERSION = 2,
     MW_MAX_PORTS = 32,   ///< GPUs of a device
     MW_MEM_ALIGN = 16,   ///< addresses and sizes of mw_mem_* are multiples of it
     MW_MAX_TARGETS = 16, ///< experts per token
+    MW_FEED_BUFFERS = 4, ///< buffers of a layout that layers are fed from, at most
     MW_NUM_CLASSES = 4,  ///< link classes: 0 control, 1 store, 2 reduction request, 3 partial
 };
 
@@ -160,8 +161,9 @@ struct mw_transfer {
 };
 
 /// Write or read many pieces; the GPUs' host ports work side by side, the pieces of one GPU in their
-/// order. MW_ERR_RANGE: outside the memory; MW_ERR_STATE: a layer runs. On any error nothing may be
-/// assumed about what was moved.
+/// order. MW_ERR_RANGE: outside the memory; MW_ERR_STATE: a layer runs that was launched, or one that
+/// was fed, and a piece is not in a buffer that no layer uses. On any error nothing may be assumed about
+/// what was moved.
 MW_API int mw_mem_write(struct mw_device *device, const struct mw_transfer *list, size_t count);
 MW_API int mw_mem_read(struct mw_device *device, const struct mw_transfer *list, size_t count);
 
@@ -233,6 +235,7 @@ struct mw_layer_config {
     unsigned received_rows;   ///< unicast: most rows that a GPU gets, own copies included; else 0
     uint64_t scratch_bytes;   ///< area for st.linear and multimem.st, may be 0
     unsigned stream_instrs;   ///< most instructions of a stream, 0: MW_STREAM_INSTRS
+    unsigned buffers; ///< of routing table, hidden values and output rows, for mw_feed; 0: 1
     // behaviour
     unsigned tile;          ///< rows of one expert that start together, 1 .. 255
     unsigned expert_cycles; ///< engine time per row, at most 65 535
@@ -253,6 +256,11 @@ MW_API void mw_layer_defaults(struct mw_layer_config *config);
 /// or the value does not fit it (the message says its range).
 MW_API int mw_layer_set(struct mw_layer_config *config, const char *name, uint64_t value);
 
+/// What changes from layer to layer.
+struct mw_feed_buffer {
+    uint32_t rt_base, xs_base, out_base; ///< as in mw_layout
+};
+
 /// Byte addresses, the same on all GPUs, and shifts (docs/microarchitecture.md, Addresses).
 struct mw_layout {
     unsigned token_shift, n_shift, k_shift, row_shift, gate_shift, cap_shift;
@@ -269,6 +277,9 @@ struct mw_layout {
     uint32_t scratch;            ///< scratch_bytes
     uint32_t st_lo, st_hi;       ///< where explicit stores may land
     uint64_t end;                ///< bytes used
+    unsigned buffers;            ///< for mw_feed; the first has the addresses above
+    struct mw_feed_buffer buffer[MW_FEED_BUFFERS];
+    uint32_t rt_bytes, row_bytes; ///< of a routing table, and of hidden values or output rows
 };
 /// Lay out the memories for `config`. MW_ERR_CAPACITY: the device cannot hold it; the message says
 /// what is too large, and how large it may be.
@@ -355,6 +366,32 @@ struct mw_wait_options {
 /// the hardware recorded errors, of which the message names the first; MW_ERR_STATE: nothing runs.
 MW_API int mw_wait(struct mw_device *device, const struct mw_wait_options *options,
                    uint64_t *cycles);
+
+/// What became of a layer that was fed.
+struct mw_fed {
+    uint64_t cycles; ///< from go to done
+    uint64_t start;  ///< the device's clock cycles at go
+    uint32_t outcome,
+        error; ///< MW_FED_ of docs/host-protocol.md, MW_HWERR_ code of the first error
+};
+/// Give the device a layer to run as soon as those before it are done: that of the last
+/// mw_layer_configure, with routing table and hidden values in `buffer` of its layout, whose output
+/// rows it writes. `number` (may be NULL) is for mw_fed_wait. Returns at once; the next buffer may be
+/// written, and the output of a layer that is done read, while this one runs. What the layers have in
+/// common (streams, coefficients, expert map) is written before the first.
+///
+/// MW_ERR_STATE: a layer that was fed uses that buffer, a layer runs that was launched, none was
+/// configured, or an earlier one failed since open; MW_ERR_INVALID: the layout has no such buffer;
+/// MW_ERR_VERSION: the device cannot do it, upgrade its firmware. Afterwards mw_launch needs
+/// mw_layer_configure first.
+MW_API int mw_feed(struct mw_device *device, const struct mw_layout *layout, unsigned buffer,
+                   uint32_t *number);
+/// Wait until that layer is done. Those fed before it are done then, too: none of their buffers is in
+/// use. `fed` may be NULL, `options` too; its progress tells of the layer that runs. MW_ERR_TIMEOUT as
+/// mw_wait; MW_ERR_DEVICE: that layer failed, or was not started because one before it did;
+/// MW_ERR_STATE: no such layer, or one of more than 8 layers ago.
+MW_API int mw_fed_wait(struct mw_device *device, uint32_t number,
+                       const struct mw_wait_options *options, struct mw_fed *fed);
 
 /// How many instructions stream `stream` of GPU `gpu` has issued, while a layer runs or after it: all
 /// but the last of them have retired; STREAM_INSTRS once the stream has ended. Where the device is
@@ -474,6 +511,11 @@ struct mw_transport {
                     size_t *count);
     int (*log_read)(void *context, uint32_t first, struct mw_log_entry *list, size_t max,
                     size_t *count);
+    /// FEED and FED of docs/host-protocol.md: queue a layer, which writes the registers and starts;
+    /// and wait until it is done, at most max_cycles.
+    int (*feed)(void *context, const struct mw_register *list, size_t count, bool sweep,
+                uint32_t *number);
+    int (*fed)(void *context, uint32_t number, uint64_t max_cycles, struct mw_fed *fed, bool *done);
 };
 
 #ifdef __cplusplus

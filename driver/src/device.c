@@ -72,7 +72,8 @@ int mwi_write(struct mw_device *device, uint32_t address, uint32_t value)
 
 int mwi_check_idle(const struct mw_device *device, const char *call)
 {
-    return device->running ? mwi_fail(MW_ERR_STATE, "%s: a layer runs", call) : 0;
+    return device->running || device->fed.count ? mwi_fail(MW_ERR_STATE, "%s: a layer runs", call)
+                                                : 0;
 }
 
 unsigned mwi_log2_up(uint64_t n)
@@ -267,9 +268,9 @@ static int check_transfers(const struct mw_device *d, const struct mw_transfer *
 int mw_mem_write(struct mw_device *device, const struct mw_transfer *list, size_t count)
 {
     mwi_lock(device);
-    int status = mwi_check_idle(device, "mw_mem_write");
+    int status = check_transfers(device, list, count);
     if (!status)
-        status = check_transfers(device, list, count);
+        status = mwi_check_free(device, "mw_mem_write", list, count);
     if (!status)
         status = mwi_flush(device);
     if (!status)
@@ -282,9 +283,9 @@ int mw_mem_write(struct mw_device *device, const struct mw_transfer *list, size_
 int mw_mem_read(struct mw_device *device, const struct mw_transfer *list, size_t count)
 {
     mwi_lock(device);
-    int status = mwi_check_idle(device, "mw_mem_read");
+    int status = check_transfers(device, list, count);
     if (!status)
-        status = check_transfers(device, list, count);
+        status = mwi_check_free(device, "mw_mem_read", list, count);
     if (!status)
         status = mwi_flush(device);
     if (!status)

@@ -29,21 +29,49 @@ __attribute__((constructor)) static void make_tables(void)
             table[s][i] = table[s - 1][i] >> 8 ^ table[0][table[s - 1][i] & 0xff];
 }
 
+/// Eight bytes further; `crc` is inverted.
+static inline uint32_t step8(uint32_t crc, uint64_t word)
+{
+    uint32_t low = (uint32_t)word ^ crc, high = (uint32_t)(word >> 32);
+    return table[7][low & 0xff] ^ table[6][low >> 8 & 0xff] ^ table[5][low >> 16 & 0xff] ^
+           table[4][low >> 24] ^ table[3][high & 0xff] ^ table[2][high >> 8 & 0xff] ^
+           table[1][high >> 16 & 0xff] ^ table[0][high >> 24];
+}
+
+static inline uint32_t step1(uint32_t crc, uint8_t byte)
+{
+    return crc >> 8 ^ table[0][(crc ^ byte) & 0xff];
+}
+
 uint32_t mwf_crc(uint32_t crc, const void *data, size_t bytes)
 {
     const uint8_t *p = data;
+    uint64_t word;
     crc = ~crc;
     for (; bytes >= SLICES; bytes -= SLICES, p += SLICES) {
-        uint32_t low, high;
-        memcpy(&low, p, 4);
-        memcpy(&high, p + 4, 4);
-        low ^= crc;
-        crc = table[7][low & 0xff] ^ table[6][low >> 8 & 0xff] ^ table[5][low >> 16 & 0xff] ^
-              table[4][low >> 24] ^ table[3][high & 0xff] ^ table[2][high >> 8 & 0xff] ^
-              table[1][high >> 16 & 0xff] ^ table[0][high >> 24];
+        memcpy(&word, p, SLICES);
+        crc = step8(crc, word);
     }
     for (; bytes; bytes--, p++)
-        crc = crc >> 8 ^ table[0][(crc ^ *p) & 0xff];
+        crc = step1(crc, *p);
+    return ~crc;
+}
+
+uint32_t mwf_crc_copy(uint32_t crc, void *restrict to, const void *restrict from, size_t bytes)
+{
+    const uint8_t *p = from;
+    uint8_t *q = to;
+    uint64_t word;
+    crc = ~crc;
+    for (; bytes >= SLICES; bytes -= SLICES, p += SLICES, q += SLICES) {
+        memcpy(&word, p, SLICES);
+        memcpy(q, &word, SLICES);
+        crc = step8(crc, word);
+    }
+    for (; bytes; bytes--, p++, q++) {
+        *q = *p;
+        crc = step1(crc, *p);
+    }
     return ~crc;
 }
 
@@ -66,6 +94,10 @@ size_t mwf_bytes(size_t payload)
 
 struct mw_frame_trailer mwf_trailer(const void *payload, size_t bytes, uint32_t status)
 {
-    uint32_t crc = mwf_crc(mwf_crc(0, payload, bytes), &status, sizeof status);
-    return (struct mw_frame_trailer){.status = status, .crc = crc};
+    return mwf_trailer_behind(mwf_crc(0, payload, bytes), status);
+}
+
+struct mw_frame_trailer mwf_trailer_behind(uint32_t crc, uint32_t status)
+{
+    return (struct mw_frame_trailer){.status = status, .crc = mwf_crc(crc, &status, sizeof status)};
 }

@@ -12,6 +12,8 @@
 
 /// CRC-32 of IEEE 802.3 over what came before, whose CRC is `crc` (0 at the start), and these bytes.
 uint32_t mwf_crc(uint32_t crc, const void *data, size_t bytes);
+/// The same, and copy them.
+uint32_t mwf_crc_copy(uint32_t crc, void *restrict to, const void *restrict from, size_t bytes);
 
 /// Fill in magic and CRC.
 void mwf_seal(struct mw_frame_header *header);
@@ -22,5 +24,7 @@ bool mwf_header_ok(const struct mw_frame_header *header);
 size_t mwf_bytes(size_t payload);
 /// The trailer of a payload.
 struct mw_frame_trailer mwf_trailer(const void *payload, size_t bytes, uint32_t status);
+/// The same, of a payload with that CRC.
+struct mw_frame_trailer mwf_trailer_behind(uint32_t crc, uint32_t status);
 
 #endif

@@ -10,11 +10,13 @@
 #include <pthread.h>
 
 #include "fabric_regs.h"
+#include "map.h"
 #include "node_regs.h"
 
 /// Addresses on the configuration bus.
 #define MWI_FABRIC(reg) ((uint32_t)offsetof(mw_fabric_t, reg))
-#define MWI_NODE(gpu, reg) (0x10000u + 0x1000u * (gpu) + (uint32_t)offsetof(mw_node_t, reg))
+#define MWI_NODE(gpu, reg) \
+    (MW_MAP_NODES + MW_MAP_NODE_STRIDE * (gpu) + (uint32_t)offsetof(mw_node_t, reg))
 /// Fields of a register, by the prefix that the generated headers have for them.
 #define MWI_PUT(field, value) (((uint32_t)(value) << field##_bp) & field##_bm)
 #define MWI_GET(field, word) (((word)&field##_bm) >> field##_bp)
@@ -37,11 +39,18 @@ struct mw_device {
     uint32_t groups_used; ///< mask of static groups
     bool running;
     bool configured;
-    unsigned epoch;        ///< of the next layer
-    bool sweep;            ///< the tables must be cleared before it
-    uint64_t tables[2];    ///< where the allocation tables are and how large, as last swept
+    unsigned epoch;     ///< of the next layer
+    bool sweep;         ///< the tables must be cleared before it
+    uint64_t tables[3]; ///< where the allocation tables are, how large, and the rows, as last swept
     uint64_t tokens_total; ///< of the layer, for progress
     uint64_t quiet_cycles; ///< longest that this layer may legitimately do nothing visible
+    struct {
+        bool used;                        ///< since mw_layer_configure
+        struct mw_layout layout;          ///< as last fed
+        unsigned count;                   ///< layers that are not known to be done
+        uint32_t number[MW_FEED_BUFFERS]; ///< theirs, the oldest first
+        unsigned buffer[MW_FEED_BUFFERS]; ///< that they use
+    } fed;
 };
 
 extern const struct mw_transport mwi_transport_sim, mwi_transport_usb;
@@ -69,6 +78,17 @@ int mwi_flush(struct mw_device *device);
 
 /// MW_ERR_STATE if a layer runs.
 int mwi_check_idle(const struct mw_device *device, const char *call);
+/// MW_ERR_STATE if a layer runs that may touch one of the pieces.
+int mwi_check_free(const struct mw_device *device, const char *call, const struct mw_transfer *list,
+                   size_t count);
+
+/// Clear the allocation tables.
+int mwi_sweep(struct mw_device *device);
+/// One step of waiting: let the device run, and say whether what is waited for is there.
+typedef int (*mwi_step_fn)(struct mw_device *device, void *context, uint64_t cycles, bool *done);
+/// Steps until that, or until nothing has moved for too long.
+int mwi_run_to_done(struct mw_device *device, const struct mw_wait_options *options,
+                    mwi_step_fn step, void *context);
 
 /// Smallest s with 1 << s >= n (n >= 1).
 unsigned mwi_log2_up(uint64_t n);

@@ -100,16 +100,18 @@ static int check_config(const struct mw_device *d, const struct mw_layer_config 
     return 0;
 }
 
-/// The allocation tables must be cleared when they moved.
+/// Only what a layer uses is cleared: again when the tables moved, and when their sizes are others.
 static void note_tables(struct mw_device *d, const struct mw_layer_config *c,
                         const struct mw_layout *l)
 {
     uint64_t base = l->al_base;
     uint64_t entries = (uint64_t)c->experts_per_gpu << (l->n_shift + l->token_shift);
-    if (d->tables[0] != base || d->tables[1] != entries)
+    uint64_t rows = (uint64_t)c->experts_per_gpu << l->cap_shift;
+    if (d->tables[0] != base || d->tables[1] != entries || d->tables[2] != rows)
         d->sweep = true;
     d->tables[0] = base;
     d->tables[1] = entries;
+    d->tables[2] = rows;
 }
 
 int mw_layer_configure(struct mw_device *device, const struct mw_layer_config *config,
@@ -141,6 +143,7 @@ int mw_layer_configure(struct mw_device *device, const struct mw_layer_config *c
     if (!status) {
         note_tables(d, config, layout);
         d->configured = true;
+        d->fed.used = false;
         d->quiet_cycles = QUIET_CYCLES + 2ull * config->tile * config->expert_cycles +
                           config->partial_wait + config->start_delay * (uint64_t)d->info.gpus;
     }
@@ -149,7 +152,7 @@ int mw_layer_configure(struct mw_device *device, const struct mw_layer_config *c
 
 // ---- go -----------------------------------------------------------------------------------------------------
 
-static int sweep(struct mw_device *d)
+int mwi_sweep(struct mw_device *d)
 {
     int status = mwi_write(d, MWI_FABRIC(control), MW_FABRIC__CONTROL__SWEEP_bm);
     // A simulated device gets on only while it is looked at, so that many looks at once save round trips.
@@ -173,10 +176,11 @@ int mw_launch(struct mw_device *device)
     mwi_lock(device);
     struct mw_device *d = device;
     int status = mwi_check_idle(d, "mw_launch");
-    if (!status && !d->configured)
-        status = mwi_fail(MW_ERR_STATE, "mw_launch: no layer was configured");
+    if (!status && (!d->configured || d->fed.used))
+        status = mwi_fail(MW_ERR_STATE, "mw_launch: no layer was configured%s",
+                          d->configured ? " since mw_feed" : "");
     if (!status && (d->sweep || d->epoch == MWI_EPOCHS))
-        status = sweep(d);
+        status = mwi_sweep(d);
     if (!status)
         status = mwi_write(d, MWI_FABRIC(epoch), d->epoch);
     if (!status)
@@ -261,10 +265,12 @@ static int give_up(struct mw_device *d, uint64_t quiet, uint64_t tokens)
                     (unsigned long long)d->tokens_total, port);
 }
 
-/// Steps until done or until nothing has moved for quiet_cycles.
-static int run_to_done(struct mw_device *d, const struct mw_wait_options *o)
+int mwi_run_to_done(struct mw_device *d, const struct mw_wait_options *o, mwi_step_fn step,
+                    void *context)
 {
-    uint64_t step = o->step_cycles ? o->step_cycles : STEP_CYCLES;
+    static const struct mw_wait_options DEFAULTS;
+    o = o ? o : &DEFAULTS;
+    uint64_t step_cycles = o->step_cycles ? o->step_cycles : STEP_CYCLES;
     uint64_t limit = o->quiet_cycles ? o->quiet_cycles : d->quiet_cycles;
     uint64_t last = UINT64_MAX, quiet_since = 0;
     for (;;) {
@@ -274,7 +280,7 @@ static int run_to_done(struct mw_device *d, const struct mw_wait_options *o)
         if (status)
             return status;
         mwi_say_nothing();
-        status = d->transport->run_until(d->context, step, &done);
+        status = step(d, context, step_cycles, &done);
         if (status)
             return mwi_fail_also(status, "the device cannot be run");
         if (done)
@@ -283,7 +289,7 @@ static int run_to_done(struct mw_device *d, const struct mw_wait_options *o)
             return status;
         if (o->progress)
             o->progress(o->progress_context, tokens, d->tokens_total, cycles);
-        if (activity != last) {
+        if (activity != last || cycles < quiet_since) { // another layer has begun
             last = activity;
             quiet_since = cycles;
         } else if (cycles - quiet_since >= limit) {
@@ -292,14 +298,19 @@ static int run_to_done(struct mw_device *d, const struct mw_wait_options *o)
     }
 }
 
+static int run_step(struct mw_device *d, void *context, uint64_t cycles, bool *done)
+{
+    (void)context;
+    return d->transport->run_until(d->context, cycles, done);
+}
+
 int mw_wait(struct mw_device *device, const struct mw_wait_options *options, uint64_t *cycles)
 {
-    static const struct mw_wait_options DEFAULTS;
     mwi_lock(device);
     struct mw_device *d = device;
     int status = d->running ? 0 : mwi_fail(MW_ERR_STATE, "mw_wait: nothing runs");
     if (!status)
-        status = run_to_done(d, options ? options : &DEFAULTS);
+        status = mwi_run_to_done(d, options, run_step, NULL);
     if (!status) {
         uint64_t value;
         d->running = false;

@@ -78,6 +78,8 @@ static int check_sizes(const struct mw_device_info *info, const struct mw_layer_
     if (c->row_bytes < 1 || c->row_bytes % info->flit_bytes)
         return mwi_fail(MW_ERR_INVALID, "%u bytes per row: not a multiple of the %u-byte flit",
                         c->row_bytes, info->flit_bytes);
+    if (c->buffers > MW_FEED_BUFFERS)
+        return mwi_fail(MW_ERR_INVALID, "%u buffers: at most %d", c->buffers, MW_FEED_BUFFERS);
     if (c->stream_instrs > MW_STREAM_INSTRS)
         return mwi_fail(MW_ERR_INVALID, "%u instructions per stream: at most %d", c->stream_instrs,
                         MW_STREAM_INSTRS);
@@ -160,6 +162,15 @@ int mw_layout_make(struct mw_device *device, const struct mw_layer_config *confi
     l.al_base = take(&l, 4 * (experts << (l.n_shift + l.token_shift)));
     l.xs_base = take(&l, tokens << l.row_shift);
     l.out_base = take(&l, tokens << l.row_shift);
+    l.rt_bytes = (uint32_t)(tokens * MW_ROUTE_BYTES);
+    l.row_bytes = (uint32_t)(tokens << l.row_shift);
+    l.buffer[0] = (struct mw_feed_buffer){l.rt_base, l.xs_base, l.out_base};
+    for (l.buffers = 1; l.buffers < c->buffers; l.buffers++) {
+        struct mw_feed_buffer *b = &l.buffer[l.buffers];
+        b->rt_base = take(&l, l.rt_bytes);
+        b->xs_base = take(&l, l.row_bytes);
+        b->out_base = take(&l, l.row_bytes);
+    }
     uint64_t received = c->received_rows;
     l.yd_base = take(&l, (unicast ? received << l.k_shift : rows) << l.row_shift);
     l.xd_base = take(&l, (unicast ? received : rows) << l.row_shift);

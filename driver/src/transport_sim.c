@@ -5,6 +5,7 @@
 // above it, and built there by `make model` where that is allowed and the sources are there.
 #include "internal.h"
 #include "mw_sim.h"
+#include "queue.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -13,12 +14,19 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PATH_SIZE = 4096, LEVELS = 4 };
+enum {
+    PATH_SIZE = 4096,
+    LEVELS = 4,
+    // between two looks at the queue of layers, where there is one
+    SLICE_CYCLES = 256,
+    SLICE_FLITS = 64,
+};
 
 struct sim {
     void *library;
     const struct mw_sim_ops *ops;
     struct mw_sim *model;
+    struct mwi_queue queue;
 };
 
 // ---- finding the model ---------------------------------------------------------------------------------------
@@ -156,6 +164,20 @@ static void sim_close(void *context)
     free(s);
 }
 
+static int queue_cfg(void *context, bool write, uint32_t address, uint32_t *value)
+{
+    struct sim *s = context;
+    return s->ops->cfg(s->model, write, address, value);
+}
+
+static uint64_t queue_cycles(void *context)
+{
+    struct sim *s = context;
+    return s->ops->cycles(s->model);
+}
+
+static const struct mwi_queue_ops QUEUE_OPS = {queue_cfg, queue_cycles};
+
 static int sim_open(const struct mw_open_options *o, void **context, char *message, size_t size)
 {
     char path[PATH_SIZE];
@@ -178,6 +200,7 @@ static int sim_open(const struct mw_open_options *o, void **context, char *messa
         sim_close(s);
         return status;
     }
+    s->queue = (struct mwi_queue){.ops = &QUEUE_OPS, .context = s, .gpus = s->ops->gpus};
     *context = s;
     return 0;
 }
@@ -196,6 +219,31 @@ static int sim_cfg_write(void *context, uint32_t address, uint32_t value)
     return s->ops->cfg(s->model, true, address, &value) ? MW_ERR_IO : 0;
 }
 
+/// The pieces of every GPU in their order, a few flits at a time, so that the queue of layers goes on.
+static int transfer_slices(struct sim *s, struct mw_sim_transfer *own, size_t count)
+{
+    struct mw_sim_transfer slice[MW_MAX_PORTS] = {0};
+    int status = 0;
+    for (unsigned n = 1; n && !status;) {
+        uint32_t seen = 0;
+        n = 0;
+        for (size_t i = 0; i < count; i++) {
+            struct mw_sim_transfer *t = &own[i];
+            if (!t->flits || seen >> t->gpu & 1)
+                continue;
+            seen |= 1u << t->gpu;
+            slice[n] = *t;
+            slice[n].flits = t->flits < SLICE_FLITS ? t->flits : SLICE_FLITS;
+            t->flit += slice[n].flits;
+            t->data += slice[n].flits * s->ops->flit_bytes;
+            t->flits -= slice[n++].flits;
+        }
+        status = s->ops->transfer(s->model, slice, n);
+        mwi_queue_poll(&s->queue);
+    }
+    return status;
+}
+
 static int transfer(struct sim *s, bool write, const struct mw_transfer *list, size_t count)
 {
     struct mw_sim_transfer *own = calloc(count ? count : 1, sizeof *own);
@@ -208,7 +256,8 @@ static int transfer(struct sim *s, bool write, const struct mw_transfer *list, s
                                           .flit = list[i].address / flit,
                                           .flits = list[i].bytes / flit,
                                           .data = list[i].data};
-    int status = s->ops->transfer(s->model, own, count);
+    int status = mwi_queue_busy(&s->queue) ? transfer_slices(s, own, count)
+                                           : s->ops->transfer(s->model, own, count);
     free(own);
     return status ? MW_ERR_IO : 0;
 }
@@ -236,6 +285,43 @@ static uint64_t sim_total_cycles(void *context)
     return s->ops->cycles(s->model);
 }
 
+// ---- feeding ------------------------------------------------------------------------------------------------------
+
+static int sim_feed(void *context, const struct mw_register *list, size_t count, bool sweep,
+                    uint32_t *number)
+{
+    struct sim *s = context;
+    struct mw_frame_register own[MW_HOST_FEED_REGISTERS];
+    for (size_t i = 0; i < count && i < MW_HOST_FEED_REGISTERS; i++)
+        own[i] = (struct mw_frame_register){list[i].address, list[i].value};
+    unsigned status = mwi_queue_add(&s->queue, own, count, sweep, number);
+    mwi_queue_poll(&s->queue);
+    if (!status)
+        return 0;
+    return mwi_fail(status == MW_STATUS_STATE ? MW_ERR_STATE : MW_ERR_IO,
+                    "an earlier layer failed, or one runs that was not fed");
+}
+
+static int sim_fed(void *context, uint32_t number, uint64_t max_cycles, struct mw_fed *fed,
+                   bool *done)
+{
+    struct sim *s = context;
+    const struct mw_frame_fed *record;
+    uint64_t end = s->ops->cycles(s->model) + max_cycles;
+    for (;;) {
+        mwi_queue_poll(&s->queue);
+        unsigned status = mwi_queue_ask(&s->queue, number, &record);
+        if (status)
+            return mwi_fail(MW_ERR_STATE, "layer %u was not fed, or too long ago", number);
+        *done = record != NULL;
+        if (record)
+            *fed = (struct mw_fed){record->cycles, record->start, record->outcome, record->error};
+        if (record || s->ops->cycles(s->model) >= end)
+            return 0;
+        s->ops->run(s->model, SLICE_CYCLES);
+    }
+}
+
 const struct mw_transport mwi_transport_sim = {
     .name = "sim",
     .open = sim_open,
@@ -246,4 +332,6 @@ const struct mw_transport mwi_transport_sim = {
     .mem_read = sim_mem_read,
     .run_until = sim_run_until,
     .total_cycles = sim_total_cycles,
+    .feed = sim_feed,
+    .fed = sim_fed,
 };

@@ -262,13 +262,18 @@ static int usb_mem_read(void *context, const struct mw_transfer *list, size_t co
 
 // ---- running ------------------------------------------------------------------------------------------------
 
+/// How long that many cycles may take.
+static unsigned patience(const struct usb *u, uint64_t cycles)
+{
+    uint64_t hz = u->info.clock_hz ? u->info.clock_hz : SLOW_HZ, ms = cycles * 1000 / hz;
+    return ms < INT32_MAX ? (unsigned)ms : INT32_MAX;
+}
+
 static int usb_run_until(void *context, uint64_t max_cycles, bool *done)
 {
     struct usb *u = context;
-    uint64_t hz = u->info.clock_hz ? u->info.clock_hz : SLOW_HZ, ms = max_cycles * 1000 / hz;
-    struct mwu_request r = {.type = MW_FRAME_WAIT,
-                            .argument = max_cycles,
-                            .patience_ms = ms < INT32_MAX ? (unsigned)ms : INT32_MAX};
+    struct mwu_request r = {
+        .type = MW_FRAME_WAIT, .argument = max_cycles, .patience_ms = patience(u, max_cycles)};
     int status = call(u, &r);
     *done = r.reply_count & 1;
     if (!status)
@@ -350,6 +355,54 @@ static int usb_log_read(void *context, uint32_t first, struct mw_log_entry *list
     return 0;
 }
 
+// ---- feeding ------------------------------------------------------------------------------------------------
+
+static int need_feed(struct usb *u)
+{
+    enum { SINCE = 1 }; // minor version
+    if ((u->link.version & 0xffff) < SINCE)
+        return mwi_fail(MW_ERR_VERSION,
+                        "%s: the device speaks version %u.%u of the host protocol, which has no "
+                        "queue of layers: upgrade its firmware",
+                        u->name, u->link.version >> 16, u->link.version & 0xffff);
+    return need_feature(u, MW_FEATURE_FEED, "queue of layers");
+}
+
+static int usb_feed(void *context, const struct mw_register *list, size_t count, bool sweep,
+                    uint32_t *number)
+{
+    struct usb *u = context;
+    struct mwu_request r = {.type = MW_FRAME_FEED,
+                            .argument = sweep,
+                            .payload = list,
+                            .payload_bytes = count * sizeof *list};
+    int status = need_feed(u);
+    if (!status)
+        status = call(u, &r);
+    *number = (uint32_t)r.reply_argument;
+    return status;
+}
+
+static int usb_fed(void *context, uint32_t number, uint64_t max_cycles, struct mw_fed *fed,
+                   bool *done)
+{
+    struct usb *u = context;
+    struct mw_frame_fed record = {0};
+    struct mwu_request r = {.type = MW_FRAME_FED,
+                            .argument = number,
+                            .count = max_cycles < UINT32_MAX ? (uint32_t)max_cycles : UINT32_MAX,
+                            .data = &record,
+                            .capacity = sizeof record,
+                            .patience_ms = patience(u, max_cycles)};
+    *done = false;
+    int status = need_feed(u);
+    if (status || (status = call(u, &r)))
+        return status;
+    *done = r.reply_count & 1 && r.reply_bytes == sizeof record;
+    *fed = (struct mw_fed){record.cycles, record.start, record.outcome, record.error};
+    return 0;
+}
+
 const struct mw_transport mwi_transport_usb = {
     .name = "usb",
     .open = usb_open,
@@ -364,4 +417,6 @@ const struct mw_transport mwi_transport_usb = {
     .firmware = usb_firmware,
     .selftest = usb_selftest,
     .log_read = usb_log_read,
+    .feed = usb_feed,
+    .fed = usb_fed,
 };

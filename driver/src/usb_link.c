@@ -63,7 +63,7 @@ __attribute__((format(printf, 3, 4))) static int break_link(struct mwu_link *l, 
         r->done = true;
     }
     l->bulk = 0;
-    pthread_cond_broadcast(&l->pipe.changed);
+    mwu_pipe_wake(&l->pipe);
     return error;
 }
 
@@ -114,6 +114,7 @@ static bool reply_header(void *context, const struct mw_frame_header *h, uint8_t
 static void reply_frame(void *context, const struct mw_frame_header *h, uint32_t status)
 {
     struct mwu_link *l = context;
+    mwu_pipe_wake(&l->pipe);
     if (l->searching) {
         l->searching = false;
         l->version = h->count;
@@ -247,8 +248,8 @@ static size_t build(const struct mwu_request *r, uint8_t *bytes)
     memcpy(bytes, &h, sizeof h);
     if (!r->payload_bytes)
         return sizeof h;
-    struct mw_frame_trailer t = mwf_trailer(r->payload, r->payload_bytes, MW_STATUS_OK);
-    memcpy(bytes + sizeof h, r->payload, r->payload_bytes);
+    uint32_t crc = mwf_crc_copy(0, bytes + sizeof h, r->payload, r->payload_bytes);
+    struct mw_frame_trailer t = mwf_trailer_behind(crc, MW_STATUS_OK);
     memcpy(bytes + sizeof h + r->payload_bytes, &t, sizeof t);
     return mwf_bytes(r->payload_bytes);
 }

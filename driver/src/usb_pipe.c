@@ -92,8 +92,15 @@ static void LIBUSB_CALL ended(struct libusb_transfer *t)
     } else if (t->status == LIBUSB_TRANSFER_COMPLETED && !whole) {
         get_worse(p, MWU_BROKEN, "a transfer was cut short");
     }
-    pthread_cond_broadcast(&p->changed);
+    // a wake-up for every transfer would cost more than the transfer
+    if (p->pausing || (p->buffer_wanted && t->endpoint == MW_HOST_USB_OUT))
+        pthread_cond_broadcast(&p->changed);
     pthread_mutex_unlock(&p->lock);
+}
+
+void mwu_pipe_wake(struct mwu_pipe *pipe)
+{
+    pthread_cond_broadcast(&pipe->changed);
 }
 
 static void *handle_events(void *context)
@@ -111,9 +118,11 @@ void mwu_pipe_wait(struct mwu_pipe *pipe, const struct timespec *deadline)
 
 struct mwu_slot *mwu_pipe_buffer(struct mwu_pipe *pipe)
 {
+    pipe->buffer_wanted = false;
     for (unsigned i = 0; i < MWU_OUT_COUNT; i++)
         if (!pipe->out[i].queued)
             return &pipe->out[i];
+    pipe->buffer_wanted = true;
     return NULL;
 }
 

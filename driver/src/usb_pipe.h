@@ -18,10 +18,12 @@
 #define MWU_MEMORY_REMEDY "echo 16 | sudo tee " MWU_MEMORY_LIMIT
 
 enum {
-    MWU_IN_COUNT = 32,
-    MWU_IN_BYTES = 16384,
+    // each holds the longest transfer of its direction, so that a frame is one transfer of libusb, too: SYNC_GAP zeros and a header; a
+    // frame with the longest payload; in whole packets
     MWU_OUT_COUNT = 16,
-    MWU_OUT_BYTES = 66048, ///< the longest transfer: SYNC_GAP zeros and a header
+    MWU_OUT_BYTES = 66048,
+    MWU_IN_COUNT = 16,
+    MWU_IN_BYTES = 66048,
 };
 
 enum mwu_health {
@@ -53,11 +55,12 @@ struct mwu_pipe {
     libusb_device_handle *handle;
     const struct mwu_pipe_owner *owner;
     pthread_mutex_t lock;
-    pthread_cond_t changed; ///< with every transfer that ends
+    pthread_cond_t changed; ///< somebody may wait for what has happened
     pthread_t thread;
     int stop; ///< of the thread
     enum mwu_health health;
     bool pausing;             ///< nothing is queued anew
+    bool buffer_wanted;       ///< there was none
     bool halted;              ///< an endpoint answered with STALL
     unsigned queued;          ///< transfers that libusb has
     unsigned packet;          ///< wMaxPacketSize
@@ -79,7 +82,9 @@ bool mwu_pipe_send(struct mwu_slot *slot, size_t count);
 /// End all transfers, wait until they have, undo halts, and queue IN transfers anew. Returns false
 /// where the device is gone or does not take them. Gives the lock up in between.
 bool mwu_pipe_restart(struct mwu_pipe *pipe);
-/// Wait until something has changed or `deadline` (CLOCK_MONOTONIC) has come.
+/// End waits: the owner has something to tell to who waits. A buffer that is free again, where there was none, does so by itself; nothing else does.
+void mwu_pipe_wake(struct mwu_pipe *pipe);
+/// Wait until that, or until `deadline` (CLOCK_MONOTONIC) has come.
 void mwu_pipe_wait(struct mwu_pipe *pipe, const struct timespec *deadline);
 
 /// Bytes of usbfs memory that a pipe may use.

@@ -33,8 +33,17 @@ static size_t collect(struct mwu_reply *r, void *to, size_t want, const uint8_t 
                       size_t count)
 {
     size_t take = want - r->have < count ? want - r->have : count;
-    if (to)
-        memcpy((uint8_t *)to + r->have, bytes, take);
+    memcpy((uint8_t *)to + r->have, bytes, take);
+    r->have += take;
+    return take;
+}
+
+/// As collect, for the payload.
+static size_t take_payload(struct mwu_reply *r, size_t want, const uint8_t *bytes, size_t count)
+{
+    size_t take = want - r->have < count ? want - r->have : count;
+    r->crc = r->data ? mwf_crc_copy(r->crc, r->data + r->have, bytes, take)
+                     : mwf_crc(r->crc, bytes, take);
     r->have += take;
     return take;
 }
@@ -101,8 +110,7 @@ static size_t step(struct mwu_reply *r, const uint8_t *bytes, size_t count)
             whole_header(r);
         break;
     case MWU_PAYLOAD:
-        used = collect(r, r->data, want, bytes, count);
-        r->crc = mwf_crc(r->crc, bytes, used);
+        used = take_payload(r, want, bytes, count);
         if (r->have == want)
             enter(r, MWU_TRAILER);
         break;

@@ -3,9 +3,7 @@
 // mw_system_run: all layers of a workload under one system on one device, through libmoeswitch. The
 // memories are laid out once, for the largest layer; routing tables and hidden values are loaded
 // between layers, while the device is idle.
-#include "systems.h"
-
-#include "generator.h"
+#include "job.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,33 +12,11 @@ enum {
     PARTIAL_WAIT = 8, ///< cycles without work before --partial-tiles starts an open tile
     GUARD_WAIT = 256, ///< the same where only the limit on tokens in flight asks for it
     ALIGN = MW_MEM_ALIGN,
+    FEED_BUFFERS = 2,
 };
 
 static const struct mw_generator *const generators[] = {
     &mw_generate_unicast, &mw_generate_dysharp_basic, &mw_generate_dysharp};
-
-struct job {
-    const struct mw_run_params *params;
-    const struct mw_workload *w;
-    const struct mw_system *system;
-    const struct mw_generator *generator;
-    struct mw_result *result;
-    struct mw_error *err;
-
-    // settings that are not the layer's
-    uint64_t small;        ///< the configuration that synth-check measures
-    uint64_t quiet_cycles; ///< without progress before the device counts as stuck, 0: library's
-    uint64_t tile_guard;   ///< 0: no partial tiles against a stuck in-flight window
-    uint64_t port_limit;   ///< log2 of the switch's period of time limits, UINT64_MAX: its own
-    uint64_t fault, fault_gpu,
-        fault_after; ///< a GPU that misbehaves: MW_FAULT_ mask, which, from when on
-
-    struct mw_device *device;
-    struct mw_layer_config config;
-    struct mw_layout layout;
-    unsigned layer;     ///< that runs, an index
-    uint64_t own_bound; ///< of that layer, for progress
-};
 
 // ---- settings -----------------------------------------------------------------------------------
 
@@ -164,6 +140,7 @@ static int set_sizes(struct job *j)
     c->row_bytes = 2 * w->shape.hidden;
     c->experts_per_gpu = w->experts_per_gpu;
     c->stream_instrs = j->generator->instrs;
+    c->buffers = w->shape.batches ? FEED_BUFFERS : 1;
     // a unicast layout is one with received rows: at least one, where no token has any expert
     unsigned most_received = 1;
     for (unsigned l = 0; l < w->layers; l++) {
@@ -182,8 +159,7 @@ static int set_sizes(struct job *j)
 
 // ---- device -------------------------------------------------------------------------------------
 
-/// Exit status of a call that failed: whether the run asks for too much, or the device is ill.
-static int failed(struct job *j, const char *what, int code)
+int mw_job_failed(struct job *j, const char *what, int code)
 {
     return mw_device_failed(j->err, what, code);
 }
@@ -200,7 +176,7 @@ static int open_device(struct job *j)
     o.small = j->small;
     o.fst = j->params->fst;
     int code = mw_open(&o, &j->device);
-    return code ? failed(j, "device", code) : MW_EXIT_OK;
+    return code ? mw_job_failed(j, "device", code) : MW_EXIT_OK;
 }
 
 static int map_experts(struct job *j)
@@ -213,7 +189,7 @@ static int map_experts(struct job *j)
         places[e] = (struct mw_expert_place){e, e / w->experts_per_gpu, e % w->experts_per_gpu};
     int code = mw_expert_map_set(j->device, places, w->experts);
     free(places);
-    return code ? failed(j, "expert map", code) : MW_EXIT_OK;
+    return code ? mw_job_failed(j, "expert map", code) : MW_EXIT_OK;
 }
 
 static int load_streams(struct job *j)
@@ -234,7 +210,7 @@ static int load_streams(struct job *j)
     if (!code)
         code = mw_stream_load(j->device, &j->layout, s, streams);
     free(s);
-    return code ? failed(j, "instruction streams", code) : MW_EXIT_OK;
+    return code ? mw_job_failed(j, "instruction streams", code) : MW_EXIT_OK;
 }
 
 static int configure(struct job *j)
@@ -246,7 +222,7 @@ static int configure(struct job *j)
     }
     int code = mw_layer_configure(j->device, &j->config, &j->layout, tokens, experts,
                                   (1u << j->generator->streams) - 1);
-    return code ? failed(j, "layer", code) : MW_EXIT_OK;
+    return code ? mw_job_failed(j, "layer", code) : MW_EXIT_OK;
 }
 
 // ---- data of a layer ----------------------------------------------------------------------------
@@ -260,7 +236,7 @@ static int move_areas(struct job *j, bool write, uint32_t address, uint8_t *data
     for (unsigned g = 0; g < gpus; g++)
         list[g] = (struct mw_transfer){g, address, bytes, data + g * bytes};
     int code = write ? mw_mem_write(j->device, list, gpus) : mw_mem_read(j->device, list, gpus);
-    return code ? failed(j, what, code) : MW_EXIT_OK;
+    return code ? mw_job_failed(j, what, code) : MW_EXIT_OK;
 }
 
 static int load_coefficients(struct job *j)
@@ -277,10 +253,10 @@ static int load_coefficients(struct job *j)
     return status;
 }
 
-static int load_routing(struct job *j)
+int mw_job_load_routing(struct job *j, unsigned index, uint32_t address)
 {
     const struct mw_workload *w = j->w;
-    const struct mw_layer *layer = &w->layer[j->layer];
+    const struct mw_layer *layer = &w->layer[index];
     uint8_t *data = malloc((size_t)w->tokens * MW_ROUTE_BYTES);
     if (!data)
         return mw_fail_memory(j->err, "routing tables");
@@ -290,14 +266,13 @@ static int load_routing(struct job *j)
             list[i] = (int16_t)layer->ids[t * w->k + i]; // MW_NO_EXPERT becomes -1
         mw_route_pack(data + t * MW_ROUTE_BYTES, list, layer->weights + t * w->k, w->k);
     }
-    int status = move_areas(j, true, j->layout.rt_base, data,
+    int status = move_areas(j, true, address, data,
                             (size_t)w->shape.tokens_per_gpu * MW_ROUTE_BYTES, "routing tables");
     free(data);
     return status;
 }
 
-/// Move rows between the layer's [tokens][hidden] values and the memories, where they lie apart.
-static int move_rows(struct job *j, bool write, uint32_t address, uint16_t *values,
+int mw_job_move_rows(struct job *j, bool write, uint32_t address, uint16_t *values,
                      const char *what)
 {
     const struct mw_workload *w = j->w;
@@ -321,12 +296,13 @@ static int load_layer(struct job *j)
     const struct mw_workload *w = j->w;
     size_t values = (size_t)w->tokens * w->shape.hidden;
     uint16_t *out = j->result->layer[j->layer].out;
-    int status = load_routing(j);
+    int status = mw_job_load_routing(j, j->layer, j->layout.rt_base);
     if (!status)
-        status = move_rows(j, true, j->layout.xs_base, w->layer[j->layer].x, "hidden values");
+        status =
+            mw_job_move_rows(j, true, j->layout.xs_base, w->layer[j->layer].x, "hidden values");
     for (size_t i = 0; i < values; i++)
         out[i] = 0xdead;
-    return status ? status : move_rows(j, true, j->layout.out_base, out, "output rows");
+    return status ? status : mw_job_move_rows(j, true, j->layout.out_base, out, "output rows");
 }
 
 // ---- running ------------------------------------------------------------------------------------
@@ -340,6 +316,15 @@ static void show_progress(void *context, uint64_t tokens, uint64_t total, uint64
     if (j->system->phased && j->own_bound)
         done = (double)cycles / (double)j->own_bound;
     j->params->progress(j->params->progress_context, j->layer, done < 0.99 ? done : 0.99, cycles);
+}
+
+int mw_job_stuck(struct job *j, const char *what, int code)
+{
+    if (code != MW_ERR_TIMEOUT)
+        return mw_fail(j->err, MW_EXIT_FAILED, "%s: %s", what, mw_message());
+    mw_fail(j->err, MW_EXIT_STUCK, "%s: %s", what, mw_message());
+    j->result->state = mw_state_report(j->device);
+    return MW_EXIT_STUCK;
 }
 
 static int run_layer(struct job *j)
@@ -366,11 +351,7 @@ static int run_layer(struct job *j)
         code = mw_launch(j->device);
     if (!code)
         code = mw_wait(j->device, &o, &r->cycles);
-    if (code != MW_ERR_TIMEOUT)
-        return code ? mw_fail(j->err, MW_EXIT_FAILED, "%s: %s", what, mw_message()) : MW_EXIT_OK;
-    mw_fail(j->err, MW_EXIT_STUCK, "%s: %s", what, mw_message());
-    j->result->state = mw_state_report(j->device);
-    return MW_EXIT_STUCK;
+    return code ? mw_job_stuck(j, what, code) : MW_EXIT_OK;
 }
 
 static void take_traffic(struct mw_traffic *t, const struct mw_counters *c, unsigned gpus)
@@ -415,15 +396,15 @@ static int take_results(struct job *j)
     }
     free(c);
     if (code)
-        return failed(j, "counters", code);
-    return move_rows(j, false, j->layout.out_base, r->out, "output rows");
+        return mw_job_failed(j, "counters", code);
+    return mw_job_move_rows(j, false, j->layout.out_base, r->out, "output rows");
 }
 
 static int run_layers(struct job *j)
 {
     int code = mw_layout_make(j->device, &j->config, &j->layout);
     if (code)
-        return failed(j, "the device cannot hold this run", code);
+        return mw_job_failed(j, "the device cannot hold this run", code);
     int status;
     if ((status = map_experts(j)) || (status = load_streams(j)) ||
         (status = load_coefficients(j)) || (status = configure(j)))
@@ -452,6 +433,8 @@ int mw_system_run(const struct mw_run_params *params, const struct mw_workload *
     if ((status = set_behaviour(&j)) || (status = set_sizes(&j)) || (status = open_device(&j)))
         return status;
     status = run_layers(&j);
+    if (!status && workload->shape.batches)
+        status = mw_job_feed(&j);
     result->simulated_cycles = mw_total_cycles(j.device);
     mw_close(j.device);
     return status;

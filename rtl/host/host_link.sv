@@ -77,6 +77,7 @@ module host_link
     input  wire logic          reset_done_i,   // pulse
 
     output logic               in_step_o,
+    output logic               waiting_o,      // another frame is here
     output logic               error_o,        // pulse: LINK_ERROR
     output logic [7:0]         error_status_o
 );
@@ -86,7 +87,7 @@ module host_link
 
     // ---- receiving ----
     frame_header_t h;
-    logic          header_valid, accept, word_valid, word_ready, rx_done, crc_ok, next, waiting, rx_error;
+    logic          header_valid, accept, word_valid, word_ready, rx_done, crc_ok, next, rx_error;
     logic [63:0]   word;
     logic [7:0]    rx_status;
     logic [15:0]   seen, last_number;
@@ -94,7 +95,7 @@ module host_link
     link_rx i_rx (
         .clk_i, .rst_ni, .clear_i(link_reset_i), .valid_i(out_valid_i), .ready_o(out_ready_o), .data_i(out_data_i), .bytes_i(out_bytes_i),
         .header_valid_o(header_valid), .header_o(h), .accept_i(accept), .word_valid_o(word_valid), .word_ready_i(word_ready), .word_o(word),
-        .done_o(rx_done), .crc_ok_o(crc_ok), .next_i(next), .waiting_o(waiting), .in_step_o, .error_o(rx_error), .error_status_o(rx_status),
+        .done_o(rx_done), .crc_ok_o(crc_ok), .next_i(next), .waiting_o, .in_step_o, .error_o(rx_error), .error_status_o(rx_status),
         .error_seen_o(seen), .last_number_o(last_number)
     );
 
@@ -109,7 +110,7 @@ module host_link
     assign {gpu, offset} = h.argument;
     assign is_bulk  = h.kind inside {FRAME_MEM_READ, FRAME_MEM_WRITE};
     assign known    = h.kind inside {FRAME_SYNC, FRAME_INFO, FRAME_REG_READ, FRAME_REG_WRITE, FRAME_MEM_READ, FRAME_MEM_WRITE, FRAME_WAIT, FRAME_RESET,
-                                     FRAME_SELFTEST, FRAME_LOG_READ, FRAME_LOG_CLEAR};
+                                     FRAME_SELFTEST, FRAME_LOG_READ, FRAME_LOG_CLEAR, FRAME_FEED, FRAME_FED};
     assign bytes    = h.kind == FRAME_MEM_READ ? h.count : {13'd0, h.words, 3'd0};
     assign odd      = bytes[Align-1:0] != '0;
     assign outside  = 32'(gpu) >= N || offset[Align-1:0] != '0 || 49'(offset) + 49'(bytes) > 49'(1) << MemBytesLog2;
@@ -166,10 +167,10 @@ module host_link
     );
 
     assign give_o         = state_q == CHECK && verdict_q == STATUS_OK && crc_ok_q &&
-                            req_q.kind inside {FRAME_INFO, FRAME_SELFTEST, FRAME_LOG_READ, FRAME_LOG_CLEAR};
+                            req_q.kind inside {FRAME_INFO, FRAME_SELFTEST, FRAME_LOG_READ, FRAME_LOG_CLEAR, FRAME_FEED, FRAME_FED};
     assign command_o      = '{kind: req_q.kind, words: req_q.words[6:0], count: req_q.count, argument: req_q.argument};
     assign reset_fabric_o = state_q == RESET;
-    assign wait_over      = done_i || waiting || waited_q >= req_q.argument;
+    assign wait_over      = done_i || waiting_o || waited_q >= req_q.argument;
     assign listening      = state_q inside {TAKE, START, RECEIVE};
     assign error_o        = state_q == ERROR && tx_ready;
     assign error_status_o = rx_status;
@@ -192,7 +193,7 @@ module host_link
                     unique case (req_q.kind)
                         FRAME_MEM_WRITE: state_q <= WRITTEN;
                         FRAME_REG_READ, FRAME_REG_WRITE: state_q <= REGS;
-                        FRAME_INFO, FRAME_SELFTEST, FRAME_LOG_READ, FRAME_LOG_CLEAR: state_q <= FIRMWARE;
+                        FRAME_INFO, FRAME_SELFTEST, FRAME_LOG_READ, FRAME_LOG_CLEAR, FRAME_FEED, FRAME_FED: state_q <= FIRMWARE;
                         FRAME_WAIT: state_q <= WAIT;
                         FRAME_RESET: state_q <= RESET;
                         default: state_q <= REPLY;

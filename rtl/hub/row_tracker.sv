@@ -6,7 +6,8 @@
 // Rows are {le, row} = le << cap_shift | row. trk_* adds bytes of a row in memory (never in two consecutive cycles); exp_* brings the expected
 // rows of the experts, of all N GPUs (COUNTS of kind 0); bytes and counts come in any order. push_* is the way of unicast: the engine appends rows itself (any number
 // of RowW bits below N << TokensLog2 + 4), push_last_i with or behind the last one: the lists are complete, expected is what was pushed.
-// Entries of another epoch count as empty; sweep_i clears all of them (before the first layer, and when the epoch wraps).
+// Entries of another epoch count as empty; sweep_i clears all that the configuration uses (before the first layer, when the
+// epoch wraps, and when more rows are used than before).
 //
 // Order: a list is in the order of completion. Back-pressure: push_ready_o only. stat_*: one expert per cycle, answer in the next cycle.
 // list_*: one row per cycle, answer in the next. A row with more bytes than it has: error COUNT, the row is not listed again.
@@ -93,13 +94,20 @@ module row_tracker #(
         return row_t'(le) << cap_shift;
     endfunction
 
-    // ---- sweep ------------------------------------------------------------------------------
-    logic sweep_q;
+    // ---- sweep: as far as the configuration uses the rows, where there are many, and every expert's numbers -------------
+    localparam bit Bounded = RowsLog2 > 8;
+    logic sweep_q, sweep_end;
     row_t at_q;
+
+    if (Bounded) begin : gen_bounded
+        assign sweep_end = at_q == '1 || (7'(at_q >> cfg_i.cap_shift) >= cfg_i.local_experts && (at_q >> LeW) != '0);
+    end else begin : gen_all
+        assign sweep_end = at_q == '1;
+    end
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) sweep_q <= 1'b0;
-        else if (sweep_q) sweep_q <= at_q != '1;
+        else if (sweep_q) sweep_q <= !sweep_end;
         else sweep_q <= sweep_i;
         at_q <= sweep_q ? at_q + 1'b1 : '0;
     end

@@ -68,9 +68,12 @@ module soc #(
     input  wire logic          taken_i,
 
     input  wire logic          link_in_step_i,
+    input  wire logic          link_waiting_i,  // another frame is here
     input  wire logic          link_error_i,
     input  wire logic [7:0]    link_status_i,
     output logic               reset_fabric_o,  // pulse: the firmware asks for it
+    output logic               reset_hold_o,    // the host's RESET waits
+    input  wire logic          resetting_i,     // the fabric is being reset
 
     output logic               uart_tx_o,
     input  wire logic          uart_rx_i
@@ -179,7 +182,8 @@ module soc #(
         .uart_divisor_o(uart_divisor), .uart_send_o(uart_send), .uart_data_o(uart_char), .uart_room_i(uart_room), .uart_valid_i(uart_valid),
         .uart_data_i(uart_data), .uart_take_o(uart_take), .command_i(command), .command_valid_i(command_valid), .mbox_re_o(mbox_re),
         .mbox_raddr_o(mbox_raddr), .mbox_rdata_i(mbox_rdata), .mbox_we_o(mbox_we), .mbox_waddr_o(mbox_waddr), .mbox_wdata_o(mbox_wdata),
-        .reply_send_o(reply_send), .reply_o(reply), .link_in_step_i, .link_error_i, .link_status_i, .reset_fabric_o
+        .reply_send_o(reply_send), .reply_o(reply), .link_in_step_i, .link_waiting_i, .link_error_i, .link_status_i, .reset_fabric_o, .reset_hold_o,
+        .resetting_i
     );
 
     uart i_uart (

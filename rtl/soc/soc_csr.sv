@@ -48,9 +48,12 @@ module soc_csr #(
     output soc_pkg::message_t reply_o,
 
     input  wire logic        link_in_step_i,
+    input  wire logic        link_waiting_i,
     input  wire logic        link_error_i,   // pulse
     input  wire logic [7:0]  link_status_i,  // valid with it
-    output logic             reset_fabric_o  // pulse
+    output logic             reset_fabric_o, // pulse
+    output logic             reset_hold_o,
+    input  wire logic        resetting_i     // the fabric is being reset
 );
     typedef enum logic [1:0] {POWER, WATCHDOG, TRAP, ASKED} cause_e;
 
@@ -137,6 +140,19 @@ module soc_csr #(
         argument: {hwif_out.mbox_reply_hi.value.value, hwif_out.mbox_reply_lo.value.value}
     };
 
+    // ---- resets of the fabric ----
+    // one that has begun is counted before the firmware, which holds later ones, reads the count
+    logic [7:0] resets_q;
+    logic       resetting_q;
+
+    always_ff @(posedge clk_i) begin
+        resetting_q <= rst_ni && resetting_i;
+        if (!rst_ni) resets_q <= '0;
+        else if (resetting_i && !resetting_q) resets_q <= resets_q + 8'd1;
+    end
+
+    assign reset_hold_o = hwif_out.fabric_reset.hold.value;
+
     // ---- errors of the host link ----
     logic [15:0] link_errors_q;
     logic [7:0]  link_status_q;
@@ -174,8 +190,11 @@ module soc_csr #(
         hwif_in.mbox_argument_hi.value.next = command_i.argument[63:32];
         hwif_in.mbox_count.value.next   = command_i.count;
         hwif_in.link.in_step.next       = link_in_step_i;
+        hwif_in.link.waiting.next       = link_waiting_i;
         hwif_in.link.status.next        = link_status_q;
         hwif_in.link.errors.next        = link_errors_q;
+        hwif_in.fabric_reset.hold.hwclr = !cpu_rst_no;
+        hwif_in.fabric_reset.count.next = resets_q;
         hwif_in.mbox_command.rd_ack     = mbox_rd_q;
         hwif_in.mbox_command.rd_data    = mbox_rdata_i;
         hwif_in.mbox_command.wr_ack     = 1'b0;

@@ -11,8 +11,8 @@ from gen import C_HEAD, SV_HEAD, c_enum, camel, load, md_table, sv_enum
 # SystemVerilog reserves these names
 SV_NAMES = {"type": "kind", "sequence": "number"}
 SIZES = {"uint16_t": 2, "uint32_t": 4, "uint64_t": 8, "char[32]": 32}
-RECORDS = ("info", "selftest", "log")
-ENUMS = (("type", "MW_FRAME"), ("status", "MW_STATUS"), ("feature", "MW_FEATURE"), ("test", "MW_TEST"), ("log_code", "MW_LOG"))
+RECORDS = ("info", "selftest", "fed", "log")
+ENUMS = (("type", "MW_FRAME"), ("status", "MW_STATUS"), ("feature", "MW_FEATURE"), ("test", "MW_TEST"), ("outcome", "MW_FED"), ("log_code", "MW_LOG"))
 
 
 def head(text):
@@ -84,9 +84,9 @@ def page(p):
     md = "# Host protocol\n\nGenerated from `rtl/spec/host.toml`.\n" + "".join(s["text"] for s in p["section"] if s["at"] == "top") + "\n"
     md += "## Header\n\n" + md_table(["field", "byte", "bytes", "meaning"], rows)
     md += "## Types\n\n`by` says who carries a request out: the link's hardware, DMA without the processor, or firmware.\n\n"
-    md += md_table(["type", "value", "by", "meaning", "request", "reply"], [(t["name"], f"0x{t['value']:02x}", t["by"], t["doc"], t["request"], t["reply"]) for t in p["type"]])
+    md += md_table(["type", "value", "since", "by", "meaning", "request", "reply"], [(t["name"], f"0x{t['value']:02x}", f"1.{t.get('minor', 0)}", t["by"], t["doc"], t["request"], t["reply"]) for t in p["type"]])
     md += "## Status\n\n" + md_table(["name", "value", "meaning"], [(s["name"], s["value"], s["doc"]) for s in p["status"]])
-    for name, title, enum, what in (("info", "INFO", "feature", "feature"), ("selftest", "SELFTEST", "test", "test"), ("log", "LOG", "log_code", "code")):
+    for name, title, enum, what in (("info", "INFO", "feature", "feature"), ("selftest", "SELFTEST", "test", "test"), ("fed", "FED", "outcome", "outcome"), ("log", "LOG", "log_code", "code")):
         fields, rest = record_rows(p, name)
         rows = [(f, at, kind, d) for f, at, kind, d in fields] + ([("", p[name]["bytes"] - rest, f"{rest} bytes", "zero")] if rest else [])
         md += f"## {title} record, {p[name]['bytes']} bytes\n\n" + md_table(["field", "byte", "type", "meaning"], rows)

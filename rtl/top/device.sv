@@ -64,12 +64,12 @@ module device #(
     );
 
     // ---- host link, mailbox, SoC ----
-    logic              cmd_we, cmd_re, give, rep_we, rep_re, reply_valid, taken, in_step, link_error;
+    logic              cmd_we, cmd_re, give, rep_we, rep_re, reply_valid, taken, in_step, waiting, link_error;
     logic [5:0]        cmd_waddr, cmd_raddr, rep_waddr, rep_raddr;
     logic [63:0]       cmd_wdata, cmd_rdata, rep_wdata, rep_rdata;
     soc_pkg::message_t command, reply;
     logic [7:0]        link_status;
-    logic              done, link_asks, soc_asks, reset_done, resetting, fabric_rst_n;
+    logic              done, link_asks, soc_asks, soc_holds, reset_done, resetting, fabric_rst_n;
 
     host_link #(.N(N), .FlitBytes(FlitBytes), .MemBytesLog2(MemBytesLog2)) i_link (
         .clk_i, .rst_ni, .link_reset_i, .out_valid_i, .out_ready_o, .out_data_i, .out_bytes_i, .in_valid_o, .in_ready_i, .in_data_o, .in_last_o,
@@ -79,7 +79,7 @@ module device #(
         .cmd_we_o(cmd_we), .cmd_waddr_o(cmd_waddr), .cmd_wdata_o(cmd_wdata), .cmd_re_o(cmd_re), .cmd_raddr_o(cmd_raddr), .cmd_rdata_i(cmd_rdata),
         .give_o(give), .command_o(command), .rep_we_o(rep_we), .rep_waddr_o(rep_waddr), .rep_wdata_o(rep_wdata), .rep_re_o(rep_re),
         .rep_raddr_o(rep_raddr), .rep_rdata_i(rep_rdata), .reply_valid_i(reply_valid), .reply_i(reply), .taken_o(taken), .done_i(done),
-        .reset_fabric_o(link_asks), .reset_done_i(reset_done), .in_step_o(in_step), .error_o(link_error), .error_status_o(link_status)
+        .reset_fabric_o(link_asks), .reset_done_i(reset_done), .in_step_o(in_step), .waiting_o(waiting), .error_o(link_error), .error_status_o(link_status)
     );
 
     soc #(.N(N), .FlitBytes(FlitBytes), .MemBytesLog2(MemBytesLog2), .RamLog2(RamLog2), .ClockMhz(ClockMhz), .Firmware(Firmware)) i_soc (
@@ -90,12 +90,13 @@ module device #(
         .cmd_we_i(cmd_we), .cmd_waddr_i(cmd_waddr), .cmd_wdata_i(cmd_wdata), .cmd_re_i(cmd_re), .cmd_raddr_i(cmd_raddr), .cmd_rdata_o(cmd_rdata),
         .give_i(give), .command_i(command), .rep_we_i(rep_we), .rep_waddr_i(rep_waddr), .rep_wdata_i(rep_wdata), .rep_re_i(rep_re),
         .rep_raddr_i(rep_raddr), .rep_rdata_o(rep_rdata), .reply_valid_o(reply_valid), .reply_o(reply), .taken_i(taken), .link_in_step_i(in_step),
-        .link_error_i(link_error), .link_status_i(link_status), .reset_fabric_o(soc_asks), .uart_tx_o, .uart_rx_i
+        .link_waiting_i(waiting), .link_error_i(link_error), .link_status_i(link_status), .reset_fabric_o(soc_asks), .reset_hold_o(soc_holds),
+        .resetting_i(resetting), .uart_tx_o, .uart_rx_i
     );
 
     // ---- fabric ----
     fabric_reset i_reset (
-        .clk_i, .rst_ni, .link_i(link_asks), .soc_i(soc_asks), .ports_idle_i(ports_idle), .ports_hold_o(ports_hold), .busy_o(resetting),
+        .clk_i, .rst_ni, .link_i(link_asks && !soc_holds), .soc_i(soc_asks), .ports_idle_i(ports_idle), .ports_hold_o(ports_hold), .busy_o(resetting),
         .fabric_rst_no(fabric_rst_n), .done_o(reset_done)
     );
 

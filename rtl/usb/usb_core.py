@@ -186,9 +186,11 @@ class UsbCore(Elaboratable):
         m.submodules.device = device = USBDevice(bus=self.ulpi, handle_clocking=False)
         control = self.control_endpoint(device)
 
-        # LUNA's IN endpoint has one packet size: two of them, of which the one of the other speed hears no token.
+        # LUNA's IN endpoint has one packet size: two of them, of which the one of the other speed hears no token. Repair: asleep, and while it finds out
+        # whether a silent bus means sleep or reset, LUNA calls its speed full, and what is sent then would end in the wrong one. The last packet's speed counts.
         high_speed = Signal()
-        m.d.comb += high_speed.eq(device.speed == USBSpeed.HIGH)
+        with m.If(device.utmi.rx_active):
+            m.d.usb += high_speed.eq(device.speed == USBSpeed.HIGH)
         number = HOST["USB_IN"] & 0xF
         out = BulkOut(endpoint_number=HOST["USB_OUT"], max_packet_size=HIGH_SPEED_PACKET, buffer_size=OUT_BUFFER)
         high_in = HighSpeedIn(endpoint_number=Mux(high_speed, number, NOWHERE), max_packet_size=HIGH_SPEED_PACKET)
@@ -204,7 +206,7 @@ class UsbCore(Elaboratable):
         m.d.comb += [
             device.connect.eq(self.connect_i),
             device.full_speed_only.eq(~attached),
-            self.high_speed_o.eq(high_speed),
+            self.high_speed_o.eq(device.speed == USBSpeed.HIGH),
             self.suspended_o.eq(device.suspended),
             self.configured_o.eq(control.interface.active_config != 0),
             self.restart_o.eq(device.reset_detected | control.interface.config_changed),

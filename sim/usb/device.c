@@ -29,9 +29,11 @@ struct mwd_device *mwd_create(const struct mwd_backend *backend,
     if (!d->settings.credit)
         d->settings.credit = DEFAULT_CREDIT;
     if (!d->settings.features)
-        d->settings.features =
-            1u << MW_FEATURE_FABRIC | 1u << MW_FEATURE_SELFTEST | 1u << MW_FEATURE_LOG;
+        d->settings.features = 1u << MW_FEATURE_FABRIC | 1u << MW_FEATURE_SELFTEST |
+                               1u << MW_FEATURE_LOG |
+                               (d->settings.minor ? 1u << MW_FEATURE_FEED : 0);
     mwd_log(d, MW_LOG_BOOT, 0);
+    mwd_feed_init(d);
     return d;
 }
 
@@ -56,11 +58,15 @@ void mwd_destroy(struct mwd_device *device)
     if (!device)
         return;
     forget(device);
+    if (device->port)
+        device->port->destroy(device);
     free(device);
 }
 
 void mwd_bus_reset(struct mwd_device *device)
 {
+    if (device->port)
+        device->port->bus_reset(device);
     forget(device);
 }
 
@@ -178,6 +184,8 @@ enum { PER_TRANSFER = MWD_REQUESTS / 2 };
 
 bool mwd_out(struct mwd_device *device, const uint8_t *data, size_t bytes)
 {
+    if (device->port)
+        return device->port->out(device, data, bytes);
     if (device->request_count >= MWD_REQUESTS - PER_TRANSFER)
         return false;
     unsigned before = device->request_count;
@@ -198,6 +206,8 @@ bool mwd_out(struct mwd_device *device, const uint8_t *data, size_t bytes)
 int mwd_in(struct mwd_device *device, uint8_t *data, size_t room)
 {
     struct mwd_device *d = device;
+    if (d->port)
+        return d->port->in(d, data, room);
     if (d->zero_packet) {
         d->zero_packet = false;
         return 0;
@@ -222,13 +232,16 @@ int mwd_in(struct mwd_device *device, uint8_t *data, size_t room)
 bool mwd_work(struct mwd_device *device)
 {
     struct mwd_device *d = device;
+    if (d->port)
+        return d->port->work(d);
+    bool layers = mwd_feed_work(d);
     if (!d->request_count || d->reply_count == MWD_REPLIES)
-        return false;
+        return layers;
     struct mwd_request *r = &d->requests[d->request_first % MWD_REQUESTS];
     if (!mwd_carry_out(d, r))
         return true; // not done yet
     free(r->payload);
     d->request_first++;
     d->request_count--;
-    return d->request_count && d->reply_count < MWD_REPLIES;
+    return layers || (d->request_count && d->reply_count < MWD_REPLIES);
 }

@@ -45,9 +45,15 @@ struct mwd_settings {
     unsigned window, credit; ///< requests and bulk bytes; 0: 16 and 1 MB
 };
 
+/// A function of a shared object; `size` is that of the pointer at `function`. False, with a line on standard error.
+bool mwd_load(const char *path, const char *symbol, void **library, void *function, size_t size);
+
 /// The backend stays the caller's. NULL: no memory.
 struct mwd_device *mwd_create(const struct mwd_backend *backend,
                               const struct mwd_settings *settings);
+/// The whole Verilated device in that shared object (sim/mw_device.h): its own link and firmware answer, of the settings only those
+/// of USB count. NULL, with a line on standard error.
+struct mwd_device *mwd_create_whole(const char *model, const struct mwd_settings *settings);
 void mwd_destroy(struct mwd_device *device);
 
 /// USB reset and SET_CONFIGURATION: the link is out of step, what was under way is forgotten.

@@ -69,16 +69,23 @@ static void close_fabric(void *context)
     free(f);
 }
 
-static bool load(struct fabric *f, const char *path)
+bool mwd_load(const char *path, const char *name, void **library, void *function, size_t size)
 {
-    f->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    void *symbol = f->library ? dlsym(f->library, "mw_sim_get_ops") : NULL;
+    *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    void *symbol = *library ? dlsym(*library, name) : NULL;
     if (!symbol) {
         fprintf(stderr, "%s\n", dlerror());
         return false;
     }
+    memcpy(function, &symbol, size); // C has no cast from an object to a function
+    return true;
+}
+
+static bool load(struct fabric *f, const char *path)
+{
     mw_sim_get_ops_fn get_ops;
-    memcpy(&get_ops, &symbol, sizeof get_ops); // C has no cast from an object to a function
+    if (!mwd_load(path, "mw_sim_get_ops", &f->library, &get_ops, sizeof get_ops))
+        return false;
     f->ops = get_ops();
     if (f->ops->abi == MW_SIM_ABI && (f->model = f->ops->create(NULL)))
         return true;

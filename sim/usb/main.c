@@ -28,6 +28,7 @@ enum {
     STUB_MEM = 1 << 24,
     HIGH_SPEED = 512,
     FULL_SPEED = 64,
+    QUIET_MS = 10, ///< of the whole device, whose clock goes on when nothing comes
 };
 
 struct pending {
@@ -51,6 +52,7 @@ struct server {
     struct queue in, out;
     uint8_t *buffer;
     size_t buffer_size;
+    int quiet_ms; ///< between two looks when there is nothing to do; -1: until something comes
     uint64_t transfers, drop_after; ///< the device unplugs itself after so many; 0: never
 };
 
@@ -326,7 +328,7 @@ static void serve(struct server *s)
         writing = usbredirparser_has_data_to_write(s->parser);
         if (writing)
             p.events |= POLLOUT;
-        if (poll(&p, 1, busy ? 0 : -1) < 0 && errno != EINTR)
+        if (poll(&p, 1, busy ? 0 : s->quiet_ms) < 0 && errno != EINTR)
             return;
         if (p.revents & (POLLIN | POLLHUP) && usbredirparser_do_read(s->parser) < 0)
             return;
@@ -354,19 +356,23 @@ static int listen_at(const char *path)
 
 static void usage(FILE *out)
 {
-    fputs("usage: mw-usb-device --socket PATH (--model libmwsim.so | --stub) [OPTION]...\n"
-          "A USB device that holds a Verilated fabric, or memories alone, for a virtual machine:\n"
-          "  qemu-system-x86_64 -device qemu-xhci -chardev socket,id=u,path=PATH \\\n"
-          "      -device usb-redir,chardev=u\n"
-          "It serves one connection and ends with it.\n"
-          "  --serial TEXT         its serial number (default SIM)\n"
-          "  --full-speed          packets of 64 bytes\n"
-          "  --drop-after N        unplug it for a moment after every N bulk transfers\n",
-          out);
+    fputs(
+        "usage: mw-usb-device --socket PATH (--whole libmwdevice.so | --model libmwsim.so | "
+        "--stub)\n"
+        "                     [OPTION]...\n"
+        "A USB device for a virtual machine that holds the whole Verilated device behind its USB\n"
+        "core, or a Verilated fabric or memories alone behind a link and firmware in C:\n"
+        "  qemu-system-x86_64 -device qemu-xhci -chardev socket,id=u,path=PATH \\\n"
+        "      -device usb-redir,chardev=u\n"
+        "It serves one connection and ends with it.\n"
+        "  --serial TEXT         its serial number (default SIM)\n"
+        "  --full-speed          packets of 64 bytes\n"
+        "  --drop-after N        unplug it for a moment after every N bulk transfers\n",
+        out);
 }
 
 struct asked {
-    const char *path, *model;
+    const char *path, *model, *whole;
     bool stub;
     struct mwd_settings settings;
     uint64_t drop_after;
@@ -375,12 +381,16 @@ struct asked {
 /// False: it was no sensible line, and the usage has been told, or only that was wanted (`help`).
 static bool parse(struct asked *a, bool *help, int argc, char **argv)
 {
-    enum { SOCKET = 256, MODEL, STUB, SERIAL, FULL, DROP, HELP };
-    static const struct option options[] = {
-        {"socket", required_argument, NULL, SOCKET}, {"model", required_argument, NULL, MODEL},
-        {"stub", no_argument, NULL, STUB},           {"serial", required_argument, NULL, SERIAL},
-        {"full-speed", no_argument, NULL, FULL},     {"drop-after", required_argument, NULL, DROP},
-        {"help", no_argument, NULL, HELP},           {NULL, 0, NULL, 0}};
+    enum { SOCKET = 256, MODEL, WHOLE, STUB, SERIAL, FULL, DROP, HELP };
+    static const struct option options[] = {{"socket", required_argument, NULL, SOCKET},
+                                            {"model", required_argument, NULL, MODEL},
+                                            {"whole", required_argument, NULL, WHOLE},
+                                            {"stub", no_argument, NULL, STUB},
+                                            {"serial", required_argument, NULL, SERIAL},
+                                            {"full-speed", no_argument, NULL, FULL},
+                                            {"drop-after", required_argument, NULL, DROP},
+                                            {"help", no_argument, NULL, HELP},
+                                            {NULL, 0, NULL, 0}};
     *a = (struct asked){.settings = {.serial = "SIM", .packet = HIGH_SPEED}};
     *help = false;
     bool known = true;
@@ -389,6 +399,8 @@ static bool parse(struct asked *a, bool *help, int argc, char **argv)
             a->path = optarg;
         else if (id == MODEL)
             a->model = optarg;
+        else if (id == WHOLE)
+            a->whole = optarg;
         else if (id == STUB)
             a->stub = true;
         else if (id == SERIAL)
@@ -402,7 +414,8 @@ static bool parse(struct asked *a, bool *help, int argc, char **argv)
         else
             known = false;
     }
-    bool good = known && a->path && a->stub == (a->model == NULL) && optind == argc;
+    bool good = known && a->path && a->stub + (a->model != NULL) + (a->whole != NULL) == 1 &&
+                optind == argc;
     if (*help || !good)
         usage(*help ? stdout : stderr);
     return good && !*help;
@@ -424,23 +437,28 @@ static bool connect_at(struct server *s, const char *path)
 int main(int argc, char **argv)
 {
     struct asked asked;
-    struct mwd_backend backend;
+    struct mwd_backend backend = {0};
     bool help;
     if (!parse(&asked, &help, argc, argv))
         return help ? 0 : 2;
     signal(SIGPIPE, SIG_IGN);
-    if (!(asked.stub ? mwd_stub(&backend, STUB_GPUS, STUB_FLIT, STUB_MEM)
-                     : mwd_fabric(&backend, asked.model)))
+    if (asked.stub && !mwd_stub(&backend, STUB_GPUS, STUB_FLIT, STUB_MEM))
         return 1;
-    struct server s = {.packet = asked.settings.packet, .drop_after = asked.drop_after};
-    s.device = mwd_create(&backend, &asked.settings);
+    if (asked.model && !mwd_fabric(&backend, asked.model))
+        return 1;
+    struct server s = {.packet = asked.settings.packet,
+                       .quiet_ms = asked.whole ? QUIET_MS : -1,
+                       .drop_after = asked.drop_after};
+    s.device = asked.whole ? mwd_create_whole(asked.whole, &asked.settings)
+                           : mwd_create(&backend, &asked.settings);
     if (!s.device || !make_parser(&s) || !connect_at(&s, asked.path))
         return 1;
     serve(&s);
     unlink(asked.path);
     usbredirparser_destroy(s.parser);
     mwd_destroy(s.device);
-    backend.close(backend.context);
+    if (backend.close)
+        backend.close(backend.context);
     free(s.buffer);
     return 0;
 }

@@ -21,9 +21,8 @@ void mwd_log(struct mwd_device *device, uint32_t code, uint32_t detail)
         device->log_first = device->log_next - MWD_LOG;
 }
 
-/// Reply to `r`. A payload lies in `frame`, behind the header; without one, `frame` is NULL.
-static void reply(struct mwd_device *d, const struct mwd_request *r, uint8_t status,
-                  uint64_t argument, uint32_t count, uint8_t *frame, size_t bytes)
+void mwd_reply(struct mwd_device *d, const struct mwd_request *r, uint8_t status, uint64_t argument,
+               uint32_t count, uint8_t *frame, size_t bytes)
 {
     struct mw_frame_header h = {.type = r->header.type | MW_FRAME_REPLY,
                                 .status = status,
@@ -47,11 +46,10 @@ static void reply(struct mwd_device *d, const struct mwd_request *r, uint8_t sta
 
 static void refuse(struct mwd_device *d, const struct mwd_request *r, uint8_t status)
 {
-    reply(d, r, status, 0, 0, NULL, 0);
+    mwd_reply(d, r, status, 0, 0, NULL, 0);
 }
 
-/// Room for a frame with such a payload.
-static uint8_t *make_frame(size_t bytes)
+uint8_t *mwd_make_frame(size_t bytes)
 {
     uint8_t *frame = calloc(1, mwf_bytes(bytes));
     if (!frame)
@@ -76,9 +74,9 @@ static void info(struct mwd_device *d, const struct mwd_request *r)
     };
     memcpy(i.name, d->backend.name, strnlen(d->backend.name, sizeof i.name - 1));
     memcpy(i.serial, d->settings.serial, strnlen(d->settings.serial, sizeof i.serial - 1));
-    uint8_t *frame = make_frame(sizeof i);
+    uint8_t *frame = mwd_make_frame(sizeof i);
     memcpy(frame + MW_HOST_HEADER_BYTES, &i, sizeof i);
-    reply(d, r, MW_STATUS_OK, 0, 0, frame, sizeof i);
+    mwd_reply(d, r, MW_STATUS_OK, 0, 0, frame, sizeof i);
 }
 
 static void registers(struct mwd_device *d, const struct mwd_request *r)
@@ -97,17 +95,17 @@ static void registers(struct mwd_device *d, const struct mwd_request *r)
         int error = d->backend.cfg(d->backend.context, write, list[i].address, &list[i].value);
         if (error) {
             mwd_log(d, MW_LOG_BUS, list[i].address);
-            reply(d, r, error == -1 ? MW_STATUS_ACCESS : MW_STATUS_TIMEOUT, 0, i, NULL, 0);
+            mwd_reply(d, r, error == -1 ? MW_STATUS_ACCESS : MW_STATUS_FAULT, 0, i, NULL, 0);
             return;
         }
     }
     if (write || !bytes) {
-        reply(d, r, MW_STATUS_OK, 0, count, NULL, 0);
+        mwd_reply(d, r, MW_STATUS_OK, 0, count, NULL, 0);
         return;
     }
-    uint8_t *frame = make_frame(bytes);
+    uint8_t *frame = mwd_make_frame(bytes);
     memcpy(frame + MW_HOST_HEADER_BYTES, list, bytes);
-    reply(d, r, MW_STATUS_OK, 0, count, frame, bytes);
+    mwd_reply(d, r, MW_STATUS_OK, 0, count, frame, bytes);
 }
 
 static bool in_memory(const struct mwd_device *d, uint64_t gpu, uint64_t offset, size_t bytes)
@@ -131,14 +129,14 @@ static void memory(struct mwd_device *d, const struct mwd_request *r)
         refuse(d, r, MW_STATUS_RANGE);
         return;
     }
-    uint8_t *frame = write || !bytes ? NULL : make_frame(bytes);
+    uint8_t *frame = write || !bytes ? NULL : mwd_make_frame(bytes);
     uint8_t *data = write ? r->payload : frame ? frame + MW_HOST_HEADER_BYTES : NULL;
     if (bytes && d->backend.mem(d->backend.context, write, (unsigned)gpu, offset, data, bytes)) {
         free(frame);
-        refuse(d, r, MW_STATUS_TIMEOUT);
+        refuse(d, r, MW_STATUS_FAULT);
         return;
     }
-    reply(d, r, MW_STATUS_OK, 0, 0, frame, frame ? bytes : 0);
+    mwd_reply(d, r, MW_STATUS_OK, 0, 0, frame, frame ? bytes : 0);
 }
 
 /// Runs a slice; a frame that has arrived behind this one ends it.
@@ -154,7 +152,7 @@ static bool wait(struct mwd_device *d, const struct mwd_request *r)
     if (!done && d->wait_left && d->request_count == 1)
         return false;
     d->waiting = false;
-    reply(d, r, MW_STATUS_OK, d->backend.cycles(d->backend.context), done, NULL, 0);
+    mwd_reply(d, r, MW_STATUS_OK, d->backend.cycles(d->backend.context), done, NULL, 0);
     return true;
 }
 
@@ -181,9 +179,14 @@ static uint32_t test_memory(struct mwd_device *d, unsigned gpu, uint8_t *data, s
 
 static void selftest(struct mwd_device *d, const struct mwd_request *r)
 {
+    if (mwi_queue_busy(&d->queue) || r->header.argument >> (MW_TEST_LINK + 1)) {
+        refuse(d, r, mwi_queue_busy(&d->queue) ? MW_STATUS_STATE : MW_STATUS_LENGTH);
+        return;
+    }
     size_t units = r->header.argument >> MW_TEST_MEMORY & 1 ? d->backend.gpus : 0;
     size_t bytes = d->backend.mem_bytes < TEST_BYTES ? d->backend.mem_bytes : TEST_BYTES;
-    uint8_t *data = malloc(bytes), *frame = make_frame(units * sizeof(struct mw_frame_selftest));
+    uint8_t *data = malloc(bytes),
+            *frame = mwd_make_frame(units * sizeof(struct mw_frame_selftest));
     if (!data)
         abort();
     for (size_t g = 0; g < units; g++) {
@@ -196,7 +199,7 @@ static void selftest(struct mwd_device *d, const struct mwd_request *r)
             mwd_log(d, MW_LOG_SELFTEST, MW_TEST_MEMORY << 16 | one.unit);
     }
     free(data);
-    reply(d, r, MW_STATUS_OK, 0, 0, frame, units * sizeof(struct mw_frame_selftest));
+    mwd_reply(d, r, MW_STATUS_OK, 0, 0, frame, units * sizeof(struct mw_frame_selftest));
 }
 
 static void log_read(struct mwd_device *d, const struct mwd_request *r)
@@ -205,18 +208,18 @@ static void log_read(struct mwd_device *d, const struct mwd_request *r)
     first = first < d->log_first ? d->log_first : first > d->log_next ? d->log_next : first;
     size_t most = MW_HOST_MAX_COMMAND / sizeof(struct mw_frame_log);
     size_t count = d->log_next - first < most ? d->log_next - first : most;
-    uint8_t *frame = make_frame(count * sizeof(struct mw_frame_log));
+    uint8_t *frame = mwd_make_frame(count * sizeof(struct mw_frame_log));
     for (size_t i = 0; i < count; i++)
         memcpy(frame + MW_HOST_HEADER_BYTES + i * sizeof(struct mw_frame_log),
                &d->log[(first + i) % MWD_LOG], sizeof(struct mw_frame_log));
-    reply(d, r, MW_STATUS_OK, d->log_next, 0, frame, count * sizeof(struct mw_frame_log));
+    mwd_reply(d, r, MW_STATUS_OK, d->log_next, 0, frame, count * sizeof(struct mw_frame_log));
 }
 
 static void sync(struct mwd_device *d, const struct mwd_request *r)
 {
     d->refused = r->header.count >> 16 != d->settings.major;
-    reply(d, r, d->refused ? MW_STATUS_VERSION : MW_STATUS_OK, r->header.argument,
-          d->settings.major << 16 | d->settings.minor, NULL, 0);
+    mwd_reply(d, r, d->refused ? MW_STATUS_VERSION : MW_STATUS_OK, r->header.argument,
+              d->settings.major << 16 | d->settings.minor, NULL, 0);
 }
 
 /// A feature of the firmware; without it, the type is unknown.
@@ -231,7 +234,7 @@ bool mwd_carry_out(struct mwd_device *device, const struct mwd_request *request)
     const struct mwd_request *r = request;
     unsigned type = r->header.type;
     if (type == MW_FRAME_LINK_ERROR) {
-        reply(d, r, r->status, 0, r->header.count, NULL, 0);
+        mwd_reply(d, r, r->status, 0, r->header.count, NULL, 0);
     } else if (r->status) {
         refuse(d, r, r->status);
     } else if (type == MW_FRAME_SYNC) {
@@ -247,6 +250,7 @@ bool mwd_carry_out(struct mwd_device *device, const struct mwd_request *request)
     } else if (type == MW_FRAME_WAIT) {
         return wait(d, r);
     } else if (type == MW_FRAME_RESET) {
+        mwi_queue_reset(&d->queue);
         refuse(d, r, d->backend.reset(d->backend.context) ? MW_STATUS_FAULT : MW_STATUS_OK);
     } else if (type == MW_FRAME_SELFTEST && has(d, MW_FEATURE_SELFTEST)) {
         selftest(d, r);
@@ -255,6 +259,10 @@ bool mwd_carry_out(struct mwd_device *device, const struct mwd_request *request)
     } else if (type == MW_FRAME_LOG_CLEAR && has(d, MW_FEATURE_LOG)) {
         d->log_first = d->log_next;
         refuse(d, r, MW_STATUS_OK);
+    } else if (type == MW_FRAME_FEED && has(d, MW_FEATURE_FEED)) {
+        mwd_feed(d, r);
+    } else if (type == MW_FRAME_FED && has(d, MW_FEATURE_FEED)) {
+        return mwd_fed(d, r);
     } else {
         refuse(d, r, MW_STATUS_TYPE);
     }

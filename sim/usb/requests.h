@@ -5,6 +5,7 @@
 #define MW_SIM_USB_REQUESTS_H
 
 #include "device.h"
+#include "queue.h"
 
 enum {
     MWD_REQUESTS = 64,
@@ -23,10 +24,21 @@ struct mwd_reply {
     size_t count;
 };
 
+/// Who moves the bytes of bulk transfers in place of device.c.
+struct mwd_port {
+    void (*bus_reset)(struct mwd_device *device);
+    bool (*out)(struct mwd_device *device, const uint8_t *data, size_t bytes);
+    int (*in)(struct mwd_device *device, uint8_t *data, size_t room);
+    bool (*work)(struct mwd_device *device);
+    void (*destroy)(struct mwd_device *device);
+};
+
 enum mwd_part { MWD_HEADER, MWD_PAYLOAD, MWD_TRAILER };
 
 struct mwd_device {
     struct mwd_backend backend;
+    const struct mwd_port *port; ///< NULL: the link below
+    struct mwd_whole *whole;
     struct mwd_settings settings;
     uint8_t configuration;
 
@@ -47,13 +59,26 @@ struct mwd_device {
     bool zero_packet;
 
     // firmware
-    bool waiting; ///< a WAIT is under way
+    bool waiting; ///< a WAIT or FED is under way
     uint64_t wait_left;
     struct mw_frame_log log[MWD_LOG]; ///< entry n at n % MWD_LOG
     uint32_t log_next, log_first;
+    struct mwi_queue_ops queue_ops;
+    struct mwi_queue queue; ///< of layers
 };
 
 void mwd_log(struct mwd_device *device, uint32_t code, uint32_t detail);
+/// Reply to `request`. A payload lies in `frame`, behind the header; without one, `frame` is NULL.
+void mwd_reply(struct mwd_device *device, const struct mwd_request *request, uint8_t status,
+               uint64_t argument, uint32_t count, uint8_t *frame, size_t bytes);
+/// Room for a frame with such a payload.
+uint8_t *mwd_make_frame(size_t bytes);
+void mwd_feed_init(struct mwd_device *device);
+void mwd_feed(struct mwd_device *device, const struct mwd_request *request);
+/// False: the layer is not done yet.
+bool mwd_fed(struct mwd_device *device, const struct mwd_request *request);
+/// Let a layer that was fed get on. Returns whether there is one.
+bool mwd_feed_work(struct mwd_device *device);
 /// Carry a request out and put its reply into the queue, which has room. False: there is more to do.
 bool mwd_carry_out(struct mwd_device *device, const struct mwd_request *request);
 

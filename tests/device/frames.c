@@ -113,7 +113,7 @@ unsigned endpoints_call(struct endpoints *e, unsigned type, uint64_t argument, u
 
 static int result(unsigned status)
 {
-    return status ? MW_ERR_IO : 0;
+    return status == MW_STATUS_STATE ? MW_ERR_STATE : status ? MW_ERR_IO : 0;
 }
 
 static int transport_open(const struct mw_open_options *o, void **context, char *message,
@@ -186,6 +186,36 @@ static int run_until(void *context, uint64_t max_cycles, bool *done)
     return result(status);
 }
 
+static uint64_t total_cycles(void *context)
+{
+    const struct endpoints *e = context;
+    return e->cycles;
+}
+
+static int feed(void *context, const struct mw_register *list, size_t count, bool sweep,
+                uint32_t *number)
+{
+    struct endpoints *e = context;
+    unsigned status = endpoints_call(e, MW_FRAME_FEED, sweep, 0, list, count * sizeof *list);
+    *number = (uint32_t)e->reply.argument;
+    return result(status);
+}
+
+static int fed(void *context, uint32_t number, uint64_t max_cycles, struct mw_fed *f, bool *done)
+{
+    struct endpoints *e = context;
+    struct mw_frame_fed r;
+    unsigned status = endpoints_call(e, MW_FRAME_FED, number, (uint32_t)max_cycles, NULL, 0);
+    *done = !status && e->reply.count;
+    assert_int_equal(e->reply.words * 8, *done ? sizeof r : 0);
+    memcpy(&r, e->payload, sizeof r);
+    if (*done) {
+        assert_int_equal(r.number, number);
+        *f = (struct mw_fed){r.cycles, r.start, r.outcome, r.error};
+    }
+    return result(status);
+}
+
 const struct mw_transport endpoints_transport = {
     .name = "endpoints",
     .open = transport_open,
@@ -195,4 +225,7 @@ const struct mw_transport endpoints_transport = {
     .mem_write = mem_write,
     .mem_read = mem_read,
     .run_until = run_until,
+    .total_cycles = total_cycles,
+    .feed = feed,
+    .fed = fed,
 };

@@ -21,24 +21,6 @@ uint32_t *fake_node(struct fake *f, unsigned gpu, uint32_t offset)
     return &f->reg[(0x10000 + 0x1000 * gpu + offset) / 4];
 }
 
-void fake_init(struct fake *f, unsigned gpus, unsigned flit_bytes)
-{
-    memset(f, 0, sizeof *f);
-    f->gpus = gpus;
-    f->flit_bytes = flit_bytes;
-    f->fail_at = FAKE_NEVER;
-    f->layer_cycles = 1000;
-    f->sweep_polls = 3;
-    *fake_fabric(f, FABRIC(id)) = 0x4d570001;
-    *fake_fabric(f, FABRIC(size)) = gpus | flit_bytes << 8 | 20u << 16 | 4u << 24;
-    *fake_fabric(f, FABRIC(capacity)) = 10 | 7u << 8 | 9u << 16 | 16u << 24;
-    *fake_fabric(f, FABRIC(lookahead)) = 16u << 8;
-    *fake_fabric(f, FABRIC(windows)) = 8 | 4u << 8 | 16u << 16 | 16u << 24;
-    *fake_fabric(f, FABRIC(tables)) = 64 | 16u << 16 | 64u << 24;
-    for (unsigned g = 0; g < gpus; g++)
-        f->mem[g] = calloc(1, FAKE_MEM);
-}
-
 void fake_free(struct fake *f)
 {
     for (unsigned g = 0; g < f->gpus; g++)
@@ -109,6 +91,7 @@ static int cfg_write(void *context, uint32_t address, uint32_t value)
         f->go++;
         f->left = f->layer_cycles;
         *fake_fabric(f, FABRIC(cycles)) = 0;
+        *fake_fabric(f, FABRIC(state)) = MW_FABRIC__STATE__BUSY_bm;
     }
     if (address == FABRIC(control) && value & MW_FABRIC__CONTROL__SWEEP_bm) {
         f->sweeps++;
@@ -151,7 +134,74 @@ static int run_until(void *context, uint64_t max_cycles, bool *done)
     if (f->moving)
         ++*fake_fabric(f, FABRIC(counters) + 4 * 1);
     *done = f->left == 0;
+    if (*done)
+        *fake_fabric(f, FABRIC(state)) = MW_FABRIC__STATE__DONE_bm;
     return 0;
+}
+
+static int queue_cfg(void *context, bool write, uint32_t address, uint32_t *value)
+{
+    if (address / 4 >= FAKE_WORDS)
+        return -1;
+    return write ? cfg_write(context, address, *value) : cfg_read(context, address, value);
+}
+
+static uint64_t queue_cycles(void *context)
+{
+    struct fake *f = context;
+    return 100u * ++f->looks;
+}
+
+static int feed(void *context, const struct mw_register *list, size_t count, bool sweep,
+                uint32_t *number)
+{
+    struct fake *f = context;
+    struct mw_frame_register own[MW_HOST_FEED_REGISTERS];
+    if (failing(f))
+        return MW_ERR_IO;
+    assert(count <= MW_HOST_FEED_REGISTERS);
+    for (size_t i = 0; i < count; i++)
+        own[i] = (struct mw_frame_register){list[i].address, list[i].value};
+    unsigned status = mwi_queue_add(&f->queue, own, count, sweep, number);
+    mwi_queue_poll(&f->queue);
+    return status ? MW_ERR_STATE : 0;
+}
+
+static int fed(void *context, uint32_t number, uint64_t max_cycles, struct mw_fed *r, bool *done)
+{
+    struct fake *f = context;
+    const struct mw_frame_fed *record;
+    bool ended;
+    if (failing(f))
+        return MW_ERR_IO;
+    mwi_queue_poll(&f->queue);
+    if (mwi_queue_ask(&f->queue, number, &record))
+        return MW_ERR_STATE;
+    *done = record;
+    if (!record)
+        return run_until(f, max_cycles, &ended);
+    *r = (struct mw_fed){record->cycles, record->start, record->outcome, record->error};
+    return 0;
+}
+
+void fake_init(struct fake *f, unsigned gpus, unsigned flit_bytes)
+{
+    memset(f, 0, sizeof *f);
+    f->gpus = gpus;
+    f->flit_bytes = flit_bytes;
+    f->fail_at = FAKE_NEVER;
+    f->layer_cycles = 1000;
+    f->sweep_polls = 3;
+    *fake_fabric(f, FABRIC(id)) = 0x4d570001;
+    *fake_fabric(f, FABRIC(size)) = gpus | flit_bytes << 8 | 20u << 16 | 4u << 24;
+    *fake_fabric(f, FABRIC(capacity)) = 10 | 7u << 8 | 9u << 16 | 16u << 24;
+    *fake_fabric(f, FABRIC(lookahead)) = 16u << 8;
+    *fake_fabric(f, FABRIC(windows)) = 8 | 4u << 8 | 16u << 16 | 16u << 24;
+    *fake_fabric(f, FABRIC(tables)) = 64 | 16u << 16 | 64u << 24;
+    static const struct mwi_queue_ops ops = {queue_cfg, queue_cycles};
+    f->queue = (struct mwi_queue){.ops = &ops, .context = f, .gpus = gpus};
+    for (unsigned g = 0; g < gpus; g++)
+        f->mem[g] = calloc(1, FAKE_MEM);
 }
 
 const struct mw_transport fake_transport = {
@@ -163,4 +213,6 @@ const struct mw_transport fake_transport = {
     .mem_write = mem_write,
     .mem_read = mem_read,
     .run_until = run_until,
+    .feed = feed,
+    .fed = fed,
 };

@@ -6,6 +6,7 @@
 #define MW_TEST_FAKE_H
 
 #include "moeswitch.h"
+#include "queue.h"
 
 enum {
     FAKE_MEM = 1 << 20,
@@ -27,6 +28,8 @@ struct fake {
     unsigned go, sweeps, closed;
     unsigned sweep_polls; ///< reads of `state` that show a sweep as busy, FAKE_MEM: for ever
     unsigned polls;       ///< of them left
+    struct mwi_queue queue;
+    unsigned looks; ///< at the clock
 };
 
 extern const struct mw_transport fake_transport;

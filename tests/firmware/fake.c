@@ -52,6 +52,8 @@ void hw_mem_write(unsigned gpu, uint32_t address, uint32_t value)
 static void layer(void)
 {
     fake.layers++;
+    if (fake.no_streams)
+        return;
     for (unsigned g = 0; g < FAKE_GPUS; g++) {
         uint32_t at = fake.node[g][offsetof(mw_node_t, stream_base0) / 4];
         uint32_t lo = fake.node[g][offsetof(mw_node_t, st_lo) / 4];
@@ -75,6 +77,7 @@ static void layer(void)
 
 static uint32_t *reg(uint32_t address)
 {
+    static uint32_t nowhere;
     assert_int_equal(address % 4, 0);
     if (address >= MW_MAP_SOC) {
         assert_true(address - MW_MAP_SOC < sizeof fake.soc);
@@ -82,18 +85,41 @@ static uint32_t *reg(uint32_t address)
     }
     if (address >= MW_MAP_NODES) {
         uint32_t gpu = (address - MW_MAP_NODES) / MW_MAP_NODE_STRIDE;
-        if (gpu >= FAKE_GPUS)
-            fail_msg("no GPU %u", gpu);
-        else
+        if (gpu < FAKE_GPUS)
             return &fake.node[gpu][address % MW_MAP_NODE_STRIDE / 4];
+    } else if (address < sizeof fake.fabric) {
+        return &fake.fabric[address / 4];
     }
-    assert_true(address < sizeof fake.fabric);
-    return &fake.fabric[address / 4];
+    if (!fake.holes)
+        fail_msg("nothing at 0x%x", address);
+    SOC_WORD(fault) = MW_SOC__FAULT__VALID_bm | address;
+    return &nowhere;
+}
+
+void fake_host_reset(void)
+{
+    assert_false(SOC_WORD(fabric_reset) & MW_SOC__FABRIC_RESET__HOLD_bm);
+    uint32_t count = GET(MW_SOC__FABRIC_RESET__COUNT, SOC_WORD(fabric_reset));
+    SOC_WORD(fabric_reset) = PUT(MW_SOC__FABRIC_RESET__COUNT, count + 1);
+    FABRIC_WORD(state) = 0;
+}
+
+/// Time of an access.
+static void tick(void)
+{
+    fake.time += 7;
+    if (fake.reset_in > 1)
+        fake.reset_in--;
+    if (fake.reset_in == 1 && !(SOC_WORD(fabric_reset) & MW_SOC__FABRIC_RESET__HOLD_bm)) {
+        fake.reset_in = 0;
+        fake.reset_layers = fake.layers;
+        fake_host_reset();
+    }
 }
 
 uint32_t hw_read(uint32_t address)
 {
-    fake.time += 7;
+    tick();
     SOC_WORD(time_lo) = (uint32_t)fake.time;
     SOC_WORD(time_hi) = (uint32_t)(fake.time >> 32);
     SOC_WORD(uart) = fake.room < 255 ? fake.room : 255;
@@ -105,15 +131,21 @@ uint32_t hw_read(uint32_t address)
 
 void hw_write(uint32_t address, uint32_t value)
 {
-    fake.time += 7;
+    tick();
+    uint32_t resets = SOC_WORD(fabric_reset) & MW_SOC__FABRIC_RESET__COUNT_bm;
     *reg(address) = value;
-    if (address == SOC(uart_tx)) {
+    if (address == SOC(fabric_reset)) {
+        SOC_WORD(fabric_reset) = resets | (value & MW_SOC__FABRIC_RESET__HOLD_bm);
+    } else if (address == SOC(uart_tx)) {
         assert_true(fake.room > 0);
         fake.console[fake.printed++] = (char)value;
         fake.room--;
     } else if (address == SOC(control)) {
         fake.feeds += value & MW_SOC__CONTROL__FEED_bm ? 1 : 0;
-        fake.resets += value & MW_SOC__CONTROL__RESET_FABRIC_bm ? 1 : 0;
+        if (value & MW_SOC__CONTROL__RESET_FABRIC_bm) {
+            fake.resets++;
+            fake_host_reset();
+        }
     } else if (address == SOC(mbox_send)) {
         assert_true(SOC_WORD(mbox) & MW_SOC__MBOX__VALID_bm);
         SOC_WORD(mbox) = 0;
@@ -122,6 +154,9 @@ void hw_write(uint32_t address, uint32_t value)
         layer();
         FABRIC_WORD(state) =
             fake.never_done ? MW_FABRIC__STATE__BUSY_bm : MW_FABRIC__STATE__DONE_bm;
+    } else if (address == FABRIC(control) && value & MW_FABRIC__CONTROL__SWEEP_bm) {
+        fake.sweeps++;
+        FABRIC_WORD(state) = fake.sweep_state;
     }
 }
 

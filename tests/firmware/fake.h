@@ -17,7 +17,11 @@ struct fake {
     char console[FAKE_UART];
     unsigned printed, room; ///< characters printed, and places left
     uint64_t time;          ///< cycles; grows by 7 with each access
-    unsigned feeds, resets, layers;
+    unsigned feeds, resets, layers, sweeps;
+    uint32_t sweep_state; ///< what state becomes by a sweep
+    unsigned
+        reset_in; ///< the host resets after so many accesses, or when it is not held any more; 0: never
+    unsigned reset_layers; ///< layers started when it did
     bool replied;
     // faults
     uint32_t stuck; ///< this bit of every word of memory reads 0
@@ -25,6 +29,9 @@ struct fake {
         dead_line; ///< this address line of the memories is always 0; 0: none (word address bit, from 1)
     int lost_from; ///< stores of this GPU are lost; -1: none
     bool never_done;
+    bool
+        holes; ///< accesses that find nothing are kept in the register `fault`; else they fail the test
+    bool no_streams; ///< go runs nothing, it only ends
 };
 
 extern struct fake fake;
@@ -33,6 +40,8 @@ extern struct fake fake;
 void fake_reset(void);
 /// A command in the mailbox; returns after a reply status, of command_poll.
 void fake_command(unsigned kind, uint64_t argument, unsigned words);
+/// The host resets the fabric.
+void fake_host_reset(void);
 /// The reply that command_poll sent: its status and words; fails the test if there is none.
 unsigned fake_reply(unsigned *words);
 

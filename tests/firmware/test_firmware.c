@@ -19,6 +19,7 @@
 #include "watch.h"
 
 static struct board board;
+static struct feed feed;
 
 static void begin(void)
 {
@@ -26,6 +27,7 @@ static void begin(void)
     log_open();
     log_clear();
     assert_true(board_find(&board));
+    feed_begin(&feed);
 }
 
 static const void *reply_payload(void)
@@ -38,7 +40,7 @@ static unsigned ask(unsigned kind, uint64_t argument, unsigned status)
 {
     unsigned words;
     fake_command(kind, argument, 0);
-    command_poll(&board, true);
+    command_poll(&feed, &board, true);
     assert_int_equal(fake_reply(&words), status);
     return words;
 }
@@ -72,11 +74,11 @@ static void test_info(void **state)
     assert_int_equal(i.mem_bytes, 1 << FAKE_MEM_LOG2);
     assert_int_equal(i.clock_hz, 60000000);
     assert_int_equal(i.resets, 5);
-    assert_int_equal(i.features, 7);
+    assert_int_equal(i.features, 15);
     assert_string_equal(i.name, "moeswitch");
     // without a fabric: no GPUs, and the feature is missing
     fake_command(MW_FRAME_INFO, 0, 0);
-    command_poll(&board, false);
+    command_poll(&feed, &board, false);
     memcpy(&i, reply_payload(), sizeof i);
     assert_int_equal(i.gpus, 0);
     assert_int_equal(i.features, 6);
@@ -89,11 +91,12 @@ static void test_refused(void **state)
     unsigned words;
     for (unsigned kind = 0; kind < 256; kind++) {
         bool known = kind == MW_FRAME_INFO || kind == MW_FRAME_SELFTEST ||
-                     kind == MW_FRAME_LOG_READ || kind == MW_FRAME_LOG_CLEAR;
+                     kind == MW_FRAME_LOG_READ || kind == MW_FRAME_LOG_CLEAR ||
+                     kind == MW_FRAME_FEED || kind == MW_FRAME_FED;
         if (!known)
             assert_int_equal(ask(kind, 0, MW_STATUS_TYPE), 0);
-        fake_command(kind, 0, 1);
-        command_poll(&board, true);
+        fake_command(kind, 0, kind == MW_FRAME_FEED ? MW_HOST_FEED_REGISTERS + 1 : 1);
+        command_poll(&feed, &board, true);
         assert_int_equal(fake_reply(&words), MW_STATUS_LENGTH);
         assert_int_equal(words, 0);
     }
@@ -103,7 +106,7 @@ static void test_refused(void **state)
     ask(MW_FRAME_SELFTEST, 1, MW_STATUS_STATE);
     // without a command nothing is sent
     fake.replied = false;
-    command_poll(&board, true);
+    command_poll(&feed, &board, true);
     assert_false(fake.replied);
 }
 
@@ -219,24 +222,24 @@ static void test_watch(void **state)
     struct watch w;
     uint32_t *busy = &fake.fabric[offsetof(mw_fabric_t, state) / 4];
     watch_begin(&w);
-    watch_poll(&w, &board);
+    watch_poll(&w, &board, false);
     assert_int_equal(log_next() - log_first(), 0);
     // a layer without an error, and one with an error at GPU 2
     for (unsigned error = 0; error < 2; error++) {
         fake.fabric[offsetof(mw_fabric_t, node_error) / 4] = error ? 4 : 0;
         fake.node[2][offsetof(mw_node_t, status.error) / 4] = 3 << 16 | 8;
         *busy = MW_FABRIC__STATE__BUSY_bm;
-        watch_poll(&w, &board);
+        watch_poll(&w, &board, false);
         *busy = MW_FABRIC__STATE__DONE_bm;
-        watch_poll(&w, &board);
-        watch_poll(&w, &board);
+        watch_poll(&w, &board, false);
+        watch_poll(&w, &board, false);
         assert_int_equal(log_next() - log_first(), error);
     }
     fake.soc[offsetof(mw_soc_t, fault) / 4] = 0x80060000 | MW_SOC__FAULT__VALID_bm;
-    watch_poll(&w, &board);
+    watch_poll(&w, &board, false);
     fake.soc[offsetof(mw_soc_t, link) / 4] = PUT(MW_SOC__LINK__ERRORS, 1) | 2 << 8;
-    watch_poll(&w, &board);
-    watch_poll(&w, &board);
+    watch_poll(&w, &board, false);
+    watch_poll(&w, &board, false);
     const struct {
         uint32_t code, detail;
     } want[] = {{MW_LOG_FABRIC, 8}, {MW_LOG_BUS, 0x80060000}, {MW_LOG_LINK, 2}};

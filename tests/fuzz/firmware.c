@@ -29,10 +29,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct board board;
     struct watch watch;
+    static struct feed feed;
     fake_reset();
+    fake.holes = fake.no_streams = true;
+    fake.soc[offsetof(mw_soc_t, id) / 4] &= ~MW_SOC__ID__MHZ_bm; // simulated: shorter self-tests
     log_open();
     bool found = board_find(&board);
     watch_begin(&watch);
+    feed_begin(&feed);
     for (; size >= 4; data += 4, size -= 4) {
         uint64_t argument = (uint64_t)data[2] << 24 | data[3];
         fake.time += (uint64_t)data[3] << 40;
@@ -44,7 +48,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             fake.soc[offsetof(mw_soc_t, fault) / 4] = data[1] >> 7;
             fake.soc[offsetof(mw_soc_t, uart_rx) / 4] = 0x100 | data[2];
             fake.room = data[3];
-            watch_poll(&watch, &board);
+            if (data[3] & 1)
+                fake_host_reset();
+            fake.never_done = data[3] & 2;
+            watch_poll(&watch, &board, feed_busy(&feed));
+            feed_poll(&feed, &board);
             console_poll(&board);
             fake.printed = 0;
             if (data[0] & 0x40)
@@ -52,7 +60,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         } else {
             unsigned words;
             fake_command(data[0] & 15, data[1] & 1 ? argument << 32 : argument, data[1] >> 4);
-            command_poll(&board, found && !(data[1] & 2));
+            // one that waits for a layer is answered once time has passed, here at once
+            fake.soc[offsetof(mw_soc_t, mbox_count) / 4] = data[1] >> 2 & 3;
+            do
+                command_poll(&feed, &board, found && !(data[1] & 2));
+            while (!fake.replied);
             unsigned status = fake_reply(&words);
             if (status > MW_STATUS_FAULT || words > MW_HOST_MAX_COMMAND / 8 || (status && words))
                 abort();

@@ -6,7 +6,7 @@ FUZZ_FLAGS = -rss_limit_mb=4096 -max_len=256 -seed=$(MW_SEED) -print_final_stats
 FUZZERS := $(B)/fuzz/reply $(B)/fuzz/device $(B)/fuzz/firmware
 
 $(B)/fuzz/reply: tests/fuzz/reply.c driver/src/usb_reply.c driver/src/frame.c driver/src/usb_reply.h driver/src/frame.h
-$(B)/fuzz/device: tests/fuzz/device.c $(filter-out sim/usb/fabric.c,$(USBDEV_SRC)) driver/src/frame.c $(wildcard sim/usb/*.h) driver/src/frame.h
+$(B)/fuzz/device: tests/fuzz/device.c $(filter-out sim/usb/fabric.c sim/usb/whole.c,$(USBDEV_SRC)) driver/src/frame.c driver/src/queue.c $(wildcard sim/usb/*.h) driver/src/frame.h
 $(B)/fuzz/firmware: tests/fuzz/firmware.c tests/firmware/fake.c $(filter-out firmware/main.c firmware/hw.c firmware/mem.c,$(wildcard firmware/*.c)) $(wildcard firmware/*.h) tests/firmware/fake.h
 $(B)/fuzz/firmware: CPPFLAGS += -Ifirmware
 $(B)/fuzz/firmware: FUZZ_LIBS := -lcmocka

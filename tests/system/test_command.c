@@ -50,6 +50,24 @@ static char *without_wall(char *text)
     return text;
 }
 
+/// Batches of consecutive tokens, and all of them once more through the queue.
+static void feeds_batches(void **state)
+{
+    (void)state;
+    const char *json = scratch("files/batches.json");
+    assert_int_equal(run_command("run " MADE_UP "--batches 5 --json %s", json), MW_EXIT_OK);
+    assert_string_equal(err_text, "");
+    assert_non_null(strstr(out_text, "layer 0, tokens from 48 on: "));
+    assert_non_null(strstr(out_text, "\n5 batches of 12 tokens, "));
+    char *text = read_file(json);
+    unsigned found = 0;
+    for (const char *at = text; (at = strstr(at, "\"feeding\"")); at++)
+        found++;
+    assert_int_equal(found, MW_SYSTEMS);
+    free(text);
+    remove(json);
+}
+
 static void same_json_twice(void **state)
 {
     (void)state;
@@ -200,6 +218,9 @@ static void refuses_bad_shapes(void **state)
     struct made m;
     make(&m);
     TRACE_REFUSES(&m, "--tokens-per-gpu 9", "topk_ids.npy", "18 tokens", "has 16");
+    TRACE_REFUSES(&m, "--batches 2", "topk_ids.npy", "24 tokens", "has 16");
+    TRACE_REFUSES(&m, "--batches 1", "--batches 1", "2 to 64");
+    TRACE_REFUSES(&m, "--batches 40 --layers 0,1", "--batches 40", "2 layers", "64");
     TRACE_REFUSES(&m, "--layer 2", "topk_ids.npy", "layer 2", "0 to 1");
     TRACE_REFUSES(&m, "--gpus 3 --flit-bytes 16", "--gpus 3", "8 experts", "cannot be divided");
     TRACE_REFUSES(&m, "--experts 8", "--experts", "--trace");
@@ -294,6 +315,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(prints_and_succeeds),
+        cmocka_unit_test(feeds_batches),
         cmocka_unit_test(same_json_twice),
         cmocka_unit_test(good_trace_passes),
         cmocka_unit_test(refuses_bad_elements),

@@ -138,7 +138,7 @@ UNIT_SRCS_rx_store := tests/unit/rx_hub.sv
 UNIT += rx_store_16
 UNIT_TOP_rx_store_16 := rx_hub
 UNIT_TEST_rx_store_16 := tests/unit/test_rx_store.cpp
-UNIT_PARAMS_rx_store_16 := FlitBytes=16 AddrW=13 CacheEntries=16
+UNIT_PARAMS_rx_store_16 := FlitBytes=16 AddrW=13 CacheEntries=16 RowsLog2=9
 UNIT_SRCS_rx_store_16 := tests/unit/rx_hub.sv
 UNIT += slot_pointer_sizes
 UNIT_SRCS_slot_pointer_sizes := rtl/switch/slot_pointer.sv tests/unit/slot_pointer_sizes.sv

@@ -43,9 +43,13 @@ module soc_bench (
     output logic [63:0]      rep_rdata_o,
     input  wire logic        taken_i,
 
+    input  wire logic [31:0] count_i,
+    input  wire logic        link_waiting_i,
     input  wire logic        link_error_i,
     input  wire logic [7:0]  link_status_i,
     output logic             reset_fabric_o,
+    output logic             reset_hold_o,
+    input  wire logic        resetting_i,
     output logic             uart_tx_o,
     input  wire logic        uart_rx_i
 );
@@ -98,8 +102,9 @@ module soc_bench (
         .reg_ack_o(s_ack[1]), .reg_rdata_o(s_rdata[1]), .reg_err_o(s_err[1]), .mem_claim_o(claim[1]), .mem_valid_o(valid[1]), .mem_ready_i(ready[1]),
         .mem_we_o(we[1]), .mem_gpu_o(gpu[1]), .mem_addr_o(addr[1]), .mem_wdata_o(wdata[1]), .mem_rvalid_i(rvalid[1]), .mem_rdata_i(rdata_o),
         .cmd_we_i, .cmd_waddr_i, .cmd_wdata_i, .cmd_re_i(1'b0), .cmd_raddr_i('0), .cmd_rdata_o(unused_cmd), .give_i,
-        .command_i('{kind: kind_i, words: words_i, count: '0, argument: argument_i}), .rep_we_i(1'b0), .rep_waddr_i('0), .rep_wdata_i('0), .rep_re_i,
-        .rep_raddr_i, .rep_rdata_o, .reply_valid_o, .reply_o(reply), .taken_i, .link_in_step_i(1'b1), .link_error_i, .link_status_i, .reset_fabric_o,
+        .command_i('{kind: kind_i, words: words_i, count: count_i, argument: argument_i}), .rep_we_i(1'b0), .rep_waddr_i('0), .rep_wdata_i('0), .rep_re_i,
+        .rep_raddr_i, .rep_rdata_o, .reply_valid_o, .reply_o(reply), .taken_i, .link_in_step_i(1'b1), .link_waiting_i, .link_error_i, .link_status_i, .reset_fabric_o,
+        .reset_hold_o, .resetting_i,
         .uart_tx_o, .uart_rx_i
     );
 

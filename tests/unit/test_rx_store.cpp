@@ -144,18 +144,20 @@ class bench {
         dut->emap_we_i = 0;
     }
 
-    void sweep()
+    unsigned sweep()
     {
         dut->sweep_i = 1;
         cycle();
         dut->sweep_i = 0;
         cycle();
-        for (unsigned n = 0; dut->sweep_busy_o; n++) {
+        unsigned n = 0;
+        for (; dut->sweep_busy_o; n++) {
             assert_true(n < 20000);
             cycle();
         }
         for (unsigned e = 0; e < LE << (LOG_N + s.token_shift); e++)
             assert_int_equal(entry(AL + 4 * e), 0);
+        return n;
     }
 
     void go(unsigned new_epoch)
@@ -962,6 +964,19 @@ static void layers_repeat(void **state)
     }
 }
 
+// A small layer does not wait for tables that it does not use: of the allocation table a flit per cycle, of the rows one.
+static void sweeps_are_short(void **state)
+{
+    (void)state;
+    settings s;
+    for (s.cap_shift = 1; s.cap_shift < 4; s.cap_shift++) {
+        bench b(s);
+        unsigned cache = F == 16 ? 16 : 64; // entries, of the parameters in modules.mk
+        unsigned table = (LE << (LOG_N + s.token_shift)) / (F / 4), rows = LE << s.cap_shift;
+        assert_true(b.sweep() < cache + table + rows + 16);
+    }
+}
+
 // What the link can bring in back-to-back packets must not wait for credits, with the local stream in the gaps.
 static void measure(unsigned targets, unsigned local, double *per_packet, unsigned *stalled)
 {
@@ -1083,10 +1098,15 @@ int main()
     seed = e ? strtoull(e, nullptr, 0) : static_cast<uint64_t>(time(nullptr));
     printf("MW_SEED=%llu\n", static_cast<unsigned long long>(seed));
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(layer_at_full_speed), cmocka_unit_test(layer_with_everything),
-        cmocka_unit_test(no_row_left),         cmocka_unit_test(table_is_slow),
-        cmocka_unit_test(layers_repeat),       cmocka_unit_test(rates),
-        cmocka_unit_test(beyond_credit),       cmocka_unit_test(pushed_rows_are_counted),
+        cmocka_unit_test(layer_at_full_speed),
+        cmocka_unit_test(layer_with_everything),
+        cmocka_unit_test(no_row_left),
+        cmocka_unit_test(table_is_slow),
+        cmocka_unit_test(layers_repeat),
+        cmocka_unit_test(sweeps_are_short),
+        cmocka_unit_test(rates),
+        cmocka_unit_test(beyond_credit),
+        cmocka_unit_test(pushed_rows_are_counted),
     };
     return cmocka_run_group_tests_name("rx_store", tests, nullptr, nullptr);
 }

@@ -31,7 +31,7 @@ struct bench : csr_bench<Vsoc_bench> {
     bench()
     {
         dut.m_req_i = dut.claim_i = dut.valid_i = dut.cmd_we_i = dut.give_i = dut.rep_re_i = 0;
-        dut.taken_i = dut.link_error_i = 0;
+        dut.taken_i = dut.link_error_i = dut.link_waiting_i = dut.count_i = 0;
         dut.uart_rx_i = 1;
         dut.fabric_rst_ni = 0;
         reset();
@@ -75,6 +75,7 @@ struct bench : csr_bench<Vsoc_bench> {
     void step()
     {
         dut.fabric_rst_ni = fabric_reset == 0;
+        dut.resetting_i = fabric_reset != 0;
         settle();
         if (dut.reset_fabric_o)
             fabric_reset = 4;
@@ -246,7 +247,7 @@ void test_info(void **)
     assert_int_equal(r.status, MW_STATUS_OK);
     auto info = r.records<mw_frame_info>();
     assert_int_equal(info.size(), 1);
-    assert_int_equal(info[0].features, 7);
+    assert_int_equal(info[0].features, 15);
     assert_int_equal(info[0].gpus, GPUS);
     assert_int_equal(info[0].flit_bytes, 8);
     assert_int_equal(info[0].mem_bytes, 1 << 14);
@@ -264,7 +265,7 @@ void test_refused(void **)
     bench b;
     for (unsigned kind : {MW_FRAME_INFO, MW_FRAME_SELFTEST, MW_FRAME_LOG_READ, MW_FRAME_LOG_CLEAR})
         assert_int_equal(b.command(kind, 0, 1 + b.below(64)).status, MW_STATUS_LENGTH);
-    for (unsigned kind : {0, 1, 3, 7, 12, 0x80, 0xff}) {
+    for (unsigned kind : {0, 1, 3, 7, 14, 0x80, 0xff}) {
         auto r = b.command(kind, b.rng());
         assert_int_equal(r.status, MW_STATUS_TYPE);
         assert_int_equal(r.words.size(), 0);
@@ -272,6 +273,42 @@ void test_refused(void **)
     assert_int_equal(b.command(MW_FRAME_SELFTEST, 4).status, MW_STATUS_LENGTH);
     assert_int_equal(b.command(MW_FRAME_SELFTEST, UINT64_C(1) << 40).status, MW_STATUS_LENGTH);
     assert_int_equal(b.command(MW_FRAME_INFO).status, MW_STATUS_OK);
+}
+
+/// RESET by the host waits while the firmware says so, up to a start of the CPU; every reset is counted, and empties the queue of layers.
+void test_hold(void **)
+{
+    bench b;
+    auto resets = [&b] {
+        return b.read(SOC(fabric_reset)) >> MW_SOC__FABRIC_RESET__COUNT_bp & 0xff;
+    };
+    assert_int_equal(resets(), 0);
+    b.write(SOC(fabric_reset), MW_SOC__FABRIC_RESET__HOLD_bm);
+    assert_int_equal(b.dut.reset_hold_o, 1);
+    b.write(SOC(control), MW_SOC__CONTROL__RESTART_bm);
+    for (unsigned i = 0; i < 20; i++)
+        b.step();
+    assert_int_equal(b.dut.reset_hold_o, 0);
+    b.until_ready();
+    // layers that do nothing: the queue takes four, and says that the last is done
+    for (unsigned i = 0; i < 4; i++) {
+        auto r = b.command(MW_FRAME_FEED);
+        assert_int_equal(r.status, MW_STATUS_OK);
+        assert_int_equal(r.argument, i);
+    }
+    b.dut.count_i = 100000;
+    auto done = b.command(MW_FRAME_FED, 3);
+    assert_int_equal(done.status, MW_STATUS_OK);
+    auto records = done.records<mw_frame_fed>();
+    assert_int_equal(records.size(), 1);
+    assert_int_equal(records[0].number, 3);
+    assert_int_equal(records[0].outcome, MW_FED_DONE);
+    b.fabric_reset = 4;
+    b.turns();
+    assert_int_equal(resets(), 1);
+    assert_int_equal(b.command(MW_FRAME_FEED).argument, 4);
+    assert_int_equal(b.command(MW_FRAME_FED, 3).status, MW_STATUS_STATE);
+    assert_int_equal(b.command(MW_FRAME_FED, 4).status, MW_STATUS_OK);
 }
 
 void test_selftest(void **)
@@ -443,11 +480,12 @@ void test_console(void **)
 int main()
 {
     const CMUnitTest tests[] = {
-        cmocka_unit_test(test_start),          cmocka_unit_test(test_info),
-        cmocka_unit_test(test_refused),        cmocka_unit_test(test_selftest),
-        cmocka_unit_test(test_selftest_fails), cmocka_unit_test(test_watchdog),
-        cmocka_unit_test(test_restarts),       cmocka_unit_test(test_reports),
-        cmocka_unit_test(test_together),       cmocka_unit_test(test_console),
+        cmocka_unit_test(test_start),    cmocka_unit_test(test_info),
+        cmocka_unit_test(test_refused),  cmocka_unit_test(test_hold),
+        cmocka_unit_test(test_selftest), cmocka_unit_test(test_selftest_fails),
+        cmocka_unit_test(test_watchdog), cmocka_unit_test(test_restarts),
+        cmocka_unit_test(test_reports),  cmocka_unit_test(test_together),
+        cmocka_unit_test(test_console),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

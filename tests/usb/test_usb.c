@@ -112,8 +112,8 @@ static void test_info(void **state)
 static void test_sizes(void **state)
 {
     (void)state;
-    static const size_t sizes[] = {16,    480,        512, 480 + 512, 65536 - 32, 65536, 65552,
-                                   16384, 16384 - 32, 0,   32,        200000,     48,    131072};
+    static const size_t sizes[] = {16,         480,   512, 480 + 512, 65536 - 32, 65536, 65552,
+                                   66048 - 32, 16384, 0,   32,        200000,     48,    131072};
     struct bus *bus = bus_create();
     struct bus_device *d = bus_plug(bus, &(struct mwd_settings){.serial = "A"});
     struct mw_device *device = open_device("A", 0);
@@ -193,6 +193,55 @@ static void test_selftest_and_log(void **state)
 
 // ---- which device ---------------------------------------------------------------------------------------
 
+/// Layers of the stub are done as soon as they are started: what is fed, and what a device of version 1.0 says.
+static void test_feed(void **state)
+{
+    (void)state;
+    static const unsigned tokens[BUS_GPUS] = {4, 4}, experts[BUS_GPUS] = {2, 2};
+    struct bus *bus = bus_create();
+    bus_plug(bus, &(struct mwd_settings){.serial = "A"});
+    bus_plug(bus, &(struct mwd_settings){.serial = "OLD", .major = 1, .minor = 0});
+    bus_plug(bus, &(struct mwd_settings){.serial = "PLAIN", .features = 1});
+    for (unsigned i = 0; i < 3; i++) {
+        struct mw_device *device = open_device(i == 0 ? "A" : i == 1 ? "OLD" : "PLAIN", 0);
+        struct mw_layer_config c;
+        struct mw_layout l;
+        uint32_t number[12] = {0};
+        uint8_t data[128] = {1};
+        mw_layer_defaults(&c);
+        c.k = 2;
+        c.tokens_per_gpu = 4;
+        c.row_bytes = 32;
+        c.experts_per_gpu = 2;
+        c.rows_per_expert = 8;
+        c.buffers = 2;
+        assert_int_equal(mw_layout_make(device, &c, &l), 0);
+        assert_int_equal(mw_layer_configure(device, &c, &l, tokens, experts, 1), 0);
+        for (unsigned n = 0; n < 12; n++) {
+            const struct mw_transfer t = {1, l.buffer[n % 2].xs_base, sizeof data, data};
+            assert_int_equal(mw_mem_write(device, &t, 1), 0);
+            int status = mw_feed(device, &l, n % 2, &number[n]);
+            assert_int_equal(status, i ? MW_ERR_VERSION : 0);
+            if (i) {
+                assert_message(i == 1 ? "version 1.0 of the host protocol, which has no queue of "
+                                        "layers: upgrade its firmware"
+                                      : "no queue of layers: upgrade it");
+                break;
+            }
+            assert_int_equal(number[n], n);
+            if (n)
+                assert_int_equal(mw_fed_wait(device, n - 1, NULL, NULL), 0);
+        }
+        assert_int_equal(mw_fed_wait(device, number[0], NULL, NULL),
+                         i ? MW_ERR_VERSION : MW_ERR_STATE);
+        assert_int_equal(mw_fed_wait(device, number[i ? 0 : 11], NULL, NULL),
+                         i ? MW_ERR_VERSION : 0);
+        check_well(device);
+        mw_close(device);
+    }
+    bus_destroy(bus);
+}
+
 static void test_serials(void **state)
 {
     (void)state;
@@ -216,7 +265,7 @@ static void test_serials(void **state)
         assert_string_equal(found[i].serial, i ? "B2" : "A1");
         assert_int_equal(found[i].state, MW_ERR_BUSY);
         assert_int_equal(found[i].mbit_per_s, 480);
-        assert_int_equal(found[i].protocol, 0x0100);
+        assert_int_equal(found[i].protocol, 0x0101);
     }
     mw_close(a);
     assert_int_equal(mw_list(found, 1), 2);
@@ -249,7 +298,7 @@ static void test_versions(void **state)
         const char *says;
     } cases[] = {
         {{.serial = "new", .major = 2}, MW_ERR_VERSION, "upgrade this library"},
-        {{.serial = "newer", .major = 1, .minor = 9, .needs_minor = 1},
+        {{.serial = "newer", .major = 1, .minor = 9, .needs_minor = 2},
          MW_ERR_VERSION,
          "finds too old: upgrade this library"},
         {{.serial = "addition", .major = 1, .minor = 9}, 0, ""},
@@ -421,6 +470,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_versions),     cmocka_unit_test(test_wrong_size),
         cmocka_unit_test(test_memory_limit), cmocka_unit_test(test_timeout),
         cmocka_unit_test(test_unplug),       cmocka_unit_test(test_faults),
+        cmocka_unit_test(test_feed),
     };
     return cmocka_run_group_tests_name("usb", tests, NULL, NULL);
 }

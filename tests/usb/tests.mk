@@ -15,11 +15,18 @@ $(B)/qemu/kernel/.done: | $(B)/.setup
 	    2>/dev/null && dpkg --fsys-tarfile *.deb | tar x --wildcards "./boot/vmlinuz*" "./lib/modules/*/kernel/drivers/usb" && rm *.deb && touch .done || \
 	    { echo "the package linux-image-amd64 cannot be fetched and unpacked: apt-get update?" >&2; exit 1; }
 
-TEST_SYSTEM_NEEDS := $(TOOL) $(USBDEV) $(B)/tests/usb/soak $(B)/qemu/kernel/.done $(call model_so,4.8.0.0)
+TEST_SYSTEM_NEEDS := $(TOOL) $(USBDEV) $(B)/tests/usb/soak $(B)/qemu/kernel/.done $(foreach m,2.8.0.0 4.8.0.0,$(call model_so,$(m))) $(firstword $(call device_sos,2.8.0.0))
 .PHONY: test-system
 test-system: $(TEST_SYSTEM_NEEDS)
 	$(Q)PYTHONDONTWRITEBYTECODE=1 $(PY) tests/qemu/run.py $(B)
 TEST_CMDS += --command 'system through USB: make test-system'
+
+# the link's speed beside that of a bare libusb program, which is not part of this project: its folder is an argument
+REFERENCE ?=
+.PHONY: bench-link
+bench-link: $(TOOL) $(USBDEV) $(B)/tests/usb/soak $(B)/qemu/kernel/.done
+	$(if $(REFERENCE),,$(error make bench-link REFERENCE=folder of usbtest.c and redir_dev.c, the bare libusb program and its device to compare with))
+	$(Q)PYTHONDONTWRITEBYTECODE=1 $(PY) tests/qemu/link.py $(B) $(REFERENCE)
 
 # the whole soak, an hour: 1 000 disconnects and 10^6 frames against the stub, 10^5 frames against the Verilated device, and a while under valgrind,
 # which cannot follow what umockdev writes in the kernel's place, but sees leaks and what is used after it was freed

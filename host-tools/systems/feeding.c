@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// All layers of a workload once more through the device's queue of layers, twice: each written, run and read before the next; and with two buffers, one
+// of which the host writes and reads while the layer of the other runs. Both give the bits that the layers gave by themselves, and the difference of
+// their cycles is what feeding is worth and what it costs.
+#include "job.h"
+
+#include <stdlib.h>
+
+enum { CLOCK_HZ = 60000000 }; ///< of a simulated device
+
+struct feeding {
+    struct job *job;
+    struct mw_feeding_run *run;
+    uint16_t *out;        ///< of one layer
+    uint32_t *number;     ///< of each layer
+    struct mw_fed before; ///< the layer that was read last
+};
+
+static int start(struct feeding *f, unsigned layer)
+{
+    struct job *j = f->job;
+    unsigned buffer = layer % j->layout.buffers;
+    const struct mw_feed_buffer *b = &j->layout.buffer[buffer];
+    int status = mw_job_load_routing(j, layer, b->rt_base);
+    if (!status)
+        status = mw_job_move_rows(j, true, b->xs_base, j->w->layer[layer].x, "hidden values");
+    if (status)
+        return status;
+    int code = mw_feed(j->device, &j->layout, buffer, &f->number[layer]);
+    return code ? mw_job_failed(j, "feeding", code) : MW_EXIT_OK;
+}
+
+/// Wait for a layer, read its output and compare it. A row that was never written holds that of another layer.
+static int finish(struct feeding *f, unsigned layer)
+{
+    struct job *j = f->job;
+    struct mw_wait_options o = {.quiet_cycles = j->quiet_cycles};
+    struct mw_fed fed;
+    int code = mw_fed_wait(j->device, f->number[layer], &o, &fed);
+    if (code)
+        return mw_job_stuck(j, "fed layer", code);
+    f->run->layer_cycles += fed.cycles;
+    if (layer)
+        f->run->idle_cycles += fed.start - (f->before.start + f->before.cycles);
+    f->before = fed;
+    const struct mw_feed_buffer *b = &j->layout.buffer[layer % j->layout.buffers];
+    int status = mw_job_move_rows(j, false, b->out_base, f->out, "output rows");
+    size_t values = (size_t)j->w->tokens * j->w->shape.hidden;
+    for (size_t i = 0; i < values && !status; i++)
+        j->result->feeding.wrong += f->out[i] != j->result->layer[layer].out[i];
+    return status;
+}
+
+/// `ahead` layers are under way while one is written: 0 or 1.
+static int run(struct feeding *f, unsigned ahead)
+{
+    struct job *j = f->job;
+    uint64_t begin = mw_total_cycles(j->device);
+    int status = MW_EXIT_OK;
+    for (unsigned l = 0; l < j->w->layers + ahead && !status; l++) {
+        if (l > ahead)
+            status = finish(f, l - ahead - 1);
+        if (l < j->w->layers && !status)
+            status = start(f, l);
+    }
+    if (!status)
+        status = finish(f, j->w->layers - 1);
+    f->run->device_cycles = mw_total_cycles(j->device) - begin;
+    return status;
+}
+
+int mw_job_feed(struct job *j)
+{
+    struct mw_feeding *r = &j->result->feeding;
+    struct mw_firmware firmware;
+    struct feeding f = {.job = j,
+                        .out = malloc((size_t)j->w->tokens * j->w->shape.hidden * sizeof *f.out),
+                        .number = calloc(j->w->layers, sizeof *f.number)};
+    int status = f.out && f.number ? MW_EXIT_OK : mw_fail_memory(j->err, "output rows");
+    bool clocked = !mw_firmware_info(j->device, &firmware) && firmware.clock_hz;
+    r->clock_hz = clocked ? firmware.clock_hz : CLOCK_HZ;
+    for (unsigned ahead = 0; ahead < 2 && !status; ahead++) {
+        f.run = ahead ? &r->fed : &r->apart;
+        status = run(&f, ahead);
+    }
+    j->result->has_feeding = !status;
+    free(f.out);
+    free(f.number);
+    return status;
+}

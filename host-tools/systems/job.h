@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A run of one system on one device: what run_system.c and feeding.c share.
+#ifndef MW_HOST_JOB_H
+#define MW_HOST_JOB_H
+
+#include "systems.h"
+
+#include "generator.h"
+
+struct job {
+    const struct mw_run_params *params;
+    const struct mw_workload *w;
+    const struct mw_system *system;
+    const struct mw_generator *generator;
+    struct mw_result *result;
+    struct mw_error *err;
+
+    // settings that are not the layer's
+    uint64_t small;        ///< the configuration that synth-check measures
+    uint64_t quiet_cycles; ///< without progress before the device counts as stuck, 0: library's
+    uint64_t tile_guard;   ///< 0: no partial tiles against a stuck in-flight window
+    uint64_t port_limit;   ///< log2 of the switch's period of time limits, UINT64_MAX: its own
+    uint64_t fault, fault_gpu,
+        fault_after; ///< a GPU that misbehaves: MW_FAULT_ mask, which, from when on
+
+    struct mw_device *device;
+    struct mw_layer_config config;
+    struct mw_layout layout;
+    unsigned layer;     ///< that runs, an index
+    uint64_t own_bound; ///< of that layer, for progress
+};
+
+/// Exit status of a call that failed: whether the run asks for too much, or the device is ill.
+int mw_job_failed(struct job *j, const char *what, int code);
+/// A layer that did not end well: `what`, and the state of a device that is stuck.
+int mw_job_stuck(struct job *j, const char *what, int code);
+/// Write the routing tables of a layer (an index) at `address` of every GPU.
+int mw_job_load_routing(struct job *j, unsigned layer, uint32_t address);
+/// Move rows between [tokens][hidden] values and the memories, where they lie apart.
+int mw_job_move_rows(struct job *j, bool write, uint32_t address, uint16_t *values,
+                     const char *what);
+
+/// Run all layers again through the device's queue of layers, without and with feeding.
+int mw_job_feed(struct job *j);
+
+#endif

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Feeding over a fake device: the registers of each layer, which memory may be moved while layers run, when a buffer is free, and every way to fail.
+#include "fake.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "fabric_regs.h"
+#include "node_regs.h"
+
+#define FABRIC(reg) ((uint32_t)offsetof(mw_fabric_t, reg))
+#define NODE(reg) ((uint32_t)offsetof(mw_node_t, reg))
+#define assert_code(call, code) assert_int_equal(call, code)
+#define assert_message(text) assert_non_null(strstr(mw_message(), text))
+
+enum { GPUS = 4 };
+
+static struct fake fake;
+static struct mw_device *device;
+static struct mw_layer_config config;
+static struct mw_layout layout;
+
+static void configure(void)
+{
+    const unsigned tokens[GPUS] = {5, 5, 5, 5}, experts[GPUS] = {3, 3, 3, 3};
+    assert_code(mw_layer_configure(device, &config, &layout, tokens, experts, 1), 0);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    fake_init(&fake, GPUS, 8);
+    mw_layer_defaults(&config);
+    config.k = 3;
+    config.tokens_per_gpu = 5;
+    config.row_bytes = 40;
+    config.experts_per_gpu = 3;
+    config.rows_per_expert = 6;
+    config.buffers = 3;
+    return fake_open(&fake, &device) || mw_layout_make(device, &config, &layout);
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    mw_close(device);
+    fake_free(&fake);
+    return 0;
+}
+
+static void layouts(void **state)
+{
+    (void)state;
+    assert_int_equal(layout.buffers, 3);
+    assert_int_equal(layout.buffer[0].rt_base, layout.rt_base);
+    assert_int_equal(layout.buffer[0].xs_base, layout.xs_base);
+    assert_int_equal(layout.buffer[0].out_base, layout.out_base);
+    // no two parts of buffers lie in the same memory, nor in that of another region
+    uint32_t at[11] = {layout.yd_base, layout.stream[0]}, bytes[11] = {1, 1};
+    for (unsigned i = 0; i < 3; i++) {
+        const uint32_t base[] = {layout.buffer[i].rt_base, layout.buffer[i].xs_base,
+                                 layout.buffer[i].out_base};
+        for (unsigned j = 0; j < 3; j++) {
+            at[2 + 3 * i + j] = base[j];
+            bytes[2 + 3 * i + j] = j ? layout.row_bytes : layout.rt_bytes;
+            assert_true(base[j] + bytes[2 + 3 * i + j] <= layout.end);
+        }
+    }
+    for (unsigned i = 0; i < 11; i++)
+        for (unsigned j = 0; j < i; j++)
+            assert_true(at[i] + bytes[i] <= at[j] || at[j] + bytes[j] <= at[i]);
+    config.buffers = MW_FEED_BUFFERS + 1;
+    assert_code(mw_layout_make(device, &config, &layout), MW_ERR_INVALID);
+    assert_message("at most 4");
+    config.buffers = 0;
+    assert_code(mw_layout_make(device, &config, &layout), 0);
+    assert_int_equal(layout.buffers, 1);
+}
+
+static void layers(void **state)
+{
+    (void)state;
+    uint32_t number[10];
+    uint64_t last = 0;
+    configure();
+    for (unsigned i = 0; i < 10; i++) {
+        unsigned b = i % 3;
+        if (i >= 2) {
+            struct mw_fed fed;
+            assert_code(mw_fed_wait(device, number[i - 2], NULL, &fed), 0);
+            assert_int_equal(fed.cycles, fake.layer_cycles);
+            assert_true(fed.start > last);
+            last = fed.start;
+        }
+        assert_code(mw_feed(device, &layout, b, &number[i]), 0);
+        if (i < 2)
+            continue;
+        // the one before this runs now, after a sweep perhaps, with its own buffer and epoch
+        for (unsigned n = 0; fake.go < i && n < 10; n++)
+            mwi_queue_poll(&fake.queue);
+        const struct mw_feed_buffer *running = &layout.buffer[(i - 1) % 3];
+        for (unsigned g = 0; g < GPUS; g++) {
+            assert_int_equal(*fake_node(&fake, g, NODE(rt_base)), running->rt_base);
+            assert_int_equal(*fake_node(&fake, g, NODE(xs_base)), running->xs_base);
+            assert_int_equal(*fake_node(&fake, g, NODE(out_base)), running->out_base);
+        }
+        assert_int_equal(fake.go, i);
+        assert_int_equal(*fake_fabric(&fake, FABRIC(epoch)), (i - 1) % 4);
+        assert_int_equal(fake.sweeps, 1 + (i - 1) / 4);
+    }
+    assert_code(mw_fed_wait(device, number[9], NULL, NULL), 0);
+    assert_int_equal(fake.go, 10);
+    assert_code(mw_fed_wait(device, number[0], NULL, NULL), MW_ERR_STATE);
+}
+
+/// A read of `bytes` at `address` of GPU 1.
+static int read_at(uint64_t address, size_t bytes)
+{
+    uint8_t data[1024];
+    struct mw_transfer t = {1, address, bytes, data};
+    assert_true(bytes <= sizeof data);
+    return mw_mem_read(device, &t, 1);
+}
+
+/// What may be touched of a buffer: all of it, or nothing.
+static void expect_buffer(unsigned buffer, int code)
+{
+    const struct mw_feed_buffer *b = &layout.buffer[buffer];
+    assert_code(read_at(b->rt_base, layout.rt_bytes), code);
+    assert_code(read_at(b->xs_base, layout.row_bytes), code);
+    assert_code(read_at(b->out_base + 16, layout.row_bytes - 16), code);
+}
+
+static void memory(void **state)
+{
+    (void)state;
+    uint32_t number[2];
+    configure();
+    assert_code(mw_feed(device, &layout, 0, &number[0]), 0);
+    expect_buffer(0, MW_ERR_STATE);
+    expect_buffer(1, 0);
+    expect_buffer(2, 0);
+    assert_code(mw_feed(device, &layout, 2, &number[1]), 0);
+    expect_buffer(0, MW_ERR_STATE);
+    expect_buffer(1, 0);
+    expect_buffer(2, MW_ERR_STATE);
+    // outside, across the end, and from before the beginning
+    assert_code(read_at(layout.yd_base, 16), MW_ERR_STATE);
+    assert_code(read_at(layout.stream[0], 16), MW_ERR_STATE);
+    assert_code(read_at(layout.buffer[1].xs_base, layout.row_bytes + 16), MW_ERR_STATE);
+    assert_code(read_at(layout.buffer[1].rt_base - 16, 32), MW_ERR_STATE);
+    assert_message("not inside");
+    assert_code(read_at(layout.buffer[1].xs_base + layout.row_bytes, 0), 0);
+    // one piece that may be moved does not help another
+    uint8_t data[32];
+    const struct mw_transfer two[] = {{0, layout.buffer[1].xs_base, 32, data},
+                                      {0, layout.buffer[2].xs_base, 32, data}};
+    assert_code(mw_mem_write(device, two, 2), MW_ERR_STATE);
+    assert_message("transfer 1");
+    assert_code(mw_mem_write(device, two, 1), 0);
+    // the later one done means the earlier one is
+    assert_code(mw_fed_wait(device, number[1], NULL, NULL), 0);
+    expect_buffer(0, 0);
+    assert_code(read_at(layout.yd_base, 16), 0);
+    assert_code(mw_fed_wait(device, number[0], NULL, NULL), 0);
+}
+
+static void states(void **state)
+{
+    (void)state;
+    uint32_t number;
+    assert_code(mw_feed(device, &layout, 0, &number), MW_ERR_STATE);
+    assert_message("no layer was configured");
+    assert_code(mw_fed_wait(device, 0, NULL, NULL), MW_ERR_STATE);
+    configure();
+    assert_code(mw_feed(device, &layout, 3, &number), MW_ERR_INVALID);
+    assert_message("has 3");
+    assert_code(mw_launch(device), 0);
+    assert_code(mw_feed(device, &layout, 0, &number), MW_ERR_STATE);
+    assert_code(mw_wait(device, NULL, NULL), 0);
+    assert_code(mw_feed(device, &layout, 0, &number), 0);
+    assert_code(mw_feed(device, &layout, 0, &number), MW_ERR_STATE);
+    assert_message("uses buffer 0");
+    // nothing else that needs an idle device
+    const struct mw_expert_place place = {0, 0, 0};
+    assert_code(mw_expert_map_set(device, &place, 1), MW_ERR_STATE);
+    assert_code(mw_launch(device), MW_ERR_STATE);
+    assert_code(mw_wait(device, NULL, NULL), MW_ERR_STATE);
+    assert_code(mw_fed_wait(device, number, NULL, NULL), 0);
+    // the registers are those of the fed layer
+    assert_code(mw_launch(device), MW_ERR_STATE);
+    assert_message("since mw_feed");
+    configure();
+    assert_code(mw_launch(device), 0);
+    assert_code(mw_wait(device, NULL, NULL), 0);
+}
+
+static void failures(void **state)
+{
+    (void)state;
+    uint32_t number[3];
+    configure();
+    *fake_fabric(&fake, FABRIC(node_error)) = 4;
+    *fake_node(&fake, 2, NODE(status.error)) = 1 << 16 | 8;
+    for (unsigned i = 0; i < 3; i++)
+        assert_code(mw_feed(device, &layout, i, &number[i]), 0);
+    assert_code(mw_fed_wait(device, number[0], NULL, NULL), MW_ERR_DEVICE);
+    assert_message(mw_hw_strerror(8));
+    assert_code(mw_fed_wait(device, number[2], NULL, NULL), MW_ERR_DEVICE);
+    assert_message("one before it failed");
+    assert_int_equal(fake.go, 1);
+    // all are over, and the queue takes no more
+    expect_buffer(2, 0);
+    assert_code(mw_feed(device, &layout, 0, &number[0]), MW_ERR_STATE);
+}
+
+static void stuck(void **state)
+{
+    (void)state;
+    uint32_t number;
+    const struct mw_wait_options o = {.quiet_cycles = 10000, .step_cycles = 1000};
+    configure();
+    fake.stuck = true;
+    assert_code(mw_feed(device, &layout, 0, &number), 0);
+    assert_code(mw_fed_wait(device, number, &o, NULL), MW_ERR_TIMEOUT);
+    assert_message("no progress");
+    assert_code(mw_feed(device, &layout, 0, NULL), MW_ERR_STATE);
+}
+
+/// Every call of the transport in turn fails once: the call fails, the layer counts as fed only where it was, and later all goes on.
+static void transport_fails(void **state)
+{
+    (void)state;
+    configure();
+    for (long at = 0; at < 5; at++) {
+        uint32_t number = 0;
+        fake_fail_at(&fake, at);
+        int code = mw_feed(device, &layout, 0, &number);
+        if (code) {
+            assert_code(code, MW_ERR_IO);
+            expect_buffer(0, 0);
+            fake_fail_at(&fake, FAKE_NEVER);
+            assert_code(mw_feed(device, &layout, 0, &number), 0);
+        }
+        int waited = mw_fed_wait(device, number, NULL, NULL);
+        assert_true(code || waited == MW_ERR_IO || waited == 0 || waited == MW_ERR_DEVICE);
+        fake_fail_at(&fake, FAKE_NEVER);
+        if (waited == MW_ERR_IO)
+            waited = mw_fed_wait(device, number, NULL, NULL);
+        if (waited == MW_ERR_DEVICE) // a register could not be written: the queue stops
+            break;
+        assert_code(waited, 0);
+    }
+}
+
+static void no_queue(void **state)
+{
+    (void)state;
+    struct mw_transport old = fake_transport;
+    struct mw_open_options o;
+    struct mw_device *d;
+    old.feed = NULL;
+    old.fed = NULL;
+    mw_open_defaults(&o);
+    o.gpus = GPUS;
+    o.flit_bytes = 8;
+    o.custom = &old;
+    o.custom_context = &fake;
+    assert_code(mw_open(&o, &d), 0);
+    assert_code(mw_feed(d, &layout, 0, NULL), MW_ERR_VERSION);
+    assert_code(mw_fed_wait(d, 0, NULL, NULL), MW_ERR_VERSION);
+    mw_close(d);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+    const struct CMUnitTest tests[] = {TEST(layouts),         TEST(layers),   TEST(memory),
+                                       TEST(states),          TEST(failures), TEST(stuck),
+                                       TEST(transport_fails), TEST(no_queue)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
