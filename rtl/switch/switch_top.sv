@@ -394,7 +394,7 @@ module switch_top #(
     end else begin : gen_no_tick
         assign tick_q = '0;
         assign down_q = '0;
-        wire unused_tick = &{1'b0, limit_i, mark, late, old, rst_in};
+        wire unused_tick = &{1'b0, limit_i, mark, late, old, rst_in, tick_q};
     end
 
     // ---- counters: the cycles with scan_q[0] are for reading ----
