@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// One adder of fp32: res = a + b, the lesser or the greater of the two (pick_i), or b (load_i).
+// One adder of fp32: res = a + b, or the lesser or the greater of the two (pick_i).
 //
 // IEEE 754, round to nearest even, with subnormals, infinities and signed
 // zeros; NaN results are 0x7fffffff. Lesser and greater as in PTX: -0 lies below +0, a
@@ -10,7 +10,7 @@
 // With over_i the result register takes over_data_i instead of a result of its own.
 //
 // With Narrow b is a bf16: its lower half counts as 0, and one comparison of 15 bits orders the
-// magnitudes: |a| >= |b| exactly when the upper halves say so. A normalising shift that stops at the exponent
+// magnitudes: |a| >= |b| exactly when the upper halves say so; a is a bf16 too or a result, so a NaN shows in its upper half. A normalising shift that stops at the exponent
 // makes subnormal results like any other. Uses one 18x18 multiplier.
 `default_nettype none
 
@@ -20,7 +20,6 @@ module fp32_add #(
 ) (
     input  wire logic        clk_i,
     input  wire logic        valid_i,
-    input  wire logic        load_i,  // res = b; a is ignored
     input  wire logic        pick_i,  // one of the two instead of their sum
     input  wire logic        max_i,   // the greater
     input  wire logic [31:0] a_i,
@@ -31,20 +30,18 @@ module fp32_add #(
 );
     typedef struct packed {
         logic        nan;
-        logic        inf;
         logic        sign;      // of the larger operand, or of the one picked: big
         logic        sub;       // signs differ
         logic [7:0]  exp;       // of big, at least 1
         logic [23:0] big;       // significands
         logic [23:0] little;
         logic        tail;      // any of little's 14 lowest bits
-        logic        apart;     // exponents differ by 32 or more, or little does not count
+        logic        apart;     // exponents differ by 32 or more, or little does not count: big is infinite, or picked
         logic [4:0]  shift;
     } ordered_t;
 
     typedef struct packed {
         logic        nan;
-        logic        inf;
         logic        sign;
         logic        sub;
         logic [7:0]  exp;
@@ -55,7 +52,7 @@ module fp32_add #(
         logic        nan;
         logic        sign;
         logic        zero;
-        logic [7:0]  exp;       // less the shifts; all ones for infinity and NaN
+        logic [7:0]  exp;       // less the shifts; all ones for NaN
         logic        lead;      // completes the exponent of a normal number
         logic [22:0] frac;      // all ones for NaN
         logic        up;        // rounds up
@@ -66,16 +63,19 @@ module fp32_add #(
     sum_t     sum_q;
     norm_t    norm_q;
 
-    function automatic ordered_t order(input logic load, input logic pick, input logic max, input logic [31:0] a, input logic [31:0] b);
+    function automatic ordered_t order(input logic pick, input logic max, input logic [31:0] a, input logic [31:0] b);
         ordered_t o;
         logic less, swap, b_below, a_norm, b_norm, a_top, b_top, a_nan, b_nan;
         logic [7:0] a_exp, b_exp, diff;
         logic [23:0] a_sig, b_sig;
+        /* verilator lint_off UNUSEDSIGNAL */  // only its carry matters
+        logic spare;
+        /* verilator lint_on UNUSEDSIGNAL */
         a_norm = a[30:23] != '0;
         b_norm = b[30:23] != '0;
-        a_top  = a[30:23] == '1 && !load;
+        a_top  = a[30:23] == '1;
         b_top  = b[30:23] == '1;
-        a_nan  = a_top && a[22:0] != '0;
+        a_nan  = a_top && (Narrow ? a[22:16] != '0 : a[22:0] != '0);
         b_nan  = b_top && b[22:0] != '0;
         a_exp  = {a[30:24], a[23] || !a_norm};
         b_exp  = {b[30:24], b[23] || !b_norm};
@@ -83,17 +83,18 @@ module fp32_add #(
         b_sig  = {b_norm, b[22:0]};
         less   = Narrow ? a[30:16] < b[30:16] : a[30:0] < b[30:0];
         b_below = (a[31] != b[31]) ? b[31] : a[31] == less;
-        swap   = load || (pick ? a_nan || (!b_nan && b_below != max) : less);
+        swap   = pick ? a_nan || (!b_nan && b_below != max) : less;
         o.exp  = swap ? b_exp : a_exp;
-        diff   = o.exp - (swap ? a_exp : b_exp);
-        o.sub   = (a[31] != b[31]) && !load && !pick;
+        // a - b, or b - a = ~(a - b - 1): one subtraction, whose carry in is the order
+        {diff, spare} = {a_exp, 1'b1} + {~b_exp, !less};
+        diff    = diff ^ {8{less}};
+        o.sub   = (a[31] != b[31]) && !pick;
         o.nan   = pick ? a_nan && b_nan : a_nan || b_nan || (a_top && b_top && o.sub);
-        o.inf   = pick ? (swap ? b_top : a_top) : a_top || b_top;
         o.sign  = swap ? b[31] : a[31];
         o.big    = swap ? b_sig : a_sig;
         o.little = swap ? a_sig : b_sig;
         o.tail  = swap ? a[13:0] != '0 : b[13:0] != '0;
-        o.apart   = load || pick || diff[7:5] != '0;
+        o.apart   = pick || a_top || b_top || diff[7:5] != '0;
         o.shift = diff[4:0];
         return o;
     endfunction
@@ -111,7 +112,7 @@ module fp32_add #(
         x = {o.little, 2'b00};
         sticky = 1'b0;
         // Of an operand far below only the sticky bit is left. It may be set even if
-        // that operand is 0 or does not count (load, pick): one unit there rounds back to the larger one.
+        // that operand is 0 or does not count: one unit there rounds back to the larger one.
         if (o.shift[4] || o.apart) begin
             sticky = o.tail || o.apart;
             x = o.apart ? '0 : {16'h0000, x[25:16]};
@@ -127,7 +128,6 @@ module fp32_add #(
         sticky |= lower[6:0] != '0;
         x = {upper, 1'b0} | 26'(lower[14:7]);
         s.nan  = o.nan;
-        s.inf  = o.inf;
         s.sign = o.sign;
         s.sub  = o.sub;
         s.exp  = o.exp;
@@ -142,7 +142,7 @@ module fp32_add #(
         norm_t n;
         logic [27:0] x;
         logic [4:0] count;
-        logic by_zeros, by_limit, lead, special;
+        logic by_zeros, by_limit, lead;
         by_zeros = s.exp[7:5] != '0;
         by_limit = 1'b0;
         x = s.sum;
@@ -163,14 +163,13 @@ module fp32_add #(
                 else x = x << (5'd1 << k);
             end
         end
-        special = s.nan || s.inf;
         n.nan  = s.nan;
-        n.zero = !x[27] && !by_limit && !special;
+        n.zero = !x[27] && !by_limit && !s.nan;
         n.sign = s.sign && !s.nan && !(s.sub && s.sum == '0);
-        n.exp  = special ? '1 : s.exp - 8'(count);
-        n.lead = x[27] && !special;
+        n.exp  = s.nan ? '1 : s.exp - 8'(count);
+        n.lead = x[27] && !s.nan;
         n.frac = s.nan ? '1 : x[26:4];
-        n.up   = x[3] && (x[4] || x[2:0] != '0) && !special;
+        n.up   = x[3] && (x[4] || x[2:0] != '0) && !s.nan;
         return n;
     endfunction
 
@@ -197,7 +196,7 @@ module fp32_add #(
     logic [31:0] b;
     assign b = Narrow ? {b_i[31:16], 16'h0000} : b_i;
 
-    always_ff @(posedge clk_i) if (valid_i)  ordered_q <= order(load_i, Picks && pick_i && !load_i, max_i, a_i, b);
+    always_ff @(posedge clk_i) if (valid_i)  ordered_q <= order(Picks && pick_i, max_i, a_i, b);
     always_ff @(posedge clk_i) if (valid1_q) sum_q     <= align_add(ordered_q);
     always_ff @(posedge clk_i) if (valid2_q) norm_q    <= normalise(sum_q);
     always_ff @(posedge clk_i) begin

@@ -3,7 +3,7 @@
 // Lane of a reduction, as wide as two elements of 16 bits or one of 32: takes a term of a flit into the running results, with the type and operator that come with it.
 //
 // Floats of 16 bits are fp32 inside; add rounds to nearest even at every step, min and max are PTX's (fp32_add). Integers add modulo 2^32. A
-// first term starts a new result: alone, or with the term that is paired with it. Of types and operators that the build has not, the result is anything.
+// first term starts a new result: with the term that is paired with it, or alone, with what is neutral to the operator. Of types and operators that the build has not, the result is anything.
 //
 // Order: what take_i accepts has its result in sum_o fp_pkg::FpAddLatency + 1 cycles later; valid_i, red_q_i and red_end_i are the user's record of what is inside, one for
 // all lanes. A term per cycle, no back-pressure. Adders and integer unit compute only behind their own valid, so a type that is not used costs a simulator nothing.
@@ -17,7 +17,8 @@ module reduce_lane #(
 
     input  wire logic             take_i,
     input  wire logic             first_i,
-    input  wire logic             pair_i,     // with first_i: a_i and b_i
+    input  wire logic             pair_i,     // with first_i: a_i counts too
+    input  wire logic             alone_i,    // with pair_i: b_i does not
     input  wire red_pkg::red_t    red_i,
     input  wire logic [1:0][31:0] acc_i,      // running results; of 32-bit elements the first one
     input  wire logic [31:0]      a_i,
@@ -48,16 +49,21 @@ module reduce_lane #(
 
     // ---- operands ----
     logic [1:0][31:0] a_q, b_q;
-    logic             load_q, words, integers;
+    logic             words, integers;
+    logic [31:0]      start, term;   // a new result starts with, takes
+
+    always_comb begin
+        start = pair_i ? a_i : neutral(RedTypes, RedOps, red_i);
+        term  = alone_i ? neutral(RedTypes, RedOps, red_i) : b_i;
+    end
 
     always_ff @(posedge clk_i) begin
         if (take_i) begin
-            load_q <= first_i && !pair_i;
-            a_q[0] <= first_i ? widen(red_i.dtype, a_i) : acc_i[0];
-            b_q[0] <= widen(red_i.dtype, b_i);
+            a_q[0] <= first_i ? widen(red_i.dtype, start) : acc_i[0];
+            b_q[0] <= widen(red_i.dtype, term);
             if (!HasWords || !Words[red_i.dtype]) begin
-                a_q[1] <= first_i ? widen(red_i.dtype, 32'(a_i[31:16])) : acc_i[1];
-                b_q[1] <= widen(red_i.dtype, 32'(b_i[31:16]));
+                a_q[1] <= first_i ? widen(red_i.dtype, 32'(start[31:16])) : acc_i[1];
+                b_q[1] <= widen(red_i.dtype, 32'(term[31:16]));
             end
         end
     end
@@ -74,11 +80,10 @@ module reduce_lane #(
         logic [2:0][31:0] int_q;
 
         // Signed numbers are ordered as unsigned ones with the highest bit turned over.
-        function automatic logic [31:0] integer_op(input red_t r, input logic load, input logic [31:0] a, input logic [31:0] b);
+        function automatic logic [31:0] integer_op(input red_t r, input logic [31:0] a, input logic [31:0] b);
             logic b_below, is_signed;
             is_signed = r.dtype == DTYPE_S32;
             b_below   = {b[31] ^ is_signed, b[30:0]} < {a[31] ^ is_signed, a[30:0]};
-            if (load) return b;
             unique case (r.redop)
                 REDOP_ADD: return a + b;
                 REDOP_MIN: return b_below ? b : a;
@@ -91,7 +96,7 @@ module reduce_lane #(
 
         always_ff @(posedge clk_i) begin
             int_valid_q <= {int_valid_q[1:0], valid_i && integers};
-            if (valid_i && integers) int_q[0] <= integer_op(red_q_i, load_q, a_q[0], b_q[0]);
+            if (valid_i && integers) int_q[0] <= integer_op(red_q_i, a_q[0], b_q[0]);
             if (int_valid_q[0])      int_q[1] <= int_q[0];
             if (int_valid_q[1])      int_q[2] <= int_q[1];
         end
@@ -107,11 +112,11 @@ module reduce_lane #(
     assign picks = HasPick && red_q_i.redop != REDOP_ADD;
 
     fp32_add #(.Narrow(!HasFp16 && !HasFp32), .Picks(HasPick)) i_first (
-        .clk_i, .valid_i(valid_i && !integers), .load_i(load_q), .pick_i(picks), .max_i(red_q_i.redop == REDOP_MAX), .a_i(a_q[0]), .b_i(b_q[0]),
+        .clk_i, .valid_i(valid_i && !integers), .pick_i(picks), .max_i(red_q_i.redop == REDOP_MAX), .a_i(a_q[0]), .b_i(b_q[0]),
         .over_i(over), .over_data_i(over_data), .res_o(sum_o[0])
     );
     fp32_add #(.Narrow(!HasFp16), .Picks(HasPick)) i_second (
-        .clk_i, .valid_i(valid_i && !words), .load_i(load_q), .pick_i(picks), .max_i(red_q_i.redop == REDOP_MAX), .a_i(a_q[1]), .b_i(b_q[1]),
+        .clk_i, .valid_i(valid_i && !words), .pick_i(picks), .max_i(red_q_i.redop == REDOP_MAX), .a_i(a_q[1]), .b_i(b_q[1]),
         .over_i(1'b0), .over_data_i('0), .res_o(sum_o[1])
     );
 

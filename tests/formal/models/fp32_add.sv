@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// In place of the adder of rtl/common/fp32_add.sv, with its ports and latency: writes down what was added, in its order, 4 bits a term, where rounding does not touch it.
+// In place of the adder of rtl/common/fp32_add.sv, with its ports and latency: writes down what was added, in its order, 4 bits a term (none for -0), where rounding does not touch it.
 `default_nettype none
 
 module fp32_add #(
@@ -9,7 +9,6 @@ module fp32_add #(
 ) (
     input  wire logic        clk_i,
     input  wire logic        valid_i,
-    input  wire logic        load_i,
     input  wire logic        pick_i,
     input  wire logic        max_i,
     input  wire logic [31:0] a_i,
@@ -21,7 +20,7 @@ module fp32_add #(
     logic [fp_pkg::FpAddLatency-1:0][11:0] record_q;
 
     always_ff @(posedge clk_i) begin
-        record_q <= {record_q[fp_pkg::FpAddLatency-2:0], load_i ? {8'd0, b_i[19:16]} : {a_i[23:16], b_i[19:16]}};
+        record_q <= {record_q[fp_pkg::FpAddLatency-2:0], {a_i[23:16], b_i[19:16]}};
     end
     assign res_o = {4'd0, record_q[fp_pkg::FpAddLatency-1], 16'd0};
 
