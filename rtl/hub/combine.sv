@@ -19,8 +19,9 @@
 module combine #(
     parameter int unsigned N          = 4,
     parameter int unsigned FlitBytes  = 8,
-    parameter int unsigned AddrW      = 11,  // of a flit, at most TokenW
+    parameter int unsigned AddrW      = 11,  // of a flit
     parameter int unsigned OpenRows   = 8,
+    parameter int unsigned TokensLog2 = 12,  // of own tokens, at most
     parameter int unsigned MaxExperts = 64,
     parameter int unsigned Groups     = 16,
     parameter red_pkg::set_t RedTypes = red_pkg::AllTypes,
@@ -87,11 +88,14 @@ module combine #(
     localparam int unsigned ExpIdxW = $clog2(MaxExperts);
     localparam int unsigned GpuW    = (N > 1) ? $clog2(N) : 1;
     localparam int unsigned OutW    = $clog2(OpenRows + 1);
-    localparam int unsigned MaddrW  = TokenW + 15;
-    localparam int unsigned ItemW   = (AddrW + LogF > 16) ? AddrW + LogF : 16;  // own token, received row (at least a flit long), byte address
+    localparam int unsigned GlobalW = TokensLog2 + GpuW;
+    localparam int unsigned MaddrW  = (GlobalW + 15 > AddrW + LogF) ? GlobalW + 15 : AddrW + LogF;
+    localparam int unsigned LineW   = AddrW - EntryFlitsW;                      // a row's number: memory holds no more entries
+    localparam int unsigned ItemW   = (AddrW > TokensLog2) ? AddrW : TokensLog2;  // own token, or flit address
+    localparam int unsigned TgtW    = ExpIdxW + 4;                              // of a target: what an expert that is mapped needs
 
-    if (ItemW > MaddrW || MaddrW > 48) begin : gen_check
-        $error("combine: AddrW too large");
+    if (GlobalW > TokenW || TokensLog2 > 15 || ExpIdxW < 5) begin : gen_check
+        $error("combine: TokensLog2 at most 15 and TokenW less log2 of N, MaxExperts at least 32");
     end
 
     typedef enum logic [1:0] {Dynamic, Static, Sum} mode_e;
@@ -105,7 +109,7 @@ module combine #(
 
     assign cmd_ready_o = !busy_q;
     assign take        = cmd_valid_i && cmd_ready_o;
-    assign outside     = mode_in == Static && ((cmd_i.a | cmd_i.c) >> (AddrW + LogF)) != '0;
+    assign outside     = mode_in == Static && (((cmd_i.a | cmd_i.c) >> (AddrW + LogF)) != '0 || LogF'(cmd_i.a | cmd_i.b | cmd_i.c) != '0);
 
     always_comb begin
         known   = 1'b1;
@@ -131,11 +135,12 @@ module combine #(
     end
 
     // ---- items read ahead ---------------------------------------------------------
-    // cur_q: token, or byte address of a static row; left_q: as many still to be read, or bytes.
-    logic [ItemW-1:0]       cur_q, left_q, step, item;
-    logic [ItemW:0]         rest;
+    // cur_q: token, or flit address of a static row; left_q: as many still to be read, or flits.
+    logic [ItemW-1:0]       cur_q, item;
+    logic [ItemW:0]         left_q, step;
+    logic [ItemW+1:0]       rest;
     logic                   last_in, last_item;
-    logic [14:0]            last_len_q;   // of the last static row
+    logic [14-LogF:0]       last_len_q;   // of the last static row
     logic                   reading_q, asked_q, start_read, got_all, room, from_ready, is_static;
     logic [EntryW-1:0]      ask_q, got_q, last_flit;
     logic [1:0]             full_q;
@@ -145,9 +150,9 @@ module combine #(
     logic [ItemW-1:0]       item_in, asking_q;
 
     assign is_static = mode_q == Static;
-    assign step      = is_static ? ItemW'(cfg_i.row_bytes) : ItemW'(1);
+    assign step      = is_static ? (ItemW+1)'(cfg_i.row_bytes >> LogF) : (ItemW+1)'(1);
     assign rest      = {1'b0, left_q} - {1'b0, step};
-    assign last_in   = rest[ItemW] || rest[ItemW-1:0] == '0;
+    assign last_in   = rest[ItemW+1] || rest[ItemW:0] == '0;
 
     assign last_flit   = EntryW'((HalfW'(cfg_i.k) - 1'b1) >> LaneW);
     assign from_ready  = option_q && mode_q == Dynamic;
@@ -194,12 +199,12 @@ module combine #(
             end
         end
         if (take) begin
-            cur_q  <= ItemW'(cmd_i.a);
-            left_q <= (!known || outside || strange) ? '0 : ItemW'(cmd_i.b);
+            cur_q  <= (mode_in == Static) ? ItemW'(cmd_i.a >> LogF) : ItemW'(cmd_i.a);
+            left_q <= (!known || outside || strange) ? '0 : (mode_in == Static) ? (ItemW+1)'(cmd_i.b >> LogF) : (ItemW+1)'(cmd_i.b);
         end else if (start_read) begin
-            cur_q  <= cur_q + step;
-            left_q <= last_in ? '0 : rest[ItemW-1:0];
-            last_len_q <= left_q[14:0];
+            cur_q  <= cur_q + ItemW'(step);
+            left_q <= last_in ? '0 : rest[ItemW:0];
+            last_len_q <= (15-LogF)'(left_q);
         end
         if (start_read) begin
             asking_q <= item_in;
@@ -219,7 +224,7 @@ module combine #(
     logic [15:0]     id;
     logic            map_valid, none, unmapped, mine;
     logic [GpuW-1:0] gpu;
-    logic [N-1:0]    group_others;
+    logic [N-1:0]    group_others, group_member;
     logic            group_remote, group_own;
     logic [3:0]      group_q;
 
@@ -249,13 +254,16 @@ module combine #(
         .clk_i,
         .we_i    (group_we_i),
         .waddr_i (group_addr_i),
-        .wdata_i ({group_others != '0, group_data_i[cfg_i.port]}),
+        .wdata_i ({group_others != '0, group_member != '0}),
         .raddr_i (group_q),
         .rdata_o ({group_remote, group_own})
     );
 
     always_comb begin
-        for (int unsigned g = 0; g < N; g++) group_others[g] = group_data_i[g] && cfg_i.port != 5'(g);
+        for (int unsigned g = 0; g < N; g++) begin
+            group_others[g] = group_data_i[g] && cfg_i.port != 5'(g);
+            group_member[g] = group_data_i[g] && cfg_i.port == 5'(g);
+        end
     end
 
     // ---- packets ------------------------------------------------------------------
@@ -268,21 +276,22 @@ module combine #(
     logic [GpuW-1:0]   q_q;                    // GPU
     logic [4:0]        own_cnt_q, remote_cnt_q, send_q;
     logic [N-1:0]      member_q;               // GPUs with an expert of the token
-    logic [15:0]       first_q;                // first remote target
+    logic [TgtW-1:0]   first_q;                // first remote target
     logic              bad_q, remote;
-    logic [TokenW-1:0] home_q;                 // own port << token_shift (dynamic)
+    logic [GlobalW-1:0] home_q;                // own port << token_shift (dynamic)
     logic [MaddrW-1:0] addr_q;                 // token << row_shift, under way
     logic [4:0]        shifts_q;
-    logic [14:0]       index_q;                // of the token at its home
-    logic [ItemW-1:0]  copy_q;                 // next row of the own copies
+    logic [TokensLog2-1:0] index_q;            // of the token at its home
+    logic [LineW-1:0]  copy_q;                 // next row of the own copies
     logic              copies_q;               // copy_q counts
     logic [OutW-1:0]   open_q, open_limit;
     logic              beat_q;                 // second half of a header
     logic [LaneW-1:0]  lane_q;
-    logic [PerFlit-1:0][15:0] flit_q;
+    logic [PerFlit-1:0][TgtW-1:0] targets_q;
+    logic [PerFlit-1:0][15:0] flit;
     logic              flush_q, begin_pkt, go_item, own_part, nothing;
     logic              beat_last, send_last, match, place, fire, head_done, pkt_done, pkt_last, row_sent, more;
-    logic [15:0]       target;
+    logic [TgtW-1:0]   target;
     header_t           header;
 
     assign half       = HalfW'(j_q);
@@ -302,7 +311,8 @@ module combine #(
             Slots:   match = member_q[q_q];
             default: match = !none && mine;
         endcase
-        target = {(kind_q == Slots) ? 12'(q_q) : (mode_q == Dynamic) ? id[11:0] : 12'(j_q[3:0]), j_q[3:0]};
+        target = {(kind_q == Slots) ? ExpIdxW'(q_q) : (mode_q == Dynamic) ? id[ExpIdxW-1:0] : ExpIdxW'(j_q[3:0]), j_q[3:0]};
+        for (int unsigned l = 0; l < PerFlit; l++) flit[l] = 16'(targets_q[l]);
     end
 
     assign place     = state_q == Targets && !flush_q && match;
@@ -369,11 +379,11 @@ module combine #(
             delta_q    <= AddrW'(cmd_i.c >> LogF) - AddrW'(cmd_i.a >> LogF);
         end
 
-        if (take && !copies_q)                                                copy_q <= ItemW'(own_base_i);
+        if (take && !copies_q)                                                copy_q <= LineW'(own_base_i);
         else if (item_done && mode_q == Sum && option_q && own_cnt_q != '0) copy_q <= copy_q + 1'b1;
 
         // Shifts by layer constants take a cycle per place.
-        if (take) home_q <= (mode_in == Dynamic) ? TokenW'(cfg_i.port) : '0;
+        if (take) home_q <= (mode_in == Dynamic) ? GlobalW'(cfg_i.port) : '0;
         else if (state_q == Prepare && shifts_q != '0) home_q <= home_q << 1;
         if (take)                 shifts_q <= 5'(cfg_i.token_shift);
         else if (state_q == Wait) shifts_q <= (mode_q == Dynamic) ? 5'(cfg_i.row_shift) : '0;
@@ -381,12 +391,12 @@ module combine #(
 
         // What reduce_serve gets is not shifted.
         if (state_q == Wait || (begin_pkt && kind_d != Req)) begin
-            addr_q <= MaddrW'(home_q) | {{(MaddrW-ItemW){1'b0}}, (mode_q == Sum && kind_d == Row && begin_pkt) ? copy_q : item};
+            addr_q <= is_static ? MaddrW'(item) << LogF : MaddrW'(home_q) | ((mode_q == Sum && kind_d == Row && begin_pkt) ? MaddrW'(copy_q) : MaddrW'(item));
         end else if (shifts_q != '0) begin
             addr_q <= addr_q << 1;
         end
 
-        if (state_q == Wait) index_q <= item[14:0];
+        if (state_q == Wait) index_q <= item[TokensLog2-1:0];
 
         // Looking at all experts of the item.
         if (state_q == Wait) begin
@@ -394,7 +404,7 @@ module combine #(
             remote_cnt_q <= '0;
             member_q     <= '0;
             bad_q        <= 1'b0;
-            first_q      <= 16'(group_q);
+            first_q      <= TgtW'(group_q);
         end else if (state_q == Scan && !none) begin
             bad_q <= bad_q || unmapped;
             if (mine) begin
@@ -402,7 +412,7 @@ module combine #(
             end else begin
                 member_q[gpu] <= 1'b1;
                 if (mode_q == Dynamic || !member_q[gpu]) remote_cnt_q <= remote_cnt_q + 1'b1;
-                if (remote_cnt_q == '0) first_q <= {id[11:0], j_q[3:0]};
+                if (remote_cnt_q == '0) first_q <= {id[ExpIdxW-1:0], j_q[3:0]};
             end
         end
 
@@ -419,7 +429,7 @@ module combine #(
 
         if (state_q == Head || (state_q == Targets && fire)) lane_q <= '0;
         else if (place)                                      lane_q <= lane_q + 1'b1;
-        if (place) flit_q[lane_q] <= target;
+        if (place) targets_q[lane_q] <= target;
     end
 
     function automatic logic [GpuW-1:0] next_gpu(input logic [GpuW-1:0] g);
@@ -432,14 +442,14 @@ module combine #(
         header.opcode  = is_static ? OP_MULTIMEM_LD_REDUCE : OP_DYMULTIMEM_LD_REDUCE;
         header.cls     = CLS_REQ;
         header.src     = cfg_i.port;
-        header.len     = (!is_static && kind_q != Req) ? index_q : (is_static && last_item) ? last_len_q : cfg_i.row_bytes;
+        header.len     = (!is_static && kind_q != Req) ? 15'(index_q) : (is_static && last_item) ? 15'(last_len_q) << LogF : cfg_i.row_bytes;
         header.cnt     = send_q;
         header.epoch   = cfg_i.epoch;
         header.stage   = STAGE_COMBINE;
         header.dtype   = red.dtype;
         header.redop   = red.redop;
         header.addr    = 48'(addr_q);
-        header.target0 = first_q;
+        header.target0 = 16'(first_q);
         if (kind_q != Req) begin
             header.dst    = cfg_i.port;
             header.tag[1] = more;
@@ -452,9 +462,9 @@ module combine #(
     end
 
     if (HF == 1) begin : gen_header1
-        assign req_data_o = (state_q == Head) ? header : flit_q;
+        assign req_data_o = (state_q == Head) ? header : flit;
     end else begin : gen_header2
-        assign req_data_o = (state_q != Head) ? flit_q : beat_q ? header[FW +: FW] : header[0 +: FW];
+        assign req_data_o = (state_q != Head) ? flit : beat_q ? header[FW +: FW] : header[0 +: FW];
     end
 
     assign req_valid_o    = kind_q == Req && (state_q == Head || flush_q);

@@ -23,8 +23,9 @@
 module reduce_serve #(
     parameter int unsigned N          = 4,
     parameter int unsigned FlitBytes  = 8,
-    parameter int unsigned AddrW      = 11,  // of a flit, at most TokenW
+    parameter int unsigned AddrW      = 11,  // of a flit
     parameter int unsigned OpenRows   = 8,   // power of two
+    parameter int unsigned TokensLog2 = 12,  // of a GPU's tokens, at most
     parameter int unsigned MaxExperts = 64,
     parameter red_pkg::set_t RedTypes = red_pkg::AllTypes,
     parameter red_pkg::set_t RedOps   = red_pkg::AllOps,
@@ -106,7 +107,8 @@ module reduce_serve #(
     localparam int unsigned HF      = 16 / FlitBytes;
     localparam int unsigned SlotW   = $clog2(OpenRows);
     localparam int unsigned BeatW   = (HF == 1) ? 2 : 3;    // words of a request
-    localparam int unsigned MaddrW  = TokenW + 15;
+    localparam int unsigned GlobalW = CtxW + TokensLog2 + 15;
+    localparam int unsigned MaddrW  = (GlobalW > AddrW + LogF) ? GlobalW : AddrW + LogF;  // bits of an address that may be set
     localparam int unsigned AmountW = (AddrW > 16) ? 5 : 4;  // more shifts every row out of the memory
 
     // Fields sit where the same bits of a word of targets come from, as far as they can: that saves multiplexers.
@@ -128,7 +130,7 @@ module reduce_serve #(
     typedef struct packed {
         logic [TgtW-1:0]   target;
         logic              over;
-        logic [TokenW-1:0] x;       // token, row, or flit address
+        logic [MaddrW-1:0] x;       // byte address; of a token or row of this GPU its number
     } high_t;
 
     localparam int unsigned LowW  = $bits(low_t);
@@ -144,20 +146,9 @@ module reduce_serve #(
     localparam int unsigned RamDepth = ReqWords + N * 32;
     localparam int unsigned RamAw    = $clog2(RamDepth);
 
-    if (2**SlotW != OpenRows || SlotW + BeatW < 5 || ExpIdxW < 5 || MaxExperts > 4096 || AddrW > TokenW) begin : gen_check
-        $error("reduce_serve: OpenRows must be a power of two, at least 8 with FlitBytes 16, MaxExperts 32 to 4096, AddrW at most TokenW");
+    if (2**SlotW != OpenRows || SlotW + BeatW < 5 || ExpIdxW < 5 || MaxExperts > 4096 || CtxW + TokensLog2 > TokenW || TokensLog2 > 15 || MaddrW > 47) begin : gen_check
+        $error("reduce_serve: OpenRows must be a power of two, at least 8 with FlitBytes 16, MaxExperts 32 to 4096, TokensLog2 at most 15 and TokenW less log2 of N");
     end
-
-    // Far steps first: they leave fewer bits for the near ones.
-    function automatic logic [TokenW-1:0] shift_down(input logic [MaddrW-1:0] a, input logic [3:0] n);
-        logic [TokenW+6:0] by8;
-        logic [TokenW+2:0] by4;
-        logic [TokenW:0]   by2;
-        by8 = n[3] ? a[8 +: TokenW+7] : a[0 +: TokenW+7];
-        by4 = n[2] ? by8[4 +: TokenW+3] : by8[0 +: TokenW+3];
-        by2 = n[1] ? by4[2 +: TokenW+1] : by4[0 +: TokenW+1];
-        return n[0] ? by2[1 +: TokenW] : by2[0 +: TokenW];
-    endfunction
 
     function automatic logic [RamAw-1:0] req_addr(input logic [CtxW-1:0] c, input logic [SlotW-1:0] s, input logic [BeatW-1:0] b);
         return RamAw'({c, s, b});
@@ -176,8 +167,6 @@ module reduce_serve #(
     header_t          header;
     low_t             low;
     high_t            high;
-    logic [3:0]       in_shift;
-    logic [14:0]      offset_q;     // bits of addr below the token
     logic [WordW-1:0] in_word, in_targets;
     red_pkg::red_t    in_red;
 
@@ -204,7 +193,6 @@ module reduce_serve #(
     end
 
     assign in_red   = Plain ? '0 : '{dtype: header.dtype, redop: header.redop};
-    assign in_shift = in_static ? 4'(LogF) : req_valid_i ? cfg_i.row_shift : '0;
 
     always_comb begin
         low.len_low     = header.len[9:0];
@@ -220,9 +208,8 @@ module reduce_serve #(
         low.st          = header.tag[7] && !req_valid_i;
         low.over        = req_valid_i && (header.len > cfg_i.row_bytes || header.len[LogF-1:0] != '0 || !red_pkg::has(RedTypes, RedOps, '{dtype: header.dtype, redop: header.redop})
                           || (!in_static && (header.cnt == '0 || header.cnt > 5'(TargetsMax))));
-        high.x          = shift_down(header.addr[MaddrW-1:0], in_shift);
-        high.over       = req_valid_i && (header.addr[47:MaddrW] != '0 || (in_static ? (high.x >> AddrW) != '0 || header.addr[LogF-1:0] != '0
-                                                                                    : (header.addr[14:0] & offset_q) != '0));
+        high.x          = header.addr[MaddrW-1:0];
+        high.over       = req_valid_i && (header.addr[47:MaddrW] != '0 || (in_static && ((high.x >> (AddrW + LogF)) != '0 || header.addr[LogF-1:0] != '0)));
         high.target     = {(header.target0 >> (4 + ExpIdxW)) != '0, header.target0[4 +: ExpIdxW]};
         in_targets = '0;
         for (int unsigned l = 0; l < PerFlit; l++) begin
@@ -244,7 +231,6 @@ module reduce_serve #(
             rq_static_q <= in_static;
         end
         if (!req_valid_i && own_valid_i) own_ctx_q <= own_ctx;
-        for (int unsigned b = 0; b < 15; b++) offset_q[b] <= 4'(b) < cfg_i.row_shift;
     end
 
     // ---- queues of requests: pointers in LUT RAM, read for the arriving flit or else for the set-up
@@ -287,6 +273,8 @@ module reduce_serve #(
     logic [TgtW-1:0]  tgt_q;
     logic             mapped;
     logic [node_pkg::ExpertW-1:0] le, le_q;
+    logic [3:0]       down_q;            // places that the address in high_q is still to be shifted down to the token
+    logic             down;
     logic             in_dest_q;         // x_q is for the destination, not for a term
     logic             bad_q;
     err_e             err_q;             // why
@@ -341,7 +329,8 @@ module reduce_serve #(
             end
             Target: state_d = Lookup;
             Lookup: state_d = !plain ? Shift1 : mapped ? Ask : Done;
-            Ask:    if (al_req_ready_i) state_d = Answer;
+            Ask:    if (down_q == '0 && bad_q)            state_d = Done;
+                    else if (al_req_valid_o && al_req_ready_i) state_d = Answer;
             Answer: if (al_resp_valid_i) state_d = al_resp_err_i ? Done : Shift2;
             Shift1: state_d = Shift2;
             Shift2: state_d = Store;
@@ -370,9 +359,10 @@ module reduce_serve #(
     end
 
     // Number that the address is made of: in Lookup of a term, else of the destination.
-    assign source  = (low_q.is_static || (state_q == Lookup && !plain)) ? AddrW'(high_q.x)
+    assign source  = low_q.is_static ? AddrW'(high_q.x >> LogF) : (state_q == Lookup && !plain) ? AddrW'(high_q.x)
                    : (state_q == Lookup) ? AddrW'(le) : AddrW'({low_q.len_high, low_q.len_low});
     assign shifted = x_q << amount;
+    assign down    = down_q != '0 && state_q inside {Fetch, Target, Lookup, Ask};
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) state_q <= Idle;
@@ -419,6 +409,13 @@ module reduce_serve #(
             end
             default: ;
         endcase
+        // Beside the search for its first term; what falls out must be 0.
+        if (state_q == Begin)  down_q <= (here || low_q.is_static) ? '0 : cfg_i.row_shift;
+        else if (down)         down_q <= down_q - 1'b1;
+        if (down) begin
+            high_q.x <= high_q.x >> 1;
+            if (high_q.x[0]) bad_q <= 1'b1;
+        end
     end
 
     // ---- expert map: own experts --------------------------------------------------
@@ -437,9 +434,9 @@ module reduce_serve #(
     );
     assign mapped = emap_mine && !tgt_q[TgtW-1];
 
-    assign al_req_valid_o = state_q == Ask;
+    assign al_req_valid_o = state_q == Ask && down_q == '0 && !bad_q;
     assign al_req_le_o    = le_q;
-    assign al_req_token_o = high_q.x;
+    assign al_req_token_o = TokenW'(high_q.x);
     assign al_req_alloc_o = 1'b0;
 
     // ---- the RAM ------------------------------------------------------------------

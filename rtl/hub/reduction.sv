@@ -12,6 +12,7 @@ module reduction #(
     parameter int unsigned AddrW      = 11,  // of a flit
     parameter int unsigned OpenRows   = 8,
     parameter int unsigned PartPkts   = 4,
+    parameter int unsigned TokensLog2 = 12,  // of a GPU's tokens, at most
     parameter int unsigned MaxExperts = 64,
     parameter int unsigned Groups     = 16,
     parameter red_pkg::set_t RedTypes = red_pkg::AllTypes,
@@ -145,7 +146,7 @@ module reduction #(
     logic              idle_combine, idle_serve, idle_sum;
 
     combine #(
-        .N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .OpenRows(OpenRows), .MaxExperts(MaxExperts), .Groups(Groups), .RedTypes(RedTypes), .RedOps(RedOps)
+        .N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .OpenRows(OpenRows), .TokensLog2(TokensLog2), .MaxExperts(MaxExperts), .Groups(Groups), .RedTypes(RedTypes), .RedOps(RedOps)
     ) i_combine (
         .clk_i, .rst_ni, .go_i, .cfg_i, .emap_we_i, .emap_addr_i, .emap_data_i, .group_we_i, .group_addr_i, .group_data_i,
         .cmd_valid_i, .cmd_ready_o, .cmd_i, .retire_o, .rdy_valid_i, .rdy_ready_o, .rdy_token_i, .tok_done_o, .own_base_i,
@@ -157,7 +158,7 @@ module reduction #(
     );
 
     sum_push #(
-        .N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .OpenRows(OpenRows), .MaxExperts(MaxExperts)
+        .N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .OpenRows(OpenRows), .TokensLog2(TokensLog2), .MaxExperts(MaxExperts)
     ) i_push (
         .clk_i, .rst_ni, .go_i, .cfg_i, .emap_we_i, .emap_addr_i, .emap_data_i,
         .cmd_valid_i(push_valid_i), .cmd_ready_o(push_ready_o), .cmd_i, .retire_o(push_retire_o), .src_o, .src_rows_i, .own_base_i,
@@ -177,7 +178,7 @@ module reduction #(
     );
 
     reduce_serve #(
-        .N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .OpenRows(OpenRows), .MaxExperts(MaxExperts), .RedTypes(RedTypes), .RedOps(RedOps)
+        .N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .OpenRows(OpenRows), .TokensLog2(TokensLog2), .MaxExperts(MaxExperts), .RedTypes(RedTypes), .RedOps(RedOps)
     ) i_serve (
         .clk_i, .rst_ni, .go_i, .cfg_i, .emap_we_i, .emap_addr_i, .emap_data_i,
         .req_valid_i, .req_data_i, .req_last_i,

@@ -20,6 +20,7 @@ module sum_push #(
     parameter int unsigned FlitBytes  = 8,
     parameter int unsigned AddrW      = 11,  // of a flit
     parameter int unsigned OpenRows   = 8,
+    parameter int unsigned TokensLog2 = 12,  // of a GPU's tokens, at most
     parameter int unsigned MaxExperts = 64,
     localparam int unsigned FW   = 8 * FlitBytes,
     localparam int unsigned GpuW = (N > 1) ? $clog2(N) : 1,
@@ -72,7 +73,6 @@ module sum_push #(
     localparam int unsigned EntryFlitsW = 7 - LogF;         // flits of a whole entry (128 bytes)
     localparam int unsigned ExpIdxW = $clog2(MaxExperts);
     localparam int unsigned OutW    = $clog2(OpenRows + 1);
-    localparam int unsigned ByteW   = AddrW + LogF;
     localparam int unsigned LineW   = AddrW - EntryFlitsW;  // a row's number: memory holds no more entries
 
     function automatic logic [GpuW-1:0] next_gpu(input logic [GpuW-1:0] g);
@@ -88,8 +88,8 @@ module sum_push #(
     logic                   begun_q;                    // the tables of rows are filled
     logic [N-1:0]           over_q;                     // nothing of the source is left in the range
     logic [LineW-1:0]       base_q, base_end, row_q, end_q, next_row, end_row;
-    logic [14:0]            mask_q;                     // tokens of a GPU
-    logic [15:0]            limit_q;
+    logic [TokensLog2-1:0]  mask_q;                     // tokens of a GPU
+    logic [TokensLog2:0]    limit_q;
     logic [4:0]             shifts_q;
     logic [EntryW-1:0]      ask_q, got_q, last_flit;
     logic [5:0]             id_half;                    // halfword of an entry in which the expert IDs begin
@@ -119,7 +119,7 @@ module sum_push #(
     assign rd_valid_o = state_q == Read && !asked_q;
     assign rd_addr_o  = AddrW'(cfg_i.gt_base >> LogF) + {row_q, flit_off};
     assign got_last   = state_q == Read && rd_rvalid_i && got_q == last_flit;
-    assign stop       = (got_q == '0) ? {1'b0, rd_rdata_i[14:0] & mask_q} >= limit_q : stop_q;
+    assign stop       = (got_q == '0) ? {1'b0, rd_rdata_i[TokensLog2-1:0] & mask_q} >= limit_q : stop_q;
 
     lutram #(.Width(LineW), .Depth(N)) i_next (
         .clk_i, .we_i(state_q == Bounds || (got_last && !stop)), .waddr_i(src_q), .wdata_i((state_q == Bounds) ? base_q : row_q + 1'b1),
@@ -166,12 +166,12 @@ module sum_push #(
         end
 
         if (take) begin
-            limit_q  <= cmd_i.a[15:0] + cmd_i.b[15:0];
+            limit_q  <= cmd_i.a[TokensLog2:0] + cmd_i.b[TokensLog2:0];
             src_q    <= port;
             mask_q   <= '0;
             shifts_q <= 5'(cfg_i.token_shift);
         end else if (state_q == Prepare && shifts_q != '0) begin
-            mask_q   <= {mask_q[13:0], 1'b1};
+            mask_q   <= {mask_q[TokensLog2-2:0], 1'b1};
             shifts_q <= shifts_q - 1'b1;
         end
         // Rows of the source behind begin where one's end, those of source 0 at 0. Prepare begins with the own ones.
@@ -212,12 +212,16 @@ module sum_push #(
     logic [LaneW-1:0] lane_q;
     logic [3:0]       pos_q, shift_q;
     logic [OutW-1:0]  open_limit;
-    logic [14:0]      index_q;
-    logic [PerFlit-1:0][15:0] flit_q;
+    logic [TokensLog2-1:0] index_q;
+    logic [PerFlit-1:0][3:0] places_q;   // list positions
+    logic [PerFlit-1:0][15:0] flit;
     header_t          header;
 
     assign half = (build_q == Wait) ? '0 : first_half + HalfW'(j_q);
-    always_comb id = entry[16 * 32'(half[LaneW-1:0]) +: 16];
+    always_comb begin
+        id = entry[16 * 32'(half[LaneW-1:0]) +: 16];
+        for (int unsigned l = 0; l < PerFlit; l++) flit[l] = {8'd0, {2{places_q[l]}}};
+    end
 
     lutram #(.Width(1), .Depth(MaxExperts)) i_emap (
         .clk_i, .we_i(emap_we_i && (emap_addr_i >> ExpIdxW) == '0), .waddr_i(emap_addr_i[ExpIdxW-1:0]),
@@ -256,7 +260,7 @@ module sum_push #(
         end
 
         if (build_q == Wait) begin
-            index_q <= entry[14:0] & mask_q;
+            index_q <= entry[TokensLog2-1:0] & mask_q;
             count_q <= '0;
         end else if (build_q == Scan) begin
             count_q <= count;
@@ -269,24 +273,24 @@ module sum_push #(
         else if (place)      left_q <= left_q - 1'b1;
         if (build_q == Head || (build_q == Targets && fire)) lane_q <= '0;
         else if (place)                                      lane_q <= lane_q + 1'b1;
-        if (place) flit_q[lane_q] <= {12'(j_q[3:0]), j_q[3:0]};
+        if (place) places_q[lane_q] <= j_q[3:0];
     end
 
     // ---- copies: both addresses are shifted a place per cycle -----------------------
-    logic [ByteW-1:0] from_q, to_q, from, to;
+    logic [AddrW-1:0] from_q, to_q, from, to;   // flits
 
     always_ff @(posedge clk_i) begin
         unique case (build_q)
             Scan: begin
-                from_q  <= ByteW'(item_row);
-                to_q    <= ByteW'(index_q);
+                from_q  <= AddrW'(item_row);
+                to_q    <= AddrW'(index_q);
                 shift_q <= 4'd7;
             end
             Number: begin
-                shift_q <= (shift_q == '0) ? cfg_i.row_shift : shift_q - 1'b1;
+                shift_q <= (shift_q == '0) ? cfg_i.row_shift - 4'(LogF) : shift_q - 1'b1;
                 if (shift_q == '0) begin
-                    from_q <= from_q | ByteW'(pos_q);
-                    to_q   <= to_q | ByteW'(cfg_i.port);
+                    from_q <= from_q | AddrW'(pos_q);
+                    to_q   <= to_q | AddrW'(cfg_i.port);
                 end else begin
                     if (shift_q <= 4'(cfg_i.k_shift)) from_q <= from_q << 1;
                     if (shift_q <= 4'(cfg_i.n_shift)) to_q   <= to_q << 1;
@@ -304,17 +308,17 @@ module sum_push #(
         else if (copy_retire_i) copy_busy_o <= 1'b0;
     end
 
-    assign from         = cfg_i.yd_base[ByteW-1:0] + from_q;
-    assign to           = cfg_i.cb_base[ByteW-1:0] + to_q;
+    assign from         = AddrW'(cfg_i.yd_base >> LogF) + from_q;
+    assign to           = AddrW'(cfg_i.cb_base >> LogF) + to_q;
     assign copy_valid_o = build_q == Copy && !copy_busy_o;
 
     always_comb begin
         copy_o     = '0;
         copy_o.op  = isa_pkg::I_ST_LINEAR;
         copy_o.imm = 16'(item_src);
-        copy_o.a   = 32'(from);
+        copy_o.a   = 32'(from) << LogF;
         copy_o.b   = 32'(cfg_i.row_bytes);
-        copy_o.c   = 32'(to);
+        copy_o.c   = 32'(to) << LogF;
     end
 
     always_comb begin
@@ -322,7 +326,7 @@ module sum_push #(
         header.cls    = CLS_REQ;
         header.src    = cfg_i.port;
         header.dst    = 5'(item_src);
-        header.len    = index_q;
+        header.len    = 15'(index_q);
         header.cnt    = count_q;
         header.addr   = 48'(item_row);
         header.tag[3] = 1'b1;   // explicit
@@ -330,9 +334,9 @@ module sum_push #(
     end
 
     if (HF == 1) begin : gen_header1
-        assign row_data_o = (build_q == Head) ? header : flit_q;
+        assign row_data_o = (build_q == Head) ? header : flit;
     end else begin : gen_header2
-        assign row_data_o = (build_q != Head) ? flit_q : beat_q ? header[FW +: FW] : header[0 +: FW];
+        assign row_data_o = (build_q != Head) ? flit : beat_q ? header[FW +: FW] : header[0 +: FW];
     end
 
     assign row_valid_o = build_q == Head || flush_q;

@@ -395,7 +395,7 @@ module node #(
     logic [4:0]    part_crd_port;
 
     reduction #(
-        .N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .OpenRows(OpenRows), .PartPkts(PartPkts), .MaxExperts(MaxExperts), .Groups(Groups),
+        .N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .OpenRows(OpenRows), .PartPkts(PartPkts), .TokensLog2(TokensLog2), .MaxExperts(MaxExperts), .Groups(Groups),
         .RedTypes(RedTypes), .RedOps(RedOps)
     ) i_reduction (
         .clk_i, .rst_ni, .go_i(go), .cfg_i(cfg), .emap_we_i(emap_we), .emap_addr_i(emap_addr), .emap_data_i(emap_data), .group_we_i(group_we), .group_addr_i(group_addr), .group_data_i(group_data),
