@@ -58,6 +58,12 @@ module reduce_serve #(
     input  wire logic                own_static_i,   // one term at byte address addr; the same for all flits of a packet
     input  wire logic [AddrW-1:0]    static_delta_i, // static: flits from the source to the destination
 
+    output logic                     copy_valid_o,   // an instruction for unit send
+    input  wire logic                copy_ready_i,
+    output isa_pkg::instr_t          copy_o,
+    output logic                     copy_busy_o,    // it runs
+    input  wire logic                copy_retire_i,
+
     output logic                     al_req_valid_o,
     input  wire logic                al_req_ready_i,
     output logic [node_pkg::ExpertW-1:0] al_req_le_o,
@@ -109,7 +115,6 @@ module reduce_serve #(
     localparam int unsigned BeatW   = (HF == 1) ? 2 : 3;    // words of a request
     localparam int unsigned GlobalW = CtxW + TokensLog2 + 15;
     localparam int unsigned MaddrW  = (GlobalW > AddrW + LogF) ? GlobalW : AddrW + LogF;  // bits of an address that may be set
-    localparam int unsigned AmountW = (AddrW > 16) ? 5 : 4;  // more shifts every row out of the memory
 
     // Fields sit where the same bits of a word of targets come from, as far as they can: that saves multiplexers.
     typedef struct packed {
@@ -264,7 +269,7 @@ module reduce_serve #(
     logic [N-1:0][1:0] set_q, sum_q;   // rows set up, rows summed, modulo 4
     low_t             low_in, low_q;   // as read, and kept
     high_t            high_q;
-    logic             own, here, plain, over, row_push, last_term;   // here: a unit of this GPU made the row
+    logic             own, here, plain, over, row_push, is_copy, last_term;   // here: a unit of this GPU made the row
     logic             sre, swe, dest_push, dest_room;
     logic [RamAw-1:0] saddr;
     logic [WordW-1:0] rdata;
@@ -278,8 +283,8 @@ module reduce_serve #(
     logic             in_dest_q;         // x_q is for the destination, not for a term
     logic             bad_q;
     err_e             err_q;             // why
-    logic [AddrW-1:0] x_q, source, shifted, base, second;
-    logic [AmountW-1:0] amount;
+    logic [AddrW-1:0] x_q, source, power, addend;
+    logic [4:0]       amount;
 
     always_comb begin
         for (int unsigned c = 0; c < N; c++) begin
@@ -301,7 +306,8 @@ module reduce_serve #(
     assign t_next   = t_q + 1'b1;
     assign last_term = !in_dest_q && t_next == low_q.cnt;
     assign pop      = state_q == Done && !in_valid;
-    assign row_push = pop;
+    assign is_copy  = low_q.st && low_q.cnt == 5'd1;
+    assign row_push = pop && !is_copy;
 
     always_comb begin
         state_d   = state_q;
@@ -347,21 +353,23 @@ module reduce_serve #(
         endcase
     end
 
+    // An address is {{number << amount | number} << amount} + base. The shifts are a multiplier by powers of two, which costs no LUTs.
     always_comb begin
-        if (state_q == Shift2)              amount = low_q.is_static ? '0 : AmountW'(cfg_i.row_shift) - AmountW'(LogF);
-        else if (in_dest_q || low_q.slots)  amount = AmountW'(cfg_i.n_shift);
-        else if (low_q.is_explicit)         amount = AmountW'(cfg_i.k_shift);
-        else                                amount = AmountW'(cfg_i.cap_shift);
-        if (in_dest_q ? low_q.st : low_q.slots)   base = AddrW'(cfg_i.cb_base >> LogF);
-        else if (!in_dest_q)                base = AddrW'(cfg_i.yd_base >> LogF);
-        else                                base = low_q.is_static ? static_delta_i : AddrW'(cfg_i.out_base >> LogF);
-        second = (state_q == Answer) ? AddrW'(al_resp_row_i) : in_dest_q ? AddrW'(cfg_i.port) : AddrW'(tgt_q);
+        if (state_q == Shift2)              amount = low_q.is_static ? '0 : 5'(cfg_i.row_shift) - 5'(LogF);
+        else if (in_dest_q || low_q.slots)  amount = 5'(cfg_i.n_shift);
+        else if (low_q.is_explicit)         amount = 5'(cfg_i.k_shift);
+        else                                amount = cfg_i.cap_shift;
+        power = AddrW'(1) << amount;
+        if (state_q == Answer)                         addend = AddrW'(al_resp_row_i);
+        else if (state_q == Shift1)                    addend = in_dest_q ? AddrW'(cfg_i.port) : AddrW'(tgt_q);
+        else if (in_dest_q ? low_q.st : low_q.slots)   addend = AddrW'(cfg_i.cb_base >> LogF);
+        else if (!in_dest_q)                           addend = AddrW'(cfg_i.yd_base >> LogF);
+        else                                           addend = low_q.is_static ? static_delta_i : AddrW'(cfg_i.out_base >> LogF);
     end
 
     // Number that the address is made of: in Lookup of a term, else of the destination.
     assign source  = low_q.is_static ? AddrW'(high_q.x >> LogF) : (state_q == Lookup && !plain) ? AddrW'(high_q.x)
                    : (state_q == Lookup) ? AddrW'(le) : AddrW'({low_q.len_high, low_q.len_low});
-    assign shifted = x_q << amount;
     assign down    = down_q != '0 && state_q inside {Fetch, Target, Lookup, Ask};
 
     always_ff @(posedge clk_i) begin
@@ -380,35 +388,31 @@ module reduce_serve #(
                 err_q     <= ERR_BOUNDS;
                 in_dest_q <= low_q.st ? low_q.cnt == '0 : own;
                 t_q       <= (own && !low_q.st) ? low_q.cnt : '0;
-                x_q       <= source;
             end
             Target: tgt_q <= (!here && t_q == '0) ? high_q.target : rdata[TgtW * 32'(lane_t[LaneW-1:0]) +: TgtW];
             Lookup: begin
                 le_q <= le;
-                x_q  <= source;
                 if (plain && !mapped) begin
                     bad_q <= 1'b1;
                     err_q <= ERR_UNMAPPED;
                 end
             end
             Answer: if (al_resp_valid_i) begin
-                x_q <= shifted | second;
                 if (al_resp_err_i) begin
                     bad_q <= 1'b1;
                     err_q <= ERR_UNALLOCATED;
                 end
             end
-            Shift1: x_q <= shifted | second;
-            Shift2: x_q <= base + shifted;
             Store: begin
                 if (!in_valid) begin
                     in_dest_q <= low_q.st && last_term;
                     t_q       <= in_dest_q ? '0 : t_next;
-                    if ((low_q.st && last_term) || low_q.is_static) x_q <= source;
                 end
             end
             default: ;
         endcase
+        if ((state_q == Answer && al_resp_valid_i) || state_q inside {Shift1, Shift2}) x_q <= AddrW'(x_q * power) + addend;
+        else if (state_q inside {Begin, Lookup} || (state_q == Store && !in_valid && ((low_q.st && last_term) || low_q.is_static))) x_q <= source;
         // Beside the search for its first term; what falls out must be 0.
         if (state_q == Begin)  down_q <= (here || low_q.is_static) ? '0 : cfg_i.row_shift;
         else if (down)         down_q <= down_q - 1'b1;
@@ -470,14 +474,15 @@ module reduce_serve #(
     end
 
     // ---- rows set up, for row_sum -------------------------------------------------
-    logic [4:0]       steps;
+    logic [4:0]       steps;   // less 1
     logic [14:0]      length;
     logic [14-LogF:0] flits;     // less 1
-    logic             zero;
+    logic             alone, extra;
     logic [1:0]       own_r_q, own_again_q;
 
-    assign steps  = bad_q ? 5'(low_q.use_r) : low_q.cnt + 5'(low_q.use_r || low_q.again);
-    assign zero   = steps == '0;
+    assign alone  = bad_q || low_q.cnt == '0;   // no other term
+    assign extra  = low_q.use_r || (low_q.again && !bad_q);
+    assign steps  = alone ? '0 : low_q.cnt - 5'(!extra);
     assign length = (!here || low_q.is_static) ? {low_q.len_high, low_q.len_low} : cfg_i.row_bytes;
     assign flits  = (15-LogF)'((length - 15'd1) >> LogF);
 
@@ -488,7 +493,7 @@ module reduce_serve #(
         .clk_i,
         .we_i    (row_push),
         .waddr_i ({ctx_q, set_q[ctx_q][0]}),
-        .wdata_i ({zero ? 5'd0 : steps - 5'd1, low_q.use_r, low_q.st, zero, bad_q, x_q, flits}),
+        .wdata_i ({steps, low_q.use_r, low_q.st, alone && !extra, bad_q, x_q, flits}),
         .raddr_i ({row_ctx_i, sum_q[row_ctx_i][0]}),
         .rdata_o ({row_last_o, row_use_r_o, row_st_o, row_zero_o, row_poison_o, row_dest_o, row_last_pkt_o, row_last_len_o})
     );
@@ -517,6 +522,39 @@ module reduce_serve #(
         .promise_i (dest_push), .room_o(dest_room), .push_i(dest_push), .data_i({low_q.more, x_q}),
         .valid_o   (dest_valid_o), .ready_i(dest_ready_i), .data_o({dest_more_o, dest_addr_o})
     );
+
+    // ---- copies: rows of one term that go elsewhere; row_build has one on its way -------------------
+    logic             copy_q;
+    logic [AddrW-1:0] from_q, to_q;
+    logic [CtxW-1:0]  copy_dst_q;
+
+    assign copy_valid_o = copy_q && !copy_busy_o;
+
+    always_comb begin
+        copy_o     = '0;
+        copy_o.op  = isa_pkg::I_ST_LINEAR;
+        copy_o.imm = 16'(copy_dst_q);
+        copy_o.a   = 32'(from_q) << LogF;
+        copy_o.b   = 32'(cfg_i.row_bytes);
+        copy_o.c   = 32'(to_q) << LogF;
+    end
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) begin
+            copy_q      <= 1'b0;
+            copy_busy_o <= 1'b0;
+        end else begin
+            if (pop && is_copy)                    copy_q <= 1'b1;
+            else if (copy_valid_o && copy_ready_i) copy_q <= 1'b0;
+            if (copy_valid_o && copy_ready_i) copy_busy_o <= 1'b1;
+            else if (copy_retire_i)           copy_busy_o <= 1'b0;
+        end
+        if (is_copy && state_q == Store && !in_dest_q) from_q <= x_q;
+        if (is_copy && pop) begin
+            to_q       <= x_q;
+            copy_dst_q <= ctx_q;
+        end
+    end
 
     // ---- errors -------------------------------------------------------------------
     // One that comes together with that of an arriving request waits.

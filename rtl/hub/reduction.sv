@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The hub's side of reductions: combine asks, reduce_serve queues and sets up rows, row_sum sums them. See there for order and back-pressure.
+// The hub's side of reductions: units combine and push name tokens and received rows, row_build asks for their rows, reduce_serve queues and sets up rows, row_sum
+// sums them. See there for order and back-pressure.
 //
-// Nothing here waits in a circle: combine waits for the uplink's request queue and for own rows; own rows wait for own memory and results;
+// Nothing here waits in a circle: row_build waits for the uplink's request queue and for own rows; own rows wait for own memory and results;
 // partial sums wait for credits, which the switch returns as results are taken; results wait for own rows that were asked for before.
 `default_nettype none
 
@@ -56,17 +57,12 @@ module reduction #(
     output logic [((N > 1) ? $clog2(N) : 1)-1:0] src_o,
     input  wire logic [RowW-1:0]     src_rows_i,
 
-    // memory: two MISC clients, SUMA, SUMB, OUT
+    // memory: a MISC client, SUMA, SUMB, OUT
     output logic                     rd_valid_o,
     input  wire logic                rd_ready_i,
     output logic [AddrW-1:0]         rd_addr_o,
     input  wire logic                rd_rvalid_i,
     input  wire logic [FW-1:0]       rd_rdata_i,
-    output logic                     prd_valid_o,
-    input  wire logic                prd_ready_i,
-    output logic [AddrW-1:0]         prd_addr_o,
-    input  wire logic                prd_rvalid_i,
-    input  wire logic [FW-1:0]       prd_rdata_i,
     output logic                     suma_rd_valid_o,
     input  wire logic                suma_rd_ready_i,
     output logic [AddrW-1:0]         suma_rd_addr_o,
@@ -127,9 +123,7 @@ module reduction #(
     localparam int unsigned IdxW   = $clog2(128 / FlitBytes);
     localparam int unsigned PktW   = 8;
 
-    // Rows of this GPU's units: 0 combine, 1 sum_push.
-    logic              unit_valid [2], unit_ready [2], unit_last [2], own_valid, own_ready, own_last, own_static;
-    logic [FW-1:0]     unit_data [2], own_data;
+    logic              own_valid, own_ready, own_static;
     logic [AddrW-1:0]  static_delta;
     logic [N-1:0]      row_pend;
     logic              row_own_r, row_own_again, row_use_r, row_st, row_zero, row_poison, row_pop, row_done, row_more;
@@ -145,45 +139,75 @@ module reduction #(
     logic [AddrW-1:0]  term_addr, dest_addr;
     logic              idle_combine, idle_serve, idle_sum;
 
+    // ---- units combine and push ---------------------------------------------------
+    localparam int unsigned LogF  = $clog2(FlitBytes);
+    localparam int unsigned LineW = AddrW - 7 + LogF;
+    localparam int unsigned ItemW = (AddrW > TokensLog2) ? AddrW : TokensLog2;
+
+    logic                  route_valid, route_ready, route_slot, route_got, meta_valid, meta_ready, meta_first, meta_got;
+    logic [LineW-1:0]      route_token, meta_row, own_copy;
+    logic [TokensLog2-1:0] meta_token, push_token;
+    logic                  item_valid, item_slot, item_last, item_static, item_sum, item_own, item_copied, item_done, unmapped, own_quiet;
+    logic [ItemW-1:0]      item;
+    logic [3:0]            group;
+    red_pkg::red_t         red;
+    logic [14-LogF:0]      last_flits;
+    logic                  push_item, push_done, push_quiet;
+    logic                  id_meta;
+    logic [3:0]            id_idx;
+    logic [15:0]           id;
+
     combine #(
-        .N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .OpenRows(OpenRows), .TokensLog2(TokensLog2), .MaxExperts(MaxExperts), .Groups(Groups), .RedTypes(RedTypes), .RedOps(RedOps)
+        .FlitBytes(FlitBytes), .AddrW(AddrW), .TokensLog2(TokensLog2), .RedTypes(RedTypes), .RedOps(RedOps)
     ) i_combine (
-        .clk_i, .rst_ni, .go_i, .cfg_i, .emap_we_i, .emap_addr_i, .emap_data_i, .group_we_i, .group_addr_i, .group_data_i,
+        .clk_i, .rst_ni, .go_i, .cfg_i,
         .cmd_valid_i, .cmd_ready_o, .cmd_i, .retire_o, .rdy_valid_i, .rdy_ready_o, .rdy_token_i, .tok_done_o, .own_base_i,
-        .rd_valid_o, .rd_ready_i, .rd_addr_o, .rd_rvalid_i, .rd_rdata_i,
-        .req_valid_o, .req_ready_i, .req_data_o, .req_last_o,
-        .own_valid_o(unit_valid[0]), .own_ready_i(unit_ready[0]), .own_static_o(own_static), .static_delta_o(static_delta),
-        .row_done_i(row_done), .row_more_i(row_more),
+        .entry_valid_o(route_valid), .entry_ready_i(route_ready), .entry_token_o(route_token), .entry_slot_o(route_slot), .entry_got_i(route_got),
+        .item_valid_o(item_valid), .item_slot_o(item_slot), .item_o(item), .item_last_o(item_last), .static_o(item_static), .sum_o(item_sum), .own_o(item_own),
+        .group_o(group), .red_o(red), .last_flits_o(last_flits), .static_delta_o(static_delta), .copy_o(own_copy), .copy_next_i(item_copied), .item_done_i(item_done),
+        .unmapped_i(unmapped), .quiet_i(own_quiet), .row_done_i(row_done), .row_more_i(row_more),
         .err_valid_o(err_valid_o[0]), .err_code_o(err_code_o[0]), .idle_o(idle_combine)
     );
 
     sum_push #(
-        .N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .OpenRows(OpenRows), .TokensLog2(TokensLog2), .MaxExperts(MaxExperts)
+        .N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .TokensLog2(TokensLog2)
     ) i_push (
-        .clk_i, .rst_ni, .go_i, .cfg_i, .emap_we_i, .emap_addr_i, .emap_data_i,
+        .clk_i, .rst_ni, .go_i, .cfg_i,
         .cmd_valid_i(push_valid_i), .cmd_ready_o(push_ready_o), .cmd_i, .retire_o(push_retire_o), .src_o, .src_rows_i, .own_base_i,
-        .rd_valid_o(prd_valid_o), .rd_ready_i(prd_ready_i), .rd_addr_o(prd_addr_o), .rd_rvalid_i(prd_rvalid_i), .rd_rdata_i(prd_rdata_i),
-        .row_valid_o(unit_valid[1]), .row_ready_i(unit_ready[1]), .row_last_o(unit_last[1]), .row_data_o(unit_data[1]), .row_done_i(st_done),
-        .copy_valid_o, .copy_ready_i, .copy_o, .copy_busy_o, .copy_retire_i
+        .entry_valid_o(meta_valid), .entry_ready_i(meta_ready), .entry_row_o(meta_row), .entry_first_i(meta_first), .entry_token_i(meta_token), .entry_got_i(meta_got),
+        .item_valid_o(push_item), .item_token_o(push_token), .item_done_i(push_done), .quiet_i(push_quiet && !copy_busy_o)
     );
 
-    assign unit_last[0] = req_last_o;
-    assign unit_data[0] = req_data_o;
-
-    pkt_merge #(
-        .FlitBytes(FlitBytes), .Streams(2)
-    ) i_merge (
-        .clk_i, .rst_ni, .go_i, .in_valid_i(unit_valid), .in_ready_o(unit_ready), .in_data_i(unit_data), .in_last_i(unit_last),
-        .out_valid_o(own_valid), .out_ready_i(own_ready), .out_data_o(own_data), .out_last_o(own_last)
+    entry_reader #(
+        .FlitBytes(FlitBytes), .AddrW(AddrW), .TokensLog2(TokensLog2)
+    ) i_entries (
+        .clk_i, .rst_ni, .go_i, .cfg_i,
+        .route_valid_i(route_valid), .route_ready_o(route_ready), .route_token_i(route_token), .route_slot_i(route_slot), .route_got_o(route_got),
+        .meta_valid_i(meta_valid), .meta_ready_o(meta_ready), .meta_row_i(meta_row), .meta_first_o(meta_first), .meta_token_o(meta_token), .meta_got_o(meta_got),
+        .rd_valid_o, .rd_ready_i, .rd_addr_o, .rd_rvalid_i, .rd_rdata_i,
+        .id_meta_i(id_meta), .id_slot_i(item_slot), .id_idx_i(id_idx), .id_o(id)
     );
 
+    row_build #(
+        .N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .OpenRows(OpenRows), .TokensLog2(TokensLog2), .MaxExperts(MaxExperts), .Groups(Groups)
+    ) i_build (
+        .clk_i, .rst_ni, .cfg_i, .emap_we_i, .emap_addr_i, .emap_data_i, .group_we_i, .group_addr_i, .group_data_i,
+        .item_valid_i(item_valid), .item_i(item), .item_last_i(item_last), .static_i(item_static), .sum_i(item_sum), .own_i(item_own), .group_i(group), .red_i(red),
+        .last_flits_i(last_flits), .copy_i(own_copy), .copy_next_o(item_copied), .item_done_o(item_done), .unmapped_o(unmapped), .quiet_o(own_quiet), .row_done_i(row_done),
+        .push_valid_i(push_item), .push_src_i(src_o), .push_row_i(meta_row), .push_token_i(push_token), .push_done_o(push_done), .push_quiet_o(push_quiet),
+        .st_done_i(st_done), .copy_begun_i(copy_valid_o && copy_ready_i),
+        .id_meta_o(id_meta), .id_idx_o(id_idx), .id_i(id),
+        .req_valid_o, .req_ready_i, .own_valid_o(own_valid), .own_ready_i(own_ready), .own_static_o(own_static), .req_last_o, .req_data_o
+    );
+
+    // ---- rows ---------------------------------------------------------------------
     reduce_serve #(
         .N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .OpenRows(OpenRows), .TokensLog2(TokensLog2), .MaxExperts(MaxExperts), .RedTypes(RedTypes), .RedOps(RedOps)
     ) i_serve (
         .clk_i, .rst_ni, .go_i, .cfg_i, .emap_we_i, .emap_addr_i, .emap_data_i,
         .req_valid_i, .req_data_i, .req_last_i,
-        .own_valid_i(own_valid), .own_ready_o(own_ready), .own_last_i(own_last), .own_data_i(own_data),
-        .own_static_i(own_static && unit_valid[0] && unit_ready[0]), .static_delta_i(static_delta),
+        .own_valid_i(own_valid), .own_ready_o(own_ready), .own_last_i(req_last_o), .own_data_i(req_data_o),
+        .own_static_i(own_static), .static_delta_i(static_delta), .copy_valid_o, .copy_ready_i, .copy_o, .copy_busy_o, .copy_retire_i,
         .al_req_valid_o, .al_req_ready_i, .al_req_le_o, .al_req_token_o, .al_req_alloc_o,
         .al_resp_valid_i, .al_resp_row_i, .al_resp_new_i, .al_resp_err_i,
         .row_pend_o(row_pend), .row_own_r_o(row_own_r), .row_own_again_o(row_own_again), .row_ctx_i(row_ctx), .row_last_o(row_last), .row_use_r_o(row_use_r),

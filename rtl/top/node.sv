@@ -149,7 +149,7 @@ module node #(
     );
 
     // clients of MISC
-    localparam int unsigned CStreams = 0, CControl = 1, CAlloc = 2, CCombine = 3, CExpert = 4, CHost = 5, CPush = 6, CRed = 7, MiscRd = Reds ? 8 : 7;
+    localparam int unsigned CStreams = 0, CControl = 1, CAlloc = 2, CCombine = 3, CExpert = 4, CHost = 5, CRed = 6, MiscRd = Reds ? 7 : 6;
     logic                 mrd_valid [MiscRd], mrd_ready [MiscRd], mrd_rvalid [MiscRd];
     logic [AddrW-1:0]     mrd_addr [MiscRd];
     logic [FW-1:0]        mrd_rdata;
@@ -404,7 +404,6 @@ module node #(
         .push_valid_i(cmd_valid[UPush]), .push_ready_o(cmd_ready[UPush]), .push_retire_o(retire[UPush]),
         .copy_valid_o(copy_valid), .copy_ready_i(copy_ready), .copy_o(copy), .copy_busy_o(copy_busy), .copy_retire_i(send_retire), .src_o(row_src), .src_rows_i(src_rows),
         .rd_valid_o(mrd_valid[CCombine]), .rd_ready_i(mrd_ready[CCombine]), .rd_addr_o(mrd_addr[CCombine]), .rd_rvalid_i(mrd_rvalid[CCombine]), .rd_rdata_i(mrd_rdata),
-        .prd_valid_o(mrd_valid[CPush]), .prd_ready_i(mrd_ready[CPush]), .prd_addr_o(mrd_addr[CPush]), .prd_rvalid_i(mrd_rvalid[CPush]), .prd_rdata_i(mrd_rdata),
         .suma_rd_valid_o(rd_valid[RdSumA]), .suma_rd_ready_i(rd_ready[RdSumA]), .suma_rd_addr_o(rd_addr[RdSumA]), .suma_rd_rvalid_i(rd_rvalid[RdSumA]), .suma_rd_rdata_i(rd_rdata[RdSumA]),
         .sumb_rd_valid_o(rd_valid[RdSumB]), .sumb_rd_ready_i(rd_ready[RdSumB]), .sumb_rd_addr_o(rd_addr[RdSumB]), .sumb_rd_rvalid_i(rd_rvalid[RdSumB]), .sumb_rd_rdata_i(rd_rdata[RdSumB]),
         .out_wr_valid_o(wr_valid[WrOut]), .out_wr_ready_i(wr_ready[WrOut]), .out_wr_addr_o(wr_addr[WrOut]), .out_wr_data_o(wr_data[WrOut]), .out_wr_be_o(wr_be[WrOut]),

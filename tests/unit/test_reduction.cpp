@@ -71,7 +71,6 @@ class bench {
     {
         mem.data = random_row(c, mem.data.size());
         suma.ready_percent = sumb.ready_percent = misc.ready_percent = conf.ready;
-        push_read.ready_percent = conf.ready;
         row_shift = 4;
         while ((1u << row_shift) < conf.row_bytes)
             row_shift++;
@@ -560,7 +559,7 @@ class bench {
         dut.rst_ni = 0;
         dut.clk_i = 0;
         dut.go_i = dut.cmd_valid_i = dut.rdy_valid_i = dut.req_valid_i = dut.res_valid_i = 0;
-        dut.push_valid_i = dut.prd_rvalid_i = dut.copy_ready_i = dut.copy_retire_i = 0;
+        dut.push_valid_i = dut.copy_ready_i = dut.copy_retire_i = 0;
         dut.rd_rvalid_i = dut.suma_rd_rvalid_i = dut.sumb_rd_rvalid_i = dut.al_resp_valid_i =
             dut.part_crd_valid_i = 0;
         dut.emap_we_i = dut.group_we_i = 0;
@@ -581,7 +580,6 @@ class bench {
     void drive()
     {
         misc.drive(c, now, dut.rd_ready_i, dut.rd_rvalid_i, dut.rd_rdata_i);
-        push_read.drive(c, now, dut.prd_ready_i, dut.prd_rvalid_i, dut.prd_rdata_i);
         suma.drive(c, now, dut.suma_rd_ready_i, dut.suma_rd_rvalid_i, dut.suma_rd_rdata_i);
         sumb.drive(c, now, dut.sumb_rd_ready_i, dut.sumb_rd_rvalid_i, dut.sumb_rd_rdata_i);
         dut.out_wr_ready_i = c.percent(conf.ready);
@@ -649,7 +647,6 @@ class bench {
     void sample()
     {
         misc.sample(now, dut.rd_valid_o, dut.rd_ready_i, dut.rd_addr_o, mem);
-        push_read.sample(now, dut.prd_valid_o, dut.prd_ready_i, dut.prd_addr_o, mem);
         dut.src_rows_i = src_rows[dut.src_o]; // from LUT RAM: looked at again before the edge
         dut.eval();
         push_retired = push_retired || dut.push_retire_o;
@@ -814,7 +811,7 @@ class bench {
     }
 
     node_cfg cfg;
-    read_port<F> suma, sumb, misc, push_read;
+    read_port<F> suma, sumb, misc;
     std::set<std::pair<unsigned, unsigned>> missing;
     std::map<unsigned, unsigned> next_row;
     std::deque<typename pk::stream> requests[PORTS];

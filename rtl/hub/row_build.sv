@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// Makes the packets of units combine and push: requests for the switch, and the rows that reduce_serve is to set up.
+//
+// It works on one item at a time, of either unit, in turn if both have one: an own token or static row of combine, a received row of push. First
+// all experts of its entry are looked at (who has them), then its packets are made, for the switch and for reduce_serve in one format and on the same
+// wires (see reduce_serve for what differs). Of combine: a request if the token has remote members, then its own row, which exists always, also
+// without terms. Of push: a row {dst = home, len = token there, addr = row, positions of the own experts}; an expert that is not mapped or lives
+// elsewhere is passed over: the sender has checked the list. A row with one own expert needs no sum: reduce_serve has unit send copy it, and
+// leaves the adder to the others.
+//
+// Order: of each unit, in the order of its items, so R's come in the order of the own rows. At most open_rows own rows are outstanding, which bounds
+// every queue behind, and as many of push, a copy that is to begin included. A unit whose window is full, and a copy behind one that is to begin, do not hold up the
+// other unit; only requests do, while they wait for the uplink.
+// Worst case: an item takes about 3 k + row_shift cycles and the wait for the uplink.
+`default_nettype none
+
+module row_build #(
+    parameter int unsigned N          = 4,
+    parameter int unsigned FlitBytes  = 8,
+    parameter int unsigned AddrW      = 11,  // of a flit
+    parameter int unsigned OpenRows   = 8,
+    parameter int unsigned TokensLog2 = 12,  // of a GPU's tokens, at most
+    parameter int unsigned MaxExperts = 64,
+    parameter int unsigned Groups     = 16,
+    localparam int unsigned FW    = 8 * FlitBytes,
+    localparam int unsigned LogF  = $clog2(FlitBytes),
+    localparam int unsigned GpuW  = (N > 1) ? $clog2(N) : 1,
+    localparam int unsigned LineW = AddrW - 7 + LogF,
+    localparam int unsigned ItemW = (AddrW > TokensLog2) ? AddrW : TokensLog2
+) (
+    input  wire logic                clk_i,
+    input  wire logic                rst_ni,
+    input  wire node_pkg::node_cfg_t cfg_i,
+
+    input  wire logic                emap_we_i,
+    input  wire logic [11:0]         emap_addr_i,
+    input  wire node_pkg::emap_t     emap_data_i,
+    input  wire logic                group_we_i,
+    input  wire logic [3:0]          group_addr_i,
+    input  wire logic [31:0]         group_data_i,   // member mask
+
+    // item of combine, and what its command says
+    input  wire logic                item_valid_i,
+    input  wire logic [ItemW-1:0]    item_i,         // own token, or flit address of a static row
+    input  wire logic                item_last_i,    // static: the last row
+    input  wire logic                static_i,
+    input  wire logic                sum_i,
+    input  wire logic                own_i,          // its own row has terms of own experts, or of own memory
+    input  wire logic [3:0]          group_i,
+    input  wire red_pkg::red_t       red_i,
+    input  wire logic [14-LogF:0]    last_flits_i,
+    input  wire logic [LineW-1:0]    copy_i,         // row of the own copies
+    output logic                     copy_next_o,    // was used
+    output logic                     item_done_o,
+    output logic                     unmapped_o,     // an expert is not mapped
+    output logic                     quiet_o,        // no own row is outstanding
+    input  wire logic                row_done_i,
+
+    // item of push
+    input  wire logic                push_valid_i,
+    input  wire logic [GpuW-1:0]     push_src_i,
+    input  wire logic [LineW-1:0]    push_row_i,
+    input  wire logic [TokensLog2-1:0] push_token_i,
+    output logic                     push_done_o,
+    output logic                     push_quiet_o,   // no row of push is outstanding, no copy to begin
+    input  wire logic                st_done_i,      // the last flit of a row has left
+    input  wire logic                copy_begun_i,
+
+    // expert IDs of the item's entry
+    output logic                     id_meta_o,
+    output logic [3:0]               id_idx_o,
+    input  wire logic [15:0]         id_i,
+
+    output logic                     req_valid_o,
+    input  wire logic                req_ready_i,
+    output logic                     own_valid_o,    // rows for reduce_serve; last and data as for req
+    input  wire logic                own_ready_i,
+    output logic                     own_static_o,
+    output logic                     req_last_o,
+    output logic [FW-1:0]            req_data_o
+);
+    import packet_pkg::*;
+
+    localparam int unsigned HF      = 16 / FlitBytes;
+    localparam int unsigned PerFlit = FlitBytes / 2;
+    localparam int unsigned LaneW   = $clog2(PerFlit);
+    localparam int unsigned ExpIdxW = $clog2(MaxExperts);
+    localparam int unsigned OutW    = $clog2(OpenRows + 2);
+    localparam int unsigned GlobalW = TokensLog2 + GpuW;
+    localparam int unsigned MaddrW  = (GlobalW + 15 > AddrW + LogF) ? GlobalW + 15 : AddrW + LogF;
+    localparam int unsigned TgtW    = ExpIdxW + 4;   // of a target: what an expert that is mapped needs
+
+    if (MaddrW > 48 || ExpIdxW < 5) begin : gen_check
+        $error("row_build: AddrW too large, or MaxExperts below 32");
+    end
+
+    typedef enum logic [2:0] {Wait, Scan, Shift, Head, Targets, Next} state_e;
+    typedef enum logic [1:0] {Req, Slots, Row} kind_e;
+    state_e state_q, state_d;
+    kind_e  kind_q, kind_d;
+
+    // ---- one expert of the entry per cycle ----------------------------------------
+    logic            map_valid, mapped, none, mine;
+    logic [GpuW-1:0] gpu;
+    logic [N-1:0]    group_others, group_member;
+    logic            group_remote, group_own;
+
+    lutram #(
+        .Width(1 + GpuW),
+        .Depth(MaxExperts)
+    ) i_emap (
+        .clk_i,
+        .we_i    (emap_we_i && (emap_addr_i >> ExpIdxW) == '0),
+        .waddr_i (emap_addr_i[ExpIdxW-1:0]),
+        .wdata_i ({emap_data_i.valid, emap_data_i.gpu[GpuW-1:0]}),
+        .raddr_i (id_i[ExpIdxW-1:0]),
+        .rdata_o ({map_valid, gpu})
+    );
+
+    assign none   = id_i == '1;
+    assign mapped = map_valid && (id_i >> ExpIdxW) == '0;
+    assign mine   = mapped && 5'(gpu) == cfg_i.port;
+
+    // Of a group: is this GPU a member, are others.
+    lutram #(
+        .Width(2),
+        .Depth(Groups)
+    ) i_group (
+        .clk_i,
+        .we_i    (group_we_i),
+        .waddr_i (group_addr_i),
+        .wdata_i ({group_others != '0, group_member != '0}),
+        .raddr_i (group_i),
+        .rdata_o ({group_remote, group_own})
+    );
+
+    always_comb begin
+        for (int unsigned g = 0; g < N; g++) begin
+            group_others[g] = group_data_i[g] && cfg_i.port != 5'(g);
+            group_member[g] = group_data_i[g] && cfg_i.port == 5'(g);
+        end
+    end
+
+    // ---- the item -----------------------------------------------------------------
+    logic              push_q, push, static_row, dynamic;  // push: the item is a received row
+    logic              can, push_can, wait_q;              // wait_q: the received row is a copy that has to wait
+    logic [OutW-1:0]   open_q, push_open_q, limit;
+    logic              pending_q, alone;                   // a copy that is to begin
+    logic [4:0]        j_q, own_cnt_q, remote_cnt_q, send_q;
+    logic [N-1:0]      member_q;                           // GPUs with an expert of the token
+    logic [TgtW-1:0]   first_q;                            // first remote target
+    logic              bad_q, remote;
+    logic [MaddrW-1:0] addr, addr_q;                       // token << row_shift, under way
+    logic [3:0]        shifts_q;
+    logic [GpuW-1:0]   q_q;
+    logic              nothing, begin_pkt;
+
+    assign limit    = (cfg_i.open_rows == '0 || cfg_i.open_rows > 8'(OpenRows)) ? OutW'(OpenRows) : OutW'(cfg_i.open_rows);
+    assign can      = item_valid_i && open_q < limit;
+    assign push_can = push_valid_i && !(wait_q && pending_q) && push_open_q + OutW'(pending_q) < limit;
+
+    assign push       = (state_q == Wait) ? push_can && (!can || !push_q) : push_q;
+    assign static_row = !push && static_i;
+    assign dynamic    = !push && !static_i && !sum_i;
+    assign remote     = static_row ? group_remote : remote_cnt_q != '0 && !bad_q;
+    assign alone      = push_q && own_cnt_q == 5'd1;
+    assign nothing    = !push_q && (own_i ? sum_i && own_cnt_q == '0 && remote : !remote);
+
+    assign id_meta_o    = push;
+    assign id_idx_o     = j_q[3:0];
+    assign item_done_o  = state_q == Next && !push_q;
+    assign push_done_o  = state_q == Next && push_q;
+    assign copy_next_o  = item_done_o && sum_i && own_i && own_cnt_q != '0;
+    assign quiet_o      = open_q == '0;
+    assign push_quiet_o = push_open_q == '0 && !pending_q;
+    assign unmapped_o   = state_q == Shift && state_d != Shift && bad_q && own_i;
+
+    // Of the own row: the row of the own copies, or what the item names.
+    always_comb begin
+        if (push)              addr = MaddrW'(push_row_i);
+        else if (static_i)     addr = MaddrW'(item_i) << LogF;
+        else if (!sum_i)       addr = (MaddrW'(cfg_i.port) << cfg_i.token_shift) | MaddrW'(item_i);
+        else                   addr = own_i ? MaddrW'(copy_i) : MaddrW'(item_i);
+    end
+
+    // ---- packets ------------------------------------------------------------------
+    logic             beat_q;                 // second half of a header
+    logic [LaneW-1:0] lane_q;
+    logic [PerFlit-1:0][TgtW-1:0] targets_q;
+    logic [PerFlit-1:0][15:0]     targets;
+    logic             flush_q, beat_last, send_last, match, place, fire, head_done, pkt_done, pkt_last, row_sent;
+    logic [TgtW-1:0]  target;
+    header_t          header;
+
+    // A packet's targets: each step looks at one candidate.
+    always_comb begin
+        unique case (kind_q)
+            Req:     match = mapped && !mine && j_q[3:0] != first_q[3:0];
+            Slots:   match = member_q[q_q];
+            default: match = mine;
+        endcase
+        target = {(kind_q == Slots) ? ExpIdxW'(q_q) : dynamic ? id_i[ExpIdxW-1:0] : ExpIdxW'(j_q[3:0]), j_q[3:0]};
+        for (int unsigned l = 0; l < PerFlit; l++) targets[l] = 16'(targets_q[l]);
+    end
+
+    assign place     = state_q == Targets && !flush_q && match;
+    assign beat_last = beat_q || HF == 1;
+    assign fire      = (kind_q == Req) ? req_valid_o && req_ready_i : own_valid_o && own_ready_i;
+    assign head_done = state_q == Head && fire && beat_last;
+    assign send_last = (state_q == Head) ? static_row || send_q == 5'(kind_q == Req) : send_q == '0;
+    assign pkt_last  = (state_q == Targets || beat_last) && send_last;
+    assign pkt_done  = fire && pkt_last;
+    assign row_sent  = pkt_done && kind_q != Req;
+
+    always_comb begin
+        state_d   = state_q;
+        kind_d    = kind_q;
+        begin_pkt = 1'b0;
+        unique case (state_q)
+            Wait:    if (can || push_can) state_d = static_row ? Shift : Scan;
+            Scan:    if (j_q + 1'b1 == cfg_i.k) state_d = Shift;
+            Shift:   if (shifts_q == '0) begin
+                         state_d   = (alone && pending_q) ? Wait : nothing ? Next : Head;
+                         begin_pkt = 1'b1;
+                         kind_d    = push_q ? Row : !own_i ? Slots : (remote && !sum_i) ? Req : Row;
+                     end
+            Head:    if (head_done) state_d = Targets;
+            Targets: ;
+            default: state_d = Wait;
+        endcase
+        if (pkt_done) begin
+            state_d   = row_sent ? Next : Head;
+            begin_pkt = !row_sent;
+            kind_d    = Row;
+        end
+    end
+
+    function automatic logic [GpuW-1:0] next_gpu(input logic [GpuW-1:0] g);
+        return (g == GpuW'(N - 1)) ? '0 : g + 1'b1;
+    endfunction
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) begin
+            state_q     <= Wait;
+            push_q      <= 1'b0;
+            wait_q      <= 1'b0;
+            pending_q   <= 1'b0;
+            open_q      <= '0;
+            push_open_q <= '0;
+            beat_q      <= 1'b0;
+            flush_q     <= 1'b0;
+        end else begin
+            state_q <= state_d;
+            if (state_q == Wait && (can || push_can)) push_q <= push;
+            if (push_done_o)                              wait_q <= 1'b0;
+            else if (state_q == Shift && alone) wait_q <= 1'b1;
+            if (row_sent && alone) pending_q <= 1'b1;
+            else if (copy_begun_i) pending_q <= 1'b0;
+            if ((row_sent && !push_q) != row_done_i)             open_q <= open_q + (row_done_i ? '1 : OutW'(1));
+            if ((row_sent && push_q && !alone) != st_done_i)     push_open_q <= push_open_q + (st_done_i ? '1 : OutW'(1));
+            if (state_q == Head && fire) beat_q <= !beat_last;
+            if (state_q == Targets && fire) flush_q <= 1'b0;
+            else if (place)                 flush_q <= lane_q == '1 || send_q == 5'd1;
+        end
+        kind_q <= kind_d;
+
+        // Shifts by a layer constant take a cycle per place. What reduce_serve gets is not shifted.
+        if (state_q == Wait)      shifts_q <= dynamic ? cfg_i.row_shift : '0;
+        else if (shifts_q != '0)  shifts_q <= shifts_q - 1'b1;
+        if (state_q == Wait || (begin_pkt && kind_d != Req)) addr_q <= addr;
+        else if (shifts_q != '0)                             addr_q <= addr_q << 1;
+
+        // Looking at all experts of the item.
+        if (state_q == Wait) begin
+            own_cnt_q    <= static_row ? 5'(group_own) : '0;
+            remote_cnt_q <= '0;
+            member_q     <= '0;
+            bad_q        <= 1'b0;
+            first_q      <= TgtW'(group_i);
+        end else if (state_q == Scan) begin
+            if (mine) begin
+                own_cnt_q <= own_cnt_q + 1'b1;
+            end else if (mapped) begin
+                member_q[gpu] <= 1'b1;
+                if (dynamic || !member_q[gpu]) remote_cnt_q <= remote_cnt_q + 1'b1;
+                if (remote_cnt_q == '0) first_q <= {id_i[ExpIdxW-1:0], j_q[3:0]};
+            end else if (!none && !push_q) begin
+                bad_q <= 1'b1;
+            end
+        end
+
+        if (state_q == Scan || (state_q == Targets && !flush_q)) j_q <= j_q + 1'b1;
+        else if (state_q != Targets)                             j_q <= '0;
+
+        // GPUs after the own one, in the order of R.
+        if (state_q == Head)                            q_q <= next_gpu(GpuW'(cfg_i.port));
+        else if (state_q == Targets && !flush_q)        q_q <= next_gpu(q_q);
+
+        // Targets not yet placed.
+        if (begin_pkt) send_q <= (kind_d != Row) ? remote_cnt_q : bad_q ? '0 : own_cnt_q;
+        else if (place || (head_done && kind_q == Req)) send_q <= send_q - 1'b1;
+
+        if (state_q == Head || (state_q == Targets && fire)) lane_q <= '0;
+        else if (place)                                      lane_q <= lane_q + 1'b1;
+        if (place) targets_q[lane_q] <= target;
+    end
+
+    // ---- outputs ------------------------------------------------------------------
+    always_comb begin
+        header         = '0;
+        header.opcode  = static_row ? OP_MULTIMEM_LD_REDUCE : OP_DYMULTIMEM_LD_REDUCE;
+        header.cls     = CLS_REQ;
+        header.src     = cfg_i.port;
+        if (push_q)                              header.len = 15'(push_token_i);
+        else if (!static_i && kind_q != Req)     header.len = 15'(item_i[TokensLog2-1:0]);
+        else if (static_i && item_last_i)        header.len = 15'(last_flits_i) << LogF;
+        else                                     header.len = cfg_i.row_bytes;
+        header.cnt     = send_q;
+        header.epoch   = cfg_i.epoch;
+        header.stage   = STAGE_COMBINE;
+        header.dtype   = push_q ? DTYPE_BF16 : red_i.dtype;
+        header.redop   = push_q ? REDOP_ADD : red_i.redop;
+        header.addr    = 48'(addr_q);
+        header.target0 = 16'(first_q);
+        if (kind_q != Req) begin
+            header.dst    = push_q ? 5'(push_src_i) : cfg_i.port;
+            header.tag[1] = kind_q == Slots && own_cnt_q != '0;
+            header.tag[2] = !push_q && !sum_i && remote;
+            header.tag[3] = push_q || (sum_i && kind_q == Row);
+            header.tag[4] = kind_q == Slots;
+            header.tag[5] = bad_q;
+            header.tag[6] = !push_q && sum_i && kind_q == Row && remote;
+            header.tag[7] = push_q;
+        end
+    end
+
+    if (HF == 1) begin : gen_header1
+        assign req_data_o = (state_q == Head) ? header : targets;
+    end else begin : gen_header2
+        assign req_data_o = (state_q != Head) ? targets : beat_q ? header[FW +: FW] : header[0 +: FW];
+    end
+
+    assign req_valid_o  = kind_q == Req && (state_q == Head || flush_q);
+    assign own_valid_o  = kind_q != Req && (state_q == Head || flush_q);
+    assign own_static_o = static_row;
+    assign req_last_o   = pkt_last;
+
+    logic unused;
+    assign unused = ^{cfg_i, emap_data_i, group_data_i};
+endmodule
+
+`default_nettype wire
