@@ -5,7 +5,7 @@
 //
 // Word idx_i of the accumulator holds the running result of flit idx_i of a packet.
 // A term is b_i; with first_i it starts a new result instead of joining the
-// old one: alone, with a_i (pair_i), or a_i starts it without b_i (pair_i, alone_i). With last_i the result leaves
+// old one, and with pair_i too it starts it with a_i and b_i. With last_i the result leaves
 // on out, in the type of its elements, 6 cycles later, and its word is free. red_i is the type and operator, the same for all terms of a packet;
 // what the two mean: reduce_lane. A single term passes through with only its
 // NaN made canonical.
@@ -32,7 +32,6 @@ module packet_acc #(
     input  wire logic [IndexW-1:0]      idx_i,
     input  wire logic                   first_i,
     input  wire logic                   pair_i,   // only with first_i
-    input  wire logic                   alone_i,  // only with pair_i
     input  wire logic [FlitBytes*8-1:0] a_i,      // only with pair_i
     input  wire logic [FlitBytes*8-1:0] b_i,      // lane 0 is bits 15:0
     input  wire logic                   last_i,
@@ -114,7 +113,7 @@ module packet_acc #(
     for (genvar l = 0; l < Lanes; l++) begin : gen_lane
         reduce_lane #(.RedTypes(RedTypes), .RedOps(RedOps)) i_lane (
             .clk_i,
-            .take_i  (take), .first_i, .pair_i, .alone_i, .red_i, .acc_i(acc[l]), .a_i(a_i[32*l +: 32]), .b_i(b_i[32*l +: 32]),
+            .take_i  (take), .first_i, .pair_i, .red_i, .acc_i(acc[l]), .a_i(a_i[32*l +: 32]), .b_i(b_i[32*l +: 32]),
             .valid_i (valid_q[0]), .red_q_i(red_q), .sum_o(sum[l]),
             .emit_i  (emit), .red_end_i(red_end), .data_o(data_o[32*l +: 32])
         );

@@ -18,7 +18,6 @@ module reduce_lane #(
     input  wire logic             take_i,
     input  wire logic             first_i,
     input  wire logic             pair_i,     // with first_i: a_i counts too
-    input  wire logic             alone_i,    // with pair_i: b_i does not
     input  wire red_pkg::red_t    red_i,
     input  wire logic [1:0][31:0] acc_i,      // running results; of 32-bit elements the first one
     input  wire logic [31:0]      a_i,
@@ -50,20 +49,15 @@ module reduce_lane #(
     // ---- operands ----
     logic [1:0][31:0] a_q, b_q;
     logic             words, integers;
-    logic [31:0]      start, term;   // a new result starts with, takes
-
-    always_comb begin
-        start = pair_i ? a_i : neutral(RedTypes, RedOps, red_i);
-        term  = alone_i ? neutral(RedTypes, RedOps, red_i) : b_i;
-    end
 
     always_ff @(posedge clk_i) begin
         if (take_i) begin
+            automatic logic [31:0] start = pair_i ? a_i : neutral(RedTypes, RedOps, red_i);
             a_q[0] <= first_i ? widen(red_i.dtype, start) : acc_i[0];
-            b_q[0] <= widen(red_i.dtype, term);
+            b_q[0] <= widen(red_i.dtype, b_i);
             if (!HasWords || !Words[red_i.dtype]) begin
                 a_q[1] <= first_i ? widen(red_i.dtype, 32'(start[31:16])) : acc_i[1];
-                b_q[1] <= widen(red_i.dtype, 32'(term[31:16]));
+                b_q[1] <= widen(red_i.dtype, 32'(b_i[31:16]));
             end
         end
     end

@@ -23,7 +23,7 @@ module combine #(
     localparam int unsigned TokenW = node_pkg::TokenW,
     localparam int unsigned RowW   = node_pkg::RowW,
     localparam int unsigned LineW  = AddrW - 7 + LogF,
-    localparam int unsigned ItemW  = (AddrW > TokensLog2) ? AddrW : TokensLog2  // own token, or flit address
+    localparam int unsigned ItemW  = (AddrW + LogF > TokensLog2) ? AddrW + LogF : TokensLog2  // own token, or byte address
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
@@ -141,7 +141,7 @@ module combine #(
     assign tok_done_o = row_done_i && !row_more_i && mode_q != Static;
 
     // ---- items --------------------------------------------------------------------
-    // cur_q: token, or flit address of a static row; left_q: as many still to be named, or flits.
+    // cur_q: token, or byte address of a static row; left_q: as many still to be named, or bytes.
     logic [ItemW-1:0] cur_q, item_in;
     logic [ItemW:0]   left_q, step;
     logic [ItemW+1:0] rest;
@@ -149,7 +149,7 @@ module combine #(
     logic [1:0]       full_q;
     logic             wpar_q, rpar_q;
 
-    assign step       = static_o ? (ItemW+1)'(cfg_i.row_bytes >> LogF) : (ItemW+1)'(1);
+    assign step       = static_o ? (ItemW+1)'(cfg_i.row_bytes) : (ItemW+1)'(1);
     assign rest       = {1'b0, left_q} - {1'b0, step};
     assign last_in    = rest[ItemW+1] || rest[ItemW:0] == '0;
     assign from_ready = option_q && mode_q == Dynamic;
@@ -190,14 +190,14 @@ module combine #(
                 full_q[rpar_q] <= 1'b0;
                 rpar_q         <= !rpar_q;
             end
-            if (take)       left_q <= (!known || outside || strange) ? '0 : (mode_in == Static) ? (ItemW+1)'(cmd_i.b >> LogF) : (ItemW+1)'(cmd_i.b);
+            if (take)       left_q <= (!known || outside || strange) ? '0 : (ItemW+1)'(cmd_i.b);
             else if (start) left_q <= last_in ? '0 : rest[ItemW:0];
         end
         if (take) begin
-            cur_q <= (mode_in == Static) ? ItemW'(cmd_i.a >> LogF) : ItemW'(cmd_i.a);
+            cur_q <= ItemW'(cmd_i.a);
         end else if (start) begin
             cur_q        <= cur_q + ItemW'(step);
-            last_flits_o <= (15-LogF)'(left_q);
+            last_flits_o <= (15-LogF)'(left_q >> LogF);
         end
     end
 

@@ -3,21 +3,21 @@
 // Queues of reduction requests, and the set-up of rows for row_sum.
 //
 // Requests come from the wire (one queue of OpenRows per requester; the window of open rows bounds them, so req_ is always accepted; one too
-// many is an error and dropped) and from combine (own_, the queue of the own port). Their flits are parsed on their way into one RAM:
+// many is an error and dropped) and from row_build (own_, for combine the queue of the own port). Their flits are parsed on their way into one RAM:
 //   {context, request}: word of the header's low half, word of the high half (one word if a flit holds both), words of as many targets as a flit has
 // and the same RAM holds {context, row slot}: addresses of up to 16 terms.
 // One set-up machine serves the contexts in turn: it reads a request, looks the targets up (own experts: expert map, then allocator client 1, never
 // allocating; explicit rows: by position) and writes the term addresses. Every context has two row slots, so the next row is set up while one is summed.
 //
-// Rows of combine, and those of sum_push in the context of their home, have the same format. Their addr is a token or row number, or a static row's byte address, and is not shifted; dst and len are home and index of the
-// token (static: len is the row's); target flits hold all targets, also the first. Rows of sum_push are at most open_rows, and no other GPU asks for rows meanwhile. Bits of their tag, and what makes a row without any:
+// Rows of combine, and those of push in the context of their home, have the same format. Their addr is a token or row number, or a static row's byte address, and is not shifted; dst and len are home and index of the
+// token (static: len is the row's); target flits hold all targets, also the first. Rows of push are at most open_rows, and no other GPU asks for rows meanwhile. Bits of their tag, and what makes a row without any:
 //   1 more: another row of the token follows     2 use_r: R is the last term            3 explicit: targets are list positions of received row addr
 //   4 slots: targets are GPUs, their slots       5 bad: write nothing                   6 again: the destination is the last term
-//   7 st: goes to the home's slot
+//   7 st: goes to the home's slot; with one term it is not summed: unit send gets both addresses as an st.linear (copy_*)
 //
 // Order: rows of a context in the order of its requests. An error (unmapped or unallocated target, length or address out of bounds) makes the row a poisoned
 // row without terms: its packets are sent all the same.
-// Worst case: setting up a row of t terms takes 8 + 8 t cycles and the allocator's misses, a static one at most 9 (6 of another GPU with 16-byte flits, less than its shortest packet); a context waits for one row of every other context.
+// Worst case: setting up a row of t terms takes 8 + 8 t cycles, with a request's address row_shift more, and the allocator's misses, a static one at most 9 (6 of another GPU with 16-byte flits, less than its shortest packet); a context waits for one row of every other context.
 `default_nettype none
 
 module reduce_serve #(
@@ -50,7 +50,7 @@ module reduce_serve #(
     input  wire logic [FW-1:0]       req_data_i,
     input  wire logic                req_last_i,
 
-    // from combine and sum_push
+    // from row_build
     input  wire logic                own_valid_i,
     output logic                     own_ready_o,
     input  wire logic                own_last_i,

@@ -99,7 +99,7 @@ module reduction #(
     input  wire logic [FW-1:0]       res_data_i,
     input  wire logic                res_last_i,
 
-    // to tx: requests, partial sums, ST packets of sum.st
+    // to tx: requests, partial sums, ST packets of sum.st (on the same wires)
     output logic                     req_valid_o,
     input  wire logic                req_ready_i,
     output logic [FW-1:0]            req_data_o,
@@ -110,8 +110,6 @@ module reduction #(
     output logic                     part_last_o,
     output logic                     sst_valid_o,
     input  wire logic                sst_ready_i,
-    output logic [FW-1:0]            sst_data_o,
-    output logic                     sst_last_o,
     input  wire logic                part_crd_valid_i,
     input  wire logic [4:0]          part_crd_port_i,
 
@@ -142,7 +140,7 @@ module reduction #(
     // ---- units combine and push ---------------------------------------------------
     localparam int unsigned LogF  = $clog2(FlitBytes);
     localparam int unsigned LineW = AddrW - 7 + LogF;
-    localparam int unsigned ItemW = (AddrW > TokensLog2) ? AddrW : TokensLog2;
+    localparam int unsigned ItemW = (AddrW + LogF > TokensLog2) ? AddrW + LogF : TokensLog2;
 
     logic                  route_valid, route_ready, route_slot, route_got, meta_valid, meta_ready, meta_first, meta_got;
     logic [LineW-1:0]      route_token, meta_row, own_copy;
@@ -230,7 +228,7 @@ module reduction #(
         .sumb_rd_valid_o, .sumb_rd_ready_i, .sumb_rd_addr_o, .sumb_rd_rvalid_i, .sumb_rd_rdata_i,
         .out_wr_valid_o, .out_wr_ready_i, .out_wr_addr_o, .out_wr_data_o, .out_wr_be_o,
         .res_valid_i, .res_ready_o, .res_data_i, .res_last_i,
-        .part_valid_o, .part_ready_i, .part_data_o, .part_last_o, .sst_valid_o, .sst_ready_i, .sst_data_o, .sst_last_o,
+        .part_valid_o, .part_ready_i, .part_data_o, .part_last_o, .sst_valid_o, .sst_ready_i,
         .part_crd_valid_i, .part_crd_port_i, .err_valid_o(err_valid_o[2]), .idle_o(idle_sum)
     );
 

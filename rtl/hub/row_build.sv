@@ -27,7 +27,7 @@ module row_build #(
     localparam int unsigned LogF  = $clog2(FlitBytes),
     localparam int unsigned GpuW  = (N > 1) ? $clog2(N) : 1,
     localparam int unsigned LineW = AddrW - 7 + LogF,
-    localparam int unsigned ItemW = (AddrW > TokensLog2) ? AddrW : TokensLog2
+    localparam int unsigned ItemW = (AddrW + LogF > TokensLog2) ? AddrW + LogF : TokensLog2
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
@@ -42,7 +42,7 @@ module row_build #(
 
     // item of combine, and what its command says
     input  wire logic                item_valid_i,
-    input  wire logic [ItemW-1:0]    item_i,         // own token, or flit address of a static row
+    input  wire logic [ItemW-1:0]    item_i,         // own token, or byte address of a static row
     input  wire logic                item_last_i,    // static: the last row
     input  wire logic                static_i,
     input  wire logic                sum_i,
@@ -151,6 +151,7 @@ module row_build #(
     logic [N-1:0]      member_q;                           // GPUs with an expert of the token
     logic [TgtW-1:0]   first_q;                            // first remote target
     logic              bad_q, remote;
+    logic [GlobalW-1:0] home;                              // first own token
     logic [MaddrW-1:0] addr, addr_q;                       // token << row_shift, under way
     logic [3:0]        shifts_q;
     logic [GpuW-1:0]   q_q;
@@ -176,11 +177,13 @@ module row_build #(
     assign push_quiet_o = push_open_q == '0 && !pending_q;
     assign unmapped_o   = state_q == Shift && state_d != Shift && bad_q && own_i;
 
+    assign home = GlobalW'(GpuW'(cfg_i.port)) << cfg_i.token_shift;
+
     // Of the own row: the row of the own copies, or what the item names.
     always_comb begin
         if (push)              addr = MaddrW'(push_row_i);
-        else if (static_i)     addr = MaddrW'(item_i) << LogF;
-        else if (!sum_i)       addr = (MaddrW'(cfg_i.port) << cfg_i.token_shift) | MaddrW'(item_i);
+        else if (static_i)     addr = MaddrW'(item_i);
+        else if (!sum_i)       addr = MaddrW'(home) | MaddrW'(item_i);
         else                   addr = own_i ? MaddrW'(copy_i) : MaddrW'(item_i);
     end
 

@@ -10,7 +10,7 @@
 //
 // The first pass adds two terms, each further pass one; a single term passes through; no term at all gives zeros. A packet
 // begins only when no other hub can make it wait: with the credit of the requester, with its packet of R here. Then its passes go into a queue from which
-// the two read ports run ahead of the adder; first terms that stay alone are read by both in turn, because one port for all would have to win every conflict. Without memory conflicts one flit enters the adder every cycle, across passes and packets
+// the two read ports run ahead of the adder; single terms are read by both in turn, because one port for all would have to win every conflict. Without memory conflicts one flit enters the adder every cycle, across passes and packets
 // (packets of 8 flits or more; shorter ones wait for their own sums).
 //
 // Back-pressure: out_wr_ may stall; part_ and sst_ too, and then hold up the adder when their queue is full. That
@@ -91,10 +91,8 @@ module row_sum #(
     input  wire logic                part_ready_i,
     output logic [FW-1:0]            part_data_o,
     output logic                     part_last_o,
-    output logic                     sst_valid_o,
+    output logic                     sst_valid_o,    // or an ST packet; flits and last as of part
     input  wire logic                sst_ready_i,
-    output logic [FW-1:0]            sst_data_o,
-    output logic                     sst_last_o,
     input  wire logic                part_crd_valid_i,
     input  wire logic [4:0]          part_crd_port_i,
 
@@ -201,7 +199,7 @@ module row_sum #(
     tag_t             tag_q;
     logic [4:0]       step_q, last_q;
     logic [AddrW-1:0] addr, addr_q;
-    logic             by_b_q, by_b;  // the second port is to read the next single term, reads this one
+    logic             by_b_q;        // the second port reads the next single term
     pass_t            pass_in;
 
     assign row_ctx_o = ctx_q;
@@ -227,7 +225,6 @@ module row_sum #(
     assign is_term    = !(use_r_q && final_step) && !zero_q;
     assign advance    = state_q == Terms && ring_room && (term_valid_i || !is_term);
     assign push       = advance && (step_q != '0 || final_step);
-    assign by_b       = by_b_q && is_term && step_q == '0;
     assign addr       = term_addr_i + AddrW'({pkt_q, {IdxW{1'b0}}});
 
     assign term_re_o  = load || state_q == Terms;
@@ -236,8 +233,8 @@ module row_sum #(
 
     always_comb begin
         pass_in.pair   = step_q == 5'd1;
-        pass_in.need_a = is_term && !by_b;
-        pass_in.need_b = pass_in.pair || by_b;
+        pass_in.need_a = is_term && (pass_in.pair || !by_b_q);
+        pass_in.need_b = pass_in.pair || (is_term && by_b_q);
         pass_in.need_r = use_r_q && final_step;
         pass_in.first  = step_q[4:1] == '0;
         pass_in.last   = final_step;
@@ -257,7 +254,7 @@ module row_sum #(
             if (load) started_q[ctx_q] <= !row_last;
         end
         if (go_i) by_b_q <= 1'b0;
-        else if (push && is_term && !pass_in.pair) by_b_q <= !by_b;
+        else if (push && is_term && !pass_in.pair) by_b_q <= !by_b_q;
         if (go_i) ctx_q <= '0;
         else if (state_q == Pick && ready_ctx != '0) ctx_q <= pick;
         if (load) begin
@@ -383,9 +380,9 @@ module row_sum #(
         .RedOps(RedOps)
     ) i_acc (
         .clk_i, .rst_ni,
-        .valid_i (fire), .ready_o(acc_ready), .idx_i(idx_q), .first_i(pass.first), .pair_i(pass.need_b), .alone_i(pass.need_b && !pass.pair),
+        .valid_i (fire), .ready_o(acc_ready), .idx_i(idx_q), .first_i(pass.first), .pair_i(pass.pair),
         .a_i     (b_data),
-        .b_i     ((pass.need_a ? a_data : '0) | (pass.need_r ? r_data : '0)),
+        .b_i     (pass.need_a ? a_data : pass.need_r ? r_data : pass.need_b ? b_data : '0),
         .last_i  (pass.last), .red_i(red), .meta_i({idx_last, tag_in}),
         .valid_o (acc_valid), .data_o(acc_data), .meta_o({acc_end, acc_tag}),
         .busy_o  (acc_busy)
@@ -551,8 +548,6 @@ module row_sum #(
     assign part_data_o  = pkt_data;
     assign part_last_o  = pkt_payload && head.last;
     assign sst_valid_o  = pkt_valid && head.st;
-    assign sst_data_o   = pkt_data;
-    assign sst_last_o   = pkt_payload && head.last;
 
     assign idle_o = state_q == Pick && !d_valid && !acc_busy && !own_valid && !pkt_valid && !r_valid && !res_valid_i && row_pend_i == '0;
 

@@ -5,7 +5,7 @@
 // A packet starts when all of it is here and its class has credit, and leaves in consecutive cycles; the next one follows without an idle cycle.
 // Order: CTRL before REQ before STORE and PART, which alternate; a waiting STORE or PART passes after at most 16 others. Inside a class first in, first out;
 // send and control share one queue of stores; row_sum's stores (sst) take turns with that queue. sst_* and
-// part_* have no queue here: once a packet is offered, its flits must follow as fast as they are taken. The credits of partials were taken by
+// part_* have no queue here and the same wires for their flits: once a packet is offered, its flits must follow as fast as they are taken. The credits of partials were taken by
 // row_sum, to which returned ones are passed on. Requests need no credit.
 // Back-pressure: req and st by ready when their queue is full; ctl, sst and part by ready, which is a grant, while another packet is on the link
 // or no credit is left.
@@ -37,13 +37,11 @@ module tx #(
     output logic                             st_ready_o,
     input  wire logic [8*FlitBytes-1:0]      st_data_i,
     input  wire logic                        st_last_i,
-    input  wire logic                        sst_valid_i,  // row_sum
+    input  wire logic                        sst_valid_i,  // stores of row_sum, or partials: one at a time
     output logic                             sst_ready_o,
-    input  wire logic [8*FlitBytes-1:0]      sst_data_i,
-    input  wire logic                        sst_last_i,
     input  wire logic                        part_valid_i,
     output logic                             part_ready_o,
-    input  wire logic [8*FlitBytes-1:0]      part_data_i,
+    input  wire logic [8*FlitBytes-1:0]      part_data_i,  // of either
     input  wire logic                        part_last_i,
 
     output logic                             up_valid_o,
@@ -147,7 +145,7 @@ module tx #(
     always_comb begin
         unique case (cls)
             CLS_CTRL:  last = (HF == 1) || half_q;
-            CLS_STORE: last = sum ? sst_last_i : store_last;
+            CLS_STORE: last = sum ? part_last_i : store_last;
             CLS_REQ:   last = req_last;
             default:   last = part_last_i;
         endcase
@@ -183,7 +181,7 @@ module tx #(
             // what has no queue here; 0 where a queue has the flit
             unique case (cls)
                 CLS_CTRL:  direct_q <= FW'(ctl_header_i >> ((HF == 2 && half_q) ? FW : 0));
-                CLS_STORE: direct_q <= sum ? sst_data_i : '0;
+                CLS_STORE: direct_q <= sum ? part_data_i : '0;
                 CLS_PART:  direct_q <= part_data_i;
                 default:   direct_q <= '0;
             endcase

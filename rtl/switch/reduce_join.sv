@@ -182,7 +182,6 @@ module reduce_join #(
         .idx_i   (read_idx_q),
         .first_i (first_pass_q),
         .pair_i  (1'b0),
-        .alone_i (1'b0),
         .a_i     ('0),
         .b_i     (q_data_i[FW-1:0]),
         .last_i  (last_pass_q),

@@ -390,8 +390,8 @@ module node #(
     );
 
     // ---- reductions ----
-    logic          creq_valid, creq_ready, creq_last, part_valid, part_ready, part_last, sst_valid, sst_ready, sst_last, part_crd_valid, red_idle;
-    logic [FW-1:0] creq_data, part_data, sst_data;
+    logic          creq_valid, creq_ready, creq_last, part_valid, part_ready, part_last, sst_valid, sst_ready, part_crd_valid, red_idle;
+    logic [FW-1:0] creq_data, part_data;
     logic [4:0]    part_crd_port;
 
     reduction #(
@@ -413,7 +413,7 @@ module node #(
         .res_valid_i(rxres_valid), .res_ready_o(rxres_ready), .res_data_i(rxres_data), .res_last_i(rxres_last),
         .req_valid_o(creq_valid), .req_ready_i(creq_ready), .req_data_o(creq_data), .req_last_o(creq_last),
         .part_valid_o(part_valid), .part_ready_i(part_ready), .part_data_o(part_data), .part_last_o(part_last),
-        .sst_valid_o(sst_valid), .sst_ready_i(sst_ready), .sst_data_o(sst_data), .sst_last_o(sst_last),
+        .sst_valid_o(sst_valid), .sst_ready_i(sst_ready),
         .part_crd_valid_i(part_crd_valid), .part_crd_port_i(part_crd_port),
         .err_valid_o(err_valid[ErrRed+:3]), .err_code_o(red_err), .idle_o(red_idle)
     );
@@ -429,7 +429,7 @@ module node #(
         .ctl_valid_i(ctl_valid), .ctl_ready_o(ctl_ready), .ctl_header_i(ctl_header),
         .req_valid_i(creq_valid), .req_ready_o(creq_ready), .req_data_i(creq_data), .req_last_i(creq_last),
         .st_valid_i(st_valid), .st_ready_o(st_ready), .st_data_i(st_data), .st_last_i(st_last),
-        .sst_valid_i(sst_valid), .sst_ready_o(sst_ready), .sst_data_i(sst_data), .sst_last_i(sst_last),
+        .sst_valid_i(sst_valid), .sst_ready_o(sst_ready),
         .part_valid_i(part_valid), .part_ready_o(part_ready), .part_data_i(part_data), .part_last_i(part_last),
         .up_valid_o(up_valid), .up_last_o, .up_err_o, .up_cls_o, .up_data_o(up_data), .crd_i(up_crd_i), .crd_part_i(up_crd_part_i),
         .part_crd_valid_o(part_crd_valid), .part_crd_port_o(part_crd_port),

@@ -11,7 +11,6 @@ module packet_acc_16 (
     input  wire logic [2:0]   idx_i,
     input  wire logic         first_i,
     input  wire logic         pair_i,
-    input  wire logic         alone_i,
     input  wire logic [127:0] a_i,
     input  wire logic [127:0] b_i,
     input  wire logic         last_i,
@@ -23,7 +22,7 @@ module packet_acc_16 (
     output logic              busy_o
 );
     packet_acc #(.FlitBytes(16), .MetaWidth(12)) i_dut (
-        .clk_i, .rst_ni, .valid_i, .ready_o, .idx_i, .first_i, .pair_i, .alone_i, .a_i, .b_i, .last_i, .red_i, .meta_i,
+        .clk_i, .rst_ni, .valid_i, .ready_o, .idx_i, .first_i, .pair_i, .a_i, .b_i, .last_i, .red_i, .meta_i,
         .valid_o, .data_o, .meta_o, .busy_o
     );
 endmodule

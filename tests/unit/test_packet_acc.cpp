@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // packet_acc against the golden model of reductions: random terms of every type and operator on random
-// words with hazards and gaps, whole packets back to back, single terms of either operand, pairs,
+// words with hazards and gaps, whole packets back to back, single terms, pairs,
 // and the cycle in which ready, valid and busy must be what they are. The flit size
 // is that of the model (8 bytes, or that of the file that includes this one);
 // meta has 12 bits. MW_SEED repeats a run.
@@ -45,7 +45,7 @@ struct flit {
 
 struct term {
     unsigned idx, dtype, redop;
-    bool first, pair, alone, last; // alone: a without b
+    bool first, pair, last;
     uint16_t meta;
     flit a, b;
 };
@@ -108,7 +108,6 @@ class bench {
         t.idx = static_cast<unsigned>(rng() % DEPTH);
         t.first = rng() & 1;
         t.pair = rng() & 1;
-        t.alone = t.pair && rng() % 4 == 0;
         t.last = rng() & 1;
         t.meta = static_cast<uint16_t>(rng() & 0xfff);
         t.a = random_flit();
@@ -143,7 +142,6 @@ class bench {
         dut.idx_i = static_cast<uint8_t>(t.idx);
         dut.first_i = t.first;
         dut.pair_i = t.pair;
-        dut.alone_i = t.first && t.pair && t.alone;
         dut.last_i = t.last;
         dut.meta_i = t.meta;
         dut.red_i = static_cast<uint8_t>(t.dtype << 3 | t.redop);
@@ -193,10 +191,8 @@ class bench {
             uint32_t &s = sum[t.idx][l];
             if (t.first && t.pair)
                 s = mw_reduce_first(t.dtype, a);
-            if (t.first && !t.pair)
-                s = mw_reduce_first(t.dtype, b);
-            else if (!t.first || !t.alone)
-                s = mw_reduce_next(t.dtype, t.redop, s, b);
+            s = t.first && !t.pair ? mw_reduce_first(t.dtype, b)
+                                   : mw_reduce_next(t.dtype, t.redop, s, b);
         }
         uint64_t until = when + (t.last ? OUT_LATENCY + 1 : SPACING);
         if (until > busy_until)
@@ -263,7 +259,6 @@ static void packets_without_a_bubble(void **state)
                 t.idx = i;
                 t.first = pass == 0;
                 t.pair = pair;
-                t.alone = false;
                 t.dtype = kind.dtype;
                 t.redop = kind.redop;
                 t.last = pass == passes - 1;
@@ -290,7 +285,6 @@ static void every_value(void **state)
             t.b.lane[l] = static_cast<uint16_t>(v + l * 0x1111);
         b->give(t);
         t.pair = true;
-        t.alone = false;
         for (unsigned l = 0; l < LANES; l++)
             t.a.lane[l] = t.b.lane[l] ^ 0x8000;
         b->give(t);

@@ -695,13 +695,13 @@ class bench {
         }
         stable(0, dut.req_valid_o, dut.req_ready_i, &dut.req_data_o, dut.req_last_o);
         stable(1, dut.part_valid_o, dut.part_ready_i, &dut.part_data_o, dut.part_last_o);
-        stable(2, dut.sst_valid_o, dut.sst_ready_i, &dut.sst_data_o, dut.sst_last_o);
+        stable(2, dut.sst_valid_o, dut.sst_ready_i, &dut.part_data_o, dut.part_last_o);
         if (dut.req_valid_o && dut.req_ready_i)
             take(0, &dut.req_data_o, dut.req_last_o);
         if (dut.part_valid_o && dut.part_ready_i)
             take(1, &dut.part_data_o, dut.part_last_o);
         if (dut.sst_valid_o && dut.sst_ready_i)
-            take(2, &dut.sst_data_o, dut.sst_last_o);
+            take(2, &dut.part_data_o, dut.part_last_o);
     }
 
     // Valid stays, data too, until ready.

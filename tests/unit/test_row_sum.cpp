@@ -267,7 +267,7 @@ class bench {
         if (dut.part_valid_o && dut.part_ready_i)
             take(0, &dut.part_data_o, dut.part_last_o);
         if (dut.sst_valid_o && dut.sst_ready_i)
-            take(1, &dut.sst_data_o, dut.sst_last_o);
+            take(1, &dut.part_data_o, dut.part_last_o);
     }
 
     void mark()

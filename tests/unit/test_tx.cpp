@@ -107,12 +107,15 @@ class bench {
         dut.go_i = 0;
     }
 
-    template <class Port> void offer(unsigned s, Port &data, uint8_t &valid, uint8_t *is_last)
+    // other: a source on the same wires
+    template <class Port>
+    void offer(unsigned s, Port &data, uint8_t &valid, uint8_t *is_last, unsigned other = SOURCES)
     {
         source &q = src[s];
         bool may_pause = (s != PART && s != SST) || q.at == 0;
         if (!q.valid)
-            q.valid = !q.packets.empty() && (!may_pause || percent(t.pace));
+            q.valid = !q.packets.empty() && (!may_pause || percent(t.pace)) &&
+                      (other == SOURCES || (!src[other].valid && src[other].at == 0));
         valid = q.valid && dut.rst_ni;
         if (!q.valid)
             return;
@@ -126,8 +129,12 @@ class bench {
         offer(CTL, dut.ctl_header_i, dut.ctl_valid_i, nullptr);
         offer(REQ, dut.req_data_i, dut.req_valid_i, &dut.req_last_i);
         offer(ST, dut.st_data_i, dut.st_valid_i, &dut.st_last_i);
-        offer(SST, dut.sst_data_i, dut.sst_valid_i, &dut.sst_last_i);
-        offer(PART, dut.part_data_i, dut.part_valid_i, &dut.part_last_i);
+        bool sst_first = percent(50);
+        if (sst_first)
+            offer(SST, dut.part_data_i, dut.sst_valid_i, &dut.part_last_i, PART);
+        offer(PART, dut.part_data_i, dut.part_valid_i, &dut.part_last_i, SST);
+        if (!sst_first)
+            offer(SST, dut.part_data_i, dut.sst_valid_i, &dut.part_last_i, PART);
         dut.crd_i = 0;
         if (used[MW_CLS_CTRL] > 0 && percent(t.back))
             dut.crd_i |= 1u << MW_CLS_CTRL;
@@ -198,7 +205,7 @@ class bench {
         bytes f = get(dut.up_data_o);
         open.insert(open.end(), f.begin(), f.end());
         flits++;
-        if (!first)
+        if (!sst_first)
             first = now;
         last = now;
         if (dut.up_last_o)

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 `default_nettype none
 
-// pkt_merge and loc_merge: nothing is stored, so what leaves is the head of one stream in the same cycle; no packet is cut by another.
+// loc_merge: nothing is stored, so what leaves is the head of one stream in the same cycle; no packet is cut by another.
 module prove_merge #(
-    parameter bit Local = 1'b0,          // loc_merge, else pkt_merge
-    parameter int unsigned Streams = 2
+    localparam int unsigned Streams = 2
 ) (
     input wire logic               clk_i, ready_i,
     input wire logic [Streams-1:0] valid_i, data_i, last_i,
@@ -15,29 +14,12 @@ module prove_merge #(
     logic [Streams-1:0] ready, took, one_q, open, from_q;
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
-    if (Local) begin : gen_local
-        loc_merge #(.FlitBytes(1)) i_dut (
-            .clk_i, .rst_ni(rst_n), .go_i(1'b0),
-            .loc_valid_i(valid_i[0]), .loc_ready_o(ready[0]), .loc_data_i({7'd0, data_i[0]}), .loc_last_i(last_i[0]),
-            .clo_valid_i(valid_i[1]), .clo_ready_o(ready[1]), .clo_data_i({7'd0, data_i[1]}), .clo_last_i(last_i[1]),
-            .loc_valid_o(valid), .loc_ready_i(ready_i), .loc_data_o(out), .loc_last_o(last)
-        );
-    end else begin : gen_pkt
-        logic       in_valid [Streams];
-        logic       in_ready [Streams];
-        logic [7:0] in_data  [Streams];
-        logic       in_last  [Streams];
-        for (genvar s = 0; s < Streams; s++) begin : gen_stream
-            assign in_valid[s] = valid_i[s];
-            assign in_data[s]  = {7'd0, data_i[s]};
-            assign in_last[s]  = last_i[s];
-            assign ready[s]    = in_ready[s];
-        end
-        pkt_merge #(.FlitBytes(1), .Streams(Streams)) i_dut (
-            .clk_i, .rst_ni(rst_n), .go_i(1'b0), .in_valid_i(in_valid), .in_ready_o(in_ready), .in_data_i(in_data), .in_last_i(in_last),
-            .out_valid_o(valid), .out_ready_i(ready_i), .out_data_o(out), .out_last_o(last)
-        );
-    end
+    loc_merge #(.FlitBytes(1)) i_dut (
+        .clk_i, .rst_ni(rst_n), .go_i(1'b0),
+        .loc_valid_i(valid_i[0]), .loc_ready_o(ready[0]), .loc_data_i({7'd0, data_i[0]}), .loc_last_i(last_i[0]),
+        .clo_valid_i(valid_i[1]), .clo_ready_o(ready[1]), .clo_data_i({7'd0, data_i[1]}), .clo_last_i(last_i[1]),
+        .loc_valid_o(valid), .loc_ready_i(ready_i), .loc_data_o(out), .loc_last_o(last)
+    );
 
     for (genvar s = 0; s < Streams; s++) begin : gen_in
         f_stream #(.Assume(1'b1)) i_in (
@@ -60,7 +42,7 @@ module prove_merge #(
             a_packet: assert (!out_open || took == '0 || took == from_q);   // a packet is not cut
         end
     end
-    // a packet that waits is passed by one of each other stream at most, besides the one under way
+    // a packet that waits is passed by one of the other stream at most, besides the one under way
     f_fair #(.Bound(Streams)) i_fair (
         .clk_i, .rst_ni(rst_n), .wait_i((valid_i & one_i) != '0 && (open & one_i) == '0), .served_i((took & one_i) != '0),
         .other_i(valid && ready_i && last)
