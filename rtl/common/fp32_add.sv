@@ -24,6 +24,7 @@ module fp32_add #(
     input  wire logic        max_i,   // the greater
     input  wire logic [31:0] a_i,
     input  wire logic [31:0] b_i,
+    input  wire logic        half_i,  // what is rounded in this cycle leaves as bf16: the upper half of res, rounded once more; the lower half is anything
     input  wire logic        over_i,
     input  wire logic [31:0] over_data_i,
     output logic [31:0]      res_o
@@ -173,15 +174,19 @@ module fp32_add #(
         return n;
     endfunction
 
-    // One adder: the leading bit completes the exponent, the last place takes the carry.
-    // The rest are clears of whole fields, which flip-flops do by themselves.
-    function automatic logic [31:0] round(input norm_t n);
+    // One adder: the leading bit completes the exponent, the last place takes the carry, or that of the upper half: the first rounding may make a tie of the second
+    // one, or break it, and is not carried out then. The rest are clears of whole fields, which flip-flops do by themselves.
+    function automatic logic [31:0] round(input norm_t n, input logic half);
         logic [7:0]  exp;
         logic [22:0] frac;
+        logic        up, half_up;
         /* verilator lint_off UNUSEDSIGNAL */  // only its carry matters
         logic spare;
         /* verilator lint_on UNUSEDSIGNAL */
-        {exp, frac, spare} = {n.exp, n.frac, 1'b1} + {7'd0, n.lead, 23'd0, n.up};
+        half_up = n.frac[15] ? n.frac[14:0] != '0 || n.up || n.frac[16] : n.frac[14:0] == '1 && n.up && n.frac[16];
+        half_up = half_up && half && n.exp[7:1] != '1;   // then it is a NaN, or infinite whatever the fraction
+        up      = n.up && !half;
+        {exp, frac, spare} = {n.exp, n.frac, 1'b1} + {7'd0, n.lead, 6'd0, half_up, 16'd0, up};
         if (exp == '1 && !n.nan) frac = '0;
         if (n.zero) exp = '0;
         return {n.sign, exp, frac};
@@ -201,7 +206,7 @@ module fp32_add #(
     always_ff @(posedge clk_i) if (valid2_q) norm_q    <= normalise(sum_q);
     always_ff @(posedge clk_i) begin
         if (over_i) res_o <= over_data_i;
-        else if (valid3_q) res_o <= round(norm_q);
+        else if (valid3_q) res_o <= round(norm_q, half_i);
     end
 
     logic unused;

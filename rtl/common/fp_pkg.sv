@@ -30,22 +30,6 @@ package fp_pkg;
         logic [31:0] mant;   // its significand, the highest bit is 1
     } factor_t;
 
-    // bf16 nearest to an fp32; ties to even, subnormals kept, overflow to infinity.
-    function automatic logic [15:0] rne16(input logic [31:0] x);
-        logic up;
-        up = x[15] && (x[16] || x[14:0] != '0);
-        if (x[30:23] == 8'hff && x[22:0] != '0) return NaN16;
-        return x[31:16] + 16'(up);
-    endfunction
-
-    // The same for an fp32 whose NaN, if it is one, is canonical: the
-    // largest exponent is never rounded up, which truncates NaN32 to NaN16.
-    function automatic logic [15:0] rne16_canonical(input logic [31:0] x);
-        logic up;
-        up = x[15] && (x[16] || x[14:0] != '0) && x[30:23] != 8'hff;
-        return x[31:16] + 16'(up);
-    endfunction
-
     // Exact; a NaN keeps its payload.
     function automatic logic [31:0] bf16_to_fp32(input logic [15:0] x);
         return {x, 16'h0000};

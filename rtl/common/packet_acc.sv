@@ -58,6 +58,7 @@ module packet_acc #(
     logic [Stages-1:0][MetaWidth-1:0] meta_q;
     logic take, conflict, store, emit;
     red_pkg::red_t red_q, red_end;   // of stage 0 and of the last one
+    logic half;                      // the last stage but one holds a last term, of bf16
     logic [Lanes-1:0][1:0][31:0] acc, sum;
 
     always_comb begin
@@ -102,19 +103,21 @@ module packet_acc #(
     if (red_pkg::plain(RedTypes, RedOps)) begin : gen_plain
         assign red_q   = '0;
         assign red_end = '0;
+        assign half    = last_q[Stages-2];
     end else begin : gen_red
         red_pkg::red_t [Stages-1:0] stage_q;
 
         always_ff @(posedge clk_i) stage_q <= {stage_q[Stages-2:0], red_i};
         assign red_q   = stage_q[0];
         assign red_end = stage_q[Stages-1];
+        assign half    = last_q[Stages-2] && stage_q[Stages-2].dtype == packet_pkg::DTYPE_BF16;
     end
 
     for (genvar l = 0; l < Lanes; l++) begin : gen_lane
         reduce_lane #(.RedTypes(RedTypes), .RedOps(RedOps)) i_lane (
             .clk_i,
             .take_i  (take), .first_i, .pair_i, .red_i, .acc_i(acc[l]), .a_i(a_i[32*l +: 32]), .b_i(b_i[32*l +: 32]),
-            .valid_i (valid_q[0]), .red_q_i(red_q), .sum_o(sum[l]),
+            .valid_i (valid_q[0]), .red_q_i(red_q), .half_i(half), .sum_o(sum[l]),
             .emit_i  (emit), .red_end_i(red_end), .data_o(data_o[32*l +: 32])
         );
     end

@@ -25,6 +25,7 @@ module reduce_lane #(
 
     input  wire logic             valid_i,    // the term taken in the last cycle is there
     input  wire red_pkg::red_t    red_q_i,    // its type and operator
+    input  wire logic             half_i,     // what was taken fp_pkg::FpAddLatency cycles ago is final, and bf16: in sum_o only its upper halves count
     output logic [1:0][31:0]      sum_o,
     input  wire logic             emit_i,     // sum_o is final: data_o in the next cycle
     input  wire red_pkg::red_t    red_end_i,  // of sum_o
@@ -107,11 +108,11 @@ module reduce_lane #(
 
     fp32_add #(.Narrow(!HasFp16 && !HasFp32), .Picks(HasPick)) i_first (
         .clk_i, .valid_i(valid_i && !integers), .pick_i(picks), .max_i(red_q_i.redop == REDOP_MAX), .a_i(a_q[0]), .b_i(b_q[0]),
-        .over_i(over), .over_data_i(over_data), .res_o(sum_o[0])
+        .half_i, .over_i(over), .over_data_i(over_data), .res_o(sum_o[0])
     );
     fp32_add #(.Narrow(!HasFp16), .Picks(HasPick)) i_second (
         .clk_i, .valid_i(valid_i && !words), .pick_i(picks), .max_i(red_q_i.redop == REDOP_MAX), .a_i(a_q[1]), .b_i(b_q[1]),
-        .over_i(1'b0), .over_data_i('0), .res_o(sum_o[1])
+        .half_i, .over_i(1'b0), .over_data_i('0), .res_o(sum_o[1])
     );
 
     // ---- results ----
@@ -119,7 +120,7 @@ module reduce_lane #(
         if (emit_i) begin
             if (HasWords && Words[red_end_i.dtype])               data_o <= sum_o[0];
             else if (HasFp16 && red_end_i.dtype == DTYPE_FP16) data_o <= {fp_pkg::rne_fp16(sum_o[1]), fp_pkg::rne_fp16(sum_o[0])};
-            else                                               data_o <= {fp_pkg::rne16_canonical(sum_o[1]), fp_pkg::rne16_canonical(sum_o[0])};
+            else                                               data_o <= {sum_o[1][31:16], sum_o[0][31:16]};
         end
     end
 

@@ -103,7 +103,7 @@ module rx_red #(
         reduce_lane #(.RedTypes(RedTypes), .RedOps(RedOps)) i_lane (
             .clk_i,
             .take_i  (rd_rvalid_i), .first_i(1'b1), .pair_i(1'b1), .red_i(kind), .acc_i('0), .a_i(rd_rdata_i[32*l +: 32]), .b_i(operand[32*l +: 32]),
-            .valid_i (valid_q[0]), .red_q_i(kind_q[0]), .sum_o(unused_sum),
+            .valid_i (valid_q[0]), .red_q_i(kind_q[0]), .half_i(kind_q[Stages-2].dtype == packet_pkg::DTYPE_BF16), .sum_o(unused_sum),
             .emit_i  (valid_q[Stages-1]), .red_end_i(kind_q[Stages-1]), .data_o(result[32*l +: 32])
         );
         wire unused = &{1'b0, unused_sum};

@@ -42,6 +42,7 @@ enum kind { GAP, NEXT, SINGLE, PAIR };
 struct term {
     kind k;
     unsigned dtype, redop;
+    bool last;                   // leaves as an element
     uint32_t acc[2], a[2], b[2]; // of 32-bit types the first of each
 };
 
@@ -58,11 +59,23 @@ class lane {
         drain();
     }
 
-    // One cycle: a term goes in; sum and element of those that are due are checked.
-    void give(const term &t)
+    // A term goes in; one of bf16 twice, for its sum and for its element, which the adder rounds by itself.
+    void give(term t)
+    {
+        t.last = false;
+        cycle(t);
+        if (t.k == GAP || t.dtype != MW_DTYPE_BF16)
+            return;
+        t.last = true;
+        cycle(t);
+    }
+
+    // Sum and element of those that are due are checked.
+    void cycle(const term &t)
     {
         slot &in = flight[at % SLOTS];
         const slot &stage0 = flight[(at - 1) % SLOTS];
+        const slot &rounded = flight[(at - LATENCY + 1) % SLOTS];
         const slot &end = flight[(at - LATENCY) % SLOTS];
         const slot &out = flight[(at - LATENCY - 1) % SLOTS];
         in.t = t;
@@ -80,12 +93,13 @@ class lane {
         dut.b_i = flit(t.dtype, t.b);
         dut.valid_i = stage0.t.k != GAP;
         dut.red_q_i = red(stage0.t);
+        dut.half_i = rounded.t.last;
         dut.emit_i = end.t.k != GAP;
         dut.red_end_i = red(end.t);
         dut.eval();
-        for (unsigned i = 0; end.t.k != GAP && i < elements(end.t.dtype); i++)
+        for (unsigned i = 0; end.t.k != GAP && !end.t.last && i < elements(end.t.dtype); i++)
             compare(end.t, i, static_cast<uint32_t>(dut.sum_o >> 32 * i), end.sum[i]);
-        if (out.t.k != GAP)
+        if (out.t.k != GAP && out.t.last == (out.t.dtype == MW_DTYPE_BF16))
             compare(out.t, 0, dut.data_o, flit(out.t.dtype, out.element));
         dut.clk_i = 1;
         dut.eval();

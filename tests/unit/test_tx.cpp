@@ -205,7 +205,7 @@ class bench {
         bytes f = get(dut.up_data_o);
         open.insert(open.end(), f.begin(), f.end());
         flits++;
-        if (!sst_first)
+        if (!first)
             first = now;
         last = now;
         if (dut.up_last_o)

@@ -13,6 +13,7 @@ module fp32_add #(
     input  wire logic        max_i,
     input  wire logic [31:0] a_i,
     input  wire logic [31:0] b_i,
+    input  wire logic        half_i,
     input  wire logic        over_i,
     input  wire logic [31:0] over_data_i,
     output logic [31:0]      res_o
@@ -24,7 +25,7 @@ module fp32_add #(
     end
     assign res_o = {4'd0, record_q[fp_pkg::FpAddLatency-1], 16'd0};
 
-    wire unused = &{1'b0, valid_i, a_i[31:24], a_i[15:0], b_i[31:20], b_i[15:0], pick_i, max_i, over_i, over_data_i, Narrow, Picks};
+    wire unused = &{1'b0, valid_i, a_i[31:24], a_i[15:0], b_i[31:20], b_i[15:0], pick_i, max_i, half_i, over_i, over_data_i, Narrow, Picks};
 endmodule
 
 `default_nettype wire
