@@ -958,6 +958,24 @@ static void unknown_reductions(void **state)
     }
 }
 
+// A static range that does not begin and end at flits, or lies outside: an error, and nothing is asked for.
+static void bad_ranges(void **state)
+{
+    (void)state;
+    for (unsigned round = 0; round < 10; round++) {
+        settings s;
+        bench b(seed + 4500 + round, s);
+        uint32_t at[3] = {YD, s.row_bytes, OUT}; // from, bytes, to
+        if (round < 6)
+            at[round % 3] += round < 3 ? F / 2 : 1;
+        else
+            at[round % 2 ? 0 : 2] |= round < 8 ? F << ADDR_W : 1u << 31;
+        b.errors_due[MW_HWERR_BOUNDS]++;
+        b.command(MW_I_MULTIMEM_LD_REDUCE, 0, 1, at[0], at[1], at[2]);
+        b.finish(100000);
+    }
+}
+
 static void unicast_sums(void **state)
 {
     (void)state;
@@ -1114,10 +1132,15 @@ int main()
     seed = s ? strtoull(s, nullptr, 0) : static_cast<uint64_t>(time(nullptr));
     printf("MW_SEED=%llu\n", static_cast<unsigned long long>(seed));
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(combines_and_serves), cmocka_unit_test(faults_poison_their_row_only),
-        cmocka_unit_test(static_groups),       cmocka_unit_test(unknown_reductions),
-        cmocka_unit_test(unicast_sums),        cmocka_unit_test(rates),
-        cmocka_unit_test(rate_of_short_rows),  cmocka_unit_test(hot),
+        cmocka_unit_test(combines_and_serves),
+        cmocka_unit_test(faults_poison_their_row_only),
+        cmocka_unit_test(static_groups),
+        cmocka_unit_test(unknown_reductions),
+        cmocka_unit_test(bad_ranges),
+        cmocka_unit_test(unicast_sums),
+        cmocka_unit_test(rates),
+        cmocka_unit_test(rate_of_short_rows),
+        cmocka_unit_test(hot),
     };
     return cmocka_run_group_tests_name("reduction", tests, nullptr, nullptr);
 }
