@@ -116,13 +116,13 @@ module egress #(
     logic       busy_q;                       // a packet is being read
     logic       read_last, start;
     logic       can_ctrl, can_req, can_part, can_store;
-    logic       error, error_busy;            // an ERROR packet waits, is being made
+    logic       error, error_busy_q;          // an ERROR packet waits, is being made
     logic [1:0] cls;
     logic [3:0] turn_q;                       // packets sent, modulo 16
     logic [N-1:0] req, grant, above;
     logic [N-1:0] ctrl_next_q, req_next_q, store_next_q, next;  // inputs behind the last grant of a class
 
-    assign error     = error_valid_i && !error_busy;
+    assign error     = error_valid_i && !error_busy_q;
     assign can_ctrl  = (has_ctrl_i != '0 || error) && ctrl_crd;
     assign can_req   = has_req_i != '0;
     assign can_part  = res_valid_i && part_crd;
@@ -165,32 +165,38 @@ module egress #(
         wire unused_urgent = &{1'b0, urgent_i};
     end
 
+    // The first request behind the last grant, or else the first one: both are found side by side, while start is not known yet.
     always_comb begin
-        req   = '0;
-        next  = '0;
-        grant = '0;
-        above = '0;
-        if (start) begin
-            unique case (cls)
-                CLS_CTRL: begin
-                    req  = error ? '0 : has_ctrl_i;
-                    next = ctrl_next_q;
-                end
-                CLS_REQ: begin
-                    req  = has_req_i;
-                    next = req_next_q;
-                end
-                CLS_STORE: begin
-                    req  = urgent ? has_store_i & urgent_i : has_store_i;
-                    next = urgent ? urgent_next : store_next_q;
-                end
-                default: ;
-            endcase
-            if ((req & next) != '0) req = req & next;
-            grant = req & (~req + 1'b1);
-            above = ~(req ^ (req - 1'b1));
-        end
+        req  = '0;
+        next = '0;
+        unique case (cls)
+            CLS_CTRL: begin
+                req  = error ? '0 : has_ctrl_i;
+                next = ctrl_next_q;
+            end
+            CLS_REQ: begin
+                req  = has_req_i;
+                next = req_next_q;
+            end
+            CLS_STORE: begin
+                req  = urgent ? has_store_i & urgent_i : has_store_i;
+                next = urgent ? urgent_next : store_next_q;
+            end
+            default: ;
+        endcase
     end
+
+    logic [N-1:0] behind;
+
+    assign behind = req & next;
+    assign above  = (behind != '0) ? above_first(behind) : above_first(req);
+    assign grant  = start ? ((behind != '0) ? behind & ~above_first(behind) : req & ~above_first(req)) : '0;
+
+    // Ones above the lowest one of a set.
+    function automatic logic [N-1:0] above_first(input logic [N-1:0] set);
+        above_first = '0;
+        for (int unsigned i = 1; i < N; i++) above_first[i] = above_first[i-1] || set[i-1];
+    endfunction
 
     assign cls_o        = cls;
     assign pop_o        = grant;
@@ -225,7 +231,7 @@ module egress #(
     logic [1:0]       cls_q;
     logic [SlotW-1:0] slot_q;
     logic             pay_q, in_pay_q, dyn_q, discard_q;
-    logic [OffW-1:0]  off_q, head_q, len_q;   // flit of the part being read; flits of header and targets, of the payload, less 1
+    logic [OffW-1:0]  off_q, front, len_q;    // flit of the part being read; flits of header and targets, of the payload, less 1
     logic [3:0]       more_q;
     logic             part_end, made;         // the packet is made here
     logic [SlotW-1:0] slot;
@@ -234,7 +240,8 @@ module egress #(
     logic [OffW-1:0]  len;
 
     assign {slot, dyn, more, pay, len} = desc_i;
-    assign part_end    = off_q == (in_pay_q ? len_q : head_q);
+    assign front       = OffW'(HF - 1) + OffW'((6'(more_q) + 6'(FlitBytes / 2 - 1)) >> LaneW);
+    assign part_end    = off_q == (in_pay_q ? len_q : front);
     assign read_last   = busy_q && part_end && (in_pay_q || !pay_q);
     assign made        = busy_q && from_q == '0;
     assign re_o        = busy_q ? from_q : '0;
@@ -262,11 +269,14 @@ module egress #(
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
-            busy_q <= 1'b0;
+            busy_q       <= 1'b0;
+            error_busy_q <= 1'b0;
         end else if (start) begin
-            busy_q <= 1'b1;
+            busy_q       <= 1'b1;
+            error_busy_q <= cls == CLS_CTRL && error;
         end else if (read_last) begin
-            busy_q <= 1'b0;
+            busy_q       <= 1'b0;
+            error_busy_q <= 1'b0;
         end
         if (start) begin
             discard_q <= down_i;
@@ -275,7 +285,6 @@ module egress #(
             slot_q   <= slot;
             dyn_q    <= dyn;
             more_q   <= more;
-            head_q   <= OffW'(HF - 1) + OffW'((6'(more) + 6'(FlitBytes / 2 - 1)) >> LaneW);
             pay_q    <= pay || cls == CLS_PART;
             len_q    <= (cls == CLS_PART) ? OffW'(res_len_i >> L2F) : len;
             in_pay_q <= 1'b0;
@@ -288,8 +297,7 @@ module egress #(
         end
     end
 
-    assign error_busy   = made && cls_q == CLS_CTRL;
-    assign error_sent_o = error_busy && read_last;
+    assign error_sent_o = error_busy_q && read_last;
     assign res_read_o   = made && in_pay_q;
     assign res_first_o  = off_q == '0;
     assign res_last_o   = read_last;

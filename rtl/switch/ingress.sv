@@ -89,7 +89,6 @@ module ingress #(
     localparam int unsigned MaxPkt = HF + TF + 128 / FlitBytes;
     localparam int unsigned Need   = $clog2(StorePkts * MaxPkt + CtrlPkts * HF + OpenRows * (HF + TF) + 1);
     localparam int unsigned DW     = (Need < 9) ? 9 : Need;   // a block RAM has 512 words
-    localparam int unsigned Depth  = 1 << DW;
     localparam int unsigned L2F    = $clog2(FlitBytes);
     localparam int unsigned HeadW  = OffW - 1;            // a flit of header and targets
     localparam int unsigned LaneW  = $clog2(Lanes);
@@ -116,6 +115,7 @@ module ingress #(
 
     logic [StoreW-1:0] store_left_q;   // credits that the sender holds
     logic [CtrlW-1:0]  ctrl_left_q;
+    logic              store_none_q, ctrl_none_q;
     logic              first_q;        // the next flit of the link begins a packet
     logic              shut_q;         // packet without credit
     logic              begins, store_begins, ctrl_begins, shut, enters;
@@ -124,7 +124,7 @@ module ingress #(
     assign begins       = up_valid_i && first_q;
     assign store_begins = begins && up_cls_i == CLS_STORE;
     assign ctrl_begins  = begins && up_cls_i == CLS_CTRL;
-    assign shut         = (store_begins && store_left_q == '0) || (ctrl_begins && ctrl_left_q == '0);
+    assign shut         = (store_begins && store_none_q) || (ctrl_begins && ctrl_none_q);
     assign enters       = up_valid_i && up_cls_i != CLS_PART && !(first_q ? shut : shut_q);
 
     always_ff @(posedge clk_i) begin
@@ -132,52 +132,35 @@ module ingress #(
             first_q      <= 1'b1;
             store_left_q <= StoreW'(StorePkts);
             ctrl_left_q  <= CtrlW'(CtrlPkts);
+            store_none_q <= 1'b0;
+            ctrl_none_q  <= 1'b0;
         end else begin
             if (up_valid_i) first_q <= up_last_i;
-            if ((store_begins && !shut) != crd_i[1]) store_left_q <= store_left_q + (crd_i[1] ? StoreW'(1) : '1);
-            if ((ctrl_begins && !shut) != crd_i[0]) ctrl_left_q <= ctrl_left_q + (crd_i[0] ? CtrlW'(1) : '1);
+            if ((store_begins && !shut) != crd_i[1]) begin
+                store_left_q <= store_left_q + (crd_i[1] ? StoreW'(1) : '1);
+                store_none_q <= !crd_i[1] && store_left_q == StoreW'(1);
+            end
+            if ((ctrl_begins && !shut) != crd_i[0]) begin
+                ctrl_left_q <= ctrl_left_q + (crd_i[0] ? CtrlW'(1) : '1);
+                ctrl_none_q <= !crd_i[0] && ctrl_left_q == CtrlW'(1);
+            end
         end
         if (begins) shut_q <= shut;
     end
 
     // ---- flit queue ----
-    logic [DW:0]   wptr, rptr;
-    logic          out_valid_q, in_ram, fetch, direct, put, take, flit_valid;
-    flit_t         link_flit, ram_flit, flit;
+    logic  take, flit_valid, queue_empty;
+    flit_t flit;
 
-    assign link_flit  = '{last: up_last_i, err: up_err_i, cls: up_cls_i, data: up_data_i};
-    assign in_ram     = wptr[DW-1:0] != rptr[DW-1:0];   // it is never full
-    assign direct     = !in_ram && !out_valid_q;
-    assign flit_valid = out_valid_q || (direct && enters);
-    assign flit       = out_valid_q ? ram_flit : link_flit;
-    assign put        = enters && !(direct && take);
-    assign fetch      = in_ram && (!out_valid_q || take);
-
-    ram_sdp #(
-        .Width ($bits(flit_t)),
-        .Depth (Depth)
-    ) i_queue (
-        .clk_i,
-        .we_i    (put),
-        .waddr_i (wptr[DW-1:0]),
-        .wdata_i (link_flit),
-        .wbe_i   ('1),
-        .re_i    (fetch),
-        .raddr_i (rptr[DW-1:0]),
-        .rdata_o (ram_flit)
+    flit_queue #(.Width($bits(flit_t)), .DepthLog2(DW)) i_queue (
+        .clk_i, .rst_ni,
+        .valid_i (enters),
+        .data_i  (flit_t'{last: up_last_i, err: up_err_i, cls: up_cls_i, data: up_data_i}),
+        .valid_o (flit_valid),
+        .data_o  (flit),
+        .take_i  (take),
+        .empty_o (queue_empty)
     );
-
-    slot_pointer #(.W(DW)) i_wptr (.clk_i, .rst_ni, .next_i(put), .ptr_o(wptr));
-    slot_pointer #(.W(DW)) i_rptr (.clk_i, .rst_ni, .next_i(fetch), .ptr_o(rptr));
-
-    always_ff @(posedge clk_i) begin
-        if (!rst_ni) begin
-            out_valid_q <= 1'b0;
-        end else begin
-            if (fetch) out_valid_q <= 1'b1;
-            else if (take) out_valid_q <= 1'b0;
-        end
-    end
 
     // ---- parser: what the header says ----
     typedef enum logic [2:0] {LOW, HEAD, TARGETS, PAYLOAD, DROP} state_e;
@@ -186,7 +169,8 @@ module ingress #(
     state_e            state_q;
     logic [63:0]       low_q;         // first half of the header
     header_t           head;          // valid in HEAD
-    logic [14:0]       len;           // valid in HEAD and TARGETS
+    logic [14:0]       len;           // valid in HEAD and TARGETS, and with open_late_q
+    logic              open_late_q;   // a rejected request becomes an open reduction
     logic [1:0]        cls_q;
     cls_e              cls;
     logic              is_dyn, is_group, has_pay, known, fits;
@@ -198,7 +182,7 @@ module ingress #(
         assign len  = low_q[40:26];
     end else begin : gen_full_head
         assign head = flit.data[127:0];
-        assign len  = (state_q == HEAD) ? head.len : low_q[40:26];
+        assign len  = (state_q == HEAD && !open_late_q) ? head.len : low_q[40:26];
     end
 
     assign cls      = cls_e'((state_q == Begin) ? flit.cls : cls_q);
@@ -223,7 +207,9 @@ module ingress #(
     logic [15:0]       target;
     logic [PW:0]       entry;         // {mapped, port}
     logic              mapped, again, twice, listed, one_more, lane_end;
-    logic [N-1:0]      mask_q, hit, sel, mask, group_mask;
+    logic              listing;       // the target is an expert
+    logic              somewhere, allowed;  // there is an output behind the target, and all of them may be reached
+    logic [N-1:0]      mask_q, hit, sel, mask, group_mask, reach;
     logic [3:0]        extra;         // targets so far behind the same output, less 1; defined after its first
     logic              look;          // a target is being looked up
 
@@ -252,6 +238,7 @@ module ingress #(
         .rdata_o (group_mask)
     );
 
+    assign reach    = partition_i & ~Self;
     assign mapped   = entry[PW] && (target[15:4] >> EW) == '0;
     assign hit      = (state_q == HEAD) ? '0 : mask_q;
     assign listed   = (state_q == HEAD) ? is_dyn && head.cnt != 5'd1 : 1'b1;
@@ -259,14 +246,33 @@ module ingress #(
     assign lane_end = lane_q == LaneW'(Lanes - 1) || !one_more;
     assign look     = flit_valid && (state_q == TARGETS || (state_q == HEAD && is_dyn));
 
+    // What is looked up comes late: each of the checks takes the shortest way from there.
+    assign listing = state_q == TARGETS || is_dyn;
+
     always_comb begin
-        sel = '0;
-        if (state_q == TARGETS || is_dyn) begin
-            for (int unsigned i = 0; i < N; i++) sel[i] = mapped && entry[PW-1:0] == PW'(i);
+        sel       = '0;
+        somewhere = 1'b0;
+        allowed   = 1'b0;
+        if (listing) begin
+            somewhere = mapped;
+            for (int unsigned i = 0; i < N; i++) begin
+                if (entry[PW-1:0] == PW'(i)) begin
+                    sel[i]  = mapped;
+                    allowed = reach[i];
+                end
+            end
         end else if (is_group) begin
-            sel = ((target >> GW) == '0) ? group_mask & ~Self : '0;
+            sel       = ((target >> GW) == '0) ? group_mask & ~Self : '0;
+            somewhere = sel != '0;
+            allowed   = (group_mask & ~Self & ~reach) == '0;
         end else begin
-            for (int unsigned i = 0; i < N; i++) sel[i] = head.dst == 5'(i);
+            for (int unsigned i = 0; i < N; i++) begin
+                if (head.dst == 5'(i)) begin
+                    sel[i]    = 1'b1;
+                    somewhere = 1'b1;
+                    allowed   = reach[i];
+                end
+            end
         end
     end
 
@@ -292,7 +298,7 @@ module ingress #(
     end else begin : gen_seen_one
         assign seen_bit = 1'b1;
     end
-    assign twice = listed && (seen & seen_bit) != '0 && (state_q == TARGETS || is_dyn);
+    assign twice = listed && (seen & seen_bit) != '0 && listing;
 
     lutram #(.Width(SeenW), .Depth(8)) i_seen (
         .clk_i,
@@ -304,57 +310,77 @@ module ingress #(
     );
 
     // ---- parser: decision ----
-    err_e code;
+    err_e head_code, code;   // of the header alone, and with reject
+    logic misplaced, spoilt, bad;
     logic decide, reject, accept, wait_clear, pay_q, pay, pay_end;
     logic cut;               // a packet that ends inside its header
     logic no_room, full_q;   // of the open reductions, when the request began
+    logic opens;
     logic [OffW-1:0] flits_q, count_q;
 
     assign pay        = (state_q == HEAD) ? has_pay : pay_q;
-    assign wait_clear = clearing_q && state_q == HEAD && listed && known;
+    assign wait_clear = state_q == HEAD && ((clearing_q && listed) || open_late_q);
     assign decide     = flit_valid && (state_q == HEAD || state_q == TARGETS) && !wait_clear;
 
     always_comb begin
-        code = ERR_NONE;
+        head_code = ERR_NONE;
         if (state_q == HEAD) begin
-            if (!known)                              code = ERR_OPCODE;
-            else if (cls == CLS_REQ && no_room)      code = ERR_WINDOW;
-            else if (cls == CLS_REQ && !red_pkg::has(RedTypes, RedOps, '{dtype: head.dtype, redop: head.redop})) code = ERR_REDUCTION;
-            else if (head.epoch != epoch_i)          code = ERR_EPOCH;
-            else if (!fits)                          code = ERR_LENGTH;
-            else if (is_dyn && (head.cnt == '0 || head.cnt > 5'd16)) code = ERR_TARGETS;
+            if (!known)                              head_code = ERR_OPCODE;
+            else if (cls == CLS_REQ && no_room)      head_code = ERR_WINDOW;
+            else if (cls == CLS_REQ && !red_pkg::has(RedTypes, RedOps, '{dtype: head.dtype, redop: head.redop})) head_code = ERR_REDUCTION;
+            else if (head.epoch != epoch_i)          head_code = ERR_EPOCH;
+            else if (!fits)                          head_code = ERR_LENGTH;
+            else if (is_dyn && (head.cnt == '0 || head.cnt > 5'd16)) head_code = ERR_TARGETS;
         end
-        if (code == ERR_NONE) begin
-            if (sel == '0)                           code = ERR_UNMAPPED;
-            else if ((sel & ~(partition_i & ~Self)) != '0) code = ERR_PARTITION;
-            else if (twice)                          code = ERR_DUPLICATE;
-            else if (lane_end && flit.last != (!one_more && !pay)) code = ERR_LENGTH;
-            else if (lane_end && flit.last && flit.err) code = ERR_POISON;
-        end
+    end
+
+    assign misplaced = lane_end && flit.last != (!one_more && !pay);   // the packet ends too early or too late
+    assign spoilt    = lane_end && flit.last && flit.err;
+    assign bad       = head_code != ERR_NONE || !somewhere || !allowed || twice || misplaced || spoilt;
+
+    always_comb begin
+        if (head_code != ERR_NONE)                   code = head_code;
+        else if (!somewhere)                         code = ERR_UNMAPPED;
+        else if (!allowed)                           code = ERR_PARTITION;
+        else if (twice)                              code = ERR_DUPLICATE;
+        else if (misplaced)                          code = ERR_LENGTH;
+        else                                         code = ERR_POISON;
     end
 
     assign cut     = flit_valid && state_q == LOW && flit.last;
     assign no_room = (HF == 2) ? full_q : open_full_i;
-    assign reject  = decide && code != ERR_NONE;
-    assign accept  = decide && code == ERR_NONE && !one_more;
+    assign reject  = decide && bad;
+    assign accept  = decide && !bad && !one_more;
     assign pay_end = flit_valid && state_q == PAYLOAD && (flit.last || count_q == flits_q);
 
     always_comb begin
         unique case (state_q)
             HEAD:    take = flit_valid && !wait_clear;
-            TARGETS: take = flit_valid && (lane_end || code != ERR_NONE);
+            TARGETS: take = flit_valid && lane_end;
             default: take = flit_valid;
         endcase
     end
 
     assign push_o      = accept ? mask : '0;
     assign arrive_o    = (accept || reject || cut) && cls == CLS_STORE;
-    assign ctrl_drop_o = (reject || cut) && cls == CLS_CTRL;
 
-    assign open_valid_o = (accept || (reject && len != '0 && code != ERR_WINDOW && !no_room)) && cls == CLS_REQ;
+    // A request that is rejected before its last target is pushed a cycle later: that of an accepted one shall not wait for the checks.
+    assign opens        = decide && cls == CLS_REQ && len != '0 && !no_room;
+    assign open_valid_o = (opens && !one_more) || open_late_q;
     assign open_mask_o  = accept ? mask : '0;
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) begin
+            open_late_q <= 1'b0;
+            ctrl_drop_o <= 1'b0;
+        end else begin
+            open_late_q <= opens && one_more && bad;
+            ctrl_drop_o <= (reject || cut) && cls == CLS_CTRL;
+        end
+    end
+
     assign open_bytes_o = len - 15'd1;
-    assign open_red_o   = (HF == 1 && state_q == HEAD) ? '{dtype: head.dtype, redop: head.redop} : '{dtype: dtype_e'(low_q[52:50]), redop: redop_e'(low_q[55:53])};
+    assign open_red_o   = (HF == 1 && state_q == HEAD && !open_late_q) ? '{dtype: head.dtype, redop: head.redop} : '{dtype: dtype_e'(low_q[52:50]), redop: redop_e'(low_q[55:53])};
 
     // ---- what the queues get ----
     logic new_flit;  // the target begins a target flit of its copy
@@ -405,7 +431,7 @@ module ingress #(
     assign wr_line_o     = (state_q == PAYLOAD) ? {1'b0, flit.last ? flits_q : count_q} : {1'b1, cls == CLS_REQ, flit_no};
     assign wr_data_o     = {state_q == PAYLOAD && (!flit.last || flit.err || count_q != flits_q), wr_flit};
 
-    assign desc_dyn_o  = state_q == TARGETS || is_dyn;
+    assign desc_dyn_o  = listing;
     assign desc_more_o = again ? extra + 4'd1 : '0;
     assign desc_pay_o  = pay;
     assign desc_len_o  = (state_q == HEAD) ? span[L2F +: OffW] : flits_q;
@@ -425,7 +451,7 @@ module ingress #(
                     LOW: state_q <= flit.last ? LOW : HEAD;
                     HEAD, TARGETS: begin
                         lane_q <= (decide && !reject && !accept) ? lane_q + 1'b1 : '1;
-                        if (reject)      state_q <= flit.last ? Begin : DROP;
+                        if (reject)      state_q <= (flit.last && take) ? Begin : DROP;
                         else if (accept) state_q <= pay ? PAYLOAD : Begin;
                         else if (decide) state_q <= TARGETS;
                     end
@@ -531,9 +557,9 @@ module ingress #(
         if (part_code != ERR_NONE) late_code_q <= part_code;
     end
 
-    wire unused_fields = &{1'b0, emap_data_i.local_expert, wptr[DW], rptr[DW], head.src, head.tag, head.stage, head.rsvd, head.poison, head.target0, span[L2F-1:0], low_q, part_head};
+    wire unused_fields = &{1'b0, emap_data_i.local_expert, head.src, head.tag, head.stage, head.rsvd, head.poison, head.target0, span[L2F-1:0], low_q, part_head};
 
-    assign idle_o = direct && state_q == Begin && first_q && !late_q && !clearing_q;
+    assign idle_o = queue_empty && state_q == Begin && first_q && !late_q && !clearing_q;
 endmodule
 
 `default_nettype wire

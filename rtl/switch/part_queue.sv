@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Queue of the partial sums of one hub for one requester: PartPkts packet slots in a block RAM, one flit in and one flit out per cycle.
+// Queue of the partial sums of one hub for one requester: PartPkts packet slots in a RAM, one flit in and one flit out per cycle.
 //
 // Ordering: first in, first out. Back-pressure: credits, full_o shows one packet too many before it
 // is written. A packet is visible one cycle after its first flit was written and may be read at one flit per cycle from
@@ -10,6 +10,7 @@
 module part_queue #(
     parameter int unsigned FlitBytes = 16,
     parameter int unsigned PartPkts = 4,
+    parameter bit          Lut = 1'b0,         // LUT RAM instead of block RAM
     localparam int unsigned Width = 8 * FlitBytes + 2,
     localparam int unsigned IndexW = $clog2(128 / FlitBytes)
 ) (
@@ -39,6 +40,7 @@ module part_queue #(
     assign full_o = wpkt_q - rpkt_q == (PW+1)'(PartPkts);
 
     gated_ram #(
+        .Lut   (Lut),
         .Width (Width),
         .Depth (1 << (PW + IndexW))
     ) i_ram (

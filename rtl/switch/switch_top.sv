@@ -22,6 +22,7 @@ module switch_top #(
     parameter int unsigned CtrlPkts = 16,
     parameter int unsigned OpenRows = 8,
     parameter int unsigned PartPkts = 4,
+    parameter bit          PartLut = 1'b0,  // partial sums wait in LUT RAM, not in block RAM
     parameter int unsigned MaxExperts = 64,
     parameter int unsigned Groups = 16,
     parameter int unsigned Window = 0,    // largest look-ahead window, at most StorePkts; 0: none
@@ -154,7 +155,7 @@ module switch_top #(
     logic [14:0]         open_bytes [N];
     red_pkg::red_t       open_red [N];
 
-    logic [N-1:0]        err_valid, err_waits_q, err_take, back_valid_q, back_sent;
+    logic [N-1:0]        err_valid, err_valid_q, err_waits_q, err_take, back_valid_q, back_sent;
     error_pkg::err_e     err_code [N];
     error_pkg::err_e     err_code_q [N];   // of the last error
     logic [N-1:0]        in_idle, crd_idle, win_idle, out_idle, join_idle;
@@ -247,17 +248,17 @@ module switch_top #(
         logic [OffW-1:0]  q_idx;
 
         for (genvar i = 0; i < N; i++) begin : gen_in
-            // what queues 0 .. i give; each gives 0 unless it was asked
+            // what queues 0 .. i give; each gives 0 unless it was asked, but for the description
             logic [DescW-1:0] desc, desc_or;
             logic [FW:0]      rdata, rdata_or;
             logic [FW+1:0]    term, term_or;
 
             if (i == 0) begin : gen_first
-                assign desc_or  = desc;
+                assign desc_or  = desc & {DescW{pop[p][i]}};
                 assign rdata_or = rdata;
                 assign term_or  = term;
             end else begin : gen_next
-                assign desc_or  = desc | gen_in[i-1].desc_or;
+                assign desc_or  = (desc & {DescW{pop[p][i]}}) | gen_in[i-1].desc_or;
                 assign rdata_or = rdata | gen_in[i-1].rdata_or;
                 assign term_or  = term | gen_in[i-1].term_or;
             end
@@ -286,7 +287,7 @@ module switch_top #(
                     .re_i(re[p][i]), .rd_line_i(rd_line[p]), .rd_slot_i(rd_slot[p]), .rdata_o(rdata)
                 );
 
-                part_queue #(.FlitBytes(FlitBytes), .PartPkts(PartPkts)) i_part (
+                part_queue #(.FlitBytes(FlitBytes), .PartPkts(PartPkts), .Lut(PartLut)) i_part (
                     .clk_i, .rst_ni(rst_in[i]),
                     .we_i(part_we[i][p]), .widx_i(part_idx[i]), .wdata_i(part_data[i]), .full_o(part_full[i][p]),
                     .has_o(q_has[D]), .en_i(q_en), .re_i(q_re[D]), .ridx_i(q_idx), .done_i(q_done[D]), .rdata_o(term)
@@ -358,7 +359,7 @@ module switch_top #(
         port_counters i_counters (
             .clk_i, .clear_i(!rst_ni || go_i), .clearing_i(clearing_q), .visit_i(!scan_q[0]), .read_i(scan_q[0] && cnt_port_i == 5'(p)), .addr_i(cnt_addr), .at_i(cnt_at),
             .valid_i({dn_valid_o[p], up_valid_i[p]}), .last_i({dn_last_o[p], up_last_i[p]}), .cls_i(link_cls), .len_i(link_len),
-            .reject_i(err_valid[p]), .wait_turn_i(wait_turn), .wait_credit_i(wait_credit), .discard_i(discard[p]), .drop_i(drop[p]),
+            .reject_i(err_valid_q[p]), .wait_turn_i(wait_turn), .wait_credit_i(wait_credit), .discard_i(discard[p]), .drop_i(drop[p]),
             .high_o(cnt_high[p]), .low_o(cnt_low[p])
         );
     end
@@ -447,9 +448,11 @@ module switch_top #(
     always_ff @(posedge clk_i) begin
         for (int unsigned p = 0; p < N; p++) begin
             if (!rst_ni) begin
+                err_valid_q[p]  <= 1'b0;
                 err_waits_q[p]  <= 1'b0;
                 back_valid_q[p] <= 1'b0;
             end else begin
+                err_valid_q[p] <= err_valid[p];
                 if (err_valid[p] || report_take[p]) err_waits_q[p] <= 1'b1;
                 else if (err_take[p]) err_waits_q[p] <= 1'b0;
                 if (err_valid[p]) back_valid_q[p] <= 1'b1;

@@ -67,7 +67,7 @@ module voq #(
     output logic                        urgent_o,      // the next STORE packet keeps others of the input from moving up
     input  wire logic                   pop_i,         // the output takes a packet; its slot stays until free_i (STORE)
     input  wire logic [1:0]             cls_i,         // of this class
-    output logic [DescW-1:0]            desc_o,        // {slot, dyn, more, pay, len} with pop_i, else 0
+    output logic [DescW-1:0]            desc_o,        // {slot, dyn, more, pay, len} of that
     input  wire logic                   free_i,        // last flit of a STORE packet read
     input  wire logic                   re_i,
     input  wire logic [OffW:0]          rd_line_i,
@@ -145,20 +145,19 @@ module voq #(
         .rdata_o (req_desc)
     );
 
-    logic has_store, in_window;   // the next STORE packet is inside the window
+    logic [2:0] has_q, single;          // a class has a packet (w_q != r_q); if so, it has one
+    logic       has_store, in_window;   // the next STORE packet is inside the window
 
-    assign has_store = store_w_q != store_r_q;
-    assign has_o     = {req_w_q != req_r_q, has_store && in_window, ctrl_w_q != ctrl_r_q};
+    assign single    = {after(req_r_q) == req_w_q, after(store_r_q) == store_w_q, after(ctrl_r_q) == ctrl_w_q};
+    assign has_store = has_q[CLS_STORE];
+    assign has_o     = {has_q[CLS_REQ], has_store && in_window, has_q[CLS_CTRL]};
 
     always_comb begin
-        desc_o = '0;
-        if (pop_i) begin
-            unique case (cls_i)
-                CLS_CTRL: desc_o[DescW-1 -: SlotW] = ctrl_r_q[SlotW-1:0];
-                CLS_REQ:  desc_o = {req_r_q[SlotW-1:0], req_desc, 1'b0, OffW'(0)};
-                default:  desc_o = {store_r_q[SlotW-1:0], store_desc};
-            endcase
-        end
+        unique case (cls_i)
+            CLS_CTRL: desc_o = {ctrl_r_q[SlotW-1:0], (DescW-SlotW)'(0)};
+            CLS_REQ:  desc_o = {req_r_q[SlotW-1:0], req_desc, 1'b0, OffW'(0)};
+            default:  desc_o = {store_r_q[SlotW-1:0], store_desc};
+        endcase
     end
 
     always_ff @(posedge clk_i) begin
@@ -169,6 +168,7 @@ module voq #(
             store_r_q <= '0;
             req_w_q   <= '0;
             req_r_q   <= '0;
+            has_q     <= '0;
         end else begin
             if (push_i) begin
                 unique case (wr_region_i)
@@ -183,6 +183,9 @@ module voq #(
                     CLS_REQ:  req_r_q   <= after(req_r_q);
                     default:  store_r_q <= after(store_r_q);
                 endcase
+            end
+            for (int unsigned c = 0; c < 3; c++) begin
+                has_q[c] <= (push_i && wr_region_i == 2'(c)) || (has_q[c] && !(pop_i && cls_i == 2'(c) && single[c]));
             end
         end
     end
@@ -227,11 +230,17 @@ module voq #(
     // ---- slots that are neither taken nor promised ----
     assign room_o = room_q != '0;
 
+    logic missed_q;   // a packet of the input did not come here: its promise is void, a cycle later
+
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
-            room_q <= '0;
-        end else if (arrive_i || issue_i || free_i) begin
-            automatic logic [1:0] change = 2'(arrive_i && !push_i) - 2'(issue_i);   // -1, 0 or 1 for the input's events
+            room_q   <= '0;
+            missed_q <= 1'b0;
+        end else begin
+            missed_q <= arrive_i && !push_i;
+        end
+        if (rst_ni && (missed_q || issue_i || free_i)) begin
+            automatic logic [1:0] change = 2'(missed_q) - 2'(issue_i);   // -1, 0 or 1 for the input's events
             room_q <= room_q + {{(RoomW-1){change[1]}}, change[0]} + RoomW'(free_i);
         end
     end

@@ -103,7 +103,7 @@ def main():
     out = pathlib.Path(a.out)
     out.mkdir(parents=True, exist_ok=True)
     flow.elaborate(out, a.top, a.param, a.files, a.levels)
-    flow.synthesize(out, a.top)
+    flow.synthesize(out, a.top, small=True)
     stat = json.loads((out / "stat.json").read_text())
     total = area(stat, a.top)
     print(f"{'module':44} {'inst':>5} {'COMB':>7} {'own':>7} {'FF':>7} {'DP16KD':>7} {'MULT':>5}")

@@ -113,11 +113,13 @@ def ports(lines):
     return found
 
 
-def synthesize(out, top, extra="", result=""):
-    """Maps OUT/merged.il to cells. Small adders cost less in LUTs than in carry chains. Latches, and memories before and after mapping, are
+def synthesize(out, top, extra="", result="", small=False):
+    """Maps OUT/merged.il to cells: fast ones, or few (SMALL; a few in a hundred fewer, with half as many again on the longest path). Small adders cost less in LUTs than in carry chains. Latches, and memories before and after mapping, are
     written out to be looked at; the cells are counted in OUT/stat.json. EXTRA reads more, RESULT writes more."""
     synth = f"synth_ecp5 -top {top} -nowidelut"
-    (out / "luts.abc").write_text("\n".join(MAP_LUTS) + "\n")
+    if small:
+        (out / "luts.abc").write_text("\n".join(MAP_LUTS) + "\n")
+    few = f"scratchpad -set abc9.script {out}/luts.abc" if small else ""
     yosys(out, "synth", f"""
 read_rtlil {out}/merged.il
 {extra}
@@ -135,7 +137,7 @@ opt_clean
 tee -o {out}/memories.txt select -list t:$mem_v2
 {synth} -run map_ram:map_ffram
 tee -o {out}/memories_ff.json dump t:$mem_v2
-scratchpad -set abc9.script {out}/luts.abc
+{few}
 {synth} -run map_ffram:
 tee -o {out}/stat.json stat -json
 {result}

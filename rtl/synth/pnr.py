@@ -25,7 +25,7 @@ LEVELS = 1  # of hierarchy that the table shows
 # name: top, parameters, speed grade, clock asked for in MHz
 DESIGNS = {
     "switch-4": ("switch_top", {"N": 4, "FlitBytes": 8}, 6, 60),
-    "switch-8": ("switch_top", {"N": 8, "FlitBytes": 8}, 8, 60),
+    "switch-8": ("switch_top", {"N": 8, "FlitBytes": 8, "PartLut": 1}, 8, 60),
     "node-4": ("node", {"N": 4, "FlitBytes": 8}, 6, 60),
 }
 
@@ -72,7 +72,7 @@ def wrapper(top):
 
 def top_parameters(top, files):
     source = next(pathlib.Path(f) for f in files if pathlib.Path(f).stem == top)
-    return set(re.findall(r"^\s*parameter int unsigned (\w+)", source.read_text(), re.M))
+    return set(re.findall(r"^\s*parameter [\w: ]+?(\w+)\s*=", source.read_text(), re.M))
 
 
 def place_and_route(out, speed, freq):

