@@ -23,6 +23,7 @@ module ingress #(
     parameter int unsigned OpenRows = 8,
     parameter int unsigned MaxExperts = 64,
     parameter int unsigned Groups = 16,
+    parameter bit          Multicast = 1'b1,
     parameter red_pkg::set_t RedTypes = red_pkg::AllTypes,
     parameter red_pkg::set_t RedOps   = red_pkg::AllOps,
     localparam int unsigned FW = 8 * FlitBytes,
@@ -186,12 +187,13 @@ module ingress #(
     end
 
     assign cls      = cls_e'((state_q == Begin) ? flit.cls : cls_q);
-    assign is_dyn   = head.opcode inside {OP_DYMULTIMEM_ST, OP_DYMULTIMEM_LD_REDUCE};
-    assign is_group = head.opcode inside {OP_MULTIMEM_ST, OP_MULTIMEM_RED, OP_MULTIMEM_LD_REDUCE};
+    assign is_dyn   = Multicast && head.opcode inside {OP_DYMULTIMEM_ST, OP_DYMULTIMEM_LD_REDUCE};
+    assign is_group = Multicast && head.opcode inside {OP_MULTIMEM_ST, OP_MULTIMEM_RED, OP_MULTIMEM_LD_REDUCE};
     assign has_pay  = head.opcode inside {OP_ST, OP_MULTIMEM_ST, OP_MULTIMEM_RED, OP_DYMULTIMEM_ST, OP_COUNTS} && head.len != '0;
     assign known    = head.opcode inside {OP_SIGNAL, OP_EVENT, OP_ACK, OP_ERROR, OP_ST, OP_MULTIMEM_ST, OP_MULTIMEM_RED, OP_DYMULTIMEM_ST, OP_FLAG, OP_FENCE,
                                           OP_COUNTS, OP_MULTIMEM_LD_REDUCE, OP_DYMULTIMEM_LD_REDUCE}
-                   && head.opcode[5:4] == cls && head.cls == cls;
+                   && head.opcode[5:4] == cls && head.cls == cls
+                   && (Multicast || !(head.opcode inside {OP_MULTIMEM_ST, OP_MULTIMEM_RED, OP_DYMULTIMEM_ST, OP_MULTIMEM_LD_REDUCE, OP_DYMULTIMEM_LD_REDUCE}));
     assign skip     = head.addr[L2F-1:0];
     assign span     = {1'b0, head.len[7:0]} + {{(9-L2F){skip == '0}}, skip - 1'b1};
 
@@ -207,6 +209,7 @@ module ingress #(
     logic [15:0]       target;
     logic [PW:0]       entry;         // {mapped, port}
     logic              mapped, again, twice, listed, one_more, lane_end;
+    logic              in_list;       // state TARGETS
     logic              listing;       // the target is an expert
     logic              somewhere, allowed;  // there is an output behind the target, and all of them may be reached
     logic [N-1:0]      mask_q, hit, sel, mask, group_mask, reach;
@@ -240,14 +243,15 @@ module ingress #(
 
     assign reach    = partition_i & ~Self;
     assign mapped   = entry[PW] && (target[15:4] >> EW) == '0;
-    assign hit      = (state_q == HEAD) ? '0 : mask_q;
-    assign listed   = (state_q == HEAD) ? is_dyn && head.cnt != 5'd1 : 1'b1;
-    assign one_more = (state_q == HEAD) ? listed : left_q != 4'd1;   // targets follow this one
+    assign in_list  = Multicast && state_q == TARGETS;
+    assign hit      = in_list ? mask_q : '0;
+    assign listed   = in_list || (is_dyn && head.cnt != 5'd1);
+    assign one_more = in_list ? left_q != 4'd1 : listed;   // targets follow this one
     assign lane_end = lane_q == LaneW'(Lanes - 1) || !one_more;
-    assign look     = flit_valid && (state_q == TARGETS || (state_q == HEAD && is_dyn));
+    assign look     = flit_valid && (in_list || (state_q == HEAD && is_dyn));
 
     // What is looked up comes late: each of the checks takes the shortest way from there.
-    assign listing = state_q == TARGETS || is_dyn;
+    assign listing = in_list || is_dyn;
 
     always_comb begin
         sel       = '0;
@@ -320,7 +324,7 @@ module ingress #(
 
     assign pay        = (state_q == HEAD) ? has_pay : pay_q;
     assign wait_clear = state_q == HEAD && ((clearing_q && listed) || open_late_q);
-    assign decide     = flit_valid && (state_q == HEAD || state_q == TARGETS) && !wait_clear;
+    assign decide     = flit_valid && (state_q == HEAD || in_list) && !wait_clear;
 
     always_comb begin
         head_code = ERR_NONE;
@@ -394,7 +398,7 @@ module ingress #(
         if (cls == CLS_CTRL) flit_no = HeadW'(HF + TF) | ((state_q == HEAD) ? HeadW'(HF - 1) : '0);
         wr_lane_o   = '1;
         wr_flit = flit.data;
-        if (state_q == TARGETS) begin
+        if (in_list) begin
             // zeros behind the first target of a target flit
             for (int unsigned l = 0; l < Lanes; l++) wr_flit[16*l +: 16] = (l != 0 && again && new_flit) ? '0 : target;
         end
@@ -453,7 +457,7 @@ module ingress #(
                         lane_q <= (decide && !reject && !accept) ? lane_q + 1'b1 : '1;
                         if (reject)      state_q <= (flit.last && take) ? Begin : DROP;
                         else if (accept) state_q <= pay ? PAYLOAD : Begin;
-                        else if (decide) state_q <= TARGETS;
+                        else if (decide && Multicast) state_q <= TARGETS;
                     end
                     PAYLOAD: if (flit.last) state_q <= Begin;
                              else if (count_q == flits_q) state_q <= DROP;

@@ -25,6 +25,7 @@ module switch_top #(
     parameter bit          PartLut = 1'b0,  // partial sums wait in LUT RAM, not in block RAM
     parameter int unsigned MaxExperts = 64,
     parameter int unsigned Groups = 16,
+    parameter bit          Multicast = 1'b1,  // 0: a packet of a multimem opcode is rejected
     parameter int unsigned Window = 0,    // largest look-ahead window, at most StorePkts; 0: none
     parameter bit          Guard = 1'b1,  // endpoints may misbehave; without, one that does may stop and spoil the others
     parameter int unsigned RxStorePkts = 16,
@@ -203,7 +204,7 @@ module switch_top #(
         // ---- input ----
         ingress #(
             .N(N), .FlitBytes(FlitBytes), .Port(p), .StorePkts(StorePkts), .CtrlPkts(CtrlPkts), .OpenRows(OpenRows),
-            .MaxExperts(MaxExperts), .Groups(Groups), .RedTypes(RedTypes), .RedOps(RedOps)
+            .MaxExperts(MaxExperts), .Groups(Groups), .Multicast(Multicast), .RedTypes(RedTypes), .RedOps(RedOps)
         ) i_ingress (
             .clk_i, .rst_ni(rst_in[p]), .epoch_i,
             .up_valid_i(in_valid), .up_last_i(in_last), .up_err_i(in_err), .up_cls_i(in_cls), .up_data_i(up_data_i[p]),
@@ -274,7 +275,7 @@ module switch_top #(
                 localparam int unsigned D = (i + N - p - 1) % N;   // distance less 1
 
                 voq #(
-                    .FlitBytes(FlitBytes), .StorePkts(StorePkts), .CtrlPkts(CtrlPkts), .OpenRows(OpenRows), .SlotW(SlotW), .Window(Window)
+                    .FlitBytes(FlitBytes), .StorePkts(StorePkts), .CtrlPkts(CtrlPkts), .OpenRows(OpenRows), .SlotW(SlotW), .Window(Window), .Multicast(Multicast)
                 ) i_voq (
                     .clk_i, .rst_ni(rst_in[i]),
                     .wr_valid_i(wr_valid[i][p]), .wr_region_i(wr_region[i]), .wr_line_i(wr_line[i]), .wr_lane_i(wr_lane[i]), .wr_data_i(wr_data[i]),

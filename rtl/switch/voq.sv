@@ -29,6 +29,7 @@ module voq #(
     parameter int unsigned OpenRows = 8,
     parameter int unsigned SlotW = 4,   // enough for a slot of any class
     parameter int unsigned Window = 0,  // largest look-ahead window of the input, 0: it has none
+    parameter bit          Multicast = 1'b1,  // packets may have a list of targets
     localparam int unsigned Lanes = FlitBytes / 2,
     localparam int unsigned OffW  = $clog2(128 / FlitBytes),
     localparam int unsigned DescW = SlotW + 6 + OffW,
@@ -158,6 +159,7 @@ module voq #(
             CLS_REQ:  desc_o = {req_r_q[SlotW-1:0], req_desc, 1'b0, OffW'(0)};
             default:  desc_o = {store_r_q[SlotW-1:0], store_desc};
         endcase
+        if (!Multicast) desc_o[1 + OffW +: 5] = '0;
     end
 
     always_ff @(posedge clk_i) begin

