@@ -58,7 +58,7 @@ def wrapper(top):
         width_in, width_out = sum(w for _, w in ins), sum(w for _, w in outs)
         v = ["module pnr_top(input clk, input rst_n, input si, output reg so);", "reg rst_q;", f"reg [{width_in - 1}:0] in_q;", f"wire [{width_out - 1}:0] out;"]
         v += [f"always @(posedge clk) begin rst_q <= rst_n; in_q <= {{in_q[{width_in - 2}:0], si}}; end"]
-        pins, at = [".clk_i(clk)", ".rst_ni(rst_q)"], 0
+        pins, at = [".clk_i(clk)"] + [".rst_ni(rst_q)"] * ("rst_ni" in ports), 0
         for n, w in ins:
             pins.append(f".{n}(in_q[{at + w - 1}:{at}])")
             at += w
