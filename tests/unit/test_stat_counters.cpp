@@ -11,7 +11,8 @@ static void counts_exactly(void **)
 {
     csr_bench<Vstat_counters> b;
     auto &d = b.dut;
-    uint32_t count[COUNT] = {}, earlier[COUNT] = {}; // before this cycle, and before the one in front of it
+    uint32_t count[COUNT] = {},
+             earlier[COUNT] = {}; // before this cycle, and before the one in front of it
     unsigned reads = 0, waited = 0, since_clear = 0, density = 50;
     d.clear_i = 0;
     d.event_i = 0;
