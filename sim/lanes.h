@@ -2,7 +2,7 @@
 //
 // Lanes: what sim/lanes.py writes is made of. A part that a model has N times is evaluated once for all of them, each
 // variable a vector with one lane per copy. Where copies take different branches, a mask says which lanes an assignment is
-// for. Names are those of Verilator's macros with the same meaning.
+// for.
 //
 // Vectors are clang's ext_vector_type: a comparison gives 0 or -1 per lane, `m ? a : b` chooses per lane by the sign of m.
 #pragma once
@@ -74,14 +74,6 @@ inline Q wide(U x)
 inline U low(Q x)
 {
     return __builtin_convertvector(x, U);
-}
-inline M less(Q a, Q b)
-{
-    return __builtin_convertvector(a < b, M);
-}
-inline M same(Q a, Q b)
-{
-    return __builtin_convertvector(a == b, M);
 }
 // shifts by any distance: what is shifted out is zero
 inline U shl(U x, U by)

@@ -14,7 +14,6 @@ import pathlib
 import re
 import sys
 
-BODY = r"^void {name}\({top}___024root\* vlSelf\) \{{\n(.*?)^\}}$"
 NOISE = re.compile(r"^(VL_DEBUG_IF\(.*|V\w+__Syms\* const .*|auto& vlSelfRef = .*|// Body|\})$")
 
 
@@ -22,12 +21,17 @@ def fail(text):
     sys.exit(f"{sys.argv[0]}: {text}; is this another version of Verilator than requirements.txt has?")
 
 
+def function_body(top, name, code):
+    """what stands between the braces of a function of `code`, or None"""
+    m = re.search(rf"^void {re.escape(name)}\({top}___024root\* vlSelf\) \{{\n(.*?)^\}}$", code, re.M | re.S)
+    return m and m[1]
+
+
 def calls(top, code):
     """the functions of `code` that follow inputs without a clock edge, and those of a clock edge, in their order"""
 
     def body(name):
-        m = re.search(BODY.format(name=re.escape(f"{top}___024root___{name}"), top=top), code, re.M | re.S)
-        return m and m[1]
+        return function_body(top, f"{top}___024root___{name}", code)
 
     def listed(name, text, trigger):
         found = []
