@@ -94,7 +94,7 @@ gen: $(GEN_SV) $(GEN_H) $(GEN_MD) $(REG_SV) $(DEV_REG_SV) $(REG_H) $(HOST_SV) $(
 
 # ---- RTL --------------------------------------------------------------------
 # packages first, in the order of use; a module is found by its file name
-RTL_PKGS := $(GEN_SV) rtl/common/fp_pkg.sv rtl/common/red_pkg.sv rtl/hub/node_pkg.sv rtl/top/fabric_pkg.sv $(filter %_pkg.sv,$(REG_SV))
+RTL_PKGS := $(GEN_SV) $(MAP_SV) rtl/common/fp_pkg.sv rtl/common/red_pkg.sv rtl/hub/node_pkg.sv rtl/top/fabric_pkg.sv $(filter %_pkg.sv,$(REG_SV))
 RTL_DIRS := rtl/common rtl/switch rtl/hub rtl/gpu rtl/top $(GEN)
 DEV_TOP := rtl/top/device.sv rtl/top/device_usb.sv
 RTL_MODS := $(filter-out $(RTL_PKGS) $(DEV_TOP),$(wildcard $(addsuffix /*.sv,$(filter-out $(GEN),$(RTL_DIRS))))) $(filter-out %_pkg.sv,$(REG_SV))
@@ -102,7 +102,7 @@ RTL := $(RTL_PKGS) $(RTL_MODS)
 # what a device has around the fabric: control SoC and host link. The soft CPU is that of its package, copied to where every tool opens it.
 IP := $(B)/ip
 DEV_IP := $(IP)/picorv32.v
-DEV_PKGS := $(HOST_SV) $(MAP_SV) rtl/soc/soc_pkg.sv rtl/host/crc_pkg.sv $(filter %_pkg.sv,$(DEV_REG_SV))
+DEV_PKGS := $(HOST_SV) rtl/soc/soc_pkg.sv rtl/host/crc_pkg.sv $(filter %_pkg.sv,$(DEV_REG_SV))
 DEV_DIRS := rtl/soc rtl/host $(IP)
 DEV_MODS := $(filter-out $(DEV_PKGS),$(wildcard rtl/soc/*.sv rtl/host/*.sv)) $(wildcard $(DEV_TOP)) $(filter-out %_pkg.sv,$(DEV_REG_SV))
 $(DEV_IP): | $(B)/.setup
@@ -212,14 +212,14 @@ TRACE ?= 0
 SMALL ?= 0
 CONF = n$(N)f$(F)$(if $(filter 1,$(SMALL)),-small)$(if $(filter 1,$(TRACE)),-fst)
 # what synth-check synthesizes: 16 KB per GPU, depths for layers that fit there, reductions of one kind
-SMALL_PARAMS := MemBytesLog2=14 RowsLog2=6 TokensLog2=5 MaxExperts=32 MaxLocalExperts=4 CacheEntries=64 MaxLatency=8 StorePkts=16 Window=0 RxStorePkts=12 RedTypes=1 RedOps=1 Reds=0 Faults=0
+SMALL_PARAMS := MemBytesLog2=14 RowsLog2=6 TokensLog2=5 MaxExperts=32 MaxLocalExperts=4 CacheEntries=64 MaxLatency=8 StorePkts=16 Window=0 RxStorePkts=12 RedTypes=1 RedOps=1 Reds=0 Faults=0 Monitor=0
 MODEL_OPT ?= -O2
 # for the machine that it is built on; MODEL_ARCH=x86-64-v3, say, for another
 MODEL_ARCH ?= native
 
 # A model is two Verilated parts that the shim joins, a node and what lies between the nodes; a node has no links. Waves need everything in one. Verilator's
 # code of the node only initialises: sim/lanes.py makes of it what runs, all nodes at once.
-part_params = -GN=$(2) -GFlitBytes=$(3) $(if $(filter 1,$(4)),$(addprefix -G,$(if $(filter node,$(1)),$(filter-out MaxLatency=% Window=%,$(SMALL_PARAMS)),$(if $(filter fabric_core,$(1)),$(filter-out Reds=% Faults=%,$(SMALL_PARAMS)),$(SMALL_PARAMS)))))
+part_params = -GN=$(2) -GFlitBytes=$(3) $(if $(filter 1,$(4)),$(addprefix -G,$(if $(filter node,$(1)),$(filter-out MaxLatency=% Window=% Monitor=%,$(SMALL_PARAMS)),$(if $(filter fabric_core,$(1)),$(filter-out Reds=% Faults=%,$(SMALL_PARAMS)),$(SMALL_PARAMS)))))
 
 # part_rules: configuration, N, F, small, trace, top module
 define part_rules

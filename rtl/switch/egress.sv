@@ -22,9 +22,11 @@ module egress #(
     parameter int unsigned RxResultPkts = 4,
     parameter int unsigned RxCtrlPkts = 16,
     parameter int unsigned Window = 0,               // see voq
+    parameter int unsigned StampW = 0,               // see voq
     localparam int unsigned FW = 8 * FlitBytes,
     localparam int unsigned OffW = $clog2(128 / FlitBytes),
-    localparam int unsigned DescW = SlotW + 6 + OffW,
+    localparam int unsigned StampB = (StampW == 0) ? 1 : StampW,
+    localparam int unsigned DescW = SlotW + 6 + OffW + StampW,
     localparam int unsigned StoreW = $clog2(RxStorePkts + 1),
     localparam int unsigned PartW = $clog2(RxResultPkts + 1)
 ) (
@@ -44,7 +46,7 @@ module egress #(
     input  wire logic [N-1:0]      urgent_i,         // the next STORE packet keeps others of its input from moving up
     output logic [1:0]             cls_o,
     output logic [N-1:0]           pop_o,
-    input  wire logic [DescW-1:0]  desc_i,           // {slot, dyn, more, pay, len} of the queue with pop_o, else 0
+    input  wire logic [DescW-1:0]  desc_i,           // {stamp, slot, dyn, more, pay, len} of the queue with pop_o, else 0
     output logic [N-1:0]           re_o,
     output logic [OffW:0]          rd_line_o,        // see voq
     output logic [SlotW-1:0]       rd_slot_o,
@@ -57,6 +59,7 @@ module egress #(
     input  wire logic              res_valid_i,
     input  wire logic [6:0]        res_len_i,        // bytes, less 1
     input  wire logic              res_poison_i,
+    input  wire logic [StampB-1:0] res_stamp_i,
     output logic                   res_start_o,
     output logic                   res_read_o,       // in this cycle
     output logic                   res_first_o,
@@ -80,6 +83,8 @@ module egress #(
     output logic                   wait_credit_o,    // a store copy waits for a credit
     output logic [2:0]             starved_o,        // a packet of class CTRL, STORE, PART (in this order) waits for a credit
     output logic                   discard_o,        // a packet is discarded
+    output logic                   leave_o,          // a packet that came with a stamp leaves: its first flit in two cycles
+    output logic [StampB-1:0]      leave_stamp_o,    // class: cls_o
     output logic                   idle_o
 );
     import packet_pkg::*;
@@ -239,7 +244,7 @@ module egress #(
     logic [3:0]       more;
     logic [OffW-1:0]  len;
 
-    assign {slot, dyn, more, pay, len} = desc_i;
+    assign {slot, dyn, more, pay, len} = desc_i[SlotW+5+OffW:0];
     assign front       = OffW'(HF - 1) + OffW'((6'(more_q) + 6'(FlitBytes / 2 - 1)) >> LaneW);
     assign part_end    = off_q == (in_pay_q ? len_q : front);
     assign read_last   = busy_q && part_end && (in_pay_q || !pay_q);
@@ -265,6 +270,16 @@ module egress #(
         end
     end else begin : gen_no_window
         assign sent_o = '0;
+    end
+
+    // ---- time stamps ----
+    assign leave_o = start && !down_i && !(cls == CLS_CTRL && error);
+
+    if (StampW != 0) begin : gen_stamp
+        assign leave_stamp_o = (cls == CLS_PART) ? res_stamp_i : desc_i[DescW-1 -: StampW];
+    end else begin : gen_no_stamp
+        assign leave_stamp_o = '0;
+        wire unused_stamp = &{1'b0, res_stamp_i};
     end
 
     always_ff @(posedge clk_i) begin

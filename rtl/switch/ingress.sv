@@ -24,15 +24,18 @@ module ingress #(
     parameter int unsigned MaxExperts = 64,
     parameter int unsigned Groups = 16,
     parameter bit          Multicast = 1'b1,
+    parameter int unsigned StampW = 0,               // bits of the time that packets carry, 0: none
     parameter red_pkg::set_t RedTypes = red_pkg::AllTypes,
     parameter red_pkg::set_t RedOps   = red_pkg::AllOps,
     localparam int unsigned FW = 8 * FlitBytes,
     localparam int unsigned Lanes = FlitBytes / 2,
+    localparam int unsigned StampB = (StampW == 0) ? 1 : StampW,
     localparam int unsigned OffW = $clog2(128 / FlitBytes)
 ) (
     input  wire logic              clk_i,
     input  wire logic              rst_ni,
     input  wire logic [1:0]        epoch_i,
+    input  wire logic [StampB-1:0] now_i,          // the time
 
     input  wire logic              up_valid_i,
     input  wire logic              up_last_i,
@@ -61,6 +64,7 @@ module ingress #(
     output logic                   desc_pay_o,
     output logic [OffW-1:0]        desc_len_o,
     output logic [N-1:0]           push_o,
+    output logic [StampB-1:0]      stamp_o,        // with desc_we_o and open_valid_o: when the packet's first flit came
     output logic                   scarce_o,       // the sender has few STORE credits left
     output logic                   arrive_o,       // a STORE packet was accepted or rejected
     output logic                   ctrl_drop_o,    // a CTRL packet was rejected: its credit goes back
@@ -150,15 +154,20 @@ module ingress #(
     end
 
     // ---- flit queue ----
-    logic  take, flit_valid, queue_empty;
-    flit_t flit;
+    localparam int unsigned QueueW = $bits(flit_t) + StampW;
 
-    flit_queue #(.Width($bits(flit_t)), .DepthLog2(DW)) i_queue (
+    logic              take, flit_valid, queue_empty;
+    flit_t             flit;
+    logic [QueueW-1:0] queued;
+
+    assign flit = queued[$bits(flit_t)-1:0];
+
+    flit_queue #(.Width(QueueW), .DepthLog2(DW)) i_queue (
         .clk_i, .rst_ni,
         .valid_i (enters),
-        .data_i  (flit_t'{last: up_last_i, err: up_err_i, cls: up_cls_i, data: up_data_i}),
+        .data_i  (QueueW'({now_i, flit_t'{last: up_last_i, err: up_err_i, cls: up_cls_i, data: up_data_i}})),
         .valid_o (flit_valid),
-        .data_o  (flit),
+        .data_o  (queued),
         .take_i  (take),
         .empty_o (queue_empty)
     );
@@ -201,6 +210,19 @@ module ingress #(
         if (cls == CLS_REQ) fits = head.len != '0;
         else if (has_pay)   fits = head.len[14:8] == '0 && span[8:7] == '0;
         else                fits = head.len == '0;
+    end
+
+    // ---- parser: when the packet came ----
+    if (StampW != 0) begin : gen_stamp
+        logic [StampW-1:0] stamp, stamp_q;
+
+        assign stamp   = queued[QueueW-1 -: StampW];
+        assign stamp_o = (state_q == Begin && !open_late_q) ? stamp : stamp_q;
+
+        always_ff @(posedge clk_i) if (flit_valid && state_q == Begin) stamp_q <= stamp;
+    end else begin : gen_no_stamp
+        assign stamp_o = '0;
+        wire unused_now = &{1'b0, now_i};
     end
 
     // ---- parser: targets ----

@@ -18,7 +18,9 @@ module reduce_join #(
     parameter int unsigned OpenRows = 8,
     parameter red_pkg::set_t RedTypes = red_pkg::AllTypes,
     parameter red_pkg::set_t RedOps   = red_pkg::AllOps,
+    parameter int unsigned StampW = 0,  // bits of the time that requests carry, 0: none
     localparam int unsigned Members = N - 1,
+    localparam int unsigned StampB = (StampW == 0) ? 1 : StampW,
     localparam int unsigned FW = 8 * FlitBytes,
     localparam int unsigned IndexW = $clog2(128 / FlitBytes)
 ) (
@@ -30,6 +32,7 @@ module reduce_join #(
     input  wire logic [Members-1:0] open_mask_i,
     input  wire logic [14:0]        open_bytes_i,   // of the row, less 1
     input  wire red_pkg::red_t      open_red_i,
+    input  wire logic [StampB-1:0]  open_stamp_i,   // when the request came
     output logic                    open_full_o,
 
     input  wire logic [Members-1:0] q_has_i,
@@ -46,6 +49,7 @@ module reduce_join #(
     output logic                    res_valid_o,
     output logic [6:0]              res_len_o,      // bytes, less 1
     output logic                    res_poison_o,
+    output logic [StampB-1:0]       res_stamp_o,    // of the request
     input  wire logic               res_start_i,    // takes the description
     input  wire logic               res_read_i,     // takes a flit
     input  wire logic               res_first_i,    // with res_read_i: the first flit of the packet
@@ -60,20 +64,22 @@ module reduce_join #(
     localparam int unsigned L2F   = $clog2(FlitBytes);
     localparam int unsigned RingW = $clog2(Slots * Flits);
     localparam bit          Plain = red_pkg::plain(RedTypes, RedOps);
-    localparam int unsigned OpenW = 1 + Members + 15 + (Plain ? 0 : $bits(red_pkg::red_t));
+    localparam int unsigned RedW  = Plain ? 0 : $bits(red_pkg::red_t);
+    localparam int unsigned OpenW = 1 + Members + 15 + RedW + StampW;
+    localparam int unsigned DescW = 8 + StampW;
 
     // ---- the oldest open reduction and the place in it ----
     logic                 open_ready, head_valid, row_done, row_poison;
     logic [Members-1:0]   mask;
     logic [14:0]          bytes;
-    logic [OpenW-1:0]     open;
+    logic [OpenW-1:0]     opened, open;
     red_pkg::red_t        red;
 
     fifo #(.Width(OpenW), .Depth(OpenRows)) i_open (
         .clk_i, .rst_ni,
         .valid_i (open_valid_i),
         .ready_o (open_ready),
-        .data_i  (OpenW'({open_red_i, open_poison_i, open_mask_i, open_bytes_i})),
+        .data_i  (opened),
         .valid_o (head_valid),
         .ready_i (row_done),
         .data_o  (open),
@@ -83,11 +89,13 @@ module reduce_join #(
     assign {row_poison, mask, bytes} = open[Members+15:0];
 
     if (Plain) begin : gen_plain
-        assign red = '0;
+        assign opened = OpenW'({open_stamp_i, open_poison_i, open_mask_i, open_bytes_i});
+        assign red    = '0;
         logic unused_red;
         assign unused_red = ^open_red_i;
     end else begin : gen_red
-        assign red = open[OpenW-1 -: $bits(red_pkg::red_t)];
+        assign opened = OpenW'({open_stamp_i, open_red_i, open_poison_i, open_mask_i, open_bytes_i});
+        assign red    = open[Members+16 +: $bits(red_pkg::red_t)];
     end
 
     logic [Members-1:0] done_q;      // members whose term of this packet was read
@@ -205,14 +213,26 @@ module reduce_join #(
         return last ? (ptr | RingW'(Flits - 1)) + 1'b1 : ptr + 1'b1;
     endfunction
 
-    lutram #(.Width(8), .Depth(4)) i_desc (
+    logic [StampB-1:0] stamp_q;   // of the flit read
+    logic [DescW-1:0]  desc;
+
+    lutram #(.Width(DescW), .Depth(4)) i_desc (
         .clk_i,
         .we_i    (describe),
         .waddr_i (desc_w_q),
-        .wdata_i ({len_q, poison}),
+        .wdata_i (DescW'({stamp_q, len_q, poison})),
         .raddr_i (desc_r_q),
-        .rdata_o ({res_len_o, res_poison_o})
+        .rdata_o (desc)
     );
+    assign {res_len_o, res_poison_o} = desc[7:0];
+
+    if (StampW != 0) begin : gen_stamp
+        always_ff @(posedge clk_i) if (go) stamp_q <= open[OpenW-1 -: StampW];
+        assign res_stamp_o = desc[DescW-1 -: StampW];
+    end else begin : gen_no_stamp
+        assign {stamp_q, res_stamp_o} = '0;
+        wire unused_stamp = &{1'b0, open_stamp_i};
+    end
 
     lutram #(.Width(FW + 1), .Depth(Slots * Flits)) i_ring (
         .clk_i,

@@ -27,6 +27,7 @@ module switch_top #(
     parameter int unsigned Groups = 16,
     parameter bit          Multicast = 1'b1,  // 0: a packet of a multimem opcode is rejected
     parameter int unsigned Window = 0,    // largest look-ahead window, at most StorePkts; 0: none
+    parameter bit          Monitor = 1'b0,  // latency histogram and time series of each port
     parameter bit          Guard = 1'b1,  // endpoints may misbehave; without, one that does may stop and spoil the others
     parameter int unsigned RxStorePkts = 16,
     parameter int unsigned RxResultPkts = 4,
@@ -39,6 +40,8 @@ module switch_top #(
     input  wire logic                   rst_ni,
     input  wire logic                   go_i,
     input  wire logic [1:0]             epoch_i,
+
+    input  wire logic                   run_i,            // a layer runs
 
     input  wire logic                   up_valid_i [N],
     input  wire logic                   up_last_i [N],
@@ -79,6 +82,17 @@ module switch_top #(
     input  wire logic [4:0]             cnt_port_i,       // cnt_data_o follows after at most 3 cycles
     input  wire logic [3:0]             cnt_idx_i,
     output logic [31:0]                 cnt_data_o,
+
+    // monitors, see switch_monitor; without them all is 0
+    input  wire logic [15:0]            mon_interval_i,
+    input  wire logic [3:0]             mon_classes_i,
+    output logic [31:0]                 mon_samples_o,
+    input  wire logic                   mon_read_i,
+    input  wire logic [4:0]             mon_port_i,
+    input  wire logic                   mon_series_i,
+    input  wire logic [7:0]             mon_word_i,
+    output logic [31:0]                 mon_data_o,
+
     output logic                        err_valid_o,
     output error_pkg::err_e             err_code_o,
     output logic [4:0]                  err_port_o
@@ -90,7 +104,9 @@ module switch_top #(
     localparam int unsigned Most   = (StorePkts > CtrlPkts) ? ((StorePkts > OpenRows) ? StorePkts : OpenRows)
                                                             : ((CtrlPkts > OpenRows) ? CtrlPkts : OpenRows);
     localparam int unsigned SlotW  = (Most > 1) ? $clog2(Most) : 1;
-    localparam int unsigned DescW  = SlotW + 6 + OffW;
+    localparam int unsigned StampW = Monitor ? map_pkg::MonitorStampBits : 0;
+    localparam int unsigned StampB = Monitor ? StampW : 1;
+    localparam int unsigned DescW  = SlotW + 6 + OffW + StampW;
     localparam int unsigned SeqW   = $clog2(StorePkts) + 1;
     localparam int unsigned StoreW = $clog2(RxStorePkts + 1);
     localparam int unsigned PartW  = $clog2(RxResultPkts + 1);
@@ -167,6 +183,8 @@ module switch_top #(
     error_pkg::err_e     report_code [N];
     logic [2:0]          tick_q;                // end of a period of the time limits, of 2, of 4
     logic                mark;
+    logic [StampB-1:0]   now, stamp [N], leave_stamp [N];   // the time; of the packet at each input, of the one that leaves each output
+    logic [N-1:0]        leave, wait_turn, wait_credit;
     logic [26:0]         cnt_high [N];
     logic [9:0]          cnt_low [N];
 
@@ -204,16 +222,16 @@ module switch_top #(
         // ---- input ----
         ingress #(
             .N(N), .FlitBytes(FlitBytes), .Port(p), .StorePkts(StorePkts), .CtrlPkts(CtrlPkts), .OpenRows(OpenRows),
-            .MaxExperts(MaxExperts), .Groups(Groups), .Multicast(Multicast), .RedTypes(RedTypes), .RedOps(RedOps)
+            .MaxExperts(MaxExperts), .Groups(Groups), .Multicast(Multicast), .StampW(StampW), .RedTypes(RedTypes), .RedOps(RedOps)
         ) i_ingress (
-            .clk_i, .rst_ni(rst_in[p]), .epoch_i,
+            .clk_i, .rst_ni(rst_in[p]), .epoch_i, .now_i(now),
             .up_valid_i(in_valid), .up_last_i(in_last), .up_err_i(in_err), .up_cls_i(in_cls), .up_data_i(up_data_i[p]),
             .crd_i(up_crd_o[p][1:0]),
             .emap_we_i, .emap_addr_i, .emap_data_i,
             .group_we_i, .group_addr_i, .group_data_i(group_data_i[N-1:0]), .partition_i(partition_i[p]),
             .wr_valid_o(wr_valid[p]), .wr_region_o(wr_region[p]), .wr_line_o(wr_line[p]), .wr_lane_o(wr_lane[p]), .wr_data_o(wr_data[p]),
             .desc_we_o(desc_we[p]), .desc_dyn_o(desc_dyn[p]), .desc_more_o(desc_more[p]), .desc_pay_o(desc_pay[p]), .desc_len_o(desc_len[p]),
-            .push_o(push[p]), .arrive_o(arrive[p]), .scarce_o(scarce[p]), .ctrl_drop_o(ctrl_drop[p]),
+            .push_o(push[p]), .stamp_o(stamp[p]), .arrive_o(arrive[p]), .scarce_o(scarce[p]), .ctrl_drop_o(ctrl_drop[p]),
             .open_valid_o(open_valid[p]), .open_mask_o(open_mask[p]), .open_bytes_o(open_bytes[p]), .open_red_o(open_red[p]), .open_full_i(open_full[p]),
             .part_we_o(part_we[p]), .part_idx_o(part_idx[p]), .part_data_o(part_data[p]), .part_full_i(part_full[p]),
             .err_valid_o(err_valid[p]), .err_code_o(err_code[p]), .idle_o(in_idle[p])
@@ -275,12 +293,12 @@ module switch_top #(
                 localparam int unsigned D = (i + N - p - 1) % N;   // distance less 1
 
                 voq #(
-                    .FlitBytes(FlitBytes), .StorePkts(StorePkts), .CtrlPkts(CtrlPkts), .OpenRows(OpenRows), .SlotW(SlotW), .Window(Window), .Multicast(Multicast)
+                    .FlitBytes(FlitBytes), .StorePkts(StorePkts), .CtrlPkts(CtrlPkts), .OpenRows(OpenRows), .SlotW(SlotW), .Window(Window), .Multicast(Multicast), .StampW(StampW)
                 ) i_voq (
                     .clk_i, .rst_ni(rst_in[i]),
                     .wr_valid_i(wr_valid[i][p]), .wr_region_i(wr_region[i]), .wr_line_i(wr_line[i]), .wr_lane_i(wr_lane[i]), .wr_data_i(wr_data[i]),
                     .desc_we_i(desc_we[i][p]), .desc_dyn_i(desc_dyn[i]), .desc_more_i(desc_more[i]), .desc_pay_i(desc_pay[i]),
-                    .desc_len_i(desc_len[i]), .push_i(push[i][p]),
+                    .desc_len_i(desc_len[i]), .stamp_i(stamp[i]), .push_i(push[i][p]),
                     .scarce_i(scarce[i]), .limit_i(window_limit), .seq_i(seq[i]), .oldest_i(oldest[i]), .here_o(here[i][p]), .urgent_o(urgent[p][i]), .sent_i(sent[p][i]),
                     .arrive_i(arrive[i]), .issue_i(up_crd_o[i][CLS_STORE]), .room_o(room[i][p]),
                     .has_o({has_req[p][i], has_store[p][i], has_ctrl[p][i]}), .pop_i(pop[p][i]), .cls_i(arb_cls[p]), .desc_o(desc),
@@ -321,32 +339,33 @@ module switch_top #(
         logic          res_valid, res_poison, res_start, res_read, res_first, res_last, res_err;
         logic [6:0]    res_len;
         logic [FW-1:0] res_data;
-        logic          wait_turn, wait_credit;
+        logic [StampB-1:0] res_stamp;
 
-        reduce_join #(.N(N), .FlitBytes(FlitBytes), .OpenRows(OpenRows), .RedTypes(RedTypes), .RedOps(RedOps)) i_join (
+        reduce_join #(.N(N), .FlitBytes(FlitBytes), .OpenRows(OpenRows), .RedTypes(RedTypes), .RedOps(RedOps), .StampW(StampW)) i_join (
             .clk_i, .rst_ni,
-            .open_valid_i(open_valid[p]), .open_poison_i((members & j_down) != '0), .open_mask_i(members & ~j_down), .open_bytes_i(open_bytes[p]), .open_red_i(open_red[p]), .open_full_o(open_full[p]),
+            .open_valid_i(open_valid[p]), .open_poison_i((members & j_down) != '0), .open_mask_i(members & ~j_down), .open_bytes_i(open_bytes[p]), .open_red_i(open_red[p]), .open_stamp_i(stamp[p]), .open_full_o(open_full[p]),
             .q_has_i(j_has), .q_hold_i(q_hold), .q_en_o(q_en), .q_re_o(j_re), .q_idx_o(q_idx), .q_done_o(j_done), .q_data_i(j_term),
             .q_wait_o(j_wait), .row_done_o(row_done), .level_o(rows),
-            .res_valid_o(res_valid), .res_len_o(res_len), .res_poison_o(res_poison), .res_start_i(res_start),
+            .res_valid_o(res_valid), .res_len_o(res_len), .res_poison_o(res_poison), .res_stamp_o(res_stamp), .res_start_i(res_start),
             .res_read_i(res_read), .res_first_i(res_first), .res_last_i(res_last), .res_data_o(res_data), .res_err_o(res_err),
             .idle_o(join_idle[p])
         );
 
         egress #(
             .N(N), .FlitBytes(FlitBytes), .Port(p), .SlotW(SlotW), .RxStorePkts(RxStorePkts), .RxResultPkts(RxResultPkts), .RxCtrlPkts(RxCtrlPkts),
-            .Window(Window)
+            .Window(Window), .StampW(StampW)
         ) i_egress (
             .clk_i, .rst_ni, .go_i, .epoch_i, .hold_i(hold_q[(5 * p) % 16]), .down_i(down_o[p]), .store_limit_i(store_limit), .part_limit_i(part_limit),
             .has_ctrl_i(has_ctrl[p]), .has_req_i(has_req[p]), .has_store_i(has_store[p]), .urgent_i(urgent[p]), .cls_o(arb_cls[p]), .pop_o(pop[p]),
             .desc_i(gen_in[N-1].desc_or), .re_o(re[p]), .rd_line_o(rd_line[p]), .rd_slot_o(rd_slot[p]), .rdata_i(gen_in[N-1].rdata_or),
             .free_ctrl_o(free_ctrl[p]), .free_store_o(free_store[p]), .sent_o(sent[p]),
-            .res_valid_i(res_valid), .res_len_i(res_len), .res_poison_i(res_poison), .res_start_o(res_start),
+            .res_valid_i(res_valid), .res_len_i(res_len), .res_poison_i(res_poison), .res_stamp_i(res_stamp), .res_start_o(res_start),
             .res_read_o(res_read), .res_first_o(res_first), .res_last_o(res_last), .res_data_i(res_data), .res_err_i(res_err),
             .error_valid_i(back_valid_q[p]), .error_code_i(8'(err_code_q[p])), .error_sent_o(back_sent[p]),
             .dn_valid_o(dn_valid_o[p]), .dn_last_o(dn_last_o[p]), .dn_err_o(dn_err_o[p]), .dn_cls_o(dn_cls_o[p]), .dn_data_o(dn_data_o[p]),
             .dn_crd_i(dn_crd_i[p]),
-            .wait_turn_o(wait_turn), .wait_credit_o(wait_credit), .starved_o(starved[p]), .discard_o(discard[p]), .idle_o(out_idle[p])
+            .wait_turn_o(wait_turn[p]), .wait_credit_o(wait_credit[p]), .starved_o(starved[p]), .discard_o(discard[p]),
+            .leave_o(leave[p]), .leave_stamp_o(leave_stamp[p]), .idle_o(out_idle[p])
         );
 
         // ---- counters ----
@@ -360,7 +379,7 @@ module switch_top #(
         port_counters i_counters (
             .clk_i, .clear_i(!rst_ni || go_i), .clearing_i(clearing_q), .visit_i(!scan_q[0]), .read_i(scan_q[0] && cnt_port_i == 5'(p)), .addr_i(cnt_addr), .at_i(cnt_at),
             .valid_i({dn_valid_o[p], up_valid_i[p]}), .last_i({dn_last_o[p], up_last_i[p]}), .cls_i(link_cls), .len_i(link_len),
-            .reject_i(err_valid_q[p]), .wait_turn_i(wait_turn), .wait_credit_i(wait_credit), .discard_i(discard[p]), .drop_i(drop[p]),
+            .reject_i(err_valid_q[p]), .wait_turn_i(wait_turn[p]), .wait_credit_i(wait_credit[p]), .discard_i(discard[p]), .drop_i(drop[p]),
             .high_o(cnt_high[p]), .low_o(cnt_low[p])
         );
     end
@@ -429,6 +448,22 @@ module switch_top #(
         end
     end
     assign cnt_data_o = cnt_bytes_q ? {cnt_high_q[21:0], cnt_low_q} : {cnt_high_q, place(cnt_low_q[4:0])};
+
+    // ---- monitors ----
+    if (Monitor) begin : gen_monitor
+        switch_monitor #(.N(N)) i_monitor (
+            .clk_i, .rst_ni, .clear_i(go_i), .run_i, .interval_i(mon_interval_i), .classes_i(mon_classes_i), .now_o(now),
+            .leave_i(leave), .leave_cls_i(arb_cls), .leave_stamp_i(leave_stamp),
+            .up_valid_i(up_valid_i), .dn_valid_i(dn_valid_o), .wait_credit_i(wait_credit), .wait_turn_i(wait_turn),
+            .samples_o(mon_samples_o), .read_i(mon_read_i), .read_port_i(mon_port_i), .read_series_i(mon_series_i), .read_word_i(mon_word_i), .data_o(mon_data_o)
+        );
+    end else begin : gen_no_monitor
+        assign {now, mon_samples_o, mon_data_o} = '0;
+        wire unused_monitor = &{1'b0, run_i, mon_interval_i, mon_classes_i, mon_read_i, mon_port_i, mon_series_i, mon_word_i, leave};
+        for (genvar p = 0; p < N; p++) begin : gen_unused
+            wire unused_stamp = &{1'b0, leave_stamp[p]};
+        end
+    end
 
     // ---- errors: reported one per cycle, lowest port first, and sent back to the source ----
     always_comb begin

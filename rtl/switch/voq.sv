@@ -30,9 +30,11 @@ module voq #(
     parameter int unsigned SlotW = 4,   // enough for a slot of any class
     parameter int unsigned Window = 0,  // largest look-ahead window of the input, 0: it has none
     parameter bit          Multicast = 1'b1,  // packets may have a list of targets
+    parameter int unsigned StampW = 0,  // bits of the time that packets carry, 0: none
     localparam int unsigned Lanes = FlitBytes / 2,
     localparam int unsigned OffW  = $clog2(128 / FlitBytes),
-    localparam int unsigned DescW = SlotW + 6 + OffW,
+    localparam int unsigned StampB = (StampW == 0) ? 1 : StampW,
+    localparam int unsigned DescW = SlotW + 6 + OffW + StampW,
     localparam int unsigned SeqW  = $clog2(StorePkts) + 1
 ) (
     input  wire logic                   clk_i,
@@ -49,6 +51,7 @@ module voq #(
     input  wire logic [3:0]             desc_more_i,   // targets behind this output, less 1
     input  wire logic                   desc_pay_i,    // has a payload
     input  wire logic [OffW-1:0]        desc_len_i,    // flits of the payload, less 1
+    input  wire logic [StampB-1:0]      stamp_i,       // with desc_we_i
     input  wire logic                   push_i,        // of class wr_region_i
 
     // look-ahead window, see window
@@ -68,7 +71,7 @@ module voq #(
     output logic                        urgent_o,      // the next STORE packet keeps others of the input from moving up
     input  wire logic                   pop_i,         // the output takes a packet; its slot stays until free_i (STORE)
     input  wire logic [1:0]             cls_i,         // of this class
-    output logic [DescW-1:0]            desc_o,        // {slot, dyn, more, pay, len} of that
+    output logic [DescW-1:0]            desc_o,        // {stamp, slot, dyn, more, pay, len} of that
     input  wire logic                   free_i,        // last flit of a STORE packet read
     input  wire logic                   re_i,
     input  wire logic [OffW:0]          rd_line_i,
@@ -125,26 +128,46 @@ module voq #(
     );
 
     // ---- what the output must know before it reads ----
-    logic [5+OffW:0] store_desc;
-    logic [4:0]      req_desc;
+    localparam int unsigned StoreDescW = 6 + OffW + StampW;
+    localparam int unsigned ReqDescW   = 5 + StampW;
 
-    lutram #(.Width(6 + OffW), .Depth(1 << SlotW)) i_store_desc (
+    logic [StoreDescW-1:0] store_desc;
+    logic [ReqDescW-1:0]   req_desc;
+    logic [StampB-1:0]     store_stamp, req_stamp, ctrl_stamp;
+
+    lutram #(.Width(StoreDescW), .Depth(1 << SlotW)) i_store_desc (
         .clk_i,
         .we_i    (desc_we_i && wr_region_i == CLS_STORE),
         .waddr_i (store_w_q[SlotW-1:0]),
-        .wdata_i ({desc_dyn_i, desc_more_i, desc_pay_i, desc_len_i}),
+        .wdata_i (StoreDescW'({stamp_i, desc_dyn_i, desc_more_i, desc_pay_i, desc_len_i})),
         .raddr_i (store_r_q[SlotW-1:0]),
         .rdata_o (store_desc)
     );
 
-    lutram #(.Width(5), .Depth(1 << SlotW)) i_req_desc (
+    lutram #(.Width(ReqDescW), .Depth(1 << SlotW)) i_req_desc (
         .clk_i,
         .we_i    (desc_we_i && wr_region_i == CLS_REQ),
         .waddr_i (req_w_q[SlotW-1:0]),
-        .wdata_i ({desc_dyn_i, desc_more_i}),
+        .wdata_i (ReqDescW'({stamp_i, desc_dyn_i, desc_more_i})),
         .raddr_i (req_r_q[SlotW-1:0]),
         .rdata_o (req_desc)
     );
+
+    if (StampW != 0) begin : gen_stamp
+        lutram #(.Width(StampW), .Depth(1 << SlotW)) i_ctrl_stamp (
+            .clk_i,
+            .we_i    (desc_we_i && wr_region_i == CLS_CTRL),
+            .waddr_i (ctrl_w_q[SlotW-1:0]),
+            .wdata_i (stamp_i),
+            .raddr_i (ctrl_r_q[SlotW-1:0]),
+            .rdata_o (ctrl_stamp)
+        );
+        assign store_stamp = store_desc[StoreDescW-1 -: StampW];
+        assign req_stamp   = req_desc[ReqDescW-1 -: StampW];
+    end else begin : gen_no_stamp
+        assign {store_stamp, req_stamp, ctrl_stamp} = '0;
+        wire unused_stamp = &{1'b0, stamp_i};
+    end
 
     logic [2:0] has_q, single;          // a class has a packet (w_q != r_q); if so, it has one
     logic       has_store, in_window;   // the next STORE packet is inside the window
@@ -155,9 +178,9 @@ module voq #(
 
     always_comb begin
         unique case (cls_i)
-            CLS_CTRL: desc_o = {ctrl_r_q[SlotW-1:0], (DescW-SlotW)'(0)};
-            CLS_REQ:  desc_o = {req_r_q[SlotW-1:0], req_desc, 1'b0, OffW'(0)};
-            default:  desc_o = {store_r_q[SlotW-1:0], store_desc};
+            CLS_CTRL: desc_o = DescW'({ctrl_stamp, ctrl_r_q[SlotW-1:0], (6+OffW)'(0)});
+            CLS_REQ:  desc_o = DescW'({req_stamp, req_r_q[SlotW-1:0], req_desc[4:0], 1'b0, OffW'(0)});
+            default:  desc_o = DescW'({store_stamp, store_r_q[SlotW-1:0], store_desc[5+OffW:0]});
         endcase
         if (!Multicast) desc_o[1 + OffW +: 5] = '0;
     end

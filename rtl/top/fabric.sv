@@ -24,6 +24,7 @@ module fabric #(
     parameter int unsigned RxStorePkts     = fabric_pkg::RxStorePkts,
     parameter bit            Reds           = fabric_pkg::Reds,
     parameter bit            Guard          = fabric_pkg::Guard,
+    parameter bit            Monitor        = fabric_pkg::Monitor,
     parameter bit            Faults         = fabric_pkg::Faults,
     parameter red_pkg::set_t RedTypes       = fabric_pkg::RedTypes,
     parameter red_pkg::set_t RedOps         = fabric_pkg::RedOps,
@@ -93,7 +94,7 @@ module fabric #(
         .N(N), .FlitBytes(FlitBytes), .MemBytesLog2(MemBytesLog2), .RowsLog2(RowsLog2), .TokensLog2(TokensLog2), .MaxExperts(MaxExperts),
         .MaxLocalExperts(MaxLocalExperts), .CacheEntries(CacheEntries), .MaxLatency(MaxLatency), .OpenRows(OpenRows), .StorePkts(StorePkts),
         .Window(Window), .PartPkts(PartPkts), .RxStorePkts(RxStorePkts),
-        .Guard(Guard), .RedTypes(RedTypes), .RedOps(RedOps)
+        .Guard(Guard), .Monitor(Monitor), .RedTypes(RedTypes), .RedOps(RedOps)
     ) i_core (
         .clk_i, .rst_ni, .cfg_req_i, .cfg_we_i, .cfg_addr_i, .cfg_wdata_i, .cfg_ack_o, .cfg_rdata_o, .cfg_err_o, .done_o,
         .go_o(go), .sweep_o(sweep), .node_reset_o(node_reset), .epoch_o(epoch), .csr_req_o(csr_req), .csr_we_o(csr_we), .csr_addr_o(csr_addr), .csr_wdata_o(csr_wdata),

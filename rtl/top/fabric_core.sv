@@ -23,6 +23,7 @@ module fabric_core #(
     parameter int unsigned PartPkts        = fabric_pkg::PartPkts,
     parameter int unsigned RxStorePkts     = fabric_pkg::RxStorePkts,
     parameter bit            Guard          = fabric_pkg::Guard,
+    parameter bit            Monitor        = fabric_pkg::Monitor,
     parameter red_pkg::set_t RedTypes       = fabric_pkg::RedTypes,
     parameter red_pkg::set_t RedOps         = fabric_pkg::RedOps,
     localparam int unsigned FW = 8 * FlitBytes
@@ -83,6 +84,12 @@ module fabric_core #(
     logic [4:0]         cnt_port;
     logic [3:0]         cnt_idx;
     logic [31:0]        cnt_data;
+    logic               run, mon_read, mon_series;
+    logic [15:0]        mon_interval;
+    logic [3:0]         mon_classes;
+    logic [4:0]         mon_port;
+    logic [7:0]         mon_word;
+    logic [31:0]        mon_samples, mon_data;
     logic [N-1:0]       node_idle, node_error, sweep_busy;
     logic [2*N-1:0]     link_busy;
     logic               switch_idle, links_idle, sw_err_valid;
@@ -110,17 +117,19 @@ module fabric_core #(
     fabric_csr #(
         .N(N), .FlitBytes(FlitBytes), .MemBytesLog2(MemBytesLog2), .Banks(node_pkg::MemBanks), .RowsLog2(RowsLog2), .TokensLog2(TokensLog2),
         .CacheEntries(CacheEntries), .MaxLocalExperts(MaxLocalExperts), .MaxExperts(MaxExperts), .Groups(fabric_pkg::Groups), .MaxLatency(MaxLatency),
-        .OpenRows(OpenRows), .PartPkts(PartPkts), .StorePkts(StorePkts), .Window(Window), .RxStorePkts(RxStorePkts)
+        .OpenRows(OpenRows), .PartPkts(PartPkts), .StorePkts(StorePkts), .Window(Window), .RxStorePkts(RxStorePkts), .Monitor(Monitor)
     ) i_csr (
         .clk_i, .rst_ni,
         .cfg_req_i, .cfg_we_i, .cfg_addr_i, .cfg_wdata_i, .cfg_ack_o, .cfg_rdata_o, .cfg_err_o,
         .node_req_o(node_req), .node_we_o(csr_we_o), .node_addr_o(csr_addr_o), .node_wdata_o(csr_wdata_o),
         .node_ack_i(node_ack), .node_err_i(node_err), .node_rdata_i(node_rdata),
-        .go_o, .sweep_o, .done_o(done_o), .epoch_o, .latency_o(latency),
+        .go_o, .sweep_o, .done_o(done_o), .run_o(run), .epoch_o, .latency_o(latency),
         .store_credits_o(store_credits), .part_credits_o(part_credits), .throttle_o(throttle), .window_o(window),
         .emap_we_o, .emap_addr_o, .emap_data_o,
         .group_we_o, .group_addr_o, .group_data_o, .partition_o(partition),
         .cnt_port_o(cnt_port), .cnt_idx_o(cnt_idx), .cnt_data_i(cnt_data),
+        .mon_interval_o(mon_interval), .mon_classes_o(mon_classes), .mon_samples_i(mon_samples), .mon_read_o(mon_read), .mon_port_o(mon_port),
+        .mon_series_o(mon_series), .mon_word_o(mon_word), .mon_data_i(mon_data),
         .all_idle_i((&node_idle) && switch_idle && links_idle), .node_idle_i(node_idle), .switch_idle_i(switch_idle), .links_idle_i(links_idle),
         .sweep_busy_i(|sweep_busy), .node_error_i(node_error), .node_reset_i(node_reset_q),
         .limit_o(limit), .enable_o(port_enable), .disable_o(port_disable), .down_i(port_down),
@@ -156,9 +165,9 @@ module fabric_core #(
     switch_top #(
         .N(N), .FlitBytes(FlitBytes), .StorePkts(StorePkts), .Window(Window), .CtrlPkts(fabric_pkg::CtrlPkts), .OpenRows(OpenRows), .PartPkts(PartPkts), .MaxExperts(MaxExperts),
         .Groups(fabric_pkg::Groups), .RxStorePkts(RxStorePkts), .RxResultPkts(fabric_pkg::RxResultPkts), .RxCtrlPkts(fabric_pkg::RxCtrlPkts),
-        .Guard(Guard), .RedTypes(RedTypes), .RedOps(RedOps)
+        .Guard(Guard), .Monitor(Monitor), .RedTypes(RedTypes), .RedOps(RedOps)
     ) i_switch (
-        .clk_i, .rst_ni, .go_i(go_o), .epoch_i(epoch_o),
+        .clk_i, .rst_ni, .go_i(go_o), .run_i(run), .epoch_i(epoch_o),
         .up_valid_i(up_rx_valid), .up_last_i(up_rx_last), .up_err_i(up_rx_err), .up_cls_i(up_rx_cls), .up_data_i(up_rx_data),
         .up_crd_o(up_crd_sw), .up_crd_part_o(up_part_sw),
         .dn_valid_o(dn_tx_valid), .dn_last_o(dn_tx_last), .dn_err_o(dn_tx_err), .dn_cls_o(dn_tx_cls), .dn_data_o(dn_tx_data), .dn_crd_i(dn_crd_sw),
@@ -167,6 +176,8 @@ module fabric_core #(
         .throttle_i(throttle), .store_credits_i(store_credits), .part_credits_i(part_credits), .window_i(window), .idle_o(switch_idle),
         .limit_i(limit), .enable_i(port_enable), .disable_i(port_disable), .quiet_i(port_quiet), .down_o(port_down), .flush_o(port_flush),
         .cnt_port_i(cnt_port), .cnt_idx_i(cnt_idx), .cnt_data_o(cnt_data),
+        .mon_interval_i(mon_interval), .mon_classes_i(mon_classes), .mon_samples_o(mon_samples), .mon_read_i(mon_read), .mon_port_i(mon_port),
+        .mon_series_i(mon_series), .mon_word_i(mon_word), .mon_data_o(mon_data),
         .err_valid_o(sw_err_valid), .err_code_o(sw_err_code), .err_port_o(sw_err_port)
     );
 endmodule

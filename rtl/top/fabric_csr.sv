@@ -29,7 +29,8 @@ module fabric_csr #(
     parameter int unsigned PartPkts = 4,
     parameter int unsigned StorePkts = 16,
     parameter int unsigned Window = 16,
-    parameter int unsigned RxStorePkts = 16
+    parameter int unsigned RxStorePkts = 16,
+    parameter bit          Monitor = 1'b1
 ) (
     input  wire logic               clk_i,
     input  wire logic               rst_ni,
@@ -54,6 +55,7 @@ module fabric_csr #(
     output logic                    go_o,       // pulse
     output logic                    sweep_o,    // pulse
     output logic                    done_o,     // a layer has ended since the last go
+    output logic                    run_o,      // a layer runs, from the cycle after go_o on
     output logic [1:0]              epoch_o,
     output logic [7:0]              latency_o,
     output logic [7:0]              store_credits_o,
@@ -72,6 +74,14 @@ module fabric_csr #(
     output logic [4:0]              cnt_port_o,   // held for 4 cycles, then cnt_data_i is taken
     output logic [3:0]              cnt_idx_o,
     input  wire logic [31:0]        cnt_data_i,
+    output logic [15:0]             mon_interval_o,
+    output logic [3:0]              mon_classes_o,
+    input  wire logic [31:0]        mon_samples_i,
+    output logic                    mon_read_o,   // held for 4 cycles, then mon_data_i is taken
+    output logic [4:0]              mon_port_o,
+    output logic                    mon_series_o,
+    output logic [7:0]              mon_word_o,
+    input  wire logic [31:0]        mon_data_i,
 
     input  wire logic               all_idle_i,
     input  wire logic [N-1:0]       node_idle_i,
@@ -102,7 +112,7 @@ module fabric_csr #(
     logic        reg_req, reg_rd_ack, reg_wr_ack, reg_rd_err, reg_wr_err, stall_wr, stall_rd;
     logic [31:0] reg_rdata;
 
-    assign reg_req      = bus_q == ACCESS && addr_q[31:15] == '0;
+    assign reg_req      = bus_q == ACCESS && addr_q[31:16] == '0;
     assign node_req_o   = (bus_q == ACCESS) ? node_sel : '0;
     assign node_we_o    = we_q;
     assign node_addr_o  = addr_q[11:0];
@@ -153,7 +163,7 @@ module fabric_csr #(
 
     fabric_regs i_regs (
         .clk(clk_i), .rst_n(rst_ni),
-        .s_cpuif_req(reg_req), .s_cpuif_req_is_wr(we_q), .s_cpuif_addr(addr_q[14:0]),
+        .s_cpuif_req(reg_req), .s_cpuif_req_is_wr(we_q), .s_cpuif_addr(addr_q[15:0]),
         .s_cpuif_wr_data(wdata_q), .s_cpuif_wr_biten('1),
         .s_cpuif_req_stall_wr(stall_wr), .s_cpuif_req_stall_rd(stall_rd),
         .s_cpuif_rd_ack(reg_rd_ack), .s_cpuif_rd_err(reg_rd_err), .s_cpuif_rd_data(reg_rdata),
@@ -232,21 +242,33 @@ module fabric_csr #(
         end
     end
 
-    // ---- counters of the switch: its read path has up to 4 cycles ----
-    logic [2:0] wait_q;
-    logic [8:0] cnt_q;
+    // ---- counters and monitors of the switch: its read paths have up to 4 cycles ----
+    logic [2:0]  wait_q;
+    logic [8:0]  cnt_q;
+    logic [13:0] mon_q;          // {series, port, word}
+    logic        cnt_read, mon_read, reading_mon_q;
 
     assign {cnt_port_o, cnt_idx_o} = cnt_q;
+    assign {mon_series_o, mon_port_o, mon_word_o} = mon_q;
+    assign mon_read_o     = wait_q != '0 && reading_mon_q;
+    assign cnt_read       = hwif_out.counters.req;
+    assign mon_read       = hwif_out.histogram.req || hwif_out.series.req;
+    assign run_o          = busy_q;
+    assign mon_interval_o = hwif_out.monitor.interval.value;
+    assign mon_classes_o  = hwif_out.monitor.classes.value;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
             wait_q <= '0;
-        end else if (hwif_out.counters.req) begin
+        end else if (cnt_read || mon_read) begin
             wait_q <= 3'd5;
         end else if (wait_q != '0) begin
             wait_q <= wait_q - 3'd1;
         end
-        if (hwif_out.counters.req) cnt_q <= hwif_out.counters.addr[10:2];
+        if (cnt_read) cnt_q <= hwif_out.counters.addr[10:2];
+        if (hwif_out.histogram.req) mon_q <= {1'b0, hwif_out.histogram.addr[12:8], 2'b00, hwif_out.histogram.addr[7:2]};
+        else if (hwif_out.series.req) mon_q <= {1'b1, hwif_out.series.addr[14:2]};
+        if (cnt_read || mon_read) reading_mon_q <= mon_read;
     end
 
     always_comb begin
@@ -291,7 +313,15 @@ module fabric_csr #(
         hwif_in.emap.rd_data             = '0;
         hwif_in.emap.wr_ack                = hwif_out.emap.req;
         hwif_in.counters.wr_ack            = 1'b0;
-        hwif_in.counters.rd_ack            = wait_q == 3'd1;
+        hwif_in.monitor.present.next       = Monitor;
+        hwif_in.samples.value.next         = mon_samples_i;
+        hwif_in.histogram.wr_ack           = 1'b0;
+        hwif_in.histogram.rd_ack           = wait_q == 3'd1 && reading_mon_q && !mon_series_o;
+        hwif_in.histogram.rd_data          = mon_data_i;
+        hwif_in.series.wr_ack              = 1'b0;
+        hwif_in.series.rd_ack              = wait_q == 3'd1 && reading_mon_q && mon_series_o;
+        hwif_in.series.rd_data             = mon_data_i;
+        hwif_in.counters.rd_ack            = wait_q == 3'd1 && !reading_mon_q;
         hwif_in.counters.rd_data           = cnt_data_i;
     end
 

@@ -20,6 +20,7 @@ package fabric_pkg;
   localparam int unsigned RxCtrlPkts = 16;
   localparam bit Reds = 1'b1;                   // hubs do multimem.red
   localparam bit Guard = 1'b1;                  // the switch bears endpoints that misbehave
+  localparam bit Monitor = 1'b1;                // latency histogram and time series of each port of the switch
   localparam bit Faults = 1'b1;                 // emulated endpoints can be made to
   localparam red_pkg::set_t RedTypes = red_pkg::AllTypes; // types and operators of reductions
   localparam red_pkg::set_t RedOps = red_pkg::AllOps;

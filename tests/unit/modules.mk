@@ -178,4 +178,4 @@ UNIT += switch_rate_16
 UNIT_TOP_switch_rate_16 := switch_bench
 UNIT_TEST_switch_rate_16 := tests/unit/test_switch_rate.cpp
 UNIT_SRCS_switch_rate_16 := tests/unit/switch_bench.sv
-UNIT_PARAMS_switch_rate_16 := N=16 FlitBytes=16 StorePkts=32 Guard=0
+UNIT_PARAMS_switch_rate_16 := N=16 FlitBytes=16 StorePkts=32 Guard=0 Monitor=0

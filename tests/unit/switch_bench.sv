@@ -16,12 +16,14 @@ module switch_bench #(
     parameter int unsigned RxCtrlPkts = 16,
     parameter int unsigned MaxExperts = 64,
     parameter bit          Guard = 1'b1,
+    parameter bit          Monitor = 1'b1,
     parameter int unsigned Window = (StorePkts < 16) ? StorePkts : 16,
     localparam int unsigned Words = FlitBytes / 4
 ) (
     input  wire logic        clk_i,
     input  wire logic        rst_ni,
     input  wire logic        go_i,
+    input  wire logic        run_i,
     input  wire logic [1:0]  epoch_i,
     input  wire logic [7:0]  latency_i,
 
@@ -63,6 +65,14 @@ module switch_bench #(
     input  wire logic [4:0]  cnt_port_i,
     input  wire logic [3:0]  cnt_idx_i,
     output logic [31:0]      cnt_data_o,
+    input  wire logic [15:0] mon_interval_i,
+    input  wire logic [3:0]  mon_classes_i,
+    output logic [31:0]      mon_samples_o,
+    input  wire logic        mon_read_i,
+    input  wire logic [4:0]  mon_port_i,
+    input  wire logic        mon_series_i,
+    input  wire logic [7:0]  mon_word_i,
+    output logic [31:0]      mon_data_o,
     output logic             err_valid_o,
     output logic [7:0]       err_code_o,
     output logic [4:0]       err_port_o,
@@ -132,16 +142,17 @@ module switch_bench #(
 
     switch_top #(
         .N(N), .FlitBytes(FlitBytes), .StorePkts(StorePkts), .CtrlPkts(CtrlPkts), .OpenRows(OpenRows), .PartPkts(PartPkts),
-        .MaxExperts(MaxExperts), .Window(Window), .Guard(Guard), .Groups(16), .RxStorePkts(RxStorePkts), .RxResultPkts(RxResultPkts), .RxCtrlPkts(RxCtrlPkts)
+        .MaxExperts(MaxExperts), .Window(Window), .Monitor(Monitor), .Guard(Guard), .Groups(16), .RxStorePkts(RxStorePkts), .RxResultPkts(RxResultPkts), .RxCtrlPkts(RxCtrlPkts)
     ) i_switch (
-        .clk_i, .rst_ni, .go_i, .epoch_i(epoch),
+        .clk_i, .rst_ni, .go_i, .run_i, .epoch_i(epoch),
         .up_valid_i(up_valid), .up_last_i(up_last), .up_err_i(up_err), .up_cls_i(up_cls), .up_data_i(up_data),
         .up_crd_o(up_crd), .up_crd_part_o(up_crd_part),
         .dn_valid_o(dn_valid), .dn_last_o(dn_last), .dn_err_o(dn_err), .dn_cls_o(dn_cls), .dn_data_o(dn_data), .dn_crd_i(dn_crd),
         .emap_we_i, .emap_addr_i, .emap_data_i, .group_we_i, .group_addr_i, .group_data_i, .partition_i(partition),
         .throttle_i(throttle), .store_credits_i(store_credits), .part_credits_i(part_credits), .window_i(window),
         .limit_i(limit), .enable_i(enable_i[N-1:0]), .disable_i(disable_i[N-1:0]), .quiet_i(~up_busy & ~dn_busy), .down_o(down), .flush_o(flush),
-        .idle_o, .cnt_port_i, .cnt_idx_i, .cnt_data_o, .err_valid_o, .err_code_o(err_code), .err_port_o
+        .idle_o, .cnt_port_i, .cnt_idx_i, .cnt_data_o,
+        .mon_interval_i, .mon_classes_i, .mon_samples_o, .mon_read_i, .mon_port_i, .mon_series_i, .mon_word_i, .mon_data_o, .err_valid_o, .err_code_o(err_code), .err_port_o
     );
 
     assign err_code_o   = err_code;

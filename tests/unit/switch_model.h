@@ -11,6 +11,7 @@
 #include "verilated.h"
 
 #include "errors.h"
+#include "map.h"
 #include "reduce.h"
 #include "packet.h"
 
@@ -115,6 +116,7 @@ struct expected {
     size_t sure; // bytes of it that are defined
     bool err;
     uint64_t when = 0; // it was queued
+    size_t number = 0; // among the packets of its source and class
 };
 
 struct result_expected {
@@ -124,6 +126,7 @@ struct result_expected {
     bytes payload;
     std::vector<unsigned> members = {};
     uint64_t when = 0;
+    size_t number = 0; // of the request
 };
 
 struct row {
@@ -184,7 +187,13 @@ class hubs {
         uint64_t up_flits[4] = {0, 0, 0, 0}, dn_flits[4] = {0, 0, 0, 0}, up_bytes = 0, dn_bytes = 0,
                  rejected = 0;
         unsigned errors_back = 0;
-        std::vector<std::vector<uint8_t>> log; // classes of received packets, when wanted
+        // what a monitor must show
+        size_t queued[4] = {0, 0, 0, 0};           // packets, by class
+        std::vector<uint64_t> began[4];            // cycle of the first flit of each
+        uint64_t rx_began = 0;                     // of the packet being received
+        std::vector<uint64_t> up_at, dn_at;        // cycles in which a flit went up, came down
+        std::map<unsigned, uint64_t> latencies[4]; // of what came, by class: bin, packets
+        std::vector<std::vector<uint8_t>> log;     // classes of received packets, when wanted
     };
     std::vector<port> ports;
     std::vector<std::vector<std::array<std::deque<expected>, 3>>> expect; // [dst][src][class]
@@ -206,6 +215,9 @@ class hubs {
         dut.emap_we_i = dut.group_we_i = 0;
         dut.throttle_i = dut.store_credits_i = dut.part_credits_i = dut.window_i = 0;
         dut.cnt_port_i = dut.cnt_idx_i = 0;
+        dut.run_i = dut.mon_interval_i = dut.mon_read_i = dut.mon_port_i = dut.mon_series_i =
+            dut.mon_word_i = 0;
+        dut.mon_classes_i = 15;
         dut.limit_i = 0;
         dut.enable_i = dut.disable_i = 0;
         dut.eval();
@@ -523,10 +535,13 @@ class hubs {
         if (how == LINK_ERROR && header_only && code == MW_HWERR_NONE)
             code = MW_HWERR_POISON;
         ports[src].queue[cls].push_back({w, cls, how == LINK_ERROR});
+        size_t number = ports[src].queued[cls]++, rows = results[src].size();
         if (code != MW_HWERR_NONE) {
             reject(src, code);
             if (cls == MW_CLS_REQ && p.h.len && !cut)
                 expect_rows(src, p.h, {});
+            for (; rows < results[src].size(); rows++)
+                results[src][rows].number = number;
             return code;
         }
         bool bad = how != WHOLE;
@@ -539,11 +554,13 @@ class hubs {
                 {cw,
                  how == SHORT_BY_ONE ? std::max(cw.size() - p.payload.size(), cw.size() - 2 * f)
                                      : cw.size(),
-                 bad, now});
+                 bad, now, number});
             members.push_back(c.first);
         }
         if (cls == MW_CLS_REQ)
             expect_rows(src, p.h, members);
+        for (; rows < results[src].size(); rows++)
+            results[src][rows].number = number;
         return code;
     }
     // Sends the first `flits` flits of p, is silent for `gap` cycles, and sends the rest. The switch ends it in the gap, as if the next flit were the last, and bad.
@@ -556,6 +573,7 @@ class hubs {
         size_t head = w.size() - p.payload.size();
         assert_true(flits >= 1 && flits * f < w.size());
         ports[src].queue[cls].push_back({w, cls, false, flits, gap});
+        size_t number = ports[src].queued[cls]++;
         ports[src].drops++;
         if (flits * f < head || w.size() != (flits + 1) * f)
             ports[src].rejected++; // its code depends on what the wires held in the gap
@@ -564,7 +582,7 @@ class hubs {
         for (auto &c : copies) {
             bytes cw = c.second.wire(f);
             size_t sure = cw.size() - p.payload.size() + flits * f - head;
-            expect[c.first][src][cls].push_back({cw, sure, true, now});
+            expect[c.first][src][cls].push_back({cw, sure, true, now, number});
         }
     }
     void reject(unsigned src, unsigned code)
@@ -696,6 +714,76 @@ class hubs {
             assert_int_equal(counter(p, 9), q.dn_bytes);
             assert_int_equal(counter(p, 10), q.rejected);
         }
+    }
+    // ---- monitors ----
+    uint64_t monitored_at = 0; // cycle in which the time series began
+
+    void monitor(unsigned classes, unsigned interval)
+    {
+        dut.mon_classes_i = static_cast<uint8_t>(classes);
+        dut.mon_interval_i = static_cast<uint16_t>(interval);
+        dut.run_i = 1;
+        monitored_at = now;
+    }
+    uint32_t monitor_word(unsigned p, bool series, unsigned word)
+    {
+        dut.mon_port_i = static_cast<uint8_t>(p);
+        dut.mon_series_i = series;
+        dut.mon_word_i = static_cast<uint8_t>(word);
+        dut.mon_read_i = 1;
+        edge();
+        edge();
+        dut.mon_read_i = 0;
+        return dut.mon_data_o;
+    }
+    // Every bin and every sample kept, of a run without ports that went down.
+    void check_monitors()
+    {
+        uint64_t cycles = now - monitored_at, interval = dut.mon_interval_i;
+        dut.run_i = 0;
+        for (int i = 0; i < 8; i++)
+            edge();
+        uint64_t samples = interval > 1 ? (cycles + interval - 1) / interval : 0;
+        assert_int_equal(dut.mon_samples_o, samples);
+        for (unsigned p = 0; p < n; p++) {
+            check_histogram(p);
+            if (samples)
+                check_series(p, cycles, samples);
+        }
+    }
+    void check_histogram(unsigned p)
+    {
+        std::map<unsigned, uint64_t> sum;
+        for (unsigned c = 0; c < 4; c++)
+            for (auto &bin : ports[p].latencies[c])
+                if (dut.mon_classes_i >> c & 1)
+                    sum[bin.first] += bin.second;
+        for (unsigned b = 0; b < MW_MONITOR_BINS; b++)
+            assert_int_equal(monitor_word(p, false, b), sum.count(b) ? sum[b] : 0);
+    }
+    void check_series(unsigned p, uint64_t cycles, uint64_t samples)
+    {
+        uint64_t interval = dut.mon_interval_i, credit = 0, turn = 0;
+        std::vector<uint64_t> up(samples), dn(samples);
+        for (uint64_t t : ports[p].up_at)
+            if (t + latency >= monitored_at && t + latency < monitored_at + cycles)
+                up[(t + latency - monitored_at) / interval]++;
+        for (uint64_t t : ports[p].dn_at)
+            if (t >= monitored_at + latency && t - latency < monitored_at + cycles)
+                dn[(t - latency - monitored_at) / interval]++;
+        uint64_t first = samples > MW_MONITOR_SAMPLES ? samples - MW_MONITOR_SAMPLES : 0;
+        for (uint64_t s = first; s < samples; s++) {
+            unsigned at = 2 * (s % MW_MONITOR_SAMPLES);
+            uint32_t flits = monitor_word(p, true, at), waits = monitor_word(p, true, at + 1);
+            assert_int_equal(flits & 0xffff, up[s]);
+            assert_int_equal(flits >> 16, dn[s]);
+            credit += waits & 0xffff;
+            turn += waits >> 16;
+        }
+        if (first)
+            return;
+        assert_int_equal(turn, counter(p, 11));
+        assert_int_equal(credit, counter(p, 12));
     }
     void go()
     {
@@ -889,6 +977,9 @@ class hubs {
         dut.up_cls_i[p] = static_cast<uint8_t>(q.current.cls);
         memcpy(&dut.up_data_i[p * f / 4], &q.current.wire[q.at], f);
         q.up_flits[q.current.cls]++;
+        q.up_at.push_back(now);
+        if (q.at == 0)
+            q.began[q.current.cls].push_back(now);
         q.at += f;
         if (left == f)
             q.sending = false;
@@ -944,6 +1035,7 @@ class hubs {
         if (!q.receiving) {
             q.rx.clear();
             q.rx_cls = dut.dn_cls_o[p];
+            q.rx_began = now;
             q.receiving = true;
         }
         assert_int_equal(dut.dn_cls_o[p], q.rx_cls);
@@ -955,6 +1047,7 @@ class hubs {
         q.last_rx = now;
         q.rx_flits++;
         q.dn_flits[q.rx_cls]++;
+        q.dn_at.push_back(now);
         if (dut.dn_last_o[p]) {
             q.receiving = false;
             q.rx_packets++;
@@ -1008,9 +1101,22 @@ class hubs {
             assert_memory_equal(q.rx.data(), e.wire.data(), e.sure);
             assert_int_equal(err, e.err);
         }
+        note_latency(p, cls, ports[h.src].began[cls][e.number]);
         list.pop_front();
         if (cls == MW_CLS_REQ)
             q.serve[h.src].push_back({h.addr, h.len, 0});
+    }
+
+    // Of the packet that came, from its first flit, or its request's, at the switch to its own there.
+    void note_latency(unsigned p, unsigned cls, uint64_t began)
+    {
+        unsigned cycles = static_cast<unsigned>(ports[p].rx_began - began) - 2 * latency,
+                 bin = cycles;
+        if (cycles >= 8) {
+            unsigned octave = 31 - static_cast<unsigned>(__builtin_clz(cycles));
+            bin = 4 * (octave - 1) + (cycles >> (octave - 2) & 3);
+        }
+        ports[p].latencies[cls][bin]++;
     }
 
     void result(unsigned p, const mw_header &h, bool err)
@@ -1033,6 +1139,7 @@ class hubs {
             assert_memory_equal(&q.rx[16], r.payload.data(), r.payload.size());
         if (r.last_of_row)
             q.rows_open--;
+        note_latency(p, MW_CLS_PART, q.began[MW_CLS_REQ][r.number]);
         results[p].pop_front();
     }
 };

@@ -826,6 +826,8 @@ static void random_run(unsigned latency, unsigned packets, const mix &m,
     behave(*b);
     static const uint8_t windows[] = {0, 1, 2, 5, 16};
     b->dut.window_i = windows[b->rng() % 5];
+    static const uint16_t intervals[] = {0, 1, 2, 3, 17, 250, 999};
+    b->monitor(static_cast<unsigned>(b->rng() % 16), intervals[b->rng() % 7]);
     for (unsigned i = 0; i < packets; i++) {
         unsigned s = static_cast<unsigned>(b->rng() % n);
         packet p = random_packet(*b, s, m);
@@ -843,6 +845,7 @@ static void random_run(unsigned latency, unsigned packets, const mix &m,
             b->run(static_cast<unsigned>(b->rng() % 30));
     }
     b->finish(3000000);
+    b->check_monitors();
     b->check_counters();
 }
 

@@ -31,10 +31,10 @@ module prove_egress #(
         .has_ctrl_i, .has_req_i, .has_store_i, .urgent_i, .cls_o(cls), .pop_o(pop),
         .desc_i((pop == '0) ? '0 : {1'b0, dyn_i && cls != 2'd0, more_i & {4{cls != 2'd0}}, pay_i && cls == 2'd1, len_i}),
         .re_o(re), .rd_line_o(line), .rd_slot_o(rd_slot), .rdata_i('0), .free_ctrl_o(free_ctrl), .free_store_o(free_store), .sent_o(sent),
-        .res_valid_i, .res_len_i, .res_poison_i(1'b0), .res_start_o(res_start), .res_read_o(res_read), .res_first_o(res_first),
+        .res_valid_i, .res_len_i, .res_poison_i(1'b0), .res_stamp_i('0), .res_start_o(res_start), .res_read_o(res_read), .res_first_o(res_first),
         .res_last_o(res_last), .res_data_i('0), .res_err_i(1'b0), .error_valid_i, .error_code_i(8'd1), .error_sent_o(error_sent),
         .dn_valid_o(dn_valid), .dn_last_o(dn_last), .dn_err_o(dn_err), .dn_cls_o(dn_cls), .dn_data_o(dn_data), .dn_crd_i(crd_i),
-        .wait_turn_o(wait_turn), .wait_credit_o(wait_credit), .starved_o(starved), .discard_o(discard), .idle_o(idle)
+        .wait_turn_o(wait_turn), .wait_credit_o(wait_credit), .starved_o(starved), .discard_o(discard), .leave_o(), .leave_stamp_o(), .idle_o(idle)
     );
 
     // ---- what waits stays until it is taken; credits come back for what was sent ----

@@ -84,14 +84,15 @@ module prove_multicast #(
         .N(N), .FlitBytes(16), .StorePkts(2), .CtrlPkts(1), .OpenRows(1), .PartPkts(1), .MaxExperts(16), .Groups(1),
         .RxStorePkts(1), .RxResultPkts(1), .RxCtrlPkts(1), .Window(Window)
     ) i_dut (
-        .clk_i, .rst_ni(rst_n), .go_i(1'b0), .epoch_i(2'd0),
+        .clk_i, .rst_ni(rst_n), .go_i(1'b0), .run_i(1'b0), .epoch_i(2'd0),
         .up_valid_i(up_valid), .up_last_i(up_last), .up_err_i(up_err), .up_cls_i(up_cls), .up_data_i(up_data),
         .up_crd_o(up_crd), .up_crd_part_o(up_crd_part),
         .dn_valid_o(dn_valid), .dn_last_o(dn_last), .dn_err_o(dn_err), .dn_cls_o(dn_cls), .dn_data_o(dn_data), .dn_crd_i(dn_crd),
         .emap_we_i(!rst_n), .emap_addr_i(12'(map_q)), .emap_data_i('{valid: map_q[1:0] != 2'd3, gpu: 5'(map_q[1:0]), local_expert: '0}), .group_we_i(1'b0), .group_addr_i('0), .group_data_i('0),
         .partition_i('1), .throttle_i('0), .store_credits_i('0), .part_credits_i('0), .window_i(5'(Window)),
         .limit_i('0), .enable_i('0), .disable_i('0), .quiet_i('1), .down_o(), .flush_o(),
-        .idle_o(), .cnt_port_i('0), .cnt_idx_i('0), .cnt_data_o(), .err_valid_o(), .err_code_o(), .err_port_o()
+        .idle_o(), .cnt_port_i('0), .cnt_idx_i('0), .cnt_data_o(), .mon_interval_i('0), .mon_classes_i('0), .mon_samples_o(), .mon_read_i(1'b0), .mon_port_i('0),
+        .mon_series_i(1'b0), .mon_word_i('0), .mon_data_o(), .err_valid_o(), .err_code_o(), .err_port_o()
     );
     // the map of experts is written during the reset
     always_ff @(posedge clk_i) map_q <= rst_n ? '0 : map_q + 4'd1;

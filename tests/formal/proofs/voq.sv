@@ -27,7 +27,7 @@ module prove_voq #(
         .clk_i, .rst_ni(rst_n),
         .wr_valid_i(wr_i), .wr_region_i(region_i), .wr_line_i(wline_i), .wr_lane_i({15'd0, lane_i}), .wr_data_i({256'd0, data_i}),
         .desc_we_i, .desc_dyn_i(desc_i[7]), .desc_more_i(desc_i[6:3]), .desc_pay_i(desc_i[2]), .desc_len_i(desc_i[1:0]),
-        .push_i, .scarce_i(1'b0), .limit_i('0), .seq_i('0), .oldest_i('0), .here_o(), .sent_i(1'b0), .arrive_i, .issue_i(issue), .room_o(room),
+        .stamp_i('0), .push_i, .scarce_i(1'b0), .limit_i('0), .seq_i('0), .oldest_i('0), .here_o(), .sent_i(1'b0), .arrive_i, .issue_i(issue), .room_o(room),
         .has_o(has), .urgent_o(), .pop_i, .cls_i, .desc_o(desc), .free_i(ends && rcls_q == 2'd1),
         .re_i, .rd_line_i(rline_i), .rd_slot_i(slot_q), .rdata_o(rdata)
     );

@@ -32,7 +32,7 @@ module prove_window #(
         voq #(.FlitBytes(16), .StorePkts(StorePkts), .CtrlPkts(2), .OpenRows(2), .SlotW(SlotW), .Window(StorePkts)) i_voq (
             .clk_i, .rst_ni(rst_n),
             .wr_valid_i(1'b0), .wr_region_i(packet_pkg::CLS_STORE), .wr_line_i('0), .wr_lane_i('0), .wr_data_i('0),
-            .desc_we_i(push[o]), .desc_dyn_i(1'b0), .desc_more_i('0), .desc_pay_i(1'b0), .desc_len_i('0), .push_i(push[o]),
+            .desc_we_i(push[o]), .desc_dyn_i(1'b0), .desc_more_i('0), .desc_pay_i(1'b0), .desc_len_i('0), .stamp_i('0), .push_i(push[o]),
             .scarce_i(1'b0), .limit_i, .seq_i(seq), .oldest_i(oldest), .here_o(here[o]), .sent_i(sent[o]),
             .arrive_i, .issue_i(issue), .room_o(room[o]),
             .has_o({unused[o], has[o], unused[o+2]}), .urgent_o(), .pop_i(pop_i[o]), .cls_i(packet_pkg::CLS_STORE), .desc_o(), .free_i(free_i[o]),
