@@ -74,6 +74,11 @@ struct bench : csr_bench<Vfabric_csr> {
     {
         settle();
         nodes();
+        dut.mon_data_i = dut.mon_read_o
+                             ? static_cast<uint32_t>(dut.mon_series_o << 16 | dut.mon_port_o << 8 |
+                                                     dut.mon_word_o)
+                             : 0xbad;
+        dut.mon_samples_i = 77;
         dut.cnt_data_i = 0x5000u + (static_cast<uint32_t>(dut.cnt_port_o) << 4) + dut.cnt_idx_o;
         settle();
         gos += dut.go_o;
@@ -170,9 +175,9 @@ void node_accesses(void **)
 void refused(void **)
 {
     bench b;
-    const uint32_t addresses[] = {0x14,      0x8000,  0xfffc,  0x10000 + 0x1000 * NODES,
-                                  0x30000,   0x40000, 0x50000, 0x80010000,
-                                  0xfffffffc};
+    const uint32_t addresses[] = {
+        0x14,    0x60,    0xffc,   0x1800,     0x1ffc,    0x10000 + 0x1000 * NODES,
+        0x30000, 0x40000, 0x50000, 0x80010000, 0xfffffffc};
     for (uint32_t a : addresses) {
         uint32_t value = 1;
         assert_false(b.access(true, a, &value));
@@ -182,9 +187,39 @@ void refused(void **)
     uint32_t value = 1;
     assert_false(b.access(true, FABRIC(id), &value));
     assert_false(b.access(true, FABRIC(counters), &value));
+    assert_false(b.access(true, FABRIC(histogram), &value));
+    assert_false(b.access(true, FABRIC(series), &value));
     assert_false(b.access(false, FABRIC(emap), &value));
     assert_false(b.access(false, FABRIC(control), &value));
     assert_int_equal(b.gos, 0);
+}
+
+void monitors(void **)
+{
+    bench b;
+    assert_int_equal(b.dut.mon_interval_o, 0);
+    assert_int_equal(b.dut.mon_classes_o, 15);
+    b.write(FABRIC(monitor), 0x5abcd);
+    assert_int_equal(b.dut.mon_interval_o, 0xabcd);
+    assert_int_equal(b.dut.mon_classes_o, 5);
+    assert_int_equal(b.read(FABRIC(monitor)), 1u << 31);
+    assert_int_equal(b.read(FABRIC(samples)), 77);
+    for (unsigned i = 0; i < 300; i++) {
+        unsigned port = b.below(32), bin = b.below(64), word = b.below(256), counter = b.below(16);
+        assert_int_equal(b.read(FABRIC(histogram) + 4 * (64 * port + bin)), port << 8 | bin);
+        assert_int_equal(b.read(FABRIC(series) + 4 * (256 * port + word)),
+                         1u << 16 | port << 8 | word);
+        assert_int_equal(b.read(FABRIC(counters) + 4 * (16 * port + counter)),
+                         0x5000 + 16 * port + counter);
+    }
+    assert_false(b.dut.run_o);
+    b.dut.all_idle_i = 0;
+    b.write(FABRIC(control), 1);
+    b.idle(3);
+    assert_true(b.dut.run_o);
+    b.dut.all_idle_i = 1;
+    b.idle(8);
+    assert_false(b.dut.run_o);
 }
 
 void tables(void **)
@@ -349,10 +384,15 @@ void ports_up_and_down(void **)
 int main()
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(identification), cmocka_unit_test(node_accesses),
-        cmocka_unit_test(refused),        cmocka_unit_test(tables),
-        cmocka_unit_test(settings),       cmocka_unit_test(go_and_done),
-        cmocka_unit_test(switch_errors),  cmocka_unit_test(ports_up_and_down),
+        cmocka_unit_test(identification),
+        cmocka_unit_test(node_accesses),
+        cmocka_unit_test(refused),
+        cmocka_unit_test(monitors),
+        cmocka_unit_test(tables),
+        cmocka_unit_test(settings),
+        cmocka_unit_test(go_and_done),
+        cmocka_unit_test(switch_errors),
+        cmocka_unit_test(ports_up_and_down),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }
