@@ -9,8 +9,8 @@
 #   make model        one Verilated device: N=4 F=8 [TRACE=1 with FST waves] [SMALL=1 memories as synth-check has them]
 #   make test-system  the tool in a virtual machine, with Linux's USB stack and the Verilated device
 #   make bench-link   the speed of the way to a device beside that of a bare libusb program: REFERENCE=its folder
-#   make soak         an hour of faults against the usb transport
-#   make fuzz         ten million executions of each libFuzzer target
+#   make soak         a million frames against the usb transport, with every fault, half an hour
+#   make fuzz         ten million executions of each libFuzzer target, or of FUZZ=name
 #   make device-model the whole Verilated device, host link, firmware and USB core included: N=2 F=8
 #   make lint         Verilator -Wall, clang-format, cppcheck
 #   make synth-check  the fabric through Yosys for ECP5, with its area

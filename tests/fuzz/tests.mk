@@ -1,24 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
 # libFuzzer targets, with the sanitizers: FUZZ_SECONDS of each in `make test`, ten million executions with `make fuzz`. The corpus that is kept is what a
-# long run needed to reach everything; `make fuzz-corpus` adds to it.
+# long run needed to reach everything; `make fuzz-corpus` adds to it. The device in memory that the firmware runs on is no target: its branches are
+# not counted as coverage, which was half of the time.
 FUZZ_SECONDS := 25
+# make fuzz FUZZ=firmware: only that one
+FUZZ := reply firmware device
 FUZZ_FLAGS = -rss_limit_mb=4096 -max_len=256 -seed=$(MW_SEED) -print_final_stats=1
-FUZZERS := $(B)/fuzz/reply $(B)/fuzz/device $(B)/fuzz/firmware
+SANITIZERS := address,undefined -fno-sanitize-recover=undefined
+FUZZERS := $(B)/fuzz/reply $(B)/fuzz/firmware $(B)/fuzz/device
 
 $(B)/fuzz/reply: tests/fuzz/reply.c driver/src/usb_reply.c driver/src/frame.c driver/src/usb_reply.h driver/src/frame.h
 $(B)/fuzz/device: tests/fuzz/device.c $(filter-out sim/usb/fabric.c sim/usb/whole.c,$(USBDEV_SRC)) driver/src/frame.c driver/src/queue.c $(wildcard sim/usb/*.h) driver/src/frame.h
-$(B)/fuzz/firmware: tests/fuzz/firmware.c tests/firmware/fake.c $(filter-out firmware/main.c firmware/hw.c firmware/mem.c,$(wildcard firmware/*.c)) $(wildcard firmware/*.h) tests/firmware/fake.h
+$(B)/fuzz/firmware: tests/fuzz/firmware.c $(B)/fuzz/fake.o $(filter-out firmware/main.c firmware/hw.c firmware/mem.c,$(wildcard firmware/*.c)) $(wildcard firmware/*.h) tests/firmware/fake.h
 $(B)/fuzz/firmware: CPPFLAGS += -Ifirmware
 $(B)/fuzz/firmware: FUZZ_LIBS := -lcmocka
 $(B)/fuzz/reply $(B)/fuzz/device: tests/fuzz/input.h
 $(FUZZERS): | $(HOST_H) $(REG_H) $(MAP_H)
 	@mkdir -p $(@D)
 	$(call say,CC,$< with libFuzzer)
-	$(Q)$(FUZZ_CC) -std=c17 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined $(WARN) $(CPPFLAGS) -o $@ $(filter %.c,$^) $(FUZZ_LIBS)
+	$(Q)$(FUZZ_CC) -std=c17 -O1 -g -fsanitize=fuzzer,$(SANITIZERS) $(WARN) $(CPPFLAGS) -o $@ $(filter %.c %.o,$^) $(FUZZ_LIBS)
+
+$(B)/fuzz/fake.o: tests/firmware/fake.c tests/firmware/fake.h firmware/hw.h | $(REG_H) $(MAP_H)
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(FUZZ_CC) -std=c17 -O2 -g -fsanitize=$(SANITIZERS) $(WARN) $(CPPFLAGS) -Ifirmware -c -o $@ $<
 
 .PHONY: fuzz fuzz-short fuzz-corpus
 fuzz fuzz-short: $(FUZZERS)
-	$(Q)for f in $(FUZZERS); do new=$$f.new; mkdir -p $$new; log=$(B)/fuzz/$$(basename $$f).log; \
+	$(Q)for f in $(FUZZ:%=$(B)/fuzz/%); do new=$$f.new; mkdir -p $$new; log=$(B)/fuzz/$$(basename $$f).log; \
 	    $$f $(FUZZ_FLAGS) $(if $(filter fuzz,$@),-runs=10000000,-max_total_time=$(FUZZ_SECONDS)) -timeout=10 -artifact_prefix=$$f- $$new tests/fuzz/corpus/$$(basename $$f) >$$log 2>&1 || \
 	    { tail -40 $$log; exit 1; }; grep -h '^Done\|executed_units' $$log; done
 

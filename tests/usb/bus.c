@@ -1,55 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bus.h"
+#include "bus_device.h"
 
-#include <libusb-1.0/libusb.h>
 #include <umockdev.h>
 
-#include <errno.h>
-#include <linux/usbdevice_fs.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #define PRELOAD "libumockdev-preload.so.0"
 
-enum {
-    DEVICES = 8,
-    IDLE_US = 20, ///< a poll that finds nothing takes so long, for umockdev cannot let libusb sleep
-    SIZE_BITS = 14,
-};
-
-/// A transfer that the host has queued.
-struct urb {
-    UMockdevIoctlClient *client; ///< the file that it came through, and goes back by
-    UMockdevIoctlData *urb, *buffer;
-};
-
-struct bus_device {
-    struct bus *bus;
-    unsigned number; ///< on the bus
-    char *path;      ///< in sysfs
-    struct mwd_backend backend;
-    struct mwd_device *device;
-    UMockdevIoctlBase *handler;
-    UMockdevIoctlClient *claimed;
-    GPtrArray *queued, *ended; ///< struct urb
-    bool plugged, frozen, halted_in, halted_out;
-    enum bus_fault fault;
-    unsigned fault_after;
-    uint64_t fault_seed;
-    uint8_t *again; ///< a reply that comes twice
-    int again_bytes;
-    struct bus_counts counts;
-};
+enum { DEVICES = 8 };
 
 struct bus {
     UMockdevTestbed *testbed;
-    GMutex lock; ///< the handlers run in umockdev's thread
     struct bus_device *device[DEVICES];
     unsigned count;
 };
+
+pthread_mutex_t bus_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct bus *the_bus; ///< libusb's calls come without a context
 
 void bus_prepare(char **argv)
 {
@@ -60,316 +30,6 @@ void bus_prepare(char **argv)
     execv("/proc/self/exe", argv);
     perror("execv");
     exit(1);
-}
-
-/// umockdev has no memory of the kernel to map; its device nodes are empty files.
-unsigned char *LIBUSB_CALL libusb_dev_mem_alloc(libusb_device_handle *handle, size_t length)
-{
-    (void)handle;
-    (void)length;
-    return NULL;
-}
-
-// ---- transfers ------------------------------------------------------------------------------------------
-
-static struct usbdevfs_urb *fields(struct urb *u)
-{
-    return (struct usbdevfs_urb *)(void *)u->urb->data;
-}
-
-static void end_urb(struct bus_device *d, struct urb *u, int status, int bytes)
-{
-    umockdev_ioctl_data_update(u->urb, G_STRUCT_OFFSET(struct usbdevfs_urb, status),
-                               (guint8 *)&status, sizeof status);
-    umockdev_ioctl_data_update(u->urb, G_STRUCT_OFFSET(struct usbdevfs_urb, actual_length),
-                               (guint8 *)&bytes, sizeof bytes);
-    g_ptr_array_remove(d->queued, u);
-    g_ptr_array_add(d->ended, u);
-}
-
-static void pull_out(struct bus_device *d)
-{
-    d->plugged = false;
-    while (d->queued->len)
-        end_urb(d, d->queued->pdata[0], -ESHUTDOWN, 0);
-}
-
-/// Whether the fault strikes this transfer, of that direction.
-static bool strikes(struct bus_device *d, enum bus_fault first, enum bus_fault last)
-{
-    if (d->fault < first || d->fault > last)
-        return false;
-    return d->fault_after-- == 0;
-}
-
-static enum bus_fault strike(struct bus_device *d)
-{
-    enum bus_fault fault = d->fault;
-    d->fault = BUS_NONE;
-    return fault;
-}
-
-static bool control(struct bus_device *d, struct urb *u)
-{
-    uint8_t data[4096];
-    const guint8 *setup = u->buffer->data;
-    int bytes = mwd_control(d->device, setup, data);
-    if (bytes > 0)
-        umockdev_ioctl_data_update(u->buffer, 8, data, (gsize)bytes);
-    end_urb(d, u, bytes < 0 ? -EPIPE : 0, bytes < 0 ? 0 : bytes);
-    return true;
-}
-
-/// A request on its way to the device, damaged where a fault strikes.
-static bool give(struct bus_device *d, uint8_t *data, size_t bytes)
-{
-    bool struck = d->fault_after == 0 && d->fault >= BUS_CORRUPT_OUT && d->fault <= BUS_TWICE_OUT;
-    uint64_t seed = d->fault_seed;
-    if (struck && d->fault == BUS_CORRUPT_OUT)
-        data[seed % bytes] ^= (uint8_t)(1 + seed / bytes % 255);
-    if (struck && d->fault == BUS_CUT_OUT)
-        bytes = seed % bytes;
-    if (!mwd_out(d->device, data, bytes))
-        return false;
-    if (struck && d->fault == BUS_TWICE_OUT)
-        mwd_out(d->device, data, bytes);
-    return true;
-}
-
-static bool out(struct bus_device *d, struct urb *u)
-{
-    size_t bytes = (size_t)fields(u)->buffer_length;
-    if (strikes(d, BUS_HALT_OUT, BUS_HALT_OUT))
-        d->halted_out = strike(d) == BUS_HALT_OUT;
-    if (d->halted_out) {
-        end_urb(d, u, -EPIPE, 0);
-        return true;
-    }
-    uint8_t *copy = g_memdup2(u->buffer->data, bytes);
-    bool taken = bytes == 0 || give(d, copy, bytes);
-    g_free(copy);
-    if (!taken)
-        return false;
-    if (strikes(d, BUS_CORRUPT_OUT, BUS_TWICE_OUT))
-        strike(d);
-    bool zero = fields(u)->flags & USBDEVFS_URB_ZERO_PACKET;
-    d->counts.wrong_zero_flag += zero != (bytes % 512 == 0);
-    d->counts.out++;
-    end_urb(d, u, 0, (int)bytes);
-    return true;
-}
-
-/// A reply for the host, damaged where a fault strikes.
-static int receive(struct bus_device *d, uint8_t *data, size_t room)
-{
-    if (d->again) {
-        int bytes = d->again_bytes < (int)room ? d->again_bytes : (int)room;
-        memcpy(data, d->again, (size_t)bytes);
-        g_free(d->again);
-        d->again = NULL;
-        return bytes;
-    }
-    int bytes = mwd_in(d->device, data, room);
-    if (bytes <= 0 || !strikes(d, BUS_CORRUPT_IN, BUS_TWICE_IN))
-        return bytes;
-    uint64_t seed = d->fault_seed, size = (uint64_t)bytes;
-    switch (strike(d)) {
-    case BUS_CORRUPT_IN:
-        data[seed % size] ^= (uint8_t)(1 + seed / size % 255);
-        return bytes;
-    case BUS_CUT_IN:
-        return (int)(seed % size);
-    default:
-        d->again = g_memdup2(data, size);
-        d->again_bytes = bytes;
-        return bytes;
-    }
-}
-
-static bool in(struct bus_device *d, struct urb *u)
-{
-    static uint8_t data[1 << 20];
-    if (strikes(d, BUS_HALT_IN, BUS_HALT_IN))
-        d->halted_in = strike(d) == BUS_HALT_IN;
-    if (d->halted_in) {
-        end_urb(d, u, -EPIPE, 0);
-        return true;
-    }
-    int bytes = receive(d, data, (size_t)fields(u)->buffer_length);
-    if (bytes < 0)
-        return false;
-    if (bytes)
-        umockdev_ioctl_data_update(u->buffer, 0, data, (gsize)bytes);
-    d->counts.in++;
-    end_urb(d, u, 0, bytes);
-    return true;
-}
-
-/// The first queued transfer of an endpoint.
-static struct urb *first_of(struct bus_device *d, unsigned endpoint)
-{
-    for (guint i = 0; i < d->queued->len; i++) {
-        struct urb *u = d->queued->pdata[i];
-        if (fields(u)->type == USBDEVFS_URB_TYPE_BULK && fields(u)->endpoint == endpoint)
-            return u;
-    }
-    return NULL;
-}
-
-/// Move what can be moved.
-static void run(struct bus_device *d)
-{
-    bool moved = true;
-    while (moved && d->plugged && !d->frozen) {
-        if (strikes(d, BUS_RESET, BUS_RESET) && strike(d) == BUS_RESET)
-            mwd_bus_reset(d->device);
-        if (strikes(d, BUS_UNPLUG, BUS_UNPLUG) && strike(d) == BUS_UNPLUG) {
-            pull_out(d);
-            return;
-        }
-        struct urb *o = first_of(d, MW_HOST_USB_OUT);
-        moved = o && out(d, o);
-        struct urb *i = first_of(d, MW_HOST_USB_IN);
-        moved |= i && in(d, i);
-        moved |= mwd_work(d->device);
-    }
-}
-
-// ---- usbfs ------------------------------------------------------------------------------------------------
-
-static int submit(struct bus_device *d, UMockdevIoctlClient *client, UMockdevIoctlData *arg)
-{
-    if (!d->plugged)
-        return ENODEV;
-    struct urb *u = g_new0(struct urb, 1);
-    u->client = client;
-    u->urb = umockdev_ioctl_data_resolve(arg, 0, sizeof(struct usbdevfs_urb), NULL);
-    if (fields(u)->buffer_length)
-        u->buffer =
-            umockdev_ioctl_data_resolve(u->urb, G_STRUCT_OFFSET(struct usbdevfs_urb, buffer),
-                                        (gsize)fields(u)->buffer_length, NULL);
-    g_ptr_array_add(d->queued, u);
-    if (fields(u)->type == USBDEVFS_URB_TYPE_CONTROL)
-        control(d, u);
-    run(d);
-    return 0;
-}
-
-static int discard(struct bus_device *d, UMockdevIoctlClient *client, UMockdevIoctlData *arg)
-{
-    gulong address = *(gulong *)(void *)arg->data;
-    for (guint i = 0; i < d->queued->len; i++) {
-        struct urb *u = d->queued->pdata[i];
-        if (u->client == client && u->urb->client_addr == address) {
-            d->counts.cancels++;
-            end_urb(d, u, -ENOENT, 0);
-            return 0;
-        }
-    }
-    return d->plugged ? EINVAL : ENODEV;
-}
-
-static int reap(struct bus_device *d, UMockdevIoctlClient *client, UMockdevIoctlData *arg)
-{
-    struct urb *u = NULL;
-    run(d);
-    for (guint i = 0; i < d->ended->len && !u; i++) {
-        struct urb *one = d->ended->pdata[i];
-        u = one->client == client ? one : NULL;
-    }
-    if (!u)
-        return d->plugged ? EAGAIN : ENODEV;
-    UMockdevIoctlData *place = umockdev_ioctl_data_resolve(arg, 0, sizeof(void *), NULL);
-    umockdev_ioctl_data_set_ptr(place, 0, u->urb);
-    g_object_unref(place);
-    g_ptr_array_remove(d->ended, u);
-    if (u->buffer)
-        g_object_unref(u->buffer);
-    g_object_unref(u->urb);
-    g_free(u);
-    return 0;
-}
-
-static int clear_halt(struct bus_device *d, UMockdevIoctlData *arg)
-{
-    UMockdevIoctlData *endpoint = umockdev_ioctl_data_resolve(arg, 0, sizeof(int), NULL);
-    int number = *(int *)(void *)endpoint->data;
-    g_object_unref(endpoint);
-    d->counts.clear_halts++;
-    if (number == MW_HOST_USB_IN)
-        d->halted_in = false;
-    else
-        d->halted_out = false;
-    return d->plugged ? 0 : ENODEV;
-}
-
-static int capabilities(UMockdevIoctlData *arg)
-{
-    guint32 value = USBDEVFS_CAP_ZERO_PACKET | USBDEVFS_CAP_BULK_CONTINUATION |
-                    USBDEVFS_CAP_NO_PACKET_SIZE_LIM | USBDEVFS_CAP_BULK_SCATTER_GATHER |
-                    USBDEVFS_CAP_REAP_AFTER_DISCONNECT;
-    UMockdevIoctlData *place = umockdev_ioctl_data_resolve(arg, 0, sizeof value, NULL);
-    umockdev_ioctl_data_update(place, 0, (guint8 *)&value, sizeof value);
-    g_object_unref(place);
-    return 0;
-}
-
-static int claim(struct bus_device *d, UMockdevIoctlClient *client)
-{
-    if (!d->plugged)
-        return ENODEV;
-    if (d->claimed && d->claimed != client)
-        return EBUSY;
-    d->claimed = client;
-    return 0;
-}
-
-static int answer(struct bus_device *d, UMockdevIoctlClient *client, gulong request)
-{
-    UMockdevIoctlData *arg = umockdev_ioctl_client_get_arg(client);
-    switch (request) {
-    case USBDEVFS_GET_CAPABILITIES:
-        return capabilities(arg);
-    case USBDEVFS_CLAIMINTERFACE:
-        return claim(d, client);
-    case USBDEVFS_RELEASEINTERFACE:
-        d->claimed = NULL;
-        return d->plugged ? 0 : ENODEV;
-    case USBDEVFS_CLEAR_HALT:
-        return clear_halt(d, arg);
-    case USBDEVFS_SUBMITURB:
-        return submit(d, client, arg);
-    case USBDEVFS_DISCARDURB:
-        return discard(d, client, arg);
-    case USBDEVFS_REAPURB:
-    case USBDEVFS_REAPURBNDELAY:
-        return reap(d, client, arg);
-    default:
-        return ENOTTY;
-    }
-}
-
-static gboolean on_ioctl(UMockdevIoctlBase *handler, UMockdevIoctlClient *client, gpointer context)
-{
-    (void)handler;
-    struct bus_device *d = context;
-    g_mutex_lock(&d->bus->lock);
-    int error = answer(d, client, umockdev_ioctl_client_get_request(client));
-    g_mutex_unlock(&d->bus->lock);
-    if (error == EAGAIN)
-        g_usleep(IDLE_US);
-    umockdev_ioctl_client_complete(client, error ? -1 : 0, error);
-    return TRUE;
-}
-
-static void on_vanished(UMockdevIoctlBase *handler, UMockdevIoctlClient *client, gpointer context)
-{
-    (void)handler;
-    struct bus_device *d = context;
-    g_mutex_lock(&d->bus->lock);
-    if (d->claimed == client)
-        d->claimed = NULL;
-    g_mutex_unlock(&d->bus->lock);
 }
 
 // ---- plugging ---------------------------------------------------------------------------------------------
@@ -413,87 +73,128 @@ struct bus *bus_create(void)
 {
     struct bus *bus = g_new0(struct bus, 1);
     bus->testbed = umockdev_testbed_new();
-    g_mutex_init(&bus->lock);
+    pthread_mutex_lock(&bus_lock);
+    the_bus = bus;
+    pthread_mutex_unlock(&bus_lock);
     return bus;
 }
 
-struct bus_device *bus_plug(struct bus *bus, const struct mwd_settings *settings)
+struct bus_device *bus_device_of(int file)
 {
-    return bus_plug_model(bus, settings, NULL);
+    struct stat s;
+    struct bus_device *found = NULL;
+    if (fstat(file, &s))
+        return NULL;
+    pthread_mutex_lock(&bus_lock);
+    for (unsigned i = 0; the_bus && i < the_bus->count && !found; i++) {
+        struct bus_device *d = the_bus->device[i];
+        found = d->node.st_dev == s.st_dev && d->node.st_ino == s.st_ino ? d : NULL;
+    }
+    pthread_mutex_unlock(&bus_lock);
+    return found;
 }
 
-struct bus_device *bus_plug_model(struct bus *bus, const struct mwd_settings *settings,
-                                  const char *model)
+static void make_device(struct bus_device *d, const struct bus_plugged *what)
 {
-    GError *error = NULL;
-    struct mwd_settings own = *settings;
+    struct mwd_settings own = what->settings;
     if (!own.packet)
         own.packet = 512;
+    if (what->whole) {
+        d->device = mwd_create_whole(what->whole, &own);
+        d->restless = true;
+    } else {
+        check(what->model ? mwd_fabric(&d->backend, what->model)
+                          : mwd_stub(&d->backend, BUS_GPUS, BUS_FLIT, BUS_MEM),
+              "backend", NULL);
+        d->device = mwd_create(&d->backend, &own);
+    }
+    check(d->device != NULL, "device", NULL);
+}
+
+struct bus_device *bus_plug_in(struct bus *bus, const struct bus_plugged *what)
+{
+    GError *error = NULL;
     struct bus_device *d = g_new0(struct bus_device, 1);
     check(bus->count < DEVICES, "too many devices", NULL);
-    check(model ? mwd_fabric(&d->backend, model)
-                : mwd_stub(&d->backend, BUS_GPUS, BUS_FLIT, BUS_MEM),
-          "backend", NULL);
-    d->bus = bus;
+    make_device(d, what);
     d->number = bus->count + 2;
-    d->device = mwd_create(&d->backend, &own);
     d->plugged = true;
-    d->queued = g_ptr_array_new();
-    d->ended = g_ptr_array_new();
+    d->claimed = -1;
+    d->queue = g_ptr_array_new();
+    d->done = g_ptr_array_new();
+    pthread_cond_init(&d->wake, NULL);
+    pthread_cond_init(&d->ended, NULL);
     d->path = g_strdup_printf("/sys/devices/pci0000:00/usb1/1-%u", d->number);
     GString *text = description(d);
     check(umockdev_testbed_add_from_string(bus->testbed, text->str, &error), "plug", error);
     g_string_free(text, TRUE);
-    d->handler = umockdev_ioctl_base_new();
-    g_signal_connect(d->handler, "handle-ioctl", G_CALLBACK(on_ioctl), d);
-    g_signal_connect(d->handler, "client-vanished", G_CALLBACK(on_vanished), d);
-    char *node = g_strdup_printf("/dev/bus/usb/001/%03u", d->number);
-    check(umockdev_testbed_attach_ioctl(bus->testbed, node, d->handler, &error), "attach", error);
+    char *root = umockdev_testbed_get_root_dir(bus->testbed);
+    char *node = g_strdup_printf("%s/dev/bus/usb/001/%03u", root, d->number);
+    check(stat(node, &d->node) == 0, node, NULL);
     g_free(node);
+    g_free(root);
+    check(pthread_create(&d->thread, NULL, bus_device_live, d) == 0, "thread", NULL);
+    pthread_mutex_lock(&bus_lock);
     bus->device[bus->count++] = d;
+    pthread_mutex_unlock(&bus_lock);
     return d;
+}
+
+struct bus_device *bus_plug(struct bus *bus, const struct mwd_settings *settings)
+{
+    return bus_plug_in(bus, &(struct bus_plugged){.settings = *settings});
 }
 
 void bus_unplug(struct bus_device *device)
 {
-    g_mutex_lock(&device->bus->lock);
-    pull_out(device);
-    g_mutex_unlock(&device->bus->lock);
-    umockdev_testbed_remove_device(device->bus->testbed, device->path);
+    pthread_mutex_lock(&bus_lock);
+    bus_device_pull_out(device);
+    pthread_mutex_unlock(&bus_lock);
+    umockdev_testbed_remove_device(the_bus->testbed, device->path);
 }
 
 void bus_replug(struct bus_device *device)
 {
-    g_mutex_lock(&device->bus->lock);
-    mwd_bus_reset(device->device);
+    pthread_mutex_lock(&bus_lock);
+    device->reset = device->plugged = true;
     device->halted_in = device->halted_out = false;
-    device->plugged = true;
-    g_mutex_unlock(&device->bus->lock);
+    bus_device_kick(device);
+    pthread_mutex_unlock(&bus_lock);
 }
 
 static void free_urbs(GPtrArray *list)
 {
-    for (guint i = 0; i < list->len; i++)
-        g_free(list->pdata[i]);
+    g_ptr_array_set_free_func(list, g_free);
     g_ptr_array_free(list, TRUE);
+}
+
+static void destroy_device(struct bus_device *d)
+{
+    pthread_mutex_lock(&bus_lock);
+    d->stop = true;
+    bus_device_kick(d);
+    pthread_mutex_unlock(&bus_lock);
+    pthread_join(d->thread, NULL);
+    mwd_destroy(d->device);
+    if (d->backend.close)
+        d->backend.close(d->backend.context);
+    free_urbs(d->queue);
+    free_urbs(d->done);
+    pthread_cond_destroy(&d->wake);
+    pthread_cond_destroy(&d->ended);
+    g_free(d->again);
+    g_free(d->path);
+    g_free(d);
 }
 
 void bus_destroy(struct bus *bus)
 {
-    for (unsigned i = 0; i < bus->count; i++) {
-        struct bus_device *d = bus->device[i];
-        g_signal_handlers_disconnect_by_data(d->handler, d);
-        g_object_unref(d->handler);
-        mwd_destroy(d->device);
-        d->backend.close(d->backend.context);
-        free_urbs(d->queued);
-        free_urbs(d->ended);
-        g_free(d->again);
-        g_free(d->path);
-        g_free(d);
-    }
+    pthread_mutex_lock(&bus_lock);
+    the_bus = NULL;
+    pthread_mutex_unlock(&bus_lock);
+    for (unsigned i = 0; i < bus->count; i++)
+        destroy_device(bus->device[i]);
     g_object_unref(bus->testbed);
-    g_mutex_clear(&bus->lock);
     g_free(bus);
 }
 
@@ -501,25 +202,26 @@ void bus_destroy(struct bus *bus)
 
 void bus_fault(struct bus_device *device, enum bus_fault fault, unsigned after, uint64_t seed)
 {
-    g_mutex_lock(&device->bus->lock);
+    pthread_mutex_lock(&bus_lock);
     device->fault = fault;
     device->fault_after = after;
     device->fault_seed = seed;
-    g_mutex_unlock(&device->bus->lock);
+    pthread_mutex_unlock(&bus_lock);
 }
 
 void bus_freeze(struct bus_device *device, bool frozen)
 {
-    g_mutex_lock(&device->bus->lock);
+    pthread_mutex_lock(&bus_lock);
     device->frozen = frozen;
-    g_mutex_unlock(&device->bus->lock);
+    bus_device_kick(device);
+    pthread_mutex_unlock(&bus_lock);
 }
 
 struct bus_counts bus_counts(struct bus_device *device)
 {
-    g_mutex_lock(&device->bus->lock);
+    pthread_mutex_lock(&bus_lock);
     struct bus_counts counts = device->counts;
-    g_mutex_unlock(&device->bus->lock);
+    pthread_mutex_unlock(&bus_lock);
     return counts;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A USB bus for tests, by umockdev: libusb and everything above it run as they are, and what they ask
-// of Linux's usbfs is answered here, by the device of sim/usb over a stub. A test can plug devices in
-// and out, look at what was sent, and damage it.
+// A USB bus for tests: libusb and everything above it run as they are. What they look for in /sys and /dev, umockdev shows them; what they ask of Linux's
+// usbfs is answered here, by devices of sim/usb, each of which lives in a thread of its own. A test can plug devices in and out, look at what was sent,
+// and damage it.
 #ifndef MW_TEST_BUS_H
 #define MW_TEST_BUS_H
 
@@ -19,15 +19,18 @@ enum bus_fault {
     BUS_HALT_IN,     ///< the endpoint answers with STALL until its halt is cleared
     BUS_HALT_OUT,    ///< the same
     BUS_RESET,       ///< the device forgets where the link stood
+    BUS_PAUSE,       ///< nothing moves for `seed` milliseconds
     BUS_UNPLUG,      ///< the device is unplugged
     BUS_FAULTS,
 };
 
 struct bus_counts {
-    unsigned out, in; ///< transfers that carried bytes
-    unsigned
+    unsigned long out,
+        in; ///< transfers that carried bytes, each of which is a frame of the protocol
+    unsigned long
         wrong_zero_flag; ///< OUT transfers that should have asked for a zero-length packet or not
-    unsigned clear_halts, cancels;
+    unsigned long clear_halts, cancels;
+    unsigned long struck[BUS_FAULTS];
 };
 
 struct bus;
@@ -37,15 +40,20 @@ struct bus_device;
 void bus_prepare(char **argv);
 struct bus *bus_create(void);
 void bus_destroy(struct bus *bus);
-/// Plug a device in; its settings may have a window, versions and so on.
+struct bus_plugged {
+    struct mwd_settings settings; ///< may have a window, versions and so on
+    const char *model;            ///< a Verilated fabric in place of the stub, or NULL
+    const char *whole;            ///< a whole Verilated device (sim/mw_device.h), or NULL
+};
+
+/// Plug a device in.
+struct bus_device *bus_plug_in(struct bus *bus, const struct bus_plugged *what);
+/// The same for a stub.
 struct bus_device *bus_plug(struct bus *bus, const struct mwd_settings *settings);
-/// The same with a Verilated fabric in place of the stub, where `model` is not NULL.
-struct bus_device *bus_plug_model(struct bus *bus, const struct mwd_settings *settings,
-                                  const char *model);
 void bus_unplug(struct bus_device *device);
 /// Plug in again what BUS_UNPLUG has pulled out.
 void bus_replug(struct bus_device *device);
-/// Let one fault happen after that many more transfers in its direction; where in it, is `seed`'s.
+/// Let one fault happen after that many more transfers, of its direction where it has one; where in it, is `seed`'s.
 void bus_fault(struct bus_device *device, enum bus_fault fault, unsigned after, uint64_t seed);
 /// From now on nothing moves, or again.
 void bus_freeze(struct bus_device *device, bool frozen);

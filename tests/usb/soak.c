@@ -8,12 +8,21 @@
 #include <unistd.h>
 
 enum {
-    AREA = 1 << 20,   ///< bytes of each GPU's memory that are used
-    PIECE = 1 << 16,  ///< longest piece
-    PIECES = 8,       ///< most in a call
-    OPEN_TRIES = 600, ///< of 50 ms
-    OPEN_PAUSE_US = 50000,
+    AREA = 1 << 20,  ///< bytes of each GPU's memory that are used
+    PIECE = 1 << 16, ///< longest piece
+    PIECES = 8,      ///< most in a call
+    OPEN_TRIES = 600,
+    OPEN_PAUSE_US = 50000, ///< while there is no device
+    SMALL = 8,             ///< one call of so many moves no memory
+    HANG_S = 120,
 };
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
 
 static int open_device(struct soak *s)
 {
@@ -25,8 +34,9 @@ static int open_device(struct soak *s)
     o.timeout_ms = s->timeout_ms;
     int code = MW_ERR_NODEV;
     for (unsigned i = 0; i < OPEN_TRIES && code; i++) {
-        if (i)
+        if (code == MW_ERR_NODEV && i)
             usleep(OPEN_PAUSE_US);
+        alarm(HANG_S);
         code = mw_open(&o, &s->device);
     }
     if (code)
@@ -36,10 +46,10 @@ static int open_device(struct soak *s)
     return code;
 }
 
-static size_t random_size(struct mw_random *r)
+static size_t random_size(struct soak *s)
 {
-    size_t most = mw_random_below(r, 4) ? 1024 : PIECE;
-    return MW_MEM_ALIGN * (1 + mw_random_below(r, most / MW_MEM_ALIGN));
+    size_t most = mw_random_below(&s->random, s->large) ? 1024 : PIECE;
+    return MW_MEM_ALIGN * (1 + mw_random_below(&s->random, most / MW_MEM_ALIGN));
 }
 
 /// Some pieces that do not overlap: each in a stripe of its own.
@@ -48,7 +58,7 @@ static unsigned make_pieces(struct soak *s, struct mw_transfer *list, uint8_t *d
     enum { STRIPE = AREA / PIECES };
     unsigned count = (unsigned)(1 + mw_random_below(&s->random, PIECES));
     for (unsigned i = 0; i < count; i++) {
-        size_t bytes = random_size(&s->random);
+        size_t bytes = random_size(s);
         uint64_t at =
             MW_MEM_ALIGN * mw_random_below(&s->random, (STRIPE - bytes) / MW_MEM_ALIGN + 1);
         list[i] = (struct mw_transfer){.gpu = (unsigned)mw_random_below(&s->random, s->info.gpus),
@@ -78,8 +88,31 @@ static void compare(struct soak *s, const struct mw_transfer *t)
             s->lost += MW_MEM_ALIGN;
 }
 
-/// One call; its code.
-static int call(struct soak *s, uint8_t *data)
+/// One call that moves no memory; its code.
+static int small_call(struct soak *s)
+{
+    struct mw_firmware firmware;
+    struct mw_log_entry log[32];
+    size_t count = 0;
+    int code;
+    switch (mw_random_below(&s->random, 3)) {
+    case 0:
+        code = mw_firmware_info(s->device, &firmware);
+        s->wrong += !code && s->serial && strcmp(firmware.serial, s->serial) != 0;
+        return code;
+    case 1:
+        code = mw_log_read(s->device, 0, log, 32, &count);
+        for (size_t i = 1; !code && i < count; i++)
+            s->wrong += log[i].number != log[0].number + i;
+        return code;
+    default:
+        return mw_partition_set(s->device, (unsigned)mw_random_below(&s->random, s->info.gpus),
+                                (1u << s->info.gpus) - 1);
+    }
+}
+
+/// One that does; its code.
+static int memory_call(struct soak *s, uint8_t *data)
 {
     struct mw_transfer list[PIECES];
     unsigned count = make_pieces(s, list, data);
@@ -96,6 +129,16 @@ static int call(struct soak *s, uint8_t *data)
         else if (!code)
             compare(s, &list[i]);
     }
+    return code;
+}
+
+static int call(struct soak *s, uint8_t *data)
+{
+    double start = now();
+    alarm(HANG_S);
+    int code = mw_random_below(&s->random, SMALL) ? memory_call(s, data) : small_call(s);
+    double took = now() - start;
+    s->longest = took > s->longest ? took : s->longest;
     s->calls++;
     return code;
 }
@@ -104,7 +147,6 @@ int soak_run(struct soak *soak)
 {
     struct soak *s = soak;
     uint8_t *data = malloc((size_t)PIECES * PIECE);
-    time_t end = time(NULL) + (time_t)s->seconds;
     int code = data ? open_device(s) : MW_ERR_NOMEM;
     if (!code) {
         size_t area = (size_t)s->info.gpus * AREA;
@@ -115,13 +157,12 @@ int soak_run(struct soak *soak)
         else
             memset(s->unknown, true, area / MW_MEM_ALIGN);
     }
-    while (!code && (s->disconnects ? s->seen_disconnects < s->disconnects : time(NULL) < end)) {
-        if (s->before)
-            s->before(s->context);
+    while (!code && !s->enough(s->context)) {
         code = call(s, data);
-        s->failures += code != 0;
+        s->timeouts += code == MW_ERR_TIMEOUT;
+        s->errors += code && code != MW_ERR_TIMEOUT && code != MW_ERR_NODEV;
         if (code == MW_ERR_NODEV) {
-            s->seen_disconnects++;
+            s->disconnects++;
             mw_close(s->device);
             s->device = NULL;
             if (s->unplugged)
@@ -133,6 +174,7 @@ int soak_run(struct soak *soak)
             code = 0; // the next call must work, or fail with a reason of its own
         }
     }
+    alarm(0);
     mw_close(s->device);
     s->device = NULL;
     free(s->copy);

@@ -6,10 +6,25 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
+
+struct asked {
+    struct soak soak;
+    unsigned long disconnects;
+    time_t end;
+};
+
+static bool enough(void *context)
+{
+    const struct asked *a = context;
+    return a->disconnects ? a->soak.disconnects >= a->disconnects : time(NULL) >= a->end;
+}
 
 int main(int argc, char **argv)
 {
-    struct soak s = {.keeps = true};
+    struct asked a = {.soak = {.keeps = true, .large = 4, .enough = enough}};
+    struct soak *s = &a.soak;
+    s->context = &a;
     static const struct option options[] = {{"serial", required_argument, NULL, 's'},
                                             {"disconnects", required_argument, NULL, 'd'},
                                             {"seconds", required_argument, NULL, 't'},
@@ -18,19 +33,19 @@ int main(int argc, char **argv)
     for (int id; (id = getopt_long(argc, argv, "", options, NULL)) != -1;) {
         unsigned long value = optarg ? strtoul(optarg, NULL, 0) : 0;
         if (id == 's')
-            s.serial = optarg;
+            s->serial = optarg;
         else if (id == 'd')
-            s.disconnects = value;
+            a.disconnects = value;
         else if (id == 't')
-            s.seconds = value;
+            a.end = time(NULL) + (time_t)value;
         else if (id == 'r')
-            s.random.state = value;
+            s->random.state = value;
         else
             return 2;
     }
-    int code = soak_run(&s);
-    printf("%lu calls, %llu bytes, %lu failures, %lu disconnects, %llu lost\n", s.calls, s.bytes,
-           s.failures, s.seen_disconnects, s.lost);
-    // nothing damages frames here
-    return code || s.lost || s.failures != s.seen_disconnects ? 1 : 0;
+    int code = soak_run(s);
+    unsigned long failures = s->timeouts + s->errors; // nothing damages frames here
+    printf("%lu calls, %llu bytes, %lu failures, %lu disconnects, %llu lost\n", s->calls, s->bytes,
+           failures, s->disconnects, s->lost);
+    return code || s->lost || s->wrong || failures || s->disconnects < a.disconnects;
 }

@@ -1,86 +1,211 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Random reads and writes while replies and requests are damaged, cut short and doubled, endpoints halt,
-// the device forgets the link, and is unplugged: no call hangs, every failure has a reason, and nothing
-// that was acknowledged is lost. MW_SOAK_SECONDS: for how long, 20 if not given; MW_SOAK_MODEL: with the
-// Verilated fabric in that shared object in place of the stub.
+// Random calls while replies and requests are damaged, cut short and doubled, endpoints halt, the device stands still, forgets the link, and is
+// unplugged: no call hangs, every failure has a reason, and nothing that was acknowledged is lost.
+//
+// Without arguments a test of half a minute: against the stub, the Verilated fabric behind a link in C, and the whole Verilated device. With them:
+// usage: test_soak [--fabric libmwsim.so | --whole libmwdevice.so] --frames N [--disconnects N] [--seed N]
+// goes on until so many frames have gone out, so many have come in, and it was unplugged so often; then a line says what there was.
 #include "bus.h"
 #include "soak.h"
 
+#include <getopt.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include <cmocka.h>
 
-enum { SECONDS = 20, TIMEOUT_MS = 200, MODEL_TIMEOUT_MS = 2000, CHANCE = 4, FARTHEST = 30 };
-
-struct trouble {
-    struct bus_device *device;
-    struct mw_random random;
-    unsigned long faults, planned[BUS_FAULTS];
+enum {
+    CHANCE = 2,    ///< one call of so many plans the next fault, once the one before has struck
+    FARTHEST = 30, ///< transfers from the begin of that call
+    REPORT_S = 10,
+    SHORT_STUB = 40000, ///< frames
+    SHORT_FABRIC = 3000,
+    SHORT_WHOLE = 1000,
 };
 
-/// Every few calls, one of the faults, in turn.
-static void plan(void *context)
+static const char *const FAULT_NAMES[BUS_FAULTS] = {
+    [BUS_CORRUPT_IN] = "corrupt in", [BUS_CUT_IN] = "cut in",
+    [BUS_TWICE_IN] = "twice in",     [BUS_CORRUPT_OUT] = "corrupt out",
+    [BUS_CUT_OUT] = "cut out",       [BUS_TWICE_OUT] = "twice out",
+    [BUS_HALT_IN] = "halt in",       [BUS_HALT_OUT] = "halt out",
+    [BUS_RESET] = "reset",           [BUS_PAUSE] = "pause",
+    [BUS_UNPLUG] = "unplug",
+};
+
+struct run {
+    struct bus_plugged what;
+    unsigned long frames, disconnects; ///< asked for
+    uint64_t seed;
+    struct soak soak;
+    struct bus_device *device;
+    struct mw_random random; ///< of the faults
+    unsigned long faults;
+    time_t begin, reported;
+};
+
+/// What a device does with a piece of 64 KB and with a reset takes less than the timeout by far; a call that ends for nothing would count as one more
+/// failure. Each fault that ends in silence takes one or two of them, most of the time of the whole.
+static const struct kind {
+    const char *name;
+    unsigned timeout_ms, large;
+} STUB = {"stub", 20, 4}, FABRIC = {"fabric", 100, 32}, WHOLE = {"whole device", 250, 32};
+
+static const struct kind *kind_of(const struct run *r)
 {
-    struct trouble *t = context;
-    if (mw_random_below(&t->random, CHANCE))
+    return r->what.whole ? &WHOLE : r->what.model ? &FABRIC : &STUB;
+}
+
+/// One fault after the other, in turn.
+static void plan(struct run *r, const struct bus_counts *c)
+{
+    unsigned long struck = 0;
+    for (unsigned f = BUS_CORRUPT_IN; f < BUS_FAULTS; f++)
+        struck += c->struck[f];
+    if (struck < r->faults || mw_random_below(&r->random, CHANCE))
         return;
-    enum bus_fault fault = (enum bus_fault)(1 + t->faults++ % (BUS_FAULTS - 1));
-    t->planned[fault]++;
-    bus_fault(t->device, fault, (unsigned)mw_random_below(&t->random, FARTHEST),
-              mw_random_next(&t->random) >> 8);
+    enum bus_fault fault = (enum bus_fault)(1 + r->faults++ % (BUS_FAULTS - 1));
+    unsigned after = (unsigned)mw_random_below(&r->random, FARTHEST);
+    uint64_t seed = mw_random_next(&r->random) >> 8;
+    bus_fault(r->device, fault, after, fault == BUS_PAUSE ? seed % (2 * r->soak.timeout_ms) : seed);
+}
+
+static void report(const struct run *r, const struct bus_counts *c)
+{
+    const struct soak *s = &r->soak;
+    printf("%s: %lu frames out, %lu in (%lu asked), %lu disconnects (%lu asked), %lu calls, %llu "
+           "MB, %lu timeouts, %lu errors, %llu bytes lost, %lu wrong answers, longest call %.1f "
+           "s, %ld s, seed %llu\n",
+           kind_of(r)->name, c->out, c->in, r->frames, s->disconnects, r->disconnects, s->calls,
+           s->bytes >> 20, s->timeouts, s->errors, s->lost, s->wrong, s->longest,
+           (long)(time(NULL) - r->begin), (unsigned long long)r->seed);
+    fflush(stdout);
+}
+
+static bool reached(const struct run *r, const struct bus_counts *c)
+{
+    return c->out >= r->frames && c->in >= r->frames && r->soak.disconnects >= r->disconnects;
+}
+
+static bool enough(void *context)
+{
+    struct run *r = context;
+    time_t time_now = time(NULL);
+    struct bus_counts c = bus_counts(r->device);
+    if (reached(r, &c))
+        return true;
+    if (time_now - r->reported >= REPORT_S) {
+        report(r, &c);
+        r->reported = time_now;
+    }
+    plan(r, &c);
+    return false;
 }
 
 static void plug_in(void *context)
 {
-    struct trouble *t = context;
-    bus_replug(t->device);
+    struct run *r = context;
+    bus_replug(r->device);
 }
 
-static unsigned long number(const char *name, unsigned long otherwise)
+/// Whether all was as it should be.
+static bool run(struct run *r)
 {
-    const char *text = getenv(name);
-    return text ? strtoul(text, NULL, 0) : otherwise;
+    struct bus *bus = bus_create();
+    r->what.settings.serial = "A";
+    r->device = bus_plug_in(bus, &r->what);
+    r->random.state = r->seed ^ 0x50414b;
+    r->begin = r->reported = time(NULL);
+    r->soak = (struct soak){.serial = "A",
+                            .keeps = !r->what.model && !r->what.whole,
+                            .timeout_ms = kind_of(r)->timeout_ms,
+                            .large = kind_of(r)->large,
+                            .random = {r->seed},
+                            .enough = enough,
+                            .unplugged = plug_in,
+                            .context = r};
+    printf("%s: seed %llu\n", kind_of(r)->name, (unsigned long long)r->seed);
+    int code = soak_run(&r->soak);
+    struct bus_counts c = bus_counts(r->device);
+    bus_destroy(bus);
+    report(r, &c);
+    printf("%s: faults that struck:", kind_of(r)->name);
+    bool all = true;
+    for (unsigned f = BUS_CORRUPT_IN; f < BUS_FAULTS; f++) {
+        printf(" %s %lu%s", FAULT_NAMES[f], c.struck[f], f + 1 < BUS_FAULTS ? "," : "\n");
+        all &= c.struck[f] > 0;
+    }
+    bool good = !code && !r->soak.lost && !r->soak.wrong && all && reached(r, &c) &&
+                r->soak.timeouts && r->soak.errors && r->soak.disconnects && !c.wrong_zero_flag;
+    if (!good)
+        printf("%s: FAILED\n", kind_of(r)->name);
+    return good;
 }
 
-static void test_soak(void **state)
+static uint64_t default_seed(void)
+{
+    const char *text = getenv("MW_SEED");
+    return text ? strtoull(text, NULL, 0) : 1;
+}
+
+static void test_stub(void **state)
 {
     (void)state;
-    unsigned long seed = number("MW_SEED", 1);
-    struct bus *bus = bus_create();
-    const char *model = getenv("MW_SOAK_MODEL");
-    struct trouble t = {.device = bus_plug_model(bus, &(struct mwd_settings){.serial = "A"}, model),
-                        .random = {seed ^ 0x50414b}};
-    struct soak s = {.serial = "A",
-                     .keeps = !model,
-                     .timeout_ms = model ? MODEL_TIMEOUT_MS : TIMEOUT_MS,
-                     .seconds = number("MW_SOAK_SECONDS", SECONDS),
-                     .random = {seed},
-                     .before = plan,
-                     .unplugged = plug_in,
-                     .context = &t};
-    int code = soak_run(&s);
-    struct bus_counts counts = bus_counts(t.device);
-    print_message("seed %lu: %lu calls, %llu bytes, %u frames out, %u in, %lu failures, %lu "
-                  "disconnects, %llu bytes lost\n",
-                  seed, s.calls, s.bytes, counts.out, counts.in, s.failures, s.seen_disconnects,
-                  s.lost);
-    assert_int_equal(code, 0);
-    assert_int_equal(s.lost, 0);
-    // it must have seen something
-    assert_true(s.seen_disconnects > 0 && s.failures > s.seen_disconnects);
-    for (unsigned f = BUS_CORRUPT_IN; f < BUS_FAULTS; f++)
-        assert_true(t.planned[f] > 0);
-    bus_destroy(bus);
+    assert_true(run(&(struct run){.frames = SHORT_STUB, .seed = default_seed()}));
+}
+
+static void test_fabric(void **state)
+{
+    (void)state;
+    assert_true(run(&(struct run){.what.model = "build/model/n2f8/libmwsim.so",
+                                  .frames = SHORT_FABRIC,
+                                  .seed = default_seed()}));
+}
+
+static void test_whole(void **state)
+{
+    (void)state;
+    assert_true(run(&(struct run){.what.whole = "build/model/dev-n2f8/libmwdevice.so",
+                                  .frames = SHORT_WHOLE,
+                                  .seed = default_seed()}));
+}
+
+/// False: it was no sensible line.
+static bool parse(struct run *r, int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"fabric", required_argument, NULL, 'm'}, {"whole", required_argument, NULL, 'w'},
+        {"frames", required_argument, NULL, 'f'}, {"disconnects", required_argument, NULL, 'd'},
+        {"seed", required_argument, NULL, 'r'},   {NULL, 0, NULL, 0}};
+    *r = (struct run){.seed = default_seed()};
+    for (int id; (id = getopt_long(argc, argv, "", options, NULL)) != -1;) {
+        if (id == 'm')
+            r->what.model = optarg;
+        else if (id == 'w')
+            r->what.whole = optarg;
+        else if (id == 'f')
+            r->frames = strtoul(optarg, NULL, 0);
+        else if (id == 'd')
+            r->disconnects = strtoul(optarg, NULL, 0);
+        else if (id == 'r')
+            r->seed = strtoull(optarg, NULL, 0);
+        else
+            return false;
+    }
+    return r->frames && optind == argc;
 }
 
 int main(int argc, char **argv)
 {
-    (void)argc;
     bus_prepare(argv);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_soak)};
+    if (argc > 1) {
+        struct run r;
+        return !parse(&r, argc, argv) ? 2 : !run(&r);
+    }
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_stub), cmocka_unit_test(test_fabric),
+                                       cmocka_unit_test(test_whole)};
     return cmocka_run_group_tests_name("soak", tests, NULL, NULL);
 }
