@@ -35,6 +35,8 @@ enum option_id {
     OPT_OPEN_ROWS,
     OPT_SET,
     OPT_JSON,
+    OPT_INTERVAL,
+    OPT_PLOT,
     OPT_FST,
     OPT_HELP,
 };
@@ -65,6 +67,8 @@ static const struct option options[] = {
     {"open-rows", required_argument, NULL, OPT_OPEN_ROWS},
     {"set", required_argument, NULL, OPT_SET},
     {"json", required_argument, NULL, OPT_JSON},
+    {"interval", required_argument, NULL, OPT_INTERVAL},
+    {"plot", required_argument, NULL, OPT_PLOT},
     {"trace-fst", required_argument, NULL, OPT_FST},
     {"help", no_argument, NULL, OPT_HELP},
     {NULL, 0, NULL, 0},
@@ -114,6 +118,11 @@ void mw_run_usage(FILE *out)
         "\n"
         "Output\n"
         "  --json FILE           everything, for programs\n"
+        "  --interval C          the ports of the switch record latencies, and their links every "
+        "C\n"
+        "                        cycles (2 to 65535): a table, and all of it in --json\n"
+        "  --plot FILE           a picture of that, as SVG (default interval: by the layer's "
+        "length)\n"
         "  --trace-fst FILE      waves\n"
         "  --help                this text\n"
         "\n"
@@ -243,6 +252,12 @@ static int set_option(struct mw_run_params *p, int id, const char *name, const c
         return mw_add_setting(text, &p->settings, err);
     case OPT_JSON:
         return mw_set_path(name, text, &p->json, err);
+    case OPT_INTERVAL:
+        p->monitor = true;
+        return mw_set_unsigned(name, text, 2, UINT16_MAX, &p->interval, err);
+    case OPT_PLOT:
+        p->monitor = true;
+        return mw_set_path(name, text, &p->plot, err);
     case OPT_FST:
         return mw_set_path(name, text, &p->fst, err);
     case OPT_HELP:
@@ -259,6 +274,9 @@ static int check_combination(const struct mw_run_params *params, const char *syn
                        synthetic_option);
     if (params->json && params->fst && strcmp(params->json, params->fst) == 0)
         return mw_fail(err, MW_EXIT_INPUT, "--json and --trace-fst: both are %s", params->json);
+    if (params->plot && ((params->json && strcmp(params->json, params->plot) == 0) ||
+                         (params->fst && strcmp(params->fst, params->plot) == 0)))
+        return mw_fail(err, MW_EXIT_INPUT, "--plot and another output: both are %s", params->plot);
     if (params->device.usb && params->fst)
         return mw_fail(err, MW_EXIT_INPUT, "--trace-fst: only with --device sim");
     if (params->shape.batches * params->layer_count > MW_MAX_LAYERS)

@@ -25,8 +25,10 @@ int mw_result_make(struct mw_result *r, const struct mw_workload *w, const struc
 
 void mw_result_free(struct mw_result *r)
 {
-    for (unsigned i = 0; r->layer && i < r->layers; i++)
+    for (unsigned i = 0; r->layer && i < r->layers; i++) {
         free(r->layer[i].out);
+        mw_monitor_free(r->layer[i].monitor);
+    }
     free(r->layer);
     free(r->state);
     *r = (struct mw_result){0};
@@ -288,6 +290,33 @@ void mw_report_feeding(FILE *out, const struct mw_workload *w, const struct mw_s
     }
 }
 
+void mw_report_latency(FILE *out, const struct mw_workload *w, const struct mw_summary *summaries,
+                       unsigned count)
+{
+    bool head = false;
+    for (unsigned i = 0; i < count; i++) {
+        for (unsigned l = 0; l < summaries[i].result->layers; l++) {
+            const struct mw_monitor *m = summaries[i].result->layer[l].monitor;
+            if (!m)
+                continue;
+            if (!head)
+                fprintf(
+                    out,
+                    "\nCycles from a packet's first flit at the switch to its first flit behind it "
+                    "(upper ends of bins)\n%-14s %6s %10s %8s %8s %8s %8s\n",
+                    "system", "layer", "packets", "50 %", "99 %", "99.9 %", "most");
+            head = true;
+            fprintf(out, "%-14s %6zu %10" PRIu64 " %8u %8u %8u %8u\n", summaries[i].system,
+                    w->layer[l].number, mw_monitor_packets(m, m->ports),
+                    mw_monitor_latency(m, m->ports, 0.5), mw_monitor_latency(m, m->ports, 0.99),
+                    mw_monitor_latency(m, m->ports, 0.999), mw_monitor_latency(m, m->ports, 1));
+            if (m->lost)
+                fprintf(out, "%-14s %6s %zu of %zu samples were lost: choose a longer --interval\n",
+                        "", "", m->lost, m->samples);
+        }
+    }
+}
+
 // ---- JSON -------------------------------------------------------------------------------------
 
 static void json_params(struct mw_json *j, const struct mw_run_params *params,
@@ -393,6 +422,8 @@ static void json_layer(struct mw_json *j, const struct mw_layer_result *layer,
         mw_json_end(j);
     }
     json_stalls(j, layer->stall, layer->stalls);
+    if (layer->monitor)
+        mw_monitor_json(j, layer->monitor);
     mw_json_end(j);
 }
 

@@ -6,6 +6,7 @@
 #define MW_HOST_REPORT_H
 
 #include "json.h"
+#include "monitor.h"
 #include "run.h"
 
 enum { MW_MAX_STALLS = 24 };
@@ -28,6 +29,7 @@ struct mw_layer_result {
     unsigned stalls;
     struct mw_stall stall[MW_MAX_STALLS]; ///< the same causes in the same order in every layer
     uint16_t *out;                        ///< [N * T][H], the output as read from the device
+    struct mw_monitor *monitor; ///< what the ports recorded, NULL if nothing was asked for
     // Filled in by mw_result_check:
     uint64_t wrong; ///< elements that differ from the golden model
     struct mw_mismatch first;
@@ -109,6 +111,9 @@ void mw_report_head(FILE *out, const struct mw_run_params *params, const struct 
 void mw_report_line(FILE *out, const struct mw_summary *s);
 /// A table of what feeding is worth, of the systems that measured it.
 void mw_report_feeding(FILE *out, const struct mw_workload *w, const struct mw_summary *summaries,
+                       unsigned count);
+/// Latencies in the switch, of the systems whose ports recorded them.
+void mw_report_latency(FILE *out, const struct mw_workload *w, const struct mw_summary *summaries,
                        unsigned count);
 /// Everything, as one JSON text. Wall-clock figures come last in each system's object, and their
 /// names end in `_wall`, except `sim_cycles_per_s`.

@@ -7,6 +7,7 @@
 
 #include "golden.h"
 #include "output.h"
+#include "plot.h"
 #include "report.h"
 #include "systems.h"
 
@@ -218,6 +219,7 @@ static int run_systems(struct run *run, struct mw_error *err)
             return status;
         mismatch |= status;
     }
+    mw_report_latency(run->out, &run->workload, run->summaries, run->count);
     mw_report_feeding(run->out, &run->workload, run->summaries, run->count);
     return mismatch;
 }
@@ -235,11 +237,26 @@ static int write_json(struct run *run, struct mw_error *err)
     return status;
 }
 
+static int write_plot(struct run *run, struct mw_error *err)
+{
+    if (!run->params.plot)
+        return MW_EXIT_OK;
+    size_t size = 0;
+    char *text = mw_plot_svg(&run->workload, run->summaries, run->count, &size);
+    if (!text)
+        return mw_fail_memory(err, "the picture");
+    int status = mw_output_write(run->params.plot, text, size, err);
+    free(text);
+    return status;
+}
+
 static int prepare(struct run *run, struct mw_error *err)
 {
     int status = mw_output_probe(run->params.json, err);
     if (!status)
         status = mw_output_probe(run->params.fst, err);
+    if (!status)
+        status = mw_output_probe(run->params.plot, err);
     if (!status)
         status = mw_run_prepare(&run->params, &run->trace, &run->workload, err);
     return status ? status : make_golden(run, err);
@@ -276,6 +293,8 @@ int mw_run_command(int argc, char **argv, FILE *out, FILE *errors)
         status = run_systems(run, &err);
         if (status <= MW_EXIT_MISMATCH) {
             int written = write_json(run, &err);
+            if (!written)
+                written = write_plot(run, &err);
             status = written ? written : status;
         }
     }

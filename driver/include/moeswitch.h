@@ -429,6 +429,29 @@ struct mw_counters {
     struct mw_gpu_counters gpu[MW_MAX_PORTS];
 };
 MW_API int mw_counters_read(struct mw_device *device, struct mw_counters *counters);
+
+enum { MW_HISTOGRAM_BINS = 64 };
+
+/// What the switch's ports record of every layer from now on: latencies of the packets whose class is in the mask `classes` (bit MW_CLS_: after open, all of
+/// them; MW_CLS_PART stands for results), and a time series with a sample every `interval` cycles (2 to 65 535; 0, as after open: none).
+/// MW_ERR_CAPACITY: the device has no monitors; MW_ERR_STATE: a layer runs.
+MW_API int mw_monitor_set(struct mw_device *device, unsigned classes, unsigned interval);
+/// Packets that left the switch at `port` since go, by latency: cycles from their first flit on the source's uplink to their first flit on the
+/// downlink, of results from the first flit of the request. Bin b counts those from mw_histogram_from(b) to mw_histogram_from(b + 1) - 1 cycles.
+MW_API int mw_histogram_read(struct mw_device *device, unsigned port,
+                             uint32_t bins[MW_HISTOGRAM_BINS]);
+MW_API uint32_t mw_histogram_from(unsigned bin);
+
+/// Cycles of an interval in which, at one port, ...
+struct mw_sample {
+    uint16_t up, down;    ///< ... a flit came to the switch, one left it
+    uint16_t wait_credit; ///< ... a copy of a store waited for credit,
+    uint16_t wait_turn;   ///< ... or for the output
+};
+/// Samples of every port (list[i * N + port], i < max) since go, from number `from` on; the device keeps the last 128, so while a layer runs they
+/// are to be fetched in time. The first one read is number `first`, greater than `from` where some were lost; `count` were read. The last interval of a layer ends with it.
+MW_API int mw_series_read(struct mw_device *device, uint64_t from, struct mw_sample *list,
+                          size_t max, uint64_t *first, size_t *count);
 /// Clock cycles since open, loading and reading included; 0 where the transport cannot tell.
 MW_API uint64_t mw_total_cycles(struct mw_device *device);
 

@@ -40,6 +40,7 @@ static int set_setting(struct job *j, const struct mw_setting *s)
     } own[] = {{"small", &j->small, 1},
                {"quiet_cycles", &j->quiet_cycles, UINT32_MAX},
                {"tile_guard", &j->tile_guard, 1},
+               {"latency_classes", &j->latency_classes, 15},
                {"port_limit", &j->port_limit, 22},
                {"fault", &j->fault, MW_FAULT_ALL},
                {"fault_gpu", &j->fault_gpu, MW_MAX_PORTS - 1},
@@ -84,6 +85,7 @@ static int set_behaviour(struct job *j)
     j->config.partial_wait = PARTIAL_WAIT;
     j->config.partial_tiles = p->partial_tiles;
     j->tile_guard = 1;
+    j->latency_classes = 1u << MW_CLS_STORE;
     j->port_limit = UINT64_MAX;
     if ((status = set_field(j, "--tile", "tile", p->tile)) ||
         (status = set_field(j, "--expert-cycles", "expert_cycles", p->expert_cycles)) ||
@@ -315,7 +317,27 @@ static void show_progress(void *context, uint64_t tokens, uint64_t total, uint64
     double done = total ? (double)tokens / (double)total : 0;
     if (j->system->phased && j->own_bound)
         done = (double)cycles / (double)j->own_bound;
-    j->params->progress(j->params->progress_context, j->layer, done < 0.99 ? done : 0.99, cycles);
+    if (j->params->progress)
+        j->params->progress(j->params->progress_context, j->layer, done < 0.99 ? done : 0.99,
+                            cycles);
+    struct mw_monitor *monitor = j->result->layer[j->layer].monitor;
+    if (monitor)
+        mw_monitor_fetch(monitor, j->device); // a failure shows in the samples that are missing
+}
+
+/// The ports shall record this layer.
+static int set_monitor(struct job *j)
+{
+    struct mw_layer_result *r = &j->result->layer[j->layer];
+    struct mw_monitor *m = r->monitor = calloc(1, sizeof *m);
+    if (!m)
+        return mw_fail_memory(j->err, "the monitors");
+    m->ports = j->w->shape.gpus;
+    m->interval = j->params->interval;
+    if (!m->interval)
+        m->interval = mw_monitor_interval(j->own_bound, m->ports);
+    int code = mw_monitor_set(j->device, (unsigned)j->latency_classes, m->interval);
+    return code ? mw_job_failed(j, "monitors", code) : MW_EXIT_OK;
 }
 
 int mw_job_stuck(struct job *j, const char *what, int code)
@@ -331,13 +353,19 @@ static int run_layer(struct job *j)
 {
     struct mw_layer_result *r = &j->result->layer[j->layer];
     struct mw_wait_options o = {.quiet_cycles = j->quiet_cycles};
-    if (j->params->progress) {
+    if (j->params->progress || j->params->monitor) {
         const struct mw_link_parameters link = {j->params->flit_bytes, j->params->expert_cycles};
         struct mw_bounds bounds;
         mw_bounds_compute(j->w, j->layer, j->system, &link, &bounds);
         j->own_bound = bounds.own.cycles;
         o.progress = show_progress;
         o.progress_context = j;
+    }
+    if (j->params->monitor) {
+        int status = set_monitor(j);
+        if (status)
+            return status;
+        o.step_cycles = mw_monitor_step(r->monitor);
     }
     char what[48];
     snprintf(what, sizeof what, "layer %zu", j->w->layer[j->layer].number);
@@ -351,6 +379,8 @@ static int run_layer(struct job *j)
         code = mw_launch(j->device);
     if (!code)
         code = mw_wait(j->device, &o, &r->cycles);
+    if (!code && r->monitor)
+        code = mw_monitor_finish(r->monitor, j->device);
     return code ? mw_job_stuck(j, what, code) : MW_EXIT_OK;
 }
 

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the monitors of the switch's ports recorded of one layer.
+#ifndef MW_HOST_MONITOR_H
+#define MW_HOST_MONITOR_H
+
+#include "error.h"
+#include "json.h"
+
+#include "moeswitch.h"
+
+struct mw_monitor {
+    unsigned ports, interval;
+    uint32_t bins[MW_MAX_PORTS][MW_HISTOGRAM_BINS];
+    struct mw_sample
+        *list; ///< [samples][ports], sample i is of cycles i * interval on; zeros where lost
+    size_t samples, lost, room;
+};
+
+/// Interval that shows a layer of about `cycles` cycles well: as many samples as can be fetched while
+/// it runs, or as many as the device keeps.
+unsigned mw_monitor_interval(uint64_t cycles, unsigned ports);
+/// How often to look at a device so that nothing is lost where the clock waits for us.
+uint64_t mw_monitor_step(const struct mw_monitor *m);
+/// Fetch the samples that have come since the last time. Returns 0 or a MW_ERR_ code.
+int mw_monitor_fetch(struct mw_monitor *m, struct mw_device *device);
+/// The same at the end of the layer, and the histograms.
+int mw_monitor_finish(struct mw_monitor *m, struct mw_device *device);
+void mw_monitor_free(struct mw_monitor *m);
+
+/// Packets of one port, or of all (`port` >= ports).
+uint64_t mw_monitor_packets(const struct mw_monitor *m, unsigned port);
+/// Latency that the share `share` (0 to 1) of these packets does not exceed: upper end of its bin; 0 without packets.
+uint32_t mw_monitor_latency(const struct mw_monitor *m, unsigned port, double share);
+
+/// Two members, "latency" and "series", of the layer's object.
+void mw_monitor_json(struct mw_json *j, const struct mw_monitor *m);
+
+#endif
