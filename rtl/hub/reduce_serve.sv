@@ -238,27 +238,16 @@ module reduce_serve #(
         if (!req_valid_i && own_valid_i) own_ctx_q <= own_ctx;
     end
 
-    // ---- queues of requests: pointers in LUT RAM, read for the arriving flit or else for the set-up
-    logic [N-1:0]   some_q;            // the context's queue is not empty; then its pointers are valid
-    logic [CtxW-1:0]  queue, ctx_q;
+    // ---- queues of requests ---------------------------------------------------------
+    logic [N-1:0]     some;            // contexts with a request
+    logic [CtxW-1:0]  ctx_q;
     logic [SlotW-1:0] wptr, rptr, rptr_q;
     logic             pop;
 
-    assign queue   = in_valid ? in_ctx : ctx_q;
-    assign in_full = some_q[in_ctx] && wptr == rptr;
-
-    lutram #(.Width(SlotW), .Depth(N)) i_wptr (
-        .clk_i, .we_i(push), .waddr_i(queue), .wdata_i(wptr + 1'b1), .raddr_i(queue), .rdata_o(wptr)
+    request_queues #(.N(N), .Slots(OpenRows)) i_queues (
+        .clk_i, .rst_ni, .in_valid_i(in_valid), .in_ctx_i(in_ctx), .push_i(push), .full_o(in_full), .wptr_o(wptr),
+        .out_ctx_i(ctx_q), .pop_i(pop), .rptr_o(rptr), .some_o(some)
     );
-    lutram #(.Width(SlotW), .Depth(N)) i_rptr (
-        .clk_i, .we_i((push && !some_q[in_ctx]) || pop), .waddr_i(queue), .wdata_i(in_valid ? wptr : rptr + 1'b1), .raddr_i(queue), .rdata_o(rptr)
-    );
-
-    always_ff @(posedge clk_i) begin
-        if (!rst_ni)   some_q <= '0;
-        else if (push) some_q[in_ctx] <= 1'b1;
-        else if (pop)  some_q[ctx_q] <= rptr + 1'b1 != wptr;
-    end
 
     // ---- set-up -------------------------------------------------------------------
     typedef enum logic [3:0] {Idle, Head0, Head1, Start, Begin, Fetch, Target, Lookup, Ask, Answer, Shift1, Shift2, Store, Done} state_e;
@@ -289,7 +278,7 @@ module reduce_serve #(
     always_comb begin
         for (int unsigned c = 0; c < N; c++) begin
             row_pend_o[c] = set_q[c] != sum_q[c];
-            can_set[c]    = some_q[c] && (set_q[c] ^ sum_q[c]) != 2'd2 && (dest_room || 5'(c) != cfg_i.port);
+            can_set[c]    = some[c] && (set_q[c] ^ sum_q[c]) != 2'd2 && (dest_room || 5'(c) != cfg_i.port);
         end
     end
 
@@ -573,7 +562,7 @@ module reduce_serve #(
         err_code_o <= !rq_err ? err_q : in_stray ? ERR_LENGTH : ERR_WINDOW;
     end
 
-    assign idle_o = state_q == Idle && some_q == '0 && row_pend_o == '0 && !in_valid;
+    assign idle_o = state_q == Idle && some == '0 && row_pend_o == '0 && !in_valid;
 
     logic unused;
     assign unused = ^{grant, al_resp_new_i, al_resp_row_i, cfg_i, header, rq_static_q, in_data};

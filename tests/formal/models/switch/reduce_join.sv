@@ -9,6 +9,8 @@ module reduce_join #(
     parameter int unsigned OpenRows = 8,
     parameter red_pkg::set_t RedTypes = red_pkg::AllTypes,
     parameter red_pkg::set_t RedOps   = red_pkg::AllOps,
+    parameter int unsigned StampW = 0,
+    localparam int unsigned StampB = (StampW == 0) ? 1 : StampW,
     localparam int unsigned Members = N - 1,
     localparam int unsigned FW = 8 * FlitBytes,
     localparam int unsigned IndexW = $clog2(128 / FlitBytes)
@@ -21,6 +23,7 @@ module reduce_join #(
     input  wire logic [Members-1:0] open_mask_i,
     input  wire logic [14:0]        open_bytes_i,   // of the row, less 1
     input  wire red_pkg::red_t      open_red_i,
+    input  wire logic [StampB-1:0]  open_stamp_i,
     output logic                    open_full_o,
 
     input  wire logic [Members-1:0] q_has_i,
@@ -38,6 +41,7 @@ module reduce_join #(
     output logic                    res_valid_o,
     output logic [6:0]              res_len_o,      // bytes, less 1
     output logic                    res_poison_o,
+    output logic [StampB-1:0]       res_stamp_o,
     input  wire logic               res_start_i,    // takes the description
     input  wire logic               res_read_i,     // takes a flit
     input  wire logic               res_first_i,    // with res_read_i: the first flit of the packet
@@ -55,6 +59,7 @@ module reduce_join #(
     assign res_valid_o  = 1'b0;
     assign res_len_o    = '0;
     assign res_poison_o = 1'b0;
+    assign res_stamp_o  = '0;
     assign res_data_o   = '0;
     assign res_err_o    = 1'b0;
     assign idle_o       = 1'b1;

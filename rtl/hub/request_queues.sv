@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// Pointers of the queues of reduction requests, one queue of Slots requests per context, in LUT RAM with one port for the arriving flit or else for the reader.
+//
+// A request is written to slot {in_ctx_i, wptr_o}, flit by flit, and is there with push_i. Order: first in, first out in each context. No back-pressure: full_o means that
+// the requester broke its window, and the request is to be dropped (no push_i). pop_i frees slot {out_ctx_i, rptr_o}, not in a cycle with in_valid_i.
+`default_nettype none
+
+module request_queues #(
+    parameter int unsigned N = 4,       // contexts
+    parameter int unsigned Slots = 8,   // a power of two
+    localparam int unsigned CtxW  = (N > 1) ? $clog2(N) : 1,
+    localparam int unsigned SlotW = $clog2(Slots)
+) (
+    input  wire logic             clk_i,
+    input  wire logic             rst_ni,
+
+    input  wire logic             in_valid_i,   // a flit arrives
+    input  wire logic [CtxW-1:0]  in_ctx_i,
+    input  wire logic             push_i,       // the last of a request that is taken; only with in_valid_i
+    output logic                  full_o,       // of in_ctx_i
+    output logic [SlotW-1:0]      wptr_o,       // with in_valid_i: of in_ctx_i
+
+    input  wire logic [CtxW-1:0]  out_ctx_i,
+    input  wire logic             pop_i,        // only where some_o says so
+    output logic [SlotW-1:0]      rptr_o,       // without in_valid_i: of out_ctx_i, if it has a request
+    output logic [N-1:0]          some_o        // contexts with a request
+);
+    logic [CtxW-1:0] ctx;
+
+    assign ctx    = in_valid_i ? in_ctx_i : out_ctx_i;
+    assign full_o = some_o[in_ctx_i] && wptr_o == rptr_o;
+
+    lutram #(.Width(SlotW), .Depth(N)) i_wptr (
+        .clk_i, .we_i(push_i), .waddr_i(ctx), .wdata_i(wptr_o + 1'b1), .raddr_i(ctx), .rdata_o(wptr_o)
+    );
+    // The pointers of an empty queue are made equal by the next request: no reset.
+    lutram #(.Width(SlotW), .Depth(N)) i_rptr (
+        .clk_i, .we_i((push_i && !some_o[in_ctx_i]) || pop_i), .waddr_i(ctx), .wdata_i(in_valid_i ? wptr_o : rptr_o + 1'b1), .raddr_i(ctx), .rdata_o(rptr_o)
+    );
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni)     some_o <= '0;
+        else if (push_i) some_o[in_ctx_i]  <= 1'b1;
+        else if (pop_i)  some_o[out_ctx_i] <= rptr_o + 1'b1 != wptr_o;
+    end
+endmodule
+
+`default_nettype wire

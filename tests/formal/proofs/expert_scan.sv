@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// expert_scan with two experts, tiles of two rows and an engine that takes and ends tiles as it likes: rows become complete one by one, in any order, up to what is
+// expected, which is known from some time on.
+`default_nettype none
+
+module prove_expert_scan #(
+    parameter int unsigned Partial = 1,      // partial tiles
+    localparam int unsigned Experts = 2,
+    localparam int unsigned RowsLog2 = 1,
+    localparam int unsigned CntW = RowsLog2 + 1,
+    localparam int unsigned Tile = 2,
+    localparam int unsigned Wait = 1,
+    localparam int unsigned Bound = (Partial != 0) ? 7 : 4,
+    localparam int unsigned RowW = node_pkg::RowW,
+    localparam int unsigned LeW = node_pkg::ExpertW
+) (
+    input wire logic clk_i, run_i, arrive_i, arrive_le_i, counts_i, tile_ready_i, end_i,
+    input wire logic [CntW-1:0] expected_i [Experts]
+);
+    logic                rst_n, tile_valid, all_started, take;
+    logic [LeW-1:0]      stat_le, tile_le;
+    logic [RowW-1:0]     stat_complete_q, stat_expected_q;
+    logic [CntW-1:0]     tile_first, tile_end;
+    logic [1:0]          since_q;              // cycles since reset: go in the first
+    logic                run_q, counts_q, busy_q;   // busy: a tile is in the engine
+    logic [CntW-1:0]     complete_q [Experts], expected_q [Experts], started_q [Experts];
+    node_pkg::node_cfg_t cfg;
+
+    always_comb begin
+        cfg               = '0;
+        cfg.local_experts = 7'(Experts);
+        cfg.tile          = 8'(Tile);
+        cfg.partial_tiles = Partial != 0;
+        cfg.partial_wait  = 16'(Wait);
+    end
+
+    f_reset i_reset (.clk_i, .rst_no(rst_n));
+    always_ff @(posedge clk_i) begin
+        if (!rst_n) since_q <= '0;
+        else if (since_q != '1) since_q <= since_q + 1'b1;
+    end
+
+    expert_scan #(.RowsLog2(RowsLog2), .MaxLocalExperts(Experts)) i_dut (
+        .clk_i, .rst_ni(rst_n), .go_i(rst_n && since_q == '0), .cfg_i(cfg),
+        .run_i(run_q), .engine_idle_i(!busy_q && !tile_valid),
+        .stat_le_o(stat_le), .stat_complete_i(stat_complete_q), .stat_expected_i(stat_expected_q), .counts_all_i(counts_q),
+        .tile_valid_o(tile_valid), .tile_ready_i(tile_ready_i && !busy_q), .tile_le_o(tile_le), .tile_first_o(tile_first), .tile_end_o(tile_end),
+        .all_started_o(all_started)
+    );
+
+    assign take = tile_valid && tile_ready_i && !busy_q;
+
+    always_ff @(posedge clk_i) begin
+        stat_complete_q <= RowW'(complete_q[stat_le[0]]);
+        stat_expected_q <= RowW'(expected_q[stat_le[0]]);
+        if (!rst_n) begin
+            run_q    <= 1'b0;
+            counts_q <= 1'b0;
+            busy_q   <= 1'b0;
+            for (int unsigned e = 0; e < Experts; e++) begin
+                complete_q[e] <= '0;
+                started_q[e]  <= '0;
+                expected_q[e] <= expected_i[e];
+            end
+        end else if (since_q == '1) begin
+            if (run_i) run_q <= 1'b1;
+            if (counts_i) counts_q <= 1'b1;
+            if (arrive_i && complete_q[arrive_le_i] != expected_q[arrive_le_i]) complete_q[arrive_le_i] <= complete_q[arrive_le_i] + 1'b1;
+            if (take) busy_q <= 1'b1;
+            else if (end_i) busy_q <= 1'b0;
+            if (take) started_q[tile_le[0]] <= tile_end;
+        end
+    end
+
+    // ---- what a tile holds ----
+    logic [CntW-1:0] size, left;
+    logic            first_q;    // the tile shown was not there a cycle ago
+
+    assign size = tile_end - tile_first;
+    assign left = expected_q[tile_le[0]] - tile_end;
+
+    // ---- how long an idle engine waits ----
+    logic       full, open;
+    logic [4:0] waits_q;
+
+    always_comb begin
+        full = 1'b0;
+        open = 1'b0;
+        for (int unsigned e = 0; e < Experts; e++) begin
+            full |= complete_q[e] - started_q[e] >= CntW'(Tile) || (counts_q && complete_q[e] == expected_q[e] && complete_q[e] != started_q[e]);
+            open |= complete_q[e] != started_q[e];
+        end
+    end
+
+    always_ff @(posedge clk_i) begin
+        first_q <= rst_n && !tile_valid;
+        if (!rst_n || !run_q || busy_q || tile_valid || !((Partial != 0) ? open : full)) waits_q <= '0;
+        else waits_q <= waits_q + 5'd1;
+        if (rst_n) begin
+            a_le:    assert (!tile_valid || tile_le < LeW'(Experts));
+            a_next:  assert (!tile_valid || tile_first == started_q[tile_le[0]]);    // every row once, in its place
+            a_here:  assert (!tile_valid || (size != '0 && size <= complete_q[tile_le[0]] - tile_first));   // complete rows
+            a_size:  assert (!tile_valid || size <= CntW'(Tile));
+            a_whole: assert (!tile_valid || !first_q || size == CntW'(Tile) || Partial != 0 || (counts_q && left == '0));
+            a_soon:  assert (waits_q < 5'(Bound));                                   // order rule 8: an open tile does not wait for ever
+            a_all:   assert (!all_started || (!open && counts_q));
+        end
+    end
+endmodule
+
+`default_nettype wire
