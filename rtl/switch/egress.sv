@@ -16,7 +16,6 @@
 module egress #(
     parameter int unsigned N = 4,
     parameter int unsigned FlitBytes = 16,
-    parameter int unsigned Port = 0,
     parameter int unsigned SlotW = 4,
     parameter int unsigned RxStorePkts = 16,
     parameter int unsigned RxResultPkts = 4,
@@ -32,6 +31,7 @@ module egress #(
 ) (
     input  wire logic              clk_i,
     input  wire logic              rst_ni,
+    input  wire logic [4:0]        port_i,         // constant: the number of this port
     input  wire logic              go_i,
     input  wire logic [1:0]        epoch_i,
     input  wire logic              hold_i,           // no packet starts in this cycle
@@ -334,8 +334,8 @@ module egress #(
         head        = '0;
         head.opcode = (cls_q == CLS_CTRL) ? OP_ERROR : OP_RESULT;
         head.cls    = cls_e'(cls_q);
-        head.src    = 5'(Port);
-        head.dst    = 5'(Port);
+        head.src    = port_i;
+        head.dst    = port_i;
         head.epoch  = epoch_i;
         if (cls_q == CLS_CTRL) begin
             head.tag    = error_code_i;

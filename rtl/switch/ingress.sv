@@ -17,7 +17,6 @@
 module ingress #(
     parameter int unsigned N = 4,
     parameter int unsigned FlitBytes = 16,
-    parameter int unsigned Port = 0,
     parameter int unsigned StorePkts = 16,
     parameter int unsigned CtrlPkts = 16,
     parameter int unsigned OpenRows = 8,
@@ -34,6 +33,7 @@ module ingress #(
 ) (
     input  wire logic              clk_i,
     input  wire logic              rst_ni,
+    input  wire logic [4:0]        port_i,         // constant: the number of this port
     input  wire logic [1:0]        epoch_i,
     input  wire logic [StampB-1:0] now_i,          // the time
 
@@ -101,7 +101,6 @@ module ingress #(
     localparam int unsigned GW     = (Groups > 1) ? $clog2(Groups) : 1;
     localparam int unsigned PW     = (N > 1) ? $clog2(N) : 1;
     localparam int unsigned SeenW  = MaxExperts / 8;      // bits of a word of the table of seen experts
-    localparam logic [N-1:0] Self  = N'(1) << Port;
 
     if (MaxExperts < 16 || MaxExperts > 4096 || (1 << EW) != MaxExperts) begin : gen_check
         $error("ingress: MaxExperts must be a power of two, 16 to 4096");
@@ -234,7 +233,7 @@ module ingress #(
     logic              in_list;       // state TARGETS
     logic              listing;       // the target is an expert
     logic              somewhere, allowed;  // there is an output behind the target, and all of them may be reached
-    logic [N-1:0]      mask_q, hit, sel, mask, group_mask, reach;
+    logic [N-1:0]      mask_q, hit, sel, mask, group_mask, self, reach;
     logic [3:0]        extra;         // targets so far behind the same output, less 1; defined after its first
     logic              look;          // a target is being looked up
 
@@ -263,7 +262,8 @@ module ingress #(
         .rdata_o (group_mask)
     );
 
-    assign reach    = partition_i & ~Self;
+    assign self     = N'(1) << port_i;
+    assign reach    = partition_i & ~self;
     assign mapped   = entry[PW] && (target[15:4] >> EW) == '0;
     assign in_list  = Multicast && state_q == TARGETS;
     assign hit      = in_list ? mask_q : '0;
@@ -288,9 +288,9 @@ module ingress #(
                 end
             end
         end else if (is_group) begin
-            sel       = ((target >> GW) == '0) ? group_mask & ~Self : '0;
+            sel       = ((target >> GW) == '0) ? group_mask & ~self : '0;
             somewhere = sel != '0;
-            allowed   = (group_mask & ~Self & ~reach) == '0;
+            allowed   = (group_mask & ~self & ~reach) == '0;
         end else begin
             for (int unsigned i = 0; i < N; i++) begin
                 if (head.dst == 5'(i)) begin
@@ -430,7 +430,7 @@ module ingress #(
             LOW, HEAD: begin
                 if (flit_valid && !(cls == CLS_REQ && (state_q == Begin ? open_full_i : no_room))) wr_valid_o = '1;
                 if (state_q == Begin) begin
-                    wr_flit[12:8] = 5'(Port);
+                    wr_flit[12:8] = port_i;
                     if (flit.data[5:0] inside {OP_DYMULTIMEM_ST, OP_DYMULTIMEM_LD_REDUCE}) wr_flit[45:41] = '0;  // the output fills it in
                 end
                 if (decide && state_q == HEAD) desc_we_o = sel;
@@ -538,7 +538,7 @@ module ingress #(
         if (begins && up_cls_i == CLS_PART) begin
             if (part_head.opcode != OP_PARTIAL)     part_code = ERR_OPCODE;
             else if (part_head.epoch != epoch_i)    part_code = ERR_EPOCH;
-            else if (part_head.dst == 5'(Port) || 32'(part_head.dst) >= N) part_code = ERR_UNMAPPED;
+            else if (part_head.dst == port_i || 32'(part_head.dst) >= N) part_code = ERR_UNMAPPED;
         end else if (part_flit && part_idx_q == '0 && !over_q && (to_q & part_full_i) != '0) begin
             part_code = ERR_CREDIT;
         end
@@ -548,7 +548,7 @@ module ingress #(
 
     always_ff @(posedge clk_i) begin
         if (begins) begin
-            for (int unsigned i = 0; i < N; i++) to_q[i] <= part_head.dst == 5'(i) && i != Port;
+            for (int unsigned i = 0; i < N; i++) to_q[i] <= part_head.dst == 5'(i) && !self[i];
             spoilt_q   <= part_head.poison || part_head.epoch != epoch_i || part_head.opcode != OP_PARTIAL;
             part_idx_q <= '0;
             over_q     <= 1'b0;

@@ -2,8 +2,8 @@
 //
 // What one port of the switch shows of its time: a histogram of the latencies of the packets that leave it, and a time series of what goes on at its links.
 //
-// Histogram: a packet with leave_i counts in the bin of latency_i, up to the next clear_i. A bin is exact below 2^(SubLog2+1) cycles; above, each octave
-// has 2^SubLog2 bins of equal width. One packet per cycle, counted exactly, seen in bin_data_o after at most 4 cycles.
+// Histogram: a packet with leave_i counts in the bin of its latency, the cycles from its stamp to its first flit on the downlink, modulo 2^StampW, up to the next clear_i. A bin is exact below 2^(SubLog2+1) cycles; above, each octave
+// has 2^SubLog2 bins of equal width. One packet per cycle, counted exactly, seen in data_o after at most 4 cycles.
 //
 // Time series: a sample holds in how many cycles of its interval a flit came and one left, and a store copy waited for a credit and for its turn.
 // With sample_i the interval ends, this cycle included; its two words {down, up}, {turn, credit} are written to 2 sample_idx_i and the place behind in
@@ -11,38 +11,42 @@
 `default_nettype none
 
 module monitor_port #(
-    parameter int unsigned LatencyW = 17,
-    parameter int unsigned SubLog2 = 2,
-    parameter int unsigned Samples = 128,   // a power of two
-    localparam int unsigned Bins = (LatencyW - SubLog2 + 1) << SubLog2,
+    localparam int unsigned StampW = map_pkg::MonitorStampBits,
+    localparam int unsigned SubLog2 = map_pkg::MonitorSubLog2,
+    localparam int unsigned Samples = map_pkg::MonitorSamples,   // a power of two
+    localparam int unsigned Bins = (StampW - SubLog2 + 1) << SubLog2,
     localparam int unsigned BinW = $clog2(Bins),
     localparam int unsigned WordW = $clog2(Samples) + 1
 ) (
-    input  wire logic                clk_i,
-    input  wire logic                clear_i,       // of the histogram, and a new interval
+    input  wire logic              clk_i,
+    input  wire logic              clear_i,       // of the histogram, and a new interval
+    input  wire logic [StampW-1:0] now_i,
 
-    input  wire logic                leave_i,
-    input  wire logic [LatencyW-1:0] latency_i,     // cycles
+    input  wire logic              leave_i,       // a packet leaves: its first flit is on the downlink in two cycles
+    input  wire logic [1:0]        leave_cls_i,
+    input  wire logic [StampW-1:0] leave_stamp_i, // now_i when its first flit came; of a result, the first flit of its request
+    input  wire logic [3:0]        classes_i,     // classes that count
 
-    input  wire logic                count_i,       // the cycle belongs to an interval
-    input  wire logic [3:0]          events_i,      // a flit up, one down, a store copy waits for a credit, for its turn
-    input  wire logic                sample_i,
-    input  wire logic [WordW-2:0]    sample_idx_i,
+    input  wire logic              count_i,       // the cycle belongs to an interval
+    input  wire logic [3:0]        events_i,      // a flit up, one down, a store copy waits for a credit, for its turn
+    input  wire logic              sample_i,
+    input  wire logic [WordW-2:0]  sample_idx_i,
 
-    input  wire logic                read_i,        // both are read, the data are there in the next cycle
-    input  wire logic [BinW-1:0]     bin_i,
-    input  wire logic [WordW-1:0]    word_i,
-    output logic [31:0]              bin_data_o,
-    output logic [31:0]              word_data_o
+    input  wire logic              read_i,        // data_o is there in the next cycle, while the inputs below stay
+    input  wire logic              series_i,      // a word of the time series, or a bin
+    input  wire logic [WordW-1:0]  word_i,
+    output logic [31:0]            data_o
 );
     // ---- histogram ----
-    logic             leave_q;
-    logic [BinW-1:0]  bin_q;
+    logic              leave_q, hit_q;
+    logic [StampW-1:0] latency_q;
+    logic [BinW-1:0]   bin_q, bin;
+    logic [31:0]       bin_data, word_data;
     logic [Bins-1:0]  touched_q;   // bins that have counted since clear_i; of the others the memory holds anything
 
-    function automatic logic [BinW-1:0] bin_of(input logic [LatencyW-1:0] latency);
+    function automatic logic [BinW-1:0] bin_of(input logic [StampW-1:0] latency);
         bin_of = BinW'(latency);
-        for (int unsigned e = SubLog2 + 1; e < LatencyW; e++) begin
+        for (int unsigned e = SubLog2 + 1; e < StampW; e++) begin
             if (latency[e]) bin_of = BinW'((e - SubLog2 + 1) << SubLog2) | BinW'(latency[e-1 -: SubLog2]);
         end
     endfunction
@@ -51,13 +55,18 @@ module monitor_port #(
     logic [31:0] mem [Bins];
 
     always_ff @(posedge clk_i) begin
-        leave_q <= leave_i && !clear_i;
-        if (leave_i) bin_q <= bin_of(latency_i);
-        if (leave_q) mem[bin_q] <= (touched_q[bin_q] ? mem[bin_q] : 32'd0) + 32'd1;
-        if (read_i)  bin_data_o <= touched_q[bin_i] ? mem[bin_i] : 32'd0;
+        leave_q <= leave_i && classes_i[leave_cls_i];
+        if (leave_i) latency_q <= now_i + StampW'(2) - leave_stamp_i;
+        hit_q <= leave_q && !clear_i;
+        if (leave_q) bin_q <= bin_of(latency_q);
+        if (hit_q) mem[bin_q] <= (touched_q[bin_q] ? mem[bin_q] : 32'd0) + 32'd1;
+        if (read_i)  bin_data <= touched_q[bin] ? mem[bin] : 32'd0;
         if (clear_i) touched_q <= '0;
-        else if (leave_q) touched_q[bin_q] <= 1'b1;
+        else if (hit_q) touched_q[bin_q] <= 1'b1;
     end
+
+    assign bin    = word_i[BinW-1:0];
+    assign data_o = series_i ? word_data : bin_data;
 
     // ---- time series ----
     logic [3:0][15:0] count_q, count;
@@ -90,7 +99,7 @@ module monitor_port #(
         .wbe_i   ('1),
         .re_i    (read_i),
         .raddr_i (word_i),
-        .rdata_o (word_data_o)
+        .rdata_o (word_data)
     );
 endmodule
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// What lies between the nodes: a link in each direction between every node and the switch, the switch, and the registers of the whole fabric behind
+// What lies between the nodes: a link in each direction between every node and the switch (node_link), the switch, and the registers of the whole fabric behind
 // the configuration bus (fabric_csr), which reaches the nodes' registers too. Structure only.
 //
 // Everything that nodes get comes from registers in here, and everything of a node that depends on it passes a register there: a simulation, or a
@@ -91,10 +91,9 @@ module fabric_core #(
     logic [7:0]         mon_word;
     logic [31:0]        mon_samples, mon_data;
     logic [N-1:0]       node_idle, node_error, sweep_busy;
-    logic [2*N-1:0]     link_busy;
     logic               switch_idle, links_idle, sw_err_valid;
     logic [4:0]         limit;
-    logic [N-1:0]       port_enable, port_disable, port_quiet, port_down, port_flush, node_reset_q;
+    logic [N-1:0]       port_enable, port_disable, port_quiet, port_down, port_flush, node_reset;
     error_pkg::err_e    sw_err_code;
     logic [4:0]         sw_err_port;
 
@@ -106,13 +105,10 @@ module fabric_core #(
         assign node_idle[g]  = idle_i[g];
         assign node_error[g] = error_i[g];
         assign sweep_busy[g] = sweep_busy_i[g];
-        assign node_reset_o[g] = node_reset_q[g];
-        assign port_quiet[g] = link_busy[2*g +: 2] == '0;
+        assign node_reset_o[g] = node_reset[g];
     end
 
-    always_ff @(posedge clk_i) node_reset_q <= rst_ni ? port_flush : '0;
-
-    assign links_idle = link_busy == '0;
+    assign links_idle = &port_quiet;
 
     fabric_csr #(
         .N(N), .FlitBytes(FlitBytes), .MemBytesLog2(MemBytesLog2), .Banks(node_pkg::MemBanks), .RowsLog2(RowsLog2), .TokensLog2(TokensLog2),
@@ -131,7 +127,7 @@ module fabric_core #(
         .mon_interval_o(mon_interval), .mon_classes_o(mon_classes), .mon_samples_i(mon_samples), .mon_read_o(mon_read), .mon_port_o(mon_port),
         .mon_series_o(mon_series), .mon_word_o(mon_word), .mon_data_i(mon_data),
         .all_idle_i((&node_idle) && switch_idle && links_idle), .node_idle_i(node_idle), .switch_idle_i(switch_idle), .links_idle_i(links_idle),
-        .sweep_busy_i(|sweep_busy), .node_error_i(node_error), .node_reset_i(node_reset_q),
+        .sweep_busy_i(|sweep_busy), .node_error_i(node_error), .node_reset_i(node_reset),
         .limit_o(limit), .enable_o(port_enable), .disable_o(port_disable), .down_i(port_down),
         .sw_err_valid_i(sw_err_valid), .sw_err_code_i(sw_err_code), .sw_err_port_i(sw_err_port)
     );
@@ -143,23 +139,17 @@ module fabric_core #(
     logic [3:0]    up_crd_sw [N], dn_crd_sw [N];
     logic [4:0]    up_part_sw [N];
 
-    for (genvar g = 0; g < N; g++) begin : gen_port
-        logic [4:0] unused_part;
-
-        link #(.FlitBytes(FlitBytes), .MaxLatency(MaxLatency), .NumPart(N)) i_up (
+    for (genvar g = 0; g < N; g++) begin : gen_link
+        node_link #(.N(N), .FlitBytes(FlitBytes), .MaxLatency(MaxLatency)) i_link (
             .clk_i, .rst_ni, .latency_i(latency),
-            .tx_valid_i(up_valid_i[g]), .tx_last_i(up_last_i[g]), .tx_err_i(up_err_i[g]), .tx_cls_i(up_cls_i[g]), .tx_data_i(up_data_i[g]),
-            .rx_valid_o(up_rx_valid[g]), .rx_last_o(up_rx_last[g]), .rx_err_o(up_rx_err[g]), .rx_cls_o(up_rx_cls[g]), .rx_data_o(up_rx_data[g]),
-            .crd_i(up_crd_sw[g]), .crd_part_i(up_part_sw[g]), .crd_o(up_crd_o[g]), .crd_part_o(up_crd_part_o[g]), .busy_o(link_busy[2*g])
+            .up_valid_i(up_valid_i[g]), .up_last_i(up_last_i[g]), .up_err_i(up_err_i[g]), .up_cls_i(up_cls_i[g]), .up_data_i(up_data_i[g]),
+            .up_rx_valid_o(up_rx_valid[g]), .up_rx_last_o(up_rx_last[g]), .up_rx_err_o(up_rx_err[g]), .up_rx_cls_o(up_rx_cls[g]), .up_rx_data_o(up_rx_data[g]),
+            .up_rx_crd_i(up_crd_sw[g]), .up_rx_crd_part_i(up_part_sw[g]), .up_crd_o(up_crd_o[g]), .up_crd_part_o(up_crd_part_o[g]),
+            .dn_tx_valid_i(dn_tx_valid[g]), .dn_tx_last_i(dn_tx_last[g]), .dn_tx_err_i(dn_tx_err[g]), .dn_tx_cls_i(dn_tx_cls[g]), .dn_tx_data_i(dn_tx_data[g]),
+            .dn_valid_o(dn_valid_o[g]), .dn_last_o(dn_last_o[g]), .dn_err_o(dn_err_o[g]), .dn_cls_o(dn_cls_o[g]), .dn_data_o(dn_data_o[g]),
+            .dn_crd_i(dn_crd_i[g]), .dn_tx_crd_o(dn_crd_sw[g]),
+            .flush_i(port_flush[g]), .node_reset_o(node_reset[g]), .quiet_o(port_quiet[g])
         );
-
-        link #(.FlitBytes(FlitBytes), .MaxLatency(MaxLatency), .NumPart(1)) i_down (
-            .clk_i, .rst_ni, .latency_i(latency),
-            .tx_valid_i(dn_tx_valid[g]), .tx_last_i(dn_tx_last[g]), .tx_err_i(dn_tx_err[g]), .tx_cls_i(dn_tx_cls[g]), .tx_data_i(dn_tx_data[g]),
-            .rx_valid_o(dn_valid_o[g]), .rx_last_o(dn_last_o[g]), .rx_err_o(dn_err_o[g]), .rx_cls_o(dn_cls_o[g]), .rx_data_o(dn_data_o[g]),
-            .crd_i(dn_crd_i[g]), .crd_part_i('0), .crd_o(dn_crd_sw[g]), .crd_part_o(unused_part), .busy_o(link_busy[2*g+1])
-        );
-        wire unused = &{1'b0, unused_part};
     end
 
     switch_top #(

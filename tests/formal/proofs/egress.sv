@@ -26,8 +26,8 @@ module prove_egress #(
     logic [2:0] starved;
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
-    egress #(.N(N), .FlitBytes(FlitBytes), .Port(0), .SlotW(1), .RxStorePkts(2), .RxResultPkts(2), .RxCtrlPkts(2), .Window(Window)) i_dut (
-        .clk_i, .rst_ni(rst_n), .go_i(1'b0), .epoch_i(2'd0), .hold_i, .down_i, .store_limit_i, .part_limit_i,
+    egress #(.N(N), .FlitBytes(FlitBytes), .SlotW(1), .RxStorePkts(2), .RxResultPkts(2), .RxCtrlPkts(2), .Window(Window)) i_dut (
+        .port_i('0), .clk_i, .rst_ni(rst_n), .go_i(1'b0), .epoch_i(2'd0), .hold_i, .down_i, .store_limit_i, .part_limit_i,
         .has_ctrl_i, .has_req_i, .has_store_i, .urgent_i, .cls_o(cls), .pop_o(pop),
         .desc_i((pop == '0) ? '0 : {1'b0, dyn_i && cls != 2'd0, more_i & {4{cls != 2'd0}}, pay_i && cls == 2'd1, len_i}),
         .re_o(re), .rd_line_o(line), .rd_slot_o(rd_slot), .rdata_i('0), .free_ctrl_o(free_ctrl), .free_store_o(free_store), .sent_o(sent),

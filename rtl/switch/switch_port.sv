@@ -1,0 +1,435 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// One port of the switch: the input from its endpoint, and the output to it with the queues of what other inputs have for it.
+//
+// Ports are alike but for their number port_i, which is constant. They know each other by distance: bit d-1, or element d-1, of what goes between ports is about port port_i+d
+// modulo N. There is no queue from a port to itself. Each signal between ports has one name: x_o of one is x_i of the others. If x_o is a vector by distance, it has a bit for each of them:
+// what p has in x_o for q, q has in x_i for p. Else all others get the same, and x_i has it by distance. switch_top is these wires.
+//
+// Of its outputs only part_we_o, issue_o, part_done_o, here_o, queued_o, late_o and those to the endpoint and switch_common depend on what other ports send in the same cycle, and
+// nothing that depends on these does: with the ports' outputs known, everything between ports is settled in two steps.
+`default_nettype none
+
+module switch_port #(
+    parameter int unsigned N = 4,
+    parameter int unsigned FlitBytes = 8,
+    parameter int unsigned StorePkts = fabric_pkg::StorePkts,      // parameters: see switch_top
+    parameter int unsigned CtrlPkts = fabric_pkg::CtrlPkts,
+    parameter int unsigned OpenRows = fabric_pkg::OpenRows,
+    parameter int unsigned PartPkts = fabric_pkg::PartPkts,
+    parameter bit          PartLut = 1'b0,
+    parameter int unsigned MaxExperts = fabric_pkg::MaxExperts,
+    parameter int unsigned Groups = fabric_pkg::Groups,
+    parameter bit          Multicast = 1'b1,
+    parameter int unsigned Window = fabric_pkg::Window,
+    parameter bit          Guard = fabric_pkg::Guard,
+    parameter bit          Monitor = fabric_pkg::Monitor,
+    parameter int unsigned RxStorePkts = fabric_pkg::RxStorePkts,
+    parameter int unsigned RxResultPkts = fabric_pkg::RxResultPkts,
+    parameter int unsigned RxCtrlPkts = fabric_pkg::RxCtrlPkts,
+    parameter red_pkg::set_t RedTypes = fabric_pkg::RedTypes,
+    parameter red_pkg::set_t RedOps   = fabric_pkg::RedOps,
+    localparam int unsigned Others = N - 1,
+    localparam int unsigned FW     = 8 * FlitBytes,
+    localparam int unsigned Lanes  = FlitBytes / 2,
+    localparam int unsigned OffW   = $clog2(128 / FlitBytes),
+    localparam int unsigned SeqW   = $clog2(StorePkts) + 1,
+    localparam int unsigned StoreW = $clog2(RxStorePkts + 1),
+    localparam int unsigned PartW  = $clog2(RxResultPkts + 1),
+    localparam int unsigned StampB = Monitor ? map_pkg::MonitorStampBits : 1,
+    localparam int unsigned MonW   = $clog2(map_pkg::MonitorSamples)
+) (
+    input  wire logic              clk_i,
+    input  wire logic              rst_ni,
+    input  wire logic [4:0]        port_i,
+    input  wire logic              go_i,
+    input  wire logic [1:0]        epoch_i,
+
+    // the endpoint's link
+    input  wire logic              up_valid_i,
+    input  wire logic              up_last_i,
+    input  wire logic              up_err_i,
+    input  wire logic [1:0]        up_cls_i,
+    input  wire logic [FW-1:0]     up_data_i,
+    output logic [3:0]             up_crd_o,
+    output logic [4:0]             up_crd_part_o,
+    output logic                   dn_valid_o,
+    output logic                   dn_last_o,
+    output logic                   dn_err_o,
+    output logic [1:0]             dn_cls_o,
+    output logic [FW-1:0]          dn_data_o,
+    input  wire logic [3:0]        dn_crd_i,
+
+    // tables; outputs that this input may reach
+    input  wire logic              emap_we_i,
+    input  wire logic [11:0]       emap_addr_i,
+    input  wire node_pkg::emap_t   emap_data_i,
+    input  wire logic              group_we_i,
+    input  wire logic [3:0]        group_addr_i,
+    input  wire logic [N-1:0]      group_data_i,
+    input  wire logic [N-1:0]      partition_i,
+
+    // of switch_common
+    input  wire logic [StoreW-1:0] store_limit_i,
+    input  wire logic [PartW-1:0]  part_limit_i,
+    input  wire logic [SeqW-1:0]   window_limit_i,
+    input  wire logic              hold_i,
+    input  wire logic [2:0]        tick_i,
+    input  wire logic              step_i,
+    input  wire logic              cnt_clearing_i,
+    input  wire logic              cnt_visit_i,
+    input  wire logic              cnt_read_i,
+    input  wire logic [3:0]        cnt_addr_i,
+    input  wire logic [14:0]       cnt_at_i,
+    output logic [26:0]            cnt_high_o,
+    output logic [9:0]             cnt_low_o,
+    output logic                   err_waits_o,
+    output error_pkg::err_e        err_code_o,
+    input  wire logic              err_take_i,
+
+    input  wire logic [StampB-1:0] now_i,          // see monitor_port
+    input  wire logic [3:0]        mon_classes_i,
+    input  wire logic              mon_count_i,
+    input  wire logic              mon_sample_i,
+    input  wire logic [MonW-1:0]   mon_idx_i,
+    input  wire logic              mon_read_i,
+    input  wire logic              mon_series_i,
+    input  wire logic [7:0]        mon_word_i,
+    output logic [31:0]            mon_data_o,
+
+    input  wire logic              enable_i,       // see port_guard
+    input  wire logic              disable_i,
+    input  wire logic              quiet_i,
+    output logic                   idle_o,
+
+    // to the queues of this input at the other outputs, and from other inputs to those here
+    output logic [Others-1:0]      wr_valid_o,
+    output logic [1:0]             wr_region_o,
+    output logic [OffW:0]          wr_line_o,
+    output logic [Lanes-1:0]       wr_lane_o,
+    output logic [FW:0]            wr_data_o,
+    output logic [Others-1:0]      desc_we_o,
+    output logic                   desc_dyn_o,
+    output logic [3:0]             desc_more_o,
+    output logic                   desc_pay_o,
+    output logic [OffW-1:0]        desc_len_o,
+    output logic [Others-1:0]      push_o,
+    output logic                   scarce_o,
+    output logic                   arrive_o,
+    output logic                   issue_o,        // a STORE credit goes to the sender
+    output logic [StampB-1:0]      stamp_o,
+    output logic [SeqW-1:0]        seq_o,
+    output logic [SeqW-1:0]        oldest_o,
+    output logic [Others-1:0]      part_we_o,
+    output logic [OffW-1:0]        part_idx_o,
+    output logic [FW+1:0]          part_data_o,
+    output logic [Others-1:0]      part_hold_o,
+    output logic                   down_o,
+    output logic                   flush_o,
+    output logic                   mark_o,         // the first cycle of down_o
+    output logic                   old_o,          // rows are open here that were begun before a port went down last
+    input  wire logic [Others-1:0] wr_valid_i,
+    input  wire logic [1:0]        wr_region_i [Others],
+    input  wire logic [OffW:0]     wr_line_i [Others],
+    input  wire logic [Lanes-1:0]  wr_lane_i [Others],
+    input  wire logic [FW:0]       wr_data_i [Others],
+    input  wire logic [Others-1:0] desc_we_i,
+    input  wire logic [Others-1:0] desc_dyn_i,
+    input  wire logic [3:0]        desc_more_i [Others],
+    input  wire logic [Others-1:0] desc_pay_i,
+    input  wire logic [OffW-1:0]   desc_len_i [Others],
+    input  wire logic [Others-1:0] push_i,
+    input  wire logic [Others-1:0] scarce_i,
+    input  wire logic [Others-1:0] arrive_i,
+    input  wire logic [Others-1:0] issue_i,
+    input  wire logic [StampB-1:0] stamp_i [Others],
+    input  wire logic [SeqW-1:0]   seq_i [Others],
+    input  wire logic [SeqW-1:0]   oldest_i [Others],
+    input  wire logic [Others-1:0] part_we_i,
+    input  wire logic [OffW-1:0]   part_idx_i [Others],
+    input  wire logic [FW+1:0]     part_data_i [Others],
+    input  wire logic [Others-1:0] part_hold_i,
+    input  wire logic [Others-1:0] down_i,
+    input  wire logic [Others-1:0] flush_i,
+    input  wire logic [Others-1:0] mark_i,
+    input  wire logic [Others-1:0] old_i,
+
+    // from the queues here to the inputs that fill them
+    output logic [Others-1:0]      room_o,
+    output logic [Others-1:0]      here_o,
+    output logic [Others-1:0]      queued_o,       // a packet is in the queue
+    output logic [Others-1:0]      ctrl_free_o,
+    output logic [Others-1:0]      part_full_o,
+    output logic [Others-1:0]      part_done_o,
+    output logic [Others-1:0]      late_o,         // the join here has waited for that port too long
+    input  wire logic [Others-1:0] room_i,
+    input  wire logic [Others-1:0] here_i,
+    input  wire logic [Others-1:0] queued_i,
+    input  wire logic [Others-1:0] ctrl_free_i,
+    input  wire logic [Others-1:0] part_full_i,
+    input  wire logic [Others-1:0] part_done_i,
+    input  wire logic [Others-1:0] late_i
+);
+    import packet_pkg::*;
+
+    localparam int unsigned Most  = (StorePkts > CtrlPkts) ? ((StorePkts > OpenRows) ? StorePkts : OpenRows)
+                                                           : ((CtrlPkts > OpenRows) ? CtrlPkts : OpenRows);
+    localparam int unsigned SlotW = (Most > 1) ? $clog2(Most) : 1;
+    localparam int unsigned StampW = Monitor ? StampB : 0;
+    localparam int unsigned DescW = SlotW + 6 + OffW + StampW;
+
+    // A set of other ports by distance as one by number, and back.
+    function automatic logic [N-1:0] by_number(input logic [Others-1:0] set, input logic [4:0] port);
+        logic [N-1:0] from_self;
+        from_self = {set, 1'b0};
+        return (from_self << port) | (from_self >> (6'(N) - 6'(port)));
+    endfunction
+
+    function automatic logic [Others-1:0] by_distance(input logic [N-1:0] set, input logic [4:0] port);
+        return Others'((set >> (6'(port) + 6'd1)) | (set << (6'(N - 1) - 6'(port))));
+    endfunction
+
+    // ---- guard ----
+    logic       in_valid, in_last, in_err, drop, report, report_take, rst_in, in_idle, win_idle, join_idle, asks;
+    logic [1:0] in_cls;
+    logic [2:0] starved;
+    logic       err_valid, err_waits_q;
+    error_pkg::err_e report_code;
+
+    if (Guard) begin : gen_guard
+        logic down_q;
+
+        port_guard i_guard (
+            .clk_i, .rst_ni, .tick_i, .step_i, .enable_i, .disable_i,
+            .up_valid_i, .up_last_i, .up_err_i, .up_cls_i,
+            .in_valid_o(in_valid), .in_last_o(in_last), .in_err_o(in_err), .in_cls_o(in_cls), .drop_o(drop),
+            .starved_i(starved), .late_i(late_i != '0),
+            .drained_i(in_idle && win_idle && queued_i == '0), .ready_i(quiet_i && join_idle && !asks && !old_o && old_i == '0),
+            .down_o, .flush_o, .report_o(report), .report_code_o(report_code), .report_take_i(report_take)
+        );
+
+        always_ff @(posedge clk_i) down_q <= down_o;
+        assign mark_o = down_o && !down_q;
+    end else begin : gen_no_guard
+        assign {in_valid, in_last, in_err, in_cls} = {up_valid_i, up_last_i, up_err_i, up_cls_i};
+        assign {drop, down_o, flush_o, mark_o, report} = '0;
+        assign report_code = error_pkg::ERR_NONE;
+        wire unused_guard = &{1'b0, tick_i, step_i, enable_i, disable_i, starved, late_i, queued_i, quiet_i, asks, mark_i, old_i, report_take};
+    end
+    assign rst_in = rst_ni && !flush_o;
+
+    // ---- input ----
+    logic [N-1:0]         wr_valid, desc_we, push, part_we, open_mask;
+    logic                 ctrl_drop, open_valid, open_full;
+    logic [14:0]          open_bytes;
+    red_pkg::red_t        open_red;
+    error_pkg::err_e      err_code;
+
+    ingress #(
+        .N(N), .FlitBytes(FlitBytes), .StorePkts(StorePkts), .CtrlPkts(CtrlPkts), .OpenRows(OpenRows),
+        .MaxExperts(MaxExperts), .Groups(Groups), .Multicast(Multicast), .StampW(StampW), .RedTypes(RedTypes), .RedOps(RedOps)
+    ) i_ingress (
+        .clk_i, .rst_ni(rst_in), .port_i, .epoch_i, .now_i,
+        .up_valid_i(in_valid), .up_last_i(in_last), .up_err_i(in_err), .up_cls_i(in_cls), .up_data_i,
+        .crd_i(up_crd_o[1:0]),
+        .emap_we_i, .emap_addr_i, .emap_data_i,
+        .group_we_i, .group_addr_i, .group_data_i, .partition_i,
+        .wr_valid_o(wr_valid), .wr_region_o, .wr_line_o, .wr_lane_o, .wr_data_o,
+        .desc_we_o(desc_we), .desc_dyn_o, .desc_more_o, .desc_pay_o, .desc_len_o,
+        .push_o(push), .stamp_o, .arrive_o, .scarce_o, .ctrl_drop_o(ctrl_drop),
+        .open_valid_o(open_valid), .open_mask_o(open_mask), .open_bytes_o(open_bytes), .open_red_o(open_red), .open_full_i(open_full),
+        .part_we_o(part_we), .part_idx_o, .part_data_o, .part_full_i(by_number(part_full_i, port_i)),
+        .err_valid_o(err_valid), .err_code_o(err_code), .idle_o(in_idle)
+    );
+    assign wr_valid_o = by_distance(wr_valid, port_i);
+    assign desc_we_o  = by_distance(desc_we, port_i);
+    assign push_o     = by_distance(push, port_i);
+    assign part_we_o  = by_distance(part_we, port_i);
+
+    logic may;   // STORE credits of this input may come back
+    if (Window != 0) begin : gen_window
+        window #(.StorePkts(StorePkts)) i_window (
+            .clk_i, .rst_ni(rst_in), .limited_i(window_limit_i != '0), .push_i(arrive_o && push != '0), .drop_i(arrive_o && push == '0),
+            .issue_i(issue_o), .here_i(here_i != '0), .seq_o, .oldest_o, .may_o(may), .idle_o(win_idle)
+        );
+    end else begin : gen_no_window
+        assign {may, win_idle} = '1;
+        assign {seq_o, oldest_o} = '0;
+        wire unused_here = &{1'b0, here_i};
+    end
+
+    logic [N-1:0] part_hold;
+    logic         crd_idle;
+
+    credit_return #(.N(N), .CtrlPkts(CtrlPkts)) i_credits (
+        .clk_i, .rst_ni(rst_in),
+        .room_i({room_i, may}), .ctrl_free_i({ctrl_free_i, 1'b0}), .ctrl_drop_i(ctrl_drop),
+        .part_done_i(by_number(part_done_i, port_i)), .part_hold_o(part_hold),
+        .crd_o(up_crd_o), .crd_part_o(up_crd_part_o), .idle_o(crd_idle)
+    );
+    assign part_hold_o = by_distance(part_hold, port_i);
+    assign issue_o     = up_crd_o[CLS_STORE];
+
+    // ---- queues of this output ----
+    logic [Others-1:0] has_req, has_store, has_ctrl, urgent, pop, free_store, sent, re, asking;
+    logic [1:0]        arb_cls;
+    logic [SlotW-1:0]  rd_slot;
+    logic [OffW:0]     rd_line;
+    logic [Others-1:0] q_has, q_re, q_done;                  // of partials
+    logic [Others-1:0] j_has, j_re, j_done, j_wait, members; // at the join
+    logic [FW+1:0]     j_term;
+    logic              q_en, row_done;
+    logic [OffW-1:0]   q_idx;
+    logic [$clog2(OpenRows+1)-1:0] rows;
+
+    for (genvar i = 0; i < Others; i++) begin : gen_in
+        // what queues 0 .. i give; each gives 0 unless it was asked, but for the description
+        logic [DescW-1:0] desc, desc_or;
+        logic [FW:0]      rdata, rdata_or;
+        logic [FW+1:0]    term, term_or;
+
+        if (i == 0) begin : gen_first
+            assign desc_or  = desc & {DescW{pop[i]}};
+            assign rdata_or = rdata;
+            assign term_or  = term;
+        end else begin : gen_next
+            assign desc_or  = (desc & {DescW{pop[i]}}) | gen_in[i-1].desc_or;
+            assign rdata_or = rdata | gen_in[i-1].rdata_or;
+            assign term_or  = term | gen_in[i-1].term_or;
+        end
+
+        voq #(
+            .FlitBytes(FlitBytes), .StorePkts(StorePkts), .CtrlPkts(CtrlPkts), .OpenRows(OpenRows), .SlotW(SlotW), .Window(Window), .Multicast(Multicast), .StampW(StampW)
+        ) i_voq (
+            .clk_i, .rst_ni(rst_ni && !flush_i[i]),
+            .wr_valid_i(wr_valid_i[i]), .wr_region_i(wr_region_i[i]), .wr_line_i(wr_line_i[i]), .wr_lane_i(wr_lane_i[i]), .wr_data_i(wr_data_i[i]),
+            .desc_we_i(desc_we_i[i]), .desc_dyn_i(desc_dyn_i[i]), .desc_more_i(desc_more_i[i]), .desc_pay_i(desc_pay_i[i]),
+            .desc_len_i(desc_len_i[i]), .stamp_i(stamp_i[i]), .push_i(push_i[i]),
+            .scarce_i(scarce_i[i]), .limit_i(window_limit_i), .seq_i(seq_i[i]), .oldest_i(oldest_i[i]), .here_o(here_o[i]), .urgent_o(urgent[i]), .sent_i(sent[i]),
+            .arrive_i(arrive_i[i]), .issue_i(issue_i[i]), .room_o(room_o[i]),
+            .has_o({has_req[i], has_store[i], has_ctrl[i]}), .pop_i(pop[i]), .cls_i(arb_cls), .desc_o(desc),
+            .free_i(free_store[i]),
+            .re_i(re[i]), .rd_line_i(rd_line), .rd_slot_i(rd_slot), .rdata_o(rdata)
+        );
+
+        part_queue #(.FlitBytes(FlitBytes), .PartPkts(PartPkts), .Lut(PartLut)) i_part (
+            .clk_i, .rst_ni(rst_ni && !flush_i[i]),
+            .we_i(part_we_i[i]), .widx_i(part_idx_i[i]), .wdata_i(part_data_i[i]), .full_o(part_full_o[i]),
+            .has_o(q_has[i]), .en_i(q_en), .re_i(q_re[i]), .ridx_i(q_idx), .done_i(q_done[i]), .rdata_o(term)
+        );
+
+        assign asking[i] = push_i[i] && wr_region_i[i] == CLS_REQ;
+    end
+
+    assign queued_o    = has_ctrl | has_req | has_store;
+    assign asks        = has_req != '0 || asking != '0;   // requests that go to this port
+    assign members     = by_distance(open_mask, port_i);
+    assign part_done_o = q_done;
+
+    if (Guard) begin : gen_stand_in
+        part_stand_in #(.Members(Others), .Width(FW + 2), .OpenRows(OpenRows)) i_stand_in (
+            .clk_i, .rst_ni, .tick_i(tick_i[2]), .down_i, .mark_i(mark_o || mark_i != '0),
+            .wait_i(j_wait), .row_done_i(row_done), .level_i(rows), .late_o, .old_o,
+            .en_i(q_en), .re_i(j_re), .done_i(j_done), .has_o(j_has), .term_o(j_term),
+            .has_i(q_has), .term_i(gen_in[Others-1].term_or), .re_o(q_re), .done_o(q_done)
+        );
+    end else begin : gen_no_stand_in
+        assign {j_has, q_re, q_done, j_term} = {q_has, j_re, j_done, gen_in[Others-1].term_or};
+        assign {late_o, old_o} = '0;
+        wire unused_stand_in = &{1'b0, j_wait, row_done, rows};
+    end
+
+    // ---- output ----
+    logic          res_valid, res_poison, res_start, res_read, res_first, res_last, res_err;
+    logic [6:0]    res_len;
+    logic [FW-1:0] res_data;
+    logic [StampB-1:0] res_stamp, leave_stamp;
+    logic          wait_turn, wait_credit, discard, leave, out_idle, back_valid_q, back_sent;
+    error_pkg::err_e err_code_q;   // of the last error
+    logic [N-1:0]  pop_n, re_n, free_ctrl_n, free_store_n, sent_n;
+
+    reduce_join #(.N(N), .FlitBytes(FlitBytes), .OpenRows(OpenRows), .RedTypes(RedTypes), .RedOps(RedOps), .StampW(StampW)) i_join (
+        .clk_i, .rst_ni,
+        .open_valid_i(open_valid), .open_poison_i((members & down_i) != '0), .open_mask_i(members & ~down_i), .open_bytes_i(open_bytes), .open_red_i(open_red), .open_stamp_i(stamp_o), .open_full_o(open_full),
+        .q_has_i(j_has), .q_hold_i(part_hold_i), .q_en_o(q_en), .q_re_o(j_re), .q_idx_o(q_idx), .q_done_o(j_done), .q_data_i(j_term),
+        .q_wait_o(j_wait), .row_done_o(row_done), .level_o(rows),
+        .res_valid_o(res_valid), .res_len_o(res_len), .res_poison_o(res_poison), .res_stamp_o(res_stamp), .res_start_i(res_start),
+        .res_read_i(res_read), .res_first_i(res_first), .res_last_i(res_last), .res_data_o(res_data), .res_err_o(res_err),
+        .idle_o(join_idle)
+    );
+
+    egress #(
+        .N(N), .FlitBytes(FlitBytes), .SlotW(SlotW), .RxStorePkts(RxStorePkts), .RxResultPkts(RxResultPkts), .RxCtrlPkts(RxCtrlPkts), .Window(Window), .StampW(StampW)
+    ) i_egress (
+        .clk_i, .rst_ni, .port_i, .go_i, .epoch_i, .hold_i, .down_i(down_o), .store_limit_i, .part_limit_i,
+        .has_ctrl_i(by_number(has_ctrl, port_i)), .has_req_i(by_number(has_req, port_i)), .has_store_i(by_number(has_store, port_i)),
+        .urgent_i(by_number(urgent, port_i)), .cls_o(arb_cls), .pop_o(pop_n),
+        .desc_i(gen_in[Others-1].desc_or), .re_o(re_n), .rd_line_o(rd_line), .rd_slot_o(rd_slot), .rdata_i(gen_in[Others-1].rdata_or),
+        .free_ctrl_o(free_ctrl_n), .free_store_o(free_store_n), .sent_o(sent_n),
+        .res_valid_i(res_valid), .res_len_i(res_len), .res_poison_i(res_poison), .res_stamp_i(res_stamp), .res_start_o(res_start),
+        .res_read_o(res_read), .res_first_o(res_first), .res_last_o(res_last), .res_data_i(res_data), .res_err_i(res_err),
+        .error_valid_i(back_valid_q), .error_code_i(8'(err_code_q)), .error_sent_o(back_sent),
+        .dn_valid_o, .dn_last_o, .dn_err_o, .dn_cls_o, .dn_data_o, .dn_crd_i,
+        .wait_turn_o(wait_turn), .wait_credit_o(wait_credit), .starved_o(starved), .discard_o(discard),
+        .leave_o(leave), .leave_stamp_o(leave_stamp), .idle_o(out_idle)
+    );
+    assign pop         = by_distance(pop_n, port_i);
+    assign re          = by_distance(re_n, port_i);
+    assign free_store  = by_distance(free_store_n, port_i);
+    assign sent        = by_distance(sent_n, port_i);
+    assign ctrl_free_o = by_distance(free_ctrl_n, port_i);
+
+    // ---- errors: kept until they are reported, and sent back to the source ----
+    logic err_valid_q;
+
+    assign report_take = report && !err_valid && !err_waits_q;
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) begin
+            err_valid_q  <= 1'b0;
+            err_waits_q  <= 1'b0;
+            back_valid_q <= 1'b0;
+        end else begin
+            err_valid_q <= err_valid;
+            if (err_valid || report_take) err_waits_q <= 1'b1;
+            else if (err_take_i) err_waits_q <= 1'b0;
+            if (err_valid) back_valid_q <= 1'b1;
+            else if (back_sent) back_valid_q <= 1'b0;
+        end
+        if (err_valid) err_code_q <= err_code;
+        else if (report_take) err_code_q <= report_code;
+    end
+    assign err_waits_o = err_waits_q;
+    assign err_code_o  = err_code_q;
+
+    // ---- counters ----
+    logic [1:0] link_cls [2];
+    logic [7:0] link_len [2];
+    assign link_cls[0] = up_cls_i;
+    assign link_cls[1] = dn_cls_o;
+    assign link_len[0] = up_data_i[33:26];
+    assign link_len[1] = dn_data_o[33:26];
+
+    port_counters i_counters (
+        .clk_i, .clear_i(!rst_ni || go_i), .clearing_i(cnt_clearing_i), .visit_i(cnt_visit_i), .read_i(cnt_read_i), .addr_i(cnt_addr_i), .at_i(cnt_at_i),
+        .valid_i({dn_valid_o, up_valid_i}), .last_i({dn_last_o, up_last_i}), .cls_i(link_cls), .len_i(link_len),
+        .reject_i(err_valid_q), .wait_turn_i(wait_turn), .wait_credit_i(wait_credit), .discard_i(discard), .drop_i(drop),
+        .high_o(cnt_high_o), .low_o(cnt_low_o)
+    );
+
+    // ---- monitor ----
+    if (Monitor) begin : gen_monitor
+        monitor_port i_monitor (
+            .clk_i, .clear_i(!rst_ni || go_i), .now_i, .leave_i(leave), .leave_cls_i(arb_cls), .leave_stamp_i(leave_stamp), .classes_i(mon_classes_i),
+            .count_i(mon_count_i), .events_i({wait_turn, wait_credit, dn_valid_o, up_valid_i}), .sample_i(mon_sample_i), .sample_idx_i(mon_idx_i),
+            .read_i(mon_read_i), .series_i(mon_series_i), .word_i(mon_word_i), .data_o(mon_data_o)
+        );
+    end else begin : gen_no_monitor
+        assign mon_data_o = '0;
+        wire unused_monitor = &{1'b0, mon_classes_i, mon_count_i, mon_sample_i, mon_idx_i, mon_read_i, mon_series_i, mon_word_i, leave, leave_stamp};
+    end
+
+    assign idle_o = in_idle && crd_idle && win_idle && out_idle && join_idle && !err_waits_q && !report && !flush_o;
+endmodule
+
+`default_nettype wire
