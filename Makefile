@@ -217,9 +217,14 @@ MODEL_OPT ?= -O2
 # for the machine that it is built on; MODEL_ARCH=x86-64-v3, say, for another
 MODEL_ARCH ?= native
 
-# A model is two Verilated parts that the shim joins, a node and what lies between the nodes; a node has no links. Waves need everything in one. Verilator's
-# code of the node only initialises: sim/lanes.py makes of it what runs, all nodes at once.
-part_params = -GN=$(2) -GFlitBytes=$(3) $(if $(filter 1,$(4)),$(addprefix -G,$(if $(filter node,$(1)),$(filter-out MaxLatency=% Window=% Monitor=%,$(SMALL_PARAMS)),$(if $(filter fabric_core,$(1)),$(filter-out Reds=% Faults=%,$(SMALL_PARAMS)),$(SMALL_PARAMS)))))
+# A model with waves is the whole fabric. Else it is cut into Verilated parts that the shim joins: those that there are once, and those that each node or port has one of, of
+# which Verilator's code only initialises: sim/lanes.py makes of it what runs, all copies at once.
+ONE_PARTS := fabric_csr switch_common
+LANES_PARTS := node node_link switch_port
+part_file = $(wildcard rtl/*/$(1).sv)
+# the parameters that a part has
+$(foreach p,fabric $(ONE_PARTS) $(LANES_PARTS),$(eval PARAMS_$(p) := $(shell sed -n 's/^ *parameter .* \([A-Za-z0-9]\+\) *=.*/\1/p' $(call part_file,$(p)))))
+part_params = $(addprefix -G,$(filter $(addsuffix =%,$(PARAMS_$(1))),N=$(2) FlitBytes=$(3) $(if $(filter 1,$(4)),$(SMALL_PARAMS))))
 
 # part_rules: configuration, N, F, small, trace, top module
 define part_rules
@@ -228,7 +233,7 @@ $(B)/model/$(1)/$(6)/V$(6).mk: | $(RTL_PKGS) $(REG_SV) $(B)/.setup
 	$$(call say,VERILATE,$(6)$(comma) N=$(2)$(comma) $(3)-byte flits$(if $(filter 1,$(4)),$(comma) small memories)$(if $(filter 1,$(5)),$(comma) with waves))
 	$$(Q)$(VERILATOR) --cc --prefix V$(6) --top-module $(6) $(call part_params,$(6),$(2),$(3),$(4)) \
 	    -O3 --x-assign fast --x-initial fast --noassert --output-split 15000 -Wno-lint -Wno-style $(VLT) $(addprefix -y ,$(RTL_DIRS)) \
-	    $(if $(filter 1,$(5)),--trace-fst --trace-structs) $(RTL_PKGS) rtl/top/$(6).sv --Mdir $$(@D) >$$(@D)/verilate.log 2>&1 || { cat $$(@D)/verilate.log; exit 1; }
+	    $(if $(filter 1,$(5)),--trace-fst --trace-structs) $(RTL_PKGS) $(call part_file,$(6)) --Mdir $$(@D) >$$(@D)/verilate.log 2>&1 || { cat $$(@D)/verilate.log; exit 1; }
 	$$(call verilator_deps,$$@)
 	@touch $$@
 
@@ -237,20 +242,20 @@ $(B)/model/$(1)/$(6)/V$(6)_schedule.h: $(B)/model/$(1)/$(6)/V$(6).mk sim/schedul
 
 $(B)/model/$(1)/$(6)/V$(6)_lanes.a: $(B)/model/$(1)/$(6)/V$(6).mk sim/lanes.py sim/schedule.py sim/lanes.h
 	$$(call say,CXX,$(6)$(comma) N=$(2) F=$(3)$(comma) a lane each (half a minute or more))
-	$$(Q)$$(PY) sim/lanes.py $(6) $$(@D)
+	$$(Q)$$(PY) sim/lanes.py $(6) $$(@D) $(if $(filter switch_port,$(6)),--ring)
 	$$(Q)$$(MAKE) -s -C $$(@D) -f V$(6)_lanes.mk CXX=$(MODEL_CXX) CXXFLAGS="-std=c++17 $(MODEL_OPT) -march=$(MODEL_ARCH) -w -fPIC $(VINC) -I$(CURDIR)/sim -DMW_SIM_N=$(2)"
 
 $(B)/model/$(1)/$(6)/V$(6)__ALL.a: $(B)/model/$(1)/$(6)/V$(6).mk
 	$$(call say,CXX,$(6)$(comma) N=$(2) F=$(3) (half a minute or more))
-	$$(Q)$$(MAKE) -s -C $$(@D) -f V$(6).mk V$(6)__ALL.a $(VMAKE_CLANG) OPT_FAST="$(if $(filter node,$(6)),-O1,$(MODEL_OPT))" OPT_SLOW=-O1 CXXFLAGS="-w -fPIC" >$$(@D)/make.log 2>&1 || { cat $$(@D)/make.log; exit 1; }
+	$$(Q)$$(MAKE) -s -C $$(@D) -f V$(6).mk V$(6)__ALL.a $(VMAKE_CLANG) OPT_FAST="$(if $(filter $(LANES_PARTS),$(6)),-O0,$(MODEL_OPT))" OPT_SLOW=$(if $(filter $(LANES_PARTS),$(6)),-O0,-O1) CXXFLAGS="-w -fPIC" >$$(@D)/make.log 2>&1 || { cat $$(@D)/make.log; exit 1; }
 	@touch $$@
 endef
 
 # model_rules: configuration, N, F, small, trace
-model_parts = $(if $(filter 1,$(1)),fabric,fabric_core node)
+model_parts = $(if $(filter 1,$(1)),fabric,$(ONE_PARTS) $(LANES_PARTS))
 define model_rules
 $(foreach p,$(call model_parts,$(5)),$(eval $(call part_rules,$(1),$(2),$(3),$(4),$(5),$(p))))
-$(B)/model/$(1)/libmwsim.so: $(foreach p,$(call model_parts,$(5)),$(B)/model/$(1)/$(p)/V$(p)__ALL.a $(if $(filter fabric_core,$(p)),$(B)/model/$(1)/$(p)/V$(p)_schedule.h) $(if $(filter node,$(p)),$(B)/model/$(1)/$(p)/V$(p)_lanes.a)) sim/shim.cpp sim/mw_sim.h sim/exports.map $(B)/verilated/$(if $(filter 1,$(5)),fst,plain).a
+$(B)/model/$(1)/libmwsim.so: $(foreach p,$(call model_parts,$(5)),$(B)/model/$(1)/$(p)/V$(p)__ALL.a $(if $(filter $(ONE_PARTS),$(p)),$(B)/model/$(1)/$(p)/V$(p)_schedule.h) $(if $(filter $(LANES_PARTS),$(p)),$(B)/model/$(1)/$(p)/V$(p)_lanes.a)) sim/shim.cpp sim/mw_sim.h sim/exports.map $(B)/verilated/$(if $(filter 1,$(5)),fst,plain).a
 	$$(call say,LINK,$$@)
 	$$(Q)$(MODEL_CXX) $(CXXFLAGS) -march=$(MODEL_ARCH) -fvisibility=hidden $(VINC) -DMW_SIM_TRACE=$(5) -DVM_TRACE=$(5) -DMW_SIM_N=$(2) -DMW_SIM_F=$(3) \
 	    $(foreach p,$(call model_parts,$(5)),-I$(B)/model/$(1)/$(p)) -Isim -I$(GEN) -shared -Wl,--version-script=sim/exports.map -o $$@ sim/shim.cpp $$(filter %.a,$$^) $(if $(filter 1,$(5)),-lz -llz4) -lpthread

@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <utility>
 
 #include "verilated.h"
 
@@ -30,6 +31,12 @@ typedef int32_t M __attribute__((ext_vector_type(L)));  // mask: 0 or -1
 typedef int64_t MQ __attribute__((ext_vector_type(L)));
 
 constexpr M ALL = (M)-1;
+
+template <std::size_t... Lane> constexpr U number_lanes(std::index_sequence<Lane...>)
+{
+    return U{Lane...};
+}
+constexpr U NUMBER = number_lanes(std::make_index_sequence<L>());
 
 inline M nz(U x)
 {
@@ -102,6 +109,53 @@ inline U parity(U x)
 inline U at_most(U x, uint32_t limit)
 {
     return x < limit ? x : (U)limit;
+}
+
+// Copies that are wired to each other know the others by distance: bit, or element, d of an input of lane l is about lane l + 1 + d, modulo N, and that one
+// knows l as its N - 2 - d. So all of an input comes from vectors turned round by some lanes.
+template <unsigned By, typename T, std::size_t... Lane>
+inline T turned(T x, std::index_sequence<Lane...>)
+{
+    return __builtin_shufflevector(x, x, (Lane < MW_SIM_N ? (Lane + By) % MW_SIM_N : Lane)...);
+}
+template <unsigned By, typename T> inline T turned(T x)
+{
+    return turned<By>(x, std::make_index_sequence<L>());
+}
+using others = std::make_index_sequence<MW_SIM_N - 1>;
+
+// each copy has a bit for each other one
+template <std::size_t... D> inline U ring_sets(U from, std::index_sequence<D...>)
+{
+    constexpr unsigned LAST = MW_SIM_N - 2;
+    return (((LAST - D >= D ? turned<D + 1>(from) >> (LAST - D >= D ? LAST - 2 * D : 0)
+                            : turned<D + 1>(from) << (LAST - D >= D ? 0 : 2 * D - LAST)) &
+             (1U << D)) |
+            ...);
+}
+inline void ring_sets(U &to, U from)
+{
+    to = ring_sets(from, others());
+}
+// each has the same bit for all
+template <std::size_t... D> inline U ring_bits(U from, std::index_sequence<D...>)
+{
+    return ((turned<D + 1>(from) << D) | ...);
+}
+inline void ring_bits(U &to, U from)
+{
+    to = ring_bits(from, others());
+}
+// ... the same words for all
+template <unsigned Words, typename T, std::size_t... D>
+inline void ring_each(T *to, const T *from, std::index_sequence<D...>)
+{
+    for (unsigned w = 0; w < Words; w++)
+        ((to[D * Words + w] = turned<D + 1>(from[w])), ...);
+}
+template <unsigned Words, typename T> inline void ring_each(T *to, const T *from)
+{
+    ring_each<Words>(to, from, others());
 }
 
 // Element `at` of each lane in a small array: `count` elements, `step` vectors apart.

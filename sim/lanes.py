@@ -2,16 +2,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes a Verilated part again so that one run serves all its copies: a lane of a vector each (sim/lanes.h).
 
-usage: lanes.py TOP FOLDER
+usage: lanes.py TOP FOLDER [--ring]
 
 FOLDER holds the C++ that Verilator made of TOP. Written there, for sim/shim.cpp:
   V<TOP>_lanes.h      struct V<TOP>_lanes: every variable of V<TOP>___024root with all lanes, load() from a scalar model, inputs(), edge()
-  V<TOP>_lanes_K.cpp  the functions that a clock edge runs, in parts to compile side by side, and load()
+  V<TOP>_lanes_K.cpp  the functions that inputs() and edge() call, in parts to compile side by side, and load()
   V<TOP>_lanes.mk     rules that make V<TOP>_lanes.a of them, with CXX and CXXFLAGS
+
+inputs() is for what follows from inputs without a clock edge, edge() for the rising edge; outputs that follow from inputs are known behind inputs() only.
+
+With --ring the copies are wired to each other too: a port x_i of each is x_o of the others, by distance (sim/lanes.h). inputs() takes these wires as they become known: what
+depends on no other copy is computed first, then what depends on that of others, and so on, each statement once.
 
 What Verilator writes is a small part of C++: assignments, if, while, forward goto, and macros. Anything else is an error (exit status 1) that
 names it, because a model that left something out would be wrong without a word.
 """
+import argparse
 import dataclasses
 import pathlib
 import re
@@ -79,10 +85,10 @@ class Value:
 
 
 class Place:
-    """a variable or a part of one: `path` is what was indexed, as (index, count, elements below)"""
+    """the variable `of` or a part of it: `path` is what was indexed, as (index, count, elements below)"""
 
-    def __init__(self, name, t, whole, path=()):
-        self.name, self.type, self.whole, self.path = name, t, whole, path
+    def __init__(self, of, name, t, whole, path=()):
+        self.of, self.name, self.type, self.whole, self.path = of, name, t, whole, path
 
 
 @dataclasses.dataclass
@@ -97,9 +103,11 @@ class Put:
 
 
 class Function:
-    def __init__(self, name, code, types, tables, structs):
+    def __init__(self, name, code, types, tables, structs, known=frozenset()):
         self.name, self.types, self.tables, self.structs = name, types, tables, structs
         self.locals, self.out, self.masks, self.label = {}, [], 0, {}
+        self.known_texts, self.texts = known, set()  # assignments that need not be translated; those seen
+        self.reads, self.writes, self.inner = set(), set(), set()  # variables of the statement; those declared inside
         self.tokens, at = [], 0
         while at < len(code):
             m = TOKEN.match(code, at) or fail(f"{name} holds '{code[at:at + 40]}'")
@@ -234,28 +242,30 @@ class Function:
             self.take("." if token == "vlSelfRef" else "->")
             token = self.take()
             self.known(token, self.types)
-            p = Place("s." + token, self.types[token], self.types[token])
+            self.reads.add(token)
+            p = Place(token, "s." + token, self.types[token], self.types[token])
         elif token in self.tables:
-            p = Place(token, self.tables[token], None)
+            p = Place(token, token, self.tables[token], None)
         else:
             self.known(token, self.locals)
-            p = Place(token, self.locals[token], self.locals[token])
+            self.reads.add(token)
+            p = Place(token, token, self.locals[token], self.locals[token])
         while True:
             if self.peek() == "." and p.type[0] == "s":
                 self.take()
                 field = self.take()
                 self.known(field, p.type[1])
                 t = p.type[1][field]
-                p = Place(f"{p.name}__{field}", t, t)
+                p = Place(p.of, f"{p.name}__{field}", t, t)
             elif self.peek() == "[":
                 self.take()
                 index = self.cast(self.rvalue(self.expression()), "u")
                 self.take("]")
                 if p.type[0] == "a":
                     below = p.type[1]
-                    p = Place(p.name, below, p.whole, p.path + ((index, p.type[2], leaf(below)[1] * leaf(below)[2]),))
+                    p = Place(p.of, p.name, below, p.whole, p.path + ((index, p.type[2], leaf(below)[1] * leaf(below)[2]),))
                 elif p.type[0] == "w":
-                    p = Place(p.name, ("u", 32), p.whole, p.path + ((index, p.type[1], 1),))
+                    p = Place(p.of, p.name, ("u", 32), p.whole, p.path + ((index, p.type[1], 1),))
                 else:
                     fail(f"{self.name} indexes {p.name}")
             else:
@@ -368,6 +378,7 @@ class Function:
         return f"m{self.masks}"
 
     def store(self, p, word, v, mask):
+        self.writes.add(p.of)
         kind, count, words = leaf(p.whole)
         code = self.as_q(v) if kind == "q" else self.as_u(v)
         constant, moving = self.position(p, word)
@@ -423,8 +434,10 @@ class Function:
         elif name == "VL_ASSIGN_W":
             self.assign(args[1], args[2], mask)
         elif name == "VL_ASSIGNSEL_WI" and self.plain(args[3]):
+            self.writes.add(args[3].of)
             self.emit(f"lanes::assign_sel<{args[3].type[1]}>({args[3].name}, {args[1].value}, {self.cast(self.rvalue(args[2]), 'u').code}, {self.as_u(self.rvalue(args[4]))}, {lanes_of});")
         elif name in ("VL_SHIFTL_WWI", "VL_SHIFTR_WWI") and self.plain(args[3]) and self.plain(args[4]):
+            self.writes.add(args[3].of)
             self.emit(f"lanes::shift_{'left' if 'SHIFTL' in name else 'right'}<{args[3].type[1]}>({args[3].name}, {args[4].name}, {self.cast(self.rvalue(args[5]), 'u').code}, {lanes_of});")
         else:
             fail(f"{self.name} calls {name}, which sim/lanes.py does not know")
@@ -450,6 +463,7 @@ class Function:
         name = self.take()
         self.take(";")
         self.locals[name] = t
+        self.inner.add(name)
         self.emit(declare(name, t))
         return True
 
@@ -517,6 +531,13 @@ class Function:
         if token == ";":
             self.take()
             return set()
+        if token == "vlSelfRef" or (token == "VL_ASSIGN_W" and self.peek(4) == "vlSelfRef"):
+            end = self.tokens.index(";", self.at)
+            text = " ".join(self.tokens[self.at:end])
+            if text in self.known_texts:
+                self.at = end + 1
+                return set()
+            self.texts.add(text)
         if self.peek(1) == "(":
             self.take()
             self.macro(token, mask)
@@ -573,6 +594,103 @@ class Function:
     def translate(self):
         self.block(None)
         return list(map(str, self.out))
+
+    def statements(self):
+        """the statements of the body one by one, without declarations of its variables, which begin as zero"""
+        self.take("{")
+        if self.labels_here():
+            fail(f"{self.name} has a label")
+        fresh, found = None, []
+        while self.peek() != "}":
+            self.out, self.reads, self.writes, self.inner = [], set(), set(), set()
+            zero = self.tokens[self.at:self.at + 4] == [fresh, "=", "0", ";"] or (self.peek() == "VL_ZERO_W" and self.peek(4) == fresh)
+            declared = self.declaration()
+            fresh = self.tokens[self.at - 2] if declared else None
+            if not declared:
+                self.statement(None)
+                if not zero:
+                    found.append(Statement(list(map(str, self.out)), self.reads - self.inner, self.writes - self.inner))
+        return found
+
+
+@dataclasses.dataclass
+class Statement:
+    lines: list
+    reads: set
+    writes: set
+    rank: int = 0
+
+
+def give_ranks(statements, rank):
+    """the least rank for each of some statements, in their order, so that it runs behind what it needs; `rank` of what they read has those of their inputs, and is completed"""
+    reader = {}
+    for s in statements:
+        s.rank = max([rank.get(v, 0) for v in s.reads | s.writes] + [reader.get(v, 0) for v in s.writes], default=0)
+        for v in s.writes:
+            rank[v] = s.rank
+        for v in s.reads:
+            reader[v] = max(s.rank, reader.get(v, 0))
+
+
+class Settling:
+    """what follows from inputs, in steps: with a ring, a step for what needs nothing of other copies, one for what needs the step before of them, ..."""
+
+    MOST = 4
+
+    def __init__(self, functions, types, ring):
+        self.functions = [(f, f.statements()) for f in functions]
+        self.types = types
+        pairs = [(t[:-2] + "_o", t) for t in types if ring and t.endswith("_i") and t[:-2] + "_o" in types]
+        self.wires = {i: 0 for _, i in pairs}  # input: step in front of which it is taken
+        everything = [s for _, ss in self.functions for s in ss]
+        for _ in range(self.MOST + 1):
+            rank = dict(self.wires)
+            give_ranks(everything, rank)
+            written = set().union(*(s.writes for s in everything)) if everything else set()
+            wires = {i: rank[o] + 1 if o in written else 0 for o, i in pairs}
+            if wires == self.wires:
+                break
+            self.wires = wires
+        else:
+            fail(f"the copies wait for each other in a circle, or in more than {self.MOST} steps")
+        self.steps = 1 + max([s.rank for s in everything] + list(self.wires.values()), default=0)
+        self.shared = []  # (field, type) of local variables that several steps use
+        self.bodies = []  # (name, lines)
+        for f, ss in self.functions:
+            used = [set().union(*((s.reads | s.writes) & f.locals.keys() for s in ss if s.rank == r)) for r in range(self.steps)]
+            for r in range(self.steps):
+                lines = []
+                for v in sorted(used[r]):
+                    field = f"{f.name}__{v}"
+                    if sum(v in u for u in used) > 1:
+                        lines.append(f"auto &{v} = s.{field};")
+                        if (field, f.locals[v]) not in self.shared:
+                            self.shared.append((field, f.locals[v]))
+                    else:
+                        lines.append(declare(v, f.locals[v]))
+                statements = [line for s in ss if s.rank == r for line in s.lines]
+                if statements:
+                    self.bodies.append((r, f"{f.name}_{r}", lines + statements))
+
+    def wire(self, i):
+        """C++ that takes one input of all copies from the outputs of the others"""
+        to, out = self.types[i], self.types[i[:-2] + "_o"]
+        name = f"{i}, {i[:-2]}_o"
+        if to[0] == "a":
+            if leaf(to) != (leaf(out)[0], to[2], leaf(out)[2]):
+                fail(f"{name} are not alike")
+            return f"lanes::ring_each<{leaf(to)[2]}>({i}, {'&' if out[0] in 'uq' else ''}{i[:-2]}_o);"
+        if to == out:
+            return f"lanes::ring_sets({name});"
+        if out == ("u", 1):
+            return f"lanes::ring_bits({name});"
+        fail(f"{name} are not alike")
+
+    def calls(self):
+        """C++ of inputs()"""
+        for r in range(self.steps):
+            yield from (self.wire(i) for i, at in self.wires.items() if at == r)
+            yield from (f"{name}(*this);" for at, name, _ in self.bodies if at == r)
 
 
 # ---- the part --------------------------------------------------------------------------------------------------
@@ -633,9 +751,12 @@ def copy_from(name, source, t):
 
 
 def main():
-    if len(sys.argv) != 3:
-        sys.exit(__doc__)
-    top, folder = "V" + sys.argv[1], pathlib.Path(sys.argv[2])
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("top")
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("--ring", action="store_true")
+    args = parser.parse_args()
+    top, folder = "V" + args.top, args.folder
     root = f"{top}___024root"
     header = (folder / f"{root}.h").read_text()
     code = "\n".join(f.read_text() for f in sorted(folder.glob(f"{root}__*.cpp")))
@@ -645,26 +766,34 @@ def main():
     tables = {m[2]: parse_type(m[1], {}) for m in re.finditer(rf"^extern const (.*) ({top}__ConstPool__\w+);$", code, re.M)}
     inputs, edge = schedule.calls(top, code)
 
-    lines = ["// Generated by sim/lanes.py.", "#pragma once", '#include "lanes.h"', f'#include "{root}.h"', f"struct {top}_lanes {{"]
-    lines += [declare(n, t) for n, _, t in flat(types)]
-    lines += [f"void load(unsigned lane, const {root} &from);", "void inputs();", "void edge();", "};"]
-    lines += [f"void {f}({top}_lanes &);" for f in inputs + edge]
-    lines += [f"inline void {top}_lanes::inputs() {{ {' '.join(f + '(*this);' for f in inputs)} }}"]
-    lines += [f"inline void {top}_lanes::edge() {{ {' '.join(f + '(*this);' for f in edge)} }}"]
-    (folder / f"{top}_lanes.h").write_text("\n".join(lines) + "\n")
-
-    for i, name in enumerate(inputs + edge):
+    def function(name, known=frozenset()):
         body = schedule.function_body(top, name, code) or fail(f"{top} has no function {name}")
         body = body.replace("if ((1ULL & vlSelfRef.__VicoTriggered[0U])) {", "{")
         body = re.sub(r"^\s*(V\w+__Syms\* const .*|auto& vlSelfRef = .*)$", "", body, flags=re.M)
-        f = Function(name, f"{{{body}}}", types, tables, structs)
-        used = sorted(t for t in tables if t in body)
+        return Function(name, f"{{{body}}}", types, tables, structs, known)
+
+    # what follows from inputs is not computed behind an edge too: inputs() comes before the next one
+    settling = Settling([function(name) for name in inputs], types, args.ring)
+    known = set().union(*(f.texts for f, _ in settling.functions)) if inputs else set()
+    bodies = [(name, lines) for _, name, lines in settling.bodies] + [(name, function(name, known).translate()) for name in edge]
+
+    lines = ["// Generated by sim/lanes.py.", "#pragma once", '#include "lanes.h"', f'#include "{root}.h"', f"struct {top}_lanes {{"]
+    lines += [declare(n, t) for n, _, t in flat(types)] + [declare(n, t) for n, t in settling.shared]
+    lines += [f"void load(unsigned lane, const {root} &from);", "void inputs();", "void edge();", "};"]
+    lines += [f"void {f}({top}_lanes &);" for f, _ in bodies]
+    lines += [f"inline void {top}_lanes::inputs() {{ {' '.join(settling.calls())} }}"]
+    lines += [f"inline void {top}_lanes::edge() {{ {' '.join(f + '(*this);' for f in edge)} }}"]
+    (folder / f"{top}_lanes.h").write_text("\n".join(lines) + "\n")
+
+    for i, (name, body) in enumerate(bodies):
+        text = "\n".join(body)
+        used = sorted(t for t in tables if t in text)
         out = ["// Generated by sim/lanes.py.", f'#include "{top}_lanes.h"'] + [f"extern const {re.search(rf'^extern const (.*) {t};$', code, re.M)[1]} {t};" for t in used]
-        out += [f"void {name}({top}_lanes &s)", "{"] + f.translate() + ["}"]
+        out += [f"void {name}({top}_lanes &s)", "{"] + body + ["}"]
         (folder / f"{top}_lanes_{i}.cpp").write_text("\n".join(out) + "\n")
     loads = ["// Generated by sim/lanes.py.", f'#include "{top}_lanes.h"', f"void {top}_lanes::load(unsigned lane, const {root} &from)", "{"]
     (folder / f"{top}_lanes_load.cpp").write_text("\n".join(loads + list(filter(None, (copy_from(*v) for v in flat(types)))) + ["}", ""]))
-    objects = " ".join(f"{top}_lanes_{i}.o" for i in [*range(len(inputs + edge)), "load"])
+    objects = " ".join(f"{top}_lanes_{i}.o" for i in [*range(len(bodies)), "load"])
     (folder / f"{top}_lanes.mk").write_text(
         f"{top}_lanes.a: {objects}\n\trm -f $@ && ar rcs $@ $^\n{objects}: %.o: %.cpp {top}_lanes.h\n\t$(CXX) $(CXXFLAGS) -c -o $@ $<\n{top}_lanes_load.o: override CXXFLAGS += -O0\n")
 

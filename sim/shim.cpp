@@ -3,17 +3,18 @@
 // The Verilated device behind the C interface of mw_sim.h: clock and reset, the configuration bus,
 // one host stream port per GPU, waves. All C++ of the project outside of tests is here.
 //
-// With waves, one model holds the whole fabric. Without, the simulation is cut where
-// rtl/top/fabric_core.sv meets the nodes, and joined here as rtl/top/fabric.sv joins them: one model of
-// all nodes at once, a lane of a vector each (sim/lanes.py makes it of Verilator's model of one), and one
-// of what lies between. Each part is evaluated once per clock edge. Both give the same cycles
-// (tests/system).
+// With waves, one model holds the whole fabric. Without, the simulation is cut into parts, and joined here as
+// rtl/top/fabric.sv, fabric_core.sv and rtl/switch/switch_top.sv join them: the nodes, their links and the
+// ports of the switch, each kind all at once, a lane of a vector each (sim/lanes.py makes it of Verilator's
+// model of one), and the registers and what the ports share. Each part is evaluated once per clock edge.
+// Both give the same cycles (tests/system).
 //
 // Verilator's eval() is called to initialise the parts only. After that the shim runs what a clock edge
 // runs (sim/schedule.py lists it) without looking for edges.
 //
 // A cycle is: inputs are set, the model settles with the clock low, outputs are looked at, the clock
-// rises. No output depends on an input of the same cycle, so a part settles by itself.
+// rises. Only ports and what they share have outputs that follow inputs of the same cycle: settle() goes
+// through the parts in an order in which each has what it needs.
 #include "mw_sim.h"
 
 #include "verilated.h"
@@ -21,11 +22,19 @@
 #include "Vfabric.h"
 #include "verilated_fst_c.h"
 #else
-#include "Vfabric_core.h"
-#include "Vfabric_core_schedule.h"
+#include "Vfabric_csr.h"
+#include "Vfabric_csr_schedule.h"
 #include "Vnode.h"
 #include "Vnode___024root.h"
 #include "Vnode_lanes.h"
+#include "Vnode_link.h"
+#include "Vnode_link___024root.h"
+#include "Vnode_link_lanes.h"
+#include "Vswitch_common.h"
+#include "Vswitch_common_schedule.h"
+#include "Vswitch_port.h"
+#include "Vswitch_port___024root.h"
+#include "Vswitch_port_lanes.h"
 #endif
 
 #include <cstring>
@@ -98,8 +107,8 @@ struct device {
     }
 };
 #else
-// ---- N nodes, a lane each, and what lies between ----
-// A flit in one lane and in a port of the other part, or bytes: 64-bit ports are one variable, 128-bit ones four.
+// ---- nodes, links, ports of the switch, a lane each, and what there is once ----
+// A flit in one lane: one variable of 64 bits or four of 32.
 [[maybe_unused]] void put(lanes::Q &to, unsigned lane, const QData &from)
 {
     to[lane] = from;
@@ -122,23 +131,82 @@ template <std::size_t Words> VlWide<Words> get(const lanes::U (&from)[Words], un
     return to;
 }
 
+// A wire of all lanes
+template <typename T> void wire(T &to, const T &from)
+{
+    to = from;
+}
+template <typename T, std::size_t Words> void wire(T (&to)[Words], const T (&from)[Words])
+{
+    for (unsigned w = 0; w < Words; w++)
+        to[w] = from[w];
+}
+
+constexpr uint32_t EVERY = GPUS == 32 ? ~0U : (1U << GPUS % 32) - 1;
+
+// The GPUs whose lane holds 1
+uint32_t set_of(lanes::U bits)
+{
+    return lanes::set_of(lanes::nz(bits)) & EVERY;
+}
+
+// Lanes from a set of GPUs
+lanes::U lanes_of(uint32_t set)
+{
+    return ((lanes::U)set >> lanes::NUMBER) & 1U;
+}
+
+// Row `row` of a packed matrix with GPUS columns
+template <typename Matrix> uint32_t row_of(const Matrix &matrix, unsigned row)
+{
+    uint32_t words[(GPUS * GPUS + 31) / 32 + 1] = {};
+    memcpy(words, &matrix, sizeof matrix);
+    uint64_t two;
+    memcpy(&two, words + row * GPUS / 32, sizeof two);
+    return static_cast<uint32_t>(two >> row * GPUS % 32) & EVERY;
+}
+
+// Word of GPU g in a port of 32 bits for each: up to 64 bits are one variable
+[[maybe_unused]] uint32_t &word_of(QData &words, unsigned g)
+{
+    return reinterpret_cast<uint32_t *>(&words)[g];
+}
+template <std::size_t Words> [[maybe_unused]] EData &word_of(VlWide<Words> &words, unsigned g)
+{
+    return words[g];
+}
+
+// Verilator's model of one settles as each of the lanes, and gives it what it holds.
+template <typename Model, typename Lanes, typename Number>
+void begin(VerilatedContext &context, const char *name, Lanes &lanes, Number number)
+{
+    Model model(&context, name);
+    for (unsigned g = 0; g < lanes::L; g++) {
+        number(model, g);
+        model.eval();
+        lanes.load(g, *model.rootp);
+    }
+    model.final();
+}
+
 struct device {
     VerilatedContext context;
-    Vfabric_core bus{&context, "core"};
+    Vfabric_csr bus{&context, "csr"}; // has the configuration bus
+    Vswitch_common common{&context, "common"};
     std::unique_ptr<Vnode_lanes> nodes{new Vnode_lanes};
+    std::unique_ptr<Vnode_link_lanes> links{new Vnode_link_lanes};
+    std::unique_ptr<Vswitch_port_lanes> ports{new Vswitch_port_lanes};
     bool resetting = false;
+    bool answered = false; // by a node, in the last cycle
 
     device()
     {
-        // Verilator's node settles as each of the lanes, and gives it what it holds
-        Vnode node(&context, "node");
-        for (unsigned g = 0; g < lanes::L; g++) {
-            node.port_i = g;
-            node.eval();
-            nodes->load(g, *node.rootp);
-        }
-        node.final();
+        begin<Vnode>(context, "node", *nodes, [](Vnode &n, unsigned g) { n.port_i = g; });
+        begin<Vnode_link>(context, "link", *links, [](Vnode_link &, unsigned) {});
+        begin<Vswitch_port>(context, "port", *ports,
+                            [](Vswitch_port &p, unsigned g) { p.port_i = g; });
         bus.eval();
+        common.eval();
     }
 
     bool host_rvalid(unsigned g) const { return nodes->host_rvalid_o[g]; }
@@ -164,75 +232,191 @@ struct device {
 
     void reset(bool on)
     {
-        bus.rst_ni = !on;
         resetting = on;
+        bus.rst_ni = !on;
+        common.rst_ni = !on;
+        links->rst_ni = ports->rst_ni = lanes_of(on ? 0 : EVERY);
     }
 
     // What only means something beside a request or a write.
     void configure()
     {
-        nodes->csr_we_i = bus.csr_we_o;
-        nodes->csr_addr_i = bus.csr_addr_o;
-        nodes->csr_wdata_i = bus.csr_wdata_o;
-        nodes->emap_addr_i = bus.emap_addr_o;
-        nodes->emap_data_i = bus.emap_data_o;
-        nodes->group_addr_i = bus.group_addr_o;
-        nodes->group_data_i = bus.group_data_o;
+        Vnode_lanes &n = *nodes;
+        Vswitch_port_lanes &p = *ports;
+        n.csr_we_i = bus.node_we_o;
+        n.csr_addr_i = bus.node_addr_o;
+        n.csr_wdata_i = bus.node_wdata_o;
+        n.emap_addr_i = p.emap_addr_i = bus.emap_addr_o;
+        n.emap_data_i = p.emap_data_i = bus.emap_data_o;
+        n.group_addr_i = p.group_addr_i = bus.group_addr_o;
+        n.group_data_i = bus.group_data_o;
+        p.group_data_i = bus.group_data_o & EVERY;
     }
 
-    // The wires of fabric.sv. Outputs come from registers, so all are read before any part moves on.
+    // From registers of one part to another
     void connect()
     {
         Vnode_lanes &n = *nodes;
-        bool configures = bus.emap_we_o || bus.group_we_o;
-        for (unsigned g = 0; g < GPUS; g++)
-            configures = configures || bus.csr_req_o[g];
-        if (configures)
+        Vnode_link_lanes &l = *links;
+        Vswitch_port_lanes &p = *ports;
+        if (bus.emap_we_o || bus.group_we_o || bus.node_req_o)
             configure();
-        n.go_i = bus.go_o;
+        n.go_i = p.go_i = bus.go_o;
         n.sweep_i = bus.sweep_o;
-        n.epoch_i = bus.epoch_o;
-        n.emap_we_i = bus.emap_we_o;
-        n.group_we_i = bus.group_we_o;
-        for (unsigned g = 0; g < GPUS; g++) {
-            n.rst_ni[g] = !(resetting || bus.node_reset_o[g]);
-            n.csr_req_i[g] = bus.csr_req_o[g];
-            n.up_crd_i[g] = bus.up_crd_o[g];
-            n.up_crd_part_i[g] = bus.up_crd_part_o[g];
-            n.dn_valid_i[g] = bus.dn_valid_o[g];
-            n.dn_last_i[g] = bus.dn_last_o[g];
-            n.dn_err_i[g] = bus.dn_err_o[g];
-            n.dn_cls_i[g] = bus.dn_cls_o[g];
-            put(n.dn_data_i, g, bus.dn_data_o[g]);
-            bus.csr_ack_i[g] = n.csr_ack_o[g];
-            bus.csr_err_i[g] = n.csr_err_o[g];
-            bus.csr_rdata_i[g] = n.csr_rdata_o[g];
-            bus.up_valid_i[g] = n.up_valid_o[g];
-            bus.up_last_i[g] = n.up_last_o[g];
-            bus.up_err_i[g] = n.up_err_o[g];
-            bus.up_cls_i[g] = n.up_cls_o[g];
-            bus.up_data_i[g] = get(n.up_data_o, g);
-            bus.dn_crd_i[g] = n.dn_crd_o[g];
-            bus.idle_i[g] = n.idle_o[g];
-            bus.error_i[g] = n.error_o[g];
-            bus.sweep_busy_i[g] = n.sweep_busy_o[g];
-        }
+        n.epoch_i = p.epoch_i = bus.epoch_o;
+        n.emap_we_i = p.emap_we_i = bus.emap_we_o;
+        n.group_we_i = p.group_we_i = bus.group_we_o;
+        n.csr_req_i = lanes_of(bus.node_req_o);
+        n.rst_ni = lanes_of(resetting ? 0 : EVERY) & ~l.node_reset_o;
+
+        l.latency_i = bus.latency_o;
+        wire(l.up_valid_i, n.up_valid_o);
+        wire(l.up_last_i, n.up_last_o);
+        wire(l.up_err_i, n.up_err_o);
+        wire(l.up_cls_i, n.up_cls_o);
+        wire(l.up_data_i, n.up_data_o);
+        wire(l.dn_crd_i, n.dn_crd_o);
+        wire(n.up_crd_i, l.up_crd_o);
+        wire(n.up_crd_part_i, l.up_crd_part_o);
+        wire(n.dn_valid_i, l.dn_valid_o);
+        wire(n.dn_last_i, l.dn_last_o);
+        wire(n.dn_err_i, l.dn_err_o);
+        wire(n.dn_cls_i, l.dn_cls_o);
+        wire(n.dn_data_i, l.dn_data_o);
+
+        wire(p.up_valid_i, l.up_rx_valid_o);
+        wire(p.up_last_i, l.up_rx_last_o);
+        wire(p.up_err_i, l.up_rx_err_o);
+        wire(p.up_cls_i, l.up_rx_cls_o);
+        wire(p.up_data_i, l.up_rx_data_o);
+        wire(p.dn_crd_i, l.dn_tx_crd_o);
+        wire(p.quiet_i, l.quiet_o);
+        p.enable_i = lanes_of(bus.enable_o);
+        p.disable_i = lanes_of(bus.disable_o);
     }
 
-    void settle() { connect(); }
+    // What the ports share, and the ports
+    void switches()
+    {
+        Vswitch_port_lanes &p = *ports;
+        common.go_i = bus.go_o;
+        common.throttle_i = bus.throttle_o;
+        common.store_credits_i = bus.store_credits_o;
+        common.part_credits_i = bus.part_credits_o;
+        common.window_i = bus.window_o;
+        common.limit_i = bus.limit_o;
+        common.cnt_port_i = bus.cnt_port_o;
+        common.cnt_idx_i = bus.cnt_idx_o;
+        common.run_i = bus.run_o;
+        common.mon_interval_i = bus.mon_interval_o;
+        common.mon_read_i = bus.mon_read_o;
+        common.mon_port_i = bus.mon_port_o;
+        common.err_waits_i = set_of(p.err_waits_o);
+        if (common.err_waits_i)
+            for (unsigned g = 0; g < GPUS; g++)
+                common.err_code_i[g] = p.err_code_o[g];
+        Vswitch_common_schedule::inputs(common.rootp);
+
+        p.store_limit_i = common.store_limit_o;
+        p.part_limit_i = common.part_limit_o;
+        p.window_limit_i = common.window_limit_o;
+        p.hold_i = lanes_of(common.hold_o);
+        p.tick_i = common.tick_o;
+        p.step_i = common.step_o;
+        p.cnt_clearing_i = common.cnt_clearing_o;
+        p.cnt_visit_i = common.cnt_visit_o;
+        p.cnt_read_i = lanes_of(common.cnt_read_o);
+        p.cnt_addr_i = common.cnt_addr_o;
+        p.cnt_at_i = common.cnt_at_o;
+        p.err_take_i = lanes_of(common.err_take_o);
+        p.now_i = common.now_o;
+        p.mon_classes_i = bus.mon_classes_o;
+        p.mon_count_i = common.mon_count_o;
+        p.mon_sample_i = common.mon_sample_o;
+        p.mon_idx_i = common.mon_idx_o;
+        p.mon_read_i = lanes_of(common.mon_read_o);
+        p.mon_series_i = bus.mon_series_o;
+        p.mon_word_i = bus.mon_word_o;
+        for (unsigned g = 0; g < GPUS; g++)
+            p.partition_i[g] = row_of(bus.partition_o, g);
+        p.inputs();
+
+        if (!common.cnt_visit_o)
+            for (unsigned g = 0; g < GPUS; g++) {
+                common.cnt_high_i[g] = p.cnt_high_o[g];
+                common.cnt_low_i[g] = p.cnt_low_o[g];
+            }
+        if (bus.mon_read_o)
+            for (unsigned g = 0; g < GPUS; g++)
+                common.mon_data_i[g] = p.mon_data_o[g];
+    }
+
+    // What follows the ports: credits, and the registers of the fabric
+    void conclude()
+    {
+        const Vnode_lanes &n = *nodes;
+        Vnode_link_lanes &l = *links;
+        const Vswitch_port_lanes &p = *ports;
+        wire(l.up_rx_crd_i, p.up_crd_o);
+        wire(l.up_rx_crd_part_i, p.up_crd_part_o);
+        wire(l.dn_tx_valid_i, p.dn_valid_o);
+        wire(l.dn_tx_last_i, p.dn_last_o);
+        wire(l.dn_tx_err_i, p.dn_err_o);
+        wire(l.dn_tx_cls_i, p.dn_cls_o);
+        wire(l.dn_tx_data_i, p.dn_data_o);
+        wire(l.flush_i, p.flush_o);
+
+        bus.node_ack_i = set_of(n.csr_ack_o);
+        bus.node_err_i = set_of(n.csr_err_o);
+        if (bus.node_ack_i || answered) // data are 0 in other cycles
+            for (unsigned g = 0; g < GPUS; g++)
+                word_of(bus.node_rdata_i, g) = n.csr_rdata_o[g];
+        answered = bus.node_ack_i != 0;
+        bus.node_idle_i = set_of(n.idle_o);
+        bus.node_error_i = set_of(n.error_o);
+        bus.node_reset_i = set_of(l.node_reset_o);
+        bus.sweep_busy_i = set_of(n.sweep_busy_o) != 0;
+        bus.switch_idle_i = set_of(p.idle_o) == EVERY;
+        bus.links_idle_i = set_of(l.quiet_o) == EVERY;
+        bus.all_idle_i = bus.node_idle_i == EVERY && bus.switch_idle_i && bus.links_idle_i;
+        bus.down_i = set_of(p.down_o);
+        bus.sw_err_valid_i = common.err_valid_o;
+        bus.sw_err_code_i = common.err_code_o;
+        bus.sw_err_port_i = common.err_port_o;
+        bus.cnt_data_i = common.cnt_data_o;
+        bus.mon_samples_i = common.mon_samples_o;
+        bus.mon_data_i = common.mon_data_o;
+    }
+
+    void settle()
+    {
+        connect();
+        switches();
+        conclude();
+    }
 
     void rise()
     {
-        Vfabric_core_schedule::inputs(bus.rootp);
-        for (auto run : Vfabric_core_schedule::edge)
+        Vfabric_csr_schedule::inputs(bus.rootp);
+        for (auto run : Vfabric_csr_schedule::edge)
             run(bus.rootp);
+        Vswitch_common_schedule::inputs(common.rootp);
+        for (auto run : Vswitch_common_schedule::edge)
+            run(common.rootp);
+        ports->edge();
+        links->inputs();
+        links->edge();
         nodes->inputs();
         nodes->edge();
     }
 
     bool open(const char *path) { return !path; }
 
-    ~device() { bus.final(); }
+    ~device()
+    {
+        bus.final();
+        common.final();
+    }
 };
 #endif
 } // namespace

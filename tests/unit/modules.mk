@@ -38,7 +38,7 @@ UNIT_SRCS_node_csr := rtl/top/node_csr.sv
 UNIT_PARAMS_node_csr := NumErr=3
 UNIT += fabric_csr
 UNIT_SRCS_fabric_csr := rtl/top/fabric_csr.sv
-UNIT_PARAMS_fabric_csr := N=5
+UNIT_PARAMS_fabric_csr := N=5 MemBytesLog2=14 RowsLog2=10 TokensLog2=8 MaxLocalExperts=16 MaxExperts=64 StorePkts=16
 UNIT += send
 UNIT_SRCS_send := rtl/hub/send.sv
 UNIT_C_send := host-tools/reduce.c
