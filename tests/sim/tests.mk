@@ -1,27 +1,40 @@
 # SPDX-License-Identifier: Apache-2.0
-# sim/lanes.py on a module that holds every construct, with Verilator's flags of the models; five copies in eight lanes.
+# sim/lanes.py on a module that holds every construct, and on one whose copies are wired to each other, with Verilator's flags of the models; five copies in eight lanes.
 LANES := $(B)/tests/sim/lanes
-LANES_FLAGS := -std=c++17 -O1 -g -march=$(MODEL_ARCH) -fPIC $(VINC) -I$(CURDIR)/$(LANES) -I$(CURDIR)/sim -DMW_SIM_N=5
+RING := $(B)/tests/sim/ring
+LANES_FLAGS := -std=c++17 -O1 -g -march=$(MODEL_ARCH) -fPIC $(VINC) -I$(CURDIR)/sim -DMW_SIM_N=5
 
-$(LANES)/Vlanes_sample.mk: tests/sim/lanes_sample.sv | $(B)/.setup
-	@mkdir -p $(@D)
-	$(call say,VERILATE,lanes_sample)
-	$(Q)$(VERILATOR) --cc --prefix Vlanes_sample --top-module lanes_sample -O3 --x-assign fast --x-initial fast --noassert $(VWARN) $< --Mdir $(@D)
-	@touch $@
+# lanes_rules: folder, sample, test, what sim/lanes.py gets besides
+define lanes_rules
+$(1)/V$(2).mk: tests/sim/$(2).sv | $(B)/.setup
+	@mkdir -p $$(@D)
+	$$(call say,VERILATE,$(2))
+	$$(Q)$(VERILATOR) --cc --prefix V$(2) --top-module $(2) -O3 --inline-cfuncs 0 --x-assign fast --x-initial fast --noassert $(VWARN) $$< --Mdir $$(@D)
+	@touch $$@
 
-$(LANES)/test_lanes: tests/sim/test_lanes.cpp $(LANES)/Vlanes_sample.mk sim/lanes.py sim/schedule.py sim/lanes.h $(B)/verilated/plain.a
-	$(call say,CXX,$<)
-	$(Q)$(PY) sim/lanes.py lanes_sample $(LANES)
-	$(Q)$(MAKE) -s -C $(LANES) -f Vlanes_sample.mk Vlanes_sample__ALL.a $(VMAKE_CLANG) OPT_FAST=-O1 OPT_SLOW=-O0 CXXFLAGS="-w -fPIC"
-	$(Q)$(MAKE) -s -C $(LANES) -f Vlanes_sample_lanes.mk CXX=$(MODEL_CXX) CXXFLAGS="$(LANES_FLAGS) -w"
-	$(Q)$(MODEL_CXX) $(LANES_FLAGS) $(WARN) -Wno-psabi -o $@ $< $(LANES)/Vlanes_sample_lanes.a $(LANES)/Vlanes_sample__ALL.a $(B)/verilated/plain.a -lcmocka -lpthread
+$(1)/$(3): tests/sim/$(3).cpp $(1)/V$(2).mk sim/lanes.py sim/schedule.py sim/lanes.h $(B)/verilated/plain.a
+	$$(call say,CXX,$$<)
+	$$(Q)$$(PY) sim/lanes.py $(2) $(1) $(4)
+	$$(Q)$$(MAKE) -s -C $(1) -f V$(2).mk V$(2)__ALL.a $$(VMAKE_CLANG) OPT_FAST=-O1 OPT_SLOW=-O0 CXXFLAGS="-w -fPIC"
+	$$(Q)$$(MAKE) -s -C $(1) -f V$(2)_lanes.mk CXX=$(MODEL_CXX) CXXFLAGS="$(LANES_FLAGS) -w"
+	$$(Q)$(MODEL_CXX) $(LANES_FLAGS) -I$(1) $(WARN) -Wno-psabi -o $$@ $$< $(1)/V$(2)_lanes.a $(1)/V$(2)__ALL.a $(B)/verilated/plain.a -lcmocka -lpthread
+endef
+$(eval $(call lanes_rules,$(LANES),lanes_sample,test_lanes))
+$(eval $(call lanes_rules,$(RING),ring_sample,test_ring,--ring))
 
 # what it does not know it must refuse: a model that left something out would be wrong without a word
-.PHONY: lanes-refuses
+.PHONY: lanes-refuses ring-refuses
 lanes-refuses: $(LANES)/test_lanes
 	$(Q)rm -rf $(LANES)-strange && cp -r $(LANES) $(LANES)-strange && sed -i 's/VL_REDXOR_32(/VL_STRANGE(/' $(LANES)-strange/*.cpp
 	$(Q)! out=$$($(PY) sim/lanes.py lanes_sample $(LANES)-strange 2>&1) && echo "$$out" | grep -q 'calls VL_STRANGE' || \
 	    { echo "sim/lanes.py takes a call that it does not know"; exit 1; }
 
-LANES_TESTS := $(LANES)/test_lanes
-TEST_CMDS += --command 'lanes: $(LANES)/test_lanes' --command 'lanes-refuses: make lanes-refuses'
+# copies whose last step feeds their first wait for each other for ever
+ring-refuses: $(RING)/test_ring
+	$(Q)rm -rf $(RING)-circle && mkdir $(RING)-circle && sed 's/assign bit_o  = state_q\[9\];/assign bit_o = state_q[9] ^ sum_i[0][0];/' tests/sim/ring_sample.sv >$(RING)-circle/ring_sample.sv
+	$(Q)$(VERILATOR) --cc --prefix Vring_sample --top-module ring_sample -O3 --inline-cfuncs 0 $(VWARN) $(RING)-circle/ring_sample.sv --Mdir $(RING)-circle >/dev/null
+	$(Q)! out=$$($(PY) sim/lanes.py ring_sample $(RING)-circle --ring 2>&1) && echo "$$out" | grep -q 'in a circle' || \
+	    { echo "sim/lanes.py takes copies that wait for each other in a circle"; exit 1; }
+
+LANES_TESTS := $(LANES)/test_lanes $(RING)/test_ring
+TEST_CMDS += --command 'lanes: $(LANES)/test_lanes' --command 'lanes-refuses: make lanes-refuses' --command 'ring: $(RING)/test_ring' --command 'ring-refuses: make ring-refuses'
