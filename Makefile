@@ -405,9 +405,11 @@ lint-c: $(GEN_H) $(REG_H) $(HOST_H) $(MAP_H)
 	$(Q)cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
 	    --suppress=missingIncludeSystem -Ifirmware -I$(GEN) -Idriver/include -Isim -Ihost-tools $(filter %.c,$(C_ALL))
 
+# LEVELS=9: every module on its own line, which costs what flattening saves
+LEVELS ?= 2
 synth-check: $(RTL)
 	$(call say,SYNTH,fabric with N=4 and 8-byte flits for ECP5 (some minutes))
-	$(Q)$(PY) rtl/synth/check.py --top fabric --out $(B)/synth --param N=4 --param FlitBytes=8 $(addprefix --param ,$(SMALL_PARAMS)) \
+	$(Q)$(PY) rtl/synth/check.py --top fabric --out $(B)/synth --levels $(LEVELS) --param N=4 --param FlitBytes=8 $(addprefix --param ,$(SMALL_PARAMS)) \
 	    --max-comb 45000 --max-bram 110 $(RTL)
 
 # proofs, each with a fault that it must find; FORMAL='--only NAME' runs one
