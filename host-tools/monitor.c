@@ -63,7 +63,7 @@ int mw_monitor_finish(struct mw_monitor *m, struct mw_device *device)
 {
     int status = mw_monitor_fetch(m, device);
     for (unsigned p = 0; p < m->ports && !status; p++)
-        status = mw_histogram_read(device, p, m->bins[p]);
+        status = mw_latencies_read(&m->latencies[p], device, p);
     return status;
 }
 
@@ -74,60 +74,15 @@ void mw_monitor_free(struct mw_monitor *m)
     free(m);
 }
 
-// ---- figures ------------------------------------------------------------------------------------
-
-static uint64_t bin_packets(const struct mw_monitor *m, unsigned port, unsigned bin)
+struct mw_latencies mw_monitor_all(const struct mw_monitor *m)
 {
-    uint64_t sum = 0;
+    struct mw_latencies all = {{0}};
     for (unsigned p = 0; p < m->ports; p++)
-        if (p == port || port >= m->ports)
-            sum += m->bins[p][bin];
-    return sum;
-}
-
-uint64_t mw_monitor_packets(const struct mw_monitor *m, unsigned port)
-{
-    uint64_t sum = 0;
-    for (unsigned b = 0; b < MW_HISTOGRAM_BINS; b++)
-        sum += bin_packets(m, port, b);
-    return sum;
-}
-
-uint32_t mw_monitor_latency(const struct mw_monitor *m, unsigned port, double share)
-{
-    uint64_t all = mw_monitor_packets(m, port), sum = 0;
-    if (!all)
-        return 0;
-    unsigned b = 0;
-    while (b + 1 < MW_HISTOGRAM_BINS &&
-           (double)(sum += bin_packets(m, port, b)) < share * (double)all)
-        b++;
-    return mw_histogram_from(b + 1) - 1;
+        mw_latencies_add(&all, &m->latencies[p]);
+    return all;
 }
 
 // ---- JSON ---------------------------------------------------------------------------------------
-
-static void json_histogram(struct mw_json *j, const struct mw_monitor *m, unsigned port)
-{
-    mw_json_object(j, NULL, true);
-    mw_json_uint(j, "port", port);
-    mw_json_uint(j, "packets", mw_monitor_packets(m, port));
-    mw_json_uint(j, "p50", mw_monitor_latency(m, port, 0.5));
-    mw_json_uint(j, "p99", mw_monitor_latency(m, port, 0.99));
-    mw_json_uint(j, "p99_9", mw_monitor_latency(m, port, 0.999));
-    mw_json_uint(j, "max", mw_monitor_latency(m, port, 1));
-    mw_json_array(j, "bins", true); // [first latency, packets], where there are any
-    for (unsigned b = 0; b < MW_HISTOGRAM_BINS; b++) {
-        if (!m->bins[port][b])
-            continue;
-        mw_json_array(j, NULL, true);
-        mw_json_uint(j, NULL, mw_histogram_from(b));
-        mw_json_uint(j, NULL, m->bins[port][b]);
-        mw_json_end(j);
-    }
-    mw_json_end(j);
-    mw_json_end(j);
-}
 
 static void json_series(struct mw_json *j, const struct mw_monitor *m, unsigned port)
 {
@@ -149,8 +104,12 @@ static void json_series(struct mw_json *j, const struct mw_monitor *m, unsigned 
 void mw_monitor_json(struct mw_json *j, const struct mw_monitor *m)
 {
     mw_json_array(j, "latency", false);
-    for (unsigned p = 0; p < m->ports; p++)
-        json_histogram(j, m, p);
+    for (unsigned p = 0; p < m->ports; p++) {
+        mw_json_object(j, NULL, true);
+        mw_json_uint(j, "port", p);
+        mw_latencies_json(j, &m->latencies[p]);
+        mw_json_end(j);
+    }
     mw_json_end(j);
     mw_json_object(j, "series", false);
     mw_json_uint(j, "interval", m->interval);

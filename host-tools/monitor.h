@@ -5,13 +5,11 @@
 #define MW_HOST_MONITOR_H
 
 #include "error.h"
-#include "json.h"
-
-#include "moeswitch.h"
+#include "latencies.h"
 
 struct mw_monitor {
     unsigned ports, interval;
-    uint32_t bins[MW_MAX_PORTS][MW_HISTOGRAM_BINS];
+    struct mw_latencies latencies[MW_MAX_PORTS];
     struct mw_sample
         *list; ///< [samples][ports], sample i is of cycles i * interval on; zeros where lost
     size_t samples, lost, room;
@@ -28,10 +26,8 @@ int mw_monitor_fetch(struct mw_monitor *m, struct mw_device *device);
 int mw_monitor_finish(struct mw_monitor *m, struct mw_device *device);
 void mw_monitor_free(struct mw_monitor *m);
 
-/// Packets of one port, or of all (`port` >= ports).
-uint64_t mw_monitor_packets(const struct mw_monitor *m, unsigned port);
-/// Latency that the share `share` (0 to 1) of these packets does not exceed: upper end of its bin; 0 without packets.
-uint32_t mw_monitor_latency(const struct mw_monitor *m, unsigned port, double share);
+/// Of all ports together.
+struct mw_latencies mw_monitor_all(const struct mw_monitor *m);
 
 /// Two members, "latency" and "series", of the layer's object.
 void mw_monitor_json(struct mw_json *j, const struct mw_monitor *m);

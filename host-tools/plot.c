@@ -73,22 +73,19 @@ static void draw_histogram(FILE *out, const struct mw_monitor *m, double top)
         const char *name;
     } marks[] = {{0.5, "50 %"}, {0.99, "99 %"}, {0.999, "99.9 %"}};
     double height = ROW * m->ports - 36.0, most = 0, foot = top + ROW * m->ports;
-    double sum[MW_HISTOGRAM_BINS] = {0};
-    for (unsigned b = 0; b < MW_HISTOGRAM_BINS; b++) {
-        for (unsigned p = 0; p < m->ports; p++)
-            sum[b] += m->bins[p][b];
-        most = sum[b] > most ? sum[b] : most;
-    }
+    struct mw_latencies all = mw_monitor_all(m);
+    for (unsigned b = 0; b < MW_HISTOGRAM_BINS; b++)
+        most = (double)all.bin[b] > most ? (double)all.bin[b] : most;
     for (unsigned b = 1; b < MW_HISTOGRAM_BINS && most > 0; b++) {
         double x = latency_x(mw_histogram_from(b)), w = latency_x(mw_histogram_from(b + 1)) - x;
-        double h = height * sum[b] / most;
-        if (sum[b] > 0)
+        double h = height * (double)all.bin[b] / most;
+        if (all.bin[b])
             fprintf(out,
                     "<rect class=\"h\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>\n", x,
                     foot - h, w, h);
     }
     for (unsigned i = 0; i < sizeof marks / sizeof *marks && most > 0; i++) {
-        uint32_t latency = mw_monitor_latency(m, m->ports, marks[i].share);
+        uint32_t latency = mw_latencies_at(&all, marks[i].share);
         double x = latency_x(latency);
         bool left = x > HIST_X + HIST_W - 70;
         fprintf(out, "<path class=\"p\" d=\"M%.1f %.1fV%.1f\"/>", x, top + 12.0 * i + 2, foot);
@@ -110,10 +107,11 @@ static double panel_height(const struct mw_monitor *m)
 static void draw_panel(FILE *out, const char *system, size_t layer, const struct mw_layer_result *r,
                        uint64_t most, double top)
 {
+    struct mw_latencies all = mw_monitor_all(r->monitor);
     fprintf(out, "<text class=\"t\" x=\"8\" y=\"%.1f\">%s, layer %zu</text>\n", top + 16, system,
             layer);
     fprintf(out, "<text x=\"%d\" y=\"%.1f\">%" PRIu64 " packets by cycles in the switch</text>\n",
-            HIST_X, top + 16, mw_monitor_packets(r->monitor, r->monitor->ports));
+            HIST_X, top + 16, mw_latencies_packets(&all));
     draw_series(out, r->monitor, r->cycles, most, top + TITLE);
     draw_histogram(out, r->monitor, top + TITLE);
 }

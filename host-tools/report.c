@@ -306,10 +306,11 @@ void mw_report_latency(FILE *out, const struct mw_workload *w, const struct mw_s
                     "(upper ends of bins)\n%-14s %6s %10s %8s %8s %8s %8s\n",
                     "system", "layer", "packets", "50 %", "99 %", "99.9 %", "most");
             head = true;
+            struct mw_latencies all = mw_monitor_all(m);
             fprintf(out, "%-14s %6zu %10" PRIu64 " %8u %8u %8u %8u\n", summaries[i].system,
-                    w->layer[l].number, mw_monitor_packets(m, m->ports),
-                    mw_monitor_latency(m, m->ports, 0.5), mw_monitor_latency(m, m->ports, 0.99),
-                    mw_monitor_latency(m, m->ports, 0.999), mw_monitor_latency(m, m->ports, 1));
+                    w->layer[l].number, mw_latencies_packets(&all), mw_latencies_at(&all, 0.5),
+                    mw_latencies_at(&all, 0.99), mw_latencies_at(&all, 0.999),
+                    mw_latencies_at(&all, 1));
             if (m->lost)
                 fprintf(out, "%-14s %6s %zu of %zu samples were lost: choose a longer --interval\n",
                         "", "", m->lost, m->samples);

@@ -10,6 +10,7 @@
 
 #include "device.h"
 #include "json.h"
+#include "latencies.h"
 #include "reduce.h"
 #include "option_value.h"
 #include "workload.h"
@@ -32,6 +33,7 @@ struct mw_bench_params {
     unsigned dtypes, redops; ///< masks of types and operators of reductions; those that exist run
     unsigned experts, k;
     bool k_given, experts_given;
+    bool distribution; ///< of the latencies in the switch, for each line
     bool split;        ///< the lower half sends, the upper half receives
     bool load;         ///< latency: the other GPUs send all the time
     const char *trace; ///< or NULL
@@ -136,6 +138,8 @@ struct mw_bench_row {
     bool down; ///< the direction that carries more
     uint64_t wrong;
     uint64_t up_flits, down_flits; ///< of all links, of the last iteration
+    bool has_latencies;
+    struct mw_latencies latencies; ///< in the switch, of the class that carries the pattern's data
 };
 
 struct mw_bench_latency {

@@ -51,21 +51,28 @@ static void print_head(const struct job *j)
                 "bytes", "iterations", "min", "typical", "max", "average", "99%", "99.9%", "#wrong",
                 "", "", "[cycles]", "[cycles]", "[cycles]", "[cycles]", "[cycles]", "[cycles]");
     else
-        fprintf(j->out,
-                "#%-14s %9s %9s %6s %6s %10s %7s %7s %8s %7s %7s\n#%-14s %9s %9s %6s %6s %10s %7s "
-                "%7s %8s %7s\n",
-                "pattern", "size", "count", "type", "redop", "cycles", "algbw", "busbw", "share",
-                "whole", "#wrong", "", "[B]", "", "", "", "", "[B/cyc]", "[B/cyc]", "[%]", "[%]");
+        fprintf(
+            j->out,
+            "#%-14s %9s %9s %6s %6s %10s %7s %7s %8s %7s %7s%s\n#%-14s %9s %9s %6s %6s %10s %7s "
+            "%7s %8s %7s %7s%s\n",
+            "pattern", "size", "count", "type", "redop", "cycles", "algbw", "busbw", "share",
+            "whole", "#wrong", p->distribution ? "     50%     99%   99.9%     max" : "", "", "[B]",
+            "", "", "", "", "[B/cyc]", "[B/cyc]", "[%]", "[%]", "",
+            p->distribution ? "        [cycles in the switch]" : "");
 }
 
 static void print_row(FILE *out, const struct mw_bench_row *r)
 {
     const struct mw_pattern *p = r->pattern;
     fprintf(out,
-            " %-14s %9" PRIu64 " %9" PRIu64 " %6s %6s %10.0f %7.2f %7.2f %s%7.1f %7.1f %7" PRIu64
-            "\n",
+            " %-14s %9" PRIu64 " %9" PRIu64 " %6s %6s %10.0f %7.2f %7.2f %s%7.1f %7.1f %7" PRIu64,
             p->name, r->size, r->size / r->element, r->type, r->redop, r->cycles, r->algbw,
             r->busbw, r->steady ? " " : "~", 100 * r->share, 100 * r->busiest, r->wrong);
+    if (r->has_latencies)
+        fprintf(out, " %7u %7u %7u %7u", mw_latencies_at(&r->latencies, 0.5),
+                mw_latencies_at(&r->latencies, 0.99), mw_latencies_at(&r->latencies, 0.999),
+                mw_latencies_at(&r->latencies, 1));
+    fputc('\n', out);
     fflush(out);
 }
 
@@ -93,6 +100,11 @@ static void json_row(struct job *j, const struct mw_bench_row *r)
     mw_json_uint(t, "up_flits", r->up_flits);
     mw_json_uint(t, "down_flits", r->down_flits);
     mw_json_uint(t, "wrong", r->wrong);
+    if (r->has_latencies) {
+        mw_json_object(t, "switch_latency", true);
+        mw_latencies_json(t, &r->latencies);
+        mw_json_end(t);
+    }
     mw_json_end(t);
 }
 

@@ -211,6 +211,10 @@ static int iterate(struct mw_bench *b, struct mw_bench_row *row, struct looks *l
         status = run(b, b->pattern->name, l);
     if (!status)
         add(row, b, l, &before);
+    for (unsigned p = 0; p < b->info.gpus && row->has_latencies && !status; p++) {
+        int code = mw_latencies_read(&row->latencies, b->device, p);
+        status = code ? mw_bench_failed(b, b->pattern->name, code) : MW_EXIT_OK;
+    }
     return status ? status : b->pattern->check(b, &row->wrong);
 }
 
@@ -230,7 +234,11 @@ int mw_bench_measure(struct mw_bench *b, const struct mw_pattern *pattern, uint6
         .element = mw_bench_element(b),
         .size = b->size,
         .row = b->row,
+        .has_latencies = b->params->distribution,
     };
+    int code = row->has_latencies ? mw_monitor_set(b->device, pattern->classes, 0) : 0;
+    if (code)
+        return mw_bench_failed(b, "--distribution", code);
     for (unsigned i = 0; i < b->params->iterations && !status; i++) {
         b->seed = mw_hash3(b->params->seed, b->size, i);
         status = iterate(b, row, &l);

@@ -27,6 +27,7 @@ enum option_id {
     OPT_K,
     OPT_TRACE,
     OPT_LAYER,
+    OPT_DISTRIBUTION,
     OPT_SPLIT,
     OPT_LOAD,
     OPT_SEED,
@@ -52,6 +53,7 @@ static const struct option options[] = {
     {"k", required_argument, NULL, OPT_K},
     {"trace", required_argument, NULL, OPT_TRACE},
     {"layer", required_argument, NULL, OPT_LAYER},
+    {"distribution", no_argument, NULL, OPT_DISTRIBUTION},
     {"split", no_argument, NULL, OPT_SPLIT},
     {"load", no_argument, NULL, OPT_LOAD},
     {"seed", required_argument, NULL, OPT_SEED},
@@ -111,6 +113,11 @@ void mw_bench_usage(FILE *out)
         "  --set NAME=VALUE      lower another limit of the device, as of moeswitch run\n"
         "\n"
         "Output\n"
+        "  --distribution        how long packets stay in the switch: of each line's stores (of "
+        "reductions:\n"
+        "                        results, from the request on) the cycles that half, 99 and 99.9 % "
+        "of them do\n"
+        "                        not exceed, and the longest; in --json the whole histogram\n"
         "  --json FILE           everything, for programs\n"
         "  --help                this text\n"
         "\n"
@@ -201,6 +208,9 @@ static int set_option(struct mw_bench_params *p, int id, const char *name, const
         status = mw_set_number(name, text, 0, 9999, &value, err);
         p->layer = (size_t)value;
         return status;
+    case OPT_DISTRIBUTION:
+        p->distribution = true;
+        return MW_EXIT_OK;
     case OPT_SPLIT:
         p->split = true;
         return MW_EXIT_OK;
@@ -299,12 +309,13 @@ static int check(struct mw_bench_params *p, struct mw_error *err)
     if (p->row && p->row % p->flit_bytes)
         return mw_fail(err, MW_EXIT_INPUT, "--row %u: not a multiple of the %u-byte flit", p->row,
                        p->flit_bytes);
-    if (p->latency && (p->split || p->row || p->trace || p->window))
+    if (p->latency && (p->split || p->row || p->trace || p->window || p->distribution))
         return mw_fail(err, MW_EXIT_INPUT, "--%s: not with latency",
-                       p->split   ? "split"
-                       : p->row   ? "row"
-                       : p->trace ? "trace"
-                                  : "window");
+                       p->split    ? "split"
+                       : p->row    ? "row"
+                       : p->trace  ? "trace"
+                       : p->window ? "window"
+                                   : "distribution");
     if (p->load && (!p->latency || p->gpus < 4))
         return mw_fail(err, MW_EXIT_INPUT, "--load: only with latency and 4 GPUs or more");
     if ((p->k_given || p->experts_given) && !lists)

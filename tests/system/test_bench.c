@@ -173,6 +173,37 @@ static void look_ahead(void **state)
     assert_true(share_of("multicast --window 16") >= 0.995);
 }
 
+/// Every packet of the class is in the distribution: a store of 128 bytes per 16 of its flits' payload, a
+/// result per 128 bytes of the row. --window shortens the wait in the switch.
+static void distribution(void **state)
+{
+    (void)state;
+    double p99[2];
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(
+            run_command("bench unicast,reduce_scatter --gpus 4 --flit-bytes 8 --minbytes 16K "
+                        "--maxbytes 16K --row 128 --window %u --distribution --json %s",
+                        i ? 1 : 0, scratch("files/d.json")),
+            MW_EXIT_OK);
+        assert_non_null(strstr(out_text, "cycles in the switch"));
+        cJSON *whole, *rows = read_rows(scratch("files/d.json"), &whole);
+        for (int r = 0; r < 2; r++) {
+            const cJSON *row = cJSON_GetArrayItem(rows, r);
+            const cJSON *d = cJSON_GetObjectItem(row, "switch_latency");
+            assert_non_null(d);
+            // unicast: rows of one packet, and each GPU's fence to the 3 others; of the sum every GPU's 4 KB block comes in packets
+            double packets = r == 0 ? 4 * (16384 / 128 + 3) : 4 * 4096 / 128;
+            assert_true(number(d, "packets") == packets);
+            assert_true(number(d, "p50") >= 3 && number(d, "p99_9") <= number(d, "max"));
+            if (r == 0)
+                p99[i] = number(d, "p99");
+        }
+        cJSON_Delete(whole);
+        remove(scratch("files/d.json"));
+    }
+    assert_true(p99[0] != p99[1]);
+}
+
 /// Another seed is other traffic; the same one is the same, to the byte.
 static void seeds(void **state)
 {
@@ -360,6 +391,7 @@ int main(void)
         cmocka_unit_test(all_reductions),
         cmocka_unit_test(split_traffic),
         cmocka_unit_test(look_ahead),
+        cmocka_unit_test(distribution),
         cmocka_unit_test(seeds),
         cmocka_unit_test(latency),
         cmocka_unit_test(finds_wrong_bytes),
