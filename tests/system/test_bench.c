@@ -178,7 +178,7 @@ static void look_ahead(void **state)
 static void distribution(void **state)
 {
     (void)state;
-    double p99[2];
+    double p99[2] = {0};
     for (unsigned i = 0; i < 2; i++) {
         assert_int_equal(
             run_command("bench unicast,reduce_scatter --gpus 4 --flit-bytes 8 --minbytes 16K "
