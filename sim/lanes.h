@@ -7,6 +7,10 @@
 // Vectors are clang's ext_vector_type: a comparison gives 0 or -1 per lane, `m ? a : b` chooses per lane by the sign of m.
 #pragma once
 
+#ifdef __AVX2__
+#include <immintrin.h>
+#endif
+
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -158,6 +162,35 @@ template <unsigned Words, typename T> inline void ring_each(T *to, const T *from
     ring_each<Words>(to, from, others());
 }
 
+// Word at[l] of an array for each lane l. Where there is an instruction for it, it is a fiftieth of the code and half the time of as many loads.
+inline U fetch(const uint32_t *from, U at)
+{
+#if defined(__AVX512F__) && MW_SIM_N > 8 && MW_SIM_N <= 16
+    return __builtin_bit_cast(U, _mm512_i32gather_epi32(__builtin_bit_cast(__m512i, at), from, 4));
+#elif defined(__AVX2__) && MW_SIM_N > 4 && MW_SIM_N <= 8
+    return __builtin_bit_cast(U, _mm256_i32gather_epi32(reinterpret_cast<const int *>(from),
+                                                        __builtin_bit_cast(__m256i, at), 4));
+#else
+    U r;
+#pragma unroll
+    for (unsigned l = 0; l < L; l++)
+        r[l] = from[at[l]];
+    return r;
+#endif
+}
+inline Q fetch(const uint64_t *from, U at)
+{
+#if defined(__AVX512F__) && MW_SIM_N > 4 && MW_SIM_N <= 8
+    return __builtin_bit_cast(Q, _mm512_i32gather_epi64(__builtin_bit_cast(__m256i, at), from, 8));
+#else
+    Q r;
+#pragma unroll
+    for (unsigned l = 0; l < L; l++)
+        r[l] = from[at[l]];
+    return r;
+#endif
+}
+
 // Element `at` of each lane in a small array: `count` elements, `step` vectors apart.
 template <unsigned Count, unsigned Step, typename T> inline T pick(const T *from, U at)
 {
@@ -181,11 +214,7 @@ template <typename Table> inline U lookup(const Table &table, U at)
 // ... in an array of vectors of any size
 template <typename T> inline T gather(const T *from, U at)
 {
-    T r;
-#pragma unroll
-    for (unsigned l = 0; l < L; l++)
-        r[l] = reinterpret_cast<const decltype(r[0] + 0) *>(from)[at[l] * L + l];
-    return r;
+    return fetch(reinterpret_cast<const decltype(from[0][0] + 0) *>(from), at * L + NUMBER);
 }
 
 // Writes word i of each lane of `mask` from value i, to place(lane)[i * step].
@@ -221,20 +250,9 @@ template <typename W, typename T, unsigned Count, unsigned Words> struct memory 
     }
     T get(U at, unsigned word) const
     {
-        T r;
-#pragma unroll
-        for (unsigned l = 0; l < L; l++)
-            r[l] = place(at[l], l)[word];
-        return r;
+        return fetch(words.get(), (at * L + NUMBER) * Words + word);
     }
-    T get(U at, U word) const
-    {
-        T r;
-#pragma unroll
-        for (unsigned l = 0; l < L; l++)
-            r[l] = place(at[l], l)[word[l]];
-        return r;
-    }
+    T get(U at, U word) const { return fetch(words.get(), (at * L + NUMBER) * Words + word); }
     template <typename... Values> void put(U at, unsigned word, M mask, Values... values)
     {
         put_words<W>(
