@@ -102,8 +102,16 @@ module egress #(
     logic ctrl_crd, store_crd, part_crd, ctrl_start, store_start, part_start;
 
     assign ctrl_crd  = ctrl_used_q != CtrlW'(RxCtrlPkts);
-    assign store_crd = store_used_q != store_limit_i;
-    assign part_crd  = part_used_q != part_limit_i;
+
+    // Everything waits for these: the comparison with what will be used is made before, in a register.
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni || down_i || (dn_crd_i[CLS_STORE] && !store_start)) store_crd <= 1'b1;
+        else if (store_start && !dn_crd_i[CLS_STORE]) store_crd <= store_used_q + 1'b1 != store_limit_i;
+        else store_crd <= store_used_q != store_limit_i;
+        if (!rst_ni || down_i || (dn_crd_i[CLS_PART] && !part_start)) part_crd <= 1'b1;
+        else if (part_start && !dn_crd_i[CLS_PART]) part_crd <= part_used_q + 1'b1 != part_limit_i;
+        else part_crd <= part_used_q != part_limit_i;
+    end
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni || down_i) begin

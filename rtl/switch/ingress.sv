@@ -122,14 +122,23 @@ module ingress #(
     logic              store_none_q, ctrl_none_q;
     logic              first_q;        // the next flit of the link begins a packet
     logic              shut_q;         // packet without credit
-    logic              begins, store_begins, ctrl_begins, shut, enters;
+    logic              begins, store_begins, ctrl_begins, shut, open, enters;
 
     assign scarce_o     = store_left_q < StoreW'((StorePkts + 3) / 4);
     assign begins       = up_valid_i && first_q;
     assign store_begins = begins && up_cls_i == CLS_STORE;
     assign ctrl_begins  = begins && up_cls_i == CLS_CTRL;
     assign shut         = (store_begins && store_none_q) || (ctrl_begins && ctrl_none_q);
-    assign enters       = up_valid_i && up_cls_i != CLS_PART && !(first_q ? shut : shut_q);
+    assign enters       = up_valid_i && open;
+
+    always_comb begin
+        unique case (up_cls_i)
+            CLS_CTRL:  open = !(first_q ? ctrl_none_q : shut_q);
+            CLS_STORE: open = !(first_q ? store_none_q : shut_q);
+            CLS_REQ:   open = 1'b1;
+            default:   open = 1'b0;
+        endcase
+    end
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
@@ -233,7 +242,8 @@ module ingress #(
     logic              in_list;       // state TARGETS
     logic              listing;       // the target is an expert
     logic              somewhere, allowed;  // there is an output behind the target, and all of them may be reached
-    logic [N-1:0]      mask_q, hit, sel, mask, group_mask, self, reach;
+    logic              in_range, list_allowed, list_good, group_some, group_allowed, plain_some, plain_allowed;
+    logic [N-1:0]      mask_q, hit, sel, mask, group_mask, self, reach, list_at, list_sel, group_sel, plain_sel;
     logic [3:0]        extra;         // targets so far behind the same output, less 1; defined after its first
     logic              look;          // a target is being looked up
 
@@ -258,13 +268,14 @@ module ingress #(
         .we_i    (group_we_i),
         .waddr_i (group_addr_i[GW-1:0]),
         .wdata_i (group_data_i),
-        .raddr_i (target[GW-1:0]),
+        .raddr_i (head.target0[GW-1:0]),
         .rdata_o (group_mask)
     );
 
     assign self     = N'(1) << port_i;
     assign reach    = partition_i & ~self;
-    assign mapped   = entry[PW] && (target[15:4] >> EW) == '0;
+    assign in_range = (target[15:4] >> EW) == '0;
+    assign mapped   = entry[PW] && in_range;
     assign in_list  = Multicast && state_q == TARGETS;
     assign hit      = in_list ? mask_q : '0;
     assign listed   = in_list || (is_dyn && head.cnt != 5'd1);
@@ -272,38 +283,37 @@ module ingress #(
     assign lane_end = lane_q == LaneW'(Lanes - 1) || !one_more;
     assign look     = flit_valid && (in_list || (state_q == HEAD && is_dyn));
 
-    // What is looked up comes late: each of the checks takes the shortest way from there.
+    // What is looked up comes late: each of the checks takes the shortest way from there, and who needs one only for lists, or only for groups, takes that one.
     assign listing = in_list || is_dyn;
 
     always_comb begin
-        sel       = '0;
-        somewhere = 1'b0;
-        allowed   = 1'b0;
-        if (listing) begin
-            somewhere = mapped;
-            for (int unsigned i = 0; i < N; i++) begin
-                if (entry[PW-1:0] == PW'(i)) begin
-                    sel[i]  = mapped;
-                    allowed = reach[i];
-                end
-            end
-        end else if (is_group) begin
-            sel       = ((target >> GW) == '0) ? group_mask & ~self : '0;
-            somewhere = sel != '0;
-            allowed   = (group_mask & ~self & ~reach) == '0;
-        end else begin
-            for (int unsigned i = 0; i < N; i++) begin
-                if (head.dst == 5'(i)) begin
-                    sel[i]    = 1'b1;
-                    somewhere = 1'b1;
-                    allowed   = reach[i];
-                end
+        list_at       = '0;
+        plain_sel     = '0;
+        plain_allowed = 1'b0;
+        for (int unsigned i = 0; i < N; i++) begin
+            list_at[i] = entry == {1'b1, PW'(i)};
+            if (head.dst == 5'(i)) begin
+                plain_sel[i]  = 1'b1;
+                plain_allowed = reach[i];
             end
         end
+        plain_some    = 32'(head.dst) < N;
+        group_sel     = ((head.target0 >> GW) == '0) ? group_mask & ~self : '0;
+        group_some    = group_sel != '0;
+        group_allowed = (group_sel & ~reach) == '0;
+        list_sel      = in_range ? list_at : '0;
+        list_allowed  = (list_at & reach) != '0;
+        list_good     = (list_at & reach) != '0 && !twice;
+        again         = in_list && (list_sel & mask_q) != '0;
     end
 
-    assign mask  = hit | sel;
-    assign again = (hit & sel) != '0;
+    always_comb begin
+        if (listing)       {sel, somewhere, allowed} = {list_sel, mapped, list_allowed};
+        else if (is_group) {sel, somewhere, allowed} = {group_sel, group_some, group_allowed};
+        else               {sel, somewhere, allowed} = {plain_sel, plain_some, plain_allowed};
+    end
+
+    assign mask = hit | sel;
 
     lutram #(.Width(4), .Depth(N)) i_extra (
         .clk_i,
@@ -337,8 +347,8 @@ module ingress #(
 
     // ---- parser: decision ----
     err_e head_code, code;   // of the header alone, and with reject
-    logic misplaced, spoilt, bad;
-    logic decide, reject, accept, wait_clear, pay_q, pay, pay_end;
+    logic misplaced, spoilt, bad_head, good, other_good;   // good: what was looked up
+    logic decide, settled, reject, accept, wait_clear, pay_q, pay, pay_end;
     logic cut;               // a packet that ends inside its header
     logic no_room, full_q;   // of the open reductions, when the request began
     logic opens;
@@ -362,7 +372,10 @@ module ingress #(
 
     assign misplaced = lane_end && flit.last != (!one_more && !pay);   // the packet ends too early or too late
     assign spoilt    = lane_end && flit.last && flit.err;
-    assign bad       = head_code != ERR_NONE || !somewhere || !allowed || twice || misplaced || spoilt;
+    assign bad_head  = head_code != ERR_NONE || misplaced || spoilt || (!listing && !is_group && !(plain_some && plain_allowed));
+
+    assign other_good = !listing && (!is_group || (group_some && group_allowed));
+    assign good       = (listing && in_range && list_good) || other_good;
 
     always_comb begin
         if (head_code != ERR_NONE)                   code = head_code;
@@ -375,8 +388,9 @@ module ingress #(
 
     assign cut     = flit_valid && state_q == LOW && flit.last;
     assign no_room = (HF == 2) ? full_q : open_full_i;
-    assign reject  = decide && bad;
-    assign accept  = decide && !bad && !one_more;
+    assign reject  = decide && (bad_head || !good);
+    assign settled = decide && !one_more && !bad_head;
+    assign accept  = (settled && listing && in_range && list_good) || (settled && other_good);
     assign pay_end = flit_valid && state_q == PAYLOAD && (flit.last || count_q == flits_q);
 
     always_comb begin
@@ -400,7 +414,7 @@ module ingress #(
             open_late_q <= 1'b0;
             ctrl_drop_o <= 1'b0;
         end else begin
-            open_late_q <= opens && one_more && bad;
+            open_late_q <= opens && one_more && (bad_head || !good);
             ctrl_drop_o <= (reject || cut) && cls == CLS_CTRL;
         end
     end
@@ -437,8 +451,8 @@ module ingress #(
             end
             TARGETS: begin
                 if (flit_valid) begin
-                    wr_valid_o = sel;
-                    desc_we_o  = sel;
+                    wr_valid_o = list_sel;
+                    desc_we_o  = list_sel;
                 end
                 if (!again) begin
                     flit_no   = HeadW'(HF - 1);
@@ -565,27 +579,24 @@ module ingress #(
     logic late_q;
     err_e late_code_q;
 
-    assign err_valid_o = reject || cut || late_q || (pay_end && (!flit.last || count_q != flits_q));
-    always_comb begin
-        if (reject)                          err_code_o = code;
-        else if (late_q && !cut && !pay_end) err_code_o = late_code_q;
-        else                                 err_code_o = ERR_LENGTH;
-    end
-
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
-            late_q <= 1'b0;
-        end else if (part_code != ERR_NONE) begin
-            late_q <= 1'b1;
-        end else if (!reject && !cut && !pay_end) begin
-            late_q <= 1'b0;
+            late_q      <= 1'b0;
+            err_valid_o <= 1'b0;
+        end else begin
+            if (part_code != ERR_NONE)              late_q <= 1'b1;
+            else if (!reject && !cut && !pay_end) late_q <= 1'b0;
+            err_valid_o <= reject || cut || late_q || (pay_end && (!flit.last || count_q != flits_q));
         end
+        if (reject)                          err_code_o <= code;
+        else if (late_q && !cut && !pay_end) err_code_o <= late_code_q;
+        else                                 err_code_o <= ERR_LENGTH;
         if (part_code != ERR_NONE) late_code_q <= part_code;
     end
 
-    wire unused_fields = &{1'b0, emap_data_i.local_expert, head.src, head.tag, head.stage, head.rsvd, head.poison, head.target0, span[L2F-1:0], low_q, part_head};
+    wire unused_fields = &{1'b0, emap_data_i.local_expert, head.src, head.tag, head.stage, head.rsvd, head.poison, span[L2F-1:0], low_q, part_head};
 
-    assign idle_o = queue_empty && state_q == Begin && first_q && !late_q && !clearing_q;
+    assign idle_o = queue_empty && state_q == Begin && first_q && !late_q && !err_valid_o && !clearing_q;
 endmodule
 
 `default_nettype wire

@@ -44,7 +44,8 @@ module port_guard (
     output error_pkg::err_e       report_code_o,
     input  wire logic             report_take_i
 );
-    typedef enum logic [2:0] {UP, SHUT, DOWN, DRAIN, FLUSH, FLUSHED, READY} state_e;
+    // {flush, down, shut, step}: who asks for one of them has no time for more than a flip-flop
+    typedef enum logic [4:0] {UP = 5'b000_00, SHUT = 5'b001_00, DOWN = 5'b011_00, DRAIN = 5'b011_01, FLUSH = 5'b111_00, FLUSHED = 5'b111_01, READY = 5'b111_10} state_e;
     state_e     state_q;
     logic       open_q;     // the endpoint's packet has not ended
     logic       drop_q;     // the rest of it is dropped
@@ -53,7 +54,7 @@ module port_guard (
     logic [3:0] late;
 
     // ---- packets ----
-    assign shut       = state_q != UP;
+    assign shut       = state_q[2];
     assign passing    = open_q && !drop_q;
     assign cut        = passing && (shut || !up_valid_i);
     assign in_valid_o = passing || (up_valid_i && !open_q && !shut);
@@ -68,7 +69,7 @@ module port_guard (
         if (!open_q) begin
             drop_q <= shut;
             cls_q  <= up_cls_i;
-        end else if (cut) begin
+        end else if (shut || !up_valid_i) begin
             drop_q <= 1'b1;
         end
     end
@@ -82,8 +83,8 @@ module port_guard (
     assign owes  = late_i;
 
     // ---- state ----
-    assign down_o  = !(state_q inside {UP, SHUT});
-    assign flush_o = state_q inside {FLUSH, FLUSHED, READY};
+    assign down_o  = state_q[3];
+    assign flush_o = state_q[4];
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin

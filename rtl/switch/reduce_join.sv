@@ -2,7 +2,8 @@
 //
 // Joins the partial sums of the members of a reduction: one per output (requester) of the switch.
 //
-// Open reductions {members, bytes, type, operator} wait in a queue in the order in which the requester asked. Of the oldest one, packet by packet, the
+// Open reductions {members, bytes, type, operator} wait in a queue in the order in which the requester asked, a register in front of it: the request's checks take
+// long. In that register a row loses the members that are away; those who shall stand by it from then on see it in level_o, a cycle later. Of the oldest one, packet by packet, the
 // members' queues are read in the order p+1, p+2, .. modulo N, whatever arrived first, one flit per cycle, without a gap between members, packets and rows.
 // Masks and queues are indexed by distance: bit d-1 is port p+d modulo N. An empty mask (a rejected request) gives the full number of poisoned packets, zeros inside.
 //
@@ -28,12 +29,12 @@ module reduce_join #(
     input  wire logic               rst_ni,
 
     input  wire logic               open_valid_i,   // only while open_full_o is low
-    input  wire logic               open_poison_i,  // members are missing: all results of the row are poisoned
     input  wire logic [Members-1:0] open_mask_i,
     input  wire logic [14:0]        open_bytes_i,   // of the row, less 1
     input  wire red_pkg::red_t      open_red_i,
     input  wire logic [StampB-1:0]  open_stamp_i,   // when the request came
     output logic                    open_full_o,
+    input  wire logic [Members-1:0] away_i,         // left out of rows that came a cycle before; all results of these are poisoned
 
     input  wire logic [Members-1:0] q_has_i,
     input  wire logic [Members-1:0] q_hold_i,       // the credit of the packet before is still waiting: do not start the next
@@ -62,6 +63,7 @@ module reduce_join #(
     localparam int unsigned Flits = 128 / FlitBytes;
     localparam int unsigned Slots = (Flits >= 16) ? 1 : 16 / Flits;  // LUT RAM comes in 16 words
     localparam int unsigned L2F   = $clog2(FlitBytes);
+    localparam int unsigned LevelW = $clog2(OpenRows + 1);
     localparam int unsigned RingW = $clog2(Slots * Flits);
     localparam bit          Plain = red_pkg::plain(RedTypes, RedOps);
     localparam int unsigned RedW  = Plain ? 0 : $bits(red_pkg::red_t);
@@ -72,30 +74,44 @@ module reduce_join #(
     logic                 open_ready, head_valid, row_done, row_poison;
     logic [Members-1:0]   mask;
     logic [14:0]          bytes;
-    logic [OpenW-1:0]     opened, open;
-    red_pkg::red_t        red;
+    logic [OpenW-1:0]     came, open;
+    red_pkg::red_t        red, came_red_q;
+    logic                 came_q;      // a row that is not in the queue yet
+    logic [Members-1:0]   came_mask_q;
+    logic [14:0]          came_bytes_q;
+    logic [StampB-1:0]    came_stamp_q;
+
+    always_ff @(posedge clk_i) begin
+        came_q <= rst_ni && open_valid_i;
+        if (open_valid_i) begin
+            came_mask_q  <= open_mask_i;
+            came_bytes_q <= open_bytes_i;
+            came_red_q   <= open_red_i;
+            came_stamp_q <= open_stamp_i;
+        end
+    end
 
     fifo #(.Width(OpenW), .Depth(OpenRows)) i_open (
         .clk_i, .rst_ni,
-        .valid_i (open_valid_i),
+        .valid_i (came_q),
         .ready_o (open_ready),
-        .data_i  (opened),
+        .data_i  (came),
         .valid_o (head_valid),
         .ready_i (row_done),
         .data_o  (open),
         .level_o (level_o)
     );
-    assign open_full_o = !open_ready;
+    assign open_full_o = !open_ready || (came_q && level_o == LevelW'(OpenRows - 1));
     assign {row_poison, mask, bytes} = open[Members+15:0];
 
     if (Plain) begin : gen_plain
-        assign opened = OpenW'({open_stamp_i, open_poison_i, open_mask_i, open_bytes_i});
-        assign red    = '0;
+        assign came = OpenW'({came_stamp_q, (came_mask_q & away_i) != '0, came_mask_q & ~away_i, came_bytes_q});
+        assign red  = '0;
         logic unused_red;
-        assign unused_red = ^open_red_i;
+        assign unused_red = ^came_red_q;
     end else begin : gen_red
-        assign opened = OpenW'({open_stamp_i, open_red_i, open_poison_i, open_mask_i, open_bytes_i});
-        assign red    = open[Members+16 +: $bits(red_pkg::red_t)];
+        assign came = OpenW'({came_stamp_q, came_red_q, (came_mask_q & away_i) != '0, came_mask_q & ~away_i, came_bytes_q});
+        assign red  = open[Members+16 +: $bits(red_pkg::red_t)];
     end
 
     logic [Members-1:0] done_q;      // members whose term of this packet was read
@@ -231,7 +247,7 @@ module reduce_join #(
         assign res_stamp_o = desc[DescW-1 -: StampW];
     end else begin : gen_no_stamp
         assign {stamp_q, res_stamp_o} = '0;
-        wire unused_stamp = &{1'b0, open_stamp_i};
+        wire unused_stamp = &{1'b0, came_stamp_q};
     end
 
     lutram #(.Width(FW + 1), .Depth(Slots * Flits)) i_ring (
@@ -248,7 +264,7 @@ module reduce_join #(
     assign give        = res_read_i && res_first_i;
     assign room        = taken_q < 2'(Slots);
     assign come        = sum_valid && sum_first;
-    assign idle_o      = !head_valid && !valid_q && !acc_busy && ready_q == '0 && taken_q == '0;
+    assign idle_o      = !came_q && !head_valid && !valid_q && !acc_busy && ready_q == '0 && taken_q == '0;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin

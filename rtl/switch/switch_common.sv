@@ -67,25 +67,28 @@ module switch_common #(
     input  wire logic [31:0]       mon_data_i [N]
 );
     // ---- limits ----
-    assign store_limit_o  = (store_credits_i == '0 || store_credits_i > 8'(RxStorePkts)) ? StoreW'(RxStorePkts) : StoreW'(store_credits_i);
-    assign part_limit_o   = (part_credits_i == '0 || part_credits_i > 8'(RxResultPkts)) ? PartW'(RxResultPkts) : PartW'(part_credits_i);
+    always_ff @(posedge clk_i) begin
+        store_limit_o <= (store_credits_i == '0 || store_credits_i > 8'(RxStorePkts)) ? StoreW'(RxStorePkts) : StoreW'(store_credits_i);
+        part_limit_o  <= (part_credits_i == '0 || part_credits_i > 8'(RxResultPkts)) ? PartW'(RxResultPkts) : PartW'(part_credits_i);
+    end
     assign window_limit_o = (window_i > 5'(Window)) ? SeqW'(Window) : SeqW'(window_i);
 
     // ---- throttle ----
     logic [15:0] lfsr_q, hold_q;
     logic [4:0]  scan_q;
+    logic        clearing_q;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni || go_i) begin
             lfsr_q         <= 16'h1;
             hold_q         <= '0;
             scan_q         <= '0;
-            cnt_clearing_o <= 1'b1;
+            clearing_q     <= 1'b1;
         end else begin
             lfsr_q <= {lfsr_q[14:0], lfsr_q[15] ^ lfsr_q[14] ^ lfsr_q[12] ^ lfsr_q[3]};
             hold_q <= {hold_q[14:0], lfsr_q[7:0] < throttle_i};
             scan_q <= scan_q + 5'd1;
-            if (scan_q == '1) cnt_clearing_o <= 1'b0;
+            if (scan_q == '1) clearing_q <= 1'b0;
         end
     end
 
@@ -126,13 +129,16 @@ module switch_common #(
     end
     assign step_o = scan_q == '1;
 
-    // ---- counters: the cycles with scan_q[0] are for reading ----
-    assign cnt_visit_o = !scan_q[0];
-    assign cnt_addr_o  = scan_q[0] ? cnt_idx_i : scan_q[4:1];
-    assign cnt_at_o    = 15'(16'd1 << cnt_addr_o);
+    // ---- counters: the cycles behind those with scan_q[0] are for reading ----
+    logic [3:0] cnt_addr;
+    assign cnt_addr = scan_q[0] ? cnt_idx_i : scan_q[4:1];
 
-    for (genvar p = 0; p < N; p++) begin : gen_read
-        assign cnt_read_o[p] = scan_q[0] && cnt_port_i == 5'(p);
+    always_ff @(posedge clk_i) begin
+        cnt_clearing_o <= clearing_q;
+        cnt_visit_o    <= !scan_q[0];
+        cnt_addr_o     <= cnt_addr;
+        cnt_at_o       <= 15'(16'd1 << cnt_addr);
+        for (int unsigned p = 0; p < N; p++) cnt_read_o[p] <= scan_q[0] && cnt_port_i == 5'(p);
     end
 
     // Place of a state of port_counters' shift register in its order.
@@ -150,14 +156,14 @@ module switch_common #(
     logic        cnt_bytes_q;
 
     always_ff @(posedge clk_i) begin
-        if (scan_q[0]) begin
+        if (!cnt_visit_o) begin
             automatic logic [9:0] low = '0;
             for (int unsigned p = 0; p < N; p++) begin
                 if (cnt_port_i == 5'(p)) cnt_high_q <= cnt_high_i[p];
                 low |= cnt_low_i[p];
             end
             cnt_low_q   <= low;
-            cnt_bytes_q <= cnt_idx_i == 4'd8 || cnt_idx_i == 4'd9;
+            cnt_bytes_q <= cnt_at_o[8] || cnt_at_o[9];
         end
     end
     assign cnt_data_o = cnt_bytes_q ? {cnt_high_q[21:0], cnt_low_q} : {cnt_high_q, place(cnt_low_q[4:0])};

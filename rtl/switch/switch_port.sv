@@ -271,7 +271,7 @@ module switch_port #(
     assign issue_o     = up_crd_o[CLS_STORE];
 
     // ---- queues of this output ----
-    logic [Others-1:0] has_req, has_store, has_ctrl, urgent, pop, free_store, sent, re, asking;
+    logic [Others-1:0] has_req, has_store, has_ctrl, urgent, pop, free_store, sent, re;
     logic [1:0]        arb_cls;
     logic [SlotW-1:0]  rd_slot;
     logic [OffW:0]     rd_line;
@@ -317,12 +317,10 @@ module switch_port #(
             .we_i(part_we_i[i]), .widx_i(part_idx_i[i]), .wdata_i(part_data_i[i]), .full_o(part_full_o[i]),
             .has_o(q_has[i]), .en_i(q_en), .re_i(q_re[i]), .ridx_i(q_idx), .done_i(q_done[i]), .rdata_o(term)
         );
-
-        assign asking[i] = push_i[i] && wr_region_i[i] == CLS_REQ;
     end
 
     assign queued_o    = has_ctrl | has_req | has_store;
-    assign asks        = has_req != '0 || asking != '0;   // requests that go to this port
+    assign asks        = has_req != '0;   // requests that go to this port
     assign members     = by_distance(open_mask, port_i);
     assign part_done_o = q_done;
 
@@ -350,7 +348,7 @@ module switch_port #(
 
     reduce_join #(.N(N), .FlitBytes(FlitBytes), .OpenRows(OpenRows), .RedTypes(RedTypes), .RedOps(RedOps), .StampW(StampW)) i_join (
         .clk_i, .rst_ni,
-        .open_valid_i(open_valid), .open_poison_i((members & down_i) != '0), .open_mask_i(members & ~down_i), .open_bytes_i(open_bytes), .open_red_i(open_red), .open_stamp_i(stamp_o), .open_full_o(open_full),
+        .open_valid_i(open_valid), .open_mask_i(members), .open_bytes_i(open_bytes), .open_red_i(open_red), .open_stamp_i(stamp_o), .open_full_o(open_full), .away_i(down_i),
         .q_has_i(j_has), .q_hold_i(part_hold_i), .q_en_o(q_en), .q_re_o(j_re), .q_idx_o(q_idx), .q_done_o(j_done), .q_data_i(j_term),
         .q_wait_o(j_wait), .row_done_o(row_done), .level_o(rows),
         .res_valid_o(res_valid), .res_len_o(res_len), .res_poison_o(res_poison), .res_stamp_o(res_stamp), .res_start_i(res_start),
@@ -380,17 +378,13 @@ module switch_port #(
     assign ctrl_free_o = by_distance(free_ctrl_n, port_i);
 
     // ---- errors: kept until they are reported, and sent back to the source ----
-    logic err_valid_q;
-
     assign report_take = report && !err_valid && !err_waits_q;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
-            err_valid_q  <= 1'b0;
             err_waits_q  <= 1'b0;
             back_valid_q <= 1'b0;
         end else begin
-            err_valid_q <= err_valid;
             if (err_valid || report_take) err_waits_q <= 1'b1;
             else if (err_take_i) err_waits_q <= 1'b0;
             if (err_valid) back_valid_q <= 1'b1;
@@ -413,7 +407,7 @@ module switch_port #(
     port_counters i_counters (
         .clk_i, .clear_i(!rst_ni || go_i), .clearing_i(cnt_clearing_i), .visit_i(cnt_visit_i), .read_i(cnt_read_i), .addr_i(cnt_addr_i), .at_i(cnt_at_i),
         .valid_i({dn_valid_o, up_valid_i}), .last_i({dn_last_o, up_last_i}), .cls_i(link_cls), .len_i(link_len),
-        .reject_i(err_valid_q), .wait_turn_i(wait_turn), .wait_credit_i(wait_credit), .discard_i(discard), .drop_i(drop),
+        .reject_i(err_valid), .wait_turn_i(wait_turn), .wait_credit_i(wait_credit), .discard_i(discard), .drop_i(drop),
         .high_o(cnt_high_o), .low_o(cnt_low_o)
     );
 

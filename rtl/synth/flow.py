@@ -75,7 +75,8 @@ def merge_equal(mods):
 
 
 def instances(mods, name):
-    return [m[1] for line in mods[name] if (m := re.match(r"^  cell (\\\S+) ", line)) and m[1] in mods]
+    """{instance: its module} of a module."""
+    return {m[2].lstrip("\\"): m[1] for line in mods[name] if (m := re.match(r"^  cell (\\\S+) (\S+)$", line)) and m[1] in mods}
 
 
 def elaborate(out, top, params, files, levels, wrapper=None):
@@ -92,7 +93,7 @@ write_rtlil {out}/elaborated.il
     if wrapper:
         units.add(f"\\{top}")
     for _ in range(levels):
-        level = {i for m in level for i in instances(mods, m)}
+        level = {i for m in level for i in instances(mods, m).values()}
         units |= level
     write_if_changed(out / "merged.il", "".join(("attribute \\keep_hierarchy 1\n" if name in units else "") + "\n".join(lines) + "\n" for name, lines in mods.items()))
     if wrapper:

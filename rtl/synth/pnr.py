@@ -26,7 +26,7 @@ PACKAGE = "CABGA756"
 CAPACITY = {"TRELLIS_COMB": 83640, "TRELLIS_FF": 83640, "DP16KD": 208, "MULT18X18D": 156}
 GRADES = (6, 8)
 SEED = 1
-LEVELS = 1  # of hierarchy that the table shows
+LEVELS = 2  # of hierarchy below the top that the table shows
 # name: top, parameters, speed grade, clock asked for in MHz. The partial queues of 8 ports are LUT RAM: in block RAM they take 112 of the device's 208.
 PARTS = {
     "switch-4": ("switch_top", {"N": 4, "FlitBytes": 8}, 6, 60),
@@ -117,18 +117,15 @@ def replace_if_changed(old, new):
         new.replace(old)
 
 
-def count_cells(out):
-    """{module: {"inst": its instance paths, cell type: number}}, a module with what is flattened into it; without the wrapper."""
-    mods = json.loads((out / "netlist.json").read_text())["modules"]
-    paths = {}
-
-    def walk(mod, path):
-        for name, cell in mods[mod]["cells"].items():
-            if cell["type"] in mods and not {"blackbox", "whitebox"} & mods[cell["type"]]["attributes"].keys():
-                paths[f"{path}{name}"] = cell["type"].split("$")[0]
-                walk(cell["type"], f"{path}{name}.")
-
-    walk("pnr_top", "")
+def count_cells(out, top):
+    """{module: {"inst": its instance paths, cell type: number}} of the top and what is LEVELS below it, a cell with the one whose name its own begins with; without the wrapper."""
+    mods = flow.read_rtlil(out / "merged.il")
+    level = {"i_dut": f"\\{top}"}
+    paths = dict(level)
+    for _ in range(LEVELS):
+        level = {f"{path}.{name}": module for path, holder in level.items() for name, module in flow.instances(mods, holder).items()}
+        paths |= level
+    paths = {path: check.module_of(module.lstrip("\\")) for path, module in paths.items()}
     placed = json.loads((out / "placed.json").read_text())["modules"]
     cells = next(iter(placed.values()))["cells"]
     count = {}
@@ -162,7 +159,7 @@ def run(name, a):
     known = top_parameters(top, a.files)
     params = [f"{k}={v}" for k, v in params.items()] + [p for p in a.param if p.split("=")[0] in known]
     print(f"pnr: {name}: {top} with {' '.join(params)}", flush=True)
-    flow.elaborate(out, top, params, a.files, LEVELS, ("pnr_top", wrapper(top)))
+    flow.elaborate(out, top, params, a.files, 0, ("pnr_top", wrapper(top)))
     done = out / "synthesized"
     if not newer(done, [out / "merged.il", out / "pnr_top.v"]):
         flow.synthesize(out, "pnr_top", f"read_verilog {out}/pnr_top.v\nproc", f"write_json {out}/new.json")
@@ -178,7 +175,7 @@ def run(name, a):
         other = next(g for g in GRADES if g != speed)
         fault = nextpnr(out, other, freq, "placed.json", ["--no-pack", "--no-place"], not a.no_route)
         result["timing"] = {str(g): timing(out, g) for g in GRADES if g == speed or not fault}
-        result["cells"] = {m: {**c, "inst": len(c["inst"])} for m, c in count_cells(out).items()}
+        result["cells"] = {m: {**c, "inst": len(c["inst"])} for m, c in count_cells(out, top).items()}
         result["total"] = {k: sum(c[k] for c in result["cells"].values()) for k in CAPACITY}
     if result["fault"]:
         print(f"pnr: {name}: {result['fault']}")
@@ -250,7 +247,7 @@ def page(results):
              "Written by `make pnr`: Yosys and nextpnr place and route parts of the fabric on the ECP5 85F",
              f"({PACKAGE}, seed {SEED}). COMB are nextpnr's TRELLIS_COMB, after packing, or where it says *before packing* LUT4 + 2 CCU2C + 4 TRELLIS_DPR16X4 of Yosys; a share is of the whole device",
              f"({CAPACITY['TRELLIS_COMB']} COMB, {CAPACITY['DP16KD']} DP16KD, {CAPACITY['MULT18X18D']} multipliers). A part stands between shift registers, which are not counted.",
-             "Placed and routed for the speed grade with a clock asked for; timed for the other as it lies there.", ""]
+             "Placed and routed for the speed grade with a clock asked for; timed for the other as it lies there. Modules are mapped together; a LUT counts for the one that the net behind it is named after.", ""]
     routed = [r for r in results if r["speed"]]
     rows = []
     for r in routed:

@@ -40,7 +40,7 @@ LOCK = threading.Lock()
 
 # from a design to an AIGER file with one output per assertion; assumptions are constraints
 AIGER = ("prep -top {top}; flatten; async2sync; chformal -cover -remove; chformal -lower; memory_map; formalff -clk2ff -ff2anyinit; dffunmap; "
-         "setundef -anyseq; delete -output; opt -full; techmap; opt_clean; aigmap; opt_clean; "
+         "setundef -anyseq; delete -output; opt -full; techmap; setundef -anyseq; opt_clean; aigmap; opt_clean; "
          "select -write {aig}.names t:$assert; write_aiger -zinit {aig}")
 
 

@@ -441,6 +441,42 @@ static void slow_ports_stay_up(void **state)
     }
 }
 
+// Comes up in the middle of requests for it alone, which wait for the output half of the time: each is left out of its row and discarded, or delivered and answered.
+static void comes_up_beside_requests(void **state)
+{
+    (void)state;
+    for (unsigned round = 0; round < 24; round++) {
+        auto b = guarded(1 + round % 4);
+        unsigned n = b->n, bad = static_cast<unsigned>(b->rng() % n);
+        b->faulty[bad] = true;
+        auto ask = [&](unsigned cycles) {
+            while (cycles--) {
+                for (unsigned s = 0; s < n; s++) {
+                    if (s == bad || !b->percent(60 * b->f / 16 / (n - 1)))
+                        continue;
+                    packet r = b->make(MW_OP_DYMULTIMEM_LD_REDUCE, s, 0);
+                    r.h.len = b->f;
+                    r.set_targets({expert(*b, bad, 0)});
+                    if (b->ports[s].queue[MW_CLS_REQ].empty())
+                        b->send(s, r);
+                }
+                b->cycle();
+            }
+        };
+        ask(100);
+        b->disable(bad);
+        ask(200 + static_cast<unsigned>(b->rng() % 32));
+        only_this_port_is_down(*b, bad);
+        b->enable(bad);
+        for (uint64_t end = b->now + 5000; b->down[bad] && b->now < end;)
+            ask(1);
+        assert_int_equal(b->dut.down_o, 0);
+        ask(200);
+        b->finish();
+        assert_true(b->lost > 0 && b->stood_in > 0);
+    }
+}
+
 // Everything at once, again and again: one port misbehaves in some way or is taken down, traffic of all classes goes on, the port is enabled in the middle of it.
 static void random_faults(void **state)
 {
@@ -505,7 +541,8 @@ int guard_tests(uint64_t first_seed)
         cmocka_unit_test(sink_of_results_stops),  cmocka_unit_test(answers_no_request),
         cmocka_unit_test(pauses_inside_a_packet), cmocka_unit_test(pauses_inside_a_partial),
         cmocka_unit_test(never_ends_a_packet),    cmocka_unit_test(sends_what_is_wrong),
-        cmocka_unit_test(slow_ports_stay_up),     cmocka_unit_test(random_faults),
+        cmocka_unit_test(slow_ports_stay_up),     cmocka_unit_test(comes_up_beside_requests),
+        cmocka_unit_test(random_faults),
     };
     return cmocka_run_group_tests_name("switch_guard", tests, nullptr, nullptr);
 }

@@ -90,7 +90,7 @@ module prove_port_down #(
         );
         // rows of one flit, a new one asked for as soon as the window allows it
         reduce_join #(.N(3), .FlitBytes(16), .OpenRows(2), .RedTypes(8'h01), .RedOps(8'h01)) i_join (
-            .clk_i, .rst_ni(rst_n), .open_valid_i(rst_n && !full), .open_poison_i(j_down != '0), .open_mask_i(~j_down), .open_bytes_i(15'd15), .open_red_i('0), .open_stamp_i('0), .open_full_o(full),
+            .clk_i, .rst_ni(rst_n), .open_valid_i(rst_n && !full), .open_mask_i('1), .open_bytes_i(15'd15), .open_red_i('0), .open_stamp_i('0), .open_full_o(full), .away_i(j_down),
             .q_has_i(j_has), .q_hold_i((r == 0) ? {hold[1][r], hold[0][r]} : {hold[0][r], hold[1][r]}), .q_en_o(en), .q_re_o(j_re), .q_idx_o(idx), .q_done_o(j_done), .q_data_i(j_term),
             .q_wait_o(j_wait), .row_done_o(row_done), .level_o(level),
             .res_valid_o(valid), .res_len_o(), .res_poison_o(poison), .res_stamp_o(), .res_start_i(res[r]), .res_read_i(read_q), .res_first_i(1'b1), .res_last_i(1'b1),

@@ -32,7 +32,7 @@ module prove_port_guard (
     // ---- time: how long the chosen thing has waited, in its ticks ----
     logic       waits, ticks, up, up_q, cause;
     logic [1:0] waited_q, one_q;
-    assign up    = i_dut.state_q == 3'd0;   // UP
+    assign up    = i_dut.state_q == 5'd0;   // UP
     assign waits = (one_i == 2'd3) ? up_open_q : starved_i[one_i];
     assign ticks = (one_i == 2'd3) ? tick_i[0] : tick_i[one_i];
 

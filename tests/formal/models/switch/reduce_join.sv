@@ -19,12 +19,12 @@ module reduce_join #(
     input  wire logic               rst_ni,
 
     input  wire logic               open_valid_i,   // only while open_full_o is low
-    input  wire logic               open_poison_i,
     input  wire logic [Members-1:0] open_mask_i,
     input  wire logic [14:0]        open_bytes_i,   // of the row, less 1
     input  wire red_pkg::red_t      open_red_i,
     input  wire logic [StampB-1:0]  open_stamp_i,
     output logic                    open_full_o,
+    input  wire logic [Members-1:0] away_i,
 
     input  wire logic [Members-1:0] q_has_i,
     input  wire logic [Members-1:0] q_hold_i,       // the credit of the packet before is still waiting: do not start the next
