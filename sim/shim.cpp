@@ -262,6 +262,7 @@ struct device {
         if (bus.emap_we_o || bus.group_we_o || bus.node_req_o)
             configure();
         n.go_i = p.go_i = bus.go_o;
+        n.run_i = bus.run_o;
         n.sweep_i = bus.sweep_o;
         n.epoch_i = p.epoch_i = bus.epoch_o;
         n.emap_we_i = p.emap_we_i = bus.emap_we_o;

@@ -57,6 +57,7 @@ module fabric #(
     end
 
     logic go;
+    logic run;
     logic sweep;
     logic [1:0] epoch;
     logic csr_req [N];
@@ -97,7 +98,7 @@ module fabric #(
         .Guard(Guard), .Monitor(Monitor), .RedTypes(RedTypes), .RedOps(RedOps)
     ) i_core (
         .clk_i, .rst_ni, .cfg_req_i, .cfg_we_i, .cfg_addr_i, .cfg_wdata_i, .cfg_ack_o, .cfg_rdata_o, .cfg_err_o, .done_o,
-        .go_o(go), .sweep_o(sweep), .node_reset_o(node_reset), .epoch_o(epoch), .csr_req_o(csr_req), .csr_we_o(csr_we), .csr_addr_o(csr_addr), .csr_wdata_o(csr_wdata),
+        .go_o(go), .run_o(run), .sweep_o(sweep), .node_reset_o(node_reset), .epoch_o(epoch), .csr_req_o(csr_req), .csr_we_o(csr_we), .csr_addr_o(csr_addr), .csr_wdata_o(csr_wdata),
         .csr_ack_i(csr_ack), .csr_err_i(csr_err), .csr_rdata_i(csr_rdata), .emap_we_o(emap_we), .emap_addr_o(emap_addr), .emap_data_o(emap_data),
         .group_we_o(group_we), .group_addr_o(group_addr), .group_data_o(group_data), .up_valid_i(up_valid), .up_last_i(up_last), .up_err_i(up_err),
         .up_cls_i(up_cls), .up_data_i(up_data), .up_crd_o(up_crd), .up_crd_part_o(up_crd_part), .dn_valid_o(dn_valid), .dn_last_o(dn_last),
@@ -111,7 +112,7 @@ module fabric #(
             .RedTypes(RedTypes), .RedOps(RedOps), .Reds(Reds), .Faults(Faults)
         ) i_node (
             .clk_i, .rst_ni(rst_ni && !node_reset[g]), .port_i(5'(g)),
-            .go_i(go), .sweep_i(sweep), .epoch_i(epoch), .csr_req_i(csr_req[g]), .csr_we_i(csr_we), .csr_addr_i(csr_addr), .csr_wdata_i(csr_wdata),
+            .go_i(go), .run_i(run), .sweep_i(sweep), .epoch_i(epoch), .csr_req_i(csr_req[g]), .csr_we_i(csr_we), .csr_addr_i(csr_addr), .csr_wdata_i(csr_wdata),
             .csr_ack_o(csr_ack[g]), .csr_err_o(csr_err[g]), .csr_rdata_o(csr_rdata[g]), .emap_we_i(emap_we), .emap_addr_i(emap_addr),
             .emap_data_i(emap_data), .group_we_i(group_we), .group_addr_i(group_addr), .group_data_i(group_data), .up_valid_o(up_valid[g]),
             .up_last_o(up_last[g]), .up_err_o(up_err[g]), .up_cls_o(up_cls[g]), .up_data_o(up_data[g]), .up_crd_i(up_crd[g]),

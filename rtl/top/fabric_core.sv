@@ -42,6 +42,7 @@ module fabric_core #(
 
     // to and from the nodes
     output logic                     go_o,
+    output logic                     run_o,
     output logic                     sweep_o,
     output logic                     node_reset_o [N],
     output logic [1:0]               epoch_o,
@@ -84,7 +85,7 @@ module fabric_core #(
     logic [4:0]         cnt_port;
     logic [3:0]         cnt_idx;
     logic [31:0]        cnt_data;
-    logic               run, mon_read, mon_series;
+    logic               mon_read, mon_series;
     logic [15:0]        mon_interval;
     logic [3:0]         mon_classes;
     logic [4:0]         mon_port;
@@ -119,7 +120,7 @@ module fabric_core #(
         .cfg_req_i, .cfg_we_i, .cfg_addr_i, .cfg_wdata_i, .cfg_ack_o, .cfg_rdata_o, .cfg_err_o,
         .node_req_o(node_req), .node_we_o(csr_we_o), .node_addr_o(csr_addr_o), .node_wdata_o(csr_wdata_o),
         .node_ack_i(node_ack), .node_err_i(node_err), .node_rdata_i(node_rdata),
-        .go_o, .sweep_o, .done_o(done_o), .run_o(run), .epoch_o, .latency_o(latency),
+        .go_o, .run_o, .sweep_o, .done_o(done_o), .epoch_o, .latency_o(latency),
         .store_credits_o(store_credits), .part_credits_o(part_credits), .throttle_o(throttle), .window_o(window),
         .emap_we_o, .emap_addr_o, .emap_data_o,
         .group_we_o, .group_addr_o, .group_data_o, .partition_o(partition),
@@ -157,7 +158,7 @@ module fabric_core #(
         .Groups(fabric_pkg::Groups), .RxStorePkts(RxStorePkts), .RxResultPkts(fabric_pkg::RxResultPkts), .RxCtrlPkts(fabric_pkg::RxCtrlPkts),
         .Guard(Guard), .Monitor(Monitor), .RedTypes(RedTypes), .RedOps(RedOps)
     ) i_switch (
-        .clk_i, .rst_ni, .go_i(go_o), .run_i(run), .epoch_i(epoch_o),
+        .clk_i, .rst_ni, .go_i(go_o), .run_i(run_o), .epoch_i(epoch_o),
         .up_valid_i(up_rx_valid), .up_last_i(up_rx_last), .up_err_i(up_rx_err), .up_cls_i(up_rx_cls), .up_data_i(up_rx_data),
         .up_crd_o(up_crd_sw), .up_crd_part_o(up_part_sw),
         .dn_valid_o(dn_tx_valid), .dn_last_o(dn_tx_last), .dn_err_o(dn_tx_err), .dn_cls_o(dn_tx_cls), .dn_data_o(dn_tx_data), .dn_crd_i(dn_crd_sw),

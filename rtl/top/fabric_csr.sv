@@ -54,8 +54,8 @@ module fabric_csr #(
 
     output logic                    go_o,       // pulse
     output logic                    sweep_o,    // pulse
+    output logic                    run_o,      // from the cycle behind go_o to the last one of `cycles`
     output logic                    done_o,     // a layer has ended since the last go
-    output logic                    run_o,      // a layer runs, from the cycle after go_o on
     output logic [1:0]              epoch_o,
     output logic [7:0]              latency_o,
     output logic [7:0]              store_credits_o,

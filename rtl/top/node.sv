@@ -26,6 +26,7 @@ module node #(
     input  wire logic            clk_i,
     input  wire logic            rst_ni,
     input  wire logic            go_i,
+    input  wire logic            run_i,    // a layer is not done: from the cycle behind go_i on
     input  wire logic            sweep_i,
     input  wire logic [4:0]      port_i,   // constant
     input  wire logic [1:0]      epoch_i,
@@ -80,7 +81,7 @@ module node #(
     node_pkg::node_cfg_t cfg;
 
     // ---- what comes in is registered here (the uplink's credits aside); the host's port holds one access ----
-    logic             go, sweep, emap_we, group_we, csr_req, csr_we, host_valid, host_we, host_done;
+    logic             go, run, sweep, emap_we, group_we, csr_req, csr_we, host_valid, host_we, host_done;
     logic [1:0]       epoch_q;
     logic [4:0]       port_q;
     logic [11:0]      emap_addr, csr_addr;
@@ -95,6 +96,7 @@ module node #(
 
     always_ff @(posedge clk_i) begin
         go         <= rst_ni && go_i;
+        run        <= rst_ni && run_i;
         sweep      <= rst_ni && sweep_i;
         epoch_q    <= epoch_i;
         port_q     <= port_i;
@@ -470,8 +472,9 @@ module node #(
         .req_i(csr_req), .we_i(csr_we), .addr_i(csr_addr), .wdata_i(csr_wdata), .ack_o(csr_ack_o), .rdata_o(csr_rdata_o), .err_o(csr_err_o),
         .port_i(port_q), .epoch_i(epoch_q), .cfg_o(cfg), .fault_o(fault),
         .state_i({8'd0, hub_idle, 6'd0, sweep_busy_o, rows_done, unit_idle, 2'd0, streams_idle, idle_o}), .stream_i(stream_reg),
-        .count_i({expert_tile, |{retire[4], retire[3], retire[2], retire[1], retire[0]}, tok_done, ev_row, alloc_miss, alloc_hit, expert_wait, expert_idle, mem_conflict,
-                  link_idle, stall_ctrl, part_empty, stall_store}),
+        // what counts nothing happening stops with the layer
+        .count_i({expert_tile, |{retire[4], retire[3], retire[2], retire[1], retire[0]}, tok_done, ev_row, alloc_miss, alloc_hit, expert_wait, expert_idle && run, mem_conflict,
+                  link_idle && run, stall_ctrl, part_empty && run, stall_store}),
         .err_valid_i(err_valid), .err_code_i(err_code), .error_o
     );
 endmodule

@@ -41,6 +41,7 @@ struct layer {
     int16_t topk_idx[GPUS][TOKENS][K];
     float topk_weights[GPUS][TOKENS][K];
     uint64_t cycles;
+    struct mw_counters counters;
 };
 
 static void make_layer(struct layer *l)
@@ -56,6 +57,25 @@ static void make_layer(struct layer *l)
                 l->topk_weights[g][t][j] = (float)(1 + random32() % 100) / 100;
             }
         }
+}
+
+/// They stand once the layer is done, whenever they are read; and each cycle of the layer has a flit on the uplink or has none.
+static void check_counters(struct mw_device *device, const struct layer *l)
+{
+    struct mw_counters later;
+    uint8_t data[4096];
+    const struct mw_transfer t = {0, 0, sizeof data, data};
+    assert_int_equal(mw_mem_read(device, &t, 1), 0);
+    assert_int_equal(mw_counters_read(device, &later), 0);
+    assert_memory_equal(&l->counters, &later, sizeof later);
+    assert_int_equal(later.cycles, l->cycles);
+    for (unsigned g = 0; g < GPUS; g++) {
+        uint64_t flits = 0;
+        for (unsigned c = 0; c < MW_NUM_CLASSES; c++)
+            flits += later.port[g].up_flits[c];
+        assert_true(flits > 0);
+        assert_int_equal(later.gpu[g].link_idle + flits, later.cycles);
+    }
 }
 
 static void run_layer(const struct mw_open_options *options, struct layer *l)
@@ -81,6 +101,8 @@ static void run_layer(const struct mw_open_options *options, struct layer *l)
         status = mw_combine(handle, rows, NULL, &l->cycles);
     if (status)
         fail_msg("%s: %s", mw_strerror(status), mw_message());
+    assert_int_equal(mw_counters_read(device, &l->counters), 0);
+    check_counters(device, l);
     mw_handle_destroy(handle);
     mw_dymulticast_destroy(object);
     mw_close(device);
@@ -112,6 +134,7 @@ static void test_layer(void **state)
         run_layer(&frames, &b);
         assert_memory_equal(a.out, b.out, sizeof a.out);
         assert_int_equal(a.cycles, b.cycles);
+        assert_memory_equal(&a.counters, &b.counters, sizeof a.counters);
         bool zero = true;
         for (size_t j = 0; j < sizeof a.out; j++)
             zero = zero && !((uint8_t *)a.out)[j];

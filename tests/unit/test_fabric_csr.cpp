@@ -18,7 +18,7 @@ struct bench : csr_bench<Vfabric_csr> {
     uint32_t node_address = 0, node_data = 0;
     unsigned accesses = 0;
     // what pulses showed
-    unsigned gos = 0, sweeps = 0, emaps = 0, groups = 0;
+    unsigned gos = 0, runs = 0, sweeps = 0, emaps = 0, groups = 0;
     unsigned ups[NODES] = {}, downs[NODES] = {};
     uint32_t emap_address = 0, emap_data = 0, group_address = 0, group_data = 0;
 
@@ -82,6 +82,7 @@ struct bench : csr_bench<Vfabric_csr> {
         dut.cnt_data_i = 0x5000u + (static_cast<uint32_t>(dut.cnt_port_o) << 4) + dut.cnt_idx_o;
         settle();
         gos += dut.go_o;
+        runs += dut.run_o;
         sweeps += dut.sweep_o;
         for (unsigned p = 0; p < NODES; p++) {
             ups[p] += dut.enable_o >> p & 1;
@@ -308,12 +309,15 @@ unsigned run_layer(bench &b, unsigned idle_at)
 void go_and_done(void **)
 {
     bench b;
+    unsigned total = 0;
     assert_false(b.dut.done_o);
     for (unsigned i = 1; i < 50; i++) {
         unsigned idle_at = i < 10 ? i : 10 + b.below(300);
         unsigned cycles = run_layer(b, idle_at);
         assert_int_equal(b.gos, i);
         assert_int_equal(cycles, idle_at < 3 ? 4 : idle_at + 1);
+        total += cycles;
+        assert_int_equal(b.runs, total);
         assert_int_equal(b.read(FABRIC(state)), 2 | 4 | 8);
         assert_int_equal(b.read(FABRIC(cycles)), cycles);
         b.idle(b.below(5));
