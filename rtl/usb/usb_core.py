@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: CERN-OHL-P-2.0
-"""Writes usb_core.v: the USB 2.0 device of docs/host-protocol.md, made of LUNA's device core, on a ULPI PHY.
+"""Writes usb_core.v: the USB 2.0 device of docs/host-protocol.md, made of LUNA's device core, on a ULPI PHY; or usb_core_pins.v, the same at full speed
+for a board that has no PHY, with the bus at two pins.
 
-usage: usb_core.py OUT [--serial TEXT] [--product TEXT]
+usage: usb_core.py OUT [--pins] [--serial TEXT] [--product TEXT]
 
 One configuration, one vendor-class interface, one bulk OUT and one bulk IN endpoint; high speed (512-byte packets), or full speed (64) under a host
 that does not chirp. Numbers come from rtl/spec/host.toml.
@@ -16,20 +17,29 @@ that does not chirp. Numbers come from rtl/spec/host.toml.
   in_*                bytes to the host: valid/ready. in_last_i ends the transfer with a short or zero-length packet
 Back-pressure: an OUT packet is taken while 512 bytes are free of OUT_BUFFER, else NAK; two IN packets are held.
 
-LUNA 0.2.3 is used with four repairs, each marked "Repair" below.
+With --pins, in place of ulpi_*:
+  clk_i               48 MHz. The core runs in every fourth cycle
+  usb_dp_*, usb_dn_*  D+ and D-, split into _i (as they come, in nobody's clock) and _o; usb_oe_o drives both
+  usb_pullup_o        the pull-up of D+
+  high_speed_o        is always 0
+
+LUNA 0.2.3 is used with six repairs, each marked "Repair" below.
 """
 import argparse
 import pathlib
 import tomllib
 
-from amaranth import ClockDomain, ClockSignal, Const, Elaboratable, Module, Mux, ResetInserter, ResetSignal, Signal
+from amaranth import Cat, ClockDomain, ClockSignal, Const, Elaboratable, EnableInserter, Module, Mux, ResetInserter, ResetSignal, Signal
 from amaranth.back import verilog
+from amaranth.lib.cdc import FFSynchronizer
 from luna.gateware.interface import ulpi as luna_ulpi
+from luna.gateware.interface.gateware_phy import GatewarePHY
 from luna.gateware.interface.ulpi import ULPIRxEventDecoder
 from luna.gateware.usb.usb2 import device as luna_device
 from luna.gateware.usb.usb2 import USBSpeed
 from luna.gateware.usb.usb2.control import USBControlEndpoint
 from luna.gateware.usb.usb2.packet import USBTokenDetector
+from luna.gateware.usb.usb2.reset import USBResetSequencer
 from luna.gateware.usb.request.standard import StandardRequestHandler
 from luna.usb2 import USBDevice, USBStreamInEndpoint, USBStreamOutEndpoint
 from usb_protocol.emitters import DeviceDescriptorCollection
@@ -40,6 +50,7 @@ HIGH_SPEED_PACKET = 512
 FULL_SPEED_PACKET = 64
 OUT_BUFFER = 2048  # two packets wait while a third is read
 NOWHERE = 16       # an endpoint number that no token has
+PIN_CLOCKS = 4     # of the pins' clock, for one of the core's at the pins
 BCD_USB = 2.00
 DEVICE_QUALIFIER, OTHER_SPEED = 6, 7
 
@@ -57,7 +68,8 @@ def configuration(collection, packet):
 
 
 def descriptors(packet, other_packet, product, serial):
-    """Of one speed; those of the other one are told as DEVICE_QUALIFIER and OTHER_SPEED_CONFIGURATION, as USB 2.0 section 9.6.2 asks of both."""
+    """Of one speed; those of the other one are told as DEVICE_QUALIFIER and OTHER_SPEED_CONFIGURATION, as USB 2.0 section 9.6.2 asks of both, and are
+    not there in a device of one speed (other_packet None)."""
     d = DeviceDescriptorCollection()
     with d.DeviceDescriptor() as device:
         device.bcdUSB = BCD_USB
@@ -66,6 +78,8 @@ def descriptors(packet, other_packet, product, serial):
         device.iManufacturer, device.iProduct, device.iSerialNumber = "moeswitch", product, serial
         device.bMaxPacketSize0, device.bNumConfigurations = 64, 1
     configuration(d, packet)
+    if other_packet is None:
+        return d
     other = DeviceDescriptorCollection()
     configuration(other, other_packet)
     raw = bytearray(other.get_descriptor_bytes(2, 0))
@@ -129,6 +143,27 @@ class FullSpeedRequests(StandardRequestHandler):
     """A name of its own, for the same reason."""
 
 
+class SynchronousPhy(GatewarePHY):
+    """Repair: LUNA's own PHY gives the line state with its two bits exchanged, so that the idle line looks like K and sleep is never seen, and gives it as
+    the pins have it, in nobody's clock."""
+
+    def elaborate(self, platform):
+        m = super().elaborate(platform)
+        state = Signal(2)
+        m.submodules.line_state = FFSynchronizer(Cat(self._io.d_p.i, self._io.d_n.i), state, o_domain="usb_io")
+        m.d.comb += self.line_state.eq(state)
+        return m
+
+
+class SlowResetSequencer(USBResetSequencer):
+    """Repair: LUNA counts microseconds in clocks of 60 MHz, whatever its clock is, so that at 12 MHz a sleeping bus would be noticed after 15 ms, where
+    10 are allowed."""
+
+
+for _name in [n for n in dir(USBResetSequencer) if n.startswith("_CYCLES_")]:
+    setattr(SlowResetSequencer, _name, getattr(USBResetSequencer, _name) // 5)
+
+
 # ---- the core ----
 class Pin:
     """A pin group as LUNA's ULPI translator takes it: fields i, o and oe of one name."""
@@ -148,19 +183,40 @@ class Ulpi:
         return [self.data.i, self.data.o, self.data.oe, self.dir.i, self.nxt.i, self.stp.o, self.rst.o]
 
 
-class UsbCore(Elaboratable):
-    def __init__(self, product, serial):
+class Pins:
+    """A bus without a PHY, as LUNA's device takes it for its own."""
+
+    def __init__(self):
+        self.d_p, self.d_n = (Pin(f"usb_{n}", i="_i", o="_o") for n in ("dp", "dn"))
+        self.oe = Signal(name="usb_oe_o")
+        self.d_p.oe = self.oe
+        self.d_n.oe = Signal()  # the same
+        self.pullup = Pin("usb_pullup", o="_o")
+
+    def signals(self):
+        return [self.d_p.i, self.d_p.o, self.d_n.i, self.d_n.o, self.oe, self.pullup.o]
+
+
+class Core(Elaboratable):
+    """What both have: their ports but for the bus."""
+
+    def __init__(self, bus):
         def port(name, width=1):
             s = Signal(width, name=name)
             self.ports.append(s)
             return s
 
-        self.ulpi = Ulpi()
-        self.ports = self.ulpi.signals()
+        self.bus = bus
+        self.ports = bus.signals()
         self.clk_i, self.rst_ni, self.connect_i = port("clk_i"), port("rst_ni"), port("connect_i")
         self.high_speed_o, self.configured_o, self.suspended_o, self.restart_o = (port(n) for n in ("high_speed_o", "configured_o", "suspended_o", "restart_o"))
         self.out_valid_o, self.out_ready_i, self.out_data_o = port("out_valid_o"), port("out_ready_i"), port("out_data_o", 8)
         self.in_valid_i, self.in_ready_o, self.in_data_i, self.in_last_i = port("in_valid_i"), port("in_ready_o"), port("in_data_i", 8), port("in_last_i")
+
+
+class UsbCore(Core):
+    def __init__(self, product, serial):
+        super().__init__(Ulpi())
         self.high = descriptors(HIGH_SPEED_PACKET, FULL_SPEED_PACKET, product, serial)
         self.full = descriptors(FULL_SPEED_PACKET, HIGH_SPEED_PACKET, product, serial)
 
@@ -183,7 +239,7 @@ class UsbCore(Elaboratable):
         m.d.comb += [ClockSignal("usb").eq(self.clk_i), ResetSignal("usb").eq(~self.rst_ni)]
         luna_device.USBTokenDetector = ForgetfulTokenDetector
         luna_ulpi.ULPIRxEventDecoder = AttentiveDecoder
-        m.submodules.device = device = USBDevice(bus=self.ulpi, handle_clocking=False)
+        m.submodules.device = device = USBDevice(bus=self.bus, handle_clocking=False)
         control = self.control_endpoint(device)
 
         # LUNA's IN endpoint has one packet size: two of them, of which the one of the other speed hears no token. Repair: asleep, and while it finds out
@@ -224,14 +280,70 @@ class UsbCore(Elaboratable):
         return m
 
 
+class PinsCore(Core):
+    """All in the pins' clock, of which the core takes every fourth cycle: nothing has to cross from one clock to another but the pins themselves. A byte
+    waits at the outputs, so that what is shown there stays."""
+
+    def __init__(self, product, serial):
+        super().__init__(Pins())
+        self.descriptors = descriptors(FULL_SPEED_PACKET, None, product, serial)
+
+    def slow_part(self, m):
+        """LUNA's device and its endpoints, in clock domain usb."""
+        luna_device.USBTokenDetector = ForgetfulTokenDetector
+        luna_device.USBResetSequencer = SlowResetSequencer
+        luna_device.GatewarePHY = SynchronousPhy
+        m.submodules.device = device = USBDevice(bus=self.bus, handle_clocking=False)
+        control = device.add_standard_control_endpoint(self.descriptors)
+        out = BulkOut(endpoint_number=HOST["USB_OUT"], max_packet_size=FULL_SPEED_PACKET, buffer_size=OUT_BUFFER)
+        full_in = FullSpeedIn(endpoint_number=HOST["USB_IN"] & 0xF, max_packet_size=FULL_SPEED_PACKET)
+        restart = device.reset_detected | control.interface.config_changed
+        for endpoint in (out, full_in):
+            endpoint.restart = restart
+            device.add_endpoint(endpoint)
+        m.d.comb += device.connect.eq(self.connect_i)
+        return device, control, out.stream, full_in.stream, restart
+
+    def elaborate(self, platform):
+        m, slow = Module(), Module()
+        for domain in ("usb", "usb_io"):
+            m.domains += ClockDomain(domain)
+            m.d.comb += [ClockSignal(domain).eq(self.clk_i), ResetSignal(domain).eq(~self.rst_ni)]
+        phase, tick, held = Signal(range(PIN_CLOCKS)), Signal(), Signal()
+        device, control, out, full_in, restart = self.slow_part(slow)
+        m.submodules.slow = EnableInserter({"usb": tick})(slow)
+        m.d.usb_io += phase.eq(phase + 1)
+        m.d.comb += [
+            tick.eq(phase == 0),
+            self.high_speed_o.eq(0),
+            self.suspended_o.eq(device.suspended),
+            self.configured_o.eq(control.interface.active_config != 0),
+            self.restart_o.eq(tick & restart),
+            self.out_valid_o.eq(held),
+            out.ready.eq(~held),
+            full_in.valid.eq(self.in_valid_i),
+            full_in.payload.eq(self.in_data_i),
+            full_in.last.eq(self.in_last_i),
+            self.in_ready_o.eq(tick & full_in.ready),
+        ]
+        with m.If(self.restart_o):
+            m.d.usb_io += held.eq(0)
+        with m.Elif(held):
+            m.d.usb_io += held.eq(~self.out_ready_i)
+        with m.Elif(tick & out.valid):
+            m.d.usb_io += [held.eq(1), self.out_data_o.eq(out.payload)]
+        return m
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("out", type=pathlib.Path)
+    p.add_argument("--pins", action="store_true", help="full speed at two pins")
     p.add_argument("--serial", default="sim", help="iSerialNumber, unique per device")
     p.add_argument("--product", default="moeswitch", help="iProduct")
     a = p.parse_args()
-    core = UsbCore(a.product, a.serial)
-    a.out.write_text(verilog.convert(core, name="usb_core", ports=core.ports, strip_internal_attrs=True))
+    core = (PinsCore if a.pins else UsbCore)(a.product, a.serial)
+    a.out.write_text(verilog.convert(core, name="usb_core_pins" if a.pins else "usb_core", ports=core.ports, strip_internal_attrs=True))
 
 
 if __name__ == "__main__":

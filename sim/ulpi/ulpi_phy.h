@@ -68,6 +68,17 @@ struct ulpi_phy {
         struct usb_stuffing stuffing;
         uint64_t begin, end; ///< on the wire
     } tx;
+    // of a bus without a PHY (pins/pins_phy.c): levels, two bits each
+    struct usb_wire {
+        bool skew;                          ///< D- changes a clock behind D+; set by the user
+        uint8_t levels[USB_MAX_PACKET * 3]; ///< of the host's packet: up to 7 for 6 of its bits
+        unsigned count, level, shown,
+            sampled; ///< bits; levels of the bit before, now, and when last looked at
+        uint64_t start;
+        bool synced, ended;
+        unsigned zeros, ones, bits, timer;
+        uint8_t byte;
+    } wire;
     uint64_t chirp_begin, chirp_end; ///< of the device's last chirp K; end 0: under way
 
     uint64_t now;

@@ -158,6 +158,10 @@ UNIT += usb_core
 UNIT_SRCS_usb_core := $(USB_CORE)
 UNIT_C_usb_core := $(wildcard sim/ulpi/*.c) $(HOST_H)
 UNIT_FLAGS_usb_core := -Wno-lint -Wno-style
+UNIT += usb_core_pins
+UNIT_SRCS_usb_core_pins := $(USB_PINS)
+UNIT_C_usb_core_pins := $(filter-out %/ulpi_phy.c,$(wildcard sim/ulpi/*.c)) sim/pins/pins_phy.c $(HOST_H)
+UNIT_FLAGS_usb_core_pins := -Wno-lint -Wno-style
 UNIT += host_link
 UNIT_SRCS_host_link := $(DEV_PKGS) rtl/host/host_link.sv
 UNIT_PARAMS_host_link := N=2 FlitBytes=8 MemBytesLog2=17

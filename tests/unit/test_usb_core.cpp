@@ -6,24 +6,19 @@
 #include "Vusb_core.h"
 #include "verilated.h"
 
-extern "C" {
-#include "host.h"
-#include "ulpi/usb_transfer.h"
+#include "usb_bench.h"
+
+static void show(Vusb_core &dut, const ulpi_bus &bus)
+{
+    dut.ulpi_dir_i = bus.dir;
+    dut.ulpi_nxt_i = bus.nxt;
+    dut.ulpi_data_i = bus.data;
 }
 
-#include <csetjmp>
-#include <cstdarg>
-#include <cstddef>
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <memory>
-#include <random>
-#include <vector>
-
-extern "C" {
-#include <cmocka.h>
+static ulpi_link driven(const Vusb_core &dut)
+{
+    return {static_cast<uint8_t>(dut.ulpi_data_o), dut.ulpi_data_oe_o != 0, dut.ulpi_stp_o != 0,
+            dut.ulpi_rst_o != 0};
 }
 
 namespace {
@@ -31,153 +26,16 @@ constexpr unsigned MIB = 1u << 20;
 
 uint64_t seed;
 
-using bytes = std::vector<uint8_t>;
-
-// The device with a sink and a source of bytes behind it, and the host before it.
-struct bench {
-    Vusb_core dut;
-    usb_host host;
-    usb_pipe pipe{};
-    uint8_t configuration[64]{};
-    std::mt19937_64 rng;
-
-    bytes sink;   // what came out of the OUT endpoint
-    bytes source; // what is to go into the IN endpoint
-    size_t given = 0;
-    bool ends = true;                            // the source's last byte ends a transfer
-    unsigned sink_pace = 100, source_pace = 100; // percent of the clocks
-    unsigned restarts = 0;
-
-    explicit bench(uint64_t s, bool connect = true) : rng(s)
-    {
-        dut.clk_i = 0;
-        dut.rst_ni = 0;
-        dut.connect_i = connect;
-        dut.in_valid_i = dut.in_last_i = dut.out_ready_i = 0;
-        usb_host_init(&host, clock, this);
-        for (unsigned i = 0; i < 8; i++)
-            clock(this, &host.phy.bus);
-        dut.rst_ni = 1;
-    }
-
-    bool chance(unsigned percent) { return percent >= 100 || rng() % 100 < percent; }
-
-    static ulpi_link clock(void *self, const ulpi_bus *bus)
-    {
-        return static_cast<bench *>(self)->step(*bus);
-    }
-
-    ulpi_link step(const ulpi_bus &bus)
-    {
-        dut.ulpi_dir_i = bus.dir;
-        dut.ulpi_nxt_i = bus.nxt;
-        dut.ulpi_data_i = bus.data;
-        dut.clk_i = 0;
-        dut.eval();
-        const ulpi_link link = {static_cast<uint8_t>(dut.ulpi_data_o), dut.ulpi_data_oe_o != 0,
-                                dut.ulpi_stp_o != 0, dut.ulpi_rst_o != 0};
-        if (dut.out_valid_o && dut.out_ready_i)
-            sink.push_back(static_cast<uint8_t>(dut.out_data_o));
-        const bool gave = dut.in_valid_i && dut.in_ready_o;
-        restarts += dut.restart_o;
-        dut.clk_i = 1;
-        dut.eval();
-        given += gave;
-        dut.out_ready_i = chance(sink_pace);
-        dut.in_valid_i =
-            given < source.size() && ((dut.in_valid_i && !gave) || chance(source_pace));
-        dut.in_data_i = given < source.size() ? source[given] : 0;
-        dut.in_last_i = ends && given + 1 == source.size();
-        return link;
-    }
-
-    void wait(uint64_t clocks) { usb_host_wait(&host, clocks); }
-
-    bytes random(size_t size)
-    {
-        bytes b(size);
-        for (auto &x : b)
-            x = static_cast<uint8_t>(rng() % 4 ? rng() : 0xff); // 0xff: the most stuffing
-        return b;
-    }
-
-    void offer(const bytes &b, bool last = true)
-    {
-        source = b;
-        given = 0;
-        ends = last;
-    }
-
+struct bench : usb_bench<Vusb_core> {
+    using usb_bench::usb_bench;
     void start(bool high_speed = true)
     {
-        host.high_speed_port = high_speed;
-        wait(6 * USB_CLOCKS_PER_MS);
-        assert_true(ulpi_phy_attached(&host.phy));
-        assert_int_equal(usb_enumerate(&host, &pipe, configuration, sizeof configuration), 0);
-        assert_int_equal(ulpi_phy_high_speed(&host.phy), high_speed);
+        usb_bench::start(high_speed);
         assert_int_equal(dut.high_speed_o, high_speed);
-        assert_true(dut.configured_o);
     }
-
-    int control(unsigned type, unsigned request, unsigned value, unsigned length, uint8_t *data,
-                unsigned index = 0)
-    {
-        const usb_setup s = {static_cast<uint8_t>(type), static_cast<uint8_t>(request),
-                             static_cast<uint16_t>(value), static_cast<uint16_t>(index),
-                             static_cast<uint16_t>(length)};
-        return usb_control(&host, &s, data);
-    }
-
-    // One transfer out: it must come to the sink whole.
-    void out(const bytes &b, bool zero_packet = false)
-    {
-        sink.clear();
-        assert_int_equal(usb_bulk_out(&host, &pipe, b.data(), b.size(), zero_packet), 0);
-        for (unsigned i = 0; i < 100 && sink.size() < b.size(); i++)
-            wait(1000);
-        wait(100);
-        assert_int_equal(sink.size(), b.size());
-        assert_memory_equal(sink.data(), b.data(), b.size());
-    }
-
-    // One transfer in.
-    void in(const bytes &b)
-    {
-        bytes got(b.size() / pipe.packet * pipe.packet + pipe.packet);
-        offer(b);
-        assert_int_equal(usb_bulk_in(&host, &pipe, got.data(), got.size()), b.size());
-        assert_memory_equal(got.data(), b.data(), b.size());
-    }
-
-    int out_once(const bytes &b, unsigned damage = 0)
-    {
-        return usb_host_out(&host, USB_PID_OUT, pipe.out, pipe.out_toggle, b.data(), b.size(),
-                            damage);
-    }
-
-    // Nothing that the device or its ULPI side sent was wrong.
-    void clean()
-    {
-        assert_int_equal(host.broken, 0);
-        assert_int_equal(host.phy.collisions, 0);
-        assert_int_equal(host.phy.faults, 0);
-    }
-
-    ~bench() { dut.final(); }
 };
 
 // ---- enumeration --------------------------------------------------------------------------------
-
-std::string string_descriptor(bench &b, unsigned index)
-{
-    uint8_t d[64];
-    int n = b.control(0x80, 6, 0x300 | index, sizeof d, d, 0x409);
-    assert_true(n >= 2 && d[0] == n && d[1] == 3);
-    std::string s;
-    for (int i = 2; i < n; i += 2)
-        s += static_cast<char>(d[i]);
-    return s;
-}
 
 void check_descriptors(bench &b, unsigned packet)
 {

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// The device with its USB core on a board without a PHY: full speed at D+ and D-, and a clock of 48 MHz that is everybody's. What boards have besides
+// (clock, reset, pads) is their top's.
+`default_nettype none
+
+module device_pins #(
+    parameter int unsigned N               = 4,
+    parameter int unsigned FlitBytes       = 8,
+    parameter int unsigned MemBytesLog2    = fabric_pkg::MemBytesLog2,
+    parameter int unsigned RowsLog2        = fabric_pkg::RowsLog2,
+    parameter int unsigned TokensLog2      = fabric_pkg::TokensLog2,
+    parameter int unsigned MaxExperts      = fabric_pkg::MaxExperts,
+    parameter int unsigned MaxLocalExperts = fabric_pkg::MaxLocalExperts,
+    parameter int unsigned CacheEntries    = fabric_pkg::CacheEntries,
+    parameter int unsigned MaxLatency      = fabric_pkg::MaxLatency,
+    parameter int unsigned RxStorePkts     = fabric_pkg::RxStorePkts,
+    parameter int unsigned RamLog2         = 14,
+    parameter int unsigned ClockMhz        = 48,
+    parameter              Firmware        = "build/firmware/firmware.hex"
+) (
+    input  wire logic       clk_i,
+    input  wire logic       rst_ni,
+
+    // the bus, as usb_core_pins has it
+    input  wire logic       usb_dp_i,
+    input  wire logic       usb_dn_i,
+    output logic            usb_dp_o,
+    output logic            usb_dn_o,
+    output logic            usb_oe_o,
+    output logic            usb_pullup_o,
+    input  wire logic       connect_i,       // shows the pull-up
+    output logic            configured_o,
+    output logic            suspended_o,
+
+    output logic            uart_tx_o,
+    input  wire logic       uart_rx_i
+);
+    logic        restart, unused_high_speed, out_valid, out_ready, in_valid, in_ready, in_last, word_valid, word_ready, word_last;
+    logic [7:0]  out_data, in_data;
+    logic [63:0] word;
+
+    usb_core_pins i_usb (
+        .clk_i, .rst_ni, .usb_dp_i, .usb_dn_i, .usb_dp_o, .usb_dn_o, .usb_oe_o, .usb_pullup_o, .connect_i, .high_speed_o(unused_high_speed),
+        .configured_o, .suspended_o, .restart_o(restart), .out_valid_o(out_valid), .out_ready_i(out_ready), .out_data_o(out_data), .in_valid_i(in_valid),
+        .in_ready_o(in_ready), .in_data_i(in_data), .in_last_i(in_last)
+    );
+
+    usb_words i_words (
+        .clk_i, .rst_ni, .clear_i(restart), .valid_i(word_valid), .ready_o(word_ready), .data_i(word), .last_i(word_last), .valid_o(in_valid),
+        .ready_i(in_ready), .data_o(in_data), .last_o(in_last)
+    );
+
+    device #(
+        .N(N), .FlitBytes(FlitBytes), .MemBytesLog2(MemBytesLog2), .RowsLog2(RowsLog2), .TokensLog2(TokensLog2), .MaxExperts(MaxExperts),
+        .MaxLocalExperts(MaxLocalExperts), .CacheEntries(CacheEntries), .MaxLatency(MaxLatency), .RxStorePkts(RxStorePkts), .RamLog2(RamLog2),
+        .ClockMhz(ClockMhz), .Firmware(Firmware)
+    ) i_device (
+        .clk_i, .rst_ni, .link_reset_i(restart), .out_valid_i(out_valid), .out_ready_o(out_ready), .out_data_i({56'd0, out_data}), .out_bytes_i(4'd1),
+        .in_valid_o(word_valid), .in_ready_i(word_ready), .in_data_o(word), .in_last_o(word_last), .uart_tx_o, .uart_rx_i
+    );
+endmodule
+
+`default_nettype wire

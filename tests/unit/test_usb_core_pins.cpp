@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The USB device core without a PHY, at D+ and D-: enumeration, bulk transfers of every size at every pace, with clocks that differ as far as is allowed
+// and lines that do not change together, damaged packets, suspend, reset and unplugging. MW_SEED repeats a run.
+
+#include "Vusb_core_pins.h"
+#include "verilated.h"
+
+#include "usb_bench.h"
+
+extern "C" {
+#include "pins/pins_phy.h"
+}
+
+static void show(Vusb_core_pins &dut, const ulpi_bus &bus)
+{
+    dut.usb_dp_i = bus.data & PINS_DP ? 1 : 0;
+    dut.usb_dn_i = bus.data & PINS_DN ? 1 : 0;
+}
+
+static ulpi_link driven(const Vusb_core_pins &dut)
+{
+    const unsigned level = (dut.usb_dp_o ? PINS_DP : 0) | (dut.usb_dn_o ? PINS_DN : 0);
+    return {static_cast<uint8_t>(level), dut.usb_oe_o != 0, dut.usb_pullup_o != 0, false};
+}
+
+namespace {
+constexpr unsigned CLOCK = 800000; // 48 MHz of 60, in a million
+constexpr unsigned OFF = 2000;     // 0.25 % of that (7.1.11)
+
+uint64_t seed;
+
+struct bench : usb_bench<Vusb_core_pins> {
+    explicit bench(uint64_t s, bool connect = true) : usb_bench(s, connect)
+    {
+        clocks.rate = CLOCK;
+        dut.rst_ni = 0;
+        wait(10);
+        dut.rst_ni = 1;
+    }
+};
+
+void enumerates(void **)
+{
+    bench b(seed);
+    b.start();
+    uint8_t d[64];
+    assert_int_equal(b.control(0x80, 6, 0x100, sizeof d, d), 18);
+    assert_int_equal(d[8] | d[9] << 8, MW_HOST_USB_VENDOR);
+    assert_int_equal(d[10] | d[11] << 8, MW_HOST_USB_PRODUCT);
+    assert_int_equal(d[12] | d[13] << 8, MW_HOST_PROTOCOL_MAJOR << 8 | MW_HOST_PROTOCOL_MINOR);
+    assert_string_equal(string_descriptor(b, d[14]).c_str(), "moeswitch");
+    assert_string_equal(string_descriptor(b, d[16]).c_str(), "sim");
+    assert_int_equal(b.configuration[9 + 5], MW_HOST_USB_CLASS);
+    assert_int_equal(b.pipe.out, MW_HOST_USB_OUT);
+    assert_int_equal(b.pipe.in | 0x80, MW_HOST_USB_IN);
+    assert_int_equal(b.pipe.packet, 64);
+    // of one speed: there is no other (9.6.2), and it never chirps
+    assert_int_equal(b.control(0x80, 6, 0x600, sizeof d, d), USB_STALLED);
+    assert_int_equal(b.control(0x80, 6, 0x700, sizeof d, d), USB_STALLED);
+    assert_int_equal(b.control(0xc0, 0x42, 0, 8, d), USB_STALLED);
+    assert_int_equal(b.host.phy.chirp_begin, 0);
+    assert_int_equal(b.dut.high_speed_o, 0);
+    b.clean();
+}
+
+void stays_away_until_connected(void **)
+{
+    bench b(seed, false);
+    b.wait(6 * USB_CLOCKS_PER_MS);
+    assert_false(ulpi_phy_attached(&b.host.phy));
+    b.dut.connect_i = 1;
+    b.start();
+    b.dut.connect_i = 0;
+    b.host.frames = false;
+    b.wait(6 * USB_CLOCKS_PER_MS);
+    assert_false(ulpi_phy_attached(&b.host.phy));
+    b.dut.connect_i = 1;
+    b.start();
+    b.out(b.random(600));
+    b.clean();
+}
+
+// Of any size, at any pace, with both ends' clocks apart, and D- behind D+.
+void moves_transfers_of_any_size(void **)
+{
+    for (unsigned i = 0; i < 6; i++) {
+        bench b(seed + i);
+        b.clocks.rate = CLOCK - OFF + i % 3 * OFF;
+        b.host.phy.wire.skew = i >= 3;
+        b.start();
+        for (unsigned n = 0; n < 20; n++) {
+            static const size_t corners[] = {1, 2, 63, 64, 65, 127, 128, 129, 512, 2048};
+            const size_t size =
+                n < sizeof corners / sizeof *corners ? corners[n] : 1 + b.rng() % 700;
+            b.host.gap_out_out = 10 + b.rng() % 100;
+            b.host.gap_in_out = 1 + b.rng() % 3;
+            b.sink_pace = b.rng() % 2 ? 100 : 2 + b.rng() % 98;
+            b.source_pace = b.rng() % 2 ? 100 : 2 + b.rng() % 98;
+            b.out(b.random(size), b.rng() % 2);
+            b.in(b.random(size));
+        }
+        b.clean();
+    }
+}
+
+// 19 packets in a frame are the most (5.8.4).
+void moves_as_much_as_a_frame_holds(void **)
+{
+    enum { BYTES = 64 * 500 };
+    bench b(seed);
+    b.start();
+    b.host.gap_out_out = 10;
+    bytes data = b.random(BYTES), got(BYTES);
+    for (auto &x : data)
+        x = static_cast<uint8_t>(x & 0x7f); // least stuffing
+    uint64_t since = b.host.phy.now;
+    assert_int_equal(usb_bulk_out(&b.host, &b.pipe, data.data(), BYTES, false), 0);
+    const double out = 60.0 * BYTES / static_cast<double>(b.host.phy.now - since);
+    b.wait(10000);
+    assert_true(b.sink == data);
+    b.offer(data, false);
+    b.wait(2000);
+    since = b.host.phy.now;
+    assert_int_equal(usb_bulk_in(&b.host, &b.pipe, got.data(), BYTES), BYTES);
+    const double in = 60.0 * BYTES / static_cast<double>(b.host.phy.now - since);
+    assert_true(got == data);
+    printf("       OUT %.3f MB/s, IN %.3f MB/s of 1.216; answers after %.1f to %.1f bit times\n",
+           out, in, b.host.fast / 5.0, b.host.slow / 5.0);
+    assert_true(out > 1.0 && in > 1.0);
+    // 2 at least; 6.5 at most (7.1.18.1), which LUNA's own PHY does not reach. A host waits for 16 (7.1.19.1)
+    assert_true(b.host.fast >= 10 && b.host.slow <= 5 * 14);
+    b.clean();
+}
+
+void damaged_packets_reach_nobody(void **)
+{
+    bench b(seed);
+    b.start();
+    const bytes data = b.random(64), more = b.random(50);
+    static const unsigned damages[] = {USB_BAD_CRC16, USB_BAD_CRC5,  USB_BAD_PID,
+                                       USB_CUT_DATA,  USB_LOSE_DATA, USB_BAD_CRC5 | USB_BAD_CRC16};
+    for (unsigned before = 0; before < 2; before++)
+        for (unsigned damage : damages) {
+            uint8_t in[USB_MAX_DATA];
+            size_t size;
+            if (before)
+                assert_int_equal(usb_host_in(&b.host, b.pipe.in, in, &size, 0), USB_PID_NAK);
+            else
+                b.out(more);
+            b.sink.clear();
+            assert_int_equal(b.out_once(data, damage), USB_SILENT);
+            b.wait(2000);
+            assert_int_equal(b.sink.size(), 0);
+            b.out(data);
+        }
+    // one that comes twice, and an answer that is lost
+    b.sink.clear();
+    assert_int_equal(b.out_once(data), USB_PID_ACK);
+    assert_int_equal(b.out_once(data), USB_PID_ACK);
+    b.pipe.out_toggle ^= 1;
+    b.wait(2000);
+    assert_int_equal(b.sink.size(), 64);
+    uint8_t first[USB_MAX_DATA], again[USB_MAX_DATA];
+    size_t n = 0, m = 0;
+    b.offer(more);
+    b.wait(3000);
+    const int pid = usb_host_in(&b.host, b.pipe.in, first, &n, USB_LOSE_ACK);
+    assert_int_equal(usb_host_in(&b.host, b.pipe.in, again, &m, 0), pid);
+    assert_true(n == 50 && m == 50 && !memcmp(first, more.data(), n) && !memcmp(first, again, n));
+    b.pipe.in_toggle ^= 1;
+    // a halt
+    assert_int_equal(b.control(0x02, 1, 0, 0, nullptr, b.pipe.out), 0);
+    b.pipe.out_toggle = 0;
+    b.out(data);
+    b.clean();
+}
+
+void a_full_device_says_so(void **)
+{
+    bench b(seed);
+    b.start();
+    const bytes data = b.random(64);
+    b.sink_pace = 0;
+    b.wait(10);
+    b.sink.clear();
+    unsigned taken = 0;
+    while (taken < 50 && b.out_once(data) == USB_PID_ACK) {
+        b.pipe.out_toggle ^= 1;
+        taken++;
+    }
+    assert_true(taken >= 3 && taken < 50);
+    b.sink_pace = 100;
+    b.wait(60000);
+    assert_int_equal(b.sink.size(), taken * 64);
+    b.sink_pace = 1; // slower than the wire
+    b.out(b.random(8192));
+    assert_true(b.pipe.naks > 0);
+    b.clean();
+}
+
+// Bytes inside on both sides and toggles at DATA1, then the bus starts anew.
+void a_reset_forgets_everything(void **)
+{
+    bench b(seed);
+    b.start();
+    for (unsigned i = 0; i < 3; i++) {
+        if (!b.pipe.out_toggle)
+            b.out(b.random(5));
+        uint8_t in[USB_MAX_DATA];
+        size_t n;
+        b.offer(b.random(640), false);
+        b.wait(20000);
+        assert_true(usb_host_in(&b.host, b.pipe.in, in, &n, 0) > 0);
+        b.wait(20000);
+        b.offer({});
+        b.sink_pace = 0; // a byte waits at the output, more behind it
+        assert_int_equal(b.out_once(b.random(64)), USB_PID_ACK);
+        b.wait(500);
+        const unsigned restarts = b.restarts;
+        if (i) {
+            assert_int_equal(b.out_once(b.random(64), USB_LOSE_DATA), USB_SILENT);
+            assert_true(usb_host_reset(&b.host));
+            assert_int_equal(b.dut.configured_o, 0);
+            assert_int_equal(
+                usb_enumerate(&b.host, &b.pipe, b.configuration, sizeof b.configuration), 0);
+        } else {
+            assert_int_equal(b.control(0, 9, 1, 0, nullptr), 0); // SET_CONFIGURATION
+            b.pipe.out_toggle = b.pipe.in_toggle = 0;
+        }
+        assert_true(b.restarts > restarts);
+        b.sink_pace = 100;
+        b.wait(2000);
+        b.out(b.random(600));
+        b.in(b.random(600));
+    }
+    b.clean();
+}
+
+void suspends_and_resumes(void **)
+{
+    bench b(seed);
+    b.start();
+    b.out(b.random(70));
+    b.host.frames = false;
+    b.wait(2 * USB_CLOCKS_PER_MS);
+    assert_int_equal(b.dut.suspended_o, 0);
+    b.wait(2 * USB_CLOCKS_PER_MS); // asleep after 3 ms, at most 10 (7.1.7.6)
+    assert_int_equal(b.dut.suspended_o, 1);
+    assert_int_equal(b.dut.configured_o, 1);
+    usb_host_resume(&b.host);
+    assert_int_equal(b.dut.suspended_o, 0);
+    uint8_t d[1];
+    assert_int_equal(b.control(0x80, 8, 0, 1, d), 1);
+    assert_int_equal(d[0], 1);
+    b.out(b.random(600));
+    b.in(b.random(600));
+    b.clean();
+}
+} // namespace
+
+int main()
+{
+    const char *text = getenv("MW_SEED");
+    seed = text ? strtoull(text, nullptr, 0) : 1;
+    printf("MW_SEED=%llu\n", static_cast<unsigned long long>(seed));
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(enumerates),
+        cmocka_unit_test(stays_away_until_connected),
+        cmocka_unit_test(moves_transfers_of_any_size),
+        cmocka_unit_test(moves_as_much_as_a_frame_holds),
+        cmocka_unit_test(damaged_packets_reach_nobody),
+        cmocka_unit_test(a_full_device_says_so),
+        cmocka_unit_test(a_reset_forgets_everything),
+        cmocka_unit_test(suspends_and_resumes),
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
