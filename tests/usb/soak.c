@@ -12,7 +12,7 @@ enum {
     PIECE = 1 << 16, ///< longest piece
     PIECES = 8,      ///< most in a call
     OPEN_TRIES = 600,
-    OPEN_PAUSE_US = 50000, ///< while there is no device
+    OPEN_PAUSE_US = 50000, ///< while there is no device, or somebody else has it
     SMALL = 8,             ///< one call of so many moves no memory
     HANG_S = 120,
 };
@@ -34,7 +34,7 @@ static int open_device(struct soak *s)
     o.timeout_ms = s->timeout_ms;
     int code = MW_ERR_NODEV;
     for (unsigned i = 0; i < OPEN_TRIES && code; i++) {
-        if (code == MW_ERR_NODEV && i)
+        if (i && (code == MW_ERR_NODEV || code == MW_ERR_BUSY))
             usleep(OPEN_PAUSE_US);
         alarm(HANG_S);
         code = mw_open(&o, &s->device);

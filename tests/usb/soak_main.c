@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // usage: soak --serial S [--disconnects N | --seconds S] [--seed N]
+// SIGTERM ends it behind the call that is under way.
 #include "soak.h"
 
 #include <getopt.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -14,9 +16,19 @@ struct asked {
     time_t end;
 };
 
+static volatile sig_atomic_t ended;
+
+static void on_term(int number)
+{
+    (void)number;
+    ended = 1;
+}
+
 static bool enough(void *context)
 {
     const struct asked *a = context;
+    if (ended)
+        return true;
     return a->disconnects ? a->soak.disconnects >= a->disconnects : time(NULL) >= a->end;
 }
 
@@ -25,6 +37,7 @@ int main(int argc, char **argv)
     struct asked a = {.soak = {.keeps = true, .large = 4, .enough = enough}};
     struct soak *s = &a.soak;
     s->context = &a;
+    signal(SIGTERM, on_term);
     static const struct option options[] = {{"serial", required_argument, NULL, 's'},
                                             {"disconnects", required_argument, NULL, 'd'},
                                             {"seconds", required_argument, NULL, 't'},
