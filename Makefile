@@ -452,6 +452,7 @@ exports-check: models
 install-check: $(B)/libmoeswitch.so $(B)/moeswitch
 	$(Q)nm -D --defined-only $< | awk '$$2 == "T" {print $$3}' | sed 's/@.*//' | sort | diff - <(tr '\n' ' ' <driver/include/moeswitch.h | \
 	    grep -o 'MW_API [^(]*' | grep -o 'mw_[a-z_0-9]*$$' | sort) || { echo "libmoeswitch.so and moeswitch.h: not the same functions" >&2; exit 1; }
+	$(Q)$(PY) tests/rule.py driver/70-moeswitch.rules
 	$(Q)rm -rf $(B)/install && $(MAKE) -s install DESTDIR=$(abspath $(B))/install PREFIX=/usr
 	$(Q)export PKG_CONFIG_PATH=$(B)/install/usr/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$(abspath $(B))/install; \
 	    $(CC) -std=c17 $$(pkg-config --cflags moeswitch) -o $(B)/install/layer driver/examples/layer.c $$(pkg-config --libs moeswitch) -lm

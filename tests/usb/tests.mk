@@ -29,22 +29,27 @@ bench-link: $(TOOL) $(USBDEV) $(B)/tests/usb/soak $(B)/qemu/kernel/.done
 	$(Q)PYTHONDONTWRITEBYTECODE=1 $(PY) tests/qemu/link.py $(B) $(REFERENCE)
 
 # The whole soak, under AddressSanitizer with its search for leaks, and UndefinedBehaviorSanitizer: all that runs in this process but the models. A while
-# of it under valgrind, too, which also knows what was never written. The disconnects in a virtual machine are part of `make test-system`.
+# of it under ThreadSanitizer, and under valgrind, which also knows what was never written. The disconnects in a virtual machine are part of `make test-system`.
 SOAK_FRAMES := 1000000
 SOAK_DISCONNECTS := 1000
 SOAK_DEVICE_FRAMES := 100000
+SOAK_THREAD_FRAMES := 50000
 SOAK_VALGRIND_FRAMES := 5000
 SOAK_SRC := $(addprefix tests/usb/,test_soak.c soak.c bus.c bus_device.c usbfs.c) $(USBDEV_SRC) $(DRIVER_SRC)
-$(B)/tests/usb/soak_asan: $(SOAK_SRC) $(wildcard tests/usb/*.h driver/src/*.h sim/usb/*.h) | $(GEN_H) $(REG_H) $(HOST_H) $(MAP_H)
+SOAK_SANITIZED := $(addprefix $(B)/tests/usb/soak_,asan tsan)
+$(B)/tests/usb/soak_asan: SOAK_SANITIZERS = $(SANITIZERS)
+$(B)/tests/usb/soak_tsan: SOAK_SANITIZERS = thread
+$(SOAK_SANITIZED): $(SOAK_SRC) $(wildcard tests/usb/*.h driver/src/*.h sim/usb/*.h) | $(GEN_H) $(REG_H) $(HOST_H) $(MAP_H)
 	@mkdir -p $(@D)
-	$(call say,CC,the soak with sanitizers)
-	$(Q)$(FUZZ_CC) -std=c17 -O1 -g -fsanitize=$(SANITIZERS) -fno-omit-frame-pointer $(WARN) $(CPPFLAGS) $(UMOCKDEV) -o $@ $(SOAK_SRC) -lcmocka $(shell pkg-config --libs umockdev-1.0) $(LDLIBS)
+	$(call say,CC,$@)
+	$(Q)$(FUZZ_CC) -std=c17 -O1 -g -fsanitize=$(SOAK_SANITIZERS) -fno-omit-frame-pointer $(WARN) $(CPPFLAGS) $(UMOCKDEV) -o $@ $(SOAK_SRC) -lcmocka $(shell pkg-config --libs umockdev-1.0) $(LDLIBS)
 
 VALGRIND := valgrind -q --leak-check=full --errors-for-leak-kinds=definite --show-leak-kinds=definite --error-exitcode=1
 .PHONY: soak
-soak: $(B)/tests/usb/soak_asan $(B)/tests/usb/test_soak $(call model_so,2.8.0.0) $(firstword $(call device_sos,2.8.0.0))
+soak: $(SOAK_SANITIZED) $(B)/tests/usb/test_soak $(call model_so,2.8.0.0) $(firstword $(call device_sos,2.8.0.0))
 	$< --frames $(SOAK_FRAMES) --disconnects $(SOAK_DISCONNECTS)
 	$< --whole $(firstword $(call device_sos,2.8.0.0)) --frames $(SOAK_DEVICE_FRAMES)
 	$< --fabric $(call model_so,2.8.0.0) --frames $(SOAK_DEVICE_FRAMES)
+	TSAN_OPTIONS=suppressions=tests/usb/tsan.txt $(B)/tests/usb/soak_tsan --frames $(SOAK_THREAD_FRAMES)
 	LD_PRELOAD=libumockdev-preload.so.0 $(VALGRIND) $(B)/tests/usb/test_soak --frames $(SOAK_VALGRIND_FRAMES)
 	$(MAKE) test-system
