@@ -237,8 +237,11 @@ void mw_layer_facts(const struct mw_workload *w, unsigned layer, struct mw_layer
         find_places(w, layer, t, &p);
         remote += p.remote_gpus;
         home += p.at[p.home] != 0;
-        for (unsigned q = 0; q < w->shape.gpus; q++)
+        for (unsigned q = 0; q < w->shape.gpus; q++) {
             facts->rows[q] += p.at[q];
+            if (p.at[q])
+                facts->additions[q] += p.at[q] - 1u + (q == p.home && p.remote_gpus > 0);
+        }
     }
     for (unsigned q = 1; q < w->shape.gpus; q++)
         if (facts->rows[q] > facts->rows[facts->busiest])

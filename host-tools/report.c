@@ -369,6 +369,10 @@ static void json_workload(struct mw_json *j, const struct mw_workload *w)
         for (unsigned q = 0; q < w->shape.gpus; q++)
             mw_json_uint(j, NULL, facts.rows[q]);
         mw_json_end(j);
+        mw_json_array(j, "hub_additions", true); // of rows
+        for (unsigned q = 0; q < w->shape.gpus; q++)
+            mw_json_uint(j, NULL, facts.additions[q]);
+        mw_json_end(j);
         mw_json_end(j);
     }
     mw_json_end(j);

@@ -219,6 +219,10 @@ static void bounds_by_hand(void **state)
     assert_int_equal(facts.rows[2], 0);
     assert_int_equal(facts.rows[3], 1);
     assert_int_equal(facts.busiest, 1);
+    // GPU 0: the token's sum on top of its own row; GPU 1: two rows of either token
+    const unsigned additions[4] = {1, 2, 0, 0};
+    for (unsigned q = 0; q < 4; q++)
+        assert_int_equal(facts.additions[q], additions[q]);
     assert_true(facts.remote_gpus_per_token == 0.5);
     assert_true(facts.home_share == 0.5);
 
