@@ -29,7 +29,7 @@ LINES = [
     ("all-gather by multimem.st", "all_gather --minbytes 512K --maxbytes 512K", (8, 16), None),
     ("classical input queue, 4 x 4: window 1, half of the GPUs send", "unicast --split --window 1 --minbytes 256K --maxbytes 256K", (8,), (0.645, 0.665)),
     ("classical input queue, 8 x 8", "unicast --split --window 1 --minbytes 256K --maxbytes 256K", (16,), (0.608, 0.628)),
-    ("classical input queue, 16 x 16", "unicast --split --window 1 --minbytes 256K --maxbytes 256K", (32,), (0.592, 0.612)),
+    ("classical input queue, 16 x 16", "unicast --split --window 1 --minbytes 512K --maxbytes 512K", (32,), (0.592, 0.612)),
 ]
 BETWEEN = 0.001  # of a share: flits are counted between two looks at the device, and what was under way then is not
 SPEED = [(8, 100), (16, 30), (32, 8)]  # GPUs, thousand cycles per second
