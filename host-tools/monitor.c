@@ -5,7 +5,6 @@
 #include <string.h>
 
 enum {
-    KEPT = 128,   ///< samples that a device keeps; we look after a quarter of them
     WANTED = 240, ///< samples of a layer
     READ =
         24, ///< cycles of a simulated device in which one port's part of a sample is read, at most
@@ -16,13 +15,13 @@ unsigned mw_monitor_interval(uint64_t cycles, unsigned ports)
     uint64_t fine = cycles / WANTED, interval = fine;
     if (fine <
         2ull * READ * ports) // slow to fetch: all must fit, even if it takes three times as long
-        interval = 3 * cycles / KEPT + 2;
+        interval = 3 * cycles / MW_SERIES_SAMPLES + 2;
     return interval > UINT16_MAX ? UINT16_MAX : (unsigned)interval;
 }
 
 uint64_t mw_monitor_step(const struct mw_monitor *m)
 {
-    return (uint64_t)m->interval * KEPT / 4;
+    return (uint64_t)m->interval * MW_SERIES_SAMPLES / 4; // of a ring of so many
 }
 
 /// Room for so many samples; new ones are zeros.
@@ -44,10 +43,11 @@ int mw_monitor_fetch(struct mw_monitor *m, struct mw_device *device)
 {
     if (!m->interval)
         return 0;
-    struct mw_sample *got = malloc(sizeof *got * KEPT * m->ports);
+    struct mw_sample *got = malloc(sizeof *got * MW_SERIES_SAMPLES * m->ports);
     uint64_t first = 0;
     size_t count = 0;
-    int status = got ? mw_series_read(device, m->samples, got, KEPT, &first, &count) : MW_ERR_NOMEM;
+    int status = got ? mw_series_read(device, m->samples, got, MW_SERIES_SAMPLES, &first, &count)
+                     : MW_ERR_NOMEM;
     if (!status && count)
         status = reserve(m, (size_t)first + count);
     if (!status && count) {

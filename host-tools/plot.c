@@ -62,7 +62,8 @@ static void draw_series(FILE *out, const struct mw_monitor *m, uint64_t cycles, 
 
 static double latency_x(double cycles)
 {
-    return HIST_X + HIST_W * log2(cycles < 1 ? 1 : cycles) / 17;
+    return HIST_X +
+           HIST_W * log2(cycles < 1 ? 1 : cycles) / log2(mw_histogram_from(MW_HISTOGRAM_BINS));
 }
 
 /// Packets by latency, a bar a bin, on a logarithmic axis; the height is the share of the largest bar.

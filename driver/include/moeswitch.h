@@ -430,7 +430,10 @@ struct mw_counters {
 };
 MW_API int mw_counters_read(struct mw_device *device, struct mw_counters *counters);
 
-enum { MW_HISTOGRAM_BINS = 64 };
+enum {
+    MW_HISTOGRAM_BINS = 64,
+    MW_SERIES_SAMPLES = 128, ///< that a device keeps
+};
 
 /// What the switch's ports record of every layer from now on: latencies of the packets whose class is in the mask `classes` (bit MW_CLS_: after open, all of
 /// them; MW_CLS_PART stands for results), and a time series with a sample every `interval` cycles (2 to 65 535; 0, as after open: none).
@@ -448,7 +451,7 @@ struct mw_sample {
     uint16_t wait_credit; ///< ... a copy of a store waited for credit,
     uint16_t wait_turn;   ///< ... or for the output
 };
-/// Samples of every port (list[i * N + port], i < max) since go, from number `from` on; the device keeps the last 128, so while a layer runs they
+/// Samples of every port (list[i * N + port], i < max) since go, from number `from` on; the device keeps the last MW_SERIES_SAMPLES, so while a layer runs they
 /// are to be fetched in time. The first one read is number `first`, greater than `from` where some were lost; `count` were read. The last interval of a layer ends with it.
 MW_API int mw_series_read(struct mw_device *device, uint64_t from, struct mw_sample *list,
                           size_t max, uint64_t *first, size_t *count);

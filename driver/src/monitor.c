@@ -10,8 +10,8 @@ enum {
     WORDS = 2, ///< of a sample
 };
 
-_Static_assert((int)BINS == (int)MW_HISTOGRAM_BINS,
-               "the public header has the device's number of bins");
+_Static_assert((int)BINS == (int)MW_HISTOGRAM_BINS && (int)KEPT == (int)MW_SERIES_SAMPLES,
+               "the public header has the device's numbers of bins and samples");
 
 static int check_monitors(struct mw_device *d)
 {
