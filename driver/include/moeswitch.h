@@ -404,6 +404,7 @@ MW_API char *mw_state_report(struct mw_device *device);
 
 /// Counters since go; they count cycles, flits, bytes or events.
 struct mw_port_counters {
+    uint32_t cycles; ///< from go to done, or until this port was read
     uint32_t up_flits[MW_NUM_CLASSES], down_flits[MW_NUM_CLASSES];
     uint32_t up_payload, down_payload; ///< bytes; headers and target lists excluded
     uint32_t rejected;                 ///< packets with an error
@@ -423,12 +424,16 @@ struct mw_gpu_counters {
     uint32_t errors, first_error;                 ///< number, and MW_HWERR_ code of the first
 };
 struct mw_counters {
-    uint64_t cycles; ///< from go to done, or until now
+    uint64_t cycles; ///< from go to done, or until the call
     uint32_t switch_errors, switch_first_error, switch_error_port;
     struct mw_port_counters port[MW_MAX_PORTS];
     struct mw_gpu_counters gpu[MW_MAX_PORTS];
 };
+/// All of them. While a layer runs the device gets on between two registers; each port's cycles are read with its flits.
 MW_API int mw_counters_read(struct mw_device *device, struct mw_counters *counters);
+/// The counters of one port alone, which takes a tenth of the time or less.
+MW_API int mw_port_counters_read(struct mw_device *device, unsigned port,
+                                 struct mw_port_counters *counters);
 
 enum {
     MW_HISTOGRAM_BINS = 64,

@@ -11,14 +11,15 @@ enum { PORT_WORDS = 16 }; ///< words per port in the window of the switch's coun
 static int read_port(struct mw_device *d, unsigned port, struct mw_port_counters *c)
 {
     uint32_t *const place[] = {
-        &c->up_flits[0],   &c->up_flits[1],   &c->up_flits[2],   &c->up_flits[3], &c->down_flits[0],
-        &c->down_flits[1], &c->down_flits[2], &c->down_flits[3], &c->up_payload,  &c->down_payload,
-        &c->rejected,      &c->stall_output,  &c->stall_credit,  &c->discarded,   &c->dropped,
+        &c->cycles,        &c->up_flits[0],   &c->up_flits[1],   &c->up_flits[2],
+        &c->up_flits[3],   &c->down_flits[0], &c->down_flits[1], &c->down_flits[2],
+        &c->down_flits[3], &c->up_payload,    &c->down_payload,  &c->rejected,
+        &c->stall_output,  &c->stall_credit,  &c->discarded,     &c->dropped,
     };
     enum { COUNT = sizeof place / sizeof *place };
-    struct mw_register list[COUNT];
-    for (unsigned i = 0; i < COUNT; i++)
-        list[i].address = MWI_FABRIC(counters) + 4 * (PORT_WORDS * port + i);
+    struct mw_register list[COUNT] = {{.address = MWI_FABRIC(cycles)}};
+    for (unsigned i = 1; i < COUNT; i++)
+        list[i].address = MWI_FABRIC(counters) + 4 * (PORT_WORDS * port + i - 1);
     int status = mwi_read_list(d, list, COUNT);
     for (unsigned i = 0; i < COUNT && !status; i++)
         *place[i] = list[i].value;
@@ -77,6 +78,15 @@ int mw_counters_read(struct mw_device *device, struct mw_counters *counters)
             status = read_gpu(device, g, &counters->gpu[g]);
     }
     return mwi_unlock(device, status);
+}
+
+int mw_port_counters_read(struct mw_device *device, unsigned port,
+                          struct mw_port_counters *counters)
+{
+    if (port >= device->info.gpus)
+        return mwi_fail(MW_ERR_INVALID, "port %u of %u", port, device->info.gpus);
+    mwi_lock(device);
+    return mwi_unlock(device, read_port(device, port, counters));
 }
 
 int mw_stream_position(struct mw_device *device, unsigned gpu, unsigned stream, unsigned *issued)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One line of the bench: load, run, look at the counters while it runs, check, and make figures of
-// it. The counters of all ports are read port by port, always in the same order, so that two looks
-// are as many cycles apart at every port.
+// it. Ports are read one after the other, and the device gets on meanwhile: each port's counters go with
+// the cycles at which they were read.
 #include "bench.h"
 
 #include "random.h"
@@ -12,9 +12,9 @@
 
 enum { LOOK_CYCLES = 1000 };
 
-/// Counters at one moment.
+/// Counters, each port's at its own time.
 struct look {
-    uint64_t cycles;
+    uint64_t cycles[MW_MAX_PORTS];
     uint64_t done[MW_MAX_PORTS];       ///< flits on the uplink in the pattern's classes
     uint64_t flits[2][MW_MAX_PORTS];   ///< all flits, up and down
     uint64_t payload[2][MW_MAX_PORTS]; ///< bytes
@@ -32,23 +32,23 @@ struct looks {
 
 static int take_look(struct looks *l, struct look *at)
 {
-    struct mw_counters *c = malloc(sizeof *c);
-    if (!c)
-        return MW_ERR_NOMEM;
-    int code = mw_counters_read(l->b->device, c);
-    *at = (struct look){.cycles = c->cycles};
+    *at = (struct look){.cycles = {0}};
     for (unsigned p = 0; p < l->b->info.gpus; p++) {
+        struct mw_port_counters c;
+        int code = mw_port_counters_read(l->b->device, p, &c);
+        if (code)
+            return code;
+        at->cycles[p] = c.cycles;
         for (unsigned i = 0; i < MW_NUM_CLASSES; i++) {
-            at->flits[0][p] += c->port[p].up_flits[i];
-            at->flits[1][p] += c->port[p].down_flits[i];
+            at->flits[0][p] += c.up_flits[i];
+            at->flits[1][p] += c.down_flits[i];
             if (l->classes >> i & 1)
-                at->done[p] += c->port[p].up_flits[i];
+                at->done[p] += c.up_flits[i];
         }
-        at->payload[0][p] = c->port[p].up_payload;
-        at->payload[1][p] = c->port[p].down_payload;
+        at->payload[0][p] = c.up_payload;
+        at->payload[1][p] = c.down_payload;
     }
-    free(c);
-    return code;
+    return 0;
 }
 
 static void progress(void *context, uint64_t tokens, uint64_t total, uint64_t cycles)
@@ -69,12 +69,11 @@ static void progress(void *context, uint64_t tokens, uint64_t total, uint64_t cy
     l->code = l->code ? l->code : code;
 }
 
-/// Run what is loaded; the last look is at its end.
+/// Run what is loaded; the last look is at its end, where all ports stand still.
 static int run(struct mw_bench *b, const char *what, struct looks *l)
 {
     struct mw_wait_options o = {
         .step_cycles = LOOK_CYCLES, .progress = progress, .progress_context = l};
-    uint64_t cycles = 0;
     unsigned experts[MW_MAX_PORTS];
     for (unsigned g = 0; g < b->info.gpus; g++)
         experts[g] = b->config.experts_per_gpu;
@@ -86,7 +85,7 @@ static int run(struct mw_bench *b, const char *what, struct looks *l)
     if (!code)
         code = mw_launch(b->device);
     if (!code)
-        code = mw_wait(b->device, &o, &cycles);
+        code = mw_wait(b->device, &o, NULL);
     if (code == MW_ERR_TIMEOUT) {
         char *state = mw_state_report(b->device);
         fputs(state ? state : "", stderr);
@@ -96,7 +95,6 @@ static int run(struct mw_bench *b, const char *what, struct looks *l)
     if (!code) {
         progress(l, 0, 0, 0);
         code = l->code;
-        l->look[l->count - 1].cycles = cycles;
     }
     return code ? mw_bench_failed(b, what, code) : MW_EXIT_OK;
 }
@@ -114,13 +112,15 @@ static bool used(const struct mw_bench *b, unsigned p, bool down)
     return !b->params->split || sends(b, p) != down;
 }
 
-static double mean(const struct mw_bench *b, const uint64_t *of, const uint64_t *before, bool down)
+/// Mean of the ports' rates: what a port counted, by the cycles between its two looks.
+static double mean_rate(const struct mw_bench *b, const uint64_t *count, const uint64_t *cycles,
+                        const uint64_t *count_before, const uint64_t *cycles_before, bool down)
 {
     double sum = 0;
     unsigned ports = 0;
     for (unsigned p = 0; p < b->info.gpus; p++)
         if (used(b, p, down)) {
-            sum += (double)(of[p] - before[p]);
+            sum += (double)(count[p] - count_before[p]) / (double)(cycles[p] - cycles_before[p]);
             ports++;
         }
     return sum / ports;
@@ -155,7 +155,7 @@ static void add(struct mw_bench_row *row, const struct mw_bench *b, const struct
                 const struct look *before)
 {
     const struct look *end = &l->look[l->count - 1];
-    double cycles = (double)(end->cycles - before->cycles);
+    double cycles = (double)(end->cycles[0] - before->cycles[0]);
     double n = b->params->iterations;
     size_t from, to;
     row->up_flits = row->down_flits = 0;
@@ -178,14 +178,15 @@ static void add(struct mw_bench_row *row, const struct mw_bench *b, const struct
     row->steady = is_steady;
     row->cycles += cycles / n;
     row->busiest += busiest / cycles / n;
-    row->share += mean(b, last->flits[row->down], first->flits[row->down], row->down) /
-                  (double)(last->cycles - first->cycles) / n;
+    row->share += mean_rate(b, last->flits[row->down], last->cycles, first->flits[row->down],
+                            first->cycles, row->down) /
+                  n;
     double gpus = b->info.gpus, algbw = (double)b->size / cycles;
     row->algbw += algbw / n;
     row->busbw +=
-        (b->pattern->bus_times
-             ? algbw * b->pattern->bus_times * (gpus - 1) / gpus
-             : mean(b, end->payload[row->down], before->payload[row->down], row->down) / cycles) /
+        (b->pattern->bus_times ? algbw * b->pattern->bus_times * (gpus - 1) / gpus
+                               : mean_rate(b, end->payload[row->down], end->cycles,
+                                           before->payload[row->down], before->cycles, row->down)) /
         n;
 }
 

@@ -66,12 +66,26 @@ static void close_fake(void *context)
     f->closed++;
 }
 
+/// The running layer gets on.
+static void pass(struct fake *f, uint64_t cycles)
+{
+    uint64_t ran = cycles < f->left || f->stuck ? cycles : f->left;
+    uint32_t now = *fake_fabric(f, FABRIC(cycles)) += (uint32_t)ran;
+    if (!f->stuck)
+        f->left -= ran;
+    for (unsigned p = 0; p < f->gpus && f->flowing; p++)
+        for (unsigned down = 0; down < 2; down++)
+            *fake_fabric(f, FABRIC(counters) + 4 * (16 * p + 4 * down + MW_CLS_STORE)) = now / 2;
+}
+
 static int cfg_read(void *context, uint32_t address, uint32_t *value)
 {
     struct fake *f = context;
     if (failing(f))
         return MW_ERR_IO;
     assert(address % 4 == 0 && address / 4 < FAKE_WORDS);
+    if (f->read_cycles && *fake_fabric(f, FABRIC(state)) & MW_FABRIC__STATE__BUSY_bm)
+        pass(f, f->read_cycles(f, address >= 0x10000));
     *value = f->reg[address / 4];
     if (address == FABRIC(state) && f->polls) {
         f->polls -= f->sweep_polls != FAKE_MEM;
@@ -127,10 +141,7 @@ static int run_until(void *context, uint64_t max_cycles, bool *done)
     struct fake *f = context;
     if (failing(f))
         return MW_ERR_IO;
-    uint64_t ran = max_cycles < f->left || f->stuck ? max_cycles : f->left;
-    if (!f->stuck)
-        f->left -= ran;
-    *fake_fabric(f, FABRIC(cycles)) += (uint32_t)ran;
+    pass(f, max_cycles);
     if (f->moving)
         ++*fake_fabric(f, FABRIC(counters) + 4 * 1);
     *done = f->left == 0;

@@ -25,6 +25,9 @@ struct fake {
     bool stuck;            ///< a layer never ends
     bool moving;           ///< a stuck device looks busy all the same
     uint64_t left;         ///< cycles to done
+    bool flowing;          ///< each port has a store flit both ways in every second cycle
+    /// Cycles of a layer that pass while a register of the fabric or of a node is read; NULL: none.
+    unsigned (*read_cycles)(struct fake *f, bool node);
     unsigned go, sweeps, closed;
     unsigned sweep_polls; ///< reads of `state` that show a sweep as busy, FAKE_MEM: for ever
     unsigned polls;       ///< of them left

@@ -745,6 +745,7 @@ static void counters(void **state)
     struct mw_counters k;
     assert_code(mw_counters_read(device, &k), 0);
     assert_int_equal(k.cycles, 99);
+    assert_int_equal(k.port[2].cycles, 99);
     for (unsigned i = 0; i < 4; i++) {
         assert_int_equal(k.port[2].up_flits[i], 100 + i);
         assert_int_equal(k.port[2].down_flits[i], 104 + i);
@@ -759,6 +760,13 @@ static void counters(void **state)
     assert_int_equal(k.gpu[1].retired, 6);
     assert_int_equal(k.gpu[1].errors, 3);
     assert_int_equal(k.gpu[1].first_error, MW_HWERR_CREDIT);
+    struct mw_port_counters one;
+    for (unsigned p = 0; p < 4; p++) {
+        assert_code(mw_port_counters_read(device, p, &one), 0);
+        assert_memory_equal(&one, &k.port[p], sizeof one);
+    }
+    assert_code(mw_port_counters_read(device, 4, &one), MW_ERR_INVALID);
+    assert_message("port 4 of 4");
 }
 
 static void report(void **state)
