@@ -328,7 +328,7 @@ $(EXAMPLES): $(B)/examples/%: $(B)/obj/driver/examples/%.o $(B)/libmoeswitch.a
 
 # folders may add commands that are tests too: TEST_CMDS += --command 'name: command'
 TEST_CMDS :=
--include tests/system/tests.mk tests/driver/tests.mk tests/firmware/tests.mk tests/usb/tests.mk tests/sim/tests.mk tests/fuzz/tests.mk
+-include tests/system/tests.mk tests/synth/tests.mk tests/driver/tests.mk tests/firmware/tests.mk tests/usb/tests.mk tests/sim/tests.mk tests/fuzz/tests.mk
 
 TEST_NEEDS := $(TEST_SYSTEM_NEEDS) $(LANES_TESTS) $(FUZZERS) $(UNIT_BINS) $(C_TESTS) $(EXAMPLES) $(TOOL) models
 

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The way from the RTL to ECP5 cells that synth-check and pnr share."""
+import collections
+import json
 import pathlib
 import re
 import shutil
 import subprocess
 import sys
+
+import carry
 
 SMALL_ADDER = 7  # bits
 
@@ -115,9 +119,9 @@ def ports(lines):
     return found
 
 
-def synthesize(out, top, extra="", result="", small=False):
+def synthesize(out, top, extra="", netlist="netlist.json", small=False):
     """Maps OUT/merged.il to cells: fast ones, or few (SMALL; a few in a hundred fewer, with half as many again on the longest path). Small adders cost less in LUTs than in carry chains. Latches, and memories before and after mapping, are
-    written out to be looked at; the cells are counted in OUT/stat.json. EXTRA reads more, RESULT writes more."""
+    written out to be looked at; OUT/NETLIST is what carry.pack makes of the cells, which are counted in OUT/stat.json, as Yosys' stat does it. EXTRA reads more."""
     synth = f"synth_ecp5 -top {top} -nowidelut"
     if small:
         (out / "luts.abc").write_text("\n".join(MAP_LUTS) + "\n")
@@ -141,6 +145,15 @@ tee -o {out}/memories.txt select -list t:$mem_v2
 tee -o {out}/memories_ff.json dump t:$mem_v2
 {few}
 {synth} -run map_ffram:
-tee -o {out}/stat.json stat -json
-{result}
+write_json {out}/{netlist}
 """)
+    design = json.loads((out / netlist).read_text())
+    own = {name: m for name, m in design["modules"].items() if not {"blackbox", "whitebox"} & m["attributes"].keys()}
+    for module in own.values():
+        carry.pack(module)
+    (out / netlist).write_text(json.dumps(design))
+    (out / "stat.json").write_text(json.dumps({"modules": {name: {"num_cells_by_type": cell_types(m)} for name, m in own.items()}}))
+
+
+def cell_types(module):
+    return collections.Counter(c["type"] for c in module["cells"].values())

@@ -18,6 +18,7 @@ import re
 import subprocess
 import sys
 
+import carry
 import check
 import flow
 
@@ -161,8 +162,8 @@ def run(name, a):
     print(f"pnr: {name}: {top} with {' '.join(params)}", flush=True)
     flow.elaborate(out, top, params, a.files, 0, ("pnr_top", wrapper(top)))
     done = out / "synthesized"
-    if not newer(done, [out / "merged.il", out / "pnr_top.v"]):
-        flow.synthesize(out, "pnr_top", f"read_verilog {out}/pnr_top.v\nproc", f"write_json {out}/new.json")
+    if not newer(done, [out / "merged.il", out / "pnr_top.v", *(pathlib.Path(m.__file__) for m in (flow, carry))]):
+        flow.synthesize(out, "pnr_top", f"read_verilog {out}/pnr_top.v\nproc", "new.json")
         replace_if_changed(out / "netlist.json", out / "new.json")
         done.touch()
     area = check.area(json.loads((out / "stat.json").read_text()), "pnr_top")

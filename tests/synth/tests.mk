@@ -1,0 +1,3 @@
+# SPDX-License-Identifier: Apache-2.0
+# what carry.py of rtl/synth makes of a netlist is the same circuit
+TEST_CMDS += --command 'synth: $(PY) tests/synth/run.py'
