@@ -10,7 +10,7 @@ import sys
 
 import carry
 
-SMALL_ADDER = 7  # bits
+SMALL_ADDER = 5  # bits
 
 # Mapping to LUTs for area: ABC's own script for it, and two rounds that start again from the LUTs of the one before (2 % fewer than without them; a third gives 0.1 %).
 AGAIN = ["&st", "&synch2", "&if -W 300 -a", "&mfs"]
