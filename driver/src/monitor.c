@@ -3,6 +3,8 @@
 // Monitors of the switch's ports: latency histograms and time series.
 #include "internal.h"
 
+#include <stdlib.h>
+
 enum {
     BINS = MW_MONITOR_BINS,
     SUB = 1 << MW_MONITOR_SUB_LOG2, ///< bins of an octave
@@ -65,21 +67,27 @@ int mw_histogram_read(struct mw_device *device, unsigned port, uint32_t bins[MW_
     return mwi_unlock(device, status);
 }
 
-/// One sample of every port.
-static int read_sample(struct mw_device *d, uint64_t sample, struct mw_sample *s)
+/// `count` samples of every port, from number `start` on, the oldest first: read in one go.
+static int read_samples(struct mw_device *d, uint64_t start, size_t count, struct mw_sample *s)
 {
-    struct mw_register list[WORDS * MW_MAX_PORTS];
-    unsigned ports = d->info.gpus;
-    for (unsigned i = 0; i < WORDS * ports; i++)
-        list[i].address = MWI_FABRIC(series) +
-                          4 * WORDS * (uint32_t)(KEPT * (i / WORDS) + sample % KEPT) +
-                          4 * (i % WORDS);
-    int status = mwi_read_list(d, list, WORDS * (size_t)ports);
-    for (unsigned p = 0; p < ports && !status; p++) {
-        uint32_t flits = list[WORDS * p].value, waits = list[WORDS * p + 1].value;
-        s[p] = (struct mw_sample){(uint16_t)flits, (uint16_t)(flits >> 16), (uint16_t)waits,
+    size_t ports = d->info.gpus, words = WORDS * ports * count;
+    if (!count)
+        return 0;
+    struct mw_register *list = malloc(words * sizeof *list);
+    if (!list)
+        return mwi_fail(MW_ERR_NOMEM, "no memory for %zu samples", count);
+    for (size_t i = 0; i < words; i++) {
+        size_t sample = (start + i / WORDS / ports) % KEPT, port = i / WORDS % ports;
+        list[i].address =
+            MWI_FABRIC(series) + 4 * (uint32_t)(WORDS * (KEPT * port + sample) + i % WORDS);
+    }
+    int status = mwi_read_list(d, list, words);
+    for (size_t i = 0; i < ports * count && !status; i++) {
+        uint32_t flits = list[WORDS * i].value, waits = list[WORDS * i + 1].value;
+        s[i] = (struct mw_sample){(uint16_t)flits, (uint16_t)(flits >> 16), (uint16_t)waits,
                                   (uint16_t)(waits >> 16)};
     }
+    free(list);
     return status;
 }
 
@@ -94,8 +102,8 @@ int mw_series_read(struct mw_device *device, uint64_t from, struct mw_sample *li
     uint64_t oldest = recorded > KEPT ? recorded - KEPT : 0, start = from > oldest ? from : oldest;
     size_t got = start < recorded ? (size_t)(recorded - start) : 0;
     got = got < max ? got : max;
-    for (size_t i = 0; i < got && !status; i++)
-        status = read_sample(device, start + i, list + i * device->info.gpus);
+    if (!status)
+        status = read_samples(device, start, got, list);
     if (!status)
         status = mwi_read(device, MWI_FABRIC(samples), &now);
     // what was overwritten meanwhile, or may just be: the place of the next sample is that of the oldest one

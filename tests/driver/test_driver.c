@@ -769,6 +769,40 @@ static void counters(void **state)
     assert_message("port 4 of 4");
 }
 
+/// A ring of samples that has gone round: the oldest first, and any part of them.
+static void series(void **state)
+{
+    (void)state;
+    enum { GPUS = 4, RECORDED = MW_SERIES_SAMPLES + 3 };
+    struct mw_sample list[GPUS * MW_SERIES_SAMPLES];
+    uint64_t first;
+    size_t count;
+    assert_code(mw_series_read(device, 0, list, MW_SERIES_SAMPLES, &first, &count),
+                MW_ERR_CAPACITY);
+    *fake_fabric(&fake, FABRIC(monitor)) = MW_FABRIC__MONITOR__PRESENT_bm;
+    *fake_fabric(&fake, FABRIC(samples)) = RECORDED;
+    for (unsigned n = 3; n < RECORDED; n++)
+        for (unsigned p = 0; p < GPUS; p++) {
+            uint32_t at = 8 * (MW_SERIES_SAMPLES * p + n % MW_SERIES_SAMPLES);
+            *fake_fabric(&fake, FABRIC(series) + at) = n | (1000 + p) << 16;
+            *fake_fabric(&fake, FABRIC(series) + at + 4) = (2000 + n) | (3000 + p) << 16;
+        }
+    for (unsigned from = 0; from < RECORDED + 2; from += 7)
+        for (size_t max = 0; max <= MW_SERIES_SAMPLES; max += 32) {
+            unsigned start = from < 3 ? 3 : from;
+            size_t rest = start < RECORDED ? RECORDED - start : 0;
+            assert_code(mw_series_read(device, from, list, max, &first, &count), 0);
+            assert_int_equal(first, start);
+            assert_int_equal(count, rest < max ? rest : max);
+            for (unsigned i = 0; i < GPUS * count; i++) {
+                assert_int_equal(list[i].up, start + i / GPUS);
+                assert_int_equal(list[i].down, 1000 + i % GPUS);
+                assert_int_equal(list[i].wait_credit, 2000 + start + i / GPUS);
+                assert_int_equal(list[i].wait_turn, 3000 + i % GPUS);
+            }
+        }
+}
+
 static void report(void **state)
 {
     (void)state;
@@ -986,6 +1020,7 @@ int main(void)
         TEST(progress_and_timeout),
         TEST(hardware_errors),
         TEST(counters),
+        TEST(series),
         TEST(report),
         TEST(every_call_may_fail),
         TEST(dymulticast_checks),
