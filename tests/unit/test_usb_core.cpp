@@ -39,19 +39,8 @@ struct bench : usb_bench<Vusb_core> {
 
 void check_descriptors(bench &b, unsigned packet)
 {
+    check_identity(b, packet);
     uint8_t d[64];
-    assert_int_equal(b.control(0x80, 6, 0x100, sizeof d, d), 18);
-    assert_int_equal(d[8] | d[9] << 8, MW_HOST_USB_VENDOR);
-    assert_int_equal(d[10] | d[11] << 8, MW_HOST_USB_PRODUCT);
-    assert_int_equal(d[12] | d[13] << 8, MW_HOST_PROTOCOL_MAJOR << 8 | MW_HOST_PROTOCOL_MINOR);
-    assert_string_equal(string_descriptor(b, d[14]).c_str(), "moeswitch");
-    assert_string_equal(string_descriptor(b, d[16]).c_str(), "sim");
-    assert_int_equal(b.configuration[2], 9 + 9 + 7 + 7); // wTotalLength
-    assert_int_equal(b.configuration[9 + 5], MW_HOST_USB_CLASS);
-    assert_int_equal(b.configuration[9 + 6], MW_HOST_USB_SUBCLASS);
-    assert_int_equal(b.pipe.out, MW_HOST_USB_OUT);
-    assert_int_equal(b.pipe.in | 0x80, MW_HOST_USB_IN);
-    assert_int_equal(b.pipe.packet, packet);
     // what it would be at the other speed
     assert_int_equal(b.control(0x80, 6, 0x600, sizeof d, d), 10);
     assert_int_equal(d[1], 6);
@@ -186,23 +175,8 @@ void damaged_packets_reach_nobody(void **)
 {
     bench b(seed);
     b.start();
-    const bytes data = b.random(512), more = b.random(300);
-    static const unsigned damages[] = {USB_BAD_CRC16, USB_BAD_CRC5,  USB_BAD_PID,
-                                       USB_CUT_DATA,  USB_LOSE_DATA, USB_BAD_CRC5 | USB_BAD_CRC16};
-    for (unsigned before = 0; before < 2; before++)
-        for (unsigned damage : damages) {
-            uint8_t in[USB_MAX_DATA];
-            size_t size;
-            if (before) // the last good token was an IN, and was refused
-                assert_int_equal(usb_host_in(&b.host, b.pipe.in, in, &size, 0), USB_PID_NAK);
-            else
-                b.out(more);
-            b.sink.clear();
-            assert_int_equal(b.out_once(data, damage), USB_SILENT);
-            b.wait(2000);
-            assert_int_equal(b.sink.size(), 0);
-            b.out(data); // the next try is taken
-        }
+    const bytes data = b.random(512);
+    damage_packets(b, data, b.random(300));
     b.host.address ^= 3; // somebody else's
     b.sink.clear();
     assert_int_equal(b.out_once(data), USB_SILENT);
@@ -217,14 +191,7 @@ void an_out_packet_repeated_is_dropped(void **)
 {
     bench b(seed);
     b.start();
-    const bytes data = b.random(512);
-    b.sink.clear();
-    assert_int_equal(b.out_once(data), USB_PID_ACK);
-    assert_int_equal(b.out_once(data),
-                     USB_PID_ACK); // as if the first acknowledgement had been lost
-    b.pipe.out_toggle ^= 1;
-    b.wait(2000);
-    assert_int_equal(b.sink.size(), 512);
+    repeat_an_out_packet(b, b.random(512));
     b.out(b.random(100));
     b.clean();
 }
@@ -234,14 +201,7 @@ void an_in_packet_without_ack_comes_again(void **)
     bench b(seed);
     b.start();
     const bytes data = b.random(700);
-    uint8_t first[USB_MAX_DATA], again[USB_MAX_DATA];
-    size_t n = 0, m = 0;
-    b.offer(data);
-    b.wait(1500);
-    const int pid = usb_host_in(&b.host, b.pipe.in, first, &n, USB_LOSE_ACK);
-    assert_int_equal(usb_host_in(&b.host, b.pipe.in, again, &m, 0), pid);
-    assert_true(n == 512 && m == 512 && !memcmp(first, data.data(), n) && !memcmp(first, again, n));
-    b.pipe.in_toggle ^= 1;
+    lose_an_in_ack(b, data);
     bytes rest(512);
     assert_int_equal(usb_bulk_in(&b.host, &b.pipe, rest.data(), rest.size()), 188);
     assert_memory_equal(rest.data(), data.data() + 512, 188);
@@ -270,15 +230,7 @@ void a_full_device_says_so(void **)
     bench b(seed);
     b.start();
     const bytes data = b.random(512);
-    b.sink_pace = 0;
-    b.wait(10);
-    b.sink.clear();
-    unsigned taken = 0;
-    while (taken < 20 && b.out_once(data) == USB_PID_ACK) {
-        b.pipe.out_toggle ^= 1;
-        taken++;
-    }
-    assert_true(taken >= 3 && taken < 20);
+    const unsigned taken = fill(b, data, 20);
     assert_int_equal(usb_host_ping(&b.host, b.pipe.out), USB_PID_NAK);
     b.sink_pace = 100;
     b.wait(6000);
@@ -298,9 +250,7 @@ void halt_is_cleared(void **)
     b.start();
     if (!b.pipe.out_toggle)
         b.out(b.random(5));
-    assert_int_equal(b.control(0x02, 1, 0, 0, nullptr, b.pipe.out), 0);
-    b.pipe.out_toggle = 0;
-    b.out(b.random(5));
+    clear_halt(b);
     b.clean();
 }
 
@@ -370,9 +320,7 @@ void suspends_and_resumes(void **)
 
 int main()
 {
-    const char *text = getenv("MW_SEED");
-    seed = text ? strtoull(text, nullptr, 0) : 1;
-    printf("MW_SEED=%llu\n", static_cast<unsigned long long>(seed));
+    seed = read_seed();
     const CMUnitTest tests[] = {
         cmocka_unit_test(enumerates),
         cmocka_unit_test(refuses_unknown_requests),

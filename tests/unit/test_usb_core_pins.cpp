@@ -44,17 +44,8 @@ void enumerates(void **)
 {
     bench b(seed);
     b.start();
+    check_identity(b, 64);
     uint8_t d[64];
-    assert_int_equal(b.control(0x80, 6, 0x100, sizeof d, d), 18);
-    assert_int_equal(d[8] | d[9] << 8, MW_HOST_USB_VENDOR);
-    assert_int_equal(d[10] | d[11] << 8, MW_HOST_USB_PRODUCT);
-    assert_int_equal(d[12] | d[13] << 8, MW_HOST_PROTOCOL_MAJOR << 8 | MW_HOST_PROTOCOL_MINOR);
-    assert_string_equal(string_descriptor(b, d[14]).c_str(), "moeswitch");
-    assert_string_equal(string_descriptor(b, d[16]).c_str(), "sim");
-    assert_int_equal(b.configuration[9 + 5], MW_HOST_USB_CLASS);
-    assert_int_equal(b.pipe.out, MW_HOST_USB_OUT);
-    assert_int_equal(b.pipe.in | 0x80, MW_HOST_USB_IN);
-    assert_int_equal(b.pipe.packet, 64);
     // of one speed: there is no other (9.6.2), and it never chirps
     assert_int_equal(b.control(0x80, 6, 0x600, sizeof d, d), USB_STALLED);
     assert_int_equal(b.control(0x80, 6, 0x700, sizeof d, d), USB_STALLED);
@@ -137,42 +128,12 @@ void damaged_packets_reach_nobody(void **)
 {
     bench b(seed);
     b.start();
-    const bytes data = b.random(64), more = b.random(50);
-    static const unsigned damages[] = {USB_BAD_CRC16, USB_BAD_CRC5,  USB_BAD_PID,
-                                       USB_CUT_DATA,  USB_LOSE_DATA, USB_BAD_CRC5 | USB_BAD_CRC16};
-    for (unsigned before = 0; before < 2; before++)
-        for (unsigned damage : damages) {
-            uint8_t in[USB_MAX_DATA];
-            size_t size;
-            if (before)
-                assert_int_equal(usb_host_in(&b.host, b.pipe.in, in, &size, 0), USB_PID_NAK);
-            else
-                b.out(more);
-            b.sink.clear();
-            assert_int_equal(b.out_once(data, damage), USB_SILENT);
-            b.wait(2000);
-            assert_int_equal(b.sink.size(), 0);
-            b.out(data);
-        }
-    // one that comes twice, and an answer that is lost
-    b.sink.clear();
-    assert_int_equal(b.out_once(data), USB_PID_ACK);
-    assert_int_equal(b.out_once(data), USB_PID_ACK);
-    b.pipe.out_toggle ^= 1;
-    b.wait(2000);
-    assert_int_equal(b.sink.size(), 64);
-    uint8_t first[USB_MAX_DATA], again[USB_MAX_DATA];
-    size_t n = 0, m = 0;
-    b.offer(more);
-    b.wait(3000);
-    const int pid = usb_host_in(&b.host, b.pipe.in, first, &n, USB_LOSE_ACK);
-    assert_int_equal(usb_host_in(&b.host, b.pipe.in, again, &m, 0), pid);
-    assert_true(n == 50 && m == 50 && !memcmp(first, more.data(), n) && !memcmp(first, again, n));
-    b.pipe.in_toggle ^= 1;
-    // a halt
-    assert_int_equal(b.control(0x02, 1, 0, 0, nullptr, b.pipe.out), 0);
-    b.pipe.out_toggle = 0;
-    b.out(data);
+    damage_packets(b, b.random(64), b.random(50));
+    repeat_an_out_packet(b, b.random(64));
+    lose_an_in_ack(b, b.random(50));
+    if (!b.pipe.out_toggle)
+        b.out(b.random(5));
+    clear_halt(b);
     b.clean();
 }
 
@@ -181,15 +142,7 @@ void a_full_device_says_so(void **)
     bench b(seed);
     b.start();
     const bytes data = b.random(64);
-    b.sink_pace = 0;
-    b.wait(10);
-    b.sink.clear();
-    unsigned taken = 0;
-    while (taken < 50 && b.out_once(data) == USB_PID_ACK) {
-        b.pipe.out_toggle ^= 1;
-        taken++;
-    }
-    assert_true(taken >= 3 && taken < 50);
+    const unsigned taken = fill(b, data, 50);
     b.sink_pace = 100;
     b.wait(60000);
     assert_int_equal(b.sink.size(), taken * 64);
@@ -261,9 +214,7 @@ void suspends_and_resumes(void **)
 
 int main()
 {
-    const char *text = getenv("MW_SEED");
-    seed = text ? strtoull(text, nullptr, 0) : 1;
-    printf("MW_SEED=%llu\n", static_cast<unsigned long long>(seed));
+    seed = read_seed();
     const CMUnitTest tests[] = {
         cmocka_unit_test(enumerates),
         cmocka_unit_test(stays_away_until_connected),

@@ -19,6 +19,7 @@ extern "C" {
 #include <cstring>
 #include <memory>
 #include <random>
+#include <string>
 #include <vector>
 
 extern "C" {
@@ -181,6 +182,104 @@ template <class Dut> std::string string_descriptor(usb_bench<Dut> &b, unsigned i
     for (int i = 2; i < n; i += 2)
         s += static_cast<char>(d[i]);
     return s;
+}
+
+// ---- what every device core must do, whatever its pins are -----------------------------------------
+
+inline uint64_t read_seed()
+{
+    const char *text = getenv("MW_SEED");
+    const uint64_t seed = text ? strtoull(text, nullptr, 0) : 1;
+    printf("MW_SEED=%llu\n", static_cast<unsigned long long>(seed));
+    return seed;
+}
+
+// Who it says it is, and where its endpoints are.
+template <class Bench> void check_identity(Bench &b, unsigned packet)
+{
+    uint8_t d[64];
+    assert_int_equal(b.control(0x80, 6, 0x100, sizeof d, d), 18);
+    assert_int_equal(d[8] | d[9] << 8, MW_HOST_USB_VENDOR);
+    assert_int_equal(d[10] | d[11] << 8, MW_HOST_USB_PRODUCT);
+    assert_int_equal(d[12] | d[13] << 8, MW_HOST_PROTOCOL_MAJOR << 8 | MW_HOST_PROTOCOL_MINOR);
+    assert_string_equal(string_descriptor(b, d[14]).c_str(), "moeswitch");
+    assert_string_equal(string_descriptor(b, d[16]).c_str(), "sim");
+    assert_int_equal(b.configuration[2], 9 + 9 + 7 + 7); // wTotalLength
+    assert_int_equal(b.configuration[9 + 5], MW_HOST_USB_CLASS);
+    assert_int_equal(b.configuration[9 + 6], MW_HOST_USB_SUBCLASS);
+    assert_int_equal(b.pipe.out, MW_HOST_USB_OUT);
+    assert_int_equal(b.pipe.in | 0x80, MW_HOST_USB_IN);
+    assert_int_equal(b.pipe.packet, packet);
+}
+
+// Packets damaged in every way, behind a transaction that went well and behind one that was refused.
+template <class Bench> void damage_packets(Bench &b, const bytes &data, const bytes &more)
+{
+    static const unsigned damages[] = {USB_BAD_CRC16, USB_BAD_CRC5,  USB_BAD_PID,
+                                       USB_CUT_DATA,  USB_LOSE_DATA, USB_BAD_CRC5 | USB_BAD_CRC16};
+    for (unsigned before = 0; before < 2; before++)
+        for (unsigned damage : damages) {
+            uint8_t in[USB_MAX_DATA];
+            size_t size;
+            if (before) // the last good token was an IN, and was refused
+                assert_int_equal(usb_host_in(&b.host, b.pipe.in, in, &size, 0), USB_PID_NAK);
+            else
+                b.out(more);
+            b.sink.clear();
+            assert_int_equal(b.out_once(data, damage), USB_SILENT);
+            b.wait(2000);
+            assert_int_equal(b.sink.size(), 0);
+            b.out(data); // the next try is taken
+        }
+}
+
+// As if the first acknowledgement had been lost.
+template <class Bench> void repeat_an_out_packet(Bench &b, const bytes &data)
+{
+    b.sink.clear();
+    assert_int_equal(b.out_once(data), USB_PID_ACK);
+    assert_int_equal(b.out_once(data), USB_PID_ACK);
+    b.pipe.out_toggle ^= 1;
+    b.wait(2000);
+    assert_int_equal(b.sink.size(), data.size());
+}
+
+// The first packet of a transfer comes again; what is left of it is still to be read.
+template <class Bench> void lose_an_in_ack(Bench &b, const bytes &data)
+{
+    const size_t size = data.size() < b.pipe.packet ? data.size() : b.pipe.packet;
+    uint8_t first[USB_MAX_DATA], again[USB_MAX_DATA];
+    size_t n = 0, m = 0;
+    b.offer(data);
+    b.wait(3000);
+    const int pid = usb_host_in(&b.host, b.pipe.in, first, &n, USB_LOSE_ACK);
+    assert_int_equal(usb_host_in(&b.host, b.pipe.in, again, &m, 0), pid);
+    assert_true(n == size && m == size);
+    assert_memory_equal(first, data.data(), n);
+    assert_memory_equal(again, data.data(), n);
+    b.pipe.in_toggle ^= 1;
+}
+
+// As many packets as it takes while nothing comes out; returns how many.
+template <class Bench> unsigned fill(Bench &b, const bytes &data, unsigned most)
+{
+    unsigned taken = 0;
+    b.sink_pace = 0;
+    b.wait(10);
+    b.sink.clear();
+    while (taken < most && b.out_once(data) == USB_PID_ACK) {
+        b.pipe.out_toggle ^= 1;
+        taken++;
+    }
+    assert_true(taken >= 3 && taken < most);
+    return taken;
+}
+
+template <class Bench> void clear_halt(Bench &b)
+{
+    assert_int_equal(b.control(0x02, 1, 0, 0, nullptr, b.pipe.out), 0);
+    b.pipe.out_toggle = 0;
+    b.out(b.random(5));
 }
 
 #endif
