@@ -215,11 +215,14 @@ CONF = n$(N)f$(F)$(if $(filter 1,$(SMALL)),-small)$(if $(filter 1,$(TRACE)),-fst
 # what synth-check synthesizes: 16 KB per GPU, depths for layers that fit there, reductions of one kind
 SMALL_PARAMS := MemBytesLog2=14 RowsLog2=6 TokensLog2=5 MaxExperts=32 MaxLocalExperts=4 CacheEntries=64 MaxLatency=8 StorePkts=16 Window=0 RxStorePkts=12 RedTypes=1 RedOps=1 Reds=0 Faults=0 Monitor=0
 MODEL_OPT ?= -O2
+# of lanes: a cycle goes through half a megabyte of code once, and what waits for code gains by less of it
+LANES_OPT ?= -Os
 # for the machine that it is built on; MODEL_ARCH=x86-64-v3, say, for another
 MODEL_ARCH ?= native
 
 # A model with waves is the whole fabric. Else it is cut into Verilated parts that the shim joins: those that there are once, and those that each node or port has one of, of
-# which Verilator's code only initialises: sim/lanes.py makes of it what runs, all copies at once.
+# which Verilator's code only initialises: sim/lanes.py makes of it what runs, all copies at once. Its own large memories are of no use then, and are not
+# written: tens of megabytes at each start.
 ONE_PARTS := fabric_csr switch_common
 LANES_PARTS := node node_link switch_port
 part_file = $(wildcard rtl/*/$(1).sv)
@@ -235,6 +238,7 @@ $(B)/model/$(1)/$(6)/V$(6).mk: | $(RTL_PKGS) $(REG_SV) $(B)/.setup
 	$$(Q)$(VERILATOR) --cc --prefix V$(6) --top-module $(6) $(call part_params,$(6),$(2),$(3),$(4)) \
 	    -O3 --inline-cfuncs 0 --inline-cfuncs-product 0 --x-assign fast --x-initial fast --noassert --output-split 15000 -Wno-lint -Wno-style $(VLT) $(addprefix -y ,$(RTL_DIRS)) \
 	    $(if $(filter 1,$(5)),--trace-fst --trace-structs) $(RTL_PKGS) $(call part_file,$(6)) --Mdir $$(@D) >$$(@D)/verilate.log 2>&1 || { cat $$(@D)/verilate.log; exit 1; }
+	$(if $(filter $(LANES_PARTS),$(6)),$$(Q)sed -i '/^ *for (int __Vi0 = 0; __Vi0 < [0-9]\{5$(comma)\}; ++__Vi0) {$$$$/$(comma)/^ *}$$$$/d' $$(@D)/V$(6)___024root__*__Slow.cpp)
 	$$(call verilator_deps,$$@)
 	@touch $$@
 
@@ -244,7 +248,7 @@ $(B)/model/$(1)/$(6)/V$(6)_schedule.h: $(B)/model/$(1)/$(6)/V$(6).mk sim/schedul
 $(B)/model/$(1)/$(6)/V$(6)_lanes.a: $(B)/model/$(1)/$(6)/V$(6).mk sim/lanes.py sim/schedule.py sim/lanes.h
 	$$(call say,CXX,$(6)$(comma) N=$(2) F=$(3)$(comma) a lane each (half a minute or more))
 	$$(Q)$$(PY) sim/lanes.py $(6) $$(@D) $(if $(filter switch_port,$(6)),--ring)
-	$$(Q)$$(MAKE) -s -C $$(@D) -f V$(6)_lanes.mk CXX=$(MODEL_CXX) CXXFLAGS="-std=c++17 $(MODEL_OPT) -march=$(MODEL_ARCH) -w -fPIC $(VINC) -I$(CURDIR)/sim -DMW_SIM_N=$(2)"
+	$$(Q)$$(MAKE) -s -C $$(@D) -f V$(6)_lanes.mk CXX=$(MODEL_CXX) CXXFLAGS="-std=c++17 $(LANES_OPT) -march=$(MODEL_ARCH) -w -fPIC $(VINC) -I$(CURDIR)/sim -DMW_SIM_N=$(2)"
 
 $(B)/model/$(1)/$(6)/V$(6)__ALL.a: $(B)/model/$(1)/$(6)/V$(6).mk
 	$$(call say,CXX,$(6)$(comma) N=$(2) F=$(3) (half a minute or more))

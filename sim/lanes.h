@@ -239,6 +239,29 @@ template <typename T, typename... Values> inline void scatter(T *to, U at, M mas
         values...);
 }
 
+// Words 0 to 3 at place(l) of eight lanes l: to[i] gets word i of each. Two fetches cost more.
+template <typename Place> inline void turn_eight(Place place, U *to)
+{
+    typedef uint32_t U4 __attribute__((ext_vector_type(4)));
+    typedef uint32_t U8 __attribute__((ext_vector_type(8)));
+    const auto two = [&](unsigned lane) { // and the one four behind it
+        U4 a, b;
+        memcpy(&a, place(lane), sizeof a);
+        memcpy(&b, place(lane + 4), sizeof b);
+        return __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7);
+    };
+    const U8 a = two(0), b = two(1), c = two(2), d = two(3);
+    const U8 ab = __builtin_shufflevector(a, b, 0, 8, 1, 9, 4, 12, 5, 13);
+    const U8 cd = __builtin_shufflevector(c, d, 0, 8, 1, 9, 4, 12, 5, 13);
+    const U8 ab2 = __builtin_shufflevector(a, b, 2, 10, 3, 11, 6, 14, 7, 15);
+    const U8 cd2 = __builtin_shufflevector(c, d, 2, 10, 3, 11, 6, 14, 7, 15);
+    const U8 word[4] = {__builtin_shufflevector(ab, cd, 0, 1, 8, 9, 4, 5, 12, 13),
+                        __builtin_shufflevector(ab, cd, 2, 3, 10, 11, 6, 7, 14, 15),
+                        __builtin_shufflevector(ab2, cd2, 0, 1, 8, 9, 4, 5, 12, 13),
+                        __builtin_shufflevector(ab2, cd2, 2, 3, 10, 11, 6, 7, 14, 15)};
+    memcpy(to, word, sizeof word);
+}
+
 // A memory: `Count` elements of `Words` words, an element of a lane in one piece. Pages that nobody writes stay unmapped.
 template <typename W, typename T, unsigned Count, unsigned Words> struct memory {
     std::unique_ptr<W, decltype(&free)> words{
@@ -248,11 +271,38 @@ template <typename W, typename T, unsigned Count, unsigned Words> struct memory 
     {
         return words.get() + (std::size_t(at) * L + lane) * Words;
     }
+    struct element {
+        T word[Words];
+    };
+    // all words of an element; what nobody uses is not loaded
+    element row(U at) const
+    {
+        element r;
+        T *const to = r.word;
+        constexpr unsigned TURNED = sizeof(W) == 4 && L == 8 ? Words / 4 * 4 : 0;
+        const U first = (at * L + NUMBER) * Words;
+        if constexpr (TURNED > 0)
+            for (unsigned w = 0; w < TURNED; w += 4)
+                turn_eight([&](unsigned l) { return words.get() + first[l] + w; }, to + w);
+        for (unsigned w = TURNED; w < Words; w++)
+            to[w] = fetch(words.get(), first + w);
+        return r;
+    }
+    // `at` is read or written soon
+    void soon(U at) const
+    {
+#pragma unroll
+        for (unsigned l = 0; l < L; l++)
+            __builtin_prefetch(place(at[l], l));
+    }
     T get(U at, unsigned word) const
     {
         return fetch(words.get(), (at * L + NUMBER) * Words + word);
     }
-    T get(U at, U word) const { return fetch(words.get(), (at * L + NUMBER) * Words + word); }
+    T get(U at, U word) const
+    {
+        return fetch(words.get(), (at * L + NUMBER) * Words + word);
+    }
     template <typename... Values> void put(U at, unsigned word, M mask, Values... values)
     {
         put_words<W>(

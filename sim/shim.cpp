@@ -41,6 +41,7 @@
 #include <memory>
 #include <new>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace {
@@ -197,7 +198,8 @@ struct device {
     std::unique_ptr<Vnode_link_lanes> links{new Vnode_link_lanes};
     std::unique_ptr<Vswitch_port_lanes> ports{new Vswitch_port_lanes};
     bool resetting = false;
-    bool answered = false; // by a node, in the last cycle
+    bool answered = false;                                          // by a node, in the last cycle
+    std::remove_reference_t<decltype(bus.partition_o)> partition{}; // that the ports have
 
     device()
     {
@@ -296,6 +298,16 @@ struct device {
         p.disable_i = lanes_of(bus.disable_o);
     }
 
+    // Masks of the ports, when they have changed
+    void partitions()
+    {
+        if (memcmp(&partition, &bus.partition_o, sizeof partition) == 0)
+            return;
+        partition = bus.partition_o;
+        for (unsigned g = 0; g < GPUS; g++)
+            ports->partition_i[g] = row_of(partition, g);
+    }
+
     // What the ports share, and the ports
     void switches()
     {
@@ -338,8 +350,7 @@ struct device {
         p.mon_read_i = lanes_of(common.mon_read_o);
         p.mon_series_i = bus.mon_series_o;
         p.mon_word_i = bus.mon_word_o;
-        for (unsigned g = 0; g < GPUS; g++)
-            p.partition_i[g] = row_of(bus.partition_o, g);
+        partitions();
         p.inputs();
 
         if (!common.cnt_visit_o)
