@@ -101,10 +101,10 @@ module egress #(
     logic [PartW-1:0]  part_used_q;
     logic ctrl_crd, store_crd, part_crd, ctrl_start, store_start, part_start;
 
-    assign ctrl_crd  = ctrl_used_q != CtrlW'(RxCtrlPkts);
-
     // Everything waits for these: the comparison with what will be used is made before, in a register.
     always_ff @(posedge clk_i) begin
+        if (!rst_ni || down_i || (dn_crd_i[CLS_CTRL] && !ctrl_start)) ctrl_crd <= 1'b1;
+        else if (ctrl_start && !dn_crd_i[CLS_CTRL]) ctrl_crd <= ctrl_used_q + 1'b1 != CtrlW'(RxCtrlPkts);
         if (!rst_ni || down_i || (dn_crd_i[CLS_STORE] && !store_start)) store_crd <= 1'b1;
         else if (store_start && !dn_crd_i[CLS_STORE]) store_crd <= store_used_q + 1'b1 != store_limit_i;
         else store_crd <= store_used_q != store_limit_i;
@@ -132,6 +132,7 @@ module egress #(
     logic       error, error_busy_q;          // an ERROR packet waits, is being made
     logic [1:0] cls;
     logic [3:0] turn_q;                       // packets sent, modulo 16
+    logic       turn_req_q, turn_part_q, turn_store_q;   // 5, 10, 15: the turn of that class, if it waits
     logic [N-1:0] req, grant, above;
     logic [N-1:0] ctrl_next_q, req_next_q, store_next_q, next;  // inputs behind the last grant of a class
 
@@ -143,13 +144,13 @@ module egress #(
     assign start     = (!busy_q || read_last) && !hold_i && (can_ctrl || can_req || can_part || can_store);
 
     always_comb begin
-        if (can_req && turn_q == 4'd5)         cls = CLS_REQ;
-        else if (can_part && turn_q == 4'd10)  cls = CLS_PART;
-        else if (can_store && turn_q == 4'd15) cls = CLS_STORE;
-        else if (can_ctrl)                     cls = CLS_CTRL;
-        else if (can_req)                      cls = CLS_REQ;
-        else if (can_part)                     cls = CLS_PART;
-        else                                   cls = CLS_STORE;
+        if (can_req && turn_req_q)          cls = CLS_REQ;
+        else if (can_part && turn_part_q)   cls = CLS_PART;
+        else if (can_store && turn_store_q) cls = CLS_STORE;
+        else if (can_ctrl)                  cls = CLS_CTRL;
+        else if (can_req)                   cls = CLS_REQ;
+        else if (can_part)                  cls = CLS_PART;
+        else                                cls = CLS_STORE;
     end
 
     // Of eight choices of an input for STORE seven are among those whose next packet is in the way of others of its input, where there are such.
@@ -225,11 +226,17 @@ module egress #(
     always_ff @(posedge clk_i) begin
         if (!rst_ni || go_i) begin
             turn_q       <= '0;
+            turn_req_q   <= 1'b0;
+            turn_part_q  <= 1'b0;
+            turn_store_q <= 1'b0;
             ctrl_next_q  <= '0;
             req_next_q   <= '0;
             store_next_q <= '0;
         end else if (start) begin
-            turn_q <= turn_q + 4'd1;
+            turn_q       <= turn_q + 4'd1;
+            turn_req_q   <= turn_q == 4'd4;
+            turn_part_q  <= turn_q == 4'd9;
+            turn_store_q <= turn_q == 4'd14;
             unique case (cls)
                 CLS_CTRL:  if (!error) ctrl_next_q <= above;
                 CLS_REQ:   req_next_q   <= above;

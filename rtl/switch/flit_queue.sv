@@ -3,8 +3,8 @@
 // Flit queue of one input of the switch: block RAM, and a register behind it, as what reads the flits has no time for the RAM's.
 //
 // Ordering: first in, first out. Back-pressure: none, Depth holds everything that can come. One flit per cycle in and out.
-// While the queue is empty a flit is shown in the cycle in which it comes, and if it is not taken then it waits in the register; one that finds
-// the register occupied goes through the RAM and is shown at most 3 cycles after it came, or as soon as all before it are taken.
+// While the queue is empty a flit is shown in the cycle in which it comes, if direct_i allows it. If it is not taken then, or comes when the last one before it is taken, it is in the register
+// from the next cycle on; another one goes through the RAM and is shown at most 3 cycles after it came, or as soon as all before it are taken.
 `default_nettype none
 
 module flit_queue #(
@@ -17,25 +17,30 @@ module flit_queue #(
 
     input  wire logic             valid_i,
     input  wire logic [Width-1:0] data_i,
+    input  wire logic             direct_i,       // a flit may be shown in the cycle in which it comes
 
     output logic                  valid_o,
     output logic [Width-1:0]      data_o,
-    input  wire logic             take_i,   // only with valid_o
+    output logic                  held_valid_o,   // that flit is in the register
+    output logic [Width-1:0]      held_o,         // the register
+    input  wire logic             take_i,         // only with valid_o
 
     output logic                  empty_o
 );
     logic [DW:0]      wptr, rptr;
     logic [Width-1:0] ram_data, out_q;
     logic             read_q, held_q;       // a flit is at the RAM's output, in the register
-    logic             in_ram, behind, put, fetch, move, pass;
+    logic             behind_q;             // a flit is in the RAM or at its output
+    logic             in_ram, put, fetch, move, pass;
 
     assign in_ram  = wptr[DW-1:0] != rptr[DW-1:0];   // it is never full
-    assign behind  = in_ram || read_q;
-    assign empty_o = !behind && !held_q;
-    assign valid_o = held_q || (valid_i && !behind);
+    assign empty_o = !behind_q && !held_q;
+    assign valid_o = held_q || (valid_i && !behind_q && direct_i);
     assign data_o  = held_q ? out_q : data_i;
-    assign put     = valid_i && (behind || (held_q && !take_i));
-    assign pass    = valid_i && !behind && held_q == take_i;   // into the register
+    assign put     = valid_i && (behind_q || (held_q && !take_i));
+    assign pass    = valid_i && !behind_q && held_q == take_i;   // into the register
+    assign held_o       = out_q;
+    assign held_valid_o = held_q;
     assign move    = read_q && (!held_q || take_i);
     assign fetch   = in_ram && (!read_q || move);
 
@@ -58,11 +63,13 @@ module flit_queue #(
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
-            read_q <= 1'b0;
-            held_q <= 1'b0;
+            read_q   <= 1'b0;
+            behind_q <= 1'b0;
+            held_q   <= 1'b0;
         end else begin
-            read_q <= fetch || (read_q && !move);
-            held_q <= move || pass || (held_q && !take_i);
+            read_q   <= fetch || (read_q && !move);
+            behind_q <= put || in_ram || (read_q && !move);   // what is fetched is at the output
+            held_q   <= move || pass || (held_q && !take_i);
         end
         if (move || pass) out_q <= read_q ? ram_data : data_i;
     end

@@ -4,7 +4,7 @@
 // the queues of its outputs, trimmed to the targets behind each.
 //
 // CTRL, STORE and REQ go through a flit queue and a parser, one flit per cycle; the parser stays one cycle longer for each target but the first. When the queue is
-// empty the parser works on the link itself. PART goes straight to the queue of its requester, so partials never wait for the parser.
+// empty the parser works on the link itself, but for lists of targets. PART goes straight to the queue of its requester, so partials never wait for the parser.
 // Back-pressure: none towards the link. The queue holds everything that credits and window allow; a STORE or CTRL packet without credit is not let in.
 //
 // Until the last target has been checked nothing of a packet is visible: header, targets and payload are
@@ -164,33 +164,40 @@ module ingress #(
     // ---- flit queue ----
     localparam int unsigned QueueW = $bits(flit_t) + StampW;
 
-    logic              take, flit_valid, queue_empty;
+    logic              take, flit_valid, held_valid, queue_empty;
+    logic              in_list_q;   // the parser is in state TARGETS
     flit_t             flit;
-    logic [QueueW-1:0] queued;
+    logic [FW-1:0]     held_data;
+    logic [QueueW-1:0] queued, held;
 
-    assign flit = queued[$bits(flit_t)-1:0];
+    assign flit      = queued[$bits(flit_t)-1:0];
+    assign held_data = held[FW-1:0];
+    wire unused_held = &{1'b0, held[QueueW-1:FW]};
 
     flit_queue #(.Width(QueueW), .DepthLog2(DW)) i_queue (
         .clk_i, .rst_ni,
-        .valid_i (enters),
-        .data_i  (QueueW'({now_i, flit_t'{last: up_last_i, err: up_err_i, cls: up_cls_i, data: up_data_i}})),
-        .valid_o (flit_valid),
-        .data_o  (queued),
-        .take_i  (take),
-        .empty_o (queue_empty)
+        .valid_i  (enters),
+        .data_i   (QueueW'({now_i, flit_t'{last: up_last_i, err: up_err_i, cls: up_cls_i, data: up_data_i}})),
+        .direct_i (!in_list_q),
+        .valid_o  (flit_valid),
+        .data_o   (queued),
+        .held_valid_o (held_valid),
+        .held_o   (held),
+        .take_i   (take),
+        .empty_o  (queue_empty)
     );
 
     // ---- parser: what the header says ----
     typedef enum logic [2:0] {LOW, HEAD, TARGETS, PAYLOAD, DROP} state_e;
     localparam state_e Begin = (HF == 2) ? LOW : HEAD;
 
-    state_e            state_q;
+    state_e            state_q, state_next;
     logic [63:0]       low_q;         // first half of the header
     header_t           head;          // valid in HEAD
     logic [14:0]       len;           // valid in HEAD and TARGETS, and with open_late_q
     logic              open_late_q;   // a rejected request becomes an open reduction
     logic [1:0]        cls_q;
-    cls_e              cls;
+    cls_e              cls, head_cls; // of the flit; of the header that is being checked
     logic              is_dyn, is_group, has_pay, known, fits;
     logic [8:0]        span;          // bytes from the start of the first payload flit, less 1
     logic [L2F-1:0]    skip;
@@ -204,18 +211,19 @@ module ingress #(
     end
 
     assign cls      = cls_e'((state_q == Begin) ? flit.cls : cls_q);
+    assign head_cls = (HF == 2) ? cls_e'(cls_q) : cls;
     assign is_dyn   = Multicast && head.opcode inside {OP_DYMULTIMEM_ST, OP_DYMULTIMEM_LD_REDUCE};
     assign is_group = Multicast && head.opcode inside {OP_MULTIMEM_ST, OP_MULTIMEM_RED, OP_MULTIMEM_LD_REDUCE};
     assign has_pay  = head.opcode inside {OP_ST, OP_MULTIMEM_ST, OP_MULTIMEM_RED, OP_DYMULTIMEM_ST, OP_COUNTS} && head.len != '0;
     assign known    = head.opcode inside {OP_SIGNAL, OP_EVENT, OP_ACK, OP_ERROR, OP_ST, OP_MULTIMEM_ST, OP_MULTIMEM_RED, OP_DYMULTIMEM_ST, OP_FLAG, OP_FENCE,
                                           OP_COUNTS, OP_MULTIMEM_LD_REDUCE, OP_DYMULTIMEM_LD_REDUCE}
-                   && head.opcode[5:4] == cls && head.cls == cls
+                   && head.opcode[5:4] == head_cls && head.cls == head_cls
                    && (Multicast || !(head.opcode inside {OP_MULTIMEM_ST, OP_MULTIMEM_RED, OP_DYMULTIMEM_ST, OP_MULTIMEM_LD_REDUCE, OP_DYMULTIMEM_LD_REDUCE}));
     assign skip     = head.addr[L2F-1:0];
     assign span     = {1'b0, head.len[7:0]} + {{(9-L2F){skip == '0}}, skip - 1'b1};
 
     always_comb begin
-        if (cls == CLS_REQ) fits = head.len != '0;
+        if (head_cls == CLS_REQ) fits = head.len != '0;
         else if (has_pay)   fits = head.len[14:8] == '0 && span[8:7] == '0;
         else                fits = head.len == '0;
     end
@@ -236,10 +244,9 @@ module ingress #(
     // ---- parser: targets ----
     logic [3:0]        left_q;        // targets left, this one included
     logic [LaneW-1:0]  lane_q;        // of the target in its flit; the last lane in HEAD
-    logic [15:0]       target;
+    logic [15:0]       target, held_target;
     logic [PW:0]       entry;         // {mapped, port}
     logic              mapped, again, twice, listed, one_more, lane_end;
-    logic              in_list;       // state TARGETS
     logic              listing;       // the target is an expert
     logic              somewhere, allowed;  // there is an output behind the target, and all of them may be reached
     logic              in_range, list_allowed, list_good, group_some, group_allowed, plain_some, plain_allowed;
@@ -247,11 +254,13 @@ module ingress #(
     logic [3:0]        extra;         // targets so far behind the same output, less 1; defined after its first
     logic              look;          // a target is being looked up
 
+    // Looking up takes longest. A header may come straight from the link, with a target in its last lane; a list may not: its lanes are those of a register.
     always_comb begin
-        target = '0;
+        held_target = '0;
         for (int unsigned l = 0; l < Lanes; l++) begin
-            if (lane_q == LaneW'(l)) target = flit.data[16*l +: 16];
+            if (lane_q == LaneW'(l)) held_target = held_data[16*l +: 16];
         end
+        target = held_valid ? held_target : up_data_i[FW-1 -: 16];
     end
 
     lutram #(.Width(PW + 1), .Depth(MaxExperts)) i_map (
@@ -276,15 +285,14 @@ module ingress #(
     assign reach    = partition_i & ~self;
     assign in_range = (target[15:4] >> EW) == '0;
     assign mapped   = entry[PW] && in_range;
-    assign in_list  = Multicast && state_q == TARGETS;
-    assign hit      = in_list ? mask_q : '0;
-    assign listed   = in_list || (is_dyn && head.cnt != 5'd1);
-    assign one_more = in_list ? left_q != 4'd1 : listed;   // targets follow this one
+    assign hit      = in_list_q ? mask_q : '0;
+    assign listed   = in_list_q || (is_dyn && head.cnt != 5'd1);
+    assign one_more = in_list_q ? left_q != 4'd1 : listed;   // targets follow this one
     assign lane_end = lane_q == LaneW'(Lanes - 1) || !one_more;
-    assign look     = flit_valid && (in_list || (state_q == HEAD && is_dyn));
+    assign look     = flit_valid && (in_list_q || (state_q == HEAD && is_dyn));
 
     // What is looked up comes late: each of the checks takes the shortest way from there, and who needs one only for lists, or only for groups, takes that one.
-    assign listing = in_list || is_dyn;
+    assign listing = in_list_q || is_dyn;
 
     always_comb begin
         list_at       = '0;
@@ -304,7 +312,7 @@ module ingress #(
         list_sel      = in_range ? list_at : '0;
         list_allowed  = (list_at & reach) != '0;
         list_good     = (list_at & reach) != '0 && !twice;
-        again         = in_list && (list_sel & mask_q) != '0;
+        again         = in_list_q && (list_sel & mask_q) != '0;
     end
 
     always_comb begin
@@ -356,14 +364,14 @@ module ingress #(
 
     assign pay        = (state_q == HEAD) ? has_pay : pay_q;
     assign wait_clear = state_q == HEAD && ((clearing_q && listed) || open_late_q);
-    assign decide     = flit_valid && (state_q == HEAD || in_list) && !wait_clear;
+    assign decide     = flit_valid && (state_q == HEAD || in_list_q) && !wait_clear;
 
     always_comb begin
         head_code = ERR_NONE;
         if (state_q == HEAD) begin
             if (!known)                              head_code = ERR_OPCODE;
-            else if (cls == CLS_REQ && no_room)      head_code = ERR_WINDOW;
-            else if (cls == CLS_REQ && !red_pkg::has(RedTypes, RedOps, '{dtype: head.dtype, redop: head.redop})) head_code = ERR_REDUCTION;
+            else if (head_cls == CLS_REQ && no_room)    head_code = ERR_WINDOW;
+            else if (head_cls == CLS_REQ && !red_pkg::has(RedTypes, RedOps, '{dtype: head.dtype, redop: head.redop})) head_code = ERR_REDUCTION;
             else if (head.epoch != epoch_i)          head_code = ERR_EPOCH;
             else if (!fits)                          head_code = ERR_LENGTH;
             else if (is_dyn && (head.cnt == '0 || head.cnt > 5'd16)) head_code = ERR_TARGETS;
@@ -405,7 +413,7 @@ module ingress #(
     assign arrive_o    = (accept || reject || cut) && cls == CLS_STORE;
 
     // A request that is rejected before its last target is pushed a cycle later: that of an accepted one shall not wait for the checks.
-    assign opens        = decide && cls == CLS_REQ && len != '0 && !no_room;
+    assign opens        = decide && head_cls == CLS_REQ && len != '0 && !no_room;
     assign open_valid_o = (opens && !one_more) || open_late_q;
     assign open_mask_o  = accept ? mask : '0;
 
@@ -434,7 +442,7 @@ module ingress #(
         if (cls == CLS_CTRL) flit_no = HeadW'(HF + TF) | ((state_q == HEAD) ? HeadW'(HF - 1) : '0);
         wr_lane_o   = '1;
         wr_flit = flit.data;
-        if (in_list) begin
+        if (in_list_q) begin
             // zeros behind the first target of a target flit
             for (int unsigned l = 0; l < Lanes; l++) wr_flit[16*l +: 16] = (l != 0 && again && new_flit) ? '0 : target;
         end
@@ -477,29 +485,36 @@ module ingress #(
     assign desc_len_o  = (state_q == HEAD) ? span[L2F +: OffW] : flits_q;
 
     // ---- parser: state ----
+    always_comb begin
+        state_next = state_q;
+        if (flit_valid) begin
+            unique case (state_q)
+                LOW: if (!flit.last) state_next = HEAD;
+                HEAD, TARGETS: begin
+                    if (reject)                   state_next = (flit.last && take) ? Begin : DROP;
+                    else if (accept)              state_next = pay ? PAYLOAD : Begin;
+                    else if (decide && Multicast) state_next = TARGETS;
+                end
+                PAYLOAD: if (flit.last) state_next = Begin;
+                         else if (count_q == flits_q) state_next = DROP;
+                default: if (flit.last) state_next = Begin;
+            endcase
+        end
+    end
+
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
             state_q    <= Begin;
+            in_list_q    <= 1'b0;
             lane_q     <= '1;
             clearing_q <= 1'b1;
             clear_q    <= '0;
         end else begin
             clear_q <= clear_q + 3'd1;
             if (clear_q == 3'd7) clearing_q <= 1'b0;
-            if (flit_valid) begin
-                unique case (state_q)
-                    LOW: state_q <= flit.last ? LOW : HEAD;
-                    HEAD, TARGETS: begin
-                        lane_q <= (decide && !reject && !accept) ? lane_q + 1'b1 : '1;
-                        if (reject)      state_q <= (flit.last && take) ? Begin : DROP;
-                        else if (accept) state_q <= pay ? PAYLOAD : Begin;
-                        else if (decide && Multicast) state_q <= TARGETS;
-                    end
-                    PAYLOAD: if (flit.last) state_q <= Begin;
-                             else if (count_q == flits_q) state_q <= DROP;
-                    default: if (flit.last) state_q <= Begin;
-                endcase
-            end
+            if (flit_valid && (state_q == HEAD || in_list_q)) lane_q <= (decide && !reject && !accept) ? lane_q + 1'b1 : '1;
+            state_q <= state_next;
+            in_list_q <= state_next == TARGETS;
             if ((reject || accept) && listed) begin
                 clearing_q <= 1'b1;
                 clear_q    <= '0;

@@ -3,8 +3,9 @@
 // Joins the partial sums of the members of a reduction: one per output (requester) of the switch.
 //
 // Open reductions {members, bytes, type, operator} wait in a queue in the order in which the requester asked, a register in front of it: the request's checks take
-// long. In that register a row loses the members that are away; those who shall stand by it from then on see it in level_o, a cycle later. Of the oldest one, packet by packet, the
-// members' queues are read in the order p+1, p+2, .. modulo N, whatever arrived first, one flit per cycle, without a gap between members, packets and rows.
+// long. In that register a row loses the members that are away; those who shall stand by it from then on see it in level_o, a cycle later. The oldest one is in a register behind
+// the queue, with the member whose term is next: whether a flit can be read decides about much in the same cycle. Of it, packet by packet, the
+// members' queues are read in the order p+1, p+2, .. modulo N, whatever arrived first, one flit per cycle, without a gap between members, packets and rows (but behind a row of one flit of one member).
 // Masks and queues are indexed by distance: bit d-1 is port p+d modulo N. An empty mask (a rejected request) gives the full number of poisoned packets, zeros inside.
 //
 // Results go to a small ring, a packet per slot; the egress may start one when its first flit is there (res_valid_o) and
@@ -70,16 +71,18 @@ module reduce_join #(
     localparam int unsigned OpenW = 1 + Members + 15 + RedW + StampW;
     localparam int unsigned DescW = 8 + StampW;
 
-    // ---- the oldest open reduction and the place in it ----
-    logic                 open_ready, head_valid, row_done, row_poison;
-    logic [Members-1:0]   mask;
-    logic [14:0]          bytes;
-    logic [OpenW-1:0]     came, open;
-    red_pkg::red_t        red, came_red_q;
+    // ---- open reductions ----
     logic                 came_q;      // a row that is not in the queue yet
     logic [Members-1:0]   came_mask_q;
     logic [14:0]          came_bytes_q;
     logic [StampB-1:0]    came_stamp_q;
+    red_pkg::red_t        red, came_red_q;
+    logic [OpenW-1:0]     came, queued, row_q;
+    logic                 queue_valid, row_valid_q, row_done, row_poison;
+    logic                 popped_q;    // the queue still shows the row in the register: it has no time for row_done
+    logic [LevelW-1:0]    level_q;
+    logic [Members-1:0]   mask;
+    logic [14:0]          bytes;
 
     always_ff @(posedge clk_i) begin
         came_q <= rst_ni && open_valid_i;
@@ -91,18 +94,35 @@ module reduce_join #(
         end
     end
 
+    // never full: level_q counts its rows and those in the registers around it
+    /* verilator lint_off PINCONNECTEMPTY */
     fifo #(.Width(OpenW), .Depth(OpenRows)) i_open (
         .clk_i, .rst_ni,
         .valid_i (came_q),
-        .ready_o (open_ready),
+        .ready_o (),
         .data_i  (came),
-        .valid_o (head_valid),
-        .ready_i (row_done),
-        .data_o  (open),
-        .level_o (level_o)
+        .valid_o (queue_valid),
+        .ready_i (popped_q),
+        .data_o  (queued),
+        .level_o ()
     );
-    assign open_full_o = !open_ready || (came_q && level_o == LevelW'(OpenRows - 1));
-    assign {row_poison, mask, bytes} = open[Members+15:0];
+    /* verilator lint_on PINCONNECTEMPTY */
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) begin
+            row_valid_q <= 1'b0;
+            popped_q    <= 1'b0;
+            level_q     <= '0;
+        end else begin
+            if (row_done || !row_valid_q) row_valid_q <= queue_valid && !popped_q;
+            popped_q <= (row_done || !row_valid_q) && queue_valid && !popped_q;
+            if (came_q != row_done) level_q <= level_q + (row_done ? '1 : LevelW'(1));
+        end
+        if (row_done || !row_valid_q) row_q <= queued;
+    end
+    assign level_o     = level_q;
+    assign open_full_o = level_q == LevelW'(OpenRows) || (came_q && level_q == LevelW'(OpenRows - 1));
+    assign {row_poison, mask, bytes} = row_q[Members+15:0];
 
     if (Plain) begin : gen_plain
         assign came = OpenW'({came_stamp_q, (came_mask_q & away_i) != '0, came_mask_q & ~away_i, came_bytes_q});
@@ -111,52 +131,57 @@ module reduce_join #(
         assign unused_red = ^came_red_q;
     end else begin : gen_red
         assign came = OpenW'({came_stamp_q, came_red_q, (came_mask_q & away_i) != '0, came_mask_q & ~away_i, came_bytes_q});
-        assign red  = open[Members+16 +: $bits(red_pkg::red_t)];
+        assign red  = row_q[Members+16 +: $bits(red_pkg::red_t)];
     end
 
-    logic [Members-1:0] done_q;      // members whose term of this packet was read
+    // ---- the place in the oldest one ----
+    logic [Members-1:0] cur_q;       // member whose term is next, none in a row without members
+    logic [Members-1:0] rest_q;      // members of this packet behind it
+    logic               first_q;     // it is the first of the packet
     logic [7:0]         pkt_q;       // packet of the row
     logic [IndexW-1:0]  idx_q;       // flit of the packet
-    logic [Members-1:0] todo, cur, rest;
-    logic               last_pkt, first_pass, last_pass, first_flit, last_flit;
+    logic [Members-1:0] todo, lowest;
+    logic               last_pkt, last_pass, first_flit, last_flit;
     logic [IndexW-1:0]  flits;       // of this packet, less 1
     logic               room, step, go;
 
-    always_comb begin
-        todo = mask & ~done_q;
-        cur  = todo & (~todo + 1'b1);   // the lowest
-        rest = todo & ~cur;
-    end
-
     assign last_pkt   = pkt_q == bytes[14:7];
     assign flits      = last_pkt ? bytes[6:L2F] : '1;
-    assign first_pass = done_q == '0;
-    assign last_pass  = rest == '0;
+    assign last_pass  = rest_q == '0;
     assign first_flit = idx_q == '0;
     assign last_flit  = idx_q == flits;
 
-    assign go = head_valid && step
-             && (cur == '0 || (q_has_i & cur) != '0)
-             && (!first_flit || ((q_hold_i & cur) == '0 && (room || !last_pass)));   // a pass that has begun never waits
+    assign go = row_valid_q && step
+             && (cur_q == '0 || (q_has_i & cur_q) != '0)
+             && (!first_flit || ((q_hold_i & cur_q) == '0 && (room || !last_pass)));   // a pass that has begun never waits
     assign row_done = go && last_flit && last_pass && last_pkt;
     assign row_done_o = row_done;
-    assign q_wait_o = head_valid ? cur & ~q_has_i : '0;
+    assign q_wait_o = row_valid_q ? cur_q & ~q_has_i : '0;
     assign q_en_o   = step;
-    assign q_re_o   = go ? cur : '0;
+    assign q_re_o   = go ? cur_q : '0;
     assign q_idx_o  = idx_q;
-    assign q_done_o = (go && last_flit) ? cur : '0;
+    assign q_done_o = (go && last_flit) ? cur_q : '0;
+
+    // Behind the last term of a packet its members begin anew, or those of the next row.
+    always_comb begin
+        if (row_valid_q && !last_pass)     todo = rest_q;
+        else if (row_valid_q && !last_pkt) todo = mask;
+        else                               todo = queued[15 +: Members];
+        lowest = todo & (~todo + 1'b1);
+    end
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
-            done_q <= '0;
             pkt_q  <= '0;
             idx_q  <= '0;
         end else if (go) begin
             idx_q <= last_flit ? '0 : idx_q + 1'b1;
-            if (last_flit) begin
-                done_q <= last_pass ? '0 : done_q | cur;
-                if (last_pass) pkt_q <= last_pkt ? '0 : pkt_q + 8'd1;
-            end
+            if (last_flit && last_pass) pkt_q <= last_pkt ? '0 : pkt_q + 8'd1;
+        end
+        if ((go && last_flit) || !row_valid_q) begin
+            cur_q   <= lowest;
+            rest_q  <= todo & ~lowest;
+            first_q <= last_pass || !row_valid_q;
         end
     end
 
@@ -178,11 +203,11 @@ module reduce_join #(
         if (!rst_ni) valid_q <= 1'b0;
         else if (step) valid_q <= go;
         if (go) begin
-            first_pass_q <= first_pass;
+            first_pass_q <= first_q;
             last_pass_q  <= last_pass;
             last_flit_q  <= last_flit;
             read_idx_q   <= idx_q;
-            empty_q      <= cur == '0 || row_poison;
+            empty_q      <= cur_q == '0 || row_poison;
             len_q        <= last_pkt ? bytes[6:0] : 7'd127;
             red_q        <= red;
         end
@@ -243,7 +268,7 @@ module reduce_join #(
     assign {res_len_o, res_poison_o} = desc[7:0];
 
     if (StampW != 0) begin : gen_stamp
-        always_ff @(posedge clk_i) if (go) stamp_q <= open[OpenW-1 -: StampW];
+        always_ff @(posedge clk_i) if (go) stamp_q <= row_q[OpenW-1 -: StampW];
         assign res_stamp_o = desc[DescW-1 -: StampW];
     end else begin : gen_no_stamp
         assign {stamp_q, res_stamp_o} = '0;
@@ -264,7 +289,7 @@ module reduce_join #(
     assign give        = res_read_i && res_first_i;
     assign room        = taken_q < 2'(Slots);
     assign come        = sum_valid && sum_first;
-    assign idle_o      = !came_q && !head_valid && !valid_q && !acc_busy && ready_q == '0 && taken_q == '0;
+    assign idle_o      = !came_q && !queue_valid && !row_valid_q && !valid_q && !acc_busy && ready_q == '0 && taken_q == '0;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
