@@ -17,7 +17,7 @@ module switch_port #(
     parameter int unsigned CtrlPkts = fabric_pkg::CtrlPkts,
     parameter int unsigned OpenRows = fabric_pkg::OpenRows,
     parameter int unsigned PartPkts = fabric_pkg::PartPkts,
-    parameter bit          PartLut = 1'b0,
+    parameter int unsigned PartLut = 0,
     parameter int unsigned MaxExperts = fabric_pkg::MaxExperts,
     parameter int unsigned Groups = fabric_pkg::Groups,
     parameter bit          Multicast = 1'b1,
@@ -312,7 +312,7 @@ module switch_port #(
             .re_i(re[i]), .rd_line_i(rd_line), .rd_slot_i(rd_slot), .rdata_o(rdata)
         );
 
-        part_queue #(.FlitBytes(FlitBytes), .PartPkts(PartPkts), .Lut(PartLut)) i_part (
+        part_queue #(.FlitBytes(FlitBytes), .PartPkts(PartPkts), .Lut(i < PartLut)) i_part (
             .clk_i, .rst_ni(rst_ni && !flush_i[i]),
             .we_i(part_we_i[i]), .widx_i(part_idx_i[i]), .wdata_i(part_data_i[i]), .full_o(part_full_o[i]),
             .has_o(q_has[i]), .en_i(q_en), .re_i(q_re[i]), .ridx_i(q_idx), .done_i(q_done[i]), .rdata_o(term)

@@ -22,7 +22,7 @@ module switch_top #(
     parameter int unsigned CtrlPkts = 16,
     parameter int unsigned OpenRows = 8,
     parameter int unsigned PartPkts = 4,
-    parameter bit          PartLut = 1'b0,  // partial sums wait in LUT RAM, not in block RAM
+    parameter int unsigned PartLut = 0,     // so many of each output's queues of partial sums are LUT RAM, not block RAM
     parameter int unsigned MaxExperts = 64,
     parameter int unsigned Groups = 16,
     parameter bit          Multicast = 1'b1,  // 0: a packet of a multimem opcode is rejected

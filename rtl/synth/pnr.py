@@ -28,10 +28,11 @@ CAPACITY = {"TRELLIS_COMB": 83640, "TRELLIS_FF": 83640, "DP16KD": 208, "MULT18X1
 GRADES = (6, 8)
 SEED = 1
 LEVELS = 2  # of hierarchy below the top that the table shows
-# name: top, parameters, speed grade, clock asked for in MHz. The partial queues of 8 ports are LUT RAM: in block RAM they take 112 of the device's 208.
+# name: top, parameters, speed grade, clock asked for in MHz. Of the seven partial queues of each of 8 ports three are LUT RAM: the switch
+# would take 240 of the device's 208 block RAMs.
 PARTS = {
     "switch-4": ("switch_top", {"N": 4, "FlitBytes": 8}, 6, 60),
-    "switch-8": ("switch_top", {"N": 8, "FlitBytes": 8, "PartLut": 1}, 8, 60),
+    "switch-8": ("switch_top", {"N": 8, "FlitBytes": 8, "PartLut": 3}, 8, 60),
     "node-4": ("node", {"N": 4, "FlitBytes": 8}, 6, 60),
     "switch-4-unicast": ("switch_top", {"N": 4, "FlitBytes": 8, "Multicast": 0}, None, None),
     "node-8": ("node", {"N": 8, "FlitBytes": 8}, None, None),
