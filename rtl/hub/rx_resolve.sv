@@ -27,6 +27,8 @@ module rx_resolve #(
     parameter bit            Reds     = 1'b1,
     parameter red_pkg::set_t RedTypes = red_pkg::AllTypes,
     parameter red_pkg::set_t RedOps   = red_pkg::AllOps,
+    parameter int unsigned Parked     = 16,  // targets, at least 3
+    parameter int unsigned Jobs       = 16,  // at least 2
     parameter type         job_t      = logic,
     localparam int unsigned LogF    = $clog2(FlitBytes),
     localparam int unsigned FlitsW  = 9 - LogF,
@@ -103,12 +105,10 @@ module rx_resolve #(
 
     localparam int unsigned AddrB  = AddrW + LogF;
     localparam int unsigned TokB   = TokensLog2 + $clog2(N);
-    localparam int unsigned Parked = 16;
-    localparam int unsigned Jobs   = 16;
     localparam int unsigned ParkW  = $clog2(Parked + 1);
     localparam int unsigned JobLvW = $clog2(Jobs + 1);
 
-    if (MAddrW < AddrB || MAddrW < TokB + 15 || MAddrW > 48 || AddrB > 32 || RowsLog2 > RowW || TokB > TokenW || LeW > ExpertW || (Reds && TokB < $bits(red_pkg::red_t))) begin : gen_check
+    if (MAddrW < AddrB || MAddrW < TokB + 15 || MAddrW > 48 || AddrB > 32 || RowsLog2 > RowW || TokB > TokenW || LeW > ExpertW || Parked < 3 || Jobs < 2 || (Reds && TokB < $bits(red_pkg::red_t))) begin : gen_check
         $error("rx_resolve: sizes do not fit each other");
     end
 

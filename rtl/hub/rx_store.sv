@@ -275,11 +275,13 @@ module rx_store #(
     assign cnt_last_o  = cnt_last[0];
 
     // ---- accounts: a finished job in one cycle, its slot's count in the next ----
+    // Worker 0 goes first, but not twice while worker 1 waits: a stream of bad packets, whose jobs are empty, finishes as fast as it is accounted, and must not hold up others.
     logic [CntW-1:0] waiting, cnt_wdata;
-    logic            cnt_we;
+    logic            cnt_we, turn_q, second;   // turn_q: worker 1's
 
-    assign w_done_ready[0] = !account_valid_q;
-    assign w_done_ready[1] = !account_valid_q && !w_done[0];
+    assign second          = w_done[1] && (turn_q || !w_done[0]);
+    assign w_done_ready[0] = !account_valid_q && !second;
+    assign w_done_ready[1] = !account_valid_q && second;
     assign start_ready     = !account_valid_q;
     assign free_valid      = account_valid_q && waiting == CntW'(1);
     assign cnt_we          = account_valid_q || start_valid;
@@ -291,9 +293,14 @@ module rx_store #(
     );
 
     always_ff @(posedge clk_i) begin
-        if (!rst_ni) account_valid_q <= 1'b0;
-        else         account_valid_q <= !account_valid_q && (w_done[0] || w_done[1]);
-        if (!account_valid_q && (w_done[0] || w_done[1])) account_q <= w_done[0] ? w_info[0] : w_info[1];
+        if (!rst_ni) begin
+            account_valid_q <= 1'b0;
+            turn_q          <= 1'b0;
+        end else begin
+            account_valid_q <= !account_valid_q && (w_done[0] || w_done[1]);
+            if (!account_valid_q) turn_q <= w_done[1] && !second;
+        end
+        if (!account_valid_q && (w_done[0] || w_done[1])) account_q <= second ? w_info[1] : w_info[0];
     end
 
     assign trk_valid_o = account_valid_q && account_q.track;

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// In place of rtl/hub/rx_arrive.sv, what its proof gives: a packet is shown in a slot that is nobody's, and stays until it is taken; a slot is freed once, behind that, which is
+// asserted. Any slot at any time (free choices: st_data_i), packets of up to 4 targets.
+`default_nettype none
+
+module rx_arrive #(
+    parameter int unsigned FlitBytes   = 8,
+    parameter int unsigned RxStorePkts = 16,
+    parameter int unsigned LocPkts     = 2,
+    parameter int unsigned MaxExperts  = 64,
+    parameter int unsigned MaxTargets  = 4,
+    parameter int unsigned MAddrW      = 22,
+    parameter bit          Reds        = 1'b1,
+    localparam int unsigned FW      = 8 * FlitBytes,
+    localparam int unsigned PF      = packet_pkg::PayloadMaxBytes / FlitBytes,
+    localparam int unsigned SlotW   = $clog2(RxStorePkts + LocPkts),
+    localparam int unsigned LinkW   = (RxStorePkts > 1) ? $clog2(RxStorePkts) : 1,
+    localparam int unsigned LocW    = (LocPkts > 1) ? $clog2(LocPkts) : 1,
+    localparam int unsigned PayIdxW = $clog2(PF),
+    localparam int unsigned TgtW    = $clog2(MaxExperts) + 5
+) (
+    input  wire logic                     clk_i,
+    input  wire logic                     rst_ni,
+    input  wire logic [1:0]               epoch_i,
+
+    input  wire logic                     st_valid_i,
+    input  wire logic                     st_last_i,
+    input  wire logic                     st_err_i,
+    input  wire logic [FW-1:0]            st_data_i,
+
+    input  wire logic                     loc_valid_i,
+    output logic                          loc_ready_o,
+    input  wire logic                     loc_last_i,
+    input  wire logic [FW-1:0]            loc_data_i,
+
+    output logic                          pay_we_o   [2],
+    output logic [LinkW+PayIdxW-1:0]      pay_link_addr_o,
+    output logic [LocW+PayIdxW-1:0]       pay_loc_addr_o,
+
+    output logic                          pkt_valid_o,
+    input  wire logic                     pkt_ready_i,
+    output logic [SlotW-1:0]              pkt_slot_o,
+    output logic                          pkt_bad_o,
+    output logic [PayIdxW+1:0]            pkt_flits_o,
+
+    input  wire logic [SlotW-1:0]         hd_slot_i,
+    input  wire logic [3:0]               hd_tgt_i,
+    output logic                          hd_bad_o,
+    output packet_pkg::opcode_e           hd_op_o,
+    output logic [4:0]                    hd_src_o,
+    output logic [7:0]                    hd_len_o,
+    output logic [4:0]                    hd_cnt_o,
+    output logic [1:0]                    hd_stage_o,
+    output logic [MAddrW-1:0]             hd_addr_o,
+    output logic                          hd_far_o,
+    output logic [TgtW-1:0]               hd_tgt_o,
+
+    input  wire logic                     free_valid_i,
+    input  wire logic [SlotW-1:0]         free_slot_i,
+    output logic                          crd_o,
+    output logic                          err_o,
+    output logic                          idle_o
+);
+    localparam int unsigned Slots = RxStorePkts + LocPkts;
+
+    logic [2**SlotW-1:0] used_q;    // shown, and not freed
+    logic                valid_q, come;
+    logic [SlotW-1:0]    slot_q, slot;
+    logic [4:0]          cnt_q;
+
+    assign slot = st_data_i[SlotW-1:0];
+    assign come = st_data_i[8] && (!valid_q || pkt_ready_i) && 32'(slot) < Slots && !used_q[slot];
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) begin
+            used_q  <= '0;
+            valid_q <= 1'b0;
+        end else begin
+            valid_q <= come || (valid_q && !pkt_ready_i);
+            if (free_valid_i) used_q[free_slot_i] <= 1'b0;
+            if (come) used_q[slot] <= 1'b1;
+        end
+        if (come) begin
+            slot_q <= slot;
+            cnt_q  <= (5'(st_data_i[13:12]) < 5'(MaxTargets)) ? 5'(st_data_i[13:12]) + 5'd1 : 5'(MaxTargets);
+        end
+    end
+
+    always_comb begin
+        if (rst_ni) begin
+            a_shown: assert (!valid_q || (used_q[slot_q] && cnt_q != '0 && cnt_q <= 5'(MaxTargets)));
+            for (int unsigned s = Slots; s < 2**SlotW; s++) a_slots: assert (!used_q[s]);
+            a_free: assert (!free_valid_i || (used_q[free_slot_i] && !(valid_q && slot_q == free_slot_i)));
+        end
+    end
+
+    assign pkt_valid_o = valid_q;
+    assign pkt_slot_o  = slot_q;
+    assign hd_cnt_o    = cnt_q;
+    assign crd_o       = free_valid_i && free_slot_i < SlotW'(RxStorePkts);
+    assign idle_o      = used_q == '0;
+
+    assign loc_ready_o = 1'b0;
+    assign pay_we_o    = '{1'b0, 1'b0};
+    assign err_o       = 1'b0;
+    assign {pay_link_addr_o, pay_loc_addr_o, pkt_bad_o, pkt_flits_o, hd_bad_o, hd_src_o, hd_len_o, hd_stage_o, hd_addr_o, hd_far_o, hd_tgt_o} = '0;
+    assign hd_op_o     = packet_pkg::OP_ST;
+
+    logic unused;
+    assign unused = ^{epoch_i, st_valid_i, st_last_i, st_err_i, st_data_i, loc_valid_i, loc_last_i, loc_data_i, hd_slot_i, hd_tgt_i};
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// In place of rtl/hub/rx_resolve.sv, what its proof gives: of each packet one job per target, the last one behind the packet's leaving pkt_*, jobs of different packets in any order;
+// a job stays until it is taken. Any job at any time (free choices: cfg_i).
+`default_nettype none
+
+module rx_resolve #(
+    parameter int unsigned N          = 4,
+    parameter int unsigned FlitBytes  = 8,
+    parameter int unsigned AddrW      = 11,
+    parameter int unsigned TokensLog2 = 5,
+    parameter int unsigned RowsLog2   = 6,
+    parameter int unsigned LeW        = 2,
+    parameter int unsigned SlotW      = 5,
+    parameter int unsigned MaxExperts = 64,
+    parameter int unsigned MAddrW     = 22,
+    parameter bit            Reds     = 1'b1,
+    parameter red_pkg::set_t RedTypes = red_pkg::AllTypes,
+    parameter red_pkg::set_t RedOps   = red_pkg::AllOps,
+    parameter type         job_t      = logic,
+    localparam int unsigned LogF    = $clog2(FlitBytes),
+    localparam int unsigned FlitsW  = 9 - LogF,
+    localparam int unsigned ExpW    = $clog2(MaxExperts),
+    localparam int unsigned TgtW    = ExpW + 5,
+    localparam int unsigned TokenW  = node_pkg::TokenW,
+    localparam int unsigned RowW    = node_pkg::RowW,
+    localparam int unsigned ExpertW = node_pkg::ExpertW
+) (
+    input  wire logic                clk_i,
+    input  wire logic                rst_ni,
+    input  wire node_pkg::node_cfg_t cfg_i,
+
+    input  wire logic                emap_we_i,
+    input  wire logic [11:0]         emap_addr_i,
+    input  wire node_pkg::emap_t     emap_data_i,
+
+    input  wire logic                pkt_valid_i,
+    output logic                     pkt_ready_o,
+    input  wire logic [SlotW-1:0]    pkt_slot_i,
+    input  wire logic                pkt_bad_i,
+    input  wire logic [FlitsW-1:0]   pkt_flits_i,
+
+    output logic [SlotW-1:0]         hd_slot_o,
+    output logic [3:0]               hd_tgt_o,
+    input  wire logic                hd_bad_i,
+    input  wire packet_pkg::opcode_e hd_op_i,
+    input  wire logic [4:0]          hd_src_i,
+    input  wire logic [7:0]          hd_len_i,
+    input  wire logic [4:0]          hd_cnt_i,
+    input  wire logic [1:0]          hd_stage_i,
+    input  wire logic [MAddrW-1:0]   hd_addr_i,
+    input  wire logic                hd_far_i,
+    input  wire logic [TgtW-1:0]     hd_tgt_i,
+
+    output logic                     start_valid_o,
+    input  wire logic                start_ready_i,
+    output logic [SlotW-1:0]         start_slot_o,
+    output logic [4:0]               start_cnt_o,
+
+    output logic                     al_req_valid_o,
+    input  wire logic                al_req_ready_i,
+    output logic [ExpertW-1:0]       al_req_le_o,
+    output logic [TokenW-1:0]        al_req_token_o,
+    output logic                     al_req_start_o,
+    output logic                     al_req_retry_o,
+    input  wire logic                al_resp_valid_i,
+    input  wire logic                al_resp_miss_i,
+    input  wire logic                al_resp_err_i,
+    input  wire logic [RowW-1:0]     al_resp_row_i,
+    input  wire logic                al_fill_i,
+    input  wire logic                al_busy_i,
+
+    output logic                     job_valid_o,
+    input  wire logic                job_ready_i,
+    output job_t                     job_o,
+    input  wire logic                busy_i,
+
+    output logic                     ev_valid_o,
+    output logic [3:0]               ev_idx_o,
+    output logic                     ack_valid_o,
+    input  wire logic                ack_ready_i,
+    output logic [4:0]               ack_dst_o,
+
+    output logic                     err_valid_o,
+    output error_pkg::err_e          err_code_o
+);
+    localparam int unsigned JobW = $bits(job_t);
+
+    logic [4:0]       left_q [2**SlotW];  // targets of each slot whose jobs have not been shown
+    logic             begun_q, valid_q, show, start, leave;
+    logic [SlotW-1:0] slot;
+    job_t             in;
+
+    always_comb begin
+        in      = job_t'(cfg_i[JobW+7:8]);
+        slot    = in.slot;
+        if (in.null_) in.track = 1'b0;
+        if (in.counts) begin              // whole words, from a flit's first on
+            in.lane      = '0;
+            in.span[1:0] = '1;
+            in.track     = 1'b0;
+        end else begin
+            in.kind      = 1'b0;          // no reds
+        end
+        if (in.span < 7'(in.lane)) in.span = 7'(in.lane);
+    end
+
+    assign start_valid_o = pkt_valid_i && !begun_q && cfg_i[0];
+    assign start_slot_o  = pkt_slot_i;
+    assign start_cnt_o   = hd_cnt_i;
+    assign start         = start_valid_o && start_ready_i;
+    assign leave         = begun_q && cfg_i[1];       // behind the start: its targets are fetched one by one
+    assign pkt_ready_o   = leave;
+    assign show          = cfg_i[2] && (!valid_q || job_ready_i) && left_q[slot] != '0 && !(left_q[slot] == 5'd1 && begun_q && pkt_slot_i == slot);
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) begin
+            for (int unsigned s = 0; s < 2**SlotW; s++) left_q[s] <= '0;
+            begun_q <= 1'b0;
+            valid_q <= 1'b0;
+        end else begin
+            begun_q <= start || (begun_q && !leave);
+            valid_q <= show || (valid_q && !job_ready_i);
+            if (show) left_q[slot] <= left_q[slot] - 5'd1;
+            if (start) left_q[start_slot_o] <= start_cnt_o;
+        end
+        if (show) job_o <= in;
+    end
+    always_comb if (rst_ni) a_begun: assert (!begun_q || (pkt_valid_i && left_q[pkt_slot_i] != '0));
+    assign job_valid_o = valid_q;
+
+    assign {hd_slot_o, hd_tgt_o, al_req_valid_o, al_req_le_o, al_req_token_o, al_req_start_o, al_req_retry_o, ev_valid_o, ev_idx_o, ack_valid_o, ack_dst_o, err_valid_o} = '0;
+    assign err_code_o = error_pkg::ERR_NONE;
+
+    logic unused;
+    assign unused = ^{cfg_i, emap_we_i, emap_addr_i, emap_data_i, pkt_bad_i, pkt_flits_i, hd_bad_i, hd_op_i, hd_src_i, hd_len_i, hd_stage_i, hd_addr_i, hd_far_i, hd_tgt_i,
+                      al_req_ready_i, al_resp_valid_i, al_resp_miss_i, al_resp_err_i, al_resp_row_i, al_fill_i, al_busy_i, busy_i, ack_ready_i};
+endmodule
+
+`default_nettype wire
