@@ -5,7 +5,7 @@
 //   CTRL   each packet becomes a word of a small queue; SIGNAL goes on to the token tracker (sig_), EVENT and ACK are pulses, ERROR is an error report
 //   STORE  flits pass to rx_store (st_), which has a slot for every credit
 //   REQ    flits pass to reduce_serve (req_), which has a place for every request of the window
-//   PART   flits wait in a queue of RxResultPkts packets (res_)
+//   PART   flits wait in rx_store's queue for RxResultPkts packets (res_), with st_data_o, st_last_o; of another epoch they are poisoned on the way
 //
 // Order: kept inside each class. Back-pressure: none towards the link, which cannot be stopped: credits bound what is inside. A CTRL credit returns
 // when the word leaves the queue, a STORE credit when rx_store frees the slot, a PART credit when the packet has left. A packet beyond its credit is
@@ -20,7 +20,6 @@ module rx #(
     parameter int unsigned FlitBytes    = 8,
     parameter int unsigned TokensLog2   = 5,
     parameter int unsigned RxCtrlPkts   = 16,
-    parameter int unsigned RxResultPkts = 4,
     localparam int unsigned FW     = 8 * FlitBytes,
     localparam int unsigned TokenW = node_pkg::TokenW
 ) (
@@ -48,7 +47,7 @@ module rx #(
     output logic                     st_valid_o,
     output logic                     st_last_o,
     output logic                     st_err_o,
-    output logic [FW-1:0]            st_data_o,
+    output logic [FW-1:0]            st_data_o,    // of PART too
     input  wire logic                st_crd_i,   // a slot is free again
 
     // REQ
@@ -58,10 +57,9 @@ module rx #(
     output logic [FW-1:0]            req_data_o,
 
     // PART
-    output logic                     res_valid_o,
-    input  wire logic                res_ready_i,
-    output logic                     res_last_o,
-    output logic [FW-1:0]            res_data_o,
+    output logic                     res_push_o,
+    input  wire logic                res_room_i,   // for a packet
+    input  wire logic                res_crd_i,    // a packet has left
 
     output logic                     err_valid_o,
     output error_pkg::err_e          err_code_o,
@@ -71,7 +69,6 @@ module rx #(
     import error_pkg::*;
 
     localparam int unsigned HF      = HeaderBytes / FlitBytes;
-    localparam int unsigned ResFlit = RxResultPkts * (HF + PayloadMaxBytes / FlitBytes);
     localparam int unsigned TokB    = TokensLog2 + $clog2(N);
     localparam int unsigned ValW    = (TokB > 8) ? TokB : 8;
 
@@ -113,30 +110,21 @@ module rx #(
     assign st_valid_o  = rx_valid_i && rx_cls_i == CLS_STORE;
     assign st_last_o   = rx_last_i;
     assign st_err_o    = rx_err_i;
-    assign st_data_o   = rx_data_i;
+    assign st_data_o   = is_part ? patched : rx_data_i;
     assign req_valid_o = is_req;
     assign req_last_o  = rx_last_i;
     assign req_data_o  = patched;
 
     // ---- PART ----
-    logic res_room, res_full_q, res_push, res_lost;
-    logic [$clog2(ResFlit+1)-1:0] res_level;
+    logic res_full_q, res_lost;
 
     // A packet without room is dropped whole; the credits keep that from happening.
-    localparam int unsigned Need = ResFlit - (HF + PayloadMaxBytes / FlitBytes);
-    assign res_lost = is_part && (first ? res_level > ($clog2(ResFlit+1))'(Need) : res_full_q);
-    assign res_push = is_part && !res_lost;
+    assign res_lost   = is_part && (first ? !res_room_i : res_full_q);
+    assign res_push_o = is_part && !res_lost;
 
     always_ff @(posedge clk_i) begin
         if (is_part && first) res_full_q <= res_lost;
     end
-
-    fifo_ram #(.Width(FW + 1), .Depth(ResFlit)) i_res (
-        .clk_i, .rst_ni,
-        .valid_i(res_push), .ready_o(res_room), .data_i({rx_last_i, patched}),
-        .valid_o(res_valid_o), .ready_i(res_ready_i), .data_o({res_last_o, res_data_o}),
-        .level_o(res_level)
-    );
 
     // ---- CTRL ----
     logic  ctrl_push, ctrl_room, ctrl_valid, ctrl_pop, long_q;
@@ -225,12 +213,12 @@ module rx #(
     assign crd_o[CLS_CTRL]  = ctrl_pop;
     assign crd_o[CLS_STORE] = st_crd_i;
     assign crd_o[CLS_REQ]   = 1'b0;
-    assign crd_o[CLS_PART]  = res_valid_o && res_ready_i && res_last_o;
+    assign crd_o[CLS_PART]  = res_crd_i;
 
-    assign idle_o = !ctrl_valid && res_level == '0;
+    assign idle_o = !ctrl_valid;
 
     logic unused;
-    assign unused = ^{1'b0, res_room, ctrl_level, header, poisoned, cfg_i};
+    assign unused = ^{1'b0, ctrl_level, header, poisoned, cfg_i};
 endmodule
 
 `default_nettype wire

@@ -5,6 +5,8 @@
 // rx_arrive puts packets into slots, rx_resolve makes one job per target of them, two workers write the jobs: each has a payload RAM of its own with
 // the link's payload, so both read one flit per cycle; the local stream's lies apart, and worker 0 writes it. Here: the payload RAMs, the queue's end, and the accounts: a slot is free (st_crd_o returns the link's
 // credit) when all its targets are finished, and every finished job of a row that is dispatched is reported to the row tracker (trk_*).
+// Results (class PART) wait in the RAM of worker 0, which is the one with time to spare (guest_fifo): the link writes one flit per cycle, whatever class it is of, and while worker 0 has no job of the link the port to read is the results'.
+// A result waits for the job that worker 0 has begun, a job of the link at worker 0 for the result that has begun to move; neither waits for what stops the other.
 //
 // Order: stores of one source may overtake each other (parked look-ups, two workers); FLAG and FENCE act when all stores before them have been granted by memory and reported.
 // Back-pressure: none towards the link, ready/valid towards the local stream; the workers wait for memory, resolve for the allocator, FENCE for ack_ready_i, nothing for anything else.
@@ -17,6 +19,7 @@ module rx_store #(
     parameter int unsigned AddrW           = 11,  // of a flit
     parameter int unsigned RxStorePkts     = 16,
     parameter int unsigned LocPkts         = 2,
+    parameter int unsigned RxResultPkts    = 4,
     parameter int unsigned MaxExperts      = 64,
     parameter int unsigned MaxLocalExperts = 8,
     parameter int unsigned RowsLog2        = 6,
@@ -43,6 +46,15 @@ module rx_store #(
     input  wire logic                 st_err_i,
     input  wire logic [FW-1:0]        st_data_i,
     output logic                      st_crd_o,
+    input  wire logic                 res_push_i,   // the flit is one of a result
+    output logic                      res_room_o,   // for a packet
+    output logic                      res_crd_o,    // a packet has left
+
+    // results, in their order
+    output logic                      res_valid_o,
+    input  wire logic                 res_ready_i,
+    output logic                      res_last_o,
+    output logic [FW-1:0]             res_data_o,
 
     // packets of this GPU for itself
     input  wire logic                 loc_valid_i,
@@ -108,6 +120,10 @@ module rx_store #(
     localparam int unsigned PayIdxW    = 7 - LogF;
     localparam int unsigned PayAw      = SlotW + PayIdxW;
     localparam int unsigned LinkAw     = ((RxStorePkts > 1) ? $clog2(RxStorePkts) : 1) + PayIdxW;
+    localparam int unsigned PktFlits   = packet_pkg::HeaderBytes / FlitBytes + 2**PayIdxW;
+    localparam int unsigned ResFlits   = RxResultPkts * PktFlits;
+    localparam int unsigned ResAw      = $clog2(ResFlits + 1);
+    localparam int unsigned Ram0Aw     = ((ResAw > LinkAw) ? ResAw : LinkAw) + 1;
     localparam int unsigned LocAw      = ((LocPkts > 1) ? $clog2(LocPkts) : 1) + PayIdxW;
     localparam int unsigned LeW        = (MaxLocalExperts > 1) ? $clog2(MaxLocalExperts) : 1;
     localparam int unsigned TokB       = TokensLog2 + $clog2(N);
@@ -187,9 +203,11 @@ module rx_store #(
     );
 
     // Payload of the local stream, COUNTS and reds are at worker 0; worker 1 comes first for all else.
-    logic job_first;
-    assign job_first = job.counts || job.kind || job.slot >= SlotW'(RxStorePkts);
-    assign job_ready = w_ready[0] || (w_ready[1] && !job_first);
+    logic job_first, job_local, ready0, res_wait, res_idle;
+    assign job_local = job.slot >= SlotW'(RxStorePkts);
+    assign job_first = job.counts || job.kind || job_local;
+    assign ready0    = w_ready[0] && (job_local || !res_wait);
+    assign job_ready = ready0 || (w_ready[1] && !job_first);
     assign working   = w_busy[0] || w_busy[1] || account_valid_q || red_busy;
 
     logic [FlitBytes-1:0] first_mask, last_mask;  // bytes of the job's first and last flit
@@ -208,35 +226,59 @@ module rx_store #(
     red_pkg::red_t        w_kind [2];
 
     for (genvar w = 0; w < 2; w++) begin : gen_worker
-        logic             pay_re;
+        logic             pay_next, pay_here, pay_re;
         logic [PayAw-1:0] pay_raddr;
 
         if (w == 0) begin : gen_local
             logic [SlotW-1:0] slot;
             logic             from_loc;
-            logic [FW-1:0]    loc_data, link_data;
+            logic [FW-1:0]    loc_data;
 
             assign slot     = pay_raddr[PayAw-1:PayIdxW];
             assign from_loc = slot >= SlotW'(RxStorePkts);
 
-            // Either memory gives zeros while the other one is read.
             lut_table #(.Width(FW), .Depth(2**LocAw)) i_local (
                 .clk_i, .we_i(pay_we[1]), .waddr_i(pay_loc_addr), .wdata_i(loc_data_i), .re_i(pay_re), .sel_i(from_loc),
                 .raddr_i({(LocAw-PayIdxW)'(slot - SlotW'(RxStorePkts)), pay_raddr[PayIdxW-1:0]}), .rdata_o(loc_data)
             );
 
-            gated_ram #(.Width(FW), .Depth(2**LinkAw)) i_payload (
-                .clk_i, .we_i(pay_we[0]), .lane_i('1), .waddr_i(pay_link_addr), .wdata_i(st_data_i),
-                .en_i(pay_re), .re_i(!from_loc), .raddr_i(pay_raddr[LinkAw-1:0]), .rdata_o(link_data)
+            // lower half: payload, upper half: results
+            logic                          link_job, link_re, link_q, res_we, res_re;
+            logic [ResAw-1:0]              res_waddr, res_raddr;
+            logic [$clog2(ResFlits+1)-1:0] res_level;
+            logic [FW:0]                   ram_data;
+
+            assign link_job = pay_next && !from_loc;
+            assign link_re  = pay_re && !from_loc;
+
+            always_ff @(posedge clk_i) if (pay_re) link_q <= !from_loc;
+
+            ram_sdp #(.Width(FW + 1), .Depth(2**Ram0Aw)) i_payload (
+                .clk_i, .we_i(pay_we[0] || res_we), .wdata_i({st_last_i, st_data_i}), .wbe_i('1),
+                .waddr_i({res_push_i, res_push_i ? (Ram0Aw-1)'(res_waddr) : (Ram0Aw-1)'(pay_link_addr)}),
+                .re_i(link_re || res_re), .rdata_o(ram_data),
+                .raddr_i({!link_job, link_job ? (Ram0Aw-1)'(pay_raddr[LinkAw-1:0]) : (Ram0Aw-1)'(res_raddr)})
             );
-            assign pay_data[w] = loc_data | link_data;
+
+            // The local memory gives zeros while it is not read; the RAM may hold a result.
+            assign pay_data[w] = loc_data | (link_q ? ram_data[FW-1:0] : '0);
+
+            guest_fifo #(.Width(FW + 1), .Depth(ResFlits)) i_results (
+                .clk_i, .rst_ni, .push_i(res_push_i), .data_i({st_last_i, st_data_i}), .we_o(res_we), .waddr_o(res_waddr),
+                .free_i(!link_job && !(pay_here && link_q)), .taken_i(link_re), .re_o(res_re), .raddr_o(res_raddr), .rdata_i(ram_data), .wait_o(res_wait),
+                .valid_o(res_valid_o), .ready_i(res_ready_i), .data_o({res_last_o, res_data_o}), .last_i(res_last_o), .level_o(res_level)
+            );
+
+            assign res_room_o = res_level <= ($clog2(ResFlits+1))'(ResFlits - PktFlits);
+            assign res_crd_o  = res_valid_o && res_ready_i && res_last_o;
+            assign res_idle   = res_level == '0;
         end else begin : gen_link
             ram_sdp #(.Width(FW), .Depth(2**LinkAw)) i_payload (
                 .clk_i, .we_i(pay_we[0]), .waddr_i(pay_link_addr), .wdata_i(st_data_i), .wbe_i('1),
                 .re_i(pay_re), .raddr_i(pay_raddr[LinkAw-1:0]), .rdata_o(pay_data[w])
             );
             logic unused_slot;
-            assign unused_slot = ^pay_raddr;
+            assign unused_slot = ^{pay_raddr, pay_next, pay_here};
         end
 
         if (Reds && w == 0) begin : gen_red
@@ -258,8 +300,8 @@ module rx_store #(
 
         rx_worker #(.FlitBytes(FlitBytes), .AddrW(AddrW), .SlotW(SlotW), .Counts((w == 0) ? 1 : 0), .Reds(Reds && w == 0), .job_t(job_t)) i_worker (
             .clk_i, .rst_ni,
-            .job_valid_i(job_valid && ((w == 0) ? job_first || !w_ready[1] : !job_first)), .job_ready_o(w_ready[w]), .job_i(job), .job_first_i(first_mask), .job_last_i(last_mask),
-            .pay_re_o(pay_re), .pay_addr_o(pay_raddr), .pay_data_i(pay_data[w]),
+            .job_valid_i(job_valid && ((w == 0) ? (job_first || !w_ready[1]) && (job_local || !res_wait) : !job_first)), .job_ready_o(w_ready[w]), .job_i(job), .job_first_i(first_mask), .job_last_i(last_mask),
+            .pay_next_o(pay_next), .pay_here_o(pay_here), .pay_re_o(pay_re), .pay_addr_o(pay_raddr), .pay_data_i(pay_data[w]),
             .wr_valid_o(w_wr_valid[w]), .wr_ready_i(w_wr_ready[w]), .wr_addr_o(w_wr_addr[w]), .wr_be_o(w_wr_be[w]), .wr_red_o(w_red[w]), .wr_kind_o(w_kind[w]),
             .done_valid_o(w_done[w]), .done_ready_i(w_done_ready[w]), .done_o(w_info[w]),
             .cnt_valid_o(cnt_valid[w]), .cnt_kind_o(cnt_kind[w]), .cnt_src_o(cnt_src[w]), .cnt_idx_o(cnt_idx[w]), .cnt_val_o(cnt_val[w]), .cnt_last_o(cnt_last[w]),
@@ -314,7 +356,7 @@ module rx_store #(
     assign err_valid_o = crd_err || res_err;
     assign err_code_o  = crd_err ? error_pkg::ERR_CREDIT : res_code;
 
-    assign idle_o = all_idle && !red_busy;
+    assign idle_o = all_idle && !red_busy && res_idle;
 
     if (!Reds) begin : gen_no_reds
         assign red_busy   = 1'b0;

@@ -28,6 +28,8 @@ module rx_worker #(
     input  wire logic [FlitBytes-1:0]     job_first_i,   // byte enables of its first flit, and of its last
     input  wire logic [FlitBytes-1:0]     job_last_i,
 
+    output logic                          pay_next_o,    // a job whose payload is being read
+    output logic                          pay_here_o,    // pay_data_i is in use
     output logic                          pay_re_o,
     output logic [SlotW+PayIdxW-1:0]      pay_addr_o,
     input  wire logic [FW-1:0]            pay_data_i,
@@ -64,6 +66,8 @@ module rx_worker #(
     assign step        = job_valid_q && !job_q.null_ && (!flit_q || take) && !(step_last && info_q);
     assign finish      = (step && step_last) || (job_valid_q && job_q.null_ && !info_q);
     assign job_ready_o = !job_valid_q || finish;
+    assign pay_next_o  = job_valid_q && !job_q.null_;
+    assign pay_here_o  = flit_q;
     assign pay_re_o    = step;
     assign pay_addr_o  = {job_q.slot, idx_q};
 

@@ -252,7 +252,7 @@ module node #(
     logic [TokenW-1:0] rsig_token, own_token, rdy_token, arm_token;
     logic [4:0]        arm_count;
     logic [TokensLog2-1:0] rdy_index;
-    logic              rxst_valid, rxst_last, rxst_err, rxst_crd, rxreq_valid, rxreq_last, rxres_valid, rxres_ready, rxres_last, rx_idle, rxst_idle;
+    logic              rxst_valid, rxst_last, rxst_err, rxst_crd, rxreq_valid, rxreq_last, rxres_push, rxres_room, rxres_crd, rxres_valid, rxres_ready, rxres_last, rx_idle, rxst_idle;
     logic [FW-1:0]     rxst_data, rxreq_data, rxres_data, loc_data;
     logic              loc_valid, loc_ready, loc_last;
     logic              st_wr_valid [2], st_wr_ready [2];
@@ -270,13 +270,13 @@ module node #(
         assign st_wr_ready[i]    = wr_ready[WrSt+i];
     end
 
-    rx #(.N(N), .FlitBytes(FlitBytes), .TokensLog2(TokensLog2), .RxCtrlPkts(RxCtrlPkts), .RxResultPkts(RxResultPkts)) i_rx (
+    rx #(.N(N), .FlitBytes(FlitBytes), .TokensLog2(TokensLog2), .RxCtrlPkts(RxCtrlPkts)) i_rx (
         .clk_i, .rst_ni, .cfg_i(cfg),
         .rx_valid_i(dn_valid), .rx_last_i(dn_last), .rx_err_i(dn_err), .rx_cls_i(dn_cls), .rx_data_i(dn_data), .crd_o(dn_crd),
         .sig_valid_o(rsig_valid), .sig_ready_i(rsig_ready), .sig_token_o(rsig_token), .ev_valid_o(cev_valid), .ev_idx_o(cev_idx), .ev_ack_o(ev_ack),
         .st_valid_o(rxst_valid), .st_last_o(rxst_last), .st_err_o(rxst_err), .st_data_o(rxst_data), .st_crd_i(rxst_crd),
         .req_valid_o(rxreq_valid), .req_ready_i(1'b1), .req_last_o(rxreq_last), .req_data_o(rxreq_data),
-        .res_valid_o(rxres_valid), .res_ready_i(rxres_ready), .res_last_o(rxres_last), .res_data_o(rxres_data),
+        .res_push_o(rxres_push), .res_room_i(rxres_room), .res_crd_i(rxres_crd),
         .err_valid_o(err_valid[ErrRx]), .err_code_o(rx_err), .idle_o(rx_idle)
     );
 
@@ -316,11 +316,13 @@ module node #(
     end
 
     rx_store #(
-        .N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .RxStorePkts(RxStorePkts), .MaxExperts(MaxExperts), .MaxLocalExperts(MaxLocalExperts),
+        .N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .RxStorePkts(RxStorePkts), .RxResultPkts(RxResultPkts), .MaxExperts(MaxExperts), .MaxLocalExperts(MaxLocalExperts),
         .RowsLog2(RowsLog2), .TokensLog2(TokensLog2), .Reds(Reds), .RedTypes(RedTypes), .RedOps(RedOps)
     ) i_rx_store (
         .clk_i, .rst_ni, .cfg_i(cfg), .emap_we_i(emap_we), .emap_addr_i(emap_addr), .emap_data_i(emap_data),
         .st_valid_i(rxst_valid), .st_last_i(rxst_last), .st_err_i(rxst_err), .st_data_i(rxst_data), .st_crd_o(rxst_crd),
+        .res_push_i(rxres_push), .res_room_o(rxres_room), .res_crd_o(rxres_crd),
+        .res_valid_o(rxres_valid), .res_ready_i(rxres_ready), .res_last_o(rxres_last), .res_data_o(rxres_data),
         .loc_valid_i(loc_valid), .loc_ready_o(loc_ready), .loc_data_i(loc_data), .loc_last_i(loc_last),
         .al_req_valid_o(al_req_valid[0]), .al_req_ready_i(al_req_ready[0]), .al_req_le_o(al_req_le[0]), .al_req_token_o(al_req_token[0]),
         .al_req_start_o(al_start), .al_req_retry_o(al_retry),

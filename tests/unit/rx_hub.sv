@@ -132,16 +132,16 @@ module rx_hub #(
     output error_pkg::err_e           err_code_o [4],
     output logic [4:0]                idle_o
 );
-    logic               st_valid, st_last, st_err, st_crd, sig_valid, sig_ready;
+    logic               st_valid, st_last, st_err, st_crd, res_push, res_room, res_crd, sig_valid, sig_ready;
     logic [FW-1:0]      st_data;
     logic [TokenW-1:0]  sig_token;
 
-    rx #(.N(N), .FlitBytes(FlitBytes), .TokensLog2(TokensLog2), .RxCtrlPkts(RxCtrlPkts), .RxResultPkts(RxResultPkts)) i_rx (
+    rx #(.N(N), .FlitBytes(FlitBytes), .TokensLog2(TokensLog2), .RxCtrlPkts(RxCtrlPkts)) i_rx (
         .clk_i, .rst_ni, .cfg_i, .rx_valid_i, .rx_last_i, .rx_err_i, .rx_cls_i, .rx_data_i, .crd_o,
         .sig_valid_o(sig_valid), .sig_ready_i(sig_ready), .sig_token_o(sig_token), .ev_valid_o(ev_valid_o[1]), .ev_idx_o(ev_idx_o[1]), .ev_ack_o,
         .st_valid_o(st_valid), .st_last_o(st_last), .st_err_o(st_err), .st_data_o(st_data), .st_crd_i(st_crd),
         .req_valid_o, .req_ready_i(1'b1), .req_last_o, .req_data_o,
-        .res_valid_o, .res_ready_i, .res_last_o, .res_data_o,
+        .res_push_o(res_push), .res_room_i(res_room), .res_crd_i(res_crd),
         .err_valid_o(err_valid_o[0]), .err_code_o(err_code_o[0]), .idle_o(idle_o[0])
     );
 
@@ -171,11 +171,12 @@ module rx_hub #(
     wire unused_red = &{1'b0, red_valid, red_addr};
 
     rx_store #(
-        .N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .RxStorePkts(RxStorePkts), .LocPkts(LocPkts), .MaxExperts(MaxExperts),
+        .N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .RxStorePkts(RxStorePkts), .LocPkts(LocPkts), .RxResultPkts(RxResultPkts), .MaxExperts(MaxExperts),
         .MaxLocalExperts(MaxLocalExperts), .RowsLog2(RowsLog2), .TokensLog2(TokensLog2), .Reds(1'b0)
     ) i_store (
         .clk_i, .rst_ni, .cfg_i, .emap_we_i, .emap_addr_i, .emap_data_i,
         .st_valid_i(st_valid), .st_last_i(st_last), .st_err_i(st_err), .st_data_i(st_data), .st_crd_o(st_crd),
+        .res_push_i(res_push), .res_room_o(res_room), .res_crd_o(res_crd), .res_valid_o, .res_ready_i, .res_last_o, .res_data_o,
         .loc_valid_i(loc_valid), .loc_ready_o(loc_ready), .loc_data_i(loc_data), .loc_last_i(loc_last),
         .al_req_valid_o(al_valid[0]), .al_req_ready_i(al_ready[0]), .al_req_le_o(al_le[0]), .al_req_token_o(al_token[0]),
         .al_req_start_o(al_start), .al_req_retry_o(al_retry), .al_resp_valid_i(al_resp[0]), .al_resp_miss_i(al_miss), .al_resp_err_i(al_err),

@@ -31,7 +31,7 @@ extern "C" {
 #endif
 
 static const unsigned N = PORTS, F = sizeof(Vrx_hub::rx_data_i), LE = 4, EXPERTS = 64;
-static const unsigned LOG_N = N == 2 ? 1 : N == 4 ? 2 : 3, TOKENS_LOG2 = 5, SLOTS = 16;
+static const unsigned LOG_N = N == 2 ? 1 : N == 4 ? 2 : 3, TOKENS_LOG2 = 5, SLOTS = 16, RESULTS = 4;
 static const unsigned MEM = 1 << 17;
 static const unsigned AL = 0x0400, GT = 0x4000, XD = 0x8000, YD = 0x10000;
 static const unsigned ST_LO = 0x18003, ST_HI = 0x1bff5;
@@ -56,6 +56,12 @@ struct settings {
     unsigned ordered = 0; // percent of packets that are preceded by FLAG or FENCE
     unsigned look = 30;   // percent of cycles with a look-up of client 1
     bool counts = true;
+    unsigned results = 0; // packets of class PART
+    unsigned result_share =
+        50; // percent of the packets on the link that are of that class, while there are any
+    unsigned result_size = 0; // bytes, 0: random
+    unsigned result_ready = 100;
+    unsigned result_wrong = 0; // percent with another epoch
 };
 
 struct key {
@@ -180,6 +186,7 @@ class bench {
         late_rows.clear();
         row_events = count_words = count_packets = hits = misses = looks = 0;
         stalled = granted = 0;
+        results_left = s.results;
         start = now;
     }
 
@@ -523,6 +530,7 @@ class bench {
         dut->alm_rd_ready_i = c.percent(s.al_ready);
         dut->alm_wr_ready_i = c.percent(s.al_ready);
         dut->ack_ready_i = c.percent(70);
+        dut->res_ready_i = c.percent(s.result_ready);
         dut->alm_rd_rvalid_i = !answers.empty() && answers.front().first <= now;
         if (dut->alm_rd_rvalid_i) {
             memcpy(&dut->alm_rd_rdata_i, answers.front().second.data(), F);
@@ -603,11 +611,33 @@ class bench {
             write(dut->alm_wr_addr_o, &dut->alm_wr_data_o, dut->alm_wr_be_o);
         if (dut->crd_o & 1 << MW_CLS_STORE)
             credits_back.push_back(now + s.credit_delay);
-        assert_int_equal(dut->crd_o & ~(1 << MW_CLS_STORE), 0);
+        result();
+        assert_int_equal(dut->crd_o & ~(1 << MW_CLS_STORE | 1 << MW_CLS_PART), 0);
         while (!credits_back.empty() && credits_back.front() <= now) {
             credits_back.pop_front();
             credits++;
             assert_true(credits <= SLOTS);
+        }
+    }
+
+    // Results come out whole, in their order, and wait as they are; a credit returns with the last flit.
+    void result()
+    {
+        bool gone = dut->res_valid_o && dut->res_ready_i;
+        if (dut->res_valid_o) {
+            assert_false(results.empty());
+            assert_memory_equal(&dut->res_data_o, results.front().first.data(), F);
+            assert_int_equal(dut->res_last_o, results.front().second);
+        } else {
+            assert_false(result_waits);
+        }
+        assert_int_equal(dut->crd_o >> MW_CLS_PART & 1, gone && dut->res_last_o);
+        result_waits = dut->res_valid_o && !gone;
+        longest_gap = std::max(longest_gap, result_gap);
+        result_gap = results.empty() || dut->res_valid_o ? 0 : result_gap + 1;
+        if (gone) {
+            result_credits += results.front().second;
+            results.pop_front();
         }
     }
 
@@ -650,8 +680,43 @@ class bench {
     }
 
     // ---- running a layer ----
+    void start_result()
+    {
+        packet p;
+        p.h.opcode = MW_OP_PARTIAL;
+        p.h.cls = MW_CLS_PART;
+        p.h.src = (s.port + 1) % N;
+        p.h.dst = s.port;
+        p.h.epoch = epoch;
+        p.body = random_bytes(c, s.result_size ? s.result_size : 1 + c.below(128));
+        p.h.len = static_cast<uint32_t>(p.body.size());
+        if (c.percent(s.result_wrong)) {
+            p.h.epoch = (epoch + 1 + c.below(3)) % 4;
+            want_errors[MW_HWERR_EPOCH]++;
+        }
+        for (auto &f : flits_of<F>(p, c))
+            link.push_back(f);
+        // what another epoch sent is poisoned
+        p.h.poison = p.h.epoch != epoch;
+        uint64_t w[2];
+        mw_header_pack(&p.h, w);
+        expected_results.clear();
+        for (size_t i = 0; i < link.size(); i++) {
+            flit<F> f = link[i];
+            if (i < 16 / F)
+                memcpy(f.data(), reinterpret_cast<uint8_t *>(w) + i * F, F);
+            expected_results.push_back({f, i + 1 == link.size()});
+        }
+        link_cls = MW_CLS_PART;
+        link_err = false;
+        result_credits--;
+        results_left--;
+    }
+
     void drive_link()
     {
+        if (link.empty() && results_left && result_credits && c.percent(s.result_share))
+            start_result();
         if (link.empty()) {
             dut->rx_valid_i = 0;
             std::vector<unsigned> can;
@@ -667,10 +732,15 @@ class bench {
             for (auto &f : flits_of<F>(p, c))
                 link.push_back(f);
             link_err = p.err;
+            link_cls = MW_CLS_STORE;
             credits--;
         }
         dut->rx_valid_i = 1;
-        dut->rx_cls_i = MW_CLS_STORE;
+        dut->rx_cls_i = link_cls;
+        if (link_cls == MW_CLS_PART) {
+            results.push_back(expected_results.front());
+            expected_results.pop_front();
+        }
         memcpy(&dut->rx_data_i, link.front().data(), F);
         link.pop_front();
         dut->rx_last_i = link.empty();
@@ -703,7 +773,8 @@ class bench {
         for (auto &src : sources)
             if (src.sent < src.items.size() || !src.flags.empty() || !src.fences.empty())
                 return false;
-        return link.empty() && local.empty() && credits == SLOTS && dut->idle_o == 0x1f;
+        return link.empty() && local.empty() && credits == SLOTS && results_left == 0 &&
+               result_credits == RESULTS && dut->idle_o == 0x1f;
     }
 
     void run(uint64_t limit)
@@ -855,6 +926,10 @@ class bench {
     std::deque<uint64_t> credits_back;
     unsigned credits = SLOTS;
     std::deque<flit<F>> link, local;
+    std::deque<std::pair<flit<F>, bool>> results, expected_results; // {flit, last}: came, will come
+    unsigned results_left = 0, result_credits = RESULTS, result_gap = 0, longest_gap = 0;
+    uint8_t link_cls = 0;
+    bool result_waits = false;
     bool link_err = false, local_control = false, local_up = false;
     bool look_open = false, running = false, lossy = false;
     key look = {0, 0};
@@ -904,8 +979,73 @@ static void layer_with_everything(void **state)
         s.plain = c.below(40);
         s.ordered = c.below(10);
         s.counts = c.percent(80);
+        s.results = c.below(300);
+        s.result_share = 5 + c.below(96);
+        s.result_ready = 10 + c.below(91);
+        s.result_wrong = c.below(20);
         one_layer(s);
     }
+}
+
+// Results share a RAM with worker 0: alone they come through at one flit per cycle; beside stores for every target, that keep both workers busy, one of them waits for a job that was begun at most, and the stores keep their rate.
+static void results_between_stores(void **state)
+{
+    (void)state;
+    settings s;
+    s.results = 100;
+    s.result_share = 100;
+    s.result_size = 128;
+    s.tokens = 0;
+    s.counts = false;
+    {
+        bench b(s);
+        b.sweep();
+        b.go(1);
+        b.run(100000);
+        b.check();
+        assert_true(b.taken <= s.results * (16 + 128) / F + 12);
+    }
+    s.tokens = 8;
+    s.counts = true;
+    s.density = 100;
+    s.row_bytes = 256;
+    s.look = 0;
+    for (unsigned busy = 0; busy < 2; busy++) {
+        s.result_share = 30;
+        s.wr_ready[0] = busy ? 50 : 100;
+        bench b(s);
+        b.sweep();
+        b.go(1);
+        b.make_layer();
+        b.run(100000);
+        b.check();
+        print_message("results beside stores: %llu cycles, a flit waited %u at most\n",
+                      static_cast<unsigned long long>(b.taken), b.longest_gap);
+        assert_true(b.longest_gap <= (busy ? 6 : 2) * 128 / F + 8);
+    }
+}
+
+// Results that nobody takes are in nobody's way.
+static void results_wait(void **state)
+{
+    (void)state;
+    settings s;
+    s.results = RESULTS;
+    s.result_share = 100;
+    s.result_ready = 0;
+    bench b(s);
+    b.sweep();
+    b.go(1);
+    b.make_layer();
+    for (unsigned i = 0; i < 5000; i++)
+        b.cycle();
+    for (auto &src : b.sources)
+        assert_int_equal(src.sent, src.items.size());
+    assert_int_equal(b.credits, SLOTS);
+    assert_int_equal(b.result_credits, 0);
+    b.s.result_ready = 100;
+    b.run(1000);
+    b.check();
 }
 
 // Few rows per expert: those that come too late get none, are counted target by target, and leave nothing behind.
@@ -1100,6 +1240,8 @@ int main()
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(layer_at_full_speed),
         cmocka_unit_test(layer_with_everything),
+        cmocka_unit_test(results_between_stores),
+        cmocka_unit_test(results_wait),
         cmocka_unit_test(no_row_left),
         cmocka_unit_test(table_is_slow),
         cmocka_unit_test(layers_repeat),
