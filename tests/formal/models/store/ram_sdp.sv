@@ -22,6 +22,9 @@ module ram_sdp #(
     for (genvar l = 0; l < Width / 32; l++) begin : gen_lane
         always_ff @(posedge clk_i) if (re_i) rdata_o[32*l +: 32] <= {2'b01, 2'(l), 28'(raddr_i)};
     end
+    if (Width % 32 != 0) begin : gen_rest
+        assign rdata_o[Width-1 -: Width % 32] = '0;
+    end
     logic unused;
     assign unused = ^{we_i, waddr_i, wdata_i, wbe_i};
 endmodule
