@@ -22,6 +22,8 @@ module flit_queue #(
     output logic                  valid_o,
     output logic [Width-1:0]      data_o,
     output logic                  held_valid_o,   // that flit is in the register
+    output logic                  load_o,         // load_data_o goes into the register
+    output logic [Width-1:0]      load_data_o,
     output logic [Width-1:0]      held_o,         // the register
     input  wire logic             take_i,         // only with valid_o
 
@@ -39,10 +41,12 @@ module flit_queue #(
     assign data_o  = held_q ? out_q : data_i;
     assign put     = valid_i && (behind_q || (held_q && !take_i));
     assign pass    = valid_i && !behind_q && held_q == take_i;   // into the register
-    assign held_o       = out_q;
-    assign held_valid_o = held_q;
     assign move    = read_q && (!held_q || take_i);
     assign fetch   = in_ram && (!read_q || move);
+    assign load_o       = move || pass;
+    assign load_data_o  = read_q ? ram_data : data_i;
+    assign held_o       = out_q;
+    assign held_valid_o = held_q;
 
     ram_sdp #(
         .Width (Width),
@@ -71,7 +75,7 @@ module flit_queue #(
             behind_q <= put || in_ram || (read_q && !move);   // what is fetched is at the output
             held_q   <= move || pass || (held_q && !take_i);
         end
-        if (move || pass) out_q <= read_q ? ram_data : data_i;
+        if (load_o) out_q <= load_data_o;
     end
 
     wire unused_round = &{1'b0, wptr[DW], rptr[DW]};

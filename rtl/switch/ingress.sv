@@ -107,6 +107,7 @@ module ingress #(
     end
 
     typedef struct packed {
+        logic          head;   // the last flit of a header
         logic          last;
         logic          err;
         logic [1:0]    cls;
@@ -121,6 +122,7 @@ module ingress #(
     logic [CtrlW-1:0]  ctrl_left_q;
     logic              store_none_q, ctrl_none_q;
     logic              first_q;        // the next flit of the link begins a packet
+    logic              second_q;       // it is the second half of a header
     logic              shut_q;         // packet without credit
     logic              begins, store_begins, ctrl_begins, shut, open, enters;
 
@@ -164,24 +166,27 @@ module ingress #(
     // ---- flit queue ----
     localparam int unsigned QueueW = $bits(flit_t) + StampW;
 
-    logic              take, flit_valid, held_valid, queue_empty;
+    logic              take, flit_valid, held_valid, load, queue_empty;
     logic              in_list_q;   // the parser is in state TARGETS
-    flit_t             flit;
+    flit_t             flit, load_flit;
     logic [FW-1:0]     held_data;
-    logic [QueueW-1:0] queued, held;
+    logic [QueueW-1:0] queued, held, loaded;
 
     assign flit      = queued[$bits(flit_t)-1:0];
     assign held_data = held[FW-1:0];
-    wire unused_held = &{1'b0, held[QueueW-1:FW]};
+    assign load_flit = loaded[$bits(flit_t)-1:0];
+    wire unused_held = &{1'b0, held[QueueW-1:FW], loaded, flit.head, load_flit};
 
     flit_queue #(.Width(QueueW), .DepthLog2(DW)) i_queue (
         .clk_i, .rst_ni,
         .valid_i  (enters),
-        .data_i   (QueueW'({now_i, flit_t'{last: up_last_i, err: up_err_i, cls: up_cls_i, data: up_data_i}})),
+        .data_i   (QueueW'({now_i, flit_t'{head: (HF == 2) ? second_q : first_q, last: up_last_i, err: up_err_i, cls: up_cls_i, data: up_data_i}})),
         .direct_i (!in_list_q),
         .valid_o  (flit_valid),
         .data_o   (queued),
         .held_valid_o (held_valid),
+        .load_o   (load),
+        .load_data_o (loaded),
         .held_o   (held),
         .take_i   (take),
         .empty_o  (queue_empty)
@@ -244,7 +249,7 @@ module ingress #(
     // ---- parser: targets ----
     logic [3:0]        left_q;        // targets left, this one included
     logic [LaneW-1:0]  lane_q;        // of the target in its flit; the last lane in HEAD
-    logic [15:0]       target, held_target;
+    logic [15:0]       target, held_target_q, next_target;
     logic [PW:0]       entry;         // {mapped, port}
     logic              mapped, again, twice, listed, one_more, lane_end;
     logic              listing;       // the target is an expert
@@ -254,14 +259,19 @@ module ingress #(
     logic [3:0]        extra;         // targets so far behind the same output, less 1; defined after its first
     logic              look;          // a target is being looked up
 
-    // Looking up takes longest. A header may come straight from the link, with a target in its last lane; a list may not: its lanes are those of a register.
+    // Looking up takes longest, so the target of the flit in the queue's register is chosen a cycle before: in a header that of the last lane, in a list one lane after the other.
+    // A header may come straight from the link, a list may not.
     always_comb begin
-        held_target = '0;
+        next_target = '0;
         for (int unsigned l = 0; l < Lanes; l++) begin
-            if (lane_q == LaneW'(l)) held_target = held_data[16*l +: 16];
+            if (lane_q + 1'b1 == LaneW'(l)) next_target = held_data[16*l +: 16];
         end
-        target = held_valid ? held_target : up_data_i[FW-1 -: 16];
     end
+    always_ff @(posedge clk_i) begin
+        if (load)           held_target_q <= load_flit.head ? load_flit.data[FW-1 -: 16] : load_flit.data[15:0];
+        else if (in_list_q) held_target_q <= next_target;
+    end
+    assign target = held_valid ? held_target_q : up_data_i[FW-1 -: 16];
 
     lutram #(.Width(PW + 1), .Depth(MaxExperts)) i_map (
         .clk_i,
@@ -549,7 +559,7 @@ module ingress #(
 
     // ---- partials ----
     logic [N-1:0]    to_q, to;         // requester; none: the packet is dropped
-    logic            spoilt_q, second_q, over_q, part_flit, bare;
+    logic            spoilt_q, over_q, part_flit, bare;
     header_t         part_head;
     logic [OffW-1:0] part_idx_q;
     err_e            part_code;

@@ -7,14 +7,15 @@ module prove_flit_queue (
     input wire logic clk_i, watch_i, valid_i, take_i, direct_i, data_i
 );
     localparam int unsigned Most = 4;   // flits inside
-    logic       rst_n, valid, data, held_valid, held, empty, take, pass, mine;
+    logic       rst_n, valid, data, held_valid, held, load, load_data, empty, take, pass, mine;
+    logic       loaded_q, load_q;
     logic [2:0] count_q, ahead_q;
     logic [1:0] hidden_q;
     logic       in_q, value_q;
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     flit_queue #(.Width(1), .DepthLog2(2)) i_dut (
-        .clk_i, .rst_ni(rst_n), .valid_i, .data_i, .direct_i, .valid_o(valid), .data_o(data), .held_valid_o(held_valid), .held_o(held), .take_i(take), .empty_o(empty)
+        .clk_i, .rst_ni(rst_n), .valid_i, .data_i, .direct_i, .valid_o(valid), .data_o(data), .held_valid_o(held_valid), .held_o(held), .load_o(load), .load_data_o(load_data), .take_i(take), .empty_o(empty)
     );
 
     assign take = take_i && valid;
@@ -29,6 +30,7 @@ module prove_flit_queue (
         if (!rst_n) begin
             count_q  <= '0;
             hidden_q <= '0;
+            load_q   <= 1'b0;
             in_q     <= 1'b0;
         end else begin
             count_q  <= count_q + 3'(valid_i) - 3'(take);
@@ -46,6 +48,9 @@ module prove_flit_queue (
             a_soon:  assert (hidden_q < 2'd3 && (count_q != '0 || valid == (valid_i && direct_i)));
             a_order: assert (!(mine && take) || data == value_q);
             a_pass:  assert (!pass || data == data_i);
+            load_q   <= load;
+            loaded_q <= load_data;
+            a_load:  assert (!load_q || (held_valid && held == loaded_q));
             a_held:  assert (held_valid == (valid && count_q != '0) && (!held_valid || held == data));
             a_empty: assert (empty == (count_q == '0));
         end
