@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// Puts the flits of a pass into the adder, and says where its sums go.
+//
+// A flit goes in when the operands that the pass needs are here and, of a packet's last pass, the queue behind has promised a place (own_promise_o, up_promise_o). A
+// packet for the uplink leaves the adder in one go: its last pass starts when its reads are granted, of 16 all but two. A short one waits until operands are here and sums
+// at rest. Own packets may have gaps.
+//
+// Order: passes as they come, flits of a pass in order; sums leave in the order of the last passes, 6 cycles behind. Back-pressure: only what is said above; sums cannot wait.
+// Worst case: a flit each cycle, across passes and packets, while operands are here (packets of 8 flits or more; shorter ones wait for their own sums).
+`default_nettype none
+
+module sum_add #(
+    parameter int unsigned FlitBytes = 8,
+    parameter red_pkg::set_t RedTypes = red_pkg::AllTypes,
+    parameter red_pkg::set_t RedOps   = red_pkg::AllOps,
+    parameter type         pass_t    = logic, // see row_sum
+    parameter type         tag_t     = logic,
+    localparam int unsigned FW    = 8 * FlitBytes
+) (
+    input  wire logic             clk_i,
+    input  wire logic             rst_ni,
+
+    input  wire logic             valid_i,       // a pass
+    input  wire pass_t            pass_i,
+    input  wire red_pkg::red_t    red_i,
+    input  wire logic             granted_i,     // its reads, but two of 16
+    output logic                  next_o,        // it is done
+    output logic                  fire_o,        // a flit goes in, one of each operand that the pass needs
+    input  wire logic             a_valid_i,
+    input  wire logic [FW-1:0]    a_data_i,
+    input  wire logic             b_valid_i,
+    input  wire logic [FW-1:0]    b_data_i,
+    input  wire logic             res_valid_i,
+    output logic                  res_ready_o,
+    input  wire logic [FW-1:0]    res_data_i,
+    input  wire logic             res_poison_i,  // of the flit's packet
+
+    output logic                  own_promise_o, // a flit will come for memory; only with room
+    input  wire logic             own_room_i,
+    output logic                  up_promise_o,  // for the uplink
+    input  wire logic             up_room_i,
+    output logic                  valid_o,
+    output logic [FW-1:0]         data_o,
+    output tag_t                  tag_o,         // of its packet
+    output logic                  last_o,        // its last flit
+
+    output logic                  busy_o
+);
+    localparam int unsigned IdxW     = $clog2(128 / FlitBytes);
+    localparam int unsigned LongLast = 7;    // a packet of 8 flits or more hides the latency of memory and adder
+
+    logic [IdxW-1:0] idx_q;
+    logic            idx_last, together, ready;
+    logic [2:0]      still_q;        // cycles since all reads of the pass were granted
+    tag_t            tag;
+
+    assign together      = !pass_i.last || pass_i.tag.own || idx_q != '0 || ((pass_i.tag.count >= IdxW'(LongLast)) ? granted_i : still_q == '1);
+    assign idx_last      = idx_q == pass_i.tag.count;
+    assign fire_o        = valid_i && ready && (!pass_i.need_a || a_valid_i) && (!pass_i.need_b || b_valid_i) && (!pass_i.need_r || res_valid_i) && together
+                           && (!pass_i.last || (pass_i.tag.own ? own_room_i : up_room_i));
+    assign next_o        = fire_o && idx_last;
+    assign res_ready_o   = fire_o && pass_i.need_r;
+    assign own_promise_o = fire_o && pass_i.last && pass_i.tag.own;
+    assign up_promise_o  = fire_o && pass_i.last && !pass_i.tag.own;
+
+    always_comb begin
+        tag = pass_i.tag;
+        tag.poison |= pass_i.need_r && res_poison_i;
+    end
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni)     idx_q <= '0;
+        else if (fire_o) idx_q <= idx_last ? '0 : idx_q + 1'b1;
+        if (!granted_i || next_o) still_q <= '0;
+        else if (still_q != '1)   still_q <= still_q + 1'b1;
+    end
+
+    packet_acc #(
+        .FlitBytes(FlitBytes),
+        .MetaWidth($bits(tag_t) + 1),
+        .RedTypes(RedTypes),
+        .RedOps(RedOps)
+    ) i_acc (
+        .clk_i, .rst_ni,
+        .valid_i (fire_o), .ready_o(ready), .idx_i(idx_q), .first_i(pass_i.first), .pair_i(pass_i.pair),
+        .a_i     (b_data_i),
+        .b_i     (pass_i.need_a ? a_data_i : pass_i.need_r ? res_data_i : pass_i.need_b ? b_data_i : '0),
+        .last_i  (pass_i.last), .red_i(red_i), .meta_i({idx_last, tag}),
+        .valid_o, .data_o, .meta_o({last_o, tag_o}),
+        .busy_o
+    );
+endmodule
+
+`default_nettype wire

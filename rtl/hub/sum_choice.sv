@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// Chooses whose packet row_sum reduces next, and counts the packets between their choice and their last flit: the credits of the requesters, packets of own rows,
+// packets for the uplink.
+//
+// A packet is chosen only when no other hub can make it wait: with the credit of the requester, with its packet of R here. Contexts are served in turn, one packet each;
+// beside an uplink that has enough to send every second packet is the own context's, and the uplink gets no more than keeps it busy (else it starves the home's own
+// sums, or they it). ST packets inside count like credits of their home, until they have left.
+//
+// Handshake: valid_o means that some context can be served; with ready_i one is chosen, and ctx_o and own_o show it from the next cycle on. Its packet counts with
+// begin_i, one cycle later, before another choice.
+// Worst case for a context: one packet of every other context, and as many of the own one.
+`default_nettype none
+
+module sum_choice #(
+    parameter int unsigned N         = 4,
+    parameter int unsigned FlitBytes = 8,
+    parameter int unsigned PartPkts  = 4,    // credits of one requester
+    localparam int unsigned CtxW  = (N > 1) ? $clog2(N) : 1
+) (
+    input  wire logic                clk_i,
+    input  wire logic                rst_ni,
+    input  wire logic                go_i,
+    input  wire node_pkg::node_cfg_t cfg_i,
+
+    input  wire logic [N-1:0]        row_pend_i,      // contexts with a row
+    input  wire logic                row_own_r_i,     // of the own context's next row: ends with R
+    input  wire logic                row_own_again_i, // reads what the row before wrote
+    input  wire logic                res_free_i,      // a packet of R is here that nobody has claimed
+
+    output logic                     valid_o,
+    input  wire logic                ready_i,
+    output logic [CtxW-1:0]          ctx_o,
+    output logic                     own_o,           // it is the own one
+
+    input  wire logic                begin_i,         // a packet of ctx_o begins
+    input  wire logic                own_out_i,       // one of an own row is in memory
+    input  wire logic                up_out_i,        // one has left for the uplink
+    input  wire logic                up_st_i,         // which is an ST packet
+    input  wire logic [CtxW-1:0]     up_dst_i,        // to this port
+    input  wire logic                part_crd_valid_i, // a credit of PART comes back from
+    input  wire logic [4:0]          part_crd_port_i
+);
+    localparam int unsigned PktW   = 8;                            // packets of a row
+    localparam int unsigned UpPkts = (FlitBytes < 16) ? 4 : 7;     // for the uplink, between their choice and their last flit
+    localparam int unsigned CrdW   = $clog2(PartPkts + 1);
+
+    logic [N-1:0]           ready_ctx, grant, take, give, st_left;
+    logic [CtxW-1:0]        turn;
+    logic [N-1:0][CrdW-1:0] used_q;      // PART credits in use
+    logic [CrdW-1:0]        limit;
+    logic                   own_ready, own_first, own_begin, up_begin, up_room;
+    logic [4:0]             inside_q;    // packets of own rows between their choice and memory
+    logic [5:0]             up_q;        // the same of packets for the uplink
+
+    assign own_o     = 5'(ctx_o) == cfg_i.port;
+    assign own_begin = begin_i && own_o;
+    assign up_begin  = begin_i && !own_o;
+    assign limit     = (cfg_i.part_credits == '0 || cfg_i.part_credits > 8'(PartPkts)) ? CrdW'(PartPkts) : CrdW'(cfg_i.part_credits);
+    // The row before has as many packets: with fewer inside, the one with this number is in memory.
+    assign own_ready = (!row_own_r_i || res_free_i)
+                       && (!row_own_again_i || inside_q == '0 || PktW'(inside_q) < cfg_i.row_bytes[14:7]);
+
+    // As many as keep the uplink busy: more would only wait for it in front of own packets, and the adder with them. Short ones are many.
+    assign up_room = up_q < 6'(UpPkts) || cfg_i.row_bytes[14:7] == '0;
+
+    always_comb begin
+        for (int unsigned c = 0; c < N; c++) begin
+            ready_ctx[c] = row_pend_i[c] && ((5'(c) == cfg_i.port) ? own_ready : used_q[c] != limit && up_room);
+            take[c]      = up_begin && ctx_o == CtxW'(c);
+            give[c]      = part_crd_valid_i && part_crd_port_i == 5'(c);
+            st_left[c]   = up_out_i && up_st_i && up_dst_i == CtxW'(c);
+        end
+    end
+
+    // Own rows wait for this unit alone, and combine has more of them than any requester: beside an uplink with enough to send, every second packet is theirs.
+    assign own_first = ready_ctx[CtxW'(cfg_i.port)] && !own_o && up_q >= 6'(UpPkts - 2);
+    assign valid_o   = ready_ctx != '0;
+
+    rr_arb #(.N(N)) i_arb (
+        .clk_i, .rst_ni, .clear_i(go_i), .req_i(ready_ctx), .grant_o(grant), .idx_o(turn), .advance_i(ready_i && valid_o && !own_first)
+    );
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) begin
+            used_q   <= '0;
+            inside_q <= '0;
+            up_q     <= '0;
+        end else begin
+            for (int unsigned c = 0; c < N; c++) begin
+                if (take[c] != give[c] || st_left[c]) used_q[c] <= used_q[c] + CrdW'(take[c]) - CrdW'(give[c]) - CrdW'(st_left[c]);
+            end
+            if (up_begin != up_out_i)   up_q <= up_q + (up_out_i ? '1 : 6'd1);
+            if (own_begin != own_out_i) inside_q <= inside_q + (own_out_i ? '1 : 5'd1);
+        end
+        if (go_i)                    ctx_o <= '0;
+        else if (ready_i && valid_o) ctx_o <= own_first ? CtxW'(cfg_i.port) : turn;
+    end
+
+    logic unused;
+    assign unused = ^{grant, cfg_i};
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// Takes a packet's terms one after the other and makes the passes that reduce it.
+//
+// Steps are the terms and R, which is the last: the first two make one pass, each further one a pass; a single term passes through, as one of R alone does; no term at
+// all gives zeros. Terms come by their index in the row (term_*), as addresses of the row's packet 0. Single terms are read by both memory ports in turn,
+// because one port for all would have to win every conflict.
+//
+// Order: a row's packets from the first to the last, passes in the order of the terms. Every context has a row under way, of which the number of the next packet is kept here.
+// Back-pressure: pass_room_i low, or term_valid_i low, holds up the packet. A choice is taken when the packet before has all its passes (choice_ready_o).
+// Worst case: a packet of t terms takes 1 + t cycles behind its choice, and those that term_valid_i and pass_room_i make it wait.
+`default_nettype none
+
+module sum_passes #(
+    parameter int unsigned N         = 4,
+    parameter int unsigned FlitBytes = 8,
+    parameter int unsigned AddrW     = 11,   // of a flit
+    parameter red_pkg::set_t RedTypes = red_pkg::AllTypes,
+    parameter red_pkg::set_t RedOps   = red_pkg::AllOps,
+    parameter type         pass_t    = logic, // see row_sum
+    parameter type         tag_t     = logic,
+    localparam int unsigned CtxW  = (N > 1) ? $clog2(N) : 1,
+    localparam int unsigned IdxW  = $clog2(128 / FlitBytes),
+    localparam int unsigned PktW  = 8        // packets of a row
+) (
+    input  wire logic                clk_i,
+    input  wire logic                rst_ni,
+    input  wire logic                go_i,
+
+    input  wire logic                choice_valid_i,
+    output logic                     choice_ready_o,
+    input  wire logic [CtxW-1:0]     ctx_i,          // from the cycle behind on
+    input  wire logic                own_i,
+    output logic                     begin_o,        // its packet begins
+    output logic                     claim_o,        // and takes a packet of R
+
+    // row of ctx_i
+    input  wire logic [4:0]          row_last_i,     // terms, R included, less 1
+    input  wire logic                row_use_r_i,
+    input  wire logic                row_st_i,
+    input  wire logic                row_zero_i,     // no term at all
+    input  wire logic                row_poison_i,
+    input  wire logic [AddrW-1:0]    row_dest_i,     // where an ST row goes
+    input  wire red_pkg::red_t       row_red_i,
+    input  wire logic [PktW-1:0]     row_last_pkt_i, // packets less 1
+    input  wire logic [IdxW-1:0]     row_last_len_i, // flits of the last packet less 1
+    output logic                     row_pop_o,      // its last packet is under way
+    output logic                     term_re_o,
+    output logic [3:0]               term_idx_o,
+    input  wire logic                term_valid_i,   // term_addr_i is the address of the term asked for in the last cycle
+    input  wire logic [AddrW-1:0]    term_addr_i,
+
+    output logic                     pass_push_o,
+    input  wire logic                pass_room_i,    // push only then
+    output pass_t                    pass_o,
+    output logic [AddrW-1:0]         pass_a_o,       // first flit of what the first port reads, and the second
+    output logic [AddrW-1:0]         pass_b_o,
+    output red_pkg::red_t            pass_red_o
+);
+    typedef enum logic [1:0] {Pick, Load, Terms} state_e;
+    state_e state_q;
+
+    logic [N-1:0]     started_q;     // the packet number of the context's row is in the memory
+    logic [PktW-1:0]  pkt, pkt_mem, pkt_q;
+    logic             row_last, zero_q, use_r_q, final_step, is_term, advance;
+    tag_t             tag_q;
+    logic [4:0]       step_q, last_q;
+    logic [AddrW-1:0] addr, addr_q;
+    logic             by_b_q;        // the second port reads the next single term
+
+    assign choice_ready_o = state_q == Pick;
+    assign begin_o        = state_q == Load;
+    assign claim_o        = begin_o && own_i && row_use_r_i;
+    assign pkt            = started_q[ctx_i] ? pkt_mem : '0;
+    assign row_last       = pkt == row_last_pkt_i;
+
+    lutram #(
+        .Width(PktW),
+        .Depth(N)
+    ) i_pkt_mem (
+        .clk_i,
+        .we_i    (begin_o),
+        .waddr_i (ctx_i),
+        .wdata_i (pkt + 1'b1),
+        .raddr_i (ctx_i),
+        .rdata_o (pkt_mem)
+    );
+
+    // The first two steps make one pass (with R alone or one term: one step, one pass).
+    assign final_step  = step_q == last_q;
+    assign is_term     = !(use_r_q && final_step) && !zero_q;
+    assign advance     = state_q == Terms && pass_room_i && (term_valid_i || !is_term);
+    assign pass_push_o = advance && (step_q != '0 || final_step);
+    assign addr        = term_addr_i + AddrW'({pkt_q, {IdxW{1'b0}}});
+
+    assign term_re_o  = begin_o || state_q == Terms;
+    assign term_idx_o = begin_o ? '0 : step_q[3:0] + 4'(advance);
+    assign row_pop_o  = advance && final_step && tag_q.row_last;
+
+    always_comb begin
+        pass_o.pair   = step_q == 5'd1;
+        pass_o.need_a = is_term && (pass_o.pair || !by_b_q);
+        pass_o.need_b = pass_o.pair || (is_term && by_b_q);
+        pass_o.need_r = use_r_q && final_step;
+        pass_o.first  = step_q[4:1] == '0;
+        pass_o.last   = final_step;
+        pass_o.tag    = tag_q;
+        pass_a_o      = addr;
+        pass_b_o      = pass_o.pair ? addr_q : addr;
+    end
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) begin
+            state_q   <= Pick;
+            started_q <= '0;
+        end else begin
+            unique case (state_q)
+                Pick:    if (choice_valid_i) state_q <= Load;
+                Load:    state_q <= Terms;
+                default: if (advance && final_step) state_q <= Pick;
+            endcase
+            if (begin_o) started_q[ctx_i] <= !row_last;
+        end
+        if (go_i) by_b_q <= 1'b0;
+        else if (pass_push_o && is_term && !pass_o.pair) by_b_q <= !by_b_q;
+        if (begin_o) begin
+            tag_q.own      <= own_i && !row_st_i;
+            tag_q.st       <= row_st_i;
+            tag_q.dst      <= ctx_i;
+            tag_q.addr     <= row_dest_i + AddrW'({pkt, {IdxW{1'b0}}});
+            tag_q.poison   <= row_poison_i;
+            tag_q.row_last <= row_last;
+            tag_q.count    <= row_last ? row_last_len_i : '1;
+            last_q         <= row_last_i;
+            use_r_q        <= row_use_r_i;
+            zero_q         <= row_zero_i;
+            pkt_q          <= pkt;
+            step_q         <= '0;
+        end else if (advance) begin
+            step_q <= step_q + 1'b1;
+            addr_q <= addr;
+        end
+    end
+
+    if (red_pkg::plain(RedTypes, RedOps)) begin : gen_plain
+        assign pass_red_o = '0;
+        logic unused_red;
+        assign unused_red = ^row_red_i;
+    end else begin : gen_red
+        always_ff @(posedge clk_i) if (begin_o) pass_red_o <= row_red_i;
+    end
+
+    logic unused;
+    assign unused = ^pkt_q;
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// R: reduced rows from the wire, on their way into own rows. A packet's header is taken at once, then the packet can be claimed, and its payload follows its header
+// without waiting for anything here.
+//
+// Order: packets are claimed and used in the order in which they come. free_o: a packet is here that is not claimed; claim_i (only with free_o) takes it.
+// Back-pressure: res_ready_o holds up the payload: of a packet that the adder has not taken (flits of 8 bytes: one at a time), or while 15 flits wait for it. An own
+// packet that has claimed waits for nobody but the adder, so it ends.
+// Worst case: a poisoned header is an error (err_valid_o), and marks all flits of its packet.
+`default_nettype none
+
+module sum_result #(
+    parameter int unsigned FlitBytes = 8,
+    localparam int unsigned FW    = 8 * FlitBytes
+) (
+    input  wire logic          clk_i,
+    input  wire logic          rst_ni,
+
+    input  wire logic          res_valid_i,
+    output logic               res_ready_o,
+    input  wire logic [FW-1:0] res_data_i,
+    input  wire logic          res_last_i,
+
+    output logic               free_o,
+    input  wire logic          claim_i,
+
+    output logic               valid_o,      // flits of claimed packets; also of the next one, which is not to be taken before its claim
+    input  wire logic          ready_i,
+    output logic [FW-1:0]      data_o,
+    output logic               poison_o,     // of the flit's packet
+
+    output logic               err_valid_o
+);
+    localparam int unsigned HF        = 16 / FlitBytes;   // flits of a header
+    localparam int unsigned HBeatW    = $clog2(HF + 1);
+    localparam int unsigned PoisonBit = 56;               // of the header
+
+    logic [HBeatW-1:0] beat_q;
+    logic              payload, fire, first, payload_begin, poison_q;
+
+    assign payload       = beat_q == HBeatW'(HF);
+    assign fire          = res_valid_i && res_ready_o;
+    assign first         = fire && beat_q == '0;
+    assign payload_begin = fire && beat_q == HBeatW'(HF - 1);
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) begin
+            beat_q      <= '0;
+            err_valid_o <= 1'b0;
+        end else begin
+            if (fire) beat_q <= res_last_i ? '0 : payload ? beat_q : beat_q + 1'b1;
+            err_valid_o <= first && res_data_i[PoisonBit];
+        end
+        if (first) poison_q <= res_data_i[PoisonBit];
+    end
+
+    if (FlitBytes < 16) begin : gen_direct
+        // One packet of R at a time; the next one can be claimed when this one has gone into the adder.
+        logic claimed_q;
+
+        assign free_o      = payload && !claimed_q;
+        assign valid_o     = payload && res_valid_i;
+        assign data_o      = res_data_i;
+        assign poison_o    = poison_q;
+        assign res_ready_o = !payload || ready_i;
+
+        always_ff @(posedge clk_i) begin
+            if (!rst_ni)                 claimed_q <= 1'b0;
+            else if (claim_i)            claimed_q <= 1'b1;
+            else if (fire && res_last_i) claimed_q <= 1'b0;
+        end
+        logic unused_begin;
+        assign unused_begin = payload_begin;
+    end else begin : gen_queue
+        // Far enough ahead for own packets in a row.
+        logic       room, push;
+        logic [4:0] free_q;   // packets of R that nobody has claimed
+
+        assign free_o      = free_q != '0;
+        assign res_ready_o = !payload || room;
+        assign push        = fire && payload;
+
+        promise_fifo #(
+            .Width(FW + 1),
+            .Depth(16)
+        ) i_res (
+            .clk_i, .rst_ni,
+            .promise_i (push), .room_o(room), .push_i(push), .data_i({poison_q, res_data_i}),
+            .valid_o, .ready_i, .data_o({poison_o, data_o})
+        );
+
+        always_ff @(posedge clk_i) begin
+            if (!rst_ni)                       free_q <= '0;
+            else if (payload_begin != claim_i) free_q <= free_q + (claim_i ? '1 : 5'd1);
+        end
+    end
+endmodule
+
+`default_nettype wire
