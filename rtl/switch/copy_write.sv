@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// Writes the flits of a packet into the queues of its outputs: the header into every queue, as its outputs are not known yet; each target into the queue of its own output alone, in the next free
+// lane of the copy there (the trim); the payload into the queues of all outputs. Says with the first target of each copy what egress must know of it.
+//
+// Ordering: in the cycle of the flit; a target flit takes a cycle for each target. Back-pressure: none, credits have promised the room.
+// The payload ends where the header says: end_o with its last flit there, or with one that comes too early and takes its place; what is not as it should be is marked bad.
+`default_nettype none
+
+module copy_write #(
+    parameter int unsigned N = 4,
+    parameter int unsigned FlitBytes = 16,
+    localparam int unsigned FW = 8 * FlitBytes,
+    localparam int unsigned Lanes = FlitBytes / 2,
+    localparam int unsigned OffW = $clog2(128 / FlitBytes)
+) (
+    input  wire logic              clk_i,
+    input  wire logic [4:0]        port_i,         // constant: the number of this port
+
+    // the flit
+    input  wire logic              valid_i,
+    input  wire logic              last_i,
+    input  wire logic              err_i,
+    input  wire logic [FW-1:0]     data_i,
+    input  wire packet_pkg::cls_e  cls_i,
+    // what it is: one of these, or it is dropped; both of the first two where a header is one flit
+    input  wire logic              begin_i,        // first of a header
+    input  wire logic              head_i,         // last of a header
+    input  wire logic              list_i,         // targets
+    input  wire logic              pay_i,          // payload
+    input  wire logic              refuse_i,       // with a header: nothing is written
+    input  wire logic [OffW-1:0]   flits_i,        // with head_i: of the payload, less 1
+    input  wire logic              described_i,    // with head_i: its target has been looked up
+
+    // its target
+    input  wire logic [15:0]       target_i,
+    input  wire logic [N-1:0]      sel_i,          // output, by header or list
+    input  wire logic [N-1:0]      list_sel_i,     // by list
+    input  wire logic [N-1:0]      all_i,          // with pay_i: the outputs of the packet
+    input  wire logic              again_i,        // see target_walk
+    input  wire logic [3:0]        earlier_i,
+
+    // to the queues
+    output logic [N-1:0]           wr_valid_o,
+    output logic [1:0]             wr_region_o,
+    output logic [OffW:0]          wr_line_o,      // see voq
+    output logic [Lanes-1:0]       wr_lane_o,
+    output logic [FW:0]            wr_data_o,      // {bad, flit}
+    output logic [N-1:0]           desc_we_o,
+    output logic [OffW-1:0]        desc_len_o,
+
+    output logic                   end_o,          // the payload ends here
+    output logic                   wrong_o         // and not as the header says; with end_o
+);
+    import packet_pkg::*;
+
+    localparam int unsigned HF    = 16 / FlitBytes;
+    localparam int unsigned TF    = (30 + FlitBytes - 1) / FlitBytes;
+    localparam int unsigned HeadW = OffW - 1;            // a flit of header and targets
+    localparam int unsigned LaneW = $clog2(Lanes);
+
+    logic [OffW-1:0]  flits_q, count_q;
+    logic             new_flit;   // the target begins a target flit of its copy
+    logic [HeadW-1:0] flit_no;
+    logic [FW-1:0]    flit;
+
+    // ---- header and targets ----
+    assign new_flit = earlier_i[LaneW-1:0] == '0;
+
+    always_comb begin
+        wr_region_o = pay_i ? 2'd3 : cls_i;
+        flit_no     = head_i ? HeadW'(HF - 1) : '0;
+        if (cls_i == CLS_CTRL) flit_no = HeadW'(HF + TF) | (head_i ? HeadW'(HF - 1) : '0);
+        wr_lane_o   = '1;
+        wr_valid_o  = '0;
+        desc_we_o   = '0;
+        if (begin_i || head_i) begin
+            if (valid_i && !refuse_i) wr_valid_o = '1;
+            if (described_i && head_i) desc_we_o = sel_i;
+        end else if (list_i) begin
+            if (valid_i) begin
+                wr_valid_o = list_sel_i;
+                desc_we_o  = list_sel_i;
+            end
+            if (!again_i) begin
+                flit_no   = HeadW'(HF - 1);
+                wr_lane_o = Lanes'(1) << (Lanes - 1);
+            end else begin
+                flit_no   = HeadW'(HF) + HeadW'(earlier_i >> LaneW);
+                wr_lane_o = new_flit ? '1 : Lanes'(1) << earlier_i[LaneW-1:0];
+            end
+        end else if (pay_i) begin
+            if (valid_i) wr_valid_o = all_i;
+        end
+    end
+
+    always_comb begin
+        flit = data_i;
+        if (list_i) begin
+            // zeros behind the first target of a target flit
+            for (int unsigned l = 0; l < Lanes; l++) flit[16*l +: 16] = (l != 0 && again_i && new_flit) ? '0 : target_i;
+        end else if (begin_i) begin
+            flit[12:8] = port_i;
+            if (data_i[5:0] inside {OP_DYMULTIMEM_ST, OP_DYMULTIMEM_LD_REDUCE}) flit[45:41] = '0;  // the output fills it in
+        end
+    end
+
+    // ---- payload ----
+    assign end_o   = valid_i && pay_i && (last_i || count_q == flits_q);
+    assign wrong_o = !last_i || count_q != flits_q;
+
+    // One that ends early gets its mark where the output expects the last flit.
+    assign wr_line_o  = pay_i ? {1'b0, last_i ? flits_q : count_q} : {1'b1, cls_i == CLS_REQ, flit_no};
+    assign wr_data_o  = {pay_i && (err_i || wrong_o), flit};
+    assign desc_len_o = head_i ? flits_i : flits_q;
+
+    always_ff @(posedge clk_i) begin
+        if (valid_i && head_i) begin
+            flits_q <= flits_i;
+            count_q <= '0;
+        end else if (valid_i && pay_i) begin
+            count_q <= count_q + 1'b1;
+        end
+    end
+endmodule
+
+`default_nettype wire

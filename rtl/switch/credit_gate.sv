@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// Gate of one input of the switch: counts the STORE and CTRL credits that the sender holds, and lets no packet of these classes in that comes without one.
+//
+// Ordering: the flits that enter are those of the link, in their cycle. Back-pressure: none; a packet without credit is dropped whole, refused_o reports it with its first flit.
+// REQ always enters: the open reductions have their own limit. PART never does: it goes past the queue (see part_entry).
+// A credit that goes to the sender (crd_i) may be used from the next cycle on.
+`default_nettype none
+
+module credit_gate #(
+    parameter int unsigned HeadFlits = 1,   // of a header: 1 or 2
+    parameter int unsigned StorePkts = 16,
+    parameter int unsigned CtrlPkts = 16
+) (
+    input  wire logic       clk_i,
+    input  wire logic       rst_ni,
+
+    input  wire logic       valid_i,     // of the link
+    input  wire logic       last_i,
+    input  wire logic [1:0] cls_i,
+    input  wire logic [1:0] crd_i,       // {STORE, CTRL} credit on its way to the sender
+
+    output logic            first_o,     // the next flit of the link begins a packet
+    output logic            second_o,    // it is the second half of a header
+    output logic            enters_o,    // this flit goes into the queue
+    output logic            refused_o,   // a packet without credit begins
+    output logic            scarce_o     // the sender has few STORE credits left
+);
+    import packet_pkg::*;
+
+    localparam int unsigned StoreW = $clog2(StorePkts + 1);
+    localparam int unsigned CtrlW  = $clog2(CtrlPkts + 1);
+
+    logic [StoreW-1:0] store_left_q;   // credits that the sender holds
+    logic [CtrlW-1:0]  ctrl_left_q;
+    logic              store_none_q, ctrl_none_q;
+    logic              shut_q;         // the packet came without credit
+    logic              begins, store_begins, ctrl_begins, open;
+
+    assign scarce_o     = store_left_q < StoreW'((StorePkts + 3) / 4);
+    assign begins       = valid_i && first_o;
+    assign store_begins = begins && cls_i == CLS_STORE;
+    assign ctrl_begins  = begins && cls_i == CLS_CTRL;
+    assign refused_o    = (store_begins && store_none_q) || (ctrl_begins && ctrl_none_q);
+    assign enters_o     = valid_i && open;
+
+    always_comb begin
+        unique case (cls_i)
+            CLS_CTRL:  open = !(first_o ? ctrl_none_q : shut_q);
+            CLS_STORE: open = !(first_o ? store_none_q : shut_q);
+            CLS_REQ:   open = 1'b1;
+            default:   open = 1'b0;
+        endcase
+    end
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) begin
+            first_o      <= 1'b1;
+            second_o     <= 1'b0;
+            store_left_q <= StoreW'(StorePkts);
+            ctrl_left_q  <= CtrlW'(CtrlPkts);
+            store_none_q <= 1'b0;
+            ctrl_none_q  <= 1'b0;
+        end else begin
+            if (valid_i) begin
+                first_o  <= last_i;
+                second_o <= HeadFlits == 2 && first_o && !last_i;
+            end
+            if ((store_begins && !refused_o) != crd_i[1]) begin
+                store_left_q <= store_left_q + (crd_i[1] ? StoreW'(1) : '1);
+                store_none_q <= !crd_i[1] && store_left_q == StoreW'(1);
+            end
+            if ((ctrl_begins && !refused_o) != crd_i[0]) begin
+                ctrl_left_q <= ctrl_left_q + (crd_i[0] ? CtrlW'(1) : '1);
+                ctrl_none_q <= !crd_i[0] && ctrl_left_q == CtrlW'(1);
+            end
+        end
+        if (begins) shut_q <= refused_o;
+    end
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// Errors of one input of the switch, from two places: the parser's are reported a cycle later, those of the link (a packet without credit, a partial) when
+// none of the parser's is in their way. One of the link waits; another one takes its place.
+`default_nettype none
+
+module error_join (
+    input  wire logic             clk_i,
+    input  wire logic             rst_ni,
+
+    input  wire logic             reject_i,      // a packet is rejected, why is code_i
+    input  wire error_pkg::err_e  code_i,
+    input  wire logic             cut_i,         // a packet ends inside its header
+    input  wire logic             end_i,         // a payload ends
+    input  wire logic             wrong_i,       // with end_i: not as its header says
+    input  wire error_pkg::err_e  link_code_i,   // ERR_NONE: nothing is wrong
+
+    output logic                  waits_o,
+    output logic                  valid_o,
+    output error_pkg::err_e       code_o
+);
+    import error_pkg::*;
+
+    err_e link_code_q;
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) begin
+            waits_o <= 1'b0;
+            valid_o <= 1'b0;
+        end else begin
+            if (link_code_i != ERR_NONE)             waits_o <= 1'b1;
+            else if (!reject_i && !cut_i && !end_i) waits_o <= 1'b0;
+            valid_o <= reject_i || cut_i || waits_o || (end_i && wrong_i);
+        end
+        if (reject_i)                          code_o <= code_i;
+        else if (waits_o && !cut_i && !end_i) code_o <= link_code_q;
+        else                                   code_o <= ERR_LENGTH;
+        if (link_code_i != ERR_NONE) link_code_q <= link_code_i;
+    end
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// Flit queue of one input of the switch, with what the parser needs of the flit at its head at once: the target to look up, and when its packet came.
+//
+// Ordering: first in, first out. Back-pressure: none; the queue holds everything that credits and open reductions allow. One flit per cycle in and out. A flit that finds the queue
+// empty is shown in the cycle in which it comes, unless a list is being read (list_i); else at most 3 cycles later, or as soon as all before it are taken (see flit_queue).
+//
+// Looking up takes longest, so the target of the flit in the queue's register is chosen a cycle before: in a header that of the last lane, in a list one lane after the other. A header
+// may come straight from the link, a list may not.
+`default_nettype none
+
+module queue_head #(
+    parameter int unsigned FlitBytes = 16,
+    parameter int unsigned StorePkts = 16,
+    parameter int unsigned CtrlPkts = 16,
+    parameter int unsigned OpenRows = 8,
+    parameter int unsigned StampW = 0,               // bits of the time that packets carry, 0: none
+    localparam int unsigned FW = 8 * FlitBytes,
+    localparam int unsigned Lanes = FlitBytes / 2,
+    localparam int unsigned LaneW = $clog2(Lanes),
+    localparam int unsigned StampB = (StampW == 0) ? 1 : StampW
+) (
+    input  wire logic              clk_i,
+    input  wire logic              rst_ni,
+    input  wire logic [StampB-1:0] now_i,       // the time
+
+    // what enters
+    input  wire logic              valid_i,
+    input  wire logic              head_i,      // the last flit of a header
+    input  wire logic              last_i,
+    input  wire logic              err_i,
+    input  wire logic [1:0]        cls_i,
+    input  wire logic [FW-1:0]     data_i,
+
+    // what the parser reads
+    input  wire logic              list_i,      // the flit is one of targets alone
+    input  wire logic [LaneW-1:0]  lane_i,      // of the target in its flit, with list_i
+    input  wire logic              begin_i,     // the flit begins a packet
+    input  wire logic              late_i,      // stamp_o is asked for the packet before
+    output logic                   valid_o,
+    output logic                   last_o,
+    output logic                   err_o,
+    output logic [1:0]             cls_o,
+    output logic [FW-1:0]          data_o,
+    output logic [15:0]            target_o,    // at lane_i, or of a header
+    output logic [StampB-1:0]      stamp_o,     // when the packet's first flit came
+    input  wire logic              take_i,      // only with valid_o
+    output logic                   empty_o
+);
+    localparam int unsigned HF     = 16 / FlitBytes;
+    localparam int unsigned TF     = (30 + FlitBytes - 1) / FlitBytes;
+    localparam int unsigned MaxPkt = HF + TF + 128 / FlitBytes;
+    localparam int unsigned Need   = $clog2(StorePkts * MaxPkt + CtrlPkts * HF + OpenRows * (HF + TF) + 1);
+    localparam int unsigned DW     = (Need < 9) ? 9 : Need;   // a block RAM has 512 words
+
+    typedef struct packed {
+        logic          head;
+        logic          last;
+        logic          err;
+        logic [1:0]    cls;
+        logic [FW-1:0] data;
+    } flit_t;
+    localparam int unsigned QueueW = $bits(flit_t) + StampW;
+
+    logic              held_valid, load;
+    flit_t             flit, held, load_flit;
+    logic [QueueW-1:0] queued, register, loaded;
+
+    assign flit      = queued[$bits(flit_t)-1:0];
+    assign held      = register[$bits(flit_t)-1:0];
+    assign load_flit = loaded[$bits(flit_t)-1:0];
+    assign {last_o, err_o, cls_o, data_o} = {flit.last, flit.err, flit.cls, flit.data};
+    wire unused_views = &{1'b0, flit.head, register, held, loaded, load_flit};
+
+    flit_queue #(.Width(QueueW), .DepthLog2(DW)) i_queue (
+        .clk_i, .rst_ni,
+        .valid_i,
+        .data_i       (QueueW'({now_i, flit_t'{head: head_i, last: last_i, err: err_i, cls: cls_i, data: data_i}})),
+        .direct_i     (!list_i),
+        .valid_o,
+        .data_o       (queued),
+        .held_valid_o (held_valid),
+        .load_o       (load),
+        .load_data_o  (loaded),
+        .held_o       (register),
+        .take_i,
+        .empty_o
+    );
+
+    // ---- target ----
+    logic [15:0] held_target_q, next_target;
+
+    always_comb begin
+        next_target = '0;
+        for (int unsigned l = 0; l < Lanes; l++) begin
+            if (lane_i + 1'b1 == LaneW'(l)) next_target = held.data[16*l +: 16];
+        end
+    end
+    always_ff @(posedge clk_i) begin
+        if (load)        held_target_q <= load_flit.head ? load_flit.data[FW-1 -: 16] : load_flit.data[15:0];
+        else if (list_i) held_target_q <= next_target;
+    end
+    assign target_o = held_valid ? held_target_q : data_i[FW-1 -: 16];
+
+    // ---- when the packet came ----
+    if (StampW != 0) begin : gen_stamp
+        logic [StampW-1:0] stamp, stamp_q;
+
+        assign stamp   = queued[QueueW-1 -: StampW];
+        assign stamp_o = (begin_i && !late_i) ? stamp : stamp_q;
+
+        always_ff @(posedge clk_i) if (valid_o && begin_i) stamp_q <= stamp;
+    end else begin : gen_no_stamp
+        assign stamp_o = '0;
+        wire unused_now = &{1'b0, now_i, begin_i, late_i};
+    end
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// The open reduction that a request becomes, at the join of its own port: with the outputs of its targets, or with none if the request is rejected, so that the requester gets its results all the same.
+//
+// Ordering: that of the requests. Pushed with the last target; one that is rejected before that, a cycle later (late_o, in which the parser checks no other header): the push of an accepted one shall
+// not wait for the checks. Back-pressure: none; a request that began when there was no room (no_room_o) is not pushed.
+`default_nettype none
+
+module request_open #(
+    parameter int unsigned HeadFlits = 1             // of a header: 1 or 2
+) (
+    input  wire logic                clk_i,
+    input  wire logic                rst_ni,
+
+    // of the parser
+    input  wire logic                first_i,        // the first of two flits of a header comes
+    input  wire logic                head_i,         // the header is complete: it is now_i; from the next cycle on its first half is low_i
+    input  wire packet_pkg::header_t now_i,
+    input  wire logic [63:0]         low_i,
+    input  wire logic                decide_i,       // a target of a request is checked
+    input  wire logic                more_i,         // others follow
+    input  wire logic                bad_i,          // the request is rejected
+    output logic                     no_room_o,
+    output logic                     late_o,
+
+    // to the join
+    output logic                     valid_o,
+    output logic [14:0]              bytes_o,        // less 1
+    output red_pkg::red_t            red_o,
+    input  wire logic                full_i
+);
+    import packet_pkg::*;
+
+    logic        opens;
+    logic [14:0] len;
+
+    if (HeadFlits == 2) begin : gen_half_head
+        logic full_q;
+
+        assign no_room_o = full_q;
+        assign len       = low_i[40:26];
+        assign red_o     = '{dtype: dtype_e'(low_i[52:50]), redop: redop_e'(low_i[55:53])};
+
+        always_ff @(posedge clk_i) if (first_i) full_q <= full_i;
+        wire unused_head = &{1'b0, head_i};
+    end else begin : gen_full_head
+        logic now;
+
+        assign now       = head_i && !late_o;
+        assign no_room_o = full_i;
+        assign len       = now ? now_i.len : low_i[40:26];
+        assign red_o     = now ? '{dtype: now_i.dtype, redop: now_i.redop} : '{dtype: dtype_e'(low_i[52:50]), redop: redop_e'(low_i[55:53])};
+        wire unused_first = &{1'b0, first_i};
+    end
+
+    assign opens   = decide_i && len != '0 && !no_room_o;
+    assign valid_o = (opens && !more_i) || late_o;
+    assign bytes_o = len - 15'd1;
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) late_o <= 1'b0;
+        else late_o <= opens && more_i && bad_i;
+    end
+
+    wire unused_fields = &{1'b0, now_i, low_i};
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// The experts that a list of targets has named so far: a table of one bit each, in LUT RAM. seen_o follows expert_i in the same cycle.
+//
+// clear_i begins to clear it, 8 cycles (clearing_o) in which nothing is marked and seen_o means nothing; reset does the same.
+`default_nettype none
+
+module seen_table #(
+    parameter int unsigned MaxExperts = 64,   // a power of two, 16 or more
+    localparam int unsigned EW = $clog2(MaxExperts)
+) (
+    input  wire logic          clk_i,
+    input  wire logic          rst_ni,
+    input  wire logic          clear_i,
+    output logic               clearing_o,
+    input  wire logic [EW-1:0] expert_i,
+    input  wire logic          mark_i,        // expert_i has been seen
+    output logic               seen_o
+);
+    localparam int unsigned SeenW = MaxExperts / 8;   // bits of a word
+
+    logic [2:0]       clear_q;
+    logic [SeenW-1:0] seen, seen_bit;
+
+    assign seen_bit = SeenW'(1) << expert_i[EW-4:0];
+    assign seen_o   = (seen & seen_bit) != '0;
+
+    lutram #(.Width(SeenW), .Depth(8)) i_seen (
+        .clk_i,
+        .we_i    (clearing_o || mark_i),
+        .waddr_i (clearing_o ? clear_q : expert_i[EW-1 -: 3]),
+        .wdata_i (clearing_o ? '0 : seen | seen_bit),
+        .raddr_i (expert_i[EW-1 -: 3]),
+        .rdata_o (seen)
+    );
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) begin
+            clearing_o <= 1'b1;
+            clear_q    <= '0;
+        end else begin
+            clear_q <= clear_q + 3'd1;
+            if (clear_q == 3'd7) clearing_o <= 1'b0;
+            if (clear_i) begin
+                clearing_o <= 1'b1;
+                clear_q    <= '0;
+            end
+        end
+    end
+endmodule
+
+`default_nettype wire

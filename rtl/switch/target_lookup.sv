@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// Where one target of a packet lies: the outputs behind an expert (map), a static group (table) or a port, and whether the input may reach them.
+//
+// Both tables are LUT RAM and written by software; an answer follows its question in the same cycle. What is looked up comes late: each of the checks takes the shortest way from there, and who
+// needs one only for lists, or only for groups, takes that one.
+`default_nettype none
+
+module target_lookup #(
+    parameter int unsigned N = 4,
+    parameter int unsigned MaxExperts = 64,
+    parameter int unsigned Groups = 16,
+    localparam int unsigned PW = (N > 1) ? $clog2(N) : 1
+) (
+    input  wire logic              clk_i,
+    input  wire logic [4:0]        port_i,         // constant: the number of this port
+    input  wire logic [N-1:0]      partition_i,    // outputs that this input may reach
+    input  wire logic              emap_we_i,
+    input  wire logic [11:0]       emap_addr_i,
+    input  wire node_pkg::emap_t   emap_data_i,
+    input  wire logic              group_we_i,
+    input  wire logic [3:0]        group_addr_i,
+    input  wire logic [N-1:0]      group_data_i,
+
+    // the target is an expert (listing_i), a group (grouped_i), or else a port
+    input  wire logic              listing_i,
+    input  wire logic              grouped_i,
+    input  wire logic [15:0]       target_i,       // expert in bits 15:4
+    input  wire logic [15:0]       group_i,
+    input  wire logic [4:0]        dst_i,
+
+    output logic [N-1:0]           sel_o,          // the outputs behind it
+    output logic                   somewhere_o,    // there is one
+    output logic                   allowed_o,      // all of them may be reached; only with somewhere_o
+    output logic                   port_good_o,    // if it is a port: it is one that may be reached
+    output logic                   other_good_o,   // it is a group that may be reached, or a port
+
+    // if it is an expert
+    output logic [PW-1:0]          out_o,          // its output
+    output logic                   in_range_o,     // there is such an expert in the map
+    output logic [N-1:0]           list_sel_o,
+    output logic                   reached_o       // only with in_range_o: it is mapped, and its output may be reached
+);
+    localparam int unsigned EW = $clog2(MaxExperts);
+    localparam int unsigned GW = (Groups > 1) ? $clog2(Groups) : 1;
+
+    if (MaxExperts < 16 || MaxExperts > 4096 || (1 << EW) != MaxExperts) begin : gen_check
+        $error("target_lookup: MaxExperts must be a power of two, 16 to 4096");
+    end
+
+    logic [PW:0]  entry;   // {mapped, port}
+    logic         mapped, group_some, group_allowed, plain_some, plain_allowed;
+    logic [N-1:0] group_mask, self, reach, list_at, group_sel, plain_sel;
+
+    lutram #(.Width(PW + 1), .Depth(MaxExperts)) i_map (
+        .clk_i,
+        .we_i    (emap_we_i && (emap_addr_i >> EW) == '0),
+        .waddr_i (emap_addr_i[EW-1:0]),
+        .wdata_i ({emap_data_i.valid && 32'(emap_data_i.gpu) < N, emap_data_i.gpu[PW-1:0]}),
+        .raddr_i (target_i[EW+3:4]),
+        .rdata_o (entry)
+    );
+
+    lutram #(.Width(N), .Depth(Groups)) i_groups (
+        .clk_i,
+        .we_i    (group_we_i),
+        .waddr_i (group_addr_i[GW-1:0]),
+        .wdata_i (group_data_i),
+        .raddr_i (group_i[GW-1:0]),
+        .rdata_o (group_mask)
+    );
+
+    assign self       = N'(1) << port_i;
+    assign reach      = partition_i & ~self;
+    assign in_range_o = (target_i[15:4] >> EW) == '0;
+    assign mapped     = entry[PW] && in_range_o;
+    assign out_o      = entry[PW-1:0];
+
+    always_comb begin
+        list_at       = '0;
+        plain_sel     = '0;
+        plain_allowed = 1'b0;
+        for (int unsigned i = 0; i < N; i++) begin
+            list_at[i] = entry == {1'b1, PW'(i)};
+            if (dst_i == 5'(i)) begin
+                plain_sel[i]  = 1'b1;
+                plain_allowed = reach[i];
+            end
+        end
+        plain_some    = 32'(dst_i) < N;
+        group_sel     = ((group_i >> GW) == '0) ? group_mask & ~self : '0;
+        group_some    = group_sel != '0;
+        group_allowed = (group_sel & ~reach) == '0;
+        list_sel_o    = in_range_o ? list_at : '0;
+        reached_o     = (list_at & reach) != '0;
+    end
+
+    always_comb begin
+        if (listing_i)      {sel_o, somewhere_o, allowed_o} = {list_sel_o, mapped, reached_o};
+        else if (grouped_i) {sel_o, somewhere_o, allowed_o} = {group_sel, group_some, group_allowed};
+        else                {sel_o, somewhere_o, allowed_o} = {plain_sel, plain_some, plain_allowed};
+    end
+
+    assign port_good_o  = plain_some && plain_allowed;
+    assign other_good_o = !listing_i && (!grouped_i || (group_some && group_allowed));
+
+    wire unused_fields = &{1'b0, emap_addr_i, emap_data_i, group_addr_i, target_i[3:0]};
+endmodule
+
+`default_nettype wire
