@@ -11,6 +11,7 @@
 
 module rr_arb #(
     parameter int unsigned N = 4,
+    parameter bit Fast = 1'b0,   // a shorter path from req_i to grant_o, for some more LUTs
     localparam int unsigned IdxW = (N > 1) ? $clog2(N) : 1
 ) (
     input  wire logic            clk_i,
@@ -31,13 +32,29 @@ module rr_arb #(
     endfunction
 
     // Ones from the pointer upwards; all zeros and all ones both mean pointer 0.
-    logic [N-1:0] mask_q, masked, sel, below;
+    logic [N-1:0] mask_q, masked, above;   // above: ones above the grant
 
-    // Subtracting 1 flips the lowest set bit and all below it.
-    assign masked  = req_i & mask_q;
-    assign sel     = (masked != '0) ? masked : req_i;
-    assign below   = sel - N'(1);
-    assign grant_o = sel & ~below;
+    assign masked = req_i & mask_q;
+
+    if (Fast) begin : gen_fast
+        // Ones above the lowest one of a set.
+        function automatic logic [N-1:0] above_first(input logic [N-1:0] set);
+            above_first = '0;
+            for (int unsigned i = 1; i < N; i++) above_first[i] = above_first[i-1] || set[i-1];
+        endfunction
+
+        // the first one from the pointer on and the first one of all, side by side
+        assign above   = (masked != '0) ? above_first(masked) : above_first(req_i);
+        assign grant_o = (masked != '0) ? masked & ~above_first(masked) : req_i & ~above_first(req_i);
+    end else begin : gen_small
+        logic [N-1:0] sel, below;
+
+        // Subtracting 1 flips the lowest set bit and all below it.
+        assign sel     = (masked != '0) ? masked : req_i;
+        assign below   = sel - N'(1);
+        assign above   = ~(sel ^ below);
+        assign grant_o = sel & ~below;
+    end
 
     for (genvar k = 0; k < IdxW; k++) begin : gen_idx
         localparam logic [N-1:0] Pattern = index_bit(k);
@@ -48,7 +65,7 @@ module rr_arb #(
         if (!rst_ni || clear_i) begin
             mask_q <= '0;
         end else if (advance_i) begin
-            mask_q <= ~(sel ^ below);
+            mask_q <= above;
         end
     end
 endmodule

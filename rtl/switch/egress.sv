@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Output of the switch: chooses the next packet for a downlink and sends its flits in consecutive cycles, without a gap between packets.
+// Output of the switch: sends the packets that egress_choice chooses to a downlink, their flits in consecutive cycles, without a gap between packets.
 //
-// Order of classes: CTRL, REQ, RESULT, STORE; inside a class round robin over the inputs. With a look-ahead window seven of eight stores are chosen, also round robin,
-// among those that keep others of their input from moving up, being the oldest of its window or in a full queue: an input with nothing to
-// offer to the other outputs leaves them idle. The eighth is chosen among all, so none waits for more than 8 N - 1 others of its class.
-// In every 16 packets each of the three lower classes has one turn in which it goes first, so nothing that waits with credit lets more than 16 others pass. Back-pressure: a packet starts when the receiver has a credit for it; credits used
+// Back-pressure: a packet starts when the receiver has a credit for it (credit_use); credits used
 // stay below the limits, which change only while nothing is queued.
 //
-// Two stages: READ chooses a packet while the last flit of the one before is being read and issues one flit
+// Two stages: READ starts a packet while the last flit of the one before is being read and issues one flit
 // address per cycle to the queue; SEND passes on what the RAM gave and fills in the number of targets of a trimmed list.
 // RESULT and ERROR headers are made here, a stage earlier.
 `default_nettype none
@@ -96,155 +93,51 @@ module egress #(
     localparam int unsigned CtrlW = $clog2(RxCtrlPkts + 1);
 
     // ---- credits of the receiver ----
-    logic [CtrlW-1:0]  ctrl_used_q;
-    logic [StoreW-1:0] store_used_q;
-    logic [PartW-1:0]  part_used_q;
     logic ctrl_crd, store_crd, part_crd, ctrl_start, store_start, part_start;
 
-    // Everything waits for these: the comparison with what will be used is made before, in a register.
-    always_ff @(posedge clk_i) begin
-        if (!rst_ni || down_i || (dn_crd_i[CLS_CTRL] && !ctrl_start)) ctrl_crd <= 1'b1;
-        else if (ctrl_start && !dn_crd_i[CLS_CTRL]) ctrl_crd <= ctrl_used_q + 1'b1 != CtrlW'(RxCtrlPkts);
-        if (!rst_ni || down_i || (dn_crd_i[CLS_STORE] && !store_start)) store_crd <= 1'b1;
-        else if (store_start && !dn_crd_i[CLS_STORE]) store_crd <= store_used_q + 1'b1 != store_limit_i;
-        else store_crd <= store_used_q != store_limit_i;
-        if (!rst_ni || down_i || (dn_crd_i[CLS_PART] && !part_start)) part_crd <= 1'b1;
-        else if (part_start && !dn_crd_i[CLS_PART]) part_crd <= part_used_q + 1'b1 != part_limit_i;
-        else part_crd <= part_used_q != part_limit_i;
-    end
-
-    always_ff @(posedge clk_i) begin
-        if (!rst_ni || down_i) begin
-            ctrl_used_q  <= '0;
-            store_used_q <= '0;
-            part_used_q  <= '0;
-        end else begin
-            if (ctrl_start != dn_crd_i[CLS_CTRL])   ctrl_used_q  <= ctrl_used_q + (ctrl_start ? CtrlW'(1) : '1);
-            if (store_start != dn_crd_i[CLS_STORE]) store_used_q <= store_used_q + (store_start ? StoreW'(1) : '1);
-            if (part_start != dn_crd_i[CLS_PART])   part_used_q  <= part_used_q + (part_start ? PartW'(1) : '1);
-        end
-    end
+    credit_use #(.Max(RxCtrlPkts)) i_ctrl_crd (
+        .clk_i, .rst_ni, .clear_i(down_i), .limit_i(CtrlW'(RxCtrlPkts)), .take_i(ctrl_start), .back_i(dn_crd_i[CLS_CTRL]), .ready_o(ctrl_crd)
+    );
+    credit_use #(.Max(RxStorePkts)) i_store_crd (
+        .clk_i, .rst_ni, .clear_i(down_i), .limit_i(store_limit_i), .take_i(store_start), .back_i(dn_crd_i[CLS_STORE]), .ready_o(store_crd)
+    );
+    credit_use #(.Max(RxResultPkts)) i_part_crd (
+        .clk_i, .rst_ni, .clear_i(down_i), .limit_i(part_limit_i), .take_i(part_start), .back_i(dn_crd_i[CLS_PART]), .ready_o(part_crd)
+    );
 
     // ---- choice ----
-    logic       busy_q;                       // a packet is being read
-    logic       read_last, start;
-    logic       can_ctrl, can_req, can_part, can_store;
-    logic       error, error_busy_q;          // an ERROR packet waits, is being made
-    logic [1:0] cls;
-    logic [3:0] turn_q;                       // packets sent, modulo 16
-    logic       turn_req_q, turn_part_q, turn_store_q;   // 5, 10, 15: the turn of that class, if it waits
-    logic [N-1:0] req, grant, above;
-    logic [N-1:0] ctrl_next_q, req_next_q, store_next_q, next;  // inputs behind the last grant of a class
+    logic         busy_q;                 // a packet is being read
+    logic         read_last, start;
+    logic         error, error_busy_q;    // an ERROR packet waits, is being made
+    logic [1:0]   cls;
+    logic [N-1:0] grant;
 
-    assign error     = error_valid_i && !error_busy_q;
-    assign can_ctrl  = (has_ctrl_i != '0 || error) && ctrl_crd;
-    assign can_req   = has_req_i != '0;
-    assign can_part  = res_valid_i && part_crd;
-    assign can_store = has_store_i != '0 && store_crd;
-    assign start     = (!busy_q || read_last) && !hold_i && (can_ctrl || can_req || can_part || can_store);
+    assign error = error_valid_i && !error_busy_q;
 
-    always_comb begin
-        if (can_req && turn_req_q)          cls = CLS_REQ;
-        else if (can_part && turn_part_q)   cls = CLS_PART;
-        else if (can_store && turn_store_q) cls = CLS_STORE;
-        else if (can_ctrl)                  cls = CLS_CTRL;
-        else if (can_req)                   cls = CLS_REQ;
-        else if (can_part)                  cls = CLS_PART;
-        else                                cls = CLS_STORE;
-    end
+    egress_choice #(.N(N), .Window(Window)) i_choice (
+        .clk_i, .rst_ni, .go_i,
+        .open_i        ((!busy_q || read_last) && !hold_i),
+        .has_ctrl_i, .has_req_i, .has_store_i, .urgent_i,
+        .has_error_i   (error),
+        .has_result_i  (res_valid_i),
+        .ctrl_crd_i    (ctrl_crd),
+        .store_crd_i   (store_crd),
+        .part_crd_i    (part_crd),
+        .start_o       (start),
+        .cls_o         (cls),
+        .pop_o         (grant),
+        .ctrl_start_o  (ctrl_start),
+        .store_start_o (store_start),
+        .part_start_o  (part_start)
+    );
 
-    // Of eight choices of an input for STORE seven are among those whose next packet is in the way of others of its input, where there are such.
-    logic         urgent;
-    logic [N-1:0] urgent_next;
-
-    if (Window != 0) begin : gen_urgent
-        logic [N-1:0] urgent_next_q;
-        logic [2:0]   choice_q;
-
-        assign urgent      = choice_q != '1 && (has_store_i & urgent_i) != '0;
-        assign urgent_next = urgent_next_q;
-
-        always_ff @(posedge clk_i) begin
-            if (!rst_ni || go_i) begin
-                urgent_next_q <= '0;
-                choice_q      <= '0;
-            end else if (store_start) begin
-                choice_q <= choice_q + 3'd1;
-                if (urgent) urgent_next_q <= above;
-            end
-        end
-    end else begin : gen_no_urgent
-        assign urgent      = 1'b0;
-        assign urgent_next = '0;
-        wire unused_urgent = &{1'b0, urgent_i};
-    end
-
-    // The first request behind the last grant, or else the first one: both are found side by side, while start is not known yet.
-    always_comb begin
-        req  = '0;
-        next = '0;
-        unique case (cls)
-            CLS_CTRL: begin
-                req  = error ? '0 : has_ctrl_i;
-                next = ctrl_next_q;
-            end
-            CLS_REQ: begin
-                req  = has_req_i;
-                next = req_next_q;
-            end
-            CLS_STORE: begin
-                req  = urgent ? has_store_i & urgent_i : has_store_i;
-                next = urgent ? urgent_next : store_next_q;
-            end
-            default: ;
-        endcase
-    end
-
-    logic [N-1:0] behind;
-
-    assign behind = req & next;
-    assign above  = (behind != '0) ? above_first(behind) : above_first(req);
-    assign grant  = start ? ((behind != '0) ? behind & ~above_first(behind) : req & ~above_first(req)) : '0;
-
-    // Ones above the lowest one of a set.
-    function automatic logic [N-1:0] above_first(input logic [N-1:0] set);
-        above_first = '0;
-        for (int unsigned i = 1; i < N; i++) above_first[i] = above_first[i-1] || set[i-1];
-    endfunction
-
-    assign cls_o        = cls;
-    assign pop_o        = grant;
-    assign ctrl_start   = start && cls == CLS_CTRL;
-    assign store_start  = start && cls == CLS_STORE;
-    assign part_start   = start && cls == CLS_PART;
-    assign res_start_o  = part_start;
-    assign wait_turn_o  = has_store_i != '0 && store_crd && !store_start;
+    assign cls_o         = cls;
+    assign pop_o         = grant;
+    assign res_start_o   = part_start;
+    assign wait_turn_o   = has_store_i != '0 && store_crd && !store_start;
     assign wait_credit_o = has_store_i != '0 && !store_crd;
-    assign starved_o    = {res_valid_i && !part_crd, wait_credit_o, (has_ctrl_i != '0 || error) && !ctrl_crd};
-    assign discard_o    = start && down_i;
-
-    always_ff @(posedge clk_i) begin
-        if (!rst_ni || go_i) begin
-            turn_q       <= '0;
-            turn_req_q   <= 1'b0;
-            turn_part_q  <= 1'b0;
-            turn_store_q <= 1'b0;
-            ctrl_next_q  <= '0;
-            req_next_q   <= '0;
-            store_next_q <= '0;
-        end else if (start) begin
-            turn_q       <= turn_q + 4'd1;
-            turn_req_q   <= turn_q == 4'd4;
-            turn_part_q  <= turn_q == 4'd9;
-            turn_store_q <= turn_q == 4'd14;
-            unique case (cls)
-                CLS_CTRL:  if (!error) ctrl_next_q <= above;
-                CLS_REQ:   req_next_q   <= above;
-                CLS_STORE: if (!urgent) store_next_q <= above;
-                default: ;
-            endcase
-        end
-    end
+    assign starved_o     = {res_valid_i && !part_crd, wait_credit_o, (has_ctrl_i != '0 || error) && !ctrl_crd};
+    assign discard_o     = start && down_i;
 
     // ---- READ ----
     logic [N-1:0]     from_q;           // input; none: made here
@@ -253,7 +146,8 @@ module egress #(
     logic             pay_q, in_pay_q, dyn_q, discard_q;
     logic [OffW-1:0]  off_q, front, len_q;    // flit of the part being read; flits of header and targets, of the payload, less 1
     logic [3:0]       more_q;
-    logic             part_end, made;         // the packet is made here
+    logic             part_end_q;             // it is the last of its part: in a register, as much waits for the last flit of a packet
+    logic             made;                   // the packet is made here
     logic [SlotW-1:0] slot;
     logic             dyn, pay;
     logic [3:0]       more;
@@ -261,8 +155,7 @@ module egress #(
 
     assign {slot, dyn, more, pay, len} = desc_i[SlotW+5+OffW:0];
     assign front       = OffW'(HF - 1) + OffW'((6'(more_q) + 6'(FlitBytes / 2 - 1)) >> LaneW);
-    assign part_end    = off_q == (in_pay_q ? len_q : front);
-    assign read_last   = busy_q && part_end && (in_pay_q || !pay_q);
+    assign read_last   = busy_q && part_end_q && (in_pay_q || !pay_q);
     assign made        = busy_q && from_q == '0;
     assign re_o        = busy_q ? from_q : '0;
     assign rd_slot_o   = slot_q;
@@ -309,21 +202,24 @@ module egress #(
             error_busy_q <= 1'b0;
         end
         if (start) begin
-            discard_q <= down_i;
-            from_q   <= grant;
-            cls_q    <= cls;
-            slot_q   <= slot;
-            dyn_q    <= dyn;
-            more_q   <= more;
-            pay_q    <= pay || cls == CLS_PART;
-            len_q    <= (cls == CLS_PART) ? OffW'(res_len_i >> L2F) : len;
-            in_pay_q <= 1'b0;
-            off_q    <= '0;
-        end else if (part_end) begin
-            in_pay_q <= 1'b1;
-            off_q    <= '0;
+            discard_q  <= down_i;
+            from_q     <= grant;
+            cls_q      <= cls;
+            slot_q     <= slot;
+            dyn_q      <= dyn;
+            more_q     <= more;
+            pay_q      <= pay || cls == CLS_PART;
+            len_q      <= (cls == CLS_PART) ? OffW'(res_len_i >> L2F) : len;
+            in_pay_q   <= 1'b0;
+            off_q      <= '0;
+            part_end_q <= HF == 1 && more == '0;   // front will be 0
+        end else if (part_end_q) begin
+            in_pay_q   <= 1'b1;
+            off_q      <= '0;
+            part_end_q <= len_q == '0;
         end else begin
-            off_q <= off_q + 1'b1;
+            off_q      <= off_q + 1'b1;
+            part_end_q <= off_q + 1'b1 == (in_pay_q ? len_q : front);
         end
     end
 

@@ -21,8 +21,8 @@ extern "C" {
 #include <cmocka.h>
 }
 
-static const unsigned COUNT = 9;
-static const unsigned SIZES[COUNT] = {1, 2, 3, 4, 7, 8, 33, 63, 64};
+static const unsigned COUNT = 18;
+static const unsigned SIZES[COUNT] = {1, 1, 2, 2, 3, 3, 4, 4, 7, 7, 8, 8, 33, 33, 63, 63, 64, 64};
 
 static uint64_t seed;
 

@@ -3,6 +3,7 @@
 
 module prove_rr_arb #(
     parameter int unsigned N = 4,
+    parameter bit Fast = 1'b0,
     localparam int unsigned W = (N > 1) ? $clog2(N) : 1
 ) (
     input wire logic clk_i, clear_i, advance_i,
@@ -14,7 +15,7 @@ module prove_rr_arb #(
     logic [W-1:0] idx;
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
-    rr_arb #(.N(N)) i_dut (.clk_i, .rst_ni(rst_n), .clear_i, .req_i, .grant_o(grant), .idx_o(idx), .advance_i);
+    rr_arb #(.N(N), .Fast(Fast)) i_dut (.clk_i, .rst_ni(rst_n), .clear_i, .req_i, .grant_o(grant), .idx_o(idx), .advance_i);
 
     always_ff @(posedge clk_i) one_q <= one_i;
     always_comb begin

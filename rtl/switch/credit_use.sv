@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// Credits of one class at the receiver of a link: counts those in use, against a limit.
+//
+// ready_o says that one is left. It is a register, as everything that waits for a credit waits for it: the comparison is made a cycle before, for both values of take_i, which comes late.
+// Back-pressure is what it is for; it has none itself. A limit (1 to Max) that changes counts two cycles later, so it changes only while less than either is in use.
+`default_nettype none
+
+module credit_use #(
+    parameter int unsigned Max = 16,
+    localparam int unsigned W = $clog2(Max + 1)
+) (
+    input  wire logic         clk_i,
+    input  wire logic         rst_ni,
+    input  wire logic         clear_i,   // the receiver holds all credits; wins over the two below
+    input  wire logic [W-1:0] limit_i,   // of credits in use
+    input  wire logic         take_i,    // only with ready_o
+    input  wire logic         back_i,    // only while one is in use
+    output logic              ready_o
+);
+    logic [W-1:0] used_q;
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni || clear_i) used_q <= '0;
+        else if (take_i != back_i) used_q <= used_q + (take_i ? W'(1) : '1);
+
+        if (!rst_ni || clear_i || (back_i && !take_i)) ready_o <= 1'b1;
+        else if (take_i && !back_i) ready_o <= used_q + 1'b1 != limit_i;
+        else ready_o <= used_q != limit_i;
+    end
+endmodule
+
+`default_nettype wire

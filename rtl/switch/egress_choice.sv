@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// Chooses the next packet of an output of the switch.
+//
+// Order of classes: CTRL (an ERROR packet made here first), REQ, RESULT, STORE; inside a class round robin over the inputs. With a look-ahead window seven of eight stores are chosen, also round robin,
+// among those that keep others of their input from moving up, being the oldest of its window or in a full queue: an input with nothing to
+// offer to the other outputs leaves them idle. The eighth is chosen among all, so none waits for more than 8 N - 1 others of its class.
+// In every 16 packets each of the three lower classes has one turn in which it goes first, so nothing that waits with credit lets more than 16 others pass.
+//
+// Back-pressure: a packet waits for open_i and for its credit; REQ needs none. While open_i is high and something may go, a packet starts.
+// Each class finds its input while the class is being chosen: what waits, the class and the input are one path.
+`default_nettype none
+
+module egress_choice #(
+    parameter int unsigned N = 4,
+    parameter int unsigned Window = 0      // see voq
+) (
+    input  wire logic         clk_i,
+    input  wire logic         rst_ni,
+    input  wire logic         go_i,          // all turns begin anew
+    input  wire logic         open_i,        // a packet may start
+
+    // inputs with a packet of the class
+    input  wire logic [N-1:0] has_ctrl_i,
+    input  wire logic [N-1:0] has_req_i,
+    input  wire logic [N-1:0] has_store_i,
+    input  wire logic [N-1:0] urgent_i,      // that STORE packet keeps others of its input from moving up
+    input  wire logic         has_error_i,   // packets made here
+    input  wire logic         has_result_i,
+
+    // a credit of the receiver is left
+    input  wire logic         ctrl_crd_i,
+    input  wire logic         store_crd_i,
+    input  wire logic         part_crd_i,
+
+    output logic              start_o,
+    output logic [1:0]        cls_o,         // of the packet that starts
+    output logic [N-1:0]      pop_o,         // its input; none: it is made here
+    output logic              ctrl_start_o,  // it needs a credit of that class
+    output logic              store_start_o,
+    output logic              part_start_o
+);
+    import packet_pkg::*;
+
+    // ---- class ----
+    logic       can_ctrl, can_req, can_part, can_store;
+    logic [3:0] turn_q;                                  // packets sent, modulo 16
+    logic       turn_req_q, turn_part_q, turn_store_q;   // 5, 10, 15: the turn of that class, if it waits
+
+    assign can_ctrl  = (has_ctrl_i != '0 || has_error_i) && ctrl_crd_i;
+    assign can_req   = has_req_i != '0;
+    assign can_part  = has_result_i && part_crd_i;
+    assign can_store = has_store_i != '0 && store_crd_i;
+    assign start_o   = open_i && (can_ctrl || can_req || can_part || can_store);
+
+    always_comb begin
+        if (can_req && turn_req_q)          cls_o = CLS_REQ;
+        else if (can_part && turn_part_q)   cls_o = CLS_PART;
+        else if (can_store && turn_store_q) cls_o = CLS_STORE;
+        else if (can_ctrl)                  cls_o = CLS_CTRL;
+        else if (can_req)                   cls_o = CLS_REQ;
+        else if (can_part)                  cls_o = CLS_PART;
+        else                                cls_o = CLS_STORE;
+    end
+
+    assign ctrl_start_o  = start_o && cls_o == CLS_CTRL;
+    assign store_start_o = start_o && cls_o == CLS_STORE;
+    assign part_start_o  = start_o && cls_o == CLS_PART;
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni || go_i) begin
+            turn_q       <= '0;
+            turn_req_q   <= 1'b0;
+            turn_part_q  <= 1'b0;
+            turn_store_q <= 1'b0;
+        end else if (start_o) begin
+            turn_q       <= turn_q + 4'd1;
+            turn_req_q   <= turn_q == 4'd4;
+            turn_part_q  <= turn_q == 4'd9;
+            turn_store_q <= turn_q == 4'd14;
+        end
+    end
+
+    // ---- input ----
+    logic         take_ctrl, take_req, take_store;
+    logic         urgent;                              // only those that are in the way are chosen from
+    logic [N-1:0] ctrl, req, store, any_store;
+
+    assign take_ctrl  = ctrl_start_o && !has_error_i;
+    assign take_req   = start_o && cls_o == CLS_REQ;
+    assign take_store = store_start_o;
+    assign pop_o      = ({N{take_ctrl}} & ctrl) | ({N{take_req}} & req) | ({N{take_store}} & store);
+
+    /* verilator lint_off PINCONNECTEMPTY */
+    rr_arb #(.N(N), .Fast(1'b1)) i_ctrl (
+        .clk_i, .rst_ni, .clear_i(go_i), .req_i(has_ctrl_i), .grant_o(ctrl), .idx_o(), .advance_i(take_ctrl)
+    );
+    rr_arb #(.N(N), .Fast(1'b1)) i_req (
+        .clk_i, .rst_ni, .clear_i(go_i), .req_i(has_req_i), .grant_o(req), .idx_o(), .advance_i(take_req)
+    );
+    rr_arb #(.N(N), .Fast(1'b1)) i_store (
+        .clk_i, .rst_ni, .clear_i(go_i), .req_i(has_store_i), .grant_o(any_store), .idx_o(), .advance_i(take_store && !urgent)
+    );
+
+    if (Window != 0) begin : gen_urgent
+        logic [N-1:0] urgent_store;
+        logic [2:0]   choice_q;   // STORE packets chosen, modulo 8
+
+        rr_arb #(.N(N), .Fast(1'b1)) i_urgent (
+            .clk_i, .rst_ni, .clear_i(go_i), .req_i(has_store_i & urgent_i), .grant_o(urgent_store), .idx_o(), .advance_i(take_store && urgent)
+        );
+        assign urgent = choice_q != '1 && (has_store_i & urgent_i) != '0;
+        assign store  = urgent ? urgent_store : any_store;
+
+        always_ff @(posedge clk_i) begin
+            if (!rst_ni || go_i) choice_q <= '0;
+            else if (take_store) choice_q <= choice_q + 3'd1;
+        end
+    end else begin : gen_no_urgent
+        assign urgent = 1'b0;
+        assign store  = any_store;
+        wire unused_urgent = &{1'b0, urgent_i};
+    end
+    /* verilator lint_on PINCONNECTEMPTY */
+endmodule
+
+`default_nettype wire
