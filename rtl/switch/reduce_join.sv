@@ -79,6 +79,7 @@ module reduce_join #(
     red_pkg::red_t        red, came_red_q;
     logic [OpenW-1:0]     came, queued, row_q;
     logic                 queue_valid, row_valid_q, row_done, row_poison;
+    logic                 next_row;    // the register is free for the next row
     logic                 popped_q;    // the queue still shows the row in the register: it has no time for row_done
     logic [LevelW-1:0]    level_q;
     logic [Members-1:0]   mask;
@@ -108,17 +109,19 @@ module reduce_join #(
     );
     /* verilator lint_on PINCONNECTEMPTY */
 
+    assign next_row = row_done || !row_valid_q;
+
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
             row_valid_q <= 1'b0;
             popped_q    <= 1'b0;
             level_q     <= '0;
         end else begin
-            if (row_done || !row_valid_q) row_valid_q <= queue_valid && !popped_q;
-            popped_q <= (row_done || !row_valid_q) && queue_valid && !popped_q;
+            if (next_row) row_valid_q <= queue_valid && !popped_q;
+            popped_q <= next_row && queue_valid && !popped_q;
             if (came_q != row_done) level_q <= level_q + (row_done ? '1 : LevelW'(1));
         end
-        if (row_done || !row_valid_q) row_q <= queued;
+        if (next_row) row_q <= queued;
     end
     assign level_o     = level_q;
     assign open_full_o = level_q == LevelW'(OpenRows) || (came_q && level_q == LevelW'(OpenRows - 1));
