@@ -22,19 +22,23 @@ module error_join (
     import error_pkg::*;
 
     err_e link_code_q;
+    logic wrong, free;   // free: nothing of the parser's is in the way
+
+    assign wrong = end_i && wrong_i;
+    assign free  = !reject_i && !cut_i && !wrong;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
             waits_o <= 1'b0;
             valid_o <= 1'b0;
         end else begin
-            if (link_code_i != ERR_NONE)             waits_o <= 1'b1;
-            else if (!reject_i && !cut_i && !end_i) waits_o <= 1'b0;
-            valid_o <= reject_i || cut_i || waits_o || (end_i && wrong_i);
+            if (link_code_i != ERR_NONE) waits_o <= 1'b1;
+            else if (free) waits_o <= 1'b0;
+            valid_o <= reject_i || cut_i || wrong || waits_o;
         end
-        if (reject_i)                          code_o <= code_i;
-        else if (waits_o && !cut_i && !end_i) code_o <= link_code_q;
-        else                                   code_o <= ERR_LENGTH;
+        if (reject_i)             code_o <= code_i;
+        else if (waits_o && free) code_o <= link_code_q;
+        else                      code_o <= ERR_LENGTH;
         if (link_code_i != ERR_NONE) link_code_q <= link_code_i;
     end
 endmodule
