@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// Rows of one term that go elsewhere are not summed: unit send copies them, as an st.linear from the term to the destination.
+//
+// Order: as they are set up. No back-pressure: row_build has one on its way that has not begun (copy_valid_o and copy_ready_i), and asks for no other before. It is offered when the copy before has ended.
+// Worst case: as long as unit send has other instructions.
+`default_nettype none
+
+module serve_copy #(
+    parameter int unsigned N         = 4,
+    parameter int unsigned FlitBytes = 8,
+    parameter int unsigned AddrW     = 11,   // of a flit
+    localparam int unsigned CtxW = (N > 1) ? $clog2(N) : 1
+) (
+    input  wire logic                clk_i,
+    input  wire logic                rst_ni,
+    input  wire node_pkg::node_cfg_t cfg_i,
+
+    input  wire logic                from_i,        // addr_i is that of the term
+    input  wire logic                push_i,        // addr_i is that of the destination, at GPU dst_i: the copy is complete
+    input  wire logic [AddrW-1:0]    addr_i,
+    input  wire logic [CtxW-1:0]     dst_i,
+
+    output logic                     copy_valid_o,
+    input  wire logic                copy_ready_i,
+    output isa_pkg::instr_t          copy_o,
+    output logic                     copy_busy_o,   // it runs
+    input  wire logic                copy_retire_i
+);
+    localparam int unsigned LogF = $clog2(FlitBytes);
+
+    logic             copy_q;
+    logic [AddrW-1:0] from_q, to_q;
+    logic [CtxW-1:0]  dst_q;
+
+    assign copy_valid_o = copy_q && !copy_busy_o;
+
+    always_comb begin
+        copy_o     = '0;
+        copy_o.op  = isa_pkg::I_ST_LINEAR;
+        copy_o.imm = 16'(dst_q);
+        copy_o.a   = 32'(from_q) << LogF;
+        copy_o.b   = 32'(cfg_i.row_bytes);
+        copy_o.c   = 32'(to_q) << LogF;
+    end
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) begin
+            copy_q      <= 1'b0;
+            copy_busy_o <= 1'b0;
+        end else begin
+            if (push_i)                            copy_q <= 1'b1;
+            else if (copy_valid_o && copy_ready_i) copy_q <= 1'b0;
+            if (copy_valid_o && copy_ready_i) copy_busy_o <= 1'b1;
+            else if (copy_retire_i)           copy_busy_o <= 1'b0;
+        end
+        if (from_i) from_q <= addr_i;
+        if (push_i) begin
+            to_q  <= addr_i;
+            dst_q <= dst_i;
+        end
+    end
+
+    logic unused;
+    assign unused = ^cfg_i;
+endmodule
+
+`default_nettype wire

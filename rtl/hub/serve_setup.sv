@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// Sets up rows for row_sum: reads a request, looks its targets up and writes the addresses of its terms, for one context after the other.
+//
+// A target is an own expert (expert map, then allocator client 1, never allocating), a position in the list of a received row (explicit), or a GPU whose slot it is
+// (slots). The destination's address comes last where it goes with the row (st), else first, into a queue of its own.
+//
+// Order: rows of a context in the order of its requests; contexts in turn. pop_o is the end of a row: low_o, own_o, bad_o, addr_o and red_o say what it is. An error (unmapped or
+// unallocated target, length or address out of bounds) makes it bad: a row without terms.
+// Back-pressure: a context is taken only when it has a row slot (room_i) and, of own ones, a place for the destination. The queues' pointers and writes wait for an arriving flit (wait_i).
+// Worst case: setting up a row of t terms takes 8 + 8 t cycles, with a request's address row_shift more, and the allocator's misses, a static one at most 9 (6 of another GPU with 16-byte
+// flits, less than its shortest packet); a context waits for one row of every other context.
+`default_nettype none
+
+module serve_setup #(
+    parameter int unsigned N          = 4,
+    parameter int unsigned FlitBytes  = 8,
+    parameter int unsigned AddrW      = 11,    // of a flit
+    parameter int unsigned MaddrW     = 29,    // bits of a request's address
+    parameter int unsigned OpenRows   = 8,     // requests of a context, a power of two
+    parameter int unsigned MaxExperts = 64,
+    parameter red_pkg::set_t RedTypes = red_pkg::AllTypes,
+    parameter red_pkg::set_t RedOps   = red_pkg::AllOps,
+    parameter type         low_t      = logic, // see reduce_serve
+    parameter type         high_t     = logic,
+    localparam int unsigned CtxW    = (N > 1) ? $clog2(N) : 1,
+    localparam int unsigned SlotW   = $clog2(OpenRows),
+    localparam int unsigned ExpIdxW = $clog2(MaxExperts),
+    localparam int unsigned TgtW    = ExpIdxW + 1,
+    localparam int unsigned PerFlit = FlitBytes / 2,
+    localparam int unsigned BeatW   = (FlitBytes == 16) ? 2 : 3,
+    localparam int unsigned TokenW  = node_pkg::TokenW,
+    localparam int unsigned RowW    = node_pkg::RowW
+) (
+    input  wire logic                clk_i,
+    input  wire logic                rst_ni,
+    input  wire logic                go_i,
+    input  wire node_pkg::node_cfg_t cfg_i,
+
+    input  wire logic                emap_we_i,
+    input  wire logic [11:0]         emap_addr_i,
+    input  wire node_pkg::emap_t     emap_data_i,
+    input  wire logic [AddrW-1:0]    static_delta_i, // static: flits from the source to the destination
+
+    input  wire logic [N-1:0]        some_i,      // contexts with a request
+    input  wire logic [N-1:0]        room_i,      // contexts with a place for a row
+    input  wire logic                dest_room_i, // a place for a destination
+    input  wire logic                wait_i,      // a flit arrives
+    output logic [CtxW-1:0]          ctx_o,       // whose row it is
+    output logic                     own_o,       // of the own port
+
+    output logic                     re_o,        // word of a request, here in the next cycle
+    input  wire logic [SlotW-1:0]    rptr_i,      // the context's oldest request, without wait_i
+    output logic [SlotW-1:0]         slot_o,
+    output logic [BeatW-1:0]         beat_o,
+    input  wire low_t                low_i,
+    input  wire red_pkg::red_t       red_i,
+    input  wire high_t               high_i,
+    input  wire logic [PerFlit-1:0][TgtW-1:0] targets_i,
+
+    output logic                     al_req_valid_o,
+    input  wire logic                al_req_ready_i,
+    output logic [node_pkg::ExpertW-1:0] al_req_le_o,
+    output logic [TokenW-1:0]        al_req_token_o,
+    input  wire logic                al_resp_valid_i,
+    input  wire logic [RowW-1:0]     al_resp_row_i,
+    input  wire logic                al_resp_err_i,
+
+    output logic [AddrW-1:0]         addr_o,      // an address of the row
+    output logic                     term_o,      // of the term term_idx_o; may be repeated, once without wait_i
+    output logic                     term_we_o,   // to be written: it, or the destination, which is the row's last term (again)
+    output logic [3:0]               term_idx_o,
+    output logic                     dest_push_o, // of the destination of an own row
+
+    output logic                     pop_o,
+    output low_t                     low_o,
+    output logic                     bad_o,
+    output red_pkg::red_t            red_o,
+    output error_pkg::err_e          err_o,       // why it is bad
+    output logic                     idle_o
+);
+    import error_pkg::*;
+
+    localparam int unsigned HF    = 16 / FlitBytes;    // flits of a header
+    localparam int unsigned LaneW = $clog2(PerFlit);
+
+    typedef enum logic [3:0] {Idle, Head0, Head1, Start, Begin, Fetch, Target, Lookup, Ask, Answer, Shift1, Shift2, Store, Done} state_e;
+    state_e state_q, state_d;
+
+    logic [N-1:0]     can_set, grant;
+    logic [CtxW-1:0]  pick;
+    logic [SlotW-1:0] rptr_q;
+    high_t            high_q;
+    logic             here, plain, over, last_term, stored;   // here: a unit of this GPU made the row
+    logic [4:0]       t_q, t_next;
+    logic [3:0]       lane_t;
+    logic [TgtW-1:0]  tgt_q;
+    logic             mapped, emap_mine;
+    logic [node_pkg::ExpertW-1:0] le, le_q;
+    logic [3:0]       down_q;            // places that the address in high_q is still to be shifted down to the token
+    logic             down;
+    logic             in_dest_q;         // addr_o is for the destination, not for a term
+
+    always_comb begin
+        for (int unsigned c = 0; c < N; c++) can_set[c] = some_i[c] && room_i[c] && (dest_room_i || 5'(c) != cfg_i.port);
+    end
+
+    rr_arb #(.N(N)) i_arb (
+        .clk_i, .rst_ni, .clear_i(go_i), .req_i(can_set), .grant_o(grant), .idx_o(pick), .advance_i(state_q == Idle && can_set != '0)
+    );
+
+    assign own_o     = 5'(ctx_o) == cfg_i.port;
+    assign here      = own_o || low_o.st;
+    assign plain     = !low_o.is_static && !low_o.is_explicit && !low_o.slots;  // experts of a token
+    assign over      = low_o.over || high_q.over;
+    assign lane_t    = t_q[3:0] - 4'(!here);   // the wire puts target 0 into the header
+    assign t_next    = t_q + 1'b1;
+    assign last_term = !in_dest_q && t_next == low_o.cnt;
+    assign stored    = state_q == Store && !wait_i;
+    assign idle_o    = state_q == Idle;
+
+    always_comb begin
+        state_d = state_q;
+        re_o    = 1'b0;
+        slot_o  = rptr_q;
+        beat_o  = BeatW'(HF) + BeatW'(lane_t >> LaneW);
+        unique case (state_q)
+            Idle:  if (can_set != '0) state_d = Head0;
+            Head0: begin
+                slot_o = rptr_i;
+                beat_o = '0;
+                re_o   = !wait_i;
+                if (!wait_i) state_d = Head1;
+            end
+            Head1: begin
+                beat_o  = BeatW'(1);
+                re_o    = HF != 1;
+                state_d = (HF == 1 && low_i.is_static) ? Begin : Start;
+            end
+            Start:  state_d = Begin;
+            Begin:  state_d = low_o.st ? (low_o.cnt == '0 ? Shift1 : Fetch) : own_o ? Shift2 : (over || low_o.bad) ? Done : low_o.is_static ? Store : Fetch;
+            Fetch: begin
+                re_o    = 1'b1;
+                state_d = Target;
+            end
+            Target: state_d = Lookup;
+            Lookup: state_d = !plain ? Shift1 : mapped ? Ask : Done;
+            Ask:    if (down_q == '0 && bad_o)                 state_d = Done;
+                    else if (al_req_valid_o && al_req_ready_i) state_d = Answer;
+            Answer: if (al_resp_valid_i) state_d = al_resp_err_i ? Done : Shift2;
+            Shift1: state_d = Shift2;
+            Shift2: state_d = Store;
+            Store: if (!wait_i) begin
+                if (low_o.st) state_d = in_dest_q ? Done : last_term ? Shift1 : Fetch;
+                else          state_d = (bad_o || last_term || (in_dest_q && low_o.cnt == '0)) ? Done : low_o.is_static ? Store : Fetch;
+            end
+            default: if (pop_o) state_d = Idle;
+        endcase
+    end
+
+    assign pop_o       = state_q == Done && !wait_i;
+    assign term_o      = state_q == Store && !in_dest_q;
+    assign term_we_o   = state_q == Store && (!in_dest_q || low_o.again);
+    assign term_idx_o  = t_q[3:0];
+    assign dest_push_o = stored && in_dest_q && !low_o.st;
+
+    serve_address #(
+        .FlitBytes(FlitBytes), .AddrW(AddrW), .MaddrW(MaddrW), .TgtW(TgtW), .low_t(low_t)
+    ) i_address (
+        .clk_i, .cfg_i, .low_i(low_o), .x_i(high_q.x), .dest_i(in_dest_q), .target_i(tgt_q), .le_i(le), .row_i(al_resp_row_i), .static_delta_i,
+        .load_i(state_q inside {Begin, Lookup} || (stored && ((low_o.st && last_term) || low_o.is_static))), .lookup_i(state_q == Lookup),
+        .alloc_i(state_q == Answer && al_resp_valid_i), .index_i(state_q == Shift1), .base_i(state_q == Shift2), .addr_o
+    );
+
+    assign down = down_q != '0 && state_q inside {Fetch, Target, Lookup, Ask};
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) state_q <= Idle;
+        else         state_q <= state_d;
+        unique case (state_q)
+            Idle:  ctx_o <= pick;
+            Head0: rptr_q <= rptr_i;
+            Head1: begin
+                low_o <= low_i;
+                if (HF == 1) high_q <= high_i;
+            end
+            Start: if (HF != 1) high_q <= high_i;
+            Begin: begin
+                bad_o     <= over || low_o.bad;
+                err_o     <= ERR_BOUNDS;
+                in_dest_q <= low_o.st ? low_o.cnt == '0 : own_o;
+                t_q       <= (own_o && !low_o.st) ? low_o.cnt : '0;
+            end
+            Target: tgt_q <= (!here && t_q == '0) ? high_q.target : targets_i[lane_t[LaneW-1:0]];
+            Lookup: begin
+                le_q <= le;
+                if (plain && !mapped) begin
+                    bad_o <= 1'b1;
+                    err_o <= ERR_UNMAPPED;
+                end
+            end
+            Answer: if (al_resp_valid_i) begin
+                if (al_resp_err_i) begin
+                    bad_o <= 1'b1;
+                    err_o <= ERR_UNALLOCATED;
+                end
+            end
+            Store: begin
+                if (!wait_i) begin
+                    in_dest_q <= low_o.st && last_term;
+                    t_q       <= in_dest_q ? '0 : t_next;
+                end
+            end
+            default: ;
+        endcase
+        // Beside the search for its first term; what falls out must be 0.
+        if (state_q == Begin)  down_q <= (here || low_o.is_static) ? '0 : cfg_i.row_shift;
+        else if (down)         down_q <= down_q - 1'b1;
+        if (down) begin
+            high_q.x <= high_q.x >> 1;
+            if (high_q.x[0]) bad_o <= 1'b1;
+        end
+    end
+
+    if (red_pkg::plain(RedTypes, RedOps)) begin : gen_plain
+        assign red_o = '0;
+        logic unused_red;
+        assign unused_red = ^red_i;
+    end else begin : gen_red
+        always_ff @(posedge clk_i) if (state_q == Head1) red_o <= red_i;
+    end
+
+    // ---- expert map: own experts --------------------------------------------------
+    lutram #(
+        .Width(1 + node_pkg::ExpertW),
+        .Depth(MaxExperts)
+    ) i_emap (
+        .clk_i,
+        .we_i    (emap_we_i && (emap_addr_i >> ExpIdxW) == '0),
+        .waddr_i (emap_addr_i[ExpIdxW-1:0]),
+        .wdata_i ({emap_data_i.valid && emap_data_i.gpu == cfg_i.port, emap_data_i.local_expert}),
+        .raddr_i (tgt_q[ExpIdxW-1:0]),
+        .rdata_o ({emap_mine, le})
+    );
+    assign mapped = emap_mine && !tgt_q[TgtW-1];
+
+    assign al_req_valid_o = state_q == Ask && down_q == '0 && !bad_o;
+    assign al_req_le_o    = le_q;
+    assign al_req_token_o = TokenW'(high_q.x);
+
+    logic unused;
+    assign unused = ^{grant, al_resp_row_i, cfg_i};
+endmodule
+
+`default_nettype wire
