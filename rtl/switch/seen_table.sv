@@ -11,7 +11,7 @@ module seen_table #(
 ) (
     input  wire logic          clk_i,
     input  wire logic          rst_ni,
-    input  wire logic          clear_i,
+    input  wire logic          clear_i,       // not with clearing_o
     output logic               clearing_o,
     input  wire logic [EW-1:0] expert_i,
     input  wire logic          mark_i,        // expert_i has been seen
@@ -34,17 +34,14 @@ module seen_table #(
         .rdata_o (seen)
     );
 
+    // clear_i comes late: the counter, which is back at 0 behind its 8 steps, does not know it.
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
             clearing_o <= 1'b1;
             clear_q    <= '0;
         end else begin
-            clear_q <= clear_q + 3'd1;
-            if (clear_q == 3'd7) clearing_o <= 1'b0;
-            if (clear_i) begin
-                clearing_o <= 1'b1;
-                clear_q    <= '0;
-            end
+            clearing_o <= clear_i || (clearing_o && clear_q != '1);
+            if (clearing_o) clear_q <= clear_q + 3'd1;
         end
     end
 endmodule
