@@ -129,7 +129,8 @@ module ingress #(
     cls_e             cls;           // of the flit
     logic [FW-1:0]    flit_data;
     logic [LaneW-1:0] lane;
-    logic [15:0]      target;
+    logic [15:0]      target, next_target, link_target;   // of the flit; see queue_head
+    logic             held, next_we;
     logic             open_late;     // the packet before is pushed as an open reduction
 
     queue_head #(.FlitBytes(FlitBytes), .StorePkts(StorePkts), .CtrlPkts(CtrlPkts), .OpenRows(OpenRows), .StampW(StampW)) i_queue (
@@ -137,6 +138,7 @@ module ingress #(
         .valid_i(enters), .head_i((HF == 2) ? second : first), .last_i(up_last_i), .err_i(up_err_i), .cls_i(up_cls_i), .data_i(up_data_i),
         .list_i(in_list_q), .lane_i(lane), .begin_i(state_q == Begin), .late_i(open_late),
         .valid_o(flit_valid), .last_o(flit_last), .err_o(flit_err), .cls_o(flit_cls), .data_o(flit_data), .target_o(target), .stamp_o,
+        .held_o(held), .next_we_o(next_we), .next_target_o(next_target), .link_target_o(link_target),
         .take_i(take), .empty_o(queue_empty)
     );
 
@@ -171,7 +173,7 @@ module ingress #(
 
     target_lookup #(.N(N), .MaxExperts(MaxExperts), .Groups(Groups)) i_lookup (
         .clk_i, .port_i, .partition_i, .emap_we_i, .emap_addr_i, .emap_data_i, .group_we_i, .group_addr_i, .group_data_i,
-        .listing_i(listing), .grouped_i(is_group), .target_i(target), .group_i(head.target0), .dst_i(head.dst),
+        .listing_i(listing), .grouped_i(is_group), .next_we_i(next_we), .next_target_i(next_target), .held_i(held), .link_target_i(link_target), .group_i(head.target0), .dst_i(head.dst),
         .sel_o(sel), .somewhere_o(somewhere), .allowed_o(allowed), .port_good_o(port_good), .other_good_o(other_good),
         .out_o(out), .in_range_o(in_range), .list_sel_o(list_sel), .reached_o(reached)
     );

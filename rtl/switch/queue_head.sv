@@ -5,8 +5,8 @@
 // Ordering: first in, first out. Back-pressure: none; the queue holds everything that credits and open reductions allow. One flit per cycle in and out. A flit that finds the queue
 // empty is shown in the cycle in which it comes, unless a list is being read (list_i); else at most 3 cycles later, or as soon as all before it are taken (see flit_queue).
 //
-// Looking up takes longest, so the target of the flit in the queue's register is chosen a cycle before: in a header that of the last lane, in a list one lane after the other. A header
-// may come straight from the link, a list may not.
+// Looking up takes longest, so the target of the flit in the queue's register is chosen a cycle before (and may be looked up then): in a header that of the last lane, in a list one lane after the
+// other. A header may come straight from the link, a list may not.
 `default_nettype none
 
 module queue_head #(
@@ -43,6 +43,10 @@ module queue_head #(
     output logic [1:0]             cls_o,
     output logic [FW-1:0]          data_o,
     output logic [15:0]            target_o,    // at lane_i, or of a header
+    output logic                   held_o,      // the flit is in the register; always, with list_i
+    output logic                   next_we_o,   // next_target_o is the target of the flit in the register from the next cycle on
+    output logic [15:0]            next_target_o,
+    output logic [15:0]            link_target_o, // of a header that comes straight from the link: else target_o is not that one
     output logic [StampB-1:0]      stamp_o,     // when the packet's first flit came
     input  wire logic              take_i,      // only with valid_o
     output logic                   empty_o
@@ -62,7 +66,7 @@ module queue_head #(
     } flit_t;
     localparam int unsigned QueueW = $bits(flit_t) + StampW;
 
-    logic              held_valid, load;
+    logic              load;
     flit_t             flit, held, load_flit;
     logic [QueueW-1:0] queued, register, loaded;
 
@@ -79,7 +83,7 @@ module queue_head #(
         .direct_i     (!list_i),
         .valid_o,
         .data_o       (queued),
-        .held_valid_o (held_valid),
+        .held_valid_o (held_o),
         .load_o       (load),
         .load_data_o  (loaded),
         .held_o       (register),
@@ -88,19 +92,20 @@ module queue_head #(
     );
 
     // ---- target ----
-    logic [15:0] held_target_q, next_target;
+    logic [15:0] held_target_q, lane_target;
 
     always_comb begin
-        next_target = '0;
+        lane_target = '0;
         for (int unsigned l = 0; l < Lanes; l++) begin
-            if (lane_i + 1'b1 == LaneW'(l)) next_target = held.data[16*l +: 16];
+            if (lane_i + 1'b1 == LaneW'(l)) lane_target = held.data[16*l +: 16];
         end
     end
-    always_ff @(posedge clk_i) begin
-        if (load)        held_target_q <= load_flit.head ? load_flit.data[FW-1 -: 16] : load_flit.data[15:0];
-        else if (list_i) held_target_q <= next_target;
-    end
-    assign target_o = held_valid ? held_target_q : data_i[FW-1 -: 16];
+    assign next_we_o     = load || list_i;
+    assign next_target_o = !load ? lane_target : load_flit.head ? load_flit.data[FW-1 -: 16] : load_flit.data[15:0];
+    assign link_target_o = data_i[FW-1 -: 16];
+    assign target_o      = held_o ? held_target_q : link_target_o;
+
+    always_ff @(posedge clk_i) if (next_we_o) held_target_q <= next_target_o;
 
     // ---- when the packet came ----
     if (StampW != 0) begin : gen_stamp

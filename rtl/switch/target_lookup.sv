@@ -2,8 +2,8 @@
 //
 // Where one target of a packet lies: the outputs behind an expert (map), a static group (table) or a port, and whether the input may reach them.
 //
-// Both tables are LUT RAM and written by software; an answer follows its question in the same cycle. What is looked up comes late: each of the checks takes the shortest way from there, and who
-// needs one only for lists, or only for groups, takes that one.
+// Both tables are LUT RAM and written by software, while no packet is on its way. An answer follows its question in the same cycle; of an expert that is known a cycle before (next_target_i) the map is read then. What is
+// looked up comes late: each of the checks takes the shortest way from there, and who needs one only for lists, or only for groups, takes that one.
 `default_nettype none
 
 module target_lookup #(
@@ -25,7 +25,10 @@ module target_lookup #(
     // the target is an expert (listing_i), a group (grouped_i), or else a port
     input  wire logic              listing_i,
     input  wire logic              grouped_i,
-    input  wire logic [15:0]       target_i,       // expert in bits 15:4
+    input  wire logic              next_we_i,      // next_target_i: the expert to look up from the next cycle on with held_i, until there is another one; in bits 15:4
+    input  wire logic [15:0]       next_target_i,
+    input  wire logic              held_i,
+    input  wire logic [15:0]       link_target_i,  // the expert to look up without held_i
     input  wire logic [15:0]       group_i,
     input  wire logic [4:0]        dst_i,
 
@@ -48,18 +51,37 @@ module target_lookup #(
         $error("target_lookup: MaxExperts must be a power of two, 16 to 4096");
     end
 
-    logic [PW:0]  entry;   // {mapped, port}
+    typedef struct packed {
+        logic          in_range;
+        logic          mapped;
+        logic [PW-1:0] port;
+    } entry_t;
+
+    function automatic logic is_in_range(input logic [11:0] expert);
+        return (expert >> EW) == '0;
+    endfunction
+
+    entry_t       entry, held_q;
+    logic [PW:0]  next_entry, link_entry;   // {mapped, port}
     logic         mapped, group_some, group_allowed, plain_some, plain_allowed;
     logic [N-1:0] group_mask, self, reach, list_at, group_sel, plain_sel;
 
-    lutram #(.Width(PW + 1), .Depth(MaxExperts)) i_map (
-        .clk_i,
-        .we_i    (emap_we_i && (emap_addr_i >> EW) == '0),
-        .waddr_i (emap_addr_i[EW-1:0]),
-        .wdata_i ({emap_data_i.valid && 32'(emap_data_i.gpu) < N, emap_data_i.gpu[PW-1:0]}),
-        .raddr_i (target_i[EW+3:4]),
-        .rdata_o (entry)
+    // the map, twice: two experts are looked up at a time
+    logic        map_we;
+    logic [PW:0] map_data;
+
+    assign map_we   = emap_we_i && (emap_addr_i >> EW) == '0;
+    assign map_data = {emap_data_i.valid && 32'(emap_data_i.gpu) < N, emap_data_i.gpu[PW-1:0]};
+
+    lutram #(.Width(PW + 1), .Depth(MaxExperts)) i_next_map (
+        .clk_i, .we_i(map_we), .waddr_i(emap_addr_i[EW-1:0]), .wdata_i(map_data), .raddr_i(next_target_i[EW+3:4]), .rdata_o(next_entry)
     );
+    lutram #(.Width(PW + 1), .Depth(MaxExperts)) i_link_map (
+        .clk_i, .we_i(map_we), .waddr_i(emap_addr_i[EW-1:0]), .wdata_i(map_data), .raddr_i(link_target_i[EW+3:4]), .rdata_o(link_entry)
+    );
+
+    always_ff @(posedge clk_i) if (next_we_i) held_q <= {is_in_range(next_target_i[15:4]), next_entry};
+    assign entry = held_i ? held_q : {is_in_range(link_target_i[15:4]), link_entry};
 
     lutram #(.Width(N), .Depth(Groups)) i_groups (
         .clk_i,
@@ -72,16 +94,16 @@ module target_lookup #(
 
     assign self       = N'(1) << port_i;
     assign reach      = partition_i & ~self;
-    assign in_range_o = (target_i[15:4] >> EW) == '0;
-    assign mapped     = entry[PW] && in_range_o;
-    assign out_o      = entry[PW-1:0];
+    assign in_range_o = entry.in_range;
+    assign mapped     = entry.mapped && in_range_o;
+    assign out_o      = entry.port;
 
     always_comb begin
         list_at       = '0;
         plain_sel     = '0;
         plain_allowed = 1'b0;
         for (int unsigned i = 0; i < N; i++) begin
-            list_at[i] = entry == {1'b1, PW'(i)};
+            list_at[i] = entry.mapped && entry.port == PW'(i);
             if (dst_i == 5'(i)) begin
                 plain_sel[i]  = 1'b1;
                 plain_allowed = reach[i];
@@ -104,7 +126,7 @@ module target_lookup #(
     assign port_good_o  = plain_some && plain_allowed;
     assign other_good_o = !listing_i && (!grouped_i || (group_some && group_allowed));
 
-    wire unused_fields = &{1'b0, emap_addr_i, emap_data_i, group_addr_i, target_i[3:0]};
+    wire unused_fields = &{1'b0, emap_addr_i, emap_data_i, group_addr_i, next_target_i[3:0], link_target_i[3:0]};
 endmodule
 
 `default_nettype wire
