@@ -165,7 +165,7 @@ module ingress #(
     );
 
     // ---- targets ----
-    logic [PW-1:0] out;
+    logic [PW-1:0] out, list_out;
     logic [N-1:0]  sel, list_sel, mask, all_q;   // outputs: of this target; up to it; of the packet
     logic          listing, in_range, reached, port_good, other_good, somewhere, allowed, one_more, lane_end, list_wait, clearing, twice, again;
     logic [3:0]    earlier;
@@ -175,14 +175,14 @@ module ingress #(
         .clk_i, .port_i, .partition_i, .emap_we_i, .emap_addr_i, .emap_data_i, .group_we_i, .group_addr_i, .group_data_i,
         .listing_i(listing), .grouped_i(is_group), .next_we_i(next_we), .next_target_i(next_target), .held_i(held), .link_target_i(link_target), .group_i(head.target0), .dst_i(head.dst),
         .sel_o(sel), .somewhere_o(somewhere), .allowed_o(allowed), .port_good_o(port_good), .other_good_o(other_good),
-        .out_o(out), .in_range_o(in_range), .list_sel_o(list_sel), .reached_o(reached)
+        .out_o(out), .in_range_o(in_range), .reached_o(reached), .list_out_o(list_out), .list_sel_o(list_sel)
     );
 
     target_walk #(.N(N), .FlitBytes(FlitBytes), .MaxExperts(MaxExperts)) i_walk (
         .clk_i, .rst_ni,
         .valid_i(flit_valid), .head_i(state_q == HEAD), .list_i(in_list_q), .dynamic_i(is_dyn), .cnt_i(head.cnt),
         .next_i(decide && !reject && !accept), .done_i(reject || accept),
-        .expert_i(target[EW+3:4]), .out_i(out), .sel_i(sel), .list_sel_i(list_sel),
+        .expert_i(target[EW+3:4]), .out_i(out), .sel_i(sel), .list_out_i(list_out), .list_sel_i(list_sel),
         .listing_o(listing), .wait_o(list_wait), .clearing_o(clearing), .more_o(one_more), .lane_o(lane), .lane_end_o(lane_end),
         .twice_o(twice), .again_o(again), .earlier_o(earlier), .count_o(desc_more_o), .mask_o(mask), .all_o(all_q)
     );

@@ -41,8 +41,11 @@ module target_lookup #(
     // if it is an expert
     output logic [PW-1:0]          out_o,          // its output
     output logic                   in_range_o,     // there is such an expert in the map
-    output logic [N-1:0]           list_sel_o,
-    output logic                   reached_o       // only with in_range_o: it is mapped, and its output may be reached
+    output logic                   reached_o,      // only with in_range_o: it is mapped, and its output may be reached
+
+    // if it is one of a list behind the header: held_i is high then
+    output logic [PW-1:0]          list_out_o,
+    output logic [N-1:0]           list_sel_o
 );
     localparam int unsigned EW = $clog2(MaxExperts);
     localparam int unsigned GW = (Groups > 1) ? $clog2(Groups) : 1;
@@ -64,7 +67,7 @@ module target_lookup #(
     entry_t       entry, held_q;
     logic [PW:0]  next_entry, link_entry;   // {mapped, port}
     logic         mapped, group_some, group_allowed, plain_some, plain_allowed;
-    logic [N-1:0] group_mask, self, reach, list_at, group_sel, plain_sel;
+    logic [N-1:0] group_mask, self, reach, expert_at, group_sel, plain_sel;
 
     // the map, twice: two experts are looked up at a time
     logic        map_we;
@@ -97,13 +100,16 @@ module target_lookup #(
     assign in_range_o = entry.in_range;
     assign mapped     = entry.mapped && in_range_o;
     assign out_o      = entry.port;
+    assign list_out_o = held_q.port;
 
     always_comb begin
-        list_at       = '0;
+        expert_at     = '0;
+        list_sel_o    = '0;
         plain_sel     = '0;
         plain_allowed = 1'b0;
         for (int unsigned i = 0; i < N; i++) begin
-            list_at[i] = entry.mapped && entry.port == PW'(i);
+            expert_at[i]  = entry.mapped && entry.port == PW'(i);
+            list_sel_o[i] = held_q.in_range && held_q.mapped && held_q.port == PW'(i);
             if (dst_i == 5'(i)) begin
                 plain_sel[i]  = 1'b1;
                 plain_allowed = reach[i];
@@ -113,12 +119,11 @@ module target_lookup #(
         group_sel     = ((group_i >> GW) == '0) ? group_mask & ~self : '0;
         group_some    = group_sel != '0;
         group_allowed = (group_sel & ~reach) == '0;
-        list_sel_o    = in_range_o ? list_at : '0;
-        reached_o     = (list_at & reach) != '0;
+        reached_o     = (expert_at & reach) != '0;
     end
 
     always_comb begin
-        if (listing_i)      {sel_o, somewhere_o, allowed_o} = {list_sel_o, mapped, reached_o};
+        if (listing_i)      {sel_o, somewhere_o, allowed_o} = {in_range_o ? expert_at : N'(0), mapped, reached_o};
         else if (grouped_i) {sel_o, somewhere_o, allowed_o} = {group_sel, group_some, group_allowed};
         else                {sel_o, somewhere_o, allowed_o} = {plain_sel, plain_some, plain_allowed};
     end

@@ -31,6 +31,7 @@ module target_walk #(
     input  wire logic [EW-1:0]    expert_i,
     input  wire logic [PW-1:0]    out_i,        // see target_lookup
     input  wire logic [N-1:0]     sel_i,
+    input  wire logic [PW-1:0]    list_out_i,   // with list_i
     input  wire logic [N-1:0]     list_sel_i,
 
     output logic                  listing_o,    // the target is an expert
@@ -77,7 +78,7 @@ module target_walk #(
         .we_i    (look),
         .waddr_i (out_i),
         .wdata_i (count_o),
-        .raddr_i (out_i),
+        .raddr_i (list_out_i),
         .rdata_o (earlier_o)
     );
 

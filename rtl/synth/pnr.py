@@ -28,6 +28,7 @@ CAPACITY = {"TRELLIS_COMB": 83640, "TRELLIS_FF": 83640, "DP16KD": 208, "MULT18X1
 GRADES = (6, 8)
 SEED = 1
 LEVELS = 2  # of hierarchy below the top that the table shows
+ROUTER = {"switch-8": "router2"}  # router1 finds faster ways for the others, but would take many hours for this one
 # name: top, parameters, speed grade, clock asked for in MHz. Of the seven partial queues of each of 8 ports three are LUT RAM: the switch
 # would take 240 of the device's 208 block RAMs.
 PARTS = {
@@ -172,7 +173,8 @@ def run(name, a):
     if speed is None:
         print(f"pnr: {name}: {result['counted']['comb']} COMB before packing")
         return result
-    result["fault"] = nextpnr(out, speed, freq, "netlist.json", ["--write", str(out / "placed.json")], not a.no_route)
+    router = ["--router", ROUTER[name]] if name in ROUTER else []
+    result["fault"] = nextpnr(out, speed, freq, "netlist.json", ["--write", str(out / "placed.json"), *router], not a.no_route)
     if not result["fault"]:
         other = next(g for g in GRADES if g != speed)
         fault = nextpnr(out, other, freq, "placed.json", ["--no-pack", "--no-place"], not a.no_route)
@@ -249,7 +251,8 @@ def page(results):
              "Written by `make pnr`: Yosys and nextpnr place and route parts of the fabric on the ECP5 85F",
              f"({PACKAGE}, seed {SEED}). COMB are nextpnr's TRELLIS_COMB, after packing, or where it says *before packing* LUT4 + 2 CCU2C + 4 TRELLIS_DPR16X4 of Yosys; a share is of the whole device",
              f"({CAPACITY['TRELLIS_COMB']} COMB, {CAPACITY['DP16KD']} DP16KD, {CAPACITY['MULT18X18D']} multipliers). A part stands between shift registers, which are not counted.",
-             "Placed and routed for the speed grade with a clock asked for; timed for the other as it lies there. Modules are mapped together; a LUT counts for the one that the net behind it is named after.", ""]
+             "Placed and routed for the speed grade with a clock asked for; timed for the other as it lies there. The router is router1, "
+             f"but {' and '.join(f'{r} for {n}' for n, r in ROUTER.items())}. Modules are mapped together; a LUT counts for the one that the net behind it is named after.", ""]
     routed = [r for r in results if r["speed"]]
     rows = []
     for r in routed:
