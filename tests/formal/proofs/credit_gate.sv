@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// An input whose sender keeps to no credits: packets of any class and length come whenever they like.
+`default_nettype none
+
+module prove_credit_gate #(
+    parameter int unsigned HeadFlits = 1,
+    localparam int unsigned Pkts = 2
+) (
+    input wire logic       clk_i, valid_i, last_i,
+    input wire logic [1:0] cls_i, crd_i      // crd_i: {STORE, CTRL}
+);
+    import packet_pkg::*;
+
+    logic rst_n, first, second, enters, refused, scarce;
+    logic inside_q, open_q, head_q;          // in a packet; it was let in; its first flit has been
+    logic [1:0] cls_q, store_q, ctrl_q;      // credits that the sender holds
+    logic begins, open;
+
+    f_reset i_reset (.clk_i, .rst_no(rst_n));
+    credit_gate #(.HeadFlits(HeadFlits), .StorePkts(Pkts), .CtrlPkts(Pkts)) i_dut (
+        .clk_i, .rst_ni(rst_n), .valid_i, .last_i, .cls_i, .crd_i,
+        .first_o(first), .second_o(second), .enters_o(enters), .refused_o(refused), .scarce_o(scarce)
+    );
+
+    assign begins = valid_i && !inside_q;
+
+    always_comb begin
+        unique case (cls_i)
+            CLS_CTRL:  open = ctrl_q != '0;
+            CLS_STORE: open = store_q != '0;
+            CLS_REQ:   open = 1'b1;
+            default:   open = 1'b0;
+        endcase
+        if (!rst_n) assume (!valid_i && crd_i == '0);
+        if (inside_q) assume (cls_i == cls_q);
+        if (ctrl_q == 2'(Pkts)) assume (!crd_i[0]);   // no more credits than there are
+        if (store_q == 2'(Pkts)) assume (!crd_i[1]);
+    end
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_n) begin
+            inside_q <= 1'b0;
+            head_q   <= 1'b0;
+            store_q  <= 2'(Pkts);
+            ctrl_q   <= 2'(Pkts);
+        end else begin
+            if (valid_i) begin
+                inside_q <= !last_i;
+                head_q   <= begins && !last_i;
+            end
+            if (begins) begin
+                open_q <= open;
+                cls_q  <= cls_i;
+            end
+            store_q <= store_q + 2'(crd_i[1]) - 2'(begins && open && cls_i == CLS_STORE);
+            ctrl_q  <= ctrl_q + 2'(crd_i[0]) - 2'(begins && open && cls_i == CLS_CTRL);
+
+            a_first:   assert (first == !inside_q);
+            a_second:  assert (second == (HeadFlits == 2 && head_q));
+            a_enters:  assert (enters == (valid_i && (begins ? open : open_q)));   // whole, or not at all
+            a_refused: assert (refused == (begins && !open && cls_i != CLS_PART));
+            a_scarce:  assert (scarce == (store_q == '0));
+        end
+    end
+endmodule
+
+`default_nettype wire
