@@ -187,7 +187,7 @@ module row_sum #(
         .pkt_done_o(own_out), .row_done_o, .row_more_o, .busy_o(own_busy)
     );
 
-    sum_uplink #(.N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .tag_t(tag_t)) i_uplink (
+    sum_uplink #(.N(N), .FlitBytes(FlitBytes), .tag_t(tag_t)) i_uplink (
         .clk_i, .rst_ni, .cfg_i,
         .promise_i(up_promise), .room_o(up_room), .push_i(acc_valid && !acc_tag.own), .data_i(acc_data), .tag_i(acc_tag), .last_i(acc_last),
         .part_valid_o, .part_ready_i, .part_data_o, .part_last_o, .sst_valid_o, .sst_ready_i,

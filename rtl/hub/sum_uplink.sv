@@ -12,7 +12,6 @@
 module sum_uplink #(
     parameter int unsigned N         = 4,
     parameter int unsigned FlitBytes = 8,
-    parameter int unsigned AddrW     = 11,   // of a flit
     parameter type         tag_t     = logic, // see row_sum
     localparam int unsigned FW    = 8 * FlitBytes,
     localparam int unsigned CtxW  = (N > 1) ? $clog2(N) : 1
@@ -46,17 +45,11 @@ module sum_uplink #(
     localparam int unsigned LogF     = $clog2(FlitBytes);
     localparam int unsigned HF       = 16 / FlitBytes;   // flits of a header
     localparam int unsigned HBeatW   = $clog2(HF + 1);
-    localparam int unsigned IdxW     = $clog2(128 / FlitBytes);
     localparam int unsigned PktDepth = (FlitBytes < 16) ? 16 : 32;
 
     typedef struct packed {
-        logic             st;
-        logic [CtxW-1:0]  dst;
-        logic             poison;
-        logic             row_last;
-        logic [IdxW-1:0]  count;
-        logic [AddrW-1:0] addr;
-        logic             last;
+        tag_t tag;
+        logic last;
     } out_t;
 
     logic              valid, fire, payload, pop;
@@ -71,30 +64,30 @@ module sum_uplink #(
     ) i_flits (
         .clk_i, .rst_ni,
         .promise_i, .room_o, .push_i,
-        .data_i  ({tag_i.st, tag_i.dst, tag_i.poison, tag_i.row_last, tag_i.count, tag_i.addr, last_i, data_i}),
+        .data_i  ({tag_i, last_i, data_i}),
         .valid_o (valid), .ready_i(pop), .data_o({head, flit})
     );
 
     assign payload   = beat_q == HBeatW'(HF);
-    assign fire      = valid && (head.st ? sst_ready_i : part_ready_i);
+    assign fire      = valid && (head.tag.st ? sst_ready_i : part_ready_i);
     assign pop       = fire && payload;
     assign out_o     = pop && head.last;
-    assign out_st_o  = head.st;
-    assign out_dst_o = head.dst;
-    assign st_done_o = out_o && head.st && head.row_last;
+    assign out_st_o  = head.tag.st;
+    assign out_dst_o = head.tag.dst;
+    assign st_done_o = out_o && head.tag.st && head.tag.row_last;
     assign busy_o    = valid;
 
     always_comb begin
         header        = '0;
-        header.opcode = head.st ? OP_ST : OP_PARTIAL;
-        header.cls    = head.st ? CLS_STORE : CLS_PART;
+        header.opcode = head.tag.st ? OP_ST : OP_PARTIAL;
+        header.cls    = head.tag.st ? CLS_STORE : CLS_PART;
         header.src    = cfg_i.port;
-        header.dst    = 5'(head.dst);
-        header.len    = {15'(head.count) + 15'd1} << LogF;
+        header.dst    = 5'(head.tag.dst);
+        header.len    = {15'(head.tag.count) + 15'd1} << LogF;
         header.epoch  = cfg_i.epoch;
         header.stage  = STAGE_COMBINE;
-        header.poison = head.poison;
-        header.addr   = head.st ? 48'(head.addr) << LogF : '0;
+        header.poison = head.tag.poison;
+        header.addr   = head.tag.st ? 48'(head.tag.addr) << LogF : '0;
     end
 
     if (HF == 1) begin : gen_header1
@@ -111,12 +104,12 @@ module sum_uplink #(
         end
     end
 
-    assign part_valid_o = valid && !head.st;
+    assign part_valid_o = valid && !head.tag.st;
     assign part_last_o  = payload && head.last;
-    assign sst_valid_o  = valid && head.st;
+    assign sst_valid_o  = valid && head.tag.st;
 
     logic unused;
-    assign unused = ^{cfg_i, tag_i};
+    assign unused = ^{cfg_i, head.tag.own};
 endmodule
 
 `default_nettype wire

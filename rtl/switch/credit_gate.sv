@@ -31,23 +31,31 @@ module credit_gate #(
     localparam int unsigned StoreW = $clog2(StorePkts + 1);
     localparam int unsigned CtrlW  = $clog2(CtrlPkts + 1);
 
-    logic [StoreW-1:0] store_left_q;   // credits that the sender holds
-    logic [CtrlW-1:0]  ctrl_left_q;
-    logic              store_none_q, ctrl_none_q;
-    logic              shut_q;         // the packet came without credit
+    logic [StoreW-1:0] store_used;
+    logic              store_left, ctrl_left;   // the sender holds a credit
+    logic              shut_q;                  // the packet came without credit
     logic              begins, store_begins, ctrl_begins, open;
 
-    assign scarce_o     = store_left_q < StoreW'((StorePkts + 3) / 4);
+    assign scarce_o     = store_used > StoreW'(StorePkts - (StorePkts + 3) / 4);
     assign begins       = valid_i && first_o;
     assign store_begins = begins && cls_i == CLS_STORE;
     assign ctrl_begins  = begins && cls_i == CLS_CTRL;
-    assign refused_o    = (store_begins && store_none_q) || (ctrl_begins && ctrl_none_q);
+    assign refused_o    = (store_begins && !store_left) || (ctrl_begins && !ctrl_left);
     assign enters_o     = valid_i && open;
+
+    credit_use #(.Max(StorePkts)) i_store (
+        .clk_i, .rst_ni, .clear_i(1'b0), .limit_i(StoreW'(StorePkts)), .take_i(store_begins && store_left), .back_i(crd_i[1]), .ready_o(store_left), .used_o(store_used)
+    );
+    /* verilator lint_off PINCONNECTEMPTY */
+    credit_use #(.Max(CtrlPkts)) i_ctrl (
+        .clk_i, .rst_ni, .clear_i(1'b0), .limit_i(CtrlW'(CtrlPkts)), .take_i(ctrl_begins && ctrl_left), .back_i(crd_i[0]), .ready_o(ctrl_left), .used_o()
+    );
+    /* verilator lint_on PINCONNECTEMPTY */
 
     always_comb begin
         unique case (cls_i)
-            CLS_CTRL:  open = !(first_o ? ctrl_none_q : shut_q);
-            CLS_STORE: open = !(first_o ? store_none_q : shut_q);
+            CLS_CTRL:  open = first_o ? ctrl_left : !shut_q;
+            CLS_STORE: open = first_o ? store_left : !shut_q;
             CLS_REQ:   open = 1'b1;
             default:   open = 1'b0;
         endcase
@@ -55,25 +63,11 @@ module credit_gate #(
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
-            first_o      <= 1'b1;
-            second_o     <= 1'b0;
-            store_left_q <= StoreW'(StorePkts);
-            ctrl_left_q  <= CtrlW'(CtrlPkts);
-            store_none_q <= 1'b0;
-            ctrl_none_q  <= 1'b0;
-        end else begin
-            if (valid_i) begin
-                first_o  <= last_i;
-                second_o <= HeadFlits == 2 && first_o && !last_i;
-            end
-            if ((store_begins && !refused_o) != crd_i[1]) begin
-                store_left_q <= store_left_q + (crd_i[1] ? StoreW'(1) : '1);
-                store_none_q <= !crd_i[1] && store_left_q == StoreW'(1);
-            end
-            if ((ctrl_begins && !refused_o) != crd_i[0]) begin
-                ctrl_left_q <= ctrl_left_q + (crd_i[0] ? CtrlW'(1) : '1);
-                ctrl_none_q <= !crd_i[0] && ctrl_left_q == CtrlW'(1);
-            end
+            first_o  <= 1'b1;
+            second_o <= 1'b0;
+        end else if (valid_i) begin
+            first_o  <= last_i;
+            second_o <= HeadFlits == 2 && first_o && !last_i;
         end
         if (begins) shut_q <= refused_o;
     end

@@ -16,17 +16,16 @@ module credit_use #(
     input  wire logic [W-1:0] limit_i,   // of credits in use
     input  wire logic         take_i,    // only with ready_o
     input  wire logic         back_i,    // only while one is in use
-    output logic              ready_o
+    output logic              ready_o,
+    output logic [W-1:0]      used_o     // credits in use
 );
-    logic [W-1:0] used_q;
-
     always_ff @(posedge clk_i) begin
-        if (!rst_ni || clear_i) used_q <= '0;
-        else if (take_i != back_i) used_q <= used_q + (take_i ? W'(1) : '1);
+        if (!rst_ni || clear_i) used_o <= '0;
+        else if (take_i != back_i) used_o <= used_o + (take_i ? W'(1) : '1);
 
         if (!rst_ni || clear_i || (back_i && !take_i)) ready_o <= 1'b1;
-        else if (take_i && !back_i) ready_o <= used_q + 1'b1 != limit_i;
-        else ready_o <= used_q != limit_i;
+        else if (take_i && !back_i) ready_o <= used_o + 1'b1 != limit_i;
+        else ready_o <= used_o != limit_i;
     end
 endmodule
 

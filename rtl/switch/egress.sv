@@ -95,22 +95,22 @@ module egress #(
     // ---- credits of the receiver ----
     logic ctrl_crd, store_crd, part_crd, ctrl_start, store_start, part_start;
 
+    /* verilator lint_off PINCONNECTEMPTY */
     credit_use #(.Max(RxCtrlPkts)) i_ctrl_crd (
-        .clk_i, .rst_ni, .clear_i(down_i), .limit_i(CtrlW'(RxCtrlPkts)), .take_i(ctrl_start), .back_i(dn_crd_i[CLS_CTRL]), .ready_o(ctrl_crd)
+        .clk_i, .rst_ni, .clear_i(down_i), .limit_i(CtrlW'(RxCtrlPkts)), .take_i(ctrl_start), .back_i(dn_crd_i[CLS_CTRL]), .ready_o(ctrl_crd), .used_o()
     );
     credit_use #(.Max(RxStorePkts)) i_store_crd (
-        .clk_i, .rst_ni, .clear_i(down_i), .limit_i(store_limit_i), .take_i(store_start), .back_i(dn_crd_i[CLS_STORE]), .ready_o(store_crd)
+        .clk_i, .rst_ni, .clear_i(down_i), .limit_i(store_limit_i), .take_i(store_start), .back_i(dn_crd_i[CLS_STORE]), .ready_o(store_crd), .used_o()
     );
     credit_use #(.Max(RxResultPkts)) i_part_crd (
-        .clk_i, .rst_ni, .clear_i(down_i), .limit_i(part_limit_i), .take_i(part_start), .back_i(dn_crd_i[CLS_PART]), .ready_o(part_crd)
+        .clk_i, .rst_ni, .clear_i(down_i), .limit_i(part_limit_i), .take_i(part_start), .back_i(dn_crd_i[CLS_PART]), .ready_o(part_crd), .used_o()
     );
+    /* verilator lint_on PINCONNECTEMPTY */
 
     // ---- choice ----
     logic         busy_q;                 // a packet is being read
     logic         read_last, start;
     logic         error, error_busy_q;    // an ERROR packet waits, is being made
-    logic [1:0]   cls;
-    logic [N-1:0] grant;
 
     assign error = error_valid_i && !error_busy_q;
 
@@ -124,15 +124,13 @@ module egress #(
         .store_crd_i   (store_crd),
         .part_crd_i    (part_crd),
         .start_o       (start),
-        .cls_o         (cls),
-        .pop_o         (grant),
+        .cls_o,
+        .pop_o,
         .ctrl_start_o  (ctrl_start),
         .store_start_o (store_start),
         .part_start_o  (part_start)
     );
 
-    assign cls_o         = cls;
-    assign pop_o         = grant;
     assign res_start_o   = part_start;
     assign wait_turn_o   = has_store_i != '0 && store_crd && !store_start;
     assign wait_credit_o = has_store_i != '0 && !store_crd;
@@ -181,10 +179,10 @@ module egress #(
     end
 
     // ---- time stamps ----
-    assign leave_o = start && !down_i && !(cls == CLS_CTRL && error);
+    assign leave_o = start && !down_i && !(cls_o == CLS_CTRL && error);
 
     if (StampW != 0) begin : gen_stamp
-        assign leave_stamp_o = (cls == CLS_PART) ? res_stamp_i : desc_i[DescW-1 -: StampW];
+        assign leave_stamp_o = (cls_o == CLS_PART) ? res_stamp_i : desc_i[DescW-1 -: StampW];
     end else begin : gen_no_stamp
         assign leave_stamp_o = '0;
         wire unused_stamp = &{1'b0, res_stamp_i};
@@ -196,20 +194,20 @@ module egress #(
             error_busy_q <= 1'b0;
         end else if (start) begin
             busy_q       <= 1'b1;
-            error_busy_q <= cls == CLS_CTRL && error;
+            error_busy_q <= cls_o == CLS_CTRL && error;
         end else if (read_last) begin
             busy_q       <= 1'b0;
             error_busy_q <= 1'b0;
         end
         if (start) begin
             discard_q  <= down_i;
-            from_q     <= grant;
-            cls_q      <= cls;
+            from_q     <= pop_o;
+            cls_q      <= cls_o;
             slot_q     <= slot;
             dyn_q      <= dyn;
             more_q     <= more;
-            pay_q      <= pay || cls == CLS_PART;
-            len_q      <= (cls == CLS_PART) ? OffW'(res_len_i >> L2F) : len;
+            pay_q      <= pay || cls_o == CLS_PART;
+            len_q      <= (cls_o == CLS_PART) ? OffW'(res_len_i >> L2F) : len;
             in_pay_q   <= 1'b0;
             off_q      <= '0;
             part_end_q <= HF == 1 && more == '0;   // front will be 0

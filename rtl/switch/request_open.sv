@@ -32,14 +32,17 @@ module request_open #(
     import packet_pkg::*;
 
     logic        opens;
+    header_t     low;    // its first half
     logic [14:0] len;
+
+    assign low = header_t'({64'b0, low_i});
 
     if (HeadFlits == 2) begin : gen_half_head
         logic full_q;
 
         assign no_room_o = full_q;
-        assign len       = low_i[40:26];
-        assign red_o     = '{dtype: dtype_e'(low_i[52:50]), redop: redop_e'(low_i[55:53])};
+        assign len       = low.len;
+        assign red_o     = '{dtype: low.dtype, redop: low.redop};
 
         always_ff @(posedge clk_i) if (first_i) full_q <= full_i;
         wire unused_head = &{1'b0, head_i};
@@ -48,8 +51,8 @@ module request_open #(
 
         assign now       = head_i && !late_o;
         assign no_room_o = full_i;
-        assign len       = now ? now_i.len : low_i[40:26];
-        assign red_o     = now ? '{dtype: now_i.dtype, redop: now_i.redop} : '{dtype: dtype_e'(low_i[52:50]), redop: redop_e'(low_i[55:53])};
+        assign len       = now ? now_i.len : low.len;
+        assign red_o     = now ? '{dtype: now_i.dtype, redop: now_i.redop} : '{dtype: low.dtype, redop: low.redop};
         wire unused_first = &{1'b0, first_i};
     end
 
@@ -62,7 +65,7 @@ module request_open #(
         else late_o <= opens && more_i && bad_i;
     end
 
-    wire unused_fields = &{1'b0, now_i, low_i};
+    wire unused_fields = &{1'b0, now_i, low};
 endmodule
 
 `default_nettype wire
