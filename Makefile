@@ -217,7 +217,7 @@ SMALL_PARAMS := MemBytesLog2=14 RowsLog2=6 TokensLog2=5 MaxExperts=32 MaxLocalEx
 MODEL_OPT ?= -O2
 # of lanes: a cycle goes through half a megabyte of code once, and what waits for code gains by less of it
 LANES_OPT ?= -Os
-# for the machine that it is built on; MODEL_ARCH=x86-64-v3, say, for another
+# for the machine that it is built on; MODEL_ARCH=x86-64-v3, say, for another. Of a processor that has AVX10 Clang 19 names a set of features that it then complains of: that warning is off.
 MODEL_ARCH ?= native
 
 # A model with waves is the whole fabric. Else it is cut into Verilated parts that the shim joins: those that there are once, and those that each node or port has one of, of
@@ -262,7 +262,7 @@ define model_rules
 $(foreach p,$(call model_parts,$(5)),$(eval $(call part_rules,$(1),$(2),$(3),$(4),$(5),$(p))))
 $(B)/model/$(1)/libmwsim.so: $(foreach p,$(call model_parts,$(5)),$(B)/model/$(1)/$(p)/V$(p)__ALL.a $(if $(filter $(ONE_PARTS),$(p)),$(B)/model/$(1)/$(p)/V$(p)_schedule.h) $(if $(filter $(LANES_PARTS),$(p)),$(B)/model/$(1)/$(p)/V$(p)_lanes.a)) sim/shim.cpp sim/mw_sim.h sim/exports.map $(B)/verilated/$(if $(filter 1,$(5)),fst,plain).a
 	$$(call say,LINK,$$@)
-	$$(Q)$(MODEL_CXX) $(CXXFLAGS) -march=$(MODEL_ARCH) -fvisibility=hidden $(VINC) -DMW_SIM_TRACE=$(5) -DVM_TRACE=$(5) -DMW_SIM_N=$(2) -DMW_SIM_F=$(3) \
+	$$(Q)$(MODEL_CXX) $(CXXFLAGS) -march=$(MODEL_ARCH) -Wno-invalid-feature-combination -fvisibility=hidden $(VINC) -DMW_SIM_TRACE=$(5) -DVM_TRACE=$(5) -DMW_SIM_N=$(2) -DMW_SIM_F=$(3) \
 	    $(foreach p,$(call model_parts,$(5)),-I$(B)/model/$(1)/$(p)) -Isim -I$(GEN) -shared -Wl,--version-script=sim/exports.map -o $$@ sim/shim.cpp $$(filter %.a,$$^) $(if $(filter 1,$(5)),-lz -llz4) -lpthread
 endef
 
