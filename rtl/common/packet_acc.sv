@@ -12,13 +12,14 @@
 //
 // Back-pressure: ready_o is low while an earlier term of the same word is in the
 // pipeline (one word takes a term every 6 cycles); terms of
-// different words and first terms go in every cycle. The output has none: the
-// caller makes room before it starts. Outputs keep the order of the last terms.
+// different words and first terms go in every cycle. With Spaced the caller keeps terms of a word that far apart, and ready_o is high.
+// The output has none: the caller makes room before it starts. Outputs keep the order of the last terms.
 `default_nettype none
 
 module packet_acc #(
     parameter int unsigned FlitBytes = 16,
     parameter int unsigned MetaWidth = 1,
+    parameter bit          Spaced = 1'b0,
     parameter red_pkg::set_t RedTypes = red_pkg::AllTypes,
     parameter red_pkg::set_t RedOps   = red_pkg::AllOps,
     localparam int unsigned Depth  = 128 / FlitBytes,  // flits of the longest packet
@@ -56,19 +57,26 @@ module packet_acc #(
     logic [Stages-1:0]                valid_q, last_q;
     logic [Stages-1:0][IndexW-1:0]    idx_q;
     logic [Stages-1:0][MetaWidth-1:0] meta_q;
-    logic take, conflict, store, emit;
+    logic take, store, emit;
     red_pkg::red_t red_q, red_end;   // of stage 0 and of the last one
     logic half;                      // the last stage but one holds a last term, of bf16
     logic [Lanes-1:0][1:0][31:0] acc, sum;
 
-    always_comb begin
-        conflict = 1'b0;
-        for (int unsigned s = 0; s < Stages; s++) begin
-            conflict |= valid_q[s] && !last_q[s] && idx_q[s] == idx_i;
+    if (Spaced) begin : gen_spaced
+        assign ready_o = 1'b1;
+    end else begin : gen_wait
+        logic conflict;
+
+        always_comb begin
+            conflict = 1'b0;
+            for (int unsigned s = 0; s < Stages; s++) begin
+                conflict |= valid_q[s] && !last_q[s] && idx_q[s] == idx_i;
+            end
         end
+
+        assign ready_o = first_i || !conflict;
     end
 
-    assign ready_o = first_i || !conflict;
     assign take    = valid_i && ready_o;
     assign store   = valid_q[Stages-1] && !last_q[Stages-1];
     assign emit    = valid_q[Stages-1] && last_q[Stages-1];

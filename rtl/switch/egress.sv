@@ -179,7 +179,7 @@ module egress #(
     end
 
     // ---- time stamps ----
-    assign leave_o = start && !down_i && !(cls_o == CLS_CTRL && error);
+    assign leave_o = start && !down_i && !(ctrl_start && error);
 
     if (StampW != 0) begin : gen_stamp
         assign leave_stamp_o = (cls_o == CLS_PART) ? res_stamp_i : desc_i[DescW-1 -: StampW];
@@ -192,12 +192,11 @@ module egress #(
         if (!rst_ni) begin
             busy_q       <= 1'b0;
             error_busy_q <= 1'b0;
-        end else if (start) begin
-            busy_q       <= 1'b1;
-            error_busy_q <= cls_o == CLS_CTRL && error;
-        end else if (read_last) begin
-            busy_q       <= 1'b0;
-            error_busy_q <= 1'b0;
+        end else begin
+            if (start) busy_q <= 1'b1;
+            else if (read_last) busy_q <= 1'b0;
+            if (ctrl_start && error) error_busy_q <= 1'b1;
+            else if (read_last) error_busy_q <= 1'b0;
         end
         if (start) begin
             discard_q  <= down_i;

@@ -53,19 +53,29 @@ module egress_choice #(
     assign can_store = has_store_i != '0 && store_crd_i;
     assign start_o   = open_i && (can_ctrl || can_req || can_part || can_store);
 
+    // Each class knows by itself whether it goes: turn_*_q exclude each other.
+    logic req_turn, part_turn, store_turn, ctrl, req, part, store;   // ctrl, req, part, store: one of them if anything can
+
+    assign req_turn   = can_req && turn_req_q;
+    assign part_turn  = can_part && turn_part_q;
+    assign store_turn = can_store && turn_store_q;
+    assign ctrl       = can_ctrl && !(req_turn || part_turn || store_turn);
+    assign req        = can_req && (turn_req_q || !(can_ctrl || part_turn || store_turn));
+    assign part       = can_part && (turn_part_q || !(can_ctrl || can_req || store_turn));
+    assign store      = can_store && (turn_store_q || !(can_ctrl || can_req || can_part));
+
     always_comb begin
-        if (can_req && turn_req_q)          cls_o = CLS_REQ;
-        else if (can_part && turn_part_q)   cls_o = CLS_PART;
-        else if (can_store && turn_store_q) cls_o = CLS_STORE;
-        else if (can_ctrl)                  cls_o = CLS_CTRL;
-        else if (can_req)                   cls_o = CLS_REQ;
-        else if (can_part)                  cls_o = CLS_PART;
-        else                                cls_o = CLS_STORE;
+        unique case (1'b1)
+            req:     cls_o = CLS_REQ;
+            part:    cls_o = CLS_PART;
+            store:   cls_o = CLS_STORE;
+            default: cls_o = CLS_CTRL;
+        endcase
     end
 
-    assign ctrl_start_o  = start_o && cls_o == CLS_CTRL;
-    assign store_start_o = start_o && cls_o == CLS_STORE;
-    assign part_start_o  = start_o && cls_o == CLS_PART;
+    assign ctrl_start_o  = open_i && ctrl;
+    assign store_start_o = open_i && store;
+    assign part_start_o  = open_i && part;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni || go_i) begin
@@ -84,19 +94,19 @@ module egress_choice #(
     // ---- input ----
     logic         take_ctrl, take_req, take_store;
     logic         urgent;                              // only those that are in the way are chosen from
-    logic [N-1:0] ctrl, req, store, any_store;
+    logic [N-1:0] ctrl_from, req_from, store_from, any_store;
 
     assign take_ctrl  = ctrl_start_o && !has_error_i;
-    assign take_req   = start_o && cls_o == CLS_REQ;
+    assign take_req   = open_i && req;
     assign take_store = store_start_o;
-    assign pop_o      = ({N{take_ctrl}} & ctrl) | ({N{take_req}} & req) | ({N{take_store}} & store);
+    assign pop_o      = ({N{take_ctrl}} & ctrl_from) | ({N{take_req}} & req_from) | ({N{take_store}} & store_from);
 
     /* verilator lint_off PINCONNECTEMPTY */
     rr_arb #(.N(N), .Fast(1'b1)) i_ctrl (
-        .clk_i, .rst_ni, .clear_i(go_i), .req_i(has_ctrl_i), .grant_o(ctrl), .idx_o(), .advance_i(take_ctrl)
+        .clk_i, .rst_ni, .clear_i(go_i), .req_i(has_ctrl_i), .grant_o(ctrl_from), .idx_o(), .advance_i(take_ctrl)
     );
     rr_arb #(.N(N), .Fast(1'b1)) i_req (
-        .clk_i, .rst_ni, .clear_i(go_i), .req_i(has_req_i), .grant_o(req), .idx_o(), .advance_i(take_req)
+        .clk_i, .rst_ni, .clear_i(go_i), .req_i(has_req_i), .grant_o(req_from), .idx_o(), .advance_i(take_req)
     );
     rr_arb #(.N(N), .Fast(1'b1)) i_store (
         .clk_i, .rst_ni, .clear_i(go_i), .req_i(has_store_i), .grant_o(any_store), .idx_o(), .advance_i(take_store && !urgent)
@@ -109,16 +119,16 @@ module egress_choice #(
         rr_arb #(.N(N), .Fast(1'b1)) i_urgent (
             .clk_i, .rst_ni, .clear_i(go_i), .req_i(has_store_i & urgent_i), .grant_o(urgent_store), .idx_o(), .advance_i(take_store && urgent)
         );
-        assign urgent = choice_q != '1 && (has_store_i & urgent_i) != '0;
-        assign store  = urgent ? urgent_store : any_store;
+        assign urgent     = choice_q != '1 && (has_store_i & urgent_i) != '0;
+        assign store_from = urgent ? urgent_store : any_store;
 
         always_ff @(posedge clk_i) begin
             if (!rst_ni || go_i) choice_q <= '0;
             else if (take_store) choice_q <= choice_q + 3'd1;
         end
     end else begin : gen_no_urgent
-        assign urgent = 1'b0;
-        assign store  = any_store;
+        assign urgent     = 1'b0;
+        assign store_from = any_store;
         wire unused_urgent = &{1'b0, urgent_i};
     end
     /* verilator lint_on PINCONNECTEMPTY */

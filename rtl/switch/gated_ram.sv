@@ -5,8 +5,7 @@
 // register takes the place of a multiplexer. Block RAM, or LUT RAM where Lut is set: for a small memory on a
 // device that has no block RAM left.
 //
-// rdata_o shows the word of raddr_i one cycle after re_i. While en_i is low the output keeps
-// its value. Reading the address that is written in the same cycle returns an undefined word.
+// rdata_o shows the word of raddr_i one cycle after re_i. Reading the address that is written in the same cycle returns an undefined word.
 // lane_i selects the lanes of LaneW bits that a write touches; bits that are left over at the top belong to the last lane.
 `default_nettype none
 
@@ -24,7 +23,6 @@ module gated_ram #(
     input  wire logic [Lanes-1:0] lane_i,
     input  wire logic [AddrW-1:0] waddr_i,
     input  wire logic [Width-1:0] wdata_i,
-    input  wire logic             en_i,
     input  wire logic             re_i,
     input  wire logic [AddrW-1:0] raddr_i,
     output logic [Width-1:0]      rdata_o
@@ -37,7 +35,7 @@ module gated_ram #(
         );
 
         always_ff @(posedge clk_i) begin
-            if (en_i) rdata_o <= re_i ? word : '0;
+            rdata_o <= re_i ? word : '0;
         end
 
         logic unused_lane;
@@ -47,10 +45,8 @@ module gated_ram #(
         logic [Width-1:0] mem [Depth];
 
         always_ff @(posedge clk_i) begin
-            if (en_i) begin
-                if (re_i) rdata_o <= mem[raddr_i];
-                else      rdata_o <= '0;
-            end
+            if (re_i) rdata_o <= mem[raddr_i];
+            else      rdata_o <= '0;
         end
 
         if (Lanes == 1) begin : gen_word

@@ -23,7 +23,6 @@ module part_queue #(
     output logic                   full_o,
 
     output logic                   has_o,
-    input  wire logic              en_i,       // low: rdata_o keeps its value
     input  wire logic              re_i,
     input  wire logic [IndexW-1:0] ridx_i,
     input  wire logic              done_i,     // with re_i: last flit that the reader wants of the packet
@@ -49,7 +48,6 @@ module part_queue #(
         .lane_i  (1'b1),
         .waddr_i ({(widx_i == '0) ? wpkt_q[PW-1:0] : open_q, widx_i}),
         .wdata_i (wdata_i),
-        .en_i    (en_i),
         .re_i    (re_i),
         .raddr_i ({rpkt_q[PW-1:0], ridx_i}),
         .rdata_o (rdata_o)

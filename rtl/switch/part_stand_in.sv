@@ -28,7 +28,6 @@ module part_stand_in #(
     output logic [Members-1:0]      late_o,
     output logic                    old_o,
 
-    input  wire logic               en_i,
     input  wire logic [Members-1:0] re_i,
     input  wire logic [Members-1:0] done_i,
     output logic [Members-1:0]      has_o,
@@ -51,7 +50,7 @@ module part_stand_in #(
     assign old_o  = old_q != '0;
 
     always_ff @(posedge clk_i) begin
-        if (en_i) stands_q <= (re_i & ~has_i) != '0;
+        stands_q <= (re_i & ~has_i) != '0;
         if (!rst_ni) old_q <= '0;
         else if (mark_i) old_q <= level_i - LevelW'(row_done_i);
         else if (row_done_i && old_o) old_q <= old_q - 1'b1;

@@ -5,7 +5,8 @@
 // Open reductions {members, bytes, type, operator} wait in a queue in the order in which the requester asked, a register in front of it: the request's checks take
 // long. In that register a row loses the members that are away; those who shall stand by it from then on see it in level_o, a cycle later. The oldest one is in a register behind
 // the queue, with the member whose term is next: whether a flit can be read decides about much in the same cycle. Of it, packet by packet, the
-// members' queues are read in the order p+1, p+2, .. modulo N, whatever arrived first, one flit per cycle, without a gap between members, packets and rows (but behind a row of one flit of one member).
+// members' queues are read in the order p+1, p+2, .. modulo N, whatever arrived first, one flit per cycle, without a gap between members, packets and rows (but behind a row of one flit of one member,
+// and between members of a packet of less than 6 flits, whose sums are not there sooner).
 // Masks and queues are indexed by distance: bit d-1 is port p+d modulo N. An empty mask (a rejected request) gives the full number of poisoned packets, zeros inside.
 //
 // Results go to a small ring, a packet per slot; the egress may start one when its first flit is there (res_valid_o) and
@@ -39,7 +40,6 @@ module reduce_join #(
 
     input  wire logic [Members-1:0] q_has_i,
     input  wire logic [Members-1:0] q_hold_i,       // the credit of the packet before is still waiting: do not start the next
-    output logic                    q_en_o,
     output logic [Members-1:0]      q_re_o,
     output logic [IndexW-1:0]       q_idx_o,
     output logic [Members-1:0]      q_done_o,
@@ -146,7 +146,9 @@ module reduce_join #(
     logic [Members-1:0] todo, lowest;
     logic               last_pkt, last_pass, first_flit, last_flit;
     logic [IndexW-1:0]  flits;       // of this packet, less 1
-    logic               room, step, go;
+    logic               room, go;
+    logic [3:0]         begun_q;     // a pass began 1, 2, 3, 4 cycles ago
+    logic               settled_q;   // none did in the last 5 cycles: what it added is in the accumulator when the next one adds to it
 
     assign last_pkt   = pkt_q == bytes[14:7];
     assign flits      = last_pkt ? bytes[6:L2F] : '1;
@@ -154,13 +156,12 @@ module reduce_join #(
     assign first_flit = idx_q == '0;
     assign last_flit  = idx_q == flits;
 
-    assign go = row_valid_q && step
+    assign go = row_valid_q
              && (cur_q == '0 || (q_has_i & cur_q) != '0)
-             && (!first_flit || ((q_hold_i & cur_q) == '0 && (room || !last_pass)));   // a pass that has begun never waits
+             && (!first_flit || ((q_hold_i & cur_q) == '0 && (room || !last_pass) && (first_q || settled_q)));   // a pass that has begun never waits
     assign row_done = go && last_flit && last_pass && last_pkt;
     assign row_done_o = row_done;
     assign q_wait_o = row_valid_q ? cur_q & ~q_has_i : '0;
-    assign q_en_o   = step;
     assign q_re_o   = go ? cur_q : '0;
     assign q_idx_o  = idx_q;
     assign q_done_o = (go && last_flit) ? cur_q : '0;
@@ -175,11 +176,17 @@ module reduce_join #(
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
-            pkt_q  <= '0;
-            idx_q  <= '0;
-        end else if (go) begin
-            idx_q <= last_flit ? '0 : idx_q + 1'b1;
-            if (last_flit && last_pass) pkt_q <= last_pkt ? '0 : pkt_q + 8'd1;
+            pkt_q     <= '0;
+            idx_q     <= '0;
+            begun_q   <= '0;
+            settled_q <= 1'b1;
+        end else begin
+            if (go) begin
+                idx_q <= last_flit ? '0 : idx_q + 1'b1;
+                if (last_flit && last_pass) pkt_q <= last_pkt ? '0 : pkt_q + 8'd1;
+            end
+            begun_q   <= {begun_q[2:0], go && first_flit};
+            settled_q <= !(go && first_flit) && begun_q == '0;
         end
         if ((go && last_flit) || !row_valid_q) begin
             cur_q   <= lowest;
@@ -194,17 +201,17 @@ module reduce_join #(
     logic [6:0]        len_q;
     red_pkg::red_t     red_q;
     logic              poison_q, told_q;   // so far; as the description says
-    logic              acc_ready, first_read, spoilt, poison, late, describe;
-    assign step       = !valid_q || acc_ready;
+    logic              first_read, spoilt, poison, late, describe;
+
     assign first_read = read_idx_q == '0;
     assign spoilt     = empty_q || q_data_i[FW+1] || q_data_i[FW] != last_flit_q;
     assign poison     = spoilt || (poison_q && !(first_pass_q && first_read));
     assign late       = last_flit_q && !first_read && poison && !told_q;
-    assign describe   = valid_q && acc_ready && last_pass_q && first_read;
+    assign describe   = valid_q && last_pass_q && first_read;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) valid_q <= 1'b0;
-        else if (step) valid_q <= go;
+        else valid_q <= go;
         if (go) begin
             first_pass_q <= first_q;
             last_pass_q  <= last_pass;
@@ -214,7 +221,7 @@ module reduce_join #(
             len_q        <= last_pkt ? bytes[6:0] : 7'd127;
             red_q        <= red;
         end
-        if (valid_q && acc_ready) poison_q <= poison;
+        if (valid_q) poison_q <= poison;
         if (describe) told_q <= poison;
     end
 
@@ -222,15 +229,17 @@ module reduce_join #(
     logic          sum_valid, sum_first, sum_last, sum_err, acc_busy;
     logic [FW-1:0] sum;
 
+    /* verilator lint_off PINCONNECTEMPTY */
     packet_acc #(
         .FlitBytes (FlitBytes),
         .MetaWidth (3),
+        .Spaced    (1'b1),
         .RedTypes  (RedTypes),
         .RedOps    (RedOps)
     ) i_acc (
         .clk_i, .rst_ni,
         .valid_i (valid_q),
-        .ready_o (acc_ready),
+        .ready_o (),
         .idx_i   (read_idx_q),
         .first_i (first_pass_q),
         .pair_i  (1'b0),
@@ -244,6 +253,7 @@ module reduce_join #(
         .meta_o  ({sum_first, sum_last, sum_err}),
         .busy_o  (acc_busy)
     );
+    /* verilator lint_on PINCONNECTEMPTY */
 
     // ---- results ----
     logic [RingW-1:0] wptr_q, rptr_q;

@@ -278,7 +278,7 @@ module switch_port #(
     logic [Others-1:0] q_has, q_re, q_done;                  // of partials
     logic [Others-1:0] j_has, j_re, j_done, j_wait, members; // at the join
     logic [FW+1:0]     j_term;
-    logic              q_en, row_done;
+    logic              row_done;
     logic [OffW-1:0]   q_idx;
     logic [$clog2(OpenRows+1)-1:0] rows;
 
@@ -315,7 +315,7 @@ module switch_port #(
         part_queue #(.FlitBytes(FlitBytes), .PartPkts(PartPkts), .Lut(i < PartLut)) i_part (
             .clk_i, .rst_ni(rst_ni && !flush_i[i]),
             .we_i(part_we_i[i]), .widx_i(part_idx_i[i]), .wdata_i(part_data_i[i]), .full_o(part_full_o[i]),
-            .has_o(q_has[i]), .en_i(q_en), .re_i(q_re[i]), .ridx_i(q_idx), .done_i(q_done[i]), .rdata_o(term)
+            .has_o(q_has[i]), .re_i(q_re[i]), .ridx_i(q_idx), .done_i(q_done[i]), .rdata_o(term)
         );
     end
 
@@ -328,7 +328,7 @@ module switch_port #(
         part_stand_in #(.Members(Others), .Width(FW + 2), .OpenRows(OpenRows)) i_stand_in (
             .clk_i, .rst_ni, .tick_i(tick_i[2]), .down_i, .mark_i(mark_o || mark_i != '0),
             .wait_i(j_wait), .row_done_i(row_done), .level_i(rows), .late_o, .old_o,
-            .en_i(q_en), .re_i(j_re), .done_i(j_done), .has_o(j_has), .term_o(j_term),
+            .re_i(j_re), .done_i(j_done), .has_o(j_has), .term_o(j_term),
             .has_i(q_has), .term_i(gen_in[Others-1].term_or), .re_o(q_re), .done_o(q_done)
         );
     end else begin : gen_no_stand_in
@@ -349,7 +349,7 @@ module switch_port #(
     reduce_join #(.N(N), .FlitBytes(FlitBytes), .OpenRows(OpenRows), .RedTypes(RedTypes), .RedOps(RedOps), .StampW(StampW)) i_join (
         .clk_i, .rst_ni,
         .open_valid_i(open_valid), .open_mask_i(members), .open_bytes_i(open_bytes), .open_red_i(open_red), .open_stamp_i(stamp_o), .open_full_o(open_full), .away_i(down_i),
-        .q_has_i(j_has), .q_hold_i(part_hold_i), .q_en_o(q_en), .q_re_o(j_re), .q_idx_o(q_idx), .q_done_o(j_done), .q_data_i(j_term),
+        .q_has_i(j_has), .q_hold_i(part_hold_i), .q_re_o(j_re), .q_idx_o(q_idx), .q_done_o(j_done), .q_data_i(j_term),
         .q_wait_o(j_wait), .row_done_o(row_done), .level_o(rows),
         .res_valid_o(res_valid), .res_len_o(res_len), .res_poison_o(res_poison), .res_stamp_o(res_stamp), .res_start_i(res_start),
         .res_read_i(res_read), .res_first_i(res_first), .res_last_i(res_last), .res_data_o(res_data), .res_err_o(res_err),

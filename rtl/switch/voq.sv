@@ -121,7 +121,6 @@ module voq #(
         .lane_i  (wr_lane_i),
         .waddr_i ({wr_line_i, wr_slot}),
         .wdata_i (wr_data_i),
-        .en_i    (1'b1),
         .re_i    (re_i),
         .raddr_i ({rd_line_i, rd_slot_i}),
         .rdata_o (rdata_o)

@@ -4,8 +4,8 @@
 
 usage: pnr.py [--out DIR] [--doc FILE] [--only NAME ...] [--no-route] [--param NAME=VALUE ...] FILE...
 
-The parts are PARTS below. A part has more ports than the device has pins: a wrapper feeds its inputs from one shift register and folds its outputs into
-one, so that every path begins and ends in a flip-flop; the wrapper's cells are not counted. A part with a speed grade is placed and routed for that one, and
+The parts are PARTS below. A part has more ports than the device has pins: a wrapper feeds its inputs from one shift register, through
+a register each that may lie where its input is read, and folds its outputs into one, so that every path begins and ends in a flip-flop; the wrapper's cells are not counted. A part with a speed grade is placed and routed for that one, and
 timed for the other one as it lies there; a part without is synthesized and counted for the arithmetic. --param holds for every part whose top has that parameter.
 FILE: the RTL, packages first. A part whose netlist has not changed since it was routed is not routed again, and with --no-route none is:
 the others are counted only.
@@ -59,8 +59,8 @@ def wrapper(top):
         ins = [(n, w) for n, (d, w) in ports.items() if d == "input" and n not in ("clk_i", "rst_ni")]
         outs = [(n, w) for n, (d, w) in ports.items() if d == "output"]
         width_in, width_out = sum(w for _, w in ins), sum(w for _, w in outs)
-        v = ["module pnr_top(input clk, input rst_n, input si, output reg so);", "reg rst_q;", f"reg [{width_in - 1}:0] in_q;", f"wire [{width_out - 1}:0] out;"]
-        v += [f"always @(posedge clk) begin rst_q <= rst_n; in_q <= {{in_q[{width_in - 2}:0], si}}; end"]
+        v = ["module pnr_top(input clk, input rst_n, input si, output reg so);", "reg rst_q;", f"reg [{width_in - 1}:0] chain, in_q;", f"wire [{width_out - 1}:0] out;"]
+        v += [f"always @(posedge clk) begin rst_q <= rst_n; chain <= {{chain[{width_in - 2}:0], si}}; in_q <= ~chain; end"]  # not inverted it would be merged with the next one of the chain
         pins, at = [".clk_i(clk)"] + [".rst_ni(rst_q)"] * ("rst_ni" in ports), 0
         for n, w in ins:
             pins.append(f".{n}(in_q[{at + w - 1}:{at}])")

@@ -6,7 +6,7 @@
 module prove_part_queue #(
     parameter int unsigned PartPkts = 2
 ) (
-    input wire logic clk_i, watch_i, line_i, we_i, widx_i, short_i, data_i, en_i, re_i, done_i
+    input wire logic clk_i, watch_i, line_i, we_i, widx_i, short_i, data_i, re_i, done_i
 );
     localparam int unsigned W = $clog2(PartPkts + 1);
     logic rst_n, full, has;
@@ -18,7 +18,7 @@ module prove_part_queue #(
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     part_queue #(.FlitBytes(64), .PartPkts(PartPkts)) i_dut (
         .clk_i, .rst_ni(rst_n), .we_i, .widx_i, .wdata_i({513'd0, data_i}), .full_o(full),
-        .has_o(has), .en_i, .re_i, .ridx_i(read_q), .done_i, .rdata_o(rdata)
+        .has_o(has), .re_i, .ridx_i(read_q), .done_i, .rdata_o(rdata)
     );
 
     assign start = we_i && !widx_i;
@@ -34,7 +34,7 @@ module prove_part_queue #(
         if (32'(count_q) == PartPkts) assume (!start);
         assume (!we_i || widx_i == open_q);
         if (open_q) assume (we_i);
-        if (!has || !en_i) assume (!re_i);
+        if (!has) assume (!re_i);
         if (!re_i) assume (!done_i);
         if (read_q && re_i) assume (done_i);
         if (rst_n) assume (line_i == line_q);
@@ -64,11 +64,9 @@ module prove_part_queue #(
                     else ahead_q <= ahead_q - 1'b1;
                 end
             end
-            if (en_i) begin
-                ask_q  <= re_i && mine && known_q && read_q == line_i;
-                want_q <= value_q;
-                gone_q <= !re_i;
-            end
+            ask_q  <= re_i && mine && known_q && read_q == line_i;
+            want_q <= value_q;
+            gone_q <= !re_i;
             a_has:  assert (has == (count_q != '0));
             a_full: assert (full == (32'(count_q) == PartPkts));
             a_data: assert (!ask_q || rdata[0] == want_q);

@@ -67,7 +67,7 @@ module prove_port_down #(
 
     for (genvar r = 0; r < 2; r++) begin : gen_requester
         logic [1:0]   has, re, q_done, j_has, j_re, j_done, j_wait, j_late, j_down;
-        logic         en, full, valid, poison, row_done, busy_q, read_q;
+        logic         full, valid, poison, row_done, busy_q, read_q;
         logic [1:0]   level;
         logic [2:0]   idx;
         logic [129:0] term [2], j_term;
@@ -76,7 +76,7 @@ module prove_port_down #(
             localparam int unsigned D = (r == 0) ? h : 1 - h;   // place in the order of additions
             part_queue #(.FlitBytes(16), .PartPkts(1)) i_queue (
                 .clk_i, .rst_ni(rst_n), .we_i(enters[h][r]), .widx_i(3'd0), .wdata_i({2'b01, 128'd0}), .full_o(),
-                .has_o(has[D]), .en_i(en), .re_i(re[D]), .ridx_i(idx), .done_i(q_done[D]), .rdata_o(term[h])
+                .has_o(has[D]), .re_i(re[D]), .ridx_i(idx), .done_i(q_done[D]), .rdata_o(term[h])
             );
             assign done[h][r] = q_done[D];
             assign j_down[D]  = down[h];
@@ -85,13 +85,13 @@ module prove_port_down #(
         part_stand_in #(.Members(2), .Width(130), .OpenRows(2)) i_stand_in (
             .clk_i, .rst_ni(rst_n), .tick_i(tick_q), .down_i(j_down), .mark_i((down & ~down_q) != '0),
             .wait_i(j_wait), .row_done_i(row_done), .level_i(level), .late_o(j_late), .old_o(old[r]),
-            .en_i(en), .re_i(j_re), .done_i(j_done), .has_o(j_has), .term_o(j_term),
+            .re_i(j_re), .done_i(j_done), .has_o(j_has), .term_o(j_term),
             .has_i(has), .term_i(term[0] | term[1]), .re_o(re), .done_o(q_done)
         );
         // rows of one flit, a new one asked for as soon as the window allows it
         reduce_join #(.N(3), .FlitBytes(16), .OpenRows(2), .RedTypes(8'h01), .RedOps(8'h01)) i_join (
             .clk_i, .rst_ni(rst_n), .open_valid_i(rst_n && !full), .open_mask_i('1), .open_bytes_i(15'd15), .open_red_i('0), .open_stamp_i('0), .open_full_o(full), .away_i(j_down),
-            .q_has_i(j_has), .q_hold_i((r == 0) ? {hold[1][r], hold[0][r]} : {hold[0][r], hold[1][r]}), .q_en_o(en), .q_re_o(j_re), .q_idx_o(idx), .q_done_o(j_done), .q_data_i(j_term),
+            .q_has_i(j_has), .q_hold_i((r == 0) ? {hold[1][r], hold[0][r]} : {hold[0][r], hold[1][r]}), .q_re_o(j_re), .q_idx_o(idx), .q_done_o(j_done), .q_data_i(j_term),
             .q_wait_o(j_wait), .row_done_o(row_done), .level_o(level),
             .res_valid_o(valid), .res_len_o(), .res_poison_o(poison), .res_stamp_o(), .res_start_i(res[r]), .res_read_i(read_q), .res_first_i(1'b1), .res_last_i(1'b1),
             .res_data_o(), .res_err_o(), .idle_o()

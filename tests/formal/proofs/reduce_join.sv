@@ -16,7 +16,7 @@ module prove_reduce_join #(
 );
     localparam logic [1:0][Members-1:0] Mask  = {Members'(Mask1), Members'(Mask0)};
     localparam logic [1:0][14:0]        Bytes = {15'(Bytes1 - 1), 15'(Bytes0 - 1)};
-    logic                    rst_n, full, en, res_valid, res_poison, res_err, idle;
+    logic                    rst_n, full, res_valid, res_poison, res_err, idle;
     logic [Members-1:0]      re, done;
     logic [2:0]              idx;
     logic [6:0]              res_len;
@@ -37,7 +37,7 @@ module prove_reduce_join #(
         kind_q   <= rst_n && (kind_q ^ open_i);
         has_q    <= rst_n ? has_i & ~done : '0;
         in_par_q <= rst_n ? in_par_q ^ done : '0;
-        if (en) data_q <= (re == '0) ? '0 : {1'b0, done != '0, 124'd0, word};
+        data_q <= (re == '0) ? '0 : {1'b0, done != '0, 124'd0, word};
     end
     always_comb begin
         word = '0;
@@ -48,7 +48,7 @@ module prove_reduce_join #(
 
     reduce_join #(.N(Members + 1), .FlitBytes(16), .OpenRows(2), .RedTypes(8'h01), .RedOps(8'h01)) i_dut (
         .clk_i, .rst_ni(rst_n), .open_valid_i(open_i), .open_mask_i(Mask[kind_q]), .open_bytes_i(Bytes[kind_q]), .open_red_i('0), .open_stamp_i('0), .open_full_o(full), .away_i('0),
-        .q_has_i(has_i), .q_hold_i(hold_i), .q_en_o(en), .q_re_o(re), .q_idx_o(idx), .q_done_o(done), .q_data_i(data_q), .q_wait_o(), .row_done_o(), .level_o(),
+        .q_has_i(has_i), .q_hold_i(hold_i), .q_re_o(re), .q_idx_o(idx), .q_done_o(done), .q_data_i(data_q), .q_wait_o(), .row_done_o(), .level_o(),
         .res_valid_o(res_valid), .res_len_o(res_len), .res_poison_o(res_poison), .res_stamp_o(), .res_start_i(start), .res_read_i(read),
         .res_first_i(flit_q == '0), .res_last_i(flit_q == flits_q), .res_data_o(res_data), .res_err_o(res_err), .idle_o(idle)
     );

@@ -17,7 +17,6 @@ module gated_ram #(
     input  wire logic [Lanes-1:0] lane_i,
     input  wire logic [AddrW-1:0] waddr_i,
     input  wire logic [Width-1:0] wdata_i,
-    input  wire logic             en_i,
     input  wire logic             re_i,
     input  wire logic [AddrW-1:0] raddr_i,
     output logic [Width-1:0]      rdata_o
@@ -29,7 +28,7 @@ module gated_ram #(
         if (Kept[b]) begin : gen_kept
             logic mem [Depth];
             always_ff @(posedge clk_i) begin
-                if (en_i) rdata_o[b] <= re_i && mem[raddr_i];
+                rdata_o[b] <= re_i && mem[raddr_i];
                 if (we_i && lane_i[Lane]) mem[waddr_i] <= wdata_i[b];
             end
         end else begin : gen_none

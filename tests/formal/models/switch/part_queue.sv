@@ -19,7 +19,6 @@ module part_queue #(
     output logic                   full_o,
 
     output logic                   has_o,
-    input  wire logic              en_i,       // low: rdata_o keeps its value
     input  wire logic              re_i,
     input  wire logic [IndexW-1:0] ridx_i,
     input  wire logic              done_i,     // with re_i: last flit that the reader wants of the packet
