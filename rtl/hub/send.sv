@@ -2,8 +2,8 @@
 //
 // Unit send: dymultimem.st, st, st.linear, multimem.st, multimem.red. Turns own memory into packets of the store class.
 //
-// Five parts in a row, each ahead of the next: route_walk reads the routing table, send_list checks and sorts a token's targets, the FSM below arms the
-// token tracker and cuts tokens into transfers (row, gate weights), the reader fetches their payload, send_build makes the packets. So the
+// Five parts in a row, each ahead of the next: route_walk reads the routing table, send_list checks and sorts a token's targets, send_transfers arms the
+// token tracker and cuts tokens into transfers (row, gate weights), send_read fetches their payload, send_build makes the packets. So the
 // next token's list and the next packets' payload come in while a packet goes out: F-byte flits leave in every cycle while memory and both streams
 // keep up and rows are longer than a list takes to read.
 //
@@ -95,86 +95,23 @@ module send #(
     localparam int unsigned TokB  = TokensLog2 + GpuW;             // of a global token index
     localparam int unsigned ShiftW = (TokB > AddrW + FlitW - 12) ? TokB + 15 : AddrW + FlitW + 3;  // of a token index << row_shift, or of an address
 
-    // Addresses are added in the bits of a memory address and one more, which says beyond memory and never gets lost again.
-    function automatic logic [ByteW:0] bits_of_memory(input logic [31:0] a);
-        return {a[31:ByteW] != '0, a[ByteW-1:0]};
-    endfunction
+    // A transfer as send_build takes it.
+    typedef struct packed {
+        logic               st;       // for the uplink
+        logic               loc;      // for this GPU
+        logic [ShiftW-1:0]  addr;
+        logic [PktsW-1:0]   pkts;     // packets, less 1
+        logic [6:0]         tail;     // bytes of the last one, less 1
+        logic               gate;     // it is a token's gate weights
+        logic [4:0]         dst;
+        logic [1:0]         list_no;
+        logic [4:0]         remote;   // targets
+        logic [4:0]         own;
+        logic [TokB-1:0]    token;
+    } job_t;
 
-    // ---- instruction -------------------------------------------------------------------------------------------
-    typedef enum logic [3:0] {
-        IDLE, PORT, SHIFT, NEXT, ARM, GPU, SHIFT_ROW, ROW, DRAIN
-    } state_e;
-    state_e state_q;
-
-    // The unit's opcodes differ in their low bits: 0 dymultimem.st, 1 st, 2 st.linear, 3 multimem.st and multimem.red.
-    logic [1:0]       kind_q;
-    logic             bare_q;        // rows alone
-    logic             flat_q;        // they land at their multimem address
-    logic [15:0]      imm_q;
-    logic [ByteW-1:0] from_byte_q;
-    logic [LenW-1:0]  bytes_q;
-    logic [31:0]      to_q;
-    logic             is_red, strange;
-    red_pkg::red_t    kind;
-    logic             accept, is_dyn, is_st, is_linear, is_multi, by_token, bad_cmd, no_gpu, start_walk;
-    logic [TokensLog2:0] end_q;
-    logic [N-1:0]        members;
-
-    assign is_dyn      = kind_q == I_DYMULTIMEM_ST[1:0];
-    assign is_st       = kind_q == I_ST[1:0];
-    assign is_linear   = kind_q == I_ST_LINEAR[1:0];
-    assign is_multi    = kind_q == I_MULTIMEM_ST[1:0];
-    assign by_token    = is_dyn || is_st;
-
-    if (Reds) begin : gen_reds
-        logic red_q;
-        always_ff @(posedge clk_i) if (accept) red_q <= cmd_i.op == I_MULTIMEM_RED;
-        assign is_red  = red_q;
-        assign kind    = red_q ? '{dtype: packet_pkg::dtype_e'(imm_q[10:8]), redop: packet_pkg::redop_e'(imm_q[14:12])} : '0;
-        assign strange = red_q && !red_pkg::has(RedTypes, RedOps, kind);
-    end else begin : gen_no_reds
-        logic red_q;   // an error
-        always_ff @(posedge clk_i) if (accept) red_q <= cmd_i.op == I_MULTIMEM_RED;
-        assign is_red  = 1'b0;
-        assign kind    = '0;
-        assign strange = red_q;
-    end
-    assign cmd_ready_o = state_q == IDLE;
-    assign accept      = cmd_valid_i && cmd_ready_o;
-    assign start_walk  = accept && cmd_i.op[1:0] inside {I_DYMULTIMEM_ST[1:0], I_ST[1:0]};
-    assign no_gpu      = is_multi ? members == '0 : imm_q >= 16'(N);
-    assign bad_cmd     = !by_token && (no_gpu || strange || (from_byte_q[FlitW-1:0] | to_q[FlitW-1:0]) != '0);
-
-    always_ff @(posedge clk_i) begin
-        if (accept) begin
-            kind_q      <= cmd_i.op[1:0];
-            bare_q      <= cmd_i.flags[0];
-            flat_q      <= cmd_i.flags[1];
-            imm_q       <= cmd_i.imm;
-            from_byte_q <= cmd_i.a[ByteW-1:0];
-            bytes_q     <= cmd_i.b[LenW-1:0];
-            to_q        <= cmd_i.c;
-        end
-        if (!rst_ni) end_q <= '0;
-        else if (start_walk) end_q <= (TokensLog2 + 1)'(cmd_i.a) + (TokensLog2 + 1)'(cmd_i.b);
-    end
-
-    lutram #(
-        .Width(N),
-        .Depth(Groups)
-    ) i_groups (
-        .clk_i,
-        .we_i    (group_we_i),
-        .waddr_i ($clog2(Groups)'(group_addr_i)),
-        .wdata_i (group_data_i[N-1:0]),
-        .raddr_i (imm_q[$clog2(Groups)-1:0]),
-        .rdata_o (members)
-    );
-
-    logic [N-1:0] own_bit;  // one-hot own port
-    for (genvar g = 0; g < N; g++) begin : gen_own
-        assign own_bit[g] = cfg_i.port == 5'(g);
-    end
+    logic                walk, build_idle;
+    logic [TokensLog2:0] walk_end;
 
     // ---- lists -------------------------------------------------------------------------------------------------
     logic                  walk_done, entry_valid, entry_take, entry_last;
@@ -191,7 +128,7 @@ module send #(
         .FlitBytes(FlitBytes), .AddrW(AddrW), .TokensLog2(TokensLog2)
     ) i_walk (
         .clk_i, .rst_ni,
-        .start_i (start_walk), .first_i(cmd_i.a[TokensLog2-1:0]), .end_i(end_q),
+        .start_i (walk), .first_i(cmd_i.a[TokensLog2-1:0]), .end_i(walk_end),
         .k_last_i (k_last), .row_base_i(cfg_i.rt_base[ByteW-1:7]), .done_o(walk_done),
         .rd_valid_o (walk_rd_valid), .rd_ready_i(walk_rd_ready), .rd_addr_o(walk_rd_addr),
         .rd_rvalid_i (walk_rvalid), .rd_rdata_i,
@@ -236,273 +173,57 @@ module send #(
         .rlist_i (build_list), .word_i(build_word), .target0_o(own0), .flit_o(own_flit)
     );
 
-    // ---- tokens into transfers ---------------------------------------------------------------------------------
-    // x_q: bytes from the first own row to the token's. s_q: a shift register, one place per cycle: own port << (token_shift + row_shift) for the
-    // multimem address, or a unicast row's number << row_shift. Both are ready long before the transfer that needs them.
-    logic [ByteW-1:0]          x_q, stride_q;
-    logic [ShiftW-1:0]         s_q;
-    logic [TokB-1:0]           first_token_q;   // own port << token_shift
-    logic [3:0]                shift_q, shift_to;
-    logic                      shift_end, s_port, s_row, s_shift, x_shift;
-    logic                      gate_q, gate_own_q;   // the gate weights of the row taken last are still to come
-    logic [GpuW-1:0]           gate_gpu_q;
-    logic [node_pkg::RowW-1:0] gate_row_q;
-    logic [4:0]                remote_q, own_q;
-    logic [N-1:0]              gpus_q;
-    logic [1:0]                list_q;
-    logic [TokensLog2-1:0]     token_q;
-    logic [RowAW-1:0]          row_q;
-    logic [GpuW-1:0]           gpu_q, port;
-    logic                      at_own, token_end, row_take, xfer_valid, xfer_take, armed, may_arm, drained;
+    // ---- transfers ---------------------------------------------------------------------------------------------
+    packet_pkg::opcode_e   opcode;
+    red_pkg::red_t         kind;
+    logic                  meta, flat, cmd_err, drained, xfer_valid, xfer_take, xfer_ids, job_valid, job_take, job_waits, read_idle, pay_valid, pay_take;
+    logic [15:0]           group;
+    job_t                  xfer, job;
+    logic [AddrW-1:0]      xfer_from;
+    logic [LenW-FlitW-1:0] xfer_last;
+    logic [FW-1:0]         pay_data;
+    error_pkg::err_e       cmd_err_code;
 
-    logic                      job_a_valid_q, job_b_valid_q;
+    assign drained = read_idle && build_idle;
 
-    assign port     = cfg_i.port[GpuW-1:0];
-    assign at_own   = gpu_q == port;
-    assign shift_to = (state_q == PORT) ? cfg_i.token_shift : cfg_i.row_shift;
-    assign shift_end = shift_q == shift_to;
-    assign s_port   = accept;
-    assign s_row    = state_q == GPU;
-    assign s_shift  = !shift_end && (state_q inside {PORT, SHIFT_ROW} || (state_q == SHIFT && is_dyn));
-    assign x_shift  = !shift_end && state_q == SHIFT;
-    assign desc_take = state_q == NEXT && desc_valid && !gate_q && !(bare_q && job_b_valid_q);  // lists in use: two jobs', this one, the next
-    assign row_take  = state_q == ROW && xfer_take && !gate_q;
-    assign base_q_o  = gpu_q;
-    assign base_take_o = row_take && is_st;
-
-    always_comb begin
-        unique case (state_q)
-            NEXT:    token_end = desc_take ? desc_bad || (is_st && desc_gpus == '0) : is_dyn && xfer_take;
-            ARM:     token_end = armed && remote_q == '0 && own_q == '0;
-            GPU:     token_end = !gpus_q[gpu_q] && at_own;
-            ROW:     token_end = row_take && (is_st ? at_own : is_dyn && bare_q);
-            default: token_end = 1'b0;
-        endcase
-    end
-
-    always_ff @(posedge clk_i) begin
-        if (!rst_ni) begin
-            state_q <= IDLE;
-            gate_q  <= 1'b0;
-        end else begin
-            unique case (state_q)
-                IDLE:      if (accept) state_q <= PORT;
-                PORT:      if (!by_token) state_q <= (bad_cmd || bytes_q == '0) ? DRAIN : ROW;
-                           else if (shift_end) state_q <= SHIFT;
-                SHIFT:     if (shift_end) state_q <= NEXT;
-                NEXT:      if (desc_take) state_q <= token_end ? NEXT : is_dyn ? ARM : GPU;
-                           else if (walk_done && !desc_valid && !gate_q) state_q <= DRAIN;
-                ARM:       if (armed) state_q <= token_end ? NEXT : ROW;
-                GPU:       if (gpus_q[gpu_q]) state_q <= SHIFT_ROW;
-                           else if (at_own) state_q <= NEXT;
-                SHIFT_ROW: if (shift_end) state_q <= ROW;
-                ROW:       if (row_take) state_q <= !by_token ? DRAIN : is_dyn || at_own ? NEXT : GPU;
-                DRAIN:     if (drained) state_q <= IDLE;
-                default:   state_q <= IDLE;
-            endcase
-            if (xfer_take) gate_q <= by_token && !bare_q && !gate_q;
-        end
-        if (s_shift || x_shift) shift_q <= shift_q + 1'b1;
-        else shift_q <= '0;
-    end
-
-    // The registers that hold constants of the instruction are loaded on the way.
-    always_ff @(posedge clk_i) begin
-        if (s_port) s_q <= start_walk ? ShiftW'(cfg_i.port) : '0;
-        else if (s_row) s_q <= ShiftW'(bits_of_memory(32'(base_row_i)));
-        else if (s_shift) s_q <= is_st ? ShiftW'({s_q[ByteW] | s_q[ByteW-1], s_q[ByteW-2:0], 1'b0}) : s_q << 1;
-        if (state_q == PORT) first_token_q <= s_q[TokB-1:0];
-        if (accept) begin
-            x_q      <= ByteW'(cmd_i.a[TokensLog2-1:0]);
-            stride_q <= ByteW'(1);
-        end else if (x_shift) begin
-            x_q      <= x_q << 1;
-            stride_q <= stride_q << 1;
-        end else if (token_end) begin
-            x_q <= x_q + stride_q;
-        end
-        if (desc_take) begin
-            remote_q <= desc_remote;
-            own_q    <= desc_own;
-            gpus_q   <= desc_gpus;
-            list_q   <= desc_list;
-            token_q  <= desc_token;
-            row_q    <= desc_row;
-        end
-        if (row_take) begin
-            gate_gpu_q <= gpu_q;
-            gate_own_q <= at_own;
-            gate_row_q <= base_row_i;
-        end
-        if (desc_take || row_take || (state_q == GPU && !gpus_q[gpu_q])) begin
-            gpu_q <= ((desc_take ? port : gpu_q) == GpuW'(N - 1)) ? '0 : (desc_take ? port : gpu_q) + 1'b1;
-        end
-    end
-
-    // ---- arming ------------------------------------------------------------------------------------------------
-    logic [TokensLog2:0] in_flight_q;
-    assign may_arm     = cfg_i.in_flight == '0 || 17'(in_flight_q) != 17'(cfg_i.in_flight);
-    assign arm_valid_o = state_q == ARM && may_arm;
-    assign armed       = arm_valid_o && arm_ready_i;
-    assign arm_token_o = node_pkg::TokenW'(first_token_q) | node_pkg::TokenW'(token_q);
-    assign arm_count_o = remote_q + own_q;
-
-    logic done;  // a token that was armed: other tokens are done too
-    assign done = tok_done_i && in_flight_q != '0;
-
-    always_ff @(posedge clk_i) begin
-        if (!rst_ni || go_i) in_flight_q <= '0;
-        else if (armed != done) in_flight_q <= in_flight_q + (armed ? (TokensLog2 + 1)'(1) : '1);
-    end
-
-    // ---- a transfer --------------------------------------------------------------------------------------------
-    logic [ShiftW-1:0] xfer_addr;
-    logic [ByteW:0]    xfer_base, xfer_row;
-    logic [ByteW+1:0]  xfer_sum;
-    logic [AddrW-1:0] xfer_from;
-    logic [LenW-1:0]  xfer_len, xfer_end;
-    logic             xfer_st, xfer_loc;
-
-    assign xfer_valid = gate_q || state_q == ROW;
-
-    logic             dst_own;
-    logic [GpuW-1:0]  dst_gpu;
-    assign dst_gpu = gate_q ? gate_gpu_q : gpu_q;
-    assign dst_own = gate_q ? gate_own_q : at_own;
-
-    always_comb begin
-        xfer_base = is_dyn ? {1'b0, x_q} : !is_st ? bits_of_memory(to_q)
-                  : {1'b0, gate_q ? cfg_i.gt_base[ByteW-1:0] : cfg_i.xd_base[ByteW-1:0]};
-        xfer_row  = (gate_q && is_st) ? bits_of_memory(32'({gate_row_q, 7'd0})) : s_q[ByteW:0];
-        xfer_sum  = {1'b0, xfer_base} + {1'b0, xfer_row};
-        xfer_addr = {s_q[ShiftW-1:ByteW+2], s_q[ByteW+1] | xfer_sum[ByteW+1], xfer_sum[ByteW:0]};
-        xfer_from = !by_token ? from_byte_q[ByteW-1:FlitW] : !gate_q ? cfg_i.xs_base[ByteW-1:FlitW] + x_q[ByteW-1:FlitW]
-                  : {row_q, SubW'(32 / FlitBytes)};
-        xfer_len  = !by_token ? bytes_q : !gate_q ? LenW'(cfg_i.row_bytes) : LenW'({cfg_i.k, 2'b00});
-        xfer_end  = xfer_len - 1'b1;
-        xfer_st   = is_dyn ? remote_q != '0 : is_st ? !dst_own : is_multi ? (members & ~own_bit) != '0 : imm_q[4:0] != cfg_i.port;
-        xfer_loc  = is_dyn ? own_q != '0 : is_st ? dst_own : is_multi ? (members & own_bit) != '0 : imm_q[4:0] == cfg_i.port;
-    end
-
-    // The reader works on the transfer in slot b; slot a waits for send_build. Behind the weights for META it reads the entries too (ids_q).
-    typedef struct packed {
-        logic                        st;
-        logic                        loc;
-        logic [ShiftW-1:0]           addr;
-        logic [PktsW-1:0]            pkts;
-        logic [6:0]                  tail;
-        logic                        gate;
-        logic [4:0]                  dst;
-        logic [1:0]                  list_no;
-        logic [4:0]                  remote;
-        logic [4:0]                  own;
-        logic [TokB-1:0]             token;
-    } job_t;
-    job_t             job_a_q, job_b_q;
-    logic             job_take, move_b, reading_q, ids_q, pay_last, build_idle;
-    logic [AddrW-1:0] from_q;
-    logic [LenW-FlitW-1:0] flit_q, last_q;   // flit to request, last one
-    logic             pay_req, pay_gnt;
-
-    assign move_b    = job_b_valid_q && (!job_a_valid_q || job_take);
-    assign xfer_take = xfer_valid && (!reading_q || (pay_last && !ids_q)) && (!job_b_valid_q || move_b);
-    assign pay_last  = pay_gnt && flit_q == last_q;
-    assign drained   = !reading_q && !job_a_valid_q && !job_b_valid_q && build_idle;
-    assign retire_o  = state_q == DRAIN && drained;
-
-    always_ff @(posedge clk_i) begin
-        if (!rst_ni) begin
-            job_a_valid_q <= 1'b0;
-            job_b_valid_q <= 1'b0;
-            reading_q     <= 1'b0;
-        end else begin
-            if (xfer_take) job_b_valid_q <= 1'b1;
-            else if (move_b) job_b_valid_q <= 1'b0;
-            if (move_b) job_a_valid_q <= 1'b1;
-            else if (job_take) job_a_valid_q <= 1'b0;
-            if (xfer_take) reading_q <= 1'b1;
-            else if (pay_last && !ids_q) reading_q <= 1'b0;
-        end
-        if (move_b) job_a_q <= job_b_q;
-        if (xfer_take) begin
-            job_b_q <= '{
-                st: xfer_st, loc: xfer_loc, addr: xfer_addr, pkts: xfer_end[LenW-1:7], tail: xfer_end[6:0], gate: gate_q,
-                dst: is_st ? 5'(dst_gpu) : is_linear ? imm_q[4:0] : '0, list_no: list_q, remote: remote_q, own: own_q,
-                token: first_token_q | TokB'(token_q)
-            };
-        end
-        if (xfer_take) begin
-            from_q <= xfer_from;
-            last_q <= xfer_end[LenW-1:FlitW];
-            ids_q  <= is_st && gate_q;
-        end else if (pay_last) begin
-            from_q <= {from_q[AddrW-1:SubW], SubW'(0)};
-            last_q <= (LenW-FlitW)'(k_last[3:FlitW-1]);
-            ids_q  <= 1'b0;
-        end
-        if (xfer_take || pay_last) flit_q <= '0;
-        else if (pay_gnt) flit_q <= flit_q + 1'b1;
-    end
-
-    // ---- memory ------------------------------------------------------------------------------------------------
-    // Payload is requested when the queue has a place for it. A bit for each request tells whose the answer is.
-    localparam int unsigned Slots = 15;
-    logic [3:0]    slots_q, ask_q, answer_q;
-    logic          pay_wait_q, for_pay, walk_sel, pay_rvalid, pay_valid, pay_take, pay_room;
-    logic [FW-1:0] pay_data;
-    logic [4:0]    pay_level;
-
-    assign pay_req       = reading_q && slots_q != 4'(Slots);
-    assign walk_sel      = walk_rd_valid && !pay_wait_q;  // a request that waits is not replaced
-    assign rd_valid_o    = pay_req || walk_rd_valid;
-    assign rd_addr_o     = walk_sel ? walk_rd_addr : from_q + AddrW'(flit_q);
-    assign walk_rd_ready = rd_ready_i && walk_sel;
-    assign pay_gnt       = pay_req && !walk_sel && rd_ready_i;
-    assign walk_rvalid   = rd_rvalid_i && !for_pay;
-    assign pay_rvalid    = rd_rvalid_i && for_pay;
-
-    lutram #(
-        .Width(1),
-        .Depth(16)
-    ) i_whose (
-        .clk_i, .we_i(rd_valid_o && rd_ready_i), .waddr_i(ask_q), .wdata_i(!walk_sel), .raddr_i(answer_q), .rdata_o(for_pay)
+    send_transfers #(
+        .N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .Groups(Groups), .TokensLog2(TokensLog2), .ShiftW(ShiftW),
+        .Reds(Reds), .RedTypes(RedTypes), .RedOps(RedOps), .job_t(job_t)
+    ) i_transfers (
+        .clk_i, .rst_ni, .go_i, .cfg_i,
+        .cmd_valid_i, .cmd_ready_o, .cmd_i, .walk_o(walk), .end_o(walk_end), .drained_i(drained), .retire_o,
+        .group_we_i, .group_addr_i, .group_data_i(group_data_i[N-1:0]),
+        .walk_done_i (walk_done), .desc_valid_i(desc_valid), .desc_take_o(desc_take), .lists_used_i(job_waits), .desc_bad_i(desc_bad),
+        .desc_remote_i (desc_remote), .desc_own_i(desc_own), .desc_gpus_i(desc_gpus), .desc_list_i(desc_list), .desc_token_i(desc_token), .desc_row_i(desc_row),
+        .arm_valid_o, .arm_ready_i, .arm_token_o, .arm_count_o, .tok_done_i,
+        .base_q_o, .base_row_i, .base_take_o,
+        .xfer_valid_o (xfer_valid), .xfer_take_i(xfer_take), .xfer_o(xfer), .xfer_from_o(xfer_from), .xfer_last_o(xfer_last), .xfer_ids_o(xfer_ids),
+        .opcode_o (opcode), .group_o(group), .kind_o(kind), .meta_o(meta), .flat_o(flat),
+        .err_valid_o (cmd_err), .err_code_o(cmd_err_code)
     );
 
-    always_ff @(posedge clk_i) begin
-        if (!rst_ni) begin
-            slots_q    <= '0;
-            ask_q      <= '0;
-            answer_q   <= '0;
-            pay_wait_q <= 1'b0;
-        end else begin
-            if (pay_gnt != pay_take) slots_q <= slots_q + (pay_gnt ? 4'd1 : '1);
-            if (rd_valid_o && rd_ready_i) ask_q <= ask_q + 1'b1;
-            if (rd_rvalid_i) answer_q <= answer_q + 1'b1;
-            pay_wait_q <= pay_req && !walk_sel && !rd_ready_i;
-        end
-    end
-
-    fifo #(
-        .Width(FW),
-        .Depth(Slots + 1)
-    ) i_pay (
-        .clk_i, .rst_ni, .valid_i(pay_rvalid), .ready_o(pay_room), .data_i(rd_rdata_i),
-        .valid_o (pay_valid), .ready_i(pay_take), .data_o(pay_data), .level_o(pay_level)
+    send_read #(
+        .FlitBytes(FlitBytes), .AddrW(AddrW), .LenW(LenW), .job_t(job_t)
+    ) i_read (
+        .clk_i, .rst_ni, .k_last_i(k_last),
+        .xfer_valid_i (xfer_valid), .xfer_take_o(xfer_take), .xfer_i(xfer), .from_i(xfer_from), .last_i(xfer_last), .ids_i(xfer_ids),
+        .job_valid_o (job_valid), .job_take_i(job_take), .job_o(job), .waits_o(job_waits), .idle_o(read_idle),
+        .walk_valid_i (walk_rd_valid), .walk_ready_o(walk_rd_ready), .walk_addr_i(walk_rd_addr), .walk_rvalid_o(walk_rvalid),
+        .rd_valid_o, .rd_ready_i, .rd_addr_o, .rd_rvalid_i, .rd_rdata_i,
+        .pay_valid_o (pay_valid), .pay_take_i(pay_take), .pay_data_o(pay_data)
     );
 
     // ---- packets -----------------------------------------------------------------------------------------------
-    packet_pkg::opcode_e opcode;
-    logic                own_valid [2], own_ready [2], own_last [2];  // 0 uplink, 1 local
-    logic [FW-1:0]       own_data [2];
-    assign opcode = is_dyn ? packet_pkg::OP_DYMULTIMEM_ST : is_red ? packet_pkg::OP_MULTIMEM_RED : is_multi ? packet_pkg::OP_MULTIMEM_ST : packet_pkg::OP_ST;
+    logic          own_valid [2], own_ready [2], own_last [2];  // 0 uplink, 1 local
+    logic [FW-1:0] own_data [2];
 
     send_build #(
         .FlitBytes(FlitBytes), .PktsW(PktsW), .SumW(ByteW + 1), .AddrW(ShiftW), .TokenW(TokB)
     ) i_build (
-        .clk_i, .rst_ni, .port_i(cfg_i.port), .epoch_i(cfg_i.epoch), .k_i(cfg_i.k), .opcode_i(opcode), .group_i(is_red ? 16'(imm_q[7:0]) : imm_q), .kind_i(kind), .meta_i(is_st), .flat_i(flat_q && is_dyn),
-        .job_valid_i (job_a_valid_q), .job_take_o(job_take), .job_st_i(job_a_q.st), .job_loc_i(job_a_q.loc), .job_addr_i(job_a_q.addr),
-        .job_pkts_i (job_a_q.pkts), .job_tail_i(job_a_q.tail), .job_gate_i(job_a_q.gate), .job_dst_i(job_a_q.dst),
-        .job_list_i (job_a_q.list_no), .job_remote_i(job_a_q.remote), .job_own_i(job_a_q.own), .job_token_i(job_a_q.token),
+        .clk_i, .rst_ni, .port_i(cfg_i.port), .epoch_i(cfg_i.epoch), .k_i(cfg_i.k), .opcode_i(opcode), .group_i(group), .kind_i(kind), .meta_i(meta), .flat_i(flat),
+        .job_valid_i (job_valid), .job_take_o(job_take), .job_st_i(job.st), .job_loc_i(job.loc), .job_addr_i(job.addr),
+        .job_pkts_i (job.pkts), .job_tail_i(job.tail), .job_gate_i(job.gate), .job_dst_i(job.dst),
+        .job_list_i (job.list_no), .job_remote_i(job.remote), .job_own_i(job.own), .job_token_i(job.token),
         .list_o (build_list), .word_o(build_word), .remote0_i(remote0), .remote_flit_i(remote_flit), .own0_i(own0), .own_flit_i(own_flit),
         .pay_valid_i (pay_valid), .pay_take_o(pay_take), .pay_data_i(pay_data),
         .st_valid_o (own_valid[0]), .st_ready_i(own_ready[0]), .st_data_o(own_data[0]), .st_last_o(own_last[0]),
@@ -525,13 +246,11 @@ module send #(
     );
 
     // ---- errors ------------------------------------------------------------------------------------------------
-    logic cmd_err;
-    assign cmd_err = state_q == PORT && bad_cmd;
     assign err_valid_o = list_err || cmd_err;
-    assign err_code_o  = list_err ? list_err_code : strange ? error_pkg::ERR_REDUCTION : error_pkg::ERR_INSTR;
+    assign err_code_o  = list_err ? list_err_code : cmd_err_code;
 
-    logic unused;  // among them pay_room: a place in the queue is there by slots_q
-    assign unused = ^{cfg_i, cmd_i, group_data_i, pay_room, pay_level};
+    logic unused;
+    assign unused = ^{cfg_i, cmd_i, group_data_i};
 endmodule
 
 `default_nettype wire

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// Fetches the payload of send's transfers, and shares send's memory port with route_walk.
+//
+// A transfer is taken into slot b while its payload is being read; slot a behind it waits for send_build. With ids_i the entries of the token's
+// row of the routing table follow the payload. So a transfer is being built, one waits, and the payload of a third is being read.
+//
+// Order: transfers, and the flits of all of them, as they were taken. Payload is requested when the queue has a place for it; route_walk goes first, but
+// a request that memory has not taken is not replaced.
+// Back-pressure: rd_ready_i, pay_take_i and job_take_i; answers are always taken. One flit per cycle while memory gives one and route_walk asks for nothing.
+`default_nettype none
+
+module send_read #(
+    parameter int unsigned FlitBytes = 8,
+    parameter int unsigned AddrW     = 11,     // of a flit address in GPU memory
+    parameter int unsigned LenW      = 15,     // of the bytes of a transfer
+    parameter type         job_t     = logic,  // see send
+    localparam int unsigned FW    = 8 * FlitBytes,
+    localparam int unsigned FlitW = $clog2(FlitBytes)
+) (
+    input  wire logic                  clk_i,
+    input  wire logic                  rst_ni,
+    input  wire logic [3:0]            k_last_i,       // entries of a row of the routing table, less 1
+
+    input  wire logic                  xfer_valid_i,
+    output logic                       xfer_take_o,
+    input  wire job_t                  xfer_i,
+    input  wire logic [AddrW-1:0]      from_i,
+    input  wire logic [LenW-FlitW-1:0] last_i,         // flits, less 1
+    input  wire logic                  ids_i,
+
+    output logic                       job_valid_o,    // slot a
+    input  wire logic                  job_take_i,
+    output job_t                       job_o,
+    output logic                       waits_o,        // slot b holds a transfer
+    output logic                       idle_o,         // no slot does
+
+    input  wire logic                  walk_valid_i,
+    output logic                       walk_ready_o,
+    input  wire logic [AddrW-1:0]      walk_addr_i,
+    output logic                       walk_rvalid_o,  // with rd_rdata_i
+
+    output logic                       rd_valid_o,
+    input  wire logic                  rd_ready_i,
+    output logic [AddrW-1:0]           rd_addr_o,
+    input  wire logic                  rd_rvalid_i,
+    input  wire logic [FW-1:0]         rd_rdata_i,
+
+    output logic                       pay_valid_o,
+    input  wire logic                  pay_take_i,
+    output logic [FW-1:0]              pay_data_o
+);
+    localparam int unsigned SubW = $clog2(isa_pkg::RouteBytes / FlitBytes);
+
+    // ---- transfers ---------------------------------------------------------------------------------------------
+    job_t                  job_b_q;
+    logic                  move_b, reading_q, ids_q, pay_last, pay_gnt;
+    logic [AddrW-1:0]      from_q;
+    logic [LenW-FlitW-1:0] flit_q, last_q;   // flit to request, last one
+
+    assign move_b      = waits_o && (!job_valid_o || job_take_i);
+    assign xfer_take_o = xfer_valid_i && (!reading_q || (pay_last && !ids_q)) && (!waits_o || move_b);
+    assign pay_last    = pay_gnt && flit_q == last_q;
+    assign idle_o      = !reading_q && !job_valid_o && !waits_o;
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) begin
+            job_valid_o <= 1'b0;
+            waits_o     <= 1'b0;
+            reading_q   <= 1'b0;
+        end else begin
+            if (xfer_take_o) waits_o <= 1'b1;
+            else if (move_b) waits_o <= 1'b0;
+            if (move_b) job_valid_o <= 1'b1;
+            else if (job_take_i) job_valid_o <= 1'b0;
+            if (xfer_take_o) reading_q <= 1'b1;
+            else if (pay_last && !ids_q) reading_q <= 1'b0;
+        end
+        if (move_b) job_o <= job_b_q;
+        if (xfer_take_o) begin
+            job_b_q <= xfer_i;
+            from_q  <= from_i;
+            last_q  <= last_i;
+            ids_q   <= ids_i;
+        end else if (pay_last) begin
+            from_q <= {from_q[AddrW-1:SubW], SubW'(0)};
+            last_q <= (LenW-FlitW)'(k_last_i[3:FlitW-1]);
+            ids_q  <= 1'b0;
+        end
+        if (xfer_take_o || pay_last) flit_q <= '0;
+        else if (pay_gnt) flit_q <= flit_q + 1'b1;
+    end
+
+    // ---- memory ------------------------------------------------------------------------------------------------
+    // A bit for each request tells whose the answer is.
+    localparam int unsigned Slots = 15;
+    logic [3:0] slots_q, ask_q, answer_q;
+    logic       pay_req, pay_wait_q, for_pay, walk_sel, pay_rvalid, pay_room;
+    logic [4:0] pay_level;
+
+    assign pay_req       = reading_q && slots_q != 4'(Slots);
+    assign walk_sel      = walk_valid_i && !pay_wait_q;
+    assign rd_valid_o    = pay_req || walk_valid_i;
+    assign rd_addr_o     = walk_sel ? walk_addr_i : from_q + AddrW'(flit_q);
+    assign walk_ready_o  = rd_ready_i && walk_sel;
+    assign pay_gnt       = pay_req && !walk_sel && rd_ready_i;
+    assign walk_rvalid_o = rd_rvalid_i && !for_pay;
+    assign pay_rvalid    = rd_rvalid_i && for_pay;
+
+    lutram #(
+        .Width(1),
+        .Depth(16)
+    ) i_whose (
+        .clk_i, .we_i(rd_valid_o && rd_ready_i), .waddr_i(ask_q), .wdata_i(!walk_sel), .raddr_i(answer_q), .rdata_o(for_pay)
+    );
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) begin
+            slots_q    <= '0;
+            ask_q      <= '0;
+            answer_q   <= '0;
+            pay_wait_q <= 1'b0;
+        end else begin
+            if (pay_gnt != pay_take_i) slots_q <= slots_q + (pay_gnt ? 4'd1 : '1);
+            if (rd_valid_o && rd_ready_i) ask_q <= ask_q + 1'b1;
+            if (rd_rvalid_i) answer_q <= answer_q + 1'b1;
+            pay_wait_q <= pay_req && !walk_sel && !rd_ready_i;
+        end
+    end
+
+    fifo #(
+        .Width(FW),
+        .Depth(Slots + 1)
+    ) i_pay (
+        .clk_i, .rst_ni, .valid_i(pay_rvalid), .ready_o(pay_room), .data_i(rd_rdata_i),
+        .valid_o (pay_valid_o), .ready_i(pay_take_i), .data_o(pay_data_o), .level_o(pay_level)
+    );
+
+    logic unused;  // among them pay_room: a place in the queue is there by slots_q
+    assign unused = ^{k_last_i, pay_room, pay_level};
+endmodule
+
+`default_nettype wire
