@@ -3,8 +3,8 @@
 // Credits that one input of the switch gives back to its hub, at most one of each class per cycle.
 //
 // STORE: one in every cycle in which each queue of the input has room for another packet. CTRL: one for each packet that left or was rejected.
-// PART: named by requester, lowest first; the join does not start the next packet of a queue whose credit
-// still waits (part_hold_o). A credit waits at most as many cycles as others are ready to go.
+// PART: named by requester, lowest first; the join does not start the next packet of a queue whose credit has not gone in an earlier cycle
+// (part_hold_o). A credit waits at most as many cycles as others are ready to go.
 `default_nettype none
 
 module credit_return #(
@@ -27,16 +27,15 @@ module credit_return #(
     localparam int unsigned W = $clog2(CtrlPkts + 1);
 
     logic [W-1:0] ctrl_q;
-    logic [N-1:0] part_q, grant;
+    logic [N-1:0] grant;
 
-    assign grant       = part_q & (~part_q + 1'b1);
-    assign crd_o       = {part_q != '0, 1'b0, room_i == '1, ctrl_q != '0};
-    assign part_hold_o = part_q & ~grant;
+    assign grant       = part_hold_o & (~part_hold_o + 1'b1);
+    assign crd_o       = {part_hold_o != '0, 1'b0, room_i == '1, ctrl_q != '0};
     assign idle_o      = crd_o == '0;
 
     always_comb begin
         crd_part_o = '0;
-        if (part_q != '0) begin
+        if (part_hold_o != '0) begin
             for (int unsigned i = 0; i < N; i++) begin
                 if (grant[i]) crd_part_o |= 5'(i);
             end
@@ -50,11 +49,11 @@ module credit_return #(
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
-            ctrl_q <= '0;
-            part_q <= '0;
+            ctrl_q      <= '0;
+            part_hold_o <= '0;
         end else begin
             if (crd_o[0] || ctrl_drop_i || ctrl_free_i != '0) ctrl_q <= ctrl_q + ones({ctrl_drop_i, ctrl_free_i}) - W'(crd_o[0]);
-            part_q <= part_hold_o | part_done_i;
+            part_hold_o <= (part_hold_o & ~grant) | part_done_i;
         end
     end
 endmodule

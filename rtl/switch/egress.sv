@@ -110,13 +110,14 @@ module egress #(
     // ---- choice ----
     logic         busy_q;                 // a packet is being read
     logic         read_last, start;
+    logic         free_q;                 // none is, or its last flit: known a cycle before, much waits for it
     logic         error, error_busy_q;    // an ERROR packet waits, is being made
 
     assign error = error_valid_i && !error_busy_q;
 
     egress_choice #(.N(N), .Window(Window)) i_choice (
         .clk_i, .rst_ni, .go_i,
-        .open_i        ((!busy_q || read_last) && !hold_i),
+        .open_i        (free_q && !hold_i),
         .has_ctrl_i, .has_req_i, .has_store_i, .urgent_i,
         .has_error_i   (error),
         .has_result_i  (res_valid_i),
@@ -146,6 +147,7 @@ module egress #(
     logic [3:0]       more_q;
     logic             part_end_q;             // it is the last of its part: in a register, as much waits for the last flit of a packet
     logic             made;                   // the packet is made here
+    logic             off_end;                // the flit behind this one is the last of its part
     logic [SlotW-1:0] slot;
     logic             dyn, pay;
     logic [3:0]       more;
@@ -155,6 +157,7 @@ module egress #(
     assign front       = OffW'(HF - 1) + OffW'((6'(more_q) + 6'(FlitBytes / 2 - 1)) >> LaneW);
     assign read_last   = busy_q && part_end_q && (in_pay_q || !pay_q);
     assign made        = busy_q && from_q == '0;
+    assign off_end     = off_q + 1'b1 == (in_pay_q ? len_q : front);
     assign re_o        = busy_q ? from_q : '0;
     assign rd_slot_o   = slot_q;
     assign rd_line_o   = in_pay_q ? {1'b0, off_q} : {1'b1, cls_q == CLS_REQ, off_q[OffW-2:0] | ((cls_q == CLS_CTRL) ? (OffW-1)'(HF + TF) : '0)};
@@ -191,8 +194,12 @@ module egress #(
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
             busy_q       <= 1'b0;
+            free_q       <= 1'b1;
             error_busy_q <= 1'b0;
         end else begin
+            if (start) free_q <= HF == 1 && more == '0 && !pay && cls_o != CLS_PART;   // it has one flit
+            else if (free_q) free_q <= 1'b1;
+            else free_q <= part_end_q ? len_q == '0 : off_end && (in_pay_q || !pay_q);
             if (start) busy_q <= 1'b1;
             else if (read_last) busy_q <= 1'b0;
             if (ctrl_start && error) error_busy_q <= 1'b1;
@@ -216,7 +223,7 @@ module egress #(
             part_end_q <= len_q == '0;
         end else begin
             off_q      <= off_q + 1'b1;
-            part_end_q <= off_q + 1'b1 == (in_pay_q ? len_q : front);
+            part_end_q <= off_end;
         end
     end
 

@@ -84,17 +84,17 @@ module port_counters #(
         assign small_q[8 + d] = '0;
     end
 
-    for (genvar i = 10; i < Count; i++) begin : gen_event
-        logic event_1;
-        assign event_1 = (i == 10) ? reject_i : (i == 11) ? wait_turn_i : (i == 12) ? wait_credit_i : (i == 13) ? discard_i : drop_i;
+    logic [4:0] events_q;   // what waits is known late in a cycle, and counted in the next
+    always_ff @(posedge clk_i) events_q <= {drop_i, discard_i, wait_credit_i, wait_turn_i, reject_i};
 
+    for (genvar i = 10; i < Count; i++) begin : gen_event
         always_ff @(posedge clk_i) begin
             if (clear_i) begin
                 small_q[i] <= '0;
                 waits_q[i] <= 1'b0;
             end else begin
                 if (visit_i && at_i[i]) waits_q[i] <= 1'b0;
-                if (event_1) begin
+                if (events_q[i-10]) begin
                     small_q[i] <= next(small_q[i]);
                     if (small_q[i] == Last) waits_q[i] <= 1'b1;
                 end

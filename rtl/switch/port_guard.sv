@@ -7,8 +7,8 @@
 //
 // The port is marked down, and report_o says why, when a packet waits for its credit, its own packet is open, or a join waits for its partial (late_i), longer
 // than the class's time limit (see stall_timer), or when software says so. A packet waits for those of earlier classes only, so the limits grow with the class, twofold: where
-// one port stops others, that one is down before the others' time is over. A port that is marked is shut: its open packet is ended, nothing of it comes in. A cycle later
-// (everything that came in is in its queue by then) down_o rises: the output discards, joins get poisoned partials.
+// one port stops others, that one is down before the others' time is over. A port that is marked is shut a cycle later: its open packet is ended, nothing of it comes in. Another
+// cycle later (everything that came in is in its queue by then) down_o rises: the output discards, joins get poisoned partials.
 //
 // enable_i: when all of the port's packets have left the switch (drained_i), flush_o resets the port's input, its queues and its endpoint, for 32 cycles or more, until nothing
 // is left of the time before (ready_i). Then the port is up as after power-up.
@@ -44,39 +44,40 @@ module port_guard (
     output error_pkg::err_e       report_code_o,
     input  wire logic             report_take_i
 );
-    // {flush, down, shut, step}: who asks for one of them has no time for more than a flip-flop
-    typedef enum logic [4:0] {UP = 5'b000_00, SHUT = 5'b001_00, DOWN = 5'b011_00, DRAIN = 5'b011_01, FLUSH = 5'b111_00, FLUSHED = 5'b111_01, READY = 5'b111_10} state_e;
+    // {flush, down, marked, step}: who asks for one of them has no time for more than a flip-flop
+    typedef enum logic [4:0] {UP = 5'b000_00, MARKED = 5'b001_00, SHUT = 5'b001_01, DOWN = 5'b011_00, DRAIN = 5'b011_01, FLUSH = 5'b111_00, FLUSHED = 5'b111_01, READY = 5'b111_10} state_e;
     state_e     state_q;
     logic       open_q;     // the endpoint's packet has not ended
     logic       drop_q;     // the rest of it is dropped
     logic [1:0] cls_q;
-    logic       shut, passing, cut, sinks, owes;
+    logic       shut_q;     // a cycle behind the state, for the input alone: much waits for it there
+    logic       passing, cut, sinks, owes;
     logic [3:0] late;
 
     // ---- packets ----
-    assign shut       = state_q[2];
     assign passing    = open_q && !drop_q;
-    assign cut        = passing && (shut || !up_valid_i);
-    assign in_valid_o = passing || (up_valid_i && !open_q && !shut);
+    assign cut        = passing && (shut_q || !up_valid_i);
+    assign in_valid_o = passing || (up_valid_i && !open_q && !shut_q);
     assign in_last_o  = cut || up_last_i;
     assign in_err_o   = cut || up_err_i;
     assign in_cls_o   = open_q ? cls_q : up_cls_i;
-    assign drop_o     = cut || (up_valid_i && !open_q && shut);
+    assign drop_o     = cut || (up_valid_i && !open_q && shut_q);
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni || flush_o) open_q <= 1'b0;
         else if (up_valid_i) open_q <= !up_last_i;
+        shut_q <= rst_ni && state_q[2];
         if (!open_q) begin
-            drop_q <= shut;
+            drop_q <= shut_q;
             cls_q  <= up_cls_i;
-        end else if (shut || !up_valid_i) begin
+        end else if (shut_q || !up_valid_i) begin
             drop_q <= 1'b1;
         end
     end
 
     // ---- time limits ----
     stall_timer #(.Count(4)) i_timer (
-        .clk_i, .rst_ni(rst_ni && !shut), .tick_i({tick_i[0], tick_i[2], tick_i[1], tick_i[0]}), .wait_i({open_q, starved_i}), .late_o(late)
+        .clk_i, .rst_ni(rst_ni && !state_q[2]), .tick_i({tick_i[0], tick_i[2], tick_i[1], tick_i[0]}), .wait_i({open_q, starved_i}), .late_o(late)
     );
 
     assign sinks = late[2:0] != '0;
@@ -91,7 +92,8 @@ module port_guard (
             state_q <= UP;
         end else begin
             unique case (state_q)
-                UP:      if (sinks || owes || late[3] || disable_i) state_q <= SHUT;
+                UP:      if (sinks || owes || late[3] || disable_i) state_q <= MARKED;
+                MARKED:  state_q <= SHUT;
                 SHUT:    state_q <= DOWN;
                 DOWN:    if (enable_i) state_q <= DRAIN;
                 DRAIN:   if (drained_i) state_q <= FLUSH;

@@ -41,7 +41,7 @@ module prove_credit_return #(
             a_ctrl:  assert (crd[0] == (ctrl_q != '0));                   // every one comes back, none too many
             a_store: assert (crd[1] == (room_i == '1) && !crd[2]);
             a_part:  assert ((named & one_i) == '0 || waits_q);           // none too many, and none lost:
-            a_kept:  assert (!waits_q || (hold & one_i) != '0 || (named & one_i) != '0);
+            a_kept:  assert (waits_q == ((hold & one_i) != '0));
             a_name:  assert (crd[3] || part == '0);
             a_some:  assert (!waits_q || crd[3]);                         // a waiting credit lets others go, one each cycle
             a_idle:  assert (idle == (crd == '0));

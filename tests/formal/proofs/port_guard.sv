@@ -37,6 +37,7 @@ module prove_port_guard (
     assign ticks = (one_i == 2'd3) ? tick_i[0] : tick_i[one_i];
 
     // ---- nothing goes down without a cause: each has a counter of its own ----
+    logic       shut_q;         // marked in the cycle before: what comes does not go in
     logic [2:0] three;
     logic       three_open;
     logic [1:0] count_q [4];
@@ -58,6 +59,7 @@ module prove_port_guard (
     always_ff @(posedge clk_i) begin
         one_q        <= one_i;
         up_q         <= rst_n && up;
+        shut_q       <= rst_n && !up;
         cause_q      <= cause;
         disabled_q   <= disable_i;
         inside_q     <= rst_n && (in_valid ? !in_last : inside_q);
@@ -67,9 +69,9 @@ module prove_port_guard (
         else if (ticks && waited_q != 2'd3) waited_q <= waited_q + 2'd1;
         if (rst_n) begin
             a_whole:  assert (!inside_q || (in_valid && in_cls == inside_cls_q));       // consecutive, one class
-            a_begins: assert (inside_q || !in_valid || (up && !up_open_q && same && in_cls == cls_i));
-            a_flits:  assert (!(inside_q && in_valid) || (up && same) || (in_last && in_err && drop));
-            a_drops:  assert (drop == ((inside_q && !(up && valid_i)) || (valid_i && !up_open_q && !up)));
+            a_begins: assert (inside_q || !in_valid || (!shut_q && !up_open_q && same && in_cls == cls_i));
+            a_flits:  assert (!(inside_q && in_valid) || (!shut_q && same) || (in_last && in_err && drop));
+            a_drops:  assert (drop == ((inside_q && (shut_q || !valid_i)) || (valid_i && !up_open_q && shut_q)));
             a_down:   assert (!down || (!in_valid && !inside_q));
             a_time:   assert (!(up && waited_q == 2'd3) || cause);
             a_marked: assert (!(up_q && cause_q) || !up);                               // at once
