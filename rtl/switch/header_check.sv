@@ -11,7 +11,7 @@ module header_check #(
     parameter red_pkg::set_t RedOps   = red_pkg::AllOps,
     localparam int unsigned OffW = $clog2(128 / FlitBytes)
 ) (
-    input  wire logic                valid_i,     // the header is complete; else there is nothing wrong
+    input  wire logic                valid_i,     // the header is complete; else code_o is ERR_NONE
     input  wire packet_pkg::header_t head_i,
     input  wire packet_pkg::cls_e    cls_i,       // by the link
     input  wire logic [1:0]          epoch_i,
@@ -21,17 +21,15 @@ module header_check #(
     output logic                     group_o,     // its target is a static group
     output logic                     pay_o,       // a payload follows
     output logic [OffW-1:0]          flits_o,     // of the payload, less 1
-    output logic                     wrong_o,
-    output error_pkg::err_e          code_o       // with wrong_o
+    output error_pkg::err_e          code_o
 );
     import packet_pkg::*;
     import error_pkg::*;
 
     localparam int unsigned L2F = $clog2(FlitBytes);
 
-    logic           known, fits, bad_red, bad_epoch, bad_count;
-    logic [7:0]     room;   // bytes behind the first one of a longest packet that its length leaves free
-    logic [6:0]     span;   // bytes from the start of the first payload flit, less 1
+    logic           known, fits;
+    logic [8:0]     span;   // bytes from the start of the first payload flit, less 1
     logic [L2F-1:0] skip;
 
     assign dynamic_o = Multicast && head_i.opcode inside {OP_DYMULTIMEM_ST, OP_DYMULTIMEM_LD_REDUCE};
@@ -42,27 +40,25 @@ module header_check #(
                     && head_i.opcode[5:4] == cls_i && head_i.cls == cls_i
                     && (Multicast || !(head_i.opcode inside {OP_MULTIMEM_ST, OP_MULTIMEM_RED, OP_DYMULTIMEM_ST, OP_MULTIMEM_LD_REDUCE, OP_DYMULTIMEM_LD_REDUCE}));
     assign skip      = head_i.addr[L2F-1:0];
-    assign span      = head_i.len[6:0] + {{(7-L2F){skip == '0}}, skip - 1'b1};
+    assign span      = {1'b0, head_i.len[7:0]} + {{(9-L2F){skip == '0}}, skip - 1'b1};
     assign flits_o   = span[L2F +: OffW];
-    assign room      = 8'd128 - head_i.len[7:0];
-    assign bad_red   = cls_i == CLS_REQ && !red_pkg::has(RedTypes, RedOps, '{dtype: head_i.dtype, redop: head_i.redop});
-    assign bad_epoch = head_i.epoch != epoch_i;
-    assign bad_count = dynamic_o && (head_i.cnt == '0 || head_i.cnt > 5'd16);
-    assign wrong_o   = valid_i && (!known || (cls_i == CLS_REQ && no_room_i) || bad_red || bad_epoch || !fits || bad_count);
 
     always_comb begin
         if (cls_i == CLS_REQ) fits = head_i.len != '0;
-        else if (pay_o)       fits = head_i.len <= 15'd128 && (room[7:L2F] != '0 || room[L2F-1:0] >= skip);   // skip comes last
+        else if (pay_o)       fits = head_i.len[14:8] == '0 && span[8:7] == '0;
         else                  fits = head_i.len == '0;
     end
 
     always_comb begin
-        if (!known)                             code_o = ERR_OPCODE;
-        else if (cls_i == CLS_REQ && no_room_i) code_o = ERR_WINDOW;
-        else if (bad_red)                       code_o = ERR_REDUCTION;
-        else if (bad_epoch)                     code_o = ERR_EPOCH;
-        else if (!fits)                         code_o = ERR_LENGTH;
-        else                                    code_o = ERR_TARGETS;
+        code_o = ERR_NONE;
+        if (valid_i) begin
+            if (!known)                             code_o = ERR_OPCODE;
+            else if (cls_i == CLS_REQ && no_room_i) code_o = ERR_WINDOW;
+            else if (cls_i == CLS_REQ && !red_pkg::has(RedTypes, RedOps, '{dtype: head_i.dtype, redop: head_i.redop})) code_o = ERR_REDUCTION;
+            else if (head_i.epoch != epoch_i)       code_o = ERR_EPOCH;
+            else if (!fits)                         code_o = ERR_LENGTH;
+            else if (dynamic_o && (head_i.cnt == '0 || head_i.cnt > 5'd16)) code_o = ERR_TARGETS;
+        end
     end
 
     wire unused_fields = &{1'b0, head_i, span[L2F-1:0]};

@@ -150,7 +150,6 @@ module ingress #(
     cls_e            head_cls;      // of the header that is being checked
     logic            is_dyn, is_group, has_pay, no_room;
     logic [OffW-1:0] flits;         // of the payload, less 1
-    logic            head_wrong;
     err_e            head_code;
 
     if (HF == 2) begin : gen_half_head
@@ -162,7 +161,7 @@ module ingress #(
 
     header_check #(.FlitBytes(FlitBytes), .Multicast(Multicast), .RedTypes(RedTypes), .RedOps(RedOps)) i_header (
         .valid_i(state_q == HEAD), .head_i(head), .cls_i(head_cls), .epoch_i, .no_room_i(no_room),
-        .dynamic_o(is_dyn), .group_o(is_group), .pay_o(has_pay), .flits_o(flits), .wrong_o(head_wrong), .code_o(head_code)
+        .dynamic_o(is_dyn), .group_o(is_group), .pay_o(has_pay), .flits_o(flits), .code_o(head_code)
     );
 
     // ---- targets ----
@@ -200,13 +199,13 @@ module ingress #(
 
     assign misplaced = lane_end && flit_last != (!one_more && !pay);   // the packet ends too early or too late
     assign spoilt    = lane_end && flit_last && flit_err;
-    assign bad_head  = head_wrong || misplaced || spoilt || (!listing && !is_group && !port_good);
+    assign bad_head  = head_code != ERR_NONE || misplaced || spoilt || (!listing && !is_group && !port_good);
 
     assign list_good = reached && !twice;
     assign good      = (listing && in_range && list_good) || other_good;
 
     always_comb begin
-        if (head_wrong)                              code = head_code;
+        if (head_code != ERR_NONE)                   code = head_code;
         else if (!somewhere)                         code = ERR_UNMAPPED;
         else if (!allowed)                           code = ERR_PARTITION;
         else if (twice)                              code = ERR_DUPLICATE;

@@ -5,7 +5,7 @@
 // The low part of a counter is in registers: a 5-bit shift register with feedback that runs through 32 states (a tenth of
 // the logic of 13 adders), 10 bits of a sum for bytes. Their carries wait until a scan adds them to the high part in a LUT RAM, one counter in every other cycle.
 // The cycles between serve reads: with read_i, high_o and low_o are the parts of counter addr_i up to this cycle (low_o is 0 without), to
-// be joined with high = high_o[26:0] + high_o[27] as {high[26:0], place of low_o[4:0] among the states} or, for bytes, {high[21:0], low_o}. Counts are exact and wrap. clear_i (one
+// be joined as {high_o[26:0], place of low_o[4:0] among the states} or, for bytes, {high_o[21:0], low_o}. Counts are exact and wrap. clear_i (one
 // cycle, at the start of a scan of 32 cycles with clearing_i high) clears them. Bytes are counted with the header, by its length field; a carry
 // waits at most 32 cycles, in which at most 1024 bytes come.
 `default_nettype none
@@ -31,7 +31,7 @@ module port_counters #(
     input  wire logic             discard_i,
     input  wire logic             drop_i,
 
-    output logic [27:0]           high_o,       // {carry, high part}: added where it is read, the way there is long
+    output logic [26:0]           high_o,
     output logic [9:0]            low_o
 );
     import packet_pkg::*;
@@ -40,7 +40,7 @@ module port_counters #(
     logic [9:0]       bytes_q [2];
     logic [Count-1:0] waits_q;          // carries
     logic [1:0]       first_q;
-    logic [26:0]      old, high;
+    logic [26:0]      old;
 
     // x^5 + x^2 + 1 with the state 0 put in front of state 1
     function automatic logic [4:0] next(input logic [4:0] s);
@@ -106,13 +106,12 @@ module port_counters #(
         .clk_i,
         .we_i    (visit_i),
         .waddr_i (addr_i),
-        .wdata_i (high),
+        .wdata_i (high_o),
         .raddr_i (addr_i),
         .rdata_o (old)
     );
 
-    assign high_o = {(waits_q & at_i) != '0, old};
-    assign high   = (clearing_i ? '0 : old) + 27'(high_o[27]);
+    assign high_o = ((visit_i && clearing_i) ? '0 : old) + 27'((waits_q & at_i) != '0);
 
     always_comb begin
         low_o = '0;

@@ -54,7 +54,7 @@ module switch_common #(
     output logic [N-1:0]           cnt_read_o,
     output logic [3:0]             cnt_addr_o,
     output logic [14:0]            cnt_at_o,
-    input  wire logic [27:0]       cnt_high_i [N],
+    input  wire logic [26:0]       cnt_high_i [N],
     input  wire logic [9:0]        cnt_low_i [N],
     input  wire logic [N-1:0]      err_waits_i,
     input  wire error_pkg::err_e   err_code_i [N],
@@ -151,8 +151,7 @@ module switch_common #(
         end
     endfunction
 
-    logic [27:0] cnt_high_q;
-    logic [26:0] cnt_high;
+    logic [26:0] cnt_high_q;
     logic [9:0]  cnt_low_q;
     logic        cnt_bytes_q;
 
@@ -167,8 +166,7 @@ module switch_common #(
             cnt_bytes_q <= cnt_at_o[8] || cnt_at_o[9];
         end
     end
-    assign cnt_high   = cnt_high_q[26:0] + 27'(cnt_high_q[27]);
-    assign cnt_data_o = cnt_bytes_q ? {cnt_high[21:0], cnt_low_q} : {cnt_high, place(cnt_low_q[4:0])};
+    assign cnt_data_o = cnt_bytes_q ? {cnt_high_q[21:0], cnt_low_q} : {cnt_high_q, place(cnt_low_q[4:0])};
 
     // ---- errors ----
     always_comb begin

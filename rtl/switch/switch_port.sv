@@ -81,7 +81,7 @@ module switch_port #(
     input  wire logic              cnt_read_i,
     input  wire logic [3:0]        cnt_addr_i,
     input  wire logic [14:0]       cnt_at_i,
-    output logic [27:0]            cnt_high_o,
+    output logic [26:0]            cnt_high_o,
     output logic [9:0]             cnt_low_o,
     output logic                   err_waits_o,
     output error_pkg::err_e        err_code_o,

@@ -122,7 +122,7 @@ module switch_top #(
     logic              step, cnt_clearing, cnt_visit;
     logic [3:0]        cnt_addr;
     logic [14:0]       cnt_at;
-    logic [27:0]       cnt_high [N];
+    logic [26:0]       cnt_high [N];
     logic [9:0]        cnt_low [N];
     error_pkg::err_e   err_code [N];
     logic [StampB-1:0] now;

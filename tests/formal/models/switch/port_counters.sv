@@ -24,7 +24,7 @@ module port_counters #(
     input  wire logic             discard_i,
     input  wire logic             drop_i,
 
-    output logic [27:0]           high_o,
+    output logic [26:0]           high_o,
     output logic [9:0]            low_o
 );
     assign high_o = '0;
