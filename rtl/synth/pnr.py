@@ -8,8 +8,8 @@ The parts are PARTS below. A part has more ports than the device has pins: a wra
 a register each that may lie where its input is read, and folds its outputs into one, so that every path begins and ends in a flip-flop;
 the wrapper's cells are not counted. A part with a speed grade is placed and routed for that one, and timed for the other one as it lies
 there; a part without is synthesized and counted for the arithmetic. --param holds for every part whose top has that parameter.
-FILE: the RTL, packages first. A part whose netlist has not changed since it was routed is not routed again, and with --no-route none is:
-the others show what was reached before, a placement (its clock by nextpnr's estimate of the wires) or the cells of the netlist.
+FILE: the RTL, packages first. A part whose netlist has not changed since it was routed is not routed again, and with --no-route none is. What is not routed
+shows its placement, the clock by nextpnr's estimate of the wires, or the cells of its netlist. SLOW parts are routed only with --only.
 Exit status 1: a part does not fit or misses its clock, 2: a tool failed.
 """
 import argparse
@@ -29,8 +29,10 @@ CAPACITY = {"TRELLIS_COMB": 83640, "TRELLIS_FF": 83640, "DP16KD": 208, "MULT18X1
 GRADES = (6, 8)
 SEED = 1
 LEVELS = 2  # of hierarchy below the top that the table shows
-# Of nextpnr, for the placement of a part. The paths of eight ports are mostly wire: timing weighs twice as much as it does by default, and cells are spread less.
-PLACER = {"switch-8": ["--placer-heap-beta", "0.75", "--placer-heap-timingweight", "20"]}
+# Of nextpnr, for the placement of a part: the paths of eight ports are mostly wire, so timing weighs more than it does by default, and cells are spread more.
+PLACER = {"switch-8": ["--placer-heap-beta", "0.75", "--placer-heap-timingweight", "40"]}
+# Parts that are routed only when they are asked for by name: their wires take router1 four hours or more.
+SLOW = {"switch-8"}
 # name: top, parameters, speed grade, clock asked for in MHz. Of the seven partial queues of each of 8 ports three are LUT RAM: the switch
 # would take 240 of the device's 208 block RAMs.
 PARTS = {
@@ -171,7 +173,7 @@ def run(name, a):
         replace_if_changed(out / "netlist.json", out / "new.json")
         done.touch()
     area = check.area(json.loads((out / "stat.json").read_text()), "pnr_top")
-    result = {"name": name, "top": top, "params": params, "speed": speed, "freq": freq, "fault": None, "total": None, "timing": {}, "counted": next(t for m, (t, _) in area.items() if check.module_of(m) == top)}
+    result = {"name": name, "top": top, "params": params, "speed": speed, "freq": freq, "fault": None, "total": None, "estimate": None, "timing": {}, "counted": next(t for m, (t, _) in area.items() if check.module_of(m) == top)}
     if speed is None:
         print(f"pnr: {name}: {result['counted']['comb']} COMB before packing")
         return result
@@ -182,10 +184,10 @@ def run(name, a):
     result["cells"] = {m: {**c, "inst": len(c["inst"])} for m, c in count_cells(out, top).items()}
     result["total"] = total = {k: sum(c[k] for c in result["cells"].values()) for k in CAPACITY}
     print(f"pnr: {name}: {total['TRELLIS_COMB']} COMB ({share(total, 'TRELLIS_COMB')}), {total['TRELLIS_FF']} FF, {total['DP16KD']} DP16KD", flush=True)
-    result["fault"] = nextpnr(out, f"route-{speed}", speed, freq, "placed.json", "routed.json", ["--no-pack", "--no-place"], not a.no_route)
+    result["fault"] = nextpnr(out, f"route-{speed}", speed, freq, "placed.json", "routed.json", ["--no-pack", "--no-place"], not a.no_route and (a.only or name not in SLOW))
+    result["estimate"] = timing(out, "place")
     if result["fault"]:
-        result["timing"] = {str(speed): timing(out, "place")}
-        print(f"pnr: {name}: {result['fault']}; as it is placed {result['timing'][str(speed)]['fmax']:.1f} MHz at speed grade {speed} by estimate")
+        print(f"pnr: {name}: {result['fault']}; as it is placed {result['estimate']['fmax']:.1f} MHz at speed grade {speed} by estimate")
         return result
     other = next(g for g in GRADES if g != speed)
     fault = nextpnr(out, f"route-{other}", other, freq, "routed.json", f"routed-{other}.json", ["--no-pack", "--no-place"], not a.no_route)
@@ -255,7 +257,8 @@ def page(results):
              "Written by `make pnr`: Yosys and nextpnr place and route parts of the fabric on the ECP5 85F",
              f"({PACKAGE}, seed {SEED}). COMB are nextpnr's TRELLIS_COMB, after packing, or where it says *before packing* LUT4 + 2 CCU2C + 4 TRELLIS_DPR16X4 of Yosys; a share is of the whole device",
              f"({CAPACITY['TRELLIS_COMB']} COMB, {CAPACITY['DP16KD']} DP16KD, {CAPACITY['MULT18X18D']} multipliers). A part stands between shift registers, which are not counted.",
-             "Placed and routed for the speed grade with a clock asked for; timed for the other as it lies there. "
+             "Placed and routed for the speed grade with a clock asked for; *as placed* is nextpnr's estimate for that grade before it routes; timed for the other grade as it lies there. "
+             + "".join(f"{n} is routed only by `make pnr P={n}`: its wires take hours. " for n in sorted(SLOW))
              + " ".join(f"{n} is placed with `{' '.join(o)}`." for n, o in PLACER.items()),
              "Modules are mapped together; a LUT counts for the one that the net behind it is named after.", ""]
     placed = [r for r in results if r["speed"]]
@@ -264,15 +267,15 @@ def page(results):
         head = [r["name"], f"`{r['top']}`", ", ".join(r["params"])]
         asked = f"{r['freq']} at {r['speed']}"
         t = r["total"] or counted(r)
-        mhz = {g: f"{t['fmax']:.1f}" + (f" by estimate: {r['fault']}" if r["fault"] else "") for g, t in r["timing"].items()} or {str(r["speed"]): r["fault"]}
+        mhz = {g: f"{t['fmax']:.1f}" for g, t in r["timing"].items()} or {str(r["speed"]): r["fault"]}
         rows.append([*head, t["TRELLIS_COMB"] if r["total"] else f"{t['TRELLIS_COMB']} before packing", share(t, "TRELLIS_COMB"), t["TRELLIS_FF"], t["DP16KD"], t["MULT18X18D"],
-                     *(mhz.get(str(g), "") for g in GRADES), asked])
-    lines += table(["part", "top", "parameters", "COMB", "share", "FF", "DP16KD", "MULT18X18D", *(f"MHz, grade {g}" for g in GRADES), "asked"], rows)
+                     f"{r['estimate']['fmax']:.1f}" if r["total"] else "", *(mhz.get(str(g), "") for g in GRADES), asked])
+    lines += table(["part", "top", "parameters", "COMB", "share", "FF", "DP16KD", "MULT18X18D", "MHz as placed", *(f"MHz, grade {g}" for g in GRADES), "asked"], rows)
     for r in placed:
         if not r["total"]:
             continue
         lines += ["", f"## {r['name']}", ""]
-        lines += [f"Critical path, grade {g}: from `{t['begin']}` to `{t['end']}`, {t['logic']:.1f} ns in logic and {t['wires']:.1f} ns in wires{' by estimate' if r['fault'] else ''}.\n" for g, t in r["timing"].items()]
+        lines += [f"Critical path, grade {g}: from `{t['begin']}` to `{t['end']}`, {t['logic']:.1f} ns in logic and {t['wires']:.1f} ns in wires{' by estimate' if r['fault'] else ''}.\n" for g, t in (r["timing"] or {r["speed"]: r["estimate"]}).items()]
         lines += table(["module", "instances", "COMB", "FF", "DP16KD", "MULT18X18D"],
                        [[f"`{m}`", c["inst"], *(c[k] for k in CAPACITY)] for m, c in sorted(r["cells"].items(), key=lambda x: -x[1]["TRELLIS_COMB"])])
     parts = {r["name"]: r for r in results}
