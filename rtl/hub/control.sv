@@ -2,17 +2,13 @@
 //
 // Unit control: count, prefix, signal, flag, fence; and everything small that the hub tells other GPUs.
 //
-// count: one entry of the routing table per cycle is added to a counter per {GPU, local expert} (or once per token and GPU, at local expert 0), then a
-// COUNTS packet goes to each GPU p, p + 1, ... modulo N, its own by the local stream. Entries that are 0xffff or not mapped are not counted.
+// count: entry_counts counts the entries of the routing table for each {GPU, local expert} (or tokens for each GPU), then a
+// COUNTS packet goes to each GPU p, p + 1, ... modulo N, its own by the local stream.
 // signal, flag, fence: a packet to each GPU p + 1, ... (fence: p first, by the local stream; flag with flags.0: p alone). fence retires when N GPUs have answered.
-// The units' words of other GPUs' copy counts (cnt_* of kind 1) are added up as they come: base[g] = copies of GPUs 0 .. p - 1 for GPU g, the number of the
-// first row of p at g; recv_rows_o = copies for p, src_rows_o those of src_i. prefix has only to keep base[p] (own_base_o): send counts base[] up. Cleared by go_i, so
-// copy counts work once per layer; prefix belongs behind the arrival of all of them.
-//
-// Control packets: ACKs that rx_store asks for, signals of the expert engine, and events take turns. An ACK for the GPU itself counts at once; the
-// signal of an own token goes to the token tracker (own_*, global index).
+// Other GPUs' copy counts (cnt_* of kind 1) go to copy_bases, which says where this GPU's rows begin at the others; prefix keeps where its own begin here, and
+// belongs behind the arrival of all counts. ACKs, signals of the expert engine and events leave by ctrl_packets.
 // Order: COUNTS, FLAG and FENCE are in the store class, behind everything that tx took before. Back-pressure: all by ready; ready does not
-// depend on the port's own valid. Worst case: a waiting control packet is passed by two others; a signal for its own token waits for none.
+// depend on the port's own valid.
 `default_nettype none
 
 module control #(
@@ -86,19 +82,12 @@ module control #(
     import isa_pkg::*;
     import packet_pkg::*;
     localparam int unsigned FW     = 8 * FlitBytes;
-    localparam int unsigned FlitW  = $clog2(FlitBytes);
-    localparam int unsigned ByteW  = AddrW + FlitW;
-    localparam int unsigned RowAW  = ByteW - 7;
     localparam int unsigned GpuW   = $clog2(N);
     localparam int unsigned LocalW = (MaxLocalExperts > 1) ? $clog2(MaxLocalExperts) : 1;
-    localparam int unsigned ExpW   = $clog2(MaxExperts);
     localparam int unsigned CountW = TokensLog2 + 1;
     localparam int unsigned HF     = HeaderBytes / FlitBytes;
     localparam int unsigned W      = FlitBytes / 4;  // words of a flit
     localparam int unsigned WW     = $clog2(W);
-    localparam int unsigned RowW   = node_pkg::RowW;
-    localparam int unsigned BaseW  = (GpuW + TokensLog2 + 1 < RowW) ? GpuW + TokensLog2 + 1 : RowW;  // every token of every GPU
-    localparam int unsigned TokB   = TokensLog2 + GpuW;  // of a global token index
 
     if (MaxLocalExperts > 32) begin : gen_check
         $error("control: a COUNTS packet has 32 words");
@@ -132,76 +121,24 @@ module control #(
     end
 
     // ---- counting ----------------------------------------------------------------------------------------------
-    logic            entry_valid, entry_last, walk_done, map_valid, hit_q, hit_last_q;
-    logic [15:0]     entry;
-    logic [GpuW-1:0]   map_gpu;
-    logic [LocalW-1:0] map_local;
-    logic [GpuW-1:0] hit_gpu_q;
-    logic [LocalW-1:0] hit_local_q;
-    logic [N-1:0]    seen_q;
-    logic [3:0]            unused_pos, k_last;
-    logic [TokensLog2-1:0] unused_token;
-    logic [RowAW-1:0]      unused_row;
-
-    assign k_last = 4'(cfg_i.k - 5'd1);
-
-    route_walk #(
-        .FlitBytes(FlitBytes), .AddrW(AddrW), .TokensLog2(TokensLog2)
-    ) i_walk (
-        .clk_i, .rst_ni,
-        .start_i (start_walk), .first_i(cmd_i.a[TokensLog2-1:0]), .end_i(end_q),
-        .k_last_i (k_last), .row_base_i(cfg_i.rt_base[ByteW-1:7]), .done_o(walk_done),
-        .rd_valid_o, .rd_ready_i, .rd_addr_o, .rd_rvalid_i, .rd_rdata_i,
-        .valid_o (entry_valid), .take_i(entry_valid), .entry_o(entry), .pos_o(unused_pos), .last_o(entry_last),
-        .token_o (unused_token), .row_o(unused_row)
-    );
-
-    lutram #(
-        .Width(1 + GpuW + LocalW),
-        .Depth(MaxExperts)
-    ) i_emap (
-        .clk_i, .we_i(emap_we_i && emap_addr_i < 12'(MaxExperts)), .waddr_i(emap_addr_i[ExpW-1:0]),
-        .wdata_i ({emap_data_i.valid && 32'(emap_data_i.gpu) < N && emap_data_i.local_expert < 6'(MaxLocalExperts),
-                   emap_data_i.gpu[GpuW-1:0], emap_data_i.local_expert[LocalW-1:0]}),
-        .raddr_i (entry[ExpW-1:0]), .rdata_o({map_valid, map_gpu, map_local})
-    );
-
-    always_ff @(posedge clk_i) begin
-        hit_q <= rst_ni && entry_valid && entry < 16'(MaxExperts) && map_valid && 7'(map_local) < cfg_i.local_experts;
-        hit_last_q  <= !rst_ni || (entry_valid && entry_last);
-        hit_gpu_q   <= map_gpu;
-        hit_local_q <= map_local;
-        for (int unsigned g = 0; g < N; g++) begin
-            if (hit_last_q) seen_q[g] <= 1'b0;
-            else if (hit_q && hit_gpu_q == GpuW'(g)) seen_q[g] <= 1'b1;
-        end
-    end
-
-    // Counters: counted up here, read and cleared when their word leaves for the last time.
-    localparam int unsigned SlotW = GpuW + LocalW;
-    logic [SlotW-1:0]  slot;
-    logic [SlotW:0]    clear_q;       // after reset
+    // Counters are read, and cleared when their word leaves for the last time.
+    logic              walk_done, clearing, word_take;
+    logic [GpuW-1:0]   count_gpu;
+    logic [LocalW-1:0] count_local;
     logic [CountW-1:0] count;
     logic [4:0]        word_q, word_last;
-    logic              word_take, wipe;
 
-    assign word_last = copies_q ? 5'(N - 1) : 5'(cfg_i.local_experts - 7'd1);
-    assign wipe      = state_q == CLEAR || (word_take && (!copies_q || to_last));
+    assign word_last   = copies_q ? 5'(N - 1) : 5'(cfg_i.local_experts - 7'd1);
+    assign count_gpu   = copies_q ? word_q[GpuW-1:0] : to_q;
+    assign count_local = copies_q ? LocalW'(0) : word_q[LocalW-1:0];
 
-    always_comb begin
-        unique case (state_q)
-            CLEAR:   slot = clear_q[SlotW-1:0];
-            COUNT:   slot = {hit_gpu_q, copies_q ? LocalW'(0) : hit_local_q};
-            default: slot = copies_q ? {word_q[GpuW-1:0], LocalW'(0)} : {to_q, word_q[LocalW-1:0]};
-        endcase
-    end
-
-    lutram #(
-        .Width(CountW),
-        .Depth(2**SlotW)
-    ) i_count (
-        .clk_i, .we_i(wipe || (state_q == COUNT && hit_q && !(copies_q && seen_q[hit_gpu_q]))), .waddr_i(slot),
-        .wdata_i (wipe ? '0 : count + 1'b1), .raddr_i(slot), .rdata_o(count)
+    entry_counts #(
+        .N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .MaxExperts(MaxExperts), .MaxLocalExperts(MaxLocalExperts), .TokensLog2(TokensLog2)
+    ) i_counts (
+        .clk_i, .rst_ni, .cfg_i, .emap_we_i, .emap_addr_i, .emap_data_i,
+        .start_i (start_walk), .first_i(cmd_i.a[TokensLog2-1:0]), .end_i(end_q), .copies_i(copies_q), .counting_i(state_q == COUNT), .done_o(walk_done),
+        .rd_valid_o, .rd_ready_i, .rd_addr_o, .rd_rvalid_i, .rd_rdata_i,
+        .gpu_i (count_gpu), .local_i(count_local), .wipe_i(word_take && (!copies_q || to_last)), .count_o(count), .clearing_o(clearing)
     );
 
     // ---- packets of the store class ----------------------------------------------------------------------------
@@ -266,11 +203,9 @@ module control #(
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
             state_q <= CLEAR;
-            clear_q <= '0;
         end else begin
-            clear_q <= clear_q + 1'b1;
             unique case (state_q)
-                CLEAR:   if (clear_q[SlotW]) state_q <= IDLE;
+                CLEAR:   if (!clearing) state_q <= IDLE;
                 IDLE:    if (accept) begin
                              unique case (cmd_i.op)
                                  I_COUNT:  state_q <= COUNT;
@@ -301,106 +236,26 @@ module control #(
         else if (ack_rx_i || own_ack) acks_q <= acks_q + 1'b1;
     end
 
-    // ---- rows of unicast ---------------------------------------------------------------------------------------
-    logic            copies_in, base_we, known;
-    logic [GpuW-1:0] base_at;
-    logic [BaseW-1:0] base_word, base_row, recv_q, own_base_q, src_rows;
-    logic [N-1:0]    known_q;
-
-    assign copies_in = cnt_valid_i && cnt_kind_i;
-    assign base_at   = copies_in ? cnt_idx_i[GpuW-1:0] : (state_q == PREFIX) ? port : base_q_i;
-    assign base_we   = (copies_in && cnt_src_i < cfg_i.port) || base_take_i;
-    assign known     = known_q[base_at];
-    assign base_row  = known ? base_word : '0;
-    assign base_row_o  = RowW'(base_row);
-    assign recv_rows_o = RowW'(recv_q);
-    assign own_base_o  = RowW'(own_base_q);
-    assign src_rows_o  = RowW'(src_rows);
-
-    lutram #(
-        .Width(BaseW),
-        .Depth(N)
-    ) i_base (
-        .clk_i, .we_i(base_we), .waddr_i(base_at), .wdata_i(base_row + (copies_in ? cnt_val_i[BaseW-1:0] : BaseW'(1))),
-        .raddr_i (base_at), .rdata_o(base_word)
+    // ---- other GPUs' copies, and what is told to other GPUs -----------------------------------------------------
+    copy_bases #(
+        .N(N), .TokensLog2(TokensLog2)
+    ) i_bases (
+        .clk_i, .rst_ni, .go_i, .port_i(cfg_i.port), .cnt_valid_i(cnt_valid_i && cnt_kind_i), .cnt_src_i, .cnt_idx_i, .cnt_val_i, .keep_i(state_q == PREFIX),
+        .base_q_i, .base_row_o, .base_take_i, .recv_rows_o, .src_i, .src_rows_o, .own_base_o
     );
 
-    // Every source's count is here before prefix.
-    lutram #(
-        .Width(BaseW),
-        .Depth(N)
-    ) i_src (
-        .clk_i, .we_i(copies_in && cnt_idx_i == cfg_i.port), .waddr_i(cnt_src_i[GpuW-1:0]), .wdata_i(cnt_val_i[BaseW-1:0]), .raddr_i(src_i), .rdata_o(src_rows)
+    ctrl_packets #(
+        .N(N), .TokensLog2(TokensLog2)
+    ) i_ctrl (
+        .clk_i, .rst_ni, .go_i, .cfg_i,
+        .ack_valid_i, .ack_ready_o, .ack_dst_i, .ack_rx_i, .own_ack_o(own_ack),
+        .sig_valid_i, .sig_ready_o, .sig_token_i, .own_valid_o, .own_ready_i, .own_token_o,
+        .event_valid_i (state_q == EVENTS), .event_ready_o(event_ready), .event_dst_i(5'(to_q)), .event_idx_i(imm_q),
+        .ctl_valid_o, .ctl_ready_i, .ctl_header_o
     );
-
-    always_ff @(posedge clk_i) begin
-        if (!rst_ni || go_i) known_q <= '0;
-        else if (base_we) known_q[base_at] <= 1'b1;
-        if (!rst_ni || go_i) recv_q <= '0;
-        else if (copies_in && cnt_idx_i == cfg_i.port) recv_q <= recv_q + cnt_val_i[BaseW-1:0];
-        if (state_q == PREFIX) own_base_q <= base_row;
-    end
-
-    // ---- control packets: ACK, SIGNAL, EVENT take turns ----------------------------------------------------------
-    logic [2:0]  want, ready;   // 0 ACK, 1 SIGNAL, 2 EVENT; ready: nobody else comes first
-    logic [1:0]  first_q;
-    logic        ctl_free, sig_own, ack_own;
-    logic [GpuW-1:0] sig_home;
-    localparam int unsigned AddrB = (TokB > 4) ? TokB : 4;
-    opcode_e     ctl_op_q;
-    logic [4:0]  ctl_dst_q;
-    logic [AddrB-1:0]  ctl_addr_q;   // token or event counter
-
-    assign sig_home = GpuW'(sig_token_i[TokB-1:0] >> cfg_i.token_shift);
-    assign sig_own  = sig_home == port;
-    assign ack_own  = ack_dst_i == cfg_i.port;
-    assign want     = {state_q == EVENTS, sig_valid_i && !sig_own, ack_valid_i && !ack_own};
-    assign ctl_free = !ctl_valid_o || ctl_ready_i;
-
-    always_comb begin
-        unique case (first_q)
-            2'd0:    ready = {!want[0] && !want[1], !want[0], 1'b1};
-            2'd1:    ready = {!want[1], 1'b1, !want[1] && !want[2]};
-            default: ready = {1'b1, !want[2] && !want[0], !want[2]};
-        endcase
-        if (!ctl_free) ready = '0;
-    end
-
-    assign event_ready = ready[2];
-    assign sig_ready_o = sig_own ? own_ready_i : ready[1];
-    assign own_valid_o = sig_valid_i && sig_own;
-    assign own_token_o = sig_token_i;
-    assign ack_ready_o = ack_own ? !ack_rx_i : ready[0];
-    assign own_ack     = ack_valid_i && ack_own;
-
-    always_ff @(posedge clk_i) begin
-        if (!rst_ni) begin
-            ctl_valid_o <= 1'b0;
-            first_q     <= '0;
-        end else begin
-            if (ctl_free) ctl_valid_o <= want != '0;
-            if (go_i) first_q <= '0;
-            else if (ctl_free && want != '0) first_q <= (want[0] && ready[0]) ? 2'd1 : (want[1] && ready[1]) ? 2'd2 : 2'd0;
-        end
-        if (ctl_free) begin
-            ctl_op_q   <= (want[0] && ready[0]) ? OP_ACK : (want[1] && ready[1]) ? OP_SIGNAL : OP_EVENT;
-            ctl_dst_q  <= (want[0] && ready[0]) ? ack_dst_i : (want[1] && ready[1]) ? 5'(sig_home) : 5'(to_q);
-            ctl_addr_q <= (want[1] && ready[1]) ? AddrB'(sig_token_i[TokB-1:0]) : (want[0] && ready[0]) ? '0 : AddrB'(imm_q);
-        end
-    end
-
-    always_comb begin
-        ctl_header_o        = '0;
-        ctl_header_o.opcode = ctl_op_q;
-        ctl_header_o.cls    = CLS_CTRL;
-        ctl_header_o.src    = cfg_i.port;
-        ctl_header_o.dst    = ctl_dst_q;
-        ctl_header_o.epoch  = cfg_i.epoch;
-        ctl_header_o.addr   = 48'(ctl_addr_q);
-    end
 
     logic unused;
-    assign unused = ^{cfg_i, sig_token_i, cmd_i, cnt_val_i, cnt_idx_i, cnt_last_i, emap_data_i, unused_pos, unused_token, unused_row};
+    assign unused = ^{cfg_i, cmd_i, cnt_last_i};
 endmodule
 
 `default_nettype wire

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// Where this GPU's copies begin at each GPU, of the copy counts that all GPUs exchange before a phase of unicast.
+//
+// The counts are added up as they come: base[g] = copies of GPUs 0 .. p - 1 for GPU g, the number of the first row of p at g; recv_rows_o = copies for p,
+// src_rows_o those of src_i. keep_i, behind the arrival of all of them, keeps base[p] (own_base_o); send counts base[] up from then on.
+// go_i clears all but own_base_o, so copy counts work once per layer.
+//
+// Ordering: a count, keep_i and base_take_i are seen in the next cycle; never two of them in one. Back-pressure: none.
+`default_nettype none
+
+module copy_bases #(
+    parameter int unsigned N          = 4,
+    parameter int unsigned TokensLog2 = 16,   // of own tokens, at most
+    localparam int unsigned GpuW = $clog2(N)
+) (
+    input  wire logic                      clk_i,
+    input  wire logic                      rst_ni,
+    input  wire logic                      go_i,
+    input  wire logic [4:0]                port_i,
+
+    input  wire logic                      cnt_valid_i,   // a word of copy counts
+    input  wire logic [4:0]                cnt_src_i,     // of this GPU
+    input  wire logic [4:0]                cnt_idx_i,     // for this one
+    input  wire logic [31:0]               cnt_val_i,
+    input  wire logic                      keep_i,
+
+    input  wire logic [GpuW-1:0]           base_q_i,      // the next row at this GPU
+    output logic [node_pkg::RowW-1:0]      base_row_o,
+    input  wire logic                      base_take_i,   // and count it
+    output logic [node_pkg::RowW-1:0]      recv_rows_o,
+    input  wire logic [GpuW-1:0]           src_i,
+    output logic [node_pkg::RowW-1:0]      src_rows_o,
+    output logic [node_pkg::RowW-1:0]      own_base_o
+);
+    localparam int unsigned RowW  = node_pkg::RowW;
+    localparam int unsigned BaseW = (GpuW + TokensLog2 + 1 < RowW) ? GpuW + TokensLog2 + 1 : RowW;  // every token of every GPU
+
+    logic             base_we, known, received;
+    logic [GpuW-1:0]  base_at;
+    logic [BaseW-1:0] base_word, base_row, recv_q, own_base_q, src_rows;
+    logic [N-1:0]     known_q;
+
+    assign received    = cnt_valid_i && cnt_idx_i == port_i;
+    assign base_at     = cnt_valid_i ? cnt_idx_i[GpuW-1:0] : keep_i ? port_i[GpuW-1:0] : base_q_i;
+    assign base_we     = (cnt_valid_i && cnt_src_i < port_i) || base_take_i;
+    assign known       = known_q[base_at];
+    assign base_row    = known ? base_word : '0;
+    assign base_row_o  = RowW'(base_row);
+    assign recv_rows_o = RowW'(recv_q);
+    assign own_base_o  = RowW'(own_base_q);
+    assign src_rows_o  = RowW'(src_rows);
+
+    lutram #(
+        .Width(BaseW),
+        .Depth(N)
+    ) i_base (
+        .clk_i, .we_i(base_we), .waddr_i(base_at), .wdata_i(base_row + (cnt_valid_i ? cnt_val_i[BaseW-1:0] : BaseW'(1))),
+        .raddr_i (base_at), .rdata_o(base_word)
+    );
+
+    // Every source's count is here before it is read.
+    lutram #(
+        .Width(BaseW),
+        .Depth(N)
+    ) i_src (
+        .clk_i, .we_i(received), .waddr_i(cnt_src_i[GpuW-1:0]), .wdata_i(cnt_val_i[BaseW-1:0]), .raddr_i(src_i), .rdata_o(src_rows)
+    );
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni || go_i) known_q <= '0;
+        else if (base_we) known_q[base_at] <= 1'b1;
+        if (!rst_ni || go_i) recv_q <= '0;
+        else if (received) recv_q <= recv_q + cnt_val_i[BaseW-1:0];
+        if (keep_i) own_base_q <= base_row;
+    end
+
+    logic unused;
+    assign unused = ^{port_i, cnt_src_i, cnt_idx_i, cnt_val_i};
+endmodule
+
+`default_nettype wire

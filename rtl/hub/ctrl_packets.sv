@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// What the hub tells other GPUs in packets of class CTRL: ACKs that rx_store asks for, signals of the expert engine, and events. They take turns.
+//
+// An ACK for the GPU itself counts at once (own_ack_o); the signal of an own token goes to the token tracker (own_*, global index).
+// Order: that of each kind. Back-pressure: all by ready, which does not depend on the port's own valid. Worst case: a packet that waits is passed
+// by two others; a signal for its own token waits for none.
+`default_nettype none
+
+module ctrl_packets #(
+    parameter int unsigned N          = 4,
+    parameter int unsigned TokensLog2 = 16    // of own tokens, at most
+) (
+    input  wire logic                        clk_i,
+    input  wire logic                        rst_ni,
+    input  wire logic                        go_i,
+    input  wire node_pkg::node_cfg_t         cfg_i,
+
+    input  wire logic                        ack_valid_i,
+    output logic                             ack_ready_o,
+    input  wire logic [4:0]                  ack_dst_i,
+    input  wire logic                        ack_rx_i,      // a fence was answered from outside: an own answer waits
+    output logic                             own_ack_o,
+
+    input  wire logic                        sig_valid_i,   // a row of this token is finished here
+    output logic                             sig_ready_o,
+    input  wire logic [node_pkg::TokenW-1:0] sig_token_i,
+    output logic                             own_valid_o,   // it is an own token
+    input  wire logic                        own_ready_i,
+    output logic [node_pkg::TokenW-1:0]      own_token_o,
+
+    input  wire logic                        event_valid_i,
+    output logic                             event_ready_o,
+    input  wire logic [4:0]                  event_dst_i,
+    input  wire logic [3:0]                  event_idx_i,   // event counter there
+
+    output logic                             ctl_valid_o,
+    input  wire logic                        ctl_ready_i,
+    output packet_pkg::header_t              ctl_header_o
+);
+    import packet_pkg::*;
+    localparam int unsigned GpuW  = $clog2(N);
+    localparam int unsigned TokB  = TokensLog2 + GpuW;   // of a global token index
+    localparam int unsigned AddrB = (TokB > 4) ? TokB : 4;
+
+    logic [2:0]       want, ready;   // 0 ACK, 1 SIGNAL, 2 EVENT; ready: nobody else comes first
+    logic [1:0]       first_q;
+    logic             ctl_free, sig_own, ack_own;
+    logic [GpuW-1:0]  sig_home;
+    opcode_e          ctl_op_q;
+    logic [4:0]       ctl_dst_q;
+    logic [AddrB-1:0] ctl_addr_q;    // token or event counter
+
+    assign sig_home = GpuW'(sig_token_i[TokB-1:0] >> cfg_i.token_shift);
+    assign sig_own  = sig_home == cfg_i.port[GpuW-1:0];
+    assign ack_own  = ack_dst_i == cfg_i.port;
+    assign want     = {event_valid_i, sig_valid_i && !sig_own, ack_valid_i && !ack_own};
+    assign ctl_free = !ctl_valid_o || ctl_ready_i;
+
+    always_comb begin
+        unique case (first_q)
+            2'd0:    ready = {!want[0] && !want[1], !want[0], 1'b1};
+            2'd1:    ready = {!want[1], 1'b1, !want[1] && !want[2]};
+            default: ready = {1'b1, !want[2] && !want[0], !want[2]};
+        endcase
+        if (!ctl_free) ready = '0;
+    end
+
+    assign event_ready_o = ready[2];
+    assign sig_ready_o   = sig_own ? own_ready_i : ready[1];
+    assign own_valid_o   = sig_valid_i && sig_own;
+    assign own_token_o   = sig_token_i;
+    assign ack_ready_o   = ack_own ? !ack_rx_i : ready[0];
+    assign own_ack_o     = ack_valid_i && ack_own;
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) begin
+            ctl_valid_o <= 1'b0;
+            first_q     <= '0;
+        end else begin
+            if (ctl_free) ctl_valid_o <= want != '0;
+            if (go_i) first_q <= '0;
+            else if (ctl_free && want != '0) first_q <= (want[0] && ready[0]) ? 2'd1 : (want[1] && ready[1]) ? 2'd2 : 2'd0;
+        end
+        if (ctl_free) begin
+            ctl_op_q   <= (want[0] && ready[0]) ? OP_ACK : (want[1] && ready[1]) ? OP_SIGNAL : OP_EVENT;
+            ctl_dst_q  <= (want[0] && ready[0]) ? ack_dst_i : (want[1] && ready[1]) ? 5'(sig_home) : event_dst_i;
+            ctl_addr_q <= (want[1] && ready[1]) ? AddrB'(sig_token_i[TokB-1:0]) : (want[0] && ready[0]) ? '0 : AddrB'(event_idx_i);
+        end
+    end
+
+    always_comb begin
+        ctl_header_o        = '0;
+        ctl_header_o.opcode = ctl_op_q;
+        ctl_header_o.cls    = CLS_CTRL;
+        ctl_header_o.src    = cfg_i.port;
+        ctl_header_o.dst    = ctl_dst_q;
+        ctl_header_o.epoch  = cfg_i.epoch;
+        ctl_header_o.addr   = 48'(ctl_addr_q);
+    end
+
+    logic unused;
+    assign unused = ^{cfg_i, sig_token_i};
+endmodule
+
+`default_nettype wire
