@@ -225,7 +225,7 @@ class bench {
         dut.q_has_i = has;
         dut.q_hold_i = hold;
         dut.eval();
-        bool taken = false, enabled = dut.q_en_o;
+        bool taken = false;
         flit f = {};
         for (unsigned d = 0; d < MEMBERS; d++) {
             if (dut.q_re_o >> d & 1) {
@@ -245,8 +245,7 @@ class bench {
             }
         }
         edge();
-        if (enabled)
-            put_data(taken ? &f : nullptr);
+        put_data(taken ? &f : nullptr);
         dut.eval();
     }
 };
