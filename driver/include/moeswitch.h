@@ -190,7 +190,7 @@ MW_API int mw_ports_down(struct mw_device *device, uint32_t *mask);
 /// Enable a port that is down: its queues are flushed, its GPU is reset but for its memory, and ends its part of a layer that runs. All GPUs must be configured
 /// anew before the next layer. MW_ERR_TIMEOUT: it does not come up.
 MW_API int mw_port_enable(struct mw_device *device, unsigned gpu);
-/// Take a port down.
+/// Take a port down; it is down on return. MW_ERR_TIMEOUT: it does not go down.
 MW_API int mw_port_disable(struct mw_device *device, unsigned gpu);
 /// Time limits: 2 to 3 periods of 2^period_log2 cycles (1 .. 22) for control and open packets, twice that for stores, four times for results and partial sums.
 /// 0: none; after open, 13.

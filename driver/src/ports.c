@@ -4,7 +4,7 @@
 #include "internal.h"
 
 enum {
-    ENABLE_POLLS =
+    PORT_POLLS =
         100000, ///< a port that is flushed waits for rows of others, at most a few of their time limits
     LIMIT_MOST = 22,
 };
@@ -20,6 +20,18 @@ int mw_ports_down(struct mw_device *device, uint32_t *mask)
     return mwi_unlock(device, mwi_read(device, MWI_FABRIC(down), mask));
 }
 
+// Until the port is down, or up.
+static int wait_for_port(struct mw_device *device, unsigned gpu, bool down)
+{
+    for (unsigned i = 0; i < PORT_POLLS; i++) {
+        uint32_t mask;
+        int status = mwi_read(device, MWI_FABRIC(down), &mask);
+        if (status || (mask >> gpu & 1) == down)
+            return status;
+    }
+    return mwi_fail(MW_ERR_TIMEOUT, "port %u does not %s", gpu, down ? "go down" : "come up");
+}
+
 int mw_port_disable(struct mw_device *device, unsigned gpu)
 {
     int status = check_port(device, gpu);
@@ -27,6 +39,8 @@ int mw_port_disable(struct mw_device *device, unsigned gpu)
         return status;
     mwi_lock(device);
     status = mwi_write(device, MWI_FABRIC(ports), gpu | MW_FABRIC__PORTS__DOWN_bm);
+    if (!status)
+        status = wait_for_port(device, gpu, true);
     return mwi_unlock(device, status);
 }
 
@@ -42,10 +56,8 @@ int mw_port_enable(struct mw_device *device, unsigned gpu)
         return mwi_unlock(device, 0);
     if (!status)
         status = mwi_write(device, MWI_FABRIC(ports), gpu | MW_FABRIC__PORTS__UP_bm);
-    for (unsigned i = 0; i < ENABLE_POLLS && !status && down >> gpu & 1; i++)
-        status = mwi_read(device, MWI_FABRIC(down), &down);
-    if (!status && down >> gpu & 1)
-        status = mwi_fail(MW_ERR_TIMEOUT, "port %u does not come up", gpu);
+    if (!status)
+        status = wait_for_port(device, gpu, false);
     // its registers are as after power-up, and its allocation table may be half written
     device->configured = false;
     device->sweep = true;
