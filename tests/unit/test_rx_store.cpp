@@ -1232,6 +1232,35 @@ static void beyond_credit(void **state)
     b.check();
 }
 
+// The window of plain stores, to the byte: its first and its last one may be written, the ones before and behind it may not.
+static void window_to_the_byte(void **state)
+{
+    (void)state;
+    settings s;
+    s.counts = false;
+    const unsigned len = 2 * F;
+    const struct {
+        unsigned addr;
+        bool inside;
+    } cases[] = {
+        {ST_LO, true},  {ST_LO - 1, false}, {ST_HI - len, true}, {ST_HI - len + 1, false},
+        {ST_HI, false},
+    };
+    for (auto &m : cases) {
+        bench b(s);
+        b.sweep();
+        b.go(2);
+        item p = b.plain((s.port + 1) % N, len);
+        p.p.h.addr = m.addr;
+        p.writes = m.inside;
+        if (!m.inside)
+            p.errors[MW_HWERR_BOUNDS] = 1;
+        b.add((s.port + 1) % N, p);
+        b.run(1000);
+        b.check();
+    }
+}
+
 int main()
 {
     const char *e = getenv("MW_SEED");
@@ -1248,6 +1277,7 @@ int main()
         cmocka_unit_test(sweeps_are_short),
         cmocka_unit_test(rates),
         cmocka_unit_test(beyond_credit),
+        cmocka_unit_test(window_to_the_byte),
         cmocka_unit_test(pushed_rows_are_counted),
     };
     return cmocka_run_group_tests_name("rx_store", tests, nullptr, nullptr);
