@@ -55,6 +55,29 @@ class bench {
         assert_true(open.empty());
     }
 
+    // Behind run(): every credit that was spent has come back once. While none comes back, as many packets leave as there are credits.
+    void spend_all()
+    {
+        t.back = 100;
+        while (used[MW_CLS_STORE] || used[MW_CLS_CTRL])
+            cycle();
+        t.back = 0;
+        unsigned want = done + limit(MW_CLS_STORE) + limit(MW_CLS_CTRL);
+        for (unsigned s : {CTL, ST}) {
+            unsigned count = limit(s == CTL ? MW_CLS_CTRL : MW_CLS_STORE) + 2;
+            for (unsigned p = 0; p < count; p++)
+                src[s].packets.push_back(make(s));
+            total += count;
+        }
+        for (unsigned quiet = 0, before = done; quiet < 3000; before = done) {
+            cycle();
+            quiet = done == before ? quiet + 1 : 0;
+        }
+        assert_int_equal(done, want);
+        t.back = 100;
+        run();
+    }
+
     uint64_t first = 0, last = 0, flits = 0, starts = 0, store_stalls = 0;
     std::vector<unsigned> classes, sources; // of the packets, in the order of the link
 
@@ -291,6 +314,7 @@ static void test_random(void **state)
         t.throttle = rng() % 3 ? 0 : static_cast<unsigned>(rng() % 250);
         std::unique_ptr<bench> b(new bench(rng(), t));
         b->run();
+        b->spend_all();
     }
 }
 
