@@ -132,6 +132,7 @@ module prove_egress #(
             // a class that waits, and has no turn for want of a credit, says so
             a_starved: assert (starved == {res_valid_i && used_part == part_limit_i, has_store_i != '0 && used_store == store_limit_i,
                                            (has_ctrl_i != '0 || (error_valid_i && !i_dut.error_busy_q)) && used_ctrl == 2'd2});
+            a_free:   assert (i_dut.free_q == (!i_dut.busy_q || i_dut.read_last));   // known a cycle before, and the same
             a_held:   assert (!(hold_i && start));
             a_busy:   assert (hold_i || start || i_dut.busy_q || !((has_req_i != '0) || (has_store_i != '0 && used_store != store_limit_i)
                               || (res_valid_i && used_part != part_limit_i) || (has_ctrl_i != '0 && used_ctrl != 2'd2)));
