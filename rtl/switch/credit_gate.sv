@@ -33,8 +33,8 @@ module credit_gate #(
 
     logic [StoreW-1:0] store_used;
     logic              store_left, ctrl_left;   // the sender holds a credit
-    logic              shut_q;                  // the packet came without credit
-    logic              begins, store_begins, ctrl_begins, open;
+    logic              open_q;                  // the packet is let in
+    logic              begins, store_begins, ctrl_begins, lets, open;
 
     assign scarce_o     = store_used > StoreW'(StorePkts - (StorePkts + 3) / 4);
     assign begins       = valid_i && first_o;
@@ -52,14 +52,9 @@ module credit_gate #(
     );
     /* verilator lint_on PINCONNECTEMPTY */
 
-    always_comb begin
-        unique case (cls_i)
-            CLS_CTRL:  open = first_o ? ctrl_left : !shut_q;
-            CLS_STORE: open = first_o ? store_left : !shut_q;
-            CLS_REQ:   open = 1'b1;
-            default:   open = 1'b0;
-        endcase
-    end
+    // asked for at the first flit alone, whose class comes straight from the link
+    assign lets = cls_i == CLS_REQ || (cls_i == CLS_CTRL && ctrl_left) || (cls_i == CLS_STORE && store_left);
+    assign open = first_o ? lets : open_q;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
@@ -69,7 +64,7 @@ module credit_gate #(
             first_o  <= last_i;
             second_o <= HeadFlits == 2 && first_o && !last_i;
         end
-        if (begins) shut_q <= refused_o;
+        if (begins) open_q <= lets;
     end
 endmodule
 

@@ -41,6 +41,9 @@ module egress #(
     input  wire logic [N-1:0]      has_req_i,
     input  wire logic [N-1:0]      has_store_i,
     input  wire logic [N-1:0]      urgent_i,         // the next STORE packet keeps others of its input from moving up
+    input  wire logic [N-1:0]      claimed_i,        // no packet of this input starts, see read_turns
+    output logic                   open_o,           // a packet is chosen
+    output logic [N-1:0]           able_o,           // inputs with a packet for which there is a credit
     output logic [1:0]             cls_o,
     output logic [N-1:0]           pop_o,
     input  wire logic [DescW-1:0]  desc_i,           // {stamp, slot, dyn, more, pay, len} of the queue with pop_o, else 0
@@ -113,12 +116,17 @@ module egress #(
     logic         free_q;                 // none is, or its last flit: known a cycle before, much waits for it
     logic         error, error_busy_q;    // an ERROR packet waits, is being made
 
-    assign error = error_valid_i && !error_busy_q;
+    assign error  = error_valid_i && !error_busy_q;
+    assign open_o = free_q && !hold_i;
+    assign able_o = has_req_i | (ctrl_crd ? has_ctrl_i : '0) | (store_crd ? has_store_i : '0);
 
     egress_choice #(.N(N), .Window(Window)) i_choice (
         .clk_i, .rst_ni, .go_i,
-        .open_i        (free_q && !hold_i),
-        .has_ctrl_i, .has_req_i, .has_store_i, .urgent_i,
+        .open_i        (open_o),
+        .has_ctrl_i    (has_ctrl_i & ~claimed_i),
+        .has_req_i     (has_req_i & ~claimed_i),
+        .has_store_i   (has_store_i & ~claimed_i),
+        .urgent_i,
         .has_error_i   (error),
         .has_result_i  (res_valid_i),
         .ctrl_crd_i    (ctrl_crd),

@@ -2,8 +2,7 @@
 //
 // RAM whose output is 0 in every cycle that does not follow a read, so
 // that the outputs of many are joined by OR alone: the reset of the RAM's own output
-// register takes the place of a multiplexer. Block RAM, or LUT RAM where Lut is set: for a small memory on a
-// device that has no block RAM left.
+// register takes the place of a multiplexer.
 //
 // rdata_o shows the word of raddr_i one cycle after re_i. Reading the address that is written in the same cycle returns an undefined word.
 // lane_i selects the lanes of LaneW bits that a write touches; bits that are left over at the top belong to the last lane.
@@ -13,7 +12,6 @@ module gated_ram #(
     parameter int unsigned Width = 64,
     parameter int unsigned Depth = 512,
     parameter int unsigned LaneW = Width,
-    parameter bit          Lut = 1'b0,      // only with one lane
     localparam int unsigned AddrW = (Depth > 1) ? $clog2(Depth) : 1,
     localparam int unsigned Lanes = (Width > LaneW) ? Width / LaneW : 1,
     localparam int unsigned Rest = (Width % LaneW != 0) ? Width % LaneW : 1
@@ -27,49 +25,34 @@ module gated_ram #(
     input  wire logic [AddrW-1:0] raddr_i,
     output logic [Width-1:0]      rdata_o
 );
-    if (Lut) begin : gen_lut
-        logic [Width-1:0] word;
+    (* no_rw_check, ram_style = "block" *)
+    logic [Width-1:0] mem [Depth];
 
-        lutram #(.Width(Width), .Depth(Depth)) i_ram (
-            .clk_i, .we_i, .waddr_i, .wdata_i, .raddr_i, .rdata_o(word)
-        );
+    always_ff @(posedge clk_i) begin
+        if (re_i) rdata_o <= mem[raddr_i];
+        else      rdata_o <= '0;
+    end
 
-        always_ff @(posedge clk_i) begin
-            rdata_o <= re_i ? word : '0;
-        end
-
+    if (Lanes == 1) begin : gen_word
         logic unused_lane;
         assign unused_lane = ^lane_i;
-    end else begin : gen_block
-        (* no_rw_check, ram_style = "block" *)
-        logic [Width-1:0] mem [Depth];
 
         always_ff @(posedge clk_i) begin
-            if (re_i) rdata_o <= mem[raddr_i];
-            else      rdata_o <= '0;
+            if (we_i) mem[waddr_i] <= wdata_i;
         end
-
-        if (Lanes == 1) begin : gen_word
-            logic unused_lane;
-            assign unused_lane = ^lane_i;
-
-            always_ff @(posedge clk_i) begin
-                if (we_i) mem[waddr_i] <= wdata_i;
-            end
-        end else begin : gen_lanes
-            // A simulator stores one word instead of many lanes; synthesis makes write enables of it.
-            always_ff @(posedge clk_i) begin
-                if (we_i) begin
-                    automatic logic [Width-1:0] word = wdata_i;
-                    if (lane_i != '1) begin
-                        word = mem[waddr_i];
-                        for (int unsigned l = 0; l < Lanes; l++) begin
-                            if (lane_i[l]) word[LaneW*l +: LaneW] = wdata_i[LaneW*l +: LaneW];
-                        end
-                        if (Width % LaneW != 0 && lane_i[Lanes-1]) word[Width-1 -: Rest] = wdata_i[Width-1 -: Rest];
+    end else begin : gen_lanes
+        // A simulator stores one word instead of many lanes; synthesis makes write enables of it.
+        always_ff @(posedge clk_i) begin
+            if (we_i) begin
+                automatic logic [Width-1:0] word = wdata_i;
+                if (lane_i != '1) begin
+                    word = mem[waddr_i];
+                    for (int unsigned l = 0; l < Lanes; l++) begin
+                        if (lane_i[l]) word[LaneW*l +: LaneW] = wdata_i[LaneW*l +: LaneW];
                     end
-                    mem[waddr_i] <= word;
+                    if (Width % LaneW != 0 && lane_i[Lanes-1]) word[Width-1 -: Rest] = wdata_i[Width-1 -: Rest];
                 end
+                mem[waddr_i] <= word;
             end
         end
     end

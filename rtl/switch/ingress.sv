@@ -11,10 +11,12 @@
 //   request_open    the open reduction that a request becomes
 //   copy_write      which queues get a flit, and where it lies there
 //   part_entry      partials
+//   write_turns     what is written first, where partials and other packets share RAMs
 //   error_join      errors of parser and link
 //
 // CTRL, STORE and REQ go through the flit queue and the parser, one flit per cycle; the parser stays one cycle longer for each target but the first. When the queue is
 // empty the parser works on the link itself, but for lists of targets. PART goes straight to the queue of its requester, so partials never wait for the parser.
+// Where both write to the same RAMs (PartGuest) partials wait for the end of a payload, and the parser for that of a partial (write_turns).
 // Back-pressure: none towards the link. The queue holds everything that credits and window allow; a STORE or CTRL packet without credit is not let in.
 //
 // Until the last target has been checked nothing of a packet is visible: header, targets and payload are
@@ -32,12 +34,15 @@ module ingress #(
     parameter int unsigned Groups = 16,
     parameter bit          Multicast = 1'b1,
     parameter int unsigned StampW = 0,               // bits of the time that packets carry, 0: none
+    parameter bit          PartGuest = 1'b0,         // see switch_top
+    parameter bit          Late = 1'b0,              // see voq
     parameter red_pkg::set_t RedTypes = red_pkg::AllTypes,
     parameter red_pkg::set_t RedOps   = red_pkg::AllOps,
     localparam int unsigned FW = 8 * FlitBytes,
     localparam int unsigned Lanes = FlitBytes / 2,
     localparam int unsigned StampB = (StampW == 0) ? 1 : StampW,
-    localparam int unsigned OffW = $clog2(128 / FlitBytes)
+    localparam int unsigned OffW = $clog2(128 / FlitBytes),
+    localparam int unsigned WordW = FW + 1 + 32'(PartGuest)
 ) (
     input  wire logic              clk_i,
     input  wire logic              rst_ni,
@@ -61,11 +66,11 @@ module ingress #(
     input  wire logic [N-1:0]      partition_i,    // outputs that this input may reach
 
     // to the queues of this input
-    output logic [N-1:0]           wr_valid_o,
+    output logic [N-1:0]           wr_valid_o,     // with PartGuest also of partials; see voq for what is Late
     output logic [1:0]             wr_region_o,
     output logic [OffW:0]          wr_line_o,      // see voq
     output logic [Lanes-1:0]       wr_lane_o,
-    output logic [FW:0]            wr_data_o,      // {bad, flit}
+    output logic [WordW-1:0]       wr_data_o,      // {bad, flit}, or the partial
     output logic [N-1:0]           desc_we_o,
     output logic                   desc_dyn_o,
     output logic [3:0]             desc_more_o,
@@ -85,13 +90,15 @@ module ingress #(
     input  wire logic              open_full_i,
 
     // partials: {poison, last, flit}
+    output logic [N-1:0]           part_come_o,    // a packet begins: it will be written, if not now
     output logic [N-1:0]           part_we_o,
     output logic [OffW-1:0]        part_idx_o,
-    output logic [FW+1:0]          part_data_o,
+    output logic [FW+1:0]          part_data_o,    // 0 with PartGuest
     input  wire logic [N-1:0]      part_full_i,
 
     output logic                   err_valid_o,
     output error_pkg::err_e        err_code_o,
+    output logic                   parts_idle_o,   // partials that came are in their queues
     output logic                   idle_o
 );
     import packet_pkg::*;
@@ -110,12 +117,16 @@ module ingress #(
         .first_o(first), .second_o(second), .enters_o(enters), .refused_o(refused), .scarce_o
     );
 
-    err_e part_code;
+    err_e            part_code;
+    logic [N-1:0]    part_we;
+    logic [OffW-1:0] part_idx;
+    logic [FW+1:0]   part_data;
+    logic            pause;   // the parser lets a partial pass
 
     part_entry #(.N(N), .FlitBytes(FlitBytes)) i_partials (
         .clk_i, .port_i, .epoch_i,
         .valid_i(up_valid_i), .first_i(first), .second_i(second), .last_i(up_last_i), .err_i(up_err_i), .cls_i(up_cls_i), .data_i(up_data_i),
-        .we_o(part_we_o), .idx_o(part_idx_o), .data_o(part_data_o), .full_i(part_full_i), .code_o(part_code)
+        .we_o(part_we), .idx_o(part_idx), .data_o(part_data), .full_i(part_full_i), .code_o(part_code)
     );
 
     // ---- what the parser reads ----
@@ -124,7 +135,7 @@ module ingress #(
 
     state_e           state_q, state_next;
     logic             in_list_q;     // in state TARGETS
-    logic             flit_valid, flit_last, flit_err, take, queue_empty;
+    logic             flit_there, flit_valid, flit_last, flit_err, take, queue_empty;
     logic [1:0]       flit_cls, cls_q;
     cls_e             cls;           // of the flit
     logic [FW-1:0]    flit_data;
@@ -136,13 +147,14 @@ module ingress #(
     queue_head #(.FlitBytes(FlitBytes), .StorePkts(StorePkts), .CtrlPkts(CtrlPkts), .OpenRows(OpenRows), .StampW(StampW)) i_queue (
         .clk_i, .rst_ni, .now_i,
         .valid_i(enters), .head_i((HF == 2) ? second : first), .last_i(up_last_i), .err_i(up_err_i), .cls_i(up_cls_i), .data_i(up_data_i),
-        .list_i(in_list_q), .lane_i(lane), .begin_i(state_q == Begin), .late_i(open_late),
-        .valid_o(flit_valid), .last_o(flit_last), .err_o(flit_err), .cls_o(flit_cls), .data_o(flit_data), .target_o(target), .stamp_o,
+        .list_i(in_list_q), .pause_i(pause), .lane_i(lane), .begin_i(state_q == Begin), .late_i(open_late),
+        .valid_o(flit_there), .last_o(flit_last), .err_o(flit_err), .cls_o(flit_cls), .data_o(flit_data), .target_o(target), .stamp_o,
         .held_o(held), .next_we_o(next_we), .next_target_o(next_target), .link_target_o(link_target),
         .take_i(take), .empty_o(queue_empty)
     );
 
-    assign cls = cls_e'((state_q == Begin) ? flit_cls : cls_q);
+    assign flit_valid = flit_there && !pause;
+    assign cls        = cls_e'((state_q == Begin) ? flit_cls : cls_q);
 
     // ---- header ----
     logic [63:0]     low_q;         // first half of the header
@@ -243,15 +255,33 @@ module ingress #(
     assign open_mask_o = accept ? mask : '0;
 
     // ---- what the queues get ----
+    logic [N-1:0]     copy_valid;
+    logic [Lanes-1:0] copy_lane;
+    logic [FW:0]      copy_data;
+
     copy_write #(.N(N), .FlitBytes(FlitBytes)) i_copies (
         .clk_i, .port_i,
         .valid_i(flit_valid), .last_i(flit_last), .err_i(flit_err), .data_i(flit_data), .cls_i(cls),
         .begin_i(state_q == Begin), .head_i(state_q == HEAD), .list_i(in_list_q), .pay_i(state_q == PAYLOAD),
         .refuse_i(cls == CLS_REQ && ((state_q == Begin) ? open_full_i : no_room)), .flits_i(flits), .described_i(decide),
         .target_i(target), .sel_i(sel), .list_sel_i(list_sel), .all_i(all_q), .again_i(again), .earlier_i(earlier),
-        .wr_valid_o, .wr_region_o, .wr_line_o, .wr_lane_o, .wr_data_o, .desc_we_o, .desc_len_o,
+        .wr_valid_o(copy_valid), .wr_region_o, .wr_line_o, .wr_lane_o(copy_lane), .wr_data_o(copy_data), .desc_we_o, .desc_len_o,
         .end_o(pay_end), .wrong_o(pay_wrong)
     );
+    if (PartGuest) begin : gen_guest
+        write_turns #(.N(N), .FlitBytes(FlitBytes), .Late(Late)) i_turns (
+            .clk_i, .rst_ni,
+            .we_i(part_we), .idx_i(part_idx), .data_i(part_data),
+            .pay_i(state_next == PAYLOAD), .copy_valid_i(copy_valid), .copy_lane_i(copy_lane), .copy_data_i(copy_data), .pause_o(pause),
+            .part_we_o, .part_idx_o, .wr_valid_o, .wr_lane_o, .wr_data_o, .idle_o(parts_idle_o)
+        );
+        assign part_data_o = '0;
+    end else begin : gen_no_guest
+        assign {pause, parts_idle_o} = 2'b01;
+        assign {part_we_o, part_idx_o, part_data_o} = {part_we, part_idx, part_data};
+        assign {wr_valid_o, wr_lane_o, wr_data_o} = {copy_valid, copy_lane, copy_data};
+    end
+    assign part_come_o = (part_idx == '0) ? part_we : '0;
     assign desc_dyn_o = listing;
     assign desc_pay_o = pay;
 
@@ -298,7 +328,7 @@ module ingress #(
 
     wire unused_fields = &{1'b0, target, low_q};
 
-    assign idle_o = queue_empty && state_q == Begin && first && !err_waits && !err_valid_o && !clearing;
+    assign idle_o = queue_empty && state_q == Begin && first && parts_idle_o && !err_waits && !err_valid_o && !clearing;
 endmodule
 
 `default_nettype wire

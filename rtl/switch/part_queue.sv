@@ -4,19 +4,21 @@
 //
 // Ordering: first in, first out. Back-pressure: credits, full_o shows one packet too many before it
 // is written. A packet is visible one cycle after its first flit was written and may be read at one flit per cycle from
-// then on (its flits come in consecutive cycles). A packet shorter or longer than the reader expects spoils only itself: every packet starts at its slot.
+// then on (its flits come in consecutive cycles). As a guest it has no RAM: its flits lie in that of a voq, which has the address from here and gives what is read. A packet shorter or longer than the reader expects spoils only itself: every packet starts at its slot.
 `default_nettype none
 
 module part_queue #(
     parameter int unsigned FlitBytes = 16,
     parameter int unsigned PartPkts = 4,
-    parameter bit          Lut = 1'b0,         // LUT RAM instead of block RAM
+    parameter bit          Guest = 1'b0,
     localparam int unsigned Width = 8 * FlitBytes + 2,
-    localparam int unsigned IndexW = $clog2(128 / FlitBytes)
+    localparam int unsigned IndexW = $clog2(128 / FlitBytes),
+    localparam int unsigned PW = (PartPkts > 1) ? $clog2(PartPkts) : 1
 ) (
     input  wire logic              clk_i,
     input  wire logic              rst_ni,
 
+    input  wire logic              come_i,     // a packet is on its way to here: with its first flit or before
     input  wire logic              we_i,
     input  wire logic [IndexW-1:0] widx_i,     // flit of the packet; 0 starts one
     input  wire logic [Width-1:0]  wdata_i,
@@ -26,38 +28,48 @@ module part_queue #(
     input  wire logic              re_i,
     input  wire logic [IndexW-1:0] ridx_i,
     input  wire logic              done_i,     // with re_i: last flit that the reader wants of the packet
-    output logic [Width-1:0]       rdata_o     // one cycle after re_i, else 0
-);
-    localparam int unsigned PW = (PartPkts > 1) ? $clog2(PartPkts) : 1;
+    output logic [Width-1:0]       rdata_o,    // one cycle after re_i, else 0; of a guest always
 
-    logic [PW:0]   wpkt_q, rpkt_q;
+    output logic [PW+IndexW-1:0]   waddr_o,    // with we_i and re_i, for the host of a guest
+    output logic [PW+IndexW-1:0]   raddr_o
+);
+    logic [PW:0]   come_q, wpkt_q, rpkt_q;   // packets on their way, begun, read
     logic [PW-1:0] open_q;
     logic          start;
 
     assign start  = we_i && widx_i == '0;
     assign has_o  = wpkt_q != rpkt_q;
-    assign full_o = wpkt_q - rpkt_q == (PW+1)'(PartPkts);
+    assign full_o = (Guest ? come_q : wpkt_q) - rpkt_q == (PW+1)'(PartPkts);
 
-    gated_ram #(
-        .Lut   (Lut),
-        .Width (Width),
-        .Depth (1 << (PW + IndexW))
-    ) i_ram (
-        .clk_i,
-        .we_i    (we_i),
-        .lane_i  (1'b1),
-        .waddr_i ({(widx_i == '0) ? wpkt_q[PW-1:0] : open_q, widx_i}),
-        .wdata_i (wdata_i),
-        .re_i    (re_i),
-        .raddr_i ({rpkt_q[PW-1:0], ridx_i}),
-        .rdata_o (rdata_o)
-    );
+    assign waddr_o = {(widx_i == '0) ? wpkt_q[PW-1:0] : open_q, widx_i};
+    assign raddr_o = {rpkt_q[PW-1:0], ridx_i};
+
+    if (Guest) begin : gen_guest
+        assign rdata_o = '0;
+        wire unused_guest = &{1'b0, wdata_i, re_i};
+    end else begin : gen_ram
+        gated_ram #(
+            .Width (Width),
+            .Depth (1 << (PW + IndexW))
+        ) i_ram (
+            .clk_i,
+            .we_i    (we_i),
+            .lane_i  (1'b1),
+            .waddr_i (waddr_o),
+            .wdata_i (wdata_i),
+            .re_i    (re_i),
+            .raddr_i (raddr_o),
+            .rdata_o (rdata_o)
+        );
+    end
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
+            come_q <= '0;
             wpkt_q <= '0;
             rpkt_q <= '0;
         end else begin
+            if (come_i) come_q <= come_q + 1'b1;
             if (start) wpkt_q <= wpkt_q + 1'b1;
             if (done_i) rpkt_q <= rpkt_q + 1'b1;
         end

@@ -35,6 +35,7 @@ module port_guard (
 
     input  wire logic [2:0]       starved_i,    // a packet of class CTRL, STORE, PART (in this order) waits for the endpoint's credit
     input  wire logic             late_i,       // a join has waited too long for a partial
+    input  wire logic             written_i,    // partials that came are in their queues
     input  wire logic             drained_i,    // the input and its queues are empty
     input  wire logic             ready_i,
     output logic                  down_o,
@@ -94,7 +95,7 @@ module port_guard (
             unique case (state_q)
                 UP:      if (sinks || owes || late[3] || disable_i) state_q <= MARKED;
                 MARKED:  state_q <= SHUT;
-                SHUT:    state_q <= DOWN;
+                SHUT:    if (written_i) state_q <= DOWN;
                 DOWN:    if (enable_i) state_q <= DRAIN;
                 DRAIN:   if (drained_i) state_q <= FLUSH;
                 FLUSH:   if (step_i) state_q <= FLUSHED;    // may come at once

@@ -34,6 +34,7 @@ module queue_head #(
 
     // what the parser reads
     input  wire logic              list_i,      // the flit is one of targets alone
+    input  wire logic              pause_i,     // nothing is taken and no target is done in this cycle
     input  wire logic [LaneW-1:0]  lane_i,      // of the target in its flit, with list_i
     input  wire logic              begin_i,     // the flit begins a packet
     input  wire logic              late_i,      // stamp_o is asked for the packet before
@@ -100,7 +101,7 @@ module queue_head #(
             if (lane_i + 1'b1 == LaneW'(l)) lane_target = held.data[16*l +: 16];
         end
     end
-    assign next_we_o     = load || list_i;
+    assign next_we_o     = load || (list_i && !pause_i);
     assign next_target_o = !load ? lane_target : load_flit.head ? load_flit.data[FW-1 -: 16] : load_flit.data[15:0];
     assign link_target_o = data_i[FW-1 -: 16];
     assign target_o      = held_o ? held_target_q : link_target_o;

@@ -40,6 +40,8 @@ module reduce_join #(
 
     input  wire logic [Members-1:0] q_has_i,
     input  wire logic [Members-1:0] q_hold_i,       // the credit of the packet before is still waiting: do not start the next
+    output logic [Members-1:0]      q_want_o,       // a pass on that member may begin, but for its turn, and q_hold_i, which does not last
+    input  wire logic [Members-1:0] q_may_i,        // it has its turn
     output logic [Members-1:0]      q_re_o,
     output logic [IndexW-1:0]       q_idx_o,
     output logic [Members-1:0]      q_done_o,
@@ -146,7 +148,7 @@ module reduce_join #(
     logic [Members-1:0] todo, lowest;
     logic               last_pkt, last_pass, first_flit, last_flit;
     logic [IndexW-1:0]  flits;       // of this packet, less 1
-    logic               room, go;
+    logic               room, ready, go;   // ready: the sums of a pass may begin
     logic [3:0]         begun_q;     // a pass began 1, 2, 3, 4 cycles ago
     logic               settled_q;   // none did in the last 5 cycles: what it added is in the accumulator when the next one adds to it
 
@@ -156,11 +158,13 @@ module reduce_join #(
     assign first_flit = idx_q == '0;
     assign last_flit  = idx_q == flits;
 
+    assign ready = (room || !last_pass) && (first_q || settled_q);
     assign go = row_valid_q
              && (cur_q == '0 || (q_has_i & cur_q) != '0)
-             && (!first_flit || ((q_hold_i & cur_q) == '0 && (room || !last_pass) && (first_q || settled_q)));   // a pass that has begun never waits
+             && (!first_flit || (ready && (cur_q & (q_hold_i | ~q_may_i)) == '0));   // a pass that has begun never waits
     assign row_done = go && last_flit && last_pass && last_pkt;
     assign row_done_o = row_done;
+    assign q_want_o = (row_valid_q && first_flit && ready) ? cur_q & q_has_i : '0;
     assign q_wait_o = row_valid_q ? cur_q & ~q_has_i : '0;
     assign q_re_o   = go ? cur_q : '0;
     assign q_idx_o  = idx_q;

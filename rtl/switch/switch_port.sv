@@ -17,7 +17,7 @@ module switch_port #(
     parameter int unsigned CtrlPkts = fabric_pkg::CtrlPkts,
     parameter int unsigned OpenRows = fabric_pkg::OpenRows,
     parameter int unsigned PartPkts = fabric_pkg::PartPkts,
-    parameter int unsigned PartLut = 0,
+    parameter bit          PartGuest = 1'b0,
     parameter int unsigned MaxExperts = fabric_pkg::MaxExperts,
     parameter int unsigned Groups = fabric_pkg::Groups,
     parameter bit          Multicast = 1'b1,
@@ -33,6 +33,7 @@ module switch_port #(
     localparam int unsigned FW     = 8 * FlitBytes,
     localparam int unsigned Lanes  = FlitBytes / 2,
     localparam int unsigned OffW   = $clog2(128 / FlitBytes),
+    localparam int unsigned WordW  = FW + 1 + 32'(PartGuest),
     localparam int unsigned SeqW   = $clog2(StorePkts) + 1,
     localparam int unsigned StoreW = $clog2(RxStorePkts + 1),
     localparam int unsigned PartW  = $clog2(RxResultPkts + 1),
@@ -107,7 +108,7 @@ module switch_port #(
     output logic [1:0]             wr_region_o,
     output logic [OffW:0]          wr_line_o,
     output logic [Lanes-1:0]       wr_lane_o,
-    output logic [FW:0]            wr_data_o,
+    output logic [WordW-1:0]       wr_data_o,
     output logic [Others-1:0]      desc_we_o,
     output logic                   desc_dyn_o,
     output logic [3:0]             desc_more_o,
@@ -120,6 +121,7 @@ module switch_port #(
     output logic [StampB-1:0]      stamp_o,
     output logic [SeqW-1:0]        seq_o,
     output logic [SeqW-1:0]        oldest_o,
+    output logic [Others-1:0]      part_come_o,
     output logic [Others-1:0]      part_we_o,
     output logic [OffW-1:0]        part_idx_o,
     output logic [FW+1:0]          part_data_o,
@@ -132,7 +134,7 @@ module switch_port #(
     input  wire logic [1:0]        wr_region_i [Others],
     input  wire logic [OffW:0]     wr_line_i [Others],
     input  wire logic [Lanes-1:0]  wr_lane_i [Others],
-    input  wire logic [FW:0]       wr_data_i [Others],
+    input  wire logic [WordW-1:0]  wr_data_i [Others],
     input  wire logic [Others-1:0] desc_we_i,
     input  wire logic [Others-1:0] desc_dyn_i,
     input  wire logic [3:0]        desc_more_i [Others],
@@ -145,6 +147,7 @@ module switch_port #(
     input  wire logic [StampB-1:0] stamp_i [Others],
     input  wire logic [SeqW-1:0]   seq_i [Others],
     input  wire logic [SeqW-1:0]   oldest_i [Others],
+    input  wire logic [Others-1:0] part_come_i,
     input  wire logic [Others-1:0] part_we_i,
     input  wire logic [OffW-1:0]   part_idx_i [Others],
     input  wire logic [FW+1:0]     part_data_i [Others],
@@ -177,6 +180,14 @@ module switch_port #(
     localparam int unsigned SlotW = (Most > 1) ? $clog2(Most) : 1;
     localparam int unsigned StampW = Monitor ? StampB : 0;
     localparam int unsigned DescW = SlotW + 6 + OffW + StampW;
+    localparam int unsigned PartAddrW = OffW + ((PartPkts > 1) ? $clog2(PartPkts) : 1);
+    localparam int unsigned GuestW = OffW + SlotW - 2;   // see voq
+
+    localparam bit Late = PartGuest && FlitBytes == 8;   // see voq: the header has two flits
+
+    if (PartGuest && PartAddrW > GuestW) begin : gen_check
+        $error("switch_port: PartPkts partials do not fit beside the requests");
+    end
 
     // A set of other ports by distance as one by number, and back.
     function automatic logic [N-1:0] by_number(input logic [Others-1:0] set, input logic [4:0] port);
@@ -190,7 +201,7 @@ module switch_port #(
     endfunction
 
     // ---- guard ----
-    logic       in_valid, in_last, in_err, drop, report, report_take, rst_in, in_idle, win_idle, join_idle, asks;
+    logic       in_valid, in_last, in_err, drop, report, report_take, rst_in, in_idle, parts_idle, win_idle, join_idle, asks;
     logic [1:0] in_cls;
     logic [2:0] starved;
     logic       err_valid, err_waits_q;
@@ -204,7 +215,7 @@ module switch_port #(
             .up_valid_i, .up_last_i, .up_err_i, .up_cls_i,
             .in_valid_o(in_valid), .in_last_o(in_last), .in_err_o(in_err), .in_cls_o(in_cls), .drop_o(drop),
             .starved_i(starved), .late_i(late_i != '0),
-            .drained_i(in_idle && win_idle && queued_i == '0), .ready_i(quiet_i && join_idle && !asks && !old_o && old_i == '0),
+            .written_i(parts_idle), .drained_i(in_idle && win_idle && queued_i == '0), .ready_i(quiet_i && join_idle && !asks && !old_o && old_i == '0),
             .down_o, .flush_o, .report_o(report), .report_code_o(report_code), .report_take_i(report_take)
         );
 
@@ -214,12 +225,12 @@ module switch_port #(
         assign {in_valid, in_last, in_err, in_cls} = {up_valid_i, up_last_i, up_err_i, up_cls_i};
         assign {drop, down_o, flush_o, mark_o, report} = '0;
         assign report_code = error_pkg::ERR_NONE;
-        wire unused_guard = &{1'b0, tick_i, step_i, enable_i, disable_i, starved, late_i, queued_i, quiet_i, asks, mark_i, old_i, report_take};
+        wire unused_guard = &{1'b0, tick_i, step_i, enable_i, disable_i, starved, late_i, parts_idle, queued_i, quiet_i, asks, mark_i, old_i, report_take};
     end
     assign rst_in = rst_ni && !flush_o;
 
     // ---- input ----
-    logic [N-1:0]         wr_valid, desc_we, push, part_we, open_mask;
+    logic [N-1:0]         wr_valid, desc_we, push, part_come, part_we, open_mask;
     logic                 ctrl_drop, open_valid, open_full;
     logic [14:0]          open_bytes;
     red_pkg::red_t        open_red;
@@ -227,7 +238,7 @@ module switch_port #(
 
     ingress #(
         .N(N), .FlitBytes(FlitBytes), .StorePkts(StorePkts), .CtrlPkts(CtrlPkts), .OpenRows(OpenRows),
-        .MaxExperts(MaxExperts), .Groups(Groups), .Multicast(Multicast), .StampW(StampW), .RedTypes(RedTypes), .RedOps(RedOps)
+        .MaxExperts(MaxExperts), .Groups(Groups), .Multicast(Multicast), .StampW(StampW), .PartGuest(PartGuest), .Late(Late), .RedTypes(RedTypes), .RedOps(RedOps)
     ) i_ingress (
         .clk_i, .rst_ni(rst_in), .port_i, .epoch_i, .now_i,
         .up_valid_i(in_valid), .up_last_i(in_last), .up_err_i(in_err), .up_cls_i(in_cls), .up_data_i,
@@ -238,12 +249,13 @@ module switch_port #(
         .desc_we_o(desc_we), .desc_dyn_o, .desc_more_o, .desc_pay_o, .desc_len_o,
         .push_o(push), .stamp_o, .arrive_o, .scarce_o, .ctrl_drop_o(ctrl_drop),
         .open_valid_o(open_valid), .open_mask_o(open_mask), .open_bytes_o(open_bytes), .open_red_o(open_red), .open_full_i(open_full),
-        .part_we_o(part_we), .part_idx_o, .part_data_o, .part_full_i(by_number(part_full_i, port_i)),
-        .err_valid_o(err_valid), .err_code_o(err_code), .idle_o(in_idle)
+        .part_come_o(part_come), .part_we_o(part_we), .part_idx_o, .part_data_o, .part_full_i(by_number(part_full_i, port_i)),
+        .err_valid_o(err_valid), .err_code_o(err_code), .parts_idle_o(parts_idle), .idle_o(in_idle)
     );
     assign wr_valid_o = by_distance(wr_valid, port_i);
     assign desc_we_o  = by_distance(desc_we, port_i);
     assign push_o     = by_distance(push, port_i);
+    assign part_come_o = by_distance(part_come, port_i);
     assign part_we_o  = by_distance(part_we, port_i);
 
     logic may;   // STORE credits of this input may come back
@@ -276,7 +288,8 @@ module switch_port #(
     logic [SlotW-1:0]  rd_slot;
     logic [OffW:0]     rd_line;
     logic [Others-1:0] q_has, q_re, q_done;                  // of partials
-    logic [Others-1:0] j_has, j_re, j_done, j_wait, members; // at the join
+    logic [Others-1:0] j_has, j_want, j_may, j_re, j_done, j_wait, members; // at the join
+    logic [Others-1:0] claimed;                              // see read_turns
     logic [FW+1:0]     j_term;
     logic              row_done;
     logic [OffW-1:0]   q_idx;
@@ -286,7 +299,9 @@ module switch_port #(
         // what queues 0 .. i give; each gives 0 unless it was asked, but for the description
         logic [DescW-1:0] desc, desc_or;
         logic [FW:0]      rdata, rdata_or;
-        logic [FW+1:0]    term, term_or;
+        logic [FW+1:0]    term, term_or, own_term;
+        logic [WordW-1:0] guest_term;
+        logic [PartAddrW-1:0] part_waddr, part_raddr;
 
         if (i == 0) begin : gen_first
             assign desc_or  = desc & {DescW{pop[i]}};
@@ -299,7 +314,7 @@ module switch_port #(
         end
 
         voq #(
-            .FlitBytes(FlitBytes), .StorePkts(StorePkts), .CtrlPkts(CtrlPkts), .OpenRows(OpenRows), .SlotW(SlotW), .Window(Window), .Multicast(Multicast), .StampW(StampW)
+            .FlitBytes(FlitBytes), .StorePkts(StorePkts), .CtrlPkts(CtrlPkts), .OpenRows(OpenRows), .SlotW(SlotW), .Window(Window), .Multicast(Multicast), .StampW(StampW), .Guest(PartGuest), .Late(Late)
         ) i_voq (
             .clk_i, .rst_ni(rst_ni && !flush_i[i]),
             .wr_valid_i(wr_valid_i[i]), .wr_region_i(wr_region_i[i]), .wr_line_i(wr_line_i[i]), .wr_lane_i(wr_lane_i[i]), .wr_data_i(wr_data_i[i]),
@@ -309,14 +324,24 @@ module switch_port #(
             .arrive_i(arrive_i[i]), .issue_i(issue_i[i]), .room_o(room_o[i]),
             .has_o({has_req[i], has_store[i], has_ctrl[i]}), .pop_i(pop[i]), .cls_i(arb_cls), .desc_o(desc),
             .free_i(free_store[i]),
-            .re_i(re[i]), .rd_line_i(rd_line), .rd_slot_i(rd_slot), .rdata_o(rdata)
+            .re_i(re[i]), .rd_line_i(rd_line), .rd_slot_i(rd_slot), .rdata_o(rdata),
+            .guest_we_i(PartGuest && part_we_i[i]), .guest_waddr_i(GuestW'(part_waddr)), .guest_re_i(PartGuest && q_re[i]), .guest_raddr_i(GuestW'(part_raddr)), .guest_rdata_o(guest_term)
         );
 
-        part_queue #(.FlitBytes(FlitBytes), .PartPkts(PartPkts), .Lut(i < PartLut)) i_part (
+        part_queue #(.FlitBytes(FlitBytes), .PartPkts(PartPkts), .Guest(PartGuest)) i_part (
             .clk_i, .rst_ni(rst_ni && !flush_i[i]),
-            .we_i(part_we_i[i]), .widx_i(part_idx_i[i]), .wdata_i(part_data_i[i]), .full_o(part_full_o[i]),
-            .has_o(q_has[i]), .re_i(q_re[i]), .ridx_i(q_idx), .done_i(q_done[i]), .rdata_o(term)
+            .come_i(part_come_i[i]), .we_i(part_we_i[i]), .widx_i(part_idx_i[i]), .wdata_i(part_data_i[i]), .full_o(part_full_o[i]),
+            .has_o(q_has[i]), .re_i(q_re[i]), .ridx_i(q_idx), .done_i(q_done[i]), .rdata_o(own_term),
+            .waddr_o(part_waddr), .raddr_o(part_raddr)
         );
+
+        if (PartGuest) begin : gen_guest
+            assign term = guest_term;
+            wire unused_term = &{1'b0, own_term};
+        end else begin : gen_no_guest
+            assign term = own_term;
+            wire unused_term = &{1'b0, guest_term};
+        end
     end
 
     assign queued_o    = has_ctrl | has_req | has_store;
@@ -344,12 +369,26 @@ module switch_port #(
     logic [StampB-1:0] res_stamp, leave_stamp;
     logic          wait_turn, wait_credit, discard, leave, out_idle, back_valid_q, back_sent;
     error_pkg::err_e err_code_q;   // of the last error
-    logic [N-1:0]  pop_n, re_n, free_ctrl_n, free_store_n, sent_n;
+    logic [N-1:0]  pop_n, re_n, free_ctrl_n, free_store_n, sent_n, able_n;
+    logic          open;
+
+    // ---- turns at the RAMs that queues of packets and of partials share ----
+    if (PartGuest) begin : gen_turns
+        read_turns #(.Inputs(Others)) i_turns (
+            .clk_i, .rst_ni,
+            .want_i(j_want), .read_i(j_re), .done_i(j_done), .may_o(j_may),
+            .open_i(open), .able_i(by_distance(able_n, port_i)), .pop_i(pop), .reads_i(re), .claimed_o(claimed)
+        );
+    end else begin : gen_no_turns
+        assign j_may   = '1;
+        assign claimed = '0;
+        wire unused_turns = &{1'b0, j_want, open, able_n};
+    end
 
     reduce_join #(.N(N), .FlitBytes(FlitBytes), .OpenRows(OpenRows), .RedTypes(RedTypes), .RedOps(RedOps), .StampW(StampW)) i_join (
         .clk_i, .rst_ni,
         .open_valid_i(open_valid), .open_mask_i(members), .open_bytes_i(open_bytes), .open_red_i(open_red), .open_stamp_i(stamp_o), .open_full_o(open_full), .away_i(down_i),
-        .q_has_i(j_has), .q_hold_i(part_hold_i), .q_re_o(j_re), .q_idx_o(q_idx), .q_done_o(j_done), .q_data_i(j_term),
+        .q_has_i(j_has), .q_hold_i(part_hold_i), .q_want_o(j_want), .q_may_i(j_may), .q_re_o(j_re), .q_idx_o(q_idx), .q_done_o(j_done), .q_data_i(j_term),
         .q_wait_o(j_wait), .row_done_o(row_done), .level_o(rows),
         .res_valid_o(res_valid), .res_len_o(res_len), .res_poison_o(res_poison), .res_stamp_o(res_stamp), .res_start_i(res_start),
         .res_read_i(res_read), .res_first_i(res_first), .res_last_i(res_last), .res_data_o(res_data), .res_err_o(res_err),
@@ -361,7 +400,7 @@ module switch_port #(
     ) i_egress (
         .clk_i, .rst_ni, .port_i, .go_i, .epoch_i, .hold_i, .down_i(down_o), .store_limit_i, .part_limit_i,
         .has_ctrl_i(by_number(has_ctrl, port_i)), .has_req_i(by_number(has_req, port_i)), .has_store_i(by_number(has_store, port_i)),
-        .urgent_i(by_number(urgent, port_i)), .cls_o(arb_cls), .pop_o(pop_n),
+        .urgent_i(by_number(urgent, port_i)), .claimed_i(by_number(claimed, port_i)), .open_o(open), .able_o(able_n), .cls_o(arb_cls), .pop_o(pop_n),
         .desc_i(gen_in[Others-1].desc_or), .re_o(re_n), .rd_line_o(rd_line), .rd_slot_o(rd_slot), .rdata_i(gen_in[Others-1].rdata_or),
         .free_ctrl_o(free_ctrl_n), .free_store_o(free_store_n), .sent_o(sent_n),
         .res_valid_i(res_valid), .res_len_i(res_len), .res_poison_i(res_poison), .res_stamp_i(res_stamp), .res_start_o(res_start),

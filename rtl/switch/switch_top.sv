@@ -22,7 +22,7 @@ module switch_top #(
     parameter int unsigned CtrlPkts = 16,
     parameter int unsigned OpenRows = 8,
     parameter int unsigned PartPkts = 4,
-    parameter int unsigned PartLut = 0,     // so many of each output's queues of partial sums are LUT RAM, not block RAM
+    parameter bit          PartGuest = 1'b0,  // queues of partial sums lie in the RAM of the voq between the same ports: half of the block RAM, see read_turns
     parameter int unsigned MaxExperts = 64,
     parameter int unsigned Groups = 16,
     parameter bit          Multicast = 1'b1,  // 0: a packet of a multimem opcode is rejected
@@ -100,6 +100,7 @@ module switch_top #(
     localparam int unsigned Others = N - 1;
     localparam int unsigned Lanes  = FlitBytes / 2;
     localparam int unsigned OffW   = $clog2(128 / FlitBytes);
+    localparam int unsigned WordW  = FW + 1 + 32'(PartGuest);
     localparam int unsigned SeqW   = $clog2(StorePkts) + 1;
     localparam int unsigned StoreW = $clog2(RxStorePkts + 1);
     localparam int unsigned PartW  = $clog2(RxResultPkts + 1);
@@ -146,15 +147,15 @@ module switch_top #(
 
     // ---- between the ports, see switch_port: from_x is what it calls x_o, to_x what it calls x_i ----
     logic [N-1:0] from_desc_dyn, from_desc_pay, from_scarce, from_arrive, from_issue, from_down, from_flush, from_mark, from_old;
-    logic [Others-1:0] from_wr_valid [N], from_desc_we [N], from_push [N], from_part_we [N], from_part_hold [N], from_room [N],
+    logic [Others-1:0] from_wr_valid [N], from_desc_we [N], from_push [N], from_part_come [N], from_part_we [N], from_part_hold [N], from_room [N],
                        from_here [N], from_queued [N], from_ctrl_free [N], from_part_full [N], from_part_done [N], from_late [N];
-    logic [Others-1:0] to_wr_valid [N], to_desc_we [N], to_push [N], to_part_we [N], to_part_hold [N], to_room [N], to_here [N], to_queued [N],
+    logic [Others-1:0] to_wr_valid [N], to_desc_we [N], to_push [N], to_part_come [N], to_part_we [N], to_part_hold [N], to_room [N], to_here [N], to_queued [N],
                        to_ctrl_free [N], to_part_full [N], to_part_done [N], to_late [N], to_desc_dyn [N], to_desc_pay [N], to_scarce [N], to_arrive [N],
                        to_issue [N], to_down [N], to_flush [N], to_mark [N], to_old [N];
     logic [1:0]          from_wr_region [N], to_wr_region [N][Others];
     logic [OffW:0]       from_wr_line [N], to_wr_line [N][Others];
     logic [Lanes-1:0]    from_wr_lane [N], to_wr_lane [N][Others];
-    logic [FW:0]         from_wr_data [N], to_wr_data [N][Others];
+    logic [WordW-1:0]    from_wr_data [N], to_wr_data [N][Others];
     logic [3:0]          from_desc_more [N], to_desc_more [N][Others];
     logic [OffW-1:0]     from_desc_len [N], to_desc_len [N][Others];
     logic [SeqW-1:0]     from_seq [N], to_seq [N][Others];
@@ -170,6 +171,7 @@ module switch_top #(
             assign to_wr_valid[p][d] = from_wr_valid[Q][N-2-d];
             assign to_desc_we[p][d] = from_desc_we[Q][N-2-d];
             assign to_push[p][d] = from_push[Q][N-2-d];
+            assign to_part_come[p][d] = from_part_come[Q][N-2-d];
             assign to_part_we[p][d] = from_part_we[Q][N-2-d];
             assign to_part_hold[p][d] = from_part_hold[Q][N-2-d];
             assign to_room[p][d] = from_room[Q][N-2-d];
@@ -202,7 +204,7 @@ module switch_top #(
         end
 
         switch_port #(
-            .N(N), .FlitBytes(FlitBytes), .StorePkts(StorePkts), .CtrlPkts(CtrlPkts), .OpenRows(OpenRows), .PartPkts(PartPkts), .PartLut(PartLut),
+            .N(N), .FlitBytes(FlitBytes), .StorePkts(StorePkts), .CtrlPkts(CtrlPkts), .OpenRows(OpenRows), .PartPkts(PartPkts), .PartGuest(PartGuest),
             .MaxExperts(MaxExperts), .Groups(Groups), .Multicast(Multicast), .Window(Window), .Guard(Guard), .Monitor(Monitor),
             .RxStorePkts(RxStorePkts), .RxResultPkts(RxResultPkts), .RxCtrlPkts(RxCtrlPkts), .RedTypes(RedTypes), .RedOps(RedOps)
         ) i_port (
@@ -217,7 +219,7 @@ module switch_top #(
             .enable_i(enable_i[p]), .disable_i(disable_i[p]), .quiet_i(quiet_i[p]), .idle_o(idle[p]),
             .now_i(now), .mon_classes_i, .mon_count_i(mon_count), .mon_sample_i(mon_sample), .mon_idx_i(mon_idx), .mon_read_i(mon_read[p]), .mon_series_i, .mon_word_i, .mon_data_o(mon_data[p]),
             .wr_valid_o(from_wr_valid[p]), .wr_valid_i(to_wr_valid[p]), .desc_we_o(from_desc_we[p]), .desc_we_i(to_desc_we[p]), .push_o(from_push[p]), .push_i(to_push[p]),
-            .part_we_o(from_part_we[p]), .part_we_i(to_part_we[p]), .part_hold_o(from_part_hold[p]), .part_hold_i(to_part_hold[p]), .room_o(from_room[p]), .room_i(to_room[p]),
+            .part_come_o(from_part_come[p]), .part_come_i(to_part_come[p]), .part_we_o(from_part_we[p]), .part_we_i(to_part_we[p]), .part_hold_o(from_part_hold[p]), .part_hold_i(to_part_hold[p]), .room_o(from_room[p]), .room_i(to_room[p]),
             .here_o(from_here[p]), .here_i(to_here[p]), .queued_o(from_queued[p]), .queued_i(to_queued[p]), .ctrl_free_o(from_ctrl_free[p]), .ctrl_free_i(to_ctrl_free[p]),
             .part_full_o(from_part_full[p]), .part_full_i(to_part_full[p]), .part_done_o(from_part_done[p]), .part_done_i(to_part_done[p]), .late_o(from_late[p]), .late_i(to_late[p]),
             .desc_dyn_o(from_desc_dyn[p]), .desc_dyn_i(to_desc_dyn[p]), .desc_pay_o(from_desc_pay[p]), .desc_pay_i(to_desc_pay[p]), .scarce_o(from_scarce[p]), .scarce_i(to_scarce[p]),

@@ -20,6 +20,9 @@
 //
 // Address in the RAM: {line, slot}. Line: {0, flit} in the payload of STORE; {1, request, flit} elsewhere, where header and targets
 // are flits 0 .. HF+TF-1, and the header of CTRL comes behind them. Bit 8F of the word marks the last flit of a payload that is not valid.
+//
+// With a Guest the RAM holds another queue of the same input and output (part_queue), in the upper half of the slots of REQ, which then has only the lower one. Input and output see to it
+// that host and guest do not write, and do not read, in the same cycle (write_turns, read_turns). If Late, a word is written a cycle behind its address, of the host or of the guest: both are read late enough.
 `default_nettype none
 
 module voq #(
@@ -31,21 +34,25 @@ module voq #(
     parameter int unsigned Window = 0,  // largest look-ahead window of the input, 0: it has none
     parameter bit          Multicast = 1'b1,  // packets may have a list of targets
     parameter int unsigned StampW = 0,  // bits of the time that packets carry, 0: none
+    parameter bit          Guest = 1'b0,
+    parameter bit          Late = 1'b0,
     localparam int unsigned Lanes = FlitBytes / 2,
     localparam int unsigned OffW  = $clog2(128 / FlitBytes),
     localparam int unsigned StampB = (StampW == 0) ? 1 : StampW,
     localparam int unsigned DescW = SlotW + 6 + OffW + StampW,
-    localparam int unsigned SeqW  = $clog2(StorePkts) + 1
+    localparam int unsigned SeqW  = $clog2(StorePkts) + 1,
+    localparam int unsigned WordW = 8 * FlitBytes + 1 + 32'(Guest),
+    localparam int unsigned GuestW = OffW + SlotW - 2
 ) (
     input  wire logic                   clk_i,
     input  wire logic                   rst_ni,
 
     // from the input; all but wr_valid, desc_we and push are common to its queues
-    input  wire logic                   wr_valid_i,
+    input  wire logic                   wr_valid_i,    // of host or guest; this, wr_lane_i and wr_data_i a cycle behind all others if Late
     input  wire logic [1:0]             wr_region_i,   // class of a header or target flit, 3: payload of STORE
     input  wire logic [OffW:0]          wr_line_i,
     input  wire logic [Lanes-1:0]       wr_lane_i,
-    input  wire logic [8*FlitBytes:0]   wr_data_i,     // {bad, flit}
+    input  wire logic [WordW-1:0]       wr_data_i,     // {bad, flit}, or the guest's
     input  wire logic                   desc_we_i,     // of the packet that will be pushed next
     input  wire logic                   desc_dyn_i,    // has a target list
     input  wire logic [3:0]             desc_more_i,   // targets behind this output, less 1
@@ -76,13 +83,22 @@ module voq #(
     input  wire logic                   re_i,
     input  wire logic [OffW:0]          rd_line_i,
     input  wire logic [SlotW-1:0]       rd_slot_i,
-    output logic [8*FlitBytes:0]        rdata_o        // one cycle after re_i, else 0
+    output logic [8*FlitBytes:0]        rdata_o,       // one cycle after re_i, else 0
+
+    // guest; 0 without one
+    input  wire logic                   guest_we_i,    // what is written is the guest's
+    input  wire logic [GuestW-1:0]      guest_waddr_i,
+    input  wire logic                   guest_re_i,
+    input  wire logic [GuestW-1:0]      guest_raddr_i,
+    output logic [WordW-1:0]            guest_rdata_o  // one cycle after guest_re_i, else 0
 );
     import packet_pkg::*;
 
     localparam int unsigned RoomW = (StorePkts > 1) ? $clog2(StorePkts + 1) : 2;
 
-    if (StorePkts > 2**SlotW || CtrlPkts > 2**SlotW || OpenRows > 2**SlotW || SlotW < 1 || SlotW > 5) begin : gen_check
+    localparam int unsigned ReqSlotW = Guest ? SlotW - 1 : SlotW;
+
+    if (StorePkts > 2**SlotW || CtrlPkts > 2**SlotW || OpenRows > 2**ReqSlotW || SlotW < 1 + 32'(Guest) || SlotW > 5) begin : gen_check
         $error("voq: SlotW does not fit");
     end
 
@@ -97,7 +113,18 @@ module voq #(
         return {p[SlotW] ^ (zeros && p[SlotW-1]), SlotW'({p[SlotW-1:0], (SlotW == 1) ? !p[0] : p[SlotW-1] ^ p[Tap] ^ zeros})};
     endfunction
 
-    ptr_t ctrl_w_q, ctrl_r_q, store_w_q, store_r_q, req_w_q, req_r_q;
+    // the same for the slots of REQ
+    typedef logic [ReqSlotW:0] req_ptr_t;
+    localparam int unsigned ReqTap = (ReqSlotW == 5) ? 2 : (ReqSlotW > 1) ? ReqSlotW - 2 : 0;
+
+    function automatic req_ptr_t after_req(input req_ptr_t p);
+        logic zeros;
+        zeros = (p & req_ptr_t'((1 << (ReqSlotW - 1)) - 1)) == '0;
+        return {p[ReqSlotW] ^ (zeros && p[ReqSlotW-1]), ReqSlotW'({p[ReqSlotW-1:0], (ReqSlotW == 1) ? !p[0] : p[ReqSlotW-1] ^ p[ReqTap] ^ zeros})};
+    endfunction
+
+    ptr_t ctrl_w_q, ctrl_r_q, store_w_q, store_r_q;
+    req_ptr_t req_w_q, req_r_q;
     logic [SlotW-1:0] open_q;  // slot of the packet whose payload is being written
     logic [RoomW-1:0] room_q;
     logic [SlotW-1:0] wr_slot;
@@ -106,24 +133,50 @@ module voq #(
         unique case (wr_region_i)
             CLS_CTRL:  wr_slot = ctrl_w_q[SlotW-1:0];
             CLS_STORE: wr_slot = store_w_q[SlotW-1:0];
-            CLS_REQ:   wr_slot = req_w_q[SlotW-1:0];
+            CLS_REQ:   wr_slot = SlotW'(req_w_q[ReqSlotW-1:0]);
             default:   wr_slot = open_q;
         endcase
     end
 
+    logic [OffW+SlotW:0] waddr, ram_waddr, raddr;   // {line, slot}
+    logic [WordW-1:0]    word;
+
+    if (Guest) begin : gen_guest
+        // of whom the word is that was read; nothing waits for the RAM to be told
+        logic host_q, guest_q;
+
+        always_ff @(posedge clk_i) {host_q, guest_q} <= {re_i, guest_re_i};
+        assign rdata_o       = host_q ? word[8*FlitBytes:0] : '0;
+        assign guest_rdata_o = guest_q ? word : '0;
+        assign waddr = guest_we_i ? {2'b11, guest_waddr_i[GuestW-1 -: OffW-1], 1'b1, guest_waddr_i[SlotW-2:0]} : {wr_line_i, wr_slot};
+        assign raddr = re_i ? {rd_line_i, rd_slot_i} : {2'b11, guest_raddr_i[GuestW-1 -: OffW-1], 1'b1, guest_raddr_i[SlotW-2:0]};
+    end else begin : gen_no_guest
+        assign waddr = {wr_line_i, wr_slot};
+        assign raddr = {rd_line_i, rd_slot_i};
+        assign rdata_o       = word;
+        assign guest_rdata_o = '0;
+        wire unused_guest = &{1'b0, guest_we_i, guest_waddr_i, guest_re_i, guest_raddr_i};
+    end
+
+    if (Late) begin : gen_late
+        always_ff @(posedge clk_i) ram_waddr <= waddr;
+    end else begin : gen_now
+        assign ram_waddr = waddr;
+    end
+
     gated_ram #(
-        .Width (8 * FlitBytes + 1),
+        .Width (WordW),
         .Depth (1 << (1 + OffW + SlotW)),
         .LaneW (16)
     ) i_ram (
         .clk_i,
         .we_i    (wr_valid_i),
         .lane_i  (wr_lane_i),
-        .waddr_i ({wr_line_i, wr_slot}),
+        .waddr_i (ram_waddr),
         .wdata_i (wr_data_i),
-        .re_i    (re_i),
-        .raddr_i ({rd_line_i, rd_slot_i}),
-        .rdata_o (rdata_o)
+        .re_i    (re_i || Guest),
+        .raddr_i (raddr),
+        .rdata_o (word)
     );
 
     // ---- what the output must know before it reads ----
@@ -143,12 +196,12 @@ module voq #(
         .rdata_o (store_desc)
     );
 
-    lutram #(.Width(ReqDescW), .Depth(1 << SlotW)) i_req_desc (
+    lutram #(.Width(ReqDescW), .Depth(1 << ReqSlotW)) i_req_desc (
         .clk_i,
         .we_i    (desc_we_i && wr_region_i == CLS_REQ),
-        .waddr_i (req_w_q[SlotW-1:0]),
+        .waddr_i (req_w_q[ReqSlotW-1:0]),
         .wdata_i (ReqDescW'({stamp_i, desc_dyn_i, desc_more_i})),
-        .raddr_i (req_r_q[SlotW-1:0]),
+        .raddr_i (req_r_q[ReqSlotW-1:0]),
         .rdata_o (req_desc)
     );
 
@@ -171,14 +224,14 @@ module voq #(
     logic [2:0] has_q, single;          // a class has a packet (w_q != r_q); if so, it has one
     logic       has_store, in_window;   // the next STORE packet is inside the window
 
-    assign single    = {after(req_r_q) == req_w_q, after(store_r_q) == store_w_q, after(ctrl_r_q) == ctrl_w_q};
+    assign single    = {after_req(req_r_q) == req_w_q, after(store_r_q) == store_w_q, after(ctrl_r_q) == ctrl_w_q};
     assign has_store = has_q[CLS_STORE];
     assign has_o     = {has_q[CLS_REQ], has_store && in_window, has_q[CLS_CTRL]};
 
     always_comb begin
         unique case (cls_i)
             CLS_CTRL: desc_o = DescW'({ctrl_stamp, ctrl_r_q[SlotW-1:0], (6+OffW)'(0)});
-            CLS_REQ:  desc_o = DescW'({req_stamp, req_r_q[SlotW-1:0], req_desc[4:0], 1'b0, OffW'(0)});
+            CLS_REQ:  desc_o = DescW'({req_stamp, SlotW'(req_r_q[ReqSlotW-1:0]), req_desc[4:0], 1'b0, OffW'(0)});
             default:  desc_o = DescW'({store_stamp, store_r_q[SlotW-1:0], store_desc[5+OffW:0]});
         endcase
         if (!Multicast) desc_o[1 + OffW +: 5] = '0;
@@ -198,13 +251,13 @@ module voq #(
                 unique case (wr_region_i)
                     CLS_CTRL:  ctrl_w_q  <= after(ctrl_w_q);
                     CLS_STORE: store_w_q <= after(store_w_q);
-                    default:   req_w_q   <= after(req_w_q);
+                    default:   req_w_q   <= after_req(req_w_q);
                 endcase
             end
             if (pop_i) begin
                 unique case (cls_i)
                     CLS_CTRL: ctrl_r_q  <= after(ctrl_r_q);
-                    CLS_REQ:  req_r_q   <= after(req_r_q);
+                    CLS_REQ:  req_r_q   <= after_req(req_r_q);
                     default:  store_r_q <= after(store_r_q);
                 endcase
             end

@@ -33,11 +33,11 @@ LEVELS = 2  # of hierarchy below the top that the table shows
 PLACER = {"switch-8": ["--placer-heap-beta", "0.75", "--placer-heap-timingweight", "40"]}
 # Parts that are routed only when they are asked for by name: their wires take router1 four hours or more.
 SLOW = {"switch-8"}
-# name: top, parameters, speed grade, clock asked for in MHz. Of the seven partial queues of each of 8 ports three are LUT RAM: the switch
+# name: top, parameters, speed grade, clock asked for in MHz. With a RAM of its own for each queue of partials the switch of 8 ports
 # would take 240 of the device's 208 block RAMs.
 PARTS = {
     "switch-4": ("switch_top", {"N": 4, "FlitBytes": 8}, 6, 60),
-    "switch-8": ("switch_top", {"N": 8, "FlitBytes": 8, "PartLut": 3}, 8, 60),
+    "switch-8": ("switch_top", {"N": 8, "FlitBytes": 8, "PartGuest": 1}, 8, 60),
     "node-4": ("node", {"N": 4, "FlitBytes": 8}, 6, 60),
     "switch-4-unicast": ("switch_top", {"N": 4, "FlitBytes": 8, "Multicast": 0}, None, None),
     "node-8": ("node", {"N": 8, "FlitBytes": 8}, None, None),

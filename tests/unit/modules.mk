@@ -72,6 +72,18 @@ UNIT_TEST_switch_8_16 := tests/unit/test_switch.cpp
 UNIT_SRCS_switch_8_16 := tests/unit/switch_bench.sv
 UNIT_C_switch_8_16 := tests/unit/switch_guard.cpp host-tools/reduce.c
 UNIT_PARAMS_switch_8_16 := N=8 FlitBytes=16
+UNIT += switch_guest_8
+UNIT_TOP_switch_guest_8 := switch_bench
+UNIT_TEST_switch_guest_8 := tests/unit/test_switch.cpp
+UNIT_SRCS_switch_guest_8 := tests/unit/switch_bench.sv
+UNIT_C_switch_guest_8 := tests/unit/switch_guard.cpp host-tools/reduce.c
+UNIT_PARAMS_switch_guest_8 := N=4 FlitBytes=8 PartGuest=1
+UNIT += switch_guest_16
+UNIT_TOP_switch_guest_16 := switch_bench
+UNIT_TEST_switch_guest_16 := tests/unit/test_switch.cpp
+UNIT_SRCS_switch_guest_16 := tests/unit/switch_bench.sv
+UNIT_C_switch_guest_16 := tests/unit/switch_guard.cpp host-tools/reduce.c
+UNIT_PARAMS_switch_guest_16 := N=5 FlitBytes=16 PartGuest=1
 UNIT += switch_min
 UNIT_TOP_switch_min := switch_bench
 UNIT_TEST_switch_min := tests/unit/test_switch.cpp

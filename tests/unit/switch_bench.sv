@@ -17,6 +17,7 @@ module switch_bench #(
     parameter int unsigned MaxExperts = 64,
     parameter bit          Guard = 1'b1,
     parameter bit          Monitor = 1'b1,
+    parameter bit          PartGuest = 1'b0,
     parameter int unsigned Window = (StorePkts < 16) ? StorePkts : 16,
     localparam int unsigned Words = FlitBytes / 4
 ) (
@@ -77,9 +78,9 @@ module switch_bench #(
     output logic [7:0]       err_code_o,
     output logic [4:0]       err_port_o,
 
-    output logic [31:0]      param_o [11]  // what the bench was built with
+    output logic [31:0]      param_o [12]  // what the bench was built with
 );
-    assign param_o = '{N, FlitBytes, StorePkts, CtrlPkts, OpenRows, PartPkts, RxStorePkts, RxResultPkts, RxCtrlPkts, MaxExperts, Window};
+    assign param_o = '{N, FlitBytes, StorePkts, CtrlPkts, OpenRows, PartPkts, RxStorePkts, RxResultPkts, RxCtrlPkts, MaxExperts, Window, 32'(PartGuest)};
 
     logic                   up_valid [N];
     logic                   up_last [N];
@@ -141,7 +142,7 @@ module switch_bench #(
     end
 
     switch_top #(
-        .N(N), .FlitBytes(FlitBytes), .StorePkts(StorePkts), .CtrlPkts(CtrlPkts), .OpenRows(OpenRows), .PartPkts(PartPkts),
+        .N(N), .FlitBytes(FlitBytes), .StorePkts(StorePkts), .CtrlPkts(CtrlPkts), .OpenRows(OpenRows), .PartPkts(PartPkts), .PartGuest(PartGuest),
         .MaxExperts(MaxExperts), .Window(Window), .Monitor(Monitor), .Guard(Guard), .Groups(16), .RxStorePkts(RxStorePkts), .RxResultPkts(RxResultPkts), .RxCtrlPkts(RxCtrlPkts)
     ) i_switch (
         .clk_i, .rst_ni, .go_i, .run_i, .epoch_i(epoch),

@@ -140,6 +140,7 @@ class hubs {
     Vswitch_bench dut;
     unsigned n, f, store_pkts, ctrl_pkts, open_rows, part_pkts, rx_store, rx_result, rx_ctrl,
         max_experts, most_window;
+    bool part_guest;
     std::mt19937_64 rng;
     uint64_t now = 0;
     unsigned latency;
@@ -232,6 +233,7 @@ class hubs {
         rx_ctrl = dut.param_o[8];
         max_experts = dut.param_o[9];
         most_window = dut.param_o[10];
+        part_guest = dut.param_o[11] != 0;
         ports.resize(n);
         sink.assign(n, true);
         refuse.assign(n, 0);

@@ -4,13 +4,14 @@
 module prove_egress #(
     parameter int unsigned FlitBytes = 16,
     parameter int unsigned Window = 0,
+    parameter bit          Claims = 1'b0,      // inputs are claimed at any time; how long one waits then is proved for read_turns
     localparam int unsigned N = 3,
     localparam int unsigned OffW = $clog2(128 / FlitBytes),
     localparam int unsigned HF = 16 / FlitBytes
 ) (
     input wire logic           clk_i, hold_i, down_i, res_valid_i, error_valid_i, dyn_i, pay_i,
     input wire logic [1:0]     store_limit_i, part_limit_i,
-    input wire logic [N-1:0]   has_ctrl_i, has_req_i, has_store_i, urgent_i,
+    input wire logic [N-1:0]   has_ctrl_i, has_req_i, has_store_i, urgent_i, claimed_i,
     input wire logic [3:0]     more_i, crd_i,
     input wire logic [OffW-1:0] len_i,
     input wire logic [6:0]     res_len_i,
@@ -24,11 +25,12 @@ module prove_egress #(
     logic [8*FlitBytes-1:0] dn_data;
     logic start, from_error, discard;
     logic [2:0] starved;
+    logic [N-1:0] able;
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     egress #(.N(N), .FlitBytes(FlitBytes), .SlotW(1), .RxStorePkts(2), .RxResultPkts(2), .RxCtrlPkts(2), .Window(Window)) i_dut (
         .port_i('0), .clk_i, .rst_ni(rst_n), .go_i(1'b0), .epoch_i(2'd0), .hold_i, .down_i, .store_limit_i, .part_limit_i,
-        .has_ctrl_i, .has_req_i, .has_store_i, .urgent_i, .cls_o(cls), .pop_o(pop),
+        .has_ctrl_i, .has_req_i, .has_store_i, .urgent_i, .claimed_i, .open_o(), .able_o(able), .cls_o(cls), .pop_o(pop),
         .desc_i((pop == '0) ? '0 : {1'b0, dyn_i && cls != 2'd0, more_i & {4{cls != 2'd0}}, pay_i && cls == 2'd1, len_i}),
         .re_o(re), .rd_line_o(line), .rd_slot_o(rd_slot), .rdata_i('0), .free_ctrl_o(free_ctrl), .free_store_o(free_store), .sent_o(sent),
         .res_valid_i, .res_len_i, .res_poison_i(1'b0), .res_stamp_i('0), .res_start_o(res_start), .res_read_o(res_read), .res_first_o(res_first),
@@ -62,6 +64,7 @@ module prove_egress #(
     end
     always_comb begin
         assume ((ctrl_q & ~has_ctrl_i) == '0 && (store_q & ~has_store_i) == '0 && (req_q & ~has_req_i) == '0);
+        if (!Claims) assume (claimed_i == '0);
         assume ((!res_q || res_valid_i) && (!error_q || error_valid_i));
         assume (one_i != '0 && (one_i & (one_i - 1'b1)) == '0);
         assume (store_limit_i != '0 && store_limit_i != 2'd3 && part_limit_i != '0 && part_limit_i != 2'd3);
@@ -118,10 +121,14 @@ module prove_egress #(
     assign left = start_qq ? length_qq : left_q;
     assign gone = start_qq ? gone_qq : gone_left_q;
 
+    // what may be chosen
+    logic [N-1:0] open_ctrl, open_req, open_store;
+    assign {open_ctrl, open_req, open_store} = {has_ctrl_i, has_req_i, has_store_i} & ~{3{claimed_i}};
+
     always_ff @(posedge clk_i) begin
         if (rst_n) begin
             a_one:    assert ((pop & (pop - 1'b1)) == '0 && !(pop != '0 && res_start));
-            a_asked:  assert ((pop & ~((cls == 2'd0) ? has_ctrl_i : (cls == 2'd1) ? has_store_i : (cls == 2'd2) ? has_req_i : '0)) == '0);
+            a_asked:  assert ((pop & ~((cls == 2'd0) ? open_ctrl : (cls == 2'd1) ? open_store : (cls == 2'd2) ? open_req : '0)) == '0);
             a_result: assert (!res_start || res_valid_i);
             a_store:  assert (used_store <= store_limit_i && used_part <= part_limit_i);
             a_last:   assert (!start_qq || left_q == '0);                        // no packet begins inside another
@@ -132,29 +139,30 @@ module prove_egress #(
             // a class that waits, and has no turn for want of a credit, says so
             a_starved: assert (starved == {res_valid_i && used_part == part_limit_i, has_store_i != '0 && used_store == store_limit_i,
                                            (has_ctrl_i != '0 || (error_valid_i && !i_dut.error_busy_q)) && used_ctrl == 2'd2});
+            a_able:   assert (able == (has_req_i | ((used_store == store_limit_i) ? '0 : has_store_i) | ((used_ctrl == 2'd2) ? '0 : has_ctrl_i)));
             a_free:   assert (i_dut.free_q == (!i_dut.busy_q || i_dut.read_last));   // known a cycle before, and the same
             a_held:   assert (!(hold_i && start));
-            a_busy:   assert (hold_i || start || i_dut.busy_q || !((has_req_i != '0) || (has_store_i != '0 && used_store != store_limit_i)
-                              || (res_valid_i && used_part != part_limit_i) || (has_ctrl_i != '0 && used_ctrl != 2'd2)));
+            a_busy:   assert (hold_i || start || i_dut.busy_q || !((open_req != '0) || (open_store != '0 && used_store != store_limit_i)
+                              || (res_valid_i && used_part != part_limit_i) || (open_ctrl != '0 && used_ctrl != 2'd2)));
         end
     end
 
     // ---- a class that waits with credit lets at most 16 packets of others pass, an input at most the others of its class, with a window 8 N - 1 stores,
     // whichever are urgent ----
     f_fair #(.Bound(16)) i_fair_store (
-        .clk_i, .rst_ni(rst_n), .wait_i(has_store_i != '0 && used_store != store_limit_i), .served_i(start_store), .other_i(start)
+        .clk_i, .rst_ni(rst_n), .wait_i(open_store != '0 && used_store != store_limit_i), .served_i(start_store), .other_i(start)
     );
     f_fair #(.Bound(16)) i_fair_req (
-        .clk_i, .rst_ni(rst_n), .wait_i(has_req_i != '0), .served_i(pop != '0 && cls == 2'd2), .other_i(start)
+        .clk_i, .rst_ni(rst_n), .wait_i(open_req != '0), .served_i(pop != '0 && cls == 2'd2), .other_i(start)
     );
     f_fair #(.Bound(16)) i_fair_part (
         .clk_i, .rst_ni(rst_n), .wait_i(res_valid_i && used_part != part_limit_i), .served_i(res_start), .other_i(start)
     );
     f_fair #(.Bound((Window == 0) ? N - 1 : 8 * N - 1)) i_fair_input (
-        .clk_i, .rst_ni(rst_n), .wait_i((has_store_i & one_i) != '0), .served_i(start_store && (pop & one_i) != '0), .other_i(start_store)
+        .clk_i, .rst_ni(rst_n), .wait_i((open_store & one_i) != '0), .served_i(start_store && (pop & one_i) != '0), .other_i(start_store)
     );
     f_fair #(.Bound(N - 1)) i_fair_input_req (
-        .clk_i, .rst_ni(rst_n), .wait_i((has_req_i & one_i) != '0), .served_i(cls == 2'd2 && (pop & one_i) != '0), .other_i(pop != '0 && cls == 2'd2)
+        .clk_i, .rst_ni(rst_n), .wait_i((open_req & one_i) != '0), .served_i(cls == 2'd2 && (pop & one_i) != '0), .other_i(pop != '0 && cls == 2'd2)
     );
 endmodule
 

@@ -4,34 +4,47 @@
 `default_nettype none
 
 module prove_part_queue #(
-    parameter int unsigned PartPkts = 2
+    parameter int unsigned PartPkts = 2,
+    parameter bit          Guest = 1'b0     // the RAM is here, and packets are announced before they come
 ) (
-    input wire logic clk_i, watch_i, line_i, we_i, widx_i, short_i, data_i, re_i, done_i
+    input wire logic clk_i, come_i, watch_i, line_i, we_i, widx_i, short_i, data_i, re_i, done_i
 );
     localparam int unsigned W = $clog2(PartPkts + 1);
     logic rst_n, full, has;
-    logic [513:0] rdata;
+    logic [513:0] rdata, own;
+    logic [W-1:0] coming_q;              // announced and not begun
+    logic [$clog2(PartPkts):0] waddr, raddr;
     logic open_q, read_q;                // a packet is being written, being read
     logic [W-1:0] count_q, ahead_q;      // whole or in writing; ahead of the followed one
     logic start, in_q, writing_q, known_q, value_q, mine, ask_q, want_q, line_q, gone_q;
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
-    part_queue #(.FlitBytes(64), .PartPkts(PartPkts)) i_dut (
-        .clk_i, .rst_ni(rst_n), .we_i, .widx_i, .wdata_i({513'd0, data_i}), .full_o(full),
-        .has_o(has), .re_i, .ridx_i(read_q), .done_i, .rdata_o(rdata)
+    part_queue #(.FlitBytes(64), .PartPkts(PartPkts), .Guest(Guest)) i_dut (
+        .clk_i, .rst_ni(rst_n), .come_i, .we_i, .widx_i, .wdata_i({513'd0, data_i}), .full_o(full),
+        .has_o(has), .re_i, .ridx_i(read_q), .done_i, .rdata_o(own), .waddr_o(waddr), .raddr_o(raddr)
     );
+    if (Guest) begin : gen_host
+        gated_ram #(.Width(514), .Depth(2 * PartPkts)) i_ram (
+            .clk_i, .we_i, .lane_i(1'b1), .waddr_i(waddr), .wdata_i({513'd0, data_i}), .re_i, .raddr_i(raddr), .rdata_o(rdata)
+        );
+    end else begin : gen_own
+        assign rdata = own;
+    end
 
     assign start = we_i && !widx_i;
     // the writer starts a packet only with a credit, its second flit follows at once or never; the reader stays behind it
     always_ff @(posedge clk_i) begin
         open_q  <= rst_n && start && !short_i;
         count_q <= rst_n ? count_q + W'(start) - W'(done_i) : '0;
+        coming_q <= rst_n ? coming_q + W'(come_i) - W'(start) : '0;
         read_q  <= rst_n && (read_q ^ (re_i && !done_i)) && !done_i;
         line_q  <= line_i;
     end
     always_comb begin
         if (!rst_n) assume (!we_i && !re_i);
-        if (32'(count_q) == PartPkts) assume (!start);
+        if (32'(count_q) + 32'(coming_q) == PartPkts) assume (!come_i);
+        if (!Guest) assume (come_i == start);
+        else if (coming_q == '0) assume (!start);
         assume (!we_i || widx_i == open_q);
         if (open_q) assume (we_i);
         if (!has) assume (!re_i);
@@ -68,7 +81,7 @@ module prove_part_queue #(
             want_q <= value_q;
             gone_q <= !re_i;
             a_has:  assert (has == (count_q != '0));
-            a_full: assert (full == (32'(count_q) == PartPkts));
+            a_full: assert (full == (32'(count_q) + 32'(coming_q) == PartPkts));
             a_data: assert (!ask_q || rdata[0] == want_q);
             a_zero: assert (!gone_q || rdata == '0);
         end

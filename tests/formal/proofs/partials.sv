@@ -53,15 +53,15 @@ module prove_partials #(
         for (genvar h = 0; h < 2; h++) begin : gen_queue
             localparam int unsigned D = (r == 0) ? h : 1 - h;   // place in the order of additions
             part_queue #(.FlitBytes(16), .PartPkts(1)) i_queue (
-                .clk_i, .rst_ni(rst_n), .we_i(send[h][r]), .widx_i(3'd0), .wdata_i({2'b01, 128'd0}), .full_o(),
-                .has_o(has[D]), .re_i(re[D]), .ridx_i(idx), .done_i(q_done[D]), .rdata_o(term[h])
+                .clk_i, .rst_ni(rst_n), .come_i(send[h][r]), .we_i(send[h][r]), .widx_i(3'd0), .wdata_i({2'b01, 128'd0}), .full_o(),
+                .has_o(has[D]), .re_i(re[D]), .ridx_i(idx), .done_i(q_done[D]), .rdata_o(term[h]), .waddr_o(), .raddr_o()
             );
             assign done[h][r] = q_done[D];
         end
         // rows of one flit, a new one asked for as soon as the window allows it
         reduce_join #(.N(3), .FlitBytes(16), .OpenRows(2), .RedTypes(8'h01), .RedOps(8'h01)) i_join (
             .clk_i, .rst_ni(rst_n), .open_valid_i(rst_n && !full), .open_mask_i(2'b11), .open_bytes_i(15'd15), .open_red_i('0), .open_stamp_i('0), .open_full_o(full), .away_i('0),
-            .q_has_i(has), .q_hold_i((r == 0) ? {hold[1][r], hold[0][r]} : {hold[0][r], hold[1][r]}), .q_re_o(re), .q_idx_o(idx), .q_done_o(q_done), .q_data_i(term[0] | term[1]), .q_wait_o(), .row_done_o(), .level_o(),
+            .q_has_i(has), .q_hold_i((r == 0) ? {hold[1][r], hold[0][r]} : {hold[0][r], hold[1][r]}), .q_want_o(), .q_may_i('1), .q_re_o(re), .q_idx_o(idx), .q_done_o(q_done), .q_data_i(term[0] | term[1]), .q_wait_o(), .row_done_o(), .level_o(),
             .res_valid_o(valid), .res_len_o(), .res_poison_o(), .res_stamp_o(), .res_start_i(res[r]), .res_read_i(read_q), .res_first_i(1'b1), .res_last_i(1'b1),
             .res_data_o(), .res_err_o(), .idle_o()
         );

@@ -41,7 +41,7 @@ module prove_port_down #(
             .clk_i, .rst_ni(rst_n), .tick_i({3{tick_q}}), .step_i(1'b0), .enable_i(1'b0), .disable_i(1'b0),
             .up_valid_i(send[h] != '0), .up_last_i(1'b1), .up_err_i(1'b0), .up_cls_i(2'd3),
             .in_valid_o(sends[h]), .in_last_o(), .in_err_o(), .in_cls_o(), .drop_o(),
-            .starved_i('0), .late_i(late[0][h] || late[1][h]), .drained_i(1'b0), .ready_i(1'b0), .down_o(down[h]), .flush_o(),
+            .starved_i('0), .late_i(late[0][h] || late[1][h]), .written_i(1'b1), .drained_i(1'b0), .ready_i(1'b0), .down_o(down[h]), .flush_o(),
             .report_o(), .report_code_o(), .report_take_i(1'b0)
         );
         credit_return #(.N(2), .CtrlPkts(1)) i_credits (
@@ -75,8 +75,8 @@ module prove_port_down #(
         for (genvar h = 0; h < 2; h++) begin : gen_queue
             localparam int unsigned D = (r == 0) ? h : 1 - h;   // place in the order of additions
             part_queue #(.FlitBytes(16), .PartPkts(1)) i_queue (
-                .clk_i, .rst_ni(rst_n), .we_i(enters[h][r]), .widx_i(3'd0), .wdata_i({2'b01, 128'd0}), .full_o(),
-                .has_o(has[D]), .re_i(re[D]), .ridx_i(idx), .done_i(q_done[D]), .rdata_o(term[h])
+                .clk_i, .rst_ni(rst_n), .come_i(enters[h][r]), .we_i(enters[h][r]), .widx_i(3'd0), .wdata_i({2'b01, 128'd0}), .full_o(),
+                .has_o(has[D]), .re_i(re[D]), .ridx_i(idx), .done_i(q_done[D]), .rdata_o(term[h]), .waddr_o(), .raddr_o()
             );
             assign done[h][r] = q_done[D];
             assign j_down[D]  = down[h];
@@ -91,7 +91,7 @@ module prove_port_down #(
         // rows of one flit, a new one asked for as soon as the window allows it
         reduce_join #(.N(3), .FlitBytes(16), .OpenRows(2), .RedTypes(8'h01), .RedOps(8'h01)) i_join (
             .clk_i, .rst_ni(rst_n), .open_valid_i(rst_n && !full), .open_mask_i('1), .open_bytes_i(15'd15), .open_red_i('0), .open_stamp_i('0), .open_full_o(full), .away_i(j_down),
-            .q_has_i(j_has), .q_hold_i((r == 0) ? {hold[1][r], hold[0][r]} : {hold[0][r], hold[1][r]}), .q_re_o(j_re), .q_idx_o(idx), .q_done_o(j_done), .q_data_i(j_term),
+            .q_has_i(j_has), .q_hold_i((r == 0) ? {hold[1][r], hold[0][r]} : {hold[0][r], hold[1][r]}), .q_want_o(), .q_may_i('1), .q_re_o(j_re), .q_idx_o(idx), .q_done_o(j_done), .q_data_i(j_term),
             .q_wait_o(j_wait), .row_done_o(row_done), .level_o(level),
             .res_valid_o(valid), .res_len_o(), .res_poison_o(poison), .res_stamp_o(), .res_start_i(res[r]), .res_read_i(read_q), .res_first_i(1'b1), .res_last_i(1'b1),
             .res_data_o(), .res_err_o(), .idle_o()

@@ -18,7 +18,7 @@ module prove_port_guard (
         .clk_i, .rst_ni(rst_n), .tick_i, .step_i, .enable_i, .disable_i,
         .up_valid_i(valid_i), .up_last_i(last_i), .up_err_i(err_i), .up_cls_i(cls_i),
         .in_valid_o(in_valid), .in_last_o(in_last), .in_err_o(in_err), .in_cls_o(in_cls), .drop_o(drop),
-        .starved_i, .late_i, .drained_i, .ready_i, .down_o(down), .flush_o(flush),
+        .starved_i, .late_i, .written_i(1'b1), .drained_i, .ready_i, .down_o(down), .flush_o(flush),
         .report_o(report), .report_code_o(code), .report_take_i(take_i)
     );
 

@@ -6,31 +6,43 @@
 `default_nettype none
 
 module prove_voq #(
-    parameter int unsigned StorePkts = 2
+    parameter int unsigned StorePkts = 2,
+    parameter bit          Guest = 1'b0,   // another queue in the same RAM: one word of it (word_i) is followed
+    parameter bit          Late = 1'b0     // words come a cycle behind their addresses; what is being written is read two cycles later
 ) (
     input wire logic       clk_i, watch_i, wr_i, data_i, lane_i, desc_we_i, push_i, arrive_i,
     input wire logic [1:0] region_i, cls_i,
     input wire logic [2:0] wline_i, rline_i, line_i,
     input wire logic [7:0] desc_i,         // {dyn, more, pay, len}
     input wire logic       pop_i, re_i, end_i,
-    input wire logic       others_i        // the other queues of the input have room
+    input wire logic       others_i,       // the other queues of the input have room
+    input wire logic       guest_we_i, guest_re_i,
+    input wire logic [1:0] guest_waddr_i, guest_raddr_i, word_i
 );
+    localparam int unsigned SlotW = Guest ? 2 : 1;
+
     logic         rst_n, room, issue, ends, busy_q, mine_q, known_q;   // known_q: the line of the followed packet has been written
     logic [2:0]   has, line_q;
-    logic [8:0]   desc;
+    logic [7+SlotW:0] desc;
     logic [256:0] rdata;
+    logic [256+32'(Guest):0] guest_rdata;
+    logic         wr_q, data_q, lane_q, wr, wr_data, wr_lane;
     logic [1:0]   rcls_q;
-    logic         slot_q;
+    logic         written_q;   // and a cycle has passed
+    logic [SlotW-1:0] slot_q;
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
-    voq #(.FlitBytes(32), .StorePkts(StorePkts), .CtrlPkts(2), .OpenRows(2), .SlotW(1)) i_dut (
+    voq #(.FlitBytes(32), .StorePkts(StorePkts), .CtrlPkts(2), .OpenRows(2), .SlotW(SlotW), .Guest(Guest), .Late(Late)) i_dut (
         .clk_i, .rst_ni(rst_n),
-        .wr_valid_i(wr_i), .wr_region_i(region_i), .wr_line_i(wline_i), .wr_lane_i({15'd0, lane_i}), .wr_data_i({256'd0, data_i}),
+        .wr_valid_i(wr), .wr_region_i(region_i), .wr_line_i(wline_i), .wr_lane_i({15'd0, wr_lane}), .wr_data_i((257+32'(Guest))'(wr_data)),
         .desc_we_i, .desc_dyn_i(desc_i[7]), .desc_more_i(desc_i[6:3]), .desc_pay_i(desc_i[2]), .desc_len_i(desc_i[1:0]),
         .stamp_i('0), .push_i, .scarce_i(1'b0), .limit_i('0), .seq_i('0), .oldest_i('0), .here_o(), .sent_i(1'b0), .arrive_i, .issue_i(issue), .room_o(room),
         .has_o(has), .urgent_o(), .pop_i, .cls_i, .desc_o(desc), .free_i(ends && rcls_q == 2'd1),
-        .re_i, .rd_line_i(rline_i), .rd_slot_i(slot_q), .rdata_o(rdata)
+        .re_i, .rd_line_i(rline_i), .rd_slot_i(slot_q), .rdata_o(rdata),
+        .guest_we_i, .guest_waddr_i(guest_waddr_i[SlotW-1:0]), .guest_re_i, .guest_raddr_i(guest_raddr_i[SlotW-1:0]), .guest_rdata_o(guest_rdata)
     );
+    always_ff @(posedge clk_i) {wr_q, data_q, lane_q} <= {wr_i || guest_we_i, data_i, lane_i};
+    assign {wr, wr_data, wr_lane} = Late ? {wr_q && rst_n, data_q, lane_q} : {wr_i || guest_we_i, data_i, lane_i};
     assign issue = room && others_i;
     assign ends  = busy_q && end_i;
 
@@ -41,6 +53,8 @@ module prove_voq #(
     logic            paying_q;             // the payload of the last STORE packet may be written
 
     always_comb begin
+        if (!rst_n || !Guest || wr_i || !lane_i) assume (!guest_we_i);
+        if (!rst_n || !Guest || re_i) assume (!guest_re_i);
         if (rst_n) assume (line_i == line_q);
         if (!rst_n) assume (!wr_i && !desc_we_i && !push_i && !arrive_i && !pop_i && !re_i);
         if (region_i == 2'd3) assume (!push_i && !desc_we_i && (!wr_i || (paying_q && !wline_i[2] && lane_i)));
@@ -53,7 +67,7 @@ module prove_voq #(
         assume (cls_i != 2'd3);
         if (!has[cls_i] || (busy_q && !ends)) assume (!pop_i);
         if (!busy_q) assume (!re_i);
-        if (mine_q && rline_i == line_i && !known_q) assume (!re_i);
+        if (mine_q && rline_i == line_i && !(known_q && (written_q || !Late))) assume (!re_i);
     end
     always_ff @(posedge clk_i) begin
         line_q   <= line_i;
@@ -74,8 +88,36 @@ module prove_voq #(
             busy_q <= pop_i || (busy_q && !ends);
             if (pop_i) begin
                 rcls_q <= cls_i;
-                slot_q <= desc[8];
+                slot_q <= desc[8+:SlotW];
             end
+        end
+    end
+
+    // ---- the word of the guest ----
+    logic [1:0] word_q;
+    logic       read_q, guest_read_q;
+    logic       guest_known_q, guest_val_q, guest_ask_q, guest_want_q, guest_new_q, guest_new;
+
+    assign guest_new = guest_we_i && guest_waddr_i == word_i;
+    always_comb if (rst_n) assume (word_i == word_q);
+    always_ff @(posedge clk_i) begin
+        word_q       <= word_i;
+        guest_new_q  <= guest_new;
+        read_q       <= re_i;
+        guest_read_q <= guest_re_i;
+        written_q    <= known_q;
+        if (!rst_n) begin
+            guest_known_q <= 1'b0;
+            guest_ask_q   <= 1'b0;
+        end else begin
+            if (guest_new) begin
+                guest_known_q <= 1'b1;
+                guest_val_q   <= data_i;
+            end
+            guest_ask_q  <= guest_re_i && guest_raddr_i == word_i && guest_known_q && !guest_new && !(Late && guest_new_q);
+            guest_want_q <= guest_val_q;
+            a_guest: assert (!guest_ask_q || guest_rdata[0] == guest_want_q);
+            a_zero:  assert ((read_q || rdata == '0) && (guest_read_q || guest_rdata == '0));
         end
     end
 
@@ -105,6 +147,7 @@ module prove_voq #(
         end
     end
     assign mine = in_q && ahead_q == '0 && pop_i && cls_i == wcls_q;
+    always_comb if (Late && writing_q && known_q && wr_i && wline_i == line_i) assume (region_i != 2'd3);   // a flit of a payload comes once
 
     always_ff @(posedge clk_i) begin
         next_val_q  <= next_val;

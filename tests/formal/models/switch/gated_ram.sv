@@ -7,7 +7,6 @@ module gated_ram #(
     parameter int unsigned Width = 64,
     parameter int unsigned Depth = 512,
     parameter int unsigned LaneW = Width,
-    parameter bit          Lut = 1'b0,
     localparam int unsigned AddrW = (Depth > 1) ? $clog2(Depth) : 1,
     localparam int unsigned Lanes = (Width > LaneW) ? Width / LaneW : 1,
     localparam int unsigned Rest = (Width % LaneW != 0) ? Width % LaneW : 1

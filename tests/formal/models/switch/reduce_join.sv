@@ -28,6 +28,8 @@ module reduce_join #(
 
     input  wire logic [Members-1:0] q_has_i,
     input  wire logic [Members-1:0] q_hold_i,       // the credit of the packet before is still waiting: do not start the next
+    output logic [Members-1:0]      q_want_o,
+    input  wire logic [Members-1:0] q_may_i,
     output logic [Members-1:0]      q_re_o,
     output logic [IndexW-1:0]       q_idx_o,
     output logic [Members-1:0]      q_done_o,
@@ -51,6 +53,7 @@ module reduce_join #(
     output logic                    idle_o
 );
     assign open_full_o  = 1'b0;
+    assign q_want_o     = '0;
     assign q_re_o       = '0;
     assign q_idx_o      = '0;
     assign q_done_o     = '0;

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// Turns at the write port of the RAMs that hold two queues each: what the parser of an input writes, and the partial sums that come past it (voq with a part_queue as its guest). One per input.
+//
+// Outputs read a packet while it comes, so a payload is written in one piece, and so is a partial. Partials wait in a fifo while the parser is in a payload (pay_i); anywhere else the parser pauses
+// until that fifo is empty. Worst case: a payload takes 128 / FlitBytes cycles, and a partial as many for its flits and one or two more for its header, so no more wait than a packet has and one.
+//
+// If Late, the words leave a cycle behind their addresses: the wires to all queues are long, and a packet with a header of two flits is read late enough.
+`default_nettype none
+
+module write_turns #(
+    parameter int unsigned N = 4,
+    parameter int unsigned FlitBytes = 16,
+    parameter bit          Late = 1'b0,
+    localparam int unsigned FW = 8 * FlitBytes,
+    localparam int unsigned Lanes = FlitBytes / 2,
+    localparam int unsigned OffW = $clog2(128 / FlitBytes)
+) (
+    input  wire logic             clk_i,
+    input  wire logic             rst_ni,
+
+    // partials, see part_entry
+    input  wire logic [N-1:0]     we_i,
+    input  wire logic [OffW-1:0]  idx_i,
+    input  wire logic [FW+1:0]    data_i,
+
+    // parser, see copy_write
+    input  wire logic             pay_i,         // in the next cycle it is in a payload
+    input  wire logic [N-1:0]     copy_valid_i,  // not while it pauses
+    input  wire logic [Lanes-1:0] copy_lane_i,
+    input  wire logic [FW:0]      copy_data_i,
+    output logic                  pause_o,       // it takes and writes nothing
+
+    // to the queues
+    output logic [N-1:0]          part_we_o,     // a partial is written: its address
+    output logic [OffW-1:0]       part_idx_o,
+    output logic [N-1:0]          wr_valid_o,    // of both: the word
+    output logic [Lanes-1:0]      wr_lane_o,
+    output logic [FW+1:0]         wr_data_o,
+
+    output logic                  idle_o
+);
+    localparam int unsigned Flits = 128 / FlitBytes;
+    localparam int unsigned Depth = (16 / FlitBytes >= 2) ? Flits : Flits + 1;   // with one flit of a header one more comes while the first one leaves
+
+    logic             waits, pay_q;
+    logic [N-1:0]     to, valid;
+    logic [Lanes-1:0] lane;
+    logic [FW+1:0]    data, word;
+
+    // never full, see above
+    /* verilator lint_off PINCONNECTEMPTY */
+    fifo #(.Width(N + OffW + FW + 2), .Depth(Depth)) i_wait (
+        .clk_i, .rst_ni,
+        .valid_i (we_i != '0),
+        .ready_o (),
+        .data_i  ({we_i, idx_i, data_i}),
+        .valid_o (waits),
+        .ready_i (!pay_q),
+        .data_o  ({to, part_idx_o, data}),
+        .level_o ()
+    );
+    /* verilator lint_on PINCONNECTEMPTY */
+
+    always_ff @(posedge clk_i) pay_q <= rst_ni && pay_i;
+
+    assign pause_o   = waits && !pay_q;
+    assign part_we_o = pause_o ? to : '0;
+    assign idle_o    = !waits && we_i == '0;
+    assign valid     = part_we_o | copy_valid_i;
+    assign lane      = pause_o ? '1 : copy_lane_i;
+    assign word      = pause_o ? data : {1'b0, copy_data_i};
+
+    if (Late) begin : gen_late
+        always_ff @(posedge clk_i) begin
+            wr_valid_o <= rst_ni ? valid : '0;
+            wr_lane_o  <= lane;
+            wr_data_o  <= word;
+        end
+    end else begin : gen_now
+        assign {wr_valid_o, wr_lane_o, wr_data_o} = {valid, lane, word};
+    end
+endmodule
+
+`default_nettype wire
