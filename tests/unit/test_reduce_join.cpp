@@ -213,7 +213,7 @@ class bench {
 
     void cycle()
     {
-        uint8_t has = 0, hold = 0;
+        uint8_t has = 0, hold = 0, may = 0;
         for (unsigned d = 0; d < MEMBERS; d++) {
             // a packet that has begun never pauses, as on the link
             bool begun = dut.q_idx_o != 0;
@@ -221,18 +221,25 @@ class bench {
                 has |= static_cast<uint8_t>(1u << d);
             if (percent(hold_percent))
                 hold |= static_cast<uint8_t>(1u << d);
+            if (!percent(hold_percent))
+                may |= static_cast<uint8_t>(1u << d);
         }
         dut.q_has_i = has;
         dut.q_hold_i = hold;
+        dut.q_may_i = may;
         dut.eval();
+        assert_int_equal(dut.q_want_o & (dut.q_want_o - 1), 0);
+        assert_int_equal(dut.q_want_o & ~has, 0);
         bool taken = false;
         flit f = {};
         for (unsigned d = 0; d < MEMBERS; d++) {
             if (dut.q_re_o >> d & 1) {
                 assert_false(taken);
                 assert_true(has >> d & 1);
-                if (dut.q_idx_o == 0)
+                if (dut.q_idx_o == 0) { // a pass begins
                     assert_false(hold >> d & 1);
+                    assert_true(may & dut.q_want_o & 1u << d);
+                }
                 f = queue[d].front()[dut.q_idx_o];
                 taken = true;
                 if (!reads++)
