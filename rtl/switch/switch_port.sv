@@ -302,6 +302,7 @@ module switch_port #(
         logic [FW+1:0]    term, term_or, own_term;
         logic [WordW-1:0] guest_term;
         logic [PartAddrW-1:0] part_waddr, part_raddr;
+        logic [GuestW-1:0] guest_waddr, guest_raddr;
 
         if (i == 0) begin : gen_first
             assign desc_or  = desc & {DescW{pop[i]}};
@@ -325,7 +326,7 @@ module switch_port #(
             .has_o({has_req[i], has_store[i], has_ctrl[i]}), .pop_i(pop[i]), .cls_i(arb_cls), .desc_o(desc),
             .free_i(free_store[i]),
             .re_i(re[i]), .rd_line_i(rd_line), .rd_slot_i(rd_slot), .rdata_o(rdata),
-            .guest_we_i(PartGuest && part_we_i[i]), .guest_waddr_i(GuestW'(part_waddr)), .guest_re_i(PartGuest && q_re[i]), .guest_raddr_i(GuestW'(part_raddr)), .guest_rdata_o(guest_term)
+            .guest_we_i(PartGuest && part_we_i[i]), .guest_waddr_i(guest_waddr), .guest_re_i(PartGuest && q_re[i]), .guest_raddr_i(guest_raddr), .guest_rdata_o(guest_term)
         );
 
         part_queue #(.FlitBytes(FlitBytes), .PartPkts(PartPkts), .Guest(PartGuest)) i_part (
@@ -336,11 +337,15 @@ module switch_port #(
         );
 
         if (PartGuest) begin : gen_guest
-            assign term = guest_term;
+            assign term        = guest_term;
+            assign guest_waddr = GuestW'(part_waddr);
+            assign guest_raddr = GuestW'(part_raddr);
             wire unused_term = &{1'b0, own_term};
         end else begin : gen_no_guest
-            assign term = own_term;
-            wire unused_term = &{1'b0, guest_term};
+            assign term        = own_term;
+            assign guest_waddr = '0;
+            assign guest_raddr = '0;
+            wire unused_guest = &{1'b0, guest_term, part_waddr, part_raddr};
         end
     end
 
