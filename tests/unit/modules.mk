@@ -190,6 +190,11 @@ UNIT_TOP_switch_rate_8 := switch_bench
 UNIT_TEST_switch_rate_8 := tests/unit/test_switch_rate.cpp
 UNIT_SRCS_switch_rate_8 := tests/unit/switch_bench.sv
 UNIT_PARAMS_switch_rate_8 := N=8 FlitBytes=16 StorePkts=32
+UNIT += switch_rate_guest
+UNIT_TOP_switch_rate_guest := switch_bench
+UNIT_TEST_switch_rate_guest := tests/unit/test_switch_rate.cpp
+UNIT_SRCS_switch_rate_guest := tests/unit/switch_bench.sv
+UNIT_PARAMS_switch_rate_guest := N=8 FlitBytes=8 StorePkts=32 PartGuest=1
 UNIT += switch_rate_16
 UNIT_TOP_switch_rate_16 := switch_bench
 UNIT_TEST_switch_rate_16 := tests/unit/test_switch_rate.cpp
