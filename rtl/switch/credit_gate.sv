@@ -52,7 +52,7 @@ module credit_gate #(
     );
     /* verilator lint_on PINCONNECTEMPTY */
 
-    // asked for at the first flit alone, whose class comes straight from the link
+    // asked for at the first flit alone: those behind it go where it went
     assign lets = cls_i == CLS_REQ || (cls_i == CLS_CTRL && ctrl_left) || (cls_i == CLS_STORE && store_left);
     assign open = first_o ? lets : open_q;
 

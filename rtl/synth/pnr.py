@@ -169,11 +169,13 @@ def place(name, out, speed, freq, may_run):
         fault = nextpnr(out, f"place-{seed}", speed, freq, "netlist.json", f"placed-{seed}.json", seed, ["--no-route", *PLACER.get(name, [])], may_run)
         if fault:
             return fault, None, None
-        best = max(best, (estimate(out, seed), seed))
-        print(f"pnr: {name}: seed {seed}: {estimate(out, seed):.1f} MHz at speed grade {speed} by estimate", flush=True)
-        if best[0] >= freq:
+        mhz = estimate(out, seed)
+        best = max(best, (mhz, seed))
+        print(f"pnr: {name}: seed {seed}: {mhz:.1f} MHz at speed grade {speed} by estimate", flush=True)
+        if mhz >= freq:
             break
-    return None, best[1], best[0]
+    mhz, seed = best
+    return None, seed, mhz
 
 
 def run(name, a):
