@@ -291,8 +291,9 @@ static void pauses_inside_a_partial(void **state)
             q.set_targets(t);
             b->send(r, q);
             b->results[r].back().bad = k == 0;
-            while (b->ports[bad].serve[r].empty())
+            for (unsigned i = 0; i < 2000 && b->ports[bad].serve[r].empty(); i++)
                 b->cycle();
+            assert_false(b->ports[bad].serve[r].empty());
             row w = b->ports[bad].serve[r].front();
             b->ports[bad].serve[r].pop_front();
             b->queue_partial(bad, r, w);
@@ -400,8 +401,9 @@ static void sends_what_is_wrong(void **state)
         wrong++;
         if (b->now < end - 4000)
             during = l.sent() - half;
-        while (b->ports[bad].queue[MW_CLS_STORE].size() > 2)
+        for (unsigned i = 0; i < 20000 && b->ports[bad].queue[MW_CLS_STORE].size() > 2; i++)
             l.run(1);
+        assert_true(b->ports[bad].queue[MW_CLS_STORE].size() <= 2);
     }
     if (n == 2) // ERROR packets take their share of the only downlink
         during += (b->ports[bad].errors_back - answered) * (16 / b->f);

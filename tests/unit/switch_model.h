@@ -529,6 +529,12 @@ class hubs {
             return ~0u;
         if (how == SHORT_BY_ONE && (header_only || w.size() == head)) {
             cut = w.size() < 16;
+            if (!cut &&
+                p.targets.size() > 1 + (w.size() - 16) / 2) { // of a list, what is there is judged
+                packet there = p;
+                there.targets.resize(1 + (w.size() - 16) / 2);
+                code = judge(there, src, cls, copies);
+            }
             if (cut || code == MW_HWERR_NONE)
                 code = MW_HWERR_LENGTH;
         }

@@ -233,7 +233,7 @@ static void handles_wrong_packet_lengths(void **state)
     (void)state;
     auto b = bench();
     std::vector<uint16_t> t;
-    for (unsigned i = 0; i < 12; i++)
+    for (unsigned i = 0; i < 12 && i * b->n + 1 < b->max_experts; i++)
         t.push_back(expert(*b, 1, i));
     for (unsigned round = 0; round < 4; round++) {
         for (hubs::fault how : {hubs::LINK_ERROR, hubs::SHORT_BY_ONE, hubs::LONG_BY_ONE}) {
@@ -241,6 +241,14 @@ static void handles_wrong_packet_lengths(void **state)
                 b->send(0, b->store(MW_OP_ST, 0, 1, len), how);
                 packet d = b->store(MW_OP_DYMULTIMEM_ST, 0, 0, len);
                 d.set_targets(t);
+                b->send(0, d, how);
+                std::vector<uint16_t> wrong =
+                    t; // the code is that of the first target that is there and wrong
+                wrong.back() = target(b->max_experts);
+                d.set_targets(wrong);
+                b->send(0, d, how);
+                wrong[wrong.size() / 3] = wrong[0];
+                d.set_targets(wrong);
                 b->send(0, d, how);
                 b->send(0, b->store(MW_OP_ST, 0, 1, 128));
             }
