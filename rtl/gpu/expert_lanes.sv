@@ -68,7 +68,7 @@ module expert_lanes #(
                 automatic logic       all, beyond, tiny, huge, nan;
                 sum    = 9'(high1_q[i][7:0]) + 9'(low1_q[i][21:14]);
                 all    = high1_q[i][15:8] == '1;
-                beyond = {x1_q[i], carry1_q[i]} > {limit1_q, 1'b0};
+                beyond = {limit1_q, 1'b0} < {x1_q[i], carry1_q[i]};
                 nan    = top1_q[i] && frac1_q[i];
                 tiny   = none1_q[i] || (!range1_q && !beyond);
                 huge   = (top1_q[i] && !frac1_q[i]) || (range1_q && beyond);

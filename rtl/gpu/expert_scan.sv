@@ -78,7 +78,7 @@ module expert_scan #(
     assign take        = v1_q && (enough || ((all_counted || force1_q) && avail != '0));
     assign rows        = enough ? cfg_i.tile : avail[7:0];
     assign behind      = started + CntW'(rows);
-    assign better      = v1_q && avail[7:0] > best_q;
+    assign better      = v1_q && best_q < avail[7:0];
     assign pass_end    = v1_q && le1_q == last_le && !force1_q;
     assign best_start  = pass_end && !take && long_q && (better || best_q != '0);
 

@@ -2,8 +2,8 @@
 //
 // Turns whole store packets into jobs for the write workers: one job per target.
 //
-// Three steps, each with a register: fetch reads header and target of the next packet (or of a parked one), check makes token, offset and bounds of
-// them and asks the allocator, place adds the row to the address and queues the job. A look-up takes two cycles, so a packet of t targets takes 2 t cycles.
+// Three steps, each with a register: fetch reads header and target of the next packet (or of a parked one) and makes token and bytes of them (rx_extent),
+// check compares these with what there is and asks the allocator, place adds the row to the address and queues the job. A look-up takes two cycles, so a packet of t targets takes 2 t cycles.
 // A target whose look-up misses is parked as {slot, target}, and the targets behind it go on. The allocator announces every miss that has come back
 // (al_fill_i): then each parked target is looked up again, once. These look-ups start no new misses, so they cannot evict each other's rows
 // without end; a target that is parked for a row that no miss is under way for is looked up with the right to start one when none is under way at all.
@@ -105,6 +105,7 @@ module rx_resolve #(
 
     localparam int unsigned AddrB  = AddrW + LogF;
     localparam int unsigned TokB   = TokensLog2 + $clog2(N);
+    localparam int unsigned ByteW  = (AddrB > 15) ? AddrB : 15;
     localparam int unsigned ParkW  = $clog2(Parked + 1);
     localparam int unsigned JobLvW = $clog2(Jobs + 1);
 
@@ -124,7 +125,10 @@ module rx_resolve #(
         logic [4:0]        src;
         logic [7:0]        len;
         logic [1:0]        stage;
-        logic [MAddrW-1:0] addr;
+        logic [LogF-1:0]   lane;    // of the address
+        logic [ByteW-1:0]  first;   // byte in memory, or in the row
+        logic [ByteW:0]    end_;    // the one behind the last
+        logic [TokB-1:0]   token;
         logic              beyond;
         logic [TgtW-1:0]   tgt;
         logic [FlitsW-1:0] flits;
@@ -148,7 +152,11 @@ module rx_resolve #(
     logic [3:0]        park_idx;
     logic [ParkW-1:0]  park_level, todo_q;
     logic [JobLvW-1:0] job_level;
-    logic              fill_q, start_q, from_park, last_target, flat;
+    logic              fill_q, start_q, from_park, last_target, flat, beyond;
+    opcode_e           op;
+    logic [ByteW-1:0]  first;
+    logic [ByteW:0]    end_;
+    logic [TokB-1:0]   token;
 
     assign from_park    = todo_q != '0;
     assign hd_slot_o    = from_park ? park_slot : pkt_slot_i;
@@ -165,6 +173,7 @@ module rx_resolve #(
     assign last_target  = 5'(idx_q) + 5'd1 == start_cnt_o;
     assign pkt_ready_o  = fetch_new && last_target && (idx_q != '0 || start_ready_i);
     assign park_pop     = from_park && !fill_q && (!s0_valid_q || s0_go);
+    assign op           = flat ? OP_ST : hd_op_i;
     assign fetch        = park_pop || (fetch_new && (idx_q != '0 || start_ready_i));
 
     always_ff @(posedge clk_i) begin
@@ -177,9 +186,14 @@ module rx_resolve #(
         end
         if (fetch) begin
             s0_q <= '{retry: from_park, start: !from_park || start_q, slot: hd_slot_o, idx: hd_tgt_o, cut: !from_park && pkt_bad_i, bad: hd_bad_i,
-                      op: flat ? OP_ST : hd_op_i, src: hd_src_i, len: hd_len_i, stage: hd_stage_i, addr: hd_addr_i, beyond: hd_far_i, tgt: hd_tgt_i, flits: pkt_flits_i};
+                      op: op, src: hd_src_i, len: hd_len_i, stage: hd_stage_i, lane: hd_addr_i[LogF-1:0], first: first, end_: end_, token: token, beyond: beyond || hd_far_i,
+                      tgt: hd_tgt_i, flits: pkt_flits_i};
         end
     end
+
+    rx_extent #(.AddrB(AddrB), .TokB(TokB), .LogF(LogF), .MAddrW(MAddrW)) i_extent (
+        .row_shift_i(cfg_i.row_shift), .op_i(op), .len_i(hd_len_i), .addr_i(hd_addr_i), .first_o(first), .end_o(end_), .token_o(token), .beyond_o(beyond)
+    );
 
     // A pass over the parked targets: after every miss that has come back (no new misses), or, when no miss is under way, to start what is left.
     always_ff @(posedge clk_i) begin
@@ -211,21 +225,10 @@ module rx_resolve #(
     // ---- check ----------------------------------------------------------------------------
     logic              mapped;
     logic [LeW-1:0]    le;
-    // Shifts by numbers of the configuration are multiplications by a power of two, here and below: a multiplier costs less than a shifter.
-    localparam int unsigned MaxShift = (AddrB < 15) ? AddrB : 15;  // of a row's stride, which memory holds
-    localparam int unsigned TokTop   = TokB + MaxShift;
-    logic [MaxShift-LogF:0] token_up;    // one bit: how far a token's bits are below bit MaxShift of the address
-    logic [TokTop-LogF-1:0] token_mul;
-    logic [TokB-1:0]   token;
-    logic [14:0]       in_row;      // ones where an address has the byte inside the row
-    logic [14:0]       offset;
-    logic              no_token;    // more bits than a token has
     logic [7:0]        span;        // last byte of the payload, from the start of its first flit on
     logic              no_payload, dynamic, outside, red;
     red_pkg::red_t     red_kind;
-    localparam int unsigned EndW = ((AddrB > 15) ? AddrB : 15) + 1;
-    logic [EndW-2:0]   first_byte;  // in memory, or in the row
-    logic [EndW-1:0]   end_byte;
+    logic [ByteW:0]    row_end;     // bytes of the row
     err_e              err;
 
     lutram #(.Width(1 + LeW), .Depth(MaxExperts)) i_emap (
@@ -238,23 +241,14 @@ module rx_resolve #(
     assign red        = Reds && s0_q.op == OP_MULTIMEM_RED;
     assign red_kind   = {s0_q.src, s0_q.stage[1]};
     assign no_payload = s0_q.op == OP_FLAG || s0_q.op == OP_FENCE;
-    assign in_row     = ~(15'h7fff << cfg_i.row_shift);
-    assign offset     = s0_q.addr[14:0] & in_row;
-    assign token_up   = (MaxShift-LogF+1)'(1) << (4'(MaxShift) - cfg_i.row_shift);
-    assign token_mul  = s0_q.addr[TokTop-1:LogF] * (TokTop-LogF)'(token_up);
-    assign token      = token_mul[MaxShift-LogF +: TokB];
-    assign no_token   = (s0_q.addr[TokB+14:TokB] & ~in_row) != '0 || (s0_q.addr >> (TokB + 15)) != '0;
-    assign span       = 8'(s0_q.addr[LogF-1:0]) + s0_q.len - 8'd1;
-    assign first_byte = dynamic ? (EndW-1)'(offset) : (EndW-1)'(s0_q.addr[AddrB-1:0]);
-    assign end_byte   = EndW'(first_byte) + EndW'(s0_q.len);
+    assign span       = 8'(s0_q.lane) + s0_q.len - 8'd1;
+    assign row_end    = (s0_q.stage == STAGE_GATE) ? (ByteW+1)'({cfg_i.k, 2'b00}) : (ByteW+1)'(cfg_i.row_bytes);
 
     always_comb begin
         unique case (s0_q.op)
-            OP_DYMULTIMEM_ST: outside = no_token
-                                        || end_byte > ((s0_q.stage == STAGE_GATE) ? EndW'({cfg_i.k, 2'b00}) : EndW'(cfg_i.row_bytes));
-            OP_FLAG, OP_FENCE: outside = 1'b0;
-            OP_COUNTS: outside = s0_q.addr[LogF-1:0] != '0;
-            default:   outside = (s0_q.addr >> AddrB) != '0 || s0_q.addr[AddrB-1:0] < AddrB'(cfg_i.st_lo) || end_byte > EndW'(cfg_i.st_hi[AddrB:0]);
+            OP_DYMULTIMEM_ST:             outside = row_end < s0_q.end_;
+            OP_FLAG, OP_FENCE, OP_COUNTS: outside = 1'b0;
+            default:                      outside = s0_q.first[AddrB-1:0] < AddrB'(cfg_i.st_lo) || (ByteW+1)'(cfg_i.st_hi[AddrB:0]) < s0_q.end_;
         endcase
         err = ERR_NONE;
         if (s0_q.bad) err = err_e'(s0_q.len);
@@ -268,7 +262,7 @@ module rx_resolve #(
         s1_d.ask        = dynamic && err == ERR_NONE;
         s1_d.idx        = s0_q.idx;
         s1_d.stage      = s0_q.stage;
-        s1_d.off        = dynamic ? AddrW'(offset[14:LogF]) : (s0_q.op == OP_COUNTS) ? AddrW'(s0_q.src) : s0_q.addr[AddrB-1:LogF];
+        s1_d.off        = (s0_q.op == OP_COUNTS) ? AddrW'(s0_q.src) : AddrW'(s0_q.first >> LogF);
         s1_d.err        = err;
         s1_d.job        = '0;
         s1_d.job.slot   = s0_q.slot;
@@ -276,10 +270,10 @@ module rx_resolve #(
         s1_d.job.counts = s0_q.op == OP_COUNTS;
         s1_d.job.kind   = s1_d.job.counts ? s0_q.stage[0] : red;
         s1_d.job.track  = dynamic && s0_q.stage != STAGE_COMBINE;
-        s1_d.job.lane   = s0_q.addr[LogF-1:0];
+        s1_d.job.lane   = s0_q.lane;
         s1_d.job.span   = span[6:0];
         s1_d.job.le     = le;
-        s1_d.job.token  = red ? TokB'(red_kind) : token;
+        s1_d.job.token  = red ? TokB'(red_kind) : s0_q.token;
         s1_d.job.pos    = s0_q.tgt[3:0];
     end
 
@@ -290,11 +284,11 @@ module rx_resolve #(
     assign acts           = s0_valid_q && err == ERR_NONE && s1_free && job_room;
     assign al_req_valid_o = acts && dynamic;
     assign al_req_le_o    = ExpertW'(le);
-    assign al_req_token_o = TokenW'(token);
+    assign al_req_token_o = TokenW'(s0_q.token);
     assign al_req_start_o = s0_q.start;
     assign al_req_retry_o = s0_q.retry;
     assign ev_valid_o     = acts && s0_q.op == OP_FLAG;
-    assign ev_idx_o       = s0_q.addr[3:0];
+    assign ev_idx_o       = s0_q.first[3:0];
     assign ack_valid_o    = acts && s0_q.op == OP_FENCE;
     assign ack_dst_o      = s0_q.src;
 
@@ -354,7 +348,7 @@ module rx_resolve #(
     assign job_left = job_level != '0;
 
     logic unused;
-    assign unused = ^{1'b0, cfg_i, token_mul, park_room, park_valid, job_push_ready, emap_data_i, base, al_resp_row_i, hd_tgt_i};
+    assign unused = ^{1'b0, cfg_i, park_room, park_valid, job_push_ready, emap_data_i, base, al_resp_row_i, hd_tgt_i};
 endmodule
 
 `default_nettype wire

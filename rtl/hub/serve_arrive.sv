@@ -102,7 +102,7 @@ module serve_arrive #(
         low_o.bad         = req_valid_i ? header.poison : header.tag[5];
         low_o.again       = header.tag[6] && !req_valid_i;
         low_o.st          = header.tag[7] && !req_valid_i;
-        low_o.over        = req_valid_i && (header.len > cfg_i.row_bytes || header.len[LogF-1:0] != '0
+        low_o.over        = req_valid_i && (cfg_i.row_bytes < header.len || header.len[LogF-1:0] != '0
                             || !red_pkg::has(RedTypes, RedOps, '{dtype: header.dtype, redop: header.redop})
                             || (!is_static && (header.cnt == '0 || header.cnt > 5'(TargetsMax))));
         high_o.x          = header.addr[MaddrW-1:0];

@@ -200,9 +200,18 @@ module prove_rx_resolve #(
     // ---- all of it ----
     packet_t          p0, p1;
     want_t            w0, w1;
-    logic             idx0, idx1;
+    logic             idx0, idx1, beyond0;
+    opcode_e          op0;
+    logic [14:0]      first0;
+    logic [15:0]      end0;
+    logic [1:0]       token0;
     logic [4:0]       cnt;
     logic [AddrW-1:0] row_off, base;
+
+    // That what is held between the steps is of its packet: the numbers themselves are judged by want().
+    rx_extent #(.AddrB(AddrW + 4), .TokB(2), .LogF(4), .MAddrW(MAddrW)) i_extent (
+        .row_shift_i(cfg.row_shift), .op_i(op0), .len_i(p0.len), .addr_i(p0.addr), .first_o(first0), .end_o(end0), .token_o(token0), .beyond_o(beyond0)
+    );
 
     assign idx0 = i_dut.s0_q.idx[0];
     assign idx1 = i_dut.s1_q.idx[0];
@@ -210,6 +219,7 @@ module prove_rx_resolve #(
     assign p1   = packet_q[i_dut.s1_q.job.slot];
     assign w1   = want(p1, p1.tgt[idx1], 1'b0, map);
     assign w0   = want(p0, p0.tgt[idx0], 1'b0, map);
+    assign op0  = (p0.op == OP_DYMULTIMEM_ST && p0.stage == STAGE_FLAT && !p0.bad) ? OP_ST : p0.op;
     assign cnt  = packet_q[pkt_slot_q].cut ? 5'd1 : packet_q[pkt_slot_q].two ? 5'd2 : 5'd1;
     assign base    = AddrW'(((p1.stage == STAGE_DISPATCH) ? Xd : (p1.stage == STAGE_COMBINE) ? Yd : Gt) / FlitBytes);
     assign row_off = (AddrW'(i_dut.s1_q.job.le) * AddrW'(Cap) + AddrW'(al_row_i)) * AddrW'(((p1.stage == STAGE_GATE) ? Gate : Stride) / FlitBytes);
@@ -229,8 +239,9 @@ module prove_rx_resolve #(
             a_room:   assert (!(i_dut.park_push && !i_dut.park_room) && !(push && !i_dut.job_push_ready));
             // what is held of them is theirs
             if (i_dut.s0_valid_q) begin
-                a_s0: assert (i_dut.s0_q.bad == p0.bad && i_dut.s0_q.src == p0.src && i_dut.s0_q.len == p0.len && i_dut.s0_q.stage == p0.stage && i_dut.s0_q.addr == p0.addr && i_dut.s0_q.beyond == p0.far
-                             && i_dut.s0_q.tgt == p0.tgt[idx0] && i_dut.s0_q.op == ((p0.op == OP_DYMULTIMEM_ST && p0.stage == STAGE_FLAT && !p0.bad) ? OP_ST : p0.op)
+                a_s0: assert (i_dut.s0_q.bad == p0.bad && i_dut.s0_q.src == p0.src && i_dut.s0_q.len == p0.len && i_dut.s0_q.stage == p0.stage && i_dut.s0_q.lane == p0.addr[3:0] && i_dut.s0_q.beyond == (beyond0 || p0.far)
+                             && i_dut.s0_q.first == first0 && i_dut.s0_q.end_ == end0 && i_dut.s0_q.token == token0
+                             && i_dut.s0_q.tgt == p0.tgt[idx0] && i_dut.s0_q.op == op0
                              && (i_dut.s0_q.retry ? !i_dut.s0_q.cut && w0.ask : i_dut.s0_q.cut == p0.cut && i_dut.s0_q.flits == p0.flits));
             end
             if (i_dut.s1_valid_q) begin
