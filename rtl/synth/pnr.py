@@ -9,7 +9,7 @@ a register each that may lie where its input is read, and folds its outputs into
 the wrapper's cells are not counted. A part with a speed grade is placed and routed for that one, and timed for the other one as it lies
 there; a part without is synthesized and counted for the arithmetic. --param holds for every part whose top has that parameter.
 FILE: the RTL, packages first. A part whose netlist has not changed since it was routed is not routed again, and with --no-route none is. What is not routed
-shows its placement, the clock by nextpnr's estimate of the wires, or the cells of its netlist. SLOW parts are routed only with --only.
+shows its placement, the clock by nextpnr's estimate of the wires, or the cells of its netlist.
 Exit status 1: a part does not fit or misses its clock, 2: a tool failed.
 """
 import argparse
@@ -21,6 +21,7 @@ import sys
 
 import carry
 import check
+import floorplan
 import flow
 
 DEVICE = "85k"
@@ -31,8 +32,7 @@ SEEDS = (1, 2, 3)  # the first one with which nextpnr's estimate reaches the clo
 LEVELS = 2  # of hierarchy below the top that the table shows
 # Of nextpnr, for the placement of a part: the paths of eight ports are mostly wire, so timing weighs more than it does by default, and cells are spread more.
 PLACER = {"switch-8": ["--placer-heap-beta", "0.75", "--placer-heap-timingweight", "40"]}
-# Parts that are routed only when they are asked for by name: their wires take router1 four hours or more.
-SLOW = {"switch-8"}
+FLOORPLAN = {"switch-8": floorplan.switch_8}
 # name: top, parameters, speed grade, clock asked for in MHz. With a RAM of its own for each queue of partials the switch of 8 ports
 # would take 240 of the device's 208 block RAMs.
 PARTS = {
@@ -162,11 +162,23 @@ def estimate(out, seed):
     return float(re.findall(r"Max frequency for clock .*: ([\d.]+) MHz", (out / f"place-{seed}.log").read_text())[-1])
 
 
+def planned(name, out):
+    """Name of the netlist that nextpnr gets: with the block RAMs fixed, if the part has a floorplan."""
+    if name not in FLOORPLAN:
+        return "netlist.json"
+    if not newer(out / "planned.json", [out / "netlist.json", pathlib.Path(floorplan.__file__)]):
+        design = json.loads((out / "netlist.json").read_text())
+        floorplan.apply(design, FLOORPLAN[name])
+        (out / "planned.json").write_text(json.dumps(design))
+    return "planned.json"
+
+
 def place(name, out, speed, freq, may_run):
-    """Places OUT/netlist.json. Returns what went wrong or None, the seed, and the estimate with it."""
+    """Places the netlist. Returns what went wrong or None, the seed, and the estimate with it."""
     best = (0.0, None)
+    netlist = planned(name, out)
     for seed in SEEDS:
-        fault = nextpnr(out, f"place-{seed}", speed, freq, "netlist.json", f"placed-{seed}.json", seed, ["--no-route", *PLACER.get(name, [])], may_run)
+        fault = nextpnr(out, f"place-{seed}", speed, freq, netlist, f"placed-{seed}.json", seed, ["--no-route", *PLACER.get(name, [])], may_run)
         if fault:
             return fault, None, None
         mhz = estimate(out, seed)
@@ -205,7 +217,7 @@ def run(name, a):
     result["total"] = total = {k: sum(c[k] for c in result["cells"].values()) for k in CAPACITY}
     print(f"pnr: {name}: {total['TRELLIS_COMB']} COMB ({share(total, 'TRELLIS_COMB')}), {total['TRELLIS_FF']} FF, {total['DP16KD']} DP16KD", flush=True)
     result["seed"] = seed
-    result["fault"] = nextpnr(out, f"route-{speed}", speed, freq, f"placed-{seed}.json", "routed.json", seed, ["--no-pack", "--no-place"], not a.no_route and (a.only or name not in SLOW))
+    result["fault"] = nextpnr(out, f"route-{speed}", speed, freq, f"placed-{seed}.json", "routed.json", seed, ["--no-pack", "--no-place"], not a.no_route)
     if result["fault"]:
         print(f"pnr: {name}: {result['fault']}; as it is placed {result['estimate']:.1f} MHz at speed grade {speed} by estimate")
         return result
@@ -279,7 +291,7 @@ def page(results):
              f"({CAPACITY['TRELLIS_COMB']} COMB, {CAPACITY['DP16KD']} DP16KD, {CAPACITY['MULT18X18D']} multipliers). A part stands between shift registers, which are not counted.",
              "Placed and routed for the speed grade with a clock asked for; *as placed* is nextpnr's estimate for that grade before it routes; timed for the other grade as it lies there. "
              + f"Seeds {', '.join(map(str, SEEDS))} are tried up to the first one whose estimate reaches the clock; if none does, the best is taken. "
-             + "".join(f"{n} is routed only by `make pnr P={n}`: its wires take hours. " for n in sorted(SLOW))
+             + "".join(f"The block RAMs of {n} lie where `rtl/synth/floorplan.py` says. " for n in FLOORPLAN)
              + " ".join(f"{n} is placed with `{' '.join(o)}`." for n, o in PLACER.items()),
              "Modules are mapped together; a LUT counts for the one that the net behind it is named after.", ""]
     placed = [r for r in results if r["speed"]]

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Tests rtl/synth/carry.py: samples.sv, and random netlists, are the same circuits behind it, as Yosys proves; of the samples the LUTs go that can.
+Tests rtl/synth/floorplan.py: each block RAM of the switch has a place of its own, that of no other is guessed.
 
 usage: run.py [--out DIR]   (seed: MW_SEED)
 
@@ -18,6 +19,7 @@ import sys
 
 sys.path.insert(0, "rtl/synth")
 import carry  # noqa: E402
+import floorplan  # noqa: E402
 import flow  # noqa: E402
 
 # LUTs of each sample before and behind it
@@ -129,6 +131,30 @@ def pass_finds_fault(module):
     return False
 
 
+def check_floorplan():
+    queues = [f"gen_port[{p}].i_port.{q}.i_ram.mem.0.{half}" for p in range(8) for q in [*(f"gen_in[{i}].i_voq" for i in range(7)), "i_ingress.i_queue.i_queue"] for half in range(2)]
+    plan = floorplan.switch_8(queues)
+    places = {f"X{x}/Y{y}/EBR{k}" for y, side in floorplan.HALVES for x, k in side}
+    if len(places) != 176 or len(set(plan.values())) != len(queues) or not set(plan.values()) <= places:
+        fail("two block RAMs in a place, or one where the device has none")
+    for p in range(8):  # what port p sends lies in the same two columns of all left halves, and of all right ones
+        sent = [name for name in queues if any(name.startswith(f"gen_port[{q}].i_port.gen_in[{(p - q - 1) % 8}].") for q in range(8) if q != p)]
+        for side in (0, 1):
+            columns = {plan[n].split("/")[0] for n in sent if int(n[9]) % 2 == side}
+            if len(sent) != 14 or len(columns) != 2:
+                fail(f"what port {p} sends lies in columns {sorted(columns)}")
+    design = {"modules": {"top": {"cells": {n: cell("DP16KD", {}, {}, {}) for n in queues} | {"lut": cell("LUT4", {}, {}, {})}}}}
+    floorplan.apply(design, floorplan.switch_8)
+    if {n: c["attributes"].get("BEL") for n, c in design["modules"]["top"]["cells"].items()} != plan | {"lut": None}:
+        fail("the netlist does not have the plan")
+    for wrong in (["gen_port[0].i_port.i_join.i_ring.mem.0.0"], [queues[0], "i_dut." + queues[0]]):
+        try:
+            floorplan.switch_8(wrong)
+        except floorplan.NoPlace:
+            continue
+        fail(f"a place for {wrong}")
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--out", default="build/tests/synth")
@@ -137,6 +163,7 @@ def main():
     seed = int(os.environ.get("MW_SEED", "1"))
     print(f"synth: seed {seed}", flush=True)
     rng = random.Random(seed)
+    check_floorplan()
     flow.yosys(out, "samples", f"read_slang --threads 1 --keep-hierarchy --top samples tests/synth/samples.sv\nsynth_ecp5 -top samples -noflatten -nowidelut\nwrite_json {out}/samples.json")
     mapped = {name.split("$")[0]: m for name, m in json.loads((out / "samples.json").read_text())["modules"].items()}
     before = {name: mapped[name] for name in SAMPLES} | {f"random{n}": random_module(rng) for n in range(RANDOM)}
