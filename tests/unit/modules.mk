@@ -1,3 +1,15 @@
+# The same test of the same top with other parameters. variant: name, unit, parameters
+define variant
+UNIT += $(1)
+UNIT_TOP_$(1) := $(or $(UNIT_TOP_$(2)),$(2))
+UNIT_TEST_$(1) := $(or $(UNIT_TEST_$(2)),tests/unit/test_$(2).cpp)
+UNIT_SRCS_$(1) := $(UNIT_SRCS_$(2))
+UNIT_C_$(1) := $(UNIT_C_$(2))
+UNIT_FLAGS_$(1) := $(UNIT_FLAGS_$(2))
+UNIT_NEEDS_$(1) := $(UNIT_NEEDS_$(2))
+UNIT_PARAMS_$(1) := $(3)
+endef
+
 UNIT += fifo_sizes
 UNIT_SRCS_fifo_sizes := rtl/common/fifo.sv rtl/common/fifo_ram.sv rtl/common/ram_sdp.sv tests/unit/fifo_sizes.sv
 UNIT += rr_arb_sizes
@@ -24,11 +36,7 @@ UNIT_SRCS_expert_lane := rtl/common/fp_pkg.sv rtl/gpu/expert_factor.sv rtl/gpu/e
 UNIT += gpu_mem
 UNIT_PARAMS_gpu_mem := FlitBytes=8 MemBytesLog2=14
 UNIT_SRCS_gpu_mem := rtl/gpu/gpu_mem.sv
-UNIT += gpu_mem_16
-UNIT_TOP_gpu_mem_16 := gpu_mem
-UNIT_TEST_gpu_mem_16 := tests/unit/test_gpu_mem.cpp
-UNIT_PARAMS_gpu_mem_16 := FlitBytes=16 MemBytesLog2=14
-UNIT_SRCS_gpu_mem_16 := rtl/gpu/gpu_mem.sv
+$(eval $(call variant,gpu_mem_16,gpu_mem,FlitBytes=16 MemBytesLog2=14))
 UNIT += mem_rd_mux
 UNIT_SRCS_mem_rd_mux := rtl/gpu/mem_rd_mux.sv
 UNIT += stat_counters
@@ -54,50 +62,16 @@ UNIT_TEST_switch_2_8 := tests/unit/test_switch.cpp
 UNIT_SRCS_switch_2_8 := tests/unit/switch_bench.sv
 UNIT_C_switch_2_8 := tests/unit/switch_guard.cpp host-tools/reduce.c
 UNIT_PARAMS_switch_2_8 := N=2 FlitBytes=8 Window=0
-UNIT += switch_4_8
-UNIT_TOP_switch_4_8 := switch_bench
-UNIT_TEST_switch_4_8 := tests/unit/test_switch.cpp
-UNIT_SRCS_switch_4_8 := tests/unit/switch_bench.sv
-UNIT_C_switch_4_8 := tests/unit/switch_guard.cpp host-tools/reduce.c
-UNIT_PARAMS_switch_4_8 := N=4 FlitBytes=8
-UNIT += switch_5_16
-UNIT_TOP_switch_5_16 := switch_bench
-UNIT_TEST_switch_5_16 := tests/unit/test_switch.cpp
-UNIT_SRCS_switch_5_16 := tests/unit/switch_bench.sv
-UNIT_C_switch_5_16 := tests/unit/switch_guard.cpp host-tools/reduce.c
-UNIT_PARAMS_switch_5_16 := N=5 FlitBytes=16
-UNIT += switch_8_16
-UNIT_TOP_switch_8_16 := switch_bench
-UNIT_TEST_switch_8_16 := tests/unit/test_switch.cpp
-UNIT_SRCS_switch_8_16 := tests/unit/switch_bench.sv
-UNIT_C_switch_8_16 := tests/unit/switch_guard.cpp host-tools/reduce.c
-UNIT_PARAMS_switch_8_16 := N=8 FlitBytes=16
-UNIT += switch_guest_8
-UNIT_TOP_switch_guest_8 := switch_bench
-UNIT_TEST_switch_guest_8 := tests/unit/test_switch.cpp
-UNIT_SRCS_switch_guest_8 := tests/unit/switch_bench.sv
-UNIT_C_switch_guest_8 := tests/unit/switch_guard.cpp host-tools/reduce.c
-UNIT_PARAMS_switch_guest_8 := N=4 FlitBytes=8 PartGuest=1
-UNIT += switch_guest_16
-UNIT_TOP_switch_guest_16 := switch_bench
-UNIT_TEST_switch_guest_16 := tests/unit/test_switch.cpp
-UNIT_SRCS_switch_guest_16 := tests/unit/switch_bench.sv
-UNIT_C_switch_guest_16 := tests/unit/switch_guard.cpp host-tools/reduce.c
-UNIT_PARAMS_switch_guest_16 := N=5 FlitBytes=16 PartGuest=1
-UNIT += switch_min
-UNIT_TOP_switch_min := switch_bench
-UNIT_TEST_switch_min := tests/unit/test_switch.cpp
-UNIT_SRCS_switch_min := tests/unit/switch_bench.sv
-UNIT_C_switch_min := tests/unit/switch_guard.cpp host-tools/reduce.c
-UNIT_PARAMS_switch_min := N=4 FlitBytes=16 StorePkts=1 CtrlPkts=1 OpenRows=1 PartPkts=1 RxStorePkts=1 RxResultPkts=1 RxCtrlPkts=1
+$(eval $(call variant,switch_4_8,switch_2_8,N=4 FlitBytes=8))
+$(eval $(call variant,switch_5_16,switch_2_8,N=5 FlitBytes=16))
+$(eval $(call variant,switch_8_16,switch_2_8,N=8 FlitBytes=16))
+$(eval $(call variant,switch_guest_8,switch_2_8,N=4 FlitBytes=8 PartGuest=1))
+$(eval $(call variant,switch_guest_16,switch_2_8,N=5 FlitBytes=16 PartGuest=1))
+$(eval $(call variant,switch_min,switch_2_8,N=4 FlitBytes=16 StorePkts=1 CtrlPkts=1 OpenRows=1 PartPkts=1 RxStorePkts=1 RxResultPkts=1 RxCtrlPkts=1))
 UNIT += expert_engine
 UNIT_SRCS_expert_engine := rtl/gpu/expert_engine.sv
 UNIT_PARAMS_expert_engine := FlitBytes=8 MemBytesLog2=18
-UNIT += expert_engine_16
-UNIT_TOP_expert_engine_16 := expert_engine
-UNIT_TEST_expert_engine_16 := tests/unit/test_expert_engine.cpp
-UNIT_SRCS_expert_engine_16 := rtl/gpu/expert_engine.sv
-UNIT_PARAMS_expert_engine_16 := FlitBytes=16 MemBytesLog2=18
+$(eval $(call variant,expert_engine_16,expert_engine,FlitBytes=16 MemBytesLog2=18))
 UNIT += reduction
 UNIT_SRCS_reduction := rtl/hub/reduction.sv
 UNIT_C_reduction := host-tools/reduce.c
@@ -116,12 +90,7 @@ UNIT += row_sum
 UNIT_SRCS_row_sum := rtl/common/fp_pkg.sv rtl/common/red_pkg.sv rtl/hub/row_sum.sv
 UNIT_C_row_sum := host-tools/reduce.c
 UNIT_PARAMS_row_sum := N=4 FlitBytes=8 AddrW=14
-UNIT += row_sum_16
-UNIT_TOP_row_sum_16 := row_sum
-UNIT_TEST_row_sum_16 := tests/unit/test_row_sum.cpp
-UNIT_SRCS_row_sum_16 := rtl/common/fp_pkg.sv rtl/common/red_pkg.sv rtl/hub/row_sum.sv
-UNIT_C_row_sum_16 := host-tools/reduce.c
-UNIT_PARAMS_row_sum_16 := N=4 FlitBytes=16 AddrW=14
+$(eval $(call variant,row_sum_16,row_sum,N=4 FlitBytes=16 AddrW=14))
 UNIT += control
 UNIT_SRCS_control := rtl/hub/control.sv
 UNIT_PARAMS_control := AddrW=12 TokensLog2=8
@@ -138,20 +107,12 @@ UNIT_PARAMS_tx_16 := FlitBytes=16
 UNIT += streams
 UNIT_SRCS_streams := rtl/gpu/streams.sv
 UNIT_PARAMS_streams := FlitBytes=8 MemBytesLog2=14
-UNIT += streams_16
-UNIT_TOP_streams_16 := streams
-UNIT_TEST_streams_16 := tests/unit/test_streams.cpp
-UNIT_SRCS_streams_16 := rtl/gpu/streams.sv
-UNIT_PARAMS_streams_16 := FlitBytes=16 MemBytesLog2=14
+$(eval $(call variant,streams_16,streams,FlitBytes=16 MemBytesLog2=14))
 UNIT += rx_store
 UNIT_TOP_rx_store := rx_hub
 UNIT_PARAMS_rx_store := FlitBytes=8
 UNIT_SRCS_rx_store := tests/unit/rx_hub.sv
-UNIT += rx_store_16
-UNIT_TOP_rx_store_16 := rx_hub
-UNIT_TEST_rx_store_16 := tests/unit/test_rx_store.cpp
-UNIT_PARAMS_rx_store_16 := FlitBytes=16 AddrW=13 CacheEntries=16 RowsLog2=9
-UNIT_SRCS_rx_store_16 := tests/unit/rx_hub.sv
+$(eval $(call variant,rx_store_16,rx_store,FlitBytes=16 AddrW=13 CacheEntries=16 RowsLog2=9))
 UNIT += slot_pointer_sizes
 UNIT_SRCS_slot_pointer_sizes := rtl/switch/slot_pointer.sv tests/unit/slot_pointer_sizes.sv
 UNIT += link_sizes
@@ -190,13 +151,5 @@ UNIT_TOP_switch_rate_8 := switch_bench
 UNIT_TEST_switch_rate_8 := tests/unit/test_switch_rate.cpp
 UNIT_SRCS_switch_rate_8 := tests/unit/switch_bench.sv
 UNIT_PARAMS_switch_rate_8 := N=8 FlitBytes=16 StorePkts=32
-UNIT += switch_rate_guest
-UNIT_TOP_switch_rate_guest := switch_bench
-UNIT_TEST_switch_rate_guest := tests/unit/test_switch_rate.cpp
-UNIT_SRCS_switch_rate_guest := tests/unit/switch_bench.sv
-UNIT_PARAMS_switch_rate_guest := N=8 FlitBytes=8 StorePkts=32 PartGuest=1
-UNIT += switch_rate_16
-UNIT_TOP_switch_rate_16 := switch_bench
-UNIT_TEST_switch_rate_16 := tests/unit/test_switch_rate.cpp
-UNIT_SRCS_switch_rate_16 := tests/unit/switch_bench.sv
-UNIT_PARAMS_switch_rate_16 := N=16 FlitBytes=16 StorePkts=32 Guard=0 Monitor=0
+$(eval $(call variant,switch_rate_guest,switch_rate_8,N=8 FlitBytes=8 StorePkts=32 PartGuest=1))
+$(eval $(call variant,switch_rate_16,switch_rate_8,N=16 FlitBytes=16 StorePkts=32 Guard=0 Monitor=0))

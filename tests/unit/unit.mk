@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Unit tests of RTL modules. tests/unit/modules.mk lists them; for a test NAME:
-#   UNIT += NAME
+#   UNIT += NAME, or $(eval $(call variant,NAME,OTHER,parameters)): the test of OTHER with other parameters
+# and then
 #   UNIT_SRCS_NAME   := SystemVerilog files, packages first (modules below rtl/ are found by their name when left out)
 #   UNIT_TOP_NAME    := top module, default NAME (the test includes "V<top>.h")
 #   UNIT_PARAMS_NAME := parameters of the top, as N=4 FlitBytes=8
