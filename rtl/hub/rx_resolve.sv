@@ -325,7 +325,7 @@ module rx_resolve #(
         if (!s1_q.ask) base = '0;
         shift     = ((s1_q.stage == STAGE_GATE) ? cfg_i.gate_shift : cfg_i.row_shift) - 4'(LogF);  // strides are a flit at least
         key       = (RowsLog2'(s1_q.job.le) << cfg_i.cap_shift) | al_resp_row_i[RowsLog2-1:0];
-        row_off   = s1_q.ask ? AddrW'(key) * (AddrW'(1) << shift) : '0;
+        row_off   = s1_q.ask ? AddrW'(key) * (AddrW'(1) << shift) : '0;  // a multiplication for a shift: see rx_extent
         job       = s1_q.job;
         job.addr  = base[AddrB-1:LogF] + (row_off | s1_q.off);
         job.row   = al_resp_row_i[RowsLog2-1:0];
