@@ -430,7 +430,7 @@ formal formal-long: $(GEN_SV) | $(B)/.setup
 P ?=
 ROUTE ?= 1
 pnr: $(RTL)
-	$(call say,PNR,parts of the fabric on the ECP5 85F (half an hour))
+	$(call say,PNR,parts of the fabric on the ECP5 85F (an hour))
 	$(Q)$(PY) rtl/synth/pnr.py --out $(B)/pnr $(if $(P),--only $(P),--doc docs/fpga.md) $(if $(filter 0,$(ROUTE)),--no-route) $(addprefix --param ,$(SMALL_PARAMS)) $(RTL)
 
 mutants: $(TEST_NEEDS)
