@@ -32,7 +32,7 @@ SEEDS = (1, 2, 3)  # the first one with which nextpnr's estimate reaches the clo
 LEVELS = 2  # of hierarchy below the top that the table shows
 # Of nextpnr, for the placement of a part: the paths of eight ports are mostly wire, so timing weighs more than it does by default, and cells are spread more.
 PLACER = {"switch-8": ["--placer-heap-beta", "0.75", "--placer-heap-timingweight", "40"]}
-FLOORPLAN = {"switch-8": floorplan.switch_8}
+FLOORPLAN = {"switch-8": floorplan.switch_8}  # parts whose block RAMs nextpnr is told where to put
 # name: top, parameters, speed grade, clock asked for in MHz. With a RAM of its own for each queue of partials the switch of 8 ports
 # would take 240 of the device's 208 block RAMs.
 PARTS = {
@@ -176,7 +176,10 @@ def planned(name, out):
 def place(name, out, speed, freq, may_run):
     """Places the netlist. Returns what went wrong or None, the seed, and the estimate with it."""
     best = (0.0, None)
-    netlist = planned(name, out)
+    try:
+        netlist = planned(name, out)
+    except floorplan.NoPlace as e:
+        return str(e), None, None
     for seed in SEEDS:
         fault = nextpnr(out, f"place-{seed}", speed, freq, netlist, f"placed-{seed}.json", seed, ["--no-route", *PLACER.get(name, [])], may_run)
         if fault:
