@@ -1,15 +1,3 @@
-# The same test of the same top with other parameters. variant: name, unit, parameters
-define variant
-UNIT += $(1)
-UNIT_TOP_$(1) := $(or $(UNIT_TOP_$(2)),$(2))
-UNIT_TEST_$(1) := $(or $(UNIT_TEST_$(2)),tests/unit/test_$(2).cpp)
-UNIT_SRCS_$(1) := $(UNIT_SRCS_$(2))
-UNIT_C_$(1) := $(UNIT_C_$(2))
-UNIT_FLAGS_$(1) := $(UNIT_FLAGS_$(2))
-UNIT_NEEDS_$(1) := $(UNIT_NEEDS_$(2))
-UNIT_PARAMS_$(1) := $(3)
-endef
-
 UNIT += fifo_sizes
 UNIT_SRCS_fifo_sizes := rtl/common/fifo.sv rtl/common/fifo_ram.sv rtl/common/ram_sdp.sv tests/unit/fifo_sizes.sv
 UNIT += rr_arb_sizes

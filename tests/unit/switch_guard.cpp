@@ -19,11 +19,6 @@ static std::unique_ptr<hubs> guarded(unsigned latency = 1)
     return b;
 }
 
-static uint16_t expert(const hubs &b, unsigned p, unsigned i)
-{
-    return target(i * b.n + p);
-}
-
 // The ports that behave keep every uplink busy with stores to ports at random, `bad` half as often as
 // others, so that no output has as much as it can send. (In turn, what they lose would depend on who is
 // ahead of whom.)

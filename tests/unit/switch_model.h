@@ -529,10 +529,10 @@ class hubs {
             return ~0u;
         if (how == SHORT_BY_ONE && (header_only || w.size() == head)) {
             cut = w.size() < 16;
-            if (!cut &&
-                p.targets.size() > 1 + (w.size() - 16) / 2) { // of a list, what is there is judged
+            size_t targets = cut ? 0 : 1 + (w.size() - 16) / 2; // that are there: these are judged
+            if (!cut && targets < p.targets.size()) {
                 packet there = p;
-                there.targets.resize(1 + (w.size() - 16) / 2);
+                there.targets.resize(targets);
                 code = judge(there, src, cls, copies);
             }
             if (cut || code == MW_HWERR_NONE)
@@ -1151,5 +1151,11 @@ class hubs {
         results[p].pop_front();
     }
 };
+
+// The i-th expert on port p, as a target.
+static inline uint16_t expert(const hubs &b, unsigned p, unsigned i)
+{
+    return target(i * b.n + p);
+}
 
 #endif

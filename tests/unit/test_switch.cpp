@@ -19,12 +19,6 @@ static std::unique_ptr<hubs> bench(unsigned latency = 1)
     return b;
 }
 
-// The i-th expert on port p, as a target.
-static uint16_t expert(const hubs &b, unsigned p, unsigned i)
-{
-    return target(i * b.n + p);
-}
-
 static std::vector<uint16_t> shuffled(hubs &b, std::vector<uint16_t> t)
 {
     std::shuffle(t.begin(), t.end(), b.rng);
@@ -242,8 +236,8 @@ static void handles_wrong_packet_lengths(void **state)
                 packet d = b->store(MW_OP_DYMULTIMEM_ST, 0, 0, len);
                 d.set_targets(t);
                 b->send(0, d, how);
-                std::vector<uint16_t> wrong =
-                    t; // the code is that of the first target that is there and wrong
+                // The code is that of the first target that is there and wrong.
+                std::vector<uint16_t> wrong = t;
                 wrong.back() = target(b->max_experts);
                 d.set_targets(wrong);
                 b->send(0, d, how);

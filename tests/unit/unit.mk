@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Unit tests of RTL modules. tests/unit/modules.mk lists them; for a test NAME:
-#   UNIT += NAME, or $(eval $(call variant,NAME,OTHER,parameters)): the test of OTHER with other parameters
-# and then
+#   UNIT += NAME
 #   UNIT_SRCS_NAME   := SystemVerilog files, packages first (modules below rtl/ are found by their name when left out)
 #   UNIT_TOP_NAME    := top module, default NAME (the test includes "V<top>.h")
 #   UNIT_PARAMS_NAME := parameters of the top, as N=4 FlitBytes=8
@@ -10,7 +9,21 @@
 #   UNIT_FLAGS_NAME  := further flags of Verilator
 #   UNIT_NEEDS_NAME  := what must be there when it runs
 # Registers and memories start with random contents, and x values are random, so that a missing reset shows.
+# A test that is that of OTHER with other parameters needs only $(eval $(call variant,NAME,OTHER,parameters)).
 UNIT :=
+
+# variant: name, unit, parameters
+define variant
+UNIT += $(1)
+UNIT_TOP_$(1) := $(or $(UNIT_TOP_$(2)),$(2))
+UNIT_TEST_$(1) := $(or $(UNIT_TEST_$(2)),tests/unit/test_$(2).cpp)
+UNIT_SRCS_$(1) := $(UNIT_SRCS_$(2))
+UNIT_C_$(1) := $(UNIT_C_$(2))
+UNIT_FLAGS_$(1) := $(UNIT_FLAGS_$(2))
+UNIT_NEEDS_$(1) := $(UNIT_NEEDS_$(2))
+UNIT_PARAMS_$(1) := $(3)
+endef
+
 include tests/unit/modules.mk
 
 UNIT_BINS := $(foreach u,$(UNIT),$(B)/unit/$(u)/test_$(u))
