@@ -88,10 +88,7 @@ UNIT_SRCS_control_16 := rtl/hub/control.sv
 UNIT_PARAMS_control_16 := N=8 FlitBytes=16 AddrW=14 MaxExperts=128 MaxLocalExperts=16 TokensLog2=10
 UNIT += tx
 UNIT_SRCS_tx := rtl/hub/tx.sv
-UNIT += tx_16
-UNIT_TOP_tx_16 := tx
-UNIT_SRCS_tx_16 := rtl/hub/tx.sv
-UNIT_PARAMS_tx_16 := FlitBytes=16
+$(eval $(call variant,tx_16,tx,FlitBytes=16))
 UNIT += streams
 UNIT_SRCS_streams := rtl/gpu/streams.sv
 UNIT_PARAMS_streams := FlitBytes=8 MemBytesLog2=14

@@ -49,14 +49,14 @@ class node_cfg {
         }
         words.assign((at + 31) / 32, 0);
         if (fields.empty())
-            fail("no struct node_cfg_t in rtl/hub/node_pkg.sv");
+            missing("struct node_cfg_t in rtl/hub/node_pkg.sv");
     }
 
     void set(const std::string &name, uint64_t value)
     {
         auto p = places.find(name);
         if (p == places.end())
-            fail("no field " + name);
+            missing("field " + name);
         for (unsigned b = 0; b < p->second.second; b++) {
             unsigned at = p->second.first + b;
             uint32_t bit = b < 64 ? static_cast<uint32_t>(value >> b) & 1u : 0u;
@@ -78,9 +78,9 @@ class node_cfg {
     }
 
   private:
-    [[noreturn]] static void fail(const std::string &what)
+    [[noreturn]] static void missing(const std::string &what)
     {
-        fprintf(stderr, "node_cfg: %s\n", what.c_str());
+        fprintf(stderr, "node_cfg: no %s\n", what.c_str());
         exit(1);
     }
 

@@ -2,34 +2,18 @@
 //
 // gpu_mem against an array of bytes: random reads and writes of all ports with byte enables and contention, latency of every
 // response, visibility of writes, the longest wait of a port, and the rate of streaming ports. MW_SEED repeats a run.
+#include "bench/dut.h"
 
-#include "Vgpu_mem.h"
-#include "verilated.h"
-
-#include <csetjmp>
-#include <cstdarg>
-#include <cstddef>
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <ctime>
+#include <algorithm>
 #include <deque>
-#include <memory>
-#include <random>
-#include <vector>
 
-extern "C" {
-#include <cmocka.h>
-}
+using namespace tb;
 
 static const unsigned F = sizeof(Vgpu_mem::wr_data_i) / 5;
 static const unsigned FLITS = 16384 / F;
 static const unsigned BANKS = 4, RD = 4, WR = 5, LATENCY = 3;
 // All writers but 0 share a way. The engine's port stands back for readers, the last one aside, at most so often in a row.
 static const unsigned MOST_BACK = 3;
-
-static uint64_t seed;
 
 struct request {
     bool valid;
@@ -57,24 +41,22 @@ static unsigned flit(unsigned step, unsigned h)
     return step / 2 * 4 + 2 * h + step % 2;
 }
 
-class bench {
-  public:
-    explicit bench(uint64_t s) : rng(s), mem(FLITS * F)
+struct ports : model<Vgpu_mem> {
+    ports() : mem(FLITS * F)
     {
-        dut.clk_i = 0;
-        dut.rst_ni = 0;
         dut.go_i = 0;
-        drive();
-        edge();
-        edge();
-        dut.rst_ni = 1;
-        fill();
+        reset();
+        for (unsigned a = 0; a < FLITS; a++) {
+            ask_write(0, a);
+            wr[0].be = (1u << F) - 1;
+            until("a write", 10, [&] { return !wr[0].valid; });
+        }
     }
 
-    void cycle()
+    void cycle() override
     {
         drive();
-        dut.eval();
+        settle();
         bool refused = false;
         engine_reads();
         for (unsigned p = 0; p < RD; p++)
@@ -86,17 +68,12 @@ class bench {
             stood_back = 0;
         edge();
         assert_int_equal(dut.conflict_o, refused);
-        now++;
-        for (unsigned p = 0; p < RD; p++)
-            responses(p);
-        for (unsigned h = 0; h < 2; h++) {
-            auto &d = exp_due[h];
-            if (d.empty() || d.front().cycle != now)
-                continue;
-            if (d.front().known)
-                assert_memory_equal(&dut.exp_rd_data_o[h], d.front().data, F);
-            d.pop_front();
+        for (unsigned p = 0; p < RD; p++) {
+            assert_int_equal(dut.rd_rvalid_o[p], !due[p].empty() && due[p].front().cycle == now);
+            response(due[p], &dut.rd_rdata_o[p]);
         }
+        for (unsigned h = 0; h < 2; h++)
+            response(exp_due[h], &dut.exp_rd_data_o[h]);
     }
 
     void ask_read(unsigned p, unsigned addr) { rd[p] = {true, addr, {}, 0, 0}; }
@@ -127,29 +104,17 @@ class bench {
         }
     }
 
-    Vgpu_mem dut;
-    std::mt19937_64 rng;
     engine exp = {};
     std::deque<expected> exp_due[2];
     unsigned last_rd = 0, last_wr = 0, stood_back = 0;
     uint64_t exp_flits = 0;
     request rd[RD] = {}, wr[WR] = {};
     std::deque<expected> due[RD];
-    uint64_t now = 0, done_rd[RD] = {}, done_wr[WR] = {};
+    uint64_t done_rd[RD] = {}, done_wr[WR] = {};
     unsigned longest = 0;
 
   private:
-    void fill()
-    {
-        for (unsigned a = 0; a < FLITS; a++) {
-            ask_write(0, a);
-            wr[0].be = (1u << F) - 1;
-            while (wr[0].valid)
-                cycle();
-        }
-    }
-
-    void drive()
+    void drive() override
     {
         for (unsigned p = 0; p < RD; p++) {
             dut.rd_valid_i[p] = rd[p].valid;
@@ -218,14 +183,6 @@ class bench {
         exp_flits += 2;
     }
 
-    void edge()
-    {
-        dut.clk_i = 1;
-        dut.eval();
-        dut.clk_i = 0;
-        dut.eval();
-    }
-
     // True if the port was refused. Reads see what was there before this cycle's writes.
     bool reads(unsigned p)
     {
@@ -263,109 +220,105 @@ class bench {
         return true;
     }
 
-    void responses(unsigned p)
+    void response(std::deque<expected> &d, const void *data)
     {
-        bool want = !due[p].empty() && due[p].front().cycle == now;
-        assert_int_equal(dut.rd_rvalid_o[p], want);
-        if (!want)
+        if (d.empty() || d.front().cycle != now)
             return;
-        if (due[p].front().known)
-            assert_memory_equal(&dut.rd_rdata_o[p], due[p].front().data, F);
-        due[p].pop_front();
+        if (d.front().known)
+            assert_memory_equal(data, d.front().data, F);
+        d.pop_front();
     }
 
-    std::vector<uint8_t> mem;
+    bytes mem;
     uint8_t late[2][F] = {};
 };
 
-static void random_accesses(void **state)
+TEST(random_accesses)
 {
-    (void)state;
-    auto b = std::make_unique<bench>(seed);
+    ports b;
     for (unsigned load : {10u, 50u, 90u, 100u}) {
         for (unsigned range : {4u, 16u, FLITS}) {
             for (unsigned c = 0; c < 5000; c++) {
                 for (unsigned p = 0; p < RD; p++) {
-                    if (!b->rd[p].valid && b->rng() % 100 < load)
-                        b->ask_read(p, b->rng() % range);
+                    if (!b.rd[p].valid && b.percent(load))
+                        b.ask_read(p, b.rng() % range);
                 }
                 for (unsigned p = 0; p < WR; p++) {
-                    if (!b->wr[p].valid && b->rng() % 100 < load)
-                        b->ask_write(p, b->rng() % range);
+                    if (!b.wr[p].valid && b.percent(load))
+                        b.ask_write(p, b.rng() % range);
                 }
-                b->dut.go_i = b->rng() % 100 == 0;
-                if (b->rng() % 100 < load)
-                    b->engine_read(b->rng() % (range / 2));
-                if (b->rng() % 100 < load)
-                    b->engine_write(b->rng() % (range / 2));
-                b->cycle();
+                b.dut.go_i = b.rng() % 100 == 0;
+                if (b.percent(load))
+                    b.engine_read(b.rng() % (range / 2));
+                if (b.percent(load))
+                    b.engine_write(b.rng() % (range / 2));
+                b.cycle();
             }
         }
     }
     for (unsigned p = 0; p < RD; p++)
-        assert_true(b->done_rd[p] > 4000);
+        assert_true(b.done_rd[p] > 4000);
     for (unsigned p = 0; p < WR; p++)
-        assert_true(b->done_wr[p] > 2000);
+        assert_true(b.done_wr[p] > 2000);
 }
 
 // All ports at one bank: nobody waits for more than one access of each other port, and shares are equal.
-static void one_bank_is_shared_fairly(void **state)
+TEST(one_bank_is_shared_fairly)
 {
-    (void)state;
     for (unsigned bank = 0; bank < BANKS; bank++) {
-        auto b = std::make_unique<bench>(seed + 1);
-        b->longest = 0;
+        ports b;
+        b.longest = 0;
         for (unsigned p = 0; p < WR; p++)
-            b->done_wr[p] = 0;
+            b.done_wr[p] = 0;
         const unsigned cycles = 1152;
         for (unsigned c = 0; c < cycles; c++) {
             for (unsigned p = 0; p < RD; p++) {
-                if (!b->rd[p].valid)
-                    b->ask_read(p, BANKS * (b->rng() % (FLITS / BANKS)) + bank);
+                if (!b.rd[p].valid)
+                    b.ask_read(p, BANKS * (b.rng() % (FLITS / BANKS)) + bank);
             }
             for (unsigned p = 0; p < WR; p++) {
-                if (!b->wr[p].valid)
-                    b->ask_write(p, BANKS * (b->rng() % (FLITS / BANKS)) + bank);
+                if (!b.wr[p].valid)
+                    b.ask_write(p, BANKS * (b.rng() % (FLITS / BANKS)) + bank);
             }
-            b->cycle();
+            b.cycle();
         }
-        assert_in_range(b->longest, 3, 68); // a shared port waits for its partners' turns as well
+        assert_in_range(b.longest, 3, 68); // a shared port waits for its partners' turns as well
         for (unsigned p = 0; p < RD; p++)
-            assert_int_equal(b->done_rd[p], cycles / RD);
+            assert_int_equal(b.done_rd[p], cycles / RD);
         for (unsigned p = 0; p < WR; p++) {
-            assert_int_equal(b->done_wr[p], p == 0 ? cycles / 2 : cycles / 8);
+            assert_int_equal(b.done_wr[p], p == 0 ? cycles / 2 : cycles / 8);
         }
     }
 }
 
 // Flits per cycle that streams through memory get together, after they have spread over the banks.
-static double stream_rate(unsigned readers, unsigned writers, bool engine, uint64_t s)
+static double stream_rate(unsigned readers, unsigned writers, bool engine)
 {
-    auto b = std::make_unique<bench>(s);
+    ports b;
     unsigned rpos[RD], wpos[WR];
     for (unsigned p = 0; p < RD; p++)
-        rpos[p] = static_cast<unsigned>(b->rng() % FLITS);
+        rpos[p] = static_cast<unsigned>(b.rng() % FLITS);
     for (unsigned p = 0; p < WR; p++)
-        wpos[p] = static_cast<unsigned>(b->rng() % FLITS);
+        wpos[p] = static_cast<unsigned>(b.rng() % FLITS);
     unsigned step = 0;
     uint64_t before = 0, after = 0;
     for (unsigned c = 0; c < 1100; c++) {
         for (unsigned p = 0; p < RD; p++) {
-            if ((readers >> p & 1) && !b->rd[p].valid)
-                b->ask_read(p, ++rpos[p] % FLITS);
+            if ((readers >> p & 1) && !b.rd[p].valid)
+                b.ask_read(p, ++rpos[p] % FLITS);
         }
         for (unsigned p = 0; p < WR; p++) {
-            if ((writers >> p & 1) && !b->wr[p].valid)
-                b->ask_write(p, ++wpos[p] % FLITS);
+            if ((writers >> p & 1) && !b.wr[p].valid)
+                b.ask_write(p, ++wpos[p] % FLITS);
         }
-        if (engine && !b->exp.rd)
-            b->engine_read(step = (step + 1) % (FLITS / 2));
-        b->cycle();
-        uint64_t sum = b->exp_flits;
+        if (engine && !b.exp.rd)
+            b.engine_read(step = (step + 1) % (FLITS / 2));
+        b.cycle();
+        uint64_t sum = b.exp_flits;
         for (unsigned p = 0; p < RD; p++)
-            sum += b->done_rd[p];
+            sum += b.done_rd[p];
         for (unsigned p = 0; p < WR; p++)
-            sum += b->done_wr[p];
+            sum += b.done_wr[p];
         if (c == 99)
             before = sum;
         after = sum;
@@ -373,9 +326,8 @@ static double stream_rate(unsigned readers, unsigned writers, bool engine, uint6
     return static_cast<double>(after - before) / 1000;
 }
 
-static void streams_run_at_full_rate(void **state)
+TEST(streams_run_at_full_rate)
 {
-    (void)state;
     struct {
         unsigned readers, writers;
         bool engine;
@@ -391,22 +343,9 @@ static void streams_run_at_full_rate(void **state)
     for (const auto &m : mix) {
         double least = 99;
         for (unsigned i = 0; i < 4; i++)
-            least = std::min(least, stream_rate(m.readers, m.writers, m.engine, seed + 10 + i));
+            least = std::min(least, stream_rate(m.readers, m.writers, m.engine));
         printf("readers 0x%02x writers 0x%02x%s: %.3f flits per cycle\n", m.readers, m.writers,
                m.engine ? " and the engine" : "", least);
         assert_true(least >= m.least);
     }
-}
-
-int main()
-{
-    const char *s = getenv("MW_SEED");
-    seed = s ? strtoull(s, nullptr, 0) : static_cast<uint64_t>(time(nullptr));
-    printf("MW_SEED=%llu\n", static_cast<unsigned long long>(seed));
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_accesses),
-        cmocka_unit_test(one_bank_is_shared_fairly),
-        cmocka_unit_test(streams_run_at_full_rate),
-    };
-    return cmocka_run_group_tests_name("gpu_mem", tests, nullptr, nullptr);
 }

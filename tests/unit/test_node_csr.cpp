@@ -2,40 +2,33 @@
 //
 // node_csr: every field of the layer configuration by its register, the status window, errors and
 // counters, accesses that must be refused. MW_SEED repeats a run.
-#include "node_cfg.h" // before cmocka, whose fail() is a macro
-
-#include "Vnode_csr.h"
-#include "csr_bench.h"
-
+#include "bench/dut.h"
+#include "node_cfg.h"
 #include "node_regs.h"
+
+using namespace tb;
 
 #define NODE(reg) static_cast<uint32_t>(offsetof(mw_node_t, reg))
 
-namespace {
-constexpr unsigned ERRORS = 3;
-constexpr unsigned WORDS = sizeof(Vnode_csr::cfg_o) / 4;
+static const unsigned ERRORS = PARAM_NumErr;
+static const unsigned WORDS = sizeof(Vnode_csr::cfg_o) / 4;
 
-struct bench : csr_bench<Vnode_csr> {
-    bench()
+struct registers : model<Vnode_csr> {
+    registers()
     {
-        dut.go_i = 0;
-        dut.req_i = 0;
+        dut.go_i = dut.req_i = dut.state_i = dut.count_i = dut.err_valid_i = 0;
         dut.port_i = 21;
         dut.epoch_i = 2;
-        dut.state_i = 0;
-        dut.count_i = 0;
-        dut.err_valid_i = 0;
         reset();
     }
 
-    void idle(unsigned cycles)
+    void idle(unsigned n)
     {
-        for (unsigned i = 0; i < cycles; i++) {
-            settle();
-            assert_false(dut.ack_o);
-            edge();
-        }
+        dut.req_i = 0;
+        cycles(n);
     }
+
+    void sample() override { assert_false(!dut.req_i && dut.ack_o); }
 
     void go()
     {
@@ -51,11 +44,10 @@ struct bench : csr_bench<Vnode_csr> {
         dut.we_i = write;
         dut.addr_i = static_cast<uint16_t>(address);
         dut.wdata_i = *value;
-        unsigned cycles = 1;
-        for (settle(); !dut.ack_o; settle()) {
-            edge();
-            assert_true(++cycles <= 34);
-        }
+        until("an answer", 33, [&] {
+            settle();
+            return dut.ack_o;
+        });
         bool good = !dut.err_o;
         if (!write)
             *value = dut.rdata_o;
@@ -83,7 +75,7 @@ struct field {
     unsigned low, width;
 };
 
-const field FIELDS[] = {
+static const field FIELDS[] = {
     {"k", NODE(shape), 0, 5},
     {"tokens", NODE(shape), 16, 16},
     {"token_shift", NODE(shifts), 0, 4},
@@ -119,16 +111,16 @@ const field FIELDS[] = {
     {"throttle", NODE(credits), 24, 8},
 };
 
-void configuration(void **)
+TEST(configuration)
 {
-    bench b;
+    registers b;
     for (unsigned round = 0; round < 50; round++) {
         uint32_t reg[0x100] = {};
         node_cfg expect;
         expect.set("port", 21);
         expect.set("epoch", 2);
         for (const field &f : FIELDS) {
-            uint64_t value = b.word() & ((UINT64_C(1) << f.width) - 1);
+            uint64_t value = b.rng.word() & ((UINT64_C(1) << f.width) - 1);
             expect.set(f.name, value);
             reg[f.address / 4] |= static_cast<uint32_t>(value) << f.low;
         }
@@ -137,7 +129,7 @@ void configuration(void **)
         // node_cfg sets fields of at most 64 bits; the four stream bases are checked as words
         uint32_t base[4];
         for (unsigned i = 0; i < 4; i++) {
-            base[i] = b.word();
+            base[i] = b.rng.word();
             b.write(NODE(stream_base0) + 4 * i, base[i]);
         }
         b.settle();
@@ -158,9 +150,9 @@ void configuration(void **)
     }
 }
 
-void reset_values(void **)
+TEST(reset_values)
 {
-    bench b;
+    registers b;
     node_cfg reset;
     std::vector<uint32_t> want(WORDS);
     reset.set("stream_enable", 0xf);
@@ -171,9 +163,9 @@ void reset_values(void **)
         assert_int_equal(b.dut.cfg_o[w] & want[w], 0);
 }
 
-void status(void **)
+TEST(status)
 {
-    bench b;
+    registers b;
     b.dut.state_i = 0x12345678;
     for (unsigned i = 0; i < 4; i++)
         b.dut.stream_i[i] = 0x1000 + i;
@@ -182,13 +174,13 @@ void status(void **)
         assert_int_equal(b.read(NODE(status.stream0) + 4 * i), 0x1000 + i);
 }
 
-void counters(void **)
+TEST(counters)
 {
-    bench b;
+    registers b;
     b.go();
     uint32_t count[13] = {};
     for (unsigned i = 0; i < 3000; i++) {
-        uint32_t events = b.word() & 0x1fff & (i % 3 ? b.word() : 0x1fff);
+        uint32_t events = b.rng.word() & 0x1fff & (i % 3 ? b.rng.word() : 0x1fff);
         b.dut.count_i = static_cast<uint16_t>(events);
         for (unsigned j = 0; j < 13; j++)
             count[j] += events >> j & 1;
@@ -202,9 +194,9 @@ void counters(void **)
         assert_int_equal(b.read(NODE(status.stall_store) + 4 * j), 0);
 }
 
-void errors(void **)
+TEST(errors)
 {
-    bench b;
+    registers b;
     b.go();
     assert_int_equal(b.read(NODE(status.error)), 0);
     assert_false(b.dut.error_o);
@@ -226,9 +218,9 @@ void errors(void **)
     assert_int_equal(b.read(NODE(status.error)), 0);
 }
 
-void refused(void **)
+TEST(refused)
 {
-    bench b;
+    registers b;
     uint32_t value = 0;
     assert_false(b.access(true, 0x0c, &value));         // a hole
     assert_false(b.access(true, 0x400, &value));        // behind the registers
@@ -236,14 +228,4 @@ void refused(void **)
     assert_false(b.access(false, 0xffc, &value));       // behind the window
     for (unsigned i = 0; i < 3; i++)                    // and the bus lives on
         assert_true(b.access(true, NODE(credits), &value));
-}
-} // namespace
-
-int main()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(configuration), cmocka_unit_test(reset_values), cmocka_unit_test(status),
-        cmocka_unit_test(counters),      cmocka_unit_test(errors),       cmocka_unit_test(refused),
-    };
-    return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

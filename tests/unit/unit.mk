@@ -8,7 +8,8 @@
 #   UNIT_C_NAME      := further sources to link: C++ files, C files such as host-tools/golden.c
 #   UNIT_FLAGS_NAME  := further flags of Verilator
 #   UNIT_NEEDS_NAME  := what must be there when it runs
-# Registers and memories start with random contents, and x values are random, so that a missing reset shows.
+# Registers and memories start with random contents, and x values are random, so that a missing reset shows. The test sees each parameter as PARAM_name.
+# What the tests share is in tests/unit/bench; its README.md says how a test is written.
 # A test that is that of OTHER with other parameters needs only $(eval $(call variant,NAME,OTHER,parameters)).
 UNIT :=
 
@@ -28,6 +29,14 @@ include tests/unit/modules.mk
 
 UNIT_BINS := $(foreach u,$(UNIT),$(B)/unit/$(u)/test_$(u))
 
+UNIT_BENCH := $(wildcard tests/unit/bench/*.h)
+
+# the library's main, for tests that have none of their own
+$(B)/unit/bench.a: tests/unit/bench/main.cpp $(UNIT_BENCH)
+	@mkdir -p $(@D)
+	$(call say,CXX,$@)
+	$(Q)$(CXX) $(CXXFLAGS) -Itests/unit -c -o $(@:.a=.o) $< && rm -f $@ && ar rcs $@ $(@:.a=.o)
+
 # unit_rules: name, top, test
 define unit_rules
 $(B)/unit/$(1)/V$(2).mk: $$(UNIT_SRCS_$(1)) | $$(RTL_PKGS) $$(REG_SV) $$(DEV_REG_SV) $(B)/.setup
@@ -38,11 +47,15 @@ $(B)/unit/$(1)/V$(2).mk: $$(UNIT_SRCS_$(1)) | $$(RTL_PKGS) $$(REG_SV) $$(DEV_REG
 	$$(call verilator_deps,$$@)
 	@touch $$@
 
-$(B)/unit/$(1)/test_$(1): $(B)/unit/$(1)/V$(2).mk $(3) $$(filter-out %.c,$$(UNIT_C_$(1))) $$(call obj,$$(filter %.c,$$(UNIT_C_$(1)))) \
-    $$(wildcard tests/unit/*.h) $(B)/verilated/plain.a | $(GEN_H) $$(UNIT_NEEDS_$(1))
+$(B)/unit/$(1)/unit_inputs.h: $(B)/unit/$(1)/V$(2).mk tests/unit/bench/inputs.py
+	$$(Q)$$(PY) tests/unit/bench/inputs.py $$(@D)/V$(2).h >$$@
+
+$(B)/unit/$(1)/test_$(1): $(B)/unit/$(1)/V$(2).mk $(B)/unit/$(1)/unit_inputs.h $(3) $$(filter-out %.c,$$(UNIT_C_$(1))) $$(call obj,$$(filter %.c,$$(UNIT_C_$(1)))) \
+    $$(wildcard tests/unit/*.h) $(UNIT_BENCH) $(B)/unit/bench.a $(B)/verilated/plain.a | $(GEN_H) $$(UNIT_NEEDS_$(1))
 	$$(call say,CXX,unit $(1))
 	$$(Q)$$(MAKE) -s -C $$(@D) -f V$(2).mk V$(2)__ALL.a $$(VMAKE_GCC) OPT_FAST=-O1 OPT_SLOW=-O0 CXXFLAGS=-w >$$(@D)/make.log 2>&1 || { cat $$(@D)/make.log; exit 1; }
-	$$(Q)$$(CXX) $$(CXXFLAGS) $$(CPPFLAGS) $$(VINC) -Itests/unit -I$$(@D) -o $$@ $$(filter %.cpp %.o,$$^) $$(@D)/V$(2)__ALL.a $(B)/verilated/plain.a -lcmocka $$(LDLIBS)
+	$$(Q)$$(CXX) $$(CXXFLAGS) $$(CPPFLAGS) $$(VINC) -Itests/unit -I$$(@D) $$(addprefix -DPARAM_,$$(UNIT_PARAMS_$(1))) -o $$@ $$(filter %.cpp %.o,$$^) \
+	    $$(@D)/V$(2)__ALL.a $(B)/verilated/plain.a $(B)/unit/bench.a -lcmocka $$(LDLIBS)
 
 .PHONY: unit-$(1)
 unit-$(1): $(B)/unit/$(1)/test_$(1)

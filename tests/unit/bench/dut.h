@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A Verilated module under test: random start, clock, reset, cycle counter, and waiting with a limit.
+//
+// A bench is a class derived from tb::model<Vname>. In a cycle drive() sets the inputs, the outputs settle, sample() checks them and moves the bench's
+// model on, then comes the clock edge. A bench of another shape calls settle() and edge() itself.
+#ifndef BENCH_DUT_H
+#define BENCH_DUT_H
+
+#include "bench/test.h"
+#include "unit_inputs.h" // made beside the Verilated model: its inputs and their widths
+
+#include "verilated.h"
+
+namespace tb {
+template <class Port> void put(Port &port, const void *data)
+{
+    memcpy(&port, data, sizeof port);
+}
+template <class Port> bytes get(const Port &port)
+{
+    const auto *p = reinterpret_cast<const uint8_t *>(&port);
+    return bytes(p, p + sizeof port);
+}
+
+/// Any value of so many bits into a port, or into each place of an array of ports.
+template <class Port> void scramble(Port &port, unsigned width, dice &rng)
+{
+    port = static_cast<Port>(rng.bits(width));
+}
+template <size_t N> void scramble(VlWide<N> &port, unsigned width, dice &rng)
+{
+    for (unsigned i = 0; i < N; i++)
+        port[i] = static_cast<uint32_t>(rng.bits(width - 32 * i < 32 ? width - 32 * i : 32));
+}
+template <class T, size_t N> void scramble(VlUnpacked<T, N> &ports, unsigned width, dice &rng)
+{
+    for (T &port : ports.m_storage)
+        scramble(port, width, rng);
+}
+
+template <class Dut> class model {
+    struct start { // before the model is made, which takes its first contents from it
+        start(VerilatedContext &context, dice &rng)
+        {
+            context.randReset(2);
+            context.randSeed(static_cast<int>(rng.below(0x7ffffffe)) + 1);
+        }
+    };
+
+  public:
+    dice rng;
+
+  private:
+    VerilatedContext context;
+    start at_random{context, rng};
+
+  public:
+    Dut dut{&context, "dut"};
+    uint64_t now = 0; ///< clock edges since the last reset
+
+    model() { dut.clk_i = 0; }
+    model(const model &) = delete;
+    virtual ~model() { Verilated::threadContextp(Verilated::defaultContextp()); }
+
+    /// Inputs take effect.
+    void settle()
+    {
+        dut.clk_i = 0;
+        dut.eval();
+        low = true;
+    }
+
+    /// The rising edge; outputs are those behind it.
+    void edge()
+    {
+        if (!low)
+            settle();
+        dut.clk_i = 1;
+        dut.eval();
+        low = false;
+        last_cycle = ++now;
+    }
+
+    /// Any input may have any value in reset; behind it all are as they were before.
+    void reset(unsigned cycles = 3)
+    {
+        bytes kept;
+        inputs<Dut>::each(dut, [&](auto &port, unsigned) {
+            const bytes b = get(port);
+            kept.insert(kept.end(), b.begin(), b.end());
+        });
+        dut.rst_ni = 0;
+        for (unsigned i = 0; i < cycles; i++) {
+            inputs<Dut>::each(dut, [&](auto &port, unsigned width) { scramble(port, width, rng); });
+            settle();
+            edge();
+        }
+        const uint8_t *p = kept.data();
+        inputs<Dut>::each(dut, [&](auto &port, unsigned) {
+            put(port, p);
+            p += sizeof port;
+        });
+        dut.rst_ni = 1;
+        settle();
+        now = 0;
+    }
+
+    virtual void drive() {}
+    virtual void sample() {}
+    virtual void cycle()
+    {
+        drive();
+        settle();
+        sample();
+        edge();
+    }
+    void cycles(uint64_t n)
+    {
+        while (n--)
+            cycle();
+    }
+
+    /// Cycles until done() holds; fails, and says what for, when it took more than limit. Returns how many.
+    template <class Done> uint64_t until(const char *what, uint64_t limit, Done done)
+    {
+        uint64_t n = 0;
+        for (; !done(); n++) {
+            if (n == limit)
+                fail_msg("waited %llu cycles for %s", static_cast<unsigned long long>(n), what);
+            cycle();
+        }
+        return n;
+    }
+
+    /// The same, but the limit is for cycles in a row in which progress() stays what it is.
+    template <class Done, class Progress>
+    uint64_t until(const char *what, uint64_t limit, Done done, Progress progress)
+    {
+        uint64_t n = 0, quiet = 0;
+        for (auto before = progress(); !done(); n++) {
+            if (quiet == limit)
+                fail_msg("waited for %s: no progress in %llu cycles", what,
+                         static_cast<unsigned long long>(quiet));
+            cycle();
+            auto after = progress();
+            quiet = before == after ? quiet + 1 : 0;
+            before = after;
+        }
+        return n;
+    }
+
+    bool percent(unsigned p) { return rng.percent(p); }
+    uint32_t below(uint64_t n) { return rng.below(n); }
+
+  private:
+    bool low = false;
+};
+} // namespace tb
+
+#endif
