@@ -4,6 +4,7 @@
 #include "mw_device.h"
 
 #include "endpoints.h"
+#include "start.h"
 
 #include "Vdevice.h"
 #include "verilated.h"
@@ -21,7 +22,7 @@ constexpr unsigned BIT_CYCLES = 520; // of the console at power-up
 } // namespace
 
 struct mw_device_model {
-    VerilatedContext context;
+    random_context context;
     Vdevice top{&context};
     endpoints ends;
     std::string text;

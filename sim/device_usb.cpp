@@ -5,6 +5,7 @@
 #include "mw_device.h"
 
 #include "endpoints.h"
+#include "start.h"
 
 #include "Vdevice_usb.h"
 #include "verilated.h"
@@ -23,7 +24,7 @@ constexpr unsigned PATIENCE = 8; // packets out before an endpoint that had noth
 } // namespace
 
 struct mw_device_model {
-    VerilatedContext context;
+    random_context context;
     Vdevice_usb top{&context};
     usb_host host;
     usb_pipe pipe{};

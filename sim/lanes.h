@@ -271,6 +271,20 @@ template <typename W, typename T, unsigned Count, unsigned Words> struct memory 
     {
         return words.get() + (std::size_t(at) * L + lane) * Words;
     }
+    // Random contents for one lane, elements of `bits` bits: the first START of them, as many as a cut-down layer uses; what nobody touches costs nothing
+    void start(unsigned lane, unsigned bits)
+    {
+        constexpr unsigned START = 1U << 15, WORD = 8 * sizeof(W);
+        const unsigned high = bits - (Words - 1) * WORD;
+        uint64_t x = vl_rand64() | 1;
+        for (unsigned i = 0; i < (Count < START ? Count : START); i++)
+            for (unsigned w = 0; w < Words; w++) {
+                x ^= x << 13;
+                x ^= x >> 7;
+                x ^= x << 17;
+                place(i, lane)[w] = static_cast<W>(x >> (64 - (w + 1 == Words ? high : WORD)));
+            }
+    }
     struct element {
         T word[Words];
     };

@@ -17,7 +17,8 @@
 // through the parts in an order in which each has what it needs.
 #include "mw_sim.h"
 
-#include "verilated.h"
+#include "start.h"
+
 #if MW_SIM_TRACE
 #include "Vfabric.h"
 #include "verilated_fst_c.h"
@@ -54,7 +55,7 @@ constexpr unsigned STREAM_LIMIT = 100000;
 #if MW_SIM_TRACE
 // ---- the fabric in one model, with waves ----
 struct device {
-    VerilatedContext context;
+    random_context context;
     Vfabric bus{&context}; // has the configuration bus
     VerilatedFstC fst;
     bool tracing = false;
@@ -177,29 +178,32 @@ template <std::size_t Words> [[maybe_unused]] EData &word_of(VlWide<Words> &word
     return words[g];
 }
 
-// Verilator's model of one settles as each of the lanes, and gives it what it holds.
+// A model of one, with a random start of its own for each lane, settles as that one and gives it what it holds.
 template <typename Model, typename Lanes, typename Number>
-void begin(VerilatedContext &context, const char *name, Lanes &lanes, Number number)
+void begin(random_context &context, const char *name, Lanes &lanes, Number number)
 {
-    Model model(&context, name);
     for (unsigned g = 0; g < lanes::L; g++) {
+        context.start_as(g);
+        Model model(&context, name);
         number(model, g);
         model.eval();
         lanes.load(g, *model.rootp);
+        lanes.start(g);
+        model.final();
     }
-    model.final();
 }
 
 struct device {
-    VerilatedContext context;
+    random_context context;
     Vfabric_csr bus{&context, "csr"}; // has the configuration bus
     Vswitch_common common{&context, "common"};
     std::unique_ptr<Vnode_lanes> nodes{new Vnode_lanes};
     std::unique_ptr<Vnode_link_lanes> links{new Vnode_link_lanes};
     std::unique_ptr<Vswitch_port_lanes> ports{new Vswitch_port_lanes};
     bool resetting = false;
-    bool answered = false;                                          // by a node, in the last cycle
+    bool answered = false; // by a node, in the last cycle
     std::remove_reference_t<decltype(bus.partition_o)> partition{}; // that the ports have
+    bool partitioned = false;
 
     device()
     {
@@ -301,8 +305,9 @@ struct device {
     // Masks of the ports, when they have changed
     void partitions()
     {
-        if (memcmp(&partition, &bus.partition_o, sizeof partition) == 0)
+        if (partitioned && memcmp(&partition, &bus.partition_o, sizeof partition) == 0)
             return;
+        partitioned = true;
         partition = bus.partition_o;
         for (unsigned g = 0; g < GPUS; g++)
             ports->partition_i[g] = row_of(partition, g);
@@ -380,7 +385,7 @@ struct device {
 
         bus.node_ack_i = set_of(n.csr_ack_o);
         bus.node_err_i = set_of(n.csr_err_o);
-        if (bus.node_ack_i || answered) // data are 0 in other cycles
+        if (bus.node_ack_i || answered || resetting) // data are 0 in other cycles
             for (unsigned g = 0; g < GPUS; g++)
                 word_of(bus.node_rdata_i, g) = n.csr_rdata_o[g];
         answered = bus.node_ack_i != 0;
