@@ -31,7 +31,29 @@ static int start(struct feeding *f, unsigned layer)
     return code ? mw_job_failed(j, "feeding", code) : MW_EXIT_OK;
 }
 
-/// Wait for a layer, read its output and compare it. A row that was never written holds that of another layer.
+static size_t values_of(const struct job *j)
+{
+    return (size_t)j->w->tokens * j->w->shape.hidden;
+}
+
+/// Turn over every bit that a layer reads as hidden values and writes as output rows in each buffer, so that nothing of an earlier run passes for this one's.
+static int spoil(struct feeding *f)
+{
+    struct job *j = f->job;
+    int status = MW_EXIT_OK;
+    for (unsigned b = 0; b < j->layout.buffers && b < j->w->layers && !status; b++) {
+        const uint16_t *old[] = {j->w->layer[b].x, j->result->layer[b].out};
+        const uint32_t base[] = {j->layout.buffer[b].xs_base, j->layout.buffer[b].out_base};
+        for (unsigned k = 0; k < 2 && !status; k++) {
+            for (size_t i = 0; i < values_of(j); i++)
+                f->out[i] = (uint16_t)~old[k][i];
+            status = mw_job_move_rows(j, true, base[k], f->out, "spoilt rows");
+        }
+    }
+    return status;
+}
+
+/// Wait for a layer, read its output and compare it. A row that was never written holds that of another layer, or what spoil() left there.
 static int finish(struct feeding *f, unsigned layer)
 {
     struct job *j = f->job;
@@ -46,8 +68,7 @@ static int finish(struct feeding *f, unsigned layer)
     f->before = fed;
     const struct mw_feed_buffer *b = &j->layout.buffer[layer % j->layout.buffers];
     int status = mw_job_move_rows(j, false, b->out_base, f->out, "output rows");
-    size_t values = (size_t)j->w->tokens * j->w->shape.hidden;
-    for (size_t i = 0; i < values && !status; i++)
+    for (size_t i = 0; i < values_of(j) && !status; i++)
         j->result->feeding.wrong += f->out[i] != j->result->layer[layer].out[i];
     return status;
 }
@@ -56,8 +77,8 @@ static int finish(struct feeding *f, unsigned layer)
 static int run(struct feeding *f, unsigned ahead)
 {
     struct job *j = f->job;
+    int status = spoil(f);
     uint64_t begin = mw_total_cycles(j->device);
-    int status = MW_EXIT_OK;
     for (unsigned l = 0; l < j->w->layers + ahead && !status; l++) {
         if (l > ahead)
             status = finish(f, l - ahead - 1);
@@ -75,7 +96,7 @@ int mw_job_feed(struct job *j)
     struct mw_feeding *r = &j->result->feeding;
     struct mw_firmware firmware;
     struct feeding f = {.job = j,
-                        .out = malloc((size_t)j->w->tokens * j->w->shape.hidden * sizeof *f.out),
+                        .out = malloc(values_of(j) * sizeof *f.out),
                         .number = calloc(j->w->layers, sizeof *f.number)};
     int status = f.out && f.number ? MW_EXIT_OK : mw_fail_memory(j->err, "output rows");
     bool clocked = !mw_firmware_info(j->device, &firmware) && firmware.clock_hz;
