@@ -18,6 +18,7 @@ proofs.toml lists the proofs. Fields of a [[proof]]:
 
 Everything is made below build/formal; the log of what failed stays there, in NAME.log. Yosys reads the sources from the repository's root, a planted
 fault from its own folder, which comes first. --trace also has sby write a VCD of what failed. table.py prints docs/verification.md.
+What has passed is not run again until a file that it reads, its entry, or a tool's version changes (tests/remember.py).
 Exit status 1 when a proof fails or a fault is not found.
 """
 import argparse
@@ -33,6 +34,8 @@ import time
 import tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+import remember
 HERE = pathlib.Path("tests/formal")
 WORK = pathlib.Path("build/formal")
 RTL_DIRS = ["rtl/common", "rtl/switch", "rtl/hub", "rtl/gpu", "rtl/top"]
@@ -177,8 +180,36 @@ def jobs_of(proof):
            [(f"{proof['name']}-bug{i if i else ''}", b.get("params", {}), b) for i, b in enumerate(bugs_of(proof))]
 
 
+def sources(proof):
+    """The files that a proof reads: its harness, and those of the modules and properties that have an instance there or in one of these."""
+    models = [f"{HERE}/models/{m}.sv" for m in proof.get("models", [])]
+    found = {}
+    for folder in [HERE / "props", *map(pathlib.Path, reversed(RTL_DIRS))]:
+        found.update({f.stem: str(f) for f in folder.glob("*.sv")})
+    found.update({pathlib.Path(m).stem: m for m in models})
+    todo, read = [f"{HERE}/proofs/{proof.get('harness', proof['name'])}.sv", *models, *PACKAGES], set()
+    while todo:
+        f = todo.pop()
+        if f not in read:
+            read.add(f)
+            code = re.sub(r"//[^\n]*", "", pathlib.Path(f).read_text())
+            todo += [found[w] for w in set(re.findall(r"\b(\w+)\s+(?:#\s*\(|\w+(?:\s*\[[^\]]*\])?\s*\()", code)) if w in found]
+    return read
+
+
+def key_of(proof, params, bug):
+    """The hash of a run: what it reads, and how it is run."""
+    how = {k: v for k, v in proof.items() if k not in ("bug", "what", "params", "modules")}
+    return remember.hash_of("formal", [*sources(proof), "tests/formal/run.py"], [repr(how), repr(params), repr(bug)])
+
+
 def run(job, args):
     proof, (name, params, bug) = job
+    key = key_of(proof, params, bug)
+    if not args.trace and not args.keep and remember.recall(key) is not None:
+        with LOCK:
+            print(f"ok     {name}: as when it passed", flush=True)
+        return True
     start = time.monotonic()
     try:
         holds = check(proof, params, bug, name, TIMEOUT_S[bool(proof.get("long"))], args.trace)
@@ -190,6 +221,8 @@ def run(job, args):
         print(f"{'ok    ' if ok else 'FAILED'} {name}: {('fault found' if bug else 'proved ' + bound) if ok else text} ({time.monotonic() - start:.1f} s)", flush=True)
         if not ok:
             print(f"       {last_line(WORK / f'{name}.log')}; see {WORK / name}.log", flush=True)
+    if ok:
+        remember.keep(key, name)
     if ok and not args.keep and not args.trace:
         shutil.rmtree(ROOT / WORK / name, ignore_errors=True)
         (ROOT / WORK / f"{name}.log").unlink()
