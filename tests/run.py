@@ -2,17 +2,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs test programs side by side and counts their tests.
 
-usage: run.py [--filter WORD] [--jobs N] [--timeout SECONDS] [--command 'NAME: COMMAND']... PROGRAM...
+usage: run.py [--filter WORD] [--jobs N] [--timeout SECONDS] [--again PROGRAM]... [--command 'NAME: COMMAND']... PROGRAM...
 
 A PROGRAM is a cmocka test; each of its tests is one line here. A COMMAND is one test, passed when its exit status is 0. A program that crashes, runs
-out of time, ends with an error without naming a failed test, or runs no test, counts as a failed test. Output of what failed is shown, and kept below
-build/test-logs. The last line reads 'N passed, N failed'; the exit status is 1 when something failed.
+out of time, ends with an error without naming a failed test, runs no test, or another number of tests than it has announced, counts as a failed test. A test
+that was skipped is neither passed nor failed, and shown with its reason. Programs run with the seed MW_SEED, 1 without; those of --again once more with
+a fresh seed, which is printed, unless MW_SEED is set. Output of what failed is shown, and kept below build/test-logs. The last line reads
+'N passed, N failed, N skipped'; the exit status is 1 when something failed.
 """
 import argparse
 import concurrent.futures
 import os
 import pathlib
 import re
+import secrets
 import signal
 import subprocess
 import sys
@@ -20,7 +23,10 @@ import threading
 import time
 
 LOGS = pathlib.Path("build/test-logs")
-TAP = re.compile(r"^(ok|not ok) \d+ - (.*?)\s*(# SKIP.*)?$")
+# cmocka writes a skipped test as "not ok N # SKIP name", others as "ok N - name # SKIP"
+TAP = re.compile(r"^(ok|not ok) \d+ (?:(# SKIP) )?(?:- )?(.*?)\s*(# SKIP.*)?$")
+PLAN = re.compile(r"^1\.\.(\d+)", re.M)
+PASSED, FAILED, SKIPPED = "ok", "FAILED", "skipped"
 LOCK = threading.Lock()
 
 
@@ -30,20 +36,20 @@ def parse():
     p.add_argument("--jobs", type=int, default=os.cpu_count())
     p.add_argument("--timeout", type=int, default=1500, metavar="SECONDS")
     p.add_argument("--command", action="append", default=[], metavar="'NAME: COMMAND'")
+    p.add_argument("--again", action="append", default=[], metavar="PROGRAM", help="run it once more with a fresh seed")
     p.add_argument("program", nargs="*")
     return p.parse_args()
 
 
-def environment():
+def environment(seed):
     """The tests' environment: a `make` inside a test must not look for this make's job slots."""
     env = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
-    env["CMOCKA_MESSAGE_OUTPUT"] = "TAP"
-    return env
+    return {**env, "CMOCKA_MESSAGE_OUTPUT": "TAP", "MW_SEED": str(seed)}
 
 
-def execute(argv, timeout):
+def execute(argv, seed, timeout):
     """Exit status and whole output; everything that the program started ends with it."""
-    with subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment(), start_new_session=True) as p:
+    with subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment(seed), start_new_session=True) as p:
         try:
             out, _ = p.communicate(timeout=timeout)
             return p.returncode, out.decode(errors="replace")
@@ -54,50 +60,76 @@ def execute(argv, timeout):
 
 
 def results_of(name, is_command, status, out):
-    """List of (test, passed) of one program."""
+    """List of (test, PASSED, FAILED or SKIPPED) of one program."""
     if is_command:
-        return [(name, status == 0)]
-    found = [(f"{name}: {m[2]}", m[1] == "ok") for m in map(TAP.match, out.splitlines()) if m and not m[3]]
+        return [(name, FAILED if status else PASSED)]
+    found = [(f"{name}: {m[3]}", SKIPPED if m[2] or m[4] else PASSED if m[1] == "ok" else FAILED) for m in map(TAP.match, out.splitlines()) if m]
+    planned = sum(map(int, PLAN.findall(out)))
     if status is None:
-        found.append((f"{name}: ran out of time", False))
+        found.append((f"{name}: ran out of time", FAILED))
     elif status < 0:
-        found.append((f"{name}: ended by {signal.Signals(-status).name}", False))
-    elif status > 0 and all(ok for _, ok in found):
-        found.append((f"{name}: exit status {status}", False))
+        found.append((f"{name}: ended by {signal.Signals(-status).name}", FAILED))
+    elif status > 0 and all(r != FAILED for _, r in found):
+        found.append((f"{name}: exit status {status}", FAILED))
     elif not found:
-        found.append((f"{name}: ran no test", False))
+        found.append((f"{name}: ran no test", FAILED))
+    elif planned != len(found):
+        found.append((f"{name}: announced {planned} tests and ran {len(found)}", FAILED))
     return found
 
 
+def reason(out):
+    """The lines in which a program says why it skips."""
+    return [line for line in out.splitlines() if line.startswith("skipped: ")]
+
+
 def run(job, timeout):
-    name, argv, is_command = job
+    name, argv, is_command, seed = job
     start = time.monotonic()
-    status, out = execute(argv, timeout)
+    status, out = execute(argv, seed, timeout)
     results = results_of(name, is_command, status, out)
     (LOGS / (re.sub(r"[^\w.-]+", "-", name) + ".log")).write_text(out)
     with LOCK:
-        for test, ok in results:
-            print(f"{'ok    ' if ok else 'FAILED'} {test}")
+        for test, result in results:
+            print(f"{result:<7}{test}")
         print(f"       {name}: {time.monotonic() - start:.1f} s", flush=True)
-        if not all(ok for _, ok in results):
-            lines = out.splitlines()
-            print("\n".join("    | " + line for line in lines[-60:]), flush=True)
+        for line in reason(out):
+            print("    | " + line, flush=True)
+        if any(r == FAILED for _, r in results):
+            print("\n".join("    | " + line for line in out.splitlines()[-60:]))
+            if not is_command:
+                print(f"    | repeat it: MW_SEED={seed} {' '.join(argv)}", flush=True)
     return results
+
+
+def short(program):
+    return str(pathlib.Path(program).relative_to("build")) if program.startswith("build/") else program
+
+
+def jobs_of(a):
+    """(name, command line, whether it is a COMMAND, seed) of every run"""
+    seed = os.environ.get("MW_SEED", "1")
+    jobs = [(n, ["bash", "-c", c], True, seed) for n, c in (c.split(": ", 1) for c in a.command)]
+    jobs += [(short(p), [p], False, seed) for p in a.program]
+    if "MW_SEED" not in os.environ:
+        fresh = secrets.randbelow(2**31 - 2) + 2
+        jobs += [(f"{short(p)} seed {fresh}", [p], False, fresh) for p in a.again]
+    return [j for j in jobs if a.filter in j[0]]
 
 
 def main():
     a = parse()
-    jobs = [(n, ["bash", "-c", c], True) for n, c in (c.split(": ", 1) for c in a.command)]
-    jobs += [(str(pathlib.Path(p).relative_to("build")) if p.startswith("build/") else p, [p], False) for p in a.program]
-    jobs = [j for j in jobs if a.filter in j[0]]
+    jobs = jobs_of(a)
     LOGS.mkdir(parents=True, exist_ok=True)
     with concurrent.futures.ThreadPoolExecutor(max(1, a.jobs)) as pool:
         results = [r for rs in pool.map(lambda j: run(j, a.timeout), jobs) for r in rs]
-    failed = [test for test, ok in results if not ok]
-    for test in failed:
-        print(f"FAILED {test}")
-    print(f"{len(results) - len(failed)} passed, {len(failed)} failed", flush=True)
-    sys.exit(1 if failed or not results else 0)
+    for kind in (SKIPPED, FAILED):
+        for test, result in results:
+            if result == kind:
+                print(f"{result:<7}{test}")
+    count = [sum(r == kind for _, r in results) for kind in (PASSED, FAILED, SKIPPED)]
+    print(f"{count[0]} passed, {count[1]} failed, {count[2]} skipped", flush=True)
+    sys.exit(1 if count[1] or not count[0] + count[2] else 0)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ FUZZ := reply firmware device
 FUZZ_RUNS := 10000000
 # seconds of one execution: none takes a tenth of one, but a machine may stand still for some
 FUZZ_HANG := 60
-FUZZ_FLAGS = -rss_limit_mb=4096 -max_len=256 -seed=$(MW_SEED) -print_final_stats=1
+FUZZ_FLAGS = -rss_limit_mb=4096 -max_len=256 -seed=$(or $(MW_SEED),1) -print_final_stats=1
 SANITIZERS := address,undefined -fno-sanitize-recover=undefined
 FUZZERS := $(B)/fuzz/reply $(B)/fuzz/firmware $(B)/fuzz/device
 
