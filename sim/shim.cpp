@@ -201,7 +201,7 @@ struct device {
     std::unique_ptr<Vnode_link_lanes> links{new Vnode_link_lanes};
     std::unique_ptr<Vswitch_port_lanes> ports{new Vswitch_port_lanes};
     bool resetting = false;
-    bool answered = false; // by a node, in the last cycle
+    bool answered = false;                                          // by a node, in the last cycle
     std::remove_reference_t<decltype(bus.partition_o)> partition{}; // that the ports have
     bool partitioned = false;
 
