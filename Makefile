@@ -369,8 +369,8 @@ all: $(TOOL) $(if $(DRIVER_SRC),$(B)/libmoeswitch.so) $(TEST_NEEDS)
 test: $(TEST_NEEDS)
 	@$(PY) tests/run.py --filter '$(T)' $(TEST_CMDS) $(AGAIN) $(TESTS)
 
-test-all: $(TEST_NEEDS) $(LONG_C_TESTS) $(foreach m,$(LONG_MODELS),$(call model_so,$(m)))
-	@$(PY) tests/run.py --filter '$(T)' $(TEST_CMDS) $(LONG_CMDS) $(AGAIN) $(LONG_C_TESTS) $(TESTS)
+test-all: $(TEST_NEEDS) $(LONG_C_TESTS) $(LONG_UNIT_BINS) $(foreach m,$(LONG_MODELS),$(call model_so,$(m)))
+	@$(PY) tests/run.py --filter '$(T)' $(TEST_CMDS) $(LONG_CMDS) $(AGAIN) $(LONG_C_TESTS) $(LONG_UNIT_BINS) $(TESTS)
 
 run: $(TOOL) $(call model_so,8.16.0.0)
 	@if [ -d ../shared/traces/deepseek-v2-lite-intent ]; then trace="--trace ../shared/traces/deepseek-v2-lite-intent"; else trace=; fi; \
