@@ -335,7 +335,7 @@ TEST(streams_run_at_full_rate)
     } mix[] = {
         {0x01, 0x00, false, 1.0}, {0x07, 0x00, false, 3.0}, {0x0f, 0x00, false, 4.0},
         {0x00, 0x00, true, 2.0},  {0x01, 0x00, true, 3.0},  {0x03, 0x00, true, 2.4},
-        {0x07, 0x00, true, 2.4},  {0x00, 0x03, false, 2.0}, {0x00, 0x1f, false, 1.9},
+        {0x07, 0x00, true, 2.4},  {0x00, 0x03, false, 2.0}, {0x00, 0x1f, false, 1.88},
         {0x0f, 0x1f, false, 5.8}, {0x03, 0x03, true, 4.4},
     };
     // Three streams and the engine ask for more than the four banks give. From some starts, the engine's standing back and the round robin settle in a

@@ -2,42 +2,19 @@
 //
 // link with several greatest latencies and every latency up to them: each flit and each credit
 // comes out after exactly that many cycles, nothing else does, and busy is high while something is inside. MW_SEED repeats a run.
+#include "bench/dut.h"
 
-#include "Vlink_sizes.h"
-#include "verilated.h"
-
-#include <csetjmp>
-#include <cstdarg>
-#include <cstddef>
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <ctime>
 #include <deque>
-#include <memory>
-#include <random>
 
-extern "C" {
-#include <cmocka.h>
-}
+using namespace tb;
 
 static const unsigned COUNT = 5;
-static uint64_t seed;
-
 struct word {
     bool valid, last, err;
     unsigned cls;
     uint64_t data;
     unsigned crd, part;
 };
-
-static void edge(Vlink_sizes &dut)
-{
-    dut.clk_i = 1;
-    dut.eval();
-    dut.clk_i = 0;
-    dut.eval();
-}
 
 // One link against the word that went in latency cycles ago.
 static void check(Vlink_sizes &dut, unsigned i, const std::deque<word> &past)
@@ -60,63 +37,49 @@ static void check(Vlink_sizes &dut, unsigned i, const std::deque<word> &past)
     assert_int_equal(dut.rx_data_o[i], w.data);
 }
 
-static void delays_by_its_latency(void **state)
+TEST(delays_by_its_latency)
 {
-    (void)state;
-    auto dut = std::make_unique<Vlink_sizes>();
-    std::mt19937_64 rng(seed);
-    dut->clk_i = 0;
-    dut->rst_ni = 0;
-    dut->tx_valid_i = 0;
-    dut->crd_i = 0;
+    model<Vlink_sizes> b;
+    auto &dut = b.dut;
+    dut.tx_valid_i = dut.crd_i = 0;
     for (unsigned i = 0; i < COUNT; i++)
-        dut->latency_i[i] = 1;
-    edge(*dut);
-    dut->rst_ni = 1;
+        dut.latency_i[i] = 1;
+    b.reset();
     std::deque<word> past(256, word());
+    auto pass = [&](const word &w) {
+        b.edge();
+        past.push_front(w);
+        past.pop_back();
+    };
+    pass(word());
     for (unsigned round = 0; round < 80; round++) {
         for (unsigned i = 0; i < COUNT; i++)
-            dut->latency_i[i] = static_cast<uint8_t>(round < 2 ? (round ? dut->longest_o[i] : 1)
-                                                               : 1 + rng() % dut->longest_o[i]);
-        edge(*dut);
-        past.push_front(word());
-        past.pop_back();
-        unsigned density = static_cast<unsigned>(rng() % 101);
+            dut.latency_i[i] = static_cast<uint8_t>(round < 2 ? (round ? dut.longest_o[i] : 1)
+                                                              : 1 + b.below(dut.longest_o[i]));
+        pass(word());
+        unsigned density = b.below(101);
         for (unsigned cycle = 0; cycle < 800; cycle++) {
             bool drain = cycle >= 500; // empty before the latency changes
-            word w = {!drain && rng() % 100 < density,
-                      (rng() & 1) != 0,
-                      (rng() & 1) != 0,
-                      static_cast<unsigned>(rng() & 3),
-                      rng(),
-                      drain || rng() % 100 >= density ? 0 : static_cast<unsigned>(rng() & 15),
-                      static_cast<unsigned>(rng() & 31)};
-            dut->tx_valid_i = w.valid;
-            dut->tx_last_i = w.last;
-            dut->tx_err_i = w.err;
-            dut->tx_cls_i = static_cast<uint8_t>(w.cls);
-            dut->tx_data_i = w.data;
-            dut->crd_i = static_cast<uint8_t>(w.crd);
+            word w = {!drain && b.percent(density),
+                      b.percent(50),
+                      b.percent(50),
+                      b.below(4),
+                      b.rng(),
+                      drain || !b.percent(density) ? 0 : b.below(16),
+                      b.below(32)};
+            dut.tx_valid_i = w.valid;
+            dut.tx_last_i = w.last;
+            dut.tx_err_i = w.err;
+            dut.tx_cls_i = static_cast<uint8_t>(w.cls);
+            dut.tx_data_i = w.data;
+            dut.crd_i = static_cast<uint8_t>(w.crd);
             for (unsigned i = 0; i < COUNT; i++)
-                dut->crd_part_i[i] = static_cast<uint8_t>(w.part % dut->parts_o[i]);
-            edge(*dut);
-            past.push_front(w);
-            past.pop_back();
+                dut.crd_part_i[i] = static_cast<uint8_t>(w.part % dut.parts_o[i]);
+            pass(w);
             for (unsigned i = 0; i < COUNT; i++)
-                check(*dut, i, past);
+                check(dut, i, past);
         }
         for (unsigned i = 0; i < COUNT; i++)
-            assert_false(dut->busy_o[i]);
+            assert_false(dut.busy_o[i]);
     }
-}
-
-int main()
-{
-    const char *s = getenv("MW_SEED");
-    seed = s ? strtoull(s, nullptr, 0) : static_cast<uint64_t>(time(nullptr));
-    printf("MW_SEED=%llu\n", static_cast<unsigned long long>(seed));
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(delays_by_its_latency),
-    };
-    return cmocka_run_group_tests_name("link", tests, nullptr, nullptr);
 }

@@ -2,28 +2,11 @@
 //
 // mem_rd_mux in front of a memory that refuses at random: every response reaches its client with its data, in order; a request that
 // waits at the memory stays; nobody starves; no cycle of the port is lost; clear puts the round robin back. MW_SEED repeats a run.
+#include "bench/stream.h"
 
-#include "Vmem_rd_mux.h"
-#include "verilated.h"
-
-#include <csetjmp>
-#include <cstdarg>
-#include <cstddef>
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <ctime>
-#include <deque>
-#include <memory>
-#include <random>
-
-extern "C" {
-#include <cmocka.h>
-}
+using namespace tb;
 
 static const unsigned CLIENTS = 6, ADDRS = 2048, LATENCY = 3;
-
-static uint64_t seed;
 
 static uint64_t word(unsigned addr)
 {
@@ -37,61 +20,41 @@ struct client {
     uint64_t granted;
 };
 
-class bench {
-  public:
-    explicit bench(uint64_t s) : rng(s)
+struct mux : model<Vmem_rd_mux> {
+    mux()
     {
-        dut.clk_i = 0;
-        dut.rst_ni = 0;
-        dut.go_i = 0;
-        dut.rd_ready_i = 0;
-        dut.rd_rvalid_i = 0;
+        dut.go_i = dut.rd_ready_i = dut.rd_rvalid_i = 0;
         for (unsigned c = 0; c < CLIENTS; c++)
             dut.cl_valid_i[c] = 0;
-        edge();
-        edge();
-        dut.rst_ni = 1;
+        reset();
     }
 
-    // One cycle; clients of the mask raise a new request with load percent, the memory takes one with take percent probability.
-    void cycle(unsigned mask, unsigned load, unsigned take)
+    // Cycles in which clients of the mask raise a new request with load percent and the memory takes one with take percent probability.
+    void run(unsigned clients, unsigned loads, unsigned takes, unsigned n)
     {
-        for (unsigned c = 0; c < CLIENTS; c++) {
-            if (!cl[c].valid && (mask >> c & 1) && rng() % 100 < load) {
-                cl[c].valid = true;
-                cl[c].waited = 0;
-                cl[c].addr = static_cast<unsigned>(rng() % ADDRS);
-            }
-            dut.cl_valid_i[c] = cl[c].valid;
-            dut.cl_addr_i[c] = static_cast<uint16_t>(cl[c].valid ? cl[c].addr : rng() % ADDRS);
-        }
-        dut.rd_ready_i = rng() % 100 < take;
-        respond();
-        dut.eval();
-        check_request();
-        for (unsigned c = 0; c < CLIENTS; c++)
-            check_client(c);
-        edge();
-        now++;
+        mask = clients;
+        load = loads;
+        take = takes;
+        cycles(n);
     }
 
-    Vmem_rd_mux dut;
-    std::mt19937_64 rng;
     client cl[CLIENTS] = {};
     unsigned longest = 0; // accesses of others that a request saw before its own
     int last = -1;
 
   private:
-    void edge()
+    void drive() override
     {
-        dut.clk_i = 1;
-        dut.eval();
-        dut.clk_i = 0;
-        dut.eval();
-    }
-
-    void respond()
-    {
+        for (unsigned c = 0; c < CLIENTS; c++) {
+            if (!cl[c].valid && (mask >> c & 1) && percent(load)) {
+                cl[c].valid = true;
+                cl[c].waited = 0;
+                cl[c].addr = below(ADDRS);
+            }
+            dut.cl_valid_i[c] = cl[c].valid;
+            dut.cl_addr_i[c] = static_cast<uint16_t>(cl[c].valid ? cl[c].addr : below(ADDRS));
+        }
+        dut.rd_ready_i = percent(take);
         bool valid = !memory.empty() && memory.front().first == now;
         dut.rd_rvalid_i = valid;
         dut.rd_rdata_i = valid ? word(memory.front().second) : rng();
@@ -99,19 +62,17 @@ class bench {
             memory.pop_front();
     }
 
-    void check_request()
+    void sample() override
     {
         bool any = false;
         for (unsigned c = 0; c < CLIENTS; c++)
             any |= cl[c].valid;
         assert_int_equal(dut.rd_valid_o, any);
-        if (waiting)
-            assert_int_equal(dut.rd_addr_o, waiting_addr);
-        waiting = any && !dut.rd_ready_i;
-        waiting_addr = dut.rd_addr_o;
-        if (any && dut.rd_ready_i)
+        if (requests.see(dut.rd_valid_o, dut.rd_ready_i, dut.rd_addr_o))
             memory.push_back({now + LATENCY, dut.rd_addr_o});
         last = -1;
+        for (unsigned c = 0; c < CLIENTS; c++)
+            check_client(c);
     }
 
     void check_client(unsigned c)
@@ -135,71 +96,50 @@ class bench {
         }
     }
 
+    unsigned mask = 0, load = 0, take = 0;
+    watch requests{"request"};
     std::deque<std::pair<uint64_t, unsigned>> memory;
-    bool waiting = false;
-    unsigned waiting_addr = 0;
-    uint64_t now = 0;
 };
 
-static void routes_responses(void **state)
+TEST(routes_responses)
 {
-    (void)state;
-    auto b = std::make_unique<bench>(seed);
+    mux b;
     for (unsigned load : {5u, 30u, 100u}) {
         for (unsigned take : {10u, 60u, 100u}) {
-            for (unsigned c = 0; c < 3000; c++)
-                b->cycle(0x3f, load, take);
+            b.run(0x3f, load, take, 3000);
         }
     }
-    for (unsigned c = 0; c < 200; c++)
-        b->cycle(0, 0, 100);
+    b.run(0, 0, 100, 200);
     for (unsigned c = 0; c < CLIENTS; c++) {
-        assert_true(b->cl[c].asked.empty());
-        assert_true(b->cl[c].granted > 500);
+        assert_true(b.cl[c].asked.empty());
+        assert_true(b.cl[c].granted > 500);
     }
-    assert_in_range(b->longest, 5, 5);
+    assert_in_range(b.longest, 5, 5);
 }
 
-static void loses_no_cycle(void **state)
+TEST(loses_no_cycle)
 {
-    (void)state;
     for (unsigned mask : {0x01u, 0x20u, 0x12u, 0x3fu}) {
-        auto b = std::make_unique<bench>(seed + 1);
-        for (unsigned c = 0; c < 600; c++)
-            b->cycle(mask, 100, 100);
+        mux b;
+        b.run(mask, 100, 100, 600);
         unsigned n = static_cast<unsigned>(__builtin_popcount(mask));
         for (unsigned c = 0; c < CLIENTS; c++)
-            assert_int_equal(b->cl[c].granted, (mask >> c & 1) ? 600 / n : 0);
+            assert_int_equal(b.cl[c].granted, (mask >> c & 1) ? 600 / n : 0);
     }
 }
 
-static void go_restarts_the_round(void **state)
+TEST(go_restarts_the_round)
 {
-    (void)state;
-    auto b = std::make_unique<bench>(seed + 2);
+    mux b;
     for (unsigned stop = 0; stop < 12; stop++) {
-        for (unsigned c = 0; c < stop; c++)
-            b->cycle(0x3f, 100, 100);
-        while (b->cl[0].valid || b->cl[1].valid || b->cl[2].valid || b->cl[3].valid ||
-               b->cl[4].valid || b->cl[5].valid)
-            b->cycle(0, 0, 100);
-        b->dut.go_i = 1;
-        b->cycle(0, 0, 100);
-        b->dut.go_i = 0;
-        b->cycle(0x3f, 100, 100);
-        assert_int_equal(b->last, 0);
+        b.run(0x3f, 100, 100, stop);
+        b.run(0, 0, 100, CLIENTS);
+        for (const client &c : b.cl)
+            assert_false(c.valid);
+        b.dut.go_i = 1;
+        b.run(0, 0, 100, 1);
+        b.dut.go_i = 0;
+        b.run(0x3f, 100, 100, 1);
+        assert_int_equal(b.last, 0);
     }
-}
-
-int main()
-{
-    const char *s = getenv("MW_SEED");
-    seed = s ? strtoull(s, nullptr, 0) : static_cast<uint64_t>(time(nullptr));
-    printf("MW_SEED=%llu\n", static_cast<unsigned long long>(seed));
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(routes_responses),
-        cmocka_unit_test(loses_no_cycle),
-        cmocka_unit_test(go_restarts_the_round),
-    };
-    return cmocka_run_group_tests_name("mem_rd_mux", tests, nullptr, nullptr);
 }

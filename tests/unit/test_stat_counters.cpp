@@ -2,28 +2,32 @@
 //
 // stat_counters against thirteen plain counters: events of every density, clears at any time, reads
 // at any time, exact up to two cycles before the answer. MW_SEED repeats a run.
-#include "Vstat_counters.h"
-#include "csr_bench.h"
+#include "bench/dut.h"
+
+using namespace tb;
 
 static const unsigned COUNT = 13; // the default
 
-static void counts_exactly(void **)
+struct counters : model<Vstat_counters> {
+    counters()
+    {
+        dut.clear_i = dut.event_i = dut.rd_valid_i = 0;
+        reset();
+    }
+};
+
+TEST(counts_exactly)
 {
-    csr_bench<Vstat_counters> b;
+    counters b;
     auto &d = b.dut;
     uint32_t count[COUNT] = {},
              earlier[COUNT] = {}; // before this cycle, and before the one in front of it
     unsigned reads = 0, waited = 0, since_clear = 0, density = 50;
-    d.clear_i = 0;
-    d.event_i = 0;
-    d.rd_valid_i = 0;
-    b.reset();
     for (unsigned cycle = 0; cycle < 200000; cycle++) {
         if (cycle % 500 == 0) {
-            const unsigned choices[] = {0, 3, 50, 97, 100};
-            density = choices[b.below(5)];
+            density = b.rng.pick({0, 3, 50, 97, 100});
         }
-        d.clear_i = b.below(3000) == 0;
+        d.clear_i = b.rng.one_in(3000);
         uint32_t events = 0;
         for (unsigned i = 0; i < COUNT; i++)
             events |= static_cast<uint32_t>(b.percent(density)) << i;
@@ -53,38 +57,20 @@ static void counts_exactly(void **)
     assert_true(reads > 5000);
 }
 
-static void answers_within_a_scan(void **)
+TEST(answers_within_a_scan)
 {
-    csr_bench<Vstat_counters> b;
+    counters b;
     auto &d = b.dut;
-    d.clear_i = 0;
-    d.event_i = 0;
-    d.rd_valid_i = 0;
-    b.reset();
-    for (unsigned i = 0; i < 2 * COUNT + 2; i++) {
-        b.settle();
-        b.edge();
-    }
+    b.cycles(2 * COUNT + 2);
     for (unsigned i = 0; i < 2000; i++) {
         d.rd_valid_i = 1;
         d.rd_idx_i = static_cast<uint8_t>(b.below(COUNT));
-        unsigned cycles = 0;
-        for (b.settle(); !d.rd_ack_o; b.settle()) {
-            b.edge();
-            assert_true(++cycles < COUNT);
-        }
+        b.until("an answer", COUNT - 1, [&] {
+            b.settle();
+            return d.rd_ack_o;
+        });
         b.edge();
         d.rd_valid_i = 0;
-        b.settle();
-        b.edge();
+        b.cycle();
     }
-}
-
-int main()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counts_exactly),
-        cmocka_unit_test(answers_within_a_scan),
-    };
-    return cmocka_run_group_tests(tests, nullptr, nullptr);
 }
