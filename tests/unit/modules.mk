@@ -5,18 +5,13 @@ UNIT_SRCS_rr_arb_sizes := rtl/common/rr_arb.sv tests/unit/rr_arb_sizes.sv
 UNIT += reduce_lane
 UNIT_SRCS_reduce_lane := rtl/common/fp_pkg.sv rtl/common/red_pkg.sv rtl/common/fp32_add.sv rtl/common/reduce_lane.sv
 UNIT_C_reduce_lane := host-tools/reduce.c
-UNIT += reduce_lane_plain
-UNIT_TOP_reduce_lane_plain := reduce_lane
-UNIT_SRCS_reduce_lane_plain := $(UNIT_SRCS_reduce_lane)
-UNIT_PARAMS_reduce_lane_plain := RedTypes=1 RedOps=1
-UNIT_C_reduce_lane_plain := host-tools/reduce.c
+UNIT_PARAMS_reduce_lane := RedTypes=31 RedOps=63
+$(eval $(call variant,reduce_lane_plain,reduce_lane,RedTypes=1 RedOps=1))
 UNIT += packet_acc
 UNIT_SRCS_packet_acc := rtl/common/fp_pkg.sv rtl/common/red_pkg.sv rtl/common/packet_acc.sv
 UNIT_PARAMS_packet_acc := FlitBytes=8 MetaWidth=12
 UNIT_C_packet_acc := host-tools/reduce.c
-UNIT += packet_acc_16
-UNIT_SRCS_packet_acc_16 := rtl/common/fp_pkg.sv rtl/common/red_pkg.sv rtl/common/packet_acc.sv tests/unit/packet_acc_16.sv
-UNIT_C_packet_acc_16 := host-tools/reduce.c
+$(eval $(call variant,packet_acc_16,packet_acc,FlitBytes=16 MetaWidth=12))
 UNIT += pkt_fifo
 UNIT_SRCS_pkt_fifo := rtl/hub/pkt_fifo.sv
 UNIT += expert_lane

@@ -3,37 +3,19 @@
 // expert_engine between a model of the row tracker and a model of memory that refuses at random. Every result is compared with the
 // host's floats at the moment its row is signalled, the whole memory at the end; further tests hold the time of tiles, the
 // choice of tiles, and the throughput against the rules. MW_SEED repeats a run.
-
-#include "Vexpert_engine.h"
+#include "bench/memory.h"
 #include "float_ref.h"
 #include "isa.h"
 #include "node_cfg.h"
-#include "verilated.h"
 
-#include <csetjmp>
-#include <cstdarg>
-#include <cstddef>
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <ctime>
 #include <algorithm>
-#include <deque>
 #include <map>
-#include <memory>
-#include <random>
-#include <vector>
 
-extern "C" {
-#include <cmocka.h>
-}
+using namespace tb;
 
 static const unsigned F = sizeof(Vexpert_engine::rd_rdata_i);
 static const unsigned MEM = 1u << 18, MAX_LOCAL = 16, MAX_EXPERTS = 64, LATENCY = 3;
 static const unsigned PORT = 2;
-
-static uint64_t seed;
 
 // The engine's product: subnormal operands and products below 2^-126 before rounding are zeros.
 static float multiply(float a, float b)
@@ -68,12 +50,10 @@ struct weather {
     int counts_at = 0; // cycle from which all counts are here; -1: when all rows are
 };
 
-class bench {
-  public:
-    explicit bench(uint64_t s) : rng(s), mem(MEM), want(MEM)
+struct engine : model<Vexpert_engine> {
+    engine() : mem(MEM, F), misc(mem, "misc", LATENCY)
     {
-        for (auto &b : mem)
-            b = static_cast<uint8_t>(rng());
+        rng.fill(mem.data.data(), MEM);
         cfg.set("port", PORT);
         cfg.set("k", 6);
         cfg.set("k_shift", 3);
@@ -83,24 +63,18 @@ class bench {
         cfg.set("gate_shift", 5);
         set_row(64);
         set_map(6, 0x800, 0x10000, 0x20000, 0x30000);
-        dut.clk_i = 0;
-        dut.rst_ni = 0;
-        dut.go_i = 0;
-        dut.cmd_valid_i = 0;
-        dut.emap_we_i = 0;
+        dut.go_i = dut.cmd_valid_i = dut.emap_we_i = dut.rd_rvalid_i = 0;
         cfg.drive(dut.cfg_i);
-        edge();
-        edge();
-        dut.rst_ni = 1;
+        reset();
     }
 
-    void set_row(unsigned bytes)
+    void set_row(unsigned size)
     {
-        row_bytes = bytes;
+        row_bytes = size;
         row_shift = 0;
-        while ((1u << row_shift) < std::max(bytes, 4 * F))
+        while ((1u << row_shift) < std::max(size, 4 * F))
             row_shift++;
-        cfg.set("row_bytes", bytes);
+        cfg.set("row_bytes", size);
         cfg.set("row_shift", row_shift);
     }
 
@@ -123,24 +97,23 @@ class bench {
         std::vector<unsigned> tokens(4096);
         for (unsigned i = 0; i < tokens.size(); i++)
             tokens[i] = i * 37;
-        std::shuffle(tokens.begin(), tokens.end(), rng);
+        rng.shuffle(tokens);
         by_token.clear();
         for (unsigned le = 0; le < counts.size(); le++) {
             std::vector<unsigned> rows(counts[le]);
             for (unsigned i = 0; i < counts[le]; i++)
                 rows[i] = i;
-            std::shuffle(rows.begin(), rows.end(), rng);
+            rng.shuffle(rows);
             for (unsigned i = 0; i < counts[le]; i++) {
                 by_token[tokens[token]] = {le, i};
-                list[le].push_back(
-                    {rows[i], tokens[token++], static_cast<unsigned>(rng() % cfg["k"])});
+                list[le].push_back({rows[i], tokens[token++], below(cfg["k"])});
             }
             expected[le] = counts[le];
         }
         total = token;
         for (unsigned le = 0; le < counts.size(); le++)
             randomize(le);
-        want = mem;
+        want = mem.data;
         for (unsigned le = 0; le < counts.size(); le++) {
             for (unsigned i = 0; i < counts[le]; i++)
                 compute(le, list[le][i]);
@@ -148,57 +121,50 @@ class bench {
     }
 
     // One layer up to retire; the limit is in cycles.
-    void run(const weather &w, unsigned limit, uint8_t op = MW_I_EXPERT)
+    void run(const weather &weather_then, unsigned limit, uint8_t op = MW_I_EXPERT)
     {
-        now = 0;
-        start(w, op);
-        while (!retired) {
-            cycle(w);
-            if (now > limit) {
-                printf("no end after %u cycles, %zu of %u rows signalled\n", limit, seen.size(),
-                       total);
-                fail();
-            }
-        }
-        for (unsigned c = 0; c < 20; c++)
-            cycle(w);
-        assert_true(mem == want);
+        w = weather_then;
+        start(op);
+        until("the layer to retire", limit, [&] { return retired; });
+        cycles(20);
+        assert_true(mem.data == want);
         if (op == MW_I_EXPERT)
             assert_int_equal(seen.size(), total);
     }
 
-    void start(const weather &w, uint8_t op)
+    void start(uint8_t op)
     {
         cfg.drive(dut.cfg_i);
         dut.go_i = 1;
-        cycle(w);
+        now = 0;
+        cycle();
         dut.go_i = 0;
-        command(w, op);
+        command(op);
     }
 
-    void command(const weather &w, uint8_t op)
+    void command(uint8_t op)
     {
         retired = false;
         dut.cmd_i[0] = op;
         dut.cmd_valid_i = 1;
-        dut.eval();
-        while (!dut.cmd_ready_o)
-            cycle(w);
-        cycle(w);
+        settle();
+        until("the command to be taken", 100, [&] { return dut.cmd_ready_o; });
+        cycle();
         dut.cmd_valid_i = 0;
     }
 
-    void cycle(const weather &w)
+    void drive() override
     {
-        arrive(w);
-        drive(w);
-        dut.eval();
+        arrive();
+        ports();
+    }
+
+    void sample() override
+    {
         sample_tracker();
         sample_memory();
         sample_signals();
         retired |= dut.retire_o;
-        edge();
-        now++;
     }
 
     void map_expert(unsigned id, bool valid, unsigned gpu, unsigned le)
@@ -210,66 +176,41 @@ class bench {
         dut.emap_we_i = 0;
     }
 
-    void put16(uint32_t at, uint16_t v) { memcpy(&mem[at], &v, 2); }
-    void put32(uint32_t at, uint32_t v) { memcpy(&mem[at], &v, 4); }
-    uint16_t get16(uint32_t at) const
-    {
-        uint16_t v;
-        memcpy(&v, &mem[at], 2);
-        return v;
-    }
-    uint32_t get32(uint32_t at) const
-    {
-        uint32_t v;
-        memcpy(&v, &mem[at], 4);
-        return v;
-    }
-
     uint32_t base(const char *name) const { return static_cast<uint32_t>(cfg[name]); }
 
     // Y row from x row; what it must become, not what it is.
     void compute_row(uint32_t x, uint32_t y, uint16_t c, uint32_t gate)
     {
         for (unsigned b = 0; b < row_bytes; b += 2) {
-            uint16_t v = result(get16(x + b), c, gate);
+            uint16_t v = result(mem.get<uint16_t>(x + b), c, gate);
             memcpy(&want[y + b], &v, 2);
         }
     }
 
     void special_values(uint32_t at, unsigned count)
     {
-        static const uint16_t values[] = {0,      0x8000, 0x7f80, 0xff80, 0x7fc1, 0x0001, 0x807f,
-                                          0x0080, 0x8080, 0x7f7f, 0x3f80, 0x0040, 0x1000};
         for (unsigned i = 0; i < count; i++) {
-            if (rng() % 8 == 0)
-                put16(at + 2 * i, values[rng() % (sizeof values / sizeof *values)]);
+            if (rng.one_in(8))
+                mem.set(at + 2 * i,
+                        rng.pick<uint16_t>({0, 0x8000, 0x7f80, 0xff80, 0x7fc1, 0x0001, 0x807f,
+                                            0x0080, 0x8080, 0x7f7f, 0x3f80, 0x0040, 0x1000}));
         }
     }
 
-    Vexpert_engine dut;
     node_cfg cfg;
-    std::mt19937_64 rng;
-    std::vector<uint8_t> mem, want;
+    weather w;
+    memory mem;
+    bytes want;
     std::vector<std::vector<entry>> list;
     std::vector<unsigned> complete, expected;
     std::vector<signal_seen> seen;
     std::map<unsigned, std::pair<unsigned, unsigned>> by_token;
     unsigned row_bytes = 0, row_shift = 0, total = 0;
-    uint64_t now = 0, idle_stalls = 0, mem_stalls = 0, tiles_started = 0, reads = 0;
+    uint64_t idle_stalls = 0, mem_stalls = 0, tiles_started = 0, reads = 0;
     bool retired = false, counts_all = false, unicast = false, pushed_all = false;
     bool auto_arrive = true, check_rows = true;
 
   private:
-    bool percent(unsigned p) { return rng() % 100 < p; }
-
-    void edge()
-    {
-        dut.clk_i = 1;
-        dut.eval();
-        dut.clk_i = 0;
-        dut.eval();
-    }
-
     uint32_t row_at(const char *region, unsigned le, unsigned row) const
     {
         return base(region) + ((le << cfg["cap_shift"] | row) << row_shift);
@@ -284,11 +225,10 @@ class bench {
 
     void randomize(unsigned le)
     {
-        put16(base("ce_base") + 2 * le, rng() % 4 ? static_cast<uint16_t>(0x3f00 + rng() % 256)
-                                                  : static_cast<uint16_t>(rng()));
+        mem.set(base("ce_base") + 2 * le,
+                static_cast<uint16_t>(rng.one_in(4) ? rng() : 0x3f00 + below(256)));
         for (const entry &e : list[le]) {
-            put32(gate_at(le, e), rng() % 4 ? 0x3d000000u + static_cast<uint32_t>(rng() % 0x2000000)
-                                            : static_cast<uint32_t>(rng()));
+            mem.set(gate_at(le, e), rng.one_in(4) ? rng.word() : 0x3d000000u + below(0x2000000));
             special_values(row_at("xd_base", le, e.row), row_bytes / 2);
         }
     }
@@ -296,10 +236,10 @@ class bench {
     void compute(unsigned le, const entry &e)
     {
         compute_row(row_at("xd_base", le, e.row), row_at("yd_base", le, e.row),
-                    get16(base("ce_base") + 2 * le), get32(gate_at(le, e)));
+                    mem.get<uint16_t>(base("ce_base") + 2 * le), mem.get<uint32_t>(gate_at(le, e)));
     }
 
-    void arrive(const weather &w)
+    void arrive()
     {
         if (unicast) {
             counts_all = pushed_all;
@@ -320,31 +260,24 @@ class bench {
         }
     }
 
-    void drive(const weather &w)
+    void ports()
     {
         dut.counts_all_i = counts_all;
         bool known = stat_le < MAX_LOCAL;
         dut.stat_complete_i = known ? stat_complete : 0;
         dut.stat_expected_i =
             known && counts_all ? expected[stat_le] : static_cast<uint32_t>(rng() & 0xff);
-        answer_list(w);
-        dut.rd_ready_i = percent(w.memory);
-        dut.rd_rvalid_i = !misc.empty() && misc.front().first == now;
-        if (dut.rd_rvalid_i) {
-            memcpy(&dut.rd_rdata_i, &mem[misc.front().second * F], F);
-            misc.pop_front();
-        }
+        answer_list();
+        misc.pace = w.memory;
+        misc.drive(rng, dut.rd_ready_i, dut.rd_rvalid_i, dut.rd_rdata_i);
         // the answer is there for one cycle
         dut.exp_rd_ready_i = percent(w.memory);
         bool answer = !exp.empty() && exp.front().first == now;
         for (unsigned h = 0; h < 2; h++) {
-            if (answer) {
-                memcpy(&dut.exp_rd_data_i[h], &mem[flit(exp.front().second, h) * F], F);
-            } else {
-                for (unsigned i = 0; i < F; i++)
-                    reinterpret_cast<uint8_t *>(&dut.exp_rd_data_i[h])[i] =
-                        static_cast<uint8_t>(rng());
-            }
+            if (answer)
+                put(dut.exp_rd_data_i[h], &mem.data[flit(exp.front().second, h) * F]);
+            else
+                scramble(dut.exp_rd_data_i[h], 8 * F, rng);
         }
         if (answer)
             exp.pop_front();
@@ -353,7 +286,7 @@ class bench {
         dut.recv_rows_i = static_cast<uint16_t>(recv_rows);
     }
 
-    void answer_list(const weather &w)
+    void answer_list()
     {
         latency = w.list_latency;
         dut.list_rvalid_i = !asked.empty() && asked.front().first <= now;
@@ -379,17 +312,13 @@ class bench {
             asked.push_back({now + latency, list[le][idx]});
         }
         assert_false(dut.push_valid_o && dut.push_last_o);
-        if (push_waits)
-            assert_true(dut.push_valid_o && dut.push_le_o == push_le && dut.push_row_o == push_row);
-        push_waits = dut.push_valid_o && !dut.push_ready_i;
-        push_le = dut.push_le_o;
-        push_row = dut.push_row_o;
-        if (dut.push_valid_o && dut.push_ready_i) {
+        if (push.see(dut.push_valid_o, dut.push_ready_i, dut.push_le_o, dut.push_row_o)) {
             assert_true(unicast && !pushed_all);
-            pushes.push_back({push_le, push_row});
-            list[push_le].push_back({push_row, 0, static_cast<unsigned>(rng() % 16)});
-            complete[push_le]++;
-            expected[push_le]++;
+            unsigned le = dut.push_le_o;
+            pushes.push_back({le, dut.push_row_o});
+            list[le].push_back({dut.push_row_o, 0, below(16)});
+            complete[le]++;
+            expected[le]++;
         }
         if (dut.push_last_o) {
             assert_true(unicast);
@@ -399,23 +328,18 @@ class bench {
 
     void sample_memory()
     {
-        if (dut.rd_valid_o && dut.rd_ready_i) {
-            misc.push_back({now + LATENCY, dut.rd_addr_o});
-        }
+        misc.sample(rng, dut.rd_valid_o, dut.rd_ready_i, dut.rd_addr_o);
         // a write's data come a cycle later
         for (unsigned h = 0; h < 2; h++) {
             if (wr_valid >> h & 1)
-                memcpy(&mem[flit(wr_addr, h) * F], &dut.exp_wr_data_o[h], F);
+                mem.write(flit(wr_addr, h) * F, get(dut.exp_wr_data_o[h]));
         }
         // the same banks never in two cycles in a row
         if (wr_valid && dut.exp_wr_valid_o)
             assert_true((dut.exp_wr_addr_o ^ wr_addr) & 1);
         wr_valid = dut.exp_wr_valid_o;
         wr_addr = dut.exp_wr_addr_o;
-        if (rd_waits)
-            assert_true(dut.exp_rd_valid_o && dut.exp_rd_addr_o == rd_addr);
-        rd_waits = dut.exp_rd_valid_o && !dut.exp_rd_ready_i;
-        bool read = dut.exp_rd_valid_o && dut.exp_rd_ready_i;
+        bool read = reading.see(dut.exp_rd_valid_o, dut.exp_rd_ready_i, dut.exp_rd_addr_o);
         if (read && was_read)
             assert_true((dut.exp_rd_addr_o ^ rd_addr) & 1);
         if (read) {
@@ -431,14 +355,10 @@ class bench {
 
     void sample_signals()
     {
-        if (sig_waits)
-            assert_true(dut.sig_valid_o && dut.sig_token_o == sig_token);
-        sig_waits = dut.sig_valid_o && !dut.sig_ready_i;
-        sig_token = dut.sig_token_o;
-        if (!dut.sig_valid_o || !dut.sig_ready_i)
+        if (!finished.see(dut.sig_valid_o, dut.sig_ready_i, dut.sig_token_o))
             return;
         assert_false(unicast);
-        auto place = by_token.find(sig_token);
+        auto place = by_token.find(dut.sig_token_o);
         assert_true(place != by_token.end());
         unsigned le = place->second.first, idx = place->second.second;
         for (const auto &s : seen)
@@ -446,7 +366,7 @@ class bench {
         seen.push_back({now, le, idx});
         uint32_t y = row_at("yd_base", le, list[le][idx].row);
         if (check_rows)
-            assert_memory_equal(&mem[y], &want[y], row_bytes);
+            assert_memory_equal(&mem.data[y], &want[y], row_bytes);
     }
 
   public:
@@ -457,73 +377,68 @@ class bench {
     // Flits of an address of the engine's port: h and h + 2 of a group of four.
     static unsigned flit(unsigned addr, unsigned h) { return (addr >> 1) * 4 + 2 * h + (addr & 1); }
 
-    std::deque<std::pair<uint64_t, uint32_t>> misc, exp;
+    read_port misc;
+    watch reading{"expert read"}, push{"push"}, finished{"signal"};
+    std::deque<std::pair<uint64_t, uint32_t>> exp;
     std::deque<std::pair<uint64_t, entry>> asked;
-    unsigned latency = 2, stat_le = 0, stat_complete = 0, sig_token = 0, push_le = 0, push_row = 0;
-    bool sig_waits = false, push_waits = false, rd_waits = false, was_read = false;
+    unsigned latency = 2, stat_le = 0, stat_complete = 0;
+    bool was_read = false;
     uint32_t rd_addr = 0, wr_addr = 0;
     unsigned wr_valid = 0;
 };
 
-static void random_layers(void **state)
+TEST(random_layers)
 {
-    (void)state;
-    std::mt19937_64 rng(seed);
+    dice rng;
     for (unsigned round = 0; round < 60; round++) {
-        auto b = std::make_unique<bench>(rng());
-        unsigned experts = 1 + static_cast<unsigned>(rng() % 8);
-        static const unsigned flits[] = {1, 2, 3, 4, 5, 8, 15, 16, 33};
-        b->set_row(F * flits[rng() % (sizeof flits / sizeof *flits)]);
+        engine b;
+        unsigned experts = 1 + rng.below(8);
+        b.set_row(F * rng.pick({1, 2, 3, 4, 5, 8, 15, 16, 33}));
         unsigned cap = 0;
-        while (cap < 6 && (experts << (cap + 1)) * (1u << b->row_shift) <= 0xfc00)
+        while (cap < 6 && (experts << (cap + 1)) * (1u << b.row_shift) <= 0xfc00)
             cap++;
-        b->set_map(cap, 0x80 * static_cast<uint32_t>(rng() % 8), 0x10000,
-                   0x20000 + 0x80 * static_cast<uint32_t>(rng() % 4), 0x30000 - 0x80);
-        b->cfg.set("local_experts", experts);
-        b->cfg.set("tile", 1 + rng() % (rng() % 2 ? 6 : 40));
-        b->cfg.set("expert_cycles", rng() % (rng() % 2 ? 4 : 50));
-        b->cfg.set("partial_tiles", rng() % 2);
-        b->cfg.set("partial_wait", rng() % 60);
+        b.set_map(cap, 0x80 * rng.below(8), 0x10000, 0x20000 + 0x80 * rng.below(4), 0x30000 - 0x80);
+        b.cfg.set("local_experts", experts);
+        b.cfg.set("tile", 1 + rng() % (rng.percent(50) ? 6 : 40));
+        b.cfg.set("expert_cycles", rng() % (rng.percent(50) ? 4 : 50));
+        b.cfg.set("partial_tiles", rng() % 2);
+        b.cfg.set("partial_wait", rng() % 60);
         std::vector<unsigned> counts(experts);
         for (auto &c : counts)
-            c = rng() % 4 ? static_cast<unsigned>(rng() % ((1u << cap) + 1)) : 0;
-        b->plan(counts);
+            c = !rng.one_in(4) ? rng.below((1u << cap) + 1) : 0;
+        b.plan(counts);
         weather w;
-        w.memory = rng() % 2 ? 100 : 20 + static_cast<unsigned>(rng() % 80);
-        w.signals = rng() % 2 ? 100 : 3 + static_cast<unsigned>(rng() % 90);
-        w.arrive = rng() % 2 ? 100 : 1 + static_cast<unsigned>(rng() % 20);
-        w.list_latency = 1 + static_cast<unsigned>(rng() % 4);
+        w.memory = rng.percent(50) ? 100 : 20 + rng.below(80);
+        w.signals = rng.percent(50) ? 100 : 3 + rng.below(90);
+        w.arrive = rng.percent(50) ? 100 : 1 + rng.below(20);
+        w.list_latency = 1 + rng.below(4);
         w.counts_at =
             static_cast<int>(rng() % 2000) - 1000 < 0 ? -1 : static_cast<int>(rng() % 2000);
-        b->run(w, 400000);
-        b->command(w, MW_I_EXPERT); // nothing is left: ends at once
-        for (unsigned c = 0; !b->retired; c++) {
-            b->cycle(w);
-            assert_true(c < 200);
-        }
+        b.run(w, 400000);
+        b.command(MW_I_EXPERT); // nothing is left: ends at once
+        b.until("an empty layer to retire", 200, [&] { return b.retired; });
     }
 }
 
 // With everything at hand a tile ends exactly tile * expert_cycles cycles after the one before, full or not.
-static void tiles_take_their_time(void **state)
+TEST(tiles_take_their_time)
 {
-    (void)state;
     for (unsigned tile : {1u, 3u, 8u}) {
         for (unsigned cycles : {20u, 33u}) {
-            auto b = std::make_unique<bench>(seed + tile);
-            b->set_row(8 * F);
-            b->cfg.set("tile", tile);
-            b->cfg.set("expert_cycles", cycles);
-            b->cfg.set("local_experts", 2);
-            b->plan({2 * tile + (tile > 1), 3 * tile});
-            b->run({}, 100000);
+            engine b;
+            b.set_row(8 * F);
+            b.cfg.set("tile", tile);
+            b.cfg.set("expert_cycles", cycles);
+            b.cfg.set("local_experts", 2);
+            b.plan({2 * tile + (tile > 1), 3 * tile});
+            b.run({}, 100000);
             std::vector<uint64_t> ends;
-            for (const auto &s : b->seen) {
+            for (const auto &s : b.seen) {
                 if (s.idx % tile == 0)
                     ends.push_back(s.cycle);
             }
             assert_int_equal(ends.size(), 5 + (tile > 1));
-            assert_int_equal(b->tiles_started, 5 + (tile > 1));
+            assert_int_equal(b.tiles_started, 5 + (tile > 1));
             // The first one starts some cycles after the command (clearing, scan) and has its data to wait for.
             assert_in_range(ends[0], tile * cycles + 1, tile * cycles + MAX_LOCAL + 30);
             for (size_t i = 2; i < ends.size(); i++)
@@ -534,43 +449,41 @@ static void tiles_take_their_time(void **state)
 
 // A tile that memory holds up takes longer, and the next one starts behind it: no less than tile * expert_cycles between ends
 // of a tile that was held up and the tile behind it that was not.
-static void slow_memory_makes_tiles_longer(void **state)
+TEST(slow_memory_makes_tiles_longer)
 {
-    (void)state;
-    auto b = std::make_unique<bench>(seed);
-    b->set_row(32 * F);
-    b->cfg.set("tile", 2);
-    b->cfg.set("expert_cycles", 17);
-    b->cfg.set("local_experts", 1);
-    b->plan({32});
+    engine b;
+    b.set_row(32 * F);
+    b.cfg.set("tile", 2);
+    b.cfg.set("expert_cycles", 17);
+    b.cfg.set("local_experts", 1);
+    b.plan({32});
     weather w;
     w.memory = 50;
-    b->run(w, 100000);
-    uint64_t took = b->seen.back().cycle - b->seen.front().cycle;
+    b.run(w, 100000);
+    uint64_t took = b.seen.back().cycle - b.seen.front().cycle;
     assert_in_range(took, 15 * 2 * 25, 15 * 2 * 60);
-    assert_true(b->mem_stalls > 300);
+    assert_true(b.mem_stalls > 300);
 }
 
 static double cycles_per_row(unsigned experts, unsigned rows, unsigned tile, unsigned bytes)
 {
-    auto b = std::make_unique<bench>(seed);
-    b->set_row(bytes);
-    b->set_map(6, 0x100, 0x800, 0x10000, 0x28000);
+    engine b;
+    b.set_row(bytes);
+    b.set_map(6, 0x100, 0x800, 0x10000, 0x28000);
     if (experts > 1)
-        b->set_map(5, 0x100, 0x800, 0x10000, 0x28000);
-    b->cfg.set("tile", tile);
-    b->cfg.set("expert_cycles", 1);
-    b->cfg.set("local_experts", experts);
-    b->plan(std::vector<unsigned>(experts, rows));
-    b->run({}, 100000);
-    return static_cast<double>(b->seen.back().cycle - b->seen.front().cycle) /
+        b.set_map(5, 0x100, 0x800, 0x10000, 0x28000);
+    b.cfg.set("tile", tile);
+    b.cfg.set("expert_cycles", 1);
+    b.cfg.set("local_experts", experts);
+    b.plan(std::vector<unsigned>(experts, rows));
+    b.run({}, 100000);
+    return static_cast<double>(b.seen.back().cycle - b.seen.front().cycle) /
            (experts * rows - tile);
 }
 
 // 64 rows of 64 flits: 32 cycles per row is the rate of the data path; two cycles more are allowed.
-static void data_path_is_full(void **state)
+TEST(data_path_is_full)
 {
-    (void)state;
     double one = cycles_per_row(1, 64, 1, 64 * F), two = cycles_per_row(2, 32, 1, 64 * F),
            big = cycles_per_row(2, 32, 8, 64 * F);
     double shorter = cycles_per_row(2, 32, 8, 16 * F), odd = cycles_per_row(1, 64, 4, 31 * F),
@@ -583,100 +496,95 @@ static void data_path_is_full(void **state)
 }
 
 // Full experts are served in turn.
-static void full_experts_take_turns(void **state)
+TEST(full_experts_take_turns)
 {
-    (void)state;
-    auto b = std::make_unique<bench>(seed);
-    b->cfg.set("local_experts", 5);
-    b->cfg.set("tile", 2);
-    b->plan({8, 8, 0, 8, 8});
-    b->run({}, 10000);
+    engine b;
+    b.cfg.set("local_experts", 5);
+    b.cfg.set("tile", 2);
+    b.plan({8, 8, 0, 8, 8});
+    b.run({}, 10000);
     static const unsigned order[] = {0, 1, 3, 4};
-    for (unsigned i = 0; i < b->seen.size(); i++) {
-        assert_int_equal(b->seen[i].le, order[i / 2 % 4]);
-        assert_int_equal(b->seen[i].idx, 2 * (i / 8) + i % 2);
+    for (unsigned i = 0; i < b.seen.size(); i++) {
+        assert_int_equal(b.seen[i].le, order[i / 2 % 4]);
+        assert_int_equal(b.seen[i].idx, 2 * (i / 8) + i % 2);
     }
 }
 
 // Without counts the last rows wait; they start when the counts are here, not before.
-static void last_tile_waits_for_counts(void **state)
+TEST(last_tile_waits_for_counts)
 {
-    (void)state;
-    auto b = std::make_unique<bench>(seed);
-    b->cfg.set("local_experts", 3);
-    b->cfg.set("tile", 4);
-    b->plan({6, 0, 3});
+    engine b;
+    b.cfg.set("local_experts", 3);
+    b.cfg.set("tile", 4);
+    b.plan({6, 0, 3});
     weather w;
     w.counts_at = 1000;
-    b->run(w, 10000);
+    b.run(w, 10000);
     for (unsigned i = 0; i < 9; i++)
-        assert_int_equal(b->seen[i].cycle < 1000, i < 4);
-    assert_true(b->idle_stalls > 800);
+        assert_int_equal(b.seen[i].cycle < 1000, i < 4);
+    assert_true(b.idle_stalls > 800);
 }
 
 // Counts that are here before the rows: a tile is full, or it is the expert's last.
-static void tiles_wait_for_rows(void **state)
+TEST(tiles_wait_for_rows)
 {
-    (void)state;
-    auto b = std::make_unique<bench>(seed);
-    b->cfg.set("local_experts", 3);
-    b->cfg.set("tile", 4);
-    b->cfg.set("expert_cycles", 1);
-    b->plan({10, 0, 7});
+    engine b;
+    b.cfg.set("local_experts", 3);
+    b.cfg.set("tile", 4);
+    b.cfg.set("expert_cycles", 1);
+    b.plan({10, 0, 7});
     weather w;
     w.arrive = 3;
-    b->run(w, 20000);
-    assert_int_equal(b->tiles_started, 3 + 2);
+    b.run(w, 20000);
+    assert_int_equal(b.tiles_started, 3 + 2);
 }
 
 // A tile larger than all rows, experts without rows, no expert at all.
-static void corners(void **state)
+TEST(corners)
 {
-    (void)state;
     for (unsigned experts : {0u, 1u, 3u, 16u}) {
         for (unsigned rows : {0u, 1u, 2u}) {
-            auto b = std::make_unique<bench>(seed + rows);
-            b->cfg.set("local_experts", experts);
-            b->cfg.set("tile", 255);
-            b->cfg.set("expert_cycles", 1);
-            b->plan(std::vector<unsigned>(experts, rows));
+            engine b;
+            b.cfg.set("local_experts", experts);
+            b.cfg.set("tile", 255);
+            b.cfg.set("expert_cycles", 1);
+            b.plan(std::vector<unsigned>(experts, rows));
             weather w;
             w.counts_at = 300;
-            b->run(w, 10000);
-            assert_true(b->now >= 300);
-            assert_int_equal(b->seen.size(), experts * rows);
+            b.run(w, 10000);
+            assert_true(b.now >= 300);
+            assert_int_equal(b.seen.size(), experts * rows);
         }
     }
-    auto b = std::make_unique<bench>(seed); // largest tile
-    b->set_row(F);
-    b->set_map(10, 0x100, 0x28000, 0x8000, 0x18000);
-    b->cfg.set("local_experts", 1);
-    b->cfg.set("tile", 255);
-    b->cfg.set("expert_cycles", 2);
-    b->plan({900});
+    engine b; // largest tile
+    b.set_row(F);
+    b.set_map(10, 0x100, 0x28000, 0x8000, 0x18000);
+    b.cfg.set("local_experts", 1);
+    b.cfg.set("tile", 255);
+    b.cfg.set("expert_cycles", 2);
+    b.plan({900});
     weather w;
     w.signals = 10;
-    b->run(w, 40000);
+    b.run(w, 40000);
 }
 
 // An idle engine starts the fullest expert after partial_wait cycles without work, again and again.
-static void partial_tiles_start_the_fullest(void **state)
+TEST(partial_tiles_start_the_fullest)
 {
-    (void)state;
     for (unsigned on : {0u, 1u}) {
-        auto b = std::make_unique<bench>(seed);
+        engine b;
         const unsigned wait = 100, tile = 8, cycles = 10;
-        b->cfg.set("local_experts", 4);
-        b->cfg.set("tile", tile);
-        b->cfg.set("expert_cycles", cycles);
-        b->cfg.set("partial_tiles", on);
-        b->cfg.set("partial_wait", wait);
-        b->plan({3, 5, 0, 5});
+        b.cfg.set("local_experts", 4);
+        b.cfg.set("tile", tile);
+        b.cfg.set("expert_cycles", cycles);
+        b.cfg.set("partial_tiles", on);
+        b.cfg.set("partial_wait", wait);
+        b.plan({3, 5, 0, 5});
         weather w;
         w.counts_at = 2000;
-        b->run(w, 10000);
+        b.run(w, 10000);
         std::vector<signal_seen> first;
-        for (const auto &s : b->seen) {
+        for (const auto &s : b.seen) {
             if (s.idx == 0)
                 first.push_back(s);
         }
@@ -697,115 +605,83 @@ static void partial_tiles_start_the_fullest(void **state)
 }
 
 // A full tile that comes while the engine waits for partial_wait starts at once.
-static void full_tile_beats_waiting(void **state)
+TEST(full_tile_beats_waiting)
 {
-    (void)state;
-    auto b = std::make_unique<bench>(seed);
-    b->cfg.set("local_experts", 2);
-    b->cfg.set("tile", 4);
-    b->cfg.set("expert_cycles", 10);
-    b->cfg.set("partial_tiles", 1);
-    b->cfg.set("partial_wait", 200);
-    b->plan({3, 4});
-    b->auto_arrive = false;
-    b->counts_all = false;
-    weather w;
-    b->complete = {3, 3};
-    b->complete.resize(MAX_LOCAL);
-    b->start(w, MW_I_EXPERT);
-    while (b->now < 150)
-        b->cycle(w);
-    b->complete[1] = 4;
-    while (b->now < 500)
-        b->cycle(w);
-    assert_int_equal(b->seen.size(), 7);
-    assert_int_equal(b->seen[0].le, 1);
-    assert_in_range(b->seen[0].cycle, 190, 220);
-    assert_int_equal(b->seen[4].le, 0);
-    assert_true(b->seen[4].cycle >= 190 + 200 + 40);
+    engine b;
+    b.cfg.set("local_experts", 2);
+    b.cfg.set("tile", 4);
+    b.cfg.set("expert_cycles", 10);
+    b.cfg.set("partial_tiles", 1);
+    b.cfg.set("partial_wait", 200);
+    b.plan({3, 4});
+    b.auto_arrive = false;
+    b.counts_all = false;
+    b.complete = {3, 3};
+    b.complete.resize(MAX_LOCAL);
+    b.start(MW_I_EXPERT);
+    b.cycles(150 - b.now);
+    b.complete[1] = 4;
+    b.cycles(500 - b.now);
+    assert_int_equal(b.seen.size(), 7);
+    assert_int_equal(b.seen[0].le, 1);
+    assert_in_range(b.seen[0].cycle, 190, 220);
+    assert_int_equal(b.seen[4].le, 0);
+    assert_true(b.seen[4].cycle >= 190 + 200 + 40);
 }
 
-struct meta_row {
-    std::vector<uint16_t> ids;
-};
-
-static void received_rows(void **state)
+TEST(received_rows)
 {
-    (void)state;
-    std::mt19937_64 rng(seed + 7);
+    dice rng;
     for (unsigned round = 0; round < 40; round++) {
-        auto b = std::make_unique<bench>(rng());
-        unsigned k = 1 + static_cast<unsigned>(rng() % 16), k_shift = 0,
-                 experts = 1 + static_cast<unsigned>(rng() % 6);
+        engine b;
+        unsigned k = 1 + rng.below(16), k_shift = 0, experts = 1 + rng.below(6);
         while ((1u << k_shift) < k)
             k_shift++;
-        static const unsigned flits[] = {1, 2, 3, 4, 7};
-        b->set_row(F * flits[rng() % 5]);
-        unsigned rows = round == 0
-                            ? 0
-                            : static_cast<unsigned>(
-                                  rng() % std::min(60u, 0x10000u >> (k_shift + b->row_shift)));
-        b->cfg.set("k", k);
-        b->cfg.set("k_shift", k_shift);
-        b->cfg.set("local_experts", experts);
-        b->cfg.set("tile", 1 + rng() % 20);
-        b->cfg.set("expert_cycles", rng() % 8);
-        b->set_map(0, 0x100, 0x8000, 0x20000, 0x30000 - 0x80);
-        b->unicast = true;
-        b->recv_rows = rows;
-        b->plan(std::vector<unsigned>(experts, 0));
+        b.set_row(F * rng.pick({1, 2, 3, 4, 7}));
+        unsigned rows =
+            round == 0
+                ? 0
+                : static_cast<unsigned>(rng() % std::min(60u, 0x10000u >> (k_shift + b.row_shift)));
+        b.cfg.set("k", k);
+        b.cfg.set("k_shift", k_shift);
+        b.cfg.set("local_experts", experts);
+        b.cfg.set("tile", 1 + rng() % 20);
+        b.cfg.set("expert_cycles", rng() % 8);
+        b.set_map(0, 0x100, 0x8000, 0x20000, 0x30000 - 0x80);
+        b.unicast = true;
+        b.recv_rows = rows;
+        b.plan(std::vector<unsigned>(experts, 0));
         for (unsigned id = 0; id < MAX_EXPERTS; id++)
-            b->map_expert(id, id % 4 != 3, id % 4 == 1 ? PORT : 1, (id / 4) % experts);
-        b->map_expert(64 + 1, true, PORT, 0); // outside the table
+            b.map_expert(id, id % 4 != 3, id % 4 == 1 ? PORT : 1, (id / 4) % experts);
+        b.map_expert(64 + 1, true, PORT, 0); // outside the table
         std::vector<std::pair<unsigned, unsigned>> pushes;
         for (unsigned r = 0; r < rows; r++) {
-            uint32_t meta = b->base("gt_base") + 128 * r;
+            uint32_t meta = b.base("gt_base") + 128 * r;
             for (unsigned j = 0; j < k; j++) {
-                uint16_t id = static_cast<uint16_t>(rng() % 3   ? 4 * (rng() % 16) + 1
-                                                    : rng() % 8 ? rng() % 64
-                                                    : rng() % 2 ? 0xffff
-                                                                : 64 + 1);
-                b->put32(meta + 4 + 4 * j, 0x3d000000u + static_cast<uint32_t>(rng() % 0x2000000));
-                b->put16(meta + 4 + 4 * k + 2 * j, id);
+                uint16_t id = static_cast<uint16_t>(rng() % 3         ? 4 * (rng() % 16) + 1
+                                                    : rng() % 8       ? rng() % 64
+                                                    : rng.percent(50) ? 0xffff
+                                                                      : 64 + 1);
+                b.mem.set<uint32_t>(meta + 4 + 4 * j, 0x3d000000u + rng.below(0x2000000));
+                b.mem.set<uint16_t>(meta + 4 + 4 * k + 2 * j, id);
                 if (id < 64 && id % 4 == 1)
                     pushes.push_back({(id / 4) % experts, r << k_shift | j});
             }
-            b->special_values(b->base("xd_base") + (r << b->row_shift), b->row_bytes / 2);
+            b.special_values(b.base("xd_base") + (r << b.row_shift), b.row_bytes / 2);
         }
-        b->want = b->mem;
+        b.want = b.mem.data;
         for (const auto &p : pushes) {
             unsigned r = p.second >> k_shift, j = p.second & ((1u << k_shift) - 1);
-            b->compute_row(b->base("xd_base") + (r << b->row_shift),
-                           b->base("yd_base") + (p.second << b->row_shift),
-                           b->get16(b->base("ce_base") + 2 * p.first),
-                           b->get32(b->base("gt_base") + 128 * r + 4 + 4 * j));
+            b.compute_row(b.base("xd_base") + (r << b.row_shift),
+                          b.base("yd_base") + (p.second << b.row_shift),
+                          b.mem.get<uint16_t>(b.base("ce_base") + 2 * p.first),
+                          b.mem.get<uint32_t>(b.base("gt_base") + 128 * r + 4 + 4 * j));
         }
         weather w;
-        w.memory = rng() % 2 ? 100 : 30 + static_cast<unsigned>(rng() % 70);
-        w.push = rng() % 2 ? 100 : 20 + static_cast<unsigned>(rng() % 80);
-        b->run(w, 200000, MW_I_EXPERT_ROWS);
-        assert_true(b->pushes == pushes);
-        assert_true(b->pushed_all && b->seen.empty());
+        w.memory = rng.percent(50) ? 100 : 30 + rng.below(70);
+        w.push = rng.percent(50) ? 100 : 20 + rng.below(80);
+        b.run(w, 200000, MW_I_EXPERT_ROWS);
+        assert_true(b.pushes == pushes);
+        assert_true(b.pushed_all && b.seen.empty());
     }
-}
-
-int main()
-{
-    const char *s = getenv("MW_SEED");
-    seed = s ? strtoull(s, nullptr, 0) : static_cast<uint64_t>(time(nullptr));
-    printf("MW_SEED=%llu\n", static_cast<unsigned long long>(seed));
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tiles_wait_for_rows),
-        cmocka_unit_test(corners),
-        cmocka_unit_test(tiles_take_their_time),
-        cmocka_unit_test(slow_memory_makes_tiles_longer),
-        cmocka_unit_test(data_path_is_full),
-        cmocka_unit_test(full_experts_take_turns),
-        cmocka_unit_test(last_tile_waits_for_counts),
-        cmocka_unit_test(partial_tiles_start_the_fullest),
-        cmocka_unit_test(full_tile_beats_waiting),
-        cmocka_unit_test(random_layers),
-        cmocka_unit_test(received_rows),
-    };
-    return cmocka_run_group_tests_name("expert_engine", tests, nullptr, nullptr);
 }

@@ -3,28 +3,14 @@
 // expert_lanes and expert_factor against the host: products exact in double, flushed, rounded to
 // float, then to bf16. All triples of edge values, random triples over all
 // exponents and near the limits, products that round twice, gaps. MW_SEED repeats a run.
-
-#include "Vexpert_lane.h"
+#include "bench/dut.h"
 #include "float_ref.h"
-#include "verilated.h"
 
-#include <csetjmp>
-#include <cstdarg>
-#include <cstddef>
-#include <cstdio>
-#include <cstdlib>
-#include <ctime>
 #include <deque>
-#include <random>
-#include <vector>
 
-extern "C" {
-#include <cmocka.h>
-}
+using namespace tb;
 
 static const unsigned LATENCY = 8; // tests/unit/expert_lane.sv: 4 to prepare c and w, 4 for x
-
-static uint64_t seed;
 
 static double flushed(float f)
 {
@@ -43,11 +29,9 @@ static uint16_t expected(uint16_t x, uint16_t c, uint32_t w)
     return nearest_bf16(multiply(multiply(from_bf16(x), from_bf16(c)), to_float(w)));
 }
 
-class lane {
-  public:
+struct lane : model<Vexpert_lane> {
     lane()
     {
-        dut.clk_i = 0;
         dut.valid_i = 0;
         for (unsigned i = 0; i < 2 * LATENCY; i++)
             edge();
@@ -55,13 +39,13 @@ class lane {
 
     void operate(uint16_t x, uint16_t c, uint32_t w)
     {
-        drive(true, x, c, w);
+        offer(true, x, c, w);
         step({true, x, c, w, expected(x, c, w)});
     }
 
     void gap(uint64_t noise)
     {
-        drive(false, static_cast<uint16_t>(noise), static_cast<uint16_t>(noise >> 16),
+        offer(false, static_cast<uint16_t>(noise), static_cast<uint16_t>(noise >> 16),
               static_cast<uint32_t>(noise >> 32));
         step({false, 0, 0, 0, 0});
     }
@@ -69,7 +53,7 @@ class lane {
     void drain()
     {
         for (unsigned i = 0; i < LATENCY; i++)
-            gap(i * 0x123456789abcdefu);
+            gap(rng());
         assert_int_equal(failures, 0);
     }
 
@@ -81,7 +65,7 @@ class lane {
         uint16_t want;
     };
 
-    void drive(bool valid, uint16_t x, uint16_t c, uint32_t w)
+    void offer(bool valid, uint16_t x, uint16_t c, uint32_t w)
     {
         dut.valid_i = valid;
         dut.x_i = x;
@@ -89,16 +73,9 @@ class lane {
         dut.w_i = w;
     }
 
-    void edge()
-    {
-        dut.clk_i = 1;
-        dut.eval();
-        dut.clk_i = 0;
-        dut.eval();
-    }
-
     void step(const op &o)
     {
+        settle();
         edge();
         flight.push_back(o);
         if (flight.size() < LATENCY)
@@ -115,7 +92,6 @@ class lane {
                         held.want);
     }
 
-    Vexpert_lane dut;
     std::deque<op> flight;
     op held = {};
     uint64_t failures = 0;
@@ -135,9 +111,8 @@ static std::vector<uint32_t> edges(const std::vector<uint32_t> &fracs, unsigned 
     return v;
 }
 
-static void edge_triples(void **state)
+TEST(edge_triples)
 {
-    (void)state;
     lane l;
     std::vector<uint32_t> halves = edges({0, 1, 0x35, 0x7f}, 7);
     std::vector<uint32_t> words = edges({0, 1, 0x3504f3, 0x7fffff}, 23);
@@ -150,11 +125,10 @@ static void edge_triples(void **state)
     l.drain();
 }
 
-static void random_triples(void **state)
+TEST(random_triples)
 {
-    (void)state;
-    std::mt19937_64 rng(seed);
     lane l;
+    auto &rng = l.rng;
     for (unsigned i = 0; i < 2000000; i++) {
         uint64_t r = rng();
         l.operate(static_cast<uint16_t>(r), static_cast<uint16_t>(r >> 16),
@@ -164,11 +138,10 @@ static void random_triples(void **state)
 }
 
 // Exponents whose sums lie around the smallest and the largest result, of one product or both.
-static void random_near_the_limits(void **state)
+TEST(random_near_the_limits)
 {
-    (void)state;
-    std::mt19937_64 rng(seed + 1);
     lane l;
+    auto &rng = l.rng;
     for (unsigned i = 0; i < 1000000; i++) {
         uint64_t r = rng();
         unsigned ex = 1 + static_cast<unsigned>(rng() % 254);
@@ -191,11 +164,10 @@ static void random_near_the_limits(void **state)
 
 // A w next to the quotient that puts the product on a tie of bf16, so that the
 // rounding to 24 bits reaches, leaves or keeps the tie.
-static void products_that_round_twice(void **state)
+TEST(products_that_round_twice)
 {
-    (void)state;
-    std::mt19937_64 rng(seed + 2);
     lane l;
+    auto &rng = l.rng;
     for (unsigned i = 0; i < 1000000; i++) {
         uint64_t r = rng();
         uint16_t x = static_cast<uint16_t>(0x3f80 | (r & 0x807f));
@@ -207,11 +179,10 @@ static void products_that_round_twice(void **state)
     l.drain();
 }
 
-static void gaps_hold_the_result(void **state)
+TEST(gaps_hold_the_result)
 {
-    (void)state;
-    std::mt19937_64 rng(seed + 3);
     lane l;
+    auto &rng = l.rng;
     for (unsigned i = 0; i < 100000; i++) {
         uint64_t r = rng();
         if (rng() % 3 != 0)
@@ -221,17 +192,4 @@ static void gaps_hold_the_result(void **state)
                       static_cast<uint32_t>(r >> 32 | 0x30000000));
     }
     l.drain();
-}
-
-int main()
-{
-    const char *s = getenv("MW_SEED");
-    seed = s ? strtoull(s, nullptr, 0) : static_cast<uint64_t>(time(nullptr));
-    printf("MW_SEED=%llu\n", static_cast<unsigned long long>(seed));
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(edge_triples),           cmocka_unit_test(random_triples),
-        cmocka_unit_test(random_near_the_limits), cmocka_unit_test(products_that_round_twice),
-        cmocka_unit_test(gaps_hold_the_result),
-    };
-    return cmocka_run_group_tests_name("expert_lane", tests, nullptr, nullptr);
 }

@@ -2,17 +2,16 @@
 //
 // fabric_csr with 5 nodes that answer after random times: routing of accesses, refusals, tables,
 // counters, go, done and the cycle count, errors of the switch. MW_SEED repeats a run.
-#include "Vfabric_csr.h"
-#include "csr_bench.h"
-
+#include "bench/dut.h"
 #include "fabric_regs.h"
+
+using namespace tb;
 
 #define FABRIC(reg) static_cast<uint32_t>(offsetof(mw_fabric_t, reg))
 
-namespace {
-constexpr unsigned NODES = 5;
+static const unsigned NODES = PARAM_N;
 
-struct bench : csr_bench<Vfabric_csr> {
+struct registers : model<Vfabric_csr> {
     unsigned node_wait = 0, node_asked = NODES;
     bool node_wrote = false;
     uint32_t node_address = 0, node_data = 0;
@@ -22,20 +21,12 @@ struct bench : csr_bench<Vfabric_csr> {
     unsigned ups[NODES] = {}, downs[NODES] = {};
     uint32_t emap_address = 0, emap_data = 0, group_address = 0, group_data = 0;
 
-    bench()
+    registers()
     {
-        dut.cfg_req_i = 0;
-        dut.node_ack_i = 0;
-        dut.node_err_i = 0;
-        dut.all_idle_i = 1;
+        dut.cfg_req_i = dut.sweep_busy_i = dut.node_error_i = dut.node_reset_i = 0;
+        dut.down_i = dut.sw_err_valid_i = 0;
+        dut.all_idle_i = dut.switch_idle_i = dut.links_idle_i = 1;
         dut.node_idle_i = 0x1f;
-        dut.switch_idle_i = 1;
-        dut.links_idle_i = 1;
-        dut.sweep_busy_i = 0;
-        dut.node_error_i = 0;
-        dut.node_reset_i = 0;
-        dut.down_i = 0;
-        dut.sw_err_valid_i = 0;
         quiet_nodes();
         reset();
     }
@@ -70,7 +61,8 @@ struct bench : csr_bench<Vfabric_csr> {
         dut.node_rdata_i[g] = g << 16 | dut.node_addr_o;
     }
 
-    void cycle()
+    /// Without the edge: all that is to be seen in this cycle.
+    void look()
     {
         settle();
         nodes();
@@ -107,10 +99,10 @@ struct bench : csr_bench<Vfabric_csr> {
         dut.cfg_we_i = write;
         dut.cfg_addr_i = address;
         dut.cfg_wdata_i = *value;
-        unsigned cycles = 0;
-        for (cycle(); !dut.cfg_ack_o; cycle()) {
+        unsigned waited = 0;
+        for (look(); !dut.cfg_ack_o; look()) {
             edge();
-            assert_true(++cycles < 20);
+            assert_true(++waited < 20);
         }
         bool good = !dut.cfg_err_o;
         if (!write)
@@ -118,7 +110,7 @@ struct bench : csr_bench<Vfabric_csr> {
         edge();
         dut.cfg_req_i = 0;
         for (unsigned i = below(3); i > 0; i--) {
-            cycle();
+            look();
             assert_false(dut.cfg_ack_o);
             edge();
         }
@@ -134,18 +126,16 @@ struct bench : csr_bench<Vfabric_csr> {
         return value;
     }
 
-    void idle(unsigned cycles)
+    void cycle() override
     {
-        for (unsigned i = 0; i < cycles; i++) {
-            cycle();
-            edge();
-        }
+        look();
+        edge();
     }
 };
 
-void identification(void **)
+TEST(identification)
 {
-    bench b;
+    registers b;
     assert_int_equal(b.read(FABRIC(id)) >> 16, 0x4d57);
     assert_int_equal(b.read(FABRIC(size)), NODES | 8u << 8 | 14u << 16 | 4u << 24);
     assert_int_equal(b.read(FABRIC(capacity)), 10 | 8u << 8 | 9u << 16 | 16u << 24);
@@ -153,12 +143,12 @@ void identification(void **)
     assert_int_equal(b.read(FABRIC(tables)), 64 | 16u << 16 | 64u << 24);
 }
 
-void node_accesses(void **)
+TEST(node_accesses)
 {
-    bench b;
+    registers b;
     for (unsigned i = 0; i < 500; i++) {
         unsigned g = b.below(NODES), offset = 4 * b.below(0x400);
-        uint32_t value = b.word(), sent = value;
+        uint32_t value = b.rng.word(), sent = value;
         bool write = b.percent(50);
         b.node_asked = NODES;
         bool good = b.access(write, 0x10000 + 0x1000 * g + offset, &value);
@@ -173,9 +163,9 @@ void node_accesses(void **)
     }
 }
 
-void refused(void **)
+TEST(refused)
 {
-    bench b;
+    registers b;
     const uint32_t addresses[] = {
         0x14,    0x60,    0xffc,   0x1800,     0x1ffc,    0x10000 + 0x1000 * NODES,
         0x30000, 0x40000, 0x50000, 0x80010000, 0xfffffffc};
@@ -195,9 +185,9 @@ void refused(void **)
     assert_int_equal(b.gos, 0);
 }
 
-void monitors(void **)
+TEST(monitors)
 {
-    bench b;
+    registers b;
     assert_int_equal(b.dut.mon_interval_o, 0);
     assert_int_equal(b.dut.mon_classes_o, 15);
     b.write(FABRIC(monitor), 0x5abcd);
@@ -216,25 +206,25 @@ void monitors(void **)
     assert_false(b.dut.run_o);
     b.dut.all_idle_i = 0;
     b.write(FABRIC(control), 1);
-    b.idle(3);
+    b.cycles(3);
     assert_true(b.dut.run_o);
     b.dut.all_idle_i = 1;
-    b.idle(8);
+    b.cycles(8);
     assert_false(b.dut.run_o);
 }
 
-void tables(void **)
+TEST(tables)
 {
-    bench b;
+    registers b;
     for (unsigned p = 0; p < NODES; p++)
         assert_int_equal(b.dut.partition_o >> NODES * p & 0x1f, 0x1f); // all, after reset
     for (unsigned i = 0; i < 200; i++) {
-        uint32_t expert = b.below(4096), value = b.word() & 0xfff;
+        uint32_t expert = b.below(4096), value = b.rng.word() & 0xfff;
         b.write(FABRIC(emap) + 4 * expert, value);
         assert_int_equal(b.emaps, i + 1);
         assert_int_equal(b.emap_address, expert);
         assert_int_equal(b.emap_data, value);
-        uint32_t group = b.below(16), members = b.word();
+        uint32_t group = b.below(16), members = b.rng.word();
         b.write(FABRIC(groups) + 4 * group, members);
         assert_int_equal(b.groups, i + 1);
         assert_int_equal(b.group_address, group);
@@ -242,7 +232,7 @@ void tables(void **)
     }
     uint32_t mask[NODES];
     for (unsigned p = 0; p < NODES; p++)
-        b.write(FABRIC(partitions) + 4 * p, mask[p] = b.word());
+        b.write(FABRIC(partitions) + 4 * p, mask[p] = b.rng.word());
     b.write(FABRIC(partitions) + 4 * NODES, 0);
     for (unsigned p = 0; p < NODES; p++)
         assert_int_equal(b.dut.partition_o >> NODES * p & 0x1f, mask[p] & 0x1f);
@@ -253,9 +243,9 @@ void tables(void **)
     }
 }
 
-void settings(void **)
+TEST(settings)
 {
-    bench b;
+    registers b;
     assert_int_equal(b.dut.latency_o, 1);
     assert_int_equal(b.dut.throttle_o, 0);
     assert_int_equal(b.dut.window_o, 0);
@@ -285,30 +275,29 @@ void settings(void **)
 }
 
 /// Cycles from the go pulse to the edge at which done appears, with the fabric idle from `idle_at` on.
-unsigned run_layer(bench &b, unsigned idle_at)
+static unsigned run_layer(registers &b, unsigned idle_at)
 {
-    uint32_t value = 1;
     b.dut.all_idle_i = 1;
     b.dut.cfg_req_i = 1;
     b.dut.cfg_we_i = 1;
     b.dut.cfg_addr_i = FABRIC(control);
-    b.dut.cfg_wdata_i = value;
-    while (b.cycle(), !b.dut.go_o)
+    b.dut.cfg_wdata_i = 1;
+    while (b.look(), !b.dut.go_o)
         b.edge();
     assert_true(b.dut.cfg_ack_o);
     for (unsigned cycles = 0;; cycles++) {
         b.edge();
         b.dut.cfg_req_i = 0;
         b.dut.all_idle_i = cycles >= idle_at || cycles == 0; // streams start the cycle after go
-        b.cycle();
+        b.look();
         if (b.dut.done_o)
             return cycles;
     }
 }
 
-void go_and_done(void **)
+TEST(go_and_done)
 {
-    bench b;
+    registers b;
     unsigned total = 0;
     assert_false(b.dut.done_o);
     for (unsigned i = 1; i < 50; i++) {
@@ -320,40 +309,40 @@ void go_and_done(void **)
         assert_int_equal(b.runs, total);
         assert_int_equal(b.read(FABRIC(state)), 2 | 4 | 8);
         assert_int_equal(b.read(FABRIC(cycles)), cycles);
-        b.idle(b.below(5));
+        b.cycles(b.below(5));
         assert_int_equal(b.read(FABRIC(cycles)), cycles); // it stands
         assert_true(b.dut.done_o);
     }
     b.dut.all_idle_i = 0;
     b.write(FABRIC(control), 1);
     assert_false(b.dut.done_o);
-    b.idle(100);
+    b.cycles(100);
     assert_int_equal(b.read(FABRIC(state)), 1 | 4 | 8);
 }
 
-void switch_errors(void **)
+TEST(switch_errors)
 {
-    bench b;
+    registers b;
     assert_int_equal(b.read(FABRIC(error)), 0);
     for (unsigned i = 0; i < 3; i++) {
         b.dut.sw_err_valid_i = 1;
         b.dut.sw_err_code_i = static_cast<uint8_t>(6 + i);
         b.dut.sw_err_port_i = static_cast<uint8_t>(4 - i);
-        b.idle(1);
+        b.cycles(1);
     }
     b.dut.sw_err_valid_i = 0;
     assert_int_equal(b.read(FABRIC(error)), 6 | 4 << 8 | 3u << 16);
     b.dut.sw_err_valid_i = 1;
-    b.idle(70000);
+    b.cycles(70000);
     b.dut.sw_err_valid_i = 0;
     assert_int_equal(b.read(FABRIC(error)), 6 | 4 << 8 | 0xffffu << 16);
     b.write(FABRIC(control), 1);
     assert_int_equal(b.read(FABRIC(error)), 0);
 }
 
-void ports_up_and_down(void **)
+TEST(ports_up_and_down)
 {
-    bench b;
+    registers b;
     assert_int_equal(b.dut.limit_o, MW_FABRIC__LIMIT__PERIOD_reset);
     b.write(FABRIC(limit), 9);
     assert_int_equal(b.dut.limit_o, 9);
@@ -367,7 +356,7 @@ void ports_up_and_down(void **)
             downs[p] += what >> 1;
         }
     }
-    b.idle(3);
+    b.cycles(3);
     for (unsigned p = 0; p < NODES; p++) {
         assert_int_equal(b.ups[p], ups[p]);
         assert_int_equal(b.downs[p], downs[p]);
@@ -382,21 +371,4 @@ void ports_up_and_down(void **)
     assert_int_equal(b.read(0x11000 + 8), 1u << 16 | 8);
     b.dut.node_reset_i = 0;
     assert_int_equal(b.read(0x12000 + 8), 2u << 16 | 8);
-}
-} // namespace
-
-int main()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(identification),
-        cmocka_unit_test(node_accesses),
-        cmocka_unit_test(refused),
-        cmocka_unit_test(monitors),
-        cmocka_unit_test(tables),
-        cmocka_unit_test(settings),
-        cmocka_unit_test(go_and_done),
-        cmocka_unit_test(switch_errors),
-        cmocka_unit_test(ports_up_and_down),
-    };
-    return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

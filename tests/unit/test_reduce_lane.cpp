@@ -3,39 +3,28 @@
 // reduce_lane against the golden model in C, which computes with the host's IEEE arithmetic: for every
 // type and operator all pairs of edge values, random pairs drawn to hit cancellation, ties and subnormals, single terms, and
 // terms of all types mixed with gaps; for the types of 16 bits every value against 320 partners. MW_SEED repeats a
-// run, MW_PAIRS is the number of random pairs (default a million). A file that includes this one may limit it to the types
-// and operators that its model has.
+// run, MW_PAIRS is the number of random pairs (default a million).
 
-#ifndef DUT
-#include "Vreduce_lane.h"
-#define DUT Vreduce_lane
-#define DUT_NAME "reduce_lane"
-#define DUT_HAS(dtype, redop) mw_reduce_exists(dtype, redop)
-#endif
-#include "reduce.h"
-#include "verilated.h"
+#include "bench/dut.h"
+#include "bench/values.h"
 
-#include <csetjmp>
-#include <cstdarg>
-#include <cstddef>
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <ctime>
 #include <algorithm>
 #include <functional>
-#include <memory>
-#include <random>
-#include <vector>
 
-extern "C" {
-#include <cmocka.h>
-}
+using namespace tb;
 
 static const unsigned LATENCY = 5; // from a term to its result
 static const unsigned PARTNERS = 320;
 
-static uint64_t seed, pairs;
+static const uint64_t PAIRS =
+    getenv("MW_PAIRS") ? strtoull(getenv("MW_PAIRS"), nullptr, 0) : 1000000;
+
+// What the model was built with.
+static bool built(unsigned dtype, unsigned redop)
+{
+    return PARAM_RedTypes >> dtype & 1 && PARAM_RedOps >> redop & 1 &&
+           mw_reduce_exists(dtype, redop);
+}
 
 enum kind { GAP, NEXT, SINGLE, PAIR };
 
@@ -51,27 +40,22 @@ static unsigned elements(unsigned dtype)
     return 4 / mw_reduce_bytes(dtype);
 }
 
-class lane {
-  public:
-    lane()
-    {
-        dut.clk_i = 0;
-        drain();
-    }
+struct lane : model<Vreduce_lane> {
+    lane() { drain(); }
 
     // A term goes in; one of bf16 twice, for its sum and for its element, which the adder rounds by itself.
     void give(term t)
     {
         t.last = false;
-        cycle(t);
+        pass(t);
         if (t.k == GAP || t.dtype != MW_DTYPE_BF16)
             return;
         t.last = true;
-        cycle(t);
+        pass(t);
     }
 
     // Sum and element of those that are due are checked.
-    void cycle(const term &t)
+    void pass(const term &t)
     {
         slot &in = flight[at % SLOTS];
         const slot &stage0 = flight[(at - 1) % SLOTS];
@@ -96,15 +80,12 @@ class lane {
         dut.half_i = rounded.t.last;
         dut.emit_i = end.t.k != GAP;
         dut.red_end_i = red(end.t);
-        dut.eval();
+        settle();
         for (unsigned i = 0; end.t.k != GAP && !end.t.last && i < elements(end.t.dtype); i++)
             compare(end.t, i, static_cast<uint32_t>(dut.sum_o >> 32 * i), end.sum[i]);
         if (out.t.k != GAP && out.t.last == (out.t.dtype == MW_DTYPE_BF16))
             compare(out.t, 0, dut.data_o, flit(out.t.dtype, out.element));
-        dut.clk_i = 1;
-        dut.eval();
-        dut.clk_i = 0;
-        dut.eval();
+        edge();
         at++;
     }
 
@@ -147,7 +128,6 @@ class lane {
                         t.a[i], t.b[i], got, expected);
     }
 
-    DUT dut;
     slot flight[SLOTS] = {};
     uint64_t at = SLOTS;
 };
@@ -190,7 +170,7 @@ static void for_each(const std::function<void(unsigned, unsigned)> &f)
 {
     for (unsigned d = 0; d < MW_DTYPES; d++) {
         for (unsigned o = 0; o < MW_REDOPS; o++) {
-            if (mw_reduce_exists(d, o) && DUT_HAS(d, o))
+            if (built(d, o))
                 f(d, o);
         }
     }
@@ -241,7 +221,7 @@ static std::vector<uint32_t> edges(unsigned dtype)
 }
 
 // An fp32 whose exponent is near that of `to`, with few or many low bits, half of the time.
-static uint32_t near(uint32_t to, std::mt19937_64 &rng)
+static uint32_t near(uint32_t to, dice &rng)
 {
     uint32_t r = static_cast<uint32_t>(rng());
     if (r & 1)
@@ -256,27 +236,26 @@ static uint32_t near(uint32_t to, std::mt19937_64 &rng)
 }
 
 // A running result that makes something of element b. It is canonical, as the lane's are.
-static uint32_t partner(unsigned dtype, uint32_t b, std::mt19937_64 &rng)
+static uint32_t partner(unsigned dtype, uint32_t b, dice &rng)
 {
     if (dtype == MW_DTYPE_U32 || dtype == MW_DTYPE_S32)
         return rng() % 4 ? static_cast<uint32_t>(rng()) : b + static_cast<uint32_t>(rng() % 5) - 2;
     return mw_reduce_first(MW_DTYPE_FP32, near(mw_reduce_first(dtype, b), rng));
 }
 
-static uint32_t element(unsigned dtype, std::mt19937_64 &rng)
+static uint32_t element(unsigned dtype, dice &rng)
 {
     uint32_t r = static_cast<uint32_t>(rng());
     return mw_reduce_bytes(dtype) == 2 ? r & 0xffff : r;
 }
 
-static void edge_pairs(void **state)
+TEST(edge_pairs)
 {
-    (void)state;
-    auto l = std::make_unique<lane>();
+    lane l;
     for_each([&](unsigned d, unsigned o) {
         std::vector<uint32_t> v = edges(d);
         {
-            feeder f(*l, PAIR, d, o);
+            feeder f(l, PAIR, d, o);
             for (uint32_t a : v)
                 for (uint32_t b : v)
                     f.pair(a, b);
@@ -284,19 +263,18 @@ static void edge_pairs(void **state)
         if (mw_reduce_bytes(d) == 4)
             return;
         // sums have more bits than elements
-        feeder f(*l, NEXT, d, o);
+        feeder f(l, NEXT, d, o);
         for (uint32_t a : fp32_edges())
             for (uint32_t b : v)
                 f.pair(mw_reduce_first(MW_DTYPE_FP32, a), b);
     });
-    l->drain();
+    l.drain();
 }
 
-static void every_value(void **state)
+TEST(every_value)
 {
-    (void)state;
-    std::mt19937_64 rng(seed);
-    auto l = std::make_unique<lane>();
+    lane l;
+    auto &rng = l.rng;
     for_each([&](unsigned d, unsigned o) {
         if (mw_reduce_bytes(d) == 4)
             return;
@@ -305,23 +283,22 @@ static void every_value(void **state)
         v.resize(PARTNERS / 2);
         while (v.size() < PARTNERS)
             v.push_back(element(d, rng));
-        feeder f(*l, PAIR, d, o);
+        feeder f(l, PAIR, d, o);
         for (uint32_t a : v)
             for (uint32_t b = 0; b < 0x10000; b++)
                 f.pair(a, b);
     });
-    l->drain();
+    l.drain();
 }
 
 // Sums two units around every value and its negative: where most bits cancel.
-static void neighbours(void **state)
+TEST(neighbours)
 {
-    (void)state;
-    auto l = std::make_unique<lane>();
+    lane l;
     for_each([&](unsigned d, unsigned o) {
         if (mw_reduce_bytes(d) == 4)
             return;
-        feeder f(*l, NEXT, d, o);
+        feeder f(l, NEXT, d, o);
         for (uint32_t b = 0; b < 0x10000; b++) {
             for (uint32_t i = 0; i < 5; i++) {
                 uint32_t a = mw_reduce_first(MW_DTYPE_FP32, mw_reduce_first(d, b) + i - 2);
@@ -330,47 +307,44 @@ static void neighbours(void **state)
             }
         }
     });
-    l->drain();
+    l.drain();
 }
 
-static void random_pairs(void **state)
+TEST(random_pairs)
 {
-    (void)state;
-    std::mt19937_64 rng(seed + 1);
-    auto l = std::make_unique<lane>();
+    lane l;
+    auto &rng = l.rng;
     for_each([&](unsigned d, unsigned o) {
-        feeder f(*l, NEXT, d, o);
-        for (uint64_t i = 0; i < pairs; i++) {
+        feeder f(l, NEXT, d, o);
+        for (uint64_t i = 0; i < PAIRS; i++) {
             uint32_t b = element(d, rng);
             f.pair(partner(d, b, rng), b);
         }
     });
-    l->drain();
-    print_message("%llu results compared\n", static_cast<unsigned long long>(l->checked));
+    l.drain();
+    print_message("%llu results compared\n", static_cast<unsigned long long>(l.checked));
 }
 
 // Every element of 16 bits alone, with anything on the other operand.
-static void single_terms(void **state)
+TEST(single_terms)
 {
-    (void)state;
-    std::mt19937_64 rng(seed + 2);
-    auto l = std::make_unique<lane>();
+    lane l;
+    auto &rng = l.rng;
     for_each([&](unsigned d, unsigned o) {
-        feeder f(*l, SINGLE, d, o);
+        feeder f(l, SINGLE, d, o);
         for (uint32_t b = 0; b < 0x10000; b++) {
             uint32_t other = rng() % 2 ? static_cast<uint32_t>(rng()) : 0x7f800001u;
             f.pair(other, mw_reduce_bytes(d) == 2 ? b : near(b << 16, rng));
         }
     });
-    l->drain();
+    l.drain();
 }
 
 // Types and operators change from term to term; a gap changes nothing.
-static void mixed(void **state)
+TEST(mixed)
 {
-    (void)state;
-    std::mt19937_64 rng(seed + 3);
-    auto l = std::make_unique<lane>();
+    lane l;
+    auto &rng = l.rng;
     std::vector<std::pair<unsigned, unsigned>> all;
     for_each([&](unsigned d, unsigned o) { all.push_back({d, o}); });
     for (unsigned i = 0; i < 300000; i++) {
@@ -384,22 +358,7 @@ static void mixed(void **state)
             t.a[e] = element(t.dtype, rng);
             t.acc[e] = partner(t.dtype, t.b[e], rng);
         }
-        l->give(t);
+        l.give(t);
     }
-    l->drain();
-}
-
-int main()
-{
-    const char *s = getenv("MW_SEED"), *p = getenv("MW_PAIRS");
-    seed = s ? strtoull(s, nullptr, 0) : static_cast<uint64_t>(time(nullptr));
-    pairs = p ? strtoull(p, nullptr, 0) : 1000000;
-    printf("MW_SEED=%llu MW_PAIRS=%llu\n", static_cast<unsigned long long>(seed),
-           static_cast<unsigned long long>(pairs));
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(edge_pairs),   cmocka_unit_test(every_value),
-        cmocka_unit_test(neighbours),   cmocka_unit_test(random_pairs),
-        cmocka_unit_test(single_terms), cmocka_unit_test(mixed),
-    };
-    return cmocka_run_group_tests_name(DUT_NAME, tests, nullptr, nullptr);
+    l.drain();
 }
