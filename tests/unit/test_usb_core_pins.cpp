@@ -3,9 +3,6 @@
 // The USB device core without a PHY, at D+ and D-: enumeration, bulk transfers of every size at every pace, with clocks that differ as far as is allowed
 // and lines that do not change together, damaged packets, suspend, reset and unplugging. MW_SEED repeats a run.
 
-#include "Vusb_core_pins.h"
-#include "verilated.h"
-
 #include "usb_bench.h"
 
 extern "C" {
@@ -24,14 +21,11 @@ static ulpi_link driven(const Vusb_core_pins &dut)
     return {static_cast<uint8_t>(level), dut.usb_oe_o != 0, dut.usb_pullup_o != 0, false};
 }
 
-namespace {
-constexpr unsigned CLOCK = 800000; // 48 MHz of 60, in a million
-constexpr unsigned OFF = 2000;     // 0.25 % of that (7.1.11)
-
-uint64_t seed;
+static constexpr unsigned CLOCK = 800000; // 48 MHz of 60, in a million
+static constexpr unsigned OFF = 2000;     // 0.25 % of that (7.1.11)
 
 struct bench : usb_bench<Vusb_core_pins> {
-    explicit bench(uint64_t s, bool connect = true) : usb_bench(s, connect)
+    explicit bench(bool connect = true) : usb_bench(connect)
     {
         clocks.rate = CLOCK;
         dut.rst_ni = 0;
@@ -40,9 +34,9 @@ struct bench : usb_bench<Vusb_core_pins> {
     }
 };
 
-void enumerates(void **)
+TEST(enumerates)
 {
-    bench b(seed);
+    bench b;
     b.start();
     check_identity(b, 64);
     uint8_t d[64];
@@ -55,9 +49,9 @@ void enumerates(void **)
     b.clean();
 }
 
-void stays_away_until_connected(void **)
+TEST(stays_away_until_connected)
 {
-    bench b(seed, false);
+    bench b(false);
     b.wait(6 * USB_CLOCKS_PER_MS);
     assert_false(ulpi_phy_attached(&b.host.phy));
     b.dut.connect_i = 1;
@@ -73,10 +67,10 @@ void stays_away_until_connected(void **)
 }
 
 // Of any size, at any pace, with both ends' clocks apart, and D- behind D+.
-void moves_transfers_of_any_size(void **)
+TEST(moves_transfers_of_any_size)
 {
     for (unsigned i = 0; i < 6; i++) {
-        bench b(seed + i);
+        bench b;
         b.clocks.rate = CLOCK - OFF + i % 3 * OFF;
         b.host.phy.wire.skew = i >= 3;
         b.start();
@@ -86,9 +80,9 @@ void moves_transfers_of_any_size(void **)
                 n < sizeof corners / sizeof *corners ? corners[n] : 1 + b.rng() % 700;
             b.host.gap_out_out = 10 + b.rng() % 100;
             b.host.gap_in_out = 1 + b.rng() % 3;
-            b.sink_pace = b.rng() % 2 ? 100 : 2 + b.rng() % 98;
-            b.source_pace = b.rng() % 2 ? 100 : 2 + b.rng() % 98;
-            b.out(b.random(size), b.rng() % 2);
+            b.sink_pace = b.percent(50) ? 100 : 2 + b.rng() % 98;
+            b.source_pace = b.percent(50) ? 100 : 2 + b.rng() % 98;
+            b.out(b.random(size), b.percent(50));
             b.in(b.random(size));
         }
         b.clean();
@@ -96,10 +90,10 @@ void moves_transfers_of_any_size(void **)
 }
 
 // 19 packets in a frame are the most (5.8.4).
-void moves_as_much_as_a_frame_holds(void **)
+TEST(moves_as_much_as_a_frame_holds)
 {
     enum { BYTES = 64 * 500 };
-    bench b(seed);
+    bench b;
     b.start();
     b.host.gap_out_out = 10;
     bytes data = b.random(BYTES), got(BYTES);
@@ -124,9 +118,9 @@ void moves_as_much_as_a_frame_holds(void **)
     b.clean();
 }
 
-void damaged_packets_reach_nobody(void **)
+TEST(damaged_packets_reach_nobody)
 {
-    bench b(seed);
+    bench b;
     b.start();
     damage_packets(b, b.random(64), b.random(50));
     repeat_an_out_packet(b, b.random(64));
@@ -137,9 +131,9 @@ void damaged_packets_reach_nobody(void **)
     b.clean();
 }
 
-void a_full_device_says_so(void **)
+TEST(a_full_device_says_so)
 {
-    bench b(seed);
+    bench b;
     b.start();
     const bytes data = b.random(64);
     const unsigned taken = fill(b, data, 50);
@@ -153,9 +147,9 @@ void a_full_device_says_so(void **)
 }
 
 // Bytes inside on both sides and toggles at DATA1, then the bus starts anew.
-void a_reset_forgets_everything(void **)
+TEST(a_reset_forgets_everything)
 {
-    bench b(seed);
+    bench b;
     b.start();
     for (unsigned i = 0; i < 3; i++) {
         if (!b.pipe.out_toggle)
@@ -190,9 +184,9 @@ void a_reset_forgets_everything(void **)
     b.clean();
 }
 
-void suspends_and_resumes(void **)
+TEST(suspends_and_resumes)
 {
-    bench b(seed);
+    bench b;
     b.start();
     b.out(b.random(70));
     b.host.frames = false;
@@ -209,21 +203,4 @@ void suspends_and_resumes(void **)
     b.out(b.random(600));
     b.in(b.random(600));
     b.clean();
-}
-} // namespace
-
-int main()
-{
-    seed = read_seed();
-    const CMUnitTest tests[] = {
-        cmocka_unit_test(enumerates),
-        cmocka_unit_test(stays_away_until_connected),
-        cmocka_unit_test(moves_transfers_of_any_size),
-        cmocka_unit_test(moves_as_much_as_a_frame_holds),
-        cmocka_unit_test(damaged_packets_reach_nobody),
-        cmocka_unit_test(a_full_device_says_so),
-        cmocka_unit_test(a_reset_forgets_everything),
-        cmocka_unit_test(suspends_and_resumes),
-    };
-    return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -10,23 +10,9 @@ extern "C" {
 #include "ulpi/usb_transfer.h"
 }
 
-#include <csetjmp>
-#include <cstdarg>
-#include <cstddef>
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <memory>
-#include <random>
-#include <string>
-#include <vector>
+#include "bench/dut.h"
 
-extern "C" {
-#include <cmocka.h>
-}
-
-using bytes = std::vector<uint8_t>;
+using namespace tb;
 
 // The device's clock for one of the host's: `rate` of a million, at most all.
 struct device_clock {
@@ -41,12 +27,12 @@ struct device_clock {
 };
 
 // The device with a sink and a source of bytes behind it, and the host before it.
-template <class Dut> struct usb_bench {
-    Dut dut;
+template <class Dut> struct usb_bench : model<Dut> {
+    using model<Dut>::dut;
+    using model<Dut>::rng;
     usb_host host;
     usb_pipe pipe{};
     uint8_t configuration[64]{};
-    std::mt19937_64 rng;
 
     bytes sink;   // what came out of the OUT endpoint
     bytes source; // what is to go into the IN endpoint
@@ -57,9 +43,8 @@ template <class Dut> struct usb_bench {
     device_clock clocks;
     ulpi_link last{};
 
-    explicit usb_bench(uint64_t s, bool connect = true) : rng(s)
+    explicit usb_bench(bool connect = true)
     {
-        dut.clk_i = 0;
         dut.rst_ni = 0;
         dut.connect_i = connect;
         dut.in_valid_i = dut.in_last_i = dut.out_ready_i = 0;
@@ -68,8 +53,6 @@ template <class Dut> struct usb_bench {
             clock(this, &host.phy.bus);
         dut.rst_ni = 1;
     }
-
-    bool chance(unsigned percent) { return percent >= 100 || rng() % 100 < percent; }
 
     static ulpi_link clock(void *self, const ulpi_bus *bus)
     {
@@ -81,19 +64,17 @@ template <class Dut> struct usb_bench {
         show(dut, bus);
         if (!clocks.next())
             return last;
-        dut.clk_i = 0;
-        dut.eval();
+        this->settle();
         last = driven(dut);
         if (dut.out_valid_o && dut.out_ready_i)
             sink.push_back(static_cast<uint8_t>(dut.out_data_o));
         const bool gave = dut.in_valid_i && dut.in_ready_o;
         restarts += dut.restart_o;
-        dut.clk_i = 1;
-        dut.eval();
+        this->edge();
         given += gave;
-        dut.out_ready_i = chance(sink_pace);
+        dut.out_ready_i = this->percent(sink_pace);
         dut.in_valid_i =
-            given < source.size() && ((dut.in_valid_i && !gave) || chance(source_pace));
+            given < source.size() && ((dut.in_valid_i && !gave) || this->percent(source_pace));
         dut.in_data_i = given < source.size() ? source[given] : 0;
         dut.in_last_i = ends && given + 1 == source.size();
         return last;
@@ -185,14 +166,6 @@ template <class Dut> std::string string_descriptor(usb_bench<Dut> &b, unsigned i
 }
 
 // ---- what every device core must do, whatever its pins are -----------------------------------------
-
-inline uint64_t read_seed()
-{
-    const char *text = getenv("MW_SEED");
-    const uint64_t seed = text ? strtoull(text, nullptr, 0) : 1;
-    printf("MW_SEED=%llu\n", static_cast<unsigned long long>(seed));
-    return seed;
-}
 
 // Who it says it is, and where its endpoints are.
 template <class Bench> void check_identity(Bench &b, unsigned packet)
