@@ -8,9 +8,9 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <map>
-#include <regex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,27 +20,20 @@ class node_cfg {
     node_cfg()
     {
         std::ifstream in("rtl/hub/node_pkg.sv");
-        std::string line, text;
-        bool inside = false;
         std::vector<std::pair<std::string, unsigned>> fields;
-        std::regex field("^\\s*logic\\s*((?:\\[\\d+:0\\])*)\\s*(\\w+);"),
-            dimension("\\[(\\d+):0\\]");
-        while (std::getline(in, line)) {
-            if (line.find("typedef struct packed") != std::string::npos) {
-                inside = true;
+        for (std::string line; std::getline(in, line) && line.find("node_cfg_t;") == line.npos;) {
+            if (line.find("struct packed") != line.npos)
                 fields.clear();
-            } else if (inside && line.find("node_cfg_t;") != std::string::npos) {
-                break;
-            }
-            std::smatch m;
-            if (!inside || !std::regex_search(line, m, field))
+            const char *p = strstr(line.c_str(), "logic");
+            if (!p)
                 continue;
-            std::string dims = m[1];
-            unsigned width = 1;
-            for (std::sregex_iterator d(dims.begin(), dims.end(), dimension), end; d != end; ++d) {
-                width *= static_cast<unsigned>(std::stoul((*d)[1])) + 1;
-            }
-            fields.push_back({m[2], width});
+            unsigned width = 1, top;
+            int used = 0;
+            for (p += 5; sscanf(p, " [%u:0]%n", &top, &used) == 1 && used; p += used, used = 0)
+                width *= top + 1;
+            char name[64];
+            if (sscanf(p, " %63[a-z0-9_]", name) == 1)
+                fields.push_back({name, width});
         }
         unsigned at = 0;
         for (auto f = fields.rbegin(); f != fields.rend(); ++f) {
@@ -48,7 +41,7 @@ class node_cfg {
             at += f->second;
         }
         words.assign((at + 31) / 32, 0);
-        if (fields.empty())
+        if (places.empty())
             missing("struct node_cfg_t in rtl/hub/node_pkg.sv");
     }
 
