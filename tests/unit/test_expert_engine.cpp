@@ -63,7 +63,8 @@ struct engine : model<Vexpert_engine> {
         cfg.set("gate_shift", 5);
         set_row(64);
         set_map(6, 0x800, 0x10000, 0x20000, 0x30000);
-        dut.go_i = dut.cmd_valid_i = dut.emap_we_i = dut.rd_rvalid_i = 0;
+        dut.go_i = dut.cmd_valid_i = dut.emap_we_i = 0;
+        dut.rd_rvalid_i = dut.list_rvalid_i = dut.counts_all_i = 0;
         cfg.drive(dut.cfg_i);
         reset();
     }

@@ -24,7 +24,7 @@ class error_watch {
   public:
     explicit error_watch(const char *its_name) : name(its_name) {}
 
-    /// It may come from now on, up to cycle `until`.
+    /// It comes once, at any time, or in cycles from .. until.
     template <class... Place> void expect(unsigned code, Place... place)
     {
         wanted.push_back({code, {static_cast<uint64_t>(place)...}, 0, UINT64_MAX});

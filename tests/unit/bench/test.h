@@ -30,9 +30,9 @@ struct test {
 } // namespace tb
 
 /// A test that is in the list only where the condition, on what the module was built with, holds.
-#define TEST_IF(condition, name)                                                                   \
-    static void test_##name();                                                                     \
-    static const tb::test listed_##name(#name, test_##name, condition);                            \
+#define TEST_IF(condition, name) \
+    static void test_##name(); \
+    static const tb::test listed_##name(#name, test_##name, condition); \
     static void test_##name()
 #define TEST(name) TEST_IF(true, name)
 
