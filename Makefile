@@ -277,38 +277,40 @@ conf = n$(call dotted,$(1),1)f$(call dotted,$(1),2)$(if $(filter 1,$(call dotted
 model_so = $(B)/model/$(call conf,$(1))/libmwsim.so
 $(foreach m,$(sort $(MODELS) $(LONG_MODELS) $(asked)),$(eval $(call model_rules,$(call conf,$(m)),$(call dotted,$(m),1),$(call dotted,$(m),2),$(call dotted,$(m),3),$(call dotted,$(m),4))))
 
-# device_rules: configuration, N, F, top module: build/model/dev-n2f8/libmw<top>.so, rtl/top/device.sv at its endpoints, or device_usb.sv at its ULPI pins under
+# device_rules: configuration, N, F, small, top module: build/model/dev-n2f8/libmw<top>.so, rtl/top/device.sv at its endpoints, or device_usb.sv at its ULPI pins under
 # the host of sim/ulpi, behind the C interface of sim/mw_device.h
 device_ulpi = $(if $(filter device_usb,$(1)),$(call obj,$(wildcard sim/ulpi/*.c)))
 define device_rules
-$(B)/model/dev-$(1)/$(4)/V$(4).mk: | $(RTL_PKGS) $(REG_SV) $(DEV_PKGS) $(DEV_REG_SV) $(DEV_IP) $(USB_CORE) $(B)/.setup
+$(B)/model/dev-$(1)/$(5)/V$(5).mk: | $(RTL_PKGS) $(REG_SV) $(DEV_PKGS) $(DEV_REG_SV) $(DEV_IP) $(USB_CORE) $(B)/.setup
 	@mkdir -p $$(@D)
-	$$(call say,VERILATE,$(4)$(comma) N=$(2)$(comma) $(3)-byte flits)
-	$$(Q)$(VERILATOR) --cc --prefix V$(4) --top-module $(4) -GN=$(2) -GFlitBytes=$(3) -GClockMhz=0 '-GFirmware="$(abspath $(FW)/firmware.hex)"' \
+	$$(call say,VERILATE,$(5)$(comma) N=$(2)$(comma) $(3)-byte flits$(if $(filter 1,$(4)),$(comma) small memories))
+	$$(Q)$(VERILATOR) --cc --prefix V$(5) --top-module $(5) -GN=$(2) -GFlitBytes=$(3) $(if $(filter 1,$(4)),$(addprefix -G,$(SMALL_PARAMS))) -GClockMhz=0 '-GFirmware="$(abspath $(FW)/firmware.hex)"' \
 	    -O3 --x-assign fast --x-initial unique --noassert --output-split 15000 -Wno-lint -Wno-style $(VLT) $(addprefix -y ,$(RTL_DIRS) $(DEV_DIRS)) \
-	    $(RTL_PKGS) $(DEV_PKGS) $(DEV_IP) rtl/top/$(4).sv --Mdir $$(@D) >$$(@D)/verilate.log 2>&1 || { cat $$(@D)/verilate.log; exit 1; }
-	$$(Q)$(start_of_large) $$(@D)/V$(4)___024root__*__Slow.cpp
+	    $(RTL_PKGS) $(DEV_PKGS) $(DEV_IP) rtl/top/$(5).sv --Mdir $$(@D) >$$(@D)/verilate.log 2>&1 || { cat $$(@D)/verilate.log; exit 1; }
+	$$(Q)$(start_of_large) $$(@D)/V$(5)___024root__*__Slow.cpp
 	$$(call verilator_deps,$$@)
 	@touch $$@
 
-$(B)/model/dev-$(1)/$(4)/V$(4)__ALL.a: $(B)/model/dev-$(1)/$(4)/V$(4).mk
-	$$(call say,CXX,$(4)$(comma) N=$(2) F=$(3) (half a minute or more))
-	$$(Q)$$(MAKE) -s -C $$(@D) -f V$(4).mk V$(4)__ALL.a $(VMAKE_CLANG) OPT_FAST="$(MODEL_OPT)" OPT_SLOW=-O1 CXXFLAGS="-w -fPIC" >$$(@D)/make.log 2>&1 || { cat $$(@D)/make.log; exit 1; }
+$(B)/model/dev-$(1)/$(5)/V$(5)__ALL.a: $(B)/model/dev-$(1)/$(5)/V$(5).mk
+	$$(call say,CXX,$(5)$(comma) N=$(2) F=$(3) (half a minute or more))
+	$$(Q)$$(MAKE) -s -C $$(@D) -f V$(5).mk V$(5)__ALL.a $(VMAKE_CLANG) OPT_FAST="$(MODEL_OPT)" OPT_SLOW=-O1 CXXFLAGS="-w -fPIC" >$$(@D)/make.log 2>&1 || { cat $$(@D)/make.log; exit 1; }
 	@touch $$@
 
-$(B)/model/dev-$(1)/libmw$(4).so: $(B)/model/dev-$(1)/$(4)/V$(4)__ALL.a sim/$(4).cpp sim/mw_device.h sim/endpoints.h sim/start.h sim/device.map $(call device_ulpi,$(4)) $(B)/verilated/plain.a | $(FW)/firmware.hex
+$(B)/model/dev-$(1)/libmw$(5).so: $(B)/model/dev-$(1)/$(5)/V$(5)__ALL.a sim/$(5).cpp sim/mw_device.h sim/endpoints.h sim/start.h sim/device.map $(call device_ulpi,$(5)) $(B)/verilated/plain.a | $(FW)/firmware.hex
 	$$(call say,LINK,$$@)
-	$$(Q)$(MODEL_CXX) $(CXXFLAGS) -fvisibility=hidden $(VINC) -DMW_SIM_N=$(2) -DMW_SIM_F=$(3) -I$(B)/model/dev-$(1)/$(4) -Isim -shared \
-	    -Wl,--version-script=sim/device.map -o $$@ sim/$(4).cpp $$(filter %.o %.a,$$^) -lpthread
+	$$(Q)$(MODEL_CXX) $(CXXFLAGS) -fvisibility=hidden $(VINC) -DMW_SIM_N=$(2) -DMW_SIM_F=$(3) -I$(B)/model/dev-$(1)/$(5) -Isim -shared \
+	    -Wl,--version-script=sim/device.map -o $$@ sim/$(5).cpp $$(filter %.o %.a,$$^) -lpthread
 endef
-device_sos = $(foreach t,device device_usb,$(B)/model/dev-$(call conf,$(1))/libmw$(t).so)
-DEVICES := 2.8.0.0
-$(foreach m,$(sort $(DEVICES) $(N).$(F).0.0),$(foreach t,device device_usb,$(eval $(call device_rules,$(call conf,$(m)),$(call dotted,$(m),1),$(call dotted,$(m),2),$(t)))))
+device_so = $(B)/model/dev-$(call conf,$(1))/libmw$(call dotted,$(1),5).so
+# configuration as of a model, and top module
+DEVICES := 2.8.0.0.device 2.8.0.0.device_usb 4.8.1.0.device
+asked_devices := $(foreach t,device device_usb,$(N).$(F).$(SMALL).0.$(t))
+$(foreach m,$(sort $(DEVICES) $(asked_devices)),$(eval $(call device_rules,$(call conf,$(m)),$(call dotted,$(m),1),$(call dotted,$(m),2),$(call dotted,$(m),3),$(call dotted,$(m),5))))
 
 .PHONY: model models device-model
-device-model: $(call device_sos,$(N).$(F).0.0)
+device-model: $(foreach m,$(asked_devices),$(call device_so,$(m)))
 model: $(call model_so,$(asked))
-models: $(foreach m,$(MODELS),$(call model_so,$(m))) $(foreach m,$(DEVICES),$(call device_sos,$(m)))
+models: $(foreach m,$(MODELS),$(call model_so,$(m))) $(foreach m,$(DEVICES),$(call device_so,$(m)))
 
 # ---- unit tests of the RTL --------------------------------------------------
 include tests/unit/unit.mk
@@ -381,7 +383,7 @@ run: $(TOOL) $(call model_so,8.16.0.0)
 REMEMBER := $(PY) tests/remember.py
 C_ALL := $(wildcard firmware/*.[ch] firmware/include/*.h sim/*.[ch] sim/*/*.[ch] sim/*.cpp driver/*/*.[ch] host-tools/*.[ch] host-tools/*/*.[ch] tests/*.[ch] tests/*/*.[ch] tests/*/*.cpp tests/unit/bench/*.h tests/unit/bench/*.cpp)
 LINT_CONFS := 4.8.0 4.8.1 8.16.0 32.16.0 2.8.0  # N, F, small
-LINT_DEVICES := device_usb.4.8 device_pins.4.8 device_usb.8.16  # top, N, F
+LINT_DEVICES := device_usb.4.8 device_pins.4.8 device_usb.8.16 device_usb.4.8.1  # top, N, F, small and without multicast
 .PHONY: lint-rtl lint-device lint-slang lint-format lint-c $(addprefix lint-rtl-,$(LINT_CONFS))
 lint: lint-rtl lint-device lint-slang lint-format lint-c
 
@@ -391,11 +393,18 @@ $(addprefix lint-rtl-,$(LINT_CONFS)): lint-rtl-%: $(RTL_PKGS) $(REG_SV)
 	$(Q)$(REMEMBER) $@ $(RTL) $(VLT) -- env $(VERILATOR) --lint-only --quiet --top-module fabric -GN=$(call dotted,$*,1) -GFlitBytes=$(call dotted,$*,2) \
 	    $(if $(filter 1,$(call dotted,$*,3)),$(addprefix -G,$(SMALL_PARAMS))) $(VWARN) $(RTL_PKGS) rtl/top/fabric.sv
 
-lint-device: $(addprefix lint-device-,$(LINT_DEVICES))
+.PHONY: lint-params
+lint-params: | $(B)/.setup
+	$(call say,LINT,parameters from top to bottom)
+	$(Q)$(PY) tests/params.py
+
+# Verilator ends where a parameter that is set is not there; the front end of synthesis says nothing
+lint-device: lint-params $(addprefix lint-device-,$(LINT_DEVICES))
 $(addprefix lint-device-,$(LINT_DEVICES)): lint-device-%: $(RTL_PKGS) $(REG_SV) $(DEV_PKGS) $(DEV_MODS) $(DEV_IP) $(USB_CORE) $(USB_PINS)
-	$(call say,LINT,rtl of $(call dotted,$*,1) N=$(call dotted,$*,2) F=$(call dotted,$*,3))
+	$(call say,LINT,rtl of $(call dotted,$*,1) N=$(call dotted,$*,2) F=$(call dotted,$*,3)$(if $(call dotted,$*,4), small))
 	$(Q)$(REMEMBER) $@ $(RTL) $(DEV_PKGS) $(DEV_MODS) $(DEV_IP) $(USB_CORE) $(USB_PINS) $(VLT) -- env $(VERILATOR) --lint-only --quiet --top-module $(call dotted,$*,1) \
-	    -GN=$(call dotted,$*,2) -GFlitBytes=$(call dotted,$*,3) $(VWARN) $(RTL_PKGS) $(DEV_PKGS) $(DEV_IP) rtl/top/$(call dotted,$*,1).sv
+	    -GN=$(call dotted,$*,2) -GFlitBytes=$(call dotted,$*,3) $(if $(call dotted,$*,4),$(addprefix -G,$(SMALL_PARAMS) PartGuest=1 Multicast=0)) $(VWARN) $(RTL_PKGS) $(DEV_PKGS) $(DEV_IP) \
+	    rtl/top/$(call dotted,$*,1).sv
 
 # the front end that synthesis uses is stricter in places
 lint-slang: $(RTL) $(DEV_PKGS) $(DEV_IP) $(DEV_MODS) $(FW)/firmware.hex
@@ -466,7 +475,7 @@ core-check: $(RTL) $(DEV_PKGS) $(DEV_IP) $(USB_CORE) $(USB_PINS) $(DEV_MODS)
 exports-check: models
 	$(Q)for f in $(foreach m,$(MODELS),$(call model_so,$(m))); do nm -D --defined-only $$f | awk '{print $$3}' | cmp -s - <(echo mw_sim_get_ops) || \
 	    { echo "$$f: exports more than mw_sim_get_ops" >&2; exit 1; }; done
-	$(Q)for f in $(foreach m,$(DEVICES),$(call device_sos,$(m))); do nm -D --defined-only $$f | awk '{print $$3}' | cmp -s - <(echo mw_device_get_ops) || \
+	$(Q)for f in $(foreach m,$(DEVICES),$(call device_so,$(m))); do nm -D --defined-only $$f | awk '{print $$3}' | cmp -s - <(echo mw_device_get_ops) || \
 	    { echo "$$f: exports more than mw_device_get_ops" >&2; exit 1; }; done
 
 # the shared library has exactly the functions of its header, and what is installed builds the example

@@ -16,7 +16,19 @@ module device #(
     parameter int unsigned MaxLocalExperts = fabric_pkg::MaxLocalExperts,
     parameter int unsigned CacheEntries    = fabric_pkg::CacheEntries,
     parameter int unsigned MaxLatency      = fabric_pkg::MaxLatency,
+    parameter int unsigned OpenRows        = fabric_pkg::OpenRows,
+    parameter int unsigned StorePkts       = fabric_pkg::StorePkts,
+    parameter int unsigned Window          = fabric_pkg::Window,
+    parameter int unsigned PartPkts        = fabric_pkg::PartPkts,
+    parameter bit          PartGuest       = fabric_pkg::PartGuest,
     parameter int unsigned RxStorePkts     = fabric_pkg::RxStorePkts,
+    parameter bit          Reds            = fabric_pkg::Reds,
+    parameter bit          Guard           = fabric_pkg::Guard,
+    parameter bit          Monitor         = fabric_pkg::Monitor,
+    parameter bit          Faults          = fabric_pkg::Faults,
+    parameter bit          Multicast       = fabric_pkg::Multicast,
+    parameter red_pkg::set_t RedTypes      = fabric_pkg::RedTypes,
+    parameter red_pkg::set_t RedOps        = fabric_pkg::RedOps,
     parameter int unsigned RamLog2         = 14,
     parameter int unsigned ClockMhz        = 0,    // 0: simulated
     parameter              Firmware        = "build/firmware/firmware.hex",
@@ -102,7 +114,9 @@ module device #(
 
     fabric #(
         .N(N), .FlitBytes(FlitBytes), .MemBytesLog2(MemBytesLog2), .RowsLog2(RowsLog2), .TokensLog2(TokensLog2), .MaxExperts(MaxExperts),
-        .MaxLocalExperts(MaxLocalExperts), .CacheEntries(CacheEntries), .MaxLatency(MaxLatency), .RxStorePkts(RxStorePkts)
+        .MaxLocalExperts(MaxLocalExperts), .CacheEntries(CacheEntries), .MaxLatency(MaxLatency), .OpenRows(OpenRows), .StorePkts(StorePkts),
+        .Window(Window), .PartPkts(PartPkts), .PartGuest(PartGuest), .RxStorePkts(RxStorePkts), .Reds(Reds), .Guard(Guard), .Monitor(Monitor),
+        .Faults(Faults), .Multicast(Multicast), .RedTypes(RedTypes), .RedOps(RedOps)
     ) i_fabric (
         .clk_i, .rst_ni(fabric_rst_n), .cfg_req_i(s_req[0] && !resetting), .cfg_we_i(s_we), .cfg_addr_i(s_addr), .cfg_wdata_i(s_wdata),
         .cfg_ack_o(s_ack[0]), .cfg_rdata_o(s_rdata[0]), .cfg_err_o(s_err[0]), .host_valid_i(host_valid), .host_ready_o(host_ready),

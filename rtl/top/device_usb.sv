@@ -13,7 +13,19 @@ module device_usb #(
     parameter int unsigned MaxLocalExperts = fabric_pkg::MaxLocalExperts,
     parameter int unsigned CacheEntries    = fabric_pkg::CacheEntries,
     parameter int unsigned MaxLatency      = fabric_pkg::MaxLatency,
+    parameter int unsigned OpenRows        = fabric_pkg::OpenRows,
+    parameter int unsigned StorePkts       = fabric_pkg::StorePkts,
+    parameter int unsigned Window          = fabric_pkg::Window,
+    parameter int unsigned PartPkts        = fabric_pkg::PartPkts,
+    parameter bit          PartGuest       = fabric_pkg::PartGuest,
     parameter int unsigned RxStorePkts     = fabric_pkg::RxStorePkts,
+    parameter bit          Reds            = fabric_pkg::Reds,
+    parameter bit          Guard           = fabric_pkg::Guard,
+    parameter bit          Monitor         = fabric_pkg::Monitor,
+    parameter bit          Faults          = fabric_pkg::Faults,
+    parameter bit          Multicast       = fabric_pkg::Multicast,
+    parameter red_pkg::set_t RedTypes      = fabric_pkg::RedTypes,
+    parameter red_pkg::set_t RedOps        = fabric_pkg::RedOps,
     parameter int unsigned RamLog2         = 14,
     parameter int unsigned ClockMhz        = 60,
     parameter              Firmware        = "build/firmware/firmware.hex"
@@ -54,8 +66,10 @@ module device_usb #(
 
     device #(
         .N(N), .FlitBytes(FlitBytes), .MemBytesLog2(MemBytesLog2), .RowsLog2(RowsLog2), .TokensLog2(TokensLog2), .MaxExperts(MaxExperts),
-        .MaxLocalExperts(MaxLocalExperts), .CacheEntries(CacheEntries), .MaxLatency(MaxLatency), .RxStorePkts(RxStorePkts), .RamLog2(RamLog2),
-        .ClockMhz(ClockMhz), .Firmware(Firmware)
+        .MaxLocalExperts(MaxLocalExperts), .CacheEntries(CacheEntries), .MaxLatency(MaxLatency), .OpenRows(OpenRows), .StorePkts(StorePkts),
+        .Window(Window), .PartPkts(PartPkts), .PartGuest(PartGuest), .RxStorePkts(RxStorePkts), .Reds(Reds), .Guard(Guard), .Monitor(Monitor),
+        .Faults(Faults), .Multicast(Multicast), .RedTypes(RedTypes), .RedOps(RedOps),
+        .RamLog2(RamLog2), .ClockMhz(ClockMhz), .Firmware(Firmware)
     ) i_device (
         .clk_i, .rst_ni, .link_reset_i(restart), .out_valid_i(out_valid), .out_ready_o(out_ready), .out_data_i({56'd0, out_data}), .out_bytes_i(4'd1),
         .in_valid_o(word_valid), .in_ready_i(word_ready), .in_data_o(word), .in_last_o(word_last), .uart_tx_o, .uart_rx_i

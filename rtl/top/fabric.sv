@@ -21,11 +21,13 @@ module fabric #(
     parameter int unsigned StorePkts       = fabric_pkg::StorePkts,
     parameter int unsigned Window          = fabric_pkg::Window,
     parameter int unsigned PartPkts        = fabric_pkg::PartPkts,
+    parameter bit            PartGuest      = fabric_pkg::PartGuest,
     parameter int unsigned RxStorePkts     = fabric_pkg::RxStorePkts,
     parameter bit            Reds           = fabric_pkg::Reds,
     parameter bit            Guard          = fabric_pkg::Guard,
     parameter bit            Monitor        = fabric_pkg::Monitor,
     parameter bit            Faults         = fabric_pkg::Faults,
+    parameter bit            Multicast      = fabric_pkg::Multicast,
     parameter red_pkg::set_t RedTypes       = fabric_pkg::RedTypes,
     parameter red_pkg::set_t RedOps         = fabric_pkg::RedOps,
     localparam int unsigned FW = 8 * FlitBytes
@@ -94,8 +96,8 @@ module fabric #(
     fabric_core #(
         .N(N), .FlitBytes(FlitBytes), .MemBytesLog2(MemBytesLog2), .RowsLog2(RowsLog2), .TokensLog2(TokensLog2), .MaxExperts(MaxExperts),
         .MaxLocalExperts(MaxLocalExperts), .CacheEntries(CacheEntries), .MaxLatency(MaxLatency), .OpenRows(OpenRows), .StorePkts(StorePkts),
-        .Window(Window), .PartPkts(PartPkts), .RxStorePkts(RxStorePkts),
-        .Guard(Guard), .Monitor(Monitor), .RedTypes(RedTypes), .RedOps(RedOps)
+        .Window(Window), .PartPkts(PartPkts), .PartGuest(PartGuest), .RxStorePkts(RxStorePkts),
+        .Guard(Guard), .Monitor(Monitor), .Multicast(Multicast), .RedTypes(RedTypes), .RedOps(RedOps)
     ) i_core (
         .clk_i, .rst_ni, .cfg_req_i, .cfg_we_i, .cfg_addr_i, .cfg_wdata_i, .cfg_ack_o, .cfg_rdata_o, .cfg_err_o, .done_o,
         .go_o(go), .run_o(run), .sweep_o(sweep), .node_reset_o(node_reset), .epoch_o(epoch), .csr_req_o(csr_req), .csr_we_o(csr_we), .csr_addr_o(csr_addr), .csr_wdata_o(csr_wdata),

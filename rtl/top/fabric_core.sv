@@ -21,9 +21,11 @@ module fabric_core #(
     parameter int unsigned StorePkts       = fabric_pkg::StorePkts,
     parameter int unsigned Window          = fabric_pkg::Window,
     parameter int unsigned PartPkts        = fabric_pkg::PartPkts,
+    parameter bit            PartGuest      = fabric_pkg::PartGuest,
     parameter int unsigned RxStorePkts     = fabric_pkg::RxStorePkts,
     parameter bit            Guard          = fabric_pkg::Guard,
     parameter bit            Monitor        = fabric_pkg::Monitor,
+    parameter bit            Multicast      = fabric_pkg::Multicast,
     parameter red_pkg::set_t RedTypes       = fabric_pkg::RedTypes,
     parameter red_pkg::set_t RedOps         = fabric_pkg::RedOps,
     localparam int unsigned FW = 8 * FlitBytes
@@ -154,9 +156,9 @@ module fabric_core #(
     end
 
     switch_top #(
-        .N(N), .FlitBytes(FlitBytes), .StorePkts(StorePkts), .Window(Window), .CtrlPkts(fabric_pkg::CtrlPkts), .OpenRows(OpenRows), .PartPkts(PartPkts), .MaxExperts(MaxExperts),
-        .Groups(fabric_pkg::Groups), .RxStorePkts(RxStorePkts), .RxResultPkts(fabric_pkg::RxResultPkts), .RxCtrlPkts(fabric_pkg::RxCtrlPkts),
-        .Guard(Guard), .Monitor(Monitor), .RedTypes(RedTypes), .RedOps(RedOps)
+        .N(N), .FlitBytes(FlitBytes), .StorePkts(StorePkts), .Window(Window), .CtrlPkts(fabric_pkg::CtrlPkts), .OpenRows(OpenRows), .PartPkts(PartPkts), .PartGuest(PartGuest),
+        .MaxExperts(MaxExperts), .Groups(fabric_pkg::Groups), .RxStorePkts(RxStorePkts), .RxResultPkts(fabric_pkg::RxResultPkts), .RxCtrlPkts(fabric_pkg::RxCtrlPkts),
+        .Guard(Guard), .Monitor(Monitor), .Multicast(Multicast), .RedTypes(RedTypes), .RedOps(RedOps)
     ) i_switch (
         .clk_i, .rst_ni, .go_i(go_o), .run_i(run_o), .epoch_i(epoch_o),
         .up_valid_i(up_rx_valid), .up_last_i(up_rx_last), .up_err_i(up_rx_err), .up_cls_i(up_rx_cls), .up_data_i(up_rx_data),

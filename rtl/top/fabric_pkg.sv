@@ -15,6 +15,7 @@ package fabric_pkg;
   localparam int unsigned Window = 16;          // largest look-ahead window of an input of the switch, 0: it has none
   localparam int unsigned CtrlPkts = 16;        // the same of class CTRL
   localparam int unsigned PartPkts = 4;         // partials queued per {hub, requester}
+  localparam bit PartGuest = 1'b0;              // they lie in the RAMs of packets, see switch_top
   localparam int unsigned RxStorePkts = 16;     // packets that a hub has room for, by class
   localparam int unsigned RxResultPkts = 4;
   localparam int unsigned RxCtrlPkts = 16;
@@ -22,6 +23,7 @@ package fabric_pkg;
   localparam bit Guard = 1'b1;                  // the switch bears endpoints that misbehave
   localparam bit Monitor = 1'b1;                // latency histogram and time series of each port of the switch
   localparam bit Faults = 1'b1;                 // emulated endpoints can be made to
+  localparam bit Multicast = 1'b1;              // the switch has the multimem opcodes
   localparam red_pkg::set_t RedTypes = red_pkg::AllTypes; // types and operators of reductions
   localparam red_pkg::set_t RedOps = red_pkg::AllOps;
   localparam int unsigned Groups = 16;          // static multicast groups
