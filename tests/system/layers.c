@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// See layers.h.
+#include "layers.h"
+
+enum { PATTERN = 0xa5 };
+
+// ---- making ------------------------------------------------------------------------------------------
+
+static void *allocate(size_t count, size_t size)
+{
+    void *p = calloc(count ? count : 1, size);
+    assert_non_null(p);
+    return p;
+}
+
+/// A list of different experts, some places empty where that is allowed.
+static void make_list(uint16_t *list, const struct layer_shape *s, struct mw_random *r)
+{
+    for (unsigned j = 0; j < s->k; j++) {
+        bool again = true;
+        while (again) {
+            list[j] = (uint16_t)mw_random_below(r, s->experts);
+            again = false;
+            for (unsigned i = 0; i < j; i++)
+                again = again || list[i] == list[j];
+        }
+    }
+    for (unsigned j = 0; s->padding && j < s->k; j++)
+        if (mw_random_below(r, 4) == 0)
+            list[j] = MW_NO_EXPERT;
+}
+
+void layer_make(struct layer *l, const struct layer_shape *s, struct mw_random *r)
+{
+    size_t tokens = (size_t)s->gpus * s->tokens;
+    uint64_t seed = mw_random_next(r);
+    *l = (struct layer){0};
+    struct mw_workload *w = &l->w;
+    *w = (struct mw_workload){
+        .shape = {.gpus = s->gpus,
+                  .tokens_per_gpu = s->tokens,
+                  .hidden = s->hidden,
+                  .allow_padding = s->padding,
+                  .spread = mw_random_below(r, 2) ? MW_SPREAD_FAR : MW_SPREAD_NEAR,
+                  .seed = seed},
+        .tokens = (unsigned)tokens,
+        .k = s->k,
+        .experts = s->experts,
+        .experts_per_gpu = s->experts / s->gpus,
+        .coefficients = allocate(s->experts, sizeof *w->coefficients),
+        .layers = 1,
+        .layer = allocate(1, sizeof *w->layer),
+    };
+    struct mw_layer *y = w->layer;
+    y->ids = allocate(tokens * s->k, sizeof *y->ids);
+    y->weights = allocate(tokens * s->k, sizeof *y->weights);
+    y->x = allocate(tokens * s->hidden, sizeof *y->x);
+    for (unsigned e = 0; e < s->experts; e++)
+        w->coefficients[e] = mw_expert_coefficient(seed, e, w->shape.spread);
+    for (size_t t = 0; t < tokens; t++) {
+        make_list(&y->ids[t * s->k], s, r);
+        for (unsigned j = 0; j < s->k; j++)
+            y->weights[t * s->k + j] = (float)(1 + mw_random_below(r, 1000)) / 1024;
+        for (unsigned h = 0; h < s->hidden; h++)
+            y->x[t * s->hidden + h] = mw_hidden_value(seed, 0, t, h);
+    }
+    l->golden = allocate(tokens * s->hidden, sizeof *l->golden);
+    l->out = allocate(tokens * s->hidden, sizeof *l->out);
+    mw_golden_layer(w, 0, l->golden);
+}
+
+void layer_free(struct layer *l)
+{
+    mw_workload_free(&l->w);
+    free(l->golden);
+    free(l->out);
+    *l = (struct layer){0};
+}
+
+struct layer_shape layer_any(unsigned gpus, unsigned flit_bytes, uint64_t mem_bytes,
+                             struct mw_random *r)
+{
+    bool small = mem_bytes <= 16384;
+    struct layer_shape s = {
+        .gpus = gpus,
+        .tokens = 1 + (unsigned)mw_random_below(r, small ? 5 : 20),
+        .hidden = (1 + (unsigned)mw_random_below(r, small ? 6 : 40)) * flit_bytes / 2,
+        .experts = gpus * (1 + (unsigned)mw_random_below(r, small ? 2 : 8)),
+        .padding = mw_random_below(r, 3) == 0,
+    };
+    unsigned most = s.experts < 16 ? s.experts : 16;
+    if (small && most > 2)
+        most = 2;
+    s.k = 1 + (unsigned)mw_random_below(r, most);
+    return s;
+}
+
+// ---- running -----------------------------------------------------------------------------------------
+
+static void name_experts(const struct layer *l, struct mw_device *d)
+{
+    const struct mw_workload *w = &l->w;
+    struct mw_expert_place *places = allocate(w->experts, sizeof *places);
+    for (unsigned p = 0; p < w->experts; p++)
+        places[p] =
+            (struct mw_expert_place){l->names[p], p / w->experts_per_gpu, p % w->experts_per_gpu};
+    assert_int_equal(mw_expert_map_set(d, places, w->experts), 0);
+    free(places);
+}
+
+static unsigned most_rows(const struct mw_workload *w)
+{
+    unsigned *rows = allocate(w->experts, sizeof *rows), most = 1;
+    for (size_t i = 0; i < (size_t)w->tokens * w->k; i++)
+        if (w->layer->ids[i] != MW_NO_EXPERT && ++rows[w->layer->ids[i]] > most)
+            most = rows[w->layer->ids[i]];
+    free(rows);
+    return most;
+}
+
+static void fill_output(const struct layer *l, struct mw_device *d,
+                        const struct mw_dymulticast *object)
+{
+    struct mw_layout layout;
+    struct mw_transfer list[MW_MAX_PORTS];
+    assert_int_equal(mw_dymulticast_layout(object, &layout), 0);
+    size_t bytes = (size_t)l->w.shape.tokens_per_gpu << layout.row_shift;
+    uint8_t *pattern = allocate(bytes, 1);
+    memset(pattern, PATTERN, bytes);
+    for (unsigned g = 0; g < l->w.shape.gpus; g++)
+        list[g] = (struct mw_transfer){g, layout.out_base, bytes, pattern};
+    assert_int_equal(mw_mem_write(d, list, l->w.shape.gpus), 0);
+    free(pattern);
+}
+
+void layer_load(const struct layer *l, struct mw_device *d, struct mw_dymulticast **object,
+                struct mw_handle **handle)
+{
+    const struct mw_workload *w = &l->w;
+    const struct mw_dymulticast_prop prop = {
+        .block_bytes = 2 * w->shape.hidden, .region_sets = 2, .k = w->k, .experts = w->experts};
+    size_t t = w->shape.tokens_per_gpu;
+    int16_t *lists = allocate((size_t)w->tokens * w->k, sizeof *lists);
+    struct mw_tokens part[MW_MAX_PORTS];
+    for (size_t i = 0; i < (size_t)w->tokens * w->k; i++) {
+        uint16_t place = w->layer->ids[i];
+        lists[i] = (int16_t)(place != MW_NO_EXPERT && l->names ? l->names[place] : place);
+    }
+    for (unsigned g = 0; g < w->shape.gpus; g++)
+        part[g] = (struct mw_tokens){(unsigned)t, &w->layer->x[g * t * w->shape.hidden],
+                                     &lists[g * t * w->k], &w->layer->weights[g * t * w->k]};
+    int status = mw_dymulticast_create(d, &prop, object);
+    if (!status)
+        status = mw_dymulticast_bind_addr(*object, w->tokens, most_rows(w));
+    if (status)
+        fail_msg("%u tokens, hidden %u, %u experts, k %u: %s", w->tokens, w->shape.hidden,
+                 w->experts, w->k, mw_message());
+    if (l->names)
+        name_experts(l, d);
+    fill_output(l, d, *object);
+    status = mw_dispatch(*object, part, w->coefficients, handle);
+    if (status)
+        fail_msg("dispatch: %s", mw_message());
+    for (const struct layer_setting *s = l->settings; s && s->name; s++)
+        if (mw_handle_set(*handle, s->name, s->value))
+            fail_msg("%s", mw_message());
+    free(lists);
+}
+
+void layer_start(const struct layer *l, struct mw_device *d)
+{
+    const struct mw_workload *w = &l->w;
+    struct mw_dymulticast *object;
+    struct mw_handle *handle;
+    struct mw_layer_config c;
+    struct mw_layout layout;
+    unsigned tokens[MW_MAX_PORTS], experts[MW_MAX_PORTS];
+    layer_load(l, d, &object, &handle);
+    assert_int_equal(mw_dymulticast_layout(object, &layout), 0);
+    mw_layer_defaults(&c);
+    c.k = w->k;
+    c.tokens_per_gpu = w->shape.tokens_per_gpu;
+    c.row_bytes = 2 * w->shape.hidden;
+    c.experts_per_gpu = w->experts_per_gpu;
+    for (const struct layer_setting *s = l->settings; s && s->name; s++)
+        assert_int_equal(mw_layer_set(&c, s->name, s->value), 0);
+    for (unsigned g = 0; g < w->shape.gpus; g++) {
+        tokens[g] = c.tokens_per_gpu;
+        experts[g] = c.experts_per_gpu;
+    }
+    assert_int_equal(mw_layer_configure(d, &c, &layout, tokens, experts, (1u << MW_STREAMS) - 1),
+                     0);
+    assert_int_equal(mw_launch(d), 0);
+    mw_handle_destroy(handle);
+    mw_dymulticast_destroy(object);
+}
+
+int layer_run(struct layer *l, struct mw_device *d, const struct mw_wait_options *options)
+{
+    const struct mw_workload *w = &l->w;
+    struct mw_dymulticast *object;
+    struct mw_handle *handle;
+    uint16_t *rows[MW_MAX_PORTS];
+    for (unsigned g = 0; g < w->shape.gpus; g++)
+        rows[g] = l->out + (size_t)g * w->shape.tokens_per_gpu * w->shape.hidden;
+    layer_load(l, d, &object, &handle);
+    int status = mw_combine(handle, rows, options, &l->cycles);
+    if (!status)
+        assert_int_equal(mw_counters_read(d, &l->counters), 0);
+    mw_handle_destroy(handle);
+    mw_dymulticast_destroy(object);
+    return status;
+}
+
+void layer_is_right(const struct layer *l, const char *what)
+{
+    unsigned hidden = l->w.shape.hidden;
+    for (size_t i = 0; i < (size_t)l->w.tokens * hidden; i++)
+        if (l->out[i] != l->golden[i])
+            fail_msg("%s: token %zu, element %zu: expected 0x%04x, got 0x%04x", what, i / hidden,
+                     i % hidden, l->golden[i], l->out[i]);
+}
+
+uint64_t layer_pass(struct layer *l, struct mw_device *d, const char *what)
+{
+    int status = layer_run(l, d, NULL);
+    if (status)
+        fail_msg("%s: %s: %s", what, mw_strerror(status), mw_message());
+    layer_is_right(l, what);
+    return l->cycles;
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One MoE layer as a program runs it, through libmoeswitch's dispatch and combine, with the golden model's rows beside it: for tests that run layers of
+// several sizes, expert maps and devices one after another, whatever transport leads to them.
+#ifndef MW_TEST_LAYERS_H
+#define MW_TEST_LAYERS_H
+
+#include "host/support.h"
+
+#include "golden.h"
+#include "moeswitch.h"
+#include "random.h"
+
+struct layer_shape {
+    unsigned gpus, tokens; ///< of each GPU
+    unsigned hidden, experts, k;
+    bool padding; ///< some places of the lists are empty
+};
+
+/// A field of mw_layer_config.
+struct layer_setting {
+    const char *name; ///< NULL ends a list
+    uint64_t value;
+};
+
+struct layer {
+    struct mw_workload w;                 ///< of one layer; its experts are numbered by their place
+    const struct layer_setting *settings; ///< NULL: none
+    const uint16_t *
+        names; ///< names[place]: the number by which software calls the expert at that place; NULL: the same
+    uint16_t *golden, *out;
+    uint64_t cycles; ///< of the last run
+    struct mw_counters counters;
+};
+
+/// Random lists, weights and values; the golden rows of them.
+void layer_make(struct layer *l, const struct layer_shape *shape, struct mw_random *r);
+void layer_free(struct layer *l);
+/// A random shape that a device with `mem_bytes` for each GPU holds.
+struct layer_shape layer_any(unsigned gpus, unsigned flit_bytes, uint64_t mem_bytes,
+                             struct mw_random *r);
+
+/// Load the layer and its expert map, with a pattern in the output rows; `handle` and `object` are the caller's to destroy.
+void layer_load(const struct layer *l, struct mw_device *d, struct mw_dymulticast **object,
+                struct mw_handle **handle);
+/// Load, start and leave it running.
+void layer_start(const struct layer *l, struct mw_device *d);
+/// Run it; returns what mw_combine says. `options` may be NULL.
+int layer_run(struct layer *l, struct mw_device *d, const struct mw_wait_options *options);
+/// Every row has the golden bits; `what` is said where one has not.
+void layer_is_right(const struct layer *l, const char *what);
+/// Run it: it ends well, with the golden bits. Returns its cycles.
+uint64_t layer_pass(struct layer *l, struct mw_device *d, const char *what);
+
+#endif
