@@ -326,7 +326,8 @@ $$(patsubst tests/%.c,$(B)/tests/%,$$(wildcard tests/$(1)/test_*.c)): $(B)/tests
 	$$(call say,LINK,$$@)
 	$$(Q)$(CC) -o $$@ $$^ -lcmocka $$(TEST_LIBS) $(LDLIBS)
 endef
-$(foreach d,host driver system firmware device,$(eval $(call c_test_rules,$(d))))
+$(foreach d,host driver system firmware,$(eval $(call c_test_rules,$(d))))
+$(eval $(call c_test_rules,device,$(call obj,tests/system/layers.c tests/host/support.c)))
 $(eval $(call c_test_rules,usb,$(call obj,$(USBDEV_SRC))))
 
 EXAMPLES := $(patsubst driver/examples/%.c,$(B)/examples/%,$(wildcard driver/examples/*.c))

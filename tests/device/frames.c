@@ -12,12 +12,13 @@
 
 enum { LIMIT = 20000000 };
 
-struct endpoints *endpoints_open(const char *model)
+struct endpoints *endpoints_open_in(const char *configuration, const char *model)
 {
-    char path[64];
-    snprintf(path, sizeof path, "build/model/dev-n2f8/lib%s.so", model);
+    char path[96];
+    snprintf(path, sizeof path, "build/model/%s/lib%s.so", configuration, model);
     struct endpoints *e = calloc(1, sizeof *e);
     assert_non_null(e);
+    e->limit = LIMIT;
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library)
         fail_msg("%s", dlerror());
@@ -29,6 +30,11 @@ struct endpoints *endpoints_open(const char *model)
     e->model = e->ops->create();
     assert_non_null(e->model);
     return e;
+}
+
+struct endpoints *endpoints_open(const char *model)
+{
+    return endpoints_open_in("dev-n2f8", model);
 }
 
 void endpoints_close(struct endpoints *e)
@@ -90,7 +96,7 @@ void endpoints_sync(struct endpoints *e)
     e->ops->out(e->model, gap, sizeof gap);
     e->ops->out(e->model, e->bytes, endpoints_make(e, &h, NULL, 0));
     do
-        endpoints_receive(e, LIMIT);
+        endpoints_receive(e, e->limit);
     while (e->reply.type != (MW_FRAME_SYNC | MW_FRAME_REPLY) || e->reply.argument != h.argument);
     assert_int_equal(e->reply.status, MW_STATUS_OK);
     // as the protocol asks before bulk: at power-up the firmware tests memories, and answers when it has
@@ -103,7 +109,7 @@ unsigned endpoints_call(struct endpoints *e, unsigned type, uint64_t argument, u
     struct mw_frame_header h = {
         .type = (uint8_t)type, .sequence = e->sequence++, .argument = argument, .count = count};
     e->ops->out(e->model, e->bytes, endpoints_make(e, &h, payload, bytes));
-    endpoints_receive(e, LIMIT);
+    endpoints_receive(e, e->limit);
     assert_int_equal(e->reply.type, type | MW_FRAME_REPLY);
     assert_int_equal(e->reply.sequence, h.sequence);
     return e->reply.status;
@@ -147,6 +153,26 @@ static int cfg_write(void *context, uint32_t address, uint32_t value)
 {
     const struct mw_frame_register r = {address, value};
     return result(endpoints_call(context, MW_FRAME_REG_WRITE, 0, 0, &r, sizeof r));
+}
+
+static int cfg_list(void *context, struct mw_register *list, size_t count, bool write)
+{
+    struct endpoints *e = context;
+    struct mw_frame_register r[MW_HOST_MAX_COMMAND / sizeof(struct mw_frame_register)];
+    for (size_t at = 0, n; at < count; at += n) {
+        n = count - at < sizeof r / sizeof *r ? count - at : sizeof r / sizeof *r;
+        for (size_t i = 0; i < n; i++)
+            r[i] = (struct mw_frame_register){list[at + i].address, list[at + i].value};
+        unsigned status = endpoints_call(e, write ? MW_FRAME_REG_WRITE : MW_FRAME_REG_READ, 0, 0, r,
+                                         n * sizeof *r);
+        if (status)
+            return result(status);
+        if (!write)
+            memcpy(r, e->payload, n * sizeof *r);
+        for (size_t i = 0; i < n && !write; i++)
+            list[at + i].value = r[i].value;
+    }
+    return 0;
 }
 
 static int memory(struct endpoints *e, bool write, const struct mw_transfer *list, size_t count)
@@ -226,6 +252,7 @@ const struct mw_transport endpoints_transport = {
     .mem_read = mem_read,
     .run_until = run_until,
     .total_cycles = total_cycles,
+    .cfg_list = cfg_list,
     .feed = feed,
     .fed = fed,
 };

@@ -15,6 +15,7 @@ struct endpoints {
     struct mw_device_model *model;
     uint16_t sequence;
     uint64_t cycles; ///< passed since its creation
+    uint64_t limit;  ///< cycles that a reply may take; the test fails where one takes longer
     uint8_t bytes[FRAME_BYTES];
     struct mw_frame_header reply; ///< the last one
     const uint8_t *payload;       ///< of it
@@ -22,6 +23,8 @@ struct endpoints {
 
 /// Make a device of the model `mwdevice`, or `mwdevice_usb` at its ULPI pins; the test fails where it is missing.
 struct endpoints *endpoints_open(const char *model);
+/// The same of another configuration than N = 2 with 8-byte flits: its folder in build/model.
+struct endpoints *endpoints_open_in(const char *configuration, const char *model);
 void endpoints_close(struct endpoints *e);
 /// A whole frame in e->bytes; returns its bytes.
 size_t endpoints_make(struct endpoints *e, const struct mw_frame_header *header,

@@ -15,7 +15,7 @@ $(B)/qemu/kernel/.done: | $(B)/.setup
 	    2>/dev/null && dpkg --fsys-tarfile *.deb | tar x --wildcards "./boot/vmlinuz*" "./lib/modules/*/kernel/drivers/usb" && rm *.deb && touch .done || \
 	    { echo "the package linux-image-amd64 cannot be fetched and unpacked: apt-get update?" >&2; exit 1; }
 
-TEST_SYSTEM_NEEDS := $(TOOL) $(USBDEV) $(B)/tests/usb/soak $(B)/qemu/kernel/.done $(foreach m,2.8.0.0 4.8.0.0,$(call model_so,$(m))) $(firstword $(call device_sos,2.8.0.0))
+TEST_SYSTEM_NEEDS := $(TOOL) $(USBDEV) $(B)/tests/usb/soak $(B)/qemu/kernel/.done $(foreach m,2.8.0.0 4.8.0.0,$(call model_so,$(m))) $(call device_so,2.8.0.0.device)
 .PHONY: test-system
 test-system: $(TEST_SYSTEM_NEEDS)
 	$(Q)PYTHONDONTWRITEBYTECODE=1 $(PY) tests/qemu/run.py $(B)
@@ -46,9 +46,9 @@ $(SOAK_SANITIZED): $(SOAK_SRC) $(wildcard tests/usb/*.h driver/src/*.h sim/usb/*
 
 VALGRIND := valgrind -q --leak-check=full --errors-for-leak-kinds=definite --show-leak-kinds=definite --error-exitcode=1
 .PHONY: soak
-soak: $(SOAK_SANITIZED) $(B)/tests/usb/test_soak $(call model_so,2.8.0.0) $(firstword $(call device_sos,2.8.0.0))
+soak: $(SOAK_SANITIZED) $(B)/tests/usb/test_soak $(call model_so,2.8.0.0) $(call device_so,2.8.0.0.device)
 	$< --frames $(SOAK_FRAMES) --disconnects $(SOAK_DISCONNECTS)
-	$< --whole $(firstword $(call device_sos,2.8.0.0)) --frames $(SOAK_DEVICE_FRAMES)
+	$< --whole $(call device_so,2.8.0.0.device) --frames $(SOAK_DEVICE_FRAMES)
 	$< --fabric $(call model_so,2.8.0.0) --frames $(SOAK_DEVICE_FRAMES)
 	TSAN_OPTIONS=suppressions=tests/usb/tsan.txt $(B)/tests/usb/soak_tsan --frames $(SOAK_THREAD_FRAMES)
 	LD_PRELOAD=libumockdev-preload.so.0 $(VALGRIND) $(B)/tests/usb/test_soak --frames $(SOAK_VALGRIND_FRAMES)
