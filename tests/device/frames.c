@@ -96,7 +96,7 @@ void endpoints_sync(struct endpoints *e)
     e->ops->out(e->model, gap, sizeof gap);
     e->ops->out(e->model, e->bytes, endpoints_make(e, &h, NULL, 0));
     do
-        endpoints_receive(e, e->limit);
+        endpoints_receive(e, LIMIT);
     while (e->reply.type != (MW_FRAME_SYNC | MW_FRAME_REPLY) || e->reply.argument != h.argument);
     assert_int_equal(e->reply.status, MW_STATUS_OK);
     // as the protocol asks before bulk: at power-up the firmware tests memories, and answers when it has

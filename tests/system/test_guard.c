@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A GPU that misbehaves in a whole device: its port goes down in time and is named, the other GPUs' data are right and not late, and once it is enabled again
-// everything is as before, to the cycle.
+// GPUs that misbehave in a whole device, one, or two at once, while blocks are stored and added up or during a whole MoE layer: their ports go down in time and
+// are named, the other GPUs' data are right and not late, and once they are enabled again everything is as before, to the cycle.
 #include "bench.h"
 
+#include "layers.h"
 #include "moeswitch.h"
 
 enum {
     GPUS = 4,
     BAD = 2,
+    BAD_TOO = 3, ///< where two misbehave
     BLOCK = 4096,
     PERIOD_LOG2 = 8,
     PERIOD = 1 << PERIOD_LOG2,
@@ -26,12 +28,14 @@ struct device {
     uint8_t right[GPUS][SPACE];  ///< behind the layer in which nobody misbehaved
     uint64_t cycles;             ///< of that
     bool sums;                   ///< GPUs 0 and 1 add blocks, of all GPUs and of each other
+    unsigned bad;                ///< mask of the GPUs that misbehave
+    unsigned faults_too;         ///< of BAD_TOO
 };
 
 static void open_device(struct device *t)
 {
     struct mw_open_options o;
-    *t = (struct device){0};
+    *t = (struct device){.bad = 1u << BAD};
     mw_open_defaults(&o);
     o.gpus = GPUS;
     o.flit_bytes = 8;
@@ -90,6 +94,7 @@ static int layer(struct device *t, unsigned faults, uint64_t *cycles)
     assert_int_equal(mw_stream_load(t->d, &t->layout, s, 1), 0);
     assert_int_equal(mw_layer_configure(t->d, &t->config, &t->layout, tokens, tokens, 1), 0);
     assert_int_equal(mw_fault_set(t->d, BAD, faults, 512), 0);
+    assert_int_equal(mw_fault_set(t->d, BAD_TOO, t->faults_too, 512), 0);
     assert_int_equal(mw_launch(t->d), 0);
     return mw_wait(t->d, &w, cycles);
 }
@@ -120,7 +125,7 @@ static void others_are_right(struct device *t)
     read_back(t);
     for (unsigned g = 0; g < GPUS; g++) {
         for (unsigned from = 0; from < GPUS; from++)
-            if (g != BAD && from != BAD)
+            if (!(t->bad >> g & 1) && !(t->bad >> from & 1))
                 assert_memory_equal(&t->memory[g][(1 + from) * BLOCK],
                                     &t->right[g][(1 + from) * BLOCK], BLOCK);
     }
@@ -131,7 +136,9 @@ static void others_are_right(struct device *t)
 static void enable(struct device *t)
 {
     uint32_t down;
-    assert_int_equal(mw_port_enable(t->d, BAD), 0);
+    for (unsigned g = 0; g < GPUS; g++)
+        if (t->bad >> g & 1)
+            assert_int_equal(mw_port_enable(t->d, g), 0);
     assert_int_equal(mw_ports_down(t->d, &down), 0);
     assert_int_equal(down, 0);
 }
@@ -246,6 +253,97 @@ static void sends_what_is_unknown(void **state)
     close_device(&t);
 }
 
+/// Two at once, each in each way: each of those that do not answer or take is down, and what the two others got from each other is right.
+static void two_at_once(void **state)
+{
+    (void)state;
+    static const unsigned faults[] = {MW_FAULT_ACCEPT, MW_FAULT_SEND, MW_FAULT_ANSWER,
+                                      MW_FAULT_OPCODE};
+    enum { FAULTS = sizeof faults / sizeof *faults };
+    struct device t;
+    open_device(&t);
+    t.sums = true;
+    t.bad = 1u << BAD | 1u << BAD_TOO;
+    good_layer(&t);
+    for (unsigned i = 0; i < FAULTS * FAULTS; i++) {
+        unsigned one = faults[i / FAULTS], other = faults[i % FAULTS];
+        uint32_t down, expected = 0;
+        uint64_t cycles;
+        struct mw_counters c;
+        print_message("GPU %d: 0x%x, GPU %d: 0x%x\n", BAD, one, BAD_TOO, other);
+        t.faults_too = other;
+        int status = layer(&t, one, &cycles);
+        t.faults_too = 0;
+        // a partial sum is owed, or a packet, once its port can have none in between any more
+        expected |= one != MW_FAULT_OPCODE ? 1u << BAD : 0;
+        expected |= other != MW_FAULT_OPCODE ? 1u << BAD_TOO : 0;
+        assert_int_equal(mw_ports_down(t.d, &down), 0);
+        assert_int_equal(down, expected);
+        assert_int_equal(mw_counters_read(t.d, &c), 0);
+        assert_true(c.switch_errors > 0);
+        assert_true(t.bad >> c.switch_error_port & 1);
+        assert_int_equal(c.gpu[1].errors, 0);
+        for (unsigned g = 0; g < GPUS; g++)
+            assert_true(t.bad >> g & 1 || c.port[g].rejected == 0);
+        enable(&t);
+        if (status == MW_ERR_TIMEOUT)
+            status = mw_wait(t.d, NULL, &cycles);
+        assert_int_equal(status, MW_ERR_DEVICE);
+        others_are_right(&t);
+        is_as_before(&t);
+    }
+    close_device(&t);
+}
+
+/// In a MoE layer, where everybody waits for everybody. It stands still and says so; when every GPU that still has a part of it has been taken down and up, it is over,
+/// and the next one is as if nothing had been.
+static void in_a_layer(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned faults;
+        const char *message;
+    } ways[] = {{MW_FAULT_ACCEPT, "port 2 is down"},
+                {MW_FAULT_SEND, "port 2 is down"},
+                {MW_FAULT_ANSWER, "port 2 is down"},
+                {MW_FAULT_OPCODE, "no progress for"}};
+    static const struct layer_shape shape = {GPUS, 16, 128, 4 * GPUS, 4, false};
+    const struct mw_wait_options w = {.quiet_cycles = 40 * PERIOD, .step_cycles = 20 * PERIOD};
+    struct mw_random r = {test_seed()};
+    struct device t;
+    struct layer l;
+    open_device(&t);
+    layer_make(&l, &shape, &r);
+    uint64_t cycles = layer_pass(&l, t.d, "nobody misbehaves");
+    struct mw_counters counters = l.counters;
+    for (unsigned i = 0; i < 3 * sizeof ways / sizeof *ways; i++) {
+        unsigned faults = ways[i / 3].faults;
+        unsigned after = (unsigned)(mw_random_below(&r, cycles / 2) / 64 * 64);
+        struct mw_counters c;
+        uint64_t ended;
+        uint32_t down;
+        print_message("0x%x, %u cycles behind go\n", faults, after);
+        assert_int_equal(mw_fault_set(t.d, BAD, faults, after), 0);
+        assert_int_equal(layer_run(&l, t.d, &w), MW_ERR_TIMEOUT);
+        assert_line(mw_message(), "no progress for", ways[i / 3].message);
+        assert_int_equal(mw_counters_read(t.d, &c), 0);
+        assert_int_equal(c.switch_error_port, BAD);
+        assert_true(c.switch_errors > 0);
+        assert_int_equal(mw_ports_down(t.d, &down), 0);
+        assert_int_equal(down, faults == MW_FAULT_OPCODE ? 0 : 1u << BAD);
+        enable(&t);
+        for (unsigned g = 0; g < GPUS; g++) {
+            assert_int_equal(mw_port_disable(t.d, g), 0);
+            assert_int_equal(mw_port_enable(t.d, g), 0);
+        }
+        assert_int_equal(mw_wait(t.d, &w, &ended), MW_ERR_DEVICE);
+        assert_int_equal(layer_pass(&l, t.d, "afterwards"), cycles);
+        assert_memory_equal(&l.counters, &counters, sizeof counters);
+    }
+    layer_free(&l);
+    close_device(&t);
+}
+
 /// Taken down and up by software, between layers.
 static void by_software(void **state)
 {
@@ -293,6 +391,7 @@ int main(void)
         cmocka_unit_test(takes_nothing),   cmocka_unit_test(stops_inside_a_packet),
         cmocka_unit_test(answers_nothing), cmocka_unit_test(sends_what_is_unknown),
         cmocka_unit_test(by_software),     cmocka_unit_test(a_run_names_the_port),
+        cmocka_unit_test(two_at_once),     cmocka_unit_test(in_a_layer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
