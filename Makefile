@@ -211,7 +211,7 @@ N ?= 8
 F ?= 16
 TRACE ?= 0
 SMALL ?= 0
-CONF = n$(N)f$(F)$(if $(filter 1,$(SMALL)),-small)$(if $(filter 1,$(TRACE)),-fst)
+CONF = n$(N)f$(F)$(if $(filter 1,$(SMALL)),-small)$(if $(filter 1,$(TRACE)),-fst)$(if $(filter 2,$(TRACE)),-whole)
 # what synth-check synthesizes: 16 KB per GPU, depths for layers that fit there, reductions of one kind
 SMALL_PARAMS := MemBytesLog2=14 RowsLog2=6 TokensLog2=5 MaxExperts=32 MaxLocalExperts=4 CacheEntries=64 MaxLatency=8 StorePkts=16 Window=0 RxStorePkts=12 RedTypes=1 RedOps=1 Reds=0 Faults=0 Monitor=0
 MODEL_OPT ?= -O2
@@ -220,7 +220,7 @@ LANES_OPT ?= -Os
 # for the machine that it is built on; MODEL_ARCH=x86-64-v3, say, for another. Of a processor that has AVX10 Clang 19 names a set of features that it then complains of: that warning is off.
 MODEL_ARCH ?= native
 
-# A model with waves is the whole fabric. Else it is cut into Verilated parts that the shim joins: those that there are once, and those that each node or port has one of, of
+# A model with waves, or one that is asked to, is the whole fabric. Else it is cut into Verilated parts that the shim joins: those that there are once, and those that each node or port has one of, of
 # which Verilator's code only initialises: sim/lanes.py makes of it what runs, all copies at once. Its own large memories are of no use then, and are not
 # written. Everything starts with random contents; of large memories the first 2^15 elements do, as many as a cut-down layer uses.
 ONE_PARTS := fabric_csr switch_common
@@ -258,22 +258,22 @@ $(B)/model/$(1)/$(6)/V$(6)__ALL.a: $(B)/model/$(1)/$(6)/V$(6).mk
 	@touch $$@
 endef
 
-# model_rules: configuration, N, F, small, trace
-model_parts = $(if $(filter 1,$(1)),fabric,$(ONE_PARTS) $(LANES_PARTS))
+# model_rules: configuration, N, F, small, trace (0: none, in parts; 1: with waves; 2: none, but whole)
+model_parts = $(if $(filter 0,$(1)),$(ONE_PARTS) $(LANES_PARTS),fabric)
 define model_rules
 $(foreach p,$(call model_parts,$(5)),$(eval $(call part_rules,$(1),$(2),$(3),$(4),$(5),$(p))))
 $(B)/model/$(1)/libmwsim.so: $(foreach p,$(call model_parts,$(5)),$(B)/model/$(1)/$(p)/V$(p)__ALL.a $(if $(filter $(ONE_PARTS),$(p)),$(B)/model/$(1)/$(p)/V$(p)_schedule.h) $(if $(filter $(LANES_PARTS),$(p)),$(B)/model/$(1)/$(p)/V$(p)_lanes.a)) sim/shim.cpp sim/start.h sim/mw_sim.h sim/exports.map $(B)/verilated/$(if $(filter 1,$(5)),fst,plain).a
 	$$(call say,LINK,$$@)
-	$$(Q)$(MODEL_CXX) $(CXXFLAGS) -march=$(MODEL_ARCH) -Wno-invalid-feature-combination -fvisibility=hidden $(VINC) -DMW_SIM_TRACE=$(5) -DVM_TRACE=$(5) -DMW_SIM_N=$(2) -DMW_SIM_F=$(3) \
+	$$(Q)$(MODEL_CXX) $(CXXFLAGS) -march=$(MODEL_ARCH) -Wno-invalid-feature-combination -fvisibility=hidden $(VINC) -DMW_SIM_WHOLE=$(if $(filter 0,$(5)),0,1) -DMW_SIM_TRACE=$(if $(filter 1,$(5)),1,0) -DVM_TRACE=$(if $(filter 1,$(5)),1,0) -DMW_SIM_N=$(2) -DMW_SIM_F=$(3) \
 	    $(foreach p,$(call model_parts,$(5)),-I$(B)/model/$(1)/$(p)) -Isim -I$(GEN) -shared -Wl,--version-script=sim/exports.map -o $$@ sim/shim.cpp $$(filter %.a,$$^) $(if $(filter 1,$(5)),-lz -llz4) -lpthread
 endef
 
-# configurations that the tests use, and the one asked for: several N, both flit widths, what synth-check measures, waves
-MODELS := 8.16.0.0 4.8.0.0 4.8.1.0 2.8.0.0 3.16.0.0 2.8.0.1
+# configurations that the tests use, and the one asked for: several N, both flit widths, what synth-check measures, waves, the whole beside its parts
+MODELS := 8.16.0.0 4.8.0.0 4.8.1.0 2.8.0.0 3.16.0.0 2.8.0.1 4.16.0.0 4.16.0.2
 LONG_MODELS := 32.16.0.0
 asked := $(N).$(F).$(SMALL).$(TRACE)
 dotted = $(word $(2),$(subst ., ,$(1)))
-conf = n$(call dotted,$(1),1)f$(call dotted,$(1),2)$(if $(filter 1,$(call dotted,$(1),3)),-small)$(if $(filter 1,$(call dotted,$(1),4)),-fst)
+conf = n$(call dotted,$(1),1)f$(call dotted,$(1),2)$(if $(filter 1,$(call dotted,$(1),3)),-small)$(if $(filter 1,$(call dotted,$(1),4)),-fst)$(if $(filter 2,$(call dotted,$(1),4)),-whole)
 model_so = $(B)/model/$(call conf,$(1))/libmwsim.so
 $(foreach m,$(sort $(MODELS) $(LONG_MODELS) $(asked)),$(eval $(call model_rules,$(call conf,$(m)),$(call dotted,$(m),1),$(call dotted,$(m),2),$(call dotted,$(m),3),$(call dotted,$(m),4))))
 

@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-enum { MW_SIM_ABI = 1 };
+enum { MW_SIM_ABI = 2 };
 
 struct mw_sim;
 
@@ -48,6 +48,8 @@ struct mw_sim_ops {
     int (*transfer)(struct mw_sim *sim, const struct mw_sim_transfer *list, size_t count);
     /// Cycles since creation.
     uint64_t (*cycles)(const struct mw_sim *sim);
+    /// Reset it, whatever it is doing, as at its creation; memories keep what they hold.
+    void (*reset)(struct mw_sim *sim);
 };
 
 /// The only symbol of the shared object.

@@ -3,8 +3,8 @@
 // The Verilated device behind the C interface of mw_sim.h: clock and reset, the configuration bus,
 // one host stream port per GPU, waves. All C++ of the project outside of tests is here.
 //
-// With waves, one model holds the whole fabric. Without, the simulation is cut into parts, and joined here as
-// rtl/top/fabric.sv, fabric_core.sv and rtl/switch/switch_top.sv join them: the nodes, their links and the
+// With waves, and where MW_SIM_WHOLE asks for it, one model holds the whole fabric. Else the simulation is cut into parts, and
+// joined here as rtl/top/fabric.sv, fabric_core.sv and rtl/switch/switch_top.sv join them: the nodes, their links and the
 // ports of the switch, each kind all at once, a lane of a vector each (sim/lanes.py makes it of Verilator's
 // model of one), and the registers and what the ports share. Each part is evaluated once per clock edge.
 // Both give the same cycles (tests/system).
@@ -19,9 +19,11 @@
 
 #include "start.h"
 
-#if MW_SIM_TRACE
+#if MW_SIM_WHOLE
 #include "Vfabric.h"
+#if MW_SIM_TRACE
 #include "verilated_fst_c.h"
+#endif
 #else
 #include "Vfabric_csr.h"
 #include "Vfabric_csr_schedule.h"
@@ -52,13 +54,44 @@ constexpr unsigned RESET_CYCLES = 8;
 constexpr unsigned BUS_LIMIT = 10000;
 constexpr unsigned STREAM_LIMIT = 100000;
 
+#if MW_SIM_WHOLE
+// ---- the fabric in one model ----
 #if MW_SIM_TRACE
-// ---- the fabric in one model, with waves ----
+struct waves {
+    VerilatedFstC fst;
+    bool tracing = false;
+
+    bool open(VerilatedContext &context, Vfabric &top, const char *path)
+    {
+        if (!path)
+            return true;
+        context.traceEverOn(true);
+        top.trace(&fst, 99);
+        fst.open(path);
+        return tracing = fst.isOpen();
+    }
+    void dump(uint64_t time)
+    {
+        if (tracing)
+            fst.dump(time);
+    }
+    ~waves()
+    {
+        if (tracing)
+            fst.close();
+    }
+};
+#else
+struct waves {
+    bool open(VerilatedContext &, Vfabric &, const char *path) { return !path; }
+    void dump(uint64_t) {}
+};
+#endif
+
 struct device {
     random_context context;
     Vfabric bus{&context}; // has the configuration bus
-    VerilatedFstC fst;
-    bool tracing = false;
+    waves trace;
 
     bool host_rvalid(unsigned g) const { return bus.host_rvalid_o[g]; }
     bool host_ready(unsigned g) const { return bus.host_ready_o[g]; }
@@ -84,29 +117,15 @@ struct device {
     {
         bus.clk_i = level;
         bus.eval();
-        if (tracing)
-            fst.dump(context.time());
+        trace.dump(context.time());
         context.timeInc(1);
     }
     void settle() { clock(false); }
     void rise() { clock(true); }
 
-    bool open(const char *path)
-    {
-        if (!path)
-            return true;
-        context.traceEverOn(true);
-        bus.trace(&fst, 99);
-        fst.open(path);
-        return tracing = fst.isOpen();
-    }
+    bool open(const char *path) { return trace.open(context, bus, path); }
 
-    ~device()
-    {
-        bus.final();
-        if (tracing)
-            fst.close();
-    }
+    ~device() { bus.final(); }
 };
 #else
 // ---- nodes, links, ports of the switch, a lane each, and what there is once ----
@@ -597,13 +616,19 @@ int transfer(mw_sim *s, const mw_sim_transfer *list, std::size_t count)
     return -2;
 }
 
+void reset(mw_sim *s)
+{
+    s->reset();
+}
+
 uint64_t cycles(const mw_sim *s)
 {
     return s->cycles;
 }
 
-const mw_sim_ops OPS = {MW_SIM_ABI, GPUS, FLIT_BYTES, MW_SIM_TRACE != 0, create,
-                        destroy,    cfg,  run,        transfer,          cycles};
+const mw_sim_ops OPS = {MW_SIM_ABI, GPUS,    FLIT_BYTES, MW_SIM_TRACE != 0,
+                        create,     destroy, cfg,        run,
+                        transfer,   cycles,  reset};
 } // namespace
 
 extern "C" __attribute__((visibility("default"))) const mw_sim_ops *mw_sim_get_ops(void)
