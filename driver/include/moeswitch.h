@@ -300,7 +300,10 @@ MW_API void mw_route_pack(uint8_t *entry, const int16_t *topk_idx, const float *
 // ---- instruction streams --------------------------------------------------------------------------
 
 /// A stream being built. Each call below adds one instruction (docs/isa.md has what it does, in what
-/// order, and when it retires) and fails with MW_ERR_CAPACITY when the stream is full. The first
+/// order, and when it retires) and fails with MW_ERR_CAPACITY when the stream is full, with
+/// MW_ERR_INVALID for an operand that no device has: a counter that packets do not count (signal, flag)
+/// or that does not exist (wait), a group from STATIC_GROUPS on, such as a failure of
+/// mw_multicast_group. What this device has not, it refuses itself, and records an error (MW_HWERR_). The first
 /// failure is kept, so that a whole stream can be built and checked once, by mw_stream_end.
 struct mw_stream {
     unsigned count;

@@ -23,15 +23,21 @@ static int add(struct mw_stream *s, struct mw_instr instr)
     return 0;
 }
 
+// An operand that no instruction can hold, or that means nothing: kept as the stream's failure, and no instruction.
+static int refuse(struct mw_stream *s, const char *what, unsigned value, unsigned limit)
+{
+    int status = mwi_fail(MW_ERR_INVALID, "%s %d: 0 to %u", what, (int)value, limit - 1);
+    if (!s->error)
+        s->error = status;
+    return status;
+}
+
 static int add_event(struct mw_stream *s, unsigned op, unsigned flags, unsigned event,
                      uint32_t threshold)
 {
-    if (event >= MW_EVENTS) {
-        int status = mwi_fail(MW_ERR_INVALID, "event %u: there are %d", event, MW_EVENTS);
-        if (!s->error)
-            s->error = status;
-        return status;
-    }
+    unsigned events = op == MW_I_WAIT ? MW_EV_ACKS + 1 : MW_SW_EVENTS;
+    if (event >= events)
+        return refuse(s, "event", event, events);
     return add(
         s, (struct mw_instr){
                .op = (uint8_t)op, .flags = (uint8_t)flags, .imm = (uint16_t)event, .a = threshold});
@@ -47,6 +53,11 @@ static int add_range(struct mw_stream *s, unsigned op, unsigned flags, uint32_t 
 static int add_copy(struct mw_stream *s, unsigned op, unsigned imm, uint32_t from, uint32_t bytes,
                     uint32_t to)
 {
+    // Which GPUs there are the device knows: it refuses others.
+    bool linear = op == MW_I_ST_LINEAR;
+    unsigned limit = linear ? UINT16_MAX + 1 : MW_STATIC_GROUPS;
+    if (imm >= limit)
+        return refuse(s, linear ? "GPU" : "group", imm, limit);
     return add(s, (struct mw_instr){
                       .op = (uint8_t)op, .imm = (uint16_t)imm, .a = from, .b = bytes, .c = to});
 }
@@ -122,6 +133,8 @@ int mw_stream_multimem_red(struct mw_stream *s, unsigned group, uint32_t from, u
 
 int mw_stream_expert(struct mw_stream *s, unsigned flags)
 {
+    if (flags > 1)
+        return refuse(s, "flags", flags, 2);
     return add_range(s, MW_I_EXPERT, flags, 0, 0);
 }
 

@@ -572,6 +572,48 @@ static void stream_failures(void **state)
 {
     (void)state;
     struct mw_stream s;
+    for (unsigned event = 0; event < 20; event++) {
+        mw_stream_init(&s);
+        int packets = event <= MW_EV_SW7 ? 0 : MW_ERR_INVALID;
+        assert_code(mw_stream_signal(&s, event), packets);
+        assert_code(mw_stream_flag(&s, event, false), packets);
+        assert_code(mw_stream_flag(&s, event, true), packets);
+        assert_code(mw_stream_end(&s), packets);
+        assert_int_equal(s.count, packets ? 1 : 4); // what is refused is no instruction
+        mw_stream_init(&s);
+        assert_code(mw_stream_wait(&s, event, 0), event <= MW_EV_ACKS ? 0 : MW_ERR_INVALID);
+    }
+    assert_message("event 19: 0 to 12");
+    static int (*const to_group[])(struct mw_stream *, unsigned, uint32_t, uint32_t, uint32_t) = {
+        mw_stream_multimem_st, mw_stream_multimem_red, mw_stream_multimem_ld_reduce};
+    static const unsigned no_group[] = {16,    17,    255,      256,
+                                        65535, 65536, 1u << 31, (unsigned)MW_ERR_STATE};
+    for (unsigned i = 0; i < 3; i++) {
+        mw_stream_init(&s);
+        assert_code(to_group[i](&s, 15, 0, 16, 0), 0);
+        assert_code(mw_stream_end(&s), 0);
+        for (unsigned g = 0; g < sizeof no_group / sizeof *no_group; g++) {
+            mw_stream_init(&s);
+            assert_code(to_group[i](&s, no_group[g], 0, 16, 0), MW_ERR_INVALID);
+            assert_int_equal(s.count, 0);
+            assert_code(mw_stream_end(&s), MW_ERR_INVALID);
+        }
+    }
+    assert_message("group -10: 0 to 15");
+    mw_stream_init(&s);
+    assert_code(mw_stream_st_linear(&s, 65535, 0, 16, 0), 0);
+    assert_code(mw_stream_st_linear(&s, 65536, 0, 16, 0), MW_ERR_INVALID);
+    assert_code(mw_stream_end(&s), MW_ERR_INVALID);
+    mw_stream_init(&s);
+    assert_code(mw_stream_expert(&s, 2), MW_ERR_INVALID);
+    assert_code(mw_stream_expert(&s, 256), MW_ERR_INVALID);
+    // A group of an object that is not bound.
+    struct mw_multicast *unbound;
+    assert_code(mw_multicast_create(device, 64, &unbound), 0);
+    mw_stream_init(&s);
+    assert_code(mw_stream_multimem_st(&s, (unsigned)mw_multicast_group(unbound), 0, 64, 0),
+                MW_ERR_INVALID);
+    mw_multicast_destroy(unbound);
     mw_stream_init(&s);
     assert_code(mw_stream_wait(&s, 16, 0), MW_ERR_INVALID);
     assert_code(mw_stream_fence(&s), 0);
@@ -726,7 +768,7 @@ static void hardware_errors(void **state)
     *fake_fabric(&fake, FABRIC(node_error)) = 1 << 3;
     *fake_node(&fake, 3, NODE(status.error)) = MW_HWERR_BOUNDS | 12u << 16;
     assert_code(mw_wait(device, NULL, NULL), MW_ERR_DEVICE);
-    assert_message("GPU 3: address, row or token outside its region (12 errors)");
+    assert_message("GPU 3: address, row, token or event counter outside its region (12 errors)");
     assert_code(mw_launch(device), 0); // the layer is over all the same
     *fake_fabric(&fake, FABRIC(error)) = MW_HWERR_PARTITION | 2 << 8 | 1u << 16;
     assert_code(mw_wait(device, NULL, NULL), MW_ERR_DEVICE);
