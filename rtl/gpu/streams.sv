@@ -10,9 +10,9 @@
 // Errors: an unknown instruction, a wait that no counter can end, or a 64th instruction that is not I_END: ERR_INSTR, the stream stops.
 //
 // Events: a pulse counts at once. EVENT packets may come in every cycle; FLAG and COUNTS packets, never two in one cycle, use the
-// cycles between: their queue holds as many as the receiver has packet slots, and more cannot arrive while the link carries only
-// EVENTs. ACKs come last: a GPU waits for at most one per GPU. These counters restart during the 16 cycles after go, before
-// any packet of the layer can arrive. A waiting stream is looked at every fourth cycle.
+// cycles between, and wait in a ring of 15. While that is full, and in the 16 cycles behind go in which these counters restart, EVENTs wait (ev_ready_o)
+// and hold nothing but their credits. So one leaves a full ring in every cycle, and none is lost, whatever comes; in those 16 cycles the link brings at most
+// eight of them. ACKs come last, one at most in a cycle without EVENT: fewer wait than fill their counter. A waiting stream is looked at every fourth cycle.
 `default_nettype none
 
 module streams #(
@@ -24,6 +24,7 @@ module streams #(
     localparam int unsigned FW    = 8 * FlitBytes,
     localparam int unsigned AddrW = MemBytesLog2 - $clog2(FlitBytes),
     localparam int unsigned S     = isa_pkg::Streams,
+    localparam int unsigned EvIdxW = $clog2(isa_pkg::SwEvents),
     localparam int unsigned Units = 5
 ) (
     input  wire logic                 clk_i,
@@ -45,7 +46,8 @@ module streams #(
     input  wire logic                 retire_i    [Units],
 
     input  wire logic                 ev_valid_i  [2],  // 0: FLAG, 1: EVENT
-    input  wire logic [3:0]           ev_idx_i    [2],
+    input  wire logic [EvIdxW-1:0]    ev_idx_i    [2],
+    output logic                      ev_ready_o,       // for an EVENT
     input  wire logic                 ev_counts_i,
     input  wire logic                 ev_row_i,
     input  wire logic                 ev_token_i,
@@ -121,7 +123,7 @@ module streams #(
         case (cmd_o.op)
             I_END:  is_end = 1'b1;
             // A threshold or a counter that does not exist would never be reached.
-            I_WAIT: is_wait = cmd_o.a[31:EvW] == '0 && cmd_o.imm[15:4] == '0;
+            I_WAIT: is_wait = cmd_o.a[31:EvW] == '0 && cmd_o.imm <= 16'(EV_ACKS);
             I_COUNT, I_PREFIX, I_SIGNAL, I_FLAG, I_FENCE: is_unit = 1'b1;
             I_DYMULTIMEM_ST, I_ST, I_ST_LINEAR, I_MULTIMEM_ST, I_MULTIMEM_RED: begin
                 is_unit = 1'b1;
@@ -218,7 +220,7 @@ module streams #(
     // ---- counters of packets --------------------------------------------------
     // Software events, COUNTS and ACKS: one increment per cycle. Two copies: one for the increment, one for the waiting streams.
     logic [4:0]      clear_q;  // entries cleared since go; 16: done
-    logic            ready, pkt_we;
+    logic            ready, full, event_take, pkt_we;
     logic [3:0]      pkt_idx, in_idx, queue_idx, wait_idx;
     logic [PktW-1:0] pkt_old, pkt_new, pkt_value;
     logic [3:0]      wptr_q, rptr_q;
@@ -226,15 +228,18 @@ module streams #(
     logic [5:0]      acks_q;
 
     assign in_valid = ev_valid_i[0] || ev_counts_i;
-    assign in_idx   = ev_valid_i[0] ? {1'b0, ev_idx_i[0][2:0]} : EV_COUNTS;
+    assign in_idx   = ev_valid_i[0] ? 4'(ev_idx_i[0]) : EV_COUNTS;
     assign queued   = wptr_q != rptr_q;
+    assign full     = wptr_q + 4'd1 == rptr_q;
     lutram #(.Width(4), .Depth(16)) i_queue (
         .clk_i, .we_i(in_valid), .waddr_i(wptr_q), .wdata_i(in_idx), .raddr_i(rptr_q), .rdata_o(queue_idx)
     );
 
-    assign ready   = clear_q[4];
-    assign pkt_we  = !ready || ev_valid_i[1] || queued || acks_q != '0;
-    assign pkt_idx = !ready ? clear_q[3:0] : ev_valid_i[1] ? {1'b0, ev_idx_i[1][2:0]} : queued ? queue_idx : EV_ACKS;
+    assign ready      = clear_q[4];
+    assign ev_ready_o = ready && !full;
+    assign event_take = ev_valid_i[1] && ev_ready_o;
+    assign pkt_we  = !ready || event_take || queued || acks_q != '0;
+    assign pkt_idx = !ready ? clear_q[3:0] : event_take ? 4'(ev_idx_i[1]) : queued ? queue_idx : EV_ACKS;
     assign pkt_new = (pkt_old + PktW'(1)) & {PktW{ready}};
 
     lutram #(.Width(PktW), .Depth(Events)) i_count (
@@ -246,7 +251,7 @@ module streams #(
 
     always_ff @(posedge clk_i) begin
         logic ack_out;
-        ack_out = ready && !ev_valid_i[1] && !queued && acks_q != '0;
+        ack_out = ready && !event_take && !queued && acks_q != '0;
         if (!rst_ni || go_i) begin
             clear_q <= '0;
             wptr_q  <= '0;
@@ -255,7 +260,7 @@ module streams #(
         end else begin
             if (!ready) clear_q <= clear_q + 1'b1;
             if (in_valid) wptr_q <= wptr_q + 1'b1;
-            if (ready && !ev_valid_i[1] && queued) rptr_q <= rptr_q + 1'b1;
+            if (ready && !event_take && queued) rptr_q <= rptr_q + 1'b1;
             if (ev_ack_i != ack_out) acks_q <= acks_q + (ack_out ? '1 : 6'd1);
         end
     end
@@ -306,10 +311,9 @@ module streams #(
 `ifndef SYNTHESIS
     always_ff @(posedge clk_i) begin
         if (rst_ni && !go_i) begin
-            if (in_valid && wptr_q + 4'd1 == rptr_q) $fatal(1, "streams: more FLAG and COUNTS packets than the receiver has slots");
+            // What rx_store promises, whatever comes in.
+            if (in_valid && full && !ready) $fatal(1, "streams: FLAG and COUNTS packets in every cycle");
             if (ev_valid_i[0] && ev_counts_i) $fatal(1, "streams: FLAG and COUNTS in one cycle");
-            if (ev_valid_i[1] && !ready) $fatal(1, "streams: EVENT in the first cycles of a layer");
-            if ((ev_valid_i[0] && ev_idx_i[0][3]) || (ev_valid_i[1] && ev_idx_i[1][3])) $fatal(1, "streams: not a software event");
         end
     end
 `endif

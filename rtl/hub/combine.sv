@@ -10,7 +10,8 @@
 // This file is the command and its items (token, static row), of which two are named ahead of row_build, which makes the packets: entry_reader
 // reads the routing entry of a token, a static row has none. Order: as the command names items, or as their tokens get ready.
 // An expert that is not mapped: error, no request, and the token's row is not written. The token counts as finished.
-// A static range begins and ends at flits inside the memory: else, and with a type or operator that is not there, an error and nothing is asked for.
+// Errors: an instruction of another unit (INSTR), with a type or operator that is not there (REDUCTION), of a static group that cannot exist (UNMAPPED), of tokens
+// beyond 2^token_shift, or of a static range that does not begin and end at flits inside the memory, its result's place included (BOUNDS): nothing is asked for.
 `default_nettype none
 
 module combine #(
@@ -82,7 +83,7 @@ module combine #(
     typedef enum logic [1:0] {Dynamic, Static, Sum} mode_e;
 
     // ---- command ------------------------------------------------------------------
-    logic          busy_q, take, known, outside, strange, finish;
+    logic          busy_q, take, known, outside, strange, lost, refused, finish, no_tokens, no_from, no_to;
     red_pkg::red_t red_in;
     mode_e         mode_q, mode_in;
     logic          option_q;    // flags.0 of the command: tokens as they get ready; sum: the own rows
@@ -90,7 +91,18 @@ module combine #(
 
     assign cmd_ready_o = !busy_q;
     assign take        = cmd_valid_i && cmd_ready_o;
-    assign outside     = mode_in == Static && (((cmd_i.a | cmd_i.c) >> (AddrW + LogF)) != '0 || LogF'(cmd_i.a | cmd_i.b | cmd_i.c) != '0);
+    assign outside     = (mode_in == Static) ? no_from || no_to || LogF'(cmd_i.a | cmd_i.b | cmd_i.c) != '0 : no_tokens;
+    assign lost        = mode_in == Static && cmd_i.imm[7:0] >= 8'(StaticGroups);
+    assign refused     = !known || strange || lost || outside;
+
+    /* verilator lint_off PINCONNECTEMPTY */
+    cmd_range #(.ByteW(AddrW + LogF), .TokensLog2(TokensLog2)) i_from (
+        .first_i(cmd_i.a), .count_i(cmd_i.b), .token_shift_i(cfg_i.token_shift), .end_o(), .no_tokens_o(no_tokens), .no_bytes_o(no_from)
+    );
+    cmd_range #(.ByteW(AddrW + LogF), .TokensLog2(TokensLog2)) i_to (
+        .first_i(cmd_i.c), .count_i(cmd_i.b), .token_shift_i(4'd0), .end_o(), .no_tokens_o(), .no_bytes_o(no_to)
+    );
+    /* verilator lint_on PINCONNECTEMPTY */
 
     always_comb begin
         known   = 1'b1;
@@ -105,7 +117,7 @@ module combine #(
 
     // sum is of bf16; the others say it in imm.
     assign red_in  = (mode_in == Sum) ? '0 : '{dtype: dtype_e'(cmd_i.imm[10:8]), redop: redop_e'(cmd_i.imm[14:12])};
-    assign strange = known && !red_pkg::has(RedTypes, RedOps, red_in);
+    assign strange = (mode_in != Sum && (cmd_i.imm[11] || cmd_i.imm[15])) || !red_pkg::has(RedTypes, RedOps, red_in);
 
     if (red_pkg::plain(RedTypes, RedOps)) begin : gen_plain
         assign red_o = '0;
@@ -190,7 +202,7 @@ module combine #(
                 full_q[rpar_q] <= 1'b0;
                 rpar_q         <= !rpar_q;
             end
-            if (take)       left_q <= (!known || outside || strange) ? '0 : (ItemW+1)'(cmd_i.b);
+            if (take)       left_q <= refused ? '0 : (ItemW+1)'(cmd_i.b);
             else if (start) left_q <= last_in ? '0 : rest[ItemW:0];
         end
         if (take) begin
@@ -203,8 +215,8 @@ module combine #(
 
     // ---- errors -------------------------------------------------------------------
     always_ff @(posedge clk_i) begin
-        err_valid_o <= rst_ni && (unmapped_i || (take && (!known || outside || strange)));
-        err_code_o  <= (!busy_q && !known) ? ERR_INSTR : (!busy_q && strange) ? ERR_REDUCTION : busy_q ? ERR_UNMAPPED : ERR_BOUNDS;
+        err_valid_o <= rst_ni && (unmapped_i || (take && refused));
+        err_code_o  <= busy_q ? ERR_UNMAPPED : !known ? ERR_INSTR : strange ? ERR_REDUCTION : lost ? ERR_UNMAPPED : ERR_BOUNDS;
     end
 
     assign idle_o = !busy_q;

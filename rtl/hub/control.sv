@@ -7,6 +7,8 @@
 // signal, flag, fence: a packet to each GPU p + 1, ... (fence: p first, by the local stream; flag with flags.0: p alone). fence retires when N GPUs have answered.
 // Other GPUs' copy counts (cnt_* of kind 1) go to copy_bases, which says where this GPU's rows begin at the others; prefix keeps where its own begin here, and
 // belongs behind the arrival of all counts. ACKs, signals of the expert engine and events leave by ctrl_packets.
+// Errors: an instruction of another unit (INSTR), an event counter that packets do not count, or tokens beyond 2^token_shift (BOUNDS) send nothing, and the
+// instruction retires; a copy count that cannot be (BOUNDS) is not added.
 // Order: COUNTS, FLAG and FENCE are in the store class, behind everything that tx took before. Back-pressure: all by ready; ready does not
 // depend on the port's own valid.
 `default_nettype none
@@ -50,6 +52,7 @@ module control #(
     output logic                             ack_ready_o,
     input  wire logic [4:0]                  ack_dst_i,
     input  wire logic                        ack_rx_i,      // rx: an own fence was answered
+    input  wire logic [4:0]                  ack_src_i,     // by this GPU
 
     input  wire logic                        cnt_valid_i,
     input  wire logic                        cnt_kind_i,
@@ -75,7 +78,7 @@ module control #(
     input  wire logic                        clo_ready_i,
     output logic [8*FlitBytes-1:0]           st_data_o,     // of either
     output logic                             st_last_o,
-    output logic                             err_valid_o,   // not an instruction of this unit
+    output logic                             err_valid_o,
     output error_pkg::err_e                  err_code_o,
     output logic                             idle_o
 );
@@ -96,21 +99,29 @@ module control #(
     // ---- instruction -------------------------------------------------------------------------------------------
     typedef enum logic [2:0] {CLEAR, IDLE, COUNT, PREFIX, EVENTS, HEAD, WORDS, DRAIN} state_e;
     state_e          state_q;
-    logic            accept, copies_q, to_last, to_next, start_walk, fenced, event_ready;
+    logic            accept, copies_q, to_last, to_next, start_walk, fenced, event_ready, known, no_tokens, refused, bad_count;
     iop_e            op_q;
     logic [3:0]      imm_q;
     logic [GpuW-1:0] port, to_q;
-    logic [TokensLog2:0] end_q;
+    logic [TokensLog2:0] end_q, range_end;
 
     assign port        = cfg_i.port[GpuW-1:0];
     assign cmd_ready_o = state_q == IDLE;
     assign accept      = cmd_valid_i && cmd_ready_o;
-    assign start_walk  = accept && cmd_i.op == I_COUNT;
+    assign known       = cmd_i.op inside {I_COUNT, I_PREFIX, I_SIGNAL, I_FLAG, I_FENCE};
+    assign refused     = !known || (cmd_i.op == I_COUNT && no_tokens) || (cmd_i.op inside {I_SIGNAL, I_FLAG} && cmd_i.imm >= 16'(SwEvents));
+    assign start_walk  = accept && cmd_i.op == I_COUNT && !refused;
     assign to_last     = ((to_q == GpuW'(N - 1)) ? '0 : to_q + 1'b1) == port || (op_q == I_FLAG && copies_q);
+
+    /* verilator lint_off PINCONNECTEMPTY */
+    cmd_range #(.ByteW(AddrW + $clog2(FlitBytes)), .TokensLog2(TokensLog2)) i_range (
+        .first_i(cmd_i.a), .count_i(cmd_i.b), .token_shift_i(cfg_i.token_shift), .end_o(range_end), .no_tokens_o(no_tokens), .no_bytes_o()
+    );
+    /* verilator lint_on PINCONNECTEMPTY */
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) end_q <= '0;
-        else if (start_walk) end_q <= (TokensLog2 + 1)'(cmd_i.a) + (TokensLog2 + 1)'(cmd_i.b);
+        else if (start_walk) end_q <= range_end;
         if (accept) begin
             op_q     <= cmd_i.op;
             imm_q    <= cmd_i.imm[3:0];
@@ -197,8 +208,8 @@ module control #(
     assign retire_o = (state_q == DRAIN && !out_valid_q && (op_q != I_SIGNAL || !ctl_valid_o) && fenced) || state_q == PREFIX;
     assign idle_o   = state_q == IDLE && !ctl_valid_o && !sig_valid_i && !ack_valid_i;
 
-    assign err_valid_o = accept && !(cmd_i.op inside {I_COUNT, I_PREFIX, I_SIGNAL, I_FLAG, I_FENCE});
-    assign err_code_o  = error_pkg::ERR_INSTR;
+    assign err_valid_o = (accept && refused) || bad_count;
+    assign err_code_o  = (accept && !known) ? error_pkg::ERR_INSTR : error_pkg::ERR_BOUNDS;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
@@ -207,7 +218,8 @@ module control #(
             unique case (state_q)
                 CLEAR:   if (!clearing) state_q <= IDLE;
                 IDLE:    if (accept) begin
-                             unique case (cmd_i.op)
+                             if (refused) state_q <= DRAIN;
+                             else unique case (cmd_i.op)
                                  I_COUNT:  state_q <= COUNT;
                                  I_PREFIX: state_q <= PREFIX;
                                  I_SIGNAL: state_q <= EVENTS;
@@ -227,20 +239,23 @@ module control #(
     end
 
     // ---- fence -------------------------------------------------------------------------------------------------
-    logic [GpuW:0] acks_q;
-    logic          own_ack;
-    assign fenced = op_q != I_FENCE || acks_q == (GpuW + 1)'(N);
+    // A GPU answers for itself alone, however often.
+    logic [N-1:0] acked_q;
+    logic         own_ack;
+    assign fenced = op_q != I_FENCE || acked_q == '1;
 
     always_ff @(posedge clk_i) begin
-        if (accept) acks_q <= '0;
-        else if (ack_rx_i || own_ack) acks_q <= acks_q + 1'b1;
+        for (int unsigned g = 0; g < N; g++) begin
+            if (accept) acked_q[g] <= 1'b0;
+            else if ((ack_rx_i && ack_src_i == 5'(g)) || (own_ack && !ack_rx_i && cfg_i.port == 5'(g))) acked_q[g] <= 1'b1;
+        end
     end
 
     // ---- other GPUs' copies, and what is told to other GPUs -----------------------------------------------------
     copy_bases #(
         .N(N), .TokensLog2(TokensLog2)
     ) i_bases (
-        .clk_i, .rst_ni, .go_i, .port_i(cfg_i.port), .cnt_valid_i(cnt_valid_i && cnt_kind_i), .cnt_src_i, .cnt_idx_i, .cnt_val_i, .keep_i(state_q == PREFIX),
+        .clk_i, .rst_ni, .go_i, .port_i(cfg_i.port), .cnt_valid_i(cnt_valid_i && cnt_kind_i), .cnt_src_i, .cnt_idx_i, .cnt_val_i, .bad_o(bad_count), .keep_i(state_q == PREFIX),
         .base_q_i, .base_row_o, .base_take_i, .recv_rows_o, .src_i, .src_rows_o, .own_base_o
     );
 

@@ -4,7 +4,8 @@
 //
 // The counts are added up as they come: base[g] = copies of GPUs 0 .. p - 1 for GPU g, the number of the first row of p at g; recv_rows_o = copies for p,
 // src_rows_o those of src_i. keep_i, behind the arrival of all of them, keeps base[p] (own_base_o); send counts base[] up from then on.
-// go_i clears all but own_base_o, so copy counts work once per layer.
+// go_i clears all but own_base_o, so copy counts work once per layer. A count for a GPU that does not exist, or larger than the tokens of any GPU, is
+// an error (bad_o) and is not added: no sum of counts has more bits than base[].
 //
 // Ordering: a count, keep_i and base_take_i are seen in the next cycle; never two of them in one. Back-pressure: none.
 `default_nettype none
@@ -23,6 +24,7 @@ module copy_bases #(
     input  wire logic [4:0]                cnt_src_i,     // of this GPU
     input  wire logic [4:0]                cnt_idx_i,     // for this one
     input  wire logic [31:0]               cnt_val_i,
+    output logic                           bad_o,         // it cannot be
     input  wire logic                      keep_i,
 
     input  wire logic [GpuW-1:0]           base_q_i,      // the next row at this GPU
@@ -36,14 +38,16 @@ module copy_bases #(
     localparam int unsigned RowW  = node_pkg::RowW;
     localparam int unsigned BaseW = (GpuW + TokensLog2 + 1 < RowW) ? GpuW + TokensLog2 + 1 : RowW;  // every token of every GPU
 
-    logic             base_we, known, received;
+    logic             base_we, known, received, count;
     logic [GpuW-1:0]  base_at;
     logic [BaseW-1:0] base_word, base_row, recv_q, own_base_q, src_rows;
     logic [N-1:0]     known_q;
 
-    assign received    = cnt_valid_i && cnt_idx_i == port_i;
+    assign bad_o       = cnt_valid_i && (6'(cnt_idx_i) >= 6'(N) || (cnt_val_i >> (TokensLog2 + 1)) != '0);
+    assign count       = cnt_valid_i && !bad_o;
+    assign received    = count && cnt_idx_i == port_i;
     assign base_at     = cnt_valid_i ? cnt_idx_i[GpuW-1:0] : keep_i ? port_i[GpuW-1:0] : base_q_i;
-    assign base_we     = (cnt_valid_i && cnt_src_i < port_i) || base_take_i;
+    assign base_we     = (count && cnt_src_i < port_i) || base_take_i;
     assign known       = known_q[base_at];
     assign base_row    = known ? base_word : '0;
     assign base_row_o  = RowW'(base_row);

@@ -113,7 +113,7 @@ module reduction #(
     input  wire logic                part_crd_valid_i,
     input  wire logic [4:0]          part_crd_port_i,
 
-    output logic [2:0]               err_valid_o,    // combine, reduce_serve, row_sum
+    output logic [2:0]               err_valid_o,    // combine and push, reduce_serve, row_sum
     output error_pkg::err_e          err_code_o [3],
     output logic                     idle_o
 );
@@ -150,7 +150,8 @@ module reduction #(
     logic [3:0]            group;
     red_pkg::red_t         red;
     logic [14-LogF:0]      last_flits;
-    logic                  push_item, push_done, push_quiet;
+    logic                  push_item, push_done, push_quiet, combine_err, push_err;
+    error_pkg::err_e       combine_err_code;
     logic                  id_meta;
     logic [3:0]            id_idx;
     logic [15:0]           id;
@@ -164,14 +165,14 @@ module reduction #(
         .item_valid_o(item_valid), .item_slot_o(item_slot), .item_o(item), .item_last_o(item_last), .static_o(item_static), .sum_o(item_sum), .own_o(item_own),
         .group_o(group), .red_o(red), .last_flits_o(last_flits), .static_delta_o(static_delta), .copy_o(own_copy), .copy_next_i(item_copied), .item_done_i(item_done),
         .unmapped_i(unmapped), .quiet_i(own_quiet), .row_done_i(row_done), .row_more_i(row_more),
-        .err_valid_o(err_valid_o[0]), .err_code_o(err_code_o[0]), .idle_o(idle_combine)
+        .err_valid_o(combine_err), .err_code_o(combine_err_code), .idle_o(idle_combine)
     );
 
     sum_push #(
         .N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .TokensLog2(TokensLog2)
     ) i_push (
         .clk_i, .rst_ni, .go_i, .cfg_i,
-        .cmd_valid_i(push_valid_i), .cmd_ready_o(push_ready_o), .cmd_i, .retire_o(push_retire_o), .src_o, .src_rows_i, .own_base_i,
+        .cmd_valid_i(push_valid_i), .cmd_ready_o(push_ready_o), .cmd_i, .retire_o(push_retire_o), .err_valid_o(push_err), .src_o, .src_rows_i, .own_base_i,
         .entry_valid_o(meta_valid), .entry_ready_i(meta_ready), .entry_row_o(meta_row), .entry_first_i(meta_first), .entry_token_i(meta_token), .entry_got_i(meta_got),
         .item_valid_o(push_item), .item_token_o(push_token), .item_done_i(push_done), .quiet_i(push_quiet && !copy_busy_o)
     );
@@ -232,6 +233,9 @@ module reduction #(
         .part_crd_valid_i, .part_crd_port_i, .err_valid_o(err_valid_o[2]), .idle_o(idle_sum)
     );
 
+    // Of two errors in one cycle that of combine is told.
+    assign err_valid_o[0] = combine_err || push_err;
+    assign err_code_o[0]  = combine_err ? combine_err_code : error_pkg::ERR_BOUNDS;
     assign err_code_o[2] = error_pkg::ERR_POISON;
     assign idle_o        = idle_combine && push_ready_o && idle_serve && idle_sum;
 endmodule

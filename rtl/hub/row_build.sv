@@ -53,7 +53,7 @@ module row_build #(
     input  wire logic [LineW-1:0]    copy_i,         // row of the own copies
     output logic                     copy_next_o,    // was used
     output logic                     item_done_o,
-    output logic                     unmapped_o,     // an expert is not mapped
+    output logic                     unmapped_o,     // an expert is not mapped, or the group has no member
     output logic                     quiet_o,        // no own row is outstanding
     input  wire logic                row_done_i,
 
@@ -279,7 +279,7 @@ module row_build #(
             own_cnt_q    <= static_row ? 5'(group_own) : '0;
             remote_cnt_q <= '0;
             member_q     <= '0;
-            bad_q        <= 1'b0;
+            bad_q        <= static_row && !group_remote && !group_own;
             first_q      <= TgtW'(group_i);
         end else if (state_q == Scan) begin
             if (mine) begin

@@ -2,7 +2,7 @@
 //
 // The hub's end of the downlink: splits the flits of the link by class.
 //
-//   CTRL   each packet becomes a word of a small queue; SIGNAL goes on to the token tracker (sig_), EVENT and ACK are pulses, ERROR is an error report
+//   CTRL   each packet becomes a word of a small queue; SIGNAL goes on to the token tracker (sig_), EVENT to the streams' counters (ev_), ACK is a pulse, ERROR an error report
 //   STORE  flits pass to rx_store (st_), which has a slot for every credit
 //   REQ    flits pass to reduce_serve (req_), which has a place for every request of the window
 //   PART   flits wait in rx_store's queue for RxResultPkts packets (res_), with st_data_o, st_last_o; of another epoch they are poisoned on the way
@@ -10,9 +10,9 @@
 // Order: kept inside each class. Back-pressure: none towards the link, which cannot be stopped: credits bound what is inside. A CTRL credit returns
 // when the word leaves the queue, a STORE credit when rx_store frees the slot, a PART credit when the packet has left. A packet beyond its credit is
 // dropped and reported (CREDIT).
-// A CTRL packet of another epoch, with an unknown opcode or of a wrong size acts on nothing but its credit. REQ and PART packets of another epoch keep their place,
+// A CTRL packet of another epoch, with an unknown opcode, of a wrong size, or with a token or event counter that does not exist (BOUNDS) acts on nothing but its credit. REQ and PART packets of another epoch keep their place,
 // poisoned, because somebody waits for their answer; rx_store judges STORE packets.
-// Worst case: a CTRL packet waits in the queue for RxCtrlPkts - 1 others, one cycle each and what the token tracker takes.
+// Worst case: a CTRL packet waits in the queue for RxCtrlPkts - 1 others, one cycle each and what the token tracker and the event counters take.
 `default_nettype none
 
 module rx #(
@@ -40,8 +40,10 @@ module rx #(
     input  wire logic                sig_ready_i,
     output logic [TokenW-1:0]        sig_token_o,
     output logic                     ev_valid_o,
-    output logic [3:0]               ev_idx_o,
+    input  wire logic                ev_ready_i,
+    output logic [3:0]               ev_idx_o,     // below isa_pkg::SwEvents
     output logic                     ev_ack_o,
+    output logic [4:0]               ack_src_o,    // who answers
 
     // STORE
     output logic                     st_valid_o,
@@ -79,7 +81,7 @@ module rx #(
     typedef enum logic [1:0] {Signal, Event, Ack, Err} ctrl_e;
     typedef struct packed {
         ctrl_e           kind;
-        logic [ValW-1:0] val;  // token, event counter or error code
+        logic [ValW-1:0] val;  // token, event counter, source of the ACK or error code
     } ctrl_t;
 
     logic is_ctrl, is_req, is_part, first, first_q, bad_epoch;
@@ -131,12 +133,12 @@ module rx #(
     ctrl_t ctrl_in, ctrl_first, ctrl_first_q, ctrl_out;
     logic [$clog2(RxCtrlPkts+1)-1:0] ctrl_level;
     logic sized;     // payload or targets, which no CTRL packet has
-    logic high_bad;  // token outside the range that exists
+    logic high_bad;  // token or event counter outside the range that exists
 
     assign sized    = header.len != '0 || header.cnt != '0;
-    assign high_bad = header.addr[47:TokB] != '0;
+    assign high_bad = (header.addr >> TokB) != '0 || (ctrl_first.kind == Event && (header.addr[TokB-1:0] >> $clog2(isa_pkg::SwEvents)) != '0);
 
-    function automatic ctrl_t low_half(opcode_e opcode, logic has_size, logic [7:0] tag, logic epoch_bad);
+    function automatic ctrl_t low_half(opcode_e opcode, logic has_size, logic [4:0] src, logic [7:0] tag, logic epoch_bad);
         ctrl_t c;
         c = '{kind: Err, val: ValW'(ERR_OPCODE)};
         if (epoch_bad) c.val = ValW'(ERR_EPOCH);
@@ -144,30 +146,29 @@ module rx #(
         else case (opcode)
             OP_SIGNAL: c.kind = Signal;
             OP_EVENT:  c.kind = Event;
-            OP_ACK:    c.kind = Ack;
+            OP_ACK:    c      = '{kind: Ack, val: ValW'(src)};
             OP_ERROR:  c.val  = ValW'(tag);
             default: ;
         endcase
         return c;
     endfunction
 
-    assign ctrl_first = (HF == 1) ? low_half(header.opcode, sized, header.tag, bad_epoch) : ctrl_first_q;
+    assign ctrl_first = (HF == 1) ? low_half(header.opcode, sized, header.src, header.tag, bad_epoch) : ctrl_first_q;
 
     always_comb begin
         ctrl_in = ctrl_first;
         if (rx_err_i || long_q || (HF == 2 && first)) begin
             ctrl_in = '{kind: Err, val: ValW'(ERR_LENGTH)};
-        end else if (ctrl_first.kind == Signal && high_bad) begin
-            ctrl_in = '{kind: Err, val: ValW'(ERR_BOUNDS)};
-        end else if (ctrl_first.kind != Err) begin
-            ctrl_in.val = ValW'(header.addr[TokB-1:0]);
+        end else if (ctrl_first.kind inside {Signal, Event}) begin
+            if (high_bad) ctrl_in = '{kind: Err, val: ValW'(ERR_BOUNDS)};
+            else          ctrl_in.val = ValW'(header.addr[TokB-1:0]);
         end
     end
 
     assign ctrl_push = is_ctrl && rx_last_i;
 
     always_ff @(posedge clk_i) begin
-        if (is_ctrl && first) ctrl_first_q <= low_half(header.opcode, sized, header.tag, bad_epoch);
+        if (is_ctrl && first) ctrl_first_q <= low_half(header.opcode, sized, header.src, header.tag, bad_epoch);
         // more flits than a header
         if (!rst_ni || rx_last_i) long_q <= 1'b0;
         else if (is_ctrl) long_q <= (HF == 1) || !first;
@@ -185,6 +186,7 @@ module rx #(
     assign ev_valid_o  = ctrl_valid && ctrl_out.kind == Event;
     assign ev_idx_o    = ctrl_out.val[3:0];
     assign ev_ack_o    = ctrl_valid && ctrl_out.kind == Ack;
+    assign ack_src_o   = ctrl_out.val[4:0];
 
     // ---- credits, errors ----
     logic now_err;  // an error of the link's own, reported before those in the queue
@@ -202,6 +204,7 @@ module rx #(
     always_comb begin
         unique case (ctrl_out.kind)
             Signal:  ctrl_pop = ctrl_valid && sig_ready_i;
+            Event:   ctrl_pop = ctrl_valid && ev_ready_i;
             Err:     ctrl_pop = ctrl_valid && !now_err;
             default: ctrl_pop = ctrl_valid;
         endcase

@@ -18,7 +18,7 @@ module rx_extent #(
     output logic [ByteW-1:0]         first_o,       // byte in memory, or in the row
     output logic [ByteW:0]           end_o,         // the one behind the last
     output logic [TokB-1:0]          token_o,
-    output logic                     beyond_o       // the address has more bits than there are tokens or memory, or counts do not begin with a flit
+    output logic                     beyond_o       // the address has more bits than there are tokens, memory or event counters, or counts do not begin with a flit
 );
     import packet_pkg::*;
 
@@ -40,7 +40,8 @@ module rx_extent #(
     always_comb begin
         unique case (op_i)
             OP_DYMULTIMEM_ST:  beyond_o = (addr_i[TokB+14:TokB] & ~in_row) != '0 || (addr_i >> (TokB + 15)) != '0;
-            OP_FLAG, OP_FENCE: beyond_o = 1'b0;
+            OP_FLAG:           beyond_o = (addr_i >> $clog2(isa_pkg::SwEvents)) != '0;
+            OP_FENCE:          beyond_o = 1'b0;
             OP_COUNTS:         beyond_o = addr_i[LogF-1:0] != '0;
             default:           beyond_o = (addr_i >> AddrB) != '0;
         endcase

@@ -10,13 +10,13 @@
 // Order: tokens in order; a row's packets in order, gate weights (META in st) last unless flags.0; st: GPUs p + 1, p + 2, ... modulo N, p last. A token is
 // armed (arm_*: global index, number of valid entries) before its first packet, and only while fewer than cfg.in_flight armed tokens wait for
 // tok_done_i. Retires when the last flit was taken by the uplink and the local stream.
-// Errors (one pulse each): a token with an unmapped or repeated expert is skipped as a whole and not armed; an instruction with
-// addresses that are no multiples of the flit, or to a group without member or a GPU that does not exist, sends nothing.
+// Errors (one pulse each): a token with an unmapped or repeated expert (UNMAPPED, DUPLICATE) is skipped as a whole and not armed; an instruction that
+// send_transfers refuses (REDUCTION, UNMAPPED, BOUNDS) sends nothing.
 // Control's packets of the store class (cst_*, clo_*) take turns with send's, packet by packet, on both streams.
 // Back-pressure: st_ready_i and loc_ready_i, memory; worst case one stalled stream stops the other.
 //
-// Bases are inside memory: rt_base a multiple of 128 bytes, the others multiples of the flit. An explicit address or a row beyond
-// memory leaves as some address beyond memory.
+// Bases are inside memory: rt_base a multiple of 128 bytes, the others multiples of the flit. The address there (c) or a row beyond
+// memory leaves as some address beyond memory, for the receiver to reject.
 `default_nettype none
 
 module send #(

@@ -7,8 +7,9 @@
 // transfer, and only while fewer than cfg.in_flight armed tokens wait for tok_done_i.
 //
 // Order: tokens as send_list has them; of a token its row, then its gate weights unless flags.0; st: GPUs p + 1, p + 2, ... modulo N, p last.
-// Errors (one pulse each): an instruction with addresses that are no multiples of the flit, or to a group without member or a GPU that does not
-// exist, or with a reduction that the device does not have, has no transfer. A token whose list is bad is passed over.
+// Errors (one pulse each, the first that holds): an instruction with a reduction that the device does not have (REDUCTION), to a group without member or a GPU that
+// does not exist (UNMAPPED), with addresses that are no multiples of the flit, or from bytes beyond own memory or tokens beyond 2^token_shift (BOUNDS), has
+// no transfer. A token whose list is bad is passed over.
 // Back-pressure: xfer_take_i, arm_ready_i; with xfer_valid_o all fields stay until xfer_take_i.
 `default_nettype none
 
@@ -109,7 +110,11 @@ module send_transfers #(
     logic [LenW-1:0]  bytes_q;
     logic [31:0]      to_q;
     logic             flat_q, is_red, strange;
-    logic             accept, is_dyn, is_st, is_linear, is_multi, by_token, bad_cmd, no_gpu;
+    logic             accept, is_dyn, is_st, is_linear, is_multi, by_token, bad_cmd, no_gpu, tokens_in, no_tokens, no_bytes;
+    logic             outside_q;     // the range of tokens, or of own bytes
+    logic             empty_q;       // no byte: all of memory has 0 in bytes_q, too
+    logic [15:0]      group;
+    logic [TokensLog2:0] range_end;
     logic [N-1:0]     members;
 
     assign is_dyn      = kind_q == I_DYMULTIMEM_ST[1:0];
@@ -123,7 +128,7 @@ module send_transfers #(
         always_ff @(posedge clk_i) if (accept) red_q <= cmd_i.op == I_MULTIMEM_RED;
         assign is_red  = red_q;
         assign kind_o  = red_q ? '{dtype: packet_pkg::dtype_e'(imm_q[10:8]), redop: packet_pkg::redop_e'(imm_q[14:12])} : '0;
-        assign strange = red_q && !red_pkg::has(RedTypes, RedOps, kind_o);
+        assign strange = red_q && (imm_q[11] || imm_q[15] || !red_pkg::has(RedTypes, RedOps, kind_o));
     end else begin : gen_no_reds
         logic red_q;   // an error
         always_ff @(posedge clk_i) if (accept) red_q <= cmd_i.op == I_MULTIMEM_RED;
@@ -133,9 +138,15 @@ module send_transfers #(
     end
     assign cmd_ready_o = state_q == IDLE;
     assign accept      = cmd_valid_i && cmd_ready_o;
-    assign walk_o      = accept && cmd_i.op[1:0] inside {I_DYMULTIMEM_ST[1:0], I_ST[1:0]};
-    assign no_gpu      = is_multi ? members == '0 : imm_q >= 16'(N);
-    assign bad_cmd     = !by_token && (no_gpu || strange || (from_byte_q[FlitW-1:0] | to_q[FlitW-1:0]) != '0);
+    assign tokens_in   = cmd_i.op[1:0] inside {I_DYMULTIMEM_ST[1:0], I_ST[1:0]};
+    assign walk_o      = accept && tokens_in && !no_tokens;
+    assign group       = is_red ? 16'(imm_q[7:0]) : imm_q;
+    assign no_gpu      = !by_token && (is_multi ? group >= 16'(Groups) || members == '0 : imm_q >= 16'(N));
+    assign bad_cmd     = outside_q || (!by_token && (no_gpu || strange || (from_byte_q[FlitW-1:0] | to_q[FlitW-1:0]) != '0));
+
+    cmd_range #(.ByteW(ByteW), .TokensLog2(TokensLog2)) i_range (
+        .first_i(cmd_i.a), .count_i(cmd_i.b), .token_shift_i(cfg_i.token_shift), .end_o(range_end), .no_tokens_o(no_tokens), .no_bytes_o(no_bytes)
+    );
 
     always_ff @(posedge clk_i) begin
         if (accept) begin
@@ -146,9 +157,11 @@ module send_transfers #(
             from_byte_q <= cmd_i.a[ByteW-1:0];
             bytes_q     <= cmd_i.b[LenW-1:0];
             to_q        <= cmd_i.c;
+            empty_q     <= cmd_i.b == '0;
+            outside_q   <= tokens_in ? no_tokens : no_bytes;
         end
         if (!rst_ni) end_o <= '0;
-        else if (walk_o) end_o <= (TokensLog2 + 1)'(cmd_i.a) + (TokensLog2 + 1)'(cmd_i.b);
+        else if (walk_o) end_o <= range_end;
     end
 
     lutram #(
@@ -169,12 +182,12 @@ module send_transfers #(
     end
 
     assign opcode_o    = is_dyn ? packet_pkg::OP_DYMULTIMEM_ST : is_red ? packet_pkg::OP_MULTIMEM_RED : is_multi ? packet_pkg::OP_MULTIMEM_ST : packet_pkg::OP_ST;
-    assign group_o     = is_red ? 16'(imm_q[7:0]) : imm_q;
+    assign group_o     = group;
     assign meta_o      = is_st;
     assign flat_o      = flat_q && is_dyn;
     assign retire_o    = state_q == DRAIN && drained_i;
     assign err_valid_o = state_q == PORT && bad_cmd;
-    assign err_code_o  = strange ? error_pkg::ERR_REDUCTION : error_pkg::ERR_INSTR;
+    assign err_code_o  = strange ? error_pkg::ERR_REDUCTION : no_gpu ? error_pkg::ERR_UNMAPPED : error_pkg::ERR_BOUNDS;
 
     // ---- tokens into transfers ---------------------------------------------------------------------------------
     // x_q: bytes from the first own row to the token's. s_q: a shift register, one place per cycle: own port << (token_shift + row_shift) for the
@@ -225,7 +238,8 @@ module send_transfers #(
         end else begin
             unique case (state_q)
                 IDLE:      if (accept) state_q <= PORT;
-                PORT:      if (!by_token) state_q <= (bad_cmd || bytes_q == '0) ? DRAIN : ROW;
+                PORT:      if (bad_cmd) state_q <= DRAIN;
+                           else if (!by_token) state_q <= empty_q ? DRAIN : ROW;
                            else if (shift_end) state_q <= SHIFT;
                 SHIFT:     if (shift_end) state_q <= NEXT;
                 NEXT:      if (desc_take_o) state_q <= token_end ? NEXT : is_dyn ? ARM : GPU;

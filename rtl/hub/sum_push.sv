@@ -8,7 +8,8 @@
 // rows begin is known from the copy counts: src_rows_i of source src_o.
 //
 // A row's meta entry says its token; the first one at or above a + b ends the source's turn in this instruction. One row at a time: the next entry
-// is read when row_build has done with this one. Retires when the last row has left for the uplink (quiet_i).
+// is read when row_build has done with this one. Retires when the last row has left for the uplink (quiet_i). A range with tokens beyond 2^token_shift: an
+// error (BOUNDS), no row.
 `default_nettype none
 
 module sum_push #(
@@ -29,6 +30,7 @@ module sum_push #(
     output logic                     cmd_ready_o,
     input  wire isa_pkg::instr_t     cmd_i,
     output logic                     retire_o,
+    output logic                     err_valid_o,   // BOUNDS
 
     output logic [GpuW-1:0]          src_o,
     input  wire logic [RowW-1:0]     src_rows_i,    // rows received from it
@@ -49,7 +51,8 @@ module sum_push #(
     typedef enum logic [2:0] {Idle, Bounds, Source, Row, Read, Build, Drain} state_e;
     state_e state_q;
 
-    logic                  take, stop, source_end, taken;
+    logic                  take, stop, source_end, taken, no_tokens;
+    logic [TokensLog2:0]   range_end;
     logic [GpuW-1:0]       src_q, src_next, port;
     logic                  begun_q;                    // the tables of rows are filled
     logic [N-1:0]          over_q;                     // nothing of the source is left in the range
@@ -61,6 +64,7 @@ module sum_push #(
     assign src_next    = (src_q == GpuW'(N - 1)) ? '0 : src_q + 1'b1;
     assign cmd_ready_o = state_q == Idle;
     assign take        = cmd_valid_i && cmd_ready_o;
+    assign err_valid_o = take && no_tokens;
     assign src_o       = src_q;
     assign base_end    = base_q + LineW'(src_rows_i);
     assign stop        = {1'b0, token_q} >= limit_q;
@@ -72,6 +76,12 @@ module sum_push #(
     assign entry_row_o   = row_q;
     assign item_valid_o  = state_q == Build;
     assign item_token_o  = token_q;
+
+    /* verilator lint_off PINCONNECTEMPTY */
+    cmd_range #(.ByteW(AddrW + $clog2(FlitBytes)), .TokensLog2(TokensLog2)) i_range (
+        .first_i(cmd_i.a), .count_i(cmd_i.b), .token_shift_i(cfg_i.token_shift), .end_o(range_end), .no_tokens_o(no_tokens), .no_bytes_o()
+    );
+    /* verilator lint_on PINCONNECTEMPTY */
 
     lutram #(.Width(LineW), .Depth(N)) i_next (
         .clk_i, .we_i(state_q == Bounds || taken), .waddr_i(src_q), .wdata_i((state_q == Bounds) ? base_q : row_q + 1'b1),
@@ -87,7 +97,7 @@ module sum_push #(
             begun_q <= 1'b0;
         end else begin
             unique case (state_q)
-                Idle:    if (take) state_q <= begun_q ? Source : Bounds;
+                Idle:    if (take) state_q <= no_tokens ? Drain : begun_q ? Source : Bounds;
                 Bounds:  if (src_next == port) state_q <= Source;
                 Source:  state_q <= (over_q == '1) ? Drain : over_q[src_q] ? Source : Row;
                 Row:     if (source_end) state_q <= Source;
@@ -102,7 +112,7 @@ module sum_push #(
 
         // Rows of the source behind begin where one's end, those of source 0 at 0. The own ones are first, but over from the start.
         if (take) begin
-            limit_q <= cmd_i.a[TokensLog2:0] + cmd_i.b[TokensLog2:0];
+            limit_q <= range_end;
             src_q   <= port;
             base_q  <= LineW'(own_base_i);
         end else if (state_q == Bounds || (state_q == Source && over_q[src_q]) || source_end || item_done_i) begin

@@ -183,11 +183,13 @@ module node #(
     logic            fev_valid, cev_valid;
     logic [3:0]      fev_idx, cev_idx;
     logic            ev_valid [2];
-    logic [3:0]      ev_idx [2];
-    logic            ev_counts, ev_row, ev_token, ev_ack, rows_done;
+    logic [2:0]      ev_idx [2];
+    logic            cev_ready, ev_counts, ev_row, ev_token, ev_ack, rows_done;
+    logic [4:0]      ack_src;
 
     assign ev_valid = '{fev_valid, cev_valid};
-    assign ev_idx   = '{fev_idx, cev_idx};
+    assign ev_idx   = '{fev_idx[2:0], cev_idx[2:0]};
+    wire unused_idx = &{1'b0, fev_idx[3], cev_idx[3]};  // 0: packets with other counters are rejected
 
     // ---- error sources ----
     localparam int unsigned ErrStreams = 0, ErrSend = 1, ErrControl = 2, ErrRx = 3, ErrStore = 4, ErrRows = 5, ErrRed = 6, ErrTokens = 9, NumErr = 10;
@@ -201,7 +203,7 @@ module node #(
         .clk_i, .rst_ni, .go_i(go), .cfg_i(cfg),
         .rd_valid_o(mrd_valid[CStreams]), .rd_ready_i(mrd_ready[CStreams]), .rd_addr_o(mrd_addr[CStreams]), .rd_rvalid_i(mrd_rvalid[CStreams]), .rd_rdata_i(mrd_rdata),
         .cmd_valid_o(cmd_valid), .cmd_ready_i(cmd_ready), .cmd_o(cmd), .retire_i(retire),
-        .ev_valid_i(ev_valid), .ev_idx_i(ev_idx), .ev_counts_i(ev_counts), .ev_row_i(ev_row), .ev_token_i(ev_token), .ev_ack_i(ev_ack), .rows_done_i(rows_done),
+        .ev_valid_i(ev_valid), .ev_idx_i(ev_idx), .ev_ready_o(cev_ready), .ev_counts_i(ev_counts), .ev_row_i(ev_row), .ev_token_i(ev_token), .ev_ack_i(ev_ack), .rows_done_i(rows_done),
         .idle_o(streams_idle), .state_o(stream_state), .err_valid_o(err_valid[ErrStreams]), .err_code_o(streams_err)
     );
 
@@ -273,7 +275,8 @@ module node #(
     rx #(.N(N), .FlitBytes(FlitBytes), .TokensLog2(TokensLog2), .RxCtrlPkts(RxCtrlPkts)) i_rx (
         .clk_i, .rst_ni, .cfg_i(cfg),
         .rx_valid_i(dn_valid), .rx_last_i(dn_last), .rx_err_i(dn_err), .rx_cls_i(dn_cls), .rx_data_i(dn_data), .crd_o(dn_crd),
-        .sig_valid_o(rsig_valid), .sig_ready_i(rsig_ready), .sig_token_o(rsig_token), .ev_valid_o(cev_valid), .ev_idx_o(cev_idx), .ev_ack_o(ev_ack),
+        .sig_valid_o(rsig_valid), .sig_ready_i(rsig_ready), .sig_token_o(rsig_token), .ev_valid_o(cev_valid), .ev_ready_i(cev_ready), .ev_idx_o(cev_idx),
+        .ev_ack_o(ev_ack), .ack_src_o(ack_src),
         .st_valid_o(rxst_valid), .st_last_o(rxst_last), .st_err_o(rxst_err), .st_data_o(rxst_data), .st_crd_i(rxst_crd),
         .req_valid_o(rxreq_valid), .req_ready_i(1'b1), .req_last_o(rxreq_last), .req_data_o(rxreq_data),
         .res_push_o(rxres_push), .res_room_i(rxres_room), .res_crd_i(rxres_crd),
@@ -386,7 +389,7 @@ module node #(
         .rd_valid_o(mrd_valid[CControl]), .rd_ready_i(mrd_ready[CControl]), .rd_addr_o(mrd_addr[CControl]), .rd_rvalid_i(mrd_rvalid[CControl]), .rd_rdata_i(mrd_rdata),
         .cnt_valid_i(cnt_valid), .cnt_kind_i(cnt_kind), .cnt_src_i(cnt_src), .cnt_idx_i(cnt_idx), .cnt_val_i(cnt_val), .cnt_last_i(cnt_last),
         .sig_valid_i(sig_valid), .sig_ready_o(sig_ready), .sig_token_i(sig_token), .own_valid_o(own_valid), .own_ready_i(own_ready), .own_token_o(own_token),
-        .ack_valid_i(fack_valid), .ack_ready_o(fack_ready), .ack_dst_i(fack_dst), .ack_rx_i(ev_ack),
+        .ack_valid_i(fack_valid), .ack_ready_o(fack_ready), .ack_dst_i(fack_dst), .ack_rx_i(ev_ack), .ack_src_i(ack_src),
         .base_q_i(base_q), .base_row_o(base_row), .base_take_i(base_take), .recv_rows_o(recv_rows), .src_i(row_src), .src_rows_o(src_rows), .own_base_o(own_base),
         .ctl_valid_o(ctl_valid), .ctl_ready_i(ctl_ready), .ctl_header_o(ctl_header),
         .cst_valid_o(cst_valid), .cst_ready_i(cst_ready), .clo_valid_o(clo_valid), .clo_ready_i(clo_ready), .st_data_o(cst_data), .st_last_o(cst_last),

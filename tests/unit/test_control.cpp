@@ -60,6 +60,7 @@ class bench {
         }
         fencing = op == MW_I_FENCE;
         answers = 0;
+        answered.clear();
         retired = false;
         cycle();
         dut.cmd_valid_i = 0;
@@ -291,7 +292,20 @@ class bench {
         dut.cst_ready_i = percent(l.ready);
         dut.clo_ready_i = percent(l.ready);
         dut.own_ready_i = percent(l.ready);
-        dut.ack_rx_i = remote_answers > 0 && percent(10);
+        // Answers come in any order; who has answered does so again, which counts no more.
+        dut.ack_rx_i = !asked.empty() && percent(10);
+        dut.ack_src_i = static_cast<uint8_t>(l.port);
+        if (dut.ack_rx_i) {
+            auto who = asked.begin() + below(static_cast<unsigned>(asked.size()));
+            dut.ack_src_i = static_cast<uint8_t>(*who);
+            answered.push_back(*who);
+            asked.erase(who);
+            answers++;
+        } else if (!answered.empty() && percent(10)) {
+            dut.ack_rx_i = 1;
+            dut.ack_src_i =
+                static_cast<uint8_t>(answered[below(static_cast<unsigned>(answered.size()))]);
+        }
         if (!dut.sig_valid_i && percent(l.busy))
             new_signal();
         if (!dut.ack_valid_i && own_fences > 0 && percent(10))
@@ -348,8 +362,6 @@ class bench {
             if (dut.own_ready_i)
                 want_own.pop_front();
         }
-        if (dut.ack_rx_i)
-            remote_answers--, answers++;
         if (ack_taken && dut.ack_dst_i == l.port)
             answers++;
         bytes header = get(dut.ctl_header_o);
@@ -387,8 +399,12 @@ class bench {
             return;
         assert_false(want.empty());
         assert_packet(want.front(), s.packets.front(), where);
-        if (want.front().head.opcode == MW_OP_FENCE)
-            ++(&s == &clo ? own_fences : remote_answers);
+        if (want.front().head.opcode == MW_OP_FENCE) {
+            if (&s == &clo)
+                own_fences++;
+            else
+                asked.push_back(want.front().head.dst);
+        }
         s.packets.pop_front();
         want.pop_front();
     }
@@ -410,7 +426,8 @@ class bench {
     stream_watch ctl, cst, clo;
     std::deque<packet> want_cst, want_clo, want_events, want_signals, want_acks;
     std::deque<uint32_t> want_own;
-    unsigned answers = 0, own_fences = 0, remote_answers = 0, sig_passed = 0, ack_passed = 0;
+    std::vector<unsigned> asked, answered; // other GPUs, of the fence
+    unsigned answers = 0, own_fences = 0, sig_passed = 0, ack_passed = 0;
     uint32_t own_base = 0;
     bool retired = false, sig_taken = false, ack_taken = false, first_take = true, fencing = false;
 };

@@ -91,7 +91,7 @@ class bench {
         }
         dut.emap_we_i = 0;
         for (unsigned g = 0; g < 16; g++) {
-            groups.push_back(static_cast<uint32_t>(c.rng()) & ((1u << N) - 1));
+            groups.push_back(g == 3 ? 0 : static_cast<uint32_t>(c.rng()) & ((1u << N) - 1));
             dut.group_we_i = 1;
             dut.group_addr_i = static_cast<uint8_t>(g);
             dut.group_data_i = groups[g];
@@ -357,6 +357,11 @@ class bench {
     {
         for (unsigned off = 0; off < length; off += conf.row_bytes) {
             unsigned n = std::min(conf.row_bytes, length - off);
+            if (groups[group] == 0) { // nobody to ask: the row stays what it is
+                errors_due[MW_HWERR_UNMAPPED]++;
+                out_due[to + off] = mem.get(to + off, n);
+                continue;
+            }
             std::vector<bytes> terms;
             if (groups[group] >> conf.port & 1)
                 terms.push_back(mem.get(a + off, n));
@@ -446,6 +451,13 @@ class bench {
     std::map<unsigned, std::vector<int>> route;
     std::deque<unsigned> ready_tokens;
     std::map<unsigned, unsigned> errors, errors_due;
+    struct report {
+        unsigned unit; // 0 combine and push, 1 reduce_serve, 2 row_sum
+        unsigned code;
+        uint64_t now;
+    };
+    std::vector<report> reports;
+    uint64_t command_at = 0; // when the unit took the last one
     std::map<uint64_t, bytes> out_due;
     struct store {
         unsigned index;    // of its token
@@ -663,6 +675,7 @@ class bench {
         sumb.sample(now, dut.sumb_rd_valid_o, dut.sumb_rd_ready_i, dut.sumb_rd_addr_o, mem);
         if (dut.cmd_valid_i && dut.cmd_ready_o) {
             command_taken = commanded = true;
+            command_at = now;
         } else if (dut.retire_o) {
             assert_true(commanded && !retired);
             retired = true;
@@ -683,8 +696,10 @@ class bench {
             res_held = false;
         }
         for (unsigned u = 0; u < 3; u++) {
-            if (dut.err_valid_o >> u & 1)
+            if (dut.err_valid_o >> u & 1) {
                 errors[dut.err_code_o[u]]++;
+                reports.push_back({u, dut.err_code_o[u], now});
+            }
         }
         if (dut.out_wr_valid_o && dut.out_wr_ready_i) {
             assert_int_equal(dut.out_wr_be_o, (1u << F) - 1);
@@ -939,41 +954,214 @@ static void static_groups(void **state)
     }
 }
 
-// A command with a type or operator that does not exist: an error, and nothing is asked for.
+// A command that is refused: one error of unit combine in the cycle behind it, by name, and it retires; nothing is asked for, no memory changes, and the
+// command behind it does what it always does.
+static void refused(bench &b, unsigned code, unsigned op, unsigned imm, uint32_t at, uint32_t count,
+                    uint32_t to)
+{
+    const bytes before = b.mem.data;
+    b.own_kind = {};
+    b.reports.clear();
+    b.errors_due[code]++;
+    b.command(op, b.c.below(2), imm, at, count, to);
+    b.finish(100000);
+    assert_memory_equal(b.mem.data.data(), before.data(), before.size());
+    assert_int_equal(b.reports.size(), 1);
+    assert_int_equal(b.reports[0].unit, 0);
+    assert_int_equal(b.reports[0].code, code);
+    assert_int_equal(b.reports[0].now, b.command_at + 1);
+}
+
+static void allowed(bench &b)
+{
+    const unsigned group = 4 + b.c.below(12); // 3 has no member
+    b.own_kind = random_kind(b.c);
+    b.expect_static(group, YD, b.conf.row_bytes, OUT);
+    b.command(MW_I_MULTIMEM_LD_REDUCE, 0, group, YD, b.conf.row_bytes, OUT);
+    b.finish(100000);
+}
+
+// Types and operators, their bits that have no wires included.
 static void unknown_reductions(void **state)
 {
     (void)state;
-    for (unsigned round = 0; round < 16; round++) {
-        settings s;
-        bench b(seed + 4000 + round, s);
-        bool no_type = round % 2;
-        b.own_kind.dtype = no_type ? 5 + b.c.below(3) : b.c.below(3);
-        b.own_kind.redop = no_type ? b.c.below(8) : 3 + b.c.below(5);
-        b.errors_due[MW_HWERR_REDUCTION]++;
-        if (round % 4 < 2)
-            b.command(MW_I_MULTIMEM_LD_REDUCE, 0, 1, YD, s.row_bytes, OUT);
-        else
-            b.command(MW_I_DYMULTIMEM_LD_REDUCE, 0, 0, 0, 2, 0);
-        b.finish(100000);
+    for (unsigned round = 0; round < 6; round++) {
+        bench b(seed + 4000 + round, settings());
+        for (unsigned i = 0; i < 8; i++) {
+            const bool no_type = i % 2;
+            unsigned dtype = no_type ? 5 + b.c.below(11) : b.c.below(3);
+            unsigned redop = no_type ? b.c.below(16) : 3 + b.c.below(13);
+            if (i == 7)
+                dtype = 0, redop = 8; // as sum, but for the highest bit
+            if (i == 6)
+                dtype = 8, redop = 0;
+            const bool fixed = i % 4 < 2; // also wrong in other ways, which are told after it
+            refused(b, MW_HWERR_REDUCTION,
+                    fixed ? MW_I_MULTIMEM_LD_REDUCE : MW_I_DYMULTIMEM_LD_REDUCE,
+                    (fixed ? b.c.below(256) : 0) | dtype << 8 | redop << 12,
+                    fixed ? YD + b.c.below(2) : b.c.below(100), 64, OUT);
+        }
+        allowed(b);
     }
 }
 
-// A static range that does not begin and end at flits, or lies outside: an error, and nothing is asked for.
+static uint32_t any(bench &b)
+{
+    return static_cast<uint32_t>(b.c.rng());
+}
+
+// What another unit does, at the unit by mistake.
+static void unknown_instructions(void **state)
+{
+    (void)state;
+    bench b(seed + 4100, settings());
+    for (unsigned op = 0; op < 256; op++) {
+        if (op != MW_I_DYMULTIMEM_LD_REDUCE && op != MW_I_MULTIMEM_LD_REDUCE && op != MW_I_SUM)
+            refused(b, MW_HWERR_INSTR, op, b.c.below(1u << 16), any(b), any(b), any(b));
+    }
+    allowed(b);
+}
+
+// Groups that the number in an instruction cannot mean, and one without a member.
+static void unknown_groups(void **state)
+{
+    (void)state;
+    bench b(seed + 4200, settings());
+    for (unsigned group = MW_STATIC_GROUPS; group < 256; group++)
+        refused(b, MW_HWERR_UNMAPPED, MW_I_MULTIMEM_LD_REDUCE, group, YD, b.conf.row_bytes, OUT);
+    const bytes before = b.mem.data;
+    b.expect_static(3, YD, 3 * b.conf.row_bytes, OUT); // each of its rows
+    b.command(MW_I_MULTIMEM_LD_REDUCE, 0, 3, YD, 3 * b.conf.row_bytes, OUT);
+    b.finish(100000);
+    assert_int_equal(b.errors[MW_HWERR_UNMAPPED], 256 - MW_STATIC_GROUPS + 3);
+    assert_memory_equal(b.mem.data.data(), before.data(), before.size());
+    allowed(b);
+}
+
+// A static range does not begin and end at flits, or lies outside on either side, by its first byte or by its last.
 static void bad_ranges(void **state)
 {
     (void)state;
-    for (unsigned round = 0; round < 10; round++) {
-        settings s;
-        bench b(seed + 4500 + round, s);
-        uint32_t at[3] = {YD, s.row_bytes, OUT}; // from, bytes, to
-        if (round < 6)
-            at[round % 3] += round < 3 ? F / 2 : 1;
-        else
-            at[round % 2 ? 0 : 2] |= round < 8 ? F << ADDR_W : 1u << 31;
+    const uint32_t memory = F << ADDR_W;
+    for (unsigned round = 0; round < 4; round++) {
+        bench b(seed + 4500 + round, settings());
+        const uint32_t row = b.conf.row_bytes, far = memory << b.c.below(12);
+        const uint32_t bad[][3] = {// from, bytes, to
+                                   {YD + F / 2, row, OUT},
+                                   {YD, row + 1, OUT},
+                                   {YD, row, OUT + 1},
+                                   {YD | far, row, OUT},
+                                   {YD, row, OUT | 1u << 31},
+                                   {memory, row, OUT},
+                                   {YD, row, memory},
+                                   {memory - row + F, row, OUT},
+                                   {YD, row, memory - row + F},
+                                   {memory - F, memory, OUT},
+                                   {memory - 32 * row, 33 * row, 0},
+                                   {0, 33 * row, memory - 32 * row},
+                                   {0, memory + F, 0},
+                                   {F, memory, 0},
+                                   {0, memory, F},
+                                   {YD, 0u - YD, OUT},
+                                   {YD, 0u - F, OUT},
+                                   {YD, 1u << 31, OUT}};
+        for (const auto &r : bad)
+            refused(b, MW_HWERR_BOUNDS, MW_I_MULTIMEM_LD_REDUCE, b.c.below(MW_STATIC_GROUPS), r[0],
+                    r[1], r[2]);
+        // The last rows of memory lie inside, on both sides; an empty range may begin where memory ends.
+        b.own_kind = random_kind(b.c);
+        b.expect_static(5, memory - 2 * row, 2 * row, OUT);
+        b.command(MW_I_MULTIMEM_LD_REDUCE, 0, 5, memory - 2 * row, 2 * row, OUT);
+        b.finish(100000);
+        b.expect_static(6, YD, 2 * row, memory - 2 * row);
+        b.command(MW_I_MULTIMEM_LD_REDUCE, 0, 6, YD, 2 * row, memory - 2 * row);
+        b.finish(100000);
+        b.command(MW_I_MULTIMEM_LD_REDUCE, 0, 6, memory, 0, memory);
+        b.finish(100000);
+        allowed(b);
+    }
+}
+
+// Tokens from 2^token_shift on are another GPU's.
+static void bad_tokens(void **state)
+{
+    (void)state;
+    const uint32_t end = 1u << TOKEN_SHIFT;
+    static const uint32_t bad[][2] = {{0, end + 1},  {end, 1},        {end - 1, 2},
+                                      {1u << 12, 1}, {1u << 13, 1},   {1u << 31, 1},
+                                      {0, 1u << 13}, {5, 0u - 4},     {0u - 1, 1},
+                                      {0u - 1, 2},   {5, 0x1ffe},     {1u << 31, 1u << 31},
+                                      {0, 1u << 31}, {0, 0xffffffffu}};
+    bench b(seed + 4600, settings());
+    for (const auto &r : bad) {
+        refused(b, MW_HWERR_BOUNDS, MW_I_DYMULTIMEM_LD_REDUCE, 0, r[0], r[1], 0);
+        refused(b, MW_HWERR_BOUNDS, MW_I_SUM, b.c.below(1u << 16), r[0], r[1], 0);
+        b.reports.clear();
         b.errors_due[MW_HWERR_BOUNDS]++;
-        b.command(MW_I_MULTIMEM_LD_REDUCE, 0, 1, at[0], at[1], at[2]);
+        const uint64_t start = b.now;
+        b.push(r[0], r[0] + r[1], 10);
+        assert_int_equal(b.reports.size(), 1);
+        assert_int_equal(b.reports[0].unit, 0);
+        assert_int_equal(b.reports[0].code, MW_HWERR_BOUNDS);
+        assert_int_equal(b.reports[0].now, start);
         b.finish(100000);
     }
+    // The last token is one.
+    b.own_kind = random_kind(b.c);
+    b.put_route(end - 1, b.random_list(10));
+    b.expect_dynamic(end - 1);
+    b.command(MW_I_DYMULTIMEM_LD_REDUCE, 0, 0, end - 1, 1, 0);
+    b.finish(100000);
+    b.command(MW_I_DYMULTIMEM_LD_REDUCE, 0, 0, end, 0, 0);
+    b.finish(100000);
+    allowed(b);
+}
+
+// Commands whose operands are anything at all: as the rules of docs/isa.md have it, and the machine is as good as new behind each.
+static void any_command(void **state)
+{
+    (void)state;
+    const uint64_t memory = F << ADDR_W;
+    const uint32_t tokens = 1u << TOKEN_SHIFT;
+    bench b(seed + 4700, settings());
+    for (unsigned i = 0; i < tokens; i++)
+        b.put_route(i, std::vector<int>(b.conf.k, -1));
+    unsigned went = 0;
+    for (unsigned round = 0; round < 600; round++) {
+        static const unsigned ops[] = {MW_I_DYMULTIMEM_LD_REDUCE, MW_I_MULTIMEM_LD_REDUCE,
+                                       MW_I_SUM};
+        auto operand = [&](uint64_t limit) {
+            const uint64_t near[] = {0, F, limit - F, limit, limit + F, 2 * limit};
+            const uint64_t v =
+                b.c.percent(60) ? near[b.c.below(6)] : b.c.rng() >> (32 + b.c.below(32));
+            return static_cast<uint32_t>(b.c.percent(20) ? v + 1 : v);
+        };
+        const unsigned op = b.c.percent(10) ? b.c.below(256) : ops[b.c.below(3)];
+        const bool fixed = op == MW_I_MULTIMEM_LD_REDUCE;
+        const uint64_t limit = fixed ? memory : tokens;
+        const uint32_t at = operand(limit), count = operand(limit), to = operand(memory);
+        const unsigned imm = b.c.percent(50) ? b.c.below(20) : b.c.below(1u << 16);
+        const unsigned dtype = imm >> 8 & 15, redop = imm >> 12;
+        unsigned code = 0;
+        if (op != ops[0] && op != ops[1] && op != ops[2])
+            code = MW_HWERR_INSTR;
+        else if (op != MW_I_SUM && (dtype > 7 || redop > 7 || !mw_reduce_exists(dtype, redop)))
+            code = MW_HWERR_REDUCTION;
+        else if (fixed && (imm & 255) >= MW_STATIC_GROUPS)
+            code = MW_HWERR_UNMAPPED;
+        else if (uint64_t{at} + count > limit ||
+                 (fixed && (at % F || count % F || to % F || uint64_t{to} + count > memory)))
+            code = MW_HWERR_BOUNDS;
+        if (code) {
+            refused(b, code, op, imm, at, count, to);
+        } else if (!fixed && count == 0) {
+            b.command(op, 0, imm, at, count, to);
+            b.finish(100000);
+            went++;
+        }
+    }
+    assert_true(went > 0);
+    allowed(b);
 }
 
 static void unicast_sums(void **state)
@@ -1136,7 +1324,11 @@ int main()
         cmocka_unit_test(faults_poison_their_row_only),
         cmocka_unit_test(static_groups),
         cmocka_unit_test(unknown_reductions),
+        cmocka_unit_test(unknown_instructions),
+        cmocka_unit_test(unknown_groups),
         cmocka_unit_test(bad_ranges),
+        cmocka_unit_test(bad_tokens),
+        cmocka_unit_test(any_command),
         cmocka_unit_test(unicast_sums),
         cmocka_unit_test(rates),
         cmocka_unit_test(rate_of_short_rows),

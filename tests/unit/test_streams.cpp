@@ -82,6 +82,7 @@ class bench {
         dut.clk_i = 0;
         dut.rst_ni = 0;
         dut.go_i = 0;
+        dut.ev_valid_i[0] = dut.ev_valid_i[1] = 0;
         cfg.set("stream_enable", 0xf);
         cfg.drive(dut.cfg_i);
         edge();
@@ -122,7 +123,10 @@ class bench {
         sample();
         edge();
         now++;
-        dut.ev_valid_i[0] = dut.ev_valid_i[1] = 0;
+        if (event_taken)
+            dut.ev_valid_i[1] = 0;
+        event_taken = false;
+        dut.ev_valid_i[0] = 0;
         dut.ev_counts_i = dut.ev_row_i = dut.ev_token_i = dut.ev_ack_i = 0;
     }
 
@@ -132,12 +136,15 @@ class bench {
             cycle();
     }
 
-    // Events of the next cycle.
+    // Events of the next cycle. An EVENT waits until it is taken, and no other comes meanwhile.
     void packet_event(unsigned port, unsigned idx)
     {
+        if (port == 1 && dut.ev_valid_i[1])
+            return;
         dut.ev_valid_i[port] = 1;
         dut.ev_idx_i[port] = static_cast<uint8_t>(idx);
-        counter[idx]++;
+        if (port == 0)
+            counter[idx]++;
     }
     void event(unsigned idx)
     {
@@ -230,6 +237,10 @@ class bench {
             assert_true(dut.rd_valid_o && dut.rd_addr_o == waits_addr);
         waits = dut.rd_valid_o && !dut.rd_ready_i;
         waits_addr = dut.rd_addr_o;
+        if (dut.ev_valid_i[1] && dut.ev_ready_o) {
+            counter[dut.ev_idx_i[1]]++;
+            event_taken = true;
+        }
         errors += dut.err_valid_o;
         if (dut.err_valid_o)
             assert_int_equal(dut.err_code_o, 14);
@@ -270,7 +281,7 @@ class bench {
     }
 
     std::deque<std::pair<uint64_t, uint32_t>> reads;
-    bool waits = false;
+    bool waits = false, event_taken = false;
     uint32_t waits_addr = 0;
 };
 
@@ -409,7 +420,7 @@ static std::unique_ptr<bench> burst(unsigned e, uint32_t threshold)
         b->event(MW_EV_TOKENS);
         if (c < 32)
             b->event(MW_EV_ACKS);
-        if (c >= 40 && c < 55) {
+        if (c >= 40 && c < 120) { // more than the ring holds
             if (c % 2)
                 b->event(MW_EV_COUNTS);
             else

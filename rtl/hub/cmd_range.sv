@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// Whether the range of an instruction, first_i and as many as count_i says, lies inside: of tokens, below 2^token_shift (behind these come another
+// GPU's); of bytes, inside own memory. A range may end where they end. All 32 bits of both operands count. Combinational.
+// Units on the same command have the same cells, which synthesis merges.
+`default_nettype none
+
+module cmd_range #(
+    parameter int unsigned ByteW      = 14,  // of a byte address in own memory
+    parameter int unsigned TokensLog2 = 12,  // of own tokens, at most
+    localparam int unsigned SumW = ((ByteW > TokensLog2) ? ByteW : TokensLog2) + 2
+) (
+    input  wire logic [31:0]           first_i,
+    input  wire logic [31:0]           count_i,
+    input  wire logic [3:0]            token_shift_i,
+    output logic [TokensLog2:0]        end_o,       // behind the last one
+    output logic                       no_tokens_o, // not all of them are own tokens
+    output logic                       no_bytes_o   // or bytes of own memory
+);
+    if (SumW > 32) begin : gen_check
+        $error("cmd_range: ByteW and TokensLog2 must be at most 30");
+    end
+
+    logic [SumW-1:0] sum;
+
+    assign sum         = SumW'(first_i[SumW-2:0]) + SumW'(count_i[SumW-2:0]);
+    assign end_o       = sum[TokensLog2:0];
+    assign no_tokens_o = ((first_i | count_i) >> (TokensLog2 + 1)) != '0 || ((TokensLog2+2)'(1) << token_shift_i) < sum[TokensLog2+1:0];
+    assign no_bytes_o  = ((first_i | count_i) >> (ByteW + 1)) != '0 || sum[ByteW+1] || (sum[ByteW] && sum[ByteW-1:0] != '0);
+
+    logic unused;
+    assign unused = ^sum;
+endmodule
+
+`default_nettype wire
