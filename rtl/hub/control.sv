@@ -147,7 +147,7 @@ module control #(
         .N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .MaxExperts(MaxExperts), .MaxLocalExperts(MaxLocalExperts), .TokensLog2(TokensLog2)
     ) i_counts (
         .clk_i, .rst_ni, .cfg_i, .emap_we_i, .emap_addr_i, .emap_data_i,
-        .start_i (start_walk), .first_i(cmd_i.a[TokensLog2-1:0]), .end_i(end_q), .copies_i(copies_q), .counting_i(state_q == COUNT), .done_o(walk_done),
+        .start_i (start_walk), .first_i(cmd_i.a[TokensLog2:0]), .end_i(end_q), .copies_i(copies_q), .counting_i(state_q == COUNT), .done_o(walk_done),
         .rd_valid_o, .rd_ready_i, .rd_addr_o, .rd_rvalid_i, .rd_rdata_i,
         .gpu_i (count_gpu), .local_i(count_local), .wipe_i(word_take && (!copies_q || to_last)), .count_o(count), .clearing_o(clearing)
     );

@@ -28,7 +28,7 @@ module entry_counts #(
     input  wire node_pkg::emap_t             emap_data_i,
 
     input  wire logic                        start_i,
-    input  wire logic [TokensLog2-1:0]       first_i,       // with start_i: own tokens
+    input  wire logic [TokensLog2:0]         first_i,       // with start_i: own tokens
     input  wire logic [TokensLog2:0]         end_i,         // behind the last one; from the next cycle on
     input  wire logic                        copies_i,
     input  wire logic                        counting_i,

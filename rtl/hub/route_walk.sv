@@ -20,7 +20,7 @@ module route_walk #(
     input  wire logic                  rst_ni,
 
     input  wire logic                  start_i,      // only when done_o
-    input  wire logic [TokensLog2-1:0] first_i,
+    input  wire logic [TokensLog2:0]   first_i,      // end_i if there is none
     input  wire logic [TokensLog2:0]   end_i,        // first token behind the range; stable until done_o
     input  wire logic [3:0]            k_last_i,     // k - 1
     input  wire logic [RowW-1:0]       row_base_i,   // rt_base / 128
@@ -72,7 +72,7 @@ module route_walk #(
             fetch_q <= '0;
             sub_q   <= '0;
         end else if (start_i) begin
-            fetch_q <= (TokensLog2 + 1)'(first_i);
+            fetch_q <= first_i;
             sub_q   <= '0;
         end else if (rd_valid_o && rd_ready_i) begin
             sub_q <= sub_last ? '0 : sub_q + 1'b1;
@@ -97,7 +97,7 @@ module route_walk #(
         end else begin
             if (move) valid_o <= 1'b1;
             else if (take_i && (last_o || pos_q[PosW-1:0] == '1)) valid_o <= 1'b0;
-            if (start_i) token_q <= (TokensLog2 + 1)'(first_i);
+            if (start_i) token_q <= first_i;
             else if (take_i && last_o) token_q <= token_q + 1'b1;
             if (take_i) pos_q <= last_o ? '0 : pos_q + 1'b1;
         end

@@ -113,7 +113,7 @@ module row_build #(
         .clk_i,
         .we_i    (emap_we_i && (emap_addr_i >> ExpIdxW) == '0),
         .waddr_i (emap_addr_i[ExpIdxW-1:0]),
-        .wdata_i ({emap_data_i.valid, emap_data_i.gpu[GpuW-1:0]}),
+        .wdata_i ({emap_data_i.valid && 32'(emap_data_i.gpu) < N, emap_data_i.gpu[GpuW-1:0]}),
         .raddr_i (id_i[ExpIdxW-1:0]),
         .rdata_o ({map_valid, gpu})
     );

@@ -128,7 +128,7 @@ module send #(
         .FlitBytes(FlitBytes), .AddrW(AddrW), .TokensLog2(TokensLog2)
     ) i_walk (
         .clk_i, .rst_ni,
-        .start_i (walk), .first_i(cmd_i.a[TokensLog2-1:0]), .end_i(walk_end),
+        .start_i (walk), .first_i(cmd_i.a[TokensLog2:0]), .end_i(walk_end),
         .k_last_i (k_last), .row_base_i(cfg_i.rt_base[ByteW-1:7]), .done_o(walk_done),
         .rd_valid_o (walk_rd_valid), .rd_ready_i(walk_rd_ready), .rd_addr_o(walk_rd_addr),
         .rd_rvalid_i (walk_rvalid), .rd_rdata_i,

@@ -33,12 +33,8 @@ UNIT_PARAMS_fabric_csr := N=5 MemBytesLog2=14 RowsLog2=10 TokensLog2=8 MaxLocalE
 UNIT += send
 UNIT_SRCS_send := rtl/hub/send.sv
 UNIT_C_send := host-tools/reduce.c
-UNIT_PARAMS_send := AddrW=12 TokensLog2=8
-UNIT += send_16
-UNIT_TOP_send_16 := send
-UNIT_SRCS_send_16 := rtl/hub/send.sv
-UNIT_C_send_16 := host-tools/reduce.c
-UNIT_PARAMS_send_16 := N=8 FlitBytes=16 AddrW=14 MaxExperts=128 TokensLog2=10
+UNIT_PARAMS_send := N=4 FlitBytes=8 AddrW=12 MaxExperts=64 TokensLog2=8
+$(eval $(call variant,send_16,send,N=8 FlitBytes=16 AddrW=14 MaxExperts=128 TokensLog2=10))
 UNIT += switch_2_8
 UNIT_TOP_switch_2_8 := switch_bench
 UNIT_TEST_switch_2_8 := tests/unit/test_switch.cpp
@@ -76,11 +72,8 @@ UNIT_PARAMS_row_sum := N=4 FlitBytes=8 AddrW=14
 $(eval $(call variant,row_sum_16,row_sum,N=4 FlitBytes=16 AddrW=14))
 UNIT += control
 UNIT_SRCS_control := rtl/hub/control.sv
-UNIT_PARAMS_control := AddrW=12 TokensLog2=8
-UNIT += control_16
-UNIT_TOP_control_16 := control
-UNIT_SRCS_control_16 := rtl/hub/control.sv
-UNIT_PARAMS_control_16 := N=8 FlitBytes=16 AddrW=14 MaxExperts=128 MaxLocalExperts=16 TokensLog2=10
+UNIT_PARAMS_control := N=4 FlitBytes=8 AddrW=12 MaxExperts=64 MaxLocalExperts=32 TokensLog2=8
+$(eval $(call variant,control_16,control,N=8 FlitBytes=16 AddrW=14 MaxExperts=128 MaxLocalExperts=16 TokensLog2=10))
 UNIT += tx
 UNIT_SRCS_tx := rtl/hub/tx.sv
 $(eval $(call variant,tx_16,tx,FlitBytes=16))
@@ -93,6 +86,15 @@ UNIT_TOP_rx_store := rx_hub
 UNIT_PARAMS_rx_store := FlitBytes=8
 UNIT_SRCS_rx_store := tests/unit/rx_hub.sv
 $(eval $(call variant,rx_store_16,rx_store,FlitBytes=16 AddrW=13 CacheEntries=16 RowsLog2=9))
+UNIT += rx_events
+UNIT_TOP_rx_events := rx
+UNIT_PARAMS_rx_events := N=4 FlitBytes=8 TokensLog2=5
+UNIT_SRCS_rx_events := rtl/hub/rx.sv
+$(eval $(call variant,rx_events_16,rx_events,N=8 FlitBytes=16 TokensLog2=7))
+UNIT += link_fault
+UNIT_SRCS_link_fault := rtl/hub/link_fault.sv
+UNIT_PARAMS_link_fault := FlitBytes=8
+$(eval $(call variant,link_fault_16,link_fault,FlitBytes=16))
 UNIT += slot_pointer_sizes
 UNIT_SRCS_slot_pointer_sizes := rtl/switch/slot_pointer.sv tests/unit/slot_pointer_sizes.sv
 UNIT += link_sizes

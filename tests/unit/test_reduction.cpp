@@ -89,6 +89,13 @@ class bench {
             dut.emap_data_i = static_cast<uint16_t>(1u << 11 | gpu(e) << 6 | place / N);
             edge();
         }
+        // Experts behind them are not mapped, or to a GPU that does not exist.
+        for (unsigned e = static_cast<unsigned>(experts.size()); e < 4096; e++) {
+            dut.emap_addr_i = static_cast<uint16_t>(e);
+            dut.emap_data_i =
+                static_cast<uint16_t>(e % 2 << 11 | (N + c.below(32 - N)) << 6 | c.below(64));
+            edge();
+        }
         dut.emap_we_i = 0;
         for (unsigned g = 0; g < 16; g++) {
             groups.push_back(g == 3 ? 0 : static_cast<uint32_t>(c.rng()) & ((1u << N) - 1));

@@ -1,25 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// send against a model of its four instructions: random routing tables (1 to 16 experts per token, all at home, none at home, none at all, empty
+// send against a model of its instructions: random routing tables (1 to 16 experts per token, all at home, none at home, none at all, empty
 // places, repeated and unmapped experts), rows of odd lengths, with and without gate weights, random grants of memory and back-pressure of both streams and of the token
-// tracker, control's packets between send's. Every packet is compared bit for bit and in order; also checked: a token is armed before its packets, the in-flight limit, errors, rows
-// taken by unicast, retirement only when all is out, and the rate: no cycle without a flit on the uplink stream.
-// MW_SEED repeats a run.
+// tracker, control's packets between send's. Every packet is compared bit for bit and in order; also checked: a token is armed before its packets, the in-flight limit, rows
+// taken by unicast, retirement only when all is out, and the rate: no cycle without a flit on the uplink stream. Errors by code: of a token behind the
+// read of its list and before the next token, of an instruction in the cycle behind it.
 
-#include "Vsend.h"
-#include "verilated.h"
-
-#include "hub_bench.h"
+#include "bench/errors.h"
+#include "bench/memory.h"
+#include "isa.h"
+#include "node_cfg.h"
 #include "reduce.h"
 
-#ifndef SEND_N
-#define SEND_N 4
-#endif
+#include <algorithm>
+#include <map>
 
-static const unsigned N = SEND_N;
-static const unsigned F = sizeof(Vsend::rd_rdata_i);
-static const unsigned MEM = 1u << (F == 8 ? 15 : 18); // AddrW 12 or 14
-static const unsigned EXPERTS = F == 8 ? 64 : 128;
+using namespace tb;
+
+static const unsigned N = PARAM_N, F = PARAM_FlitBytes, MEM = F << PARAM_AddrW,
+                      EXPERTS = PARAM_MaxExperts;
 
 struct pace {
     unsigned grant, st, loc,
@@ -32,35 +31,82 @@ struct layer {
     unsigned own_percent, empty_percent, bad_percent;
 };
 
-class bench {
-  public:
-    bench(uint64_t s, const layer &with, const pace &at)
-        : l(with), p(at), rng(s), ram(MEM, F, with.latency)
+struct expected {
+    mw_header h;
+    wire w;
+    unsigned token;
+};
+
+static bool by_token(const mw_instr &in)
+{
+    return in.op == MW_I_DYMULTIMEM_ST || in.op == MW_I_ST;
+}
+
+struct hub : model<Vsend> {
+    layer l;
+    pace p;
+    node_cfg cfg;
+    memory mem{MEM, F};
+    error_watch errors{"send"};
+    uint64_t first_flit = 0, last_flit = 0;
+    uint64_t slots = 0; // cycles that the uplink's flits should take
+    uint32_t row_of[32], group[16];
+
+    hub(const layer &with, const pace &at) : l(with), p(at)
     {
+        port.latency = l.latency;
+        port.pace = p.grant;
         configure();
         tables();
+        dut.go_i = dut.cmd_valid_i = dut.emap_we_i = dut.group_we_i = 0;
+        dut.rd_rvalid_i = dut.tok_done_i = dut.cst_valid_i = dut.clo_valid_i = 0;
         reset();
         write_tables();
+        go();
+        others = true;
     }
 
-    void run(const struct mw_instr &in)
+    // The error that an instruction is as a whole, 0 if none.
+    unsigned refusal(const mw_instr &in) const
     {
-        model(in);
+        if (by_token(in))
+            return uint64_t{in.a} + in.b > 1u << l.token_shift ? MW_HWERR_BOUNDS : 0;
+        const bool red = in.op == MW_I_MULTIMEM_RED, multi = red || in.op == MW_I_MULTIMEM_ST;
+        const unsigned to = red ? in.imm & 255 : in.imm, dtype = in.imm >> 8 & 15,
+                       redop = in.imm >> 12;
+        if (red && (dtype > 7 || redop > 7 || !mw_reduce_exists(dtype, redop)))
+            return MW_HWERR_REDUCTION;
+        if (multi ? to >= MW_STATIC_GROUPS || group[to] == 0 : to >= N)
+            return MW_HWERR_UNMAPPED;
+        return in.a % F || in.c % F || uint64_t{in.a} + in.b > MEM ? MW_HWERR_BOUNDS : 0;
+    }
+
+    void run(const mw_instr &in)
+    {
+        const unsigned code = refusal(in);
+        current = in;
+        assert_true(dut.cmd_ready_o);
+        if (code)
+            errors.expect_between(now + 1, now + 1, code, in.op, in.imm);
+        else
+            expect(in);
+        memcpy(&dut.cmd_i, &in, sizeof in);
+        dut.cmd_valid_i = 1;
+        retired = false;
         control_on = true;
-        issue(in);
-        unsigned idle = 0;
-        while (!retired) {
-            bool any = cycle();
-            idle = any ? 0 : idle + 1;
-            assert_true(idle < 5000);
-        }
+        cycle();
+        dut.cmd_valid_i = 0;
+        const uint64_t took = until(
+            "the instruction to retire", 5000, [&] { return retired; }, [&] { return moves; });
+        if (code)
+            assert_int_equal(took, 2);
         control_on = false;
-        for (unsigned i = 0; i < 20 || (!control.empty() && i < 5000); i++)
-            cycle();
-        assert_true(want_control[0].empty() && want_control[1].empty() && control.empty());
-        assert_true(want_st.empty() && want_loc.empty() && want_arm.empty());
-        assert_int_equal(errors, want_errors);
+        cycles(20);
+        until("control's packet", 5000, [&] { return control.empty(); });
+        assert_true(want_control[0].empty() && want_control[1].empty());
+        assert_true(want_st.empty() && want_loc.empty() && want_arm.empty() && bad_tokens.empty());
         assert_true(st.open.empty() && loc.open.empty());
+        errors.done();
     }
 
     // The next layer starts: tokens in flight are forgotten.
@@ -73,27 +119,35 @@ class bench {
         others = false;
     }
 
-    node_cfg cfg;
-    layer l;
-    uint64_t first_flit = 0, last_flit = 0,
-             slots = 0; // cycles of the uplink's flits, and how many they should take
-    uint32_t row_of[32] = {};
-    unsigned errors = 0, want_errors = 0, outside = 0;
-    std::vector<std::vector<uint16_t>> lists; // routing of own tokens
-
-    unsigned gpu_of(uint16_t e) const { return map[e] & 31; }
-    uint32_t group[16];
+    // An instruction of the unit with anything in it, mostly near what is allowed.
+    mw_instr any_instr()
+    {
+        mw_instr in = {};
+        in.op = static_cast<uint8_t>(rng.pick(
+            {MW_I_DYMULTIMEM_ST, MW_I_ST, MW_I_ST_LINEAR, MW_I_MULTIMEM_ST, MW_I_MULTIMEM_RED}));
+        in.flags = static_cast<uint8_t>(rng());
+        in.imm = static_cast<uint16_t>(percent(70) ? below(20) : rng());
+        if (in.op == MW_I_MULTIMEM_RED && percent(60))
+            in.imm = static_cast<uint16_t>(in.imm | below(8) << 8 | below(8) << 12);
+        const uint64_t end = by_token(in) ? 1u << l.token_shift : MEM;
+        auto operand = [&] {
+            const uint64_t v = percent(60) ? rng.pick({uint64_t{0}, uint64_t{F}, uint64_t{end / 2},
+                                                       end - F, end - 1, end, end + F, 2 * end})
+                                           : rng() >> (32 + below(32));
+            return static_cast<uint32_t>(rng.one_in(8) ? v + 1 : v);
+        };
+        in.a = operand();
+        in.b = operand();
+        in.c = operand();
+        return in;
+    }
 
   private:
-    bool percent(unsigned x) { return rng() % 100 < x; }
-    unsigned below(unsigned n) { return static_cast<unsigned>(rng() % n); }
-
     // ---- layer -----------------------------------------------------------------------------------------------
     void configure()
     {
-        unsigned rows = l.tokens << l.row_shift;
-        xs = 0;
-        rt = (xs + rows + 127) & ~127u;
+        rt = ((l.tokens << l.row_shift) + 127) &
+             ~127u; // behind the rows of own tokens, which begin at 0
         assert_true(rt + 128 * l.tokens <= MEM);
         cfg.set("port", l.port);
         cfg.set("epoch", below(4));
@@ -102,293 +156,223 @@ class bench {
         cfg.set("token_shift", l.token_shift);
         cfg.set("row_bytes", l.row_bytes);
         cfg.set("row_shift", l.row_shift);
-        cfg.set("xs_base", xs);
+        cfg.set("xs_base", 0);
         cfg.set("rt_base", rt);
         cfg.set("xd_base", F * below(MEM / F / 2));
         cfg.set("gt_base", 128 * below(MEM / 256));
         cfg.set("in_flight", l.in_flight);
+        cfg.drive(dut.cfg_i);
     }
 
     // Two experts stay unmapped; the others live anywhere.
     void tables()
     {
-        for (unsigned e = 0; e < EXPERTS; e++)
-            map[e] = 0x80 | below(N);
+        for (unsigned &m : map)
+            m = 0x80 | below(N);
         map[EXPERTS - 1] = 0x1f & below(N);
         map[3] = N < 32 ? 0x80 | (N + below(32 - N)) : 0;
-        const uint32_t all = 0xffffffffu >> (32 - N);
+        const uint32_t all = UINT32_MAX >> (32 - N);
         for (uint32_t &g : group)
-            g = static_cast<uint32_t>(rng()) & all;
+            g = rng.word() & all;
         group[5] = 1u << l.port;
         group[6] = all;
         group[7] = 0;
         for (uint32_t &r : row_of)
-            r = below(8) ? below(MEM / 2 >> std::max(7u, l.row_shift)) * 3 / 4 : below(1u << 20);
-        for (uint8_t &b : ram.mem)
-            b = static_cast<uint8_t>(rng());
+            r = rng.one_in(8) ? below(1u << 20)
+                              : below(MEM / 2 >> std::max(7u, l.row_shift)) * 3 / 4;
+        memcpy(model_row, row_of, sizeof model_row);
+        mem.data = rng.some(MEM);
         for (unsigned i = 0; i < l.tokens; i++) {
             lists.push_back(make_list());
-            for (unsigned j = 0; j < 16; j++)
-                ram.set16(rt + 128 * i + 2 * j,
-                          j < l.k ? lists[i][j] : static_cast<uint16_t>(rng()));
+            for (unsigned j = 0; j < l.k; j++)
+                mem.set<uint16_t>(rt + 128 * i + 2 * j, lists[i][j]);
         }
     }
 
-    bool mapped(unsigned e) const { return e < EXPERTS && map[e] >> 7 && (map[e] & 31u) < N; }
+    unsigned gpu_of(unsigned e) const { return map[e] & 31; }
+    bool mapped(unsigned e) const { return e < EXPERTS && map[e] >> 7 && gpu_of(e) < N; }
 
     std::vector<uint16_t> make_list()
     {
         std::vector<uint16_t> list;
         std::vector<bool> used(EXPERTS);
-        bool only_own = percent(l.own_percent), no_own = percent(l.own_percent),
-             none = percent(l.empty_percent / 2);
+        const bool only_own = percent(l.own_percent), no_own = percent(l.own_percent),
+                   none = percent(l.empty_percent / 2);
+        auto fits = [&](unsigned e) {
+            return mapped(e) && !used[e] &&
+                   (only_own ? gpu_of(e) == l.port : !no_own || gpu_of(e) != l.port);
+        };
         for (unsigned j = 0; j < l.k; j++) {
             unsigned e = below(EXPERTS);
-            for (unsigned tries = 0; tries < 4 * EXPERTS && !fits(e, used, only_own, no_own);
-                 tries++)
+            for (unsigned tries = 0; tries < 4 * EXPERTS && !fits(e); tries++)
                 e = (e + 1) % EXPERTS;
-            bool fit = fits(e, used, only_own, no_own);
-            if (none || !fit || percent(l.empty_percent)) {
+            if (none || !fits(e) || percent(l.empty_percent)) {
                 list.push_back(0xffff);
             } else {
                 used[e] = true;
                 list.push_back(static_cast<uint16_t>(e));
             }
         }
-        if (percent(l.bad_percent))
-            spoil(list);
+        if (percent(l.bad_percent)) {
+            const unsigned at = below(l.k);
+            list[at] = static_cast<uint16_t>(
+                rng.pick({EXPERTS - 1, 3u, EXPERTS + below(0xffff - EXPERTS), EXPERTS,
+                          uint32_t{list[below(l.k)]}, uint32_t{list[below(l.k)]}}));
+        }
         return list;
     }
 
-    bool fits(unsigned e, const std::vector<bool> &used, bool only_own, bool no_own) const
+    // What is wrong with a token's list: the code, and where it shows first.
+    unsigned bad(const std::vector<uint16_t> &list, unsigned &at) const
     {
-        if (!mapped(e) || used[e])
-            return false;
-        unsigned g = map[e] & 31;
-        return only_own ? g == l.port : no_own ? g != l.port : true;
-    }
-
-    void spoil(std::vector<uint16_t> &list)
-    {
-        unsigned at = below(l.k);
-        switch (below(4)) {
-        case 0:
-            list[at] = static_cast<uint16_t>(EXPERTS - 1);
-            break;
-        case 1:
-            list[at] = 3;
-            break;
-        case 2:
-            list[at] = static_cast<uint16_t>(EXPERTS + below(4096 - EXPERTS));
-            break;
-        default:
-            list[at] = list[below(l.k)];
-            break;
-        }
-    }
-
-    bool bad(const std::vector<uint16_t> &list) const
-    {
-        for (size_t j = 0; j < list.size(); j++) {
-            if (list[j] == 0xffff)
+        for (at = 0; at < list.size(); at++) {
+            if (list[at] == 0xffff)
                 continue;
-            if (!mapped(list[j]))
-                return true;
-            for (size_t i = 0; i < j; i++) {
-                if (list[i] == list[j])
-                    return true;
-            }
+            if (!mapped(list[at]))
+                return MW_HWERR_UNMAPPED;
+            if (std::count(list.begin(), list.begin() + at, list[at]))
+                return MW_HWERR_DUPLICATE;
         }
-        return false;
+        return 0;
     }
 
     // ---- model -----------------------------------------------------------------------------------------------
-    struct mw_header head(unsigned op, unsigned dst, uint64_t addr, unsigned len)
+    mw_header head(unsigned op, unsigned dst, uint64_t addr, size_t len) const
     {
-        struct mw_header h = {};
-        h.opcode = op;
+        mw_header h = header(op);
         h.src = l.port;
         h.dst = dst;
         h.epoch = static_cast<uint32_t>(cfg["epoch"]);
         h.addr = addr;
-        h.len = len;
+        h.len = static_cast<uint32_t>(len);
         return h;
     }
 
-    bytes memory(uint64_t at, unsigned len)
-    {
-        return bytes(ram.mem.begin() + at, ram.mem.begin() + at + len);
-    }
+    static unsigned flits(size_t size) { return static_cast<unsigned>((size + F - 1) / F); }
+    static unsigned target_flits(size_t count) { return count > 1 ? flits(2 * (count - 1)) : 0; }
 
-    unsigned target_flits(size_t c)
+    void expect(const mw_instr &in)
     {
-        return c > 1 ? static_cast<unsigned>((2 * (c - 1) + F - 1) / F) : 0;
-    }
-
-    void model(const struct mw_instr &in)
-    {
-        if (in.op == MW_I_DYMULTIMEM_ST || in.op == MW_I_ST) {
-            for (unsigned i = in.a; i < in.a + in.b; i++) {
-                if (bad(lists[i]))
-                    want_errors++;
-                else
-                    in.op == MW_I_ST ? unicast(i, in.flags & 1) : multicast(i, in.flags);
+        if (!by_token(in))
+            return expect_linear(in);
+        for (unsigned i = in.a; i < in.a + in.b; i++) {
+            unsigned at;
+            const unsigned code = bad(lists[i], at);
+            if (code) {
+                errors.expect(code, in.op, i);
+                bad_tokens.push_back({i, (rt + 128 * i + 2 * at) / F});
+            } else if (in.op == MW_I_ST) {
+                expect_unicast(i, in.flags & 1);
+            } else {
+                expect_multicast(i, in.flags);
             }
-        } else {
-            linear(in);
         }
     }
 
-    void multicast(unsigned i, unsigned flags)
+    void expect_multicast(unsigned i, unsigned flags)
     {
         std::vector<uint16_t> remote, own;
         for (unsigned j = 0; j < l.k; j++) {
-            uint16_t e = lists[i][j];
-            if (e == 0xffff)
-                continue;
-            (gpu_of(e) == l.port ? own : remote).push_back(static_cast<uint16_t>(e << 4 | j));
+            const unsigned e = lists[i][j];
+            if (e != 0xffff)
+                (gpu_of(e) == l.port ? own : remote).push_back(target(e, j));
         }
         want_arm.push_back({i, static_cast<unsigned>(remote.size() + own.size())});
-        uint64_t maddr = static_cast<uint64_t>((l.port << l.token_shift) | i) << l.row_shift;
-        for (unsigned at = 0; at < l.row_bytes; at += 128) {
-            unsigned len = std::min(128u, l.row_bytes - at);
-            dynamic(i, maddr + at, memory(xs + (i << l.row_shift) + at, len), remote, own,
-                    flags & 2 ? MW_STAGE_FLAT : MW_STAGE_DISPATCH);
-        }
+        const uint64_t maddr = uint64_t{l.port << l.token_shift | i} << l.row_shift;
+        for (unsigned at = 0; at < l.row_bytes; at += 128)
+            expect_dynamic(i, maddr + at,
+                           mem.read((i << l.row_shift) + at, std::min(128u, l.row_bytes - at)),
+                           remote, own, flags & 2 ? MW_STAGE_FLAT : MW_STAGE_DISPATCH);
         if (!(flags & 1))
-            dynamic(i, maddr, memory(rt + 128 * i + 32, 4 * l.k), remote, own, MW_STAGE_GATE);
+            expect_dynamic(i, maddr, mem.read(rt + 128 * i + 32, 4 * l.k), remote, own,
+                           MW_STAGE_GATE);
     }
 
-    void dynamic(unsigned i, uint64_t addr, const bytes &payload,
-                 const std::vector<uint16_t> &remote, const std::vector<uint16_t> &own,
-                 unsigned stage)
+    void expect_dynamic(unsigned i, uint64_t addr, const bytes &payload,
+                        const std::vector<uint16_t> &remote, const std::vector<uint16_t> &own,
+                        unsigned stage)
     {
-        struct mw_header h =
-            head(MW_OP_DYMULTIMEM_ST, 0, addr, static_cast<unsigned>(payload.size()));
-        h.stage = stage;
-        if (!remote.empty()) {
-            h.cnt = static_cast<uint32_t>(remote.size());
-            want_st.push_back({make_packet(F, h, remote, payload), i});
+        packet pkt = {head(MW_OP_DYMULTIMEM_ST, 0, addr, payload.size()), {}, payload};
+        pkt.h.stage = stage;
+        for (const auto *list : {&remote, &own}) {
+            pkt.set_targets(*list);
+            if (!list->empty())
+                (list == &own ? want_loc : want_st).push_back({pkt.h, encode(pkt, F), i});
+            pkt.h.dst = l.port;
         }
-        if (!own.empty()) {
-            h.dst = l.port;
-            h.cnt = static_cast<uint32_t>(own.size());
-            want_loc.push_back({make_packet(F, h, own, payload), i});
-        }
-        if (!remote.empty() || !own.empty()) {
+        if (!remote.empty() || !own.empty())
             slots += 16 / F + std::max(target_flits(remote.size()), target_flits(own.size())) +
-                     (payload.size() + F - 1) / F;
-        }
+                     flits(payload.size());
     }
 
-    void unicast(unsigned i, bool bare)
+    void expect_unicast(unsigned i, bool bare)
     {
         for (unsigned d = 1; d <= N; d++) {
-            unsigned q = (l.port + d) % N;
-            bool has = false;
-            for (uint16_t e : lists[i])
-                has |= e != 0xffff && gpu_of(e) == q;
-            if (!has)
+            const unsigned q = (l.port + d) % N;
+            if (std::none_of(lists[i].begin(), lists[i].end(),
+                             [&](unsigned e) { return e != 0xffff && gpu_of(e) == q; }))
                 continue;
-            uint64_t r = model_row[q]++;
-            for (unsigned at = 0; at < l.row_bytes; at += 128) {
-                plain(q, cfg["xd_base"] + (r << l.row_shift) + at,
-                      memory(xs + (i << l.row_shift) + at, std::min(128u, l.row_bytes - at)));
-            }
+            const uint64_t r = model_row[q]++;
+            for (unsigned at = 0; at < l.row_bytes; at += 128)
+                expect_plain(head(MW_OP_ST, q, cfg["xd_base"] + (r << l.row_shift) + at, 0),
+                             mem.read((i << l.row_shift) + at, std::min(128u, l.row_bytes - at)),
+                             i);
             if (!bare)
-                plain(q, cfg["gt_base"] + 128 * r, meta(i));
+                expect_plain(head(MW_OP_ST, q, cfg["gt_base"] + 128 * r, 0), meta(i), i);
         }
     }
 
-    bytes meta(unsigned i)
+    bytes meta(unsigned i) const
     {
         bytes b(4);
-        uint32_t token = (l.port << l.token_shift) | i;
+        const uint32_t token = l.port << l.token_shift | i;
         memcpy(b.data(), &token, 4);
-        bytes w = memory(rt + 128 * i + 32, 4 * l.k), e = memory(rt + 128 * i, 2 * l.k);
+        const bytes w = mem.read(rt + 128 * i + 32, 4 * l.k), e = mem.read(rt + 128 * i, 2 * l.k);
         b.insert(b.end(), w.begin(), w.end());
         b.insert(b.end(), e.begin(), e.end());
         return b;
     }
 
-    // Beyond memory only that counts, not where.
-    packet explicit_packet(struct mw_header h, const bytes &payload)
+    void expect_linear(const mw_instr &in)
     {
-        packet made = make_packet(F, h, {}, payload);
-        if (h.addr >= MEM)
-            std::fill(made.counts.begin() + 8, made.counts.begin() + 14, false);
-        return made;
-    }
-
-    void plain(unsigned q, uint64_t addr, const bytes &payload)
-    {
-        struct mw_header h = head(MW_OP_ST, q, addr, static_cast<unsigned>(payload.size()));
-        (q == l.port ? want_loc : want_st).push_back({explicit_packet(h, payload), 0});
-        slots += 16 / F + (payload.size() + F - 1) / F;
-    }
-
-    void linear(const struct mw_instr &in)
-    {
-        bool red = in.op == MW_I_MULTIMEM_RED, multi = in.op == MW_I_MULTIMEM_ST || red;
-        unsigned to = red ? in.imm & 0xff : in.imm, dtype = in.imm >> 8 & 7,
-                 redop = in.imm >> 12 & 7;
-        if (in.a % F || in.c % F || (multi ? group[to] == 0 : in.imm >= N) ||
-            (red && !mw_reduce_exists(dtype, redop))) {
-            want_errors++;
-            return;
-        }
-        for (unsigned at = 0; at < in.b; at += 128) {
-            bytes payload = memory(in.a + at, std::min(128u, in.b - at));
+        const bool red = in.op == MW_I_MULTIMEM_RED, multi = red || in.op == MW_I_MULTIMEM_ST;
+        const unsigned to = red ? in.imm & 255 : in.imm;
+        for (uint64_t at = 0; at < in.b; at += 128) {
+            const bytes payload = mem.read(in.a + at, std::min<uint64_t>(128, in.b - at));
+            mw_header h = head(multi ? red ? MW_OP_MULTIMEM_RED : MW_OP_MULTIMEM_ST : MW_OP_ST,
+                               multi ? 0 : to, in.c + at, 0);
             if (!multi) {
-                plain(in.imm, in.c + at, payload);
+                expect_plain(h, payload, 0);
                 continue;
             }
-            struct mw_header h = head(red ? MW_OP_MULTIMEM_RED : MW_OP_MULTIMEM_ST, 0, in.c + at,
-                                      static_cast<unsigned>(payload.size()));
-            if (red) {
-                h.dtype = dtype;
-                h.redop = redop;
-            }
+            const uint64_t before = slots;
+            h.dtype = red ? in.imm >> 8 & 7 : 0;
+            h.redop = red ? in.imm >> 12 : 0;
             h.target0 = to;
             if (group[to] & ~(1u << l.port))
-                want_st.push_back({explicit_packet(h, payload), 0});
-            if (!red)
-                h.opcode = MW_OP_ST;
+                expect_plain(h, payload, 0, &want_st);
+            h.opcode = red ? MW_OP_MULTIMEM_RED : MW_OP_ST;
             h.dst = l.port;
             h.target0 = 0;
             if (group[to] >> l.port & 1)
-                want_loc.push_back({explicit_packet(h, payload), 0});
-            slots += 16 / F + (payload.size() + F - 1) / F;
+                expect_plain(h, payload, 0, &want_loc);
+            slots = before + 16 / F + flits(payload.size());
         }
     }
 
-    // ---- pins ------------------------------------------------------------------------------------------------
-    void reset()
+    // Beyond memory only that counts, not where.
+    void expect_plain(mw_header h, const bytes &payload, unsigned token,
+                      std::deque<expected> *want = nullptr)
     {
-        memcpy(model_row, row_of, sizeof(model_row));
-        dut.clk_i = 0;
-        dut.rst_ni = 0;
-        dut.go_i = 0;
-        dut.cmd_valid_i = 0;
-        dut.emap_we_i = 0;
-        dut.group_we_i = 0;
-        dut.rd_ready_i = 0;
-        dut.rd_rvalid_i = 0;
-        dut.arm_ready_i = 0;
-        dut.tok_done_i = 0;
-        dut.base_row_i = 0;
-        dut.st_ready_i = 0;
-        dut.loc_ready_i = 0;
-        dut.cst_valid_i = dut.clo_valid_i = 0;
-        cfg.drive(dut.cfg_i);
-        edge();
-        edge();
-        dut.rst_ni = 1;
-        dut.go_i = 1;
-        edge();
-        dut.go_i = 0;
+        h.len = static_cast<uint32_t>(payload.size());
+        wire w = encode({h, {}, payload}, F);
+        if (h.addr >= MEM)
+            std::fill_n(w.sure.begin() + 8, 6, false);
+        (want ? *want : h.dst == l.port ? want_loc : want_st).push_back({h, w, token});
+        slots += 16 / F + flits(payload.size());
     }
 
+    // ---- pins ------------------------------------------------------------------------------------------------
     void write_tables()
     {
         for (unsigned e = 0; e < 4096; e++) {
@@ -396,7 +380,8 @@ class bench {
             dut.emap_addr_i = static_cast<uint16_t>(e);
             // {valid, gpu[4:0], local expert[5:0]}: entries beyond the table must not fall back into it
             dut.emap_data_i = static_cast<uint16_t>(
-                e < EXPERTS ? (map[e] >> 7) << 11 | (map[e] & 31) << 6 | below(64) : below(4096));
+                e < EXPERTS ? (map[e] >> 7) << 11 | gpu_of(e) << 6 | below(64) : below(4096));
+            settle();
             edge();
         }
         dut.emap_we_i = 0;
@@ -404,88 +389,49 @@ class bench {
             dut.group_we_i = 1;
             dut.group_addr_i = static_cast<uint8_t>(g);
             dut.group_data_i = group[g];
+            settle();
             edge();
         }
         dut.group_we_i = 0;
     }
 
-    void issue(const struct mw_instr &in)
+    void drive() override
     {
-        uint32_t w[4] = {in.op | static_cast<uint32_t>(in.flags) << 8 |
-                             static_cast<uint32_t>(in.imm) << 16,
-                         in.a, in.b, in.c};
-        memcpy(&dut.cmd_i, w, sizeof(w));
-        dut.cmd_valid_i = 1;
-        dut.eval();
-        assert_true(dut.cmd_ready_o);
-        retired = false;
-        cycle();
-        dut.cmd_valid_i = 0;
-    }
-
-    // Returns true when something moved.
-    bool cycle()
-    {
-        dut.rd_ready_i = percent(p.grant);
+        port.drive(rng, dut.rd_ready_i, dut.rd_rvalid_i, dut.rd_rdata_i);
         dut.st_ready_i = percent(p.st);
         dut.loc_ready_i = percent(p.loc);
         dut.arm_ready_i = percent(p.arm);
         dut.tok_done_i = percent(armed > 0 ? done_percent
                                  : others  ? 5
                                            : 0); // other tokens are done too: they do not count
-        offer_control();
-        dut.eval();
         dut.base_row_i = row_of[dut.base_q_o];
-        dut.eval();
-        bool moved = watch();
-        now++;
-        edge();
-        const uint8_t *a = ram.answer();
-        dut.rd_rvalid_i = a != nullptr;
-        if (a)
-            put(dut.rd_rdata_i, a);
-        dut.eval();
-        return moved;
-    }
-
-    // Packets of control, for either stream, one at a time.
-    void offer_control()
-    {
+        if (!dut.cmd_valid_i)
+            scramble(dut.cmd_i, 128, rng);
+        // Packets of control, for either stream, one at a time.
         if (control.empty() && control_on && percent(p.control)) {
-            struct mw_header h = {};
-            h.opcode = MW_OP_COUNTS;
-            h.addr = rng() & 0xffffffffffff;
-            bytes payload(below(2) ? 0 : 4 * (1 + below(16)));
-            for (uint8_t &x : payload)
-                x = static_cast<uint8_t>(rng());
-            control = make_packet(F, h, {}, payload).data;
-            control_at = 0;
-            control_own = below(2);
+            mw_header h = header(MW_OP_COUNTS);
+            h.addr = rng.bits(48);
+            control.queue.push_back(
+                encode({h, {}, rng.some(percent(50) ? 0 : 4 * rng.between(1, 16))}, F));
+            control_own = percent(50);
         }
-        dut.cst_valid_i = !control.empty() && !control_own;
-        dut.clo_valid_i = !control.empty() && control_own;
-        if (control.empty())
-            return;
-        put(dut.ctl_data_i, control.data() + control_at);
-        dut.ctl_last_i = control_at + F == control.size();
+        bool valid = false;
+        control.drive(rng, valid, dut.ctl_data_i, dut.ctl_last_i);
+        dut.cst_valid_i = valid && !control_own;
+        dut.clo_valid_i = valid && control_own;
     }
 
-    void take_control()
+    void sample() override
     {
-        if (control.empty() || !(control_own ? dut.clo_ready_o : dut.cst_ready_o))
-            return;
-        control_at += F;
-        if (control_at < control.size())
-            return;
-        want_control[control_own].push_back(control);
-        control.clear();
-    }
-
-    bool watch()
-    {
-        take_control();
-        ram.ask(dut.rd_valid_o, dut.rd_ready_i, dut.rd_addr_o);
-        bool moved = dut.rd_valid_o && dut.rd_ready_i;
+        if (!control.empty()) {
+            const bytes data = control.front().data;
+            if (control.taken(control_own ? dut.clo_ready_o : dut.cst_ready_o))
+                want_control[control_own].push_back(data);
+        }
+        if (port.sample(rng, dut.rd_valid_o, dut.rd_ready_i, dut.rd_addr_o)) {
+            granted[dut.rd_addr_o] = now;
+            moves++;
+        }
         if (dut.tok_done_i && armed > 0)
             armed--;
         if (dut.arm_valid_o && dut.arm_ready_i)
@@ -493,23 +439,40 @@ class bench {
         if (dut.base_take_o)
             row_of[dut.base_q_o]++;
         if (dut.err_valid_o)
-            errors++;
-        bool sent = st.see(dut.st_valid_o, dut.st_ready_i, get(dut.st_data_o), dut.st_last_o);
-        if (sent) {
-            if (!first_flit)
-                first_flit = now;
+            error();
+        if (st.see(dut.st_valid_o, dut.st_ready_i, dut.st_data_o, dut.st_last_o)) {
+            first_flit = first_flit ? first_flit : now;
             last_flit = now;
+            moves++;
         }
-        moved |=
-            sent | loc.see(dut.loc_valid_o, dut.loc_ready_i, get(dut.loc_data_o), dut.loc_last_o);
+        moves += loc.see(dut.loc_valid_o, dut.loc_ready_i, dut.loc_data_o, dut.loc_last_o);
         compare(st, want_st, want_control[0], "uplink");
         compare(loc, want_loc, want_control[1], "local");
         if (dut.retire_o) {
             assert_false(retired);
-            assert_true(want_st.empty() && want_loc.empty());
+            assert_true(want_st.empty() && want_loc.empty() && bad_tokens.empty());
             retired = true;
         }
-        return moved || dut.retire_o;
+    }
+
+    // Of a token: once the entry is there in which it shows. Tokens come in order.
+    void error()
+    {
+        unsigned place = current.imm;
+        if (!bad_tokens.empty()) {
+            const auto read = granted.find(bad_tokens.front().flit);
+            assert_true(read != granted.end());
+            assert_in_range(now, read->second + l.latency + 1, UINT64_MAX);
+            place = bad_tokens.front().token;
+            bad_tokens.pop_front();
+        }
+        errors.see(now, true, dut.err_code_o, current.op, place);
+    }
+
+    // Nothing of a token before the error of one ahead of it.
+    void behind_errors(unsigned token)
+    {
+        assert_true(bad_tokens.empty() || token < bad_tokens.front().token);
     }
 
     void arm()
@@ -517,79 +480,66 @@ class bench {
         assert_false(want_arm.empty());
         assert_int_equal(dut.arm_token_o, l.port << l.token_shift | want_arm.front().token);
         assert_int_equal(dut.arm_count_o, want_arm.front().count);
+        behind_errors(want_arm.front().token);
         want_arm.pop_front();
         armed++;
         if (l.in_flight)
             assert_true(armed <= l.in_flight);
     }
 
-    struct expected {
-        packet pkt;
-        unsigned token;
-    };
-
     static bool of_control(const bytes &pkt) { return (pkt[0] & 63) == MW_OP_COUNTS; }
 
-    void compare(stream_watch &s, std::deque<expected> &want, std::deque<bytes> &want_ctl,
+    void compare(packet_watch &s, std::deque<expected> &want, std::deque<bytes> &want_ctl,
                  const char *where)
     {
         if (!s.packets.empty() && of_control(s.packets.front())) {
             assert_false(want_ctl.empty());
-            assert_true(want_ctl.front() == s.packets.front());
+            assert_true(want_ctl.front() == s.take());
             want_ctl.pop_front();
-            s.packets.pop_front();
             return;
         }
         if (!s.open.empty() && !of_control(s.open)) {
             assert_false(want.empty());
-            if (!want_arm.empty() && want.front().pkt.head.opcode == MW_OP_DYMULTIMEM_ST)
+            if (!want_arm.empty() && want.front().h.opcode == MW_OP_DYMULTIMEM_ST)
                 assert_true(want.front().token < want_arm.front().token);
+            behind_errors(want.front().token);
         }
         if (s.packets.empty())
             return;
         assert_false(want.empty());
-        assert_packet(want.front().pkt, s.packets.front(), where);
-        const struct mw_header &h = want.front().pkt.head;
-        if (h.opcode != MW_OP_DYMULTIMEM_ST && h.addr >= MEM) {
-            uint64_t addr = 0;
-            memcpy(&addr, &s.packets.front()[8], 6);
-            assert_true(addr >= MEM);
-            outside++;
-        }
-        s.packets.pop_front();
+        const bytes got = s.take();
+        assert_wire(want.front().w, got, where);
+        const mw_header &h = want.front().h;
+        if (h.opcode != MW_OP_DYMULTIMEM_ST && h.addr >= MEM)
+            assert_true(header_of(got).addr >= MEM);
         want.pop_front();
-    }
-
-    void edge()
-    {
-        dut.clk_i = 1;
-        dut.eval();
-        dut.clk_i = 0;
-        dut.eval();
     }
 
     struct arming {
         unsigned token, count;
     };
+    struct bad_token {
+        unsigned token, flit; // of the entry in which it shows
+    };
 
-    Vsend dut;
-    pace p;
-    std::mt19937_64 rng;
-    read_port ram;
-    unsigned map[EXPERTS]; // bit 7 valid, 4:0 GPU
-    unsigned xs = 0, rt = 0;
+    read_port port{mem, "memory"};
+    std::vector<std::vector<uint16_t>> lists; // routing of own tokens
+    unsigned map[EXPERTS];                    // bit 7 valid, 4:0 GPU
+    unsigned rt = 0;
     uint32_t model_row[32];
-    stream_watch st, loc;
+    packet_watch st{"uplink"}, loc{"local"};
     std::deque<expected> want_st, want_loc;
     std::deque<arming> want_arm;
-    bytes control; // packet on offer
-    size_t control_at = 0;
+    std::deque<bad_token> bad_tokens;
+    std::map<uint64_t, uint64_t> granted; // flit: when it was read last
+    packet_source control;
     bool control_own = false, control_on = false;
     std::deque<bytes> want_control[2]; // taken: uplink, local
+    mw_instr current = {};
     unsigned armed = 0;
-    uint64_t now = 1;
+    uint64_t moves = 0;
     bool retired = false, others = true;
-    unsigned done_percent = below(3) ? 1 : 20;
+    unsigned done_percent = rng.one_in(3) ? 20 : 1;
 };
 
 static unsigned log2_up(unsigned x)
@@ -600,114 +550,203 @@ static unsigned log2_up(unsigned x)
     return s;
 }
 
-static layer random_layer(std::mt19937_64 &rng)
+static layer random_layer(dice &rng)
 {
     layer l = {};
-    l.k = 1 + static_cast<unsigned>(rng() % 16);
-    l.row_bytes = F * (1 + static_cast<unsigned>(rng() % (rng() % 4 ? 40 : 8)));
-    l.row_shift = log2_up(l.row_bytes) + static_cast<unsigned>(rng() % 2);
-    l.tokens =
-        std::min(1 + static_cast<unsigned>(rng() % 30), (MEM - 128) / ((1u << l.row_shift) + 128));
-    l.token_shift = log2_up(l.tokens) + static_cast<unsigned>(rng() % 3);
-    l.port = static_cast<unsigned>(rng() % N);
-    l.latency = 1 + static_cast<unsigned>(rng() % 9);
-    l.own_percent = static_cast<unsigned>(rng() % 40);
-    l.empty_percent = rng() % 2 ? 0 : 25;
-    l.bad_percent = rng() % 2 ? 0 : 15;
+    l.k = rng.between(1, 16);
+    l.row_bytes = F * rng.between(1, rng.one_in(4) ? 8 : 40);
+    l.row_shift = log2_up(l.row_bytes) + rng.below(2);
+    l.tokens = std::min(rng.between(1, 30), (MEM - 128) / ((1u << l.row_shift) + 128));
+    l.token_shift = log2_up(l.tokens) + rng.below(3);
+    l.port = rng.below(N);
+    l.latency = rng.between(1, 9);
+    l.own_percent = rng.below(40);
+    l.empty_percent = rng.percent(50) ? 0 : 25;
+    l.bad_percent = rng.percent(50) ? 0 : 15;
     return l;
 }
 
-static pace random_pace(std::mt19937_64 &rng)
+static pace random_pace(dice &rng)
 {
-    static const unsigned choice[] = {100, 100, 90, 50, 20};
-    static const unsigned control[] = {0, 0, 3, 30};
-    return {choice[rng() % 5], choice[rng() % 5], choice[rng() % 5], choice[rng() % 5],
-            control[rng() % 4]};
+    auto ready = [&] { return rng.pick({100u, 100u, 90u, 50u, 20u}); };
+    return {ready(), ready(), ready(), ready(), rng.pick({0u, 0u, 3u, 30u})};
 }
 
-static struct mw_instr instr(unsigned op, uint32_t a, uint32_t b, uint32_t c, unsigned imm,
-                             unsigned flags = 0)
+static mw_instr instr(unsigned op, uint32_t a, uint32_t b, uint32_t c, unsigned imm,
+                      unsigned flags = 0)
 {
-    struct mw_instr in = {};
-    in.op = static_cast<uint8_t>(op);
-    in.flags = static_cast<uint8_t>(flags);
-    in.imm = static_cast<uint16_t>(imm);
-    in.a = a;
-    in.b = b;
-    in.c = c;
-    return in;
+    return {
+        static_cast<uint8_t>(op), static_cast<uint8_t>(flags), static_cast<uint16_t>(imm), a, b, c};
 }
 
 // Mostly with gate weights; rows alone, and those at explicit addresses, now and then.
-static unsigned flags(std::mt19937_64 &rng)
+static unsigned flags(dice &rng)
 {
-    return rng() % 4 ? 0 : 1 + 2 * (rng() % 2);
+    return rng.one_in(4) ? rng.pick({1u, 3u}) : 0;
 }
 
 static void random_tokens(unsigned op, unsigned runs, unsigned in_flight)
 {
-    std::mt19937_64 rng(seed + op + in_flight);
+    dice rng;
+    size_t unmapped = 0, duplicate = 0;
     for (unsigned r = 0; r < runs; r++) {
         layer l = random_layer(rng);
-        l.in_flight = in_flight ? 1 + static_cast<unsigned>(rng() % in_flight) : 0;
-        std::unique_ptr<bench> b(new bench(rng(), l, random_pace(rng)));
-        unsigned split = static_cast<unsigned>(rng() % (l.tokens + 1));
-        b->run(instr(op, 0, split, 0, 0, flags(rng)));
-        if (rng() % 2)
-            b->go();
-        b->run(instr(op, split, l.tokens - split, 0, 0, flags(rng)));
+        l.in_flight = in_flight ? rng.between(1, in_flight) : 0;
+        hub b(l, random_pace(rng));
+        const unsigned split = rng.below(l.tokens + 1);
+        b.run(instr(op, 0, split, rng.word(), rng.below(0x10000), flags(rng)));
+        if (rng.percent(50))
+            b.go();
+        b.run(instr(op, split, l.tokens - split, rng.word(), rng.below(0x10000), flags(rng)));
+        unmapped += b.errors.count(MW_HWERR_UNMAPPED);
+        duplicate += b.errors.count(MW_HWERR_DUPLICATE);
     }
+    assert_true(unmapped > 10 && duplicate > 0);
 }
 
-static void test_dymultimem(void **state)
+TEST(dymultimem)
 {
-    (void)state;
     random_tokens(MW_I_DYMULTIMEM_ST, 150, 0);
 }
 
-static void test_in_flight(void **state)
+TEST(in_flight)
 {
-    (void)state;
     random_tokens(MW_I_DYMULTIMEM_ST, 120, 5);
 }
 
-static void test_unicast(void **state)
+TEST(unicast)
 {
-    (void)state;
     random_tokens(MW_I_ST, 150, 0);
 }
 
-static void test_linear(void **state)
+TEST(linear)
 {
-    (void)state;
-    std::mt19937_64 rng(seed + 4);
+    dice rng;
     for (unsigned r = 0; r < 20; r++) {
-        std::unique_ptr<bench> b(new bench(rng(), random_layer(rng), random_pace(rng)));
+        hub b(random_layer(rng), random_pace(rng));
         for (unsigned i = 0; i < 12; i++) {
-            bool multi = rng() % 2;
-            uint32_t a = F * static_cast<uint32_t>(rng() % (MEM / F / 2)),
-                     n = static_cast<uint32_t>(rng() % (rng() % 3 ? 700 : 30));
-            uint32_t c = F * static_cast<uint32_t>(rng() % (MEM / F / 2));
-            if (rng() % 8 == 0)
-                a += 1 + static_cast<uint32_t>(rng() % (F - 1));
-            else if (rng() % 8 == 0)
-                c += 1 + static_cast<uint32_t>(rng() % (F - 1));
-            else if (rng() % 6 == 0)
-                c += MEM << rng() % 15;
-            else if (rng() % 6 == 0)
-                c = MEM - F * static_cast<uint32_t>(rng() % 60); // leaves memory on the way
-            unsigned imm =
-                multi ? static_cast<unsigned>(rng() % 16) : static_cast<unsigned>(rng() % (N + 1));
-            bool red = multi && rng() % 2;
-            if (red) // mostly types and operators that exist
-                imm |= static_cast<unsigned>(rng() % (rng() % 8 ? MW_DTYPES : 8)) << 8 |
-                       static_cast<unsigned>(rng() % (rng() % 4 ? 3 : 8)) << 12;
-            b->run(instr(red     ? MW_I_MULTIMEM_RED
-                         : multi ? MW_I_MULTIMEM_ST
-                                 : MW_I_ST_LINEAR,
-                         a, n, c, imm));
+            const unsigned op =
+                rng.pick({MW_I_ST_LINEAR, MW_I_ST_LINEAR, MW_I_MULTIMEM_ST, MW_I_MULTIMEM_RED});
+            uint32_t a = F * rng.below(MEM / F / 2), c = F * rng.below(MEM / F / 2);
+            const uint32_t n = rng.below(rng.one_in(3) ? 30 : 700);
+            if (rng.one_in(8))
+                a += rng.between(1, F - 1);
+            else if (rng.one_in(8))
+                c += rng.between(1, F - 1);
+            else if (rng.one_in(6))
+                c += MEM << rng.below(15);
+            else if (rng.one_in(6))
+                c = MEM - F * rng.below(60); // leaves memory on the way
+            if (rng.one_in(6))
+                a = (MEM - n) / F * F; // up to the end of own memory
+            unsigned imm = rng.below(op == MW_I_ST_LINEAR ? N + 1 : 16);
+            if (op == MW_I_MULTIMEM_RED) // mostly types and operators that exist
+                imm |= rng.below(rng.one_in(8) ? 16 : MW_DTYPES) << 8 |
+                       rng.below(rng.one_in(4) ? 16 : 3) << 12;
+            b.run(instr(op, a, n, c, imm, rng.below(256)));
         }
     }
+}
+
+static const layer FULL = {4, 4 * F, F == 8 ? 5u : 6u, 16, 4, 1, 3, 0, 20,
+                           0, 0}; // as many tokens as token_shift has
+
+// Groups, GPUs, tokens and own bytes at their limits and beyond, by all bits of the operands; between them what is allowed.
+TEST(refused)
+{
+    dice rng;
+    const uint32_t half = MEM / 2;
+    hub b(FULL, {100, 100, 100, 100, 3});
+    auto refuse = [&](unsigned code, const mw_instr &in) {
+        assert_int_equal(b.refusal(in), code);
+        b.run(in);
+    };
+    auto allow = [&](const mw_instr &in) {
+        assert_int_equal(b.refusal(in), 0);
+        b.run(in);
+    };
+    for (unsigned op : {MW_I_MULTIMEM_ST, MW_I_MULTIMEM_RED}) {
+        for (unsigned imm = 0; imm < 0x10000;
+             imm = imm < 300 ? imm + 1 : imm + rng.between(1, 999)) {
+            const mw_instr in = instr(op, 0, F, half, imm);
+            if ((op == MW_I_MULTIMEM_ST ? imm : imm & 255) >= MW_STATIC_GROUPS || b.refusal(in))
+                refuse(b.refusal(in), in);
+            else
+                allow(in);
+        }
+        refuse(MW_HWERR_UNMAPPED, instr(op, 0, F, half, 7)); // has no member
+        refuse(MW_HWERR_UNMAPPED, instr(op, 0, F, half, MW_STATIC_GROUPS + 6));
+        refuse(MW_HWERR_UNMAPPED, instr(op, 0, F, half, 0xf0 + 6));
+        allow(instr(op, 0, F, half, 6));
+    }
+    refuse(MW_HWERR_UNMAPPED, instr(MW_I_MULTIMEM_ST, 0, F, half, 0x100 + 6));
+    for (unsigned imm :
+         {0x0806u, 0x8006u, 0x8806u, 0x0506u, 0x6006u, 0x3006u}) // fp types have no bits to combine
+        refuse(MW_HWERR_REDUCTION, instr(MW_I_MULTIMEM_RED, 0, F, half, imm));
+    refuse(MW_HWERR_REDUCTION,
+           instr(MW_I_MULTIMEM_RED, 1, F, half, 0x0816)); // the first of three errors
+    for (unsigned gpu : {N, N + 1, 31u, 32u, 33u, 0x100u, 0x8000u, 0xffffu})
+        refuse(MW_HWERR_UNMAPPED, instr(MW_I_ST_LINEAR, 0, F, half, gpu));
+    for (unsigned op : {MW_I_ST_LINEAR, MW_I_MULTIMEM_ST, MW_I_MULTIMEM_RED}) {
+        const unsigned to = op == MW_I_ST_LINEAR ? 0 : 6;
+        const uint32_t bad[][3] = {
+            {F / 2, F, half},     {0, F, half + 1},        {MEM, 1, half},
+            {MEM, F, half},       {MEM - F, F + 1, half},  {0, MEM + 1, half},
+            {F, MEM, half},       {1u << 31, F, half},     {0, 1u << 31, half},
+            {half, 0u - half, 0}, {1u << 31, 1u << 31, 0}, {0u - F, 2 * F, 0},
+            {2 * MEM, F, half},   {MEM | F, F, half},      {MEM, MEM, half},
+            {0, UINT32_MAX, 0},   {half, half + 1, half},  {2 * MEM, 0, half}};
+        for (const auto &r : bad)
+            refuse(MW_HWERR_BOUNDS, instr(op, r[0], r[1], r[2], to));
+        allow(instr(op, MEM - F, F, half, to));
+        allow(instr(op, MEM, 0, half, to));
+    }
+    allow(instr(MW_I_ST_LINEAR, 0, MEM, 0, N - 1)); // all of it
+    for (unsigned op : {MW_I_DYMULTIMEM_ST, MW_I_ST}) {
+        const uint32_t end = 1u << FULL.token_shift;
+        const uint32_t bad[][2] = {{0, end + 1},
+                                   {end, 1},
+                                   {end - 1, 2},
+                                   {2 * end, 1},
+                                   {1u << PARAM_TokensLog2, 1},
+                                   {2u << PARAM_TokensLog2, 1},
+                                   {0, 2u << PARAM_TokensLog2},
+                                   {1u << 31, 1},
+                                   {0, 1u << 31},
+                                   {1u << 31, 1u << 31},
+                                   {3, 0u - 2},
+                                   {UINT32_MAX, 1},
+                                   {UINT32_MAX, 2},
+                                   {5, (2u << PARAM_TokensLog2) - 2}};
+        for (const auto &r : bad)
+            refuse(MW_HWERR_BOUNDS,
+                   instr(op, r[0], r[1], rng.word(), rng.below(0x10000), rng.below(256)));
+        allow(instr(op, 0, end, rng.word(), rng.below(0x10000)));
+        allow(instr(op, end, 0, rng.word(), rng.below(0x10000)));
+    }
+}
+
+// Anything at all, in its five opcodes; what is long is left out, for its time.
+TEST(any_operands)
+{
+    dice rng;
+    size_t seen[3] = {}, went = 0;
+    const unsigned codes[] = {MW_HWERR_REDUCTION, MW_HWERR_UNMAPPED, MW_HWERR_BOUNDS};
+    for (unsigned r = 0; r < 6; r++) {
+        layer l = FULL;
+        l.port = rng.below(N);
+        hub b(l, random_pace(rng));
+        for (unsigned i = 0; i < 400; i++) {
+            const mw_instr in = b.any_instr();
+            if (b.refusal(in) || in.b < 2000) {
+                b.run(in);
+                went += !b.refusal(in);
+            }
+        }
+        for (unsigned c = 0; c < 3; c++)
+            seen[c] += b.errors.count(codes[c]);
+    }
+    assert_true(seen[0] > 100 && seen[1] > 100 && seen[2] > 100 && went > 100);
 }
 
 // Uplink and memory never stall: from the first flit to the last every cycle belongs to a packet. The slack is for the first payload, which is not yet
@@ -722,17 +761,16 @@ static void rate(unsigned op, unsigned row_bytes, unsigned k, uint64_t slack, bo
     l.token_shift = 5;
     l.port = 1;
     l.latency = 3;
-    std::unique_ptr<bench> b(new bench(seed + op + k, l, {100, 100, 100, 100, 0}));
-    b->run(instr(op, 0, l.tokens, 0, 0, bare));
-    uint64_t took = b->last_flit - b->first_flit + 1;
+    hub b(l, {100, 100, 100, 100, 0});
+    b.run(instr(op, 0, l.tokens, 0, 0, bare));
+    const uint64_t took = b.last_flit - b.first_flit + 1;
     printf("op %u row %u k %u: %llu cycles for %llu\n", op, row_bytes, k, (unsigned long long)took,
-           (unsigned long long)b->slots);
-    assert_true(took <= b->slots + slack);
+           (unsigned long long)b.slots);
+    assert_true(took <= b.slots + slack);
 }
 
-static void test_rate(void **state)
+TEST(rates)
 {
-    (void)state;
     rate(MW_I_DYMULTIMEM_ST, 512, 8, 8);
     rate(MW_I_DYMULTIMEM_ST, 128, 8, 8);
     rate(MW_I_DYMULTIMEM_ST, 256, 2, 8);
@@ -741,15 +779,4 @@ static void test_rate(void **state)
     rate(MW_I_DYMULTIMEM_ST, 128, 6, 8, true);
     rate(MW_I_ST, 512, 8, 8);
     rate(MW_I_ST, 256, 6, 300);
-}
-
-int main(void)
-{
-    seed_from_env();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_dymultimem), cmocka_unit_test(test_in_flight),
-        cmocka_unit_test(test_unicast),    cmocka_unit_test(test_linear),
-        cmocka_unit_test(test_rate),
-    };
-    return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

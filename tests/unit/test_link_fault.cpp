@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// link_fault: from the cycle it is asked for on, and not before, what a misbehaving endpoint sends and takes, flit by flit; everything else passes in the same
+// cycle, and all of it as long as no fault is asked for.
+
+#include "bench/dut.h"
+#include "packet.h"
+
+using namespace tb;
+
+static const unsigned F = PARAM_FlitBytes;
+enum { ACCEPT = 1, SEND = 2, ANSWER = 4, OPCODE = 8 }; // bits 3:0 of fault_t; bits 19:4: after
+
+struct ends : model<Vlink_fault> {
+    unsigned faults = 0, after = 0, idle = 30; // idle: percent of cycles between packets
+    uint64_t since = 0;                        // cycles behind go
+    unsigned lost = 0, changed = 0, credits_lost = 0;
+
+    ends()
+    {
+        dut.go_i = dut.up_valid_i = 0;
+        ask(0, 0);
+        reset();
+        go();
+    }
+    void ask(unsigned what, unsigned when)
+    {
+        faults = what;
+        after = when;
+        dut.fault_i = when << 4 | what;
+    }
+    void go()
+    {
+        left = 0;
+        dut.go_i = 1;
+        quiet = true;
+        cycle();
+        quiet = false;
+        dut.go_i = 0;
+        since = 0;
+        stopped = false;
+    }
+
+    void drive() override
+    {
+        first = left == 0;
+        if (first && !quiet && !percent(idle)) {
+            cls = below(4);
+            left = rng.pick({1u, 1u, 2u, 9u, rng.between(1, 12)});
+            dut.up_valid_i = 1;
+        } else {
+            dut.up_valid_i = left > 0;
+        }
+        dut.up_last_i = dut.up_valid_i ? left == 1 : percent(50);
+        dut.up_cls_i = dut.up_valid_i ? cls : below(4);
+        scramble(dut.up_data_i, 8 * F, rng);
+        dut.crd_i = below(16);
+    }
+
+    void sample() override
+    {
+        const bool active = since > 64 * after;
+        bytes want = get(dut.up_data_i);
+        bool valid = dut.up_valid_i && !stopped;
+        if (dut.up_valid_i && first)
+            muted = active && (faults & ANSWER) && cls == MW_CLS_PART;
+        valid = valid && !muted;
+        if (dut.up_valid_i && first && active && (faults & OPCODE) && cls == MW_CLS_STORE) {
+            want[0] |= 0x3f; // no opcode of any class
+            changed += valid;
+        }
+        assert_int_equal(dut.up_valid_o, valid);
+        if (valid)
+            assert_true(get(dut.up_data_o) == want);
+        const bool keeps = active && (faults & ACCEPT);
+        assert_int_equal(dut.crd_o, keeps ? 0 : dut.crd_i);
+        credits_lost += keeps && dut.crd_i;
+        lost += dut.up_valid_i && !valid;
+        if (dut.up_valid_i && first && left > 1 && active && (faults & SEND))
+            stopped = true; // behind its first flit
+        if (dut.up_valid_i && --left == 0)
+            muted = false;
+        since += faults != 0;
+    }
+
+  private:
+    unsigned cls = 0, left = 0;
+    bool first = true, muted = false, stopped = false, quiet = false;
+};
+
+TEST(each_fault_at_its_time)
+{
+    for (unsigned faults = 0; faults < 16; faults++) {
+        for (unsigned after : {0u, 1u, 5u, 40u}) {
+            ends b;
+            b.idle = b.rng.pick({0u, 30u, 90u});
+            b.ask(faults, after);
+            b.go();
+            b.cycles(64 * after + 1); // as if there was none
+            assert_int_equal(b.lost + b.changed + b.credits_lost, 0);
+            b.cycles(2000);
+            assert_true((b.credits_lost > 0) == ((faults & ACCEPT) != 0));
+            assert_true((b.lost > 0) == ((faults & (SEND | ANSWER)) != 0));
+            if (faults & OPCODE && !(faults & SEND))
+                assert_true(b.changed > 0);
+            // The next layer begins as this one did.
+            b.go();
+            const unsigned before = b.lost;
+            b.cycles(64 * after + 1);
+            assert_int_equal(b.lost, before);
+            b.ask(0, 0); // and from here on nothing is wrong any more
+            b.go();
+            b.cycles(500);
+            assert_int_equal(b.lost, before);
+        }
+    }
+}
+
+// The largest time that can be asked for.
+TEST(latest)
+{
+    ends b;
+    b.idle = 90;
+    b.ask(ACCEPT | OPCODE, 0xffff);
+    b.go();
+    b.cycles(64 * 0xffff + 1);
+    assert_int_equal(b.changed + b.credits_lost, 0);
+    b.cycles(500);
+    assert_true(b.changed > 0 && b.credits_lost > 0);
+}
