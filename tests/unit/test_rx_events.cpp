@@ -78,8 +78,8 @@ struct hub : model<Vrx> {
             p.err = true;
             break;
         default: // one bit too high, or just beyond
-            p.h.addr = rng.pick({p.h.addr | 1ull << rng.between(3, 47), uint64_t{MW_SW_EVENTS},
-                                 uint64_t{15}, uint64_t{TOKENS}, uint64_t{TOKENS - 1}});
+            p.h.addr = rng.pick<uint64_t>(
+                {p.h.addr | 1ull << rng.between(3, 47), MW_SW_EVENTS, 15, TOKENS, TOKENS - 1});
         }
         return p;
     }
@@ -113,11 +113,11 @@ struct hub : model<Vrx> {
 
     void drive() override
     {
-        const bool room = link.inside() || credit.left();
+        const bool inside = link.busy();
         bool valid = false;
-        if (room)
+        if (inside || credit.left())
             link.drive(rng, valid, dut.rx_data_i, dut.rx_last_i);
-        if (valid && !link.inside())
+        if (valid && !inside)
             credit.spend();
         dut.rx_valid_i = valid;
         dut.rx_cls_i = valid ? static_cast<unsigned>(MW_CLS_CTRL) : below(4);
