@@ -31,9 +31,9 @@ struct ends : model<Vlink_fault> {
     }
     void go()
     {
-        left = 0;
+        quiet = true; // the links are, at the start of a layer
+        until("the end of a packet", 20, [&] { return left == 0; });
         dut.go_i = 1;
-        quiet = true;
         cycle();
         quiet = false;
         dut.go_i = 0;
