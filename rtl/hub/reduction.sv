@@ -98,6 +98,7 @@ module reduction #(
     output logic                     res_ready_o,
     input  wire logic [FW-1:0]       res_data_i,
     input  wire logic                res_last_i,
+    input  wire logic                res_bad_i,
 
     // to tx: requests, partial sums, ST packets of sum.st (on the same wires)
     output logic                     req_valid_o,
@@ -228,7 +229,7 @@ module reduction #(
         .suma_rd_valid_o, .suma_rd_ready_i, .suma_rd_addr_o, .suma_rd_rvalid_i, .suma_rd_rdata_i,
         .sumb_rd_valid_o, .sumb_rd_ready_i, .sumb_rd_addr_o, .sumb_rd_rvalid_i, .sumb_rd_rdata_i,
         .out_wr_valid_o, .out_wr_ready_i, .out_wr_addr_o, .out_wr_data_o, .out_wr_be_o,
-        .res_valid_i, .res_ready_o, .res_data_i, .res_last_i,
+        .res_valid_i, .res_ready_o, .res_data_i, .res_last_i, .res_bad_i,
         .part_valid_o, .part_ready_i, .part_data_o, .part_last_o, .sst_valid_o, .sst_ready_i,
         .part_crd_valid_i, .part_crd_port_i, .err_valid_o(err_valid_o[2]), .idle_o(idle_sum)
     );

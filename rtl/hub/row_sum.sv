@@ -14,7 +14,7 @@
 // waiting for anything here. A packet on part_ or sst_ comes without gaps: its last pass starts when its reads are granted (sum_add), and the
 // memory makes a read wait for at most 5 cycles.
 // Worst case for a context: one packet of every other context, and as many of the own one.
-// A poisoned packet of a requester carries the mark; own rows with a poisoned packet keep what memory held there.
+// A poisoned packet of a requester carries the mark; own rows with a poisoned packet keep what memory held there, and where a packet of R turns bad on its way (res_bad_i) from that flit on.
 `default_nettype none
 
 module row_sum #(
@@ -82,6 +82,7 @@ module row_sum #(
     output logic                     res_ready_o,
     input  wire logic [FW-1:0]       res_data_i,
     input  wire logic                res_last_i,
+    input  wire logic                res_bad_i,      // the link's mark
 
     output logic                     part_valid_o,
     input  wire logic                part_ready_i,
@@ -92,7 +93,7 @@ module row_sum #(
     input  wire logic                part_crd_valid_i,
     input  wire logic [4:0]          part_crd_port_i,
 
-    output logic                     err_valid_o,    // a poisoned result came
+    output logic                     err_valid_o,    // a result is poisoned
     output logic                     idle_o
 );
     // What leaves the adder with a flit: its packet.
@@ -162,7 +163,7 @@ module row_sum #(
     );
 
     sum_result #(.FlitBytes(FlitBytes)) i_result (
-        .clk_i, .rst_ni, .res_valid_i, .res_ready_o, .res_data_i, .res_last_i,
+        .clk_i, .rst_ni, .res_valid_i, .res_ready_o, .res_data_i, .res_last_i, .res_bad_i,
         .free_o(res_free), .claim_i(claim), .valid_o(r_valid), .ready_i(r_ready), .data_o(r_data), .poison_o(r_poison), .err_valid_o
     );
 

@@ -48,7 +48,7 @@ module rx #(
     // STORE
     output logic                     st_valid_o,
     output logic                     st_last_o,
-    output logic                     st_err_o,
+    output logic                     st_err_o,     // with the last flit; of PART with each that is not valid
     output logic [FW-1:0]            st_data_o,    // of PART too
     input  wire logic                st_crd_i,   // a slot is free again
 
@@ -197,7 +197,7 @@ module rx #(
         now_code = ERR_EPOCH;
         if (res_lost || (ctrl_push && !ctrl_room)) now_code = ERR_CREDIT;
         else if (is_req && !req_ready_i) now_code = ERR_WINDOW;
-        else if ((is_req || is_part) && rx_err_i) now_code = ERR_LENGTH;
+        else if ((is_req || is_part) && rx_err_i && rx_last_i) now_code = ERR_LENGTH;
         else now_err = (is_req || is_part) && first && bad_epoch;
     end
 

@@ -226,7 +226,7 @@ module rx_resolve #(
     logic              mapped;
     logic [LeW-1:0]    le;
     logic [7:0]        span;        // last byte of the payload, from the start of its first flit on
-    logic              no_payload, dynamic, outside, red;
+    logic              no_payload, dynamic, outside, red, lo_far, hi_far, below, above;
     red_pkg::red_t     red_kind;
     logic [ByteW:0]    row_end;     // bytes of the row
     err_e              err;
@@ -244,11 +244,17 @@ module rx_resolve #(
     assign span       = 8'(s0_q.lane) + s0_q.len - 8'd1;
     assign row_end    = (s0_q.stage == STAGE_GATE) ? (ByteW+1)'({cfg_i.k, 2'b00}) : (ByteW+1)'(cfg_i.row_bytes);
 
+    // Explicit stores: between st_lo and st_hi, which may have any value, and inside memory, behind which an end is by 127 bytes at most.
+    assign lo_far = (cfg_i.st_lo >> AddrB) != '0;
+    assign hi_far = (cfg_i.st_hi >> AddrB) != '0;
+    assign below  = lo_far || s0_q.first[AddrB-1:0] < AddrB'(cfg_i.st_lo);
+    assign above  = s0_q.end_[AddrB] ? !hi_far || s0_q.end_[6:0] != '0 : !hi_far && AddrB'(cfg_i.st_hi) < s0_q.end_[AddrB-1:0];
+
     always_comb begin
         unique case (s0_q.op)
             OP_DYMULTIMEM_ST:             outside = row_end < s0_q.end_;
             OP_FLAG, OP_FENCE, OP_COUNTS: outside = 1'b0;
-            default:                      outside = s0_q.first[AddrB-1:0] < AddrB'(cfg_i.st_lo) || (ByteW+1)'(cfg_i.st_hi[AddrB:0]) < s0_q.end_;
+            default:                      outside = below || above;
         endcase
         err = ERR_NONE;
         if (s0_q.bad) err = err_e'(s0_q.len);

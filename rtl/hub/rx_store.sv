@@ -54,6 +54,7 @@ module rx_store #(
     output logic                      res_valid_o,
     input  wire logic                 res_ready_i,
     output logic                      res_last_o,
+    output logic                      res_bad_o,    // the link's mark
     output logic [FW-1:0]             res_data_o,
 
     // packets of this GPU for itself
@@ -246,15 +247,15 @@ module rx_store #(
             logic                          link_job, link_re, link_q, res_we, res_re;
             logic [ResAw-1:0]              res_waddr, res_raddr;
             logic [$clog2(ResFlits+1)-1:0] res_level;
-            logic [FW:0]                   ram_data;
+            logic [FW+1:0]                 ram_data;
 
             assign link_job = pay_next && !from_loc;
             assign link_re  = pay_re && !from_loc;
 
             always_ff @(posedge clk_i) if (pay_re) link_q <= !from_loc;
 
-            ram_sdp #(.Width(FW + 1), .Depth(2**Ram0Aw)) i_payload (
-                .clk_i, .we_i(pay_we[0] || res_we), .wdata_i({st_last_i, st_data_i}), .wbe_i('1),
+            ram_sdp #(.Width(FW + 2), .Depth(2**Ram0Aw)) i_payload (
+                .clk_i, .we_i(pay_we[0] || res_we), .wdata_i({st_err_i, st_last_i, st_data_i}), .wbe_i('1),
                 .waddr_i({res_push_i, res_push_i ? (Ram0Aw-1)'(res_waddr) : (Ram0Aw-1)'(pay_link_addr)}),
                 .re_i(link_re || res_re), .rdata_o(ram_data),
                 .raddr_i({!link_job, link_job ? (Ram0Aw-1)'(pay_raddr[LinkAw-1:0]) : (Ram0Aw-1)'(res_raddr)})
@@ -263,10 +264,10 @@ module rx_store #(
             // The local memory gives zeros while it is not read; the RAM may hold a result.
             assign pay_data[w] = loc_data | (link_q ? ram_data[FW-1:0] : '0);
 
-            guest_fifo #(.Width(FW + 1), .Depth(ResFlits)) i_results (
-                .clk_i, .rst_ni, .push_i(res_push_i), .data_i({st_last_i, st_data_i}), .we_o(res_we), .waddr_o(res_waddr),
+            guest_fifo #(.Width(FW + 2), .Depth(ResFlits)) i_results (
+                .clk_i, .rst_ni, .push_i(res_push_i), .data_i({st_err_i, st_last_i, st_data_i}), .we_o(res_we), .waddr_o(res_waddr),
                 .free_i(!link_job && !(pay_here && link_q)), .taken_i(link_re), .re_o(res_re), .raddr_o(res_raddr), .rdata_i(ram_data), .wait_o(res_wait),
-                .valid_o(res_valid_o), .ready_i(res_ready_i), .data_o({res_last_o, res_data_o}), .last_i(res_last_o), .level_o(res_level)
+                .valid_o(res_valid_o), .ready_i(res_ready_i), .data_o({res_bad_o, res_last_o, res_data_o}), .last_i(res_last_o), .level_o(res_level)
             );
 
             assign res_room_o = res_level <= ($clog2(ResFlits+1))'(ResFlits - PktFlits);

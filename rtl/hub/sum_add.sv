@@ -34,7 +34,7 @@ module sum_add #(
     input  wire logic             res_valid_i,
     output logic                  res_ready_o,
     input  wire logic [FW-1:0]    res_data_i,
-    input  wire logic             res_poison_i,  // of the flit's packet
+    input  wire logic             res_poison_i,  // the flit is not valid
 
     output logic                  own_promise_o, // a flit will come for memory; only with room
     input  wire logic             own_room_i,

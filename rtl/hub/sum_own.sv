@@ -2,7 +2,7 @@
 //
 // Own rows from the adder to memory: writes each row's flits to where it goes, port OUT.
 //
-// Order: rows, and the flits of a row, as they come from the adder; dest_* says where rows go, in the same order. A poisoned packet is not written: memory keeps what it held there.
+// Order: rows, and the flits of a row, as they come from the adder; dest_* says where rows go, in the same order. A poisoned flit is not written: memory keeps what it held there.
 // Back-pressure: out_wr_ may stall, and a row waits for its dest_*; room_o is low with 15 flits promised or here.
 // Worst case: a row of n flits takes n cycles and those in which memory refuses.
 `default_nettype none

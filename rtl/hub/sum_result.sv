@@ -6,7 +6,8 @@
 // Order: packets are claimed and used in the order in which they come. free_o: a packet is here that is not claimed; claim_i (only with free_o) takes it.
 // Back-pressure: res_ready_o holds up the payload: of a packet that the adder has not taken (flits of 8 bytes: one at a time), or while 15 flits wait for it. An own
 // packet that has claimed waits for nobody but the adder, so it ends.
-// Worst case: a poisoned header is an error (err_valid_o), and marks all flits of its packet.
+// Worst case: a poisoned packet is one error (err_valid_o). One whose header is poisoned is so with all flits; one that turns bad behind it (res_bad_i) from that flit on: those before it
+// are in the adder, or in memory, and they are right.
 `default_nettype none
 
 module sum_result #(
@@ -20,6 +21,7 @@ module sum_result #(
     output logic               res_ready_o,
     input  wire logic [FW-1:0] res_data_i,
     input  wire logic          res_last_i,
+    input  wire logic          res_bad_i,    // the link's mark
 
     output logic               free_o,
     input  wire logic          claim_i,
@@ -27,7 +29,7 @@ module sum_result #(
     output logic               valid_o,      // flits of claimed packets; also of the next one, which is not to be taken before its claim
     input  wire logic          ready_i,
     output logic [FW-1:0]      data_o,
-    output logic               poison_o,     // of the flit's packet
+    output logic               poison_o,     // the flit is not valid
 
     output logic               err_valid_o
 );
@@ -36,12 +38,13 @@ module sum_result #(
     localparam int unsigned PoisonBit = 56;               // of the header
 
     logic [HBeatW-1:0] beat_q;
-    logic              payload, fire, first, payload_begin, poison_q;
+    logic              payload, fire, first, payload_begin, poison, poison_q;   // poison: from this flit on
 
     assign payload       = beat_q == HBeatW'(HF);
     assign fire          = res_valid_i && res_ready_o;
     assign first         = fire && beat_q == '0;
     assign payload_begin = fire && beat_q == HBeatW'(HF - 1);
+    assign poison        = res_bad_i || ((beat_q == '0) ? res_data_i[PoisonBit] : poison_q);
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
@@ -49,9 +52,9 @@ module sum_result #(
             err_valid_o <= 1'b0;
         end else begin
             if (fire) beat_q <= res_last_i ? '0 : payload ? beat_q : beat_q + 1'b1;
-            err_valid_o <= first && res_data_i[PoisonBit];
+            err_valid_o <= fire && poison && (first || !poison_q);
         end
-        if (first) poison_q <= res_data_i[PoisonBit];
+        if (fire) poison_q <= poison;
     end
 
     if (FlitBytes < 16) begin : gen_direct
@@ -61,7 +64,7 @@ module sum_result #(
         assign free_o      = payload && !claimed_q;
         assign valid_o     = payload && res_valid_i;
         assign data_o      = res_data_i;
-        assign poison_o    = poison_q;
+        assign poison_o    = poison_q || res_bad_i;
         assign res_ready_o = !payload || ready_i;
 
         always_ff @(posedge clk_i) begin
@@ -85,7 +88,7 @@ module sum_result #(
             .Depth(16)
         ) i_res (
             .clk_i, .rst_ni,
-            .promise_i (push), .room_o(room), .push_i(push), .data_i({poison_q, res_data_i}),
+            .promise_i (push), .room_o(room), .push_i(push), .data_i({poison_q || res_bad_i, res_data_i}),
             .valid_o, .ready_i, .data_o({poison_o, data_o})
         );
 

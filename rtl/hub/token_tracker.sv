@@ -8,6 +8,8 @@
 //
 // Order: arm before own before sig in one cycle; ready tokens in the order in which they became ready. Back-pressure: one operation in two cycles;
 // the ready queue has a place for every token, so nothing ever waits for combine. go_i empties it: a layer that takes its tokens in order leaves it full.
+// Counts of another epoch do not count; sweep_i clears those of the tokens that the configuration has (before the first layer, and when the epoch wraps or the sizes change:
+// a layer that was broken off leaves counts behind), a cycle each. cfg_i must be set by then; nothing is taken while sweep_busy_o.
 // Worst case: a signal waits two cycles for each arm and own signal at hand, both of which are bounded by the tokens in flight.
 `default_nettype none
 
@@ -21,6 +23,8 @@ module token_tracker #(
     input  wire logic                rst_ni,
     input  wire logic                go_i,
     input  wire node_pkg::node_cfg_t cfg_i,
+    input  wire logic                sweep_i,
+    output logic                     sweep_busy_o,
 
     input  wire logic                arm_valid_i,
     output logic                     arm_ready_o,
@@ -53,25 +57,26 @@ module token_tracker #(
     logic [TokensLog2-1:0] index, index_q, mask_q;
     logic [4:0]            count_q, left;
     entry_t                entry;
-    logic                  live, ready;
+    logic                  live, ready, sweep_q, open;
 
-    assign take        = (arm_valid_i || own_valid_i || sig_valid_i) && !take_q;
-    assign arm_ready_o = !take_q;
-    assign own_ready_o = !take_q && !arm_valid_i;
-    assign sig_ready_o = !take_q && !arm_valid_i && !own_valid_i;
+    assign open        = !take_q && !sweep_q;
+    assign take        = (arm_valid_i || own_valid_i || sig_valid_i) && open;
+    assign arm_ready_o = open;
+    assign own_ready_o = open && !arm_valid_i;
+    assign sig_ready_o = open && !arm_valid_i && !own_valid_i;
     assign token       = arm_valid_i ? arm_token_i[TokB-1:0] : own_valid_i ? own_token_i[TokB-1:0] : sig_token_i[TokB-1:0];
     assign index       = token[TokensLog2-1:0] & mask_q;
     assign mine        = token == (home_first_q | TokB'(index));
 
     always_ff @(posedge clk_i) begin
-        if (go_i) begin
+        if (go_i || sweep_i) begin
             home_first_q <= TokB'(cfg_i.port) << cfg_i.token_shift;
             mask_q       <= ~TokensLog2'('1 << cfg_i.token_shift);
         end
     end
 
     table_ram #(.Width($bits(entry_t)), .Depth(2**TokensLog2)) i_left (
-        .clk_i, .we_i(take_q && mine_q), .waddr_i(index_q), .wdata_i({cfg_i.epoch, left}), .re_i(take), .raddr_i(index), .rdata_o(entry)
+        .clk_i, .we_i(mine_q && (take_q || sweep_q)), .waddr_i(index_q), .wdata_i({cfg_i.epoch, left}), .re_i(take), .raddr_i(index), .rdata_o(entry)
     );
 
     assign live  = arm_q || (entry.epoch == cfg_i.epoch && entry.left != '0);
@@ -79,13 +84,23 @@ module token_tracker #(
     assign ready = take_q && mine_q && live && left == '0;
 
     always_ff @(posedge clk_i) begin
-        if (!rst_ni) take_q <= 1'b0;
-        else         take_q <= take;
+        if (!rst_ni) begin
+            take_q  <= 1'b0;
+            sweep_q <= 1'b0;
+        end else begin
+            take_q  <= take;
+            sweep_q <= sweep_q ? index_q != mask_q : sweep_i;
+        end
         if (take) begin
             arm_q   <= arm_valid_i;
             mine_q  <= mine;
             index_q <= index;
             count_q <= arm_count_i;
+        end else begin   // a sweep arms each token with 0, and tells nobody
+            arm_q   <= 1'b1;
+            mine_q  <= 1'b1;
+            index_q <= sweep_q ? index_q + 1'b1 : '0;
+            count_q <= '0;
         end
     end
 
@@ -107,7 +122,8 @@ module token_tracker #(
         );
     end
 
-    assign idle_o = !take_q;  // what waits in the queue waits for combine
+    assign sweep_busy_o = sweep_q;
+    assign idle_o       = open;  // what waits in the queue waits for combine
 
     logic unused;
     assign unused = ^{1'b0, cfg_i, rdy_room, rdy_level, arm_token_i, own_token_i, sig_token_i};

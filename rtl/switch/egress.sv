@@ -270,7 +270,7 @@ module egress #(
     end
 
     // ---- SEND: queues that were not read give 0, and so does made_q ----
-    logic          valid_q, first_q, last_q, last_pay_q, dyn_send_q, bad;
+    logic          valid_q, first_q, last_q, last_pay_q, dyn_send_q;
     logic [1:0]    send_cls_q;
     logic [3:0]    send_more_q;
     logic [FW:0]   made_q;
@@ -292,14 +292,14 @@ module egress #(
     end
 
     always_comb begin
-        {bad, dn_data_o} = made_q | rdata_i;
+        dn_data_o = made_q[FW-1:0] | rdata_i[FW-1:0];
         if (first_q && dyn_send_q) dn_data_o[45:41] = dn_data_o[45:41] | (5'(send_more_q) + 5'd1);
     end
 
     assign dn_valid_o  = valid_q;
     assign dn_last_o   = last_q;
     assign dn_cls_o    = send_cls_q;
-    assign dn_err_o    = last_pay_q && bad;
+    assign dn_err_o    = made_q[FW] || (last_pay_q && rdata_i[FW]);   // of a result each flit that is not valid, else the last one of a packet that is not
     assign idle_o      = !busy_q && !valid_q && has_ctrl_i == '0 && has_req_i == '0 && has_store_i == '0 && !error_valid_i;
 
     if (HF == 2) begin : gen_unused

@@ -11,7 +11,7 @@
 //
 // Results go to a small ring, a packet per slot; the egress may start one when its first flit is there (res_valid_o) and
 // takes its flits at one per cycle. The last pass of a packet starts when a slot is free or the packet in it is being sent (the writer stays behind
-// the reader). Poison is known when the header leaves, except a link error in the last flit of the last term: that one marks the last flit (res_err_o).
+// the reader). Poison is known when the header leaves, except what only the last term shows behind its first flit (it ends early, or with a link error): from there on flits are marked (res_err_o).
 // A partial whose number of flits is not the one that the row asks for poisons the result.
 `default_nettype none
 
@@ -210,7 +210,7 @@ module reduce_join #(
     assign first_read = read_idx_q == '0;
     assign spoilt     = empty_q || q_data_i[FW+1] || q_data_i[FW] != last_flit_q;
     assign poison     = spoilt || (poison_q && !(first_pass_q && first_read));
-    assign late       = last_flit_q && !first_read && poison && !told_q;
+    assign late       = !first_read && poison && !told_q;
     assign describe   = valid_q && last_pass_q && first_read;
 
     always_ff @(posedge clk_i) begin

@@ -236,7 +236,7 @@ module node #(
     logic        cnt_valid, cnt_kind, cnt_last;
     logic [4:0]  cnt_src, cnt_idx;
     logic [31:0] cnt_val;
-    logic        alloc_sweep_busy, rows_sweep_busy, rows_idle;
+    logic        alloc_sweep_busy, rows_sweep_busy, tokens_sweep_busy, rows_idle;
 
     row_tracker #(.LeftW((MemBytesLog2 < 16) ? MemBytesLog2 : 16), .N(N), .TokensLog2(TokensLog2), .RowsLog2(RowsLog2), .MaxLocalExperts(MaxLocalExperts)) i_rows (
         .clk_i, .rst_ni, .go_i(go), .cfg_i(cfg), .sweep_i(sweep), .sweep_busy_o(rows_sweep_busy),
@@ -254,7 +254,7 @@ module node #(
     logic [TokenW-1:0] rsig_token, own_token, rdy_token, arm_token;
     logic [4:0]        arm_count;
     logic [TokensLog2-1:0] rdy_index;
-    logic              rxst_valid, rxst_last, rxst_err, rxst_crd, rxreq_valid, rxreq_last, rxres_push, rxres_room, rxres_crd, rxres_valid, rxres_ready, rxres_last, rx_idle, rxst_idle;
+    logic              rxst_valid, rxst_last, rxst_err, rxst_crd, rxreq_valid, rxreq_last, rxres_push, rxres_room, rxres_crd, rxres_valid, rxres_ready, rxres_last, rxres_bad, rx_idle, rxst_idle;
     logic [FW-1:0]     rxst_data, rxreq_data, rxres_data, loc_data;
     logic              loc_valid, loc_ready, loc_last;
     logic              st_wr_valid [2], st_wr_ready [2];
@@ -325,7 +325,7 @@ module node #(
         .clk_i, .rst_ni, .cfg_i(cfg), .emap_we_i(emap_we), .emap_addr_i(emap_addr), .emap_data_i(emap_data),
         .st_valid_i(rxst_valid), .st_last_i(rxst_last), .st_err_i(rxst_err), .st_data_i(rxst_data), .st_crd_o(rxst_crd),
         .res_push_i(rxres_push), .res_room_o(rxres_room), .res_crd_o(rxres_crd),
-        .res_valid_o(rxres_valid), .res_ready_i(rxres_ready), .res_last_o(rxres_last), .res_data_o(rxres_data),
+        .res_valid_o(rxres_valid), .res_ready_i(rxres_ready), .res_last_o(rxres_last), .res_bad_o(rxres_bad), .res_data_o(rxres_data),
         .loc_valid_i(loc_valid), .loc_ready_o(loc_ready), .loc_data_i(loc_data), .loc_last_i(loc_last),
         .al_req_valid_o(al_req_valid[0]), .al_req_ready_i(al_req_ready[0]), .al_req_le_o(al_req_le[0]), .al_req_token_o(al_req_token[0]),
         .al_req_start_o(al_start), .al_req_retry_o(al_retry),
@@ -341,7 +341,7 @@ module node #(
     assign ev_counts = cnt_valid && cnt_last;
 
     token_tracker #(.TokensLog2(TokensLog2), .N(N)) i_tokens (
-        .clk_i, .rst_ni, .go_i(go), .cfg_i(cfg),
+        .clk_i, .rst_ni, .go_i(go), .cfg_i(cfg), .sweep_i(sweep), .sweep_busy_o(tokens_sweep_busy),
         .arm_valid_i(arm_valid), .arm_ready_o(arm_ready), .arm_token_i(arm_token), .arm_count_i(arm_count),
         .sig_valid_i(rsig_valid), .sig_ready_o(rsig_ready), .sig_token_i(rsig_token),
         .own_valid_i(own_valid), .own_ready_o(own_ready), .own_token_i(own_token),
@@ -417,7 +417,7 @@ module node #(
         .al_req_valid_o(al_req_valid[1]), .al_req_ready_i(al_req_ready[1]), .al_req_le_o(al_req_le[1]), .al_req_token_o(al_req_token[1]), .al_req_alloc_o(al_req_alloc[1]),
         .al_resp_valid_i(al_resp_valid[1]), .al_resp_row_i(al_row), .al_resp_new_i(1'b0), .al_resp_err_i(al_err),
         .req_valid_i(rxreq_valid), .req_data_i(rxreq_data), .req_last_i(rxreq_last),
-        .res_valid_i(rxres_valid), .res_ready_o(rxres_ready), .res_data_i(rxres_data), .res_last_i(rxres_last),
+        .res_valid_i(rxres_valid), .res_ready_o(rxres_ready), .res_data_i(rxres_data), .res_last_i(rxres_last), .res_bad_i(rxres_bad),
         .req_valid_o(creq_valid), .req_ready_i(creq_ready), .req_data_o(creq_data), .req_last_o(creq_last),
         .part_valid_o(part_valid), .part_ready_i(part_ready), .part_data_o(part_data), .part_last_o(part_last),
         .sst_valid_o(sst_valid), .sst_ready_i(sst_ready),
@@ -465,7 +465,7 @@ module node #(
     assign unit_idle    = {cmd_ready[4] && cmd_ready[3], cmd_ready[2], cmd_ready[1], cmd_ready[0]};
     assign hub_idle     = {tok_idle, !dn_valid && !host_valid, !up_valid, tx_idle, control_idle, red_idle, rxst_idle && alloc_idle && rows_idle && !loc_valid, rx_idle};
     assign idle_o       = streams_idle && (&unit_idle) && (&hub_idle);
-    assign sweep_busy_o = alloc_sweep_busy || rows_sweep_busy;
+    assign sweep_busy_o = alloc_sweep_busy || rows_sweep_busy || tokens_sweep_busy;
 
     // streams tell {state, opcode, index}; the register says waiting and ended
     for (genvar s = 0; s < 4; s++) begin : gen_stream_reg

@@ -98,6 +98,7 @@ template <unsigned F> struct packets {
     struct flit {
         uint8_t b[F];
         bool last;
+        bool bad; // the link's mark
     };
     using stream = std::deque<flit>;
 
@@ -113,6 +114,7 @@ template <unsigned F> struct packets {
             flit f;
             memcpy(f.b, &all[i], F);
             f.last = i + F >= all.size();
+            f.bad = false;
             s.push_back(f);
         }
     }

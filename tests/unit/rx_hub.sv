@@ -55,6 +55,7 @@ module rx_hub #(
     output logic                      res_valid_o,
     input  wire logic                 res_ready_i,
     output logic                      res_last_o,
+    output logic                      res_bad_o,
     output logic [FW-1:0]             res_data_o,
 
     output logic                      wr_valid_o [2],
@@ -176,7 +177,7 @@ module rx_hub #(
     ) i_store (
         .clk_i, .rst_ni, .cfg_i, .emap_we_i, .emap_addr_i, .emap_data_i,
         .st_valid_i(st_valid), .st_last_i(st_last), .st_err_i(st_err), .st_data_i(st_data), .st_crd_o(st_crd),
-        .res_push_i(res_push), .res_room_o(res_room), .res_crd_o(res_crd), .res_valid_o, .res_ready_i, .res_last_o, .res_data_o,
+        .res_push_i(res_push), .res_room_o(res_room), .res_crd_o(res_crd), .res_valid_o, .res_ready_i, .res_last_o, .res_bad_o, .res_data_o,
         .loc_valid_i(loc_valid), .loc_ready_o(loc_ready), .loc_data_i(loc_data), .loc_last_i(loc_last),
         .al_req_valid_o(al_valid[0]), .al_req_ready_i(al_ready[0]), .al_req_le_o(al_le[0]), .al_req_token_o(al_token[0]),
         .al_req_start_o(al_start), .al_req_retry_o(al_retry), .al_resp_valid_i(al_resp[0]), .al_resp_miss_i(al_miss), .al_resp_err_i(al_err),
@@ -199,8 +200,8 @@ module rx_hub #(
     assign resp1_row_o   = al_row;
     assign resp1_err_o   = al_err;
 
-    logic sweep_alloc, sweep_rows;
-    assign sweep_busy_o = sweep_alloc || sweep_rows;
+    logic sweep_alloc, sweep_rows, sweep_tokens;
+    assign sweep_busy_o = sweep_alloc || sweep_rows || sweep_tokens;
 
     allocator #(
         .N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .TokensLog2(TokensLog2), .RowsLog2(RowsLog2), .MaxLocalExperts(MaxLocalExperts),
@@ -226,7 +227,7 @@ module rx_hub #(
     );
 
     token_tracker #(.TokensLog2(TokensLog2), .N(N)) i_tokens (
-        .clk_i, .rst_ni, .go_i, .cfg_i, .arm_valid_i, .arm_ready_o, .arm_token_i, .arm_count_i,
+        .clk_i, .rst_ni, .go_i, .cfg_i, .sweep_i, .sweep_busy_o(sweep_tokens), .arm_valid_i, .arm_ready_o, .arm_token_i, .arm_count_i,
         .own_valid_i, .own_ready_o, .own_token_i, .sig_valid_i(sig_valid), .sig_ready_o(sig_ready), .sig_token_i(sig_token),
         .rdy_valid_o, .rdy_ready_i, .rdy_token_o, .err_valid_o(err_valid_o[3]), .err_code_o(err_code_o[3]), .idle_o(idle_o[4])
     );

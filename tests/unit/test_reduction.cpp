@@ -638,6 +638,7 @@ class bench {
             memcpy(&dut.res_data_i, results.front().b, F);
             dut.res_last_i = results.front().last;
         }
+        dut.res_bad_i = res_held ? results.front().bad : c.percent(50);
 
         dut.part_crd_valid_i = !credits_back.empty() && credits_back.front().first <= now;
         if (dut.part_crd_valid_i) {

@@ -38,6 +38,7 @@ struct row {
     reduction_kind kind;
     bytes r;                 // the reduced row from the wire
     unsigned r_poison = ~0u; // packet that comes poisoned
+    unsigned r_bad = ~0u;    // flit from which on a packet is bad
     bytes want;
     unsigned sent = 0; // flits that left
 };
@@ -102,10 +103,14 @@ class bench {
                 mw_header h = {};
                 h.opcode = MW_OP_RESULT;
                 h.poison = f / PF == r.r_poison;
-                poisoned += h.poison;
                 unsigned n = std::min(PF, r.flits - f);
                 packets<F>::append(results, h,
                                    bytes(r.r.begin() + f * F, r.r.begin() + (f + n) * F));
+                bool turns = r.r_bad / PF == f / PF;
+                if (turns) // marked once, or to the end
+                    for (unsigned i = r.r_bad; i < (c.percent(50) ? f + n : r.r_bad + 1); i++)
+                        results[results.size() - (f + n) + i].bad = true;
+                poisoned += h.poison || turns;
             }
         }
         r.want = sum_rows(sum, r.flits * F, r.kind);
@@ -120,6 +125,10 @@ class bench {
             if (r.use_r && r.r_poison != ~0u) {
                 unsigned from = r.r_poison * 128, n = std::min<unsigned>(128, r.flits * F - from);
                 std::copy_n(old.begin() + from, n, r.want.begin() + from);
+            }
+            if (r.use_r && r.r_bad != ~0u) {
+                unsigned from = r.r_bad * F, to = std::min(r.flits, (r.r_bad / PF + 1) * PF) * F;
+                std::copy(old.begin() + from, old.begin() + to, r.want.begin() + from);
             }
             finals[r.dest] = r.want;
         }
@@ -197,6 +206,7 @@ class bench {
             memcpy(&dut.res_data_i, results.front().b, F);
             dut.res_last_i = results.front().last;
         }
+        dut.res_bad_i = res_held ? results.front().bad : c.percent(50);
         dut.part_crd_valid_i = !credits.empty() && c.percent(50);
         if (dut.part_crd_valid_i) {
             dut.part_crd_port_i = static_cast<uint8_t>(credits.front());
@@ -347,6 +357,8 @@ static row random_row_of(bench &b, unsigned ctx, unsigned flits, unsigned st_per
         r.use_r = true;
         if (b.c.percent(15))
             r.r_poison = b.c.below((flits + PF - 1) / PF);
+        if (b.c.percent(15))
+            r.r_bad = b.c.below(flits);
     }
     return r;
 }

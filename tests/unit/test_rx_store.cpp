@@ -61,7 +61,7 @@ struct settings {
         50; // percent of the packets on the link that are of that class, while there are any
     unsigned result_size = 0; // bytes, 0: random
     unsigned result_ready = 100;
-    unsigned result_wrong = 0; // percent with another epoch
+    unsigned result_wrong = 0; // percent with another epoch, and as many that turn bad on the way
 };
 
 struct key {
@@ -626,8 +626,9 @@ class bench {
         bool gone = dut->res_valid_o && dut->res_ready_i;
         if (dut->res_valid_o) {
             assert_false(results.empty());
-            assert_memory_equal(&dut->res_data_o, results.front().first.data(), F);
-            assert_int_equal(dut->res_last_o, results.front().second);
+            assert_memory_equal(&dut->res_data_o, results.front().data.data(), F);
+            assert_int_equal(dut->res_last_o, results.front().last);
+            assert_int_equal(dut->res_bad_o, results.front().bad);
         } else {
             assert_false(result_waits);
         }
@@ -636,7 +637,7 @@ class bench {
         longest_gap = std::max(longest_gap, result_gap);
         result_gap = results.empty() || dut->res_valid_o ? 0 : result_gap + 1;
         if (gone) {
-            result_credits += results.front().second;
+            result_credits += results.front().last;
             results.pop_front();
         }
     }
@@ -683,7 +684,7 @@ class bench {
     void start_result()
     {
         packet p;
-        p.h.opcode = MW_OP_PARTIAL;
+        p.h.opcode = MW_OP_RESULT;
         p.h.cls = MW_CLS_PART;
         p.h.src = (s.port + 1) % N;
         p.h.dst = s.port;
@@ -701,11 +702,16 @@ class bench {
         uint64_t w[2];
         mw_header_pack(&p.h, w);
         expected_results.clear();
+        size_t bad = link.size(); // from this flit on
+        if (c.percent(s.result_wrong)) {
+            bad = 16 / F + c.below(static_cast<unsigned>(link.size()) - 16 / F);
+            want_errors[MW_HWERR_LENGTH]++;
+        }
         for (size_t i = 0; i < link.size(); i++) {
             flit<F> f = link[i];
             if (i < 16 / F)
                 memcpy(f.data(), reinterpret_cast<uint8_t *>(w) + i * F, F);
-            expected_results.push_back({f, i + 1 == link.size()});
+            expected_results.push_back({f, i + 1 == link.size(), i >= bad});
         }
         link_cls = MW_CLS_PART;
         link_err = false;
@@ -737,6 +743,7 @@ class bench {
         }
         dut->rx_valid_i = 1;
         dut->rx_cls_i = link_cls;
+        bool bad = link_cls == MW_CLS_PART && expected_results.front().bad;
         if (link_cls == MW_CLS_PART) {
             results.push_back(expected_results.front());
             expected_results.pop_front();
@@ -744,7 +751,7 @@ class bench {
         memcpy(&dut->rx_data_i, link.front().data(), F);
         link.pop_front();
         dut->rx_last_i = link.empty();
-        dut->rx_err_i = link.empty() && link_err;
+        dut->rx_err_i = bad || (link.empty() && link_err);
     }
 
     // The own packets come from send and, every few, from control: one stream after the other, as ordered stores need it.
@@ -926,7 +933,11 @@ class bench {
     std::deque<uint64_t> credits_back;
     unsigned credits = SLOTS;
     std::deque<flit<F>> link, local;
-    std::deque<std::pair<flit<F>, bool>> results, expected_results; // {flit, last}: came, will come
+    struct result_flit {
+        flit<F> data;
+        bool last, bad;
+    };
+    std::deque<result_flit> results, expected_results; // came, will come
     unsigned results_left = 0, result_credits = RESULTS, result_gap = 0, longest_gap = 0;
     uint8_t link_cls = 0;
     bool result_waits = false;
@@ -1232,33 +1243,50 @@ static void beyond_credit(void **state)
     b.check();
 }
 
-// The window of plain stores, to the byte: its first and its last one may be written, the ones before and behind it may not.
+// The window of plain stores, to the byte, wherever its ends are, behind the end of memory too: what lies inside both is written, what leaves either is not.
 static void window_to_the_byte(void **state)
 {
     (void)state;
+    const uint64_t ends[] = {0,        1,       ST_LO,       MEM - 1,  MEM,       MEM + 1,
+                             MEM + 64, 2 * MEM, 2 * MEM + 1, 1u << 31, 0xffffffff};
     settings s;
     s.counts = false;
-    const unsigned len = 2 * F;
-    const struct {
-        unsigned addr;
-        bool inside;
-    } cases[] = {
-        {ST_LO, true},  {ST_LO - 1, false}, {ST_HI - len, true}, {ST_HI - len + 1, false},
-        {ST_HI, false},
-    };
-    for (auto &m : cases) {
-        bench b(s);
-        b.sweep();
-        b.go(2);
-        item p = b.plain((s.port + 1) % N, len);
-        p.p.h.addr = m.addr;
-        p.writes = m.inside;
-        if (!m.inside)
-            p.errors[MW_HWERR_BOUNDS] = 1;
-        b.add((s.port + 1) % N, p);
-        b.run(1000);
-        b.check();
+    bench b(s);
+    b.sweep();
+    unsigned src = (s.port + 1) % N, written = 0, rejected = 0;
+    for (uint64_t lo : ends) {
+        for (uint64_t hi : ends) {
+            b.cfg.set("st_lo", lo);
+            b.cfg.set("st_hi", hi);
+            for (unsigned i = 0; i < 12; i++) {
+                unsigned len = i % 3 == 0 ? 1 : i % 3 == 1 ? 2 * F : 128;
+                uint64_t from = b.c.percent(50) ? lo : b.c.percent(50) ? hi : MEM;
+                uint64_t at = from + b.c.below(3) - 1 - (b.c.percent(50) ? len : 0);
+                at &= (1ull << 48) - 1;
+                if (len == 128)
+                    at &= ~static_cast<uint64_t>(F - 1); // or it has a flit too many
+                if (b.c.percent(5))
+                    at |= 1ull << (33 + b.c.below(15));
+                if (at >= AL - 128 && at < GT)
+                    continue;
+                b.go(2);
+                item p = b.plain(src, F);
+                p.p.h.addr = at;
+                p.p.h.len = len;
+                p.p.body = random_bytes(b.c, len);
+                p.writes = lo <= at && at + len <= hi && at + len <= MEM;
+                if (at % F + len > 128)
+                    continue;
+                if (!p.writes)
+                    p.errors[MW_HWERR_BOUNDS] = 1;
+                (p.writes ? written : rejected)++;
+                b.add(src, p);
+                b.run(1000);
+                b.check();
+            }
+        }
     }
+    assert_true(written > 50 && rejected > 500);
 }
 
 int main()
