@@ -9,7 +9,7 @@
 // Order: arm before own before sig in one cycle; ready tokens in the order in which they became ready. Back-pressure: one operation in two cycles;
 // the ready queue has a place for every token, so nothing ever waits for combine. go_i empties it: a layer that takes its tokens in order leaves it full.
 // Counts of another epoch do not count; sweep_i clears those of the tokens that the configuration has (before the first layer, and when the epoch wraps or the sizes change:
-// a layer that was broken off leaves counts behind), a cycle each. cfg_i must be set by then; nothing is taken while sweep_busy_o.
+// a layer that was broken off leaves counts behind), a cycle each. cfg_i must be set by then, and nothing be asked in that cycle; nothing is taken while sweep_busy_o.
 // Worst case: a signal waits two cycles for each arm and own signal at hand, both of which are bounded by the tokens in flight.
 `default_nettype none
 

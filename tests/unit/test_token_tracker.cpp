@@ -1,199 +1,313 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // token_tracker against plain counters: tokens armed with 0 to 16 experts, signals from the wire and of own experts in any order
-// and at any pace, combine as slow as it likes, layers that leave tokens unfinished for the next epoch, signals too many and for
+// and at any pace, combine as slow as it likes, layers that leave tokens unfinished, sweeps when the epoch wraps, signals too many and for
 // other GPUs' tokens. Checked: tokens are ready with their last expert and not before, in that order, and every error, in its cycle.
-// MW_SEED repeats a run.
 
 #include "Vtoken_tracker.h"
-#include "errors.h"
+#include "bench/errors.h"
+#include "bench/stream.h"
 #include "node_cfg.h"
-#include "verilated.h"
 
 #include <algorithm>
-#include <csetjmp>
-#include <cstdarg>
-#include <cstddef>
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <ctime>
-#include <deque>
-#include <memory>
-#include <random>
-#include <vector>
 
-extern "C" {
-#include <cmocka.h>
-}
+using namespace tb;
 
 static const unsigned TOKENS = 32; // of a GPU, at most: the model's parameter
 
-static uint64_t seed;
+struct tracker : model<Vtoken_tracker> {
+    node_cfg cfg;
+    error_watch errors{"token_tracker"};
+    watch out{"ready tokens"};
+    unsigned first = 0, tokens = 0;
+    unsigned pace = 100; // percent of the cycles in which combine takes
+    uint64_t done = 0;
+    std::vector<unsigned> left;
+    std::deque<unsigned> ready; // tokens whose last expert has signalled, oldest first
+    bool went = false;
 
-class bench {
-  public:
-    explicit bench(uint64_t s) : rng(s)
-    {
-        dut.clk_i = dut.rst_ni = dut.go_i = 0;
-        dut.arm_valid_i = dut.own_valid_i = dut.sig_valid_i = dut.rdy_ready_i = 0;
-        edge();
-        edge();
-        dut.rst_ni = 1;
-    }
+    struct arm {
+        unsigned token, count;
+    };
+    source<arm> arms;
+    source<unsigned> own, sig;
 
-    unsigned below(unsigned n) { return static_cast<unsigned>(rng() % n); }
+    tracker() { reset(); }
 
-    // A layer of `port` with 2^shift tokens in epoch `epoch`; the first of them are left unfinished.
-    void layer(unsigned port, unsigned shift, unsigned epoch, unsigned unfinished)
+    void configure(unsigned port, unsigned shift, unsigned epoch)
     {
         first = port << shift;
+        tokens = 1u << shift;
         cfg.set("port", port);
         cfg.set("token_shift", shift);
         cfg.set("epoch", epoch);
         cfg.drive(dut.cfg_i);
+        left.assign(TOKENS, 0);
+    }
+
+    void go()
+    {
         dut.go_i = 1;
         cycle();
         dut.go_i = 0;
-        left.assign(TOKENS, 0);
         ready.clear();
-        std::vector<unsigned> arms, events;
-        std::vector<bool> armed(TOKENS, false);
-        for (unsigned t = 0; t < 1u << shift; t++)
-            arms.push_back(t);
-        std::shuffle(arms.begin(), arms.end(), rng);
-        unsigned load = 20 + below(81), take = 10 + below(91);
-        while (!arms.empty() || !events.empty() || dut.arm_valid_i || dut.own_valid_i ||
-               dut.sig_valid_i) {
-            if (!dut.arm_valid_i && !arms.empty() && below(100) < load) {
-                arm_token = arms.back();
-                arms.pop_back();
-                dut.arm_valid_i = 1;
-                dut.arm_token_i = first + arm_token;
-                dut.arm_count_i = static_cast<uint8_t>(below(17));
-                armed[arm_token] = true;
-            }
-            if (!dut.own_valid_i && below(100) < load && !events.empty())
-                dut.own_valid_i = 1, dut.own_token_i = pick(events);
-            if (!dut.sig_valid_i && below(100) < load) {
-                if (below(20) == 0) // wrong: another GPU's, or any of ours
-                    dut.sig_valid_i = 1, dut.sig_token_i = below(64);
-                else if (!events.empty())
-                    dut.sig_valid_i = 1, dut.sig_token_i = pick(events);
-            }
-            dut.rdy_ready_i = below(100) < take;
-            cycle();
-            if (arm_taken) {
-                unsigned n = dut.arm_count_i;
-                if (arm_token < unfinished && n > 0)
-                    n--;
-                events.insert(events.end(), n, first + arm_token);
-            }
-        }
-        dut.rdy_ready_i = 1;
-        for (unsigned i = 0; i < TOKENS + 5; i++)
-            cycle();
-        assert_true(ready.empty());
-        assert_true(dut.idle_o);
+        out.forget();
     }
 
-    uint64_t errors = 0, done = 0;
-
-  private:
-    uint32_t pick(std::vector<unsigned> &events)
+    // One cycle for each token of the configuration, and the one that starts it.
+    void sweep()
     {
-        unsigned i = below(static_cast<unsigned>(events.size()));
-        unsigned token = events[i];
-        events.erase(events.begin() + i);
-        return token;
+        dut.sweep_i = 1;
+        cycle();
+        dut.sweep_i = 0;
+        settle();
+        uint64_t n = until("the sweep", 2 * TOKENS, [&] { return !dut.sweep_busy_o; });
+        assert_int_equal(n, tokens);
     }
 
-    // What a signal does; the code of its error or 0.
-    unsigned signal(unsigned token)
+    void drive() override
+    {
+        dut.arm_valid_i = arms.offer(rng);
+        dut.arm_token_i = dut.arm_valid_i ? arms.front().token : rng.bits(22);
+        dut.arm_count_i = static_cast<uint8_t>(dut.arm_valid_i ? arms.front().count : rng.bits(5));
+        dut.own_valid_i = own.offer(rng);
+        dut.own_token_i = dut.own_valid_i ? own.front() : rng.bits(22);
+        dut.sig_valid_i = sig.offer(rng);
+        dut.sig_token_i = dut.sig_valid_i ? sig.front() : rng.bits(22);
+        dut.rdy_ready_i = percent(pace);
+    }
+
+    // An error comes in the cycle behind.
+    void wrong(unsigned code) { errors.expect_between(now + 1, now + 1, code); }
+
+    void signal(unsigned token)
     {
         unsigned index = token - first;
-        if (token < first || index >= 1u << cfg["token_shift"])
-            return MW_HWERR_BOUNDS;
+        if (token < first || index >= tokens)
+            return wrong(MW_HWERR_BOUNDS);
         if (left[index] == 0)
-            return MW_HWERR_COUNT;
+            return wrong(MW_HWERR_COUNT);
         if (--left[index] == 0)
             ready.push_back(index);
-        return 0;
     }
 
-    void cycle()
+    // What is taken in this cycle, if anything.
+    void taken()
     {
-        dut.eval();
-        arm_taken = dut.arm_valid_i && dut.arm_ready_o;
-        bool own = dut.own_valid_i && dut.own_ready_o, sig = dut.sig_valid_i && dut.sig_ready_o;
-        assert_true(arm_taken + own + sig <= 1);
-        assert_int_equal(dut.err_valid_o, due != 0);
-        if (due)
-            assert_int_equal(dut.err_code_o, due);
-        errors += due != 0;
-        due = 0;
-        if (dut.rdy_valid_o) {
-            assert_false(ready.empty());
-            assert_int_equal(dut.rdy_token_o, ready.front());
-            if (dut.rdy_ready_i && !dut.go_i) {
-                ready.pop_front();
-                done++;
+        assert_true((dut.arm_valid_i && dut.arm_ready_o) + (dut.own_valid_i && dut.own_ready_o) +
+                        (dut.sig_valid_i && dut.sig_ready_o) <=
+                    1);
+        const arm a = arms.empty() ? arm() : arms.front();
+        const unsigned o = own.empty() ? 0 : own.front(), s = sig.empty() ? 0 : sig.front();
+        if (arms.taken(dut.arm_ready_o)) {
+            if (a.token < first || a.token - first >= tokens)
+                return wrong(MW_HWERR_BOUNDS);
+            left[a.token - first] = a.count;
+            if (a.count == 0)
+                ready.push_back(a.token - first);
+        }
+        if (own.taken(dut.own_ready_o))
+            signal(o);
+        if (sig.taken(dut.sig_ready_o))
+            signal(s);
+    }
+
+    void sample() override
+    {
+        errors.see(now, dut.err_valid_o, dut.err_code_o);
+        if (dut.rdy_valid_o)
+            assert_true(!ready.empty() && dut.rdy_token_o == ready.front());
+        if (out.see(dut.rdy_valid_o, dut.rdy_ready_i, dut.rdy_token_o) && !dut.go_i) {
+            ready.pop_front();
+            done++;
+        }
+        taken();
+    }
+
+    void finish()
+    {
+        pace = 100;
+        until("the end", 10000,
+              [&] { return arms.empty() && own.empty() && sig.empty() && ready.empty(); });
+        cycles(3);
+        assert_true(dut.idle_o && !dut.rdy_valid_o);
+        errors.done();
+    }
+
+    // Tokens are armed in any order; the first ones are left unfinished.
+    void layer(unsigned unfinished)
+    {
+        pace = 10 + below(91);
+        arms.pace = own.pace = sig.pace = 20 + below(81);
+        std::vector<unsigned> order(tokens), events;
+        for (unsigned t = 0; t < tokens; t++)
+            order[t] = t;
+        rng.shuffle(order);
+        while (!order.empty() || !events.empty()) {
+            if (!order.empty() && arms.empty()) {
+                unsigned t = order.back(), count = below(17);
+                order.pop_back();
+                arms.queue.push_back({first + t, count});
+                until("the token to be armed", 1000, [&] { return arms.empty(); });
+                events.insert(events.end(), count - (t < unfinished && count), first + t);
             }
+            for (auto *to : {&own, &sig}) {
+                if (to->empty() && to == &sig &&
+                    rng.one_in(20)) { // wrong: another GPU's, or any of ours
+                    to->queue.push_back(below(64));
+                } else if (to->empty() && !events.empty()) {
+                    std::swap(rng.pick(events), events.back());
+                    to->queue.push_back(events.back());
+                    events.pop_back();
+                }
+            }
+            cycle();
         }
-        if (arm_taken) {
-            left[arm_token] = dut.arm_count_i;
-            if (dut.arm_count_i == 0)
-                ready.push_back(arm_token);
-        }
-        if (own)
-            due = signal(dut.own_token_i);
-        if (sig)
-            due = signal(dut.sig_token_i);
-        edge();
-        if (arm_taken)
-            dut.arm_valid_i = 0;
-        if (own)
-            dut.own_valid_i = 0;
-        if (sig)
-            dut.sig_valid_i = 0;
+        finish();
     }
-
-    void edge()
-    {
-        dut.clk_i = 1;
-        dut.eval();
-        dut.clk_i = 0;
-        dut.eval();
-    }
-
-    Vtoken_tracker dut;
-    node_cfg cfg;
-    std::mt19937_64 rng;
-    unsigned first = 0, arm_token = 0, due = 0;
-    bool arm_taken = false;
-    std::vector<unsigned> left = std::vector<unsigned>(TOKENS, 0);
-    std::deque<unsigned> ready; // tokens whose last expert has signalled, oldest first
 };
 
-static void tokens_become_ready(void **state)
+TEST(tokens_become_ready)
 {
-    (void)state;
-    auto b = std::make_unique<bench>(seed);
-    for (unsigned i = 0; i < 200; i++)
-        b->layer(b->below(2), 4 + b->below(2), i % 4, b->below(2) ? b->below(8) : 0);
-    printf("%llu tokens ready, %llu errors\n", static_cast<unsigned long long>(b->done),
-           static_cast<unsigned long long>(b->errors));
-    assert_true(b->done > 2000);
-    assert_true(b->errors > 100);
+    tracker b;
+    for (unsigned i = 0; i < 200; i++) {
+        b.configure(b.below(2), 4 + b.below(2), i % 4);
+        if (i % 4 == 0)
+            b.sweep();
+        b.go();
+        b.layer(b.below(2) ? b.below(8) : 0);
+    }
+    assert_true(b.done > 2000);
+    assert_true(b.errors.count(MW_HWERR_COUNT) > 20 && b.errors.count(MW_HWERR_BOUNDS) > 20);
 }
 
-int main()
+// A layer is broken off with counts open; when its epoch comes again, behind a sweep, they are gone: not one token can be counted down.
+TEST(a_broken_layer_leaves_nothing)
 {
-    const char *s = getenv("MW_SEED");
-    seed = s ? strtoull(s, nullptr, 0) : static_cast<uint64_t>(time(nullptr));
-    printf("MW_SEED=%llu\n", static_cast<unsigned long long>(seed));
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tokens_become_ready),
-    };
-    return cmocka_run_group_tests_name("token_tracker", tests, nullptr, nullptr);
+    for (unsigned shift = 0; shift <= 5; shift++) {
+        tracker b;
+        unsigned port = b.below(2);
+        for (unsigned layer = 0; layer < 13; layer++) {
+            b.configure(port, shift, layer % 4);
+            if (layer % 4 == 0)
+                b.sweep();
+            b.go();
+            for (unsigned t = 0; t < b.tokens; t++) {
+                (b.percent(50) ? b.own : b.sig).queue.push_back(b.first + t); // nobody armed it
+                if (layer < 4 || b.percent(30))
+                    b.arms.queue.push_back({b.first + t, 2 + b.below(15)});
+            }
+            // first the signals: an armed one would be counted down
+            b.arms.pace = 0;
+            b.until("the signals", 1000, [&] { return b.own.empty() && b.sig.empty(); });
+            b.arms.pace = 100;
+            b.finish();
+        }
+    }
+}
+
+// Tables have any contents at first, and behind a sweep for fewer tokens those of the others.
+TEST(a_sweep_covers_the_tokens_there_are)
+{
+    tracker b;
+    for (unsigned shift : {0u, 2u, 5u, 3u, 5u, 1u}) {
+        b.configure(1, shift, 0);
+        b.sweep();
+        b.go();
+        for (unsigned t = 0; t < b.tokens; t++)
+            b.sig.queue.push_back(b.first + t);
+        b.finish();
+        b.configure(1, shift, 0);
+        for (unsigned t = 0; t < b.tokens; t++)
+            b.arms.queue.push_back({b.first + t, 3});
+        b.finish();
+    }
+    assert_int_equal(b.errors.count(MW_HWERR_COUNT), 1 + 4 + 32 + 8 + 32 + 2);
+}
+
+// Nothing is taken during a sweep; what waits is taken behind it.
+TEST(a_sweep_keeps_others_waiting)
+{
+    tracker b;
+    b.configure(0, 5, 1);
+    b.sweep();
+    b.go();
+    b.arms.queue.push_back({3, 2});
+    b.finish();
+    b.arms.queue.push_back({5, 1});
+    b.finish();
+    b.dut.sweep_i = 1;
+    b.cycle();
+    b.dut.sweep_i = 0;
+    b.left.assign(TOKENS, 0);
+    b.sig.queue = {3, 5};
+    b.own.queue = {3, 5};
+    b.finish();
+    assert_int_equal(b.errors.count(MW_HWERR_COUNT), 4);
+    assert_int_equal(b.done, 0);
+}
+
+// Each error by its name, from each side, in the cycle behind.
+TEST(errors)
+{
+    tracker b;
+    b.configure(1, 3, 2);
+    b.sweep();
+    b.go();
+    for (unsigned token : {0u, 7u, 16u, 255u, 1u << 9}) {
+        b.arms.queue.push_back({token, 1});
+        b.finish();
+        b.own.queue.push_back(token);
+        b.finish();
+        b.sig.queue.push_back(token);
+        b.finish();
+    }
+    assert_int_equal(b.errors.count(MW_HWERR_BOUNDS), 15);
+    for (unsigned t = 8; t < 16; t++) {
+        b.arms.queue.push_back({t, 1});
+        b.finish();
+        b.sig.queue = {t, t, t};
+        b.finish();
+    }
+    assert_int_equal(b.errors.count(MW_HWERR_COUNT), 16);
+    assert_int_equal(b.done, 8);
+    for (unsigned t = 8; t < 16; t++) // of the layer before
+        b.arms.queue.push_back({t, 5});
+    b.finish();
+    b.configure(1, 3, 3);
+    b.go();
+    for (unsigned t = 8; t < 16; t++)
+        b.own.queue.push_back(t);
+    b.finish();
+    assert_int_equal(b.errors.count(MW_HWERR_COUNT), 24);
+    assert_int_equal(b.done, 8);
+}
+
+// A reset forgets what was taken, and a sweep; go forgets tokens that nobody took.
+TEST(reset_and_go_forget)
+{
+    tracker b;
+    b.configure(0, 4, 1);
+    b.sweep();
+    b.go();
+    b.pace = 0;
+    for (unsigned t = 0; t < 16; t++)
+        b.arms.queue.push_back({t, 0});
+    b.until("all to be ready", 100, [&] { return b.ready.size() == 16; });
+    b.cycles(2);
+    b.go();
+    b.cycles(3);
+    assert_false(b.dut.rdy_valid_o);
+    for (unsigned ahead = 1; ahead < 4; ahead++) {
+        b.sig.queue.push_back(999); // an error is due
+        b.dut.sweep_i = ahead == 3;
+        b.cycle();
+        b.dut.sweep_i = 0;
+        b.errors = error_watch("behind a reset");
+        b.reset(ahead);
+        b.sig.queue.clear();
+        b.cycles(5);
+        assert_true(b.dut.idle_o && !b.dut.sweep_busy_o && !b.dut.rdy_valid_o);
+        b.go();
+    }
 }
