@@ -49,6 +49,7 @@ module reduce_serve #(
     input  wire logic                req_valid_i,
     input  wire logic [FW-1:0]       req_data_i,
     input  wire logic                req_last_i,
+    input  wire logic                req_err_i,      // the link's mark
 
     // from row_build
     input  wire logic                own_valid_i,
@@ -155,7 +156,7 @@ module reduce_serve #(
     serve_arrive #(
         .N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .MaddrW(MaddrW), .ExpIdxW(ExpIdxW), .RedTypes(RedTypes), .RedOps(RedOps), .low_t(low_t), .high_t(high_t)
     ) i_arrive (
-        .clk_i, .rst_ni, .cfg_i, .req_valid_i, .req_data_i, .req_last_i, .own_valid_i, .own_ready_o, .own_last_i, .own_data_i, .own_static_i,
+        .clk_i, .rst_ni, .cfg_i, .req_valid_i, .req_data_i, .req_last_i, .req_err_i, .own_valid_i, .own_ready_o, .own_last_i, .own_data_i, .own_static_i,
         .valid_o(in_valid), .ctx_o(in_ctx), .full_i(in_full), .keep_o(in_keep), .push_o(in_push), .beat_o(in_beat),
         .low_o(in_low), .high_o(in_high), .red_o(in_red), .targets_o(in_targets), .err_valid_o(in_err), .err_code_o(in_err_code)
     );

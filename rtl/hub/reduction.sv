@@ -94,6 +94,7 @@ module reduction #(
     input  wire logic                req_valid_i,
     input  wire logic [FW-1:0]       req_data_i,
     input  wire logic                req_last_i,
+    input  wire logic                req_err_i,
     input  wire logic                res_valid_i,
     output logic                     res_ready_o,
     input  wire logic [FW-1:0]       res_data_i,
@@ -205,7 +206,7 @@ module reduction #(
         .N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .OpenRows(OpenRows), .TokensLog2(TokensLog2), .MaxExperts(MaxExperts), .RedTypes(RedTypes), .RedOps(RedOps)
     ) i_serve (
         .clk_i, .rst_ni, .go_i, .cfg_i, .emap_we_i, .emap_addr_i, .emap_data_i,
-        .req_valid_i, .req_data_i, .req_last_i,
+        .req_valid_i, .req_data_i, .req_last_i, .req_err_i,
         .own_valid_i(own_valid), .own_ready_o(own_ready), .own_last_i(req_last_o), .own_data_i(req_data_o),
         .own_static_i(own_static), .static_delta_i(static_delta), .copy_valid_o, .copy_ready_i, .copy_o, .copy_busy_o, .copy_retire_i,
         .al_req_valid_o, .al_req_ready_i, .al_req_le_o, .al_req_token_o, .al_req_alloc_o,

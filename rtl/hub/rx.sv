@@ -4,14 +4,15 @@
 //
 //   CTRL   each packet becomes a word of a small queue; SIGNAL goes on to the token tracker (sig_), EVENT to the streams' counters (ev_), ACK is a pulse, ERROR an error report
 //   STORE  flits pass to rx_store (st_), which has a slot for every credit
-//   REQ    flits pass to reduce_serve (req_), which has a place for every request of the window
-//   PART   flits wait in rx_store's queue for RxResultPkts packets (res_), with st_data_o, st_last_o; of another epoch they are poisoned on the way
+//   REQ    flits pass to reduce_serve (req_), which has a place for every request of the window; with req_err_o what ended wrongly
+//   PART   flits wait in rx_store's queue for RxResultPkts packets (res_), with st_data_o, st_last_o, st_err_o
 //
 // Order: kept inside each class. Back-pressure: none towards the link, which cannot be stopped: credits bound what is inside. A CTRL credit returns
 // when the word leaves the queue, a STORE credit when rx_store frees the slot, a PART credit when the packet has left. A packet beyond its credit is
 // dropped and reported (CREDIT).
-// A CTRL packet of another epoch, with an unknown opcode, of a wrong size, or with a token or event counter that does not exist (BOUNDS) acts on nothing but its credit. REQ and PART packets of another epoch keep their place,
-// poisoned, because somebody waits for their answer; rx_store judges STORE packets.
+// A CTRL packet of another epoch, with an unknown opcode, of a wrong size, or with a token or event counter that does not exist (BOUNDS) acts on nothing
+// but its credit. REQ and PART packets of another epoch or with an opcode that is not of their class keep their place, poisoned, because somebody waits for
+// their answer; rx_store judges STORE packets.
 // Worst case: a CTRL packet waits in the queue for RxCtrlPkts - 1 others, one cycle each and what the token tracker and the event counters take.
 `default_nettype none
 
@@ -56,6 +57,7 @@ module rx #(
     output logic                     req_valid_o,
     input  wire logic                req_ready_i,
     output logic                     req_last_o,
+    output logic                     req_err_o,
     output logic [FW-1:0]            req_data_o,
 
     // PART
@@ -84,7 +86,7 @@ module rx #(
         logic [ValW-1:0] val;  // token, event counter, source of the ACK or error code
     } ctrl_t;
 
-    logic is_ctrl, is_req, is_part, first, first_q, bad_epoch;
+    logic is_ctrl, is_req, is_part, first, first_q, bad_epoch, alien;
     header_t header, poisoned;
     logic [FW-1:0] patched;
 
@@ -101,10 +103,11 @@ module rx #(
     // Flits of a packet arrive in consecutive cycles, so one beat counter serves all classes. The low half of the header holds epoch and poison.
     assign header    = (HF == 1) ? header_t'(rx_data_i) : header_t'({rx_data_i[63:0], rx_data_i[63:0]});
     assign bad_epoch = header.epoch != cfg_i.epoch;
+    assign alien     = !(is_part ? header.opcode == OP_RESULT : header.opcode inside {OP_MULTIMEM_LD_REDUCE, OP_DYMULTIMEM_LD_REDUCE});
 
     always_comb begin
         poisoned        = header;
-        poisoned.poison = header.poison || bad_epoch;
+        poisoned.poison = header.poison || bad_epoch || alien;
         patched         = first ? FW'(poisoned) : rx_data_i;
     end
 
@@ -115,6 +118,7 @@ module rx #(
     assign st_data_o   = is_part ? patched : rx_data_i;
     assign req_valid_o = is_req;
     assign req_last_o  = rx_last_i;
+    assign req_err_o   = rx_err_i;
     assign req_data_o  = patched;
 
     // ---- PART ----
@@ -194,11 +198,11 @@ module rx #(
 
     always_comb begin
         now_err  = 1'b1;
-        now_code = ERR_EPOCH;
+        now_code = bad_epoch ? ERR_EPOCH : ERR_OPCODE;
         if (res_lost || (ctrl_push && !ctrl_room)) now_code = ERR_CREDIT;
         else if (is_req && !req_ready_i) now_code = ERR_WINDOW;
         else if ((is_req || is_part) && rx_err_i && rx_last_i) now_code = ERR_LENGTH;
-        else now_err = (is_req || is_part) && first && bad_epoch;
+        else now_err = (is_req || is_part) && first && (bad_epoch || alien);
     end
 
     always_comb begin

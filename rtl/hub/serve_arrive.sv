@@ -5,7 +5,8 @@
 //
 // Order: as they come; flits of the two sources may alternate, each has its own state. The context of a request is its requester, of row_build's its home.
 // Back-pressure: none for req_*; own_ready_o is low in a cycle with req_valid_i. A request for which its queue has no place (full_i), or whose header names no requester or no
-// length, is dropped, and an error (err_*). What else is against the rules goes on marked (over, bad): its row must be answered.
+// length, is dropped, and an error (err_*). What else is against the rules goes on marked (over, bad), and what ends wrongly without
+// experts in its last flit: its row must be answered.
 // Worst case: own_* waits as long as requests come without gaps; their window bounds that.
 `default_nettype none
 
@@ -32,6 +33,7 @@ module serve_arrive #(
     input  wire logic                req_valid_i,
     input  wire logic [FW-1:0]       req_data_i,
     input  wire logic                req_last_i,
+    input  wire logic                req_err_i,   // it ends wrongly, with this flit
     input  wire logic                own_valid_i,
     output logic                     own_ready_o,
     input  wire logic                own_last_i,
@@ -99,18 +101,18 @@ module serve_arrive #(
         low_o.use_r       = header.tag[2] && !req_valid_i;
         low_o.is_explicit = header.tag[3] && !req_valid_i;
         low_o.slots       = header.tag[4] && !req_valid_i;
-        low_o.bad         = req_valid_i ? header.poison : header.tag[5];
+        low_o.bad         = req_valid_i ? header.poison || req_err_i : header.tag[5];
         low_o.again       = header.tag[6] && !req_valid_i;
         low_o.st          = header.tag[7] && !req_valid_i;
         low_o.over        = req_valid_i && (cfg_i.row_bytes < header.len || header.len[LogF-1:0] != '0
                             || !red_pkg::has(RedTypes, RedOps, '{dtype: header.dtype, redop: header.redop})
                             || (!is_static && (header.cnt == '0 || header.cnt > 5'(TargetsMax))));
         high_o.x          = header.addr[MaddrW-1:0];
-        high_o.over       = req_valid_i && (header.addr[47:MaddrW] != '0
+        high_o.over       = req_valid_i && (req_err_i || header.addr[47:MaddrW] != '0
                             || (is_static && ((high_o.x >> (AddrW + LogF)) != '0 || header.addr[LogF-1:0] != '0)));
         high_o.target     = {(header.target0 >> (4 + ExpIdxW)) != '0, header.target0[4 +: ExpIdxW]};
         for (int unsigned l = 0; l < PerFlit; l++) begin
-            targets_o[l] = {data[16*l+4+ExpIdxW +: 12-ExpIdxW] != '0, data[16*l+4 +: ExpIdxW]};
+            targets_o[l] = {data[16*l+4+ExpIdxW +: 12-ExpIdxW] != '0 || (req_valid_i && req_err_i), data[16*l+4 +: ExpIdxW]};
         end
     end
 

@@ -83,6 +83,8 @@ module serve_setup #(
 
     localparam int unsigned HF    = 16 / FlitBytes;    // flits of a header
     localparam int unsigned LaneW = $clog2(PerFlit);
+    localparam int unsigned LogF  = $clog2(FlitBytes);
+    localparam int unsigned OverW = (AddrW < 15 - LogF) ? AddrW : 15 - LogF;   // of the flits that a row may lie behind memory's end
 
     typedef enum logic [3:0] {Idle, Head0, Head1, Start, Begin, Fetch, Target, Lookup, Ask, Answer, Shift1, Shift2, Store, Done} state_e;
     state_e state_q, state_d;
@@ -92,6 +94,7 @@ module serve_setup #(
     logic [SlotW-1:0] rptr_q;
     high_t            high_q;
     logic             here, plain, over, last_term, stored;   // here: a unit of this GPU made the row
+    logic [AddrW:0]   behind;            // the flit behind a static row
     logic [4:0]       t_q, t_next;
     logic [3:0]       lane_t;
     logic [TgtW-1:0]  tgt_q;
@@ -112,7 +115,8 @@ module serve_setup #(
     assign own_o     = 5'(ctx_o) == cfg_i.port;
     assign here      = own_o || low_o.st;
     assign plain     = !low_o.is_static && !low_o.is_explicit && !low_o.slots;  // experts of a token
-    assign over      = low_o.over || high_q.over;
+    assign behind    = (AddrW+1)'(high_q.x[AddrW+LogF-1:LogF]) + (AddrW+1)'({low_o.len_high, low_o.len_low} >> LogF);
+    assign over      = low_o.over || high_q.over || (low_o.is_static && behind[AddrW] && behind[OverW-1:0] != '0);
     assign lane_t    = t_q[3:0] - 4'(!here);   // the wire puts target 0 into the header
     assign t_next    = t_q + 1'b1;
     assign last_term = !in_dest_q && t_next == low_o.cnt;

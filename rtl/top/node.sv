@@ -254,7 +254,7 @@ module node #(
     logic [TokenW-1:0] rsig_token, own_token, rdy_token, arm_token;
     logic [4:0]        arm_count;
     logic [TokensLog2-1:0] rdy_index;
-    logic              rxst_valid, rxst_last, rxst_err, rxst_crd, rxreq_valid, rxreq_last, rxres_push, rxres_room, rxres_crd, rxres_valid, rxres_ready, rxres_last, rxres_bad, rx_idle, rxst_idle;
+    logic              rxst_valid, rxst_last, rxst_err, rxst_crd, rxreq_valid, rxreq_last, rxreq_err, rxres_push, rxres_room, rxres_crd, rxres_valid, rxres_ready, rxres_last, rxres_bad, rx_idle, rxst_idle;
     logic [FW-1:0]     rxst_data, rxreq_data, rxres_data, loc_data;
     logic              loc_valid, loc_ready, loc_last;
     logic              st_wr_valid [2], st_wr_ready [2];
@@ -278,7 +278,7 @@ module node #(
         .sig_valid_o(rsig_valid), .sig_ready_i(rsig_ready), .sig_token_o(rsig_token), .ev_valid_o(cev_valid), .ev_ready_i(cev_ready), .ev_idx_o(cev_idx),
         .ev_ack_o(ev_ack), .ack_src_o(ack_src),
         .st_valid_o(rxst_valid), .st_last_o(rxst_last), .st_err_o(rxst_err), .st_data_o(rxst_data), .st_crd_i(rxst_crd),
-        .req_valid_o(rxreq_valid), .req_ready_i(1'b1), .req_last_o(rxreq_last), .req_data_o(rxreq_data),
+        .req_valid_o(rxreq_valid), .req_ready_i(1'b1), .req_last_o(rxreq_last), .req_err_o(rxreq_err), .req_data_o(rxreq_data),
         .res_push_o(rxres_push), .res_room_i(rxres_room), .res_crd_i(rxres_crd),
         .err_valid_o(err_valid[ErrRx]), .err_code_o(rx_err), .idle_o(rx_idle)
     );
@@ -416,7 +416,7 @@ module node #(
         .out_wr_valid_o(wr_valid[WrOut]), .out_wr_ready_i(wr_ready[WrOut]), .out_wr_addr_o(wr_addr[WrOut]), .out_wr_data_o(wr_data[WrOut]), .out_wr_be_o(wr_be[WrOut]),
         .al_req_valid_o(al_req_valid[1]), .al_req_ready_i(al_req_ready[1]), .al_req_le_o(al_req_le[1]), .al_req_token_o(al_req_token[1]), .al_req_alloc_o(al_req_alloc[1]),
         .al_resp_valid_i(al_resp_valid[1]), .al_resp_row_i(al_row), .al_resp_new_i(1'b0), .al_resp_err_i(al_err),
-        .req_valid_i(rxreq_valid), .req_data_i(rxreq_data), .req_last_i(rxreq_last),
+        .req_valid_i(rxreq_valid), .req_data_i(rxreq_data), .req_last_i(rxreq_last), .req_err_i(rxreq_err),
         .res_valid_i(rxres_valid), .res_ready_o(rxres_ready), .res_data_i(rxres_data), .res_last_i(rxres_last), .res_bad_i(rxres_bad),
         .req_valid_o(creq_valid), .req_ready_i(creq_ready), .req_data_o(creq_data), .req_last_o(creq_last),
         .part_valid_o(part_valid), .part_ready_i(part_ready), .part_data_o(part_data), .part_last_o(part_last),

@@ -51,6 +51,7 @@ module rx_hub #(
 
     output logic                      req_valid_o,
     output logic                      req_last_o,
+    output logic                      req_err_o,
     output logic [FW-1:0]             req_data_o,
     output logic                      res_valid_o,
     input  wire logic                 res_ready_i,
@@ -141,7 +142,7 @@ module rx_hub #(
         .clk_i, .rst_ni, .cfg_i, .rx_valid_i, .rx_last_i, .rx_err_i, .rx_cls_i, .rx_data_i, .crd_o,
         .sig_valid_o(sig_valid), .sig_ready_i(sig_ready), .sig_token_o(sig_token), .ev_valid_o(ev_valid_o[1]), .ev_ready_i(1'b1), .ev_idx_o(ev_idx_o[1]), .ev_ack_o, .ack_src_o(),
         .st_valid_o(st_valid), .st_last_o(st_last), .st_err_o(st_err), .st_data_o(st_data), .st_crd_i(st_crd),
-        .req_valid_o, .req_ready_i(1'b1), .req_last_o, .req_data_o,
+        .req_valid_o, .req_ready_i(1'b1), .req_last_o, .req_err_o, .req_data_o,
         .res_push_o(res_push), .res_room_i(res_room), .res_crd_i(res_crd),
         .err_valid_o(err_valid_o[0]), .err_code_o(err_code_o[0]), .idle_o(idle_o[0])
     );

@@ -628,6 +628,7 @@ class bench {
         if (dut.req_valid_i) {
             memcpy(&dut.req_data_i, req_now.front().b, F);
             dut.req_last_i = req_now.front().last;
+            dut.req_err_i = 0;
             req_now.pop_front();
         }
 
@@ -953,6 +954,10 @@ static void static_groups(void **state)
                     at = YD;
                     kind.dtype = b.c.percent(50) ? 5 + b.c.below(3) : b.c.below(3);
                     kind.redop = kind.dtype < 5 || b.c.percent(50) ? 3 + b.c.below(5) : 0;
+                }
+                if (t == 4) { // ends with memory, or a flit behind it
+                    bad = b.c.percent(50);
+                    at = (static_cast<uint64_t>(F) << ADDR_W) - n + (bad ? F : 0);
                 }
                 b.ask_static(q, at, n, bad, kind);
             }
