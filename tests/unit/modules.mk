@@ -95,6 +95,11 @@ UNIT += link_fault
 UNIT_SRCS_link_fault := rtl/hub/link_fault.sv
 UNIT_PARAMS_link_fault := FlitBytes=8
 $(eval $(call variant,link_fault_16,link_fault,FlitBytes=16))
+UNIT += rx_errors
+UNIT_TOP_rx_errors := rx_hub
+UNIT_PARAMS_rx_errors := FlitBytes=8
+UNIT_SRCS_rx_errors := tests/unit/rx_hub.sv
+$(eval $(call variant,rx_errors_16,rx_errors,FlitBytes=16 AddrW=13 CacheEntries=16 RowsLog2=9))
 UNIT += slot_pointer_sizes
 UNIT_SRCS_slot_pointer_sizes := rtl/switch/slot_pointer.sv tests/unit/slot_pointer_sizes.sv
 UNIT += link_sizes

@@ -1,0 +1,906 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the receive side of a hub (rx_hub) does about packets that break a rule: each wrong packet comes to an idle hub, alone, from the link and from the
+// own GPU, and must be told by the right unit, with the right code, in the right cycles; its credit comes back, and nothing else happens: memory, rows, tokens,
+// events and answers stay as they are. Then what stands in tables from another epoch, or by chance, and a reset in the middle of it all.
+
+#include "Vrx_hub.h"
+#include "bench/errors.h"
+#include "bench/memory.h"
+#include "node_cfg.h"
+
+#include <map>
+#include <optional>
+
+using namespace tb;
+
+static const unsigned N = 4, F = PARAM_FlitBytes, LE = 4, EXPERTS = 64, MEM = 1 << 17, PORT = 1,
+                      OTHER = 2;
+static const unsigned TOKEN_SHIFT = 3, CAP_SHIFT = 2, ROW_SHIFT = 8, ROW = 2 * 128, K = 4;
+static const unsigned AL = 0x0400, GT = 0x4000, XD = 0x8000, YD = 0x10000, ST_LO = 0x18000,
+                      ST_HI = 0x1c000;
+static const unsigned SLOTS = 16, RESULTS = 4, HF = 16 / F, TOKEN_BITS = 5 + 2;
+static const unsigned ROWS_LOG2 = F == 8 ? 6 : 9;
+enum unit { RX, STORE, ROWS, TOKENS };
+
+// An expert of this GPU.
+static uint16_t own(unsigned le)
+{
+    return target(le * N + PORT);
+}
+
+struct ports {
+    write_port wr0, wr1, alm_wr;
+    read_port alm_rd;
+
+    explicit ports(memory &m) : wr0(m, "ST0"), wr1(m, "ST1"), alm_wr(m, "table"), alm_rd(m, "table")
+    {
+    }
+};
+
+struct hub : model<Vrx_hub> {
+    node_cfg cfg;
+    memory mem{MEM, F};
+    error_watch errors{"hub"};
+    std::optional<ports> io{mem};
+    packet_source local, control;
+    packet_watch requests{"requests"}, results{"results"};
+    unsigned epoch, credits[4] = {}, row_events = 0, acks = 0, answers = 0, flags = 0, events = 0,
+                    counts = 0;
+    std::vector<bool> request_err, result_bad; // of each flit
+    unsigned pace = 100, result_pace = 100;
+
+    explicit hub(unsigned its_epoch = 2) : epoch(its_epoch)
+    {
+        rng.fill(mem.data.data(), MEM);
+        dut.go_i = dut.sweep_i = dut.emap_we_i = dut.rx_valid_i = 0;
+        dut.req1_valid_i = dut.push_valid_i = dut.push_last_i = dut.list_valid_i = 0;
+        dut.arm_valid_i = dut.own_valid_i = 0;
+        configure();
+        reset();
+        for (unsigned e = 0; e < EXPERTS; e++) {
+            bool mapped = e < N * LE;
+            dut.emap_we_i = 1;
+            dut.emap_addr_i = static_cast<uint16_t>(e);
+            dut.emap_data_i = static_cast<uint16_t>(mapped << 11 | e % N << 6 | e / N % LE);
+            cycle();
+        }
+        dut.emap_we_i = 0;
+        sweep();
+        go();
+    }
+
+    void configure()
+    {
+        const std::map<std::string, unsigned> fields = {
+            {"port", PORT},     {"epoch", epoch},
+            {"k", K},           {"token_shift", TOKEN_SHIFT},
+            {"n_shift", 2},     {"local_experts", LE},
+            {"row_bytes", ROW}, {"row_shift", ROW_SHIFT},
+            {"gate_shift", 4},  {"cap_shift", CAP_SHIFT},
+            {"al_base", AL},    {"gt_base", GT},
+            {"xd_base", XD},    {"yd_base", YD},
+            {"st_lo", ST_LO},   {"st_hi", ST_HI}};
+        for (auto &f : fields)
+            cfg.set(f.first, f.second);
+        cfg.drive(dut.cfg_i);
+    }
+    void set(const char *field, unsigned value)
+    {
+        cfg.set(field, value);
+        cfg.drive(dut.cfg_i);
+    }
+    void sweep()
+    {
+        dut.sweep_i = 1;
+        cycle();
+        dut.sweep_i = 0;
+        cycle();
+        until("the sweep", 20000, [&] { return !dut.sweep_busy_o; });
+    }
+    void go(unsigned new_epoch)
+    {
+        set("epoch", epoch = new_epoch);
+        go();
+    }
+    void go()
+    {
+        dut.go_i = 1;
+        cycle();
+        dut.go_i = 0;
+    }
+
+    void drive() override
+    {
+        io->wr0.pace = io->wr1.pace = io->alm_wr.pace = io->alm_rd.pace = pace;
+        io->wr0.drive(rng, dut.wr_ready_i[0]);
+        io->wr1.drive(rng, dut.wr_ready_i[1]);
+        io->alm_wr.drive(rng, dut.alm_wr_ready_i);
+        io->alm_rd.drive(rng, dut.alm_rd_ready_i, dut.alm_rd_rvalid_i, dut.alm_rd_rdata_i);
+        local.drive(rng, dut.loc_valid_i, dut.loc_data_i, dut.loc_last_i);
+        control.drive(rng, dut.clo_valid_i, dut.clo_data_i, dut.clo_last_i);
+        dut.ack_ready_i = percent(pace);
+        dut.res_ready_i = percent(result_pace);
+        dut.rdy_ready_i = percent(50);
+    }
+
+    void sample() override
+    {
+        for (unsigned u = 0; u < 4; u++)
+            errors.see(now, dut.err_valid_o >> u & 1, dut.err_code_o[u], u);
+        io->alm_rd.sample(rng, dut.alm_rd_valid_o, dut.alm_rd_ready_i, dut.alm_rd_addr_o);
+        io->wr0.sample(dut.wr_valid_o[0], dut.wr_ready_i[0], dut.wr_addr_o[0], dut.wr_data_o[0],
+                       dut.wr_be_o[0]);
+        io->wr1.sample(dut.wr_valid_o[1], dut.wr_ready_i[1], dut.wr_addr_o[1], dut.wr_data_o[1],
+                       dut.wr_be_o[1]);
+        io->alm_wr.sample(dut.alm_wr_valid_o, dut.alm_wr_ready_i, dut.alm_wr_addr_o,
+                          dut.alm_wr_data_o, dut.alm_wr_be_o);
+        local.taken(dut.loc_ready_o);
+        control.taken(dut.clo_ready_o);
+        if (dut.req_valid_o)
+            request_err.push_back(dut.req_err_o);
+        requests.see(dut.req_valid_o, true, dut.req_data_o, dut.req_last_o);
+        if (dut.res_valid_o && dut.res_ready_i)
+            result_bad.push_back(dut.res_bad_o);
+        results.see(dut.res_valid_o, dut.res_ready_i, dut.res_data_o, dut.res_last_o);
+        for (unsigned c = 0; c < 4; c++)
+            credits[c] += dut.crd_o >> c & 1;
+        row_events += dut.ev_row_o;
+        acks += dut.ev_ack_o;
+        answers += dut.ack_valid_o && dut.ack_ready_i;
+        flags += dut.ev_valid_o[0];
+        events += dut.ev_valid_o[1];
+        counts += dut.cnt_valid_o;
+    }
+
+    // ---- packets ----
+    mw_header head(unsigned opcode)
+    {
+        mw_header h = header(opcode);
+        h.src = OTHER;
+        h.dst = PORT;
+        h.epoch = epoch;
+        return h;
+    }
+    packet store(unsigned addr, unsigned len)
+    {
+        packet p;
+        p.h = head(MW_OP_ST);
+        p.h.addr = addr;
+        p.h.len = len;
+        p.payload = rng.some(len);
+        p.lane = addr % F;
+        return p;
+    }
+    packet row(unsigned token, unsigned stage, unsigned offset, unsigned len,
+               const std::vector<uint16_t> &targets = {own(0)})
+    {
+        packet p = store(0, len);
+        p.h.opcode = MW_OP_DYMULTIMEM_ST;
+        p.h.stage = stage;
+        p.h.addr = static_cast<uint64_t>(token) << ROW_SHIFT | offset;
+        p.set_targets(targets);
+        return p;
+    }
+    packet words(unsigned kind, const std::vector<uint32_t> &list)
+    {
+        packet p;
+        p.h = head(MW_OP_COUNTS);
+        p.h.stage = kind;
+        p.h.len = static_cast<uint32_t>(4 * list.size());
+        p.payload.resize(p.h.len);
+        memcpy(p.payload.data(), list.data(), p.h.len);
+        return p;
+    }
+
+    // The flits of a packet of a class, in consecutive cycles; marked from flit `bad` on, or as the packet says.
+    void send(const packet &p, unsigned cls, size_t bad = SIZE_MAX)
+    {
+        const wire w = encode(p, F, &rng);
+        for (size_t i = 0; i < w.flits(); i++) {
+            dut.rx_valid_i = 1;
+            dut.rx_cls_i = static_cast<uint8_t>(cls);
+            put(dut.rx_data_i, w.at(i));
+            dut.rx_last_i = w.last(i);
+            dut.rx_err_i = (w.last(i) && w.err) || i >= bad;
+            cycle();
+        }
+        dut.rx_valid_i = 0;
+        dut.rx_cls_i = static_cast<uint8_t>(below(4));
+        dut.rx_last_i = percent(50);
+        dut.rx_err_i = percent(50);
+        rng.fill(&dut.rx_data_i, F);
+    }
+    bool idle() { return local.empty() && control.empty() && dut.idle_o == 0x1f; }
+    void settle_down()
+    {
+        cycle();
+        until("the hub to be idle", 2000, [&] { return idle(); });
+        cycles(3);
+    }
+
+    // Sends the packet, which is wrong, and sees that nothing comes of it but this error, n times.
+    enum way { LINK, LOCAL, CONTROL };
+    void fails(unit u, unsigned code, const packet &p, way where = LINK, unsigned n = 1)
+    {
+        const bytes before = mem.data;
+        const unsigned was[] = {row_events, acks, answers, flags, events, counts};
+        const unsigned given[] = {credits[0], credits[1], credits[2], credits[3]};
+        const uint64_t flits = encode(p, F, &rng).flits(), last = now + flits - 1;
+        // a signal takes a cycle of rx and one of the tracker; a store's header, list and target one each, two a target, and a wait for a turn
+        const uint64_t from = u == STORE ? last + 2 : last + 1 + (u == TOKENS),
+                       more = u == STORE ? 3 + 2 * n + (where ? 3 : 0) : 0;
+        for (unsigned i = 0; i < n; i++)
+            errors.expect_between(from, from + more, code, u);
+        if (where == LINK)
+            send(p, p.h.cls);
+        else
+            (where == LOCAL ? local : control).queue.push_back(encode(p, F, &rng));
+        settle_down();
+        errors.done();
+        const unsigned is[] = {row_events, acks, answers, flags, events, counts};
+        for (unsigned i = 0; i < 6; i++)
+            assert_int_equal(is[i], was[i]);
+        for (unsigned c = 0; c < 4; c++)
+            assert_int_equal(credits[c] - given[c], where == LINK && c == p.h.cls);
+        assert_true(mem.data == before);
+    }
+    // A store does, from wherever it comes.
+    void rejects(unsigned code, const packet &p, unsigned n = 1)
+    {
+        for (way where : {LINK, LOCAL, CONTROL})
+            if (!p.err || where == LINK)
+                fails(STORE, code, p, where, n);
+    }
+
+    struct looked {
+        bool err;
+        unsigned row;
+    };
+    looked look(unsigned le, unsigned token)
+    {
+        dut.req1_valid_i = 1;
+        dut.req1_le_i = static_cast<uint8_t>(le);
+        dut.req1_token_i = token;
+        bool taken = false;
+        until("the look-up to be taken", 50, [&] {
+            settle();
+            return taken || (taken = dut.req1_ready_o);
+        });
+        cycle();
+        dut.req1_valid_i = 0;
+        settle();
+        until("the look-up's answer", 100, [&] { return dut.resp1_valid_o; });
+        return {dut.resp1_err_o != 0, dut.resp1_row_o};
+    }
+    unsigned complete(unsigned le)
+    {
+        dut.stat_le_i = static_cast<uint8_t>(le);
+        cycle();
+        return dut.stat_complete_o;
+    }
+    unsigned expected(unsigned le)
+    {
+        complete(le);
+        return dut.stat_expected_o;
+    }
+    // All of a token's row at an expert.
+    void whole_row(unsigned token, unsigned le)
+    {
+        for (unsigned at = 0; at < ROW; at += 128)
+            send(row(token, MW_STAGE_DISPATCH, at, 128, {own(le)}), MW_CLS_STORE);
+        send(row(token, MW_STAGE_GATE, 0, 4 * K, {own(le)}), MW_CLS_STORE);
+        settle_down();
+    }
+};
+
+// ---- CTRL ----
+TEST(control_packets)
+{
+    hub b;
+    for (unsigned op : {MW_OP_SIGNAL, MW_OP_EVENT, MW_OP_ACK, MW_OP_ERROR}) {
+        packet p;
+        p.h = b.head(op);
+        p.h.addr = PORT << TOKEN_SHIFT;
+        for (unsigned e = 1; e < 4; e++) {
+            packet q = p;
+            q.h.epoch = (b.epoch + e) % 4;
+            b.fails(RX, MW_HWERR_EPOCH, q);
+            q.h.len = 1; // comes first
+            b.fails(RX, MW_HWERR_EPOCH, q);
+        }
+        for (unsigned len : {1u, 8u, 128u, 32767u}) {
+            packet q = p;
+            q.h.len = len;
+            b.fails(RX, MW_HWERR_LENGTH, q);
+        }
+        for (unsigned cnt : {1u, 16u, 31u}) {
+            packet q = p;
+            q.h.cnt = cnt;
+            b.fails(RX, MW_HWERR_LENGTH, q);
+        }
+        for (int cut : {-1, 1, 2, 9}) {
+            packet q = p;
+            q.cut = cut;
+            if (cut > 0 || HF == 2)
+                b.fails(RX, MW_HWERR_LENGTH, q);
+        }
+        for (unsigned e = 0; e < 2; e++) { // an error bit comes before all else
+            packet q = p;
+            q.err = true;
+            q.h.epoch = (b.epoch + e) % 4;
+            b.fails(RX, MW_HWERR_LENGTH, q);
+        }
+    }
+    for (unsigned op = 0; op < 64; op++) {
+        if (op >= MW_OP_SIGNAL && op <= MW_OP_ERROR)
+            continue;
+        packet p;
+        p.h = b.head(op);
+        p.h.cls = MW_CLS_CTRL;
+        b.fails(RX, MW_HWERR_OPCODE, p);
+    }
+    // what the switch tells of a rejected packet is told on
+    for (unsigned code = 1; code < 256; code++) {
+        packet p;
+        p.h = b.head(MW_OP_ERROR);
+        p.h.tag = code;
+        b.fails(RX, code, p);
+    }
+    assert_int_equal(b.credits[MW_CLS_CTRL], b.errors.seen.size());
+}
+
+TEST(signals)
+{
+    hub b;
+    packet p;
+    p.h = b.head(MW_OP_SIGNAL);
+    for (unsigned bit = TOKEN_BITS; bit < 48; bit++) {
+        p.h.addr = 1ull << bit | PORT << TOKEN_SHIFT;
+        b.fails(RX, MW_HWERR_BOUNDS, p);
+    }
+    for (unsigned token = 0; token < 1u << TOKEN_BITS; token++) {
+        p.h.addr = token;
+        b.fails(TOKENS, token >> TOKEN_SHIFT == PORT ? MW_HWERR_COUNT : MW_HWERR_BOUNDS, p);
+    }
+}
+
+// One beyond the credits is dropped and told in its last cycle; those inside stay, and give their credits back.
+TEST(control_beyond_credit)
+{
+    hub b;
+    packet p;
+    p.h = b.head(MW_OP_SIGNAL);
+    p.h.addr = PORT << TOKEN_SHIFT; // signals wait while tokens are armed
+    b.dut.arm_valid_i = 1;
+    b.dut.arm_token_i = PORT << TOKEN_SHIFT;
+    b.dut.arm_count_i = 16;
+    for (unsigned i = 0; i < SLOTS + 5; i++) {
+        if (i >= SLOTS)
+            b.errors.expect_between(b.now + HF - 1, b.now + HF - 1, MW_HWERR_CREDIT, RX);
+        b.send(p, MW_CLS_CTRL);
+    }
+    b.errors.done();
+    assert_int_equal(b.credits[MW_CLS_CTRL], 0);
+    b.dut.arm_valid_i = 0;
+    b.settle_down();
+    assert_int_equal(b.credits[MW_CLS_CTRL],
+                     SLOTS); // and each counted: the token was armed with as many
+    b.fails(TOKENS, MW_HWERR_COUNT, p);
+}
+
+// ---- REQ and PART: what is wrong goes on, poisoned, in its place ----
+static void same_but_poisoned(hub &b, const packet &sent, const bytes &got, bool poison)
+{
+    packet want = sent;
+    want.h.poison = poison;
+    wire w = encode(want, F, &b.rng);
+    assert_wire(w, got, "passed on");
+}
+
+TEST(requests)
+{
+    hub b;
+    for (unsigned op : {MW_OP_DYMULTIMEM_LD_REDUCE, MW_OP_MULTIMEM_LD_REDUCE, MW_OP_LD_CAIS,
+                        MW_OP_SIGNAL, MW_OP_ST, MW_OP_RESULT}) {
+        for (unsigned i = 0; i < 12; i++) {
+            packet p;
+            p.h = b.head(op);
+            p.h.cls = MW_CLS_REQ;
+            p.h.len = ROW;
+            p.h.poison = b.rng.one_in(4);
+            std::vector<uint16_t> list(1 + b.below(16));
+            for (auto &t : list)
+                t = static_cast<uint16_t>(b.rng());
+            p.set_targets(list);
+            p.h.epoch = (b.epoch + (b.percent(40) ? 1 + b.below(3) : 0)) % 4;
+            p.err = b.percent(30);
+            const uint64_t first = b.now, last = first + encode(p, F).flits() - 1;
+            const bool alien = op != MW_OP_DYMULTIMEM_LD_REDUCE && op != MW_OP_MULTIMEM_LD_REDUCE,
+                       stale = p.h.epoch != b.epoch;
+            if ((stale || alien) && !(p.err && first == last))
+                b.errors.expect_between(first, first, stale ? MW_HWERR_EPOCH : MW_HWERR_OPCODE, RX);
+            if (p.err)
+                b.errors.expect_between(last, last, MW_HWERR_LENGTH, RX);
+            b.request_err.clear();
+            b.send(p, MW_CLS_REQ);
+            b.errors.done();
+            same_but_poisoned(b, p, b.requests.take(), p.h.poison || alien || stale);
+            for (size_t f = 0; f < b.request_err.size(); f++)
+                assert_int_equal(b.request_err[f], p.err && f + 1 == b.request_err.size());
+            b.cycles(b.below(4));
+        }
+    }
+    assert_int_equal(b.credits[MW_CLS_REQ], 0); // the window bounds them
+    assert_true(b.idle());
+}
+
+static packet result(hub &b, unsigned len)
+{
+    packet p;
+    p.h = b.head(MW_OP_RESULT);
+    p.h.len = len;
+    p.payload = b.rng.some(len);
+    return p;
+}
+
+TEST(results)
+{
+    hub b;
+    for (unsigned op :
+         {MW_OP_RESULT, MW_OP_PARTIAL, MW_OP_ST, MW_OP_DYMULTIMEM_LD_REDUCE, MW_OP_ACK}) {
+        for (unsigned i = 0; i < 20; i++) {
+            packet p = result(b, 1 + b.below(128));
+            p.h.opcode = op;
+            p.h.poison = b.rng.one_in(4);
+            p.h.epoch = (b.epoch + (b.percent(40) ? 1 + b.below(3) : 0)) % 4;
+            const size_t flits = encode(p, F).flits(),
+                         bad = b.percent(50) ? SIZE_MAX : HF + b.below(flits - HF);
+            const bool alien = op != MW_OP_RESULT, stale = p.h.epoch != b.epoch;
+            if (stale || alien)
+                b.errors.expect_between(b.now, b.now, stale ? MW_HWERR_EPOCH : MW_HWERR_OPCODE, RX);
+            if (bad < flits)
+                b.errors.expect_between(b.now + flits - 1, b.now + flits - 1, MW_HWERR_LENGTH, RX);
+            b.result_bad.clear();
+            b.result_pace = 20 + b.below(81);
+            b.send(p, MW_CLS_PART, bad);
+            b.settle_down();
+            b.errors.done();
+            same_but_poisoned(b, p, b.results.take(), p.h.poison || alien || stale);
+            assert_int_equal(b.result_bad.size(), flits);
+            for (size_t f = 0; f < flits; f++)
+                assert_int_equal(b.result_bad[f], f >= bad);
+        }
+    }
+    assert_int_equal(b.credits[MW_CLS_PART], 100);
+}
+
+// Results beyond their credits are dropped whole, and told with each flit; those that are here come out as they are.
+TEST(results_beyond_credit)
+{
+    hub b;
+    b.result_pace = 0;
+    std::vector<packet> sent;
+    for (unsigned i = 0; i < RESULTS + 3; i++) {
+        sent.push_back(result(b, 128));
+        const size_t flits = encode(sent[i], F).flits();
+        for (size_t f = 0; f < flits && i >= RESULTS; f++)
+            b.errors.expect_between(b.now + f, b.now + f, MW_HWERR_CREDIT, RX);
+        b.send(sent[i], MW_CLS_PART);
+    }
+    b.errors.done();
+    b.result_pace = 100;
+    b.settle_down();
+    assert_int_equal(b.credits[MW_CLS_PART], RESULTS);
+    assert_int_equal(b.results.packets.size(), RESULTS);
+    for (unsigned i = 0; i < RESULTS; i++)
+        same_but_poisoned(b, sent[i], b.results.take(), false);
+}
+
+// ---- STORE ----
+TEST(stores_of_another_kind)
+{
+    hub b;
+    for (unsigned e = 1; e < 4; e++) {
+        for (unsigned op : {MW_OP_ST, MW_OP_MULTIMEM_ST, MW_OP_DYMULTIMEM_ST, MW_OP_FLAG,
+                            MW_OP_FENCE, MW_OP_COUNTS}) {
+            packet p = op == MW_OP_DYMULTIMEM_ST
+                           ? b.row(OTHER << TOKEN_SHIFT, MW_STAGE_DISPATCH, 0, 128)
+                           : b.store(ST_LO, 64);
+            p.h.opcode = op;
+            p.h.epoch = (b.epoch + e) % 4;
+            b.rejects(MW_HWERR_EPOCH, p);
+            p.h.poison = 1; // the epoch comes before poison
+            b.rejects(MW_HWERR_EPOCH, p);
+            p.h.epoch = b.epoch;
+            b.rejects(MW_HWERR_POISON, p);
+        }
+    }
+    for (unsigned op = 0; op < 64; op++) {
+        if (op >= MW_OP_ST && op <= MW_OP_COUNTS)
+            continue;
+        packet p = b.store(ST_LO, 64);
+        p.h.opcode = op; // reds are not in this build
+        b.rejects(MW_HWERR_OPCODE, p);
+        p.h.len = 0; // the opcode comes before the length
+        p.payload.clear();
+        b.rejects(MW_HWERR_OPCODE, p);
+    }
+}
+
+TEST(stores_of_a_wrong_length)
+{
+    hub b;
+    for (unsigned len : {0u, 129u, 192u, 255u, 256u, 384u, 16384u, 32767u}) {
+        for (unsigned op : {MW_OP_ST, MW_OP_MULTIMEM_ST, MW_OP_DYMULTIMEM_ST, MW_OP_COUNTS}) {
+            packet p = op == MW_OP_DYMULTIMEM_ST
+                           ? b.row(OTHER << TOKEN_SHIFT, MW_STAGE_DISPATCH, 0, 128)
+                           : b.store(ST_LO, 128);
+            p.h.opcode = op;
+            p.h.len = len;
+            b.rejects(MW_HWERR_LENGTH, p);
+        }
+    }
+    for (unsigned op : {MW_OP_FLAG, MW_OP_FENCE}) {
+        packet p = b.store(ST_LO, 8);
+        p.h.opcode = op;
+        b.rejects(MW_HWERR_LENGTH, p); // they have no payload
+        p.h.len = 0;
+        b.rejects(MW_HWERR_LENGTH, p);
+    }
+    for (unsigned len : {1u, 2u, 3u, 5u, 127u}) {
+        packet p = b.words(0, std::vector<uint32_t>(32, 0));
+        p.h.len = len;
+        p.payload.resize(len);
+        b.rejects(MW_HWERR_LENGTH, p);
+    }
+    // flits that are missing, or too many, and the link's error bit, of packets that are else right
+    const packet right[] = {
+        b.store(ST_LO, 128), b.store(ST_LO + 3, 2), b.store(ST_LO + F - 1, F + 2),
+        b.words(1, {1, 2, 3, 4}),
+        b.row(OTHER << TOKEN_SHIFT, MW_STAGE_DISPATCH, 0, 128, {own(0), own(1), own(2), own(3)})};
+    for (const packet &r : right) {
+        const int flits = static_cast<int>(encode(r, F).flits());
+        packet bare = r;
+        bare.payload.clear();
+        const int front = static_cast<int>(encode(bare, F).flits());
+        for (int cut = -flits + 1; cut < 40; cut++) {
+            packet p = r;
+            p.cut = cut;
+            p.err = cut == 0;
+            // of a list that is whole each target is told
+            b.rejects(MW_HWERR_LENGTH, p, p.err || flits + cut < front || !p.h.cnt ? 1 : p.h.cnt);
+        }
+    }
+    // more than a packet may hold, from its lane on
+    packet p = b.store(ST_LO + 1, 128);
+    b.rejects(MW_HWERR_LENGTH, p);
+}
+
+TEST(stores_out_of_bounds)
+{
+    hub b;
+    b.rejects(MW_HWERR_BOUNDS, b.store(ST_LO - 1, 1));
+    b.rejects(MW_HWERR_BOUNDS, b.store(ST_LO - 1, 64));
+    b.rejects(MW_HWERR_BOUNDS, b.store(ST_HI - 63, 64));
+    b.rejects(MW_HWERR_BOUNDS, b.store(ST_HI, 1));
+    for (unsigned op : {MW_OP_ST, MW_OP_MULTIMEM_ST, MW_OP_DYMULTIMEM_ST}) {
+        for (unsigned bit = 17; bit < 48; bit++) {
+            packet p = b.store(ST_LO, 16);
+            p.h.opcode = op;
+            p.h.addr |= 1ull << bit;
+            if (op == MW_OP_DYMULTIMEM_ST) {
+                p.set_targets({own(0)});
+                p.h.stage = MW_STAGE_FLAT;
+            }
+            b.rejects(MW_HWERR_BOUNDS, p);
+        }
+    }
+    for (unsigned at = 1; at < F; at++) { // counts begin with a flit
+        packet p = b.words(0, {1, 2});
+        p.h.addr = at;
+        p.lane = at;
+        b.rejects(MW_HWERR_BOUNDS, p);
+    }
+    // rows, gate weights, tokens
+    const unsigned token = OTHER << TOKEN_SHIFT;
+    for (unsigned stage : {MW_STAGE_DISPATCH, MW_STAGE_COMBINE}) {
+        b.set("row_bytes", 128 + F);
+        b.rejects(MW_HWERR_BOUNDS, b.row(token, stage, 128, F + 1));
+        b.rejects(MW_HWERR_BOUNDS, b.row(token, stage, 128 + F, 1));
+        b.rejects(MW_HWERR_BOUNDS, b.row(token, stage, 255, 1));
+        b.set("row_bytes", ROW);
+    }
+    b.rejects(MW_HWERR_BOUNDS, b.row(token, MW_STAGE_GATE, 0, 4 * K + 1));
+    b.rejects(MW_HWERR_BOUNDS, b.row(token, MW_STAGE_GATE, 4 * K, 1));
+    for (unsigned t : {N << TOKEN_SHIFT, (N << TOKEN_SHIFT) + 5, 127u})
+        b.rejects(MW_HWERR_BOUNDS,
+                  b.row(t, MW_STAGE_DISPATCH, 0, 128)); // of no GPU: the allocator's
+    for (unsigned bit = TOKEN_BITS; bit + ROW_SHIFT < 48; bit++) {
+        packet p = b.row(token, MW_STAGE_DISPATCH, 0, 128);
+        p.h.addr |= 1ull << (bit + ROW_SHIFT);
+        b.rejects(MW_HWERR_BOUNDS, p);
+    }
+    b.set("local_experts", 2); // an expert that the map has and this layer has not
+    b.rejects(MW_HWERR_BOUNDS, b.row(token, MW_STAGE_DISPATCH, 0, 128, {own(2), own(3)}), 2);
+    for (unsigned le = 0; le < LE; le++)
+        assert_int_equal(b.complete(le), 0);
+}
+
+TEST(stores_with_wrong_targets)
+{
+    hub b;
+    const unsigned token = OTHER << TOKEN_SHIFT;
+    for (unsigned cnt = 0; cnt < 32; cnt++) {
+        if (cnt >= 1 && cnt <= LE)
+            continue;
+        packet p = b.row(token, MW_STAGE_DISPATCH, 0, 128);
+        p.set_targets(std::vector<uint16_t>(cnt, own(0)));
+        b.rejects(MW_HWERR_TARGETS, p);
+    }
+    std::vector<uint16_t> wrong;
+    for (unsigned e = 0; e < 4096; e++)
+        if (e >= N * LE || e % N != PORT)
+            wrong.push_back(target(e, b.below(16)));
+    for (unsigned i = 0; i < 200; i++) {
+        std::vector<uint16_t> list(1 + b.below(LE));
+        for (auto &t : list)
+            t = b.rng.pick(wrong);
+        b.rejects(MW_HWERR_UNMAPPED, b.row(token, MW_STAGE_COMBINE, 0, F, list),
+                  static_cast<unsigned>(list.size()));
+    }
+}
+
+// Packets beyond their credit are told with their first flit, and dropped whole; those that had one are written.
+TEST(stores_beyond_credit)
+{
+    hub b;
+    b.pace = 0;
+    std::vector<packet> sent;
+    for (unsigned i = 0; i < SLOTS + 4; i++) {
+        sent.push_back(b.store(ST_LO + 128 * i, 128));
+        if (i >= SLOTS)
+            b.errors.expect_between(b.now, b.now, MW_HWERR_CREDIT, STORE);
+        b.send(sent[i], MW_CLS_STORE);
+    }
+    b.errors.done();
+    bytes before = b.mem.data;
+    b.pace = 60;
+    b.settle_down();
+    for (unsigned i = 0; i < SLOTS; i++)
+        std::copy(sent[i].payload.begin(), sent[i].payload.end(), before.begin() + ST_LO + 128 * i);
+    assert_true(b.mem.data == before);
+    assert_int_equal(b.credits[MW_CLS_STORE], SLOTS);
+}
+
+// ---- allocator ----
+// Rows of an expert come to an end: the next token has none, whoever asks, and those before keep theirs.
+TEST(no_row_left)
+{
+    hub b;
+    for (unsigned i = 0; i < 1u << CAP_SHIFT; i++)
+        b.whole_row(OTHER << TOKEN_SHIFT | i, 3);
+    assert_int_equal(b.complete(3), 1 << CAP_SHIFT);
+    for (unsigned t = 0; t < 3; t++) { // the first one asks the table: later
+        const bytes before = b.mem.data;
+        b.errors.expect_between(b.now, b.now + 80, MW_HWERR_BOUNDS, STORE);
+        b.send(b.row(t, MW_STAGE_DISPATCH, 0, 128, {own(3)}), MW_CLS_STORE);
+        b.settle_down();
+        b.errors.done();
+        assert_true(b.mem.data == before);
+        b.rejects(MW_HWERR_BOUNDS, b.row(t, MW_STAGE_DISPATCH, 128, 128, {own(3)}));
+        assert_true(b.look(3, t).err);
+    }
+    for (unsigned i = 0; i < 1u << CAP_SHIFT; i++) {
+        auto l = b.look(3, OTHER << TOKEN_SHIFT | i);
+        assert_true(!l.err && l.row == i);
+    }
+    assert_int_equal(b.complete(3), 1 << CAP_SHIFT);
+}
+
+// Look-ups of what was never stored, and of what cannot be.
+TEST(rows_that_are_not_there)
+{
+    hub b;
+    b.whole_row(5, 1);
+    for (unsigned le = 0; le < 64; le++)
+        for (unsigned token : {0u, 5u, 31u, 32u, 127u, 128u + 5, 1u << 21 | 5})
+            assert_int_equal(b.look(le, token).err, !(le == 1 && token == 5));
+    b.set("local_experts", 1);
+    assert_true(b.look(1, 5).err);
+}
+
+// ---- row tracker ----
+TEST(bytes_beyond_a_row)
+{
+    hub b;
+    const unsigned token = 3;
+    b.whole_row(token, 2);
+    assert_int_equal(b.row_events, 1);
+    // a byte too many: it is in memory, told once, and the row is not listed again
+    for (unsigned i = 0; i < 3; i++) {
+        b.errors.expect_between(b.now + HF, b.now + HF + 20, MW_HWERR_COUNT, ROWS);
+        b.send(b.row(token, MW_STAGE_DISPATCH, 16 * i, 1, {own(2)}), MW_CLS_STORE);
+        b.settle_down();
+        b.errors.done();
+        assert_int_equal(b.complete(2), 1);
+    }
+    // one that goes over the end counts as none: it stays complete in no way
+    for (unsigned at = 0; at < ROW; at += 128)
+        b.send(b.row(4, MW_STAGE_DISPATCH, at, 128, {own(2)}), MW_CLS_STORE);
+    b.errors.expect_between(b.now, b.now + 40, MW_HWERR_COUNT, ROWS);
+    b.send(b.row(4, MW_STAGE_DISPATCH, 0, 4 * K + 1, {own(2)}), MW_CLS_STORE);
+    b.settle_down();
+    b.errors.done();
+    assert_int_equal(b.complete(2), 1);
+    assert_int_equal(b.row_events, 1);
+}
+
+TEST(counts_that_are_too_big)
+{
+    hub b;
+    for (unsigned bit = ROWS_LOG2 + 1; bit < 32; bit++) {
+        b.errors.expect_between(b.now + HF, b.now + HF + 12, MW_HWERR_BOUNDS, ROWS);
+        b.send(b.words(0, {0, 1u << bit, 0, 0}), MW_CLS_STORE);
+        b.settle_down();
+        b.errors.done();
+        assert_int_equal(b.expected(1), 0);
+    }
+    b.send(b.words(0, {0, (2u << ROWS_LOG2) - 1, 0, 0}), MW_CLS_STORE); // all that its bits hold
+    b.settle_down();
+    assert_int_equal(b.expected(1), (2u << ROWS_LOG2) - 1);
+    b.send(b.words(1, {~0u, ~0u, ~0u, ~0u}), MW_CLS_STORE); // copy counts are not the tracker's
+    b.settle_down();
+    assert_int_equal(b.expected(1), (2u << ROWS_LOG2) - 1);
+}
+
+TEST(pushed_rows_beyond_the_capacity)
+{
+    hub b;
+    for (unsigned i = 0; i < 3u << CAP_SHIFT; i++) {
+        b.dut.push_valid_i = 1;
+        b.dut.push_le_i = 1;
+        b.dut.push_row_i = i;
+        b.settle();
+        assert_true(b.dut.push_ready_o);
+        if (i >= 1u << CAP_SHIFT)
+            b.errors.expect_between(b.now + 1, b.now + 1, MW_HWERR_BOUNDS, ROWS);
+        b.cycle();
+        b.dut.push_valid_i = 0;
+        b.cycles(2);
+    }
+    b.errors.done();
+    assert_int_equal(b.complete(1), 1 << CAP_SHIFT);
+    for (unsigned le = 0; le < LE; le++)
+        assert_int_equal(b.complete(le), le == 1 ? 1 << CAP_SHIFT : 0);
+}
+
+// ---- what other epochs left ----
+TEST(tables_of_another_epoch_are_empty)
+{
+    hub b(0);
+    for (unsigned e = 0; e < 9; e++) {
+        if (e) {
+            if (e % 4 == 0)
+                b.sweep();
+            b.go(e % 4);
+        }
+        for (unsigned le = 0; le < LE; le++) {
+            assert_int_equal(b.complete(le), 0);
+            assert_int_equal(b.expected(le), 0);
+            for (unsigned t = 0; t < N << TOKEN_SHIFT; t++)
+                assert_true(b.look(le, t).err);
+        }
+        // the rows are full again, some rows keep half of their bytes
+        unsigned before = b.row_events;
+        for (unsigned i = 0; i < 1u << CAP_SHIFT; i++) {
+            unsigned token = b.below(8) << 2 | i;
+            b.send(b.row(token, MW_STAGE_DISPATCH, 0, 128, {own(e % LE)}), MW_CLS_STORE);
+            b.settle_down();
+            auto l = b.look(e % LE, token);
+            assert_true(!l.err && l.row == i);
+            if (i % 2) {
+                b.send(b.row(token, MW_STAGE_DISPATCH, 128, 128, {own(e % LE)}), MW_CLS_STORE);
+                b.settle_down();
+                assert_int_equal(b.row_events - before, i / 2);
+                b.send(b.row(token, MW_STAGE_GATE, 0, 4 * K, {own(e % LE)}), MW_CLS_STORE);
+                b.settle_down();
+            }
+            assert_int_equal(b.row_events - before, (i + 1) / 2);
+        }
+        b.errors.expect(MW_HWERR_BOUNDS, STORE); // and one has no row
+        b.send(b.row(4 * (e % 8) + (e % 4), MW_STAGE_COMBINE, 0, F, {own((e + 1) % LE)}),
+               MW_CLS_STORE);
+        for (unsigned i = 0; i < 1u << CAP_SHIFT; i++)
+            b.send(b.row((4 * (e % 8) + (e % 4) + 1 + i) % 32, MW_STAGE_COMBINE, 0, F,
+                         {own((e + 1) % LE)}),
+                   MW_CLS_STORE);
+        b.send(b.words(0, {e, e + 1, e + 2, e + 3}), MW_CLS_STORE);
+        b.settle_down();
+        b.errors.done();
+        assert_int_equal(b.expected(2), e + 2);
+    }
+}
+
+// A sweep clears what the configuration uses: more rows and tokens than before, in tables that hold anything.
+TEST(sweeps_of_new_rows)
+{
+    hub b(0);
+    for (unsigned cap = 0; cap <= ROWS_LOG2 - 2 && cap < 5; cap++) {
+        b.set("cap_shift", cap);
+        b.set("token_shift", cap);
+        b.sweep();
+        b.go(0);
+        unsigned before = b.row_events;
+        for (unsigned le = 0; le < LE; le++) {
+            for (unsigned i = 0; i < 1u << cap; i++)
+                b.whole_row(i, le);
+            assert_int_equal(b.complete(le), 1 << cap);
+            for (unsigned i = 0; i < 1u << cap; i++) {
+                auto l = b.look(le, i);
+                assert_true(!l.err && l.row == i);
+            }
+        }
+        assert_int_equal(b.row_events - before, LE << cap);
+        packet p;
+        p.h = b.head(MW_OP_SIGNAL);
+        for (unsigned i = 0; i < 1u << cap; i++) {
+            p.h.addr = PORT << cap | i;
+            b.fails(TOKENS, MW_HWERR_COUNT, p);
+        }
+    }
+}
+
+// ---- reset ----
+// In the middle of packets of every class, right and wrong ones: behind it nothing is left of them, and every credit is there.
+TEST(reset_forgets)
+{
+    hub b;
+    for (unsigned i = 0; i < 60; i++) {
+        b.pace = b.percent(50) ? 0 : 30;
+        b.result_pace = b.percent(50) ? 0 : 30;
+        b.errors = error_watch("before the reset");
+        for (unsigned n = 0; n < 3; n++)
+            b.send(b.row(8 * n, MW_STAGE_COMBINE, 0, 128, {own(0), own(1)}), MW_CLS_STORE);
+        b.send(b.store(ST_LO, 1 + b.below(100)), MW_CLS_STORE);
+        b.send(result(b, 128), MW_CLS_PART);
+        b.local.queue.push_back(encode(b.store(ST_LO + 256, 100), F, &b.rng));
+        b.cycles(b.below(30));
+        // the last packet stops at any flit
+        packet p = b.percent(50) ? b.store(ST_LO, 128) : result(b, 128);
+        p.cut = -static_cast<int>(1 + b.below(8));
+        const wire w = encode(p, F, &b.rng);
+        for (size_t f = 0; f < w.flits(); f++) {
+            b.dut.rx_valid_i = 1;
+            b.dut.rx_cls_i = static_cast<uint8_t>(p.h.cls);
+            put(b.dut.rx_data_i, w.at(f));
+            b.dut.rx_last_i = b.dut.rx_err_i = 0;
+            b.cycle();
+        }
+        b.dut.rx_valid_i = 0;
+        b.local.queue.clear();
+        b.local = packet_source();
+        b.io.emplace(b.mem);
+        b.results = packet_watch("results");
+        b.requests = packet_watch("requests");
+        b.reset(2 + b.below(3));
+        b.errors = error_watch("behind the reset");
+        b.pace = b.result_pace = 100;
+        b.cycles(40);
+        assert_true(b.idle());
+        b.sweep();
+        b.go(i % 4);
+        for (unsigned &c : b.credits)
+            c = 0;
+        for (unsigned n = 0; n < SLOTS; n++)
+            b.send(b.store(ST_LO + 128 * n, 128), MW_CLS_STORE);
+        b.whole_row(i % 32, i % LE);
+        for (unsigned n = 0; n < RESULTS; n++)
+            b.send(result(b, 128), MW_CLS_PART);
+        b.settle_down();
+        assert_int_equal(b.complete(i % LE), 1);
+        assert_int_equal(b.credits[MW_CLS_STORE], SLOTS + 3);
+        assert_int_equal(b.credits[MW_CLS_PART], RESULTS);
+        b.errors.done();
+    }
+}
