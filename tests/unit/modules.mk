@@ -99,7 +99,13 @@ UNIT += rx_errors
 UNIT_TOP_rx_errors := rx_hub
 UNIT_PARAMS_rx_errors := FlitBytes=8
 UNIT_SRCS_rx_errors := tests/unit/rx_hub.sv
-$(eval $(call variant,rx_errors_16,rx_errors,FlitBytes=16 AddrW=13 CacheEntries=16 RowsLog2=9))
+UNIT_C_rx_errors := host-tools/reduce.c
+$(eval $(call variant,rx_errors_16,rx_errors,FlitBytes=16 AddrW=13 CacheEntries=16 RowsLog2=9 Reds=1))
+UNIT += serve_errors
+UNIT_TOP_serve_errors := reduce_serve
+UNIT_PARAMS_serve_errors := N=4 FlitBytes=8 AddrW=16 TokensLog2=5
+UNIT_SRCS_serve_errors := rtl/hub/reduce_serve.sv
+$(eval $(call variant,serve_errors_16,serve_errors,N=5 FlitBytes=16 AddrW=14 TokensLog2=5))
 UNIT += slot_pointer_sizes
 UNIT_SRCS_slot_pointer_sizes := rtl/switch/slot_pointer.sv tests/unit/slot_pointer_sizes.sv
 UNIT += link_sizes

@@ -17,6 +17,7 @@ module rx_hub #(
     parameter int unsigned RxResultPkts    = 4,
     parameter int unsigned RxCtrlPkts      = 16,
     parameter int unsigned LocPkts         = 2,
+    parameter bit          Reds            = 1'b0,
     localparam int unsigned FW      = 8 * FlitBytes,
     localparam int unsigned TokenW  = node_pkg::TokenW,
     localparam int unsigned RowW    = node_pkg::RowW,
@@ -59,6 +60,11 @@ module rx_hub #(
     output logic                      res_bad_o,
     output logic [FW-1:0]             res_data_o,
 
+    output logic                      rd_valid_o,       // of reds
+    input  wire logic                 rd_ready_i,
+    output logic [AddrW-1:0]          rd_addr_o,
+    input  wire logic                 rd_rvalid_i,
+    input  wire logic [FW-1:0]        rd_rdata_i,
     output logic                      wr_valid_o [2],
     input  wire logic                 wr_ready_i [2],
     output logic [AddrW-1:0]          wr_addr_o  [2],
@@ -167,14 +173,9 @@ module rx_hub #(
     logic [3:0]         trk_pos;
     logic [7:0]         trk_bytes;
 
-    // rx_red has a test of its own
-    logic             red_valid;
-    logic [AddrW-1:0] red_addr;
-    wire unused_red = &{1'b0, red_valid, red_addr};
-
     rx_store #(
         .N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .RxStorePkts(RxStorePkts), .LocPkts(LocPkts), .RxResultPkts(RxResultPkts), .MaxExperts(MaxExperts),
-        .MaxLocalExperts(MaxLocalExperts), .RowsLog2(RowsLog2), .TokensLog2(TokensLog2), .Reds(1'b0)
+        .MaxLocalExperts(MaxLocalExperts), .RowsLog2(RowsLog2), .TokensLog2(TokensLog2), .Reds(Reds)
     ) i_store (
         .clk_i, .rst_ni, .cfg_i, .emap_we_i, .emap_addr_i, .emap_data_i,
         .st_valid_i(st_valid), .st_last_i(st_last), .st_err_i(st_err), .st_data_i(st_data), .st_crd_o(st_crd),
@@ -183,7 +184,7 @@ module rx_hub #(
         .al_req_valid_o(al_valid[0]), .al_req_ready_i(al_ready[0]), .al_req_le_o(al_le[0]), .al_req_token_o(al_token[0]),
         .al_req_start_o(al_start), .al_req_retry_o(al_retry), .al_resp_valid_i(al_resp[0]), .al_resp_miss_i(al_miss), .al_resp_err_i(al_err),
         .al_resp_row_i(al_row), .al_fill_i(al_fill), .al_busy_i(al_busy),
-        .rd_valid_o(red_valid), .rd_ready_i(1'b0), .rd_addr_o(red_addr), .rd_rvalid_i(1'b0), .rd_rdata_i('0),
+        .rd_valid_o, .rd_ready_i, .rd_addr_o, .rd_rvalid_i, .rd_rdata_i,
         .wr_valid_o, .wr_ready_i, .wr_addr_o, .wr_data_o, .wr_be_o,
         .trk_valid_o(trk_valid), .trk_le_o(trk_le), .trk_row_o(trk_row), .trk_token_o(trk_token), .trk_pos_o(trk_pos), .trk_bytes_o(trk_bytes),
         .cnt_valid_o, .cnt_kind_o, .cnt_src_o, .cnt_idx_o, .cnt_val_o, .cnt_last_o,

@@ -8,9 +8,14 @@
 #include "bench/errors.h"
 #include "bench/memory.h"
 #include "node_cfg.h"
+#include "reduce.h"
 
 #include <map>
 #include <optional>
+
+#ifndef PARAM_Reds
+#define PARAM_Reds 0
+#endif
 
 using namespace tb;
 
@@ -21,6 +26,7 @@ static const unsigned AL = 0x0400, GT = 0x4000, XD = 0x8000, YD = 0x10000, ST_LO
                       ST_HI = 0x1c000;
 static const unsigned SLOTS = 16, RESULTS = 4, HF = 16 / F, TOKEN_BITS = 5 + 2;
 static const unsigned ROWS_LOG2 = F == 8 ? 6 : 9;
+static const bool REDS = PARAM_Reds;
 enum unit { RX, STORE, ROWS, TOKENS };
 
 // An expert of this GPU.
@@ -31,9 +37,10 @@ static uint16_t own(unsigned le)
 
 struct ports {
     write_port wr0, wr1, alm_wr;
-    read_port alm_rd;
+    read_port alm_rd, red_rd;
 
-    explicit ports(memory &m) : wr0(m, "ST0"), wr1(m, "ST1"), alm_wr(m, "table"), alm_rd(m, "table")
+    explicit ports(memory &m)
+        : wr0(m, "ST0"), wr1(m, "ST1"), alm_wr(m, "table"), alm_rd(m, "table"), red_rd(m, "reds")
     {
     }
 };
@@ -112,11 +119,12 @@ struct hub : model<Vrx_hub> {
 
     void drive() override
     {
-        io->wr0.pace = io->wr1.pace = io->alm_wr.pace = io->alm_rd.pace = pace;
+        io->wr0.pace = io->wr1.pace = io->alm_wr.pace = io->alm_rd.pace = io->red_rd.pace = pace;
         io->wr0.drive(rng, dut.wr_ready_i[0]);
         io->wr1.drive(rng, dut.wr_ready_i[1]);
         io->alm_wr.drive(rng, dut.alm_wr_ready_i);
         io->alm_rd.drive(rng, dut.alm_rd_ready_i, dut.alm_rd_rvalid_i, dut.alm_rd_rdata_i);
+        io->red_rd.drive(rng, dut.rd_ready_i, dut.rd_rvalid_i, dut.rd_rdata_i);
         local.drive(rng, dut.loc_valid_i, dut.loc_data_i, dut.loc_last_i);
         control.drive(rng, dut.clo_valid_i, dut.clo_data_i, dut.clo_last_i);
         dut.ack_ready_i = percent(pace);
@@ -129,6 +137,7 @@ struct hub : model<Vrx_hub> {
         for (unsigned u = 0; u < 4; u++)
             errors.see(now, dut.err_valid_o >> u & 1, dut.err_code_o[u], u);
         io->alm_rd.sample(rng, dut.alm_rd_valid_o, dut.alm_rd_ready_i, dut.alm_rd_addr_o);
+        io->red_rd.sample(rng, dut.rd_valid_o, dut.rd_ready_i, dut.rd_addr_o);
         io->wr0.sample(dut.wr_valid_o[0], dut.wr_ready_i[0], dut.wr_addr_o[0], dut.wr_data_o[0],
                        dut.wr_be_o[0]);
         io->wr1.sample(dut.wr_valid_o[1], dut.wr_ready_i[1], dut.wr_addr_o[1], dut.wr_data_o[1],
@@ -517,10 +526,10 @@ TEST(stores_of_another_kind)
         }
     }
     for (unsigned op = 0; op < 64; op++) {
-        if (op >= MW_OP_ST && op <= MW_OP_COUNTS)
+        if ((op >= MW_OP_ST && op <= MW_OP_COUNTS) || (REDS && op == MW_OP_MULTIMEM_RED))
             continue;
         packet p = b.store(ST_LO, 64);
-        p.h.opcode = op; // reds are not in this build
+        p.h.opcode = op;
         b.rejects(MW_HWERR_OPCODE, p);
         p.h.len = 0; // the opcode comes before the length
         p.payload.clear();
@@ -671,6 +680,55 @@ TEST(stores_beyond_credit)
         std::copy(sent[i].payload.begin(), sent[i].payload.end(), before.begin() + ST_LO + 128 * i);
     assert_true(b.mem.data == before);
     assert_int_equal(b.credits[MW_CLS_STORE], SLOTS);
+}
+
+// Reds of each type and operator, of which most do not exist; those that do keep the rules of stores.
+TEST_IF(REDS, reds)
+{
+    hub b;
+    for (unsigned dtype = 0; dtype < 8; dtype++) {
+        for (unsigned redop = 0; redop < 8; redop++) {
+            packet p = b.store(ST_LO + 64, 64);
+            p.h.opcode = MW_OP_MULTIMEM_RED;
+            p.h.dtype = dtype;
+            p.h.redop = redop;
+            if (!mw_reduce_exists(dtype, redop)) {
+                b.rejects(MW_HWERR_REDUCTION, p);
+                p.h.addr = ST_HI; // comes before the bounds
+                b.rejects(MW_HWERR_REDUCTION, p);
+                p.cut = 1; // and behind the length
+                b.rejects(MW_HWERR_LENGTH, p);
+                continue;
+            }
+            packet q = p;
+            q.h.addr = ST_LO - 1;
+            q.lane = (ST_LO - 1) % F;
+            b.rejects(MW_HWERR_BOUNDS, q);
+            q = p;
+            q.h.addr = ST_HI - 48;
+            b.rejects(MW_HWERR_BOUNDS, q);
+            q = p;
+            q.h.epoch ^= 1;
+            b.rejects(MW_HWERR_EPOCH, q);
+            q = p;
+            q.h.poison = 1;
+            b.rejects(MW_HWERR_POISON, q);
+            for (int cut : {-5, -1, 1, 5}) {
+                q = p;
+                q.cut = cut;
+                b.rejects(MW_HWERR_LENGTH, q);
+            }
+            // a right one changes its bytes alone
+            bytes want = b.mem.data;
+            const void *terms[] = {&want[ST_LO + 64], p.payload.data()};
+            bytes sum(64);
+            mw_reduce_rows(dtype, redop, terms, 2, 64, sum.data());
+            std::copy(sum.begin(), sum.end(), want.begin() + ST_LO + 64);
+            b.send(p, MW_CLS_STORE);
+            b.settle_down();
+            assert_true(b.mem.data == want);
+        }
+    }
 }
 
 // ---- allocator ----

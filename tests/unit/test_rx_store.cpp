@@ -101,6 +101,7 @@ class bench {
         dut->list_valid_i = 0;
         dut->arm_valid_i = dut->own_valid_i = 0;
         dut->alm_rd_rvalid_i = 0;
+        dut->rd_ready_i = dut->rd_rvalid_i = 0;
         cfg.set("port", s.port);
         cfg.set("k", s.k);
         cfg.set("token_shift", s.token_shift);

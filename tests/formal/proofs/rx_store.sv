@@ -44,7 +44,7 @@ module prove_rx_store #(
         .N(2), .FlitBytes(FlitBytes), .AddrW(AddrW), .RxStorePkts(LinkPkts), .LocPkts(LocPkts), .MaxExperts(2), .MaxLocalExperts(2), .RowsLog2(1), .TokensLog2(1), .Reds(1'b0)
     ) i_dut (
         .clk_i, .rst_ni(rst_n), .cfg_i, .emap_we_i(1'b0), .emap_addr_i('0), .emap_data_i('0),
-        .st_valid_i(1'b0), .st_last_i(1'b0), .st_err_i(1'b0), .st_data_i, .st_crd_o(crd), .res_push_i(1'b0), .res_room_o(), .res_crd_o(), .res_valid_o(), .res_ready_i(1'b0), .res_last_o(), .res_data_o(),
+        .st_valid_i(1'b0), .st_last_i(1'b0), .st_err_i(1'b0), .st_data_i, .st_crd_o(crd), .res_push_i(1'b0), .res_room_o(), .res_crd_o(), .res_valid_o(), .res_ready_i(1'b0), .res_last_o(), .res_bad_o(), .res_data_o(),
         .loc_valid_i(1'b0), .loc_ready_o(), .loc_data_i('0), .loc_last_i(1'b0),
         .al_req_valid_o(), .al_req_ready_i(1'b0), .al_req_le_o(), .al_req_token_o(), .al_req_start_o(), .al_req_retry_o(), .al_resp_valid_i(1'b0), .al_resp_miss_i(1'b0),
         .al_resp_err_i(1'b0), .al_resp_row_i('0), .al_fill_i(1'b0), .al_busy_i(1'b0),

@@ -14,7 +14,7 @@ module prove_token_tracker #(
     input wire logic [TokB-1:0] arm_token_i, own_token_i, sig_token_i,
     input wire logic [4:0]      arm_count_i
 );
-    logic rst_n, arm_ready, own_ready, sig_ready, rdy_valid, err_valid, idle;
+    logic rst_n, arm_ready, own_ready, sig_ready, rdy_valid, err_valid, idle, sweep_busy;
     logic [TokensLog2-1:0] rdy_token;
     error_pkg::err_e       err_code;
     node_pkg::node_cfg_t   cfg;
@@ -34,7 +34,7 @@ module prove_token_tracker #(
     end
 
     token_tracker #(.TokensLog2(TokensLog2), .N(N)) i_dut (
-        .clk_i, .rst_ni(rst_n), .go_i(rst_n && since_q == '0), .cfg_i(cfg),
+        .clk_i, .rst_ni(rst_n), .go_i(rst_n && since_q == '0), .cfg_i(cfg), .sweep_i(1'b0), .sweep_busy_o(sweep_busy),
         .arm_valid_i, .arm_ready_o(arm_ready), .arm_token_i(TokenW'(arm_token_i)), .arm_count_i,
         .own_valid_i, .own_ready_o(own_ready), .own_token_i(TokenW'(own_token_i)),
         .sig_valid_i, .sig_ready_o(sig_ready), .sig_token_i(TokenW'(sig_token_i)),
@@ -93,7 +93,7 @@ module prove_token_tracker #(
     end
 
     logic unused;
-    assign unused = idle;
+    assign unused = idle ^ sweep_busy;
 endmodule
 
 `default_nettype wire
