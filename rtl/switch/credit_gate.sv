@@ -2,9 +2,11 @@
 //
 // Gate of one input of the switch: counts the STORE and CTRL credits that the sender holds, and lets no packet of these classes in that comes without one.
 //
-// Ordering: the flits that enter are those of the link, in their cycle. Back-pressure: none; a packet without credit is dropped whole, refused_o reports it with its first flit.
-// REQ always enters: the open reductions have their own limit. PART never does: it goes past the queue (see part_entry).
+// Ordering: the flits that enter are those of the link, in their cycle. Back-pressure: none; a packet without credit is dropped whole, code_o reports it with its first flit.
+// REQ has no credits: the open reductions have their own limit. PART never enters: it goes past the queue (see part_entry).
 // A credit that goes to the sender (crd_i) may be used from the next cycle on.
+// No packet begins to enter while the queue is at its brim, and one that is entering then ends with the flit of that cycle, marked bad unless it is its last one: so the queue never overflows, whatever comes. Only a sender
+// gets there that sends more requests than it may have open, or packets longer than a packet can be, faster than they are rejected. A packet refused for that has used no credit.
 `default_nettype none
 
 module credit_gate #(
@@ -18,12 +20,16 @@ module credit_gate #(
     input  wire logic       valid_i,     // of the link
     input  wire logic       last_i,
     input  wire logic [1:0] cls_i,
+    input  wire logic       err_i,
     input  wire logic [1:0] crd_i,       // {STORE, CTRL} credit on its way to the sender
+    input  wire logic       brim_i,      // of the queue, see flit_queue
 
     output logic            first_o,     // the next flit of the link begins a packet
     output logic            second_o,    // it is the second half of a header
     output logic            enters_o,    // this flit goes into the queue
-    output logic            refused_o,   // a packet without credit begins
+    output logic            last_o,      // it is the last one that does of its packet,
+    output logic            err_o,       // and marked bad
+    output error_pkg::err_e code_o,      // why a packet that begins is refused; ERR_NONE: none is
     output logic            scarce_o     // the sender has few STORE credits left
 );
     import packet_pkg::*;
@@ -34,27 +40,30 @@ module credit_gate #(
     logic [StoreW-1:0] store_used;
     logic              store_left, ctrl_left;   // the sender holds a credit
     logic              open_q;                  // the packet is let in
-    logic              begins, store_begins, ctrl_begins, lets, open;
+    logic              begins, store_begins, ctrl_begins, lets, open, cut;
 
     assign scarce_o     = store_used > StoreW'(StorePkts - (StorePkts + 3) / 4);
     assign begins       = valid_i && first_o;
     assign store_begins = begins && cls_i == CLS_STORE;
     assign ctrl_begins  = begins && cls_i == CLS_CTRL;
-    assign refused_o    = (store_begins && !store_left) || (ctrl_begins && !ctrl_left);
     assign enters_o     = valid_i && open;
 
     credit_use #(.Max(StorePkts)) i_store (
-        .clk_i, .rst_ni, .clear_i(1'b0), .limit_i(StoreW'(StorePkts)), .take_i(store_begins && store_left), .back_i(crd_i[1]), .ready_o(store_left), .used_o(store_used)
+        .clk_i, .rst_ni, .clear_i(1'b0), .limit_i(StoreW'(StorePkts)), .take_i(store_begins && lets), .back_i(crd_i[1]), .ready_o(store_left), .used_o(store_used)
     );
     /* verilator lint_off PINCONNECTEMPTY */
     credit_use #(.Max(CtrlPkts)) i_ctrl (
-        .clk_i, .rst_ni, .clear_i(1'b0), .limit_i(CtrlW'(CtrlPkts)), .take_i(ctrl_begins && ctrl_left), .back_i(crd_i[0]), .ready_o(ctrl_left), .used_o()
+        .clk_i, .rst_ni, .clear_i(1'b0), .limit_i(CtrlW'(CtrlPkts)), .take_i(ctrl_begins && lets), .back_i(crd_i[0]), .ready_o(ctrl_left), .used_o()
     );
     /* verilator lint_on PINCONNECTEMPTY */
 
     // asked for at the first flit alone: those behind it go where it went
-    assign lets = cls_i == CLS_REQ || (cls_i == CLS_CTRL && ctrl_left) || (cls_i == CLS_STORE && store_left);
-    assign open = first_o ? lets : open_q;
+    assign lets   = !brim_i && (cls_i == CLS_REQ || (cls_i == CLS_CTRL && ctrl_left) || (cls_i == CLS_STORE && store_left));
+    assign open   = first_o ? lets : open_q;
+    assign cut    = !first_o && brim_i && !last_i;
+    assign last_o = last_i || cut;
+    assign err_o  = err_i || cut;
+    assign code_o = (!begins || lets || cls_i == CLS_PART) ? error_pkg::ERR_NONE : (cls_i == CLS_REQ) ? error_pkg::ERR_WINDOW : error_pkg::ERR_CREDIT;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
@@ -64,7 +73,7 @@ module credit_gate #(
             first_o  <= last_i;
             second_o <= HeadFlits == 2 && first_o && !last_i;
         end
-        if (begins) open_q <= lets;
+        if (valid_i) open_q <= open && !last_o;
     end
 endmodule
 

@@ -2,7 +2,7 @@
 //
 // Flit queue of one input of the switch: block RAM, and a register behind it, as what reads the flits has no time for the RAM's.
 //
-// Ordering: first in, first out. Back-pressure: none, Depth holds everything that can come. One flit per cycle in and out.
+// Ordering: first in, first out. One flit per cycle in and out. Back-pressure: brim_o. While it is high one flit more may come, then none until it falls; Depth less 5 flits do not raise it.
 // While the queue is empty a flit is shown in the cycle in which it comes, if direct_i allows it. If it is not taken then, or comes when the last one before it is taken, it is in the register
 // from the next cycle on; another one goes through the RAM and is shown at most 3 cycles after it came, or as soon as all before it are taken.
 `default_nettype none
@@ -27,6 +27,7 @@ module flit_queue #(
     output logic [Width-1:0]      held_o,         // the register
     input  wire logic             take_i,         // only with valid_o
 
+    output logic                  brim_o,         // the RAM has room for four flits or fewer
     output logic                  empty_o
 );
     logic [DW:0]      wptr, rptr;
@@ -35,7 +36,7 @@ module flit_queue #(
     logic             behind_q;             // a flit is in the RAM or at its output
     logic             in_ram, put, fetch, move, pass;
 
-    assign in_ram  = wptr[DW-1:0] != rptr[DW-1:0];   // it is never full
+    assign in_ram  = wptr[DW-1:0] != rptr[DW-1:0];   // it is never full, see brim_o
     assign empty_o = !behind_q && !held_q;
     assign valid_o = held_q || (valid_i && !behind_q && direct_i);
     assign data_o  = held_q ? out_q : data_i;
@@ -77,6 +78,24 @@ module flit_queue #(
         end
         if (load_o) out_q <= load_data_o;
     end
+
+    // ---- flits in the RAM, a cycle ago: the pointers do not tell, and what is taken is known late ----
+    logic [DW-1:0] level_q;
+    logic          put_q, fetch_q;
+
+    assign brim_o = level_q[DW-1:2] == '1;
+
+    always_ff @(posedge clk_i) begin
+        {put_q, fetch_q} <= rst_ni ? {put, fetch} : 2'b00;
+        if (!rst_ni) level_q <= '0;
+        else if (put_q != fetch_q) level_q <= level_q + (put_q ? DW'(1) : '1);
+    end
+
+`ifndef SYNTHESIS
+    always_ff @(posedge clk_i) begin
+        if (rst_ni && put && level_q + DW'(put_q) - DW'(fetch_q) == '1) $fatal(1, "flit_queue: a flit for which there is no room");
+    end
+`endif
 
     wire unused_round = &{1'b0, wptr[DW], rptr[DW]};
 endmodule

@@ -17,7 +17,7 @@
 // CTRL, STORE and REQ go through the flit queue and the parser, one flit per cycle; the parser stays one cycle longer for each target but the first. When the queue is
 // empty the parser works on the link itself, but for lists of targets. PART goes straight to the queue of its requester, so partials never wait for the parser.
 // Where both write to the same RAMs (PartGuest) partials wait for the end of a payload, and the parser for that of a partial (write_turns).
-// Back-pressure: none towards the link. The queue holds everything that credits and window allow; a STORE or CTRL packet without credit is not let in.
+// Back-pressure: none towards the link. The queue holds everything that credits and window allow; a STORE or CTRL packet without credit is not let in, nor anything that the queue has no room for.
 //
 // Until the last target has been checked nothing of a packet is visible: header, targets and payload are
 // written to the free slot behind the last packet of each queue, and push_o makes them packets. A bad one is dropped, or, if it is a request, pushed as an open reduction
@@ -110,11 +110,12 @@ module ingress #(
     localparam int unsigned PW    = (N > 1) ? $clog2(N) : 1;
 
     // ---- link ----
-    logic first, second, enters, refused;   // see credit_gate
+    logic first, second, enters, enter_last, enter_err, brim;   // see credit_gate
+    err_e gate_code;
 
     credit_gate #(.HeadFlits(HF), .StorePkts(StorePkts), .CtrlPkts(CtrlPkts)) i_gate (
-        .clk_i, .rst_ni, .valid_i(up_valid_i), .last_i(up_last_i), .cls_i(up_cls_i), .crd_i,
-        .first_o(first), .second_o(second), .enters_o(enters), .refused_o(refused), .scarce_o
+        .clk_i, .rst_ni, .valid_i(up_valid_i), .last_i(up_last_i), .err_i(up_err_i), .cls_i(up_cls_i), .crd_i, .brim_i(brim),
+        .first_o(first), .second_o(second), .enters_o(enters), .last_o(enter_last), .err_o(enter_err), .code_o(gate_code), .scarce_o
     );
 
     err_e            part_code;
@@ -146,11 +147,11 @@ module ingress #(
 
     queue_head #(.FlitBytes(FlitBytes), .StorePkts(StorePkts), .CtrlPkts(CtrlPkts), .OpenRows(OpenRows), .StampW(StampW)) i_queue (
         .clk_i, .rst_ni, .now_i,
-        .valid_i(enters), .head_i((HF == 2) ? second : first), .last_i(up_last_i), .err_i(up_err_i), .cls_i(up_cls_i), .data_i(up_data_i),
+        .valid_i(enters), .head_i((HF == 2) ? second : first), .last_i(enter_last), .err_i(enter_err), .cls_i(up_cls_i), .data_i(up_data_i),
         .list_i(in_list_q), .pause_i(pause), .lane_i(lane), .begin_i(state_q == Begin), .late_i(open_late),
         .valid_o(flit_there), .last_o(flit_last), .err_o(flit_err), .cls_o(flit_cls), .data_o(flit_data), .target_o(target), .stamp_o,
         .held_o(held), .next_we_o(next_we), .next_target_o(next_target), .link_target_o(link_target),
-        .take_i(take), .empty_o(queue_empty)
+        .take_i(take), .brim_o(brim), .empty_o(queue_empty)
     );
 
     assign flit_valid = flit_there && !pause;
@@ -323,7 +324,8 @@ module ingress #(
 
     error_join i_errors (
         .clk_i, .rst_ni, .reject_i(reject), .code_i(code), .cut_i(cut), .end_i(pay_end), .wrong_i(pay_wrong),
-        .link_code_i(refused ? ERR_CREDIT : part_code), .waits_o(err_waits), .valid_o(err_valid_o), .code_o(err_code_o)
+        .link_code_i(err_e'(gate_code | part_code)),   // never both
+        .waits_o(err_waits), .valid_o(err_valid_o), .code_o(err_code_o)
     );
 
     wire unused_fields = &{1'b0, target, low_q};

@@ -2,7 +2,7 @@
 //
 // Flit queue of one input of the switch, with what the parser needs of the flit at its head at once: the target to look up, and when its packet came.
 //
-// Ordering: first in, first out. Back-pressure: none; the queue holds everything that credits and open reductions allow. One flit per cycle in and out. A flit that finds the queue
+// Ordering: first in, first out. Back-pressure: brim_o, see flit_queue; what credits and open reductions allow does not raise it. One flit per cycle in and out. A flit that finds the queue
 // empty is shown in the cycle in which it comes, unless a list is being read (list_i); else at most 3 cycles later, or as soon as all before it are taken (see flit_queue).
 //
 // Looking up takes longest, so the target of the flit in the queue's register is chosen a cycle before (and may be looked up then): in a header that of the last lane, in a list one lane after the
@@ -50,12 +50,15 @@ module queue_head #(
     output logic [15:0]            link_target_o, // of a header that comes straight from the link: else target_o is not that one
     output logic [StampB-1:0]      stamp_o,     // when the packet's first flit came
     input  wire logic              take_i,      // only with valid_o
+    output logic                   brim_o,      // one flit more may enter, then none until it falls
     output logic                   empty_o
 );
     localparam int unsigned HF     = 16 / FlitBytes;
     localparam int unsigned TF     = (30 + FlitBytes - 1) / FlitBytes;
     localparam int unsigned MaxPkt = HF + TF + 128 / FlitBytes;
-    localparam int unsigned Need   = $clog2(StorePkts * MaxPkt + CtrlPkts * HF + OpenRows * (HF + TF) + 1);
+    // what has a credit or is an open reduction, and a packet whose credit went back when it was rejected
+    localparam int unsigned Most   = (StorePkts + 1) * MaxPkt + CtrlPkts * HF + OpenRows * (HF + TF);
+    localparam int unsigned Need   = $clog2(Most + 5);        // see flit_queue
     localparam int unsigned DW     = (Need < 9) ? 9 : Need;   // a block RAM has 512 words
 
     typedef struct packed {
@@ -89,6 +92,7 @@ module queue_head #(
         .load_data_o  (loaded),
         .held_o       (register),
         .take_i,
+        .brim_o,
         .empty_o
     );
 

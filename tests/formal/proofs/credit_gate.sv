@@ -1,35 +1,37 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// An input whose sender keeps to no credits: packets of any class and length come whenever they like.
+// An input whose sender keeps to no credits: packets of any class and length come whenever they like, whether the queue has room or not. What a_brim says is what flit_queue's proof assumes.
 `default_nettype none
 
 module prove_credit_gate #(
     parameter int unsigned HeadFlits = 1,
     localparam int unsigned Pkts = 2
 ) (
-    input wire logic       clk_i, valid_i, last_i,
+    input wire logic       clk_i, valid_i, last_i, err_i, brim_i,
     input wire logic [1:0] cls_i, crd_i      // crd_i: {STORE, CTRL}
 );
     import packet_pkg::*;
 
-    logic rst_n, first, second, enters, refused, scarce;
+    logic rst_n, first, second, enters, last, err, scarce;
+    error_pkg::err_e code;
     logic inside_q, open_q, head_q;          // in a packet; it was let in; its first flit has been
     logic [1:0] cls_q, store_q, ctrl_q;      // credits that the sender holds
-    logic begins, open;
+    logic begins, open, cut, went_q;         // went_q: a flit has entered since the queue came to its brim
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     credit_gate #(.HeadFlits(HeadFlits), .StorePkts(Pkts), .CtrlPkts(Pkts)) i_dut (
-        .clk_i, .rst_ni(rst_n), .valid_i, .last_i, .cls_i, .crd_i,
-        .first_o(first), .second_o(second), .enters_o(enters), .refused_o(refused), .scarce_o(scarce)
+        .clk_i, .rst_ni(rst_n), .valid_i, .last_i, .cls_i, .err_i, .crd_i, .brim_i,
+        .first_o(first), .second_o(second), .enters_o(enters), .last_o(last), .err_o(err), .code_o(code), .scarce_o(scarce)
     );
 
     assign begins = valid_i && !inside_q;
+    assign cut    = inside_q && brim_i && !last_i;
 
     always_comb begin
         unique case (cls_i)
-            CLS_CTRL:  open = ctrl_q != '0;
-            CLS_STORE: open = store_q != '0;
-            CLS_REQ:   open = 1'b1;
+            CLS_CTRL:  open = ctrl_q != '0 && !brim_i;
+            CLS_STORE: open = store_q != '0 && !brim_i;
+            CLS_REQ:   open = !brim_i;
             default:   open = 1'b0;
         endcase
         if (!rst_n) assume (!valid_i && crd_i == '0);
@@ -42,6 +44,7 @@ module prove_credit_gate #(
         if (!rst_n) begin
             inside_q <= 1'b0;
             head_q   <= 1'b0;
+            went_q   <= 1'b0;
             store_q  <= 2'(Pkts);
             ctrl_q   <= 2'(Pkts);
         end else begin
@@ -49,17 +52,18 @@ module prove_credit_gate #(
                 inside_q <= !last_i;
                 head_q   <= begins && !last_i;
             end
-            if (begins) begin
-                open_q <= open;
-                cls_q  <= cls_i;
-            end
+            if (begins) cls_q <= cls_i;
+            if (valid_i) open_q <= (begins ? open : open_q) && !cut;
+            went_q  <= brim_i && (went_q || enters);
             store_q <= store_q + 2'(crd_i[1]) - 2'(begins && open && cls_i == CLS_STORE);
             ctrl_q  <= ctrl_q + 2'(crd_i[0]) - 2'(begins && open && cls_i == CLS_CTRL);
 
             a_first:   assert (first == !inside_q);
             a_second:  assert (second == (HeadFlits == 2 && head_q));
-            a_enters:  assert (enters == (valid_i && (begins ? open : open_q)));   // whole, or not at all
-            a_refused: assert (refused == (begins && !open && cls_i != CLS_PART));
+            a_enters:  assert (enters == (valid_i && (begins ? open : open_q)));   // whole, or cut, or not at all
+            a_last:    assert (!enters || (last == (last_i || cut) && err == (err_i || cut)));
+            a_brim:    assert (!(enters && brim_i && went_q));
+            a_refused: assert (code == ((!begins || open || cls_i == CLS_PART) ? error_pkg::ERR_NONE : (cls_i == CLS_REQ) ? error_pkg::ERR_WINDOW : error_pkg::ERR_CREDIT));
             a_scarce:  assert (scarce == (store_q == '0));
         end
     end

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// One flit, chosen by the solver (watch_i), is followed through the flit queue of an input; it may be taken in the cycle in which it comes.
+// One flit, chosen by the solver (watch_i), is followed through the flit queue of an input; it may be taken in the cycle in which it comes. Flits come whenever brim_o lets them: the proof of credit_gate says that they do.
 `default_nettype none
 
 module prove_flit_queue (
     input wire logic clk_i, watch_i, valid_i, take_i, direct_i, data_i
 );
-    localparam int unsigned Most = 4;   // flits inside
-    logic       rst_n, valid, data, held_valid, held, load, load_data, empty, take, pass, mine;
+    localparam int unsigned DW = 3;
+    logic       rst_n, brim, went_q;   // went_q: a flit has come since brim rose
+    logic       valid, data, held_valid, held, load, load_data, empty, take, pass, mine;
     logic       loaded_q, load_q;
-    logic [2:0] count_q, ahead_q;
+    logic [DW:0] count_q, ahead_q;
     logic [1:0] hidden_q;
     logic       in_q, value_q;
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
-    flit_queue #(.Width(1), .DepthLog2(2)) i_dut (
-        .clk_i, .rst_ni(rst_n), .valid_i, .data_i, .direct_i, .valid_o(valid), .data_o(data), .held_valid_o(held_valid), .held_o(held), .load_o(load), .load_data_o(load_data), .take_i(take), .empty_o(empty)
+    flit_queue #(.Width(1), .DepthLog2(DW)) i_dut (
+        .clk_i, .rst_ni(rst_n), .valid_i, .data_i, .direct_i, .valid_o(valid), .data_o(data), .held_valid_o(held_valid), .held_o(held), .load_o(load), .load_data_o(load_data), .take_i(take), .brim_o(brim), .empty_o(empty)
     );
 
     assign take = take_i && valid;
@@ -24,7 +25,7 @@ module prove_flit_queue (
 
     always_comb begin
         if (!rst_n) assume (!valid_i);
-        if (count_q == 3'(Most)) assume (!valid_i);
+        if (brim && went_q) assume (!valid_i);
     end
     always_ff @(posedge clk_i) begin
         if (!rst_n) begin
@@ -32,16 +33,18 @@ module prove_flit_queue (
             hidden_q <= '0;
             load_q   <= 1'b0;
             in_q     <= 1'b0;
+            went_q   <= 1'b0;
         end else begin
-            count_q  <= count_q + 3'(valid_i) - 3'(take);
+            count_q  <= count_q + (DW+1)'(valid_i) - (DW+1)'(take);
+            went_q   <= brim && (went_q || valid_i);
             hidden_q <= (count_q == '0 || valid) ? '0 : hidden_q + 2'd1;
             if (valid_i && watch_i && !in_q && !pass) begin
                 in_q    <= 1'b1;
                 value_q <= data_i;
-                ahead_q <= count_q - 3'(take);
+                ahead_q <= count_q - (DW+1)'(take);
             end else if (in_q && take) begin
                 if (mine) in_q <= 1'b0;
-                else ahead_q <= ahead_q - 3'd1;
+                else ahead_q <= ahead_q - 1'b1;
             end
 
             a_shown: assert (!valid || count_q != '0 || valid_i);              // nothing out of nowhere
@@ -53,6 +56,8 @@ module prove_flit_queue (
             a_load:  assert (!load_q || (held_valid && held == loaded_q));
             a_held:  assert (held_valid == (valid && count_q != '0) && (!held_valid || held == data));
             a_empty: assert (empty == (count_q == '0));
+            a_room:  assert (count_q <= (DW+1)'(2 ** DW));
+            a_brim:  assert (!brim || count_q >= (DW+1)'(2 ** DW - 5));   // what credits allow does not raise it
         end
     end
 endmodule

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the switch does with a packet, from docs/architecture.md and docs/microarchitecture.md alone: the copies that leave, or the error.
+#ifndef SWITCH_RULES_H
+#define SWITCH_RULES_H
+
+#include "bench/packet.h"
+
+#include "errors.h"
+#include "reduce.h"
+
+#include <map>
+#include <set>
+
+struct verdict {
+    unsigned code =
+        MW_HWERR_NONE; ///< why it is rejected; of one that is accepted, why its copies are marked bad, if that is an error of the sender
+    bool accepted = false;
+    bool opens = false;   ///< a request that gets a row of results
+    bool bad = false;     ///< the copies are marked bad
+    unsigned decided = 0; ///< flits of it that the parser has seen by then, and targets
+    unsigned looked_up = 0;
+    std::map<unsigned, tb::wire> copies; ///< by output
+    uint32_t outputs() const
+    {
+        uint32_t mask = 0;
+        for (const auto &c : copies)
+            mask |= 1u << c.first;
+        return mask;
+    }
+};
+
+struct switch_rules {
+    unsigned n, f; ///< ports, bytes of a flit
+    unsigned max_experts = 64, groups = 16, epoch = 0;
+    bool multicast = true;
+    std::vector<int> emap;                  ///< expert -> port, -1: not mapped
+    std::vector<uint32_t> group, partition; ///< members; by source: outputs that it may reach
+
+    switch_rules(unsigned ports, unsigned flit)
+        : n(ports), f(flit), emap(64, -1), group(16, 0), partition(ports, ~0u)
+    {
+    }
+
+    unsigned head_flits() const { return MW_HEADER_BYTES / f; }
+    static bool is_dynamic(unsigned op) { return tb::has_targets(op); }
+    static bool is_group(unsigned op)
+    {
+        return op == MW_OP_MULTIMEM_ST || op == MW_OP_MULTIMEM_RED ||
+               op == MW_OP_MULTIMEM_LD_REDUCE;
+    }
+    unsigned payload_flits(const mw_header &h) const
+    {
+        return h.len ? static_cast<unsigned>((h.addr % f + h.len + f - 1) / f) : 0;
+    }
+    bool pays(const mw_header &h) const
+    {
+        return tb::has_payload(h.opcode) && h.cls == MW_CLS_STORE && h.len;
+    }
+
+    /// The first thing that is wrong with a header.
+    unsigned check(const mw_header &h, unsigned link_cls, bool room = true) const
+    {
+        static const std::set<uint32_t> known = {MW_OP_SIGNAL,
+                                                 MW_OP_EVENT,
+                                                 MW_OP_ACK,
+                                                 MW_OP_ERROR,
+                                                 MW_OP_ST,
+                                                 MW_OP_MULTIMEM_ST,
+                                                 MW_OP_MULTIMEM_RED,
+                                                 MW_OP_DYMULTIMEM_ST,
+                                                 MW_OP_FLAG,
+                                                 MW_OP_FENCE,
+                                                 MW_OP_COUNTS,
+                                                 MW_OP_MULTIMEM_LD_REDUCE,
+                                                 MW_OP_DYMULTIMEM_LD_REDUCE};
+        if (!known.count(h.opcode) || h.opcode >> 4 != link_cls || h.cls != link_cls ||
+            (!multicast && (is_dynamic(h.opcode) || is_group(h.opcode))))
+            return MW_HWERR_OPCODE;
+        if (link_cls == MW_CLS_REQ && !room)
+            return MW_HWERR_WINDOW;
+        if (link_cls == MW_CLS_REQ && !mw_reduce_exists(h.dtype, h.redop))
+            return MW_HWERR_REDUCTION;
+        if (h.epoch != epoch)
+            return MW_HWERR_EPOCH;
+        if (link_cls == MW_CLS_REQ      ? h.len == 0
+            : tb::has_payload(h.opcode) ? h.len > 128 || payload_flits(h) > 128 / f
+                                        : h.len != 0)
+            return MW_HWERR_LENGTH;
+        if (is_dynamic(h.opcode) && (h.cnt < 1 || h.cnt > MW_TARGETS_MAX))
+            return MW_HWERR_TARGETS;
+        return MW_HWERR_NONE;
+    }
+
+    uint32_t all() const { return static_cast<uint32_t>((UINT64_C(1) << n) - 1); }
+    uint32_t reach(unsigned src) const { return partition[src] & ~(1u << src) & all(); }
+
+    /// The outputs of something, 0: there is none.
+    uint32_t behind_expert(unsigned e) const
+    {
+        return e < max_experts && emap[e] >= 0 ? 1u << emap[e] : 0;
+    }
+    uint32_t behind_group(unsigned g, unsigned src) const
+    {
+        return g < groups ? group[g] & ~(1u << src) & all() : 0;
+    }
+    uint32_t behind_port(unsigned p) const { return p < n ? 1u << p : 0; }
+    unsigned reachable(uint32_t outputs, unsigned src) const
+    {
+        return !outputs                ? MW_HWERR_UNMAPPED
+               : outputs & ~reach(src) ? MW_HWERR_PARTITION
+                                       : MW_HWERR_NONE;
+    }
+
+    /// A packet that came whole to the parser of `src`, its flits as they were on the link.
+    verdict judge(const tb::wire &w, unsigned src, unsigned link_cls, bool room = true) const
+    {
+        verdict v;
+        const unsigned hf = head_flits(), lanes = f / 2, have = static_cast<unsigned>(w.flits());
+        v.decided = have < hf ? have : hf;
+        if (have < hf) {
+            v.code = MW_HWERR_LENGTH;
+            return v;
+        }
+        const mw_header h = tb::header_of(w.data);
+        v.opens = link_cls == MW_CLS_REQ && h.len && room;
+        v.code = check(h, link_cls, room);
+        if (v.code)
+            return v;
+        const bool dynamic = is_dynamic(h.opcode), pay = pays(h);
+        const unsigned count = dynamic ? h.cnt : 1;
+        std::map<unsigned, std::vector<uint16_t>> lists;
+        std::set<unsigned> named;
+        for (unsigned t = 0; t < count; t++) {
+            const unsigned flit = t ? hf + (t - 1) / lanes : hf - 1;
+            const bool flit_ends = t == 0 || t + 1 == count || t % lanes == 0,
+                       last = flit + 1 == have;
+            v.decided = flit + 1;
+            v.looked_up = t + 1;
+            uint16_t target = 0;
+            memcpy(&target, &w.data[t ? MW_HEADER_BYTES + 2 * (t - 1) : 14], 2);
+            const uint32_t outputs = dynamic              ? behind_expert(target >> 4)
+                                     : is_group(h.opcode) ? behind_group(h.target0, src)
+                                                          : behind_port(h.dst);
+            v.code = reachable(outputs, src);
+            if (!v.code && dynamic && !named.insert(target >> 4).second)
+                v.code = MW_HWERR_DUPLICATE;
+            if (!v.code && flit_ends && last != (t + 1 == count && !pay))
+                v.code = MW_HWERR_LENGTH;
+            if (!v.code && flit_ends && last && w.err)
+                v.code = MW_HWERR_POISON;
+            if (v.code)
+                return v;
+            for (unsigned o = 0; o < n; o++)
+                if (outputs >> o & 1)
+                    lists[o].push_back(target);
+        }
+        v.accepted = true;
+        const unsigned said = pay ? payload_flits(h) : 0, came = have - v.decided;
+        v.bad = pay && (came != said || w.err);
+        v.code = came != said ? MW_HWERR_LENGTH : MW_HWERR_NONE;
+        for (const auto &l : lists) {
+            tb::packet p;
+            p.h = h;
+            p.h.src = src;
+            if (dynamic)
+                p.set_targets(l.second);
+            tb::wire c = tb::encode(p, f);
+            const size_t head = c.data.size();
+            c.data.resize(head + said * f);
+            c.sure.resize(c.data.size(), false);
+            c.err = v.bad;
+            // one that is too short has its last flit at the end, and nothing in between
+            for (unsigned i = 0; i < said && i < came; i++) {
+                const size_t to = head + (i + 1 == came ? said - 1 : i) * f;
+                std::copy_n(w.at(v.decided + i), f, &c.data[to]);
+                std::fill_n(c.sure.begin() + static_cast<long>(to), f, true);
+            }
+            v.copies[l.first] = c;
+        }
+        return v;
+    }
+};
+#endif

@@ -1,0 +1,1160 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// An input of the switch: a sender that is right, one that is wrong in every way, and one that ignores credits. Each module inside has a test of its name, in which a model of that module alone, made
+// of its interface and docs/microarchitecture.md, sees what goes into it and says what must come out, cycle by cycle; `ingress` is the whole: the queues that it fills, by packet.
+
+#include "Vingress.h"
+#include "Vingress___024root.h"
+
+#include "bench/dut.h"
+#include "bench/test.h"
+#include "switch_rules.h"
+
+#include <algorithm>
+#include <deque>
+#include <memory>
+
+namespace {
+constexpr unsigned N = PARAM_N, F = PARAM_FlitBytes, LANES = F / 2, HF = 16 / F,
+                   TF = (30 + F - 1) / F, PF = 128 / F;
+constexpr unsigned STORE_PKTS = PARAM_StorePkts, CTRL_PKTS = PARAM_CtrlPkts,
+                   OPEN_ROWS = PARAM_OpenRows, STAMP_W = PARAM_StampW, EXPERTS = PARAM_MaxExperts;
+constexpr bool GUEST = PARAM_PartGuest, LATE = PARAM_Late;
+constexpr unsigned ALL = (1u << N) - 1, STAMPS = (1u << STAMP_W) - 1;
+using tb::bytes;
+
+#define S(signal) dut.rootp->ingress__DOT__##signal
+#define SAME(is, must) same(__func__, #is, static_cast<uint64_t>(is), static_cast<uint64_t>(must))
+
+void same(const char *module, const char *what, uint64_t is, uint64_t must)
+{
+    if (is != must)
+        fail_msg("%s: %s is %llx, must be %llx", module, what, static_cast<unsigned long long>(is),
+                 static_cast<unsigned long long>(must));
+}
+template <class Port> bool bit(const Port &port, unsigned i)
+{
+    return tb::get(port)[i / 8] >> (i % 8) & 1;
+}
+template <class Port> bytes flit(const Port &port)
+{
+    bytes b = tb::get(port);
+    b.resize(F);
+    return b;
+}
+template <class Port> mw_header head(const Port &port)
+{
+    return tb::header_of(tb::get(port));
+}
+uint16_t lane_of(const bytes &b, unsigned lane)
+{
+    return static_cast<uint16_t>(b[2 * lane] | b[2 * lane + 1] << 8);
+}
+
+class input : public tb::model<Vingress> {
+  public:
+    typedef void (input::*checker)();
+    checker check;
+    unsigned me;
+    switch_rules rules{N, F};
+    unsigned pace = 100; // percent of the cycles between packets in which the next one may begin
+    unsigned wrong = 15; // percent of the packets
+    uint64_t sent = 0, codes[32] = {};
+
+    explicit input(checker c) : check(c), me(below(N))
+    {
+        dut.port_i = static_cast<uint8_t>(me);
+        dut.epoch_i = rules.epoch = below(4);
+        rules.max_experts = EXPERTS;
+        rules.multicast = PARAM_Multicast;
+        rules.emap.assign(EXPERTS, -1);
+        for (unsigned p = 0; p < N; p++)
+            if (N > 2 && p != me && percent(20))
+                rules.partition[me] &= ~(1u << p);
+        if (!rules.reach(me))
+            rules.partition[me] = ~0u;
+        dut.partition_i = static_cast<uint8_t>(rules.partition[me] & ALL);
+        dut.up_valid_i = dut.emap_we_i = dut.group_we_i = 0;
+        dut.crd_i = dut.open_full_i = dut.part_full_i = 0;
+        reset();
+        cycles(EXPERTS + 40);
+    }
+
+    // ---- the sender ----
+    struct outgoing {
+        tb::wire w;
+        unsigned cls;
+        bool enters;
+        verdict v;
+        uint64_t began;
+        bool idle; // nothing was inside when it began
+        mw_header h;
+    };
+    std::deque<outgoing> queue; // the first one is being sent
+    size_t at = 0;
+    unsigned held[2] = {CTRL_PKTS, STORE_PKTS}, rows = 0,
+             level = 0; // credits; rows that the sender has open; those of them at the join
+    unsigned owed[2] = {0, 0};
+    bool frozen = false, traffic = false, flooding = false;
+
+    tb::packet any()
+    {
+        tb::packet p;
+        p.h = tb::header(0);
+        static const unsigned good[] = {MW_OP_SIGNAL,
+                                        MW_OP_EVENT,
+                                        MW_OP_ACK,
+                                        MW_OP_ERROR,
+                                        MW_OP_ST,
+                                        MW_OP_ST,
+                                        MW_OP_FLAG,
+                                        MW_OP_FENCE,
+                                        MW_OP_COUNTS,
+                                        MW_OP_MULTIMEM_ST,
+                                        MW_OP_DYMULTIMEM_ST,
+                                        MW_OP_DYMULTIMEM_ST,
+                                        MW_OP_MULTIMEM_RED,
+                                        MW_OP_MULTIMEM_LD_REDUCE,
+                                        MW_OP_DYMULTIMEM_LD_REDUCE,
+                                        MW_OP_DYMULTIMEM_LD_REDUCE,
+                                        MW_OP_PARTIAL,
+                                        MW_OP_PARTIAL};
+        uint64_t half[2] = {rng(), rng()};
+        mw_header_unpack(&p.h, half);
+        p.h.opcode = rng.pick(good);
+        p.h.cls = p.h.opcode >> 4;
+        p.h.epoch = rules.epoch;
+        p.h.dst = (me + 1 + below(N - 1)) % N;
+        for (unsigned i = 0; i < 8 && !(rules.reach(me) >> p.h.dst & 1); i++)
+            p.h.dst = (p.h.dst + 1) % N;
+        p.h.poison = percent(5);
+        while (p.h.cls == MW_CLS_REQ && !mw_reduce_exists(p.h.dtype, p.h.redop)) {
+            p.h.dtype = below(8);
+            p.h.redop = below(8);
+        }
+        if (switch_rules::is_group(p.h.opcode))
+            p.h.target0 = below(4);
+        if (switch_rules::is_dynamic(p.h.opcode)) {
+            std::vector<uint16_t> t;
+            unsigned most = 1 + below(16);
+            for (unsigned tries = 0; tries < 200 && t.size() < most; tries++) {
+                unsigned e = below(EXPERTS);
+                bool old = false;
+                for (uint16_t x : t)
+                    old |= x >> 4 == e;
+                if (!old && !rules.reachable(rules.behind_expert(e), me))
+                    t.push_back(tb::target(e, below(16)));
+            }
+            p.set_targets(t);
+        }
+        if (p.h.cls == MW_CLS_REQ)
+            p.h.len = 1 + below(0x7fff);
+        else if (p.h.opcode == MW_OP_PARTIAL)
+            p.h.len = 1 + below(128);
+        else
+            p.h.len =
+                tb::has_payload(p.h.opcode) ? below(129 - static_cast<unsigned>(p.h.addr % F)) : 0;
+        if (percent(wrong)) {
+            switch (below(9)) {
+            case 0:
+                p.h.epoch = below(4);
+                break;
+            case 1:
+                p.h.opcode = below(64);
+                break;
+            case 2:
+                p.h.cls = below(4);
+                break;
+            case 3:
+                p.h.dst = below(32);
+                break;
+            case 4:
+                p.h.target0 = static_cast<uint16_t>(rng());
+                break;
+            case 5:
+                p.h.cnt = below(32);
+                break;
+            case 6:
+                p.h.len = below(400);
+                break;
+            case 7:
+                p.h.dtype = below(8);
+                p.h.redop = below(8);
+                break;
+            default:
+                if (!p.targets.empty())
+                    p.targets.back() = percent(50) ? p.targets[below(p.targets.size())]
+                                                   : static_cast<uint16_t>(rng());
+            }
+        }
+        if (percent(wrong / 3))
+            p.err = true;
+        if (percent(wrong / 3))
+            p.cut = static_cast<int>(below(5)) - 2;
+        return p;
+    }
+
+    tb::wire on_the_link(tb::packet p)
+    {
+        const bool pays = tb::has_payload(p.h.opcode) && p.h.len <= 128;
+        p.lane = pays && p.h.opcode != MW_OP_PARTIAL ? static_cast<unsigned>(p.h.addr % F) : 0;
+        if (pays)
+            p.payload = rng.some(p.h.len);
+        tb::wire w = tb::encode(p, F, &rng);
+        return w;
+    }
+
+    // The next packet, or none if it would have to wait.
+    void next()
+    {
+        tb::packet p = any();
+        outgoing o;
+        o.w = on_the_link(p);
+        o.h = p.h;
+        o.cls = p.h.opcode >> 4;
+        if (percent(wrong / 8))
+            o.cls = below(4);
+        o.enters = o.cls != MW_CLS_PART;
+        bool room = true;
+        if (o.cls <= MW_CLS_STORE && !held[o.cls]) {
+            if (!percent(wrong / 5))
+                return;
+            o.enters = false;
+        } else if (o.cls <= MW_CLS_STORE) {
+            held[o.cls]--;
+        } else if (o.cls == MW_CLS_REQ && rows == OPEN_ROWS) {
+            if (frozen || level < rows || !percent(wrong / 5) || p.cut)
+                return;
+            frozen = true; // no row ends until it is rejected
+            room = false;
+        }
+        if (o.enters)
+            o.v = rules.judge(o.w, me, o.cls, room);
+        rows += o.v.opens;
+        if (o.cls == MW_CLS_PART)
+            dut.part_full_i = static_cast<uint8_t>(percent(70) ? 0 : rng.bits(N));
+        queue.push_back(o);
+        sent++;
+    }
+
+    void drive() override
+    {
+        dut.emap_we_i = now < EXPERTS;
+        if (now < EXPERTS) {
+            const int gpu = percent(80) ? static_cast<int>(below(N + 1)) : -1;
+            rules.emap[now] = gpu >= 0 && gpu < static_cast<int>(N) ? gpu : -1;
+            dut.emap_addr_i = static_cast<uint16_t>(now);
+            dut.emap_data_i = static_cast<uint16_t>(
+                gpu < 0 ? rng.bits(11) : 0x800 | static_cast<unsigned>(gpu) << 6 | rng.bits(6));
+        } else if (percent(10)) { // of experts that the map has not: nothing changes
+            dut.emap_we_i = 1;
+            dut.emap_addr_i = static_cast<uint16_t>(EXPERTS + below(4096 - EXPERTS));
+            dut.emap_data_i = static_cast<uint16_t>(rng.bits(12));
+        }
+        dut.group_we_i = now >= EXPERTS && now < EXPERTS + 16;
+        if (dut.group_we_i) {
+            const unsigned g = static_cast<unsigned>(now) - EXPERTS;
+            rules.group[g] = g == 0   ? rules.reach(me) | 1u << me
+                             : g == 3 ? 0
+                                      : static_cast<uint32_t>(rng.bits(N));
+            dut.group_addr_i = static_cast<uint8_t>(g);
+            dut.group_data_i = static_cast<uint8_t>(rules.group[g]);
+        }
+        dut.now_i = static_cast<uint8_t>(now & STAMPS);
+        dut.crd_i = 0;
+        for (unsigned c = 0; c < 2; c++)
+            if (owed[c] && percent(40)) {
+                owed[c]--;
+                dut.crd_i |= static_cast<uint8_t>(1u << c);
+            }
+        if (level && !frozen && percent(10)) {
+            level--;
+            if (!flooding)
+                rows--;
+        }
+        dut.open_full_i = level == OPEN_ROWS;
+
+        if (traffic && queue.empty() && percent(pace))
+            next();
+        dut.up_valid_i = !queue.empty();
+        if (queue.empty()) {
+            dut.up_last_i = percent(50);
+            dut.up_err_i = percent(50);
+            dut.up_cls_i = static_cast<uint8_t>(below(4));
+            tb::scramble(dut.up_data_i, 8 * F, rng);
+            return;
+        }
+        outgoing &o = queue.front();
+        if (at == 0) {
+            o.began = now;
+            o.idle = inside.empty() && idle;
+            if (o.enters)
+                inside.push_back(o);
+        }
+        dut.up_last_i = o.w.last(at);
+        dut.up_err_i = o.w.last(at) ? o.w.err : percent(20) && o.cls == MW_CLS_PART;
+        dut.up_cls_i = static_cast<uint8_t>(o.cls);
+        tb::put(dut.up_data_i, o.w.at(at));
+    }
+
+    void sample() override
+    {
+        (this->*check)();
+        idle = dut.idle_o;
+        held[MW_CLS_CTRL] += dut.crd_i & 1; // the sender has it in the next cycle
+        held[MW_CLS_STORE] += dut.crd_i >> 1;
+        if (dut.arrive_o)
+            owed[MW_CLS_STORE]++;
+        owed[MW_CLS_CTRL] += (dut.push_o && dut.wr_region_o == MW_CLS_CTRL) + dut.ctrl_drop_o;
+        level += dut.open_valid_o;
+        if (dut.err_valid_o) {
+            codes[dut.err_code_o & 31]++;
+            frozen &= dut.err_code_o != MW_HWERR_WINDOW;
+        }
+        if (!queue.empty() && ++at == queue.front().w.flits()) {
+            queue.pop_front();
+            at = 0;
+        }
+    }
+
+    void run(unsigned n)
+    {
+        for (unsigned i = 0; i < 6; i++) {
+            pace = rng.pick({100u, 100u, 60u, 5u});
+            wrong = rng.pick({0u, 15u, 40u});
+            traffic = true;
+            cycles(n / 6);
+            traffic = false;
+            until("the input to be empty", 20000,
+                  [&] { return queue.empty() && dut.idle_o && !owed[0] && !owed[1]; });
+            frozen = false;
+            until("the rows to end", 20000, [&] { return level == 0; });
+            inside_done();
+        }
+    }
+
+    bool idle = true;
+    std::deque<outgoing> inside; // entered and not decided; only `ingress` takes out
+    void inside_done()
+    {
+        if (check == &input::ingress)
+            assert_int_equal(inside.size(), 0);
+        else
+            inside.clear();
+    }
+
+    // ---- credit_gate ----
+    struct {
+        unsigned held[2] = {CTRL_PKTS, STORE_PKTS}, flit = 0;
+        bool open = false;
+    } gate;
+    void credit_gate()
+    {
+        const bool valid = S(i_gate__DOT__valid_i), last = S(i_gate__DOT__last_i),
+                   err = S(i_gate__DOT__err_i), brim = S(i_gate__DOT__brim_i),
+                   first = gate.flit == 0;
+        const unsigned cls = S(i_gate__DOT__cls_i), crd = S(i_gate__DOT__crd_i);
+        const bool may = first
+                             ? !brim && (cls == MW_CLS_REQ || (cls < MW_CLS_REQ && gate.held[cls]))
+                             : gate.open;
+        const bool cut = !first && brim && !last;
+        SAME(S(i_gate__DOT__first_o), first);
+        SAME(S(i_gate__DOT__second_o), HF == 2 && gate.flit == 1);
+        SAME(S(i_gate__DOT__enters_o), valid && may);
+        if (valid && may) {
+            SAME(S(i_gate__DOT__last_o), last || cut);
+            SAME(S(i_gate__DOT__err_o), err || cut);
+        }
+        SAME(S(i_gate__DOT__code_o), !valid || !first || may || cls == MW_CLS_PART ? MW_HWERR_NONE
+                                     : cls == MW_CLS_REQ                           ? MW_HWERR_WINDOW
+                                                         : MW_HWERR_CREDIT);
+        SAME(S(i_gate__DOT__scarce_o), gate.held[MW_CLS_STORE] < (STORE_PKTS + 3) / 4);
+        if (valid) {
+            if (first && may && cls < MW_CLS_REQ)
+                gate.held[cls]--;
+            gate.open = may && !cut;
+            gate.flit = last ? 0 : gate.flit + 1;
+        }
+        gate.held[0] += crd & 1;
+        gate.held[1] += crd >> 1;
+    }
+
+    // ---- flit_queue ----
+    struct {
+        struct word {
+            bytes data;
+            uint64_t came;
+            bool soon; // in the register from the next cycle on
+        };
+        std::deque<word> words;
+        bytes load;
+        bool loads = false;
+        size_t before = 0;
+        uint64_t most = 0;
+    } fifo;
+    void flit_queue()
+    {
+        auto &q = fifo.words;
+        const bool comes = S(i_queue__DOT__i_queue__DOT__valid_i),
+                   direct = S(i_queue__DOT__i_queue__DOT__direct_i),
+                   shown = S(i_queue__DOT__i_queue__DOT__valid_o),
+                   take = S(i_queue__DOT__i_queue__DOT__take_i),
+                   load = S(i_queue__DOT__i_queue__DOT__load_o),
+                   brim = S(i_queue__DOT__i_queue__DOT__brim_o);
+        const bytes in = tb::get(S(i_queue__DOT__i_queue__DOT__data_i)),
+                    out = tb::get(S(i_queue__DOT__i_queue__DOT__data_o)),
+                    reg = tb::get(S(i_queue__DOT__i_queue__DOT__held_o));
+        constexpr unsigned most =
+            (STORE_PKTS + 1) * (HF + TF + PF) + CTRL_PKTS * HF + OPEN_ROWS * (HF + TF);
+        unsigned depth = 512;
+        while (depth < most + 5)
+            depth *= 2;
+        SAME(S(i_queue__DOT__i_queue__DOT__empty_o), q.empty());
+        if (q.empty())
+            SAME(shown, comes && direct);
+        else if (q.front().soon || q.front().came + 3 <= now)
+            SAME(shown, true);
+        SAME(S(i_queue__DOT__i_queue__DOT__held_valid_o), shown && !q.empty());
+        if (shown && out != (q.empty() ? in : q.front().data))
+            fail_msg("flit_queue: not the flit that came");
+        if (fifo.loads && (reg != fifo.load || !S(i_queue__DOT__i_queue__DOT__held_valid_o)))
+            fail_msg("flit_queue: not what was loaded");
+        if (brim)
+            assert_true(q.size() + 5 >= depth);
+        if (q.size() >= depth && fifo.before >= depth)
+            assert_true(brim);
+        assert_true(q.size() <= depth + 1);
+        fifo.loads = load;
+        fifo.load = tb::get(S(i_queue__DOT__i_queue__DOT__load_data_o));
+        fifo.before = q.size();
+        fifo.most = std::max<uint64_t>(fifo.most, q.size());
+        if (comes)
+            q.push_back({in, now, q.empty() || (q.size() == 1 && take)});
+        if (take)
+            q.pop_front();
+    }
+
+    // ---- queue_head ----
+    struct {
+        struct word {
+            bytes data;
+            bool head, last, err;
+            unsigned cls, stamp;
+        };
+        std::deque<word> words;
+        unsigned stamp = 0, next = 0;
+        bool loads = false;
+    } heads;
+    void queue_head()
+    {
+        auto &q = heads.words;
+        const bool comes = S(i_queue__DOT__valid_i), shown = S(i_queue__DOT__valid_o),
+                   list = S(i_queue__DOT__list_i), begins = S(i_queue__DOT__begin_i);
+        if (comes)
+            q.push_back({flit(S(i_queue__DOT__data_i)), bool(S(i_queue__DOT__head_i)),
+                         bool(S(i_queue__DOT__last_i)), bool(S(i_queue__DOT__err_i)),
+                         S(i_queue__DOT__cls_i), S(i_queue__DOT__now_i)});
+        const bool straight = comes && q.size() == 1;
+        SAME(S(i_queue__DOT__held_o), shown && !straight);
+        SAME(lane_of(flit(S(i_queue__DOT__data_i)), LANES - 1), S(i_queue__DOT__link_target_o));
+        if (shown) {
+            assert_false(q.empty());
+            const auto &w = q.front();
+            assert_true(w.data == flit(S(i_queue__DOT__data_o)));
+            SAME(S(i_queue__DOT__last_o), w.last);
+            SAME(S(i_queue__DOT__err_o), w.err);
+            SAME(S(i_queue__DOT__cls_o), w.cls);
+            if (list)
+                SAME(S(i_queue__DOT__target_o), lane_of(w.data, S(i_queue__DOT__lane_i)));
+            else if (w.head)
+                SAME(S(i_queue__DOT__target_o), lane_of(w.data, LANES - 1));
+            if (heads.loads)
+                SAME(S(i_queue__DOT__target_o), heads.next);
+            if (begins && !S(i_queue__DOT__late_i))
+                SAME(S(i_queue__DOT__stamp_o), w.stamp);
+        }
+        if (STAMP_W && (!begins || S(i_queue__DOT__late_i)) && shown)
+            SAME(S(i_queue__DOT__stamp_o), heads.stamp);
+        if (shown && begins)
+            heads.stamp = q.front().stamp;
+        heads.loads = S(i_queue__DOT__next_we_o) &&
+                      !(list && S(i_queue__DOT__take_i) && !S(i_queue__DOT__i_queue__DOT__load_o));
+        heads.next = S(i_queue__DOT__next_target_o);
+        if (S(i_queue__DOT__take_i))
+            q.pop_front();
+    }
+
+    // ---- header_check ----
+    void header_check()
+    {
+        const mw_header h = head(S(i_header__DOT__head_i));
+        const unsigned cls = S(i_header__DOT__cls_i);
+        const bool valid = S(i_header__DOT__valid_i);
+        const unsigned code = rules.check(h, cls, !S(i_header__DOT__no_room_i));
+        SAME(S(i_header__DOT__code_o), valid ? code : 0);
+        if (!valid || code)
+            return;
+        SAME(S(i_header__DOT__dynamic_o), switch_rules::is_dynamic(h.opcode));
+        SAME(S(i_header__DOT__group_o), switch_rules::is_group(h.opcode));
+        SAME(S(i_header__DOT__pay_o), rules.pays(h));
+        if (rules.pays(h))
+            SAME(S(i_header__DOT__flits_o), rules.payload_flits(h) - 1);
+    }
+
+    // ---- target_lookup ----
+    unsigned lookup_next = 0;
+    void target_lookup()
+    {
+        const bool list = S(i_lookup__DOT__listing_i), group = S(i_lookup__DOT__grouped_i),
+                   held_i = S(i_lookup__DOT__held_i);
+        if (now > EXPERTS + 30) {
+            const unsigned e =
+                (held_i ? lookup_next : static_cast<unsigned>(S(i_lookup__DOT__link_target_i))) >>
+                4;
+            const unsigned g = S(i_lookup__DOT__group_i), dst = S(i_lookup__DOT__dst_i);
+            const uint32_t outs = list    ? rules.behind_expert(e)
+                                  : group ? rules.behind_group(g, me)
+                                          : rules.behind_port(dst);
+            SAME(S(i_lookup__DOT__sel_o), outs);
+            SAME(S(i_lookup__DOT__somewhere_o), outs != 0);
+            if (outs)
+                SAME(S(i_lookup__DOT__allowed_o), !rules.reachable(outs, me));
+            SAME(S(i_lookup__DOT__port_good_o), !rules.reachable(rules.behind_port(dst), me));
+            if (!list && group)
+                SAME(S(i_lookup__DOT__other_good_o), !rules.reachable(outs, me));
+            SAME(S(i_lookup__DOT__other_good_o) && list, false);
+            SAME(S(i_lookup__DOT__in_range_o), e < EXPERTS);
+            if (e < EXPERTS)
+                SAME(S(i_lookup__DOT__reached_o), !rules.reachable(rules.behind_expert(e), me));
+            if (rules.behind_expert(e))
+                SAME(S(i_lookup__DOT__out_o), rules.emap[e]);
+            if (held_i) {
+                SAME(S(i_lookup__DOT__list_sel_o), rules.behind_expert(e));
+                if (rules.behind_expert(e))
+                    SAME(S(i_lookup__DOT__list_out_o), rules.emap[e]);
+            }
+        }
+        if (S(i_lookup__DOT__next_we_i))
+            lookup_next = S(i_lookup__DOT__next_target_i);
+    }
+
+    // ---- target_walk ----
+    struct {
+        unsigned left = 0, lane = LANES - 1, clear = 8;
+        uint32_t found = 0;
+        std::map<unsigned, unsigned> behind; // targets, by output
+        std::set<unsigned> named;
+    } walk;
+    void target_walk()
+    {
+        const bool valid = S(i_walk__DOT__valid_i), is_head = S(i_walk__DOT__head_i),
+                   list = S(i_walk__DOT__list_i), dynamic = S(i_walk__DOT__dynamic_i);
+        const unsigned cnt = S(i_walk__DOT__cnt_i), e = S(i_walk__DOT__expert_i),
+                       o = S(i_walk__DOT__out_i);
+        const uint32_t sel = S(i_walk__DOT__sel_i);
+        const bool listing = list || dynamic, listed = list || (dynamic && cnt != 1),
+                   right = !is_head || !dynamic || (cnt >= 1 && cnt <= 16);
+        SAME(S(i_walk__DOT__clearing_o), walk.clear != 0);
+        if (valid && (is_head || list) && right) {
+            const bool more = list ? walk.left > 1 : dynamic && cnt > 1,
+                       wait = is_head && listed && walk.clear;
+            if (is_head) {
+                walk.found = 0;
+                walk.behind.clear();
+                if (!wait)
+                    walk.named.clear();
+            }
+            SAME(S(i_walk__DOT__listing_o), listing);
+            SAME(S(i_walk__DOT__wait_o), wait);
+            SAME(S(i_walk__DOT__more_o), more);
+            SAME(S(i_walk__DOT__lane_o), walk.lane);
+            SAME(S(i_walk__DOT__lane_end_o), walk.lane == LANES - 1 || !more);
+            SAME(S(i_walk__DOT__mask_o), walk.found | sel);
+            if (!wait) {
+                SAME(S(i_walk__DOT__twice_o), listed && walk.named.count(e));
+                const unsigned before = listing && sel ? walk.behind[o] : 0;
+                SAME(S(i_walk__DOT__again_o), list && before);
+                if (before)
+                    SAME(S(i_walk__DOT__earlier_o), before - 1);
+                SAME(S(i_walk__DOT__count_o), before);
+                if (listed)
+                    walk.named.insert(e);
+                if (listing && sel)
+                    walk.behind[o]++;
+                walk.found |= sel;
+            }
+            if (list)
+                walk.left--;
+            else
+                walk.left = cnt - 1;
+        } else if (valid && is_head) {
+            walk.found = 0;
+        } else if (valid && !list && walk.found) {
+            SAME(S(i_walk__DOT__all_o), walk.found);
+        }
+        if (valid && (is_head || list))
+            walk.lane = S(i_walk__DOT__next_i) ? (walk.lane + 1) % LANES : LANES - 1;
+        walk.clear -= walk.clear != 0;
+        if (S(i_walk__DOT__done_i) && listed)
+            walk.clear = 8;
+    }
+
+    // ---- seen_table ----
+    std::set<unsigned> seen;
+    unsigned seen_clear = 8;
+    void seen_table()
+    {
+        const unsigned e = S(i_walk__DOT__i_seen__DOT__expert_i);
+        SAME(S(i_walk__DOT__i_seen__DOT__clearing_o), seen_clear != 0);
+        if (!seen_clear) {
+            SAME(S(i_walk__DOT__i_seen__DOT__seen_o), seen.count(e));
+            if (S(i_walk__DOT__i_seen__DOT__mark_i))
+                seen.insert(e);
+        }
+        seen_clear -= seen_clear != 0;
+        if (S(i_walk__DOT__i_seen__DOT__clear_i)) {
+            seen_clear = 8;
+            seen.clear();
+        }
+    }
+
+    // ---- request_open ----
+    struct {
+        mw_header h = {};
+        bool full = false, late = false;
+        uint64_t opened = 0;
+    } open;
+    void request_open()
+    {
+        const bool is_head = S(i_open__DOT__head_i), decides = S(i_open__DOT__decide_i),
+                   more = S(i_open__DOT__more_i), bad = S(i_open__DOT__bad_i);
+        SAME(S(i_open__DOT__late_o), open.late);
+        if (is_head && !open.late)
+            open.h = head(S(i_open__DOT__now_i));
+        if (is_head || decides)
+            SAME(S(i_open__DOT__no_room_o), HF == 2 ? open.full : S(i_open__DOT__full_i));
+        const bool room = HF == 2 ? !open.full : !S(i_open__DOT__full_i),
+                   asks = decides && open.h.len && room;
+        SAME(S(i_open__DOT__valid_o), open.late || (asks && !more));
+        if (S(i_open__DOT__valid_o)) {
+            open.opened++;
+            SAME(S(i_open__DOT__bytes_o), open.h.len - 1);
+            SAME(S(i_open__DOT__red_o), open.h.dtype << 3 | open.h.redop);
+        }
+        open.late = asks && more && bad;
+        if (S(i_open__DOT__first_i))
+            open.full = S(i_open__DOT__full_i);
+    }
+
+    // ---- copy_write ----
+    struct {
+        unsigned flits = 0, count = 0;
+    } copy;
+    void copy_write()
+    {
+        const bool valid = S(i_copies__DOT__valid_i), last = S(i_copies__DOT__last_i),
+                   begins = S(i_copies__DOT__begin_i), is_head = S(i_copies__DOT__head_i),
+                   list = S(i_copies__DOT__list_i), pay = S(i_copies__DOT__pay_i);
+        const unsigned cls = S(i_copies__DOT__cls_i), earlier = S(i_copies__DOT__earlier_i);
+        constexpr unsigned
+            REQ_LINES = PF / 2,
+            OTHER = PF; // lines: payload, then header and targets, those of REQ in the upper half
+        const unsigned request = cls == MW_CLS_REQ ? REQ_LINES : 0;
+        bytes in = flit(S(i_copies__DOT__data_i)), must = in,
+              out = flit(S(i_copies__DOT__wr_data_o));
+        unsigned to = 0, line = 0, lanes = (1u << LANES) - 1, desc = 0;
+        bool bad = false;
+        if (begins || is_head) {
+            to = valid && !S(i_copies__DOT__refuse_i) ? ALL : 0;
+            line = OTHER + request + (cls == MW_CLS_CTRL ? HF + TF : 0) + (HF == 2 && is_head);
+            desc = is_head && S(i_copies__DOT__described_i) ? S(i_copies__DOT__sel_i) : 0;
+            if (begins) {
+                must[1] = static_cast<uint8_t>((must[1] & 0xe0) | me);
+                if (switch_rules::is_dynamic(in[0] & 63)) {
+                    must[5] &= 0x01; // the count, bits 45:41
+                    must[5] |= in[5] & 0xc0;
+                }
+            }
+        } else if (list) {
+            to = valid ? S(i_copies__DOT__list_sel_i) : 0;
+            desc = to;
+            const unsigned target = S(i_copies__DOT__target_i);
+            line = OTHER + request + HF - 1;
+            lanes = 1u << (LANES - 1);
+            unsigned lane = LANES - 1;
+            if (S(i_copies__DOT__again_i)) {
+                lane = earlier % LANES;
+                line = OTHER + request + HF + earlier / LANES;
+                lanes = lane ? 1u << lane : (1u << LANES) - 1;
+            }
+            std::fill(must.begin(), must.end(), 0);
+            must[2 * lane] = static_cast<uint8_t>(target);
+            must[2 * lane + 1] = static_cast<uint8_t>(target >> 8);
+        } else if (pay) {
+            to = valid ? S(i_copies__DOT__all_i) : 0;
+            line = last ? copy.flits : copy.count;
+            bad = S(i_copies__DOT__err_i) || !last || copy.count != copy.flits;
+        }
+        const bool ends = valid && pay && (last || copy.count == copy.flits);
+        SAME(S(i_copies__DOT__wr_valid_o), to);
+        SAME(S(i_copies__DOT__desc_we_o), desc);
+        SAME(S(i_copies__DOT__end_o), ends);
+        if (ends)
+            SAME(S(i_copies__DOT__wrong_o), !last || copy.count != copy.flits);
+        if (to) {
+            SAME(S(i_copies__DOT__wr_region_o), pay ? 3 : cls);
+            SAME(S(i_copies__DOT__wr_line_o), line);
+            SAME(S(i_copies__DOT__wr_lane_o), lanes);
+            for (unsigned l = 0; l < LANES; l++)
+                if (lanes >> l & 1)
+                    SAME(lane_of(out, l), lane_of(must, l));
+            if (!pay || ends)
+                SAME(bit(S(i_copies__DOT__wr_data_o), 8 * F), bad);
+        }
+        if (desc)
+            SAME(S(i_copies__DOT__desc_len_o), is_head ? S(i_copies__DOT__flits_i) : copy.flits);
+        if (valid && is_head) {
+            copy.flits = S(i_copies__DOT__flits_i);
+            copy.count = 0;
+        } else if (valid && pay) {
+            copy.count++;
+        }
+    }
+
+    // ---- part_entry ----
+    struct {
+        unsigned flit = 0;
+        mw_header h = {};
+        bool drop = false, poison = false;
+    } part;
+    void part_entry()
+    {
+        const bool valid = S(i_partials__DOT__valid_i), last = S(i_partials__DOT__last_i),
+                   mine = valid && S(i_partials__DOT__cls_i) == MW_CLS_PART;
+        const bytes in = flit(S(i_partials__DOT__data_i));
+        const unsigned full = S(i_partials__DOT__full_i);
+        unsigned code = MW_HWERR_NONE, we = 0;
+        if (valid && part.flit == 0) {
+            part.h = tb::header_of(in);
+            part.poison =
+                part.h.poison || part.h.epoch != rules.epoch || part.h.opcode != MW_OP_PARTIAL;
+            part.drop = part.h.dst == me || part.h.dst >= N;
+            if (mine)
+                code = part.h.opcode != MW_OP_PARTIAL ? MW_HWERR_OPCODE
+                       : part.h.epoch != rules.epoch  ? MW_HWERR_EPOCH
+                       : part.drop                    ? MW_HWERR_UNMAPPED
+                                                      : MW_HWERR_NONE;
+        }
+        if (mine && part.flit < HF && last)
+            code = MW_HWERR_LENGTH;
+        if (mine && part.flit >= HF && part.flit < HF + PF) {
+            if (part.flit == HF && !part.drop && full >> part.h.dst & 1) {
+                code = MW_HWERR_CREDIT;
+                part.drop = true;
+            }
+            if (!part.drop)
+                we = 1u << part.h.dst;
+        }
+        SAME(S(i_partials__DOT__code_o), code);
+        SAME(S(i_partials__DOT__we_o), we);
+        if (we) {
+            SAME(S(i_partials__DOT__idx_o), part.flit - HF);
+            assert_true(flit(S(i_partials__DOT__data_o)) == in);
+            SAME(bit(S(i_partials__DOT__data_o), 8 * F), last);
+            SAME(bit(S(i_partials__DOT__data_o), 8 * F + 1),
+                 part.poison || (last && S(i_partials__DOT__err_i)));
+        }
+        if (valid)
+            part.flit = last ? 0 : part.flit + 1;
+    }
+
+    // ---- error_join ----
+    struct {
+        unsigned waits = 0, shown = 0;
+    } errors;
+    void error_join()
+    {
+        SAME(S(i_errors__DOT__valid_o), errors.shown != 0);
+        if (errors.shown)
+            SAME(S(i_errors__DOT__code_o), errors.shown);
+        SAME(S(i_errors__DOT__waits_o), errors.waits != 0);
+        const bool wrong_end = S(i_errors__DOT__end_i) && S(i_errors__DOT__wrong_i);
+        const unsigned parser = S(i_errors__DOT__reject_i)             ? S(i_errors__DOT__code_i)
+                                : S(i_errors__DOT__cut_i) || wrong_end ? unsigned{MW_HWERR_LENGTH}
+                                                                       : 0;
+        errors.shown = parser ? parser : errors.waits;
+        if (!parser)
+            errors.waits = 0;
+        if (S(i_errors__DOT__link_code_i))
+            errors.waits = S(i_errors__DOT__link_code_i);
+    }
+
+    // ---- write_turns ----
+#if PARAM_PartGuest
+    struct {
+        struct word {
+            unsigned we, idx;
+            bytes data;
+        };
+        std::deque<word> words;
+        bool in_payload = false, late_pays = false;
+        unsigned late_valid = 0, late_lane = 0;
+        bytes late_data;
+        unsigned turns = 0;
+    } turn;
+    void write_turns()
+    {
+        auto &q = turn.words;
+        const bool pause = !q.empty() && !turn.in_payload;
+        const unsigned copies = S(gen_guest__DOT__i_turns__DOT__copy_valid_i);
+        bytes word = tb::get(S(gen_guest__DOT__i_turns__DOT__copy_data_i));
+        unsigned lane = S(gen_guest__DOT__i_turns__DOT__copy_lane_i), valid = copies;
+        SAME(S(gen_guest__DOT__i_turns__DOT__pause_o), pause);
+        SAME(S(gen_guest__DOT__i_turns__DOT__part_we_o), pause ? q.front().we : 0);
+        SAME(S(gen_guest__DOT__i_turns__DOT__idle_o),
+             q.empty() && !S(gen_guest__DOT__i_turns__DOT__we_i));
+        if (pause) {
+            turn.turns++;
+            SAME(copies, 0);
+            SAME(S(gen_guest__DOT__i_turns__DOT__part_idx_o), q.front().idx);
+            valid = q.front().we;
+            lane = (1u << LANES) - 1;
+            word = q.front().data;
+            q.pop_front();
+        }
+        if (LATE) {
+            std::swap(valid, turn.late_valid);
+            std::swap(lane, turn.late_lane);
+            std::swap(word, turn.late_data);
+        }
+        SAME(S(gen_guest__DOT__i_turns__DOT__wr_valid_o), valid);
+        if (valid) {
+            SAME(S(gen_guest__DOT__i_turns__DOT__wr_lane_o), lane);
+            bytes out = tb::get(S(gen_guest__DOT__i_turns__DOT__wr_data_o));
+            word.resize(out.size());
+            if (out != word)
+                fail_msg("write_turns: not the word that was to be written");
+        }
+        if (S(gen_guest__DOT__i_turns__DOT__we_i))
+            q.push_back({S(gen_guest__DOT__i_turns__DOT__we_i),
+                         S(gen_guest__DOT__i_turns__DOT__idx_i),
+                         tb::get(S(gen_guest__DOT__i_turns__DOT__data_i))});
+        turn.in_payload = S(gen_guest__DOT__i_turns__DOT__pay_i);
+        assert_true(q.size() <= PF + 1);
+    }
+#endif
+
+    // ---- the whole ----
+    struct slot {
+        std::vector<bytes> line = std::vector<bytes>(2 * PF, bytes(F));
+        std::vector<bool> bad = std::vector<bool>(2 * PF);
+        unsigned dyn = 0, more = 0, pay = 0, len = 0, stamp = 0;
+    };
+    struct pushed {
+        std::shared_ptr<slot> s;
+        tb::wire must;
+        unsigned cls, out;
+        mw_header h;
+        uint64_t due;
+    };
+    struct place {
+        std::shared_ptr<slot> s;
+        unsigned line = 0;
+    };
+    std::shared_ptr<slot> free_slot[32][3], filled[32];
+    place places[2][32];
+    std::deque<pushed> wanted;
+    unsigned payload_code = 0, copies_seen = 0;
+    bool parser_error = false;
+    struct partial {
+        unsigned to, idx, flags;
+        bytes data;
+    };
+    std::deque<partial> partials;
+    std::multiset<unsigned> link_codes;
+    unsigned part_at[2] = {0, 0};
+
+    // What the partial sum on the link must become; one flit.
+    void expect_link()
+    {
+        if (queue.empty())
+            return;
+        const outgoing &o = queue.front();
+        if (!at && !o.enters && o.cls < MW_CLS_REQ)
+            link_codes.insert(MW_HWERR_CREDIT);
+        if (o.cls != MW_CLS_PART)
+            return;
+        const mw_header h = tb::header_of(o.w.data);
+        const bool nowhere = h.dst == me || h.dst >= N, refused = dut.part_full_i >> h.dst & 1;
+        if (!at) {
+            if (h.opcode != MW_OP_PARTIAL)
+                link_codes.insert(MW_HWERR_OPCODE);
+            else if (h.epoch != rules.epoch)
+                link_codes.insert(MW_HWERR_EPOCH);
+            else if (nowhere)
+                link_codes.insert(MW_HWERR_UNMAPPED);
+            if (o.w.flits() <= HF)
+                link_codes.insert(MW_HWERR_LENGTH);
+            else if (!nowhere && refused)
+                link_codes.insert(MW_HWERR_CREDIT);
+        }
+        if (at < HF || at >= HF + PF || nowhere || refused)
+            return;
+        const bool last = o.w.last(at), poison = h.poison || h.epoch != rules.epoch ||
+                                                 h.opcode != MW_OP_PARTIAL || (last && o.w.err);
+        const bytes data(o.w.at(at), o.w.at(at) + F);
+        partials.push_back({1u << h.dst, static_cast<unsigned>(at) - HF, poison * 2u + last, data});
+    }
+    void see_partial(unsigned to, unsigned idx, unsigned flags, const bytes &data)
+    {
+        assert_false(partials.empty());
+        const partial &p = partials.front();
+        SAME(to, p.to);
+        SAME(idx, p.idx);
+        SAME(flags, p.flags);
+        assert_true(data == p.data);
+        partials.pop_front();
+    }
+
+    void ingress()
+    {
+        if (!free_slot[0][0])
+            for (unsigned o = 0; o < N; o++)
+                for (auto &s : free_slot[o])
+                    s = std::make_shared<slot>();
+        expect_link();
+
+        // errors: of the parser in the order of packets. A rejected request is opened in the cycle before its error, or with it.
+        bool late_open = false;
+        outgoing last;
+        if (dut.err_valid_o) {
+            const unsigned code = dut.err_code_o;
+            if (!parser_error) {
+                if (!link_codes.count(code))
+                    fail_msg("ingress: error %u, which nothing on the link has", code);
+                link_codes.erase(link_codes.find(code));
+            } else if (payload_code) {
+                SAME(code, payload_code);
+                payload_code = 0;
+            } else {
+                assert_false(inside.empty());
+                const outgoing &o = inside.front();
+                SAME(o.v.accepted, false);
+                SAME(code, o.v.code);
+                late_open = o.v.opens;
+                last = o;
+                inside.pop_front();
+            }
+        }
+        parser_error = S(i_errors__DOT__reject_i) || S(i_errors__DOT__cut_i) ||
+                       (S(i_errors__DOT__end_i) && S(i_errors__DOT__wrong_i));
+
+        // addresses; the words come with them or a cycle later
+        place here[32];
+        const unsigned parts = dut.part_we_o, region = dut.wr_region_o;
+        for (unsigned o = 0; o < N; o++)
+            if (!(GUEST && parts))
+                here[o] = {region == 3 ? filled[o] : free_slot[o][region], dut.wr_line_o};
+        std::copy(here, here + N, places[LATE ? now & 1 : 0]);
+        part_at[LATE ? now & 1 : 0] = GUEST && parts ? parts << 8 | dut.part_idx_o : 0;
+        const place *to = places[LATE ? ~now & 1 : 0];
+        const unsigned part_to = part_at[LATE ? ~now & 1 : 0];
+        const bytes word = flit(dut.wr_data_o);
+        if (GUEST && part_to) {
+            SAME(dut.wr_valid_o, part_to >> 8);
+            see_partial(part_to >> 8, part_to & 255,
+                        bit(dut.wr_data_o, 8 * F) + 2 * bit(dut.wr_data_o, 8 * F + GUEST), word);
+        } else {
+            for (unsigned o = 0; o < N; o++) {
+                if (!(dut.wr_valid_o >> o & 1))
+                    continue;
+                assert_true(to[o].s != nullptr);
+                for (unsigned l = 0; l < F; l++)
+                    if (dut.wr_lane_o >> l / 2 & 1)
+                        to[o].s->line[to[o].line][l] = word[l];
+                to[o].s->bad[to[o].line] = bit(dut.wr_data_o, 8 * F);
+            }
+        }
+        if (!GUEST && parts)
+            see_partial(parts, dut.part_idx_o,
+                        bit(dut.part_data_o, 8 * F) + 2 * bit(dut.part_data_o, 8 * F + 1),
+                        flit(dut.part_data_o));
+
+        for (unsigned o = 0; o < N; o++)
+            if (dut.desc_we_o >> o & 1) {
+                slot &s = *free_slot[o][region];
+                s.dyn = dut.desc_dyn_o;
+                s.more = dut.desc_more_o;
+                s.pay = dut.desc_pay_o;
+                s.len = dut.desc_len_o;
+                s.stamp = dut.stamp_o;
+            }
+        if (dut.push_o) {
+            assert_false(inside.empty());
+            const outgoing o = inside.front();
+            inside.pop_front();
+            if (!o.v.accepted)
+                fail_msg("ingress: a packet was accepted that has error %u", o.v.code);
+            SAME(dut.push_o, o.v.outputs());
+            SAME(region, o.cls);
+            if (o.idle && o.v.looked_up == 1)
+                SAME(now, o.began + HF - 1); // no cycle is added
+            if (o.idle)
+                assert_true(now <= o.began + HF + o.v.looked_up + 3);
+            payload_code = o.v.code;
+            const unsigned flits = rules.pays(o.h) ? rules.payload_flits(o.h) : 0;
+            for (const auto &c : o.v.copies) {
+                auto &s = free_slot[c.first][o.cls];
+                wanted.push_back({s, c.second, o.cls, c.first, o.h, now + flits + 4});
+                if (o.cls == MW_CLS_STORE)
+                    filled[c.first] = s;
+                const unsigned count = tb::header_of(c.second.data).cnt;
+                SAME(s->dyn, switch_rules::is_dynamic(o.h.opcode));
+                if (s->dyn)
+                    SAME(s->more, count - 1);
+                SAME(s->pay, flits != 0);
+                if (flits)
+                    SAME(s->len, flits - 1);
+                if (STAMP_W)
+                    SAME(s->stamp, o.began & STAMPS);
+                s = std::make_shared<slot>();
+            }
+            if (o.v.opens)
+                opened(o, dut.push_o);
+        } else if (late_open) {
+            opened(last, 0);
+        } else if (dut.open_valid_o) {
+            assert_false(inside.empty());
+            SAME(inside.front().v.accepted, false);
+            SAME(inside.front().v.opens, true);
+            opened(inside.front(), 0);
+            inside.front().v.opens = false;
+        }
+        if (dut.arrive_o)
+            arrivals++;
+        drops += dut.ctrl_drop_o;
+        while (!wanted.empty() && wanted.front().due <= now) {
+            compare(wanted.front());
+            wanted.pop_front();
+        }
+    }
+    uint64_t arrivals = 0, drops = 0, rows_opened = 0;
+
+    void opened(const outgoing &o, unsigned mask)
+    {
+        SAME(dut.open_valid_o, 1);
+        SAME(dut.open_mask_o, mask);
+        SAME(dut.open_bytes_o, o.h.len - 1);
+        SAME(dut.open_red_o, o.h.dtype << 3 | o.h.redop);
+        if (STAMP_W)
+            SAME(dut.stamp_o, o.began & STAMPS);
+        rows_opened++;
+    }
+
+    void compare(const pushed &p)
+    {
+        const unsigned base = PF + (p.cls == MW_CLS_REQ    ? PF / 2
+                                    : p.cls == MW_CLS_CTRL ? HF + TF
+                                                           : 0),
+                       count = p.s->dyn ? p.s->more + 1 : 1;
+        const unsigned front = HF + (2 * (count - 1) + F - 1) / F;
+        bytes got;
+        for (unsigned i = 0; i < front; i++)
+            got.insert(got.end(), p.s->line[base + i].begin(), p.s->line[base + i].end());
+        if (p.s->dyn) {
+            mw_header h = tb::header_of(got);
+            SAME(h.cnt, 0); // the output fills it in
+            uint64_t half[2];
+            h.cnt = count;
+            mw_header_pack(&h, half);
+            memcpy(got.data(), half, 16);
+        }
+        for (unsigned i = 0; p.s->pay && i <= p.s->len; i++)
+            got.insert(got.end(), p.s->line[i].begin(), p.s->line[i].end());
+        tb::assert_wire(p.must, got, "ingress");
+        if (p.s->pay)
+            SAME(p.s->bad[p.s->len], p.must.err);
+        copies_seen++;
+    }
+};
+
+constexpr unsigned CYCLES = 12000;
+} // namespace
+
+#define MODULE(name) \
+    TEST(name) \
+    { \
+        for (unsigned i = 0; i < 2; i++) { \
+            input b(&input::name); \
+            b.run(CYCLES); \
+            assert_true(b.sent > 200); \
+        } \
+    }
+
+MODULE(ingress)
+MODULE(queue_head)
+MODULE(header_check)
+MODULE(target_lookup)
+MODULE(target_walk)
+MODULE(seen_table)
+MODULE(request_open)
+MODULE(copy_write)
+MODULE(part_entry)
+MODULE(error_join)
+#if PARAM_PartGuest
+MODULE(write_turns)
+#endif
+
+// Packets that come faster than they are rejected, from a sender that keeps to no window and to no length: the queue takes what it has room for, the rest is refused with a code; nothing is lost in silence, and what comes behind is
+// right.
+static void flood(input::checker c, bool requests)
+{
+    input b(c);
+    std::vector<uint16_t> list;
+    for (unsigned e = 0; e < EXPERTS && list.size() < 15; e++)
+        if (!b.rules.reachable(b.rules.behind_expert(e), b.me))
+            list.push_back(tb::target(e));
+    list.push_back(list[0]); // named twice, which shows at the end of the list
+    b.flooding = true;
+    uint64_t packets = 0;
+    while (b.now < 20000) {
+        tb::packet p;
+        p.h = tb::header(requests ? MW_OP_DYMULTIMEM_LD_REDUCE : MW_OP_DYMULTIMEM_ST);
+        p.h.epoch = b.rules.epoch;
+        p.h.len = requests;
+        p.set_targets(list);
+        const unsigned cls = p.h.cls;
+        if (!requests && b.held[cls] == 1) // the parser is at the lists meanwhile
+            p.cut = 250;
+        if (requests || b.held[cls]) {
+            if (!requests)
+                b.held[cls]--;
+            b.queue.push_back({tb::encode(p, F, &b.rng), cls, true, {}, 0, false, p.h});
+            packets++;
+        }
+        b.cycle();
+        b.until("the packet to leave", 1000, [&] { return b.queue.empty(); });
+        b.inside.clear();
+    }
+    b.until("the input to be empty", 20000, [&] { return b.dut.idle_o && !b.level; });
+    assert_true(b.codes[MW_HWERR_DUPLICATE] > 10);
+    assert_true(requests ? b.codes[MW_HWERR_WINDOW] > 100 : b.codes[MW_HWERR_CREDIT] > 0);
+    b.flooding = false;
+    b.run(3000);
+}
+TEST(credit_gate)
+{
+    input b(&input::credit_gate);
+    b.run(CYCLES);
+    flood(&input::credit_gate, true);
+    if (STORE_PKTS > 1) // with one credit nothing piles up
+        flood(&input::credit_gate, false);
+}
+TEST(flit_queue)
+{
+    input b(&input::flit_queue);
+    b.run(CYCLES);
+    flood(&input::flit_queue, true);
+    if (STORE_PKTS > 1)
+        flood(&input::flit_queue, false);
+}
