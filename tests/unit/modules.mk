@@ -47,6 +47,14 @@ $(eval $(call variant,switch_8_16,switch_2_8,N=8 FlitBytes=16))
 $(eval $(call variant,switch_guest_8,switch_2_8,N=4 FlitBytes=8 PartGuest=1))
 $(eval $(call variant,switch_guest_16,switch_2_8,N=5 FlitBytes=16 PartGuest=1))
 $(eval $(call variant,switch_min,switch_2_8,N=4 FlitBytes=16 StorePkts=1 CtrlPkts=1 OpenRows=1 PartPkts=1 RxStorePkts=1 RxResultPkts=1 RxCtrlPkts=1))
+# every signal can be seen: the modules inside are tested one by one
+UNIT += ingress
+UNIT_SRCS_ingress := rtl/switch/ingress.sv
+UNIT_FLAGS_ingress := --public-flat-rw
+UNIT_C_ingress := host-tools/reduce.c
+UNIT_PARAMS_ingress := N=4 FlitBytes=8 StorePkts=16 CtrlPkts=16 OpenRows=8 MaxExperts=64 StampW=8 PartGuest=1 Late=1
+$(eval $(call variant,ingress_16,ingress,N=5 FlitBytes=16 StorePkts=16 CtrlPkts=16 OpenRows=8 MaxExperts=128 StampW=8 PartGuest=0 Late=0))
+$(eval $(call variant,ingress_min,ingress,N=2 FlitBytes=8 StorePkts=1 CtrlPkts=1 OpenRows=1 MaxExperts=16 StampW=1 PartGuest=0 Late=0))
 UNIT += expert_engine
 UNIT_SRCS_expert_engine := rtl/gpu/expert_engine.sv
 UNIT_PARAMS_expert_engine := FlitBytes=8 MemBytesLog2=18

@@ -7,7 +7,6 @@
 #include "Vingress___024root.h"
 
 #include "bench/dut.h"
-#include "bench/test.h"
 #include "switch_rules.h"
 
 #include <algorithm>
@@ -24,6 +23,18 @@ constexpr unsigned ALL = (1u << N) - 1, STAMPS = (1u << STAMP_W) - 1;
 using tb::bytes;
 
 #define S(signal) dut.rootp->ingress__DOT__##signal
+#define GATE(port) S(i_gate__DOT__##port)
+#define FIFO(port) S(i_queue__DOT__i_queue__DOT__##port)
+#define QUEUE(port) S(i_queue__DOT__##port)
+#define CHECK(port) S(i_header__DOT__##port)
+#define LOOKUP(port) S(i_lookup__DOT__##port)
+#define SEEN(port) S(i_walk__DOT__i_seen__DOT__##port)
+#define WALK(port) S(i_walk__DOT__##port)
+#define OPEN(port) S(i_open__DOT__##port)
+#define COPY(port) S(i_copies__DOT__##port)
+#define PART(port) S(i_partials__DOT__##port)
+#define ERRORS(port) S(i_errors__DOT__##port)
+#define TURNS(port) S(gen_guest__DOT__i_turns__DOT__##port)
 #define SAME(is, must) same(__func__, #is, static_cast<uint64_t>(is), static_cast<uint64_t>(must))
 
 void same(const char *module, const char *what, uint64_t is, uint64_t must)
@@ -66,7 +77,6 @@ class input : public tb::model<Vingress> {
         dut.port_i = static_cast<uint8_t>(me);
         dut.epoch_i = rules.epoch = below(4);
         rules.max_experts = EXPERTS;
-        rules.multicast = PARAM_Multicast;
         rules.emap.assign(EXPERTS, -1);
         for (unsigned p = 0; p < N; p++)
             if (N > 2 && p != me && percent(20))
@@ -337,10 +347,14 @@ class input : public tb::model<Vingress> {
     std::deque<outgoing> inside; // entered and not decided; only `ingress` takes out
     void inside_done()
     {
-        if (check == &input::ingress)
+        if (check == &input::ingress) {
             assert_int_equal(inside.size(), 0);
-        else
-            inside.clear();
+            assert_int_equal(partials.size(), 0);
+            assert_int_equal(comes, 0);
+            assert_int_equal(held[MW_CLS_CTRL], CTRL_PKTS);
+            assert_int_equal(held[MW_CLS_STORE], STORE_PKTS);
+        }
+        inside.clear();
     }
 
     // ---- credit_gate ----
@@ -350,25 +364,24 @@ class input : public tb::model<Vingress> {
     } gate;
     void credit_gate()
     {
-        const bool valid = S(i_gate__DOT__valid_i), last = S(i_gate__DOT__last_i),
-                   err = S(i_gate__DOT__err_i), brim = S(i_gate__DOT__brim_i),
-                   first = gate.flit == 0;
-        const unsigned cls = S(i_gate__DOT__cls_i), crd = S(i_gate__DOT__crd_i);
+        const bool valid = GATE(valid_i), last = GATE(last_i), err = GATE(err_i),
+                   brim = GATE(brim_i), first = gate.flit == 0;
+        const unsigned cls = GATE(cls_i), crd = GATE(crd_i);
         const bool may = first
                              ? !brim && (cls == MW_CLS_REQ || (cls < MW_CLS_REQ && gate.held[cls]))
                              : gate.open;
         const bool cut = !first && brim && !last;
-        SAME(S(i_gate__DOT__first_o), first);
-        SAME(S(i_gate__DOT__second_o), HF == 2 && gate.flit == 1);
-        SAME(S(i_gate__DOT__enters_o), valid && may);
+        SAME(GATE(first_o), first);
+        SAME(GATE(second_o), HF == 2 && gate.flit == 1);
+        SAME(GATE(enters_o), valid && may);
         if (valid && may) {
-            SAME(S(i_gate__DOT__last_o), last || cut);
-            SAME(S(i_gate__DOT__err_o), err || cut);
+            SAME(GATE(last_o), last || cut);
+            SAME(GATE(err_o), err || cut);
         }
-        SAME(S(i_gate__DOT__code_o), !valid || !first || may || cls == MW_CLS_PART ? MW_HWERR_NONE
-                                     : cls == MW_CLS_REQ                           ? MW_HWERR_WINDOW
-                                                         : MW_HWERR_CREDIT);
-        SAME(S(i_gate__DOT__scarce_o), gate.held[MW_CLS_STORE] < (STORE_PKTS + 3) / 4);
+        SAME(GATE(code_o), !valid || !first || may || cls == MW_CLS_PART ? MW_HWERR_NONE
+                           : cls == MW_CLS_REQ                           ? MW_HWERR_WINDOW
+                                                                         : MW_HWERR_CREDIT);
+        SAME(GATE(scarce_o), gate.held[MW_CLS_STORE] < (STORE_PKTS + 3) / 4);
         if (valid) {
             if (first && may && cls < MW_CLS_REQ)
                 gate.held[cls]--;
@@ -395,29 +408,24 @@ class input : public tb::model<Vingress> {
     void flit_queue()
     {
         auto &q = fifo.words;
-        const bool comes = S(i_queue__DOT__i_queue__DOT__valid_i),
-                   direct = S(i_queue__DOT__i_queue__DOT__direct_i),
-                   shown = S(i_queue__DOT__i_queue__DOT__valid_o),
-                   take = S(i_queue__DOT__i_queue__DOT__take_i),
-                   load = S(i_queue__DOT__i_queue__DOT__load_o),
-                   brim = S(i_queue__DOT__i_queue__DOT__brim_o);
-        const bytes in = tb::get(S(i_queue__DOT__i_queue__DOT__data_i)),
-                    out = tb::get(S(i_queue__DOT__i_queue__DOT__data_o)),
-                    reg = tb::get(S(i_queue__DOT__i_queue__DOT__held_o));
+        const bool comes = FIFO(valid_i), direct = FIFO(direct_i), shown = FIFO(valid_o),
+                   take = FIFO(take_i), load = FIFO(load_o), brim = FIFO(brim_o);
+        const bytes in = tb::get(FIFO(data_i)), out = tb::get(FIFO(data_o)),
+                    reg = tb::get(FIFO(held_o));
         constexpr unsigned most =
             (STORE_PKTS + 1) * (HF + TF + PF) + CTRL_PKTS * HF + OPEN_ROWS * (HF + TF);
         unsigned depth = 512;
         while (depth < most + 5)
             depth *= 2;
-        SAME(S(i_queue__DOT__i_queue__DOT__empty_o), q.empty());
+        SAME(FIFO(empty_o), q.empty());
         if (q.empty())
             SAME(shown, comes && direct);
         else if (q.front().soon || q.front().came + 3 <= now)
             SAME(shown, true);
-        SAME(S(i_queue__DOT__i_queue__DOT__held_valid_o), shown && !q.empty());
+        SAME(FIFO(held_valid_o), shown && !q.empty());
         if (shown && out != (q.empty() ? in : q.front().data))
             fail_msg("flit_queue: not the flit that came");
-        if (fifo.loads && (reg != fifo.load || !S(i_queue__DOT__i_queue__DOT__held_valid_o)))
+        if (fifo.loads && (reg != fifo.load || !FIFO(held_valid_o)))
             fail_msg("flit_queue: not what was loaded");
         if (brim)
             assert_true(q.size() + 5 >= depth);
@@ -425,7 +433,7 @@ class input : public tb::model<Vingress> {
             assert_true(brim);
         assert_true(q.size() <= depth + 1);
         fifo.loads = load;
-        fifo.load = tb::get(S(i_queue__DOT__i_queue__DOT__load_data_o));
+        fifo.load = tb::get(FIFO(load_data_o));
         fifo.before = q.size();
         fifo.most = std::max<uint64_t>(fifo.most, q.size());
         if (comes)
@@ -448,94 +456,90 @@ class input : public tb::model<Vingress> {
     void queue_head()
     {
         auto &q = heads.words;
-        const bool comes = S(i_queue__DOT__valid_i), shown = S(i_queue__DOT__valid_o),
-                   list = S(i_queue__DOT__list_i), begins = S(i_queue__DOT__begin_i);
+        const bool comes = QUEUE(valid_i), shown = QUEUE(valid_o), list = QUEUE(list_i),
+                   begins = QUEUE(begin_i);
         if (comes)
-            q.push_back({flit(S(i_queue__DOT__data_i)), bool(S(i_queue__DOT__head_i)),
-                         bool(S(i_queue__DOT__last_i)), bool(S(i_queue__DOT__err_i)),
-                         S(i_queue__DOT__cls_i), S(i_queue__DOT__now_i)});
+            q.push_back({flit(QUEUE(data_i)), bool(QUEUE(head_i)), bool(QUEUE(last_i)),
+                         bool(QUEUE(err_i)), QUEUE(cls_i), QUEUE(now_i)});
         const bool straight = comes && q.size() == 1;
-        SAME(S(i_queue__DOT__held_o), shown && !straight);
-        SAME(lane_of(flit(S(i_queue__DOT__data_i)), LANES - 1), S(i_queue__DOT__link_target_o));
+        SAME(QUEUE(held_o), shown && !straight);
+        SAME(lane_of(flit(QUEUE(data_i)), LANES - 1), QUEUE(link_target_o));
         if (shown) {
             assert_false(q.empty());
             const auto &w = q.front();
-            assert_true(w.data == flit(S(i_queue__DOT__data_o)));
-            SAME(S(i_queue__DOT__last_o), w.last);
-            SAME(S(i_queue__DOT__err_o), w.err);
-            SAME(S(i_queue__DOT__cls_o), w.cls);
+            assert_true(w.data == flit(QUEUE(data_o)));
+            SAME(QUEUE(last_o), w.last);
+            SAME(QUEUE(err_o), w.err);
+            SAME(QUEUE(cls_o), w.cls);
             if (list)
-                SAME(S(i_queue__DOT__target_o), lane_of(w.data, S(i_queue__DOT__lane_i)));
+                SAME(QUEUE(target_o), lane_of(w.data, QUEUE(lane_i)));
             else if (w.head)
-                SAME(S(i_queue__DOT__target_o), lane_of(w.data, LANES - 1));
+                SAME(QUEUE(target_o), lane_of(w.data, LANES - 1));
             if (heads.loads)
-                SAME(S(i_queue__DOT__target_o), heads.next);
-            if (begins && !S(i_queue__DOT__late_i))
-                SAME(S(i_queue__DOT__stamp_o), w.stamp);
+                SAME(QUEUE(target_o), heads.next);
+            if (begins && !QUEUE(late_i))
+                SAME(QUEUE(stamp_o), w.stamp);
         }
-        if (STAMP_W && (!begins || S(i_queue__DOT__late_i)) && shown)
-            SAME(S(i_queue__DOT__stamp_o), heads.stamp);
+        if (STAMP_W && (!begins || QUEUE(late_i)) && shown)
+            SAME(QUEUE(stamp_o), heads.stamp);
         if (shown && begins)
             heads.stamp = q.front().stamp;
-        heads.loads = S(i_queue__DOT__next_we_o) &&
-                      !(list && S(i_queue__DOT__take_i) && !S(i_queue__DOT__i_queue__DOT__load_o));
-        heads.next = S(i_queue__DOT__next_target_o);
-        if (S(i_queue__DOT__take_i))
+        heads.loads = QUEUE(next_we_o) && !(list && QUEUE(take_i) && !FIFO(load_o));
+        heads.next = QUEUE(next_target_o);
+        if (QUEUE(take_i))
             q.pop_front();
     }
 
     // ---- header_check ----
     void header_check()
     {
-        const mw_header h = head(S(i_header__DOT__head_i));
-        const unsigned cls = S(i_header__DOT__cls_i);
-        const bool valid = S(i_header__DOT__valid_i);
-        const unsigned code = rules.check(h, cls, !S(i_header__DOT__no_room_i));
-        SAME(S(i_header__DOT__code_o), valid ? code : 0);
+        const mw_header h = head(CHECK(head_i));
+        const unsigned cls = CHECK(cls_i);
+        const bool valid = CHECK(valid_i);
+        const unsigned code = rules.check(h, cls, !CHECK(no_room_i));
+        SAME(CHECK(code_o), valid ? code : 0);
         if (!valid || code)
             return;
-        SAME(S(i_header__DOT__dynamic_o), switch_rules::is_dynamic(h.opcode));
-        SAME(S(i_header__DOT__group_o), switch_rules::is_group(h.opcode));
-        SAME(S(i_header__DOT__pay_o), rules.pays(h));
+        SAME(CHECK(dynamic_o), switch_rules::is_dynamic(h.opcode));
+        SAME(CHECK(group_o), switch_rules::is_group(h.opcode));
+        SAME(CHECK(pay_o), rules.pays(h));
         if (rules.pays(h))
-            SAME(S(i_header__DOT__flits_o), rules.payload_flits(h) - 1);
+            SAME(CHECK(flits_o), rules.payload_flits(h) - 1);
     }
 
     // ---- target_lookup ----
     unsigned lookup_next = 0;
     void target_lookup()
     {
-        const bool list = S(i_lookup__DOT__listing_i), group = S(i_lookup__DOT__grouped_i),
-                   held_i = S(i_lookup__DOT__held_i);
+        const bool list = LOOKUP(listing_i), group = LOOKUP(grouped_i), held_i = LOOKUP(held_i);
         if (now > EXPERTS + 30) {
             const unsigned e =
-                (held_i ? lookup_next : static_cast<unsigned>(S(i_lookup__DOT__link_target_i))) >>
-                4;
-            const unsigned g = S(i_lookup__DOT__group_i), dst = S(i_lookup__DOT__dst_i);
+                (held_i ? lookup_next : static_cast<unsigned>(LOOKUP(link_target_i))) >> 4;
+            const unsigned g = LOOKUP(group_i), dst = LOOKUP(dst_i);
             const uint32_t outs = list    ? rules.behind_expert(e)
                                   : group ? rules.behind_group(g, me)
                                           : rules.behind_port(dst);
-            SAME(S(i_lookup__DOT__sel_o), outs);
-            SAME(S(i_lookup__DOT__somewhere_o), outs != 0);
+            SAME(LOOKUP(sel_o), outs);
+            SAME(LOOKUP(somewhere_o), outs != 0);
             if (outs)
-                SAME(S(i_lookup__DOT__allowed_o), !rules.reachable(outs, me));
-            SAME(S(i_lookup__DOT__port_good_o), !rules.reachable(rules.behind_port(dst), me));
+                SAME(LOOKUP(allowed_o), !rules.reachable(outs, me));
+            SAME(LOOKUP(port_good_o), !rules.reachable(rules.behind_port(dst), me));
             if (!list && group)
-                SAME(S(i_lookup__DOT__other_good_o), !rules.reachable(outs, me));
-            SAME(S(i_lookup__DOT__other_good_o) && list, false);
-            SAME(S(i_lookup__DOT__in_range_o), e < EXPERTS);
+                SAME(LOOKUP(other_good_o), !rules.reachable(outs, me));
+            SAME(LOOKUP(other_good_o) && list, false);
+            SAME(LOOKUP(in_range_o), e < EXPERTS);
             if (e < EXPERTS)
-                SAME(S(i_lookup__DOT__reached_o), !rules.reachable(rules.behind_expert(e), me));
+                SAME(LOOKUP(reached_o), !rules.reachable(rules.behind_expert(e), me));
             if (rules.behind_expert(e))
-                SAME(S(i_lookup__DOT__out_o), rules.emap[e]);
+                SAME(LOOKUP(out_o), rules.emap[e]);
             if (held_i) {
-                SAME(S(i_lookup__DOT__list_sel_o), rules.behind_expert(e));
+                SAME(LOOKUP(list_sel_o), rules.behind_expert(e));
                 if (rules.behind_expert(e))
-                    SAME(S(i_lookup__DOT__list_out_o), rules.emap[e]);
+                    SAME(LOOKUP(list_out_o), rules.emap[e]);
             }
         }
-        if (S(i_lookup__DOT__next_we_i))
-            lookup_next = S(i_lookup__DOT__next_target_i);
+        if (LOOKUP(next_we_i))
+            lookup_next = LOOKUP(next_target_i);
     }
 
     // ---- target_walk ----
@@ -547,14 +551,13 @@ class input : public tb::model<Vingress> {
     } walk;
     void target_walk()
     {
-        const bool valid = S(i_walk__DOT__valid_i), is_head = S(i_walk__DOT__head_i),
-                   list = S(i_walk__DOT__list_i), dynamic = S(i_walk__DOT__dynamic_i);
-        const unsigned cnt = S(i_walk__DOT__cnt_i), e = S(i_walk__DOT__expert_i),
-                       o = S(i_walk__DOT__out_i);
-        const uint32_t sel = S(i_walk__DOT__sel_i);
+        const bool valid = WALK(valid_i), is_head = WALK(head_i), list = WALK(list_i),
+                   dynamic = WALK(dynamic_i);
+        const unsigned cnt = WALK(cnt_i), e = WALK(expert_i), o = WALK(out_i);
+        const uint32_t sel = WALK(sel_i);
         const bool listing = list || dynamic, listed = list || (dynamic && cnt != 1),
                    right = !is_head || !dynamic || (cnt >= 1 && cnt <= 16);
-        SAME(S(i_walk__DOT__clearing_o), walk.clear != 0);
+        SAME(WALK(clearing_o), walk.clear != 0);
         if (valid && (is_head || list) && right) {
             const bool more = list ? walk.left > 1 : dynamic && cnt > 1,
                        wait = is_head && listed && walk.clear;
@@ -564,19 +567,19 @@ class input : public tb::model<Vingress> {
                 if (!wait)
                     walk.named.clear();
             }
-            SAME(S(i_walk__DOT__listing_o), listing);
-            SAME(S(i_walk__DOT__wait_o), wait);
-            SAME(S(i_walk__DOT__more_o), more);
-            SAME(S(i_walk__DOT__lane_o), walk.lane);
-            SAME(S(i_walk__DOT__lane_end_o), walk.lane == LANES - 1 || !more);
-            SAME(S(i_walk__DOT__mask_o), walk.found | sel);
+            SAME(WALK(listing_o), listing);
+            SAME(WALK(wait_o), wait);
+            SAME(WALK(more_o), more);
+            SAME(WALK(lane_o), walk.lane);
+            SAME(WALK(lane_end_o), walk.lane == LANES - 1 || !more);
+            SAME(WALK(mask_o), walk.found | sel);
             if (!wait) {
-                SAME(S(i_walk__DOT__twice_o), listed && walk.named.count(e));
+                SAME(WALK(twice_o), listed && walk.named.count(e));
                 const unsigned before = listing && sel ? walk.behind[o] : 0;
-                SAME(S(i_walk__DOT__again_o), list && before);
+                SAME(WALK(again_o), list && before);
                 if (before)
-                    SAME(S(i_walk__DOT__earlier_o), before - 1);
-                SAME(S(i_walk__DOT__count_o), before);
+                    SAME(WALK(earlier_o), before - 1);
+                SAME(WALK(count_o), before);
                 if (listed)
                     walk.named.insert(e);
                 if (listing && sel)
@@ -590,12 +593,12 @@ class input : public tb::model<Vingress> {
         } else if (valid && is_head) {
             walk.found = 0;
         } else if (valid && !list && walk.found) {
-            SAME(S(i_walk__DOT__all_o), walk.found);
+            SAME(WALK(all_o), walk.found);
         }
         if (valid && (is_head || list))
-            walk.lane = S(i_walk__DOT__next_i) ? (walk.lane + 1) % LANES : LANES - 1;
+            walk.lane = WALK(next_i) ? (walk.lane + 1) % LANES : LANES - 1;
         walk.clear -= walk.clear != 0;
-        if (S(i_walk__DOT__done_i) && listed)
+        if (WALK(done_i) && listed)
             walk.clear = 8;
     }
 
@@ -604,15 +607,15 @@ class input : public tb::model<Vingress> {
     unsigned seen_clear = 8;
     void seen_table()
     {
-        const unsigned e = S(i_walk__DOT__i_seen__DOT__expert_i);
-        SAME(S(i_walk__DOT__i_seen__DOT__clearing_o), seen_clear != 0);
+        const unsigned e = SEEN(expert_i);
+        SAME(SEEN(clearing_o), seen_clear != 0);
         if (!seen_clear) {
-            SAME(S(i_walk__DOT__i_seen__DOT__seen_o), seen.count(e));
-            if (S(i_walk__DOT__i_seen__DOT__mark_i))
+            SAME(SEEN(seen_o), seen.count(e));
+            if (SEEN(mark_i))
                 seen.insert(e);
         }
         seen_clear -= seen_clear != 0;
-        if (S(i_walk__DOT__i_seen__DOT__clear_i)) {
+        if (SEEN(clear_i)) {
             seen_clear = 8;
             seen.clear();
         }
@@ -626,24 +629,24 @@ class input : public tb::model<Vingress> {
     } open;
     void request_open()
     {
-        const bool is_head = S(i_open__DOT__head_i), decides = S(i_open__DOT__decide_i),
-                   more = S(i_open__DOT__more_i), bad = S(i_open__DOT__bad_i);
-        SAME(S(i_open__DOT__late_o), open.late);
+        const bool is_head = OPEN(head_i), decides = OPEN(decide_i), more = OPEN(more_i),
+                   bad = OPEN(bad_i);
+        SAME(OPEN(late_o), open.late);
         if (is_head && !open.late)
-            open.h = head(S(i_open__DOT__now_i));
+            open.h = head(OPEN(now_i));
         if (is_head || decides)
-            SAME(S(i_open__DOT__no_room_o), HF == 2 ? open.full : S(i_open__DOT__full_i));
-        const bool room = HF == 2 ? !open.full : !S(i_open__DOT__full_i),
+            SAME(OPEN(no_room_o), HF == 2 ? open.full : OPEN(full_i));
+        const bool room = HF == 2 ? !open.full : !OPEN(full_i),
                    asks = decides && open.h.len && room;
-        SAME(S(i_open__DOT__valid_o), open.late || (asks && !more));
-        if (S(i_open__DOT__valid_o)) {
+        SAME(OPEN(valid_o), open.late || (asks && !more));
+        if (OPEN(valid_o)) {
             open.opened++;
-            SAME(S(i_open__DOT__bytes_o), open.h.len - 1);
-            SAME(S(i_open__DOT__red_o), open.h.dtype << 3 | open.h.redop);
+            SAME(OPEN(bytes_o), open.h.len - 1);
+            SAME(OPEN(red_o), open.h.dtype << 3 | open.h.redop);
         }
         open.late = asks && more && bad;
-        if (S(i_open__DOT__first_i))
-            open.full = S(i_open__DOT__full_i);
+        if (OPEN(first_i))
+            open.full = OPEN(full_i);
     }
 
     // ---- copy_write ----
@@ -652,22 +655,20 @@ class input : public tb::model<Vingress> {
     } copy;
     void copy_write()
     {
-        const bool valid = S(i_copies__DOT__valid_i), last = S(i_copies__DOT__last_i),
-                   begins = S(i_copies__DOT__begin_i), is_head = S(i_copies__DOT__head_i),
-                   list = S(i_copies__DOT__list_i), pay = S(i_copies__DOT__pay_i);
-        const unsigned cls = S(i_copies__DOT__cls_i), earlier = S(i_copies__DOT__earlier_i);
+        const bool valid = COPY(valid_i), last = COPY(last_i), begins = COPY(begin_i),
+                   is_head = COPY(head_i), list = COPY(list_i), pay = COPY(pay_i);
+        const unsigned cls = COPY(cls_i), earlier = COPY(earlier_i);
         constexpr unsigned
             REQ_LINES = PF / 2,
             OTHER = PF; // lines: payload, then header and targets, those of REQ in the upper half
         const unsigned request = cls == MW_CLS_REQ ? REQ_LINES : 0;
-        bytes in = flit(S(i_copies__DOT__data_i)), must = in,
-              out = flit(S(i_copies__DOT__wr_data_o));
+        bytes in = flit(COPY(data_i)), must = in, out = flit(COPY(wr_data_o));
         unsigned to = 0, line = 0, lanes = (1u << LANES) - 1, desc = 0;
         bool bad = false;
         if (begins || is_head) {
-            to = valid && !S(i_copies__DOT__refuse_i) ? ALL : 0;
+            to = valid && !COPY(refuse_i) ? ALL : 0;
             line = OTHER + request + (cls == MW_CLS_CTRL ? HF + TF : 0) + (HF == 2 && is_head);
-            desc = is_head && S(i_copies__DOT__described_i) ? S(i_copies__DOT__sel_i) : 0;
+            desc = is_head && COPY(described_i) ? COPY(sel_i) : 0;
             if (begins) {
                 must[1] = static_cast<uint8_t>((must[1] & 0xe0) | me);
                 if (switch_rules::is_dynamic(in[0] & 63)) {
@@ -676,13 +677,13 @@ class input : public tb::model<Vingress> {
                 }
             }
         } else if (list) {
-            to = valid ? S(i_copies__DOT__list_sel_i) : 0;
+            to = valid ? COPY(list_sel_i) : 0;
             desc = to;
-            const unsigned target = S(i_copies__DOT__target_i);
+            const unsigned target = COPY(target_i);
             line = OTHER + request + HF - 1;
             lanes = 1u << (LANES - 1);
             unsigned lane = LANES - 1;
-            if (S(i_copies__DOT__again_i)) {
+            if (COPY(again_i)) {
                 lane = earlier % LANES;
                 line = OTHER + request + HF + earlier / LANES;
                 lanes = lane ? 1u << lane : (1u << LANES) - 1;
@@ -691,30 +692,30 @@ class input : public tb::model<Vingress> {
             must[2 * lane] = static_cast<uint8_t>(target);
             must[2 * lane + 1] = static_cast<uint8_t>(target >> 8);
         } else if (pay) {
-            to = valid ? S(i_copies__DOT__all_i) : 0;
+            to = valid ? COPY(all_i) : 0;
             line = last ? copy.flits : copy.count;
-            bad = S(i_copies__DOT__err_i) || !last || copy.count != copy.flits;
+            bad = COPY(err_i) || !last || copy.count != copy.flits;
         }
         const bool ends = valid && pay && (last || copy.count == copy.flits);
-        SAME(S(i_copies__DOT__wr_valid_o), to);
-        SAME(S(i_copies__DOT__desc_we_o), desc);
-        SAME(S(i_copies__DOT__end_o), ends);
+        SAME(COPY(wr_valid_o), to);
+        SAME(COPY(desc_we_o), desc);
+        SAME(COPY(end_o), ends);
         if (ends)
-            SAME(S(i_copies__DOT__wrong_o), !last || copy.count != copy.flits);
+            SAME(COPY(wrong_o), !last || copy.count != copy.flits);
         if (to) {
-            SAME(S(i_copies__DOT__wr_region_o), pay ? 3 : cls);
-            SAME(S(i_copies__DOT__wr_line_o), line);
-            SAME(S(i_copies__DOT__wr_lane_o), lanes);
+            SAME(COPY(wr_region_o), pay ? 3 : cls);
+            SAME(COPY(wr_line_o), line);
+            SAME(COPY(wr_lane_o), lanes);
             for (unsigned l = 0; l < LANES; l++)
                 if (lanes >> l & 1)
                     SAME(lane_of(out, l), lane_of(must, l));
             if (!pay || ends)
-                SAME(bit(S(i_copies__DOT__wr_data_o), 8 * F), bad);
+                SAME(bit(COPY(wr_data_o), 8 * F), bad);
         }
         if (desc)
-            SAME(S(i_copies__DOT__desc_len_o), is_head ? S(i_copies__DOT__flits_i) : copy.flits);
+            SAME(COPY(desc_len_o), is_head ? COPY(flits_i) : copy.flits);
         if (valid && is_head) {
-            copy.flits = S(i_copies__DOT__flits_i);
+            copy.flits = COPY(flits_i);
             copy.count = 0;
         } else if (valid && pay) {
             copy.count++;
@@ -729,10 +730,10 @@ class input : public tb::model<Vingress> {
     } part;
     void part_entry()
     {
-        const bool valid = S(i_partials__DOT__valid_i), last = S(i_partials__DOT__last_i),
-                   mine = valid && S(i_partials__DOT__cls_i) == MW_CLS_PART;
-        const bytes in = flit(S(i_partials__DOT__data_i));
-        const unsigned full = S(i_partials__DOT__full_i);
+        const bool valid = PART(valid_i), last = PART(last_i),
+                   mine = valid && PART(cls_i) == MW_CLS_PART;
+        const bytes in = flit(PART(data_i));
+        const unsigned full = PART(full_i);
         unsigned code = MW_HWERR_NONE, we = 0;
         if (valid && part.flit == 0) {
             part.h = tb::header_of(in);
@@ -755,14 +756,13 @@ class input : public tb::model<Vingress> {
             if (!part.drop)
                 we = 1u << part.h.dst;
         }
-        SAME(S(i_partials__DOT__code_o), code);
-        SAME(S(i_partials__DOT__we_o), we);
+        SAME(PART(code_o), code);
+        SAME(PART(we_o), we);
         if (we) {
-            SAME(S(i_partials__DOT__idx_o), part.flit - HF);
-            assert_true(flit(S(i_partials__DOT__data_o)) == in);
-            SAME(bit(S(i_partials__DOT__data_o), 8 * F), last);
-            SAME(bit(S(i_partials__DOT__data_o), 8 * F + 1),
-                 part.poison || (last && S(i_partials__DOT__err_i)));
+            SAME(PART(idx_o), part.flit - HF);
+            assert_true(flit(PART(data_o)) == in);
+            SAME(bit(PART(data_o), 8 * F), last);
+            SAME(bit(PART(data_o), 8 * F + 1), part.poison || (last && PART(err_i)));
         }
         if (valid)
             part.flit = last ? 0 : part.flit + 1;
@@ -774,19 +774,19 @@ class input : public tb::model<Vingress> {
     } errors;
     void error_join()
     {
-        SAME(S(i_errors__DOT__valid_o), errors.shown != 0);
+        SAME(ERRORS(valid_o), errors.shown != 0);
         if (errors.shown)
-            SAME(S(i_errors__DOT__code_o), errors.shown);
-        SAME(S(i_errors__DOT__waits_o), errors.waits != 0);
-        const bool wrong_end = S(i_errors__DOT__end_i) && S(i_errors__DOT__wrong_i);
-        const unsigned parser = S(i_errors__DOT__reject_i)             ? S(i_errors__DOT__code_i)
-                                : S(i_errors__DOT__cut_i) || wrong_end ? unsigned{MW_HWERR_LENGTH}
-                                                                       : 0;
+            SAME(ERRORS(code_o), errors.shown);
+        SAME(ERRORS(waits_o), errors.waits != 0);
+        const bool wrong_end = ERRORS(end_i) && ERRORS(wrong_i);
+        const unsigned parser = ERRORS(reject_i)             ? ERRORS(code_i)
+                                : ERRORS(cut_i) || wrong_end ? unsigned{MW_HWERR_LENGTH}
+                                                             : 0;
         errors.shown = parser ? parser : errors.waits;
         if (!parser)
             errors.waits = 0;
-        if (S(i_errors__DOT__link_code_i))
-            errors.waits = S(i_errors__DOT__link_code_i);
+        if (ERRORS(link_code_i))
+            errors.waits = ERRORS(link_code_i);
     }
 
     // ---- write_turns ----
@@ -806,17 +806,16 @@ class input : public tb::model<Vingress> {
     {
         auto &q = turn.words;
         const bool pause = !q.empty() && !turn.in_payload;
-        const unsigned copies = S(gen_guest__DOT__i_turns__DOT__copy_valid_i);
-        bytes word = tb::get(S(gen_guest__DOT__i_turns__DOT__copy_data_i));
-        unsigned lane = S(gen_guest__DOT__i_turns__DOT__copy_lane_i), valid = copies;
-        SAME(S(gen_guest__DOT__i_turns__DOT__pause_o), pause);
-        SAME(S(gen_guest__DOT__i_turns__DOT__part_we_o), pause ? q.front().we : 0);
-        SAME(S(gen_guest__DOT__i_turns__DOT__idle_o),
-             q.empty() && !S(gen_guest__DOT__i_turns__DOT__we_i));
+        const unsigned copies = TURNS(copy_valid_i);
+        bytes word = tb::get(TURNS(copy_data_i));
+        unsigned lane = TURNS(copy_lane_i), valid = copies;
+        SAME(TURNS(pause_o), pause);
+        SAME(TURNS(part_we_o), pause ? q.front().we : 0);
+        SAME(TURNS(idle_o), q.empty() && !TURNS(we_i));
         if (pause) {
             turn.turns++;
             SAME(copies, 0);
-            SAME(S(gen_guest__DOT__i_turns__DOT__part_idx_o), q.front().idx);
+            SAME(TURNS(part_idx_o), q.front().idx);
             valid = q.front().we;
             lane = (1u << LANES) - 1;
             word = q.front().data;
@@ -827,19 +826,17 @@ class input : public tb::model<Vingress> {
             std::swap(lane, turn.late_lane);
             std::swap(word, turn.late_data);
         }
-        SAME(S(gen_guest__DOT__i_turns__DOT__wr_valid_o), valid);
+        SAME(TURNS(wr_valid_o), valid);
         if (valid) {
-            SAME(S(gen_guest__DOT__i_turns__DOT__wr_lane_o), lane);
-            bytes out = tb::get(S(gen_guest__DOT__i_turns__DOT__wr_data_o));
+            SAME(TURNS(wr_lane_o), lane);
+            bytes out = tb::get(TURNS(wr_data_o));
             word.resize(out.size());
             if (out != word)
                 fail_msg("write_turns: not the word that was to be written");
         }
-        if (S(gen_guest__DOT__i_turns__DOT__we_i))
-            q.push_back({S(gen_guest__DOT__i_turns__DOT__we_i),
-                         S(gen_guest__DOT__i_turns__DOT__idx_i),
-                         tb::get(S(gen_guest__DOT__i_turns__DOT__data_i))});
-        turn.in_payload = S(gen_guest__DOT__i_turns__DOT__pay_i);
+        if (TURNS(we_i))
+            q.push_back({TURNS(we_i), TURNS(idx_i), tb::get(TURNS(data_i))});
+        turn.in_payload = TURNS(pay_i);
         assert_true(q.size() <= PF + 1);
     }
 #endif
@@ -900,6 +897,7 @@ class input : public tb::model<Vingress> {
         }
         if (at < HF || at >= HF + PF || nowhere || refused)
             return;
+        comes -= at == HF;
         const bool last = o.w.last(at), poison = h.poison || h.epoch != rules.epoch ||
                                                  h.opcode != MW_OP_PARTIAL || (last && o.w.err);
         const bytes data(o.w.at(at), o.w.at(at) + F);
@@ -946,8 +944,7 @@ class input : public tb::model<Vingress> {
                 inside.pop_front();
             }
         }
-        parser_error = S(i_errors__DOT__reject_i) || S(i_errors__DOT__cut_i) ||
-                       (S(i_errors__DOT__end_i) && S(i_errors__DOT__wrong_i));
+        parser_error = ERRORS(reject_i) || ERRORS(cut_i) || (ERRORS(end_i) && ERRORS(wrong_i));
 
         // addresses; the words come with them or a cycle later
         place here[32];
@@ -1030,15 +1027,22 @@ class input : public tb::model<Vingress> {
             opened(inside.front(), 0);
             inside.front().v.opens = false;
         }
-        if (dut.arrive_o)
-            arrivals++;
-        drops += dut.ctrl_drop_o;
+        unsigned begun = 0;
+        for (const outgoing &o : inside)
+            begun += o.began == now;
+        if (dut.idle_o)
+            SAME(inside.size(), begun);
+        if (dut.part_come_o) {
+            SAME(dut.part_come_o, 1u << tb::header_of(queue.front().w.data).dst);
+            SAME(at, HF);
+        }
+        comes += dut.part_come_o != 0;
         while (!wanted.empty() && wanted.front().due <= now) {
             compare(wanted.front());
             wanted.pop_front();
         }
     }
-    uint64_t arrivals = 0, drops = 0, rows_opened = 0;
+    uint64_t comes = 0;
 
     void opened(const outgoing &o, unsigned mask)
     {
@@ -1048,7 +1052,6 @@ class input : public tb::model<Vingress> {
         SAME(dut.open_red_o, o.h.dtype << 3 | o.h.redop);
         if (STAMP_W)
             SAME(dut.stamp_o, o.began & STAMPS);
-        rows_opened++;
     }
 
     void compare(const pushed &p)
