@@ -64,15 +64,7 @@ module egress_choice #(
     assign part       = can_part && (turn_part_q || !(can_ctrl || can_req || store_turn));
     assign store      = can_store && (turn_store_q || !(can_ctrl || can_req || can_part));
 
-    always_comb begin
-        unique case (1'b1)
-            req:     cls_o = CLS_REQ;
-            part:    cls_o = CLS_PART;
-            store:   cls_o = CLS_STORE;
-            default: cls_o = CLS_CTRL;
-        endcase
-    end
-
+    assign cls_o         = ({2{req}} & CLS_REQ) | ({2{part}} & CLS_PART) | ({2{store}} & CLS_STORE);   // else CLS_CTRL, which is 0
     assign ctrl_start_o  = open_i && ctrl;
     assign store_start_o = open_i && store;
     assign part_start_o  = open_i && part;
