@@ -62,6 +62,9 @@ UNIT_FLAGS_egress := --public-flat-rw
 UNIT_PARAMS_egress := N=4 FlitBytes=8 StorePkts=16 CtrlPkts=16 OpenRows=8 PartPkts=4 RxStorePkts=16 RxResultPkts=4 RxCtrlPkts=16 Window=16 StampW=8 Guest=1
 $(eval $(call variant,egress_16,egress,N=5 FlitBytes=16 StorePkts=16 CtrlPkts=16 OpenRows=8 PartPkts=4 RxStorePkts=16 RxResultPkts=4 RxCtrlPkts=16 Window=0 StampW=8 Guest=0))
 $(eval $(call variant,egress_min,egress,N=2 FlitBytes=16 StorePkts=1 CtrlPkts=1 OpenRows=1 PartPkts=1 RxStorePkts=1 RxResultPkts=1 RxCtrlPkts=1 Window=1 StampW=1 Guest=0))
+UNIT += switch_parts
+UNIT_SRCS_switch_parts := tests/unit/switch_parts.sv
+UNIT_PARAMS_switch_parts := N=3 CtrlPkts=4 OpenRows=3 StorePkts=16 Window=8 RxStorePkts=16 RxResultPkts=4
 UNIT += expert_engine
 UNIT_SRCS_expert_engine := rtl/gpu/expert_engine.sv
 UNIT_PARAMS_expert_engine := FlitBytes=8 MemBytesLog2=18

@@ -1,0 +1,526 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Parts of a switch port that stand alone, each under anything that its interface allows, against a model of it made of that interface and docs/microarchitecture.md. What is not under test gets any input.
+
+#include "Vswitch_parts.h"
+
+#include "bench/dut.h"
+
+#include "errors.h"
+#include "map.h"
+#include "packet.h"
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <map>
+
+namespace {
+constexpr unsigned N = PARAM_N, CTRL_PKTS = PARAM_CtrlPkts, OPEN_ROWS = PARAM_OpenRows;
+constexpr unsigned ALL = (1u << N) - 1;
+
+#define SAME(is, must) same(#is, static_cast<uint64_t>(is), static_cast<uint64_t>(must))
+void same(const char *what, uint64_t is, uint64_t must)
+{
+    if (is != must)
+        fail_msg("%s is %llx, must be %llx", what, static_cast<unsigned long long>(is),
+                 static_cast<unsigned long long>(must));
+}
+
+struct parts : tb::model<Vswitch_parts> {
+    parts() { reset(); }
+    void drive() override
+    {
+        tb::inputs<Vswitch_parts>::each(
+            dut, [&](auto &port, unsigned width) { tb::scramble(port, width, rng); });
+        dut.go_i = 0;
+    }
+};
+unsigned ones(unsigned set)
+{
+    return static_cast<unsigned>(__builtin_popcount(set));
+}
+
+// ---- credit_return ----
+struct credits_back : parts {
+    unsigned ctrl = 0, out = CTRL_PKTS, hold = 0, told = 0; // to give back; packets inside
+    std::array<unsigned, 32> parts_told{}, parts_done{};
+
+    void drive() override
+    {
+        parts::drive();
+        dut.crd_room_i = static_cast<uint8_t>(percent(50) ? ALL : rng.bits(N));
+        dut.crd_ctrl_drop_i = out && percent(30);
+        unsigned free = static_cast<unsigned>(rng.bits(N) & rng.bits(N));
+        while (ones(free) + dut.crd_ctrl_drop_i > out)
+            free &= free - 1;
+        dut.crd_ctrl_free_i = static_cast<uint8_t>(free);
+        dut.crd_part_done_i = static_cast<uint8_t>(rng.bits(N) & rng.bits(N) & ~hold);
+    }
+    void sample() override
+    {
+        const unsigned lowest = hold ? static_cast<unsigned>(__builtin_ctz(hold)) : 0;
+        SAME(dut.crd_o, (ctrl != 0) | (dut.crd_room_i == ALL) << 1 | (hold != 0) << 3);
+        SAME(dut.crd_part_hold_o, hold);
+        SAME(dut.crd_idle_o, dut.crd_o == 0);
+        if (hold)
+            SAME(dut.crd_part_o, lowest);
+        const unsigned freed = ones(dut.crd_ctrl_free_i) + dut.crd_ctrl_drop_i, back = ctrl != 0;
+        ctrl += freed - back;
+        out -= freed;
+        out = std::min(CTRL_PKTS, out + back);
+        hold = (hold & (hold - 1)) | dut.crd_part_done_i;
+    }
+};
+
+// ---- stall_timer ----
+struct timers : parts {
+    unsigned ticks[4] = {}, late = 0;
+    void drive() override
+    {
+        parts::drive();
+        dut.timer_tick_i = static_cast<uint8_t>(rng.bits(4) & rng.bits(4));
+        dut.timer_wait_i = static_cast<uint8_t>(rng.bits(4) | rng.bits(4) | rng.bits(4));
+    }
+    void sample() override
+    {
+        for (unsigned i = 0; i < 4; i++) {
+            SAME(dut.timer_late_o >> i & 1, ticks[i] == 3);
+            late += ticks[i] == 3;
+            if (!(dut.timer_wait_i >> i & 1))
+                ticks[i] = 0;
+            else if (dut.timer_tick_i >> i & 1)
+                ticks[i] = std::min(3u, ticks[i] + 1);
+        }
+    }
+};
+
+// ---- part_stand_in ----
+struct stand_in : parts {
+    unsigned old = 0, ticks = 0, late = 0, waits = 0;
+    bool stands = false;
+    void drive() override
+    {
+        parts::drive();
+        dut.stand_tick_i = percent(30);
+        dut.stand_mark_i = percent(3);
+        dut.stand_level_i = static_cast<uint8_t>(below(OPEN_ROWS + 1));
+        dut.stand_row_done_i = percent(20) && dut.stand_level_i;
+        if (percent(8))
+            waits = below(N + 1);
+        dut.stand_wait_i = static_cast<uint8_t>(waits < N ? 1u << waits : 0);
+        dut.stand_re_i = static_cast<uint8_t>(percent(50) ? 1u << below(N) : 0);
+        dut.stand_done_i = percent(30) ? dut.stand_re_i : 0;
+    }
+    void sample() override
+    {
+        SAME(dut.stand_has_o, dut.stand_has_i | dut.stand_down_i);
+        SAME(dut.stand_re_o, dut.stand_re_i & dut.stand_has_i);
+        SAME(dut.stand_done_o, dut.stand_done_i & dut.stand_has_i);
+        SAME(dut.stand_term_o & 0x1ffff, dut.stand_term_i & 0x1ffff);
+        if (now > 1)
+            SAME(dut.stand_term_o >> 17, (dut.stand_term_i >> 17) | stands);
+        SAME(dut.stand_late_o, ticks == 3 ? dut.stand_wait_i : 0);
+        SAME(dut.stand_old_o, old != 0);
+        late += dut.stand_late_o != 0;
+        stands = dut.stand_re_i & ~dut.stand_has_i;
+        ticks = !dut.stand_wait_i ? 0 : std::min(3u, ticks + dut.stand_tick_i);
+        if (dut.stand_mark_i)
+            old = dut.stand_level_i - dut.stand_row_done_i;
+        else if (dut.stand_row_done_i && old)
+            old--;
+    }
+};
+
+// ---- port_guard ----
+struct guard : parts {
+    enum { UP, MARKED, SHUT, DOWN, DRAIN, FLUSH } state = UP;
+    unsigned steps = 0, ticks[4] = {}, cls = 0, why = 0, codes[32] = {}, left = 0, pauses = 10,
+             cuts = 0;
+    bool open = false, drop = false, shut = false, report = false;
+    unsigned starved = 0, flushes = 0;
+
+    void drive() override
+    {
+        parts::drive();
+        if (rng.one_in(300))
+            pauses = rng.pick({0u, 10u, 100u});
+        if (!left && percent(60))
+            left = percent(3) ? 60 : 1 + below(12);
+        dut.guard_up_valid_i = left && !percent(pauses);
+        dut.guard_up_last_i = dut.guard_up_valid_i ? left == 1 : percent(50);
+        left -= dut.guard_up_valid_i;
+        dut.guard_tick_i = static_cast<uint8_t>(percent(10) | percent(8) << 1 | percent(6) << 2);
+        if (rng.one_in(40))
+            starved = static_cast<unsigned>(rng.bits(3) & rng.bits(3));
+        dut.guard_starved_i = static_cast<uint8_t>(starved);
+        dut.guard_late_i = rng.one_in(400);
+        dut.guard_disable_i = rng.one_in(300);
+        dut.guard_enable_i = rng.one_in(20);
+        dut.guard_step_i = rng.one_in(6);
+        dut.guard_ready_i = rng.one_in(4);
+        dut.guard_drained_i = rng.one_in(4);
+        dut.guard_report_take_i =
+            report && (percent(30) || state >= DOWN); // long before it is up again
+    }
+    void sample() override
+    {
+        const bool valid = dut.guard_up_valid_i, flush = state == FLUSH, down = state >= DOWN;
+        SAME(dut.guard_down_o, down);
+        SAME(dut.guard_flush_o, flush);
+        SAME(dut.guard_report_o, report);
+        if (report)
+            SAME(dut.guard_report_code_o, why);
+        // packets come whole, and not at all while the port is shut
+        const bool inside = open && !drop, cut = inside && (shut || !valid);
+        SAME(dut.guard_in_valid_o, inside || (valid && !open && !shut));
+        if (dut.guard_in_valid_o) {
+            SAME(dut.guard_in_last_o, cut || dut.guard_up_last_i);
+            SAME(dut.guard_in_err_o, cut || dut.guard_up_err_i);
+            SAME(dut.guard_in_cls_o, open ? cls : unsigned{dut.guard_up_cls_i});
+        }
+        SAME(dut.guard_drop_o, cut || (valid && !open && shut));
+        cuts += cut;
+
+        const bool sinks = ticks[0] == 3 || ticks[1] == 3 || ticks[2] == 3, owes = dut.guard_late_i,
+                   endless = ticks[3] == 3;
+        const unsigned waits[4] = {starved & 1, starved >> 1 & 1, starved >> 2 & 1, open};
+        const unsigned tick[4] = {dut.guard_tick_i & 1u, dut.guard_tick_i >> 1 & 1u,
+                                  dut.guard_tick_i >> 2 & 1u, dut.guard_tick_i & 1u};
+        for (unsigned i = 0; i < 4; i++)
+            ticks[i] = !waits[i] || state != UP ? 0 : std::min(3u, ticks[i] + tick[i]);
+        if (dut.guard_report_take_i)
+            report = false;
+        const bool marked = state != UP;
+        switch (state) {
+        case UP:
+            if (sinks || owes || endless) {
+                report = true;
+                why = sinks ? MW_HWERR_SINK : owes ? MW_HWERR_OWES : MW_HWERR_OPEN;
+                codes[why]++;
+            }
+            if (sinks || owes || endless || dut.guard_disable_i)
+                state = MARKED;
+            break;
+        case MARKED:
+            state = SHUT;
+            break;
+        case SHUT:
+            if (dut.guard_written_i)
+                state = DOWN;
+            break;
+        case DOWN:
+            if (dut.guard_enable_i)
+                state = DRAIN;
+            break;
+        case DRAIN:
+            if (dut.guard_drained_i)
+                state = FLUSH;
+            steps = 0;
+            break;
+        default:
+            if (steps == 2 && dut.guard_ready_i) {
+                state = UP;
+                flushes++;
+            } else if (steps < 2) {
+                steps += dut.guard_step_i;
+            }
+        }
+        // the class is that of the first flit; what follows a cut is dropped
+        if (!open) {
+            drop = shut;
+            cls = dut.guard_up_cls_i;
+        } else if (shut || !valid) {
+            drop = true;
+        }
+        if (flush)
+            open = false;
+        else if (valid)
+            open = !dut.guard_up_last_i;
+        shut = marked;
+    }
+};
+
+// ---- switch_common ----
+struct common : parts {
+    unsigned store = 0, part = 0, ticks[3] = {}, since[3] = {}, limit = 3, held[32] = {},
+             throttle = 0, steps = 0;
+    bool settled = false;
+    void drive() override
+    {
+        parts::drive();
+        dut.limit_i = static_cast<uint8_t>(limit);
+        dut.throttle_i = static_cast<uint8_t>(throttle);
+        if (percent(50))
+            dut.err_waits_i = 0;
+    }
+    static unsigned limited(unsigned asked, unsigned most)
+    {
+        return asked && asked < most ? asked : most;
+    }
+    void sample() override
+    {
+        if (now > 1) {
+            SAME(dut.store_limit_o, store);
+            SAME(dut.part_limit_o, part);
+        }
+        store = limited(dut.store_credits_i, PARAM_RxStorePkts);
+        part = limited(dut.part_credits_i, PARAM_RxResultPkts);
+        SAME(dut.window_limit_o, std::min<unsigned>(dut.window_i, PARAM_Window));
+        // errors: one a cycle, the lowest port first
+        SAME(dut.err_valid_o, dut.err_waits_i != 0);
+        const unsigned first =
+            dut.err_waits_i ? static_cast<unsigned>(__builtin_ctz(dut.err_waits_i)) : N;
+        SAME(dut.err_take_o, first < N ? 1u << first : 0);
+        if (first < N) {
+            SAME(dut.err_port_o, first);
+            SAME(dut.err_code_o, dut.err_code_i[first]);
+        }
+        for (unsigned k = 0; k < 3; k++) {
+            since[k]++;
+            if (!(dut.tick_o >> k & 1))
+                continue;
+            if (ticks[k]++)
+                SAME(since[k], 1u << (limit + k));
+            since[k] = 0;
+        }
+        for (unsigned p = 0; p < N; p++)
+            held[p] += dut.hold_o >> p & 1;
+        if (dut.step_o)
+            SAME(now % 32, 31);
+        steps += dut.step_o;
+    }
+};
+
+// ---- port_counters, monitor_port, switch_monitor ----
+struct counted : parts {
+    uint64_t counts[N][15] = {};
+    unsigned left[N][2] = {};
+    bool first[N][2] = {}, quiet = false, runs = false;
+    unsigned interval = 0, in_interval = 0, classes = 15;
+    std::map<unsigned, uint64_t> bins[N];
+    std::vector<std::array<unsigned, 4>> samples[N];
+    std::array<unsigned, 4> sum[N] = {};
+    bool go = false, ran = false;
+
+    void drive() override
+    {
+        parts::drive();
+        dut.go_i = go;
+        dut.run_i = runs;
+        dut.mon_interval_i = static_cast<uint16_t>(interval);
+        dut.mon_classes_i = static_cast<uint8_t>(classes);
+        dut.mon_read_i = 0;
+        for (unsigned p = 0; p < N; p++) {
+            dut.events_i[p] =
+                quiet ? 0 : static_cast<uint8_t>(rng.bits(5) | (percent(60) ? 31 : 0));
+            dut.link_valid_i[p] = quiet ? 0 : static_cast<uint8_t>(rng.bits(2) | rng.bits(2));
+            // a header, and no more bytes than flits have
+            unsigned len = dut.link_len_i[p], last = 0;
+            for (unsigned d = 0; d < 2; d++) {
+                if (!(dut.link_valid_i[p] >> d & 1))
+                    continue;
+                if (!left[p][d]) {
+                    const unsigned bytes = below(129);
+                    left[p][d] = 1 + (bytes + 15) / 16;
+                    len = (len & ~(255u << 8 * d)) | bytes << 8 * d;
+                }
+                last |= (--left[p][d] == 0) << d;
+            }
+            dut.link_len_i[p] = static_cast<uint16_t>(len);
+            dut.link_last_i[p] = static_cast<uint8_t>(last);
+        }
+        if (quiet)
+            dut.leave_i = 0;
+        for (unsigned p = 0; p < N; p++) // mostly short
+            if (percent(80))
+                dut.leave_stamp_i[p] =
+                    (dut.now_o - static_cast<uint32_t>(rng.bits(below(17)))) & 0x1ffff;
+    }
+    void sample() override
+    {
+        const bool counts_now = runs && interval > 1;
+        for (unsigned p = 0; p < N; p++) {
+            for (unsigned d = 0; d < 2; d++) {
+                if (!(dut.link_valid_i[p] >> d & 1))
+                    continue;
+                const unsigned cls = dut.link_cls_i[p] >> 2 * d & 3;
+                counts[p][4 * d + cls]++;
+                if (first[p][d] && (cls == MW_CLS_STORE || cls == MW_CLS_PART))
+                    counts[p][8 + d] += dut.link_len_i[p] >> 8 * d & 255;
+                first[p][d] = dut.link_last_i[p] >> d & 1;
+            }
+            for (unsigned e = 0; e < 5; e++)
+                counts[p][10 + e] += dut.events_i[p] >> e & 1;
+            if (dut.leave_i >> p & 1 && classes >> dut.leave_cls_i[p] & 1) {
+                const unsigned latency =
+                    (dut.now_o + 2 - dut.leave_stamp_i[p]) & ((1u << MW_MONITOR_STAMP_BITS) - 1);
+                unsigned bin = latency;
+                if (latency >= 8) { // four to the octave
+                    const unsigned octave = 31 - static_cast<unsigned>(__builtin_clz(latency));
+                    bin = 4 * (octave - 1) + (latency >> (octave - 2) & 3);
+                }
+                bins[p][bin]++;
+            }
+            if (counts_now) {
+                sum[p][0] += dut.link_valid_i[p] & 1;
+                sum[p][1] += dut.link_valid_i[p] >> 1 & 1;
+                sum[p][2] += dut.events_i[p] >> 2 & 1;
+                sum[p][3] += dut.events_i[p] >> 1 & 1;
+            }
+        }
+        in_interval += counts_now;
+        if ((counts_now && in_interval == interval) || (ran && !runs && in_interval)) {
+            for (unsigned p = 0; p < N; p++) {
+                samples[p].push_back(sum[p]);
+                sum[p] = {};
+            }
+            in_interval = 0;
+        }
+        ran = runs;
+        if (dut.go_i) {
+            memset(counts, 0, sizeof counts);
+            for (unsigned p = 0; p < N; p++) {
+                first[p][0] = first[p][1] = true;
+                left[p][0] = left[p][1] = 0;
+                bins[p].clear();
+                samples[p].clear();
+                sum[p] = {};
+            }
+            in_interval = 0;
+        }
+    }
+    void layer(unsigned cycles_of_it)
+    {
+        quiet = true;
+        cycles(5);
+        go = true;
+        cycle();
+        go = false;
+        runs = true;
+        quiet = false;
+        cycles(cycles_of_it);
+        runs = false;
+        quiet = true;
+        cycles(8);
+    }
+    uint64_t counter(unsigned p, unsigned i)
+    {
+        for (unsigned k = 0; k < 3; k++) {
+            drive();
+            dut.cnt_port_i = static_cast<uint8_t>(p);
+            dut.cnt_idx_i = static_cast<uint8_t>(i);
+            settle();
+            edge();
+        }
+        return dut.cnt_data_o;
+    }
+    uint32_t word(unsigned p, bool series, unsigned i)
+    {
+        drive();
+        dut.mon_port_i = static_cast<uint8_t>(p);
+        dut.mon_series_i = series;
+        dut.mon_word_i = static_cast<uint8_t>(i);
+        dut.mon_read_i = 1;
+        settle();
+        edge();
+        settle();
+        edge();
+        return dut.mon_data_o;
+    }
+};
+} // namespace
+
+TEST(credit_return)
+{
+    credits_back b;
+    b.cycles(20000);
+}
+
+TEST(stall_timer)
+{
+    timers b;
+    b.cycles(20000);
+    assert_true(b.late > 100);
+}
+
+TEST(part_stand_in)
+{
+    stand_in b;
+    b.cycles(20000);
+    assert_true(b.late > 100);
+}
+
+TEST(port_guard)
+{
+    guard b;
+    b.cycles(60000);
+    for (unsigned code : {MW_HWERR_SINK, MW_HWERR_OPEN, MW_HWERR_OWES})
+        assert_true(b.codes[code] > 10);
+    assert_true(b.cuts > 100 && b.flushes > 30);
+}
+
+TEST(switch_common)
+{
+    for (unsigned limit : {1u, 3u, 6u, 0u}) {
+        common b;
+        b.limit = limit;
+        b.cycles(8000);
+        for (unsigned k = 0; k < 3; k++)
+            assert_true(limit ? b.ticks[k] > 10 : b.ticks[k] == 0);
+        assert_int_equal(b.steps, 250);
+        for (unsigned p = 0; p < N; p++)
+            assert_int_equal(b.held[p], 0);
+    }
+    for (unsigned throttle : {64u, 200u}) {
+        common b;
+        b.throttle = throttle;
+        b.cycles(20000);
+        for (unsigned p = 0; p < N; p++)
+            assert_in_range(b.held[p], 20000 * throttle / 256 * 9 / 10,
+                            20000 * throttle / 256 * 11 / 10);
+    }
+}
+
+TEST(port_counters)
+{
+    counted b;
+    for (unsigned n : {1u, 40u, 3000u, 9000u}) {
+        b.layer(n);
+        for (unsigned p = 0; p < N; p++)
+            for (unsigned i = 0; i < 15; i++)
+                SAME(b.counter(p, i), b.counts[p][i]);
+    }
+}
+
+TEST(monitor_port)
+{
+    counted b;
+    for (unsigned n : {1u, 500u, 4000u}) {
+        b.classes = static_cast<unsigned>(b.rng.bits(4));
+        b.layer(n);
+        for (unsigned p = 0; p < N; p++)
+            for (unsigned i = 0; i < MW_MONITOR_BINS; i++)
+                SAME(b.word(p, false, i), b.bins[p].count(i) ? b.bins[p][i] : 0);
+    }
+}
+
+TEST(switch_monitor)
+{
+    counted b;
+    for (unsigned interval : {0u, 1u, 2u, 3u, 17u, 250u}) {
+        b.interval = interval;
+        b.layer(1000);
+        const size_t taken = b.samples[0].size();
+        SAME(b.dut.mon_samples_o, taken);
+        SAME(taken, interval > 1 ? (1000 + interval - 1) / interval : 0);
+        for (unsigned p = 0; p < N; p++)
+            for (size_t s = taken > MW_MONITOR_SAMPLES ? taken - MW_MONITOR_SAMPLES : 0; s < taken;
+                 s++) {
+                const unsigned at = 2 * (s % MW_MONITOR_SAMPLES);
+                const auto &must = b.samples[p][s];
+                SAME(b.word(p, true, at), must[0] | must[1] << 16);
+                SAME(b.word(p, true, at + 1), must[2] | must[3] << 16);
+            }
+    }
+}
