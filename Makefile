@@ -17,6 +17,7 @@
 #   make formal       the short proofs of tests/formal, make formal-long the others
 #   make pnr          switch and node placed and routed for the ECP5 85F: area and clock, to docs/fpga.md
 #   make mutants      plants faults in the RTL; the tests must find each
+#   make mutate       random mutations of every unit-tested module's netlist, and which of them its tests find: M=module of one
 #   make install      the library, its headers, the tool and the udev rule: PREFIX=/usr/local DESTDIR=
 #   make format       clang-format on every C and C++ file
 #   make docs         writes the generated pages of docs/ anew
@@ -314,6 +315,7 @@ models: $(foreach m,$(MODELS),$(call model_so,$(m))) $(foreach m,$(DEVICES),$(ca
 
 # ---- unit tests of the RTL --------------------------------------------------
 include tests/unit/unit.mk
+include tests/mutate/mutate.mk
 
 # ---- tests in C -------------------------------------------------------------
 C_TESTS :=

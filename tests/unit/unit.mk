@@ -41,31 +41,38 @@ $(B)/unit/bench.a: tests/unit/bench/main.cpp $(UNIT_BENCH)
 	$(call say,CXX,$@)
 	$(Q)$(CXX) $(CXXFLAGS) -Itests/unit -c -o $(@:.a=.o) $< && rm -f $@ && ar rcs $@ $(@:.a=.o)
 
-# unit_rules: name, top, test
-define unit_rules
-$(B)/unit/$(1)/V$(2).mk: $$(UNIT_SRCS_$(1)) | $$(RTL_PKGS) $$(REG_SV) $$(DEV_REG_SV) $(B)/.setup
+# unit_program: name, top, test, folder, SystemVerilog sources (packages first), their warnings, further sources to link
+define unit_program
+$(4)/V$(2).mk: $(5) | $$(RTL_PKGS) $$(REG_SV) $$(DEV_REG_SV) $(B)/.setup
 	@mkdir -p $$(@D)
-	$$(call say,VERILATE,unit $(1))
+	$$(call say,VERILATE,$(4:$(B)/%=%))
 	$$(Q)$$(VERILATOR) --cc --quiet --prefix V$(2) --top-module $(2) $$(addprefix -G,$$(UNIT_PARAMS_$(1))) -O3 --x-assign unique --x-initial unique --assert \
-	    $$(VWARN) $$(UNIT_FLAGS_$(1)) $$(filter-out $$(UNIT_SRCS_$(1)),$$(RTL_PKGS)) $$(UNIT_SRCS_$(1)) --Mdir $$(@D) -CFLAGS -fPIC
+	    $(6) $$(UNIT_FLAGS_$(1)) $$(filter-out $(5),$$(RTL_PKGS)) $(5) --Mdir $$(@D) -CFLAGS -fPIC
 	$$(call verilator_deps,$$@)
 	@touch $$@
 
-$(B)/unit/$(1)/unit_inputs.h: $(B)/unit/$(1)/V$(2).mk tests/unit/bench/inputs.py
+$(4)/unit_inputs.h: $(4)/V$(2).mk tests/unit/bench/inputs.py
 	$$(Q)$$(PY) tests/unit/bench/inputs.py $$(@D)/V$(2).h >$$@
 
-$(B)/unit/$(1)/test_$(1): $(B)/unit/$(1)/V$(2).mk $(B)/unit/$(1)/unit_inputs.h $(3) $$(filter-out %.c,$$(UNIT_C_$(1))) $$(call obj,$$(filter %.c,$$(UNIT_C_$(1)))) \
+$(4)/test_$(1): $(4)/V$(2).mk $(4)/unit_inputs.h $(3) $$(filter-out %.c,$$(UNIT_C_$(1))) $$(call obj,$$(filter %.c,$$(UNIT_C_$(1)) $(7))) \
     $$(wildcard tests/unit/*.h) $(UNIT_BENCH) $(B)/unit/bench.a $(B)/verilated/plain.a | $(GEN_H) $$(UNIT_NEEDS_$(1))
-	$$(call say,CXX,unit $(1))
+	$$(call say,CXX,$(4:$(B)/%=%))
 	$$(Q)$$(MAKE) -s -C $$(@D) -f V$(2).mk V$(2)__ALL.a $$(VMAKE_GCC) OPT_FAST=-O1 OPT_SLOW=-O0 CXXFLAGS=-w >$$(@D)/make.log 2>&1 || { cat $$(@D)/make.log; exit 1; }
 	$$(Q)$$(CXX) $$(CXXFLAGS) -O1 $$(CPPFLAGS) $$(VINC) -Itests/unit -I$$(@D) $$(addprefix -DPARAM_,$$(UNIT_PARAMS_$(1))) -o $$@ $$(filter %.cpp %.o,$$^) \
 	    $$(@D)/V$(2)__ALL.a $(B)/verilated/plain.a $(B)/unit/bench.a -lcmocka $$(LDLIBS)
+endef
+
+# unit_rules: name, top, test
+define unit_rules
+$(call unit_program,$(1),$(2),$(3),$(B)/unit/$(1),$$(UNIT_SRCS_$(1)),$$(VWARN))
 
 .PHONY: unit-$(1)
 unit-$(1): $(B)/unit/$(1)/test_$(1)
 	@$$(PY) tests/run.py $$<
 endef
-$(foreach u,$(UNIT),$(eval $(call unit_rules,$(u),$(or $(UNIT_TOP_$(u)),$(u)),$(or $(UNIT_TEST_$(u)),tests/unit/test_$(u).cpp))))
+unit_top = $(or $(UNIT_TOP_$(1)),$(1))
+unit_test = $(or $(UNIT_TEST_$(1)),tests/unit/test_$(1).cpp)
+$(foreach u,$(UNIT),$(eval $(call unit_rules,$(u),$(call unit_top,$(u)),$(call unit_test,$(u)))))
 
 .PHONY: unit
 unit: $(UNIT_BINS)

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+# Programs of tests/mutate: a unit test around the netlist of its bench, with all mutations inside (run.py writes top.sv and netlist.v).
+
+# the tool's own test: a module with one place where a mutation must be found, and one where nothing can find it
+MUTATE_SAMPLE := mutate_sample
+UNIT_SRCS_mutate_sample := tests/mutate/sample/mutate_sample.sv
+UNIT_TEST_mutate_sample := tests/mutate/sample/test_mutate_sample.cpp
+
+# what the netlist is not to be blamed for; Yosys' $ in names is no error
+MUTATE_FLAGS := -Wno-lint -Wno-style -Wno-ENUMVALUE
+$(foreach u,$(UNIT) $(MUTATE_SAMPLE),$(eval $(call unit_program,$(u),$(call unit_top,$(u)),$(call unit_test,$(u)),$(B)/mutate/$(u),$(filter %_pkg.sv,$(UNIT_SRCS_$(u))) $(B)/mutate/$(u)/top.sv $(B)/mutate/$(u)/netlist.v,$(MUTATE_FLAGS),tests/mutate/select.c)))
+
+# one line per test, fields by |: name, top, SystemVerilog sources, parameters, what must be there when it runs
+.PHONY: mutate mutate-list
+mutate-list: $(RTL_PKGS) $(REG_SV) $(DEV_REG_SV) $(DEV_PKGS) $(DEV_IP)
+	@echo 'packages|$(RTL_PKGS)|$(RTL_DIRS) $(DEV_DIRS)'
+	@$(foreach u,$(UNIT) $(MUTATE_SAMPLE),echo '$(u)|$(call unit_top,$(u))|$(UNIT_SRCS_$(u))|$(UNIT_PARAMS_$(u))|$(UNIT_NEEDS_$(u))';)
+
+# M=module: that one alone (or several, with commas); MUTATIONS: how many in all
+M ?=
+MUTATIONS ?=
+mutate: $(GEN_H) | $(B)/.setup
+	@$(PY) tests/mutate/run.py $(if $(M),--modules $(M)) $(if $(MUTATIONS),--mutations $(MUTATIONS))
+
+TEST_CMDS += --command 'mutate-sample: $(PY) tests/mutate/run.py --self-test'
