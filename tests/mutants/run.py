@@ -5,10 +5,12 @@
 usage: run.py [NAME ...]
 
 mutants.toml lists the faults: name, what it breaks, file, the text to find (must be there exactly once), its replacement, and `tests`: make
-targets, any of which must fail. Each runs in a copy of the sources below build/mutants with the build folder's tools. A mutant that no test finds,
-or whose text is no longer there, fails the run. Exit status 1 then.
+targets, any of which must fail. Each runs in a copy of the sources below build/mutants with the build folder's tools, and each target once without a
+fault: it must pass there. A target finds a fault when it runs tests, and one fails: its last line is `N passed, N failed`. Where make ends without one, something does
+not build, which finds nothing. A mutant that no test finds, that does not build, or whose text is no longer there, fails the run. Exit status 1 then.
 """
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -19,6 +21,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 WORK = ROOT / "build" / "mutants"
 PARTS = ["Makefile", "requirements.txt", ".ci", "rtl", "sim", "driver", "firmware", "host-tools", "tests", "docs", ".clang-format"]
 TIMEOUT_S = 900
+SUMMARY = re.compile(r"^\d+ passed, [1-9]\d* failed", re.M)  # of tests/run.py and tests/formal/run.py
+UNREAD = "Yosys does not read it"                          # a proof that could not begin
 
 
 def prepare():
@@ -53,28 +57,54 @@ def sync(src, dst):
             shutil.copy(p, dst / p.name)
 
 
+class Broken(Exception):
+    """A target that could not run its tests."""
+
+
+def fails(target):
+    """Whether a test of the target fails; the text of it."""
+    try:
+        r = subprocess.run(["make", "-C", str(WORK), target], capture_output=True, text=True, timeout=TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        return f"{target} (no end)"
+    text = r.stdout + r.stderr
+    if r.returncode == 0:
+        return None
+    if not SUMMARY.search(text) or UNREAD in text:
+        raise Broken(f"{target} does not build:\n{text[-1500:]}")
+    return target
+
+
 def run_tests(targets):
-    """The first target that fails, or None. A fault that does not even build is not a finding."""
+    """The first target that fails, or None."""
+    return next((by for by in map(fails, targets) if by), None)
+
+
+def control(targets):
+    """Targets that do not pass without a fault, and why."""
+    prepare()
+    bad = {}
     for t in targets:
+        start = time.monotonic()
         try:
-            r = subprocess.run(["make", "-C", str(WORK), t], capture_output=True, text=True, timeout=TIMEOUT_S)
-        except subprocess.TimeoutExpired:
-            return f"{t} (no end)"
-        text = r.stdout + r.stderr
-        if "%Error" in text or "syntax error" in text:
-            raise RuntimeError(f"the mutant does not build:\n{text[-1500:]}")
-        if r.returncode != 0:
-            return t
-    return None
+            why = "fails without a fault" if fails(t) else None
+        except Broken as e:
+            why = str(e)
+        if why:
+            bad[t] = why
+        print(f"{'FAILED' if why else 'ok    '} control run of {t}{f': {why}' if why else ''} ({time.monotonic() - start:.0f} s)", flush=True)
+    return bad
 
 
 def main():
     mutants = tomllib.loads((pathlib.Path(__file__).parent / "mutants.toml").read_text())["mutant"]
     wanted = sys.argv[1:]
-    found = missed = 0
+    if unknown := set(wanted) - {m["name"] for m in mutants}:
+        sys.exit(f"no such mutant: {', '.join(sorted(unknown))}")
+    mutants = [m for m in mutants if not wanted or m["name"] in wanted]
+    bad = control(dict.fromkeys(t for m in mutants for t in m["tests"]))
+    found, missed = 0, len(bad)
     for m in mutants:
-        if wanted and m["name"] not in wanted:
-            continue
         prepare()
         path = WORK / m["file"]
         text = path.read_text()
@@ -85,9 +115,9 @@ def main():
             continue
         path.write_text(text.replace(m["find"], m["replace"]))
         try:
-            by = run_tests(m["tests"])
+            by = run_tests([t for t in m["tests"] if t not in bad])
             why = f"found by {by}" if by else "no test found it"
-        except RuntimeError as e:
+        except Broken as e:
             by, why = None, str(e)
         found, missed = found + bool(by), missed + (not by)
         print(f"{'found ' if by else 'FAILED'} {m['name']}: {m['what']}: {why} ({time.monotonic() - start:.0f} s)", flush=True)

@@ -96,7 +96,7 @@ class Unit:
         self.name, self.top, sources, parameters, needs = line.split("|")
         self.sources, self.parameters, self.needs = sources.split(), parameters.split(), needs.split()
         self.folder = WORK / self.name
-        self.mutations = []
+        self.mods, self.paths, self.variants = {}, {}, {}
 
 
 def units():
@@ -195,7 +195,7 @@ def read(unit, packages, dirs):
 
 
 def size(unit, module):
-    return max((sum(bool(CELL.match(x)) for x in unit.mods[v]) for v in unit.variants[module]), default=0)
+    return max((sum(bool(CELL.match(x)) for x in unit.mods[v]) for v in unit.variants.get(module, [])), default=0)
 
 
 # ---- mutations ----
@@ -472,15 +472,16 @@ def prefix(values):
         total += v
 
 
-def each(pool, what, items):
-    """Runs what(item) side by side; the first failure ends all."""
-    futures = [pool.submit(what, i) for i in items]
-    try:
-        return [f.result() for f in futures]
-    except Exception:
-        for f in futures:
-            f.cancel()
-        raise
+def each(pool, what, items, faults):
+    """What what(item) returns, side by side; None, and the text in `faults`, for what cannot be done."""
+    def one(item):
+        try:
+            return what(item)
+        except Failure as e:
+            say(f"FAILED {e}")
+            faults.append(str(e))
+            return None
+    return list(pool.map(one, items))
 
 
 def transferred(m, unit):
@@ -511,7 +512,7 @@ def width_of(lines, at, port, mods):
     return {"S": params.get("S_WIDTH", 1), "ADDR": params.get("ABITS", 1), "ARST": 1, "SRST": 1}.get(port, params.get("WIDTH", 1) if not (kind == "$memrd_v2" and port == "EN") else 1)
 
 
-def execute(mutations, applied, unit, pool):
+def execute(applied, unit, pool):
     """Builds and runs; `applied` as build() has it. Every mutation found gets its result."""
     begin = time.monotonic()
     build(unit, applied)
@@ -539,18 +540,18 @@ def reason_of(m, entries):
 
 
 def go(all_units, packages, dirs, order, counts_wanted, args):
-    begin = time.monotonic()
+    begin, faults = time.monotonic(), []
     primary = {m: all_units[t[0]] for m, t in order.items()}
     used = list(dict.fromkeys(primary.values()))
     runner = concurrent.futures.ThreadPoolExecutor(args.jobs)
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-        each(pool, lambda u: read(u, packages, dirs), used)
-        gone = [m for m, u in primary.items() if not size(u, m)]
-        for m in gone:
+        each(pool, lambda u: read(u, packages, dirs), used, faults)
+        for m in [m for m, u in primary.items() if not size(u, m)]:
             # the first test that has cells of it
             primary[m] = next((all_units[t] for t in order[m][1:] if all_units[t] in used and size(all_units[t], m)), None)
             if primary[m] is None:
-                say(f"{m}: no cell in {', '.join(order[m])}")
+                faults.append(f"{m}: no cell in {', '.join(order[m])}")
+                say(f"FAILED {faults[-1]}")
         sizes = {m: size(u, m) for m, u in primary.items() if u}
         counts = counts_wanted(sizes)
         say(f"{sum(counts.values())} mutations of {len(counts)} modules in {len(used)} benches, seed {args.seed}: read in {time.monotonic() - begin:.0f} s")
@@ -559,11 +560,11 @@ def go(all_units, packages, dirs, order, counts_wanted, args):
             of = {m: n for m, n in counts.items() if primary[m] is unit and n}
             if not of:
                 return [], []
-            unit.mutations = choose(unit, of, args.seed)
-            return unit.mutations, execute(unit.mutations, [(m.variant, m.cell, m) for m in unit.mutations], unit, runner)
+            chosen = choose(unit, of, args.seed)
+            return chosen, execute([(m.variant, m.cell, m) for m in chosen], unit, runner)
 
         mutations, runs = [], []
-        for ms, fs in each(pool, start, used):
+        for ms, fs in filter(None, each(pool, start, used, faults)):
             mutations += ms
             runs += fs
         for f in runs:
@@ -573,11 +574,12 @@ def go(all_units, packages, dirs, order, counts_wanted, args):
         say(f"tests: {time.monotonic() - begin:.0f} s")
 
         def exclude(m):
+            m.result = "survived"
             m.detail = prove(m)
             m.result = "excluded" if m.detail.startswith("same") else "survived"
             say(f"  {m.result} {m.module} {m.mode} {m.where} {m.line}: {m.detail}")
 
-        each(pool, exclude, [m for m in mutations if not m.result])
+        each(pool, exclude, [m for m in mutations if not m.result], faults)
         say(f"proofs: {time.monotonic() - begin:.0f} s")
 
         left = collections.defaultdict(list)
@@ -586,18 +588,18 @@ def go(all_units, packages, dirs, order, counts_wanted, args):
                 for t in [t for t in order[m.module] if t != m.unit.name][:args.others]:
                     left[t].append(m)
         other_units = [all_units[t] for t in left]
-        each(pool, lambda u: read(u, packages, dirs), [u for u in other_units if not hasattr(u, "mods")])
+        each(pool, lambda u: read(u, packages, dirs), [u for u in other_units if not u.mods], faults)
 
         def again(unit):
             applied = [(*at, m) for m in left[unit.name] if m.result != "found" and (at := transferred(m, unit))]
-            return execute(applied, applied, unit, runner) if applied else []
+            return execute(applied, unit, runner) if applied else []
 
-        for fs in each(pool, again, other_units):
+        for fs in filter(None, each(pool, again, other_units, faults)):
             for f in fs:
                 f.result()
     runner.shutdown()
     say(f"other tests: {time.monotonic() - begin:.0f} s")
-    return mutations
+    return mutations, faults
 
 
 def report(mutations):
@@ -631,7 +633,7 @@ def self_test(args):
     for n, m in enumerate(chosen, 1):
         m.number = n
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-        for f in execute(chosen, [(m.variant, m.cell, m) for m in chosen], unit, pool):
+        for f in execute([(m.variant, m.cell, m) for m in chosen], unit, pool):
             f.result()
         left = [m for m in chosen if not m.result]
         for m, answer in zip(left, pool.map(prove, left)):
@@ -671,11 +673,14 @@ def main():
                 raise Failure(f"no unit test in docs/testing.md names {', '.join(missing)}")
             order = {m: order[m] for m in args.modules.split(",")}
         number = args.mutations or (12 * len(order) if args.modules else MUTATIONS)
-        mutations = go(all_units, packages, dirs, order, lambda sizes: allocate(number, sizes), args)
+        mutations, faults = go(all_units, packages, dirs, order, lambda sizes: allocate(number, sizes), args)
     except Failure as e:
         print(f"mutate: {e}", file=sys.stderr)
         sys.exit(2)
-    sys.exit(0 if report(mutations) >= SCORE else 1)
+    score = report(mutations)
+    for f in faults:
+        print(f"mutate: {f}", file=sys.stderr)
+    sys.exit(2 if faults else 0 if score >= SCORE else 1)
 
 
 if __name__ == "__main__":
