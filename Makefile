@@ -4,7 +4,7 @@
 #   make              the tools, the N=8 model with 16-byte flits and what the tests need
 #   make run          the main job: one MoE layer under every system, checked bit for bit
 #   make test         every test and lint; T=word runs only those whose name holds it
-#   make test-all     the same, 32 GPUs, the long proofs, and the figures on the real trace
+#   make test-all     the same, 32 GPUs, the long proofs, the planted faults, and the figures on the real trace
 #   make unit         the unit tests of the RTL; make unit-NAME one of them
 #   make model        one Verilated device: N=4 F=8 [TRACE=1 with FST waves] [SMALL=1 memories as synth-check has them]
 #   make test-system  the tool in a virtual machine, with Linux's USB stack and the Verilated device
@@ -360,7 +360,9 @@ TEST_CMDS += --command 'run tile 1: $(B)/moeswitch run $(SYSTEM_RUNS)' --command
 # What `make test` leaves to `make test-all`: the model of 32 GPUs takes minutes to build and to run, the figures need the real
 # trace.
 LONG_C_TESTS := $(addprefix $(B)/tests/system/,test_large test_figures)
-LONG_CMDS := --command 'reduce_lane-long: MW_PAIRS=10000000 $(B)/unit/reduce_lane/test_reduce_lane' --command 'formal-long: make formal-long'
+LONG_CMDS := --command 'reduce_lane-long: MW_PAIRS=10000000 $(B)/unit/reduce_lane/test_reduce_lane' --command 'formal-long: make formal-long' --command 'mutants: make mutants'
+# seconds; each of the planted faults builds a test anew
+LONG_TIMEOUT := 7200
 
 # Programs that run long go first, so that the end is not one of them alone.
 FIRST := $(addprefix $(B)/tests/system/,test_systems test_random test_command test_stuck)
@@ -375,7 +377,7 @@ test: $(TEST_NEEDS)
 	@$(PY) tests/run.py --filter '$(T)' $(TEST_CMDS) $(AGAIN) $(TESTS)
 
 test-all: $(TEST_NEEDS) $(LONG_C_TESTS) $(LONG_UNIT_BINS) $(foreach m,$(LONG_MODELS),$(call model_so,$(m)))
-	@$(PY) tests/run.py --filter '$(T)' $(TEST_CMDS) $(LONG_CMDS) $(AGAIN) $(LONG_C_TESTS) $(LONG_UNIT_BINS) $(TESTS)
+	@$(PY) tests/run.py --timeout $(LONG_TIMEOUT) --filter '$(T)' $(TEST_CMDS) $(LONG_CMDS) $(AGAIN) $(LONG_C_TESTS) $(LONG_UNIT_BINS) $(TESTS)
 
 run: $(TOOL) $(call model_so,8.16.0.0)
 	@if [ -d ../shared/traces/deepseek-v2-lite-intent ]; then trace="--trace ../shared/traces/deepseek-v2-lite-intent"; else trace=; fi; \

@@ -6,8 +6,8 @@ MUTATE_SAMPLE := mutate_sample
 UNIT_SRCS_mutate_sample := tests/mutate/sample/mutate_sample.sv
 UNIT_TEST_mutate_sample := tests/mutate/sample/test_mutate_sample.cpp
 
-# what the netlist is not to be blamed for; Yosys' $ in names is no error
-MUTATE_FLAGS := -Wno-lint -Wno-style -Wno-fatal
+# a netlist has no style, and error codes are plain bits in it
+MUTATE_FLAGS := -Wno-lint -Wno-style -Wno-fatal -Wno-ENUMVALUE
 $(foreach u,$(UNIT) $(MUTATE_SAMPLE),$(eval $(call unit_program,$(u),$(call unit_top,$(u)),$(call unit_test,$(u)),$(B)/mutate/$(u),$(filter %_pkg.sv,$(UNIT_SRCS_$(u))) $(B)/mutate/$(u)/top.sv $(B)/mutate/$(u)/netlist.v,$(MUTATE_FLAGS),tests/mutate/select.c)))
 
 # one line per test, fields by |: name, top, SystemVerilog sources, parameters, what must be there when it runs
