@@ -30,6 +30,7 @@ import sys
 import threading
 import time
 import tomllib
+import traceback
 
 import proof
 
@@ -451,7 +452,7 @@ def prove(m):
         if reset is True:
             return "same: no difference ever behind reset"
         if reset is not None:
-            answer = f"differs in cycle {reset} behind reset"
+            answer = f"differs in cycle {reset} behind reset" + (", at a port of a module inside" if children and len(mods) > 1 else "")
         elif same is False:
             answer = "differs from some state, none found behind reset"
     return answer
@@ -478,10 +479,12 @@ def each(pool, what, items, faults):
     def one(item):
         try:
             return what(item)
-        except Failure as e:
-            say(f"FAILED {e}")
-            faults.append(str(e))
+        except Exception as e:  # an error of this program must not lose what has run
+            text = str(e) if isinstance(e, Failure) else traceback.format_exc()
+            say(f"FAILED {text}")
+            faults.append(text)
             return None
+
     return list(pool.map(one, items))
 
 
