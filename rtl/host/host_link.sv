@@ -15,6 +15,7 @@ module host_link
     parameter int unsigned N            = 4,
     parameter int unsigned FlitBytes    = 8,
     parameter int unsigned MemBytesLog2 = fabric_pkg::MemBytesLog2,
+    parameter int unsigned Zeros    = host_pkg::SyncZeros,   // see link_rx
     localparam int unsigned FW = 8 * FlitBytes
 ) (
     input  wire logic          clk_i,
@@ -50,6 +51,7 @@ module host_link
     output logic [FW-1:0]      mem_wdata_o,
     input  wire logic          mem_rvalid_i,
     input  wire logic [FW-1:0] mem_rdata_i,
+    input  wire logic          mem_lost_i,     // an access was: its GPU is being reset
     input  wire logic          mem_idle_i,     // nothing under way at any port
 
     // mailbox
@@ -89,18 +91,19 @@ module host_link
     frame_header_t h;
     logic          header_valid, accept, word_valid, word_ready, rx_done, crc_ok, next, rx_error;
     logic [63:0]   word;
+    logic [31:0]   key;
+    logic          foreign;
     logic [7:0]    rx_status;
     logic [15:0]   seen, last_number;
 
-    link_rx i_rx (
+    link_rx #(.Zeros(Zeros)) i_rx (
         .clk_i, .rst_ni, .clear_i(link_reset_i), .valid_i(out_valid_i), .ready_o(out_ready_o), .data_i(out_data_i), .bytes_i(out_bytes_i),
         .header_valid_o(header_valid), .header_o(h), .accept_i(accept), .word_valid_o(word_valid), .word_ready_i(word_ready), .word_o(word),
-        .done_o(rx_done), .crc_ok_o(crc_ok), .next_i(next), .waiting_o, .in_step_o, .error_o(rx_error), .error_status_o(rx_status),
-        .error_seen_o(seen), .last_number_o(last_number)
+        .done_o(rx_done), .crc_ok_o(crc_ok), .next_i(next), .waiting_o, .in_step_o, .key_o(key), .foreign_o(foreign), .error_o(rx_error),
+        .error_status_o(rx_status), .error_seen_o(seen), .last_number_o(last_number)
     );
 
     // ---- what a header asks for, and what is wrong with it ----
-    logic          foreign_q;   // the host speaks another major version
     logic          is_bulk, known, odd, outside, too_long;
     logic [31:0]   bytes;
     logic [15:0]   gpu;
@@ -118,7 +121,7 @@ module host_link
                       h.kind inside {FRAME_WAIT, FRAME_RESET} ? h.words != '0 : h.words > CommandWords;
 
     always_comb begin
-        if (!known || (foreign_q && !(h.kind inside {FRAME_SYNC, FRAME_INFO}))) verdict = STATUS_TYPE;
+        if (!known || (foreign && !(h.kind inside {FRAME_SYNC, FRAME_INFO}))) verdict = STATUS_TYPE;
         else if (is_bulk && odd) verdict = STATUS_LENGTH;
         else if (h.kind != FRAME_MEM_WRITE && too_long) verdict = STATUS_LENGTH;
         else if (is_bulk && outside) verdict = STATUS_RANGE;
@@ -130,7 +133,7 @@ module host_link
     state_e        state_q;
     status_e       verdict_q;
     frame_header_t req_q, reply_q;
-    logic          mute_q, error_q, tx_ready, tx_start, regs_start, regs_done, regs_failed, dma_start, dma_busy, dma_in_ready, dma_out_valid;
+    logic          mute_q, error_q, lost_q, tx_ready, tx_start, regs_start, regs_done, regs_failed, dma_start, dma_busy, dma_in_ready, dma_out_valid;
     logic          payload_ready, payload_valid, from_buffer_q;
     logic [63:0]   dma_word, payload, time_q;
     logic [63:0]   waited_q;
@@ -180,7 +183,6 @@ module host_link
             state_q   <= TAKE;
             mute_q    <= 1'b0;
             error_q   <= 1'b0;
-            foreign_q <= 1'b0;
         end else begin
             unique case (state_q)
                 TAKE: begin
@@ -213,7 +215,6 @@ module host_link
             if (link_reset_i && listening) state_q <= TAKE;
             mute_q <= (mute_q || link_reset_i) && !(tx_ready && (listening || state_q == SENDING));
             error_q <= !link_reset_i && (rx_error || (error_q && state_q != ERROR));
-            if (state_q == START && req_q.kind == FRAME_SYNC) foreign_q <= req_q.count[31:16] != Version[31:16];
         end
 
         if (state_q == TAKE) begin
@@ -225,6 +226,7 @@ module host_link
             index_q <= index_q + 7'd1;
         end
         if (rx_done) crc_ok_q <= crc_ok;
+        lost_q <= state_q != TAKE && (lost_q || mem_lost_i);
         waited_q <= state_q == WAIT ? waited_q + 64'd1 : '0;
         time_q   <= !rst_ni || reset_fabric_o ? '0 : time_q + 64'd1;
 
@@ -236,12 +238,13 @@ module host_link
                 if (verdict_q == STATUS_OK && crc_ok_q) begin
                     if (req_q.kind == FRAME_MEM_READ) reply_q.words <= bytes_q[18:3];
                     if (req_q.kind == FRAME_SYNC) begin
-                        reply_q.argument <= req_q.argument;
+                        reply_q.argument <= {key[0] ? key : req_q.argument[63:32], req_q.argument[31:0]};
                         reply_q.count    <= Version;
-                        if (foreign_q) reply_q.status <= STATUS_VERSION;
+                        if (foreign) reply_q.status <= STATUS_VERSION;
                     end
                 end
             end
+            WRITTEN: if ((lost_q || mem_lost_i) && reply_q.status == STATUS_OK) reply_q.status <= STATUS_STATE;
             REGS: begin
                 reply_q.count  <= req_q.kind == FRAME_REG_WRITE || regs_failed ? 32'(regs_count) : '0;
                 reply_q.status <= regs_failed ? STATUS_ACCESS : STATUS_OK;
@@ -289,7 +292,7 @@ module host_link
 
     link_tx i_tx (
         .clk_i, .rst_ni, .mute_i(mute_q || link_reset_i), .start_i(tx_start && tx_ready), .ready_o(tx_ready), .header_i(reply_q),
-        .word_valid_i(payload_valid), .word_ready_o(payload_ready), .word_i(payload), .trailer_i(STATUS_OK), .valid_o(in_valid_o), .ready_i(in_ready_i),
+        .word_valid_i(payload_valid), .word_ready_o(payload_ready), .word_i(payload), .trailer_i(lost_q ? STATUS_STATE : STATUS_OK), .valid_o(in_valid_o), .ready_i(in_ready_i),
         .data_o(in_data_o), .last_o(in_last_o)
     );
 

@@ -7,10 +7,16 @@
 // payload. Then payload words follow (word_valid_o, word_ready_i), and done_o pulses: crc_ok_o tells of payload and trailer (1 without payload). Nothing
 // more is taken until next_i. error_o pulses when the link falls out of step; what is received from then on is discarded up to a SYNC.
 //
+// What a frame carries must never be taken for a frame. So a SYNC counts only where Zeros zeros came directly before it, or nothing but zeros since
+// clear_i: no payload holds as many and a SYNC. And each SYNC of a host that knows keys makes a new one (key_o, told in the reply alone), which is in the
+// CRC of every later header; a payload's CRC goes on from that of its header. See the protocol's page for why that is enough.
+//
 // A frame takes 3 cycles for its header, one to look at it, and one for each word of its payload and trailer.
 `default_nettype none
 
-module link_rx (
+module link_rx #(
+    parameter int unsigned Zeros = host_pkg::SyncZeros   // power of two, 8 or more; less than the protocol's is for simulations
+) (
     input  wire logic                     clk_i,
     input  wire logic                     rst_ni,
     input  wire logic                     clear_i,        // forget everything, out of step
@@ -32,6 +38,8 @@ module link_rx (
     output logic                          waiting_o,      // the first byte of another frame is here
 
     output logic                          in_step_o,
+    output logic [31:0]                   key_o,          // of this session, 0: none
+    output logic                          foreign_o,      // session of another version: SYNC and INFO only
     output logic                          error_o,
     output logic [7:0]                    error_status_o,
     output logic [15:0]                   error_seen_o,   // first two bytes, or number received
@@ -39,7 +47,7 @@ module link_rx (
 );
     typedef enum logic [2:0] {BETWEEN, HEADER, LOOK, OFFER, PAYLOAD, DONE, HELD} state_e;
     state_e                  state_q;
-    logic                    have_word, have1, have2, take, drop, zero8, is_magic, is_sync, good, expected;
+    logic                    have_word, have1, have2, take, drop, zero8, is_magic, is_sync, good, expected, same_major, knows_keys;
     logic [63:0]             word;
     logic [2:0][63:0]        header_q;
     logic [1:0]              at_q;
@@ -49,6 +57,11 @@ module link_rx (
     host_pkg::frame_header_t h;
 
     localparam logic [15:0] MostWords = 16'(host_pkg::MaxPayload / 8);
+    localparam int unsigned ZerosW = $clog2(Zeros);
+
+    if (Zeros < 8 || Zeros != 1 << ZerosW) begin : gen_check
+        $error("link_rx: Zeros must be a power of two, 8 or more");
+    end
 
     link_align i_align (
         .clk_i, .rst_ni, .clear_i, .valid_i, .ready_o, .data_i, .bytes_i, .valid_o(have_word), .have1_o(have1), .have2_o(have2), .word_o(word),
@@ -59,9 +72,34 @@ module link_rx (
     assign header_o = h;
     assign zero8    = word == '0;
     assign is_magic = word[15:0] == 16'(host_pkg::Magic);
-    assign is_sync  = h.kind == host_pkg::FRAME_SYNC && h.words == '0;
-    assign good     = crc_q == crc_pkg::Good && h.words <= MostWords && (h.kind != host_pkg::FRAME_SYNC || is_sync);
+    assign is_sync  = h.kind == host_pkg::FRAME_SYNC && h.words == '0 && gap_q;
+    assign good     = crc_q == crc_pkg::Good && h.words <= MostWords && (h.kind & host_pkg::FrameReply) == '0 && (h.kind != host_pkg::FRAME_SYNC || is_sync);
     assign expected = in_step_o && h.number == number_q;
+
+    // ---- zeros before a SYNC: bytes of every kind count, as those that a broken frame swallows are among them ----
+    logic [ZerosW:0] zeros_q;   // the highest bit: enough
+    logic            gap_q;     // there were enough before this header
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni || clear_i) zeros_q <= (ZerosW + 1)'(Zeros);
+        else if (take && have_word && !zero8) zeros_q <= '0;
+        else if (drop && have1 && word[7:0] != '0) zeros_q <= '0;
+        else if (!zeros_q[ZerosW] && ((take && have_word) || (drop && have1))) zeros_q <= zeros_q + (take ? (ZerosW + 1)'(8) : (ZerosW + 1)'(1));
+    end
+
+    // ---- keys ----
+    // A register that every word and every cycle stirs: only who has seen the whole traffic knows what the next key will be.
+    logic [31:0] stir_q, key_here;
+    logic        guarded_q;     // a host that knows keys was here: one that does not has to reset the link
+
+    assign same_major = h.count[31:16] == 16'(host_pkg::ProtocolMajor);
+    assign knows_keys = same_major && h.count[15:0] >= 16'(host_pkg::KeyMinor);
+    assign key_here   = at_q == 2'd2 && header_q[0][23:16] != host_pkg::FRAME_SYNC ? key_o : '0;
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) stir_q <= '1;
+        else stir_q <= {stir_q[30:0], stir_q[31] ^ stir_q[21] ^ stir_q[1] ^ stir_q[0]} ^ (take && have_word ? word[63:32] ^ word[31:0] : '0);
+    end
 
     // ---- taking bytes ----
     logic skip_word, skip_byte, begins, wrong;
@@ -99,12 +137,14 @@ module link_rx (
         if (!rst_ni || clear_i) begin
             state_q   <= BETWEEN;
             in_step_o <= 1'b0;
+            guarded_q <= 1'b0;
             if (!rst_ni) number_q <= '0;
         end else begin
             unique case (state_q)
                 BETWEEN: begin
                     at_q  <= '0;
                     crc_q <= crc_pkg::Start;
+                    gap_q <= zeros_q[ZerosW];
                     if (begins) begin
                         state_q <= HEADER;
                     end else if (wrong) begin
@@ -116,16 +156,21 @@ module link_rx (
                 end
                 HEADER: if (have_word) begin
                     header_q[at_q] <= word;
-                    crc_q          <= crc_pkg::crc_8(crc_q, word);
+                    crc_q          <= crc_pkg::crc_8(crc_q, word ^ {key_here, 32'd0});
                     at_q           <= at_q + 2'd1;
                     if (at_q == 2'd2) state_q <= LOOK;
                 end
                 LOOK: begin
-                    crc_q <= crc_pkg::Start;
+                    crc_q <= key_o[0] ? ~h.crc : crc_pkg::Start;
                     if (good && (is_sync || expected)) begin
                         state_q   <= OFFER;
                         in_step_o <= 1'b1;
                         number_q  <= h.number + 16'd1;
+                        if (is_sync) begin
+                            key_o     <= knows_keys ? {stir_q[31:1], 1'b1} : '0;
+                            foreign_o <= !same_major || (!knows_keys && guarded_q);
+                            guarded_q <= guarded_q || knows_keys;
+                        end
                     end else begin
                         state_q   <= BETWEEN;
                         in_step_o <= 1'b0;
@@ -141,7 +186,15 @@ module link_rx (
                     left_q <= left_q - 14'd1;
                     if (left_q == 14'd1) state_q <= DONE;
                 end
-                DONE: state_q <= HELD;
+                DONE: begin
+                    state_q <= HELD;
+                    if (!crc_ok_o) begin // where the frame ended is not known
+                        in_step_o      <= 1'b0;
+                        error_o        <= 1'b1;
+                        error_status_o <= host_pkg::STATUS_PAYLOAD;
+                        error_seen_o   <= '0;
+                    end
+                end
                 default: if (next_i) state_q <= BETWEEN;
             endcase
         end

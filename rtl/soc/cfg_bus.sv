@@ -21,6 +21,7 @@ module cfg_bus (
 
     // slaves: 0 fabric, 1 SoC
     output logic             s_req_o   [2],
+    output logic             s_host_o,     // the access is master 0's
     output logic             s_we_o,
     output logic [31:0]      s_addr_o,
     output logic [31:0]      s_wdata_o,
@@ -32,7 +33,8 @@ module cfg_bus (
     state_e     state_q;
     logic       master_q, slave_q, pick;
 
-    assign pick = m_req_i[0] && m_req_i[1] ? !master_q : m_req_i[1];
+    assign s_host_o = !master_q;
+    assign pick     = m_req_i[0] && m_req_i[1] ? !master_q : m_req_i[1];
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin

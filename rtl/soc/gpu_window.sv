@@ -4,7 +4,7 @@
 // puts the enabled bytes into it and writes it back; nobody else may write that flit in between (the port is claimed until the write was taken).
 //
 // One access at a time: held until ack_o. Addresses: gpu_i and byte address in its memory; the caller checks both. Worst case: what the other user of the
-// ports needs to let go, and two flits.
+// ports needs to let go, and two flits. A read that is lost (stream_mux) reads as 0, and nothing is written then.
 `default_nettype none
 
 module gpu_window #(
@@ -31,6 +31,7 @@ module gpu_window #(
     output logic [31:0]        addr_o,   // flit address
     output logic [FW-1:0]      wdata_o,
     input  wire logic          rvalid_i,
+    input  wire logic          lost_i,
     input  wire logic [FW-1:0] rdata_i
 );
     localparam int unsigned Words = FlitBytes / 4, LaneW = $clog2(Words), ByteW = $clog2(FlitBytes);
@@ -57,7 +58,7 @@ module gpu_window #(
             unique case (state_q)
                 IDLE: if (req_i) state_q <= READ;
                 READ: if (ready_i) state_q <= WAIT;
-                WAIT: if (rvalid_i) state_q <= we_i == '0 ? DONE : WRITE;
+                WAIT: if (rvalid_i) state_q <= we_i == '0 || lost_i ? DONE : WRITE;
                 WRITE: if (ready_i) state_q <= DONE;
                 default: state_q <= IDLE;
             endcase

@@ -3,8 +3,8 @@
 // Control SoC: PicoRV32 with its RAM, its ways to the bus of the registers and to the GPUs' memories, and its own registers (soc_csr) with timer,
 // watchdog, UART and mailbox. It configures, starts, watches and reports; no data of a layer passes through it.
 //
-// The CPU's address space is that of map_pkg. An access that finds nothing there, is not of 32 bits where that is asked, or is refused by the bus, reads
-// 0, writes nothing, and is kept in the register `fault`. Registers of the SoC are reached over the bus only, by the host as by the CPU.
+// The CPU's address space is that of map_pkg. An access that finds nothing there, is not of 32 bits where that is asked, is refused by the bus, or meets a
+// GPU that is being reset, reads 0, writes nothing, and is kept in the register `fault`. Registers of the SoC are reached over the bus only, by the host as by the CPU.
 `default_nettype none
 
 module soc #(
@@ -30,6 +30,7 @@ module soc #(
 
     // its registers on the bus
     input  wire logic          reg_req_i,
+    input  wire logic          reg_host_i,      // the host's access
     input  wire logic          reg_we_i,
     input  wire logic [31:0]   reg_addr_i,
     input  wire logic [31:0]   reg_wdata_i,
@@ -46,6 +47,7 @@ module soc #(
     output logic [31:0]        mem_addr_o,
     output logic [FW-1:0]      mem_wdata_o,
     input  wire logic          mem_rvalid_i,
+    input  wire logic          mem_lost_i,
     input  wire logic [FW-1:0] mem_rdata_i,
 
     // mailbox, the host link's side (mailbox.sv)
@@ -121,7 +123,7 @@ module soc #(
             stale_q <= 1'b0;
         end else begin
             stale_q <= state_q != IDLE && (stale_q || !cpu_rst_n);
-            fault_q <= state_q == FAULT || (state_q == BUS && bus_ack_i && bus_err_i);
+            fault_q <= state_q == FAULT || (state_q == BUS && bus_ack_i && bus_err_i) || mem_lost_i;
             unique case (state_q)
                 IDLE: if (start) state_q <= ram_here ? RAM : gpu_here ? GPU : bus_here ? BUS : FAULT;
                 RAM: state_q <= IDLE;
@@ -165,7 +167,7 @@ module soc #(
     gpu_window #(.FlitBytes(FlitBytes)) i_window (
         .clk_i, .rst_ni, .req_i(state_q == GPU), .we_i(wstrb_q), .gpu_i(addr_q[29:25]), .addr_i({7'd0, addr_q[24:0]}), .wdata_i(wdata_q), .ack_o(window_ack),
         .rdata_o(window_rdata), .claim_o(mem_claim_o), .valid_o(mem_valid_o), .ready_i(mem_ready_i), .we_o(mem_we_o), .gpu_o(mem_gpu_o), .addr_o(mem_addr_o),
-        .wdata_o(mem_wdata_o), .rvalid_i(mem_rvalid_i), .rdata_i(mem_rdata_i)
+        .wdata_o(mem_wdata_o), .rvalid_i(mem_rvalid_i), .lost_i(mem_lost_i), .rdata_i(mem_rdata_i)
     );
 
     // ---- registers, UART, mailbox ----
@@ -177,7 +179,7 @@ module soc #(
     logic [31:0] mbox_rdata, mbox_wdata;
 
     soc_csr #(.RamLog2(RamLog2), .ClockMhz(ClockMhz)) i_csr (
-        .clk_i, .rst_ni, .req_i(reg_req_i), .we_i(reg_we_i), .addr_i(reg_addr_i), .wdata_i(reg_wdata_i), .ack_o(reg_ack_o), .rdata_o(reg_rdata_o),
+        .clk_i, .rst_ni, .req_i(reg_req_i), .host_i(reg_host_i), .we_i(reg_we_i), .addr_i(reg_addr_i), .wdata_i(reg_wdata_i), .ack_o(reg_ack_o), .rdata_o(reg_rdata_o),
         .err_o(reg_err_o), .trap_i(trap), .cpu_rst_no(cpu_rst_n), .restart_o(restart), .fault_i(fault_q), .fault_addr_i(addr_q),
         .uart_divisor_o(uart_divisor), .uart_send_o(uart_send), .uart_data_o(uart_char), .uart_room_i(uart_room), .uart_valid_i(uart_valid),
         .uart_data_i(uart_data), .uart_take_o(uart_take), .command_i(command), .command_valid_i(command_valid), .mbox_re_o(mbox_re),

@@ -4,6 +4,8 @@
 //
 // The CPU starts anew (cpu_rst_no low for 16 cycles) when the watchdog runs out, on a trap, or when control asks for it; the register `restart` keeps the
 // cause and the number, and RAM, time and everything outside of the CPU stay as they are.
+//
+// The host reads all of it, and what a read takes away stays; of its writes all but those of control are refused.
 `default_nettype none
 
 module soc_csr #(
@@ -15,6 +17,7 @@ module soc_csr #(
 
     // bus: held until ack_o; rdata_o and err_o are valid with it
     input  wire logic        req_i,
+    input  wire logic        host_i,         // of the host, else of the CPU
     input  wire logic        we_i,
     input  wire logic [31:0] addr_i,
     input  wire logic [31:0] wdata_i,
@@ -61,16 +64,21 @@ module soc_csr #(
     soc_regs_pkg::mw_soc__out_t hwif_out;
     logic                       rd_ack, wr_ack, rd_err, wr_err, stall_wr, stall_rd;
     logic [31:0]                rdata;
+    logic                       refused;
+
+    localparam logic [13:0] Control = 14'h008 >> 2;   // the host's only register to write
+
+    assign refused = addr_i[15:11] != '0 || (host_i && we_i && addr_i[15:2] != Control);
 
     soc_regs i_regs (
         .clk(clk_i), .rst_n(rst_ni),
-        .s_cpuif_req(req_i && addr_i[15:11] == '0), .s_cpuif_req_is_wr(we_i), .s_cpuif_addr(addr_i[10:0]), .s_cpuif_wr_data(wdata_i), .s_cpuif_wr_biten('1),
+        .s_cpuif_req(req_i && !refused), .s_cpuif_req_is_wr(we_i), .s_cpuif_addr(addr_i[10:0]), .s_cpuif_wr_data(wdata_i), .s_cpuif_wr_biten('1),
         .s_cpuif_req_stall_wr(stall_wr), .s_cpuif_req_stall_rd(stall_rd), .s_cpuif_rd_ack(rd_ack), .s_cpuif_rd_err(rd_err), .s_cpuif_rd_data(rdata),
         .s_cpuif_wr_ack(wr_ack), .s_cpuif_wr_err(wr_err), .hwif_in(hwif_in), .hwif_out(hwif_out)
     );
 
-    assign ack_o   = rd_ack || wr_ack || (req_i && addr_i[15:11] != '0);
-    assign err_o   = (rd_ack && rd_err) || (wr_ack && wr_err) || addr_i[15:11] != '0;
+    assign ack_o   = rd_ack || wr_ack || (req_i && refused);
+    assign err_o   = (rd_ack && rd_err) || (wr_ack && wr_err) || refused;
     assign rdata_o = rdata;
 
     // ---- time ----
@@ -127,7 +135,7 @@ module soc_csr #(
     assign uart_divisor_o     = hwif_out.uart.divisor.value;
     assign uart_send_o        = send_q;
     assign uart_data_o        = hwif_out.uart_tx.data.value;
-    assign uart_take_o        = hwif_out.uart_rx.data.swacc && !we_i;
+    assign uart_take_o        = hwif_out.uart_rx.data.swacc && !we_i && !host_i;
     assign mbox_re_o          = hwif_out.mbox_command.req;
     assign mbox_raddr_o       = hwif_out.mbox_command.addr[8:2];
     assign mbox_we_o          = hwif_out.mbox_reply.req;

@@ -5,9 +5,11 @@
 // A user holds claim_i over what belongs together; from the first cycle in which the ports are its own it may hand in one access per cycle (valid_i,
 // ready_o), in the order of which reads are answered (rvalid_o, one user at a time, no back-pressure). claim_i may fall when its last access was taken;
 // answers still come to it, and the other user waits for them. Users take turns. An access to another GPU than the one before waits until every
-// read of that one was answered. An access to a GPU that is not there is taken and lost; a read of it answers 0.
+// read of that one was answered. An access to a GPU that is not there is taken and lost; a read of it answers 0. So it is with one whose node is being
+// reset (host_down_i), and with what was under way there when that began: every read is answered, and lost_o, one cycle, tells the user of each loss.
 //
-// hold_i keeps the ports from both users, once the one that has them lets go; idle_o: nobody has them, nothing is under way (then the fabric may be reset).
+// hold_i keeps the ports from both users, once the one that has them lets go; idle_o: nobody has them, nothing is under way (then the fabric may be reset),
+// and all that was written is in the memories.
 `default_nettype none
 
 module stream_mux #(
@@ -30,6 +32,7 @@ module stream_mux #(
     input  wire logic [FW-1:0] wdata_i  [2],
     output logic               rvalid_o [2],
     output logic [FW-1:0]      rdata_o,
+    output logic               lost_o   [2],     // with rvalid_o for a read
 
     output logic               host_valid_o  [N],
     input  wire logic          host_ready_i  [N],
@@ -37,7 +40,8 @@ module stream_mux #(
     output logic [31:0]        host_addr_o   [N],
     output logic [FW-1:0]      host_wdata_o  [N],
     input  wire logic          host_rvalid_i [N],
-    input  wire logic [FW-1:0] host_rdata_i  [N]
+    input  wire logic [FW-1:0] host_rdata_i  [N],
+    input  wire logic          host_down_i   [N]   // takes accesses and forgets them
 );
     localparam int unsigned OpenW = 5;
 
@@ -54,6 +58,8 @@ module stream_mux #(
     // ---- accesses pass a queue of two, so that readiness of a port reaches the users from a register ----
     access_t          in, head;
     logic             in_valid, in_ready, head_valid, head_ready, same, here, lost;
+    logic             busy_last, down_last;   // at the GPU of the last access: that access has not ended; the node is being reset
+    logic             gone_q, fake;           // reads are open that it has forgotten; one of them is answered in its place
     logic [1:0]       unused_level;
     logic [4:0]       gpu_q;
     logic [OpenW-1:0] open_q;   // reads at the port, not answered
@@ -71,19 +77,32 @@ module stream_mux #(
         .clk_i, .rst_ni, .valid_i(in_valid), .ready_o(in_ready), .data_i(in), .valid_o(head_valid), .ready_i(head_ready), .data_o(head), .level_o(unused_level)
     );
 
-    assign here       = 32'(head.gpu) < N;
+    assign fake       = gone_q && open_q != '0;
     assign same       = head.gpu == gpu_q || open_q == '0;
     assign lost       = head_valid && !here && open_q == '0;
     assign read_out   = head_valid && head_ready && !head.we && here;
-    assign drained    = !head_valid && open_q == '0;
+    assign drained    = !head_valid && open_q == '0 && !busy_last;
     assign idle_o     = !owned_q;
+
+    always_comb begin
+        here      = 1'b0;
+        busy_last = 1'b0;
+        down_last = 1'b0;
+        for (int unsigned g = 0; g < N; g++) begin
+            if (head.gpu == 5'(g) && !host_down_i[g]) here = 1'b1;
+            if (gpu_q == 5'(g)) begin
+                busy_last = !host_ready_i[g];
+                down_last = host_down_i[g];
+            end
+        end
+    end
 
     always_comb begin
         head_ready = lost;
         rvalid_any = 1'b0;
         rdata_any  = '0;
         for (int unsigned g = 0; g < N; g++) begin
-            host_valid_o[g] = head_valid && same && open_q != '1 && head.gpu == 5'(g);
+            host_valid_o[g] = head_valid && here && same && !gone_q && open_q != '1 && head.gpu == 5'(g);
             host_we_o[g]    = head.we;
             host_addr_o[g]  = head.addr;
             host_wdata_o[g] = head.wdata;
@@ -100,8 +119,11 @@ module stream_mux #(
             owned_q     <= 1'b0;
             owner_q     <= 1'b0;
             open_q      <= '0;
+            gone_q      <= 1'b0;
             rvalid_o[0] <= 1'b0;
             rvalid_o[1] <= 1'b0;
+            lost_o[0]   <= 1'b0;
+            lost_o[1]   <= 1'b0;
         end else begin
             if (!owned_q) begin
                 owned_q <= !hold_i && (claim_i[0] || claim_i[1]);
@@ -109,9 +131,12 @@ module stream_mux #(
             end else if (!claim_i[owner_q] && drained && !rvalid_o[owner_q]) begin
                 owned_q <= 1'b0;
             end
-            if (read_out != rvalid_any) open_q <= open_q + (read_out ? OpenW'(1) : '1);
-            rvalid_o[0] <= !owner_q && (rvalid_any || (lost && !head.we));
-            rvalid_o[1] <= owner_q && (rvalid_any || (lost && !head.we));
+            if (read_out != (rvalid_any || fake)) open_q <= open_q + (read_out ? OpenW'(1) : '1);
+            gone_q <= open_q != '0 && (gone_q || down_last);
+            for (int unsigned u = 0; u < 2; u++) begin
+                rvalid_o[u] <= owner_q == 1'(u) && (rvalid_any || fake || (lost && !head.we));
+                lost_o[u]   <= owner_q == 1'(u) && (fake || lost || (owned_q && busy_last && down_last));
+            end
         end
         if (head_valid && head_ready) gpu_q <= head.gpu;
         rdata_o <= rdata_any;

@@ -100,6 +100,8 @@ def check(p):
     c = {n: k["value"] for n, k in p["constants"].items()}
     assert sum(f[1] for f in p["header"]["fields"]) == 8 * c["HEADER_BYTES"], "header length"
     assert c["SYNC_GAP"] == c["MAX_PAYLOAD"] + c["HEADER_BYTES"] + c["TRAILER_BYTES"], "SYNC_GAP"
+    # a frame in part received swallows all but HEADER_BYTES of the gap; the zeros are counted in words where bytes begin in the middle of one
+    assert c["MAX_PAYLOAD"] <= c["SYNC_ZEROS"] <= c["SYNC_GAP"] - c["HEADER_BYTES"] and c["SYNC_ZEROS"] & (c["SYNC_ZEROS"] - 1) == 0, "SYNC_ZEROS"
     assert all(p[name]["bytes"] % 8 == 0 and p[name]["bytes"] <= c["MAX_COMMAND"] for name in RECORDS), "records are whole words"
     for key, _ in ENUMS:
         values = [e["value"] for e in p[key]]

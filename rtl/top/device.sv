@@ -51,28 +51,28 @@ module device #(
     input  wire logic        uart_rx_i
 );
     // ---- bus of the registers: masters 0 host link, 1 CPU; slaves 0 fabric, 1 SoC ----
-    logic        m_req [2], m_we [2], m_ack [2], s_req [2], s_ack [2], s_err [2], s_we, m_err;
+    logic        m_req [2], m_we [2], m_ack [2], s_req [2], s_ack [2], s_err [2], s_host, s_we, m_err;
     logic [31:0] m_addr [2], m_wdata [2], s_rdata [2], s_addr, s_wdata, m_rdata;
 
     cfg_bus i_bus (
         .clk_i, .rst_ni, .m_req_i(m_req), .m_we_i(m_we), .m_addr_i(m_addr), .m_wdata_i(m_wdata), .m_ack_o(m_ack), .m_rdata_o(m_rdata), .m_err_o(m_err),
-        .s_req_o(s_req), .s_we_o(s_we), .s_addr_o(s_addr), .s_wdata_o(s_wdata), .s_ack_i(s_ack), .s_rdata_i(s_rdata), .s_err_i(s_err)
+        .s_req_o(s_req), .s_host_o(s_host), .s_we_o(s_we), .s_addr_o(s_addr), .s_wdata_o(s_wdata), .s_ack_i(s_ack), .s_rdata_i(s_rdata), .s_err_i(s_err)
     );
 
     // ---- host stream ports of the GPUs: users 0 DMA, 1 CPU ----
-    logic          claim [2], valid [2], ready [2], we [2], rvalid [2];
+    logic          claim [2], valid [2], ready [2], we [2], rvalid [2], lost [2];
     logic [4:0]    gpu [2];
     logic [31:0]   addr [2];
     logic [FW-1:0] wdata [2], rdata;
     logic          ports_hold, ports_idle;
-    logic          host_valid [N], host_ready [N], host_we [N], host_rvalid [N];
+    logic          host_valid [N], host_ready [N], host_we [N], host_rvalid [N], host_down [N];
     logic [31:0]   host_addr [N];
     logic [FW-1:0] host_wdata [N], host_rdata [N];
 
     stream_mux #(.N(N), .FlitBytes(FlitBytes)) i_ports (
         .clk_i, .rst_ni, .hold_i(ports_hold), .idle_o(ports_idle), .claim_i(claim), .valid_i(valid), .ready_o(ready), .we_i(we), .gpu_i(gpu),
         .addr_i(addr), .wdata_i(wdata), .rvalid_o(rvalid), .rdata_o(rdata), .host_valid_o(host_valid), .host_ready_i(host_ready), .host_we_o(host_we),
-        .host_addr_o(host_addr), .host_wdata_o(host_wdata), .host_rvalid_i(host_rvalid), .host_rdata_i(host_rdata)
+        .host_addr_o(host_addr), .host_wdata_o(host_wdata), .host_rvalid_i(host_rvalid), .host_rdata_i(host_rdata), .host_down_i(host_down), .lost_o(lost)
     );
 
     // ---- host link, mailbox, SoC ----
@@ -87,7 +87,7 @@ module device #(
         .clk_i, .rst_ni, .link_reset_i, .out_valid_i, .out_ready_o, .out_data_i, .out_bytes_i, .in_valid_o, .in_ready_i, .in_data_o, .in_last_o,
         .bus_req_o(m_req[0]), .bus_we_o(m_we[0]), .bus_addr_o(m_addr[0]), .bus_wdata_o(m_wdata[0]), .bus_ack_i(m_ack[0]), .bus_rdata_i(m_rdata),
         .bus_err_i(m_err), .mem_claim_o(claim[0]), .mem_valid_o(valid[0]), .mem_ready_i(ready[0]), .mem_we_o(we[0]), .mem_gpu_o(gpu[0]),
-        .mem_addr_o(addr[0]), .mem_wdata_o(wdata[0]), .mem_rvalid_i(rvalid[0]), .mem_rdata_i(rdata), .mem_idle_i(ports_idle),
+        .mem_addr_o(addr[0]), .mem_wdata_o(wdata[0]), .mem_rvalid_i(rvalid[0]), .mem_lost_i(lost[0]), .mem_rdata_i(rdata), .mem_idle_i(ports_idle),
         .cmd_we_o(cmd_we), .cmd_waddr_o(cmd_waddr), .cmd_wdata_o(cmd_wdata), .cmd_re_o(cmd_re), .cmd_raddr_o(cmd_raddr), .cmd_rdata_i(cmd_rdata),
         .give_o(give), .command_o(command), .rep_we_o(rep_we), .rep_waddr_o(rep_waddr), .rep_wdata_o(rep_wdata), .rep_re_o(rep_re),
         .rep_raddr_o(rep_raddr), .rep_rdata_i(rep_rdata), .reply_valid_i(reply_valid), .reply_i(reply), .taken_o(taken), .done_i(done),
@@ -96,9 +96,9 @@ module device #(
 
     soc #(.N(N), .FlitBytes(FlitBytes), .MemBytesLog2(MemBytesLog2), .RamLog2(RamLog2), .ClockMhz(ClockMhz), .Firmware(Firmware)) i_soc (
         .clk_i, .rst_ni, .bus_req_o(m_req[1]), .bus_we_o(m_we[1]), .bus_addr_o(m_addr[1]), .bus_wdata_o(m_wdata[1]), .bus_ack_i(m_ack[1]),
-        .bus_rdata_i(m_rdata), .bus_err_i(m_err), .reg_req_i(s_req[1]), .reg_we_i(s_we), .reg_addr_i(s_addr), .reg_wdata_i(s_wdata),
+        .bus_rdata_i(m_rdata), .bus_err_i(m_err), .reg_req_i(s_req[1]), .reg_host_i(s_host), .reg_we_i(s_we), .reg_addr_i(s_addr), .reg_wdata_i(s_wdata),
         .reg_ack_o(s_ack[1]), .reg_rdata_o(s_rdata[1]), .reg_err_o(s_err[1]), .mem_claim_o(claim[1]), .mem_valid_o(valid[1]), .mem_ready_i(ready[1]),
-        .mem_we_o(we[1]), .mem_gpu_o(gpu[1]), .mem_addr_o(addr[1]), .mem_wdata_o(wdata[1]), .mem_rvalid_i(rvalid[1]), .mem_rdata_i(rdata),
+        .mem_we_o(we[1]), .mem_gpu_o(gpu[1]), .mem_addr_o(addr[1]), .mem_wdata_o(wdata[1]), .mem_rvalid_i(rvalid[1]), .mem_lost_i(lost[1]), .mem_rdata_i(rdata),
         .cmd_we_i(cmd_we), .cmd_waddr_i(cmd_waddr), .cmd_wdata_i(cmd_wdata), .cmd_re_i(cmd_re), .cmd_raddr_i(cmd_raddr), .cmd_rdata_o(cmd_rdata),
         .give_i(give), .command_i(command), .rep_we_i(rep_we), .rep_waddr_i(rep_waddr), .rep_wdata_i(rep_wdata), .rep_re_i(rep_re),
         .rep_raddr_i(rep_raddr), .rep_rdata_o(rep_rdata), .reply_valid_o(reply_valid), .reply_o(reply), .taken_i(taken), .link_in_step_i(in_step),
@@ -120,7 +120,8 @@ module device #(
     ) i_fabric (
         .clk_i, .rst_ni(fabric_rst_n), .cfg_req_i(s_req[0] && !resetting), .cfg_we_i(s_we), .cfg_addr_i(s_addr), .cfg_wdata_i(s_wdata),
         .cfg_ack_o(s_ack[0]), .cfg_rdata_o(s_rdata[0]), .cfg_err_o(s_err[0]), .host_valid_i(host_valid), .host_ready_o(host_ready),
-        .host_we_i(host_we), .host_addr_i(host_addr), .host_wdata_i(host_wdata), .host_rvalid_o(host_rvalid), .host_rdata_o(host_rdata), .done_o(done)
+        .host_we_i(host_we), .host_addr_i(host_addr), .host_wdata_i(host_wdata), .host_rvalid_o(host_rvalid), .host_rdata_o(host_rdata), .host_down_o(host_down),
+        .done_o(done)
     );
 endmodule
 

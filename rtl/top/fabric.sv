@@ -2,7 +2,7 @@
 //
 // The device below its host link: N nodes (emulated GPU and hub) around fabric_core (links, switch, registers behind one configuration bus).
 // Every node has a host stream port of its own to its memory; host accesses to memory are for idle times: they compete with the layer for memory
-// and hold off its end.
+// and hold off its end. While host_down_o, what a node takes there is forgotten, a read without an answer.
 //
 // done_o: a layer has ended since the last go: every node, link and the switch was idle in the same cycle.
 `default_nettype none
@@ -50,6 +50,7 @@ module fabric #(
     input  wire logic [FW-1:0]     host_wdata_i  [N],
     output logic                   host_rvalid_o [N],
     output logic [FW-1:0]          host_rdata_o  [N],
+    output logic                   host_down_o   [N],  // the node is being reset, with its port (register ports)
 
     output logic                   done_o
 );
@@ -92,6 +93,8 @@ module fabric #(
     logic error [N];
     logic sweep_busy [N];
     logic node_reset [N];
+
+    assign host_down_o = node_reset;
 
     fabric_core #(
         .N(N), .FlitBytes(FlitBytes), .MemBytesLog2(MemBytesLog2), .RowsLog2(RowsLog2), .TokensLog2(TokensLog2), .MaxExperts(MaxExperts),

@@ -7,7 +7,8 @@
 // are held until cfg_ack_o, which lasts one cycle and ends the access; cfg_rdata_o and
 // cfg_err_o are valid with it. The next access may begin in the cycle after. Address
 // 0 to 0xffff is the fabric, 0x10000 + 0x1000 g is node g; what is not there answers
-// with an error. Every access ends: a node needs at most 34 cycles.
+// with an error. Every access ends: a node needs at most 34 cycles. Registers that may change only between layers (control, epoch, link) refuse writes
+// while one runs.
 //
 // A layer runs from the pulse go_o to the first cycle in which all_idle_i is high
 // again, at the earliest 4 cycles after go, so that what starts at go shows.
@@ -102,7 +103,7 @@ module fabric_csr #(
     typedef enum logic [1:0] {IDLE, ACCESS, ANSWER} bus_e;
     bus_e        bus_q;
     logic [31:0] addr_q, wdata_q, rdata;
-    logic        we_q, ack, err;
+    logic        we_q, ack, err, locked;
     logic [N-1:0] node_sel;
 
     for (genvar g = 0; g < N; g++) begin : gen_sel
@@ -112,7 +113,8 @@ module fabric_csr #(
     logic        reg_req, reg_rd_ack, reg_wr_ack, reg_rd_err, reg_wr_err, stall_wr, stall_rd;
     logic [31:0] reg_rdata;
 
-    assign reg_req      = bus_q == ACCESS && addr_q[31:16] == '0;
+    assign locked       = run_o && we_q && addr_q[15:4] == 12'h002 && addr_q[3:2] != 2'd3;   // 0x20 control, 0x24 epoch, 0x28 link
+    assign reg_req      = bus_q == ACCESS && addr_q[31:16] == '0 && !locked;
     assign node_req_o   = (bus_q == ACCESS) ? node_sel : '0;
     assign node_we_o    = we_q;
     assign node_addr_o  = addr_q[11:0];

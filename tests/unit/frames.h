@@ -12,9 +12,10 @@
 
 using bytes = std::vector<uint8_t>;
 
-inline uint32_t crc32(const uint8_t *data, size_t size)
+/// Of these bytes behind others whose CRC is `crc`.
+inline uint32_t crc32(const uint8_t *data, size_t size, uint32_t crc = 0)
 {
-    uint32_t c = 0xffffffff;
+    uint32_t c = ~crc;
     for (size_t i = 0; i < size; i++) {
         c ^= data[i];
         for (int b = 0; b < 8; b++)
@@ -23,19 +24,29 @@ inline uint32_t crc32(const uint8_t *data, size_t size)
     return ~c;
 }
 
-/// A frame as it is on the wire; the header's words, magic and CRC are put in here.
-inline bytes make_frame(mw_frame_header h, const bytes &payload = {})
+/// A header alone, with its magic and CRC, for a session with that key (0: none).
+inline bytes seal(mw_frame_header h, uint32_t key = 0)
 {
     h.magic = MW_HOST_MAGIC;
+    h.crc = crc32(reinterpret_cast<uint8_t *>(&h), sizeof h - 4) ^ key;
+    bytes sealed(sizeof h);
+    memcpy(sealed.data(), &h, sizeof h);
+    return sealed;
+}
+
+/// A frame as it is on the wire; the header's words, magic and CRC are put in here.
+inline bytes make_frame(mw_frame_header h, const bytes &payload = {}, uint32_t key = 0)
+{
     h.words = static_cast<uint16_t>(payload.size() / 8);
-    h.crc = crc32(reinterpret_cast<uint8_t *>(&h), sizeof h - 4);
-    bytes frame(sizeof h);
-    memcpy(frame.data(), &h, sizeof h);
+    bytes frame = seal(h, key);
     if (payload.empty())
         return frame;
+    uint32_t start = 0;
+    if (key)
+        memcpy(&start, &frame[sizeof h - 4], 4);
     bytes rest = payload;
     rest.resize(payload.size() + 4, 0);
-    uint32_t crc = crc32(rest.data(), rest.size());
+    uint32_t crc = crc32(rest.data(), rest.size(), start);
     rest.resize(payload.size() + 8);
     memcpy(&rest[payload.size() + 4], &crc, 4);
     frame.insert(frame.end(), rest.begin(), rest.end());

@@ -58,6 +58,7 @@ struct host_link_bench : csr_bench<Vhost_link> {
     std::vector<bytes> memory = std::vector<bytes>(GPUS, bytes(1 << MEM_LOG2));
     uint64_t command[64] = {}, reply[64] = {};
     unsigned resets = 0;
+    unsigned lose = 0; ///< which access from now on is lost, from 1; 0: none
 
   private:
     struct access {
@@ -123,13 +124,14 @@ struct host_link_bench : csr_bench<Vhost_link> {
     void memories()
     {
         dut.mem_ready_i = dut.mem_claim_o && accesses.size() < 8 && percent(mem_rate);
-        dut.mem_rvalid_i = 0;
+        dut.mem_rvalid_i = dut.mem_lost_i = 0;
         dut.mem_idle_i = accesses.empty() && !dut.mem_claim_o;
         if (accesses.empty() || accesses.front().due > cycles)
             return;
         access a = accesses.front();
         accesses.pop_front();
         uint8_t *at = &memory[a.gpu][static_cast<size_t>(a.flit) * FLIT];
+        dut.mem_lost_i = lose > 0 && --lose == 0;
         if (a.write) {
             memcpy(at, a.data.data(), FLIT);
         } else {
@@ -192,6 +194,7 @@ struct host_link_bench : csr_bench<Vhost_link> {
         dut.done_i = 0;
         dut.reset_done_i = 0;
         dut.out_valid_i = dut.in_ready_i = dut.bus_ack_i = dut.mem_rvalid_i = dut.reply_valid_i = 0;
+        dut.mem_lost_i = 0;
         reset();
     }
 

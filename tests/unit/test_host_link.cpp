@@ -8,12 +8,16 @@ namespace {
 struct expected {
     mw_frame_header header;
     bytes payload;
-    bool any_argument = false;
+    bool any_argument = false, makes_key = false;
 };
+
+constexpr uint32_t VERSION = MW_HOST_PROTOCOL_MAJOR << 16 | MW_HOST_PROTOCOL_MINOR;
 
 /// A host: makes requests, and knows the replies in advance.
 struct host : host_link_bench {
     uint16_t number = 0;
+    uint32_t version = VERSION, key = 0, last_key = 0;
+    bool fresh = true; ///< nothing was sent since the reset of the link
     std::map<uint32_t, uint32_t> model_registers;
     std::vector<bytes> model_memory = memory;
     std::deque<expected> expect;
@@ -37,21 +41,48 @@ struct host : host_link_bench {
 
     void add(const mw_frame_header &h, const bytes &payload, const expected &e)
     {
-        send(make_frame(h, payload));
+        put(h, payload);
         expect.push_back(e);
     }
 
-    void sync(unsigned zeros = 0)
+    void put(const mw_frame_header &h, const bytes &payload = {})
     {
-        out.insert(out.end(), zeros, 0);
+        send(make_frame(h, payload, h.type == MW_FRAME_SYNC ? 0 : key));
+    }
+
+    void zeros(size_t count) { out.insert(out.end(), count, 0); }
+
+    mw_frame_header sync_header()
+    {
         number = static_cast<uint16_t>(rng());
         mw_frame_header h = request(MW_FRAME_SYNC);
         h.argument = rng();
-        h.count = MW_HOST_PROTOCOL_MAJOR << 16 | MW_HOST_PROTOCOL_MINOR;
-        expected e = reply(h, MW_STATUS_OK);
+        h.count = version;
+        return h;
+    }
+
+    /// Into step, with the replies of all before; the gap is sent where it must be.
+    void sync(unsigned status = MW_STATUS_OK)
+    {
+        zeros(fresh ? 0 : MW_HOST_SYNC_GAP);
+        mw_frame_header h = sync_header();
+        expected e = reply(h, status);
         e.header.argument = h.argument;
-        e.header.count = h.count;
+        e.header.count = VERSION;
+        e.makes_key =
+            h.count >> 16 == MW_HOST_PROTOCOL_MAJOR && (h.count & 0xffff) >= MW_HOST_KEY_MINOR;
         add(h, {}, e);
+        fresh = false;
+        check_all();
+        if (!e.makes_key)
+            key = 0;
+    }
+
+    void restart()
+    {
+        reset_link();
+        expect.clear();
+        fresh = true;
     }
 
     bytes random_bytes(size_t size)
@@ -134,9 +165,9 @@ struct host : host_link_bench {
 
     void firmware_frame()
     {
-        const unsigned kinds[] = {MW_FRAME_INFO, MW_FRAME_SELFTEST, MW_FRAME_LOG_READ,
-                                  MW_FRAME_LOG_CLEAR};
-        mw_frame_header h = request(kinds[below(4)]);
+        const unsigned kinds[] = {MW_FRAME_INFO,      MW_FRAME_SELFTEST, MW_FRAME_LOG_READ,
+                                  MW_FRAME_LOG_CLEAR, MW_FRAME_FEED,     MW_FRAME_FED};
+        mw_frame_header h = request(kinds[below(6)]);
         h.argument = rng();
         h.count = word();
         bytes payload = random_bytes(percent(50) ? 0 : 8 * below(65));
@@ -166,7 +197,7 @@ struct host : host_link_bench {
         unsigned status = MW_STATUS_LENGTH;
         switch (below(8)) {
         case 0:
-            h = request(below(2) ? 12 + below(100) : 0);
+            h = request(below(2) ? MW_FRAME_FED + 1 + below(100) : 0);
             payload = random_bytes(8 * below(100));
             status = MW_STATUS_TYPE;
             break;
@@ -207,12 +238,12 @@ struct host : host_link_bench {
         add(h, payload, reply(h, status));
     }
 
-    /// A right frame with a payload that was damaged on its way: nothing is done, but memory may hold anything.
+    /// A right frame with a payload that was damaged on its way: nothing is done, but memory may hold anything; and where it ended nobody knows.
     void damaged_payload()
     {
         size_t before = out.size();
+        uint16_t last = number;
         auto registers_before = model_registers;
-        auto memory_before = model_memory;
         switch (below(3)) {
         case 0:
             mem_write();
@@ -235,12 +266,14 @@ struct host : host_link_bench {
         e.header.argument = e.header.count = 0;
         expect.back() = e;
         model_registers = registers_before;
+        check_all();
+        link_error(MW_STATUS_PAYLOAD, 0, last);
+        sync();
         if (e.header.type == (MW_FRAME_MEM_WRITE | MW_FRAME_REPLY)) {
             // the host writes that again; here, all of it
             for (unsigned g = 0; g < GPUS; g++)
                 rewrite(g);
         }
-        (void)memory_before;
     }
 
     void rewrite(unsigned gpu)
@@ -296,8 +329,16 @@ struct host : host_link_bench {
         assert_int_equal(f.header.type, e.header.type);
         assert_int_equal(f.header.sequence, e.header.sequence);
         assert_int_equal(f.header.status, e.header.status);
-        if (!e.any_argument)
+        if (e.makes_key) {
+            assert_int_equal(static_cast<uint32_t>(f.header.argument),
+                             static_cast<uint32_t>(e.header.argument));
+            assert_true(f.header.argument >> 32 & 1);
+            assert_true(f.header.argument >> 32 != key);
+            last_key = key;
+            key = static_cast<uint32_t>(f.header.argument >> 32);
+        } else if (!e.any_argument) {
             assert_true(f.header.argument == e.header.argument);
+        }
         assert_int_equal(f.header.count, e.header.count);
         assert_int_equal(f.header.words * 8u, e.payload.size());
         assert_int_equal(f.trailer, 0);
@@ -354,7 +395,7 @@ void test_random(void **)
         assert_memory_equal(b.memory[g].data(), b.model_memory[g].data(), 1 << MEM_LOG2);
 }
 
-/// Before the first SYNC nothing is said, whatever comes; SYNC is found at every byte.
+/// Before the first SYNC nothing is said, whatever comes; SYNC is found at every byte, behind zeros enough.
 void test_out_of_step(void **)
 {
     for (unsigned offset = 0; offset < 12; offset++) {
@@ -364,12 +405,23 @@ void test_out_of_step(void **)
         for (unsigned i = 0; i < 4; i++)
             b.any_request();
         b.send(b.random_bytes(b.below(300)));
+        b.send({1}); // not among the zeros
         b.expect.clear();
-        while (!b.out.empty() && b.cycles < 1000000)
+        b.fresh = false;
+        // too few of them, too early ones, none
+        for (unsigned zeros : {0u, 1u, 4096u, MW_HOST_SYNC_ZEROS - 1u}) {
+            b.zeros(zeros);
+            b.put(b.sync_header());
+        }
+        b.zeros(MW_HOST_SYNC_ZEROS);
+        b.send({1});
+        b.put(b.sync_header());
+        while (!b.out.empty() && b.cycles < 10000000)
             b.step();
         b.quiet(100);
         // what looked like the begin of a header ends in these zeros
-        b.sync(24 + offset);
+        b.zeros(offset);
+        b.sync();
         b.mem_read();
         b.check_all();
     }
@@ -380,6 +432,7 @@ void test_header_errors(void **)
     for (unsigned i = 0; i < 60; i++) {
         host b;
         b.paces();
+        b.version -= i % 3 == 0; // a host without keys
         b.sync();
         unsigned good = b.below(4);
         for (unsigned n = 0; n < good; n++)
@@ -387,7 +440,7 @@ void test_header_errors(void **)
         uint16_t last = static_cast<uint16_t>(b.number - 1);
         // a header with one wrong bit
         mw_frame_header h = b.request(MW_FRAME_REG_WRITE);
-        bytes f = make_frame(h, b.random_bytes(8 * b.below(5)));
+        bytes f = make_frame(h, b.random_bytes(8 * b.below(5)), b.key);
         unsigned bit = b.below(8 * sizeof h);
         f[bit / 8] ^= static_cast<uint8_t>(1u << bit % 8);
         b.send(f);
@@ -396,7 +449,7 @@ void test_header_errors(void **)
         // all of that, and right requests, are lost until SYNC
         b.any_request();
         b.expect.clear();
-        b.sync(MW_HOST_SYNC_GAP);
+        b.sync();
         b.firmware_frame();
         b.mem_read();
         b.check_all();
@@ -416,11 +469,11 @@ void test_sequence_errors(void **)
         uint16_t seen = i % 2 ? static_cast<uint16_t>(b.number + 1 + b.below(1000)) : last;
         mw_frame_header h = b.request(MW_FRAME_REG_READ);
         h.sequence = seen;
-        b.send(make_frame(h));
+        b.put(h);
         b.check_all();
         b.link_error(MW_STATUS_SEQUENCE, seen, last);
         b.quiet(100);
-        b.sync(MW_HOST_SYNC_GAP);
+        b.sync();
         b.mem_read();
         b.check_all();
     }
@@ -432,28 +485,25 @@ void test_truncated(void **)
     for (unsigned i = 0; i < 40; i++) {
         host b;
         b.paces();
+        b.version -= i % 3 == 0;
         b.sync();
         mw_frame_header h = b.request(MW_FRAME_MEM_WRITE);
-        bytes f = make_frame(h, b.random_bytes(16 * (1 + b.below(i % 4 ? 100 : 4096))));
+        bytes f = make_frame(h, b.random_bytes(16 * (1 + b.below(i % 4 ? 100 : 4096))), b.key);
         size_t keep = 1 + b.below(static_cast<uint32_t>(f.size() - 1));
         f.resize(keep);
         b.send(f);
-        b.check_all();
-        for (unsigned n = 0; n < 500; n++)
-            b.step();
-        assert_true(b.in.empty());
-        mw_frame_header lost = b.request(MW_FRAME_MEM_READ);
-        b.out.insert(b.out.end(), MW_HOST_SYNC_GAP, 0);
-        (void)lost;
-        b.sync();
-        frame r = b.receive();
+        b.quiet(500);
+        b.zeros(MW_HOST_SYNC_GAP);
+        b.fresh = true; // that was the gap
         if (keep < sizeof h) {
-            assert_int_equal(r.header.type, MW_FRAME_LINK_ERROR);
-            assert_int_equal(r.header.status, MW_STATUS_HEADER);
+            b.link_error(MW_STATUS_HEADER, keep > 1 ? f[0] | f[1] << 8 : f[0],
+                         static_cast<uint16_t>(h.sequence - 1));
         } else {
-            assert_int_equal(r.header.type, MW_FRAME_MEM_WRITE | MW_FRAME_REPLY);
-            assert_int_equal(r.header.status, MW_STATUS_PAYLOAD);
+            b.expect.push_back(b.reply(h, MW_STATUS_PAYLOAD));
+            b.check_all();
+            b.link_error(MW_STATUS_PAYLOAD, 0, h.sequence);
         }
+        b.sync();
         b.model_memory = b.memory;
         b.any_request();
         b.check_all();
@@ -473,50 +523,404 @@ void test_link_reset(void **)
             b.any_request();
         for (unsigned n = b.below(i % 3 ? 300 : 3000); n > 0; n--)
             b.step();
-        b.reset_link();
-        b.expect.clear();
+        b.restart();
         b.quiet(b.below(100));
         b.sync();
-        b.check_all();
         b.model_memory = b.memory;
         b.model_registers = b.registers;
     }
 }
 
-void test_versions(void **)
+/// SYNC and INFO of a host that is answered VERSION; all else is not for it.
+void check_foreign(host &b)
 {
-    host b;
-    mw_frame_header h = b.request(MW_FRAME_SYNC);
-    h.argument = 77;
-    h.count = (MW_HOST_PROTOCOL_MAJOR + 1) << 16;
-    expected e = b.reply(h, MW_STATUS_VERSION);
-    e.header.argument = 77;
-    e.header.count = MW_HOST_PROTOCOL_MAJOR << 16 | MW_HOST_PROTOCOL_MINOR;
-    b.add(h, {}, e);
-    h = b.request(MW_FRAME_MEM_READ);
+    b.sync(MW_STATUS_VERSION);
+    mw_frame_header h = b.request(MW_FRAME_MEM_READ);
     b.add(h, {}, b.reply(h, MW_STATUS_TYPE));
+    h = b.request(MW_FRAME_REG_WRITE);
+    b.add(h, bytes(8), b.reply(h, MW_STATUS_TYPE));
     h = b.request(MW_FRAME_INFO);
     firmware_reply f = firmware(h.type, 0, 0, {});
-    e = b.reply(h, f.status);
+    expected e = b.reply(h, f.status);
     e.header.argument = f.argument;
     e.header.count = f.count;
     e.payload = f.payload;
     b.add(h, {}, e);
     b.check_all();
+}
+
+void test_versions(void **)
+{
+    host b;
+    for (unsigned major : {0u, MW_HOST_PROTOCOL_MAJOR + 1u, 0xffffu}) {
+        b.version = major << 16 | MW_HOST_KEY_MINOR;
+        check_foreign(b);
+        assert_int_equal(b.key, 0);
+    }
+    // hosts of before the keys, as long as none with keys was here; then they have to reset the link
+    for (unsigned minor = 0; minor < MW_HOST_KEY_MINOR; minor++) {
+        b.version = MW_HOST_PROTOCOL_MAJOR << 16 | minor;
+        b.sync();
+        assert_int_equal(b.key, 0);
+        b.any_request();
+        b.check_all();
+    }
+    for (unsigned minor : {MW_HOST_KEY_MINOR, 0xffff}) {
+        b.version = MW_HOST_PROTOCOL_MAJOR << 16 | minor;
+        b.sync();
+        assert_true(b.key & 1);
+        b.any_request();
+        b.check_all();
+        b.version = MW_HOST_PROTOCOL_MAJOR << 16 | (MW_HOST_KEY_MINOR - 1);
+        check_foreign(b);
+        b.restart();
+        b.sync();
+        b.any_request();
+        b.check_all();
+    }
+}
+
+// ---- what is stored never becomes a command --------------------------------------------------------------
+
+constexpr uint32_t VICTIM = 0x40; ///< a register that nothing but hidden frames writes
+
+/// Frames as they may lie in a payload: a write of the victim with that number, for a session with that key.
+bytes hidden_write(uint16_t number, uint32_t key)
+{
+    mw_frame_header h = {};
+    h.type = MW_FRAME_REG_WRITE;
+    h.sequence = number;
+    mw_frame_register r = {VICTIM, 0xbad};
+    bytes payload(sizeof r);
+    memcpy(payload.data(), &r, sizeof r);
+    return make_frame(h, payload, key);
+}
+
+bytes hidden_sync(uint16_t number, uint32_t version)
+{
+    mw_frame_header h = {};
+    h.type = MW_FRAME_SYNC;
+    h.sequence = number;
+    h.count = version;
+    return make_frame(h);
+}
+
+bytes join(std::initializer_list<bytes> parts)
+{
+    bytes all;
+    for (const bytes &p : parts)
+        all.insert(all.end(), p.begin(), p.end());
+    return all;
+}
+
+void pad(bytes &b, size_t to)
+{
+    if (b.size() % to)
+        b.resize(b.size() + to - b.size() % to);
+}
+
+/// A payload that tries everything, and is sent as a MEM_WRITE of which [from, to) is lost on the way, with some bits turned.
+void attack(const char *name, host &b, bytes payload, size_t from, size_t to, int flip)
+{
+    pad(payload, 16);
+    mw_frame_header h = b.request(MW_FRAME_MEM_WRITE);
+    bytes f = make_frame(h, payload, b.key);
+    if (flip >= 0)
+        f[static_cast<size_t>(flip) / 8] ^= static_cast<uint8_t>(1u << flip % 8);
+    f.erase(f.begin() + static_cast<long>(from), f.begin() + static_cast<long>(to));
+    b.send(f);
+    b.zeros(MW_HOST_SYNC_GAP);
+    b.fresh = true;
+    b.expect.clear();
+    // whatever is said, it is no reply to what was hidden
+    uint64_t start = b.cycles;
+    while (!b.out.empty() || b.cycles - start < 3000) {
+        b.step();
+        while (!b.in.empty()) {
+            frame r = b.receive();
+            if (r.header.type != MW_FRAME_LINK_ERROR &&
+                r.header.type != (MW_FRAME_MEM_WRITE | MW_FRAME_REPLY))
+                fail_msg("%s: reply of type 0x%02x", name, r.header.type);
+        }
+        assert_true(b.cycles - start < 2000000);
+    }
+    if (b.registers.count(VICTIM))
+        fail_msg("%s: what was stored was carried out", name);
     b.sync();
+    b.model_memory = b.memory;
     b.mem_read();
     b.check_all();
+}
+
+void test_hidden(void **)
+{
+    constexpr size_t HEAD = sizeof(mw_frame_header), PACKET = 512;
+    for (bool keys : {true, false}) {
+        host b;
+        b.paces();
+        b.out_rate = 100;
+        b.most_bytes = 8;
+        b.version = keys ? VERSION : VERSION - 1;
+        b.sync();
+        bytes zeros(MW_HOST_MAX_PAYLOAD - 512), filler(PACKET - HEAD, 0x5a);
+        for (uint32_t version : {VERSION, VERSION - 1u, VERSION - 2u}) {
+            auto frames = [&] {
+                uint16_t n = b.number;
+                return join({hidden_sync(n, version), hidden_write(static_cast<uint16_t>(n + 1), 0),
+                             hidden_write(n, 0), hidden_write(static_cast<uint16_t>(n + 1), 0)});
+            };
+            // a wrong bit of the header; SYNC at the front, behind as many zeros as there is room for
+            attack("bit, hidden SYNC", b, frames(), 0, 0, 37);
+            attack("bit, hidden SYNC behind zeros", b, join({zeros, frames()}), 0, 0, 3);
+            // the header is lost, or the first packet
+            attack("no header, hidden SYNC", b, frames(), 0, HEAD, -1);
+            attack("no header, zeros, SYNC", b, join({zeros, frames()}), 0, HEAD, -1);
+            attack("no packet, hidden SYNC", b, join({filler, frames()}), 0, PACKET, -1);
+            // bytes lost inside: what comes next is swallowed
+            attack("bytes lost", b, join({filler, frames()}), HEAD + 8, HEAD + 24, -1);
+        }
+        // frames with the number that comes next, at the place where a frame begins: who has no key cannot tell them from the host's
+        for (int lost = 0; keys && lost < 2; lost++) {
+            bytes front = lost ? filler : bytes();
+            attack("next number", b, join({front, hidden_write(b.number, 0)}), 0,
+                   lost ? PACKET : HEAD, -1);
+            attack("next number, an old key", b, join({front, hidden_write(b.number, b.last_key)}),
+                   0, lost ? PACKET : HEAD, -1);
+        }
+    }
+}
+
+/// The header of one frame before the payload and trailer of another: all between them was lost.
+void test_spliced(void **)
+{
+    host b;
+    for (unsigned i = 0; i < 50; i++) {
+        b.sync();
+        std::vector<mw_frame_register> list(2 + 2 * b.below(20), {VICTIM, 0xbad});
+        bytes stored(8 * list.size());
+        memcpy(stored.data(), list.data(), stored.size());
+        mw_frame_header registers = b.request(MW_FRAME_REG_WRITE),
+                        memory = b.request(MW_FRAME_MEM_WRITE);
+        bytes first = make_frame(registers, b.random_bytes(stored.size()), b.key),
+              second = make_frame(memory, stored, b.key);
+        size_t keep = sizeof registers + (i % 2 ? 8 * b.below(2) : 0);
+        first.resize(keep);
+        second.erase(second.begin(), second.begin() + static_cast<long>(keep));
+        b.send(join({first, second}));
+        b.expect.push_back(b.reply(registers, MW_STATUS_PAYLOAD));
+        b.check_all();
+        b.link_error(MW_STATUS_PAYLOAD, 0, registers.sequence);
+        assert_int_equal(b.registers.count(VICTIM), 0);
+    }
+}
+
+// ---- what is refused ---------------------------------------------------------------------------------------
+
+/// A request of every shape that is not allowed, and some at the edge of it, with the status that each is answered with.
+void test_shapes(void **)
+{
+    constexpr uint64_t SECOND = UINT64_C(1) << MW_HOST_GPU_SHIFT, END = 1 << MEM_LOG2;
+    constexpr unsigned COMMAND = MW_HOST_MAX_COMMAND, MOST = MW_HOST_MAX_PAYLOAD;
+    static const struct {
+        const char *name;
+        unsigned kind;
+        uint64_t argument;
+        uint32_t count;
+        unsigned bytes;
+        unsigned status;
+    } shapes[] = {
+        {"type 0", 0, 0, 0, 0, MW_STATUS_TYPE},
+        {"type 0 with the longest payload", 0, 0, 0, MOST, MW_STATUS_TYPE},
+        {"first type that is not there", MW_FRAME_FED + 1, 0, 0, 0, MW_STATUS_TYPE},
+        {"type 0x7f", 0x7f, 0, 0, 8, MW_STATUS_TYPE},
+        {"REG_READ of nothing", MW_FRAME_REG_READ, 0, 0, 0, MW_STATUS_OK},
+        {"REG_WRITE of nothing", MW_FRAME_REG_WRITE, 0, 0, 0, MW_STATUS_OK},
+        {"REG_READ too long", MW_FRAME_REG_READ, 0, 0, COMMAND + 8, MW_STATUS_LENGTH},
+        {"REG_WRITE too long", MW_FRAME_REG_WRITE, 0, 0, COMMAND + 8, MW_STATUS_LENGTH},
+        {"REG_WRITE much too long", MW_FRAME_REG_WRITE, 0, 0, MOST, MW_STATUS_LENGTH},
+        {"INFO too long", MW_FRAME_INFO, 0, 0, COMMAND + 8, MW_STATUS_LENGTH},
+        {"SELFTEST too long", MW_FRAME_SELFTEST, 0, 0, COMMAND + 8, MW_STATUS_LENGTH},
+        {"LOG_READ too long", MW_FRAME_LOG_READ, 0, 0, COMMAND + 8, MW_STATUS_LENGTH},
+        {"LOG_CLEAR too long", MW_FRAME_LOG_CLEAR, 0, 0, COMMAND + 8, MW_STATUS_LENGTH},
+        {"FEED too long", MW_FRAME_FEED, 0, 0, COMMAND + 8, MW_STATUS_LENGTH},
+        {"FED too long", MW_FRAME_FED, 0, 0, COMMAND + 8, MW_STATUS_LENGTH},
+        {"WAIT with a payload", MW_FRAME_WAIT, 0, 0, 8, MW_STATUS_LENGTH},
+        {"RESET with a payload", MW_FRAME_RESET, 0, 0, 8, MW_STATUS_LENGTH},
+        {"MEM_READ with a payload", MW_FRAME_MEM_READ, 0, 16, 16, MW_STATUS_LENGTH},
+        {"MEM_READ of nothing", MW_FRAME_MEM_READ, 0, 0, 0, MW_STATUS_OK},
+        {"MEM_READ of nothing at the end", MW_FRAME_MEM_READ, END, 0, 0, MW_STATUS_OK},
+        {"MEM_READ of nothing behind the end", MW_FRAME_MEM_READ, END + 16, 0, 0, MW_STATUS_RANGE},
+        {"MEM_READ of 8 bytes", MW_FRAME_MEM_READ, 0, 8, 0, MW_STATUS_LENGTH},
+        {"MEM_READ of 17 bytes", MW_FRAME_MEM_READ, 0, 17, 0, MW_STATUS_LENGTH},
+        {"MEM_READ too long", MW_FRAME_MEM_READ, 0, MOST + 16, 0, MW_STATUS_LENGTH},
+        {"MEM_READ of 4 GiB", MW_FRAME_MEM_READ, 0, UINT32_MAX - 15, 0, MW_STATUS_LENGTH},
+        {"MEM_READ, length before range", MW_FRAME_MEM_READ, 1, 8, 0, MW_STATUS_LENGTH},
+        {"MEM_READ at 8", MW_FRAME_MEM_READ, 8, 16, 0, MW_STATUS_RANGE},
+        {"MEM_READ over the end", MW_FRAME_MEM_READ, END - 16, 32, 0, MW_STATUS_RANGE},
+        {"MEM_READ behind the end", MW_FRAME_MEM_READ, END, 16, 0, MW_STATUS_RANGE},
+        {"MEM_READ at the last address", MW_FRAME_MEM_READ, SECOND - 16, 16, 0, MW_STATUS_RANGE},
+        {"MEM_READ of the GPU behind the last", MW_FRAME_MEM_READ, GPUS * SECOND, 16, 0,
+         MW_STATUS_RANGE},
+        {"MEM_READ of GPU 32", MW_FRAME_MEM_READ, 32 * SECOND, 16, 0, MW_STATUS_RANGE},
+        {"MEM_WRITE of nothing", MW_FRAME_MEM_WRITE, 0, 0, 0, MW_STATUS_OK},
+        {"MEM_WRITE of nothing behind the end", MW_FRAME_MEM_WRITE, END + 16, 0, 0,
+         MW_STATUS_RANGE},
+        {"MEM_WRITE of 8 bytes", MW_FRAME_MEM_WRITE, 0, 0, 8, MW_STATUS_LENGTH},
+        {"MEM_WRITE, length before range", MW_FRAME_MEM_WRITE, END, 0, 24, MW_STATUS_LENGTH},
+        {"MEM_WRITE at 4", MW_FRAME_MEM_WRITE, 4, 0, 16, MW_STATUS_RANGE},
+        {"MEM_WRITE over the end", MW_FRAME_MEM_WRITE, END - 16, 0, 32, MW_STATUS_RANGE},
+        {"MEM_WRITE of the GPU behind the last", MW_FRAME_MEM_WRITE, GPUS * SECOND, 0, 16,
+         MW_STATUS_RANGE},
+        {"MEM_WRITE of GPU 65535", MW_FRAME_MEM_WRITE, 0xffff * SECOND, 0, MOST, MW_STATUS_RANGE},
+    };
+    host b;
+    for (bool keys : {true, false}) {
+        b.version = keys ? VERSION : VERSION - 1;
+        b.restart();
+        b.sync();
+        for (const auto &s : shapes) {
+            b.paces();
+            mw_frame_header h = b.request(s.kind);
+            h.argument = s.argument;
+            h.count = s.count;
+            h.status = static_cast<uint8_t>(b.rng()); // of a request it counts for nothing
+            auto registers = b.registers;
+            auto memory = b.memory;
+            b.put(h, b.random_bytes(s.bytes));
+            frame f = b.receive();
+            if (f.header.type != (s.kind | MW_FRAME_REPLY) || f.header.sequence != h.sequence ||
+                f.header.status != s.status || f.header.words || f.header.argument ||
+                f.header.count)
+                fail_msg("%s: status %u instead of %u, or more than that", s.name, f.header.status,
+                         s.status);
+            if (registers != b.registers || memory != b.memory || b.resets)
+                fail_msg("%s: something was done", s.name);
+        }
+        // its payload's CRC comes before all else
+        for (unsigned kind : {0x7f, +MW_FRAME_MEM_WRITE, +MW_FRAME_WAIT}) {
+            mw_frame_header h = b.request(kind);
+            h.argument = 1;
+            bytes f = make_frame(h, b.random_bytes(24), b.key);
+            f[30] ^= 1;
+            b.send(f);
+            b.expect.push_back(b.reply(h, MW_STATUS_PAYLOAD));
+            b.check_all();
+            b.link_error(MW_STATUS_PAYLOAD, 0, h.sequence);
+            b.sync();
+        }
+        // and the status in a trailer counts for nothing
+        mw_frame_header h = b.request(MW_FRAME_REG_WRITE);
+        h.words = 1;
+        bytes f = seal(h, b.key), rest = b.random_bytes(12);
+        memset(rest.data(), 0, 4);
+        uint32_t start = 0, crc;
+        if (keys)
+            memcpy(&start, &f[20], 4);
+        crc = crc32(rest.data(), rest.size(), start);
+        rest.resize(16);
+        memcpy(&rest[12], &crc, 4);
+        expected e = b.reply(h, MW_STATUS_OK);
+        e.header.count = 1;
+        b.send(join({f, rest}));
+        b.expect.push_back(e);
+        b.check_all();
+        b.model_registers = b.registers;
+    }
+}
+
+/// What is no request takes the link out of step.
+void test_no_request(void **)
+{
+    for (unsigned shape = 0; shape < 10; shape++) {
+        host b;
+        b.paces();
+        b.sync();
+        mw_frame_header h = b.request(MW_FRAME_LOG_CLEAR);
+        uint16_t last = static_cast<uint16_t>(h.sequence - 1);
+        bytes f;
+        unsigned status = MW_STATUS_HEADER;
+        uint32_t seen = MW_HOST_MAGIC;
+        switch (shape) {
+        case 0: // types of replies
+        case 1:
+        case 2:
+            h.type = shape == 0 ? +MW_FRAME_LINK_ERROR : shape == 1 ? MW_FRAME_INFO | 0x80 : 0xff;
+            f = seal(h, b.key);
+            break;
+        case 3: // a word too many
+            h.words = MW_HOST_MAX_PAYLOAD / 8 + 1;
+            f = seal(h, b.key);
+            break;
+        case 4:
+            h.words = 0xffff;
+            f = seal(h, b.key);
+            break;
+        case 5: // SYNC with a payload, behind its zeros
+            b.zeros(MW_HOST_SYNC_GAP);
+            h.type = MW_FRAME_SYNC;
+            f = make_frame(h, bytes(8), 0);
+            break;
+        case 6: // SYNC without them, with the right number too
+            h.type = MW_FRAME_SYNC;
+            h.count = b.version;
+            f = seal(h);
+            break;
+        case 7: // a session's key is not for SYNC
+            b.zeros(MW_HOST_SYNC_GAP);
+            h.type = MW_FRAME_SYNC;
+            f = seal(h, b.key);
+            break;
+        case 8: // without the key
+            f = seal(h);
+            break;
+        default: // text
+            f = {'h', 'e', 'l', 'l', 'o'};
+            seen = 'h' | 'e' << 8;
+        }
+        b.send(f);
+        b.link_error(status, seen, last);
+        b.quiet(1000);
+        b.sync();
+        b.any_request();
+        b.check_all();
+    }
+}
+
+/// An access that is lost, since its GPU is being reset: the answer says so, whichever it is, and the next one is well again.
+void test_lost(void **)
+{
+    host b;
+    b.sync();
+    for (unsigned i = 0; i < 200; i++) {
+        b.paces();
+        bool write = b.below(2);
+        uint32_t size = 16 * (1 + b.below(i % 10 ? 20 : 400));
+        unsigned accesses = size / host_link_bench::FLIT;
+        b.lose = i % 4 ? 1 + b.below(accesses) : accesses;
+        mw_frame_header h = b.request(write ? MW_FRAME_MEM_WRITE : MW_FRAME_MEM_READ);
+        h.count = write ? 0 : size;
+        b.put(h, b.random_bytes(write ? size : 0));
+        frame f = b.receive();
+        assert_int_equal(f.header.type, h.type | MW_FRAME_REPLY);
+        assert_int_equal(f.header.status, write ? MW_STATUS_STATE : MW_STATUS_OK);
+        assert_int_equal(f.trailer, write ? MW_STATUS_OK : MW_STATUS_STATE);
+        assert_int_equal(f.payload.size(), write ? 0 : size);
+        assert_int_equal(b.lose, 0);
+        b.model_memory = b.memory;
+        b.any_request();
+        b.any_request();
+        b.check_all();
+    }
 }
 
 void test_wait_and_reset(void **)
 {
     host b;
     b.sync();
-    b.check_all();
     auto wait = [&](uint64_t cycles) {
         mw_frame_header h = b.request(MW_FRAME_WAIT);
         h.argument = cycles;
-        b.send(make_frame(h));
+        b.put(h);
         return b.receive().header;
     };
     uint64_t start = b.cycles;
@@ -528,20 +932,20 @@ void test_wait_and_reset(void **)
     assert_int_equal(wait(5000).count, 1);
     assert_true(b.cycles - start < 50);
     b.dut.done_i = 0;
-    // another frame ends it
+    // another frame ends it, zeros do not
     start = b.cycles;
     mw_frame_header h = b.request(MW_FRAME_WAIT);
     h.argument = UINT64_MAX;
-    b.send(make_frame(h));
-    for (int i = 0; i < 3000; i++)
-        b.step();
-    assert_true(b.in.empty());
+    b.put(h);
+    b.zeros(100);
+    b.quiet(3000);
+    expected e = b.reply(h, MW_STATUS_OK);
+    e.any_argument = true;
+    b.expect.push_back(e);
     b.sync();
-    assert_int_equal(b.receive().header.type, MW_FRAME_WAIT | MW_FRAME_REPLY);
-    b.check_all();
     // cycles are counted from the reset of the fabric
     h = b.request(MW_FRAME_RESET);
-    b.send(make_frame(h));
+    b.put(h);
     r = b.receive().header;
     assert_int_equal(r.status, MW_STATUS_OK);
     assert_int_equal(b.resets, 1);
@@ -555,7 +959,6 @@ void test_rate(void **)
         host b;
         b.most_bytes = most;
         b.sync();
-        b.check_all();
         for (bool write : {true, false}) {
             uint64_t start = b.cycles;
             for (unsigned i = 0; i < 4; i++) {
@@ -582,11 +985,13 @@ void test_rate(void **)
 int main()
 {
     const CMUnitTest tests[] = {
-        cmocka_unit_test(test_random),        cmocka_unit_test(test_out_of_step),
-        cmocka_unit_test(test_header_errors), cmocka_unit_test(test_sequence_errors),
-        cmocka_unit_test(test_truncated),     cmocka_unit_test(test_link_reset),
-        cmocka_unit_test(test_versions),      cmocka_unit_test(test_wait_and_reset),
-        cmocka_unit_test(test_rate),
+        cmocka_unit_test(test_random),         cmocka_unit_test(test_out_of_step),
+        cmocka_unit_test(test_header_errors),  cmocka_unit_test(test_sequence_errors),
+        cmocka_unit_test(test_truncated),      cmocka_unit_test(test_link_reset),
+        cmocka_unit_test(test_versions),       cmocka_unit_test(test_hidden),
+        cmocka_unit_test(test_spliced),        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_no_request),     cmocka_unit_test(test_lost),
+        cmocka_unit_test(test_wait_and_reset), cmocka_unit_test(test_rate),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }
