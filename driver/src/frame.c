@@ -81,10 +81,35 @@ void mwf_seal(struct mw_frame_header *header)
     header->crc = mwf_crc(0, header, offsetof(struct mw_frame_header, crc));
 }
 
+void mwf_seal_request(struct mw_frame_header *header, uint32_t key)
+{
+    mwf_seal(header);
+    header->crc ^= header->type == MW_FRAME_SYNC ? 0 : key;
+}
+
 bool mwf_header_ok(const struct mw_frame_header *header)
 {
     return header->magic == MW_HOST_MAGIC && header->words <= MW_HOST_MAX_PAYLOAD / 8 &&
            header->crc == mwf_crc(0, header, offsetof(struct mw_frame_header, crc));
+}
+
+bool mwf_request_ok(const struct mw_frame_header *header, uint32_t key)
+{
+    struct mw_frame_header h = *header;
+    h.crc ^= h.type == MW_FRAME_SYNC ? 0 : key;
+    return mwf_header_ok(&h);
+}
+
+uint32_t mwf_payload_start(const struct mw_frame_header *header, uint32_t key)
+{
+    return key ? header->crc : 0;
+}
+
+uint32_t mwf_key(const struct mw_frame_header *reply)
+{
+    bool keys = reply->count >> 16 == MW_HOST_PROTOCOL_MAJOR &&
+                (reply->count & 0xffff) >= MW_HOST_KEY_MINOR && reply->status == MW_STATUS_OK;
+    return keys ? (uint32_t)(reply->argument >> 32) : 0;
 }
 
 size_t mwf_bytes(size_t payload)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What both ends of the host protocol (docs/host-protocol.md) need: CRC and headers. Fields are used as
-// they lie in memory, which is little-endian on every machine that this is built for.
+// they lie in memory, which is little-endian on every machine that this is built for. Requests have the
+// key of their session in their CRCs (0: a session without one); SYNC and replies have none.
 #ifndef MW_FRAME_H
 #define MW_FRAME_H
 
@@ -17,8 +18,14 @@ uint32_t mwf_crc_copy(uint32_t crc, void *restrict to, const void *restrict from
 
 /// Fill in magic and CRC.
 void mwf_seal(struct mw_frame_header *header);
+void mwf_seal_request(struct mw_frame_header *header, uint32_t key);
 /// Whether magic, CRC and length are right.
 bool mwf_header_ok(const struct mw_frame_header *header);
+bool mwf_request_ok(const struct mw_frame_header *header, uint32_t key);
+/// What the CRC of a request's payload goes on from.
+uint32_t mwf_payload_start(const struct mw_frame_header *header, uint32_t key);
+/// The key that the reply to a SYNC tells, 0 if it has none.
+uint32_t mwf_key(const struct mw_frame_header *reply);
 
 /// Bytes of the whole frame whose payload has `payload` bytes.
 size_t mwf_bytes(size_t payload);

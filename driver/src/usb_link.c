@@ -118,6 +118,7 @@ static void reply_frame(void *context, const struct mw_frame_header *h, uint32_t
     if (l->searching) {
         l->searching = false;
         l->version = h->count;
+        l->key = mwf_key(h);
         l->in_step = true;
         return;
     }
@@ -129,6 +130,9 @@ static void reply_frame(void *context, const struct mw_frame_header *h, uint32_t
     r->reply_count = h->count;
     r->reply_bytes = 8 * (size_t)h->words;
     r->done = true;
+    // LINK_ERROR follows, and nothing that was sent behind this is carried out
+    if (status == MW_STATUS_PAYLOAD)
+        break_link(l, MW_ERR_IO, "the device lost step: %s", mwu_status_text(status));
 }
 
 // ---- time ---------------------------------------------------------------------------------------------
@@ -174,17 +178,19 @@ static bool wait_change(struct mwu_link *l, const struct timespec *start, unsign
 static bool send_sync(struct mwu_link *l)
 {
     struct mwu_slot *slot = mwu_pipe_buffer(&l->pipe);
+    struct timespec time = now();
     struct mw_frame_header h = {
         .type = MW_FRAME_SYNC,
         .sequence = l->sequence,
-        .argument = (uint64_t)now().tv_nsec << 32 | ++l->syncs,
+        .argument =
+            (uint64_t)time.tv_nsec << 32 | (uint32_t)(((uint32_t)time.tv_sec << 16) + ++l->syncs),
         .count = MW_HOST_PROTOCOL_MAJOR << 16 | MW_HOST_PROTOCOL_MINOR,
     };
     mwf_seal(&h);
     memset(slot->bytes, 0, MW_HOST_SYNC_GAP);
     memcpy(slot->bytes + MW_HOST_SYNC_GAP, &h, sizeof h);
     l->searching = true;
-    mwu_reply_search(&l->reply, h.argument);
+    mwu_reply_search(&l->reply, (uint32_t)h.argument);
     return mwu_pipe_send(slot, MW_HOST_SYNC_GAP + sizeof h);
 }
 
@@ -235,7 +241,7 @@ static struct mwu_slot *get_slot(struct mwu_link *l, const struct mwu_request *r
     return NULL;
 }
 
-static size_t build(const struct mwu_request *r, uint8_t *bytes)
+static size_t build(const struct mwu_request *r, uint32_t key, uint8_t *bytes)
 {
     struct mw_frame_header h = {
         .type = r->type,
@@ -244,11 +250,12 @@ static size_t build(const struct mwu_request *r, uint8_t *bytes)
         .argument = r->argument,
         .count = r->count,
     };
-    mwf_seal(&h);
+    mwf_seal_request(&h, key);
     memcpy(bytes, &h, sizeof h);
     if (!r->payload_bytes)
         return sizeof h;
-    uint32_t crc = mwf_crc_copy(0, bytes + sizeof h, r->payload, r->payload_bytes);
+    uint32_t crc =
+        mwf_crc_copy(mwf_payload_start(&h, key), bytes + sizeof h, r->payload, r->payload_bytes);
     struct mw_frame_trailer t = mwf_trailer_behind(crc, MW_STATUS_OK);
     memcpy(bytes + sizeof h + r->payload_bytes, &t, sizeof t);
     return mwf_bytes(r->payload_bytes);
@@ -270,7 +277,7 @@ int mwu_link_send(struct mwu_link *link, struct mwu_request *request)
         r->sequence = ++l->sequence;
         // The slot is this thread's until it is queued: no need to keep replies waiting meanwhile.
         pthread_mutex_unlock(&l->pipe.lock);
-        size_t bytes = build(r, slot->bytes);
+        size_t bytes = build(r, l->key, slot->bytes);
         pthread_mutex_lock(&l->pipe.lock);
         if (l->in_step) {
             l->waiting[(l->first + l->count++) % MWU_WINDOW] = r;

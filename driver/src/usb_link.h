@@ -48,7 +48,8 @@ struct mwu_link {
     bool in_step;
     bool searching; ///< for the reply to SYNC
     uint16_t sequence;
-    uint64_t syncs;
+    uint32_t syncs;
+    uint32_t key;                            ///< of the session, 0: the device has none
     struct mwu_request *waiting[MWU_WINDOW]; ///< in their order, from `first`
     unsigned first, count;
     size_t bulk; ///< of the waiting ones

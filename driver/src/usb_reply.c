@@ -8,7 +8,7 @@ void mwu_reply_init(struct mwu_reply *reply, const struct mwu_reply_owner *owner
     *reply = (struct mwu_reply){.owner = owner};
 }
 
-void mwu_reply_search(struct mwu_reply *reply, uint64_t number)
+void mwu_reply_search(struct mwu_reply *reply, uint32_t number)
 {
     reply->state = MWU_SEARCH;
     reply->searching = true;
@@ -65,7 +65,7 @@ static void whole_header(struct mwu_reply *r)
     bool ok = mwf_header_ok(&r->header);
     if (r->searching) {
         if (!ok || r->header.type != (MW_FRAME_SYNC | MW_FRAME_REPLY) ||
-            r->header.argument != r->number || r->header.words) {
+            (uint32_t)r->header.argument != r->number || r->header.words) {
             enter(r, MWU_SKIP);
             return;
         }

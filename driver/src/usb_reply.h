@@ -34,7 +34,7 @@ struct mwu_reply {
     enum mwu_reply_state state;
     const struct mwu_reply_owner *owner;
     bool searching;  ///< between mwu_reply_search and the reply to SYNC
-    uint64_t number; ///< of the SYNC
+    uint32_t number; ///< of the SYNC
     struct mw_frame_header header;
     struct mw_frame_trailer trailer;
     size_t have;   ///< bytes of the part that the state names
@@ -43,8 +43,8 @@ struct mwu_reply {
 };
 
 void mwu_reply_init(struct mwu_reply *reply, const struct mwu_reply_owner *owner);
-/// Discard everything up to the reply to the SYNC with this number, which is told as a frame.
-void mwu_reply_search(struct mwu_reply *reply, uint64_t number);
+/// Discard everything up to the reply to the SYNC with this number in the lower half of its argument, which is told as a frame.
+void mwu_reply_search(struct mwu_reply *reply, uint32_t number);
 void mwu_reply_silence(struct mwu_reply *reply);
 /// `bytes` bytes came; `end`: they are the last of a USB transfer.
 void mwu_reply_feed(struct mwu_reply *reply, const uint8_t *bytes, size_t count, bool end);

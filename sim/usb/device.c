@@ -32,6 +32,7 @@ struct mwd_device *mwd_create(const struct mwd_backend *backend,
         d->settings.features = 1u << MW_FEATURE_FABRIC | 1u << MW_FEATURE_SELFTEST |
                                1u << MW_FEATURE_LOG |
                                (d->settings.minor ? 1u << MW_FEATURE_FEED : 0);
+    d->zeros = MW_HOST_SYNC_ZEROS;
     mwd_log(d, MW_LOG_BOOT, 0);
     mwd_feed_init(d);
     return d;
@@ -50,7 +51,9 @@ static void forget(struct mwd_device *d)
     d->zero_packet = false;
     d->part = MWD_HEADER;
     d->in_step = false;
+    d->guarded = false;
     d->waiting = false;
+    d->zeros = MW_HOST_SYNC_ZEROS;
 }
 
 void mwd_destroy(struct mwd_device *device)
@@ -88,15 +91,32 @@ static void lose_step(struct mwd_device *d, uint8_t status, uint32_t detail)
     put_request(d, &h, NULL, status);
 }
 
+/// A session begins. Its key is a number that only who has seen every SYNC can know.
+static void take_sync(struct mwd_device *d)
+{
+    struct mw_frame_header *h = &d->header;
+    bool same = h->count >> 16 == d->settings.major && d->settings.major == MW_HOST_PROTOCOL_MAJOR;
+    bool keys =
+        same && d->settings.minor >= MW_HOST_KEY_MINOR && (h->count & 0xffff) >= MW_HOST_KEY_MINOR;
+    bool foreign = h->count >> 16 != d->settings.major || (d->guarded && !keys);
+    d->stir = (d->stir + h->argument + 1) * 6364136223846793005u;
+    d->key = keys ? (uint32_t)(d->stir >> 32) | 1 : 0;
+    d->guarded |= keys;
+    d->in_step = true;
+    d->sequence = h->sequence;
+    put_request(d, h, NULL, foreign ? MW_STATUS_VERSION : MW_STATUS_OK);
+    d->requests[(d->request_first + d->request_count - 1) % MWD_REQUESTS].key = d->key;
+}
+
 static void take_header(struct mwd_device *d)
 {
     struct mw_frame_header *h = &d->header;
-    bool ok = mwf_header_ok(h), sync = ok && h->type == MW_FRAME_SYNC && !h->words;
+    bool sync = h->type == MW_FRAME_SYNC;
+    bool ok = mwf_request_ok(h, d->key) && !(h->type & MW_FRAME_REPLY) &&
+              (!sync || (!h->words && d->gap));
     d->have = 0;
-    if (sync) {
-        d->in_step = true;
-        d->sequence = h->sequence;
-        put_request(d, h, NULL, MW_STATUS_OK);
+    if (sync && ok) {
+        take_sync(d);
     } else if (!d->in_step) {
         return; // discarded
     } else if (!ok) {
@@ -125,6 +145,8 @@ static void take_header_byte(struct mwd_device *d, uint8_t byte)
         d->have = 0;
         return;
     }
+    if (!d->have)
+        d->gap = d->zeros == MW_HOST_SYNC_ZEROS;
     header[d->have++] = byte;
     if (d->have == sizeof d->header)
         take_header(d);
@@ -133,12 +155,23 @@ static void take_header_byte(struct mwd_device *d, uint8_t byte)
 static void take_trailer(struct mwd_device *d)
 {
     size_t bytes = 8 * (size_t)d->header.words;
-    struct mw_frame_trailer right = mwf_trailer(d->payload, bytes, d->trailer.status);
-    put_request(d, &d->header, d->payload,
-                right.crc == d->trailer.crc ? MW_STATUS_OK : MW_STATUS_PAYLOAD);
+    uint32_t crc = mwf_crc(mwf_payload_start(&d->header, d->key), d->payload, bytes);
+    bool right = mwf_trailer_behind(crc, d->trailer.status).crc == d->trailer.crc;
+    put_request(d, &d->header, d->payload, right ? MW_STATUS_OK : MW_STATUS_PAYLOAD);
     d->payload = NULL;
     d->have = 0;
     d->part = MWD_HEADER;
+    if (!right) // where it ended is not known
+        lose_step(d, MW_STATUS_PAYLOAD, 0);
+}
+
+static void count_zeros(struct mwd_device *d, const uint8_t *data, size_t bytes)
+{
+    size_t zeros = 0;
+    while (zeros < bytes && data[bytes - 1 - zeros] == 0)
+        zeros++;
+    zeros += zeros == bytes ? d->zeros : 0;
+    d->zeros = zeros < MW_HOST_SYNC_ZEROS ? zeros : MW_HOST_SYNC_ZEROS;
 }
 
 /// Fill a part of `want` bytes; returns how many were used.
@@ -180,7 +213,7 @@ static size_t take(struct mwd_device *d, const uint8_t *data, size_t bytes)
 }
 
 /// A transfer of the longest kind can hold so many headers; a host that keeps to its credits sends one.
-enum { PER_TRANSFER = MWD_REQUESTS / 2 };
+enum { PER_TRANSFER = MWD_REQUESTS / 2 - 4 }; // and what comes of losing step
 
 bool mwd_out(struct mwd_device *device, const uint8_t *data, size_t bytes)
 {
@@ -191,6 +224,7 @@ bool mwd_out(struct mwd_device *device, const uint8_t *data, size_t bytes)
     unsigned before = device->request_count;
     while (bytes) {
         size_t used = take(device, data, bytes);
+        count_zeros(device, data, used);
         data += used;
         bytes -= used;
         if (device->request_count - before >= PER_TRANSFER && device->in_step) {

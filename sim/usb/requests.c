@@ -94,18 +94,17 @@ static void registers(struct mwd_device *d, const struct mwd_request *r)
     for (uint32_t i = 0; i < count; i++) {
         int error = d->backend.cfg(d->backend.context, write, list[i].address, &list[i].value);
         if (error) {
-            mwd_log(d, MW_LOG_BUS, list[i].address);
             mwd_reply(d, r, error == -1 ? MW_STATUS_ACCESS : MW_STATUS_FAULT, 0, i, NULL, 0);
             return;
         }
     }
     if (write || !bytes) {
-        mwd_reply(d, r, MW_STATUS_OK, 0, count, NULL, 0);
+        mwd_reply(d, r, MW_STATUS_OK, 0, write ? count : 0, NULL, 0);
         return;
     }
     uint8_t *frame = mwd_make_frame(bytes);
     memcpy(frame + MW_HOST_HEADER_BYTES, list, bytes);
-    mwd_reply(d, r, MW_STATUS_OK, 0, count, frame, bytes);
+    mwd_reply(d, r, MW_STATUS_OK, 0, 0, frame, bytes);
 }
 
 static bool in_memory(const struct mwd_device *d, uint64_t gpu, uint64_t offset, size_t bytes)
@@ -179,8 +178,9 @@ static uint32_t test_memory(struct mwd_device *d, unsigned gpu, uint8_t *data, s
 
 static void selftest(struct mwd_device *d, const struct mwd_request *r)
 {
-    if (mwi_queue_busy(&d->queue) || r->header.argument >> (MW_TEST_LINK + 1)) {
-        refuse(d, r, mwi_queue_busy(&d->queue) ? MW_STATUS_STATE : MW_STATUS_LENGTH);
+    bool odd = r->header.argument >> (MW_TEST_LINK + 1);
+    if (odd || mwi_queue_busy(&d->queue)) {
+        refuse(d, r, odd ? MW_STATUS_LENGTH : MW_STATUS_STATE);
         return;
     }
     size_t units = r->header.argument >> MW_TEST_MEMORY & 1 ? d->backend.gpus : 0;
@@ -205,7 +205,8 @@ static void selftest(struct mwd_device *d, const struct mwd_request *r)
 static void log_read(struct mwd_device *d, const struct mwd_request *r)
 {
     uint64_t first = r->header.argument;
-    first = first < d->log_first ? d->log_first : first > d->log_next ? d->log_next : first;
+    if (first < d->log_first || first > d->log_next)
+        first = d->log_first;
     size_t most = MW_HOST_MAX_COMMAND / sizeof(struct mw_frame_log);
     size_t count = d->log_next - first < most ? d->log_next - first : most;
     uint8_t *frame = mwd_make_frame(count * sizeof(struct mw_frame_log));
@@ -217,15 +218,25 @@ static void log_read(struct mwd_device *d, const struct mwd_request *r)
 
 static void sync(struct mwd_device *d, const struct mwd_request *r)
 {
-    d->refused = r->header.count >> 16 != d->settings.major;
-    mwd_reply(d, r, d->refused ? MW_STATUS_VERSION : MW_STATUS_OK, r->header.argument,
-              d->settings.major << 16 | d->settings.minor, NULL, 0);
+    uint64_t argument = r->header.argument;
+    d->refused = r->status == MW_STATUS_VERSION;
+    if (r->key)
+        argument = (uint64_t)r->key << 32 | (uint32_t)argument;
+    mwd_reply(d, r, r->status, argument, d->settings.major << 16 | d->settings.minor, NULL, 0);
 }
 
 /// A feature of the firmware; without it, the type is unknown.
 static bool has(const struct mwd_device *d, unsigned feature)
 {
     return d->settings.features >> feature & 1;
+}
+
+/// Types that the device has and that have no payload; MEM_READ sees to that itself.
+static bool no_payload(const struct mwd_device *d, unsigned type)
+{
+    return type == MW_FRAME_INFO || type == MW_FRAME_WAIT || type == MW_FRAME_RESET ||
+           (type == MW_FRAME_SELFTEST && has(d, MW_FEATURE_SELFTEST)) ||
+           ((type == MW_FRAME_LOG_READ || type == MW_FRAME_LOG_CLEAR) && has(d, MW_FEATURE_LOG));
 }
 
 bool mwd_carry_out(struct mwd_device *device, const struct mwd_request *request)
@@ -235,14 +246,16 @@ bool mwd_carry_out(struct mwd_device *device, const struct mwd_request *request)
     unsigned type = r->header.type;
     if (type == MW_FRAME_LINK_ERROR) {
         mwd_reply(d, r, r->status, 0, r->header.count, NULL, 0);
-    } else if (r->status) {
-        refuse(d, r, r->status);
     } else if (type == MW_FRAME_SYNC) {
         sync(d, r);
+    } else if (r->status) {
+        refuse(d, r, r->status);
+    } else if (d->refused && type != MW_FRAME_INFO) {
+        refuse(d, r, MW_STATUS_TYPE);
+    } else if (r->header.words && no_payload(d, type)) {
+        refuse(d, r, MW_STATUS_LENGTH);
     } else if (type == MW_FRAME_INFO) {
         info(d, r);
-    } else if (d->refused) {
-        refuse(d, r, MW_STATUS_TYPE);
     } else if (type == MW_FRAME_REG_READ || type == MW_FRAME_REG_WRITE) {
         registers(d, r);
     } else if (type == MW_FRAME_MEM_READ || type == MW_FRAME_MEM_WRITE) {

@@ -17,6 +17,7 @@ struct mwd_request {
     struct mw_frame_header header;
     uint8_t *payload;
     uint8_t status; ///< what the link found wrong with it
+    uint32_t key;   ///< that a SYNC has made, or 0
 };
 
 struct mwd_reply {
@@ -44,7 +45,12 @@ struct mwd_device {
 
     // link
     bool in_step;
-    bool refused; ///< the host speaks another major version
+    bool refused; ///< a session for SYNC and INFO only
+    bool guarded; ///< a host with keys was here since the last reset of the link
+    bool gap;     ///< there were zeros enough before this header for a SYNC
+    uint32_t key; ///< of the session, 0: none
+    uint64_t stir;
+    size_t zeros; ///< that came last, at most MW_HOST_SYNC_ZEROS; as many when nothing else did
     uint16_t sequence;
     enum mwd_part part;
     size_t have; ///< bytes of the part

@@ -48,11 +48,12 @@ size_t endpoints_make(struct endpoints *e, const struct mw_frame_header *header,
 {
     struct mw_frame_header h = *header;
     h.words = (uint16_t)(bytes / 8);
-    mwf_seal(&h);
+    mwf_seal_request(&h, e->key);
     memcpy(e->bytes, &h, sizeof h);
     if (!bytes)
         return sizeof h;
-    struct mw_frame_trailer t = mwf_trailer(payload, bytes, MW_STATUS_OK);
+    struct mw_frame_trailer t =
+        mwf_trailer_behind(mwf_crc(mwf_payload_start(&h, e->key), payload, bytes), MW_STATUS_OK);
     memcpy(e->bytes + sizeof h, payload, bytes);
     memcpy(e->bytes + sizeof h + bytes, &t, sizeof t);
     return sizeof h + bytes + sizeof t;
@@ -90,15 +91,18 @@ void endpoints_sync(struct endpoints *e)
     struct mw_frame_header h = {
         .type = MW_FRAME_SYNC,
         .sequence = e->sequence++,
-        .argument = e->cycles + 1,
+        .argument = (uint32_t)e->cycles + 1,
         .count = MW_HOST_PROTOCOL_MAJOR << 16 | MW_HOST_PROTOCOL_MINOR,
     };
     e->ops->out(e->model, gap, sizeof gap);
     e->ops->out(e->model, e->bytes, endpoints_make(e, &h, NULL, 0));
     do
         endpoints_receive(e, LIMIT);
-    while (e->reply.type != (MW_FRAME_SYNC | MW_FRAME_REPLY) || e->reply.argument != h.argument);
+    while (e->reply.type != (MW_FRAME_SYNC | MW_FRAME_REPLY) ||
+           (uint32_t)e->reply.argument != h.argument);
     assert_int_equal(e->reply.status, MW_STATUS_OK);
+    e->key = mwf_key(&e->reply);
+    assert_true(e->key & 1);
     // as the protocol asks before bulk: at power-up the firmware tests memories, and answers when it has
     assert_int_equal(endpoints_call(e, MW_FRAME_INFO, 0, 0, NULL, 0), MW_STATUS_OK);
 }

@@ -14,6 +14,7 @@ struct endpoints {
     const struct mw_device_ops *ops;
     struct mw_device_model *model;
     uint16_t sequence;
+    uint32_t key;    ///< of the session
     uint64_t cycles; ///< passed since its creation
     uint64_t limit;  ///< cycles that a reply may take; the test fails where one takes longer
     uint8_t bytes[FRAME_BYTES];

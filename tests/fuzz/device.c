@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // libFuzzer target: the device's end of the link in sim/usb. The input is a sequence of OUT transfers,
-// frames that are right or damaged, and garbage. Whatever came, a gap of zeros and a SYNC must bring the
-// link into step, and everything that comes out must be frames.
+// frames that are right or damaged, and garbage, of hosts with keys and without. Whatever came, a gap of
+// zeros and a SYNC must bring the link into step, and everything that comes out must be frames.
 #include "input.h"
 #include "usb/device.h"
 
@@ -17,11 +17,15 @@ enum {
     TRANSFER_BYTES = 1200,
     PACKET = 512,
     ROOM = 1 << 17,
+    GAPS = 2, ///< more of them take their time
     NUMBER = 0x5a5a,
 };
 
-/// A request, mostly a sensible one.
-static size_t make_request(struct input *in, uint16_t *sequence, uint8_t *bytes)
+static const uint8_t zeros[MW_HOST_SYNC_GAP];
+
+/// A request, mostly a sensible one; `gap`: zeros go before it.
+static size_t make_request(struct input *in, uint16_t *sequence, uint32_t key, bool *gap,
+                           uint8_t *bytes)
 {
     unsigned shape = byte(in), type = byte(in) % 13, words = shape & 4 ? byte(in) % 129 : 0;
     struct mw_frame_header h = {
@@ -35,14 +39,17 @@ static size_t make_request(struct input *in, uint16_t *sequence, uint8_t *bytes)
     if (type == MW_FRAME_SYNC) {
         h.words = 0;
         h.count = (MW_HOST_PROTOCOL_MAJOR + (byte(in) % 8 == 0)) << 16;
+        h.count |= shape & 0x20 ? 0 : MW_HOST_KEY_MINOR;
         *sequence = h.sequence;
     }
-    mwf_seal(&h);
+    *gap = type == MW_FRAME_SYNC && !(shape & 0x40);
+    mwf_seal_request(&h, key);
     memcpy(bytes, &h, sizeof h);
     size_t payload = 8 * (size_t)h.words;
     for (size_t i = 0; i < payload; i++)
         bytes[sizeof h + i] = (uint8_t)byte(in);
-    struct mw_frame_trailer t = mwf_trailer(bytes + sizeof h, payload, 0);
+    struct mw_frame_trailer t =
+        mwf_trailer_behind(mwf_crc(mwf_payload_start(&h, key), bytes + sizeof h, payload), 0);
     memcpy(bytes + sizeof h + payload, &t, sizeof t);
     size_t count = mwf_bytes(payload);
     if (shape & 0x80) {
@@ -52,9 +59,9 @@ static size_t make_request(struct input *in, uint16_t *sequence, uint8_t *bytes)
     return count;
 }
 
-/// Let the device work, and look at all that comes out of it. Returns whether the reply to the last SYNC
-/// was among it.
-static bool drain(struct mwd_device *device)
+/// Let the device work, and look at all that comes out of it: `key` becomes that of the last session.
+/// Returns whether the reply to the last SYNC was among it.
+static bool drain(struct mwd_device *device, uint32_t *key)
 {
     static uint8_t bytes[ROOM];
     bool synced = false;
@@ -83,7 +90,11 @@ static bool drain(struct mwd_device *device)
             if (right.crc != t.crc)
                 abort();
         }
-        synced = h.type == (MW_FRAME_SYNC | MW_FRAME_REPLY) && h.argument == NUMBER && !h.status;
+        bool sync = h.type == (MW_FRAME_SYNC | MW_FRAME_REPLY);
+        // to a host without keys the argument is the host's, whose upper half is 0
+        if (sync)
+            *key = mwf_key(&h);
+        synced = sync && (uint32_t)h.argument == NUMBER && !h.status;
         have = 0;
     }
     return synced;
@@ -92,7 +103,6 @@ static bool drain(struct mwd_device *device)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const uint8_t zeros[MW_HOST_SYNC_GAP];
     struct input in = {data, size};
     static struct mwd_backend backend; // what its memories hold makes no difference
     struct mwd_settings settings = {.serial = "F", .packet = PACKET};
@@ -102,24 +112,30 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct mw_frame_header sync = {.type = MW_FRAME_SYNC,
                                    .sequence = 1,
                                    .argument = NUMBER,
-                                   .count = MW_HOST_PROTOCOL_MAJOR << 16};
+                                   .count = MW_HOST_PROTOCOL_MAJOR << 16 | MW_HOST_KEY_MINOR};
     uint16_t sequence = 1;
+    uint32_t key = 0;
+    unsigned gaps = 0;
     mwf_seal(&sync);
     if (byte(&in) % 4)
         mwd_out(device, (const uint8_t *)&sync, sizeof sync);
+    drain(device, &key);
     for (unsigned i = 0; i < TRANSFERS && in.left; i++) {
         uint8_t bytes[TRANSFER_BYTES];
-        size_t count = make_request(&in, &sequence, bytes);
+        bool gap;
+        size_t count = make_request(&in, &sequence, key, &gap, bytes);
+        for (gap = gap && gaps++ < GAPS; gap && !mwd_out(device, zeros, sizeof zeros);)
+            drain(device, &key);
         while (!mwd_out(device, bytes, count))
-            drain(device);
+            drain(device, &key);
         if (byte(&in) % 2)
-            drain(device);
+            drain(device, &key);
     }
-    drain(device);
+    drain(device, &key);
     mwd_out(device, zeros, sizeof zeros);
-    drain(device);
+    drain(device, &key);
     mwd_out(device, (const uint8_t *)&sync, sizeof sync);
-    if (!drain(device))
+    if (!drain(device, &key) || !key)
         abort();
     mwd_destroy(device);
     return 0;

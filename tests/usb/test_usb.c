@@ -265,7 +265,7 @@ static void test_serials(void **state)
         assert_string_equal(found[i].serial, i ? "B2" : "A1");
         assert_int_equal(found[i].state, MW_ERR_BUSY);
         assert_int_equal(found[i].mbit_per_s, 480);
-        assert_int_equal(found[i].protocol, 0x0101);
+        assert_int_equal(found[i].protocol, MW_HOST_PROTOCOL_MAJOR << 8 | MW_HOST_PROTOCOL_MINOR);
     }
     mw_close(a);
     assert_int_equal(mw_list(found, 1), 2);
@@ -298,10 +298,11 @@ static void test_versions(void **state)
         const char *says;
     } cases[] = {
         {{.serial = "new", .major = 2}, MW_ERR_VERSION, "upgrade this library"},
-        {{.serial = "newer", .major = 1, .minor = 9, .needs_minor = 2},
+        {{.serial = "newer", .major = 1, .minor = 9, .needs_minor = MW_HOST_PROTOCOL_MINOR + 1},
          MW_ERR_VERSION,
          "finds too old: upgrade this library"},
         {{.serial = "addition", .major = 1, .minor = 9}, 0, ""},
+        {{.serial = "no keys", .major = 1, .minor = MW_HOST_KEY_MINOR - 1}, 0, ""},
         {{.serial = "bare", .features = 1 << 30}, MW_ERR_VERSION, "no fabric"},
         {{.serial = "plain", .features = 1}, 0, ""},
     };
