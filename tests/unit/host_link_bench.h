@@ -11,10 +11,7 @@
 
 #include <deque>
 #include <map>
-
-#ifndef FLIT_BYTES
-#define FLIT_BYTES 8
-#endif
+#include <type_traits>
 
 constexpr unsigned GPUS = 2, MEM_LOG2 = 17, BAD_REGISTER = 0x50000;
 
@@ -43,7 +40,8 @@ inline firmware_reply firmware(uint8_t kind, uint64_t argument, uint32_t count,
 }
 
 struct host_link_bench : csr_bench<Vhost_link> {
-    static constexpr unsigned FLIT = FLIT_BYTES;
+    static constexpr unsigned FLIT =
+        sizeof(std::remove_reference_t<decltype(Vhost_link::mem_wdata_o)>);
 
     // the wire
     std::deque<uint8_t> out;

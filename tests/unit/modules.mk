@@ -149,10 +149,12 @@ UNIT_FLAGS_usb_core_pins := -Wno-lint -Wno-style
 UNIT += host_link
 UNIT_SRCS_host_link := $(DEV_PKGS) rtl/host/host_link.sv
 UNIT_PARAMS_host_link := N=2 FlitBytes=8 MemBytesLog2=17
-UNIT += host_link_16
-UNIT_TOP_host_link_16 := host_link
-UNIT_SRCS_host_link_16 := $(DEV_PKGS) rtl/host/host_link.sv
-UNIT_PARAMS_host_link_16 := N=2 FlitBytes=16 MemBytesLog2=17
+$(eval $(call variant,host_link_16,host_link,N=2 FlitBytes=16 MemBytesLog2=17))
+UNIT += link_fuzz
+UNIT_TOP_link_fuzz := host_link
+UNIT_SRCS_link_fuzz := $(UNIT_SRCS_host_link)
+UNIT_PARAMS_link_fuzz := N=2 FlitBytes=8 MemBytesLog2=17 Zeros=64
+$(eval $(call variant,link_fuzz_16,link_fuzz,N=2 FlitBytes=16 MemBytesLog2=17 Zeros=64))
 UNIT += rx_red
 UNIT_SRCS_rx_red := rtl/common/fp_pkg.sv rtl/common/red_pkg.sv rtl/hub/rx_red.sv
 UNIT_PARAMS_rx_red := FlitBytes=8 AddrW=8
