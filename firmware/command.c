@@ -95,10 +95,11 @@ static void selftest(const struct feed *f, const struct board *b, bool found, ui
     }
 }
 
-static void log_read(uint32_t from, struct reply *r)
+/// From the oldest, where there is no such entry.
+static void log_read(uint32_t from, bool known, struct reply *r)
 {
     struct mw_frame_log e;
-    if (from - log_first() > log_next() - log_first())
+    if (!known || from - log_first() > log_next() - log_first())
         from = log_first();
     while (r->bytes < MW_HOST_MAX_COMMAND && log_get(from, &e)) {
         put(r, e.number);
@@ -165,7 +166,7 @@ void command_poll(struct feed *f, const struct board *b, bool found)
                 return;
             break;
         case MW_FRAME_LOG_READ:
-            log_read(argument, &r);
+            log_read(argument, !hw_read(SOC(mbox_argument_hi)), &r);
             break;
         case MW_FRAME_LOG_CLEAR:
             log_clear();

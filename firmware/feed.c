@@ -44,6 +44,13 @@ static void release(void)
     hw_write(SOC(fabric_reset), 0);
 }
 
+/// A reset that has not been noticed yet empties the queue before a command.
+static void notice(struct feed *f)
+{
+    hold(f);
+    release();
+}
+
 // ---- commands -------------------------------------------------------------------------------------------
 
 static bool allowed(uint32_t address)
@@ -54,8 +61,7 @@ static bool allowed(uint32_t address)
 unsigned feed_add(struct feed *f, unsigned words, bool sweep, uint32_t *number)
 {
     struct feed_layer *l = &f->layer[f->next % MW_HOST_FEED_LAYERS];
-    hold(f); // a reset that has not been noticed yet empties the queue before this
-    release();
+    notice(f);
     if (words > MW_HOST_FEED_REGISTERS)
         return MW_STATUS_LENGTH;
     if (f->stopped || f->next - f->first == MW_HOST_FEED_LAYERS ||
@@ -77,8 +83,10 @@ bool feed_ask(struct feed *f, uint32_t number, uint32_t patience, unsigned *stat
               const struct mw_frame_fed **record)
 {
     uint32_t now = hw_read(SOC(time_lo));
-    if (!f->asked)
+    if (!f->asked) {
+        notice(f);
         f->since = now;
+    }
     f->asked = true;
     *record = NULL;
     *status = MW_STATUS_OK;
@@ -143,6 +151,16 @@ static bool fault(void)
     return hw_read(SOC(fault)) & MW_SOC__FAULT__VALID_bm;
 }
 
+/// The layer cannot be started: a register is not there, or another layer runs.
+static bool refused(struct feed *f)
+{
+    if (!fault())
+        return false;
+    end_layer(f, MW_FED_REFUSED);
+    stop(f);
+    return true;
+}
+
 static void start(struct feed *f, const struct board *b)
 {
     const struct feed_layer *l = &f->layer[f->first % MW_HOST_FEED_LAYERS];
@@ -151,15 +169,14 @@ static void start(struct feed *f, const struct board *b)
         write_register(b, &l->list[i]);
     r->error = r->cycles = 0;
     r->start = 0;
-    if (fault()) {
-        end_layer(f, MW_FED_REFUSED);
-        stop(f);
+    if (refused(f))
         return;
-    }
     hw_write(FABRIC(control), MW_FABRIC__CONTROL__GO_bm);
     f->state = FEED_RUNS;
     r->start = hw_read(SOC(time_lo));
     r->start |= (uint64_t)hw_read(SOC(time_hi)) << 32;
+    if (refused(f))
+        r->start = 0;
 }
 
 static void sweep(struct feed *f)

@@ -129,12 +129,11 @@ static void start(struct mwi_queue *q)
         good &= write_all(q, &q->layer[place].list[i]);
     r->error = r->cycles = 0;
     r->start = 0;
-    if (!good) {
+    if (!good || !write_register(q, FABRIC(control), MW_FABRIC__CONTROL__GO_bm)) {
         end_layer(q, MW_FED_REFUSED);
         stop(q);
         return;
     }
-    write_register(q, FABRIC(control), MW_FABRIC__CONTROL__GO_bm);
     q->state = MWI_QUEUE_RUNS;
     r->start = q->ops->cycles(q->context);
 }

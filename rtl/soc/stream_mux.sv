@@ -58,7 +58,8 @@ module stream_mux #(
     // ---- accesses pass a queue of two, so that readiness of a port reaches the users from a register ----
     access_t          in, head;
     logic             in_valid, in_ready, head_valid, head_ready, same, here, lost;
-    logic             busy_last, down_last;   // at the GPU of the last access: that access has not ended; the node is being reset
+    logic             busy, cut;              // an access has not ended at its port; the reset of a node ends it
+    logic             down_last;              // the node of the last access is being reset
     logic             gone_q, fake;           // reads are open that it has forgotten; one of them is answered in its place
     logic [1:0]       unused_level;
     logic [4:0]       gpu_q;
@@ -81,18 +82,20 @@ module stream_mux #(
     assign same       = head.gpu == gpu_q || open_q == '0;
     assign lost       = head_valid && !here && open_q == '0;
     assign read_out   = head_valid && head_ready && !head.we && here;
-    assign drained    = !head_valid && open_q == '0 && !busy_last;
+    assign drained    = !head_valid && open_q == '0 && !busy;
     assign idle_o     = !owned_q;
 
     always_comb begin
         here      = 1'b0;
-        busy_last = 1'b0;
+        busy      = 1'b0;
+        cut       = 1'b0;
         down_last = 1'b0;
         for (int unsigned g = 0; g < N; g++) begin
             if (head.gpu == 5'(g) && !host_down_i[g]) here = 1'b1;
-            if (gpu_q == 5'(g)) begin
-                busy_last = !host_ready_i[g];
-                down_last = host_down_i[g];
+            if (gpu_q == 5'(g) && host_down_i[g]) down_last = 1'b1;
+            if (!host_ready_i[g]) begin
+                busy = 1'b1;
+                cut  = cut || host_down_i[g];
             end
         end
     end
@@ -135,7 +138,7 @@ module stream_mux #(
             gone_q <= open_q != '0 && (gone_q || down_last);
             for (int unsigned u = 0; u < 2; u++) begin
                 rvalid_o[u] <= owner_q == 1'(u) && (rvalid_any || fake || (lost && !head.we));
-                lost_o[u]   <= owner_q == 1'(u) && (fake || lost || (owned_q && busy_last && down_last));
+                lost_o[u]   <= owner_q == 1'(u) && (fake || lost || (owned_q && cut));
             end
         end
         if (head_valid && head_ready) gpu_q <= head.gpu;

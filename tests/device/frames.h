@@ -20,6 +20,7 @@ struct endpoints {
     uint8_t bytes[FRAME_BYTES];
     struct mw_frame_header reply; ///< the last one
     const uint8_t *payload;       ///< of it
+    uint32_t trailer;             ///< status behind the payload
 };
 
 /// Make a device of the model `mwdevice`, or `mwdevice_usb` at its ULPI pins; the test fails where it is missing.
@@ -34,7 +35,7 @@ size_t endpoints_make(struct endpoints *e, const struct mw_frame_header *header,
 void endpoints_receive(struct endpoints *e, uint64_t cycles);
 /// SYNC behind its gap, up to its reply; what comes before it is discarded. Then INFO.
 void endpoints_sync(struct endpoints *e);
-/// A request and its reply, whose status is returned.
+/// A request and its reply, whose status is returned, or that of its trailer.
 unsigned endpoints_call(struct endpoints *e, unsigned type, uint64_t argument, uint32_t count,
                         const void *payload, size_t bytes);
 

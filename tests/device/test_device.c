@@ -208,33 +208,108 @@ static void test_answers(void **state)
     endpoints_close(e);
 }
 
-/// The CPU is kept from its work until the watchdog bites: frames of the hardware are answered all the time, those of the firmware with FAULT or well.
-static void test_crash(void **state)
+/// The CPU starts anew again and again: frames of the hardware are answered all the time, those of the firmware as soon as it is back.
+static void test_restarts(void **state)
 {
     const char *model = *state;
     struct endpoints *e = endpoints_open(model);
+    enum { STARTS = 12 };
     endpoints_sync(e);
-    assert_int_equal(endpoints_call(e, MW_FRAME_INFO, 0, 0, NULL, 0), MW_STATUS_OK);
-    reg_write(e, SOC(watchdog), 300); // too short for any turn of the firmware's loop
-    unsigned faults = 0;
-    for (int i = 0; i < 50; i++) {
-        unsigned status = endpoints_call(e, MW_FRAME_INFO, 0, 0, NULL, 0);
-        assert_true(status == MW_STATUS_OK || status == MW_STATUS_FAULT);
-        faults += status == MW_STATUS_FAULT;
+    for (int i = 0; i < STARTS; i++) {
+        e->cycles += e->ops->run(e->model, random32() % 20000);
+        reg_write(e, SOC(control), MW_SOC__CONTROL__RESTART_bm);
         reg_write(e, FABRIC(link), 1 + i % 7);
         assert_int_equal(reg_read(e, FABRIC(link)), 1 + i % 7);
+        if (i % 2)
+            assert_int_equal(endpoints_call(e, MW_FRAME_RESET, 0, 0, NULL, 0), MW_STATUS_OK);
+        if (i % 3)
+            assert_int_equal(endpoints_call(e, MW_FRAME_INFO, 0, 0, NULL, 0), MW_STATUS_OK);
     }
-    assert_true(faults > 0);
-    reg_write(e, SOC(watchdog), 1000000);
     assert_int_equal(endpoints_call(e, MW_FRAME_INFO, 0, 0, NULL, 0), MW_STATUS_OK);
     struct mw_frame_info info;
     memcpy(&info, e->payload, sizeof info);
-    assert_true(info.resets > 0);
+    assert_int_equal(info.resets, STARTS);
     assert_int_equal(endpoints_call(e, MW_FRAME_LOG_READ, 0, 0, NULL, 0), MW_STATUS_OK);
     struct mw_frame_log last;
     memcpy(&last, e->payload + 8 * e->reply.words - sizeof last, sizeof last);
     assert_int_equal(last.code, MW_LOG_BOOT);
-    assert_int_equal(last.detail, 1);
+    assert_int_equal(last.detail, 3);
+    endpoints_close(e);
+}
+
+/// Registers that are the firmware's alone answer the host with an error, and nothing happens: whatever it tries, RESET is answered.
+static void test_forbidden(void **state)
+{
+    const char *model = *state;
+    struct endpoints *e = endpoints_open(model);
+    static const uint32_t places[] = {SOC(fabric_reset), SOC(watchdog),   SOC(mbox_send),
+                                      SOC(firmware),     SOC(fault),      SOC(uart),
+                                      SOC(uart_tx),      SOC(mbox_reply), SOC(mbox_reply_lo)};
+    endpoints_sync(e);
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        const struct mw_frame_register r[] = {{FABRIC(link), 2 + (uint32_t)i}, {places[i], 1}};
+        assert_int_equal(endpoints_call(e, MW_FRAME_REG_WRITE, 0, 0, r, sizeof r),
+                         MW_STATUS_ACCESS);
+        assert_int_equal(e->reply.count, 1);
+        assert_int_equal(reg_read(e, FABRIC(link)), 2 + i);
+    }
+    assert_int_equal(reg_read(e, SOC(fabric_reset)) & MW_SOC__FABRIC_RESET__HOLD_bm, 0);
+    assert_int_equal(reg_read(e, SOC(watchdog)), MW_SOC__WATCHDOG__PERIOD_reset);
+    assert_int_equal(endpoints_call(e, MW_FRAME_RESET, 0, 0, NULL, 0), MW_STATUS_OK);
+    assert_int_equal(reg_read(e, FABRIC(link)), 1);
+    assert_int_equal(endpoints_call(e, MW_FRAME_INFO, 0, 0, NULL, 0), MW_STATUS_OK);
+    endpoints_close(e);
+}
+
+/// Frames to a GPU whose port is enabled again, while its node is reset for that: all are answered, what was lost is told, and RESET works at any time.
+static void test_flush(void **state)
+{
+    const char *model = *state;
+    struct endpoints *e = endpoints_open(model);
+    static uint8_t data[4096], back[sizeof data];
+    const uint64_t second = UINT64_C(1) << MW_HOST_GPU_SHIFT;
+    unsigned lost = 0, done = 0;
+    endpoints_sync(e);
+    for (int i = 0; i < 60; i++) {
+        const struct mw_frame_register ports[] = {{FABRIC(ports), 1 | MW_FABRIC__PORTS__DOWN_bm},
+                                                  {FABRIC(ports), 1 | MW_FABRIC__PORTS__UP_bm}};
+        unsigned frames = 1 + random32() % 4;
+        assert_int_equal(endpoints_call(e, MW_FRAME_REG_WRITE, 0, 0, ports, sizeof *ports),
+                         MW_STATUS_OK);
+        assert_int_equal(endpoints_call(e, MW_FRAME_REG_WRITE, 0, 0, &ports[1], sizeof *ports),
+                         MW_STATUS_OK);
+        e->cycles += e->ops->run(e->model, random32() % 64);
+        for (unsigned n = 0; n < frames; n++) {
+            bool write = random32() % 2;
+            size_t bytes = 16 * (1 + random32() % (sizeof data / 16));
+            struct mw_frame_header h = {.type = write ? MW_FRAME_MEM_WRITE : MW_FRAME_MEM_READ,
+                                        .sequence = e->sequence++,
+                                        .argument = second,
+                                        .count = write ? 0 : (uint32_t)bytes};
+            e->ops->out(e->model, e->bytes, endpoints_make(e, &h, data, write ? bytes : 0));
+        }
+        for (unsigned n = 0; n < frames; n++) {
+            endpoints_receive(e, LIMIT);
+            unsigned status = e->reply.status ? e->reply.status : e->trailer;
+            assert_true(status == MW_STATUS_OK || status == MW_STATUS_STATE);
+            lost += status == MW_STATUS_STATE;
+            done += status == MW_STATUS_OK;
+        }
+        if (i % 4 == 0)
+            assert_int_equal(endpoints_call(e, MW_FRAME_RESET, 0, 0, NULL, 0), MW_STATUS_OK);
+        while (reg_read(e, FABRIC(down)))
+            ;
+        for (size_t j = 0; j < sizeof data; j++)
+            data[j] = (uint8_t)random32();
+        assert_int_equal(endpoints_call(e, MW_FRAME_MEM_WRITE, second, 0, data, sizeof data),
+                         MW_STATUS_OK);
+        assert_int_equal(endpoints_call(e, MW_FRAME_MEM_READ, second, sizeof back, NULL, 0),
+                         MW_STATUS_OK);
+        memcpy(back, e->payload, sizeof back);
+        assert_memory_equal(data, back, sizeof back);
+    }
+    print_message("%u frames met the reset, %u did not\n", lost, done);
+    assert_true(lost > 20 && done > 5);
     endpoints_close(e);
 }
 
@@ -342,7 +417,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         {"test_layer", test_layer, NULL, NULL, device},
         {"test_answers", test_answers, NULL, NULL, device},
-        {"test_crash", test_crash, NULL, NULL, device},
+        {"test_restarts", test_restarts, NULL, NULL, device},
+        {"test_forbidden", test_forbidden, NULL, NULL, device},
+        {"test_flush", test_flush, NULL, NULL, device},
         {"test_faults", test_faults, NULL, NULL, device},
         {"test_rate", test_rate, NULL, NULL, device},
         {"test_layer at the pins", test_layer, NULL, NULL, usb},

@@ -138,6 +138,11 @@ UNIT += soc
 UNIT_TOP_soc := soc_bench
 UNIT_SRCS_soc := $(DEV_PKGS) $(DEV_IP) tests/unit/soc_bench.sv
 UNIT_NEEDS_soc := $(FW)/firmware.hex
+UNIT += stream_mux
+UNIT_SRCS_stream_mux := rtl/soc/stream_mux.sv
+UNIT_PARAMS_stream_mux := N=3 FlitBytes=8
+UNIT += fabric_reset
+UNIT_SRCS_fabric_reset := rtl/soc/fabric_reset.sv
 UNIT += usb_core
 UNIT_SRCS_usb_core := $(USB_CORE)
 UNIT_C_usb_core := $(wildcard sim/ulpi/*.c) $(HOST_H)

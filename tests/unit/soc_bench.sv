@@ -45,6 +45,8 @@ module soc_bench (
     output logic [63:0]      rep_rdata_o,
     input  wire logic        taken_i,
 
+    input  wire logic        corrupt_i,    // what the CPU reads is 0, which is no instruction
+
     input  wire logic [31:0] count_i,
     input  wire logic        link_waiting_i,
     input  wire logic        link_error_i,
@@ -119,6 +121,11 @@ module soc_bench (
         .host_wdata_i(host_wdata), .host_rvalid_o(host_rvalid), .host_rdata_o(host_rdata), .host_down_o(host_down),
         .done_o(done)
     );
+
+    always_ff @(posedge clk_i) begin
+        if (corrupt_i) force i_soc.mem_rdata = '0;
+        else release i_soc.mem_rdata;
+    end
 
     wire unused = &{1'b0, done, ports_idle, reply.count, unused_cmd};
 endmodule

@@ -320,6 +320,46 @@ TEST(go_and_done)
     assert_int_equal(b.read(FABRIC(state)), 1 | 4 | 8);
 }
 
+/// What may change only between layers answers with an error while one runs, and nothing happens; all else goes on.
+TEST(locked_while_running)
+{
+    registers b;
+    b.write(FABRIC(link), 3);
+    b.write(FABRIC(epoch), 1);
+    for (unsigned i = 0; i < 50; i++) {
+        b.dut.all_idle_i = 0;
+        b.write(FABRIC(control), 1);
+        assert_int_equal(b.gos, i + 1);
+        const uint32_t locked[][2] = {{FABRIC(control), 1},
+                                      {FABRIC(control), 2},
+                                      {FABRIC(control), 3},
+                                      {FABRIC(epoch), 2},
+                                      {FABRIC(link), 9}};
+        for (unsigned n = 0; n < 10; n++) {
+            const uint32_t *l = locked[b.below(5)];
+            uint32_t value = l[1];
+            b.idle(b.below(5));
+            assert_false(b.access(true, l[0], &value));
+            assert_int_equal(b.read(FABRIC(epoch)), 1);
+            assert_int_equal(b.read(FABRIC(link)), 3);
+            b.write(FABRIC(credits), 1);
+            b.write(0x11000 + 0x20, 5); // a node's, at the same place
+        }
+        b.idle(3);
+        assert_int_equal(b.dut.epoch_o, 1);
+        assert_int_equal(b.dut.latency_o, 3);
+        assert_int_equal(b.gos, i + 1);
+        assert_int_equal(b.sweeps, i);
+        assert_int_equal(b.read(FABRIC(state)) & 3, 1);
+        b.dut.all_idle_i = 1;
+        b.idle(5);
+        assert_int_equal(b.read(FABRIC(state)) & 3, 2);
+        b.write(FABRIC(control), 2);
+        b.write(FABRIC(link), 3);
+        b.write(FABRIC(epoch), 1);
+    }
+}
+
 TEST(switch_errors)
 {
     registers b;

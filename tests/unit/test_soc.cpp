@@ -32,10 +32,11 @@ struct bench : csr_bench<Vsoc_bench> {
     {
         dut.m_req_i = dut.claim_i = dut.valid_i = dut.cmd_we_i = dut.give_i = dut.rep_re_i = 0;
         dut.taken_i = dut.link_error_i = dut.link_waiting_i = dut.count_i = 0;
+        dut.as_cpu_i = dut.corrupt_i = 0;
         dut.uart_rx_i = 1;
         dut.fabric_rst_ni = 0;
         reset();
-        write(SOC(uart), DIVISOR << MW_SOC__UART__DIVISOR_bp);
+        cpu_write(SOC(uart), DIVISOR << MW_SOC__UART__DIVISOR_bp);
         until_ready();
     }
 
@@ -114,6 +115,14 @@ struct bench : csr_bench<Vsoc_bench> {
     }
 
     void write(uint32_t address, uint32_t value) { assert_true(access(true, address, &value)); }
+
+    /// A register that is the firmware's.
+    void cpu_write(uint32_t address, uint32_t value)
+    {
+        dut.as_cpu_i = 1;
+        write(address, value);
+        dut.as_cpu_i = 0;
+    }
 
     unsigned stage() { return read(SOC(firmware)) & MW_SOC__FIRMWARE__STAGE_bm; }
 
@@ -199,10 +208,11 @@ struct bench : csr_bench<Vsoc_bench> {
         return r.records<mw_frame_log>();
     }
 
-    /// Flits through the stream port, as the link's DMA: all of `data`, read or written, back to back.
-    void flits(bool we, unsigned gpu, uint32_t first, std::vector<uint64_t> *data)
+    /// Flits through the stream port, as the link's DMA: all of `data`, read or written, back to back. Returns how many were lost.
+    unsigned flits(bool we, unsigned gpu, uint32_t first, std::vector<uint64_t> *data)
     {
         size_t asked = 0, answered = 0;
+        unsigned lost = 0;
         uint64_t start = cycles;
         dut.claim_i = 1;
         dut.gpu_i = gpu;
@@ -213,6 +223,8 @@ struct bench : csr_bench<Vsoc_bench> {
             dut.addr_i = first + static_cast<uint32_t>(asked);
             dut.wdata_i = asked < data->size() ? (*data)[asked] : 0;
             settle();
+            lost += dut.lost_o;
+            assert_true(answered < data->size() || !dut.rvalid_o);
             if (!we && dut.rvalid_o)
                 (*data)[answered++] = dut.rdata_o;
             if (dut.valid_i && dut.ready_o)
@@ -221,6 +233,12 @@ struct bench : csr_bench<Vsoc_bench> {
         }
         dut.valid_i = 0;
         dut.claim_i = 0;
+        for (unsigned i = 0; we && i < 20; i++) { // what the writes became
+            settle();
+            lost += dut.lost_o;
+            step();
+        }
+        return lost;
     }
 };
 
@@ -283,7 +301,7 @@ void test_hold(void **)
         return b.read(SOC(fabric_reset)) >> MW_SOC__FABRIC_RESET__COUNT_bp & 0xff;
     };
     assert_int_equal(resets(), 0);
-    b.write(SOC(fabric_reset), MW_SOC__FABRIC_RESET__HOLD_bm);
+    b.cpu_write(SOC(fabric_reset), MW_SOC__FABRIC_RESET__HOLD_bm);
     assert_int_equal(b.dut.reset_hold_o, 1);
     b.write(SOC(control), MW_SOC__CONTROL__RESTART_bm);
     for (unsigned i = 0; i < 20; i++)
@@ -304,6 +322,9 @@ void test_hold(void **)
     assert_int_equal(records[0].number, 3);
     assert_int_equal(records[0].outcome, MW_FED_DONE);
     b.fabric_reset = 4;
+    b.step();
+    // at once, though the firmware has not been at it
+    assert_int_equal(b.command(MW_FRAME_FED, 3).status, MW_STATUS_STATE);
     b.turns();
     assert_int_equal(resets(), 1);
     assert_int_equal(b.command(MW_FRAME_FEED).argument, 4);
@@ -356,10 +377,10 @@ void test_watchdog(void **)
 {
     bench b;
     b.give(MW_FRAME_SELFTEST, 1, 0);
-    b.write(SOC(watchdog), 50);
+    b.cpu_write(SOC(watchdog), 50);
     auto r = b.answer();
     assert_int_equal(r.status, MW_STATUS_FAULT);
-    b.write(SOC(watchdog), 100000);
+    b.cpu_write(SOC(watchdog), 100000);
     b.until_ready();
     uint32_t restart = b.read(SOC(restart));
     assert_int_equal(restart & MW_SOC__RESTART__CAUSE_bm, 1);
@@ -381,6 +402,149 @@ void test_watchdog(void **)
     for (int i = 0; i < 300000; i++)
         b.step();
     assert_int_equal(b.read(SOC(restart)), restart);
+}
+
+/// What is the firmware's alone answers the host with an error, and nothing happens; what a read takes away stays.
+void test_forbidden(void **)
+{
+    bench b;
+    uint32_t dog = b.read(SOC(watchdog)), uart = b.read(SOC(uart)) & MW_SOC__UART__DIVISOR_bm;
+    // a command that the firmware keeps for a while, whose reply the host might send
+    assert_int_equal(b.command(MW_FRAME_FEED).status, MW_STATUS_OK);
+    b.dut.count_i = 1000000;
+    b.give(MW_FRAME_SELFTEST, 1, 0);
+    for (uint32_t at = 0; at < 0x800; at += 4) {
+        uint32_t address = MW_MAP_SOC + at, value = at == 0x4c ? 0 : b.word() | 1;
+        if (address != SOC(control))
+            assert_false(b.access(true, address, &value));
+        assert_int_equal(b.dut.reset_hold_o, 0);
+        b.settle();
+        assert_int_equal(b.dut.reply_valid_o, 0);
+    }
+    assert_int_equal(b.read(SOC(watchdog)), dog);
+    assert_int_equal(b.read(SOC(uart)) & MW_SOC__UART__DIVISOR_bm, uart);
+    assert_int_equal(b.read(SOC(restart)), 0);
+    auto r = b.answer();
+    assert_int_equal(r.status, MW_STATUS_OK);
+    assert_int_equal(r.records<mw_frame_selftest>().size(), GPUS);
+    assert_int_equal(b.log().size(), 1);
+    // control is for the host, too
+    b.write(SOC(control), MW_SOC__CONTROL__FEED_bm | MW_SOC__CONTROL__RESTART_bm);
+    b.until_ready();
+    assert_int_equal(b.read(SOC(restart)), 3 | 1 << MW_SOC__RESTART__COUNT_bp);
+    // a character that the host has seen is still the firmware's
+    b.dut.corrupt_i = 0;
+    b.console.clear();
+    uint64_t start = b.cycles;
+    b.tx_char = 3u << 9 | static_cast<unsigned>('v') << 1;
+    b.tx_bits = 11;
+    b.tx_wait = 0;
+    while (b.console.find('\n') == std::string::npos) {
+        b.read(SOC(uart_rx));
+        assert_true(b.cycles - start < 100000);
+    }
+    assert_non_null(strstr(b.console.c_str(), "moeswitch firmware"));
+}
+
+/// The CPU traps: it starts anew, the log says so, the command that it had is answered, and what it had written is there.
+void test_trap(void **)
+{
+    bench b;
+    for (unsigned i = 1; i <= 5; i++) {
+        b.give(MW_FRAME_SELFTEST, 1, 0);
+        for (unsigned n = 500 + b.below(3000); n; n--)
+            b.step();
+        b.dut.corrupt_i = 1;
+        assert_int_equal(b.answer(1000).status, MW_STATUS_FAULT);
+        b.dut.corrupt_i = 0;
+        b.until_ready();
+        assert_int_equal(b.read(SOC(restart)), 2 | i << MW_SOC__RESTART__COUNT_bp);
+        auto log = b.log();
+        assert_int_equal(log.size(), i + 1);
+        assert_int_equal(log[i].code, MW_LOG_TRAP);
+        assert_int_equal(log[i].detail, i);
+        assert_int_equal(log[i].number, i);
+        assert_int_equal(b.command(MW_FRAME_INFO).status, MW_STATUS_OK);
+    }
+}
+
+/// Accesses to a GPU whose port is enabled again, and whose node is reset for that: each is answered, what is lost is told, and the other GPU knows nothing
+/// of it. Then the same while the CPU is at that memory: the firmware goes on, and its log has it.
+void test_flush(void **)
+{
+    bench b;
+    auto enable = [&b](unsigned port, unsigned wait) {
+        b.write(FABRIC(ports), port | MW_FABRIC__PORTS__DOWN_bm);
+        for (unsigned n = wait; n; n--)
+            b.step();
+        b.write(FABRIC(ports), port | MW_FABRIC__PORTS__UP_bm);
+    };
+    unsigned reads = 0, writes = 0, clean = 0;
+    std::vector<uint64_t> data(300), back(300);
+    for (unsigned round = 0; round < 120; round++) {
+        for (auto &d : data)
+            d = b.rng();
+        assert_int_equal(b.flits(true, 1, 0, &data), 0);
+        assert_int_equal(b.flits(true, 0, 0, &data), 0);
+        enable(1, 20 + b.below(100));
+        for (unsigned n = b.below(80); n; n--)
+            b.step();
+        bool write = round % 2;
+        std::vector<uint64_t> some(10 + b.below(150));
+        for (auto &d : some)
+            d = b.rng();
+        std::vector<uint64_t> sent = some;
+        unsigned lost = b.flits(write, 1, 0, &some);
+        (write ? writes : reads) += lost;
+        clean += !lost;
+        // others are well at once
+        assert_int_equal(b.flits(false, 0, 0, &back), 0);
+        assert_memory_equal(back.data(), data.data(), data.size() * 8);
+        for (uint64_t start = b.cycles; b.read(FABRIC(down));)
+            assert_true(b.cycles - start < 5000);
+        // and what was not lost was done
+        unsigned wrong = 0;
+        assert_int_equal(b.flits(false, 1, 0, &back), 0);
+        for (unsigned i = 0; i < some.size(); i++)
+            wrong += write ? back[i] != sent[i] : some[i] != data[i];
+        assert_true(wrong <= lost);
+    }
+    print_message("%u reads and %u writes lost, %u of 120 transfers without\n", reads, writes,
+                  clean);
+    assert_true(reads > 100 && writes > 100 && clean > 5);
+    assert_int_equal(b.log().size(), 1);
+    b.give(MW_FRAME_SELFTEST, 1u << MW_TEST_MEMORY, 0);
+    for (unsigned n = 0; n < 20; n++)
+        enable(0, 60);
+    auto t = b.answer().records<mw_frame_selftest>();
+    assert_true(t[0].failed > 0);
+    assert_int_equal(t[1].failed, 0);
+    b.turns();
+    auto log = b.log();
+    assert_int_equal(log.back().code, MW_LOG_BUS);
+    assert_true(log.back().detail >= MW_MAP_CPU_GPU &&
+                log.back().detail < MW_MAP_CPU_GPU + (1 << 14));
+}
+
+/// A line that is held low is no character, and does not keep the next ones out.
+void test_break(void **)
+{
+    bench b;
+    for (unsigned i = 0; i < 10; i++) {
+        b.dut.uart_rx_i = 0;
+        for (unsigned n = (11 + b.below(60)) * (DIVISOR + 1); n; n--) {
+            b.step();
+            assert_int_equal(b.read(SOC(uart_rx)) & MW_SOC__UART_RX__VALID_bm, 0);
+        }
+        b.dut.uart_rx_i = 1;
+        for (unsigned n = 0; n < 30000; n++) // its end may look like one
+            b.step();
+        b.console.clear();
+        b.type('l');
+        for (unsigned n = 0; n < 20000; n++)
+            b.step();
+        assert_string_equal(b.console.c_str(), "0: code 0 detail 00000000 at 0 s\r\n");
+    }
 }
 
 /// Restarts at any time, often enough that the ring of the log goes round: the newest entries are there, in order, and memories keep their contents.
@@ -480,11 +644,13 @@ void test_console(void **)
 int main()
 {
     const CMUnitTest tests[] = {
-        cmocka_unit_test(test_start),    cmocka_unit_test(test_info),
-        cmocka_unit_test(test_refused),  cmocka_unit_test(test_hold),
-        cmocka_unit_test(test_selftest), cmocka_unit_test(test_selftest_fails),
-        cmocka_unit_test(test_watchdog), cmocka_unit_test(test_restarts),
-        cmocka_unit_test(test_reports),  cmocka_unit_test(test_together),
+        cmocka_unit_test(test_start),     cmocka_unit_test(test_info),
+        cmocka_unit_test(test_refused),   cmocka_unit_test(test_hold),
+        cmocka_unit_test(test_selftest),  cmocka_unit_test(test_selftest_fails),
+        cmocka_unit_test(test_watchdog),  cmocka_unit_test(test_restarts),
+        cmocka_unit_test(test_forbidden), cmocka_unit_test(test_trap),
+        cmocka_unit_test(test_flush),     cmocka_unit_test(test_break),
+        cmocka_unit_test(test_reports),   cmocka_unit_test(test_together),
         cmocka_unit_test(test_console),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
