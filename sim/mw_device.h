@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// C interface of the simulated device as its USB core sees it: rtl/top/device.sv with its host link, soft CPU and firmware, and bytes in and out of its
-// two bulk endpoints. build/model/dev-<configuration>/libmwdev.so exports one symbol, mw_device_get_ops.
+// C interface of the simulated device as its USB core sees it: its host link, soft CPU and firmware, and bytes in and out of its two bulk endpoints.
+// build/model/dev-<configuration>/libmwdevice.so (rtl/top/device.sv at its endpoints) and libmwdevice_usb.so (rtl/top/device_usb.sv at its ULPI pins, under the
+// host of sim/ulpi) export one symbol each, mw_device_get_ops. INFO of both: name `moeswitch`, serial the firmware's, clock_hz 0.
 //
 // Time passes in whole clock cycles, and only inside run.
 #ifndef MW_DEVICE_H

@@ -2,7 +2,7 @@
 //
 // Puts the fabric into its state after power-up when host link (held until done_o) or firmware (pulse) asks: waits until nothing is under way at the host
 // stream ports, then holds the fabric's reset for 8 cycles. While it is at it, ports_hold_o keeps the ports and busy_o the fabric's registers from
-// everybody; both wait. done_o pulses at the end, for whoever asked.
+// everybody; both wait. done_o pulses at the end, for whoever asked. The device's own reset is the fabric's, too, from its first cycle on.
 `default_nettype none
 
 module fabric_reset (
@@ -19,17 +19,18 @@ module fabric_reset (
     typedef enum logic [1:0] {RUN, DRAIN, RESET, DONE} state_e;
     state_e     state_q;
     logic [2:0] count_q;
-    logic       soc_q;
+    logic       soc_q, reset_q;
 
-    assign busy_o       = state_q != RUN;
-    assign ports_hold_o = state_q != RUN;
-    assign done_o       = state_q == DONE;
+    assign busy_o        = state_q != RUN;
+    assign ports_hold_o  = state_q != RUN;
+    assign done_o        = state_q == DONE;
+    assign fabric_rst_no = rst_ni && !reset_q;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
-            state_q       <= RUN;
-            soc_q         <= 1'b0;
-            fabric_rst_no <= 1'b0;
+            state_q <= RUN;
+            soc_q   <= 1'b0;
+            reset_q <= 1'b1;
         end else begin
             unique case (state_q)
                 RUN: if (link_i || soc_q) state_q <= DRAIN;
@@ -37,8 +38,8 @@ module fabric_reset (
                 RESET: if (count_q == '1) state_q <= DONE;
                 default: state_q <= RUN;
             endcase
-            soc_q         <= soc_i || (soc_q && state_q != DONE);
-            fabric_rst_no <= state_q != RESET;
+            soc_q   <= soc_i || (soc_q && state_q != DONE);
+            reset_q <= state_q == RESET;
         end
         count_q <= state_q == RESET ? count_q + 3'd1 : '0;
     end

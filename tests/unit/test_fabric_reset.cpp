@@ -52,6 +52,28 @@ struct bench : model<Vfabric_reset> {
     }
 };
 
+/// Whatever the registers hold at power-up.
+TEST(from_the_first_cycle)
+{
+    for (unsigned i = 0; i < 50; i++) {
+        model<Vfabric_reset> m;
+        m.dut.rst_ni = 0;
+        m.dut.link_i = m.dut.soc_i = m.dut.ports_idle_i = 0;
+        for (unsigned n = 0; n < 4; n++) {
+            m.settle();
+            assert_false(m.dut.fabric_rst_no);
+            m.edge();
+        }
+        m.dut.rst_ni = 1;
+        m.settle();
+        assert_false(m.dut.fabric_rst_no);
+        m.edge();
+        m.settle();
+        assert_true(m.dut.fabric_rst_no);
+        assert_false(m.dut.busy_o);
+    }
+}
+
 TEST(one_request)
 {
     for (bool link : {true, false}) {
