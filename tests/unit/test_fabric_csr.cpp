@@ -338,21 +338,21 @@ TEST(locked_while_running)
         for (unsigned n = 0; n < 10; n++) {
             const uint32_t *l = locked[b.below(5)];
             uint32_t value = l[1];
-            b.idle(b.below(5));
+            b.cycles(b.below(5));
             assert_false(b.access(true, l[0], &value));
             assert_int_equal(b.read(FABRIC(epoch)), 1);
             assert_int_equal(b.read(FABRIC(link)), 3);
             b.write(FABRIC(credits), 1);
             b.write(0x11000 + 0x20, 5); // a node's, at the same place
         }
-        b.idle(3);
+        b.cycles(3);
         assert_int_equal(b.dut.epoch_o, 1);
         assert_int_equal(b.dut.latency_o, 3);
         assert_int_equal(b.gos, i + 1);
         assert_int_equal(b.sweeps, i);
         assert_int_equal(b.read(FABRIC(state)) & 3, 1);
         b.dut.all_idle_i = 1;
-        b.idle(5);
+        b.cycles(5);
         assert_int_equal(b.read(FABRIC(state)) & 3, 2);
         b.write(FABRIC(control), 2);
         b.write(FABRIC(link), 3);
