@@ -5,7 +5,6 @@ UNIT_SRCS_rr_arb_sizes := rtl/common/rr_arb.sv tests/unit/rr_arb_sizes.sv
 UNIT += reduce_lane
 UNIT_SRCS_reduce_lane := rtl/common/fp_pkg.sv rtl/common/red_pkg.sv rtl/common/fp32_add.sv rtl/common/reduce_lane.sv
 UNIT_C_reduce_lane := host-tools/reduce.c
-UNIT_PARAMS_reduce_lane := RedTypes=31 RedOps=63
 $(eval $(call variant,reduce_lane_plain,reduce_lane,RedTypes=1 RedOps=1))
 UNIT += packet_acc
 UNIT_SRCS_packet_acc := rtl/common/fp_pkg.sv rtl/common/red_pkg.sv rtl/common/packet_acc.sv

@@ -144,6 +144,7 @@ module rx_hub #(
     logic [FW-1:0]      st_data;
     logic [TokenW-1:0]  sig_token;
 
+    /* verilator lint_off PINCONNECTEMPTY */
     rx #(.N(N), .FlitBytes(FlitBytes), .TokensLog2(TokensLog2), .RxCtrlPkts(RxCtrlPkts)) i_rx (
         .clk_i, .rst_ni, .cfg_i, .rx_valid_i, .rx_last_i, .rx_err_i, .rx_cls_i, .rx_data_i, .crd_o,
         .sig_valid_o(sig_valid), .sig_ready_i(sig_ready), .sig_token_o(sig_token), .ev_valid_o(ev_valid_o[1]), .ev_ready_i(1'b1), .ev_idx_o(ev_idx_o[1]), .ev_ack_o, .ack_src_o(),
@@ -152,6 +153,7 @@ module rx_hub #(
         .res_push_o(res_push), .res_room_i(res_room), .res_crd_i(res_crd),
         .err_valid_o(err_valid_o[0]), .err_code_o(err_code_o[0]), .idle_o(idle_o[0])
     );
+    /* verilator lint_on PINCONNECTEMPTY */
 
     logic          loc_valid, loc_ready, loc_last;
     logic [FW-1:0] loc_data;

@@ -19,7 +19,11 @@ static const unsigned PARTNERS = 320;
 static const uint64_t PAIRS =
     getenv("MW_PAIRS") ? strtoull(getenv("MW_PAIRS"), nullptr, 0) : 1000000;
 
-// What the model was built with.
+// What the model was built with; all that there is without these parameters.
+#ifndef PARAM_RedTypes
+#define PARAM_RedTypes 0x1f
+#define PARAM_RedOps 0x3f
+#endif
 static bool built(unsigned dtype, unsigned redop)
 {
     return PARAM_RedTypes >> dtype & 1 && PARAM_RedOps >> redop & 1 &&
