@@ -123,7 +123,7 @@ module streams #(
         case (cmd_o.op)
             I_END:  is_end = 1'b1;
             // A threshold or a counter that does not exist would never be reached.
-            I_WAIT: is_wait = cmd_o.a[31:EvW] == '0 && cmd_o.imm <= 16'(EV_ACKS);
+            I_WAIT: is_wait = cmd_o.a[31:EvW] == '0 && cmd_o.imm[15:4] == '0 && !(cmd_o.imm[3:0] inside {4'd13, 4'd14, 4'd15});
             I_COUNT, I_PREFIX, I_SIGNAL, I_FLAG, I_FENCE: is_unit = 1'b1;
             I_DYMULTIMEM_ST, I_ST, I_ST_LINEAR, I_MULTIMEM_ST, I_MULTIMEM_RED: begin
                 is_unit = 1'b1;

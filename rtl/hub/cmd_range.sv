@@ -7,8 +7,7 @@
 
 module cmd_range #(
     parameter int unsigned ByteW      = 14,  // of a byte address in own memory
-    parameter int unsigned TokensLog2 = 12,  // of own tokens, at most
-    localparam int unsigned SumW = ((ByteW > TokensLog2) ? ByteW : TokensLog2) + 2
+    parameter int unsigned TokensLog2 = 12   // of own tokens, at most
 ) (
     input  wire logic [31:0]           first_i,
     input  wire logic [31:0]           count_i,
@@ -17,16 +16,20 @@ module cmd_range #(
     output logic                       no_tokens_o, // not all of them are own tokens
     output logic                       no_bytes_o   // or bytes of own memory
 );
-    if (SumW > 32) begin : gen_check
-        $error("cmd_range: ByteW and TokensLog2 must be at most 30");
+    if (ByteW > 30 || TokensLog2 >= ByteW) begin : gen_check
+        $error("cmd_range: memory has at most 2^30 bytes, and more of them than tokens");
     end
 
-    logic [SumW-1:0] sum;
+    // High bits are looked at operand by operand, and once for both: so two ranges of one length share what they ask of it.
+    logic [ByteW+1:0] sum;
+    logic             far, far_token;
 
-    assign sum         = SumW'(first_i[SumW-2:0]) + SumW'(count_i[SumW-2:0]);
+    assign sum         = (ByteW+2)'(first_i[ByteW:0]) + (ByteW+2)'(count_i[ByteW:0]);
+    assign far         = (first_i >> (ByteW + 1)) != '0 || (count_i >> (ByteW + 1)) != '0;
+    assign far_token   = (first_i[ByteW:0] >> (TokensLog2 + 1)) != '0 || (count_i[ByteW:0] >> (TokensLog2 + 1)) != '0;
     assign end_o       = sum[TokensLog2:0];
-    assign no_tokens_o = ((first_i | count_i) >> (TokensLog2 + 1)) != '0 || ((TokensLog2+2)'(1) << token_shift_i) < sum[TokensLog2+1:0];
-    assign no_bytes_o  = ((first_i | count_i) >> (ByteW + 1)) != '0 || sum[ByteW+1] || (sum[ByteW] && sum[ByteW-1:0] != '0);
+    assign no_tokens_o = far || far_token || ((TokensLog2+2)'(1) << token_shift_i) < sum[TokensLog2+1:0];
+    assign no_bytes_o  = far || sum[ByteW+1] || (sum[ByteW] && sum[ByteW-1:0] != '0);
 
     logic unused;
     assign unused = ^sum;
