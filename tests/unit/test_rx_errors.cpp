@@ -925,8 +925,14 @@ TEST(reset_forgets)
         b.local.queue.push_back(encode(b.store(ST_LO + 256, 100), F, &b.rng));
         b.cycles(b.below(30));
         // the last packet stops at any flit
-        packet p = b.percent(50) ? b.store(ST_LO, 128) : result(b, 128);
+        packet p = i % 3 ? b.store(ST_LO, 128) : result(b, 128), signal;
+        signal.h = b.head(MW_OP_SIGNAL);
+        signal.h.addr = PORT << TOKEN_SHIFT;
         p.cut = -static_cast<int>(1 + b.below(8));
+        if (i % 3 == 1) {
+            p = signal;
+            p.cut = static_cast<int>(b.below(4));
+        }
         const wire w = encode(p, F, &b.rng);
         for (size_t f = 0; f < w.flits(); f++) {
             b.dut.rx_valid_i = 1;
@@ -948,6 +954,8 @@ TEST(reset_forgets)
         assert_true(b.idle());
         b.sweep();
         b.go(i % 4);
+        signal.h.epoch = b.epoch;
+        b.fails(TOKENS, MW_HWERR_COUNT, signal); // nothing but that its token is not armed
         for (unsigned &c : b.credits)
             c = 0;
         for (unsigned n = 0; n < SLOTS; n++)
