@@ -350,7 +350,7 @@ class input : public tb::model<Vingress> {
         if (check == &input::ingress) {
             assert_int_equal(inside.size(), 0);
             assert_int_equal(partials.size(), 0);
-            assert_int_equal(comes, 0);
+            assert_int_equal(part_comes, 0);
             assert_int_equal(held[MW_CLS_CTRL], CTRL_PKTS);
             assert_int_equal(held[MW_CLS_STORE], STORE_PKTS);
         }
@@ -897,7 +897,7 @@ class input : public tb::model<Vingress> {
         }
         if (at < HF || at >= HF + PF || nowhere || refused)
             return;
-        comes -= at == HF;
+        part_comes -= at == HF;
         const bool last = o.w.last(at), poison = h.poison || h.epoch != rules.epoch ||
                                                  h.opcode != MW_OP_PARTIAL || (last && o.w.err);
         const bytes data(o.w.at(at), o.w.at(at) + F);
@@ -1036,13 +1036,13 @@ class input : public tb::model<Vingress> {
             SAME(dut.part_come_o, 1u << tb::header_of(queue.front().w.data).dst);
             SAME(at, HF);
         }
-        comes += dut.part_come_o != 0;
+        part_comes += dut.part_come_o != 0;
         while (!wanted.empty() && wanted.front().due <= now) {
             compare(wanted.front());
             wanted.pop_front();
         }
     }
-    uint64_t comes = 0;
+    uint64_t part_comes = 0;
 
     void opened(const outgoing &o, unsigned mask)
     {
