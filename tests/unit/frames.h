@@ -4,13 +4,11 @@
 #ifndef FRAMES_H
 #define FRAMES_H
 
-#include <cstdint>
-#include <cstring>
-#include <vector>
+#include "bench/random.h"
 
 #include "host.h"
 
-using bytes = std::vector<uint8_t>;
+using tb::bytes;
 
 /// Of these bytes behind others whose CRC is `crc`.
 inline uint32_t crc32(const uint8_t *data, size_t size, uint32_t crc = 0)

@@ -6,7 +6,7 @@
 #define HOST_LINK_BENCH_H
 
 #include "Vhost_link.h"
-#include "csr_bench.h"
+#include "bench/dut.h"
 #include "frames.h"
 
 #include <deque>
@@ -39,7 +39,7 @@ inline firmware_reply firmware(uint8_t kind, uint64_t argument, uint32_t count,
     return r;
 }
 
-struct host_link_bench : csr_bench<Vhost_link> {
+struct host_link_bench : tb::model<Vhost_link> {
     static constexpr unsigned FLIT =
         sizeof(std::remove_reference_t<decltype(Vhost_link::mem_wdata_o)>);
 
@@ -49,7 +49,6 @@ struct host_link_bench : csr_bench<Vhost_link> {
     std::deque<bytes> in;
     // how eager everybody is, in percent, and the most bytes per cycle
     unsigned out_rate = 100, in_rate = 100, mem_rate = 100, most_bytes = 8, delay = 1;
-    uint64_t cycles = 0;
 
     // behind the link
     std::map<uint32_t, uint32_t> registers;
@@ -105,7 +104,7 @@ struct host_link_bench : csr_bench<Vhost_link> {
     {
         dut.bus_ack_i = 0;
         dut.bus_err_i = 0;
-        dut.bus_rdata_i = word();
+        dut.bus_rdata_i = rng.word();
         if (!dut.bus_req_o || bus_wait++ < delay)
             return;
         bus_wait = 0;
@@ -124,7 +123,7 @@ struct host_link_bench : csr_bench<Vhost_link> {
         dut.mem_ready_i = dut.mem_claim_o && accesses.size() < 8 && percent(mem_rate);
         dut.mem_rvalid_i = dut.mem_lost_i = 0;
         dut.mem_idle_i = accesses.empty() && !dut.mem_claim_o;
-        if (accesses.empty() || accesses.front().due > cycles)
+        if (accesses.empty() || accesses.front().due > now)
             return;
         access a = accesses.front();
         accesses.pop_front();
@@ -145,7 +144,7 @@ struct host_link_bench : csr_bench<Vhost_link> {
         assert_true(dut.mem_gpu_o < GPUS);
         assert_true(dut.mem_addr_o < (1u << MEM_LOG2) / FLIT);
         accesses.push_back({static_cast<bool>(dut.mem_we_o), dut.mem_gpu_o, dut.mem_addr_o,
-                            data_in(), cycles + 2 + (mem_rate < 100 ? below(delay) : 0)});
+                            data_in(), now + 2 + (mem_rate < 100 ? below(delay) : 0)});
     }
 
     void mailbox_before()
@@ -231,7 +230,6 @@ struct host_link_bench : csr_bench<Vhost_link> {
         take_access();
         mailbox_after();
         edge();
-        cycles++;
     }
 
     /// USB reset: both endpoints are empty afterwards.
@@ -252,9 +250,9 @@ struct host_link_bench : csr_bench<Vhost_link> {
 
     frame receive(uint64_t limit = 2000000)
     {
-        uint64_t start = cycles;
+        uint64_t start = now;
         while (in.empty()) {
-            assert_true(cycles - start < limit);
+            assert_true(now - start < limit);
             step();
         }
         frame f;

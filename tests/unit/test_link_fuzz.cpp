@@ -294,11 +294,11 @@ struct fuzz : host_link_bench {
     /// All that is expected comes, and the device has taken what was sent.
     void settle_all()
     {
-        uint64_t start = cycles;
+        uint64_t start = now;
         while (!model.answers.empty() || !out.empty()) {
             while (!in.empty())
                 check();
-            assert_true(cycles - start < 3000000);
+            assert_true(now - start < 3000000);
             step();
         }
         for (unsigned i = 0; i < 100; i++)
@@ -311,7 +311,7 @@ struct fuzz : host_link_bench {
         frame f = receive();
         if (model.answers.empty())
             fail_msg("cycle %llu: reply of type 0x%02x, status %u, where none was expected",
-                     static_cast<unsigned long long>(cycles), f.header.type, f.header.status);
+                     static_cast<unsigned long long>(now), f.header.type, f.header.status);
         answer a = model.answers.front();
         model.answers.pop_front();
         uint32_t key = static_cast<uint32_t>(f.header.argument >> 32);
@@ -330,7 +330,7 @@ struct fuzz : host_link_bench {
         if (memcmp(&a.header, &f.header, sizeof f.header) || f.trailer || f.payload != a.payload)
             fail_msg("cycle %llu: reply 0x%02x to %u, status %u, count 0x%x, %u words; expected "
                      "0x%02x to %u, status %u, count 0x%x, %u words",
-                     static_cast<unsigned long long>(cycles), f.header.type, f.header.sequence,
+                     static_cast<unsigned long long>(now), f.header.type, f.header.sequence,
                      f.header.status, f.header.count, f.header.words, a.header.type,
                      a.header.sequence, a.header.status, a.header.count, a.header.words);
         seen[f.header.status]++;
@@ -349,7 +349,7 @@ struct fuzz : host_link_bench {
         mw_frame_header h = {};
         h.type = static_cast<uint8_t>(types[below(16)]);
         h.sequence = number++;
-        h.count = word();
+        h.count = rng.word();
         h.argument = rng();
         if (h.type == MW_FRAME_MEM_READ || h.type == MW_FRAME_MEM_WRITE) {
             h.count = 16 * below(percent(98) ? 12 : MW_HOST_MAX_PAYLOAD / 16 + 2);
@@ -391,7 +391,7 @@ struct fuzz : host_link_bench {
         if (h.type == MW_FRAME_REG_READ || h.type == MW_FRAME_REG_WRITE) {
             bytes p;
             for (unsigned n = below(percent(95) ? 6 : 70); n; n--) {
-                mw_frame_register r = {percent(95) ? 4 * below(20) : word(), word()};
+                mw_frame_register r = {percent(95) ? 4 * below(20) : rng.word(), rng.word()};
                 const auto *q = reinterpret_cast<uint8_t *>(&r);
                 p.insert(p.end(), q, q + sizeof r);
             }
@@ -463,7 +463,7 @@ struct fuzz : host_link_bench {
             f.insert(f.end(), f.begin(), f.begin() + size);
             break;
         case 6: // another length, in a right header
-            h.words = static_cast<uint16_t>(percent(90) ? below(100) : word());
+            h.words = static_cast<uint16_t>(percent(90) ? below(100) : rng.word());
             payload = seal(h, key);
             std::copy(payload.begin(), payload.end(), f.begin());
             break;
@@ -510,7 +510,7 @@ struct fuzz : host_link_bench {
     }
 };
 
-void test_fuzz(void **)
+TEST(fuzz)
 {
     fuzz b;
     unsigned frames = 0, sessions = 0;
@@ -554,7 +554,7 @@ void test_fuzz(void **)
     for (const auto &r : b.registers)
         assert_int_equal(r.second, b.model.registers[r.first]);
     print_message("%u frames, %u sessions, %u times out of step, %llu cycles\n", frames, sessions,
-                  b.errors, static_cast<unsigned long long>(b.cycles));
+                  b.errors, static_cast<unsigned long long>(b.now));
     for (unsigned status : {MW_STATUS_OK, MW_STATUS_HEADER, MW_STATUS_SEQUENCE, MW_STATUS_PAYLOAD,
                             MW_STATUS_TYPE, MW_STATUS_LENGTH, MW_STATUS_RANGE, MW_STATUS_ACCESS,
                             MW_STATUS_STATE, MW_STATUS_VERSION}) {
@@ -563,9 +563,3 @@ void test_fuzz(void **)
     }
 }
 } // namespace
-
-int main()
-{
-    const CMUnitTest tests[] = {cmocka_unit_test(test_fuzz)};
-    return cmocka_run_group_tests(tests, nullptr, nullptr);
-}

@@ -3,7 +3,7 @@
 // The firmware on the Verilated CPU, beside a fabric of two GPUs: its start, every command through the mailbox, the log across restarts by watchdog,
 // trap and request, the console, and the bus that host and CPU share. MW_SEED repeats a run.
 #include "Vsoc_bench.h"
-#include "csr_bench.h"
+#include "bench/dut.h"
 
 #include <cstring>
 #include <string>
@@ -20,8 +20,7 @@
 namespace {
 constexpr unsigned GPUS = 2, MEM_WORDS = 1 << 14 >> 3, DIVISOR = 7, READY = 3;
 
-struct bench : csr_bench<Vsoc_bench> {
-    uint64_t cycles = 0;
+struct bench : tb::model<Vsoc_bench> {
     int fabric_reset = 0;
     std::string console;
     // UART, the test's side
@@ -84,7 +83,6 @@ struct bench : csr_bench<Vsoc_bench> {
             fabric_reset--;
         uart();
         edge();
-        cycles++;
     }
 
     bool access(bool write, uint32_t address, uint32_t *value)
@@ -128,9 +126,9 @@ struct bench : csr_bench<Vsoc_bench> {
 
     void until_ready()
     {
-        uint64_t start = cycles;
+        uint64_t start = now;
         while (stage() != READY)
-            assert_true(cycles - start < 200000);
+            assert_true(now - start < 200000);
     }
 
     /// Until the firmware has gone round its loop twice.
@@ -173,9 +171,9 @@ struct bench : csr_bench<Vsoc_bench> {
 
     reply answer(uint64_t limit = 5000000)
     {
-        uint64_t start = cycles;
+        uint64_t start = now;
         for (settle(); !dut.reply_valid_o; settle()) {
-            assert_true(cycles - start < limit);
+            assert_true(now - start < limit);
             step();
         }
         reply r{dut.status_o, dut.reply_argument_o, {}};
@@ -213,12 +211,12 @@ struct bench : csr_bench<Vsoc_bench> {
     {
         size_t asked = 0, answered = 0;
         unsigned lost = 0;
-        uint64_t start = cycles;
+        uint64_t start = now;
         dut.claim_i = 1;
         dut.gpu_i = gpu;
         dut.we_i = we;
         while (asked < data->size() || (!we && answered < data->size())) {
-            assert_true(cycles - start < 20 * data->size() + 1000);
+            assert_true(now - start < 20 * data->size() + 1000);
             dut.valid_i = asked < data->size() && percent(90);
             dut.addr_i = first + static_cast<uint32_t>(asked);
             dut.wdata_i = asked < data->size() ? (*data)[asked] : 0;
@@ -242,12 +240,12 @@ struct bench : csr_bench<Vsoc_bench> {
     }
 };
 
-void test_start(void **)
+TEST(start)
 {
     bench b;
     uint32_t restart = b.read(SOC(restart));
     assert_int_equal(restart, 0);
-    assert_true(b.cycles < 100000);
+    assert_true(b.now < 100000);
     auto log = b.log();
     assert_int_equal(log.size(), 1);
     assert_int_equal(log[0].code, MW_LOG_BOOT);
@@ -255,10 +253,10 @@ void test_start(void **)
     while (b.console.find('\n') == std::string::npos)
         b.step();
     assert_string_equal(b.console.c_str(), "moeswitch: start 0, GPUs 2\r\n");
-    print_message("ready after %llu cycles\n", static_cast<unsigned long long>(b.cycles));
+    print_message("ready after %llu cycles\n", static_cast<unsigned long long>(b.now));
 }
 
-void test_info(void **)
+TEST(info)
 {
     bench b;
     auto r = b.command(MW_FRAME_INFO);
@@ -278,7 +276,7 @@ void test_info(void **)
 }
 
 /// Commands that must be refused, each of which leaves the next one unharmed.
-void test_refused(void **)
+TEST(refused)
 {
     bench b;
     for (unsigned kind : {MW_FRAME_INFO, MW_FRAME_SELFTEST, MW_FRAME_LOG_READ, MW_FRAME_LOG_CLEAR})
@@ -294,7 +292,7 @@ void test_refused(void **)
 }
 
 /// RESET by the host waits while the firmware says so, up to a start of the CPU; every reset is counted, and empties the queue of layers.
-void test_hold(void **)
+TEST(hold)
 {
     bench b;
     auto resets = [&b] {
@@ -332,7 +330,7 @@ void test_hold(void **)
     assert_int_equal(b.command(MW_FRAME_FED, 4).status, MW_STATUS_OK);
 }
 
-void test_selftest(void **)
+TEST(selftest)
 {
     bench b;
     b.write(FABRIC(link), 3);
@@ -350,11 +348,11 @@ void test_selftest(void **)
     assert_int_equal(b.read(FABRIC(link)), 1);
     assert_int_equal(b.read(FABRIC(state)) & 3, 0);
     assert_int_equal(b.log().size(), 1);
-    print_message("self-test in %llu cycles\n", static_cast<unsigned long long>(b.cycles));
+    print_message("self-test in %llu cycles\n", static_cast<unsigned long long>(b.now));
 }
 
 /// With the partition closed between the GPUs, every store is refused: the test must see it.
-void test_selftest_fails(void **)
+TEST(selftest_fails)
 {
     bench b;
     b.give(MW_FRAME_SELFTEST, 1u << MW_TEST_LINK, 0);
@@ -373,7 +371,7 @@ void test_selftest_fails(void **)
 }
 
 /// The watchdog bites when the CPU is kept from its loop; the log of before is there, and the command that was there is answered.
-void test_watchdog(void **)
+TEST(watchdog)
 {
     bench b;
     b.give(MW_FRAME_SELFTEST, 1, 0);
@@ -405,16 +403,14 @@ void test_watchdog(void **)
 }
 
 /// What is the firmware's alone answers the host with an error, and nothing happens; what a read takes away stays.
-void test_forbidden(void **)
+TEST(forbidden)
 {
     bench b;
     uint32_t dog = b.read(SOC(watchdog)), uart = b.read(SOC(uart)) & MW_SOC__UART__DIVISOR_bm;
     // a command that the firmware keeps for a while, whose reply the host might send
-    assert_int_equal(b.command(MW_FRAME_FEED).status, MW_STATUS_OK);
-    b.dut.count_i = 1000000;
     b.give(MW_FRAME_SELFTEST, 1, 0);
     for (uint32_t at = 0; at < 0x800; at += 4) {
-        uint32_t address = MW_MAP_SOC + at, value = at == 0x4c ? 0 : b.word() | 1;
+        uint32_t address = MW_MAP_SOC + at, value = at == 0x4c ? 0 : b.rng.word() | 1;
         if (address != SOC(control))
             assert_false(b.access(true, address, &value));
         assert_int_equal(b.dut.reset_hold_o, 0);
@@ -435,19 +431,19 @@ void test_forbidden(void **)
     // a character that the host has seen is still the firmware's
     b.dut.corrupt_i = 0;
     b.console.clear();
-    uint64_t start = b.cycles;
+    uint64_t start = b.now;
     b.tx_char = 3u << 9 | static_cast<unsigned>('v') << 1;
     b.tx_bits = 11;
     b.tx_wait = 0;
     while (b.console.find('\n') == std::string::npos) {
         b.read(SOC(uart_rx));
-        assert_true(b.cycles - start < 100000);
+        assert_true(b.now - start < 100000);
     }
     assert_non_null(strstr(b.console.c_str(), "moeswitch firmware"));
 }
 
 /// The CPU traps: it starts anew, the log says so, the command that it had is answered, and what it had written is there.
-void test_trap(void **)
+TEST(trap)
 {
     bench b;
     for (unsigned i = 1; i <= 5; i++) {
@@ -470,7 +466,7 @@ void test_trap(void **)
 
 /// Accesses to a GPU whose port is enabled again, and whose node is reset for that: each is answered, what is lost is told, and the other GPU knows nothing
 /// of it. Then the same while the CPU is at that memory: the firmware goes on, and its log has it.
-void test_flush(void **)
+TEST(flush)
 {
     bench b;
     auto enable = [&b](unsigned port, unsigned wait) {
@@ -500,8 +496,8 @@ void test_flush(void **)
         // others are well at once
         assert_int_equal(b.flits(false, 0, 0, &back), 0);
         assert_memory_equal(back.data(), data.data(), data.size() * 8);
-        for (uint64_t start = b.cycles; b.read(FABRIC(down));)
-            assert_true(b.cycles - start < 5000);
+        for (uint64_t start = b.now; b.read(FABRIC(down));)
+            assert_true(b.now - start < 5000);
         // and what was not lost was done
         unsigned wrong = 0;
         assert_int_equal(b.flits(false, 1, 0, &back), 0);
@@ -514,8 +510,13 @@ void test_flush(void **)
     assert_true(reads > 100 && writes > 100 && clean > 5);
     assert_int_equal(b.log().size(), 1);
     b.give(MW_FRAME_SELFTEST, 1u << MW_TEST_MEMORY, 0);
-    for (unsigned n = 0; n < 20; n++)
+    for (unsigned n = 0; n < 10000; n++)
+        b.step();
+    for (unsigned n = 0; n < 20; n++) {
         enable(0, 60);
+        for (uint64_t start = b.now; b.read(FABRIC(down));)
+            assert_true(b.now - start < 5000);
+    }
     auto t = b.answer().records<mw_frame_selftest>();
     assert_true(t[0].failed > 0);
     assert_int_equal(t[1].failed, 0);
@@ -527,7 +528,7 @@ void test_flush(void **)
 }
 
 /// A line that is held low is no character, and does not keep the next ones out.
-void test_break(void **)
+TEST(break)
 {
     bench b;
     for (unsigned i = 0; i < 10; i++) {
@@ -548,7 +549,7 @@ void test_break(void **)
 }
 
 /// Restarts at any time, often enough that the ring of the log goes round: the newest entries are there, in order, and memories keep their contents.
-void test_restarts(void **)
+TEST(restarts)
 {
     bench b;
     std::vector<uint64_t> data(MEM_WORDS), back(MEM_WORDS);
@@ -579,7 +580,7 @@ void test_restarts(void **)
 }
 
 /// What is refused on the bus is the host's error alone; what the hardware reports is in the log.
-void test_reports(void **)
+TEST(reports)
 {
     bench b;
     uint32_t value = 0;
@@ -600,11 +601,11 @@ void test_reports(void **)
 }
 
 /// Host and CPU at the memories and at the bus at once: both are served, and nothing is lost.
-void test_together(void **)
+TEST(together)
 {
     bench b;
     std::vector<uint64_t> data(200), back(200);
-    uint64_t start = b.cycles;
+    uint64_t start = b.now;
     b.give(MW_FRAME_SELFTEST, 1, 0);
     for (unsigned round = 0; round < 20; round++) {
         for (auto &d : data)
@@ -617,13 +618,13 @@ void test_together(void **)
     }
     b.settle();
     assert_false(b.dut.reply_valid_o);
-    print_message("%llu cycles of both\n", static_cast<unsigned long long>(b.cycles - start));
+    print_message("%llu cycles of both\n", static_cast<unsigned long long>(b.now - start));
     auto t = b.answer().records<mw_frame_selftest>();
     assert_int_equal(t.size(), GPUS);
     assert_int_equal(t[0].failed + t[1].failed, 0);
 }
 
-void test_console(void **)
+TEST(console)
 {
     bench b;
     auto ask = [&](char c) {
@@ -640,18 +641,3 @@ void test_console(void **)
     assert_string_equal(ask('\r').c_str(), "");
 }
 } // namespace
-
-int main()
-{
-    const CMUnitTest tests[] = {
-        cmocka_unit_test(test_start),     cmocka_unit_test(test_info),
-        cmocka_unit_test(test_refused),   cmocka_unit_test(test_hold),
-        cmocka_unit_test(test_selftest),  cmocka_unit_test(test_selftest_fails),
-        cmocka_unit_test(test_watchdog),  cmocka_unit_test(test_restarts),
-        cmocka_unit_test(test_forbidden), cmocka_unit_test(test_trap),
-        cmocka_unit_test(test_flush),     cmocka_unit_test(test_break),
-        cmocka_unit_test(test_reports),   cmocka_unit_test(test_together),
-        cmocka_unit_test(test_console),
-    };
-    return cmocka_run_group_tests(tests, nullptr, nullptr);
-}
