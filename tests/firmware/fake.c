@@ -135,9 +135,20 @@ uint32_t hw_read(uint32_t address)
     return value;
 }
 
+/// Registers that refuse to change while a layer runs.
+static bool locked(uint32_t address)
+{
+    return FABRIC_WORD(state) & MW_FABRIC__STATE__BUSY_bm &&
+           (address == FABRIC(control) || address == FABRIC(epoch) || address == FABRIC(link));
+}
+
 void hw_write(uint32_t address, uint32_t value)
 {
     tick();
+    if (locked(address)) {
+        SOC_WORD(fault) = MW_SOC__FAULT__VALID_bm | address;
+        return;
+    }
     uint32_t resets = SOC_WORD(fabric_reset) & MW_SOC__FABRIC_RESET__COUNT_bm;
     *reg(address) = value;
     if (address == SOC(fabric_reset)) {

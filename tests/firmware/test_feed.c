@@ -319,6 +319,42 @@ static void test_reset(void **state)
     must_add(4, false, 3);
     poll();
     expect_running(4, layers + 2);
+    // the record of a layer from before is gone at once
+    end_layer(1);
+    poll();
+    expect(3, MW_FED_DONE);
+    fake_host_reset();
+    expect_none(3, MW_STATUS_STATE);
+}
+
+/// The host starts a layer itself when the next of the queue should begin: that one is not started, and its record does not tell of the host's.
+static void test_stranger(void **state)
+{
+    (void)state;
+    for (unsigned how = 0; how < 3; how++) {
+        const struct mw_frame_register list[] = {{XS, 5}, {offsetof(mw_fabric_t, epoch), 1}};
+        unsigned words, layers;
+        begin();
+        put_registers(list, 2);
+        fake_command(MW_FRAME_FEED, how == 2,
+                     how); // with nothing, with a register that is free, with all
+        command_poll(&feed, &board, true);
+        assert_int_equal(fake_reply(&words), MW_STATUS_OK);
+        must_add(2, false, 1);
+        *STATE = MW_FABRIC__STATE__BUSY_bm;
+        layers = fake.layers;
+        for (unsigned i = 0; i < 3; i++)
+            poll();
+        *STATE = MW_FABRIC__STATE__DONE_bm;
+        for (unsigned i = 0; i < 3; i++)
+            poll();
+        assert_int_equal(fake.layers, layers);
+        expect(0, MW_FED_REFUSED);
+        expect(1, MW_FED_DROPPED);
+        struct mw_frame_log e;
+        assert_true(log_get(log_next() - 1, &e));
+        assert_int_equal(e.code, MW_LOG_BUS);
+    }
 }
 
 static void test_refused(void **state)
@@ -359,7 +395,7 @@ int main(void)
         cmocka_unit_test(test_queue),    cmocka_unit_test(test_late),
         cmocka_unit_test(test_patience), cmocka_unit_test(test_sweep),
         cmocka_unit_test(test_failure),  cmocka_unit_test(test_reset),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_refused),  cmocka_unit_test(test_stranger),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

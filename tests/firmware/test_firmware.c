@@ -211,6 +211,9 @@ static void test_log_read(void **state)
             assert_int_equal(e[i].number, first + i);
         assert_int_equal(fake.soc[offsetof(mw_soc_t, mbox_reply_lo) / 4], from + 40);
     }
+    // a number of which only the lower half is that of an entry
+    assert_int_equal(ask(MW_FRAME_LOG_READ, UINT64_C(1) << 32 | (from + 39), MW_STATUS_OK) * 8,
+                     LOG_ENTRIES * sizeof(struct mw_frame_log));
     assert_int_equal(ask(MW_FRAME_LOG_CLEAR, 0, MW_STATUS_OK), 0);
     assert_int_equal(ask(MW_FRAME_LOG_READ, 0, MW_STATUS_OK), 0);
 }
