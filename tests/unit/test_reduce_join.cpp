@@ -19,9 +19,12 @@ struct flit {
     bool last, poison;
 };
 
+static const unsigned NONE = ~0u;
+
 struct result {
     unsigned len;
-    bool poison, err;
+    bool poison;
+    unsigned bad; // the flit from which on all are marked
     std::vector<uint64_t> flits;
 };
 
@@ -94,7 +97,7 @@ struct join : model<Vreduce_join> {
     void add(const row &r)
     {
         for (unsigned at = 0; at < r.size; at += 128) {
-            result w = {std::min(128u, r.size - at), r.mask == 0 || r.missing != 0, false, {}};
+            result w = {std::min(128u, r.size - at), r.mask == 0 || r.missing != 0, NONE, {}};
             unsigned n = (w.len + FLIT - 1) / FLIT;
             std::vector<std::vector<uint64_t>> terms;
             for (unsigned d = 0; d < MEMBERS; d++) {
@@ -108,19 +111,21 @@ struct join : model<Vreduce_join> {
                 terms.emplace_back();
                 for (const flit &x : p)
                     terms.back().push_back(x.data);
-                bool late = false; // found with the last flit
-                if (percent(error_percent))
-                    p[n - 1].poison = late = true;
-                if (percent(length_percent)) {
-                    p[n - 1].last = false;
-                    late = true;
+                unsigned late = NONE; // the first flit with which it is found
+                if (percent(error_percent)) {
+                    p[n - 1].poison = true;
+                    late = n - 1;
                 }
-                // what is found in the last flit of the last member comes after the header
-                bool header_has_left = last_member && n > 1;
-                if (poison || (late && !header_has_left))
+                if (percent(length_percent)) { // too long, or it ends at any flit
+                    late = below(n);
+                    p[late].last = !p[late].last;
+                }
+                // what is found behind the first flit of the last member comes after the header
+                bool header_has_left = last_member && late != 0;
+                if (poison || (late != NONE && !header_has_left))
                     w.poison = true;
-                if (late && header_has_left && !w.poison)
-                    w.err = true;
+                if (late != NONE && header_has_left && !w.poison)
+                    w.bad = late;
                 queue[d].push_back(p);
             }
             w.flits.assign(n, 0);
@@ -152,7 +157,9 @@ struct join : model<Vreduce_join> {
                 dut.res_first_i = sending == 3;
                 dut.res_last_i = sending == 2 + flits;
                 got.flits.push_back(dut.res_data_o);
-                got.err = dut.res_err_o;
+                if (dut.res_err_o && got.bad == NONE)
+                    got.bad = sending - 3;
+                assert_int_equal(dut.res_err_o, got.bad != NONE);
             }
             may_start = sending == 2 + flits;
             sending++;
@@ -161,7 +168,7 @@ struct join : model<Vreduce_join> {
                 const result &w = want.front();
                 assert_int_equal(got.len, w.len);
                 assert_int_equal(got.poison, w.poison);
-                assert_int_equal(got.err, w.err);
+                assert_int_equal(got.bad, w.bad);
                 for (size_t i = 0; i < w.flits.size(); i++)
                     assert_int_equal(got.flits[i], w.flits[i]);
                 want.pop_front();
@@ -170,7 +177,7 @@ struct join : model<Vreduce_join> {
         }
         if (may_start && dut.res_valid_o && percent(drain_percent)) {
             dut.res_start_i = 1;
-            got = {dut.res_len_o + 1u, dut.res_poison_o != 0, false, {}};
+            got = {dut.res_len_o + 1u, dut.res_poison_o != 0, NONE, {}};
             sending = 1;
         }
     }
