@@ -6,14 +6,12 @@
 
 #include "switch_model.h"
 
-static uint64_t seed;
-
 static constexpr unsigned PERIOD_LOG2 = 8, PERIOD = 1u << PERIOD_LOG2;
 static constexpr unsigned SLACK = 200; // cycles from an event to its effect on wires and counters
 
 static std::unique_ptr<hubs> guarded(unsigned latency = 1)
 {
-    auto b = std::make_unique<hubs>(seed++, latency);
+    auto b = std::make_unique<hubs>(latency);
     b->usual_tables();
     b->dut.limit_i = PERIOD_LOG2;
     return b;
@@ -190,28 +188,24 @@ static void takes_nothing(unsigned cls, unsigned least, unsigned most)
     assert_true(b->lost > 0);
 }
 
-static void sink_of_control_stops(void **state)
+TEST(sink_of_control_stops)
 {
-    (void)state;
     takes_nothing(MW_CLS_CTRL, 2, 3);
 }
 
-static void sink_of_stores_stops(void **state)
+TEST(sink_of_stores_stops)
 {
-    (void)state;
     takes_nothing(MW_CLS_STORE, 4, 6);
 }
 
-static void sink_of_results_stops(void **state)
+TEST(sink_of_results_stops)
 {
-    (void)state;
     takes_nothing(MW_CLS_PART, 8, 12);
 }
 
 // Answers no request: the others' rows are complete, poisoned where it is a member.
-static void answers_no_request(void **state)
+TEST(answers_no_request)
 {
-    (void)state;
     auto b = guarded();
     unsigned bad = static_cast<unsigned>(b->rng() % b->n);
     load l(*b, bad);
@@ -234,9 +228,8 @@ static void answers_no_request(void **state)
 }
 
 // Pauses inside a packet, at every flit of every kind: the packet comes marked as bad or not at all, the rest of it is dropped, the next one is right.
-static void pauses_inside_a_packet(void **state)
+TEST(pauses_inside_a_packet)
 {
-    (void)state;
     auto b = guarded();
     unsigned n = b->n, bad = static_cast<unsigned>(b->rng() % n), to = (bad + 1) % n;
     load l(*b, bad);
@@ -268,9 +261,8 @@ static void pauses_inside_a_packet(void **state)
 }
 
 // A partial sum with a gap poisons its result; the one behind it is right.
-static void pauses_inside_a_partial(void **state)
+TEST(pauses_inside_a_partial)
 {
-    (void)state;
     auto b = guarded();
     unsigned n = b->n, bad = 1, r = 0;
     b->faulty[bad] = true;
@@ -306,9 +298,8 @@ static void pauses_inside_a_partial(void **state)
 }
 
 // Stops inside a packet for ever, or never ends it.
-static void never_ends_a_packet(void **state)
+TEST(never_ends_a_packet)
 {
-    (void)state;
     for (bool endless : {false, true}) {
         auto b = guarded();
         unsigned n = b->n, bad = static_cast<unsigned>(b->rng() % n);
@@ -338,9 +329,8 @@ static void never_ends_a_packet(void **state)
 }
 
 // Packets that are wrong, one behind the other, cost nobody else a cycle and no time limit. (The ERROR packets go down to the port alone.)
-static void sends_what_is_wrong(void **state)
+TEST(sends_what_is_wrong)
 {
-    (void)state;
     auto b = guarded();
     unsigned n = b->n, bad = static_cast<unsigned>(b->rng() % n), to = (bad + 1) % n;
     load l(*b, bad);
@@ -413,9 +403,8 @@ static void sends_what_is_wrong(void **state)
 }
 
 // Slow is not silent: nobody who takes something within the time is marked down, and without a limit nobody is.
-static void slow_ports_stay_up(void **state)
+TEST(slow_ports_stay_up)
 {
-    (void)state;
     for (unsigned k = 0; k < 2; k++) {
         auto b = guarded(k ? 1 : 20);
         load l(*b, b->n); // nobody
@@ -439,9 +428,8 @@ static void slow_ports_stay_up(void **state)
 }
 
 // Comes up in the middle of requests for it alone, which wait for the output half of the time: each is left out of its row and discarded, or delivered and answered.
-static void comes_up_beside_requests(void **state)
+TEST(comes_up_beside_requests)
 {
-    (void)state;
     for (unsigned round = 0; round < 24; round++) {
         auto b = guarded(1 + round % 4);
         unsigned n = b->n, bad = static_cast<unsigned>(b->rng() % n);
@@ -475,11 +463,10 @@ static void comes_up_beside_requests(void **state)
 }
 
 // Everything at once, again and again: one port misbehaves in some way or is taken down, traffic of all classes goes on, the port is enabled in the middle of it.
-static void random_faults(void **state)
+TEST(random_faults)
 {
-    (void)state;
     for (unsigned round = 0; round < 12; round++) {
-        auto b = guarded(1 + static_cast<unsigned>(seed % 30));
+        auto b = guarded(1 + tb::dice().below(30));
         unsigned n = b->n, bad = static_cast<unsigned>(b->rng() % n);
         load l(*b, bad);
         l.red = true;
@@ -528,18 +515,4 @@ static void random_faults(void **state)
         b->finish();
         assert_true(b->lost > 0);
     }
-}
-
-int guard_tests(uint64_t first_seed)
-{
-    seed = first_seed;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sink_of_control_stops),  cmocka_unit_test(sink_of_stores_stops),
-        cmocka_unit_test(sink_of_results_stops),  cmocka_unit_test(answers_no_request),
-        cmocka_unit_test(pauses_inside_a_packet), cmocka_unit_test(pauses_inside_a_partial),
-        cmocka_unit_test(never_ends_a_packet),    cmocka_unit_test(sends_what_is_wrong),
-        cmocka_unit_test(slow_ports_stay_up),     cmocka_unit_test(comes_up_beside_requests),
-        cmocka_unit_test(random_faults),
-    };
-    return cmocka_run_group_tests_name("switch_guard", tests, nullptr, nullptr);
 }

@@ -8,33 +8,21 @@
 #define SWITCH_MODEL_H
 
 #include "Vswitch_bench.h"
-#include "verilated.h"
 
-#include "errors.h"
+#include "bench/dut.h"
+#include "bench/errors.h"
+
 #include "map.h"
 #include "reduce.h"
 #include "packet.h"
 
 #include <algorithm>
 #include <array>
-#include <cstdarg>
-#include <cstddef>
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <csetjmp>
 #include <deque>
 #include <functional>
 #include <map>
 #include <memory>
-#include <random>
 #include <set>
-#include <vector>
-
-extern "C" {
-#include <cmocka.h>
-}
 
 using bytes = std::vector<uint8_t>;
 
@@ -135,14 +123,11 @@ struct row {
     unsigned sent; // packets of it that this member has queued
 };
 
-class hubs {
+class hubs : public tb::model<Vswitch_bench> {
   public:
-    Vswitch_bench dut;
     unsigned n, f, store_pkts, ctrl_pkts, open_rows, part_pkts, rx_store, rx_result, rx_ctrl,
         max_experts, most_window;
     bool part_guest;
-    std::mt19937_64 rng;
-    uint64_t now = 0;
     unsigned latency;
 
     // how the hubs behave, in percent or cycles
@@ -180,7 +165,7 @@ class hubs {
         // received
         bytes rx;
         unsigned rx_cls = 0;
-        bool receiving = false;
+        bool receiving = false, rx_err = false;
         unsigned held[4] = {0, 0, 0, 0};           // packets received and credits not given back
         std::multimap<uint64_t, unsigned> returns; // time -> class
         std::vector<std::deque<row>> serve;        // by requester
@@ -201,15 +186,14 @@ class hubs {
     std::vector<std::deque<result_expected>> results;                     // [requester]
     std::vector<std::multiset<unsigned>> reject_codes;                    // [src], not yet reported
     std::vector<unsigned> reports;                                        // [src]
+    std::vector<std::vector<std::pair<uint64_t, unsigned>>> reported;     // [src]: when, code
     std::vector<int> emap; // expert -> port, -1: not mapped
     std::vector<uint32_t> group, partition;
     uint64_t next_id = 1;
     std::function<void(unsigned, const mw_header &)> on_packet;
 
-    hubs(uint64_t seed, unsigned link_latency) : rng(seed), latency(link_latency)
+    explicit hubs(unsigned link_latency) : latency(link_latency)
     {
-        dut.clk_i = 0;
-        dut.rst_ni = 0;
         dut.go_i = 0;
         dut.epoch_i = rng() & 3;
         dut.latency_i = static_cast<uint8_t>(latency);
@@ -221,7 +205,8 @@ class hubs {
         dut.mon_classes_i = 15;
         dut.limit_i = 0;
         dut.enable_i = dut.disable_i = 0;
-        dut.eval();
+        dut.rst_ni = 0;
+        settle();
         n = dut.param_o[0];
         f = dut.param_o[1];
         store_pkts = dut.param_o[2];
@@ -245,6 +230,7 @@ class hubs {
         up_at.assign(n, 0);
         serve_order.resize(n);
         reports.assign(n, 0);
+        reported.resize(n);
         reject_codes.resize(n);
         expect.resize(n);
         results.resize(n);
@@ -263,9 +249,7 @@ class hubs {
         partition.assign(n, ~0u);
         for (unsigned p = 0; p < n; p++)
             dut.partition_i[p] = ~0u;
-        for (int i = 0; i < 3; i++)
-            edge();
-        dut.rst_ni = 1;
+        reset();
     }
 
     // ---- tables ----
@@ -600,18 +584,7 @@ class hubs {
     }
 
     // ---- one cycle ----
-    bool percent(unsigned p) { return p >= 100 || rng() % 100 < p; }
-
-    void edge()
-    {
-        dut.clk_i = 1;
-        dut.eval();
-        dut.clk_i = 0;
-        dut.eval();
-        now++;
-    }
-
-    void cycle()
+    void cycle() override
     {
         for (unsigned p = 0; p < n; p++) {
             watch(p);
@@ -620,13 +593,14 @@ class hubs {
             transmit(p);
             give_back(p);
         }
-        dut.eval();
+        settle();
         for (unsigned p = 0; p < n; p++) {
             take_credits(p);
             receive(p);
         }
         if (dut.err_valid_o) {
             unsigned p = dut.err_port_o;
+            reported[p].emplace_back(now, dut.err_code_o);
             if (faulty[p]) {
                 told[p][dut.err_code_o]++;
             } else {
@@ -1044,6 +1018,7 @@ class hubs {
             q.rx.clear();
             q.rx_cls = dut.dn_cls_o[p];
             q.rx_began = now;
+            q.rx_err = false;
             q.receiving = true;
         }
         assert_int_equal(dut.dn_cls_o[p], q.rx_cls);
@@ -1056,12 +1031,14 @@ class hubs {
         q.rx_flits++;
         q.dn_flits[q.rx_cls]++;
         q.dn_at.push_back(now);
+        // a result is marked from the first flit on that is not valid, any other packet in its last one
+        assert_true(dut.dn_err_o[p] || !q.rx_err);
+        q.rx_err = dut.dn_err_o[p];
+        assert_true(dut.dn_last_o[p] || !q.rx_err || q.rx_cls == MW_CLS_PART);
         if (dut.dn_last_o[p]) {
             q.receiving = false;
             q.rx_packets++;
-            arrived(p, dut.dn_err_o[p]);
-        } else {
-            assert_false(dut.dn_err_o[p]);
+            arrived(p, q.rx_err);
         }
     }
 
@@ -1090,7 +1067,7 @@ class hubs {
         if (h.opcode == MW_OP_ERROR && h.src == p) {
             q.errors_back++;
             assert_int_equal(h.dst, p);
-            assert_in_range(h.tag, 1, 255);
+            check_error(p, h.tag);
             assert_int_equal(q.rx.size(), 16);
             return;
         }
@@ -1113,6 +1090,21 @@ class hubs {
         list.pop_front();
         if (cls == MW_CLS_REQ)
             q.serve[h.src].push_back({h.addr, h.len, 0});
+    }
+
+    // An ERROR packet has the code of the last error before its header was made, which is reported within some cycles of that.
+    void check_error(unsigned p, unsigned code)
+    {
+        const uint64_t made = ports[p].rx_began - latency, slack = 3 + n;
+        unsigned last = MW_HWERR_NONE;
+        for (auto r = reported[p].rbegin(); r != reported[p].rend() && !last; ++r) {
+            if (r->first <= made + slack && r->second == code)
+                return;
+            if (r->first + slack < made)
+                last = r->second;
+        }
+        fail_msg("port %u was told %s, and its last error was %s", p, tb::error_name(code),
+                 tb::error_name(last));
     }
 
     // Of the packet that came, from its first flit, or its request's, at the switch to its own there.

@@ -21,6 +21,17 @@ module switch_parts #(
     input  wire logic              clk_i,
     input  wire logic              rst_ni,
 
+    // error_join
+    input  wire logic              join_reject_i,
+    input  wire logic [7:0]        join_code_i,
+    input  wire logic              join_cut_i,
+    input  wire logic              join_end_i,
+    input  wire logic              join_wrong_i,
+    input  wire logic [7:0]        join_link_code_i,
+    output logic                   join_waits_o,
+    output logic                   join_valid_o,
+    output logic [7:0]             join_code_o,
+
     // credit_return
     input  wire logic [N-1:0]      crd_room_i,
     input  wire logic [N-1:0]      crd_ctrl_free_i,
@@ -122,6 +133,13 @@ module switch_parts #(
     input  wire logic              mon_series_i,
     input  wire logic [7:0]        mon_word_i
 );
+    error_pkg::err_e join_code;
+    error_join i_errors (
+        .clk_i, .rst_ni, .reject_i(join_reject_i), .code_i(error_pkg::err_e'(join_code_i)), .cut_i(join_cut_i), .end_i(join_end_i), .wrong_i(join_wrong_i),
+        .link_code_i(error_pkg::err_e'(join_link_code_i)), .waits_o(join_waits_o), .valid_o(join_valid_o), .code_o(join_code)
+    );
+    assign join_code_o = join_code;
+
     credit_return #(.N(N), .CtrlPkts(CtrlPkts)) i_credits (
         .clk_i, .rst_ni, .room_i(crd_room_i), .ctrl_free_i(crd_ctrl_free_i), .ctrl_drop_i(crd_ctrl_drop_i), .part_done_i(crd_part_done_i), .part_hold_o(crd_part_hold_o),
         .crd_o, .crd_part_o, .idle_o(crd_idle_o)

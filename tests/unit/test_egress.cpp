@@ -455,7 +455,7 @@ class output : public tb::model<Vswitch_output> {
         uint64_t at;
         bool discard, error, result;
         packet_p p;
-        std::vector<bool> bad; // payload flits of a result
+        std::vector<bool> marks = {}; // of a result: flits that are not valid
     };
     std::deque<started> leaving;
     uint64_t free_at = 0, packets = 0;
@@ -489,7 +489,7 @@ class output : public tb::model<Vswitch_output> {
         const bool error = EGRESS(ctrl_start) && !pop;
         if (!pop && !dut.res_start_o && !error)
             return;
-        started s = {{}, cls, 0, now, bool(dut.down_i), error, bool(dut.res_start_o), nullptr};
+        started s = {{}, cls, 0, now, bool(dut.down_i), error, bool(dut.res_start_o), nullptr, {}};
         tb::packet t;
         t.h = tb::header(error ? MW_OP_ERROR : MW_OP_RESULT);
         t.h.epoch = epoch;
@@ -503,7 +503,7 @@ class output : public tb::model<Vswitch_output> {
             for (const bytes &b : r.data)
                 t.payload.insert(t.payload.end(), b.begin(), b.end());
             s.w = tb::encode(t, F);
-            s.bad = r.bad;
+            s.marks = r.bad;
         } else {
             assert_int_equal(pop & (pop - 1), 0);
             while (!(pop >> s.in & 1))
@@ -600,7 +600,7 @@ class output : public tb::model<Vswitch_output> {
             SAME(dut.dn_valid_o, 1);
             SAME(dut.dn_last_o, k + 1 == flits);
             SAME(dut.dn_cls_o, s.cls);
-            SAME(dut.dn_err_o, s.result ? k >= HF && s.bad[k - HF] : k + 1 == flits && s.w.err);
+            SAME(dut.dn_err_o, s.result ? k >= HF && s.marks[k - HF] : k + 1 == flits && s.w.err);
             const bytes got = flit(dut.dn_data_o);
             for (unsigned b = 0; b < F; b++)
                 if (s.w.sure[k * F + b] && got[b] != s.w.at(k)[b])

@@ -768,27 +768,6 @@ class input : public tb::model<Vingress> {
             part.flit = last ? 0 : part.flit + 1;
     }
 
-    // ---- error_join ----
-    struct {
-        unsigned waits = 0, shown = 0;
-    } errors;
-    void error_join()
-    {
-        SAME(ERRORS(valid_o), errors.shown != 0);
-        if (errors.shown)
-            SAME(ERRORS(code_o), errors.shown);
-        SAME(ERRORS(waits_o), errors.waits != 0);
-        const bool wrong_end = ERRORS(end_i) && ERRORS(wrong_i);
-        const unsigned parser = ERRORS(reject_i)             ? ERRORS(code_i)
-                                : ERRORS(cut_i) || wrong_end ? unsigned{MW_HWERR_LENGTH}
-                                                             : 0;
-        errors.shown = parser ? parser : errors.waits;
-        if (!parser)
-            errors.waits = 0;
-        if (ERRORS(link_code_i))
-            errors.waits = ERRORS(link_code_i);
-    }
-
     // ---- write_turns ----
 #if PARAM_PartGuest
     struct {
@@ -1103,7 +1082,6 @@ MODULE(seen_table)
 MODULE(request_open)
 MODULE(copy_write)
 MODULE(part_entry)
-MODULE(error_join)
 #if PARAM_PartGuest
 MODULE(write_turns)
 #endif

@@ -41,6 +41,41 @@ unsigned ones(unsigned set)
     return static_cast<unsigned>(__builtin_popcount(set));
 }
 
+// ---- error_join ----
+struct errors : parts {
+    unsigned waits = 0, shown = 0, both = 0;
+    static constexpr unsigned CODES[] = {MW_HWERR_OPCODE,    MW_HWERR_EPOCH,    MW_HWERR_TARGETS,
+                                         MW_HWERR_DUPLICATE, MW_HWERR_UNMAPPED, MW_HWERR_PARTITION,
+                                         MW_HWERR_WINDOW,    MW_HWERR_CREDIT,   MW_HWERR_POISON};
+    void drive() override
+    {
+        parts::drive();
+        dut.join_code_i = static_cast<uint8_t>(rng.pick(CODES));
+        dut.join_link_code_i = static_cast<uint8_t>(percent(20) ? rng.pick(CODES) : 0);
+        const unsigned what = below(6); // the parser is at one of these
+        dut.join_reject_i = what == 0;
+        dut.join_cut_i = what == 1;
+        dut.join_end_i = what == 2;
+    }
+    void sample() override
+    {
+        SAME(dut.join_valid_o, shown != 0);
+        if (shown)
+            SAME(dut.join_code_o, shown);
+        SAME(dut.join_waits_o, waits != 0);
+        const bool spoilt = dut.join_cut_i || (dut.join_end_i && dut.join_wrong_i);
+        const unsigned parser = dut.join_reject_i ? dut.join_code_i
+                                : spoilt          ? unsigned{MW_HWERR_LENGTH}
+                                                  : 0;
+        both += parser && waits;
+        shown = parser ? parser : waits;
+        if (!parser)
+            waits = 0;
+        if (dut.join_link_code_i) // the last one counts
+            waits = dut.join_link_code_i;
+    }
+};
+
 // ---- credit_return ----
 struct credits_back : parts {
     unsigned ctrl = 0, out = CTRL_PKTS, hold = 0, told = 0; // to give back; packets inside
@@ -430,6 +465,13 @@ struct counted : parts {
     }
 };
 } // namespace
+
+TEST(error_join)
+{
+    errors b;
+    b.cycles(20000);
+    assert_true(b.both > 100);
+}
 
 TEST(credit_return)
 {
