@@ -6,12 +6,12 @@
 #   make test         every test and lint; T=word runs only those whose name holds it
 #   make test-all     the same, 32 GPUs, the long proofs, the planted faults, and the figures on the real trace
 #   make unit         the unit tests of the RTL; make unit-NAME one of them
-#   make model        one Verilated device: N=4 F=8 [TRACE=1 with FST waves] [SMALL=1 memories as synth-check has them]
+#   make model        one Verilated device: N=4 F=8 [TRACE=1 with FST waves, 2 without, but in one piece too] [SMALL=1 memories as synth-check has them]
 #   make test-system  the tool in a virtual machine, with Linux's USB stack and the Verilated device
 #   make bench-link   the speed of the way to a device beside that of a bare libusb program: REFERENCE=its folder
 #   make soak         a million frames against the usb transport, with every fault, half an hour
 #   make fuzz         ten million executions of each libFuzzer target, or of FUZZ=name
-#   make device-model the whole Verilated device, host link, firmware and USB core included: N=2 F=8
+#   make device-model the whole Verilated device, host link, firmware and USB core included: N=2 F=8 [SMALL=1]
 #   make lint         Verilator -Wall, clang-format, cppcheck
 #   make synth-check  the fabric through Yosys for ECP5, with its area
 #   make formal       the short proofs of tests/formal, make formal-long the others

@@ -17,6 +17,8 @@ struct endpoints {
     uint32_t key;    ///< of the session
     uint64_t cycles; ///< passed since its creation
     uint64_t limit;  ///< cycles that a reply may take; the test fails where one takes longer
+    /// Called once, when some cycles of a layer have passed, and forgotten; NULL: nothing.
+    void (*in_layer)(struct endpoints *e);
     uint8_t bytes[FRAME_BYTES];
     struct mw_frame_header reply; ///< the last one
     const uint8_t *payload;       ///< of it

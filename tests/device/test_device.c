@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The whole Verilated device but its USB core, at its endpoints: a layer through frames gives the bits and the cycles of the transport sim; firmware and
+// The whole Verilated device but its USB core, at its endpoints: a layer through frames gives the golden bits and the cycles of the transport sim; firmware and
 // hardware answer side by side; resets, errors and a crash of the firmware in between cost nothing that was acknowledged.
 #include "frames.h"
 
@@ -13,12 +13,14 @@
 
 #include <cmocka.h>
 
+#include "system/layers.h"
+
 #include "fabric_regs.h"
 #include "map.h"
 #include "soc_regs.h"
 
 enum { LIMIT = 20000000 };
-enum { GPUS = 2, TOKENS = 8, HIDDEN = 64, EXPERTS = 6, K = 3 };
+enum { GPUS = 2 };
 
 static uint64_t seed(void)
 {
@@ -35,29 +37,6 @@ static uint32_t random32(void)
 }
 
 // ---- one layer -----------------------------------------------------------------------------------------------
-
-struct layer {
-    uint16_t x[GPUS][TOKENS][HIDDEN], out[GPUS][TOKENS][HIDDEN], coefficient[EXPERTS];
-    int16_t topk_idx[GPUS][TOKENS][K];
-    float topk_weights[GPUS][TOKENS][K];
-    uint64_t cycles;
-    struct mw_counters counters;
-};
-
-static void make_layer(struct layer *l)
-{
-    for (int e = 0; e < EXPERTS; e++)
-        l->coefficient[e] = (uint16_t)(0x3f00 + random32() % 256);
-    for (int g = 0; g < GPUS; g++)
-        for (int t = 0; t < TOKENS; t++) {
-            for (int i = 0; i < HIDDEN; i++)
-                l->x[g][t][i] = (uint16_t)((random32() & 0x8000) + 0x3f00 + random32() % 512);
-            for (int j = 0; j < K; j++) {
-                l->topk_idx[g][t][j] = (int16_t)((g + t + 2 * j + random32() % 2) % EXPERTS);
-                l->topk_weights[g][t][j] = (float)(1 + random32() % 100) / 100;
-            }
-        }
-}
 
 /// They stand once the layer is done, whenever they are read; and each cycle of the layer has a flit on the uplink or has none.
 static void check_counters(struct mw_device *device, const struct layer *l)
@@ -81,30 +60,11 @@ static void check_counters(struct mw_device *device, const struct layer *l)
 static void run_layer(const struct mw_open_options *options, struct layer *l)
 {
     struct mw_device *device;
-    struct mw_dymulticast *object;
-    struct mw_handle *handle;
-    const struct mw_dymulticast_prop prop = {
-        .block_bytes = 2 * HIDDEN, .region_sets = 2, .k = K, .experts = EXPERTS};
-    struct mw_tokens part[GPUS];
-    uint16_t *rows[GPUS];
-    for (int g = 0; g < GPUS; g++) {
-        part[g] = (struct mw_tokens){TOKENS, l->x[g][0], l->topk_idx[g][0], l->topk_weights[g][0]};
-        rows[g] = l->out[g][0];
-    }
     int status = mw_open(options, &device);
     if (status)
         fail_msg("open: %s: %s", mw_strerror(status), mw_message());
-    assert_int_equal(mw_dymulticast_create(device, &prop, &object), 0);
-    assert_int_equal(mw_dymulticast_bind_addr(object, GPUS * TOKENS, GPUS * TOKENS), 0);
-    status = mw_dispatch(object, part, l->coefficient, &handle);
-    if (!status)
-        status = mw_combine(handle, rows, NULL, &l->cycles);
-    if (status)
-        fail_msg("%s: %s", mw_strerror(status), mw_message());
-    assert_int_equal(mw_counters_read(device, &l->counters), 0);
+    layer_pass(l, device, options->custom ? "through frames" : "sim");
     check_counters(device, l);
-    mw_handle_destroy(handle);
-    mw_dymulticast_destroy(object);
     mw_close(device);
 }
 
@@ -120,6 +80,7 @@ static void test_layer(void **state)
     const char *model = *state;
     struct endpoints *e = endpoints_open(model);
     struct mw_open_options sim, frames;
+    struct mw_random r = {rng};
     options_for(&sim);
     options_for(&frames);
     frames.custom = &endpoints_transport;
@@ -127,21 +88,54 @@ static void test_layer(void **state)
     endpoints_sync(e);
     // twice: the second time on a device that has run, which RESET puts back
     for (int i = 0; i < 2; i++) {
-        struct layer a = {0};
-        make_layer(&a);
-        struct layer b = a;
-        run_layer(&sim, &a);
-        run_layer(&frames, &b);
-        assert_memory_equal(a.out, b.out, sizeof a.out);
-        assert_int_equal(a.cycles, b.cycles);
-        assert_memory_equal(&a.counters, &b.counters, sizeof a.counters);
-        bool zero = true;
-        for (size_t j = 0; j < sizeof a.out; j++)
-            zero = zero && !((uint8_t *)a.out)[j];
-        assert_false(zero);
-        print_message("%llu cycles, as sim; %llu in all\n", (unsigned long long)b.cycles,
+        static const struct layer_shape shape = {GPUS, 8, 64, 6, 3, false};
+        struct layer l;
+        layer_make(&l, &shape, &r);
+        run_layer(&sim, &l);
+        uint64_t cycles = l.cycles;
+        struct mw_counters counters = l.counters;
+        run_layer(&frames, &l);
+        assert_int_equal(l.cycles, cycles);
+        assert_memory_equal(&l.counters, &counters, sizeof counters);
+        print_message("%llu cycles, as sim; %llu in all\n", (unsigned long long)cycles,
                       (unsigned long long)e->cycles);
+        layer_free(&l);
     }
+    endpoints_close(e);
+}
+
+static void pull_the_cable(struct endpoints *e)
+{
+    if (e->ops->plug)
+        assert_true(e->ops->plug(e->model, false));
+    else
+        e->ops->link_reset(e->model);
+    endpoints_sync(e);
+}
+
+/// The cable is pulled while a layer runs, and plugged in again: the layer does not notice.
+static void test_cable(void **state)
+{
+    static const struct layer_shape shape = {GPUS, 8, 64, 6, 3, false};
+    struct endpoints *e = endpoints_open(*state);
+    struct mw_open_options o;
+    struct mw_device *d;
+    struct mw_random r = {rng};
+    struct layer l;
+    options_for(&o);
+    o.custom = &endpoints_transport;
+    o.custom_context = e;
+    endpoints_sync(e);
+    layer_make(&l, &shape, &r);
+    assert_int_equal(mw_open(&o, &d), 0);
+    uint64_t cycles = layer_pass(&l, d, "plugged in");
+    struct mw_counters counters = l.counters;
+    e->in_layer = pull_the_cable;
+    assert_int_equal(layer_pass(&l, d, "pulled out and plugged in"), cycles);
+    assert_null(e->in_layer);
+    assert_memory_equal(&l.counters, &counters, sizeof counters);
+    mw_close(d);
+    layer_free(&l);
     endpoints_close(e);
 }
 
@@ -416,6 +410,7 @@ int main(void)
     static char device[] = "mwdevice", usb[] = "mwdevice_usb";
     const struct CMUnitTest tests[] = {
         {"test_layer", test_layer, NULL, NULL, device},
+        {"test_cable", test_cable, NULL, NULL, device},
         {"test_answers", test_answers, NULL, NULL, device},
         {"test_restarts", test_restarts, NULL, NULL, device},
         {"test_forbidden", test_forbidden, NULL, NULL, device},
@@ -423,6 +418,7 @@ int main(void)
         {"test_faults", test_faults, NULL, NULL, device},
         {"test_rate", test_rate, NULL, NULL, device},
         {"test_layer at the pins", test_layer, NULL, NULL, usb},
+        {"test_cable at the pins", test_cable, NULL, NULL, usb},
         {"test_answers at the pins", test_answers, NULL, NULL, usb},
         {"test_faults at the pins", test_faults, NULL, NULL, usb},
         {"test_rate at the pins", test_rate, NULL, NULL, usb},
