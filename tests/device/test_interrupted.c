@@ -276,14 +276,15 @@ static const char *const ways[] = {"nothing",
                                    "USB reset"};
 enum { WAYS = sizeof ways / sizeof *ways };
 
-static void access_memory(struct device *t, struct mw_random *r)
+/// `enabled`: a port is being enabled, and its GPU refuses while it is reset.
+static void access_memory(struct device *t, bool enabled, struct mw_random *r)
 {
     uint8_t data[64] = {1};
     uint64_t place = (uint64_t)below(r, GPUS) << MW_HOST_GPU_SHIFT | (AREA + 16 * below(r, 100));
-    assert_int_equal(endpoints_call(t->e, MW_FRAME_MEM_WRITE, place, 0, data, sizeof data),
-                     MW_STATUS_OK);
-    assert_int_equal(endpoints_call(t->e, MW_FRAME_MEM_READ, place, sizeof data, NULL, 0),
-                     MW_STATUS_OK);
+    unsigned wrote = endpoints_call(t->e, MW_FRAME_MEM_WRITE, place, 0, data, sizeof data);
+    unsigned read = endpoints_call(t->e, MW_FRAME_MEM_READ, place, sizeof data, NULL, 0);
+    assert_true(wrote == MW_STATUS_OK || (enabled && wrote == MW_STATUS_STATE));
+    assert_true(read == MW_STATUS_OK || (enabled && read == MW_STATUS_STATE));
 }
 
 static void interrupt(struct device *t, unsigned way, struct mw_random *r)
@@ -296,10 +297,10 @@ static void interrupt(struct device *t, unsigned way, struct mw_random *r)
         wait_done(t, below(r, 500));
         if (way == 3) // and while it is flushed its memory is looked at
             write_register(t, FABRIC(ports), port | MW_FABRIC__PORTS__UP_bm);
-        access_memory(t, r);
+        access_memory(t, way == 3, r);
         break;
     case 4:
-        access_memory(t, r);
+        access_memory(t, false, r);
         break;
     case 5:
         t->e->ops->link_reset(t->e->model);
