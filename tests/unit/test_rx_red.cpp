@@ -221,6 +221,8 @@ int main()
     const char *s = getenv("MW_SEED");
     seed = s ? strtoull(s, nullptr, 0) : static_cast<uint64_t>(time(nullptr));
     printf("MW_SEED=%llu\n", static_cast<unsigned long long>(seed));
+    Verilated::randReset(2); // registers and memories start with random contents
+    Verilated::randSeed(static_cast<int>(seed % 0x7ffffffe) + 1);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_flits),
         cmocka_unit_test(a_flit_per_cycle),

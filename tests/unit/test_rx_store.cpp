@@ -1295,6 +1295,8 @@ int main()
     const char *e = getenv("MW_SEED");
     seed = e ? strtoull(e, nullptr, 0) : static_cast<uint64_t>(time(nullptr));
     printf("MW_SEED=%llu\n", static_cast<unsigned long long>(seed));
+    Verilated::randReset(2); // registers and memories start with random contents
+    Verilated::randSeed(static_cast<int>(seed % 0x7ffffffe) + 1);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(layer_at_full_speed),
         cmocka_unit_test(layer_with_everything),
