@@ -40,8 +40,8 @@ template <class T, size_t N> void scramble(VlUnpacked<T, N> &ports, unsigned wid
 }
 
 template <class Dut> class model {
-    struct start { // before the model is made, which takes its first contents from it
-        start(VerilatedContext &context, dice &rng)
+    struct random_start { // before the model is made, which takes its first contents from it
+        random_start(VerilatedContext &context, dice &rng)
         {
             context.randReset(2);
             context.randSeed(static_cast<int>(rng.below(0x7ffffffe)) + 1);
@@ -53,7 +53,7 @@ template <class Dut> class model {
 
   private:
     VerilatedContext context;
-    start at_random{context, rng};
+    random_start at_random{context, rng};
 
   public:
     Dut dut{&context, "dut"};
