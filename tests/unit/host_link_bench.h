@@ -250,9 +250,9 @@ struct host_link_bench : tb::model<Vhost_link> {
 
     frame receive(uint64_t limit = 2000000)
     {
-        uint64_t start = now;
+        uint64_t since = now;
         while (in.empty()) {
-            assert_true(now - start < limit);
+            assert_true(now - since < limit);
             step();
         }
         frame f;

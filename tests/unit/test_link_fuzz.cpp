@@ -294,11 +294,11 @@ struct fuzz : host_link_bench {
     /// All that is expected comes, and the device has taken what was sent.
     void settle_all()
     {
-        uint64_t start = now;
+        uint64_t since = now;
         while (!model.answers.empty() || !out.empty()) {
             while (!in.empty())
                 check();
-            assert_true(now - start < 3000000);
+            assert_true(now - since < 3000000);
             step();
         }
         for (unsigned i = 0; i < 100; i++)

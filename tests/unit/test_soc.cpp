@@ -126,9 +126,9 @@ struct bench : tb::model<Vsoc_bench> {
 
     void until_ready()
     {
-        uint64_t start = now;
+        uint64_t since = now;
         while (stage() != READY)
-            assert_true(now - start < 200000);
+            assert_true(now - since < 200000);
     }
 
     /// Until the firmware has gone round its loop twice.
@@ -171,9 +171,9 @@ struct bench : tb::model<Vsoc_bench> {
 
     reply answer(uint64_t limit = 5000000)
     {
-        uint64_t start = now;
+        uint64_t since = now;
         for (settle(); !dut.reply_valid_o; settle()) {
-            assert_true(now - start < limit);
+            assert_true(now - since < limit);
             step();
         }
         reply r{dut.status_o, dut.reply_argument_o, {}};
@@ -211,12 +211,12 @@ struct bench : tb::model<Vsoc_bench> {
     {
         size_t asked = 0, answered = 0;
         unsigned lost = 0;
-        uint64_t start = now;
+        uint64_t since = now;
         dut.claim_i = 1;
         dut.gpu_i = gpu;
         dut.we_i = we;
         while (asked < data->size() || (!we && answered < data->size())) {
-            assert_true(now - start < 20 * data->size() + 1000);
+            assert_true(now - since < 20 * data->size() + 1000);
             dut.valid_i = asked < data->size() && percent(90);
             dut.addr_i = first + static_cast<uint32_t>(asked);
             dut.wdata_i = asked < data->size() ? (*data)[asked] : 0;
