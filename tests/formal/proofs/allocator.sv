@@ -1,23 +1,28 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// allocator in front of a memory that lets it wait as it likes: one expert with two rows, four tokens. What the first answer about a token says is
-// kept, and every later one is compared with it. Swept once, one layer.
+// allocator in front of a memory that lets it wait as it likes: one expert with two rows, four tokens, of which two each share a line of the cache and two each a flit of the table.
+// Clients ask for any of them in any order, so a miss is joined by others and asked for again and again, as a parked packet does. What the first answer about a token says is kept,
+// and every later one is compared with it.
+//
+// The layer begins behind others: table, cache and row count hold anything but entries of its epoch, or it begins with a sweep (Sweep) of what may be anything.
 `default_nettype none
 
 module prove_allocator #(
+    parameter bit Sweep = 1'b0,
     localparam int unsigned TokenW  = node_pkg::TokenW,
     localparam int unsigned RowW    = node_pkg::RowW,
     localparam int unsigned ExpertW = node_pkg::ExpertW
 ) (
-    input wire logic            clk_i, start_i, rd_ready_i, wr_ready_i, answer_i,
+    input wire logic            clk_i, start_i, retry_i, rd_ready_i, wr_ready_i, answer_i,
     input wire logic [1:0]      valid_i,
     input wire logic [1:0][1:0] token_i
 );
-    localparam int unsigned Tokens = 4, Misses = 2;
+    localparam int unsigned Tokens = 4, Misses = 2, RowsLog2 = 2;
+    localparam logic [1:0]  Epoch = 2'd1;
 
     logic                rst_n, sweep_busy, miss, err, fill, busy, rd_valid, wr_valid, rd_answer, hit_pulse, miss_pulse, idle, started_q, swept_q;
     logic [RowW-1:0]     row;
-    logic [1:0]          rd_addr, wr_addr;
+    logic [4:0]          rd_addr, wr_addr;
     logic [63:0]         rd_data, wr_data;
     logic [7:0]          wr_be;
     logic                req_valid [2], req_ready [2], req_alloc [2], resp_valid [2];
@@ -25,17 +30,22 @@ module prove_allocator #(
     logic [TokenW-1:0]   req_token [2];
     node_pkg::node_cfg_t cfg;
 
+    // 0 and 18, 1 and 19 share a line; 0 and 1, 18 and 19 a flit
+    function automatic logic [4:0] token_of(logic [1:0] t);
+        return (t[1] ? 5'd18 : 5'd0) | 5'(t[0]);
+    endfunction
+
     always_comb begin
         cfg               = '0;
-        cfg.epoch         = 2'd1;
-        cfg.token_shift   = 4'd1;
+        cfg.epoch         = Epoch;
+        cfg.token_shift   = 4'd4;
         cfg.n_shift       = 3'd1;
         cfg.local_experts = 7'd1;
         cfg.cap_shift     = 5'd1;
         for (int unsigned c = 0; c < 2; c++) begin
             req_valid[c] = valid_i[c] && started_q;
             req_le[c]    = '0;
-            req_token[c] = TokenW'(token_i[c]);
+            req_token[c] = TokenW'(token_of(token_i[c]));
             req_alloc[c] = c == 0;
         end
     end
@@ -43,12 +53,12 @@ module prove_allocator #(
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     always_ff @(posedge clk_i) begin
         swept_q   <= rst_n;                                       // the sweep begins in the first cycle
-        started_q <= rst_n && (started_q || (swept_q && !sweep_busy));
+        started_q <= rst_n && (started_q || !Sweep || (swept_q && !sweep_busy));
     end
 
-    allocator #(.N(2), .FlitBytes(8), .AddrW(2), .TokensLog2(1), .RowsLog2(2), .MaxLocalExperts(1), .CacheEntries(16), .Misses(Misses)) i_dut (
-        .clk_i, .rst_ni(rst_n), .cfg_i(cfg), .sweep_i(rst_n && !swept_q), .sweep_busy_o(sweep_busy),
-        .req_valid_i(req_valid), .req_ready_o(req_ready), .req_le_i(req_le), .req_token_i(req_token), .req_alloc_i(req_alloc), .req_start_i(start_i), .req_retry_i(1'b0),
+    allocator #(.N(2), .FlitBytes(8), .AddrW(5), .TokensLog2(4), .RowsLog2(RowsLog2), .MaxLocalExperts(1), .CacheEntries(16), .Misses(Misses)) i_dut (
+        .clk_i, .rst_ni(rst_n), .cfg_i(cfg), .sweep_i(Sweep && rst_n && !swept_q), .sweep_busy_o(sweep_busy),
+        .req_valid_i(req_valid), .req_ready_o(req_ready), .req_le_i(req_le), .req_token_i(req_token), .req_alloc_i(req_alloc), .req_start_i(start_i), .req_retry_i(retry_i),
         .resp_valid_o(resp_valid), .resp_row_o(row), .resp_miss_o(miss), .resp_err_o(err), .fill_o(fill), .busy_o(busy),
         .alm_rd_valid_o(rd_valid), .alm_rd_ready_i(rd_ready_i), .alm_rd_addr_o(rd_addr), .alm_rd_rvalid_i(rd_answer), .alm_rd_rdata_i(rd_data),
         .alm_wr_valid_o(wr_valid), .alm_wr_ready_i(wr_ready_i), .alm_wr_addr_o(wr_addr), .alm_wr_data_o(wr_data), .alm_wr_be_o(wr_be),
@@ -70,14 +80,14 @@ module prove_allocator #(
         if (!rst_n) queued_q <= '0;
         else queued_q <= queued_q + 2'(grant) - 2'(rd_answer);
         if (rd_answer) queue_q[0] <= queue_q[1];
-        if (grant) queue_q[(queued_q - 2'(rd_answer) == '0) ? 0 : 1] <= {mem_q[{rd_addr[0], 1'b1}], mem_q[{rd_addr[0], 1'b0}]};
-        if (wr_valid && wr_ready_i) begin
-            if (wr_be[0]) mem_q[{wr_addr[0], 1'b0}] <= {wr_data[31:29], wr_data[1:0]};
-            if (wr_be[4]) mem_q[{wr_addr[0], 1'b1}] <= {wr_data[63:61], wr_data[33:32]};
+        if (rst_n && grant) queue_q[(queued_q - 2'(rd_answer) == '0) ? 0 : 1] <= {mem_q[{rd_addr[3], 1'b1}], mem_q[{rd_addr[3], 1'b0}]};
+        if (rst_n && wr_valid && wr_ready_i) begin
+            if (wr_be[0] && wr_addr[2:0] == {2'd0, wr_addr[3]}) mem_q[{wr_addr[3], 1'b0}] <= {wr_data[31:29], wr_data[1:0]};
+            if (wr_be[4] && wr_addr[2:0] == {2'd0, wr_addr[3]}) mem_q[{wr_addr[3], 1'b1}] <= {wr_data[63:61], wr_data[33:32]};
         end
         if (rst_n) begin
             a_room: assert (!grant || queued_q != 2'(Misses));
-            a_addr: assert (!(rd_valid && rd_addr[1]) && !(wr_valid && wr_addr[1]));   // inside the table
+            a_addr: assert (!(rd_valid && !(rd_addr inside {5'd0, 5'd9})) && !(wr_valid && wr_addr[4]) && !(wr_valid && !sweep_busy && !(wr_addr inside {5'd0, 5'd9})));
         end
     end
 
@@ -107,7 +117,7 @@ module prove_allocator #(
     always_comb begin
         twice  = 1'b0;
         untold = 1'b0;
-        for (int unsigned t = 0; t < Tokens; t++) there[t] = mem_q[t][4:2] == {1'b1, cfg.epoch};
+        for (int unsigned t = 0; t < Tokens; t++) there[t] = mem_q[t][4:2] == {1'b1, Epoch};
         for (int unsigned t = 0; t < Tokens; t++) begin
             for (int unsigned u = 0; u < t; u++) twice |= there[t] && there[u] && mem_q[t][1:0] == mem_q[u][1:0];
             twice  |= there[t] && mem_q[t][1];
@@ -115,11 +125,202 @@ module prove_allocator #(
         end
     end
 
+    // ---- what earlier layers left: a line, and the count of rows, that this one has not written ----
+    logic       given_q;       // the count was written
+    logic [1:0] line_q;        // the two lines were
+    logic [1:0] owner_q;       // for 18 and 19
+    logic       at_q;          // the one that is looked at
+
+    if (!Sweep) begin : gen_stale
+        always_comb begin
+            if (!rst_n) assume (there == '0);
+            if (!given_q) assume (i_dut.bump_word[RowsLog2+2 -: 2] != Epoch);
+            if (rst_n && i_dut.look_q && !line_q[at_q]) assume (!(i_dut.line.valid && i_dut.line.epoch == Epoch));
+        end
+    end
+
     always_ff @(posedge clk_i) begin
-        if (rst_n && started_q) begin
+        if (!rst_n) begin
+            given_q <= 1'b0;
+            line_q  <= '0;
+        end else begin
+            if (i_dut.bump_we) given_q <= 1'b1;
+            if (i_dut.line_we && !sweep_busy) begin
+                line_q[i_dut.line_waddr[0]]  <= 1'b1;
+                owner_q[i_dut.line_waddr[0]] <= i_dut.head_key.token[4];
+            end
+        end
+        at_q <= token_i[i_dut.take_client][0];
+    end
+
+    // ---- how everything inside hangs together: what makes the proof inductive ----
+    function automatic logic [1:0] index_of(logic [4:0] token);
+        return {token[4], token[0]};
+    endfunction
+    function automatic logic is_token(logic [4:0] token);
+        return token inside {5'd0, 5'd1, 5'd18, 5'd19};
+    endfunction
+
+    logic [1:0]        used, issued, answered, waiting, rows;   // of the ring: misses, reads begun, reads answered; reads not answered
+    logic              live, head, next, writes, tells, i_ring, i_keys, i_reads, i_end, i_rows, i_client, i_cache, i_look, i_sweep;
+    logic [Misses-1:0] alive;
+    logic [1:0]        head_t, look_t;
+    logic              looks [2];
+
+    assign live     = rst_n && (!Sweep || swept_q) && !sweep_busy;
+    assign used     = i_dut.tail_q - i_dut.head_q;
+    assign issued   = i_dut.issue_q - i_dut.head_q;
+    assign answered = i_dut.answer_q - i_dut.head_q;
+    assign waiting  = issued - answered;
+    assign head     = i_dut.head_q[0];
+    assign next     = !head;
+    assign head_t   = index_of(i_dut.miss_key_q[head].token);
+    assign look_t   = index_of(i_dut.look_data_q.key.token);
+    assign writes   = i_dut.end_q == 2'd1;
+    assign tells    = i_dut.end_q == 2'd3;
+    assign rows     = 2'(there[0]) + 2'(there[1]) + 2'(there[2]) + 2'(there[3]);
+    for (genvar m = 0; m < Misses; m++) begin : gen_alive
+        assign alive[m] = (head == 1'(m)) ? used != 2'd0 : used == 2'd2;
+    end
+    for (genvar c = 0; c < 2; c++) begin : gen_looks
+        assign looks[c] = i_dut.look_q && i_dut.look_data_q.client == 1'(c);
+    end
+
+    // a read that was answered, or will be, tells what the table has: only the oldest miss writes, behind its answer
+    function automatic logic tells_truth(logic found, logic [1:0] said, logic there_t, logic [1:0] row_t);
+        return found == there_t && (!found || said == row_t);
+    endfunction
+    // what a line of this layer says: the row of a token that has one, or that none was left for one that has none
+    function automatic logic line_holds(logic full, logic [1:0] said, logic there_t, logic [1:0] row_t, logic all_given);
+        return full ? !there_t && all_given : there_t && said == row_t;
+    endfunction
+
+    function automatic entry_t entry_in(logic [9:0] flit, logic lane);
+        return lane ? flit[9:5] : flit[4:0];
+    endfunction
+
+    logic [1:0] t, at_ring;
+    always_comb begin
+        i_ring = used <= 2'd2 && issued <= used && answered <= issued && 3'(waiting) == 3'(queued_q) + 3'(rd_valid) && i_dut.miss_valid_q == alive
+                 && (used != 2'd2 || (i_dut.wait1_q && i_dut.wait1_idx_q == next)) && (i_dut.end_q == 2'd0 || answered != 2'd0)
+                 && wr_valid == writes && sweep_busy == 1'b0;
+        i_keys  = !(used == 2'd2 && i_dut.miss_key_q[0] == i_dut.miss_key_q[1]);
+        i_reads = 1'b1;
+        for (int unsigned m = 0; m < Misses; m++) begin
+            at_ring = (head == 1'(m)) ? 2'd0 : 2'd1;
+            t       = index_of(i_dut.miss_key_q[m].token);
+            if (alive[m]) begin
+                i_keys &= is_token(i_dut.miss_key_q[m].token) && i_dut.miss_key_q[m].le == '0 && i_dut.i_head_key.mem[m] == i_dut.miss_key_q[m]
+                          && i_dut.i_issue_key.mem[m] == i_dut.miss_key_q[m];
+                if (at_ring < answered && !(at_ring == 2'd0 && i_dut.end_q > 2'd1)) begin
+                    i_reads &= tells_truth(i_dut.miss_answer_q[m][2], i_dut.miss_answer_q[m][1:0], there[t], mem_q[t][1:0]);
+                end
+                if (at_ring >= answered && at_ring < issued) i_reads &= i_dut.miss_lane_q[m] == t[0];
+                if (at_ring >= answered && at_ring < answered + queued_q) begin
+                    i_reads &= tells_truth(entry_in(queue_q[at_ring - answered], t[0]) >> 2 == 5'({1'b1, Epoch}), 2'(entry_in(queue_q[at_ring - answered], t[0])), there[t], mem_q[t][1:0]);
+                end
+                if (rd_valid && at_ring + 2'd1 == issued) i_reads &= rd_addr == (t[1] ? 5'd9 : 5'd0);
+            end
+        end
+
+        // the end of a miss
+        i_end = !writes || (!there[head_t] && wr_addr == (head_t[1] ? 5'd9 : 5'd0) && i_dut.wr_lane_q == head_t[0] && i_dut.end_row_q == rows && !i_dut.end_err_q && i_dut.end_keep_q);
+        if (i_dut.end_q > 2'd1) begin
+            i_end &= i_dut.end_err_q ? !there[head_t] && (!i_dut.end_keep_q || rows == 2'd2) : there[head_t] && mem_q[head_t][1:0] == i_dut.end_row_q && i_dut.end_keep_q;
+        end
+        // rows are given from 0 on
+        i_rows = rows <= 2'd2 && (given_q ? i_dut.i_bump.mem[0] == {Epoch, 1'b0, rows + 2'(writes)} && rows + 2'(writes) != 2'd0 && rows + 2'(writes) != 2'd3 : rows == 2'd0 && !writes);
+        for (int unsigned u = 0; u < Tokens; u++) i_rows &= !there[u] || mem_q[u][1:0] < rows;
+
+        // clients: in flight in one place each
+        i_client = 1'b1;
+        for (int unsigned c = 0; c < 2; c++) begin
+            i_client &= 2'(looks[c]) + 2'(resp_valid[c]) + 2'(c == 1 && i_dut.wait1_q) == 2'(open_q[c]);
+        end
+        if (i_dut.wait1_q) i_client &= alive[i_dut.wait1_idx_q] && index_of(i_dut.miss_key_q[i_dut.wait1_idx_q].token) == key_q[1];
+        if (i_dut.look_q) begin
+            i_client &= is_token(i_dut.look_data_q.key.token) && i_dut.look_data_q.key.le == '0 && look_t == key_q[i_dut.look_data_q.client] && !i_dut.look_data_q.outside
+                        && i_dut.look_data_q.alloc == !i_dut.look_data_q.client && (!i_dut.look_data_q.client || i_dut.look_data_q.start) && at_q == look_t[0] && !tells;
+        end
+        if (got) i_client &= there[key] && row == RowW'(mem_q[key][1:0]);
+        if (resp_valid[1] && miss) i_client = 1'b0;
+        if ((resp_valid[0] || resp_valid[1]) && err && !miss) i_client &= !there[key];
+        i_client &= !(resp_valid[0] && resp_valid[1]);
+
+        // the cache, and the line that was read of it
+        i_cache = 1'b1;
+        for (int unsigned l = 0; l < 2; l++) begin
+            t = {i_dut.i_cache.gen_lut.i_ram.gen_bank[0].i_ram.mem[l][3], 1'(l)};
+            if (line_q[l]) begin
+                i_cache &= i_dut.i_cache.gen_lut.i_ram.gen_bank[0].i_ram.mem[l][7:5] == {1'b1, Epoch} && !i_dut.i_cache.gen_lut.i_ram.gen_bank[0].i_ram.mem[l][2]
+                           && line_holds(i_dut.i_cache.gen_lut.i_ram.gen_bank[0].i_ram.mem[l][4], i_dut.i_cache.gen_lut.i_ram.gen_bank[0].i_ram.mem[l][1:0], there[t], mem_q[t][1:0], rows == 2'd2);
+                i_cache &= owner_q[l] == t[1];
+            end
+        end
+        // a sweep: nothing else goes on, and what it has passed is empty
+        i_sweep = (!sweep_busy && (started_q || !Sweep)) || (used == 2'd0 && i_dut.end_q == 2'd0 && queued_q == 2'd0 && !rd_valid && !i_dut.look_q && open_q == 2'd0 && !resp_valid[0] && !resp_valid[1]
+                                  && known_q == '0 && !given_q && line_q == '0 && !i_dut.wait1_q && i_dut.miss_valid_q == '0 && i_dut.issue_q == i_dut.head_q && i_dut.answer_q == i_dut.head_q);
+        for (int unsigned l = 0; l < 2; l++) begin
+            if (Sweep && swept_q && !line_q[l] && (!sweep_busy || i_dut.sweep_q == 2'd2 || i_dut.at_q[3:0] > 4'(l))) i_sweep &= !i_dut.i_cache.gen_lut.i_ram.gen_bank[0].i_ram.mem[l][7];
+        end
+        if (Sweep && swept_q && !given_q && (!sweep_busy || i_dut.sweep_q == 2'd2 || i_dut.at_q[3:0] != '0)) i_sweep &= i_dut.i_bump.mem[0][4:3] == 2'd0;
+        if (i_dut.sweep_q == 2'd1) i_sweep &= !wr_valid;
+        if (i_dut.sweep_q == 2'd2 && i_dut.at_q > 7'd0 && !(wr_valid && wr_addr == 5'd0)) i_sweep &= !there[0] && !there[1];
+        if (i_dut.sweep_q == 2'd2 && i_dut.at_q > 7'd18 && !(wr_valid && wr_addr == 5'd9)) i_sweep &= !there[2] && !there[3];
+        if (i_dut.sweep_q == 2'd2) i_sweep &= i_dut.at_q <= 7'd32 && !i_dut.at_q[0] && (!wr_valid || (i_dut.at_q != 7'd0 && 7'({wr_addr, 1'b0}) == i_dut.at_q - 7'd2));
+
+        t      = {i_dut.line.tag[1], at_q};
+        i_look = !(i_dut.look_q && line_q[at_q]) || (i_dut.line == i_dut.i_cache.gen_lut.i_ram.gen_bank[0].i_ram.mem[{3'd0, at_q}]);
+    end
+
+    // ---- how long a miss takes: cycles in which it does not wait for memory, and those that are left ----
+    logic [4:0] age_q, wait1_q, left, left1;
+    logic       held;
+    assign held = (rd_valid && !rd_ready_i) || (wr_valid && !wr_ready_i) || (queued_q != '0 && !rd_answer);
+
+    always_comb begin
+        unique case (i_dut.end_q)
+            2'd3:    left = 5'd0;
+            2'd2:    left = 5'd1;
+            2'd1:    left = 5'd2;
+            default: left = (answered != 2'd0) ? 5'd3 : (queued_q != 2'd0) ? 5'd4 : (issued != 2'd0) ? 5'd5 : 5'd6;
+        endcase
+        left1 = looks[1] ? 5'd15 : !i_dut.wait1_q ? 5'd0 : (i_dut.wait1_idx_q == head) ? left + 5'd1 : left + 5'd8;
+    end
+
+    always_ff @(posedge clk_i) begin
+        if (rst_n) begin
+            a_sweep:  assert (!sweep_busy || (Sweep && !started_q && swept_q));
+            a_swept:  assert (i_sweep);
+            // in the proof's reach: every kind of miss and answer
+            c_joined:  cover (i_dut.miss && i_dut.joined);
+            c_both:    cover (used == 2'd2);
+            c_retried: cover (i_dut.look_q && i_dut.look_data_q.retry && i_dut.hit && known_q == '0);
+            c_evicted: cover (looks[0] && i_dut.miss && known_q[look_t]);
+            c_full:    cover (resp_valid[0] && err && !miss);
+            c_other:   cover (resp_valid[1] && !err);
+            c_none:    cover (resp_valid[1] && err);
+        end
+        if (live) begin
             a_table: assert (!twice);     // its rows are different ones, and the expert's
             a_told:  assert (!untold);    // what is told stands there
+            a_ends:  assert (6'(age_q) + 6'(left) <= (busy ? 6'd6 : 6'(left)));
+            a_wait1: assert (6'(wait1_q) + 6'(left1) <= (open_q[1] ? 6'd15 : 6'(left1)));
+            // a miss that has ended is one no more until another token takes its line
+            a_again: assert (!(looks[0] && i_dut.miss && line_q[at_q] && owner_q[at_q] == look_t[1]));
+            a_ring:   assert (i_ring);
+            a_keys:   assert (i_keys);
+            a_reads:  assert (i_reads);
+            a_end:    assert (i_end);
+            a_rows:   assert (i_rows);
+            a_client: assert (i_client);
+            a_cache:  assert (i_cache);
+            a_look:   assert (i_look);
         end
+        if (!rst_n || !busy || fill) age_q <= '0;
+        else if (!held) age_q <= age_q + 5'd1;
+        if (!rst_n || !open_q[1] || resp_valid[1]) wait1_q <= '0;
+        else if (!held) wait1_q <= wait1_q + 5'd1;
         if (!rst_n) begin
             open_q  <= '0;
             known_q <= '0;
