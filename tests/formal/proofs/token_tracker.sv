@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// token_tracker beside a count for each own token. A token is armed when nothing of it is open: its count is zero and combine has taken it.
+// token_tracker beside a count for each own token, over any number of layers: each has the next epoch, before the first and when the epochs come round the counts are swept. A layer
+// may end at any time with tokens that have not finished, as one that was broken off does; signals come for any token at any time, armed or not. A token is armed
+// anew only when combine has taken it.
 `default_nettype none
 
 module prove_token_tracker #(
@@ -10,31 +12,47 @@ module prove_token_tracker #(
     localparam int unsigned TokB    = TokensLog2 + 1,
     localparam int unsigned TokenW  = node_pkg::TokenW
 ) (
-    input wire logic            clk_i, arm_valid_i, own_valid_i, sig_valid_i, rdy_ready_i,
+    input wire logic            clk_i, layer_i, arm_valid_i, own_valid_i, sig_valid_i, rdy_ready_i,
     input wire logic [TokB-1:0] arm_token_i, own_token_i, sig_token_i,
     input wire logic [4:0]      arm_count_i
 );
-    logic rst_n, arm_ready, own_ready, sig_ready, rdy_valid, err_valid, idle, sweep_busy;
+    typedef enum logic [1:0] {SWEEP, SWEEPS, GO, RUN} phase_e;
+
+    logic rst_n, arm_ready, own_ready, sig_ready, rdy_valid, err_valid, idle, sweep_busy, ends;
     logic [TokensLog2-1:0] rdy_token;
     error_pkg::err_e       err_code;
     node_pkg::node_cfg_t   cfg;
-    logic [1:0]            since_q;   // cycles since reset: go in the first
+    phase_e                phase_q;
+    logic [1:0]            epoch_q;
 
     always_comb begin
         cfg             = '0;
         cfg.port        = 5'd1;
-        cfg.epoch       = 2'd2;
+        cfg.epoch       = epoch_q;
         cfg.token_shift = 4'(TokensLog2);
     end
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
+    assign ends = phase_q == RUN && layer_i && idle;
     always_ff @(posedge clk_i) begin
-        if (!rst_n) since_q <= '0;
-        else if (since_q != '1) since_q <= since_q + 1'b1;
+        if (!rst_n) begin
+            phase_q <= SWEEP;
+            epoch_q <= '0;
+        end else begin
+            unique case (phase_q)
+                SWEEP:   phase_q <= SWEEPS;
+                SWEEPS:  if (!sweep_busy) phase_q <= GO;
+                GO:      phase_q <= RUN;
+                default: if (ends) begin
+                    phase_q <= (epoch_q == '1) ? SWEEP : GO;
+                    epoch_q <= epoch_q + 1'b1;
+                end
+            endcase
+        end
     end
 
     token_tracker #(.TokensLog2(TokensLog2), .N(N)) i_dut (
-        .clk_i, .rst_ni(rst_n), .go_i(rst_n && since_q == '0), .cfg_i(cfg), .sweep_i(1'b0), .sweep_busy_o(sweep_busy),
+        .clk_i, .rst_ni(rst_n), .go_i(rst_n && phase_q == GO), .cfg_i(cfg), .sweep_i(rst_n && phase_q == SWEEP), .sweep_busy_o(sweep_busy),
         .arm_valid_i, .arm_ready_o(arm_ready), .arm_token_i(TokenW'(arm_token_i)), .arm_count_i,
         .own_valid_i, .own_ready_o(own_ready), .own_token_i(TokenW'(own_token_i)),
         .sig_valid_i, .sig_ready_o(sig_ready), .sig_token_i(TokenW'(sig_token_i)),
@@ -47,7 +65,6 @@ module prove_token_tracker #(
     logic [TokB-1:0]       token;
     logic [TokensLog2-1:0] index;
     logic [4:0]            left_q [Tokens];
-    logic [Tokens-1:0]     known_q;   // armed since reset
     logic [Tokens-1:0]     due_q;     // its count is zero, and combine has not taken it
     logic                  err_q, bounds_q;
     logic [1:0]            hidden_q;
@@ -61,39 +78,75 @@ module prove_token_tracker #(
     assign err_now = (arm && !ours) || (down && (!ours || left_q[index] == '0));
 
     always_comb begin
-        if (!rst_n || since_q != '1) assume (!arm_valid_i && !own_valid_i && !sig_valid_i);
-        if (arm_valid_i && arm_token_i[TokB-1]) assume (left_q[arm_token_i[TokensLog2-1:0]] == '0 && !due_q[arm_token_i[TokensLog2-1:0]]);
-        if (arm_valid_i) assume (arm_count_i <= 5'd3);   // as many steps as the proof can afford
-        // a signal belongs to a token that was armed, if only long ago
-        if (down && ours) assume (known_q[index]);
+        if (!rst_n || phase_q != RUN || layer_i) assume (!arm_valid_i && !own_valid_i && !sig_valid_i);
+        if (arm_valid_i && arm_token_i[TokB-1]) assume (!due_q[arm_token_i[TokensLog2-1:0]]);
     end
 
+    // ---- the table: what it has of this epoch are the counts, what it has of later ones, from before a sweep, is zero ----
+    typedef struct packed {
+        logic [1:0] epoch;
+        logic [4:0] left;
+    } entry_t;
+    entry_t entry;
+    logic   counts;
+
+    always_comb begin
+        counts = 1'b1;
+        for (int unsigned t = 0; t < Tokens; t++) begin
+            entry = i_dut.i_left.gen_lut.i_ram.gen_bank[0].i_ram.mem[t];
+            if (i_dut.take_q && i_dut.mine_q && i_dut.index_q == TokensLog2'(t)) begin
+                counts &= i_dut.left == left_q[t] && (i_dut.arm_q || i_dut.entry == entry) && (entry.epoch <= epoch_q || entry.left == '0);
+            end else if (phase_q == RUN) begin
+                counts &= ((entry.epoch == epoch_q) ? entry.left : 5'd0) == left_q[t] && (entry.epoch <= epoch_q || entry.left == '0);
+            end else if (phase_q == GO) begin
+                counts &= entry.epoch < epoch_q || entry.left == '0;
+            end else if (sweep_busy && TokensLog2'(t) < i_dut.index_q) begin
+                counts &= entry.left == '0;
+            end
+        end
+        counts &= phase_q == RUN || !i_dut.take_q;
+    end
+
+    logic [1:0] layers_q;
+    logic       broken_q;   // an earlier layer had a token left
     always_ff @(posedge clk_i) begin
         if (!rst_n) begin
             for (int unsigned t = 0; t < Tokens; t++) left_q[t] <= '0;
-            known_q  <= '0;
             due_q    <= '0;
             err_q    <= 1'b0;
             hidden_q <= '0;
+            layers_q <= '0;
+            broken_q <= 1'b0;
         end else begin
             if (arm && ours) left_q[index] <= arm_count_i;
             else if (down && ours && left_q[index] != '0) left_q[index] <= left_q[index] - 1'b1;
-            if (arm && ours) known_q[index] <= 1'b1;
             if (rdy_valid && rdy_ready_i) due_q[rdy_token] <= 1'b0;
             if (end_now) due_q[index] <= 1'b1;
             err_q    <= err_now;
             hidden_q <= (due_q == '0 || rdy_valid) ? '0 : hidden_q + 1'b1;
+            if (phase_q != RUN || ends) begin
+                for (int unsigned t = 0; t < Tokens; t++) left_q[t] <= '0;
+                due_q    <= '0;
+                hidden_q <= '0;
+            end
+            if (ends) begin
+                layers_q <= (layers_q == '1) ? layers_q : layers_q + 1'b1;
+                broken_q <= broken_q || left_q[0] != '0;
+            end
 
-            a_once: assert (!rdy_valid || due_q[rdy_token]);          // handed on when the last one has finished, and once
-            a_soon: assert (hidden_q < 2'd2);                         // and never lost
-            a_err:  assert (err_valid == err_q);                      // one too many, or not ours: an error, exactly then
-            a_code: assert (!err_q || (err_code == (bounds_q ? error_pkg::ERR_BOUNDS : error_pkg::ERR_COUNT)));
+            a_once:   assert (phase_q != RUN || !rdy_valid || due_q[rdy_token]);   // handed on when the last one has finished, and once
+            a_soon:   assert (hidden_q < 2'd2);                                   // and never lost
+            a_err:    assert (err_valid == err_q);                                // one too many, or not ours: an error, exactly then
+            a_code:   assert (!err_q || (err_code == (bounds_q ? error_pkg::ERR_BOUNDS : error_pkg::ERR_COUNT)));
+            a_counts: assert (counts);
+            c_ready:  cover (rdy_valid && layers_q == '1);
+            c_queued: cover (due_q == '1);
+            c_stale:  cover (err_valid && broken_q && !bounds_q && phase_q == RUN);     // a signal for a token that only an earlier layer has armed
+            c_round:  cover (rdy_valid && layers_q == '1 && epoch_q == '0 && broken_q);
+            c_again:  cover (arm && ours && left_q[index] != '0);
         end
         bounds_q <= !ours;
     end
-
-    logic unused;
-    assign unused = idle ^ sweep_busy;
 endmodule
 
 `default_nettype wire
