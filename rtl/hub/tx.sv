@@ -3,7 +3,7 @@
 // The uplink: takes packets of all classes from the units of the hub and sends them when the link partner has room.
 //
 // A packet starts when all of it is here and its class has credit, and leaves in consecutive cycles; the next one follows without an idle cycle.
-// Order: CTRL before REQ before STORE and PART, which alternate; a waiting STORE or PART passes after at most 16 others. Inside a class first in, first out;
+// Order: CTRL before REQ before STORE and PART, which alternate; of waiting STORE and PART one passes after at most 16 others. Inside a class first in, first out;
 // send and control share one queue of stores; row_sum's stores (sst) take turns with that queue. sst_* and
 // part_* have no queue here and the same wires for their flits: once a packet is offered, its flits must follow as fast as they are taken. The credits of partials were taken by
 // row_sum, to which returned ones are passed on. Requests need no credit.

@@ -142,13 +142,21 @@ module prove_egress #(
             a_able:   assert (able == (has_req_i | ((used_store == store_limit_i) ? '0 : has_store_i) | ((used_ctrl == 2'd2) ? '0 : has_ctrl_i)));
             a_free:   assert (i_dut.free_q == (!i_dut.busy_q || i_dut.read_last));   // known a cycle before, and the same
             a_held:   assert (!(hold_i && start));
+            c_all:    cover (has_ctrl_i != '0 && has_req_i != '0 && has_store_i != '0 && res_valid_i && start);
+            c_other:  cover (start_store && (pop & one_i) == '0 && (has_store_i & one_i) != '0);
+            c_error:  cover (from_error);
+            c_gone:   cover (discard);
+            c_full:   cover (used_store == store_limit_i && used_part == part_limit_i && store_limit_i == 2'd2);
             a_busy:   assert (hold_i || start || i_dut.busy_q || !((open_req != '0) || (open_store != '0 && used_store != store_limit_i)
                               || (res_valid_i && used_part != part_limit_i) || (open_ctrl != '0 && used_ctrl != 2'd2)));
         end
     end
 
-    // ---- a class that waits with credit lets at most 16 packets of others pass, an input at most the others of its class, with a window 8 N - 1 stores,
+    // ---- a class that waits with credit lets at most 16 packets of others pass, CTRL one, an input at most the others of its class, with a window 8 N - 1 stores,
     // whichever are urgent ----
+    f_fair #(.Bound(1)) i_fair_ctrl (
+        .clk_i, .rst_ni(rst_n), .wait_i(open_ctrl != '0 && used_ctrl != 2'd2), .served_i(start_ctrl), .other_i(start)
+    );
     f_fair #(.Bound(16)) i_fair_store (
         .clk_i, .rst_ni(rst_n), .wait_i(open_store != '0 && used_store != store_limit_i), .served_i(start_store), .other_i(start)
     );
