@@ -67,6 +67,17 @@ module prove_credit_gate #(
             a_scarce:  assert (scarce == (store_q == '0));
         end
     end
+
+    // what the assumptions leave
+    always_ff @(posedge clk_i) begin
+        if (rst_n) begin
+            c_full:    cover (enters && cls_i == CLS_STORE && last_i && inside_q);
+            c_scarce:  cover (scarce && ctrl_q == '0);
+            c_refused: cover (refused && cls_i == CLS_STORE);
+            c_part:    cover (valid_i && inside_q && cls_i == CLS_PART);
+            c_back:    cover (crd_i == '1 && store_q == 2'd1);
+        end
+    end
 endmodule
 
 `default_nettype wire

@@ -47,6 +47,17 @@ module prove_credit_return #(
             a_idle:  assert (idle == (crd == '0));
         end
     end
+
+    // what the assumptions leave
+    always_ff @(posedge clk_i) begin
+        if (rst_n) begin
+            c_most:   cover (32'(ctrl_q) == CtrlPkts);
+            c_three:  cover (free_i == '1 && drop_i);
+            c_behind: cover (waits_q && crd[3] && (named & one_i) == '0);
+            c_all:    cover (hold == '1);
+            c_room:   cover (crd == 4'b1011);
+        end
+    end
 endmodule
 
 `default_nettype wire

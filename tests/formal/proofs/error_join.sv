@@ -49,6 +49,15 @@ module prove_error_join (
             a_waits:  assert (waits == waiting_q);
         end
     end
+
+    // what the assumptions leave
+    always_ff @(posedge clk_i) begin
+        if (rst_n) begin
+            c_waits: cover (waiting_q && found);
+            c_both:  cover (left_q && found);
+            c_again: cover (left_q && link_code_i != 8'(ERR_NONE));
+        end
+    end
 endmodule
 
 `default_nettype wire

@@ -107,6 +107,16 @@ module prove_expert_scan #(
             a_all:   assert (!all_started || (!open && counts_q));
         end
     end
+
+    // what the assumptions leave
+    always_ff @(posedge clk_i) begin
+        if (rst_n) begin
+            c_full: cover (take && size == CntW'(Tile));
+            c_rest: cover (take && size == CntW'(1) && counts_q);
+            c_all:  cover (all_started);
+            c_busy: cover (busy_q && full);
+        end
+    end
 endmodule
 
 `default_nettype wire

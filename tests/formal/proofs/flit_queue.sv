@@ -60,6 +60,16 @@ module prove_flit_queue (
             a_brim:  assert (!brim || count_q >= (DW+1)'(2 ** DW - 5));   // what credits allow does not raise it
         end
     end
+
+    // what the assumptions leave
+    always_ff @(posedge clk_i) begin
+        if (rst_n) begin
+            c_full:   cover (count_q == 3'(Most));
+            c_direct: cover (pass);
+            c_third:  cover (hidden_q != '0);
+            c_mine:   cover (mine && take);
+        end
+    end
 endmodule
 
 `default_nettype wire

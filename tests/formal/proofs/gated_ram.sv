@@ -34,6 +34,14 @@ module prove_gated_ram (
             a_zero: assert (!zero_q || rdata == '0);
         end
     end
+
+    // what the assumptions leave
+    always_ff @(posedge clk_i) begin
+        if (rst_n) begin
+            c_known: cover (known == '1);
+            c_asked: cover (ask_q && known_q == '1);
+        end
+    end
 endmodule
 
 `default_nettype wire

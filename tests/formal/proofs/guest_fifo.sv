@@ -43,6 +43,15 @@ module prove_guest_fifo #(
     f_stream i_out (.clk_i, .rst_ni(rst_n), .valid_i(valid), .ready_i, .data_i(data), .last_i(1'b1), .inside_o());
 
     always_ff @(posedge clk_i) if (rst_n) a_level: assert (level == count);
+
+    // what the assumptions leave
+    always_ff @(posedge clk_i) begin
+        if (rst_n) begin
+            c_taken: cover (taken && count == AddrW'(Depth));
+            c_waits: cover (waits || Depth == 1);
+            c_job:   cover (job_q == 2'd1 && end_i);
+        end
+    end
 endmodule
 
 `default_nettype wire

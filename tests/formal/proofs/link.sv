@@ -40,6 +40,15 @@ module prove_link #(
         .clk_i, .rst_ni(rst_n), .latency_i, .watch_i(watch_crd_i), .valid_i(crd_i != '0), .data_i({crd_i, crd_part_i}),
         .out_valid_i(crd != '0), .out_data_i({crd, crd_part}), .busy_i(busy)
     );
+
+    // what the assumptions leave
+    always_ff @(posedge clk_i) begin
+        if (rst_n) begin
+            c_far:    cover (busy && 32'(latency_i) == MaxLatency && rx_valid);
+            c_near:   cover (rx_valid && latency_i == 8'd1);
+            c_credit: cover (crd == '1 && crd_part == 5'd3);
+        end
+    end
 endmodule
 
 `default_nettype wire

@@ -97,6 +97,15 @@ module prove_mem_mux #(
             a_some: assert (Write ? (!valid || valid_i != '0) && (!idle_q || valid) : valid == (valid_i != '0));  // a write port takes a cycle to pass on
         end
     end
+
+    // what the assumptions leave
+    always_ff @(posedge clk_i) begin
+        if (rst_n) begin
+            c_all:  cover (valid_i == '1);
+            c_wait: cover (valid && !ready_i);
+            c_one:  cover ((got & one_i) != '0);
+        end
+    end
 endmodule
 
 `default_nettype wire

@@ -47,6 +47,15 @@ module prove_merge #(
         .clk_i, .rst_ni(rst_n), .wait_i((valid_i & one_i) != '0 && (open & one_i) == '0), .served_i((took & one_i) != '0),
         .other_i(valid && ready_i && last)
     );
+
+    // what the assumptions leave
+    always_ff @(posedge clk_i) begin
+        if (rst_n) begin
+            c_both: cover (valid_i == '1);
+            c_cut:  cover (out_open && valid_i == '1 && !last);
+            c_turn: cover (took != '0 && last && (valid_i & ~took) != '0);
+        end
+    end
 endmodule
 
 `default_nettype wire

@@ -160,6 +160,15 @@ module prove_multicast #(
     if (Live) begin : gen_live
         always_ff @(posedge clk_i) if (rst_n) a_soon: assert (sent_q[2] || want_q[2] == '0 || 32'(age_q) <= Bound);
     end
+
+    // what the assumptions leave
+    always_ff @(posedge clk_i) begin
+        if (rst_n) begin
+            c_start: cover (header);
+            c_three: cover (watched_q && want_q[1] != '0 && want_q[2] != '0);
+            c_bad:   cover (watch && !ok);
+        end
+    end
 endmodule
 
 `default_nettype wire

@@ -87,6 +87,19 @@ module prove_part_queue #(
         end
         writing_q <= start && watch_i && !in_q;
     end
+
+    // what the assumptions leave
+    always_ff @(posedge clk_i) begin
+        if (rst_n) begin
+            c_full:  cover (full && has);
+            c_short: cover (re_i && done_i && !read_q);
+            c_whole: cover (done_i && read_q);
+            c_asked: cover (ask_q && line_i);
+        end
+    end
+    if (Guest) begin : gen_c_ahead
+        always_ff @(posedge clk_i) if (rst_n) c_ahead: cover (coming_q == W'(PartPkts));
+    end
 endmodule
 
 `default_nettype wire

@@ -73,6 +73,15 @@ module prove_partials #(
             if (rst_n) a_served: assert (32'(since_q[r]) <= Bound);
         end
     end
+
+    // what the assumptions leave
+    always_ff @(posedge clk_i) begin
+        if (rst_n) begin
+            c_start:  cover (send != '0);
+            c_both:   cover (lazy_i == '1);
+            c_served: cover (res == '1);
+        end
+    end
 endmodule
 
 `default_nettype wire

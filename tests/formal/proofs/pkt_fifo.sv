@@ -48,6 +48,9 @@ module prove_pkt_fifo (
             a_whole: assert (valid == (whole_q != '0));              // only packets that are all inside
             a_zero:  assert (!empty_q || out == '0);
             a_held:  assert (stepped_q || out == out_q);
+            c_full:  cover (!ready);
+            c_two:   cover (valid && !last && whole_q == 3'd2);
+            c_empty: cover (empty_q && count != '0);
         end
     end
 endmodule

@@ -80,6 +80,17 @@ module prove_port_guard (
         end
     end
     always_comb if (rst_n) assume (one_i == one_q);
+
+    // what the assumption leaves
+    logic was_down_q;
+    always_ff @(posedge clk_i) begin
+        was_down_q <= rst_n && (was_down_q || down);
+        if (rst_n) begin
+            c_cut:   cover (in_valid && in_last && in_err && drop);
+            c_down:  cover (down && one_i == 2'd2);
+            c_again: cover (was_down_q && !down && in_valid);
+        end
+    end
 endmodule
 
 `default_nettype wire

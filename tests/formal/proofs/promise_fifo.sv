@@ -57,6 +57,14 @@ module prove_promise_fifo (
             if (rst_n && i_queue.in_q && at_word == place(4'(i))) l_word: assert (i_dut.i_ram.mem[i] == i_queue.word_q);
         end
     end
+
+    // what the assumptions leave
+    always_ff @(posedge clk_i) begin
+        if (rst_n) begin
+            c_promised: cover (promised_q == 4'd15);
+            c_filled:   cover (count == 4'd15);
+        end
+    end
 endmodule
 
 `default_nettype wire

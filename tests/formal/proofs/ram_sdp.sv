@@ -29,6 +29,14 @@ module prove_ram_sdp #(
         end
         if (rst_n) a_word: assert (!ask_q || ((rdata ^ word_q) & known_q) == '0);   // held while re_i is low
     end
+
+    // what the assumptions leave
+    always_ff @(posedge clk_i) begin
+        if (rst_n) begin
+            c_known: cover (known == '1);
+            c_asked: cover (ask_q && known_q == '1);
+        end
+    end
 endmodule
 
 `default_nettype wire

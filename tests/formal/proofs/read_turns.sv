@@ -81,6 +81,16 @@ module prove_read_turns #(
     f_fair #(.Bound(EgressBound)) i_egress_waits (
         .clk_i, .rst_ni(rst_n), .wait_i((able_i & one_i) != '0), .served_i((pop & one_i) != '0), .other_i(open)
     );
+
+    // what the assumptions leave
+    always_ff @(posedge clk_i) begin
+        if (rst_n) begin
+            c_pass: cover (pass_q && done);
+            c_owed: cover (want_q && (want & may) == '0);
+            c_both: cover (busy_q && pass_q);
+            c_able: cover (able_i == '1 && (claimed & able_i) != '0);
+        end
+    end
 endmodule
 
 `default_nettype wire

@@ -97,6 +97,17 @@ module prove_reduce_join #(
             a_asked:  assert ((re & ~has_i) == '0 && (re & (re - 1'b1)) == '0);
         end
     end
+
+    // what the assumptions leave
+    always_ff @(posedge clk_i) begin
+        if (rst_n) begin
+            c_start:  cover (open_i);
+            c_first:  cover (end_read);
+            c_full:   cover (full);
+            c_waits:  cover (read && has_i == '0);
+            c_next:   cover (start && busy_q);
+        end
+    end
 endmodule
 
 `default_nettype wire

@@ -33,7 +33,7 @@ module prove_request_queues #(
     );
 
     always_comb begin
-        assume (in_ctx_i < CtxW'(N) && out_ctx_i < CtxW'(N) && one_i < CtxW'(N));
+        assume (32'(in_ctx_i) < N && 32'(out_ctx_i) < N && 32'(one_i) < N);
         if (!rst_n) assume (!in_valid_i);
         if (open_q && in_valid_i) assume (in_ctx_i == open_ctx_q && last_i);
         if (!open_q && in_valid_i) assume (level_q[in_ctx_i] != ($clog2(Slots+1))'(Slots));   // the window
@@ -71,6 +71,17 @@ module prove_request_queues #(
         .clk_i, .rst_ni(rst_n), .watch_i, .push_i(mine), .in_i(word_i), .accept_i(1'b1), .pop_i(gone),
         .show_i(!in_valid_i && out_ctx_i == one_q && some[one_q]), .out_i(mem[rptr]), .count_o(count)
     );
+
+    // what the assumptions leave
+    always_ff @(posedge clk_i) begin
+        if (rst_n) begin
+            c_window: cover (level_q[0] == ($clog2(Slots+1))'(Slots) && level_q[1] != '0);
+            c_open:   cover (open_q && !in_valid_i);
+            c_pop:    cover (pop && !in_valid_i && gone);
+            c_long:   cover (in_valid_i && open_q);
+        end
+    end
+
     logic unused;
     assign unused = ^count;
 endmodule

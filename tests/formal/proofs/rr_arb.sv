@@ -37,6 +37,16 @@ module prove_rr_arb #(
     f_fair #(.Bound(N - 1)) i_fair (
         .clk_i, .rst_ni(rst_n), .wait_i((req_i & one_i) != '0), .served_i(advance_i && (grant & one_i) != '0), .other_i(advance_i)
     );
+
+    // what the assumptions leave
+    always_ff @(posedge clk_i) begin
+        if (rst_n) begin
+            c_turn:  cover (advance_i && req_i == '1);
+            c_mine:  cover (advance_i && (grant & one_i) != '0);
+            c_clear: cover (clear_i);
+            c_held:  cover (grant != '0 && !advance_i);
+        end
+    end
 endmodule
 
 `default_nettype wire

@@ -144,6 +144,18 @@ module prove_rx_arrive #(
         .pop_i(pkt_valid && pkt_ready_i), .show_i(pkt_valid), .out_i({pkt_slot, pkt_bad, pkt_flits}), .count_o(unused_count)
     );
 
+    // what the assumptions leave
+    always_ff @(posedge clk_i) begin
+        if (rst_n) begin
+            c_drop:  cover (comes[0] && drop_q);
+            c_full:  cover (full && comes[0] && begins[0]);
+            c_many:  cover (ends[0] && pay_we[0]);
+            c_list:  cover (ends[1] && list_q[1] == 3'((15 + Lanes - 1) / Lanes));
+            c_freed: cover (free_valid_i && full);
+            c_both:  cover (comes == '1 && !begins[0] && !begins[1]);
+        end
+    end
+
     logic unused;
     assign unused = ^{hd_bad, hd_far, hd_op, hd_src, hd_len, hd_cnt, hd_stage, hd_addr, hd_tgt};
 endmodule

@@ -307,6 +307,21 @@ module prove_rx_resolve #(
         end
     end
 
+    // what the assumptions leave
+    always_ff @(posedge clk_i) begin
+        if (rst_n) begin
+            c_parked: cover (i_dut.park_level == 3'(Parked - 2));
+            c_again:  cover (i_dut.s1_valid_q && i_dut.s1_q.ask && i_dut.s0_q.retry);
+            c_acts:   cover (ev || ack);
+            c_track:  cover (job_valid && i_dut.job.track);
+            c_counts: cover (push && i_dut.job.counts);
+            c_bad:    cover (used_q[0] && packet_q[0].bad);
+            c_two:    cover (pending_q[0] == '1);
+            c_full:   cover (i_dut.job_level == 3'(Jobs));
+            c_busy:   cover (busy_i && job_valid);
+        end
+    end
+
     logic unused;
     assign unused = ^{al_le, al_token, al_start, al_retry, ev_idx, ack_dst, err_valid, err_code};
 endmodule

@@ -312,6 +312,18 @@ module prove_rx_store #(
         );
     end
 
+    // what the assumptions leave
+    always_ff @(posedge clk_i) begin
+        if (rst_n) begin
+            c_both:    cover (wr_valid[0] && wr_valid[1]);
+            c_refused: cover (refused == '1);
+            c_track:   cover (trk_valid);
+            c_counts:  cover (cnt_valid && cnt_last);
+            c_freed:   cover (crd);
+            c_soon:    cover (wait_q[0] == 3'd2 || wait_q[1] == 3'd2);
+        end
+    end
+
     logic unused;
     assign unused = ^{err_code, idle};
 endmodule

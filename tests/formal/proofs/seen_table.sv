@@ -40,6 +40,15 @@ module prove_seen_table #(
             a_clearing: assert (clearing == (left_q != '0));
         end
     end
+
+    // what the assumptions leave
+    always_ff @(posedge clk_i) begin
+        if (rst_n) begin
+            c_seen:  cover (seen && marked_q && !clearing);
+            c_again: cover (clear_i && marked_q);
+            c_empty: cover (!clearing && expert_i == one_i && !seen);
+        end
+    end
 endmodule
 
 `default_nettype wire

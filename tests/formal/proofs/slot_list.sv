@@ -32,6 +32,16 @@ module prove_slot_list #(
             a_all:   assert (all_free == (out_q == '0));
         end
     end
+
+    // what the assumptions leave
+    always_ff @(posedge clk_i) begin
+        if (rst_n) begin
+            c_none:  cover (!avail);
+            c_freed: cover (free_i && !avail);
+            c_both:  cover (Slots == 1 || (take_i && free_i));
+            c_all:   cover (all_free && out_q == '0);
+        end
+    end
 endmodule
 
 `default_nettype wire

@@ -31,6 +31,14 @@ module prove_slot_pointer #(
             a_round: assert (ptr[W] == count_q[W]);
         end
     end
+
+    // what the assumptions leave
+    always_ff @(posedge clk_i) begin
+        if (rst_n) begin
+            c_round: cover (seen_q && first_q == count_q && ptr == one_i);
+            c_far:   cover (one_i == '1 && ptr == one_i);
+        end
+    end
 endmodule
 
 `default_nettype wire

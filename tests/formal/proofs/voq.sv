@@ -197,6 +197,21 @@ module prove_voq #(
             a_credit: assert (held_q + inside_q[1] <= 3'(StorePkts) && room == (held_q + inside_q[1] + 3'(missed_q) < 3'(StorePkts)));
         end
     end
+
+    // what the assumptions leave
+    always_ff @(posedge clk_i) begin
+        if (rst_n) begin
+            c_full:   cover (count_q[1] == 3'(StorePkts) && held_q == '0);
+            c_ctrl:   cover (inside_q[0] == 3'd2);
+            c_req:    cover (inside_q[2] == 3'd2);
+            c_missed: cover (missed_q && room);
+            c_known:  cover (ask_q && known_q);
+            c_late:   cover (wr_i && region_i == 2'd3 && busy_q);
+        end
+    end
+    if (Guest) begin : gen_c_guest
+        always_ff @(posedge clk_i) if (rst_n) c_guest: cover (guest_ask_q);
+    end
 endmodule
 
 `default_nettype wire

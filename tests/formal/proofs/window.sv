@@ -166,6 +166,16 @@ module prove_window #(
         count_q  <= rst_n && limit_i != '0;
         if (count_q && rst_n) a_step: assert (oldest == oldest_q + SeqW'(step_q));
     end
+
+    // what the assumptions leave
+    always_ff @(posedge clk_i) begin
+        if (rst_n) begin
+            c_none:    cover (limit_i == '0 && has == '1);
+            c_stopped: cover (limit_i == SeqW'(1) && has == 2'b01 && some == '1);
+            c_sent:    cover (sent == '1);
+            c_full:    cover (held_q == '0 && some == '1);
+        end
+    end
 endmodule
 
 `default_nettype wire

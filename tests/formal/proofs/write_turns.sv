@@ -70,6 +70,15 @@ module prove_write_turns #(
     f_queue #(.Width(2), .Depth(Flits + 2), .Latency(0)) i_order (
         .clk_i, .rst_ni(rst_n), .watch_i, .push_i(we), .in_i({mark_i, last}), .accept_i(1'b1), .pop_i(out_we), .show_i(out_we), .out_i(data[1:0]), .count_o()
     );
+
+    // what the assumptions leave
+    always_ff @(posedge clk_i) begin
+        if (rst_n) begin
+            c_waits: cover (begin_i && pay_q);
+            c_both:  cover (pay_q && in_q);
+            c_pause: cover (pause && open_q);
+        end
+    end
 endmodule
 
 `default_nettype wire

@@ -21,6 +21,8 @@ module f_credit #(
             a_limit: assert (used_o <= W'(Limit));
             a_spend: assert (!spend_i || back_i || used_o != W'(Limit));
             a_back:  assert (!back_i || used_o != '0);
+            c_limit: cover (used_o == W'(Limit));
+            c_back:  cover (back_i);
         end
     end
 endmodule

@@ -42,6 +42,7 @@ module f_delay #(
             a_when: assert (out_valid_i == out);
             a_what: assert (!chosen || out_data_i == data_q);
             a_busy: assert (busy_i || !out);
+            c_what: cover (chosen);
         end
     end
 endmodule

@@ -21,7 +21,10 @@ module f_fair #(
     always_ff @(posedge clk_i) begin
         if (!rst_ni || !wait_i || served_i) passed_q <= '0;
         else passed_q <= passed;
-        if (rst_ni) a_fair: assert (passed <= W'(Bound));
+        if (rst_ni) begin
+            a_fair:   assert (passed <= W'(Bound));
+            c_served: cover (served_i && wait_i && (Bound == 0 || passed_q != '0));
+        end
     end
 endmodule
 

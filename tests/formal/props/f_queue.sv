@@ -53,6 +53,8 @@ module f_queue #(
             a_taken:  assert (!pop_i || show_i);
             a_soon:   assert (hidden_q < 8'(Latency) || Latency == 0);
             a_word:   assert (!(in_q && ahead_q == '0 && show_i) || out_i == word_q);
+            c_behind: cover (Depth == 1 || (in_q && ahead_q != '0 && pop_i));
+            c_word:   cover (in_q && ahead_q == '0 && pop_i);
         end
     end
 endmodule
