@@ -60,9 +60,8 @@ module prove_port_down #(
                 credit_q[h] <= (credit_q[h] & ~send[h]) | (crd[h][3] ? 2'd1 << part[h][0] : 2'd0);
                 if (down[h]) down_since_q[h] <= down_since_q[h] + 8'd1;
                 a_lazy: assert (!down[h] || silent_q[h]);
-                c_start: cover (send[h] != '0);
-                c_lazy:  cover (was_q[h]);
-                c_down:  cover (down[h] && down_since_q[h] != '0);
+                c_lazy: cover (was_q[h]);
+                c_down: cover (down[h] && down_since_q[h] != '0);
             end
         end
         always_comb if (was_q[h]) assume (!lazy_i[h]);
@@ -113,6 +112,7 @@ module prove_port_down #(
             end
         end
     end
+    always_ff @(posedge clk_i) if (rst_n) c_start: cover (send != '0);
 endmodule
 
 `default_nettype wire
