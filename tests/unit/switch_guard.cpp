@@ -386,7 +386,7 @@ TEST(sends_what_is_wrong)
         wrong++;
         if (b->now < end - 4000)
             during = l.sent() - half;
-        for (unsigned i = 0; i < 20000 && b->ports[bad].queue[MW_CLS_STORE].size() > 2; i++)
+        for (unsigned k = 0; k < 20000 && b->ports[bad].queue[MW_CLS_STORE].size() > 2; k++)
             l.run(1);
         assert_true(b->ports[bad].queue[MW_CLS_STORE].size() <= 2);
     }
