@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// rx at the end of a link that brings whole packets of any class and content, those of CTRL only with a credit; the token tracker takes signals when it likes.
+// rx at the end of a link that brings whole packets of any class and content, those of CTRL only with a credit; token tracker and event counters take what is theirs when they like.
 `default_nettype none
 
 module prove_rx_link #(
     parameter int unsigned FlitBytes = 8,
     localparam int unsigned FW = 8 * FlitBytes
 ) (
-    input wire logic          clk_i, watch_i, valid_i, last_i, err_i, sig_ready_i, req_ready_i, res_room_i,
+    input wire logic          clk_i, watch_i, valid_i, last_i, err_i, sig_ready_i, ev_ready_i, req_ready_i, res_room_i,
     input wire logic [1:0]    cls_i,
     input wire logic [FW-1:0] data_i
 );
@@ -18,6 +18,7 @@ module prove_rx_link #(
 
     logic                rst_n, sig_valid, ev_valid, ev_ack, st_valid, st_last, st_err, req_valid, req_last, req_err, res_push, err_valid, idle;
     logic [3:0]          crd, ev_idx;
+    logic [4:0]          ack_src;
     logic [FW-1:0]       st_data, req_data;
     logic [node_pkg::TokenW-1:0] sig_token;
     err_e                err_code;
@@ -31,7 +32,7 @@ module prove_rx_link #(
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     rx #(.N(N), .FlitBytes(FlitBytes), .TokensLog2(TokensLog2), .RxCtrlPkts(Pkts)) i_dut (
         .clk_i, .rst_ni(rst_n), .cfg_i(cfg), .rx_valid_i(valid_i), .rx_last_i(last_i), .rx_err_i(err_i), .rx_cls_i(cls_i), .rx_data_i(data_i), .crd_o(crd),
-        .sig_valid_o(sig_valid), .sig_ready_i, .sig_token_o(sig_token), .ev_valid_o(ev_valid), .ev_idx_o(ev_idx), .ev_ack_o(ev_ack),
+        .sig_valid_o(sig_valid), .sig_ready_i, .sig_token_o(sig_token), .ev_valid_o(ev_valid), .ev_idx_o(ev_idx), .ev_ready_i, .ev_ack_o(ev_ack), .ack_src_o(ack_src),
         .st_valid_o(st_valid), .st_last_o(st_last), .st_err_o(st_err), .st_data_o(st_data), .st_crd_i(1'b0),
         .req_valid_o(req_valid), .req_ready_i, .req_last_o(req_last), .req_err_o(req_err), .req_data_o(req_data),
         .res_push_o(res_push), .res_room_i, .res_crd_i(1'b0), .err_valid_o(err_valid), .err_code_o(err_code), .idle_o(idle)
@@ -85,16 +86,16 @@ module prove_rx_link #(
         if (err_i || 3'(flits_q) + 3'd1 != 3'(HF)) in.val = 8'(ERR_LENGTH);
         else if (header.epoch != Epoch) in.val = 8'(ERR_EPOCH);
         else if (header.len != '0 || header.cnt != '0) in.val = 8'(ERR_LENGTH);
-        else if (header.opcode == OP_SIGNAL && (header.addr >> TokB) != '0) in.val = 8'(ERR_BOUNDS);
+        else if (header.opcode inside {OP_SIGNAL, OP_EVENT} && (header.addr >> TokB) != '0) in.val = 8'(ERR_BOUNDS);
         else if (header.opcode == OP_SIGNAL) in = '{kind: Signal, val: 8'(header.addr[TokB-1:0])};
         else if (header.opcode == OP_EVENT) in = '{kind: Event, val: 8'(header.addr[TokB-1:0])};
-        else if (header.opcode == OP_ACK) in = '{kind: Ack, val: '0};
+        else if (header.opcode == OP_ACK) in = '{kind: Ack, val: 8'(header.src)};
         else if (header.opcode == OP_ERROR) in.val = header.tag;
 
         out = '{kind: Err, val: 8'(err_code)};
         if (sig_valid) out = '{kind: Signal, val: 8'(sig_token)};
         else if (ev_valid) out = '{kind: Event, val: 8'(ev_idx)};
-        else if (ev_ack) out = '{kind: Ack, val: '0};
+        else if (ev_ack) out = '{kind: Ack, val: 8'(ack_src)};
     end
     assign own_err = i_dut.now_err;
 
@@ -111,10 +112,10 @@ module prove_rx_link #(
     always_ff @(posedge clk_i) begin
         if (start && cls_i == CLS_PART) room_q <= res_room_i;
         if (rst_n) begin
-            // a CTRL packet waits for the token tracker alone, its error for one of the link
-            a_sunk:   assert (count == '0 || crd[CLS_CTRL] || (sig_valid && !sig_ready_i) || (own_err && !sig_valid && !ev_valid && !ev_ack));
+            // a CTRL packet waits for the token tracker or the event counters alone, its error for one of the link
+            a_sunk:   assert (count == '0 || crd[CLS_CTRL] || (sig_valid && !sig_ready_i) || (ev_valid && !ev_ready_i) || (own_err && !sig_valid && !ev_valid && !ev_ack));
             a_lone:   assert (2'(sig_valid) + 2'(ev_valid) + 2'(ev_ack) <= 2'd1 && (count != '0 || !(sig_valid || ev_valid || ev_ack || (err_valid && !own_err))));
-            a_told:   assert (!crd[CLS_CTRL] || (sig_valid ? sig_ready_i : ev_valid || ev_ack || err_valid));
+            a_told:   assert (!crd[CLS_CTRL] || (sig_valid ? sig_ready_i : ev_valid ? ev_ready_i : ev_ack || err_valid));
             // what is of other classes goes on as it is, REQ and PART with a bad header poisoned
             a_store:  assert (st_valid == (valid_i && cls_i == CLS_STORE) && (!st_valid || (st_data == data_i && st_last == last_i && st_err == err_i)));
             a_req:    assert (req_valid == (valid_i && cls_i == CLS_REQ) && (!req_valid || (req_last == last_i && req_err == err_i && req_data == poisoned(data_i, bad))));
