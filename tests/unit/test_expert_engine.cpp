@@ -421,6 +421,19 @@ TEST(random_layers)
     }
 }
 
+// The longest row, and some with bits of their own in the number of groups.
+TEST(long_rows)
+{
+    for (unsigned bytes : {33 * 4 * F, 0x4000 + 3 * F, 32752u}) {
+        engine b;
+        b.set_row(bytes);
+        b.set_map(1, 0x800, 0x10000, 0x20000, 0x30000);
+        b.cfg.set("local_experts", 1);
+        b.plan({2});
+        b.run({}, 100000);
+    }
+}
+
 // With everything at hand a tile ends exactly tile * expert_cycles cycles after the one before, full or not.
 TEST(tiles_take_their_time)
 {

@@ -11,7 +11,21 @@ using namespace tb;
 
 static const unsigned NODES = PARAM_N;
 
+/// A read path of four cycles: whether the answer to this place is out.
+struct read_path {
+    uint32_t place = 0;
+    unsigned cycles = 0;
+
+    bool through(uint32_t now_at)
+    {
+        cycles = now_at == place ? cycles + 1 : 0;
+        place = now_at;
+        return cycles >= 4;
+    }
+};
+
 struct registers : model<Vfabric_csr> {
+    read_path mon_path, cnt_path;
     unsigned node_wait = 0, node_asked = NODES;
     bool node_wrote = false;
     uint32_t node_address = 0, node_data = 0;
@@ -66,12 +80,13 @@ struct registers : model<Vfabric_csr> {
     {
         settle();
         nodes();
-        dut.mon_data_i = dut.mon_read_o
-                             ? static_cast<uint32_t>(dut.mon_series_o << 16 | dut.mon_port_o << 8 |
-                                                     dut.mon_word_o)
-                             : 0xbad;
+        uint32_t monitor =
+            static_cast<uint32_t>(dut.mon_series_o << 16 | dut.mon_port_o << 8 | dut.mon_word_o);
+        uint32_t counter = 0x5000u + (static_cast<uint32_t>(dut.cnt_port_o) << 4) + dut.cnt_idx_o;
+        dut.mon_data_i =
+            dut.mon_read_o && mon_path.through(monitor) ? monitor : static_cast<uint32_t>(rng());
         dut.mon_samples_i = 77;
-        dut.cnt_data_i = 0x5000u + (static_cast<uint32_t>(dut.cnt_port_o) << 4) + dut.cnt_idx_o;
+        dut.cnt_data_i = cnt_path.through(counter) ? counter : static_cast<uint32_t>(rng());
         settle();
         gos += dut.go_o;
         runs += dut.run_o;

@@ -72,8 +72,14 @@ struct ports : model<Vgpu_mem> {
             assert_int_equal(dut.rd_rvalid_o[p], !due[p].empty() && due[p].front().cycle == now);
             response(due[p], &dut.rd_rdata_o[p]);
         }
-        for (unsigned h = 0; h < 2; h++)
+        for (unsigned h = 0; h < 2; h++) {
+            bool next = !exp_due[h].empty() && exp_due[h].front().cycle == now;
+            if (next)
+                held[h] = exp_due[h].front();
             response(exp_due[h], &dut.exp_rd_data_o[h]);
+            if (!next && held[h].known) // stays until the next
+                assert_memory_equal(&dut.exp_rd_data_o[h], held[h].data, F);
+        }
     }
 
     void ask_read(unsigned p, unsigned addr) { rd[p] = {true, addr, {}, 0, 0}; }
@@ -231,6 +237,7 @@ struct ports : model<Vgpu_mem> {
 
     bytes mem;
     uint8_t late[2][F] = {};
+    expected held[2] = {};
 };
 
 TEST(random_accesses)

@@ -143,3 +143,21 @@ TEST(go_restarts_the_round)
         assert_int_equal(b.last, 0);
     }
 }
+
+// Whose turn it is does not depend on how long nobody asked, or on a memory that refused.
+TEST(keeps_the_round)
+{
+    mux b;
+    for (unsigned i = 0; i < 200; i++) {
+        unsigned first = b.below(CLIENTS), other = (first + 1 + b.below(CLIENTS - 1)) % CLIENTS;
+        while (b.last != static_cast<int>(first))
+            b.run(1u << first, 100, 60, 1);
+        b.run(0, 0, 50, b.below(3));
+        do
+            b.run(1u << first | 1u << other, 100, b.percent(50) ? 100 : 20, 1);
+        while (b.last < 0);
+        assert_int_equal(b.last, other);
+        while (b.cl[first].valid || b.cl[other].valid)
+            b.run(0, 0, 100, 1);
+    }
+}
