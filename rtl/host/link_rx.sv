@@ -68,6 +68,9 @@ module link_rx #(
         .take_i(take), .drop_i(drop)
     );
 
+    logic [ZerosW:0] zeros_q;   // before a SYNC; the highest bit: enough
+    logic            gap_q;     // there were enough before this header
+
     assign h        = header_q;
     assign header_o = h;
     assign zero8    = word == '0;
@@ -77,9 +80,6 @@ module link_rx #(
     assign expected = in_step_o && h.number == number_q;
 
     // ---- zeros before a SYNC: bytes of every kind count, as those that a broken frame swallows are among them ----
-    logic [ZerosW:0] zeros_q;   // the highest bit: enough
-    logic            gap_q;     // there were enough before this header
-
     always_ff @(posedge clk_i) begin
         if (!rst_ni || clear_i) zeros_q <= (ZerosW + 1)'(Zeros);
         else if (take && have_word && !zero8) zeros_q <= '0;

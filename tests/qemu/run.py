@@ -101,11 +101,11 @@ def main():
                 ("full", "moeswitch info --device usb:FULL"),
                 ("soak", f"soak --serial DROPS --disconnects {DISCONNECTS} --seed {seed}"),
             ])
-    expect(results, "list", r"sim +\S+ +480 +1\.01  free", r"FABRIC +", r"STUB +", r"FULL +\S+ +12 +1\.01  free", r"DROPS +\S+ +480 +1\.01  free")
+    expect(results, "list", r"sim +\S+ +480 +1\.02  free", r"FABRIC +", r"STUB +", r"FULL +\S+ +12 +1\.02  free", r"DROPS +\S+ +480 +1\.02  free")
     expect(results, "info", r"moeswitch, serial number sim", r"GPUs +2,")
     expect(results, "ambiguous", "5 devices: name one by its serial number", status=2)
     expect(results, "selftest", r"MEMORY 1: \d+ checked, 0 wrong", r"LINK 1: \d+ checked, 0 wrong")
-    expect(results, "second", r"STUB +\S+ +480 +1\.01  in use", "STUB is in use by another program", " 0 failures", " 0 lost", status=4)
+    expect(results, "second", r"STUB +\S+ +480 +1\.02  in use", "STUB is in use by another program", " 0 failures", " 0 lost", status=4)
     expect(results, "memory", rf"usbfs may use 1 MB, \d+ are needed: echo 16 \| sudo tee {MEMORY}", status=4)
     expect(results, "full", "serial number FULL", "GPUs +2,")
     expect(results, "soak", rf"{DISCONNECTS} disconnects", "0 lost")
