@@ -129,12 +129,12 @@ static void use_host_streams(struct pair *p)
     struct mw_transfer list[GPUS];
     bool write = mw_random_below(p->random, 2);
     unsigned count = 0;
+    memset(data, (int)mw_random_below(p->random, 256), sizeof data);
     for (unsigned g = 0; g < GPUS; g++)
         if (mw_random_below(p->random, 2))
             list[count++] =
                 (struct mw_transfer){g, AREA - SPARE + 16 * mw_random_below(p->random, 200),
                                      16 * (1 + mw_random_below(p->random, 16)), data[g]};
-    memset(data, (int)mw_random_below(p->random, 256), sizeof data);
     move(p, write, list, count);
 }
 
@@ -350,11 +350,11 @@ static void any_layers(void **state)
     (void)state;
     struct mw_random r = {test_seed()};
     struct pair p;
-    struct mw_device *d = NULL;
     open_pair(&p, &r);
+    struct mw_device *d = reopen(&p, NULL);
     for (unsigned i = 0; i < LAYERS; i++) {
         struct any_layer a;
-        if (i % 4 == 0)
+        if (i && i % 4 == 0)
             d = reopen(&p, d);
         make_any(&a, &r);
         monitor(d, &r);
