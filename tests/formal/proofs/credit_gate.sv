@@ -73,7 +73,7 @@ module prove_credit_gate #(
         if (rst_n) begin
             c_full:    cover (enters && cls_i == CLS_STORE && last_i && inside_q);
             c_scarce:  cover (scarce && ctrl_q == '0);
-            c_refused: cover (refused && cls_i == CLS_STORE);
+            c_refused: cover (code == error_pkg::ERR_CREDIT && cls_i == CLS_STORE);
             c_part:    cover (valid_i && inside_q && cls_i == CLS_PART);
             c_back:    cover (crd_i == '1 && store_q == 2'd1);
         end

@@ -64,7 +64,7 @@ module prove_flit_queue (
     // what the assumptions leave
     always_ff @(posedge clk_i) begin
         if (rst_n) begin
-            c_full:   cover (count_q == 3'(Most));
+            c_full:   cover (brim);
             c_direct: cover (pass);
             c_third:  cover (hidden_q != '0);
             c_mine:   cover (mine && take);
