@@ -15,6 +15,7 @@ struct fabric {
     void *library;
     const struct mw_sim_ops *ops;
     struct mw_sim *model;
+    uint64_t begun; ///< cycle of the last reset
 };
 
 static int cfg(void *context, bool write, uint32_t address, uint32_t *value)
@@ -44,18 +45,15 @@ static bool run(void *context, uint64_t cycles)
 static uint64_t total(void *context)
 {
     struct fabric *f = context;
-    return f->ops->cycles(f->model);
+    return f->ops->cycles(f->model) - f->begun;
 }
 
-/// A new model is as a device after power-up.
+/// As after power-up but for the memories, which may hold anything; cycles are counted from 0.
 static int reset(void *context)
 {
     struct fabric *f = context;
-    struct mw_sim *fresh = f->ops->create(NULL);
-    if (!fresh)
-        return -1;
-    f->ops->destroy(f->model);
-    f->model = fresh;
+    f->begun = f->ops->cycles(f->model);
+    f->ops->reset(f->model);
     return 0;
 }
 

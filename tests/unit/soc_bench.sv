@@ -116,7 +116,7 @@ module soc_bench (
     fabric #(
         .N(N), .FlitBytes(F), .MemBytesLog2(MemBytesLog2), .RowsLog2(6), .TokensLog2(5), .MaxExperts(32), .MaxLocalExperts(4), .CacheEntries(64), .MaxLatency(8)
     ) i_fabric (
-        .clk_i, .rst_ni(fabric_rst_ni), .cfg_req_i(s_req[0]), .cfg_we_i(s_we), .cfg_addr_i(s_addr), .cfg_wdata_i(s_wdata), .cfg_ack_o(s_ack[0]),
+        .clk_i, .rst_ni(rst_ni && fabric_rst_ni), .cfg_req_i(s_req[0]), .cfg_we_i(s_we), .cfg_addr_i(s_addr), .cfg_wdata_i(s_wdata), .cfg_ack_o(s_ack[0]),
         .cfg_rdata_o(s_rdata[0]), .cfg_err_o(s_err[0]), .host_valid_i(host_valid), .host_ready_o(host_ready), .host_we_i(host_we), .host_addr_i(host_addr),
         .host_wdata_i(host_wdata), .host_rvalid_o(host_rvalid), .host_rdata_o(host_rdata), .host_down_o(host_down),
         .done_o(done)
