@@ -22,4 +22,3 @@ MUTATIONS ?=
 mutate: $(GEN_H) | $(B)/.setup
 	@$(PY) tests/mutate/run.py $(if $(M),--modules $(M)) $(if $(MUTATIONS),--mutations $(MUTATIONS))
 
-TEST_CMDS += --command 'mutate-sample: $(PY) tests/mutate/run.py --self-test'
