@@ -125,16 +125,16 @@ static void look(struct pair *p)
 
 static void use_host_streams(struct pair *p)
 {
-    uint8_t data[GPUS][256];
+    uint8_t data[GPUS][256] = {{0}};
     struct mw_transfer list[GPUS];
     bool write = mw_random_below(p->random, 2);
     unsigned count = 0;
-    memset(data, (int)mw_random_below(p->random, 256), sizeof data);
     for (unsigned g = 0; g < GPUS; g++)
         if (mw_random_below(p->random, 2))
             list[count++] =
                 (struct mw_transfer){g, AREA - SPARE + 16 * mw_random_below(p->random, 200),
                                      16 * (1 + mw_random_below(p->random, 16)), data[g]};
+    memset(data, (int)mw_random_below(p->random, 256), sizeof data);
     move(p, write, list, count);
 }
 
