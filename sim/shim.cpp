@@ -222,7 +222,6 @@ struct device {
     bool resetting = false;
     bool answered = false;                                          // by a node, in the last cycle
     std::remove_reference_t<decltype(bus.partition_o)> partition{}; // that the ports have
-    bool partitioned = false;
 
     device()
     {
@@ -324,9 +323,8 @@ struct device {
     // Masks of the ports, when they have changed
     void partitions()
     {
-        if (partitioned && memcmp(&partition, &bus.partition_o, sizeof partition) == 0)
+        if (!resetting && memcmp(&partition, &bus.partition_o, sizeof partition) == 0)
             return;
-        partitioned = true;
         partition = bus.partition_o;
         for (unsigned g = 0; g < GPUS; g++)
             ports->partition_i[g] = row_of(partition, g);
