@@ -19,49 +19,32 @@ module prove_row_tracker #(
     input wire logic [5:0]  push_row_i
 );
     localparam int unsigned Rows = 4, Bytes = 7;
-    typedef enum logic [1:0] {SWEEP, SWEEPS, GO, RUN} phase_e;
 
-    logic rst_n, sweep_busy, ev_row, list_rvalid, err_valid, idle, counts_all, rows_done, push_ready, ends, run;
+    logic rst_n, sweep_busy, ev_row, list_rvalid, err_valid, idle, counts_all, rows_done, push_ready, ends, run, go, sweep, sweeping;
     logic [RowW-1:0]     stat_complete, stat_expected, list_row;
     logic [TokenW-1:0]   list_token;
     logic [3:0]          list_pos;
     error_pkg::err_e     err_code;
     node_pkg::node_cfg_t cfg;
-    phase_e              phase_q;
-    logic [1:0]          epoch_q;
+    logic [1:0]          epoch;
     logic                mode_q;      // the engine pushes
 
     always_comb begin
         cfg           = '0;
-        cfg.epoch     = epoch_q;
+        cfg.epoch     = epoch;
         cfg.k         = 5'd1;
         cfg.row_bytes = 15'(Bytes - 4);
         cfg.cap_shift = 5'd1;
     end
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
-    assign run  = phase_q == RUN;
-    assign ends = run && layer_i && idle;
-    always_ff @(posedge clk_i) begin
-        if (!rst_n) begin
-            phase_q <= SWEEP;
-            epoch_q <= '0;
-        end else begin
-            unique case (phase_q)
-                SWEEP:   phase_q <= SWEEPS;
-                SWEEPS:  if (!sweep_busy) phase_q <= GO;
-                GO:      phase_q <= RUN;
-                default: if (ends) begin
-                    phase_q <= (epoch_q == '1) ? SWEEP : GO;
-                    epoch_q <= epoch_q + 1'b1;
-                end
-            endcase
-        end
-        if (!run) mode_q <= mode_i;
-    end
+    f_layers i_layers (
+        .clk_i, .rst_ni(rst_n), .end_i(layer_i), .idle_i(idle), .sweep_busy_i(sweep_busy), .sweep_o(sweep), .go_o(go), .sweeping_o(sweeping), .run_o(run), .ends_o(ends), .epoch_o(epoch)
+    );
+    always_ff @(posedge clk_i) if (!run) mode_q <= mode_i;
 
     row_tracker #(.N(2), .TokensLog2(1), .RowsLog2(2), .MaxLocalExperts(2), .LeftW(4)) i_dut (
-        .clk_i, .rst_ni(rst_n), .go_i(rst_n && phase_q == GO), .cfg_i(cfg), .sweep_i(rst_n && phase_q == SWEEP), .sweep_busy_o(sweep_busy),
+        .clk_i, .rst_ni(rst_n), .go_i(go), .cfg_i(cfg), .sweep_i(sweep), .sweep_busy_o(sweep_busy),
         .trk_valid_i, .trk_le_i(ExpertW'(trk_le_i)), .trk_row_i(RowW'(trk_row_i)), .trk_token_i(TokenW'(trk_token_i)), .trk_pos_i, .trk_bytes_i(8'(trk_bytes_i)),
         .exp_valid_i, .exp_kind_i, .exp_idx_i, .exp_val_i, .exp_last_i,
         .push_valid_i, .push_ready_o(push_ready), .push_le_i(ExpertW'(push_le_i)), .push_row_i(RowW'(push_row_i)), .push_last_i,
@@ -126,7 +109,7 @@ module prove_row_tracker #(
     } num_t;
 
     function automatic logic num_is(num_t word, logic [2:0] num);
-        return ((word.epoch == epoch_q) ? word.num : 3'd0) == num && (word.epoch <= epoch_q || word.num == '0);
+        return ((word.epoch == epoch) ? word.num : 3'd0) == num && (word.epoch <= epoch || word.num == '0);
     endfunction
 
     count_t word;
@@ -137,13 +120,13 @@ module prove_row_tracker #(
         nums_ok  = 1'b1;
         lists_ok = 1'b1;
         sweep_ok = 1'b1;
-        quiet    = phase_q == GO || run;
+        quiet    = go || run;
         for (int unsigned r = 0; r < Rows; r++) begin
             word = i_dut.i_bytes.gen_lut.i_ram.gen_bank[0].i_ram.mem[r];
             if (quiet) begin
                 if (i_dut.trk_q && i_dut.at1_q == 2'(r)) rows_ok &= (i_dut.left[4] ? 4'd0 : i_dut.left[3:0]) == left_q[r] && i_dut.count == word;
-                else rows_ok &= ((word.touched && word.epoch == epoch_q) ? word.left : 4'(Bytes)) == left_q[r];
-                rows_ok &= word.epoch <= epoch_q || !word.touched;
+                else rows_ok &= ((word.touched && word.epoch == epoch) ? word.left : 4'(Bytes)) == left_q[r];
+                rows_ok &= word.epoch <= epoch || !word.touched;
                 if (3'(r) < 3'({r[1], 1'b0}) + 3'(listed_q[r[1]])) begin
                     lists_ok &= i_dut.i_list.gen_lut.i_ram.gen_bank[0].i_ram.mem[r][7:2] == {list_q[r].token, list_q[r].pos};
                     if (!mode_q) lists_ok &= i_dut.i_list.gen_lut.i_ram.gen_bank[0].i_ram.mem[r][1:0] == 2'(list_q[r].row);
@@ -160,7 +143,7 @@ module prove_row_tracker #(
                 sweep_ok &= num_is(i_dut.i_complete.mem[e], '0) && num_is(i_dut.i_complete_stat.mem[e], '0) && num_is(i_dut.i_expected.mem[e], '0) && num_is(i_dut.i_expected_stat.mem[e], '0);
             end
         end
-        sweep_ok &= sweep_busy == (phase_q == SWEEPS && sweep_busy) && (quiet || epoch_q == '0);
+        sweep_ok &= sweep_busy == (sweeping && sweep_busy) && (quiet || epoch == '0);
         pipe_ok  = i_dut.trk_q == busy_q && end1_q == (i_dut.trk_q && i_dut.left == '0) && i_dut.append_q == (end2_q || push_q) && !(end2_q && i_dut.trk_q) && !(end1_q && !busy_q)
                    && (run || (!busy_q && !end2_q && !push_q)) && !(push_q && !mode_q) && !((end2_q || busy_q) && mode_q) && (!run || i_dut.pushed_q == (mode_q && i_dut.pushed_q));
         if (i_dut.trk_q) pipe_ok &= i_dut.t_q.le == le1_q && i_dut.t_q.row == 2'(in1_q.row) && i_dut.t_q.token == in1_q.token && i_dut.t_q.pos == in1_q.pos && i_dut.at1_q == {le1_q, in1_q.row};
@@ -250,7 +233,7 @@ module prove_row_tracker #(
             c_done:    cover (run && rows_done && !mode_q && expected_q[0] == 3'd2 && layers_q != '0);
             c_pushed:  cover (run && rows_done && mode_q && listed_q[1] == 2'd2);
             c_early:   cover (run && listed_q[0] == 2'd1 && expected_q[0] == '0 && !mode_q);
-            c_round:   cover (ev_row && layers_q == '1 && epoch_q == '0 && broken_q);
+            c_round:   cover (ev_row && layers_q == '1 && epoch == '0 && broken_q);
             c_many:    cover (many_q);
             c_full:    cover (full);
             c_big:     cover (big);

@@ -16,43 +16,26 @@ module prove_token_tracker #(
     input wire logic [TokB-1:0] arm_token_i, own_token_i, sig_token_i,
     input wire logic [4:0]      arm_count_i
 );
-    typedef enum logic [1:0] {SWEEP, SWEEPS, GO, RUN} phase_e;
-
-    logic rst_n, arm_ready, own_ready, sig_ready, rdy_valid, err_valid, idle, sweep_busy, ends;
+    logic rst_n, arm_ready, own_ready, sig_ready, rdy_valid, err_valid, idle, sweep_busy, ends, run, go, sweep;
     logic [TokensLog2-1:0] rdy_token;
     error_pkg::err_e       err_code;
     node_pkg::node_cfg_t   cfg;
-    phase_e                phase_q;
-    logic [1:0]            epoch_q;
+    logic [1:0]            epoch;
 
     always_comb begin
         cfg             = '0;
         cfg.port        = 5'd1;
-        cfg.epoch       = epoch_q;
+        cfg.epoch       = epoch;
         cfg.token_shift = 4'(TokensLog2);
     end
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
-    assign ends = phase_q == RUN && layer_i && idle;
-    always_ff @(posedge clk_i) begin
-        if (!rst_n) begin
-            phase_q <= SWEEP;
-            epoch_q <= '0;
-        end else begin
-            unique case (phase_q)
-                SWEEP:   phase_q <= SWEEPS;
-                SWEEPS:  if (!sweep_busy) phase_q <= GO;
-                GO:      phase_q <= RUN;
-                default: if (ends) begin
-                    phase_q <= (epoch_q == '1) ? SWEEP : GO;
-                    epoch_q <= epoch_q + 1'b1;
-                end
-            endcase
-        end
-    end
+    f_layers i_layers (
+        .clk_i, .rst_ni(rst_n), .end_i(layer_i), .idle_i(idle), .sweep_busy_i(sweep_busy), .sweep_o(sweep), .go_o(go), .sweeping_o(), .run_o(run), .ends_o(ends), .epoch_o(epoch)
+    );
 
     token_tracker #(.TokensLog2(TokensLog2), .N(N)) i_dut (
-        .clk_i, .rst_ni(rst_n), .go_i(rst_n && phase_q == GO), .cfg_i(cfg), .sweep_i(rst_n && phase_q == SWEEP), .sweep_busy_o(sweep_busy),
+        .clk_i, .rst_ni(rst_n), .go_i(go), .cfg_i(cfg), .sweep_i(sweep), .sweep_busy_o(sweep_busy),
         .arm_valid_i, .arm_ready_o(arm_ready), .arm_token_i(TokenW'(arm_token_i)), .arm_count_i,
         .own_valid_i, .own_ready_o(own_ready), .own_token_i(TokenW'(own_token_i)),
         .sig_valid_i, .sig_ready_o(sig_ready), .sig_token_i(TokenW'(sig_token_i)),
@@ -78,7 +61,7 @@ module prove_token_tracker #(
     assign err_now = (arm && !ours) || (down && (!ours || left_q[index] == '0));
 
     always_comb begin
-        if (!rst_n || phase_q != RUN || layer_i) assume (!arm_valid_i && !own_valid_i && !sig_valid_i);
+        if (!rst_n || !run || layer_i) assume (!arm_valid_i && !own_valid_i && !sig_valid_i);
         if (arm_valid_i && arm_token_i[TokB-1]) assume (!due_q[arm_token_i[TokensLog2-1:0]]);
     end
 
@@ -95,16 +78,16 @@ module prove_token_tracker #(
         for (int unsigned t = 0; t < Tokens; t++) begin
             entry = i_dut.i_left.gen_lut.i_ram.gen_bank[0].i_ram.mem[t];
             if (i_dut.take_q && i_dut.mine_q && i_dut.index_q == TokensLog2'(t)) begin
-                counts &= i_dut.left == left_q[t] && (i_dut.arm_q || i_dut.entry == entry) && (entry.epoch <= epoch_q || entry.left == '0);
-            end else if (phase_q == RUN) begin
-                counts &= ((entry.epoch == epoch_q) ? entry.left : 5'd0) == left_q[t] && (entry.epoch <= epoch_q || entry.left == '0);
-            end else if (phase_q == GO) begin
-                counts &= entry.epoch < epoch_q || entry.left == '0;
+                counts &= i_dut.left == left_q[t] && (i_dut.arm_q || i_dut.entry == entry) && (entry.epoch <= epoch || entry.left == '0);
+            end else if (run) begin
+                counts &= ((entry.epoch == epoch) ? entry.left : 5'd0) == left_q[t] && (entry.epoch <= epoch || entry.left == '0);
+            end else if (go) begin
+                counts &= entry.epoch < epoch || entry.left == '0;
             end else if (sweep_busy && TokensLog2'(t) < i_dut.index_q) begin
                 counts &= entry.left == '0;
             end
         end
-        counts &= phase_q == RUN || !i_dut.take_q;
+        counts &= run || !i_dut.take_q;
     end
 
     logic [1:0] layers_q;
@@ -124,7 +107,7 @@ module prove_token_tracker #(
             if (end_now) due_q[index] <= 1'b1;
             err_q    <= err_now;
             hidden_q <= (due_q == '0 || rdy_valid) ? '0 : hidden_q + 1'b1;
-            if (phase_q != RUN || ends) begin
+            if (!run || ends) begin
                 for (int unsigned t = 0; t < Tokens; t++) left_q[t] <= '0;
                 due_q    <= '0;
                 hidden_q <= '0;
@@ -134,15 +117,15 @@ module prove_token_tracker #(
                 broken_q <= broken_q || left_q[0] != '0;
             end
 
-            a_once:   assert (phase_q != RUN || !rdy_valid || due_q[rdy_token]);   // handed on when the last one has finished, and once
+            a_once:   assert (!run || !rdy_valid || due_q[rdy_token]);   // handed on when the last one has finished, and once
             a_soon:   assert (hidden_q < 2'd2);                                   // and never lost
             a_err:    assert (err_valid == err_q);                                // one too many, or not ours: an error, exactly then
             a_code:   assert (!err_q || (err_code == (bounds_q ? error_pkg::ERR_BOUNDS : error_pkg::ERR_COUNT)));
             a_counts: assert (counts);
             c_ready:  cover (rdy_valid && layers_q == '1);
             c_queued: cover (due_q == '1);
-            c_stale:  cover (err_valid && broken_q && !bounds_q && phase_q == RUN);     // a signal for a token that only an earlier layer has armed
-            c_round:  cover (rdy_valid && layers_q == '1 && epoch_q == '0 && broken_q);
+            c_stale:  cover (err_valid && broken_q && !bounds_q && run);     // a signal for a token that only an earlier layer has armed
+            c_round:  cover (rdy_valid && layers_q == '1 && epoch == '0 && broken_q);
             c_again:  cover (arm && ours && left_q[index] != '0);
         end
         bounds_q <= !ours;
