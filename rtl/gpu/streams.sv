@@ -68,6 +68,7 @@ module streams #(
     localparam int unsigned PktW = $clog2(N * S * StreamInstrs) + 1;                    // counters of packets: more than all streams of all GPUs can send
     localparam int unsigned NumW = ((RowsLog2 > TokensLog2) ? RowsLog2 : TokensLog2) + 2;  // of rows and tokens
     localparam int unsigned EvW  = (PktW > NumW) ? PktW : NumW;
+    localparam logic [15:0] Counters = (16'd2 << EV_ACKS) - 16'd1;                     // those that there are
 
     typedef enum logic [2:0] {
         Off   = 3'd0,
@@ -123,7 +124,7 @@ module streams #(
         case (cmd_o.op)
             I_END:  is_end = 1'b1;
             // A threshold or a counter that does not exist would never be reached.
-            I_WAIT: is_wait = cmd_o.a[31:EvW] == '0 && cmd_o.imm[15:4] == '0 && !(cmd_o.imm[3:0] inside {4'd13, 4'd14, 4'd15});
+            I_WAIT: is_wait = cmd_o.a[31:EvW] == '0 && cmd_o.imm[15:4] == '0 && Counters[cmd_o.imm[3:0]];
             I_COUNT, I_PREFIX, I_SIGNAL, I_FLAG, I_FENCE: is_unit = 1'b1;
             I_DYMULTIMEM_ST, I_ST, I_ST_LINEAR, I_MULTIMEM_ST, I_MULTIMEM_RED: begin
                 is_unit = 1'b1;

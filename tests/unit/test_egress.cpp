@@ -33,6 +33,7 @@ constexpr unsigned log2_up(unsigned n)
 constexpr unsigned
     MOST = std::max(STORE_PKTS, CTRL_PKTS),
     SLOT_W = MOST > 1 ? log2_up(MOST) : 1, OFF_W = log2_up(PF), SEQS = 2u << log2_up(STORE_PKTS);
+using tb::bit;
 using tb::bytes;
 
 #define S(signal) dut.rootp->switch_output__DOT__##signal
@@ -45,23 +46,10 @@ using tb::bytes;
 #define CHOICE(port) S(i_egress__DOT__i_choice__DOT__##port)
 #define STORE_CRD(port) S(i_egress__DOT__i_store_crd__DOT__##port)
 #define TURNS(port) S(gen_turns__DOT__i_turns__DOT__##port)
-#define SAME(is, must) same(__func__, #is, static_cast<uint64_t>(is), static_cast<uint64_t>(must))
 
-void same(const char *module, const char *what, uint64_t is, uint64_t must)
-{
-    if (is != must)
-        fail_msg("%s: %s is %llx, must be %llx", module, what, static_cast<unsigned long long>(is),
-                 static_cast<unsigned long long>(must));
-}
-template <class Port> bool bit(const Port &port, unsigned i)
-{
-    return tb::get(port)[i / 8] >> (i % 8) & 1;
-}
 template <class Port> bytes flit(const Port &port)
 {
-    bytes b = tb::get(port);
-    b.resize(F);
-    return b;
+    return tb::get(port, F);
 }
 // Bits of a port of any width.
 template <class Port> uint64_t field(const Port &port, unsigned at, unsigned width)

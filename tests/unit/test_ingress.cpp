@@ -20,6 +20,7 @@ constexpr unsigned STORE_PKTS = PARAM_StorePkts, CTRL_PKTS = PARAM_CtrlPkts,
                    OPEN_ROWS = PARAM_OpenRows, STAMP_W = PARAM_StampW, EXPERTS = PARAM_MaxExperts;
 constexpr bool GUEST = PARAM_PartGuest, LATE = PARAM_Late;
 constexpr unsigned ALL = (1u << N) - 1, STAMPS = (1u << STAMP_W) - 1;
+using tb::bit;
 using tb::bytes;
 
 #define S(signal) dut.rootp->ingress__DOT__##signal
@@ -35,23 +36,10 @@ using tb::bytes;
 #define PART(port) S(i_partials__DOT__##port)
 #define ERRORS(port) S(i_errors__DOT__##port)
 #define TURNS(port) S(gen_guest__DOT__i_turns__DOT__##port)
-#define SAME(is, must) same(__func__, #is, static_cast<uint64_t>(is), static_cast<uint64_t>(must))
 
-void same(const char *module, const char *what, uint64_t is, uint64_t must)
-{
-    if (is != must)
-        fail_msg("%s: %s is %llx, must be %llx", module, what, static_cast<unsigned long long>(is),
-                 static_cast<unsigned long long>(must));
-}
-template <class Port> bool bit(const Port &port, unsigned i)
-{
-    return tb::get(port)[i / 8] >> (i % 8) & 1;
-}
 template <class Port> bytes flit(const Port &port)
 {
-    bytes b = tb::get(port);
-    b.resize(F);
-    return b;
+    return tb::get(port, F);
 }
 template <class Port> mw_header head(const Port &port)
 {

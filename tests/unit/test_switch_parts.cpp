@@ -19,14 +19,6 @@ namespace {
 constexpr unsigned N = PARAM_N, CTRL_PKTS = PARAM_CtrlPkts, OPEN_ROWS = PARAM_OpenRows;
 constexpr unsigned ALL = (1u << N) - 1;
 
-#define SAME(is, must) same(#is, static_cast<uint64_t>(is), static_cast<uint64_t>(must))
-void same(const char *what, uint64_t is, uint64_t must)
-{
-    if (is != must)
-        fail_msg("%s is %llx, must be %llx", what, static_cast<unsigned long long>(is),
-                 static_cast<unsigned long long>(must));
-}
-
 struct parts : tb::model<Vswitch_parts> {
     parts() { reset(); }
     void drive() override

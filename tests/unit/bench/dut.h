@@ -23,6 +23,19 @@ template <class Port> bytes get(const Port &port)
     return bytes(p, p + sizeof port);
 }
 
+/// The first bytes of a port, which may be wider or have padding.
+template <class Port> bytes get(const Port &port, size_t size)
+{
+    bytes b = get(port);
+    b.resize(size);
+    return b;
+}
+/// Bit i of a port of any width.
+template <class Port> bool bit(const Port &port, unsigned i)
+{
+    return get(port)[i / 8] >> (i % 8) & 1;
+}
+
 /// Any value of so many bits into a port, or into each place of an array of ports.
 template <class Port> void scramble(Port &port, unsigned width, dice &rng)
 {
