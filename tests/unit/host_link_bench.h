@@ -50,6 +50,17 @@ struct host_link_bench : tb::model<Vhost_link> {
     // how eager everybody is, in percent, and the most bytes per cycle
     unsigned out_rate = 100, in_rate = 100, mem_rate = 100, most_bytes = 8, delay = 1;
 
+    /// Any pace of both ends and of memory, which answers within `longest` cycles.
+    void paces(unsigned longest)
+    {
+        const unsigned rates[] = {100, 100, 80, 30};
+        out_rate = rates[below(4)];
+        in_rate = rates[below(4)];
+        mem_rate = rates[below(4)];
+        most_bytes = below(2) ? 8 : 1 + below(8);
+        delay = 1 + below(longest);
+    }
+
     // behind the link
     std::map<uint32_t, uint32_t> registers;
     std::vector<bytes> memory = std::vector<bytes>(GPUS, bytes(1 << MEM_LOG2));

@@ -11,6 +11,7 @@
 
 #include "bench/dut.h"
 #include "bench/errors.h"
+#include "bench/packet.h"
 
 #include "map.h"
 #include "reduce.h"
@@ -26,20 +27,6 @@
 
 using bytes = std::vector<uint8_t>;
 
-static inline bool is_dynamic(uint32_t op)
-{
-    return op == MW_OP_DYMULTIMEM_ST || op == MW_OP_DYMULTIMEM_LD_REDUCE;
-}
-static inline bool is_group(uint32_t op)
-{
-    return op == MW_OP_MULTIMEM_ST || op == MW_OP_MULTIMEM_RED || op == MW_OP_MULTIMEM_LD_REDUCE;
-}
-static inline bool carries_data(uint32_t op)
-{
-    return op == MW_OP_ST || op == MW_OP_MULTIMEM_ST || op == MW_OP_MULTIMEM_RED ||
-           op == MW_OP_DYMULTIMEM_ST || op == MW_OP_COUNTS || op == MW_OP_PARTIAL ||
-           op == MW_OP_RESULT;
-}
 static inline uint32_t class_of(uint32_t op)
 {
     return op >> 4;
@@ -343,34 +330,21 @@ class hubs : public tb::model<Vswitch_bench> {
                    std::map<unsigned, packet> &copies)
     {
         const mw_header &h = p.h;
-        static const std::set<uint32_t> good = {MW_OP_SIGNAL,
-                                                MW_OP_EVENT,
-                                                MW_OP_ACK,
-                                                MW_OP_ERROR,
-                                                MW_OP_ST,
-                                                MW_OP_MULTIMEM_ST,
-                                                MW_OP_MULTIMEM_RED,
-                                                MW_OP_DYMULTIMEM_ST,
-                                                MW_OP_FLAG,
-                                                MW_OP_FENCE,
-                                                MW_OP_COUNTS,
-                                                MW_OP_MULTIMEM_LD_REDUCE,
-                                                MW_OP_DYMULTIMEM_LD_REDUCE};
-        if (!good.count(h.opcode) || class_of(h.opcode) != link_cls || h.cls != link_cls)
+        if (!tb::may_ask(h.opcode) || class_of(h.opcode) != link_cls || h.cls != link_cls)
             return MW_HWERR_OPCODE;
         if (link_cls == MW_CLS_REQ && !mw_reduce_exists(h.dtype, h.redop))
             return MW_HWERR_REDUCTION;
         if (h.epoch != dut.epoch_i)
             return MW_HWERR_EPOCH;
-        if (link_cls == MW_CLS_REQ   ? h.len == 0
-            : carries_data(h.opcode) ? h.len > 128 || payload_flits(h.len, h.addr) > 128 / f
-                                     : h.len != 0)
+        if (link_cls == MW_CLS_REQ      ? h.len == 0
+            : tb::has_payload(h.opcode) ? h.len > 128 || payload_flits(h.len, h.addr) > 128 / f
+                                        : h.len != 0)
             return MW_HWERR_LENGTH;
-        if (is_dynamic(h.opcode) && (h.cnt < 1 || h.cnt > 16))
+        if (tb::has_targets(h.opcode) && (h.cnt < 1 || h.cnt > 16))
             return MW_HWERR_TARGETS;
         std::vector<unsigned> outs;
         std::map<unsigned, std::vector<uint16_t>> lists;
-        if (is_dynamic(h.opcode)) {
+        if (tb::has_targets(h.opcode)) {
             std::set<unsigned> seen;
             for (uint16_t t : p.targets) {
                 unsigned e = t >> 4;
@@ -383,7 +357,7 @@ class hubs : public tb::model<Vswitch_bench> {
                 lists[static_cast<unsigned>(emap[e])].push_back(t);
             }
         } else {
-            uint32_t mask = is_group(h.opcode)
+            uint32_t mask = tb::has_group(h.opcode)
                                 ? (h.target0 < 16 ? group[h.target0] & ~(1u << src) : 0)
                             : h.dst < n ? 1u << h.dst
                                         : 0;
@@ -398,7 +372,7 @@ class hubs : public tb::model<Vswitch_bench> {
         for (auto &l : lists) {
             packet c = p;
             c.h.src = src;
-            if (is_dynamic(h.opcode))
+            if (tb::has_targets(h.opcode))
                 c.set_targets(l.second);
             copies[l.first] = c;
         }

@@ -43,12 +43,6 @@ struct switch_rules {
     }
 
     unsigned head_flits() const { return MW_HEADER_BYTES / f; }
-    static bool is_dynamic(unsigned op) { return tb::has_targets(op); }
-    static bool is_group(unsigned op)
-    {
-        return op == MW_OP_MULTIMEM_ST || op == MW_OP_MULTIMEM_RED ||
-               op == MW_OP_MULTIMEM_LD_REDUCE;
-    }
     unsigned payload_flits(const mw_header &h) const
     {
         return h.len ? static_cast<unsigned>((h.addr % f + h.len + f - 1) / f) : 0;
@@ -61,21 +55,8 @@ struct switch_rules {
     /// The first thing that is wrong with a header.
     unsigned check(const mw_header &h, unsigned link_cls, bool room = true) const
     {
-        static const std::set<uint32_t> known = {MW_OP_SIGNAL,
-                                                 MW_OP_EVENT,
-                                                 MW_OP_ACK,
-                                                 MW_OP_ERROR,
-                                                 MW_OP_ST,
-                                                 MW_OP_MULTIMEM_ST,
-                                                 MW_OP_MULTIMEM_RED,
-                                                 MW_OP_DYMULTIMEM_ST,
-                                                 MW_OP_FLAG,
-                                                 MW_OP_FENCE,
-                                                 MW_OP_COUNTS,
-                                                 MW_OP_MULTIMEM_LD_REDUCE,
-                                                 MW_OP_DYMULTIMEM_LD_REDUCE};
-        if (!known.count(h.opcode) || h.opcode >> 4 != link_cls || h.cls != link_cls ||
-            (!multicast && (is_dynamic(h.opcode) || is_group(h.opcode))))
+        if (!tb::may_ask(h.opcode) || h.opcode >> 4 != link_cls || h.cls != link_cls ||
+            (!multicast && (tb::has_targets(h.opcode) || tb::has_group(h.opcode))))
             return MW_HWERR_OPCODE;
         if (link_cls == MW_CLS_REQ && !room)
             return MW_HWERR_WINDOW;
@@ -87,7 +68,7 @@ struct switch_rules {
             : tb::has_payload(h.opcode) ? h.len > 128 || payload_flits(h) > 128 / f
                                         : h.len != 0)
             return MW_HWERR_LENGTH;
-        if (is_dynamic(h.opcode) && (h.cnt < 1 || h.cnt > MW_TARGETS_MAX))
+        if (tb::has_targets(h.opcode) && (h.cnt < 1 || h.cnt > MW_TARGETS_MAX))
             return MW_HWERR_TARGETS;
         return MW_HWERR_NONE;
     }
@@ -127,7 +108,7 @@ struct switch_rules {
         v.code = check(h, link_cls, room);
         if (v.code)
             return v;
-        const bool dynamic = is_dynamic(h.opcode), pay = pays(h);
+        const bool dynamic = tb::has_targets(h.opcode), pay = pays(h);
         const unsigned count = dynamic ? h.cnt : 1;
         std::map<unsigned, std::vector<uint16_t>> lists;
         std::set<unsigned> named;
@@ -139,9 +120,9 @@ struct switch_rules {
             v.looked_up = t + 1;
             uint16_t target = 0;
             memcpy(&target, &w.data[t ? MW_HEADER_BYTES + 2 * (t - 1) : 14], 2);
-            const uint32_t outputs = dynamic              ? behind_expert(target >> 4)
-                                     : is_group(h.opcode) ? behind_group(h.target0, src)
-                                                          : behind_port(h.dst);
+            const uint32_t outputs = dynamic                   ? behind_expert(target >> 4)
+                                     : tb::has_group(h.opcode) ? behind_group(h.target0, src)
+                                                               : behind_port(h.dst);
             v.code = reachable(outputs, src);
             if (!v.code && dynamic && !named.insert(target >> 4).second)
                 v.code = MW_HWERR_DUPLICATE;

@@ -368,16 +368,6 @@ struct host : host_link_bench {
         assert_true(in.empty());
     }
 
-    void paces()
-    {
-        const unsigned rates[] = {100, 100, 80, 30};
-        out_rate = rates[below(4)];
-        in_rate = rates[below(4)];
-        mem_rate = rates[below(4)];
-        most_bytes = below(2) ? 8 : 1 + below(8);
-        delay = 1 + below(30);
-    }
-
     void link_error(unsigned status, uint32_t seen, uint16_t last)
     {
         frame f = receive();
@@ -394,7 +384,7 @@ TEST(random)
     host b;
     b.sync();
     for (unsigned round = 0; round < 40; round++) {
-        b.paces();
+        b.paces(30);
         b.dut.done_i = b.below(2);
         for (unsigned n = 5 + b.below(20); n > 0; n--)
             b.percent(5) ? b.damaged_payload() : b.any_request();
@@ -410,7 +400,7 @@ TEST(out_of_step)
 {
     for (unsigned offset = 0; offset < 12; offset++) {
         host b;
-        b.paces();
+        b.paces(30);
         b.quiet(50);
         for (unsigned i = 0; i < 4; i++)
             b.ignored_request();
@@ -441,7 +431,7 @@ TEST(header_errors)
 {
     for (unsigned i = 0; i < 60; i++) {
         host b;
-        b.paces();
+        b.paces(30);
         b.version -= i % 3 == 0; // a host without keys
         b.sync();
         unsigned good = b.below(4);
@@ -471,7 +461,7 @@ TEST(sequence_errors)
 {
     for (unsigned i = 0; i < 20; i++) {
         host b;
-        b.paces();
+        b.paces(30);
         b.sync();
         b.any_request();
         uint16_t last = static_cast<uint16_t>(b.number - 1);
@@ -494,7 +484,7 @@ TEST(truncated)
 {
     for (unsigned i = 0; i < 40; i++) {
         host b;
-        b.paces();
+        b.paces(30);
         b.version -= i % 3 == 0;
         b.sync();
         mw_frame_header h = b.request(MW_FRAME_MEM_WRITE);
@@ -526,7 +516,7 @@ TEST(link_reset)
 {
     host b;
     for (unsigned i = 0; i < 300; i++) {
-        b.paces();
+        b.paces(30);
         b.sync();
         unsigned requests = 1 + b.below(5);
         for (unsigned n = 0; n < requests; n++)
@@ -667,7 +657,7 @@ TEST(hidden)
     constexpr size_t HEAD = sizeof(mw_frame_header), PACKET = 512;
     for (bool keys : {true, false}) {
         host b;
-        b.paces();
+        b.paces(30);
         b.out_rate = 100;
         b.most_bytes = 8;
         b.version = keys ? VERSION : VERSION - 1;
@@ -789,7 +779,7 @@ TEST(shapes)
         b.restart();
         b.sync();
         for (const auto &s : shapes) {
-            b.paces();
+            b.paces(30);
             mw_frame_header h = b.request(s.kind);
             h.argument = s.argument;
             h.count = s.count;
@@ -843,7 +833,7 @@ TEST(no_request)
 {
     for (unsigned shape = 0; shape < 10; shape++) {
         host b;
-        b.paces();
+        b.paces(30);
         b.sync();
         mw_frame_header h = b.request(MW_FRAME_LOG_CLEAR);
         uint16_t last = static_cast<uint16_t>(h.sequence - 1);
@@ -902,7 +892,7 @@ TEST(lost)
     host b;
     b.sync();
     for (unsigned i = 0; i < 200; i++) {
-        b.paces();
+        b.paces(30);
         bool write = b.below(2);
         uint32_t size = 16 * (1 + b.below(i % 10 ? 20 : 400));
         unsigned accesses = size / host_link_bench::FLIT;

@@ -130,9 +130,9 @@ class input : public tb::model<Vingress> {
             p.h.dtype = below(8);
             p.h.redop = below(8);
         }
-        if (switch_rules::is_group(p.h.opcode))
+        if (tb::has_group(p.h.opcode))
             p.h.target0 = below(4);
-        if (switch_rules::is_dynamic(p.h.opcode)) {
+        if (tb::has_targets(p.h.opcode)) {
             std::vector<uint16_t> t;
             unsigned most = 1 + below(16);
             for (unsigned tries = 0; tries < 200 && t.size() < most; tries++) {
@@ -488,8 +488,8 @@ class input : public tb::model<Vingress> {
         SAME(CHECK(code_o), valid ? code : 0);
         if (!valid || code)
             return;
-        SAME(CHECK(dynamic_o), switch_rules::is_dynamic(h.opcode));
-        SAME(CHECK(group_o), switch_rules::is_group(h.opcode));
+        SAME(CHECK(dynamic_o), tb::has_targets(h.opcode));
+        SAME(CHECK(group_o), tb::has_group(h.opcode));
         SAME(CHECK(pay_o), rules.pays(h));
         if (rules.pays(h))
             SAME(CHECK(flits_o), rules.payload_flits(h) - 1);
@@ -659,7 +659,7 @@ class input : public tb::model<Vingress> {
             desc = is_head && COPY(described_i) ? COPY(sel_i) : 0;
             if (begins) {
                 must[1] = static_cast<uint8_t>((must[1] & 0xe0) | me);
-                if (switch_rules::is_dynamic(in[0] & 63)) {
+                if (tb::has_targets(in[0] & 63)) {
                     must[5] &= 0x01; // the count, bits 45:41
                     must[5] |= in[5] & 0xc0;
                 }
@@ -973,7 +973,7 @@ class input : public tb::model<Vingress> {
                 if (o.cls == MW_CLS_STORE)
                     filled[c.first] = s;
                 const unsigned count = tb::header_of(c.second.data).cnt;
-                SAME(s->dyn, switch_rules::is_dynamic(o.h.opcode));
+                SAME(s->dyn, tb::has_targets(o.h.opcode));
                 if (s->dyn)
                     SAME(s->more, count - 1);
                 SAME(s->pay, flits != 0);

@@ -498,16 +498,6 @@ struct fuzz : host_link_bench {
         f.insert(f.end(), s.begin(), s.end());
         put(f);
     }
-
-    void paces()
-    {
-        const unsigned rates[] = {100, 100, 80, 30};
-        out_rate = rates[below(4)];
-        in_rate = rates[below(4)];
-        mem_rate = rates[below(4)];
-        most_bytes = below(2) ? 8 : 1 + below(8);
-        delay = 1 + below(10);
-    }
 };
 
 TEST(fuzz)
@@ -517,7 +507,7 @@ TEST(fuzz)
     uint64_t restart = 0;
     while (frames < FRAMES) {
         b.settle_all();
-        b.paces();
+        b.paces(10);
         b.dut.done_i = b.model.layer_done = b.below(2);
         if (frames >= restart) { // hosts without keys may come again
             b.put(

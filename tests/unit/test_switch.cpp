@@ -747,7 +747,7 @@ static packet random_packet(hubs &b, unsigned s, const mix &m)
         MW_OP_MULTIMEM_ST, MW_OP_DYMULTIMEM_ST, MW_OP_DYMULTIMEM_ST, MW_OP_MULTIMEM_RED};
     unsigned op = ops[b.rng() % 8];
     packet p = b.make(op, s, d);
-    if (carries_data(op)) {
+    if (tb::has_payload(op)) {
         if (b.rng() % 2)
             p.h.addr &= ~static_cast<uint64_t>(b.f - 1);
         unsigned most = 128 - static_cast<unsigned>(p.h.addr % b.f);

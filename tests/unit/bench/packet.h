@@ -14,11 +14,24 @@ inline bool has_targets(unsigned opcode)
 {
     return opcode == MW_OP_DYMULTIMEM_ST || opcode == MW_OP_DYMULTIMEM_LD_REDUCE;
 }
+inline bool has_group(unsigned opcode)
+{
+    return opcode == MW_OP_MULTIMEM_ST || opcode == MW_OP_MULTIMEM_RED ||
+           opcode == MW_OP_MULTIMEM_LD_REDUCE;
+}
 inline bool has_payload(unsigned opcode)
 {
     return opcode == MW_OP_ST || opcode == MW_OP_MULTIMEM_ST || opcode == MW_OP_MULTIMEM_RED ||
            opcode == MW_OP_DYMULTIMEM_ST || opcode == MW_OP_COUNTS || opcode == MW_OP_PARTIAL ||
            opcode == MW_OP_RESULT;
+}
+/// What an endpoint may ask of the switch; partial sums are answers.
+inline bool may_ask(unsigned opcode)
+{
+    return opcode == MW_OP_SIGNAL || opcode == MW_OP_EVENT || opcode == MW_OP_ACK ||
+           opcode == MW_OP_ERROR || opcode == MW_OP_ST || opcode == MW_OP_FLAG ||
+           opcode == MW_OP_FENCE || opcode == MW_OP_COUNTS || has_group(opcode) ||
+           has_targets(opcode);
 }
 
 /// One entry of a target list.
