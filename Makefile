@@ -255,7 +255,7 @@ $(B)/model/$(1)/$(6)/V$(6)_lanes.a: $(B)/model/$(1)/$(6)/V$(6).mk sim/lanes.py s
 
 $(B)/model/$(1)/$(6)/V$(6)__ALL.a: $(B)/model/$(1)/$(6)/V$(6).mk
 	$$(call say,CXX,$(6)$(comma) N=$(2) F=$(3) (half a minute or more))
-	$$(Q)$$(MAKE) -s -C $$(@D) -f V$(6).mk V$(6)__ALL.a $(VMAKE_CLANG) OPT_FAST="$(if $(filter $(LANES_PARTS),$(6)),-O0,$(if $(filter 0,$(5)),$(MODEL_OPT),-O1))" OPT_SLOW=$(if $(filter $(LANES_PARTS),$(6)),-O0,-O1) CXXFLAGS="-w -fPIC" >$$(@D)/make.log 2>&1 || { cat $$(@D)/make.log; exit 1; }
+	$$(Q)$$(MAKE) -s -C $$(@D) -f V$(6).mk V$(6)__ALL.a $(VMAKE_CLANG) OPT_FAST="$(if $(filter $(LANES_PARTS),$(6)),-O0,$(if $(filter 0,$(5)),$(MODEL_OPT),-O1))" OPT_SLOW=-O0 CXXFLAGS="-w -fPIC" >$$(@D)/make.log 2>&1 || { cat $$(@D)/make.log; exit 1; }
 	@touch $$@
 endef
 
@@ -294,7 +294,7 @@ $(B)/model/dev-$(1)/$(5)/V$(5).mk: | $(RTL_PKGS) $(REG_SV) $(DEV_PKGS) $(DEV_REG
 
 $(B)/model/dev-$(1)/$(5)/V$(5)__ALL.a: $(B)/model/dev-$(1)/$(5)/V$(5).mk
 	$$(call say,CXX,$(5)$(comma) N=$(2) F=$(3) (half a minute or more))
-	$$(Q)$$(MAKE) -s -C $$(@D) -f V$(5).mk V$(5)__ALL.a $(VMAKE_CLANG) OPT_FAST="$(MODEL_OPT)" OPT_SLOW=-O1 CXXFLAGS="-w -fPIC" >$$(@D)/make.log 2>&1 || { cat $$(@D)/make.log; exit 1; }
+	$$(Q)$$(MAKE) -s -C $$(@D) -f V$(5).mk V$(5)__ALL.a $(VMAKE_CLANG) OPT_FAST=-O1 OPT_SLOW=-O0 CXXFLAGS="-w -fPIC" >$$(@D)/make.log 2>&1 || { cat $$(@D)/make.log; exit 1; }
 	@touch $$@
 
 $(B)/model/dev-$(1)/libmw$(5).so: $(B)/model/dev-$(1)/$(5)/V$(5)__ALL.a sim/$(5).cpp sim/mw_device.h sim/endpoints.h sim/start.h sim/device.map $(call device_ulpi,$(5)) $(B)/verilated/plain.a | $(FW)/firmware.hex
