@@ -783,6 +783,8 @@ class output : public tb::model<Vswitch_output> {
                     line.first[b] = data[b];
             line.second = bit(dut.wr_data_i[0], 8 * F);
         }
+        if (VOQ(sent_i)) // the one before what is taken in this cycle, of whatever class that is
+            q.sending = nullptr;
         if (VOQ(pop_i)) {
             assert_false(q.waits[cls].empty());
             packet_p p = q.waits[cls].front();
@@ -802,8 +804,6 @@ class output : public tb::model<Vswitch_output> {
                 q.sending = p;
                 q.sending_seq = p->seq;
             }
-        } else if (VOQ(sent_i)) {
-            q.sending = nullptr;
         }
         if (VOQ(push_i)) {
             const packet_p must = inputs[0].before.p;
