@@ -211,19 +211,19 @@ module ingress #(
     assign decide     = flit_valid && (state_q == HEAD || in_list_q) && !wait_clear;
 
     assign misplaced = lane_end && flit_last != (!one_more && !pay);   // the packet ends too early or too late
-    assign spoilt    = lane_end && flit_last && flit_err;
+    assign spoilt    = flit_last && flit_err;   // what this flit holds says nothing: it may be what the link's wires held in a cycle without one
     assign bad_head  = head_code != ERR_NONE || misplaced || spoilt || (!listing && !is_group && !port_good);
 
     assign list_good = reached && !twice;
     assign good      = (listing && in_range && list_good) || other_good;
 
     always_comb begin
-        if (head_code != ERR_NONE)                   code = head_code;
+        if (spoilt)                                  code = ERR_LENGTH;
+        else if (head_code != ERR_NONE)              code = head_code;
         else if (!somewhere)                         code = ERR_UNMAPPED;
         else if (!allowed)                           code = ERR_PARTITION;
         else if (twice)                              code = ERR_DUPLICATE;
-        else if (misplaced)                          code = ERR_LENGTH;
-        else                                         code = ERR_POISON;
+        else                                         code = ERR_LENGTH;
     end
 
     assign cut     = flit_valid && state_q == LOW && flit_last;

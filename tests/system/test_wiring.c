@@ -366,6 +366,16 @@ static void any_layers(void **state)
     close_pair(&p);
 }
 
+/// What each hub says of itself and of the packets that the switch rejected.
+static void read_nodes(struct pair *p)
+{
+    for (unsigned g = 0; g < GPUS; g++) {
+        uint32_t value = 0;
+        access_register(p, false, NODE(g, status.state), &value);
+        access_register(p, false, NODE(g, status.error), &value);
+    }
+}
+
 /// GPUs misbehave, ports go down and up, partitions change in the middle; then RESET in the middle of that, and a layer which is right.
 static void what_goes_wrong(void **state)
 {
@@ -390,6 +400,7 @@ static void what_goes_wrong(void **state)
         p.disturb = mw_random_below(&r, 2);
         pair_run_until(&p, 20 + mw_random_below(&r, 6000), &done);
         p.disturb = false;
+        read_nodes(&p);
         d = reopen(&p, d);
         layer_pass(&a.l, d, "behind RESET");
         layer_free(&a.l);

@@ -498,8 +498,16 @@ class hubs : public tb::model<Vswitch_bench> {
         }
         if (how == LONG_BY_ONE && header_only && code == MW_HWERR_NONE)
             code = MW_HWERR_LENGTH;
-        if (how == LINK_ERROR && header_only && code == MW_HWERR_NONE)
-            code = MW_HWERR_POISON;
+        if (how == LINK_ERROR && header_only) { // whatever the last flit holds
+            packet before = p;
+            code = MW_HWERR_NONE;
+            if (w.size() > 16) {
+                before.targets.resize(1 + (w.size() - f - 16) / 2);
+                code = judge(before, src, cls, copies);
+            }
+            if (code == MW_HWERR_NONE)
+                code = MW_HWERR_LENGTH;
+        }
         ports[src].queue[cls].push_back({w, cls, how == LINK_ERROR});
         size_t number = ports[src].queued[cls]++, rows = results[src].size();
         if (code != MW_HWERR_NONE) {

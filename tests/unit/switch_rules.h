@@ -105,7 +105,7 @@ struct switch_rules {
         }
         const mw_header h = tb::header_of(w.data);
         v.opens = link_cls == MW_CLS_REQ && h.len && room;
-        v.code = check(h, link_cls, room);
+        v.code = have == hf && w.err ? unsigned{MW_HWERR_LENGTH} : check(h, link_cls, room);
         if (v.code)
             return v;
         const bool dynamic = tb::has_targets(h.opcode), pay = pays(h);
@@ -118,6 +118,10 @@ struct switch_rules {
                        last = flit + 1 == have;
             v.decided = flit + 1;
             v.looked_up = t + 1;
+            if (last && w.err) { // whatever its targets are
+                v.code = MW_HWERR_LENGTH;
+                return v;
+            }
             uint16_t target = 0;
             memcpy(&target, &w.data[t ? MW_HEADER_BYTES + 2 * (t - 1) : 14], 2);
             const uint32_t outputs = dynamic                   ? behind_expert(target >> 4)
@@ -128,8 +132,6 @@ struct switch_rules {
                 v.code = MW_HWERR_DUPLICATE;
             if (!v.code && flit_ends && last != (t + 1 == count && !pay))
                 v.code = MW_HWERR_LENGTH;
-            if (!v.code && flit_ends && last && w.err)
-                v.code = MW_HWERR_POISON;
             if (v.code)
                 return v;
             for (unsigned o = 0; o < n; o++)

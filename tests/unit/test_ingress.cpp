@@ -186,8 +186,14 @@ class input : public tb::model<Vingress> {
                                                    : static_cast<uint16_t>(rng());
             }
         }
-        if (percent(wrong / 3))
+        if (percent(wrong / 3)) {
             p.err = true;
+            // without a payload the mark is at the last flit of the list, which then may hold anything
+            if (p.targets.size() > 1 && percent(50))
+                for (size_t t = 1 + (p.targets.size() - 2) / LANES * LANES; t < p.targets.size();
+                     t++)
+                    p.targets[t] = static_cast<uint16_t>(rng());
+        }
         if (percent(wrong / 3))
             p.cut = static_cast<int>(below(5)) - 2;
         return p;
@@ -222,9 +228,9 @@ class input : public tb::model<Vingress> {
         } else if (o.cls <= MW_CLS_STORE) {
             held[o.cls]--;
         } else if (o.cls == MW_CLS_REQ && rows == OPEN_ROWS) {
-            if (frozen || level < rows || !percent(wrong / 5) || p.cut)
+            if (frozen || level < rows || !percent(wrong / 5) || p.cut || p.err)
                 return;
-            frozen = true; // no row ends until it is rejected
+            frozen = true; // no row ends until it is rejected, for that reason
             room = false;
         }
         if (o.enters)
