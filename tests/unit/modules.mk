@@ -72,16 +72,8 @@ UNIT += reduction
 UNIT_SRCS_reduction := rtl/hub/reduction.sv
 UNIT_C_reduction := host-tools/reduce.c
 UNIT_PARAMS_reduction := N=4 FlitBytes=8 AddrW=16
-UNIT += reduction_n2
-UNIT_TOP_reduction_n2 := reduction
-UNIT_SRCS_reduction_n2 := rtl/hub/reduction.sv
-UNIT_C_reduction_n2 := host-tools/reduce.c
-UNIT_PARAMS_reduction_n2 := N=2 FlitBytes=16 AddrW=16
-UNIT += reduction_n8
-UNIT_TOP_reduction_n8 := reduction
-UNIT_SRCS_reduction_n8 := rtl/hub/reduction.sv
-UNIT_C_reduction_n8 := host-tools/reduce.c
-UNIT_PARAMS_reduction_n8 := N=8 FlitBytes=16 AddrW=16
+$(eval $(call variant,reduction_n2,reduction,N=2 FlitBytes=16 AddrW=16))
+$(eval $(call variant,reduction_n8,reduction,N=8 FlitBytes=16 AddrW=16))
 UNIT += row_sum
 UNIT_SRCS_row_sum := rtl/common/fp_pkg.sv rtl/common/red_pkg.sv rtl/hub/row_sum.sv
 UNIT_C_row_sum := host-tools/reduce.c

@@ -1,191 +1,182 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the tests of the hub's reductions share: GPU memory with ports that stall at random, an
-// allocator, packets as lists of flits, and the sums in the host's floats in the order of
-// docs/architecture.md.
+// What row_sum has around it, alone as within reduction: memory, reduced rows from the wire, the packets that leave and the credits of partial sums.
 #ifndef REDUCTION_MODEL_H
 #define REDUCTION_MODEL_H
 
-#include "float_ref.h"
-#include "packet.h"
-#include "reduce.h"
+#include "bench/credits.h"
+#include "bench/memory.h"
+#include "bench/values.h"
+#include "node_cfg.h"
 
-#include <cstdint>
-#include <cstring>
-#include <deque>
-#include <map>
-#include <random>
-#include <utility>
-#include <vector>
+#include <algorithm>
 
-using bytes = std::vector<uint8_t>;
+namespace tb {
+static const unsigned N = PARAM_N, F = PARAM_FlitBytes, PF = 128 / F, HF = 16 / F;
+static const unsigned CREDITS = 4, MEM = F << PARAM_AddrW;
 
-struct chance {
-    explicit chance(uint64_t seed) : rng(seed) {}
-    bool percent(unsigned p) { return rng() % 100 < p; }
-    unsigned below(unsigned n) { return static_cast<unsigned>(rng() % n); }
-    std::mt19937_64 rng;
+/// A row as packets, all with this header but for length and, of stores, address.
+inline std::vector<packet> packets_of(const mw_header &h, const bytes &row)
+{
+    std::vector<packet> list;
+    for (size_t from = 0; from < row.size(); from += 128) {
+        const size_t to = std::min(from + 128, row.size());
+        packet p;
+        p.h = h;
+        p.payload.assign(&row[from], &row[from] + (to - from));
+        p.h.len = static_cast<uint32_t>(to - from);
+        p.h.addr += h.opcode == MW_OP_ST ? from : 0;
+        list.push_back(p);
+    }
+    return list;
+}
+
+/// Cycles of a kind of event.
+struct interval {
+    uint64_t first = 0, last = 0, count = 0;
+
+    void see(uint64_t now)
+    {
+        first = count++ ? first : now;
+        last = now;
+    }
+    double per_event() const
+    {
+        return static_cast<double>(last - first) / static_cast<double>(count - 1);
+    }
 };
 
-// bf16 with all that is special about it often enough.
-static inline uint16_t random_bf16(chance &c)
-{
-    static const uint16_t special[] = {0x0000, 0x8000, 0x0001, 0x8001, 0x007f, 0x0080, 0x8080,
-                                       0x7f7f, 0xff7f, 0x7f80, 0xff80, 0x7f81, 0x7fc0, 0xffc1};
-    if (c.percent(12))
-        return special[c.below(sizeof special / sizeof special[0])];
-    if (c.percent(30))
-        return static_cast<uint16_t>(c.rng());
-    // near 1, so that rounding and cancellation count
-    return static_cast<uint16_t>((c.rng() & 0x8000) | (0x3e00 + c.below(0x200)));
-}
+template <class Dut> struct sums : model<Dut> {
+    using model<Dut>::dut, model<Dut>::rng, model<Dut>::now, model<Dut>::percent, model<Dut>::below;
 
-static inline bytes random_row(chance &c, size_t length)
-{
-    bytes row(length);
-    for (size_t i = 0; i < length; i += 2) {
-        uint16_t h = random_bf16(c);
-        memcpy(&row[i], &h, 2);
-    }
-    return row;
-}
-
-// Type and operator of a reduction; the sum of bf16 unless told another.
-struct reduction_kind {
-    unsigned dtype = MW_DTYPE_BF16, redop = MW_REDOP_ADD;
-};
-
-static inline reduction_kind random_kind(chance &c)
-{
-    reduction_kind k;
-    do {
-        k.dtype = c.below(MW_DTYPES);
-        k.redop = c.below(MW_REDOPS);
-    } while (!mw_reduce_exists(k.dtype, k.redop));
-    return k;
-}
-
-// Rows reduced in the order given; no row gives zeros.
-static inline bytes sum_rows(const std::vector<bytes> &rows, size_t length, reduction_kind kind)
-{
-    bytes out(length, 0);
-    std::vector<const void *> terms;
-    for (const bytes &r : rows)
-        terms.push_back(&r[0]);
-    mw_reduce_rows(kind.dtype, kind.redop, terms.data(), terms.size(), length, out.data());
-    return out;
-}
-
-// Sum of rows of bf16 in the order given, in fp32, rounded at the end; no row gives zeros.
-static inline bytes sum_rows(const std::vector<bytes> &rows, size_t length)
-{
-    bytes out(length, 0);
-    for (size_t i = 0; i < length && !rows.empty(); i += 2) {
-        float sum = 0;
-        for (size_t r = 0; r < rows.size(); r++) {
-            uint16_t h;
-            memcpy(&h, &rows[r][i], 2);
-            sum = r == 0 ? from_bf16(h) : sum + from_bf16(h);
-        }
-        uint16_t h = nearest_bf16(sum);
-        memcpy(&out[i], &h, 2);
-    }
-    return out;
-}
-
-// Packets as flits of F bytes.
-template <unsigned F> struct packets {
-    struct flit {
-        uint8_t b[F];
-        bool last;
-        bool bad; // the link's mark
+    struct leaving {
+        wire packet;
+        bool ends_row;
     };
-    using stream = std::deque<flit>;
 
-    static void append(stream &s, const mw_header &h, const bytes &body)
+    node_cfg cfg;
+    memory mem{MEM, F};
+    read_port suma{mem, "SUMA"}, sumb{mem, "SUMB"};
+    write_port out{mem, "OUT"};
+    packet_source results;
+    packet_watch partials{"partial sums"}, stores{"stores"};
+    std::deque<leaving> partials_due[N], stores_due[N]; // by GPU
+    std::vector<credits> credit;                        // by requester
+    unsigned ready, credit_delay = 4;
+    unsigned up_period = 0; // cycles of the uplink per flit; 0: it is ready at random
+    interval partials_out, stores_out, flits_written;
+
+    /// Of ports: percent of the cycles in which they are ready. Credits: cfg.part_credits, 0 for all that there are.
+    sums(unsigned epoch, unsigned port, unsigned percent_ready, unsigned part_credits)
+        : credit(N,
+                 credits("partial sums", part_credits ? std::min(part_credits, CREDITS) : CREDITS)),
+          ready(percent_ready)
     {
-        uint64_t w[2];
-        mw_header_pack(&h, w);
-        bytes all(16 + (body.size() + F - 1) / F * F, 0);
-        memcpy(&all[0], w, 16);
-        if (!body.empty())
-            memcpy(&all[16], &body[0], body.size());
-        for (size_t i = 0; i < all.size(); i += F) {
-            flit f;
-            memcpy(f.b, &all[i], F);
-            f.last = i + F >= all.size();
-            f.bad = false;
-            s.push_back(f);
-        }
+        mem.data = random_row(rng, MEM);
+        suma.pace = sumb.pace = out.pace = ready;
+        suma.most_waits = sumb.most_waits = 5; // as gpu_mem promises
+        partials.gapless = stores.gapless = true;
+        cfg.set("port", port);
+        cfg.set("epoch", epoch);
+        cfg.set("part_credits", part_credits);
     }
 
-    static mw_header header(const bytes &packet)
+    mw_header head(unsigned opcode, unsigned dst) const
     {
-        uint64_t w[2];
-        mw_header h;
-        memcpy(w, &packet[0], 16);
-        mw_header_unpack(&h, w);
+        mw_header h = header(opcode);
+        h.src = static_cast<uint32_t>(cfg["port"]);
+        h.dst = dst;
+        h.epoch = static_cast<uint32_t>(cfg["epoch"]);
+        h.stage = MW_STAGE_COMBINE;
         return h;
     }
-};
-
-// Flit memory. A read sees every write granted in an earlier cycle.
-template <unsigned F> struct flit_memory {
-    explicit flit_memory(unsigned addr_width) : data(static_cast<size_t>(F) << addr_width) {}
-
-    void put(uint64_t at, const bytes &b) { memcpy(&data.at(at), &b[0], b.size()); }
-    bytes get(uint64_t at, size_t n) const
+    /// A row that must leave with packets of this header; what a poisoned one has in it does not count.
+    static void expect_row(std::deque<leaving> &due, const mw_header &h, const bytes &row)
     {
-        return bytes(data.begin() + static_cast<long>(at),
-                     data.begin() + static_cast<long>(at + n));
+        for (const packet &p : packets_of(h, row)) {
+            due.push_back({encode(p, F), false});
+            if (h.poison)
+                std::fill(due.back().packet.sure.begin() + MW_HEADER_BYTES,
+                          due.back().packet.sure.end(), false);
+        }
+        due.back().ends_row = true;
+    }
+    /// A reduced row as the switch sends it, with canonical NaN; its packets, of which one may be poisoned.
+    bytes reduced_row(size_t size) { return reduce_rows({random_row(rng, size)}, size, {}); }
+    std::vector<wire> reduced(const bytes &row, unsigned poisoned)
+    {
+        std::vector<wire> list;
+        for (packet &p : packets_of(head(MW_OP_RESULT, static_cast<unsigned>(cfg["port"])), row)) {
+            p.h.poison = list.size() == poisoned;
+            list.push_back(encode(p, F, &rng));
+        }
+        return list;
+    }
+    bool nothing_leaves() const
+    {
+        for (unsigned q = 0; q < N; q++)
+            if (!partials_due[q].empty() || !stores_due[q].empty())
+                return false;
+        return true;
     }
 
-    bytes data;
-};
-
-// A read port: grants at random, after 5 refusals in any case, answers after a fixed time.
-template <unsigned F> struct read_port {
-    static const unsigned LATENCY = 3;
-    unsigned ready_percent = 100;
-    unsigned refused = 0;
-    uint64_t reads = 0;
-
-    // Before the edge: drives ready and the answer of this cycle.
-    template <class Ready, class Valid, class Data>
-    void drive(chance &c, uint64_t cycle, Ready &ready, Valid &valid, Data &data)
+    void drive() override
     {
-        ready = c.percent(ready_percent) || refused == 5;
-        valid = !answers.empty() && answers.front().first == cycle;
-        if (valid) {
-            memcpy(&data, &answers.front().second[0], F);
-            answers.pop_front();
-        } else {
-            for (unsigned i = 0; i < F; i++)
-                reinterpret_cast<uint8_t *>(&data)[i] = static_cast<uint8_t>(c.rng());
+        suma.drive(rng, dut.suma_rd_ready_i, dut.suma_rd_rvalid_i, dut.suma_rd_rdata_i);
+        sumb.drive(rng, dut.sumb_rd_ready_i, dut.sumb_rd_rvalid_i, dut.sumb_rd_rdata_i);
+        out.drive(rng, dut.out_wr_ready_i);
+        dut.part_ready_i = up_period ? now % up_period == 0 : percent(ready);
+        dut.sst_ready_i = up_period ? dut.part_ready_i : percent(ready);
+        dut.res_bad_i = results.drive(rng, dut.res_valid_i, dut.res_data_i, dut.res_last_i)
+                            ? results.err()
+                            : percent(50);
+        dut.part_crd_valid_i = 0;
+        const unsigned first = below(N);
+        for (unsigned i = 0; i < N && !dut.part_crd_valid_i; i++) {
+            dut.part_crd_port_i = static_cast<uint8_t>((first + i) % N);
+            dut.part_crd_valid_i = credit[dut.part_crd_port_i].due(now);
         }
     }
 
-    // At the edge.
-    void sample(uint64_t cycle, bool valid, bool ready, uint64_t addr, const flit_memory<F> &m)
+    void sample() override
     {
-        refused = valid && !ready ? refused + 1 : 0;
-        if (!valid || !ready)
-            return;
-        answers.push_back({cycle + LATENCY, m.get(addr * F, F)});
-        reads++;
+        suma.sample(rng, dut.suma_rd_valid_o, dut.suma_rd_ready_i, dut.suma_rd_addr_o);
+        sumb.sample(rng, dut.sumb_rd_valid_o, dut.sumb_rd_ready_i, dut.sumb_rd_addr_o);
+        if (out.sample(dut.out_wr_valid_o, dut.out_wr_ready_i, dut.out_wr_addr_o, dut.out_wr_data_o,
+                       dut.out_wr_be_o)) {
+            assert_int_equal(dut.out_wr_be_o, (1u << F) - 1);
+            flits_written.see(now);
+        }
+        results.taken(dut.res_ready_o);
+        partials.see(dut.part_valid_o, dut.part_ready_i, dut.part_data_o, dut.part_last_o);
+        stores.see(dut.sst_valid_o, dut.sst_ready_i, dut.part_data_o, dut.part_last_o);
+        if (!partials.packets.empty()) {
+            const unsigned to = left(partials, partials_due);
+            partials_out.see(now);
+            credit[to].spend();
+            credit[to].owe(now + 1 + (credit_delay ? below(credit_delay) : 0));
+        }
+        if (!stores.packets.empty()) {
+            left(stores, stores_due);
+            stores_out.see(now);
+        }
     }
+    virtual void row_left(unsigned) {} ///< all partial sums of a row, to this requester
 
-    std::deque<std::pair<uint64_t, bytes>> answers;
+  private:
+    unsigned left(packet_watch &from, std::deque<leaving> *due)
+    {
+        const bytes p = from.take();
+        const unsigned to = header_of(p).dst;
+        assert_in_range(to, 0, N - 1);
+        assert_false(due[to].empty());
+        assert_wire(due[to].front().packet, p, "a row");
+        if (due == partials_due && due[to].front().ends_row)
+            row_left(to);
+        due[to].pop_front();
+        return to;
+    }
 };
-
-// Looks rows up, one at a time, after 2 cycles or a miss.
-struct allocator_model {
-    std::map<std::pair<unsigned, unsigned>, unsigned> rows; // {local expert, token} -> row
-    unsigned miss_percent = 0;
-    unsigned ready_percent = 100;
-    bool busy = false;
-    uint64_t due = 0, lookups = 0;
-    std::pair<unsigned, unsigned> key;
-};
+} // namespace tb
 
 #endif

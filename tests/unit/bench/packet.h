@@ -71,10 +71,12 @@ struct wire {
     bytes data = {};
     std::vector<bool> sure = {}; ///< bytes that count: behind targets and payload may be anything
     bool err = false;
+    std::vector<bool> bad = {}; ///< flits that the link marks, besides the last one with err
 
     size_t flits() const { return data.size() / flit; }
     const uint8_t *at(size_t i) const { return data.data() + i * flit; }
     bool last(size_t i) const { return i + 1 == flits(); }
+    bool marked(size_t i) const { return (err && last(i)) || (i < bad.size() && bad[i]); }
 };
 
 /// Bytes that do not count come from filler, or are 0.

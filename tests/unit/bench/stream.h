@@ -41,9 +41,11 @@ class watch {
         at += size;
     }
 
-    const char *name;
     bool waits = false;
     bytes held;
+
+  protected:
+    const char *name;
 };
 
 /// The same for flits, which it cuts into packets.
@@ -51,8 +53,12 @@ class packet_watch : public watch {
   public:
     using watch::watch;
 
+    bool gapless = false; ///< a packet that has begun is valid in every cycle up to its end
+
     template <class Data> bool see(bool valid, bool ready, const Data &data, bool last)
     {
+        if (gapless && !open.empty() && !valid)
+            fail_msg("%s: a gap in a packet", name);
         if (!watch::see(valid, ready, data, last))
             return false;
         const auto *p = reinterpret_cast<const uint8_t *>(&data);
@@ -121,7 +127,7 @@ class packet_source {
     }
     const wire &front() const { return queue.front(); }
     /// The link's error bit of the flit on offer.
-    bool err() const { return offered && front().err && front().last(at); }
+    bool err() const { return offered && front().marked(at); }
     /// Before the edge. True when the last flit of front() was taken: it leaves the queue.
     bool taken(bool ready)
     {
