@@ -1,78 +1,112 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the tests of the hub's receive side share: packets of every kind, right and wrong, as flits,
-// and a sender that keeps the rules of the link.
+// The receive side of a hub (rx_hub) with what is around it in every test: memory behind its ports, the two local streams, expert table and configuration.
 #ifndef RX_MODEL_H
 #define RX_MODEL_H
 
-#include "errors.h"
-#include "packet.h"
+#include "Vrx_hub.h"
+#include "bench/memory.h"
+#include "node_cfg.h"
 
-#include <array>
-#include <cstdint>
-#include <cstring>
-#include <deque>
-#include <random>
-#include <vector>
+#include <map>
+#include <optional>
 
-struct chance {
-    explicit chance(uint64_t seed) : rng(seed) {}
-    bool percent(unsigned p) { return rng() % 100 < p; }
-    unsigned below(unsigned n) { return static_cast<unsigned>(rng() % n); }
-    std::mt19937_64 rng;
-};
+namespace tb {
+// Parameters of rx_hub, and where a test has its tables.
+static const unsigned N = 4, LOG_N = 2, F = PARAM_FlitBytes, HF = 16 / F;
+static const unsigned LE = 4, EXPERTS = 64, SLOTS = 16, RESULTS = 4, MEM = 1 << 17;
+static const unsigned AL = 0x0400, GT = 0x4000, XD = 0x8000, YD = 0x10000;
 
-using bytes = std::vector<uint8_t>;
+struct rx_bench : model<Vrx_hub> {
+    struct ports {
+        write_port store[2], table_wr;
+        read_port table_rd, red_rd;
 
-static inline bytes random_bytes(chance &c, size_t n)
-{
-    bytes b(n);
-    for (auto &x : b)
-        x = static_cast<uint8_t>(c.rng());
-    return b;
-}
-
-struct packet {
-    mw_header h = {};
-    std::vector<uint16_t> more; // targets behind the first
-    bytes body;
-    int cut = 0;      // flits to add (> 0) or to leave out (< 0) at the end
-    bool err = false; // the link's error bit with the last flit
-};
-
-template <unsigned F> using flit = std::array<uint8_t, F>;
-
-// The body lies at its byte lanes; lanes without a byte get garbage.
-template <unsigned F> static std::vector<flit<F>> flits_of(const packet &p, chance &c)
-{
-    std::vector<flit<F>> out;
-    uint64_t w[2];
-    mw_header_pack(&p.h, w);
-    bytes flat(16);
-    memcpy(flat.data(), w, 16);
-    for (size_t t = 0; t < p.more.size(); t++) {
-        flat.push_back(static_cast<uint8_t>(p.more[t]));
-        flat.push_back(static_cast<uint8_t>(p.more[t] >> 8));
-    }
-    while (flat.size() % F)
-        flat.push_back(static_cast<uint8_t>(c.rng()));
-    if (!p.body.empty()) {
-        for (unsigned lane = 0; lane < p.h.addr % F; lane++)
-            flat.push_back(static_cast<uint8_t>(c.rng()));
-        flat.insert(flat.end(), p.body.begin(), p.body.end());
-        while (flat.size() % F)
-            flat.push_back(static_cast<uint8_t>(c.rng()));
-    }
-    int n = static_cast<int>(flat.size() / F) + p.cut;
-    for (int i = 0; i < (n < 1 ? 1 : n); i++) {
-        flit<F> f;
-        for (unsigned b = 0; b < F; b++) {
-            size_t at = static_cast<size_t>(i) * F + b;
-            f[b] = at < flat.size() ? flat[at] : static_cast<uint8_t>(c.rng());
+        explicit ports(memory &m)
+            : store{{m, "ST0"}, {m, "ST1"}}, table_wr(m, "table"), table_rd(m, "table"),
+              red_rd(m, "reds")
+        {
         }
-        out.push_back(f);
+    };
+
+    node_cfg cfg;
+    memory mem{MEM, F};
+    std::optional<ports> io{mem}; // as new behind a reset
+    packet_source local, control;
+    unsigned epoch = 0;
+
+    explicit rx_bench(const std::map<std::string, unsigned> &fields)
+    {
+        rng.fill(mem.data.data(), MEM);
+        dut.go_i = dut.sweep_i = dut.emap_we_i = dut.rx_valid_i = 0;
+        dut.req1_valid_i = dut.push_valid_i = dut.push_last_i = dut.list_valid_i = 0;
+        dut.arm_valid_i = dut.own_valid_i = 0;
+        cfg.set("n_shift", LOG_N);
+        cfg.set("local_experts", LE);
+        cfg.set("al_base", AL);
+        cfg.set("gt_base", GT);
+        cfg.set("xd_base", XD);
+        cfg.set("yd_base", YD);
+        for (auto &f : fields)
+            cfg.set(f.first, f.second);
+        cfg.drive(dut.cfg_i);
     }
-    return out;
-}
+
+    void set(const char *field, uint64_t value)
+    {
+        cfg.set(field, value);
+        cfg.drive(dut.cfg_i);
+    }
+    void map_expert(unsigned expert, bool valid, unsigned gpu, unsigned le)
+    {
+        dut.emap_we_i = 1;
+        dut.emap_addr_i = static_cast<uint16_t>(expert);
+        dut.emap_data_i = static_cast<uint16_t>(valid << 11 | gpu << 6 | le);
+        cycle();
+        dut.emap_we_i = 0;
+    }
+    /// Clears the tables. Returns the cycles.
+    uint64_t sweep()
+    {
+        dut.sweep_i = 1;
+        cycle();
+        dut.sweep_i = 0;
+        cycle();
+        return until("the sweep", 20000, [&] { return !dut.sweep_busy_o; });
+    }
+    void go(unsigned new_epoch)
+    {
+        set("epoch", epoch = new_epoch);
+        dut.go_i = 1;
+        cycle();
+        dut.go_i = 0;
+    }
+
+    void drive() override
+    {
+        for (unsigned w = 0; w < 2; w++)
+            io->store[w].drive(rng, dut.wr_ready_i[w]);
+        io->table_wr.drive(rng, dut.alm_wr_ready_i);
+        io->table_rd.drive(rng, dut.alm_rd_ready_i, dut.alm_rd_rvalid_i, dut.alm_rd_rdata_i);
+        io->red_rd.drive(rng, dut.rd_ready_i, dut.rd_rvalid_i, dut.rd_rdata_i);
+        local.drive(rng, dut.loc_valid_i, dut.loc_data_i, dut.loc_last_i);
+        control.drive(rng, dut.clo_valid_i, dut.clo_data_i, dut.clo_last_i);
+        dut.rdy_ready_i = percent(50);
+    }
+
+    void sample() override
+    {
+        io->table_rd.sample(rng, dut.alm_rd_valid_o, dut.alm_rd_ready_i, dut.alm_rd_addr_o);
+        io->red_rd.sample(rng, dut.rd_valid_o, dut.rd_ready_i, dut.rd_addr_o);
+        for (unsigned w = 0; w < 2; w++)
+            io->store[w].sample(dut.wr_valid_o[w], dut.wr_ready_i[w], dut.wr_addr_o[w],
+                                dut.wr_data_o[w], dut.wr_be_o[w]);
+        io->table_wr.sample(dut.alm_wr_valid_o, dut.alm_wr_ready_i, dut.alm_wr_addr_o,
+                            dut.alm_wr_data_o, dut.alm_wr_be_o);
+        local.taken(dut.loc_ready_o);
+        control.taken(dut.clo_ready_o);
+    }
+};
+} // namespace tb
 
 #endif

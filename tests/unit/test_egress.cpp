@@ -26,10 +26,7 @@ constexpr unsigned STORE_PKTS = PARAM_StorePkts, CTRL_PKTS = PARAM_CtrlPkts,
                    STAMP_W = PARAM_StampW;
 constexpr unsigned STAMPS = (1u << STAMP_W) - 1;
 constexpr bool GUEST = PARAM_Guest, LATE = GUEST && F == 8;
-constexpr unsigned log2_up(unsigned n)
-{
-    return n < 2 ? 0 : 1 + log2_up((n + 1) / 2);
-}
+using tb::log2_up;
 constexpr unsigned
     MOST = std::max(STORE_PKTS, CTRL_PKTS),
     SLOT_W = MOST > 1 ? log2_up(MOST) : 1, OFF_W = log2_up(PF), SEQS = 2u << log2_up(STORE_PKTS);

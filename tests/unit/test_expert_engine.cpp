@@ -72,9 +72,7 @@ struct engine : model<Vexpert_engine> {
     void set_row(unsigned size)
     {
         row_bytes = size;
-        row_shift = 0;
-        while ((1u << row_shift) < std::max(size, 4 * F))
-            row_shift++;
+        row_shift = log2_up(std::max(size, 4 * F));
         cfg.set("row_bytes", size);
         cfg.set("row_shift", row_shift);
     }
@@ -648,9 +646,7 @@ TEST(received_rows)
     dice rng;
     for (unsigned round = 0; round < 40; round++) {
         engine b;
-        unsigned k = 1 + rng.below(16), k_shift = 0, experts = 1 + rng.below(6);
-        while ((1u << k_shift) < k)
-            k_shift++;
+        unsigned k = 1 + rng.below(16), k_shift = log2_up(k), experts = 1 + rng.below(6);
         b.set_row(F * rng.pick({1, 2, 3, 4, 7}));
         unsigned rows =
             round == 0

@@ -38,14 +38,6 @@ struct settings {
     unsigned credit_delay = 10;
 };
 
-// Exponent of the least power of two that is not below n, and at least `least`.
-static unsigned log2_of(unsigned n, unsigned least)
-{
-    while (1u << least < n)
-        least++;
-    return least;
-}
-
 struct bench : sums<Vreduction> {
     struct copy { // of a row, by unit send
         uint64_t from, to;
@@ -67,7 +59,7 @@ struct bench : sums<Vreduction> {
 
     explicit bench(const settings &set = settings())
         : sums(EPOCH, set.port, set.ready, set.credits), conf(set),
-          row_shift(log2_of(set.row_bytes, 4)), k_shift(log2_of(set.k, 0))
+          row_shift(std::max(log2_up(set.row_bytes), 4u)), k_shift(log2_up(set.k))
     {
         credit_delay = conf.credit_delay;
         results.pace = 100 - conf.result_gap;

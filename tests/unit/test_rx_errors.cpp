@@ -4,14 +4,9 @@
 // own GPU, and must be told by the right unit, with the right code, in the right cycles; its credit comes back, and nothing else happens: memory, rows, tokens,
 // events and answers stay as they are. Then what stands in tables from another epoch, or by chance, and a reset in the middle of it all.
 
-#include "Vrx_hub.h"
 #include "bench/errors.h"
-#include "bench/memory.h"
-#include "node_cfg.h"
 #include "reduce.h"
-
-#include <map>
-#include <optional>
+#include "rx_model.h"
 
 #ifndef PARAM_Reds
 #define PARAM_Reds 0
@@ -19,12 +14,9 @@
 
 using namespace tb;
 
-static const unsigned N = 4, F = PARAM_FlitBytes, LE = 4, EXPERTS = 64, MEM = 1 << 17, PORT = 1,
-                      OTHER = 2;
+static const unsigned PORT = 1, OTHER = 2;
 static const unsigned TOKEN_SHIFT = 3, CAP_SHIFT = 2, ROW_SHIFT = 8, ROW = 2 * 128, K = 4;
-static const unsigned AL = 0x0400, GT = 0x4000, XD = 0x8000, YD = 0x10000, ST_LO = 0x18000,
-                      ST_HI = 0x1c000;
-static const unsigned SLOTS = 16, RESULTS = 4, HF = 16 / F, TOKEN_BITS = 5 + 2;
+static const unsigned ST_LO = 0x18000, ST_HI = 0x1c000, TOKEN_BITS = 5 + 2;
 static const unsigned ROWS_LOG2 = F == 8 ? 6 : 9;
 static const bool REDS = PARAM_Reds;
 enum unit { RX, STORE, ROWS, TOKENS };
@@ -35,35 +27,27 @@ static uint16_t own(unsigned le)
     return target(le * N + PORT);
 }
 
-struct ports {
-    write_port wr0, wr1, alm_wr;
-    read_port alm_rd, red_rd;
-
-    explicit ports(memory &m)
-        : wr0(m, "ST0"), wr1(m, "ST1"), alm_wr(m, "table"), alm_rd(m, "table"), red_rd(m, "reds")
-    {
-    }
-};
-
-struct hub : model<Vrx_hub> {
-    node_cfg cfg;
-    memory mem{MEM, F};
+struct hub : rx_bench {
     error_watch errors{"hub"};
-    std::optional<ports> io{mem};
-    packet_source local, control;
     packet_watch requests{"requests"}, results{"results"};
-    unsigned epoch, credits[4] = {}, row_events = 0, acks = 0, answers = 0, flags = 0, events = 0,
-                    counts = 0;
+    unsigned credits[4] = {}, row_events = 0, acks = 0, answers = 0, flags = 0, events = 0,
+             counts = 0;
     std::vector<bool> request_err, result_bad; // of each flit
     unsigned pace = 100, result_pace = 100;
 
-    explicit hub(unsigned its_epoch = 2) : epoch(its_epoch)
+    explicit hub(unsigned its_epoch = 2)
+        : rx_bench({{"port", PORT},
+                    {"epoch", its_epoch},
+                    {"k", K},
+                    {"token_shift", TOKEN_SHIFT},
+                    {"row_bytes", ROW},
+                    {"row_shift", ROW_SHIFT},
+                    {"gate_shift", 4},
+                    {"cap_shift", CAP_SHIFT},
+                    {"st_lo", ST_LO},
+                    {"st_hi", ST_HI}})
     {
-        rng.fill(mem.data.data(), MEM);
-        dut.go_i = dut.sweep_i = dut.emap_we_i = dut.rx_valid_i = 0;
-        dut.req1_valid_i = dut.push_valid_i = dut.push_last_i = dut.list_valid_i = 0;
-        dut.arm_valid_i = dut.own_valid_i = 0;
-        configure();
+        epoch = its_epoch;
         reset();
         write_map();
         sweep();
@@ -72,85 +56,26 @@ struct hub : model<Vrx_hub> {
 
     void write_map()
     {
-        for (unsigned e = 0; e < EXPERTS; e++) {
-            bool mapped = e < N * LE;
-            dut.emap_we_i = 1;
-            dut.emap_addr_i = static_cast<uint16_t>(e);
-            dut.emap_data_i = static_cast<uint16_t>(mapped << 11 | e % N << 6 | e / N % LE);
-            cycle();
-        }
-        dut.emap_we_i = 0;
+        for (unsigned e = 0; e < EXPERTS; e++)
+            map_expert(e, e < N * LE, e % N, e / N % LE);
     }
-
-    void configure()
-    {
-        const std::map<std::string, unsigned> fields = {
-            {"port", PORT},     {"epoch", epoch},
-            {"k", K},           {"token_shift", TOKEN_SHIFT},
-            {"n_shift", 2},     {"local_experts", LE},
-            {"row_bytes", ROW}, {"row_shift", ROW_SHIFT},
-            {"gate_shift", 4},  {"cap_shift", CAP_SHIFT},
-            {"al_base", AL},    {"gt_base", GT},
-            {"xd_base", XD},    {"yd_base", YD},
-            {"st_lo", ST_LO},   {"st_hi", ST_HI}};
-        for (auto &f : fields)
-            cfg.set(f.first, f.second);
-        cfg.drive(dut.cfg_i);
-    }
-    void set(const char *field, unsigned value)
-    {
-        cfg.set(field, value);
-        cfg.drive(dut.cfg_i);
-    }
-    void sweep()
-    {
-        dut.sweep_i = 1;
-        cycle();
-        dut.sweep_i = 0;
-        cycle();
-        until("the sweep", 20000, [&] { return !dut.sweep_busy_o; });
-    }
-    void go(unsigned new_epoch)
-    {
-        set("epoch", epoch = new_epoch);
-        go();
-    }
-    void go()
-    {
-        dut.go_i = 1;
-        cycle();
-        dut.go_i = 0;
-    }
+    using rx_bench::go;
+    void go() { go(epoch); }
 
     void drive() override
     {
-        io->wr0.pace = io->wr1.pace = io->alm_wr.pace = io->alm_rd.pace = io->red_rd.pace = pace;
-        io->wr0.drive(rng, dut.wr_ready_i[0]);
-        io->wr1.drive(rng, dut.wr_ready_i[1]);
-        io->alm_wr.drive(rng, dut.alm_wr_ready_i);
-        io->alm_rd.drive(rng, dut.alm_rd_ready_i, dut.alm_rd_rvalid_i, dut.alm_rd_rdata_i);
-        io->red_rd.drive(rng, dut.rd_ready_i, dut.rd_rvalid_i, dut.rd_rdata_i);
-        local.drive(rng, dut.loc_valid_i, dut.loc_data_i, dut.loc_last_i);
-        control.drive(rng, dut.clo_valid_i, dut.clo_data_i, dut.clo_last_i);
+        io->store[0].pace = io->store[1].pace = pace;
+        io->table_wr.pace = io->table_rd.pace = io->red_rd.pace = pace;
+        rx_bench::drive();
         dut.ack_ready_i = percent(pace);
         dut.res_ready_i = percent(result_pace);
-        dut.rdy_ready_i = percent(50);
     }
 
     void sample() override
     {
         for (unsigned u = 0; u < 4; u++)
             errors.see(now, dut.err_valid_o >> u & 1, dut.err_code_o[u], u);
-        io->alm_rd.sample(rng, dut.alm_rd_valid_o, dut.alm_rd_ready_i, dut.alm_rd_addr_o);
-        io->red_rd.sample(rng, dut.rd_valid_o, dut.rd_ready_i, dut.rd_addr_o);
-        io->wr0.sample(dut.wr_valid_o[0], dut.wr_ready_i[0], dut.wr_addr_o[0], dut.wr_data_o[0],
-                       dut.wr_be_o[0]);
-        io->wr1.sample(dut.wr_valid_o[1], dut.wr_ready_i[1], dut.wr_addr_o[1], dut.wr_data_o[1],
-                       dut.wr_be_o[1]);
-        io->alm_wr.sample(dut.alm_wr_valid_o, dut.alm_wr_ready_i, dut.alm_wr_addr_o,
-                          dut.alm_wr_data_o, dut.alm_wr_be_o);
-        local.taken(dut.loc_ready_o);
-        control.taken(dut.clo_ready_o);
+        rx_bench::sample();
         if (dut.req_valid_o)
             request_err.push_back(dut.req_err_o);
         requests.see(dut.req_valid_o, true, dut.req_data_o, dut.req_last_o);

@@ -542,14 +542,6 @@ struct hub : model<Vsend> {
     unsigned done_percent = rng.one_in(3) ? 20 : 1;
 };
 
-static unsigned log2_up(unsigned x)
-{
-    unsigned s = 0;
-    while ((1u << s) < x)
-        s++;
-    return s;
-}
-
 static layer random_layer(dice &rng)
 {
     layer l = {};

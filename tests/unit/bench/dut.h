@@ -36,6 +36,12 @@ template <class Port> bool bit(const Port &port, unsigned i)
     return get(port)[i / 8] >> (i % 8) & 1;
 }
 
+/// Bits that number n places: the exponent of the least power of two that is not below n.
+constexpr unsigned log2_up(uint64_t n)
+{
+    return n < 2 ? 0 : 1 + log2_up((n + 1) / 2);
+}
+
 /// Any value of so many bits into a port, or into each place of an array of ports.
 template <class Port> void scramble(Port &port, unsigned width, dice &rng)
 {
