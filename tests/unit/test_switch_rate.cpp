@@ -4,89 +4,71 @@
 // packets of random destinations, look-ahead windows from 1 on, dispatch multicast, reductions by all ports at once, and the latency of an idle switch.
 //
 // The shares are those of random traffic, so they vary: what is compared with a figure close by runs longer. A port has no queue to itself. Where traffic goes to all outputs, the own one included, one half of the ports sends and the
-// other half receives: a switch of half as many ports. MW_SEED repeats a run; MW_CYCLES=n measures longer.
+// other half receives: a switch of half as many ports. MW_CYCLES=n measures longer.
 
 #include "Vswitch_bench.h"
-#include "packet.h"
+#include "bench/dut.h"
+#include "bench/packet.h"
 
-#include <cstdarg>
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <ctime>
-#include <deque>
-#include <memory>
-#include <random>
-#include <vector>
+#include <algorithm>
+#include <map>
 
-extern "C" {
-#include <setjmp.h>
+using namespace tb;
 
-#include <cmocka.h>
+static const unsigned N = PARAM_N, F = PARAM_FlitBytes, EXPERTS = 64;
+static const unsigned WARM_UP = 6000; // cycles
+static const bool SMALL = N <= 8;
+
+// Cycles of a run: as many as take some seconds, or MW_CYCLES.
+static unsigned usual_cycles()
+{
+    const char *s = getenv("MW_CYCLES");
+    const unsigned wanted = s ? static_cast<unsigned>(strtoul(s, nullptr, 0)) : 0;
+    return wanted > WARM_UP ? wanted : SMALL ? 100000 : 30000;
 }
 
-namespace {
-
-uint64_t seed;
-unsigned cycles = 0; // of a run; 0: as many as take some seconds
-const unsigned warm_up = 6000;
-
-struct wire {
-    std::vector<uint32_t> words;
-    unsigned cls;
-};
-
 struct port {
-    std::deque<wire> queue; // stores and requests
-    unsigned at = 0;        // word of the packet being sent
+    size_t at = 0; // flit of the packet being sent
     bool sending = false;
     wire now;
-    unsigned store_credits;
-    std::vector<unsigned> part_credits, owed; // by requester
-    unsigned turn = 0;                        // requester that is served next
+    unsigned cls = 0; // of that
+    unsigned store_credits = 0;
+    unsigned part_credits[N] = {}, owed[N] = {}; // by requester
+    unsigned turn = 0;                           // requester that is served next
     unsigned rows_open = 0, row_packets = 0;
     bool receiving = false;
     uint64_t up_busy = 0, dn_busy = 0, first_rx = 0;
 };
 
-class traffic {
-  public:
-    Vswitch_bench dut;
-    unsigned n, f, open_rows;
-    std::mt19937_64 rng;
-    uint64_t now = 0;
-    std::vector<port> ports;
+struct traffic : model<Vswitch_bench> {
+    unsigned open_rows;
+    port ports[N];
     unsigned row_bytes = 0; // of a reduction, 0: none are asked for
+    unsigned cycles_run = 0;
 
-    explicit traffic(unsigned window) : rng(seed)
+    explicit traffic(unsigned window)
     {
-        dut.clk_i = dut.rst_ni = dut.go_i = dut.epoch_i = 0;
+        dut.go_i = dut.epoch_i = dut.emap_we_i = dut.group_we_i = 0;
         dut.latency_i = 1;
-        dut.emap_we_i = dut.group_we_i = 0;
         dut.throttle_i = dut.store_credits_i = dut.part_credits_i = 0;
+        dut.enable_i = dut.disable_i = dut.limit_i = dut.run_i = dut.mon_read_i = 0;
         dut.window_i = static_cast<uint8_t>(window);
-        dut.cnt_port_i = dut.cnt_idx_i = 0;
-        dut.eval();
-        n = dut.param_o[0];
-        f = dut.param_o[1];
-        open_rows = dut.param_o[4];
-        ports.resize(n);
-        for (unsigned p = 0; p < n; p++) {
-            ports[p].store_credits = dut.param_o[2];
-            ports[p].part_credits.assign(n, dut.param_o[5]);
-            ports[p].owed.assign(n, 0);
-            ports[p].turn = p;
+        for (unsigned p = 0; p < N; p++) {
             dut.partition_i[p] = ~0u;
             idle(p);
         }
-        for (int i = 0; i < 4; i++)
-            edge();
-        dut.rst_ni = 1;
-        for (unsigned e = 0; e < 64; e++) {
-            dut.emap_we_i = 1;
+        reset();
+        assert_int_equal(dut.param_o[0], N);
+        open_rows = dut.param_o[4];
+        for (unsigned p = 0; p < N; p++) {
+            ports[p].store_credits = dut.param_o[2];
+            std::fill_n(ports[p].part_credits, N, dut.param_o[5]);
+            ports[p].turn = p;
+        }
+        dut.emap_we_i = 1;
+        for (unsigned e = 0; e < EXPERTS; e++) {
             dut.emap_addr_i = static_cast<uint16_t>(e);
-            dut.emap_data_i = static_cast<uint16_t>(0x800 | (e % n) << 6);
+            dut.emap_data_i = static_cast<uint16_t>(0x800 | (e % N) << 6);
             edge();
         }
         dut.emap_we_i = 0;
@@ -99,145 +81,125 @@ class traffic {
             edge();
     }
 
-    unsigned below(unsigned m) { return static_cast<unsigned>(rng() % m); }
-
-    wire make(unsigned op, unsigned dst, unsigned len, const std::vector<unsigned> &experts = {})
+    packet make(unsigned op, unsigned dst, unsigned len, const std::vector<uint16_t> &targets = {})
     {
-        mw_header h = {};
-        h.opcode = op;
-        h.cls = op >> 4 & 3;
-        h.dst = dst;
-        h.len = len;
-        h.dtype = MW_DTYPE_BF16;
-        h.redop = MW_REDOP_ADD;
-        h.cnt = static_cast<uint32_t>(experts.size());
-        if (!experts.empty())
-            h.target0 = experts[0] << 4;
-        uint64_t half[2];
-        mw_header_pack(&h, half);
-        std::vector<uint8_t> b(16);
-        memcpy(b.data(), half, 16);
-        for (size_t i = 1; i < experts.size(); i++) {
-            b.push_back(static_cast<uint8_t>(experts[i] << 4 | i));
-            b.push_back(static_cast<uint8_t>(experts[i] >> 4));
-        }
-        b.resize((b.size() + f - 1) / f * f + (h.cls == MW_CLS_REQ ? 0 : len));
-        wire w = {std::vector<uint32_t>(b.size() / 4), h.cls};
-        memcpy(w.words.data(), b.data(), b.size());
-        return w;
+        packet p;
+        p.h = header(op);
+        p.h.dst = dst;
+        p.h.len = len;
+        p.h.dtype = MW_DTYPE_BF16;
+        p.h.redop = MW_REDOP_ADD;
+        p.set_targets(targets);
+        p.payload.resize(has_payload(op) ? len : 0);
+        return p;
     }
 
-    // Six of 64 experts, those of the port itself left out.
-    wire dispatch(unsigned p)
+    // Six of the experts, those of the port itself left out.
+    packet dispatch(unsigned p)
     {
-        std::vector<unsigned> t;
-        while (t.empty()) {
+        std::vector<uint16_t> list;
+        while (list.empty()) {
             uint64_t seen = 0;
-            for (int k = 0; k < 6;) {
-                unsigned e = below(64);
+            for (unsigned k = 0; k < 6;) {
+                const unsigned e = below(EXPERTS);
                 if (seen >> e & 1)
                     continue;
                 seen |= UINT64_C(1) << e;
                 k++;
-                if (e % n != p)
-                    t.push_back(e);
+                if (e % N != p)
+                    list.push_back(target(e, static_cast<unsigned>(list.size())));
             }
         }
-        return make(MW_OP_DYMULTIMEM_ST, 0, 128, t);
+        return make(MW_OP_DYMULTIMEM_ST, 0, 128, list);
     }
 
     // Runs, counts busy cycles after the warm-up; next(p, packet) makes the next packet of port p.
-    template <typename F> void run(unsigned count, F next)
+    template <typename Next> void run(unsigned count, Next next)
     {
         for (unsigned c = 0; c < count; c++) {
-            for (unsigned p = 0; p < n; p++)
+            for (unsigned p = 0; p < N; p++)
                 transmit(p, next);
-            dut.eval();
-            bool counts = c >= warm_up;
-            for (unsigned p = 0; p < n; p++)
-                receive(p, counts);
+            settle();
+            for (unsigned p = 0; p < N; p++)
+                receive(p, c >= WARM_UP);
             edge();
         }
+        cycles_run = count;
     }
 
+    // Shares of ports from .. to - 1: their mean, and the least one.
     double busy(unsigned from, unsigned to, uint64_t port::*what, double *least = nullptr)
     {
         double sum = 0;
-        if (least)
-            *least = 1;
         for (unsigned p = from; p < to; p++) {
-            double share = static_cast<double>(ports[p].*what) / (cycles - warm_up);
+            const double share = static_cast<double>(ports[p].*what) / (cycles_run - WARM_UP);
             sum += share;
-            if (least && share < *least)
-                *least = share;
+            if (least)
+                *least = p == from ? share : std::min(*least, share);
         }
         return sum / (to - from);
     }
 
   private:
-    void edge()
-    {
-        dut.clk_i = 1;
-        dut.eval();
-        dut.clk_i = 0;
-        dut.eval();
-        now++;
-    }
+    uint32_t *up_data(unsigned p) { return &dut.up_data_i[p * F / 4]; }
 
     void idle(unsigned p)
     {
-        dut.up_valid_i[p] = dut.up_last_i[p] = dut.up_err_i[p] = 0;
-        dut.up_cls_i[p] = 0;
+        dut.up_valid_i[p] = 0;
+        dut.up_last_i[p] = percent(50);
+        dut.up_err_i[p] = percent(50);
+        dut.up_cls_i[p] = static_cast<uint8_t>(below(4));
         dut.dn_crd_i[p] = 0;
-        for (unsigned w = 0; w < f / 4; w++)
-            dut.up_data_i[p * f / 4 + w] = 0;
+        rng.fill(up_data(p), F);
     }
 
-    template <typename F> bool start(unsigned p, F next)
+    // The port's next packet, if it may begin one.
+    template <typename Next> bool start(unsigned p, packet &made, Next next)
     {
         port &q = ports[p];
-        if (row_bytes) {
-            if (q.rows_open < open_rows) {
-                q.rows_open++;
-                q.now = make(MW_OP_MULTIMEM_LD_REDUCE, 0, row_bytes);
-                return true;
-            }
-            for (unsigned k = 1; k <= n; k++) {
-                unsigned r = (q.turn + k) % n;
-                if (!q.owed[r] || !q.part_credits[r])
-                    continue;
-                q.owed[r]--;
-                q.part_credits[r]--;
-                q.turn = r;
-                q.now = make(MW_OP_PARTIAL, r, row_bytes < 128 ? row_bytes : 128);
-                return true;
-            }
-            return false;
+        if (!row_bytes) {
+            if (!q.store_credits || !next(p, made))
+                return false;
+            q.store_credits--;
+            return true;
         }
-        if (!q.store_credits || !next(p, q.now))
-            return false;
-        q.store_credits--;
-        return true;
+        if (q.rows_open < open_rows) {
+            q.rows_open++;
+            made = make(MW_OP_MULTIMEM_LD_REDUCE, 0, row_bytes);
+            return true;
+        }
+        for (unsigned k = 1; k <= N; k++) {
+            const unsigned r = (q.turn + k) % N;
+            if (!q.owed[r] || !q.part_credits[r])
+                continue;
+            q.owed[r]--;
+            q.part_credits[r]--;
+            q.turn = r;
+            made = make(MW_OP_PARTIAL, r, std::min(row_bytes, 128u));
+            return true;
+        }
+        return false;
     }
 
-    template <typename F> void transmit(unsigned p, F next)
+    template <typename Next> void transmit(unsigned p, Next next)
     {
         port &q = ports[p];
-        if (!q.sending) {
+        packet made;
+        if (!q.sending && start(p, made, next)) {
+            q.sending = true;
             q.at = 0;
-            q.sending = start(p, next);
+            q.now = encode(made, F);
+            q.cls = made.h.cls;
         }
-        dut.up_valid_i[p] = q.sending;
-        dut.dn_crd_i[p] = 0;
         if (!q.sending)
-            return;
-        for (unsigned w = 0; w < f / 4; w++)
-            dut.up_data_i[p * f / 4 + w] = q.now.words[q.at + w];
-        q.at += f / 4;
-        dut.up_cls_i[p] = static_cast<uint8_t>(q.now.cls);
-        dut.up_last_i[p] = q.at == q.now.words.size();
-        if (dut.up_last_i[p])
-            q.sending = false;
+            return idle(p);
+        dut.dn_crd_i[p] = 0;
+        dut.up_valid_i[p] = 1;
+        dut.up_err_i[p] = 0;
+        memcpy(up_data(p), q.now.at(q.at), F);
+        dut.up_cls_i[p] = static_cast<uint8_t>(q.cls);
+        dut.up_last_i[p] = q.now.last(q.at++);
+        q.sending = !dut.up_last_i[p];
     }
 
     void receive(unsigned p, bool counts)
@@ -255,11 +217,8 @@ class traffic {
         if (!q.receiving) {
             if (!q.first_rx)
                 q.first_rx = now;
-            uint64_t half[2] = {dut.dn_data_o[p * f / 4] |
-                                    static_cast<uint64_t>(dut.dn_data_o[p * f / 4 + 1]) << 32,
-                                0};
-            mw_header h;
-            mw_header_unpack(&h, half);
+            const auto *data = reinterpret_cast<const uint8_t *>(&dut.dn_data_o[p * F / 4]);
+            const mw_header h = header_of(bytes(data, data + F));
             if (cls == MW_CLS_REQ)
                 q.owed[h.src] += (h.len + 127) / 128;
             if (cls == MW_CLS_PART && ++q.row_packets == (row_bytes + 127) / 128) {
@@ -273,74 +232,51 @@ class traffic {
     }
 };
 
-// Runs while it lives for more cycles, for a figure with little to spare.
-class longer {
-  public:
-    explicit longer(unsigned times) : usual(cycles) { cycles *= times; }
-    ~longer() { cycles = usual; }
-    longer(const longer &) = delete;
-    longer &operator=(const longer &) = delete;
-
-  private:
-    unsigned usual;
-};
-
 // Uniform unicast. Halves: to every output of a switch of n / 2 ports; else to every port but the own one.
-double unicast(unsigned window, bool halves)
+// Of so many runs' cycles: a figure with little to spare takes more.
+static double unicast(unsigned window, bool halves, unsigned runs = 1)
 {
-    auto t = std::make_unique<traffic>(window);
-    unsigned m = halves ? t->n / 2 : t->n;
-    t->run(cycles, [&](unsigned p, wire &w) {
+    traffic t(window);
+    const unsigned m = halves ? N / 2 : N;
+    t.run(runs * usual_cycles(), [&](unsigned p, packet &made) {
         if (p >= m)
             return false;
-        unsigned d = halves ? m + t->below(m) : (p + 1 + t->below(m - 1)) % m;
-        w = t->make(MW_OP_ST, d, 128);
+        const unsigned d = halves ? m + t.below(m) : (p + 1 + t.below(m - 1)) % m;
+        made = t.make(MW_OP_ST, d, 128);
         return true;
     });
-    double share = t->busy(halves ? m : 0, t->n, &port::dn_busy);
+    const double share = t.busy(halves ? m : 0, N, &port::dn_busy);
     printf("  unicast, %2u %s, window %2u: %.4f\n", m,
            halves ? "inputs to as many outputs" : "ports, own one left out ", window, share);
     return share;
 }
 
-double dispatch(unsigned window)
+static double dispatch(unsigned window)
 {
-    auto t = std::make_unique<traffic>(window);
-    t->run(cycles, [&](unsigned p, wire &w) {
-        w = t->dispatch(p);
+    traffic t(window);
+    t.run(3 * usual_cycles(), [&](unsigned p, packet &made) {
+        made = t.dispatch(p);
         return true;
     });
-    double share = t->busy(0, t->n, &port::dn_busy);
-    printf("  dispatch, %2u ports, window %2u: %.4f\n", t->n, window, share);
+    const double share = t.busy(0, N, &port::dn_busy);
+    printf("  dispatch, %2u ports, window %2u: %.4f\n", N, window, share);
     return share;
 }
 
 // What an input-queued switch with one packet of look-ahead is known to reach; it validates the bench.
-void one_packet_of_look_ahead_gives_the_classical_limits(void **)
+TEST(one_packet_of_look_ahead_gives_the_classical_limits)
 {
-    static const struct {
-        unsigned ports;
-        double limit;
-    } known[] = {{4, 0.655}, {8, 0.618}, {16, 0.602}};
-    longer run(2);
-    double share = unicast(1, true);
-    unsigned ports = traffic(0).n / 2, found = 0;
-    for (auto &k : known) {
-        if (k.ports != ports)
-            continue;
-        found++;
-        assert_true(share > k.limit - 0.01 && share < k.limit + 0.01);
-    }
-    assert_int_equal(found, 1);
+    const std::map<unsigned, double> known = {{4, 0.655}, {8, 0.618}, {16, 0.602}}; // by ports
+    const double share = unicast(1, true, 2), limit = known.at(N / 2);
+    assert_true(share > limit - 0.01 && share < limit + 0.01);
 }
 
-void unicast_fills_the_outputs(void **)
+TEST(unicast_fills_the_outputs)
 {
-    longer run(traffic(0).n <= 8 ? 6 : 2);
-    assert_true(unicast(0, false) >= 0.99);
+    assert_true(unicast(0, false, SMALL ? 6 : 2) >= 0.99);
 }
 
-void a_wider_window_is_faster(void **)
+TEST(a_wider_window_is_faster)
 {
     double last = 0;
     for (unsigned w : {1u, 4u, 16u}) {
@@ -350,77 +286,55 @@ void a_wider_window_is_faster(void **)
     }
 }
 
-void dispatch_fills_the_outputs(void **)
+TEST(dispatch_fills_the_outputs)
 {
-    unsigned n = traffic(0).n;
-    longer run(3);
-    assert_true(dispatch(4) >= (n <= 8 ? 0.98 : 0.96));
-    assert_true(dispatch(16) >= (n <= 8 ? 0.995 : 0.99));
-    assert_true(dispatch(0) >= (n <= 8 ? 0.995 : 0.99));
+    assert_true(dispatch(4) >= (SMALL ? 0.98 : 0.96));
+    assert_true(dispatch(16) >= (SMALL ? 0.995 : 0.99));
+    assert_true(dispatch(0) >= (SMALL ? 0.995 : 0.99));
 }
 
-void reduce_scatter_fills_the_uplinks(void **)
+TEST(reduce_scatter_fills_the_uplinks)
 {
-    for (unsigned bytes : {128u, 1024u}) {
-        auto t = std::make_unique<traffic>(0);
-        t->row_bytes = bytes;
-        t->run(cycles, [](unsigned, wire &) { return false; });
-        double least, share = t->busy(0, t->n, &port::up_busy, &least);
+    for (unsigned size : {128u, 1024u}) {
+        traffic t(0);
+        t.row_bytes = size;
+        t.run(usual_cycles(), [](unsigned, packet &) { return false; });
+        double least;
+        const double share = t.busy(0, N, &port::up_busy, &least);
         printf(
             "  reduce-scatter, %2u ports, rows of %4u bytes: uplinks %.4f, the least busy %.4f\n",
-            t->n, bytes, share, least);
+            N, size, share, least);
         assert_true(least >= 0.97);
     }
 }
 
 // From the first flit at the switch's input to the first one at its output 1, the links left out; with targets on ports 1, 2, .. (0: a plain store).
-unsigned idle_latency(unsigned targets)
+static unsigned idle_latency(unsigned targets)
 {
-    auto t = std::make_unique<traffic>(0);
-    std::vector<unsigned> e;
+    traffic t(0);
+    std::vector<uint16_t> list;
     for (unsigned i = 1; i <= targets; i++)
-        e.push_back(i);
+        list.push_back(target(i, i - 1));
     bool sent = false;
-    uint64_t start = t->now;
-    t->run(60, [&](unsigned p, wire &w) {
+    const uint64_t start = t.now;
+    t.run(60, [&](unsigned p, packet &made) {
         if (p || sent)
             return false;
         sent = true;
-        w = targets ? t->make(MW_OP_DYMULTIMEM_ST, 0, 128, e) : t->make(MW_OP_ST, 1, 128);
+        made = targets ? t.make(MW_OP_DYMULTIMEM_ST, 0, 128, list) : t.make(MW_OP_ST, 1, 128);
         return true;
     });
-    assert_true(t->ports[1].first_rx > start);
-    unsigned took = static_cast<unsigned>(t->ports[1].first_rx - start - 2); // a cycle in each link
+    assert_true(t.ports[1].first_rx > start);
+    // a cycle in each link
+    const unsigned took = static_cast<unsigned>(t.ports[1].first_rx - start - 2);
     printf("  idle, %2u targets%s: %u cycles\n", targets, targets ? "" : " (plain store)", took);
     return took;
 }
 
-void idle_switch_is_fast(void **)
+TEST(idle_switch_is_fast)
 {
-    unsigned plain = idle_latency(0);
+    const unsigned plain = idle_latency(0);
     assert_in_range(plain, 1, 4);
-    for (unsigned targets = 1; targets < traffic(0).n && targets <= 16; targets++)
+    for (unsigned targets = 1; targets < N && targets <= 16; targets++)
         assert_in_range(idle_latency(targets), 1, plain + targets);
-}
-
-} // namespace
-
-int main()
-{
-    const char *s = getenv("MW_SEED");
-    seed = s ? strtoull(s, nullptr, 0) : static_cast<uint64_t>(time(nullptr));
-    printf("MW_SEED=%llu\n", static_cast<unsigned long long>(seed));
-    if ((s = getenv("MW_CYCLES")) != nullptr && strtoul(s, nullptr, 0) > warm_up)
-        cycles = static_cast<unsigned>(strtoul(s, nullptr, 0));
-    if (!cycles)
-        cycles = traffic(0).n <= 8 ? 100000 : 30000;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_packet_of_look_ahead_gives_the_classical_limits),
-        cmocka_unit_test(unicast_fills_the_outputs),
-        cmocka_unit_test(a_wider_window_is_faster),
-        cmocka_unit_test(dispatch_fills_the_outputs),
-        cmocka_unit_test(reduce_scatter_fills_the_uplinks),
-        cmocka_unit_test(idle_switch_is_fast),
-    };
-    return cmocka_run_group_tests_name("switch_rate", tests, nullptr, nullptr);
 }
