@@ -2,8 +2,7 @@
 //
 // Model of the hubs around a switch, for the tests of switch_top: packets and their flits, senders with
 // credits, receivers that give credits back late, members that answer reduction requests, and a
-// scoreboard that knows every packet that each port must receive. The rules of the switch (trim, reject, order of
-// a sum) are written here a second time, from docs/architecture.md.
+// scoreboard that knows every packet that each port must receive, by the rules in switch_rules.h.
 #ifndef SWITCH_MODEL_H
 #define SWITCH_MODEL_H
 
@@ -14,8 +13,7 @@
 #include "bench/packet.h"
 
 #include "map.h"
-#include "reduce.h"
-#include "packet.h"
+#include "switch_rules.h"
 
 #include <algorithm>
 #include <array>
@@ -25,71 +23,17 @@
 #include <memory>
 #include <set>
 
-using bytes = std::vector<uint8_t>;
-
-static inline uint32_t class_of(uint32_t op)
-{
-    return op >> 4;
-}
-
-// One entry of a target list.
-static inline uint16_t target(unsigned expert, unsigned position = 0)
-{
-    return static_cast<uint16_t>(expert << 4 | position);
-}
-
-// A packet; payload holds whole flits, as on the wire.
-struct packet {
-    mw_header h = {};
-    std::vector<uint16_t> targets; // the first one is header.target0, too
-    bytes payload;
-
-    bytes wire(unsigned f) const
-    {
-        bytes w(16);
-        uint64_t half[2];
-        mw_header_pack(&h, half);
-        memcpy(w.data(), half, 16);
-        for (size_t i = 1; i < targets.size(); i++) {
-            w.push_back(static_cast<uint8_t>(targets[i]));
-            w.push_back(static_cast<uint8_t>(targets[i] >> 8));
-        }
-        while (w.size() % f)
-            w.push_back(0);
-        w.insert(w.end(), payload.begin(), payload.end());
-        return w;
-    }
-
-    // Makes the target list that of the header.
-    void set_targets(const std::vector<uint16_t> &t)
-    {
-        targets = t;
-        h.cnt = static_cast<uint32_t>(t.size());
-        h.target0 = t.empty() ? 0 : t[0];
-    }
-};
-
-static inline mw_header header_of(const bytes &wire)
-{
-    uint64_t half[2] = {0, 0};
-    mw_header h;
-    memcpy(half, wire.data(), std::min<size_t>(16, wire.size()));
-    mw_header_unpack(&h, half);
-    return h;
-}
+using tb::bytes, tb::packet, tb::target;
 
 struct outgoing {
-    bytes wire;
+    tb::wire wire;
     unsigned cls;
-    bool err;
     unsigned stop = 0; // flits after which the sender pauses, 0: it does not
     uint64_t gap = 0;  // for how many cycles
 };
 
 struct expected {
-    bytes wire;
-    size_t sure; // bytes of it that are defined
-    bool err;
+    tb::wire wire;
     uint64_t when = 0; // it was queued
     size_t number = 0; // among the packets of its source and class
 };
@@ -112,8 +56,10 @@ struct row {
 
 class hubs : public tb::model<Vswitch_bench> {
   public:
-    unsigned n, f, store_pkts, ctrl_pkts, open_rows, part_pkts, rx_store, rx_result, rx_ctrl,
-        max_experts, most_window;
+    const unsigned n = PARAM_N, f = PARAM_FlitBytes;
+    switch_rules rules{n, f};
+    unsigned store_pkts, ctrl_pkts, open_rows, part_pkts, rx_store, rx_result, rx_ctrl, max_experts,
+        most_window;
     bool part_guest;
     unsigned latency;
 
@@ -174,15 +120,13 @@ class hubs : public tb::model<Vswitch_bench> {
     std::vector<std::multiset<unsigned>> reject_codes;                    // [src], not yet reported
     std::vector<unsigned> reports;                                        // [src]
     std::vector<std::vector<std::pair<uint64_t, unsigned>>> reported;     // [src]: when, code
-    std::vector<int> emap; // expert -> port, -1: not mapped
-    std::vector<uint32_t> group, partition;
     uint64_t next_id = 1;
     std::function<void(unsigned, const mw_header &)> on_packet;
 
     explicit hubs(unsigned link_latency) : latency(link_latency)
     {
         dut.go_i = 0;
-        dut.epoch_i = rng() & 3;
+        dut.epoch_i = rules.epoch = below(4);
         dut.latency_i = static_cast<uint8_t>(latency);
         dut.emap_we_i = dut.group_we_i = 0;
         dut.throttle_i = dut.store_credits_i = dut.part_credits_i = dut.window_i = 0;
@@ -194,8 +138,6 @@ class hubs : public tb::model<Vswitch_bench> {
         dut.enable_i = dut.disable_i = 0;
         dut.rst_ni = 0;
         settle();
-        n = dut.param_o[0];
-        f = dut.param_o[1];
         store_pkts = dut.param_o[2];
         ctrl_pkts = dut.param_o[3];
         open_rows = dut.param_o[4];
@@ -231,9 +173,8 @@ class hubs : public tb::model<Vswitch_bench> {
             expect[p].resize(n);
             drive_none(p);
         }
-        emap.assign(max_experts, -1);
-        group.assign(16, 0);
-        partition.assign(n, ~0u);
+        rules.max_experts = max_experts;
+        rules.emap.assign(max_experts, -1);
         for (unsigned p = 0; p < n; p++)
             dut.partition_i[p] = ~0u;
         reset();
@@ -242,7 +183,7 @@ class hubs : public tb::model<Vswitch_bench> {
     // ---- tables ----
     void set_expert(unsigned e, int gpu)
     {
-        emap[e] = gpu >= 0 && static_cast<unsigned>(gpu) < n ? gpu : -1;
+        rules.emap[e] = gpu >= 0 && static_cast<unsigned>(gpu) < n ? gpu : -1;
         dut.emap_we_i = 1;
         dut.emap_addr_i = static_cast<uint16_t>(e);
         dut.emap_data_i =
@@ -253,7 +194,7 @@ class hubs : public tb::model<Vswitch_bench> {
     }
     void set_group(unsigned g, uint32_t mask)
     {
-        group[g] = mask & static_cast<uint32_t>((UINT64_C(1) << n) - 1);
+        rules.group[g] = mask & rules.all();
         dut.group_we_i = 1;
         dut.group_addr_i = static_cast<uint8_t>(g);
         dut.group_data_i = mask;
@@ -262,7 +203,7 @@ class hubs : public tb::model<Vswitch_bench> {
     }
     void set_partition(unsigned p, uint32_t mask)
     {
-        partition[p] = mask;
+        rules.partition[p] = mask;
         dut.partition_i[p] = mask;
     }
     // Experts dealt to the ports in turn, and groups 0: everyone, 1: even ports, 2: the last two ports.
@@ -278,16 +219,10 @@ class hubs : public tb::model<Vswitch_bench> {
     }
 
     // ---- making packets ----
-    unsigned payload_flits(unsigned len, uint64_t addr) const
-    {
-        return len ? static_cast<unsigned>((addr % f + len + f - 1) / f) : 0;
-    }
-
     packet make(unsigned op, unsigned src, unsigned dst)
     {
         packet p;
-        p.h.opcode = op;
-        p.h.cls = class_of(op);
+        p.h = tb::header(op);
         p.h.src = static_cast<uint32_t>(rng() & 31); // the switch writes it
         p.h.dst = dst;
         p.h.tag = static_cast<uint32_t>(rng() & 255);
@@ -308,9 +243,7 @@ class hubs : public tb::model<Vswitch_bench> {
     void fill(packet &p, unsigned len)
     {
         p.h.len = len;
-        p.payload.resize(payload_flits(len, p.h.addr) * f);
-        for (auto &b : p.payload)
-            b = static_cast<uint8_t>(rng());
+        p.payload = rng.some(rules.payload_flits(p.h) * f); // whole flits, as on the wire
     }
     packet store(unsigned op, unsigned src, unsigned dst, unsigned len)
     {
@@ -318,65 +251,6 @@ class hubs : public tb::model<Vswitch_bench> {
         p.h.addr &= ~static_cast<uint64_t>(f - 1);
         fill(p, len);
         return p;
-    }
-
-    // ---- rules of the switch ----
-    uint32_t reach(unsigned src) const
-    {
-        return partition[src] & ~(1u << src) & static_cast<uint32_t>((UINT64_C(1) << n) - 1);
-    }
-    // Code, and the copy for each output. MW_HWERR_NONE: accepted.
-    unsigned judge(const packet &p, unsigned src, unsigned link_cls,
-                   std::map<unsigned, packet> &copies)
-    {
-        const mw_header &h = p.h;
-        if (!tb::may_ask(h.opcode) || class_of(h.opcode) != link_cls || h.cls != link_cls)
-            return MW_HWERR_OPCODE;
-        if (link_cls == MW_CLS_REQ && !mw_reduce_exists(h.dtype, h.redop))
-            return MW_HWERR_REDUCTION;
-        if (h.epoch != dut.epoch_i)
-            return MW_HWERR_EPOCH;
-        if (link_cls == MW_CLS_REQ      ? h.len == 0
-            : tb::has_payload(h.opcode) ? h.len > 128 || payload_flits(h.len, h.addr) > 128 / f
-                                        : h.len != 0)
-            return MW_HWERR_LENGTH;
-        if (tb::has_targets(h.opcode) && (h.cnt < 1 || h.cnt > 16))
-            return MW_HWERR_TARGETS;
-        std::vector<unsigned> outs;
-        std::map<unsigned, std::vector<uint16_t>> lists;
-        if (tb::has_targets(h.opcode)) {
-            std::set<unsigned> seen;
-            for (uint16_t t : p.targets) {
-                unsigned e = t >> 4;
-                if (e >= max_experts || emap[e] < 0)
-                    return MW_HWERR_UNMAPPED;
-                if (!(reach(src) >> emap[e] & 1))
-                    return MW_HWERR_PARTITION;
-                if (!seen.insert(e).second)
-                    return MW_HWERR_DUPLICATE;
-                lists[static_cast<unsigned>(emap[e])].push_back(t);
-            }
-        } else {
-            uint32_t mask = tb::has_group(h.opcode)
-                                ? (h.target0 < 16 ? group[h.target0] & ~(1u << src) : 0)
-                            : h.dst < n ? 1u << h.dst
-                                        : 0;
-            if (!mask)
-                return MW_HWERR_UNMAPPED;
-            if (mask & ~reach(src))
-                return MW_HWERR_PARTITION;
-            for (unsigned o = 0; o < n; o++)
-                if (mask >> o & 1)
-                    lists[o];
-        }
-        for (auto &l : lists) {
-            packet c = p;
-            c.h.src = src;
-            if (tb::has_targets(h.opcode))
-                c.set_targets(l.second);
-            copies[l.first] = c;
-        }
-        return MW_HWERR_NONE;
     }
 
     // ---- reductions ----
@@ -456,107 +330,63 @@ class hubs : public tb::model<Vswitch_bench> {
         unsigned wrong = partial_fault(member, requester, w.id, w.sent, p.h.len);
         if (wrong == 1)
             p.h.poison = 1;
-        if (wrong == 3)
-            p.payload.resize(p.payload.size() - f);
-        if (wrong == 4)
-            p.payload.resize(p.payload.size() + f);
-        ports[member].part[requester].push_back({p.wire(f), MW_CLS_PART, wrong == 2});
+        p.cut = wrong == 3 ? -1 : wrong == 4;
+        p.err = wrong == 2;
+        ports[member].part[requester].push_back({tb::encode(p, f), MW_CLS_PART});
         w.sent++;
     }
 
     // ---- sending ----
     enum fault { WHOLE, LINK_ERROR, SHORT_BY_ONE, LONG_BY_ONE };
 
-    // Queues p at src and notes what must come of it. Returns the code that the switch must find.
+    // Queues p at src and notes what must come of it. Returns the code with which the switch rejects it.
     unsigned send(unsigned src, packet p, fault how = WHOLE, int link_cls = -1)
     {
-        unsigned cls = link_cls < 0 ? p.h.cls : static_cast<unsigned>(link_cls);
+        const unsigned cls = link_cls < 0 ? p.h.cls : static_cast<unsigned>(link_cls);
         if (cls == MW_CLS_REQ)
             p.h.addr = next_id++;
-        std::map<unsigned, packet> copies;
-        unsigned code = judge(p, src, cls, copies);
-        bytes w = p.wire(f);
-        bool header_only = p.payload.empty();
-        size_t head = w.size() - p.payload.size();
-        bool cut = false;
-        if (how == SHORT_BY_ONE)
-            w.resize(w.size() - f);
-        if (how == LONG_BY_ONE)
-            w.resize(w.size() + f);
-        if (w.empty())
-            return ~0u;
-        if (how == SHORT_BY_ONE && (header_only || w.size() == head)) {
-            cut = w.size() < 16;
-            size_t targets = cut ? 0 : 1 + (w.size() - 16) / 2; // that are there: these are judged
-            if (!cut && targets < p.targets.size()) {
-                packet there = p;
-                there.targets.resize(targets);
-                code = judge(there, src, cls, copies);
-            }
-            if (cut || code == MW_HWERR_NONE)
-                code = MW_HWERR_LENGTH;
-        }
-        if (how == LONG_BY_ONE && header_only && code == MW_HWERR_NONE)
-            code = MW_HWERR_LENGTH;
-        if (how == LINK_ERROR && header_only) { // whatever the last flit holds
-            packet before = p;
-            code = MW_HWERR_NONE;
-            if (w.size() > 16) {
-                before.targets.resize(1 + (w.size() - f - 16) / 2);
-                code = judge(before, src, cls, copies);
-            }
-            if (code == MW_HWERR_NONE)
-                code = MW_HWERR_LENGTH;
-        }
-        ports[src].queue[cls].push_back({w, cls, how == LINK_ERROR});
-        size_t number = ports[src].queued[cls]++, rows = results[src].size();
-        if (code != MW_HWERR_NONE) {
-            reject(src, code);
-            if (cls == MW_CLS_REQ && p.h.len && !cut)
-                expect_rows(src, p.h, {});
-            for (; rows < results[src].size(); rows++)
-                results[src][rows].number = number;
-            return code;
-        }
-        bool bad = how != WHOLE;
-        if (bad && how != LINK_ERROR)
-            reject(src, MW_HWERR_LENGTH);
+        if (how == SHORT_BY_ONE && tb::encode(p, f).flits() == 1)
+            return ~0u; // nothing would be left of it
+        p.err = how == LINK_ERROR;
+        p.cut = how == SHORT_BY_ONE ? -1 : how == LONG_BY_ONE;
+        const tb::wire w = tb::encode(p, f);
+        const verdict v = rules.judge(w, src, cls);
+        ports[src].queue[cls].push_back({w, cls});
+        const size_t number = ports[src].queued[cls]++;
+        if (v.code != MW_HWERR_NONE)
+            reject(src, v.code);
         std::vector<unsigned> members;
-        for (auto &c : copies) {
-            bytes cw = c.second.wire(f);
-            expect[c.first][src][cls].push_back(
-                {cw,
-                 how == SHORT_BY_ONE ? std::max(cw.size() - p.payload.size(), cw.size() - 2 * f)
-                                     : cw.size(),
-                 bad, now, number});
+        for (const auto &c : v.copies) {
+            expect[c.first][src][cls].push_back({c.second, now, number});
             members.push_back(c.first);
         }
-        if (cls == MW_CLS_REQ)
+        size_t rows = results[src].size();
+        if (v.opens)
             expect_rows(src, p.h, members);
         for (; rows < results[src].size(); rows++)
             results[src][rows].number = number;
-        return code;
+        return v.accepted ? static_cast<unsigned>(MW_HWERR_NONE) : v.code;
     }
     // Sends the first `flits` flits of p, is silent for `gap` cycles, and sends the rest. The switch ends it in the gap, as if the next flit were the last, and bad.
     void send_with_gap(unsigned src, packet p, unsigned flits, uint64_t gap)
     {
-        unsigned cls = p.h.cls;
-        std::map<unsigned, packet> copies;
-        assert_int_equal(judge(p, src, cls, copies), MW_HWERR_NONE);
-        bytes w = p.wire(f);
-        size_t head = w.size() - p.payload.size();
-        assert_true(flits >= 1 && flits * f < w.size());
-        ports[src].queue[cls].push_back({w, cls, false, flits, gap});
-        size_t number = ports[src].queued[cls]++;
+        const unsigned cls = p.h.cls;
+        const tb::wire w = tb::encode(p, f);
+        const verdict v = rules.judge(w, src, cls);
+        assert_true(v.accepted && !v.bad);
+        assert_true(flits >= 1 && flits < w.flits());
+        ports[src].queue[cls].push_back({w, cls, flits, gap});
+        const size_t number = ports[src].queued[cls]++;
         ports[src].drops++;
-        if (flits * f < head || w.size() != (flits + 1) * f)
+        if (flits < v.decided || w.flits() != flits + 1)
             ports[src].rejected++; // its code depends on what the wires held in the gap
-        if (flits * f < head)
+        if (flits < v.decided)
             return;
-        for (auto &c : copies) {
-            bytes cw = c.second.wire(f);
-            size_t sure = cw.size() - p.payload.size() + flits * f - head;
-            expect[c.first][src][cls].push_back({cw, sure, true, now, number});
+        for (auto [to, copy] : v.copies) {
+            const size_t cut = (w.flits() - flits) * f;
+            copy.err = true;
+            std::fill(copy.sure.end() - static_cast<long>(cut), copy.sure.end(), false);
+            expect[to][src][cls].push_back({copy, now, number});
         }
     }
     void reject(unsigned src, unsigned code)
@@ -901,8 +731,8 @@ class hubs : public tb::model<Vswitch_bench> {
             } else if (i == MW_CLS_REQ) {
                 if (q.rows_open == open_rows)
                     continue;
-                const mw_header h = header_of(d.front().wire);
-                if (h.len && d.front().wire.size() >= 16)
+                const mw_header h = tb::header_of(d.front().wire.data);
+                if (h.len && d.front().wire.data.size() >= MW_HEADER_BYTES)
                     q.rows_open++;
             } else {
                 if (!q.part_credits[i - 3])
@@ -914,7 +744,7 @@ class hubs : public tb::model<Vswitch_bench> {
             q.sending = true;
             q.at = 0;
             q.gap = q.current.stop ? q.current.gap : 0;
-            const mw_header h = header_of(q.current.wire);
+            const mw_header h = tb::header_of(q.current.wire.data);
             if (q.current.cls == MW_CLS_STORE || q.current.cls == MW_CLS_PART)
                 q.up_bytes += h.len & 255;
             return true;
@@ -930,23 +760,21 @@ class hubs : public tb::model<Vswitch_bench> {
             return;
         if (!q.sending && !start(p))
             return;
-        if (q.gap && q.at == q.current.stop * f) {
+        if (q.gap && q.at == q.current.stop) {
             q.gap -= q.gap != NEVER;
             return;
         }
-        size_t left = q.current.wire.size() - q.at;
+        const tb::wire &w = q.current.wire;
         dut.up_valid_i[p] = 1;
-        dut.up_last_i[p] = left == f;
-        dut.up_err_i[p] = left == f && q.current.err;
+        dut.up_last_i[p] = w.last(q.at);
+        dut.up_err_i[p] = w.marked(q.at);
         dut.up_cls_i[p] = static_cast<uint8_t>(q.current.cls);
-        memcpy(&dut.up_data_i[p * f / 4], &q.current.wire[q.at], f);
+        memcpy(&dut.up_data_i[p * f / 4], w.at(q.at), f);
         q.up_flits[q.current.cls]++;
         q.up_at.push_back(now);
         if (q.at == 0)
             q.began[q.current.cls].push_back(now);
-        q.at += f;
-        if (left == f)
-            q.sending = false;
+        q.sending = !w.last(q.at++);
     }
 
     void give_back(unsigned p)
@@ -1028,7 +856,7 @@ class hubs : public tb::model<Vswitch_bench> {
     {
         port &q = ports[p];
         unsigned cls = q.rx_cls;
-        mw_header h = header_of(q.rx);
+        mw_header h = tb::header_of(q.rx);
         assert_int_equal(h.cls, cls);
         // what was on its way when the port went down may still come
         assert_true(!down[p] || now <= down_at[p] + latency + 64);
@@ -1055,18 +883,19 @@ class hubs : public tb::model<Vswitch_bench> {
         }
         auto &list = expect[p][h.src][cls];
         while (!list.empty() && may_be_lost(p, h.src, list.front()) &&
-               memcmp(list.front().wire.data(), q.rx.data(), 16) != 0)
+               memcmp(list.front().wire.data.data(), q.rx.data(), MW_HEADER_BYTES) != 0)
             lose(list);
         if (list.empty())
             fail_msg("port %u got a packet of class %u, opcode %u from %u that nobody sent to it",
                      p, cls, h.opcode, h.src);
         expected &e = list.front();
-        assert_int_equal(q.rx.size(), e.wire.size());
-        if (err && !e.err && faulty[h.src] && down_at[h.src] != 0) {
-            assert_memory_equal(q.rx.data(), e.wire.data(), 16); // cut when its port went down
+        if (err && !e.wire.err && faulty[h.src] && down_at[h.src] != 0) {
+            // cut when its port went down
+            assert_int_equal(q.rx.size(), e.wire.data.size());
+            assert_memory_equal(q.rx.data(), e.wire.data.data(), MW_HEADER_BYTES);
         } else {
-            assert_memory_equal(q.rx.data(), e.wire.data(), e.sure);
-            assert_int_equal(err, e.err);
+            tb::assert_wire(e.wire, q.rx, "a port");
+            assert_int_equal(err, e.wire.err);
         }
         note_latency(p, cls, ports[h.src].began[cls][e.number]);
         list.pop_front();

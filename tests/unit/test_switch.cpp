@@ -2,7 +2,7 @@
 //
 // switch_top between links, built in several sizes: every opcode and every reason
 // for a rejection, trimming, order, reductions bit for bit, credits, progress beside a blocked output, figures of
-// throughput and latency in cycles, and random mixes of all of it. MW_SEED repeats a run.
+// throughput and latency in cycles, and random mixes of all of it.
 
 #include "switch_model.h"
 
@@ -264,7 +264,7 @@ TEST(refuses_what_has_no_credit)
     assert_int_equal(q.queue[MW_CLS_STORE].size(), 0);
     q.store_credits = 1; // a lie
     packet p = b->store(MW_OP_ST, 0, n - 1, 128);
-    q.queue[MW_CLS_STORE].push_back({p.wire(b->f), MW_CLS_STORE, false});
+    q.queue[MW_CLS_STORE].push_back({tb::encode(p, b->f), MW_CLS_STORE});
     b->reject(0, MW_HWERR_CREDIT);
     b->run(100);
     assert_int_equal(q.store_credits, 0);
@@ -284,7 +284,7 @@ TEST(refuses_what_has_no_credit)
     packet r = b->make(MW_OP_DYMULTIMEM_LD_REDUCE, 0, 0);
     r.h.len = 128;
     r.set_targets(t);
-    q.queue[MW_CLS_REQ].push_back({r.wire(b->f), MW_CLS_REQ, false});
+    q.queue[MW_CLS_REQ].push_back({tb::encode(r, b->f), MW_CLS_REQ});
     b->reject(0, MW_HWERR_WINDOW);
     q.rows_open--; // a lie
     b->run(100);
@@ -716,7 +716,7 @@ static packet random_packet(hubs &b, unsigned s, const mix &m)
     bool near = b.rng() % 4 == 0; // all on one port
     while (t.size() < k) {
         unsigned e = static_cast<unsigned>(b.rng() % b.max_experts);
-        if (near && b.emap[e] != static_cast<int>(d)) {
+        if (near && b.rules.emap[e] != static_cast<int>(d)) {
             if (b.rng() % 64 == 0)
                 k = static_cast<unsigned>(std::max<size_t>(1, t.size()));
             continue;
@@ -727,7 +727,7 @@ static packet random_packet(hubs &b, unsigned s, const mix &m)
                 k = static_cast<unsigned>(t.size());
             continue;
         }
-        if (b.emap[e] < 0 || !(b.reach(s) >> b.emap[e] & 1))
+        if (b.rules.emap[e] < 0 || !(b.rules.reach(s) >> b.rules.emap[e] & 1))
             continue;
         t.push_back(target(e, static_cast<unsigned>(b.rng() & 15)));
     }
