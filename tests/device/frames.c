@@ -225,6 +225,18 @@ static int run_until(void *context, uint64_t max_cycles, bool *done)
     return result(status);
 }
 
+void endpoints_selftest(struct endpoints *e, unsigned gpus)
+{
+    assert_int_equal(endpoints_call(e, MW_FRAME_SELFTEST, 3, 0, NULL, 0), MW_STATUS_OK);
+    assert_int_equal(e->reply.words * 8, 2 * gpus * sizeof(struct mw_frame_selftest));
+    for (unsigned i = 0; i < 2 * gpus; i++) {
+        struct mw_frame_selftest t;
+        memcpy(&t, e->payload + i * sizeof t, sizeof t);
+        assert_true(t.checked > 0);
+        assert_int_equal(t.failed, 0);
+    }
+}
+
 static uint64_t total_cycles(void *context)
 {
     const struct endpoints *e = context;

@@ -41,6 +41,9 @@ void endpoints_sync(struct endpoints *e);
 unsigned endpoints_call(struct endpoints *e, unsigned type, uint64_t argument, uint32_t count,
                         const void *payload, size_t bytes);
 
+/// Its self-test of every GPU's memory and port; the test fails where anything fails.
+void endpoints_selftest(struct endpoints *e, unsigned gpus);
+
 /// The device as a transport; context: mw_open_options.custom_context, a struct endpoints in step.
 extern const struct mw_transport endpoints_transport;
 

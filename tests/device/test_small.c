@@ -51,14 +51,7 @@ static void four_gpus(void **state)
     }
     mw_close(in_sim);
     mw_close(in_frames);
-    assert_int_equal(endpoints_call(e, MW_FRAME_SELFTEST, 3, 0, NULL, 0), MW_STATUS_OK);
-    struct mw_frame_selftest t[2 * GPUS];
-    assert_int_equal(e->reply.words * 8, sizeof t);
-    memcpy(t, e->payload, sizeof t);
-    for (unsigned i = 0; i < 2 * GPUS; i++) {
-        assert_true(t[i].checked > 0);
-        assert_int_equal(t[i].failed, 0);
-    }
+    endpoints_selftest(e, GPUS);
     endpoints_close(e);
 }
 

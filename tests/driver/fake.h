@@ -42,6 +42,8 @@ void fake_init(struct fake *f, unsigned gpus, unsigned flit_bytes);
 void fake_free(struct fake *f);
 /// Open it as a device.
 int fake_open(struct fake *f, struct mw_device **device);
+/// A layer that fits.
+struct mw_layer_config small_config(void);
 void fake_fail_at(struct fake *f, long call);
 uint32_t *fake_fabric(struct fake *f, uint32_t offset);
 uint32_t *fake_node(struct fake *f, unsigned gpu, uint32_t offset);

@@ -37,18 +37,6 @@ static int teardown(void **state)
     return 0;
 }
 
-static struct mw_layer_config small_config(void)
-{
-    struct mw_layer_config c;
-    mw_layer_defaults(&c);
-    c.k = 3;
-    c.tokens_per_gpu = 5;
-    c.row_bytes = 40;
-    c.experts_per_gpu = 3;
-    c.rows_per_expert = 6;
-    return c;
-}
-
 // ---- errors ---------------------------------------------------------------------------------------
 
 static void texts(void **state)

@@ -35,12 +35,7 @@ static int setup(void **state)
 {
     (void)state;
     fake_init(&fake, GPUS, 8);
-    mw_layer_defaults(&config);
-    config.k = 3;
-    config.tokens_per_gpu = 5;
-    config.row_bytes = 40;
-    config.experts_per_gpu = 3;
-    config.rows_per_expert = 6;
+    config = small_config();
     config.buffers = 3;
     return fake_open(&fake, &device) || mw_layout_make(device, &config, &layout);
 }

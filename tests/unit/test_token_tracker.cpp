@@ -33,6 +33,13 @@ struct tracker : model<Vtoken_tracker> {
     source<unsigned> own, sig;
 
     tracker() { reset(); }
+    // With tables that are swept, and a layer begun.
+    tracker(unsigned port, unsigned shift, unsigned epoch) : tracker()
+    {
+        configure(port, shift, epoch);
+        sweep();
+        go();
+    }
 
     void configure(unsigned port, unsigned shift, unsigned epoch)
     {
@@ -228,10 +235,7 @@ TEST(a_sweep_covers_the_tokens_there_are)
 // Nothing is taken during a sweep; what waits is taken behind it.
 TEST(a_sweep_keeps_others_waiting)
 {
-    tracker b;
-    b.configure(0, 5, 1);
-    b.sweep();
-    b.go();
+    tracker b(0, 5, 1);
     b.arms.queue.push_back({3, 2});
     b.finish();
     b.arms.queue.push_back({5, 1});
@@ -250,10 +254,7 @@ TEST(a_sweep_keeps_others_waiting)
 // Each error by its name, from each side, in the cycle behind.
 TEST(errors)
 {
-    tracker b;
-    b.configure(1, 3, 2);
-    b.sweep();
-    b.go();
+    tracker b(1, 3, 2);
     for (unsigned token : {0u, 7u, 16u, 255u, 1u << 9}) {
         b.arms.queue.push_back({token, 1});
         b.finish();
@@ -286,10 +287,7 @@ TEST(errors)
 // A reset forgets what was taken, and a sweep; go forgets tokens that nobody took.
 TEST(reset_and_go_forget)
 {
-    tracker b;
-    b.configure(0, 4, 1);
-    b.sweep();
-    b.go();
+    tracker b(0, 4, 1);
     b.pace = 0;
     for (unsigned t = 0; t < 16; t++)
         b.arms.queue.push_back({t, 0});

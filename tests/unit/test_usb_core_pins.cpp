@@ -96,23 +96,13 @@ TEST(moves_as_much_as_a_frame_holds)
     bench b;
     b.start();
     b.host.gap_out_out = 10;
-    bytes data = b.random(BYTES), got(BYTES);
+    bytes data = b.random(BYTES);
     for (auto &x : data)
         x = static_cast<uint8_t>(x & 0x7f); // least stuffing
-    uint64_t since = b.host.phy.now;
-    assert_int_equal(usb_bulk_out(&b.host, &b.pipe, data.data(), BYTES, false), 0);
-    const double out = 60.0 * BYTES / static_cast<double>(b.host.phy.now - since);
-    b.wait(10000);
-    assert_true(b.sink == data);
-    b.offer(data, false);
-    b.wait(2000);
-    since = b.host.phy.now;
-    assert_int_equal(usb_bulk_in(&b.host, &b.pipe, got.data(), BYTES), BYTES);
-    const double in = 60.0 * BYTES / static_cast<double>(b.host.phy.now - since);
-    assert_true(got == data);
+    const bulk_rates r = move_both_ways(b, data);
     printf("       OUT %.3f MB/s, IN %.3f MB/s of 1.216; answers after %.1f to %.1f bit times\n",
-           out, in, b.host.fast / 5.0, b.host.slow / 5.0);
-    assert_true(out > 1.0 && in > 1.0);
+           r.out, r.in, b.host.fast / 5.0, b.host.slow / 5.0);
+    assert_true(r.out > 1.0 && r.in > 1.0);
     // 2 at least; 6.5 at most (7.1.18.1), which LUNA's own PHY does not reach. A host waits for 16 (7.1.19.1)
     assert_true(b.host.fast >= 10 && b.host.slow <= 5 * 14);
     b.clean();
