@@ -297,8 +297,9 @@ TEST(own_rows_get_more)
         for (unsigned i = 0; i < rows * N; i++)
             b.add(i % N, b.row_of(packets * PF, 2));
         b.run(100000);
-        printf("F=%u, %u cycles per flit of the uplink: %lu packets before the last own row's end\n",
-               F, period, static_cast<unsigned long>(b.left_before_own));
+        printf(
+            "F=%u, %u cycles per flit of the uplink: %lu packets before the last own row's end\n",
+            F, period, static_cast<unsigned long>(b.left_before_own));
         assert_in_range(b.left_before_own, 1, rows * packets); // in turn: N - 1 times as many
     }
 }
