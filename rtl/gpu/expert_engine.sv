@@ -15,76 +15,66 @@
 `default_nettype none
 
 module expert_engine #(
-    parameter int unsigned FlitBytes       = 8,
-    parameter int unsigned MemBytesLog2    = 14,
-    parameter int unsigned RowsLog2        = 10,
-    parameter int unsigned MaxExperts      = 64,
-    parameter int unsigned MaxLocalExperts = 16,
-    localparam int unsigned FW     = 8 * FlitBytes,
-    localparam int unsigned AddrW  = MemBytesLog2 - $clog2(FlitBytes),
-    localparam int unsigned RowW   = node_pkg::RowW,
-    localparam int unsigned LeW    = node_pkg::ExpertW,
-    localparam int unsigned TokenW = node_pkg::TokenW
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
     input  wire logic                go_i,
     input  wire node_pkg::node_cfg_t cfg_i,
 
-    input  wire logic                cmd_valid_i,
-    output logic                     cmd_ready_o,
+    input  wire logic cmd_valid_i,
+    output logic      cmd_ready_o,
     /* verilator lint_off UNUSEDSIGNAL */  // the instructions have one operand, a flag
-    input  wire isa_pkg::instr_t     cmd_i,
+    input  wire isa_pkg::instr_t cmd_i,
     /* verilator lint_on UNUSEDSIGNAL */
-    output logic                     retire_o,
+    output logic retire_o,
 
     // row tracker
-    output logic [LeW-1:0]           stat_le_o,
-    input  wire logic [RowW-1:0]     stat_complete_i,   // next cycle
-    input  wire logic [RowW-1:0]     stat_expected_i,
-    input  wire logic                counts_all_i,
-    output logic                     list_valid_o,
-    output logic [LeW-1:0]           list_le_o,
-    output logic [RowW-1:0]          list_idx_o,
-    input  wire logic                list_rvalid_i,     // in order
-    input  wire logic [RowW-1:0]     list_row_i,
-    input  wire logic [TokenW-1:0]   list_token_i,
-    input  wire logic [3:0]          list_pos_i,
-    output logic                     push_valid_o,
-    input  wire logic                push_ready_i,
-    output logic [LeW-1:0]           push_le_o,
-    output logic [RowW-1:0]          push_row_o,
-    output logic                     push_last_o,       // level, without push_valid_o: all rows were pushed
-    input  wire logic [15:0]         recv_rows_i,       // received rows of st, from control
+    output logic [node_pkg::ExpertW-1:0]     stat_le_o,
+    input  wire logic [node_pkg::RowW-1:0]   stat_complete_i, // next cycle
+    input  wire logic [node_pkg::RowW-1:0]   stat_expected_i,
+    input  wire logic                        counts_all_i,
+    output logic                             list_valid_o,
+    output logic [node_pkg::ExpertW-1:0]     list_le_o,
+    output logic [node_pkg::RowW-1:0]        list_idx_o,
+    input  wire logic                        list_rvalid_i,   // in order
+    input  wire logic [node_pkg::RowW-1:0]   list_row_i,
+    input  wire logic [node_pkg::TokenW-1:0] list_token_i,
+    input  wire logic [3:0]                  list_pos_i,
+    output logic                             push_valid_o,
+    input  wire logic                        push_ready_i,
+    output logic [node_pkg::ExpertW-1:0]     push_le_o,
+    output logic [node_pkg::RowW-1:0]        push_row_o,
+    output logic                             push_last_o,     // level, without push_valid_o: all rows were pushed
+    input  wire logic [15:0]                 recv_rows_i,     // received rows of st, from control
 
     // memory: MISC client, and the engine's own port
-    output logic                     rd_valid_o,
-    input  wire logic                rd_ready_i,
-    output logic [AddrW-1:0]         rd_addr_o,
-    input  wire logic                rd_rvalid_i,
-    input  wire logic [FW-1:0]       rd_rdata_i,
-    output logic                     exp_rd_valid_o,
-    input  wire logic                exp_rd_ready_i,
-    output logic [AddrW-2:0]         exp_rd_addr_o,
-    input  wire logic [FW-1:0]       exp_rd_data_i [2],
-    output logic [1:0]               exp_wr_valid_o,
-    output logic [AddrW-2:0]         exp_wr_addr_o,
-    output logic [FW-1:0]            exp_wr_data_o [2],
+    output logic                      rd_valid_o,
+    input  wire logic                 rd_ready_i,
+    output logic [Cfg.AddrW-1:0]      rd_addr_o,
+    input  wire logic                 rd_rvalid_i,
+    input  wire logic [Cfg.FlitW-1:0] rd_rdata_i,
+    output logic                      exp_rd_valid_o,
+    input  wire logic                 exp_rd_ready_i,
+    output logic [Cfg.AddrW-2:0]      exp_rd_addr_o,
+    input  wire logic [Cfg.FlitW-1:0] exp_rd_data_i [2],
+    output logic [1:0]                exp_wr_valid_o,
+    output logic [Cfg.AddrW-2:0]      exp_wr_addr_o,
+    output logic [Cfg.FlitW-1:0]      exp_wr_data_o [2],
 
-    output logic                     sig_valid_o,
-    input  wire logic                sig_ready_i,
-    output logic [TokenW-1:0]        sig_token_o,
+    output logic                        sig_valid_o,
+    input  wire logic                   sig_ready_i,
+    output logic [node_pkg::TokenW-1:0] sig_token_o,
 
-    input  wire logic                emap_we_i,
-    input  wire logic [11:0]         emap_addr_i,
-    input  wire node_pkg::emap_t     emap_data_i,
+    input  wire logic            emap_we_i,
+    input  wire logic [11:0]     emap_addr_i,
+    input  wire node_pkg::emap_t emap_data_i,
 
-    output logic                     stat_idle_o,       // to be counted: running, but no tile in the engine
-    output logic                     stat_wait_o,       // a tile is open, but no flits move
-    output logic                     stat_tile_o        // a tile starts
+    output logic stat_idle_o, // to be counted: running, but no tile in the engine
+    output logic stat_wait_o, // a tile is open, but no flits move
+    output logic stat_tile_o  // a tile starts
 );
-    localparam int unsigned CntW       = (RowsLog2 < RowW) ? RowsLog2 + 1 : RowW;
-    localparam int unsigned GroupW     = AddrW - 2;
+    localparam int unsigned GroupW     = Cfg.AddrW - 2;
 
     // ---- instruction ----------------------------------------------------------------
     logic run_q, unicast_q, silent_q, all_started, finished;
@@ -104,12 +94,10 @@ module expert_engine #(
 
     // ---- tiles --------------------------------------------------------------------------
     logic            tile_valid, tile_ready, path_idle, path_empty, fetch_busy;
-    logic [LeW-1:0]  tile_le;
-    logic [CntW-1:0] tile_first, tile_end;
+    logic [node_pkg::ExpertW-1:0]  tile_le;
+    logic [Cfg.CountW-1:0] tile_first, tile_end;
 
-    expert_scan #(
-        .RowsLog2(RowsLog2), .MaxLocalExperts(MaxLocalExperts)
-    ) i_scan (
+    expert_scan #(.Cfg(Cfg)) i_scan (
         .clk_i, .rst_ni, .go_i, .cfg_i,
         .run_i(run_q), .engine_idle_i(path_idle && !fetch_busy && !tile_valid),
         .stat_le_o, .stat_complete_i, .stat_expected_i, .counts_all_i,
@@ -119,21 +107,17 @@ module expert_engine #(
 
     // ---- rows of expert.rows ------------------------------------------------------------
     logic             mux_valid [2], mux_ready [2], mux_rvalid [2];
-    logic [AddrW-1:0] mux_addr [2];
-    logic [FW-1:0]    mux_rdata;
+    logic [Cfg.AddrW-1:0] mux_addr [2];
+    logic [Cfg.FlitW-1:0]    mux_rdata;
 
-    expert_rows #(
-        .FlitBytes(FlitBytes), .MemBytesLog2(MemBytesLog2), .MaxExperts(MaxExperts), .MaxLocalExperts(MaxLocalExperts)
-    ) i_rows (
+    expert_rows #(.Cfg(Cfg)) i_rows (
         .clk_i, .rst_ni, .cfg_i, .run_i(run_q && unicast_q), .recv_rows_i,
         .rd_valid_o(mux_valid[1]), .rd_ready_i(mux_ready[1]), .rd_addr_o(mux_addr[1]), .rd_rvalid_i(mux_rvalid[1]), .rd_rdata_i(mux_rdata),
         .push_valid_o, .push_ready_i, .push_le_o, .push_row_o, .push_last_o,
         .emap_we_i, .emap_addr_i, .emap_data_i
     );
 
-    mem_rd_mux #(
-        .FlitBytes(FlitBytes), .AddrW(AddrW), .Clients(2)
-    ) i_rd_mux (
+    mem_rd_mux #(.Cfg(Cfg), .Clients(2)) i_rd_mux (
         .clk_i, .rst_ni, .go_i,
         .cl_valid_i(mux_valid), .cl_ready_o(mux_ready), .cl_addr_i(mux_addr), .cl_rvalid_o(mux_rvalid), .cl_rdata_o(mux_rdata),
         .rd_valid_o, .rd_ready_i, .rd_addr_o, .rd_rvalid_i, .rd_rdata_i
@@ -141,14 +125,12 @@ module expert_engine #(
 
     // ---- rows -------------------------------------------------------------------------------
     logic              flist_valid, flist_ready, row_valid, row_take, row_last, done_valid, done_ready, list_busy_q, list_signal_q, slist_valid;
-    logic [LeW-1:0]    flist_le, row_le, done_le, sig_le_q;
-    logic [CntW-1:0]   flist_idx, row_idx, done_first, done_last, sig_idx_q, sig_last_q;
+    logic [node_pkg::ExpertW-1:0]    flist_le, row_le, done_le, sig_le_q;
+    logic [Cfg.CountW-1:0]   flist_idx, row_idx, done_first, done_last, sig_idx_q, sig_last_q;
     logic [GroupW-1:0] row_x, row_y;
     fp_pkg::factor_t   row_factor;
 
-    expert_fetch #(
-        .FlitBytes(FlitBytes), .MemBytesLog2(MemBytesLog2), .CntW(CntW)
-    ) i_fetch (
+    expert_fetch #(.Cfg(Cfg)) i_fetch (
         .clk_i, .rst_ni, .go_i, .cfg_i, .unicast_i(unicast_q),
         .tile_valid_i(tile_valid), .tile_ready_o(tile_ready), .tile_le_i(tile_le), .tile_first_i(tile_first), .tile_end_i(tile_end),
         .list_valid_o(flist_valid), .list_ready_i(flist_ready), .list_le_o(flist_le), .list_idx_o(flist_idx),
@@ -159,9 +141,7 @@ module expert_engine #(
     );
 
     // ---- data and time --------------------------------------------------------------------------
-    expert_path #(
-        .FlitBytes(FlitBytes), .MemBytesLog2(MemBytesLog2), .CntW(CntW)
-    ) i_path (
+    expert_path #(.Cfg(Cfg)) i_path (
         .clk_i, .rst_ni, .go_i, .cfg_i,
         .row_valid_i(row_valid), .row_take_o(row_take), .row_x_i(row_x), .row_y_i(row_y), .row_last_i(row_last), .row_le_i(row_le), .row_idx_i(row_idx),
         .row_factor_i(row_factor),
@@ -209,7 +189,7 @@ module expert_engine #(
     // ---- the list: one request at a time, signals first -------------------------------------------------
     assign list_valid_o = (slist_valid || flist_valid) && !list_busy_q;
     assign list_le_o    = slist_valid ? sig_le_q : flist_le;
-    assign list_idx_o   = slist_valid ? RowW'(sig_idx_q) : RowW'(flist_idx);
+    assign list_idx_o   = slist_valid ? node_pkg::RowW'(sig_idx_q) : node_pkg::RowW'(flist_idx);
     assign flist_ready  = !slist_valid && !list_busy_q;
 
     always_ff @(posedge clk_i) begin

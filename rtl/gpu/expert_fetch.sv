@@ -11,64 +11,57 @@
 `default_nettype none
 
 module expert_fetch #(
-    parameter int unsigned FlitBytes    = 8,
-    parameter int unsigned MemBytesLog2 = 14,
-    parameter int unsigned CntW         = 11,  // rows of one expert
-    localparam int unsigned FW     = 8 * FlitBytes,
-    localparam int unsigned FlitW  = $clog2(FlitBytes),
-    localparam int unsigned AddrW  = MemBytesLog2 - FlitW,
-    localparam int unsigned GroupW = AddrW - 2,             // address of four flits
-    localparam int unsigned RowW   = node_pkg::RowW,
-    localparam int unsigned LeW    = node_pkg::ExpertW
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    localparam int unsigned GroupW = Cfg.AddrW - 2  // address of four flits
 ) (
-    input  wire logic                clk_i,
-    input  wire logic                rst_ni,
-    input  wire logic                go_i,
+    input  wire logic clk_i,
+    input  wire logic rst_ni,
+    input  wire logic go_i,
     /* verilator lint_off UNUSEDSIGNAL */  // a unit uses a part of the configuration
     input  wire node_pkg::node_cfg_t cfg_i,
     /* verilator lint_on UNUSEDSIGNAL */
-    input  wire logic                unicast_i,     // list entries are received row << k_shift | list position
+    input  wire logic unicast_i, // list entries are received row << k_shift | list position
 
-    input  wire logic                tile_valid_i,
-    output logic                     tile_ready_o,  // its last row is asked for; depends on tile_valid_i
-    input  wire logic [LeW-1:0]      tile_le_i,
-    input  wire logic [CntW-1:0]     tile_first_i,  // places in the expert's list: the first one, and the one behind the last
-    input  wire logic [CntW-1:0]     tile_end_i,
+    input  wire logic                         tile_valid_i,
+    output logic                              tile_ready_o, // its last row is asked for; depends on tile_valid_i
+    input  wire logic [node_pkg::ExpertW-1:0] tile_le_i,
+    input  wire logic [Cfg.CountW-1:0]        tile_first_i, // places in the expert's list: the first one, and the one behind the last
+    input  wire logic [Cfg.CountW-1:0]        tile_end_i,
 
-    output logic                     list_valid_o,
-    input  wire logic                list_ready_i,
-    output logic [LeW-1:0]           list_le_o,
-    output logic [CntW-1:0]          list_idx_o,
-    input  wire logic                list_rvalid_i,
+    output logic                         list_valid_o,
+    input  wire logic                    list_ready_i,
+    output logic [node_pkg::ExpertW-1:0] list_le_o,
+    output logic [Cfg.CountW-1:0]        list_idx_o,
+    input  wire logic                    list_rvalid_i,
     /* verilator lint_off UNUSEDSIGNAL */  // memory may hold fewer rows
-    input  wire logic [RowW-1:0]     list_row_i,
+    input  wire logic [node_pkg::RowW-1:0] list_row_i,
     /* verilator lint_on UNUSEDSIGNAL */
-    input  wire logic [3:0]          list_pos_i,
+    input  wire logic [3:0] list_pos_i,
 
-    output logic                     rd_valid_o,
-    input  wire logic                rd_ready_i,
-    output logic [AddrW-1:0]         rd_addr_o,
-    input  wire logic                rd_rvalid_i,
-    input  wire logic [FW-1:0]       rd_rdata_i,
+    output logic                      rd_valid_o,
+    input  wire logic                 rd_ready_i,
+    output logic [Cfg.AddrW-1:0]      rd_addr_o,
+    input  wire logic                 rd_rvalid_i,
+    input  wire logic [Cfg.FlitW-1:0] rd_rdata_i,
 
-    output logic                     row_valid_o,
-    input  wire logic                row_take_i,
-    output logic [GroupW-1:0]        row_x_o,
-    output logic [GroupW-1:0]        row_y_o,
-    output logic                     row_last_o,    // of its tile
-    output logic [LeW-1:0]           row_le_o,
-    output logic [CntW-1:0]          row_idx_o,     // place in the expert's list
-    output fp_pkg::factor_t          row_factor_o,
+    output logic                         row_valid_o,
+    input  wire logic                    row_take_i,
+    output logic [GroupW-1:0]            row_x_o,
+    output logic [GroupW-1:0]            row_y_o,
+    output logic                         row_last_o, // of its tile
+    output logic [node_pkg::ExpertW-1:0] row_le_o,
+    output logic [Cfg.CountW-1:0]        row_idx_o,  // place in the expert's list
+    output fp_pkg::factor_t              row_factor_o,
 
-    output logic                     busy_o         // rows are on their way
+    output logic busy_o // rows are on their way
 );
-    localparam int unsigned W     = MemBytesLog2;
-    localparam int unsigned LineW = (RowW < W) ? RowW : W;  // memory holds no more rows
+    localparam int unsigned W     = Cfg.MemBytesLog2;
+    localparam int unsigned LineW = (node_pkg::RowW < W) ? node_pkg::RowW : W;  // memory holds no more rows
 
     // ---- the list -----------------------------------------------------------------
     logic             going_q, asked_q, info_valid_q, info_last_q, info_pop, ask, last;
-    logic [CntW-1:0]  idx_q, info_idx_q, behind;
-    logic [LeW-1:0]   info_le_q;
+    logic [Cfg.CountW-1:0]  idx_q, info_idx_q, behind;
+    logic [node_pkg::ExpertW-1:0]   info_le_q;
     logic [LineW-1:0] info_row_q;
     logic [3:0]       info_pos_q;
 
@@ -121,10 +114,10 @@ module expert_fetch #(
     logic [3:0]      pos_q, keep;
     logic [4:0]      shift;
     logic [6:0]      low;
-    logic [FlitW-3:0] word_c_q, word_w_q;
+    logic [Cfg.FlitLog2-3:0] word_c_q, word_w_q;
     logic            half_c_q, is_w_q, last_q, next_busy_q;
-    logic [LeW-1:0]  le_q;
-    logic [CntW-1:0] place_q;
+    logic [node_pkg::ExpertW-1:0]  le_q;
+    logic [Cfg.CountW-1:0] place_q;
 
     // List position in the low bits of a unicast entry.
     assign keep = unicast_i ? 4'hf << cfg_i.k_shift : 4'hf;
@@ -161,7 +154,7 @@ module expert_fetch #(
     end
 
     assign rd_valid_o = (step_q == ReadC && !next_busy_q) || step_q == ReadW;
-    assign rd_addr_o  = sum_q[W-1:FlitW];
+    assign rd_addr_o  = sum_q[W-1:Cfg.FlitLog2];
     assign info_pop   = step_q == Coef;
     assign busy_o     = asked_q || info_valid_q || step_q != Line || next_busy_q;
 
@@ -186,23 +179,23 @@ module expert_fetch #(
                 end
                 ReadC: if (rd_ready_i && !next_busy_q) begin
                     sum_q       <= sum;
-                    word_c_q    <= sum_q[FlitW-1:2];
+                    word_c_q    <= sum_q[Cfg.FlitLog2-1:2];
                     half_c_q    <= sum_q[1];
                     next_busy_q <= 1'b1;
                     step_q      <= ReadW;
                 end
                 ReadW: if (rd_ready_i) begin
                     sum_q    <= sum;
-                    word_w_q <= sum_q[FlitW-1:2];
+                    word_w_q <= sum_q[Cfg.FlitLog2-1:2];
                     step_q   <= GiveX;
                 end
                 GiveX: begin
-                    row_x_o <= sum_q[W-1:FlitW+2];
+                    row_x_o <= sum_q[W-1:Cfg.FlitLog2+2];
                     sum_q   <= sum;
                     step_q  <= GiveY;
                 end
                 default: begin
-                    row_y_o    <= sum_q[W-1:FlitW+2];
+                    row_y_o    <= sum_q[W-1:Cfg.FlitLog2+2];
                     row_last_o <= last_q;
                     row_le_o   <= le_q;
                     row_idx_o  <= place_q;
@@ -219,8 +212,8 @@ module expert_fetch #(
 
     always_comb begin
         word = rd_rdata_i[31:0];
-        for (int unsigned i = 1; i < FlitBytes / 4; i++) begin
-            if ((is_w_q ? word_w_q : word_c_q) == (FlitW-2)'(i)) word = rd_rdata_i[32*i +: 32];
+        for (int unsigned i = 1; i < Cfg.FlitBytes / 4; i++) begin
+            if ((is_w_q ? word_w_q : word_c_q) == (Cfg.FlitLog2-2)'(i)) word = rd_rdata_i[32*i +: 32];
         end
     end
 

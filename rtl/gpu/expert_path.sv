@@ -11,61 +11,56 @@
 `default_nettype none
 
 module expert_path #(
-    parameter int unsigned FlitBytes    = 8,
-    parameter int unsigned MemBytesLog2 = 14,
-    parameter int unsigned CntW         = 11,  // rows of one expert
-    localparam int unsigned FW     = 8 * FlitBytes,
-    localparam int unsigned AddrW  = MemBytesLog2 - $clog2(FlitBytes),
-    localparam int unsigned StepW  = AddrW - 1,
-    localparam int unsigned GroupW = AddrW - 2,
-    localparam int unsigned LeW    = node_pkg::ExpertW
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    localparam int unsigned StepW = Cfg.AddrW - 1,
+    localparam int unsigned GroupW = Cfg.AddrW - 2
 ) (
-    input  wire logic                clk_i,
-    input  wire logic                rst_ni,
-    input  wire logic                go_i,
+    input  wire logic clk_i,
+    input  wire logic rst_ni,
+    input  wire logic go_i,
     /* verilator lint_off UNUSEDSIGNAL */  // a unit uses a part of the configuration
     input  wire node_pkg::node_cfg_t cfg_i,
     /* verilator lint_on UNUSEDSIGNAL */
 
-    input  wire logic                row_valid_i,
-    output logic                     row_take_o,    // row_* stays for 3 cycles more
-    input  wire logic [GroupW-1:0]   row_x_i,
-    input  wire logic [GroupW-1:0]   row_y_i,
-    input  wire logic                row_last_i,    // of its tile
-    input  wire logic [LeW-1:0]      row_le_i,
-    input  wire logic [CntW-1:0]     row_idx_i,
-    input  wire fp_pkg::factor_t     row_factor_i,
+    input  wire logic                         row_valid_i,
+    output logic                              row_take_o, // row_* stays for 3 cycles more
+    input  wire logic [GroupW-1:0]            row_x_i,
+    input  wire logic [GroupW-1:0]            row_y_i,
+    input  wire logic                         row_last_i, // of its tile
+    input  wire logic [node_pkg::ExpertW-1:0] row_le_i,
+    input  wire logic [Cfg.CountW-1:0]        row_idx_i,
+    input  wire fp_pkg::factor_t              row_factor_i,
 
-    output logic                     rd_valid_o,
-    input  wire logic                rd_ready_i,
-    output logic [StepW-1:0]         rd_addr_o,
-    input  wire logic [FW-1:0]       rd_data_i [2],  // 3 cycles later
-    output logic [1:0]               wr_valid_o,
-    output logic [StepW-1:0]         wr_addr_o,
-    output logic [FW-1:0]            wr_data_o [2],  // a cycle later
+    output logic                      rd_valid_o,
+    input  wire logic                 rd_ready_i,
+    output logic [StepW-1:0]          rd_addr_o,
+    input  wire logic [Cfg.FlitW-1:0] rd_data_i [2], // 3 cycles later
+    output logic [1:0]                wr_valid_o,
+    output logic [StepW-1:0]          wr_addr_o,
+    output logic [Cfg.FlitW-1:0]      wr_data_o [2], // a cycle later
 
-    output logic                     done_valid_o,   // of the tile:
-    input  wire logic                done_ready_i,
-    output logic [LeW-1:0]           done_le_o,
-    output logic [CntW-1:0]          done_first_o,   // its rows' places in the expert's list
-    output logic [CntW-1:0]          done_last_o,
+    output logic                         done_valid_o, // of the tile:
+    input  wire logic                    done_ready_i,
+    output logic [node_pkg::ExpertW-1:0] done_le_o,
+    output logic [Cfg.CountW-1:0]        done_first_o, // its rows' places in the expert's list
+    output logic [Cfg.CountW-1:0]        done_last_o,
 
-    output logic                     start_o,        // a tile starts
-    output logic                     idle_o,         // no tile in the engine; some may not be written
-    output logic                     empty_o,        // and all are
-    output logic                     wait_o          // in a tile, without a row
+    output logic start_o, // a tile starts
+    output logic idle_o,  // no tile in the engine; some may not be written
+    output logic empty_o, // and all are
+    output logic wait_o   // in a tile, without a row
 );
     localparam int unsigned RdLat   = 3;                             // from the address to the lanes
     localparam int unsigned Delay   = RdLat + fp_pkg::ExpertLatency - 1;
-    localparam int unsigned OffW    = 13 - $clog2(FlitBytes);        // groups of a row
+    localparam int unsigned OffW    = 13 - Cfg.FlitLog2;        // groups of a row
 
     // ---- shape of a row: its last group, and how much of it there is -----------------
     logic [OffW-1:0] last_q;
     logic [1:0]      rest_q;  // flits of the last group, 0: all
 
     always_ff @(posedge clk_i) begin
-        last_q <= OffW'((cfg_i.row_bytes - 15'(FlitBytes)) >> ($clog2(FlitBytes) + 2));
-        rest_q <= cfg_i.row_bytes[$clog2(FlitBytes) +: 2];
+        last_q <= OffW'((cfg_i.row_bytes - 15'(Cfg.FlitBytes)) >> (Cfg.FlitLog2 + 2));
+        rest_q <= cfg_i.row_bytes[Cfg.FlitLog2 +: 2];
     end
 
     // ---- tile and row ------------------------------------------------------------------
@@ -156,7 +151,7 @@ module expert_path #(
     assign wr_addr_o  = addr_q[Delay-1];
 
     for (genvar h = 0; h < 2; h++) begin : gen_half
-        expert_lanes #(.Lanes(FlitBytes / 2)) i_lanes (
+        expert_lanes #(.Lanes(Cfg.Lanes)) i_lanes (
             .clk_i, .valid_i(valid_q[RdLat-1][h]), .factor_i(factor_q), .x_i(rd_data_i[h]), .y_o(wr_data_o[h])
         );
     end

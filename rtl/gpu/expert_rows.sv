@@ -10,48 +10,37 @@
 `default_nettype none
 
 module expert_rows #(
-    parameter int unsigned FlitBytes    = 8,
-    parameter int unsigned MemBytesLog2 = 14,
-    parameter int unsigned MaxExperts   = 64,
-    parameter int unsigned MaxLocalExperts = 16,
-    localparam int unsigned FW    = 8 * FlitBytes,
-    localparam int unsigned AddrW = MemBytesLog2 - $clog2(FlitBytes),
-    localparam int unsigned RowW  = node_pkg::RowW,
-    localparam int unsigned LeW   = node_pkg::ExpertW
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
 ) (
-    input  wire logic                clk_i,
-    input  wire logic                rst_ni,
+    input  wire logic clk_i,
+    input  wire logic rst_ni,
     /* verilator lint_off UNUSEDSIGNAL */  // a unit uses a part of the configuration
     input  wire node_pkg::node_cfg_t cfg_i,
     /* verilator lint_on UNUSEDSIGNAL */
 
-    input  wire logic                run_i,        // high while the instruction runs
-    input  wire logic [15:0]         recv_rows_i,
+    input  wire logic        run_i, // high while the instruction runs
+    input  wire logic [15:0] recv_rows_i,
 
-    output logic                     rd_valid_o,
-    input  wire logic                rd_ready_i,
-    output logic [AddrW-1:0]         rd_addr_o,
-    input  wire logic                rd_rvalid_i,
-    input  wire logic [FW-1:0]       rd_rdata_i,
+    output logic                      rd_valid_o,
+    input  wire logic                 rd_ready_i,
+    output logic [Cfg.AddrW-1:0]      rd_addr_o,
+    input  wire logic                 rd_rvalid_i,
+    input  wire logic [Cfg.FlitW-1:0] rd_rdata_i,
 
-    output logic                     push_valid_o,
-    input  wire logic                push_ready_i,
-    output logic [LeW-1:0]           push_le_o,
-    output logic [RowW-1:0]          push_row_o,
-    output logic                     push_last_o,
+    output logic                         push_valid_o,
+    input  wire logic                    push_ready_i,
+    output logic [node_pkg::ExpertW-1:0] push_le_o,
+    output logic [node_pkg::RowW-1:0]    push_row_o,
+    output logic                         push_last_o,
 
-    input  wire logic                emap_we_i,
-    input  wire logic [11:0]         emap_addr_i,
-    input  wire node_pkg::emap_t     emap_data_i
+    input  wire logic            emap_we_i,
+    input  wire logic [11:0]     emap_addr_i,
+    input  wire node_pkg::emap_t emap_data_i
 );
-    localparam int unsigned Lanes  = FlitBytes / 2;
-    localparam int unsigned LaneW  = $clog2(Lanes);
     localparam int unsigned HalfW  = $clog2(isa_pkg::MetaBytes / 2);      // half words of an entry
-    localparam int unsigned MetaFl = isa_pkg::MetaBytes / FlitBytes;
+    localparam int unsigned MetaFl = isa_pkg::MetaBytes / Cfg.FlitBytes;
     localparam int unsigned MetaW  = $clog2(MetaFl);
-    localparam int unsigned LineW  = (RowW < MemBytesLog2) ? RowW : MemBytesLog2;  // memory holds no more rows
-    localparam int unsigned TabW   = (MaxLocalExperts > 1) ? $clog2(MaxLocalExperts) : 1;
-    localparam int unsigned MapW   = (MaxExperts > 1) ? $clog2(MaxExperts) : 1;
+    localparam int unsigned LineW  = (node_pkg::RowW < Cfg.MemBytesLog2) ? node_pkg::RowW : Cfg.MemBytesLog2;  // memory holds no more rows
 
     // IDs are the half words 2 + 2k .. 1 + 3k of an entry.
     logic [HalfW-1:0] first_half, last_half;
@@ -62,10 +51,10 @@ module expert_rows #(
     logic [15:0]      row_q;      // row and flit of the next read
     logic [MetaW-1:0] flit_q;
     logic             asked_q, next_valid_q, load, started_q;
-    logic [FW-1:0]    next_q;
+    logic [Cfg.FlitW-1:0]    next_q;
 
     assign rd_valid_o = run_i && started_q && row_q != recv_rows_i && !asked_q && !next_valid_q;
-    assign rd_addr_o  = {cfg_i.gt_base[MemBytesLog2-1:$clog2(isa_pkg::MetaBytes)] + (AddrW-MetaW)'(row_q), flit_q};
+    assign rd_addr_o  = {cfg_i.gt_base[Cfg.MemBytesLog2-1:$clog2(isa_pkg::MetaBytes)] + (Cfg.AddrW-MetaW)'(row_q), flit_q};
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni || !run_i) begin
@@ -73,12 +62,12 @@ module expert_rows #(
             row_q        <= '0;
             asked_q      <= 1'b0;
             next_valid_q <= 1'b0;
-            flit_q       <= first_half[HalfW-1:LaneW];
+            flit_q       <= first_half[HalfW-1:Cfg.LaneW];
         end else begin
             started_q <= 1'b1;
             if (rd_valid_o && rd_ready_i) begin
-                flit_q  <= (flit_q == last_half[HalfW-1:LaneW]) ? first_half[HalfW-1:LaneW] : flit_q + 1'b1;
-                if (flit_q == last_half[HalfW-1:LaneW]) row_q <= row_q + 1'b1;
+                flit_q  <= (flit_q == last_half[HalfW-1:Cfg.LaneW]) ? first_half[HalfW-1:Cfg.LaneW] : flit_q + 1'b1;
+                if (flit_q == last_half[HalfW-1:Cfg.LaneW]) row_q <= row_q + 1'b1;
                 asked_q <= 1'b1;
             end
             if (rd_rvalid_i) asked_q <= 1'b0;
@@ -89,7 +78,7 @@ module expert_rows #(
     end
 
     // ---- IDs --------------------------------------------------------------------
-    logic [FW-1:0]    cur_q;
+    logic [Cfg.FlitW-1:0]    cur_q;
     logic             cur_valid_q, step, row_end;
     logic [HalfW-1:0] half_q;
     logic [3:0]       pos_q;
@@ -98,27 +87,27 @@ module expert_rows #(
 
     always_comb begin
         id = cur_q[15:0];
-        for (int unsigned i = 1; i < Lanes; i++) begin
-            if (half_q[LaneW-1:0] == LaneW'(i)) id = cur_q[16*i +: 16];
+        for (int unsigned i = 1; i < Cfg.Lanes; i++) begin
+            if (half_q[Cfg.LaneW-1:0] == Cfg.LaneW'(i)) id = cur_q[16*i +: 16];
         end
     end
 
     // A look-up is in the table's output register when look_q is high; it moves on when the push before it is taken.
     logic            look_q, look_go, out_of_map_q, mine;
     logic [LineW-1:0] look_row_q;
-    logic [TabW-1:0] le;
+    logic [Cfg.LocalW-1:0] le;
 
     assign look_go = !push_valid_o || push_ready_i;
     assign step    = cur_valid_q && look_go;
     assign row_end = half_q == last_half;
-    assign load    = next_valid_q && (!cur_valid_q || (step && (row_end || half_q[LaneW-1:0] == '1)));
+    assign load    = next_valid_q && (!cur_valid_q || (step && (row_end || half_q[Cfg.LaneW-1:0] == '1)));
 
-    table_ram #(.Width(1 + TabW), .Depth(MaxExperts)) i_emap (
+    table_ram #(.Width(1 + Cfg.LocalW), .Depth(Cfg.MaxExperts)) i_emap (
         .clk_i,
-        .we_i(emap_we_i && (emap_addr_i >> MapW) == '0),
-        .waddr_i(emap_addr_i[MapW-1:0]),
-        .wdata_i({emap_data_i.valid && emap_data_i.gpu == cfg_i.port, emap_data_i.local_expert[TabW-1:0]}),
-        .re_i(step), .raddr_i(id[MapW-1:0]), .rdata_o({mine, le})
+        .we_i(emap_we_i && (emap_addr_i >> Cfg.ExpW) == '0),
+        .waddr_i(emap_addr_i[Cfg.ExpW-1:0]),
+        .wdata_i({emap_data_i.valid && emap_data_i.gpu == cfg_i.port, emap_data_i.local_expert[Cfg.LocalW-1:0]}),
+        .re_i(step), .raddr_i(id[Cfg.ExpW-1:0]), .rdata_o({mine, le})
     );
 
     always_ff @(posedge clk_i) begin
@@ -132,7 +121,7 @@ module expert_rows #(
         end else begin
             if (load) begin
                 cur_valid_q <= 1'b1;
-            end else if (step && (row_end || half_q[LaneW-1:0] == '1)) begin
+            end else if (step && (row_end || half_q[Cfg.LaneW-1:0] == '1)) begin
                 cur_valid_q <= 1'b0;
             end
             if (step) begin
@@ -148,11 +137,11 @@ module expert_rows #(
         if (load) cur_q <= next_q;
         if (step) begin
             look_row_q   <= base_q | LineW'(pos_q);
-            out_of_map_q <= (id >> MapW) != '0;
+            out_of_map_q <= (id >> Cfg.ExpW) != '0;
         end
         if (look_go && look_q) begin
-            push_row_o <= RowW'(look_row_q);
-            push_le_o  <= LeW'(le);
+            push_row_o <= node_pkg::RowW'(look_row_q);
+            push_le_o  <= node_pkg::ExpertW'(le);
         end
     end
 

@@ -11,43 +11,38 @@
 `default_nettype none
 
 module expert_scan #(
-    parameter int unsigned RowsLog2        = 10,
-    parameter int unsigned MaxLocalExperts = 16,
-    localparam int unsigned RowW = node_pkg::RowW,
-    localparam int unsigned LeW  = node_pkg::ExpertW,
-    localparam int unsigned CntW = (RowsLog2 < RowW) ? RowsLog2 + 1 : RowW  // rows of one expert
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
 ) (
-    input  wire logic                clk_i,
-    input  wire logic                rst_ni,
-    input  wire logic                go_i,
+    input  wire logic clk_i,
+    input  wire logic rst_ni,
+    input  wire logic go_i,
     /* verilator lint_off UNUSEDSIGNAL */  // a unit uses a part of the configuration
     input  wire node_pkg::node_cfg_t cfg_i,
     /* verilator lint_on UNUSEDSIGNAL */
 
-    input  wire logic                run_i,
-    input  wire logic                engine_idle_i,  // no tile in the engine, none waiting for it
+    input  wire logic run_i,
+    input  wire logic engine_idle_i, // no tile in the engine, none waiting for it
 
-    output logic [LeW-1:0]           stat_le_o,
+    output logic [node_pkg::ExpertW-1:0] stat_le_o,
     /* verilator lint_off UNUSEDSIGNAL */  // no more rows than RowsLog2 says
-    input  wire logic [RowW-1:0]     stat_complete_i,
-    input  wire logic [RowW-1:0]     stat_expected_i,
+    input  wire logic [node_pkg::RowW-1:0] stat_complete_i,
+    input  wire logic [node_pkg::RowW-1:0] stat_expected_i,
     /* verilator lint_on UNUSEDSIGNAL */
-    input  wire logic                counts_all_i,
+    input  wire logic counts_all_i,
 
-    output logic                     tile_valid_o,
-    input  wire logic                tile_ready_i,
-    output logic [LeW-1:0]           tile_le_o,
-    output logic [CntW-1:0]          tile_first_o,   // places in the expert's list: the first one, and the one behind the last
-    output logic [CntW-1:0]          tile_end_o,
-    output logic                     all_started_o
+    output logic                         tile_valid_o,
+    input  wire logic                    tile_ready_i,
+    output logic [node_pkg::ExpertW-1:0] tile_le_o,
+    output logic [Cfg.CountW-1:0]        tile_first_o, // places in the expert's list: the first one, and the one behind the last
+    output logic [Cfg.CountW-1:0]        tile_end_o,
+    output logic                         all_started_o
 );
-    localparam int unsigned TabW = (MaxLocalExperts > 1) ? $clog2(MaxLocalExperts) : 1;
-    localparam int unsigned AvailW = (CntW > 8) ? CntW : 8;  // compares with a tile, too
+    localparam int unsigned AvailW = (Cfg.CountW > 8) ? Cfg.CountW : 8;  // compares with a tile, too
 
-    logic [TabW-1:0] le_q, le1_q, best_le_q, last_le;
+    logic [Cfg.LocalW-1:0] le_q, le1_q, best_le_q, last_le;
     logic            v1_q, force_q, force1_q, take, pass_end, best_start, scan, clear_done_q;
-    logic [TabW-1:0] clear_q;
-    logic [CntW-1:0] started, complete, expected, behind;
+    logic [Cfg.LocalW-1:0] clear_q;
+    logic [Cfg.CountW-1:0] started, complete, expected, behind;
     logic [AvailW-1:0] avail;
     logic [7:0]      best_q;
     /* verilator lint_off UNUSEDSIGNAL */  // a memory for fewer rows
@@ -55,29 +50,29 @@ module expert_scan #(
     /* verilator lint_on UNUSEDSIGNAL */
     logic            enough, all_counted, better, long_q;
     logic [15:0]     idle_q;
-    logic [TabW:0]   full_q;  // experts in a row with nothing left to start
+    logic [Cfg.LocalW:0]   full_q;  // experts in a row with nothing left to start
 
-    assign stat_le_o = LeW'(le_q);
-    assign last_le   = TabW'(cfg_i.local_experts - 7'd1);
+    assign stat_le_o = node_pkg::ExpertW'(le_q);
+    assign last_le   = Cfg.LocalW'(cfg_i.local_experts - 7'd1);
     assign scan      = run_i && clear_done_q && !tile_valid_o;
 
     // Rows given out, per expert; cleared after go.
-    table_ram #(.Width(CntW), .Depth(MaxLocalExperts)) i_started (
+    table_ram #(.Width(Cfg.CountW), .Depth(Cfg.MaxLocalExperts)) i_started (
         .clk_i,
         .we_i(!clear_done_q || take),
         .waddr_i(clear_done_q ? le1_q : clear_q),
-        .wdata_i(behind & {CntW{clear_done_q}}),
+        .wdata_i(behind & {Cfg.CountW{clear_done_q}}),
         .re_i(1'b1), .raddr_i(le_q), .rdata_o(started)
     );
 
-    assign complete    = stat_complete_i[CntW-1:0];
-    assign expected    = stat_expected_i[CntW-1:0];
-    assign avail       = AvailW'(CntW'(complete - started));
+    assign complete    = stat_complete_i[Cfg.CountW-1:0];
+    assign expected    = stat_expected_i[Cfg.CountW-1:0];
+    assign avail       = AvailW'(Cfg.CountW'(complete - started));
     assign enough      = avail >= AvailW'(cfg_i.tile);
     assign all_counted = counts_all_i && complete == expected;
     assign take        = v1_q && (enough || ((all_counted || force1_q) && avail != '0));
     assign rows        = enough ? cfg_i.tile : avail[7:0];
-    assign behind      = started + CntW'(rows);
+    assign behind      = started + Cfg.CountW'(rows);
     assign better      = v1_q && best_q < avail[7:0];
     assign pass_end    = v1_q && le1_q == last_le && !force1_q;
     assign best_start  = pass_end && !take && long_q && (better || best_q != '0);
@@ -110,7 +105,7 @@ module expert_scan #(
         le1_q <= le_q;
     end
 
-    assign all_started_o = counts_all_i && run_i && full_q == (TabW+1)'(cfg_i.local_experts);
+    assign all_started_o = counts_all_i && run_i && full_q == (Cfg.LocalW+1)'(cfg_i.local_experts);
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni || go_i) begin
@@ -121,7 +116,7 @@ module expert_scan #(
             tile_valid_o <= 1'b0;
         end
         if (take) begin
-            tile_le_o    <= LeW'(le1_q);
+            tile_le_o    <= node_pkg::ExpertW'(le1_q);
             tile_first_o <= started;
             tile_end_o   <= behind;
         end
@@ -133,7 +128,7 @@ module expert_scan #(
             clear_done_q <= 1'b0;
         end else if (!clear_done_q) begin
             clear_q      <= clear_q + 1'b1;
-            clear_done_q <= clear_q == TabW'(MaxLocalExperts - 1);
+            clear_done_q <= clear_q == Cfg.LocalW'(Cfg.MaxLocalExperts - 1);
         end
         if (!engine_idle_i || !run_i || !cfg_i.partial_tiles) begin
             idle_q <= '0;

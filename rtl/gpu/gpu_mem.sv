@@ -19,42 +19,39 @@
 `default_nettype none
 
 module gpu_mem #(
-    parameter int unsigned FlitBytes    = 8,
-    parameter int unsigned MemBytesLog2 = 14,
-    parameter int unsigned NumRd        = 4,
-    parameter int unsigned NumWr        = 5,
-    localparam int unsigned FW    = 8 * FlitBytes,
-    localparam int unsigned AddrW = MemBytesLog2 - $clog2(FlitBytes),
-    localparam int unsigned StepW = AddrW - 1   // {group of four flits, which two of them}
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter int unsigned NumRd = 4,
+    parameter int unsigned NumWr = 5,
+    localparam int unsigned StepW = Cfg.AddrW - 1  // {group of four flits, which two of them}
 ) (
-    input  wire logic                 clk_i,
-    input  wire logic                 rst_ni,
-    input  wire logic                 go_i,
+    input  wire logic clk_i,
+    input  wire logic rst_ni,
+    input  wire logic go_i,
 
-    input  wire logic                 rd_valid_i  [NumRd],
-    output logic                      rd_ready_o  [NumRd],
-    input  wire logic [AddrW-1:0]     rd_addr_i   [NumRd],
+    input  wire logic                 rd_valid_i [NumRd],
+    output logic                      rd_ready_o [NumRd],
+    input  wire logic [Cfg.AddrW-1:0] rd_addr_i [NumRd],
     output logic                      rd_rvalid_o [NumRd],
-    output logic [FW-1:0]             rd_rdata_o  [NumRd],
+    output logic [Cfg.FlitW-1:0]      rd_rdata_o [NumRd],
 
-    input  wire logic                 wr_valid_i  [NumWr],
-    output logic                      wr_ready_o  [NumWr],
-    input  wire logic [AddrW-1:0]     wr_addr_i   [NumWr],
-    input  wire logic [FW-1:0]        wr_data_i   [NumWr],
-    input  wire logic [FlitBytes-1:0] wr_be_i     [NumWr],
+    input  wire logic                     wr_valid_i [NumWr],
+    output logic                          wr_ready_o [NumWr],
+    input  wire logic [Cfg.AddrW-1:0]     wr_addr_i [NumWr],
+    input  wire logic [Cfg.FlitW-1:0]     wr_data_i [NumWr],
+    input  wire logic [Cfg.FlitBytes-1:0] wr_be_i [NumWr],
 
     input  wire logic                 exp_rd_valid_i,
     output logic                      exp_rd_ready_o,
     input  wire logic [StepW-1:0]     exp_rd_addr_i,
-    output logic [FW-1:0]             exp_rd_data_o [2],  // 3 cycles after the grant, until the next
-    input  wire logic [1:0]           exp_wr_valid_i,     // of each of the two flits
+    output logic [Cfg.FlitW-1:0]      exp_rd_data_o [2], // 3 cycles after the grant, until the next
+    input  wire logic [1:0]           exp_wr_valid_i,    // of each of the two flits
     input  wire logic [StepW-1:0]     exp_wr_addr_i,
-    input  wire logic [FW-1:0]        exp_wr_data_i [2],  // a cycle later
+    input  wire logic [Cfg.FlitW-1:0] exp_wr_data_i [2], // a cycle later
 
-    output logic                      conflict_o   // some port was refused in the last cycle, the engine's aside
+    output logic conflict_o // some port was refused in the last cycle, the engine's aside
 );
     localparam int unsigned Banks = node_pkg::MemBanks, BankW = $clog2(Banks);
-    localparam int unsigned RowW  = AddrW - BankW;
+    localparam int unsigned RowW  = Cfg.AddrW - BankW;
 
     if (RowW < 1 || NumRd < 1 || NumRd > 32 || NumWr < 2 || NumWr > 32) begin : gen_check
         $error("gpu_mem: at least 8 flits, 1 read port and 2 write ports, at most 32 ports");
@@ -63,9 +60,9 @@ module gpu_mem #(
     // ---- ways for writes: port 0 alone, the others together -------------------------
     logic [1:0]           way_ready;
     logic                 way_valid [2];
-    logic [AddrW-1:0]     way_addr  [2];
-    logic [FW-1:0]        way_data  [2];
-    logic [FlitBytes-1:0] way_be    [2];
+    logic [Cfg.AddrW-1:0]     way_addr  [2];
+    logic [Cfg.FlitW-1:0]        way_data  [2];
+    logic [Cfg.FlitBytes-1:0] way_be    [2];
 
     assign way_valid[0]  = wr_valid_i[0];
     assign way_addr[0]   = wr_addr_i[0];
@@ -73,9 +70,7 @@ module gpu_mem #(
     assign way_be[0]     = wr_be_i[0];
     assign wr_ready_o[0] = way_ready[0];
 
-    mem_wr_mux #(
-        .FlitBytes(FlitBytes), .AddrW(AddrW), .Clients(NumWr - 1)
-    ) i_shared (
+    mem_wr_mux #(.Cfg(Cfg), .Clients(NumWr - 1)) i_shared (
         .clk_i, .rst_ni, .go_i,
         .cl_valid_i(wr_valid_i[1:NumWr-1]), .cl_ready_o(wr_ready_o[1:NumWr-1]), .cl_addr_i(wr_addr_i[1:NumWr-1]),
         .cl_data_i(wr_data_i[1:NumWr-1]), .cl_be_i(wr_be_i[1:NumWr-1]),
@@ -150,13 +145,13 @@ module gpu_mem #(
     end
 
     // ---- banks ----------------------------------------------------------------------------------
-    logic [FW-1:0] bank_rdata [Banks];
+    logic [Cfg.FlitW-1:0] bank_rdata [Banks];
 
     for (genvar b = 0; b < Banks; b++) begin : gen_bank
         logic                 we, re_q, exp_re, exp_we, exp_re_q, exp_we_q;
         logic [RowW-1:0]      raddr_q [NumRd], raddr, waddr_q [2], waddr;
-        logic [FW-1:0]        wdata_q [2], wdata;
-        logic [FlitBytes-1:0] wbe_q [2], wbe;
+        logic [Cfg.FlitW-1:0]        wdata_q [2], wdata;
+        logic [Cfg.FlitBytes-1:0] wbe_q [2], wbe;
         logic [((NumRd > 1) ? $clog2(NumRd) : 1)-1:0] unused_rd_idx;
         logic                 unused_wr_idx;
 
@@ -180,10 +175,10 @@ module gpu_mem #(
                 exp_we_q <= exp_we;
                 re_q     <= rd_req[b] != '0 || exp_re;
             end
-            for (int unsigned p = 0; p < NumRd; p++) raddr_q[p] <= rd_gnt[b][p] ? rd_addr_i[p][AddrW-1:BankW] : '0;
+            for (int unsigned p = 0; p < NumRd; p++) raddr_q[p] <= rd_gnt[b][p] ? rd_addr_i[p][Cfg.AddrW-1:BankW] : '0;
             if (we) begin
                 for (int unsigned w = 0; w < 2; w++) begin
-                    waddr_q[w] <= wr_gnt[b][w] ? way_addr[w][AddrW-1:BankW] : '0;
+                    waddr_q[w] <= wr_gnt[b][w] ? way_addr[w][Cfg.AddrW-1:BankW] : '0;
                     wdata_q[w] <= wr_gnt[b][w] ? way_data[w] : '0;
                 end
             end
@@ -195,11 +190,11 @@ module gpu_mem #(
             for (int unsigned p = 0; p < NumRd; p++) raddr |= raddr_q[p];
             waddr = (exp_we_q ? exp_waddr_q : '0) | waddr_q[0] | waddr_q[1];
             wdata = (exp_we_q ? exp_wr_data_i[b/2] : '0) | wdata_q[0] | wdata_q[1];
-            wbe   = {FlitBytes{exp_we_q}} | wbe_q[0] | wbe_q[1];
+            wbe   = {Cfg.FlitBytes{exp_we_q}} | wbe_q[0] | wbe_q[1];
         end
 
         ram_sdp #(
-            .Width(FW), .Depth(2**RowW), .ByteEn(1)
+            .Width(Cfg.FlitW), .Depth(2**RowW), .ByteEn(1)
         ) i_ram (
             .clk_i, .we_i(1'b1), .waddr_i(waddr), .wdata_i(wdata), .wbe_i(wbe), .re_i(re_q), .raddr_i(raddr), .rdata_o(bank_rdata[b])
         );
@@ -214,7 +209,7 @@ module gpu_mem #(
     // ---- responses: the bank travels beside the access for two cycles ---------------------------
     for (genvar p = 0; p < NumRd; p++) begin : gen_port
         logic [Banks-1:0] from1_q, from2_q;
-        logic [FW-1:0]    data_q [Banks];
+        logic [Cfg.FlitW-1:0]    data_q [Banks];
 
         always_ff @(posedge clk_i) begin
             if (!rst_ni) begin

@@ -8,27 +8,25 @@
 `default_nettype none
 
 module mem_rd_mux #(
-    parameter int unsigned FlitBytes   = 8,
-    parameter int unsigned AddrW       = 11,
-    parameter int unsigned Clients     = 6,
-    parameter int unsigned Latency     = 3,   // of the memory, cycles from grant to answer
-    localparam int unsigned FW = 8 * FlitBytes
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter int unsigned Clients = 6,
+    parameter int unsigned Latency = 3  // of the memory, cycles from grant to answer
 ) (
-    input  wire logic             clk_i,
-    input  wire logic             rst_ni,
-    input  wire logic             go_i,
+    input  wire logic clk_i,
+    input  wire logic rst_ni,
+    input  wire logic go_i,
 
-    input  wire logic             cl_valid_i  [Clients],
-    output logic                  cl_ready_o  [Clients],
-    input  wire logic [AddrW-1:0] cl_addr_i   [Clients],
-    output logic                  cl_rvalid_o [Clients],
-    output logic [FW-1:0]         cl_rdata_o,             // shared by all clients
+    input  wire logic                 cl_valid_i [Clients],
+    output logic                      cl_ready_o [Clients],
+    input  wire logic [Cfg.AddrW-1:0] cl_addr_i [Clients],
+    output logic                      cl_rvalid_o [Clients],
+    output logic [Cfg.FlitW-1:0]      cl_rdata_o, // shared by all clients
 
-    output logic                  rd_valid_o,
-    input  wire logic             rd_ready_i,
-    output logic [AddrW-1:0]      rd_addr_o,
-    input  wire logic             rd_rvalid_i,
-    input  wire logic [FW-1:0]    rd_rdata_i
+    output logic                      rd_valid_o,
+    input  wire logic                 rd_ready_i,
+    output logic [Cfg.AddrW-1:0]      rd_addr_o,
+    input  wire logic                 rd_rvalid_i,
+    input  wire logic [Cfg.FlitW-1:0] rd_rdata_i
 );
     logic [Clients-1:0] req, grant, held_q;
     logic [((Clients > 1) ? $clog2(Clients) : 1)-1:0] unused_idx;
@@ -49,7 +47,7 @@ module mem_rd_mux #(
         rd_addr_o = '0;
         for (int unsigned c = 0; c < Clients; c++) begin
             cl_ready_o[c] = grant[c] && rd_ready_i;
-            rd_addr_o |= cl_addr_i[c] & {AddrW{grant[c]}};
+            rd_addr_o |= cl_addr_i[c] & {Cfg.AddrW{grant[c]}};
         end
     end
 

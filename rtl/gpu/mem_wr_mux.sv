@@ -11,26 +11,24 @@
 `default_nettype none
 
 module mem_wr_mux #(
-    parameter int unsigned FlitBytes = 8,
-    parameter int unsigned AddrW     = 11,
-    parameter int unsigned Clients   = 4,
-    localparam int unsigned FW = 8 * FlitBytes
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter int unsigned Clients = 4
 ) (
-    input  wire logic                 clk_i,
-    input  wire logic                 rst_ni,
-    input  wire logic                 go_i,
+    input  wire logic clk_i,
+    input  wire logic rst_ni,
+    input  wire logic go_i,
 
-    input  wire logic                 cl_valid_i [Clients],
-    output logic                      cl_ready_o [Clients],
-    input  wire logic [AddrW-1:0]     cl_addr_i  [Clients],
-    input  wire logic [FW-1:0]        cl_data_i  [Clients],
-    input  wire logic [FlitBytes-1:0] cl_be_i    [Clients],
+    input  wire logic                     cl_valid_i [Clients],
+    output logic                          cl_ready_o [Clients],
+    input  wire logic [Cfg.AddrW-1:0]     cl_addr_i [Clients],
+    input  wire logic [Cfg.FlitW-1:0]     cl_data_i [Clients],
+    input  wire logic [Cfg.FlitBytes-1:0] cl_be_i [Clients],
 
-    output logic                      wr_valid_o,
-    input  wire logic                 wr_ready_i,
-    output logic [AddrW-1:0]          wr_addr_o,
-    output logic [FW-1:0]             wr_data_o,
-    output logic [FlitBytes-1:0]      wr_be_o
+    output logic                     wr_valid_o,
+    input  wire logic                wr_ready_i,
+    output logic [Cfg.AddrW-1:0]     wr_addr_o,
+    output logic [Cfg.FlitW-1:0]     wr_data_o,
+    output logic [Cfg.FlitBytes-1:0] wr_be_o
 );
     localparam int unsigned IdxW = (Clients > 1) ? $clog2(Clients) : 1;
 
@@ -44,9 +42,9 @@ module mem_wr_mux #(
     logic [Pairs-1:0] pair_q;
 
     always_comb begin
-        wr_addr_o = {AddrW{sel_q[0]}};
-        wr_data_o = {FW{sel_q[0]}};
-        wr_be_o   = {FlitBytes{sel_q[0]}};
+        wr_addr_o = {Cfg.AddrW{sel_q[0]}};
+        wr_data_o = {Cfg.FlitW{sel_q[0]}};
+        wr_be_o   = {Cfg.FlitBytes{sel_q[0]}};
         for (int unsigned k = 0; k < Pairs; k++) begin
             if (pair_q[k]) begin
                 wr_addr_o = (wr_addr_o & cl_addr_i[(2*k+1 < Clients) ? 2*k+1 : 2*k]) | (~wr_addr_o & cl_addr_i[2*k]);

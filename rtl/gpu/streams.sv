@@ -16,57 +16,51 @@
 `default_nettype none
 
 module streams #(
-    parameter int unsigned FlitBytes    = 8,
-    parameter int unsigned MemBytesLog2 = 14,
-    parameter int unsigned N            = 32,
-    parameter int unsigned RowsLog2     = 18,  // of the rows that may become complete in a layer
-    parameter int unsigned TokensLog2   = 16,  // of own tokens
-    localparam int unsigned FW    = 8 * FlitBytes,
-    localparam int unsigned AddrW = MemBytesLog2 - $clog2(FlitBytes),
-    localparam int unsigned S     = isa_pkg::Streams,
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    localparam int unsigned S = isa_pkg::Streams,
     localparam int unsigned EvIdxW = $clog2(isa_pkg::SwEvents),
     localparam int unsigned Units = 5
 ) (
-    input  wire logic                 clk_i,
-    input  wire logic                 rst_ni,
-    input  wire logic                 go_i,
+    input  wire logic clk_i,
+    input  wire logic rst_ni,
+    input  wire logic go_i,
     /* verilator lint_off UNUSEDSIGNAL */  // a unit uses a part of the configuration
-    input  wire node_pkg::node_cfg_t  cfg_i,
+    input  wire node_pkg::node_cfg_t cfg_i,
     /* verilator lint_on UNUSEDSIGNAL */
 
     output logic                      rd_valid_o,
     input  wire logic                 rd_ready_i,
-    output logic [AddrW-1:0]          rd_addr_o,
+    output logic [Cfg.AddrW-1:0]      rd_addr_o,
     input  wire logic                 rd_rvalid_i,
-    input  wire logic [FW-1:0]        rd_rdata_i,
+    input  wire logic [Cfg.FlitW-1:0] rd_rdata_i,
 
-    output logic                      cmd_valid_o [Units],  // 0 control, 1 send, 2 expert, 3 combine, 4 push
-    input  wire logic                 cmd_ready_i [Units],
-    output isa_pkg::instr_t           cmd_o,                // shared by all units
-    input  wire logic                 retire_i    [Units],
+    output logic            cmd_valid_o [Units], // 0 control, 1 send, 2 expert, 3 combine, 4 push
+    input  wire logic       cmd_ready_i [Units],
+    output isa_pkg::instr_t cmd_o,               // shared by all units
+    input  wire logic       retire_i [Units],
 
-    input  wire logic                 ev_valid_i  [2],  // 0: FLAG, 1: EVENT
-    input  wire logic [EvIdxW-1:0]    ev_idx_i    [2],
-    output logic                      ev_ready_o,       // for an EVENT
-    input  wire logic                 ev_counts_i,
-    input  wire logic                 ev_row_i,
-    input  wire logic                 ev_token_i,
-    input  wire logic                 ev_ack_i,
-    input  wire logic                 rows_done_i,
+    input  wire logic              ev_valid_i [2], // 0: FLAG, 1: EVENT
+    input  wire logic [EvIdxW-1:0] ev_idx_i [2],
+    output logic                   ev_ready_o,     // for an EVENT
+    input  wire logic              ev_counts_i,
+    input  wire logic              ev_row_i,
+    input  wire logic              ev_token_i,
+    input  wire logic              ev_ack_i,
+    input  wire logic              rows_done_i,
 
-    output logic                      idle_o,           // every enabled stream has ended
-    output logic [31:0]               state_o     [S],  // {state 18:16, opcode 15:8, next instruction 5:0}
-    output logic                      err_valid_o,
-    output error_pkg::err_e           err_code_o
+    output logic            idle_o,      // every enabled stream has ended
+    output logic [31:0]     state_o [S], // {state 18:16, opcode 15:8, next instruction 5:0}
+    output logic            err_valid_o,
+    output error_pkg::err_e err_code_o
 );
     import isa_pkg::*;
 
-    localparam int unsigned HF   = InstrBytes / FlitBytes;  // flits of an instruction
+    localparam int unsigned HF   = InstrBytes / Cfg.FlitBytes;  // flits of an instruction
     localparam int unsigned IdxW = $clog2(StreamInstrs);
     localparam int unsigned Align  = 128;  // of a stream's base: 8 instructions
-    localparam int unsigned BlockW = $clog2(Align / FlitBytes);
-    localparam int unsigned PktW = $clog2(N * S * StreamInstrs) + 1;                    // counters of packets: more than all streams of all GPUs can send
-    localparam int unsigned NumW = ((RowsLog2 > TokensLog2) ? RowsLog2 : TokensLog2) + 2;  // of rows and tokens
+    localparam int unsigned BlockW = $clog2(Align / Cfg.FlitBytes);
+    localparam int unsigned PktW = $clog2(Cfg.N * S * StreamInstrs) + 1;                    // counters of packets: more than all streams of all GPUs can send
+    localparam int unsigned NumW = ((Cfg.RowsLog2 > Cfg.TokensLog2) ? Cfg.RowsLog2 : Cfg.TokensLog2) + 2;  // of rows and tokens
     localparam int unsigned EvW  = (PktW > NumW) ? PktW : NumW;
     localparam logic [15:0] Counters = (16'd2 << EV_ACKS) - 16'd1;                     // those that there are
 
@@ -106,7 +100,7 @@ module streams #(
 
     logic [IdxW-1:0] cur_idx;
     assign cur_idx   = idx_q[cur_q];
-    assign rd_addr_o[AddrW-1:BlockW]   = cfg_i.stream_base[cur_q][MemBytesLog2-1:$clog2(Align)] + (AddrW-BlockW)'(cur_idx[IdxW-1:3]);
+    assign rd_addr_o[Cfg.AddrW-1:BlockW]   = cfg_i.stream_base[cur_q][Cfg.MemBytesLog2-1:$clog2(Align)] + (Cfg.AddrW-BlockW)'(cur_idx[IdxW-1:3]);
     assign rd_addr_o[BlockW-1:$clog2(HF)] = cur_idx[2:0];
     if (HF > 1) begin : gen_half
         assign rd_addr_o[$clog2(HF)-1:0] = asked_q[$clog2(HF)-1:0];
@@ -153,7 +147,7 @@ module streams #(
     assign cmd_o = instr_t'(cmd_bits_q);
     always_ff @(posedge clk_i) begin
         for (int unsigned i = 0; i < HF; i++) begin
-            if (rd_rvalid_i && got_q == ($clog2(HF+1))'(i)) cmd_bits_q[FW*i +: FW] <= rd_rdata_i;
+            if (rd_rvalid_i && got_q == ($clog2(HF+1))'(i)) cmd_bits_q[Cfg.FlitW*i +: Cfg.FlitW] <= rd_rdata_i;
         end
     end
 

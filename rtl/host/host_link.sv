@@ -12,76 +12,73 @@
 module host_link
     import host_pkg::*;
 #(
-    parameter int unsigned N            = 4,
-    parameter int unsigned FlitBytes    = 8,
-    parameter int unsigned MemBytesLog2 = fabric_pkg::MemBytesLog2,
-    parameter int unsigned Zeros    = host_pkg::SyncZeros,   // see link_rx
-    localparam int unsigned FW = 8 * FlitBytes
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter int unsigned Zeros = host_pkg::SyncZeros  // see link_rx
 ) (
-    input  wire logic          clk_i,
-    input  wire logic          rst_ni,
-    input  wire logic          link_reset_i,   // pulse
+    input  wire logic clk_i,
+    input  wire logic rst_ni,
+    input  wire logic link_reset_i, // pulse
 
     // endpoints
-    input  wire logic          out_valid_i,
-    output logic               out_ready_o,
-    input  wire logic [63:0]   out_data_i,     // low byte first
-    input  wire logic [3:0]    out_bytes_i,    // 1 .. 8
-    output logic               in_valid_o,
-    input  wire logic          in_ready_i,
-    output logic [63:0]        in_data_o,
-    output logic               in_last_o,      // ends a transfer
+    input  wire logic        out_valid_i,
+    output logic             out_ready_o,
+    input  wire logic [63:0] out_data_i,  // low byte first
+    input  wire logic [3:0]  out_bytes_i, // 1 .. 8
+    output logic             in_valid_o,
+    input  wire logic        in_ready_i,
+    output logic [63:0]      in_data_o,
+    output logic             in_last_o,   // ends a transfer
 
     // master of the bus
-    output logic               bus_req_o,
-    output logic               bus_we_o,
-    output logic [31:0]        bus_addr_o,
-    output logic [31:0]        bus_wdata_o,
-    input  wire logic          bus_ack_i,
-    input  wire logic [31:0]   bus_rdata_i,
-    input  wire logic          bus_err_i,
+    output logic             bus_req_o,
+    output logic             bus_we_o,
+    output logic [31:0]      bus_addr_o,
+    output logic [31:0]      bus_wdata_o,
+    input  wire logic        bus_ack_i,
+    input  wire logic [31:0] bus_rdata_i,
+    input  wire logic        bus_err_i,
 
     // GPU memories, through stream_mux
-    output logic               mem_claim_o,
-    output logic               mem_valid_o,
-    input  wire logic          mem_ready_i,
-    output logic               mem_we_o,
-    output logic [4:0]         mem_gpu_o,
-    output logic [31:0]        mem_addr_o,
-    output logic [FW-1:0]      mem_wdata_o,
-    input  wire logic          mem_rvalid_i,
-    input  wire logic [FW-1:0] mem_rdata_i,
-    input  wire logic          mem_lost_i,     // an access was: its GPU is being reset
-    input  wire logic          mem_idle_i,     // nothing under way at any port
+    output logic                      mem_claim_o,
+    output logic                      mem_valid_o,
+    input  wire logic                 mem_ready_i,
+    output logic                      mem_we_o,
+    output logic [4:0]                mem_gpu_o,
+    output logic [31:0]               mem_addr_o,
+    output logic [Cfg.FlitW-1:0]      mem_wdata_o,
+    input  wire logic                 mem_rvalid_i,
+    input  wire logic [Cfg.FlitW-1:0] mem_rdata_i,
+    input  wire logic                 mem_lost_i, // an access was: its GPU is being reset
+    input  wire logic                 mem_idle_i, // nothing under way at any port
 
     // mailbox
-    output logic               cmd_we_o,
-    output logic [5:0]         cmd_waddr_o,
-    output logic [63:0]        cmd_wdata_o,
-    output logic               cmd_re_o,
-    output logic [5:0]         cmd_raddr_o,
-    input  wire logic [63:0]   cmd_rdata_i,
-    output logic               give_o,
-    output soc_pkg::message_t  command_o,
-    output logic               rep_we_o,
-    output logic [5:0]         rep_waddr_o,
-    output logic [63:0]        rep_wdata_o,
-    output logic               rep_re_o,
-    output logic [5:0]         rep_raddr_o,
-    input  wire logic [63:0]   rep_rdata_i,
-    input  wire logic          reply_valid_i,
+    output logic                   cmd_we_o,
+    output logic [5:0]             cmd_waddr_o,
+    output logic [63:0]            cmd_wdata_o,
+    output logic                   cmd_re_o,
+    output logic [5:0]             cmd_raddr_o,
+    input  wire logic [63:0]       cmd_rdata_i,
+    output logic                   give_o,
+    output soc_pkg::message_t      command_o,
+    output logic                   rep_we_o,
+    output logic [5:0]             rep_waddr_o,
+    output logic [63:0]            rep_wdata_o,
+    output logic                   rep_re_o,
+    output logic [5:0]             rep_raddr_o,
+    input  wire logic [63:0]       rep_rdata_i,
+    input  wire logic              reply_valid_i,
     input  wire soc_pkg::message_t reply_i,
-    output logic               taken_o,
+    output logic                   taken_o,
 
     // fabric
-    input  wire logic          done_i,         // a layer has ended since the last go
-    output logic               reset_fabric_o, // held until reset_done_i
-    input  wire logic          reset_done_i,   // pulse
+    input  wire logic done_i,         // a layer has ended since the last go
+    output logic      reset_fabric_o, // held until reset_done_i
+    input  wire logic reset_done_i,   // pulse
 
-    output logic               in_step_o,
-    output logic               waiting_o,      // another frame is here
-    output logic               error_o,        // pulse: LINK_ERROR
-    output logic [7:0]         error_status_o
+    output logic       in_step_o,
+    output logic       waiting_o, // another frame is here
+    output logic       error_o,   // pulse: LINK_ERROR
+    output logic [7:0] error_status_o
 );
     localparam logic [31:0] Version = {16'(ProtocolMajor), 16'(ProtocolMinor)};
     localparam int unsigned Align = $clog2(MemBytesAlign);
@@ -116,7 +113,7 @@ module host_link
                                      FRAME_SELFTEST, FRAME_LOG_READ, FRAME_LOG_CLEAR, FRAME_FEED, FRAME_FED};
     assign bytes    = h.kind == FRAME_MEM_READ ? h.count : {13'd0, h.words, 3'd0};
     assign odd      = bytes[Align-1:0] != '0;
-    assign outside  = 32'(gpu) >= N || offset[Align-1:0] != '0 || 49'(offset) + 49'(bytes) > 49'(1) << MemBytesLog2;
+    assign outside  = 32'(gpu) >= Cfg.N || offset[Align-1:0] != '0 || 49'(offset) + 49'(bytes) > 49'(1) << Cfg.MemBytesLog2;
     assign too_long = h.kind == FRAME_MEM_READ ? h.words != '0 || bytes > MaxPayload :
                       h.kind inside {FRAME_WAIT, FRAME_RESET} ? h.words != '0 : h.words > CommandWords;
 
@@ -153,8 +150,8 @@ module host_link
 
     assign dma_start = (state_q == START && req_q.kind == FRAME_MEM_WRITE) || (state_q == CHECK && verdict_q == STATUS_OK && crc_ok_q && req_q.kind == FRAME_MEM_READ);
 
-    link_dma #(.FlitBytes(FlitBytes)) i_dma (
-        .clk_i, .rst_ni, .start_i(dma_start), .write_i(req_q.kind == FRAME_MEM_WRITE), .gpu_i(req_q.argument[52:48]), .addr_i(32'(req_q.argument[47:0] >> $clog2(FlitBytes))),
+    link_dma #(.Cfg(Cfg)) i_dma (
+        .clk_i, .rst_ni, .start_i(dma_start), .write_i(req_q.kind == FRAME_MEM_WRITE), .gpu_i(req_q.argument[52:48]), .addr_i(32'(req_q.argument[47:0] >> Cfg.FlitLog2)),
         .words_i(bytes_q[16:3]), .busy_o(dma_busy), .in_valid_i(word_valid && state_q == RECEIVE && verdict_q == STATUS_OK && req_q.kind == FRAME_MEM_WRITE),
         .in_ready_o(dma_in_ready), .in_data_i(word), .out_valid_o(dma_out_valid), .out_ready_i(payload_ready && !from_buffer_q), .out_data_o(dma_word),
         .claim_o(mem_claim_o), .valid_o(mem_valid_o), .ready_i(mem_ready_i), .we_o(mem_we_o), .gpu_o(mem_gpu_o), .addr_o(mem_addr_o),

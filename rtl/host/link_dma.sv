@@ -8,38 +8,37 @@
 `default_nettype none
 
 module link_dma #(
-    parameter int unsigned FlitBytes = 8,
-    localparam int unsigned FW = 8 * FlitBytes
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
 ) (
-    input  wire logic          clk_i,
-    input  wire logic          rst_ni,
+    input  wire logic clk_i,
+    input  wire logic rst_ni,
 
-    input  wire logic          start_i,
-    input  wire logic          write_i,
-    input  wire logic [4:0]    gpu_i,
-    input  wire logic [31:0]   addr_i,
-    input  wire logic [13:0]   words_i,
-    output logic               busy_o,
+    input  wire logic        start_i,
+    input  wire logic        write_i,
+    input  wire logic [4:0]  gpu_i,
+    input  wire logic [31:0] addr_i,
+    input  wire logic [13:0] words_i,
+    output logic             busy_o,
 
-    input  wire logic          in_valid_i,
-    output logic               in_ready_o,
-    input  wire logic [63:0]   in_data_i,
-    output logic               out_valid_o,
-    input  wire logic          out_ready_i,
-    output logic [63:0]        out_data_o,
+    input  wire logic        in_valid_i,
+    output logic             in_ready_o,
+    input  wire logic [63:0] in_data_i,
+    output logic             out_valid_o,
+    input  wire logic        out_ready_i,
+    output logic [63:0]      out_data_o,
 
     // stream_mux
-    output logic               claim_o,
-    output logic               valid_o,
-    input  wire logic          ready_i,
-    output logic               we_o,
-    output logic [4:0]         gpu_o,
-    output logic [31:0]        addr_o,
-    output logic [FW-1:0]      wdata_o,
-    input  wire logic          rvalid_i,
-    input  wire logic [FW-1:0] rdata_i
+    output logic                      claim_o,
+    output logic                      valid_o,
+    input  wire logic                 ready_i,
+    output logic                      we_o,
+    output logic [4:0]                gpu_o,
+    output logic [31:0]               addr_o,
+    output logic [Cfg.FlitW-1:0]      wdata_o,
+    input  wire logic                 rvalid_i,
+    input  wire logic [Cfg.FlitW-1:0] rdata_i
 );
-    localparam int unsigned Words = FlitBytes / 8, Depth = 16, LevelW = $clog2(Depth + 1);
+    localparam int unsigned Words = Cfg.FlitBytes / 8, Depth = 16, LevelW = $clog2(Depth + 1);
 
     logic              write_q, flit_valid_q, push, pop, fifo_valid, fifo_room;
     logic [31:0]       addr_q;
@@ -48,7 +47,7 @@ module link_dma #(
     logic [13:0]       left_q;     // words of a read not handed on
     logic [LevelW-1:0] out_q;      // flits asked for and not handed on
     logic [LevelW-1:0] unused_level;
-    logic [FW-1:0]     flit_q, fifo_data;
+    logic [Cfg.FlitW-1:0]     flit_q, fifo_data;
     logic              half_q;     // which word of a flit of 16 bytes
 
     assign we_o    = write_q;
@@ -69,16 +68,16 @@ module link_dma #(
         end else if (in_ready_o) begin
             flit_valid_q <= write_q && in_valid_i && (Words == 1 || half_q);
         end
-        if (in_ready_o && in_valid_i) flit_q <= FW'({in_data_i, flit_q} >> 64);
+        if (in_ready_o && in_valid_i) flit_q <= Cfg.FlitW'({in_data_i, flit_q} >> 64);
     end
 
     // ---- reads ----
-    fifo #(.Width(FW), .Depth(Depth)) i_fifo (
+    fifo #(.Width(Cfg.FlitW), .Depth(Depth)) i_fifo (
         .clk_i, .rst_ni, .valid_i(push), .ready_o(fifo_room), .data_i(rdata_i), .valid_o(fifo_valid), .ready_i(pop), .data_o(fifo_data), .level_o(unused_level)
     );
 
     assign out_valid_o = fifo_valid;
-    assign out_data_o  = Words == 1 || !half_q ? fifo_data[63:0] : fifo_data[FW-1 -: 64];
+    assign out_data_o  = Words == 1 || !half_q ? fifo_data[63:0] : fifo_data[Cfg.FlitW-1 -: 64];
     assign pop         = out_ready_i && (Words == 1 || half_q);
 
     always_ff @(posedge clk_i) begin

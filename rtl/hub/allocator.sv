@@ -17,18 +17,8 @@
 `default_nettype none
 
 module allocator #(
-    parameter int unsigned N               = 4,
-    parameter int unsigned FlitBytes       = 8,
-    parameter int unsigned AddrW           = 11,
-    parameter int unsigned TokensLog2      = 5,
-    parameter int unsigned RowsLog2        = 6,
-    parameter int unsigned MaxLocalExperts = 8,
-    parameter int unsigned CacheEntries    = 512,
-    parameter int unsigned Misses          = 4,
-    localparam int unsigned FW      = 8 * FlitBytes,
-    localparam int unsigned TokenW  = node_pkg::TokenW,
-    localparam int unsigned RowW    = node_pkg::RowW,
-    localparam int unsigned ExpertW = node_pkg::ExpertW
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter int unsigned Misses = 4
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
@@ -36,57 +26,52 @@ module allocator #(
     input  wire logic                sweep_i,
     output logic                     sweep_busy_o,
 
-    input  wire logic                req_valid_i [2],
-    output logic                     req_ready_o [2],
-    input  wire logic [ExpertW-1:0]  req_le_i    [2],
-    input  wire logic [TokenW-1:0]   req_token_i [2],
-    input  wire logic                req_alloc_i [2],
-    input  wire logic                req_start_i,      // of client 0
-    input  wire logic                req_retry_i,
+    input  wire logic                         req_valid_i [2],
+    output logic                              req_ready_o [2],
+    input  wire logic [node_pkg::ExpertW-1:0] req_le_i [2],
+    input  wire logic [node_pkg::TokenW-1:0]  req_token_i [2],
+    input  wire logic                         req_alloc_i [2],
+    input  wire logic                         req_start_i, // of client 0
+    input  wire logic                         req_retry_i,
 
-    output logic                     resp_valid_o [2],
-    output logic [RowW-1:0]          resp_row_o,
-    output logic                     resp_miss_o,
-    output logic                     resp_err_o,
-    output logic                     fill_o,           // a miss has ended
-    output logic                     busy_o,           // a miss is under way
+    output logic                      resp_valid_o [2],
+    output logic [node_pkg::RowW-1:0] resp_row_o,
+    output logic                      resp_miss_o,
+    output logic                      resp_err_o,
+    output logic                      fill_o, // a miss has ended
+    output logic                      busy_o, // a miss is under way
 
-    output logic                     alm_rd_valid_o,
-    input  wire logic                alm_rd_ready_i,
-    output logic [AddrW-1:0]         alm_rd_addr_o,
-    input  wire logic                alm_rd_rvalid_i,
-    input  wire logic [FW-1:0]       alm_rd_rdata_i,
+    output logic                      alm_rd_valid_o,
+    input  wire logic                 alm_rd_ready_i,
+    output logic [Cfg.AddrW-1:0]      alm_rd_addr_o,
+    input  wire logic                 alm_rd_rvalid_i,
+    input  wire logic [Cfg.FlitW-1:0] alm_rd_rdata_i,
 
     output logic                     alm_wr_valid_o,
     input  wire logic                alm_wr_ready_i,
-    output logic [AddrW-1:0]         alm_wr_addr_o,
-    output logic [FW-1:0]            alm_wr_data_o,
-    output logic [FlitBytes-1:0]     alm_wr_be_o,
+    output logic [Cfg.AddrW-1:0]     alm_wr_addr_o,
+    output logic [Cfg.FlitW-1:0]     alm_wr_data_o,
+    output logic [Cfg.FlitBytes-1:0] alm_wr_be_o,
 
-    output logic                     hit_o,
-    output logic                     miss_o,
-    output logic                     idle_o
+    output logic hit_o,
+    output logic miss_o,
+    output logic idle_o
 );
-    localparam int unsigned LogF   = $clog2(FlitBytes);
-    localparam int unsigned AddrB  = AddrW + LogF;
-    localparam int unsigned LeW    = (MaxLocalExperts > 1) ? $clog2(MaxLocalExperts) : 1;
-    localparam int unsigned TokB   = TokensLog2 + $clog2(N);
-    localparam int unsigned IdxW   = $clog2(CacheEntries);
-    localparam int unsigned HighW  = (TokB > IdxW) ? TokB - IdxW : 0;  // token bits that the index has not
-    localparam int unsigned TagW   = LeW + HighW;
-    localparam int unsigned Lanes  = FlitBytes / 4;                    // table entries of a flit
-    localparam int unsigned LaneW  = $clog2(Lanes);
+    localparam int unsigned IdxW   = $clog2(Cfg.CacheEntries);
+    localparam int unsigned HighW  = (Cfg.TokW > IdxW) ? Cfg.TokW - IdxW : 0;  // token bits that the index has not
+    localparam int unsigned TagW   = Cfg.LocalW + HighW;
+    localparam int unsigned LaneW  = $clog2(Cfg.Words);
     localparam int unsigned MissW  = $clog2(Misses);
-    localparam int unsigned WordW  = AddrB - 2;
-    localparam int unsigned SweepW = (LeW + TokB + 1 > IdxW) ? LeW + TokB + 1 : IdxW;
+    localparam int unsigned WordW  = Cfg.MemBytesLog2 - 2;
+    localparam int unsigned SweepW = (Cfg.LocalW + Cfg.TokW + 1 > IdxW) ? Cfg.LocalW + Cfg.TokW + 1 : IdxW;
 
-    if (Misses < 2 || 2**MissW != Misses || 2**IdxW != CacheEntries || IdxW < 4 || IdxW < LeW || LeW > ExpertW || TokB > TokenW || RowsLog2 > RowW || WordW > 30) begin : gen_check
+    if (Misses < 2 || 2**MissW != Misses || 2**IdxW != Cfg.CacheEntries || IdxW < 4 || IdxW < Cfg.LocalW || Cfg.LocalW > node_pkg::ExpertW || Cfg.TokW > node_pkg::TokenW || Cfg.RowsLog2 > node_pkg::RowW || WordW > 30) begin : gen_check
         $error("allocator: Misses and CacheEntries are powers of two, CacheEntries at least MaxLocalExperts");
     end
 
     typedef struct packed {
-        logic [LeW-1:0]  le;
-        logic [TokB-1:0] token;
+        logic [Cfg.LocalW-1:0]  le;
+        logic [Cfg.TokW-1:0] token;
     } key_t;
 
     typedef struct packed {
@@ -94,7 +79,7 @@ module allocator #(
         logic [1:0]          epoch;
         logic                full;   // no row was left
         logic [TagW-1:0]     tag;
-        logic [RowsLog2-1:0] row;
+        logic [Cfg.RowsLog2-1:0] row;
     } line_t;
 
     // Rows in flight: few neighbouring indices at home, but all homes and experts. The home's bits go to the top of the index wherever they are in the
@@ -102,8 +87,8 @@ module allocator #(
     function automatic logic [IdxW-1:0] index(key_t key);
         logic [IdxW-1:0] hash;
         hash = IdxW'(key.token);
-        for (int unsigned b = 0; b < LeW; b++) hash[(2 * IdxW - 4 - b) % IdxW] ^= key.le[b];
-        for (int unsigned b = IdxW; b < TokB; b++) hash[(b - 3) % IdxW] ^= key.token[b];
+        for (int unsigned b = 0; b < Cfg.LocalW; b++) hash[(2 * IdxW - 4 - b) % IdxW] ^= key.le[b];
+        for (int unsigned b = IdxW; b < Cfg.TokW; b++) hash[(b - 3) % IdxW] ^= key.token[b];
         return hash;
     endfunction
 
@@ -141,8 +126,8 @@ module allocator #(
     logic  look_q, take, take_client, filling;
     look_t look_in, look_data_q;
     line_t line, fill_line;
-    logic [TokenW-1:0] take_token;
-    logic [ExpertW-1:0] take_le;
+    logic [node_pkg::TokenW-1:0] take_token;
+    logic [node_pkg::ExpertW-1:0] take_le;
     logic [Misses-1:0] same;
     logic  hit, joined, room, miss;
     logic  line_we;
@@ -158,11 +143,11 @@ module allocator #(
     assign look_in.alloc  = req_alloc_i[take_client];
     assign look_in.start  = take_client || req_start_i;
     assign look_in.retry  = !take_client && req_retry_i;
-    assign look_in.key    = '{le: take_le[LeW-1:0], token: take_token[TokB-1:0]};
-    assign look_in.outside = 7'(take_le) >= cfg_i.local_experts || (take_le >> LeW) != '0 || (take_token >> TokB) != '0
-                             || (take_token[TokB-1:0] >> cfg_i.token_shift) >= TokB'(N);
+    assign look_in.key    = '{le: take_le[Cfg.LocalW-1:0], token: take_token[Cfg.TokW-1:0]};
+    assign look_in.outside = 7'(take_le) >= cfg_i.local_experts || (take_le >> Cfg.LocalW) != '0 || (take_token >> Cfg.TokW) != '0
+                             || (take_token[Cfg.TokW-1:0] >> cfg_i.token_shift) >= Cfg.TokW'(Cfg.N);
 
-    table_ram #(.Width($bits(line_t)), .Depth(CacheEntries)) i_cache (
+    table_ram #(.Width($bits(line_t)), .Depth(Cfg.CacheEntries)) i_cache (
         .clk_i, .we_i(line_we), .waddr_i(line_waddr), .wdata_i(fill_line), .re_i(take), .raddr_i(index(look_in.key)), .rdata_o(line)
     );
 
@@ -184,8 +169,8 @@ module allocator #(
     end_e                end_q;
     key_t                head_key, issue_key, mem_key;
     logic                found, answered, decide_alloc, full;
-    logic [RowsLog2-1:0] table_row, end_row_q, bump;
-    logic [RowsLog2:0]   bump_next;
+    logic [Cfg.RowsLog2-1:0] table_row, end_row_q, bump;
+    logic [Cfg.RowsLog2:0]   bump_next;
     logic                end_err_q, end_keep_q;  // no row; the cache takes the answer
     logic [MissW-1:0]    head, tail, issue, answer;
 
@@ -205,19 +190,19 @@ module allocator #(
     );
 
     // bump pointers: {epoch, rows given}
-    logic [RowsLog2+2:0] bump_word;
+    logic [Cfg.RowsLog2+2:0] bump_word;
     logic                bump_we;
 
-    lutram #(.Width(RowsLog2 + 3), .Depth(2**LeW)) i_bump (
-        .clk_i, .we_i(bump_we || sweep_q == SweepCache), .waddr_i((sweep_q == SweepCache) ? at_q[LeW-1:0] : head_key.le),
+    lutram #(.Width(Cfg.RowsLog2 + 3), .Depth(2**Cfg.LocalW)) i_bump (
+        .clk_i, .we_i(bump_we || sweep_q == SweepCache), .waddr_i((sweep_q == SweepCache) ? at_q[Cfg.LocalW-1:0] : head_key.le),
         .wdata_i((sweep_q == SweepCache) ? '0 : {cfg_i.epoch, bump_next}), .raddr_i(head_key.le), .rdata_o(bump_word)
     );
 
-    logic [RowsLog2:0] given;
-    assign given     = (bump_word[RowsLog2+2 -: 2] == cfg_i.epoch) ? bump_word[RowsLog2:0] : '0;
-    assign bump      = given[RowsLog2-1:0];
+    logic [Cfg.RowsLog2:0] given;
+    assign given     = (bump_word[Cfg.RowsLog2+2 -: 2] == cfg_i.epoch) ? bump_word[Cfg.RowsLog2:0] : '0;
+    assign bump      = given[Cfg.RowsLog2-1:0];
     assign bump_next = given + 1'b1;
-    assign full      = given[RowsLog2] || (given >> cfg_i.cap_shift) != '0;
+    assign full      = given[Cfg.RowsLog2] || (given >> cfg_i.cap_shift) != '0;
 
     assign decide_alloc = end_q == Wait && answered && !found && miss_alloc_q[head] && !full;
     assign bump_we      = decide_alloc;
@@ -283,11 +268,11 @@ module allocator #(
         end
         if (take) look_data_q <= look_in;
         if (look_q) begin
-            resp_row_o  <= RowW'(line.row);
+            resp_row_o  <= node_pkg::RowW'(line.row);
             resp_err_o  <= look_data_q.outside || (hit && line.full);
             resp_miss_o <= miss;
         end else if (tell1) begin
-            resp_row_o  <= RowW'(end_row_q);
+            resp_row_o  <= node_pkg::RowW'(end_row_q);
             resp_err_o  <= end_err_q;
             resp_miss_o <= 1'b0;
         end
@@ -306,23 +291,23 @@ module allocator #(
 
     // ---- memory -------------------------------------------------------------------------------
     logic [WordW-1:0] word;                  // table entry, from the start of the table
-    logic [AddrW-1:0] word_addr;
+    logic [Cfg.AddrW-1:0] word_addr;
     logic [LaneW-1:0] miss_lane_q [Misses];  // of the entry in its flit
-    logic [RowsLog2:0] miss_answer_q [Misses];  // {found, row}
+    logic [Cfg.RowsLog2:0] miss_answer_q [Misses];  // {found, row}
     logic [31:0]      entry;
     logic [LaneW-1:0] wr_lane_q;
     logic             wr_go;
-    logic [TokB:0]    token_next;
+    logic [Cfg.TokW:0]    token_next;
     logic             token_wraps;
-    logic [TokB-1:0]  at_token;
-    logic [LeW-1:0]   at_le;
+    logic [Cfg.TokW-1:0]  at_token;
+    logic [Cfg.LocalW-1:0]   at_le;
 
-    assign {at_le, at_token} = at_q[LeW+TokB-1:0];
+    assign {at_le, at_token} = at_q[Cfg.LocalW+Cfg.TokW-1:0];
     assign rd_go     = (!alm_rd_valid_o || alm_rd_ready_i) && issue_q != tail_q && !decide_alloc;
     assign wr_go     = decide_alloc || sweep_wr;
     assign mem_key   = sweep_wr ? '{le: at_le, token: at_token} : decide_alloc ? head_key : issue_key;
     assign word      = (WordW'(mem_key.le) << key_shift) | WordW'(mem_key.token);
-    assign word_addr = cfg_i.al_base[AddrB-1:LogF] + AddrW'(word >> LaneW);
+    assign word_addr = cfg_i.al_base[Cfg.MemBytesLog2-1:Cfg.FlitLog2] + Cfg.AddrW'(word >> LaneW);
     assign key_shift = 5'(cfg_i.token_shift) + 5'(cfg_i.n_shift);
 
     assign entry              = alm_rd_rdata_i[32*miss_lane_q[answer] +: 32];
@@ -346,19 +331,19 @@ module allocator #(
             alm_wr_addr_o <= word_addr;
             wr_lane_q     <= word[LaneW-1:0];
         end
-        if (alm_rd_rvalid_i) miss_answer_q[answer] <= {entry[31] && entry[30:29] == cfg_i.epoch, entry[RowsLog2-1:0]};
+        if (alm_rd_rvalid_i) miss_answer_q[answer] <= {entry[31] && entry[30:29] == cfg_i.epoch, entry[Cfg.RowsLog2-1:0]};
     end
 
     always_comb begin
         alm_wr_data_o = '0;
-        if (sweep_q == SweepOff) alm_wr_data_o = {Lanes{1'b1, cfg_i.epoch, 9'd0, 20'(end_row_q)}};
-        for (int unsigned l = 0; l < Lanes; l++) alm_wr_be_o[4*l +: 4] = {4{sweep_q != SweepOff || wr_lane_q == LaneW'(l)}};
+        if (sweep_q == SweepOff) alm_wr_data_o = {Cfg.Words{1'b1, cfg_i.epoch, 9'd0, 20'(end_row_q)}};
+        for (int unsigned l = 0; l < Cfg.Words; l++) alm_wr_be_o[4*l +: 4] = {4{sweep_q != SweepOff || wr_lane_q == LaneW'(l)}};
     end
 
     // Sweep: the cache (and the bump pointers with it), then the table, flit by flit, as far as the configuration uses it.
-    assign token_next  = (TokB+1)'(at_token) + (TokB+1)'(Lanes);
-    assign token_wraps = token_next[TokB] || (token_next >> key_shift) != '0;
-    assign sweep_wr    = sweep_q == SweepTable && (!alm_wr_valid_o || alm_wr_ready_i) && 7'(at_q[SweepW-1:TokB]) < cfg_i.local_experts;
+    assign token_next  = (Cfg.TokW+1)'(at_token) + (Cfg.TokW+1)'(Cfg.Words);
+    assign token_wraps = token_next[Cfg.TokW] || (token_next >> key_shift) != '0;
+    assign sweep_wr    = sweep_q == SweepTable && (!alm_wr_valid_o || alm_wr_ready_i) && 7'(at_q[SweepW-1:Cfg.TokW]) < cfg_i.local_experts;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
@@ -366,13 +351,13 @@ module allocator #(
         end else begin
             unique case (sweep_q)
                 SweepCache: if (at_q[IdxW-1:0] == '1) sweep_q <= SweepTable;
-                SweepTable: if (7'(at_q[SweepW-1:TokB]) >= cfg_i.local_experts && !alm_wr_valid_o) sweep_q <= SweepOff;
+                SweepTable: if (7'(at_q[SweepW-1:Cfg.TokW]) >= cfg_i.local_experts && !alm_wr_valid_o) sweep_q <= SweepOff;
                 default:    if (sweep_i) sweep_q <= SweepCache;
             endcase
         end
         if (sweep_q == SweepOff || (sweep_q == SweepCache && at_q[IdxW-1:0] == '1)) at_q <= '0;
         else if (sweep_q == SweepCache) at_q <= at_q + 1'b1;
-        else if (sweep_wr) at_q <= token_wraps ? {at_q[SweepW-1:TokB] + 1'b1, TokB'(0)} : {at_q[SweepW-1:TokB], token_next[TokB-1:0]};
+        else if (sweep_wr) at_q <= token_wraps ? {at_q[SweepW-1:Cfg.TokW] + 1'b1, Cfg.TokW'(0)} : {at_q[SweepW-1:Cfg.TokW], token_next[Cfg.TokW-1:0]};
     end
 
     assign sweep_busy_o = sweep_q != SweepOff;

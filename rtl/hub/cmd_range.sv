@@ -6,30 +6,29 @@
 `default_nettype none
 
 module cmd_range #(
-    parameter int unsigned ByteW      = 14,  // of a byte address in own memory
-    parameter int unsigned TokensLog2 = 12   // of own tokens, at most
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
 ) (
-    input  wire logic [31:0]           first_i,
-    input  wire logic [31:0]           count_i,
-    input  wire logic [3:0]            token_shift_i,
-    output logic [TokensLog2:0]        end_o,       // behind the last one
-    output logic                       no_tokens_o, // not all of them are own tokens
-    output logic                       no_bytes_o   // or bytes of own memory
+    input  wire logic [31:0]        first_i,
+    input  wire logic [31:0]        count_i,
+    input  wire logic [3:0]         token_shift_i,
+    output logic [Cfg.TokensLog2:0] end_o,       // behind the last one
+    output logic                    no_tokens_o, // not all of them are own tokens
+    output logic                    no_bytes_o   // or bytes of own memory
 );
-    if (ByteW > 30 || TokensLog2 >= ByteW) begin : gen_check
+    if (Cfg.MemBytesLog2 > 30 || Cfg.TokensLog2 >= Cfg.MemBytesLog2) begin : gen_check
         $error("cmd_range: memory has at most 2^30 bytes, and more of them than tokens");
     end
 
     // High bits are looked at operand by operand, and once for both: so two ranges of one length share what they ask of it.
-    logic [ByteW+1:0] sum;
+    logic [Cfg.MemBytesLog2+1:0] sum;
     logic             far, far_token;
 
-    assign sum         = (ByteW+2)'(first_i[ByteW:0]) + (ByteW+2)'(count_i[ByteW:0]);
-    assign far         = (first_i >> (ByteW + 1)) != '0 || (count_i >> (ByteW + 1)) != '0;
-    assign far_token   = (first_i[ByteW:0] >> (TokensLog2 + 1)) != '0 || (count_i[ByteW:0] >> (TokensLog2 + 1)) != '0;
-    assign end_o       = sum[TokensLog2:0];
-    assign no_tokens_o = far || far_token || ((TokensLog2+2)'(1) << token_shift_i) < sum[TokensLog2+1:0];
-    assign no_bytes_o  = far || sum[ByteW+1] || (sum[ByteW] && sum[ByteW-1:0] != '0);
+    assign sum         = (Cfg.MemBytesLog2+2)'(first_i[Cfg.MemBytesLog2:0]) + (Cfg.MemBytesLog2+2)'(count_i[Cfg.MemBytesLog2:0]);
+    assign far         = (first_i >> (Cfg.MemBytesLog2 + 1)) != '0 || (count_i >> (Cfg.MemBytesLog2 + 1)) != '0;
+    assign far_token   = (first_i[Cfg.MemBytesLog2:0] >> (Cfg.TokensLog2 + 1)) != '0 || (count_i[Cfg.MemBytesLog2:0] >> (Cfg.TokensLog2 + 1)) != '0;
+    assign end_o       = sum[Cfg.TokensLog2:0];
+    assign no_tokens_o = far || far_token || ((Cfg.TokensLog2+2)'(1) << token_shift_i) < sum[Cfg.TokensLog2+1:0];
+    assign no_bytes_o  = far || sum[Cfg.MemBytesLog2+1] || (sum[Cfg.MemBytesLog2] && sum[Cfg.MemBytesLog2-1:0] != '0);
 
     logic unused;
     assign unused = ^sum;

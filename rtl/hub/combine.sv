@@ -15,38 +15,30 @@
 `default_nettype none
 
 module combine #(
-    parameter int unsigned FlitBytes  = 8,
-    parameter int unsigned AddrW      = 11,  // of a flit
-    parameter int unsigned TokensLog2 = 12,  // of own tokens, at most
-    parameter red_pkg::set_t RedTypes = red_pkg::AllTypes,
-    parameter red_pkg::set_t RedOps   = red_pkg::AllOps,
-    localparam int unsigned LogF   = $clog2(FlitBytes),
-    localparam int unsigned TokenW = node_pkg::TokenW,
-    localparam int unsigned RowW   = node_pkg::RowW,
-    localparam int unsigned LineW  = AddrW - 7 + LogF,
-    localparam int unsigned ItemW  = (AddrW + LogF > TokensLog2) ? AddrW + LogF : TokensLog2  // own token, or byte address
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    localparam int unsigned ItemW = (Cfg.MemBytesLog2 > Cfg.TokensLog2) ? Cfg.MemBytesLog2 : Cfg.TokensLog2  // own token, or byte address
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
     input  wire logic                go_i,
     input  wire node_pkg::node_cfg_t cfg_i,
 
-    input  wire logic                cmd_valid_i,
-    output logic                     cmd_ready_o,
-    input  wire isa_pkg::instr_t     cmd_i,
-    output logic                     retire_o,
+    input  wire logic            cmd_valid_i,
+    output logic                 cmd_ready_o,
+    input  wire isa_pkg::instr_t cmd_i,
+    output logic                 retire_o,
 
-    input  wire logic                rdy_valid_i,    // own tokens whose experts have finished
-    output logic                     rdy_ready_o,
-    input  wire logic [TokenW-1:0]   rdy_token_i,    // index at home
-    output logic                     tok_done_o,
-    input  wire logic [RowW-1:0]     own_base_i,     // unicast: first row of the own copies
+    input  wire logic                        rdy_valid_i, // own tokens whose experts have finished
+    output logic                             rdy_ready_o,
+    input  wire logic [node_pkg::TokenW-1:0] rdy_token_i, // index at home
+    output logic                             tok_done_o,
+    input  wire logic [node_pkg::RowW-1:0]   own_base_i,  // unicast: first row of the own copies
 
-    output logic                     entry_valid_o,  // to entry_reader
-    input  wire logic                entry_ready_i,
-    output logic [LineW-1:0]         entry_token_o,
-    output logic                     entry_slot_o,
-    input  wire logic                entry_got_i,
+    output logic                 entry_valid_o, // to entry_reader
+    input  wire logic            entry_ready_i,
+    output logic [Cfg.LineW-1:0] entry_token_o,
+    output logic                 entry_slot_o,
+    input  wire logic            entry_got_i,
 
     // the oldest item, and what the command says of all
     output logic                     item_valid_o,
@@ -58,9 +50,9 @@ module combine #(
     output logic                     own_o,          // rows of own experts, or of own memory, are among the terms
     output logic [3:0]               group_o,
     output red_pkg::red_t            red_o,
-    output logic [14-LogF:0]         last_flits_o,   // of the last static row
-    output logic [AddrW-1:0]         static_delta_o, // flits from a static row to where it goes
-    output logic [LineW-1:0]         copy_o,         // next row of the own copies
+    output logic [14-Cfg.FlitLog2:0] last_flits_o,   // of the last static row
+    output logic [Cfg.AddrW-1:0]     static_delta_o, // flits from a static row to where it goes
+    output logic [Cfg.LineW-1:0]     copy_o,         // next row of the own copies
     input  wire logic                copy_next_i,
     input  wire logic                item_done_i,
     input  wire logic                unmapped_i,     // an item has an expert that is not there
@@ -68,15 +60,15 @@ module combine #(
     input  wire logic                row_done_i,
     input  wire logic                row_more_i,     // of its token another row follows
 
-    output logic                     err_valid_o,
-    output error_pkg::err_e          err_code_o,
-    output logic                     idle_o
+    output logic            err_valid_o,
+    output error_pkg::err_e err_code_o,
+    output logic            idle_o
 );
     import packet_pkg::*;
     import isa_pkg::*;
     import error_pkg::*;
 
-    if (TokensLog2 > 15) begin : gen_check
+    if (Cfg.TokensLog2 > 15) begin : gen_check
         $error("combine: TokensLog2 must be at most 15");
     end
 
@@ -91,15 +83,15 @@ module combine #(
 
     assign cmd_ready_o = !busy_q;
     assign take        = cmd_valid_i && cmd_ready_o;
-    assign outside     = (mode_in == Static) ? no_from || no_to || LogF'(cmd_i.a | cmd_i.b | cmd_i.c) != '0 : no_tokens;
+    assign outside     = (mode_in == Static) ? no_from || no_to || Cfg.FlitLog2'(cmd_i.a | cmd_i.b | cmd_i.c) != '0 : no_tokens;
     assign lost        = mode_in == Static && cmd_i.imm[7:0] >= 8'(StaticGroups);
     assign refused     = !known || strange || lost || outside;
 
     /* verilator lint_off PINCONNECTEMPTY */
-    cmd_range #(.ByteW(AddrW + LogF), .TokensLog2(TokensLog2)) i_from (
+    cmd_range #(.Cfg(Cfg)) i_from (
         .first_i(cmd_i.a), .count_i(cmd_i.b), .token_shift_i(cfg_i.token_shift), .end_o(), .no_tokens_o(no_tokens), .no_bytes_o(no_from)
     );
-    cmd_range #(.ByteW(AddrW + LogF), .TokensLog2(TokensLog2)) i_to (
+    cmd_range #(.Cfg(Cfg)) i_to (
         .first_i(cmd_i.c), .count_i(cmd_i.b), .token_shift_i(4'd0), .end_o(), .no_tokens_o(), .no_bytes_o(no_to)
     );
     /* verilator lint_on PINCONNECTEMPTY */
@@ -117,9 +109,9 @@ module combine #(
 
     // sum is of bf16; the others say it in imm.
     assign red_in  = (mode_in == Sum) ? '0 : '{dtype: dtype_e'(cmd_i.imm[10:8]), redop: redop_e'(cmd_i.imm[14:12])};
-    assign strange = (mode_in != Sum && (cmd_i.imm[11] || cmd_i.imm[15])) || !red_pkg::has(RedTypes, RedOps, red_in);
+    assign strange = (mode_in != Sum && (cmd_i.imm[11] || cmd_i.imm[15])) || !red_pkg::has(Cfg.RedTypes, Cfg.RedOps, red_in);
 
-    if (red_pkg::plain(RedTypes, RedOps)) begin : gen_plain
+    if (red_pkg::plain(Cfg.RedTypes, Cfg.RedOps)) begin : gen_plain
         assign red_o = '0;
     end else begin : gen_red
         red_pkg::red_t red_q;
@@ -141,9 +133,9 @@ module combine #(
             mode_q         <= mode_in;
             option_q       <= cmd_i.flags[0];
             group_o        <= cmd_i.imm[3:0];
-            static_delta_o <= AddrW'(cmd_i.c >> LogF) - AddrW'(cmd_i.a >> LogF);
+            static_delta_o <= Cfg.AddrW'(cmd_i.c >> Cfg.FlitLog2) - Cfg.AddrW'(cmd_i.a >> Cfg.FlitLog2);
         end
-        if (take && !copies_q) copy_o <= LineW'(own_base_i);
+        if (take && !copies_q) copy_o <= Cfg.LineW'(own_base_i);
         else if (copy_next_i)  copy_o <= copy_o + 1'b1;
     end
 
@@ -169,7 +161,7 @@ module combine #(
     assign item_in    = from_ready ? ItemW'(rdy_token_i) : cur_q;
 
     assign entry_valid_o = room && !static_o && (!from_ready || rdy_valid_i);
-    assign entry_token_o = LineW'(item_in);
+    assign entry_token_o = Cfg.LineW'(item_in);
     assign entry_slot_o  = wpar_q;
     assign rdy_ready_o   = room && from_ready && entry_ready_i;
     assign start         = static_o ? room : entry_valid_o && entry_ready_i;
@@ -209,7 +201,7 @@ module combine #(
             cur_q <= ItemW'(cmd_i.a);
         end else if (start) begin
             cur_q        <= cur_q + ItemW'(step);
-            last_flits_o <= (15-LogF)'(left_q >> LogF);
+            last_flits_o <= (15-Cfg.FlitLog2)'(left_q >> Cfg.FlitLog2);
         end
     end
 

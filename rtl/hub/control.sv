@@ -14,85 +14,75 @@
 `default_nettype none
 
 module control #(
-    parameter int unsigned N          = 4,
-    parameter int unsigned FlitBytes  = 8,
-    parameter int unsigned AddrW      = 11,   // of a flit address in GPU memory
-    parameter int unsigned MaxExperts = 64,
-    parameter int unsigned MaxLocalExperts = 32,  // experts of a GPU, at most 32
-    parameter int unsigned TokensLog2 = 16    // of own tokens, at most
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
 ) (
-    input  wire logic                        clk_i,
-    input  wire logic                        rst_ni,
-    input  wire logic                        go_i,
-    input  wire node_pkg::node_cfg_t         cfg_i,
+    input  wire logic                clk_i,
+    input  wire logic                rst_ni,
+    input  wire logic                go_i,
+    input  wire node_pkg::node_cfg_t cfg_i,
 
-    input  wire logic                        cmd_valid_i,
-    output logic                             cmd_ready_o,
-    input  wire isa_pkg::instr_t             cmd_i,
-    output logic                             retire_o,
+    input  wire logic            cmd_valid_i,
+    output logic                 cmd_ready_o,
+    input  wire isa_pkg::instr_t cmd_i,
+    output logic                 retire_o,
 
-    input  wire logic                        emap_we_i,
-    input  wire logic [11:0]                 emap_addr_i,
-    input  wire node_pkg::emap_t             emap_data_i,
+    input  wire logic            emap_we_i,
+    input  wire logic [11:0]     emap_addr_i,
+    input  wire node_pkg::emap_t emap_data_i,
 
-    output logic                             rd_valid_o,
-    input  wire logic                        rd_ready_i,
-    output logic [AddrW-1:0]                 rd_addr_o,
-    input  wire logic                        rd_rvalid_i,
-    input  wire logic [8*FlitBytes-1:0]      rd_rdata_i,
+    output logic                      rd_valid_o,
+    input  wire logic                 rd_ready_i,
+    output logic [Cfg.AddrW-1:0]      rd_addr_o,
+    input  wire logic                 rd_rvalid_i,
+    input  wire logic [Cfg.FlitW-1:0] rd_rdata_i,
 
-    input  wire logic                        sig_valid_i,   // a row of this token is finished here
+    input  wire logic                        sig_valid_i, // a row of this token is finished here
     output logic                             sig_ready_o,
     input  wire logic [node_pkg::TokenW-1:0] sig_token_i,
-    output logic                             own_valid_o,   // it is an own token
+    output logic                             own_valid_o, // it is an own token
     input  wire logic                        own_ready_i,
     output logic [node_pkg::TokenW-1:0]      own_token_o,
 
-    input  wire logic                        ack_valid_i,   // rx_store: answer this GPU's fence
-    output logic                             ack_ready_o,
-    input  wire logic [4:0]                  ack_dst_i,
-    input  wire logic                        ack_rx_i,      // rx: an own fence was answered
-    input  wire logic [4:0]                  ack_src_i,     // by this GPU
+    input  wire logic       ack_valid_i, // rx_store: answer this GPU's fence
+    output logic            ack_ready_o,
+    input  wire logic [4:0] ack_dst_i,
+    input  wire logic       ack_rx_i,    // rx: an own fence was answered
+    input  wire logic [4:0] ack_src_i,   // by this GPU
 
-    input  wire logic                        cnt_valid_i,
-    input  wire logic                        cnt_kind_i,
-    input  wire logic [4:0]                  cnt_src_i,
-    input  wire logic [4:0]                  cnt_idx_i,
-    input  wire logic [31:0]                 cnt_val_i,
-    input  wire logic                        cnt_last_i,
+    input  wire logic        cnt_valid_i,
+    input  wire logic        cnt_kind_i,
+    input  wire logic [4:0]  cnt_src_i,
+    input  wire logic [4:0]  cnt_idx_i,
+    input  wire logic [31:0] cnt_val_i,
+    input  wire logic        cnt_last_i,
 
-    input  wire logic [$clog2(N)-1:0]        base_q_i,      // send: the next row at this GPU
-    output logic [node_pkg::RowW-1:0]        base_row_o,
-    input  wire logic                        base_take_i,
-    output logic [node_pkg::RowW-1:0]        recv_rows_o,
-    input  wire logic [$clog2(N)-1:0]        src_i,
-    output logic [node_pkg::RowW-1:0]        src_rows_o,
-    output logic [node_pkg::RowW-1:0]        own_base_o,
+    input  wire logic [Cfg.GpuW-1:0]  base_q_i, // send: the next row at this GPU
+    output logic [node_pkg::RowW-1:0] base_row_o,
+    input  wire logic                 base_take_i,
+    output logic [node_pkg::RowW-1:0] recv_rows_o,
+    input  wire logic [Cfg.GpuW-1:0]  src_i,
+    output logic [node_pkg::RowW-1:0] src_rows_o,
+    output logic [node_pkg::RowW-1:0] own_base_o,
 
-    output logic                             ctl_valid_o,
-    input  wire logic                        ctl_ready_i,
-    output packet_pkg::header_t              ctl_header_o,
-    output logic                             cst_valid_o,
-    input  wire logic                        cst_ready_i,
-    output logic                             clo_valid_o,
-    input  wire logic                        clo_ready_i,
-    output logic [8*FlitBytes-1:0]           st_data_o,     // of either
-    output logic                             st_last_o,
-    output logic                             err_valid_o,
-    output error_pkg::err_e                  err_code_o,
-    output logic                             idle_o
+    output logic                 ctl_valid_o,
+    input  wire logic            ctl_ready_i,
+    output packet_pkg::header_t  ctl_header_o,
+    output logic                 cst_valid_o,
+    input  wire logic            cst_ready_i,
+    output logic                 clo_valid_o,
+    input  wire logic            clo_ready_i,
+    output logic [Cfg.FlitW-1:0] st_data_o, // of either
+    output logic                 st_last_o,
+    output logic                 err_valid_o,
+    output error_pkg::err_e      err_code_o,
+    output logic                 idle_o
 );
     import isa_pkg::*;
     import packet_pkg::*;
-    localparam int unsigned FW     = 8 * FlitBytes;
-    localparam int unsigned GpuW   = $clog2(N);
-    localparam int unsigned LocalW = (MaxLocalExperts > 1) ? $clog2(MaxLocalExperts) : 1;
-    localparam int unsigned CountW = TokensLog2 + 1;
-    localparam int unsigned HF     = HeaderBytes / FlitBytes;
-    localparam int unsigned W      = FlitBytes / 4;  // words of a flit
-    localparam int unsigned WW     = $clog2(W);
+    localparam int unsigned CountW = Cfg.TokensLog2 + 1;
+    localparam int unsigned WW     = $clog2(Cfg.Words);
 
-    if (MaxLocalExperts > 32) begin : gen_check
+    if (Cfg.MaxLocalExperts > 32) begin : gen_check
         $error("control: a COUNTS packet has 32 words");
     end
 
@@ -102,19 +92,19 @@ module control #(
     logic            accept, copies_q, to_last, to_next, start_walk, fenced, event_ready, known, no_tokens, refused, bad_count;
     iop_e            op_q;
     logic [3:0]      imm_q;
-    logic [GpuW-1:0] port, to_q;
-    logic [TokensLog2:0] end_q, range_end;
+    logic [Cfg.GpuW-1:0] port, to_q;
+    logic [Cfg.TokensLog2:0] end_q, range_end;
 
-    assign port        = cfg_i.port[GpuW-1:0];
+    assign port        = cfg_i.port[Cfg.GpuW-1:0];
     assign cmd_ready_o = state_q == IDLE;
     assign accept      = cmd_valid_i && cmd_ready_o;
     assign known       = cmd_i.op inside {I_COUNT, I_PREFIX, I_SIGNAL, I_FLAG, I_FENCE};
     assign refused     = !known || (cmd_i.op == I_COUNT && no_tokens) || (cmd_i.op inside {I_SIGNAL, I_FLAG} && cmd_i.imm >= 16'(SwEvents));
     assign start_walk  = accept && cmd_i.op == I_COUNT && !refused;
-    assign to_last     = ((to_q == GpuW'(N - 1)) ? '0 : to_q + 1'b1) == port || (op_q == I_FLAG && copies_q);
+    assign to_last     = ((to_q == Cfg.GpuW'(Cfg.N - 1)) ? '0 : to_q + 1'b1) == port || (op_q == I_FLAG && copies_q);
 
     /* verilator lint_off PINCONNECTEMPTY */
-    cmd_range #(.ByteW(AddrW + $clog2(FlitBytes)), .TokensLog2(TokensLog2)) i_range (
+    cmd_range #(.Cfg(Cfg)) i_range (
         .first_i(cmd_i.a), .count_i(cmd_i.b), .token_shift_i(cfg_i.token_shift), .end_o(range_end), .no_tokens_o(no_tokens), .no_bytes_o()
     );
     /* verilator lint_on PINCONNECTEMPTY */
@@ -127,37 +117,35 @@ module control #(
             imm_q    <= cmd_i.imm[3:0];
             copies_q <= cmd_i.flags[0];
         end
-        if (accept) to_q <= (cmd_i.op inside {I_COUNT, I_FENCE} || (cmd_i.op == I_FLAG && cmd_i.flags[0])) ? port : (port == GpuW'(N - 1)) ? '0 : port + 1'b1;
-        else if (to_next) to_q <= (to_q == GpuW'(N - 1)) ? '0 : to_q + 1'b1;
+        if (accept) to_q <= (cmd_i.op inside {I_COUNT, I_FENCE} || (cmd_i.op == I_FLAG && cmd_i.flags[0])) ? port : (port == Cfg.GpuW'(Cfg.N - 1)) ? '0 : port + 1'b1;
+        else if (to_next) to_q <= (to_q == Cfg.GpuW'(Cfg.N - 1)) ? '0 : to_q + 1'b1;
     end
 
     // ---- counting ----------------------------------------------------------------------------------------------
     // Counters are read, and cleared when their word leaves for the last time.
     logic              walk_done, clearing, word_take;
-    logic [GpuW-1:0]   count_gpu;
-    logic [LocalW-1:0] count_local;
+    logic [Cfg.GpuW-1:0]   count_gpu;
+    logic [Cfg.LocalW-1:0] count_local;
     logic [CountW-1:0] count;
     logic [4:0]        word_q, word_last;
 
-    assign word_last   = copies_q ? 5'(N - 1) : 5'(cfg_i.local_experts - 7'd1);
-    assign count_gpu   = copies_q ? word_q[GpuW-1:0] : to_q;
-    assign count_local = copies_q ? LocalW'(0) : word_q[LocalW-1:0];
+    assign word_last   = copies_q ? 5'(Cfg.N - 1) : 5'(cfg_i.local_experts - 7'd1);
+    assign count_gpu   = copies_q ? word_q[Cfg.GpuW-1:0] : to_q;
+    assign count_local = copies_q ? Cfg.LocalW'(0) : word_q[Cfg.LocalW-1:0];
 
-    entry_counts #(
-        .N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .MaxExperts(MaxExperts), .MaxLocalExperts(MaxLocalExperts), .TokensLog2(TokensLog2)
-    ) i_counts (
+    entry_counts #(.Cfg(Cfg)) i_counts (
         .clk_i, .rst_ni, .cfg_i, .emap_we_i, .emap_addr_i, .emap_data_i,
-        .start_i (start_walk), .first_i(cmd_i.a[TokensLog2:0]), .end_i(end_q), .copies_i(copies_q), .counting_i(state_q == COUNT), .done_o(walk_done),
+        .start_i (start_walk), .first_i(cmd_i.a[Cfg.TokensLog2:0]), .end_i(end_q), .copies_i(copies_q), .counting_i(state_q == COUNT), .done_o(walk_done),
         .rd_valid_o, .rd_ready_i, .rd_addr_o, .rd_rvalid_i, .rd_rdata_i,
         .gpu_i (count_gpu), .local_i(count_local), .wipe_i(word_take && (!copies_q || to_last)), .count_o(count), .clearing_o(clearing)
     );
 
     // ---- packets of the store class ----------------------------------------------------------------------------
     logic          out_valid_q, out_free, out_last_q, out_own_q, head_half_q, head_end, no_words;
-    logic [FW-1:0] out_data_q;
+    logic [Cfg.FlitW-1:0] out_data_q;
 
     assign out_free  = !out_valid_q || (out_own_q ? clo_ready_i : cst_ready_i);
-    assign head_end  = state_q == HEAD && out_free && (HF == 1 || head_half_q);
+    assign head_end  = state_q == HEAD && out_free && (Cfg.HeadFlits == 1 || head_half_q);
     assign no_words  = op_q != I_COUNT || (!copies_q && cfg_i.local_experts == '0);
     assign word_take = state_q == WORDS && out_free;
     assign to_next   = (head_end && no_words) || (word_take && word_q == word_last) || (state_q == EVENTS && event_ready);
@@ -170,7 +158,7 @@ module control #(
         h.cls    = CLS_STORE;
         h.src    = cfg_i.port;
         h.dst    = 5'(to_q);
-        h.len    = (op_q != I_COUNT) ? '0 : copies_q ? 15'(4 * N) : 15'({cfg_i.local_experts, 2'b00});
+        h.len    = (op_q != I_COUNT) ? '0 : copies_q ? 15'(4 * Cfg.N) : 15'({cfg_i.local_experts, 2'b00});
         h.epoch  = cfg_i.epoch;
         h.stage  = stage_e'({1'b0, op_q == I_COUNT && copies_q});
         h.addr   = (op_q == I_FLAG) ? 48'(imm_q) : '0;
@@ -191,9 +179,9 @@ module control #(
             out_last_q <= state_q == HEAD ? no_words && head_end : word_q == word_last;
             out_own_q  <= to_q == port;
             if (state_q == HEAD) begin
-                out_data_q <= FW'(head() >> ((HF == 2 && head_half_q) ? FW : 0));
+                out_data_q <= Cfg.FlitW'(head() >> ((Cfg.HeadFlits == 2 && head_half_q) ? Cfg.FlitW : 0));
             end else begin
-                for (int unsigned w = 0; w < W; w++) begin
+                for (int unsigned w = 0; w < Cfg.Words; w++) begin
                     if (word_q[WW-1:0] == WW'(w)) out_data_q[32*w +: 32] <= 32'(count);
                 end
             end
@@ -240,28 +228,24 @@ module control #(
 
     // ---- fence -------------------------------------------------------------------------------------------------
     // A GPU answers for itself alone, however often.
-    logic [N-1:0] acked_q;
+    logic [Cfg.N-1:0] acked_q;
     logic         own_ack;
     assign fenced = op_q != I_FENCE || acked_q == '1;
 
     always_ff @(posedge clk_i) begin
-        for (int unsigned g = 0; g < N; g++) begin
+        for (int unsigned g = 0; g < Cfg.N; g++) begin
             if (accept) acked_q[g] <= 1'b0;
             else if ((ack_rx_i && ack_src_i == 5'(g)) || (own_ack && !ack_rx_i && cfg_i.port == 5'(g))) acked_q[g] <= 1'b1;
         end
     end
 
     // ---- other GPUs' copies, and what is told to other GPUs -----------------------------------------------------
-    copy_bases #(
-        .N(N), .TokensLog2(TokensLog2)
-    ) i_bases (
+    copy_bases #(.Cfg(Cfg)) i_bases (
         .clk_i, .rst_ni, .go_i, .port_i(cfg_i.port), .cnt_valid_i(cnt_valid_i && cnt_kind_i), .cnt_src_i, .cnt_idx_i, .cnt_val_i, .bad_o(bad_count), .keep_i(state_q == PREFIX),
         .base_q_i, .base_row_o, .base_take_i, .recv_rows_o, .src_i, .src_rows_o, .own_base_o
     );
 
-    ctrl_packets #(
-        .N(N), .TokensLog2(TokensLog2)
-    ) i_ctrl (
+    ctrl_packets #(.Cfg(Cfg)) i_ctrl (
         .clk_i, .rst_ni, .go_i, .cfg_i,
         .ack_valid_i, .ack_ready_o, .ack_dst_i, .ack_rx_i, .own_ack_o(own_ack),
         .sig_valid_i, .sig_ready_o, .sig_token_i, .own_valid_o, .own_ready_i, .own_token_o,

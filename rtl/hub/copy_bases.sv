@@ -11,53 +11,50 @@
 `default_nettype none
 
 module copy_bases #(
-    parameter int unsigned N          = 4,
-    parameter int unsigned TokensLog2 = 16,   // of own tokens, at most
-    localparam int unsigned GpuW = $clog2(N)
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
 ) (
-    input  wire logic                      clk_i,
-    input  wire logic                      rst_ni,
-    input  wire logic                      go_i,
-    input  wire logic [4:0]                port_i,
+    input  wire logic       clk_i,
+    input  wire logic       rst_ni,
+    input  wire logic       go_i,
+    input  wire logic [4:0] port_i,
 
-    input  wire logic                      cnt_valid_i,   // a word of copy counts
-    input  wire logic [4:0]                cnt_src_i,     // of this GPU
-    input  wire logic [4:0]                cnt_idx_i,     // for this one
-    input  wire logic [31:0]               cnt_val_i,
-    output logic                           bad_o,         // it cannot be
-    input  wire logic                      keep_i,
+    input  wire logic        cnt_valid_i, // a word of copy counts
+    input  wire logic [4:0]  cnt_src_i,   // of this GPU
+    input  wire logic [4:0]  cnt_idx_i,   // for this one
+    input  wire logic [31:0] cnt_val_i,
+    output logic             bad_o,       // it cannot be
+    input  wire logic        keep_i,
 
-    input  wire logic [GpuW-1:0]           base_q_i,      // the next row at this GPU
-    output logic [node_pkg::RowW-1:0]      base_row_o,
-    input  wire logic                      base_take_i,   // and count it
-    output logic [node_pkg::RowW-1:0]      recv_rows_o,
-    input  wire logic [GpuW-1:0]           src_i,
-    output logic [node_pkg::RowW-1:0]      src_rows_o,
-    output logic [node_pkg::RowW-1:0]      own_base_o
+    input  wire logic [Cfg.GpuW-1:0]  base_q_i,    // the next row at this GPU
+    output logic [node_pkg::RowW-1:0] base_row_o,
+    input  wire logic                 base_take_i, // and count it
+    output logic [node_pkg::RowW-1:0] recv_rows_o,
+    input  wire logic [Cfg.GpuW-1:0]  src_i,
+    output logic [node_pkg::RowW-1:0] src_rows_o,
+    output logic [node_pkg::RowW-1:0] own_base_o
 );
-    localparam int unsigned RowW  = node_pkg::RowW;
-    localparam int unsigned BaseW = (GpuW + TokensLog2 + 1 < RowW) ? GpuW + TokensLog2 + 1 : RowW;  // every token of every GPU
+    localparam int unsigned BaseW = (Cfg.GpuW + Cfg.TokensLog2 + 1 < node_pkg::RowW) ? Cfg.GpuW + Cfg.TokensLog2 + 1 : node_pkg::RowW;  // every token of every GPU
 
     logic             base_we, known, received, count;
-    logic [GpuW-1:0]  base_at;
+    logic [Cfg.GpuW-1:0]  base_at;
     logic [BaseW-1:0] base_word, base_row, recv_q, own_base_q, src_rows;
-    logic [N-1:0]     known_q;
+    logic [Cfg.N-1:0]     known_q;
 
-    assign bad_o       = cnt_valid_i && (6'(cnt_idx_i) >= 6'(N) || (cnt_val_i >> (TokensLog2 + 1)) != '0);
+    assign bad_o       = cnt_valid_i && (6'(cnt_idx_i) >= 6'(Cfg.N) || (cnt_val_i >> (Cfg.TokensLog2 + 1)) != '0);
     assign count       = cnt_valid_i && !bad_o;
     assign received    = count && cnt_idx_i == port_i;
-    assign base_at     = cnt_valid_i ? cnt_idx_i[GpuW-1:0] : keep_i ? port_i[GpuW-1:0] : base_q_i;
+    assign base_at     = cnt_valid_i ? cnt_idx_i[Cfg.GpuW-1:0] : keep_i ? port_i[Cfg.GpuW-1:0] : base_q_i;
     assign base_we     = (count && cnt_src_i < port_i) || base_take_i;
     assign known       = known_q[base_at];
     assign base_row    = known ? base_word : '0;
-    assign base_row_o  = RowW'(base_row);
-    assign recv_rows_o = RowW'(recv_q);
-    assign own_base_o  = RowW'(own_base_q);
-    assign src_rows_o  = RowW'(src_rows);
+    assign base_row_o  = node_pkg::RowW'(base_row);
+    assign recv_rows_o = node_pkg::RowW'(recv_q);
+    assign own_base_o  = node_pkg::RowW'(own_base_q);
+    assign src_rows_o  = node_pkg::RowW'(src_rows);
 
     lutram #(
         .Width(BaseW),
-        .Depth(N)
+        .Depth(Cfg.N)
     ) i_base (
         .clk_i, .we_i(base_we), .waddr_i(base_at), .wdata_i(base_row + (cnt_valid_i ? cnt_val_i[BaseW-1:0] : BaseW'(1))),
         .raddr_i (base_at), .rdata_o(base_word)
@@ -66,9 +63,9 @@ module copy_bases #(
     // Every source's count is here before it is read.
     lutram #(
         .Width(BaseW),
-        .Depth(N)
+        .Depth(Cfg.N)
     ) i_src (
-        .clk_i, .we_i(received), .waddr_i(cnt_src_i[GpuW-1:0]), .wdata_i(cnt_val_i[BaseW-1:0]), .raddr_i(src_i), .rdata_o(src_rows)
+        .clk_i, .we_i(received), .waddr_i(cnt_src_i[Cfg.GpuW-1:0]), .wdata_i(cnt_val_i[BaseW-1:0]), .raddr_i(src_i), .rdata_o(src_rows)
     );
 
     always_ff @(posedge clk_i) begin

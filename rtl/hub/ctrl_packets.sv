@@ -8,51 +8,48 @@
 `default_nettype none
 
 module ctrl_packets #(
-    parameter int unsigned N          = 4,
-    parameter int unsigned TokensLog2 = 16    // of own tokens, at most
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
 ) (
-    input  wire logic                        clk_i,
-    input  wire logic                        rst_ni,
-    input  wire logic                        go_i,
-    input  wire node_pkg::node_cfg_t         cfg_i,
+    input  wire logic                clk_i,
+    input  wire logic                rst_ni,
+    input  wire logic                go_i,
+    input  wire node_pkg::node_cfg_t cfg_i,
 
-    input  wire logic                        ack_valid_i,
-    output logic                             ack_ready_o,
-    input  wire logic [4:0]                  ack_dst_i,
-    input  wire logic                        ack_rx_i,      // a fence was answered from outside: an own answer waits
-    output logic                             own_ack_o,
+    input  wire logic       ack_valid_i,
+    output logic            ack_ready_o,
+    input  wire logic [4:0] ack_dst_i,
+    input  wire logic       ack_rx_i, // a fence was answered from outside: an own answer waits
+    output logic            own_ack_o,
 
-    input  wire logic                        sig_valid_i,   // a row of this token is finished here
+    input  wire logic                        sig_valid_i, // a row of this token is finished here
     output logic                             sig_ready_o,
     input  wire logic [node_pkg::TokenW-1:0] sig_token_i,
-    output logic                             own_valid_o,   // it is an own token
+    output logic                             own_valid_o, // it is an own token
     input  wire logic                        own_ready_i,
     output logic [node_pkg::TokenW-1:0]      own_token_o,
 
-    input  wire logic                        event_valid_i,
-    output logic                             event_ready_o,
-    input  wire logic [4:0]                  event_dst_i,
-    input  wire logic [3:0]                  event_idx_i,   // event counter there
+    input  wire logic       event_valid_i,
+    output logic            event_ready_o,
+    input  wire logic [4:0] event_dst_i,
+    input  wire logic [3:0] event_idx_i, // event counter there
 
-    output logic                             ctl_valid_o,
-    input  wire logic                        ctl_ready_i,
-    output packet_pkg::header_t              ctl_header_o
+    output logic                ctl_valid_o,
+    input  wire logic           ctl_ready_i,
+    output packet_pkg::header_t ctl_header_o
 );
     import packet_pkg::*;
-    localparam int unsigned GpuW  = $clog2(N);
-    localparam int unsigned TokB  = TokensLog2 + GpuW;   // of a global token index
-    localparam int unsigned AddrB = (TokB > 4) ? TokB : 4;
+    localparam int unsigned AddrB = (Cfg.TokW > 4) ? Cfg.TokW : 4;
 
     logic [2:0]       want, ready;   // 0 ACK, 1 SIGNAL, 2 EVENT; ready: nobody else comes first
     logic [1:0]       first_q;
     logic             ctl_free, sig_own, ack_own;
-    logic [GpuW-1:0]  sig_home;
+    logic [Cfg.GpuW-1:0]  sig_home;
     opcode_e          ctl_op_q;
     logic [4:0]       ctl_dst_q;
     logic [AddrB-1:0] ctl_addr_q;    // token or event counter
 
-    assign sig_home = GpuW'(sig_token_i[TokB-1:0] >> cfg_i.token_shift);
-    assign sig_own  = sig_home == cfg_i.port[GpuW-1:0];
+    assign sig_home = Cfg.GpuW'(sig_token_i[Cfg.TokW-1:0] >> cfg_i.token_shift);
+    assign sig_own  = sig_home == cfg_i.port[Cfg.GpuW-1:0];
     assign ack_own  = ack_dst_i == cfg_i.port;
     assign want     = {event_valid_i, sig_valid_i && !sig_own, ack_valid_i && !ack_own};
     assign ctl_free = !ctl_valid_o || ctl_ready_i;
@@ -85,7 +82,7 @@ module ctrl_packets #(
         if (ctl_free) begin
             ctl_op_q   <= (want[0] && ready[0]) ? OP_ACK : (want[1] && ready[1]) ? OP_SIGNAL : OP_EVENT;
             ctl_dst_q  <= (want[0] && ready[0]) ? ack_dst_i : (want[1] && ready[1]) ? 5'(sig_home) : event_dst_i;
-            ctl_addr_q <= (want[1] && ready[1]) ? AddrB'(sig_token_i[TokB-1:0]) : (want[0] && ready[0]) ? '0 : AddrB'(event_idx_i);
+            ctl_addr_q <= (want[1] && ready[1]) ? AddrB'(sig_token_i[Cfg.TokW-1:0]) : (want[0] && ready[0]) ? '0 : AddrB'(event_idx_i);
         end
     end
 

@@ -9,85 +9,74 @@
 `default_nettype none
 
 module entry_counts #(
-    parameter int unsigned N          = 4,
-    parameter int unsigned FlitBytes  = 8,
-    parameter int unsigned AddrW      = 11,   // of a flit address in GPU memory
-    parameter int unsigned MaxExperts = 64,
-    parameter int unsigned MaxLocalExperts = 32,
-    parameter int unsigned TokensLog2 = 16,   // of own tokens, at most
-    localparam int unsigned GpuW   = $clog2(N),
-    localparam int unsigned LocalW = (MaxLocalExperts > 1) ? $clog2(MaxLocalExperts) : 1,
-    localparam int unsigned CountW = TokensLog2 + 1
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    localparam int unsigned CountW = Cfg.TokensLog2 + 1
 ) (
-    input  wire logic                        clk_i,
-    input  wire logic                        rst_ni,
-    input  wire node_pkg::node_cfg_t         cfg_i,
+    input  wire logic                clk_i,
+    input  wire logic                rst_ni,
+    input  wire node_pkg::node_cfg_t cfg_i,
 
-    input  wire logic                        emap_we_i,
-    input  wire logic [11:0]                 emap_addr_i,
-    input  wire node_pkg::emap_t             emap_data_i,
+    input  wire logic            emap_we_i,
+    input  wire logic [11:0]     emap_addr_i,
+    input  wire node_pkg::emap_t emap_data_i,
 
-    input  wire logic                        start_i,
-    input  wire logic [TokensLog2:0]         first_i,       // with start_i: own tokens
-    input  wire logic [TokensLog2:0]         end_i,         // behind the last one; from the next cycle on
-    input  wire logic                        copies_i,
-    input  wire logic                        counting_i,
-    output logic                             done_o,
+    input  wire logic                    start_i,
+    input  wire logic [Cfg.TokensLog2:0] first_i, // with start_i: own tokens
+    input  wire logic [Cfg.TokensLog2:0] end_i,   // behind the last one; from the next cycle on
+    input  wire logic                    copies_i,
+    input  wire logic                    counting_i,
+    output logic                         done_o,
 
-    output logic                             rd_valid_o,
-    input  wire logic                        rd_ready_i,
-    output logic [AddrW-1:0]                 rd_addr_o,
-    input  wire logic                        rd_rvalid_i,
-    input  wire logic [8*FlitBytes-1:0]      rd_rdata_i,
+    output logic                      rd_valid_o,
+    input  wire logic                 rd_ready_i,
+    output logic [Cfg.AddrW-1:0]      rd_addr_o,
+    input  wire logic                 rd_rvalid_i,
+    input  wire logic [Cfg.FlitW-1:0] rd_rdata_i,
 
-    input  wire logic [GpuW-1:0]             gpu_i,
-    input  wire logic [LocalW-1:0]           local_i,
-    input  wire logic                        wipe_i,
-    output logic [CountW-1:0]                count_o,
-    output logic                             clearing_o
+    input  wire logic [Cfg.GpuW-1:0]   gpu_i,
+    input  wire logic [Cfg.LocalW-1:0] local_i,
+    input  wire logic                  wipe_i,
+    output logic [CountW-1:0]          count_o,
+    output logic                       clearing_o
 );
-    localparam int unsigned ByteW = AddrW + $clog2(FlitBytes);
-    localparam int unsigned ExpW  = $clog2(MaxExperts);
-    localparam int unsigned SlotW = GpuW + LocalW;
+    localparam int unsigned SlotW = Cfg.GpuW + Cfg.LocalW;
 
     // ---- entries -----------------------------------------------------------------------------------------------
     logic              entry_valid, entry_last, map_valid, hit_q, hit_last_q;
     logic [15:0]       entry;
-    logic [GpuW-1:0]   map_gpu, hit_gpu_q;
-    logic [LocalW-1:0] map_local, hit_local_q;
-    logic [N-1:0]      seen_q;        // GPUs that the token has an expert at
+    logic [Cfg.GpuW-1:0]   map_gpu, hit_gpu_q;
+    logic [Cfg.LocalW-1:0] map_local, hit_local_q;
+    logic [Cfg.N-1:0]      seen_q;        // GPUs that the token has an expert at
     logic [3:0]        k_last;
 
     assign k_last = 4'(cfg_i.k - 5'd1);
 
     /* verilator lint_off PINCONNECTEMPTY */
-    route_walk #(
-        .FlitBytes(FlitBytes), .AddrW(AddrW), .TokensLog2(TokensLog2)
-    ) i_walk (
-        .clk_i, .rst_ni, .start_i, .first_i, .end_i, .k_last_i(k_last), .row_base_i(cfg_i.rt_base[ByteW-1:7]), .done_o,
+    route_walk #(.Cfg(Cfg)) i_walk (
+        .clk_i, .rst_ni, .start_i, .first_i, .end_i, .k_last_i(k_last), .row_base_i(cfg_i.rt_base[Cfg.MemBytesLog2-1:7]), .done_o,
         .rd_valid_o, .rd_ready_i, .rd_addr_o, .rd_rvalid_i, .rd_rdata_i,
         .valid_o (entry_valid), .take_i(entry_valid), .entry_o(entry), .pos_o(), .last_o(entry_last), .token_o(), .row_o()
     );
     /* verilator lint_on PINCONNECTEMPTY */
 
     lutram #(
-        .Width(1 + GpuW + LocalW),
-        .Depth(MaxExperts)
+        .Width(1 + Cfg.GpuW + Cfg.LocalW),
+        .Depth(Cfg.MaxExperts)
     ) i_emap (
-        .clk_i, .we_i(emap_we_i && emap_addr_i < 12'(MaxExperts)), .waddr_i(emap_addr_i[ExpW-1:0]),
-        .wdata_i ({emap_data_i.valid && 32'(emap_data_i.gpu) < N && emap_data_i.local_expert < 6'(MaxLocalExperts),
-                   emap_data_i.gpu[GpuW-1:0], emap_data_i.local_expert[LocalW-1:0]}),
-        .raddr_i (entry[ExpW-1:0]), .rdata_o({map_valid, map_gpu, map_local})
+        .clk_i, .we_i(emap_we_i && emap_addr_i < 12'(Cfg.MaxExperts)), .waddr_i(emap_addr_i[Cfg.ExpW-1:0]),
+        .wdata_i ({emap_data_i.valid && 32'(emap_data_i.gpu) < Cfg.N && emap_data_i.local_expert < 6'(Cfg.MaxLocalExperts),
+                   emap_data_i.gpu[Cfg.GpuW-1:0], emap_data_i.local_expert[Cfg.LocalW-1:0]}),
+        .raddr_i (entry[Cfg.ExpW-1:0]), .rdata_o({map_valid, map_gpu, map_local})
     );
 
     always_ff @(posedge clk_i) begin
-        hit_q <= rst_ni && entry_valid && entry < 16'(MaxExperts) && map_valid && 7'(map_local) < cfg_i.local_experts;
+        hit_q <= rst_ni && entry_valid && entry < 16'(Cfg.MaxExperts) && map_valid && 7'(map_local) < cfg_i.local_experts;
         hit_last_q  <= !rst_ni || (entry_valid && entry_last);
         hit_gpu_q   <= map_gpu;
         hit_local_q <= map_local;
-        for (int unsigned g = 0; g < N; g++) begin
+        for (int unsigned g = 0; g < Cfg.N; g++) begin
             if (hit_last_q) seen_q[g] <= 1'b0;
-            else if (hit_q && hit_gpu_q == GpuW'(g)) seen_q[g] <= 1'b1;
+            else if (hit_q && hit_gpu_q == Cfg.GpuW'(g)) seen_q[g] <= 1'b1;
         end
     end
 
@@ -101,7 +90,7 @@ module entry_counts #(
 
     always_comb begin
         if (clearing_o)      slot = clear_q[SlotW-1:0];
-        else if (counting_i) slot = {hit_gpu_q, copies_i ? LocalW'(0) : hit_local_q};
+        else if (counting_i) slot = {hit_gpu_q, copies_i ? Cfg.LocalW'(0) : hit_local_q};
         else                 slot = {gpu_i, local_i};
     end
 

@@ -10,71 +10,64 @@
 `default_nettype none
 
 module entry_reader #(
-    parameter int unsigned FlitBytes  = 8,
-    parameter int unsigned AddrW      = 11,  // of a flit
-    parameter int unsigned TokensLog2 = 12,
-    localparam int unsigned FW    = 8 * FlitBytes,
-    localparam int unsigned LogF  = $clog2(FlitBytes),
-    localparam int unsigned LineW = AddrW - 7 + LogF    // of an entry's number: memory holds no more of them
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
     input  wire logic                go_i,
     input  wire node_pkg::node_cfg_t cfg_i,
 
-    input  wire logic                route_valid_i,
-    output logic                     route_ready_o,
-    input  wire logic [LineW-1:0]    route_token_i,  // own token
-    input  wire logic                route_slot_i,   // place
-    output logic                     route_got_o,
+    input  wire logic                 route_valid_i,
+    output logic                      route_ready_o,
+    input  wire logic [Cfg.LineW-1:0] route_token_i, // own token
+    input  wire logic                 route_slot_i,  // place
+    output logic                      route_got_o,
 
-    input  wire logic                meta_valid_i,
-    output logic                     meta_ready_o,
-    input  wire logic [LineW-1:0]    meta_row_i,     // received row
-    output logic                     meta_first_o,   // meta_token_o is its token
-    output logic [TokensLog2-1:0]    meta_token_o,
-    output logic                     meta_got_o,
+    input  wire logic                 meta_valid_i,
+    output logic                      meta_ready_o,
+    input  wire logic [Cfg.LineW-1:0] meta_row_i,   // received row
+    output logic                      meta_first_o, // meta_token_o is its token
+    output logic [Cfg.TokensLog2-1:0] meta_token_o,
+    output logic                      meta_got_o,
 
-    output logic                     rd_valid_o,
-    input  wire logic                rd_ready_i,
-    output logic [AddrW-1:0]         rd_addr_o,
-    input  wire logic                rd_rvalid_i,
-    input  wire logic [FW-1:0]       rd_rdata_i,
+    output logic                      rd_valid_o,
+    input  wire logic                 rd_ready_i,
+    output logic [Cfg.AddrW-1:0]      rd_addr_o,
+    input  wire logic                 rd_rvalid_i,
+    input  wire logic [Cfg.FlitW-1:0] rd_rdata_i,
 
-    input  wire logic                id_meta_i,      // of the meta entry, else of the routing entry in id_slot_i
-    input  wire logic                id_slot_i,
-    input  wire logic [3:0]          id_idx_i,       // list position
-    output logic [15:0]              id_o
+    input  wire logic       id_meta_i, // of the meta entry, else of the routing entry in id_slot_i
+    input  wire logic       id_slot_i,
+    input  wire logic [3:0] id_idx_i,  // list position
+    output logic [15:0]     id_o
 );
-    localparam int unsigned PerFlit = FlitBytes / 2;
-    localparam int unsigned LaneW   = $clog2(PerFlit);
-    localparam int unsigned EntryW  = 6 - LogF;     // flits kept of a meta entry: at most 8 of 8 bytes or 4 of 16; half as many of a routing entry
-    localparam int unsigned HalfW   = EntryW + LaneW;
+    localparam int unsigned EntryW  = 6 - Cfg.FlitLog2;     // flits kept of a meta entry: at most 8 of 8 bytes or 4 of 16; half as many of a routing entry
+    localparam int unsigned HalfW   = EntryW + Cfg.LaneW;
 
     logic              turn_q, reading_q, asked_q, start, got_last;   // turn_q: the meta table's turn, or its entry
-    logic [LineW-1:0]  line_q;
+    logic [Cfg.LineW-1:0]  line_q;
     logic [EntryW-1:0] ask_q, got_q, last_flit;
     logic [5:0]        id_half;                 // halfword of a meta entry in which the expert IDs begin
     logic [HalfW-1:0]  first_half, half;        // halfwords of it are numbered as kept: its first flit, then those that hold IDs
-    logic [6-LogF:0]   flit_off;
-    logic [FW-1:0]     flit;
+    logic [6-Cfg.FlitLog2:0]   flit_off;
+    logic [Cfg.FlitW-1:0]     flit;
 
     assign route_ready_o = !reading_q && !turn_q;
     assign meta_ready_o  = !reading_q && turn_q;
     assign start         = !reading_q && (turn_q ? meta_valid_i : route_valid_i);
 
     assign id_half    = 6'd2 + {cfg_i.k, 1'b0};
-    assign first_half = HalfW'(PerFlit) + HalfW'(id_half[LaneW-1:0]);
-    assign last_flit  = EntryW'(((turn_q ? first_half : '0) + HalfW'(cfg_i.k) - 1'b1) >> LaneW);
-    assign flit_off   = (!turn_q || ask_q == '0) ? (7-LogF)'(ask_q) : (7-LogF)'(ask_q) - 1'b1 + (7-LogF)'(id_half >> LaneW);
+    assign first_half = HalfW'(Cfg.Lanes) + HalfW'(id_half[Cfg.LaneW-1:0]);
+    assign last_flit  = EntryW'(((turn_q ? first_half : '0) + HalfW'(cfg_i.k) - 1'b1) >> Cfg.LaneW);
+    assign flit_off   = (!turn_q || ask_q == '0) ? (7-Cfg.FlitLog2)'(ask_q) : (7-Cfg.FlitLog2)'(ask_q) - 1'b1 + (7-Cfg.FlitLog2)'(id_half >> Cfg.LaneW);
     assign rd_valid_o = reading_q && !asked_q;
-    assign rd_addr_o  = AddrW'((turn_q ? cfg_i.gt_base : cfg_i.rt_base) >> LogF) + {line_q, flit_off};
+    assign rd_addr_o  = Cfg.AddrW'((turn_q ? cfg_i.gt_base : cfg_i.rt_base) >> Cfg.FlitLog2) + {line_q, flit_off};
     assign got_last   = reading_q && rd_rvalid_i && got_q == last_flit;
 
     assign route_got_o  = got_last && !turn_q;
     assign meta_got_o   = got_last && turn_q;
     assign meta_first_o = turn_q && rd_rvalid_i && got_q == '0;
-    assign meta_token_o = rd_rdata_i[TokensLog2-1:0];
+    assign meta_token_o = rd_rdata_i[Cfg.TokensLog2-1:0];
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni || go_i) begin
@@ -102,18 +95,18 @@ module entry_reader #(
     assign half = id_meta_i ? first_half + HalfW'(id_idx_i) : HalfW'(id_idx_i);
 
     lutram #(
-        .Width(FW),
+        .Width(Cfg.FlitW),
         .Depth(2 * 2**EntryW)
     ) i_flits (
         .clk_i,
         .we_i    (rd_rvalid_i),
         .waddr_i ({turn_q, turn_q ? got_q[EntryW-1] : route_slot_i, got_q[EntryW-2:0]}),
         .wdata_i (rd_rdata_i),
-        .raddr_i ({id_meta_i, id_meta_i ? half[HalfW-1] : id_slot_i, half[HalfW-2:LaneW]}),
+        .raddr_i ({id_meta_i, id_meta_i ? half[HalfW-1] : id_slot_i, half[HalfW-2:Cfg.LaneW]}),
         .rdata_o (flit)
     );
 
-    always_comb id_o = flit[16 * 32'(half[LaneW-1:0]) +: 16];
+    always_comb id_o = flit[16 * 32'(half[Cfg.LaneW-1:0]) +: 16];
 
     logic unused;
     assign unused = ^{cfg_i, id_half};

@@ -6,22 +6,21 @@
 `default_nettype none
 
 module link_fault #(
-    parameter int unsigned FlitBytes = 8,
-    localparam int unsigned FW = 8 * FlitBytes
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
 ) (
-    input  wire logic              clk_i,
-    input  wire logic              rst_ni,
-    input  wire logic              go_i,
-    input  wire node_pkg::fault_t  fault_i,
+    input  wire logic             clk_i,
+    input  wire logic             rst_ni,
+    input  wire logic             go_i,
+    input  wire node_pkg::fault_t fault_i,
 
-    input  wire logic              up_valid_i,
-    input  wire logic              up_last_i,
-    input  wire logic [1:0]        up_cls_i,
-    input  wire logic [FW-1:0]     up_data_i,
-    input  wire logic [3:0]        crd_i,
-    output logic                   up_valid_o,
-    output logic [FW-1:0]          up_data_o,
-    output logic [3:0]             crd_o
+    input  wire logic                 up_valid_i,
+    input  wire logic                 up_last_i,
+    input  wire logic [1:0]           up_cls_i,
+    input  wire logic [Cfg.FlitW-1:0] up_data_i,
+    input  wire logic [3:0]           crd_i,
+    output logic                      up_valid_o,
+    output logic [Cfg.FlitW-1:0]      up_data_o,
+    output logic [3:0]                crd_o
 );
     import packet_pkg::*;
 
@@ -31,7 +30,7 @@ module link_fault #(
     assign asked      = fault_i.accept || fault_i.send || fault_i.answer || fault_i.opcode;
     assign stores     = active_q && fault_i.opcode && up_cls_i == CLS_STORE && first_q;
     assign up_valid_o = up_valid_i && !stopped_q && !(first_q ? active_q && fault_i.answer && up_cls_i == CLS_PART : mute_q);
-    assign up_data_o  = stores ? up_data_i | FW'(6'h3f) : up_data_i;
+    assign up_data_o  = stores ? up_data_i | Cfg.FlitW'(6'h3f) : up_data_i;
     assign crd_o      = (active_q && fault_i.accept) ? '0 : crd_i;
 
     always_ff @(posedge clk_i) begin

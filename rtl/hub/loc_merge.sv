@@ -8,27 +8,26 @@
 `default_nettype none
 
 module loc_merge #(
-    parameter int unsigned FlitBytes = 8,
-    localparam int unsigned FW = 8 * FlitBytes
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
 ) (
-    input  wire logic          clk_i,
-    input  wire logic          rst_ni,
-    input  wire logic          go_i,
+    input  wire logic clk_i,
+    input  wire logic rst_ni,
+    input  wire logic go_i,
 
-    input  wire logic          loc_valid_i,
-    output logic               loc_ready_o,
-    input  wire logic [FW-1:0] loc_data_i,
-    input  wire logic          loc_last_i,
+    input  wire logic                 loc_valid_i,
+    output logic                      loc_ready_o,
+    input  wire logic [Cfg.FlitW-1:0] loc_data_i,
+    input  wire logic                 loc_last_i,
 
-    input  wire logic          clo_valid_i,
-    output logic               clo_ready_o,
-    input  wire logic [FW-1:0] clo_data_i,
-    input  wire logic          clo_last_i,
+    input  wire logic                 clo_valid_i,
+    output logic                      clo_ready_o,
+    input  wire logic [Cfg.FlitW-1:0] clo_data_i,
+    input  wire logic                 clo_last_i,
 
-    output logic               loc_valid_o,
-    input  wire logic          loc_ready_i,
-    output logic [FW-1:0]      loc_data_o,
-    output logic               loc_last_o
+    output logic                 loc_valid_o,
+    input  wire logic            loc_ready_i,
+    output logic [Cfg.FlitW-1:0] loc_data_o,
+    output logic                 loc_last_o
 );
     logic open_q;  // a packet is under way, of sel_q
     logic sel_q;   // control's; between packets: control had the last one

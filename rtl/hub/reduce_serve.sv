@@ -21,96 +21,77 @@
 `default_nettype none
 
 module reduce_serve #(
-    parameter int unsigned N          = 4,
-    parameter int unsigned FlitBytes  = 8,
-    parameter int unsigned AddrW      = 11,  // of a flit
-    parameter int unsigned OpenRows   = 8,   // power of two
-    parameter int unsigned TokensLog2 = 12,  // of a GPU's tokens, at most
-    parameter int unsigned MaxExperts = 64,
-    parameter red_pkg::set_t RedTypes = red_pkg::AllTypes,
-    parameter red_pkg::set_t RedOps   = red_pkg::AllOps,
-    localparam int unsigned FW     = 8 * FlitBytes,
-    localparam int unsigned CtxW   = (N > 1) ? $clog2(N) : 1,
-    localparam int unsigned IdxW   = $clog2(128 / FlitBytes),
-    localparam int unsigned PktW   = 8,
-    localparam int unsigned TokenW = node_pkg::TokenW,
-    localparam int unsigned RowW   = node_pkg::RowW
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    localparam int unsigned PktW = 8
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
     input  wire logic                go_i,
-    input  wire node_pkg::node_cfg_t cfg_i,          // port is constant from reset on: the expert map is judged by it when written
+    input  wire node_pkg::node_cfg_t cfg_i, // port is constant from reset on: the expert map is judged by it when written
 
-    input  wire logic                emap_we_i,
-    input  wire logic [11:0]         emap_addr_i,
-    input  wire node_pkg::emap_t     emap_data_i,
+    input  wire logic            emap_we_i,
+    input  wire logic [11:0]     emap_addr_i,
+    input  wire node_pkg::emap_t emap_data_i,
 
     // from the wire: DYMULTIMEM_LD_REDUCE and MULTIMEM_LD_REDUCE
-    input  wire logic                req_valid_i,
-    input  wire logic [FW-1:0]       req_data_i,
-    input  wire logic                req_last_i,
-    input  wire logic                req_err_i,      // the link's mark
+    input  wire logic                 req_valid_i,
+    input  wire logic [Cfg.FlitW-1:0] req_data_i,
+    input  wire logic                 req_last_i,
+    input  wire logic                 req_err_i, // the link's mark
 
     // from row_build
-    input  wire logic                own_valid_i,
-    output logic                     own_ready_o,
-    input  wire logic                own_last_i,
-    input  wire logic [FW-1:0]       own_data_i,
-    input  wire logic                own_static_i,   // one term at byte address addr; the same for all flits of a packet
-    input  wire logic [AddrW-1:0]    static_delta_i, // static: flits from the source to the destination
+    input  wire logic                 own_valid_i,
+    output logic                      own_ready_o,
+    input  wire logic                 own_last_i,
+    input  wire logic [Cfg.FlitW-1:0] own_data_i,
+    input  wire logic                 own_static_i,   // one term at byte address addr; the same for all flits of a packet
+    input  wire logic [Cfg.AddrW-1:0] static_delta_i, // static: flits from the source to the destination
 
-    output logic                     copy_valid_o,   // an instruction for unit send
-    input  wire logic                copy_ready_i,
-    output isa_pkg::instr_t          copy_o,
-    output logic                     copy_busy_o,    // it runs
-    input  wire logic                copy_retire_i,
+    output logic            copy_valid_o, // an instruction for unit send
+    input  wire logic       copy_ready_i,
+    output isa_pkg::instr_t copy_o,
+    output logic            copy_busy_o,  // it runs
+    input  wire logic       copy_retire_i,
 
-    output logic                     al_req_valid_o,
-    input  wire logic                al_req_ready_i,
-    output logic [node_pkg::ExpertW-1:0] al_req_le_o,
-    output logic [TokenW-1:0]        al_req_token_o,
-    output logic                     al_req_alloc_o,
-    input  wire logic                al_resp_valid_i,
-    input  wire logic [RowW-1:0]     al_resp_row_i,
-    input  wire logic                al_resp_new_i,
-    input  wire logic                al_resp_err_i,
+    output logic                           al_req_valid_o,
+    input  wire logic                      al_req_ready_i,
+    output logic [node_pkg::ExpertW-1:0]   al_req_le_o,
+    output logic [node_pkg::TokenW-1:0]    al_req_token_o,
+    output logic                           al_req_alloc_o,
+    input  wire logic                      al_resp_valid_i,
+    input  wire logic [node_pkg::RowW-1:0] al_resp_row_i,
+    input  wire logic                      al_resp_new_i,
+    input  wire logic                      al_resp_err_i,
 
     // to row_sum
-    output logic [N-1:0]             row_pend_o,
+    output logic [Cfg.N-1:0]         row_pend_o,
     output logic                     row_own_r_o,
     output logic                     row_own_again_o,
-    input  wire logic [CtxW-1:0]     row_ctx_i,
+    input  wire logic [Cfg.GpuW-1:0] row_ctx_i,
     output logic [4:0]               row_last_o,
     output logic                     row_use_r_o,
     output logic                     row_st_o,
     output logic                     row_zero_o,
     output logic                     row_poison_o,
-    output logic [AddrW-1:0]         row_dest_o,     // where it goes (st)
-    output red_pkg::red_t            row_red_o,      // type and operator
+    output logic [Cfg.AddrW-1:0]     row_dest_o,   // where it goes (st)
+    output red_pkg::red_t            row_red_o,    // type and operator
     output logic [PktW-1:0]          row_last_pkt_o,
-    output logic [IdxW-1:0]          row_last_len_o,
+    output logic [Cfg.PayW-1:0]      row_last_len_o,
     input  wire logic                row_pop_i,
     input  wire logic                term_re_i,
     input  wire logic [3:0]          term_idx_i,
-    output logic                     term_valid_o,   // the read of the last cycle was done
-    output logic [AddrW-1:0]         term_addr_o,
+    output logic                     term_valid_o, // the read of the last cycle was done
+    output logic [Cfg.AddrW-1:0]     term_addr_o,
     output logic                     dest_valid_o,
     input  wire logic                dest_ready_i,
-    output logic [AddrW-1:0]         dest_addr_o,
+    output logic [Cfg.AddrW-1:0]     dest_addr_o,
     output logic                     dest_more_o,
 
-    output logic                     err_valid_o,
-    output error_pkg::err_e          err_code_o,
-    output logic                     idle_o
+    output logic            err_valid_o,
+    output error_pkg::err_e err_code_o,
+    output logic            idle_o
 );
-    localparam int unsigned LogF    = $clog2(FlitBytes);
-    localparam int unsigned ExpIdxW = $clog2(MaxExperts);
-    localparam int unsigned TgtW    = ExpIdxW + 1;          // one more bit: no such expert
-    localparam int unsigned PerFlit = FlitBytes / 2;        // targets of a flit
-    localparam int unsigned SlotW   = $clog2(OpenRows);
-    localparam int unsigned BeatW   = (FlitBytes == 16) ? 2 : 3; // words of a request
-    localparam int unsigned GlobalW = CtxW + TokensLog2 + 15;
-    localparam int unsigned MaddrW  = (GlobalW > AddrW + LogF) ? GlobalW : AddrW + LogF;  // bits of an address that may be set
+    localparam int unsigned TgtW    = Cfg.ExpW + 1;          // one more bit: no such expert
 
     // A request: what the low half of its header says, and the high half.
     // Fields sit where the same bits of a word of targets come from, as far as they can: that saves multiplexers.
@@ -132,57 +113,52 @@ module reduce_serve #(
     typedef struct packed {
         logic [TgtW-1:0]   target;
         logic              over;
-        logic [MaddrW-1:0] x;       // byte address; of a token or row of this GPU its number
+        logic [Cfg.MaddrW-1:0] x;       // byte address; of a token or row of this GPU its number
     } high_t;
 
-    if (2**SlotW != OpenRows || SlotW + BeatW < 5 || ExpIdxW < 5 || MaxExperts > 4096 || CtxW + TokensLog2 > TokenW || TokensLog2 > 15 || MaddrW > 47) begin : gen_check
+    if (2**Cfg.OpenW != Cfg.OpenRows || Cfg.OpenW + Cfg.BeatW < 5 || Cfg.ExpW < 5 || Cfg.MaxExperts > 4096 || Cfg.GpuW + Cfg.TokensLog2 > node_pkg::TokenW || Cfg.TokensLog2 > 15 || Cfg.MaddrW > 47) begin : gen_check
         $error("reduce_serve: OpenRows must be a power of two, at least 8 with FlitBytes 16, MaxExperts 32 to 4096, TokensLog2 at most 15 and TokenW less log2 of N");
     end
 
     // ---- arriving requests ----------------------------------------------------------
     logic             in_valid, in_full, in_keep, in_push, in_err;
-    logic [BeatW-1:0] in_beat;
-    logic [CtxW-1:0]  in_ctx;
+    logic [Cfg.BeatW-1:0] in_beat;
+    logic [Cfg.GpuW-1:0]  in_ctx;
     low_t             in_low;
     high_t            in_high;
     red_pkg::red_t    in_red;
-    logic [PerFlit-1:0][TgtW-1:0] in_targets;
+    logic [Cfg.Lanes-1:0][TgtW-1:0] in_targets;
     error_pkg::err_e  in_err_code;
-    logic [N-1:0]     some;            // contexts with a request
-    logic [SlotW-1:0] wptr, rptr;
-    logic [CtxW-1:0]  ctx;             // whose row is being set up
+    logic [Cfg.N-1:0]     some;            // contexts with a request
+    logic [Cfg.OpenW-1:0] wptr, rptr;
+    logic [Cfg.GpuW-1:0]  ctx;             // whose row is being set up
     logic             pop;             // its request is done with
 
-    serve_arrive #(
-        .N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .MaddrW(MaddrW), .ExpIdxW(ExpIdxW), .RedTypes(RedTypes), .RedOps(RedOps), .low_t(low_t), .high_t(high_t)
-    ) i_arrive (
+    serve_arrive #(.Cfg(Cfg), .low_t(low_t), .high_t(high_t)) i_arrive (
         .clk_i, .rst_ni, .cfg_i, .req_valid_i, .req_data_i, .req_last_i, .req_err_i, .own_valid_i, .own_ready_o, .own_last_i, .own_data_i, .own_static_i,
         .valid_o(in_valid), .ctx_o(in_ctx), .full_i(in_full), .keep_o(in_keep), .push_o(in_push), .beat_o(in_beat),
         .low_o(in_low), .high_o(in_high), .red_o(in_red), .targets_o(in_targets), .err_valid_o(in_err), .err_code_o(in_err_code)
     );
 
-    request_queues #(.N(N), .Slots(OpenRows)) i_queues (
+    request_queues #(.Cfg(Cfg)) i_queues (
         .clk_i, .rst_ni, .in_valid_i(in_valid), .in_ctx_i(in_ctx), .push_i(in_push), .full_o(in_full), .wptr_o(wptr),
         .out_ctx_i(ctx), .pop_i(pop), .rptr_o(rptr), .some_o(some)
     );
 
     // ---- set-up -------------------------------------------------------------------
     logic             own, is_copy, bad, term, term_we, dest_push, dest_room, re, row_slot, sum_slot, idle_setup;
-    logic [N-1:0]     row_room;
-    logic [SlotW-1:0] slot;
-    logic [BeatW-1:0] beat;
+    logic [Cfg.N-1:0]     row_room;
+    logic [Cfg.OpenW-1:0] slot;
+    logic [Cfg.BeatW-1:0] beat;
     low_t             ram_low, low;
     high_t            ram_high;
     red_pkg::red_t    ram_red, red;
-    logic [PerFlit-1:0][TgtW-1:0] ram_targets;
+    logic [Cfg.Lanes-1:0][TgtW-1:0] ram_targets;
     logic [3:0]       term_idx;
-    logic [AddrW-1:0] addr;
+    logic [Cfg.AddrW-1:0] addr;
     error_pkg::err_e  bad_code;
 
-    serve_setup #(
-        .N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .MaddrW(MaddrW), .OpenRows(OpenRows), .MaxExperts(MaxExperts), .RedTypes(RedTypes), .RedOps(RedOps),
-        .low_t(low_t), .high_t(high_t)
-    ) i_setup (
+    serve_setup #(.Cfg(Cfg), .low_t(low_t), .high_t(high_t)) i_setup (
         .clk_i, .rst_ni, .go_i, .cfg_i, .emap_we_i, .emap_addr_i, .emap_data_i, .static_delta_i,
         .some_i(some), .room_i(row_room), .dest_room_i(dest_room), .wait_i(in_valid), .ctx_o(ctx), .own_o(own),
         .re_o(re), .rptr_i(rptr), .slot_o(slot), .beat_o(beat), .low_i(ram_low), .red_i(ram_red), .high_i(ram_high), .targets_i(ram_targets),
@@ -194,9 +170,7 @@ module reduce_serve #(
     assign al_req_alloc_o = 1'b0;
     assign is_copy        = low.st && low.cnt == 5'd1;
 
-    serve_ram #(
-        .N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .OpenRows(OpenRows), .TgtW(TgtW), .RedTypes(RedTypes), .RedOps(RedOps), .low_t(low_t), .high_t(high_t)
-    ) i_ram (
+    serve_ram #(.Cfg(Cfg), .TgtW(TgtW), .low_t(low_t), .high_t(high_t)) i_ram (
         .clk_i,
         .in_valid_i(in_valid), .in_keep_i(in_keep), .in_ctx_i(in_ctx), .in_slot_i(wptr), .in_beat_i(in_beat),
         .in_low_i(in_low), .in_high_i(in_high), .in_red_i(in_red), .in_targets_i(in_targets),
@@ -206,9 +180,7 @@ module reduce_serve #(
     );
 
     // ---- rows and copies ------------------------------------------------------------
-    serve_rows #(
-        .N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .RedTypes(RedTypes), .RedOps(RedOps), .low_t(low_t)
-    ) i_rows (
+    serve_rows #(.Cfg(Cfg), .low_t(low_t)) i_rows (
         .clk_i, .rst_ni, .cfg_i,
         .room_o(row_room), .dest_room_o(dest_room), .ctx_i(ctx), .own_i(own), .slot_o(row_slot), .push_i(pop && !is_copy),
         .low_i(low), .bad_i(bad), .addr_i(addr), .red_i(red), .dest_push_i(dest_push),
@@ -216,7 +188,7 @@ module reduce_serve #(
         .row_dest_o, .row_red_o, .row_last_pkt_o, .row_last_len_o, .row_pop_i, .dest_valid_o, .dest_ready_i, .dest_addr_o, .dest_more_o
     );
 
-    serve_copy #(.N(N), .FlitBytes(FlitBytes), .AddrW(AddrW)) i_copy (
+    serve_copy #(.Cfg(Cfg)) i_copy (
         .clk_i, .rst_ni, .cfg_i, .from_i(term && is_copy), .push_i(pop && is_copy), .addr_i(addr), .dst_i(ctx),
         .copy_valid_o, .copy_ready_i, .copy_o, .copy_busy_o, .copy_retire_i
     );

@@ -8,159 +8,141 @@
 `default_nettype none
 
 module reduction #(
-    parameter int unsigned N          = 4,
-    parameter int unsigned FlitBytes  = 8,
-    parameter int unsigned AddrW      = 11,  // of a flit
-    parameter int unsigned OpenRows   = 8,
-    parameter int unsigned PartPkts   = 4,
-    parameter int unsigned TokensLog2 = 12,  // of a GPU's tokens, at most
-    parameter int unsigned MaxExperts = 64,
-    parameter int unsigned Groups     = 16,
-    parameter red_pkg::set_t RedTypes = red_pkg::AllTypes,
-    parameter red_pkg::set_t RedOps   = red_pkg::AllOps,
-    localparam int unsigned FW     = 8 * FlitBytes,
-    localparam int unsigned TokenW = node_pkg::TokenW,
-    localparam int unsigned RowW   = node_pkg::RowW
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
     input  wire logic                go_i,
     input  wire node_pkg::node_cfg_t cfg_i,
 
-    input  wire logic                emap_we_i,
-    input  wire logic [11:0]         emap_addr_i,
-    input  wire node_pkg::emap_t     emap_data_i,
-    input  wire logic                group_we_i,
-    input  wire logic [3:0]          group_addr_i,
-    input  wire logic [31:0]         group_data_i,
+    input  wire logic            emap_we_i,
+    input  wire logic [11:0]     emap_addr_i,
+    input  wire node_pkg::emap_t emap_data_i,
+    input  wire logic            group_we_i,
+    input  wire logic [3:0]      group_addr_i,
+    input  wire logic [31:0]     group_data_i,
 
     // unit combine
-    input  wire logic                cmd_valid_i,
-    output logic                     cmd_ready_o,
-    input  wire isa_pkg::instr_t     cmd_i,
-    output logic                     retire_o,
-    input  wire logic                rdy_valid_i,
-    output logic                     rdy_ready_o,
-    input  wire logic [TokenW-1:0]   rdy_token_i,
-    output logic                     tok_done_o,
-    input  wire logic [RowW-1:0]     own_base_i,
+    input  wire logic                        cmd_valid_i,
+    output logic                             cmd_ready_o,
+    input  wire isa_pkg::instr_t             cmd_i,
+    output logic                             retire_o,
+    input  wire logic                        rdy_valid_i,
+    output logic                             rdy_ready_o,
+    input  wire logic [node_pkg::TokenW-1:0] rdy_token_i,
+    output logic                             tok_done_o,
+    input  wire logic [node_pkg::RowW-1:0]   own_base_i,
 
     // unit push
-    input  wire logic                push_valid_i,
-    output logic                     push_ready_o,
-    output logic                     push_retire_o,
-    output logic                     copy_valid_o,   // to unit send
-    input  wire logic                copy_ready_i,
-    output isa_pkg::instr_t          copy_o,
-    output logic                     copy_busy_o,
-    input  wire logic                copy_retire_i,
-    output logic [((N > 1) ? $clog2(N) : 1)-1:0] src_o,
-    input  wire logic [RowW-1:0]     src_rows_i,
+    input  wire logic                      push_valid_i,
+    output logic                           push_ready_o,
+    output logic                           push_retire_o,
+    output logic                           copy_valid_o, // to unit send
+    input  wire logic                      copy_ready_i,
+    output isa_pkg::instr_t                copy_o,
+    output logic                           copy_busy_o,
+    input  wire logic                      copy_retire_i,
+    output logic [Cfg.GpuW-1:0]            src_o,
+    input  wire logic [node_pkg::RowW-1:0] src_rows_i,
 
     // memory: a MISC client, SUMA, SUMB, OUT
-    output logic                     rd_valid_o,
-    input  wire logic                rd_ready_i,
-    output logic [AddrW-1:0]         rd_addr_o,
-    input  wire logic                rd_rvalid_i,
-    input  wire logic [FW-1:0]       rd_rdata_i,
-    output logic                     suma_rd_valid_o,
-    input  wire logic                suma_rd_ready_i,
-    output logic [AddrW-1:0]         suma_rd_addr_o,
-    input  wire logic                suma_rd_rvalid_i,
-    input  wire logic [FW-1:0]       suma_rd_rdata_i,
-    output logic                     sumb_rd_valid_o,
-    input  wire logic                sumb_rd_ready_i,
-    output logic [AddrW-1:0]         sumb_rd_addr_o,
-    input  wire logic                sumb_rd_rvalid_i,
-    input  wire logic [FW-1:0]       sumb_rd_rdata_i,
-    output logic                     out_wr_valid_o,
-    input  wire logic                out_wr_ready_i,
-    output logic [AddrW-1:0]         out_wr_addr_o,
-    output logic [FW-1:0]            out_wr_data_o,
-    output logic [FlitBytes-1:0]     out_wr_be_o,
+    output logic                      rd_valid_o,
+    input  wire logic                 rd_ready_i,
+    output logic [Cfg.AddrW-1:0]      rd_addr_o,
+    input  wire logic                 rd_rvalid_i,
+    input  wire logic [Cfg.FlitW-1:0] rd_rdata_i,
+    output logic                      suma_rd_valid_o,
+    input  wire logic                 suma_rd_ready_i,
+    output logic [Cfg.AddrW-1:0]      suma_rd_addr_o,
+    input  wire logic                 suma_rd_rvalid_i,
+    input  wire logic [Cfg.FlitW-1:0] suma_rd_rdata_i,
+    output logic                      sumb_rd_valid_o,
+    input  wire logic                 sumb_rd_ready_i,
+    output logic [Cfg.AddrW-1:0]      sumb_rd_addr_o,
+    input  wire logic                 sumb_rd_rvalid_i,
+    input  wire logic [Cfg.FlitW-1:0] sumb_rd_rdata_i,
+    output logic                      out_wr_valid_o,
+    input  wire logic                 out_wr_ready_i,
+    output logic [Cfg.AddrW-1:0]      out_wr_addr_o,
+    output logic [Cfg.FlitW-1:0]      out_wr_data_o,
+    output logic [Cfg.FlitBytes-1:0]  out_wr_be_o,
 
     // allocator client 1
-    output logic                     al_req_valid_o,
-    input  wire logic                al_req_ready_i,
-    output logic [node_pkg::ExpertW-1:0] al_req_le_o,
-    output logic [TokenW-1:0]        al_req_token_o,
-    output logic                     al_req_alloc_o,
-    input  wire logic                al_resp_valid_i,
-    input  wire logic [RowW-1:0]     al_resp_row_i,
-    input  wire logic                al_resp_new_i,
-    input  wire logic                al_resp_err_i,
+    output logic                           al_req_valid_o,
+    input  wire logic                      al_req_ready_i,
+    output logic [node_pkg::ExpertW-1:0]   al_req_le_o,
+    output logic [node_pkg::TokenW-1:0]    al_req_token_o,
+    output logic                           al_req_alloc_o,
+    input  wire logic                      al_resp_valid_i,
+    input  wire logic [node_pkg::RowW-1:0] al_resp_row_i,
+    input  wire logic                      al_resp_new_i,
+    input  wire logic                      al_resp_err_i,
 
     // from rx: requests (always taken), results
-    input  wire logic                req_valid_i,
-    input  wire logic [FW-1:0]       req_data_i,
-    input  wire logic                req_last_i,
-    input  wire logic                req_err_i,
-    input  wire logic                res_valid_i,
-    output logic                     res_ready_o,
-    input  wire logic [FW-1:0]       res_data_i,
-    input  wire logic                res_last_i,
-    input  wire logic                res_bad_i,
+    input  wire logic                 req_valid_i,
+    input  wire logic [Cfg.FlitW-1:0] req_data_i,
+    input  wire logic                 req_last_i,
+    input  wire logic                 req_err_i,
+    input  wire logic                 res_valid_i,
+    output logic                      res_ready_o,
+    input  wire logic [Cfg.FlitW-1:0] res_data_i,
+    input  wire logic                 res_last_i,
+    input  wire logic                 res_bad_i,
 
     // to tx: requests, partial sums, ST packets of sum.st (on the same wires)
-    output logic                     req_valid_o,
-    input  wire logic                req_ready_i,
-    output logic [FW-1:0]            req_data_o,
-    output logic                     req_last_o,
-    output logic                     part_valid_o,
-    input  wire logic                part_ready_i,
-    output logic [FW-1:0]            part_data_o,
-    output logic                     part_last_o,
-    output logic                     sst_valid_o,
-    input  wire logic                sst_ready_i,
-    input  wire logic                part_crd_valid_i,
-    input  wire logic [4:0]          part_crd_port_i,
+    output logic                 req_valid_o,
+    input  wire logic            req_ready_i,
+    output logic [Cfg.FlitW-1:0] req_data_o,
+    output logic                 req_last_o,
+    output logic                 part_valid_o,
+    input  wire logic            part_ready_i,
+    output logic [Cfg.FlitW-1:0] part_data_o,
+    output logic                 part_last_o,
+    output logic                 sst_valid_o,
+    input  wire logic            sst_ready_i,
+    input  wire logic            part_crd_valid_i,
+    input  wire logic [4:0]      part_crd_port_i,
 
-    output logic [2:0]               err_valid_o,    // combine and push, reduce_serve, row_sum
-    output error_pkg::err_e          err_code_o [3],
-    output logic                     idle_o
+    output logic [2:0]      err_valid_o, // combine and push, reduce_serve, row_sum
+    output error_pkg::err_e err_code_o [3],
+    output logic            idle_o
 );
-    localparam int unsigned CtxW   = (N > 1) ? $clog2(N) : 1;
-    localparam int unsigned IdxW   = $clog2(128 / FlitBytes);
     localparam int unsigned PktW   = 8;
 
     logic              own_valid, own_ready, own_static;
-    logic [AddrW-1:0]  static_delta;
-    logic [N-1:0]      row_pend;
+    logic [Cfg.AddrW-1:0]  static_delta;
+    logic [Cfg.N-1:0]      row_pend;
     logic              row_own_r, row_own_again, row_use_r, row_st, row_zero, row_poison, row_pop, row_done, row_more;
-    logic [CtxW-1:0]   row_ctx;
+    logic [Cfg.GpuW-1:0]   row_ctx;
     logic [4:0]        row_last;
-    logic [AddrW-1:0]  row_dest;
+    logic [Cfg.AddrW-1:0]  row_dest;
     red_pkg::red_t     row_red;
     logic              st_done;
     logic [PktW-1:0]   row_last_pkt;
-    logic [IdxW-1:0]   row_last_len;
+    logic [Cfg.PayW-1:0]   row_last_len;
     logic              term_re, term_valid, dest_valid, dest_ready, dest_more;
     logic [3:0]        term_idx;
-    logic [AddrW-1:0]  term_addr, dest_addr;
+    logic [Cfg.AddrW-1:0]  term_addr, dest_addr;
     logic              idle_combine, idle_serve, idle_sum;
 
     // ---- units combine and push ---------------------------------------------------
-    localparam int unsigned LogF  = $clog2(FlitBytes);
-    localparam int unsigned LineW = AddrW - 7 + LogF;
-    localparam int unsigned ItemW = (AddrW + LogF > TokensLog2) ? AddrW + LogF : TokensLog2;
+    localparam int unsigned ItemW = (Cfg.MemBytesLog2 > Cfg.TokensLog2) ? Cfg.MemBytesLog2 : Cfg.TokensLog2;
 
     logic                  route_valid, route_ready, route_slot, route_got, meta_valid, meta_ready, meta_first, meta_got;
-    logic [LineW-1:0]      route_token, meta_row, own_copy;
-    logic [TokensLog2-1:0] meta_token, push_token;
+    logic [Cfg.LineW-1:0]      route_token, meta_row, own_copy;
+    logic [Cfg.TokensLog2-1:0] meta_token, push_token;
     logic                  item_valid, item_slot, item_last, item_static, item_sum, item_own, item_copied, item_done, unmapped, own_quiet;
     logic [ItemW-1:0]      item;
     logic [3:0]            group;
     red_pkg::red_t         red;
-    logic [14-LogF:0]      last_flits;
+    logic [14-Cfg.FlitLog2:0]      last_flits;
     logic                  push_item, push_done, push_quiet, combine_err, push_err;
     error_pkg::err_e       combine_err_code;
     logic                  id_meta;
     logic [3:0]            id_idx;
     logic [15:0]           id;
 
-    combine #(
-        .FlitBytes(FlitBytes), .AddrW(AddrW), .TokensLog2(TokensLog2), .RedTypes(RedTypes), .RedOps(RedOps)
-    ) i_combine (
+    combine #(.Cfg(Cfg)) i_combine (
         .clk_i, .rst_ni, .go_i, .cfg_i,
         .cmd_valid_i, .cmd_ready_o, .cmd_i, .retire_o, .rdy_valid_i, .rdy_ready_o, .rdy_token_i, .tok_done_o, .own_base_i,
         .entry_valid_o(route_valid), .entry_ready_i(route_ready), .entry_token_o(route_token), .entry_slot_o(route_slot), .entry_got_i(route_got),
@@ -170,18 +152,14 @@ module reduction #(
         .err_valid_o(combine_err), .err_code_o(combine_err_code), .idle_o(idle_combine)
     );
 
-    sum_push #(
-        .N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .TokensLog2(TokensLog2)
-    ) i_push (
+    sum_push #(.Cfg(Cfg)) i_push (
         .clk_i, .rst_ni, .go_i, .cfg_i,
         .cmd_valid_i(push_valid_i), .cmd_ready_o(push_ready_o), .cmd_i, .retire_o(push_retire_o), .err_valid_o(push_err), .src_o, .src_rows_i, .own_base_i,
         .entry_valid_o(meta_valid), .entry_ready_i(meta_ready), .entry_row_o(meta_row), .entry_first_i(meta_first), .entry_token_i(meta_token), .entry_got_i(meta_got),
         .item_valid_o(push_item), .item_token_o(push_token), .item_done_i(push_done), .quiet_i(push_quiet && !copy_busy_o)
     );
 
-    entry_reader #(
-        .FlitBytes(FlitBytes), .AddrW(AddrW), .TokensLog2(TokensLog2)
-    ) i_entries (
+    entry_reader #(.Cfg(Cfg)) i_entries (
         .clk_i, .rst_ni, .go_i, .cfg_i,
         .route_valid_i(route_valid), .route_ready_o(route_ready), .route_token_i(route_token), .route_slot_i(route_slot), .route_got_o(route_got),
         .meta_valid_i(meta_valid), .meta_ready_o(meta_ready), .meta_row_i(meta_row), .meta_first_o(meta_first), .meta_token_o(meta_token), .meta_got_o(meta_got),
@@ -189,9 +167,7 @@ module reduction #(
         .id_meta_i(id_meta), .id_slot_i(item_slot), .id_idx_i(id_idx), .id_o(id)
     );
 
-    row_build #(
-        .N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .OpenRows(OpenRows), .TokensLog2(TokensLog2), .MaxExperts(MaxExperts), .Groups(Groups)
-    ) i_build (
+    row_build #(.Cfg(Cfg)) i_build (
         .clk_i, .rst_ni, .cfg_i, .emap_we_i, .emap_addr_i, .emap_data_i, .group_we_i, .group_addr_i, .group_data_i,
         .item_valid_i(item_valid), .item_i(item), .item_last_i(item_last), .static_i(item_static), .sum_i(item_sum), .own_i(item_own), .group_i(group), .red_i(red),
         .last_flits_i(last_flits), .copy_i(own_copy), .copy_next_o(item_copied), .item_done_o(item_done), .unmapped_o(unmapped), .quiet_o(own_quiet), .row_done_i(row_done),
@@ -202,9 +178,7 @@ module reduction #(
     );
 
     // ---- rows ---------------------------------------------------------------------
-    reduce_serve #(
-        .N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .OpenRows(OpenRows), .TokensLog2(TokensLog2), .MaxExperts(MaxExperts), .RedTypes(RedTypes), .RedOps(RedOps)
-    ) i_serve (
+    reduce_serve #(.Cfg(Cfg)) i_serve (
         .clk_i, .rst_ni, .go_i, .cfg_i, .emap_we_i, .emap_addr_i, .emap_data_i,
         .req_valid_i, .req_data_i, .req_last_i, .req_err_i,
         .own_valid_i(own_valid), .own_ready_o(own_ready), .own_last_i(req_last_o), .own_data_i(req_data_o),
@@ -218,9 +192,7 @@ module reduction #(
         .err_valid_o(err_valid_o[1]), .err_code_o(err_code_o[1]), .idle_o(idle_serve)
     );
 
-    row_sum #(
-        .N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .PartPkts(PartPkts), .RedTypes(RedTypes), .RedOps(RedOps)
-    ) i_sum (
+    row_sum #(.Cfg(Cfg)) i_sum (
         .clk_i, .rst_ni, .go_i, .cfg_i,
         .row_pend_i(row_pend), .row_own_r_i(row_own_r), .row_own_again_i(row_own_again), .row_ctx_o(row_ctx), .row_last_i(row_last), .row_use_r_i(row_use_r),
         .row_st_i(row_st), .row_zero_i(row_zero), .row_poison_i(row_poison), .row_dest_i(row_dest), .row_red_i(row_red), .row_last_pkt_i(row_last_pkt), .row_last_len_i(row_last_len), .row_pop_o(row_pop),

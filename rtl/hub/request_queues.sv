@@ -7,35 +7,32 @@
 `default_nettype none
 
 module request_queues #(
-    parameter int unsigned N = 4,       // contexts
-    parameter int unsigned Slots = 8,   // a power of two
-    localparam int unsigned CtxW  = (N > 1) ? $clog2(N) : 1,
-    localparam int unsigned SlotW = $clog2(Slots)
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
 ) (
-    input  wire logic             clk_i,
-    input  wire logic             rst_ni,
+    input  wire logic clk_i,
+    input  wire logic rst_ni,
 
-    input  wire logic             in_valid_i,   // a flit arrives
-    input  wire logic [CtxW-1:0]  in_ctx_i,
-    input  wire logic             push_i,       // the last of a request that is taken; only with in_valid_i
-    output logic                  full_o,       // of in_ctx_i
-    output logic [SlotW-1:0]      wptr_o,       // with in_valid_i: of in_ctx_i
+    input  wire logic                in_valid_i, // a flit arrives
+    input  wire logic [Cfg.GpuW-1:0] in_ctx_i,
+    input  wire logic                push_i,     // the last of a request that is taken; only with in_valid_i
+    output logic                     full_o,     // of in_ctx_i
+    output logic [Cfg.OpenW-1:0]     wptr_o,     // with in_valid_i: of in_ctx_i
 
-    input  wire logic [CtxW-1:0]  out_ctx_i,
-    input  wire logic             pop_i,        // only where some_o says so
-    output logic [SlotW-1:0]      rptr_o,       // without in_valid_i: of out_ctx_i, if it has a request
-    output logic [N-1:0]          some_o        // contexts with a request
+    input  wire logic [Cfg.GpuW-1:0] out_ctx_i,
+    input  wire logic                pop_i,  // only where some_o says so
+    output logic [Cfg.OpenW-1:0]     rptr_o, // without in_valid_i: of out_ctx_i, if it has a request
+    output logic [Cfg.N-1:0]         some_o  // contexts with a request
 );
-    logic [CtxW-1:0] ctx;
+    logic [Cfg.GpuW-1:0] ctx;
 
     assign ctx    = in_valid_i ? in_ctx_i : out_ctx_i;
     assign full_o = some_o[in_ctx_i] && wptr_o == rptr_o;
 
-    lutram #(.Width(SlotW), .Depth(N)) i_wptr (
+    lutram #(.Width(Cfg.OpenW), .Depth(Cfg.N)) i_wptr (
         .clk_i, .we_i(push_i), .waddr_i(ctx), .wdata_i(wptr_o + 1'b1), .raddr_i(ctx), .rdata_o(wptr_o)
     );
     // The pointers of an empty queue are made equal by the next request: no reset.
-    lutram #(.Width(SlotW), .Depth(N)) i_rptr (
+    lutram #(.Width(Cfg.OpenW), .Depth(Cfg.N)) i_rptr (
         .clk_i, .we_i((push_i && !some_o[in_ctx_i]) || pop_i), .waddr_i(ctx), .wdata_i(in_valid_i ? wptr_o : rptr_o + 1'b1), .raddr_i(ctx), .rdata_o(rptr_o)
     );
 

@@ -9,47 +9,42 @@
 `default_nettype none
 
 module route_walk #(
-    parameter int unsigned FlitBytes = 8,
-    parameter int unsigned AddrW     = 11,  // of a flit address
-    parameter int unsigned TokensLog2 = 16,
-    localparam int unsigned FW   = 8 * FlitBytes,
-    localparam int unsigned SubW = $clog2(isa_pkg::RouteBytes / FlitBytes),  // flit inside a row
-    localparam int unsigned RowW = AddrW - SubW
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    localparam int unsigned SubW = $clog2(isa_pkg::RouteBytes / Cfg.FlitBytes),  // flit inside a row
+    localparam int unsigned RowW = Cfg.AddrW - SubW
 ) (
-    input  wire logic                  clk_i,
-    input  wire logic                  rst_ni,
+    input  wire logic clk_i,
+    input  wire logic rst_ni,
 
-    input  wire logic                  start_i,      // only when done_o
-    input  wire logic [TokensLog2:0]   first_i,      // end_i if there is none
-    input  wire logic [TokensLog2:0]   end_i,        // first token behind the range; stable until done_o
-    input  wire logic [3:0]            k_last_i,     // k - 1
-    input  wire logic [RowW-1:0]       row_base_i,   // rt_base / 128
-    output logic                       done_o,       // every entry was taken
+    input  wire logic                    start_i,    // only when done_o
+    input  wire logic [Cfg.TokensLog2:0] first_i,    // end_i if there is none
+    input  wire logic [Cfg.TokensLog2:0] end_i,      // first token behind the range; stable until done_o
+    input  wire logic [3:0]              k_last_i,   // k - 1
+    input  wire logic [RowW-1:0]         row_base_i, // rt_base / 128
+    output logic                         done_o,     // every entry was taken
 
-    output logic                       rd_valid_o,
-    input  wire logic                  rd_ready_i,
-    output logic [AddrW-1:0]           rd_addr_o,
-    input  wire logic                  rd_rvalid_i,  // answers to this module only
-    input  wire logic [FW-1:0]         rd_rdata_i,
+    output logic                      rd_valid_o,
+    input  wire logic                 rd_ready_i,
+    output logic [Cfg.AddrW-1:0]      rd_addr_o,
+    input  wire logic                 rd_rvalid_i, // answers to this module only
+    input  wire logic [Cfg.FlitW-1:0] rd_rdata_i,
 
-    output logic                       valid_o,
-    input  wire logic                  take_i,
-    output logic [15:0]                entry_o,
-    output logic [3:0]                 pos_o,
-    output logic                       last_o,
-    output logic [TokensLog2-1:0]      token_o,
-    output logic [RowW-1:0]            row_o
+    output logic                      valid_o,
+    input  wire logic                 take_i,
+    output logic [15:0]               entry_o,
+    output logic [3:0]                pos_o,
+    output logic                      last_o,
+    output logic [Cfg.TokensLog2-1:0] token_o,
+    output logic [RowW-1:0]           row_o
 );
-    localparam int unsigned PerFlit = FlitBytes / 2;
-    localparam int unsigned PosW    = $clog2(PerFlit);
 
-    logic [TokensLog2:0] fetch_q, token_q;
-    logic [3-PosW:0]     sub_q;        // flit of the entry list that is read next
+    logic [Cfg.TokensLog2:0] fetch_q, token_q;
+    logic [3-Cfg.LaneW:0]     sub_q;        // flit of the entry list that is read next
     logic                sub_last, all_fetched, pending_q, hold_valid_q, move;
-    logic [FW-1:0]       hold_q, cur_q;
+    logic [Cfg.FlitW-1:0]       hold_q, cur_q;
     logic [3:0]          pos_q;
 
-    assign sub_last    = sub_q == k_last_i[3:PosW];
+    assign sub_last    = sub_q == k_last_i[3:Cfg.LaneW];
     assign all_fetched = fetch_q == end_i;
     assign rd_valid_o  = !pending_q && !hold_valid_q && !all_fetched;
     assign rd_addr_o   = {row_base_i + RowW'(fetch_q), SubW'(sub_q)};
@@ -82,10 +77,10 @@ module route_walk #(
 
     // The entry side: the held flit moves over when the one before is used up.
     assign last_o  = pos_q == k_last_i;
-    assign move    = hold_valid_q && (!valid_o || (take_i && (last_o || pos_q[PosW-1:0] == '1)));
-    assign entry_o = cur_q[16*pos_q[PosW-1:0] +: 16];
+    assign move    = hold_valid_q && (!valid_o || (take_i && (last_o || pos_q[Cfg.LaneW-1:0] == '1)));
+    assign entry_o = cur_q[16*pos_q[Cfg.LaneW-1:0] +: 16];
     assign pos_o   = pos_q;
-    assign token_o = token_q[TokensLog2-1:0];
+    assign token_o = token_q[Cfg.TokensLog2-1:0];
     assign row_o   = row_base_i + RowW'(token_q);
     assign done_o  = token_q == end_i;
 
@@ -96,7 +91,7 @@ module route_walk #(
             pos_q   <= '0;
         end else begin
             if (move) valid_o <= 1'b1;
-            else if (take_i && (last_o || pos_q[PosW-1:0] == '1)) valid_o <= 1'b0;
+            else if (take_i && (last_o || pos_q[Cfg.LaneW-1:0] == '1)) valid_o <= 1'b0;
             if (start_i) token_q <= first_i;
             else if (take_i && last_o) token_q <= token_q + 1'b1;
             if (take_i) pos_q <= last_o ? '0 : pos_q + 1'b1;

@@ -16,82 +16,66 @@
 `default_nettype none
 
 module row_build #(
-    parameter int unsigned N          = 4,
-    parameter int unsigned FlitBytes  = 8,
-    parameter int unsigned AddrW      = 11,  // of a flit
-    parameter int unsigned OpenRows   = 8,
-    parameter int unsigned TokensLog2 = 12,  // of a GPU's tokens, at most
-    parameter int unsigned MaxExperts = 64,
-    parameter int unsigned Groups     = 16,
-    localparam int unsigned FW    = 8 * FlitBytes,
-    localparam int unsigned LogF  = $clog2(FlitBytes),
-    localparam int unsigned GpuW  = (N > 1) ? $clog2(N) : 1,
-    localparam int unsigned LineW = AddrW - 7 + LogF,
-    localparam int unsigned ItemW = (AddrW + LogF > TokensLog2) ? AddrW + LogF : TokensLog2
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    localparam int unsigned ItemW = (Cfg.MemBytesLog2 > Cfg.TokensLog2) ? Cfg.MemBytesLog2 : Cfg.TokensLog2
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
     input  wire node_pkg::node_cfg_t cfg_i,
 
-    input  wire logic                emap_we_i,
-    input  wire logic [11:0]         emap_addr_i,
-    input  wire node_pkg::emap_t     emap_data_i,
-    input  wire logic                group_we_i,
-    input  wire logic [3:0]          group_addr_i,
-    input  wire logic [31:0]         group_data_i,   // member mask
+    input  wire logic            emap_we_i,
+    input  wire logic [11:0]     emap_addr_i,
+    input  wire node_pkg::emap_t emap_data_i,
+    input  wire logic            group_we_i,
+    input  wire logic [3:0]      group_addr_i,
+    input  wire logic [31:0]     group_data_i, // member mask
 
     // item of combine, and what its command says
-    input  wire logic                item_valid_i,
-    input  wire logic [ItemW-1:0]    item_i,         // own token, or byte address of a static row
-    input  wire logic                item_last_i,    // static: the last row
-    input  wire logic                static_i,
-    input  wire logic                sum_i,
-    input  wire logic                own_i,          // its own row has terms of own experts, or of own memory
-    input  wire logic [3:0]          group_i,
-    input  wire red_pkg::red_t       red_i,
-    input  wire logic [14-LogF:0]    last_flits_i,
-    input  wire logic [LineW-1:0]    copy_i,         // row of the own copies
-    output logic                     copy_next_o,    // was used
-    output logic                     item_done_o,
-    output logic                     unmapped_o,     // an expert is not mapped, or the group has no member
-    output logic                     quiet_o,        // no own row is outstanding
-    input  wire logic                row_done_i,
+    input  wire logic                     item_valid_i,
+    input  wire logic [ItemW-1:0]         item_i,      // own token, or byte address of a static row
+    input  wire logic                     item_last_i, // static: the last row
+    input  wire logic                     static_i,
+    input  wire logic                     sum_i,
+    input  wire logic                     own_i,       // its own row has terms of own experts, or of own memory
+    input  wire logic [3:0]               group_i,
+    input  wire red_pkg::red_t            red_i,
+    input  wire logic [14-Cfg.FlitLog2:0] last_flits_i,
+    input  wire logic [Cfg.LineW-1:0]     copy_i,      // row of the own copies
+    output logic                          copy_next_o, // was used
+    output logic                          item_done_o,
+    output logic                          unmapped_o,  // an expert is not mapped, or the group has no member
+    output logic                          quiet_o,     // no own row is outstanding
+    input  wire logic                     row_done_i,
 
     // item of push
-    input  wire logic                push_valid_i,
-    input  wire logic [GpuW-1:0]     push_src_i,
-    input  wire logic [LineW-1:0]    push_row_i,
-    input  wire logic [TokensLog2-1:0] push_token_i,
-    output logic                     push_done_o,
-    output logic                     push_quiet_o,   // no row of push is outstanding, no copy to begin
-    input  wire logic                st_done_i,      // the last flit of a row has left
-    input  wire logic                copy_begun_i,
+    input  wire logic                      push_valid_i,
+    input  wire logic [Cfg.GpuW-1:0]       push_src_i,
+    input  wire logic [Cfg.LineW-1:0]      push_row_i,
+    input  wire logic [Cfg.TokensLog2-1:0] push_token_i,
+    output logic                           push_done_o,
+    output logic                           push_quiet_o, // no row of push is outstanding, no copy to begin
+    input  wire logic                      st_done_i,    // the last flit of a row has left
+    input  wire logic                      copy_begun_i,
 
     // expert IDs of the item's entry
-    output logic                     id_meta_o,
-    output logic [3:0]               id_idx_o,
-    input  wire logic [15:0]         id_i,
+    output logic             id_meta_o,
+    output logic [3:0]       id_idx_o,
+    input  wire logic [15:0] id_i,
 
-    output logic                     req_valid_o,
-    input  wire logic                req_ready_i,
-    output logic                     own_valid_o,    // rows for reduce_serve; last and data as for req
-    input  wire logic                own_ready_i,
-    output logic                     own_static_o,
-    output logic                     req_last_o,
-    output logic [FW-1:0]            req_data_o
+    output logic                 req_valid_o,
+    input  wire logic            req_ready_i,
+    output logic                 own_valid_o, // rows for reduce_serve; last and data as for req
+    input  wire logic            own_ready_i,
+    output logic                 own_static_o,
+    output logic                 req_last_o,
+    output logic [Cfg.FlitW-1:0] req_data_o
 );
     import packet_pkg::*;
 
-    localparam int unsigned HF      = 16 / FlitBytes;
-    localparam int unsigned PerFlit = FlitBytes / 2;
-    localparam int unsigned LaneW   = $clog2(PerFlit);
-    localparam int unsigned ExpIdxW = $clog2(MaxExperts);
-    localparam int unsigned OutW    = $clog2(OpenRows + 2);
-    localparam int unsigned GlobalW = TokensLog2 + GpuW;
-    localparam int unsigned MaddrW  = (GlobalW + 15 > AddrW + LogF) ? GlobalW + 15 : AddrW + LogF;
-    localparam int unsigned TgtW    = ExpIdxW + 4;   // of a target: what an expert that is mapped needs
+    localparam int unsigned OutW    = $clog2(Cfg.OpenRows + 2);
+    localparam int unsigned TgtW    = Cfg.ExpW + 4;   // of a target: what an expert that is mapped needs
 
-    if (MaddrW > 48 || ExpIdxW < 5) begin : gen_check
+    if (Cfg.MaddrW > 48 || Cfg.ExpW < 5) begin : gen_check
         $error("row_build: AddrW too large, or MaxExperts below 32");
     end
 
@@ -102,30 +86,30 @@ module row_build #(
 
     // ---- one expert of the entry per cycle ----------------------------------------
     logic            map_valid, mapped, none, mine;
-    logic [GpuW-1:0] gpu;
-    logic [N-1:0]    group_others, group_member;
+    logic [Cfg.GpuW-1:0] gpu;
+    logic [Cfg.N-1:0]    group_others, group_member;
     logic            group_remote, group_own;
 
     lutram #(
-        .Width(1 + GpuW),
-        .Depth(MaxExperts)
+        .Width(1 + Cfg.GpuW),
+        .Depth(Cfg.MaxExperts)
     ) i_emap (
         .clk_i,
-        .we_i    (emap_we_i && (emap_addr_i >> ExpIdxW) == '0),
-        .waddr_i (emap_addr_i[ExpIdxW-1:0]),
-        .wdata_i ({emap_data_i.valid && 32'(emap_data_i.gpu) < N, emap_data_i.gpu[GpuW-1:0]}),
-        .raddr_i (id_i[ExpIdxW-1:0]),
+        .we_i    (emap_we_i && (emap_addr_i >> Cfg.ExpW) == '0),
+        .waddr_i (emap_addr_i[Cfg.ExpW-1:0]),
+        .wdata_i ({emap_data_i.valid && 32'(emap_data_i.gpu) < Cfg.N, emap_data_i.gpu[Cfg.GpuW-1:0]}),
+        .raddr_i (id_i[Cfg.ExpW-1:0]),
         .rdata_o ({map_valid, gpu})
     );
 
     assign none   = id_i == '1;
-    assign mapped = map_valid && (id_i >> ExpIdxW) == '0;
+    assign mapped = map_valid && (id_i >> Cfg.ExpW) == '0;
     assign mine   = mapped && 5'(gpu) == cfg_i.port;
 
     // Of a group: is this GPU a member, are others.
     lutram #(
         .Width(2),
-        .Depth(Groups)
+        .Depth(Cfg.Groups)
     ) i_group (
         .clk_i,
         .we_i    (group_we_i),
@@ -136,7 +120,7 @@ module row_build #(
     );
 
     always_comb begin
-        for (int unsigned g = 0; g < N; g++) begin
+        for (int unsigned g = 0; g < Cfg.N; g++) begin
             group_others[g] = group_data_i[g] && cfg_i.port != 5'(g);
             group_member[g] = group_data_i[g] && cfg_i.port == 5'(g);
         end
@@ -148,16 +132,16 @@ module row_build #(
     logic [OutW-1:0]   open_q, push_open_q, limit;
     logic              pending_q, alone;                   // a copy that is to begin
     logic [4:0]        j_q, own_cnt_q, remote_cnt_q, send_q;
-    logic [N-1:0]      member_q;                           // GPUs with an expert of the token
+    logic [Cfg.N-1:0]      member_q;                           // GPUs with an expert of the token
     logic [TgtW-1:0]   first_q;                            // first remote target
     logic              bad_q, remote;
-    logic [GlobalW-1:0] home;                              // first own token
-    logic [MaddrW-1:0] addr, addr_q;                       // token << row_shift, under way
+    logic [Cfg.TokW-1:0] home;                              // first own token
+    logic [Cfg.MaddrW-1:0] addr, addr_q;                       // token << row_shift, under way
     logic [3:0]        shifts_q;
-    logic [GpuW-1:0]   q_q;
+    logic [Cfg.GpuW-1:0]   q_q;
     logic              nothing, begin_pkt;
 
-    assign limit    = (cfg_i.open_rows == '0 || cfg_i.open_rows > 8'(OpenRows)) ? OutW'(OpenRows) : OutW'(cfg_i.open_rows);
+    assign limit    = (cfg_i.open_rows == '0 || cfg_i.open_rows > 8'(Cfg.OpenRows)) ? OutW'(Cfg.OpenRows) : OutW'(cfg_i.open_rows);
     assign can      = item_valid_i && open_q < limit;
     assign push_can = push_valid_i && !(wait_q && pending_q) && push_open_q + OutW'(pending_q) < limit;
 
@@ -177,21 +161,21 @@ module row_build #(
     assign push_quiet_o = push_open_q == '0 && !pending_q;
     assign unmapped_o   = state_q == Shift && state_d != Shift && bad_q && own_i;
 
-    assign home = GlobalW'(GpuW'(cfg_i.port)) << cfg_i.token_shift;
+    assign home = Cfg.TokW'(Cfg.GpuW'(cfg_i.port)) << cfg_i.token_shift;
 
     // Of the own row: the row of the own copies, or what the item names.
     always_comb begin
-        if (push)              addr = MaddrW'(push_row_i);
-        else if (static_i)     addr = MaddrW'(item_i);
-        else if (!sum_i)       addr = MaddrW'(home) | MaddrW'(item_i);
-        else                   addr = own_i ? MaddrW'(copy_i) : MaddrW'(item_i);
+        if (push)              addr = Cfg.MaddrW'(push_row_i);
+        else if (static_i)     addr = Cfg.MaddrW'(item_i);
+        else if (!sum_i)       addr = Cfg.MaddrW'(home) | Cfg.MaddrW'(item_i);
+        else                   addr = own_i ? Cfg.MaddrW'(copy_i) : Cfg.MaddrW'(item_i);
     end
 
     // ---- packets ------------------------------------------------------------------
     logic             beat_q;                 // second half of a header
-    logic [LaneW-1:0] lane_q;
-    logic [PerFlit-1:0][TgtW-1:0] targets_q;
-    logic [PerFlit-1:0][15:0]     targets;
+    logic [Cfg.LaneW-1:0] lane_q;
+    logic [Cfg.Lanes-1:0][TgtW-1:0] targets_q;
+    logic [Cfg.Lanes-1:0][15:0]     targets;
     logic             flush_q, beat_last, send_last, match, place, fire, head_done, pkt_done, pkt_last, row_sent;
     logic [TgtW-1:0]  target;
     header_t          header;
@@ -203,12 +187,12 @@ module row_build #(
             Slots:   match = member_q[q_q];
             default: match = mine;
         endcase
-        target = {(kind_q == Slots) ? ExpIdxW'(q_q) : dynamic ? id_i[ExpIdxW-1:0] : ExpIdxW'(j_q[3:0]), j_q[3:0]};
-        for (int unsigned l = 0; l < PerFlit; l++) targets[l] = 16'(targets_q[l]);
+        target = {(kind_q == Slots) ? Cfg.ExpW'(q_q) : dynamic ? id_i[Cfg.ExpW-1:0] : Cfg.ExpW'(j_q[3:0]), j_q[3:0]};
+        for (int unsigned l = 0; l < Cfg.Lanes; l++) targets[l] = 16'(targets_q[l]);
     end
 
     assign place     = state_q == Targets && !flush_q && match;
-    assign beat_last = beat_q || HF == 1;
+    assign beat_last = beat_q || Cfg.HeadFlits == 1;
     assign fire      = (kind_q == Req) ? req_valid_o && req_ready_i : own_valid_o && own_ready_i;
     assign head_done = state_q == Head && fire && beat_last;
     assign send_last = (state_q == Head) ? static_row || send_q == 5'(kind_q == Req) : send_q == '0;
@@ -239,8 +223,8 @@ module row_build #(
         end
     end
 
-    function automatic logic [GpuW-1:0] next_gpu(input logic [GpuW-1:0] g);
-        return (g == GpuW'(N - 1)) ? '0 : g + 1'b1;
+    function automatic logic [Cfg.GpuW-1:0] next_gpu(input logic [Cfg.GpuW-1:0] g);
+        return (g == Cfg.GpuW'(Cfg.N - 1)) ? '0 : g + 1'b1;
     endfunction
 
     always_ff @(posedge clk_i) begin
@@ -287,7 +271,7 @@ module row_build #(
             end else if (mapped) begin
                 member_q[gpu] <= 1'b1;
                 if (dynamic || !member_q[gpu]) remote_cnt_q <= remote_cnt_q + 1'b1;
-                if (remote_cnt_q == '0) first_q <= {id_i[ExpIdxW-1:0], j_q[3:0]};
+                if (remote_cnt_q == '0) first_q <= {id_i[Cfg.ExpW-1:0], j_q[3:0]};
             end else if (!none && !push_q) begin
                 bad_q <= 1'b1;
             end
@@ -297,7 +281,7 @@ module row_build #(
         else if (state_q != Targets)                             j_q <= '0;
 
         // GPUs after the own one, in the order of R.
-        if (state_q == Head)                            q_q <= next_gpu(GpuW'(cfg_i.port));
+        if (state_q == Head)                            q_q <= next_gpu(Cfg.GpuW'(cfg_i.port));
         else if (state_q == Targets && !flush_q)        q_q <= next_gpu(q_q);
 
         // Targets not yet placed.
@@ -316,8 +300,8 @@ module row_build #(
         header.cls     = CLS_REQ;
         header.src     = cfg_i.port;
         if (push_q)                              header.len = 15'(push_token_i);
-        else if (!static_i && kind_q != Req)     header.len = 15'(item_i[TokensLog2-1:0]);
-        else if (static_i && item_last_i)        header.len = 15'(last_flits_i) << LogF;
+        else if (!static_i && kind_q != Req)     header.len = 15'(item_i[Cfg.TokensLog2-1:0]);
+        else if (static_i && item_last_i)        header.len = 15'(last_flits_i) << Cfg.FlitLog2;
         else                                     header.len = cfg_i.row_bytes;
         header.cnt     = send_q;
         header.epoch   = cfg_i.epoch;
@@ -338,10 +322,10 @@ module row_build #(
         end
     end
 
-    if (HF == 1) begin : gen_header1
+    if (Cfg.HeadFlits == 1) begin : gen_header1
         assign req_data_o = (state_q == Head) ? header : targets;
     end else begin : gen_header2
-        assign req_data_o = (state_q != Head) ? targets : beat_q ? header[FW +: FW] : header[0 +: FW];
+        assign req_data_o = (state_q != Head) ? targets : beat_q ? header[Cfg.FlitW +: Cfg.FlitW] : header[0 +: Cfg.FlitW];
     end
 
     assign req_valid_o  = kind_q == Req && (state_q == Head || flush_q);

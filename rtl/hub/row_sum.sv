@@ -18,16 +18,8 @@
 `default_nettype none
 
 module row_sum #(
-    parameter int unsigned N         = 4,
-    parameter int unsigned FlitBytes = 8,
-    parameter int unsigned AddrW     = 11,   // of a flit
-    parameter int unsigned PartPkts  = 4,    // credits of one requester
-    parameter red_pkg::set_t RedTypes = red_pkg::AllTypes,
-    parameter red_pkg::set_t RedOps   = red_pkg::AllOps,
-    localparam int unsigned FW    = 8 * FlitBytes,
-    localparam int unsigned CtxW  = (N > 1) ? $clog2(N) : 1,
-    localparam int unsigned IdxW  = $clog2(128 / FlitBytes),
-    localparam int unsigned PktW  = 8        // packets of a row
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    localparam int unsigned PktW = 8  // packets of a row
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
@@ -35,76 +27,76 @@ module row_sum #(
     input  wire node_pkg::node_cfg_t cfg_i,
 
     // rows that are set up
-    input  wire logic [N-1:0]        row_pend_i,     // the context has one
-    input  wire logic                row_own_r_i,    // of the own context's next row: ends with R
-    input  wire logic                row_own_again_i, // reads what the row before wrote
-    output logic [CtxW-1:0]          row_ctx_o,      // the row below is this context's first
-    input  wire logic [4:0]          row_last_i,     // terms, R included, less 1
-    input  wire logic                row_use_r_i,
-    input  wire logic                row_st_i,
-    input  wire logic                row_zero_i,     // no term at all
-    input  wire logic                row_poison_i,
-    input  wire logic [AddrW-1:0]    row_dest_i,     // where an ST row goes
-    input  wire red_pkg::red_t       row_red_i,
-    input  wire logic [PktW-1:0]     row_last_pkt_i, // packets less 1
-    input  wire logic [IdxW-1:0]     row_last_len_i, // flits of the last packet less 1
-    output logic                     row_pop_o,      // its last packet is under way
-    output logic                     term_re_o,
-    output logic [3:0]               term_idx_o,
-    input  wire logic                term_valid_i,   // term_addr_i is the address of the term asked for in the last cycle
-    input  wire logic [AddrW-1:0]    term_addr_i,
-    input  wire logic                dest_valid_i,   // where own rows go, in their order
-    output logic                     dest_ready_o,
-    input  wire logic [AddrW-1:0]    dest_addr_i,
-    input  wire logic                dest_more_i,    // another row of the token follows
-    output logic                     row_done_o,     // own row in memory
-    output logic                     row_more_o,
-    output logic                     st_done_o,      // last flit of an ST row sent
+    input  wire logic [Cfg.N-1:0]     row_pend_i,      // the context has one
+    input  wire logic                 row_own_r_i,     // of the own context's next row: ends with R
+    input  wire logic                 row_own_again_i, // reads what the row before wrote
+    output logic [Cfg.GpuW-1:0]       row_ctx_o,       // the row below is this context's first
+    input  wire logic [4:0]           row_last_i,      // terms, R included, less 1
+    input  wire logic                 row_use_r_i,
+    input  wire logic                 row_st_i,
+    input  wire logic                 row_zero_i,      // no term at all
+    input  wire logic                 row_poison_i,
+    input  wire logic [Cfg.AddrW-1:0] row_dest_i,      // where an ST row goes
+    input  wire red_pkg::red_t        row_red_i,
+    input  wire logic [PktW-1:0]      row_last_pkt_i,  // packets less 1
+    input  wire logic [Cfg.PayW-1:0]  row_last_len_i,  // flits of the last packet less 1
+    output logic                      row_pop_o,       // its last packet is under way
+    output logic                      term_re_o,
+    output logic [3:0]                term_idx_o,
+    input  wire logic                 term_valid_i,    // term_addr_i is the address of the term asked for in the last cycle
+    input  wire logic [Cfg.AddrW-1:0] term_addr_i,
+    input  wire logic                 dest_valid_i,    // where own rows go, in their order
+    output logic                      dest_ready_o,
+    input  wire logic [Cfg.AddrW-1:0] dest_addr_i,
+    input  wire logic                 dest_more_i,     // another row of the token follows
+    output logic                      row_done_o,      // own row in memory
+    output logic                      row_more_o,
+    output logic                      st_done_o,       // last flit of an ST row sent
 
-    output logic                     suma_rd_valid_o,
-    input  wire logic                suma_rd_ready_i,
-    output logic [AddrW-1:0]         suma_rd_addr_o,
-    input  wire logic                suma_rd_rvalid_i,
-    input  wire logic [FW-1:0]       suma_rd_rdata_i,
-    output logic                     sumb_rd_valid_o,
-    input  wire logic                sumb_rd_ready_i,
-    output logic [AddrW-1:0]         sumb_rd_addr_o,
-    input  wire logic                sumb_rd_rvalid_i,
-    input  wire logic [FW-1:0]       sumb_rd_rdata_i,
+    output logic                      suma_rd_valid_o,
+    input  wire logic                 suma_rd_ready_i,
+    output logic [Cfg.AddrW-1:0]      suma_rd_addr_o,
+    input  wire logic                 suma_rd_rvalid_i,
+    input  wire logic [Cfg.FlitW-1:0] suma_rd_rdata_i,
+    output logic                      sumb_rd_valid_o,
+    input  wire logic                 sumb_rd_ready_i,
+    output logic [Cfg.AddrW-1:0]      sumb_rd_addr_o,
+    input  wire logic                 sumb_rd_rvalid_i,
+    input  wire logic [Cfg.FlitW-1:0] sumb_rd_rdata_i,
 
     output logic                     out_wr_valid_o,
     input  wire logic                out_wr_ready_i,
-    output logic [AddrW-1:0]         out_wr_addr_o,
-    output logic [FW-1:0]            out_wr_data_o,
-    output logic [FlitBytes-1:0]     out_wr_be_o,
+    output logic [Cfg.AddrW-1:0]     out_wr_addr_o,
+    output logic [Cfg.FlitW-1:0]     out_wr_data_o,
+    output logic [Cfg.FlitBytes-1:0] out_wr_be_o,
 
-    input  wire logic                res_valid_i,
-    output logic                     res_ready_o,
-    input  wire logic [FW-1:0]       res_data_i,
-    input  wire logic                res_last_i,
-    input  wire logic                res_bad_i,      // the link's mark
+    input  wire logic                 res_valid_i,
+    output logic                      res_ready_o,
+    input  wire logic [Cfg.FlitW-1:0] res_data_i,
+    input  wire logic                 res_last_i,
+    input  wire logic                 res_bad_i, // the link's mark
 
-    output logic                     part_valid_o,
-    input  wire logic                part_ready_i,
-    output logic [FW-1:0]            part_data_o,
-    output logic                     part_last_o,
-    output logic                     sst_valid_o,    // or an ST packet; flits and last as of part
-    input  wire logic                sst_ready_i,
-    input  wire logic                part_crd_valid_i,
-    input  wire logic [4:0]          part_crd_port_i,
+    output logic                 part_valid_o,
+    input  wire logic            part_ready_i,
+    output logic [Cfg.FlitW-1:0] part_data_o,
+    output logic                 part_last_o,
+    output logic                 sst_valid_o, // or an ST packet; flits and last as of part
+    input  wire logic            sst_ready_i,
+    input  wire logic            part_crd_valid_i,
+    input  wire logic [4:0]      part_crd_port_i,
 
-    output logic                     err_valid_o,    // a result is poisoned
-    output logic                     idle_o
+    output logic err_valid_o, // a result is poisoned
+    output logic idle_o
 );
     // What leaves the adder with a flit: its packet.
     typedef struct packed {
         logic             own;       // to own memory, else to the uplink
         logic             st;        // an ST packet there
-        logic [CtxW-1:0]  dst;
+        logic [Cfg.GpuW-1:0]  dst;
         logic             poison;
         logic             row_last;  // last packet of its row
-        logic [IdxW-1:0]  count;     // flits of the packet less 1
-        logic [AddrW-1:0] addr;      // of an ST packet
+        logic [Cfg.PayW-1:0]  count;     // flits of the packet less 1
+        logic [Cfg.AddrW-1:0] addr;      // of an ST packet
     } tag_t;
 
     // The same step for all flits of a packet. What it needs: a flit of the first port, of the second, of R.
@@ -120,22 +112,20 @@ module row_sum #(
 
     // ---- which packet, and its passes ----------------------------------------------
     logic             choice_valid, choice_ready, own, begin_pkt, claim, res_free, own_out, up_out, up_st;
-    logic [CtxW-1:0]  up_dst;
+    logic [Cfg.GpuW-1:0]  up_dst;
     logic             pass_push, pass_room;
     pass_t            pass_in;
-    logic [AddrW-1:0] pass_a, pass_b;
+    logic [Cfg.AddrW-1:0] pass_a, pass_b;
     red_pkg::red_t    pass_red;
 
-    sum_choice #(.N(N), .FlitBytes(FlitBytes), .PartPkts(PartPkts)) i_choice (
+    sum_choice #(.Cfg(Cfg)) i_choice (
         .clk_i, .rst_ni, .go_i, .cfg_i,
         .row_pend_i, .row_own_r_i, .row_own_again_i, .res_free_i(res_free),
         .valid_o(choice_valid), .ready_i(choice_ready), .ctx_o(row_ctx_o), .own_o(own),
         .begin_i(begin_pkt), .own_out_i(own_out), .up_out_i(up_out), .up_st_i(up_st), .up_dst_i(up_dst), .part_crd_valid_i, .part_crd_port_i
     );
 
-    sum_passes #(
-        .N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .RedTypes(RedTypes), .RedOps(RedOps), .pass_t(pass_t), .tag_t(tag_t)
-    ) i_passes (
+    sum_passes #(.Cfg(Cfg), .pass_t(pass_t), .tag_t(tag_t)) i_passes (
         .clk_i, .rst_ni, .go_i,
         .choice_valid_i(choice_valid), .choice_ready_o(choice_ready), .ctx_i(row_ctx_o), .own_i(own), .begin_o(begin_pkt), .claim_o(claim),
         .row_last_i, .row_use_r_i, .row_st_i, .row_zero_i, .row_poison_i, .row_dest_i, .row_red_i, .row_last_pkt_i, .row_last_len_i, .row_pop_o,
@@ -147,13 +137,11 @@ module row_sum #(
     logic          pass_valid, pass_next, granted, fire, a_valid, b_valid, r_valid, r_ready, r_poison;
     pass_t         pass;
     red_pkg::red_t red;
-    logic [FW-1:0] a_data, b_data, r_data, acc_data;
+    logic [Cfg.FlitW-1:0] a_data, b_data, r_data, acc_data;
     logic          own_promise, own_room, up_promise, up_room, acc_valid, acc_last, acc_busy, own_busy, up_busy;
     tag_t          acc_tag;
 
-    sum_read #(
-        .FlitBytes(FlitBytes), .AddrW(AddrW), .RedTypes(RedTypes), .RedOps(RedOps), .pass_t(pass_t)
-    ) i_read (
+    sum_read #(.Cfg(Cfg), .pass_t(pass_t)) i_read (
         .clk_i, .rst_ni,
         .push_i(pass_push), .room_o(pass_room), .pass_i(pass_in), .addr_a_i(pass_a), .addr_b_i(pass_b), .red_i(pass_red),
         .suma_rd_valid_o, .suma_rd_ready_i, .suma_rd_addr_o, .suma_rd_rvalid_i, .suma_rd_rdata_i,
@@ -162,14 +150,12 @@ module row_sum #(
         .a_valid_o(a_valid), .a_data_o(a_data), .b_valid_o(b_valid), .b_data_o(b_data)
     );
 
-    sum_result #(.FlitBytes(FlitBytes)) i_result (
+    sum_result #(.Cfg(Cfg)) i_result (
         .clk_i, .rst_ni, .res_valid_i, .res_ready_o, .res_data_i, .res_last_i, .res_bad_i,
         .free_o(res_free), .claim_i(claim), .valid_o(r_valid), .ready_i(r_ready), .data_o(r_data), .poison_o(r_poison), .err_valid_o
     );
 
-    sum_add #(
-        .FlitBytes(FlitBytes), .RedTypes(RedTypes), .RedOps(RedOps), .pass_t(pass_t), .tag_t(tag_t)
-    ) i_add (
+    sum_add #(.Cfg(Cfg), .pass_t(pass_t), .tag_t(tag_t)) i_add (
         .clk_i, .rst_ni,
         .valid_i(pass_valid), .pass_i(pass), .red_i(red), .granted_i(granted), .next_o(pass_next), .fire_o(fire),
         .a_valid_i(a_valid), .a_data_i(a_data), .b_valid_i(b_valid), .b_data_i(b_data),
@@ -179,7 +165,7 @@ module row_sum #(
     );
 
     // ---- where sums go --------------------------------------------------------------
-    sum_own #(.FlitBytes(FlitBytes), .AddrW(AddrW)) i_own (
+    sum_own #(.Cfg(Cfg)) i_own (
         .clk_i, .rst_ni,
         .promise_i(own_promise), .room_o(own_room), .push_i(acc_valid && acc_tag.own), .data_i(acc_data),
         .last_i(acc_last), .row_last_i(acc_tag.row_last), .poison_i(acc_tag.poison),
@@ -188,7 +174,7 @@ module row_sum #(
         .pkt_done_o(own_out), .row_done_o, .row_more_o, .busy_o(own_busy)
     );
 
-    sum_uplink #(.N(N), .FlitBytes(FlitBytes), .tag_t(tag_t)) i_uplink (
+    sum_uplink #(.Cfg(Cfg), .tag_t(tag_t)) i_uplink (
         .clk_i, .rst_ni, .cfg_i,
         .promise_i(up_promise), .room_o(up_room), .push_i(acc_valid && !acc_tag.own), .data_i(acc_data), .tag_i(acc_tag), .last_i(acc_last),
         .part_valid_o, .part_ready_i, .part_data_o, .part_last_o, .sst_valid_o, .sst_ready_i,

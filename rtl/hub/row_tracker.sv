@@ -14,14 +14,8 @@
 `default_nettype none
 
 module row_tracker #(
-    parameter int unsigned N               = 4,
-    parameter int unsigned TokensLog2      = 5,
-    parameter int unsigned RowsLog2        = 6,
-    parameter int unsigned MaxLocalExperts = 8,
-    parameter int unsigned LeftW           = 16,  // bits of a row's bytes with its gate weights
-    localparam int unsigned TokenW  = node_pkg::TokenW,
-    localparam int unsigned RowW    = node_pkg::RowW,
-    localparam int unsigned ExpertW = node_pkg::ExpertW
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter int unsigned LeftW = 16  // bits of a row's bytes with its gate weights
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
@@ -30,50 +24,48 @@ module row_tracker #(
     input  wire logic                sweep_i,
     output logic                     sweep_busy_o,
 
-    input  wire logic                trk_valid_i,
-    input  wire logic [ExpertW-1:0]  trk_le_i,
-    input  wire logic [RowW-1:0]     trk_row_i,
-    input  wire logic [TokenW-1:0]   trk_token_i,
-    input  wire logic [3:0]          trk_pos_i,
-    input  wire logic [7:0]          trk_bytes_i,
+    input  wire logic                         trk_valid_i,
+    input  wire logic [node_pkg::ExpertW-1:0] trk_le_i,
+    input  wire logic [node_pkg::RowW-1:0]    trk_row_i,
+    input  wire logic [node_pkg::TokenW-1:0]  trk_token_i,
+    input  wire logic [3:0]                   trk_pos_i,
+    input  wire logic [7:0]                   trk_bytes_i,
 
-    input  wire logic                exp_valid_i,
-    input  wire logic                exp_kind_i,
-    input  wire logic [4:0]          exp_idx_i,
-    input  wire logic [31:0]         exp_val_i,
-    input  wire logic                exp_last_i,
+    input  wire logic        exp_valid_i,
+    input  wire logic        exp_kind_i,
+    input  wire logic [4:0]  exp_idx_i,
+    input  wire logic [31:0] exp_val_i,
+    input  wire logic        exp_last_i,
 
-    input  wire logic                push_valid_i,
-    output logic                     push_ready_o,
-    input  wire logic [ExpertW-1:0]  push_le_i,
-    input  wire logic [RowW-1:0]     push_row_i,
-    input  wire logic                push_last_i,   // pulse
+    input  wire logic                         push_valid_i,
+    output logic                              push_ready_o,
+    input  wire logic [node_pkg::ExpertW-1:0] push_le_i,
+    input  wire logic [node_pkg::RowW-1:0]    push_row_i,
+    input  wire logic                         push_last_i, // pulse
 
-    input  wire logic [ExpertW-1:0]  stat_le_i,
-    output logic [RowW-1:0]          stat_complete_o,
-    output logic [RowW-1:0]          stat_expected_o,
-    output logic                     counts_all_o,
-    output logic                     rows_done_o,
-    output logic                     ev_row_o,
+    input  wire logic [node_pkg::ExpertW-1:0] stat_le_i,
+    output logic [node_pkg::RowW-1:0]         stat_complete_o,
+    output logic [node_pkg::RowW-1:0]         stat_expected_o,
+    output logic                              counts_all_o,
+    output logic                              rows_done_o,
+    output logic                              ev_row_o,
 
-    input  wire logic                list_valid_i,
-    input  wire logic [ExpertW-1:0]  list_le_i,
-    input  wire logic [RowW-1:0]     list_idx_i,
-    output logic                     list_rvalid_o,
-    output logic [RowW-1:0]          list_row_o,
-    output logic [TokenW-1:0]        list_token_o,
-    output logic [3:0]               list_pos_o,
+    input  wire logic                         list_valid_i,
+    input  wire logic [node_pkg::ExpertW-1:0] list_le_i,
+    input  wire logic [node_pkg::RowW-1:0]    list_idx_i,
+    output logic                              list_rvalid_o,
+    output logic [node_pkg::RowW-1:0]         list_row_o,
+    output logic [node_pkg::TokenW-1:0]       list_token_o,
+    output logic [3:0]                        list_pos_o,
 
-    output logic                     err_valid_o,
-    output error_pkg::err_e          err_code_o,
-    output logic                     idle_o
+    output logic            err_valid_o,
+    output error_pkg::err_e err_code_o,
+    output logic            idle_o
 );
-    localparam int unsigned LeW    = (MaxLocalExperts > 1) ? $clog2(MaxLocalExperts) : 1;
-    localparam int unsigned TokB   = TokensLog2 + $clog2(N);
-    localparam int unsigned NumW   = RowsLog2 + 1;
-    localparam int unsigned EntryW = RowsLog2 + TokB + 4;   // {token, position, row}; a pushed row has at most the first two's bits
+    localparam int unsigned NumW   = Cfg.RowsLog2 + 1;
+    localparam int unsigned EntryW = Cfg.RowsLog2 + Cfg.TokW + 4;   // {token, position, row}; a pushed row has at most the first two's bits
 
-    if (RowsLog2 < LeW || RowsLog2 > RowW || TokB + 4 > RowW) begin : gen_check
+    if (Cfg.RowsLog2 < Cfg.LocalW || Cfg.RowsLog2 > node_pkg::RowW || Cfg.TokW + 4 > node_pkg::RowW) begin : gen_check
         $error("row_tracker: sizes do not fit");
     end
 
@@ -88,19 +80,19 @@ module row_tracker #(
         logic [NumW-1:0] num;
     } num_t;
 
-    typedef logic [RowsLog2-1:0] row_t;
+    typedef logic [Cfg.RowsLog2-1:0] row_t;
 
-    function automatic row_t area(logic [LeW-1:0] le, logic [4:0] cap_shift);
+    function automatic row_t area(logic [Cfg.LocalW-1:0] le, logic [4:0] cap_shift);
         return row_t'(le) << cap_shift;
     endfunction
 
     // ---- sweep: as far as the configuration uses the rows, where there are many, and every expert's numbers -------------
-    localparam bit Bounded = RowsLog2 > 8;
+    localparam bit Bounded = Cfg.RowsLog2 > 8;
     logic sweep_q, sweep_end;
     row_t at_q;
 
     if (Bounded) begin : gen_bounded
-        assign sweep_end = at_q == '1 || (7'(at_q >> cfg_i.cap_shift) >= cfg_i.local_experts && (at_q >> LeW) != '0);
+        assign sweep_end = at_q == '1 || (7'(at_q >> cfg_i.cap_shift) >= cfg_i.local_experts && (at_q >> Cfg.LocalW) != '0);
     end else begin : gen_all
         assign sweep_end = at_q == '1;
     end
@@ -116,9 +108,9 @@ module row_tracker #(
 
     // ---- bytes: read, subtract, append ---------------------------------------------------------
     typedef struct packed {
-        logic [LeW-1:0]  le;
+        logic [Cfg.LocalW-1:0]  le;
         row_t            row;
-        logic [TokB-1:0] token;
+        logic [Cfg.TokW-1:0] token;
         logic [3:0]      pos;
         logic [7:0]      bytes;
     } trk_t;
@@ -131,12 +123,12 @@ module row_tracker #(
     logic [LeftW:0]   left;
     logic             push;
 
-    assign trk_at    = area(trk_le_i[LeW-1:0], cfg_i.cap_shift) | trk_row_i[RowsLog2-1:0];
+    assign trk_at    = area(trk_le_i[Cfg.LocalW-1:0], cfg_i.cap_shift) | trk_row_i[Cfg.RowsLog2-1:0];
     assign threshold = LeftW'(cfg_i.row_bytes) + LeftW'({cfg_i.k, 2'b00});
     assign to_come   = (count.touched && count.epoch == cfg_i.epoch) ? count.left : threshold;
     assign left      = {1'b0, to_come} - (LeftW+1)'(t_q.bytes);
 
-    table_ram #(.Width($bits(count_t)), .Depth(2**RowsLog2)) i_bytes (
+    table_ram #(.Width($bits(count_t)), .Depth(2**Cfg.RowsLog2)) i_bytes (
         .clk_i, .we_i(trk_q || sweep_q), .waddr_i(sweep_q ? at_q : at1_q),
         .wdata_i({!sweep_q, cfg_i.epoch, left[LeftW] ? LeftW'(0) : left[LeftW-1:0]}), .re_i(trk_valid_i), .raddr_i(trk_at), .rdata_o(count)
     );
@@ -156,11 +148,11 @@ module row_tracker #(
             else if (push) pushed_q <= 1'b1;
         end
         if (trk_valid_i) begin
-            t_q   <= '{le: trk_le_i[LeW-1:0], row: trk_row_i[RowsLog2-1:0], token: trk_token_i[TokB-1:0], pos: trk_pos_i, bytes: trk_bytes_i};
+            t_q   <= '{le: trk_le_i[Cfg.LocalW-1:0], row: trk_row_i[Cfg.RowsLog2-1:0], token: trk_token_i[Cfg.TokW-1:0], pos: trk_pos_i, bytes: trk_bytes_i};
             at1_q <= trk_at;
         end else if (push) begin
-            t_q.le <= push_le_i[LeW-1:0];
-            {t_q.token, t_q.pos} <= push_row_i[TokB+3:0];
+            t_q.le <= push_le_i[Cfg.LocalW-1:0];
+            {t_q.token, t_q.pos} <= push_row_i[Cfg.TokW+3:0];
         end
     end
 
@@ -168,46 +160,46 @@ module row_tracker #(
     num_t             complete_word, complete_stat, expected_word, expected_stat;
     logic [NumW-1:0]  complete, complete_next, expected_next;
     logic             exp_rows, exp_ours, num_full, complete_we, expected_we;
-    logic [LeW-1:0]   complete_le, expected_le, exp_le;
+    logic [Cfg.LocalW-1:0]   complete_le, expected_le, exp_le;
     logic             append;
     num_t             complete_in, expected_in;
 
     assign exp_rows      = exp_valid_i && !exp_kind_i;
-    assign exp_ours      = exp_rows && (7'(exp_idx_i) >> LeW) == '0;
+    assign exp_ours      = exp_rows && (7'(exp_idx_i) >> Cfg.LocalW) == '0;
     assign complete      = (complete_word.epoch == cfg_i.epoch) ? complete_word.num : '0;
     assign complete_next = complete + 1'b1;
     assign expected_next = ((expected_word.epoch == cfg_i.epoch) ? expected_word.num : '0) + exp_val_i[NumW-1:0];
     assign num_full      = (complete >> cfg_i.cap_shift) != '0;
     assign complete_we   = sweep_q || append;
-    assign complete_le   = sweep_q ? at_q[LeW-1:0] : t_q.le;
+    assign complete_le   = sweep_q ? at_q[Cfg.LocalW-1:0] : t_q.le;
     assign complete_in   = sweep_q ? '0 : '{epoch: cfg_i.epoch, num: complete_next};
     assign expected_we   = sweep_q || exp_ours || (append && pushed_q);
-    assign expected_le   = sweep_q ? at_q[LeW-1:0] : exp_ours ? exp_le : t_q.le;
+    assign expected_le   = sweep_q ? at_q[Cfg.LocalW-1:0] : exp_ours ? exp_le : t_q.le;
     assign expected_in   = sweep_q ? '0 : '{epoch: cfg_i.epoch, num: exp_ours ? expected_next : complete_next};
-    assign exp_le        = LeW'(exp_idx_i);
+    assign exp_le        = Cfg.LocalW'(exp_idx_i);
     assign append        = append_q && !num_full;
 
-    lutram #(.Width($bits(num_t)), .Depth(2**LeW)) i_complete (
+    lutram #(.Width($bits(num_t)), .Depth(2**Cfg.LocalW)) i_complete (
         .clk_i, .we_i(complete_we), .waddr_i(complete_le), .wdata_i(complete_in), .raddr_i(t_q.le), .rdata_o(complete_word)
     );
-    lutram #(.Width($bits(num_t)), .Depth(2**LeW)) i_complete_stat (
-        .clk_i, .we_i(complete_we), .waddr_i(complete_le), .wdata_i(complete_in), .raddr_i(stat_le_i[LeW-1:0]), .rdata_o(complete_stat)
+    lutram #(.Width($bits(num_t)), .Depth(2**Cfg.LocalW)) i_complete_stat (
+        .clk_i, .we_i(complete_we), .waddr_i(complete_le), .wdata_i(complete_in), .raddr_i(stat_le_i[Cfg.LocalW-1:0]), .rdata_o(complete_stat)
     );
-    lutram #(.Width($bits(num_t)), .Depth(2**LeW)) i_expected (
+    lutram #(.Width($bits(num_t)), .Depth(2**Cfg.LocalW)) i_expected (
         .clk_i, .we_i(expected_we), .waddr_i(expected_le), .wdata_i(expected_in), .raddr_i(exp_le), .rdata_o(expected_word)
     );
-    lutram #(.Width($bits(num_t)), .Depth(2**LeW)) i_expected_stat (
-        .clk_i, .we_i(expected_we), .waddr_i(expected_le), .wdata_i(expected_in), .raddr_i(stat_le_i[LeW-1:0]), .rdata_o(expected_stat)
+    lutram #(.Width($bits(num_t)), .Depth(2**Cfg.LocalW)) i_expected_stat (
+        .clk_i, .we_i(expected_we), .waddr_i(expected_le), .wdata_i(expected_in), .raddr_i(stat_le_i[Cfg.LocalW-1:0]), .rdata_o(expected_stat)
     );
 
     always_ff @(posedge clk_i) begin
-        stat_complete_o <= (complete_stat.epoch == cfg_i.epoch) ? RowW'(complete_stat.num) : '0;
-        stat_expected_o <= (expected_stat.epoch == cfg_i.epoch) ? RowW'(expected_stat.num) : '0;
+        stat_complete_o <= (complete_stat.epoch == cfg_i.epoch) ? node_pkg::RowW'(complete_stat.num) : '0;
+        stat_expected_o <= (expected_stat.epoch == cfg_i.epoch) ? node_pkg::RowW'(expected_stat.num) : '0;
     end
 
     // ---- end of the layer's rows --------------------------------------------------------------
     logic [5:0]        sources_q;    // COUNTS of so many GPUs
-    logic [RowsLog2+1:0] missing_q;  // rows expected and not complete, modulo; bytes may come before counts
+    logic [Cfg.RowsLog2+1:0] missing_q;  // rows expected and not complete, modulo; bytes may come before counts
     logic              exp_big;
 
     assign exp_big = exp_rows && (exp_val_i >> NumW) != '0;
@@ -220,8 +212,8 @@ module row_tracker #(
             rows_done_o  <= 1'b0;
         end else begin
             if (exp_rows && exp_last_i) sources_q <= sources_q + 1'b1;
-            if (exp_ours || ev_row_o) missing_q <= missing_q + (exp_ours ? (RowsLog2+2)'(exp_val_i[NumW-1:0]) : '0) - (RowsLog2+2)'(ev_row_o);
-            counts_all_o <= counts_all_o || (push_last_i && !append_q) || sources_q == 6'(N);   // when stat_* show the last row, too
+            if (exp_ours || ev_row_o) missing_q <= missing_q + (exp_ours ? (Cfg.RowsLog2+2)'(exp_val_i[NumW-1:0]) : '0) - (Cfg.RowsLog2+2)'(ev_row_o);
+            counts_all_o <= counts_all_o || (push_last_i && !append_q) || sources_q == 6'(Cfg.N);   // when stat_* show the last row, too
             rows_done_o  <= counts_all_o && missing_q == '0 && !exp_ours && !append_q;
         end
     end
@@ -229,9 +221,9 @@ module row_tracker #(
     // ---- lists --------------------------------------------------------------------------------
     logic [EntryW-1:0] entry;
 
-    table_ram #(.Width(EntryW), .Depth(2**RowsLog2)) i_list (
-        .clk_i, .we_i(append), .waddr_i(area(t_q.le, cfg_i.cap_shift) | complete[RowsLog2-1:0]), .wdata_i({t_q.token, t_q.pos, t_q.row}),
-        .re_i(list_valid_i), .raddr_i(area(list_le_i[LeW-1:0], cfg_i.cap_shift) | list_idx_i[RowsLog2-1:0]), .rdata_o(entry)
+    table_ram #(.Width(EntryW), .Depth(2**Cfg.RowsLog2)) i_list (
+        .clk_i, .we_i(append), .waddr_i(area(t_q.le, cfg_i.cap_shift) | complete[Cfg.RowsLog2-1:0]), .wdata_i({t_q.token, t_q.pos, t_q.row}),
+        .re_i(list_valid_i), .raddr_i(area(list_le_i[Cfg.LocalW-1:0], cfg_i.cap_shift) | list_idx_i[Cfg.RowsLog2-1:0]), .rdata_o(entry)
     );
 
     always_ff @(posedge clk_i) begin
@@ -239,9 +231,9 @@ module row_tracker #(
         else         list_rvalid_o <= list_valid_i;
     end
 
-    assign list_row_o   = pushed_q ? RowW'(entry[EntryW-1:RowsLog2]) : RowW'(entry[RowsLog2-1:0]);
-    assign list_token_o = TokenW'(entry[EntryW-1 -: TokB]);
-    assign list_pos_o   = entry[RowsLog2 +: 4];
+    assign list_row_o   = pushed_q ? node_pkg::RowW'(entry[EntryW-1:Cfg.RowsLog2]) : node_pkg::RowW'(entry[Cfg.RowsLog2-1:0]);
+    assign list_token_o = node_pkg::TokenW'(entry[EntryW-1 -: Cfg.TokW]);
+    assign list_pos_o   = entry[Cfg.RowsLog2 +: 4];
 
     assign err_valid_o = (trk_q && left[LeftW]) || (append_q && num_full) || exp_big;
     assign err_code_o  = (trk_q && left[LeftW]) ? error_pkg::ERR_COUNT : error_pkg::ERR_BOUNDS;

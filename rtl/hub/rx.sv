@@ -17,66 +17,59 @@
 `default_nettype none
 
 module rx #(
-    parameter int unsigned N            = 4,
-    parameter int unsigned FlitBytes    = 8,
-    parameter int unsigned TokensLog2   = 5,
-    parameter int unsigned RxCtrlPkts   = 16,
-    localparam int unsigned FW     = 8 * FlitBytes,
-    localparam int unsigned TokenW = node_pkg::TokenW
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
     input  wire node_pkg::node_cfg_t cfg_i,
 
     // link bundle
-    input  wire logic                rx_valid_i,
-    input  wire logic                rx_last_i,
-    input  wire logic                rx_err_i,
-    input  wire logic [1:0]          rx_cls_i,
-    input  wire logic [FW-1:0]       rx_data_i,
-    output logic [3:0]               crd_o,
+    input  wire logic                 rx_valid_i,
+    input  wire logic                 rx_last_i,
+    input  wire logic                 rx_err_i,
+    input  wire logic [1:0]           rx_cls_i,
+    input  wire logic [Cfg.FlitW-1:0] rx_data_i,
+    output logic [3:0]                crd_o,
 
     // CTRL
-    output logic                     sig_valid_o,
-    input  wire logic                sig_ready_i,
-    output logic [TokenW-1:0]        sig_token_o,
-    output logic                     ev_valid_o,
-    input  wire logic                ev_ready_i,
-    output logic [3:0]               ev_idx_o,     // below isa_pkg::SwEvents
-    output logic                     ev_ack_o,
-    output logic [4:0]               ack_src_o,    // who answers
+    output logic                        sig_valid_o,
+    input  wire logic                   sig_ready_i,
+    output logic [node_pkg::TokenW-1:0] sig_token_o,
+    output logic                        ev_valid_o,
+    input  wire logic                   ev_ready_i,
+    output logic [3:0]                  ev_idx_o,  // below isa_pkg::SwEvents
+    output logic                        ev_ack_o,
+    output logic [4:0]                  ack_src_o, // who answers
 
     // STORE
-    output logic                     st_valid_o,
-    output logic                     st_last_o,
-    output logic                     st_err_o,     // with the last flit; of PART with each that is not valid
-    output logic [FW-1:0]            st_data_o,    // of PART too
-    input  wire logic                st_crd_i,   // a slot is free again
+    output logic                 st_valid_o,
+    output logic                 st_last_o,
+    output logic                 st_err_o,  // with the last flit; of PART with each that is not valid
+    output logic [Cfg.FlitW-1:0] st_data_o, // of PART too
+    input  wire logic            st_crd_i,  // a slot is free again
 
     // REQ
-    output logic                     req_valid_o,
-    input  wire logic                req_ready_i,
-    output logic                     req_last_o,
-    output logic                     req_err_o,
-    output logic [FW-1:0]            req_data_o,
+    output logic                 req_valid_o,
+    input  wire logic            req_ready_i,
+    output logic                 req_last_o,
+    output logic                 req_err_o,
+    output logic [Cfg.FlitW-1:0] req_data_o,
 
     // PART
-    output logic                     res_push_o,
-    input  wire logic                res_room_i,   // for a packet
-    input  wire logic                res_crd_i,    // a packet has left
+    output logic      res_push_o,
+    input  wire logic res_room_i, // for a packet
+    input  wire logic res_crd_i,  // a packet has left
 
-    output logic                     err_valid_o,
-    output error_pkg::err_e          err_code_o,
-    output logic                     idle_o
+    output logic            err_valid_o,
+    output error_pkg::err_e err_code_o,
+    output logic            idle_o
 );
     import packet_pkg::*;
     import error_pkg::*;
 
-    localparam int unsigned HF      = HeaderBytes / FlitBytes;
-    localparam int unsigned TokB    = TokensLog2 + $clog2(N);
-    localparam int unsigned ValW    = (TokB > 8) ? TokB : 8;
+    localparam int unsigned ValW    = (Cfg.TokW > 8) ? Cfg.TokW : 8;
 
-    if ((FlitBytes != 8 && FlitBytes != 16) || TokB > TokenW) begin : gen_check
+    if ((Cfg.FlitBytes != 8 && Cfg.FlitBytes != 16) || Cfg.TokW > node_pkg::TokenW) begin : gen_check
         $error("rx: flits have 8 or 16 bytes, and N << TokensLog2 tokens at most 2^TokenW");
     end
 
@@ -88,7 +81,7 @@ module rx #(
 
     logic is_ctrl, is_req, is_part, first, first_q, bad_epoch, alien;
     header_t header, poisoned;
-    logic [FW-1:0] patched;
+    logic [Cfg.FlitW-1:0] patched;
 
     assign is_ctrl = rx_valid_i && rx_cls_i == CLS_CTRL;
     assign is_req  = rx_valid_i && rx_cls_i == CLS_REQ;
@@ -101,14 +94,14 @@ module rx #(
     end
 
     // Flits of a packet arrive in consecutive cycles, so one beat counter serves all classes. The low half of the header holds epoch and poison.
-    assign header    = (HF == 1) ? header_t'(rx_data_i) : header_t'({rx_data_i[63:0], rx_data_i[63:0]});
+    assign header    = (Cfg.HeadFlits == 1) ? header_t'(rx_data_i) : header_t'({rx_data_i[63:0], rx_data_i[63:0]});
     assign bad_epoch = header.epoch != cfg_i.epoch;
     assign alien     = !(is_part ? header.opcode == OP_RESULT : header.opcode inside {OP_MULTIMEM_LD_REDUCE, OP_DYMULTIMEM_LD_REDUCE});
 
     always_comb begin
         poisoned        = header;
         poisoned.poison = header.poison || bad_epoch || alien;
-        patched         = first ? FW'(poisoned) : rx_data_i;
+        patched         = first ? Cfg.FlitW'(poisoned) : rx_data_i;
     end
 
     // ---- STORE, REQ ----
@@ -135,12 +128,12 @@ module rx #(
     // ---- CTRL ----
     logic  ctrl_push, ctrl_room, ctrl_valid, ctrl_pop, long_q;
     ctrl_t ctrl_in, ctrl_first, ctrl_first_q, ctrl_out;
-    logic [$clog2(RxCtrlPkts+1)-1:0] ctrl_level;
+    logic [$clog2(Cfg.RxCtrlPkts+1)-1:0] ctrl_level;
     logic sized;     // payload or targets, which no CTRL packet has
     logic high_bad;  // token or event counter outside the range that exists
 
     assign sized    = header.len != '0 || header.cnt != '0;
-    assign high_bad = (header.addr >> TokB) != '0 || (ctrl_first.kind == Event && (header.addr[TokB-1:0] >> $clog2(isa_pkg::SwEvents)) != '0);
+    assign high_bad = (header.addr >> Cfg.TokW) != '0 || (ctrl_first.kind == Event && (header.addr[Cfg.TokW-1:0] >> $clog2(isa_pkg::SwEvents)) != '0);
 
     function automatic ctrl_t low_half(opcode_e opcode, logic has_size, logic [4:0] src, logic [7:0] tag, logic epoch_bad);
         ctrl_t c;
@@ -157,15 +150,15 @@ module rx #(
         return c;
     endfunction
 
-    assign ctrl_first = (HF == 1) ? low_half(header.opcode, sized, header.src, header.tag, bad_epoch) : ctrl_first_q;
+    assign ctrl_first = (Cfg.HeadFlits == 1) ? low_half(header.opcode, sized, header.src, header.tag, bad_epoch) : ctrl_first_q;
 
     always_comb begin
         ctrl_in = ctrl_first;
-        if (rx_err_i || long_q || (HF == 2 && first)) begin
+        if (rx_err_i || long_q || (Cfg.HeadFlits == 2 && first)) begin
             ctrl_in = '{kind: Err, val: ValW'(ERR_LENGTH)};
         end else if (ctrl_first.kind inside {Signal, Event}) begin
             if (high_bad) ctrl_in = '{kind: Err, val: ValW'(ERR_BOUNDS)};
-            else          ctrl_in.val = ValW'(header.addr[TokB-1:0]);
+            else          ctrl_in.val = ValW'(header.addr[Cfg.TokW-1:0]);
         end
     end
 
@@ -175,10 +168,10 @@ module rx #(
         if (is_ctrl && first) ctrl_first_q <= low_half(header.opcode, sized, header.src, header.tag, bad_epoch);
         // more flits than a header
         if (!rst_ni || rx_last_i) long_q <= 1'b0;
-        else if (is_ctrl) long_q <= (HF == 1) || !first;
+        else if (is_ctrl) long_q <= (Cfg.HeadFlits == 1) || !first;
     end
 
-    fifo #(.Width($bits(ctrl_t)), .Depth(RxCtrlPkts)) i_ctrl (
+    fifo #(.Width($bits(ctrl_t)), .Depth(Cfg.RxCtrlPkts)) i_ctrl (
         .clk_i, .rst_ni,
         .valid_i(ctrl_push), .ready_o(ctrl_room), .data_i(ctrl_in),
         .valid_o(ctrl_valid), .ready_i(ctrl_pop), .data_o(ctrl_out),
@@ -186,7 +179,7 @@ module rx #(
     );
 
     assign sig_valid_o = ctrl_valid && ctrl_out.kind == Signal;
-    assign sig_token_o = TokenW'(ctrl_out.val[TokB-1:0]);
+    assign sig_token_o = node_pkg::TokenW'(ctrl_out.val[Cfg.TokW-1:0]);
     assign ev_valid_o  = ctrl_valid && ctrl_out.kind == Event;
     assign ev_idx_o    = ctrl_out.val[3:0];
     assign ev_ack_o    = ctrl_valid && ctrl_out.kind == Ack;

@@ -13,79 +13,68 @@
 `default_nettype none
 
 module rx_arrive #(
-    parameter int unsigned FlitBytes   = 8,
-    parameter int unsigned RxStorePkts = 16,
-    parameter int unsigned LocPkts     = 2,
-    parameter int unsigned MaxExperts  = 64,
-    parameter int unsigned MaxTargets  = 4,   // of one packet: experts of this GPU
-    parameter int unsigned MAddrW      = 22,  // bits of addr that are kept
-    parameter bit          Reds        = 1'b1,
-    localparam int unsigned FW      = 8 * FlitBytes,
-    localparam int unsigned PF      = packet_pkg::PayloadMaxBytes / FlitBytes,
-    localparam int unsigned SlotW   = $clog2(RxStorePkts + LocPkts),
-    localparam int unsigned LinkW   = (RxStorePkts > 1) ? $clog2(RxStorePkts) : 1,
-    localparam int unsigned LocW    = (LocPkts > 1) ? $clog2(LocPkts) : 1,
-    localparam int unsigned PayIdxW = $clog2(PF),
-    localparam int unsigned TgtW    = $clog2(MaxExperts) + 5  // {no such expert, expert, position}
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter int unsigned LocPkts = 2,
+    parameter int unsigned MaxTargets = 4,  // of one packet: experts of this GPU
+    localparam int unsigned SlotW = $clog2(Cfg.RxStorePkts + LocPkts),
+    localparam int unsigned LinkW = (Cfg.RxStorePkts > 1) ? $clog2(Cfg.RxStorePkts) : 1,
+    localparam int unsigned LocW = (LocPkts > 1) ? $clog2(LocPkts) : 1,
+    localparam int unsigned TgtW = $clog2(Cfg.MaxExperts) + 5  // {no such expert, expert, position}
 ) (
-    input  wire logic                     clk_i,
-    input  wire logic                     rst_ni,
-    input  wire logic [1:0]               epoch_i,
+    input  wire logic       clk_i,
+    input  wire logic       rst_ni,
+    input  wire logic [1:0] epoch_i,
 
-    input  wire logic                     st_valid_i,
-    input  wire logic                     st_last_i,
-    input  wire logic                     st_err_i,
-    input  wire logic [FW-1:0]            st_data_i,
+    input  wire logic                 st_valid_i,
+    input  wire logic                 st_last_i,
+    input  wire logic                 st_err_i,
+    input  wire logic [Cfg.FlitW-1:0] st_data_i,
 
-    input  wire logic                     loc_valid_i,
-    output logic                          loc_ready_o,
-    input  wire logic                     loc_last_i,
-    input  wire logic [FW-1:0]            loc_data_i,
+    input  wire logic                 loc_valid_i,
+    output logic                      loc_ready_o,
+    input  wire logic                 loc_last_i,
+    input  wire logic [Cfg.FlitW-1:0] loc_data_i,
 
-    output logic                          pay_we_o   [2],   // 0 link, 1 local
-    output logic [LinkW+PayIdxW-1:0]      pay_link_addr_o,
-    output logic [LocW+PayIdxW-1:0]       pay_loc_addr_o,
+    output logic                      pay_we_o [2], // 0 link, 1 local
+    output logic [LinkW+Cfg.PayW-1:0] pay_link_addr_o,
+    output logic [LocW+Cfg.PayW-1:0]  pay_loc_addr_o,
 
-    output logic                          pkt_valid_o,
-    input  wire logic                     pkt_ready_i,
-    output logic [SlotW-1:0]              pkt_slot_o,
-    output logic                          pkt_bad_o,
-    output logic [PayIdxW+1:0]            pkt_flits_o,
+    output logic                pkt_valid_o,
+    input  wire logic           pkt_ready_i,
+    output logic [SlotW-1:0]    pkt_slot_o,
+    output logic                pkt_bad_o,
+    output logic [Cfg.PayW+1:0] pkt_flits_o,
 
     // headers, read without a register
-    input  wire logic [SlotW-1:0]         hd_slot_i,
-    input  wire logic [3:0]               hd_tgt_i,
-    output logic                          hd_bad_o,    // an error: do nothing, hd_len_o is its code
-    output packet_pkg::opcode_e           hd_op_o,
-    output logic [4:0]                    hd_src_o,    // of a red {hd_src_o, upper bit of hd_stage_o} is red_t
-    output logic [7:0]                    hd_len_o,
-    output logic [4:0]                    hd_cnt_o,    // targets, 1 for what has none
-    output logic [1:0]                    hd_stage_o,
-    output logic [MAddrW-1:0]             hd_addr_o,
-    output logic                          hd_far_o,    // bits above MAddrW are set
-    output logic [TgtW-1:0]               hd_tgt_o,    // target number hd_tgt_i
+    input  wire logic [SlotW-1:0] hd_slot_i,
+    input  wire logic [3:0]       hd_tgt_i,
+    output logic                  hd_bad_o, // an error: do nothing, hd_len_o is its code
+    output packet_pkg::opcode_e   hd_op_o,
+    output logic [4:0]            hd_src_o, // of a red {hd_src_o, upper bit of hd_stage_o} is red_t
+    output logic [7:0]            hd_len_o,
+    output logic [4:0]            hd_cnt_o, // targets, 1 for what has none
+    output logic [1:0]            hd_stage_o,
+    output logic [Cfg.MaddrW-1:0] hd_addr_o,
+    output logic                  hd_far_o, // bits above MAddrW are set
+    output logic [TgtW-1:0]       hd_tgt_o, // target number hd_tgt_i
 
-    input  wire logic                     free_valid_i,
-    input  wire logic [SlotW-1:0]         free_slot_i,
-    output logic                          crd_o,       // a slot of the link is free again
-    output logic                          err_o,       // packet without credit
-    output logic                          idle_o
+    input  wire logic             free_valid_i,
+    input  wire logic [SlotW-1:0] free_slot_i,
+    output logic                  crd_o, // a slot of the link is free again
+    output logic                  err_o, // packet without credit
+    output logic                  idle_o
 );
     import packet_pkg::*;
     import error_pkg::*;
 
-    localparam int unsigned HF      = HeaderBytes / FlitBytes;
-    localparam int unsigned Slots   = RxStorePkts + LocPkts;
-    localparam int unsigned ExpW    = $clog2(MaxExperts);
-    localparam int unsigned Lanes   = FlitBytes / TargetBytes;
-    localparam int unsigned LaneW   = $clog2(Lanes);
-    localparam int unsigned TgtFlits = (MaxTargets + Lanes - 2) / Lanes;        // of targets behind the first
+    localparam int unsigned Slots   = Cfg.RxStorePkts + LocPkts;
+    localparam int unsigned TgtFlits = (MaxTargets + Cfg.Lanes - 2) / Cfg.Lanes;        // of targets behind the first
     localparam int unsigned TfW      = (TgtFlits > 1) ? $clog2(TgtFlits) : 0;
     localparam int unsigned TgtAw    = SlotW + TfW;
-    localparam int unsigned TgtLanes = (TgtFlits == 1) ? MaxTargets - 1 : Lanes;  // kept of a flit
-    localparam int unsigned FlitsW   = PayIdxW + 2;                             // 0 .. PF + 1
+    localparam int unsigned TgtLanes = (TgtFlits == 1) ? MaxTargets - 1 : Cfg.Lanes;  // kept of a flit
+    localparam int unsigned FlitsW   = Cfg.PayW + 2;                             // 0 .. PF + 1
 
-    if ((FlitBytes != 8 && FlitBytes != 16) || MaxTargets < 1 || MaxTargets > TargetsMax || MaxExperts < 2 || MaxExperts > 4096) begin : gen_check
+    if ((Cfg.FlitBytes != 8 && Cfg.FlitBytes != 16) || MaxTargets < 1 || MaxTargets > TargetsMax || Cfg.MaxExperts < 2 || Cfg.MaxExperts > 4096) begin : gen_check
         $error("rx_arrive: flits have 8 or 16 bytes, MaxTargets is 1 to 16, MaxExperts 2 to 4096");
     end
 
@@ -100,12 +89,12 @@ module rx_arrive #(
 
     typedef struct packed {
         logic              beyond;
-        logic [MAddrW-1:0] addr;
+        logic [Cfg.MaddrW-1:0] addr;
         logic [TgtW-1:0]   tgt;
     } high_t;
 
     function automatic logic [TgtW-1:0] target(logic [15:0] t);
-        return {(t[15:4] >> ExpW) != '0, (ExpW+4)'(t)};
+        return {(t[15:4] >> Cfg.ExpW) != '0, (Cfg.ExpW+4)'(t)};
     endfunction
 
     // ---- one parser per source: 0 link, 1 local ----
@@ -139,7 +128,7 @@ module rx_arrive #(
 
         always_comb begin
             unique case (phase_q[s])
-                Low:     legal_end[s] = HF == 1 && targets == '0;
+                Low:     legal_end[s] = Cfg.HeadFlits == 1 && targets == '0;
                 High:    legal_end[s] = left_q[s] == '0;
                 Targets: legal_end[s] = left_q[s] == 3'd1;
                 default: legal_end[s] = 1'b1;
@@ -151,7 +140,7 @@ module rx_arrive #(
                 phase_q[s] <= Low;
             end else if ((s == 0) ? st_valid_i : fire[s]) begin
                 unique case (phase_q[s])
-                    Low:     phase_q[s] <= (HF == 2) ? High : (targets != '0) ? Targets : Payload;
+                    Low:     phase_q[s] <= (Cfg.HeadFlits == 2) ? High : (targets != '0) ? Targets : Payload;
                     High:    phase_q[s] <= (left_q[s] != '0) ? Targets : Payload;
                     Targets: if (left_q[s] == 3'd1) phase_q[s] <= Payload;
                     default: ;
@@ -162,14 +151,14 @@ module rx_arrive #(
                 if (phase_q[s] == Low) left_q[s] <= targets;
                 else if (phase_q[s] == Targets) left_q[s] <= left_q[s] - 1'b1;
                 if (phase_q[s] == Low || (phase_q[s] == Targets && left_q[s] == 3'd1)) flits_q[s] <= '0;
-                else if (phase_q[s] != High && flits_q[s] != FlitsW'(PF + 1)) flits_q[s] <= flits_q[s] + 1'b1;
+                else if (phase_q[s] != High && flits_q[s] != FlitsW'(Cfg.PayFlits + 1)) flits_q[s] <= flits_q[s] + 1'b1;
             end
         end
     end
 
     // ---- headers ----
     logic             head_sel, head_fire;  // whose the header RAMs are
-    logic [FW-1:0]    head_data;
+    logic [Cfg.FlitW-1:0]    head_data;
     header_t          head;                 // F = 8: one half at a time, in both places
     logic [SlotW-1:0] head_slot;
     phase_e           head_phase;
@@ -177,10 +166,10 @@ module rx_arrive #(
     assign head_sel   = !(st_valid_i && !in_payload[0]);
     assign head_fire  = fire[head_sel] && !in_payload[head_sel];
     assign head_data  = head_sel ? loc_data_i : st_data_i;
-    assign head       = {head_data[FW-1 -: 64], head_data[63:0]};
+    assign head       = {head_data[Cfg.FlitW-1 -: 64], head_data[63:0]};
     assign head_slot  = slot[head_sel];
     assign head_phase = phase_q[head_sel];
-    assign targets    = (head.cnt <= 5'd1) ? '0 : 3'((6'(head.cnt) + 6'(Lanes - 2)) >> LaneW);  // the first is in the header
+    assign targets    = (head.cnt <= 5'd1) ? '0 : 3'((6'(head.cnt) + 6'(Cfg.Lanes - 2)) >> Cfg.LaneW);  // the first is in the header
 
     low_t  low_in, low_out;
     high_t high_in, high_out;
@@ -188,7 +177,7 @@ module rx_arrive #(
     logic  known, no_payload, dynamic;
 
     always_comb begin
-        known      = head.opcode inside {OP_ST, OP_MULTIMEM_ST, OP_DYMULTIMEM_ST, OP_FLAG, OP_FENCE, OP_COUNTS} || (Reds && head.opcode == OP_MULTIMEM_RED);
+        known      = head.opcode inside {OP_ST, OP_MULTIMEM_ST, OP_DYMULTIMEM_ST, OP_FLAG, OP_FENCE, OP_COUNTS} || (Cfg.Reds && head.opcode == OP_MULTIMEM_RED);
         dynamic    = head.opcode == OP_DYMULTIMEM_ST;
         no_payload = head.opcode == OP_FLAG || head.opcode == OP_FENCE;
         bad_code   = ERR_NONE;
@@ -204,9 +193,9 @@ module rx_arrive #(
         low_in.cnt   = (dynamic && !low_in.bad) ? head.cnt : 5'd1;
         low_in.stage = head.stage;
         // nobody asks for source and stage of a red: its type and operator take their place
-        if (Reds && head.opcode == OP_MULTIMEM_RED) {low_in.src, low_in.stage} = {head.dtype, head.redop, 1'b0};
-        high_in.beyond  = (head.addr >> MAddrW) != '0;
-        high_in.addr = head.addr[MAddrW-1:0];
+        if (Cfg.Reds && head.opcode == OP_MULTIMEM_RED) {low_in.src, low_in.stage} = {head.dtype, head.redop, 1'b0};
+        high_in.beyond  = (head.addr >> Cfg.MaddrW) != '0;
+        high_in.addr = head.addr[Cfg.MaddrW-1:0];
         high_in.tgt  = target(head.target0);
     end
 
@@ -214,7 +203,7 @@ module rx_arrive #(
         .clk_i, .we_i(head_fire && head_phase == Low), .waddr_i(head_slot), .wdata_i(low_in), .raddr_i(hd_slot_i), .rdata_o(low_out)
     );
     lutram #(.Width($bits(high_t)), .Depth(Slots)) i_high (
-        .clk_i, .we_i(head_fire && head_phase == ((HF == 1) ? Low : High)), .waddr_i(head_slot), .wdata_i(high_in),
+        .clk_i, .we_i(head_fire && head_phase == ((Cfg.HeadFlits == 1) ? Low : High)), .waddr_i(head_slot), .wdata_i(high_in),
         .raddr_i(hd_slot_i), .rdata_o(high_out)
     );
 
@@ -243,7 +232,7 @@ module rx_arrive #(
 
     if (TgtFlits > 1) begin : gen_flits
         assign tgt_waddr = {head_slot, tgt_flit[TfW-1:0]};
-        assign tgt_raddr = {hd_slot_i, TfW'(tgt_behind >> LaneW)};
+        assign tgt_raddr = {hd_slot_i, TfW'(tgt_behind >> Cfg.LaneW)};
     end else begin : gen_flit
         assign tgt_waddr = head_slot;
         assign tgt_raddr = hd_slot_i;
@@ -255,12 +244,12 @@ module rx_arrive #(
         .raddr_i(tgt_raddr), .rdata_o(tgt_out)
     );
 
-    assign hd_tgt_o = (hd_tgt_i == '0) ? high_out.tgt : tgt_out[int'(tgt_behind[LaneW-1:0])*TgtW +: TgtW];
+    assign hd_tgt_o = (hd_tgt_i == '0) ? high_out.tgt : tgt_out[int'(tgt_behind[Cfg.LaneW-1:0])*TgtW +: TgtW];
 
     // ---- payload ----
-    assign pay_we_o        = '{fire[0] && in_payload[0] && !flits_q[0][PayIdxW], fire[1] && in_payload[1] && !flits_q[1][PayIdxW]};
-    assign pay_link_addr_o = {link_slot, flits_q[0][PayIdxW-1:0]};
-    assign pay_loc_addr_o  = {loc_slot, flits_q[1][PayIdxW-1:0]};
+    assign pay_we_o        = '{fire[0] && in_payload[0] && !flits_q[0][Cfg.PayW], fire[1] && in_payload[1] && !flits_q[1][Cfg.PayW]};
+    assign pay_link_addr_o = {link_slot, flits_q[0][Cfg.PayW-1:0]};
+    assign pay_loc_addr_o  = {loc_slot, flits_q[1][Cfg.PayW-1:0]};
 
     // ---- whole packets ----
     logic whole_sel, whole, room;
@@ -281,17 +270,17 @@ module rx_arrive #(
     // ---- slots ----
     logic             free_link;
 
-    assign free_link = free_slot_i < SlotW'(RxStorePkts);
+    assign free_link = free_slot_i < SlotW'(Cfg.RxStorePkts);
     assign slot[0]   = SlotW'(link_slot);
-    assign slot[1]   = SlotW'(RxStorePkts) + SlotW'(loc_slot);
+    assign slot[1]   = SlotW'(Cfg.RxStorePkts) + SlotW'(loc_slot);
 
-    slot_list #(.Slots(RxStorePkts)) i_link (
+    slot_list #(.Slots(Cfg.RxStorePkts)) i_link (
         .clk_i, .rst_ni, .take_i(fire[0] && st_last_i), .avail_o(avail[0]), .slot_o(link_slot),
         .free_i(free_valid_i && free_link), .free_slot_i(LinkW'(free_slot_i)), .all_free_o(all_free[0])
     );
     slot_list #(.Slots(LocPkts)) i_loc (
         .clk_i, .rst_ni, .take_i(fire[1] && loc_last_i), .avail_o(avail[1]), .slot_o(loc_slot),
-        .free_i(free_valid_i && !free_link), .free_slot_i(LocW'(free_slot_i - SlotW'(RxStorePkts))), .all_free_o(all_free[1])
+        .free_i(free_valid_i && !free_link), .free_slot_i(LocW'(free_slot_i - SlotW'(Cfg.RxStorePkts))), .all_free_o(all_free[1])
     );
 
     assign crd_o  = free_valid_i && free_link;

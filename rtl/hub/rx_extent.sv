@@ -5,45 +5,42 @@
 `default_nettype none
 
 module rx_extent #(
-    parameter int unsigned AddrB  = 14,  // of a byte in memory
-    parameter int unsigned TokB   = 7,   // of a token, all GPUs'
-    parameter int unsigned LogF   = 3,
-    parameter int unsigned MAddrW = 22,
-    localparam int unsigned ByteW = (AddrB > 15) ? AddrB : 15
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    localparam int unsigned ByteW = (Cfg.MemBytesLog2 > 15) ? Cfg.MemBytesLog2 : 15
 ) (
-    input  wire logic [3:0]          row_shift_i,   // at least LogF
-    input  wire packet_pkg::opcode_e op_i,          // ST for a dymultimem.st that says where it lands
-    input  wire logic [7:0]          len_i,
-    input  wire logic [MAddrW-1:0]   addr_i,
-    output logic [ByteW-1:0]         first_o,       // byte in memory, or in the row
-    output logic [ByteW:0]           end_o,         // the one behind the last
-    output logic [TokB-1:0]          token_o,
-    output logic                     beyond_o       // the address has more bits than there are tokens, memory or event counters, or counts do not begin with a flit
+    input  wire logic [3:0]            row_shift_i, // at least LogF
+    input  wire packet_pkg::opcode_e   op_i,        // ST for a dymultimem.st that says where it lands
+    input  wire logic [7:0]            len_i,
+    input  wire logic [Cfg.MaddrW-1:0] addr_i,
+    output logic [ByteW-1:0]           first_o,     // byte in memory, or in the row
+    output logic [ByteW:0]             end_o,       // the one behind the last
+    output logic [Cfg.TokW-1:0]        token_o,
+    output logic                       beyond_o     // the address has more bits than there are tokens, memory or event counters, or counts do not begin with a flit
 );
     import packet_pkg::*;
 
     // Shifts by numbers of the configuration are multiplications by a power of two: a multiplier costs less than a shifter.
-    localparam int unsigned MaxShift = (AddrB < 15) ? AddrB : 15;  // of a row's stride, which memory holds
-    localparam int unsigned TokTop   = TokB + MaxShift;
+    localparam int unsigned MaxShift = (Cfg.MemBytesLog2 < 15) ? Cfg.MemBytesLog2 : 15;  // of a row's stride, which memory holds
+    localparam int unsigned TokTop   = Cfg.TokW + MaxShift;
 
-    logic [MaxShift-LogF:0] token_up;    // one bit: how far a token's bits are below bit MaxShift of the address
-    logic [TokTop-LogF-1:0] token_mul;
+    logic [MaxShift-Cfg.FlitLog2:0] token_up;    // one bit: how far a token's bits are below bit MaxShift of the address
+    logic [TokTop-Cfg.FlitLog2-1:0] token_mul;
     logic [14:0]            in_row;      // ones where an address has the byte inside the row
 
     assign in_row    = ~(15'h7fff << row_shift_i);
-    assign token_up  = (MaxShift-LogF+1)'(1) << (4'(MaxShift) - row_shift_i);
-    assign token_mul = addr_i[TokTop-1:LogF] * (TokTop-LogF)'(token_up);
-    assign token_o   = token_mul[MaxShift-LogF +: TokB];
-    assign first_o   = (op_i == OP_DYMULTIMEM_ST) ? ByteW'(addr_i[14:0] & in_row) : ByteW'(addr_i[AddrB-1:0]);
+    assign token_up  = (MaxShift-Cfg.FlitLog2+1)'(1) << (4'(MaxShift) - row_shift_i);
+    assign token_mul = addr_i[TokTop-1:Cfg.FlitLog2] * (TokTop-Cfg.FlitLog2)'(token_up);
+    assign token_o   = token_mul[MaxShift-Cfg.FlitLog2 +: Cfg.TokW];
+    assign first_o   = (op_i == OP_DYMULTIMEM_ST) ? ByteW'(addr_i[14:0] & in_row) : ByteW'(addr_i[Cfg.MemBytesLog2-1:0]);
     assign end_o     = (ByteW+1)'(first_o) + (ByteW+1)'(len_i);
 
     always_comb begin
         unique case (op_i)
-            OP_DYMULTIMEM_ST:  beyond_o = (addr_i[TokB+14:TokB] & ~in_row) != '0 || (addr_i >> (TokB + 15)) != '0;
+            OP_DYMULTIMEM_ST:  beyond_o = (addr_i[Cfg.TokW+14:Cfg.TokW] & ~in_row) != '0 || (addr_i >> (Cfg.TokW + 15)) != '0;
             OP_FLAG:           beyond_o = (addr_i >> $clog2(isa_pkg::SwEvents)) != '0;
             OP_FENCE:          beyond_o = 1'b0;
-            OP_COUNTS:         beyond_o = addr_i[LogF-1:0] != '0;
-            default:           beyond_o = (addr_i >> AddrB) != '0;
+            OP_COUNTS:         beyond_o = addr_i[Cfg.FlitLog2-1:0] != '0;
+            default:           beyond_o = (addr_i >> Cfg.MemBytesLog2) != '0;
         endcase
     end
 

@@ -11,40 +11,35 @@
 `default_nettype none
 
 module rx_red #(
-    parameter int unsigned FlitBytes = 8,
-    parameter int unsigned AddrW     = 11,
-    parameter red_pkg::set_t RedTypes = red_pkg::AllTypes,
-    parameter red_pkg::set_t RedOps   = red_pkg::AllOps,
-    parameter int unsigned Depth     = 16,   // flits inside, a power of two
-    localparam int unsigned FW = 8 * FlitBytes
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter int unsigned Depth = 16  // flits inside, a power of two
 ) (
-    input  wire logic                 clk_i,
-    input  wire logic                 rst_ni,
+    input  wire logic clk_i,
+    input  wire logic rst_ni,
 
-    input  wire logic                 in_valid_i,
-    output logic                      in_ready_o,
-    input  wire logic                 in_red_i,      // else it passes
-    input  wire red_pkg::red_t        in_kind_i,
-    input  wire logic [AddrW-1:0]     in_addr_i,
-    input  wire logic [FW-1:0]        in_data_i,
-    input  wire logic [FlitBytes-1:0] in_be_i,
+    input  wire logic                     in_valid_i,
+    output logic                          in_ready_o,
+    input  wire logic                     in_red_i, // else it passes
+    input  wire red_pkg::red_t            in_kind_i,
+    input  wire logic [Cfg.AddrW-1:0]     in_addr_i,
+    input  wire logic [Cfg.FlitW-1:0]     in_data_i,
+    input  wire logic [Cfg.FlitBytes-1:0] in_be_i,
 
     output logic                      rd_valid_o,
     input  wire logic                 rd_ready_i,
-    output logic [AddrW-1:0]          rd_addr_o,
+    output logic [Cfg.AddrW-1:0]      rd_addr_o,
     input  wire logic                 rd_rvalid_i,
-    input  wire logic [FW-1:0]        rd_rdata_i,
+    input  wire logic [Cfg.FlitW-1:0] rd_rdata_i,
 
-    output logic                      wr_valid_o,
-    input  wire logic                 wr_ready_i,
-    output logic [AddrW-1:0]          wr_addr_o,
-    output logic [FW-1:0]             wr_data_o,
-    output logic [FlitBytes-1:0]      wr_be_o,
+    output logic                     wr_valid_o,
+    input  wire logic                wr_ready_i,
+    output logic [Cfg.AddrW-1:0]     wr_addr_o,
+    output logic [Cfg.FlitW-1:0]     wr_data_o,
+    output logic [Cfg.FlitBytes-1:0] wr_be_o,
 
-    output logic                      busy_o         // a red is inside
+    output logic busy_o // a red is inside
 );
     localparam int unsigned PtrW   = $clog2(Depth);
-    localparam int unsigned Lanes  = FlitBytes / 4;
     localparam int unsigned Stages = fp_pkg::FpAddLatency + 1;
 
     if (2**PtrW != Depth) begin : gen_check
@@ -54,7 +49,7 @@ module rx_red #(
     // A ring of flits: asked for at in_q, taken into the lane at op_q, finished at res_q, written at out_q.
     logic [PtrW-1:0]             in_q, op_q, res_q, out_q;
     logic [Depth-1:0]            inside_q;
-    logic [Depth-1:0][AddrW-1:0] addr_q;
+    logic [Depth-1:0][Cfg.AddrW-1:0] addr_q;
     logic                        hazard, room, take, written, pass, hold_q, res_valid;
 
     always_comb begin
@@ -83,24 +78,24 @@ module rx_red #(
     logic [Stages-1:0]          valid_q;
     red_pkg::red_t              kind;
     red_pkg::red_t [Stages-1:0] kind_q;
-    logic [FW-1:0]              operand, result, res_data;
-    logic [AddrW-1:0]           res_addr;
-    logic [FlitBytes-1:0]       res_be;
+    logic [Cfg.FlitW-1:0]              operand, result, res_data;
+    logic [Cfg.AddrW-1:0]           res_addr;
+    logic [Cfg.FlitBytes-1:0]       res_be;
 
-    lutram #(.Width($bits(red_pkg::red_t) + FW), .Depth(Depth)) i_operand (
+    lutram #(.Width($bits(red_pkg::red_t) + Cfg.FlitW), .Depth(Depth)) i_operand (
         .clk_i, .we_i(take), .waddr_i(in_q), .wdata_i({in_kind_i, in_data_i}), .raddr_i(op_q), .rdata_o({kind, operand})
     );
-    lutram #(.Width(FlitBytes + AddrW), .Depth(Depth)) i_place (
+    lutram #(.Width(Cfg.FlitBytes + Cfg.AddrW), .Depth(Depth)) i_place (
         .clk_i, .we_i(take), .waddr_i(in_q), .wdata_i({in_be_i, in_addr_i}), .raddr_i(out_q), .rdata_o({res_be, res_addr})
     );
-    lutram #(.Width(FW), .Depth(Depth)) i_result (
+    lutram #(.Width(Cfg.FlitW), .Depth(Depth)) i_result (
         .clk_i, .we_i(emit_q), .waddr_i(res_q), .wdata_i(result), .raddr_i(out_q), .rdata_o(res_data)
     );
 
-    for (genvar l = 0; l < Lanes; l++) begin : gen_lane
+    for (genvar l = 0; l < Cfg.Words; l++) begin : gen_lane
         logic [1:0][31:0] unused_sum;
 
-        reduce_lane #(.RedTypes(RedTypes), .RedOps(RedOps)) i_lane (
+        reduce_lane #(.RedTypes(Cfg.RedTypes), .RedOps(Cfg.RedOps)) i_lane (
             .clk_i,
             .take_i  (rd_rvalid_i), .first_i(1'b1), .pair_i(1'b1), .red_i(kind), .acc_i('0), .a_i(rd_rdata_i[32*l +: 32]), .b_i(operand[32*l +: 32]),
             .valid_i (valid_q[0]), .red_q_i(kind_q[0]), .half_i(kind_q[Stages-2].dtype == packet_pkg::DTYPE_BF16), .sum_o(unused_sum),

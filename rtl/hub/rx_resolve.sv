@@ -15,101 +15,84 @@
 `default_nettype none
 
 module rx_resolve #(
-    parameter int unsigned N          = 4,
-    parameter int unsigned FlitBytes  = 8,
-    parameter int unsigned AddrW      = 11,
-    parameter int unsigned TokensLog2 = 5,
-    parameter int unsigned RowsLog2   = 6,
-    parameter int unsigned LeW        = 2,
-    parameter int unsigned SlotW      = 5,
-    parameter int unsigned MaxExperts = 64,
-    parameter int unsigned MAddrW     = 22,
-    parameter bit            Reds     = 1'b1,
-    parameter red_pkg::set_t RedTypes = red_pkg::AllTypes,
-    parameter red_pkg::set_t RedOps   = red_pkg::AllOps,
-    parameter int unsigned Parked     = 16,  // targets, at least 3
-    parameter int unsigned Jobs       = 16,  // at least 2
-    parameter type         job_t      = logic,
-    localparam int unsigned LogF    = $clog2(FlitBytes),
-    localparam int unsigned FlitsW  = 9 - LogF,
-    localparam int unsigned ExpW    = $clog2(MaxExperts),
-    localparam int unsigned TgtW    = ExpW + 5,
-    localparam int unsigned TokenW  = node_pkg::TokenW,
-    localparam int unsigned RowW    = node_pkg::RowW,
-    localparam int unsigned ExpertW = node_pkg::ExpertW
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter int unsigned SlotW = 5,
+    parameter int unsigned Parked = 16,  // targets, at least 3
+    parameter int unsigned Jobs = 16,  // at least 2
+    parameter type job_t = logic,
+    localparam int unsigned FlitsW = 9 - Cfg.FlitLog2,
+    localparam int unsigned TgtW = Cfg.ExpW + 5
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
-    input  wire node_pkg::node_cfg_t cfg_i,        // port is constant from reset on: the expert map is judged by it when written
+    input  wire node_pkg::node_cfg_t cfg_i, // port is constant from reset on: the expert map is judged by it when written
 
-    input  wire logic                emap_we_i,
-    input  wire logic [11:0]         emap_addr_i,
-    input  wire node_pkg::emap_t     emap_data_i,
+    input  wire logic            emap_we_i,
+    input  wire logic [11:0]     emap_addr_i,
+    input  wire node_pkg::emap_t emap_data_i,
 
     // whole packets
-    input  wire logic                pkt_valid_i,
-    output logic                     pkt_ready_o,
-    input  wire logic [SlotW-1:0]    pkt_slot_i,
-    input  wire logic                pkt_bad_i,
-    input  wire logic [FlitsW-1:0]   pkt_flits_i,
+    input  wire logic              pkt_valid_i,
+    output logic                   pkt_ready_o,
+    input  wire logic [SlotW-1:0]  pkt_slot_i,
+    input  wire logic              pkt_bad_i,
+    input  wire logic [FlitsW-1:0] pkt_flits_i,
 
     // their headers
-    output logic [SlotW-1:0]         hd_slot_o,
-    output logic [3:0]               hd_tgt_o,
-    input  wire logic                hd_bad_i,
-    input  wire packet_pkg::opcode_e hd_op_i,
-    input  wire logic [4:0]          hd_src_i,
-    input  wire logic [7:0]          hd_len_i,
-    input  wire logic [4:0]          hd_cnt_i,
-    input  wire logic [1:0]          hd_stage_i,
-    input  wire logic [MAddrW-1:0]   hd_addr_i,
-    input  wire logic                hd_far_i,
-    input  wire logic [TgtW-1:0]     hd_tgt_i,
+    output logic [SlotW-1:0]           hd_slot_o,
+    output logic [3:0]                 hd_tgt_o,
+    input  wire logic                  hd_bad_i,
+    input  wire packet_pkg::opcode_e   hd_op_i,
+    input  wire logic [4:0]            hd_src_i,
+    input  wire logic [7:0]            hd_len_i,
+    input  wire logic [4:0]            hd_cnt_i,
+    input  wire logic [1:0]            hd_stage_i,
+    input  wire logic [Cfg.MaddrW-1:0] hd_addr_i,
+    input  wire logic                  hd_far_i,
+    input  wire logic [TgtW-1:0]       hd_tgt_i,
 
     // a packet starts: targets that its slot waits for
-    output logic                     start_valid_o,
-    input  wire logic                start_ready_i,
-    output logic [SlotW-1:0]         start_slot_o,
-    output logic [4:0]               start_cnt_o,
+    output logic             start_valid_o,
+    input  wire logic        start_ready_i,
+    output logic [SlotW-1:0] start_slot_o,
+    output logic [4:0]       start_cnt_o,
 
     // allocator
-    output logic                     al_req_valid_o,
-    input  wire logic                al_req_ready_i,
-    output logic [ExpertW-1:0]       al_req_le_o,
-    output logic [TokenW-1:0]        al_req_token_o,
-    output logic                     al_req_start_o,
-    output logic                     al_req_retry_o,
-    input  wire logic                al_resp_valid_i,
-    input  wire logic                al_resp_miss_i,
-    input  wire logic                al_resp_err_i,
-    input  wire logic [RowW-1:0]     al_resp_row_i,
-    input  wire logic                al_fill_i,
-    input  wire logic                al_busy_i,    // a miss is under way
+    output logic                           al_req_valid_o,
+    input  wire logic                      al_req_ready_i,
+    output logic [node_pkg::ExpertW-1:0]   al_req_le_o,
+    output logic [node_pkg::TokenW-1:0]    al_req_token_o,
+    output logic                           al_req_start_o,
+    output logic                           al_req_retry_o,
+    input  wire logic                      al_resp_valid_i,
+    input  wire logic                      al_resp_miss_i,
+    input  wire logic                      al_resp_err_i,
+    input  wire logic [node_pkg::RowW-1:0] al_resp_row_i,
+    input  wire logic                      al_fill_i,
+    input  wire logic                      al_busy_i, // a miss is under way
 
-    output logic                     job_valid_o,
-    input  wire logic                job_ready_i,
-    output job_t                     job_o,
-    input  wire logic                busy_i,       // jobs have left and are not finished
+    output logic      job_valid_o,
+    input  wire logic job_ready_i,
+    output job_t      job_o,
+    input  wire logic busy_i, // jobs have left and are not finished
 
-    output logic                     ev_valid_o,
-    output logic [3:0]               ev_idx_o,
-    output logic                     ack_valid_o,
-    input  wire logic                ack_ready_i,
-    output logic [4:0]               ack_dst_o,
+    output logic       ev_valid_o,
+    output logic [3:0] ev_idx_o,
+    output logic       ack_valid_o,
+    input  wire logic  ack_ready_i,
+    output logic [4:0] ack_dst_o,
 
-    output logic                     err_valid_o,
-    output error_pkg::err_e          err_code_o
+    output logic            err_valid_o,
+    output error_pkg::err_e err_code_o
 );
     import packet_pkg::*;
     import error_pkg::*;
 
-    localparam int unsigned AddrB  = AddrW + LogF;
-    localparam int unsigned TokB   = TokensLog2 + $clog2(N);
-    localparam int unsigned ByteW  = (AddrB > 15) ? AddrB : 15;
+    localparam int unsigned ByteW  = (Cfg.MemBytesLog2 > 15) ? Cfg.MemBytesLog2 : 15;
     localparam int unsigned ParkW  = $clog2(Parked + 1);
     localparam int unsigned JobLvW = $clog2(Jobs + 1);
 
-    if (MAddrW < AddrB || MAddrW < TokB + 15 || MAddrW > 48 || AddrB > 32 || RowsLog2 > RowW || TokB > TokenW || LeW > ExpertW || Parked < 3 || Jobs < 2 || (Reds && TokB < $bits(red_pkg::red_t))) begin : gen_check
+    if (Cfg.MaddrW < Cfg.MemBytesLog2 || Cfg.MaddrW < Cfg.TokW + 15 || Cfg.MaddrW > 48 || Cfg.MemBytesLog2 > 32 || Cfg.RowsLog2 > node_pkg::RowW || Cfg.TokW > node_pkg::TokenW || Cfg.LocalW > node_pkg::ExpertW || Parked < 3 || Jobs < 2 || (Cfg.Reds && Cfg.TokW < $bits(red_pkg::red_t))) begin : gen_check
         $error("rx_resolve: sizes do not fit each other");
     end
 
@@ -125,10 +108,10 @@ module rx_resolve #(
         logic [4:0]        src;
         logic [7:0]        len;
         logic [1:0]        stage;
-        logic [LogF-1:0]   lane;    // of the address
+        logic [Cfg.FlitLog2-1:0]   lane;    // of the address
         logic [ByteW-1:0]  first;   // byte in memory, or in the row
         logic [ByteW:0]    end_;    // the one behind the last
-        logic [TokB-1:0]   token;
+        logic [Cfg.TokW-1:0]   token;
         logic              beyond;
         logic [TgtW-1:0]   tgt;
         logic [FlitsW-1:0] flits;
@@ -138,7 +121,7 @@ module rx_resolve #(
         logic             ask;      // waits for the allocator
         logic [3:0]       idx;
         logic [1:0]       stage;
-        logic [AddrW-1:0] off;      // flit offset in the row, flit address, or source of counts
+        logic [Cfg.AddrW-1:0] off;      // flit offset in the row, flit address, or source of counts
         err_e             err;
         job_t             job;      // without the address
     } place_t;
@@ -156,7 +139,7 @@ module rx_resolve #(
     opcode_e           op;
     logic [ByteW-1:0]  first;
     logic [ByteW:0]    end_;
-    logic [TokB-1:0]   token;
+    logic [Cfg.TokW-1:0]   token;
 
     assign from_park    = todo_q != '0;
     assign hd_slot_o    = from_park ? park_slot : pkt_slot_i;
@@ -186,12 +169,12 @@ module rx_resolve #(
         end
         if (fetch) begin
             s0_q <= '{retry: from_park, start: !from_park || start_q, slot: hd_slot_o, idx: hd_tgt_o, cut: !from_park && pkt_bad_i, bad: hd_bad_i,
-                      op: op, src: hd_src_i, len: hd_len_i, stage: hd_stage_i, lane: hd_addr_i[LogF-1:0], first: first, end_: end_, token: token, beyond: beyond || hd_far_i,
+                      op: op, src: hd_src_i, len: hd_len_i, stage: hd_stage_i, lane: hd_addr_i[Cfg.FlitLog2-1:0], first: first, end_: end_, token: token, beyond: beyond || hd_far_i,
                       tgt: hd_tgt_i, flits: pkt_flits_i};
         end
     end
 
-    rx_extent #(.AddrB(AddrB), .TokB(TokB), .LogF(LogF), .MAddrW(MAddrW)) i_extent (
+    rx_extent #(.Cfg(Cfg)) i_extent (
         .row_shift_i(cfg_i.row_shift), .op_i(op), .len_i(hd_len_i), .addr_i(hd_addr_i), .first_o(first), .end_o(end_), .token_o(token), .beyond_o(beyond)
     );
 
@@ -224,31 +207,31 @@ module rx_resolve #(
 
     // ---- check ----------------------------------------------------------------------------
     logic              mapped;
-    logic [LeW-1:0]    le;
+    logic [Cfg.LocalW-1:0]    le;
     logic [7:0]        span;        // last byte of the payload, from the start of its first flit on
     logic              no_payload, dynamic, outside, red, lo_far, hi_far, below, above;
     red_pkg::red_t     red_kind;
     logic [ByteW:0]    row_end;     // bytes of the row
     err_e              err;
 
-    lutram #(.Width(1 + LeW), .Depth(MaxExperts)) i_emap (
-        .clk_i, .we_i(emap_we_i && (emap_addr_i >> ExpW) == '0), .waddr_i(emap_addr_i[ExpW-1:0]),
-        .wdata_i({emap_data_i.valid && emap_data_i.gpu == cfg_i.port, emap_data_i.local_expert[LeW-1:0]}),
-        .raddr_i(s0_q.tgt[ExpW+3:4]), .rdata_o({mapped, le})
+    lutram #(.Width(1 + Cfg.LocalW), .Depth(Cfg.MaxExperts)) i_emap (
+        .clk_i, .we_i(emap_we_i && (emap_addr_i >> Cfg.ExpW) == '0), .waddr_i(emap_addr_i[Cfg.ExpW-1:0]),
+        .wdata_i({emap_data_i.valid && emap_data_i.gpu == cfg_i.port, emap_data_i.local_expert[Cfg.LocalW-1:0]}),
+        .raddr_i(s0_q.tgt[Cfg.ExpW+3:4]), .rdata_o({mapped, le})
     );
 
     assign dynamic    = s0_q.op == OP_DYMULTIMEM_ST;
-    assign red        = Reds && s0_q.op == OP_MULTIMEM_RED;
+    assign red        = Cfg.Reds && s0_q.op == OP_MULTIMEM_RED;
     assign red_kind   = {s0_q.src, s0_q.stage[1]};
     assign no_payload = s0_q.op == OP_FLAG || s0_q.op == OP_FENCE;
     assign span       = 8'(s0_q.lane) + s0_q.len - 8'd1;
     assign row_end    = (s0_q.stage == STAGE_GATE) ? (ByteW+1)'({cfg_i.k, 2'b00}) : (ByteW+1)'(cfg_i.row_bytes);
 
     // Explicit stores: between st_lo and st_hi, which may have any value, and inside memory, behind which an end is by 127 bytes at most.
-    assign lo_far = (cfg_i.st_lo >> AddrB) != '0;
-    assign hi_far = (cfg_i.st_hi >> AddrB) != '0;
-    assign below  = lo_far || s0_q.first[AddrB-1:0] < AddrB'(cfg_i.st_lo);
-    assign above  = s0_q.end_[AddrB] ? !hi_far || s0_q.end_[6:0] != '0 : !hi_far && AddrB'(cfg_i.st_hi) < s0_q.end_[AddrB-1:0];
+    assign lo_far = (cfg_i.st_lo >> Cfg.MemBytesLog2) != '0;
+    assign hi_far = (cfg_i.st_hi >> Cfg.MemBytesLog2) != '0;
+    assign below  = lo_far || s0_q.first[Cfg.MemBytesLog2-1:0] < Cfg.MemBytesLog2'(cfg_i.st_lo);
+    assign above  = s0_q.end_[Cfg.MemBytesLog2] ? !hi_far || s0_q.end_[6:0] != '0 : !hi_far && Cfg.MemBytesLog2'(cfg_i.st_hi) < s0_q.end_[Cfg.MemBytesLog2-1:0];
 
     always_comb begin
         unique case (s0_q.op)
@@ -258,8 +241,8 @@ module rx_resolve #(
         endcase
         err = ERR_NONE;
         if (s0_q.bad) err = err_e'(s0_q.len);
-        else if (s0_q.cut || (!no_payload && span[7]) || (!s0_q.retry && s0_q.flits != (no_payload ? '0 : FlitsW'(span[6:LogF]) + 1'b1))) err = ERR_LENGTH;
-        else if (red && !red_pkg::has(RedTypes, RedOps, red_kind)) err = ERR_REDUCTION;
+        else if (s0_q.cut || (!no_payload && span[7]) || (!s0_q.retry && s0_q.flits != (no_payload ? '0 : FlitsW'(span[6:Cfg.FlitLog2]) + 1'b1))) err = ERR_LENGTH;
+        else if (red && !red_pkg::has(Cfg.RedTypes, Cfg.RedOps, red_kind)) err = ERR_REDUCTION;
         else if (outside || s0_q.beyond) err = ERR_BOUNDS;
         else if (dynamic && (s0_q.tgt[TgtW-1] || !mapped)) err = ERR_UNMAPPED;
     end
@@ -268,7 +251,7 @@ module rx_resolve #(
         s1_d.ask        = dynamic && err == ERR_NONE;
         s1_d.idx        = s0_q.idx;
         s1_d.stage      = s0_q.stage;
-        s1_d.off        = (s0_q.op == OP_COUNTS) ? AddrW'(s0_q.src) : AddrW'(s0_q.first >> LogF);
+        s1_d.off        = (s0_q.op == OP_COUNTS) ? Cfg.AddrW'(s0_q.src) : Cfg.AddrW'(s0_q.first >> Cfg.FlitLog2);
         s1_d.err        = err;
         s1_d.job        = '0;
         s1_d.job.slot   = s0_q.slot;
@@ -279,7 +262,7 @@ module rx_resolve #(
         s1_d.job.lane   = s0_q.lane;
         s1_d.job.span   = span[6:0];
         s1_d.job.le     = le;
-        s1_d.job.token  = red ? TokB'(red_kind) : s0_q.token;
+        s1_d.job.token  = red ? Cfg.TokW'(red_kind) : s0_q.token;
         s1_d.job.pos    = s0_q.tgt[3:0];
     end
 
@@ -289,8 +272,8 @@ module rx_resolve #(
     assign job_room       = job_level < JobLvW'(Jobs - 1);
     assign acts           = s0_valid_q && err == ERR_NONE && s1_free && job_room;
     assign al_req_valid_o = acts && dynamic;
-    assign al_req_le_o    = ExpertW'(le);
-    assign al_req_token_o = TokenW'(s0_q.token);
+    assign al_req_le_o    = node_pkg::ExpertW'(le);
+    assign al_req_token_o = node_pkg::TokenW'(s0_q.token);
     assign al_req_start_o = s0_q.start;
     assign al_req_retry_o = s0_q.retry;
     assign ev_valid_o     = acts && s0_q.op == OP_FLAG;
@@ -311,10 +294,10 @@ module rx_resolve #(
     end
 
     // ---- place ----------------------------------------------------------------------------
-    logic [RowsLog2-1:0] key;
+    logic [Cfg.RowsLog2-1:0] key;
     logic [3:0]          shift;
     logic [31:0]         base;
-    logic [AddrW-1:0]    row_off;
+    logic [Cfg.AddrW-1:0]    row_off;
     logic                missed, job_push_ready;
     job_t                job;
 
@@ -329,12 +312,12 @@ module rx_resolve #(
             default:        base = cfg_i.gt_base;
         endcase
         if (!s1_q.ask) base = '0;
-        shift     = ((s1_q.stage == STAGE_GATE) ? cfg_i.gate_shift : cfg_i.row_shift) - 4'(LogF);  // strides are a flit at least
-        key       = (RowsLog2'(s1_q.job.le) << cfg_i.cap_shift) | al_resp_row_i[RowsLog2-1:0];
-        row_off   = s1_q.ask ? AddrW'(key) * (AddrW'(1) << shift) : '0;  // a multiplication for a shift: see rx_extent
+        shift     = ((s1_q.stage == STAGE_GATE) ? cfg_i.gate_shift : cfg_i.row_shift) - 4'(Cfg.FlitLog2);  // strides are a flit at least
+        key       = (Cfg.RowsLog2'(s1_q.job.le) << cfg_i.cap_shift) | al_resp_row_i[Cfg.RowsLog2-1:0];
+        row_off   = s1_q.ask ? Cfg.AddrW'(key) * (Cfg.AddrW'(1) << shift) : '0;  // a multiplication for a shift: see rx_extent
         job       = s1_q.job;
-        job.addr  = base[AddrB-1:LogF] + (row_off | s1_q.off);
-        job.row   = al_resp_row_i[RowsLog2-1:0];
+        job.addr  = base[Cfg.MemBytesLog2-1:Cfg.FlitLog2] + (row_off | s1_q.off);
+        job.row   = al_resp_row_i[Cfg.RowsLog2-1:0];
         if (s1_q.ask && al_resp_err_i) begin
             job.null_ = 1'b1;
         end

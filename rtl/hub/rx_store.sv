@@ -14,124 +14,104 @@
 `default_nettype none
 
 module rx_store #(
-    parameter int unsigned N               = 4,
-    parameter int unsigned FlitBytes       = 8,
-    parameter int unsigned AddrW           = 11,  // of a flit
-    parameter int unsigned RxStorePkts     = 16,
-    parameter int unsigned LocPkts         = 2,
-    parameter int unsigned RxResultPkts    = 4,
-    parameter int unsigned MaxExperts      = 64,
-    parameter int unsigned MaxLocalExperts = 8,
-    parameter int unsigned RowsLog2        = 6,
-    parameter int unsigned TokensLog2      = 5,
-    parameter bit            Reds          = 1'b1,   // multimem.red
-    parameter red_pkg::set_t RedTypes      = red_pkg::AllTypes,
-    parameter red_pkg::set_t RedOps        = red_pkg::AllOps,
-    localparam int unsigned FW      = 8 * FlitBytes,
-    localparam int unsigned TokenW  = node_pkg::TokenW,
-    localparam int unsigned RowW    = node_pkg::RowW,
-    localparam int unsigned ExpertW = node_pkg::ExpertW
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter int unsigned LocPkts = 2
 ) (
-    input  wire logic                 clk_i,
-    input  wire logic                 rst_ni,
-    input  wire node_pkg::node_cfg_t  cfg_i,
+    input  wire logic                clk_i,
+    input  wire logic                rst_ni,
+    input  wire node_pkg::node_cfg_t cfg_i,
 
-    input  wire logic                 emap_we_i,
-    input  wire logic [11:0]          emap_addr_i,
-    input  wire node_pkg::emap_t      emap_data_i,
+    input  wire logic            emap_we_i,
+    input  wire logic [11:0]     emap_addr_i,
+    input  wire node_pkg::emap_t emap_data_i,
 
     // from rx, never stopped
     input  wire logic                 st_valid_i,
     input  wire logic                 st_last_i,
     input  wire logic                 st_err_i,
-    input  wire logic [FW-1:0]        st_data_i,
+    input  wire logic [Cfg.FlitW-1:0] st_data_i,
     output logic                      st_crd_o,
-    input  wire logic                 res_push_i,   // the flit is one of a result
-    output logic                      res_room_o,   // for a packet
-    output logic                      res_crd_o,    // a packet has left
+    input  wire logic                 res_push_i, // the flit is one of a result
+    output logic                      res_room_o, // for a packet
+    output logic                      res_crd_o,  // a packet has left
 
     // results, in their order
-    output logic                      res_valid_o,
-    input  wire logic                 res_ready_i,
-    output logic                      res_last_o,
-    output logic                      res_bad_o,    // the link's mark
-    output logic [FW-1:0]             res_data_o,
+    output logic                 res_valid_o,
+    input  wire logic            res_ready_i,
+    output logic                 res_last_o,
+    output logic                 res_bad_o, // the link's mark
+    output logic [Cfg.FlitW-1:0] res_data_o,
 
     // packets of this GPU for itself
     input  wire logic                 loc_valid_i,
     output logic                      loc_ready_o,
-    input  wire logic [FW-1:0]        loc_data_i,
+    input  wire logic [Cfg.FlitW-1:0] loc_data_i,
     input  wire logic                 loc_last_i,
 
     // allocator, client 0
-    output logic                      al_req_valid_o,
-    input  wire logic                 al_req_ready_i,
-    output logic [ExpertW-1:0]        al_req_le_o,
-    output logic [TokenW-1:0]         al_req_token_o,
-    output logic                      al_req_start_o,
-    output logic                      al_req_retry_o,
-    input  wire logic                 al_resp_valid_i,
-    input  wire logic                 al_resp_miss_i,
-    input  wire logic                 al_resp_err_i,
-    input  wire logic [RowW-1:0]      al_resp_row_i,
-    input  wire logic                 al_fill_i,
-    input  wire logic                 al_busy_i,
+    output logic                           al_req_valid_o,
+    input  wire logic                      al_req_ready_i,
+    output logic [node_pkg::ExpertW-1:0]   al_req_le_o,
+    output logic [node_pkg::TokenW-1:0]    al_req_token_o,
+    output logic                           al_req_start_o,
+    output logic                           al_req_retry_o,
+    input  wire logic                      al_resp_valid_i,
+    input  wire logic                      al_resp_miss_i,
+    input  wire logic                      al_resp_err_i,
+    input  wire logic [node_pkg::RowW-1:0] al_resp_row_i,
+    input  wire logic                      al_fill_i,
+    input  wire logic                      al_busy_i,
 
     // memory: what reds read; ST0, ST1
     output logic                      rd_valid_o,
     input  wire logic                 rd_ready_i,
-    output logic [AddrW-1:0]          rd_addr_o,
+    output logic [Cfg.AddrW-1:0]      rd_addr_o,
     input  wire logic                 rd_rvalid_i,
-    input  wire logic [FW-1:0]        rd_rdata_i,
+    input  wire logic [Cfg.FlitW-1:0] rd_rdata_i,
     output logic                      wr_valid_o [2],
     input  wire logic                 wr_ready_i [2],
-    output logic [AddrW-1:0]          wr_addr_o  [2],
-    output logic [FW-1:0]             wr_data_o  [2],
-    output logic [FlitBytes-1:0]      wr_be_o    [2],
+    output logic [Cfg.AddrW-1:0]      wr_addr_o [2],
+    output logic [Cfg.FlitW-1:0]      wr_data_o [2],
+    output logic [Cfg.FlitBytes-1:0]  wr_be_o [2],
 
     // bytes of a row that are in memory; two pulses never in consecutive cycles
-    output logic                      trk_valid_o,
-    output logic [ExpertW-1:0]        trk_le_o,
-    output logic [RowW-1:0]           trk_row_o,
-    output logic [TokenW-1:0]         trk_token_o,
-    output logic [3:0]                trk_pos_o,
-    output logic [7:0]                trk_bytes_o,
+    output logic                         trk_valid_o,
+    output logic [node_pkg::ExpertW-1:0] trk_le_o,
+    output logic [node_pkg::RowW-1:0]    trk_row_o,
+    output logic [node_pkg::TokenW-1:0]  trk_token_o,
+    output logic [3:0]                   trk_pos_o,
+    output logic [7:0]                   trk_bytes_o,
 
     // words of COUNTS
-    output logic                      cnt_valid_o,
-    output logic                      cnt_kind_o,
-    output logic [4:0]                cnt_src_o,
-    output logic [4:0]                cnt_idx_o,
-    output logic [31:0]               cnt_val_o,
-    output logic                      cnt_last_o,
+    output logic        cnt_valid_o,
+    output logic        cnt_kind_o,
+    output logic [4:0]  cnt_src_o,
+    output logic [4:0]  cnt_idx_o,
+    output logic [31:0] cnt_val_o,
+    output logic        cnt_last_o,
 
-    output logic                      ev_valid_o,
-    output logic [3:0]                ev_idx_o,
-    output logic                      ack_valid_o,
-    input  wire logic                 ack_ready_i,
-    output logic [4:0]                ack_dst_o,
+    output logic       ev_valid_o,
+    output logic [3:0] ev_idx_o,
+    output logic       ack_valid_o,
+    input  wire logic  ack_ready_i,
+    output logic [4:0] ack_dst_o,
 
-    output logic                      err_valid_o,
-    output error_pkg::err_e           err_code_o,
-    output logic                      idle_o
+    output logic            err_valid_o,
+    output error_pkg::err_e err_code_o,
+    output logic            idle_o
 );
-    localparam int unsigned Slots      = RxStorePkts + LocPkts;
+    localparam int unsigned Slots      = Cfg.RxStorePkts + LocPkts;
     localparam int unsigned SlotW      = $clog2(Slots);
-    localparam int unsigned LogF       = $clog2(FlitBytes);
-    localparam int unsigned PayIdxW    = 7 - LogF;
-    localparam int unsigned PayAw      = SlotW + PayIdxW;
-    localparam int unsigned LinkAw     = ((RxStorePkts > 1) ? $clog2(RxStorePkts) : 1) + PayIdxW;
-    localparam int unsigned PktFlits   = packet_pkg::HeaderBytes / FlitBytes + 2**PayIdxW;
-    localparam int unsigned ResFlits   = RxResultPkts * PktFlits;
+    localparam int unsigned PayAw      = SlotW + Cfg.PayW;
+    localparam int unsigned LinkAw     = ((Cfg.RxStorePkts > 1) ? $clog2(Cfg.RxStorePkts) : 1) + Cfg.PayW;
+    localparam int unsigned PktFlits   = Cfg.HeadFlits + Cfg.PayFlits;
+    localparam int unsigned ResFlits   = Cfg.RxResultPkts * PktFlits;
     localparam int unsigned ResAw      = $clog2(ResFlits + 1);
     localparam int unsigned Ram0Aw     = ((ResAw > LinkAw) ? ResAw : LinkAw) + 1;
-    localparam int unsigned LocAw      = ((LocPkts > 1) ? $clog2(LocPkts) : 1) + PayIdxW;
-    localparam int unsigned LeW        = (MaxLocalExperts > 1) ? $clog2(MaxLocalExperts) : 1;
-    localparam int unsigned TokB       = TokensLog2 + $clog2(N);
-    localparam int unsigned MaxTargets = (MaxLocalExperts < packet_pkg::TargetsMax) ? MaxLocalExperts : packet_pkg::TargetsMax;
+    localparam int unsigned LocAw      = ((LocPkts > 1) ? $clog2(LocPkts) : 1) + Cfg.PayW;
+    localparam int unsigned MaxTargets = (Cfg.MaxLocalExperts < packet_pkg::TargetsMax) ? Cfg.MaxLocalExperts : packet_pkg::TargetsMax;
     localparam int unsigned CntW       = $clog2(MaxTargets + 1);
-    localparam int unsigned MAddrW     = (TokB + 15 > AddrW + LogF) ? TokB + 15 : AddrW + LogF;
-    localparam int unsigned TgtW       = $clog2(MaxExperts) + 5;
+    localparam int unsigned TgtW       = $clog2(Cfg.MaxExperts) + 5;
 
     typedef struct packed {
         logic                null_;   // nothing to write
@@ -139,12 +119,12 @@ module rx_store #(
         logic                kind;    // of the counts; else a red, and token is its type and operator
         logic                track;   // counts for the row
         logic [SlotW-1:0]    slot;
-        logic [LogF-1:0]     lane;    // of the first byte
+        logic [Cfg.FlitLog2-1:0]     lane;    // of the first byte
         logic [6:0]          span;    // lane + bytes - 1
-        logic [AddrW-1:0]    addr;    // of the first flit
-        logic [LeW-1:0]      le;
-        logic [RowsLog2-1:0] row;
-        logic [TokB-1:0]     token;
+        logic [Cfg.AddrW-1:0]    addr;    // of the first flit
+        logic [Cfg.LocalW-1:0]      le;
+        logic [Cfg.RowsLog2-1:0] row;
+        logic [Cfg.TokW-1:0]     token;
         logic [3:0]          pos;
     } job_t;
 
@@ -153,19 +133,17 @@ module rx_store #(
     logic [LinkAw-1:0]   pay_link_addr;
     logic [LocAw-1:0]    pay_loc_addr;
     logic [SlotW-1:0]    pkt_slot, hd_slot;
-    logic [PayIdxW+1:0]  pkt_flits;
+    logic [Cfg.PayW+1:0]  pkt_flits;
     logic [3:0]          hd_idx;
     packet_pkg::opcode_e hd_op;
     logic [4:0]          hd_src, hd_cnt;
     logic [7:0]          hd_len;
     logic [1:0]          hd_stage;
-    logic [MAddrW-1:0]   hd_addr;
+    logic [Cfg.MaddrW-1:0]   hd_addr;
     logic [TgtW-1:0]     hd_tgt;
     job_t                account_q;
 
-    rx_arrive #(
-        .FlitBytes(FlitBytes), .RxStorePkts(RxStorePkts), .LocPkts(LocPkts), .MaxExperts(MaxExperts), .MaxTargets(MaxTargets), .MAddrW(MAddrW), .Reds(Reds)
-    ) i_arrive (
+    rx_arrive #(.Cfg(Cfg), .LocPkts(LocPkts), .MaxTargets(MaxTargets)) i_arrive (
         .clk_i, .rst_ni, .epoch_i(cfg_i.epoch),
         .st_valid_i, .st_last_i, .st_err_i, .st_data_i,
         .loc_valid_i, .loc_ready_o, .loc_last_i, .loc_data_i,
@@ -187,10 +165,7 @@ module rx_store #(
     logic                  w_ready [2], w_busy [2], w_done [2], w_done_ready [2];
     job_t                  w_info [2];
 
-    rx_resolve #(
-        .N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .TokensLog2(TokensLog2), .RowsLog2(RowsLog2), .LeW(LeW), .SlotW(SlotW), .MaxExperts(MaxExperts),
-        .MAddrW(MAddrW), .Reds(Reds), .RedTypes(RedTypes), .RedOps(RedOps), .job_t(job_t)
-    ) i_resolve (
+    rx_resolve #(.Cfg(Cfg), .SlotW(SlotW), .job_t(job_t)) i_resolve (
         .clk_i, .rst_ni, .cfg_i, .emap_we_i, .emap_addr_i, .emap_data_i,
         .pkt_valid_i(pkt_valid), .pkt_ready_o(pkt_ready), .pkt_slot_i(pkt_slot), .pkt_bad_i(pkt_bad), .pkt_flits_i(pkt_flits),
         .hd_slot_o(hd_slot), .hd_tgt_o(hd_idx), .hd_bad_i(hd_bad), .hd_op_i(hd_op), .hd_src_i(hd_src), .hd_len_i(hd_len), .hd_cnt_i(hd_cnt),
@@ -205,15 +180,15 @@ module rx_store #(
 
     // Payload of the local stream, COUNTS and reds are at worker 0; worker 1 comes first for all else.
     logic job_first, job_local, ready0, res_wait, res_idle;
-    assign job_local = job.slot >= SlotW'(RxStorePkts);
+    assign job_local = job.slot >= SlotW'(Cfg.RxStorePkts);
     assign job_first = job.counts || job.kind || job_local;
     assign ready0    = w_ready[0] && (job_local || !res_wait);
     assign job_ready = ready0 || (w_ready[1] && !job_first);
     assign working   = w_busy[0] || w_busy[1] || account_valid_q || red_busy;
 
-    logic [FlitBytes-1:0] first_mask, last_mask;  // bytes of the job's first and last flit
+    logic [Cfg.FlitBytes-1:0] first_mask, last_mask;  // bytes of the job's first and last flit
     assign first_mask = '1 << job.lane;
-    assign last_mask  = ~({FlitBytes{1'b1}} << 1 << job.span[LogF-1:0]);
+    assign last_mask  = ~({Cfg.FlitBytes{1'b1}} << 1 << job.span[Cfg.FlitLog2-1:0]);
 
     logic        cnt_valid [2], cnt_kind [2], cnt_last [2];
     logic [4:0]  cnt_src [2], cnt_idx [2];
@@ -221,9 +196,9 @@ module rx_store #(
 
     // what the workers write
     logic                 w_wr_valid [2], w_wr_ready [2], w_red [2];
-    logic [AddrW-1:0]     w_wr_addr [2];
-    logic [FlitBytes-1:0] w_wr_be [2];
-    logic [FW-1:0]        pay_data [2];
+    logic [Cfg.AddrW-1:0]     w_wr_addr [2];
+    logic [Cfg.FlitBytes-1:0] w_wr_be [2];
+    logic [Cfg.FlitW-1:0]        pay_data [2];
     red_pkg::red_t        w_kind [2];
 
     for (genvar w = 0; w < 2; w++) begin : gen_worker
@@ -233,28 +208,28 @@ module rx_store #(
         if (w == 0) begin : gen_local
             logic [SlotW-1:0] slot;
             logic             from_loc;
-            logic [FW-1:0]    loc_data;
+            logic [Cfg.FlitW-1:0]    loc_data;
 
-            assign slot     = pay_raddr[PayAw-1:PayIdxW];
-            assign from_loc = slot >= SlotW'(RxStorePkts);
+            assign slot     = pay_raddr[PayAw-1:Cfg.PayW];
+            assign from_loc = slot >= SlotW'(Cfg.RxStorePkts);
 
-            lut_table #(.Width(FW), .Depth(2**LocAw)) i_local (
+            lut_table #(.Width(Cfg.FlitW), .Depth(2**LocAw)) i_local (
                 .clk_i, .we_i(pay_we[1]), .waddr_i(pay_loc_addr), .wdata_i(loc_data_i), .re_i(pay_re), .sel_i(from_loc),
-                .raddr_i({(LocAw-PayIdxW)'(slot - SlotW'(RxStorePkts)), pay_raddr[PayIdxW-1:0]}), .rdata_o(loc_data)
+                .raddr_i({(LocAw-Cfg.PayW)'(slot - SlotW'(Cfg.RxStorePkts)), pay_raddr[Cfg.PayW-1:0]}), .rdata_o(loc_data)
             );
 
             // lower half: payload, upper half: results
             logic                          link_job, link_re, link_q, res_we, res_re;
             logic [ResAw-1:0]              res_waddr, res_raddr;
             logic [$clog2(ResFlits+1)-1:0] res_level;
-            logic [FW+1:0]                 ram_data;
+            logic [Cfg.FlitW+1:0]                 ram_data;
 
             assign link_job = pay_next && !from_loc;
             assign link_re  = pay_re && !from_loc;
 
             always_ff @(posedge clk_i) if (pay_re) link_q <= !from_loc;
 
-            ram_sdp #(.Width(FW + 2), .Depth(2**Ram0Aw)) i_payload (
+            ram_sdp #(.Width(Cfg.FlitW + 2), .Depth(2**Ram0Aw)) i_payload (
                 .clk_i, .we_i(pay_we[0] || res_we), .wdata_i({st_err_i, st_last_i, st_data_i}), .wbe_i('1),
                 .waddr_i({res_push_i, res_push_i ? (Ram0Aw-1)'(res_waddr) : (Ram0Aw-1)'(pay_link_addr)}),
                 .re_i(link_re || res_re), .rdata_o(ram_data),
@@ -262,9 +237,9 @@ module rx_store #(
             );
 
             // The local memory gives zeros while it is not read; the RAM may hold a result.
-            assign pay_data[w] = loc_data | (link_q ? ram_data[FW-1:0] : '0);
+            assign pay_data[w] = loc_data | (link_q ? ram_data[Cfg.FlitW-1:0] : '0);
 
-            guest_fifo #(.Width(FW + 2), .Depth(ResFlits)) i_results (
+            guest_fifo #(.Width(Cfg.FlitW + 2), .Depth(ResFlits)) i_results (
                 .clk_i, .rst_ni, .push_i(res_push_i), .data_i({st_err_i, st_last_i, st_data_i}), .we_o(res_we), .waddr_o(res_waddr),
                 .free_i(!link_job && !(pay_here && link_q)), .taken_i(link_re), .re_o(res_re), .raddr_o(res_raddr), .rdata_i(ram_data), .wait_o(res_wait),
                 .valid_o(res_valid_o), .ready_i(res_ready_i), .data_o({res_bad_o, res_last_o, res_data_o}), .last_i(res_last_o), .level_o(res_level)
@@ -274,7 +249,7 @@ module rx_store #(
             assign res_crd_o  = res_valid_o && res_ready_i && res_last_o;
             assign res_idle   = res_level == '0;
         end else begin : gen_link
-            ram_sdp #(.Width(FW), .Depth(2**LinkAw)) i_payload (
+            ram_sdp #(.Width(Cfg.FlitW), .Depth(2**LinkAw)) i_payload (
                 .clk_i, .we_i(pay_we[0]), .waddr_i(pay_link_addr), .wdata_i(st_data_i), .wbe_i('1),
                 .re_i(pay_re), .raddr_i(pay_raddr[LinkAw-1:0]), .rdata_o(pay_data[w])
             );
@@ -282,8 +257,8 @@ module rx_store #(
             assign unused_slot = ^{pay_raddr, pay_next, pay_here};
         end
 
-        if (Reds && w == 0) begin : gen_red
-            rx_red #(.FlitBytes(FlitBytes), .AddrW(AddrW), .RedTypes(RedTypes), .RedOps(RedOps)) i_red (
+        if (Cfg.Reds && w == 0) begin : gen_red
+            rx_red #(.Cfg(Cfg)) i_red (
                 .clk_i, .rst_ni,
                 .in_valid_i(w_wr_valid[w]), .in_ready_o(w_wr_ready[w]), .in_red_i(w_red[w]), .in_kind_i(w_kind[w]),
                 .in_addr_i(w_wr_addr[w]), .in_data_i(pay_data[w]), .in_be_i(w_wr_be[w]),
@@ -299,7 +274,7 @@ module rx_store #(
             assign wr_be_o[w]    = w_wr_be[w];
         end
 
-        rx_worker #(.FlitBytes(FlitBytes), .AddrW(AddrW), .SlotW(SlotW), .Counts((w == 0) ? 1 : 0), .Reds(Reds && w == 0), .job_t(job_t)) i_worker (
+        rx_worker #(.Cfg(Cfg), .SlotW(SlotW), .Counts((w == 0) ? 1 : 0), .Reds(Cfg.Reds && w == 0), .job_t(job_t)) i_worker (
             .clk_i, .rst_ni,
             .job_valid_i(job_valid && ((w == 0) ? (job_first || !w_ready[1]) && (job_local || !res_wait) : !job_first)), .job_ready_o(w_ready[w]), .job_i(job), .job_first_i(first_mask), .job_last_i(last_mask),
             .pay_next_o(pay_next), .pay_here_o(pay_here), .pay_re_o(pay_re), .pay_addr_o(pay_raddr), .pay_data_i(pay_data[w]),
@@ -347,9 +322,9 @@ module rx_store #(
     end
 
     assign trk_valid_o = account_valid_q && account_q.track;
-    assign trk_le_o    = ExpertW'(account_q.le);
-    assign trk_row_o   = RowW'(account_q.row);
-    assign trk_token_o = TokenW'(account_q.token);
+    assign trk_le_o    = node_pkg::ExpertW'(account_q.le);
+    assign trk_row_o   = node_pkg::RowW'(account_q.row);
+    assign trk_token_o = node_pkg::TokenW'(account_q.token);
     assign trk_pos_o   = account_q.pos;
     assign trk_bytes_o = 8'(account_q.span) - 8'(account_q.lane) + 8'd1;
 
@@ -359,7 +334,7 @@ module rx_store #(
 
     assign idle_o = all_idle && !red_busy && res_idle;
 
-    if (!Reds) begin : gen_no_reds
+    if (!Cfg.Reds) begin : gen_no_reds
         assign red_busy   = 1'b0;
         assign rd_valid_o = 1'b0;
         assign rd_addr_o  = '0;

@@ -9,60 +9,56 @@
 `default_nettype none
 
 module rx_worker #(
-    parameter int unsigned FlitBytes = 8,
-    parameter int unsigned AddrW     = 11,
-    parameter int unsigned SlotW     = 5,
-    parameter int unsigned Counts    = 0,
-    parameter bit          Reds      = 1'b0,
-    parameter type         job_t     = logic,
-    localparam int unsigned FW      = 8 * FlitBytes,
-    localparam int unsigned LogF    = $clog2(FlitBytes),
-    localparam int unsigned PayIdxW = 7 - LogF
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter int unsigned SlotW = 5,
+    parameter int unsigned Counts = 0,
+    parameter bit Reds = 1'b0,
+    parameter type job_t = logic
 ) (
-    input  wire logic                     clk_i,
-    input  wire logic                     rst_ni,
+    input  wire logic clk_i,
+    input  wire logic rst_ni,
 
     input  wire logic                     job_valid_i,
     output logic                          job_ready_o,
     input  wire job_t                     job_i,
-    input  wire logic [FlitBytes-1:0]     job_first_i,   // byte enables of its first flit, and of its last
-    input  wire logic [FlitBytes-1:0]     job_last_i,
+    input  wire logic [Cfg.FlitBytes-1:0] job_first_i, // byte enables of its first flit, and of its last
+    input  wire logic [Cfg.FlitBytes-1:0] job_last_i,
 
-    output logic                          pay_next_o,    // a job whose payload is being read
-    output logic                          pay_here_o,    // pay_data_i is in use
-    output logic                          pay_re_o,
-    output logic [SlotW+PayIdxW-1:0]      pay_addr_o,
-    input  wire logic [FW-1:0]            pay_data_i,
+    output logic                      pay_next_o, // a job whose payload is being read
+    output logic                      pay_here_o, // pay_data_i is in use
+    output logic                      pay_re_o,
+    output logic [SlotW+Cfg.PayW-1:0] pay_addr_o,
+    input  wire logic [Cfg.FlitW-1:0] pay_data_i,
 
-    output logic                          wr_valid_o,
-    input  wire logic                     wr_ready_i,
-    output logic [AddrW-1:0]              wr_addr_o,
-    output logic [FlitBytes-1:0]          wr_be_o,
-    output logic                          wr_red_o,      // of a red, with this type and operator
-    output red_pkg::red_t                 wr_kind_o,
+    output logic                     wr_valid_o,
+    input  wire logic                wr_ready_i,
+    output logic [Cfg.AddrW-1:0]     wr_addr_o,
+    output logic [Cfg.FlitBytes-1:0] wr_be_o,
+    output logic                     wr_red_o, // of a red, with this type and operator
+    output red_pkg::red_t            wr_kind_o,
 
-    output logic                          done_valid_o,
-    input  wire logic                     done_ready_i,
-    output job_t                          done_o,
+    output logic      done_valid_o,
+    input  wire logic done_ready_i,
+    output job_t      done_o,
 
-    output logic                          cnt_valid_o,
-    output logic                          cnt_kind_o,
-    output logic [4:0]                    cnt_src_o,
-    output logic [4:0]                    cnt_idx_o,
-    output logic [31:0]                   cnt_val_o,
-    output logic                          cnt_last_o,
+    output logic        cnt_valid_o,
+    output logic        cnt_kind_o,
+    output logic [4:0]  cnt_src_o,
+    output logic [4:0]  cnt_idx_o,
+    output logic [31:0] cnt_val_o,
+    output logic        cnt_last_o,
 
-    output logic                          busy_o
+    output logic busy_o
 );
     job_t               job_q;
     logic               job_valid_q, step, step_last, finish;
-    logic [PayIdxW-1:0] idx_q;
+    logic [Cfg.PayW-1:0] idx_q;
     logic               flit_q, last_q, take;   // a flit is at the output of the payload RAM
     logic               info_q, granted_q;      // done_o is in use; its last flit was granted
     logic               word_last;
-    logic [FlitBytes-1:0] first_mask_q, last_mask_q;
+    logic [Cfg.FlitBytes-1:0] first_mask_q, last_mask_q;
 
-    assign step_last   = idx_q == job_q.span[6:LogF];
+    assign step_last   = idx_q == job_q.span[6:Cfg.FlitLog2];
     assign step        = job_valid_q && !job_q.null_ && (!flit_q || take) && !(step_last && info_q);
     assign finish      = (step && step_last) || (job_valid_q && job_q.null_ && !info_q);
     assign job_ready_o = !job_valid_q || finish;
@@ -97,8 +93,8 @@ module rx_worker #(
         end
         if (finish) done_o <= job_q;
         if (step) begin
-            wr_addr_o <= job_q.addr + AddrW'(idx_q);
-            wr_be_o   <= (first_mask_q | {FlitBytes{idx_q != '0}}) & (last_mask_q | {FlitBytes{!step_last}});
+            wr_addr_o <= job_q.addr + Cfg.AddrW'(idx_q);
+            wr_be_o   <= (first_mask_q | {Cfg.FlitBytes{idx_q != '0}}) & (last_mask_q | {Cfg.FlitBytes{!step_last}});
             last_q    <= step_last;
         end
     end
@@ -119,10 +115,10 @@ module rx_worker #(
     assign busy_o       = job_valid_q || info_q;
 
     if (Counts != 0) begin : gen_counts
-        localparam int unsigned SubW = LogF - 2;
+        localparam int unsigned SubW = Cfg.FlitLog2 - 2;
         logic            counts_q;
         logic [SubW-1:0] word_q, end_q;
-        logic [PayIdxW-1:0] flit_idx_q;
+        logic [Cfg.PayW-1:0] flit_idx_q;
 
         assign word_last   = word_q == (last_q ? end_q : '1);
         assign wr_valid_o  = flit_q && !counts_q;
@@ -141,7 +137,7 @@ module rx_worker #(
                 counts_q   <= job_q.counts;
                 cnt_kind_o <= job_q.kind;
                 cnt_src_o  <= job_q.addr[4:0];
-                end_q      <= job_q.span[LogF-1:2];
+                end_q      <= job_q.span[Cfg.FlitLog2-1:2];
                 flit_idx_q <= idx_q;
             end
         end

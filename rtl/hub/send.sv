@@ -20,80 +20,66 @@
 `default_nettype none
 
 module send #(
-    parameter int unsigned N          = 4,
-    parameter int unsigned FlitBytes  = 8,
-    parameter int unsigned AddrW      = 11,   // of a flit address in GPU memory
-    parameter int unsigned MaxExperts = 64,
-    parameter int unsigned Groups     = 16,
-    parameter int unsigned TokensLog2 = 16,   // of own tokens, at most
-    parameter bit            Reds     = 1'b1,   // multimem.red
-    parameter red_pkg::set_t RedTypes = red_pkg::AllTypes,
-    parameter red_pkg::set_t RedOps   = red_pkg::AllOps
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
 ) (
-    input  wire logic                        clk_i,
-    input  wire logic                        rst_ni,
-    input  wire logic                        go_i,
-    input  wire node_pkg::node_cfg_t         cfg_i,
+    input  wire logic                clk_i,
+    input  wire logic                rst_ni,
+    input  wire logic                go_i,
+    input  wire node_pkg::node_cfg_t cfg_i,
 
-    input  wire logic                        cmd_valid_i,
-    output logic                             cmd_ready_o,
-    input  wire isa_pkg::instr_t             cmd_i,
-    output logic                             retire_o,
+    input  wire logic            cmd_valid_i,
+    output logic                 cmd_ready_o,
+    input  wire isa_pkg::instr_t cmd_i,
+    output logic                 retire_o,
 
-    input  wire logic                        emap_we_i,
-    input  wire logic [11:0]                 emap_addr_i,
-    input  wire node_pkg::emap_t             emap_data_i,
-    input  wire logic                        group_we_i,
-    input  wire logic [3:0]                  group_addr_i,
-    input  wire logic [31:0]                 group_data_i,
+    input  wire logic            emap_we_i,
+    input  wire logic [11:0]     emap_addr_i,
+    input  wire node_pkg::emap_t emap_data_i,
+    input  wire logic            group_we_i,
+    input  wire logic [3:0]      group_addr_i,
+    input  wire logic [31:0]     group_data_i,
 
-    output logic                             rd_valid_o,
-    input  wire logic                        rd_ready_i,
-    output logic [AddrW-1:0]                 rd_addr_o,
-    input  wire logic                        rd_rvalid_i,
-    input  wire logic [8*FlitBytes-1:0]      rd_rdata_i,
+    output logic                      rd_valid_o,
+    input  wire logic                 rd_ready_i,
+    output logic [Cfg.AddrW-1:0]      rd_addr_o,
+    input  wire logic                 rd_rvalid_i,
+    input  wire logic [Cfg.FlitW-1:0] rd_rdata_i,
 
-    output logic                             arm_valid_o,
-    input  wire logic                        arm_ready_i,
-    output logic [node_pkg::TokenW-1:0]      arm_token_o,
-    output logic [4:0]                       arm_count_o,
-    input  wire logic                        tok_done_i,
+    output logic                        arm_valid_o,
+    input  wire logic                   arm_ready_i,
+    output logic [node_pkg::TokenW-1:0] arm_token_o,
+    output logic [4:0]                  arm_count_o,
+    input  wire logic                   tok_done_i,
 
-    output logic [$clog2(N)-1:0]             base_q_o,     // st: next row number at this GPU
-    input  wire logic [node_pkg::RowW-1:0]   base_row_i,
-    output logic                             base_take_o,  // and count it
+    output logic [Cfg.GpuW-1:0]            base_q_o,    // st: next row number at this GPU
+    input  wire logic [node_pkg::RowW-1:0] base_row_i,
+    output logic                           base_take_o, // and count it
 
-    input  wire logic                        cst_valid_i,  // a packet of control for the uplink
-    output logic                             cst_ready_o,
-    input  wire logic                        clo_valid_i,  // or for this GPU
-    output logic                             clo_ready_o,
-    input  wire logic [8*FlitBytes-1:0]      ctl_data_i,   // flit of either
-    input  wire logic                        ctl_last_i,
+    input  wire logic                 cst_valid_i, // a packet of control for the uplink
+    output logic                      cst_ready_o,
+    input  wire logic                 clo_valid_i, // or for this GPU
+    output logic                      clo_ready_o,
+    input  wire logic [Cfg.FlitW-1:0] ctl_data_i,  // flit of either
+    input  wire logic                 ctl_last_i,
 
-    output logic                             st_valid_o,
-    input  wire logic                        st_ready_i,
-    output logic [8*FlitBytes-1:0]           st_data_o,
-    output logic                             st_last_o,
-    output logic                             loc_valid_o,
-    input  wire logic                        loc_ready_i,
-    output logic [8*FlitBytes-1:0]           loc_data_o,
-    output logic                             loc_last_o,
+    output logic                 st_valid_o,
+    input  wire logic            st_ready_i,
+    output logic [Cfg.FlitW-1:0] st_data_o,
+    output logic                 st_last_o,
+    output logic                 loc_valid_o,
+    input  wire logic            loc_ready_i,
+    output logic [Cfg.FlitW-1:0] loc_data_o,
+    output logic                 loc_last_o,
 
-    output logic                             err_valid_o,
-    output error_pkg::err_e                  err_code_o
+    output logic            err_valid_o,
+    output error_pkg::err_e err_code_o
 );
     import isa_pkg::*;
-    localparam int unsigned FW    = 8 * FlitBytes;
-    localparam int unsigned FlitW = $clog2(FlitBytes);
-    localparam int unsigned ByteW = AddrW + FlitW;                 // of a byte address in GPU memory
-    localparam int unsigned LenW  = (ByteW > 15) ? ByteW : 15;     // of the bytes of a transfer
+    localparam int unsigned LenW  = (Cfg.MemBytesLog2 > 15) ? Cfg.MemBytesLog2 : 15;     // of the bytes of a transfer
     localparam int unsigned PktsW = LenW - 7;
-    localparam int unsigned SubW  = $clog2(RouteBytes / FlitBytes);
-    localparam int unsigned RowAW = AddrW - SubW;                  // of a row of the routing table
-    localparam int unsigned GpuW  = $clog2(N);
-    localparam int unsigned ExpW  = $clog2(MaxExperts);
-    localparam int unsigned TokB  = TokensLog2 + GpuW;             // of a global token index
-    localparam int unsigned ShiftW = (TokB > AddrW + FlitW - 12) ? TokB + 15 : AddrW + FlitW + 3;  // of a token index << row_shift, or of an address
+    localparam int unsigned SubW  = $clog2(RouteBytes / Cfg.FlitBytes);
+    localparam int unsigned RowAW = Cfg.AddrW - SubW;                  // of a row of the routing table
+    localparam int unsigned ShiftW = (Cfg.TokW > Cfg.MemBytesLog2 - 12) ? Cfg.TokW + 15 : Cfg.MemBytesLog2 + 3;  // of a token index << row_shift, or of an address
 
     // A transfer as send_build takes it.
     typedef struct packed {
@@ -107,29 +93,27 @@ module send #(
         logic [1:0]         list_no;
         logic [4:0]         remote;   // targets
         logic [4:0]         own;
-        logic [TokB-1:0]    token;
+        logic [Cfg.TokW-1:0]    token;
     } job_t;
 
     logic                walk, build_idle;
-    logic [TokensLog2:0] walk_end;
+    logic [Cfg.TokensLog2:0] walk_end;
 
     // ---- lists -------------------------------------------------------------------------------------------------
     logic                  walk_done, entry_valid, entry_take, entry_last;
     logic                  walk_rd_valid, walk_rd_ready, walk_rvalid;
-    logic [AddrW-1:0]      walk_rd_addr;
+    logic [Cfg.AddrW-1:0]      walk_rd_addr;
     logic [15:0]           entry;
     logic [3:0]            entry_pos;
-    logic [TokensLog2-1:0] entry_token;
+    logic [Cfg.TokensLog2-1:0] entry_token;
     logic [RowAW-1:0]      entry_row;
     logic [3:0]            k_last;
     assign k_last = 4'(cfg_i.k - 5'd1);
 
-    route_walk #(
-        .FlitBytes(FlitBytes), .AddrW(AddrW), .TokensLog2(TokensLog2)
-    ) i_walk (
+    route_walk #(.Cfg(Cfg)) i_walk (
         .clk_i, .rst_ni,
-        .start_i (walk), .first_i(cmd_i.a[TokensLog2:0]), .end_i(walk_end),
-        .k_last_i (k_last), .row_base_i(cfg_i.rt_base[ByteW-1:7]), .done_o(walk_done),
+        .start_i (walk), .first_i(cmd_i.a[Cfg.TokensLog2:0]), .end_i(walk_end),
+        .k_last_i (k_last), .row_base_i(cfg_i.rt_base[Cfg.MemBytesLog2-1:7]), .done_o(walk_done),
         .rd_valid_o (walk_rd_valid), .rd_ready_i(walk_rd_ready), .rd_addr_o(walk_rd_addr),
         .rd_rvalid_i (walk_rvalid), .rd_rdata_i,
         .valid_o (entry_valid), .take_i(entry_take), .entry_o(entry), .pos_o(entry_pos), .last_o(entry_last),
@@ -139,16 +123,14 @@ module send #(
     logic                  we_remote, we_own, desc_valid, desc_take, desc_bad, list_err;
     logic [1:0]            wlist, desc_list;
     logic [3:0]            wpos_remote, wpos_own;
-    logic [ExpW+3:0]       wdata;
+    logic [Cfg.ExpW+3:0]       wdata;
     logic [4:0]            desc_remote, desc_own;
-    logic [N-1:0]          desc_gpus;
-    logic [TokensLog2-1:0] desc_token;
+    logic [Cfg.N-1:0]          desc_gpus;
+    logic [Cfg.TokensLog2-1:0] desc_token;
     logic [RowAW-1:0]      desc_row;
     error_pkg::err_e       list_err_code;
 
-    send_list #(
-        .N(N), .AddrW(AddrW), .FlitBytes(FlitBytes), .MaxExperts(MaxExperts), .TokensLog2(TokensLog2)
-    ) i_list (
+    send_list #(.Cfg(Cfg)) i_list (
         .clk_i, .rst_ni, .port_i(cfg_i.port), .emap_we_i, .emap_addr_i, .emap_data_i,
         .valid_i (entry_valid), .take_o(entry_take), .entry_i(entry), .pos_i(entry_pos), .last_i(entry_last),
         .token_i (entry_token), .row_i(entry_row),
@@ -162,13 +144,13 @@ module send #(
     logic [1:0]    build_list;
     logic [2:0]    build_word;
     logic [15:0]   remote0, own0;
-    logic [FW-1:0] remote_flit, own_flit;
+    logic [Cfg.FlitW-1:0] remote_flit, own_flit;
 
-    target_ram #(.FlitBytes(FlitBytes), .ExpertW(ExpW)) i_remote (
+    target_ram #(.Cfg(Cfg)) i_remote (
         .clk_i, .we_i(we_remote), .wlist_i(wlist), .wpos_i(wpos_remote), .wdata_i(wdata),
         .rlist_i (build_list), .word_i(build_word), .target0_o(remote0), .flit_o(remote_flit)
     );
-    target_ram #(.FlitBytes(FlitBytes), .ExpertW(ExpW)) i_own (
+    target_ram #(.Cfg(Cfg)) i_own (
         .clk_i, .we_i(we_own), .wlist_i(wlist), .wpos_i(wpos_own), .wdata_i(wdata),
         .rlist_i (build_list), .word_i(build_word), .target0_o(own0), .flit_o(own_flit)
     );
@@ -179,20 +161,17 @@ module send #(
     logic                  meta, flat, cmd_err, drained, xfer_valid, xfer_take, xfer_ids, job_valid, job_take, job_waits, read_idle, pay_valid, pay_take;
     logic [15:0]           group;
     job_t                  xfer, job;
-    logic [AddrW-1:0]      xfer_from;
-    logic [LenW-FlitW-1:0] xfer_last;
-    logic [FW-1:0]         pay_data;
+    logic [Cfg.AddrW-1:0]      xfer_from;
+    logic [LenW-Cfg.FlitLog2-1:0] xfer_last;
+    logic [Cfg.FlitW-1:0]         pay_data;
     error_pkg::err_e       cmd_err_code;
 
     assign drained = read_idle && build_idle;
 
-    send_transfers #(
-        .N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .Groups(Groups), .TokensLog2(TokensLog2), .ShiftW(ShiftW),
-        .Reds(Reds), .RedTypes(RedTypes), .RedOps(RedOps), .job_t(job_t)
-    ) i_transfers (
+    send_transfers #(.Cfg(Cfg), .ShiftW(ShiftW), .job_t(job_t)) i_transfers (
         .clk_i, .rst_ni, .go_i, .cfg_i,
         .cmd_valid_i, .cmd_ready_o, .cmd_i, .walk_o(walk), .end_o(walk_end), .drained_i(drained), .retire_o,
-        .group_we_i, .group_addr_i, .group_data_i(group_data_i[N-1:0]),
+        .group_we_i, .group_addr_i, .group_data_i(group_data_i[Cfg.N-1:0]),
         .walk_done_i (walk_done), .desc_valid_i(desc_valid), .desc_take_o(desc_take), .lists_used_i(job_waits), .desc_bad_i(desc_bad),
         .desc_remote_i (desc_remote), .desc_own_i(desc_own), .desc_gpus_i(desc_gpus), .desc_list_i(desc_list), .desc_token_i(desc_token), .desc_row_i(desc_row),
         .arm_valid_o, .arm_ready_i, .arm_token_o, .arm_count_o, .tok_done_i,
@@ -202,9 +181,7 @@ module send #(
         .err_valid_o (cmd_err), .err_code_o(cmd_err_code)
     );
 
-    send_read #(
-        .FlitBytes(FlitBytes), .AddrW(AddrW), .LenW(LenW), .job_t(job_t)
-    ) i_read (
+    send_read #(.Cfg(Cfg), .LenW(LenW), .job_t(job_t)) i_read (
         .clk_i, .rst_ni, .k_last_i(k_last),
         .xfer_valid_i (xfer_valid), .xfer_take_o(xfer_take), .xfer_i(xfer), .from_i(xfer_from), .last_i(xfer_last), .ids_i(xfer_ids),
         .job_valid_o (job_valid), .job_take_i(job_take), .job_o(job), .waits_o(job_waits), .idle_o(read_idle),
@@ -215,11 +192,9 @@ module send #(
 
     // ---- packets -----------------------------------------------------------------------------------------------
     logic          own_valid [2], own_ready [2], own_last [2];  // 0 uplink, 1 local
-    logic [FW-1:0] own_data [2];
+    logic [Cfg.FlitW-1:0] own_data [2];
 
-    send_build #(
-        .FlitBytes(FlitBytes), .PktsW(PktsW), .SumW(ByteW + 1), .AddrW(ShiftW), .TokenW(TokB)
-    ) i_build (
+    send_build #(.Cfg(Cfg), .PktsW(PktsW), .SumW(Cfg.MemBytesLog2 + 1), .AddrW(ShiftW), .TokenW(Cfg.TokW)) i_build (
         .clk_i, .rst_ni, .port_i(cfg_i.port), .epoch_i(cfg_i.epoch), .k_i(cfg_i.k), .opcode_i(opcode), .group_i(group), .kind_i(kind), .meta_i(meta), .flat_i(flat),
         .job_valid_i (job_valid), .job_take_o(job_take), .job_st_i(job.st), .job_loc_i(job.loc), .job_addr_i(job.addr),
         .job_pkts_i (job.pkts), .job_tail_i(job.tail), .job_gate_i(job.gate), .job_dst_i(job.dst),
@@ -232,13 +207,13 @@ module send #(
     );
 
     // control's packets join here, between send's
-    loc_merge #(.FlitBytes(FlitBytes)) i_st (
+    loc_merge #(.Cfg(Cfg)) i_st (
         .clk_i, .rst_ni, .go_i,
         .loc_valid_i (own_valid[0]), .loc_ready_o(own_ready[0]), .loc_data_i(own_data[0]), .loc_last_i(own_last[0]),
         .clo_valid_i (cst_valid_i), .clo_ready_o(cst_ready_o), .clo_data_i(ctl_data_i), .clo_last_i(ctl_last_i),
         .loc_valid_o (st_valid_o), .loc_ready_i(st_ready_i), .loc_data_o(st_data_o), .loc_last_o(st_last_o)
     );
-    loc_merge #(.FlitBytes(FlitBytes)) i_loc (
+    loc_merge #(.Cfg(Cfg)) i_loc (
         .clk_i, .rst_ni, .go_i,
         .loc_valid_i (own_valid[1]), .loc_ready_o(own_ready[1]), .loc_data_i(own_data[1]), .loc_last_i(own_last[1]),
         .clo_valid_i (clo_valid_i), .clo_ready_o(clo_ready_o), .clo_data_i(ctl_data_i), .clo_last_i(ctl_last_i),

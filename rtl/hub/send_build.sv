@@ -14,67 +14,62 @@
 `default_nettype none
 
 module send_build #(
-    parameter int unsigned FlitBytes  = 8,
-    parameter int unsigned PktsW      = 8,   // of a packet's number inside a transfer
-    parameter int unsigned SumW       = 15,  // address bits that a transfer's packets may carry into
-    parameter int unsigned AddrW      = 48,  // bits of an address that may be set
-    parameter int unsigned TokenW     = 22,  // of a global token index
-    localparam int unsigned FW = 8 * FlitBytes
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter int unsigned PktsW = 8,  // of a packet's number inside a transfer
+    parameter int unsigned SumW = 15,  // address bits that a transfer's packets may carry into
+    parameter int unsigned AddrW = 48,  // bits of an address that may be set
+    parameter int unsigned TokenW = 22  // of a global token index
 ) (
-    input  wire logic                   clk_i,
-    input  wire logic                   rst_ni,
+    input  wire logic clk_i,
+    input  wire logic rst_ni,
 
     // constant during an instruction
-    input  wire logic [4:0]             port_i,
-    input  wire logic [1:0]             epoch_i,
-    input  wire logic [4:0]             k_i,
-    input  wire packet_pkg::opcode_e    opcode_i,  // of uplink packets; local ones are ST unless DYMULTIMEM_ST
-    input  wire logic [15:0]            group_i,   // target0 of MULTIMEM_ST and MULTIMEM_RED
-    input  wire red_pkg::red_t          kind_i,    // of MULTIMEM_RED, else 0
-    input  wire logic                   meta_i,    // gate transfers are META packets
-    input  wire logic                   flat_i,    // rows land at their address, without an allocator
+    input  wire logic [4:0]          port_i,
+    input  wire logic [1:0]          epoch_i,
+    input  wire logic [4:0]          k_i,
+    input  wire packet_pkg::opcode_e opcode_i, // of uplink packets; local ones are ST unless DYMULTIMEM_ST
+    input  wire logic [15:0]         group_i,  // target0 of MULTIMEM_ST and MULTIMEM_RED
+    input  wire red_pkg::red_t       kind_i,   // of MULTIMEM_RED, else 0
+    input  wire logic                meta_i,   // gate transfers are META packets
+    input  wire logic                flat_i,   // rows land at their address, without an allocator
 
-    input  wire logic                   job_valid_i,
-    output logic                        job_take_o,
-    input  wire logic                   job_st_i,
-    input  wire logic                   job_loc_i,
-    input  wire logic [AddrW-1:0]       job_addr_i,
-    input  wire logic [PktsW-1:0]       job_pkts_i,    // packets - 1
-    input  wire logic [6:0]             job_tail_i,    // bytes of the last one - 1
-    input  wire logic                   job_gate_i,
-    input  wire logic [4:0]             job_dst_i,
-    input  wire logic [1:0]             job_list_i,
-    input  wire logic [4:0]             job_remote_i,  // targets
-    input  wire logic [4:0]             job_own_i,
-    input  wire logic [TokenW-1:0]      job_token_i,
+    input  wire logic              job_valid_i,
+    output logic                   job_take_o,
+    input  wire logic              job_st_i,
+    input  wire logic              job_loc_i,
+    input  wire logic [AddrW-1:0]  job_addr_i,
+    input  wire logic [PktsW-1:0]  job_pkts_i,   // packets - 1
+    input  wire logic [6:0]        job_tail_i,   // bytes of the last one - 1
+    input  wire logic              job_gate_i,
+    input  wire logic [4:0]        job_dst_i,
+    input  wire logic [1:0]        job_list_i,
+    input  wire logic [4:0]        job_remote_i, // targets
+    input  wire logic [4:0]        job_own_i,
+    input  wire logic [TokenW-1:0] job_token_i,
 
-    output logic [1:0]                  list_o,
-    output logic [2:0]                  word_o,
-    input  wire logic [15:0]            remote0_i,
-    input  wire logic [FW-1:0]          remote_flit_i,
-    input  wire logic [15:0]            own0_i,
-    input  wire logic [FW-1:0]          own_flit_i,
+    output logic [1:0]                list_o,
+    output logic [2:0]                word_o,
+    input  wire logic [15:0]          remote0_i,
+    input  wire logic [Cfg.FlitW-1:0] remote_flit_i,
+    input  wire logic [15:0]          own0_i,
+    input  wire logic [Cfg.FlitW-1:0] own_flit_i,
 
-    input  wire logic                   pay_valid_i,
-    output logic                        pay_take_o,
-    input  wire logic [FW-1:0]          pay_data_i,
+    input  wire logic                 pay_valid_i,
+    output logic                      pay_take_o,
+    input  wire logic [Cfg.FlitW-1:0] pay_data_i,
 
-    output logic                        st_valid_o,
-    input  wire logic                   st_ready_i,
-    output logic [FW-1:0]               st_data_o,
-    output logic                        st_last_o,
-    output logic                        loc_valid_o,
-    input  wire logic                   loc_ready_i,
-    output logic [FW-1:0]               loc_data_o,
-    output logic                        loc_last_o,
-    output logic                        idle_o
+    output logic                 st_valid_o,
+    input  wire logic            st_ready_i,
+    output logic [Cfg.FlitW-1:0] st_data_o,
+    output logic                 st_last_o,
+    output logic                 loc_valid_o,
+    input  wire logic            loc_ready_i,
+    output logic [Cfg.FlitW-1:0] loc_data_o,
+    output logic                 loc_last_o,
+    output logic                 idle_o
 );
     import packet_pkg::*;
-    localparam int unsigned HF    = HeaderBytes / FlitBytes;
-    localparam int unsigned FlitW = $clog2(FlitBytes);
-    localparam int unsigned W     = FlitBytes / 4;   // words of a flit
-    localparam int unsigned WW    = $clog2(W);
-    localparam int unsigned PayW  = 7 - FlitW;       // of a flit's number inside the payload
+    localparam int unsigned WW    = $clog2(Cfg.Words);
 
     // ---- the transfer ------------------------------------------------------------------------------------------
     logic                active_q, st_q, loc_q, gate_q, meta, dyn;
@@ -118,20 +113,20 @@ module send_build #(
     // Header and target flits count up in head_q, both streams in step; then payload flits in flit_q.
     logic            room, in_pay_q, st_tgt, loc_tgt, head_last, flit_last, pay_ready;
     logic [2:0]      head_q, word;
-    logic [PayW-1:0] flit_q;
+    logic [Cfg.PayW-1:0] flit_q;
 
     // Target flits of a list of c targets: ceil((c - 1) / (F / 2)), also right for 0.
     function automatic logic [2:0] target_flits(input logic [4:0] c);
-        return 3'((6'(c) + 6'(FlitBytes / 2 - 2)) >> (FlitW - 1));
+        return 3'((6'(c) + 6'(Cfg.Lanes - 2)) >> (Cfg.FlitLog2 - 1));
     endfunction
 
     assign room      = (!st_valid_o || st_ready_i) && (!loc_valid_o || loc_ready_i);
-    assign word      = head_q - 3'(HF - 1);  // 0 beside target 0, then the number of the target flit + 1
+    assign word      = head_q - 3'(Cfg.HeadFlits - 1);  // 0 beside target 0, then the number of the target flit + 1
     assign word_o    = word;
     assign st_tgt    = dyn && st_q && word < target_flits(remote_q);
     assign loc_tgt   = dyn && loc_q && word < target_flits(own_q);
     assign head_last = word != '1 && !st_tgt && !loc_tgt;
-    assign flit_last = flit_q == len_last[6:FlitW];
+    assign flit_last = flit_q == len_last[6:Cfg.FlitLog2];
     assign head_step = active_q && !in_pay_q && room;
     assign pay_step  = active_q && in_pay_q && room && pay_ready;
     assign step      = head_step || pay_step;
@@ -152,10 +147,10 @@ module send_build #(
     end
 
     // ---- payload -----------------------------------------------------------------------------------------------
-    // Words left from the flit before go out first: rot_q of them. Only META packets have any: 1 (the token index) while weights come in, then (1 + k) mod W.
+    // Words left from the flit before go out first: rot_q of them. Only META packets have any: 1 (the token index) while weights come in, then (1 + k) mod Cfg.Words.
     logic [WW-1:0] rot_q;
-    logic [31:0]   turned [W];
-    logic [FW-1:0] pay_data;
+    logic [31:0]   turned [Cfg.Words];
+    logic [Cfg.FlitW-1:0] pay_data;
     logic [3:0]    in_q;          // flits taken for this packet
     logic          weights_last, used_up, absorb, pay_use;
 
@@ -164,26 +159,26 @@ module send_build #(
     logic [3:0]    all;
     logic [WW-1:0] w_words;       // words of the last flit of weights, 0: all
     assign wl           = 3'((k_i - 5'd1) >> WW);
-    assign all          = 4'(wl) + 4'd1 + 4'((k_i + 5'(2*W - 1)) >> (WW + 1));
+    assign all          = 4'(wl) + 4'd1 + 4'((k_i + 5'(2*Cfg.Words - 1)) >> (WW + 1));
     assign w_words      = k_i[WW-1:0];
     assign weights_last = meta && in_q == {1'b0, wl};
     assign used_up      = meta && in_q == all;
-    assign absorb       = weights_last && w_words != '0 && {1'b0, w_words} < (WW + 1)'(W - 1);
+    assign absorb       = weights_last && w_words != '0 && {1'b0, w_words} < (WW + 1)'(Cfg.Words - 1);
     assign pay_use      = active_q && in_pay_q && pay_valid_i && !used_up && room;
     assign pay_ready    = used_up || (pay_valid_i && !absorb);
     assign pay_take_o   = pay_use;
 
-    for (genvar l = 0; l < W; l++) begin : gen_word
+    for (genvar l = 0; l < Cfg.Words; l++) begin : gen_word
         logic [WW-1:0] from;
         assign from  = WW'(l) - rot_q;
         assign turned[l] = pay_data_i[32*from +: 32];
-        if (l == W - 1) begin : gen_top
+        if (l == Cfg.Words - 1) begin : gen_top
             assign pay_data[32*l +: 32] = turned[l];
         end else begin : gen_low
             logic [31:0] carry_q, left;  // word left of this flit, where there is any
             logic        keep;
             assign keep = (WW + 1)'(l) < {1'b0, rot_q};
-            assign left = (W == 2) ? pay_data_i[FW-1 -: 32] : turned[l];
+            assign left = (Cfg.Words == 2) ? pay_data_i[Cfg.FlitW-1 -: 32] : turned[l];
             assign pay_data[32*l +: 32] = keep ? carry_q : turned[l];
 
             always_ff @(posedge clk_i) begin
@@ -238,9 +233,9 @@ module send_build #(
     assign addr  = 48'({addr_q[AddrW-1:SumW+1], addr_q[SumW] | addr_sum[SumW], addr_sum[SumW-1:7], addr_q[6:0]});
 
     logic head_half;  // F = 8: which half of the header
-    assign head_half = (HF == 2) && head_q[0];
+    assign head_half = (Cfg.HeadFlits == 2) && head_q[0];
 
-    logic [FW-1:0] both_q, st_own_q, loc_own_q;
+    logic [Cfg.FlitW-1:0] both_q, st_own_q, loc_own_q;
     assign st_data_o  = both_q | st_own_q;
     assign loc_data_o = both_q | loc_own_q;
 
@@ -249,9 +244,9 @@ module send_build #(
             st_valid_o  <= 1'b0;
             loc_valid_o <= 1'b0;
         end else begin
-            if (step && st_q) st_valid_o <= in_pay_q || head_q < 3'(HF) || word <= target_flits(remote_q);
+            if (step && st_q) st_valid_o <= in_pay_q || head_q < 3'(Cfg.HeadFlits) || word <= target_flits(remote_q);
             else if (st_ready_i) st_valid_o <= 1'b0;
-            if (step && loc_q) loc_valid_o <= in_pay_q || head_q < 3'(HF) || word <= target_flits(own_q);
+            if (step && loc_q) loc_valid_o <= in_pay_q || head_q < 3'(Cfg.HeadFlits) || word <= target_flits(own_q);
             else if (loc_ready_i) loc_valid_o <= 1'b0;
         end
         if (step) begin
@@ -261,14 +256,14 @@ module send_build #(
             loc_own_q  <= '0;
             if (in_pay_q) begin
                 both_q    <= pay_data;
-            end else if (head_q >= 3'(HF)) begin
+            end else if (head_q >= 3'(Cfg.HeadFlits)) begin
                 both_q    <= '0;
                 st_own_q  <= remote_flit_i;
                 loc_own_q <= own_flit_i;
             end else begin
-                both_q    <= FW'(head_both(addr, len, dyn && gate_q, port_i, epoch_i) >> (head_half ? FW : 0));
-                st_own_q  <= FW'(head_own(opcode_i, dst_q, dyn ? remote_q : '0, dyn ? remote0_i : multi ? group_i : '0) >> (head_half ? FW : 0));
-                loc_own_q <= FW'(head_own((dyn || red) ? opcode_i : OP_ST, port_i, dyn ? own_q : '0, dyn ? own0_i : '0) >> (head_half ? FW : 0));
+                both_q    <= Cfg.FlitW'(head_both(addr, len, dyn && gate_q, port_i, epoch_i) >> (head_half ? Cfg.FlitW : 0));
+                st_own_q  <= Cfg.FlitW'(head_own(opcode_i, dst_q, dyn ? remote_q : '0, dyn ? remote0_i : multi ? group_i : '0) >> (head_half ? Cfg.FlitW : 0));
+                loc_own_q <= Cfg.FlitW'(head_own((dyn || red) ? opcode_i : OP_ST, port_i, dyn ? own_q : '0, dyn ? own0_i : '0) >> (head_half ? Cfg.FlitW : 0));
             end
         end
     end

@@ -10,78 +10,72 @@
 `default_nettype none
 
 module send_list #(
-    parameter int unsigned N          = 4,
-    parameter int unsigned AddrW      = 11,
-    parameter int unsigned FlitBytes  = 8,
-    parameter int unsigned MaxExperts = 64,
-    parameter int unsigned TokensLog2 = 16,
-    localparam int unsigned RowW = AddrW - $clog2(isa_pkg::RouteBytes / FlitBytes),
-    localparam int unsigned ExpW = $clog2(MaxExperts)
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    localparam int unsigned RowW = Cfg.AddrW - $clog2(isa_pkg::RouteBytes / Cfg.FlitBytes)
 ) (
-    input  wire logic                  clk_i,
-    input  wire logic                  rst_ni,
-    input  wire logic [4:0]            port_i,
+    input  wire logic       clk_i,
+    input  wire logic       rst_ni,
+    input  wire logic [4:0] port_i,
 
-    input  wire logic                  emap_we_i,
-    input  wire logic [11:0]           emap_addr_i,
-    input  wire node_pkg::emap_t       emap_data_i,
+    input  wire logic            emap_we_i,
+    input  wire logic [11:0]     emap_addr_i,
+    input  wire node_pkg::emap_t emap_data_i,
 
-    input  wire logic                  valid_i,
-    output logic                       take_o,
-    input  wire logic [15:0]           entry_i,
-    input  wire logic [3:0]            pos_i,
-    input  wire logic                  last_i,
-    input  wire logic [TokensLog2-1:0] token_i,
-    input  wire logic [RowW-1:0]       row_i,
+    input  wire logic                      valid_i,
+    output logic                           take_o,
+    input  wire logic [15:0]               entry_i,
+    input  wire logic [3:0]                pos_i,
+    input  wire logic                      last_i,
+    input  wire logic [Cfg.TokensLog2-1:0] token_i,
+    input  wire logic [RowW-1:0]           row_i,
 
-    output logic                       we_remote_o,   // to the target RAMs
-    output logic                       we_own_o,
-    output logic [1:0]                 wlist_o,
-    output logic [3:0]                 wpos_remote_o,
-    output logic [3:0]                 wpos_own_o,
-    output logic [ExpW+3:0]            wdata_o,
+    output logic                we_remote_o, // to the target RAMs
+    output logic                we_own_o,
+    output logic [1:0]          wlist_o,
+    output logic [3:0]          wpos_remote_o,
+    output logic [3:0]          wpos_own_o,
+    output logic [Cfg.ExpW+3:0] wdata_o,
 
-    output logic                       desc_valid_o,
-    input  wire logic                  desc_take_i,
-    output logic                       desc_bad_o,
-    output logic [4:0]                 desc_remote_o, // targets
-    output logic [4:0]                 desc_own_o,
-    output logic [N-1:0]               desc_gpus_o,   // GPUs with a target
-    output logic [1:0]                 desc_list_o,
-    output logic [TokensLog2-1:0]      desc_token_o,
-    output logic [RowW-1:0]            desc_row_o,
+    output logic                      desc_valid_o,
+    input  wire logic                 desc_take_i,
+    output logic                      desc_bad_o,
+    output logic [4:0]                desc_remote_o, // targets
+    output logic [4:0]                desc_own_o,
+    output logic [Cfg.N-1:0]          desc_gpus_o,   // GPUs with a target
+    output logic [1:0]                desc_list_o,
+    output logic [Cfg.TokensLog2-1:0] desc_token_o,
+    output logic [RowW-1:0]           desc_row_o,
 
-    output logic                       err_valid_o,
-    output error_pkg::err_e            err_code_o
+    output logic            err_valid_o,
+    output error_pkg::err_e err_code_o
 );
     localparam int unsigned WordW = 2;           // experts seen: four words of 2**BitW experts
-    localparam int unsigned BitW  = ExpW - WordW;
-    localparam int unsigned GpuW  = $clog2(N);
+    localparam int unsigned BitW  = Cfg.ExpW - WordW;
 
-    if (MaxExperts < 16) begin : gen_check
+    if (Cfg.MaxExperts < 16) begin : gen_check
         $error("send_list: MaxExperts must be at least 16");
     end
 
     logic             map_valid, remote, own, none, unmapped, seen, bad, take, desc_valid_q, bad_q;
-    logic [GpuW-1:0]  map_gpu;
+    logic [Cfg.GpuW-1:0]  map_gpu;
     logic [2**BitW-1:0] seen_word;
     logic             forget_q;
     logic [WordW-1:0] forget_word_q, word;
 
     lutram #(
-        .Width(1 + GpuW),
-        .Depth(MaxExperts)
+        .Width(1 + Cfg.GpuW),
+        .Depth(Cfg.MaxExperts)
     ) i_emap (
         .clk_i,
-        .we_i    (emap_we_i && emap_addr_i < 12'(MaxExperts)),
-        .waddr_i (emap_addr_i[ExpW-1:0]),
-        .wdata_i ({emap_data_i.valid && 32'(emap_data_i.gpu) < N, emap_data_i.gpu[GpuW-1:0]}),
-        .raddr_i (entry_i[ExpW-1:0]),
+        .we_i    (emap_we_i && emap_addr_i < 12'(Cfg.MaxExperts)),
+        .waddr_i (emap_addr_i[Cfg.ExpW-1:0]),
+        .wdata_i ({emap_data_i.valid && 32'(emap_data_i.gpu) < Cfg.N, emap_data_i.gpu[Cfg.GpuW-1:0]}),
+        .raddr_i (entry_i[Cfg.ExpW-1:0]),
         .rdata_o ({map_valid, map_gpu})
     );
 
     // Experts seen in this token; all words are cleared behind each token.
-    assign word = entry_i[ExpW-1:BitW];
+    assign word = entry_i[Cfg.ExpW-1:BitW];
 
     lutram #(
         .Width(2**BitW),
@@ -96,12 +90,12 @@ module send_list #(
     );
 
     assign none     = entry_i == 16'hffff;
-    assign unmapped = entry_i >= 16'(MaxExperts) || !map_valid;
+    assign unmapped = entry_i >= 16'(Cfg.MaxExperts) || !map_valid;
     assign seen     = seen_word[entry_i[BitW-1:0]];
     assign bad      = !none && (unmapped || seen);
     assign take     = valid_i && !desc_valid_q && !forget_q;
-    assign own      = take && !none && map_gpu == port_i[GpuW-1:0];
-    assign remote   = take && !none && map_gpu != port_i[GpuW-1:0];
+    assign own      = take && !none && map_gpu == port_i[Cfg.GpuW-1:0];
+    assign remote   = take && !none && map_gpu != port_i[Cfg.GpuW-1:0];
 
     assign take_o        = take;
     assign we_remote_o   = remote;
@@ -109,7 +103,7 @@ module send_list #(
     assign wlist_o       = desc_list_o;
     assign wpos_remote_o = desc_remote_o[3:0];
     assign wpos_own_o    = desc_own_o[3:0];
-    assign wdata_o       = {entry_i[ExpW-1:0], pos_i};
+    assign wdata_o       = {entry_i[Cfg.ExpW-1:0], pos_i};
     assign desc_valid_o  = desc_valid_q;
     assign desc_bad_o    = bad_q;
 
@@ -133,8 +127,8 @@ module send_list #(
             end
             if (remote) desc_remote_o <= desc_remote_o + 1'b1;
             if (own) desc_own_o <= desc_own_o + 1'b1;
-            for (int unsigned g = 0; g < N; g++) begin
-                if (take && !none && map_gpu == GpuW'(g)) desc_gpus_o[g] <= 1'b1;
+            for (int unsigned g = 0; g < Cfg.N; g++) begin
+                if (take && !none && map_gpu == Cfg.GpuW'(g)) desc_gpus_o[g] <= 1'b1;
             end
             if (take && bad) bad_q <= 1'b1;
         end

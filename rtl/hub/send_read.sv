@@ -11,52 +11,49 @@
 `default_nettype none
 
 module send_read #(
-    parameter int unsigned FlitBytes = 8,
-    parameter int unsigned AddrW     = 11,     // of a flit address in GPU memory
-    parameter int unsigned LenW      = 15,     // of the bytes of a transfer
-    parameter type         job_t     = logic,  // see send
-    localparam int unsigned FW    = 8 * FlitBytes,
-    localparam int unsigned FlitW = $clog2(FlitBytes)
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter int unsigned LenW = 15,  // of the bytes of a transfer
+    parameter type job_t = logic  // see send
 ) (
-    input  wire logic                  clk_i,
-    input  wire logic                  rst_ni,
-    input  wire logic [3:0]            k_last_i,       // entries of a row of the routing table, less 1
+    input  wire logic       clk_i,
+    input  wire logic       rst_ni,
+    input  wire logic [3:0] k_last_i, // entries of a row of the routing table, less 1
 
-    input  wire logic                  xfer_valid_i,
-    output logic                       xfer_take_o,
-    input  wire job_t                  xfer_i,
-    input  wire logic [AddrW-1:0]      from_i,
-    input  wire logic [LenW-FlitW-1:0] last_i,         // flits, less 1
-    input  wire logic                  ids_i,
+    input  wire logic                         xfer_valid_i,
+    output logic                              xfer_take_o,
+    input  wire job_t                         xfer_i,
+    input  wire logic [Cfg.AddrW-1:0]         from_i,
+    input  wire logic [LenW-Cfg.FlitLog2-1:0] last_i, // flits, less 1
+    input  wire logic                         ids_i,
 
-    output logic                       job_valid_o,    // slot a
-    input  wire logic                  job_take_i,
-    output job_t                       job_o,
-    output logic                       waits_o,        // slot b holds a transfer
-    output logic                       idle_o,         // no slot does
+    output logic      job_valid_o, // slot a
+    input  wire logic job_take_i,
+    output job_t      job_o,
+    output logic      waits_o,     // slot b holds a transfer
+    output logic      idle_o,      // no slot does
 
-    input  wire logic                  walk_valid_i,
-    output logic                       walk_ready_o,
-    input  wire logic [AddrW-1:0]      walk_addr_i,
-    output logic                       walk_rvalid_o,  // with rd_rdata_i
+    input  wire logic                 walk_valid_i,
+    output logic                      walk_ready_o,
+    input  wire logic [Cfg.AddrW-1:0] walk_addr_i,
+    output logic                      walk_rvalid_o, // with rd_rdata_i
 
-    output logic                       rd_valid_o,
-    input  wire logic                  rd_ready_i,
-    output logic [AddrW-1:0]           rd_addr_o,
-    input  wire logic                  rd_rvalid_i,
-    input  wire logic [FW-1:0]         rd_rdata_i,
+    output logic                      rd_valid_o,
+    input  wire logic                 rd_ready_i,
+    output logic [Cfg.AddrW-1:0]      rd_addr_o,
+    input  wire logic                 rd_rvalid_i,
+    input  wire logic [Cfg.FlitW-1:0] rd_rdata_i,
 
-    output logic                       pay_valid_o,
-    input  wire logic                  pay_take_i,
-    output logic [FW-1:0]              pay_data_o
+    output logic                 pay_valid_o,
+    input  wire logic            pay_take_i,
+    output logic [Cfg.FlitW-1:0] pay_data_o
 );
-    localparam int unsigned SubW = $clog2(isa_pkg::RouteBytes / FlitBytes);
+    localparam int unsigned SubW = $clog2(isa_pkg::RouteBytes / Cfg.FlitBytes);
 
     // ---- transfers ---------------------------------------------------------------------------------------------
     job_t                  job_b_q;
     logic                  move_b, reading_q, ids_q, pay_last, pay_gnt;
-    logic [AddrW-1:0]      from_q;
-    logic [LenW-FlitW-1:0] flit_q, last_q;   // flit to request, last one
+    logic [Cfg.AddrW-1:0]      from_q;
+    logic [LenW-Cfg.FlitLog2-1:0] flit_q, last_q;   // flit to request, last one
 
     assign move_b      = waits_o && (!job_valid_o || job_take_i);
     assign xfer_take_o = xfer_valid_i && (!reading_q || (pay_last && !ids_q)) && (!waits_o || move_b);
@@ -83,8 +80,8 @@ module send_read #(
             last_q  <= last_i;
             ids_q   <= ids_i;
         end else if (pay_last) begin
-            from_q <= {from_q[AddrW-1:SubW], SubW'(0)};
-            last_q <= (LenW-FlitW)'(k_last_i[3:FlitW-1]);
+            from_q <= {from_q[Cfg.AddrW-1:SubW], SubW'(0)};
+            last_q <= (LenW-Cfg.FlitLog2)'(k_last_i[3:Cfg.FlitLog2-1]);
             ids_q  <= 1'b0;
         end
         if (xfer_take_o || pay_last) flit_q <= '0;
@@ -101,7 +98,7 @@ module send_read #(
     assign pay_req       = reading_q && slots_q != 4'(Slots);
     assign walk_sel      = walk_valid_i && !pay_wait_q;
     assign rd_valid_o    = pay_req || walk_valid_i;
-    assign rd_addr_o     = walk_sel ? walk_addr_i : from_q + AddrW'(flit_q);
+    assign rd_addr_o     = walk_sel ? walk_addr_i : from_q + Cfg.AddrW'(flit_q);
     assign walk_ready_o  = rd_ready_i && walk_sel;
     assign pay_gnt       = pay_req && !walk_sel && rd_ready_i;
     assign walk_rvalid_o = rd_rvalid_i && !for_pay;
@@ -129,7 +126,7 @@ module send_read #(
     end
 
     fifo #(
-        .Width(FW),
+        .Width(Cfg.FlitW),
         .Depth(Slots + 1)
     ) i_pay (
         .clk_i, .rst_ni, .valid_i(pay_rvalid), .ready_o(pay_room), .data_i(rd_rdata_i),

@@ -14,86 +14,75 @@
 `default_nettype none
 
 module send_transfers #(
-    parameter int unsigned N          = 4,
-    parameter int unsigned FlitBytes  = 8,
-    parameter int unsigned AddrW      = 11,   // see send
-    parameter int unsigned Groups     = 16,
-    parameter int unsigned TokensLog2 = 16,
-    parameter int unsigned ShiftW     = 40,   // of a transfer's address
-    parameter bit            Reds     = 1'b1,
-    parameter red_pkg::set_t RedTypes = red_pkg::AllTypes,
-    parameter red_pkg::set_t RedOps   = red_pkg::AllOps,
-    parameter type           job_t    = logic, // see send
-    localparam int unsigned FlitW = $clog2(FlitBytes),
-    localparam int unsigned ByteW = AddrW + FlitW,
-    localparam int unsigned LenW  = (ByteW > 15) ? ByteW : 15,
-    localparam int unsigned GpuW  = $clog2(N),
-    localparam int unsigned RowAW = AddrW - $clog2(isa_pkg::RouteBytes / FlitBytes),
-    localparam int unsigned TokB  = TokensLog2 + GpuW
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter int unsigned ShiftW = 40,  // of a transfer's address
+    parameter type job_t = logic,  // see send
+    localparam int unsigned LenW = (Cfg.MemBytesLog2 > 15) ? Cfg.MemBytesLog2 : 15,
+    localparam int unsigned RowAW = Cfg.AddrW - $clog2(isa_pkg::RouteBytes / Cfg.FlitBytes)
 ) (
-    input  wire logic                        clk_i,
-    input  wire logic                        rst_ni,
-    input  wire logic                        go_i,
-    input  wire node_pkg::node_cfg_t         cfg_i,
+    input  wire logic                clk_i,
+    input  wire logic                rst_ni,
+    input  wire logic                go_i,
+    input  wire node_pkg::node_cfg_t cfg_i,
 
-    input  wire logic                        cmd_valid_i,
-    output logic                             cmd_ready_o,
-    input  wire isa_pkg::instr_t             cmd_i,
-    output logic                             walk_o,         // it begins, and has tokens
-    output logic [TokensLog2:0]              end_o,          // behind the last one, of the instruction begun last
-    input  wire logic                        drained_i,      // nothing that was taken is on its way
-    output logic                             retire_o,
+    input  wire logic               cmd_valid_i,
+    output logic                    cmd_ready_o,
+    input  wire isa_pkg::instr_t    cmd_i,
+    output logic                    walk_o,    // it begins, and has tokens
+    output logic [Cfg.TokensLog2:0] end_o,     // behind the last one, of the instruction begun last
+    input  wire logic               drained_i, // nothing that was taken is on its way
+    output logic                    retire_o,
 
-    input  wire logic                        group_we_i,
-    input  wire logic [3:0]                  group_addr_i,
-    input  wire logic [N-1:0]                group_data_i,
+    input  wire logic             group_we_i,
+    input  wire logic [3:0]       group_addr_i,
+    input  wire logic [Cfg.N-1:0] group_data_i,
 
     // the next token's targets, see send_list
-    input  wire logic                        walk_done_i,
-    input  wire logic                        desc_valid_i,
-    output logic                             desc_take_o,
-    input  wire logic                        lists_used_i,   // rows alone follow each other too fast for the lists: two wait, besides this one and the next
-    input  wire logic                        desc_bad_i,
-    input  wire logic [4:0]                  desc_remote_i,
-    input  wire logic [4:0]                  desc_own_i,
-    input  wire logic [N-1:0]                desc_gpus_i,
-    input  wire logic [1:0]                  desc_list_i,
-    input  wire logic [TokensLog2-1:0]       desc_token_i,
-    input  wire logic [RowAW-1:0]            desc_row_i,
+    input  wire logic                      walk_done_i,
+    input  wire logic                      desc_valid_i,
+    output logic                           desc_take_o,
+    input  wire logic                      lists_used_i, // rows alone follow each other too fast for the lists: two wait, besides this one and the next
+    input  wire logic                      desc_bad_i,
+    input  wire logic [4:0]                desc_remote_i,
+    input  wire logic [4:0]                desc_own_i,
+    input  wire logic [Cfg.N-1:0]          desc_gpus_i,
+    input  wire logic [1:0]                desc_list_i,
+    input  wire logic [Cfg.TokensLog2-1:0] desc_token_i,
+    input  wire logic [RowAW-1:0]          desc_row_i,
 
-    output logic                             arm_valid_o,
-    input  wire logic                        arm_ready_i,
-    output logic [node_pkg::TokenW-1:0]      arm_token_o,
-    output logic [4:0]                       arm_count_o,
-    input  wire logic                        tok_done_i,
+    output logic                        arm_valid_o,
+    input  wire logic                   arm_ready_i,
+    output logic [node_pkg::TokenW-1:0] arm_token_o,
+    output logic [4:0]                  arm_count_o,
+    input  wire logic                   tok_done_i,
 
-    output logic [GpuW-1:0]                  base_q_o,       // st: next row number at this GPU
-    input  wire logic [node_pkg::RowW-1:0]   base_row_i,
-    output logic                             base_take_o,    // and count it
+    output logic [Cfg.GpuW-1:0]            base_q_o,    // st: next row number at this GPU
+    input  wire logic [node_pkg::RowW-1:0] base_row_i,
+    output logic                           base_take_o, // and count it
 
-    output logic                             xfer_valid_o,
-    input  wire logic                        xfer_take_i,
-    output job_t                             xfer_o,
-    output logic [AddrW-1:0]                 xfer_from_o,    // its payload in own memory
-    output logic [LenW-FlitW-1:0]            xfer_last_o,    // flits of it, less 1
-    output logic                             xfer_ids_o,     // the expert IDs of the token follow the weights
+    output logic                         xfer_valid_o,
+    input  wire logic                    xfer_take_i,
+    output job_t                         xfer_o,
+    output logic [Cfg.AddrW-1:0]         xfer_from_o, // its payload in own memory
+    output logic [LenW-Cfg.FlitLog2-1:0] xfer_last_o, // flits of it, less 1
+    output logic                         xfer_ids_o,  // the expert IDs of the token follow the weights
 
     // constant until the next instruction
-    output packet_pkg::opcode_e              opcode_o,       // of uplink packets
-    output logic [15:0]                      group_o,        // target0 of MULTIMEM_ST and MULTIMEM_RED
-    output red_pkg::red_t                    kind_o,
-    output logic                             meta_o,         // gate weights go in META
-    output logic                             flat_o,         // rows land at their multimem address
+    output packet_pkg::opcode_e opcode_o, // of uplink packets
+    output logic [15:0]         group_o,  // target0 of MULTIMEM_ST and MULTIMEM_RED
+    output red_pkg::red_t       kind_o,
+    output logic                meta_o,   // gate weights go in META
+    output logic                flat_o,   // rows land at their multimem address
 
-    output logic                             err_valid_o,
-    output error_pkg::err_e                  err_code_o
+    output logic            err_valid_o,
+    output error_pkg::err_e err_code_o
 );
     import isa_pkg::*;
-    localparam int unsigned SubW = AddrW - RowAW;
+    localparam int unsigned SubW = Cfg.AddrW - RowAW;
 
     // Addresses are added in the bits of a memory address and one more, which says beyond memory and never gets lost again.
-    function automatic logic [ByteW:0] bits_of_memory(input logic [31:0] a);
-        return {a[31:ByteW] != '0, a[ByteW-1:0]};
+    function automatic logic [Cfg.MemBytesLog2:0] bits_of_memory(input logic [31:0] a);
+        return {a[31:Cfg.MemBytesLog2] != '0, a[Cfg.MemBytesLog2-1:0]};
     endfunction
 
     // ---- instruction -------------------------------------------------------------------------------------------
@@ -106,7 +95,7 @@ module send_transfers #(
     logic [1:0]       kind_q;
     logic             bare_q;        // rows alone
     logic [15:0]      imm_q;
-    logic [ByteW-1:0] from_byte_q;
+    logic [Cfg.MemBytesLog2-1:0] from_byte_q;
     logic [LenW-1:0]  bytes_q;
     logic [31:0]      to_q;
     logic             flat_q, is_red, strange;
@@ -114,8 +103,8 @@ module send_transfers #(
     logic             outside_q;     // the range of tokens, or of own bytes
     logic             empty_q;       // no byte: all of memory has 0 in bytes_q, too
     logic [15:0]      group;
-    logic [TokensLog2:0] range_end;
-    logic [N-1:0]     members;
+    logic [Cfg.TokensLog2:0] range_end;
+    logic [Cfg.N-1:0]     members;
 
     assign is_dyn      = kind_q == I_DYMULTIMEM_ST[1:0];
     assign is_st       = kind_q == I_ST[1:0];
@@ -123,12 +112,12 @@ module send_transfers #(
     assign is_multi    = kind_q == I_MULTIMEM_ST[1:0];
     assign by_token    = is_dyn || is_st;
 
-    if (Reds) begin : gen_reds
+    if (Cfg.Reds) begin : gen_reds
         logic red_q;
         always_ff @(posedge clk_i) if (accept) red_q <= cmd_i.op == I_MULTIMEM_RED;
         assign is_red  = red_q;
         assign kind_o  = red_q ? '{dtype: packet_pkg::dtype_e'(imm_q[10:8]), redop: packet_pkg::redop_e'(imm_q[14:12])} : '0;
-        assign strange = red_q && (imm_q[11] || imm_q[15] || !red_pkg::has(RedTypes, RedOps, kind_o));
+        assign strange = red_q && (imm_q[11] || imm_q[15] || !red_pkg::has(Cfg.RedTypes, Cfg.RedOps, kind_o));
     end else begin : gen_no_reds
         logic red_q;   // an error
         always_ff @(posedge clk_i) if (accept) red_q <= cmd_i.op == I_MULTIMEM_RED;
@@ -141,10 +130,10 @@ module send_transfers #(
     assign tokens_in   = cmd_i.op[1:0] inside {I_DYMULTIMEM_ST[1:0], I_ST[1:0]};
     assign walk_o      = accept && tokens_in && !no_tokens;
     assign group       = is_red ? 16'(imm_q[7:0]) : imm_q;
-    assign no_gpu      = !by_token && (is_multi ? group >= 16'(Groups) || members == '0 : imm_q >= 16'(N));
-    assign bad_cmd     = outside_q || (!by_token && (no_gpu || strange || (from_byte_q[FlitW-1:0] | to_q[FlitW-1:0]) != '0));
+    assign no_gpu      = !by_token && (is_multi ? group >= 16'(Cfg.Groups) || members == '0 : imm_q >= 16'(Cfg.N));
+    assign bad_cmd     = outside_q || (!by_token && (no_gpu || strange || (from_byte_q[Cfg.FlitLog2-1:0] | to_q[Cfg.FlitLog2-1:0]) != '0));
 
-    cmd_range #(.ByteW(ByteW), .TokensLog2(TokensLog2)) i_range (
+    cmd_range #(.Cfg(Cfg)) i_range (
         .first_i(cmd_i.a), .count_i(cmd_i.b), .token_shift_i(cfg_i.token_shift), .end_o(range_end), .no_tokens_o(no_tokens), .no_bytes_o(no_bytes)
     );
 
@@ -154,7 +143,7 @@ module send_transfers #(
             bare_q      <= cmd_i.flags[0];
             flat_q      <= cmd_i.flags[1];
             imm_q       <= cmd_i.imm;
-            from_byte_q <= cmd_i.a[ByteW-1:0];
+            from_byte_q <= cmd_i.a[Cfg.MemBytesLog2-1:0];
             bytes_q     <= cmd_i.b[LenW-1:0];
             to_q        <= cmd_i.c;
             empty_q     <= cmd_i.b == '0;
@@ -165,19 +154,19 @@ module send_transfers #(
     end
 
     lutram #(
-        .Width(N),
-        .Depth(Groups)
+        .Width(Cfg.N),
+        .Depth(Cfg.Groups)
     ) i_groups (
         .clk_i,
         .we_i    (group_we_i),
-        .waddr_i ($clog2(Groups)'(group_addr_i)),
+        .waddr_i ($clog2(Cfg.Groups)'(group_addr_i)),
         .wdata_i (group_data_i),
-        .raddr_i (imm_q[$clog2(Groups)-1:0]),
+        .raddr_i (imm_q[$clog2(Cfg.Groups)-1:0]),
         .rdata_o (members)
     );
 
-    logic [N-1:0] own_bit;  // one-hot own port
-    for (genvar g = 0; g < N; g++) begin : gen_own
+    logic [Cfg.N-1:0] own_bit;  // one-hot own port
+    for (genvar g = 0; g < Cfg.N; g++) begin : gen_own
         assign own_bit[g] = cfg_i.port == 5'(g);
     end
 
@@ -192,23 +181,23 @@ module send_transfers #(
     // ---- tokens into transfers ---------------------------------------------------------------------------------
     // x_q: bytes from the first own row to the token's. s_q: a shift register, one place per cycle: own port << (token_shift + row_shift) for the
     // multimem address, or a unicast row's number << row_shift. Both are ready long before the transfer that needs them.
-    logic [ByteW-1:0]          x_q, stride_q;
+    logic [Cfg.MemBytesLog2-1:0]          x_q, stride_q;
     logic [ShiftW-1:0]         s_q;
-    logic [TokB-1:0]           first_token_q;   // own port << token_shift
+    logic [Cfg.TokW-1:0]           first_token_q;   // own port << token_shift
     logic [3:0]                shift_q, shift_to;
     logic                      shift_end, s_port, s_row, s_shift, x_shift;
     logic                      gate_q, gate_own_q;   // the gate weights of the row taken last are still to come
-    logic [GpuW-1:0]           gate_gpu_q;
+    logic [Cfg.GpuW-1:0]           gate_gpu_q;
     logic [node_pkg::RowW-1:0] gate_row_q;
     logic [4:0]                remote_q, own_q;
-    logic [N-1:0]              gpus_q;
+    logic [Cfg.N-1:0]              gpus_q;
     logic [1:0]                list_q;
-    logic [TokensLog2-1:0]     token_q;
+    logic [Cfg.TokensLog2-1:0]     token_q;
     logic [RowAW-1:0]          row_q;
-    logic [GpuW-1:0]           gpu_q, port;
+    logic [Cfg.GpuW-1:0]           gpu_q, port;
     logic                      at_own, token_end, row_take, armed, may_arm;
 
-    assign port     = cfg_i.port[GpuW-1:0];
+    assign port     = cfg_i.port[Cfg.GpuW-1:0];
     assign at_own   = gpu_q == port;
     assign shift_to = (state_q == PORT) ? cfg_i.token_shift : cfg_i.row_shift;
     assign shift_end = shift_q == shift_to;
@@ -262,11 +251,11 @@ module send_transfers #(
     always_ff @(posedge clk_i) begin
         if (s_port) s_q <= walk_o ? ShiftW'(cfg_i.port) : '0;
         else if (s_row) s_q <= ShiftW'(bits_of_memory(32'(base_row_i)));
-        else if (s_shift) s_q <= is_st ? ShiftW'({s_q[ByteW] | s_q[ByteW-1], s_q[ByteW-2:0], 1'b0}) : s_q << 1;
-        if (state_q == PORT) first_token_q <= s_q[TokB-1:0];
+        else if (s_shift) s_q <= is_st ? ShiftW'({s_q[Cfg.MemBytesLog2] | s_q[Cfg.MemBytesLog2-1], s_q[Cfg.MemBytesLog2-2:0], 1'b0}) : s_q << 1;
+        if (state_q == PORT) first_token_q <= s_q[Cfg.TokW-1:0];
         if (accept) begin
-            x_q      <= ByteW'(cmd_i.a[TokensLog2-1:0]);
-            stride_q <= ByteW'(1);
+            x_q      <= Cfg.MemBytesLog2'(cmd_i.a[Cfg.TokensLog2-1:0]);
+            stride_q <= Cfg.MemBytesLog2'(1);
         end else if (x_shift) begin
             x_q      <= x_q << 1;
             stride_q <= stride_q << 1;
@@ -287,12 +276,12 @@ module send_transfers #(
             gate_row_q <= base_row_i;
         end
         if (desc_take_o || row_take || (state_q == GPU && !gpus_q[gpu_q])) begin
-            gpu_q <= ((desc_take_o ? port : gpu_q) == GpuW'(N - 1)) ? '0 : (desc_take_o ? port : gpu_q) + 1'b1;
+            gpu_q <= ((desc_take_o ? port : gpu_q) == Cfg.GpuW'(Cfg.N - 1)) ? '0 : (desc_take_o ? port : gpu_q) + 1'b1;
         end
     end
 
     // ---- arming ------------------------------------------------------------------------------------------------
-    logic [TokensLog2:0] in_flight_q;
+    logic [Cfg.TokensLog2:0] in_flight_q;
     assign may_arm     = cfg_i.in_flight == '0 || 17'(in_flight_q) != 17'(cfg_i.in_flight);
     assign arm_valid_o = state_q == ARM && may_arm;
     assign armed       = arm_valid_o && arm_ready_i;
@@ -304,43 +293,43 @@ module send_transfers #(
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni || go_i) in_flight_q <= '0;
-        else if (armed != done) in_flight_q <= in_flight_q + (armed ? (TokensLog2 + 1)'(1) : '1);
+        else if (armed != done) in_flight_q <= in_flight_q + (armed ? (Cfg.TokensLog2 + 1)'(1) : '1);
     end
 
     // ---- a transfer --------------------------------------------------------------------------------------------
     logic [ShiftW-1:0] xfer_addr;
-    logic [ByteW:0]    xfer_base, xfer_row;
-    logic [ByteW+1:0]  xfer_sum;
+    logic [Cfg.MemBytesLog2:0]    xfer_base, xfer_row;
+    logic [Cfg.MemBytesLog2+1:0]  xfer_sum;
     logic [LenW-1:0]   xfer_len, xfer_end;
     logic              xfer_st, xfer_loc;
 
     assign xfer_valid_o = gate_q || state_q == ROW;
 
     logic             dst_own;
-    logic [GpuW-1:0]  dst_gpu;
+    logic [Cfg.GpuW-1:0]  dst_gpu;
     assign dst_gpu = gate_q ? gate_gpu_q : gpu_q;
     assign dst_own = gate_q ? gate_own_q : at_own;
 
     always_comb begin
         xfer_base = is_dyn ? {1'b0, x_q} : !is_st ? bits_of_memory(to_q)
-                  : {1'b0, gate_q ? cfg_i.gt_base[ByteW-1:0] : cfg_i.xd_base[ByteW-1:0]};
-        xfer_row  = (gate_q && is_st) ? bits_of_memory(32'({gate_row_q, 7'd0})) : s_q[ByteW:0];
+                  : {1'b0, gate_q ? cfg_i.gt_base[Cfg.MemBytesLog2-1:0] : cfg_i.xd_base[Cfg.MemBytesLog2-1:0]};
+        xfer_row  = (gate_q && is_st) ? bits_of_memory(32'({gate_row_q, 7'd0})) : s_q[Cfg.MemBytesLog2:0];
         xfer_sum  = {1'b0, xfer_base} + {1'b0, xfer_row};
-        xfer_addr = {s_q[ShiftW-1:ByteW+2], s_q[ByteW+1] | xfer_sum[ByteW+1], xfer_sum[ByteW:0]};
-        xfer_from_o = !by_token ? from_byte_q[ByteW-1:FlitW] : !gate_q ? cfg_i.xs_base[ByteW-1:FlitW] + x_q[ByteW-1:FlitW]
-                    : {row_q, SubW'(32 / FlitBytes)};
+        xfer_addr = {s_q[ShiftW-1:Cfg.MemBytesLog2+2], s_q[Cfg.MemBytesLog2+1] | xfer_sum[Cfg.MemBytesLog2+1], xfer_sum[Cfg.MemBytesLog2:0]};
+        xfer_from_o = !by_token ? from_byte_q[Cfg.MemBytesLog2-1:Cfg.FlitLog2] : !gate_q ? cfg_i.xs_base[Cfg.MemBytesLog2-1:Cfg.FlitLog2] + x_q[Cfg.MemBytesLog2-1:Cfg.FlitLog2]
+                    : {row_q, SubW'(32 / Cfg.FlitBytes)};
         xfer_len  = !by_token ? bytes_q : !gate_q ? LenW'(cfg_i.row_bytes) : LenW'({cfg_i.k, 2'b00});
         xfer_end  = xfer_len - 1'b1;
         xfer_st   = is_dyn ? remote_q != '0 : is_st ? !dst_own : is_multi ? (members & ~own_bit) != '0 : imm_q[4:0] != cfg_i.port;
         xfer_loc  = is_dyn ? own_q != '0 : is_st ? dst_own : is_multi ? (members & own_bit) != '0 : imm_q[4:0] == cfg_i.port;
     end
 
-    assign xfer_last_o = xfer_end[LenW-1:FlitW];
+    assign xfer_last_o = xfer_end[LenW-1:Cfg.FlitLog2];
     assign xfer_ids_o  = is_st && gate_q;
     assign xfer_o      = '{
         st: xfer_st, loc: xfer_loc, addr: xfer_addr, pkts: xfer_end[LenW-1:7], tail: xfer_end[6:0], gate: gate_q,
         dst: is_st ? 5'(dst_gpu) : is_linear ? imm_q[4:0] : '0, list_no: list_q, remote: remote_q, own: own_q,
-        token: first_token_q | TokB'(token_q)
+        token: first_token_q | Cfg.TokW'(token_q)
     };
 
     logic unused;

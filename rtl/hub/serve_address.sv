@@ -13,55 +13,52 @@
 `default_nettype none
 
 module serve_address #(
-    parameter int unsigned FlitBytes = 8,
-    parameter int unsigned AddrW     = 11,    // of a flit
-    parameter int unsigned MaddrW    = 29,    // bits of a request's address
-    parameter int unsigned TgtW      = 7,     // of a target
-    parameter type         low_t     = logic  // see reduce_serve
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter int unsigned TgtW = 7,  // of a target
+    parameter type low_t = logic  // see reduce_serve
 ) (
     input  wire logic                clk_i,
     input  wire node_pkg::node_cfg_t cfg_i,
 
-    input  wire low_t                low_i,
-    input  wire logic [MaddrW-1:0]   x_i,            // address of the request
-    input  wire logic                dest_i,         // of the destination
-    input  wire logic [TgtW-1:0]     target_i,
-    input  wire logic [node_pkg::ExpertW-1:0] le_i,  // its local expert
-    input  wire logic [node_pkg::RowW-1:0]    row_i, // of the allocator
-    input  wire logic [AddrW-1:0]    static_delta_i, // static: flits from the source to the destination
+    input  wire low_t                         low_i,
+    input  wire logic [Cfg.MaddrW-1:0]        x_i,            // address of the request
+    input  wire logic                         dest_i,         // of the destination
+    input  wire logic [TgtW-1:0]              target_i,
+    input  wire logic [node_pkg::ExpertW-1:0] le_i,           // its local expert
+    input  wire logic [node_pkg::RowW-1:0]    row_i,          // of the allocator
+    input  wire logic [Cfg.AddrW-1:0]         static_delta_i, // static: flits from the source to the destination
 
-    input  wire logic                load_i,         // at most one of the four
-    input  wire logic                lookup_i,
-    input  wire logic                alloc_i,
-    input  wire logic                index_i,
-    input  wire logic                base_i,
-    output logic [AddrW-1:0]         addr_o
+    input  wire logic            load_i, // at most one of the four
+    input  wire logic            lookup_i,
+    input  wire logic            alloc_i,
+    input  wire logic            index_i,
+    input  wire logic            base_i,
+    output logic [Cfg.AddrW-1:0] addr_o
 );
-    localparam int unsigned LogF = $clog2(FlitBytes);
 
-    logic [AddrW-1:0] number, power, addend;
+    logic [Cfg.AddrW-1:0] number, power, addend;
     logic [4:0]       amount;
     logic             by_list;
 
     assign by_list = low_i.is_explicit || low_i.slots;
-    assign number  = low_i.is_static ? AddrW'(x_i >> LogF) : (lookup_i && by_list) ? AddrW'(x_i)
-                   : lookup_i ? AddrW'(le_i) : AddrW'({low_i.len_high, low_i.len_low});
+    assign number  = low_i.is_static ? Cfg.AddrW'(x_i >> Cfg.FlitLog2) : (lookup_i && by_list) ? Cfg.AddrW'(x_i)
+                   : lookup_i ? Cfg.AddrW'(le_i) : Cfg.AddrW'({low_i.len_high, low_i.len_low});
 
     always_comb begin
-        if (base_i)                       amount = low_i.is_static ? '0 : 5'(cfg_i.row_shift) - 5'(LogF);
+        if (base_i)                       amount = low_i.is_static ? '0 : 5'(cfg_i.row_shift) - 5'(Cfg.FlitLog2);
         else if (dest_i || low_i.slots)   amount = 5'(cfg_i.n_shift);
         else if (low_i.is_explicit)       amount = 5'(cfg_i.k_shift);
         else                              amount = cfg_i.cap_shift;
-        power = AddrW'(1) << amount;
-        if (alloc_i)                                  addend = AddrW'(row_i);
-        else if (index_i)                             addend = dest_i ? AddrW'(cfg_i.port) : AddrW'(target_i);
-        else if (dest_i ? low_i.st : low_i.slots)     addend = AddrW'(cfg_i.cb_base >> LogF);
-        else if (!dest_i)                             addend = AddrW'(cfg_i.yd_base >> LogF);
-        else                                          addend = low_i.is_static ? static_delta_i : AddrW'(cfg_i.out_base >> LogF);
+        power = Cfg.AddrW'(1) << amount;
+        if (alloc_i)                                  addend = Cfg.AddrW'(row_i);
+        else if (index_i)                             addend = dest_i ? Cfg.AddrW'(cfg_i.port) : Cfg.AddrW'(target_i);
+        else if (dest_i ? low_i.st : low_i.slots)     addend = Cfg.AddrW'(cfg_i.cb_base >> Cfg.FlitLog2);
+        else if (!dest_i)                             addend = Cfg.AddrW'(cfg_i.yd_base >> Cfg.FlitLog2);
+        else                                          addend = low_i.is_static ? static_delta_i : Cfg.AddrW'(cfg_i.out_base >> Cfg.FlitLog2);
     end
 
     always_ff @(posedge clk_i) begin
-        if (alloc_i || index_i || base_i) addr_o <= AddrW'(addr_o * power) + addend;
+        if (alloc_i || index_i || base_i) addr_o <= Cfg.AddrW'(addr_o * power) + addend;
         else if (load_i)                  addr_o <= number;
     end
 

@@ -11,59 +11,46 @@
 `default_nettype none
 
 module serve_arrive #(
-    parameter int unsigned N          = 4,
-    parameter int unsigned FlitBytes  = 8,
-    parameter int unsigned AddrW      = 11,    // of a flit
-    parameter int unsigned MaddrW     = 29,    // bits of an address that may be set
-    parameter int unsigned ExpIdxW    = 6,     // of an expert's number
-    parameter red_pkg::set_t RedTypes = red_pkg::AllTypes,
-    parameter red_pkg::set_t RedOps   = red_pkg::AllOps,
-    parameter type         low_t      = logic, // see reduce_serve
-    parameter type         high_t     = logic,
-    localparam int unsigned FW      = 8 * FlitBytes,
-    localparam int unsigned CtxW    = (N > 1) ? $clog2(N) : 1,
-    localparam int unsigned TgtW    = ExpIdxW + 1,
-    localparam int unsigned PerFlit = FlitBytes / 2,
-    localparam int unsigned BeatW   = (FlitBytes == 16) ? 2 : 3
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type low_t = logic,  // see reduce_serve
+    parameter type high_t = logic,
+    localparam int unsigned TgtW = Cfg.ExpW + 1
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
     input  wire node_pkg::node_cfg_t cfg_i,
 
-    input  wire logic                req_valid_i,
-    input  wire logic [FW-1:0]       req_data_i,
-    input  wire logic                req_last_i,
-    input  wire logic                req_err_i,   // it ends wrongly, with this flit
-    input  wire logic                own_valid_i,
-    output logic                     own_ready_o,
-    input  wire logic                own_last_i,
-    input  wire logic [FW-1:0]       own_data_i,
-    input  wire logic                own_static_i,
+    input  wire logic                 req_valid_i,
+    input  wire logic [Cfg.FlitW-1:0] req_data_i,
+    input  wire logic                 req_last_i,
+    input  wire logic                 req_err_i, // it ends wrongly, with this flit
+    input  wire logic                 own_valid_i,
+    output logic                      own_ready_o,
+    input  wire logic                 own_last_i,
+    input  wire logic [Cfg.FlitW-1:0] own_data_i,
+    input  wire logic                 own_static_i,
 
-    output logic                     valid_o,    // a flit
-    output logic [CtxW-1:0]          ctx_o,      // of its request
-    input  wire logic                full_i,     // the queue of ctx_o, at a request's first flit
-    output logic                     keep_o,     // it is not dropped
-    output logic                     push_o,     // and the last of its request
-    output logic [BeatW-1:0]         beat_o,     // its number
-    output low_t                     low_o,      // what it says, if it is the header, or a part of it
-    output high_t                    high_o,
-    output red_pkg::red_t            red_o,
-    output logic [PerFlit-1:0][TgtW-1:0] targets_o, // if it holds targets
+    output logic                           valid_o,   // a flit
+    output logic [Cfg.GpuW-1:0]            ctx_o,     // of its request
+    input  wire logic                      full_i,    // the queue of ctx_o, at a request's first flit
+    output logic                           keep_o,    // it is not dropped
+    output logic                           push_o,    // and the last of its request
+    output logic [Cfg.BeatW-1:0]           beat_o,    // its number
+    output low_t                           low_o,     // what it says, if it is the header, or a part of it
+    output high_t                          high_o,
+    output red_pkg::red_t                  red_o,
+    output logic [Cfg.Lanes-1:0][TgtW-1:0] targets_o, // if it holds targets
 
-    output logic                     err_valid_o, // a request is dropped
-    output error_pkg::err_e          err_code_o
+    output logic            err_valid_o, // a request is dropped
+    output error_pkg::err_e err_code_o
 );
     import packet_pkg::*;
     import error_pkg::*;
 
-    localparam int unsigned LogF = $clog2(FlitBytes);
-    localparam int unsigned HF   = 16 / FlitBytes;   // flits of a header
-
     logic             last, first, is_static, drop, stray;
-    logic [FW-1:0]    data;
-    logic [BeatW-1:0] rq_beat_q, own_beat_q;
-    logic [CtxW-1:0]  rq_ctx_q, own_ctx, own_ctx_q;
+    logic [Cfg.FlitW-1:0]    data;
+    logic [Cfg.BeatW-1:0] rq_beat_q, own_beat_q;
+    logic [Cfg.GpuW-1:0]  rq_ctx_q, own_ctx, own_ctx_q;
     logic             rq_static_q, rq_drop_q;
     header_t          header;
 
@@ -73,16 +60,16 @@ module serve_arrive #(
     assign last        = req_valid_i ? req_last_i : own_last_i;
     assign beat_o      = req_valid_i ? rq_beat_q : own_beat_q;
     assign first       = beat_o == '0;
-    assign own_ctx     = !first ? own_ctx_q : CtxW'(header.dst);
-    assign ctx_o       = !req_valid_i ? own_ctx : first ? CtxW'(header.src) : rq_ctx_q;
+    assign own_ctx     = !first ? own_ctx_q : Cfg.GpuW'(header.dst);
+    assign ctx_o       = !req_valid_i ? own_ctx : first ? Cfg.GpuW'(header.src) : rq_ctx_q;
     assign drop        = req_valid_i && (first ? stray || full_i : rq_drop_q);
-    assign stray       = 6'(header.src) >= 6'(N) || header.src == cfg_i.port || header.len == '0;
+    assign stray       = 6'(header.src) >= 6'(Cfg.N) || header.src == cfg_i.port || header.len == '0;
     assign keep_o      = !drop;
     assign push_o      = valid_o && last && !drop;
     assign err_valid_o = req_valid_i && first && drop;
     assign err_code_o  = stray ? ERR_LENGTH : ERR_WINDOW;
 
-    if (HF == 1) begin : gen_header1
+    if (Cfg.HeadFlits == 1) begin : gen_header1
         assign header    = data;
         assign is_static = req_valid_i ? header.opcode == OP_MULTIMEM_LD_REDUCE : own_static_i;
     end else begin : gen_header2
@@ -90,7 +77,7 @@ module serve_arrive #(
         assign is_static = !req_valid_i ? own_static_i : first ? header.opcode == OP_MULTIMEM_LD_REDUCE : rq_static_q;
     end
 
-    assign red_o = red_pkg::plain(RedTypes, RedOps) ? '0 : '{dtype: header.dtype, redop: header.redop};
+    assign red_o = red_pkg::plain(Cfg.RedTypes, Cfg.RedOps) ? '0 : '{dtype: header.dtype, redop: header.redop};
 
     always_comb begin
         low_o.len_low     = header.len[9:0];
@@ -104,15 +91,15 @@ module serve_arrive #(
         low_o.bad         = req_valid_i ? header.poison || req_err_i : header.tag[5];
         low_o.again       = header.tag[6] && !req_valid_i;
         low_o.st          = header.tag[7] && !req_valid_i;
-        low_o.over        = req_valid_i && (cfg_i.row_bytes < header.len || header.len[LogF-1:0] != '0
-                            || !red_pkg::has(RedTypes, RedOps, '{dtype: header.dtype, redop: header.redop})
+        low_o.over        = req_valid_i && (cfg_i.row_bytes < header.len || header.len[Cfg.FlitLog2-1:0] != '0
+                            || !red_pkg::has(Cfg.RedTypes, Cfg.RedOps, '{dtype: header.dtype, redop: header.redop})
                             || (!is_static && (header.cnt == '0 || header.cnt > 5'(TargetsMax))));
-        high_o.x          = header.addr[MaddrW-1:0];
-        high_o.over       = req_valid_i && (req_err_i || header.addr[47:MaddrW] != '0
-                            || (is_static && ((high_o.x >> (AddrW + LogF)) != '0 || header.addr[LogF-1:0] != '0)));
-        high_o.target     = {(header.target0 >> (4 + ExpIdxW)) != '0, header.target0[4 +: ExpIdxW]};
-        for (int unsigned l = 0; l < PerFlit; l++) begin
-            targets_o[l] = {data[16*l+4+ExpIdxW +: 12-ExpIdxW] != '0 || (req_valid_i && req_err_i), data[16*l+4 +: ExpIdxW]};
+        high_o.x          = header.addr[Cfg.MaddrW-1:0];
+        high_o.over       = req_valid_i && (req_err_i || header.addr[47:Cfg.MaddrW] != '0
+                            || (is_static && ((high_o.x >> (Cfg.MemBytesLog2)) != '0 || header.addr[Cfg.FlitLog2-1:0] != '0)));
+        high_o.target     = {(header.target0 >> (4 + Cfg.ExpW)) != '0, header.target0[4 +: Cfg.ExpW]};
+        for (int unsigned l = 0; l < Cfg.Lanes; l++) begin
+            targets_o[l] = {data[16*l+4+Cfg.ExpW +: 12-Cfg.ExpW] != '0 || (req_valid_i && req_err_i), data[16*l+4 +: Cfg.ExpW]};
         end
     end
 

@@ -7,31 +7,27 @@
 `default_nettype none
 
 module serve_copy #(
-    parameter int unsigned N         = 4,
-    parameter int unsigned FlitBytes = 8,
-    parameter int unsigned AddrW     = 11,   // of a flit
-    localparam int unsigned CtxW = (N > 1) ? $clog2(N) : 1
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
     input  wire node_pkg::node_cfg_t cfg_i,
 
-    input  wire logic                from_i,        // addr_i is that of the term
-    input  wire logic                push_i,        // addr_i is that of the destination, at GPU dst_i: the copy is complete
-    input  wire logic [AddrW-1:0]    addr_i,
-    input  wire logic [CtxW-1:0]     dst_i,
+    input  wire logic                 from_i, // addr_i is that of the term
+    input  wire logic                 push_i, // addr_i is that of the destination, at GPU dst_i: the copy is complete
+    input  wire logic [Cfg.AddrW-1:0] addr_i,
+    input  wire logic [Cfg.GpuW-1:0]  dst_i,
 
-    output logic                     copy_valid_o,
-    input  wire logic                copy_ready_i,
-    output isa_pkg::instr_t          copy_o,
-    output logic                     copy_busy_o,   // it runs
-    input  wire logic                copy_retire_i
+    output logic            copy_valid_o,
+    input  wire logic       copy_ready_i,
+    output isa_pkg::instr_t copy_o,
+    output logic            copy_busy_o, // it runs
+    input  wire logic       copy_retire_i
 );
-    localparam int unsigned LogF = $clog2(FlitBytes);
 
     logic             copy_q;
-    logic [AddrW-1:0] from_q, to_q;
-    logic [CtxW-1:0]  dst_q;
+    logic [Cfg.AddrW-1:0] from_q, to_q;
+    logic [Cfg.GpuW-1:0]  dst_q;
 
     assign copy_valid_o = copy_q && !copy_busy_o;
 
@@ -39,9 +35,9 @@ module serve_copy #(
         copy_o     = '0;
         copy_o.op  = isa_pkg::I_ST_LINEAR;
         copy_o.imm = 16'(dst_q);
-        copy_o.a   = 32'(from_q) << LogF;
+        copy_o.a   = 32'(from_q) << Cfg.FlitLog2;
         copy_o.b   = 32'(cfg_i.row_bytes);
-        copy_o.c   = 32'(to_q) << LogF;
+        copy_o.c   = 32'(to_q) << Cfg.FlitLog2;
     end
 
     always_ff @(posedge clk_i) begin

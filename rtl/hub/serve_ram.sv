@@ -11,83 +11,73 @@
 `default_nettype none
 
 module serve_ram #(
-    parameter int unsigned N         = 4,
-    parameter int unsigned FlitBytes = 8,
-    parameter int unsigned AddrW     = 11,    // of a flit
-    parameter int unsigned OpenRows  = 8,     // requests of a context, a power of two
-    parameter int unsigned TgtW      = 7,     // of a target
-    parameter red_pkg::set_t RedTypes = red_pkg::AllTypes,
-    parameter red_pkg::set_t RedOps   = red_pkg::AllOps,
-    parameter type         low_t     = logic, // see reduce_serve
-    parameter type         high_t    = logic,
-    localparam int unsigned CtxW    = (N > 1) ? $clog2(N) : 1,
-    localparam int unsigned SlotW   = $clog2(OpenRows),
-    localparam int unsigned PerFlit = FlitBytes / 2,
-    localparam int unsigned BeatW   = (FlitBytes == 16) ? 2 : 3
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter int unsigned TgtW = 7,  // of a target
+    parameter type low_t = logic,  // see reduce_serve
+    parameter type high_t = logic
 ) (
-    input  wire logic                clk_i,
+    input  wire logic clk_i,
 
     // arriving flits
-    input  wire logic                in_valid_i,
-    input  wire logic                in_keep_i,
-    input  wire logic [CtxW-1:0]     in_ctx_i,
-    input  wire logic [SlotW-1:0]    in_slot_i,
-    input  wire logic [BeatW-1:0]    in_beat_i,
-    input  wire low_t                in_low_i,
-    input  wire high_t               in_high_i,
-    input  wire red_pkg::red_t       in_red_i,
-    input  wire logic [PerFlit-1:0][TgtW-1:0] in_targets_i,
+    input  wire logic                           in_valid_i,
+    input  wire logic                           in_keep_i,
+    input  wire logic [Cfg.GpuW-1:0]            in_ctx_i,
+    input  wire logic [Cfg.OpenW-1:0]           in_slot_i,
+    input  wire logic [Cfg.BeatW-1:0]           in_beat_i,
+    input  wire low_t                           in_low_i,
+    input  wire high_t                          in_high_i,
+    input  wire red_pkg::red_t                  in_red_i,
+    input  wire logic [Cfg.Lanes-1:0][TgtW-1:0] in_targets_i,
 
     // set-up of a row of this context
-    input  wire logic [CtxW-1:0]     ctx_i,
-    input  wire logic                re_i,       // reads a word of its request
-    input  wire logic [SlotW-1:0]    slot_i,
-    input  wire logic [BeatW-1:0]    beat_i,
-    output low_t                     low_o,      // if it was word 0
-    output red_pkg::red_t            red_o,
-    output high_t                    high_o,     // word 1, or 0 if that holds both halves
-    output logic [PerFlit-1:0][TgtW-1:0] targets_o, // one of the others
-    input  wire logic                term_we_i,  // not in a cycle with in_valid_i
-    input  wire logic                term_row_i, // row slot
-    input  wire logic [3:0]          term_idx_i,
-    input  wire logic [AddrW-1:0]    term_addr_i,
+    input  wire logic [Cfg.GpuW-1:0]       ctx_i,
+    input  wire logic                      re_i,       // reads a word of its request
+    input  wire logic [Cfg.OpenW-1:0]      slot_i,
+    input  wire logic [Cfg.BeatW-1:0]      beat_i,
+    output low_t                           low_o,      // if it was word 0
+    output red_pkg::red_t                  red_o,
+    output high_t                          high_o,     // word 1, or 0 if that holds both halves
+    output logic [Cfg.Lanes-1:0][TgtW-1:0] targets_o,  // one of the others
+    input  wire logic                      term_we_i,  // not in a cycle with in_valid_i
+    input  wire logic                      term_row_i, // row slot
+    input  wire logic [3:0]                term_idx_i,
+    input  wire logic [Cfg.AddrW-1:0]      term_addr_i,
 
     // row_sum
     input  wire logic                sum_re_i,
-    input  wire logic [CtxW-1:0]     sum_ctx_i,
+    input  wire logic [Cfg.GpuW-1:0] sum_ctx_i,
     input  wire logic                sum_row_i,
     input  wire logic [3:0]          sum_idx_i,
     output logic                     sum_valid_o,
-    output logic [AddrW-1:0]         sum_addr_o
+    output logic [Cfg.AddrW-1:0]     sum_addr_o
 );
-    localparam int unsigned HF    = 16 / FlitBytes;   // flits of a header
     localparam int unsigned LowW  = $bits(low_t);
     localparam int unsigned HighW = $bits(high_t);
-    localparam bit          Plain = red_pkg::plain(RedTypes, RedOps);
+    localparam bit          Plain = red_pkg::plain(Cfg.RedTypes, Cfg.RedOps);
     localparam int unsigned RedW  = $bits(red_pkg::red_t);
-    localparam int unsigned RedAt = (HF == 1) ? LowW + HighW : LowW;   // type and operator stand above the rest of the first word
+    localparam int unsigned RedAt = (Cfg.HeadFlits == 1) ? LowW + HighW : LowW;   // type and operator stand above the rest of the first word
     localparam int unsigned RedEnd = RedAt + (Plain ? 0 : RedW);
-    localparam int unsigned HighAt = (HF == 1) ? LowW : 0;
+    localparam int unsigned HighAt = (Cfg.HeadFlits == 1) ? LowW : 0;
     localparam int unsigned HeadW = (RedEnd > HighW) ? RedEnd : HighW;
-    localparam int unsigned WordW = (HeadW > PerFlit * TgtW) ? HeadW : PerFlit * TgtW;
-    localparam int unsigned ReqWords = N * OpenRows * 2**BeatW;
-    localparam int unsigned RamDepth = ReqWords + N * 32;
+    localparam int unsigned WordW = (HeadW > Cfg.Lanes * TgtW) ? HeadW : Cfg.Lanes * TgtW;
+    localparam int unsigned ReqWords = Cfg.N * Cfg.OpenRows * 2**Cfg.BeatW;
+    localparam int unsigned RamDepth = ReqWords + Cfg.N * 32;
     localparam int unsigned RamAw    = $clog2(RamDepth);
 
     logic [WordW-1:0] in_word, rdata;
 
-    function automatic logic [RamAw-1:0] req_addr(input logic [CtxW-1:0] c, input logic [SlotW-1:0] s, input logic [BeatW-1:0] b);
+    function automatic logic [RamAw-1:0] req_addr(input logic [Cfg.GpuW-1:0] c, input logic [Cfg.OpenW-1:0] s, input logic [Cfg.BeatW-1:0] b);
         return RamAw'({c, s, b});
     endfunction
 
-    function automatic logic [RamAw-1:0] term_addr(input logic [CtxW-1:0] c, input logic slot, input logic [3:0] t);
+    function automatic logic [RamAw-1:0] term_addr(input logic [Cfg.GpuW-1:0] c, input logic slot, input logic [3:0] t);
         return {(RamAw-5)'(c) + (RamAw-5)'(ReqWords / 32), slot, t};
     endfunction
 
-    if (HF == 1) begin : gen_header1
+    if (Cfg.HeadFlits == 1) begin : gen_header1
         assign in_word = (in_beat_i == '0) ? WordW'({in_red_i, in_high_i, in_low_i}) : WordW'(in_targets_i);
     end else begin : gen_header2
-        assign in_word = (in_beat_i == '0) ? WordW'({in_red_i, in_low_i}) : (in_beat_i == BeatW'(1)) ? WordW'(in_high_i) : WordW'(in_targets_i);
+        assign in_word = (in_beat_i == '0) ? WordW'({in_red_i, in_low_i}) : (in_beat_i == Cfg.BeatW'(1)) ? WordW'(in_high_i) : WordW'(in_targets_i);
     end
 
     ram_sdp #(
@@ -106,8 +96,8 @@ module serve_ram #(
 
     assign low_o      = low_t'(rdata[LowW-1:0]);
     assign high_o     = high_t'(rdata[HighAt +: HighW]);
-    assign targets_o  = rdata[PerFlit*TgtW-1:0];
-    assign sum_addr_o = rdata[AddrW-1:0];
+    assign targets_o  = rdata[Cfg.Lanes*TgtW-1:0];
+    assign sum_addr_o = rdata[Cfg.AddrW-1:0];
 
     if (Plain) begin : gen_plain
         assign red_o = '0;

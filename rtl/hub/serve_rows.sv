@@ -8,63 +8,56 @@
 `default_nettype none
 
 module serve_rows #(
-    parameter int unsigned N         = 4,
-    parameter int unsigned FlitBytes = 8,
-    parameter int unsigned AddrW     = 11,    // of a flit
-    parameter red_pkg::set_t RedTypes = red_pkg::AllTypes,
-    parameter red_pkg::set_t RedOps   = red_pkg::AllOps,
-    parameter type         low_t     = logic, // see reduce_serve
-    localparam int unsigned CtxW = (N > 1) ? $clog2(N) : 1,
-    localparam int unsigned IdxW = $clog2(128 / FlitBytes),
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type low_t = logic,  // see reduce_serve
     localparam int unsigned PktW = 8
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
     input  wire node_pkg::node_cfg_t cfg_i,
 
-    output logic [N-1:0]             room_o,         // contexts with a place for a row
-    output logic                     dest_room_o,
-    input  wire logic [CtxW-1:0]     ctx_i,          // context whose row is being set up
-    input  wire logic                own_i,          // it is the own one
-    output logic                     slot_o,         // place of that row
-    input  wire logic                push_i,         // it is set up:
-    input  wire low_t                low_i,          // as it was asked for
-    input  wire logic                bad_i,          // poisoned, without terms
-    input  wire logic [AddrW-1:0]    addr_i,         // where it goes (st), or of dest_push_i
-    input  wire red_pkg::red_t       red_i,
-    input  wire logic                dest_push_i,    // where an own row goes
+    output logic [Cfg.N-1:0]          room_o,      // contexts with a place for a row
+    output logic                      dest_room_o,
+    input  wire logic [Cfg.GpuW-1:0]  ctx_i,       // context whose row is being set up
+    input  wire logic                 own_i,       // it is the own one
+    output logic                      slot_o,      // place of that row
+    input  wire logic                 push_i,      // it is set up:
+    input  wire low_t                 low_i,       // as it was asked for
+    input  wire logic                 bad_i,       // poisoned, without terms
+    input  wire logic [Cfg.AddrW-1:0] addr_i,      // where it goes (st), or of dest_push_i
+    input  wire red_pkg::red_t        red_i,
+    input  wire logic                 dest_push_i, // where an own row goes
 
-    output logic [N-1:0]             row_pend_o,     // contexts with a row
+    output logic [Cfg.N-1:0]         row_pend_o,     // contexts with a row
     output logic                     row_own_r_o,    // of the own context's oldest
     output logic                     row_own_again_o,
-    input  wire logic [CtxW-1:0]     row_ctx_i,
+    input  wire logic [Cfg.GpuW-1:0] row_ctx_i,
     output logic                     row_slot_o,     // place of the row below
     output logic [4:0]               row_last_o,     // terms, R included, less 1
     output logic                     row_use_r_o,
     output logic                     row_st_o,
     output logic                     row_zero_o,     // no term at all
     output logic                     row_poison_o,
-    output logic [AddrW-1:0]         row_dest_o,     // where it goes (st)
+    output logic [Cfg.AddrW-1:0]     row_dest_o,     // where it goes (st)
     output red_pkg::red_t            row_red_o,
     output logic [PktW-1:0]          row_last_pkt_o, // packets less 1
-    output logic [IdxW-1:0]          row_last_len_o, // flits of the last packet less 1
+    output logic [Cfg.PayW-1:0]      row_last_len_o, // flits of the last packet less 1
     input  wire logic                row_pop_i,
     output logic                     dest_valid_o,
     input  wire logic                dest_ready_i,
-    output logic [AddrW-1:0]         dest_addr_o,
+    output logic [Cfg.AddrW-1:0]     dest_addr_o,
     output logic                     dest_more_o
 );
-    localparam int unsigned LogF = $clog2(FlitBytes);
 
-    logic [N-1:0][1:0] set_q, sum_q;   // rows set up, rows summed, modulo 4
+    logic [Cfg.N-1:0][1:0] set_q, sum_q;   // rows set up, rows summed, modulo 4
     logic [4:0]        steps;          // less 1
     logic [14:0]       length;
-    logic [14-LogF:0]  flits;          // less 1
+    logic [14-Cfg.FlitLog2:0]  flits;          // less 1
     logic              alone, extra;
     logic [1:0]        own_r_q, own_again_q;
 
     always_comb begin
-        for (int unsigned c = 0; c < N; c++) begin
+        for (int unsigned c = 0; c < Cfg.N; c++) begin
             row_pend_o[c] = set_q[c] != sum_q[c];
             room_o[c]     = (set_q[c] ^ sum_q[c]) != 2'd2;
         end
@@ -77,11 +70,11 @@ module serve_rows #(
     assign extra  = low_i.use_r || (low_i.again && !bad_i);
     assign steps  = alone ? '0 : low_i.cnt - 5'(!extra);
     assign length = (!(own_i || low_i.st) || low_i.is_static) ? {low_i.len_high, low_i.len_low} : cfg_i.row_bytes;
-    assign flits  = (15-LogF)'((length - 15'd1) >> LogF);
+    assign flits  = (15-Cfg.FlitLog2)'((length - 15'd1) >> Cfg.FlitLog2);
 
     lutram #(
-        .Width(9 + AddrW + PktW + IdxW),
-        .Depth(2**(CtxW+1))
+        .Width(9 + Cfg.AddrW + PktW + Cfg.PayW),
+        .Depth(2**(Cfg.GpuW+1))
     ) i_rows (
         .clk_i,
         .we_i    (push_i),
@@ -91,18 +84,18 @@ module serve_rows #(
         .rdata_o ({row_last_o, row_use_r_o, row_st_o, row_zero_o, row_poison_o, row_dest_o, row_last_pkt_o, row_last_len_o})
     );
 
-    if (red_pkg::plain(RedTypes, RedOps)) begin : gen_plain
+    if (red_pkg::plain(Cfg.RedTypes, Cfg.RedOps)) begin : gen_plain
         assign row_red_o = '0;
         logic unused_red;
         assign unused_red = ^red_i;
     end else begin : gen_red
-        lutram #(.Width($bits(red_pkg::red_t)), .Depth(2**(CtxW+1))) i_red (
+        lutram #(.Width($bits(red_pkg::red_t)), .Depth(2**(Cfg.GpuW+1))) i_red (
             .clk_i, .we_i(push_i), .waddr_i({ctx_i, slot_o}), .wdata_i(red_i), .raddr_i({row_ctx_i, row_slot_o}), .rdata_o(row_red_o)
         );
     end
 
-    assign row_own_r_o     = own_r_q[sum_q[CtxW'(cfg_i.port)][0]];
-    assign row_own_again_o = own_again_q[sum_q[CtxW'(cfg_i.port)][0]];
+    assign row_own_r_o     = own_r_q[sum_q[Cfg.GpuW'(cfg_i.port)][0]];
+    assign row_own_again_o = own_again_q[sum_q[Cfg.GpuW'(cfg_i.port)][0]];
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
@@ -119,7 +112,7 @@ module serve_rows #(
     end
 
     promise_fifo #(
-        .Width(AddrW + 1)
+        .Width(Cfg.AddrW + 1)
     ) i_dest (
         .clk_i, .rst_ni,
         .promise_i (dest_push_i), .room_o(dest_room_o), .push_i(dest_push_i), .data_i({low_i.more, addr_i}),

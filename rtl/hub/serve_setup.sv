@@ -13,88 +13,71 @@
 `default_nettype none
 
 module serve_setup #(
-    parameter int unsigned N          = 4,
-    parameter int unsigned FlitBytes  = 8,
-    parameter int unsigned AddrW      = 11,    // of a flit
-    parameter int unsigned MaddrW     = 29,    // bits of a request's address
-    parameter int unsigned OpenRows   = 8,     // requests of a context, a power of two
-    parameter int unsigned MaxExperts = 64,
-    parameter red_pkg::set_t RedTypes = red_pkg::AllTypes,
-    parameter red_pkg::set_t RedOps   = red_pkg::AllOps,
-    parameter type         low_t      = logic, // see reduce_serve
-    parameter type         high_t     = logic,
-    localparam int unsigned CtxW    = (N > 1) ? $clog2(N) : 1,
-    localparam int unsigned SlotW   = $clog2(OpenRows),
-    localparam int unsigned ExpIdxW = $clog2(MaxExperts),
-    localparam int unsigned TgtW    = ExpIdxW + 1,
-    localparam int unsigned PerFlit = FlitBytes / 2,
-    localparam int unsigned BeatW   = (FlitBytes == 16) ? 2 : 3,
-    localparam int unsigned TokenW  = node_pkg::TokenW,
-    localparam int unsigned RowW    = node_pkg::RowW
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type low_t = logic,  // see reduce_serve
+    parameter type high_t = logic,
+    localparam int unsigned TgtW = Cfg.ExpW + 1
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
     input  wire logic                go_i,
     input  wire node_pkg::node_cfg_t cfg_i,
 
-    input  wire logic                emap_we_i,
-    input  wire logic [11:0]         emap_addr_i,
-    input  wire node_pkg::emap_t     emap_data_i,
-    input  wire logic [AddrW-1:0]    static_delta_i, // static: flits from the source to the destination
+    input  wire logic                 emap_we_i,
+    input  wire logic [11:0]          emap_addr_i,
+    input  wire node_pkg::emap_t      emap_data_i,
+    input  wire logic [Cfg.AddrW-1:0] static_delta_i, // static: flits from the source to the destination
 
-    input  wire logic [N-1:0]        some_i,      // contexts with a request
-    input  wire logic [N-1:0]        room_i,      // contexts with a place for a row
-    input  wire logic                dest_room_i, // a place for a destination
-    input  wire logic                wait_i,      // a flit arrives
-    output logic [CtxW-1:0]          ctx_o,       // whose row it is
-    output logic                     own_o,       // of the own port
+    input  wire logic [Cfg.N-1:0] some_i,      // contexts with a request
+    input  wire logic [Cfg.N-1:0] room_i,      // contexts with a place for a row
+    input  wire logic             dest_room_i, // a place for a destination
+    input  wire logic             wait_i,      // a flit arrives
+    output logic [Cfg.GpuW-1:0]   ctx_o,       // whose row it is
+    output logic                  own_o,       // of the own port
 
-    output logic                     re_o,        // word of a request, here in the next cycle
-    input  wire logic [SlotW-1:0]    rptr_i,      // the context's oldest request, without wait_i
-    output logic [SlotW-1:0]         slot_o,
-    output logic [BeatW-1:0]         beat_o,
-    input  wire low_t                low_i,
-    input  wire red_pkg::red_t       red_i,
-    input  wire high_t               high_i,
-    input  wire logic [PerFlit-1:0][TgtW-1:0] targets_i,
+    output logic                                re_o,   // word of a request, here in the next cycle
+    input  wire logic [Cfg.OpenW-1:0]           rptr_i, // the context's oldest request, without wait_i
+    output logic [Cfg.OpenW-1:0]                slot_o,
+    output logic [Cfg.BeatW-1:0]                beat_o,
+    input  wire low_t                           low_i,
+    input  wire red_pkg::red_t                  red_i,
+    input  wire high_t                          high_i,
+    input  wire logic [Cfg.Lanes-1:0][TgtW-1:0] targets_i,
 
-    output logic                     al_req_valid_o,
-    input  wire logic                al_req_ready_i,
-    output logic [node_pkg::ExpertW-1:0] al_req_le_o,
-    output logic [TokenW-1:0]        al_req_token_o,
-    input  wire logic                al_resp_valid_i,
-    input  wire logic [RowW-1:0]     al_resp_row_i,
-    input  wire logic                al_resp_err_i,
+    output logic                           al_req_valid_o,
+    input  wire logic                      al_req_ready_i,
+    output logic [node_pkg::ExpertW-1:0]   al_req_le_o,
+    output logic [node_pkg::TokenW-1:0]    al_req_token_o,
+    input  wire logic                      al_resp_valid_i,
+    input  wire logic [node_pkg::RowW-1:0] al_resp_row_i,
+    input  wire logic                      al_resp_err_i,
 
-    output logic [AddrW-1:0]         addr_o,      // an address of the row
-    output logic                     term_o,      // of the term term_idx_o; may be repeated, once without wait_i
-    output logic                     term_we_o,   // to be written: it, or the destination, which is the row's last term (again)
-    output logic [3:0]               term_idx_o,
-    output logic                     dest_push_o, // of the destination of an own row
+    output logic [Cfg.AddrW-1:0] addr_o,      // an address of the row
+    output logic                 term_o,      // of the term term_idx_o; may be repeated, once without wait_i
+    output logic                 term_we_o,   // to be written: it, or the destination, which is the row's last term (again)
+    output logic [3:0]           term_idx_o,
+    output logic                 dest_push_o, // of the destination of an own row
 
-    output logic                     pop_o,
-    output low_t                     low_o,
-    output logic                     bad_o,
-    output red_pkg::red_t            red_o,
-    output error_pkg::err_e          err_o,       // why it is bad
-    output logic                     idle_o
+    output logic            pop_o,
+    output low_t            low_o,
+    output logic            bad_o,
+    output red_pkg::red_t   red_o,
+    output error_pkg::err_e err_o, // why it is bad
+    output logic            idle_o
 );
     import error_pkg::*;
 
-    localparam int unsigned HF    = 16 / FlitBytes;    // flits of a header
-    localparam int unsigned LaneW = $clog2(PerFlit);
-    localparam int unsigned LogF  = $clog2(FlitBytes);
-    localparam int unsigned OverW = (AddrW < 15 - LogF) ? AddrW : 15 - LogF;   // of the flits that a row may lie behind memory's end
+    localparam int unsigned OverW = (Cfg.AddrW < 15 - Cfg.FlitLog2) ? Cfg.AddrW : 15 - Cfg.FlitLog2;   // of the flits that a row may lie behind memory's end
 
     typedef enum logic [3:0] {Idle, Head0, Head1, Start, Begin, Fetch, Target, Lookup, Ask, Answer, Shift1, Shift2, Store, Done} state_e;
     state_e state_q, state_d;
 
-    logic [N-1:0]     can_set, grant;
-    logic [CtxW-1:0]  pick;
-    logic [SlotW-1:0] rptr_q;
+    logic [Cfg.N-1:0]     can_set, grant;
+    logic [Cfg.GpuW-1:0]  pick;
+    logic [Cfg.OpenW-1:0] rptr_q;
     high_t            high_q;
     logic             here, plain, over, last_term, stored;   // here: a unit of this GPU made the row
-    logic [AddrW:0]   behind;            // the flit behind a static row
+    logic [Cfg.AddrW:0]   behind;            // the flit behind a static row
     logic [4:0]       t_q, t_next;
     logic [3:0]       lane_t;
     logic [TgtW-1:0]  tgt_q;
@@ -105,18 +88,18 @@ module serve_setup #(
     logic             in_dest_q;         // addr_o is for the destination, not for a term
 
     always_comb begin
-        for (int unsigned c = 0; c < N; c++) can_set[c] = some_i[c] && room_i[c] && (dest_room_i || 5'(c) != cfg_i.port);
+        for (int unsigned c = 0; c < Cfg.N; c++) can_set[c] = some_i[c] && room_i[c] && (dest_room_i || 5'(c) != cfg_i.port);
     end
 
-    rr_arb #(.N(N)) i_arb (
+    rr_arb #(.N(Cfg.N)) i_arb (
         .clk_i, .rst_ni, .clear_i(go_i), .req_i(can_set), .grant_o(grant), .idx_o(pick), .advance_i(state_q == Idle && can_set != '0)
     );
 
     assign own_o     = 5'(ctx_o) == cfg_i.port;
     assign here      = own_o || low_o.st;
     assign plain     = !low_o.is_static && !low_o.is_explicit && !low_o.slots;  // experts of a token
-    assign behind    = (AddrW+1)'(high_q.x[AddrW+LogF-1:LogF]) + (AddrW+1)'({low_o.len_high, low_o.len_low} >> LogF);
-    assign over      = low_o.over || high_q.over || (low_o.is_static && behind[AddrW] && behind[OverW-1:0] != '0);
+    assign behind    = (Cfg.AddrW+1)'(high_q.x[Cfg.MemBytesLog2-1:Cfg.FlitLog2]) + (Cfg.AddrW+1)'({low_o.len_high, low_o.len_low} >> Cfg.FlitLog2);
+    assign over      = low_o.over || high_q.over || (low_o.is_static && behind[Cfg.AddrW] && behind[OverW-1:0] != '0);
     assign lane_t    = t_q[3:0] - 4'(!here);   // the wire puts target 0 into the header
     assign t_next    = t_q + 1'b1;
     assign last_term = !in_dest_q && t_next == low_o.cnt;
@@ -127,7 +110,7 @@ module serve_setup #(
         state_d = state_q;
         re_o    = 1'b0;
         slot_o  = rptr_q;
-        beat_o  = BeatW'(HF) + BeatW'(lane_t >> LaneW);
+        beat_o  = Cfg.BeatW'(Cfg.HeadFlits) + Cfg.BeatW'(lane_t >> Cfg.LaneW);
         unique case (state_q)
             Idle:  if (can_set != '0) state_d = Head0;
             Head0: begin
@@ -137,9 +120,9 @@ module serve_setup #(
                 if (!wait_i) state_d = Head1;
             end
             Head1: begin
-                beat_o  = BeatW'(1);
-                re_o    = HF != 1;
-                state_d = (HF == 1 && low_i.is_static) ? Begin : Start;
+                beat_o  = Cfg.BeatW'(1);
+                re_o    = Cfg.HeadFlits != 1;
+                state_d = (Cfg.HeadFlits == 1 && low_i.is_static) ? Begin : Start;
             end
             Start:  state_d = Begin;
             Begin:  state_d = low_o.st ? (low_o.cnt == '0 ? Shift1 : Fetch) : own_o ? Shift2 : (over || low_o.bad) ? Done : low_o.is_static ? Store : Fetch;
@@ -168,9 +151,7 @@ module serve_setup #(
     assign term_idx_o  = t_q[3:0];
     assign dest_push_o = stored && in_dest_q && !low_o.st;
 
-    serve_address #(
-        .FlitBytes(FlitBytes), .AddrW(AddrW), .MaddrW(MaddrW), .TgtW(TgtW), .low_t(low_t)
-    ) i_address (
+    serve_address #(.Cfg(Cfg), .TgtW(TgtW), .low_t(low_t)) i_address (
         .clk_i, .cfg_i, .low_i(low_o), .x_i(high_q.x), .dest_i(in_dest_q), .target_i(tgt_q), .le_i(le), .row_i(al_resp_row_i), .static_delta_i,
         .load_i(state_q inside {Begin, Lookup} || (stored && ((low_o.st && last_term) || low_o.is_static))), .lookup_i(state_q == Lookup),
         .alloc_i(state_q == Answer && al_resp_valid_i), .index_i(state_q == Shift1), .base_i(state_q == Shift2), .addr_o
@@ -186,16 +167,16 @@ module serve_setup #(
             Head0: rptr_q <= rptr_i;
             Head1: begin
                 low_o <= low_i;
-                if (HF == 1) high_q <= high_i;
+                if (Cfg.HeadFlits == 1) high_q <= high_i;
             end
-            Start: if (HF != 1) high_q <= high_i;
+            Start: if (Cfg.HeadFlits != 1) high_q <= high_i;
             Begin: begin
                 bad_o     <= over || low_o.bad;
                 err_o     <= ERR_BOUNDS;
                 in_dest_q <= low_o.st ? low_o.cnt == '0 : own_o;
                 t_q       <= (own_o && !low_o.st) ? low_o.cnt : '0;
             end
-            Target: tgt_q <= (!here && t_q == '0) ? high_q.target : targets_i[lane_t[LaneW-1:0]];
+            Target: tgt_q <= (!here && t_q == '0) ? high_q.target : targets_i[lane_t[Cfg.LaneW-1:0]];
             Lookup: begin
                 le_q <= le;
                 if (plain && !mapped) begin
@@ -226,7 +207,7 @@ module serve_setup #(
         end
     end
 
-    if (red_pkg::plain(RedTypes, RedOps)) begin : gen_plain
+    if (red_pkg::plain(Cfg.RedTypes, Cfg.RedOps)) begin : gen_plain
         assign red_o = '0;
         logic unused_red;
         assign unused_red = ^red_i;
@@ -237,20 +218,20 @@ module serve_setup #(
     // ---- expert map: own experts --------------------------------------------------
     lutram #(
         .Width(1 + node_pkg::ExpertW),
-        .Depth(MaxExperts)
+        .Depth(Cfg.MaxExperts)
     ) i_emap (
         .clk_i,
-        .we_i    (emap_we_i && (emap_addr_i >> ExpIdxW) == '0),
-        .waddr_i (emap_addr_i[ExpIdxW-1:0]),
+        .we_i    (emap_we_i && (emap_addr_i >> Cfg.ExpW) == '0),
+        .waddr_i (emap_addr_i[Cfg.ExpW-1:0]),
         .wdata_i ({emap_data_i.valid && emap_data_i.gpu == cfg_i.port, emap_data_i.local_expert}),
-        .raddr_i (tgt_q[ExpIdxW-1:0]),
+        .raddr_i (tgt_q[Cfg.ExpW-1:0]),
         .rdata_o ({emap_mine, le})
     );
     assign mapped = emap_mine && !tgt_q[TgtW-1];
 
     assign al_req_valid_o = state_q == Ask && down_q == '0 && !bad_o;
     assign al_req_le_o    = le_q;
-    assign al_req_token_o = TokenW'(high_q.x);
+    assign al_req_token_o = node_pkg::TokenW'(high_q.x);
 
     logic unused;
     assign unused = ^{grant, al_resp_row_i, cfg_i};

@@ -11,51 +11,47 @@
 `default_nettype none
 
 module sum_add #(
-    parameter int unsigned FlitBytes = 8,
-    parameter red_pkg::set_t RedTypes = red_pkg::AllTypes,
-    parameter red_pkg::set_t RedOps   = red_pkg::AllOps,
-    parameter type         pass_t    = logic, // see row_sum
-    parameter type         tag_t     = logic,
-    localparam int unsigned FW    = 8 * FlitBytes
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type pass_t = logic,  // see row_sum
+    parameter type tag_t = logic
 ) (
-    input  wire logic             clk_i,
-    input  wire logic             rst_ni,
+    input  wire logic clk_i,
+    input  wire logic rst_ni,
 
-    input  wire logic             valid_i,       // a pass
-    input  wire pass_t            pass_i,
-    input  wire red_pkg::red_t    red_i,
-    input  wire logic             granted_i,     // its reads, but two of 16
-    output logic                  next_o,        // it is done
-    output logic                  fire_o,        // a flit goes in, one of each operand that the pass needs
-    input  wire logic             a_valid_i,
-    input  wire logic [FW-1:0]    a_data_i,
-    input  wire logic             b_valid_i,
-    input  wire logic [FW-1:0]    b_data_i,
-    input  wire logic             res_valid_i,
-    output logic                  res_ready_o,
-    input  wire logic [FW-1:0]    res_data_i,
-    input  wire logic             res_poison_i,  // the flit is not valid
+    input  wire logic                 valid_i,      // a pass
+    input  wire pass_t                pass_i,
+    input  wire red_pkg::red_t        red_i,
+    input  wire logic                 granted_i,    // its reads, but two of 16
+    output logic                      next_o,       // it is done
+    output logic                      fire_o,       // a flit goes in, one of each operand that the pass needs
+    input  wire logic                 a_valid_i,
+    input  wire logic [Cfg.FlitW-1:0] a_data_i,
+    input  wire logic                 b_valid_i,
+    input  wire logic [Cfg.FlitW-1:0] b_data_i,
+    input  wire logic                 res_valid_i,
+    output logic                      res_ready_o,
+    input  wire logic [Cfg.FlitW-1:0] res_data_i,
+    input  wire logic                 res_poison_i, // the flit is not valid
 
-    output logic                  own_promise_o, // a flit will come for memory; only with room
-    input  wire logic             own_room_i,
-    output logic                  up_promise_o,  // for the uplink
-    input  wire logic             up_room_i,
-    output logic                  valid_o,
-    output logic [FW-1:0]         data_o,
-    output tag_t                  tag_o,         // of its packet
-    output logic                  last_o,        // its last flit
+    output logic                 own_promise_o, // a flit will come for memory; only with room
+    input  wire logic            own_room_i,
+    output logic                 up_promise_o,  // for the uplink
+    input  wire logic            up_room_i,
+    output logic                 valid_o,
+    output logic [Cfg.FlitW-1:0] data_o,
+    output tag_t                 tag_o,         // of its packet
+    output logic                 last_o,        // its last flit
 
-    output logic                  busy_o
+    output logic busy_o
 );
-    localparam int unsigned IdxW     = $clog2(128 / FlitBytes);
     localparam int unsigned LongLast = 7;    // a packet of 8 flits or more hides the latency of memory and adder
 
-    logic [IdxW-1:0] idx_q;
+    logic [Cfg.PayW-1:0] idx_q;
     logic            idx_last, together, ready;
     logic [2:0]      still_q;        // cycles since all reads of the pass were granted
     tag_t            tag;
 
-    assign together      = !pass_i.last || pass_i.tag.own || idx_q != '0 || ((pass_i.tag.count >= IdxW'(LongLast)) ? granted_i : still_q == '1);
+    assign together      = !pass_i.last || pass_i.tag.own || idx_q != '0 || ((pass_i.tag.count >= Cfg.PayW'(LongLast)) ? granted_i : still_q == '1);
     assign idx_last      = idx_q == pass_i.tag.count;
     assign fire_o        = valid_i && ready && (!pass_i.need_a || a_valid_i) && (!pass_i.need_b || b_valid_i) && (!pass_i.need_r || res_valid_i) && together
                            && (!pass_i.last || (pass_i.tag.own ? own_room_i : up_room_i));
@@ -76,12 +72,7 @@ module sum_add #(
         else if (still_q != '1)   still_q <= still_q + 1'b1;
     end
 
-    packet_acc #(
-        .FlitBytes(FlitBytes),
-        .MetaWidth($bits(tag_t) + 1),
-        .RedTypes(RedTypes),
-        .RedOps(RedOps)
-    ) i_acc (
+    packet_acc #(.Cfg(Cfg), .MetaWidth($bits(tag_t) + 1)) i_acc (
         .clk_i, .rst_ni,
         .valid_i (fire_o), .ready_o(ready), .idx_i(idx_q), .first_i(pass_i.first), .pair_i(pass_i.pair),
         .a_i     (b_data_i),

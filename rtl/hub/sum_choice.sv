@@ -13,41 +13,38 @@
 `default_nettype none
 
 module sum_choice #(
-    parameter int unsigned N         = 4,
-    parameter int unsigned FlitBytes = 8,
-    parameter int unsigned PartPkts  = 4,    // credits of one requester
-    localparam int unsigned CtxW  = (N > 1) ? $clog2(N) : 1
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
     input  wire logic                go_i,
     input  wire node_pkg::node_cfg_t cfg_i,
 
-    input  wire logic [N-1:0]        row_pend_i,      // contexts with a row
-    input  wire logic                row_own_r_i,     // of the own context's next row: ends with R
-    input  wire logic                row_own_again_i, // reads what the row before wrote
-    input  wire logic                res_free_i,      // a packet of R is here that nobody has claimed
+    input  wire logic [Cfg.N-1:0] row_pend_i,      // contexts with a row
+    input  wire logic             row_own_r_i,     // of the own context's next row: ends with R
+    input  wire logic             row_own_again_i, // reads what the row before wrote
+    input  wire logic             res_free_i,      // a packet of R is here that nobody has claimed
 
-    output logic                     valid_o,
-    input  wire logic                ready_i,
-    output logic [CtxW-1:0]          ctx_o,
-    output logic                     own_o,           // it is the own one
+    output logic                valid_o,
+    input  wire logic           ready_i,
+    output logic [Cfg.GpuW-1:0] ctx_o,
+    output logic                own_o, // it is the own one
 
-    input  wire logic                begin_i,         // a packet of ctx_o begins
-    input  wire logic                own_out_i,       // one of an own row is in memory
-    input  wire logic                up_out_i,        // one has left for the uplink
-    input  wire logic                up_st_i,         // which is an ST packet
-    input  wire logic [CtxW-1:0]     up_dst_i,        // to this port
+    input  wire logic                begin_i,          // a packet of ctx_o begins
+    input  wire logic                own_out_i,        // one of an own row is in memory
+    input  wire logic                up_out_i,         // one has left for the uplink
+    input  wire logic                up_st_i,          // which is an ST packet
+    input  wire logic [Cfg.GpuW-1:0] up_dst_i,         // to this port
     input  wire logic                part_crd_valid_i, // a credit of PART comes back from
     input  wire logic [4:0]          part_crd_port_i
 );
     localparam int unsigned PktW   = 8;                            // packets of a row
-    localparam int unsigned UpPkts = (FlitBytes < 16) ? 4 : 7;     // for the uplink, between their choice and their last flit
-    localparam int unsigned CrdW   = $clog2(PartPkts + 1);
+    localparam int unsigned UpPkts = (Cfg.FlitBytes < 16) ? 4 : 7;     // for the uplink, between their choice and their last flit
+    localparam int unsigned CrdW   = $clog2(Cfg.PartPkts + 1);
 
-    logic [N-1:0]           ready_ctx, grant, take, give, st_left;
-    logic [CtxW-1:0]        turn;
-    logic [N-1:0][CrdW-1:0] used_q;      // PART credits in use
+    logic [Cfg.N-1:0]           ready_ctx, grant, take, give, st_left;
+    logic [Cfg.GpuW-1:0]        turn;
+    logic [Cfg.N-1:0][CrdW-1:0] used_q;      // PART credits in use
     logic [CrdW-1:0]        limit;
     logic                   own_ready, own_first, own_begin, up_begin, up_room;
     logic [4:0]             inside_q;    // packets of own rows between their choice and memory
@@ -56,7 +53,7 @@ module sum_choice #(
     assign own_o     = 5'(ctx_o) == cfg_i.port;
     assign own_begin = begin_i && own_o;
     assign up_begin  = begin_i && !own_o;
-    assign limit     = (cfg_i.part_credits == '0 || cfg_i.part_credits > 8'(PartPkts)) ? CrdW'(PartPkts) : CrdW'(cfg_i.part_credits);
+    assign limit     = (cfg_i.part_credits == '0 || cfg_i.part_credits > 8'(Cfg.PartPkts)) ? CrdW'(Cfg.PartPkts) : CrdW'(cfg_i.part_credits);
     // The row before has as many packets: with fewer inside, the one with this number is in memory.
     assign own_ready = (!row_own_r_i || res_free_i)
                        && (!row_own_again_i || inside_q == '0 || PktW'(inside_q) < cfg_i.row_bytes[14:7]);
@@ -65,19 +62,19 @@ module sum_choice #(
     assign up_room = up_q < 6'(UpPkts) || cfg_i.row_bytes[14:7] == '0;
 
     always_comb begin
-        for (int unsigned c = 0; c < N; c++) begin
+        for (int unsigned c = 0; c < Cfg.N; c++) begin
             ready_ctx[c] = row_pend_i[c] && ((5'(c) == cfg_i.port) ? own_ready : used_q[c] != limit && up_room);
-            take[c]      = up_begin && ctx_o == CtxW'(c);
+            take[c]      = up_begin && ctx_o == Cfg.GpuW'(c);
             give[c]      = part_crd_valid_i && part_crd_port_i == 5'(c);
-            st_left[c]   = up_out_i && up_st_i && up_dst_i == CtxW'(c);
+            st_left[c]   = up_out_i && up_st_i && up_dst_i == Cfg.GpuW'(c);
         end
     end
 
     // Own rows wait for this unit alone, and combine has more of them than any requester: beside an uplink with enough to send, every second packet is theirs.
-    assign own_first = ready_ctx[CtxW'(cfg_i.port)] && !own_o && up_q >= 6'(UpPkts - 2);
+    assign own_first = ready_ctx[Cfg.GpuW'(cfg_i.port)] && !own_o && up_q >= 6'(UpPkts - 2);
     assign valid_o   = ready_ctx != '0;
 
-    rr_arb #(.N(N)) i_arb (
+    rr_arb #(.N(Cfg.N)) i_arb (
         .clk_i, .rst_ni, .clear_i(go_i), .req_i(ready_ctx), .grant_o(grant), .idx_o(turn), .advance_i(ready_i && valid_o && !own_first)
     );
 
@@ -87,14 +84,14 @@ module sum_choice #(
             inside_q <= '0;
             up_q     <= '0;
         end else begin
-            for (int unsigned c = 0; c < N; c++) begin
+            for (int unsigned c = 0; c < Cfg.N; c++) begin
                 if (take[c] != give[c] || st_left[c]) used_q[c] <= used_q[c] + CrdW'(take[c]) - CrdW'(give[c]) - CrdW'(st_left[c]);
             end
             if (up_begin != up_out_i)   up_q <= up_q + (up_out_i ? '1 : 6'd1);
             if (own_begin != own_out_i) inside_q <= inside_q + (own_out_i ? '1 : 5'd1);
         end
         if (go_i)                    ctx_o <= '0;
-        else if (ready_i && valid_o) ctx_o <= own_first ? CtxW'(cfg_i.port) : turn;
+        else if (ready_i && valid_o) ctx_o <= own_first ? Cfg.GpuW'(cfg_i.port) : turn;
     end
 
     logic unused;

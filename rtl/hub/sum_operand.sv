@@ -9,39 +9,36 @@
 `default_nettype none
 
 module sum_operand #(
-    parameter int unsigned FlitBytes = 8,
-    parameter int unsigned AddrW     = 11,
-    localparam int unsigned FW    = 8 * FlitBytes,
-    localparam int unsigned IdxW  = $clog2(128 / FlitBytes)
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
 ) (
-    input  wire logic             clk_i,
-    input  wire logic             rst_ni,
+    input  wire logic clk_i,
+    input  wire logic rst_ni,
 
-    input  wire logic             blk_valid_i,
-    input  wire logic             blk_need_i,   // has a part in it
-    input  wire logic [AddrW-1:0] blk_addr_i,
-    input  wire logic [IdxW-1:0]  blk_last_i,   // flits less 1
-    output logic                  blk_next_o,   // block done
-    output logic                  at_end_o,     // of a block of 16 flits at most 2 are still to be granted
+    input  wire logic                 blk_valid_i,
+    input  wire logic                 blk_need_i, // has a part in it
+    input  wire logic [Cfg.AddrW-1:0] blk_addr_i,
+    input  wire logic [Cfg.PayW-1:0]  blk_last_i, // flits less 1
+    output logic                      blk_next_o, // block done
+    output logic                      at_end_o,   // of a block of 16 flits at most 2 are still to be granted
 
-    output logic                  rd_valid_o,
-    input  wire logic             rd_ready_i,
-    output logic [AddrW-1:0]      rd_addr_o,
-    input  wire logic             rd_rvalid_i,
-    input  wire logic [FW-1:0]    rd_rdata_i,
+    output logic                      rd_valid_o,
+    input  wire logic                 rd_ready_i,
+    output logic [Cfg.AddrW-1:0]      rd_addr_o,
+    input  wire logic                 rd_rvalid_i,
+    input  wire logic [Cfg.FlitW-1:0] rd_rdata_i,
 
-    output logic                  valid_o,
-    input  wire logic             ready_i,
-    output logic [FW-1:0]         data_o
+    output logic                 valid_o,
+    input  wire logic            ready_i,
+    output logic [Cfg.FlitW-1:0] data_o
 );
     logic            grant, room, last;
-    logic [IdxW-1:0] idx_q;
+    logic [Cfg.PayW-1:0] idx_q;
 
     assign rd_valid_o = blk_valid_i && blk_need_i && room;
-    assign rd_addr_o  = blk_addr_i + AddrW'(idx_q);
+    assign rd_addr_o  = blk_addr_i + Cfg.AddrW'(idx_q);
     assign grant      = rd_valid_o && rd_ready_i;
     assign last       = idx_q == blk_last_i;
-    assign at_end_o   = IdxW == 4 && idx_q[IdxW-1:1] == '1 && blk_last_i == '1;
+    assign at_end_o   = Cfg.PayW == 4 && idx_q[Cfg.PayW-1:1] == '1 && blk_last_i == '1;
     assign blk_next_o = blk_valid_i && (!blk_need_i || (grant && last));
 
     always_ff @(posedge clk_i) begin
@@ -50,7 +47,7 @@ module sum_operand #(
     end
 
     promise_fifo #(
-        .Width(FW),
+        .Width(Cfg.FlitW),
         .Depth(16)
     ) i_data (
         .clk_i, .rst_ni,

@@ -8,43 +8,41 @@
 `default_nettype none
 
 module sum_own #(
-    parameter int unsigned FlitBytes = 8,
-    parameter int unsigned AddrW     = 11,   // of a flit
-    localparam int unsigned FW    = 8 * FlitBytes
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
 ) (
-    input  wire logic                 clk_i,
-    input  wire logic                 rst_ni,
+    input  wire logic clk_i,
+    input  wire logic rst_ni,
 
-    input  wire logic                 promise_i,     // only with room_o
+    input  wire logic                 promise_i,  // only with room_o
     output logic                      room_o,
-    input  wire logic                 push_i,        // what was promised
-    input  wire logic [FW-1:0]        data_i,
-    input  wire logic                 last_i,        // of its packet
-    input  wire logic                 row_last_i,    // its packet is the last of the row
+    input  wire logic                 push_i,     // what was promised
+    input  wire logic [Cfg.FlitW-1:0] data_i,
+    input  wire logic                 last_i,     // of its packet
+    input  wire logic                 row_last_i, // its packet is the last of the row
     input  wire logic                 poison_i,
 
-    input  wire logic                 dest_valid_i,  // where rows go
+    input  wire logic                 dest_valid_i, // where rows go
     output logic                      dest_ready_o,
-    input  wire logic [AddrW-1:0]     dest_addr_i,
-    input  wire logic                 dest_more_i,   // another row of the token follows
+    input  wire logic [Cfg.AddrW-1:0] dest_addr_i,
+    input  wire logic                 dest_more_i,  // another row of the token follows
 
-    output logic                      out_wr_valid_o,
-    input  wire logic                 out_wr_ready_i,
-    output logic [AddrW-1:0]          out_wr_addr_o,
-    output logic [FW-1:0]             out_wr_data_o,
-    output logic [FlitBytes-1:0]      out_wr_be_o,
+    output logic                     out_wr_valid_o,
+    input  wire logic                out_wr_ready_i,
+    output logic [Cfg.AddrW-1:0]     out_wr_addr_o,
+    output logic [Cfg.FlitW-1:0]     out_wr_data_o,
+    output logic [Cfg.FlitBytes-1:0] out_wr_be_o,
 
-    output logic                      pkt_done_o,    // a packet is in memory
-    output logic                      row_done_o,    // one cycle later: a row is
-    output logic                      row_more_o,    // dest_more_i of this row
-    output logic                      busy_o         // a flit is here
+    output logic pkt_done_o, // a packet is in memory
+    output logic row_done_o, // one cycle later: a row is
+    output logic row_more_o, // dest_more_i of this row
+    output logic busy_o      // a flit is here
 );
     logic             valid, last, row_last, poison, pop, row_end;
     logic             dest_q, dest_more_q;   // dest_addr_q is the address of the next flit
-    logic [AddrW-1:0] dest_addr_q;
+    logic [Cfg.AddrW-1:0] dest_addr_q;
 
     promise_fifo #(
-        .Width(FW + 3),
+        .Width(Cfg.FlitW + 3),
         .Depth(16)
     ) i_flits (
         .clk_i, .rst_ni,

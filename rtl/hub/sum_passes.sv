@@ -12,60 +12,54 @@
 `default_nettype none
 
 module sum_passes #(
-    parameter int unsigned N         = 4,
-    parameter int unsigned FlitBytes = 8,
-    parameter int unsigned AddrW     = 11,   // of a flit
-    parameter red_pkg::set_t RedTypes = red_pkg::AllTypes,
-    parameter red_pkg::set_t RedOps   = red_pkg::AllOps,
-    parameter type         pass_t    = logic, // see row_sum
-    parameter type         tag_t     = logic,
-    localparam int unsigned CtxW  = (N > 1) ? $clog2(N) : 1,
-    localparam int unsigned IdxW  = $clog2(128 / FlitBytes),
-    localparam int unsigned PktW  = 8        // packets of a row
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type pass_t = logic,  // see row_sum
+    parameter type tag_t = logic,
+    localparam int unsigned PktW = 8  // packets of a row
 ) (
-    input  wire logic                clk_i,
-    input  wire logic                rst_ni,
-    input  wire logic                go_i,
+    input  wire logic clk_i,
+    input  wire logic rst_ni,
+    input  wire logic go_i,
 
     input  wire logic                choice_valid_i,
     output logic                     choice_ready_o,
-    input  wire logic [CtxW-1:0]     ctx_i,          // from the cycle behind on
+    input  wire logic [Cfg.GpuW-1:0] ctx_i,   // from the cycle behind on
     input  wire logic                own_i,
-    output logic                     begin_o,        // its packet begins
-    output logic                     claim_o,        // and takes a packet of R
+    output logic                     begin_o, // its packet begins
+    output logic                     claim_o, // and takes a packet of R
 
     // row of ctx_i
-    input  wire logic [4:0]          row_last_i,     // terms, R included, less 1
-    input  wire logic                row_use_r_i,
-    input  wire logic                row_st_i,
-    input  wire logic                row_zero_i,     // no term at all
-    input  wire logic                row_poison_i,
-    input  wire logic [AddrW-1:0]    row_dest_i,     // where an ST row goes
-    input  wire red_pkg::red_t       row_red_i,
-    input  wire logic [PktW-1:0]     row_last_pkt_i, // packets less 1
-    input  wire logic [IdxW-1:0]     row_last_len_i, // flits of the last packet less 1
-    output logic                     row_pop_o,      // its last packet is under way
-    output logic                     term_re_o,
-    output logic [3:0]               term_idx_o,
-    input  wire logic                term_valid_i,   // term_addr_i is the address of the term asked for in the last cycle
-    input  wire logic [AddrW-1:0]    term_addr_i,
+    input  wire logic [4:0]           row_last_i,     // terms, R included, less 1
+    input  wire logic                 row_use_r_i,
+    input  wire logic                 row_st_i,
+    input  wire logic                 row_zero_i,     // no term at all
+    input  wire logic                 row_poison_i,
+    input  wire logic [Cfg.AddrW-1:0] row_dest_i,     // where an ST row goes
+    input  wire red_pkg::red_t        row_red_i,
+    input  wire logic [PktW-1:0]      row_last_pkt_i, // packets less 1
+    input  wire logic [Cfg.PayW-1:0]  row_last_len_i, // flits of the last packet less 1
+    output logic                      row_pop_o,      // its last packet is under way
+    output logic                      term_re_o,
+    output logic [3:0]                term_idx_o,
+    input  wire logic                 term_valid_i,   // term_addr_i is the address of the term asked for in the last cycle
+    input  wire logic [Cfg.AddrW-1:0] term_addr_i,
 
-    output logic                     pass_push_o,
-    input  wire logic                pass_room_i,    // push only then
-    output pass_t                    pass_o,
-    output logic [AddrW-1:0]         pass_a_o,       // first flit of what the first port reads, and the second
-    output logic [AddrW-1:0]         pass_b_o,
-    output red_pkg::red_t            pass_red_o
+    output logic                 pass_push_o,
+    input  wire logic            pass_room_i, // push only then
+    output pass_t                pass_o,
+    output logic [Cfg.AddrW-1:0] pass_a_o,    // first flit of what the first port reads, and the second
+    output logic [Cfg.AddrW-1:0] pass_b_o,
+    output red_pkg::red_t        pass_red_o
 );
     typedef enum logic [1:0] {Pick, Load, Terms} state_e;
     state_e state_q;
 
-    logic [N-1:0]     started_q;     // the packet number of the context's row is in the memory
+    logic [Cfg.N-1:0]     started_q;     // the packet number of the context's row is in the memory
     logic [PktW-1:0]  pkt, pkt_mem, pkt_q;
     logic             row_last, zero_q, use_r_q, final_step, is_term, advance;
     tag_t             tag_q;
     logic [4:0]       step_q, last_q;
-    logic [AddrW-1:0] addr, addr_q;
+    logic [Cfg.AddrW-1:0] addr, addr_q;
     logic             by_b_q;        // the second port reads the next single term
 
     assign choice_ready_o = state_q == Pick;
@@ -76,7 +70,7 @@ module sum_passes #(
 
     lutram #(
         .Width(PktW),
-        .Depth(N)
+        .Depth(Cfg.N)
     ) i_pkt_mem (
         .clk_i,
         .we_i    (begin_o),
@@ -91,7 +85,7 @@ module sum_passes #(
     assign is_term     = !(use_r_q && final_step) && !zero_q;
     assign advance     = state_q == Terms && pass_room_i && (term_valid_i || !is_term);
     assign pass_push_o = advance && (step_q != '0 || final_step);
-    assign addr        = term_addr_i + AddrW'({pkt_q, {IdxW{1'b0}}});
+    assign addr        = term_addr_i + Cfg.AddrW'({pkt_q, {Cfg.PayW{1'b0}}});
 
     assign term_re_o  = begin_o || state_q == Terms;
     assign term_idx_o = begin_o ? '0 : step_q[3:0] + 4'(advance);
@@ -127,7 +121,7 @@ module sum_passes #(
             tag_q.own      <= own_i && !row_st_i;
             tag_q.st       <= row_st_i;
             tag_q.dst      <= ctx_i;
-            tag_q.addr     <= row_dest_i + AddrW'({pkt, {IdxW{1'b0}}});
+            tag_q.addr     <= row_dest_i + Cfg.AddrW'({pkt, {Cfg.PayW{1'b0}}});
             tag_q.poison   <= row_poison_i;
             tag_q.row_last <= row_last;
             tag_q.count    <= row_last ? row_last_len_i : '1;
@@ -142,7 +136,7 @@ module sum_passes #(
         end
     end
 
-    if (red_pkg::plain(RedTypes, RedOps)) begin : gen_plain
+    if (red_pkg::plain(Cfg.RedTypes, Cfg.RedOps)) begin : gen_plain
         assign pass_red_o = '0;
         logic unused_red;
         assign unused_red = ^row_red_i;

@@ -13,60 +13,54 @@
 `default_nettype none
 
 module sum_push #(
-    parameter int unsigned N          = 4,
-    parameter int unsigned FlitBytes  = 8,
-    parameter int unsigned AddrW      = 11,  // of a flit
-    parameter int unsigned TokensLog2 = 12,  // of a GPU's tokens, at most
-    localparam int unsigned GpuW  = (N > 1) ? $clog2(N) : 1,
-    localparam int unsigned RowW  = node_pkg::RowW,
-    localparam int unsigned LineW = AddrW - 7 + $clog2(FlitBytes)  // a row's number: memory holds no more entries
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
     input  wire logic                go_i,
     input  wire node_pkg::node_cfg_t cfg_i,
 
-    input  wire logic                cmd_valid_i,
-    output logic                     cmd_ready_o,
-    input  wire isa_pkg::instr_t     cmd_i,
-    output logic                     retire_o,
-    output logic                     err_valid_o,   // BOUNDS
+    input  wire logic            cmd_valid_i,
+    output logic                 cmd_ready_o,
+    input  wire isa_pkg::instr_t cmd_i,
+    output logic                 retire_o,
+    output logic                 err_valid_o, // BOUNDS
 
-    output logic [GpuW-1:0]          src_o,
-    input  wire logic [RowW-1:0]     src_rows_i,    // rows received from it
-    input  wire logic [RowW-1:0]     own_base_i,    // first row of the own copies
+    output logic [Cfg.GpuW-1:0]            src_o,
+    input  wire logic [node_pkg::RowW-1:0] src_rows_i, // rows received from it
+    input  wire logic [node_pkg::RowW-1:0] own_base_i, // first row of the own copies
 
-    output logic                     entry_valid_o, // to entry_reader
-    input  wire logic                entry_ready_i,
-    output logic [LineW-1:0]         entry_row_o,
-    input  wire logic                entry_first_i,
-    input  wire logic [TokensLog2-1:0] entry_token_i,
-    input  wire logic                entry_got_i,
+    output logic                           entry_valid_o, // to entry_reader
+    input  wire logic                      entry_ready_i,
+    output logic [Cfg.LineW-1:0]           entry_row_o,
+    input  wire logic                      entry_first_i,
+    input  wire logic [Cfg.TokensLog2-1:0] entry_token_i,
+    input  wire logic                      entry_got_i,
 
-    output logic                     item_valid_o,  // row entry_row_o of GPU src_o, its entry is here
-    output logic [TokensLog2-1:0]    item_token_o,  // its token at home
-    input  wire logic                item_done_i,
-    input  wire logic                quiet_i        // none is on its way
+    output logic                      item_valid_o, // row entry_row_o of GPU src_o, its entry is here
+    output logic [Cfg.TokensLog2-1:0] item_token_o, // its token at home
+    input  wire logic                 item_done_i,
+    input  wire logic                 quiet_i       // none is on its way
 );
     typedef enum logic [2:0] {Idle, Bounds, Source, Row, Read, Build, Drain} state_e;
     state_e state_q;
 
     logic                  take, stop, source_end, taken, no_tokens;
-    logic [TokensLog2:0]   range_end;
-    logic [GpuW-1:0]       src_q, src_next, port;
+    logic [Cfg.TokensLog2:0]   range_end;
+    logic [Cfg.GpuW-1:0]       src_q, src_next, port;
     logic                  begun_q;                    // the tables of rows are filled
-    logic [N-1:0]          over_q;                     // nothing of the source is left in the range
-    logic [LineW-1:0]      base_q, base_end, row_q, end_q, next_row, end_row;
-    logic [TokensLog2:0]   limit_q;
-    logic [TokensLog2-1:0] token_q;
+    logic [Cfg.N-1:0]          over_q;                     // nothing of the source is left in the range
+    logic [Cfg.LineW-1:0]      base_q, base_end, row_q, end_q, next_row, end_row;
+    logic [Cfg.TokensLog2:0]   limit_q;
+    logic [Cfg.TokensLog2-1:0] token_q;
 
-    assign port        = GpuW'(cfg_i.port);
-    assign src_next    = (src_q == GpuW'(N - 1)) ? '0 : src_q + 1'b1;
+    assign port        = Cfg.GpuW'(cfg_i.port);
+    assign src_next    = (src_q == Cfg.GpuW'(Cfg.N - 1)) ? '0 : src_q + 1'b1;
     assign cmd_ready_o = state_q == Idle;
     assign take        = cmd_valid_i && cmd_ready_o;
     assign err_valid_o = take && no_tokens;
     assign src_o       = src_q;
-    assign base_end    = base_q + LineW'(src_rows_i);
+    assign base_end    = base_q + Cfg.LineW'(src_rows_i);
     assign stop        = {1'b0, token_q} >= limit_q;
     assign taken       = entry_got_i && !stop;
     assign source_end  = (state_q == Row && row_q == end_q) || (entry_got_i && stop);
@@ -78,16 +72,16 @@ module sum_push #(
     assign item_token_o  = token_q;
 
     /* verilator lint_off PINCONNECTEMPTY */
-    cmd_range #(.ByteW(AddrW + $clog2(FlitBytes)), .TokensLog2(TokensLog2)) i_range (
+    cmd_range #(.Cfg(Cfg)) i_range (
         .first_i(cmd_i.a), .count_i(cmd_i.b), .token_shift_i(cfg_i.token_shift), .end_o(range_end), .no_tokens_o(no_tokens), .no_bytes_o()
     );
     /* verilator lint_on PINCONNECTEMPTY */
 
-    lutram #(.Width(LineW), .Depth(N)) i_next (
+    lutram #(.Width(Cfg.LineW), .Depth(Cfg.N)) i_next (
         .clk_i, .we_i(state_q == Bounds || taken), .waddr_i(src_q), .wdata_i((state_q == Bounds) ? base_q : row_q + 1'b1),
         .raddr_i(src_q), .rdata_o(next_row)
     );
-    lutram #(.Width(LineW), .Depth(N)) i_end (
+    lutram #(.Width(Cfg.LineW), .Depth(Cfg.N)) i_end (
         .clk_i, .we_i(state_q == Bounds), .waddr_i(src_q), .wdata_i(base_end), .raddr_i(src_q), .rdata_o(end_row)
     );
 
@@ -114,21 +108,21 @@ module sum_push #(
         if (take) begin
             limit_q <= range_end;
             src_q   <= port;
-            base_q  <= LineW'(own_base_i);
+            base_q  <= Cfg.LineW'(own_base_i);
         end else if (state_q == Bounds || (state_q == Source && over_q[src_q]) || source_end || item_done_i) begin
             src_q <= src_next;
-            if (state_q == Bounds) base_q <= (src_q == GpuW'(N - 1)) ? '0 : base_end;
+            if (state_q == Bounds) base_q <= (src_q == Cfg.GpuW'(Cfg.N - 1)) ? '0 : base_end;
         end
-        for (int unsigned s = 0; s < N; s++) begin
+        for (int unsigned s = 0; s < Cfg.N; s++) begin
             if (take) over_q[s] <= cfg_i.port == 5'(s);
-            else if (source_end && src_q == GpuW'(s)) over_q[s] <= 1'b1;
+            else if (source_end && src_q == Cfg.GpuW'(s)) over_q[s] <= 1'b1;
         end
         if (state_q == Source) begin
             row_q <= next_row;
             end_q <= end_row;
         end
         if (entry_first_i) begin
-            for (int unsigned b = 0; b < TokensLog2; b++) token_q[b] <= entry_token_i[b] && 4'(b) < cfg_i.token_shift;
+            for (int unsigned b = 0; b < Cfg.TokensLog2; b++) token_q[b] <= entry_token_i[b] && 4'(b) < cfg_i.token_shift;
         end
     end
 

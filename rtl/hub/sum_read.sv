@@ -11,67 +11,62 @@
 `default_nettype none
 
 module sum_read #(
-    parameter int unsigned FlitBytes = 8,
-    parameter int unsigned AddrW     = 11,   // of a flit
-    parameter red_pkg::set_t RedTypes = red_pkg::AllTypes,
-    parameter red_pkg::set_t RedOps   = red_pkg::AllOps,
-    parameter type         pass_t    = logic, // see row_sum
-    localparam int unsigned FW    = 8 * FlitBytes
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type pass_t = logic  // see row_sum
 ) (
-    input  wire logic             clk_i,
-    input  wire logic             rst_ni,
+    input  wire logic clk_i,
+    input  wire logic rst_ni,
 
-    input  wire logic             push_i,    // only with room_o
-    output logic                  room_o,
-    input  wire pass_t            pass_i,
-    input  wire logic [AddrW-1:0] addr_a_i,  // first flit of its operands
-    input  wire logic [AddrW-1:0] addr_b_i,
-    input  wire red_pkg::red_t    red_i,     // what it does to its terms
+    input  wire logic                 push_i,   // only with room_o
+    output logic                      room_o,
+    input  wire pass_t                pass_i,
+    input  wire logic [Cfg.AddrW-1:0] addr_a_i, // first flit of its operands
+    input  wire logic [Cfg.AddrW-1:0] addr_b_i,
+    input  wire red_pkg::red_t        red_i,    // what it does to its terms
 
-    output logic                  suma_rd_valid_o,
-    input  wire logic             suma_rd_ready_i,
-    output logic [AddrW-1:0]      suma_rd_addr_o,
-    input  wire logic             suma_rd_rvalid_i,
-    input  wire logic [FW-1:0]    suma_rd_rdata_i,
-    output logic                  sumb_rd_valid_o,
-    input  wire logic             sumb_rd_ready_i,
-    output logic [AddrW-1:0]      sumb_rd_addr_o,
-    input  wire logic             sumb_rd_rvalid_i,
-    input  wire logic [FW-1:0]    sumb_rd_rdata_i,
+    output logic                      suma_rd_valid_o,
+    input  wire logic                 suma_rd_ready_i,
+    output logic [Cfg.AddrW-1:0]      suma_rd_addr_o,
+    input  wire logic                 suma_rd_rvalid_i,
+    input  wire logic [Cfg.FlitW-1:0] suma_rd_rdata_i,
+    output logic                      sumb_rd_valid_o,
+    input  wire logic                 sumb_rd_ready_i,
+    output logic [Cfg.AddrW-1:0]      sumb_rd_addr_o,
+    input  wire logic                 sumb_rd_rvalid_i,
+    input  wire logic [Cfg.FlitW-1:0] sumb_rd_rdata_i,
 
-    output logic                  valid_o,   // oldest pass
-    output pass_t                 pass_o,
-    output red_pkg::red_t         red_o,
-    output logic                  granted_o, // its reads: all of a pass of fewer than 16 flits, of 16 all but two
-    input  wire logic             next_i,    // it is done
-    input  wire logic             fire_i,    // takes a flit of those operands that it needs
-    output logic                  a_valid_o,
-    output logic [FW-1:0]         a_data_o,
-    output logic                  b_valid_o,
-    output logic [FW-1:0]         b_data_o
+    output logic                 valid_o,   // oldest pass
+    output pass_t                pass_o,
+    output red_pkg::red_t        red_o,
+    output logic                 granted_o, // its reads: all of a pass of fewer than 16 flits, of 16 all but two
+    input  wire logic            next_i,    // it is done
+    input  wire logic            fire_i,    // takes a flit of those operands that it needs
+    output logic                 a_valid_o,
+    output logic [Cfg.FlitW-1:0] a_data_o,
+    output logic                 b_valid_o,
+    output logic [Cfg.FlitW-1:0] b_data_o
 );
-    localparam int unsigned IdxW = $clog2(128 / FlitBytes);
 
     logic [1:0]       wptr_q, aptr_q, bptr_q, dptr_q;
     logic             a_next, b_next, a_need, b_need, a_end, b_end;
-    logic [AddrW-1:0] a_addr, b_addr;
-    logic [IdxW-1:0]  a_count, b_count;
+    logic [Cfg.AddrW-1:0] a_addr, b_addr;
+    logic [Cfg.PayW-1:0]  a_count, b_count;
 
     assign room_o    = dptr_q != wptr_q + 2'd1;
     assign valid_o   = dptr_q != wptr_q;
     assign granted_o = (aptr_q != dptr_q || a_end) && (bptr_q != dptr_q || b_end);
 
-    lutram #(.Width(1 + IdxW + AddrW), .Depth(4)) i_ring_a (
+    lutram #(.Width(1 + Cfg.PayW + Cfg.AddrW), .Depth(4)) i_ring_a (
         .clk_i, .we_i(push_i), .waddr_i(wptr_q), .wdata_i({pass_i.need_a, pass_i.tag.count, addr_a_i}), .raddr_i(aptr_q), .rdata_o({a_need, a_count, a_addr})
     );
-    lutram #(.Width(1 + IdxW + AddrW), .Depth(4)) i_ring_b (
+    lutram #(.Width(1 + Cfg.PayW + Cfg.AddrW), .Depth(4)) i_ring_b (
         .clk_i, .we_i(push_i), .waddr_i(wptr_q), .wdata_i({pass_i.need_b, pass_i.tag.count, addr_b_i}), .raddr_i(bptr_q), .rdata_o({b_need, b_count, b_addr})
     );
     lutram #(.Width($bits(pass_t)), .Depth(4)) i_ring_d (
         .clk_i, .we_i(push_i), .waddr_i(wptr_q), .wdata_i(pass_i), .raddr_i(dptr_q), .rdata_o(pass_o)
     );
 
-    if (red_pkg::plain(RedTypes, RedOps)) begin : gen_plain
+    if (red_pkg::plain(Cfg.RedTypes, Cfg.RedOps)) begin : gen_plain
         assign red_o = '0;
         logic unused_red;
         assign unused_red = ^red_i;
@@ -95,14 +90,14 @@ module sum_read #(
         end
     end
 
-    sum_operand #(.FlitBytes(FlitBytes), .AddrW(AddrW)) i_a (
+    sum_operand #(.Cfg(Cfg)) i_a (
         .clk_i, .rst_ni,
         .blk_valid_i (aptr_q != wptr_q), .blk_need_i(a_need), .blk_addr_i(a_addr), .blk_last_i(a_count), .blk_next_o(a_next), .at_end_o(a_end),
         .rd_valid_o  (suma_rd_valid_o), .rd_ready_i(suma_rd_ready_i), .rd_addr_o(suma_rd_addr_o),
         .rd_rvalid_i (suma_rd_rvalid_i), .rd_rdata_i(suma_rd_rdata_i),
         .valid_o     (a_valid_o), .ready_i(fire_i && pass_o.need_a), .data_o(a_data_o)
     );
-    sum_operand #(.FlitBytes(FlitBytes), .AddrW(AddrW)) i_b (
+    sum_operand #(.Cfg(Cfg)) i_b (
         .clk_i, .rst_ni,
         .blk_valid_i (bptr_q != wptr_q), .blk_need_i(b_need), .blk_addr_i(b_addr), .blk_last_i(b_count), .blk_next_o(b_next), .at_end_o(b_end),
         .rd_valid_o  (sumb_rd_valid_o), .rd_ready_i(sumb_rd_ready_i), .rd_addr_o(sumb_rd_addr_o),

@@ -11,39 +11,37 @@
 `default_nettype none
 
 module sum_result #(
-    parameter int unsigned FlitBytes = 8,
-    localparam int unsigned FW    = 8 * FlitBytes
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
 ) (
-    input  wire logic          clk_i,
-    input  wire logic          rst_ni,
+    input  wire logic clk_i,
+    input  wire logic rst_ni,
 
-    input  wire logic          res_valid_i,
-    output logic               res_ready_o,
-    input  wire logic [FW-1:0] res_data_i,
-    input  wire logic          res_last_i,
-    input  wire logic          res_bad_i,    // the link's mark
+    input  wire logic                 res_valid_i,
+    output logic                      res_ready_o,
+    input  wire logic [Cfg.FlitW-1:0] res_data_i,
+    input  wire logic                 res_last_i,
+    input  wire logic                 res_bad_i, // the link's mark
 
-    output logic               free_o,
-    input  wire logic          claim_i,
+    output logic      free_o,
+    input  wire logic claim_i,
 
-    output logic               valid_o,      // flits of claimed packets; also of the next one, which is not to be taken before its claim
-    input  wire logic          ready_i,
-    output logic [FW-1:0]      data_o,
-    output logic               poison_o,     // the flit is not valid
+    output logic                 valid_o,  // flits of claimed packets; also of the next one, which is not to be taken before its claim
+    input  wire logic            ready_i,
+    output logic [Cfg.FlitW-1:0] data_o,
+    output logic                 poison_o, // the flit is not valid
 
-    output logic               err_valid_o
+    output logic err_valid_o
 );
-    localparam int unsigned HF        = 16 / FlitBytes;   // flits of a header
-    localparam int unsigned HBeatW    = $clog2(HF + 1);
+    localparam int unsigned HBeatW    = $clog2(Cfg.HeadFlits + 1);
     localparam int unsigned PoisonBit = 56;               // of the header
 
     logic [HBeatW-1:0] beat_q;
     logic              payload, fire, first, payload_begin, poison, poison_q;   // poison: from this flit on
 
-    assign payload       = beat_q == HBeatW'(HF);
+    assign payload       = beat_q == HBeatW'(Cfg.HeadFlits);
     assign fire          = res_valid_i && res_ready_o;
     assign first         = fire && beat_q == '0;
-    assign payload_begin = fire && beat_q == HBeatW'(HF - 1);
+    assign payload_begin = fire && beat_q == HBeatW'(Cfg.HeadFlits - 1);
     assign poison        = res_bad_i || ((beat_q == '0) ? res_data_i[PoisonBit] : poison_q);
 
     always_ff @(posedge clk_i) begin
@@ -57,7 +55,7 @@ module sum_result #(
         if (fire) poison_q <= poison;
     end
 
-    if (FlitBytes < 16) begin : gen_direct
+    if (Cfg.FlitBytes < 16) begin : gen_direct
         // One packet of R at a time; the next one can be claimed when this one has gone into the adder.
         logic claimed_q;
 
@@ -84,7 +82,7 @@ module sum_result #(
         assign push        = fire && payload;
 
         promise_fifo #(
-            .Width(FW + 1),
+            .Width(Cfg.FlitW + 1),
             .Depth(16)
         ) i_res (
             .clk_i, .rst_ni,

@@ -10,42 +10,37 @@
 `default_nettype none
 
 module sum_uplink #(
-    parameter int unsigned N         = 4,
-    parameter int unsigned FlitBytes = 8,
-    parameter type         tag_t     = logic, // see row_sum
-    localparam int unsigned FW    = 8 * FlitBytes,
-    localparam int unsigned CtxW  = (N > 1) ? $clog2(N) : 1
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type tag_t = logic  // see row_sum
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
     input  wire node_pkg::node_cfg_t cfg_i,
 
-    input  wire logic                promise_i,   // only with room_o
-    output logic                     room_o,
-    input  wire logic                push_i,      // what was promised
-    input  wire logic [FW-1:0]       data_i,
-    input  wire tag_t                tag_i,       // of its packet
-    input  wire logic                last_i,      // its last flit
+    input  wire logic                 promise_i, // only with room_o
+    output logic                      room_o,
+    input  wire logic                 push_i,    // what was promised
+    input  wire logic [Cfg.FlitW-1:0] data_i,
+    input  wire tag_t                 tag_i,     // of its packet
+    input  wire logic                 last_i,    // its last flit
 
-    output logic                     part_valid_o,
-    input  wire logic                part_ready_i,
-    output logic [FW-1:0]            part_data_o,
-    output logic                     part_last_o,
-    output logic                     sst_valid_o,
-    input  wire logic                sst_ready_i,
+    output logic                 part_valid_o,
+    input  wire logic            part_ready_i,
+    output logic [Cfg.FlitW-1:0] part_data_o,
+    output logic                 part_last_o,
+    output logic                 sst_valid_o,
+    input  wire logic            sst_ready_i,
 
-    output logic                     out_o,       // a packet's last flit is taken
-    output logic                     out_st_o,    // of the packet at the front
-    output logic [CtxW-1:0]          out_dst_o,
-    output logic                     st_done_o,   // the last flit of an ST row is taken
-    output logic                     busy_o       // a flit is here
+    output logic                out_o,     // a packet's last flit is taken
+    output logic                out_st_o,  // of the packet at the front
+    output logic [Cfg.GpuW-1:0] out_dst_o,
+    output logic                st_done_o, // the last flit of an ST row is taken
+    output logic                busy_o     // a flit is here
 );
     import packet_pkg::*;
 
-    localparam int unsigned LogF     = $clog2(FlitBytes);
-    localparam int unsigned HF       = 16 / FlitBytes;   // flits of a header
-    localparam int unsigned HBeatW   = $clog2(HF + 1);
-    localparam int unsigned PktDepth = (FlitBytes < 16) ? 16 : 32;
+    localparam int unsigned HBeatW   = $clog2(Cfg.HeadFlits + 1);
+    localparam int unsigned PktDepth = (Cfg.FlitBytes < 16) ? 16 : 32;
 
     typedef struct packed {
         tag_t tag;
@@ -54,12 +49,12 @@ module sum_uplink #(
 
     logic              valid, fire, payload, pop;
     logic [HBeatW-1:0] beat_q;
-    logic [FW-1:0]     flit;
+    logic [Cfg.FlitW-1:0]     flit;
     out_t              head;        // of the packet that leaves
     header_t           header;
 
     promise_fifo #(
-        .Width(FW + $bits(out_t)),
+        .Width(Cfg.FlitW + $bits(out_t)),
         .Depth(PktDepth)
     ) i_flits (
         .clk_i, .rst_ni,
@@ -68,7 +63,7 @@ module sum_uplink #(
         .valid_o (valid), .ready_i(pop), .data_o({head, flit})
     );
 
-    assign payload   = beat_q == HBeatW'(HF);
+    assign payload   = beat_q == HBeatW'(Cfg.HeadFlits);
     assign fire      = valid && (head.tag.st ? sst_ready_i : part_ready_i);
     assign pop       = fire && payload;
     assign out_o     = pop && head.last;
@@ -83,17 +78,17 @@ module sum_uplink #(
         header.cls    = head.tag.st ? CLS_STORE : CLS_PART;
         header.src    = cfg_i.port;
         header.dst    = 5'(head.tag.dst);
-        header.len    = {15'(head.tag.count) + 15'd1} << LogF;
+        header.len    = {15'(head.tag.count) + 15'd1} << Cfg.FlitLog2;
         header.epoch  = cfg_i.epoch;
         header.stage  = STAGE_COMBINE;
         header.poison = head.tag.poison;
-        header.addr   = head.tag.st ? 48'(head.tag.addr) << LogF : '0;
+        header.addr   = head.tag.st ? 48'(head.tag.addr) << Cfg.FlitLog2 : '0;
     end
 
-    if (HF == 1) begin : gen_header1
+    if (Cfg.HeadFlits == 1) begin : gen_header1
         assign part_data_o = payload ? flit : header;
     end else begin : gen_header2
-        assign part_data_o = payload ? flit : beat_q[0] ? header[FW +: FW] : header[0 +: FW];
+        assign part_data_o = payload ? flit : beat_q[0] ? header[Cfg.FlitW +: Cfg.FlitW] : header[0 +: Cfg.FlitW];
     end
 
     always_ff @(posedge clk_i) begin

@@ -9,41 +9,38 @@
 `default_nettype none
 
 module target_ram #(
-    parameter int unsigned FlitBytes = 8,
-    parameter int unsigned ExpertW   = 12,  // bits of an expert that are kept; those above are zero
-    localparam int unsigned Lanes = FlitBytes / 2,
-    localparam int unsigned LaneW = $clog2(Lanes),
-    localparam int unsigned WordW = 4 - LaneW
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    localparam int unsigned WordW = 4 - Cfg.LaneW
 ) (
-    input  wire logic                   clk_i,
-    input  wire logic                   we_i,
-    input  wire logic [1:0]             wlist_i,
-    input  wire logic [3:0]             wpos_i,    // place in the list
-    input  wire logic [ExpertW+3:0]     wdata_i,   // {expert, place in the token's list}
-    input  wire logic [1:0]             rlist_i,
-    input  wire logic [2:0]             word_i,
-    output logic [15:0]                 target0_o,
-    output logic [8*FlitBytes-1:0]      flit_o
+    input  wire logic                clk_i,
+    input  wire logic                we_i,
+    input  wire logic [1:0]          wlist_i,
+    input  wire logic [3:0]          wpos_i,  // place in the list
+    input  wire logic [Cfg.ExpW+3:0] wdata_i, // {expert, place in the token's list}
+    input  wire logic [1:0]          rlist_i,
+    input  wire logic [2:0]          word_i,
+    output logic [15:0]              target0_o,
+    output logic [Cfg.FlitW-1:0]     flit_o
 );
     logic [WordW-1:0] word_before;
-    logic [ExpertW+3:0] lane [Lanes];
+    logic [Cfg.ExpW+3:0] lane [Cfg.Lanes];
 
     assign word_before = WordW'(word_i - 1'b1);
     assign target0_o   = 16'(lane[0]);
 
-    for (genvar l = 0; l < Lanes; l++) begin : gen_lane
+    for (genvar l = 0; l < Cfg.Lanes; l++) begin : gen_lane
         lutram #(
-            .Width(ExpertW + 4),
+            .Width(Cfg.ExpW + 4),
             .Depth(4 * 2**WordW)
         ) i_ram (
             .clk_i,
-            .we_i    (we_i && wpos_i[LaneW-1:0] == LaneW'(l)),
-            .waddr_i ({wlist_i, wpos_i[3:LaneW]}),
+            .we_i    (we_i && wpos_i[Cfg.LaneW-1:0] == Cfg.LaneW'(l)),
+            .waddr_i ({wlist_i, wpos_i[3:Cfg.LaneW]}),
             .wdata_i (wdata_i),
             .raddr_i ({rlist_i, (l == 0) ? word_i[WordW-1:0] : word_before}),
             .rdata_o (lane[l])
         );
-        assign flit_o[16*((l + Lanes - 1) % Lanes) +: 16] = 16'(lane[l]);
+        assign flit_o[16*((l + Cfg.Lanes - 1) % Cfg.Lanes) +: 16] = 16'(lane[l]);
     end
 
     logic unused_word;  // the list ends before word 2**WordW

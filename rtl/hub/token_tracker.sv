@@ -14,10 +14,7 @@
 `default_nettype none
 
 module token_tracker #(
-    parameter int unsigned TokensLog2 = 5,
-    parameter int unsigned N          = 32,
-    localparam int unsigned TokenW = node_pkg::TokenW,
-    localparam int unsigned TokB   = TokensLog2 + $clog2(N)  // of a global index
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
@@ -26,26 +23,26 @@ module token_tracker #(
     input  wire logic                sweep_i,
     output logic                     sweep_busy_o,
 
-    input  wire logic                arm_valid_i,
-    output logic                     arm_ready_o,
-    input  wire logic [TokenW-1:0]   arm_token_i,
-    input  wire logic [4:0]          arm_count_i,
+    input  wire logic                        arm_valid_i,
+    output logic                             arm_ready_o,
+    input  wire logic [node_pkg::TokenW-1:0] arm_token_i,
+    input  wire logic [4:0]                  arm_count_i,
 
-    input  wire logic                own_valid_i,
-    output logic                     own_ready_o,
-    input  wire logic [TokenW-1:0]   own_token_i,
+    input  wire logic                        own_valid_i,
+    output logic                             own_ready_o,
+    input  wire logic [node_pkg::TokenW-1:0] own_token_i,
 
-    input  wire logic                sig_valid_i,
-    output logic                     sig_ready_o,
-    input  wire logic [TokenW-1:0]   sig_token_i,
+    input  wire logic                        sig_valid_i,
+    output logic                             sig_ready_o,
+    input  wire logic [node_pkg::TokenW-1:0] sig_token_i,
 
-    output logic                     rdy_valid_o,
-    input  wire logic                rdy_ready_i,
-    output logic [TokensLog2-1:0]    rdy_token_o,
+    output logic                      rdy_valid_o,
+    input  wire logic                 rdy_ready_i,
+    output logic [Cfg.TokensLog2-1:0] rdy_token_o,
 
-    output logic                     err_valid_o,
-    output error_pkg::err_e          err_code_o,
-    output logic                     idle_o
+    output logic            err_valid_o,
+    output error_pkg::err_e err_code_o,
+    output logic            idle_o
 );
     typedef struct packed {
         logic [1:0] epoch;
@@ -53,8 +50,8 @@ module token_tracker #(
     } entry_t;
 
     logic                  take, take_q, arm_q, mine_q, mine;
-    logic [TokB-1:0]       token, home_first_q;
-    logic [TokensLog2-1:0] index, index_q, mask_q;
+    logic [Cfg.TokW-1:0]       token, home_first_q;
+    logic [Cfg.TokensLog2-1:0] index, index_q, mask_q;
     logic [4:0]            count_q, left;
     entry_t                entry;
     logic                  live, ready, sweep_q, open;
@@ -64,18 +61,18 @@ module token_tracker #(
     assign arm_ready_o = open;
     assign own_ready_o = open && !arm_valid_i;
     assign sig_ready_o = open && !arm_valid_i && !own_valid_i;
-    assign token       = arm_valid_i ? arm_token_i[TokB-1:0] : own_valid_i ? own_token_i[TokB-1:0] : sig_token_i[TokB-1:0];
-    assign index       = token[TokensLog2-1:0] & mask_q;
-    assign mine        = token == (home_first_q | TokB'(index));
+    assign token       = arm_valid_i ? arm_token_i[Cfg.TokW-1:0] : own_valid_i ? own_token_i[Cfg.TokW-1:0] : sig_token_i[Cfg.TokW-1:0];
+    assign index       = token[Cfg.TokensLog2-1:0] & mask_q;
+    assign mine        = token == (home_first_q | Cfg.TokW'(index));
 
     always_ff @(posedge clk_i) begin
         if (go_i || sweep_i) begin
-            home_first_q <= TokB'(cfg_i.port) << cfg_i.token_shift;
-            mask_q       <= ~TokensLog2'('1 << cfg_i.token_shift);
+            home_first_q <= Cfg.TokW'(cfg_i.port) << cfg_i.token_shift;
+            mask_q       <= ~Cfg.TokensLog2'('1 << cfg_i.token_shift);
         end
     end
 
-    table_ram #(.Width($bits(entry_t)), .Depth(2**TokensLog2)) i_left (
+    table_ram #(.Width($bits(entry_t)), .Depth(2**Cfg.TokensLog2)) i_left (
         .clk_i, .we_i(mine_q && (take_q || sweep_q)), .waddr_i(index_q), .wdata_i({cfg_i.epoch, left}), .re_i(take), .raddr_i(index), .rdata_o(entry)
     );
 
@@ -108,15 +105,15 @@ module token_tracker #(
     assign err_code_o  = mine_q ? error_pkg::ERR_COUNT : error_pkg::ERR_BOUNDS;
 
     logic rdy_room;
-    logic [$clog2(2**TokensLog2+1)-1:0] rdy_level;
+    logic [$clog2(2**Cfg.TokensLog2+1)-1:0] rdy_level;
 
-    if (TokensLog2 <= 6) begin : gen_lut
-        fifo #(.Width(TokensLog2), .Depth(2**TokensLog2)) i_ready (
+    if (Cfg.TokensLog2 <= 6) begin : gen_lut
+        fifo #(.Width(Cfg.TokensLog2), .Depth(2**Cfg.TokensLog2)) i_ready (
             .clk_i, .rst_ni(rst_ni && !go_i), .valid_i(ready), .ready_o(rdy_room), .data_i(index_q),
             .valid_o(rdy_valid_o), .ready_i(rdy_ready_i), .data_o(rdy_token_o), .level_o(rdy_level)
         );
     end else begin : gen_block
-        fifo_ram #(.Width(TokensLog2), .Depth(2**TokensLog2)) i_ready (
+        fifo_ram #(.Width(Cfg.TokensLog2), .Depth(2**Cfg.TokensLog2)) i_ready (
             .clk_i, .rst_ni(rst_ni && !go_i), .valid_i(ready), .ready_o(rdy_room), .data_i(index_q),
             .valid_o(rdy_valid_o), .ready_i(rdy_ready_i), .data_o(rdy_token_o), .level_o(rdy_level)
         );

@@ -15,83 +15,77 @@
 `default_nettype none
 
 module tx #(
-    parameter int unsigned FlitBytes    = 8,
-    parameter int unsigned StoreCredits = 16,
-    parameter int unsigned CtrlCredits  = 16,
-    parameter int unsigned StoreFlits   = 256 / FlitBytes,  // queue of stores
-    parameter int unsigned ReqFlits     = 16                // queue of requests
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter int unsigned StoreFlits = 256 / Cfg.FlitBytes,  // queue of stores
+    parameter int unsigned ReqFlits = 16  // queue of requests
 ) (
-    input  wire logic                        clk_i,
-    input  wire logic                        rst_ni,
-    input  wire logic                        go_i,
-    input  wire node_pkg::node_cfg_t         cfg_i,
+    input  wire logic                clk_i,
+    input  wire logic                rst_ni,
+    input  wire logic                go_i,
+    input  wire node_pkg::node_cfg_t cfg_i,
 
-    input  wire logic                        ctl_valid_i,
-    output logic                             ctl_ready_o,
-    input  wire packet_pkg::header_t         ctl_header_i,
-    input  wire logic                        req_valid_i,
-    output logic                             req_ready_o,
-    input  wire logic [8*FlitBytes-1:0]      req_data_i,
-    input  wire logic                        req_last_i,
-    input  wire logic                        st_valid_i,   // send and control
-    output logic                             st_ready_o,
-    input  wire logic [8*FlitBytes-1:0]      st_data_i,
-    input  wire logic                        st_last_i,
-    input  wire logic                        sst_valid_i,  // stores of row_sum, or partials: one at a time
-    output logic                             sst_ready_o,
-    input  wire logic                        part_valid_i,
-    output logic                             part_ready_o,
-    input  wire logic [8*FlitBytes-1:0]      part_data_i,  // of either
-    input  wire logic                        part_last_i,
+    input  wire logic                 ctl_valid_i,
+    output logic                      ctl_ready_o,
+    input  wire packet_pkg::header_t  ctl_header_i,
+    input  wire logic                 req_valid_i,
+    output logic                      req_ready_o,
+    input  wire logic [Cfg.FlitW-1:0] req_data_i,
+    input  wire logic                 req_last_i,
+    input  wire logic                 st_valid_i,  // send and control
+    output logic                      st_ready_o,
+    input  wire logic [Cfg.FlitW-1:0] st_data_i,
+    input  wire logic                 st_last_i,
+    input  wire logic                 sst_valid_i, // stores of row_sum, or partials: one at a time
+    output logic                      sst_ready_o,
+    input  wire logic                 part_valid_i,
+    output logic                      part_ready_o,
+    input  wire logic [Cfg.FlitW-1:0] part_data_i, // of either
+    input  wire logic                 part_last_i,
 
-    output logic                             up_valid_o,
-    output logic                             up_last_o,
-    output logic                             up_err_o,
-    output logic [1:0]                       up_cls_o,
-    output logic [8*FlitBytes-1:0]           up_data_o,
-    input  wire logic [3:0]                  crd_i,
-    input  wire logic [4:0]                  crd_part_i,
-    output logic                             part_crd_valid_o,
-    output logic [4:0]                       part_crd_port_o,
+    output logic                 up_valid_o,
+    output logic                 up_last_o,
+    output logic                 up_err_o,
+    output logic [1:0]           up_cls_o,
+    output logic [Cfg.FlitW-1:0] up_data_o,
+    input  wire logic [3:0]      crd_i,
+    input  wire logic [4:0]      crd_part_i,
+    output logic                 part_crd_valid_o,
+    output logic [4:0]           part_crd_port_o,
 
-    output logic                             stall_store_o,  // a store waits for credit
-    output logic                             stall_ctrl_o,   // a control packet waits for credit
-    output logic                             part_empty_o,   // no partial to send
-    output logic                             link_idle_o,    // no flit on the link
-    output logic                             idle_o          // nothing queued here
+    output logic stall_store_o, // a store waits for credit
+    output logic stall_ctrl_o,  // a control packet waits for credit
+    output logic part_empty_o,  // no partial to send
+    output logic link_idle_o,   // no flit on the link
+    output logic idle_o         // nothing queued here
 );
     import packet_pkg::*;
-    localparam int unsigned FW = 8 * FlitBytes;
-    localparam int unsigned HF = HeaderBytes / FlitBytes;
-    localparam int unsigned TF = (TargetBytes * (TargetsMax - 1) + FlitBytes - 1) / FlitBytes;
-    localparam int unsigned PF = PayloadMaxBytes / FlitBytes;
 
     // ---- queues ------------------------------------------------------------------------------------------------
     logic          store_valid, store_take, store_last, req_valid, req_take, req_last, fire;
-    logic [FW-1:0] store_data, req_data;   // of the flit that was taken in the cycle before, else 0
+    logic [Cfg.FlitW-1:0] store_data, req_data;   // of the flit that was taken in the cycle before, else 0
 
     pkt_fifo #(
-        .FlitBytes(FlitBytes), .Flits(StoreFlits), .MaxPkt(HF + TF + PF)
+        .FlitBytes(Cfg.FlitBytes), .Flits(StoreFlits), .MaxPkt(Cfg.HeadFlits + Cfg.ListFlits + Cfg.PayFlits)
     ) i_store (
         .clk_i, .rst_ni, .in_valid_i(st_valid_i), .in_ready_o(st_ready_o), .in_data_i(st_data_i), .in_last_i(st_last_i),
         .out_valid_o (store_valid), .out_last_o(store_last), .take_i(store_take), .step_i(fire), .out_data_o(store_data)
     );
     pkt_fifo #(
-        .FlitBytes(FlitBytes), .Flits(ReqFlits), .MaxPkt(HF + TF)
+        .FlitBytes(Cfg.FlitBytes), .Flits(ReqFlits), .MaxPkt(Cfg.HeadFlits + Cfg.ListFlits)
     ) i_req (
         .clk_i, .rst_ni, .in_valid_i(req_valid_i), .in_ready_o(req_ready_o), .in_data_i(req_data_i), .in_last_i(req_last_i),
         .out_valid_o (req_valid), .out_last_o(req_last), .take_i(req_take), .step_i(fire), .out_data_o(req_data)
     );
 
     // ---- credits -----------------------------------------------------------------------------------------------
-    localparam int unsigned StoreW = $clog2(StoreCredits + 1);
-    localparam int unsigned CtrlW  = $clog2(CtrlCredits + 1);
+    localparam int unsigned StoreW = $clog2(Cfg.StorePkts + 1);
+    localparam int unsigned CtrlW  = $clog2(Cfg.CtrlPkts + 1);
     logic [StoreW-1:0] store_used_q, store_limit;
     logic [CtrlW-1:0]  ctrl_used_q, ctrl_limit;
     logic              start_store, start_ctrl, store_credit, ctrl_credit;
 
-    assign store_limit  = (cfg_i.store_credits == '0 || cfg_i.store_credits > 8'(StoreCredits)) ? StoreW'(StoreCredits) : StoreW'(cfg_i.store_credits);
-    assign ctrl_limit   = (cfg_i.ctrl_credits == '0 || cfg_i.ctrl_credits > 8'(CtrlCredits)) ? CtrlW'(CtrlCredits) : CtrlW'(cfg_i.ctrl_credits);
+    assign store_limit  = (cfg_i.store_credits == '0 || cfg_i.store_credits > 8'(Cfg.StorePkts)) ? StoreW'(Cfg.StorePkts) : StoreW'(cfg_i.store_credits);
+    assign ctrl_limit   = (cfg_i.ctrl_credits == '0 || cfg_i.ctrl_credits > 8'(Cfg.CtrlPkts)) ? CtrlW'(Cfg.CtrlPkts) : CtrlW'(cfg_i.ctrl_credits);
     assign store_credit = store_used_q != store_limit;  // constant while packets are out, so never above it
     assign ctrl_credit  = ctrl_used_q != ctrl_limit;
     assign part_crd_valid_o = crd_i[CLS_PART];
@@ -110,7 +104,7 @@ module tx #(
     // ---- the next packet ---------------------------------------------------------------------------------------
     logic       inside_q, half_q, part_turn_q, sum_turn_q, put_off, start, last;
     logic       sum_q, sum;     // a store, and that of row_sum
-    logic [FW-1:0] direct_q;
+    logic [Cfg.FlitW-1:0] direct_q;
     cls_e       cls_q, cls, low_cls;
     logic [3:0] can;            // by class: a packet is here, and credit
     logic       high, low, low_first;
@@ -144,7 +138,7 @@ module tx #(
 
     always_comb begin
         unique case (cls)
-            CLS_CTRL:  last = (HF == 1) || half_q;
+            CLS_CTRL:  last = (Cfg.HeadFlits == 1) || half_q;
             CLS_STORE: last = sum ? part_last_i : store_last;
             CLS_REQ:   last = req_last;
             default:   last = part_last_i;
@@ -180,7 +174,7 @@ module tx #(
             up_last_o <= last;
             // what has no queue here; 0 where a queue has the flit
             unique case (cls)
-                CLS_CTRL:  direct_q <= FW'(ctl_header_i >> ((HF == 2 && half_q) ? FW : 0));
+                CLS_CTRL:  direct_q <= Cfg.FlitW'(ctl_header_i >> ((Cfg.HeadFlits == 2 && half_q) ? Cfg.FlitW : 0));
                 CLS_STORE: direct_q <= sum ? part_data_i : '0;
                 CLS_PART:  direct_q <= part_data_i;
                 default:   direct_q <= '0;

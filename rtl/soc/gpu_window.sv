@@ -8,33 +8,32 @@
 `default_nettype none
 
 module gpu_window #(
-    parameter int unsigned FlitBytes = 8,
-    localparam int unsigned FW = 8 * FlitBytes
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
 ) (
-    input  wire logic          clk_i,
-    input  wire logic          rst_ni,
+    input  wire logic clk_i,
+    input  wire logic rst_ni,
 
-    input  wire logic          req_i,
-    input  wire logic [3:0]    we_i,     // byte enables, 0: read
-    input  wire logic [4:0]    gpu_i,
-    input  wire logic [31:0]   addr_i,
-    input  wire logic [31:0]   wdata_i,
-    output logic               ack_o,    // one cycle
-    output logic [31:0]        rdata_o,
+    input  wire logic        req_i,
+    input  wire logic [3:0]  we_i,  // byte enables, 0: read
+    input  wire logic [4:0]  gpu_i,
+    input  wire logic [31:0] addr_i,
+    input  wire logic [31:0] wdata_i,
+    output logic             ack_o, // one cycle
+    output logic [31:0]      rdata_o,
 
     // stream_mux
-    output logic               claim_o,
-    output logic               valid_o,
-    input  wire logic          ready_i,
-    output logic               we_o,
-    output logic [4:0]         gpu_o,
-    output logic [31:0]        addr_o,   // flit address
-    output logic [FW-1:0]      wdata_o,
-    input  wire logic          rvalid_i,
-    input  wire logic          lost_i,
-    input  wire logic [FW-1:0] rdata_i
+    output logic                      claim_o,
+    output logic                      valid_o,
+    input  wire logic                 ready_i,
+    output logic                      we_o,
+    output logic [4:0]                gpu_o,
+    output logic [31:0]               addr_o, // flit address
+    output logic [Cfg.FlitW-1:0]      wdata_o,
+    input  wire logic                 rvalid_i,
+    input  wire logic                 lost_i,
+    input  wire logic [Cfg.FlitW-1:0] rdata_i
 );
-    localparam int unsigned Words = FlitBytes / 4, LaneW = $clog2(Words), ByteW = $clog2(FlitBytes);
+    localparam int unsigned Words = Cfg.FlitBytes / 4, LaneW = $clog2(Words), ByteW = Cfg.FlitLog2;
 
     typedef enum logic [2:0] {IDLE, READ, WAIT, WRITE, DONE} state_e;
     state_e                 state_q;

@@ -8,79 +8,76 @@
 `default_nettype none
 
 module soc #(
-    parameter int unsigned N            = 4,
-    parameter int unsigned FlitBytes    = 8,
-    parameter int unsigned MemBytesLog2 = fabric_pkg::MemBytesLog2,
-    parameter int unsigned RamLog2      = 14,
-    parameter int unsigned ClockMhz     = 60,
-    parameter              Firmware     = "build/firmware/firmware.hex",
-    localparam int unsigned FW = 8 * FlitBytes
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter int unsigned RamLog2 = 14,
+    parameter int unsigned ClockMhz = 60,
+    parameter Firmware = "build/firmware/firmware.hex"
 ) (
-    input  wire logic          clk_i,
-    input  wire logic          rst_ni,
+    input  wire logic clk_i,
+    input  wire logic rst_ni,
 
     // master of the bus
-    output logic               bus_req_o,
-    output logic               bus_we_o,
-    output logic [31:0]        bus_addr_o,
-    output logic [31:0]        bus_wdata_o,
-    input  wire logic          bus_ack_i,
-    input  wire logic [31:0]   bus_rdata_i,
-    input  wire logic          bus_err_i,
+    output logic             bus_req_o,
+    output logic             bus_we_o,
+    output logic [31:0]      bus_addr_o,
+    output logic [31:0]      bus_wdata_o,
+    input  wire logic        bus_ack_i,
+    input  wire logic [31:0] bus_rdata_i,
+    input  wire logic        bus_err_i,
 
     // its registers on the bus
-    input  wire logic          reg_req_i,
-    input  wire logic          reg_host_i,      // the host's access
-    input  wire logic          reg_we_i,
-    input  wire logic [31:0]   reg_addr_i,
-    input  wire logic [31:0]   reg_wdata_i,
-    output logic               reg_ack_o,
-    output logic [31:0]        reg_rdata_o,
-    output logic               reg_err_o,
+    input  wire logic        reg_req_i,
+    input  wire logic        reg_host_i, // the host's access
+    input  wire logic        reg_we_i,
+    input  wire logic [31:0] reg_addr_i,
+    input  wire logic [31:0] reg_wdata_i,
+    output logic             reg_ack_o,
+    output logic [31:0]      reg_rdata_o,
+    output logic             reg_err_o,
 
     // GPU memories, through stream_mux
-    output logic               mem_claim_o,
-    output logic               mem_valid_o,
-    input  wire logic          mem_ready_i,
-    output logic               mem_we_o,
-    output logic [4:0]         mem_gpu_o,
-    output logic [31:0]        mem_addr_o,
-    output logic [FW-1:0]      mem_wdata_o,
-    input  wire logic          mem_rvalid_i,
-    input  wire logic          mem_lost_i,
-    input  wire logic [FW-1:0] mem_rdata_i,
+    output logic                      mem_claim_o,
+    output logic                      mem_valid_o,
+    input  wire logic                 mem_ready_i,
+    output logic                      mem_we_o,
+    output logic [4:0]                mem_gpu_o,
+    output logic [31:0]               mem_addr_o,
+    output logic [Cfg.FlitW-1:0]      mem_wdata_o,
+    input  wire logic                 mem_rvalid_i,
+    input  wire logic                 mem_lost_i,
+    input  wire logic [Cfg.FlitW-1:0] mem_rdata_i,
 
     // mailbox, the host link's side (mailbox.sv)
-    input  wire logic          cmd_we_i,
-    input  wire logic [5:0]    cmd_waddr_i,
-    input  wire logic [63:0]   cmd_wdata_i,
-    input  wire logic          cmd_re_i,
-    input  wire logic [5:0]    cmd_raddr_i,
-    output logic [63:0]        cmd_rdata_o,
-    input  wire logic          give_i,
+    input  wire logic              cmd_we_i,
+    input  wire logic [5:0]        cmd_waddr_i,
+    input  wire logic [63:0]       cmd_wdata_i,
+    input  wire logic              cmd_re_i,
+    input  wire logic [5:0]        cmd_raddr_i,
+    output logic [63:0]            cmd_rdata_o,
+    input  wire logic              give_i,
     input  wire soc_pkg::message_t command_i,
-    input  wire logic          rep_we_i,
-    input  wire logic [5:0]    rep_waddr_i,
-    input  wire logic [63:0]   rep_wdata_i,
-    input  wire logic          rep_re_i,
-    input  wire logic [5:0]    rep_raddr_i,
-    output logic [63:0]        rep_rdata_o,
-    output logic               reply_valid_o,
-    output soc_pkg::message_t  reply_o,
-    input  wire logic          taken_i,
+    input  wire logic              rep_we_i,
+    input  wire logic [5:0]        rep_waddr_i,
+    input  wire logic [63:0]       rep_wdata_i,
+    input  wire logic              rep_re_i,
+    input  wire logic [5:0]        rep_raddr_i,
+    output logic [63:0]            rep_rdata_o,
+    output logic                   reply_valid_o,
+    output soc_pkg::message_t      reply_o,
+    input  wire logic              taken_i,
 
-    input  wire logic          link_in_step_i,
-    input  wire logic          link_waiting_i,  // another frame is here
-    input  wire logic          link_error_i,
-    input  wire logic [7:0]    link_status_i,
-    output logic               reset_fabric_o,  // pulse: the firmware asks for it
-    output logic               reset_hold_o,    // the host's RESET waits
-    input  wire logic          resetting_i,     // the fabric is being reset
+    input  wire logic       link_in_step_i,
+    input  wire logic       link_waiting_i, // another frame is here
+    input  wire logic       link_error_i,
+    input  wire logic [7:0] link_status_i,
+    output logic            reset_fabric_o, // pulse: the firmware asks for it
+    output logic            reset_hold_o,   // the host's RESET waits
+    input  wire logic       resetting_i,    // the fabric is being reset
 
-    output logic               uart_tx_o,
-    input  wire logic          uart_rx_i
+    output logic      uart_tx_o,
+    input  wire logic uart_rx_i
 );
-    if (RamLog2 < 12 || RamLog2 > 20 || MemBytesLog2 > 25) begin : gen_check
+    if (RamLog2 < 12 || RamLog2 > 20 || Cfg.MemBytesLog2 > 25) begin : gen_check
         $error("soc: RAM of 4 KB to 1 MB, GPU memories of at most 32 MB");
     end
 
@@ -113,7 +110,7 @@ module soc #(
 
     assign start    = state_q == IDLE && mem_valid && cpu_rst_n;
     assign ram_here = mem_addr[31:30] == 2'b00 && mem_addr[29:RamLog2] == '0;
-    assign gpu_here = mem_addr[31:30] == 2'b01 && 32'(mem_addr[29:25]) < N && 25'(mem_addr[24:0] >> MemBytesLog2) == '0;
+    assign gpu_here = mem_addr[31:30] == 2'b01 && 32'(mem_addr[29:25]) < Cfg.N && 25'(mem_addr[24:0] >> Cfg.MemBytesLog2) == '0;
     assign bus_here = mem_addr[31] && (mem_wstrb == '0 || mem_wstrb == '1);
 
     always_ff @(posedge clk_i) begin
@@ -164,7 +161,7 @@ module soc #(
     assign bus_addr_o  = {1'b0, addr_q[30:0]};
     assign bus_wdata_o = wdata_q;
 
-    gpu_window #(.FlitBytes(FlitBytes)) i_window (
+    gpu_window #(.Cfg(Cfg)) i_window (
         .clk_i, .rst_ni, .req_i(state_q == GPU), .we_i(wstrb_q), .gpu_i(addr_q[29:25]), .addr_i({7'd0, addr_q[24:0]}), .wdata_i(wdata_q), .ack_o(window_ack),
         .rdata_o(window_rdata), .claim_o(mem_claim_o), .valid_o(mem_valid_o), .ready_i(mem_ready_i), .we_o(mem_we_o), .gpu_o(mem_gpu_o), .addr_o(mem_addr_o),
         .wdata_o(mem_wdata_o), .rvalid_i(mem_rvalid_i), .lost_i(mem_lost_i), .rdata_i(mem_rdata_i)

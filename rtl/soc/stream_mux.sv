@@ -13,35 +13,33 @@
 `default_nettype none
 
 module stream_mux #(
-    parameter int unsigned N = 4,
-    parameter int unsigned FlitBytes = 8,
-    localparam int unsigned FW = 8 * FlitBytes
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
 ) (
-    input  wire logic          clk_i,
-    input  wire logic          rst_ni,
+    input  wire logic clk_i,
+    input  wire logic rst_ni,
 
-    input  wire logic          hold_i,
-    output logic               idle_o,
+    input  wire logic hold_i,
+    output logic      idle_o,
 
-    input  wire logic          claim_i  [2],
-    input  wire logic          valid_i  [2],
-    output logic               ready_o  [2],
-    input  wire logic          we_i     [2],
-    input  wire logic [4:0]    gpu_i    [2],
-    input  wire logic [31:0]   addr_i   [2],
-    input  wire logic [FW-1:0] wdata_i  [2],
-    output logic               rvalid_o [2],
-    output logic [FW-1:0]      rdata_o,
-    output logic               lost_o   [2],     // with rvalid_o for a read
+    input  wire logic                 claim_i [2],
+    input  wire logic                 valid_i [2],
+    output logic                      ready_o [2],
+    input  wire logic                 we_i [2],
+    input  wire logic [4:0]           gpu_i [2],
+    input  wire logic [31:0]          addr_i [2],
+    input  wire logic [Cfg.FlitW-1:0] wdata_i [2],
+    output logic                      rvalid_o [2],
+    output logic [Cfg.FlitW-1:0]      rdata_o,
+    output logic                      lost_o [2], // with rvalid_o for a read
 
-    output logic               host_valid_o  [N],
-    input  wire logic          host_ready_i  [N],
-    output logic               host_we_o     [N],
-    output logic [31:0]        host_addr_o   [N],
-    output logic [FW-1:0]      host_wdata_o  [N],
-    input  wire logic          host_rvalid_i [N],
-    input  wire logic [FW-1:0] host_rdata_i  [N],
-    input  wire logic          host_down_i   [N]   // takes accesses and forgets them
+    output logic                      host_valid_o [Cfg.N],
+    input  wire logic                 host_ready_i [Cfg.N],
+    output logic                      host_we_o [Cfg.N],
+    output logic [31:0]               host_addr_o [Cfg.N],
+    output logic [Cfg.FlitW-1:0]      host_wdata_o [Cfg.N],
+    input  wire logic                 host_rvalid_i [Cfg.N],
+    input  wire logic [Cfg.FlitW-1:0] host_rdata_i [Cfg.N],
+    input  wire logic                 host_down_i [Cfg.N] // takes accesses and forgets them
 );
     localparam int unsigned OpenW = 5;
 
@@ -49,7 +47,7 @@ module stream_mux #(
         logic          we;
         logic [4:0]    gpu;
         logic [31:0]   addr;
-        logic [FW-1:0] wdata;
+        logic [Cfg.FlitW-1:0] wdata;
     } access_t;
 
     // ---- who has the ports ----
@@ -65,7 +63,7 @@ module stream_mux #(
     logic [4:0]       gpu_q;
     logic [OpenW-1:0] open_q;   // reads at the port, not answered
     logic             rvalid_any, read_out;
-    logic [FW-1:0]    rdata_any;
+    logic [Cfg.FlitW-1:0]    rdata_any;
 
     assign in_valid = owned_q && valid_i[owner_q];
     assign in       = '{we: we_i[owner_q], gpu: gpu_i[owner_q], addr: addr_i[owner_q], wdata: wdata_i[owner_q]};
@@ -90,7 +88,7 @@ module stream_mux #(
         busy      = 1'b0;
         cut       = 1'b0;
         down_last = 1'b0;
-        for (int unsigned g = 0; g < N; g++) begin
+        for (int unsigned g = 0; g < Cfg.N; g++) begin
             if (head.gpu == 5'(g) && !host_down_i[g]) here = 1'b1;
             if (gpu_q == 5'(g) && host_down_i[g]) down_last = 1'b1;
             if (!host_ready_i[g]) begin
@@ -104,7 +102,7 @@ module stream_mux #(
         head_ready = lost;
         rvalid_any = 1'b0;
         rdata_any  = '0;
-        for (int unsigned g = 0; g < N; g++) begin
+        for (int unsigned g = 0; g < Cfg.N; g++) begin
             host_valid_o[g] = head_valid && here && same && !gone_q && open_q != '1 && head.gpu == 5'(g);
             host_we_o[g]    = head.we;
             host_addr_o[g]  = head.addr;

@@ -8,69 +8,62 @@
 `default_nettype none
 
 module copy_write #(
-    parameter int unsigned N = 4,
-    parameter int unsigned FlitBytes = 16,
-    localparam int unsigned FW = 8 * FlitBytes,
-    localparam int unsigned Lanes = FlitBytes / 2,
-    localparam int unsigned OffW = $clog2(128 / FlitBytes)
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
 ) (
-    input  wire logic              clk_i,
-    input  wire logic [4:0]        port_i,         // constant: the number of this port
+    input  wire logic       clk_i,
+    input  wire logic [4:0] port_i, // constant: the number of this port
 
     // the flit
-    input  wire logic              valid_i,
-    input  wire logic              last_i,
-    input  wire logic              err_i,
-    input  wire logic [FW-1:0]     data_i,
-    input  wire packet_pkg::cls_e  cls_i,
+    input  wire logic                 valid_i,
+    input  wire logic                 last_i,
+    input  wire logic                 err_i,
+    input  wire logic [Cfg.FlitW-1:0] data_i,
+    input  wire packet_pkg::cls_e     cls_i,
     // what it is: one of these, or it is dropped; both of the first two where a header is one flit
-    input  wire logic              begin_i,        // first of a header
-    input  wire logic              head_i,         // last of a header
-    input  wire logic              list_i,         // targets
-    input  wire logic              pay_i,          // payload
-    input  wire logic              refuse_i,       // with a header: nothing is written
-    input  wire logic [OffW-1:0]   flits_i,        // with head_i: of the payload, less 1
-    input  wire logic              described_i,    // with head_i: its target has been looked up
+    input  wire logic                begin_i,     // first of a header
+    input  wire logic                head_i,      // last of a header
+    input  wire logic                list_i,      // targets
+    input  wire logic                pay_i,       // payload
+    input  wire logic                refuse_i,    // with a header: nothing is written
+    input  wire logic [Cfg.PayW-1:0] flits_i,     // with head_i: of the payload, less 1
+    input  wire logic                described_i, // with head_i: its target has been looked up
 
     // its target
-    input  wire logic [15:0]       target_i,
-    input  wire logic [N-1:0]      sel_i,          // output, by header or list
-    input  wire logic [N-1:0]      list_sel_i,     // by list
-    input  wire logic [N-1:0]      all_i,          // with pay_i: the outputs of the packet
-    input  wire logic              again_i,        // see target_walk
-    input  wire logic [3:0]        earlier_i,
+    input  wire logic [15:0]      target_i,
+    input  wire logic [Cfg.N-1:0] sel_i,      // output, by header or list
+    input  wire logic [Cfg.N-1:0] list_sel_i, // by list
+    input  wire logic [Cfg.N-1:0] all_i,      // with pay_i: the outputs of the packet
+    input  wire logic             again_i,    // see target_walk
+    input  wire logic [3:0]       earlier_i,
 
     // to the queues
-    output logic [N-1:0]           wr_valid_o,
-    output logic [1:0]             wr_region_o,
-    output logic [OffW:0]          wr_line_o,      // see voq
-    output logic [Lanes-1:0]       wr_lane_o,
-    output logic [FW:0]            wr_data_o,      // {bad, flit}
-    output logic [N-1:0]           desc_we_o,
-    output logic [OffW-1:0]        desc_len_o,
+    output logic [Cfg.N-1:0]     wr_valid_o,
+    output logic [1:0]           wr_region_o,
+    output logic [Cfg.PayW:0]    wr_line_o, // see voq
+    output logic [Cfg.Lanes-1:0] wr_lane_o,
+    output logic [Cfg.FlitW:0]   wr_data_o, // {bad, flit}
+    output logic [Cfg.N-1:0]     desc_we_o,
+    output logic [Cfg.PayW-1:0]  desc_len_o,
 
-    output logic                   end_o,          // the payload ends here
-    output logic                   wrong_o         // and not as the header says; with end_o
+    output logic end_o,  // the payload ends here
+    output logic wrong_o // and not as the header says; with end_o
 );
     import packet_pkg::*;
 
-    localparam int unsigned HF    = 16 / FlitBytes;
-    localparam int unsigned TF    = (30 + FlitBytes - 1) / FlitBytes;
-    localparam int unsigned HeadW = OffW - 1;            // a flit of header and targets
-    localparam int unsigned LaneW = $clog2(Lanes);
+    localparam int unsigned HeadW = Cfg.PayW - 1;            // a flit of header and targets
 
-    logic [OffW-1:0]  flits_q, count_q;
+    logic [Cfg.PayW-1:0]  flits_q, count_q;
     logic             new_flit;   // the target begins a target flit of its copy
     logic [HeadW-1:0] flit_no;
-    logic [FW-1:0]    flit;
+    logic [Cfg.FlitW-1:0]    flit;
 
     // ---- header and targets ----
-    assign new_flit = earlier_i[LaneW-1:0] == '0;
+    assign new_flit = earlier_i[Cfg.LaneW-1:0] == '0;
 
     always_comb begin
         wr_region_o = pay_i ? 2'd3 : cls_i;
-        flit_no     = head_i ? HeadW'(HF - 1) : '0;
-        if (cls_i == CLS_CTRL) flit_no = HeadW'(HF + TF) | (head_i ? HeadW'(HF - 1) : '0);
+        flit_no     = head_i ? HeadW'(Cfg.HeadFlits - 1) : '0;
+        if (cls_i == CLS_CTRL) flit_no = HeadW'(Cfg.HeadFlits + Cfg.ListFlits) | (head_i ? HeadW'(Cfg.HeadFlits - 1) : '0);
         wr_lane_o   = '1;
         wr_valid_o  = '0;
         desc_we_o   = '0;
@@ -83,11 +76,11 @@ module copy_write #(
                 desc_we_o  = list_sel_i;
             end
             if (!again_i) begin
-                flit_no   = HeadW'(HF - 1);
-                wr_lane_o = Lanes'(1) << (Lanes - 1);
+                flit_no   = HeadW'(Cfg.HeadFlits - 1);
+                wr_lane_o = Cfg.Lanes'(1) << (Cfg.Lanes - 1);
             end else begin
-                flit_no   = HeadW'(HF) + HeadW'(earlier_i >> LaneW);
-                wr_lane_o = new_flit ? '1 : Lanes'(1) << earlier_i[LaneW-1:0];
+                flit_no   = HeadW'(Cfg.HeadFlits) + HeadW'(earlier_i >> Cfg.LaneW);
+                wr_lane_o = new_flit ? '1 : Cfg.Lanes'(1) << earlier_i[Cfg.LaneW-1:0];
             end
         end else if (pay_i) begin
             if (valid_i) wr_valid_o = all_i;
@@ -98,7 +91,7 @@ module copy_write #(
         flit = data_i;
         if (list_i) begin
             // zeros behind the first target of a target flit
-            for (int unsigned l = 0; l < Lanes; l++) flit[16*l +: 16] = (l != 0 && again_i && new_flit) ? '0 : target_i;
+            for (int unsigned l = 0; l < Cfg.Lanes; l++) flit[16*l +: 16] = (l != 0 && again_i && new_flit) ? '0 : target_i;
         end else if (begin_i) begin
             flit[12:8] = port_i;
             if (data_i[5:0] inside {OP_DYMULTIMEM_ST, OP_DYMULTIMEM_LD_REDUCE}) flit[45:41] = '0;  // the output fills it in

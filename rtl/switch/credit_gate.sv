@@ -10,50 +10,48 @@
 `default_nettype none
 
 module credit_gate #(
-    parameter int unsigned HeadFlits = 1,   // of a header: 1 or 2
-    parameter int unsigned StorePkts = 16,
-    parameter int unsigned CtrlPkts = 16
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
 ) (
-    input  wire logic       clk_i,
-    input  wire logic       rst_ni,
+    input  wire logic clk_i,
+    input  wire logic rst_ni,
 
-    input  wire logic       valid_i,     // of the link
+    input  wire logic       valid_i, // of the link
     input  wire logic       last_i,
     input  wire logic [1:0] cls_i,
     input  wire logic       err_i,
-    input  wire logic [1:0] crd_i,       // {STORE, CTRL} credit on its way to the sender
-    input  wire logic       brim_i,      // of the queue, see flit_queue
+    input  wire logic [1:0] crd_i,   // {STORE, CTRL} credit on its way to the sender
+    input  wire logic       brim_i,  // of the queue, see flit_queue
 
-    output logic            first_o,     // the next flit of the link begins a packet
-    output logic            second_o,    // it is the second half of a header
-    output logic            enters_o,    // this flit goes into the queue
-    output logic            last_o,      // it is the last one that does of its packet,
-    output logic            err_o,       // and marked bad
-    output error_pkg::err_e code_o,      // why a packet that begins is refused; ERR_NONE: none is
-    output logic            scarce_o     // the sender has few STORE credits left
+    output logic            first_o,  // the next flit of the link begins a packet
+    output logic            second_o, // it is the second half of a header
+    output logic            enters_o, // this flit goes into the queue
+    output logic            last_o,   // it is the last one that does of its packet,
+    output logic            err_o,    // and marked bad
+    output error_pkg::err_e code_o,   // why a packet that begins is refused; ERR_NONE: none is
+    output logic            scarce_o  // the sender has few STORE credits left
 );
     import packet_pkg::*;
 
-    localparam int unsigned StoreW = $clog2(StorePkts + 1);
-    localparam int unsigned CtrlW  = $clog2(CtrlPkts + 1);
+    localparam int unsigned StoreW = $clog2(Cfg.StorePkts + 1);
+    localparam int unsigned CtrlW  = $clog2(Cfg.CtrlPkts + 1);
 
     logic [StoreW-1:0] store_used;
     logic              store_left, ctrl_left;   // the sender holds a credit
     logic              open_q;                  // the packet is let in
     logic              begins, store_begins, ctrl_begins, lets, open, cut;
 
-    assign scarce_o     = store_used > StoreW'(StorePkts - (StorePkts + 3) / 4);
+    assign scarce_o     = store_used > StoreW'(Cfg.StorePkts - (Cfg.StorePkts + 3) / 4);
     assign begins       = valid_i && first_o;
     assign store_begins = begins && cls_i == CLS_STORE;
     assign ctrl_begins  = begins && cls_i == CLS_CTRL;
     assign enters_o     = valid_i && open;
 
-    credit_use #(.Max(StorePkts)) i_store (
-        .clk_i, .rst_ni, .clear_i(1'b0), .limit_i(StoreW'(StorePkts)), .take_i(store_begins && lets), .back_i(crd_i[1]), .ready_o(store_left), .used_o(store_used)
+    credit_use #(.Max(Cfg.StorePkts)) i_store (
+        .clk_i, .rst_ni, .clear_i(1'b0), .limit_i(StoreW'(Cfg.StorePkts)), .take_i(store_begins && lets), .back_i(crd_i[1]), .ready_o(store_left), .used_o(store_used)
     );
     /* verilator lint_off PINCONNECTEMPTY */
-    credit_use #(.Max(CtrlPkts)) i_ctrl (
-        .clk_i, .rst_ni, .clear_i(1'b0), .limit_i(CtrlW'(CtrlPkts)), .take_i(ctrl_begins && lets), .back_i(crd_i[0]), .ready_o(ctrl_left), .used_o()
+    credit_use #(.Max(Cfg.CtrlPkts)) i_ctrl (
+        .clk_i, .rst_ni, .clear_i(1'b0), .limit_i(CtrlW'(Cfg.CtrlPkts)), .take_i(ctrl_begins && lets), .back_i(crd_i[0]), .ready_o(ctrl_left), .used_o()
     );
     /* verilator lint_on PINCONNECTEMPTY */
 
@@ -71,7 +69,7 @@ module credit_gate #(
             second_o <= 1'b0;
         end else if (valid_i) begin
             first_o  <= last_i;
-            second_o <= HeadFlits == 2 && first_o && !last_i;
+            second_o <= Cfg.HeadFlits == 2 && first_o && !last_i;
         end
         if (valid_i) open_q <= open && !last_o;
     end

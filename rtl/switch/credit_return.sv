@@ -8,26 +8,25 @@
 `default_nettype none
 
 module credit_return #(
-    parameter int unsigned N = 4,
-    parameter int unsigned CtrlPkts = 16
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
 ) (
-    input  wire logic         clk_i,
-    input  wire logic         rst_ni,
+    input  wire logic clk_i,
+    input  wire logic rst_ni,
 
-    input  wire logic [N-1:0] room_i,         // queues of this input
-    input  wire logic [N-1:0] ctrl_free_i,
-    input  wire logic         ctrl_drop_i,
-    input  wire logic [N-1:0] part_done_i,
-    output logic [N-1:0]      part_hold_o,
+    input  wire logic [Cfg.N-1:0] room_i, // queues of this input
+    input  wire logic [Cfg.N-1:0] ctrl_free_i,
+    input  wire logic             ctrl_drop_i,
+    input  wire logic [Cfg.N-1:0] part_done_i,
+    output logic [Cfg.N-1:0]      part_hold_o,
 
-    output logic [3:0]        crd_o,
-    output logic [4:0]        crd_part_o,
-    output logic              idle_o
+    output logic [3:0] crd_o,
+    output logic [4:0] crd_part_o,
+    output logic       idle_o
 );
-    localparam int unsigned W = $clog2(CtrlPkts + 1);
+    localparam int unsigned W = $clog2(Cfg.CtrlPkts + 1);
 
     logic [W-1:0] ctrl_q;
-    logic [N-1:0] grant;
+    logic [Cfg.N-1:0] grant;
 
     assign grant       = part_hold_o & (~part_hold_o + 1'b1);
     assign crd_o       = {part_hold_o != '0, 1'b0, room_i == '1, ctrl_q != '0};
@@ -36,15 +35,15 @@ module credit_return #(
     always_comb begin
         crd_part_o = '0;
         if (part_hold_o != '0) begin
-            for (int unsigned i = 0; i < N; i++) begin
+            for (int unsigned i = 0; i < Cfg.N; i++) begin
                 if (grant[i]) crd_part_o |= 5'(i);
             end
         end
     end
 
-    function automatic logic [W-1:0] ones(input logic [N:0] set);
+    function automatic logic [W-1:0] ones(input logic [Cfg.N:0] set);
         ones = '0;
-        for (int unsigned i = 0; i <= N; i++) ones = ones + W'(set[i]);
+        for (int unsigned i = 0; i <= Cfg.N; i++) ones = ones + W'(set[i]);
     endfunction
 
     always_ff @(posedge clk_i) begin

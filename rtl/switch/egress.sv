@@ -11,101 +11,84 @@
 `default_nettype none
 
 module egress #(
-    parameter int unsigned N = 4,
-    parameter int unsigned FlitBytes = 16,
-    parameter int unsigned SlotW = 4,
-    parameter int unsigned RxStorePkts = 16,
-    parameter int unsigned RxResultPkts = 4,
-    parameter int unsigned RxCtrlPkts = 16,
-    parameter int unsigned Window = 0,               // see voq
-    parameter int unsigned StampW = 0,               // see voq
-    localparam int unsigned FW = 8 * FlitBytes,
-    localparam int unsigned OffW = $clog2(128 / FlitBytes),
-    localparam int unsigned StampB = (StampW == 0) ? 1 : StampW,
-    localparam int unsigned DescW = SlotW + 6 + OffW + StampW,
-    localparam int unsigned StoreW = $clog2(RxStorePkts + 1),
-    localparam int unsigned PartW = $clog2(RxResultPkts + 1)
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
 ) (
-    input  wire logic              clk_i,
-    input  wire logic              rst_ni,
-    input  wire logic [4:0]        port_i,         // constant: the number of this port
-    input  wire logic              go_i,
-    input  wire logic [1:0]        epoch_i,
-    input  wire logic              hold_i,           // no packet starts in this cycle
-    input  wire logic              down_i,           // packets that start are discarded; the receiver holds all credits
-    input  wire logic [StoreW-1:0] store_limit_i,
-    input  wire logic [PartW-1:0]  part_limit_i,
+    input  wire logic                  clk_i,
+    input  wire logic                  rst_ni,
+    input  wire logic [4:0]            port_i, // constant: the number of this port
+    input  wire logic                  go_i,
+    input  wire logic [1:0]            epoch_i,
+    input  wire logic                  hold_i, // no packet starts in this cycle
+    input  wire logic                  down_i, // packets that start are discarded; the receiver holds all credits
+    input  wire logic [Cfg.StoreW-1:0] store_limit_i,
+    input  wire logic [Cfg.PartW-1:0]  part_limit_i,
 
     // queues of this output, one per input
-    input  wire logic [N-1:0]      has_ctrl_i,
-    input  wire logic [N-1:0]      has_req_i,
-    input  wire logic [N-1:0]      has_store_i,
-    input  wire logic [N-1:0]      urgent_i,         // the next STORE packet keeps others of its input from moving up
-    input  wire logic [N-1:0]      claimed_i,        // no packet of this input starts, see read_turns
-    output logic                   open_o,           // a packet is chosen
-    output logic [N-1:0]           able_o,           // inputs with a packet for which there is a credit
-    output logic [1:0]             cls_o,
-    output logic [N-1:0]           pop_o,
-    input  wire logic [DescW-1:0]  desc_i,           // {stamp, slot, dyn, more, pay, len} of the queue with pop_o, else 0
-    output logic [N-1:0]           re_o,
-    output logic [OffW:0]          rd_line_o,        // see voq
-    output logic [SlotW-1:0]       rd_slot_o,
-    input  wire logic [FW:0]       rdata_i,          // {bad, flit} of the queue read, else 0
-    output logic [N-1:0]           free_ctrl_o,
-    output logic [N-1:0]           free_store_o,
-    output logic [N-1:0]           sent_o,           // the STORE packet of this input is sent but for its last flit, or all of it if it is short
+    input  wire logic [Cfg.N-1:0]     has_ctrl_i,
+    input  wire logic [Cfg.N-1:0]     has_req_i,
+    input  wire logic [Cfg.N-1:0]     has_store_i,
+    input  wire logic [Cfg.N-1:0]     urgent_i,  // the next STORE packet keeps others of its input from moving up
+    input  wire logic [Cfg.N-1:0]     claimed_i, // no packet of this input starts, see read_turns
+    output logic                      open_o,    // a packet is chosen
+    output logic [Cfg.N-1:0]          able_o,    // inputs with a packet for which there is a credit
+    output logic [1:0]                cls_o,
+    output logic [Cfg.N-1:0]          pop_o,
+    input  wire logic [Cfg.DescW-1:0] desc_i,    // {stamp, slot, dyn, more, pay, len} of the queue with pop_o, else 0
+    output logic [Cfg.N-1:0]          re_o,
+    output logic [Cfg.PayW:0]         rd_line_o, // see voq
+    output logic [Cfg.SlotW-1:0]      rd_slot_o,
+    input  wire logic [Cfg.FlitW:0]   rdata_i,   // {bad, flit} of the queue read, else 0
+    output logic [Cfg.N-1:0]          free_ctrl_o,
+    output logic [Cfg.N-1:0]          free_store_o,
+    output logic [Cfg.N-1:0]          sent_o,    // the STORE packet of this input is sent but for its last flit, or all of it if it is short
 
     // results of the join of this output
-    input  wire logic              res_valid_i,
-    input  wire logic [6:0]        res_len_i,        // bytes, less 1
-    input  wire logic              res_poison_i,
-    input  wire logic [StampB-1:0] res_stamp_i,
-    output logic                   res_start_o,
-    output logic                   res_read_o,       // in this cycle
-    output logic                   res_first_o,
-    output logic                   res_last_o,
-    input  wire logic [FW-1:0]     res_data_i,
-    input  wire logic              res_err_i,
+    input  wire logic                  res_valid_i,
+    input  wire logic [6:0]            res_len_i,  // bytes, less 1
+    input  wire logic                  res_poison_i,
+    input  wire logic [Cfg.StampB-1:0] res_stamp_i,
+    output logic                       res_start_o,
+    output logic                       res_read_o, // in this cycle
+    output logic                       res_first_o,
+    output logic                       res_last_o,
+    input  wire logic [Cfg.FlitW-1:0]  res_data_i,
+    input  wire logic                  res_err_i,
 
     // a packet of this port's input was rejected; both stable until error_sent_o
-    input  wire logic              error_valid_i,
-    input  wire logic [7:0]        error_code_i,
-    output logic                   error_sent_o,
+    input  wire logic       error_valid_i,
+    input  wire logic [7:0] error_code_i,
+    output logic            error_sent_o,
 
-    output logic                   dn_valid_o,
-    output logic                   dn_last_o,
-    output logic                   dn_err_o,
-    output logic [1:0]             dn_cls_o,
-    output logic [FW-1:0]          dn_data_o,
-    input  wire logic [3:0]        dn_crd_i,
+    output logic                 dn_valid_o,
+    output logic                 dn_last_o,
+    output logic                 dn_err_o,
+    output logic [1:0]           dn_cls_o,
+    output logic [Cfg.FlitW-1:0] dn_data_o,
+    input  wire logic [3:0]      dn_crd_i,
 
-    output logic                   wait_turn_o,      // a store copy waits for its output
-    output logic                   wait_credit_o,    // a store copy waits for a credit
-    output logic [2:0]             starved_o,        // a packet of class CTRL, STORE, PART (in this order) waits for a credit
-    output logic                   discard_o,        // a packet is discarded
-    output logic                   leave_o,          // a packet that came with a stamp leaves: its first flit in two cycles
-    output logic [StampB-1:0]      leave_stamp_o,    // class: cls_o
-    output logic                   idle_o
+    output logic                  wait_turn_o,   // a store copy waits for its output
+    output logic                  wait_credit_o, // a store copy waits for a credit
+    output logic [2:0]            starved_o,     // a packet of class CTRL, STORE, PART (in this order) waits for a credit
+    output logic                  discard_o,     // a packet is discarded
+    output logic                  leave_o,       // a packet that came with a stamp leaves: its first flit in two cycles
+    output logic [Cfg.StampB-1:0] leave_stamp_o, // class: cls_o
+    output logic                  idle_o
 );
     import packet_pkg::*;
 
-    localparam int unsigned HF    = 16 / FlitBytes;
-    localparam int unsigned TF    = (30 + FlitBytes - 1) / FlitBytes;
-    localparam int unsigned LaneW = $clog2(FlitBytes / 2);
-    localparam int unsigned L2F   = $clog2(FlitBytes);
-    localparam int unsigned CtrlW = $clog2(RxCtrlPkts + 1);
+    localparam int unsigned CtrlW = $clog2(Cfg.RxCtrlPkts + 1);
 
     // ---- credits of the receiver ----
     logic ctrl_crd, store_crd, part_crd, ctrl_start, store_start, part_start;
 
     /* verilator lint_off PINCONNECTEMPTY */
-    credit_use #(.Max(RxCtrlPkts)) i_ctrl_crd (
-        .clk_i, .rst_ni, .clear_i(down_i), .limit_i(CtrlW'(RxCtrlPkts)), .take_i(ctrl_start), .back_i(dn_crd_i[CLS_CTRL]), .ready_o(ctrl_crd), .used_o()
+    credit_use #(.Max(Cfg.RxCtrlPkts)) i_ctrl_crd (
+        .clk_i, .rst_ni, .clear_i(down_i), .limit_i(CtrlW'(Cfg.RxCtrlPkts)), .take_i(ctrl_start), .back_i(dn_crd_i[CLS_CTRL]), .ready_o(ctrl_crd), .used_o()
     );
-    credit_use #(.Max(RxStorePkts)) i_store_crd (
+    credit_use #(.Max(Cfg.RxStorePkts)) i_store_crd (
         .clk_i, .rst_ni, .clear_i(down_i), .limit_i(store_limit_i), .take_i(store_start), .back_i(dn_crd_i[CLS_STORE]), .ready_o(store_crd), .used_o()
     );
-    credit_use #(.Max(RxResultPkts)) i_part_crd (
+    credit_use #(.Max(Cfg.RxResultPkts)) i_part_crd (
         .clk_i, .rst_ni, .clear_i(down_i), .limit_i(part_limit_i), .take_i(part_start), .back_i(dn_crd_i[CLS_PART]), .ready_o(part_crd), .used_o()
     );
     /* verilator lint_on PINCONNECTEMPTY */
@@ -120,7 +103,7 @@ module egress #(
     assign open_o = free_q && !hold_i;
     assign able_o = has_req_i | (ctrl_crd ? has_ctrl_i : '0) | (store_crd ? has_store_i : '0);
 
-    egress_choice #(.N(N), .Window(Window)) i_choice (
+    egress_choice #(.Cfg(Cfg)) i_choice (
         .clk_i, .rst_ni, .go_i,
         .open_i        (open_o),
         .has_ctrl_i    (has_ctrl_i & ~claimed_i),
@@ -147,35 +130,35 @@ module egress #(
     assign discard_o     = start && down_i;
 
     // ---- READ ----
-    logic [N-1:0]     from_q;           // input; none: made here
+    logic [Cfg.N-1:0]     from_q;           // input; none: made here
     logic [1:0]       cls_q;
-    logic [SlotW-1:0] slot_q;
+    logic [Cfg.SlotW-1:0] slot_q;
     logic             pay_q, in_pay_q, dyn_q, discard_q;
-    logic [OffW-1:0]  off_q, front, len_q;    // flit of the part being read; flits of header and targets, of the payload, less 1
+    logic [Cfg.PayW-1:0]  off_q, front, len_q;    // flit of the part being read; flits of header and targets, of the payload, less 1
     logic [3:0]       more_q;
     logic             part_end_q;             // it is the last of its part: in a register, as much waits for the last flit of a packet
     logic             made;                   // the packet is made here
     logic             off_end;                // the flit behind this one is the last of its part
-    logic [SlotW-1:0] slot;
+    logic [Cfg.SlotW-1:0] slot;
     logic             dyn, pay;
     logic [3:0]       more;
-    logic [OffW-1:0]  len;
+    logic [Cfg.PayW-1:0]  len;
 
-    assign {slot, dyn, more, pay, len} = desc_i[SlotW+5+OffW:0];
-    assign front       = OffW'(HF - 1) + OffW'((6'(more_q) + 6'(FlitBytes / 2 - 1)) >> LaneW);
+    assign {slot, dyn, more, pay, len} = desc_i[Cfg.SlotW+5+Cfg.PayW:0];
+    assign front       = Cfg.PayW'(Cfg.HeadFlits - 1) + Cfg.PayW'((6'(more_q) + 6'(Cfg.Lanes - 1)) >> Cfg.LaneW);
     assign read_last   = busy_q && part_end_q && (in_pay_q || !pay_q);
     assign made        = busy_q && from_q == '0;
     assign off_end     = off_q + 1'b1 == (in_pay_q ? len_q : front);
     assign re_o        = busy_q ? from_q : '0;
     assign rd_slot_o   = slot_q;
-    assign rd_line_o   = in_pay_q ? {1'b0, off_q} : {1'b1, cls_q == CLS_REQ, off_q[OffW-2:0] | ((cls_q == CLS_CTRL) ? (OffW-1)'(HF + TF) : '0)};
+    assign rd_line_o   = in_pay_q ? {1'b0, off_q} : {1'b1, cls_q == CLS_REQ, off_q[Cfg.PayW-2:0] | ((cls_q == CLS_CTRL) ? (Cfg.PayW-1)'(Cfg.HeadFlits + Cfg.ListFlits) : '0)};
     assign free_ctrl_o  = (read_last && cls_q == CLS_CTRL) ? from_q : '0;
     assign free_store_o = (read_last && cls_q == CLS_STORE) ? from_q : '0;
 
     // ---- look-ahead window ----
-    if (Window != 0) begin : gen_window
+    if (Cfg.Window != 0) begin : gen_window
         logic            long_q;      // the payload has two flits or more
-        logic [OffW-1:0] before_q;    // the last but one
+        logic [Cfg.PayW-1:0] before_q;    // the last but one
 
         assign sent_o = (busy_q && cls_q == CLS_STORE && (long_q ? in_pay_q && off_q == before_q : read_last)) ? from_q : '0;
 
@@ -192,8 +175,8 @@ module egress #(
     // ---- time stamps ----
     assign leave_o = start && !down_i && !(ctrl_start && error);
 
-    if (StampW != 0) begin : gen_stamp
-        assign leave_stamp_o = (cls_o == CLS_PART) ? res_stamp_i : desc_i[DescW-1 -: StampW];
+    if (Cfg.StampW != 0) begin : gen_stamp
+        assign leave_stamp_o = (cls_o == CLS_PART) ? res_stamp_i : desc_i[Cfg.DescW-1 -: Cfg.StampW];
     end else begin : gen_no_stamp
         assign leave_stamp_o = '0;
         wire unused_stamp = &{1'b0, res_stamp_i};
@@ -205,7 +188,7 @@ module egress #(
             free_q       <= 1'b1;
             error_busy_q <= 1'b0;
         end else begin
-            if (start) free_q <= HF == 1 && more == '0 && !pay && cls_o != CLS_PART;   // it has one flit
+            if (start) free_q <= Cfg.HeadFlits == 1 && more == '0 && !pay && cls_o != CLS_PART;   // it has one flit
             else if (free_q) free_q <= 1'b1;
             else free_q <= part_end_q ? len_q == '0 : off_end && (in_pay_q || !pay_q);
             if (start) busy_q <= 1'b1;
@@ -221,10 +204,10 @@ module egress #(
             dyn_q      <= dyn;
             more_q     <= more;
             pay_q      <= pay || cls_o == CLS_PART;
-            len_q      <= (cls_o == CLS_PART) ? OffW'(res_len_i >> L2F) : len;
+            len_q      <= (cls_o == CLS_PART) ? Cfg.PayW'(res_len_i >> Cfg.FlitLog2) : len;
             in_pay_q   <= 1'b0;
             off_q      <= '0;
-            part_end_q <= HF == 1 && more == '0;   // front will be 0
+            part_end_q <= Cfg.HeadFlits == 1 && more == '0;   // front will be 0
         end else if (part_end_q) begin
             in_pay_q   <= 1'b1;
             off_q      <= '0;
@@ -273,7 +256,7 @@ module egress #(
     logic          valid_q, first_q, last_q, last_pay_q, dyn_send_q;
     logic [1:0]    send_cls_q;
     logic [3:0]    send_more_q;
-    logic [FW:0]   made_q;
+    logic [Cfg.FlitW:0]   made_q;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) valid_q <= 1'b0;
@@ -287,22 +270,22 @@ module egress #(
             last_pay_q  <= read_last && in_pay_q;
         end
         if (res_read_o)                 made_q <= {res_err_i, res_data_i};
-        else if (made && off_q == '0)   made_q <= {1'b0, head_bits[FW-1:0]};   // the first half with F = 8, the other is 0
+        else if (made && off_q == '0)   made_q <= {1'b0, head_bits[Cfg.FlitW-1:0]};   // the first half with F = 8, the other is 0
         else                            made_q <= '0;
     end
 
     always_comb begin
-        dn_data_o = made_q[FW-1:0] | rdata_i[FW-1:0];
+        dn_data_o = made_q[Cfg.FlitW-1:0] | rdata_i[Cfg.FlitW-1:0];
         if (first_q && dyn_send_q) dn_data_o[45:41] = dn_data_o[45:41] | (5'(send_more_q) + 5'd1);
     end
 
     assign dn_valid_o  = valid_q;
     assign dn_last_o   = last_q;
     assign dn_cls_o    = send_cls_q;
-    assign dn_err_o    = made_q[FW] || (last_pay_q && rdata_i[FW]);   // of a result each flit that is not valid, else the last one of a packet that is not
+    assign dn_err_o    = made_q[Cfg.FlitW] || (last_pay_q && rdata_i[Cfg.FlitW]);   // of a result each flit that is not valid, else the last one of a packet that is not
     assign idle_o      = !busy_q && !valid_q && has_ctrl_i == '0 && has_req_i == '0 && has_store_i == '0 && !error_valid_i;
 
-    if (HF == 2) begin : gen_unused
+    if (Cfg.HeadFlits == 2) begin : gen_unused
         wire unused_half = &{1'b0, head_bits[127:64]};
     end
     wire unused_crd = dn_crd_i[CLS_REQ];

@@ -12,33 +12,32 @@
 `default_nettype none
 
 module egress_choice #(
-    parameter int unsigned N = 4,
-    parameter int unsigned Window = 0      // see voq
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
 ) (
-    input  wire logic         clk_i,
-    input  wire logic         rst_ni,
-    input  wire logic         go_i,          // all turns begin anew
-    input  wire logic         open_i,        // a packet may start
+    input  wire logic clk_i,
+    input  wire logic rst_ni,
+    input  wire logic go_i,   // all turns begin anew
+    input  wire logic open_i, // a packet may start
 
     // inputs with a packet of the class
-    input  wire logic [N-1:0] has_ctrl_i,
-    input  wire logic [N-1:0] has_req_i,
-    input  wire logic [N-1:0] has_store_i,
-    input  wire logic [N-1:0] urgent_i,      // that STORE packet keeps others of its input from moving up
-    input  wire logic         has_error_i,   // packets made here
-    input  wire logic         has_result_i,
+    input  wire logic [Cfg.N-1:0] has_ctrl_i,
+    input  wire logic [Cfg.N-1:0] has_req_i,
+    input  wire logic [Cfg.N-1:0] has_store_i,
+    input  wire logic [Cfg.N-1:0] urgent_i,    // that STORE packet keeps others of its input from moving up
+    input  wire logic             has_error_i, // packets made here
+    input  wire logic             has_result_i,
 
     // a credit of the receiver is left
-    input  wire logic         ctrl_crd_i,
-    input  wire logic         store_crd_i,
-    input  wire logic         part_crd_i,
+    input  wire logic ctrl_crd_i,
+    input  wire logic store_crd_i,
+    input  wire logic part_crd_i,
 
-    output logic              start_o,
-    output logic [1:0]        cls_o,         // of the packet that starts
-    output logic [N-1:0]      pop_o,         // its input; none: it is made here
-    output logic              ctrl_start_o,  // it needs a credit of that class
-    output logic              store_start_o,
-    output logic              part_start_o
+    output logic             start_o,
+    output logic [1:0]       cls_o,        // of the packet that starts
+    output logic [Cfg.N-1:0] pop_o,        // its input; none: it is made here
+    output logic             ctrl_start_o, // it needs a credit of that class
+    output logic             store_start_o,
+    output logic             part_start_o
 );
     import packet_pkg::*;
 
@@ -86,29 +85,29 @@ module egress_choice #(
     // ---- input ----
     logic         take_ctrl, take_req, take_store;
     logic         urgent;                              // only those that are in the way are chosen from
-    logic [N-1:0] ctrl_from, req_from, store_from, any_store;
+    logic [Cfg.N-1:0] ctrl_from, req_from, store_from, any_store;
 
     assign take_ctrl  = ctrl_start_o && !has_error_i;
     assign take_req   = open_i && req;
     assign take_store = store_start_o;
-    assign pop_o      = ({N{take_ctrl}} & ctrl_from) | ({N{take_req}} & req_from) | ({N{take_store}} & store_from);
+    assign pop_o      = ({Cfg.N{take_ctrl}} & ctrl_from) | ({Cfg.N{take_req}} & req_from) | ({Cfg.N{take_store}} & store_from);
 
     /* verilator lint_off PINCONNECTEMPTY */
-    rr_arb #(.N(N), .Fast(1'b1)) i_ctrl (
+    rr_arb #(.N(Cfg.N), .Fast(1'b1)) i_ctrl (
         .clk_i, .rst_ni, .clear_i(go_i), .req_i(has_ctrl_i), .grant_o(ctrl_from), .idx_o(), .advance_i(take_ctrl)
     );
-    rr_arb #(.N(N), .Fast(1'b1)) i_req (
+    rr_arb #(.N(Cfg.N), .Fast(1'b1)) i_req (
         .clk_i, .rst_ni, .clear_i(go_i), .req_i(has_req_i), .grant_o(req_from), .idx_o(), .advance_i(take_req)
     );
-    rr_arb #(.N(N), .Fast(1'b1)) i_store (
+    rr_arb #(.N(Cfg.N), .Fast(1'b1)) i_store (
         .clk_i, .rst_ni, .clear_i(go_i), .req_i(has_store_i), .grant_o(any_store), .idx_o(), .advance_i(take_store && !urgent)
     );
 
-    if (Window != 0) begin : gen_urgent
-        logic [N-1:0] urgent_store;
+    if (Cfg.Window != 0) begin : gen_urgent
+        logic [Cfg.N-1:0] urgent_store;
         logic [2:0]   choice_q;   // STORE packets chosen, modulo 8
 
-        rr_arb #(.N(N), .Fast(1'b1)) i_urgent (
+        rr_arb #(.N(Cfg.N), .Fast(1'b1)) i_urgent (
             .clk_i, .rst_ni, .clear_i(go_i), .req_i(has_store_i & urgent_i), .grant_o(urgent_store), .idx_o(), .advance_i(take_store && urgent)
         );
         assign urgent     = choice_q != '1 && (has_store_i & urgent_i) != '0;

@@ -5,43 +5,37 @@
 `default_nettype none
 
 module header_check #(
-    parameter int unsigned FlitBytes = 16,
-    parameter bit          Multicast = 1'b1,
-    parameter red_pkg::set_t RedTypes = red_pkg::AllTypes,
-    parameter red_pkg::set_t RedOps   = red_pkg::AllOps,
-    localparam int unsigned OffW = $clog2(128 / FlitBytes)
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
 ) (
-    input  wire logic                valid_i,     // the header is complete; else code_o is ERR_NONE
+    input  wire logic                valid_i,   // the header is complete; else code_o is ERR_NONE
     input  wire packet_pkg::header_t head_i,
-    input  wire packet_pkg::cls_e    cls_i,       // by the link
+    input  wire packet_pkg::cls_e    cls_i,     // by the link
     input  wire logic [1:0]          epoch_i,
-    input  wire logic                no_room_i,   // for one more open reduction
+    input  wire logic                no_room_i, // for one more open reduction
 
-    output logic                     dynamic_o,   // its targets are experts
-    output logic                     group_o,     // its target is a static group
-    output logic                     pay_o,       // a payload follows
-    output logic [OffW-1:0]          flits_o,     // of the payload, less 1
-    output error_pkg::err_e          code_o
+    output logic                dynamic_o, // its targets are experts
+    output logic                group_o,   // its target is a static group
+    output logic                pay_o,     // a payload follows
+    output logic [Cfg.PayW-1:0] flits_o,   // of the payload, less 1
+    output error_pkg::err_e     code_o
 );
     import packet_pkg::*;
     import error_pkg::*;
 
-    localparam int unsigned L2F = $clog2(FlitBytes);
-
     logic           known, fits;
     logic [8:0]     span;   // bytes from the start of the first payload flit, less 1
-    logic [L2F-1:0] skip;
+    logic [Cfg.FlitLog2-1:0] skip;
 
-    assign dynamic_o = Multicast && head_i.opcode inside {OP_DYMULTIMEM_ST, OP_DYMULTIMEM_LD_REDUCE};
-    assign group_o   = Multicast && head_i.opcode inside {OP_MULTIMEM_ST, OP_MULTIMEM_RED, OP_MULTIMEM_LD_REDUCE};
+    assign dynamic_o = Cfg.Multicast && head_i.opcode inside {OP_DYMULTIMEM_ST, OP_DYMULTIMEM_LD_REDUCE};
+    assign group_o   = Cfg.Multicast && head_i.opcode inside {OP_MULTIMEM_ST, OP_MULTIMEM_RED, OP_MULTIMEM_LD_REDUCE};
     assign pay_o     = head_i.opcode inside {OP_ST, OP_MULTIMEM_ST, OP_MULTIMEM_RED, OP_DYMULTIMEM_ST, OP_COUNTS} && head_i.len != '0;
     assign known     = head_i.opcode inside {OP_SIGNAL, OP_EVENT, OP_ACK, OP_ERROR, OP_ST, OP_MULTIMEM_ST, OP_MULTIMEM_RED, OP_DYMULTIMEM_ST, OP_FLAG, OP_FENCE,
                                              OP_COUNTS, OP_MULTIMEM_LD_REDUCE, OP_DYMULTIMEM_LD_REDUCE}
                     && head_i.opcode[5:4] == cls_i && head_i.cls == cls_i
-                    && (Multicast || !(head_i.opcode inside {OP_MULTIMEM_ST, OP_MULTIMEM_RED, OP_DYMULTIMEM_ST, OP_MULTIMEM_LD_REDUCE, OP_DYMULTIMEM_LD_REDUCE}));
-    assign skip      = head_i.addr[L2F-1:0];
-    assign span      = {1'b0, head_i.len[7:0]} + {{(9-L2F){skip == '0}}, skip - 1'b1};
-    assign flits_o   = span[L2F +: OffW];
+                    && (Cfg.Multicast || !(head_i.opcode inside {OP_MULTIMEM_ST, OP_MULTIMEM_RED, OP_DYMULTIMEM_ST, OP_MULTIMEM_LD_REDUCE, OP_DYMULTIMEM_LD_REDUCE}));
+    assign skip      = head_i.addr[Cfg.FlitLog2-1:0];
+    assign span      = {1'b0, head_i.len[7:0]} + {{(9-Cfg.FlitLog2){skip == '0}}, skip - 1'b1};
+    assign flits_o   = span[Cfg.FlitLog2 +: Cfg.PayW];
 
     always_comb begin
         if (cls_i == CLS_REQ) fits = head_i.len != '0;
@@ -54,14 +48,14 @@ module header_check #(
         if (valid_i) begin
             if (!known)                             code_o = ERR_OPCODE;
             else if (cls_i == CLS_REQ && no_room_i) code_o = ERR_WINDOW;
-            else if (cls_i == CLS_REQ && !red_pkg::has(RedTypes, RedOps, '{dtype: head_i.dtype, redop: head_i.redop})) code_o = ERR_REDUCTION;
+            else if (cls_i == CLS_REQ && !red_pkg::has(Cfg.RedTypes, Cfg.RedOps, '{dtype: head_i.dtype, redop: head_i.redop})) code_o = ERR_REDUCTION;
             else if (head_i.epoch != epoch_i)       code_o = ERR_EPOCH;
             else if (!fits)                         code_o = ERR_LENGTH;
             else if (dynamic_o && (head_i.cnt == '0 || head_i.cnt > 5'd16)) code_o = ERR_TARGETS;
         end
     end
 
-    wire unused_fields = &{1'b0, head_i, span[L2F-1:0]};
+    wire unused_fields = &{1'b0, head_i, span[Cfg.FlitLog2-1:0]};
 endmodule
 
 `default_nettype wire

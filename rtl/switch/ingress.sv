@@ -25,106 +25,84 @@
 `default_nettype none
 
 module ingress #(
-    parameter int unsigned N = 4,
-    parameter int unsigned FlitBytes = 16,
-    parameter int unsigned StorePkts = 16,
-    parameter int unsigned CtrlPkts = 16,
-    parameter int unsigned OpenRows = 8,
-    parameter int unsigned MaxExperts = 64,
-    parameter int unsigned Groups = 16,
-    parameter bit          Multicast = 1'b1,
-    parameter int unsigned StampW = 0,               // bits of the time that packets carry, 0: none
-    parameter bit          PartGuest = 1'b0,         // see switch_top
-    parameter bit          Late = 1'b0,              // see voq
-    parameter red_pkg::set_t RedTypes = red_pkg::AllTypes,
-    parameter red_pkg::set_t RedOps   = red_pkg::AllOps,
-    localparam int unsigned FW = 8 * FlitBytes,
-    localparam int unsigned Lanes = FlitBytes / 2,
-    localparam int unsigned StampB = (StampW == 0) ? 1 : StampW,
-    localparam int unsigned OffW = $clog2(128 / FlitBytes),
-    localparam int unsigned WordW = FW + 1 + 32'(PartGuest)
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
 ) (
-    input  wire logic              clk_i,
-    input  wire logic              rst_ni,
-    input  wire logic [4:0]        port_i,         // constant: the number of this port
-    input  wire logic [1:0]        epoch_i,
-    input  wire logic [StampB-1:0] now_i,          // the time
+    input  wire logic                  clk_i,
+    input  wire logic                  rst_ni,
+    input  wire logic [4:0]            port_i, // constant: the number of this port
+    input  wire logic [1:0]            epoch_i,
+    input  wire logic [Cfg.StampB-1:0] now_i,  // the time
 
-    input  wire logic              up_valid_i,
-    input  wire logic              up_last_i,
-    input  wire logic              up_err_i,
-    input  wire logic [1:0]        up_cls_i,
-    input  wire logic [FW-1:0]     up_data_i,
-    input  wire logic [1:0]        crd_i,          // {STORE, CTRL} credit on its way to the sender
+    input  wire logic                 up_valid_i,
+    input  wire logic                 up_last_i,
+    input  wire logic                 up_err_i,
+    input  wire logic [1:0]           up_cls_i,
+    input  wire logic [Cfg.FlitW-1:0] up_data_i,
+    input  wire logic [1:0]           crd_i, // {STORE, CTRL} credit on its way to the sender
 
-    input  wire logic              emap_we_i,
-    input  wire logic [11:0]       emap_addr_i,
-    input  wire node_pkg::emap_t   emap_data_i,
-    input  wire logic              group_we_i,
-    input  wire logic [3:0]        group_addr_i,
-    input  wire logic [N-1:0]      group_data_i,
-    input  wire logic [N-1:0]      partition_i,    // outputs that this input may reach
+    input  wire logic             emap_we_i,
+    input  wire logic [11:0]      emap_addr_i,
+    input  wire node_pkg::emap_t  emap_data_i,
+    input  wire logic             group_we_i,
+    input  wire logic [3:0]       group_addr_i,
+    input  wire logic [Cfg.N-1:0] group_data_i,
+    input  wire logic [Cfg.N-1:0] partition_i, // outputs that this input may reach
 
     // to the queues of this input
-    output logic [N-1:0]           wr_valid_o,     // with PartGuest also of partials; see voq for what is Late
-    output logic [1:0]             wr_region_o,
-    output logic [OffW:0]          wr_line_o,      // see voq
-    output logic [Lanes-1:0]       wr_lane_o,
-    output logic [WordW-1:0]       wr_data_o,      // {bad, flit}, or the partial
-    output logic [N-1:0]           desc_we_o,
-    output logic                   desc_dyn_o,
-    output logic [3:0]             desc_more_o,
-    output logic                   desc_pay_o,
-    output logic [OffW-1:0]        desc_len_o,
-    output logic [N-1:0]           push_o,
-    output logic [StampB-1:0]      stamp_o,        // with desc_we_o and open_valid_o: when the packet's first flit came
-    output logic                   scarce_o,       // the sender has few STORE credits left
-    output logic                   arrive_o,       // a STORE packet was accepted or rejected
-    output logic                   ctrl_drop_o,    // a CTRL packet was rejected: its credit goes back
+    output logic [Cfg.N-1:0]      wr_valid_o,  // with PartGuest also of partials; see voq for what is Late
+    output logic [1:0]            wr_region_o,
+    output logic [Cfg.PayW:0]     wr_line_o,   // see voq
+    output logic [Cfg.Lanes-1:0]  wr_lane_o,
+    output logic [Cfg.WordW-1:0]  wr_data_o,   // {bad, flit}, or the partial
+    output logic [Cfg.N-1:0]      desc_we_o,
+    output logic                  desc_dyn_o,
+    output logic [3:0]            desc_more_o,
+    output logic                  desc_pay_o,
+    output logic [Cfg.PayW-1:0]   desc_len_o,
+    output logic [Cfg.N-1:0]      push_o,
+    output logic [Cfg.StampB-1:0] stamp_o,     // with desc_we_o and open_valid_o: when the packet's first flit came
+    output logic                  scarce_o,    // the sender has few STORE credits left
+    output logic                  arrive_o,    // a STORE packet was accepted or rejected
+    output logic                  ctrl_drop_o, // a CTRL packet was rejected: its credit goes back
 
     // open reductions of this port
-    output logic                   open_valid_o,
-    output logic [N-1:0]           open_mask_o,
-    output logic [14:0]            open_bytes_o,   // less 1
-    output red_pkg::red_t          open_red_o,
-    input  wire logic              open_full_i,
+    output logic             open_valid_o,
+    output logic [Cfg.N-1:0] open_mask_o,
+    output logic [14:0]      open_bytes_o, // less 1
+    output red_pkg::red_t    open_red_o,
+    input  wire logic        open_full_i,
 
     // partials: {poison, last, flit}
-    output logic [N-1:0]           part_come_o,    // a packet begins: it will be written, if not now
-    output logic [N-1:0]           part_we_o,
-    output logic [OffW-1:0]        part_idx_o,
-    output logic [FW+1:0]          part_data_o,    // 0 with PartGuest
-    input  wire logic [N-1:0]      part_full_i,
+    output logic [Cfg.N-1:0]      part_come_o, // a packet begins: it will be written, if not now
+    output logic [Cfg.N-1:0]      part_we_o,
+    output logic [Cfg.PayW-1:0]   part_idx_o,
+    output logic [Cfg.FlitW+1:0]  part_data_o, // 0 with PartGuest
+    input  wire logic [Cfg.N-1:0] part_full_i,
 
-    output logic                   err_valid_o,
-    output error_pkg::err_e        err_code_o,
-    output logic                   parts_idle_o,   // partials that came are in their queues
-    output logic                   idle_o
+    output logic            err_valid_o,
+    output error_pkg::err_e err_code_o,
+    output logic            parts_idle_o, // partials that came are in their queues
+    output logic            idle_o
 );
     import packet_pkg::*;
     import error_pkg::*;
-
-    localparam int unsigned HF    = 16 / FlitBytes;   // flits of a header
-    localparam int unsigned EW    = $clog2(MaxExperts);
-    localparam int unsigned LaneW = $clog2(Lanes);
-    localparam int unsigned PW    = (N > 1) ? $clog2(N) : 1;
 
     // ---- link ----
     logic first, second, enters, enter_last, enter_err, brim;   // see credit_gate
     err_e gate_code;
 
-    credit_gate #(.HeadFlits(HF), .StorePkts(StorePkts), .CtrlPkts(CtrlPkts)) i_gate (
+    credit_gate #(.Cfg(Cfg)) i_gate (
         .clk_i, .rst_ni, .valid_i(up_valid_i), .last_i(up_last_i), .err_i(up_err_i), .cls_i(up_cls_i), .crd_i, .brim_i(brim),
         .first_o(first), .second_o(second), .enters_o(enters), .last_o(enter_last), .err_o(enter_err), .code_o(gate_code), .scarce_o
     );
 
     err_e            part_code;
-    logic [N-1:0]    part_we;
-    logic [OffW-1:0] part_idx;
-    logic [FW+1:0]   part_data;
+    logic [Cfg.N-1:0]    part_we;
+    logic [Cfg.PayW-1:0] part_idx;
+    logic [Cfg.FlitW+1:0]   part_data;
     logic            pause;   // the parser lets a partial pass
 
-    part_entry #(.N(N), .FlitBytes(FlitBytes)) i_partials (
+    part_entry #(.Cfg(Cfg)) i_partials (
         .clk_i, .port_i, .epoch_i,
         .valid_i(up_valid_i), .first_i(first), .second_i(second), .last_i(up_last_i), .err_i(up_err_i), .cls_i(up_cls_i), .data_i(up_data_i),
         .we_o(part_we), .idx_o(part_idx), .data_o(part_data), .full_i(part_full_i), .code_o(part_code)
@@ -132,22 +110,22 @@ module ingress #(
 
     // ---- what the parser reads ----
     typedef enum logic [2:0] {LOW, HEAD, TARGETS, PAYLOAD, DROP} state_e;
-    localparam state_e Begin = (HF == 2) ? LOW : HEAD;
+    localparam state_e Begin = (Cfg.HeadFlits == 2) ? LOW : HEAD;
 
     state_e           state_q, state_next;
     logic             in_list_q;     // in state TARGETS
     logic             flit_there, flit_valid, flit_last, flit_err, take, queue_empty;
     logic [1:0]       flit_cls, cls_q;
     cls_e             cls;           // of the flit
-    logic [FW-1:0]    flit_data;
-    logic [LaneW-1:0] lane;
+    logic [Cfg.FlitW-1:0]    flit_data;
+    logic [Cfg.LaneW-1:0] lane;
     logic [15:0]      target, next_target, link_target;   // of the flit; see queue_head
     logic             held, next_we;
     logic             open_late;     // the packet before is pushed as an open reduction
 
-    queue_head #(.FlitBytes(FlitBytes), .StorePkts(StorePkts), .CtrlPkts(CtrlPkts), .OpenRows(OpenRows), .StampW(StampW)) i_queue (
+    queue_head #(.Cfg(Cfg)) i_queue (
         .clk_i, .rst_ni, .now_i,
-        .valid_i(enters), .head_i((HF == 2) ? second : first), .last_i(enter_last), .err_i(enter_err), .cls_i(up_cls_i), .data_i(up_data_i),
+        .valid_i(enters), .head_i((Cfg.HeadFlits == 2) ? second : first), .last_i(enter_last), .err_i(enter_err), .cls_i(up_cls_i), .data_i(up_data_i),
         .list_i(in_list_q), .pause_i(pause), .lane_i(lane), .begin_i(state_q == Begin), .late_i(open_late),
         .valid_o(flit_there), .last_o(flit_last), .err_o(flit_err), .cls_o(flit_cls), .data_o(flit_data), .target_o(target), .stamp_o,
         .held_o(held), .next_we_o(next_we), .next_target_o(next_target), .link_target_o(link_target),
@@ -162,40 +140,40 @@ module ingress #(
     header_t         head;          // valid in HEAD
     cls_e            head_cls;      // of the header that is being checked
     logic            is_dyn, is_group, has_pay, no_room;
-    logic [OffW-1:0] flits;         // of the payload, less 1
+    logic [Cfg.PayW-1:0] flits;         // of the payload, less 1
     err_e            head_code;
 
-    if (HF == 2) begin : gen_half_head
+    if (Cfg.HeadFlits == 2) begin : gen_half_head
         assign head = {flit_data, low_q};
     end else begin : gen_full_head
         assign head = flit_data[127:0];
     end
-    assign head_cls = (HF == 2) ? cls_e'(cls_q) : cls;
+    assign head_cls = (Cfg.HeadFlits == 2) ? cls_e'(cls_q) : cls;
 
-    header_check #(.FlitBytes(FlitBytes), .Multicast(Multicast), .RedTypes(RedTypes), .RedOps(RedOps)) i_header (
+    header_check #(.Cfg(Cfg)) i_header (
         .valid_i(state_q == HEAD), .head_i(head), .cls_i(head_cls), .epoch_i, .no_room_i(no_room),
         .dynamic_o(is_dyn), .group_o(is_group), .pay_o(has_pay), .flits_o(flits), .code_o(head_code)
     );
 
     // ---- targets ----
-    logic [PW-1:0] out, list_out;
-    logic [N-1:0]  sel, list_sel, mask, all_q;   // outputs: of this target; up to it; of the packet
+    logic [Cfg.GpuW-1:0] out, list_out;
+    logic [Cfg.N-1:0]  sel, list_sel, mask, all_q;   // outputs: of this target; up to it; of the packet
     logic          listing, in_range, reached, port_good, other_good, somewhere, allowed, one_more, lane_end, list_wait, clearing, twice, again;
     logic [3:0]    earlier;
     logic          decide, reject, accept;       // a target is checked; with it the packet is rejected, or accepted
 
-    target_lookup #(.N(N), .MaxExperts(MaxExperts), .Groups(Groups)) i_lookup (
+    target_lookup #(.Cfg(Cfg)) i_lookup (
         .clk_i, .port_i, .partition_i, .emap_we_i, .emap_addr_i, .emap_data_i, .group_we_i, .group_addr_i, .group_data_i,
         .listing_i(listing), .grouped_i(is_group), .next_we_i(next_we), .next_target_i(next_target), .held_i(held), .link_target_i(link_target), .group_i(head.target0), .dst_i(head.dst),
         .sel_o(sel), .somewhere_o(somewhere), .allowed_o(allowed), .port_good_o(port_good), .other_good_o(other_good),
         .out_o(out), .in_range_o(in_range), .reached_o(reached), .list_out_o(list_out), .list_sel_o(list_sel)
     );
 
-    target_walk #(.N(N), .FlitBytes(FlitBytes), .MaxExperts(MaxExperts)) i_walk (
+    target_walk #(.Cfg(Cfg)) i_walk (
         .clk_i, .rst_ni,
         .valid_i(flit_valid), .head_i(state_q == HEAD), .list_i(in_list_q), .dynamic_i(is_dyn), .cnt_i(head.cnt),
         .next_i(decide && !reject && !accept), .done_i(reject || accept),
-        .expert_i(target[EW+3:4]), .out_i(out), .sel_i(sel), .list_out_i(list_out), .list_sel_i(list_sel),
+        .expert_i(target[Cfg.ExpW+3:4]), .out_i(out), .sel_i(sel), .list_out_i(list_out), .list_sel_i(list_sel),
         .listing_o(listing), .wait_o(list_wait), .clearing_o(clearing), .more_o(one_more), .lane_o(lane), .lane_end_o(lane_end),
         .twice_o(twice), .again_o(again), .earlier_o(earlier), .count_o(desc_more_o), .mask_o(mask), .all_o(all_q)
     );
@@ -247,7 +225,7 @@ module ingress #(
         else ctrl_drop_o <= (reject || cut) && cls == CLS_CTRL;
     end
 
-    request_open #(.HeadFlits(HF)) i_open (
+    request_open #(.Cfg(Cfg)) i_open (
         .clk_i, .rst_ni,
         .first_i(flit_valid && state_q == LOW), .head_i(state_q == HEAD), .now_i(head), .low_i(low_q),
         .decide_i(decide && head_cls == CLS_REQ), .more_i(one_more), .bad_i(bad_head || !good),
@@ -256,11 +234,11 @@ module ingress #(
     assign open_mask_o = accept ? mask : '0;
 
     // ---- what the queues get ----
-    logic [N-1:0]     copy_valid;
-    logic [Lanes-1:0] copy_lane;
-    logic [FW:0]      copy_data;
+    logic [Cfg.N-1:0]     copy_valid;
+    logic [Cfg.Lanes-1:0] copy_lane;
+    logic [Cfg.FlitW:0]      copy_data;
 
-    copy_write #(.N(N), .FlitBytes(FlitBytes)) i_copies (
+    copy_write #(.Cfg(Cfg)) i_copies (
         .clk_i, .port_i,
         .valid_i(flit_valid), .last_i(flit_last), .err_i(flit_err), .data_i(flit_data), .cls_i(cls),
         .begin_i(state_q == Begin), .head_i(state_q == HEAD), .list_i(in_list_q), .pay_i(state_q == PAYLOAD),
@@ -269,8 +247,8 @@ module ingress #(
         .wr_valid_o(copy_valid), .wr_region_o, .wr_line_o, .wr_lane_o(copy_lane), .wr_data_o(copy_data), .desc_we_o, .desc_len_o,
         .end_o(pay_end), .wrong_o(pay_wrong)
     );
-    if (PartGuest) begin : gen_guest
-        write_turns #(.N(N), .FlitBytes(FlitBytes), .Late(Late)) i_turns (
+    if (Cfg.PartGuest) begin : gen_guest
+        write_turns #(.Cfg(Cfg)) i_turns (
             .clk_i, .rst_ni,
             .we_i(part_we), .idx_i(part_idx), .data_i(part_data),
             .pay_i(state_next == PAYLOAD), .copy_valid_i(copy_valid), .copy_lane_i(copy_lane), .copy_data_i(copy_data), .pause_o(pause),
@@ -295,7 +273,7 @@ module ingress #(
                 HEAD, TARGETS: begin
                     if (reject)                   state_next = (flit_last && take) ? Begin : DROP;
                     else if (accept)              state_next = pay ? PAYLOAD : Begin;
-                    else if (decide && Multicast) state_next = TARGETS;
+                    else if (decide && Cfg.Multicast) state_next = TARGETS;
                 end
                 PAYLOAD: if (flit_last)    state_next = Begin;
                          else if (pay_end) state_next = DROP;
@@ -312,7 +290,7 @@ module ingress #(
             state_q   <= state_next;
             in_list_q <= state_next == TARGETS;
         end
-        if (flit_valid && (state_q == LOW || (HF == 1 && state_q == HEAD))) begin
+        if (flit_valid && (state_q == LOW || (Cfg.HeadFlits == 1 && state_q == HEAD))) begin
             low_q <= flit_data[63:0];
             cls_q <= flit_cls;
         end

@@ -7,36 +7,33 @@
 `default_nettype none
 
 module part_entry #(
-    parameter int unsigned N = 4,
-    parameter int unsigned FlitBytes = 16,
-    localparam int unsigned FW = 8 * FlitBytes,
-    localparam int unsigned OffW = $clog2(128 / FlitBytes)
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
 ) (
-    input  wire logic              clk_i,
-    input  wire logic [4:0]        port_i,       // constant: the number of this port
-    input  wire logic [1:0]        epoch_i,
+    input  wire logic       clk_i,
+    input  wire logic [4:0] port_i, // constant: the number of this port
+    input  wire logic [1:0] epoch_i,
 
     // of the link, all classes
-    input  wire logic              valid_i,
-    input  wire logic              first_i,      // the flit begins a packet
-    input  wire logic              second_i,     // it is the second half of a header
-    input  wire logic              last_i,
-    input  wire logic              err_i,
-    input  wire logic [1:0]        cls_i,
-    input  wire logic [FW-1:0]     data_i,
+    input  wire logic                 valid_i,
+    input  wire logic                 first_i,  // the flit begins a packet
+    input  wire logic                 second_i, // it is the second half of a header
+    input  wire logic                 last_i,
+    input  wire logic                 err_i,
+    input  wire logic [1:0]           cls_i,
+    input  wire logic [Cfg.FlitW-1:0] data_i,
 
     // to the queues of partials
-    output logic [N-1:0]           we_o,         // by requester
-    output logic [OffW-1:0]        idx_o,        // of the flit in its packet
-    output logic [FW+1:0]          data_o,       // {poison, last, flit}
-    input  wire logic [N-1:0]      full_i,
+    output logic [Cfg.N-1:0]      we_o,   // by requester
+    output logic [Cfg.PayW-1:0]   idx_o,  // of the flit in its packet
+    output logic [Cfg.FlitW+1:0]  data_o, // {poison, last, flit}
+    input  wire logic [Cfg.N-1:0] full_i,
 
-    output error_pkg::err_e        code_o        // what is wrong with this flit, ERR_NONE: nothing
+    output error_pkg::err_e code_o // what is wrong with this flit, ERR_NONE: nothing
 );
     import packet_pkg::*;
     import error_pkg::*;
 
-    logic [N-1:0] to_q, to;         // requester; none: the packet is dropped
+    logic [Cfg.N-1:0] to_q, to;         // requester; none: the packet is dropped
     logic         begins, pay, bare, poison_q, over_q;
     header_t      head;             // its low half
 
@@ -53,7 +50,7 @@ module part_entry #(
         if (begins && cls_i == CLS_PART) begin
             if (head.opcode != OP_PARTIAL)     code_o = ERR_OPCODE;
             else if (head.epoch != epoch_i)    code_o = ERR_EPOCH;
-            else if (head.dst == port_i || 32'(head.dst) >= N) code_o = ERR_UNMAPPED;
+            else if (head.dst == port_i || 32'(head.dst) >= Cfg.N) code_o = ERR_UNMAPPED;
         end else if (pay && idx_o == '0 && !over_q && (to_q & full_i) != '0) begin
             code_o = ERR_CREDIT;
         end
@@ -62,7 +59,7 @@ module part_entry #(
 
     always_ff @(posedge clk_i) begin
         if (begins) begin
-            for (int unsigned i = 0; i < N; i++) to_q[i] <= head.dst == 5'(i) && head.dst != port_i;
+            for (int unsigned i = 0; i < Cfg.N; i++) to_q[i] <= head.dst == 5'(i) && head.dst != port_i;
             poison_q <= head.poison || head.epoch != epoch_i || head.opcode != OP_PARTIAL;
             idx_o    <= '0;
             over_q   <= 1'b0;

@@ -8,30 +8,27 @@
 `default_nettype none
 
 module part_queue #(
-    parameter int unsigned FlitBytes = 16,
-    parameter int unsigned PartPkts = 4,
-    parameter bit          Guest = 1'b0,
-    localparam int unsigned Width = 8 * FlitBytes + 2,
-    localparam int unsigned IndexW = $clog2(128 / FlitBytes),
-    localparam int unsigned PW = (PartPkts > 1) ? $clog2(PartPkts) : 1
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    localparam int unsigned Width = Cfg.FlitW + 2,
+    localparam int unsigned PW = (Cfg.PartPkts > 1) ? $clog2(Cfg.PartPkts) : 1
 ) (
-    input  wire logic              clk_i,
-    input  wire logic              rst_ni,
+    input  wire logic clk_i,
+    input  wire logic rst_ni,
 
-    input  wire logic              come_i,     // a packet is on its way to here: with its first flit or before
-    input  wire logic              we_i,
-    input  wire logic [IndexW-1:0] widx_i,     // flit of the packet; 0 starts one
-    input  wire logic [Width-1:0]  wdata_i,
-    output logic                   full_o,
+    input  wire logic                come_i, // a packet is on its way to here: with its first flit or before
+    input  wire logic                we_i,
+    input  wire logic [Cfg.PayW-1:0] widx_i, // flit of the packet; 0 starts one
+    input  wire logic [Width-1:0]    wdata_i,
+    output logic                     full_o,
 
-    output logic                   has_o,
-    input  wire logic              re_i,
-    input  wire logic [IndexW-1:0] ridx_i,
-    input  wire logic              done_i,     // with re_i: last flit that the reader wants of the packet
-    output logic [Width-1:0]       rdata_o,    // one cycle after re_i, else 0; of a guest always
+    output logic                     has_o,
+    input  wire logic                re_i,
+    input  wire logic [Cfg.PayW-1:0] ridx_i,
+    input  wire logic                done_i,  // with re_i: last flit that the reader wants of the packet
+    output logic [Width-1:0]         rdata_o, // one cycle after re_i, else 0; of a guest always
 
-    output logic [PW+IndexW-1:0]   waddr_o,    // with we_i and re_i, for the host of a guest
-    output logic [PW+IndexW-1:0]   raddr_o
+    output logic [PW+Cfg.PayW-1:0] waddr_o, // with we_i and re_i, for the host of a guest
+    output logic [PW+Cfg.PayW-1:0] raddr_o
 );
     logic [PW:0]   come_q, wpkt_q, rpkt_q;   // packets on their way, begun, read
     logic [PW-1:0] open_q;
@@ -39,18 +36,18 @@ module part_queue #(
 
     assign start  = we_i && widx_i == '0;
     assign has_o  = wpkt_q != rpkt_q;
-    assign full_o = (Guest ? come_q : wpkt_q) - rpkt_q == (PW+1)'(PartPkts);
+    assign full_o = (Cfg.PartGuest ? come_q : wpkt_q) - rpkt_q == (PW+1)'(Cfg.PartPkts);
 
     assign waddr_o = {(widx_i == '0) ? wpkt_q[PW-1:0] : open_q, widx_i};
     assign raddr_o = {rpkt_q[PW-1:0], ridx_i};
 
-    if (Guest) begin : gen_guest
+    if (Cfg.PartGuest) begin : gen_guest
         assign rdata_o = '0;
         wire unused_guest = &{1'b0, wdata_i, re_i};
     end else begin : gen_ram
         gated_ram #(
             .Width (Width),
-            .Depth (1 << (PW + IndexW))
+            .Depth (1 << (PW + Cfg.PayW))
         ) i_ram (
             .clk_i,
             .we_i    (we_i),

@@ -10,21 +10,21 @@
 `default_nettype none
 
 module part_stand_in #(
-    parameter int unsigned Members = 3,
-    parameter int unsigned Width = 130,     // of a term; the top bit is poison
-    parameter int unsigned OpenRows = 8,
-    localparam int unsigned LevelW = $clog2(OpenRows + 1)
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter int unsigned Members = Cfg.Others,
+    parameter int unsigned Width = 130,  // of a term; the top bit is poison
+    localparam int unsigned LevelW = $clog2(Cfg.OpenRows + 1)
 ) (
     input  wire logic               clk_i,
     input  wire logic               rst_ni,
     input  wire logic               tick_i,
     input  wire logic [Members-1:0] down_i,
-    input  wire logic               mark_i,        // the first cycle of a port that is down
+    input  wire logic               mark_i, // the first cycle of a port that is down
 
     // of the join
-    input  wire logic [Members-1:0] wait_i,        // the member that it waits for
+    input  wire logic [Members-1:0] wait_i,  // the member that it waits for
     input  wire logic               row_done_i,
-    input  wire logic [LevelW-1:0]  level_i,       // open rows
+    input  wire logic [LevelW-1:0]  level_i, // open rows
     output logic [Members-1:0]      late_o,
     output logic                    old_o,
 

@@ -10,54 +10,44 @@
 `default_nettype none
 
 module queue_head #(
-    parameter int unsigned FlitBytes = 16,
-    parameter int unsigned StorePkts = 16,
-    parameter int unsigned CtrlPkts = 16,
-    parameter int unsigned OpenRows = 8,
-    parameter int unsigned StampW = 0,               // bits of the time that packets carry, 0: none
-    localparam int unsigned FW = 8 * FlitBytes,
-    localparam int unsigned Lanes = FlitBytes / 2,
-    localparam int unsigned LaneW = $clog2(Lanes),
-    localparam int unsigned StampB = (StampW == 0) ? 1 : StampW
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
 ) (
-    input  wire logic              clk_i,
-    input  wire logic              rst_ni,
-    input  wire logic [StampB-1:0] now_i,       // the time
+    input  wire logic                  clk_i,
+    input  wire logic                  rst_ni,
+    input  wire logic [Cfg.StampB-1:0] now_i, // the time
 
     // what enters
-    input  wire logic              valid_i,
-    input  wire logic              head_i,      // the last flit of a header
-    input  wire logic              last_i,
-    input  wire logic              err_i,
-    input  wire logic [1:0]        cls_i,
-    input  wire logic [FW-1:0]     data_i,
+    input  wire logic                 valid_i,
+    input  wire logic                 head_i, // the last flit of a header
+    input  wire logic                 last_i,
+    input  wire logic                 err_i,
+    input  wire logic [1:0]           cls_i,
+    input  wire logic [Cfg.FlitW-1:0] data_i,
 
     // what the parser reads
-    input  wire logic              list_i,      // the flit is one of targets alone
-    input  wire logic              pause_i,     // nothing is taken and no target is done in this cycle
-    input  wire logic [LaneW-1:0]  lane_i,      // of the target in its flit, with list_i
-    input  wire logic              begin_i,     // the flit begins a packet
-    input  wire logic              late_i,      // stamp_o is asked for the packet before
-    output logic                   valid_o,
-    output logic                   last_o,
-    output logic                   err_o,
-    output logic [1:0]             cls_o,
-    output logic [FW-1:0]          data_o,
-    output logic [15:0]            target_o,    // at lane_i, or of a header
-    output logic                   held_o,      // the flit is in the register; always, with list_i
-    output logic                   next_we_o,   // next_target_o is the target of the flit in the register from the next cycle on
-    output logic [15:0]            next_target_o,
-    output logic [15:0]            link_target_o, // of a header that comes straight from the link: else target_o is not that one
-    output logic [StampB-1:0]      stamp_o,     // when the packet's first flit came
-    input  wire logic              take_i,      // only with valid_o
-    output logic                   brim_o,      // one flit more may enter, then none until it falls
-    output logic                   empty_o
+    input  wire logic                 list_i,        // the flit is one of targets alone
+    input  wire logic                 pause_i,       // nothing is taken and no target is done in this cycle
+    input  wire logic [Cfg.LaneW-1:0] lane_i,        // of the target in its flit, with list_i
+    input  wire logic                 begin_i,       // the flit begins a packet
+    input  wire logic                 late_i,        // stamp_o is asked for the packet before
+    output logic                      valid_o,
+    output logic                      last_o,
+    output logic                      err_o,
+    output logic [1:0]                cls_o,
+    output logic [Cfg.FlitW-1:0]      data_o,
+    output logic [15:0]               target_o,      // at lane_i, or of a header
+    output logic                      held_o,        // the flit is in the register; always, with list_i
+    output logic                      next_we_o,     // next_target_o is the target of the flit in the register from the next cycle on
+    output logic [15:0]               next_target_o,
+    output logic [15:0]               link_target_o, // of a header that comes straight from the link: else target_o is not that one
+    output logic [Cfg.StampB-1:0]     stamp_o,       // when the packet's first flit came
+    input  wire logic                 take_i,        // only with valid_o
+    output logic                      brim_o,        // one flit more may enter, then none until it falls
+    output logic                      empty_o
 );
-    localparam int unsigned HF     = 16 / FlitBytes;
-    localparam int unsigned TF     = (30 + FlitBytes - 1) / FlitBytes;
-    localparam int unsigned MaxPkt = HF + TF + 128 / FlitBytes;
+    localparam int unsigned MaxPkt = Cfg.HeadFlits + Cfg.ListFlits + Cfg.PayFlits;
     // what has a credit or is an open reduction, and a packet whose credit went back when it was rejected
-    localparam int unsigned Most   = (StorePkts + 1) * MaxPkt + CtrlPkts * HF + OpenRows * (HF + TF);
+    localparam int unsigned Most   = (Cfg.StorePkts + 1) * MaxPkt + Cfg.CtrlPkts * Cfg.HeadFlits + Cfg.OpenRows * (Cfg.HeadFlits + Cfg.ListFlits);
     localparam int unsigned Need   = $clog2(Most + 5);        // see flit_queue
     localparam int unsigned DW     = (Need < 9) ? 9 : Need;   // a block RAM has 512 words
 
@@ -66,9 +56,9 @@ module queue_head #(
         logic          last;
         logic          err;
         logic [1:0]    cls;
-        logic [FW-1:0] data;
+        logic [Cfg.FlitW-1:0] data;
     } flit_t;
-    localparam int unsigned QueueW = $bits(flit_t) + StampW;
+    localparam int unsigned QueueW = $bits(flit_t) + Cfg.StampW;
 
     logic              load;
     flit_t             flit, held, load_flit;
@@ -101,22 +91,22 @@ module queue_head #(
 
     always_comb begin
         lane_target = '0;
-        for (int unsigned l = 0; l < Lanes; l++) begin
-            if (lane_i + 1'b1 == LaneW'(l)) lane_target = held.data[16*l +: 16];
+        for (int unsigned l = 0; l < Cfg.Lanes; l++) begin
+            if (lane_i + 1'b1 == Cfg.LaneW'(l)) lane_target = held.data[16*l +: 16];
         end
     end
     assign next_we_o     = load || (list_i && !pause_i);
-    assign next_target_o = !load ? lane_target : load_flit.head ? load_flit.data[FW-1 -: 16] : load_flit.data[15:0];
-    assign link_target_o = data_i[FW-1 -: 16];
+    assign next_target_o = !load ? lane_target : load_flit.head ? load_flit.data[Cfg.FlitW-1 -: 16] : load_flit.data[15:0];
+    assign link_target_o = data_i[Cfg.FlitW-1 -: 16];
     assign target_o      = held_o ? held_target_q : link_target_o;
 
     always_ff @(posedge clk_i) if (next_we_o) held_target_q <= next_target_o;
 
     // ---- when the packet came ----
-    if (StampW != 0) begin : gen_stamp
-        logic [StampW-1:0] stamp, stamp_q;
+    if (Cfg.StampW != 0) begin : gen_stamp
+        logic [Cfg.StampW-1:0] stamp, stamp_q;
 
-        assign stamp   = queued[QueueW-1 -: StampW];
+        assign stamp   = queued[QueueW-1 -: Cfg.StampW];
         assign stamp_o = (begin_i && !late_i) ? stamp : stamp_q;
 
         always_ff @(posedge clk_i) if (valid_o && begin_i) stamp_q <= stamp;

@@ -16,75 +16,64 @@
 `default_nettype none
 
 module reduce_join #(
-    parameter int unsigned N = 4,
-    parameter int unsigned FlitBytes = 16,
-    parameter int unsigned OpenRows = 8,
-    parameter red_pkg::set_t RedTypes = red_pkg::AllTypes,
-    parameter red_pkg::set_t RedOps   = red_pkg::AllOps,
-    parameter int unsigned StampW = 0,  // bits of the time that requests carry, 0: none
-    localparam int unsigned Members = N - 1,
-    localparam int unsigned StampB = (StampW == 0) ? 1 : StampW,
-    localparam int unsigned FW = 8 * FlitBytes,
-    localparam int unsigned IndexW = $clog2(128 / FlitBytes)
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
 ) (
-    input  wire logic               clk_i,
-    input  wire logic               rst_ni,
+    input  wire logic clk_i,
+    input  wire logic rst_ni,
 
-    input  wire logic               open_valid_i,   // only while open_full_o is low
-    input  wire logic [Members-1:0] open_mask_i,
-    input  wire logic [14:0]        open_bytes_i,   // of the row, less 1
-    input  wire red_pkg::red_t      open_red_i,
-    input  wire logic [StampB-1:0]  open_stamp_i,   // when the request came
-    output logic                    open_full_o,
-    input  wire logic [Members-1:0] away_i,         // left out of rows that came a cycle before; all results of these are poisoned
+    input  wire logic                  open_valid_i, // only while open_full_o is low
+    input  wire logic [Cfg.Others-1:0] open_mask_i,
+    input  wire logic [14:0]           open_bytes_i, // of the row, less 1
+    input  wire red_pkg::red_t         open_red_i,
+    input  wire logic [Cfg.StampB-1:0] open_stamp_i, // when the request came
+    output logic                       open_full_o,
+    input  wire logic [Cfg.Others-1:0] away_i,       // left out of rows that came a cycle before; all results of these are poisoned
 
-    input  wire logic [Members-1:0] q_has_i,
-    input  wire logic [Members-1:0] q_hold_i,       // the credit of the packet before is still waiting: do not start the next
-    output logic [Members-1:0]      q_want_o,       // a pass on that member may begin, but for its turn, and q_hold_i, which does not last
-    input  wire logic [Members-1:0] q_may_i,        // it has its turn
-    output logic [Members-1:0]      q_re_o,
-    output logic [IndexW-1:0]       q_idx_o,
-    output logic [Members-1:0]      q_done_o,
-    input  wire logic [FW+1:0]      q_data_i,       // {poison, last, flit} of the queue read, else 0
-    output logic [Members-1:0]      q_wait_o,       // the member whose partial is next, while there is none
-    output logic                    row_done_o,
-    output logic [$clog2(OpenRows+1)-1:0] level_o,  // open rows
+    input  wire logic [Cfg.Others-1:0]        q_has_i,
+    input  wire logic [Cfg.Others-1:0]        q_hold_i, // the credit of the packet before is still waiting: do not start the next
+    output logic [Cfg.Others-1:0]             q_want_o, // a pass on that member may begin, but for its turn, and q_hold_i, which does not last
+    input  wire logic [Cfg.Others-1:0]        q_may_i,  // it has its turn
+    output logic [Cfg.Others-1:0]             q_re_o,
+    output logic [Cfg.PayW-1:0]               q_idx_o,
+    output logic [Cfg.Others-1:0]             q_done_o,
+    input  wire logic [Cfg.FlitW+1:0]         q_data_i, // {poison, last, flit} of the queue read, else 0
+    output logic [Cfg.Others-1:0]             q_wait_o, // the member whose partial is next, while there is none
+    output logic                              row_done_o,
+    output logic [$clog2(Cfg.OpenRows+1)-1:0] level_o,  // open rows
 
-    output logic                    res_valid_o,
-    output logic [6:0]              res_len_o,      // bytes, less 1
-    output logic                    res_poison_o,
-    output logic [StampB-1:0]       res_stamp_o,    // of the request
-    input  wire logic               res_start_i,    // takes the description
-    input  wire logic               res_read_i,     // takes a flit
-    input  wire logic               res_first_i,    // with res_read_i: the first flit of the packet
-    input  wire logic               res_last_i,     // with res_read_i: the last
-    output logic [FW-1:0]           res_data_o,
-    output logic                    res_err_o,
+    output logic                  res_valid_o,
+    output logic [6:0]            res_len_o,   // bytes, less 1
+    output logic                  res_poison_o,
+    output logic [Cfg.StampB-1:0] res_stamp_o, // of the request
+    input  wire logic             res_start_i, // takes the description
+    input  wire logic             res_read_i,  // takes a flit
+    input  wire logic             res_first_i, // with res_read_i: the first flit of the packet
+    input  wire logic             res_last_i,  // with res_read_i: the last
+    output logic [Cfg.FlitW-1:0]  res_data_o,
+    output logic                  res_err_o,
 
-    output logic                    idle_o
+    output logic idle_o
 );
-    localparam int unsigned Flits = 128 / FlitBytes;
-    localparam int unsigned Slots = (Flits >= 16) ? 1 : 16 / Flits;  // LUT RAM comes in 16 words
-    localparam int unsigned L2F   = $clog2(FlitBytes);
-    localparam int unsigned LevelW = $clog2(OpenRows + 1);
-    localparam int unsigned RingW = $clog2(Slots * Flits);
-    localparam bit          Plain = red_pkg::plain(RedTypes, RedOps);
+    localparam int unsigned Slots = (Cfg.PayFlits >= 16) ? 1 : 16 / Cfg.PayFlits;  // LUT RAM comes in 16 words
+    localparam int unsigned LevelW = $clog2(Cfg.OpenRows + 1);
+    localparam int unsigned RingW = $clog2(Slots * Cfg.PayFlits);
+    localparam bit          Plain = red_pkg::plain(Cfg.RedTypes, Cfg.RedOps);
     localparam int unsigned RedW  = Plain ? 0 : $bits(red_pkg::red_t);
-    localparam int unsigned OpenW = 1 + Members + 15 + RedW + StampW;
-    localparam int unsigned DescW = 8 + StampW;
+    localparam int unsigned OpenW = 1 + Cfg.Others + 15 + RedW + Cfg.StampW;
+    localparam int unsigned DescW = 8 + Cfg.StampW;
 
     // ---- open reductions ----
     logic                 came_q;      // a row that is not in the queue yet
-    logic [Members-1:0]   came_mask_q;
+    logic [Cfg.Others-1:0]   came_mask_q;
     logic [14:0]          came_bytes_q;
-    logic [StampB-1:0]    came_stamp_q;
+    logic [Cfg.StampB-1:0]    came_stamp_q;
     red_pkg::red_t        red, came_red_q;
     logic [OpenW-1:0]     came, queued, row_q;
     logic                 queue_valid, row_valid_q, row_done, row_poison;
     logic                 next_row;    // the register is free for the next row
     logic                 popped_q;    // the queue still shows the row in the register: it has no time for row_done
     logic [LevelW-1:0]    level_q;
-    logic [Members-1:0]   mask;
+    logic [Cfg.Others-1:0]   mask;
     logic [14:0]          bytes;
 
     always_ff @(posedge clk_i) begin
@@ -99,7 +88,7 @@ module reduce_join #(
 
     // never full: level_q counts its rows and those in the registers around it
     /* verilator lint_off PINCONNECTEMPTY */
-    fifo #(.Width(OpenW), .Depth(OpenRows)) i_open (
+    fifo #(.Width(OpenW), .Depth(Cfg.OpenRows)) i_open (
         .clk_i, .rst_ni,
         .valid_i (came_q),
         .ready_o (),
@@ -126,8 +115,8 @@ module reduce_join #(
         if (next_row) row_q <= queued;
     end
     assign level_o     = level_q;
-    assign open_full_o = level_q == LevelW'(OpenRows) || (came_q && level_q == LevelW'(OpenRows - 1));
-    assign {row_poison, mask, bytes} = row_q[Members+15:0];
+    assign open_full_o = level_q == LevelW'(Cfg.OpenRows) || (came_q && level_q == LevelW'(Cfg.OpenRows - 1));
+    assign {row_poison, mask, bytes} = row_q[Cfg.Others+15:0];
 
     if (Plain) begin : gen_plain
         assign came = OpenW'({came_stamp_q, (came_mask_q & away_i) != '0, came_mask_q & ~away_i, came_bytes_q});
@@ -136,24 +125,24 @@ module reduce_join #(
         assign unused_red = ^came_red_q;
     end else begin : gen_red
         assign came = OpenW'({came_stamp_q, came_red_q, (came_mask_q & away_i) != '0, came_mask_q & ~away_i, came_bytes_q});
-        assign red  = row_q[Members+16 +: $bits(red_pkg::red_t)];
+        assign red  = row_q[Cfg.Others+16 +: $bits(red_pkg::red_t)];
     end
 
     // ---- the place in the oldest one ----
-    logic [Members-1:0] cur_q;       // member whose term is next, none in a row without members
-    logic [Members-1:0] rest_q;      // members of this packet behind it
+    logic [Cfg.Others-1:0] cur_q;       // member whose term is next, none in a row without members
+    logic [Cfg.Others-1:0] rest_q;      // members of this packet behind it
     logic               first_q;     // it is the first of the packet
     logic [7:0]         pkt_q;       // packet of the row
-    logic [IndexW-1:0]  idx_q;       // flit of the packet
-    logic [Members-1:0] todo, lowest;
+    logic [Cfg.PayW-1:0]  idx_q;       // flit of the packet
+    logic [Cfg.Others-1:0] todo, lowest;
     logic               last_pkt, last_pass, first_flit, last_flit;
-    logic [IndexW-1:0]  flits;       // of this packet, less 1
+    logic [Cfg.PayW-1:0]  flits;       // of this packet, less 1
     logic               room, ready, go;   // ready: the sums of a pass may begin
     logic [3:0]         begun_q;     // a pass began 1, 2, 3, 4 cycles ago
     logic               settled_q;   // none did in the last 5 cycles: what it added is in the accumulator when the next one adds to it
 
     assign last_pkt   = pkt_q == bytes[14:7];
-    assign flits      = last_pkt ? bytes[6:L2F] : '1;
+    assign flits      = last_pkt ? bytes[6:Cfg.FlitLog2] : '1;
     assign last_pass  = rest_q == '0;
     assign first_flit = idx_q == '0;
     assign last_flit  = idx_q == flits;
@@ -174,7 +163,7 @@ module reduce_join #(
     always_comb begin
         if (row_valid_q && !last_pass)     todo = rest_q;
         else if (row_valid_q && !last_pkt) todo = mask;
-        else                               todo = queued[15 +: Members];
+        else                               todo = queued[15 +: Cfg.Others];
         lowest = todo & (~todo + 1'b1);
     end
 
@@ -201,14 +190,14 @@ module reduce_join #(
 
     // ---- the flit read ----
     logic              valid_q, first_pass_q, last_pass_q, last_flit_q, empty_q;
-    logic [IndexW-1:0] read_idx_q;
+    logic [Cfg.PayW-1:0] read_idx_q;
     logic [6:0]        len_q;
     red_pkg::red_t     red_q;
     logic              poison_q, told_q;   // so far; as the description says
     logic              first_read, spoilt, poison, late, describe;
 
     assign first_read = read_idx_q == '0;
-    assign spoilt     = empty_q || q_data_i[FW+1] || q_data_i[FW] != last_flit_q;
+    assign spoilt     = empty_q || q_data_i[Cfg.FlitW+1] || q_data_i[Cfg.FlitW] != last_flit_q;
     assign poison     = spoilt || (poison_q && !(first_pass_q && first_read));
     assign late       = !first_read && poison && !told_q;
     assign describe   = valid_q && last_pass_q && first_read;
@@ -231,16 +220,10 @@ module reduce_join #(
 
     // ---- sums ----
     logic          sum_valid, sum_first, sum_last, sum_err, acc_busy;
-    logic [FW-1:0] sum;
+    logic [Cfg.FlitW-1:0] sum;
 
     /* verilator lint_off PINCONNECTEMPTY */
-    packet_acc #(
-        .FlitBytes (FlitBytes),
-        .MetaWidth (3),
-        .Spaced    (1'b1),
-        .RedTypes  (RedTypes),
-        .RedOps    (RedOps)
-    ) i_acc (
+    packet_acc #(.Cfg(Cfg), .MetaWidth(3), .Spaced(1'b1)) i_acc (
         .clk_i, .rst_ni,
         .valid_i (valid_q),
         .ready_o (),
@@ -248,7 +231,7 @@ module reduce_join #(
         .first_i (first_pass_q),
         .pair_i  (1'b0),
         .a_i     ('0),
-        .b_i     (q_data_i[FW-1:0]),
+        .b_i     (q_data_i[Cfg.FlitW-1:0]),
         .last_i  (last_pass_q),
         .red_i   (red_q),
         .meta_i  ({first_read, last_flit_q, late}),
@@ -268,10 +251,10 @@ module reduce_join #(
 
     // The next slot begins behind the last flit of a packet, whatever its length.
     function automatic logic [RingW-1:0] advance(input logic [RingW-1:0] ptr, input logic last);
-        return last ? (ptr | RingW'(Flits - 1)) + 1'b1 : ptr + 1'b1;
+        return last ? (ptr | RingW'(Cfg.PayFlits - 1)) + 1'b1 : ptr + 1'b1;
     endfunction
 
-    logic [StampB-1:0] stamp_q;   // of the flit read
+    logic [Cfg.StampB-1:0] stamp_q;   // of the flit read
     logic [DescW-1:0]  desc;
 
     lutram #(.Width(DescW), .Depth(4)) i_desc (
@@ -284,15 +267,15 @@ module reduce_join #(
     );
     assign {res_len_o, res_poison_o} = desc[7:0];
 
-    if (StampW != 0) begin : gen_stamp
-        always_ff @(posedge clk_i) if (go) stamp_q <= row_q[OpenW-1 -: StampW];
-        assign res_stamp_o = desc[DescW-1 -: StampW];
+    if (Cfg.StampW != 0) begin : gen_stamp
+        always_ff @(posedge clk_i) if (go) stamp_q <= row_q[OpenW-1 -: Cfg.StampW];
+        assign res_stamp_o = desc[DescW-1 -: Cfg.StampW];
     end else begin : gen_no_stamp
         assign {stamp_q, res_stamp_o} = '0;
         wire unused_stamp = &{1'b0, came_stamp_q};
     end
 
-    lutram #(.Width(FW + 1), .Depth(Slots * Flits)) i_ring (
+    lutram #(.Width(Cfg.FlitW + 1), .Depth(Slots * Cfg.PayFlits)) i_ring (
         .clk_i,
         .we_i    (sum_valid),
         .waddr_i (wptr_q),

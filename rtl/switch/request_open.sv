@@ -7,27 +7,27 @@
 `default_nettype none
 
 module request_open #(
-    parameter int unsigned HeadFlits = 1             // of a header: 1 or 2
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
 ) (
-    input  wire logic                clk_i,
-    input  wire logic                rst_ni,
+    input  wire logic clk_i,
+    input  wire logic rst_ni,
 
     // of the parser
-    input  wire logic                first_i,        // the first of two flits of a header comes
-    input  wire logic                head_i,         // the header is complete: it is now_i; from the next cycle on its first half is low_i
+    input  wire logic                first_i,  // the first of two flits of a header comes
+    input  wire logic                head_i,   // the header is complete: it is now_i; from the next cycle on its first half is low_i
     input  wire packet_pkg::header_t now_i,
     input  wire logic [63:0]         low_i,
-    input  wire logic                decide_i,       // a target of a request is checked
-    input  wire logic                more_i,         // others follow
-    input  wire logic                bad_i,          // the request is rejected
+    input  wire logic                decide_i, // a target of a request is checked
+    input  wire logic                more_i,   // others follow
+    input  wire logic                bad_i,    // the request is rejected
     output logic                     no_room_o,
     output logic                     late_o,
 
     // to the join
-    output logic                     valid_o,
-    output logic [14:0]              bytes_o,        // less 1
-    output red_pkg::red_t            red_o,
-    input  wire logic                full_i
+    output logic          valid_o,
+    output logic [14:0]   bytes_o, // less 1
+    output red_pkg::red_t red_o,
+    input  wire logic     full_i
 );
     import packet_pkg::*;
 
@@ -37,7 +37,7 @@ module request_open #(
 
     assign low = header_t'({64'b0, low_i});
 
-    if (HeadFlits == 2) begin : gen_half_head
+    if (Cfg.HeadFlits == 2) begin : gen_half_head
         logic full_q;
 
         assign no_room_o = full_q;

@@ -6,31 +6,30 @@
 `default_nettype none
 
 module seen_table #(
-    parameter int unsigned MaxExperts = 64,   // a power of two, 16 or more
-    localparam int unsigned EW = $clog2(MaxExperts)
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
 ) (
-    input  wire logic          clk_i,
-    input  wire logic          rst_ni,
-    input  wire logic          clear_i,       // not with clearing_o
-    output logic               clearing_o,
-    input  wire logic [EW-1:0] expert_i,
-    input  wire logic          mark_i,        // expert_i has been seen
-    output logic               seen_o
+    input  wire logic                clk_i,
+    input  wire logic                rst_ni,
+    input  wire logic                clear_i, // not with clearing_o
+    output logic                     clearing_o,
+    input  wire logic [Cfg.ExpW-1:0] expert_i,
+    input  wire logic                mark_i,  // expert_i has been seen
+    output logic                     seen_o
 );
-    localparam int unsigned SeenW = MaxExperts / 8;   // bits of a word
+    localparam int unsigned SeenW = Cfg.MaxExperts / 8;   // bits of a word
 
     logic [2:0]       clear_q;
     logic [SeenW-1:0] seen, seen_bit;
 
-    assign seen_bit = SeenW'(1) << expert_i[EW-4:0];
+    assign seen_bit = SeenW'(1) << expert_i[Cfg.ExpW-4:0];
     assign seen_o   = (seen & seen_bit) != '0;
 
     lutram #(.Width(SeenW), .Depth(8)) i_seen (
         .clk_i,
         .we_i    (clearing_o || mark_i),
-        .waddr_i (clearing_o ? clear_q : expert_i[EW-1 -: 3]),
+        .waddr_i (clearing_o ? clear_q : expert_i[Cfg.ExpW-1 -: 3]),
         .wdata_i (clearing_o ? '0 : seen | seen_bit),
-        .raddr_i (expert_i[EW-1 -: 3]),
+        .raddr_i (expert_i[Cfg.ExpW-1 -: 3]),
         .rdata_o (seen)
     );
 

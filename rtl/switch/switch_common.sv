@@ -6,72 +6,62 @@
 `default_nettype none
 
 module switch_common #(
-    parameter int unsigned N = 4,
-    parameter int unsigned StorePkts = fabric_pkg::StorePkts,
-    parameter int unsigned Window = fabric_pkg::Window,
-    parameter bit          Guard = fabric_pkg::Guard,
-    parameter bit          Monitor = fabric_pkg::Monitor,
-    parameter int unsigned RxStorePkts = fabric_pkg::RxStorePkts,
-    parameter int unsigned RxResultPkts = fabric_pkg::RxResultPkts,
-    localparam int unsigned SeqW   = $clog2(StorePkts) + 1,
-    localparam int unsigned StoreW = $clog2(RxStorePkts + 1),
-    localparam int unsigned PartW  = $clog2(RxResultPkts + 1),
-    localparam int unsigned StampB = Monitor ? map_pkg::MonitorStampBits : 1,
-    localparam int unsigned MonW   = $clog2(map_pkg::MonitorSamples)
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    localparam int unsigned MonW = $clog2(map_pkg::MonitorSamples)
 ) (
-    input  wire logic              clk_i,
-    input  wire logic              rst_ni,
-    input  wire logic              go_i,
-    input  wire logic              run_i,
+    input  wire logic clk_i,
+    input  wire logic rst_ni,
+    input  wire logic go_i,
+    input  wire logic run_i,
 
     // see switch_top
-    input  wire logic [7:0]        throttle_i,
-    input  wire logic [7:0]        store_credits_i,
-    input  wire logic [7:0]        part_credits_i,
-    input  wire logic [4:0]        window_i,
-    input  wire logic [4:0]        limit_i,
-    input  wire logic [4:0]        cnt_port_i,
-    input  wire logic [3:0]        cnt_idx_i,
-    output logic [31:0]            cnt_data_o,
-    input  wire logic [15:0]       mon_interval_i,
-    output logic [31:0]            mon_samples_o,
-    input  wire logic              mon_read_i,
-    input  wire logic [4:0]        mon_port_i,
-    output logic [31:0]            mon_data_o,
-    output logic                   err_valid_o,
-    output error_pkg::err_e        err_code_o,
-    output logic [4:0]             err_port_o,
+    input  wire logic [7:0]  throttle_i,
+    input  wire logic [7:0]  store_credits_i,
+    input  wire logic [7:0]  part_credits_i,
+    input  wire logic [4:0]  window_i,
+    input  wire logic [4:0]  limit_i,
+    input  wire logic [4:0]  cnt_port_i,
+    input  wire logic [3:0]  cnt_idx_i,
+    output logic [31:0]      cnt_data_o,
+    input  wire logic [15:0] mon_interval_i,
+    output logic [31:0]      mon_samples_o,
+    input  wire logic        mon_read_i,
+    input  wire logic [4:0]  mon_port_i,
+    output logic [31:0]      mon_data_o,
+    output logic             err_valid_o,
+    output error_pkg::err_e  err_code_o,
+    output logic [4:0]       err_port_o,
 
     // to and from the ports
-    output logic [StoreW-1:0]      store_limit_o,
-    output logic [PartW-1:0]       part_limit_o,
-    output logic [SeqW-1:0]        window_limit_o,   // 0: none
-    output logic [N-1:0]           hold_o,
-    output logic [2:0]             tick_o,           // end of a period of the time limits, of 2, of 4
-    output logic                   step_o,           // every 32 cycles
-    output logic                   cnt_clearing_o,   // counters: see port_counters
-    output logic                   cnt_visit_o,
-    output logic [N-1:0]           cnt_read_o,
-    output logic [3:0]             cnt_addr_o,
-    output logic [14:0]            cnt_at_o,
-    input  wire logic [26:0]       cnt_high_i [N],
-    input  wire logic [9:0]        cnt_low_i [N],
-    input  wire logic [N-1:0]      err_waits_i,
-    input  wire error_pkg::err_e   err_code_i [N],
-    output logic [N-1:0]           err_take_o,
-    output logic [StampB-1:0]      now_o,            // monitors: see switch_monitor
-    output logic                   mon_count_o,
-    output logic                   mon_sample_o,
-    output logic [MonW-1:0]        mon_idx_o,
-    output logic [N-1:0]           mon_read_o,
-    input  wire logic [31:0]       mon_data_i [N]
+    output logic [Cfg.StoreW-1:0] store_limit_o,
+    output logic [Cfg.PartW-1:0]  part_limit_o,
+    output logic [Cfg.SeqW-1:0]   window_limit_o, // 0: none
+    output logic [Cfg.N-1:0]      hold_o,
+    output logic [2:0]            tick_o,         // end of a period of the time limits, of 2, of 4
+    output logic                  step_o,         // every 32 cycles
+    output logic                  cnt_clearing_o, // counters: see port_counters
+    output logic                  cnt_visit_o,
+    output logic [Cfg.N-1:0]      cnt_read_o,
+    output logic [3:0]            cnt_addr_o,
+    output logic [14:0]           cnt_at_o,
+    input  wire logic [26:0]      cnt_high_i [Cfg.N],
+    input  wire logic [9:0]       cnt_low_i [Cfg.N],
+    input  wire logic [Cfg.N-1:0] err_waits_i,
+    input  wire error_pkg::err_e  err_code_i [Cfg.N],
+    output logic [Cfg.N-1:0]      err_take_o,
+    output logic [Cfg.StampB-1:0] now_o,          // monitors: see switch_monitor
+    output logic                  mon_count_o,
+    output logic                  mon_sample_o,
+    output logic [MonW-1:0]       mon_idx_o,
+    output logic [Cfg.N-1:0]      mon_read_o,
+    input  wire logic [31:0]      mon_data_i [Cfg.N]
 );
     // ---- limits ----
     always_ff @(posedge clk_i) begin
-        store_limit_o <= (store_credits_i == '0 || store_credits_i > 8'(RxStorePkts)) ? StoreW'(RxStorePkts) : StoreW'(store_credits_i);
-        part_limit_o  <= (part_credits_i == '0 || part_credits_i > 8'(RxResultPkts)) ? PartW'(RxResultPkts) : PartW'(part_credits_i);
+        store_limit_o <= (store_credits_i == '0 || store_credits_i > 8'(Cfg.RxStorePkts)) ? Cfg.StoreW'(Cfg.RxStorePkts) : Cfg.StoreW'(store_credits_i);
+        part_limit_o  <= (part_credits_i == '0 || part_credits_i > 8'(Cfg.RxResultPkts)) ? Cfg.PartW'(Cfg.RxResultPkts) : Cfg.PartW'(part_credits_i);
     end
-    assign window_limit_o = (window_i > 5'(Window)) ? SeqW'(Window) : SeqW'(window_i);
+    assign window_limit_o = (window_i > 5'(Cfg.Window)) ? Cfg.SeqW'(Cfg.Window) : Cfg.SeqW'(window_i);
 
     // ---- throttle ----
     logic [15:0] lfsr_q, hold_q;
@@ -92,13 +82,13 @@ module switch_common #(
         end
     end
 
-    for (genvar p = 0; p < N; p++) begin : gen_hold
+    for (genvar p = 0; p < Cfg.N; p++) begin : gen_hold
         assign hold_o[p] = hold_q[(5 * p) % 16];
     end
     wire unused_hold = &{1'b0, hold_q};
 
     // ---- time limits: the period is that of a bit of a counter ----
-    if (Guard) begin : gen_tick
+    if (Cfg.Guard) begin : gen_tick
         logic [21:0] count_q;
         logic        bit_q, bit_d;
         logic [1:0]  periods_q;
@@ -138,7 +128,7 @@ module switch_common #(
         cnt_visit_o    <= !scan_q[0];
         cnt_addr_o     <= cnt_addr;
         cnt_at_o       <= 15'(16'd1 << cnt_addr);
-        for (int unsigned p = 0; p < N; p++) cnt_read_o[p] <= scan_q[0] && cnt_port_i == 5'(p);
+        for (int unsigned p = 0; p < Cfg.N; p++) cnt_read_o[p] <= scan_q[0] && cnt_port_i == 5'(p);
     end
 
     // Place of a state of port_counters' shift register in its order.
@@ -158,7 +148,7 @@ module switch_common #(
     always_ff @(posedge clk_i) begin
         if (!cnt_visit_o) begin
             automatic logic [9:0] low = '0;
-            for (int unsigned p = 0; p < N; p++) begin
+            for (int unsigned p = 0; p < Cfg.N; p++) begin
                 if (cnt_port_i == 5'(p)) cnt_high_q <= cnt_high_i[p];
                 low |= cnt_low_i[p];
             end
@@ -173,7 +163,7 @@ module switch_common #(
         err_take_o = '0;
         err_code_o = error_pkg::ERR_NONE;
         err_port_o = '0;
-        for (int unsigned p = 0; p < N; p++) begin
+        for (int unsigned p = 0; p < Cfg.N; p++) begin
             if (err_waits_i[p] && err_take_o == '0) begin
                 err_take_o[p] = 1'b1;
                 err_code_o    = err_code_i[p];
@@ -184,15 +174,15 @@ module switch_common #(
     assign err_valid_o = err_waits_i != '0;
 
     // ---- monitors ----
-    if (Monitor) begin : gen_monitor
-        switch_monitor #(.N(N)) i_monitor (
+    if (Cfg.Monitor) begin : gen_monitor
+        switch_monitor #(.Cfg(Cfg)) i_monitor (
             .clk_i, .rst_ni, .clear_i(go_i), .run_i, .interval_i(mon_interval_i), .samples_o(mon_samples_o), .read_i(mon_read_i), .read_port_i(mon_port_i), .data_o(mon_data_o),
             .now_o, .count_o(mon_count_o), .sample_o(mon_sample_o), .idx_o(mon_idx_o), .read_o(mon_read_o), .data_i(mon_data_i)
         );
     end else begin : gen_no_monitor
         assign {now_o, mon_count_o, mon_sample_o, mon_idx_o, mon_read_o, mon_samples_o, mon_data_o} = '0;
         wire unused_monitor = &{1'b0, run_i, mon_interval_i, mon_read_i, mon_port_i};
-        for (genvar p = 0; p < N; p++) begin : gen_unused
+        for (genvar p = 0; p < Cfg.N; p++) begin : gen_unused
             wire unused_data = &{1'b0, mon_data_i[p]};
         end
     end

@@ -7,27 +7,27 @@
 `default_nettype none
 
 module switch_monitor #(
-    parameter int unsigned N = 4,
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
     localparam int unsigned StampW = map_pkg::MonitorStampBits,
     localparam int unsigned IdxW = $clog2(map_pkg::MonitorSamples)
 ) (
-    input  wire logic              clk_i,
-    input  wire logic              rst_ni,
-    input  wire logic              clear_i,       // a layer starts
-    input  wire logic              run_i,         // a layer runs, from the cycle after clear_i on
-    input  wire logic [15:0]       interval_i,    // changes only when no layer runs
-    output logic [31:0]            samples_o,
-    input  wire logic              read_i,        // data_o follows after 2 cycles
-    input  wire logic [4:0]        read_port_i,
-    output logic [31:0]            data_o,
+    input  wire logic        clk_i,
+    input  wire logic        rst_ni,
+    input  wire logic        clear_i,    // a layer starts
+    input  wire logic        run_i,      // a layer runs, from the cycle after clear_i on
+    input  wire logic [15:0] interval_i, // changes only when no layer runs
+    output logic [31:0]      samples_o,
+    input  wire logic        read_i,     // data_o follows after 2 cycles
+    input  wire logic [4:0]  read_port_i,
+    output logic [31:0]      data_o,
 
     // to and from the monitors
-    output logic [StampW-1:0]      now_o,
-    output logic                   count_o,       // the cycle belongs to an interval,
-    output logic                   sample_o,      // is its last one
-    output logic [IdxW-1:0]        idx_o,         // the sample's place
-    output logic [N-1:0]           read_o,
-    input  wire logic [31:0]       data_i [N]
+    output logic [StampW-1:0] now_o,
+    output logic              count_o,  // the cycle belongs to an interval,
+    output logic              sample_o, // is its last one
+    output logic [IdxW-1:0]   idx_o,    // the sample's place
+    output logic [Cfg.N-1:0]  read_o,
+    input  wire logic [31:0]  data_i [Cfg.N]
 );
     // ---- time ----
     logic [15:0] count_q;      // cycles of the interval
@@ -56,13 +56,13 @@ module switch_monitor #(
     assign idx_o = samples_o[IdxW-1:0];
 
     // ---- read-out ----
-    for (genvar p = 0; p < N; p++) begin : gen_read
+    for (genvar p = 0; p < Cfg.N; p++) begin : gen_read
         assign read_o[p] = read_i && read_port_i == 5'(p);
     end
 
     always_ff @(posedge clk_i) if (read_i) begin
         data_o <= '0;
-        for (int unsigned p = 0; p < N; p++) begin
+        for (int unsigned p = 0; p < Cfg.N; p++) begin
             if (read_port_i == 5'(p)) data_o <= data_i[p];
         end
     end

@@ -11,193 +11,159 @@
 `default_nettype none
 
 module switch_port #(
-    parameter int unsigned N = 4,
-    parameter int unsigned FlitBytes = 8,
-    parameter int unsigned StorePkts = fabric_pkg::StorePkts,      // parameters: see switch_top
-    parameter int unsigned CtrlPkts = fabric_pkg::CtrlPkts,
-    parameter int unsigned OpenRows = fabric_pkg::OpenRows,
-    parameter int unsigned PartPkts = fabric_pkg::PartPkts,
-    parameter bit          PartGuest = fabric_pkg::PartGuest,
-    parameter int unsigned MaxExperts = fabric_pkg::MaxExperts,
-    parameter int unsigned Groups = fabric_pkg::Groups,
-    parameter bit          Multicast = fabric_pkg::Multicast,
-    parameter int unsigned Window = fabric_pkg::Window,
-    parameter bit          Guard = fabric_pkg::Guard,
-    parameter bit          Monitor = fabric_pkg::Monitor,
-    parameter int unsigned RxStorePkts = fabric_pkg::RxStorePkts,
-    parameter int unsigned RxResultPkts = fabric_pkg::RxResultPkts,
-    parameter int unsigned RxCtrlPkts = fabric_pkg::RxCtrlPkts,
-    parameter red_pkg::set_t RedTypes = fabric_pkg::RedTypes,
-    parameter red_pkg::set_t RedOps   = fabric_pkg::RedOps,
-    localparam int unsigned Others = N - 1,
-    localparam int unsigned FW     = 8 * FlitBytes,
-    localparam int unsigned Lanes  = FlitBytes / 2,
-    localparam int unsigned OffW   = $clog2(128 / FlitBytes),
-    localparam int unsigned WordW  = FW + 1 + 32'(PartGuest),
-    localparam int unsigned SeqW   = $clog2(StorePkts) + 1,
-    localparam int unsigned StoreW = $clog2(RxStorePkts + 1),
-    localparam int unsigned PartW  = $clog2(RxResultPkts + 1),
-    localparam int unsigned StampB = Monitor ? map_pkg::MonitorStampBits : 1,
-    localparam int unsigned MonW   = $clog2(map_pkg::MonitorSamples)
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    localparam int unsigned MonW = $clog2(map_pkg::MonitorSamples)
 ) (
-    input  wire logic              clk_i,
-    input  wire logic              rst_ni,
-    input  wire logic [4:0]        port_i,
-    input  wire logic              go_i,
-    input  wire logic [1:0]        epoch_i,
+    input  wire logic       clk_i,
+    input  wire logic       rst_ni,
+    input  wire logic [4:0] port_i,
+    input  wire logic       go_i,
+    input  wire logic [1:0] epoch_i,
 
     // the endpoint's link
-    input  wire logic              up_valid_i,
-    input  wire logic              up_last_i,
-    input  wire logic              up_err_i,
-    input  wire logic [1:0]        up_cls_i,
-    input  wire logic [FW-1:0]     up_data_i,
-    output logic [3:0]             up_crd_o,
-    output logic [4:0]             up_crd_part_o,
-    output logic                   dn_valid_o,
-    output logic                   dn_last_o,
-    output logic                   dn_err_o,
-    output logic [1:0]             dn_cls_o,
-    output logic [FW-1:0]          dn_data_o,
-    input  wire logic [3:0]        dn_crd_i,
+    input  wire logic                 up_valid_i,
+    input  wire logic                 up_last_i,
+    input  wire logic                 up_err_i,
+    input  wire logic [1:0]           up_cls_i,
+    input  wire logic [Cfg.FlitW-1:0] up_data_i,
+    output logic [3:0]                up_crd_o,
+    output logic [4:0]                up_crd_part_o,
+    output logic                      dn_valid_o,
+    output logic                      dn_last_o,
+    output logic                      dn_err_o,
+    output logic [1:0]                dn_cls_o,
+    output logic [Cfg.FlitW-1:0]      dn_data_o,
+    input  wire logic [3:0]           dn_crd_i,
 
     // tables; outputs that this input may reach
-    input  wire logic              emap_we_i,
-    input  wire logic [11:0]       emap_addr_i,
-    input  wire node_pkg::emap_t   emap_data_i,
-    input  wire logic              group_we_i,
-    input  wire logic [3:0]        group_addr_i,
-    input  wire logic [N-1:0]      group_data_i,
-    input  wire logic [N-1:0]      partition_i,
+    input  wire logic             emap_we_i,
+    input  wire logic [11:0]      emap_addr_i,
+    input  wire node_pkg::emap_t  emap_data_i,
+    input  wire logic             group_we_i,
+    input  wire logic [3:0]       group_addr_i,
+    input  wire logic [Cfg.N-1:0] group_data_i,
+    input  wire logic [Cfg.N-1:0] partition_i,
 
     // of switch_common
-    input  wire logic [StoreW-1:0] store_limit_i,
-    input  wire logic [PartW-1:0]  part_limit_i,
-    input  wire logic [SeqW-1:0]   window_limit_i,
-    input  wire logic              hold_i,
-    input  wire logic [2:0]        tick_i,
-    input  wire logic              step_i,
-    input  wire logic              cnt_clearing_i,
-    input  wire logic              cnt_visit_i,
-    input  wire logic              cnt_read_i,
-    input  wire logic [3:0]        cnt_addr_i,
-    input  wire logic [14:0]       cnt_at_i,
-    output logic [26:0]            cnt_high_o,
-    output logic [9:0]             cnt_low_o,
-    output logic                   err_waits_o,
-    output error_pkg::err_e        err_code_o,
-    input  wire logic              err_take_i,
+    input  wire logic [Cfg.StoreW-1:0] store_limit_i,
+    input  wire logic [Cfg.PartW-1:0]  part_limit_i,
+    input  wire logic [Cfg.SeqW-1:0]   window_limit_i,
+    input  wire logic                  hold_i,
+    input  wire logic [2:0]            tick_i,
+    input  wire logic                  step_i,
+    input  wire logic                  cnt_clearing_i,
+    input  wire logic                  cnt_visit_i,
+    input  wire logic                  cnt_read_i,
+    input  wire logic [3:0]            cnt_addr_i,
+    input  wire logic [14:0]           cnt_at_i,
+    output logic [26:0]                cnt_high_o,
+    output logic [9:0]                 cnt_low_o,
+    output logic                       err_waits_o,
+    output error_pkg::err_e            err_code_o,
+    input  wire logic                  err_take_i,
 
-    input  wire logic [StampB-1:0] now_i,          // see monitor_port
-    input  wire logic [3:0]        mon_classes_i,
-    input  wire logic              mon_count_i,
-    input  wire logic              mon_sample_i,
-    input  wire logic [MonW-1:0]   mon_idx_i,
-    input  wire logic              mon_read_i,
-    input  wire logic              mon_series_i,
-    input  wire logic [7:0]        mon_word_i,
-    output logic [31:0]            mon_data_o,
+    input  wire logic [Cfg.StampB-1:0] now_i, // see monitor_port
+    input  wire logic [3:0]            mon_classes_i,
+    input  wire logic                  mon_count_i,
+    input  wire logic                  mon_sample_i,
+    input  wire logic [MonW-1:0]       mon_idx_i,
+    input  wire logic                  mon_read_i,
+    input  wire logic                  mon_series_i,
+    input  wire logic [7:0]            mon_word_i,
+    output logic [31:0]                mon_data_o,
 
-    input  wire logic              enable_i,       // see port_guard
-    input  wire logic              disable_i,
-    input  wire logic              quiet_i,
-    output logic                   idle_o,
+    input  wire logic enable_i, // see port_guard
+    input  wire logic disable_i,
+    input  wire logic quiet_i,
+    output logic      idle_o,
 
     // to the queues of this input at the other outputs, and from other inputs to those here
-    output logic [Others-1:0]      wr_valid_o,
-    output logic [1:0]             wr_region_o,
-    output logic [OffW:0]          wr_line_o,
-    output logic [Lanes-1:0]       wr_lane_o,
-    output logic [WordW-1:0]       wr_data_o,
-    output logic [Others-1:0]      desc_we_o,
-    output logic                   desc_dyn_o,
-    output logic [3:0]             desc_more_o,
-    output logic                   desc_pay_o,
-    output logic [OffW-1:0]        desc_len_o,
-    output logic [Others-1:0]      push_o,
-    output logic                   scarce_o,
-    output logic                   arrive_o,
-    output logic                   issue_o,        // a STORE credit goes to the sender
-    output logic [StampB-1:0]      stamp_o,
-    output logic [SeqW-1:0]        seq_o,
-    output logic [SeqW-1:0]        oldest_o,
-    output logic [Others-1:0]      part_come_o,
-    output logic [Others-1:0]      part_we_o,
-    output logic [OffW-1:0]        part_idx_o,
-    output logic [FW+1:0]          part_data_o,
-    output logic [Others-1:0]      part_hold_o,
-    output logic                   down_o,
-    output logic                   flush_o,
-    output logic                   mark_o,         // the first cycle of down_o
-    output logic                   old_o,          // rows are open here that were begun before a port went down last
-    input  wire logic [Others-1:0] wr_valid_i,
-    input  wire logic [1:0]        wr_region_i [Others],
-    input  wire logic [OffW:0]     wr_line_i [Others],
-    input  wire logic [Lanes-1:0]  wr_lane_i [Others],
-    input  wire logic [WordW-1:0]  wr_data_i [Others],
-    input  wire logic [Others-1:0] desc_we_i,
-    input  wire logic [Others-1:0] desc_dyn_i,
-    input  wire logic [3:0]        desc_more_i [Others],
-    input  wire logic [Others-1:0] desc_pay_i,
-    input  wire logic [OffW-1:0]   desc_len_i [Others],
-    input  wire logic [Others-1:0] push_i,
-    input  wire logic [Others-1:0] scarce_i,
-    input  wire logic [Others-1:0] arrive_i,
-    input  wire logic [Others-1:0] issue_i,
-    input  wire logic [StampB-1:0] stamp_i [Others],
-    input  wire logic [SeqW-1:0]   seq_i [Others],
-    input  wire logic [SeqW-1:0]   oldest_i [Others],
-    input  wire logic [Others-1:0] part_come_i,
-    input  wire logic [Others-1:0] part_we_i,
-    input  wire logic [OffW-1:0]   part_idx_i [Others],
-    input  wire logic [FW+1:0]     part_data_i [Others],
-    input  wire logic [Others-1:0] part_hold_i,
-    input  wire logic [Others-1:0] down_i,
-    input  wire logic [Others-1:0] flush_i,
-    input  wire logic [Others-1:0] mark_i,
-    input  wire logic [Others-1:0] old_i,
+    output logic [Cfg.Others-1:0]      wr_valid_o,
+    output logic [1:0]                 wr_region_o,
+    output logic [Cfg.PayW:0]          wr_line_o,
+    output logic [Cfg.Lanes-1:0]       wr_lane_o,
+    output logic [Cfg.WordW-1:0]       wr_data_o,
+    output logic [Cfg.Others-1:0]      desc_we_o,
+    output logic                       desc_dyn_o,
+    output logic [3:0]                 desc_more_o,
+    output logic                       desc_pay_o,
+    output logic [Cfg.PayW-1:0]        desc_len_o,
+    output logic [Cfg.Others-1:0]      push_o,
+    output logic                       scarce_o,
+    output logic                       arrive_o,
+    output logic                       issue_o, // a STORE credit goes to the sender
+    output logic [Cfg.StampB-1:0]      stamp_o,
+    output logic [Cfg.SeqW-1:0]        seq_o,
+    output logic [Cfg.SeqW-1:0]        oldest_o,
+    output logic [Cfg.Others-1:0]      part_come_o,
+    output logic [Cfg.Others-1:0]      part_we_o,
+    output logic [Cfg.PayW-1:0]        part_idx_o,
+    output logic [Cfg.FlitW+1:0]       part_data_o,
+    output logic [Cfg.Others-1:0]      part_hold_o,
+    output logic                       down_o,
+    output logic                       flush_o,
+    output logic                       mark_o,  // the first cycle of down_o
+    output logic                       old_o,   // rows are open here that were begun before a port went down last
+    input  wire logic [Cfg.Others-1:0] wr_valid_i,
+    input  wire logic [1:0]            wr_region_i [Cfg.Others],
+    input  wire logic [Cfg.PayW:0]     wr_line_i [Cfg.Others],
+    input  wire logic [Cfg.Lanes-1:0]  wr_lane_i [Cfg.Others],
+    input  wire logic [Cfg.WordW-1:0]  wr_data_i [Cfg.Others],
+    input  wire logic [Cfg.Others-1:0] desc_we_i,
+    input  wire logic [Cfg.Others-1:0] desc_dyn_i,
+    input  wire logic [3:0]            desc_more_i [Cfg.Others],
+    input  wire logic [Cfg.Others-1:0] desc_pay_i,
+    input  wire logic [Cfg.PayW-1:0]   desc_len_i [Cfg.Others],
+    input  wire logic [Cfg.Others-1:0] push_i,
+    input  wire logic [Cfg.Others-1:0] scarce_i,
+    input  wire logic [Cfg.Others-1:0] arrive_i,
+    input  wire logic [Cfg.Others-1:0] issue_i,
+    input  wire logic [Cfg.StampB-1:0] stamp_i [Cfg.Others],
+    input  wire logic [Cfg.SeqW-1:0]   seq_i [Cfg.Others],
+    input  wire logic [Cfg.SeqW-1:0]   oldest_i [Cfg.Others],
+    input  wire logic [Cfg.Others-1:0] part_come_i,
+    input  wire logic [Cfg.Others-1:0] part_we_i,
+    input  wire logic [Cfg.PayW-1:0]   part_idx_i [Cfg.Others],
+    input  wire logic [Cfg.FlitW+1:0]  part_data_i [Cfg.Others],
+    input  wire logic [Cfg.Others-1:0] part_hold_i,
+    input  wire logic [Cfg.Others-1:0] down_i,
+    input  wire logic [Cfg.Others-1:0] flush_i,
+    input  wire logic [Cfg.Others-1:0] mark_i,
+    input  wire logic [Cfg.Others-1:0] old_i,
 
     // from the queues here to the inputs that fill them
-    output logic [Others-1:0]      room_o,
-    output logic [Others-1:0]      here_o,
-    output logic [Others-1:0]      queued_o,       // a packet is in the queue
-    output logic [Others-1:0]      ctrl_free_o,
-    output logic [Others-1:0]      part_full_o,
-    output logic [Others-1:0]      part_done_o,
-    output logic [Others-1:0]      late_o,         // the join here has waited for that port too long
-    input  wire logic [Others-1:0] room_i,
-    input  wire logic [Others-1:0] here_i,
-    input  wire logic [Others-1:0] queued_i,
-    input  wire logic [Others-1:0] ctrl_free_i,
-    input  wire logic [Others-1:0] part_full_i,
-    input  wire logic [Others-1:0] part_done_i,
-    input  wire logic [Others-1:0] late_i
+    output logic [Cfg.Others-1:0]      room_o,
+    output logic [Cfg.Others-1:0]      here_o,
+    output logic [Cfg.Others-1:0]      queued_o, // a packet is in the queue
+    output logic [Cfg.Others-1:0]      ctrl_free_o,
+    output logic [Cfg.Others-1:0]      part_full_o,
+    output logic [Cfg.Others-1:0]      part_done_o,
+    output logic [Cfg.Others-1:0]      late_o,   // the join here has waited for that port too long
+    input  wire logic [Cfg.Others-1:0] room_i,
+    input  wire logic [Cfg.Others-1:0] here_i,
+    input  wire logic [Cfg.Others-1:0] queued_i,
+    input  wire logic [Cfg.Others-1:0] ctrl_free_i,
+    input  wire logic [Cfg.Others-1:0] part_full_i,
+    input  wire logic [Cfg.Others-1:0] part_done_i,
+    input  wire logic [Cfg.Others-1:0] late_i
 );
     import packet_pkg::*;
 
-    localparam int unsigned Most  = (StorePkts > CtrlPkts) ? ((StorePkts > OpenRows) ? StorePkts : OpenRows)
-                                                           : ((CtrlPkts > OpenRows) ? CtrlPkts : OpenRows);
-    localparam int unsigned SlotW = (Most > 1) ? $clog2(Most) : 1;
-    localparam int unsigned StampW = Monitor ? StampB : 0;
-    localparam int unsigned DescW = SlotW + 6 + OffW + StampW;
-    localparam int unsigned PartAddrW = OffW + ((PartPkts > 1) ? $clog2(PartPkts) : 1);
-    localparam int unsigned GuestW = OffW + SlotW - 2;   // see voq
+    localparam int unsigned PartAddrW = Cfg.PayW + ((Cfg.PartPkts > 1) ? $clog2(Cfg.PartPkts) : 1);
 
-    localparam bit Late = PartGuest && FlitBytes == 8;   // see voq: the header has two flits
-
-    if (PartGuest && PartAddrW > GuestW) begin : gen_check
+    if (Cfg.PartGuest && PartAddrW > Cfg.GuestW) begin : gen_check
         $error("switch_port: PartPkts partials do not fit beside the requests");
     end
 
     // A set of other ports by distance as one by number, and back.
-    function automatic logic [N-1:0] by_number(input logic [Others-1:0] set, input logic [4:0] port);
-        logic [N-1:0] from_self;
+    function automatic logic [Cfg.N-1:0] by_number(input logic [Cfg.Others-1:0] set, input logic [4:0] port);
+        logic [Cfg.N-1:0] from_self;
         from_self = {set, 1'b0};
-        return (from_self << port) | (from_self >> (6'(N) - 6'(port)));
+        return (from_self << port) | (from_self >> (6'(Cfg.N) - 6'(port)));
     endfunction
 
-    function automatic logic [Others-1:0] by_distance(input logic [N-1:0] set, input logic [4:0] port);
-        return Others'((set >> (6'(port) + 6'd1)) | (set << (6'(N - 1) - 6'(port))));
+    function automatic logic [Cfg.Others-1:0] by_distance(input logic [Cfg.N-1:0] set, input logic [4:0] port);
+        return Cfg.Others'((set >> (6'(port) + 6'd1)) | (set << (6'(Cfg.N - 1) - 6'(port))));
     endfunction
 
     // ---- guard ----
@@ -207,7 +173,7 @@ module switch_port #(
     logic       err_valid, err_waits_q;
     error_pkg::err_e report_code;
 
-    if (Guard) begin : gen_guard
+    if (Cfg.Guard) begin : gen_guard
         logic down_q;
 
         port_guard i_guard (
@@ -230,16 +196,13 @@ module switch_port #(
     assign rst_in = rst_ni && !flush_o;
 
     // ---- input ----
-    logic [N-1:0]         wr_valid, desc_we, push, part_come, part_we, open_mask;
+    logic [Cfg.N-1:0]         wr_valid, desc_we, push, part_come, part_we, open_mask;
     logic                 ctrl_drop, open_valid, open_full;
     logic [14:0]          open_bytes;
     red_pkg::red_t        open_red;
     error_pkg::err_e      err_code;
 
-    ingress #(
-        .N(N), .FlitBytes(FlitBytes), .StorePkts(StorePkts), .CtrlPkts(CtrlPkts), .OpenRows(OpenRows),
-        .MaxExperts(MaxExperts), .Groups(Groups), .Multicast(Multicast), .StampW(StampW), .PartGuest(PartGuest), .Late(Late), .RedTypes(RedTypes), .RedOps(RedOps)
-    ) i_ingress (
+    ingress #(.Cfg(Cfg)) i_ingress (
         .clk_i, .rst_ni(rst_in), .port_i, .epoch_i, .now_i,
         .up_valid_i(in_valid), .up_last_i(in_last), .up_err_i(in_err), .up_cls_i(in_cls), .up_data_i,
         .crd_i(up_crd_o[1:0]),
@@ -259,8 +222,8 @@ module switch_port #(
     assign part_we_o  = by_distance(part_we, port_i);
 
     logic may;   // STORE credits of this input may come back
-    if (Window != 0) begin : gen_window
-        window #(.StorePkts(StorePkts)) i_window (
+    if (Cfg.Window != 0) begin : gen_window
+        window #(.Cfg(Cfg)) i_window (
             .clk_i, .rst_ni(rst_in), .limited_i(window_limit_i != '0), .push_i(arrive_o && push != '0), .drop_i(arrive_o && push == '0),
             .issue_i(issue_o), .here_i(here_i != '0), .seq_o, .oldest_o, .may_o(may), .idle_o(win_idle)
         );
@@ -270,10 +233,10 @@ module switch_port #(
         wire unused_here = &{1'b0, here_i};
     end
 
-    logic [N-1:0] part_hold;
+    logic [Cfg.N-1:0] part_hold;
     logic         crd_idle;
 
-    credit_return #(.N(N), .CtrlPkts(CtrlPkts)) i_credits (
+    credit_return #(.Cfg(Cfg)) i_credits (
         .clk_i, .rst_ni(rst_in),
         .room_i({room_i, may}), .ctrl_free_i({ctrl_free_i, 1'b0}), .ctrl_drop_i(ctrl_drop),
         .part_done_i(by_number(part_done_i, port_i)), .part_hold_o(part_hold),
@@ -283,40 +246,38 @@ module switch_port #(
     assign issue_o     = up_crd_o[CLS_STORE];
 
     // ---- queues of this output ----
-    logic [Others-1:0] has_req, has_store, has_ctrl, urgent, pop, free_store, sent, re;
+    logic [Cfg.Others-1:0] has_req, has_store, has_ctrl, urgent, pop, free_store, sent, re;
     logic [1:0]        arb_cls;
-    logic [SlotW-1:0]  rd_slot;
-    logic [OffW:0]     rd_line;
-    logic [Others-1:0] q_has, q_re, q_done;                  // of partials
-    logic [Others-1:0] j_has, j_want, j_may, j_re, j_done, j_wait, members; // at the join
-    logic [Others-1:0] claimed;                              // see read_turns
-    logic [FW+1:0]     j_term;
+    logic [Cfg.SlotW-1:0]  rd_slot;
+    logic [Cfg.PayW:0]     rd_line;
+    logic [Cfg.Others-1:0] q_has, q_re, q_done;                  // of partials
+    logic [Cfg.Others-1:0] j_has, j_want, j_may, j_re, j_done, j_wait, members; // at the join
+    logic [Cfg.Others-1:0] claimed;                              // see read_turns
+    logic [Cfg.FlitW+1:0]     j_term;
     logic              row_done;
-    logic [OffW-1:0]   q_idx;
-    logic [$clog2(OpenRows+1)-1:0] rows;
+    logic [Cfg.PayW-1:0]   q_idx;
+    logic [$clog2(Cfg.OpenRows+1)-1:0] rows;
 
-    for (genvar i = 0; i < Others; i++) begin : gen_in
+    for (genvar i = 0; i < Cfg.Others; i++) begin : gen_in
         // what queues 0 .. i give; each gives 0 unless it was asked, but for the description
-        logic [DescW-1:0] desc, desc_or;
-        logic [FW:0]      rdata, rdata_or;
-        logic [FW+1:0]    term, term_or, own_term;
-        logic [WordW-1:0] guest_term;
+        logic [Cfg.DescW-1:0] desc, desc_or;
+        logic [Cfg.FlitW:0]      rdata, rdata_or;
+        logic [Cfg.FlitW+1:0]    term, term_or, own_term;
+        logic [Cfg.WordW-1:0] guest_term;
         logic [PartAddrW-1:0] part_waddr, part_raddr;
-        logic [GuestW-1:0] guest_waddr, guest_raddr;
+        logic [Cfg.GuestW-1:0] guest_waddr, guest_raddr;
 
         if (i == 0) begin : gen_first
-            assign desc_or  = desc & {DescW{pop[i]}};
+            assign desc_or  = desc & {Cfg.DescW{pop[i]}};
             assign rdata_or = rdata;
             assign term_or  = term;
         end else begin : gen_next
-            assign desc_or  = (desc & {DescW{pop[i]}}) | gen_in[i-1].desc_or;
+            assign desc_or  = (desc & {Cfg.DescW{pop[i]}}) | gen_in[i-1].desc_or;
             assign rdata_or = rdata | gen_in[i-1].rdata_or;
             assign term_or  = term | gen_in[i-1].term_or;
         end
 
-        voq #(
-            .FlitBytes(FlitBytes), .StorePkts(StorePkts), .CtrlPkts(CtrlPkts), .OpenRows(OpenRows), .SlotW(SlotW), .Window(Window), .Multicast(Multicast), .StampW(StampW), .Guest(PartGuest), .Late(Late)
-        ) i_voq (
+        voq #(.Cfg(Cfg)) i_voq (
             .clk_i, .rst_ni(rst_ni && !flush_i[i]),
             .wr_valid_i(wr_valid_i[i]), .wr_region_i(wr_region_i[i]), .wr_line_i(wr_line_i[i]), .wr_lane_i(wr_lane_i[i]), .wr_data_i(wr_data_i[i]),
             .desc_we_i(desc_we_i[i]), .desc_dyn_i(desc_dyn_i[i]), .desc_more_i(desc_more_i[i]), .desc_pay_i(desc_pay_i[i]),
@@ -326,20 +287,20 @@ module switch_port #(
             .has_o({has_req[i], has_store[i], has_ctrl[i]}), .pop_i(pop[i]), .cls_i(arb_cls), .desc_o(desc),
             .free_i(free_store[i]),
             .re_i(re[i]), .rd_line_i(rd_line), .rd_slot_i(rd_slot), .rdata_o(rdata),
-            .guest_we_i(PartGuest && part_we_i[i]), .guest_waddr_i(guest_waddr), .guest_re_i(PartGuest && q_re[i]), .guest_raddr_i(guest_raddr), .guest_rdata_o(guest_term)
+            .guest_we_i(Cfg.PartGuest && part_we_i[i]), .guest_waddr_i(guest_waddr), .guest_re_i(Cfg.PartGuest && q_re[i]), .guest_raddr_i(guest_raddr), .guest_rdata_o(guest_term)
         );
 
-        part_queue #(.FlitBytes(FlitBytes), .PartPkts(PartPkts), .Guest(PartGuest)) i_part (
+        part_queue #(.Cfg(Cfg)) i_part (
             .clk_i, .rst_ni(rst_ni && !flush_i[i]),
             .come_i(part_come_i[i]), .we_i(part_we_i[i]), .widx_i(part_idx_i[i]), .wdata_i(part_data_i[i]), .full_o(part_full_o[i]),
             .has_o(q_has[i]), .re_i(q_re[i]), .ridx_i(q_idx), .done_i(q_done[i]), .rdata_o(own_term),
             .waddr_o(part_waddr), .raddr_o(part_raddr)
         );
 
-        if (PartGuest) begin : gen_guest
+        if (Cfg.PartGuest) begin : gen_guest
             assign term        = guest_term;
-            assign guest_waddr = GuestW'(part_waddr);
-            assign guest_raddr = GuestW'(part_raddr);
+            assign guest_waddr = Cfg.GuestW'(part_waddr);
+            assign guest_raddr = Cfg.GuestW'(part_raddr);
             wire unused_term = &{1'b0, own_term};
         end else begin : gen_no_guest
             assign term        = own_term;
@@ -354,15 +315,15 @@ module switch_port #(
     assign members     = by_distance(open_mask, port_i);
     assign part_done_o = q_done;
 
-    if (Guard) begin : gen_stand_in
-        part_stand_in #(.Members(Others), .Width(FW + 2), .OpenRows(OpenRows)) i_stand_in (
+    if (Cfg.Guard) begin : gen_stand_in
+        part_stand_in #(.Cfg(Cfg), .Width(Cfg.FlitW + 2)) i_stand_in (
             .clk_i, .rst_ni, .tick_i(tick_i[2]), .down_i, .mark_i(mark_o || mark_i != '0),
             .wait_i(j_wait), .row_done_i(row_done), .level_i(rows), .late_o, .old_o,
             .re_i(j_re), .done_i(j_done), .has_o(j_has), .term_o(j_term),
-            .has_i(q_has), .term_i(gen_in[Others-1].term_or), .re_o(q_re), .done_o(q_done)
+            .has_i(q_has), .term_i(gen_in[Cfg.Others-1].term_or), .re_o(q_re), .done_o(q_done)
         );
     end else begin : gen_no_stand_in
-        assign {j_has, q_re, q_done, j_term} = {q_has, j_re, j_done, gen_in[Others-1].term_or};
+        assign {j_has, q_re, q_done, j_term} = {q_has, j_re, j_done, gen_in[Cfg.Others-1].term_or};
         assign {late_o, old_o} = '0;
         wire unused_stand_in = &{1'b0, j_wait, row_done, rows};
     end
@@ -370,16 +331,16 @@ module switch_port #(
     // ---- output ----
     logic          res_valid, res_poison, res_start, res_read, res_first, res_last, res_err;
     logic [6:0]    res_len;
-    logic [FW-1:0] res_data;
-    logic [StampB-1:0] res_stamp, leave_stamp;
+    logic [Cfg.FlitW-1:0] res_data;
+    logic [Cfg.StampB-1:0] res_stamp, leave_stamp;
     logic          wait_turn, wait_credit, discard, leave, out_idle, back_valid_q, back_sent;
     error_pkg::err_e err_code_q;   // of the last error
-    logic [N-1:0]  pop_n, re_n, free_ctrl_n, free_store_n, sent_n, able_n;
+    logic [Cfg.N-1:0]  pop_n, re_n, free_ctrl_n, free_store_n, sent_n, able_n;
     logic          open;
 
     // ---- turns at the RAMs that queues of packets and of partials share ----
-    if (PartGuest) begin : gen_turns
-        read_turns #(.Inputs(Others)) i_turns (
+    if (Cfg.PartGuest) begin : gen_turns
+        read_turns #(.Cfg(Cfg)) i_turns (
             .clk_i, .rst_ni,
             .want_i(j_want), .read_i(j_re), .done_i(j_done), .may_o(j_may),
             .open_i(open), .able_i(by_distance(able_n, port_i)), .pop_i(pop), .reads_i(re), .claimed_o(claimed)
@@ -390,7 +351,7 @@ module switch_port #(
         wire unused_turns = &{1'b0, j_want, open, able_n};
     end
 
-    reduce_join #(.N(N), .FlitBytes(FlitBytes), .OpenRows(OpenRows), .RedTypes(RedTypes), .RedOps(RedOps), .StampW(StampW)) i_join (
+    reduce_join #(.Cfg(Cfg)) i_join (
         .clk_i, .rst_ni,
         .open_valid_i(open_valid), .open_mask_i(members), .open_bytes_i(open_bytes), .open_red_i(open_red), .open_stamp_i(stamp_o), .open_full_o(open_full), .away_i(down_i),
         .q_has_i(j_has), .q_hold_i(part_hold_i), .q_want_o(j_want), .q_may_i(j_may), .q_re_o(j_re), .q_idx_o(q_idx), .q_done_o(j_done), .q_data_i(j_term),
@@ -400,13 +361,11 @@ module switch_port #(
         .idle_o(join_idle)
     );
 
-    egress #(
-        .N(N), .FlitBytes(FlitBytes), .SlotW(SlotW), .RxStorePkts(RxStorePkts), .RxResultPkts(RxResultPkts), .RxCtrlPkts(RxCtrlPkts), .Window(Window), .StampW(StampW)
-    ) i_egress (
+    egress #(.Cfg(Cfg)) i_egress (
         .clk_i, .rst_ni, .port_i, .go_i, .epoch_i, .hold_i, .down_i(down_o), .store_limit_i, .part_limit_i,
         .has_ctrl_i(by_number(has_ctrl, port_i)), .has_req_i(by_number(has_req, port_i)), .has_store_i(by_number(has_store, port_i)),
         .urgent_i(by_number(urgent, port_i)), .claimed_i(by_number(claimed, port_i)), .open_o(open), .able_o(able_n), .cls_o(arb_cls), .pop_o(pop_n),
-        .desc_i(gen_in[Others-1].desc_or), .re_o(re_n), .rd_line_o(rd_line), .rd_slot_o(rd_slot), .rdata_i(gen_in[Others-1].rdata_or),
+        .desc_i(gen_in[Cfg.Others-1].desc_or), .re_o(re_n), .rd_line_o(rd_line), .rd_slot_o(rd_slot), .rdata_i(gen_in[Cfg.Others-1].rdata_or),
         .free_ctrl_o(free_ctrl_n), .free_store_o(free_store_n), .sent_o(sent_n),
         .res_valid_i(res_valid), .res_len_i(res_len), .res_poison_i(res_poison), .res_stamp_i(res_stamp), .res_start_o(res_start),
         .res_read_o(res_read), .res_first_o(res_first), .res_last_o(res_last), .res_data_i(res_data), .res_err_i(res_err),
@@ -456,7 +415,7 @@ module switch_port #(
     );
 
     // ---- monitor ----
-    if (Monitor) begin : gen_monitor
+    if (Cfg.Monitor) begin : gen_monitor
         monitor_port i_monitor (
             .clk_i, .clear_i(!rst_ni || go_i), .now_i, .leave_i(leave), .leave_cls_i(arb_cls), .leave_stamp_i(leave_stamp), .classes_i(mon_classes_i),
             .count_i(mon_count_i), .events_i({wait_turn, wait_credit, dn_valid_o, up_valid_i}), .sample_i(mon_sample_i), .sample_idx_i(mon_idx_i),

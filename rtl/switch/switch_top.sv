@@ -16,125 +16,97 @@
 `default_nettype none
 
 module switch_top #(
-    parameter int unsigned N = 4,
-    parameter int unsigned FlitBytes = 8,
-    parameter int unsigned StorePkts = 16,
-    parameter int unsigned CtrlPkts = 16,
-    parameter int unsigned OpenRows = 8,
-    parameter int unsigned PartPkts = 4,
-    parameter bit          PartGuest = 1'b0,  // queues of partial sums lie in the RAM of the voq between the same ports: half of the block RAM, see read_turns
-    parameter int unsigned MaxExperts = 64,
-    parameter int unsigned Groups = 16,
-    parameter bit          Multicast = 1'b1,  // 0: a packet of a multimem opcode is rejected
-    parameter int unsigned Window = 0,    // largest look-ahead window, at most StorePkts; 0: none
-    parameter bit          Monitor = 1'b0,  // latency histogram and time series of each port
-    parameter bit          Guard = 1'b1,  // endpoints may misbehave; without, one that does may stop and spoil the others
-    parameter int unsigned RxStorePkts = 16,
-    parameter int unsigned RxResultPkts = 4,
-    parameter int unsigned RxCtrlPkts = 16,
-    parameter red_pkg::set_t RedTypes = red_pkg::AllTypes,
-    parameter red_pkg::set_t RedOps   = red_pkg::AllOps,
-    localparam int unsigned FW = 8 * FlitBytes
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
 ) (
-    input  wire logic                   clk_i,
-    input  wire logic                   rst_ni,
-    input  wire logic                   go_i,
-    input  wire logic [1:0]             epoch_i,
+    input  wire logic       clk_i,
+    input  wire logic       rst_ni,
+    input  wire logic       go_i,
+    input  wire logic [1:0] epoch_i,
 
-    input  wire logic                   run_i,            // a layer runs
+    input  wire logic run_i, // a layer runs
 
-    input  wire logic                   up_valid_i [N],
-    input  wire logic                   up_last_i [N],
-    input  wire logic                   up_err_i [N],
-    input  wire logic [1:0]             up_cls_i [N],
-    input  wire logic [FW-1:0]          up_data_i [N],
-    output logic [3:0]                  up_crd_o [N],
-    output logic [4:0]                  up_crd_part_o [N],
+    input  wire logic                 up_valid_i [Cfg.N],
+    input  wire logic                 up_last_i [Cfg.N],
+    input  wire logic                 up_err_i [Cfg.N],
+    input  wire logic [1:0]           up_cls_i [Cfg.N],
+    input  wire logic [Cfg.FlitW-1:0] up_data_i [Cfg.N],
+    output logic [3:0]                up_crd_o [Cfg.N],
+    output logic [4:0]                up_crd_part_o [Cfg.N],
 
-    output logic                        dn_valid_o [N],
-    output logic                        dn_last_o [N],
-    output logic                        dn_err_o [N],
-    output logic [1:0]                  dn_cls_o [N],
-    output logic [FW-1:0]               dn_data_o [N],
-    input  wire logic [3:0]             dn_crd_i [N],
+    output logic                 dn_valid_o [Cfg.N],
+    output logic                 dn_last_o [Cfg.N],
+    output logic                 dn_err_o [Cfg.N],
+    output logic [1:0]           dn_cls_o [Cfg.N],
+    output logic [Cfg.FlitW-1:0] dn_data_o [Cfg.N],
+    input  wire logic [3:0]      dn_crd_i [Cfg.N],
 
-    input  wire logic                   emap_we_i,
-    input  wire logic [11:0]            emap_addr_i,
-    input  wire node_pkg::emap_t        emap_data_i,
-    input  wire logic                   group_we_i,
-    input  wire logic [3:0]             group_addr_i,
-    input  wire logic [31:0]            group_data_i,
-    input  wire logic [N-1:0][N-1:0]    partition_i,      // row = source: ports it may reach
-    input  wire logic [7:0]             throttle_i,       // of 256 chances, how many a start of a packet is put off by a cycle
-    input  wire logic [7:0]             store_credits_i,  // upper limits of downlink credits used, 0: all
-    input  wire logic [7:0]             part_credits_i,
-    input  wire logic [4:0]             window_i,         // look-ahead window of every input in STORE packets, 0: all that credits let in
+    input  wire logic                        emap_we_i,
+    input  wire logic [11:0]                 emap_addr_i,
+    input  wire node_pkg::emap_t             emap_data_i,
+    input  wire logic                        group_we_i,
+    input  wire logic [3:0]                  group_addr_i,
+    input  wire logic [31:0]                 group_data_i,
+    input  wire logic [Cfg.N-1:0][Cfg.N-1:0] partition_i,     // row = source: ports it may reach
+    input  wire logic [7:0]                  throttle_i,      // of 256 chances, how many a start of a packet is put off by a cycle
+    input  wire logic [7:0]                  store_credits_i, // upper limits of downlink credits used, 0: all
+    input  wire logic [7:0]                  part_credits_i,
+    input  wire logic [4:0]                  window_i,        // look-ahead window of every input in STORE packets, 0: all that credits let in
 
     // ports that misbehave
-    input  wire logic [4:0]             limit_i,          // log2 of the period of the time limits in cycles, at most 22, 0: no time limits
-    input  wire logic [N-1:0]           enable_i,         // pulses: a port that is down is to be up; one that is up is to be down
-    input  wire logic [N-1:0]           disable_i,
-    input  wire logic [N-1:0]           quiet_i,          // nothing on the links of the port
-    output logic [N-1:0]                down_o,
-    output logic [N-1:0]                flush_o,          // the port's endpoint is to be reset
+    input  wire logic [4:0]       limit_i,  // log2 of the period of the time limits in cycles, at most 22, 0: no time limits
+    input  wire logic [Cfg.N-1:0] enable_i, // pulses: a port that is down is to be up; one that is up is to be down
+    input  wire logic [Cfg.N-1:0] disable_i,
+    input  wire logic [Cfg.N-1:0] quiet_i,  // nothing on the links of the port
+    output logic [Cfg.N-1:0]      down_o,
+    output logic [Cfg.N-1:0]      flush_o,  // the port's endpoint is to be reset
 
-    output logic                        idle_o,
-    input  wire logic [4:0]             cnt_port_i,       // cnt_data_o follows after at most 3 cycles
-    input  wire logic [3:0]             cnt_idx_i,
-    output logic [31:0]                 cnt_data_o,
+    output logic            idle_o,
+    input  wire logic [4:0] cnt_port_i, // cnt_data_o follows after at most 3 cycles
+    input  wire logic [3:0] cnt_idx_i,
+    output logic [31:0]     cnt_data_o,
 
     // monitors, see switch_monitor; without them all is 0
-    input  wire logic [15:0]            mon_interval_i,
-    input  wire logic [3:0]             mon_classes_i,
-    output logic [31:0]                 mon_samples_o,
-    input  wire logic                   mon_read_i,
-    input  wire logic [4:0]             mon_port_i,
-    input  wire logic                   mon_series_i,
-    input  wire logic [7:0]             mon_word_i,
-    output logic [31:0]                 mon_data_o,
+    input  wire logic [15:0] mon_interval_i,
+    input  wire logic [3:0]  mon_classes_i,
+    output logic [31:0]      mon_samples_o,
+    input  wire logic        mon_read_i,
+    input  wire logic [4:0]  mon_port_i,
+    input  wire logic        mon_series_i,
+    input  wire logic [7:0]  mon_word_i,
+    output logic [31:0]      mon_data_o,
 
-    output logic                        err_valid_o,
-    output error_pkg::err_e             err_code_o,
-    output logic [4:0]                  err_port_o
+    output logic            err_valid_o,
+    output error_pkg::err_e err_code_o,
+    output logic [4:0]      err_port_o
 );
-    localparam int unsigned Others = N - 1;
-    localparam int unsigned Lanes  = FlitBytes / 2;
-    localparam int unsigned OffW   = $clog2(128 / FlitBytes);
-    localparam int unsigned WordW  = FW + 1 + 32'(PartGuest);
-    localparam int unsigned SeqW   = $clog2(StorePkts) + 1;
-    localparam int unsigned StoreW = $clog2(RxStorePkts + 1);
-    localparam int unsigned PartW  = $clog2(RxResultPkts + 1);
-    localparam int unsigned StampB = Monitor ? map_pkg::MonitorStampBits : 1;
     localparam int unsigned MonW   = $clog2(map_pkg::MonitorSamples);
 
-    if (N < 2 || N > 32 || (FlitBytes != 8 && FlitBytes != 16)) begin : gen_check
+    if (Cfg.N < 2 || Cfg.N > 32 || (Cfg.FlitBytes != 8 && Cfg.FlitBytes != 16)) begin : gen_check
         $error("switch_top: N must be 2 to 32, FlitBytes 8 or 16");
     end
-    if (Window > 31 || Window > StorePkts) begin : gen_check_window
+    if (Cfg.Window > 31 || Cfg.Window > Cfg.StorePkts) begin : gen_check_window
         $error("switch_top: Window must be at most 31 and StorePkts");
     end
 
     // ---- what the ports share ----
-    logic [StoreW-1:0] store_limit;
-    logic [PartW-1:0]  part_limit;
-    logic [SeqW-1:0]   window_limit;
-    logic [N-1:0]      hold, cnt_read, err_waits, err_take, idle;
+    logic [Cfg.StoreW-1:0] store_limit;
+    logic [Cfg.PartW-1:0]  part_limit;
+    logic [Cfg.SeqW-1:0]   window_limit;
+    logic [Cfg.N-1:0]      hold, cnt_read, err_waits, err_take, idle;
     logic [2:0]        tick;
     logic              step, cnt_clearing, cnt_visit;
     logic [3:0]        cnt_addr;
     logic [14:0]       cnt_at;
-    logic [26:0]       cnt_high [N];
-    logic [9:0]        cnt_low [N];
-    error_pkg::err_e   err_code [N];
-    logic [StampB-1:0] now;
+    logic [26:0]       cnt_high [Cfg.N];
+    logic [9:0]        cnt_low [Cfg.N];
+    error_pkg::err_e   err_code [Cfg.N];
+    logic [Cfg.StampB-1:0] now;
     logic              mon_count, mon_sample;
     logic [MonW-1:0]   mon_idx;
-    logic [N-1:0]      mon_read;
-    logic [31:0]       mon_data [N];
+    logic [Cfg.N-1:0]      mon_read;
+    logic [31:0]       mon_data [Cfg.N];
 
-    switch_common #(
-        .N(N), .StorePkts(StorePkts), .Window(Window), .Guard(Guard), .Monitor(Monitor), .RxStorePkts(RxStorePkts), .RxResultPkts(RxResultPkts)
-    ) i_common (
+    switch_common #(.Cfg(Cfg)) i_common (
         .clk_i, .rst_ni, .go_i, .run_i,
         .throttle_i, .store_credits_i, .part_credits_i, .window_i, .limit_i, .cnt_port_i, .cnt_idx_i, .cnt_data_o, .err_valid_o, .err_code_o, .err_port_o,
         .mon_interval_i, .mon_samples_o, .mon_read_i, .mon_port_i, .mon_data_o,
@@ -146,41 +118,41 @@ module switch_top #(
     assign idle_o = &idle;
 
     // ---- between the ports, see switch_port: from_x is what it calls x_o, to_x what it calls x_i ----
-    logic [N-1:0] from_desc_dyn, from_desc_pay, from_scarce, from_arrive, from_issue, from_down, from_flush, from_mark, from_old;
-    logic [Others-1:0] from_wr_valid [N], from_desc_we [N], from_push [N], from_part_come [N], from_part_we [N], from_part_hold [N], from_room [N],
-                       from_here [N], from_queued [N], from_ctrl_free [N], from_part_full [N], from_part_done [N], from_late [N];
-    logic [Others-1:0] to_wr_valid [N], to_desc_we [N], to_push [N], to_part_come [N], to_part_we [N], to_part_hold [N], to_room [N], to_here [N], to_queued [N],
-                       to_ctrl_free [N], to_part_full [N], to_part_done [N], to_late [N], to_desc_dyn [N], to_desc_pay [N], to_scarce [N], to_arrive [N],
-                       to_issue [N], to_down [N], to_flush [N], to_mark [N], to_old [N];
-    logic [1:0]          from_wr_region [N], to_wr_region [N][Others];
-    logic [OffW:0]       from_wr_line [N], to_wr_line [N][Others];
-    logic [Lanes-1:0]    from_wr_lane [N], to_wr_lane [N][Others];
-    logic [WordW-1:0]    from_wr_data [N], to_wr_data [N][Others];
-    logic [3:0]          from_desc_more [N], to_desc_more [N][Others];
-    logic [OffW-1:0]     from_desc_len [N], to_desc_len [N][Others];
-    logic [SeqW-1:0]     from_seq [N], to_seq [N][Others];
-    logic [SeqW-1:0]     from_oldest [N], to_oldest [N][Others];
-    logic [StampB-1:0]   from_stamp [N], to_stamp [N][Others];
-    logic [OffW-1:0]     from_part_idx [N], to_part_idx [N][Others];
-    logic [FW+1:0]       from_part_data [N], to_part_data [N][Others];
+    logic [Cfg.N-1:0] from_desc_dyn, from_desc_pay, from_scarce, from_arrive, from_issue, from_down, from_flush, from_mark, from_old;
+    logic [Cfg.Others-1:0] from_wr_valid [Cfg.N], from_desc_we [Cfg.N], from_push [Cfg.N], from_part_come [Cfg.N], from_part_we [Cfg.N], from_part_hold [Cfg.N], from_room [Cfg.N],
+                       from_here [Cfg.N], from_queued [Cfg.N], from_ctrl_free [Cfg.N], from_part_full [Cfg.N], from_part_done [Cfg.N], from_late [Cfg.N];
+    logic [Cfg.Others-1:0] to_wr_valid [Cfg.N], to_desc_we [Cfg.N], to_push [Cfg.N], to_part_come [Cfg.N], to_part_we [Cfg.N], to_part_hold [Cfg.N], to_room [Cfg.N], to_here [Cfg.N], to_queued [Cfg.N],
+                       to_ctrl_free [Cfg.N], to_part_full [Cfg.N], to_part_done [Cfg.N], to_late [Cfg.N], to_desc_dyn [Cfg.N], to_desc_pay [Cfg.N], to_scarce [Cfg.N], to_arrive [Cfg.N],
+                       to_issue [Cfg.N], to_down [Cfg.N], to_flush [Cfg.N], to_mark [Cfg.N], to_old [Cfg.N];
+    logic [1:0]          from_wr_region [Cfg.N], to_wr_region [Cfg.N][Cfg.Others];
+    logic [Cfg.PayW:0]       from_wr_line [Cfg.N], to_wr_line [Cfg.N][Cfg.Others];
+    logic [Cfg.Lanes-1:0]    from_wr_lane [Cfg.N], to_wr_lane [Cfg.N][Cfg.Others];
+    logic [Cfg.WordW-1:0]    from_wr_data [Cfg.N], to_wr_data [Cfg.N][Cfg.Others];
+    logic [3:0]          from_desc_more [Cfg.N], to_desc_more [Cfg.N][Cfg.Others];
+    logic [Cfg.PayW-1:0]     from_desc_len [Cfg.N], to_desc_len [Cfg.N][Cfg.Others];
+    logic [Cfg.SeqW-1:0]     from_seq [Cfg.N], to_seq [Cfg.N][Cfg.Others];
+    logic [Cfg.SeqW-1:0]     from_oldest [Cfg.N], to_oldest [Cfg.N][Cfg.Others];
+    logic [Cfg.StampB-1:0]   from_stamp [Cfg.N], to_stamp [Cfg.N][Cfg.Others];
+    logic [Cfg.PayW-1:0]     from_part_idx [Cfg.N], to_part_idx [Cfg.N][Cfg.Others];
+    logic [Cfg.FlitW+1:0]       from_part_data [Cfg.N], to_part_data [Cfg.N][Cfg.Others];
 
-    for (genvar p = 0; p < N; p++) begin : gen_port
-        for (genvar d = 0; d < Others; d++) begin : gen_other
-            localparam int unsigned Q = (p + d + 1) % N;   // p is that port's number N-2-d
+    for (genvar p = 0; p < Cfg.N; p++) begin : gen_port
+        for (genvar d = 0; d < Cfg.Others; d++) begin : gen_other
+            localparam int unsigned Q = (p + d + 1) % Cfg.N;   // p is that port's number N-2-d
 
-            assign to_wr_valid[p][d] = from_wr_valid[Q][N-2-d];
-            assign to_desc_we[p][d] = from_desc_we[Q][N-2-d];
-            assign to_push[p][d] = from_push[Q][N-2-d];
-            assign to_part_come[p][d] = from_part_come[Q][N-2-d];
-            assign to_part_we[p][d] = from_part_we[Q][N-2-d];
-            assign to_part_hold[p][d] = from_part_hold[Q][N-2-d];
-            assign to_room[p][d] = from_room[Q][N-2-d];
-            assign to_here[p][d] = from_here[Q][N-2-d];
-            assign to_queued[p][d] = from_queued[Q][N-2-d];
-            assign to_ctrl_free[p][d] = from_ctrl_free[Q][N-2-d];
-            assign to_part_full[p][d] = from_part_full[Q][N-2-d];
-            assign to_part_done[p][d] = from_part_done[Q][N-2-d];
-            assign to_late[p][d] = from_late[Q][N-2-d];
+            assign to_wr_valid[p][d] = from_wr_valid[Q][Cfg.N-2-d];
+            assign to_desc_we[p][d] = from_desc_we[Q][Cfg.N-2-d];
+            assign to_push[p][d] = from_push[Q][Cfg.N-2-d];
+            assign to_part_come[p][d] = from_part_come[Q][Cfg.N-2-d];
+            assign to_part_we[p][d] = from_part_we[Q][Cfg.N-2-d];
+            assign to_part_hold[p][d] = from_part_hold[Q][Cfg.N-2-d];
+            assign to_room[p][d] = from_room[Q][Cfg.N-2-d];
+            assign to_here[p][d] = from_here[Q][Cfg.N-2-d];
+            assign to_queued[p][d] = from_queued[Q][Cfg.N-2-d];
+            assign to_ctrl_free[p][d] = from_ctrl_free[Q][Cfg.N-2-d];
+            assign to_part_full[p][d] = from_part_full[Q][Cfg.N-2-d];
+            assign to_part_done[p][d] = from_part_done[Q][Cfg.N-2-d];
+            assign to_late[p][d] = from_late[Q][Cfg.N-2-d];
             assign to_desc_dyn[p][d] = from_desc_dyn[Q];
             assign to_desc_pay[p][d] = from_desc_pay[Q];
             assign to_scarce[p][d] = from_scarce[Q];
@@ -203,16 +175,12 @@ module switch_top #(
             assign to_part_data[p][d] = from_part_data[Q];
         end
 
-        switch_port #(
-            .N(N), .FlitBytes(FlitBytes), .StorePkts(StorePkts), .CtrlPkts(CtrlPkts), .OpenRows(OpenRows), .PartPkts(PartPkts), .PartGuest(PartGuest),
-            .MaxExperts(MaxExperts), .Groups(Groups), .Multicast(Multicast), .Window(Window), .Guard(Guard), .Monitor(Monitor),
-            .RxStorePkts(RxStorePkts), .RxResultPkts(RxResultPkts), .RxCtrlPkts(RxCtrlPkts), .RedTypes(RedTypes), .RedOps(RedOps)
-        ) i_port (
+        switch_port #(.Cfg(Cfg)) i_port (
             .clk_i, .rst_ni, .port_i(5'(p)), .go_i, .epoch_i,
             .up_valid_i(up_valid_i[p]), .up_last_i(up_last_i[p]), .up_err_i(up_err_i[p]), .up_cls_i(up_cls_i[p]), .up_data_i(up_data_i[p]),
             .up_crd_o(up_crd_o[p]), .up_crd_part_o(up_crd_part_o[p]),
             .dn_valid_o(dn_valid_o[p]), .dn_last_o(dn_last_o[p]), .dn_err_o(dn_err_o[p]), .dn_cls_o(dn_cls_o[p]), .dn_data_o(dn_data_o[p]), .dn_crd_i(dn_crd_i[p]),
-            .emap_we_i, .emap_addr_i, .emap_data_i, .group_we_i, .group_addr_i, .group_data_i(group_data_i[N-1:0]), .partition_i(partition_i[p]),
+            .emap_we_i, .emap_addr_i, .emap_data_i, .group_we_i, .group_addr_i, .group_data_i(group_data_i[Cfg.N-1:0]), .partition_i(partition_i[p]),
             .store_limit_i(store_limit), .part_limit_i(part_limit), .window_limit_i(window_limit), .hold_i(hold[p]), .tick_i(tick), .step_i(step),
             .cnt_clearing_i(cnt_clearing), .cnt_visit_i(cnt_visit), .cnt_read_i(cnt_read[p]), .cnt_addr_i(cnt_addr), .cnt_at_i(cnt_at),
             .cnt_high_o(cnt_high[p]), .cnt_low_o(cnt_low[p]), .err_waits_o(err_waits[p]), .err_code_o(err_code[p]), .err_take_i(err_take[p]),
@@ -234,8 +202,8 @@ module switch_top #(
     assign down_o  = from_down;
     assign flush_o = from_flush;
 
-    if (N < 32) begin : gen_unused
-        wire unused_members = &{1'b0, group_data_i[31:N]};
+    if (Cfg.N < 32) begin : gen_unused
+        wire unused_members = &{1'b0, group_data_i[31:Cfg.N]};
     end
 endmodule
 

@@ -7,86 +7,82 @@
 `default_nettype none
 
 module target_lookup #(
-    parameter int unsigned N = 4,
-    parameter int unsigned MaxExperts = 64,
-    parameter int unsigned Groups = 16,
-    localparam int unsigned PW = (N > 1) ? $clog2(N) : 1
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
 ) (
-    input  wire logic              clk_i,
-    input  wire logic [4:0]        port_i,         // constant: the number of this port
-    input  wire logic [N-1:0]      partition_i,    // outputs that this input may reach
-    input  wire logic              emap_we_i,
-    input  wire logic [11:0]       emap_addr_i,
-    input  wire node_pkg::emap_t   emap_data_i,
-    input  wire logic              group_we_i,
-    input  wire logic [3:0]        group_addr_i,
-    input  wire logic [N-1:0]      group_data_i,
+    input  wire logic             clk_i,
+    input  wire logic [4:0]       port_i,      // constant: the number of this port
+    input  wire logic [Cfg.N-1:0] partition_i, // outputs that this input may reach
+    input  wire logic             emap_we_i,
+    input  wire logic [11:0]      emap_addr_i,
+    input  wire node_pkg::emap_t  emap_data_i,
+    input  wire logic             group_we_i,
+    input  wire logic [3:0]       group_addr_i,
+    input  wire logic [Cfg.N-1:0] group_data_i,
 
     // the target is an expert (listing_i), a group (grouped_i), or else a port
-    input  wire logic              listing_i,
-    input  wire logic              grouped_i,
-    input  wire logic              next_we_i,      // next_target_i: the expert to look up from the next cycle on with held_i, until there is another one; in bits 15:4
-    input  wire logic [15:0]       next_target_i,
-    input  wire logic              held_i,
-    input  wire logic [15:0]       link_target_i,  // the expert to look up without held_i
-    input  wire logic [15:0]       group_i,
-    input  wire logic [4:0]        dst_i,
+    input  wire logic        listing_i,
+    input  wire logic        grouped_i,
+    input  wire logic        next_we_i,     // next_target_i: the expert to look up from the next cycle on with held_i, until there is another one; in bits 15:4
+    input  wire logic [15:0] next_target_i,
+    input  wire logic        held_i,
+    input  wire logic [15:0] link_target_i, // the expert to look up without held_i
+    input  wire logic [15:0] group_i,
+    input  wire logic [4:0]  dst_i,
 
-    output logic [N-1:0]           sel_o,          // the outputs behind it
-    output logic                   somewhere_o,    // there is one
-    output logic                   allowed_o,      // all of them may be reached; only with somewhere_o
-    output logic                   port_good_o,    // if it is a port: it is one that may be reached
-    output logic                   other_good_o,   // it is a group that may be reached, or a port
+    output logic [Cfg.N-1:0] sel_o,        // the outputs behind it
+    output logic             somewhere_o,  // there is one
+    output logic             allowed_o,    // all of them may be reached; only with somewhere_o
+    output logic             port_good_o,  // if it is a port: it is one that may be reached
+    output logic             other_good_o, // it is a group that may be reached, or a port
 
     // if it is an expert
-    output logic [PW-1:0]          out_o,          // its output
-    output logic                   in_range_o,     // there is such an expert in the map
-    output logic                   reached_o,      // only with in_range_o: it is mapped, and its output may be reached
+    output logic [Cfg.GpuW-1:0] out_o,      // its output
+    output logic                in_range_o, // there is such an expert in the map
+    output logic                reached_o,  // only with in_range_o: it is mapped, and its output may be reached
 
     // if it is one of a list behind the header: held_i is high then
-    output logic [PW-1:0]          list_out_o,
-    output logic [N-1:0]           list_sel_o
+    output logic [Cfg.GpuW-1:0] list_out_o,
+    output logic [Cfg.N-1:0]    list_sel_o
 );
-    localparam int unsigned EW = $clog2(MaxExperts);
-    localparam int unsigned GW = (Groups > 1) ? $clog2(Groups) : 1;
+    localparam int unsigned GW = (Cfg.Groups > 1) ? $clog2(Cfg.Groups) : 1;
 
-    if (MaxExperts < 16 || MaxExperts > 4096 || (1 << EW) != MaxExperts) begin : gen_check
+    if (Cfg.MaxExperts < 16 || Cfg.MaxExperts > 4096 || (1 << Cfg.ExpW) != Cfg.MaxExperts) begin : gen_check
         $error("target_lookup: MaxExperts must be a power of two, 16 to 4096");
     end
 
     typedef struct packed {
         logic          in_range;
         logic          mapped;
-        logic [PW-1:0] port;
+        logic [Cfg.GpuW-1:0] port;
     } entry_t;
 
     function automatic logic is_in_range(input logic [11:0] expert);
-        return (expert >> EW) == '0;
+        return (expert >> Cfg.ExpW) == '0;
     endfunction
 
     entry_t       entry, held_q;
-    logic [PW:0]  next_entry, link_entry;   // {mapped, port}
+    logic [Cfg.GpuW:0]  next_entry, link_entry;   // {mapped, port}
     logic         mapped, group_some, group_allowed, plain_some, plain_allowed;
-    logic [N-1:0] group_mask, self, reach, expert_at, group_sel, plain_sel;
+    logic [Cfg.N-1:0] group_mask, self, reach, expert_at, group_sel, plain_sel;
 
     // the map, twice: two experts are looked up at a time
     logic        map_we;
-    logic [PW:0] map_data;
+    logic [Cfg.GpuW:0] map_data;
 
-    assign map_we   = emap_we_i && (emap_addr_i >> EW) == '0;
-    assign map_data = {emap_data_i.valid && 32'(emap_data_i.gpu) < N, emap_data_i.gpu[PW-1:0]};
+    assign map_we   = emap_we_i && (emap_addr_i >> Cfg.ExpW) == '0;
+    assign map_data = {emap_data_i.valid && 32'(emap_data_i.gpu) < Cfg.N, emap_data_i.gpu[Cfg.GpuW-1:0]};
 
-    lutram #(.Width(PW + 1), .Depth(MaxExperts)) i_next_map (
-        .clk_i, .we_i(map_we), .waddr_i(emap_addr_i[EW-1:0]), .wdata_i(map_data), .raddr_i(next_target_i[EW+3:4]), .rdata_o(next_entry)
+    lutram #(.Width(Cfg.GpuW + 1), .Depth(Cfg.MaxExperts)) i_next_map (
+        .clk_i, .we_i(map_we), .waddr_i(emap_addr_i[Cfg.ExpW-1:0]), .wdata_i(map_data), .raddr_i(next_target_i[Cfg.ExpW+3:4]), .rdata_o(next_entry)
     );
-    lutram #(.Width(PW + 1), .Depth(MaxExperts)) i_link_map (
-        .clk_i, .we_i(map_we), .waddr_i(emap_addr_i[EW-1:0]), .wdata_i(map_data), .raddr_i(link_target_i[EW+3:4]), .rdata_o(link_entry)
+    lutram #(.Width(Cfg.GpuW + 1), .Depth(Cfg.MaxExperts)) i_link_map (
+        .clk_i, .we_i(map_we), .waddr_i(emap_addr_i[Cfg.ExpW-1:0]), .wdata_i(map_data), .raddr_i(link_target_i[Cfg.ExpW+3:4]), .rdata_o(link_entry)
     );
 
     always_ff @(posedge clk_i) if (next_we_i) held_q <= {is_in_range(next_target_i[15:4]), next_entry};
     assign entry = held_i ? held_q : {is_in_range(link_target_i[15:4]), link_entry};
 
-    lutram #(.Width(N), .Depth(Groups)) i_groups (
+    lutram #(.Width(Cfg.N), .Depth(Cfg.Groups)) i_groups (
         .clk_i,
         .we_i    (group_we_i),
         .waddr_i (group_addr_i[GW-1:0]),
@@ -95,7 +91,7 @@ module target_lookup #(
         .rdata_o (group_mask)
     );
 
-    assign self       = N'(1) << port_i;
+    assign self       = Cfg.N'(1) << port_i;
     assign reach      = partition_i & ~self;
     assign in_range_o = entry.in_range;
     assign mapped     = entry.mapped && in_range_o;
@@ -107,15 +103,15 @@ module target_lookup #(
         list_sel_o    = '0;
         plain_sel     = '0;
         plain_allowed = 1'b0;
-        for (int unsigned i = 0; i < N; i++) begin
-            expert_at[i]  = entry.mapped && entry.port == PW'(i);
-            list_sel_o[i] = held_q.in_range && held_q.mapped && held_q.port == PW'(i);
+        for (int unsigned i = 0; i < Cfg.N; i++) begin
+            expert_at[i]  = entry.mapped && entry.port == Cfg.GpuW'(i);
+            list_sel_o[i] = held_q.in_range && held_q.mapped && held_q.port == Cfg.GpuW'(i);
             if (dst_i == 5'(i)) begin
                 plain_sel[i]  = 1'b1;
                 plain_allowed = reach[i];
             end
         end
-        plain_some    = 32'(dst_i) < N;
+        plain_some    = 32'(dst_i) < Cfg.N;
         group_sel     = ((group_i >> GW) == '0) ? group_mask & ~self : '0;
         group_some    = group_sel != '0;
         group_allowed = (group_sel & ~reach) == '0;
@@ -123,7 +119,7 @@ module target_lookup #(
     end
 
     always_comb begin
-        if (listing_i)      {sel_o, somewhere_o, allowed_o} = {in_range_o ? expert_at : N'(0), mapped, reached_o};
+        if (listing_i)      {sel_o, somewhere_o, allowed_o} = {in_range_o ? expert_at : Cfg.N'(0), mapped, reached_o};
         else if (grouped_i) {sel_o, somewhere_o, allowed_o} = {group_sel, group_some, group_allowed};
         else                {sel_o, somewhere_o, allowed_o} = {plain_sel, plain_some, plain_allowed};
     end

@@ -26,91 +26,75 @@
 `default_nettype none
 
 module voq #(
-    parameter int unsigned FlitBytes = 16,
-    parameter int unsigned StorePkts = 16,
-    parameter int unsigned CtrlPkts = 16,
-    parameter int unsigned OpenRows = 8,
-    parameter int unsigned SlotW = 4,   // enough for a slot of any class
-    parameter int unsigned Window = 0,  // largest look-ahead window of the input, 0: it has none
-    parameter bit          Multicast = 1'b1,  // packets may have a list of targets
-    parameter int unsigned StampW = 0,  // bits of the time that packets carry, 0: none
-    parameter bit          Guest = 1'b0,
-    parameter bit          Late = 1'b0,
-    localparam int unsigned Lanes = FlitBytes / 2,
-    localparam int unsigned OffW  = $clog2(128 / FlitBytes),
-    localparam int unsigned StampB = (StampW == 0) ? 1 : StampW,
-    localparam int unsigned DescW = SlotW + 6 + OffW + StampW,
-    localparam int unsigned SeqW  = $clog2(StorePkts) + 1,
-    localparam int unsigned WordW = 8 * FlitBytes + 1 + 32'(Guest),
-    localparam int unsigned GuestW = OffW + SlotW - 2
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
 ) (
-    input  wire logic                   clk_i,
-    input  wire logic                   rst_ni,
+    input  wire logic clk_i,
+    input  wire logic rst_ni,
 
     // from the input; all but wr_valid, desc_we and push are common to its queues
-    input  wire logic                   wr_valid_i,    // of host or guest; this, wr_lane_i and wr_data_i a cycle behind all others if Late
-    input  wire logic [1:0]             wr_region_i,   // class of a header or target flit, 3: payload of STORE
-    input  wire logic [OffW:0]          wr_line_i,
-    input  wire logic [Lanes-1:0]       wr_lane_i,
-    input  wire logic [WordW-1:0]       wr_data_i,     // {bad, flit}, or the guest's
-    input  wire logic                   desc_we_i,     // of the packet that will be pushed next
-    input  wire logic                   desc_dyn_i,    // has a target list
-    input  wire logic [3:0]             desc_more_i,   // targets behind this output, less 1
-    input  wire logic                   desc_pay_i,    // has a payload
-    input  wire logic [OffW-1:0]        desc_len_i,    // flits of the payload, less 1
-    input  wire logic [StampB-1:0]      stamp_i,       // with desc_we_i
-    input  wire logic                   push_i,        // of class wr_region_i
+    input  wire logic                  wr_valid_i,  // of host or guest; this, wr_lane_i and wr_data_i a cycle behind all others if Late
+    input  wire logic [1:0]            wr_region_i, // class of a header or target flit, 3: payload of STORE
+    input  wire logic [Cfg.PayW:0]     wr_line_i,
+    input  wire logic [Cfg.Lanes-1:0]  wr_lane_i,
+    input  wire logic [Cfg.WordW-1:0]  wr_data_i,   // {bad, flit}, or the guest's
+    input  wire logic                  desc_we_i,   // of the packet that will be pushed next
+    input  wire logic                  desc_dyn_i,  // has a target list
+    input  wire logic [3:0]            desc_more_i, // targets behind this output, less 1
+    input  wire logic                  desc_pay_i,  // has a payload
+    input  wire logic [Cfg.PayW-1:0]   desc_len_i,  // flits of the payload, less 1
+    input  wire logic [Cfg.StampB-1:0] stamp_i,     // with desc_we_i
+    input  wire logic                  push_i,      // of class wr_region_i
 
     // look-ahead window, see window
-    input  wire logic                   scarce_i,      // the sender has few STORE credits left
-    input  wire logic [SeqW-1:0]        limit_i,       // packets, 0: no limit
-    input  wire logic [SeqW-1:0]        seq_i,         // number of the packet that will be pushed next, of class STORE
-    input  wire logic [SeqW-1:0]        oldest_i,      // the first number inside the window
-    output logic                        here_o,        // a copy of that packet is here and has not been sent
-    input  wire logic                   sent_i,        // the STORE packet that was taken is sent but for one flit at most
+    input  wire logic                scarce_i, // the sender has few STORE credits left
+    input  wire logic [Cfg.SeqW-1:0] limit_i,  // packets, 0: no limit
+    input  wire logic [Cfg.SeqW-1:0] seq_i,    // number of the packet that will be pushed next, of class STORE
+    input  wire logic [Cfg.SeqW-1:0] oldest_i, // the first number inside the window
+    output logic                     here_o,   // a copy of that packet is here and has not been sent
+    input  wire logic                sent_i,   // the STORE packet that was taken is sent but for one flit at most
 
-    input  wire logic                   arrive_i,      // a STORE packet of the input was accepted or rejected
-    input  wire logic                   issue_i,       // a STORE credit was returned to the sender
-    output logic                        room_o,
+    input  wire logic arrive_i, // a STORE packet of the input was accepted or rejected
+    input  wire logic issue_i,  // a STORE credit was returned to the sender
+    output logic      room_o,
 
     // to the output
-    output logic [2:0]                  has_o,         // bit: class; STORE: there is one inside the window
-    output logic                        urgent_o,      // the next STORE packet keeps others of the input from moving up
-    input  wire logic                   pop_i,         // the output takes a packet; its slot stays until free_i (STORE)
-    input  wire logic [1:0]             cls_i,         // of this class
-    output logic [DescW-1:0]            desc_o,        // {stamp, slot, dyn, more, pay, len} of that
-    input  wire logic                   free_i,        // last flit of a STORE packet read
-    input  wire logic                   re_i,
-    input  wire logic [OffW:0]          rd_line_i,
-    input  wire logic [SlotW-1:0]       rd_slot_i,
-    output logic [8*FlitBytes:0]        rdata_o,       // one cycle after re_i, else 0
+    output logic [2:0]                has_o,    // bit: class; STORE: there is one inside the window
+    output logic                      urgent_o, // the next STORE packet keeps others of the input from moving up
+    input  wire logic                 pop_i,    // the output takes a packet; its slot stays until free_i (STORE)
+    input  wire logic [1:0]           cls_i,    // of this class
+    output logic [Cfg.DescW-1:0]      desc_o,   // {stamp, slot, dyn, more, pay, len} of that
+    input  wire logic                 free_i,   // last flit of a STORE packet read
+    input  wire logic                 re_i,
+    input  wire logic [Cfg.PayW:0]    rd_line_i,
+    input  wire logic [Cfg.SlotW-1:0] rd_slot_i,
+    output logic [Cfg.FlitW:0]        rdata_o,  // one cycle after re_i, else 0
 
     // guest; 0 without one
-    input  wire logic                   guest_we_i,    // what is written is the guest's
-    input  wire logic [GuestW-1:0]      guest_waddr_i,
-    input  wire logic                   guest_re_i,
-    input  wire logic [GuestW-1:0]      guest_raddr_i,
-    output logic [WordW-1:0]            guest_rdata_o  // one cycle after guest_re_i, else 0
+    input  wire logic                  guest_we_i,   // what is written is the guest's
+    input  wire logic [Cfg.GuestW-1:0] guest_waddr_i,
+    input  wire logic                  guest_re_i,
+    input  wire logic [Cfg.GuestW-1:0] guest_raddr_i,
+    output logic [Cfg.WordW-1:0]       guest_rdata_o // one cycle after guest_re_i, else 0
 );
     import packet_pkg::*;
 
-    localparam int unsigned RoomW = (StorePkts > 1) ? $clog2(StorePkts + 1) : 2;
+    localparam int unsigned RoomW = (Cfg.StorePkts > 1) ? $clog2(Cfg.StorePkts + 1) : 2;
 
-    localparam int unsigned ReqSlotW = Guest ? SlotW - 1 : SlotW;
+    localparam int unsigned ReqSlotW = Cfg.PartGuest ? Cfg.SlotW - 1 : Cfg.SlotW;
 
-    if (StorePkts > 2**SlotW || CtrlPkts > 2**SlotW || OpenRows > 2**ReqSlotW || SlotW < 1 + 32'(Guest) || SlotW > 5) begin : gen_check
+    if (Cfg.StorePkts > 2**Cfg.SlotW || Cfg.CtrlPkts > 2**Cfg.SlotW || Cfg.OpenRows > 2**ReqSlotW || Cfg.SlotW < 1 + 32'(Cfg.PartGuest) || Cfg.SlotW > 5) begin : gen_check
         $error("voq: SlotW does not fit");
     end
 
     // A pointer {round, slot}; the round tells full from empty. The slots of a ring are used in the order of a shift register with
     // feedback (see slot_pointer), which costs a third of an adder.
-    typedef logic [SlotW:0] ptr_t;
-    localparam int unsigned Tap = (SlotW == 5) ? 2 : (SlotW > 1) ? SlotW - 2 : 0;
+    typedef logic [Cfg.SlotW:0] ptr_t;
+    localparam int unsigned Tap = (Cfg.SlotW == 5) ? 2 : (Cfg.SlotW > 1) ? Cfg.SlotW - 2 : 0;
 
     function automatic ptr_t after(input ptr_t p);
         logic zeros;
-        zeros = (p & ptr_t'((1 << (SlotW - 1)) - 1)) == '0;
-        return {p[SlotW] ^ (zeros && p[SlotW-1]), SlotW'({p[SlotW-1:0], (SlotW == 1) ? !p[0] : p[SlotW-1] ^ p[Tap] ^ zeros})};
+        zeros = (p & ptr_t'((1 << (Cfg.SlotW - 1)) - 1)) == '0;
+        return {p[Cfg.SlotW] ^ (zeros && p[Cfg.SlotW-1]), Cfg.SlotW'({p[Cfg.SlotW-1:0], (Cfg.SlotW == 1) ? !p[0] : p[Cfg.SlotW-1] ^ p[Tap] ^ zeros})};
     endfunction
 
     // the same for the slots of REQ
@@ -125,31 +109,31 @@ module voq #(
 
     ptr_t ctrl_w_q, ctrl_r_q, store_w_q, store_r_q;
     req_ptr_t req_w_q, req_r_q;
-    logic [SlotW-1:0] open_q;  // slot of the packet whose payload is being written
+    logic [Cfg.SlotW-1:0] open_q;  // slot of the packet whose payload is being written
     logic [RoomW-1:0] room_q;
-    logic [SlotW-1:0] wr_slot;
+    logic [Cfg.SlotW-1:0] wr_slot;
 
     always_comb begin
         unique case (wr_region_i)
-            CLS_CTRL:  wr_slot = ctrl_w_q[SlotW-1:0];
-            CLS_STORE: wr_slot = store_w_q[SlotW-1:0];
-            CLS_REQ:   wr_slot = SlotW'(req_w_q[ReqSlotW-1:0]);
+            CLS_CTRL:  wr_slot = ctrl_w_q[Cfg.SlotW-1:0];
+            CLS_STORE: wr_slot = store_w_q[Cfg.SlotW-1:0];
+            CLS_REQ:   wr_slot = Cfg.SlotW'(req_w_q[ReqSlotW-1:0]);
             default:   wr_slot = open_q;
         endcase
     end
 
-    logic [OffW+SlotW:0] waddr, ram_waddr, raddr;   // {line, slot}
-    logic [WordW-1:0]    word;
+    logic [Cfg.PayW+Cfg.SlotW:0] waddr, ram_waddr, raddr;   // {line, slot}
+    logic [Cfg.WordW-1:0]    word;
 
-    if (Guest) begin : gen_guest
+    if (Cfg.PartGuest) begin : gen_guest
         // of whom the word is that was read; nothing waits for the RAM to be told
         logic host_q, guest_q;
 
         always_ff @(posedge clk_i) {host_q, guest_q} <= {re_i, guest_re_i};
-        assign rdata_o       = host_q ? word[8*FlitBytes:0] : '0;
+        assign rdata_o       = host_q ? word[Cfg.FlitW:0] : '0;
         assign guest_rdata_o = guest_q ? word : '0;
-        assign waddr = guest_we_i ? {2'b11, guest_waddr_i[GuestW-1 -: OffW-1], 1'b1, guest_waddr_i[SlotW-2:0]} : {wr_line_i, wr_slot};
-        assign raddr = re_i ? {rd_line_i, rd_slot_i} : {2'b11, guest_raddr_i[GuestW-1 -: OffW-1], 1'b1, guest_raddr_i[SlotW-2:0]};
+        assign waddr = guest_we_i ? {2'b11, guest_waddr_i[Cfg.GuestW-1 -: Cfg.PayW-1], 1'b1, guest_waddr_i[Cfg.SlotW-2:0]} : {wr_line_i, wr_slot};
+        assign raddr = re_i ? {rd_line_i, rd_slot_i} : {2'b11, guest_raddr_i[Cfg.GuestW-1 -: Cfg.PayW-1], 1'b1, guest_raddr_i[Cfg.SlotW-2:0]};
     end else begin : gen_no_guest
         assign waddr = {wr_line_i, wr_slot};
         assign raddr = {rd_line_i, rd_slot_i};
@@ -158,15 +142,15 @@ module voq #(
         wire unused_guest = &{1'b0, guest_we_i, guest_waddr_i, guest_re_i, guest_raddr_i};
     end
 
-    if (Late) begin : gen_late
+    if (Cfg.Late) begin : gen_late
         always_ff @(posedge clk_i) ram_waddr <= waddr;
     end else begin : gen_now
         assign ram_waddr = waddr;
     end
 
     gated_ram #(
-        .Width (WordW),
-        .Depth (1 << (1 + OffW + SlotW)),
+        .Width (Cfg.WordW),
+        .Depth (1 << (1 + Cfg.PayW + Cfg.SlotW)),
         .LaneW (16)
     ) i_ram (
         .clk_i,
@@ -174,25 +158,25 @@ module voq #(
         .lane_i  (wr_lane_i),
         .waddr_i (ram_waddr),
         .wdata_i (wr_data_i),
-        .re_i    (re_i || Guest),
+        .re_i    (re_i || Cfg.PartGuest),
         .raddr_i (raddr),
         .rdata_o (word)
     );
 
     // ---- what the output must know before it reads ----
-    localparam int unsigned StoreDescW = 6 + OffW + StampW;
-    localparam int unsigned ReqDescW   = 5 + StampW;
+    localparam int unsigned StoreDescW = 6 + Cfg.PayW + Cfg.StampW;
+    localparam int unsigned ReqDescW   = 5 + Cfg.StampW;
 
     logic [StoreDescW-1:0] store_desc;
     logic [ReqDescW-1:0]   req_desc;
-    logic [StampB-1:0]     store_stamp, req_stamp, ctrl_stamp;
+    logic [Cfg.StampB-1:0]     store_stamp, req_stamp, ctrl_stamp;
 
-    lutram #(.Width(StoreDescW), .Depth(1 << SlotW)) i_store_desc (
+    lutram #(.Width(StoreDescW), .Depth(1 << Cfg.SlotW)) i_store_desc (
         .clk_i,
         .we_i    (desc_we_i && wr_region_i == CLS_STORE),
-        .waddr_i (store_w_q[SlotW-1:0]),
+        .waddr_i (store_w_q[Cfg.SlotW-1:0]),
         .wdata_i (StoreDescW'({stamp_i, desc_dyn_i, desc_more_i, desc_pay_i, desc_len_i})),
-        .raddr_i (store_r_q[SlotW-1:0]),
+        .raddr_i (store_r_q[Cfg.SlotW-1:0]),
         .rdata_o (store_desc)
     );
 
@@ -205,17 +189,17 @@ module voq #(
         .rdata_o (req_desc)
     );
 
-    if (StampW != 0) begin : gen_stamp
-        lutram #(.Width(StampW), .Depth(1 << SlotW)) i_ctrl_stamp (
+    if (Cfg.StampW != 0) begin : gen_stamp
+        lutram #(.Width(Cfg.StampW), .Depth(1 << Cfg.SlotW)) i_ctrl_stamp (
             .clk_i,
             .we_i    (desc_we_i && wr_region_i == CLS_CTRL),
-            .waddr_i (ctrl_w_q[SlotW-1:0]),
+            .waddr_i (ctrl_w_q[Cfg.SlotW-1:0]),
             .wdata_i (stamp_i),
-            .raddr_i (ctrl_r_q[SlotW-1:0]),
+            .raddr_i (ctrl_r_q[Cfg.SlotW-1:0]),
             .rdata_o (ctrl_stamp)
         );
-        assign store_stamp = store_desc[StoreDescW-1 -: StampW];
-        assign req_stamp   = req_desc[ReqDescW-1 -: StampW];
+        assign store_stamp = store_desc[StoreDescW-1 -: Cfg.StampW];
+        assign req_stamp   = req_desc[ReqDescW-1 -: Cfg.StampW];
     end else begin : gen_no_stamp
         assign {store_stamp, req_stamp, ctrl_stamp} = '0;
         wire unused_stamp = &{1'b0, stamp_i};
@@ -230,11 +214,11 @@ module voq #(
 
     always_comb begin
         unique case (cls_i)
-            CLS_CTRL: desc_o = DescW'({ctrl_stamp, ctrl_r_q[SlotW-1:0], (6+OffW)'(0)});
-            CLS_REQ:  desc_o = DescW'({req_stamp, SlotW'(req_r_q[ReqSlotW-1:0]), req_desc[4:0], 1'b0, OffW'(0)});
-            default:  desc_o = DescW'({store_stamp, store_r_q[SlotW-1:0], store_desc[5+OffW:0]});
+            CLS_CTRL: desc_o = Cfg.DescW'({ctrl_stamp, ctrl_r_q[Cfg.SlotW-1:0], (6+Cfg.PayW)'(0)});
+            CLS_REQ:  desc_o = Cfg.DescW'({req_stamp, Cfg.SlotW'(req_r_q[ReqSlotW-1:0]), req_desc[4:0], 1'b0, Cfg.PayW'(0)});
+            default:  desc_o = Cfg.DescW'({store_stamp, store_r_q[Cfg.SlotW-1:0], store_desc[5+Cfg.PayW:0]});
         endcase
-        if (!Multicast) desc_o[1 + OffW +: 5] = '0;
+        if (!Cfg.Multicast) desc_o[1 + Cfg.PayW +: 5] = '0;
     end
 
     always_ff @(posedge clk_i) begin
@@ -268,21 +252,21 @@ module voq #(
     end
 
     always_ff @(posedge clk_i) begin
-        if (wr_region_i == CLS_STORE) open_q <= store_w_q[SlotW-1:0];
+        if (wr_region_i == CLS_STORE) open_q <= store_w_q[Cfg.SlotW-1:0];
     end
 
     // ---- look-ahead window ----
-    if (Window != 0) begin : gen_window
-        logic [SeqW-1:0] seq, ahead, sending_seq_q;
+    if (Cfg.Window != 0) begin : gen_window
+        logic [Cfg.SeqW-1:0] seq, ahead, sending_seq_q;
         logic            sending_q;   // a STORE packet was taken and is not sent
         logic            first;       // the next STORE packet is the oldest of the input
 
-        lutram #(.Width(SeqW), .Depth(1 << SlotW)) i_seq (
+        lutram #(.Width(Cfg.SeqW), .Depth(1 << Cfg.SlotW)) i_seq (
             .clk_i,
             .we_i    (desc_we_i && wr_region_i == CLS_STORE),
-            .waddr_i (store_w_q[SlotW-1:0]),
+            .waddr_i (store_w_q[Cfg.SlotW-1:0]),
             .wdata_i (seq_i),
-            .raddr_i (store_r_q[SlotW-1:0]),
+            .raddr_i (store_r_q[Cfg.SlotW-1:0]),
             .rdata_o (seq)
         );
 

@@ -11,37 +11,36 @@
 `default_nettype none
 
 module window #(
-    parameter int unsigned StorePkts = 32,
-    localparam int unsigned SeqW = $clog2(StorePkts) + 1
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
 ) (
-    input  wire logic            clk_i,
-    input  wire logic            rst_ni,
-    input  wire logic            limited_i,
-    input  wire logic            push_i,     // packet seq_o enters its queues
-    input  wire logic            drop_i,     // a packet was rejected
-    input  wire logic            issue_i,    // a credit goes to the sender
-    input  wire logic            here_i,     // a copy of packet oldest_o has not been sent
-    output logic [SeqW-1:0]      seq_o,
-    output logic [SeqW-1:0]      oldest_o,
-    output logic                 may_o,      // a credit may go to the sender
-    output logic                 idle_o
+    input  wire logic           clk_i,
+    input  wire logic           rst_ni,
+    input  wire logic           limited_i,
+    input  wire logic           push_i,  // packet seq_o enters its queues
+    input  wire logic           drop_i,  // a packet was rejected
+    input  wire logic           issue_i, // a credit goes to the sender
+    input  wire logic           here_i,  // a copy of packet oldest_o has not been sent
+    output logic [Cfg.SeqW-1:0] seq_o,
+    output logic [Cfg.SeqW-1:0] oldest_o,
+    output logic                may_o,   // a credit may go to the sender
+    output logic                idle_o
 );
-    logic [SeqW-1:0] load_q;   // packets from the oldest on, and credits that the sender may use
+    logic [Cfg.SeqW-1:0] load_q;   // packets from the oldest on, and credits that the sender may use
     logic            step;
 
     assign idle_o = seq_o == oldest_o;
     assign step   = !here_i && !idle_o;
-    assign may_o  = !limited_i || load_q != SeqW'(StorePkts);
+    assign may_o  = !limited_i || load_q != Cfg.SeqW'(Cfg.StorePkts);
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
             seq_o    <= '0;
             oldest_o <= '0;
-            load_q   <= SeqW'(StorePkts);
+            load_q   <= Cfg.SeqW'(Cfg.StorePkts);
         end else if (limited_i) begin
             if (push_i) seq_o <= seq_o + 1'b1;
             if (step) oldest_o <= oldest_o + 1'b1;
-            load_q <= load_q + SeqW'(issue_i) - SeqW'(step) - SeqW'(drop_i);
+            load_q <= load_q + Cfg.SeqW'(issue_i) - Cfg.SeqW'(step) - Cfg.SeqW'(drop_i);
         end
     end
 endmodule

@@ -9,48 +9,42 @@
 `default_nettype none
 
 module write_turns #(
-    parameter int unsigned N = 4,
-    parameter int unsigned FlitBytes = 16,
-    parameter bit          Late = 1'b0,
-    localparam int unsigned FW = 8 * FlitBytes,
-    localparam int unsigned Lanes = FlitBytes / 2,
-    localparam int unsigned OffW = $clog2(128 / FlitBytes)
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
 ) (
-    input  wire logic             clk_i,
-    input  wire logic             rst_ni,
+    input  wire logic clk_i,
+    input  wire logic rst_ni,
 
     // partials, see part_entry
-    input  wire logic [N-1:0]     we_i,
-    input  wire logic [OffW-1:0]  idx_i,
-    input  wire logic [FW+1:0]    data_i,
+    input  wire logic [Cfg.N-1:0]     we_i,
+    input  wire logic [Cfg.PayW-1:0]  idx_i,
+    input  wire logic [Cfg.FlitW+1:0] data_i,
 
     // parser, see copy_write
-    input  wire logic             pay_i,         // in the next cycle it is in a payload
-    input  wire logic [N-1:0]     copy_valid_i,  // not while it pauses
-    input  wire logic [Lanes-1:0] copy_lane_i,
-    input  wire logic [FW:0]      copy_data_i,
-    output logic                  pause_o,       // it takes and writes nothing
+    input  wire logic                 pay_i,        // in the next cycle it is in a payload
+    input  wire logic [Cfg.N-1:0]     copy_valid_i, // not while it pauses
+    input  wire logic [Cfg.Lanes-1:0] copy_lane_i,
+    input  wire logic [Cfg.FlitW:0]   copy_data_i,
+    output logic                      pause_o,      // it takes and writes nothing
 
     // to the queues
-    output logic [N-1:0]          part_we_o,     // a partial is written: its address
-    output logic [OffW-1:0]       part_idx_o,
-    output logic [N-1:0]          wr_valid_o,    // of both: the word
-    output logic [Lanes-1:0]      wr_lane_o,
-    output logic [FW+1:0]         wr_data_o,
+    output logic [Cfg.N-1:0]     part_we_o,  // a partial is written: its address
+    output logic [Cfg.PayW-1:0]  part_idx_o,
+    output logic [Cfg.N-1:0]     wr_valid_o, // of both: the word
+    output logic [Cfg.Lanes-1:0] wr_lane_o,
+    output logic [Cfg.FlitW+1:0] wr_data_o,
 
-    output logic                  idle_o
+    output logic idle_o
 );
-    localparam int unsigned Flits = 128 / FlitBytes;
-    localparam int unsigned Depth = (16 / FlitBytes >= 2) ? Flits : Flits + 1;   // with one flit of a header one more comes while the first one leaves
+    localparam int unsigned Depth = (Cfg.HeadFlits >= 2) ? Cfg.PayFlits : Cfg.PayFlits + 1;   // with one flit of a header one more comes while the first one leaves
 
     logic             waits, pay_q;
-    logic [N-1:0]     to, valid;
-    logic [Lanes-1:0] lane;
-    logic [FW+1:0]    data, word;
+    logic [Cfg.N-1:0]     to, valid;
+    logic [Cfg.Lanes-1:0] lane;
+    logic [Cfg.FlitW+1:0]    data, word;
 
     // never full, see above
     /* verilator lint_off PINCONNECTEMPTY */
-    fifo #(.Width(N + OffW + FW + 2), .Depth(Depth)) i_wait (
+    fifo #(.Width(Cfg.N + Cfg.PayW + Cfg.FlitW + 2), .Depth(Depth)) i_wait (
         .clk_i, .rst_ni,
         .valid_i (we_i != '0),
         .ready_o (),
@@ -71,7 +65,7 @@ module write_turns #(
     assign lane      = pause_o ? '1 : copy_lane_i;
     assign word      = pause_o ? data : {1'b0, copy_data_i};
 
-    if (Late) begin : gen_late
+    if (Cfg.Late) begin : gen_late
         always_ff @(posedge clk_i) begin
             wr_valid_o <= rst_ni ? valid : '0;
             wr_lane_o  <= lane;

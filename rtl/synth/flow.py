@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 import carry
+import settings
 
 SMALL_ADDER = 5  # bits
 
@@ -87,7 +88,7 @@ def elaborate(out, top, params, files, levels, wrapper=None):
     """Leaves what differs in OUT/merged.il, instances of the top and of theirs, LEVELS deep, marked to stay apart: what is inside them is to be flattened into them.
     A wrapper is (name, function): the function gets {port: (direction, width)} of the top and returns Verilog of a module that holds it."""
     yosys(out, "elaborate", f"""
-read_slang --threads 1 --keep-hierarchy {' '.join(f'-G {p}' for p in params)} --top {top} {' '.join(files)}
+read_slang --threads 1 --keep-hierarchy{settings.slang(params, out)} --top {top} {' '.join(files)}
 hierarchy -check -top {top}
 proc
 write_rtlil {out}/elaborated.il

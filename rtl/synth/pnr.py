@@ -7,7 +7,7 @@ usage: pnr.py [--out DIR] [--doc FILE] [--only NAME ...] [--no-route] [--param N
 The parts are PARTS below. A part has more ports than the device has pins: a wrapper feeds its inputs from one shift register, through
 a register each that may lie where its input is read, and folds its outputs into one, so that every path begins and ends in a flip-flop;
 the wrapper's cells are not counted. A part with a speed grade is placed and routed for that one, and timed for the other one as it lies
-there; a part without is synthesized and counted for the arithmetic. --param holds for every part whose top has that parameter.
+there; a part without is synthesized and counted for the arithmetic. --param is a setting of cfg_pkg.sv, for every part that has one.
 FILE: the RTL, packages first. A part whose netlist has not changed since it was routed is not routed again, and with --no-route none is. What is not routed
 shows its placement, the clock by nextpnr's estimate of the wires, or the cells of its netlist.
 Exit status 1: a part does not fit or misses its clock, 2: a tool failed.
@@ -84,11 +84,6 @@ def wrapper(top):
         return "\n".join(v) + "\n"
 
     return make
-
-
-def top_parameters(top, files):
-    source = next(pathlib.Path(f) for f in files if pathlib.Path(f).stem == top)
-    return set(re.findall(r"^\s*parameter [\w: ]+?(\w+)\s*=", source.read_text(), re.M))
 
 
 def newer(path, sources):
@@ -198,8 +193,7 @@ def run(name, a):
     top, params, speed, freq = PARTS[name]
     out = pathlib.Path(a.out) / name
     out.mkdir(parents=True, exist_ok=True)
-    known = top_parameters(top, a.files)
-    params = [f"{k}={v}" for k, v in params.items()] + [p for p in a.param if p.split("=")[0] in known]
+    params = [f"{k}={v}" for k, v in params.items()] + (a.param if params else [])
     print(f"pnr: {name}: {top} with {' '.join(params)}", flush=True)
     flow.elaborate(out, top, params, a.files, 0, ("pnr_top", wrapper(top)))
     done = out / "synthesized"

@@ -7,35 +7,13 @@
 `default_nettype none
 
 module device #(
-    parameter int unsigned N               = 4,
-    parameter int unsigned FlitBytes       = 8,
-    parameter int unsigned MemBytesLog2    = fabric_pkg::MemBytesLog2,
-    parameter int unsigned RowsLog2        = fabric_pkg::RowsLog2,
-    parameter int unsigned TokensLog2      = fabric_pkg::TokensLog2,
-    parameter int unsigned MaxExperts      = fabric_pkg::MaxExperts,
-    parameter int unsigned MaxLocalExperts = fabric_pkg::MaxLocalExperts,
-    parameter int unsigned CacheEntries    = fabric_pkg::CacheEntries,
-    parameter int unsigned MaxLatency      = fabric_pkg::MaxLatency,
-    parameter int unsigned OpenRows        = fabric_pkg::OpenRows,
-    parameter int unsigned StorePkts       = fabric_pkg::StorePkts,
-    parameter int unsigned Window          = fabric_pkg::Window,
-    parameter int unsigned PartPkts        = fabric_pkg::PartPkts,
-    parameter bit          PartGuest       = fabric_pkg::PartGuest,
-    parameter int unsigned RxStorePkts     = fabric_pkg::RxStorePkts,
-    parameter bit          Reds            = fabric_pkg::Reds,
-    parameter bit          Guard           = fabric_pkg::Guard,
-    parameter bit          Monitor         = fabric_pkg::Monitor,
-    parameter bit          Faults          = fabric_pkg::Faults,
-    parameter bit          Multicast       = fabric_pkg::Multicast,
-    parameter red_pkg::set_t RedTypes      = fabric_pkg::RedTypes,
-    parameter red_pkg::set_t RedOps        = fabric_pkg::RedOps,
-    parameter int unsigned RamLog2         = 14,
-    parameter int unsigned ClockMhz        = 0,    // 0: simulated
-    parameter              Firmware        = "build/firmware/firmware.hex",
-    localparam int unsigned FW = 8 * FlitBytes
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter int unsigned RamLog2 = 14,
+    parameter int unsigned ClockMhz = 0,  // 0: simulated
+    parameter Firmware = "build/firmware/firmware.hex"
 ) (
-    input  wire logic        clk_i,
-    input  wire logic        rst_ni,
+    input  wire logic clk_i,
+    input  wire logic rst_ni,
 
     input  wire logic        link_reset_i,
     input  wire logic        out_valid_i,
@@ -47,8 +25,8 @@ module device #(
     output logic [63:0]      in_data_o,
     output logic             in_last_o,
 
-    output logic             uart_tx_o,
-    input  wire logic        uart_rx_i
+    output logic      uart_tx_o,
+    input  wire logic uart_rx_i
 );
     // ---- bus of the registers: masters 0 host link, 1 CPU; slaves 0 fabric, 1 SoC ----
     logic        m_req [2], m_we [2], m_ack [2], s_req [2], s_ack [2], s_err [2], s_host, s_we, m_err;
@@ -63,13 +41,13 @@ module device #(
     logic          claim [2], valid [2], ready [2], we [2], rvalid [2], lost [2];
     logic [4:0]    gpu [2];
     logic [31:0]   addr [2];
-    logic [FW-1:0] wdata [2], rdata;
+    logic [Cfg.FlitW-1:0] wdata [2], rdata;
     logic          ports_hold, ports_idle;
-    logic          host_valid [N], host_ready [N], host_we [N], host_rvalid [N], host_down [N];
-    logic [31:0]   host_addr [N];
-    logic [FW-1:0] host_wdata [N], host_rdata [N];
+    logic          host_valid [Cfg.N], host_ready [Cfg.N], host_we [Cfg.N], host_rvalid [Cfg.N], host_down [Cfg.N];
+    logic [31:0]   host_addr [Cfg.N];
+    logic [Cfg.FlitW-1:0] host_wdata [Cfg.N], host_rdata [Cfg.N];
 
-    stream_mux #(.N(N), .FlitBytes(FlitBytes)) i_ports (
+    stream_mux #(.Cfg(Cfg)) i_ports (
         .clk_i, .rst_ni, .hold_i(ports_hold), .idle_o(ports_idle), .claim_i(claim), .valid_i(valid), .ready_o(ready), .we_i(we), .gpu_i(gpu),
         .addr_i(addr), .wdata_i(wdata), .rvalid_o(rvalid), .rdata_o(rdata), .host_valid_o(host_valid), .host_ready_i(host_ready), .host_we_o(host_we),
         .host_addr_o(host_addr), .host_wdata_o(host_wdata), .host_rvalid_i(host_rvalid), .host_rdata_i(host_rdata), .host_down_i(host_down), .lost_o(lost)
@@ -83,7 +61,7 @@ module device #(
     logic [7:0]        link_status;
     logic              done, link_asks, soc_asks, soc_holds, reset_done, resetting, fabric_rst_n;
 
-    host_link #(.N(N), .FlitBytes(FlitBytes), .MemBytesLog2(MemBytesLog2)) i_link (
+    host_link #(.Cfg(Cfg)) i_link (
         .clk_i, .rst_ni, .link_reset_i, .out_valid_i, .out_ready_o, .out_data_i, .out_bytes_i, .in_valid_o, .in_ready_i, .in_data_o, .in_last_o,
         .bus_req_o(m_req[0]), .bus_we_o(m_we[0]), .bus_addr_o(m_addr[0]), .bus_wdata_o(m_wdata[0]), .bus_ack_i(m_ack[0]), .bus_rdata_i(m_rdata),
         .bus_err_i(m_err), .mem_claim_o(claim[0]), .mem_valid_o(valid[0]), .mem_ready_i(ready[0]), .mem_we_o(we[0]), .mem_gpu_o(gpu[0]),
@@ -94,7 +72,7 @@ module device #(
         .reset_fabric_o(link_asks), .reset_done_i(reset_done), .in_step_o(in_step), .waiting_o(waiting), .error_o(link_error), .error_status_o(link_status)
     );
 
-    soc #(.N(N), .FlitBytes(FlitBytes), .MemBytesLog2(MemBytesLog2), .RamLog2(RamLog2), .ClockMhz(ClockMhz), .Firmware(Firmware)) i_soc (
+    soc #(.Cfg(Cfg), .RamLog2(RamLog2), .ClockMhz(ClockMhz), .Firmware(Firmware)) i_soc (
         .clk_i, .rst_ni, .bus_req_o(m_req[1]), .bus_we_o(m_we[1]), .bus_addr_o(m_addr[1]), .bus_wdata_o(m_wdata[1]), .bus_ack_i(m_ack[1]),
         .bus_rdata_i(m_rdata), .bus_err_i(m_err), .reg_req_i(s_req[1]), .reg_host_i(s_host), .reg_we_i(s_we), .reg_addr_i(s_addr), .reg_wdata_i(s_wdata),
         .reg_ack_o(s_ack[1]), .reg_rdata_o(s_rdata[1]), .reg_err_o(s_err[1]), .mem_claim_o(claim[1]), .mem_valid_o(valid[1]), .mem_ready_i(ready[1]),
@@ -112,12 +90,7 @@ module device #(
         .fabric_rst_no(fabric_rst_n), .done_o(reset_done)
     );
 
-    fabric #(
-        .N(N), .FlitBytes(FlitBytes), .MemBytesLog2(MemBytesLog2), .RowsLog2(RowsLog2), .TokensLog2(TokensLog2), .MaxExperts(MaxExperts),
-        .MaxLocalExperts(MaxLocalExperts), .CacheEntries(CacheEntries), .MaxLatency(MaxLatency), .OpenRows(OpenRows), .StorePkts(StorePkts),
-        .Window(Window), .PartPkts(PartPkts), .PartGuest(PartGuest), .RxStorePkts(RxStorePkts), .Reds(Reds), .Guard(Guard), .Monitor(Monitor),
-        .Faults(Faults), .Multicast(Multicast), .RedTypes(RedTypes), .RedOps(RedOps)
-    ) i_fabric (
+    fabric #(.Cfg(Cfg)) i_fabric (
         .clk_i, .rst_ni(fabric_rst_n), .cfg_req_i(s_req[0] && !resetting), .cfg_we_i(s_we), .cfg_addr_i(s_addr), .cfg_wdata_i(s_wdata),
         .cfg_ack_o(s_ack[0]), .cfg_rdata_o(s_rdata[0]), .cfg_err_o(s_err[0]), .host_valid_i(host_valid), .host_ready_o(host_ready),
         .host_we_i(host_we), .host_addr_i(host_addr), .host_wdata_i(host_wdata), .host_rvalid_o(host_rvalid), .host_rdata_o(host_rdata), .host_down_o(host_down),

@@ -4,34 +4,13 @@
 `default_nettype none
 
 module device_usb #(
-    parameter int unsigned N               = 4,
-    parameter int unsigned FlitBytes       = 8,
-    parameter int unsigned MemBytesLog2    = fabric_pkg::MemBytesLog2,
-    parameter int unsigned RowsLog2        = fabric_pkg::RowsLog2,
-    parameter int unsigned TokensLog2      = fabric_pkg::TokensLog2,
-    parameter int unsigned MaxExperts      = fabric_pkg::MaxExperts,
-    parameter int unsigned MaxLocalExperts = fabric_pkg::MaxLocalExperts,
-    parameter int unsigned CacheEntries    = fabric_pkg::CacheEntries,
-    parameter int unsigned MaxLatency      = fabric_pkg::MaxLatency,
-    parameter int unsigned OpenRows        = fabric_pkg::OpenRows,
-    parameter int unsigned StorePkts       = fabric_pkg::StorePkts,
-    parameter int unsigned Window          = fabric_pkg::Window,
-    parameter int unsigned PartPkts        = fabric_pkg::PartPkts,
-    parameter bit          PartGuest       = fabric_pkg::PartGuest,
-    parameter int unsigned RxStorePkts     = fabric_pkg::RxStorePkts,
-    parameter bit          Reds            = fabric_pkg::Reds,
-    parameter bit          Guard           = fabric_pkg::Guard,
-    parameter bit          Monitor         = fabric_pkg::Monitor,
-    parameter bit          Faults          = fabric_pkg::Faults,
-    parameter bit          Multicast       = fabric_pkg::Multicast,
-    parameter red_pkg::set_t RedTypes      = fabric_pkg::RedTypes,
-    parameter red_pkg::set_t RedOps        = fabric_pkg::RedOps,
-    parameter int unsigned RamLog2         = 14,
-    parameter int unsigned ClockMhz        = 60,
-    parameter              Firmware        = "build/firmware/firmware.hex"
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter int unsigned RamLog2 = 14,
+    parameter int unsigned ClockMhz = 60,
+    parameter Firmware = "build/firmware/firmware.hex"
 ) (
-    input  wire logic       clk_i,
-    input  wire logic       rst_ni,
+    input  wire logic clk_i,
+    input  wire logic rst_ni,
 
     // ULPI, as usb_core has it
     input  wire logic       ulpi_dir_i,
@@ -41,13 +20,13 @@ module device_usb #(
     output logic            ulpi_data_oe_o,
     output logic            ulpi_stp_o,
     output logic            ulpi_rst_o,
-    input  wire logic       connect_i,       // shows the pull-up
+    input  wire logic       connect_i, // shows the pull-up
     output logic            high_speed_o,
     output logic            configured_o,
     output logic            suspended_o,
 
-    output logic            uart_tx_o,
-    input  wire logic       uart_rx_i
+    output logic      uart_tx_o,
+    input  wire logic uart_rx_i
 );
     logic        restart, out_valid, out_ready, in_valid, in_ready, in_last, word_valid, word_ready, word_last;
     logic [7:0]  out_data, in_data;
@@ -64,13 +43,7 @@ module device_usb #(
         .ready_i(in_ready), .data_o(in_data), .last_o(in_last)
     );
 
-    device #(
-        .N(N), .FlitBytes(FlitBytes), .MemBytesLog2(MemBytesLog2), .RowsLog2(RowsLog2), .TokensLog2(TokensLog2), .MaxExperts(MaxExperts),
-        .MaxLocalExperts(MaxLocalExperts), .CacheEntries(CacheEntries), .MaxLatency(MaxLatency), .OpenRows(OpenRows), .StorePkts(StorePkts),
-        .Window(Window), .PartPkts(PartPkts), .PartGuest(PartGuest), .RxStorePkts(RxStorePkts), .Reds(Reds), .Guard(Guard), .Monitor(Monitor),
-        .Faults(Faults), .Multicast(Multicast), .RedTypes(RedTypes), .RedOps(RedOps),
-        .RamLog2(RamLog2), .ClockMhz(ClockMhz), .Firmware(Firmware)
-    ) i_device (
+    device #(.Cfg(Cfg), .RamLog2(RamLog2), .ClockMhz(ClockMhz), .Firmware(Firmware)) i_device (
         .clk_i, .rst_ni, .link_reset_i(restart), .out_valid_i(out_valid), .out_ready_o(out_ready), .out_data_i({56'd0, out_data}), .out_bytes_i(4'd1),
         .in_valid_o(word_valid), .in_ready_i(word_ready), .in_data_o(word), .in_last_o(word_last), .uart_tx_o, .uart_rx_i
     );

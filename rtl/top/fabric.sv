@@ -8,100 +8,73 @@
 `default_nettype none
 
 module fabric #(
-    parameter int unsigned N               = 4,
-    parameter int unsigned FlitBytes       = 8,
-    parameter int unsigned MemBytesLog2    = fabric_pkg::MemBytesLog2,
-    parameter int unsigned RowsLog2        = fabric_pkg::RowsLog2,
-    parameter int unsigned TokensLog2      = fabric_pkg::TokensLog2,
-    parameter int unsigned MaxExperts      = fabric_pkg::MaxExperts,
-    parameter int unsigned MaxLocalExperts = fabric_pkg::MaxLocalExperts,
-    parameter int unsigned CacheEntries    = fabric_pkg::CacheEntries,
-    parameter int unsigned MaxLatency      = fabric_pkg::MaxLatency,
-    parameter int unsigned OpenRows        = fabric_pkg::OpenRows,
-    parameter int unsigned StorePkts       = fabric_pkg::StorePkts,
-    parameter int unsigned Window          = fabric_pkg::Window,
-    parameter int unsigned PartPkts        = fabric_pkg::PartPkts,
-    parameter bit            PartGuest      = fabric_pkg::PartGuest,
-    parameter int unsigned RxStorePkts     = fabric_pkg::RxStorePkts,
-    parameter bit            Reds           = fabric_pkg::Reds,
-    parameter bit            Guard          = fabric_pkg::Guard,
-    parameter bit            Monitor        = fabric_pkg::Monitor,
-    parameter bit            Faults         = fabric_pkg::Faults,
-    parameter bit            Multicast      = fabric_pkg::Multicast,
-    parameter red_pkg::set_t RedTypes       = fabric_pkg::RedTypes,
-    parameter red_pkg::set_t RedOps         = fabric_pkg::RedOps,
-    localparam int unsigned FW = 8 * FlitBytes
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
 ) (
-    input  wire logic              clk_i,
-    input  wire logic              rst_ni,
+    input  wire logic clk_i,
+    input  wire logic rst_ni,
 
-    input  wire logic              cfg_req_i,
-    input  wire logic              cfg_we_i,
-    input  wire logic [31:0]       cfg_addr_i,
-    input  wire logic [31:0]       cfg_wdata_i,
-    output logic                   cfg_ack_o,
-    output logic [31:0]            cfg_rdata_o,
-    output logic                   cfg_err_o,
+    input  wire logic        cfg_req_i,
+    input  wire logic        cfg_we_i,
+    input  wire logic [31:0] cfg_addr_i,
+    input  wire logic [31:0] cfg_wdata_i,
+    output logic             cfg_ack_o,
+    output logic [31:0]      cfg_rdata_o,
+    output logic             cfg_err_o,
 
-    input  wire logic              host_valid_i  [N],
-    output logic                   host_ready_o  [N],
-    input  wire logic              host_we_i     [N],
-    input  wire logic [31:0]       host_addr_i   [N],  // flit address
-    input  wire logic [FW-1:0]     host_wdata_i  [N],
-    output logic                   host_rvalid_o [N],
-    output logic [FW-1:0]          host_rdata_o  [N],
-    output logic                   host_down_o   [N],  // the node is being reset, with its port (register ports)
+    input  wire logic                 host_valid_i [Cfg.N],
+    output logic                      host_ready_o [Cfg.N],
+    input  wire logic                 host_we_i [Cfg.N],
+    input  wire logic [31:0]          host_addr_i [Cfg.N], // flit address
+    input  wire logic [Cfg.FlitW-1:0] host_wdata_i [Cfg.N],
+    output logic                      host_rvalid_o [Cfg.N],
+    output logic [Cfg.FlitW-1:0]      host_rdata_o [Cfg.N],
+    output logic                      host_down_o [Cfg.N], // the node is being reset, with its port (register ports)
 
-    output logic                   done_o
+    output logic done_o
 );
     initial begin
-        if (N < 2 || N > 32) $fatal(1, "fabric: N must be 2 to 32");
-        if (FlitBytes != 8 && FlitBytes != 16) $fatal(1, "fabric: flits have 8 or 16 bytes");
+        if (Cfg.N < 2 || Cfg.N > 32) $fatal(1, "fabric: N must be 2 to 32");
+        if (Cfg.FlitBytes != 8 && Cfg.FlitBytes != 16) $fatal(1, "fabric: flits have 8 or 16 bytes");
     end
 
     logic go;
     logic run;
     logic sweep;
     logic [1:0] epoch;
-    logic csr_req [N];
+    logic csr_req [Cfg.N];
     logic csr_we;
     logic [11:0] csr_addr;
     logic [31:0] csr_wdata;
-    logic csr_ack [N];
-    logic csr_err [N];
-    logic [31:0] csr_rdata [N];
+    logic csr_ack [Cfg.N];
+    logic csr_err [Cfg.N];
+    logic [31:0] csr_rdata [Cfg.N];
     logic emap_we;
     logic [11:0] emap_addr;
     node_pkg::emap_t emap_data;
     logic group_we;
     logic [3:0] group_addr;
     logic [31:0] group_data;
-    logic up_valid [N];
-    logic up_last [N];
-    logic up_err [N];
-    logic [1:0] up_cls [N];
-    logic [FW-1:0] up_data [N];
-    logic [3:0] up_crd [N];
-    logic [4:0] up_crd_part [N];
-    logic dn_valid [N];
-    logic dn_last [N];
-    logic dn_err [N];
-    logic [1:0] dn_cls [N];
-    logic [FW-1:0] dn_data [N];
-    logic [3:0] dn_crd [N];
-    logic idle [N];
-    logic error [N];
-    logic sweep_busy [N];
-    logic node_reset [N];
+    logic up_valid [Cfg.N];
+    logic up_last [Cfg.N];
+    logic up_err [Cfg.N];
+    logic [1:0] up_cls [Cfg.N];
+    logic [Cfg.FlitW-1:0] up_data [Cfg.N];
+    logic [3:0] up_crd [Cfg.N];
+    logic [4:0] up_crd_part [Cfg.N];
+    logic dn_valid [Cfg.N];
+    logic dn_last [Cfg.N];
+    logic dn_err [Cfg.N];
+    logic [1:0] dn_cls [Cfg.N];
+    logic [Cfg.FlitW-1:0] dn_data [Cfg.N];
+    logic [3:0] dn_crd [Cfg.N];
+    logic idle [Cfg.N];
+    logic error [Cfg.N];
+    logic sweep_busy [Cfg.N];
+    logic node_reset [Cfg.N];
 
     assign host_down_o = node_reset;
 
-    fabric_core #(
-        .N(N), .FlitBytes(FlitBytes), .MemBytesLog2(MemBytesLog2), .RowsLog2(RowsLog2), .TokensLog2(TokensLog2), .MaxExperts(MaxExperts),
-        .MaxLocalExperts(MaxLocalExperts), .CacheEntries(CacheEntries), .MaxLatency(MaxLatency), .OpenRows(OpenRows), .StorePkts(StorePkts),
-        .Window(Window), .PartPkts(PartPkts), .PartGuest(PartGuest), .RxStorePkts(RxStorePkts),
-        .Guard(Guard), .Monitor(Monitor), .Multicast(Multicast), .RedTypes(RedTypes), .RedOps(RedOps)
-    ) i_core (
+    fabric_core #(.Cfg(Cfg)) i_core (
         .clk_i, .rst_ni, .cfg_req_i, .cfg_we_i, .cfg_addr_i, .cfg_wdata_i, .cfg_ack_o, .cfg_rdata_o, .cfg_err_o, .done_o,
         .go_o(go), .run_o(run), .sweep_o(sweep), .node_reset_o(node_reset), .epoch_o(epoch), .csr_req_o(csr_req), .csr_we_o(csr_we), .csr_addr_o(csr_addr), .csr_wdata_o(csr_wdata),
         .csr_ack_i(csr_ack), .csr_err_i(csr_err), .csr_rdata_i(csr_rdata), .emap_we_o(emap_we), .emap_addr_o(emap_addr), .emap_data_o(emap_data),
@@ -110,12 +83,8 @@ module fabric #(
         .dn_err_o(dn_err), .dn_cls_o(dn_cls), .dn_data_o(dn_data), .dn_crd_i(dn_crd), .idle_i(idle), .error_i(error), .sweep_busy_i(sweep_busy)
     );
 
-    for (genvar g = 0; g < N; g++) begin : gen_node
-        node #(
-            .N(N), .FlitBytes(FlitBytes), .MemBytesLog2(MemBytesLog2), .RowsLog2(RowsLog2), .TokensLog2(TokensLog2), .MaxExperts(MaxExperts),
-            .MaxLocalExperts(MaxLocalExperts), .CacheEntries(CacheEntries), .OpenRows(OpenRows), .StorePkts(StorePkts), .PartPkts(PartPkts), .RxStorePkts(RxStorePkts),
-            .RedTypes(RedTypes), .RedOps(RedOps), .Reds(Reds), .Faults(Faults)
-        ) i_node (
+    for (genvar g = 0; g < Cfg.N; g++) begin : gen_node
+        node #(.Cfg(Cfg)) i_node (
             .clk_i, .rst_ni(rst_ni && !node_reset[g]), .port_i(5'(g)),
             .go_i(go), .run_i(run), .sweep_i(sweep), .epoch_i(epoch), .csr_req_i(csr_req[g]), .csr_we_i(csr_we), .csr_addr_i(csr_addr), .csr_wdata_i(csr_wdata),
             .csr_ack_o(csr_ack[g]), .csr_err_o(csr_err[g]), .csr_rdata_o(csr_rdata[g]), .emap_we_i(emap_we), .emap_addr_i(emap_addr),

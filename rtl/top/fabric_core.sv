@@ -8,82 +8,62 @@
 `default_nettype none
 
 module fabric_core #(
-    parameter int unsigned N               = 4,
-    parameter int unsigned FlitBytes       = 8,
-    parameter int unsigned MemBytesLog2    = fabric_pkg::MemBytesLog2,
-    parameter int unsigned RowsLog2        = fabric_pkg::RowsLog2,
-    parameter int unsigned TokensLog2      = fabric_pkg::TokensLog2,
-    parameter int unsigned MaxExperts      = fabric_pkg::MaxExperts,
-    parameter int unsigned MaxLocalExperts = fabric_pkg::MaxLocalExperts,
-    parameter int unsigned CacheEntries    = fabric_pkg::CacheEntries,
-    parameter int unsigned MaxLatency      = fabric_pkg::MaxLatency,
-    parameter int unsigned OpenRows        = fabric_pkg::OpenRows,
-    parameter int unsigned StorePkts       = fabric_pkg::StorePkts,
-    parameter int unsigned Window          = fabric_pkg::Window,
-    parameter int unsigned PartPkts        = fabric_pkg::PartPkts,
-    parameter bit            PartGuest      = fabric_pkg::PartGuest,
-    parameter int unsigned RxStorePkts     = fabric_pkg::RxStorePkts,
-    parameter bit            Guard          = fabric_pkg::Guard,
-    parameter bit            Monitor        = fabric_pkg::Monitor,
-    parameter bit            Multicast      = fabric_pkg::Multicast,
-    parameter red_pkg::set_t RedTypes       = fabric_pkg::RedTypes,
-    parameter red_pkg::set_t RedOps         = fabric_pkg::RedOps,
-    localparam int unsigned FW = 8 * FlitBytes
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
 ) (
-    input  wire logic              clk_i,
-    input  wire logic              rst_ni,
+    input  wire logic clk_i,
+    input  wire logic rst_ni,
 
-    input  wire logic              cfg_req_i,
-    input  wire logic              cfg_we_i,
-    input  wire logic [31:0]       cfg_addr_i,
-    input  wire logic [31:0]       cfg_wdata_i,
-    output logic                   cfg_ack_o,
-    output logic [31:0]            cfg_rdata_o,
-    output logic                   cfg_err_o,
-    output logic                   done_o,
+    input  wire logic        cfg_req_i,
+    input  wire logic        cfg_we_i,
+    input  wire logic [31:0] cfg_addr_i,
+    input  wire logic [31:0] cfg_wdata_i,
+    output logic             cfg_ack_o,
+    output logic [31:0]      cfg_rdata_o,
+    output logic             cfg_err_o,
+    output logic             done_o,
 
     // to and from the nodes
-    output logic                     go_o,
-    output logic                     run_o,
-    output logic                     sweep_o,
-    output logic                     node_reset_o [N],
-    output logic [1:0]               epoch_o,
-    output logic                     csr_req_o [N],
-    output logic                     csr_we_o,
-    output logic [11:0]              csr_addr_o,
-    output logic [31:0]              csr_wdata_o,
-    input  wire logic                csr_ack_i [N],
-    input  wire logic                csr_err_i [N],
-    input  wire logic [31:0]         csr_rdata_i [N],
-    output logic                     emap_we_o,
-    output logic [11:0]              emap_addr_o,
-    output node_pkg::emap_t          emap_data_o,
-    output logic                     group_we_o,
-    output logic [3:0]               group_addr_o,
-    output logic [31:0]              group_data_o,
-    input  wire logic                up_valid_i [N],
-    input  wire logic                up_last_i [N],
-    input  wire logic                up_err_i [N],
-    input  wire logic [1:0]          up_cls_i [N],
-    input  wire logic [FW-1:0]       up_data_i [N],
-    output logic [3:0]               up_crd_o [N],
-    output logic [4:0]               up_crd_part_o [N],
-    output logic                     dn_valid_o [N],
-    output logic                     dn_last_o [N],
-    output logic                     dn_err_o [N],
-    output logic [1:0]               dn_cls_o [N],
-    output logic [FW-1:0]            dn_data_o [N],
-    input  wire logic [3:0]          dn_crd_i [N],
-    input  wire logic                idle_i [N],
-    input  wire logic                error_i [N],
-    input  wire logic                sweep_busy_i [N]
+    output logic                      go_o,
+    output logic                      run_o,
+    output logic                      sweep_o,
+    output logic                      node_reset_o [Cfg.N],
+    output logic [1:0]                epoch_o,
+    output logic                      csr_req_o [Cfg.N],
+    output logic                      csr_we_o,
+    output logic [11:0]               csr_addr_o,
+    output logic [31:0]               csr_wdata_o,
+    input  wire logic                 csr_ack_i [Cfg.N],
+    input  wire logic                 csr_err_i [Cfg.N],
+    input  wire logic [31:0]          csr_rdata_i [Cfg.N],
+    output logic                      emap_we_o,
+    output logic [11:0]               emap_addr_o,
+    output node_pkg::emap_t           emap_data_o,
+    output logic                      group_we_o,
+    output logic [3:0]                group_addr_o,
+    output logic [31:0]               group_data_o,
+    input  wire logic                 up_valid_i [Cfg.N],
+    input  wire logic                 up_last_i [Cfg.N],
+    input  wire logic                 up_err_i [Cfg.N],
+    input  wire logic [1:0]           up_cls_i [Cfg.N],
+    input  wire logic [Cfg.FlitW-1:0] up_data_i [Cfg.N],
+    output logic [3:0]                up_crd_o [Cfg.N],
+    output logic [4:0]                up_crd_part_o [Cfg.N],
+    output logic                      dn_valid_o [Cfg.N],
+    output logic                      dn_last_o [Cfg.N],
+    output logic                      dn_err_o [Cfg.N],
+    output logic [1:0]                dn_cls_o [Cfg.N],
+    output logic [Cfg.FlitW-1:0]      dn_data_o [Cfg.N],
+    input  wire logic [3:0]           dn_crd_i [Cfg.N],
+    input  wire logic                 idle_i [Cfg.N],
+    input  wire logic                 error_i [Cfg.N],
+    input  wire logic                 sweep_busy_i [Cfg.N]
 );
     // ---- registers ----
-    logic [N-1:0]       node_req, node_ack, node_err;
-    logic [N-1:0][31:0] node_rdata;
+    logic [Cfg.N-1:0]       node_req, node_ack, node_err;
+    logic [Cfg.N-1:0][31:0] node_rdata;
     logic [7:0]         latency, store_credits, part_credits, throttle;
     logic [4:0]         window;
-    logic [N-1:0][N-1:0] partition;
+    logic [Cfg.N-1:0][Cfg.N-1:0] partition;
     logic [4:0]         cnt_port;
     logic [3:0]         cnt_idx;
     logic [31:0]        cnt_data;
@@ -93,14 +73,14 @@ module fabric_core #(
     logic [4:0]         mon_port;
     logic [7:0]         mon_word;
     logic [31:0]        mon_samples, mon_data;
-    logic [N-1:0]       node_idle, node_error, sweep_busy;
+    logic [Cfg.N-1:0]       node_idle, node_error, sweep_busy;
     logic               switch_idle, links_idle, sw_err_valid;
     logic [4:0]         limit;
-    logic [N-1:0]       port_enable, port_disable, port_quiet, port_down, port_flush, node_reset;
+    logic [Cfg.N-1:0]       port_enable, port_disable, port_quiet, port_down, port_flush, node_reset;
     error_pkg::err_e    sw_err_code;
     logic [4:0]         sw_err_port;
 
-    for (genvar g = 0; g < N; g++) begin : gen_node
+    for (genvar g = 0; g < Cfg.N; g++) begin : gen_node
         assign csr_req_o[g]  = node_req[g];
         assign node_ack[g]   = csr_ack_i[g];
         assign node_err[g]   = csr_err_i[g];
@@ -113,11 +93,7 @@ module fabric_core #(
 
     assign links_idle = &port_quiet;
 
-    fabric_csr #(
-        .N(N), .FlitBytes(FlitBytes), .MemBytesLog2(MemBytesLog2), .Banks(node_pkg::MemBanks), .RowsLog2(RowsLog2), .TokensLog2(TokensLog2),
-        .CacheEntries(CacheEntries), .MaxLocalExperts(MaxLocalExperts), .MaxExperts(MaxExperts), .Groups(fabric_pkg::Groups), .MaxLatency(MaxLatency),
-        .OpenRows(OpenRows), .PartPkts(PartPkts), .StorePkts(StorePkts), .Window(Window), .RxStorePkts(RxStorePkts), .Monitor(Monitor)
-    ) i_csr (
+    fabric_csr #(.Cfg(Cfg)) i_csr (
         .clk_i, .rst_ni,
         .cfg_req_i, .cfg_we_i, .cfg_addr_i, .cfg_wdata_i, .cfg_ack_o, .cfg_rdata_o, .cfg_err_o,
         .node_req_o(node_req), .node_we_o(csr_we_o), .node_addr_o(csr_addr_o), .node_wdata_o(csr_wdata_o),
@@ -136,14 +112,14 @@ module fabric_core #(
     );
 
     // ---- the switch's ends of the links ----
-    logic          up_rx_valid [N], up_rx_last [N], up_rx_err [N], dn_tx_valid [N], dn_tx_last [N], dn_tx_err [N];
-    logic [1:0]    up_rx_cls [N], dn_tx_cls [N];
-    logic [FW-1:0] up_rx_data [N], dn_tx_data [N];
-    logic [3:0]    up_crd_sw [N], dn_crd_sw [N];
-    logic [4:0]    up_part_sw [N];
+    logic          up_rx_valid [Cfg.N], up_rx_last [Cfg.N], up_rx_err [Cfg.N], dn_tx_valid [Cfg.N], dn_tx_last [Cfg.N], dn_tx_err [Cfg.N];
+    logic [1:0]    up_rx_cls [Cfg.N], dn_tx_cls [Cfg.N];
+    logic [Cfg.FlitW-1:0] up_rx_data [Cfg.N], dn_tx_data [Cfg.N];
+    logic [3:0]    up_crd_sw [Cfg.N], dn_crd_sw [Cfg.N];
+    logic [4:0]    up_part_sw [Cfg.N];
 
-    for (genvar g = 0; g < N; g++) begin : gen_link
-        node_link #(.N(N), .FlitBytes(FlitBytes), .MaxLatency(MaxLatency)) i_link (
+    for (genvar g = 0; g < Cfg.N; g++) begin : gen_link
+        node_link #(.Cfg(Cfg)) i_link (
             .clk_i, .rst_ni, .latency_i(latency),
             .up_valid_i(up_valid_i[g]), .up_last_i(up_last_i[g]), .up_err_i(up_err_i[g]), .up_cls_i(up_cls_i[g]), .up_data_i(up_data_i[g]),
             .up_rx_valid_o(up_rx_valid[g]), .up_rx_last_o(up_rx_last[g]), .up_rx_err_o(up_rx_err[g]), .up_rx_cls_o(up_rx_cls[g]), .up_rx_data_o(up_rx_data[g]),
@@ -155,11 +131,7 @@ module fabric_core #(
         );
     end
 
-    switch_top #(
-        .N(N), .FlitBytes(FlitBytes), .StorePkts(StorePkts), .Window(Window), .CtrlPkts(fabric_pkg::CtrlPkts), .OpenRows(OpenRows), .PartPkts(PartPkts), .PartGuest(PartGuest),
-        .MaxExperts(MaxExperts), .Groups(fabric_pkg::Groups), .RxStorePkts(RxStorePkts), .RxResultPkts(fabric_pkg::RxResultPkts), .RxCtrlPkts(fabric_pkg::RxCtrlPkts),
-        .Guard(Guard), .Monitor(Monitor), .Multicast(Multicast), .RedTypes(RedTypes), .RedOps(RedOps)
-    ) i_switch (
+    switch_top #(.Cfg(Cfg)) i_switch (
         .clk_i, .rst_ni, .go_i(go_o), .run_i(run_o), .epoch_i(epoch_o),
         .up_valid_i(up_rx_valid), .up_last_i(up_rx_last), .up_err_i(up_rx_err), .up_cls_i(up_rx_cls), .up_data_i(up_rx_data),
         .up_crd_o(up_crd_sw), .up_crd_part_o(up_part_sw),

@@ -15,98 +15,82 @@
 `default_nettype none
 
 module fabric_csr #(
-    parameter int unsigned N = 4,
-    parameter int unsigned FlitBytes = 8,
-    parameter int unsigned MemBytesLog2 = fabric_pkg::MemBytesLog2,
-    parameter int unsigned Banks = node_pkg::MemBanks,
-    parameter int unsigned RowsLog2 = fabric_pkg::RowsLog2,
-    parameter int unsigned TokensLog2 = fabric_pkg::TokensLog2,
-    parameter int unsigned CacheEntries = fabric_pkg::CacheEntries,
-    parameter int unsigned MaxLocalExperts = fabric_pkg::MaxLocalExperts,
-    parameter int unsigned MaxExperts = fabric_pkg::MaxExperts,
-    parameter int unsigned Groups = fabric_pkg::Groups,
-    parameter int unsigned MaxLatency = fabric_pkg::MaxLatency,
-    parameter int unsigned OpenRows = fabric_pkg::OpenRows,
-    parameter int unsigned PartPkts = fabric_pkg::PartPkts,
-    parameter int unsigned StorePkts = fabric_pkg::StorePkts,
-    parameter int unsigned Window = fabric_pkg::Window,
-    parameter int unsigned RxStorePkts = fabric_pkg::RxStorePkts,
-    parameter bit          Monitor = fabric_pkg::Monitor
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
 ) (
-    input  wire logic               clk_i,
-    input  wire logic               rst_ni,
+    input  wire logic clk_i,
+    input  wire logic rst_ni,
 
-    input  wire logic               cfg_req_i,
-    input  wire logic               cfg_we_i,
-    input  wire logic [31:0]        cfg_addr_i,
-    input  wire logic [31:0]        cfg_wdata_i,
-    output logic                    cfg_ack_o,
-    output logic [31:0]             cfg_rdata_o,
-    output logic                    cfg_err_o,
+    input  wire logic        cfg_req_i,
+    input  wire logic        cfg_we_i,
+    input  wire logic [31:0] cfg_addr_i,
+    input  wire logic [31:0] cfg_wdata_i,
+    output logic             cfg_ack_o,
+    output logic [31:0]      cfg_rdata_o,
+    output logic             cfg_err_o,
 
     // to the nodes: node_req_o[g] is held until node_ack_i[g]; answers are 0 in other cycles
-    output logic [N-1:0]            node_req_o,
-    output logic                    node_we_o,
-    output logic [11:0]             node_addr_o,
-    output logic [31:0]             node_wdata_o,
-    input  wire logic [N-1:0]       node_ack_i,
-    input  wire logic [N-1:0]       node_err_i,
-    input  wire logic [N-1:0][31:0] node_rdata_i,
+    output logic [Cfg.N-1:0]            node_req_o,
+    output logic                        node_we_o,
+    output logic [11:0]                 node_addr_o,
+    output logic [31:0]                 node_wdata_o,
+    input  wire logic [Cfg.N-1:0]       node_ack_i,
+    input  wire logic [Cfg.N-1:0]       node_err_i,
+    input  wire logic [Cfg.N-1:0][31:0] node_rdata_i,
 
-    output logic                    go_o,       // pulse
-    output logic                    sweep_o,    // pulse
-    output logic                    run_o,      // from the cycle behind go_o to the last one of `cycles`
-    output logic                    done_o,     // a layer has ended since the last go
-    output logic [1:0]              epoch_o,
-    output logic [7:0]              latency_o,
-    output logic [7:0]              store_credits_o,
-    output logic [7:0]              part_credits_o,
-    output logic [7:0]              throttle_o,
-    output logic [4:0]              window_o,
+    output logic       go_o,    // pulse
+    output logic       sweep_o, // pulse
+    output logic       run_o,   // from the cycle behind go_o to the last one of `cycles`
+    output logic       done_o,  // a layer has ended since the last go
+    output logic [1:0] epoch_o,
+    output logic [7:0] latency_o,
+    output logic [7:0] store_credits_o,
+    output logic [7:0] part_credits_o,
+    output logic [7:0] throttle_o,
+    output logic [4:0] window_o,
 
-    output logic                    emap_we_o,
-    output logic [11:0]             emap_addr_o,
-    output node_pkg::emap_t         emap_data_o,
-    output logic                    group_we_o,
-    output logic [3:0]              group_addr_o,
-    output logic [31:0]             group_data_o,
-    output logic [N-1:0][N-1:0]     partition_o,  // row = source: ports it may reach
+    output logic                        emap_we_o,
+    output logic [11:0]                 emap_addr_o,
+    output node_pkg::emap_t             emap_data_o,
+    output logic                        group_we_o,
+    output logic [3:0]                  group_addr_o,
+    output logic [31:0]                 group_data_o,
+    output logic [Cfg.N-1:0][Cfg.N-1:0] partition_o, // row = source: ports it may reach
 
-    output logic [4:0]              cnt_port_o,   // held for 4 cycles, then cnt_data_i is taken
-    output logic [3:0]              cnt_idx_o,
-    input  wire logic [31:0]        cnt_data_i,
-    output logic [15:0]             mon_interval_o,
-    output logic [3:0]              mon_classes_o,
-    input  wire logic [31:0]        mon_samples_i,
-    output logic                    mon_read_o,   // held for 4 cycles, then mon_data_i is taken
-    output logic [4:0]              mon_port_o,
-    output logic                    mon_series_o,
-    output logic [7:0]              mon_word_o,
-    input  wire logic [31:0]        mon_data_i,
+    output logic [4:0]       cnt_port_o, // held for 4 cycles, then cnt_data_i is taken
+    output logic [3:0]       cnt_idx_o,
+    input  wire logic [31:0] cnt_data_i,
+    output logic [15:0]      mon_interval_o,
+    output logic [3:0]       mon_classes_o,
+    input  wire logic [31:0] mon_samples_i,
+    output logic             mon_read_o, // held for 4 cycles, then mon_data_i is taken
+    output logic [4:0]       mon_port_o,
+    output logic             mon_series_o,
+    output logic [7:0]       mon_word_o,
+    input  wire logic [31:0] mon_data_i,
 
-    input  wire logic               all_idle_i,
-    input  wire logic [N-1:0]       node_idle_i,
-    input  wire logic               switch_idle_i,
-    input  wire logic               links_idle_i,
-    input  wire logic               sweep_busy_i,
-    input  wire logic [N-1:0]       node_error_i,
-    input  wire logic [N-1:0]       node_reset_i,  // its registers do not answer
-    output logic [4:0]              limit_o,
-    output logic [N-1:0]            enable_o,      // pulses
-    output logic [N-1:0]            disable_o,
-    input  wire logic [N-1:0]       down_i,
-    input  wire logic               sw_err_valid_i,
-    input  wire logic [7:0]         sw_err_code_i,
-    input  wire logic [4:0]         sw_err_port_i
+    input  wire logic             all_idle_i,
+    input  wire logic [Cfg.N-1:0] node_idle_i,
+    input  wire logic             switch_idle_i,
+    input  wire logic             links_idle_i,
+    input  wire logic             sweep_busy_i,
+    input  wire logic [Cfg.N-1:0] node_error_i,
+    input  wire logic [Cfg.N-1:0] node_reset_i, // its registers do not answer
+    output logic [4:0]            limit_o,
+    output logic [Cfg.N-1:0]      enable_o,     // pulses
+    output logic [Cfg.N-1:0]      disable_o,
+    input  wire logic [Cfg.N-1:0] down_i,
+    input  wire logic             sw_err_valid_i,
+    input  wire logic [7:0]       sw_err_code_i,
+    input  wire logic [4:0]       sw_err_port_i
 );
     // ---- bus: the access is registered, sent to its register block, and its answer registered ----
     typedef enum logic [1:0] {IDLE, ACCESS, ANSWER} bus_e;
     bus_e        bus_q;
     logic [31:0] addr_q, wdata_q, rdata;
     logic        we_q, ack, err, locked;
-    logic [N-1:0] node_sel;
+    logic [Cfg.N-1:0] node_sel;
 
-    for (genvar g = 0; g < N; g++) begin : gen_sel
+    for (genvar g = 0; g < Cfg.N; g++) begin : gen_sel
         assign node_sel[g] = addr_q[31:18] == '0 && addr_q[17:12] == 6'(16 + g);
     end
 
@@ -122,7 +106,7 @@ module fabric_csr #(
 
     always_comb begin
         rdata = reg_rd_ack ? reg_rdata : 32'd0;
-        for (int unsigned g = 0; g < N; g++) rdata = rdata | node_rdata_i[g];
+        for (int unsigned g = 0; g < Cfg.N; g++) rdata = rdata | node_rdata_i[g];
         ack = reg_rd_ack || reg_wr_ack || (|node_ack_i);
         err = (reg_rd_ack && reg_rd_err) || (reg_wr_ack && reg_wr_err) || (|node_err_i);
         if (!reg_req && (node_sel & ~node_reset_i) == '0) begin
@@ -183,7 +167,7 @@ module fabric_csr #(
     assign window_o        = hwif_out.lookahead.packets.value;
     assign limit_o         = hwif_out.limit.period.value;
 
-    for (genvar p = 0; p < N; p++) begin : gen_port
+    for (genvar p = 0; p < Cfg.N; p++) begin : gen_port
         assign enable_o[p]  = hwif_out.ports.up.value && hwif_out.ports.port.value == 5'(p);
         assign disable_o[p] = hwif_out.ports.down.value && hwif_out.ports.port.value == 5'(p);
     end
@@ -238,9 +222,9 @@ module fabric_csr #(
     assign group_data_o = hwif_out.groups.wr_data;
 
     always_ff @(posedge clk_i) begin
-        for (int unsigned p = 0; p < N; p++) begin
+        for (int unsigned p = 0; p < Cfg.N; p++) begin
             if (!rst_ni) partition_o[p] <= '1;
-            else if (hwif_out.partitions.req && hwif_out.partitions.addr[6:2] == 5'(p)) partition_o[p] <= hwif_out.partitions.wr_data[N-1:0];
+            else if (hwif_out.partitions.req && hwif_out.partitions.addr[6:2] == 5'(p)) partition_o[p] <= hwif_out.partitions.wr_data[Cfg.N-1:0];
         end
     end
 
@@ -277,21 +261,21 @@ module fabric_csr #(
         hwif_in.id.magic.next              = 16'h4d57;
         hwif_in.id.major.next              = 8'd0;
         hwif_in.id.minor.next              = 8'd1;
-        hwif_in.size.ports.next            = 8'(N);
-        hwif_in.size.flit_bytes.next       = 8'(FlitBytes);
-        hwif_in.size.mem_log2.next         = 8'(MemBytesLog2);
-        hwif_in.size.banks.next            = 8'(Banks);
-        hwif_in.capacity.rows_log2.next    = 8'(RowsLog2);
-        hwif_in.capacity.tokens_log2.next  = 8'(TokensLog2);
-        hwif_in.capacity.cache_log2.next   = 8'($clog2(CacheEntries));
-        hwif_in.capacity.local_experts.next = 8'(MaxLocalExperts);
-        hwif_in.windows.open_rows.next     = 8'(OpenRows);
-        hwif_in.windows.part_pkts.next     = 8'(PartPkts);
-        hwif_in.windows.store_pkts.next    = 8'(StorePkts);
-        hwif_in.windows.rx_store_pkts.next = 8'(RxStorePkts);
-        hwif_in.tables.experts.next        = 16'(MaxExperts);
-        hwif_in.tables.groups.next         = 8'(Groups);
-        hwif_in.tables.max_latency.next    = 8'(MaxLatency);
+        hwif_in.size.ports.next            = 8'(Cfg.N);
+        hwif_in.size.flit_bytes.next       = 8'(Cfg.FlitBytes);
+        hwif_in.size.mem_log2.next         = 8'(Cfg.MemBytesLog2);
+        hwif_in.size.banks.next            = 8'(node_pkg::MemBanks);
+        hwif_in.capacity.rows_log2.next    = 8'(Cfg.RowsLog2);
+        hwif_in.capacity.tokens_log2.next  = 8'(Cfg.TokensLog2);
+        hwif_in.capacity.cache_log2.next   = 8'($clog2(Cfg.CacheEntries));
+        hwif_in.capacity.local_experts.next = 8'(Cfg.MaxLocalExperts);
+        hwif_in.windows.open_rows.next     = 8'(Cfg.OpenRows);
+        hwif_in.windows.part_pkts.next     = 8'(Cfg.PartPkts);
+        hwif_in.windows.store_pkts.next    = 8'(Cfg.StorePkts);
+        hwif_in.windows.rx_store_pkts.next = 8'(Cfg.RxStorePkts);
+        hwif_in.tables.experts.next        = 16'(Cfg.MaxExperts);
+        hwif_in.tables.groups.next         = 8'(Cfg.Groups);
+        hwif_in.tables.max_latency.next    = 8'(Cfg.MaxLatency);
         hwif_in.state.busy.next            = busy_q;
         hwif_in.state.done.next            = done_o;
         hwif_in.state.switch_idle.next     = switch_idle_i;
@@ -303,7 +287,7 @@ module fabric_csr #(
         hwif_in.error.first.next           = first_q;
         hwif_in.error.port.next            = first_port_q;
         hwif_in.error.count.next           = errors_q;
-        hwif_in.lookahead.most.next        = 8'(Window);
+        hwif_in.lookahead.most.next        = 8'(Cfg.Window);
         hwif_in.down.mask.next             = 32'(down_i);
         hwif_in.groups.rd_ack              = 1'b0;
         hwif_in.groups.rd_data             = '0;
@@ -315,7 +299,7 @@ module fabric_csr #(
         hwif_in.emap.rd_data             = '0;
         hwif_in.emap.wr_ack                = hwif_out.emap.req;
         hwif_in.counters.wr_ack            = 1'b0;
-        hwif_in.monitor.present.next       = Monitor;
+        hwif_in.monitor.present.next       = Cfg.Monitor;
         hwif_in.samples.value.next         = mon_samples_i;
         hwif_in.histogram.wr_ack           = 1'b0;
         hwif_in.histogram.rd_ack           = wait_q == 3'd1 && reading_mon_q && !mon_series_o;

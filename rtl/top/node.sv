@@ -5,39 +5,23 @@
 `default_nettype none
 
 module node #(
-    parameter int unsigned N               = 4,
-    parameter int unsigned FlitBytes       = 8,
-    parameter int unsigned MemBytesLog2    = fabric_pkg::MemBytesLog2,
-    parameter int unsigned RowsLog2        = fabric_pkg::RowsLog2,
-    parameter int unsigned TokensLog2      = fabric_pkg::TokensLog2,
-    parameter int unsigned MaxExperts      = fabric_pkg::MaxExperts,
-    parameter int unsigned MaxLocalExperts = fabric_pkg::MaxLocalExperts,
-    parameter int unsigned CacheEntries    = fabric_pkg::CacheEntries,
-    parameter int unsigned OpenRows        = fabric_pkg::OpenRows,
-    parameter int unsigned StorePkts       = fabric_pkg::StorePkts,
-    parameter int unsigned PartPkts        = fabric_pkg::PartPkts,
-    parameter int unsigned RxStorePkts     = fabric_pkg::RxStorePkts,
-    parameter bit            Reds           = fabric_pkg::Reds,
-    parameter bit            Faults         = fabric_pkg::Faults,
-    parameter red_pkg::set_t RedTypes       = fabric_pkg::RedTypes,
-    parameter red_pkg::set_t RedOps         = fabric_pkg::RedOps,
-    localparam int unsigned FW = 8 * FlitBytes
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
 ) (
-    input  wire logic            clk_i,
-    input  wire logic            rst_ni,
-    input  wire logic            go_i,
-    input  wire logic            run_i,    // a layer is not done: from the cycle behind go_i on
-    input  wire logic            sweep_i,
-    input  wire logic [4:0]      port_i,   // constant
-    input  wire logic [1:0]      epoch_i,
+    input  wire logic       clk_i,
+    input  wire logic       rst_ni,
+    input  wire logic       go_i,
+    input  wire logic       run_i,  // a layer is not done: from the cycle behind go_i on
+    input  wire logic       sweep_i,
+    input  wire logic [4:0] port_i, // constant
+    input  wire logic [1:0] epoch_i,
 
-    input  wire logic            csr_req_i,
-    input  wire logic            csr_we_i,
-    input  wire logic [11:0]     csr_addr_i,
-    input  wire logic [31:0]     csr_wdata_i,
-    output logic                 csr_ack_o,
-    output logic                 csr_err_o,
-    output logic [31:0]          csr_rdata_o,
+    input  wire logic        csr_req_i,
+    input  wire logic        csr_we_i,
+    input  wire logic [11:0] csr_addr_i,
+    input  wire logic [31:0] csr_wdata_i,
+    output logic             csr_ack_o,
+    output logic             csr_err_o,
+    output logic [31:0]      csr_rdata_o,
 
     input  wire logic            emap_we_i,
     input  wire logic [11:0]     emap_addr_i,
@@ -50,33 +34,30 @@ module node #(
     output logic                 up_last_o,
     output logic                 up_err_o,
     output logic [1:0]           up_cls_o,
-    output logic [FW-1:0]        up_data_o,
+    output logic [Cfg.FlitW-1:0] up_data_o,
     input  wire logic [3:0]      up_crd_i,
     input  wire logic [4:0]      up_crd_part_i,
 
-    input  wire logic            dn_valid_i,
-    input  wire logic            dn_last_i,
-    input  wire logic            dn_err_i,
-    input  wire logic [1:0]      dn_cls_i,
-    input  wire logic [FW-1:0]   dn_data_i,
-    output logic [3:0]           dn_crd_o,
+    input  wire logic                 dn_valid_i,
+    input  wire logic                 dn_last_i,
+    input  wire logic                 dn_err_i,
+    input  wire logic [1:0]           dn_cls_i,
+    input  wire logic [Cfg.FlitW-1:0] dn_data_i,
+    output logic [3:0]                dn_crd_o,
 
-    input  wire logic            host_valid_i,
-    output logic                 host_ready_o,
-    input  wire logic            host_we_i,
-    input  wire logic [31:0]     host_addr_i,  // flit address
-    input  wire logic [FW-1:0]   host_wdata_i,
-    output logic                 host_rvalid_o,
-    output logic [FW-1:0]        host_rdata_o,
+    input  wire logic                 host_valid_i,
+    output logic                      host_ready_o,
+    input  wire logic                 host_we_i,
+    input  wire logic [31:0]          host_addr_i, // flit address
+    input  wire logic [Cfg.FlitW-1:0] host_wdata_i,
+    output logic                      host_rvalid_o,
+    output logic [Cfg.FlitW-1:0]      host_rdata_o,
 
-    output logic                 idle_o,
-    output logic                 error_o,
-    output logic                 sweep_busy_o
+    output logic idle_o,
+    output logic error_o,
+    output logic sweep_busy_o
 );
-    localparam int unsigned AddrW = MemBytesLog2 - $clog2(FlitBytes);
     localparam int unsigned TokenW = node_pkg::TokenW, RowW = node_pkg::RowW, ExpertW = node_pkg::ExpertW;
-    localparam int unsigned Groups = fabric_pkg::Groups, CtrlPkts = fabric_pkg::CtrlPkts;
-    localparam int unsigned RxResultPkts = fabric_pkg::RxResultPkts, RxCtrlPkts = fabric_pkg::RxCtrlPkts;
 
     node_pkg::node_cfg_t cfg;
 
@@ -88,8 +69,8 @@ module node #(
     node_pkg::emap_t  emap_data;
     logic [3:0]       group_addr;
     logic [31:0]      group_data, csr_wdata;
-    logic [AddrW-1:0] host_addr;
-    logic [FW-1:0]    host_wdata, dn_data;
+    logic [Cfg.AddrW-1:0] host_addr;
+    logic [Cfg.FlitW-1:0]    host_wdata, dn_data;
     logic             dn_valid, dn_last, dn_err;
     logic [3:0]       dn_crd;
     logic [1:0]       dn_cls;
@@ -120,7 +101,7 @@ module node #(
         else if (host_ready_o) host_valid <= host_valid_i;
         if (host_ready_o) begin
             host_we    <= host_we_i;
-            host_addr  <= host_addr_i[AddrW-1:0];
+            host_addr  <= host_addr_i[Cfg.AddrW-1:0];
             host_wdata <= host_wdata_i;
         end
     end
@@ -131,18 +112,18 @@ module node #(
     localparam int unsigned RdSend = 0, RdSumA = 1, RdSumB = 2, RdMisc = 3, NumRd = 4;
     localparam int unsigned WrSt = 0, WrOut = 2, WrAlloc = 3, WrHost = 4, NumWr = 5;
     logic                 rd_valid [NumRd], rd_ready [NumRd], rd_rvalid [NumRd];
-    logic [AddrW-1:0]     rd_addr [NumRd];
-    logic [FW-1:0]        rd_rdata [NumRd];
+    logic [Cfg.AddrW-1:0]     rd_addr [NumRd];
+    logic [Cfg.FlitW-1:0]        rd_rdata [NumRd];
     logic                 wr_valid [NumWr], wr_ready [NumWr];
-    logic [AddrW-1:0]     wr_addr [NumWr];
-    logic [FW-1:0]        wr_data [NumWr];
-    logic [FlitBytes-1:0] wr_be [NumWr];
+    logic [Cfg.AddrW-1:0]     wr_addr [NumWr];
+    logic [Cfg.FlitW-1:0]        wr_data [NumWr];
+    logic [Cfg.FlitBytes-1:0] wr_be [NumWr];
     logic                 exp_rd_valid, exp_rd_ready, mem_conflict;
-    logic [AddrW-2:0]     exp_rd_addr, exp_wr_addr;
+    logic [Cfg.AddrW-2:0]     exp_rd_addr, exp_wr_addr;
     logic [1:0]           exp_wr_valid;
-    logic [FW-1:0]        exp_rd_data [2], exp_wr_data [2];
+    logic [Cfg.FlitW-1:0]        exp_rd_data [2], exp_wr_data [2];
 
-    gpu_mem #(.FlitBytes(FlitBytes), .MemBytesLog2(MemBytesLog2), .NumRd(NumRd), .NumWr(NumWr)) i_mem (
+    gpu_mem #(.Cfg(Cfg), .NumRd(NumRd), .NumWr(NumWr)) i_mem (
         .clk_i, .rst_ni, .go_i(go),
         .rd_valid_i(rd_valid), .rd_ready_o(rd_ready), .rd_addr_i(rd_addr), .rd_rvalid_o(rd_rvalid), .rd_rdata_o(rd_rdata),
         .wr_valid_i(wr_valid), .wr_ready_o(wr_ready), .wr_addr_i(wr_addr), .wr_data_i(wr_data), .wr_be_i(wr_be),
@@ -151,12 +132,12 @@ module node #(
     );
 
     // clients of MISC
-    localparam int unsigned CStreams = 0, CControl = 1, CAlloc = 2, CCombine = 3, CExpert = 4, CHost = 5, CRed = 6, MiscRd = Reds ? 7 : 6;
+    localparam int unsigned CStreams = 0, CControl = 1, CAlloc = 2, CCombine = 3, CExpert = 4, CHost = 5, CRed = 6, MiscRd = Cfg.Reds ? 7 : 6;
     logic                 mrd_valid [MiscRd], mrd_ready [MiscRd], mrd_rvalid [MiscRd];
-    logic [AddrW-1:0]     mrd_addr [MiscRd];
-    logic [FW-1:0]        mrd_rdata;
+    logic [Cfg.AddrW-1:0]     mrd_addr [MiscRd];
+    logic [Cfg.FlitW-1:0]        mrd_rdata;
 
-    mem_rd_mux #(.FlitBytes(FlitBytes), .AddrW(AddrW), .Clients(MiscRd)) i_rd_misc (
+    mem_rd_mux #(.Cfg(Cfg), .Clients(MiscRd)) i_rd_misc (
         .clk_i, .rst_ni, .go_i(go),
         .cl_valid_i(mrd_valid), .cl_ready_o(mrd_ready), .cl_addr_i(mrd_addr), .cl_rvalid_o(mrd_rvalid), .cl_rdata_o(mrd_rdata),
         .rd_valid_o(rd_valid[RdMisc]), .rd_ready_i(rd_ready[RdMisc]), .rd_addr_o(rd_addr[RdMisc]), .rd_rvalid_i(rd_rvalid[RdMisc]), .rd_rdata_i(rd_rdata[RdMisc])
@@ -172,7 +153,7 @@ module node #(
     assign host_rvalid_o    = mrd_rvalid[CHost];
     assign host_rdata_o     = mrd_rdata;
 
-    wire unused = &{1'b0, host_addr_i[31:AddrW]};  // the host checks its addresses
+    wire unused = &{1'b0, host_addr_i[31:Cfg.AddrW]};  // the host checks its addresses
 
     // ---- instruction streams and units ----
     localparam int unsigned UControl = 0, USend = 1, UExpert = 2, UCombine = 3, UPush = 4, Units = 5;
@@ -199,7 +180,7 @@ module node #(
 
     assign err_code = {8'(tokens_err), 8'(red_err[2]), 8'(red_err[1]), 8'(red_err[0]), 8'(rows_err), 8'(store_err), 8'(rx_err), 8'(control_err), 8'(send_err), 8'(streams_err)};
 
-    streams #(.FlitBytes(FlitBytes), .MemBytesLog2(MemBytesLog2), .N(N), .RowsLog2(RowsLog2), .TokensLog2(TokensLog2)) i_streams (
+    streams #(.Cfg(Cfg)) i_streams (
         .clk_i, .rst_ni, .go_i(go), .cfg_i(cfg),
         .rd_valid_o(mrd_valid[CStreams]), .rd_ready_i(mrd_ready[CStreams]), .rd_addr_o(mrd_addr[CStreams]), .rd_rvalid_i(mrd_rvalid[CStreams]), .rd_rdata_i(mrd_rdata),
         .cmd_valid_o(cmd_valid), .cmd_ready_i(cmd_ready), .cmd_o(cmd), .retire_i(retire),
@@ -215,12 +196,12 @@ module node #(
     logic               counts_all, list_valid, list_rvalid, push_valid, push_ready, push_last, trk_valid;
     logic [7:0]         trk_bytes;
     logic [RowW-1:0]    recv_rows, own_base, src_rows;
-    logic [$clog2(N)-1:0] row_src;
+    logic [Cfg.GpuW-1:0] row_src;
     logic               sig_valid, sig_ready, expert_idle, expert_wait, expert_tile;
     wire unused_rows = ^recv_rows[RowW-1:16];  // memory holds fewer
     logic [TokenW-1:0]  sig_token;
 
-    expert_engine #(.FlitBytes(FlitBytes), .MemBytesLog2(MemBytesLog2), .RowsLog2(RowsLog2), .MaxExperts(MaxExperts), .MaxLocalExperts(MaxLocalExperts)) i_expert (
+    expert_engine #(.Cfg(Cfg)) i_expert (
         .clk_i, .rst_ni, .go_i(go), .cfg_i(cfg),
         .cmd_valid_i(cmd_valid[UExpert]), .cmd_ready_o(cmd_ready[UExpert]), .cmd_i(cmd), .retire_o(retire[UExpert]),
         .stat_le_o(stat_le), .stat_complete_i(stat_complete), .stat_expected_i(stat_expected), .counts_all_i(counts_all),
@@ -238,7 +219,7 @@ module node #(
     logic [31:0] cnt_val;
     logic        alloc_sweep_busy, rows_sweep_busy, tokens_sweep_busy, rows_idle;
 
-    row_tracker #(.LeftW((MemBytesLog2 < 16) ? MemBytesLog2 : 16), .N(N), .TokensLog2(TokensLog2), .RowsLog2(RowsLog2), .MaxLocalExperts(MaxLocalExperts)) i_rows (
+    row_tracker #(.Cfg(Cfg), .LeftW((Cfg.MemBytesLog2 < 16) ? Cfg.MemBytesLog2 : 16)) i_rows (
         .clk_i, .rst_ni, .go_i(go), .cfg_i(cfg), .sweep_i(sweep), .sweep_busy_o(rows_sweep_busy),
         .trk_valid_i(trk_valid), .trk_le_i(trk_le), .trk_row_i(trk_row), .trk_token_i(trk_token), .trk_pos_i(trk_pos), .trk_bytes_i(trk_bytes),
         .exp_valid_i(cnt_valid), .exp_kind_i(cnt_kind), .exp_idx_i(cnt_idx), .exp_val_i(cnt_val), .exp_last_i(cnt_last),
@@ -253,14 +234,14 @@ module node #(
     logic              rsig_valid, rsig_ready, own_valid, own_ready, rdy_valid, rdy_ready, arm_valid, arm_ready, tok_idle;
     logic [TokenW-1:0] rsig_token, own_token, rdy_token, arm_token;
     logic [4:0]        arm_count;
-    logic [TokensLog2-1:0] rdy_index;
+    logic [Cfg.TokensLog2-1:0] rdy_index;
     logic              rxst_valid, rxst_last, rxst_err, rxst_crd, rxreq_valid, rxreq_last, rxreq_err, rxres_push, rxres_room, rxres_crd, rxres_valid, rxres_ready, rxres_last, rxres_bad, rx_idle, rxst_idle;
-    logic [FW-1:0]     rxst_data, rxreq_data, rxres_data, loc_data;
+    logic [Cfg.FlitW-1:0]     rxst_data, rxreq_data, rxres_data, loc_data;
     logic              loc_valid, loc_ready, loc_last;
     logic              st_wr_valid [2], st_wr_ready [2];
-    logic [AddrW-1:0]  st_wr_addr [2];
-    logic [FW-1:0]     st_wr_data [2];
-    logic [FlitBytes-1:0] st_wr_be [2];
+    logic [Cfg.AddrW-1:0]  st_wr_addr [2];
+    logic [Cfg.FlitW-1:0]     st_wr_data [2];
+    logic [Cfg.FlitBytes-1:0] st_wr_be [2];
     logic              fack_valid, fack_ready;
     logic [4:0]        fack_dst;
 
@@ -272,7 +253,7 @@ module node #(
         assign st_wr_ready[i]    = wr_ready[WrSt+i];
     end
 
-    rx #(.N(N), .FlitBytes(FlitBytes), .TokensLog2(TokensLog2), .RxCtrlPkts(RxCtrlPkts)) i_rx (
+    rx #(.Cfg(Cfg)) i_rx (
         .clk_i, .rst_ni, .cfg_i(cfg),
         .rx_valid_i(dn_valid), .rx_last_i(dn_last), .rx_err_i(dn_err), .rx_cls_i(dn_cls), .rx_data_i(dn_data), .crd_o(dn_crd),
         .sig_valid_o(rsig_valid), .sig_ready_i(rsig_ready), .sig_token_o(rsig_token), .ev_valid_o(cev_valid), .ev_ready_i(cev_ready), .ev_idx_o(cev_idx),
@@ -292,9 +273,7 @@ module node #(
 
     assign al_req_alloc[0] = 1'b1;
 
-    allocator #(
-        .N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .TokensLog2(TokensLog2), .RowsLog2(RowsLog2), .MaxLocalExperts(MaxLocalExperts), .CacheEntries(CacheEntries)
-    ) i_alloc (
+    allocator #(.Cfg(Cfg)) i_alloc (
         .clk_i, .rst_ni, .cfg_i(cfg), .sweep_i(sweep), .sweep_busy_o(alloc_sweep_busy),
         .req_valid_i(al_req_valid), .req_ready_o(al_req_ready), .req_le_i(al_req_le), .req_token_i(al_req_token), .req_alloc_i(al_req_alloc),
         .req_start_i(al_start), .req_retry_i(al_retry),
@@ -305,9 +284,9 @@ module node #(
     );
 
     logic             red_rd_valid, red_rd_ready, red_rd_rvalid;
-    logic [AddrW-1:0] red_rd_addr;
+    logic [Cfg.AddrW-1:0] red_rd_addr;
 
-    if (Reds) begin : gen_reds
+    if (Cfg.Reds) begin : gen_reds
         assign mrd_valid[CRed] = red_rd_valid;
         assign mrd_addr[CRed]  = red_rd_addr;
         assign red_rd_ready    = mrd_ready[CRed];
@@ -318,10 +297,7 @@ module node #(
         wire unused_red = &{1'b0, red_rd_valid, red_rd_addr};
     end
 
-    rx_store #(
-        .N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .RxStorePkts(RxStorePkts), .RxResultPkts(RxResultPkts), .MaxExperts(MaxExperts), .MaxLocalExperts(MaxLocalExperts),
-        .RowsLog2(RowsLog2), .TokensLog2(TokensLog2), .Reds(Reds), .RedTypes(RedTypes), .RedOps(RedOps)
-    ) i_rx_store (
+    rx_store #(.Cfg(Cfg)) i_rx_store (
         .clk_i, .rst_ni, .cfg_i(cfg), .emap_we_i(emap_we), .emap_addr_i(emap_addr), .emap_data_i(emap_data),
         .st_valid_i(rxst_valid), .st_last_i(rxst_last), .st_err_i(rxst_err), .st_data_i(rxst_data), .st_crd_o(rxst_crd),
         .res_push_i(rxres_push), .res_room_o(rxres_room), .res_crd_o(rxres_crd),
@@ -340,7 +316,7 @@ module node #(
 
     assign ev_counts = cnt_valid && cnt_last;
 
-    token_tracker #(.TokensLog2(TokensLog2), .N(N)) i_tokens (
+    token_tracker #(.Cfg(Cfg)) i_tokens (
         .clk_i, .rst_ni, .go_i(go), .cfg_i(cfg), .sweep_i(sweep), .sweep_busy_o(tokens_sweep_busy),
         .arm_valid_i(arm_valid), .arm_ready_o(arm_ready), .arm_token_i(arm_token), .arm_count_i(arm_count),
         .sig_valid_i(rsig_valid), .sig_ready_o(rsig_ready), .sig_token_i(rsig_token),
@@ -354,15 +330,15 @@ module node #(
     // ---- send side ----
     logic                 copy_valid, copy_ready, copy_busy, send_retire;
     isa_pkg::instr_t      copy;
-    logic [$clog2(N)-1:0] base_q;
+    logic [Cfg.GpuW-1:0] base_q;
     logic                 base_take, tok_done;
     logic [RowW-1:0]      base_row;
     logic                 st_valid, st_ready, st_last, clo_valid, clo_ready, cst_valid, cst_ready, cst_last;
-    logic [FW-1:0]        st_data, cst_data;
+    logic [Cfg.FlitW-1:0]        st_data, cst_data;
     logic                 ctl_valid, ctl_ready;
     packet_pkg::header_t  ctl_header;
 
-    send #(.N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .MaxExperts(MaxExperts), .Groups(Groups), .TokensLog2(TokensLog2), .Reds(Reds), .RedTypes(RedTypes), .RedOps(RedOps)) i_send (
+    send #(.Cfg(Cfg)) i_send (
         .clk_i, .rst_ni, .go_i(go), .cfg_i(cfg),
         .cmd_valid_i(cmd_valid[USend] || (copy_valid && copy_ready)), .cmd_ready_o(cmd_ready[USend]), .cmd_i(cmd_valid[USend] ? cmd : copy), .retire_o(send_retire),
         .emap_we_i(emap_we), .emap_addr_i(emap_addr), .emap_data_i(emap_data), .group_we_i(group_we), .group_addr_i(group_addr), .group_data_i(group_data),
@@ -380,9 +356,7 @@ module node #(
     assign retire[USend] = send_retire && !copy_busy;
 
     logic control_idle;
-    control #(
-        .N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .MaxExperts(MaxExperts), .MaxLocalExperts(MaxLocalExperts), .TokensLog2(TokensLog2)
-    ) i_control (
+    control #(.Cfg(Cfg)) i_control (
         .clk_i, .rst_ni, .go_i(go), .cfg_i(cfg),
         .cmd_valid_i(cmd_valid[UControl]), .cmd_ready_o(cmd_ready[UControl]), .cmd_i(cmd), .retire_o(retire[UControl]),
         .emap_we_i(emap_we), .emap_addr_i(emap_addr), .emap_data_i(emap_data),
@@ -398,13 +372,10 @@ module node #(
 
     // ---- reductions ----
     logic          creq_valid, creq_ready, creq_last, part_valid, part_ready, part_last, sst_valid, sst_ready, part_crd_valid, red_idle;
-    logic [FW-1:0] creq_data, part_data;
+    logic [Cfg.FlitW-1:0] creq_data, part_data;
     logic [4:0]    part_crd_port;
 
-    reduction #(
-        .N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .OpenRows(OpenRows), .PartPkts(PartPkts), .TokensLog2(TokensLog2), .MaxExperts(MaxExperts), .Groups(Groups),
-        .RedTypes(RedTypes), .RedOps(RedOps)
-    ) i_reduction (
+    reduction #(.Cfg(Cfg)) i_reduction (
         .clk_i, .rst_ni, .go_i(go), .cfg_i(cfg), .emap_we_i(emap_we), .emap_addr_i(emap_addr), .emap_data_i(emap_data), .group_we_i(group_we), .group_addr_i(group_addr), .group_data_i(group_data),
         .cmd_valid_i(cmd_valid[UCombine]), .cmd_ready_o(cmd_ready[UCombine]), .cmd_i(cmd), .retire_o(retire[UCombine]),
         .rdy_valid_i(rdy_valid), .rdy_ready_o(rdy_ready), .rdy_token_i(rdy_token), .tok_done_o(tok_done), .own_base_i(own_base),
@@ -429,9 +400,9 @@ module node #(
 
     // ---- uplink ----
     logic          stall_store, stall_ctrl, part_empty, link_idle, tx_idle, up_valid;
-    logic [FW-1:0] up_data;
+    logic [Cfg.FlitW-1:0] up_data;
 
-    tx #(.FlitBytes(FlitBytes), .StoreCredits(StorePkts), .CtrlCredits(CtrlPkts)) i_tx (
+    tx #(.Cfg(Cfg)) i_tx (
         .clk_i, .rst_ni, .go_i(go), .cfg_i(cfg),
         .ctl_valid_i(ctl_valid), .ctl_ready_o(ctl_ready), .ctl_header_i(ctl_header),
         .req_valid_i(creq_valid), .req_ready_o(creq_ready), .req_data_i(creq_data), .req_last_i(creq_last),
@@ -446,8 +417,8 @@ module node #(
     // ---- the links ----
     node_pkg::fault_t fault;
 
-    if (Faults) begin : gen_faults
-        link_fault #(.FlitBytes(FlitBytes)) i_fault (
+    if (Cfg.Faults) begin : gen_faults
+        link_fault #(.Cfg(Cfg)) i_fault (
             .clk_i, .rst_ni, .go_i(go), .fault_i(fault),
             .up_valid_i(up_valid), .up_last_i(up_last_o), .up_cls_i(up_cls_o), .up_data_i(up_data), .crd_i(dn_crd),
             .up_valid_o, .up_data_o, .crd_o(dn_crd_o)
@@ -472,7 +443,7 @@ module node #(
         assign stream_reg[s] = {8'd0, stream_state[s][15:8], 2'd0, stream_state[s][5:0], 6'd0, stream_state[s][18:16] == 3'd0, stream_state[s][18:16] > 3'd1};
     end
 
-    node_csr #(.NumErr(NumErr), .N(N), .TokensLog2(TokensLog2), .RowsLog2(RowsLog2), .MaxLocalExperts(MaxLocalExperts)) i_csr (
+    node_csr #(.Cfg(Cfg), .NumErr(NumErr)) i_csr (
         .clk_i, .rst_ni, .go_i(go),
         .req_i(csr_req), .we_i(csr_we), .addr_i(csr_addr), .wdata_i(csr_wdata), .ack_o(csr_ack_o), .rdata_o(csr_rdata_o), .err_o(csr_err_o),
         .port_i(port_q), .epoch_i(epoch_q), .cfg_o(cfg), .fault_o(fault),

@@ -9,36 +9,33 @@
 `default_nettype none
 
 module node_csr #(
-    parameter int unsigned NumErr = 1,  // error sources
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter int unsigned NumErr = 1  // error sources
     // Sizes of the node: of the fields that they bound, only the bits are kept that a layer which fits can have set, so that shifters and comparators behind them are no wider.
-    parameter int unsigned N               = 32,
-    parameter int unsigned TokensLog2      = 15,
-    parameter int unsigned RowsLog2        = 31,
-    parameter int unsigned MaxLocalExperts = 127
 ) (
-    input  wire logic                    clk_i,
-    input  wire logic                    rst_ni,
-    input  wire logic                    go_i,
+    input  wire logic clk_i,
+    input  wire logic rst_ni,
+    input  wire logic go_i,
 
-    input  wire logic                    req_i,
-    input  wire logic                    we_i,
-    input  wire logic [11:0]             addr_i,
-    input  wire logic [31:0]             wdata_i,
-    output logic                         ack_o,
-    output logic [31:0]                  rdata_o,
-    output logic                         err_o,
+    input  wire logic        req_i,
+    input  wire logic        we_i,
+    input  wire logic [11:0] addr_i,
+    input  wire logic [31:0] wdata_i,
+    output logic             ack_o,
+    output logic [31:0]      rdata_o,
+    output logic             err_o,
 
-    input  wire logic [4:0]              port_i,   // constant: this node's port
-    input  wire logic [1:0]              epoch_i,
-    output node_pkg::node_cfg_t          cfg_o,
-    output node_pkg::fault_t             fault_o,
+    input  wire logic [4:0]     port_i, // constant: this node's port
+    input  wire logic [1:0]     epoch_i,
+    output node_pkg::node_cfg_t cfg_o,
+    output node_pkg::fault_t    fault_o,
 
-    input  wire logic [31:0]             state_i,  // laid out as register status.state
-    input  wire logic [3:0][31:0]        stream_i, // laid out as registers status.stream0 ..
-    input  wire logic [12:0]             count_i,  // pulses, in the order of the registers from status.stall_store on
-    input  wire logic [NumErr-1:0]       err_valid_i,
-    input  wire logic [NumErr-1:0][7:0]  err_code_i,
-    output logic                         error_o   // an error was recorded since go
+    input  wire logic [31:0]            state_i,  // laid out as register status.state
+    input  wire logic [3:0][31:0]       stream_i, // laid out as registers status.stream0 ..
+    input  wire logic [12:0]            count_i,  // pulses, in the order of the registers from status.stall_store on
+    input  wire logic [NumErr-1:0]      err_valid_i,
+    input  wire logic [NumErr-1:0][7:0] err_code_i,
+    output logic                        error_o   // an error was recorded since go
 );
     node_regs_pkg::mw_node__in_t  hwif_in;
     node_regs_pkg::mw_node__out_t hwif_out;
@@ -63,10 +60,10 @@ module node_csr #(
         else rdata_o <= '0;
     end
 
-    localparam int unsigned TokenShiftW = $clog2(TokensLog2 + 1);
-    localparam int unsigned NShiftW     = $clog2($clog2(N) + 1);
-    localparam int unsigned CapShiftW   = $clog2(RowsLog2 + 1);
-    localparam int unsigned LocalW      = $clog2(MaxLocalExperts + 1);
+    localparam int unsigned TokenShiftW = $clog2(Cfg.TokensLog2 + 1);
+    localparam int unsigned NShiftW     = $clog2(Cfg.GpuW + 1);
+    localparam int unsigned CapShiftW   = $clog2(Cfg.RowsLog2 + 1);
+    localparam int unsigned LocalW      = $clog2(Cfg.MaxLocalExperts + 1);
 
     if (TokenShiftW > 4 || NShiftW > 3 || CapShiftW > 5 || LocalW > 7) begin : gen_check
         $error("node_csr: a field is too small for the node");

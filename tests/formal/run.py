@@ -41,7 +41,7 @@ import remember
 HERE = pathlib.Path("tests/formal")
 WORK = pathlib.Path("build/formal")
 RTL_DIRS = ["rtl/common", "rtl/switch", "rtl/hub", "rtl/gpu", "rtl/top"]
-PACKAGES = ["build/gen/error_pkg.sv", "build/gen/packet_pkg.sv", "build/gen/isa_pkg.sv", "build/gen/map_pkg.sv", "rtl/common/fp_pkg.sv", "rtl/common/red_pkg.sv", "rtl/hub/node_pkg.sv", "rtl/top/fabric_pkg.sv"]
+PACKAGES = ["build/gen/error_pkg.sv", "build/gen/packet_pkg.sv", "build/gen/isa_pkg.sv", "build/gen/map_pkg.sv", "rtl/common/fp_pkg.sv", "rtl/common/red_pkg.sv", "rtl/hub/node_pkg.sv", "rtl/common/cfg_pkg.sv"]
 TIMEOUT_S = {False: 600, True: 3600}
 UNBOUNDED = ("pdr", "induction")
 LOCK = threading.Lock()

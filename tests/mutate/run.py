@@ -35,6 +35,9 @@ import traceback
 
 import proof
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "rtl/synth"))
+import settings
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HERE = pathlib.Path("tests/mutate")
 WORK = pathlib.Path("build/mutate")
@@ -221,7 +224,7 @@ def read(unit, packages, dirs):
     unit.header_file = next((s for s in unit.sources if pathlib.Path(s).stem == unit.top), None) or str(next(pathlib.Path().glob(top_file)))
     if unit.header_file not in sources:
         sources.append(unit.header_file)
-    yosys(folder, "read", f"read_slang --threads 1 --keep-hierarchy {' '.join(f'-y {d}' for d in dirs)} {' '.join(f'-G {p}' for p in unit.parameters)} "
+    yosys(folder, "read", f"read_slang --threads 1 --keep-hierarchy {' '.join(f'-y {d}' for d in dirs)} {settings.slang(unit.parameters, folder)} "
           f"{' '.join(sources)} --top {unit.top}\n{PREPARE}write_rtlil {folder}/read.il\n")
     unit.mods, unit.paths = merge(read_rtlil((folder / "read.il").read_text()), f"\\{unit.top}")
     (folder / "merged.il").write_text("\n".join("\n".join(x) for x in unit.mods.values()) + "\n")

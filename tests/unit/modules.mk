@@ -3,98 +3,100 @@ UNIT_SRCS_fifo_sizes := rtl/common/fifo.sv rtl/common/fifo_ram.sv rtl/common/ram
 UNIT += rr_arb_sizes
 UNIT_SRCS_rr_arb_sizes := rtl/common/rr_arb.sv tests/unit/rr_arb_sizes.sv
 UNIT += reduce_lane
-UNIT_SRCS_reduce_lane := rtl/common/fp_pkg.sv rtl/common/red_pkg.sv rtl/common/fp32_add.sv rtl/common/reduce_lane.sv
+UNIT_SRCS_reduce_lane := rtl/common/fp32_add.sv rtl/common/reduce_lane.sv
 UNIT_C_reduce_lane := host-tools/reduce.c
 $(eval $(call variant,reduce_lane_plain,reduce_lane,RedTypes=1 RedOps=1))
 UNIT += packet_acc
-UNIT_SRCS_packet_acc := rtl/common/fp_pkg.sv rtl/common/red_pkg.sv rtl/common/packet_acc.sv
+UNIT_SRCS_packet_acc := rtl/common/packet_acc.sv
 UNIT_PARAMS_packet_acc := FlitBytes=8 MetaWidth=12
 UNIT_C_packet_acc := host-tools/reduce.c
 $(eval $(call variant,packet_acc_16,packet_acc,FlitBytes=16 MetaWidth=12))
 UNIT += pkt_fifo
 UNIT_SRCS_pkt_fifo := rtl/hub/pkt_fifo.sv
 UNIT += expert_lane
-UNIT_SRCS_expert_lane := rtl/common/fp_pkg.sv rtl/gpu/expert_factor.sv rtl/gpu/expert_lanes.sv tests/unit/expert_lane.sv
+UNIT_SRCS_expert_lane := rtl/gpu/expert_factor.sv rtl/gpu/expert_lanes.sv tests/unit/expert_lane.sv
 UNIT += gpu_mem
 UNIT_PARAMS_gpu_mem := FlitBytes=8 MemBytesLog2=14
 UNIT_SRCS_gpu_mem := rtl/gpu/gpu_mem.sv
 $(eval $(call variant,gpu_mem_16,gpu_mem,FlitBytes=16 MemBytesLog2=14))
 UNIT += mem_rd_mux
+UNIT_PARAMS_mem_rd_mux := FlitBytes=8 MemBytesLog2=14
 UNIT_SRCS_mem_rd_mux := rtl/gpu/mem_rd_mux.sv
 UNIT += stat_counters
 UNIT_SRCS_stat_counters := rtl/common/lutram.sv rtl/common/stat_counters.sv
 UNIT += node_csr
 UNIT_SRCS_node_csr := rtl/top/node_csr.sv
-UNIT_PARAMS_node_csr := NumErr=3
+UNIT_PARAMS_node_csr := N=32 RowsLog2=31 TokensLog2=15 MaxLocalExperts=127 NumErr=3
 UNIT += fabric_csr
 UNIT_SRCS_fabric_csr := rtl/top/fabric_csr.sv
-UNIT_PARAMS_fabric_csr := N=5 MemBytesLog2=14 RowsLog2=10 TokensLog2=8 MaxLocalExperts=16 MaxExperts=64 StorePkts=16
+UNIT_PARAMS_fabric_csr := N=5 FlitBytes=8 MemBytesLog2=14 RowsLog2=10 TokensLog2=8 MaxExperts=64 MaxLocalExperts=16 StorePkts=16
 UNIT += send
 UNIT_SRCS_send := rtl/hub/send.sv
 UNIT_C_send := host-tools/reduce.c
-UNIT_PARAMS_send := N=4 FlitBytes=8 AddrW=12 MaxExperts=64 TokensLog2=8
-$(eval $(call variant,send_16,send,N=8 FlitBytes=16 AddrW=14 MaxExperts=128 TokensLog2=10))
+UNIT_PARAMS_send := N=4 FlitBytes=8 MemBytesLog2=15 TokensLog2=8 MaxExperts=64
+$(eval $(call variant,send_16,send,N=8 FlitBytes=16 MemBytesLog2=18 TokensLog2=10 MaxExperts=128))
 UNIT += switch_2_8
 UNIT_TOP_switch_2_8 := switch_bench
 UNIT_TEST_switch_2_8 := tests/unit/test_switch.cpp
 UNIT_SRCS_switch_2_8 := tests/unit/switch_bench.sv
 UNIT_C_switch_2_8 := tests/unit/switch_guard.cpp host-tools/reduce.c
-UNIT_PARAMS_switch_2_8 := N=2 FlitBytes=8 Window=0
-$(eval $(call variant,switch_4_8,switch_2_8,N=4 FlitBytes=8))
-$(eval $(call variant,switch_5_16,switch_2_8,N=5 FlitBytes=16))
-$(eval $(call variant,switch_8_16,switch_2_8,N=8 FlitBytes=16))
-$(eval $(call variant,switch_guest_8,switch_2_8,N=4 FlitBytes=8 PartGuest=1))
-$(eval $(call variant,switch_guest_16,switch_2_8,N=5 FlitBytes=16 PartGuest=1))
-$(eval $(call variant,switch_min,switch_2_8,N=4 FlitBytes=16 StorePkts=1 CtrlPkts=1 OpenRows=1 PartPkts=1 RxStorePkts=1 RxResultPkts=1 RxCtrlPkts=1))
+UNIT_PARAMS_switch_2_8 := N=2 FlitBytes=8 MaxExperts=64 StorePkts=16 Window=0
+$(eval $(call variant,switch_4_8,switch_2_8,N=4 FlitBytes=8 MaxExperts=64 StorePkts=16))
+$(eval $(call variant,switch_5_16,switch_2_8,N=5 FlitBytes=16 MaxExperts=64 StorePkts=16))
+$(eval $(call variant,switch_8_16,switch_2_8,N=8 FlitBytes=16 MaxExperts=64 StorePkts=16))
+$(eval $(call variant,switch_guest_8,switch_2_8,N=4 FlitBytes=8 MaxExperts=64 StorePkts=16 PartGuest=1))
+$(eval $(call variant,switch_guest_16,switch_2_8,N=5 FlitBytes=16 MaxExperts=64 StorePkts=16 PartGuest=1))
+$(eval $(call variant,switch_min,switch_2_8,N=4 FlitBytes=16 MaxExperts=64 OpenRows=1 StorePkts=1 CtrlPkts=1 Window=1 PartPkts=1 RxStorePkts=1 RxResultPkts=1 RxCtrlPkts=1))
 # every signal can be seen: the modules inside are tested one by one
 UNIT += ingress
 UNIT_SRCS_ingress := rtl/switch/ingress.sv
 UNIT_FLAGS_ingress := --public-flat-rw
 UNIT_C_ingress := host-tools/reduce.c
-UNIT_PARAMS_ingress := N=4 FlitBytes=8 StorePkts=16 CtrlPkts=16 OpenRows=8 MaxExperts=64 StampW=8 PartGuest=1 Late=1
-$(eval $(call variant,ingress_16,ingress,N=5 FlitBytes=16 StorePkts=16 CtrlPkts=16 OpenRows=8 MaxExperts=128 StampW=8 PartGuest=0 Late=0))
-$(eval $(call variant,ingress_min,ingress,N=2 FlitBytes=8 StorePkts=1 CtrlPkts=1 OpenRows=1 MaxExperts=16 StampW=1 PartGuest=0 Late=0))
+UNIT_PARAMS_ingress := N=4 FlitBytes=8 MaxExperts=64 OpenRows=8 StorePkts=16 CtrlPkts=16 PartGuest=1
+$(eval $(call variant,ingress_16,ingress,N=5 FlitBytes=16 MaxExperts=128 OpenRows=8 StorePkts=16 CtrlPkts=16 PartGuest=0))
+$(eval $(call variant,ingress_min,ingress,N=2 FlitBytes=8 MaxExperts=16 OpenRows=1 StorePkts=1 CtrlPkts=1 PartGuest=0))
 UNIT += egress
 UNIT_TOP_egress := switch_output
 UNIT_SRCS_egress := tests/unit/switch_output.sv
 UNIT_FLAGS_egress := --public-flat-rw
-UNIT_PARAMS_egress := N=4 FlitBytes=8 StorePkts=16 CtrlPkts=16 OpenRows=8 PartPkts=4 RxStorePkts=16 RxResultPkts=4 RxCtrlPkts=16 Window=16 StampW=8 Guest=1
-$(eval $(call variant,egress_16,egress,N=5 FlitBytes=16 StorePkts=16 CtrlPkts=16 OpenRows=8 PartPkts=4 RxStorePkts=16 RxResultPkts=4 RxCtrlPkts=16 Window=0 StampW=8 Guest=0))
-$(eval $(call variant,egress_min,egress,N=2 FlitBytes=16 StorePkts=1 CtrlPkts=1 OpenRows=1 PartPkts=1 RxStorePkts=1 RxResultPkts=1 RxCtrlPkts=1 Window=1 StampW=1 Guest=0))
+UNIT_PARAMS_egress := N=4 FlitBytes=8 OpenRows=8 StorePkts=16 CtrlPkts=16 Window=16 PartPkts=4 PartGuest=1 RxStorePkts=16 RxResultPkts=4 RxCtrlPkts=16
+$(eval $(call variant,egress_16,egress,N=5 FlitBytes=16 OpenRows=8 StorePkts=16 CtrlPkts=16 Window=0 PartPkts=4 PartGuest=0 RxStorePkts=16 RxResultPkts=4 RxCtrlPkts=16))
+$(eval $(call variant,egress_min,egress,N=2 FlitBytes=16 OpenRows=1 StorePkts=1 CtrlPkts=1 Window=1 PartPkts=1 PartGuest=0 RxStorePkts=1 RxResultPkts=1 RxCtrlPkts=1))
 UNIT += switch_parts
 UNIT_SRCS_switch_parts := tests/unit/switch_parts.sv
-UNIT_PARAMS_switch_parts := N=3 CtrlPkts=4 OpenRows=3 StorePkts=16 Window=8 RxStorePkts=16 RxResultPkts=4
+UNIT_PARAMS_switch_parts := N=3 OpenRows=3 StorePkts=16 CtrlPkts=4 Window=8 RxStorePkts=16 RxResultPkts=4
 UNIT += expert_engine
 UNIT_SRCS_expert_engine := rtl/gpu/expert_engine.sv
-UNIT_PARAMS_expert_engine := FlitBytes=8 MemBytesLog2=18
-$(eval $(call variant,expert_engine_16,expert_engine,FlitBytes=16 MemBytesLog2=18))
+UNIT_PARAMS_expert_engine := FlitBytes=8 MemBytesLog2=18 RowsLog2=10 MaxExperts=64 MaxLocalExperts=16
+$(eval $(call variant,expert_engine_16,expert_engine,FlitBytes=16 MemBytesLog2=18 RowsLog2=10 MaxExperts=64 MaxLocalExperts=16))
 UNIT += reduction
 UNIT_SRCS_reduction := rtl/hub/reduction.sv
 UNIT_C_reduction := host-tools/reduce.c
-UNIT_PARAMS_reduction := N=4 FlitBytes=8 AddrW=16
-$(eval $(call variant,reduction_n2,reduction,N=2 FlitBytes=16 AddrW=16))
-$(eval $(call variant,reduction_n8,reduction,N=8 FlitBytes=16 AddrW=16))
+UNIT_PARAMS_reduction := N=4 FlitBytes=8 MemBytesLog2=19 MaxExperts=64
+$(eval $(call variant,reduction_n2,reduction,N=2 FlitBytes=16 MemBytesLog2=20 MaxExperts=64))
+$(eval $(call variant,reduction_n8,reduction,N=8 FlitBytes=16 MemBytesLog2=20 MaxExperts=64))
 UNIT += row_sum
-UNIT_SRCS_row_sum := rtl/common/fp_pkg.sv rtl/common/red_pkg.sv rtl/hub/row_sum.sv
+UNIT_SRCS_row_sum := rtl/hub/row_sum.sv
 UNIT_C_row_sum := host-tools/reduce.c
-UNIT_PARAMS_row_sum := N=4 FlitBytes=8 AddrW=14
-$(eval $(call variant,row_sum_16,row_sum,N=4 FlitBytes=16 AddrW=14))
+UNIT_PARAMS_row_sum := N=4 FlitBytes=8 MemBytesLog2=17
+$(eval $(call variant,row_sum_16,row_sum,N=4 FlitBytes=16 MemBytesLog2=18))
 UNIT += control
 UNIT_SRCS_control := rtl/hub/control.sv
-UNIT_PARAMS_control := N=4 FlitBytes=8 AddrW=12 MaxExperts=64 MaxLocalExperts=32 TokensLog2=8
-$(eval $(call variant,control_16,control,N=8 FlitBytes=16 AddrW=14 MaxExperts=128 MaxLocalExperts=16 TokensLog2=10))
+UNIT_PARAMS_control := N=4 FlitBytes=8 MemBytesLog2=15 TokensLog2=8 MaxExperts=64 MaxLocalExperts=32
+$(eval $(call variant,control_16,control,N=8 FlitBytes=16 MemBytesLog2=18 TokensLog2=10 MaxExperts=128 MaxLocalExperts=16))
 UNIT += tx
+UNIT_PARAMS_tx := FlitBytes=8 StorePkts=16
 UNIT_SRCS_tx := rtl/hub/tx.sv
-$(eval $(call variant,tx_16,tx,FlitBytes=16))
+$(eval $(call variant,tx_16,tx,FlitBytes=16 StorePkts=16))
 UNIT += streams
 UNIT_SRCS_streams := rtl/gpu/streams.sv
-UNIT_PARAMS_streams := FlitBytes=8 MemBytesLog2=14
-$(eval $(call variant,streams_16,streams,FlitBytes=16 MemBytesLog2=14))
+UNIT_PARAMS_streams := N=32 FlitBytes=8 MemBytesLog2=14 RowsLog2=18 TokensLog2=16
+$(eval $(call variant,streams_16,streams,N=32 FlitBytes=16 MemBytesLog2=14 RowsLog2=18 TokensLog2=16))
 UNIT += rx_store
 UNIT_TOP_rx_store := rx_hub
-UNIT_PARAMS_rx_store := FlitBytes=8
+UNIT_PARAMS_rx_store := N=4 FlitBytes=8 MemBytesLog2=17 RowsLog2=6 TokensLog2=5 MaxExperts=64 MaxLocalExperts=4 CacheEntries=64 Reds=0
 UNIT_SRCS_rx_store := tests/unit/rx_hub.sv
-$(eval $(call variant,rx_store_16,rx_store,FlitBytes=16 AddrW=13 CacheEntries=16 RowsLog2=9))
+$(eval $(call variant,rx_store_16,rx_store,N=4 FlitBytes=16 MemBytesLog2=17 RowsLog2=9 TokensLog2=5 MaxExperts=64 MaxLocalExperts=4 CacheEntries=16 Reds=0))
 UNIT += rx_events
 UNIT_TOP_rx_events := rx
 UNIT_PARAMS_rx_events := N=4 FlitBytes=8 TokensLog2=5
@@ -106,27 +108,29 @@ UNIT_PARAMS_link_fault := FlitBytes=8
 $(eval $(call variant,link_fault_16,link_fault,FlitBytes=16))
 UNIT += rx_errors
 UNIT_TOP_rx_errors := rx_hub
-UNIT_PARAMS_rx_errors := FlitBytes=8
+UNIT_PARAMS_rx_errors := N=4 FlitBytes=8 MemBytesLog2=17 RowsLog2=6 TokensLog2=5 MaxExperts=64 MaxLocalExperts=4 CacheEntries=64 Reds=0
 UNIT_SRCS_rx_errors := tests/unit/rx_hub.sv
 UNIT_C_rx_errors := host-tools/reduce.c
-$(eval $(call variant,rx_errors_16,rx_errors,FlitBytes=16 AddrW=13 CacheEntries=16 RowsLog2=9 Reds=1))
+$(eval $(call variant,rx_errors_16,rx_errors,N=4 FlitBytes=16 MemBytesLog2=17 RowsLog2=9 TokensLog2=5 MaxExperts=64 MaxLocalExperts=4 CacheEntries=16 Reds=1))
 UNIT += serve_errors
 UNIT_TOP_serve_errors := reduce_serve
-UNIT_PARAMS_serve_errors := N=4 FlitBytes=8 AddrW=16 TokensLog2=5
+UNIT_PARAMS_serve_errors := N=4 FlitBytes=8 MemBytesLog2=19 TokensLog2=5 MaxExperts=64
 UNIT_SRCS_serve_errors := rtl/hub/reduce_serve.sv
-$(eval $(call variant,serve_errors_16,serve_errors,N=5 FlitBytes=16 AddrW=14 TokensLog2=5))
+$(eval $(call variant,serve_errors_16,serve_errors,N=5 FlitBytes=16 MemBytesLog2=18 TokensLog2=5 MaxExperts=64))
 UNIT += slot_pointer_sizes
 UNIT_SRCS_slot_pointer_sizes := rtl/switch/slot_pointer.sv tests/unit/slot_pointer_sizes.sv
 UNIT += link_sizes
 UNIT_SRCS_link_sizes := rtl/common/link_delay.sv rtl/common/link.sv tests/unit/link_sizes.sv
 UNIT += reduce_join
-UNIT_SRCS_reduce_join := rtl/common/fp_pkg.sv rtl/common/red_pkg.sv rtl/switch/reduce_join.sv
+UNIT_SRCS_reduce_join := rtl/switch/reduce_join.sv
 UNIT_C_reduce_join := host-tools/reduce.c
 UNIT_PARAMS_reduce_join := N=5 FlitBytes=8
 UNIT += token_tracker
+UNIT_PARAMS_token_tracker := N=32 TokensLog2=5
 UNIT_SRCS_token_tracker := rtl/hub/token_tracker.sv
 UNIT += soc
 UNIT_TOP_soc := soc_bench
+UNIT_PARAMS_soc := N=2 MemBytesLog2=14 RowsLog2=6 TokensLog2=5 MaxExperts=32 MaxLocalExperts=4 CacheEntries=64 MaxLatency=8
 UNIT_SRCS_soc := $(DEV_PKGS) $(DEV_IP) tests/unit/soc_bench.sv
 UNIT_NEEDS_soc := $(FW)/firmware.hex
 UNIT += stream_mux
@@ -152,13 +156,13 @@ UNIT_SRCS_link_fuzz := $(UNIT_SRCS_host_link)
 UNIT_PARAMS_link_fuzz := N=2 FlitBytes=8 MemBytesLog2=17 Zeros=64
 $(eval $(call variant,link_fuzz_16,link_fuzz,N=2 FlitBytes=16 MemBytesLog2=17 Zeros=64))
 UNIT += rx_red
-UNIT_SRCS_rx_red := rtl/common/fp_pkg.sv rtl/common/red_pkg.sv rtl/hub/rx_red.sv
-UNIT_PARAMS_rx_red := FlitBytes=8 AddrW=8
+UNIT_SRCS_rx_red := rtl/hub/rx_red.sv
+UNIT_PARAMS_rx_red := FlitBytes=8 MemBytesLog2=11
 UNIT_C_rx_red := host-tools/reduce.c
 UNIT += switch_rate_8
 UNIT_TOP_switch_rate_8 := switch_bench
 UNIT_TEST_switch_rate_8 := tests/unit/test_switch_rate.cpp
 UNIT_SRCS_switch_rate_8 := tests/unit/switch_bench.sv
-UNIT_PARAMS_switch_rate_8 := N=8 FlitBytes=16 StorePkts=32
-$(eval $(call variant,switch_rate_guest,switch_rate_8,N=8 FlitBytes=8 StorePkts=32 PartGuest=1))
-$(eval $(call variant,switch_rate_16,switch_rate_8,N=16 FlitBytes=16 StorePkts=32 Guard=0 Monitor=0))
+UNIT_PARAMS_switch_rate_8 := N=8 FlitBytes=16 MaxExperts=64 StorePkts=32
+$(eval $(call variant,switch_rate_guest,switch_rate_8,N=8 FlitBytes=8 MaxExperts=64 StorePkts=32 PartGuest=1))
+$(eval $(call variant,switch_rate_16,switch_rate_8,N=16 FlitBytes=16 MaxExperts=64 StorePkts=32 Guard=0 Monitor=0))

@@ -14,7 +14,7 @@
 
 namespace tb {
 static const unsigned N = PARAM_N, F = PARAM_FlitBytes, PF = 128 / F, HF = 16 / F;
-static const unsigned CREDITS = 4, MEM = F << PARAM_AddrW;
+static const unsigned CREDITS = 4, MEM = 1u << PARAM_MemBytesLog2;
 
 /// A row as packets, all with this header but for length and, of stores, address.
 inline std::vector<packet> packets_of(const mw_header &h, const bytes &row)

@@ -5,147 +5,132 @@
 `default_nettype none
 
 module rx_hub #(
-    parameter int unsigned N               = 4,
-    parameter int unsigned FlitBytes       = 8,
-    parameter int unsigned AddrW           = 14,
-    parameter int unsigned MaxExperts      = 64,
-    parameter int unsigned MaxLocalExperts = 4,
-    parameter int unsigned RowsLog2        = 6,
-    parameter int unsigned TokensLog2      = 5,
-    parameter int unsigned CacheEntries    = 64,
-    parameter int unsigned RxStorePkts     = 16,
-    parameter int unsigned RxResultPkts    = 4,
-    parameter int unsigned RxCtrlPkts      = 16,
-    parameter int unsigned LocPkts         = 2,
-    parameter bit          Reds            = 1'b0,
-    localparam int unsigned FW      = 8 * FlitBytes,
-    localparam int unsigned TokenW  = node_pkg::TokenW,
-    localparam int unsigned RowW    = node_pkg::RowW,
-    localparam int unsigned ExpertW = node_pkg::ExpertW
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter int unsigned LocPkts = 2
 ) (
-    input  wire logic                 clk_i,
-    input  wire logic                 rst_ni,
-    input  wire logic                 go_i,
-    input  wire node_pkg::node_cfg_t  cfg_i,
-    input  wire logic                 sweep_i,
-    output logic                      sweep_busy_o,
+    input  wire logic                clk_i,
+    input  wire logic                rst_ni,
+    input  wire logic                go_i,
+    input  wire node_pkg::node_cfg_t cfg_i,
+    input  wire logic                sweep_i,
+    output logic                     sweep_busy_o,
 
-    input  wire logic                 emap_we_i,
-    input  wire logic [11:0]          emap_addr_i,
-    input  wire node_pkg::emap_t      emap_data_i,
+    input  wire logic            emap_we_i,
+    input  wire logic [11:0]     emap_addr_i,
+    input  wire node_pkg::emap_t emap_data_i,
 
     input  wire logic                 rx_valid_i,
     input  wire logic                 rx_last_i,
     input  wire logic                 rx_err_i,
     input  wire logic [1:0]           rx_cls_i,
-    input  wire logic [FW-1:0]        rx_data_i,
+    input  wire logic [Cfg.FlitW-1:0] rx_data_i,
     output logic [3:0]                crd_o,
 
     input  wire logic                 loc_valid_i,
     output logic                      loc_ready_o,
-    input  wire logic [FW-1:0]        loc_data_i,
+    input  wire logic [Cfg.FlitW-1:0] loc_data_i,
     input  wire logic                 loc_last_i,
     input  wire logic                 clo_valid_i,
     output logic                      clo_ready_o,
-    input  wire logic [FW-1:0]        clo_data_i,
+    input  wire logic [Cfg.FlitW-1:0] clo_data_i,
     input  wire logic                 clo_last_i,
 
-    output logic                      req_valid_o,
-    output logic                      req_last_o,
-    output logic                      req_err_o,
-    output logic [FW-1:0]             req_data_o,
-    output logic                      res_valid_o,
-    input  wire logic                 res_ready_i,
-    output logic                      res_last_o,
-    output logic                      res_bad_o,
-    output logic [FW-1:0]             res_data_o,
+    output logic                 req_valid_o,
+    output logic                 req_last_o,
+    output logic                 req_err_o,
+    output logic [Cfg.FlitW-1:0] req_data_o,
+    output logic                 res_valid_o,
+    input  wire logic            res_ready_i,
+    output logic                 res_last_o,
+    output logic                 res_bad_o,
+    output logic [Cfg.FlitW-1:0] res_data_o,
 
-    output logic                      rd_valid_o,       // of reds
+    output logic                      rd_valid_o, // of reds
     input  wire logic                 rd_ready_i,
-    output logic [AddrW-1:0]          rd_addr_o,
+    output logic [Cfg.AddrW-1:0]      rd_addr_o,
     input  wire logic                 rd_rvalid_i,
-    input  wire logic [FW-1:0]        rd_rdata_i,
+    input  wire logic [Cfg.FlitW-1:0] rd_rdata_i,
     output logic                      wr_valid_o [2],
     input  wire logic                 wr_ready_i [2],
-    output logic [AddrW-1:0]          wr_addr_o  [2],
-    output logic [FW-1:0]             wr_data_o  [2],
-    output logic [FlitBytes-1:0]      wr_be_o    [2],
+    output logic [Cfg.AddrW-1:0]      wr_addr_o [2],
+    output logic [Cfg.FlitW-1:0]      wr_data_o [2],
+    output logic [Cfg.FlitBytes-1:0]  wr_be_o [2],
 
     output logic                      alm_rd_valid_o,
     input  wire logic                 alm_rd_ready_i,
-    output logic [AddrW-1:0]          alm_rd_addr_o,
+    output logic [Cfg.AddrW-1:0]      alm_rd_addr_o,
     input  wire logic                 alm_rd_rvalid_i,
-    input  wire logic [FW-1:0]        alm_rd_rdata_i,
+    input  wire logic [Cfg.FlitW-1:0] alm_rd_rdata_i,
     output logic                      alm_wr_valid_o,
     input  wire logic                 alm_wr_ready_i,
-    output logic [AddrW-1:0]          alm_wr_addr_o,
-    output logic [FW-1:0]             alm_wr_data_o,
-    output logic [FlitBytes-1:0]      alm_wr_be_o,
+    output logic [Cfg.AddrW-1:0]      alm_wr_addr_o,
+    output logic [Cfg.FlitW-1:0]      alm_wr_data_o,
+    output logic [Cfg.FlitBytes-1:0]  alm_wr_be_o,
     output logic                      hit_o,
     output logic                      miss_o,
 
     // allocator client 1
-    input  wire logic                 req1_valid_i,
-    output logic                      req1_ready_o,
-    input  wire logic [ExpertW-1:0]   req1_le_i,
-    input  wire logic [TokenW-1:0]    req1_token_i,
-    output logic                      resp1_valid_o,
-    output logic [RowW-1:0]           resp1_row_o,
-    output logic                      resp1_err_o,
+    input  wire logic                         req1_valid_i,
+    output logic                              req1_ready_o,
+    input  wire logic [node_pkg::ExpertW-1:0] req1_le_i,
+    input  wire logic [node_pkg::TokenW-1:0]  req1_token_i,
+    output logic                              resp1_valid_o,
+    output logic [node_pkg::RowW-1:0]         resp1_row_o,
+    output logic                              resp1_err_o,
 
-    output logic                      cnt_valid_o,
-    output logic                      cnt_kind_o,
-    output logic [4:0]                cnt_src_o,
-    output logic [4:0]                cnt_idx_o,
-    output logic [31:0]               cnt_val_o,
-    output logic                      cnt_last_o,
-    output logic                      ev_valid_o [2],   // of FLAG, of EVENT
-    output logic [3:0]                ev_idx_o   [2],
-    output logic                      ev_ack_o,
-    output logic                      ack_valid_o,
-    input  wire logic                 ack_ready_i,
-    output logic [4:0]                ack_dst_o,
+    output logic        cnt_valid_o,
+    output logic        cnt_kind_o,
+    output logic [4:0]  cnt_src_o,
+    output logic [4:0]  cnt_idx_o,
+    output logic [31:0] cnt_val_o,
+    output logic        cnt_last_o,
+    output logic        ev_valid_o [2], // of FLAG, of EVENT
+    output logic [3:0]  ev_idx_o [2],
+    output logic        ev_ack_o,
+    output logic        ack_valid_o,
+    input  wire logic   ack_ready_i,
+    output logic [4:0]  ack_dst_o,
 
-    input  wire logic                 push_valid_i,
-    output logic                      push_ready_o,
-    input  wire logic [ExpertW-1:0]   push_le_i,
-    input  wire logic [RowW-1:0]      push_row_i,
-    input  wire logic                 push_last_i,
-    input  wire logic [ExpertW-1:0]   stat_le_i,
-    output logic [RowW-1:0]           stat_complete_o,
-    output logic [RowW-1:0]           stat_expected_o,
-    output logic                      counts_all_o,
-    output logic                      rows_done_o,
-    output logic                      ev_row_o,
-    input  wire logic                 list_valid_i,
-    input  wire logic [ExpertW-1:0]   list_le_i,
-    input  wire logic [RowW-1:0]      list_idx_i,
-    output logic                      list_rvalid_o,
-    output logic [RowW-1:0]           list_row_o,
-    output logic [TokenW-1:0]         list_token_o,
-    output logic [3:0]                list_pos_o,
+    input  wire logic                         push_valid_i,
+    output logic                              push_ready_o,
+    input  wire logic [node_pkg::ExpertW-1:0] push_le_i,
+    input  wire logic [node_pkg::RowW-1:0]    push_row_i,
+    input  wire logic                         push_last_i,
+    input  wire logic [node_pkg::ExpertW-1:0] stat_le_i,
+    output logic [node_pkg::RowW-1:0]         stat_complete_o,
+    output logic [node_pkg::RowW-1:0]         stat_expected_o,
+    output logic                              counts_all_o,
+    output logic                              rows_done_o,
+    output logic                              ev_row_o,
+    input  wire logic                         list_valid_i,
+    input  wire logic [node_pkg::ExpertW-1:0] list_le_i,
+    input  wire logic [node_pkg::RowW-1:0]    list_idx_i,
+    output logic                              list_rvalid_o,
+    output logic [node_pkg::RowW-1:0]         list_row_o,
+    output logic [node_pkg::TokenW-1:0]       list_token_o,
+    output logic [3:0]                        list_pos_o,
 
-    input  wire logic                 arm_valid_i,
-    output logic                      arm_ready_o,
-    input  wire logic [TokenW-1:0]    arm_token_i,
-    input  wire logic [4:0]           arm_count_i,
-    input  wire logic                 own_valid_i,
-    output logic                      own_ready_o,
-    input  wire logic [TokenW-1:0]    own_token_i,
-    output logic                      rdy_valid_o,
-    input  wire logic                 rdy_ready_i,
-    output logic [TokensLog2-1:0]     rdy_token_o,
+    input  wire logic                        arm_valid_i,
+    output logic                             arm_ready_o,
+    input  wire logic [node_pkg::TokenW-1:0] arm_token_i,
+    input  wire logic [4:0]                  arm_count_i,
+    input  wire logic                        own_valid_i,
+    output logic                             own_ready_o,
+    input  wire logic [node_pkg::TokenW-1:0] own_token_i,
+    output logic                             rdy_valid_o,
+    input  wire logic                        rdy_ready_i,
+    output logic [Cfg.TokensLog2-1:0]        rdy_token_o,
 
-    output logic [3:0]                err_valid_o,      // rx, rx_store, row tracker, token tracker
-    output error_pkg::err_e           err_code_o [4],
-    output logic [4:0]                idle_o
+    output logic [3:0]      err_valid_o, // rx, rx_store, row tracker, token tracker
+    output error_pkg::err_e err_code_o [4],
+    output logic [4:0]      idle_o
 );
     logic               st_valid, st_last, st_err, st_crd, res_push, res_room, res_crd, sig_valid, sig_ready;
-    logic [FW-1:0]      st_data;
-    logic [TokenW-1:0]  sig_token;
+    logic [Cfg.FlitW-1:0]      st_data;
+    logic [node_pkg::TokenW-1:0]  sig_token;
 
     /* verilator lint_off PINCONNECTEMPTY */
-    rx #(.N(N), .FlitBytes(FlitBytes), .TokensLog2(TokensLog2), .RxCtrlPkts(RxCtrlPkts)) i_rx (
+    rx #(.Cfg(Cfg)) i_rx (
         .clk_i, .rst_ni, .cfg_i, .rx_valid_i, .rx_last_i, .rx_err_i, .rx_cls_i, .rx_data_i, .crd_o,
         .sig_valid_o(sig_valid), .sig_ready_i(sig_ready), .sig_token_o(sig_token), .ev_valid_o(ev_valid_o[1]), .ev_ready_i(1'b1), .ev_idx_o(ev_idx_o[1]), .ev_ack_o, .ack_src_o(),
         .st_valid_o(st_valid), .st_last_o(st_last), .st_err_o(st_err), .st_data_o(st_data), .st_crd_i(st_crd),
@@ -156,29 +141,26 @@ module rx_hub #(
     /* verilator lint_on PINCONNECTEMPTY */
 
     logic          loc_valid, loc_ready, loc_last;
-    logic [FW-1:0] loc_data;
+    logic [Cfg.FlitW-1:0] loc_data;
 
-    loc_merge #(.FlitBytes(FlitBytes)) i_merge (
+    loc_merge #(.Cfg(Cfg)) i_merge (
         .clk_i, .rst_ni, .go_i,
         .loc_valid_i, .loc_ready_o, .loc_data_i, .loc_last_i, .clo_valid_i, .clo_ready_o, .clo_data_i, .clo_last_i,
         .loc_valid_o(loc_valid), .loc_ready_i(loc_ready), .loc_data_o(loc_data), .loc_last_o(loc_last)
     );
 
     logic               al_valid [2], al_ready [2], al_alloc [2], al_resp [2], al_start, al_retry, al_miss, al_err, al_fill, al_busy;
-    logic [ExpertW-1:0] al_le [2];
-    logic [TokenW-1:0]  al_token [2];
-    logic [RowW-1:0]    al_row;
+    logic [node_pkg::ExpertW-1:0] al_le [2];
+    logic [node_pkg::TokenW-1:0]  al_token [2];
+    logic [node_pkg::RowW-1:0]    al_row;
     logic               trk_valid;
-    logic [ExpertW-1:0] trk_le;
-    logic [RowW-1:0]    trk_row;
-    logic [TokenW-1:0]  trk_token;
+    logic [node_pkg::ExpertW-1:0] trk_le;
+    logic [node_pkg::RowW-1:0]    trk_row;
+    logic [node_pkg::TokenW-1:0]  trk_token;
     logic [3:0]         trk_pos;
     logic [7:0]         trk_bytes;
 
-    rx_store #(
-        .N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .RxStorePkts(RxStorePkts), .LocPkts(LocPkts), .RxResultPkts(RxResultPkts), .MaxExperts(MaxExperts),
-        .MaxLocalExperts(MaxLocalExperts), .RowsLog2(RowsLog2), .TokensLog2(TokensLog2), .Reds(Reds)
-    ) i_store (
+    rx_store #(.Cfg(Cfg), .LocPkts(LocPkts)) i_store (
         .clk_i, .rst_ni, .cfg_i, .emap_we_i, .emap_addr_i, .emap_data_i,
         .st_valid_i(st_valid), .st_last_i(st_last), .st_err_i(st_err), .st_data_i(st_data), .st_crd_o(st_crd),
         .res_push_i(res_push), .res_room_o(res_room), .res_crd_o(res_crd), .res_valid_o, .res_ready_i, .res_last_o, .res_bad_o, .res_data_o,
@@ -207,10 +189,7 @@ module rx_hub #(
     logic sweep_alloc, sweep_rows, sweep_tokens;
     assign sweep_busy_o = sweep_alloc || sweep_rows || sweep_tokens;
 
-    allocator #(
-        .N(N), .FlitBytes(FlitBytes), .AddrW(AddrW), .TokensLog2(TokensLog2), .RowsLog2(RowsLog2), .MaxLocalExperts(MaxLocalExperts),
-        .CacheEntries(CacheEntries)
-    ) i_alloc (
+    allocator #(.Cfg(Cfg)) i_alloc (
         .clk_i, .rst_ni, .cfg_i, .sweep_i, .sweep_busy_o(sweep_alloc),
         .req_valid_i(al_valid), .req_ready_o(al_ready), .req_le_i(al_le), .req_token_i(al_token), .req_alloc_i(al_alloc),
         .req_start_i(al_start), .req_retry_i(al_retry),
@@ -220,7 +199,7 @@ module rx_hub #(
         .hit_o, .miss_o, .idle_o(idle_o[2])
     );
 
-    row_tracker #(.N(N), .TokensLog2(TokensLog2), .RowsLog2(RowsLog2), .MaxLocalExperts(MaxLocalExperts)) i_rows (
+    row_tracker #(.Cfg(Cfg)) i_rows (
         .clk_i, .rst_ni, .go_i, .cfg_i, .sweep_i, .sweep_busy_o(sweep_rows),
         .trk_valid_i(trk_valid), .trk_le_i(trk_le), .trk_row_i(trk_row), .trk_token_i(trk_token), .trk_pos_i(trk_pos), .trk_bytes_i(trk_bytes),
         .exp_valid_i(cnt_valid_o), .exp_kind_i(cnt_kind_o), .exp_idx_i(cnt_idx_o), .exp_val_i(cnt_val_o), .exp_last_i(cnt_last_o),
@@ -230,7 +209,7 @@ module rx_hub #(
         .err_valid_o(err_valid_o[2]), .err_code_o(err_code_o[2]), .idle_o(idle_o[3])
     );
 
-    token_tracker #(.TokensLog2(TokensLog2), .N(N)) i_tokens (
+    token_tracker #(.Cfg(Cfg)) i_tokens (
         .clk_i, .rst_ni, .go_i, .cfg_i, .sweep_i, .sweep_busy_o(sweep_tokens), .arm_valid_i, .arm_ready_o, .arm_token_i, .arm_count_i,
         .own_valid_i, .own_ready_o, .own_token_i, .sig_valid_i(sig_valid), .sig_ready_o(sig_ready), .sig_token_i(sig_token),
         .rdy_valid_o, .rdy_ready_i, .rdy_token_o, .err_valid_o(err_valid_o[3]), .err_code_o(err_code_o[3]), .idle_o(idle_o[4])

@@ -5,11 +5,11 @@
 `default_nettype none
 
 module soc_bench (
-    input  wire logic        clk_i,
-    input  wire logic        rst_ni,
-    input  wire logic        fabric_rst_ni,
+    input  wire logic clk_i,
+    input  wire logic rst_ni,
+    input  wire logic fabric_rst_ni,
 
-    input  wire logic        as_cpu_i,     // the accesses of this master are taken for the CPU's
+    input  wire logic        as_cpu_i, // the accesses of this master are taken for the CPU's
     input  wire logic        m_req_i,
     input  wire logic        m_we_i,
     input  wire logic [31:0] m_addr_i,
@@ -45,7 +45,7 @@ module soc_bench (
     output logic [63:0]      rep_rdata_o,
     input  wire logic        taken_i,
 
-    input  wire logic        corrupt_i,    // what the CPU reads is 0, which is no instruction
+    input  wire logic corrupt_i, // what the CPU reads is 0, which is no instruction
 
     input  wire logic [31:0] count_i,
     input  wire logic        link_waiting_i,
@@ -57,7 +57,8 @@ module soc_bench (
     output logic             uart_tx_o,
     input  wire logic        uart_rx_i
 );
-    localparam int unsigned N = 2, F = 8, FW = 8 * F, MemBytesLog2 = 14;
+    localparam cfg_pkg::cfg_t Cfg = cfg_pkg::Default;
+    localparam int unsigned   N = Cfg.N, FW = Cfg.FlitW;
 
     logic              m_req [2], m_we [2], m_ack [2], s_req [2], s_ack [2], s_err [2], s_host, s_we;
     logic [31:0]       m_addr [2], m_wdata [2], s_rdata [2], s_addr, s_wdata;
@@ -95,13 +96,13 @@ module soc_bench (
         .s_req_o(s_req), .s_host_o(s_host), .s_we_o(s_we), .s_addr_o(s_addr), .s_wdata_o(s_wdata), .s_ack_i(s_ack), .s_rdata_i(s_rdata), .s_err_i(s_err)
     );
 
-    stream_mux #(.N(N), .FlitBytes(F)) i_mux (
+    stream_mux #(.Cfg(Cfg)) i_mux (
         .clk_i, .rst_ni, .hold_i(1'b0), .idle_o(ports_idle), .claim_i(claim), .valid_i(valid), .ready_o(ready), .we_i(we), .gpu_i(gpu), .addr_i(addr), .wdata_i(wdata),
         .rvalid_o(rvalid), .rdata_o, .host_valid_o(host_valid), .host_ready_i(host_ready), .host_we_o(host_we), .host_addr_o(host_addr),
         .host_wdata_o(host_wdata), .host_rvalid_i(host_rvalid), .host_rdata_i(host_rdata), .host_down_i(host_down), .lost_o(lost)
     );
 
-    soc #(.N(N), .FlitBytes(F), .MemBytesLog2(MemBytesLog2), .ClockMhz(0)) i_soc (
+    soc #(.Cfg(Cfg), .ClockMhz(0)) i_soc (
         .clk_i, .rst_ni, .bus_req_o(m_req[1]), .bus_we_o(m_we[1]), .bus_addr_o(m_addr[1]), .bus_wdata_o(m_wdata[1]), .bus_ack_i(m_ack[1]),
         .bus_rdata_i(m_rdata_o), .bus_err_i(m_err_o), .reg_req_i(s_req[1]), .reg_host_i(s_host && !as_cpu_i), .reg_we_i(s_we), .reg_addr_i(s_addr), .reg_wdata_i(s_wdata),
         .reg_ack_o(s_ack[1]), .reg_rdata_o(s_rdata[1]), .reg_err_o(s_err[1]), .mem_claim_o(claim[1]), .mem_valid_o(valid[1]), .mem_ready_i(ready[1]),
@@ -113,9 +114,7 @@ module soc_bench (
         .uart_tx_o, .uart_rx_i
     );
 
-    fabric #(
-        .N(N), .FlitBytes(F), .MemBytesLog2(MemBytesLog2), .RowsLog2(6), .TokensLog2(5), .MaxExperts(32), .MaxLocalExperts(4), .CacheEntries(64), .MaxLatency(8)
-    ) i_fabric (
+    fabric #(.Cfg(Cfg)) i_fabric (
         .clk_i, .rst_ni(rst_ni && fabric_rst_ni), .cfg_req_i(s_req[0]), .cfg_we_i(s_we), .cfg_addr_i(s_addr), .cfg_wdata_i(s_wdata), .cfg_ack_o(s_ack[0]),
         .cfg_rdata_o(s_rdata[0]), .cfg_err_o(s_err[0]), .host_valid_i(host_valid), .host_ready_o(host_ready), .host_we_i(host_we), .host_addr_i(host_addr),
         .host_wdata_i(host_wdata), .host_rvalid_o(host_rvalid), .host_rdata_o(host_rdata), .host_down_o(host_down),

@@ -5,43 +5,30 @@
 `default_nettype none
 
 module switch_bench #(
-    parameter int unsigned N = 4,
-    parameter int unsigned FlitBytes = 8,
-    parameter int unsigned StorePkts = 16,
-    parameter int unsigned CtrlPkts = 16,
-    parameter int unsigned OpenRows = 8,
-    parameter int unsigned PartPkts = 4,
-    parameter int unsigned RxStorePkts = 16,
-    parameter int unsigned RxResultPkts = 4,
-    parameter int unsigned RxCtrlPkts = 16,
-    parameter int unsigned MaxExperts = 64,
-    parameter bit          Guard = 1'b1,
-    parameter bit          Monitor = 1'b1,
-    parameter bit          PartGuest = 1'b0,
-    parameter int unsigned Window = (StorePkts < 16) ? StorePkts : 16,
-    localparam int unsigned Words = FlitBytes / 4
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    localparam int unsigned Words = Cfg.FlitBytes / 4
 ) (
-    input  wire logic        clk_i,
-    input  wire logic        rst_ni,
-    input  wire logic        go_i,
-    input  wire logic        run_i,
-    input  wire logic [1:0]  epoch_i,
-    input  wire logic [7:0]  latency_i,
+    input  wire logic       clk_i,
+    input  wire logic       rst_ni,
+    input  wire logic       go_i,
+    input  wire logic       run_i,
+    input  wire logic [1:0] epoch_i,
+    input  wire logic [7:0] latency_i,
 
-    input  wire logic        up_valid_i [N],
-    input  wire logic        up_last_i [N],
-    input  wire logic        up_err_i [N],
-    input  wire logic [1:0]  up_cls_i [N],
-    input  wire logic [31:0] up_data_i [N*Words],
-    output logic [3:0]       up_crd_o [N],
-    output logic [4:0]       up_crd_part_o [N],
+    input  wire logic        up_valid_i [Cfg.N],
+    input  wire logic        up_last_i [Cfg.N],
+    input  wire logic        up_err_i [Cfg.N],
+    input  wire logic [1:0]  up_cls_i [Cfg.N],
+    input  wire logic [31:0] up_data_i [Cfg.N*Words],
+    output logic [3:0]       up_crd_o [Cfg.N],
+    output logic [4:0]       up_crd_part_o [Cfg.N],
 
-    output logic             dn_valid_o [N],
-    output logic             dn_last_o [N],
-    output logic             dn_err_o [N],
-    output logic [1:0]       dn_cls_o [N],
-    output logic [31:0]      dn_data_o [N*Words],
-    input  wire logic [3:0]  dn_crd_i [N],
+    output logic            dn_valid_o [Cfg.N],
+    output logic            dn_last_o [Cfg.N],
+    output logic            dn_err_o [Cfg.N],
+    output logic [1:0]      dn_cls_o [Cfg.N],
+    output logic [31:0]     dn_data_o [Cfg.N*Words],
+    input  wire logic [3:0] dn_crd_i [Cfg.N],
 
     input  wire logic        emap_we_i,
     input  wire logic [11:0] emap_addr_i,
@@ -49,7 +36,7 @@ module switch_bench #(
     input  wire logic        group_we_i,
     input  wire logic [3:0]  group_addr_i,
     input  wire logic [31:0] group_data_i,
-    input  wire logic [31:0] partition_i [N],
+    input  wire logic [31:0] partition_i [Cfg.N],
     input  wire logic [7:0]  throttle_i,
     input  wire logic [4:0]  window_i,
     input  wire logic [7:0]  store_credits_i,
@@ -78,25 +65,25 @@ module switch_bench #(
     output logic [7:0]       err_code_o,
     output logic [4:0]       err_port_o,
 
-    output logic [31:0]      param_o [12]  // what the bench was built with
+    output logic [31:0] param_o [12] // what the bench was built with
 );
-    assign param_o = '{N, FlitBytes, StorePkts, CtrlPkts, OpenRows, PartPkts, RxStorePkts, RxResultPkts, RxCtrlPkts, MaxExperts, Window, 32'(PartGuest)};
+    assign param_o = '{Cfg.N, Cfg.FlitBytes, Cfg.StorePkts, Cfg.CtrlPkts, Cfg.OpenRows, Cfg.PartPkts, Cfg.RxStorePkts, Cfg.RxResultPkts, Cfg.RxCtrlPkts, Cfg.MaxExperts, Cfg.Window, 32'(Cfg.PartGuest)};
 
-    logic                   up_valid [N];
-    logic                   up_last [N];
-    logic                   up_err [N];
-    logic [1:0]             up_cls [N];
-    logic [8*FlitBytes-1:0] up_data [N];
-    logic [3:0]             up_crd [N];
-    logic [4:0]             up_crd_part [N];
-    logic                   dn_valid [N];
-    logic                   dn_last [N];
-    logic                   dn_err [N];
-    logic [1:0]             dn_cls [N];
-    logic [8*FlitBytes-1:0] dn_data [N];
-    logic [3:0]             dn_crd [N];
-    logic [N-1:0]           up_busy, dn_busy, down, flush;
-    logic [N-1:0][N-1:0]    partition;
+    logic                   up_valid [Cfg.N];
+    logic                   up_last [Cfg.N];
+    logic                   up_err [Cfg.N];
+    logic [1:0]             up_cls [Cfg.N];
+    logic [Cfg.FlitW-1:0] up_data [Cfg.N];
+    logic [3:0]             up_crd [Cfg.N];
+    logic [4:0]             up_crd_part [Cfg.N];
+    logic                   dn_valid [Cfg.N];
+    logic                   dn_last [Cfg.N];
+    logic                   dn_err [Cfg.N];
+    logic [1:0]             dn_cls [Cfg.N];
+    logic [Cfg.FlitW-1:0] dn_data [Cfg.N];
+    logic [3:0]             dn_crd [Cfg.N];
+    logic [Cfg.N-1:0]           up_busy, dn_busy, down, flush;
+    logic [Cfg.N-1:0][Cfg.N-1:0]    partition;
     logic [1:0]             epoch;
     logic [7:0]             latency, throttle, store_credits, part_credits;
     logic [4:0]             window, limit;
@@ -111,11 +98,11 @@ module switch_bench #(
         limit         <= limit_i;
         store_credits <= store_credits_i;
         part_credits  <= part_credits_i;
-        for (int unsigned p = 0; p < N; p++) partition[p] <= partition_i[p][N-1:0];
+        for (int unsigned p = 0; p < Cfg.N; p++) partition[p] <= partition_i[p][Cfg.N-1:0];
     end
 
-    for (genvar p = 0; p < N; p++) begin : gen_link
-        logic [8*FlitBytes-1:0] tx_data, rx_data;
+    for (genvar p = 0; p < Cfg.N; p++) begin : gen_link
+        logic [Cfg.FlitW-1:0] tx_data, rx_data;
         logic [4:0]             none;
 
         for (genvar w = 0; w < Words; w++) begin : gen_word
@@ -123,35 +110,32 @@ module switch_bench #(
             assign dn_data_o[Words*p + w] = rx_data[32*w +: 32];
         end
 
-        link #(.FlitBytes(FlitBytes), .MaxLatency(64), .NumPart(N)) i_up (
+        link #(.FlitBytes(Cfg.FlitBytes), .MaxLatency(64), .NumPart(Cfg.N)) i_up (
             .clk_i, .rst_ni, .latency_i(latency),
             .tx_valid_i(up_valid_i[p]), .tx_last_i(up_last_i[p]), .tx_err_i(up_err_i[p]), .tx_cls_i(up_cls_i[p]), .tx_data_i(tx_data),
             .rx_valid_o(up_valid[p]), .rx_last_o(up_last[p]), .rx_err_o(up_err[p]), .rx_cls_o(up_cls[p]), .rx_data_o(up_data[p]),
             .crd_i(up_crd[p]), .crd_part_i(up_crd_part[p]), .crd_o(up_crd_o[p]), .crd_part_o(up_crd_part_o[p]), .busy_o(up_busy[p])
         );
-        link #(.FlitBytes(FlitBytes), .MaxLatency(64), .NumPart(1)) i_down (
+        link #(.FlitBytes(Cfg.FlitBytes), .MaxLatency(64), .NumPart(1)) i_down (
             .clk_i, .rst_ni, .latency_i(latency),
             .tx_valid_i(dn_valid[p]), .tx_last_i(dn_last[p]), .tx_err_i(dn_err[p]), .tx_cls_i(dn_cls[p]), .tx_data_i(dn_data[p]),
             .rx_valid_o(dn_valid_o[p]), .rx_last_o(dn_last_o[p]), .rx_err_o(dn_err_o[p]), .rx_cls_o(dn_cls_o[p]), .rx_data_o(rx_data),
             .crd_i(dn_crd_i[p]), .crd_part_i('0), .crd_o(dn_crd[p]), .crd_part_o(none), .busy_o(dn_busy[p])
         );
         wire unused_none = ^none;
-        if (N < 32) begin : gen_unused
-            wire unused_bits = ^partition_i[p][31:N];
+        if (Cfg.N < 32) begin : gen_unused
+            wire unused_bits = ^partition_i[p][31:Cfg.N];
         end
     end
 
-    switch_top #(
-        .N(N), .FlitBytes(FlitBytes), .StorePkts(StorePkts), .CtrlPkts(CtrlPkts), .OpenRows(OpenRows), .PartPkts(PartPkts), .PartGuest(PartGuest),
-        .MaxExperts(MaxExperts), .Window(Window), .Monitor(Monitor), .Guard(Guard), .Groups(16), .RxStorePkts(RxStorePkts), .RxResultPkts(RxResultPkts), .RxCtrlPkts(RxCtrlPkts)
-    ) i_switch (
+    switch_top #(.Cfg(Cfg)) i_switch (
         .clk_i, .rst_ni, .go_i, .run_i, .epoch_i(epoch),
         .up_valid_i(up_valid), .up_last_i(up_last), .up_err_i(up_err), .up_cls_i(up_cls), .up_data_i(up_data),
         .up_crd_o(up_crd), .up_crd_part_o(up_crd_part),
         .dn_valid_o(dn_valid), .dn_last_o(dn_last), .dn_err_o(dn_err), .dn_cls_o(dn_cls), .dn_data_o(dn_data), .dn_crd_i(dn_crd),
         .emap_we_i, .emap_addr_i, .emap_data_i, .group_we_i, .group_addr_i, .group_data_i, .partition_i(partition),
         .throttle_i(throttle), .store_credits_i(store_credits), .part_credits_i(part_credits), .window_i(window),
-        .limit_i(limit), .enable_i(enable_i[N-1:0]), .disable_i(disable_i[N-1:0]), .quiet_i(~up_busy & ~dn_busy), .down_o(down), .flush_o(flush),
+        .limit_i(limit), .enable_i(enable_i[Cfg.N-1:0]), .disable_i(disable_i[Cfg.N-1:0]), .quiet_i(~up_busy & ~dn_busy), .down_o(down), .flush_o(flush),
         .idle_o, .cnt_port_i, .cnt_idx_i, .cnt_data_o,
         .mon_interval_i, .mon_classes_i, .mon_samples_o, .mon_read_i, .mon_port_i, .mon_series_i, .mon_word_i, .mon_data_o, .err_valid_o, .err_code_o(err_code), .err_port_o
     );
@@ -159,8 +143,8 @@ module switch_bench #(
     assign err_code_o   = err_code;
     assign down_o       = 32'(down);
     assign flush_o      = 32'(flush);
-    if (N < 32) begin : gen_unused_ports
-        wire unused_ports = &{1'b0, enable_i[31:N], disable_i[31:N]};
+    if (Cfg.N < 32) begin : gen_unused_ports
+        wire unused_ports = &{1'b0, enable_i[31:Cfg.N], disable_i[31:Cfg.N]};
     end
     assign links_idle_o = up_busy == '0 && dn_busy == '0;
 endmodule

@@ -5,136 +5,110 @@
 `default_nettype none
 
 module switch_output #(
-    parameter int unsigned N = 4,
-    parameter int unsigned FlitBytes = 8,
-    parameter int unsigned StorePkts = 16,
-    parameter int unsigned CtrlPkts = 16,
-    parameter int unsigned OpenRows = 8,
-    parameter int unsigned PartPkts = 4,
-    parameter int unsigned RxStorePkts = 16,
-    parameter int unsigned RxResultPkts = 4,
-    parameter int unsigned RxCtrlPkts = 16,
-    parameter int unsigned Window = 16,
-    parameter int unsigned StampW = 8,
-    parameter bit          Guest = 1'b1,
-    localparam int unsigned I      = N - 1,
-    localparam bit          Late   = Guest && FlitBytes == 8,
-    localparam int unsigned FW     = 8 * FlitBytes,
-    localparam int unsigned Lanes  = FlitBytes / 2,
-    localparam int unsigned OffW   = $clog2(128 / FlitBytes),
-    localparam int unsigned WordW  = FW + 1 + 32'(Guest),
-    localparam int unsigned SeqW   = $clog2(StorePkts) + 1,
-    localparam int unsigned StoreW = $clog2(RxStorePkts + 1),
-    localparam int unsigned PartW  = $clog2(RxResultPkts + 1),
-    localparam int unsigned Most   = (StorePkts > CtrlPkts) ? StorePkts : CtrlPkts,
-    localparam int unsigned SlotW  = (Most > 1) ? $clog2(Most) : 1,
-    localparam int unsigned DescW  = SlotW + 6 + OffW + StampW,
-    localparam int unsigned AddrW  = OffW + ((PartPkts > 1) ? $clog2(PartPkts) : 1),
-    localparam int unsigned GuestW = OffW + SlotW - 2
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    localparam int unsigned AddrW = Cfg.PayW + ((Cfg.PartPkts > 1) ? $clog2(Cfg.PartPkts) : 1)
 ) (
-    input  wire logic              clk_i,
-    input  wire logic              rst_ni,
-    input  wire logic              go_i,
-    input  wire logic [1:0]        epoch_i,
-    input  wire logic              hold_i,
-    input  wire logic              down_i,
-    input  wire logic [StoreW-1:0] store_limit_i,
-    input  wire logic [PartW-1:0]  part_limit_i,
-    input  wire logic [SeqW-1:0]   window_limit_i,
+    input  wire logic                  clk_i,
+    input  wire logic                  rst_ni,
+    input  wire logic                  go_i,
+    input  wire logic [1:0]            epoch_i,
+    input  wire logic                  hold_i,
+    input  wire logic                  down_i,
+    input  wire logic [Cfg.StoreW-1:0] store_limit_i,
+    input  wire logic [Cfg.PartW-1:0]  part_limit_i,
+    input  wire logic [Cfg.SeqW-1:0]   window_limit_i,
 
     // inputs, see voq and window
-    input  wire logic [I-1:0]      wr_valid_i,
-    input  wire logic [1:0]        wr_region_i [I],
-    input  wire logic [OffW:0]     wr_line_i [I],
-    input  wire logic [Lanes-1:0]  wr_lane_i [I],
-    input  wire logic [WordW-1:0]  wr_data_i [I],
-    input  wire logic [I-1:0]      desc_we_i,
-    input  wire logic [I-1:0]      desc_dyn_i,
-    input  wire logic [3:0]        desc_more_i [I],
-    input  wire logic [I-1:0]      desc_pay_i,
-    input  wire logic [OffW-1:0]   desc_len_i [I],
-    input  wire logic [StampW-1:0] stamp_i [I],
-    input  wire logic [I-1:0]      push_i,
-    input  wire logic [I-1:0]      scarce_i,
-    input  wire logic [I-1:0]      arrive_i,
-    input  wire logic [I-1:0]      issue_i,
-    output logic [I-1:0]           room_o,
-    output logic [I-1:0]           may_o,
-    output logic [N-1:0]           free_ctrl_o,
-    input  wire logic [I-1:0]      part_come_i,
-    input  wire logic [I-1:0]      part_we_i,
-    input  wire logic [OffW-1:0]   part_idx_i [I],
-    input  wire logic [FW+1:0]     part_data_i [I],
-    output logic [I-1:0]           part_full_o,
+    input  wire logic [Cfg.Others-1:0] wr_valid_i,
+    input  wire logic [1:0]            wr_region_i [Cfg.Others],
+    input  wire logic [Cfg.PayW:0]     wr_line_i [Cfg.Others],
+    input  wire logic [Cfg.Lanes-1:0]  wr_lane_i [Cfg.Others],
+    input  wire logic [Cfg.WordW-1:0]  wr_data_i [Cfg.Others],
+    input  wire logic [Cfg.Others-1:0] desc_we_i,
+    input  wire logic [Cfg.Others-1:0] desc_dyn_i,
+    input  wire logic [3:0]            desc_more_i [Cfg.Others],
+    input  wire logic [Cfg.Others-1:0] desc_pay_i,
+    input  wire logic [Cfg.PayW-1:0]   desc_len_i [Cfg.Others],
+    input  wire logic [Cfg.StampW-1:0] stamp_i [Cfg.Others],
+    input  wire logic [Cfg.Others-1:0] push_i,
+    input  wire logic [Cfg.Others-1:0] scarce_i,
+    input  wire logic [Cfg.Others-1:0] arrive_i,
+    input  wire logic [Cfg.Others-1:0] issue_i,
+    output logic [Cfg.Others-1:0]      room_o,
+    output logic [Cfg.Others-1:0]      may_o,
+    output logic [Cfg.N-1:0]           free_ctrl_o,
+    input  wire logic [Cfg.Others-1:0] part_come_i,
+    input  wire logic [Cfg.Others-1:0] part_we_i,
+    input  wire logic [Cfg.PayW-1:0]   part_idx_i [Cfg.Others],
+    input  wire logic [Cfg.FlitW+1:0]  part_data_i [Cfg.Others],
+    output logic [Cfg.Others-1:0]      part_full_o,
 
     // the join
-    output logic [I-1:0]           q_has_o,
-    input  wire logic [I-1:0]      q_want_i,
-    output logic [I-1:0]           q_may_o,
-    input  wire logic [I-1:0]      q_re_i,
-    input  wire logic [OffW-1:0]   q_idx_i,
-    input  wire logic [I-1:0]      q_done_i,
-    output logic [FW+1:0]          q_term_o,
-    input  wire logic              res_valid_i,
-    input  wire logic [6:0]        res_len_i,
-    input  wire logic              res_poison_i,
-    input  wire logic [StampW-1:0] res_stamp_i,
-    output logic                   res_start_o,
-    output logic                   res_read_o,
-    output logic                   res_first_o,
-    output logic                   res_last_o,
-    input  wire logic [FW-1:0]     res_data_i,
-    input  wire logic              res_err_i,
+    output logic [Cfg.Others-1:0]      q_has_o,
+    input  wire logic [Cfg.Others-1:0] q_want_i,
+    output logic [Cfg.Others-1:0]      q_may_o,
+    input  wire logic [Cfg.Others-1:0] q_re_i,
+    input  wire logic [Cfg.PayW-1:0]   q_idx_i,
+    input  wire logic [Cfg.Others-1:0] q_done_i,
+    output logic [Cfg.FlitW+1:0]       q_term_o,
+    input  wire logic                  res_valid_i,
+    input  wire logic [6:0]            res_len_i,
+    input  wire logic                  res_poison_i,
+    input  wire logic [Cfg.StampW-1:0] res_stamp_i,
+    output logic                       res_start_o,
+    output logic                       res_read_o,
+    output logic                       res_first_o,
+    output logic                       res_last_o,
+    input  wire logic [Cfg.FlitW-1:0]  res_data_i,
+    input  wire logic                  res_err_i,
 
-    input  wire logic              error_valid_i,
-    input  wire logic [7:0]        error_code_i,
-    output logic                   error_sent_o,
+    input  wire logic       error_valid_i,
+    input  wire logic [7:0] error_code_i,
+    output logic            error_sent_o,
 
-    output logic                   dn_valid_o,
-    output logic                   dn_last_o,
-    output logic                   dn_err_o,
-    output logic [1:0]             dn_cls_o,
-    output logic [FW-1:0]          dn_data_o,
-    input  wire logic [3:0]        dn_crd_i,
-    output logic                   wait_turn_o,
-    output logic                   wait_credit_o,
-    output logic [2:0]             starved_o,
-    output logic                   discard_o,
-    output logic                   leave_o,
-    output logic [StampW-1:0]      leave_stamp_o,
-    output logic [I-1:0]           windows_idle_o,
-    output logic                   idle_o
+    output logic                  dn_valid_o,
+    output logic                  dn_last_o,
+    output logic                  dn_err_o,
+    output logic [1:0]            dn_cls_o,
+    output logic [Cfg.FlitW-1:0]  dn_data_o,
+    input  wire logic [3:0]       dn_crd_i,
+    output logic                  wait_turn_o,
+    output logic                  wait_credit_o,
+    output logic [2:0]            starved_o,
+    output logic                  discard_o,
+    output logic                  leave_o,
+    output logic [Cfg.StampW-1:0] leave_stamp_o,
+    output logic [Cfg.Others-1:0] windows_idle_o,
+    output logic                  idle_o
 );
-    logic [I-1:0]     has_ctrl, has_req, has_store, urgent, here, sent, claimed;
-    logic [N-1:0]     pop_n, re_n, free_store_n, sent_n, able_n;
+    logic [Cfg.Others-1:0]     has_ctrl, has_req, has_store, urgent, here, sent, claimed;
+    logic [Cfg.N-1:0]     pop_n, re_n, free_store_n, sent_n, able_n;
     logic [1:0]       cls;
     logic             open;
-    logic [OffW:0]    rd_line;
-    logic [SlotW-1:0] rd_slot;
+    logic [Cfg.PayW:0]    rd_line;
+    logic [Cfg.SlotW-1:0] rd_slot;
 
-    assign sent = sent_n[N-1:1];
+    assign sent = sent_n[Cfg.N-1:1];
 
-    for (genvar i = 0; i < I; i++) begin : gen_in
-        logic [SeqW-1:0]   seq, oldest;
-        logic [DescW-1:0]  desc, desc_or;
-        logic [FW:0]       rdata, rdata_or;
-        logic [FW+1:0]     term, term_or, own_term;
-        logic [WordW-1:0]  guest_term;
+    for (genvar i = 0; i < Cfg.Others; i++) begin : gen_in
+        logic [Cfg.SeqW-1:0]   seq, oldest;
+        logic [Cfg.DescW-1:0]  desc, desc_or;
+        logic [Cfg.FlitW:0]       rdata, rdata_or;
+        logic [Cfg.FlitW+1:0]     term, term_or, own_term;
+        logic [Cfg.WordW-1:0]  guest_term;
         logic [AddrW-1:0]  waddr, raddr;
 
-        if (Window != 0) begin : gen_window
-            window #(.StorePkts(StorePkts)) i_window (
+        if (Cfg.Window != 0) begin : gen_window
+            window #(.Cfg(Cfg)) i_window (
                 .clk_i, .rst_ni, .limited_i(window_limit_i != '0), .push_i(arrive_i[i] && push_i[i]), .drop_i(arrive_i[i] && !push_i[i]),
                 .issue_i(issue_i[i]), .here_i(here[i]), .seq_o(seq), .oldest_o(oldest), .may_o(may_o[i]), .idle_o(windows_idle_o[i])
             );
         end else begin : gen_no_window
-            assign {seq, oldest, may_o[i], windows_idle_o[i]} = (2*SeqW + 2)'(3);
+            assign {seq, oldest, may_o[i], windows_idle_o[i]} = (2*Cfg.SeqW + 2)'(3);
             wire unused_here = &{1'b0, here[i]};
         end
 
-        voq #(
-            .FlitBytes(FlitBytes), .StorePkts(StorePkts), .CtrlPkts(CtrlPkts), .OpenRows(OpenRows), .SlotW(SlotW), .Window(Window), .StampW(StampW), .Guest(Guest), .Late(Late)
-        ) i_voq (
+        voq #(.Cfg(Cfg)) i_voq (
             .clk_i, .rst_ni,
             .wr_valid_i(wr_valid_i[i]), .wr_region_i(wr_region_i[i]), .wr_line_i(wr_line_i[i]), .wr_lane_i(wr_lane_i[i]), .wr_data_i(wr_data_i[i]),
             .desc_we_i(desc_we_i[i]), .desc_dyn_i(desc_dyn_i[i]), .desc_more_i(desc_more_i[i]), .desc_pay_i(desc_pay_i[i]), .desc_len_i(desc_len_i[i]), .stamp_i(stamp_i[i]), .push_i(push_i[i]),
@@ -142,29 +116,29 @@ module switch_output #(
             .arrive_i(arrive_i[i]), .issue_i(issue_i[i]), .room_o(room_o[i]),
             .has_o({has_req[i], has_store[i], has_ctrl[i]}), .pop_i(pop_n[i+1]), .cls_i(cls), .desc_o(desc), .free_i(free_store_n[i+1]),
             .re_i(re_n[i+1]), .rd_line_i(rd_line), .rd_slot_i(rd_slot), .rdata_o(rdata),
-            .guest_we_i(Guest && part_we_i[i]), .guest_waddr_i(GuestW'(waddr)), .guest_re_i(Guest && q_re_i[i]), .guest_raddr_i(GuestW'(raddr)), .guest_rdata_o(guest_term)
+            .guest_we_i(Cfg.PartGuest && part_we_i[i]), .guest_waddr_i(Cfg.GuestW'(waddr)), .guest_re_i(Cfg.PartGuest && q_re_i[i]), .guest_raddr_i(Cfg.GuestW'(raddr)), .guest_rdata_o(guest_term)
         );
 
-        part_queue #(.FlitBytes(FlitBytes), .PartPkts(PartPkts), .Guest(Guest)) i_part (
+        part_queue #(.Cfg(Cfg)) i_part (
             .clk_i, .rst_ni,
             .come_i(part_come_i[i]), .we_i(part_we_i[i]), .widx_i(part_idx_i[i]), .wdata_i(part_data_i[i]), .full_o(part_full_o[i]),
             .has_o(q_has_o[i]), .re_i(q_re_i[i]), .ridx_i(q_idx_i), .done_i(q_done_i[i]), .rdata_o(own_term), .waddr_o(waddr), .raddr_o(raddr)
         );
 
-        assign term = Guest ? (FW+2)'(guest_term) : own_term;
+        assign term = Cfg.PartGuest ? (Cfg.FlitW+2)'(guest_term) : own_term;
         if (i == 0) begin : gen_first
-            assign {desc_or, rdata_or, term_or} = {desc & {DescW{pop_n[i+1]}}, rdata, term};
+            assign {desc_or, rdata_or, term_or} = {desc & {Cfg.DescW{pop_n[i+1]}}, rdata, term};
         end else begin : gen_next
-            assign {desc_or, rdata_or, term_or} = {(desc & {DescW{pop_n[i+1]}}) | gen_in[i-1].desc_or, rdata | gen_in[i-1].rdata_or, term | gen_in[i-1].term_or};
+            assign {desc_or, rdata_or, term_or} = {(desc & {Cfg.DescW{pop_n[i+1]}}) | gen_in[i-1].desc_or, rdata | gen_in[i-1].rdata_or, term | gen_in[i-1].term_or};
         end
         wire unused_part = &{1'b0, own_term, guest_term, waddr, raddr};
     end
-    assign q_term_o = gen_in[I-1].term_or;
+    assign q_term_o = gen_in[Cfg.Others-1].term_or;
 
-    if (Guest) begin : gen_turns
-        read_turns #(.Inputs(I)) i_turns (
+    if (Cfg.PartGuest) begin : gen_turns
+        read_turns #(.Cfg(Cfg)) i_turns (
             .clk_i, .rst_ni, .want_i(q_want_i), .read_i(q_re_i), .done_i(q_done_i), .may_o(q_may_o),
-            .open_i(open), .able_i(able_n[N-1:1]), .pop_i(pop_n[N-1:1]), .reads_i(re_n[N-1:1]), .claimed_o(claimed)
+            .open_i(open), .able_i(able_n[Cfg.N-1:1]), .pop_i(pop_n[Cfg.N-1:1]), .reads_i(re_n[Cfg.N-1:1]), .claimed_o(claimed)
         );
     end else begin : gen_no_turns
         assign q_may_o = '1;
@@ -172,13 +146,11 @@ module switch_output #(
         wire unused_turns = &{1'b0, q_want_i, open};
     end
 
-    egress #(
-        .N(N), .FlitBytes(FlitBytes), .SlotW(SlotW), .RxStorePkts(RxStorePkts), .RxResultPkts(RxResultPkts), .RxCtrlPkts(RxCtrlPkts), .Window(Window), .StampW(StampW)
-    ) i_egress (
+    egress #(.Cfg(Cfg)) i_egress (
         .clk_i, .rst_ni, .port_i('0), .go_i, .epoch_i, .hold_i, .down_i, .store_limit_i, .part_limit_i,
         .has_ctrl_i({has_ctrl, 1'b0}), .has_req_i({has_req, 1'b0}), .has_store_i({has_store, 1'b0}), .urgent_i({urgent, 1'b0}), .claimed_i({claimed, 1'b0}),
         .open_o(open), .able_o(able_n), .cls_o(cls), .pop_o(pop_n),
-        .desc_i(gen_in[I-1].desc_or), .re_o(re_n), .rd_line_o(rd_line), .rd_slot_o(rd_slot), .rdata_i(gen_in[I-1].rdata_or),
+        .desc_i(gen_in[Cfg.Others-1].desc_or), .re_o(re_n), .rd_line_o(rd_line), .rd_slot_o(rd_slot), .rdata_i(gen_in[Cfg.Others-1].rdata_or),
         .free_ctrl_o, .free_store_o(free_store_n), .sent_o(sent_n),
         .res_valid_i, .res_len_i, .res_poison_i, .res_stamp_i, .res_start_o, .res_read_o, .res_first_o, .res_last_o, .res_data_i, .res_err_i,
         .error_valid_i, .error_code_i, .error_sent_o,

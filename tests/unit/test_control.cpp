@@ -13,7 +13,7 @@
 
 using namespace tb;
 
-static const unsigned N = PARAM_N, F = PARAM_FlitBytes, MEM = F << PARAM_AddrW;
+static const unsigned N = PARAM_N, F = PARAM_FlitBytes, MEM = 1u << PARAM_MemBytesLog2;
 static const unsigned EXPERTS = PARAM_MaxExperts, MAX_LOCAL = PARAM_MaxLocalExperts;
 static const uint32_t MAX_COUNT = (2u << PARAM_TokensLog2) - 1; // of a copy count
 

@@ -11,6 +11,7 @@
 #include "bench/packet.h"
 
 #include "errors.h"
+#include "map.h"
 
 #include <algorithm>
 #include <array>
@@ -23,9 +24,9 @@ constexpr unsigned N = PARAM_N, I = N - 1, F = PARAM_FlitBytes, LANES = F / 2, H
                    TF = (30 + F - 1) / F, PF = 128 / F, ALL_LANES = (1u << LANES) - 1;
 constexpr unsigned STORE_PKTS = PARAM_StorePkts, CTRL_PKTS = PARAM_CtrlPkts,
                    OPEN_ROWS = PARAM_OpenRows, PART_PKTS = PARAM_PartPkts, WINDOW = PARAM_Window,
-                   STAMP_W = PARAM_StampW;
+                   STAMP_W = MW_MONITOR_STAMP_BITS;
 constexpr unsigned STAMPS = (1u << STAMP_W) - 1;
-constexpr bool GUEST = PARAM_Guest, LATE = GUEST && F == 8;
+constexpr bool GUEST = PARAM_PartGuest, LATE = GUEST && F == 8;
 using tb::log2_up;
 constexpr unsigned
     MOST = std::max(STORE_PKTS, CTRL_PKTS),
@@ -908,7 +909,7 @@ class output : public tb::model<Vswitch_output> {
 #endif
 
     // ---- read_turns ----
-#if PARAM_Guest
+#if PARAM_PartGuest
     unsigned claims = 0, owes = 0;
     void read_turns()
     {
@@ -946,6 +947,6 @@ MODULE(part_queue)
 #if PARAM_Window
 MODULE(window)
 #endif
-#if PARAM_Guest
+#if PARAM_PartGuest
 MODULE(read_turns)
 #endif

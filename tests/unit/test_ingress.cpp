@@ -9,6 +9,8 @@
 #include "bench/dut.h"
 #include "switch_rules.h"
 
+#include "map.h"
+
 #include <algorithm>
 #include <deque>
 #include <memory>
@@ -17,8 +19,9 @@ namespace {
 constexpr unsigned N = PARAM_N, F = PARAM_FlitBytes, LANES = F / 2, HF = 16 / F,
                    TF = (30 + F - 1) / F, PF = 128 / F;
 constexpr unsigned STORE_PKTS = PARAM_StorePkts, CTRL_PKTS = PARAM_CtrlPkts,
-                   OPEN_ROWS = PARAM_OpenRows, STAMP_W = PARAM_StampW, EXPERTS = PARAM_MaxExperts;
-constexpr bool GUEST = PARAM_PartGuest, LATE = PARAM_Late;
+                   OPEN_ROWS = PARAM_OpenRows, STAMP_W = MW_MONITOR_STAMP_BITS,
+                   EXPERTS = PARAM_MaxExperts;
+constexpr bool GUEST = PARAM_PartGuest, LATE = GUEST && F == 8;
 constexpr unsigned ALL = (1u << N) - 1, STAMPS = (1u << STAMP_W) - 1;
 using tb::bit;
 using tb::bytes;

@@ -682,8 +682,8 @@ TEST(static_groups)
             for (unsigned t = 0; t < 6 && q != s.port; t++) {
                 bool bad = t == 3;
                 unsigned n = F * (1 + b.below(s.row_bytes / F));
-                uint64_t at = YD + F * b.below(1000) +
-                              (bad ? (b.percent(50) ? 2 : 1ull << (PARAM_AddrW + 4)) : 0);
+                uint64_t at =
+                    YD + F * b.below(1000) + (bad ? (b.percent(50) ? 2 : uint64_t{MEM}) : 0);
                 reduction_kind kind = random_kind(b.rng);
                 if (bad && b.percent(30)) { // a type or operator that does not exist
                     at = YD;

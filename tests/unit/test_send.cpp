@@ -17,7 +17,7 @@
 
 using namespace tb;
 
-static const unsigned N = PARAM_N, F = PARAM_FlitBytes, MEM = F << PARAM_AddrW,
+static const unsigned N = PARAM_N, F = PARAM_FlitBytes, MEM = 1u << PARAM_MemBytesLog2,
                       EXPERTS = PARAM_MaxExperts;
 
 struct pace {

@@ -16,7 +16,7 @@ using namespace tb;
 static const unsigned N = PARAM_N, F = PARAM_FlitBytes, PORT = 1, LE = 8, EXPERTS = 64, WINDOW = 8,
                       HF = 16 / F;
 static const unsigned ROW_SHIFT = 10, ROW = 640, TOKEN_SHIFT = 5;
-static const uint64_t MEM = static_cast<uint64_t>(F) << PARAM_AddrW;
+static const uint64_t MEM = 1ull << PARAM_MemBytesLog2;
 static const unsigned STRANGER = N; // first number that is no port's
 
 struct serve : model<Vreduce_serve> {

@@ -3,7 +3,7 @@
 #   UNIT += NAME
 #   UNIT_SRCS_NAME   := SystemVerilog files, packages first (modules below rtl/ are found by their name when left out)
 #   UNIT_TOP_NAME    := top module, default NAME (the test includes "V<top>.h")
-#   UNIT_PARAMS_NAME := parameters of the top, as N=4 FlitBytes=8
+#   UNIT_PARAMS_NAME := settings of cfg_pkg.sv and parameters of the top, as N=4 FlitBytes=8
 #   UNIT_TEST_NAME   := the test, default tests/unit/test_NAME.cpp
 #   UNIT_C_NAME      := further sources to link: C++ files, C files such as host-tools/golden.c
 #   UNIT_FLAGS_NAME  := further flags of Verilator
@@ -49,7 +49,7 @@ define unit_program
 $(4)/V$(2).mk: $(5) | $$(RTL_PKGS) $$(REG_SV) $$(DEV_REG_SV) $(B)/.setup
 	@mkdir -p $$(@D)
 	$$(call say,VERILATE,$(4:$(B)/%=%))
-	$$(Q)$$(VERILATOR) --cc --quiet --prefix V$(2) --top-module $(2) $$(addprefix -G,$$(UNIT_PARAMS_$(1))) -O3 --x-assign unique --x-initial unique --assert \
+	$$(Q)$$(VERILATOR) --cc --quiet --prefix V$(2) --top-module $(2) $$(call cfg,$$(UNIT_PARAMS_$(1))) -O3 --x-assign unique --x-initial unique --assert \
 	    $(6) $$(UNIT_FLAGS_$(1)) $$(filter-out $(5),$$(RTL_PKGS)) $(5) --Mdir $$(@D) -CFLAGS -fPIC
 	$$(call verilator_deps,$$@)
 	@touch $$@

@@ -13,11 +13,25 @@ module prove_allocator #(
     localparam int unsigned RowW    = node_pkg::RowW,
     localparam int unsigned ExpertW = node_pkg::ExpertW
 ) (
-    input wire logic            clk_i, start_i, retry_i, rd_ready_i, wr_ready_i, answer_i,
-    input wire logic [1:0]      valid_i,
-    input wire logic [1:0][1:0] token_i
+    input  wire logic            clk_i, start_i, retry_i, rd_ready_i, wr_ready_i, answer_i,
+    input  wire logic [1:0]                                                       valid_i,
+    input  wire logic [1:0][1:0]                                                  token_i
 );
     localparam int unsigned Tokens = 4, Misses = 2, RowsLog2 = 2;
+    function automatic cfg_pkg::cfg_t cfg();
+        cfg_pkg::cfg_t c;
+        c = cfg_pkg::usual();
+        c.N = 2;
+        c.FlitBytes = 8;
+        c.MemBytesLog2 = 8;
+        c.RowsLog2 = RowsLog2;
+        c.TokensLog2 = 4;
+        c.MaxLocalExperts = 1;
+        c.CacheEntries = 16;
+        return cfg_pkg::derived(c);
+    endfunction
+    localparam cfg_pkg::cfg_t Cfg = cfg();
+
     localparam logic [1:0]  Epoch = 2'd1;
 
     logic                rst_n, sweep_busy, miss, err, fill, busy, rd_valid, wr_valid, rd_answer, hit_pulse, miss_pulse, idle, started_q, swept_q;
@@ -56,7 +70,7 @@ module prove_allocator #(
         started_q <= rst_n && (started_q || !Sweep || (swept_q && !sweep_busy));
     end
 
-    allocator #(.N(2), .FlitBytes(8), .AddrW(5), .TokensLog2(4), .RowsLog2(RowsLog2), .MaxLocalExperts(1), .CacheEntries(16), .Misses(Misses)) i_dut (
+    allocator #(.Cfg(Cfg), .Misses(Misses)) i_dut (
         .clk_i, .rst_ni(rst_n), .cfg_i(cfg), .sweep_i(Sweep && rst_n && !swept_q), .sweep_busy_o(sweep_busy),
         .req_valid_i(req_valid), .req_ready_o(req_ready), .req_le_i(req_le), .req_token_i(req_token), .req_alloc_i(req_alloc), .req_start_i(start_i), .req_retry_i(retry_i),
         .resp_valid_o(resp_valid), .resp_row_o(row), .resp_miss_o(miss), .resp_err_o(err), .fill_o(fill), .busy_o(busy),

@@ -7,9 +7,19 @@ module prove_credit_gate #(
     parameter int unsigned HeadFlits = 1,
     localparam int unsigned Pkts = 2
 ) (
-    input wire logic       clk_i, valid_i, last_i, err_i, brim_i,
-    input wire logic [1:0] cls_i, crd_i      // crd_i: {STORE, CTRL}
+    input  wire logic       clk_i, valid_i, last_i, err_i, brim_i,
+    input  wire logic [1:0] cls_i,                         crd_i // crd_i: {STORE, CTRL}
 );
+    function automatic cfg_pkg::cfg_t cfg();
+        cfg_pkg::cfg_t c;
+        c = cfg_pkg::usual();
+        c.FlitBytes = 16 / HeadFlits;
+        c.StorePkts = Pkts;
+        c.CtrlPkts = Pkts;
+        return cfg_pkg::derived(c);
+    endfunction
+    localparam cfg_pkg::cfg_t Cfg = cfg();
+
     import packet_pkg::*;
 
     logic rst_n, first, second, enters, last, err, scarce;
@@ -19,7 +29,7 @@ module prove_credit_gate #(
     logic begins, open, cut, went_q;         // went_q: a flit has entered since the queue came to its brim
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
-    credit_gate #(.HeadFlits(HeadFlits), .StorePkts(Pkts), .CtrlPkts(Pkts)) i_dut (
+    credit_gate #(.Cfg(Cfg)) i_dut (
         .clk_i, .rst_ni(rst_n), .valid_i, .last_i, .cls_i, .err_i, .crd_i, .brim_i,
         .first_o(first), .second_o(second), .enters_o(enters), .last_o(last), .err_o(err), .code_o(code), .scarce_o(scarce)
     );

@@ -4,11 +4,20 @@
 module prove_credit_return #(
     parameter int unsigned N = 3
 ) (
-    input wire logic         clk_i, drop_i,
-    input wire logic [N-1:0] room_i, free_i, done_i,
-    input wire logic [N-1:0] one_i      // the requester that is followed
+    input  wire logic         clk_i,          drop_i,
+    input  wire logic [N-1:0] room_i, free_i, done_i,
+    input  wire logic [N-1:0]                 one_i // the requester that is followed
 );
     localparam int unsigned CtrlPkts = 4;
+    function automatic cfg_pkg::cfg_t cfg();
+        cfg_pkg::cfg_t c;
+        c = cfg_pkg::usual();
+        c.N = N;
+        c.CtrlPkts = CtrlPkts;
+        return cfg_pkg::derived(c);
+    endfunction
+    localparam cfg_pkg::cfg_t Cfg = cfg();
+
     logic         rst_n, idle;
     logic [N-1:0] hold, one_q, named;
     logic [3:0]   crd;
@@ -17,7 +26,7 @@ module prove_credit_return #(
     logic         waits_q;              // a credit of the followed requester has not been returned
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
-    credit_return #(.N(N), .CtrlPkts(CtrlPkts)) i_dut (
+    credit_return #(.Cfg(Cfg)) i_dut (
         .clk_i, .rst_ni(rst_n), .room_i, .ctrl_free_i(free_i), .ctrl_drop_i(drop_i), .part_done_i(done_i), .part_hold_o(hold),
         .crd_o(crd), .crd_part_o(part), .idle_o(idle)
     );

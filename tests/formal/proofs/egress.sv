@@ -9,14 +9,31 @@ module prove_egress #(
     localparam int unsigned OffW = $clog2(128 / FlitBytes),
     localparam int unsigned HF = 16 / FlitBytes
 ) (
-    input wire logic           clk_i, hold_i, down_i, res_valid_i, error_valid_i, dyn_i, pay_i,
-    input wire logic [1:0]     store_limit_i, part_limit_i,
-    input wire logic [N-1:0]   has_ctrl_i, has_req_i, has_store_i, urgent_i, claimed_i,
-    input wire logic [3:0]     more_i, crd_i,
-    input wire logic [OffW-1:0] len_i,
-    input wire logic [6:0]     res_len_i,
-    input wire logic [N-1:0]   one_i          // the input that is followed
+    input  wire logic           clk_i, hold_i, down_i, res_valid_i, error_valid_i, dyn_i, pay_i,
+    input  wire logic [1:0]     store_limit_i,                                            part_limit_i,
+    input  wire logic [N-1:0]   has_ctrl_i, has_req_i, has_store_i, urgent_i,             claimed_i,
+    input  wire logic [3:0]     more_i,                                                   crd_i,
+    input  wire logic [OffW-1:0]                                                          len_i,
+    input  wire logic [6:0]                                                               res_len_i,
+    input  wire logic [N-1:0]                                                             one_i // the input that is followed
 );
+    function automatic cfg_pkg::cfg_t cfg();
+        cfg_pkg::cfg_t c;
+        c = cfg_pkg::usual();
+        c.N = N;
+        c.FlitBytes = FlitBytes;
+        c.OpenRows = 2;
+        c.StorePkts = 2;
+        c.CtrlPkts = 2;
+        c.Window = Window;
+        c.RxStorePkts = 2;
+        c.RxResultPkts = 2;
+        c.RxCtrlPkts = 2;
+        c.Monitor = 1'b0;
+        return cfg_pkg::derived(c);
+    endfunction
+    localparam cfg_pkg::cfg_t Cfg = cfg();
+
     logic rst_n, res_start, res_read, res_first, res_last, error_sent, dn_valid, dn_last, dn_err, wait_turn, wait_credit, idle;
     logic [1:0] cls, dn_cls;
     logic [N-1:0] pop, re, free_ctrl, free_store, sent;
@@ -28,7 +45,7 @@ module prove_egress #(
     logic [N-1:0] able;
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
-    egress #(.N(N), .FlitBytes(FlitBytes), .SlotW(1), .RxStorePkts(2), .RxResultPkts(2), .RxCtrlPkts(2), .Window(Window)) i_dut (
+    egress #(.Cfg(Cfg)) i_dut (
         .port_i('0), .clk_i, .rst_ni(rst_n), .go_i(1'b0), .epoch_i(2'd0), .hold_i, .down_i, .store_limit_i, .part_limit_i,
         .has_ctrl_i, .has_req_i, .has_store_i, .urgent_i, .claimed_i, .open_o(), .able_o(able), .cls_o(cls), .pop_o(pop),
         .desc_i((pop == '0) ? '0 : {1'b0, dyn_i && cls != 2'd0, more_i & {4{cls != 2'd0}}, pay_i && cls == 2'd1, len_i}),

@@ -15,9 +15,18 @@ module prove_expert_scan #(
     localparam int unsigned RowW = node_pkg::RowW,
     localparam int unsigned LeW = node_pkg::ExpertW
 ) (
-    input wire logic clk_i, run_i, arrive_i, arrive_le_i, counts_i, tile_ready_i, end_i,
-    input wire logic [CntW-1:0] expected_i [Experts]
+    input  wire logic clk_i, run_i, arrive_i, arrive_le_i, counts_i, tile_ready_i, end_i,
+    input  wire logic [CntW-1:0]                                                   expected_i [Experts]
 );
+    function automatic cfg_pkg::cfg_t cfg();
+        cfg_pkg::cfg_t c;
+        c = cfg_pkg::usual();
+        c.RowsLog2 = RowsLog2;
+        c.MaxLocalExperts = Experts;
+        return cfg_pkg::derived(c);
+    endfunction
+    localparam cfg_pkg::cfg_t Cfg = cfg();
+
     logic                rst_n, tile_valid, all_started, take;
     logic [LeW-1:0]      stat_le, tile_le;
     logic [RowW-1:0]     stat_complete_q, stat_expected_q;
@@ -41,7 +50,7 @@ module prove_expert_scan #(
         else if (since_q != '1) since_q <= since_q + 1'b1;
     end
 
-    expert_scan #(.RowsLog2(RowsLog2), .MaxLocalExperts(Experts)) i_dut (
+    expert_scan #(.Cfg(Cfg)) i_dut (
         .clk_i, .rst_ni(rst_n), .go_i(rst_n && since_q == '0), .cfg_i(cfg),
         .run_i(run_q), .engine_idle_i(!busy_q && !tile_valid),
         .stat_le_o(stat_le), .stat_complete_i(stat_complete_q), .stat_expected_i(stat_expected_q), .counts_all_i(counts_q),

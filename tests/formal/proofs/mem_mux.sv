@@ -8,11 +8,20 @@ module prove_mem_mux #(
     localparam int unsigned Clients = 3,
     localparam int unsigned Latency = 2
 ) (
-    input wire logic                    clk_i, ready_i,
-    input wire logic [Clients-1:0]      valid_i,
-    input wire logic [Clients-1:0][1:0] addr_i, data_i,
-    input wire logic [Clients-1:0]      one_i     // the client that is followed
+    input  wire logic                    clk_i,  ready_i,
+    input  wire logic [Clients-1:0]              valid_i,
+    input  wire logic [Clients-1:0][1:0] addr_i, data_i,
+    input  wire logic [Clients-1:0]              one_i // the client that is followed
 );
+    function automatic cfg_pkg::cfg_t cfg();
+        cfg_pkg::cfg_t c;
+        c = cfg_pkg::usual();
+        c.FlitBytes = 1;
+        c.MemBytesLog2 = 2;
+        return cfg_pkg::derived(c);
+    endfunction
+    localparam cfg_pkg::cfg_t Cfg = cfg();
+
     logic               rst_n, valid, took;
     logic [1:0]         addr;
     logic [Clients-1:0] ready, rvalid, got, one_q;
@@ -42,7 +51,7 @@ module prove_mem_mux #(
             assign cl_data[c] = {6'd0, data_i[c]};
             assign cl_be[c]   = data_i[c][0];
         end
-        mem_wr_mux #(.FlitBytes(1), .AddrW(2), .Clients(Clients)) i_dut (
+        mem_wr_mux #(.Cfg(Cfg), .Clients(Clients)) i_dut (
             .clk_i, .rst_ni(rst_n), .go_i(1'b0), .cl_valid_i(cl_valid), .cl_ready_o(cl_ready), .cl_addr_i(cl_addr), .cl_data_i(cl_data), .cl_be_i(cl_be),
             .wr_valid_o(valid), .wr_ready_i(ready_i), .wr_addr_o(addr), .wr_data_o(data), .wr_be_o(be)
         );
@@ -62,7 +71,7 @@ module prove_mem_mux #(
     end else begin : gen_read
         logic               cl_rvalid [Clients];
         logic [Clients-1:0] back_q [Latency];     // who was granted, cycle by cycle
-        mem_rd_mux #(.FlitBytes(1), .AddrW(2), .Clients(Clients), .Latency(Latency)) i_dut (
+        mem_rd_mux #(.Cfg(Cfg), .Clients(Clients), .Latency(Latency)) i_dut (
             .clk_i, .rst_ni(rst_n), .go_i(1'b0), .cl_valid_i(cl_valid), .cl_ready_o(cl_ready), .cl_addr_i(cl_addr), .cl_rvalid_o(cl_rvalid), .cl_rdata_o(),
             .rd_valid_o(valid), .rd_ready_i(ready_i), .rd_addr_o(addr), .rd_rvalid_i(back_q[Latency-1] != '0), .rd_rdata_i('0)
         );

@@ -5,16 +5,24 @@
 module prove_merge #(
     localparam int unsigned Streams = 2
 ) (
-    input wire logic               clk_i, ready_i,
-    input wire logic [Streams-1:0] valid_i, data_i, last_i,
-    input wire logic [Streams-1:0] one_i       // the stream that is followed
+    input  wire logic               clk_i,           ready_i,
+    input  wire logic [Streams-1:0] valid_i, data_i, last_i,
+    input  wire logic [Streams-1:0]                  one_i // the stream that is followed
 );
+    function automatic cfg_pkg::cfg_t cfg();
+        cfg_pkg::cfg_t c;
+        c = cfg_pkg::usual();
+        c.FlitBytes = 1;
+        return cfg_pkg::derived(c);
+    endfunction
+    localparam cfg_pkg::cfg_t Cfg = cfg();
+
     logic               rst_n, valid, last, out_open;
     logic [7:0]         out;
     logic [Streams-1:0] ready, took, one_q, open, from_q;
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
-    loc_merge #(.FlitBytes(1)) i_dut (
+    loc_merge #(.Cfg(Cfg)) i_dut (
         .clk_i, .rst_ni(rst_n), .go_i(1'b0),
         .loc_valid_i(valid_i[0]), .loc_ready_o(ready[0]), .loc_data_i({7'd0, data_i[0]}), .loc_last_i(last_i[0]),
         .clo_valid_i(valid_i[1]), .clo_ready_o(ready[1]), .clo_data_i({7'd0, data_i[1]}), .clo_last_i(last_i[1]),

@@ -10,11 +10,31 @@ module prove_multicast #(
     parameter int unsigned Bound = 20,
     parameter int unsigned Window = 0
 ) (
-    input wire logic            clk_i, send_i, watch_i, crd1_i, crd2_i,
-    input wire logic [4:0]      cnt_i,
-    input wire logic [2:0][3:0] expert_i
+    input  wire logic            clk_i, send_i, watch_i, crd1_i, crd2_i,
+    input  wire logic [4:0]                                      cnt_i,
+    input  wire logic [2:0][3:0]                                 expert_i
 );
     localparam int unsigned N = 3;
+    function automatic cfg_pkg::cfg_t cfg();
+        cfg_pkg::cfg_t c;
+        c = cfg_pkg::usual();
+        c.N = N;
+        c.FlitBytes = 16;
+        c.MaxExperts = 16;
+        c.Groups = 1;
+        c.OpenRows = 1;
+        c.StorePkts = 2;
+        c.CtrlPkts = 1;
+        c.Window = Window;
+        c.PartPkts = 1;
+        c.RxStorePkts = 1;
+        c.RxResultPkts = 1;
+        c.RxCtrlPkts = 1;
+        c.Monitor = 1'b0;
+        return cfg_pkg::derived(c);
+    endfunction
+    localparam cfg_pkg::cfg_t Cfg = cfg();
+
     logic            rst_n;
     logic [3:0]      map_q = '0;
     logic            up_valid [N];
@@ -80,10 +100,7 @@ module prove_multicast #(
         if (header) expert_q <= expert_i;
     end
 
-    switch_top #(
-        .N(N), .FlitBytes(16), .StorePkts(2), .CtrlPkts(1), .OpenRows(1), .PartPkts(1), .MaxExperts(16), .Groups(1),
-        .RxStorePkts(1), .RxResultPkts(1), .RxCtrlPkts(1), .Window(Window)
-    ) i_dut (
+    switch_top #(.Cfg(Cfg)) i_dut (
         .clk_i, .rst_ni(rst_n), .go_i(1'b0), .run_i(1'b0), .epoch_i(2'd0),
         .up_valid_i(up_valid), .up_last_i(up_last), .up_err_i(up_err), .up_cls_i(up_cls), .up_data_i(up_data),
         .up_crd_o(up_crd), .up_crd_part_o(up_crd_part),

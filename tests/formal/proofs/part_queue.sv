@@ -7,8 +7,18 @@ module prove_part_queue #(
     parameter int unsigned PartPkts = 2,
     parameter bit          Guest = 1'b0     // the RAM is here, and packets are announced before they come
 ) (
-    input wire logic clk_i, come_i, watch_i, line_i, we_i, widx_i, short_i, data_i, re_i, done_i
+    input  wire logic clk_i, come_i, watch_i, line_i, we_i, widx_i, short_i, data_i, re_i, done_i
 );
+    function automatic cfg_pkg::cfg_t cfg();
+        cfg_pkg::cfg_t c;
+        c = cfg_pkg::usual();
+        c.FlitBytes = 64;
+        c.PartPkts = PartPkts;
+        c.PartGuest = Guest;
+        return cfg_pkg::derived(c);
+    endfunction
+    localparam cfg_pkg::cfg_t Cfg = cfg();
+
     localparam int unsigned W = $clog2(PartPkts + 1);
     logic rst_n, full, has;
     logic [513:0] rdata, own;
@@ -19,7 +29,7 @@ module prove_part_queue #(
     logic start, in_q, writing_q, known_q, value_q, mine, ask_q, want_q, line_q, gone_q;
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
-    part_queue #(.FlitBytes(64), .PartPkts(PartPkts), .Guest(Guest)) i_dut (
+    part_queue #(.Cfg(Cfg)) i_dut (
         .clk_i, .rst_ni(rst_n), .come_i, .we_i, .widx_i, .wdata_i({513'd0, data_i}), .full_o(full),
         .has_o(has), .re_i, .ridx_i(read_q), .done_i, .rdata_o(own), .waddr_o(waddr), .raddr_o(raddr)
     );

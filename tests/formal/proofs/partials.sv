@@ -7,10 +7,25 @@
 module prove_partials #(
     parameter int unsigned Bound = 30
 ) (
-    input wire logic       clk_i,
-    input wire logic [1:0] first_i,    // which requester each hub serves first: any
-    input wire logic [1:0] lazy_i      // a hub does nothing in this cycle; not twice in a row
+    input  wire logic       clk_i,
+    input  wire logic [1:0] first_i, // which requester each hub serves first: any
+    input  wire logic [1:0] lazy_i   // a hub does nothing in this cycle; not twice in a row
 );
+    function automatic cfg_pkg::cfg_t cfg(input int unsigned n);
+        cfg_pkg::cfg_t c;
+        c = cfg_pkg::usual();
+        c.N = n;
+        c.FlitBytes = 16;
+        c.OpenRows = 2;
+        c.CtrlPkts = 1;
+        c.PartPkts = 1;
+        c.Monitor = 1'b0;
+        c.RedTypes = 8'h01;
+        c.RedOps = 8'h01;
+        return cfg_pkg::derived(c);
+    endfunction
+    localparam cfg_pkg::cfg_t Cfg = cfg(3), CfgHubs = cfg(2);
+
     logic            rst_n;
     logic [1:0]      turn_q, was_q;
     logic [1:0][1:0] credit_q, send, done, hold;       // [hub][requester]
@@ -27,7 +42,7 @@ module prove_partials #(
         // requesters in turn; the one whose turn it is not, when the other has no credit
         assign send[h] = (!rst_n || lazy_i[h]) ? 2'd0 : can[turn_q[h]] ? 2'd1 << turn_q[h] : can;
 
-        credit_return #(.N(2), .CtrlPkts(1)) i_credits (
+        credit_return #(.Cfg(CfgHubs)) i_credits (
             .clk_i, .rst_ni(rst_n), .room_i('0), .ctrl_free_i('0), .ctrl_drop_i(1'b0), .part_done_i(done[h]), .part_hold_o(hold[h]),
             .crd_o(crd[h]), .crd_part_o(part[h]), .idle_o()
         );
@@ -52,14 +67,14 @@ module prove_partials #(
 
         for (genvar h = 0; h < 2; h++) begin : gen_queue
             localparam int unsigned D = (r == 0) ? h : 1 - h;   // place in the order of additions
-            part_queue #(.FlitBytes(16), .PartPkts(1)) i_queue (
+            part_queue #(.Cfg(Cfg)) i_queue (
                 .clk_i, .rst_ni(rst_n), .come_i(send[h][r]), .we_i(send[h][r]), .widx_i(3'd0), .wdata_i({2'b01, 128'd0}), .full_o(),
                 .has_o(has[D]), .re_i(re[D]), .ridx_i(idx), .done_i(q_done[D]), .rdata_o(term[h]), .waddr_o(), .raddr_o()
             );
             assign done[h][r] = q_done[D];
         end
         // rows of one flit, a new one asked for as soon as the window allows it
-        reduce_join #(.N(3), .FlitBytes(16), .OpenRows(2), .RedTypes(8'h01), .RedOps(8'h01)) i_join (
+        reduce_join #(.Cfg(Cfg)) i_join (
             .clk_i, .rst_ni(rst_n), .open_valid_i(rst_n && !full), .open_mask_i(2'b11), .open_bytes_i(15'd15), .open_red_i('0), .open_stamp_i('0), .open_full_o(full), .away_i('0),
             .q_has_i(has), .q_hold_i((r == 0) ? {hold[1][r], hold[0][r]} : {hold[0][r], hold[1][r]}), .q_want_o(), .q_may_i('1), .q_re_o(re), .q_idx_o(idx), .q_done_o(q_done), .q_data_i(term[0] | term[1]), .q_wait_o(), .row_done_o(), .level_o(),
             .res_valid_o(valid), .res_len_o(), .res_poison_o(), .res_stamp_o(), .res_start_i(res[r]), .res_read_i(read_q), .res_first_i(1'b1), .res_last_i(1'b1),

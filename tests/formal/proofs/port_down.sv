@@ -9,11 +9,26 @@ module prove_port_down #(
     parameter int unsigned Period = 5,    // of the time limit of partials
     parameter int unsigned Bound = 48
 ) (
-    input wire logic       clk_i,
-    input wire logic [1:0] first_i,    // which requester each hub serves first: any
-    input wire logic [1:0] lazy_i,     // a hub does nothing in this cycle; not twice in a row
-    input wire logic [1:0] silent_i    // nor in any later cycle
+    input  wire logic       clk_i,
+    input  wire logic [1:0] first_i, // which requester each hub serves first: any
+    input  wire logic [1:0] lazy_i,  // a hub does nothing in this cycle; not twice in a row
+    input  wire logic [1:0] silent_i // nor in any later cycle
 );
+    function automatic cfg_pkg::cfg_t cfg(input int unsigned n);
+        cfg_pkg::cfg_t c;
+        c = cfg_pkg::usual();
+        c.N = n;
+        c.FlitBytes = 16;
+        c.OpenRows = 2;
+        c.CtrlPkts = 1;
+        c.PartPkts = 1;
+        c.Monitor = 1'b0;
+        c.RedTypes = 8'h01;
+        c.RedOps = 8'h01;
+        return cfg_pkg::derived(c);
+    endfunction
+    localparam cfg_pkg::cfg_t Cfg = cfg(3), CfgHubs = cfg(2);
+
     logic            rst_n, tick_q;
     logic [1:0]      turn_q, was_q, silent_q, down, down_q, sends;
     logic [1:0][1:0] credit_q, send, enters, done, hold, late;   // [hub][requester]; late: [requester][hub]
@@ -44,7 +59,7 @@ module prove_port_down #(
             .starved_i('0), .late_i(late[0][h] || late[1][h]), .written_i(1'b1), .drained_i(1'b0), .ready_i(1'b0), .down_o(down[h]), .flush_o(),
             .report_o(), .report_code_o(), .report_take_i(1'b0)
         );
-        credit_return #(.N(2), .CtrlPkts(1)) i_credits (
+        credit_return #(.Cfg(CfgHubs)) i_credits (
             .clk_i, .rst_ni(rst_n), .room_i('0), .ctrl_free_i('0), .ctrl_drop_i(1'b0), .part_done_i(done[h]), .part_hold_o(hold[h]),
             .crd_o(crd[h]), .crd_part_o(part[h]), .idle_o()
         );
@@ -76,7 +91,7 @@ module prove_port_down #(
 
         for (genvar h = 0; h < 2; h++) begin : gen_queue
             localparam int unsigned D = (r == 0) ? h : 1 - h;   // place in the order of additions
-            part_queue #(.FlitBytes(16), .PartPkts(1)) i_queue (
+            part_queue #(.Cfg(Cfg)) i_queue (
                 .clk_i, .rst_ni(rst_n), .come_i(enters[h][r]), .we_i(enters[h][r]), .widx_i(3'd0), .wdata_i({2'b01, 128'd0}), .full_o(),
                 .has_o(has[D]), .re_i(re[D]), .ridx_i(idx), .done_i(q_done[D]), .rdata_o(term[h]), .waddr_o(), .raddr_o()
             );
@@ -84,14 +99,14 @@ module prove_port_down #(
             assign j_down[D]  = down[h];
             assign late[r][h] = j_late[D];
         end
-        part_stand_in #(.Members(2), .Width(130), .OpenRows(2)) i_stand_in (
+        part_stand_in #(.Cfg(Cfg), .Width(130)) i_stand_in (
             .clk_i, .rst_ni(rst_n), .tick_i(tick_q), .down_i(j_down), .mark_i((down & ~down_q) != '0),
             .wait_i(j_wait), .row_done_i(row_done), .level_i(level), .late_o(j_late), .old_o(old[r]),
             .re_i(j_re), .done_i(j_done), .has_o(j_has), .term_o(j_term),
             .has_i(has), .term_i(term[0] | term[1]), .re_o(re), .done_o(q_done)
         );
         // rows of one flit, a new one asked for as soon as the window allows it
-        reduce_join #(.N(3), .FlitBytes(16), .OpenRows(2), .RedTypes(8'h01), .RedOps(8'h01)) i_join (
+        reduce_join #(.Cfg(Cfg)) i_join (
             .clk_i, .rst_ni(rst_n), .open_valid_i(rst_n && !full), .open_mask_i('1), .open_bytes_i(15'd15), .open_red_i('0), .open_stamp_i('0), .open_full_o(full), .away_i(j_down),
             .q_has_i(j_has), .q_hold_i((r == 0) ? {hold[1][r], hold[0][r]} : {hold[0][r], hold[1][r]}), .q_want_o(), .q_may_i('1), .q_re_o(j_re), .q_idx_o(idx), .q_done_o(j_done), .q_data_i(j_term),
             .q_wait_o(j_wait), .row_done_o(row_done), .level_o(level),

@@ -9,12 +9,20 @@ module prove_read_turns #(
     parameter int unsigned Packet = 2,
     localparam int unsigned Inputs = 3
 ) (
-    input wire logic              clk_i,
-    input wire logic              begin_i,     // the join is ready for a pass on next_i
-    input wire logic              end_i,       // it ends here
-    input wire logic              last_i,      // the packet of egress ends here
-    input wire logic [Inputs-1:0] next_i, able_i, one_i
+    input  wire logic                              clk_i,
+    input  wire logic                              begin_i, // the join is ready for a pass on next_i
+    input  wire logic                              end_i,   // it ends here
+    input  wire logic                              last_i,  // the packet of egress ends here
+    input  wire logic [Inputs-1:0] next_i, able_i, one_i
 );
+    function automatic cfg_pkg::cfg_t cfg();
+        cfg_pkg::cfg_t c;
+        c = cfg_pkg::usual();
+        c.N = Inputs + 1;
+        return cfg_pkg::derived(c);
+    endfunction
+    localparam cfg_pkg::cfg_t Cfg = cfg();
+
     // The join waits for the choice of each input at most once, and for its claim; an input that is able loses Inputs - 1 choices by its place in the order, and by a claim as many as fit in its cycles.
     localparam int unsigned JoinBound   = Inputs * Packet + 2;
     localparam int unsigned EgressBound = Inputs + Pass;
@@ -25,7 +33,7 @@ module prove_read_turns #(
     logic              want_q;
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
-    read_turns #(.Inputs(Inputs)) i_dut (
+    read_turns #(.Cfg(Cfg)) i_dut (
         .clk_i, .rst_ni(rst_n), .want_i(want), .read_i(read), .done_i(done ? read : '0), .may_o(may),
         .open_i(open), .able_i, .pop_i(pop), .reads_i(reads_q), .claimed_o(claimed)
     );

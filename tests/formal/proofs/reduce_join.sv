@@ -11,9 +11,22 @@ module prove_reduce_join #(
     parameter int unsigned Bytes0 = 16,
     parameter int unsigned Bytes1 = 40
 ) (
-    input wire logic                    clk_i, open_i, start_i,
-    input wire logic [Members-1:0]      has_i, hold_i
+    input  wire logic                    clk_i, open_i, start_i,
+    input  wire logic [Members-1:0]      has_i,         hold_i
 );
+    function automatic cfg_pkg::cfg_t cfg();
+        cfg_pkg::cfg_t c;
+        c = cfg_pkg::usual();
+        c.N = Members + 1;
+        c.FlitBytes = 16;
+        c.OpenRows = 2;
+        c.Monitor = 1'b0;
+        c.RedTypes = 8'h01;
+        c.RedOps = 8'h01;
+        return cfg_pkg::derived(c);
+    endfunction
+    localparam cfg_pkg::cfg_t Cfg = cfg();
+
     localparam logic [1:0][Members-1:0] Mask  = {Members'(Mask1), Members'(Mask0)};
     localparam logic [1:0][14:0]        Bytes = {15'(Bytes1 - 1), 15'(Bytes0 - 1)};
     logic                    rst_n, full, res_valid, res_poison, res_err, idle;
@@ -46,7 +59,7 @@ module prove_reduce_join #(
         assume ((has_q & ~has_i) == '0);
     end
 
-    reduce_join #(.N(Members + 1), .FlitBytes(16), .OpenRows(2), .RedTypes(8'h01), .RedOps(8'h01)) i_dut (
+    reduce_join #(.Cfg(Cfg)) i_dut (
         .clk_i, .rst_ni(rst_n), .open_valid_i(open_i), .open_mask_i(Mask[kind_q]), .open_bytes_i(Bytes[kind_q]), .open_red_i('0), .open_stamp_i('0), .open_full_o(full), .away_i('0),
         .q_has_i(has_i), .q_hold_i(hold_i), .q_want_o(), .q_may_i('1), .q_re_o(re), .q_idx_o(idx), .q_done_o(done), .q_data_i(data_q), .q_wait_o(), .row_done_o(), .level_o(),
         .res_valid_o(res_valid), .res_len_o(res_len), .res_poison_o(res_poison), .res_stamp_o(), .res_start_i(start), .res_read_i(read),

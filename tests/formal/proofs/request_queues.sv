@@ -10,9 +10,18 @@ module prove_request_queues #(
     localparam int unsigned CtxW = $clog2(N),
     localparam int unsigned SlotW = $clog2(Slots)
 ) (
-    input wire logic            clk_i, in_valid_i, last_i, pop_i, word_i, watch_i,
-    input wire logic [CtxW-1:0] in_ctx_i, out_ctx_i, one_i   // one_i: the context that is followed
+    input  wire logic            clk_i, in_valid_i, last_i, pop_i, word_i, watch_i,
+    input  wire logic [CtxW-1:0] in_ctx_i, out_ctx_i,                      one_i // one_i: the context that is followed
 );
+    function automatic cfg_pkg::cfg_t cfg();
+        cfg_pkg::cfg_t c;
+        c = cfg_pkg::usual();
+        c.N = N;
+        c.OpenRows = Slots;
+        return cfg_pkg::derived(c);
+    endfunction
+    localparam cfg_pkg::cfg_t Cfg = cfg();
+
     logic             rst_n, full, push, pop;
     logic [SlotW-1:0] wptr, rptr;
     logic [N-1:0]     some;
@@ -28,7 +37,7 @@ module prove_request_queues #(
     assign push = in_valid_i && last_i;
     assign pop  = pop_i && !in_valid_i && some[out_ctx_i];
 
-    request_queues #(.N(N), .Slots(Slots)) i_dut (
+    request_queues #(.Cfg(Cfg)) i_dut (
         .clk_i, .rst_ni(rst_n), .in_valid_i, .in_ctx_i, .push_i(push), .full_o(full), .wptr_o(wptr), .out_ctx_i, .pop_i(pop), .rptr_o(rptr), .some_o(some)
     );
 

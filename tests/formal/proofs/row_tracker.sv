@@ -10,14 +10,25 @@ module prove_row_tracker #(
     localparam int unsigned RowW    = node_pkg::RowW,
     localparam int unsigned ExpertW = node_pkg::ExpertW
 ) (
-    input wire logic        clk_i, layer_i, mode_i, trk_valid_i, trk_le_i, trk_row_i, list_valid_i, list_le_i, list_idx_i, stat_le_i,
-    input wire logic [1:0]  trk_token_i,
-    input wire logic [3:0]  trk_pos_i, trk_bytes_i,
-    input wire logic        exp_valid_i, exp_kind_i, exp_last_i, push_valid_i, push_le_i, push_last_i,
-    input wire logic [4:0]  exp_idx_i,
-    input wire logic [31:0] exp_val_i,
-    input wire logic [5:0]  push_row_i
+    input  wire logic        clk_i, layer_i, mode_i, trk_valid_i, trk_le_i, trk_row_i, list_valid_i, list_le_i, list_idx_i, stat_le_i,
+    input  wire logic [1:0]                                                                                                 trk_token_i,
+    input  wire logic [3:0]  trk_pos_i,                                                                                     trk_bytes_i,
+    input  wire logic        exp_valid_i, exp_kind_i, exp_last_i, push_valid_i, push_le_i,                                  push_last_i,
+    input  wire logic [4:0]                                                                                                 exp_idx_i,
+    input  wire logic [31:0]                                                                                                exp_val_i,
+    input  wire logic [5:0]                                                                                                 push_row_i
 );
+    function automatic cfg_pkg::cfg_t cfg();
+        cfg_pkg::cfg_t c;
+        c = cfg_pkg::usual();
+        c.N = 2;
+        c.RowsLog2 = 2;
+        c.TokensLog2 = 1;
+        c.MaxLocalExperts = 2;
+        return cfg_pkg::derived(c);
+    endfunction
+    localparam cfg_pkg::cfg_t Cfg = cfg();
+
     localparam int unsigned Rows = 4, Bytes = 7;
 
     logic rst_n, sweep_busy, ev_row, list_rvalid, err_valid, idle, counts_all, rows_done, push_ready, ends, run, go, sweep, sweeping;
@@ -43,7 +54,7 @@ module prove_row_tracker #(
     );
     always_ff @(posedge clk_i) if (!run) mode_q <= mode_i;
 
-    row_tracker #(.N(2), .TokensLog2(1), .RowsLog2(2), .MaxLocalExperts(2), .LeftW(4)) i_dut (
+    row_tracker #(.Cfg(Cfg), .LeftW(4)) i_dut (
         .clk_i, .rst_ni(rst_n), .go_i(go), .cfg_i(cfg), .sweep_i(sweep), .sweep_busy_o(sweep_busy),
         .trk_valid_i, .trk_le_i(ExpertW'(trk_le_i)), .trk_row_i(RowW'(trk_row_i)), .trk_token_i(TokenW'(trk_token_i)), .trk_pos_i, .trk_bytes_i(8'(trk_bytes_i)),
         .exp_valid_i, .exp_kind_i, .exp_idx_i, .exp_val_i, .exp_last_i,

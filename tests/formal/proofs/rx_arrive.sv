@@ -14,11 +14,24 @@ module prove_rx_arrive #(
     localparam int unsigned LocPkts    = 1,
     localparam int unsigned Slots      = LinkPkts + LocPkts
 ) (
-    input wire logic          clk_i, st_valid_i, st_last_i, st_err_i, loc_valid_i, loc_last_i, pkt_ready_i, free_valid_i, watch_i,
-    input wire logic [FW-1:0] st_data_i, loc_data_i,
-    input wire logic [1:0]    epoch_i, hd_slot_i, free_slot_i,
-    input wire logic [3:0]    hd_tgt_i
+    input  wire logic          clk_i, st_valid_i, st_last_i, st_err_i, loc_valid_i, loc_last_i, pkt_ready_i, free_valid_i, watch_i,
+    input  wire logic [FW-1:0] st_data_i,                                                                                  loc_data_i,
+    input  wire logic [1:0]    epoch_i, hd_slot_i,                                                                         free_slot_i,
+    input  wire logic [3:0]                                                                                                hd_tgt_i
 );
+    function automatic cfg_pkg::cfg_t cfg();
+        cfg_pkg::cfg_t c;
+        c = cfg_pkg::usual();
+        c.FlitBytes = FlitBytes;
+        c.MaxExperts = MaxExperts;
+        c.RxStorePkts = LinkPkts;
+        c.Reds = 1'b0;
+        c = cfg_pkg::derived(c);
+        c.MaddrW = MAddrW;
+        return c;
+    endfunction
+    localparam cfg_pkg::cfg_t Cfg = cfg();
+
     import packet_pkg::*;
 
     localparam int unsigned HF    = 16 / FlitBytes;
@@ -42,9 +55,7 @@ module prove_rx_arrive #(
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
 
-    rx_arrive #(
-        .FlitBytes(FlitBytes), .RxStorePkts(LinkPkts), .LocPkts(LocPkts), .MaxExperts(MaxExperts), .MaxTargets(MaxTargets), .MAddrW(MAddrW), .Reds(1'b0)
-    ) i_dut (
+    rx_arrive #(.Cfg(Cfg), .LocPkts(LocPkts), .MaxTargets(MaxTargets)) i_dut (
         .clk_i, .rst_ni(rst_n), .epoch_i,
         .st_valid_i, .st_last_i, .st_err_i, .st_data_i, .loc_valid_i, .loc_ready_o(loc_ready), .loc_last_i, .loc_data_i,
         .pay_we_o(pay_we), .pay_link_addr_o(pay_addr[0]), .pay_loc_addr_o(pay_addr[1]),

@@ -7,13 +7,24 @@ module prove_rx_link #(
     parameter int unsigned FlitBytes = 8,
     localparam int unsigned FW = 8 * FlitBytes
 ) (
-    input wire logic          clk_i, watch_i, valid_i, last_i, err_i, sig_ready_i, ev_ready_i, req_ready_i, res_room_i,
-    input wire logic [1:0]    cls_i,
-    input wire logic [FW-1:0] data_i
+    input  wire logic          clk_i, watch_i, valid_i, last_i, err_i, sig_ready_i, ev_ready_i, req_ready_i, res_room_i,
+    input  wire logic [1:0]                                                                                  cls_i,
+    input  wire logic [FW-1:0]                                                                               data_i
 );
     import packet_pkg::*;
     import error_pkg::*;
     localparam int unsigned Pkts = 2, N = 2, TokensLog2 = 2, TokB = 3, HF = 16 / FlitBytes;
+    function automatic cfg_pkg::cfg_t cfg();
+        cfg_pkg::cfg_t c;
+        c = cfg_pkg::usual();
+        c.N = N;
+        c.FlitBytes = FlitBytes;
+        c.TokensLog2 = TokensLog2;
+        c.RxCtrlPkts = Pkts;
+        return cfg_pkg::derived(c);
+    endfunction
+    localparam cfg_pkg::cfg_t Cfg = cfg();
+
     localparam logic [1:0]  Epoch = 2'd1;
 
     logic                rst_n, sig_valid, ev_valid, ev_ack, st_valid, st_last, st_err, req_valid, req_last, req_err, res_push, err_valid, idle;
@@ -30,7 +41,7 @@ module prove_rx_link #(
     end
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
-    rx #(.N(N), .FlitBytes(FlitBytes), .TokensLog2(TokensLog2), .RxCtrlPkts(Pkts)) i_dut (
+    rx #(.Cfg(Cfg)) i_dut (
         .clk_i, .rst_ni(rst_n), .cfg_i(cfg), .rx_valid_i(valid_i), .rx_last_i(last_i), .rx_err_i(err_i), .rx_cls_i(cls_i), .rx_data_i(data_i), .crd_o(crd),
         .sig_valid_o(sig_valid), .sig_ready_i, .sig_token_o(sig_token), .ev_valid_o(ev_valid), .ev_idx_o(ev_idx), .ev_ready_i, .ev_ack_o(ev_ack), .ack_src_o(ack_src),
         .st_valid_o(st_valid), .st_last_o(st_last), .st_err_o(st_err), .st_data_o(st_data), .st_crd_i(1'b0),

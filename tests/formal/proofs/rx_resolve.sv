@@ -13,16 +13,33 @@ module prove_rx_resolve #(
     localparam int unsigned Jobs      = 4,
     localparam int unsigned RowW      = node_pkg::RowW
 ) (
-    input wire logic              clk_i, come_i, free_i, bad_i, hd_bad_i, hd_far_i, start_ready_i, al_ready_i, al_valid_i, al_miss_i, al_err_i, al_fill_i, al_busy_i, job_ready_i, busy_i, ack_ready_i,
-    input wire logic [1:0]        slot_i, free_slot_i, hd_stage_i, al_row_i,
-    input wire logic [4:0]        flits_i, hd_src_i,
-    input wire logic              hd_two_i,
-    input wire logic [2:0]        hd_op_i,
-    input wire logic [7:0]        hd_len_i,
-    input wire logic [MAddrW-1:0] hd_addr_i,
-    input wire logic [1:0][5:0]   hd_tgt_i,
-    input wire node_pkg::emap_t   map_i
+    input  wire logic              clk_i, come_i, free_i, bad_i, hd_bad_i, hd_far_i, start_ready_i, al_ready_i, al_valid_i, al_miss_i, al_err_i, al_fill_i, al_busy_i, job_ready_i, busy_i, ack_ready_i,
+    input  wire logic [1:0]        slot_i, free_slot_i, hd_stage_i,                                                                                                                         al_row_i,
+    input  wire logic [4:0]        flits_i,                                                                                                                                                 hd_src_i,
+    input  wire logic                                                                                                                                                                       hd_two_i,
+    input  wire logic [2:0]                                                                                                                                                                 hd_op_i,
+    input  wire logic [7:0]                                                                                                                                                                 hd_len_i,
+    input  wire logic [MAddrW-1:0]                                                                                                                                                          hd_addr_i,
+    input  wire logic [1:0][5:0]                                                                                                                                                            hd_tgt_i,
+    input  wire node_pkg::emap_t                                                                                                                                                            map_i
 );
+    function automatic cfg_pkg::cfg_t cfg();
+        cfg_pkg::cfg_t c;
+        c = cfg_pkg::usual();
+        c.N = 2;
+        c.FlitBytes = FlitBytes;
+        c.MemBytesLog2 = AddrW + 4;
+        c.RowsLog2 = 2;
+        c.TokensLog2 = 1;
+        c.MaxExperts = 2;
+        c.MaxLocalExperts = 2**1;
+        c.Reds = 1'b0;
+        c = cfg_pkg::derived(c);
+        c.MaddrW = MAddrW;
+        return c;
+    endfunction
+    localparam cfg_pkg::cfg_t Cfg = cfg();
+
     import packet_pkg::*;
     import error_pkg::*;
 
@@ -76,9 +93,7 @@ module prove_rx_resolve #(
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     assign hd = hd_idx[0];
 
-    rx_resolve #(
-        .N(2), .FlitBytes(FlitBytes), .AddrW(AddrW), .TokensLog2(1), .RowsLog2(2), .LeW(1), .SlotW(2), .MaxExperts(2), .MAddrW(MAddrW), .Reds(1'b0), .Parked(Parked), .Jobs(Jobs), .job_t(job_t)
-    ) i_dut (
+    rx_resolve #(.Cfg(Cfg), .SlotW(2), .Parked(Parked), .Jobs(Jobs), .job_t(job_t)) i_dut (
         .clk_i, .rst_ni(rst_n), .cfg_i(cfg), .emap_we_i(!rst_n), .emap_addr_i('0), .emap_data_i(map_i),   // the map: anything, but the same from the reset on
         .pkt_valid_i(pkt_valid_q), .pkt_ready_o(pkt_ready), .pkt_slot_i(pkt_slot_q), .pkt_bad_i(packet_q[pkt_slot_q].cut), .pkt_flits_i(packet_q[pkt_slot_q].flits),
         .hd_slot_o(hd_slot), .hd_tgt_o(hd_idx), .hd_bad_i(packet_q[hd_slot].bad), .hd_op_i(packet_q[hd_slot].op), .hd_src_i(packet_q[hd_slot].src), .hd_len_i(packet_q[hd_slot].len),
@@ -209,7 +224,7 @@ module prove_rx_resolve #(
     logic [AddrW-1:0] row_off, base;
 
     // That what is held between the steps is of its packet: the numbers themselves are judged by want().
-    rx_extent #(.AddrB(AddrW + 4), .TokB(2), .LogF(4), .MAddrW(MAddrW)) i_extent (
+    rx_extent #(.Cfg(Cfg)) i_extent (
         .row_shift_i(cfg.row_shift), .op_i(op0), .len_i(p0.len), .addr_i(p0.addr), .first_o(first0), .end_o(end0), .token_o(token0), .beyond_o(beyond0)
     );
 

@@ -12,11 +12,27 @@ module prove_rx_store #(
     localparam int unsigned LocPkts   = 1,
     localparam int unsigned AddrW     = 5
 ) (
-    input wire logic                clk_i, watch_i,
-    input wire node_pkg::node_cfg_t cfg_i,
-    input wire logic [FW-1:0]       st_data_i,
-    input wire logic [1:0]          wr_ready_i
+    input  wire logic                clk_i, watch_i,
+    input  wire node_pkg::node_cfg_t        cfg_i,
+    input  wire logic [FW-1:0]              st_data_i,
+    input  wire logic [1:0]                 wr_ready_i
 );
+    function automatic cfg_pkg::cfg_t cfg();
+        cfg_pkg::cfg_t c;
+        c = cfg_pkg::usual();
+        c.N = 2;
+        c.FlitBytes = FlitBytes;
+        c.MemBytesLog2 = AddrW + $clog2(FlitBytes);
+        c.RowsLog2 = 1;
+        c.TokensLog2 = 1;
+        c.MaxExperts = 2;
+        c.MaxLocalExperts = 2;
+        c.RxStorePkts = LinkPkts;
+        c.Reds = 1'b0;
+        return cfg_pkg::derived(c);
+    endfunction
+    localparam cfg_pkg::cfg_t Cfg = cfg();
+
     localparam int unsigned TokenW  = node_pkg::TokenW;
     localparam int unsigned RowW    = node_pkg::RowW;
     localparam int unsigned ExpertW = node_pkg::ExpertW;
@@ -40,9 +56,7 @@ module prove_rx_store #(
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     assign wr_ready = '{wr_ready_i[0], wr_ready_i[1]};
 
-    rx_store #(
-        .N(2), .FlitBytes(FlitBytes), .AddrW(AddrW), .RxStorePkts(LinkPkts), .LocPkts(LocPkts), .MaxExperts(2), .MaxLocalExperts(2), .RowsLog2(1), .TokensLog2(1), .Reds(1'b0)
-    ) i_dut (
+    rx_store #(.Cfg(Cfg), .LocPkts(LocPkts)) i_dut (
         .clk_i, .rst_ni(rst_n), .cfg_i, .emap_we_i(1'b0), .emap_addr_i('0), .emap_data_i('0),
         .st_valid_i(1'b0), .st_last_i(1'b0), .st_err_i(1'b0), .st_data_i, .st_crd_o(crd), .res_push_i(1'b0), .res_room_o(), .res_crd_o(), .res_valid_o(), .res_ready_i(1'b0), .res_last_o(), .res_bad_o(), .res_data_o(),
         .loc_valid_i(1'b0), .loc_ready_o(), .loc_data_i('0), .loc_last_i(1'b0),

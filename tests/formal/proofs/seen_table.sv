@@ -7,16 +7,24 @@ module prove_seen_table #(
     parameter int unsigned MaxExperts = 16,
     localparam int unsigned EW = $clog2(MaxExperts)
 ) (
-    input wire logic          clk_i, clear_i, mark_i,
-    input wire logic [EW-1:0] expert_i, one_i
+    input  wire logic          clk_i, clear_i, mark_i,
+    input  wire logic [EW-1:0] expert_i,       one_i
 );
+    function automatic cfg_pkg::cfg_t cfg();
+        cfg_pkg::cfg_t c;
+        c = cfg_pkg::usual();
+        c.MaxExperts = MaxExperts;
+        return cfg_pkg::derived(c);
+    endfunction
+    localparam cfg_pkg::cfg_t Cfg = cfg();
+
     logic rst_n, clearing, seen;
     logic marked_q;                 // the one that is followed has been, in this list
     logic [EW-1:0] one_q;
     logic [3:0] left_q;             // cycles of clearing
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
-    seen_table #(.MaxExperts(MaxExperts)) i_dut (
+    seen_table #(.Cfg(Cfg)) i_dut (
         .clk_i, .rst_ni(rst_n), .clear_i, .clearing_o(clearing), .expert_i, .mark_i, .seen_o(seen)
     );
 

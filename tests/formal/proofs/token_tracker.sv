@@ -12,10 +12,19 @@ module prove_token_tracker #(
     localparam int unsigned TokB    = TokensLog2 + 1,
     localparam int unsigned TokenW  = node_pkg::TokenW
 ) (
-    input wire logic            clk_i, layer_i, arm_valid_i, own_valid_i, sig_valid_i, rdy_ready_i,
-    input wire logic [TokB-1:0] arm_token_i, own_token_i, sig_token_i,
-    input wire logic [4:0]      arm_count_i
+    input  wire logic            clk_i, layer_i, arm_valid_i, own_valid_i, sig_valid_i, rdy_ready_i,
+    input  wire logic [TokB-1:0] arm_token_i, own_token_i,                              sig_token_i,
+    input  wire logic [4:0]                                                             arm_count_i
 );
+    function automatic cfg_pkg::cfg_t cfg();
+        cfg_pkg::cfg_t c;
+        c = cfg_pkg::usual();
+        c.N = N;
+        c.TokensLog2 = TokensLog2;
+        return cfg_pkg::derived(c);
+    endfunction
+    localparam cfg_pkg::cfg_t Cfg = cfg();
+
     logic rst_n, arm_ready, own_ready, sig_ready, rdy_valid, err_valid, idle, sweep_busy, ends, run, go, sweep;
     logic [TokensLog2-1:0] rdy_token;
     error_pkg::err_e       err_code;
@@ -34,7 +43,7 @@ module prove_token_tracker #(
         .clk_i, .rst_ni(rst_n), .end_i(layer_i), .idle_i(idle), .sweep_busy_i(sweep_busy), .sweep_o(sweep), .go_o(go), .sweeping_o(), .run_o(run), .ends_o(ends), .epoch_o(epoch)
     );
 
-    token_tracker #(.TokensLog2(TokensLog2), .N(N)) i_dut (
+    token_tracker #(.Cfg(Cfg)) i_dut (
         .clk_i, .rst_ni(rst_n), .go_i(go), .cfg_i(cfg), .sweep_i(sweep), .sweep_busy_o(sweep_busy),
         .arm_valid_i, .arm_ready_o(arm_ready), .arm_token_i(TokenW'(arm_token_i)), .arm_count_i,
         .own_valid_i, .own_ready_o(own_ready), .own_token_i(TokenW'(own_token_i)),

@@ -7,12 +7,21 @@ module prove_tx #(
     parameter int unsigned FlitBytes = 8,
     localparam int unsigned FW = 8 * FlitBytes
 ) (
-    input wire logic       clk_i, ctl_valid_i, req_come_i, req_last_i, st_come_i, st_last_i, sum_valid_i, sum_store_i, sum_last_i,
-    input wire logic [1:0] ctl_word_i, req_word_i, st_word_i, sum_word_i, limit_i,
-    input wire logic [3:0] crd_i
+    input  wire logic       clk_i, ctl_valid_i, req_come_i, req_last_i, st_come_i, st_last_i, sum_valid_i, sum_store_i, sum_last_i,
+    input  wire logic [1:0] ctl_word_i, req_word_i, st_word_i, sum_word_i,                                              limit_i,
+    input  wire logic [3:0]                                                                                             crd_i
 );
     import packet_pkg::*;
     localparam int unsigned Credits = 2, HF = 16 / FlitBytes;
+    function automatic cfg_pkg::cfg_t cfg();
+        cfg_pkg::cfg_t c;
+        c = cfg_pkg::usual();
+        c.FlitBytes = FlitBytes;
+        c.StorePkts = Credits;
+        c.CtrlPkts = Credits;
+        return cfg_pkg::derived(c);
+    endfunction
+    localparam cfg_pkg::cfg_t Cfg = cfg();
 
     logic                rst_n, ctl_ready, sst_ready, part_ready, sst_valid, part_valid, up_valid, up_last, up_err, part_crd_valid, stall_store, stall_ctrl, part_empty, link_idle, idle;
     logic [1:0]          up_cls, limit_q, word_q, ctl_q;
@@ -33,7 +42,7 @@ module prove_tx #(
     end
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
-    tx #(.FlitBytes(FlitBytes), .StoreCredits(Credits), .CtrlCredits(Credits), .StoreFlits(32)) i_dut (
+    tx #(.Cfg(Cfg), .StoreFlits(32)) i_dut (
         .clk_i, .rst_ni(rst_n), .go_i(1'b0), .cfg_i(cfg),
         .ctl_valid_i, .ctl_ready_o(ctl_ready), .ctl_header_i(ctl_header),
         .req_valid_i(req_come_i), .req_ready_o(), .req_data_i(FW'(req_word_i)), .req_last_i,

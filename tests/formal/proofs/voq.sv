@@ -10,15 +10,32 @@ module prove_voq #(
     parameter bit          Guest = 1'b0,   // another queue in the same RAM: one word of it (word_i) is followed
     parameter bit          Late = 1'b0     // words come a cycle behind their addresses; what is being written is read two cycles later
 ) (
-    input wire logic       clk_i, watch_i, wr_i, data_i, lane_i, desc_we_i, push_i, arrive_i,
-    input wire logic [1:0] region_i, cls_i,
-    input wire logic [2:0] wline_i, rline_i, line_i,
-    input wire logic [7:0] desc_i,         // {dyn, more, pay, len}
-    input wire logic       pop_i, re_i, end_i,
-    input wire logic       others_i,       // the other queues of the input have room
-    input wire logic       guest_we_i, guest_re_i,
-    input wire logic [1:0] guest_waddr_i, guest_raddr_i, word_i
+    input  wire logic       clk_i, watch_i, wr_i, data_i, lane_i, desc_we_i, push_i, arrive_i,
+    input  wire logic [1:0] region_i,                                                cls_i,
+    input  wire logic [2:0] wline_i, rline_i,                                        line_i,
+    input  wire logic [7:0]                                                          desc_i,   // {dyn, more, pay, len}
+    input  wire logic       pop_i, re_i,                                             end_i,
+    input  wire logic                                                                others_i, // the other queues of the input have room
+    input  wire logic       guest_we_i,                                              guest_re_i,
+    input  wire logic [1:0] guest_waddr_i, guest_raddr_i,                            word_i
 );
+    function automatic cfg_pkg::cfg_t cfg();
+        cfg_pkg::cfg_t c;
+        c = cfg_pkg::usual();
+        c.FlitBytes = 32;
+        c.OpenRows = 2;
+        c.StorePkts = StorePkts;
+        c.CtrlPkts = 2;
+        c.Window = 0;
+        c.PartGuest = Guest;
+        c.Monitor = 1'b0;
+        c = cfg_pkg::derived(c);
+        c.Late = Late;
+        if (Guest) {c.SlotW, c.DescW, c.GuestW} = {c.SlotW + 1, c.DescW + 1, c.GuestW + 1};   // two more places
+        return c;
+    endfunction
+    localparam cfg_pkg::cfg_t Cfg = cfg();
+
     localparam int unsigned SlotW = Guest ? 2 : 1;
 
     logic         rst_n, room, issue, ends, busy_q, mine_q, known_q;   // known_q: the line of the followed packet has been written
@@ -32,7 +49,7 @@ module prove_voq #(
     logic [SlotW-1:0] slot_q;
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
-    voq #(.FlitBytes(32), .StorePkts(StorePkts), .CtrlPkts(2), .OpenRows(2), .SlotW(SlotW), .Guest(Guest), .Late(Late)) i_dut (
+    voq #(.Cfg(Cfg)) i_dut (
         .clk_i, .rst_ni(rst_n),
         .wr_valid_i(wr), .wr_region_i(region_i), .wr_line_i(wline_i), .wr_lane_i({15'd0, wr_lane}), .wr_data_i((257+32'(Guest))'(wr_data)),
         .desc_we_i, .desc_dyn_i(desc_i[7]), .desc_more_i(desc_i[6:3]), .desc_pay_i(desc_i[2]), .desc_len_i(desc_i[1:0]),

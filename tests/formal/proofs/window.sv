@@ -11,16 +11,29 @@ module prove_window #(
     localparam int unsigned SeqW = SlotW + 1,
     localparam int unsigned Numbers = 2 * StorePkts
 ) (
-    input wire logic            clk_i, arrive_i, others_i,
-    input wire logic [1:0]      copies_i, pop_i, sent_i, free_i,
-    input wire logic [SeqW-1:0] limit_i
+    input  wire logic            clk_i, arrive_i,         others_i,
+    input  wire logic [1:0]      copies_i, pop_i, sent_i, free_i,
+    input  wire logic [SeqW-1:0]                          limit_i
 );
+    function automatic cfg_pkg::cfg_t cfg();
+        cfg_pkg::cfg_t c;
+        c = cfg_pkg::usual();
+        c.FlitBytes = 16;
+        c.OpenRows = 2;
+        c.StorePkts = StorePkts;
+        c.CtrlPkts = 2;
+        c.Window = StorePkts;
+        c.Monitor = 1'b0;
+        return cfg_pkg::derived(c);
+    endfunction
+    localparam cfg_pkg::cfg_t Cfg = cfg();
+
     logic            rst_n, may, idle, issue;
     logic [1:0]      push, room, has, here, busy_q, sending_q, sent;
     logic [SeqW-1:0] seq, oldest, held_q, limit_q;
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
-    window #(.StorePkts(StorePkts)) i_dut (
+    window #(.Cfg(Cfg)) i_dut (
         .clk_i, .rst_ni(rst_n), .limited_i(limit_i != '0), .push_i(arrive_i && copies_i != '0), .drop_i(arrive_i && copies_i == '0), .issue_i(issue),
         .here_i(here != '0), .seq_o(seq), .oldest_o(oldest), .may_o(may), .idle_o(idle)
     );
@@ -29,7 +42,7 @@ module prove_window #(
     assign issue = room == '1 && may && others_i;
 
     for (genvar o = 0; o < 2; o++) begin : gen_queue
-        voq #(.FlitBytes(16), .StorePkts(StorePkts), .CtrlPkts(2), .OpenRows(2), .SlotW(SlotW), .Window(StorePkts)) i_voq (
+        voq #(.Cfg(Cfg)) i_voq (
             .clk_i, .rst_ni(rst_n),
             .wr_valid_i(1'b0), .wr_region_i(packet_pkg::CLS_STORE), .wr_line_i('0), .wr_lane_i('0), .wr_data_i('0),
             .desc_we_i(push[o]), .desc_dyn_i(1'b0), .desc_more_i('0), .desc_pay_i(1'b0), .desc_len_i('0), .stamp_i('0), .push_i(push[o]),

@@ -8,8 +8,19 @@ module prove_write_turns #(
     parameter int unsigned FlitBytes = 32,
     parameter bit          Late = 1'b0
 ) (
-    input wire logic clk_i, watch_i, begin_i, end_i, payload_i, leave_i, mark_i, copy_i
+    input  wire logic clk_i, watch_i, begin_i, end_i, payload_i, leave_i, mark_i, copy_i
 );
+    function automatic cfg_pkg::cfg_t cfg();
+        cfg_pkg::cfg_t c;
+        c = cfg_pkg::usual();
+        c.N = 1;
+        c.FlitBytes = FlitBytes;
+        c = cfg_pkg::derived(c);
+        c.Late = Late;
+        return c;
+    endfunction
+    localparam cfg_pkg::cfg_t Cfg = cfg();
+
     localparam int unsigned Flits = 128 / FlitBytes;
     localparam int unsigned OffW  = $clog2(Flits);
 
@@ -23,7 +34,7 @@ module prove_write_turns #(
     logic            out_we;        // a flit of a partial is written: its word
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
-    write_turns #(.N(1), .FlitBytes(FlitBytes), .Late(Late)) i_dut (
+    write_turns #(.Cfg(Cfg)) i_dut (
         .clk_i, .rst_ni(rst_n), .we_i(we), .idx_i(idx_q), .data_i({{8*FlitBytes{1'b0}}, mark_i, last}),
         .pay_i(pay), .copy_valid_i(copy), .copy_lane_i('0), .copy_data_i('0), .pause_o(pause),
         .part_we_o(part_we), .part_idx_o(idx), .wr_valid_o(wr_valid), .wr_lane_o(), .wr_data_o(data), .idle_o(idle)

@@ -5,64 +5,57 @@
 `default_nettype none
 
 module rx_arrive #(
-    parameter int unsigned FlitBytes   = 8,
-    parameter int unsigned RxStorePkts = 16,
-    parameter int unsigned LocPkts     = 2,
-    parameter int unsigned MaxExperts  = 64,
-    parameter int unsigned MaxTargets  = 4,
-    parameter int unsigned MAddrW      = 22,
-    parameter bit          Reds        = 1'b1,
-    localparam int unsigned FW      = 8 * FlitBytes,
-    localparam int unsigned PF      = packet_pkg::PayloadMaxBytes / FlitBytes,
-    localparam int unsigned SlotW   = $clog2(RxStorePkts + LocPkts),
-    localparam int unsigned LinkW   = (RxStorePkts > 1) ? $clog2(RxStorePkts) : 1,
-    localparam int unsigned LocW    = (LocPkts > 1) ? $clog2(LocPkts) : 1,
-    localparam int unsigned PayIdxW = $clog2(PF),
-    localparam int unsigned TgtW    = $clog2(MaxExperts) + 5
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter int unsigned LocPkts = 2,
+    parameter int unsigned MaxTargets = 4,
+    localparam int unsigned SlotW = $clog2(Cfg.RxStorePkts + LocPkts),
+    localparam int unsigned LinkW = (Cfg.RxStorePkts > 1) ? $clog2(Cfg.RxStorePkts) : 1,
+    localparam int unsigned LocW = (LocPkts > 1) ? $clog2(LocPkts) : 1,
+    localparam int unsigned TgtW = $clog2(Cfg.MaxExperts) + 5
 ) (
-    input  wire logic                     clk_i,
-    input  wire logic                     rst_ni,
-    input  wire logic [1:0]               epoch_i,
+    input  wire logic       clk_i,
+    input  wire logic       rst_ni,
+    input  wire logic [1:0] epoch_i,
 
-    input  wire logic                     st_valid_i,
-    input  wire logic                     st_last_i,
-    input  wire logic                     st_err_i,
-    input  wire logic [FW-1:0]            st_data_i,
+    input  wire logic                 st_valid_i,
+    input  wire logic                 st_last_i,
+    input  wire logic                 st_err_i,
+    input  wire logic [Cfg.FlitW-1:0] st_data_i,
 
-    input  wire logic                     loc_valid_i,
-    output logic                          loc_ready_o,
-    input  wire logic                     loc_last_i,
-    input  wire logic [FW-1:0]            loc_data_i,
+    input  wire logic                 loc_valid_i,
+    output logic                      loc_ready_o,
+    input  wire logic                 loc_last_i,
+    input  wire logic [Cfg.FlitW-1:0] loc_data_i,
 
-    output logic                          pay_we_o   [2],
-    output logic [LinkW+PayIdxW-1:0]      pay_link_addr_o,
-    output logic [LocW+PayIdxW-1:0]       pay_loc_addr_o,
+    output logic                      pay_we_o [2],
+    output logic [LinkW+Cfg.PayW-1:0] pay_link_addr_o,
+    output logic [LocW+Cfg.PayW-1:0]  pay_loc_addr_o,
 
-    output logic                          pkt_valid_o,
-    input  wire logic                     pkt_ready_i,
-    output logic [SlotW-1:0]              pkt_slot_o,
-    output logic                          pkt_bad_o,
-    output logic [PayIdxW+1:0]            pkt_flits_o,
+    output logic                pkt_valid_o,
+    input  wire logic           pkt_ready_i,
+    output logic [SlotW-1:0]    pkt_slot_o,
+    output logic                pkt_bad_o,
+    output logic [Cfg.PayW+1:0] pkt_flits_o,
 
-    input  wire logic [SlotW-1:0]         hd_slot_i,
-    input  wire logic [3:0]               hd_tgt_i,
-    output logic                          hd_bad_o,
-    output packet_pkg::opcode_e           hd_op_o,
-    output logic [4:0]                    hd_src_o,
-    output logic [7:0]                    hd_len_o,
-    output logic [4:0]                    hd_cnt_o,
-    output logic [1:0]                    hd_stage_o,
-    output logic [MAddrW-1:0]             hd_addr_o,
-    output logic                          hd_far_o,
-    output logic [TgtW-1:0]               hd_tgt_o,
+    input  wire logic [SlotW-1:0] hd_slot_i,
+    input  wire logic [3:0]       hd_tgt_i,
+    output logic                  hd_bad_o,
+    output packet_pkg::opcode_e   hd_op_o,
+    output logic [4:0]            hd_src_o,
+    output logic [7:0]            hd_len_o,
+    output logic [4:0]            hd_cnt_o,
+    output logic [1:0]            hd_stage_o,
+    output logic [Cfg.MaddrW-1:0] hd_addr_o,
+    output logic                  hd_far_o,
+    output logic [TgtW-1:0]       hd_tgt_o,
 
-    input  wire logic                     free_valid_i,
-    input  wire logic [SlotW-1:0]         free_slot_i,
-    output logic                          crd_o,
-    output logic                          err_o,
-    output logic                          idle_o
+    input  wire logic             free_valid_i,
+    input  wire logic [SlotW-1:0] free_slot_i,
+    output logic                  crd_o,
+    output logic                  err_o,
+    output logic                  idle_o
 );
-    localparam int unsigned Slots = RxStorePkts + LocPkts;
+    localparam int unsigned Slots = Cfg.RxStorePkts + LocPkts;
 
     logic [2**SlotW-1:0] used_q;    // shown, and not freed
     logic                valid_q, come;
@@ -98,7 +91,7 @@ module rx_arrive #(
     assign pkt_valid_o = valid_q;
     assign pkt_slot_o  = slot_q;
     assign hd_cnt_o    = cnt_q;
-    assign crd_o       = free_valid_i && free_slot_i < SlotW'(RxStorePkts);
+    assign crd_o       = free_valid_i && free_slot_i < SlotW'(Cfg.RxStorePkts);
     assign idle_o      = used_q == '0;
 
     assign loc_ready_o = 1'b0;

@@ -4,30 +4,27 @@
 `default_nettype none
 
 module part_queue #(
-    parameter int unsigned FlitBytes = 16,
-    parameter int unsigned PartPkts = 4,
-    parameter bit          Guest = 1'b0,
-    localparam int unsigned Width = 8 * FlitBytes + 2,
-    localparam int unsigned IndexW = $clog2(128 / FlitBytes),
-    localparam int unsigned PW = (PartPkts > 1) ? $clog2(PartPkts) : 1
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    localparam int unsigned Width = Cfg.FlitW + 2,
+    localparam int unsigned PW = (Cfg.PartPkts > 1) ? $clog2(Cfg.PartPkts) : 1
 ) (
-    input  wire logic              clk_i,
-    input  wire logic              rst_ni,
+    input  wire logic clk_i,
+    input  wire logic rst_ni,
 
-    input  wire logic              come_i,
-    input  wire logic              we_i,
-    input  wire logic [IndexW-1:0] widx_i,     // flit of the packet; 0 starts one
-    input  wire logic [Width-1:0]  wdata_i,
-    output logic                   full_o,
+    input  wire logic                come_i,
+    input  wire logic                we_i,
+    input  wire logic [Cfg.PayW-1:0] widx_i, // flit of the packet; 0 starts one
+    input  wire logic [Width-1:0]    wdata_i,
+    output logic                     full_o,
 
-    output logic                   has_o,
-    input  wire logic              re_i,
-    input  wire logic [IndexW-1:0] ridx_i,
-    input  wire logic              done_i,     // with re_i: last flit that the reader wants of the packet
-    output logic [Width-1:0]       rdata_o,    // one cycle after re_i, else 0
+    output logic                     has_o,
+    input  wire logic                re_i,
+    input  wire logic [Cfg.PayW-1:0] ridx_i,
+    input  wire logic                done_i,  // with re_i: last flit that the reader wants of the packet
+    output logic [Width-1:0]         rdata_o, // one cycle after re_i, else 0
 
-    output logic [PW+IndexW-1:0]   waddr_o,
-    output logic [PW+IndexW-1:0]   raddr_o
+    output logic [PW+Cfg.PayW-1:0] waddr_o,
+    output logic [PW+Cfg.PayW-1:0] raddr_o
 );
     assign full_o  = 1'b0;
     assign has_o   = 1'b0;

@@ -4,53 +4,44 @@
 `default_nettype none
 
 module reduce_join #(
-    parameter int unsigned N = 4,
-    parameter int unsigned FlitBytes = 16,
-    parameter int unsigned OpenRows = 8,
-    parameter red_pkg::set_t RedTypes = red_pkg::AllTypes,
-    parameter red_pkg::set_t RedOps   = red_pkg::AllOps,
-    parameter int unsigned StampW = 0,
-    localparam int unsigned StampB = (StampW == 0) ? 1 : StampW,
-    localparam int unsigned Members = N - 1,
-    localparam int unsigned FW = 8 * FlitBytes,
-    localparam int unsigned IndexW = $clog2(128 / FlitBytes)
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
 ) (
-    input  wire logic               clk_i,
-    input  wire logic               rst_ni,
+    input  wire logic clk_i,
+    input  wire logic rst_ni,
 
-    input  wire logic               open_valid_i,   // only while open_full_o is low
-    input  wire logic [Members-1:0] open_mask_i,
-    input  wire logic [14:0]        open_bytes_i,   // of the row, less 1
-    input  wire red_pkg::red_t      open_red_i,
-    input  wire logic [StampB-1:0]  open_stamp_i,
-    output logic                    open_full_o,
-    input  wire logic [Members-1:0] away_i,
+    input  wire logic                  open_valid_i, // only while open_full_o is low
+    input  wire logic [Cfg.Others-1:0] open_mask_i,
+    input  wire logic [14:0]           open_bytes_i, // of the row, less 1
+    input  wire red_pkg::red_t         open_red_i,
+    input  wire logic [Cfg.StampB-1:0] open_stamp_i,
+    output logic                       open_full_o,
+    input  wire logic [Cfg.Others-1:0] away_i,
 
-    input  wire logic [Members-1:0] q_has_i,
-    input  wire logic [Members-1:0] q_hold_i,       // the credit of the packet before is still waiting: do not start the next
-    output logic [Members-1:0]      q_want_o,
-    input  wire logic [Members-1:0] q_may_i,
-    output logic [Members-1:0]      q_re_o,
-    output logic [IndexW-1:0]       q_idx_o,
-    output logic [Members-1:0]      q_done_o,
-    input  wire logic [FW+1:0]      q_data_i,       // {poison, last, flit} of the queue read, else 0
+    input  wire logic [Cfg.Others-1:0] q_has_i,
+    input  wire logic [Cfg.Others-1:0] q_hold_i, // the credit of the packet before is still waiting: do not start the next
+    output logic [Cfg.Others-1:0]      q_want_o,
+    input  wire logic [Cfg.Others-1:0] q_may_i,
+    output logic [Cfg.Others-1:0]      q_re_o,
+    output logic [Cfg.PayW-1:0]        q_idx_o,
+    output logic [Cfg.Others-1:0]      q_done_o,
+    input  wire logic [Cfg.FlitW+1:0]  q_data_i, // {poison, last, flit} of the queue read, else 0
 
-    output logic [Members-1:0]      q_wait_o,
-    output logic                    row_done_o,
-    output logic [$clog2(OpenRows+1)-1:0] level_o,
+    output logic [Cfg.Others-1:0]             q_wait_o,
+    output logic                              row_done_o,
+    output logic [$clog2(Cfg.OpenRows+1)-1:0] level_o,
 
-    output logic                    res_valid_o,
-    output logic [6:0]              res_len_o,      // bytes, less 1
-    output logic                    res_poison_o,
-    output logic [StampB-1:0]       res_stamp_o,
-    input  wire logic               res_start_i,    // takes the description
-    input  wire logic               res_read_i,     // takes a flit
-    input  wire logic               res_first_i,    // with res_read_i: the first flit of the packet
-    input  wire logic               res_last_i,     // with res_read_i: the last
-    output logic [FW-1:0]           res_data_o,
-    output logic                    res_err_o,
+    output logic                  res_valid_o,
+    output logic [6:0]            res_len_o,   // bytes, less 1
+    output logic                  res_poison_o,
+    output logic [Cfg.StampB-1:0] res_stamp_o,
+    input  wire logic             res_start_i, // takes the description
+    input  wire logic             res_read_i,  // takes a flit
+    input  wire logic             res_first_i, // with res_read_i: the first flit of the packet
+    input  wire logic             res_last_i,  // with res_read_i: the last
+    output logic [Cfg.FlitW-1:0]  res_data_o,
+    output logic                  res_err_o,
 
-    output logic                    idle_o
+    output logic idle_o
 );
     assign open_full_o  = 1'b0;
     assign q_want_o     = '0;

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// The configuration of a fabric: sizes and features that its parts must agree on, and the widths that follow. Every module that depends on it has it as its parameter Cfg.
+//
+// Who builds a fabric makes one from usual(): change its settings, and derived() does the rest. A tool that builds a part by itself sets them by the macro MW_CFG,
+// statements about c, as in -DMW_CFG="c.N = 8; c.FlitBytes = 16;": Default is what a Cfg is that nobody hands on.
+`default_nettype none
+
+package cfg_pkg;
+    typedef struct packed {
+        // ---- settings ----
+        int unsigned   N;               // ports of the switch, each with a hub and a GPU: 2 to 32
+        int unsigned   FlitBytes;       // 8 or 16
+        int unsigned   MemBytesLog2;    // bytes of a GPU's memory
+        int unsigned   RowsLog2;        // rows of all experts of a GPU
+        int unsigned   TokensLog2;      // own tokens of a GPU
+        int unsigned   MaxExperts;      // entries of the expert map
+        int unsigned   MaxLocalExperts; // experts of a GPU, at most 32
+        int unsigned   Groups;          // static multicast groups
+        int unsigned   CacheEntries;    // of the allocator
+        int unsigned   MaxLatency;      // of a link, cycles
+        int unsigned   OpenRows;        // reduction requests outstanding per requester
+        int unsigned   StorePkts;       // packets of class STORE that an input of the switch has room for, in each of its queues
+        int unsigned   CtrlPkts;        // the same of class CTRL
+        int unsigned   Window;          // largest look-ahead window of an input of the switch, 0: it has none
+        int unsigned   PartPkts;        // partials queued per {hub, requester}
+        bit            PartGuest;       // they lie in the RAMs of packets, see switch_top
+        int unsigned   RxStorePkts;     // packets that a hub has room for, by class
+        int unsigned   RxResultPkts;
+        int unsigned   RxCtrlPkts;
+        bit            Reds;            // hubs do multimem.red
+        bit            Guard;           // the switch bears endpoints that misbehave
+        bit            Monitor;         // latency histogram and time series of each port of the switch
+        bit            Faults;          // emulated endpoints can be made to
+        bit            Multicast;       // the switch has the multimem opcodes
+        red_pkg::set_t RedTypes;        // types and operators of reductions
+        red_pkg::set_t RedOps;
+
+        // ---- what follows: widths are in bits ----
+        int unsigned   FlitW;           // a flit
+        int unsigned   FlitLog2;        // bytes of a flit
+        int unsigned   HeadFlits;       // flits of a header
+        int unsigned   ListFlits;       // most flits of a list of targets behind it
+        int unsigned   PayFlits;        // most flits of a payload
+        int unsigned   PayW;            // index of one of these
+        int unsigned   Lanes;           // expert IDs, or values of 16 bits, in a flit
+        int unsigned   LaneW;           // index of one of these
+        int unsigned   Words;           // of 32 bits in a flit
+        int unsigned   GpuW;            // a GPU's number
+        int unsigned   Others;          // ports besides one
+        int unsigned   ExpW;            // an expert's number
+        int unsigned   LocalW;          // an expert's number on its GPU
+        int unsigned   AddrW;           // address of a flit in own memory
+        int unsigned   LineW;           // address of 128 bytes there
+        int unsigned   TokW;            // number of a token of any GPU
+        int unsigned   MaddrW;          // multimem address: of a byte of a row of any token, or in own memory
+        int unsigned   CountW;          // rows of one expert
+        int unsigned   OpenW;           // index of a reduction request of a requester
+        int unsigned   BeatW;           // and of a word of it in its hub
+        int unsigned   SlotW;           // place of a packet in a queue of the switch
+        int unsigned   SeqW;            // number of a packet in a look-ahead window
+        int unsigned   StoreW;          // credits of a hub: packets of class STORE
+        int unsigned   PartW;           // and results
+        int unsigned   StampW;          // when a packet came, 0 without monitors
+        int unsigned   StampB;          // of a signal that holds it
+        int unsigned   DescW;           // description of a packet in a queue of the switch
+        int unsigned   WordW;           // a word of the RAM of packets
+        int unsigned   GuestW;          // address of a word of a guest there
+        bit            Late;            // words are written a cycle behind their addresses
+    } cfg_t;
+
+    function automatic cfg_t usual();
+        cfg_t c;
+        c                 = '0;
+        c.N               = 4;
+        c.FlitBytes       = 8;
+        c.MemBytesLog2    = 25;
+        c.RowsLog2        = 15;
+        c.TokensLog2      = 12;
+        c.MaxExperts      = 512;
+        c.MaxLocalExperts = 32;
+        c.Groups          = 16;
+        c.CacheEntries    = 512;
+        c.MaxLatency      = 64;
+        c.OpenRows        = 8;
+        c.StorePkts       = 32;
+        c.CtrlPkts        = 16;
+        c.Window          = 16;
+        c.PartPkts        = 4;
+        c.RxStorePkts     = 16;
+        c.RxResultPkts    = 4;
+        c.RxCtrlPkts      = 16;
+        c.Reds            = 1'b1;
+        c.Guard           = 1'b1;
+        c.Monitor         = 1'b1;
+        c.Faults          = 1'b1;
+        c.Multicast       = 1'b1;
+        c.RedTypes        = red_pkg::AllTypes;
+        c.RedOps          = red_pkg::AllOps;
+        return c;
+    endfunction
+
+    function automatic int unsigned most(input int unsigned a, input int unsigned b);
+        return (a > b) ? a : b;
+    endfunction
+
+    // Bits of a number below `count`, at least one.
+    function automatic int unsigned index_w(input int unsigned count);
+        return most($clog2(count), 1);
+    endfunction
+
+    function automatic cfg_t derived(input cfg_t settings);
+        cfg_t c;
+        c           = settings;
+        c.FlitW     = 8 * c.FlitBytes;
+        c.FlitLog2  = $clog2(c.FlitBytes);
+        c.HeadFlits = packet_pkg::HeaderBytes / c.FlitBytes;
+        c.ListFlits = (packet_pkg::TargetBytes * (packet_pkg::TargetsMax - 1) + c.FlitBytes - 1) / c.FlitBytes;
+        c.PayFlits  = packet_pkg::PayloadMaxBytes / c.FlitBytes;
+        c.PayW      = $clog2(c.PayFlits);
+        c.Lanes     = c.FlitBytes / packet_pkg::TargetBytes;
+        c.LaneW     = $clog2(c.Lanes);
+        c.Words     = c.FlitBytes / 4;
+        c.GpuW      = index_w(c.N);
+        c.Others    = c.N - 1;
+        c.ExpW      = index_w(c.MaxExperts);
+        c.LocalW    = index_w(c.MaxLocalExperts);
+        c.AddrW     = c.MemBytesLog2 - c.FlitLog2;
+        c.LineW     = c.AddrW - c.PayW;
+        c.TokW      = c.TokensLog2 + c.GpuW;
+        c.MaddrW    = most(c.TokW + 15, c.MemBytesLog2);
+        c.CountW    = (c.RowsLog2 < node_pkg::RowW) ? c.RowsLog2 + 1 : node_pkg::RowW;
+        c.OpenW     = $clog2(c.OpenRows);
+        c.BeatW     = (c.HeadFlits == 1) ? 2 : 3;
+        c.SlotW     = index_w(most(c.StorePkts, most(c.CtrlPkts, c.OpenRows)));
+        c.SeqW      = $clog2(c.StorePkts) + 1;
+        c.StoreW    = $clog2(c.RxStorePkts + 1);
+        c.PartW     = $clog2(c.RxResultPkts + 1);
+        c.StampW    = c.Monitor ? map_pkg::MonitorStampBits : 0;
+        c.StampB    = most(c.StampW, 1);
+        c.DescW     = c.SlotW + 6 + c.PayW + c.StampW;
+        c.WordW     = c.FlitW + 1 + 32'(c.PartGuest);
+        c.GuestW    = c.PayW + c.SlotW - 2;
+        c.Late      = c.PartGuest && c.HeadFlits == 2;
+        return c;
+    endfunction
+
+    function automatic cfg_t chosen();
+        cfg_t c;
+        c = usual();
+`ifdef MW_CFG
+        `MW_CFG
+`endif
+        return derived(c);
+    endfunction
+
+    /* verilator lint_off UNUSEDPARAM */  // where a part has no configuration
+    localparam cfg_t Default = chosen();
+    /* verilator lint_on UNUSEDPARAM */
+endpackage
+
+`default_nettype wire

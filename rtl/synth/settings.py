@@ -1,0 +1,33 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Settings of cfg_pkg.sv for a tool that builds a part by itself, given as NAME=VALUE beside parameters of its own.
+
+usage: settings.py FOLDER NAME=VALUE...    prints the options of read_slang"""
+import pathlib
+import re
+import sys
+
+CFG_PKG = pathlib.Path(__file__).resolve().parents[1] / "common/cfg_pkg.sv"
+
+
+def names():
+    text = re.search(r"---- settings ----\n(.*?)// ----", CFG_PKG.read_text(), re.S)[1]
+    return re.findall(r"^\s*[\w:]+(?: unsigned)?\s+(\w+);", text, re.M)
+
+
+def slang(assignments, folder):
+    """Options of read_slang. Its macro stands in a file, as Yosys ends a command at a semicolon."""
+    known = names()
+    settings = [a for a in assignments if a.split("=")[0] in known]
+    options = "".join(f" -G {a}" for a in assignments if a not in settings)
+    if settings:
+        file = pathlib.Path(folder) / "settings.f"
+        text = f'-DMW_CFG="{" ".join(f"c.{a};" for a in settings)}"\n'
+        if not file.exists() or file.read_text() != text:
+            file.write_text(text)
+        options += f" -f {file}"
+    return options
+
+
+if __name__ == "__main__":
+    print(slang(sys.argv[2:], sys.argv[1]))
