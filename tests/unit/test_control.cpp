@@ -71,9 +71,10 @@ struct hub : model<Vcontrol> {
         for (unsigned i = 0; i < l.tokens; i++) {
             for (unsigned j = 0; j < l.k; j++)
                 mem.set<uint16_t>(rt + 128 * i + 2 * j,
-                                  static_cast<uint16_t>(rng.one_in(10)
-                                                            ? rng.pick({0xffffu, below(0x10000)})
-                                                            : below(EXPERTS)));
+                                  static_cast<uint16_t>(
+                                      rng.one_in(10)
+                                          ? rng.pick({0xffffu, below(0x10000), beyond(EXPERTS, 16)})
+                                          : below(EXPERTS)));
         }
         dut.go_i = dut.cmd_valid_i = dut.emap_we_i = dut.cnt_valid_i = dut.base_take_i = 0;
         dut.sig_valid_i = dut.ack_valid_i = dut.ack_rx_i = dut.rd_rvalid_i = 0;
@@ -160,9 +161,10 @@ struct hub : model<Vcontrol> {
                 if (percent(30))
                     count_word(0, below(32), below(32), rng.word());
                 if (percent(30))
-                    count_word(1, s, below(N),
-                               rng.pick({MAX_COUNT + 1, MAX_COUNT << 1, 1u << 31, UINT32_MAX,
-                                         MAX_COUNT + 1 + below(~MAX_COUNT)}));
+                    count_word(
+                        1, s, below(N),
+                        rng.pick({MAX_COUNT + 1, MAX_COUNT << 1, 1u << 31, UINT32_MAX,
+                                  MAX_COUNT + 1 + below(~MAX_COUNT), beyond(MAX_COUNT + 1, 32)}));
                 if (percent(30))
                     count_word(1, s, rng.between(N, 31),
                                rng.pick({0u, 1u, below(MAX_COUNT), rng.word()}));
@@ -197,6 +199,15 @@ struct hub : model<Vcontrol> {
     }
 
   private:
+    // What has one bit too many for a number below `end`, a power of two, of a word of so many bits: none of these bits may be lost.
+    uint32_t beyond(uint32_t end, unsigned bits)
+    {
+        unsigned lowest = 0;
+        while (end >> (lowest + 1))
+            lowest++;
+        return below(end) | 1u << rng.between(lowest, bits - 1);
+    }
+
     void count_word(unsigned kind, unsigned src, unsigned idx, uint32_t val)
     {
         dut.cnt_valid_i = 1;

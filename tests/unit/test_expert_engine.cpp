@@ -98,6 +98,8 @@ struct engine : model<Vexpert_engine> {
             tokens[i] = i * 37;
         rng.shuffle(tokens);
         by_token.clear();
+        seen.clear();
+        counts_all = false;
         for (unsigned le = 0; le < counts.size(); le++) {
             std::vector<unsigned> rows(counts[le]);
             for (unsigned i = 0; i < counts[le]; i++)
@@ -386,36 +388,42 @@ struct engine : model<Vexpert_engine> {
     unsigned wr_valid = 0;
 };
 
+static void random_layer(engine &b, dice &rng)
+{
+    unsigned experts = 1 + rng.below(8);
+    b.set_row(F * rng.pick({1, 2, 3, 4, 5, 8, 15, 16, 33}));
+    unsigned cap = 0;
+    while (cap < 6 && (experts << (cap + 1)) * (1u << b.row_shift) <= 0xfc00)
+        cap++;
+    b.set_map(cap, 0x80 * rng.below(8), 0x10000, 0x20000 + 0x80 * rng.below(4), 0x30000 - 0x80);
+    b.cfg.set("local_experts", experts);
+    b.cfg.set("tile", 1 + rng() % (rng.percent(50) ? 6 : 40));
+    b.cfg.set("expert_cycles", rng() % (rng.percent(50) ? 4 : 50));
+    b.cfg.set("partial_tiles", rng() % 2);
+    b.cfg.set("partial_wait", rng() % 60);
+    std::vector<unsigned> counts(experts);
+    for (auto &c : counts)
+        c = !rng.one_in(4) ? rng.below((1u << cap) + 1) : 0;
+    b.plan(counts);
+    weather w;
+    w.memory = rng.percent(50) ? 100 : 20 + rng.below(80);
+    w.signals = rng.percent(50) ? 100 : 3 + rng.below(90);
+    w.arrive = rng.percent(50) ? 100 : 1 + rng.below(20);
+    w.list_latency = 1 + rng.below(4);
+    w.counts_at = static_cast<int>(rng() % 2000) - 1000 < 0 ? -1 : static_cast<int>(rng() % 2000);
+    b.run(w, 400000);
+    b.command(MW_I_EXPERT); // nothing is left: ends at once
+    b.until("an empty layer to retire", 200, [&] { return b.retired; });
+}
+
 TEST(random_layers)
 {
     dice rng;
     for (unsigned round = 0; round < 60; round++) {
         engine b;
-        unsigned experts = 1 + rng.below(8);
-        b.set_row(F * rng.pick({1, 2, 3, 4, 5, 8, 15, 16, 33}));
-        unsigned cap = 0;
-        while (cap < 6 && (experts << (cap + 1)) * (1u << b.row_shift) <= 0xfc00)
-            cap++;
-        b.set_map(cap, 0x80 * rng.below(8), 0x10000, 0x20000 + 0x80 * rng.below(4), 0x30000 - 0x80);
-        b.cfg.set("local_experts", experts);
-        b.cfg.set("tile", 1 + rng() % (rng.percent(50) ? 6 : 40));
-        b.cfg.set("expert_cycles", rng() % (rng.percent(50) ? 4 : 50));
-        b.cfg.set("partial_tiles", rng() % 2);
-        b.cfg.set("partial_wait", rng() % 60);
-        std::vector<unsigned> counts(experts);
-        for (auto &c : counts)
-            c = !rng.one_in(4) ? rng.below((1u << cap) + 1) : 0;
-        b.plan(counts);
-        weather w;
-        w.memory = rng.percent(50) ? 100 : 20 + rng.below(80);
-        w.signals = rng.percent(50) ? 100 : 3 + rng.below(90);
-        w.arrive = rng.percent(50) ? 100 : 1 + rng.below(20);
-        w.list_latency = 1 + rng.below(4);
-        w.counts_at =
-            static_cast<int>(rng() % 2000) - 1000 < 0 ? -1 : static_cast<int>(rng() % 2000);
-        b.run(w, 400000);
-        b.command(MW_I_EXPERT); // nothing is left: ends at once
-        b.until("an empty layer to retire", 200, [&] { return b.retired; });
+        random_layer(b, rng);
+        if (rng.percent(50))
+            random_layer(b, rng); // nothing of the first one is left
     }
 }
 
