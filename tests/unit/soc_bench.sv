@@ -45,7 +45,8 @@ module soc_bench (
     output logic [63:0]      rep_rdata_o,
     input  wire logic        taken_i,
 
-    input  wire logic corrupt_i, // what the CPU reads is 0, which is no instruction
+    input  wire logic corrupt_i,     // what the CPU reads is 0, which is no instruction
+    output logic      can_corrupt_o,
 
     input  wire logic [31:0] count_i,
     input  wire logic        link_waiting_i,
@@ -121,12 +122,18 @@ module soc_bench (
         .done_o(done)
     );
 
+    // a netlist of this bench (make mutate) has nothing that forces
+`ifndef SYNTHESIS
     always_ff @(posedge clk_i) begin
         if (corrupt_i) force i_soc.mem_rdata = '0;
         else release i_soc.mem_rdata;
     end
+    assign can_corrupt_o = 1'b1;
+`else
+    assign can_corrupt_o = 1'b0;
+`endif
 
-    wire unused = &{1'b0, done, ports_idle, reply.count, unused_cmd};
+    wire unused = &{1'b0, done, ports_idle, reply.count, unused_cmd, corrupt_i};
 endmodule
 
 `default_nettype wire
