@@ -194,6 +194,18 @@ struct host_link_bench : tb::model<Vhost_link> {
     }
 
     uint64_t cmd_next = 0, rep_next = 0;
+    uint64_t time_from = 0, last_time = 0; ///< the fabric's last reset, and what WAIT told since
+
+    /// Of a whole reply: WAIT tells the time, which goes on and is no time to come.
+    void check_time()
+    {
+        mw_frame_header h;
+        memcpy(&h, transfer.data(), sizeof h);
+        if (h.type != (MW_FRAME_WAIT | MW_FRAME_REPLY) || h.status != MW_STATUS_OK)
+            return;
+        assert_in_range(h.argument, last_time, now - time_from);
+        last_time = h.argument;
+    }
 
   public:
     host_link_bench()
@@ -234,12 +246,17 @@ struct host_link_bench : tb::model<Vhost_link> {
                 assert_true(accesses.empty());
             transfer.insert(transfer.end(), p, p + 8);
             if (dut.in_last_o) {
+                check_time();
                 in.push_back(transfer);
                 transfer.clear();
             }
         }
         take_access();
         mailbox_after();
+        if (dut.reset_fabric_o) {
+            time_from = now;
+            last_time = 0;
+        }
         edge();
     }
 
