@@ -289,6 +289,57 @@ TEST(settings)
     assert_int_equal(b.gos, 0);
 }
 
+/// Random writes all over: each setting is at its pins what was written last, whatever else is written, and what stands at the pins is read.
+TEST(any_settings)
+{
+#define FIELD(reg, pin, name) \
+    { \
+        FABRIC(reg), name##_bp, name##_bw, name##_reset, \
+            [](const Vfabric_csr &d) { return uint32_t{d.pin}; } \
+    }
+    struct field {
+        uint32_t at;
+        unsigned low, width;
+        uint32_t value;
+        uint32_t (*pin)(const Vfabric_csr &);
+    } fields[] = {
+        FIELD(epoch, epoch_o, MW_FABRIC__EPOCH__EPOCH),
+        FIELD(link, latency_o, MW_FABRIC__LINK__LATENCY),
+        FIELD(credits, store_credits_o, MW_FABRIC__CREDITS__STORE),
+        FIELD(credits, part_credits_o, MW_FABRIC__CREDITS__PART),
+        FIELD(credits, throttle_o, MW_FABRIC__CREDITS__THROTTLE),
+        FIELD(lookahead, window_o, MW_FABRIC__LOOKAHEAD__PACKETS),
+        FIELD(limit, limit_o, MW_FABRIC__LIMIT__PERIOD),
+        FIELD(monitor, mon_interval_o, MW_FABRIC__MONITOR__INTERVAL),
+        FIELD(monitor, mon_classes_o, MW_FABRIC__MONITOR__CLASSES),
+    };
+#undef FIELD
+    registers b;
+    auto look_at_all = [&] {
+        for (const field &f : fields)
+            assert_int_equal(f.pin(b.dut), f.value);
+    };
+    look_at_all();
+    for (unsigned i = 0; i < 600; i++) {
+        const uint32_t at = b.rng.pick(
+            {FABRIC(epoch), FABRIC(link), FABRIC(credits), FABRIC(lookahead), FABRIC(limit),
+             FABRIC(monitor), FABRIC(emap) + 4 * b.below(4096), FABRIC(groups) + 4 * b.below(16),
+             FABRIC(partitions) + 4 * b.below(NODES), 0x10000 + 4 * b.below(0x400)});
+        const uint32_t value = b.rng.word();
+        b.write(at, value);
+        for (field &f : fields)
+            f.value = f.at == at ? value >> f.low & ((1u << f.width) - 1) : f.value;
+        look_at_all();
+        b.dut.node_idle_i = b.below(32);
+        b.dut.node_error_i = b.below(32);
+        b.dut.down_i = b.below(32);
+        assert_int_equal(b.read(FABRIC(node_idle)), b.dut.node_idle_i);
+        assert_int_equal(b.read(FABRIC(node_error)), b.dut.node_error_i);
+        assert_int_equal(b.read(FABRIC(down)), b.dut.down_i);
+    }
+    assert_int_equal(b.gos + b.sweeps, 0);
+}
+
 /// Cycles from the go pulse to the edge at which done appears, with the fabric idle from `idle_at` on.
 static unsigned run_layer(registers &b, unsigned idle_at)
 {
