@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Mutates the netlist of each unit-tested module at random, and counts what the tests find.
 
-usage: run.py [--mutations N] [--seed N] [--modules NAME,...] [--jobs N] [--self-test]
+usage: run.py [--mutations N] [--seed N] [--modules NAME,...] [--tests NAME,...] [--jobs N] [--others N] [--self-test]
 
 For each module that the table of docs/testing.md names: Yosys reads the bench of the most specific test that names it, at that test's parameters, keeps its hierarchy,
 and its command `mutate` chooses places in the module: a bit of a port of a cell that is inverted, held at 0 or 1, or inverted when another bit is 0 or 1. All mutations
@@ -442,7 +442,7 @@ def cut(lines, mods, children):
             body = lines[i + 1:end]
             pins = {c[1]: c[2] for x in body if (c := re.match(r"    connect (\S+) (.*)$", x))}
             params = {c[1]: c[2] for x in body if (c := re.match(r"    parameter (?:signed )?(\S+) (.*)$", x))}
-            memid = params.get("\\MEMID", "").strip('"')
+            memid = params.get("\\MEMID", "").strip('"').replace("\\\\", "\\")  # escaped, in a string
             if children and m[1] in mods:
                 for pin, (direction, width) in sigspec_ports(mods, m[1]).items():
                     if pins.get(pin, "{ }") != "{ }":
@@ -621,7 +621,8 @@ def go(all_units, packages, dirs, order, counts_wanted, args):
             return chosen, execute([(m.variant, m.cell, m) for m in chosen], unit, runner)
 
         mutations, runs = [], []
-        for ms, fs in filter(None, each(pool, start, used, faults)):
+        wanted = [u for u in used if not args.tests or u.name in args.tests.split(",")]
+        for ms, fs in filter(None, each(pool, start, wanted, faults)):
             mutations += ms
             runs += fs
         for f in runs:
@@ -715,6 +716,7 @@ def main():
     p.add_argument("--mutations", type=int, help=f"in all: {MUTATIONS}, or 12 for each of --modules")
     p.add_argument("--seed", type=int, default=int(os.environ.get("MW_SEED", "1")))
     p.add_argument("--modules", default="", metavar="NAME,...")
+    p.add_argument("--tests", default="", metavar="NAME,...", help="of the same mutations only those in the benches of these tests")
     p.add_argument("--jobs", type=int, default=os.cpu_count())
     p.add_argument("--others", type=int, default=OTHERS, help="further tests that a survivor meets")
     p.add_argument("--self-test", action="store_true")

@@ -34,16 +34,25 @@ constexpr unsigned
 using tb::bit;
 using tb::bytes;
 
+#ifdef UNIT_NETLIST // make mutate: all that is inside stands one deeper, and a block is a part of a name
+#define S(signal) dut.rootp->switch_output__DOT__i_netlist__DOT__##signal
+#define IN(signal) S(gen_in__05b0__05d__02e##signal)
+#define IN_WINDOW(signal) IN(gen_window__02e##signal)
+#define IN_TURNS(signal) S(gen_turns__02e##signal)
+#else
 #define S(signal) dut.rootp->switch_output__DOT__##signal
 #define IN(signal) S(gen_in__BRA__0__KET____DOT__##signal)
+#define IN_WINDOW(signal) IN(gen_window__DOT__##signal)
+#define IN_TURNS(signal) S(gen_turns__DOT__##signal)
+#endif
 #define VOQ(port) IN(i_voq__DOT__##port)
 #define RAM(port) IN(i_voq__DOT__i_ram__DOT__##port)
 #define PARTS(port) IN(i_part__DOT__##port)
-#define WINDOW_OF(port) IN(gen_window__DOT__i_window__DOT__##port)
+#define WINDOW_OF(port) IN_WINDOW(i_window__DOT__##port)
 #define EGRESS(port) S(i_egress__DOT__##port)
 #define CHOICE(port) S(i_egress__DOT__i_choice__DOT__##port)
 #define STORE_CRD(port) S(i_egress__DOT__i_store_crd__DOT__##port)
-#define TURNS(port) S(gen_turns__DOT__i_turns__DOT__##port)
+#define TURNS(port) IN_TURNS(i_turns__DOT__##port)
 
 template <class Port> bytes flit(const Port &port)
 {

@@ -26,7 +26,13 @@ constexpr unsigned ALL = (1u << N) - 1, STAMPS = (1u << STAMP_W) - 1;
 using tb::bit;
 using tb::bytes;
 
+#ifdef UNIT_NETLIST // make mutate: all that is inside stands one deeper, and a block is a part of a name
+#define S(signal) dut.rootp->ingress__DOT__i_netlist__DOT__##signal
+#define IN_GUEST(signal) S(gen_guest__02e##signal)
+#else
 #define S(signal) dut.rootp->ingress__DOT__##signal
+#define IN_GUEST(signal) S(gen_guest__DOT__##signal)
+#endif
 #define GATE(port) S(i_gate__DOT__##port)
 #define FIFO(port) S(i_queue__DOT__i_queue__DOT__##port)
 #define QUEUE(port) S(i_queue__DOT__##port)
@@ -38,7 +44,7 @@ using tb::bytes;
 #define COPY(port) S(i_copies__DOT__##port)
 #define PART(port) S(i_partials__DOT__##port)
 #define ERRORS(port) S(i_errors__DOT__##port)
-#define TURNS(port) S(gen_guest__DOT__i_turns__DOT__##port)
+#define TURNS(port) IN_GUEST(i_turns__DOT__##port)
 
 template <class Port> bytes flit(const Port &port)
 {

@@ -61,7 +61,8 @@ $(4)/test_$(1): $(4)/V$(2).mk $(4)/unit_inputs.h $(3) $$(filter-out %.c,$$(UNIT_
     $$(wildcard tests/unit/*.h) $(UNIT_BENCH) $(B)/unit/bench.a $(B)/verilated/plain.a | $(GEN_H) $$(UNIT_NEEDS_$(1))
 	$$(call say,CXX,$(4:$(B)/%=%))
 	$$(Q)$$(MAKE) -s -C $$(@D) -f V$(2).mk V$(2)__ALL.a $$(VMAKE_GCC) OPT_FAST=-O1 OPT_SLOW=-O0 CXXFLAGS=-w >$$(@D)/make.log 2>&1 || { cat $$(@D)/make.log; exit 1; }
-	$$(Q)$$(CXX) $$(filter-out -g,$$(CXXFLAGS)) $$(UNIT_OPT) $$(CPPFLAGS) $$(VINC) -Itests/unit -I$$(@D) $$(addprefix -DPARAM_,$$(UNIT_PARAMS_$(1))) -o $$@ $$(filter %.cpp %.o,$$^) \
+	$$(Q)$$(CXX) $$(filter-out -g,$$(CXXFLAGS)) $$(UNIT_OPT) $$(CPPFLAGS) $$(VINC) -Itests/unit -I$$(@D) $$(addprefix -DPARAM_,$$(UNIT_PARAMS_$(1))) \
+	    $(if $(7),-DUNIT_NETLIST) -o $$@ $$(filter %.cpp %.o,$$^) \
 	    $$(@D)/V$(2)__ALL.a $(B)/verilated/plain.a $(B)/unit/bench.a -lcmocka $$(LDLIBS)
 endef
 
