@@ -18,7 +18,7 @@ module prove_allocator #(
     input  wire logic [1:0][1:0]                                                  token_i
 );
     localparam int unsigned Tokens = 4, Misses = 2, RowsLog2 = 2;
-    function automatic cfg_pkg::cfg_t cfg();
+    function automatic cfg_pkg::cfg_t sizes();
         cfg_pkg::cfg_t c;
         c = cfg_pkg::usual();
         c.N = 2;
@@ -30,7 +30,7 @@ module prove_allocator #(
         c.CacheEntries = 16;
         return cfg_pkg::derived(c);
     endfunction
-    localparam cfg_pkg::cfg_t Cfg = cfg();
+    localparam cfg_pkg::cfg_t Cfg = sizes();
 
     localparam logic [1:0]  Epoch = 2'd1;
 

@@ -10,7 +10,7 @@ module prove_credit_gate #(
     input  wire logic       clk_i, valid_i, last_i, err_i, brim_i,
     input  wire logic [1:0] cls_i,                         crd_i // crd_i: {STORE, CTRL}
 );
-    function automatic cfg_pkg::cfg_t cfg();
+    function automatic cfg_pkg::cfg_t sizes();
         cfg_pkg::cfg_t c;
         c = cfg_pkg::usual();
         c.FlitBytes = 16 / HeadFlits;
@@ -18,7 +18,7 @@ module prove_credit_gate #(
         c.CtrlPkts = Pkts;
         return cfg_pkg::derived(c);
     endfunction
-    localparam cfg_pkg::cfg_t Cfg = cfg();
+    localparam cfg_pkg::cfg_t Cfg = sizes();
 
     import packet_pkg::*;
 

@@ -9,14 +9,14 @@ module prove_credit_return #(
     input  wire logic [N-1:0]                 one_i // the requester that is followed
 );
     localparam int unsigned CtrlPkts = 4;
-    function automatic cfg_pkg::cfg_t cfg();
+    function automatic cfg_pkg::cfg_t sizes();
         cfg_pkg::cfg_t c;
         c = cfg_pkg::usual();
         c.N = N;
         c.CtrlPkts = CtrlPkts;
         return cfg_pkg::derived(c);
     endfunction
-    localparam cfg_pkg::cfg_t Cfg = cfg();
+    localparam cfg_pkg::cfg_t Cfg = sizes();
 
     logic         rst_n, idle;
     logic [N-1:0] hold, one_q, named;

@@ -17,7 +17,7 @@ module prove_egress #(
     input  wire logic [6:0]                                                               res_len_i,
     input  wire logic [N-1:0]                                                             one_i // the input that is followed
 );
-    function automatic cfg_pkg::cfg_t cfg();
+    function automatic cfg_pkg::cfg_t sizes();
         cfg_pkg::cfg_t c;
         c = cfg_pkg::usual();
         c.N = N;
@@ -32,7 +32,7 @@ module prove_egress #(
         c.Monitor = 1'b0;
         return cfg_pkg::derived(c);
     endfunction
-    localparam cfg_pkg::cfg_t Cfg = cfg();
+    localparam cfg_pkg::cfg_t Cfg = sizes();
 
     logic rst_n, res_start, res_read, res_first, res_last, error_sent, dn_valid, dn_last, dn_err, wait_turn, wait_credit, idle;
     logic [1:0] cls, dn_cls;

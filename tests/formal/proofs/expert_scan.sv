@@ -18,14 +18,14 @@ module prove_expert_scan #(
     input  wire logic clk_i, run_i, arrive_i, arrive_le_i, counts_i, tile_ready_i, end_i,
     input  wire logic [CntW-1:0]                                                   expected_i [Experts]
 );
-    function automatic cfg_pkg::cfg_t cfg();
+    function automatic cfg_pkg::cfg_t sizes();
         cfg_pkg::cfg_t c;
         c = cfg_pkg::usual();
         c.RowsLog2 = RowsLog2;
         c.MaxLocalExperts = Experts;
         return cfg_pkg::derived(c);
     endfunction
-    localparam cfg_pkg::cfg_t Cfg = cfg();
+    localparam cfg_pkg::cfg_t Cfg = sizes();
 
     logic                rst_n, tile_valid, all_started, take;
     logic [LeW-1:0]      stat_le, tile_le;

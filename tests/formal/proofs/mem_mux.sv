@@ -13,14 +13,14 @@ module prove_mem_mux #(
     input  wire logic [Clients-1:0][1:0] addr_i, data_i,
     input  wire logic [Clients-1:0]              one_i // the client that is followed
 );
-    function automatic cfg_pkg::cfg_t cfg();
+    function automatic cfg_pkg::cfg_t sizes();
         cfg_pkg::cfg_t c;
         c = cfg_pkg::usual();
         c.FlitBytes = 1;
         c.MemBytesLog2 = 2;
         return cfg_pkg::derived(c);
     endfunction
-    localparam cfg_pkg::cfg_t Cfg = cfg();
+    localparam cfg_pkg::cfg_t Cfg = sizes();
 
     logic               rst_n, valid, took;
     logic [1:0]         addr;

@@ -9,13 +9,13 @@ module prove_merge #(
     input  wire logic [Streams-1:0] valid_i, data_i, last_i,
     input  wire logic [Streams-1:0]                  one_i // the stream that is followed
 );
-    function automatic cfg_pkg::cfg_t cfg();
+    function automatic cfg_pkg::cfg_t sizes();
         cfg_pkg::cfg_t c;
         c = cfg_pkg::usual();
         c.FlitBytes = 1;
         return cfg_pkg::derived(c);
     endfunction
-    localparam cfg_pkg::cfg_t Cfg = cfg();
+    localparam cfg_pkg::cfg_t Cfg = sizes();
 
     logic               rst_n, valid, last, out_open;
     logic [7:0]         out;

@@ -15,7 +15,7 @@ module prove_multicast #(
     input  wire logic [2:0][3:0]                                 expert_i
 );
     localparam int unsigned N = 3;
-    function automatic cfg_pkg::cfg_t cfg();
+    function automatic cfg_pkg::cfg_t sizes();
         cfg_pkg::cfg_t c;
         c = cfg_pkg::usual();
         c.N = N;
@@ -33,7 +33,7 @@ module prove_multicast #(
         c.Monitor = 1'b0;
         return cfg_pkg::derived(c);
     endfunction
-    localparam cfg_pkg::cfg_t Cfg = cfg();
+    localparam cfg_pkg::cfg_t Cfg = sizes();
 
     logic            rst_n;
     logic [3:0]      map_q = '0;

@@ -9,7 +9,7 @@ module prove_part_queue #(
 ) (
     input  wire logic clk_i, come_i, watch_i, line_i, we_i, widx_i, short_i, data_i, re_i, done_i
 );
-    function automatic cfg_pkg::cfg_t cfg();
+    function automatic cfg_pkg::cfg_t sizes();
         cfg_pkg::cfg_t c;
         c = cfg_pkg::usual();
         c.FlitBytes = 64;
@@ -17,7 +17,7 @@ module prove_part_queue #(
         c.PartGuest = Guest;
         return cfg_pkg::derived(c);
     endfunction
-    localparam cfg_pkg::cfg_t Cfg = cfg();
+    localparam cfg_pkg::cfg_t Cfg = sizes();
 
     localparam int unsigned W = $clog2(PartPkts + 1);
     logic rst_n, full, has;

@@ -11,7 +11,7 @@ module prove_partials #(
     input  wire logic [1:0] first_i, // which requester each hub serves first: any
     input  wire logic [1:0] lazy_i   // a hub does nothing in this cycle; not twice in a row
 );
-    function automatic cfg_pkg::cfg_t cfg(input int unsigned n);
+    function automatic cfg_pkg::cfg_t sizes(input int unsigned n);
         cfg_pkg::cfg_t c;
         c = cfg_pkg::usual();
         c.N = n;
@@ -24,7 +24,7 @@ module prove_partials #(
         c.RedOps = 8'h01;
         return cfg_pkg::derived(c);
     endfunction
-    localparam cfg_pkg::cfg_t Cfg = cfg(3), CfgHubs = cfg(2);
+    localparam cfg_pkg::cfg_t Cfg = sizes(3), CfgHubs = sizes(2);
 
     logic            rst_n;
     logic [1:0]      turn_q, was_q;

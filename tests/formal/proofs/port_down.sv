@@ -14,7 +14,7 @@ module prove_port_down #(
     input  wire logic [1:0] lazy_i,  // a hub does nothing in this cycle; not twice in a row
     input  wire logic [1:0] silent_i // nor in any later cycle
 );
-    function automatic cfg_pkg::cfg_t cfg(input int unsigned n);
+    function automatic cfg_pkg::cfg_t sizes(input int unsigned n);
         cfg_pkg::cfg_t c;
         c = cfg_pkg::usual();
         c.N = n;
@@ -27,7 +27,7 @@ module prove_port_down #(
         c.RedOps = 8'h01;
         return cfg_pkg::derived(c);
     endfunction
-    localparam cfg_pkg::cfg_t Cfg = cfg(3), CfgHubs = cfg(2);
+    localparam cfg_pkg::cfg_t Cfg = sizes(3), CfgHubs = sizes(2);
 
     logic            rst_n, tick_q;
     logic [1:0]      turn_q, was_q, silent_q, down, down_q, sends;

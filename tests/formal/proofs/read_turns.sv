@@ -15,13 +15,13 @@ module prove_read_turns #(
     input  wire logic                              last_i,  // the packet of egress ends here
     input  wire logic [Inputs-1:0] next_i, able_i, one_i
 );
-    function automatic cfg_pkg::cfg_t cfg();
+    function automatic cfg_pkg::cfg_t sizes();
         cfg_pkg::cfg_t c;
         c = cfg_pkg::usual();
         c.N = Inputs + 1;
         return cfg_pkg::derived(c);
     endfunction
-    localparam cfg_pkg::cfg_t Cfg = cfg();
+    localparam cfg_pkg::cfg_t Cfg = sizes();
 
     // The join waits for the choice of each input at most once, and for its claim; an input that is able loses Inputs - 1 choices by its place in the order, and by a claim as many as fit in its cycles.
     localparam int unsigned JoinBound   = Inputs * Packet + 2;

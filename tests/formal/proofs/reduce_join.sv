@@ -14,7 +14,7 @@ module prove_reduce_join #(
     input  wire logic                    clk_i, open_i, start_i,
     input  wire logic [Members-1:0]      has_i,         hold_i
 );
-    function automatic cfg_pkg::cfg_t cfg();
+    function automatic cfg_pkg::cfg_t sizes();
         cfg_pkg::cfg_t c;
         c = cfg_pkg::usual();
         c.N = Members + 1;
@@ -25,7 +25,7 @@ module prove_reduce_join #(
         c.RedOps = 8'h01;
         return cfg_pkg::derived(c);
     endfunction
-    localparam cfg_pkg::cfg_t Cfg = cfg();
+    localparam cfg_pkg::cfg_t Cfg = sizes();
 
     localparam logic [1:0][Members-1:0] Mask  = {Members'(Mask1), Members'(Mask0)};
     localparam logic [1:0][14:0]        Bytes = {15'(Bytes1 - 1), 15'(Bytes0 - 1)};

@@ -13,14 +13,14 @@ module prove_request_queues #(
     input  wire logic            clk_i, in_valid_i, last_i, pop_i, word_i, watch_i,
     input  wire logic [CtxW-1:0] in_ctx_i, out_ctx_i,                      one_i // one_i: the context that is followed
 );
-    function automatic cfg_pkg::cfg_t cfg();
+    function automatic cfg_pkg::cfg_t sizes();
         cfg_pkg::cfg_t c;
         c = cfg_pkg::usual();
         c.N = N;
         c.OpenRows = Slots;
         return cfg_pkg::derived(c);
     endfunction
-    localparam cfg_pkg::cfg_t Cfg = cfg();
+    localparam cfg_pkg::cfg_t Cfg = sizes();
 
     logic             rst_n, full, push, pop;
     logic [SlotW-1:0] wptr, rptr;

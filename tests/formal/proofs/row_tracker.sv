@@ -18,7 +18,7 @@ module prove_row_tracker #(
     input  wire logic [31:0]                                                                                                exp_val_i,
     input  wire logic [5:0]                                                                                                 push_row_i
 );
-    function automatic cfg_pkg::cfg_t cfg();
+    function automatic cfg_pkg::cfg_t sizes();
         cfg_pkg::cfg_t c;
         c = cfg_pkg::usual();
         c.N = 2;
@@ -27,7 +27,7 @@ module prove_row_tracker #(
         c.MaxLocalExperts = 2;
         return cfg_pkg::derived(c);
     endfunction
-    localparam cfg_pkg::cfg_t Cfg = cfg();
+    localparam cfg_pkg::cfg_t Cfg = sizes();
 
     localparam int unsigned Rows = 4, Bytes = 7;
 

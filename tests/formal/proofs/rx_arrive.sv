@@ -19,7 +19,7 @@ module prove_rx_arrive #(
     input  wire logic [1:0]    epoch_i, hd_slot_i,                                                                         free_slot_i,
     input  wire logic [3:0]                                                                                                hd_tgt_i
 );
-    function automatic cfg_pkg::cfg_t cfg();
+    function automatic cfg_pkg::cfg_t sizes();
         cfg_pkg::cfg_t c;
         c = cfg_pkg::usual();
         c.FlitBytes = FlitBytes;
@@ -30,7 +30,7 @@ module prove_rx_arrive #(
         c.MaddrW = MAddrW;
         return c;
     endfunction
-    localparam cfg_pkg::cfg_t Cfg = cfg();
+    localparam cfg_pkg::cfg_t Cfg = sizes();
 
     import packet_pkg::*;
 

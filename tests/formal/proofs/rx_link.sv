@@ -14,7 +14,7 @@ module prove_rx_link #(
     import packet_pkg::*;
     import error_pkg::*;
     localparam int unsigned Pkts = 2, N = 2, TokensLog2 = 2, TokB = 3, HF = 16 / FlitBytes;
-    function automatic cfg_pkg::cfg_t cfg();
+    function automatic cfg_pkg::cfg_t sizes();
         cfg_pkg::cfg_t c;
         c = cfg_pkg::usual();
         c.N = N;
@@ -23,7 +23,7 @@ module prove_rx_link #(
         c.RxCtrlPkts = Pkts;
         return cfg_pkg::derived(c);
     endfunction
-    localparam cfg_pkg::cfg_t Cfg = cfg();
+    localparam cfg_pkg::cfg_t Cfg = sizes();
 
     localparam logic [1:0]  Epoch = 2'd1;
 

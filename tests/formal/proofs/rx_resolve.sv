@@ -23,7 +23,7 @@ module prove_rx_resolve #(
     input  wire logic [1:0][5:0]                                                                                                                                                            hd_tgt_i,
     input  wire node_pkg::emap_t                                                                                                                                                            map_i
 );
-    function automatic cfg_pkg::cfg_t cfg();
+    function automatic cfg_pkg::cfg_t sizes();
         cfg_pkg::cfg_t c;
         c = cfg_pkg::usual();
         c.N = 2;
@@ -38,7 +38,7 @@ module prove_rx_resolve #(
         c.MaddrW = MAddrW;
         return c;
     endfunction
-    localparam cfg_pkg::cfg_t Cfg = cfg();
+    localparam cfg_pkg::cfg_t Cfg = sizes();
 
     import packet_pkg::*;
     import error_pkg::*;

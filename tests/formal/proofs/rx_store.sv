@@ -17,7 +17,7 @@ module prove_rx_store #(
     input  wire logic [FW-1:0]              st_data_i,
     input  wire logic [1:0]                 wr_ready_i
 );
-    function automatic cfg_pkg::cfg_t cfg();
+    function automatic cfg_pkg::cfg_t sizes();
         cfg_pkg::cfg_t c;
         c = cfg_pkg::usual();
         c.N = 2;
@@ -31,7 +31,7 @@ module prove_rx_store #(
         c.Reds = 1'b0;
         return cfg_pkg::derived(c);
     endfunction
-    localparam cfg_pkg::cfg_t Cfg = cfg();
+    localparam cfg_pkg::cfg_t Cfg = sizes();
 
     localparam int unsigned TokenW  = node_pkg::TokenW;
     localparam int unsigned RowW    = node_pkg::RowW;

@@ -10,13 +10,13 @@ module prove_seen_table #(
     input  wire logic          clk_i, clear_i, mark_i,
     input  wire logic [EW-1:0] expert_i,       one_i
 );
-    function automatic cfg_pkg::cfg_t cfg();
+    function automatic cfg_pkg::cfg_t sizes();
         cfg_pkg::cfg_t c;
         c = cfg_pkg::usual();
         c.MaxExperts = MaxExperts;
         return cfg_pkg::derived(c);
     endfunction
-    localparam cfg_pkg::cfg_t Cfg = cfg();
+    localparam cfg_pkg::cfg_t Cfg = sizes();
 
     logic rst_n, clearing, seen;
     logic marked_q;                 // the one that is followed has been, in this list

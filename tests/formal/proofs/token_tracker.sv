@@ -16,14 +16,14 @@ module prove_token_tracker #(
     input  wire logic [TokB-1:0] arm_token_i, own_token_i,                              sig_token_i,
     input  wire logic [4:0]                                                             arm_count_i
 );
-    function automatic cfg_pkg::cfg_t cfg();
+    function automatic cfg_pkg::cfg_t sizes();
         cfg_pkg::cfg_t c;
         c = cfg_pkg::usual();
         c.N = N;
         c.TokensLog2 = TokensLog2;
         return cfg_pkg::derived(c);
     endfunction
-    localparam cfg_pkg::cfg_t Cfg = cfg();
+    localparam cfg_pkg::cfg_t Cfg = sizes();
 
     logic rst_n, arm_ready, own_ready, sig_ready, rdy_valid, err_valid, idle, sweep_busy, ends, run, go, sweep;
     logic [TokensLog2-1:0] rdy_token;

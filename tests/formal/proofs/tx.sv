@@ -13,7 +13,7 @@ module prove_tx #(
 );
     import packet_pkg::*;
     localparam int unsigned Credits = 2, HF = 16 / FlitBytes;
-    function automatic cfg_pkg::cfg_t cfg();
+    function automatic cfg_pkg::cfg_t sizes();
         cfg_pkg::cfg_t c;
         c = cfg_pkg::usual();
         c.FlitBytes = FlitBytes;
@@ -21,7 +21,7 @@ module prove_tx #(
         c.CtrlPkts = Credits;
         return cfg_pkg::derived(c);
     endfunction
-    localparam cfg_pkg::cfg_t Cfg = cfg();
+    localparam cfg_pkg::cfg_t Cfg = sizes();
 
     logic                rst_n, ctl_ready, sst_ready, part_ready, sst_valid, part_valid, up_valid, up_last, up_err, part_crd_valid, stall_store, stall_ctrl, part_empty, link_idle, idle;
     logic [1:0]          up_cls, limit_q, word_q, ctl_q;

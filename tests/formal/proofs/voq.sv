@@ -19,7 +19,7 @@ module prove_voq #(
     input  wire logic       guest_we_i,                                              guest_re_i,
     input  wire logic [1:0] guest_waddr_i, guest_raddr_i,                            word_i
 );
-    function automatic cfg_pkg::cfg_t cfg();
+    function automatic cfg_pkg::cfg_t sizes();
         cfg_pkg::cfg_t c;
         c = cfg_pkg::usual();
         c.FlitBytes = 32;
@@ -34,7 +34,7 @@ module prove_voq #(
         if (Guest) {c.SlotW, c.DescW, c.GuestW} = {c.SlotW + 1, c.DescW + 1, c.GuestW + 1};   // two more places
         return c;
     endfunction
-    localparam cfg_pkg::cfg_t Cfg = cfg();
+    localparam cfg_pkg::cfg_t Cfg = sizes();
 
     localparam int unsigned SlotW = Guest ? 2 : 1;
 

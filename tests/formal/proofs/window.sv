@@ -15,7 +15,7 @@ module prove_window #(
     input  wire logic [1:0]      copies_i, pop_i, sent_i, free_i,
     input  wire logic [SeqW-1:0]                          limit_i
 );
-    function automatic cfg_pkg::cfg_t cfg();
+    function automatic cfg_pkg::cfg_t sizes();
         cfg_pkg::cfg_t c;
         c = cfg_pkg::usual();
         c.FlitBytes = 16;
@@ -26,7 +26,7 @@ module prove_window #(
         c.Monitor = 1'b0;
         return cfg_pkg::derived(c);
     endfunction
-    localparam cfg_pkg::cfg_t Cfg = cfg();
+    localparam cfg_pkg::cfg_t Cfg = sizes();
 
     logic            rst_n, may, idle, issue;
     logic [1:0]      push, room, has, here, busy_q, sending_q, sent;

@@ -10,7 +10,7 @@ module prove_write_turns #(
 ) (
     input  wire logic clk_i, watch_i, begin_i, end_i, payload_i, leave_i, mark_i, copy_i
 );
-    function automatic cfg_pkg::cfg_t cfg();
+    function automatic cfg_pkg::cfg_t sizes();
         cfg_pkg::cfg_t c;
         c = cfg_pkg::usual();
         c.N = 1;
@@ -19,7 +19,7 @@ module prove_write_turns #(
         c.Late = Late;
         return c;
     endfunction
-    localparam cfg_pkg::cfg_t Cfg = cfg();
+    localparam cfg_pkg::cfg_t Cfg = sizes();
 
     localparam int unsigned Flits = 128 / FlitBytes;
     localparam int unsigned OffW  = $clog2(Flits);
