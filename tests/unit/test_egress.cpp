@@ -264,7 +264,7 @@ class output : public tb::model<Vswitch_output> {
             set(dut.desc_pay_i, x.p->pay);
             dut.desc_more_i[i] = static_cast<uint8_t>(x.idx);
             dut.desc_len_i[i] = static_cast<uint8_t>(x.p->len);
-            dut.stamp_i[i] = static_cast<uint8_t>(x.p->stamp);
+            dut.stamp_i[i] = x.p->stamp;
         }
         set(dut.part_come_i, x.come);
         set(dut.part_we_i, x.part);
@@ -362,7 +362,7 @@ class output : public tb::model<Vswitch_output> {
         if (!offers.empty()) {
             dut.res_len_i = static_cast<uint8_t>(offers[0].len);
             dut.res_poison_i = offers[0].poison;
-            dut.res_stamp_i = static_cast<uint8_t>(offers[0].stamp);
+            dut.res_stamp_i = offers[0].stamp;
         }
         tb::scramble(dut.res_data_i, 8 * F, rng);
         dut.res_err_i = percent(50);

@@ -274,7 +274,7 @@ class input : public tb::model<Vingress> {
             dut.group_addr_i = static_cast<uint8_t>(g);
             dut.group_data_i = static_cast<uint8_t>(rules.group[g]);
         }
-        dut.now_i = static_cast<uint8_t>(now & STAMPS);
+        dut.now_i = static_cast<uint32_t>(now & STAMPS);
         dut.crd_i = 0;
         for (unsigned c = 0; c < 2; c++)
             if (owed[c] && percent(40)) {
