@@ -344,7 +344,7 @@ TEST_CMDS :=
 
 TEST_NEEDS := $(TEST_SYSTEM_NEEDS) $(LANES_TESTS) $(FUZZERS) $(UNIT_BINS) $(C_TESTS) $(EXAMPLES) $(TOOL) models
 
-# tests run with seed 1, random ones once more with a fresh one, which is printed; MW_SEED=n make test repeats that
+# tests run with seed 1; random ones in test-all once more with a fresh one, which is printed; MW_SEED=n make test repeats that
 TESTS_AGAIN := $(UNIT_BINS) $(addprefix $(B)/tests/system/,test_random)
 AGAIN = $(addprefix --again ,$(TESTS_AGAIN))
 
@@ -375,7 +375,7 @@ T ?=
 all: $(TOOL) $(if $(DRIVER_SRC),$(B)/libmoeswitch.so) $(TEST_NEEDS)
 
 test: $(TEST_NEEDS)
-	@$(PY) tests/run.py --filter '$(T)' $(TEST_CMDS) $(AGAIN) $(TESTS)
+	@$(PY) tests/run.py --filter '$(T)' $(TEST_CMDS) $(TESTS)
 
 test-all: $(TEST_NEEDS) $(LONG_C_TESTS) $(LONG_UNIT_BINS) $(foreach m,$(LONG_MODELS),$(call model_so,$(m)))
 	@$(PY) tests/run.py --timeout $(LONG_TIMEOUT) --filter '$(T)' $(TEST_CMDS) $(LONG_CMDS) $(AGAIN) $(LONG_C_TESTS) $(LONG_UNIT_BINS) $(TESTS)
