@@ -17,9 +17,9 @@ module rx_arrive #(
     parameter int unsigned LocPkts = 2,
     parameter int unsigned MaxTargets = 4,  // of one packet: experts of this GPU
     localparam int unsigned SlotW = $clog2(Cfg.RxStorePkts + LocPkts),
-    localparam int unsigned LinkW = (Cfg.RxStorePkts > 1) ? $clog2(Cfg.RxStorePkts) : 1,
+    localparam int unsigned LinkW = cfg_pkg::index_w(Cfg.RxStorePkts),
     localparam int unsigned LocW = (LocPkts > 1) ? $clog2(LocPkts) : 1,
-    localparam int unsigned TgtW = $clog2(Cfg.MaxExperts) + 5  // {no such expert, expert, position}
+    localparam int unsigned TgtW = Cfg.ExpW + 5  // {no such expert, expert, position}
 ) (
     input  wire logic       clk_i,
     input  wire logic       rst_ni,

@@ -103,7 +103,7 @@ module rx_store #(
     localparam int unsigned Slots      = Cfg.RxStorePkts + LocPkts;
     localparam int unsigned SlotW      = $clog2(Slots);
     localparam int unsigned PayAw      = SlotW + Cfg.PayW;
-    localparam int unsigned LinkAw     = ((Cfg.RxStorePkts > 1) ? $clog2(Cfg.RxStorePkts) : 1) + Cfg.PayW;
+    localparam int unsigned LinkAw     = cfg_pkg::index_w(Cfg.RxStorePkts) + Cfg.PayW;
     localparam int unsigned PktFlits   = Cfg.HeadFlits + Cfg.PayFlits;
     localparam int unsigned ResFlits   = Cfg.RxResultPkts * PktFlits;
     localparam int unsigned ResAw      = $clog2(ResFlits + 1);
@@ -111,7 +111,7 @@ module rx_store #(
     localparam int unsigned LocAw      = ((LocPkts > 1) ? $clog2(LocPkts) : 1) + Cfg.PayW;
     localparam int unsigned MaxTargets = (Cfg.MaxLocalExperts < packet_pkg::TargetsMax) ? Cfg.MaxLocalExperts : packet_pkg::TargetsMax;
     localparam int unsigned CntW       = $clog2(MaxTargets + 1);
-    localparam int unsigned TgtW       = $clog2(Cfg.MaxExperts) + 5;
+    localparam int unsigned TgtW       = Cfg.ExpW + 5;
 
     typedef struct packed {
         logic                null_;   // nothing to write

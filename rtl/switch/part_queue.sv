@@ -10,7 +10,7 @@
 module part_queue #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
     localparam int unsigned Width = Cfg.FlitW + 2,
-    localparam int unsigned PW = (Cfg.PartPkts > 1) ? $clog2(Cfg.PartPkts) : 1
+    localparam int unsigned PW = cfg_pkg::index_w(Cfg.PartPkts)
 ) (
     input  wire logic clk_i,
     input  wire logic rst_ni,

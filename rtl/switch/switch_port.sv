@@ -149,7 +149,7 @@ module switch_port #(
 );
     import packet_pkg::*;
 
-    localparam int unsigned PartAddrW = Cfg.PayW + ((Cfg.PartPkts > 1) ? $clog2(Cfg.PartPkts) : 1);
+    localparam int unsigned PartAddrW = Cfg.PayW + cfg_pkg::index_w(Cfg.PartPkts);
 
     if (Cfg.PartGuest && PartAddrW > Cfg.GuestW) begin : gen_check
         $error("switch_port: PartPkts partials do not fit beside the requests");

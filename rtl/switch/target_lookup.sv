@@ -44,7 +44,7 @@ module target_lookup #(
     output logic [Cfg.GpuW-1:0] list_out_o,
     output logic [Cfg.N-1:0]    list_sel_o
 );
-    localparam int unsigned GW = (Cfg.Groups > 1) ? $clog2(Cfg.Groups) : 1;
+    localparam int unsigned GW = cfg_pkg::index_w(Cfg.Groups);
 
     if (Cfg.MaxExperts < 16 || Cfg.MaxExperts > 4096 || (1 << Cfg.ExpW) != Cfg.MaxExperts) begin : gen_check
         $error("target_lookup: MaxExperts must be a power of two, 16 to 4096");

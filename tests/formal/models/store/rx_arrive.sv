@@ -9,9 +9,9 @@ module rx_arrive #(
     parameter int unsigned LocPkts = 2,
     parameter int unsigned MaxTargets = 4,
     localparam int unsigned SlotW = $clog2(Cfg.RxStorePkts + LocPkts),
-    localparam int unsigned LinkW = (Cfg.RxStorePkts > 1) ? $clog2(Cfg.RxStorePkts) : 1,
+    localparam int unsigned LinkW = cfg_pkg::index_w(Cfg.RxStorePkts),
     localparam int unsigned LocW = (LocPkts > 1) ? $clog2(LocPkts) : 1,
-    localparam int unsigned TgtW = $clog2(Cfg.MaxExperts) + 5
+    localparam int unsigned TgtW = Cfg.ExpW + 5
 ) (
     input  wire logic       clk_i,
     input  wire logic       rst_ni,
