@@ -44,6 +44,17 @@ $(B)/unit/bench.a: tests/unit/bench/main.cpp $(UNIT_BENCH)
 	$(call say,CXX,$@)
 	$(Q)$(CXX) $(CXXFLAGS) -Itests/unit -c -o $(@:.a=.o) $< && rm -f $@ && ar rcs $@ $(@:.a=.o)
 
+# What every one of these programs begins with, compiled once: Verilator's run time and the standard library, which are most of what a small test and its model
+# read. Both are compiled with the same options, which a precompiled header demands. A model of more bytes of C++ than UNIT_LARGE is compiled in pieces, what only
+# starts it without optimization; a smaller one in one piece, where each would read the headers anew.
+UNIT_LARGE := 4000000
+UNIT_CXX = $(CXX) $(filter-out -g,$(CXXFLAGS)) $(UNIT_OPT) $(addprefix -DVM_,COVERAGE=0 SC=0 TIMING=0 TRACE=0 TRACE_FST=0 TRACE_VCD=0 TRACE_SAIF=0) $(VINC)
+UNIT_PCH := $(B)/unit/pch.h
+$(UNIT_PCH).gch: tests/unit/bench/pch.h | $(B)/.setup
+	@mkdir -p $(@D)
+	$(call say,CXX,$<)
+	$(Q)cp $< $(UNIT_PCH) && $(UNIT_CXX) -x c++-header -o $@ $(UNIT_PCH)
+
 # unit_program: name, top, test, folder, SystemVerilog sources (packages first), their warnings, further sources to link
 define unit_program
 $(4)/V$(2).mk: $(5) | $$(RTL_PKGS) $$(REG_SV) $$(DEV_REG_SV) $(B)/.setup
@@ -58,10 +69,12 @@ $(4)/unit_inputs.h: $(4)/V$(2).mk tests/unit/bench/inputs.py
 	$$(Q)$$(PY) tests/unit/bench/inputs.py $$(@D)/V$(2).h >$$@
 
 $(4)/test_$(1): $(4)/V$(2).mk $(4)/unit_inputs.h $(3) $$(filter-out %.c,$$(UNIT_C_$(1))) $$(call obj,$$(filter %.c,$$(UNIT_C_$(1)) $(7))) \
-    $$(wildcard tests/unit/*.h) $(UNIT_BENCH) $(B)/unit/bench.a $(B)/verilated/plain.a | $(GEN_H) $$(UNIT_NEEDS_$(1))
+    $$(wildcard tests/unit/*.h) $(UNIT_BENCH) $(UNIT_PCH).gch $(B)/unit/bench.a $(B)/verilated/plain.a | $(GEN_H) $$(UNIT_NEEDS_$(1))
 	$$(call say,CXX,$(4:$(B)/%=%))
-	$$(Q)$$(MAKE) -s -C $$(@D) -f V$(2).mk V$(2)__ALL.a $$(VMAKE_GCC) OPT_FAST=-O1 OPT_SLOW=-O0 CXXFLAGS=-w >$$(@D)/make.log 2>&1 || { cat $$(@D)/make.log; exit 1; }
-	$$(Q)$$(CXX) $$(filter-out -g,$$(CXXFLAGS)) $$(UNIT_OPT) $$(CPPFLAGS) $$(VINC) -Itests/unit -I$$(@D) $$(addprefix -DPARAM_,$$(UNIT_PARAMS_$(1))) \
+	$$(Q)set -- OPT_FAST=-O1 OPT_SLOW=-O0 CXXFLAGS=-w; [ $$$$(cat $$(@D)/*.cpp | wc -c) -gt $(UNIT_LARGE) ] || \
+	    set -- VM_PARALLEL_BUILDS=0 CXXFLAGS="$$(filter-out $(CXX),$$(UNIT_CXX)) -w -include $(abspath $(UNIT_PCH))"; \
+	    $$(MAKE) -s -C $$(@D) -f V$(2).mk V$(2)__ALL.a $$(VMAKE_GCC) "$$$$@" >$$(@D)/make.log 2>&1 || { cat $$(@D)/make.log; exit 1; }
+	$$(Q)$$(UNIT_CXX) -include $(UNIT_PCH) $$(CPPFLAGS) -Itests/unit -I$$(@D) $$(addprefix -DPARAM_,$$(UNIT_PARAMS_$(1))) \
 	    $(if $(7),-DUNIT_NETLIST) -o $$@ $$(filter %.cpp %.o,$$^) \
 	    $$(@D)/V$(2)__ALL.a $(B)/verilated/plain.a $(B)/unit/bench.a -lcmocka $$(LDLIBS)
 endef
