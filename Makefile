@@ -365,19 +365,30 @@ LONG_CMDS := --command 'lint-long: make $(addprefix lint-rtl-,$(LINT_LONG_CONFS)
 # seconds; each of the planted faults builds a test anew
 LONG_TIMEOUT := 7200
 
-# Programs that run long go first, so that the end is not one of them alone.
-FIRST := $(addprefix $(B)/tests/system/,test_systems test_random test_command test_stuck)
-TESTS := $(FIRST) $(filter-out $(FIRST) $(LONG_C_TESTS),$(C_TESTS)) $(UNIT_BINS)
-
 T ?=
+# Programs that run long go first, so that the end is not one of them alone.
+FIRST := $(addprefix $(B)/tests/device/,test_device test_bus test_interrupted test_small test_feed) \
+    $(addprefix $(B)/tests/system/,test_bench test_systems test_random test_wiring test_command test_stuck) \
+    $(foreach u,switch_rate_8 switch_rate_guest switch_8_16 reduce_lane,$(call unit_bin,$(u)))
+TESTS := $(FIRST) $(filter-out $(FIRST) $(LONG_C_TESTS),$(C_TESTS)) $(filter-out $(FIRST),$(UNIT_BINS))
+
+# Minutes of checks that need nothing of what is built: they run beside the build, one process each, so that neither waits for one core of the other. What
+# passes is remembered. What fails ends nothing here: it runs again among the tests, which show it.
+EARLY := $(if $(T),,$(addprefix early-,synth-check formal lint))
+.PHONY: early-synth-check early-formal early-lint
+early-synth-check early-formal early-lint: early-%: | gen $(DEV_REG_SV) $(DEV_IP) $(USB_CORE) $(USB_PINS) $(FW)/firmware.hex
+	$(call say,EARLY,$*)
+	@mkdir -p $(B)/test-logs
+	@$(MAKE) -s $* FORMAL='--jobs 1' >$(B)/test-logs/early-$*.log 2>&1 || echo "  $* fails: it runs again among the tests"
+
 .PHONY: install-check
 .PHONY: all test test-all run lint format formal formal-long synth-check pnr mutants docs docs-check core-check exports-check clean help
 all: $(TOOL) $(if $(DRIVER_SRC),$(B)/libmoeswitch.so) $(TEST_NEEDS)
 
-test: $(TEST_NEEDS)
+test: $(EARLY) $(TEST_NEEDS)
 	@$(PY) tests/run.py --filter '$(T)' $(TEST_CMDS) $(TESTS)
 
-test-all: $(TEST_NEEDS) $(LONG_C_TESTS) $(LONG_UNIT_BINS) $(foreach m,$(LONG_MODELS),$(call model_so,$(m)))
+test-all: $(EARLY) $(TEST_NEEDS) $(LONG_C_TESTS) $(LONG_UNIT_BINS) $(foreach m,$(LONG_MODELS),$(call model_so,$(m)))
 	@$(PY) tests/run.py --timeout $(LONG_TIMEOUT) --filter '$(T)' $(TEST_CMDS) $(LONG_CMDS) $(AGAIN) $(LONG_C_TESTS) $(LONG_UNIT_BINS) $(TESTS)
 
 run: $(TOOL) $(call model_so,8.16.0.0)
