@@ -233,6 +233,16 @@ part_file = $(wildcard rtl/*/$(1).sv)
 
 start_of_large = sed -i 's/\(for (int __Vi0 = 0; __Vi0 < \)[0-9]\{6$(comma)\};/\132768;/'
 
+# Of a part that runs in lanes Verilator's code initialises one copy after another, and no more: what it does in a clock edge ends the program instead, so
+# that it need not be compiled.
+# only_start: folder, prefix
+define only_start
+$(Q)rm -rf $(1)/start && mkdir $(1)/start && cp $(1)/$(2)*.h $(1)/$(2).mk $(1)/$(2)_classes.mk $(1)/start && for f in $$(cd $(1) && ls $(2)*.cpp | grep -v _lanes); do \
+    sed '/^void .*___nba_[a-z]*__.*{$$/,/^}$$/{//!d;/{$$/s/$$/ std::abort();/}' $(1)/$$f >$(1)/start/$$f; done
+$(Q)$(MAKE) -s -C $(1)/start -f $(2).mk $(2)__ALL.a $(VMAKE_CLANG) VM_PARALLEL_BUILDS=0 OPT_FAST=-O0 CXXFLAGS="-w -fPIC" >$(1)/make.log 2>&1 || { cat $(1)/make.log; exit 1; }
+$(Q)mv $(1)/start/$(2)__ALL.a $(1)
+endef
+
 # part_rules: configuration, N, F, small, trace, top module. What runs in a clock edge stays in functions of its own, which schedule.py and lanes.py put into their order.
 define part_rules
 $(B)/model/$(1)/$(6)/V$(6).mk: | $(RTL_PKGS) $(REG_SV) $(B)/.setup
@@ -253,10 +263,14 @@ $(B)/model/$(1)/$(6)/V$(6)_lanes.a: $(B)/model/$(1)/$(6)/V$(6).mk sim/lanes.py s
 	$$(Q)$$(PY) sim/lanes.py $(6) $$(@D) $(if $(filter switch_port,$(6)),--ring)
 	$$(Q)$$(MAKE) -s -C $$(@D) -f V$(6)_lanes.mk CXX=$(MODEL_CXX) CXXFLAGS="-std=c++17 $(LANES_OPT) -march=$(MODEL_ARCH) -w -fPIC $(VINC) -I$(CURDIR)/sim -DMW_SIM_N=$(2)"
 
-$(B)/model/$(1)/$(6)/V$(6)__ALL.a: $(B)/model/$(1)/$(6)/V$(6).mk
+$(if $(filter $(LANES_PARTS),$(6)),$(B)/model/$(1)/$(6)/V$(6)__ALL.a: $(B)/model/$(1)/$(6)/V$(6).mk
+	$$(call say,CXX,$(6)$(comma) N=$(2) F=$(3)$(comma) its start)
+	$$(call only_start,$$(@D),V$(6))
+,$(B)/model/$(1)/$(6)/V$(6)__ALL.a: $(B)/model/$(1)/$(6)/V$(6).mk
 	$$(call say,CXX,$(6)$(comma) N=$(2) F=$(3) (half a minute or more))
-	$$(Q)$$(MAKE) -s -C $$(@D) -f V$(6).mk V$(6)__ALL.a $(VMAKE_CLANG) OPT_FAST="$(if $(filter $(LANES_PARTS),$(6)),-O0,$(if $(filter 0,$(5)),$(MODEL_OPT),-O1))" OPT_SLOW=-O0 CXXFLAGS="-w -fPIC" >$$(@D)/make.log 2>&1 || { cat $$(@D)/make.log; exit 1; }
+	$$(Q)$$(MAKE) -s -C $$(@D) -f V$(6).mk V$(6)__ALL.a $(VMAKE_CLANG) OPT_FAST="$(if $(filter 0,$(5)),$(MODEL_OPT),-O1)" OPT_SLOW=-O0 CXXFLAGS="-w -fPIC" >$$(@D)/make.log 2>&1 || { cat $$(@D)/make.log; exit 1; }
 	@touch $$@
+)
 endef
 
 # model_rules: configuration, N, F, small, trace (0: none, in parts; 1: with waves; 2: none, but whole)
