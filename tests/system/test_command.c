@@ -116,8 +116,9 @@ static void writes_waves(void **state)
     char *text[2];
     for (unsigned i = 0; i < 2; i++) {
         const char *json = scratch("files/waves.json");
-        assert_int_equal(run_command("run " MADE_UP "--system dysharp --json %s %s %s", json,
-                                     i ? "--trace-fst" : "", i ? fst : ""),
+        assert_int_equal(run_command("run --gpus 3 --flit-bytes 16 --tokens-per-gpu 6 --hidden 32 "
+                                     "--tile 2 --experts 9 --k 2 --system dysharp --json %s %s %s",
+                                     json, i ? "--trace-fst" : "", i ? fst : ""),
                          MW_EXIT_OK);
         text[i] = read_file(json);
         assert_non_null(text[i]);

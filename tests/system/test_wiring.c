@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// fabric.sv itself beside the parts that sim/shim.cpp joins in its place in every other test: N = 4, 16-byte flits, the same calls to both models, which must answer
-// the same in the same cycle: registers, host streams, done, and at the end memories, counters and monitors. Layers of every size with random limits, latencies and
-// stalls; looked at, written to, taken down and up, made to misbehave and reset while they run.
+// fabric.sv itself beside the parts that sim/shim.cpp joins in its place in every other test: the same calls to both models, which must answer the same in
+// the same cycle: registers, host streams, done, and at the end memories, counters and monitors. N = 3, so that a lane is left over, and 16-byte flits. Layers
+// of every size with random limits, latencies and stalls; looked at, written to, taken down and up, made to misbehave and reset while they run.
 #include "layers.h"
 
 #include <dlfcn.h>
@@ -13,7 +13,7 @@
 #include "node_regs.h"
 
 enum {
-    GPUS = 4,
+    GPUS = 3,
     FLIT = 16,
     AREA = 1 << 17,  ///< of each GPU's memory that is written at first, and compared at the end
     SPARE = 1 << 12, ///< at its end, which no layer uses
@@ -113,7 +113,8 @@ static void look(struct pair *p)
         address = (uint32_t)(4 * mw_random_below(p->random, 0x60 / 4));
         break;
     case 1:
-        address = FABRIC(counters) + (uint32_t)(4 * mw_random_below(p->random, 16 * GPUS + 8));
+        // of the ports that there are: what is read behind them is not defined
+        address = FABRIC(counters) + (uint32_t)(4 * mw_random_below(p->random, 16 * GPUS));
         break;
     default:
         address = NODE(mw_random_below(p->random, GPUS + 1), status.state) +
@@ -241,8 +242,8 @@ static void load(struct pair *p, unsigned which, const char *path)
 static void open_pair(struct pair *p, struct mw_random *r)
 {
     *p = (struct pair){.random = r};
-    load(p, PARTS, "build/model/n4f16/libmwsim.so");
-    load(p, WHOLE, "build/model/n4f16-whole/libmwsim.so");
+    load(p, PARTS, "build/model/n3f16/libmwsim.so");
+    load(p, WHOLE, "build/model/n3f16-fst/libmwsim.so");
     uint8_t *data = malloc(AREA);
     struct mw_transfer list[GPUS];
     assert_non_null(data);
