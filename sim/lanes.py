@@ -688,7 +688,7 @@ class Settling:
                 fail(f"{name} are not alike")
             return f"lanes::ring_each<{leaf(to)[2]}>({i}, {'&' if out[0] in 'uq' else ''}{i[:-2]}_o);"
         if to == out:
-            return f"lanes::ring_sets({name});"
+            return f"lanes::ring_sets<{to[-1]}>({name});"
         if out == ("u", 1):
             return f"lanes::ring_bits({name});"
         fail(f"{name} are not alike")

@@ -17,6 +17,7 @@
 // through the parts in an order in which each has what it needs.
 #include "mw_sim.h"
 
+#include "bundles.h"
 #include "start.h"
 
 #if MW_SIM_WHOLE
@@ -53,6 +54,59 @@ constexpr unsigned FLIT_BYTES = MW_SIM_F;
 constexpr unsigned RESET_CYCLES = 8;
 constexpr unsigned BUS_LIMIT = 10000;
 constexpr unsigned STREAM_LIMIT = 100000;
+
+// Words of 32 bits of a bundle, of which Verilator makes an integer, or a VlWide from 65 bits on.
+template <typename T> uint32_t word(const T &bundle, unsigned w)
+{
+    if constexpr (std::is_integral_v<T>)
+        return static_cast<uint32_t>(static_cast<uint64_t>(bundle) >> 32 * w);
+    else
+        return bundle[w];
+}
+template <typename T> void put_word(T &bundle, unsigned w, uint32_t value)
+{
+    if constexpr (std::is_integral_v<T>)
+        bundle = static_cast<T>((bundle & ~(0xffffffffULL << 32 * w)) | static_cast<uint64_t>(value) << 32 * w);
+    else
+        bundle[w] = value;
+}
+
+// A field of at most 32 bits
+template <typename T> uint32_t take(const T &bundle, bundle::field f)
+{
+    const unsigned w = f.at / 32, shift = f.at % 32;
+    uint64_t bits = word(bundle, w) >> shift;
+    if (shift + f.width > 32)
+        bits |= static_cast<uint64_t>(word(bundle, w + 1)) << (32 - shift);
+    return static_cast<uint32_t>(bits & ((1ULL << f.width) - 1));
+}
+template <typename T> void put(T &bundle, bundle::field f, uint32_t value)
+{
+    const unsigned w = f.at / 32, shift = f.at % 32;
+    const uint64_t mask = ((1ULL << f.width) - 1) << shift;
+    const uint64_t bits = static_cast<uint64_t>(value) << shift & mask;
+    put_word(bundle, w, (word(bundle, w) & ~static_cast<uint32_t>(mask)) | static_cast<uint32_t>(bits));
+    if (shift + f.width > 32)
+        put_word(bundle, w + 1,
+                 (word(bundle, w + 1) & ~static_cast<uint32_t>(mask >> 32)) | static_cast<uint32_t>(bits >> 32));
+}
+
+// A flit, which lies at the low bits of its bundle
+template <typename T> void put_flit(T &bundle, const uint8_t *data)
+{
+    for (unsigned w = 0; w < FLIT_BYTES / 4; w++) {
+        uint32_t value;
+        memcpy(&value, data + 4 * w, sizeof value);
+        put_word(bundle, w, value);
+    }
+}
+template <typename T> void get_flit(const T &bundle, uint8_t *data)
+{
+    for (unsigned w = 0; w < FLIT_BYTES / 4; w++) {
+        const uint32_t value = word(bundle, w);
+        memcpy(data + 4 * w, &value, sizeof value);
+    }
+}
 
 #if MW_SIM_WHOLE
 // ---- the fabric in one model ----
@@ -93,23 +147,9 @@ struct device {
     Vfabric bus{&context}; // has the configuration bus
     waves trace;
 
-    bool host_rvalid(unsigned g) const { return bus.host_rvalid_o[g]; }
     bool host_ready(unsigned g) const { return bus.host_ready_o[g]; }
-    bool host_valid(unsigned g) const { return bus.host_valid_i[g]; }
-    void host_valid(unsigned g, bool v) { bus.host_valid_i[g] = v; }
-    void host_request(unsigned g, bool we, uint32_t addr)
-    {
-        bus.host_we_i[g] = we;
-        bus.host_addr_i[g] = addr;
-    }
-    void host_write(unsigned g, const uint8_t *data)
-    {
-        memcpy(&bus.host_wdata_i[g], data, FLIT_BYTES);
-    }
-    void host_read(unsigned g, uint8_t *data) const
-    {
-        memcpy(data, &bus.host_rdata_o[g], FLIT_BYTES);
-    }
+    auto &host_access(unsigned g) { return bus.host_i[g]; }
+    const auto &host_answer(unsigned g) const { return bus.host_o[g]; }
 
     void reset(bool on) { bus.rst_ni = !on; }
 
@@ -129,30 +169,17 @@ struct device {
 };
 #else
 // ---- nodes, links, ports of the switch, a lane each, and what there is once ----
-// A flit in one lane: one variable of 64 bits or four of 32.
-[[maybe_unused]] void put(lanes::Q &to, unsigned lane, const QData &from)
-{
-    to[lane] = from;
-}
-[[maybe_unused]] QData get(const lanes::Q &from, unsigned lane)
-{
-    return from[lane];
-}
-template <std::size_t Words>
-void put(lanes::U (&to)[Words], unsigned lane, const VlWide<Words> &from)
-{
-    for (unsigned w = 0; w < Words; w++)
-        to[w][lane] = from[w];
-}
-template <std::size_t Words> VlWide<Words> get(const lanes::U (&from)[Words], unsigned lane)
-{
-    VlWide<Words> to;
-    for (unsigned w = 0; w < Words; w++)
-        to[w] = from[w][lane];
-    return to;
-}
+// Words of a bundle in one lane
+struct in_lane {
+    uint32_t *words;
+    template <std::size_t Words> in_lane(lanes::U (&bundle)[Words], unsigned lane)
+        : words(reinterpret_cast<uint32_t *>(bundle) + lane)
+    {
+    }
+    uint32_t &operator[](unsigned w) const { return words[w * lanes::L]; }
+};
 
-// A wire of all lanes
+// A wire from all lanes to all
 template <typename T> void wire(T &to, const T &from)
 {
     to = from;
@@ -161,6 +188,26 @@ template <typename T, std::size_t Words> void wire(T (&to)[Words], const T (&fro
 {
     for (unsigned w = 0; w < Words; w++)
         to[w] = from[w];
+}
+
+// ... from one place to all
+template <std::size_t Words>
+void wire(lanes::U (&to)[Words], const VlWide<Words> &from)
+{
+    for (unsigned w = 0; w < Words; w++)
+        to[w] = from[w];
+}
+
+// ... and between the lanes and an array with an element for each
+template <typename Vector, typename Word> void wire(Vector &to, const VlUnpacked<Word, GPUS> &from)
+{
+    for (unsigned g = 0; g < GPUS; g++)
+        to[g] = from[g];
+}
+template <typename Vector, typename Word> void wire(VlUnpacked<Word, GPUS> &to, const Vector &from)
+{
+    for (unsigned g = 0; g < GPUS; g++)
+        to[g] = static_cast<Word>(from[g]);
 }
 
 constexpr uint32_t EVERY = GPUS == 32 ? ~0U : (1U << GPUS % 32) - 1;
@@ -187,16 +234,6 @@ template <typename Matrix> uint32_t row_of(const Matrix &matrix, unsigned row)
     return static_cast<uint32_t>(two >> row * GPUS % 32) & EVERY;
 }
 
-// Word of GPU g in a port of 32 bits for each: up to 64 bits are one variable
-[[maybe_unused]] uint32_t &word_of(QData &words, unsigned g)
-{
-    return reinterpret_cast<uint32_t *>(&words)[g];
-}
-template <std::size_t Words> [[maybe_unused]] EData &word_of(VlWide<Words> &words, unsigned g)
-{
-    return words[g];
-}
-
 // A model of one, with a random start of its own for each lane, settles as that one and gives it what it holds.
 template <typename Model, typename Lanes, typename Number>
 void begin(random_context &context, const char *name, Lanes &lanes, Number number)
@@ -221,6 +258,7 @@ struct device {
     std::unique_ptr<Vswitch_port_lanes> ports{new Vswitch_port_lanes};
     bool resetting = false;
     bool answered = false;                                          // by a node, in the last cycle
+    std::remove_reference_t<decltype(bus.node_o)> asked{};          // what the nodes have
     std::remove_reference_t<decltype(bus.partition_o)> partition{}; // that the ports have
 
     device()
@@ -233,26 +271,9 @@ struct device {
         common.eval();
     }
 
-    bool host_rvalid(unsigned g) const { return nodes->host_rvalid_o[g]; }
     bool host_ready(unsigned g) const { return nodes->host_ready_o[g]; }
-    bool host_valid(unsigned g) const { return nodes->host_valid_i[g]; }
-    void host_valid(unsigned g, bool v) { nodes->host_valid_i[g] = v; }
-    void host_request(unsigned g, bool we, uint32_t addr)
-    {
-        nodes->host_we_i[g] = we;
-        nodes->host_addr_i[g] = addr;
-    }
-    void host_write(unsigned g, const uint8_t *data)
-    {
-        auto flit = get(nodes->host_wdata_i, g);
-        memcpy(&flit, data, FLIT_BYTES);
-        put(nodes->host_wdata_i, g, flit);
-    }
-    void host_read(unsigned g, uint8_t *data) const
-    {
-        auto flit = get(nodes->host_rdata_o, g);
-        memcpy(data, &flit, FLIT_BYTES);
-    }
+    in_lane host_access(unsigned g) { return {nodes->host_i, g}; }
+    in_lane host_answer(unsigned g) { return {nodes->host_o, g}; }
 
     void reset(bool on)
     {
@@ -262,19 +283,13 @@ struct device {
         links->rst_ni = ports->rst_ni = lanes_of(on ? 0 : EVERY);
     }
 
-    // What only means something beside a request or a write.
-    void configure()
+    // Accesses to the nodes' registers, when they have changed
+    void accesses()
     {
-        Vnode_lanes &n = *nodes;
-        Vswitch_port_lanes &p = *ports;
-        n.csr_we_i = bus.node_we_o;
-        n.csr_addr_i = bus.node_addr_o;
-        n.csr_wdata_i = bus.node_wdata_o;
-        n.emap_addr_i = p.emap_addr_i = bus.emap_addr_o;
-        n.emap_data_i = p.emap_data_i = bus.emap_data_o;
-        n.group_addr_i = p.group_addr_i = bus.group_addr_o;
-        n.group_data_i = bus.group_data_o;
-        p.group_data_i = bus.group_data_o & EVERY;
+        if (!resetting && memcmp(&asked, &bus.node_o, sizeof asked) == 0)
+            return;
+        asked = bus.node_o;
+        wire(nodes->csr_i, asked);
     }
 
     // From registers of one part to another
@@ -283,37 +298,22 @@ struct device {
         Vnode_lanes &n = *nodes;
         Vnode_link_lanes &l = *links;
         Vswitch_port_lanes &p = *ports;
-        if (bus.emap_we_o || bus.group_we_o || bus.node_req_o)
-            configure();
         n.go_i = p.go_i = bus.go_o;
         n.run_i = bus.run_o;
         n.sweep_i = bus.sweep_o;
         n.epoch_i = p.epoch_i = bus.epoch_o;
-        n.emap_we_i = p.emap_we_i = bus.emap_we_o;
-        n.group_we_i = p.group_we_i = bus.group_we_o;
-        n.csr_req_i = lanes_of(bus.node_req_o);
+        n.emap_i = p.emap_i = bus.emap_o;
+        n.groups_i = p.groups_i = bus.groups_o;
+        accesses();
         n.rst_ni = lanes_of(resetting ? 0 : EVERY) & ~l.node_reset_o;
 
         l.latency_i = bus.latency_o;
-        wire(l.up_valid_i, n.up_valid_o);
-        wire(l.up_last_i, n.up_last_o);
-        wire(l.up_err_i, n.up_err_o);
-        wire(l.up_cls_i, n.up_cls_o);
-        wire(l.up_data_i, n.up_data_o);
+        wire(l.up_i, n.up_o);
         wire(l.dn_crd_i, n.dn_crd_o);
         wire(n.up_crd_i, l.up_crd_o);
-        wire(n.up_crd_part_i, l.up_crd_part_o);
-        wire(n.dn_valid_i, l.dn_valid_o);
-        wire(n.dn_last_i, l.dn_last_o);
-        wire(n.dn_err_i, l.dn_err_o);
-        wire(n.dn_cls_i, l.dn_cls_o);
-        wire(n.dn_data_i, l.dn_data_o);
+        wire(n.dn_i, l.dn_o);
 
-        wire(p.up_valid_i, l.up_rx_valid_o);
-        wire(p.up_last_i, l.up_rx_last_o);
-        wire(p.up_err_i, l.up_rx_err_o);
-        wire(p.up_cls_i, l.up_rx_cls_o);
-        wire(p.up_data_i, l.up_rx_data_o);
+        wire(p.up_i, l.up_rx_o);
         wire(p.dn_crd_i, l.dn_tx_crd_o);
         wire(p.quiet_i, l.quiet_o);
         p.enable_i = lanes_of(bus.enable_o);
@@ -335,54 +335,21 @@ struct device {
     {
         Vswitch_port_lanes &p = *ports;
         common.go_i = bus.go_o;
-        common.throttle_i = bus.throttle_o;
-        common.store_credits_i = bus.store_credits_o;
-        common.part_credits_i = bus.part_credits_o;
-        common.window_i = bus.window_o;
-        common.limit_i = bus.limit_o;
-        common.cnt_port_i = bus.cnt_port_o;
-        common.cnt_idx_i = bus.cnt_idx_o;
         common.run_i = bus.run_o;
-        common.mon_interval_i = bus.mon_interval_o;
-        common.mon_read_i = bus.mon_read_o;
-        common.mon_port_i = bus.mon_port_o;
-        common.err_waits_i = set_of(p.err_waits_o);
-        if (common.err_waits_i)
-            for (unsigned g = 0; g < GPUS; g++)
-                common.err_code_i[g] = p.err_code_o[g];
+        common.ctl_i = bus.ctl_o;
+        wire(common.err_i, p.err_o);
         Vswitch_common_schedule::inputs(common.rootp);
 
-        p.store_limit_i = common.store_limit_o;
-        p.part_limit_i = common.part_limit_o;
-        p.window_limit_i = common.window_limit_o;
+        wire(p.common_i, common.common_o);
         p.hold_i = lanes_of(common.hold_o);
-        p.tick_i = common.tick_o;
-        p.step_i = common.step_o;
-        p.cnt_clearing_i = common.cnt_clearing_o;
-        p.cnt_visit_i = common.cnt_visit_o;
         p.cnt_read_i = lanes_of(common.cnt_read_o);
-        p.cnt_addr_i = common.cnt_addr_o;
-        p.cnt_at_i = common.cnt_at_o;
         p.err_take_i = lanes_of(common.err_take_o);
-        p.now_i = common.now_o;
-        p.mon_classes_i = bus.mon_classes_o;
-        p.mon_count_i = common.mon_count_o;
-        p.mon_sample_i = common.mon_sample_o;
-        p.mon_idx_i = common.mon_idx_o;
         p.mon_read_i = lanes_of(common.mon_read_o);
-        p.mon_series_i = bus.mon_series_o;
-        p.mon_word_i = bus.mon_word_o;
         partitions();
         p.inputs();
 
-        if (!common.cnt_visit_o)
-            for (unsigned g = 0; g < GPUS; g++) {
-                common.cnt_high_i[g] = p.cnt_high_o[g];
-                common.cnt_low_i[g] = p.cnt_low_o[g];
-            }
-        if (bus.mon_read_o)
-            for (unsigned g = 0; g < GPUS; g++)
-                common.mon_data_i[g] = p.mon_data_o[g];
+        wire(common.cnt_i, p.cnt_o);
+        wire(common.mon_data_i, p.mon_data_o);
     }
 
     // What follows the ports: credits, and the registers of the fabric
@@ -392,20 +359,13 @@ struct device {
         Vnode_link_lanes &l = *links;
         const Vswitch_port_lanes &p = *ports;
         wire(l.up_rx_crd_i, p.up_crd_o);
-        wire(l.up_rx_crd_part_i, p.up_crd_part_o);
-        wire(l.dn_tx_valid_i, p.dn_valid_o);
-        wire(l.dn_tx_last_i, p.dn_last_o);
-        wire(l.dn_tx_err_i, p.dn_err_o);
-        wire(l.dn_tx_cls_i, p.dn_cls_o);
-        wire(l.dn_tx_data_i, p.dn_data_o);
+        wire(l.dn_tx_i, p.dn_o);
         wire(l.flush_i, p.flush_o);
 
-        bus.node_ack_i = set_of(n.csr_ack_o);
-        bus.node_err_i = set_of(n.csr_err_o);
-        if (bus.node_ack_i || answered || resetting) // data are 0 in other cycles
-            for (unsigned g = 0; g < GPUS; g++)
-                word_of(bus.node_rdata_i, g) = n.csr_rdata_o[g];
-        answered = bus.node_ack_i != 0;
+        const bool answers = lanes::any(lanes::nz(n.csr_o)); // they are 0 in other cycles
+        if (answers || answered || resetting)
+            wire(bus.node_i, n.csr_o);
+        answered = answers;
         bus.node_idle_i = set_of(n.idle_o);
         bus.node_error_i = set_of(n.error_o);
         bus.node_reset_i = set_of(l.node_reset_o);
@@ -414,8 +374,7 @@ struct device {
         bus.links_idle_i = set_of(l.quiet_o) == EVERY;
         bus.all_idle_i = bus.node_idle_i == EVERY && bus.switch_idle_i && bus.links_idle_i;
         bus.down_i = set_of(p.down_o);
-        bus.sw_err_valid_i = common.err_valid_o;
-        bus.sw_err_code_i = common.err_code_o;
+        bus.sw_err_i = common.err_o;
         bus.sw_err_port_i = common.err_port_o;
         bus.cnt_data_i = common.cnt_data_o;
         bus.mon_samples_i = common.mon_samples_o;
@@ -458,6 +417,30 @@ struct device {
 struct mw_sim : device {
     uint64_t cycles = 0;
 
+    bool host_valid(unsigned g)
+    {
+        auto &&access = host_access(g);
+        return take(access, bundle::access::valid);
+    }
+    void host_valid(unsigned g, bool v)
+    {
+        auto &&access = host_access(g);
+        put(access, bundle::access::valid, v);
+    }
+    void host_request(unsigned g, bool we, uint32_t addr)
+    {
+        auto &&access = host_access(g);
+        put(access, bundle::access::we, we);
+        put(access, bundle::access::addr, addr);
+    }
+    void host_write(unsigned g, const uint8_t *data)
+    {
+        auto &&access = host_access(g);
+        put_flit(access, data);
+    }
+    bool host_rvalid(unsigned g) { return take(host_answer(g), bundle::answer::rvalid); }
+    void host_read(unsigned g, uint8_t *data) { get_flit(host_answer(g), data); }
+
     void next()
     {
         rise();
@@ -467,7 +450,7 @@ struct mw_sim : device {
     void reset()
     {
         device::reset(true);
-        bus.cfg_req_i = 0;
+        put(bus.cfg_i, bundle::bus_req::req, 0);
         for (unsigned g = 0; g < GPUS; g++)
             host_valid(g, false);
         for (unsigned i = 0; i < RESET_CYCLES; i++) {
@@ -495,27 +478,28 @@ void destroy(mw_sim *s)
 
 int cfg(mw_sim *s, bool write, uint32_t address, uint32_t *value)
 {
-    s->bus.cfg_req_i = 1;
-    s->bus.cfg_we_i = write;
-    s->bus.cfg_addr_i = address;
-    s->bus.cfg_wdata_i = write ? *value : 0;
+    using namespace bundle;
+    put(s->bus.cfg_i, bus_req::req, 1);
+    put(s->bus.cfg_i, bus_req::we, write);
+    put(s->bus.cfg_i, bus_req::addr, address);
+    put(s->bus.cfg_i, bus_req::wdata, write ? *value : 0);
     int status = -2;
     for (unsigned i = 0; i < BUS_LIMIT && status == -2; i++) {
         s->settle();
-        if (s->bus.cfg_ack_o) {
-            status = s->bus.cfg_err_o ? -1 : 0;
+        if (take(s->bus.cfg_o, bus_rsp::ack)) {
+            status = take(s->bus.cfg_o, bus_rsp::err) ? -1 : 0;
             if (!write)
-                *value = s->bus.cfg_rdata_o;
+                *value = take(s->bus.cfg_o, bus_rsp::rdata);
         }
         s->next();
     }
-    s->bus.cfg_req_i = 0;
+    put(s->bus.cfg_i, bus_req::req, 0);
     return status;
 }
 
 bool run(mw_sim *s, uint64_t max_cycles)
 {
-    s->bus.cfg_req_i = 0;
+    put(s->bus.cfg_i, bundle::bus_req::req, 0);
     for (uint64_t i = 0; i < max_cycles && !s->bus.done_o; i++) {
         s->settle();
         s->next();

@@ -261,7 +261,7 @@ struct mw_feed_buffer {
     uint32_t rt_base, xs_base, out_base; ///< as in mw_layout
 };
 
-/// Byte addresses, the same on all GPUs, and shifts (docs/microarchitecture.md, Addresses).
+/// Byte addresses, the same on all GPUs, and shifts (docs/microarchitecture/README.md, Addresses).
 struct mw_layout {
     unsigned token_shift, n_shift, k_shift, row_shift, gate_shift, cap_shift;
     uint32_t stream[MW_STREAMS]; ///< STREAM_INSTRS * INSTR_BYTES bytes each

@@ -1,71 +1,74 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The configuration of a fabric: sizes and features that its parts must agree on, and the widths that follow. Every module that depends on it has it as its parameter Cfg.
+// The configuration of a fabric: sizes and features that its parts must agree on, and the widths that follow. Every
+// module that depends on it has it as its parameter Cfg.
 //
-// Who builds a fabric makes one from usual(): change its settings, and derived() does the rest. A tool that builds a part by itself sets them by the macro MW_CFG,
-// statements about c, as in -DMW_CFG="c.N = 8; c.FlitBytes = 16;": Default is what a Cfg is that nobody hands on.
+// Who builds a fabric makes one from usual(): change its settings, and derived() does the rest. A tool that builds a
+// part by itself sets them by the macro MW_CFG, statements about c, as in -DMW_CFG="c.N = 8; c.FlitBytes = 16;":
+// Default is what a Cfg is that nobody hands on.
 `default_nettype none
 
 package cfg_pkg;
     typedef struct packed {
         // ---- settings ----
-        int unsigned   N;               // ports of the switch, each with a hub and a GPU: 2 to 32
-        int unsigned   FlitBytes;       // 8 or 16
-        int unsigned   MemBytesLog2;    // bytes of a GPU's memory
-        int unsigned   RowsLog2;        // rows of all experts of a GPU
-        int unsigned   TokensLog2;      // own tokens of a GPU
-        int unsigned   MaxExperts;      // entries of the expert map
-        int unsigned   MaxLocalExperts; // experts of a GPU, at most 32
-        int unsigned   Groups;          // static multicast groups
-        int unsigned   CacheEntries;    // of the allocator
-        int unsigned   MaxLatency;      // of a link, cycles
-        int unsigned   OpenRows;        // reduction requests outstanding per requester
-        int unsigned   StorePkts;       // packets of class STORE that an input of the switch has room for, in each of its queues
-        int unsigned   CtrlPkts;        // the same of class CTRL
-        int unsigned   Window;          // largest look-ahead window of an input of the switch, 0: it has none
-        int unsigned   PartPkts;        // partials queued per {hub, requester}
+        int unsigned N;               // ports of the switch, each with a hub and a GPU: 2 to 32
+        int unsigned FlitBytes;       // 8 or 16
+        int unsigned MemBytesLog2;    // bytes of a GPU's memory
+        int unsigned RowsLog2;        // rows of all experts of a GPU
+        int unsigned TokensLog2;      // own tokens of a GPU
+        int unsigned MaxExperts;      // entries of the expert map
+        int unsigned MaxLocalExperts; // experts of a GPU, at most 32
+        int unsigned Groups;          // static multicast groups
+        int unsigned CacheEntries;    // of the allocator
+        int unsigned MaxLatency;      // of a link, cycles
+        int unsigned OpenRows;        // reduction requests outstanding per requester
+        // packets of class STORE that an input of the switch has room for, in each of its queues
+        int unsigned StorePkts;
+        int unsigned CtrlPkts; // the same of class CTRL
+        int unsigned Window;   // largest look-ahead window of an input of the switch, 0: it has none
+        int unsigned PartPkts; // partials queued per {hub, requester}
         bit            PartGuest;       // they lie in the RAMs of packets, see switch_top
-        int unsigned   RxStorePkts;     // packets that a hub has room for, by class
-        int unsigned   RxResultPkts;
-        int unsigned   RxCtrlPkts;
+        int unsigned RxStorePkts; // packets that a hub has room for, by class
+        int unsigned RxResultPkts;
+        int unsigned RxCtrlPkts;
         bit            Reds;            // hubs do multimem.red
         bit            Guard;           // the switch bears endpoints that misbehave
         bit            Monitor;         // latency histogram and time series of each port of the switch
         bit            Faults;          // emulated endpoints can be made to
         bit            Multicast;       // the switch has the multimem opcodes
-        red_pkg::set_t RedTypes;        // types and operators of reductions
+        red_pkg::set_t RedTypes; // types and operators of reductions
         red_pkg::set_t RedOps;
 
         // ---- what follows: widths are in bits ----
-        int unsigned   FlitW;           // a flit
-        int unsigned   FlitLog2;        // bytes of a flit
-        int unsigned   HeadFlits;       // flits of a header
-        int unsigned   ListFlits;       // most flits of a list of targets behind it
-        int unsigned   PayFlits;        // most flits of a payload
-        int unsigned   PayW;            // index of one of these
-        int unsigned   Lanes;           // expert IDs, or values of 16 bits, in a flit
-        int unsigned   LaneW;           // index of one of these
-        int unsigned   Words;           // of 32 bits in a flit
-        int unsigned   GpuW;            // a GPU's number
-        int unsigned   Others;          // ports besides one
-        int unsigned   ExpW;            // an expert's number
-        int unsigned   LocalW;          // an expert's number on its GPU
-        int unsigned   AddrW;           // address of a flit in own memory
-        int unsigned   LineW;           // address of 128 bytes there
-        int unsigned   TokW;            // number of a token of any GPU
-        int unsigned   MaddrW;          // multimem address: of a byte of a row of any token, or in own memory
-        int unsigned   CountW;          // rows of one expert
-        int unsigned   OpenW;           // index of a reduction request of a requester
-        int unsigned   BeatW;           // and of a word of it in its hub
-        int unsigned   SlotW;           // place of a packet in a queue of the switch
-        int unsigned   SeqW;            // number of a packet in a look-ahead window
-        int unsigned   StoreW;          // credits of a hub: packets of class STORE
-        int unsigned   PartW;           // and results
-        int unsigned   StampW;          // when a packet came, 0 without monitors
-        int unsigned   StampB;          // of a signal that holds it
-        int unsigned   DescW;           // description of a packet in a queue of the switch
-        int unsigned   WordW;           // a word of the RAM of packets
-        int unsigned   GuestW;          // address of a word of a guest there
+        int unsigned FlitW;     // a flit
+        int unsigned FlitLog2;  // bytes of a flit
+        int unsigned HeadFlits; // flits of a header
+        int unsigned ListFlits; // most flits of a list of targets behind it
+        int unsigned PayFlits;  // most flits of a payload
+        int unsigned PayW;      // index of one of these
+        int unsigned Lanes;     // expert IDs, or values of 16 bits, in a flit
+        int unsigned LaneW;     // index of one of these
+        int unsigned Words;     // of 32 bits in a flit
+        int unsigned GpuW;      // a GPU's number
+        int unsigned Others;    // ports besides one
+        int unsigned ExpW;      // an expert's number
+        int unsigned LocalW;    // an expert's number on its GPU
+        int unsigned AddrW;     // address of a flit in own memory
+        int unsigned LineW;     // address of 128 bytes there
+        int unsigned TokW;      // number of a token of any GPU
+        int unsigned MaddrW;    // multimem address: of a byte of a row of any token, or in own memory
+        int unsigned CountW;    // rows of one expert
+        int unsigned OpenW;     // index of a reduction request of a requester
+        int unsigned BeatW;     // and of a word of it in its hub
+        int unsigned SlotW;     // place of a packet in a queue of the switch
+        int unsigned SeqW;      // number of a packet in a look-ahead window
+        int unsigned StoreW;    // credits of a hub: packets of class STORE
+        int unsigned PartW;     // and results
+        int unsigned StampW;    // when a packet came, 0 without monitors
+        int unsigned StampB;    // of a signal that holds it
+        int unsigned DescW;     // description of a packet in a queue of the switch
+        int unsigned WordW;     // a word of the RAM of packets
+        int unsigned GuestW;    // address of a word of a guest there
         bit            Late;            // words are written a cycle behind their addresses
     } cfg_t;
 

@@ -33,7 +33,7 @@ module fifo #(
     end
 
     logic [LevelW-1:0] level_q;
-    logic full_q, push, pop, fills, empties;  // a push fills it, a pop empties it
+    logic              full_q, push, pop, fills, empties; // a push fills it, a pop empties it
 
     assign ready_o = !full_q;
     assign level_o = level_q;
@@ -67,7 +67,7 @@ module fifo #(
         localparam logic [PtrW-1:0] Last = PtrW'(Depth - 1);
 
         logic [Width-1:0] mem [Depth];
-        logic [PtrW-1:0] wptr_q, rptr_q, wnext, rnext;
+        logic [PtrW-1:0]  wptr_q, rptr_q, wnext, rnext;
 
         assign data_o  = mem[rptr_q];
         assign fills   = wnext == rptr_q;

@@ -37,8 +37,8 @@ module fifo_ram #(
     end
 
     logic [LevelW-1:0] level_q;
-    logic [PtrW-1:0] wptr_q, rptr_q;
-    logic full_q, push, pop, in_ram, fetch;
+    logic [PtrW-1:0]   wptr_q, rptr_q;
+    logic              full_q, push, pop, in_ram, fetch;
 
     assign ready_o = !full_q;
     assign level_o = level_q;
@@ -54,14 +54,8 @@ module fifo_ram #(
         .Width(Width),
         .Depth(Depth)
     ) i_ram (
-        .clk_i   (clk_i),
-        .we_i    (push),
-        .waddr_i (wptr_q),
-        .wdata_i (data_i),
-        .wbe_i   ('1),
-        .re_i    (fetch),
-        .raddr_i (rptr_q),
-        .rdata_o (data_o)
+        .clk_i   (clk_i), .we_i    (push), .waddr_i (wptr_q), .wdata_i (data_i), .wbe_i   ('1), .re_i    (fetch),
+        .raddr_i (rptr_q), .rdata_o (data_o)
     );
 
     always_ff @(posedge clk_i) begin

@@ -9,9 +9,9 @@
 // computes only behind a valid, so an idle adder costs a simulator nothing.
 // With over_i the result register takes over_data_i instead of a result of its own.
 //
-// With Narrow b is a bf16: its lower half counts as 0, and one comparison of 15 bits orders the
-// magnitudes: |a| >= |b| exactly when the upper halves say so; a is a bf16 too or a result, so a NaN shows in its upper half. A normalising shift that stops at the exponent
-// makes subnormal results like any other. Uses one 18x18 multiplier.
+// With Narrow b is a bf16: its lower half counts as 0, and one comparison of 15 bits orders the magnitudes: |a| >= |b|
+// exactly when the upper halves say so; a is a bf16 too or a result, so a NaN shows in its upper half. A normalising
+// shift that stops at the exponent makes subnormal results like any other. Uses one 18x18 multiplier.
 `default_nettype none
 
 module fp32_add #(
@@ -24,20 +24,22 @@ module fp32_add #(
     input  wire logic        max_i,   // the greater
     input  wire logic [31:0] a_i,
     input  wire logic [31:0] b_i,
-    input  wire logic        half_i,  // what is rounded in this cycle leaves as bf16: the upper half of res, rounded once more; the lower half is anything
+    // what is rounded in this cycle leaves as bf16: the upper half of res, rounded once more; the lower half is
+    // anything
+    input  wire logic        half_i,
     input  wire logic        over_i,
     input  wire logic [31:0] over_data_i,
     output logic [31:0]      res_o
 );
     typedef struct packed {
         logic        nan;
-        logic        sign;      // of the larger operand, or of the one picked: big
-        logic        sub;       // signs differ
-        logic [7:0]  exp;       // of big, at least 1
-        logic [23:0] big;       // significands
+        logic        sign;  // of the larger operand, or of the one picked: big
+        logic        sub;   // signs differ
+        logic [7:0]  exp;   // of big, at least 1
+        logic [23:0] big;   // significands
         logic [23:0] little;
-        logic        tail;      // any of little's 14 lowest bits
-        logic        apart;     // exponents differ by 32 or more, or little does not count: big is infinite, or picked
+        logic        tail;  // any of little's 14 lowest bits
+        logic        apart; // exponents differ by 32 or more, or little does not count: big is infinite, or picked
         logic [4:0]  shift;
     } ordered_t;
 
@@ -46,28 +48,28 @@ module fp32_add #(
         logic        sign;
         logic        sub;
         logic [7:0]  exp;
-        logic [27:0] sum;       // carry, 24 bits, guard, round, sticky
+        logic [27:0] sum; // carry, 24 bits, guard, round, sticky
     } sum_t;
 
     typedef struct packed {
         logic        nan;
         logic        sign;
         logic        zero;
-        logic [7:0]  exp;       // less the shifts; all ones for NaN
-        logic        lead;      // completes the exponent of a normal number
-        logic [22:0] frac;      // all ones for NaN
-        logic        up;        // rounds up
+        logic [7:0]  exp;  // less the shifts; all ones for NaN
+        logic        lead; // completes the exponent of a normal number
+        logic [22:0] frac; // all ones for NaN
+        logic        up;   // rounds up
     } norm_t;
 
-    logic valid1_q, valid2_q, valid3_q;
+    logic     valid1_q, valid2_q, valid3_q;
     ordered_t ordered_q;
     sum_t     sum_q;
     norm_t    norm_q;
 
     function automatic ordered_t order(input logic pick, input logic max, input logic [31:0] a, input logic [31:0] b);
-        ordered_t o;
-        logic less, swap, b_below, a_norm, b_norm, a_top, b_top, a_nan, b_nan;
-        logic [7:0] a_exp, b_exp, diff;
+        ordered_t    o;
+        logic        less, swap, b_below, a_norm, b_norm, a_top, b_top, a_nan, b_nan;
+        logic [7:0]  a_exp, b_exp, diff;
         logic [23:0] a_sig, b_sig;
         /* verilator lint_off UNUSEDSIGNAL */  // only its carry matters
         logic spare;
@@ -101,12 +103,12 @@ module fp32_add #(
     endfunction
 
     function automatic sum_t align_add(input ordered_t o);
-        sum_t s;
+        sum_t        s;
         logic [25:0] x;
         logic [24:0] upper;
         logic [14:0] lower;
-        logic [7:0] power;
-        logic sticky;
+        logic [7:0]  power;
+        logic        sticky;
         /* verilator lint_off UNUSEDSIGNAL */  // only its carry matters
         logic spare;
         /* verilator lint_on UNUSEDSIGNAL */
@@ -140,10 +142,10 @@ module fp32_add #(
     // The count's bits come out from the top as the shift proceeds; the smaller of
     // the two numbers is decided at the first bit in which they differ.
     function automatic norm_t normalise(input sum_t s);
-        norm_t n;
+        norm_t       n;
         logic [27:0] x;
-        logic [4:0] count;
-        logic by_zeros, by_limit, lead;
+        logic [4:0]  count;
+        logic        by_zeros, by_limit, lead;
         by_zeros = s.exp[7:5] != '0;
         by_limit = 1'b0;
         x = s.sum;
@@ -159,7 +161,8 @@ module fp32_add #(
             by_zeros |= !by_limit && !lead && s.exp[k];
             by_limit |= !by_zeros && lead && !s.exp[k];
             if (count[k]) begin
-                // Only operands with neighbouring exponents cancel so far that it takes four places: the two lowest bits are 0 then.
+                // Only operands with neighbouring exponents cancel so far that it takes four places: the two lowest
+                // bits are 0 then.
                 if (k > 1) x[27:2] = x[27:2] << (5'd1 << k);
                 else x = x << (5'd1 << k);
             end
@@ -174,8 +177,9 @@ module fp32_add #(
         return n;
     endfunction
 
-    // One adder: the leading bit completes the exponent, the last place takes the carry, or that of the upper half: the first rounding may make a tie of the second
-    // one, or break it, and is not carried out then. The rest are clears of whole fields, which flip-flops do by themselves.
+    // One adder: the leading bit completes the exponent, the last place takes the carry, or that of the upper half: the
+    // first rounding may make a tie of the second one, or break it, and is not carried out then. The rest are clears of
+    // whole fields, which flip-flops do by themselves.
     function automatic logic [31:0] round(input norm_t n, input logic half);
         logic [7:0]  exp;
         logic [22:0] frac;
@@ -209,8 +213,7 @@ module fp32_add #(
         else if (valid3_q) res_o <= round(norm_q, half_i);
     end
 
-    logic unused;
-    assign unused = ^{b_i, pick_i, max_i};
+    wire unused = &{1'b0, b_i, pick_i, max_i};
 endmodule
 
 `default_nettype wire

@@ -20,14 +20,14 @@ package fp_pkg;
     // c * w, as the lanes of the expert use it (expert_factor).
     typedef struct packed {
         logic        nan;
-        logic        inf;    // a factor is infinite
-        logic        zero;   // a factor is zero
+        logic        inf;   // a factor is infinite
+        logic        zero;  // a factor is zero
         logic        sign;
-        logic [6:0]  frac;   // of c
-        logic        high;   // x * c may overflow, else it may underflow: what is beyond limit does, or does not
-        logic [7:0]  limit;  // of the exponent of x, and the carry of x * c
-        logic [9:0]  exp;    // exponent of the product - that of x - 2
-        logic [31:0] mant;   // its significand, the highest bit is 1
+        logic [6:0]  frac;  // of c
+        logic        high;  // x * c may overflow, else it may underflow: what is beyond limit does, or does not
+        logic [7:0]  limit; // of the exponent of x, and the carry of x * c
+        logic [9:0]  exp;   // exponent of the product - that of x - 2
+        logic [31:0] mant;  // its significand, the highest bit is 1
     } factor_t;
 
     // Exact; a NaN keeps its payload.
@@ -55,9 +55,10 @@ package fp_pkg;
         return {x[15], exp, frac, 13'd0};
     endfunction
 
-    // fp16 nearest to an fp32 whose NaN, if it is one, is canonical: ties to even, subnormals made, overflow to infinity.
+    // fp16 nearest to an fp32 whose NaN, if it is one, is canonical: ties to even, subnormals made, overflow to
+    // infinity.
     function automatic logic [15:0] rne_fp16(input logic [31:0] x);
-        logic [24:0] sig;     // with the place below the last one
+        logic [24:0] sig; // with the place below the last one
         logic [23:0] low;
         logic [4:0]  shift;
         logic [14:0] mag;

@@ -3,9 +3,9 @@
 // Delay line: what enters with valid_i leaves latency_i cycles later, in order,
 // one word per cycle, no back-pressure. Part of a link.
 //
-// latency_i is 1 .. MaxLatency and stable from a cycle before the first word enters until busy_o is low. Words travel in a ring,
-// so a long latency costs no shifting; valid bits in a shift register, so that the ring needs no
-// reset. data_o comes straight from the ring: leave it the time of a LUT RAM; it means something only with valid_o.
+// latency_i is 1 .. MaxLatency and stable from a cycle before the first word enters until busy_o is low. Words travel
+// in a ring, so a long latency costs no shifting; valid bits in a shift register, so that the ring needs no reset.
+// data_o comes straight from the ring: leave it the time of a LUT RAM; it means something only with valid_o.
 `default_nettype none
 
 module link_delay #(
@@ -26,8 +26,7 @@ module link_delay #(
     end
 
     if (MaxLatency == 1) begin : gen_one
-        logic unused;
-        assign unused = ^latency_i;
+        wire unused = &{1'b0, latency_i};
         assign busy_o = valid_o;
 
         always_ff @(posedge clk_i) begin
@@ -38,8 +37,8 @@ module link_delay #(
     end else begin : gen_ring
         localparam int unsigned PtrW = $clog2(MaxLatency);
 
-        logic [MaxLatency-1:0] enter_q;   // one-hot: where a word enters the shift register
-        logic [MaxLatency-1:0] valid_q, valid_d;  // bit n: leaves in n cycles
+        logic [MaxLatency-1:0] enter_q;          // one-hot: where a word enters the shift register
+        logic [MaxLatency-1:0] valid_q, valid_d; // bit n: leaves in n cycles
         logic [PtrW-1:0]       wptr_q, rptr_q, last_stage;
         logic [Width-1:0]      mem [2**PtrW];
 

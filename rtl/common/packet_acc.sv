@@ -4,15 +4,14 @@
 // they come, for the switch's reduction join and the hub's row sums.
 //
 // Word idx_i of the accumulator holds the running result of flit idx_i of a packet.
-// A term is b_i; with first_i it starts a new result instead of joining the
-// old one, and with pair_i too it starts it with a_i and b_i. With last_i the result leaves
-// on out, in the type of its elements, 6 cycles later, and its word is free. red_i is the type and operator, the same for all terms of a packet;
-// what the two mean: reduce_lane. A single term passes through with only its
-// NaN made canonical.
+// A term is b_i; with first_i it starts a new result instead of joining the old one, and with pair_i too it starts it
+// with a_i and b_i. With last_i the result leaves on out, in the type of its elements, 6 cycles later, and its word is
+// free. red_i is the type and operator, the same for all terms of a packet; what the two mean: reduce_lane. A single
+// term passes through with only its NaN made canonical.
 //
-// Back-pressure: ready_o is low while an earlier term of the same word is in the
-// pipeline (one word takes a term every 6 cycles); terms of
-// different words and first terms go in every cycle. With Spaced the caller keeps terms of a word that far apart, and ready_o is high.
+// Back-pressure: ready_o is low while an earlier term of the same word is in the pipeline (one word takes a term every
+// 6 cycles); terms of different words and first terms go in every cycle. With Spaced the caller keeps terms of a word
+// that far apart, and ready_o is high.
 // The output has none: the caller makes room before it starts. Outputs keep the order of the last terms.
 `default_nettype none
 
@@ -50,12 +49,12 @@ module packet_acc #(
     end
 
     logic [Stages-1:0]                valid_q, last_q;
-    logic [Stages-1:0][Cfg.PayW-1:0]    idx_q;
+    logic [Stages-1:0][Cfg.PayW-1:0]  idx_q;
     logic [Stages-1:0][MetaWidth-1:0] meta_q;
-    logic take, store, emit;
-    red_pkg::red_t red_q, red_end;   // of stage 0 and of the last one
-    logic half;                      // the last stage but one holds a last term, of bf16
-    logic [Cfg.Words-1:0][1:0][31:0] acc, sum;
+    logic                             take, store, emit;
+    red_pkg::red_t                    red_q, red_end; // of stage 0 and of the last one
+    logic                             half;           // the last stage but one holds a last term, of bf16
+    logic [Cfg.Words-1:0][1:0][31:0]  acc, sum;
 
     if (Spaced) begin : gen_spaced
         assign ready_o = 1'b1;
@@ -95,12 +94,7 @@ module packet_acc #(
         .Width(Cfg.Words * 64),
         .Depth(Cfg.PayFlits)
     ) i_acc (
-        .clk_i   (clk_i),
-        .we_i    (store),
-        .waddr_i (idx_q[Stages-1]),
-        .wdata_i (sum),
-        .raddr_i (idx_i),
-        .rdata_o (acc)
+        .clk_i   (clk_i), .we_i    (store), .waddr_i (idx_q[Stages-1]), .wdata_i (sum), .raddr_i (idx_i), .rdata_o (acc)
     );
 
     if (red_pkg::plain(Cfg.RedTypes, Cfg.RedOps)) begin : gen_plain

@@ -51,8 +51,7 @@ module ram_sdp #(
             end
         end
     end else begin : gen_word
-        logic unused_wbe;
-        assign unused_wbe = ^wbe_i;
+        wire unused_wbe = &{1'b0, wbe_i};
         always_ff @(posedge clk_i) begin
             if (we_i) mem[waddr_i] <= wdata_i;
         end

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// What a reduction does to its elements: their type and the operator, as a request names them, and which of both a build has.
+// What a reduction does to its elements: their type and the operator, as a request names them, and which of both a
+// build has.
 `default_nettype none
 
 package red_pkg;
@@ -31,10 +32,12 @@ package red_pkg;
     function automatic bit plain(input set_t types, input set_t ops);
         return types == 8'h01 && ops == 8'h01;
     endfunction
-    // What changes nothing when it is reduced with another element of 32 bits, or with each of two of 16: -0 added, or a NaN beside a number, or an integer.
+    // What changes nothing when it is reduced with another element of 32 bits, or with each of two of 16: -0 added, or
+    // a NaN beside a number, or an integer.
     function automatic logic [31:0] neutral(input set_t types, input set_t ops, input red_t r);
         import packet_pkg::*;
-        if (plain(types, ops) || (Floats[r.dtype] && r.redop == REDOP_ADD)) return {16'h8000, Words[r.dtype] && !plain(types, ops) ? 16'h0000 : 16'h8000};
+        if (plain(types, ops) || (Floats[r.dtype] && r.redop == REDOP_ADD))
+            return {16'h8000, Words[r.dtype] && !plain(types, ops) ? 16'h0000 : 16'h8000};
         if (Floats[r.dtype]) return {16'h7fff, Words[r.dtype] ? 16'hffff : 16'h7fff};
         unique case (r.redop)
             REDOP_MIN: return (r.dtype == DTYPE_S32) ? 32'h7fff_ffff : '1;

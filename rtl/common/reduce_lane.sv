@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Lane of a reduction, as wide as two elements of 16 bits or one of 32: takes a term of a flit into the running results, with the type and operator that come with it.
+// Lane of a reduction, as wide as two elements of 16 bits or one of 32: takes a term of a flit into the running
+// results, with the type and operator that come with it.
 //
-// Floats of 16 bits are fp32 inside; add rounds to nearest even at every step, min and max are PTX's (fp32_add). Integers add modulo 2^32. A
-// first term starts a new result: with the term that is paired with it, or alone, with what is neutral to the operator. Of types and operators that the build has not, the result is anything.
+// Floats of 16 bits are fp32 inside; add rounds to nearest even at every step, min and max are PTX's (fp32_add).
+// Integers add modulo 2^32. A first term starts a new result: with the term that is paired with it, or alone, with what
+// is neutral to the operator. Of types and operators that the build has not, the result is anything.
 //
-// Order: what take_i accepts has its result in sum_o fp_pkg::FpAddLatency + 1 cycles later; valid_i, red_q_i and red_end_i are the user's record of what is inside, one for
-// all lanes. A term per cycle, no back-pressure. Adders and integer unit compute only behind their own valid, so a type that is not used costs a simulator nothing.
+// Order: what take_i accepts has its result in sum_o fp_pkg::FpAddLatency + 1 cycles later; valid_i, red_q_i and
+// red_end_i are the user's record of what is inside, one for all lanes. A term per cycle, no back-pressure. Adders and
+// integer unit compute only behind their own valid, so a type that is not used costs a simulator nothing.
 `default_nettype none
 
 module reduce_lane #(
@@ -25,7 +28,8 @@ module reduce_lane #(
 
     input  wire logic             valid_i,    // the term taken in the last cycle is there
     input  wire red_pkg::red_t    red_q_i,    // its type and operator
-    input  wire logic             half_i,     // what was taken fp_pkg::FpAddLatency cycles ago is final, and bf16: in sum_o only its upper halves count
+    // what was taken fp_pkg::FpAddLatency cycles ago is final, and bf16: in sum_o only its upper halves count
+    input  wire logic             half_i,
     output logic [1:0][31:0]      sum_o,
     input  wire logic             emit_i,     // sum_o is final: data_o in the next cycle
     input  wire red_pkg::red_t    red_end_i,  // of sum_o
@@ -107,25 +111,25 @@ module reduce_lane #(
     assign picks = HasPick && red_q_i.redop != REDOP_ADD;
 
     fp32_add #(.Narrow(!HasFp16 && !HasFp32), .Picks(HasPick)) i_first (
-        .clk_i, .valid_i(valid_i && !integers), .pick_i(picks), .max_i(red_q_i.redop == REDOP_MAX), .a_i(a_q[0]), .b_i(b_q[0]),
-        .half_i, .over_i(over), .over_data_i(over_data), .res_o(sum_o[0])
+        .clk_i, .valid_i(valid_i && !integers), .pick_i(picks), .max_i(red_q_i.redop == REDOP_MAX), .a_i(a_q[0]),
+        .b_i(b_q[0]), .half_i, .over_i(over), .over_data_i(over_data), .res_o(sum_o[0])
     );
     fp32_add #(.Narrow(!HasFp16), .Picks(HasPick)) i_second (
-        .clk_i, .valid_i(valid_i && !words), .pick_i(picks), .max_i(red_q_i.redop == REDOP_MAX), .a_i(a_q[1]), .b_i(b_q[1]),
-        .half_i, .over_i(1'b0), .over_data_i('0), .res_o(sum_o[1])
+        .clk_i, .valid_i(valid_i && !words), .pick_i(picks), .max_i(red_q_i.redop == REDOP_MAX), .a_i(a_q[1]),
+        .b_i(b_q[1]), .half_i, .over_i(1'b0), .over_data_i('0), .res_o(sum_o[1])
     );
 
     // ---- results ----
     always_ff @(posedge clk_i) begin
         if (emit_i) begin
             if (HasWords && Words[red_end_i.dtype])               data_o <= sum_o[0];
-            else if (HasFp16 && red_end_i.dtype == DTYPE_FP16) data_o <= {fp_pkg::rne_fp16(sum_o[1]), fp_pkg::rne_fp16(sum_o[0])};
+            else if (HasFp16 && red_end_i.dtype == DTYPE_FP16)
+                data_o <= {fp_pkg::rne_fp16(sum_o[1]), fp_pkg::rne_fp16(sum_o[0])};
             else                                               data_o <= {sum_o[1][31:16], sum_o[0][31:16]};
         end
     end
 
-    logic unused;
-    assign unused = ^{red_i, red_q_i, red_end_i, words};
+    wire unused = &{1'b0, red_i, red_q_i, red_end_i, words};
 endmodule
 
 `default_nettype wire

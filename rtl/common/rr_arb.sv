@@ -32,7 +32,7 @@ module rr_arb #(
     endfunction
 
     // Ones from the pointer upwards; all zeros and all ones both mean pointer 0.
-    logic [N-1:0] mask_q, masked, above;   // above: ones above the grant
+    logic [N-1:0] mask_q, masked, above; // above: ones above the grant
 
     assign masked = req_i & mask_q;
 

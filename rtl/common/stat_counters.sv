@@ -44,14 +44,15 @@ module stat_counters #(
     endfunction
     localparam logic [15:0][3:0] Decoded = counts();
 
-    // First step of the scan: the counter whose turn it is (one-hot) goes to scanned_q and starts again; its count is read. Second step: they are
-    // added. Bit k of all counters is one vector, so that a simulator computes them side by side.
+    // First step of the scan: the counter whose turn it is (one-hot) goes to scanned_q and starts again; its count is
+    // read. Second step: they are added. Bit k of all counters is one vector, so that a simulator computes them side by
+    // side.
     logic [3:0][Count-1:0] small_q;
-    small_t            scanned_q;
-    logic [Count-1:0]  turn_q;
-    logic [3:0]        scan_q, add_q;      // of the first and the second step
-    logic              clearing_q, valid_q;
-    logic [31:0]       old, old_q;
+    small_t                scanned_q;
+    logic [Count-1:0]      turn_q;
+    logic [3:0]            scan_q, add_q; // of the first and the second step
+    logic                  clearing_q, valid_q;
+    logic [31:0]           old, old_q;
 
     lutram #(.Width(32), .Depth(16)) i_counts (
         .clk_i, .we_i(1'b1), .waddr_i(add_q), .wdata_i(rd_data_o), .raddr_i(scan_q), .rdata_o(old)

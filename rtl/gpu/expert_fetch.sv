@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Turns tiles into rows: asks the tracker for each row of a tile, computes the row's addresses, reads coefficient and gate weight.
+// Turns tiles into rows: asks the tracker for each row of a tile, computes the row's addresses, reads coefficient and
+// gate weight.
 //
-// Order: tiles and rows as they come. One row waits for the engine, complete; of the next one the address of the coefficient is ready, and of the
-// one behind it the list's answer. A row costs 6 cycles when memory answers at once: it is read when the row before it was taken.
-// row_* stays for 3 cycles behind row_take_i, and row_factor_o is complete 3 cycles behind it. Memory answers 3 cycles after the grant.
-// Requires: a row stride of four flits or more, region bases aligned to four flits: every row begins with a group of four.
+// Order: tiles and rows as they come. One row waits for the engine, complete; of the next one the address of the
+// coefficient is ready, and of the one behind it the list's answer. A row costs 6 cycles when memory answers at once:
+// it is read when the row before it was taken. row_* stays for 3 cycles behind row_take_i, and row_factor_o is complete
+// 3 cycles behind it. Memory answers 3 cycles after the grant.
+// Requires: a row stride of four flits or more, region bases aligned to four flits: every row begins with a group of
+// four.
 //
 // Shifts are multiplications by a power of two: a multiplier costs less than a shifter.
 `default_nettype none
+`include "bundles.svh"
 
 module expert_fetch #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
@@ -25,7 +29,8 @@ module expert_fetch #(
     input  wire logic                         tile_valid_i,
     output logic                              tile_ready_o, // its last row is asked for; depends on tile_valid_i
     input  wire logic [node_pkg::ExpertW-1:0] tile_le_i,
-    input  wire logic [Cfg.CountW-1:0]        tile_first_i, // places in the expert's list: the first one, and the one behind the last
+    // places in the expert's list: the first one, and the one behind the last
+    input  wire logic [Cfg.CountW-1:0]        tile_first_i,
     input  wire logic [Cfg.CountW-1:0]        tile_end_i,
 
     output logic                         list_valid_o,
@@ -38,11 +43,9 @@ module expert_fetch #(
     /* verilator lint_on UNUSEDSIGNAL */
     input  wire logic [3:0] list_pos_i,
 
-    output logic                      rd_valid_o,
-    input  wire logic                 rd_ready_i,
-    output logic [Cfg.AddrW-1:0]      rd_addr_o,
-    input  wire logic                 rd_rvalid_i,
-    input  wire logic [Cfg.FlitW-1:0] rd_rdata_i,
+    output `MW_READ(Cfg)        rd_o,
+    input  wire logic           rd_ready_i,
+    input  wire `MW_ANSWER(Cfg) rd_i,
 
     output logic                         row_valid_o,
     input  wire logic                    row_take_i,
@@ -59,11 +62,11 @@ module expert_fetch #(
     localparam int unsigned LineW = (node_pkg::RowW < W) ? node_pkg::RowW : W;  // memory holds no more rows
 
     // ---- the list -----------------------------------------------------------------
-    logic             going_q, asked_q, info_valid_q, info_last_q, info_pop, ask, last;
-    logic [Cfg.CountW-1:0]  idx_q, info_idx_q, behind;
-    logic [node_pkg::ExpertW-1:0]   info_le_q;
-    logic [LineW-1:0] info_row_q;
-    logic [3:0]       info_pos_q;
+    logic                         going_q, asked_q, info_valid_q, info_last_q, info_pop, ask, last;
+    logic [Cfg.CountW-1:0]        idx_q, info_idx_q, behind;
+    logic [node_pkg::ExpertW-1:0] info_le_q;
+    logic [LineW-1:0]             info_row_q;
+    logic [3:0]                   info_pos_q;
 
     assign list_valid_o = tile_valid_i && !asked_q && !info_valid_q;
     assign list_le_o    = tile_le_i;
@@ -108,16 +111,16 @@ module expert_fetch #(
     } step_e;
 
     step_e           step_q;
-    logic [W-1:0]    line_q, operand, shifted, base;
-    logic [W-1:1]    sum_q, sum;
-    logic            unused_sum;  // no address is odd
-    logic [3:0]      pos_q, keep;
-    logic [4:0]      shift;
-    logic [6:0]      low;
-    logic [Cfg.FlitLog2-3:0] word_c_q, word_w_q;
-    logic            half_c_q, is_w_q, last_q, next_busy_q;
-    logic [node_pkg::ExpertW-1:0]  le_q;
-    logic [Cfg.CountW-1:0] place_q;
+    logic [W-1:0]                 line_q, operand, shifted, base;
+    logic [W-1:1]                 sum_q, sum;
+    logic                         unused_sum; // no address is odd
+    logic [3:0]                   pos_q, keep;
+    logic [4:0]                   shift;
+    logic [6:0]                   low;
+    logic [Cfg.FlitLog2-3:0]      word_c_q, word_w_q;
+    logic                         half_c_q, is_w_q, last_q, next_busy_q;
+    logic [node_pkg::ExpertW-1:0] le_q;
+    logic [Cfg.CountW-1:0]        place_q;
 
     // List position in the low bits of a unicast entry.
     assign keep = unicast_i ? 4'hf << cfg_i.k_shift : 4'hf;
@@ -153,8 +156,8 @@ module expert_fetch #(
         {sum, unused_sum} = shifted + base;
     end
 
-    assign rd_valid_o = (step_q == ReadC && !next_busy_q) || step_q == ReadW;
-    assign rd_addr_o  = sum_q[W-1:Cfg.FlitLog2];
+    assign rd_o.valid = (step_q == ReadC && !next_busy_q) || step_q == ReadW;
+    assign rd_o.addr  = sum_q[W-1:Cfg.FlitLog2];
     assign info_pop   = step_q == Coef;
     assign busy_o     = asked_q || info_valid_q || step_q != Line || next_busy_q;
 
@@ -211,9 +214,9 @@ module expert_fetch #(
     logic        start_q;
 
     always_comb begin
-        word = rd_rdata_i[31:0];
+        word = rd_i.rdata[31:0];
         for (int unsigned i = 1; i < Cfg.FlitBytes / 4; i++) begin
-            if ((is_w_q ? word_w_q : word_c_q) == (Cfg.FlitLog2-2)'(i)) word = rd_rdata_i[32*i +: 32];
+            if ((is_w_q ? word_w_q : word_c_q) == (Cfg.FlitLog2-2)'(i)) word = rd_i.rdata[32*i +: 32];
         end
     end
 
@@ -223,13 +226,13 @@ module expert_fetch #(
             start_q     <= 1'b0;
             row_valid_o <= 1'b0;
         end else begin
-            if (rd_rvalid_i) is_w_q <= !is_w_q;
-            start_q <= rd_rvalid_i && is_w_q;
-            if (rd_rvalid_i && is_w_q) row_valid_o <= 1'b1;
+            if (rd_i.rvalid) is_w_q <= !is_w_q;
+            start_q <= rd_i.rvalid && is_w_q;
+            if (rd_i.rvalid && is_w_q) row_valid_o <= 1'b1;
             else if (row_take_i) row_valid_o <= 1'b0;
         end
-        if (rd_rvalid_i && !is_w_q) c_q <= half_c_q ? word[31:16] : word[15:0];
-        if (rd_rvalid_i && is_w_q) w_q <= word;
+        if (rd_i.rvalid && !is_w_q) c_q <= half_c_q ? word[31:16] : word[15:0];
+        if (rd_i.rvalid && is_w_q) w_q <= word;
     end
 
     expert_factor i_factor (.clk_i, .start_i(start_q), .c_i(c_q), .w_i(w_q), .factor_o(row_factor_o));

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Lanes of the emulated expert: y = RNE16(RNE32(RNE32(x * c) * w)), x and c in bf16, w in fp32; c and w as expert_factor prepares them.
+// Lanes of the emulated expert: y = RNE16(RNE32(RNE32(x * c) * w)), x and c in bf16, w in fp32; c and w as
+// expert_factor prepares them.
 //
-// Every multiplication flushes: a subnormal operand counts as a zero of its sign, and a product below 2^-126 before rounding becomes one.
-// Infinities and NaN as in IEEE 754; NaN results are 0x7fff. Results leave fp_pkg::ExpertLatency cycles after their operands, one per lane and
-// cycle, no back-pressure; factor_i belongs to the operands of the same cycle. A stage computes only behind a valid. Three 18x18 multipliers each.
+// Every multiplication flushes: a subnormal operand counts as a zero of its sign, and a product below 2^-126 before
+// rounding becomes one.
+// Infinities and NaN as in IEEE 754; NaN results are 0x7fff. Results leave fp_pkg::ExpertLatency cycles after their
+// operands, one per lane and cycle, no back-pressure; factor_i belongs to the operands of the same cycle. A stage
+// computes only behind a valid. Three 18x18 multipliers each.
 `default_nettype none
 
 module expert_lanes #(
@@ -19,7 +22,8 @@ module expert_lanes #(
     logic [2:0] valid_q;
     always_ff @(posedge clk_i) valid_q <= {valid_q[1:0], valid_i};
 
-    // Stage 1: the product x * (c * w) in two parts, from [1, 4) with 38 fraction bits; the carry of x * c; the exponent - 2.
+    // Stage 1: the product x * (c * w) in two parts, from [1, 4) with 38 fraction bits; the carry of x * c; the
+    // exponent - 2.
     logic        sign1_q [Lanes], carry1_q [Lanes], top1_q [Lanes], none1_q [Lanes], frac1_q [Lanes];
     logic [7:0]  x1_q [Lanes], limit1_q;
     logic [9:0]  exp1_q [Lanes];
@@ -53,13 +57,14 @@ module expert_lanes #(
     end
     /* verilator lint_on UNUSEDSIGNAL */
 
-    // Stage 2: their sum. Its upper part is not made: of high1_q[15:8] all that matters is whether the carry from below runs through, and
-    // whether the sum is all zeros or all ones there. What is wrong with x, or with x * c.
-    logic        sign2_q [Lanes], tiny2_q [Lanes], huge2_q [Lanes], nan2_q [Lanes], carry2_q [Lanes], behind2_q [Lanes];
-    logic        zeros2_q [Lanes], ones2_q [Lanes];  // of the sum: bits 15 .. 2
-    logic [1:0]  low2_q [Lanes];
-    logic [9:0]  high2_q [Lanes], exp2_q [Lanes];
-    logic        edge2_q [Lanes];                    // if negative, then -2 or -1: the smallest exponents that may give a normal number
+    // Stage 2: their sum. Its upper part is not made: of high1_q[15:8] all that matters is whether the carry from below
+    // runs through, and whether the sum is all zeros or all ones there. What is wrong with x, or with x * c.
+    logic       sign2_q [Lanes], tiny2_q [Lanes], huge2_q [Lanes], nan2_q [Lanes], carry2_q [Lanes], behind2_q [Lanes];
+    logic       zeros2_q [Lanes], ones2_q [Lanes]; // of the sum: bits 15 .. 2
+    logic [1:0] low2_q [Lanes];
+    logic [9:0] high2_q [Lanes], exp2_q [Lanes];
+    // if negative, then -2 or -1: the smallest exponents that may give a normal number
+    logic edge2_q [Lanes];
 
     always_ff @(posedge clk_i) begin
         if (valid_q[0]) begin
@@ -88,8 +93,8 @@ module expert_lanes #(
         end
     end
 
-    // Stage 3: both roundings in one. The first one, to 24 bits, matters to the second next to a tie of bf16 only: a value less than half of
-    // its last place above the tie falls onto it, and one as close below rises onto it.
+    // Stage 3: both roundings in one. The first one, to 24 bits, matters to the second next to a tie of bf16 only: a
+    // value less than half of its last place above the tie falls onto it, and one as close below rises onto it.
     logic       sign3_q [Lanes], huge3_q [Lanes], nan3_q [Lanes];
     logic [9:0] exp3_q [Lanes];
     logic [6:0] frac3_q [Lanes];
@@ -98,7 +103,8 @@ module expert_lanes #(
     always_ff @(posedge clk_i) begin
         if (valid_q[1]) begin
             for (int unsigned i = 0; i < Lanes; i++) begin : stage3
-                automatic logic       norm, b16, b17, carry17, carry, half, zeros, ones, guard, behind, odd, up, under, spare;
+                automatic logic       norm, b16, b17, carry17, carry, half, zeros, ones, guard, behind, odd, up, under,
+                    spare;
                 automatic logic [6:0] top, frac;
                 automatic logic [9:0] exp;
                 norm    = high2_q[i][9];

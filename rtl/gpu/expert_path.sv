@@ -2,12 +2,13 @@
 //
 // Data path and clock of the expert engine: reads rows two flits per cycle, multiplies, writes.
 //
-// Order: rows as they come. A row goes through in groups of four flits, two cycles each: flits 0 and 2, then 1 and 3 (gpu_mem says why). Memory
-// refuses neither reads nor writes and answers after a fixed time, so nothing is queued: what was read is written 7 cycles later.
+// Order: rows as they come. A row goes through in groups of four flits, two cycles each: flits 0 and 2, then 1 and 3
+// (gpu_mem says why). Memory refuses neither reads nor writes and answers after a fixed time, so nothing is queued:
+// what was read is written 7 cycles later.
 // Two flits per cycle are sustained across rows and tiles as long as row_valid_i is high when a row ends.
-// Time: a tile starts when its first row is here, the time of the one before is over and its last flits are read, and takes tile * expert_cycles
-// cycles. Nothing of it is read before. done_*: its time is over and its last flits are read; the next one starts when that was taken. Its results
-// are in memory WriteLatency cycles later.
+// Time: a tile starts when its first row is here, the time of the one before is over and its last flits are read, and
+// takes tile * expert_cycles cycles. Nothing of it is read before. done_*: its time is over and its last flits are
+// read; the next one starts when that was taken. Its results are in memory WriteLatency cycles later.
 `default_nettype none
 
 module expert_path #(
@@ -56,7 +57,7 @@ module expert_path #(
 
     // ---- shape of a row: its last group, and how much of it there is -----------------
     logic [OffW-1:0] last_q;
-    logic [1:0]      rest_q;  // flits of the last group, 0: all
+    logic [1:0]      rest_q; // flits of the last group, 0: all
 
     always_ff @(posedge clk_i) begin
         last_q <= OffW'((cfg_i.row_bytes - 15'(Cfg.FlitBytes)) >> (Cfg.FlitLog2 + 2));
@@ -65,7 +66,8 @@ module expert_path #(
 
     // ---- tile and row ------------------------------------------------------------------
     // have_q: a tile is in the engine. open_q: it has flits to read. busy_q: its time runs.
-    logic              have_q, open_q, busy_q, row_q, fire, odd_q, last_row_q, at_last, row_end, tile_end, time_end, over, out, zero_time;
+    logic              have_q, open_q, busy_q, row_q, fire, odd_q, last_row_q, at_last, row_end, tile_end, time_end,
+                       over, out, zero_time;
     logic [OffW-1:0]   at_q;
     logic [GroupW-1:0] x_q, y_q;
     logic [RdLat-1:0]  take_q;

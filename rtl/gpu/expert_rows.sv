@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Makes the work of expert.rows: goes through the meta entries of the received rows and names every {row, list position} whose
-// expert is on this GPU.
+// Makes the work of expert.rows: goes through the meta entries of the received rows and names every {row, list
+// position} whose expert is on this GPU.
 //
-// Order: rows ascending, list positions ascending. push_row_o = row << k_shift | position, push_le_o the local expert; push_last_o
-// rises after the last push was taken and stays until the instruction ends. Reads only the flits that hold expert IDs, one ahead of
-// the one it works on; one ID per cycle. A row costs max(k, about 6 per flit) cycles. gt_base is a multiple of META_BYTES.
+// Order: rows ascending, list positions ascending. push_row_o = row << k_shift | position, push_le_o the local expert;
+// push_last_o rises after the last push was taken and stays until the instruction ends. Reads only the flits that hold
+// expert IDs, one ahead of the one it works on; one ID per cycle. A row costs max(k, about 6 per flit) cycles. gt_base
+// is a multiple of META_BYTES.
 // An ID that is not in the expert map, or lives on another GPU, is passed over: the sender has checked the list.
 `default_nettype none
+`include "bundles.svh"
 
 module expert_rows #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
@@ -21,11 +23,9 @@ module expert_rows #(
     input  wire logic        run_i, // high while the instruction runs
     input  wire logic [15:0] recv_rows_i,
 
-    output logic                      rd_valid_o,
-    input  wire logic                 rd_ready_i,
-    output logic [Cfg.AddrW-1:0]      rd_addr_o,
-    input  wire logic                 rd_rvalid_i,
-    input  wire logic [Cfg.FlitW-1:0] rd_rdata_i,
+    output `MW_READ(Cfg)        rd_o,
+    input  wire logic           rd_ready_i,
+    input  wire `MW_ANSWER(Cfg) rd_i,
 
     output logic                         push_valid_o,
     input  wire logic                    push_ready_i,
@@ -33,14 +33,13 @@ module expert_rows #(
     output logic [node_pkg::RowW-1:0]    push_row_o,
     output logic                         push_last_o,
 
-    input  wire logic            emap_we_i,
-    input  wire logic [11:0]     emap_addr_i,
-    input  wire node_pkg::emap_t emap_data_i
+    input  wire bundle_pkg::emap_write_t emap_i
 );
     localparam int unsigned HalfW  = $clog2(isa_pkg::MetaBytes / 2);      // half words of an entry
     localparam int unsigned MetaFl = isa_pkg::MetaBytes / Cfg.FlitBytes;
     localparam int unsigned MetaW  = $clog2(MetaFl);
-    localparam int unsigned LineW  = (node_pkg::RowW < Cfg.MemBytesLog2) ? node_pkg::RowW : Cfg.MemBytesLog2;  // memory holds no more rows
+    // memory holds no more rows
+    localparam int unsigned LineW  = (node_pkg::RowW < Cfg.MemBytesLog2) ? node_pkg::RowW : Cfg.MemBytesLog2;
 
     // IDs are the half words 2 + 2k .. 1 + 3k of an entry.
     logic [HalfW-1:0] first_half, last_half;
@@ -48,13 +47,14 @@ module expert_rows #(
     assign last_half  = first_half + HalfW'(cfg_i.k) - HalfW'(1);
 
     // ---- reads ----------------------------------------------------------------
-    logic [15:0]      row_q;      // row and flit of the next read
-    logic [MetaW-1:0] flit_q;
-    logic             asked_q, next_valid_q, load, started_q;
-    logic [Cfg.FlitW-1:0]    next_q;
+    logic [15:0]          row_q; // row and flit of the next read
+    logic [MetaW-1:0]     flit_q;
+    logic                 asked_q, next_valid_q, load, started_q;
+    logic [Cfg.FlitW-1:0] next_q;
 
-    assign rd_valid_o = run_i && started_q && row_q != recv_rows_i && !asked_q && !next_valid_q;
-    assign rd_addr_o  = {cfg_i.gt_base[Cfg.MemBytesLog2-1:$clog2(isa_pkg::MetaBytes)] + (Cfg.AddrW-MetaW)'(row_q), flit_q};
+    assign rd_o.valid = run_i && started_q && row_q != recv_rows_i && !asked_q && !next_valid_q;
+    assign rd_o.addr  = {cfg_i.gt_base[Cfg.MemBytesLog2-1:$clog2(isa_pkg::MetaBytes)] + (Cfg.AddrW-MetaW)'(row_q),
+                         flit_q};
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni || !run_i) begin
@@ -65,25 +65,25 @@ module expert_rows #(
             flit_q       <= first_half[HalfW-1:Cfg.LaneW];
         end else begin
             started_q <= 1'b1;
-            if (rd_valid_o && rd_ready_i) begin
+            if (rd_o.valid && rd_ready_i) begin
                 flit_q  <= (flit_q == last_half[HalfW-1:Cfg.LaneW]) ? first_half[HalfW-1:Cfg.LaneW] : flit_q + 1'b1;
                 if (flit_q == last_half[HalfW-1:Cfg.LaneW]) row_q <= row_q + 1'b1;
                 asked_q <= 1'b1;
             end
-            if (rd_rvalid_i) asked_q <= 1'b0;
-            if (rd_rvalid_i) next_valid_q <= 1'b1;
+            if (rd_i.rvalid) asked_q <= 1'b0;
+            if (rd_i.rvalid) next_valid_q <= 1'b1;
             else if (load) next_valid_q <= 1'b0;
         end
-        if (rd_rvalid_i) next_q <= rd_rdata_i;
+        if (rd_i.rvalid) next_q <= rd_i.rdata;
     end
 
     // ---- IDs --------------------------------------------------------------------
-    logic [Cfg.FlitW-1:0]    cur_q;
-    logic             cur_valid_q, step, row_end;
-    logic [HalfW-1:0] half_q;
-    logic [3:0]       pos_q;
-    logic [LineW-1:0] base_q;     // row << k_shift
-    logic [15:0]      id;
+    logic [Cfg.FlitW-1:0] cur_q;
+    logic                 cur_valid_q, step, row_end;
+    logic [HalfW-1:0]     half_q;
+    logic [3:0]           pos_q;
+    logic [LineW-1:0]     base_q; // row << k_shift
+    logic [15:0]          id;
 
     always_comb begin
         id = cur_q[15:0];
@@ -93,8 +93,8 @@ module expert_rows #(
     end
 
     // A look-up is in the table's output register when look_q is high; it moves on when the push before it is taken.
-    logic            look_q, look_go, out_of_map_q, mine;
-    logic [LineW-1:0] look_row_q;
+    logic                  look_q, look_go, out_of_map_q, mine;
+    logic [LineW-1:0]      look_row_q;
     logic [Cfg.LocalW-1:0] le;
 
     assign look_go = !push_valid_o || push_ready_i;
@@ -103,10 +103,8 @@ module expert_rows #(
     assign load    = next_valid_q && (!cur_valid_q || (step && (row_end || half_q[Cfg.LaneW-1:0] == '1)));
 
     table_ram #(.Width(1 + Cfg.LocalW), .Depth(Cfg.MaxExperts)) i_emap (
-        .clk_i,
-        .we_i(emap_we_i && (emap_addr_i >> Cfg.ExpW) == '0),
-        .waddr_i(emap_addr_i[Cfg.ExpW-1:0]),
-        .wdata_i({emap_data_i.valid && emap_data_i.gpu == cfg_i.port, emap_data_i.local_expert[Cfg.LocalW-1:0]}),
+        .clk_i, .we_i(emap_i.we && (emap_i.addr >> Cfg.ExpW) == '0), .waddr_i(emap_i.addr[Cfg.ExpW-1:0]),
+        .wdata_i({emap_i.data.valid && emap_i.data.gpu == cfg_i.port, emap_i.data.local_expert[Cfg.LocalW-1:0]}),
         .re_i(step), .raddr_i(id[Cfg.ExpW-1:0]), .rdata_o({mine, le})
     );
 
@@ -145,8 +143,9 @@ module expert_rows #(
         end
     end
 
-    assign push_last_o = run_i && started_q && row_q == recv_rows_i && !asked_q && !next_valid_q && !cur_valid_q && !look_q && !push_valid_o;
-    wire unused = ^emap_data_i.local_expert;
+    assign push_last_o = run_i && started_q && row_q == recv_rows_i && !asked_q && !next_valid_q && !cur_valid_q
+                         && !look_q && !push_valid_o;
+    wire unused = &{1'b0, emap_i.data.local_expert};
 endmodule
 
 `default_nettype wire

@@ -2,12 +2,12 @@
 //
 // Chooses the tiles of the expert engine.
 //
-// Looks at one expert per cycle, in turn. An expert has a full tile when it has as many complete rows as a tile that no tile has taken yet,
-// or fewer but the last ones (all counts are here and every expected row is complete). The first full one found becomes the next
-// tile, and the turn goes on behind it: full experts are served round robin. With partial_tiles, after partial_wait cycles in a
-// row without work for the engine, the expert with the most waiting rows, the first one of equals, is served after the next pass without a full one.
-// tile_* holds one tile until it is taken; no scan runs meanwhile. all_started_o: every expected row of every expert is in a
-// tile that was given out.
+// Looks at one expert per cycle, in turn. An expert has a full tile when it has as many complete rows as a tile that no
+// tile has taken yet, or fewer but the last ones (all counts are here and every expected row is complete). The first
+// full one found becomes the next tile, and the turn goes on behind it: full experts are served round robin. With
+// partial_tiles, after partial_wait cycles in a row without work for the engine, the expert with the most waiting rows,
+// the first one of equals, is served after the next pass without a full one. tile_* holds one tile until it is taken;
+// no scan runs meanwhile. all_started_o: every expected row of every expert is in a tile that was given out.
 `default_nettype none
 
 module expert_scan #(
@@ -33,24 +33,25 @@ module expert_scan #(
     output logic                         tile_valid_o,
     input  wire logic                    tile_ready_i,
     output logic [node_pkg::ExpertW-1:0] tile_le_o,
-    output logic [Cfg.CountW-1:0]        tile_first_o, // places in the expert's list: the first one, and the one behind the last
+    // places in the expert's list: the first one, and the one behind the last
+    output logic [Cfg.CountW-1:0]        tile_first_o,
     output logic [Cfg.CountW-1:0]        tile_end_o,
     output logic                         all_started_o
 );
     localparam int unsigned AvailW = (Cfg.CountW > 8) ? Cfg.CountW : 8;  // compares with a tile, too
 
     logic [Cfg.LocalW-1:0] le_q, le1_q, best_le_q, last_le;
-    logic            v1_q, force_q, force1_q, take, pass_end, best_start, scan, clear_done_q;
+    logic                  v1_q, force_q, force1_q, take, pass_end, best_start, scan, clear_done_q;
     logic [Cfg.LocalW-1:0] clear_q;
     logic [Cfg.CountW-1:0] started, complete, expected, behind;
-    logic [AvailW-1:0] avail;
-    logic [7:0]      best_q;
+    logic [AvailW-1:0]     avail;
+    logic [7:0]            best_q;
     /* verilator lint_off UNUSEDSIGNAL */  // a memory for fewer rows
-    logic [7:0]      rows;
+    logic [7:0] rows;
     /* verilator lint_on UNUSEDSIGNAL */
-    logic            enough, all_counted, better, long_q;
-    logic [15:0]     idle_q;
-    logic [Cfg.LocalW:0]   full_q;  // experts in a row with nothing left to start
+    logic                enough, all_counted, better, long_q;
+    logic [15:0]         idle_q;
+    logic [Cfg.LocalW:0] full_q; // experts in a row with nothing left to start
 
     assign stat_le_o = node_pkg::ExpertW'(le_q);
     assign last_le   = Cfg.LocalW'(cfg_i.local_experts - 7'd1);
@@ -58,11 +59,8 @@ module expert_scan #(
 
     // Rows given out, per expert; cleared after go.
     table_ram #(.Width(Cfg.CountW), .Depth(Cfg.MaxLocalExperts)) i_started (
-        .clk_i,
-        .we_i(!clear_done_q || take),
-        .waddr_i(clear_done_q ? le1_q : clear_q),
-        .wdata_i(behind & {Cfg.CountW{clear_done_q}}),
-        .re_i(1'b1), .raddr_i(le_q), .rdata_o(started)
+        .clk_i, .we_i(!clear_done_q || take), .waddr_i(clear_done_q ? le1_q : clear_q),
+        .wdata_i(behind & {Cfg.CountW{clear_done_q}}), .re_i(1'b1), .raddr_i(le_q), .rdata_o(started)
     );
 
     assign complete    = stat_complete_i[Cfg.CountW-1:0];

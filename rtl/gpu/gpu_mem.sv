@@ -4,19 +4,24 @@
 //
 // A flit address names bank {low bits} and word {the rest}; each bank takes one read and one write per cycle.
 // Order: the reads of a port are answered in the order of their grants, 3 cycles after the grant; a write is visible to
-// every read granted in a later cycle. A read and a write of the same flit granted in the same cycle return undefined data.
-// Back-pressure: *_ready_o is the grant of the bank's round robin and depends on the requests of all ports, also of that port
-// itself: a client must not wait for ready before it raises valid. Responses cannot be held back.
+// every read granted in a later cycle. A read and a write of the same flit granted in the same cycle return undefined
+// data.
+// Back-pressure: *_ready_o is the grant of the bank's round robin and depends on the requests of all ports, also of
+// that port itself: a client must not wait for ready before it raises valid. Responses cannot be held back.
 //
-// The expert engine moves two flits per cycle, flits i and i + 2 of an aligned group of four: banks 0 and 2 in one cycle, 1 and 3 in the next; it
-// never takes the same banks in two cycles in a row. So every bank is free every other cycle, and streams that go through memory flit by flit find the
-// banks in step: once they have met the engine they do not meet it again. Its writes are never refused, so that it needs no queue for results; its reads
-// stand back for other read ports, the last one aside, but not more than 3 times in a row.
-// Worst case: a port waits for one access of each other port at the same bank, twice as long beside the engine, never for a write when it
-// reads or the reverse. All write ports but the first share one way into the banks, one flit per cycle together.
+// The expert engine moves two flits per cycle, flits i and i + 2 of an aligned group of four: banks 0 and 2 in one
+// cycle, 1 and 3 in the next; it never takes the same banks in two cycles in a row. So every bank is free every other
+// cycle, and streams that go through memory flit by flit find the banks in step: once they have met the engine they do
+// not meet it again. Its writes are never refused, so that it needs no queue for results; its reads stand back for
+// other read ports, the last one aside, but not more than 3 times in a row.
+// Worst case: a port waits for one access of each other port at the same bank, twice as long beside the engine, never
+// for a write when it reads or the reverse. All write ports but the first share one way into the banks, one flit per
+// cycle together.
 //
-// Multiplexers: a register that is cleared unless its port is chosen, and an OR. Clearing costs no LUT, the OR of four one per bit.
+// Multiplexers: a register that is cleared unless its port is chosen, and an OR. Clearing costs no LUT, the OR of four
+// one per bit.
 `default_nettype none
+`include "bundles.svh"
 
 module gpu_mem #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
@@ -28,17 +33,12 @@ module gpu_mem #(
     input  wire logic rst_ni,
     input  wire logic go_i,
 
-    input  wire logic                 rd_valid_i [NumRd],
-    output logic                      rd_ready_o [NumRd],
-    input  wire logic [Cfg.AddrW-1:0] rd_addr_i [NumRd],
-    output logic                      rd_rvalid_o [NumRd],
-    output logic [Cfg.FlitW-1:0]      rd_rdata_o [NumRd],
+    input  wire `MW_READ(Cfg) rd_i [NumRd],
+    output logic              rd_ready_o [NumRd],
+    output `MW_ANSWER(Cfg)    rd_o [NumRd],
 
-    input  wire logic                     wr_valid_i [NumWr],
-    output logic                          wr_ready_o [NumWr],
-    input  wire logic [Cfg.AddrW-1:0]     wr_addr_i [NumWr],
-    input  wire logic [Cfg.FlitW-1:0]     wr_data_i [NumWr],
-    input  wire logic [Cfg.FlitBytes-1:0] wr_be_i [NumWr],
+    input  wire `MW_WRITE(Cfg) wr_i [NumWr],
+    output logic               wr_ready_o [NumWr],
 
     input  wire logic                 exp_rd_valid_i,
     output logic                      exp_rd_ready_o,
@@ -58,23 +58,15 @@ module gpu_mem #(
     end
 
     // ---- ways for writes: port 0 alone, the others together -------------------------
-    logic [1:0]           way_ready;
-    logic                 way_valid [2];
-    logic [Cfg.AddrW-1:0]     way_addr  [2];
-    logic [Cfg.FlitW-1:0]        way_data  [2];
-    logic [Cfg.FlitBytes-1:0] way_be    [2];
+    logic [1:0]    way_ready;
+    `MW_WRITE(Cfg) way [2];
 
-    assign way_valid[0]  = wr_valid_i[0];
-    assign way_addr[0]   = wr_addr_i[0];
-    assign way_data[0]   = wr_data_i[0];
-    assign way_be[0]     = wr_be_i[0];
+    assign way[0]        = wr_i[0];
     assign wr_ready_o[0] = way_ready[0];
 
     mem_wr_mux #(.Cfg(Cfg), .Clients(NumWr - 1)) i_shared (
-        .clk_i, .rst_ni, .go_i,
-        .cl_valid_i(wr_valid_i[1:NumWr-1]), .cl_ready_o(wr_ready_o[1:NumWr-1]), .cl_addr_i(wr_addr_i[1:NumWr-1]),
-        .cl_data_i(wr_data_i[1:NumWr-1]), .cl_be_i(wr_be_i[1:NumWr-1]),
-        .wr_valid_o(way_valid[1]), .wr_ready_i(way_ready[1]), .wr_addr_o(way_addr[1]), .wr_data_o(way_data[1]), .wr_be_o(way_be[1])
+        .clk_i, .rst_ni, .go_i, .cl_i(wr_i[1:NumWr-1]), .cl_ready_o(wr_ready_o[1:NumWr-1]),
+        .wr_o(way[1]), .wr_ready_i(way_ready[1])
     );
 
     // ---- the engine reads, or stands back -------------------------------------------------
@@ -84,7 +76,7 @@ module gpu_mem #(
 
     always_comb begin
         exp_meets = 1'b0;
-        for (int unsigned p = 0; p < NumRd - 1; p++) exp_meets |= rd_valid_i[p] && rd_addr_i[p][0] == exp_rd_addr_i[0];
+        for (int unsigned p = 0; p < NumRd - 1; p++) exp_meets |= rd_i[p].valid && rd_i[p].addr[0] == exp_rd_addr_i[0];
     end
     assign exp_rd_ready_o = !exp_meets || back_q == 2'(MostBack);
     assign exp_read       = exp_rd_valid_i && exp_rd_ready_o;
@@ -102,10 +94,12 @@ module gpu_mem #(
     always_comb begin
         for (int unsigned b = 0; b < Banks; b++) begin
             for (int unsigned p = 0; p < NumRd; p++) begin
-                rd_req[b][p] = rd_valid_i[p] && rd_addr_i[p][BankW-1:0] == BankW'(b) && !(exp_read && exp_rd_addr_i[0] == b[0]);
+                rd_req[b][p] = rd_i[p].valid && rd_i[p].addr[BankW-1:0] == BankW'(b)
+                               && !(exp_read && exp_rd_addr_i[0] == b[0]);
             end
             for (int unsigned w = 0; w < 2; w++) begin
-                wr_req[b][w] = way_valid[w] && way_addr[w][BankW-1:0] == BankW'(b) && !(exp_wr_valid_i[b/2] && exp_wr_addr_i[0] == b[0]);
+                wr_req[b][w] = way[w].valid && way[w].addr[BankW-1:0] == BankW'(b)
+                               && !(exp_wr_valid_i[b/2] && exp_wr_addr_i[0] == b[0]);
             end
         end
     end
@@ -114,13 +108,13 @@ module gpu_mem #(
         for (int unsigned p = 0; p < NumRd; p++) begin
             rd_ready_o[p] = 1'b0;
             for (int unsigned b = 0; b < Banks; b++) rd_ready_o[p] |= rd_gnt[b][p];
-            rd_bad[p] = rd_valid_i[p] && !rd_ready_o[p];
+            rd_bad[p] = rd_i[p].valid && !rd_ready_o[p];
         end
         for (int unsigned w = 0; w < 2; w++) begin
             way_ready[w] = 1'b0;
             for (int unsigned b = 0; b < Banks; b++) way_ready[w] |= wr_gnt[b][w];
         end
-        for (int unsigned p = 0; p < NumWr; p++) wr_bad[p] = wr_valid_i[p] && !wr_ready_o[p];
+        for (int unsigned p = 0; p < NumWr; p++) wr_bad[p] = wr_i[p].valid && !wr_ready_o[p];
     end
 
     always_ff @(posedge clk_i) begin
@@ -148,22 +142,22 @@ module gpu_mem #(
     logic [Cfg.FlitW-1:0] bank_rdata [Banks];
 
     for (genvar b = 0; b < Banks; b++) begin : gen_bank
-        logic                 we, re_q, exp_re, exp_we, exp_re_q, exp_we_q;
-        logic [RowW-1:0]      raddr_q [NumRd], raddr, waddr_q [2], waddr;
-        logic [Cfg.FlitW-1:0]        wdata_q [2], wdata;
+        logic                     we, re_q, exp_re, exp_we, exp_re_q, exp_we_q;
+        logic [RowW-1:0]          raddr_q [NumRd], raddr, waddr_q [2], waddr;
+        logic [Cfg.FlitW-1:0]     wdata_q [2], wdata;
         logic [Cfg.FlitBytes-1:0] wbe_q [2], wbe;
-        logic [((NumRd > 1) ? $clog2(NumRd) : 1)-1:0] unused_rd_idx;
-        logic                 unused_wr_idx;
 
         assign exp_re = exp_read && exp_rd_addr_i[0] == b[0];
         assign exp_we = exp_wr_valid_i[b/2] && exp_wr_addr_i[0] == b[0];
         assign we     = wr_req[b] != '0 || exp_we;
 
         rr_arb #(.N(NumRd)) i_rd_arb (
-            .clk_i, .rst_ni, .clear_i(go_i), .req_i(rd_req[b]), .grant_o(rd_gnt[b]), .idx_o(unused_rd_idx), .advance_i(rd_req[b] != '0)
+            .clk_i, .rst_ni, .clear_i(go_i), .req_i(rd_req[b]), .grant_o(rd_gnt[b]), .idx_o(),
+            .advance_i(rd_req[b] != '0)
         );
         rr_arb #(.N(2)) i_wr_arb (
-            .clk_i, .rst_ni, .clear_i(go_i), .req_i(wr_req[b]), .grant_o(wr_gnt[b]), .idx_o(unused_wr_idx), .advance_i(wr_req[b] != '0)
+            .clk_i, .rst_ni, .clear_i(go_i), .req_i(wr_req[b]), .grant_o(wr_gnt[b]), .idx_o(),
+            .advance_i(wr_req[b] != '0)
         );
 
         always_ff @(posedge clk_i) begin
@@ -175,14 +169,14 @@ module gpu_mem #(
                 exp_we_q <= exp_we;
                 re_q     <= rd_req[b] != '0 || exp_re;
             end
-            for (int unsigned p = 0; p < NumRd; p++) raddr_q[p] <= rd_gnt[b][p] ? rd_addr_i[p][Cfg.AddrW-1:BankW] : '0;
+            for (int unsigned p = 0; p < NumRd; p++) raddr_q[p] <= rd_gnt[b][p] ? rd_i[p].addr[Cfg.AddrW-1:BankW] : '0;
             if (we) begin
                 for (int unsigned w = 0; w < 2; w++) begin
-                    waddr_q[w] <= wr_gnt[b][w] ? way_addr[w][Cfg.AddrW-1:BankW] : '0;
-                    wdata_q[w] <= wr_gnt[b][w] ? way_data[w] : '0;
+                    waddr_q[w] <= wr_gnt[b][w] ? way[w].addr[Cfg.AddrW-1:BankW] : '0;
+                    wdata_q[w] <= wr_gnt[b][w] ? way[w].data : '0;
                 end
             end
-            for (int unsigned w = 0; w < 2; w++) wbe_q[w] <= wr_gnt[b][w] ? way_be[w] : '0;
+            for (int unsigned w = 0; w < 2; w++) wbe_q[w] <= wr_gnt[b][w] ? way[w].be : '0;
         end
 
         always_comb begin
@@ -196,7 +190,8 @@ module gpu_mem #(
         ram_sdp #(
             .Width(Cfg.FlitW), .Depth(2**RowW), .ByteEn(1)
         ) i_ram (
-            .clk_i, .we_i(1'b1), .waddr_i(waddr), .wdata_i(wdata), .wbe_i(wbe), .re_i(re_q), .raddr_i(raddr), .rdata_o(bank_rdata[b])
+            .clk_i, .we_i(1'b1), .waddr_i(waddr), .wdata_i(wdata), .wbe_i(wbe), .re_i(re_q), .raddr_i(raddr),
+            .rdata_o(bank_rdata[b])
         );
     end
 
@@ -208,26 +203,26 @@ module gpu_mem #(
 
     // ---- responses: the bank travels beside the access for two cycles ---------------------------
     for (genvar p = 0; p < NumRd; p++) begin : gen_port
-        logic [Banks-1:0] from1_q, from2_q;
-        logic [Cfg.FlitW-1:0]    data_q [Banks];
+        logic [Banks-1:0]     from1_q, from2_q;
+        logic [Cfg.FlitW-1:0] data_q [Banks];
 
         always_ff @(posedge clk_i) begin
             if (!rst_ni) begin
                 from1_q        <= '0;
                 from2_q        <= '0;
-                rd_rvalid_o[p] <= 1'b0;
+                rd_o[p].rvalid <= 1'b0;
             end else begin
                 for (int unsigned b = 0; b < Banks; b++) from1_q[b] <= rd_gnt[b][p];
                 from2_q        <= from1_q;
-                rd_rvalid_o[p] <= from2_q != '0;
+                rd_o[p].rvalid <= from2_q != '0;
             end
             if (from2_q != '0) begin
                 for (int unsigned b = 0; b < Banks; b++) data_q[b] <= from2_q[b] ? bank_rdata[b] : '0;
             end
         end
         always_comb begin
-            rd_rdata_o[p] = '0;
-            for (int unsigned b = 0; b < Banks; b++) rd_rdata_o[p] |= data_q[b];
+            rd_o[p].rdata = '0;
+            for (int unsigned b = 0; b < Banks; b++) rd_o[p].rdata |= data_q[b];
         end
     end
 endmodule

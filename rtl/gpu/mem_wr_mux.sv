@@ -2,13 +2,16 @@
 //
 // Lets several clients share one write port of the GPU memory.
 //
-// One client has the port; it passes on, round robin, in a cycle in which its client has nothing to write, or with the 8th write in a row (two streams
-// write by write would keep meeting the others in the banks). So who writes is a register, and its multiplexer is cheap.
-// Order: the writes of a client in the order of its grants. A write that waits at the memory keeps its place: address and data do not change under it.
-// Back-pressure: none of its own; cl_ready_o depends on the port's ready and not on valid, and a client that does not have the port is not ready: it must
-// not wait for ready before it raises valid.
+// One client has the port; it passes on, round robin, in a cycle in which its client has nothing to write, or with the
+// 8th write in a row (two streams write by write would keep meeting the others in the banks). So who writes is a
+// register, and its multiplexer is cheap.
+// Order: the writes of a client in the order of its grants. A write that waits at the memory keeps its place: address
+// and data do not change under it.
+// Back-pressure: none of its own; cl_ready_o depends on the port's ready and not on valid, and a client that does not
+// have the port is not ready: it must not wait for ready before it raises valid.
 // Worst case: a client waits for 8 accesses of every other client, and a cycle to get the port.
 `default_nettype none
+`include "bundles.svh"
 
 module mem_wr_mux #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
@@ -18,56 +21,51 @@ module mem_wr_mux #(
     input  wire logic rst_ni,
     input  wire logic go_i,
 
-    input  wire logic                     cl_valid_i [Clients],
-    output logic                          cl_ready_o [Clients],
-    input  wire logic [Cfg.AddrW-1:0]     cl_addr_i [Clients],
-    input  wire logic [Cfg.FlitW-1:0]     cl_data_i [Clients],
-    input  wire logic [Cfg.FlitBytes-1:0] cl_be_i [Clients],
+    input  wire `MW_WRITE(Cfg) cl_i [Clients],
+    output logic               cl_ready_o [Clients],
 
-    output logic                     wr_valid_o,
-    input  wire logic                wr_ready_i,
-    output logic [Cfg.AddrW-1:0]     wr_addr_o,
-    output logic [Cfg.FlitW-1:0]     wr_data_o,
-    output logic [Cfg.FlitBytes-1:0] wr_be_o
+    output `MW_WRITE(Cfg) wr_o,
+    input  wire logic     wr_ready_i
 );
     localparam int unsigned IdxW = (Clients > 1) ? $clog2(Clients) : 1;
 
     logic [IdxW-1:0] sel_q, next;
-    logic [2:0]      run_q;   // writes of this client in a row, modulo 8
+    logic [2:0]      run_q; // writes of this client in a row, modulo 8
     logic            pass;
 
-    // A multiplexer of n pairs takes n LUT4 per bit: the value that runs down its chain chooses inside the pair until it meets the chosen pair,
-    // and is data from there on. The pair is one-hot in registers of its own, so that synthesis cannot see that they exclude each other and undo the chain.
+    // A multiplexer of n pairs takes n LUT4 per bit: the value that runs down its chain chooses inside the pair until
+    // it meets the chosen pair, and is data from there on. The pair is one-hot in registers of its own, so that
+    // synthesis cannot see that they exclude each other and undo the chain.
     localparam int unsigned Pairs = (Clients + 1) / 2;
     logic [Pairs-1:0] pair_q;
 
     always_comb begin
-        wr_addr_o = {Cfg.AddrW{sel_q[0]}};
-        wr_data_o = {Cfg.FlitW{sel_q[0]}};
-        wr_be_o   = {Cfg.FlitBytes{sel_q[0]}};
+        wr_o.addr = {Cfg.AddrW{sel_q[0]}};
+        wr_o.data = {Cfg.FlitW{sel_q[0]}};
+        wr_o.be   = {Cfg.FlitBytes{sel_q[0]}};
         for (int unsigned k = 0; k < Pairs; k++) begin
             if (pair_q[k]) begin
-                wr_addr_o = (wr_addr_o & cl_addr_i[(2*k+1 < Clients) ? 2*k+1 : 2*k]) | (~wr_addr_o & cl_addr_i[2*k]);
-                wr_data_o = (wr_data_o & cl_data_i[(2*k+1 < Clients) ? 2*k+1 : 2*k]) | (~wr_data_o & cl_data_i[2*k]);
-                wr_be_o   = (wr_be_o & cl_be_i[(2*k+1 < Clients) ? 2*k+1 : 2*k]) | (~wr_be_o & cl_be_i[2*k]);
+                wr_o.addr = (wr_o.addr & cl_i[(2*k+1 < Clients) ? 2*k+1 : 2*k].addr) | (~wr_o.addr & cl_i[2*k].addr);
+                wr_o.data = (wr_o.data & cl_i[(2*k+1 < Clients) ? 2*k+1 : 2*k].data) | (~wr_o.data & cl_i[2*k].data);
+                wr_o.be   = (wr_o.be & cl_i[(2*k+1 < Clients) ? 2*k+1 : 2*k].be) | (~wr_o.be & cl_i[2*k].be);
             end
         end
     end
 
-    assign wr_valid_o = cl_valid_i[sel_q];
-    assign pass       = !wr_valid_o || (wr_ready_i && run_q == '1);
+    assign wr_o.valid = cl_i[sel_q].valid;
+    assign pass       = !wr_o.valid || (wr_ready_i && run_q == '1);
 
     // The first one behind who wants to write; else it stays.
     always_comb begin
         next = sel_q;
         for (int unsigned i = 0; i < Clients; i++) begin
-            if (cl_valid_i[i] && IdxW'(i) < sel_q) begin
+            if (cl_i[i].valid && IdxW'(i) < sel_q) begin
                 next = IdxW'(i);
                 break;
             end
         end
         for (int unsigned i = 0; i < Clients; i++) begin
-            if (cl_valid_i[i] && IdxW'(i) > sel_q) begin
+            if (cl_i[i].valid && IdxW'(i) > sel_q) begin
                 next = IdxW'(i);
                 break;
             end

@@ -2,23 +2,27 @@
 //
 // Instruction streams of a GPU: fetches, decodes and issues the instructions of four streams, and counts events.
 //
-// Order: the instructions of a stream one after the other, the next when the one before has retired; streams are independent, a lower
-// number is looked at first. One fetch is under way at a time, into one instruction register: an instruction costs about 6 cycles
-// besides its run time. A stream that finds its unit busy drops the instruction and fetches it again when the unit is ready, so there
-// is no queue of instructions. cmd_valid_o rises only while cmd_ready_i is high (a unit is ready when idle).
+// Order: the instructions of a stream one after the other, the next when the one before has retired; streams are
+// independent, a lower number is looked at first. One fetch is under way at a time, into one instruction register: an
+// instruction costs about 6 cycles besides its run time. A stream that finds its unit busy drops the instruction and
+// fetches it again when the unit is ready, so there is no queue of instructions. cmd_valid_o rises only while
+// cmd_ready_i is high (a unit is ready when idle).
 // A stream's base is a multiple of 128 bytes.
-// Errors: an unknown instruction, a wait that no counter can end, or a 64th instruction that is not I_END: ERR_INSTR, the stream stops.
+// Errors: an unknown instruction, a wait that no counter can end, or a 64th instruction that is not I_END: ERR_INSTR,
+// the stream stops.
 //
-// Events: a pulse counts at once. EVENT packets may come in every cycle; FLAG and COUNTS packets, never two in one cycle, use the
-// cycles between, and wait in a ring of 15. While that is full, and in the 16 cycles behind go in which these counters restart, EVENTs wait (ev_ready_o)
-// and hold nothing but their credits. So one leaves a full ring in every cycle, and none is lost, whatever comes; in those 16 cycles the link brings at most
-// eight of them. ACKs come last, one at most in a cycle without EVENT: fewer wait than fill their counter. A waiting stream is looked at every fourth cycle.
+// Events: a pulse counts at once. EVENT packets may come in every cycle; FLAG and COUNTS packets, never two in one
+// cycle, use the cycles between, and wait in a ring of 15. While that is full, and in the 16 cycles behind go in which
+// these counters restart, EVENTs wait (ev_ready_o) and hold nothing but their credits. So one leaves a full ring in
+// every cycle, and none is lost, whatever comes; in those 16 cycles the link brings at most eight of them. ACKs come
+// last, one at most in a cycle without EVENT: fewer wait than fill their counter. A waiting stream is looked at every
+// fourth cycle.
 `default_nettype none
+`include "bundles.svh"
 
 module streams #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
     localparam int unsigned S = isa_pkg::Streams,
-    localparam int unsigned EvIdxW = $clog2(isa_pkg::SwEvents),
     localparam int unsigned Units = 5
 ) (
     input  wire logic clk_i,
@@ -28,30 +32,21 @@ module streams #(
     input  wire node_pkg::node_cfg_t cfg_i,
     /* verilator lint_on UNUSEDSIGNAL */
 
-    output logic                      rd_valid_o,
-    input  wire logic                 rd_ready_i,
-    output logic [Cfg.AddrW-1:0]      rd_addr_o,
-    input  wire logic                 rd_rvalid_i,
-    input  wire logic [Cfg.FlitW-1:0] rd_rdata_i,
+    output `MW_READ(Cfg)        rd_o,
+    input  wire logic           rd_ready_i,
+    input  wire `MW_ANSWER(Cfg) rd_i,
 
     output logic            cmd_valid_o [Units], // 0 control, 1 send, 2 expert, 3 combine, 4 push
     input  wire logic       cmd_ready_i [Units],
     output isa_pkg::instr_t cmd_o,               // shared by all units
     input  wire logic       retire_i [Units],
 
-    input  wire logic              ev_valid_i [2], // 0: FLAG, 1: EVENT
-    input  wire logic [EvIdxW-1:0] ev_idx_i [2],
-    output logic                   ev_ready_o,     // for an EVENT
-    input  wire logic              ev_counts_i,
-    input  wire logic              ev_row_i,
-    input  wire logic              ev_token_i,
-    input  wire logic              ev_ack_i,
-    input  wire logic              rows_done_i,
+    input  wire bundle_pkg::events_t ev_i,
+    output logic                     ev_ready_o, // for an EVENT
 
-    output logic            idle_o,      // every enabled stream has ended
-    output logic [31:0]     state_o [S], // {state 18:16, opcode 15:8, next instruction 5:0}
-    output logic            err_valid_o,
-    output error_pkg::err_e err_code_o
+    output logic               idle_o,      // every enabled stream has ended
+    output logic [31:0]        state_o [S], // {state 18:16, opcode 15:8, next instruction 5:0}
+    output bundle_pkg::error_t err_o
 );
     import isa_pkg::*;
 
@@ -59,8 +54,10 @@ module streams #(
     localparam int unsigned IdxW = $clog2(StreamInstrs);
     localparam int unsigned Align  = 128;  // of a stream's base: 8 instructions
     localparam int unsigned BlockW = $clog2(Align / Cfg.FlitBytes);
-    localparam int unsigned PktW = $clog2(Cfg.N * S * StreamInstrs) + 1;                    // counters of packets: more than all streams of all GPUs can send
-    localparam int unsigned NumW = ((Cfg.RowsLog2 > Cfg.TokensLog2) ? Cfg.RowsLog2 : Cfg.TokensLog2) + 2;  // of rows and tokens
+    // counters of packets: more than all streams of all GPUs can send
+    localparam int unsigned PktW = $clog2(Cfg.N * S * StreamInstrs) + 1;
+    // of rows and tokens
+    localparam int unsigned NumW = ((Cfg.RowsLog2 > Cfg.TokensLog2) ? Cfg.RowsLog2 : Cfg.TokensLog2) + 2;
     localparam int unsigned EvW  = (PktW > NumW) ? PktW : NumW;
     localparam logic [15:0] Counters = (16'd2 << EV_ACKS) - 16'd1;                     // those that there are
 
@@ -81,12 +78,12 @@ module streams #(
     logic            started_q;
 
     // ---- the one fetch ------------------------------------------------------
-    logic            fetching_q, decode_q;
-    logic [1:0]      cur_q;
+    logic                    fetching_q, decode_q;
+    logic [1:0]              cur_q;
     logic [$clog2(HF+1)-1:0] asked_q, got_q;
 
-    logic            pick_valid;
-    logic [1:0]      pick;
+    logic       pick_valid;
+    logic [1:0] pick;
     always_comb begin
         pick_valid = 1'b0;
         pick = '0;
@@ -100,12 +97,13 @@ module streams #(
 
     logic [IdxW-1:0] cur_idx;
     assign cur_idx   = idx_q[cur_q];
-    assign rd_addr_o[Cfg.AddrW-1:BlockW]   = cfg_i.stream_base[cur_q][Cfg.MemBytesLog2-1:$clog2(Align)] + (Cfg.AddrW-BlockW)'(cur_idx[IdxW-1:3]);
-    assign rd_addr_o[BlockW-1:$clog2(HF)] = cur_idx[2:0];
+    assign rd_o.addr[Cfg.AddrW-1:BlockW]   = cfg_i.stream_base[cur_q][Cfg.MemBytesLog2-1:$clog2(Align)]
+                                             + (Cfg.AddrW-BlockW)'(cur_idx[IdxW-1:3]);
+    assign rd_o.addr[BlockW-1:$clog2(HF)] = cur_idx[2:0];
     if (HF > 1) begin : gen_half
-        assign rd_addr_o[$clog2(HF)-1:0] = asked_q[$clog2(HF)-1:0];
+        assign rd_o.addr[$clog2(HF)-1:0] = asked_q[$clog2(HF)-1:0];
     end
-    assign rd_valid_o = fetching_q && asked_q != ($clog2(HF+1))'(HF);
+    assign rd_o.valid = fetching_q && asked_q != ($clog2(HF+1))'(HF);
 
     // ---- decode -------------------------------------------------------------
     logic       is_end, is_wait, is_unit, bad, issue;
@@ -147,7 +145,7 @@ module streams #(
     assign cmd_o = instr_t'(cmd_bits_q);
     always_ff @(posedge clk_i) begin
         for (int unsigned i = 0; i < HF; i++) begin
-            if (rd_rvalid_i && got_q == ($clog2(HF+1))'(i)) cmd_bits_q[Cfg.FlitW*i +: Cfg.FlitW] <= rd_rdata_i;
+            if (rd_i.rvalid && got_q == ($clog2(HF+1))'(i)) cmd_bits_q[Cfg.FlitW*i +: Cfg.FlitW] <= rd_i.rdata;
         end
     end
 
@@ -156,15 +154,15 @@ module streams #(
             fetching_q <= 1'b0;
             decode_q   <= 1'b0;
         end else begin
-            decode_q <= rd_rvalid_i && got_q == ($clog2(HF+1))'(HF - 1);
+            decode_q <= rd_i.rvalid && got_q == ($clog2(HF+1))'(HF - 1);
             if (!fetching_q) begin
                 fetching_q <= pick_valid && started_q;
                 cur_q      <= pick;
                 asked_q    <= '0;
                 got_q      <= '0;
             end else begin
-                if (rd_valid_o && rd_ready_i) asked_q <= asked_q + 1'b1;
-                if (rd_rvalid_i) got_q <= got_q + 1'b1;
+                if (rd_o.valid && rd_ready_i) asked_q <= asked_q + 1'b1;
+                if (rd_i.rvalid) got_q <= got_q + 1'b1;
                 if (decode_q) fetching_q <= 1'b0;
             end
         end
@@ -177,8 +175,8 @@ module streams #(
         end
     end
 
-    assign err_code_o = error_pkg::ERR_INSTR;
-    always_ff @(posedge clk_i) err_valid_o <= rst_ni && decode_q && bad;
+    assign err_o.code = error_pkg::ERR_INSTR;
+    always_ff @(posedge clk_i) err_o.valid <= rst_ni && decode_q && bad;
 
     logic       woken, look_q;
     logic [1:0] turn_q, looked_q;
@@ -213,8 +211,9 @@ module streams #(
     end
 
     // ---- counters of packets --------------------------------------------------
-    // Software events, COUNTS and ACKS: one increment per cycle. Two copies: one for the increment, one for the waiting streams.
-    logic [4:0]      clear_q;  // entries cleared since go; 16: done
+    // Software events, COUNTS and ACKS: one increment per cycle. Two copies: one for the increment, one for the waiting
+    // streams.
+    logic [4:0]      clear_q; // entries cleared since go; 16: done
     logic            ready, full, event_take, pkt_we;
     logic [3:0]      pkt_idx, in_idx, queue_idx, wait_idx;
     logic [PktW-1:0] pkt_old, pkt_new, pkt_value;
@@ -222,8 +221,8 @@ module streams #(
     logic            in_valid, queued;
     logic [5:0]      acks_q;
 
-    assign in_valid = ev_valid_i[0] || ev_counts_i;
-    assign in_idx   = ev_valid_i[0] ? 4'(ev_idx_i[0]) : EV_COUNTS;
+    assign in_valid = ev_i.flag_valid || ev_i.counts;
+    assign in_idx   = ev_i.flag_valid ? 4'(ev_i.flag_idx) : EV_COUNTS;
     assign queued   = wptr_q != rptr_q;
     assign full     = wptr_q + 4'd1 == rptr_q;
     lutram #(.Width(4), .Depth(16)) i_queue (
@@ -232,9 +231,9 @@ module streams #(
 
     assign ready      = clear_q[4];
     assign ev_ready_o = ready && !full;
-    assign event_take = ev_valid_i[1] && ev_ready_o;
+    assign event_take = ev_i.event_valid && ev_ready_o;
     assign pkt_we  = !ready || event_take || queued || acks_q != '0;
-    assign pkt_idx = !ready ? clear_q[3:0] : event_take ? 4'(ev_idx_i[1]) : queued ? queue_idx : EV_ACKS;
+    assign pkt_idx = !ready ? clear_q[3:0] : event_take ? 4'(ev_i.event_idx) : queued ? queue_idx : EV_ACKS;
     assign pkt_new = (pkt_old + PktW'(1)) & {PktW{ready}};
 
     lutram #(.Width(PktW), .Depth(Events)) i_count (
@@ -256,7 +255,7 @@ module streams #(
             if (!ready) clear_q <= clear_q + 1'b1;
             if (in_valid) wptr_q <= wptr_q + 1'b1;
             if (ready && !event_take && queued) rptr_q <= rptr_q + 1'b1;
-            if (ev_ack_i != ack_out) acks_q <= acks_q + (ack_out ? '1 : 6'd1);
+            if (ev_i.ack != ack_out) acks_q <= acks_q + (ack_out ? '1 : 6'd1);
         end
     end
 
@@ -267,8 +266,8 @@ module streams #(
             rows_q   <= '0;
             tokens_q <= '0;
         end else begin
-            if (ev_row_i)   rows_q   <= rows_q + 1'b1;
-            if (ev_token_i) tokens_q <= tokens_q + 1'b1;
+            if (ev_i.row)   rows_q   <= rows_q + 1'b1;
+            if (ev_i.token) tokens_q <= tokens_q + 1'b1;
         end
     end
 
@@ -300,7 +299,8 @@ module streams #(
     end
 
     // Entries of the packet counters that are no counters of packets stay 0.
-    assign value = EvW'(pkt_value) | (rows_q & {EvW{sel_rows_q}}) | (tokens_q & {EvW{sel_token_q}}) | EvW'(sel_done_q && rows_done_i);
+    assign value = EvW'(pkt_value) | (rows_q & {EvW{sel_rows_q}}) | (tokens_q & {EvW{sel_token_q}})
+                   | EvW'(sel_done_q && ev_i.rows_done);
     assign woken = look_q && value >= threshold_q;
 
 `ifndef SYNTHESIS
@@ -308,7 +308,7 @@ module streams #(
         if (rst_ni && !go_i) begin
             // What rx_store promises, whatever comes in.
             if (in_valid && full && !ready) $fatal(1, "streams: FLAG and COUNTS packets in every cycle");
-            if (ev_valid_i[0] && ev_counts_i) $fatal(1, "streams: FLAG and COUNTS in one cycle");
+            if (ev_i.flag_valid && ev_i.counts) $fatal(1, "streams: FLAG and COUNTS in one cycle");
         end
     end
 `endif

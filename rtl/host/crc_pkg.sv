@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
-// The frames' CRC-32 (host_pkg::CrcPolynomial, reflected), 4 or 8 bytes per step, low byte first. Begin with Start; what is sent is ~crc; Good is the
-// value behind any bytes and their CRC.
+// The frames' CRC-32 (host_pkg::CrcPolynomial, reflected), 4 or 8 bytes per step, low byte first. Begin with Start;
+// what is sent is ~crc; Good is the value behind any bytes and their CRC.
 `default_nettype none
 /* verilator lint_off UNUSEDPARAM */
 package crc_pkg;

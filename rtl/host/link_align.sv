@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Takes bytes as the USB core or a simulation has them, 1 to 8 at a time, and gives words of 8 bytes that begin at any byte: frames have whole words, but
-// what is between them, or broken, need not have.
+// Takes bytes as the USB core or a simulation has them, 1 to 8 at a time, and gives words of 8 bytes that begin at any
+// byte: frames have whole words, but what is between them, or broken, need not have.
 //
-// words: the 8 oldest bytes (valid_o when there are so many), of which take_i takes all, drop_i the first. have2_o: word_o[15:0] holds two bytes.
+// words: the 8 oldest bytes (valid_o when there are so many), of which take_i takes all, drop_i the first. have2_o:
+// word_o[15:0] holds two bytes.
 // One word per cycle is sustained. ready_o comes from a register. clear_i forgets everything.
 `default_nettype none
 
@@ -25,7 +26,7 @@ module link_align (
     input  wire logic        drop_i
 );
     logic [127:0] buf_q, rest;
-    logic [63:0]  fresh;   // bytes_i bytes of data_i
+    logic [63:0]  fresh; // bytes_i bytes of data_i
     logic [4:0]   fill_q, left;
     logic         push;
 

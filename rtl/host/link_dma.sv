@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Moves words of 8 bytes between the host link and the memory of one GPU, in flits, through stream_mux. Nothing checks addresses here.
+// Moves words of 8 bytes between the host link and the memory of one GPU, in flits, through stream_mux. Nothing checks
+// addresses here.
 //
-// A write: start_i with write_i, gpu_i, addr_i (flit address); then words, until the next start. A read: start_i with words_i; as many words come out.
-// busy_o: words of a read are still to come, or a flit waits for its port. A word per cycle is sustained either way; at most Depth flits of a read are on
-// their way, so the answers always have a place.
+// A write: start_i with write_i, gpu_i, addr_i (flit address); then words, until the next start. A read: start_i with
+// words_i; as many words come out. busy_o: words of a read are still to come, or a flit waits for its port. A word per
+// cycle is sustained either way; at most Depth flits of a read are on their way, so the answers always have a place.
 `default_nettype none
+`include "bundles.svh"
 
 module link_dma #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
@@ -28,39 +30,32 @@ module link_dma #(
     output logic [63:0]      out_data_o,
 
     // stream_mux
-    output logic                      claim_o,
-    output logic                      valid_o,
-    input  wire logic                 ready_i,
-    output logic                      we_o,
-    output logic [4:0]                gpu_o,
-    output logic [31:0]               addr_o,
-    output logic [Cfg.FlitW-1:0]      wdata_o,
-    input  wire logic                 rvalid_i,
-    input  wire logic [Cfg.FlitW-1:0] rdata_i
+    output `MW_USER(Cfg)       mem_o, // by flit address
+    input  wire logic          mem_ready_i,
+    input  wire `MW_HEARD(Cfg) mem_i
 );
     localparam int unsigned Words = Cfg.FlitBytes / 8, Depth = 16, LevelW = $clog2(Depth + 1);
 
-    logic              write_q, flit_valid_q, push, pop, fifo_valid, fifo_room;
-    logic [31:0]       addr_q;
-    logic [4:0]        gpu_q;
-    logic [13:0]       ask_q;      // flits of a read not asked for
-    logic [13:0]       left_q;     // words of a read not handed on
-    logic [LevelW-1:0] out_q;      // flits asked for and not handed on
-    logic [LevelW-1:0] unused_level;
-    logic [Cfg.FlitW-1:0]     flit_q, fifo_data;
-    logic              half_q;     // which word of a flit of 16 bytes
+    logic                 write_q, flit_valid_q, push, pop, fifo_valid, fifo_room;
+    logic [31:0]          addr_q;
+    logic [4:0]           gpu_q;
+    logic [13:0]          ask_q;  // flits of a read not asked for
+    logic [13:0]          left_q; // words of a read not handed on
+    logic [LevelW-1:0]    out_q;  // flits asked for and not handed on
+    logic [Cfg.FlitW-1:0] flit_q, fifo_data;
+    logic                 half_q; // which word of a flit of 16 bytes
 
-    assign we_o    = write_q;
-    assign gpu_o   = gpu_q;
-    assign addr_o  = addr_q;
-    assign wdata_o = flit_q;
-    assign valid_o = write_q ? flit_valid_q : ask_q != '0 && out_q != LevelW'(Depth);
-    assign claim_o = write_q ? flit_valid_q : left_q != '0;
+    assign mem_o.we    = write_q;
+    assign mem_o.gpu   = gpu_q;
+    assign mem_o.addr  = addr_q;
+    assign mem_o.wdata = flit_q;
+    assign mem_o.valid = write_q ? flit_valid_q : ask_q != '0 && out_q != LevelW'(Depth);
+    assign mem_o.claim = write_q ? flit_valid_q : left_q != '0;
     assign busy_o  = write_q ? flit_valid_q : left_q != '0;
-    assign push    = rvalid_i;
+    assign push    = mem_i.rvalid;
 
     // ---- writes: words gather to a flit ----
-    assign in_ready_o = !flit_valid_q || ready_i;
+    assign in_ready_o = !flit_valid_q || mem_ready_i;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni || start_i) begin
@@ -73,7 +68,8 @@ module link_dma #(
 
     // ---- reads ----
     fifo #(.Width(Cfg.FlitW), .Depth(Depth)) i_fifo (
-        .clk_i, .rst_ni, .valid_i(push), .ready_o(fifo_room), .data_i(rdata_i), .valid_o(fifo_valid), .ready_i(pop), .data_o(fifo_data), .level_o(unused_level)
+        .clk_i, .rst_ni, .valid_i(push), .ready_o(fifo_room), .data_i(mem_i.rdata), .valid_o(fifo_valid), .ready_i(pop),
+        .data_o(fifo_data), .level_o()
     );
 
     assign out_valid_o = fifo_valid;
@@ -93,20 +89,20 @@ module link_dma #(
             left_q  <= write_i ? '0 : words_i;
             half_q  <= 1'b0;
         end else begin
-            if (!write_q && valid_o && ready_i) ask_q <= ask_q - 14'd1;
+            if (!write_q && mem_o.valid && mem_ready_i) ask_q <= ask_q - 14'd1;
             if (out_valid_o && out_ready_i) left_q <= left_q - 14'd1;
             if (write_q ? in_valid_i && in_ready_o : out_valid_o && out_ready_i) half_q <= Words != 1 && !half_q;
-            out_q <= out_q + LevelW'(!write_q && valid_o && ready_i) - LevelW'(fifo_valid && pop);
+            out_q <= out_q + LevelW'(!write_q && mem_o.valid && mem_ready_i) - LevelW'(fifo_valid && pop);
         end
         if (start_i) begin
             addr_q <= addr_i;
             gpu_q  <= gpu_i;
-        end else if (valid_o && ready_i) begin
+        end else if (mem_o.valid && mem_ready_i) begin
             addr_q <= addr_q + 32'd1;
         end
     end
 
-    wire unused = &{1'b0, fifo_room, unused_level};
+    wire unused = &{1'b0, mem_i.lost, fifo_room, unused_level};
 endmodule
 
 `default_nettype wire

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// REG_READ and REG_WRITE: takes the words {value, address} of the mailbox's command buffer in turn, makes each an access of the bus, and for a read puts
-// {value, address} into the reply buffer. Stops at the first that fails.
+// REG_READ and REG_WRITE: takes the words {value, address} of the mailbox's command buffer in turn, makes each an
+// access of the bus, and for a read puts {value, address} into the reply buffer. Stops at the first that fails.
 //
-// start_i with write_i and words_i (0 .. 64); done_o pulses; count_o accesses succeeded, failed_o: the next one did not. About 10 cycles per register.
+// start_i with write_i and words_i (0 .. 64); done_o pulses; count_o accesses succeeded, failed_o: the next one did
+// not. About 10 cycles per register.
 `default_nettype none
 
 module link_regs (
-    input  wire logic        clk_i,
-    input  wire logic        rst_ni,
+    input  wire logic clk_i,
+    input  wire logic rst_ni,
 
-    input  wire logic        start_i,
-    input  wire logic        write_i,
-    input  wire logic [6:0]  words_i,
-    output logic             done_o,
-    output logic [6:0]       count_o,
-    output logic             failed_o,
+    input  wire logic       start_i,
+    input  wire logic       write_i,
+    input  wire logic [6:0] words_i,
+    output logic            done_o,
+    output logic [6:0]      count_o,
+    output logic            failed_o,
 
     output logic             cmd_re_o,
     output logic [5:0]       cmd_raddr_o,
@@ -24,50 +25,45 @@ module link_regs (
     output logic [5:0]       rep_waddr_o,
     output logic [63:0]      rep_wdata_o,
 
-    output logic             bus_req_o,
-    output logic             bus_we_o,
-    output logic [31:0]      bus_addr_o,
-    output logic [31:0]      bus_wdata_o,
-    input  wire logic        bus_ack_i,
-    input  wire logic [31:0] bus_rdata_i,
-    input  wire logic        bus_err_i
+    output bundle_pkg::bus_req_t      bus_o,
+    input  wire bundle_pkg::bus_rsp_t bus_i
 );
-    typedef enum logic [2:0] {IDLE, FETCH, ACCESS, NEXT, DONE} state_e;
+    typedef enum logic [2:0] {Idle, Fetch, Access, Next, Done} state_e;
     state_e     state_q;
     logic       write_q;
     logic [6:0] words_q;
 
-    assign cmd_re_o    = state_q == FETCH;
+    assign cmd_re_o    = state_q == Fetch;
     assign cmd_raddr_o = count_o[5:0];
-    assign bus_req_o   = state_q == ACCESS;
-    assign bus_we_o    = write_q;
-    assign bus_addr_o  = cmd_rdata_i[31:0];
-    assign bus_wdata_o = cmd_rdata_i[63:32];
-    assign rep_we_o    = state_q == ACCESS && bus_ack_i && !write_q;
+    assign bus_o.req   = state_q == Access;
+    assign bus_o.we    = write_q;
+    assign bus_o.addr  = cmd_rdata_i[31:0];
+    assign bus_o.wdata = cmd_rdata_i[63:32];
+    assign rep_we_o    = state_q == Access && bus_i.ack && !write_q;
     assign rep_waddr_o = count_o[5:0];
-    assign rep_wdata_o = {bus_rdata_i, cmd_rdata_i[31:0]};
-    assign done_o      = state_q == DONE;
+    assign rep_wdata_o = {bus_i.rdata, cmd_rdata_i[31:0]};
+    assign done_o      = state_q == Done;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
-            state_q <= IDLE;
+            state_q <= Idle;
         end else begin
             unique case (state_q)
-                IDLE: if (start_i) state_q <= words_i == '0 ? DONE : FETCH;
-                FETCH: state_q <= ACCESS;
-                ACCESS: if (bus_ack_i) state_q <= bus_err_i ? DONE : NEXT;
-                NEXT: state_q <= count_o == words_q ? DONE : FETCH;
-                default: state_q <= IDLE;
+                Idle: if (start_i) state_q <= words_i == '0 ? Done : Fetch;
+                Fetch: state_q <= Access;
+                Access: if (bus_i.ack) state_q <= bus_i.err ? Done : Next;
+                Next: state_q <= count_o == words_q ? Done : Fetch;
+                default: state_q <= Idle;
             endcase
         end
-        if (state_q == IDLE) begin
+        if (state_q == Idle) begin
             write_q  <= write_i;
             words_q  <= words_i;
             count_o  <= '0;
             failed_o <= 1'b0;
-        end else if (state_q == ACCESS && bus_ack_i) begin
-            failed_o <= bus_err_i;
-            if (!bus_err_i) count_o <= count_o + 7'd1;
+        end else if (state_q == Access && bus_i.ack) begin
+            failed_o <= bus_i.err;
+            if (!bus_i.err) count_o <= count_o + 7'd1;
         end
     end
 endmodule

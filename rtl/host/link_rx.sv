@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The receiving half of the host link: finds frames in the bytes (docs/host-protocol.md, in step and out of step), checks their CRCs, and hands on each
-// header and its payload.
+// The receiving half of the host link: finds frames in the bytes (docs/host-protocol.md, in step and out of step),
+// checks their CRCs, and hands on each header and its payload.
 //
-// A good header that may be carried out is held on header_o while header_valid_o; the user looks at it and says accept_i once it has room for the
-// payload. Then payload words follow (word_valid_o, word_ready_i), and done_o pulses: crc_ok_o tells of payload and trailer (1 without payload). Nothing
-// more is taken until next_i. error_o pulses when the link falls out of step; what is received from then on is discarded up to a SYNC.
+// A good header that may be carried out is held on header_o while header_valid_o; the user looks at it and says
+// accept_i once it has room for the payload. Then payload words follow (word_valid_o, word_ready_i), and done_o pulses:
+// crc_ok_o tells of payload and trailer (1 without payload). Nothing more is taken until next_i. error_o pulses when
+// the link falls out of step; what is received from then on is discarded up to a SYNC.
 //
-// What a frame carries must never be taken for a frame. So a SYNC counts only where Zeros zeros came directly before it, or nothing but zeros since
-// clear_i: no payload holds as many and a SYNC. And each SYNC of a host that knows keys makes a new one (key_o, told in the reply alone), which is in the
-// CRC of every later header; a payload's CRC goes on from that of its header. See the protocol's page for why that is enough.
+// What a frame carries must never be taken for a frame. So a SYNC counts only where Zeros zeros came directly before
+// it, or nothing but zeros since clear_i: no payload holds as many and a SYNC. And each SYNC of a host that knows keys
+// makes a new one (key_o, told in the reply alone), which is in the CRC of every later header; a payload's CRC goes on
+// from that of its header. See the protocol's page for why that is enough.
 //
 // A frame takes 3 cycles for its header, one to look at it, and one for each word of its payload and trailer.
 `default_nettype none
 
 module link_rx #(
-    parameter int unsigned Zeros = host_pkg::SyncZeros   // power of two, 8 or more; less than the protocol's is for simulations
+    // power of two, 8 or more; less than the protocol's is for simulations
+    parameter int unsigned Zeros = host_pkg::SyncZeros
 ) (
     input  wire logic                     clk_i,
     input  wire logic                     rst_ni,
@@ -45,15 +48,16 @@ module link_rx #(
     output logic [15:0]                   error_seen_o,   // first two bytes, or number received
     output logic [15:0]                   last_number_o   // of the last request accepted
 );
-    typedef enum logic [2:0] {BETWEEN, HEADER, LOOK, OFFER, PAYLOAD, DONE, HELD} state_e;
+    typedef enum logic [2:0] {Between, Header, Look, Offer, Payload, Done, Held} state_e;
     state_e                  state_q;
-    logic                    have_word, have1, have2, take, drop, zero8, is_magic, is_sync, good, expected, same_major, knows_keys;
+    logic                    have_word, have1, have2, take, drop, zero8, is_magic, is_sync, good, expected, same_major,
+                             knows_keys;
     logic [63:0]             word;
     logic [2:0][63:0]        header_q;
     logic [1:0]              at_q;
     logic [31:0]             crc_q;
-    logic [13:0]             left_q;      // words of payload and trailer
-    logic [15:0]             number_q;    // expected next
+    logic [13:0]             left_q;   // words of payload and trailer
+    logic [15:0]             number_q; // expected next
     host_pkg::frame_header_t h;
 
     localparam logic [15:0] MostWords = 16'(host_pkg::MaxPayload / 8);
@@ -64,19 +68,20 @@ module link_rx #(
     end
 
     link_align i_align (
-        .clk_i, .rst_ni, .clear_i, .valid_i, .ready_o, .data_i, .bytes_i, .valid_o(have_word), .have1_o(have1), .have2_o(have2), .word_o(word),
-        .take_i(take), .drop_i(drop)
+        .clk_i, .rst_ni, .clear_i, .valid_i, .ready_o, .data_i, .bytes_i, .valid_o(have_word), .have1_o(have1),
+        .have2_o(have2), .word_o(word), .take_i(take), .drop_i(drop)
     );
 
-    logic [ZerosW:0] zeros_q;   // before a SYNC; the highest bit: enough
-    logic            gap_q;     // there were enough before this header
+    logic [ZerosW:0] zeros_q; // before a SYNC; the highest bit: enough
+    logic            gap_q;   // there were enough before this header
 
     assign h        = header_q;
     assign header_o = h;
     assign zero8    = word == '0;
     assign is_magic = word[15:0] == 16'(host_pkg::Magic);
     assign is_sync  = h.kind == host_pkg::FRAME_SYNC && h.words == '0 && gap_q;
-    assign good     = crc_q == crc_pkg::Good && h.words <= MostWords && (h.kind & host_pkg::FrameReply) == '0 && (h.kind != host_pkg::FRAME_SYNC || is_sync);
+    assign good     = crc_q == crc_pkg::Good && h.words <= MostWords && (h.kind & host_pkg::FrameReply) == '0
+                      && (h.kind != host_pkg::FRAME_SYNC || is_sync);
     assign expected = in_step_o && h.number == number_q;
 
     // ---- zeros before a SYNC: bytes of every kind count, as those that a broken frame swallows are among them ----
@@ -84,13 +89,15 @@ module link_rx #(
         if (!rst_ni || clear_i) zeros_q <= (ZerosW + 1)'(Zeros);
         else if (take && have_word && !zero8) zeros_q <= '0;
         else if (drop && have1 && word[7:0] != '0) zeros_q <= '0;
-        else if (!zeros_q[ZerosW] && ((take && have_word) || (drop && have1))) zeros_q <= zeros_q + (take ? (ZerosW + 1)'(8) : (ZerosW + 1)'(1));
+        else if (!zeros_q[ZerosW] && ((take && have_word) || (drop && have1)))
+            zeros_q <= zeros_q + (take ? (ZerosW + 1)'(8) : (ZerosW + 1)'(1));
     end
 
     // ---- keys ----
-    // A register that every word and every cycle stirs: only who has seen the whole traffic knows what the next key will be.
+    // A register that every word and every cycle stirs: only who has seen the whole traffic knows what the next key
+    // will be.
     logic [31:0] stir_q, key_here;
-    logic        guarded_q;     // a host that knows keys was here: one that does not has to reset the link
+    logic        guarded_q; // a host that knows keys was here: one that does not has to reset the link
 
     assign same_major = h.count[31:16] == 16'(host_pkg::ProtocolMajor);
     assign knows_keys = same_major && h.count[15:0] >= 16'(host_pkg::KeyMinor);
@@ -98,7 +105,8 @@ module link_rx #(
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) stir_q <= '1;
-        else stir_q <= {stir_q[30:0], stir_q[31] ^ stir_q[21] ^ stir_q[1] ^ stir_q[0]} ^ (take && have_word ? word[63:32] ^ word[31:0] : '0);
+        else stir_q <= {stir_q[30:0], stir_q[31] ^ stir_q[21] ^ stir_q[1] ^ stir_q[0]}
+                       ^ (take && have_word ? word[63:32] ^ word[31:0] : '0);
     end
 
     // ---- taking bytes ----
@@ -114,20 +122,20 @@ module link_rx #(
         take = 1'b0;
         drop = 1'b0;
         unique case (state_q)
-            BETWEEN, HELD: begin
+            Between, Held: begin
                 take = skip_word;
-                drop = !skip_word && skip_byte && (state_q == BETWEEN || word[7:0] == '0);
+                drop = !skip_word && skip_byte && (state_q == Between || word[7:0] == '0);
             end
-            HEADER: take = 1'b1;
-            PAYLOAD: take = left_q == 14'd1 || word_ready_i;
+            Header: take = 1'b1;
+            Payload: take = left_q == 14'd1 || word_ready_i;
             default: ;
         endcase
     end
 
-    assign header_valid_o = state_q == OFFER;
-    assign word_valid_o   = state_q == PAYLOAD && have_word && left_q != 14'd1;
+    assign header_valid_o = state_q == Offer;
+    assign word_valid_o   = state_q == Payload && have_word && left_q != 14'd1;
     assign word_o         = word;
-    assign done_o         = state_q == DONE;
+    assign done_o         = state_q == Done;
     assign crc_ok_o       = h.words == '0 || crc_q == crc_pkg::Good;
     assign waiting_o      = have1 && word[7:0] != '0;
     assign last_number_o  = number_q - 16'd1;
@@ -135,18 +143,18 @@ module link_rx #(
     always_ff @(posedge clk_i) begin
         error_o <= 1'b0;
         if (!rst_ni || clear_i) begin
-            state_q   <= BETWEEN;
+            state_q   <= Between;
             in_step_o <= 1'b0;
             guarded_q <= 1'b0;
             if (!rst_ni) number_q <= '0;
         end else begin
             unique case (state_q)
-                BETWEEN: begin
+                Between: begin
                     at_q  <= '0;
                     crc_q <= crc_pkg::Start;
                     gap_q <= zeros_q[ZerosW];
                     if (begins) begin
-                        state_q <= HEADER;
+                        state_q <= Header;
                     end else if (wrong) begin
                         in_step_o      <= 1'b0;
                         error_o        <= 1'b1;
@@ -154,16 +162,16 @@ module link_rx #(
                         error_seen_o   <= word[15:0];
                     end
                 end
-                HEADER: if (have_word) begin
+                Header: if (have_word) begin
                     header_q[at_q] <= word;
                     crc_q          <= crc_pkg::crc_8(crc_q, word ^ {key_here, 32'd0});
                     at_q           <= at_q + 2'd1;
-                    if (at_q == 2'd2) state_q <= LOOK;
+                    if (at_q == 2'd2) state_q <= Look;
                 end
-                LOOK: begin
+                Look: begin
                     crc_q <= key_o[0] ? ~h.crc : crc_pkg::Start;
                     if (good && (is_sync || expected)) begin
-                        state_q   <= OFFER;
+                        state_q   <= Offer;
                         in_step_o <= 1'b1;
                         number_q  <= h.number + 16'd1;
                         if (is_sync) begin
@@ -172,7 +180,7 @@ module link_rx #(
                             guarded_q <= guarded_q || knows_keys;
                         end
                     end else begin
-                        state_q   <= BETWEEN;
+                        state_q   <= Between;
                         in_step_o <= 1'b0;
                         error_o   <= in_step_o;
                     end
@@ -180,14 +188,14 @@ module link_rx #(
                     error_seen_o   <= good ? h.number : h.magic;
                     left_q         <= 14'(h.words) + 14'd1;
                 end
-                OFFER: if (accept_i) state_q <= h.words == '0 ? DONE : PAYLOAD;
-                PAYLOAD: if (have_word && take) begin
+                Offer: if (accept_i) state_q <= h.words == '0 ? Done : Payload;
+                Payload: if (have_word && take) begin
                     crc_q  <= crc_pkg::crc_8(crc_q, word);
                     left_q <= left_q - 14'd1;
-                    if (left_q == 14'd1) state_q <= DONE;
+                    if (left_q == 14'd1) state_q <= Done;
                 end
-                DONE: begin
-                    state_q <= HELD;
+                Done: begin
+                    state_q <= Held;
                     if (!crc_ok_o) begin // where the frame ended is not known
                         in_step_o      <= 1'b0;
                         error_o        <= 1'b1;
@@ -195,7 +203,7 @@ module link_rx #(
                         error_seen_o   <= '0;
                     end
                 end
-                default: if (next_i) state_q <= BETWEEN;
+                default: if (next_i) state_q <= Between;
             endcase
         end
     end

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The sending half of the host link: makes a frame of a header (magic and crc are put in here), payload words and the status of its trailer.
+// The sending half of the host link: makes a frame of a header (magic and crc are put in here), payload words and the
+// status of its trailer.
 //
-// start_i with header_i; then header_i.words payload words, from the cycle after on and at any time (word_valid_i, word_ready_o); trailer_i is looked at
-// with the trailer. ready_o: the frame before is out. Words leave through a register, one per cycle; last_o with the last of a frame. While mute_i, all of
-// it goes nowhere.
+// start_i with header_i; then header_i.words payload words, from the cycle after on and at any time (word_valid_i,
+// word_ready_o); trailer_i is looked at with the trailer. ready_o: the frame before is out. Words leave through a
+// register, one per cycle; last_o with the last of a frame. While mute_i, all of it goes nowhere.
 `default_nettype none
 
 module link_tx (
@@ -25,7 +26,7 @@ module link_tx (
     output logic [63:0]             data_o,
     output logic                    last_o
 );
-    typedef enum logic [2:0] {IDLE, FIRST, SECOND, THIRD, PAYLOAD, TRAILER} state_e;
+    typedef enum logic [2:0] {Idle, First, Second, Third, Payload, Trailer} state_e;
     state_e           state_q;
     logic [2:0][63:0] header_q;
     logic [15:0]      left_q;
@@ -34,51 +35,51 @@ module link_tx (
     logic             room, go, next_last;
 
     assign room         = !valid_o || ready_i || mute_i;
-    assign ready_o      = state_q == IDLE;
-    assign word_ready_o = state_q == PAYLOAD && room;
-    assign go           = room && state_q != IDLE && (state_q != PAYLOAD || word_valid_i);
-    assign next_last    = state_q == TRAILER || (state_q == THIRD && left_q == '0);
+    assign ready_o      = state_q == Idle;
+    assign word_ready_o = state_q == Payload && room;
+    assign go           = room && state_q != Idle && (state_q != Payload || word_valid_i);
+    assign next_last    = state_q == Trailer || (state_q == Third && left_q == '0);
 
     // a third word and a trailer end in the CRC of what was before
     assign half_crc = ~crc_pkg::crc_4(crc_q, word[31:0]);
 
     always_comb begin
         unique case (state_q)
-            FIRST: word = header_q[0];
-            SECOND: word = header_q[1];
-            THIRD: word = header_q[2];
-            PAYLOAD: word = word_i;
+            First: word = header_q[0];
+            Second: word = header_q[1];
+            Third: word = header_q[2];
+            Payload: word = word_i;
             default: word = {56'd0, trailer_i};
         endcase
     end
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
-            state_q <= IDLE;
+            state_q <= Idle;
             valid_o <= 1'b0;
         end else begin
             if (room) valid_o <= go && !mute_i;
             if (mute_i) valid_o <= 1'b0;
             unique case (state_q)
-                IDLE: if (start_i) state_q <= FIRST;
-                FIRST: if (go) state_q <= SECOND;
-                SECOND: if (go) state_q <= THIRD;
-                THIRD: if (go) state_q <= left_q == '0 ? IDLE : PAYLOAD;
-                PAYLOAD: if (go && left_q == 16'd1) state_q <= TRAILER;
-                default: if (go) state_q <= IDLE;
+                Idle: if (start_i) state_q <= First;
+                First: if (go) state_q <= Second;
+                Second: if (go) state_q <= Third;
+                Third: if (go) state_q <= left_q == '0 ? Idle : Payload;
+                Payload: if (go && left_q == 16'd1) state_q <= Trailer;
+                default: if (go) state_q <= Idle;
             endcase
         end
-        if (state_q == IDLE) begin
+        if (state_q == Idle) begin
             header_q <= header_i;
             header_q[0][15:0] <= 16'(host_pkg::Magic);
             left_q   <= header_i.words;
             crc_q    <= crc_pkg::Start;
         end else if (go) begin
-            crc_q <= state_q == THIRD ? crc_pkg::Start : crc_pkg::crc_8(crc_q, word);
-            if (state_q == PAYLOAD) left_q <= left_q - 16'd1;
+            crc_q <= state_q == Third ? crc_pkg::Start : crc_pkg::crc_8(crc_q, word);
+            if (state_q == Payload) left_q <= left_q - 16'd1;
         end
         if (go) begin
-            data_o <= state_q inside {THIRD, TRAILER} ? {half_crc, word[31:0]} : word;
+            data_o <= state_q inside {Third, Trailer} ? {half_crc, word[31:0]} : word;
             last_o <= next_last;
         end
     end

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Words of 8 bytes to bytes for the IN endpoint of the USB core, low byte first; last_i of a word becomes that of its last byte. A byte per cycle is
-// sustained. clear_i forgets the word that is being sent.
+// Words of 8 bytes to bytes for the IN endpoint of the USB core, low byte first; last_i of a word becomes that of its
+// last byte. A byte per cycle is sustained. clear_i forgets the word that is being sent.
 `default_nettype none
 
 module usb_words (

@@ -2,19 +2,23 @@
 //
 // Where a row lands: {local expert, token} -> row number, dense per expert in the order of first touch.
 //
-// The truth is a table in GPU memory (an entry of 32 bits for every expert and token) and one bump pointer per expert; in front of them is a
-// direct-mapped cache. Clients: 0 rx_store, which allocates; 1 reduce_serve, which does not. One request in flight per client; an answer comes two cycles
-// after the request was taken, unless the look-up misses:
-//   client 0 is told so (resp_miss_o) and asks again after fill_o; if req_start_i is set, a read of the table is started unless one for this row is under way
+// The truth is a table in GPU memory (an entry of 32 bits for every expert and token) and one bump pointer per expert;
+// in front of them is a direct-mapped cache. Clients: 0 rx_store, which allocates; 1 reduce_serve, which does not. One
+// request in flight per client; an answer comes two cycles after the request was taken, unless the look-up misses:
+//   client 0 is told so (resp_o[0].miss) and asks again after fill_o; if req_i[0].start is set, a read of the table is
+//   started unless one for this row is under way
 //   client 1 gets its answer when the table has answered
-// Up to Misses reads of the table are under way, one of them kept for client 1, one per row at most. They end in order: an unallocated row gets the next row
-// of its expert and is written to the table before the cache knows it. Nothing of this holds up hits, but for one cycle per end of a miss.
-// resp_err_o: client 0: the expert has no row left, or expert or token do not exist; client 1: the row was never stored, or cannot be.
+// Up to Misses reads of the table are under way, one of them kept for client 1, one per row at most. They end in order:
+// an unallocated row gets the next row of its expert and is written to the table before the cache knows it. Nothing of
+// this holds up hits, but for one cycle per end of a miss. An answer with err: to client 0, the expert has no row left,
+// or expert or token do not exist; to client 1, the row was never stored, or cannot be.
 //
-// Entries of another epoch count as invalid, in table, cache and bump pointers; sweep_i clears all of them (before the first layer, and when the epoch wraps). cfg_i
-// must be set by then; no requests while sweep_busy_o. hit_o and miss_o pulse once per look-up, retries (req_retry_i) not counted.
+// Entries of another epoch count as invalid, in table, cache and bump pointers; sweep_i clears all of them (before the
+// first layer, and when the epoch wraps). cfg_i must be set by then; no requests while sweep_busy_o. hit_o and miss_o
+// pulse once per look-up, retries (req_i[0].retry) not counted.
 // Back-pressure: memory ports are valid/ready. Worst case of a miss: Misses reads and Misses writes of memory.
 `default_nettype none
+`include "bundles.svh"
 
 module allocator #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
@@ -26,32 +30,19 @@ module allocator #(
     input  wire logic                sweep_i,
     output logic                     sweep_busy_o,
 
-    input  wire logic                         req_valid_i [2],
-    output logic                              req_ready_o [2],
-    input  wire logic [node_pkg::ExpertW-1:0] req_le_i [2],
-    input  wire logic [node_pkg::TokenW-1:0]  req_token_i [2],
-    input  wire logic                         req_alloc_i [2],
-    input  wire logic                         req_start_i, // of client 0
-    input  wire logic                         req_retry_i,
+    input  wire bundle_pkg::alloc_req_t req_i [2],
+    output logic                        req_ready_o [2],
 
-    output logic                      resp_valid_o [2],
-    output logic [node_pkg::RowW-1:0] resp_row_o,
-    output logic                      resp_miss_o,
-    output logic                      resp_err_o,
-    output logic                      fill_o, // a miss has ended
-    output logic                      busy_o, // a miss is under way
+    output bundle_pkg::alloc_rsp_t resp_o [2],
+    output logic                   fill_o, // a miss has ended
+    output logic                   busy_o, // a miss is under way
 
-    output logic                      alm_rd_valid_o,
-    input  wire logic                 alm_rd_ready_i,
-    output logic [Cfg.AddrW-1:0]      alm_rd_addr_o,
-    input  wire logic                 alm_rd_rvalid_i,
-    input  wire logic [Cfg.FlitW-1:0] alm_rd_rdata_i,
+    output `MW_READ(Cfg)        alm_rd_o,
+    input  wire logic           alm_rd_ready_i,
+    input  wire `MW_ANSWER(Cfg) alm_rd_i,
 
-    output logic                     alm_wr_valid_o,
-    input  wire logic                alm_wr_ready_i,
-    output logic [Cfg.AddrW-1:0]     alm_wr_addr_o,
-    output logic [Cfg.FlitW-1:0]     alm_wr_data_o,
-    output logic [Cfg.FlitBytes-1:0] alm_wr_be_o,
+    output `MW_WRITE(Cfg) alm_wr_o,
+    input  wire logic     alm_wr_ready_i,
 
     output logic hit_o,
     output logic miss_o,
@@ -65,25 +56,27 @@ module allocator #(
     localparam int unsigned WordW  = Cfg.MemBytesLog2 - 2;
     localparam int unsigned SweepW = (Cfg.LocalW + Cfg.TokW + 1 > IdxW) ? Cfg.LocalW + Cfg.TokW + 1 : IdxW;
 
-    if (Misses < 2 || 2**MissW != Misses || 2**IdxW != Cfg.CacheEntries || IdxW < 4 || IdxW < Cfg.LocalW || Cfg.LocalW > node_pkg::ExpertW || Cfg.TokW > node_pkg::TokenW || Cfg.RowsLog2 > node_pkg::RowW || WordW > 30) begin : gen_check
+    if (Misses < 2 || 2**MissW != Misses || 2**IdxW != Cfg.CacheEntries || IdxW < 4 || IdxW < Cfg.LocalW
+        || Cfg.LocalW > node_pkg::ExpertW || Cfg.TokW > node_pkg::TokenW || Cfg.RowsLog2 > node_pkg::RowW
+            || WordW > 30) begin : gen_check
         $error("allocator: Misses and CacheEntries are powers of two, CacheEntries at least MaxLocalExperts");
     end
 
     typedef struct packed {
-        logic [Cfg.LocalW-1:0]  le;
-        logic [Cfg.TokW-1:0] token;
+        logic [Cfg.LocalW-1:0] le;
+        logic [Cfg.TokW-1:0]   token;
     } key_t;
 
     typedef struct packed {
-        logic                valid;
-        logic [1:0]          epoch;
-        logic                full;   // no row was left
-        logic [TagW-1:0]     tag;
+        logic                    valid;
+        logic [1:0]              epoch;
+        logic                    full; // no row was left
+        logic [TagW-1:0]         tag;
         logic [Cfg.RowsLog2-1:0] row;
     } line_t;
 
-    // Rows in flight: few neighbouring indices at home, but all homes and experts. The home's bits go to the top of the index wherever they are in the
-    // token, the expert's below them, both away from the lowest bits.
+    // Rows in flight: few neighbouring indices at home, but all homes and experts. The home's bits go to the top of the
+    // index wherever they are in the token, the expert's below them, both away from the lowest bits.
     function automatic logic [IdxW-1:0] index(key_t key);
         logic [IdxW-1:0] hash;
         hash = IdxW'(key.token);
@@ -99,8 +92,8 @@ module allocator #(
     // ---- sweep ------------------------------------------------------------------------
     typedef enum logic [1:0] {SweepOff, SweepCache, SweepTable} sweep_e;
     sweep_e            sweep_q;
-    logic [SweepW-1:0] at_q;          // cache entry; then {local expert, token}, a flit's worth at a time
-    logic              sweep_wr;      // a word of the table is written
+    logic [SweepW-1:0] at_q;     // cache entry; then {local expert, token}, a flit's worth at a time
+    logic              sweep_wr; // a word of the table is written
     logic [4:0]        key_shift;
     logic              rd_go;
 
@@ -110,7 +103,7 @@ module allocator #(
     logic [Misses-1:0] miss_valid_q, miss_alloc_q;
     ptr_t              tail_q, issue_q, answer_q, head_q;
     logic              insert, retire;
-    logic              wait1_q;       // client 1 waits for miss wait1_idx_q
+    logic              wait1_q; // client 1 waits for miss wait1_idx_q
     logic [MissW-1:0]  wait1_idx_q;
 
     // ---- look-up: request, compare, answer -----------------------------------------------
@@ -119,36 +112,38 @@ module allocator #(
         logic alloc;
         logic start;
         logic retry;
-        logic outside;               // no such expert or token
+        logic outside; // no such expert or token
         key_t key;
     } look_t;
 
-    logic  look_q, take, take_client, filling;
-    look_t look_in, look_data_q;
-    line_t line, fill_line;
-    logic [node_pkg::TokenW-1:0] take_token;
+    logic                         look_q, take, take_client, filling;
+    look_t                        look_in, look_data_q;
+    line_t                        line, fill_line;
+    logic [node_pkg::TokenW-1:0]  take_token;
     logic [node_pkg::ExpertW-1:0] take_le;
-    logic [Misses-1:0] same;
-    logic  hit, joined, room, miss;
-    logic  line_we;
-    logic [IdxW-1:0] line_waddr;
+    logic [Misses-1:0]            same;
+    logic                         hit, joined, room, miss;
+    logic                         line_we;
+    logic [IdxW-1:0]              line_waddr;
 
     assign req_ready_o[0] = !filling && sweep_q == SweepOff;
-    assign req_ready_o[1] = !filling && sweep_q == SweepOff && !req_valid_i[0];
-    assign take_client    = !req_valid_i[0];
-    assign take           = (req_valid_i[0] || req_valid_i[1]) && !filling && sweep_q == SweepOff;
-    assign take_token     = req_token_i[take_client];
-    assign take_le        = req_le_i[take_client];
+    assign req_ready_o[1] = !filling && sweep_q == SweepOff && !req_i[0].valid;
+    assign take_client    = !req_i[0].valid;
+    assign take           = (req_i[0].valid || req_i[1].valid) && !filling && sweep_q == SweepOff;
+    assign take_token     = req_i[take_client].token;
+    assign take_le        = req_i[take_client].le;
     assign look_in.client = take_client;
-    assign look_in.alloc  = req_alloc_i[take_client];
-    assign look_in.start  = take_client || req_start_i;
-    assign look_in.retry  = !take_client && req_retry_i;
+    assign look_in.alloc  = req_i[take_client].alloc;
+    assign look_in.start  = take_client || req_i[0].start;
+    assign look_in.retry  = !take_client && req_i[0].retry;
     assign look_in.key    = '{le: take_le[Cfg.LocalW-1:0], token: take_token[Cfg.TokW-1:0]};
-    assign look_in.outside = 7'(take_le) >= cfg_i.local_experts || (take_le >> Cfg.LocalW) != '0 || (take_token >> Cfg.TokW) != '0
+    assign look_in.outside = 7'(take_le) >= cfg_i.local_experts || (take_le >> Cfg.LocalW) != '0
+                             || (take_token >> Cfg.TokW) != '0
                              || (take_token[Cfg.TokW-1:0] >> cfg_i.token_shift) >= Cfg.TokW'(Cfg.N);
 
     table_ram #(.Width($bits(line_t)), .Depth(Cfg.CacheEntries)) i_cache (
-        .clk_i, .we_i(line_we), .waddr_i(line_waddr), .wdata_i(fill_line), .re_i(take), .raddr_i(index(look_in.key)), .rdata_o(line)
+        .clk_i, .we_i(line_we), .waddr_i(line_waddr), .wdata_i(fill_line), .re_i(take), .raddr_i(index(look_in.key)),
+        .rdata_o(line)
     );
 
     always_comb begin
@@ -167,12 +162,12 @@ module allocator #(
     // ---- end of a miss --------------------------------------------------------------------
     typedef enum logic [1:0] {Wait, Write, Fill, Tell} end_e;
     end_e                end_q;
-    key_t                head_key, issue_key, mem_key;
-    logic                found, answered, decide_alloc, full;
+    key_t                    head_key, issue_key, mem_key;
+    logic                    found, answered, decide_alloc, full;
     logic [Cfg.RowsLog2-1:0] table_row, end_row_q, bump;
     logic [Cfg.RowsLog2:0]   bump_next;
-    logic                end_err_q, end_keep_q;  // no row; the cache takes the answer
-    logic [MissW-1:0]    head, tail, issue, answer;
+    logic                    end_err_q, end_keep_q; // no row; the cache takes the answer
+    logic [MissW-1:0]        head, tail, issue, answer;
 
     assign head     = head_q[MissW-1:0];
     assign tail     = tail_q[MissW-1:0];
@@ -191,10 +186,11 @@ module allocator #(
 
     // bump pointers: {epoch, rows given}
     logic [Cfg.RowsLog2+2:0] bump_word;
-    logic                bump_we;
+    logic                    bump_we;
 
     lutram #(.Width(Cfg.RowsLog2 + 3), .Depth(2**Cfg.LocalW)) i_bump (
-        .clk_i, .we_i(bump_we || sweep_q == SweepCache), .waddr_i((sweep_q == SweepCache) ? at_q[Cfg.LocalW-1:0] : head_key.le),
+        .clk_i, .we_i(bump_we || sweep_q == SweepCache),
+        .waddr_i((sweep_q == SweepCache) ? at_q[Cfg.LocalW-1:0] : head_key.le),
         .wdata_i((sweep_q == SweepCache) ? '0 : {cfg_i.epoch, bump_next}), .raddr_i(head_key.le), .rdata_o(bump_word)
     );
 
@@ -241,8 +237,8 @@ module allocator #(
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
             look_q          <= 1'b0;
-            resp_valid_o[0] <= 1'b0;
-            resp_valid_o[1] <= 1'b0;
+            resp_o[0].valid <= 1'b0;
+            resp_o[1].valid <= 1'b0;
             wait1_q         <= 1'b0;
             miss_valid_q    <= '0;
             tail_q          <= '0;
@@ -251,8 +247,8 @@ module allocator #(
             head_q          <= '0;
         end else begin
             look_q          <= take;
-            resp_valid_o[0] <= look_q && !look_data_q.client;
-            resp_valid_o[1] <= (look_q && look_data_q.client && !miss) || tell1;
+            resp_o[0].valid <= look_q && !look_data_q.client;
+            resp_o[1].valid <= (look_q && look_data_q.client && !miss) || tell1;
             if (miss && look_data_q.client) wait1_q <= 1'b1;
             else if (tell1) wait1_q <= 1'b0;
             if (insert) begin
@@ -264,20 +260,21 @@ module allocator #(
                 head_q             <= head_q + 1'b1;
             end
             if (rd_go) issue_q <= issue_q + 1'b1;
-            if (alm_rd_rvalid_i) answer_q <= answer_q + 1'b1;
+            if (alm_rd_i.rvalid) answer_q <= answer_q + 1'b1;
         end
         if (take) look_data_q <= look_in;
         if (look_q) begin
-            resp_row_o  <= node_pkg::RowW'(line.row);
-            resp_err_o  <= look_data_q.outside || (hit && line.full);
-            resp_miss_o <= miss;
+            for (int unsigned c = 0; c < 2; c++) resp_o[c].row  <= node_pkg::RowW'(line.row);
+            for (int unsigned c = 0; c < 2; c++) resp_o[c].err  <= look_data_q.outside || (hit && line.full);
+            for (int unsigned c = 0; c < 2; c++) resp_o[c].miss <= miss;
         end else if (tell1) begin
-            resp_row_o  <= node_pkg::RowW'(end_row_q);
-            resp_err_o  <= end_err_q;
-            resp_miss_o <= 1'b0;
+            for (int unsigned c = 0; c < 2; c++) resp_o[c].row  <= node_pkg::RowW'(end_row_q);
+            for (int unsigned c = 0; c < 2; c++) resp_o[c].err  <= end_err_q;
+            for (int unsigned c = 0; c < 2; c++) resp_o[c].miss <= 1'b0;
         end
         if (miss && look_data_q.client) begin
-            for (int unsigned m = 0; m < Misses; m++) if (joined ? same[m] : tail == MissW'(m)) wait1_idx_q <= MissW'(m);
+            for (int unsigned m = 0; m < Misses; m++) if (joined ? same[m]
+                                                          : tail == MissW'(m)) wait1_idx_q <= MissW'(m);
         end
         for (int unsigned m = 0; m < Misses; m++) begin
             if (insert && tail == MissW'(m)) begin
@@ -290,60 +287,64 @@ module allocator #(
     end
 
     // ---- memory -------------------------------------------------------------------------------
-    logic [WordW-1:0] word;                  // table entry, from the start of the table
-    logic [Cfg.AddrW-1:0] word_addr;
-    logic [LaneW-1:0] miss_lane_q [Misses];  // of the entry in its flit
-    logic [Cfg.RowsLog2:0] miss_answer_q [Misses];  // {found, row}
-    logic [31:0]      entry;
-    logic [LaneW-1:0] wr_lane_q;
-    logic             wr_go;
-    logic [Cfg.TokW:0]    token_next;
-    logic             token_wraps;
-    logic [Cfg.TokW-1:0]  at_token;
-    logic [Cfg.LocalW-1:0]   at_le;
+    logic [WordW-1:0]      word;                   // table entry, from the start of the table
+    logic [Cfg.AddrW-1:0]  word_addr;
+    logic [LaneW-1:0]      miss_lane_q [Misses];   // of the entry in its flit
+    logic [Cfg.RowsLog2:0] miss_answer_q [Misses]; // {found, row}
+    logic [31:0]           entry;
+    logic [LaneW-1:0]      wr_lane_q;
+    logic                  wr_go;
+    logic [Cfg.TokW:0]     token_next;
+    logic                  token_wraps;
+    logic [Cfg.TokW-1:0]   at_token;
+    logic [Cfg.LocalW-1:0] at_le;
 
     assign {at_le, at_token} = at_q[Cfg.LocalW+Cfg.TokW-1:0];
-    assign rd_go     = (!alm_rd_valid_o || alm_rd_ready_i) && issue_q != tail_q && !decide_alloc;
+    assign rd_go     = (!alm_rd_o.valid || alm_rd_ready_i) && issue_q != tail_q && !decide_alloc;
     assign wr_go     = decide_alloc || sweep_wr;
     assign mem_key   = sweep_wr ? '{le: at_le, token: at_token} : decide_alloc ? head_key : issue_key;
     assign word      = (WordW'(mem_key.le) << key_shift) | WordW'(mem_key.token);
     assign word_addr = cfg_i.al_base[Cfg.MemBytesLog2-1:Cfg.FlitLog2] + Cfg.AddrW'(word >> LaneW);
     assign key_shift = 5'(cfg_i.token_shift) + 5'(cfg_i.n_shift);
 
-    assign entry              = alm_rd_rdata_i[32*miss_lane_q[answer] +: 32];
+    assign entry              = alm_rd_i.rdata[32*miss_lane_q[answer] +: 32];
     assign {found, table_row} = miss_answer_q[head];
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
-            alm_rd_valid_o <= 1'b0;
-            alm_wr_valid_o <= 1'b0;
+            alm_rd_o.valid <= 1'b0;
+            alm_wr_o.valid <= 1'b0;
         end else begin
-            if (rd_go) alm_rd_valid_o <= 1'b1;
-            else if (alm_rd_ready_i) alm_rd_valid_o <= 1'b0;
-            if (wr_go) alm_wr_valid_o <= 1'b1;
-            else if (alm_wr_ready_i) alm_wr_valid_o <= 1'b0;
+            if (rd_go) alm_rd_o.valid <= 1'b1;
+            else if (alm_rd_ready_i) alm_rd_o.valid <= 1'b0;
+            if (wr_go) alm_wr_o.valid <= 1'b1;
+            else if (alm_wr_ready_i) alm_wr_o.valid <= 1'b0;
         end
         if (rd_go) begin
-            alm_rd_addr_o      <= word_addr;
+            alm_rd_o.addr      <= word_addr;
             miss_lane_q[issue] <= word[LaneW-1:0];
         end
         if (wr_go) begin
-            alm_wr_addr_o <= word_addr;
+            alm_wr_o.addr <= word_addr;
             wr_lane_q     <= word[LaneW-1:0];
         end
-        if (alm_rd_rvalid_i) miss_answer_q[answer] <= {entry[31] && entry[30:29] == cfg_i.epoch, entry[Cfg.RowsLog2-1:0]};
+        if (alm_rd_i.rvalid)
+            miss_answer_q[answer] <= {entry[31] && entry[30:29] == cfg_i.epoch, entry[Cfg.RowsLog2-1:0]};
     end
 
     always_comb begin
-        alm_wr_data_o = '0;
-        if (sweep_q == SweepOff) alm_wr_data_o = {Cfg.Words{1'b1, cfg_i.epoch, 9'd0, 20'(end_row_q)}};
-        for (int unsigned l = 0; l < Cfg.Words; l++) alm_wr_be_o[4*l +: 4] = {4{sweep_q != SweepOff || wr_lane_q == LaneW'(l)}};
+        alm_wr_o.data = '0;
+        if (sweep_q == SweepOff) alm_wr_o.data = {Cfg.Words{1'b1, cfg_i.epoch, 9'd0, 20'(end_row_q)}};
+        for (int unsigned l = 0; l < Cfg.Words; l++) alm_wr_o.be[4*l +: 4] = {4{sweep_q != SweepOff
+                || wr_lane_q == LaneW'(l)}};
     end
 
-    // Sweep: the cache (and the bump pointers with it), then the table, flit by flit, as far as the configuration uses it.
+    // Sweep: the cache (and the bump pointers with it), then the table, flit by flit, as far as the configuration uses
+    // it.
     assign token_next  = (Cfg.TokW+1)'(at_token) + (Cfg.TokW+1)'(Cfg.Words);
     assign token_wraps = token_next[Cfg.TokW] || (token_next >> key_shift) != '0;
-    assign sweep_wr    = sweep_q == SweepTable && (!alm_wr_valid_o || alm_wr_ready_i) && 7'(at_q[SweepW-1:Cfg.TokW]) < cfg_i.local_experts;
+    assign sweep_wr    = sweep_q == SweepTable && (!alm_wr_o.valid || alm_wr_ready_i)
+                         && 7'(at_q[SweepW-1:Cfg.TokW]) < cfg_i.local_experts;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
@@ -351,20 +352,22 @@ module allocator #(
         end else begin
             unique case (sweep_q)
                 SweepCache: if (at_q[IdxW-1:0] == '1) sweep_q <= SweepTable;
-                SweepTable: if (7'(at_q[SweepW-1:Cfg.TokW]) >= cfg_i.local_experts && !alm_wr_valid_o) sweep_q <= SweepOff;
+                SweepTable:
+                    if (7'(at_q[SweepW-1:Cfg.TokW]) >= cfg_i.local_experts && !alm_wr_o.valid) sweep_q <= SweepOff;
                 default:    if (sweep_i) sweep_q <= SweepCache;
             endcase
         end
         if (sweep_q == SweepOff || (sweep_q == SweepCache && at_q[IdxW-1:0] == '1)) at_q <= '0;
         else if (sweep_q == SweepCache) at_q <= at_q + 1'b1;
-        else if (sweep_wr) at_q <= token_wraps ? {at_q[SweepW-1:Cfg.TokW] + 1'b1, Cfg.TokW'(0)} : {at_q[SweepW-1:Cfg.TokW], token_next[Cfg.TokW-1:0]};
+        else if (sweep_wr)
+            at_q <= token_wraps ? {at_q[SweepW-1:Cfg.TokW] + 1'b1, Cfg.TokW'(0)}
+                    : {at_q[SweepW-1:Cfg.TokW], token_next[Cfg.TokW-1:0]};
     end
 
     assign sweep_busy_o = sweep_q != SweepOff;
     assign idle_o       = !look_q && !busy_o && sweep_q == SweepOff;
 
-    logic unused;
-    assign unused = ^{1'b0, cfg_i, entry, take_token, take_le, word, given};
+    wire unused = &{1'b0, cfg_i, entry, take_token, take_le, word, given};
 endmodule
 
 `default_nettype wire

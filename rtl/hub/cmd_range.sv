@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Whether the range of an instruction, first_i and as many as count_i says, lies inside: of tokens, below 2^token_shift (behind these come another
-// GPU's); of bytes, inside own memory. A range may end where they end. All 32 bits of both operands count. Combinational.
+// Whether the range of an instruction, first_i and as many as count_i says, lies inside: of tokens, below 2^token_shift
+// (behind these come another GPU's); of bytes, inside own memory. A range may end where they end. All 32 bits of both
+// operands count. Combinational.
 // Units on the same command have the same cells, which synthesis merges.
 `default_nettype none
 
@@ -19,19 +20,21 @@ module cmd_range #(
         $error("cmd_range: memory has at most 2^30 bytes, and more of them than tokens");
     end
 
-    // High bits are looked at operand by operand, and once for both: so two ranges of one length share what they ask of it.
+    // High bits are looked at operand by operand, and once for both: so two ranges of one length share what they ask of
+    // it.
     logic [Cfg.MemBytesLog2+1:0] sum;
-    logic             far, far_token;
+    logic                        far, far_token;
 
-    assign sum         = (Cfg.MemBytesLog2+2)'(first_i[Cfg.MemBytesLog2:0]) + (Cfg.MemBytesLog2+2)'(count_i[Cfg.MemBytesLog2:0]);
+    assign sum         = (Cfg.MemBytesLog2+2)'(first_i[Cfg.MemBytesLog2:0])
+                         + (Cfg.MemBytesLog2+2)'(count_i[Cfg.MemBytesLog2:0]);
     assign far         = (first_i >> (Cfg.MemBytesLog2 + 1)) != '0 || (count_i >> (Cfg.MemBytesLog2 + 1)) != '0;
-    assign far_token   = (first_i[Cfg.MemBytesLog2:0] >> (Cfg.TokensLog2 + 1)) != '0 || (count_i[Cfg.MemBytesLog2:0] >> (Cfg.TokensLog2 + 1)) != '0;
+    assign far_token   = (first_i[Cfg.MemBytesLog2:0] >> (Cfg.TokensLog2 + 1)) != '0
+                         || (count_i[Cfg.MemBytesLog2:0] >> (Cfg.TokensLog2 + 1)) != '0;
     assign end_o       = sum[Cfg.TokensLog2:0];
     assign no_tokens_o = far || far_token || ((Cfg.TokensLog2+2)'(1) << token_shift_i) < sum[Cfg.TokensLog2+1:0];
     assign no_bytes_o  = far || sum[Cfg.MemBytesLog2+1] || (sum[Cfg.MemBytesLog2] && sum[Cfg.MemBytesLog2-1:0] != '0);
 
-    logic unused;
-    assign unused = ^sum;
+    wire unused = &{1'b0, sum};
 endmodule
 
 `default_nettype wire

@@ -2,21 +2,26 @@
 //
 // Unit combine of a GPU: asks for the reduced rows of its tokens.
 //
-//   dymultimem.ld_reduce   per token: request with the remote targets to the switch, row of the own targets (+ R) to reduce_serve
+//   dymultimem.ld_reduce   per token: request with the remote targets to the switch, row of the own targets (+ R) to
+//   reduce_serve
 //   multimem.ld_reduce     per row of up to row_bytes: request for the static group, own memory's row (+ R)
 //   (both with the type and operator that the instruction names)
-//   sum                    per token: R = slots of the remote GPUs p+1, p+2, .. modulo N, to the output row; or (flags.0) rows of the own experts and that row
+//   sum                    per token: R = slots of the remote GPUs p+1, p+2, .. modulo N, to the output row; or
+//   (flags.0) rows of the own experts and that row
 //
-// This file is the command and its items (token, static row), of which two are named ahead of row_build, which makes the packets: entry_reader
-// reads the routing entry of a token, a static row has none. Order: as the command names items, or as their tokens get ready.
+// This file is the command and its items (token, static row), of which two are named ahead of row_build, which makes
+// the packets: entry_reader reads the routing entry of a token, a static row has none. Order: as the command names
+// items, or as their tokens get ready.
 // An expert that is not mapped: error, no request, and the token's row is not written. The token counts as finished.
-// Errors: an instruction of another unit (INSTR), with a type or operator that is not there (REDUCTION), of a static group that cannot exist (UNMAPPED), of tokens
-// beyond 2^token_shift, or of a static range that does not begin and end at flits inside the memory, its result's place included (BOUNDS): nothing is asked for.
+// Errors: an instruction of another unit (INSTR), with a type or operator that is not there (REDUCTION), of a static
+// group that cannot exist (UNMAPPED), of tokens beyond 2^token_shift, or of a static range that does not begin and end
+// at flits inside the memory, its result's place included (BOUNDS): nothing is asked for.
 `default_nettype none
 
 module combine #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
-    localparam int unsigned ItemW = (Cfg.MemBytesLog2 > Cfg.TokensLog2) ? Cfg.MemBytesLog2 : Cfg.TokensLog2  // own token, or byte address
+    // own token, or byte address
+    localparam int unsigned ItemW = (Cfg.MemBytesLog2 > Cfg.TokensLog2) ? Cfg.MemBytesLog2 : Cfg.TokensLog2
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
@@ -60,9 +65,8 @@ module combine #(
     input  wire logic                row_done_i,
     input  wire logic                row_more_i,     // of its token another row follows
 
-    output logic            err_valid_o,
-    output error_pkg::err_e err_code_o,
-    output logic            idle_o
+    output bundle_pkg::error_t err_o,
+    output logic               idle_o
 );
     import packet_pkg::*;
     import isa_pkg::*;
@@ -78,23 +82,23 @@ module combine #(
     logic          busy_q, take, known, outside, strange, lost, refused, finish, no_tokens, no_from, no_to;
     red_pkg::red_t red_in;
     mode_e         mode_q, mode_in;
-    logic          option_q;    // flags.0 of the command: tokens as they get ready; sum: the own rows
-    logic          copies_q;    // copy_o counts
+    logic option_q; // flags.0 of the command: tokens as they get ready; sum: the own rows
+    logic copies_q; // copy_o counts
 
     assign cmd_ready_o = !busy_q;
     assign take        = cmd_valid_i && cmd_ready_o;
-    assign outside     = (mode_in == Static) ? no_from || no_to || Cfg.FlitLog2'(cmd_i.a | cmd_i.b | cmd_i.c) != '0 : no_tokens;
+    assign outside     = (mode_in == Static) ? no_from || no_to || Cfg.FlitLog2'(cmd_i.a | cmd_i.b | cmd_i.c) != '0
+                         : no_tokens;
     assign lost        = mode_in == Static && cmd_i.imm[7:0] >= 8'(StaticGroups);
     assign refused     = !known || strange || lost || outside;
 
-    /* verilator lint_off PINCONNECTEMPTY */
     cmd_range #(.Cfg(Cfg)) i_from (
-        .first_i(cmd_i.a), .count_i(cmd_i.b), .token_shift_i(cfg_i.token_shift), .end_o(), .no_tokens_o(no_tokens), .no_bytes_o(no_from)
+        .first_i(cmd_i.a), .count_i(cmd_i.b), .token_shift_i(cfg_i.token_shift), .end_o(), .no_tokens_o(no_tokens),
+        .no_bytes_o(no_from)
     );
     cmd_range #(.Cfg(Cfg)) i_to (
         .first_i(cmd_i.c), .count_i(cmd_i.b), .token_shift_i(4'd0), .end_o(), .no_tokens_o(), .no_bytes_o(no_to)
     );
-    /* verilator lint_on PINCONNECTEMPTY */
 
     always_comb begin
         known   = 1'b1;
@@ -109,7 +113,8 @@ module combine #(
 
     // sum is of bf16; the others say it in imm.
     assign red_in  = (mode_in == Sum) ? '0 : '{dtype: dtype_e'(cmd_i.imm[10:8]), redop: redop_e'(cmd_i.imm[14:12])};
-    assign strange = (mode_in != Sum && (cmd_i.imm[11] || cmd_i.imm[15])) || !red_pkg::has(Cfg.RedTypes, Cfg.RedOps, red_in);
+    assign strange = (mode_in != Sum && (cmd_i.imm[11] || cmd_i.imm[15]))
+                     || !red_pkg::has(Cfg.RedTypes, Cfg.RedOps, red_in);
 
     if (red_pkg::plain(Cfg.RedTypes, Cfg.RedOps)) begin : gen_plain
         assign red_o = '0;
@@ -168,7 +173,8 @@ module combine #(
     assign got           = static_o ? room : entry_got_i;
 
     lutram #(.Width(ItemW + 1), .Depth(2)) i_item (
-        .clk_i, .we_i(start), .waddr_i(wpar_q), .wdata_i({last_in, item_in}), .raddr_i(rpar_q), .rdata_o({item_last_o, item_o})
+        .clk_i, .we_i(start), .waddr_i(wpar_q), .wdata_i({last_in, item_in}), .raddr_i(rpar_q),
+        .rdata_o({item_last_o, item_o})
     );
 
     assign item_valid_o = full_q[rpar_q];
@@ -207,14 +213,14 @@ module combine #(
 
     // ---- errors -------------------------------------------------------------------
     always_ff @(posedge clk_i) begin
-        err_valid_o <= rst_ni && (unmapped_i || (take && refused));
-        err_code_o  <= busy_q ? ERR_UNMAPPED : !known ? ERR_INSTR : strange ? ERR_REDUCTION : lost ? ERR_UNMAPPED : ERR_BOUNDS;
+        err_o.valid <= rst_ni && (unmapped_i || (take && refused));
+        err_o.code  <= busy_q ? ERR_UNMAPPED : !known ? ERR_INSTR : strange ? ERR_REDUCTION : lost ? ERR_UNMAPPED
+                       : ERR_BOUNDS;
     end
 
     assign idle_o = !busy_q;
 
-    logic unused;
-    assign unused = ^{cfg_i, cmd_i, rdy_token_i, own_base_i};
+    wire unused = &{1'b0, cfg_i, cmd_i, rdy_token_i, own_base_i};
 endmodule
 
 `default_nettype wire

@@ -2,16 +2,19 @@
 //
 // Unit control: count, prefix, signal, flag, fence; and everything small that the hub tells other GPUs.
 //
-// count: entry_counts counts the entries of the routing table for each {GPU, local expert} (or tokens for each GPU), then a
-// COUNTS packet goes to each GPU p, p + 1, ... modulo N, its own by the local stream.
-// signal, flag, fence: a packet to each GPU p + 1, ... (fence: p first, by the local stream; flag with flags.0: p alone). fence retires when N GPUs have answered.
-// Other GPUs' copy counts (cnt_* of kind 1) go to copy_bases, which says where this GPU's rows begin at the others; prefix keeps where its own begin here, and
-// belongs behind the arrival of all counts. ACKs, signals of the expert engine and events leave by ctrl_packets.
-// Errors: an instruction of another unit (INSTR), an event counter that packets do not count, or tokens beyond 2^token_shift (BOUNDS) send nothing, and the
-// instruction retires; a copy count that cannot be (BOUNDS) is not added.
-// Order: COUNTS, FLAG and FENCE are in the store class, behind everything that tx took before. Back-pressure: all by ready; ready does not
-// depend on the port's own valid.
+// count: entry_counts counts the entries of the routing table for each {GPU, local expert} (or tokens for each GPU),
+// then a COUNTS packet goes to each GPU p, p + 1, ... modulo N, its own by the local stream. signal, flag, fence: a
+// packet to each GPU p + 1, ... (fence: p first, by the local stream; flag with flags.0: p alone). fence retires when N
+// GPUs have answered.
+// Other GPUs' copy counts (cnt_* of kind 1) go to copy_bases, which says where this GPU's rows begin at the others;
+// prefix keeps where its own begin here, and belongs behind the arrival of all counts. ACKs, signals of the expert
+// engine and events leave by ctrl_packets.
+// Errors: an instruction of another unit (INSTR), an event counter that packets do not count, or tokens beyond
+// 2^token_shift (BOUNDS) send nothing, and the instruction retires; a copy count that cannot be (BOUNDS) is not added.
+// Order: COUNTS, FLAG and FENCE are in the store class, behind everything that tx took before. Back-pressure: all by
+// ready; ready does not depend on the port's own valid.
 `default_nettype none
+`include "bundles.svh"
 
 module control #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
@@ -26,15 +29,11 @@ module control #(
     input  wire isa_pkg::instr_t cmd_i,
     output logic                 retire_o,
 
-    input  wire logic            emap_we_i,
-    input  wire logic [11:0]     emap_addr_i,
-    input  wire node_pkg::emap_t emap_data_i,
+    input  wire bundle_pkg::emap_write_t emap_i,
 
-    output logic                      rd_valid_o,
-    input  wire logic                 rd_ready_i,
-    output logic [Cfg.AddrW-1:0]      rd_addr_o,
-    input  wire logic                 rd_rvalid_i,
-    input  wire logic [Cfg.FlitW-1:0] rd_rdata_i,
+    output `MW_READ(Cfg)        rd_o,
+    input  wire logic           rd_ready_i,
+    input  wire `MW_ANSWER(Cfg) rd_i,
 
     input  wire logic                        sig_valid_i, // a row of this token is finished here
     output logic                             sig_ready_o,
@@ -49,12 +48,7 @@ module control #(
     input  wire logic       ack_rx_i,    // rx: an own fence was answered
     input  wire logic [4:0] ack_src_i,   // by this GPU
 
-    input  wire logic        cnt_valid_i,
-    input  wire logic        cnt_kind_i,
-    input  wire logic [4:0]  cnt_src_i,
-    input  wire logic [4:0]  cnt_idx_i,
-    input  wire logic [31:0] cnt_val_i,
-    input  wire logic        cnt_last_i,
+    input  wire bundle_pkg::count_t cnt_i,
 
     input  wire logic [Cfg.GpuW-1:0]  base_q_i, // send: the next row at this GPU
     output logic [node_pkg::RowW-1:0] base_row_o,
@@ -73,8 +67,7 @@ module control #(
     input  wire logic            clo_ready_i,
     output logic [Cfg.FlitW-1:0] st_data_o, // of either
     output logic                 st_last_o,
-    output logic                 err_valid_o,
-    output error_pkg::err_e      err_code_o,
+    output bundle_pkg::error_t   err_o,
     output logic                 idle_o
 );
     import isa_pkg::*;
@@ -87,27 +80,28 @@ module control #(
     end
 
     // ---- instruction -------------------------------------------------------------------------------------------
-    typedef enum logic [2:0] {CLEAR, IDLE, COUNT, PREFIX, EVENTS, HEAD, WORDS, DRAIN} state_e;
+    typedef enum logic [2:0] {Clear, Idle, Count, Prefix, Tell, Head, Words, Drain} state_e;
     state_e          state_q;
-    logic            accept, copies_q, to_last, to_next, start_walk, fenced, event_ready, known, no_tokens, refused, bad_count;
+    logic accept, copies_q, to_last, to_next, start_walk, fenced, event_ready, known, no_tokens, refused,
+          bad_count;
     iop_e            op_q;
-    logic [3:0]      imm_q;
-    logic [Cfg.GpuW-1:0] port, to_q;
+    logic [3:0]              imm_q;
+    logic [Cfg.GpuW-1:0]     port, to_q;
     logic [Cfg.TokensLog2:0] end_q, range_end;
 
     assign port        = cfg_i.port[Cfg.GpuW-1:0];
-    assign cmd_ready_o = state_q == IDLE;
+    assign cmd_ready_o = state_q == Idle;
     assign accept      = cmd_valid_i && cmd_ready_o;
     assign known       = cmd_i.op inside {I_COUNT, I_PREFIX, I_SIGNAL, I_FLAG, I_FENCE};
-    assign refused     = !known || (cmd_i.op == I_COUNT && no_tokens) || (cmd_i.op inside {I_SIGNAL, I_FLAG} && cmd_i.imm >= 16'(SwEvents));
+    assign refused     = !known || (cmd_i.op == I_COUNT && no_tokens)
+                         || (cmd_i.op inside {I_SIGNAL, I_FLAG} && cmd_i.imm >= 16'(SwEvents));
     assign start_walk  = accept && cmd_i.op == I_COUNT && !refused;
     assign to_last     = ((to_q == Cfg.GpuW'(Cfg.N - 1)) ? '0 : to_q + 1'b1) == port || (op_q == I_FLAG && copies_q);
 
-    /* verilator lint_off PINCONNECTEMPTY */
     cmd_range #(.Cfg(Cfg)) i_range (
-        .first_i(cmd_i.a), .count_i(cmd_i.b), .token_shift_i(cfg_i.token_shift), .end_o(range_end), .no_tokens_o(no_tokens), .no_bytes_o()
+        .first_i(cmd_i.a), .count_i(cmd_i.b), .token_shift_i(cfg_i.token_shift), .end_o(range_end),
+        .no_tokens_o(no_tokens), .no_bytes_o()
     );
-    /* verilator lint_on PINCONNECTEMPTY */
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) end_q <= '0;
@@ -117,38 +111,42 @@ module control #(
             imm_q    <= cmd_i.imm[3:0];
             copies_q <= cmd_i.flags[0];
         end
-        if (accept) to_q <= (cmd_i.op inside {I_COUNT, I_FENCE} || (cmd_i.op == I_FLAG && cmd_i.flags[0])) ? port : (port == Cfg.GpuW'(Cfg.N - 1)) ? '0 : port + 1'b1;
+        if (accept)
+            to_q <= (cmd_i.op inside {I_COUNT, I_FENCE} || (cmd_i.op == I_FLAG && cmd_i.flags[0])) ? port
+                    : (port == Cfg.GpuW'(Cfg.N - 1)) ? '0 : port + 1'b1;
         else if (to_next) to_q <= (to_q == Cfg.GpuW'(Cfg.N - 1)) ? '0 : to_q + 1'b1;
     end
 
     // ---- counting ----------------------------------------------------------------------------------------------
     // Counters are read, and cleared when their word leaves for the last time.
-    logic              walk_done, clearing, word_take;
+    logic                  walk_done, clearing, word_take;
     logic [Cfg.GpuW-1:0]   count_gpu;
     logic [Cfg.LocalW-1:0] count_local;
-    logic [CountW-1:0] count;
-    logic [4:0]        word_q, word_last;
+    logic [CountW-1:0]     count;
+    logic [4:0]            word_q, word_last;
 
     assign word_last   = copies_q ? 5'(Cfg.N - 1) : 5'(cfg_i.local_experts - 7'd1);
     assign count_gpu   = copies_q ? word_q[Cfg.GpuW-1:0] : to_q;
     assign count_local = copies_q ? Cfg.LocalW'(0) : word_q[Cfg.LocalW-1:0];
 
     entry_counts #(.Cfg(Cfg)) i_counts (
-        .clk_i, .rst_ni, .cfg_i, .emap_we_i, .emap_addr_i, .emap_data_i,
-        .start_i (start_walk), .first_i(cmd_i.a[Cfg.TokensLog2:0]), .end_i(end_q), .copies_i(copies_q), .counting_i(state_q == COUNT), .done_o(walk_done),
-        .rd_valid_o, .rd_ready_i, .rd_addr_o, .rd_rvalid_i, .rd_rdata_i,
-        .gpu_i (count_gpu), .local_i(count_local), .wipe_i(word_take && (!copies_q || to_last)), .count_o(count), .clearing_o(clearing)
+        .clk_i, .rst_ni, .cfg_i, .emap_i,
+        .start_i (start_walk), .first_i(cmd_i.a[Cfg.TokensLog2:0]), .end_i(end_q), .copies_i(copies_q),
+        .counting_i(state_q == Count), .done_o(walk_done), .rd_o, .rd_ready_i, .rd_i,
+        .gpu_i (count_gpu), .local_i(count_local), .wipe_i(word_take && (!copies_q || to_last)), .count_o(count),
+        .clearing_o(clearing)
     );
 
     // ---- packets of the store class ----------------------------------------------------------------------------
-    logic          out_valid_q, out_free, out_last_q, out_own_q, head_half_q, head_end, no_words;
+    logic                 out_valid_q, out_free, out_last_q, out_own_q, head_half_q, head_end, no_words;
     logic [Cfg.FlitW-1:0] out_data_q;
 
     assign out_free  = !out_valid_q || (out_own_q ? clo_ready_i : cst_ready_i);
-    assign head_end  = state_q == HEAD && out_free && (Cfg.HeadFlits == 1 || head_half_q);
+    assign head_end  = state_q == Head && out_free && (Cfg.HeadFlits == 1 || head_half_q);
     assign no_words  = op_q != I_COUNT || (!copies_q && cfg_i.local_experts == '0);
-    assign word_take = state_q == WORDS && out_free;
-    assign to_next   = (head_end && no_words) || (word_take && word_q == word_last) || (state_q == EVENTS && event_ready);
+    assign word_take = state_q == Words && out_free;
+    assign to_next   = (head_end && no_words) || (word_take && word_q == word_last)
+                       || (state_q == Tell && event_ready);
 
     // Of the packet under way; called where it leaves, so that simulation makes it only then.
     function automatic header_t head();
@@ -171,14 +169,15 @@ module control #(
             head_half_q <= 1'b0;
             word_q      <= '0;
         end else begin
-            if (out_free) out_valid_q <= state_q == HEAD || (word_take && (word_q[WW-1:0] == '1 || word_q == word_last));
-            if (state_q == HEAD && out_free) head_half_q <= !head_end;
+            if (out_free)
+                out_valid_q <= state_q == Head || (word_take && (word_q[WW-1:0] == '1 || word_q == word_last));
+            if (state_q == Head && out_free) head_half_q <= !head_end;
             if (word_take) word_q <= (word_q == word_last) ? '0 : word_q + 1'b1;
         end
         if (out_free) begin
-            out_last_q <= state_q == HEAD ? no_words && head_end : word_q == word_last;
+            out_last_q <= state_q == Head ? no_words && head_end : word_q == word_last;
             out_own_q  <= to_q == port;
-            if (state_q == HEAD) begin
+            if (state_q == Head) begin
                 out_data_q <= Cfg.FlitW'(head() >> ((Cfg.HeadFlits == 2 && head_half_q) ? Cfg.FlitW : 0));
             end else begin
                 for (int unsigned w = 0; w < Cfg.Words; w++) begin
@@ -193,35 +192,36 @@ module control #(
     assign st_last_o   = out_last_q;
 
     // ---- sequence ----------------------------------------------------------------------------------------------
-    assign retire_o = (state_q == DRAIN && !out_valid_q && (op_q != I_SIGNAL || !ctl_valid_o) && fenced) || state_q == PREFIX;
-    assign idle_o   = state_q == IDLE && !ctl_valid_o && !sig_valid_i && !ack_valid_i;
+    assign retire_o = (state_q == Drain && !out_valid_q && (op_q != I_SIGNAL || !ctl_valid_o) && fenced)
+                      || state_q == Prefix;
+    assign idle_o   = state_q == Idle && !ctl_valid_o && !sig_valid_i && !ack_valid_i;
 
-    assign err_valid_o = (accept && refused) || bad_count;
-    assign err_code_o  = (accept && !known) ? error_pkg::ERR_INSTR : error_pkg::ERR_BOUNDS;
+    assign err_o.valid = (accept && refused) || bad_count;
+    assign err_o.code  = (accept && !known) ? error_pkg::ERR_INSTR : error_pkg::ERR_BOUNDS;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
-            state_q <= CLEAR;
+            state_q <= Clear;
         end else begin
             unique case (state_q)
-                CLEAR:   if (!clearing) state_q <= IDLE;
-                IDLE:    if (accept) begin
-                             if (refused) state_q <= DRAIN;
+                Clear:   if (!clearing) state_q <= Idle;
+                Idle:    if (accept) begin
+                             if (refused) state_q <= Drain;
                              else unique case (cmd_i.op)
-                                 I_COUNT:  state_q <= COUNT;
-                                 I_PREFIX: state_q <= PREFIX;
-                                 I_SIGNAL: state_q <= EVENTS;
-                                 I_FLAG, I_FENCE: state_q <= HEAD;
-                                 default:  state_q <= DRAIN;
+                                 I_COUNT:  state_q <= Count;
+                                 I_PREFIX: state_q <= Prefix;
+                                 I_SIGNAL: state_q <= Tell;
+                                 I_FLAG, I_FENCE: state_q <= Head;
+                                 default:  state_q <= Drain;
                              endcase
                          end
-                COUNT:   if (walk_done) state_q <= HEAD;  // the last entry is added in this cycle
-                PREFIX:  state_q <= IDLE;
-                EVENTS:  if (to_next && to_last) state_q <= DRAIN;
-                HEAD:    if (head_end) state_q <= !no_words ? WORDS : to_last ? DRAIN : HEAD;
-                WORDS:   if (to_next) state_q <= to_last ? DRAIN : HEAD;
-                DRAIN:   if (retire_o) state_q <= IDLE;
-                default: state_q <= IDLE;
+                Count:   if (walk_done) state_q <= Head;  // the last entry is added in this cycle
+                Prefix:  state_q <= Idle;
+                Tell:    if (to_next && to_last) state_q <= Drain;
+                Head:    if (head_end) state_q <= !no_words ? Words : to_last ? Drain : Head;
+                Words:   if (to_next) state_q <= to_last ? Drain : Head;
+                Drain:   if (retire_o) state_q <= Idle;
+                default: state_q <= Idle;
             endcase
         end
     end
@@ -229,32 +229,32 @@ module control #(
     // ---- fence -------------------------------------------------------------------------------------------------
     // A GPU answers for itself alone, however often.
     logic [Cfg.N-1:0] acked_q;
-    logic         own_ack;
+    logic             own_ack;
     assign fenced = op_q != I_FENCE || acked_q == '1;
 
     always_ff @(posedge clk_i) begin
         for (int unsigned g = 0; g < Cfg.N; g++) begin
             if (accept) acked_q[g] <= 1'b0;
-            else if ((ack_rx_i && ack_src_i == 5'(g)) || (own_ack && !ack_rx_i && cfg_i.port == 5'(g))) acked_q[g] <= 1'b1;
+            else if ((ack_rx_i && ack_src_i == 5'(g)) || (own_ack && !ack_rx_i && cfg_i.port == 5'(g)))
+                acked_q[g] <= 1'b1;
         end
     end
 
     // ---- other GPUs' copies, and what is told to other GPUs -----------------------------------------------------
     copy_bases #(.Cfg(Cfg)) i_bases (
-        .clk_i, .rst_ni, .go_i, .port_i(cfg_i.port), .cnt_valid_i(cnt_valid_i && cnt_kind_i), .cnt_src_i, .cnt_idx_i, .cnt_val_i, .bad_o(bad_count), .keep_i(state_q == PREFIX),
+        .clk_i, .rst_ni, .go_i, .port_i(cfg_i.port), .cnt_valid_i(cnt_i.valid && cnt_i.kind), .cnt_src_i(cnt_i.src),
+        .cnt_idx_i(cnt_i.idx), .cnt_val_i(cnt_i.val), .bad_o(bad_count), .keep_i(state_q == Prefix),
         .base_q_i, .base_row_o, .base_take_i, .recv_rows_o, .src_i, .src_rows_o, .own_base_o
     );
 
     ctrl_packets #(.Cfg(Cfg)) i_ctrl (
-        .clk_i, .rst_ni, .go_i, .cfg_i,
-        .ack_valid_i, .ack_ready_o, .ack_dst_i, .ack_rx_i, .own_ack_o(own_ack),
+        .clk_i, .rst_ni, .go_i, .cfg_i, .ack_valid_i, .ack_ready_o, .ack_dst_i, .ack_rx_i, .own_ack_o(own_ack),
         .sig_valid_i, .sig_ready_o, .sig_token_i, .own_valid_o, .own_ready_i, .own_token_o,
-        .event_valid_i (state_q == EVENTS), .event_ready_o(event_ready), .event_dst_i(5'(to_q)), .event_idx_i(imm_q),
+        .event_valid_i (state_q == Tell), .event_ready_o(event_ready), .event_dst_i(5'(to_q)), .event_idx_i(imm_q),
         .ctl_valid_o, .ctl_ready_i, .ctl_header_o
     );
 
-    logic unused;
-    assign unused = ^{cfg_i, cmd_i, cnt_last_i};
+    wire unused = &{1'b0, cfg_i, cmd_i, cnt_i.last};
 endmodule
 
 `default_nettype wire

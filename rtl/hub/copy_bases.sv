@@ -2,10 +2,11 @@
 //
 // Where this GPU's copies begin at each GPU, of the copy counts that all GPUs exchange before a phase of unicast.
 //
-// The counts are added up as they come: base[g] = copies of GPUs 0 .. p - 1 for GPU g, the number of the first row of p at g; recv_rows_o = copies for p,
-// src_rows_o those of src_i. keep_i, behind the arrival of all of them, keeps base[p] (own_base_o); send counts base[] up from then on.
-// go_i clears all but own_base_o, so copy counts work once per layer. A count for a GPU that does not exist, or larger than the tokens of any GPU, is
-// an error (bad_o) and is not added: no sum of counts has more bits than base[].
+// The counts are added up as they come: base[g] = copies of GPUs 0 .. p - 1 for GPU g, the number of the first row of p
+// at g; recv_rows_o = copies for p, src_rows_o those of src_i. keep_i, behind the arrival of all of them, keeps base[p]
+// (own_base_o); send counts base[] up from then on. go_i clears all but own_base_o, so copy counts work once per layer.
+// A count for a GPU that does not exist, or larger than the tokens of any GPU, is an error (bad_o) and is not added: no
+// sum of counts has more bits than base[].
 //
 // Ordering: a count, keep_i and base_take_i are seen in the next cycle; never two of them in one. Back-pressure: none.
 `default_nettype none
@@ -33,12 +34,14 @@ module copy_bases #(
     output logic [node_pkg::RowW-1:0] src_rows_o,
     output logic [node_pkg::RowW-1:0] own_base_o
 );
-    localparam int unsigned BaseW = (Cfg.GpuW + Cfg.TokensLog2 + 1 < node_pkg::RowW) ? Cfg.GpuW + Cfg.TokensLog2 + 1 : node_pkg::RowW;  // every token of every GPU
+    // every token of every GPU
+    localparam int unsigned BaseW = (Cfg.GpuW + Cfg.TokensLog2 + 1 < node_pkg::RowW) ? Cfg.GpuW + Cfg.TokensLog2 + 1
+                                    : node_pkg::RowW;
 
-    logic             base_we, known, received, count;
-    logic [Cfg.GpuW-1:0]  base_at;
-    logic [BaseW-1:0] base_word, base_row, recv_q, own_base_q, src_rows;
-    logic [Cfg.N-1:0]     known_q;
+    logic                base_we, known, received, count;
+    logic [Cfg.GpuW-1:0] base_at;
+    logic [BaseW-1:0]    base_word, base_row, recv_q, own_base_q, src_rows;
+    logic [Cfg.N-1:0]    known_q;
 
     assign bad_o       = cnt_valid_i && (6'(cnt_idx_i) >= 6'(Cfg.N) || (cnt_val_i >> (Cfg.TokensLog2 + 1)) != '0);
     assign count       = cnt_valid_i && !bad_o;
@@ -56,8 +59,8 @@ module copy_bases #(
         .Width(BaseW),
         .Depth(Cfg.N)
     ) i_base (
-        .clk_i, .we_i(base_we), .waddr_i(base_at), .wdata_i(base_row + (cnt_valid_i ? cnt_val_i[BaseW-1:0] : BaseW'(1))),
-        .raddr_i (base_at), .rdata_o(base_word)
+        .clk_i, .we_i(base_we), .waddr_i(base_at),
+        .wdata_i(base_row + (cnt_valid_i ? cnt_val_i[BaseW-1:0] : BaseW'(1))), .raddr_i (base_at), .rdata_o(base_word)
     );
 
     // Every source's count is here before it is read.
@@ -65,7 +68,8 @@ module copy_bases #(
         .Width(BaseW),
         .Depth(Cfg.N)
     ) i_src (
-        .clk_i, .we_i(received), .waddr_i(cnt_src_i[Cfg.GpuW-1:0]), .wdata_i(cnt_val_i[BaseW-1:0]), .raddr_i(src_i), .rdata_o(src_rows)
+        .clk_i, .we_i(received), .waddr_i(cnt_src_i[Cfg.GpuW-1:0]), .wdata_i(cnt_val_i[BaseW-1:0]), .raddr_i(src_i),
+        .rdata_o(src_rows)
     );
 
     always_ff @(posedge clk_i) begin
@@ -76,8 +80,7 @@ module copy_bases #(
         if (keep_i) own_base_q <= base_row;
     end
 
-    logic unused;
-    assign unused = ^{port_i, cnt_src_i, cnt_idx_i, cnt_val_i};
+    wire unused = &{1'b0, port_i, cnt_src_i, cnt_idx_i, cnt_val_i};
 endmodule
 
 `default_nettype wire

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// What the hub tells other GPUs in packets of class CTRL: ACKs that rx_store asks for, signals of the expert engine, and events. They take turns.
+// What the hub tells other GPUs in packets of class CTRL: ACKs that rx_store asks for, signals of the expert engine,
+// and events. They take turns.
 //
-// An ACK for the GPU itself counts at once (own_ack_o); the signal of an own token goes to the token tracker (own_*, global index).
-// Order: that of each kind. Back-pressure: all by ready, which does not depend on the port's own valid. Worst case: a packet that waits is passed
-// by two others; a signal for its own token waits for none.
+// An ACK for the GPU itself counts at once (own_ack_o); the signal of an own token goes to the token tracker (own_*,
+// global index).
+// Order: that of each kind. Back-pressure: all by ready, which does not depend on the port's own valid. Worst case: a
+// packet that waits is passed by two others; a signal for its own token waits for none.
 `default_nettype none
 
 module ctrl_packets #(
@@ -40,13 +42,13 @@ module ctrl_packets #(
     import packet_pkg::*;
     localparam int unsigned AddrB = (Cfg.TokW > 4) ? Cfg.TokW : 4;
 
-    logic [2:0]       want, ready;   // 0 ACK, 1 SIGNAL, 2 EVENT; ready: nobody else comes first
-    logic [1:0]       first_q;
-    logic             ctl_free, sig_own, ack_own;
-    logic [Cfg.GpuW-1:0]  sig_home;
+    logic [2:0]          want, ready; // 0 ACK, 1 SIGNAL, 2 EVENT; ready: nobody else comes first
+    logic [1:0]          first_q;
+    logic                ctl_free, sig_own, ack_own;
+    logic [Cfg.GpuW-1:0] sig_home;
     opcode_e          ctl_op_q;
     logic [4:0]       ctl_dst_q;
-    logic [AddrB-1:0] ctl_addr_q;    // token or event counter
+    logic [AddrB-1:0] ctl_addr_q; // token or event counter
 
     assign sig_home = Cfg.GpuW'(sig_token_i[Cfg.TokW-1:0] >> cfg_i.token_shift);
     assign sig_own  = sig_home == cfg_i.port[Cfg.GpuW-1:0];
@@ -77,12 +79,14 @@ module ctrl_packets #(
         end else begin
             if (ctl_free) ctl_valid_o <= want != '0;
             if (go_i) first_q <= '0;
-            else if (ctl_free && want != '0) first_q <= (want[0] && ready[0]) ? 2'd1 : (want[1] && ready[1]) ? 2'd2 : 2'd0;
+            else if (ctl_free && want != '0)
+                first_q <= (want[0] && ready[0]) ? 2'd1 : (want[1] && ready[1]) ? 2'd2 : 2'd0;
         end
         if (ctl_free) begin
             ctl_op_q   <= (want[0] && ready[0]) ? OP_ACK : (want[1] && ready[1]) ? OP_SIGNAL : OP_EVENT;
             ctl_dst_q  <= (want[0] && ready[0]) ? ack_dst_i : (want[1] && ready[1]) ? 5'(sig_home) : event_dst_i;
-            ctl_addr_q <= (want[1] && ready[1]) ? AddrB'(sig_token_i[Cfg.TokW-1:0]) : (want[0] && ready[0]) ? '0 : AddrB'(event_idx_i);
+            ctl_addr_q <= (want[1] && ready[1]) ? AddrB'(sig_token_i[Cfg.TokW-1:0]) : (want[0] && ready[0]) ? '0
+                          : AddrB'(event_idx_i);
         end
     end
 
@@ -96,8 +100,7 @@ module ctrl_packets #(
         ctl_header_o.addr   = 48'(ctl_addr_q);
     end
 
-    logic unused;
-    assign unused = ^{cfg_i, sig_token_i};
+    wire unused = &{1'b0, cfg_i, sig_token_i};
 endmodule
 
 `default_nettype wire

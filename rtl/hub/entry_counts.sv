@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Counts the entries of the routing table: one per cycle is added to a counter per {GPU, local expert}, or with copies_i once per token and GPU, at
-// local expert 0. Entries that are 0xffff or not mapped are not counted.
+// Counts the entries of the routing table: one per cycle is added to a counter per {GPU, local expert}, or with
+// copies_i once per token and GPU, at local expert 0. Entries that are 0xffff or not mapped are not counted.
 //
-// Ordering: start_i, then done_o is high from the cycle in which the last entry is added; counting_i in between. Otherwise count_o is the counter of
-// gpu_i and local_i in the same cycle, wipe_i clears it. After reset all are cleared (clearing_o).
+// Ordering: start_i, then done_o is high from the cycle in which the last entry is added; counting_i in between.
+// Otherwise count_o is the counter of gpu_i and local_i in the same cycle, wipe_i clears it. After reset all are
+// cleared (clearing_o).
 // Back-pressure: rd_ready_i; answers are always taken.
 `default_nettype none
+`include "bundles.svh"
 
 module entry_counts #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
@@ -16,9 +18,7 @@ module entry_counts #(
     input  wire logic                rst_ni,
     input  wire node_pkg::node_cfg_t cfg_i,
 
-    input  wire logic            emap_we_i,
-    input  wire logic [11:0]     emap_addr_i,
-    input  wire node_pkg::emap_t emap_data_i,
+    input  wire bundle_pkg::emap_write_t emap_i,
 
     input  wire logic                    start_i,
     input  wire logic [Cfg.TokensLog2:0] first_i, // with start_i: own tokens
@@ -27,11 +27,9 @@ module entry_counts #(
     input  wire logic                    counting_i,
     output logic                         done_o,
 
-    output logic                      rd_valid_o,
-    input  wire logic                 rd_ready_i,
-    output logic [Cfg.AddrW-1:0]      rd_addr_o,
-    input  wire logic                 rd_rvalid_i,
-    input  wire logic [Cfg.FlitW-1:0] rd_rdata_i,
+    output `MW_READ(Cfg)        rd_o,
+    input  wire logic           rd_ready_i,
+    input  wire `MW_ANSWER(Cfg) rd_i,
 
     input  wire logic [Cfg.GpuW-1:0]   gpu_i,
     input  wire logic [Cfg.LocalW-1:0] local_i,
@@ -42,35 +40,36 @@ module entry_counts #(
     localparam int unsigned SlotW = Cfg.GpuW + Cfg.LocalW;
 
     // ---- entries -----------------------------------------------------------------------------------------------
-    logic              entry_valid, entry_last, map_valid, hit_q, hit_last_q;
-    logic [15:0]       entry;
+    logic                  entry_valid, entry_last, map_valid, hit_q, hit_last_q;
+    logic [15:0]           entry;
     logic [Cfg.GpuW-1:0]   map_gpu, hit_gpu_q;
     logic [Cfg.LocalW-1:0] map_local, hit_local_q;
-    logic [Cfg.N-1:0]      seen_q;        // GPUs that the token has an expert at
-    logic [3:0]        k_last;
+    logic [Cfg.N-1:0]      seen_q; // GPUs that the token has an expert at
+    logic [3:0]            k_last;
 
     assign k_last = 4'(cfg_i.k - 5'd1);
 
-    /* verilator lint_off PINCONNECTEMPTY */
     route_walk #(.Cfg(Cfg)) i_walk (
-        .clk_i, .rst_ni, .start_i, .first_i, .end_i, .k_last_i(k_last), .row_base_i(cfg_i.rt_base[Cfg.MemBytesLog2-1:7]), .done_o,
-        .rd_valid_o, .rd_ready_i, .rd_addr_o, .rd_rvalid_i, .rd_rdata_i,
-        .valid_o (entry_valid), .take_i(entry_valid), .entry_o(entry), .pos_o(), .last_o(entry_last), .token_o(), .row_o()
+        .clk_i, .rst_ni, .start_i, .first_i, .end_i, .k_last_i(k_last),
+        .row_base_i(cfg_i.rt_base[Cfg.MemBytesLog2-1:7]), .done_o, .rd_o, .rd_ready_i, .rd_i,
+        .valid_o (entry_valid), .take_i(entry_valid), .entry_o(entry), .pos_o(), .last_o(entry_last), .token_o(),
+        .row_o()
     );
-    /* verilator lint_on PINCONNECTEMPTY */
 
     lutram #(
         .Width(1 + Cfg.GpuW + Cfg.LocalW),
         .Depth(Cfg.MaxExperts)
     ) i_emap (
-        .clk_i, .we_i(emap_we_i && emap_addr_i < 12'(Cfg.MaxExperts)), .waddr_i(emap_addr_i[Cfg.ExpW-1:0]),
-        .wdata_i ({emap_data_i.valid && 32'(emap_data_i.gpu) < Cfg.N && emap_data_i.local_expert < 6'(Cfg.MaxLocalExperts),
-                   emap_data_i.gpu[Cfg.GpuW-1:0], emap_data_i.local_expert[Cfg.LocalW-1:0]}),
+        .clk_i, .we_i(emap_i.we && emap_i.addr < 12'(Cfg.MaxExperts)), .waddr_i(emap_i.addr[Cfg.ExpW-1:0]),
+        .wdata_i ({emap_i.data.valid && 32'(emap_i.data.gpu) < Cfg.N
+                   && emap_i.data.local_expert < 6'(Cfg.MaxLocalExperts),
+                   emap_i.data.gpu[Cfg.GpuW-1:0], emap_i.data.local_expert[Cfg.LocalW-1:0]}),
         .raddr_i (entry[Cfg.ExpW-1:0]), .rdata_o({map_valid, map_gpu, map_local})
     );
 
     always_ff @(posedge clk_i) begin
-        hit_q <= rst_ni && entry_valid && entry < 16'(Cfg.MaxExperts) && map_valid && 7'(map_local) < cfg_i.local_experts;
+        hit_q <= rst_ni && entry_valid && entry < 16'(Cfg.MaxExperts) && map_valid
+                 && 7'(map_local) < cfg_i.local_experts;
         hit_last_q  <= !rst_ni || (entry_valid && entry_last);
         hit_gpu_q   <= map_gpu;
         hit_local_q <= map_local;
@@ -107,8 +106,7 @@ module entry_counts #(
         else if (clearing_o) clear_q <= clear_q + 1'b1;
     end
 
-    logic unused;
-    assign unused = ^{cfg_i, emap_data_i};
+    wire unused = &{1'b0, cfg_i, emap_i.data};
 endmodule
 
 `default_nettype wire

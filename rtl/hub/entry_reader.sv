@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Reads entries of the routing table (for unit combine) and of the meta table (for unit push) ahead of row_build, and shows it their expert IDs.
+// Reads entries of the routing table (for unit combine) and of the meta table (for unit push) ahead of row_build, and
+// shows it their expert IDs.
 //
-// Of an entry it reads the flits with expert IDs, of a meta entry also the first one, with the token. It keeps two routing entries and one meta entry: a user
-// asks for one (*_valid_i, *_ready_o) when the place of its choice is free, and knows by *_got_o when it is whole.
-// Order: one entry at a time. While none is read, the users have the turn in turn, so ready depends on registers only and neither waits for
-// more than one entry of the other.
+// Of an entry it reads the flits with expert IDs, of a meta entry also the first one, with the token. It keeps two
+// routing entries and one meta entry: a user asks for one (*_valid_i, *_ready_o) when the place of its choice is free,
+// and knows by *_got_o when it is whole.
+// Order: one entry at a time. While none is read, the users have the turn in turn, so ready depends on registers only
+// and neither waits for more than one entry of the other.
 // Worst case: an entry takes as many cycles as it has flits, and the wait for memory.
 `default_nettype none
+`include "bundles.svh"
 
 module entry_reader #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
@@ -30,27 +33,27 @@ module entry_reader #(
     output logic [Cfg.TokensLog2-1:0] meta_token_o,
     output logic                      meta_got_o,
 
-    output logic                      rd_valid_o,
-    input  wire logic                 rd_ready_i,
-    output logic [Cfg.AddrW-1:0]      rd_addr_o,
-    input  wire logic                 rd_rvalid_i,
-    input  wire logic [Cfg.FlitW-1:0] rd_rdata_i,
+    output `MW_READ(Cfg)        rd_o,
+    input  wire logic           rd_ready_i,
+    input  wire `MW_ANSWER(Cfg) rd_i,
 
     input  wire logic       id_meta_i, // of the meta entry, else of the routing entry in id_slot_i
     input  wire logic       id_slot_i,
     input  wire logic [3:0] id_idx_i,  // list position
     output logic [15:0]     id_o
 );
-    localparam int unsigned EntryW  = 6 - Cfg.FlitLog2;     // flits kept of a meta entry: at most 8 of 8 bytes or 4 of 16; half as many of a routing entry
+    // flits kept of a meta entry: at most 8 of 8 bytes or 4 of 16; half as many of a routing entry
+    localparam int unsigned EntryW  = 6 - Cfg.FlitLog2;
     localparam int unsigned HalfW   = EntryW + Cfg.LaneW;
 
     logic              turn_q, reading_q, asked_q, start, got_last;   // turn_q: the meta table's turn, or its entry
     logic [Cfg.LineW-1:0]  line_q;
     logic [EntryW-1:0] ask_q, got_q, last_flit;
     logic [5:0]        id_half;                 // halfword of a meta entry in which the expert IDs begin
-    logic [HalfW-1:0]  first_half, half;        // halfwords of it are numbered as kept: its first flit, then those that hold IDs
-    logic [6-Cfg.FlitLog2:0]   flit_off;
-    logic [Cfg.FlitW-1:0]     flit;
+    // halfwords of it are numbered as kept: its first flit, then those that hold IDs
+    logic [HalfW-1:0]        first_half, half;
+    logic [6-Cfg.FlitLog2:0] flit_off;
+    logic [Cfg.FlitW-1:0]    flit;
 
     assign route_ready_o = !reading_q && !turn_q;
     assign meta_ready_o  = !reading_q && turn_q;
@@ -59,15 +62,16 @@ module entry_reader #(
     assign id_half    = 6'd2 + {cfg_i.k, 1'b0};
     assign first_half = HalfW'(Cfg.Lanes) + HalfW'(id_half[Cfg.LaneW-1:0]);
     assign last_flit  = EntryW'(((turn_q ? first_half : '0) + HalfW'(cfg_i.k) - 1'b1) >> Cfg.LaneW);
-    assign flit_off   = (!turn_q || ask_q == '0) ? (7-Cfg.FlitLog2)'(ask_q) : (7-Cfg.FlitLog2)'(ask_q) - 1'b1 + (7-Cfg.FlitLog2)'(id_half >> Cfg.LaneW);
-    assign rd_valid_o = reading_q && !asked_q;
-    assign rd_addr_o  = Cfg.AddrW'((turn_q ? cfg_i.gt_base : cfg_i.rt_base) >> Cfg.FlitLog2) + {line_q, flit_off};
-    assign got_last   = reading_q && rd_rvalid_i && got_q == last_flit;
+    assign flit_off   = (!turn_q || ask_q == '0) ? (7-Cfg.FlitLog2)'(ask_q)
+                        : (7-Cfg.FlitLog2)'(ask_q) - 1'b1 + (7-Cfg.FlitLog2)'(id_half >> Cfg.LaneW);
+    assign rd_o.valid = reading_q && !asked_q;
+    assign rd_o.addr  = Cfg.AddrW'((turn_q ? cfg_i.gt_base : cfg_i.rt_base) >> Cfg.FlitLog2) + {line_q, flit_off};
+    assign got_last   = reading_q && rd_i.rvalid && got_q == last_flit;
 
     assign route_got_o  = got_last && !turn_q;
     assign meta_got_o   = got_last && turn_q;
-    assign meta_first_o = turn_q && rd_rvalid_i && got_q == '0;
-    assign meta_token_o = rd_rdata_i[Cfg.TokensLog2-1:0];
+    assign meta_first_o = turn_q && rd_i.rvalid && got_q == '0;
+    assign meta_token_o = rd_i.rdata[Cfg.TokensLog2-1:0];
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni || go_i) begin
@@ -84,11 +88,11 @@ module entry_reader #(
             got_q   <= '0;
             asked_q <= 1'b0;
         end else begin
-            if (rd_valid_o && rd_ready_i) begin
+            if (rd_o.valid && rd_ready_i) begin
                 ask_q   <= ask_q + 1'b1;
                 asked_q <= ask_q == last_flit;
             end
-            if (rd_rvalid_i) got_q <= got_q + 1'b1;
+            if (rd_i.rvalid) got_q <= got_q + 1'b1;
         end
     end
 
@@ -98,18 +102,14 @@ module entry_reader #(
         .Width(Cfg.FlitW),
         .Depth(2 * 2**EntryW)
     ) i_flits (
-        .clk_i,
-        .we_i    (rd_rvalid_i),
-        .waddr_i ({turn_q, turn_q ? got_q[EntryW-1] : route_slot_i, got_q[EntryW-2:0]}),
-        .wdata_i (rd_rdata_i),
-        .raddr_i ({id_meta_i, id_meta_i ? half[HalfW-1] : id_slot_i, half[HalfW-2:Cfg.LaneW]}),
+        .clk_i, .we_i    (rd_i.rvalid), .waddr_i ({turn_q, turn_q ? got_q[EntryW-1] : route_slot_i, got_q[EntryW-2:0]}),
+        .wdata_i (rd_i.rdata), .raddr_i ({id_meta_i, id_meta_i ? half[HalfW-1] : id_slot_i, half[HalfW-2:Cfg.LaneW]}),
         .rdata_o (flit)
     );
 
     always_comb id_o = flit[16 * 32'(half[Cfg.LaneW-1:0]) +: 16];
 
-    logic unused;
-    assign unused = ^{cfg_i, id_half};
+    wire unused = &{1'b0, cfg_i, id_half};
 endmodule
 
 `default_nettype wire

@@ -2,13 +2,17 @@
 //
 // First-word-fall-through queue whose words lie in a block RAM that belongs to somebody else, beside the owner's.
 //
-// The writes of both come from one place and share the port (a word that is pushed goes to waddr_o). Reads are the queue's while free_i: the RAM's output is nobody's, and the owner begins no
-// read of its own; re_o, raddr_o read then, and a word that was read waits at the RAM's output to move into the queue's own register. While it waits the owner may take the port back (taken_i: it reads), and the word is read once more.
+// The writes of both come from one place and share the port (a word that is pushed goes to waddr_o). Reads are the
+// queue's while free_i: the RAM's output is nobody's, and the owner begins no read of its own; re_o, raddr_o read then,
+// and a word that was read waits at the RAM's output to move into the queue's own register. While it waits the owner
+// may take the port back (taken_i: it reads), and the word is read once more.
 // A word that has nothing before it moves from a register behind the RAM's write port, and needs no read.
 //
-// Order: first in, first out. Back-pressure: none, what does not fit is dropped; level_o tells. A word is shown two cycles after its push, or, if it had to wait for others, after it was read: one per cycle while the RAM is free.
-// Fairness: wait_o asks the owner to begin nothing new. It is high from when the register is empty though there are words, until a word is not taken at once or a packet ends (last_i), and is low for a cycle then: the owner waits
-// for a packet at most, and a word for what the owner has begun.
+// Order: first in, first out. Back-pressure: none, what does not fit is dropped; level_o tells. A word is shown two
+// cycles after its push, or, if it had to wait for others, after it was read: one per cycle while the RAM is free.
+// Fairness: wait_o asks the owner to begin nothing new. It is high from when the register is empty though there are
+// words, until a word is not taken at once or a packet ends (last_i), and is low for a cycle then: the owner waits for
+// a packet at most, and a word for what the owner has begun.
 `default_nettype none
 
 module guest_fifo #(
@@ -39,11 +43,12 @@ module guest_fifo #(
 
     output logic [LevelW-1:0]      level_o
 );
-    logic [AddrW-1:0] fetch_q, read_q, next;    // the next word to be read, and to be moved; the one behind the first of these
+    // the next word to be read, and to be moved; the one behind the first of these
+    logic [AddrW-1:0] fetch_q, read_q, next;
     logic             here_q, full_q, flow_q, turn_q;
     logic             pop, move, pass, stored;
-    logic             fresh_q;                    // the last word was pushed in the cycle before
-    logic [Width-1:0] last_q;                     // that word
+    logic             fresh_q; // the last word was pushed in the cycle before
+    logic [Width-1:0] last_q;  // that word
 
     assign we_o    = push_i && !full_q;
     assign next    = fetch_q + 1'b1;

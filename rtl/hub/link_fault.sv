@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Makes an emulated endpoint misbehave at its end of the links, so that what the switch does about it can be seen in a whole device: from a set time behind go on
-// its flits get lost behind the first one of a packet (send), its partial sums get lost (answer), headers of stores get an unknown opcode (opcode), credits
-// of the downlink get lost (accept). The node itself knows nothing of it. Flits and credits pass in the same cycle; with no fault asked for nothing counts.
+// Makes an emulated endpoint misbehave at its end of the links, so that what the switch does about it can be seen in a
+// whole device: from a set time behind go on its flits get lost behind the first one of a packet (send), its partial
+// sums get lost (answer), headers of stores get an unknown opcode (opcode), credits of the downlink get lost (accept).
+// The node itself knows nothing of it. Flits and credits pass in the same cycle; with no fault asked for nothing
+// counts.
 `default_nettype none
+`include "bundles.svh"
 
 module link_fault #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
@@ -13,24 +16,24 @@ module link_fault #(
     input  wire logic             go_i,
     input  wire node_pkg::fault_t fault_i,
 
-    input  wire logic                 up_valid_i,
-    input  wire logic                 up_last_i,
-    input  wire logic [1:0]           up_cls_i,
-    input  wire logic [Cfg.FlitW-1:0] up_data_i,
-    input  wire logic [3:0]           crd_i,
-    output logic                      up_valid_o,
-    output logic [Cfg.FlitW-1:0]      up_data_o,
-    output logic [3:0]                crd_o
+    input  wire `MW_LINK(Cfg) up_i,
+    input  wire logic [3:0]   crd_i,
+    output `MW_LINK(Cfg)      up_o,
+    output logic [3:0]        crd_o
 );
     import packet_pkg::*;
 
-    logic [21:0] count_q;      // cycles behind go
+    logic [21:0] count_q; // cycles behind go
     logic        active_q, first_q, stopped_q, mute_q, asked, stores;
 
     assign asked      = fault_i.accept || fault_i.send || fault_i.answer || fault_i.opcode;
-    assign stores     = active_q && fault_i.opcode && up_cls_i == CLS_STORE && first_q;
-    assign up_valid_o = up_valid_i && !stopped_q && !(first_q ? active_q && fault_i.answer && up_cls_i == CLS_PART : mute_q);
-    assign up_data_o  = stores ? up_data_i | Cfg.FlitW'(6'h3f) : up_data_i;
+    assign stores     = active_q && fault_i.opcode && up_i.cls == CLS_STORE && first_q;
+    assign up_o.last  = up_i.last;
+    assign up_o.err   = up_i.err;
+    assign up_o.cls   = up_i.cls;
+    assign up_o.valid = up_i.valid && !stopped_q
+                        && !(first_q ? active_q && fault_i.answer && up_i.cls == CLS_PART : mute_q);
+    assign up_o.data  = stores ? up_i.data | Cfg.FlitW'(6'h3f) : up_i.data;
     assign crd_o      = (active_q && fault_i.accept) ? '0 : crd_i;
 
     always_ff @(posedge clk_i) begin
@@ -41,11 +44,11 @@ module link_fault #(
         end else if (asked) begin
             if (!active_q) count_q <= count_q + 22'd1;
             if (count_q[21:6] == fault_i.after) active_q <= 1'b1;
-            if (up_valid_i && first_q && !up_last_i && active_q && fault_i.send) stopped_q <= 1'b1;
+            if (up_i.valid && first_q && !up_i.last && active_q && fault_i.send) stopped_q <= 1'b1;
         end
         if (!rst_ni) first_q <= 1'b1;
-        else if (up_valid_i) first_q <= up_last_i;
-        if (up_valid_i && first_q) mute_q <= active_q && fault_i.answer && up_cls_i == CLS_PART;
+        else if (up_i.valid) first_q <= up_i.last;
+        if (up_i.valid && first_q) mute_q <= active_q && fault_i.answer && up_i.cls == CLS_PART;
     end
 endmodule
 

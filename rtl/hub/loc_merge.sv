@@ -6,6 +6,7 @@
 // the merged order is the order of acceptance: what send has handed over is ahead of what control offers later.
 // Nothing is stored; a stream waits for one packet of the other at most.
 `default_nettype none
+`include "bundles.svh"
 
 module loc_merge #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
@@ -14,42 +15,36 @@ module loc_merge #(
     input  wire logic rst_ni,
     input  wire logic go_i,
 
-    input  wire logic                 loc_valid_i,
-    output logic                      loc_ready_o,
-    input  wire logic [Cfg.FlitW-1:0] loc_data_i,
-    input  wire logic                 loc_last_i,
+    input  wire `MW_STREAM(Cfg) loc_i,
+    output logic                loc_ready_o,
 
-    input  wire logic                 clo_valid_i,
-    output logic                      clo_ready_o,
-    input  wire logic [Cfg.FlitW-1:0] clo_data_i,
-    input  wire logic                 clo_last_i,
+    input  wire `MW_STREAM(Cfg) clo_i,
+    output logic                clo_ready_o,
 
-    output logic                 loc_valid_o,
-    input  wire logic            loc_ready_i,
-    output logic [Cfg.FlitW-1:0] loc_data_o,
-    output logic                 loc_last_o
+    output `MW_STREAM(Cfg) loc_o,
+    input  wire logic      loc_ready_i
 );
-    logic open_q;  // a packet is under way, of sel_q
-    logic sel_q;   // control's; between packets: control had the last one
+    logic open_q; // a packet is under way, of sel_q
+    logic sel_q;  // control's; between packets: control had the last one
     logic sel;
 
     // Between packets the one that did not have the last packet goes first.
-    assign sel = open_q ? sel_q : (sel_q ? !loc_valid_i : clo_valid_i);
+    assign sel = open_q ? sel_q : (sel_q ? !loc_i.valid : clo_i.valid);
 
-    assign loc_valid_o = sel ? clo_valid_i : loc_valid_i;
-    assign loc_data_o  = sel ? clo_data_i : loc_data_i;
-    assign loc_last_o  = sel ? clo_last_i : loc_last_i;
+    assign loc_o.valid = sel ? clo_i.valid : loc_i.valid;
+    assign loc_o.data  = sel ? clo_i.data : loc_i.data;
+    assign loc_o.last  = sel ? clo_i.last : loc_i.last;
     // Ready of a stream looks at the other stream's valid only.
-    assign loc_ready_o = loc_ready_i && (open_q ? !sel_q : sel_q || !clo_valid_i);
-    assign clo_ready_o = loc_ready_i && (open_q ? sel_q : !sel_q || !loc_valid_i);
+    assign loc_ready_o = loc_ready_i && (open_q ? !sel_q : sel_q || !clo_i.valid);
+    assign clo_ready_o = loc_ready_i && (open_q ? sel_q : !sel_q || !loc_i.valid);
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni || go_i) begin
             open_q <= 1'b0;
             sel_q  <= 1'b1;
-        end else if (loc_valid_o) begin
+        end else if (loc_o.valid) begin
             sel_q  <= sel;
-            open_q <= !(loc_ready_i && loc_last_o);
+            open_q <= !(loc_ready_i && loc_o.last);
         end
     end
 endmodule

@@ -2,8 +2,9 @@
 //
 // Memory of a few dozen words in LUT RAM with one write port and one registered read port.
 //
-// rdata_o shows the word of raddr_i one cycle after re_i and sel_i, 0 after re_i without sel_i, and holds it while re_i is low; so memories
-// of which one is selected at a time are joined by an OR. A word that is written in the cycle of its read is read as it was before.
+// rdata_o shows the word of raddr_i one cycle after re_i and sel_i, 0 after re_i without sel_i, and holds it while re_i
+// is low; so memories of which one is selected at a time are joined by an OR. A word that is written in the cycle of
+// its read is read as it was before.
 // Each 16 words have an output register of their own that is cleared when another 16 are read: an OR behind them costs
 // a third of a multiplexer before one register.
 `default_nettype none
@@ -31,7 +32,8 @@ module lut_table #(
         logic [Width-1:0] word;
 
         lutram #(.Width(Width), .Depth(2**BankW)) i_ram (
-            .clk_i, .we_i(we_i && (waddr_i >> BankW) == AddrW'(b)), .waddr_i(waddr_i[BankW-1:0]), .wdata_i, .raddr_i(raddr_i[BankW-1:0]), .rdata_o(word)
+            .clk_i, .we_i(we_i && (waddr_i >> BankW) == AddrW'(b)), .waddr_i(waddr_i[BankW-1:0]), .wdata_i,
+            .raddr_i(raddr_i[BankW-1:0]), .rdata_o(word)
         );
 
         always_ff @(posedge clk_i) begin

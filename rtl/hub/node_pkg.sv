@@ -1,13 +1,23 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
-// Widths and the layer configuration that every unit of a node (emulated GPU and hub) shares. The registers of rtl/spec/node.rdl drive it;
-// it is constant from go to done.
+// Widths and the layer configuration that every unit of a node (emulated GPU and hub) shares. The registers of
+// rtl/spec/node.rdl drive it; it is constant from go to done.
 `default_nettype none
 /* verilator lint_off UNUSEDPARAM */
 package node_pkg;
   localparam int unsigned TokenW = 22;  // token index, global: home GPU << token_shift | index at home
-  localparam int unsigned RowW = 22;    // row number inside an expert's area, or received row << k_shift | list position
+  // row number inside an expert's area, or received row << k_shift | list position
+  localparam int unsigned RowW = 22;
   localparam int unsigned ExpertW = 6;  // expert index inside a GPU
+  localparam int unsigned PktW = 8;     // packet number inside a row
   localparam int unsigned MemBanks = 4; // of a GPU's memory; the expert engine moves the flits of every other one
+
+  // Between a GPU and its hub. Reads: with a port of their own to memory, the others one together. Writes: the first
+  // has a way of its own into the banks. Units of which a GPU runs the instructions.
+  localparam int unsigned RdSend = 0, RdSumA = 1, RdSumB = 2, RdOwn = 3;
+  localparam int unsigned RdControl = 3, RdAlloc = 4, RdCombine = 5, RdRed = 6, HubReads = 7;
+  localparam int unsigned WrSt = 0, WrOut = 2, WrAlloc = 3, HubWrites = 4;  // WrSt: two
+  localparam int unsigned HubControl = 0, HubSend = 1, HubCombine = 2, HubPush = 3, HubUnits = 4;
+  localparam int unsigned HubErrors = 9;  // sources of errors in a hub
 
   // One entry of the expert map: where an expert lives. Written by software, broadcast to every copy of the table.
   typedef struct packed {
@@ -17,47 +27,48 @@ package node_pkg;
   } emap_t;
 
   typedef struct packed {
-    logic [4:0]  port;           // own port
-    logic [1:0]  epoch;          // of this layer
-    logic [4:0]  k;              // experts per token, 1 .. 16
-    logic [15:0] tokens;         // own tokens
-    logic [3:0]  token_shift;    // log2 of the tokens per GPU, rounded up
-    logic [2:0]  n_shift;        // log2 of N, rounded up
-    logic [2:0]  k_shift;        // log2 of k, rounded up
-    logic [6:0]  local_experts;  // experts on this GPU
-    logic [14:0] row_bytes;      // bytes of a row, a multiple of the flit
-    logic [3:0]  row_shift;      // log2 of the row stride
-    logic [3:0]  gate_shift;     // log2 of the gate stride
-    logic [4:0]  cap_shift;      // log2 of the rows per expert
-    logic [31:0] xs_base;        // hidden values of own tokens
-    logic [31:0] rt_base;        // routing table
-    logic [31:0] xd_base;        // dispatch region
-    logic [31:0] yd_base;        // combine region
-    logic [31:0] gt_base;        // gate weights, or unicast's meta table
-    logic [31:0] al_base;        // allocation table
-    logic [31:0] out_base;       // output rows of own tokens
-    logic [31:0] cb_base;        // unicast: slots {token, GPU} for partial sums
-    logic [31:0] ce_base;        // coefficients of the own experts, bf16
-    logic [31:0] st_lo;          // explicit stores from the link are allowed in st_lo <= address < st_hi
-    logic [31:0] st_hi;
+    logic [4:0]       port;          // own port
+    logic [1:0]       epoch;         // of this layer
+    logic [4:0]       k;             // experts per token, 1 .. 16
+    logic [15:0]      tokens;        // own tokens
+    logic [3:0]       token_shift;   // log2 of the tokens per GPU, rounded up
+    logic [2:0]       n_shift;       // log2 of N, rounded up
+    logic [2:0]       k_shift;       // log2 of k, rounded up
+    logic [6:0]       local_experts; // experts on this GPU
+    logic [14:0]      row_bytes;     // bytes of a row, a multiple of the flit
+    logic [3:0]       row_shift;     // log2 of the row stride
+    logic [3:0]       gate_shift;    // log2 of the gate stride
+    logic [4:0]       cap_shift;     // log2 of the rows per expert
+    logic [31:0]      xs_base;       // hidden values of own tokens
+    logic [31:0]      rt_base;       // routing table
+    logic [31:0]      xd_base;       // dispatch region
+    logic [31:0]      yd_base;       // combine region
+    logic [31:0]      gt_base;       // gate weights, or unicast's meta table
+    logic [31:0]      al_base;       // allocation table
+    logic [31:0]      out_base;      // output rows of own tokens
+    logic [31:0]      cb_base;       // unicast: slots {token, GPU} for partial sums
+    logic [31:0]      ce_base;       // coefficients of the own experts, bf16
+    logic [31:0]      st_lo;         // explicit stores from the link are allowed in st_lo <= address < st_hi
+    logic [31:0]      st_hi;
     logic [3:0][31:0] stream_base;
-    logic [3:0]  stream_enable;
-    logic [7:0]  tile;           // rows that an engine starts together
-    logic [15:0] expert_cycles;  // engine time per row
-    logic        partial_tiles;  // an idle engine starts its fullest open tile
-    logic [15:0] partial_wait;   // cycles without work before it does
-    logic [15:0] in_flight;      // tokens dispatched and not finished, 0: no limit
-    logic [7:0]  open_rows;      // reduction requests outstanding, 1 .. hardware window
-    logic [7:0]  store_credits;  // upper limits of the credits used, 0: as many as the hardware has
-    logic [7:0]  part_credits;
-    logic [7:0]  ctrl_credits;
-    logic [7:0]  throttle;       // of 256 chances, how many a start of a packet on the uplink is put off by a cycle (for tests)
-    logic [15:0] start_delay;    // cycles from go to the first instruction (for tests)
+    logic [3:0]       stream_enable;
+    logic [7:0]       tile;          // rows that an engine starts together
+    logic [15:0]      expert_cycles; // engine time per row
+    logic             partial_tiles; // an idle engine starts its fullest open tile
+    logic [15:0]      partial_wait;  // cycles without work before it does
+    logic [15:0]      in_flight;     // tokens dispatched and not finished, 0: no limit
+    logic [7:0]       open_rows;     // reduction requests outstanding, 1 .. hardware window
+    logic [7:0]       store_credits; // upper limits of the credits used, 0: as many as the hardware has
+    logic [7:0]       part_credits;
+    logic [7:0]       ctrl_credits;
+    // of 256 chances, how many a start of a packet on the uplink is put off by a cycle (for tests)
+    logic [7:0]  throttle;
+    logic [15:0] start_delay; // cycles from go to the first instruction (for tests)
   } node_cfg_t;
 
   // How an emulated endpoint misbehaves, see link_fault.
   typedef struct packed {
-    logic [15:0] after;   // begins so many times 64 cycles behind go
+    logic [15:0] after; // begins so many times 64 cycles behind go
     logic        opcode;
     logic        answer;
     logic        send;

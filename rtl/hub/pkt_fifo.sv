@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Packet queue in LUT RAM: flits go in at any pace, a packet comes out only when all of it is inside, so out_valid_o stays up
-// from its first flit to its last and a sender can keep the rule that flits of a packet leave in consecutive cycles.
+// Packet queue in LUT RAM: flits go in at any pace, a packet comes out only when all of it is inside, so out_valid_o
+// stays up from its first flit to its last and a sender can keep the rule that flits of a packet leave in consecutive
+// cycles.
 //
-// Ordering: first in, first out. Back-pressure: in_ready_o falls when Flits flits are stored and depends on registers only. A packet
-// is visible one cycle after its last flit was accepted; whole packets follow each other without a gap.
-// take_i (only with out_valid_o) takes the flit whose out_last_o is shown. Its data comes one cycle later, in a register that moves with step_i and is 0 after a
-// step that took nothing: sources of which one is taken at a time are joined by an OR. take_i comes with step_i.
-// Worst case: a packet longer than Flits would never come out; MaxPkt <= Flits is checked, longer packets are the writer's fault.
+// Ordering: first in, first out. Back-pressure: in_ready_o falls when Flits flits are stored and depends on registers
+// only. A packet is visible one cycle after its last flit was accepted; whole packets follow each other without a gap.
+// take_i (only with out_valid_o) takes the flit whose out_last_o is shown. Its data comes one cycle later, in a
+// register that moves with step_i and is 0 after a step that took nothing: sources of which one is taken at a time are
+// joined by an OR. take_i comes with step_i.
+// Worst case: a packet longer than Flits would never come out; MaxPkt <= Flits is checked, longer packets are the
+// writer's fault.
 `default_nettype none
 
 module pkt_fifo #(
     parameter int unsigned FlitBytes = 8,
     parameter int unsigned Flits     = 32,                                        // storage, a power of two
-    parameter int unsigned MaxPkt    = 16 / FlitBytes + (30 + FlitBytes - 1) / FlitBytes + 128 / FlitBytes  // longest packet
+    // longest packet
+    parameter int unsigned MaxPkt    = 16 / FlitBytes + (30 + FlitBytes - 1) / FlitBytes + 128 / FlitBytes
 ) (
     input  wire logic                         clk_i,
     input  wire logic                         rst_ni,
@@ -35,7 +39,8 @@ module pkt_fifo #(
         $error("pkt_fifo: a packet does not fit, or Flits is not a power of two");
     end
 
-    logic [PtrW:0] wptr_q, rptr_q, whole_q;  // one more bit tells full from empty; whole_q: behind the last whole packet
+    // one more bit tells full from empty; whole_q: behind the last whole packet
+    logic [PtrW:0] wptr_q, rptr_q, whole_q;
     logic [PtrW:0] wptr_next;
     logic          push;
 
@@ -57,10 +62,12 @@ module pkt_fifo #(
     end
 
     lut_table #(.Width(8 * FlitBytes), .Depth(Flits)) i_data (
-        .clk_i, .we_i(push), .waddr_i(wptr_q[PtrW-1:0]), .wdata_i(in_data_i), .re_i(step_i), .sel_i(take_i), .raddr_i(rptr_q[PtrW-1:0]), .rdata_o(out_data_o)
+        .clk_i, .we_i(push), .waddr_i(wptr_q[PtrW-1:0]), .wdata_i(in_data_i), .re_i(step_i), .sel_i(take_i),
+        .raddr_i(rptr_q[PtrW-1:0]), .rdata_o(out_data_o)
     );
     lutram #(.Width(1), .Depth(Flits)) i_last (
-        .clk_i, .we_i(push), .waddr_i(wptr_q[PtrW-1:0]), .wdata_i(in_last_i), .raddr_i(rptr_q[PtrW-1:0]), .rdata_o(out_last_o)
+        .clk_i, .we_i(push), .waddr_i(wptr_q[PtrW-1:0]), .wdata_i(in_last_i), .raddr_i(rptr_q[PtrW-1:0]),
+        .rdata_o(out_last_o)
     );
 endmodule
 

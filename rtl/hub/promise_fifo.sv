@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Queue in LUT RAM whose places are promised before the words are there, for sources that cannot wait: memory reads, an adder.
+// Queue in LUT RAM whose places are promised before the words are there, for sources that cannot wait: memory reads, an
+// adder.
 //
-// promise_i (only with room_o) takes one of Depth - 1 places, push_i fills the oldest promised one, taking the word out gives the place back.
+// promise_i (only with room_o) takes one of Depth - 1 places, push_i fills the oldest promised one, taking the word out
+// gives the place back.
 // Order: first in, first out; a word is visible one cycle after its push. room_o depends on registers only.
 // The pointers count in the order of a shift register (one LUT each), which a memory does not mind.
 `default_nettype none
@@ -55,12 +57,7 @@ module promise_fifo #(
         .Width(Width),
         .Depth(Depth)
     ) i_ram (
-        .clk_i,
-        .we_i    (push_i),
-        .waddr_i (wptr_q),
-        .wdata_i (data_i),
-        .raddr_i (rptr_q),
-        .rdata_o (data_o)
+        .clk_i, .we_i    (push_i), .waddr_i (wptr_q), .wdata_i (data_i), .raddr_i (rptr_q), .rdata_o (data_o)
     );
 endmodule
 

@@ -2,49 +2,51 @@
 //
 // Queues of reduction requests, and the set-up of rows for row_sum.
 //
-// Requests come from the wire (one queue of OpenRows per requester; the window of open rows bounds them, so req_ is always accepted; one too
-// many is an error and dropped) and from row_build (own_, for combine the queue of the own port). serve_arrive parses their flits on their way into one RAM (serve_ram), which
-// also holds the addresses of up to 16 terms of each row that is set up; request_queues has the places.
-// One set-up machine (serve_setup, with serve_address) serves the contexts in turn: it reads a request, looks the targets up and writes the term addresses. Every context has
-// two row slots (serve_rows), so the next row is set up while one is summed. What needs no sum goes to unit send (serve_copy).
+// Requests come from the wire (one queue of OpenRows per requester; the window of open rows bounds them, so req_ is
+// always accepted; one too many is an error and dropped) and from row_build (own_, for combine the queue of the own
+// port). serve_arrive parses their flits on their way into one RAM (serve_ram), which also holds the addresses of up to
+// 16 terms of each row that is set up; request_queues has the places.
+// One set-up machine (serve_setup, with serve_address) serves the contexts in turn: it reads a request, looks the
+// targets up and writes the term addresses. Every context has two row slots (serve_rows), so the next row is set up
+// while one is summed. What needs no sum goes to unit send (serve_copy).
 //
-// Rows of combine, and those of push in the context of their home, have the same format. Their addr is a token or row number, or a static row's byte address, and is not shifted; dst and len are home and index of the
-// token (static: len is the row's); target flits hold all targets, also the first. Rows of push are at most open_rows, and no other GPU asks for rows meanwhile. Bits of their tag, and what makes a row without any:
-//   1 more: another row of the token follows     2 use_r: R is the last term            3 explicit: targets are list positions of received row addr
-//   4 slots: targets are GPUs, their slots       5 bad: write nothing                   6 again: the destination is the last term
-//   7 st: goes to the home's slot; with one term it is not summed: unit send gets both addresses as an st.linear (copy_*)
+// Rows of combine, and those of push in the context of their home, have the same format. Their addr is a token or row
+// number, or a static row's byte address, and is not shifted; dst and len are home and index of the token (static: len
+// is the row's); target flits hold all targets, also the first. Rows of push are at most open_rows, and no other GPU
+// asks for rows meanwhile. Bits of their tag, and what makes a row without any:
+//   1 more: another row of the token follows     2 use_r: R is the last term            3 explicit: targets are list
+//   positions of received row addr
+//   4 slots: targets are GPUs, their slots       5 bad: write nothing                   6 again: the destination is the
+//   last term
+//   7 st: goes to the home's slot; with one term it is not summed: unit send gets both addresses as an st.linear
+//   (copy_*)
 //
-// Order: rows of a context in the order of its requests. An error (unmapped or unallocated target, length or address out of bounds) makes the row a poisoned
-// row without terms: its packets are sent all the same.
+// Order: rows of a context in the order of its requests. An error (unmapped or unallocated target, length or address
+// out of bounds) makes the row a poisoned row without terms: its packets are sent all the same.
 // Back-pressure: own_ waits for req_; rows wait for row_sum in their queues.
 // Worst case: a context waits for one row of every other context to be set up, see serve_setup.
 `default_nettype none
+`include "bundles.svh"
 
 module reduce_serve #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
-    localparam int unsigned PktW = 8
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
     input  wire logic                go_i,
-    input  wire node_pkg::node_cfg_t cfg_i, // port is constant from reset on: the expert map is judged by it when written
+    // port is constant from reset on: the expert map is judged by it when written
+    input  wire node_pkg::node_cfg_t cfg_i,
 
-    input  wire logic            emap_we_i,
-    input  wire logic [11:0]     emap_addr_i,
-    input  wire node_pkg::emap_t emap_data_i,
+    input  wire bundle_pkg::emap_write_t emap_i,
 
     // from the wire: DYMULTIMEM_LD_REDUCE and MULTIMEM_LD_REDUCE
-    input  wire logic                 req_valid_i,
-    input  wire logic [Cfg.FlitW-1:0] req_data_i,
-    input  wire logic                 req_last_i,
-    input  wire logic                 req_err_i, // the link's mark
+    input  wire `MW_MARKED(Cfg) req_i,
 
     // from row_build
-    input  wire logic                 own_valid_i,
+    input  wire `MW_STREAM(Cfg)       own_i,
     output logic                      own_ready_o,
-    input  wire logic                 own_last_i,
-    input  wire logic [Cfg.FlitW-1:0] own_data_i,
-    input  wire logic                 own_static_i,   // one term at byte address addr; the same for all flits of a packet
+    // one term at byte address addr; the same for all flits of a packet
+    input  wire logic                 own_static_i,
     input  wire logic [Cfg.AddrW-1:0] static_delta_i, // static: flits from the source to the destination
 
     output logic            copy_valid_o, // an instruction for unit send
@@ -53,50 +55,33 @@ module reduce_serve #(
     output logic            copy_busy_o,  // it runs
     input  wire logic       copy_retire_i,
 
-    output logic                           al_req_valid_o,
-    input  wire logic                      al_req_ready_i,
-    output logic [node_pkg::ExpertW-1:0]   al_req_le_o,
-    output logic [node_pkg::TokenW-1:0]    al_req_token_o,
-    output logic                           al_req_alloc_o,
-    input  wire logic                      al_resp_valid_i,
-    input  wire logic [node_pkg::RowW-1:0] al_resp_row_i,
-    input  wire logic                      al_resp_new_i,
-    input  wire logic                      al_resp_err_i,
+    output bundle_pkg::alloc_req_t      al_req_o,
+    input  wire logic                   al_req_ready_i,
+    input  wire bundle_pkg::alloc_rsp_t al_i,
 
     // to row_sum
     output logic [Cfg.N-1:0]         row_pend_o,
     output logic                     row_own_r_o,
     output logic                     row_own_again_o,
     input  wire logic [Cfg.GpuW-1:0] row_ctx_i,
-    output logic [4:0]               row_last_o,
-    output logic                     row_use_r_o,
-    output logic                     row_st_o,
-    output logic                     row_zero_o,
-    output logic                     row_poison_o,
-    output logic [Cfg.AddrW-1:0]     row_dest_o,   // where it goes (st)
-    output red_pkg::red_t            row_red_o,    // type and operator
-    output logic [PktW-1:0]          row_last_pkt_o,
-    output logic [Cfg.PayW-1:0]      row_last_len_o,
+    output `MW_ROW(Cfg)              row_o,
     input  wire logic                row_pop_i,
     input  wire logic                term_re_i,
     input  wire logic [3:0]          term_idx_i,
     output logic                     term_valid_o, // the read of the last cycle was done
     output logic [Cfg.AddrW-1:0]     term_addr_o,
-    output logic                     dest_valid_o,
+    output `MW_DEST(Cfg)             dest_o,
     input  wire logic                dest_ready_i,
-    output logic [Cfg.AddrW-1:0]     dest_addr_o,
-    output logic                     dest_more_o,
 
-    output logic            err_valid_o,
-    output error_pkg::err_e err_code_o,
-    output logic            idle_o
+    output bundle_pkg::error_t err_o,
+    output logic               idle_o
 );
     localparam int unsigned TgtW    = Cfg.ExpW + 1;          // one more bit: no such expert
 
     // A request: what the low half of its header says, and the high half.
     // Fields sit where the same bits of a word of targets come from, as far as they can: that saves multiplexers.
     typedef struct packed {
-        logic       over;         // against the rules: an error
+        logic       over; // against the rules: an error
         logic [9:0] len_low;
         logic       is_static;
         logic       more;
@@ -104,40 +89,42 @@ module reduce_serve #(
         logic [4:0] cnt;
         logic       st;
         logic       again;
-        logic       bad;          // somebody has reported an error
+        logic       bad;  // somebody has reported an error
         logic       slots;
         logic       is_explicit;
         logic       use_r;
     } low_t;
 
     typedef struct packed {
-        logic [TgtW-1:0]   target;
-        logic              over;
-        logic [Cfg.MaddrW-1:0] x;       // byte address; of a token or row of this GPU its number
+        logic [TgtW-1:0]       target;
+        logic                  over;
+        logic [Cfg.MaddrW-1:0] x; // byte address; of a token or row of this GPU its number
     } high_t;
 
-    if (2**Cfg.OpenW != Cfg.OpenRows || Cfg.OpenW + Cfg.BeatW < 5 || Cfg.ExpW < 5 || Cfg.MaxExperts > 4096 || Cfg.GpuW + Cfg.TokensLog2 > node_pkg::TokenW || Cfg.TokensLog2 > 15 || Cfg.MaddrW > 47) begin : gen_check
-        $error("reduce_serve: OpenRows must be a power of two, at least 8 with FlitBytes 16, MaxExperts 32 to 4096, TokensLog2 at most 15 and TokenW less log2 of N");
+    if (2**Cfg.OpenW != Cfg.OpenRows || Cfg.OpenW + Cfg.BeatW < 5 || Cfg.ExpW < 5 || Cfg.MaxExperts > 4096
+        || Cfg.GpuW + Cfg.TokensLog2 > node_pkg::TokenW || Cfg.TokensLog2 > 15 || Cfg.MaddrW > 47) begin : gen_check
+        $error({"reduce_serve: OpenRows must be a power of two, at least 8 with FlitBytes 16, MaxExperts 32 to 4096, ",
+                "TokensLog2 at most 15 and TokenW less log2 of N"});
     end
 
     // ---- arriving requests ----------------------------------------------------------
-    logic             in_valid, in_full, in_keep, in_push, in_err;
-    logic [Cfg.BeatW-1:0] in_beat;
-    logic [Cfg.GpuW-1:0]  in_ctx;
-    low_t             in_low;
-    high_t            in_high;
-    red_pkg::red_t    in_red;
+    logic                           in_valid, in_full, in_keep, in_push;
+    logic [Cfg.BeatW-1:0]           in_beat;
+    logic [Cfg.GpuW-1:0]            in_ctx;
+    low_t                           in_low;
+    high_t                          in_high;
+    red_pkg::red_t                  in_red;
     logic [Cfg.Lanes-1:0][TgtW-1:0] in_targets;
-    error_pkg::err_e  in_err_code;
-    logic [Cfg.N-1:0]     some;            // contexts with a request
-    logic [Cfg.OpenW-1:0] wptr, rptr;
-    logic [Cfg.GpuW-1:0]  ctx;             // whose row is being set up
-    logic             pop;             // its request is done with
+    bundle_pkg::error_t             in_err;
+    logic [Cfg.N-1:0]               some; // contexts with a request
+    logic [Cfg.OpenW-1:0]           wptr, rptr;
+    logic [Cfg.GpuW-1:0]            ctx;  // whose row is being set up
+    logic                           pop;  // its request is done with
 
     serve_arrive #(.Cfg(Cfg), .low_t(low_t), .high_t(high_t)) i_arrive (
-        .clk_i, .rst_ni, .cfg_i, .req_valid_i, .req_data_i, .req_last_i, .req_err_i, .own_valid_i, .own_ready_o, .own_last_i, .own_data_i, .own_static_i,
+        .clk_i, .rst_ni, .cfg_i, .req_i, .own_i, .own_ready_o, .own_static_i,
         .valid_o(in_valid), .ctx_o(in_ctx), .full_i(in_full), .keep_o(in_keep), .push_o(in_push), .beat_o(in_beat),
-        .low_o(in_low), .high_o(in_high), .red_o(in_red), .targets_o(in_targets), .err_valid_o(in_err), .err_code_o(in_err_code)
+        .low_o(in_low), .high_o(in_high), .red_o(in_red), .targets_o(in_targets), .err_o(in_err)
     );
 
     request_queues #(.Cfg(Cfg)) i_queues (
@@ -159,33 +146,32 @@ module reduce_serve #(
     error_pkg::err_e  bad_code;
 
     serve_setup #(.Cfg(Cfg), .low_t(low_t), .high_t(high_t)) i_setup (
-        .clk_i, .rst_ni, .go_i, .cfg_i, .emap_we_i, .emap_addr_i, .emap_data_i, .static_delta_i,
+        .clk_i, .rst_ni, .go_i, .cfg_i, .emap_i, .static_delta_i,
         .some_i(some), .room_i(row_room), .dest_room_i(dest_room), .wait_i(in_valid), .ctx_o(ctx), .own_o(own),
-        .re_o(re), .rptr_i(rptr), .slot_o(slot), .beat_o(beat), .low_i(ram_low), .red_i(ram_red), .high_i(ram_high), .targets_i(ram_targets),
-        .al_req_valid_o, .al_req_ready_i, .al_req_le_o, .al_req_token_o, .al_resp_valid_i, .al_resp_row_i, .al_resp_err_i,
+        .re_o(re), .rptr_i(rptr), .slot_o(slot), .beat_o(beat), .low_i(ram_low), .red_i(ram_red), .high_i(ram_high),
+        .targets_i(ram_targets), .al_req_o, .al_req_ready_i, .al_i,
         .addr_o(addr), .term_o(term), .term_we_o(term_we), .term_idx_o(term_idx), .dest_push_o(dest_push),
         .pop_o(pop), .low_o(low), .bad_o(bad), .red_o(red), .err_o(bad_code), .idle_o(idle_setup)
     );
 
-    assign al_req_alloc_o = 1'b0;
     assign is_copy        = low.st && low.cnt == 5'd1;
 
     serve_ram #(.Cfg(Cfg), .TgtW(TgtW), .low_t(low_t), .high_t(high_t)) i_ram (
-        .clk_i,
-        .in_valid_i(in_valid), .in_keep_i(in_keep), .in_ctx_i(in_ctx), .in_slot_i(wptr), .in_beat_i(in_beat),
+        .clk_i, .in_valid_i(in_valid), .in_keep_i(in_keep), .in_ctx_i(in_ctx), .in_slot_i(wptr), .in_beat_i(in_beat),
         .in_low_i(in_low), .in_high_i(in_high), .in_red_i(in_red), .in_targets_i(in_targets),
-        .ctx_i(ctx), .re_i(re), .slot_i(slot), .beat_i(beat), .low_o(ram_low), .red_o(ram_red), .high_o(ram_high), .targets_o(ram_targets),
-        .term_we_i(term_we), .term_row_i(row_slot), .term_idx_i(term_idx), .term_addr_i(addr),
-        .sum_re_i(term_re_i), .sum_ctx_i(row_ctx_i), .sum_row_i(sum_slot), .sum_idx_i(term_idx_i), .sum_valid_o(term_valid_o), .sum_addr_o(term_addr_o)
+        .ctx_i(ctx), .re_i(re), .slot_i(slot), .beat_i(beat), .low_o(ram_low), .red_o(ram_red), .high_o(ram_high),
+        .targets_o(ram_targets), .term_we_i(term_we), .term_row_i(row_slot), .term_idx_i(term_idx), .term_addr_i(addr),
+        .sum_re_i(term_re_i), .sum_ctx_i(row_ctx_i), .sum_row_i(sum_slot), .sum_idx_i(term_idx_i),
+        .sum_valid_o(term_valid_o), .sum_addr_o(term_addr_o)
     );
 
     // ---- rows and copies ------------------------------------------------------------
     serve_rows #(.Cfg(Cfg), .low_t(low_t)) i_rows (
         .clk_i, .rst_ni, .cfg_i,
-        .room_o(row_room), .dest_room_o(dest_room), .ctx_i(ctx), .own_i(own), .slot_o(row_slot), .push_i(pop && !is_copy),
-        .low_i(low), .bad_i(bad), .addr_i(addr), .red_i(red), .dest_push_i(dest_push),
-        .row_pend_o, .row_own_r_o, .row_own_again_o, .row_ctx_i, .row_slot_o(sum_slot), .row_last_o, .row_use_r_o, .row_st_o, .row_zero_o, .row_poison_o,
-        .row_dest_o, .row_red_o, .row_last_pkt_o, .row_last_len_o, .row_pop_i, .dest_valid_o, .dest_ready_i, .dest_addr_o, .dest_more_o
+        .room_o(row_room), .dest_room_o(dest_room), .ctx_i(ctx), .own_i(own), .slot_o(row_slot),
+        .push_i(pop && !is_copy), .low_i(low), .bad_i(bad), .addr_i(addr), .red_i(red), .dest_push_i(dest_push),
+        .row_pend_o, .row_own_r_o, .row_own_again_o, .row_ctx_i, .row_slot_o(sum_slot), .row_o, .row_pop_i, .dest_o,
+        .dest_ready_i
     );
 
     serve_copy #(.Cfg(Cfg)) i_copy (
@@ -200,19 +186,18 @@ module reduce_serve #(
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
-            err_valid_o <= 1'b0;
+            err_o.valid <= 1'b0;
             set_err_q   <= 1'b0;
         end else begin
-            err_valid_o <= in_err || set_err || set_err_q;
-            set_err_q   <= in_err && (set_err || set_err_q);
+            err_o.valid <= in_err.valid || set_err || set_err_q;
+            set_err_q   <= in_err.valid && (set_err || set_err_q);
         end
-        err_code_o <= in_err ? in_err_code : bad_code;
+        err_o.code <= in_err.valid ? in_err.code : bad_code;
     end
 
     assign idle_o = idle_setup && some == '0 && row_pend_o == '0 && !in_valid;
 
-    logic unused;
-    assign unused = ^{al_resp_new_i, low};
+    wire unused = &{1'b0, low};
 endmodule
 
 `default_nettype wire

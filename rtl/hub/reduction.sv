@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The hub's side of reductions: units combine and push name tokens and received rows, row_build asks for their rows, reduce_serve queues and sets up rows, row_sum
-// sums them. See there for order and back-pressure.
+// The hub's side of reductions: units combine and push name tokens and received rows, row_build asks for their rows,
+// reduce_serve queues and sets up rows, row_sum sums them. See there for order and back-pressure.
 //
-// Nothing here waits in a circle: row_build waits for the uplink's request queue and for own rows; own rows wait for own memory and results;
-// partial sums wait for credits, which the switch returns as results are taken; results wait for own rows that were asked for before.
+// Nothing here waits in a circle: row_build waits for the uplink's request queue and for own rows; own rows wait for
+// own memory and results; partial sums wait for credits, which the switch returns as results are taken; results wait
+// for own rows that were asked for before.
 `default_nettype none
+`include "bundles.svh"
 
 module reduction #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
@@ -15,12 +17,8 @@ module reduction #(
     input  wire logic                go_i,
     input  wire node_pkg::node_cfg_t cfg_i,
 
-    input  wire logic            emap_we_i,
-    input  wire logic [11:0]     emap_addr_i,
-    input  wire node_pkg::emap_t emap_data_i,
-    input  wire logic            group_we_i,
-    input  wire logic [3:0]      group_addr_i,
-    input  wire logic [31:0]     group_data_i,
+    input  wire bundle_pkg::emap_write_t  emap_i,
+    input  wire bundle_pkg::group_write_t groups_i,
 
     // unit combine
     input  wire logic                        cmd_valid_i,
@@ -46,171 +44,147 @@ module reduction #(
     input  wire logic [node_pkg::RowW-1:0] src_rows_i,
 
     // memory: a MISC client, SUMA, SUMB, OUT
-    output logic                      rd_valid_o,
-    input  wire logic                 rd_ready_i,
-    output logic [Cfg.AddrW-1:0]      rd_addr_o,
-    input  wire logic                 rd_rvalid_i,
-    input  wire logic [Cfg.FlitW-1:0] rd_rdata_i,
-    output logic                      suma_rd_valid_o,
-    input  wire logic                 suma_rd_ready_i,
-    output logic [Cfg.AddrW-1:0]      suma_rd_addr_o,
-    input  wire logic                 suma_rd_rvalid_i,
-    input  wire logic [Cfg.FlitW-1:0] suma_rd_rdata_i,
-    output logic                      sumb_rd_valid_o,
-    input  wire logic                 sumb_rd_ready_i,
-    output logic [Cfg.AddrW-1:0]      sumb_rd_addr_o,
-    input  wire logic                 sumb_rd_rvalid_i,
-    input  wire logic [Cfg.FlitW-1:0] sumb_rd_rdata_i,
-    output logic                      out_wr_valid_o,
-    input  wire logic                 out_wr_ready_i,
-    output logic [Cfg.AddrW-1:0]      out_wr_addr_o,
-    output logic [Cfg.FlitW-1:0]      out_wr_data_o,
-    output logic [Cfg.FlitBytes-1:0]  out_wr_be_o,
+    output `MW_READ(Cfg)        rd_o,
+    input  wire logic           rd_ready_i,
+    input  wire `MW_ANSWER(Cfg) rd_i,
+    output `MW_READ(Cfg)        suma_rd_o,
+    input  wire logic           suma_rd_ready_i,
+    input  wire `MW_ANSWER(Cfg) suma_rd_i,
+    output `MW_READ(Cfg)        sumb_rd_o,
+    input  wire logic           sumb_rd_ready_i,
+    input  wire `MW_ANSWER(Cfg) sumb_rd_i,
+    output `MW_WRITE(Cfg)       out_wr_o,
+    input  wire logic           out_wr_ready_i,
 
     // allocator client 1
-    output logic                           al_req_valid_o,
-    input  wire logic                      al_req_ready_i,
-    output logic [node_pkg::ExpertW-1:0]   al_req_le_o,
-    output logic [node_pkg::TokenW-1:0]    al_req_token_o,
-    output logic                           al_req_alloc_o,
-    input  wire logic                      al_resp_valid_i,
-    input  wire logic [node_pkg::RowW-1:0] al_resp_row_i,
-    input  wire logic                      al_resp_new_i,
-    input  wire logic                      al_resp_err_i,
+    output bundle_pkg::alloc_req_t      al_req_o,
+    input  wire logic                   al_req_ready_i,
+    input  wire bundle_pkg::alloc_rsp_t al_i,
 
     // from rx: requests (always taken), results
-    input  wire logic                 req_valid_i,
-    input  wire logic [Cfg.FlitW-1:0] req_data_i,
-    input  wire logic                 req_last_i,
-    input  wire logic                 req_err_i,
-    input  wire logic                 res_valid_i,
-    output logic                      res_ready_o,
-    input  wire logic [Cfg.FlitW-1:0] res_data_i,
-    input  wire logic                 res_last_i,
-    input  wire logic                 res_bad_i,
+    input  wire `MW_MARKED(Cfg) req_i,
+    input  wire `MW_STREAM(Cfg) res_i,
+    output logic                res_ready_o,
+    input  wire logic           res_bad_i,
 
     // to tx: requests, partial sums, ST packets of sum.st (on the same wires)
-    output logic                 req_valid_o,
-    input  wire logic            req_ready_i,
-    output logic [Cfg.FlitW-1:0] req_data_o,
-    output logic                 req_last_o,
-    output logic                 part_valid_o,
-    input  wire logic            part_ready_i,
-    output logic [Cfg.FlitW-1:0] part_data_o,
-    output logic                 part_last_o,
-    output logic                 sst_valid_o,
-    input  wire logic            sst_ready_i,
-    input  wire logic            part_crd_valid_i,
-    input  wire logic [4:0]      part_crd_port_i,
+    output `MW_STREAM(Cfg)  req_o,
+    input  wire logic       req_ready_i,
+    output `MW_STREAM(Cfg)  part_o,
+    input  wire logic       part_ready_i,
+    output logic            sst_valid_o,
+    input  wire logic       sst_ready_i,
+    input  wire logic       part_crd_valid_i,
+    input  wire logic [4:0] part_crd_port_i,
 
-    output logic [2:0]      err_valid_o, // combine and push, reduce_serve, row_sum
-    output error_pkg::err_e err_code_o [3],
-    output logic            idle_o
+    output bundle_pkg::error_t err_o [3], // combine and push, reduce_serve, row_sum
+    output logic               idle_o
 );
-    localparam int unsigned PktW   = 8;
 
-    logic              own_valid, own_ready, own_static;
-    logic [Cfg.AddrW-1:0]  static_delta;
-    logic [Cfg.N-1:0]      row_pend;
-    logic              row_own_r, row_own_again, row_use_r, row_st, row_zero, row_poison, row_pop, row_done, row_more;
-    logic [Cfg.GpuW-1:0]   row_ctx;
-    logic [4:0]        row_last;
-    logic [Cfg.AddrW-1:0]  row_dest;
-    red_pkg::red_t     row_red;
-    logic              st_done;
-    logic [PktW-1:0]   row_last_pkt;
-    logic [Cfg.PayW-1:0]   row_last_len;
-    logic              term_re, term_valid, dest_valid, dest_ready, dest_more;
-    logic [3:0]        term_idx;
-    logic [Cfg.AddrW-1:0]  term_addr, dest_addr;
-    logic              idle_combine, idle_serve, idle_sum;
+    logic                 own_valid, own_ready, own_static;
+    logic [Cfg.AddrW-1:0] static_delta;
+    logic [Cfg.N-1:0]     row_pend;
+    `MW_ROW(Cfg)          row;
+    logic                 row_own_r, row_own_again, row_pop, row_done, row_more;
+    logic [Cfg.GpuW-1:0]  row_ctx;
+    logic                 st_done;
+    `MW_DEST(Cfg)         dest;
+    logic                 term_re, term_valid, dest_ready;
+    logic [3:0]           term_idx;
+    logic [Cfg.AddrW-1:0] term_addr;
+    logic                 idle_combine, idle_serve, idle_sum;
 
     // ---- units combine and push ---------------------------------------------------
     localparam int unsigned ItemW = (Cfg.MemBytesLog2 > Cfg.TokensLog2) ? Cfg.MemBytesLog2 : Cfg.TokensLog2;
 
-    logic                  route_valid, route_ready, route_slot, route_got, meta_valid, meta_ready, meta_first, meta_got;
+    logic                  route_valid, route_ready, route_slot, route_got, meta_valid, meta_ready, meta_first,
+                           meta_got;
     logic [Cfg.LineW-1:0]      route_token, meta_row, own_copy;
     logic [Cfg.TokensLog2-1:0] meta_token, push_token;
-    logic                  item_valid, item_slot, item_last, item_static, item_sum, item_own, item_copied, item_done, unmapped, own_quiet;
+    logic                  item_valid, item_slot, item_last, item_static, item_sum, item_own, item_copied, item_done,
+                           unmapped, own_quiet;
     logic [ItemW-1:0]      item;
     logic [3:0]            group;
     red_pkg::red_t         red;
     logic [14-Cfg.FlitLog2:0]      last_flits;
-    logic                  push_item, push_done, push_quiet, combine_err, push_err;
-    error_pkg::err_e       combine_err_code;
+    logic                  push_item, push_done, push_quiet, push_err;
+    bundle_pkg::error_t    combine_err;
     logic                  id_meta;
     logic [3:0]            id_idx;
     logic [15:0]           id;
 
     combine #(.Cfg(Cfg)) i_combine (
         .clk_i, .rst_ni, .go_i, .cfg_i,
-        .cmd_valid_i, .cmd_ready_o, .cmd_i, .retire_o, .rdy_valid_i, .rdy_ready_o, .rdy_token_i, .tok_done_o, .own_base_i,
-        .entry_valid_o(route_valid), .entry_ready_i(route_ready), .entry_token_o(route_token), .entry_slot_o(route_slot), .entry_got_i(route_got),
-        .item_valid_o(item_valid), .item_slot_o(item_slot), .item_o(item), .item_last_o(item_last), .static_o(item_static), .sum_o(item_sum), .own_o(item_own),
-        .group_o(group), .red_o(red), .last_flits_o(last_flits), .static_delta_o(static_delta), .copy_o(own_copy), .copy_next_i(item_copied), .item_done_i(item_done),
+        .cmd_valid_i, .cmd_ready_o, .cmd_i, .retire_o, .rdy_valid_i, .rdy_ready_o, .rdy_token_i, .tok_done_o,
+        .own_base_i, .entry_valid_o(route_valid), .entry_ready_i(route_ready), .entry_token_o(route_token),
+        .entry_slot_o(route_slot), .entry_got_i(route_got),
+        .item_valid_o(item_valid), .item_slot_o(item_slot), .item_o(item), .item_last_o(item_last),
+        .static_o(item_static), .sum_o(item_sum), .own_o(item_own),
+        .group_o(group), .red_o(red), .last_flits_o(last_flits), .static_delta_o(static_delta), .copy_o(own_copy),
+        .copy_next_i(item_copied), .item_done_i(item_done),
         .unmapped_i(unmapped), .quiet_i(own_quiet), .row_done_i(row_done), .row_more_i(row_more),
-        .err_valid_o(combine_err), .err_code_o(combine_err_code), .idle_o(idle_combine)
+        .err_o(combine_err), .idle_o(idle_combine)
     );
 
     sum_push #(.Cfg(Cfg)) i_push (
         .clk_i, .rst_ni, .go_i, .cfg_i,
-        .cmd_valid_i(push_valid_i), .cmd_ready_o(push_ready_o), .cmd_i, .retire_o(push_retire_o), .err_valid_o(push_err), .src_o, .src_rows_i, .own_base_i,
-        .entry_valid_o(meta_valid), .entry_ready_i(meta_ready), .entry_row_o(meta_row), .entry_first_i(meta_first), .entry_token_i(meta_token), .entry_got_i(meta_got),
-        .item_valid_o(push_item), .item_token_o(push_token), .item_done_i(push_done), .quiet_i(push_quiet && !copy_busy_o)
+        .cmd_valid_i(push_valid_i), .cmd_ready_o(push_ready_o), .cmd_i, .retire_o(push_retire_o),
+        .err_valid_o(push_err), .src_o, .src_rows_i, .own_base_i,
+        .entry_valid_o(meta_valid), .entry_ready_i(meta_ready), .entry_row_o(meta_row), .entry_first_i(meta_first),
+        .entry_token_i(meta_token), .entry_got_i(meta_got),
+        .item_valid_o(push_item), .item_token_o(push_token), .item_done_i(push_done),
+        .quiet_i(push_quiet && !copy_busy_o)
     );
 
     entry_reader #(.Cfg(Cfg)) i_entries (
         .clk_i, .rst_ni, .go_i, .cfg_i,
-        .route_valid_i(route_valid), .route_ready_o(route_ready), .route_token_i(route_token), .route_slot_i(route_slot), .route_got_o(route_got),
-        .meta_valid_i(meta_valid), .meta_ready_o(meta_ready), .meta_row_i(meta_row), .meta_first_o(meta_first), .meta_token_o(meta_token), .meta_got_o(meta_got),
-        .rd_valid_o, .rd_ready_i, .rd_addr_o, .rd_rvalid_i, .rd_rdata_i,
+        .route_valid_i(route_valid), .route_ready_o(route_ready), .route_token_i(route_token),
+        .route_slot_i(route_slot), .route_got_o(route_got),
+        .meta_valid_i(meta_valid), .meta_ready_o(meta_ready), .meta_row_i(meta_row), .meta_first_o(meta_first),
+        .meta_token_o(meta_token), .meta_got_o(meta_got), .rd_o, .rd_ready_i, .rd_i,
         .id_meta_i(id_meta), .id_slot_i(item_slot), .id_idx_i(id_idx), .id_o(id)
     );
 
     row_build #(.Cfg(Cfg)) i_build (
-        .clk_i, .rst_ni, .cfg_i, .emap_we_i, .emap_addr_i, .emap_data_i, .group_we_i, .group_addr_i, .group_data_i,
-        .item_valid_i(item_valid), .item_i(item), .item_last_i(item_last), .static_i(item_static), .sum_i(item_sum), .own_i(item_own), .group_i(group), .red_i(red),
-        .last_flits_i(last_flits), .copy_i(own_copy), .copy_next_o(item_copied), .item_done_o(item_done), .unmapped_o(unmapped), .quiet_o(own_quiet), .row_done_i(row_done),
-        .push_valid_i(push_item), .push_src_i(src_o), .push_row_i(meta_row), .push_token_i(push_token), .push_done_o(push_done), .push_quiet_o(push_quiet),
+        .clk_i, .rst_ni, .cfg_i, .emap_i, .groups_i,
+        .item_valid_i(item_valid), .item_i(item), .item_last_i(item_last), .static_i(item_static), .sum_i(item_sum),
+        .own_i(item_own), .group_i(group), .red_i(red),
+        .last_flits_i(last_flits), .copy_i(own_copy), .copy_next_o(item_copied), .item_done_o(item_done),
+        .unmapped_o(unmapped), .quiet_o(own_quiet), .row_done_i(row_done),
+        .push_valid_i(push_item), .push_src_i(src_o), .push_row_i(meta_row), .push_token_i(push_token),
+        .push_done_o(push_done), .push_quiet_o(push_quiet),
         .st_done_i(st_done), .copy_begun_i(copy_valid_o && copy_ready_i),
         .id_meta_o(id_meta), .id_idx_o(id_idx), .id_i(id),
-        .req_valid_o, .req_ready_i, .own_valid_o(own_valid), .own_ready_i(own_ready), .own_static_o(own_static), .req_last_o, .req_data_o
+        .req_o, .req_ready_i, .own_valid_o(own_valid), .own_ready_i(own_ready), .own_static_o(own_static)
     );
 
     // ---- rows ---------------------------------------------------------------------
     reduce_serve #(.Cfg(Cfg)) i_serve (
-        .clk_i, .rst_ni, .go_i, .cfg_i, .emap_we_i, .emap_addr_i, .emap_data_i,
-        .req_valid_i, .req_data_i, .req_last_i, .req_err_i,
-        .own_valid_i(own_valid), .own_ready_o(own_ready), .own_last_i(req_last_o), .own_data_i(req_data_o),
-        .own_static_i(own_static), .static_delta_i(static_delta), .copy_valid_o, .copy_ready_i, .copy_o, .copy_busy_o, .copy_retire_i,
-        .al_req_valid_o, .al_req_ready_i, .al_req_le_o, .al_req_token_o, .al_req_alloc_o,
-        .al_resp_valid_i, .al_resp_row_i, .al_resp_new_i, .al_resp_err_i,
-        .row_pend_o(row_pend), .row_own_r_o(row_own_r), .row_own_again_o(row_own_again), .row_ctx_i(row_ctx), .row_last_o(row_last), .row_use_r_o(row_use_r),
-        .row_st_o(row_st), .row_zero_o(row_zero), .row_poison_o(row_poison), .row_dest_o(row_dest), .row_red_o(row_red), .row_last_pkt_o(row_last_pkt), .row_last_len_o(row_last_len), .row_pop_i(row_pop),
+        .clk_i, .rst_ni, .go_i, .cfg_i, .emap_i, .req_i,
+        .own_i('{valid: own_valid, last: req_o.last, data: req_o.data}), .own_ready_o(own_ready),
+        .own_static_i(own_static), .static_delta_i(static_delta), .copy_valid_o, .copy_ready_i, .copy_o, .copy_busy_o,
+        .copy_retire_i, .al_req_o, .al_req_ready_i, .al_i,
+        .row_pend_o(row_pend), .row_own_r_o(row_own_r), .row_own_again_o(row_own_again), .row_ctx_i(row_ctx),
+        .row_o(row), .row_pop_i(row_pop),
         .term_re_i(term_re), .term_idx_i(term_idx), .term_valid_o(term_valid), .term_addr_o(term_addr),
-        .dest_valid_o(dest_valid), .dest_ready_i(dest_ready), .dest_addr_o(dest_addr), .dest_more_o(dest_more),
-        .err_valid_o(err_valid_o[1]), .err_code_o(err_code_o[1]), .idle_o(idle_serve)
+        .dest_o(dest), .dest_ready_i(dest_ready), .err_o(err_o[1]), .idle_o(idle_serve)
     );
 
     row_sum #(.Cfg(Cfg)) i_sum (
         .clk_i, .rst_ni, .go_i, .cfg_i,
-        .row_pend_i(row_pend), .row_own_r_i(row_own_r), .row_own_again_i(row_own_again), .row_ctx_o(row_ctx), .row_last_i(row_last), .row_use_r_i(row_use_r),
-        .row_st_i(row_st), .row_zero_i(row_zero), .row_poison_i(row_poison), .row_dest_i(row_dest), .row_red_i(row_red), .row_last_pkt_i(row_last_pkt), .row_last_len_i(row_last_len), .row_pop_o(row_pop),
+        .row_pend_i(row_pend), .row_own_r_i(row_own_r), .row_own_again_i(row_own_again), .row_ctx_o(row_ctx),
+        .row_i(row), .row_pop_o(row_pop),
         .term_re_o(term_re), .term_idx_o(term_idx), .term_valid_i(term_valid), .term_addr_i(term_addr),
-        .dest_valid_i(dest_valid), .dest_ready_o(dest_ready), .dest_addr_i(dest_addr), .dest_more_i(dest_more),
-        .row_done_o(row_done), .row_more_o(row_more), .st_done_o(st_done),
-        .suma_rd_valid_o, .suma_rd_ready_i, .suma_rd_addr_o, .suma_rd_rvalid_i, .suma_rd_rdata_i,
-        .sumb_rd_valid_o, .sumb_rd_ready_i, .sumb_rd_addr_o, .sumb_rd_rvalid_i, .sumb_rd_rdata_i,
-        .out_wr_valid_o, .out_wr_ready_i, .out_wr_addr_o, .out_wr_data_o, .out_wr_be_o,
-        .res_valid_i, .res_ready_o, .res_data_i, .res_last_i, .res_bad_i,
-        .part_valid_o, .part_ready_i, .part_data_o, .part_last_o, .sst_valid_o, .sst_ready_i,
-        .part_crd_valid_i, .part_crd_port_i, .err_valid_o(err_valid_o[2]), .idle_o(idle_sum)
+        .dest_i(dest), .dest_ready_o(dest_ready), .row_done_o(row_done), .row_more_o(row_more), .st_done_o(st_done),
+        .suma_rd_o, .suma_rd_ready_i, .suma_rd_i, .sumb_rd_o, .sumb_rd_ready_i, .sumb_rd_i, .out_wr_o, .out_wr_ready_i,
+        .res_i, .res_ready_o, .res_bad_i, .part_o, .part_ready_i, .sst_valid_o, .sst_ready_i,
+        .part_crd_valid_i, .part_crd_port_i, .err_valid_o(err_o[2].valid), .idle_o(idle_sum)
     );
 
     // Of two errors in one cycle that of combine is told.
-    assign err_valid_o[0] = combine_err || push_err;
-    assign err_code_o[0]  = combine_err ? combine_err_code : error_pkg::ERR_BOUNDS;
-    assign err_code_o[2] = error_pkg::ERR_POISON;
+    assign err_o[0].valid = combine_err.valid || push_err;
+    assign err_o[0].code  = combine_err.valid ? combine_err.code : error_pkg::ERR_BOUNDS;
+    assign err_o[2].code = error_pkg::ERR_POISON;
     assign idle_o        = idle_combine && push_ready_o && idle_serve && idle_sum;
 endmodule
 

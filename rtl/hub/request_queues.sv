@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Pointers of the queues of reduction requests, one queue of Slots requests per context, in LUT RAM with one port for the arriving flit or else for the reader.
+// Pointers of the queues of reduction requests, one queue of Slots requests per context, in LUT RAM with one port for
+// the arriving flit or else for the reader.
 //
-// A request is written to slot {in_ctx_i, wptr_o}, flit by flit, and is there with push_i. Order: first in, first out in each context. No back-pressure: full_o means that
-// the requester broke its window, and the request is to be dropped (no push_i). pop_i frees slot {out_ctx_i, rptr_o}, not in a cycle with in_valid_i.
+// A request is written to slot {in_ctx_i, wptr_o}, flit by flit, and is there with push_i. Order: first in, first out
+// in each context. No back-pressure: full_o means that the requester broke its window, and the request is to be dropped
+// (no push_i). pop_i frees slot {out_ctx_i, rptr_o}, not in a cycle with in_valid_i.
 `default_nettype none
 
 module request_queues #(
@@ -33,7 +35,8 @@ module request_queues #(
     );
     // The pointers of an empty queue are made equal by the next request: no reset.
     lutram #(.Width(Cfg.OpenW), .Depth(Cfg.N)) i_rptr (
-        .clk_i, .we_i((push_i && !some_o[in_ctx_i]) || pop_i), .waddr_i(ctx), .wdata_i(in_valid_i ? wptr_o : rptr_o + 1'b1), .raddr_i(ctx), .rdata_o(rptr_o)
+        .clk_i, .we_i((push_i && !some_o[in_ctx_i]) || pop_i), .waddr_i(ctx),
+        .wdata_i(in_valid_i ? wptr_o : rptr_o + 1'b1), .raddr_i(ctx), .rdata_o(rptr_o)
     );
 
     always_ff @(posedge clk_i) begin

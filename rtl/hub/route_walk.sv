@@ -2,11 +2,14 @@
 //
 // Reads the routing table of own tokens and gives their list entries one by one.
 //
-// Entries come in the order of tokens first_i, first_i + 1, ..., and inside a token in list order, k_i of them each, 0xffff entries included. The entry is
-// a token's last with last_o. row_o is the table row of the token of the entry (row_base_i + token), held until its last entry is taken.
-// Back-pressure: an entry stays until take_i; take_i only with valid_o. Reads run one flit ahead of the entries, so while memory answers
-// within F/2 cycles an entry is there in every cycle. Worst case without that: one flit of entries per answer.
+// Entries come in the order of tokens first_i, first_i + 1, ..., and inside a token in list order, k_i of them each,
+// 0xffff entries included. The entry is a token's last with last_o. row_o is the table row of the token of the entry
+// (row_base_i + token), held until its last entry is taken.
+// Back-pressure: an entry stays until take_i; take_i only with valid_o. Reads run one flit ahead of the entries, so
+// while memory answers within F/2 cycles an entry is there in every cycle. Worst case without that: one flit of entries
+// per answer.
 `default_nettype none
+`include "bundles.svh"
 
 module route_walk #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
@@ -23,11 +26,9 @@ module route_walk #(
     input  wire logic [RowW-1:0]         row_base_i, // rt_base / 128
     output logic                         done_o,     // every entry was taken
 
-    output logic                      rd_valid_o,
-    input  wire logic                 rd_ready_i,
-    output logic [Cfg.AddrW-1:0]      rd_addr_o,
-    input  wire logic                 rd_rvalid_i, // answers to this module only
-    input  wire logic [Cfg.FlitW-1:0] rd_rdata_i,
+    output `MW_READ(Cfg)        rd_o,
+    input  wire logic           rd_ready_i,
+    input  wire `MW_ANSWER(Cfg) rd_i, // answers to this module only
 
     output logic                      valid_o,
     input  wire logic                 take_i,
@@ -39,27 +40,27 @@ module route_walk #(
 );
 
     logic [Cfg.TokensLog2:0] fetch_q, token_q;
-    logic [3-Cfg.LaneW:0]     sub_q;        // flit of the entry list that is read next
-    logic                sub_last, all_fetched, pending_q, hold_valid_q, move;
-    logic [Cfg.FlitW-1:0]       hold_q, cur_q;
-    logic [3:0]          pos_q;
+    logic [3-Cfg.LaneW:0]    sub_q; // flit of the entry list that is read next
+    logic                    sub_last, all_fetched, pending_q, hold_valid_q, move;
+    logic [Cfg.FlitW-1:0]    hold_q, cur_q;
+    logic [3:0]              pos_q;
 
     assign sub_last    = sub_q == k_last_i[3:Cfg.LaneW];
     assign all_fetched = fetch_q == end_i;
-    assign rd_valid_o  = !pending_q && !hold_valid_q && !all_fetched;
-    assign rd_addr_o   = {row_base_i + RowW'(fetch_q), SubW'(sub_q)};
+    assign rd_o.valid  = !pending_q && !hold_valid_q && !all_fetched;
+    assign rd_o.addr   = {row_base_i + RowW'(fetch_q), SubW'(sub_q)};
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
             pending_q    <= 1'b0;
             hold_valid_q <= 1'b0;
         end else begin
-            if (rd_valid_o && rd_ready_i) pending_q <= 1'b1;
-            else if (rd_rvalid_i) pending_q <= 1'b0;
-            if (rd_rvalid_i) hold_valid_q <= 1'b1;
+            if (rd_o.valid && rd_ready_i) pending_q <= 1'b1;
+            else if (rd_i.rvalid) pending_q <= 1'b0;
+            if (rd_i.rvalid) hold_valid_q <= 1'b1;
             else if (move) hold_valid_q <= 1'b0;
         end
-        if (rd_rvalid_i) hold_q <= rd_rdata_i;
+        if (rd_i.rvalid) hold_q <= rd_i.rdata;
     end
 
     always_ff @(posedge clk_i) begin
@@ -69,7 +70,7 @@ module route_walk #(
         end else if (start_i) begin
             fetch_q <= first_i;
             sub_q   <= '0;
-        end else if (rd_valid_o && rd_ready_i) begin
+        end else if (rd_o.valid && rd_ready_i) begin
             sub_q <= sub_last ? '0 : sub_q + 1'b1;
             if (sub_last) fetch_q <= fetch_q + 1'b1;
         end

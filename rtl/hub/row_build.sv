@@ -2,18 +2,21 @@
 //
 // Makes the packets of units combine and push: requests for the switch, and the rows that reduce_serve is to set up.
 //
-// It works on one item at a time, of either unit, in turn if both have one: an own token or static row of combine, a received row of push. First
-// all experts of its entry are looked at (who has them), then its packets are made, for the switch and for reduce_serve in one format and on the same
-// wires (see reduce_serve for what differs). Of combine: a request if the token has remote members, then its own row, which exists always, also
-// without terms. Of push: a row {dst = home, len = token there, addr = row, positions of the own experts}; an expert that is not mapped or lives
-// elsewhere is passed over: the sender has checked the list. A row with one own expert needs no sum: reduce_serve has unit send copy it, and
-// leaves the adder to the others.
+// It works on one item at a time, of either unit, in turn if both have one: an own token or static row of combine, a
+// received row of push. First all experts of its entry are looked at (who has them), then its packets are made, for the
+// switch and for reduce_serve in one format and on the same wires (see reduce_serve for what differs). Of combine: a
+// request if the token has remote members, then its own row, which exists always, also without terms. Of push: a row
+// {dst = home, len = token there, addr = row, positions of the own experts}; an expert that is not mapped or lives
+// elsewhere is passed over: the sender has checked the list. A row with one own expert needs no sum: reduce_serve has
+// unit send copy it, and leaves the adder to the others.
 //
-// Order: of each unit, in the order of its items, so R's come in the order of the own rows. At most open_rows own rows are outstanding, which bounds
-// every queue behind, and as many of push, a copy that is to begin included. A unit whose window is full, and a copy behind one that is to begin, do not hold up the
-// other unit; only requests do, while they wait for the uplink.
+// Order: of each unit, in the order of its items, so R's come in the order of the own rows. At most open_rows own rows
+// are outstanding, which bounds every queue behind, and as many of push, a copy that is to begin included. A unit whose
+// window is full, and a copy behind one that is to begin, do not hold up the other unit; only requests do, while they
+// wait for the uplink.
 // Worst case: an item takes about 3 k + row_shift cycles and the wait for the uplink.
 `default_nettype none
+`include "bundles.svh"
 
 module row_build #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
@@ -23,12 +26,8 @@ module row_build #(
     input  wire logic                rst_ni,
     input  wire node_pkg::node_cfg_t cfg_i,
 
-    input  wire logic            emap_we_i,
-    input  wire logic [11:0]     emap_addr_i,
-    input  wire node_pkg::emap_t emap_data_i,
-    input  wire logic            group_we_i,
-    input  wire logic [3:0]      group_addr_i,
-    input  wire logic [31:0]     group_data_i, // member mask
+    input  wire bundle_pkg::emap_write_t  emap_i,
+    input  wire bundle_pkg::group_write_t groups_i,
 
     // item of combine, and what its command says
     input  wire logic                     item_valid_i,
@@ -62,13 +61,11 @@ module row_build #(
     output logic [3:0]       id_idx_o,
     input  wire logic [15:0] id_i,
 
-    output logic                 req_valid_o,
-    input  wire logic            req_ready_i,
-    output logic                 own_valid_o, // rows for reduce_serve; last and data as for req
-    input  wire logic            own_ready_i,
-    output logic                 own_static_o,
-    output logic                 req_last_o,
-    output logic [Cfg.FlitW-1:0] req_data_o
+    output `MW_STREAM(Cfg) req_o,
+    input  wire logic      req_ready_i,
+    output logic           own_valid_o, // rows for reduce_serve; last and data as for req
+    input  wire logic      own_ready_i,
+    output logic           own_static_o
 );
     import packet_pkg::*;
 
@@ -85,21 +82,18 @@ module row_build #(
     kind_e  kind_q, kind_d;
 
     // ---- one expert of the entry per cycle ----------------------------------------
-    logic            map_valid, mapped, none, mine;
+    logic                map_valid, mapped, none, mine;
     logic [Cfg.GpuW-1:0] gpu;
     logic [Cfg.N-1:0]    group_others, group_member;
-    logic            group_remote, group_own;
+    logic                group_remote, group_own;
 
     lutram #(
         .Width(1 + Cfg.GpuW),
         .Depth(Cfg.MaxExperts)
     ) i_emap (
-        .clk_i,
-        .we_i    (emap_we_i && (emap_addr_i >> Cfg.ExpW) == '0),
-        .waddr_i (emap_addr_i[Cfg.ExpW-1:0]),
-        .wdata_i ({emap_data_i.valid && 32'(emap_data_i.gpu) < Cfg.N, emap_data_i.gpu[Cfg.GpuW-1:0]}),
-        .raddr_i (id_i[Cfg.ExpW-1:0]),
-        .rdata_o ({map_valid, gpu})
+        .clk_i, .we_i    (emap_i.we && (emap_i.addr >> Cfg.ExpW) == '0), .waddr_i (emap_i.addr[Cfg.ExpW-1:0]),
+        .wdata_i ({emap_i.data.valid && 32'(emap_i.data.gpu) < Cfg.N, emap_i.data.gpu[Cfg.GpuW-1:0]}),
+        .raddr_i (id_i[Cfg.ExpW-1:0]), .rdata_o ({map_valid, gpu})
     );
 
     assign none   = id_i == '1;
@@ -111,37 +105,34 @@ module row_build #(
         .Width(2),
         .Depth(Cfg.Groups)
     ) i_group (
-        .clk_i,
-        .we_i    (group_we_i),
-        .waddr_i (group_addr_i),
-        .wdata_i ({group_others != '0, group_member != '0}),
-        .raddr_i (group_i),
-        .rdata_o ({group_remote, group_own})
+        .clk_i, .we_i    (groups_i.we), .waddr_i (groups_i.addr), .wdata_i ({group_others != '0, group_member != '0}),
+        .raddr_i (group_i), .rdata_o ({group_remote, group_own})
     );
 
     always_comb begin
         for (int unsigned g = 0; g < Cfg.N; g++) begin
-            group_others[g] = group_data_i[g] && cfg_i.port != 5'(g);
-            group_member[g] = group_data_i[g] && cfg_i.port == 5'(g);
+            group_others[g] = groups_i.data[g] && cfg_i.port != 5'(g);
+            group_member[g] = groups_i.data[g] && cfg_i.port == 5'(g);
         end
     end
 
     // ---- the item -----------------------------------------------------------------
-    logic              push_q, push, static_row, dynamic;  // push: the item is a received row
-    logic              can, push_can, wait_q;              // wait_q: the received row is a copy that has to wait
-    logic [OutW-1:0]   open_q, push_open_q, limit;
-    logic              pending_q, alone;                   // a copy that is to begin
-    logic [4:0]        j_q, own_cnt_q, remote_cnt_q, send_q;
-    logic [Cfg.N-1:0]      member_q;                           // GPUs with an expert of the token
-    logic [TgtW-1:0]   first_q;                            // first remote target
-    logic              bad_q, remote;
-    logic [Cfg.TokW-1:0] home;                              // first own token
-    logic [Cfg.MaddrW-1:0] addr, addr_q;                       // token << row_shift, under way
-    logic [3:0]        shifts_q;
+    logic                  push_q, push, static_row, dynamic; // push: the item is a received row
+    logic                  can, push_can, wait_q;             // wait_q: the received row is a copy that has to wait
+    logic [OutW-1:0]       open_q, push_open_q, limit;
+    logic                  pending_q, alone;                  // a copy that is to begin
+    logic [4:0]            j_q, own_cnt_q, remote_cnt_q, send_q;
+    logic [Cfg.N-1:0]      member_q;                          // GPUs with an expert of the token
+    logic [TgtW-1:0]       first_q;                           // first remote target
+    logic                  bad_q, remote;
+    logic [Cfg.TokW-1:0]   home;                              // first own token
+    logic [Cfg.MaddrW-1:0] addr, addr_q;                      // token << row_shift, under way
+    logic [3:0]            shifts_q;
     logic [Cfg.GpuW-1:0]   q_q;
-    logic              nothing, begin_pkt;
+    logic                  nothing, begin_pkt;
 
-    assign limit    = (cfg_i.open_rows == '0 || cfg_i.open_rows > 8'(Cfg.OpenRows)) ? OutW'(Cfg.OpenRows) : OutW'(cfg_i.open_rows);
+    assign limit    = (cfg_i.open_rows == '0 || cfg_i.open_rows > 8'(Cfg.OpenRows)) ? OutW'(Cfg.OpenRows)
+                      : OutW'(cfg_i.open_rows);
     assign can      = item_valid_i && open_q < limit;
     assign push_can = push_valid_i && !(wait_q && pending_q) && push_open_q + OutW'(pending_q) < limit;
 
@@ -193,7 +184,7 @@ module row_build #(
 
     assign place     = state_q == Targets && !flush_q && match;
     assign beat_last = beat_q || Cfg.HeadFlits == 1;
-    assign fire      = (kind_q == Req) ? req_valid_o && req_ready_i : own_valid_o && own_ready_i;
+    assign fire      = (kind_q == Req) ? req_o.valid && req_ready_i : own_valid_o && own_ready_i;
     assign head_done = state_q == Head && fire && beat_last;
     assign send_last = (state_q == Head) ? static_row || send_q == 5'(kind_q == Req) : send_q == '0;
     assign pkt_last  = (state_q == Targets || beat_last) && send_last;
@@ -245,7 +236,8 @@ module row_build #(
             if (row_sent && alone) pending_q <= 1'b1;
             else if (copy_begun_i) pending_q <= 1'b0;
             if ((row_sent && !push_q) != row_done_i)             open_q <= open_q + (row_done_i ? '1 : OutW'(1));
-            if ((row_sent && push_q && !alone) != st_done_i)     push_open_q <= push_open_q + (st_done_i ? '1 : OutW'(1));
+            if ((row_sent && push_q && !alone) != st_done_i)
+                push_open_q <= push_open_q + (st_done_i ? '1 : OutW'(1));
             if (state_q == Head && fire) beat_q <= !beat_last;
             if (state_q == Targets && fire) flush_q <= 1'b0;
             else if (place)                 flush_q <= lane_q == '1 || send_q == 5'd1;
@@ -323,18 +315,18 @@ module row_build #(
     end
 
     if (Cfg.HeadFlits == 1) begin : gen_header1
-        assign req_data_o = (state_q == Head) ? header : targets;
+        assign req_o.data = (state_q == Head) ? header : targets;
     end else begin : gen_header2
-        assign req_data_o = (state_q != Head) ? targets : beat_q ? header[Cfg.FlitW +: Cfg.FlitW] : header[0 +: Cfg.FlitW];
+        assign req_o.data = (state_q != Head) ? targets : beat_q ? header[Cfg.FlitW +: Cfg.FlitW]
+                            : header[0 +: Cfg.FlitW];
     end
 
-    assign req_valid_o  = kind_q == Req && (state_q == Head || flush_q);
+    assign req_o.valid  = kind_q == Req && (state_q == Head || flush_q);
     assign own_valid_o  = kind_q != Req && (state_q == Head || flush_q);
     assign own_static_o = static_row;
-    assign req_last_o   = pkt_last;
+    assign req_o.last   = pkt_last;
 
-    logic unused;
-    assign unused = ^{cfg_i, emap_data_i, group_data_i};
+    wire unused = &{1'b0, cfg_i, emap_i.data, groups_i.data};
 endmodule
 
 `default_nettype wire

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Counts the bytes of every row that is dispatched to this GPU; a row with all its bytes (row_bytes and 4 k of gate weights) is complete
-// and goes to the list of its expert, where the expert engine finds it with its token and list position.
+// Counts the bytes of every row that is dispatched to this GPU; a row with all its bytes (row_bytes and 4 k of gate
+// weights) is complete and goes to the list of its expert, where the expert engine finds it with its token and list
+// position.
 //
-// Rows are {le, row} = le << cap_shift | row. trk_* adds bytes of a row in memory (never in two consecutive cycles); exp_* brings the expected
-// rows of the experts, of all N GPUs (COUNTS of kind 0); bytes and counts come in any order. push_* is the way of unicast: the engine appends rows itself (any number
-// of RowW bits below N << TokensLog2 + 4), push_last_i with or behind the last one: the lists are complete, expected is what was pushed.
-// Entries of another epoch count as empty; sweep_i clears all that the configuration uses (before the first layer, when the
-// epoch wraps, and when more rows are used than before).
+// Rows are {le, row} = le << cap_shift | row. trk_* adds bytes of a row in memory (never in two consecutive cycles);
+// cnt_i brings the expected rows of the experts, of all N GPUs (COUNTS of kind 0); bytes and counts come in any order.
+// push_* is the way of unicast: the engine appends rows itself (any number of RowW bits below N << TokensLog2 + 4),
+// push_last_i with or behind the last one: the lists are complete, expected is what was pushed.
+// Entries of another epoch count as empty; sweep_i clears all that the configuration uses (before the first layer, when
+// the epoch wraps, and when more rows are used than before).
 //
-// Order: a list is in the order of completion. Back-pressure: push_ready_o only. stat_*: one expert per cycle, answer in the next cycle.
-// list_*: one row per cycle, answer in the next. A row with more bytes than it has: error COUNT, the row is not listed again.
+// Order: a list is in the order of completion. Back-pressure: push_ready_o only. stat_*: one expert per cycle, answer
+// in the next cycle. list_*: one row per cycle, answer in the next. A row with more bytes than it has: error COUNT, the
+// row is not listed again.
 `default_nettype none
 
 module row_tracker #(
@@ -24,18 +27,9 @@ module row_tracker #(
     input  wire logic                sweep_i,
     output logic                     sweep_busy_o,
 
-    input  wire logic                         trk_valid_i,
-    input  wire logic [node_pkg::ExpertW-1:0] trk_le_i,
-    input  wire logic [node_pkg::RowW-1:0]    trk_row_i,
-    input  wire logic [node_pkg::TokenW-1:0]  trk_token_i,
-    input  wire logic [3:0]                   trk_pos_i,
-    input  wire logic [7:0]                   trk_bytes_i,
+    input  wire bundle_pkg::landed_t trk_i,
 
-    input  wire logic        exp_valid_i,
-    input  wire logic        exp_kind_i,
-    input  wire logic [4:0]  exp_idx_i,
-    input  wire logic [31:0] exp_val_i,
-    input  wire logic        exp_last_i,
+    input  wire bundle_pkg::count_t cnt_i,
 
     input  wire logic                         push_valid_i,
     output logic                              push_ready_o,
@@ -50,20 +44,15 @@ module row_tracker #(
     output logic                              rows_done_o,
     output logic                              ev_row_o,
 
-    input  wire logic                         list_valid_i,
-    input  wire logic [node_pkg::ExpertW-1:0] list_le_i,
-    input  wire logic [node_pkg::RowW-1:0]    list_idx_i,
-    output logic                              list_rvalid_o,
-    output logic [node_pkg::RowW-1:0]         list_row_o,
-    output logic [node_pkg::TokenW-1:0]       list_token_o,
-    output logic [3:0]                        list_pos_o,
+    input  wire bundle_pkg::list_req_t list_i,
+    output bundle_pkg::list_rsp_t      list_o,
 
-    output logic            err_valid_o,
-    output error_pkg::err_e err_code_o,
-    output logic            idle_o
+    output bundle_pkg::error_t err_o,
+    output logic               idle_o
 );
     localparam int unsigned NumW   = Cfg.RowsLog2 + 1;
-    localparam int unsigned EntryW = Cfg.RowsLog2 + Cfg.TokW + 4;   // {token, position, row}; a pushed row has at most the first two's bits
+    // {token, position, row}; a pushed row has at most the first two's bits
+    localparam int unsigned EntryW = Cfg.RowsLog2 + Cfg.TokW + 4;
 
     if (Cfg.RowsLog2 < Cfg.LocalW || Cfg.RowsLog2 > node_pkg::RowW || Cfg.TokW + 4 > node_pkg::RowW) begin : gen_check
         $error("row_tracker: sizes do not fit");
@@ -72,7 +61,7 @@ module row_tracker #(
     typedef struct packed {
         logic             touched;
         logic [1:0]       epoch;
-        logic [LeftW-1:0] left;    // bytes to come
+        logic [LeftW-1:0] left; // bytes to come
     } count_t;
 
     typedef struct packed {
@@ -86,13 +75,14 @@ module row_tracker #(
         return row_t'(le) << cap_shift;
     endfunction
 
-    // ---- sweep: as far as the configuration uses the rows, where there are many, and every expert's numbers -------------
+    // ---- sweep: as far as the configuration uses the rows, where there are many, and every expert's numbers ----
     localparam bit Bounded = Cfg.RowsLog2 > 8;
     logic sweep_q, sweep_end;
     row_t at_q;
 
     if (Bounded) begin : gen_bounded
-        assign sweep_end = at_q == '1 || (7'(at_q >> cfg_i.cap_shift) >= cfg_i.local_experts && (at_q >> Cfg.LocalW) != '0);
+        assign sweep_end = at_q == '1
+                           || (7'(at_q >> cfg_i.cap_shift) >= cfg_i.local_experts && (at_q >> Cfg.LocalW) != '0);
     end else begin : gen_all
         assign sweep_end = at_q == '1;
     end
@@ -108,14 +98,14 @@ module row_tracker #(
 
     // ---- bytes: read, subtract, append ---------------------------------------------------------
     typedef struct packed {
-        logic [Cfg.LocalW-1:0]  le;
-        row_t            row;
-        logic [Cfg.TokW-1:0] token;
-        logic [3:0]      pos;
-        logic [7:0]      bytes;
+        logic [Cfg.LocalW-1:0] le;
+        row_t                  row;
+        logic [Cfg.TokW-1:0]   token;
+        logic [3:0]            pos;
+        logic [7:0]            bytes;
     } trk_t;
 
-    logic             trk_q, append_q, pushed_q;   // pushed_q: the lists are the engine's
+    logic             trk_q, append_q, pushed_q; // pushed_q: the lists are the engine's
     trk_t             t_q;
     row_t             trk_at, at1_q;
     count_t           count;
@@ -123,18 +113,19 @@ module row_tracker #(
     logic [LeftW:0]   left;
     logic             push;
 
-    assign trk_at    = area(trk_le_i[Cfg.LocalW-1:0], cfg_i.cap_shift) | trk_row_i[Cfg.RowsLog2-1:0];
+    assign trk_at    = area(trk_i.le[Cfg.LocalW-1:0], cfg_i.cap_shift) | trk_i.row[Cfg.RowsLog2-1:0];
     assign threshold = LeftW'(cfg_i.row_bytes) + LeftW'({cfg_i.k, 2'b00});
     assign to_come   = (count.touched && count.epoch == cfg_i.epoch) ? count.left : threshold;
     assign left      = {1'b0, to_come} - (LeftW+1)'(t_q.bytes);
 
     table_ram #(.Width($bits(count_t)), .Depth(2**Cfg.RowsLog2)) i_bytes (
         .clk_i, .we_i(trk_q || sweep_q), .waddr_i(sweep_q ? at_q : at1_q),
-        .wdata_i({!sweep_q, cfg_i.epoch, left[LeftW] ? LeftW'(0) : left[LeftW-1:0]}), .re_i(trk_valid_i), .raddr_i(trk_at), .rdata_o(count)
+        .wdata_i({!sweep_q, cfg_i.epoch, left[LeftW] ? LeftW'(0) : left[LeftW-1:0]}), .re_i(trk_i.valid),
+        .raddr_i(trk_at), .rdata_o(count)
     );
 
     assign push         = push_valid_i && push_ready_o;
-    assign push_ready_o = !trk_valid_i && !trk_q;
+    assign push_ready_o = !trk_i.valid && !trk_q;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
@@ -142,13 +133,14 @@ module row_tracker #(
             append_q <= 1'b0;
             pushed_q <= 1'b0;
         end else begin
-            trk_q    <= trk_valid_i;
+            trk_q    <= trk_i.valid;
             append_q <= push || (trk_q && left == '0);
             if (go_i) pushed_q <= 1'b0;
             else if (push) pushed_q <= 1'b1;
         end
-        if (trk_valid_i) begin
-            t_q   <= '{le: trk_le_i[Cfg.LocalW-1:0], row: trk_row_i[Cfg.RowsLog2-1:0], token: trk_token_i[Cfg.TokW-1:0], pos: trk_pos_i, bytes: trk_bytes_i};
+        if (trk_i.valid) begin
+            t_q   <= '{le: trk_i.le[Cfg.LocalW-1:0], row: trk_i.row[Cfg.RowsLog2-1:0],
+                       token: trk_i.token[Cfg.TokW-1:0], pos: trk_i.pos, bytes: trk_i.bytes};
             at1_q <= trk_at;
         end else if (push) begin
             t_q.le <= push_le_i[Cfg.LocalW-1:0];
@@ -157,18 +149,18 @@ module row_tracker #(
     end
 
     // ---- numbers of rows: complete, and expected ----------------------------------------------
-    num_t             complete_word, complete_stat, expected_word, expected_stat;
-    logic [NumW-1:0]  complete, complete_next, expected_next;
-    logic             exp_rows, exp_ours, num_full, complete_we, expected_we;
-    logic [Cfg.LocalW-1:0]   complete_le, expected_le, exp_le;
-    logic             append;
-    num_t             complete_in, expected_in;
+    num_t                  complete_word, complete_stat, expected_word, expected_stat;
+    logic [NumW-1:0]       complete, complete_next, expected_next;
+    logic                  exp_rows, exp_ours, num_full, complete_we, expected_we;
+    logic [Cfg.LocalW-1:0] complete_le, expected_le, exp_le;
+    logic                  append;
+    num_t                  complete_in, expected_in;
 
-    assign exp_rows      = exp_valid_i && !exp_kind_i;
-    assign exp_ours      = exp_rows && (7'(exp_idx_i) >> Cfg.LocalW) == '0;
+    assign exp_rows      = cnt_i.valid && !cnt_i.kind;
+    assign exp_ours      = exp_rows && (7'(cnt_i.idx) >> Cfg.LocalW) == '0;
     assign complete      = (complete_word.epoch == cfg_i.epoch) ? complete_word.num : '0;
     assign complete_next = complete + 1'b1;
-    assign expected_next = ((expected_word.epoch == cfg_i.epoch) ? expected_word.num : '0) + exp_val_i[NumW-1:0];
+    assign expected_next = ((expected_word.epoch == cfg_i.epoch) ? expected_word.num : '0) + cnt_i.val[NumW-1:0];
     assign num_full      = (complete >> cfg_i.cap_shift) != '0;
     assign complete_we   = sweep_q || append;
     assign complete_le   = sweep_q ? at_q[Cfg.LocalW-1:0] : t_q.le;
@@ -176,20 +168,24 @@ module row_tracker #(
     assign expected_we   = sweep_q || exp_ours || (append && pushed_q);
     assign expected_le   = sweep_q ? at_q[Cfg.LocalW-1:0] : exp_ours ? exp_le : t_q.le;
     assign expected_in   = sweep_q ? '0 : '{epoch: cfg_i.epoch, num: exp_ours ? expected_next : complete_next};
-    assign exp_le        = Cfg.LocalW'(exp_idx_i);
+    assign exp_le        = Cfg.LocalW'(cnt_i.idx);
     assign append        = append_q && !num_full;
 
     lutram #(.Width($bits(num_t)), .Depth(2**Cfg.LocalW)) i_complete (
-        .clk_i, .we_i(complete_we), .waddr_i(complete_le), .wdata_i(complete_in), .raddr_i(t_q.le), .rdata_o(complete_word)
+        .clk_i, .we_i(complete_we), .waddr_i(complete_le), .wdata_i(complete_in), .raddr_i(t_q.le),
+        .rdata_o(complete_word)
     );
     lutram #(.Width($bits(num_t)), .Depth(2**Cfg.LocalW)) i_complete_stat (
-        .clk_i, .we_i(complete_we), .waddr_i(complete_le), .wdata_i(complete_in), .raddr_i(stat_le_i[Cfg.LocalW-1:0]), .rdata_o(complete_stat)
+        .clk_i, .we_i(complete_we), .waddr_i(complete_le), .wdata_i(complete_in), .raddr_i(stat_le_i[Cfg.LocalW-1:0]),
+        .rdata_o(complete_stat)
     );
     lutram #(.Width($bits(num_t)), .Depth(2**Cfg.LocalW)) i_expected (
-        .clk_i, .we_i(expected_we), .waddr_i(expected_le), .wdata_i(expected_in), .raddr_i(exp_le), .rdata_o(expected_word)
+        .clk_i, .we_i(expected_we), .waddr_i(expected_le), .wdata_i(expected_in), .raddr_i(exp_le),
+        .rdata_o(expected_word)
     );
     lutram #(.Width($bits(num_t)), .Depth(2**Cfg.LocalW)) i_expected_stat (
-        .clk_i, .we_i(expected_we), .waddr_i(expected_le), .wdata_i(expected_in), .raddr_i(stat_le_i[Cfg.LocalW-1:0]), .rdata_o(expected_stat)
+        .clk_i, .we_i(expected_we), .waddr_i(expected_le), .wdata_i(expected_in), .raddr_i(stat_le_i[Cfg.LocalW-1:0]),
+        .rdata_o(expected_stat)
     );
 
     always_ff @(posedge clk_i) begin
@@ -198,11 +194,11 @@ module row_tracker #(
     end
 
     // ---- end of the layer's rows --------------------------------------------------------------
-    logic [5:0]        sources_q;    // COUNTS of so many GPUs
-    logic [Cfg.RowsLog2+1:0] missing_q;  // rows expected and not complete, modulo; bytes may come before counts
-    logic              exp_big;
+    logic [5:0]              sources_q; // COUNTS of so many GPUs
+    logic [Cfg.RowsLog2+1:0] missing_q; // rows expected and not complete, modulo; bytes may come before counts
+    logic                    exp_big;
 
-    assign exp_big = exp_rows && (exp_val_i >> NumW) != '0;
+    assign exp_big = exp_rows && (cnt_i.val >> NumW) != '0;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni || go_i) begin
@@ -211,9 +207,12 @@ module row_tracker #(
             counts_all_o <= 1'b0;
             rows_done_o  <= 1'b0;
         end else begin
-            if (exp_rows && exp_last_i) sources_q <= sources_q + 1'b1;
-            if (exp_ours || ev_row_o) missing_q <= missing_q + (exp_ours ? (Cfg.RowsLog2+2)'(exp_val_i[NumW-1:0]) : '0) - (Cfg.RowsLog2+2)'(ev_row_o);
-            counts_all_o <= counts_all_o || (push_last_i && !append_q) || sources_q == 6'(Cfg.N);   // when stat_* show the last row, too
+            if (exp_rows && cnt_i.last) sources_q <= sources_q + 1'b1;
+            if (exp_ours || ev_row_o)
+                missing_q <= missing_q
+                             + (exp_ours ? (Cfg.RowsLog2+2)'(cnt_i.val[NumW-1:0]) : '0) - (Cfg.RowsLog2+2)'(ev_row_o);
+            // when stat_* show the last row, too
+            counts_all_o <= counts_all_o || (push_last_i && !append_q) || sources_q == 6'(Cfg.N);
             rows_done_o  <= counts_all_o && missing_q == '0 && !exp_ours && !append_q;
         end
     end
@@ -222,26 +221,28 @@ module row_tracker #(
     logic [EntryW-1:0] entry;
 
     table_ram #(.Width(EntryW), .Depth(2**Cfg.RowsLog2)) i_list (
-        .clk_i, .we_i(append), .waddr_i(area(t_q.le, cfg_i.cap_shift) | complete[Cfg.RowsLog2-1:0]), .wdata_i({t_q.token, t_q.pos, t_q.row}),
-        .re_i(list_valid_i), .raddr_i(area(list_le_i[Cfg.LocalW-1:0], cfg_i.cap_shift) | list_idx_i[Cfg.RowsLog2-1:0]), .rdata_o(entry)
+        .clk_i, .we_i(append), .waddr_i(area(t_q.le, cfg_i.cap_shift) | complete[Cfg.RowsLog2-1:0]),
+        .wdata_i({t_q.token, t_q.pos, t_q.row}),
+        .re_i(list_i.valid), .raddr_i(area(list_i.le[Cfg.LocalW-1:0], cfg_i.cap_shift) | list_i.idx[Cfg.RowsLog2-1:0]),
+        .rdata_o(entry)
     );
 
     always_ff @(posedge clk_i) begin
-        if (!rst_ni) list_rvalid_o <= 1'b0;
-        else         list_rvalid_o <= list_valid_i;
+        if (!rst_ni) list_o.rvalid <= 1'b0;
+        else         list_o.rvalid <= list_i.valid;
     end
 
-    assign list_row_o   = pushed_q ? node_pkg::RowW'(entry[EntryW-1:Cfg.RowsLog2]) : node_pkg::RowW'(entry[Cfg.RowsLog2-1:0]);
-    assign list_token_o = node_pkg::TokenW'(entry[EntryW-1 -: Cfg.TokW]);
-    assign list_pos_o   = entry[Cfg.RowsLog2 +: 4];
+    assign list_o.row   = pushed_q ? node_pkg::RowW'(entry[EntryW-1:Cfg.RowsLog2])
+                          : node_pkg::RowW'(entry[Cfg.RowsLog2-1:0]);
+    assign list_o.token = node_pkg::TokenW'(entry[EntryW-1 -: Cfg.TokW]);
+    assign list_o.pos   = entry[Cfg.RowsLog2 +: 4];
 
-    assign err_valid_o = (trk_q && left[LeftW]) || (append_q && num_full) || exp_big;
-    assign err_code_o  = (trk_q && left[LeftW]) ? error_pkg::ERR_COUNT : error_pkg::ERR_BOUNDS;
+    assign err_o.valid = (trk_q && left[LeftW]) || (append_q && num_full) || exp_big;
+    assign err_o.code  = (trk_q && left[LeftW]) ? error_pkg::ERR_COUNT : error_pkg::ERR_BOUNDS;
     assign ev_row_o    = append && !pushed_q;
     assign idle_o      = !trk_q && !append_q && !sweep_q;
 
-    logic unused;
-    assign unused = ^{1'b0, cfg_i, trk_le_i, trk_row_i, trk_token_i, push_le_i, push_row_i, stat_le_i, list_le_i, list_idx_i, left};
+    wire unused = &{1'b0, cfg_i, trk_i, cnt_i.src, push_le_i, push_row_i, stat_le_i, list_i, left};
 endmodule
 
 `default_nettype wire

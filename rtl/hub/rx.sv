@@ -2,19 +2,23 @@
 //
 // The hub's end of the downlink: splits the flits of the link by class.
 //
-//   CTRL   each packet becomes a word of a small queue; SIGNAL goes on to the token tracker (sig_), EVENT to the streams' counters (ev_), ACK is a pulse, ERROR an error report
-//   STORE  flits pass to rx_store (st_), which has a slot for every credit
-//   REQ    flits pass to reduce_serve (req_), which has a place for every request of the window; with req_err_o what ended wrongly
-//   PART   flits wait in rx_store's queue for RxResultPkts packets (res_), with st_data_o, st_last_o, st_err_o
+//   CTRL   each packet becomes a word of a small queue; SIGNAL goes on to the token tracker (sig_), EVENT to the
+//          streams' counters (ev_), ACK is a pulse, ERROR an error report
+//   STORE  flits pass to rx_store (st_o), which has a slot for every credit
+//   REQ    flits pass to reduce_serve (req_o), which has a place for every request of the window; err: it ended wrongly
+//   PART   flits wait in rx_store's queue for RxResultPkts packets (res_push_o), with data, last and err of st_o
 //
-// Order: kept inside each class. Back-pressure: none towards the link, which cannot be stopped: credits bound what is inside. A CTRL credit returns
-// when the word leaves the queue, a STORE credit when rx_store frees the slot, a PART credit when the packet has left. A packet beyond its credit is
-// dropped and reported (CREDIT).
-// A CTRL packet of another epoch, with an unknown opcode, of a wrong size, or with a token or event counter that does not exist (BOUNDS) acts on nothing
-// but its credit. REQ and PART packets of another epoch or with an opcode that is not of their class keep their place, poisoned, because somebody waits for
-// their answer; rx_store judges STORE packets.
-// Worst case: a CTRL packet waits in the queue for RxCtrlPkts - 1 others, one cycle each and what the token tracker and the event counters take.
+// Order: kept inside each class. Back-pressure: none towards the link, which cannot be stopped: credits bound what is
+// inside. A CTRL credit returns when the word leaves the queue, a STORE credit when rx_store frees the slot, a PART
+// credit when the packet has left. A packet beyond its credit is dropped and reported (CREDIT).
+// A CTRL packet of another epoch, with an unknown opcode, of a wrong size, or with a token or event counter that does
+// not exist (BOUNDS) acts on nothing but its credit. REQ and PART packets of another epoch or with an opcode that is
+// not of their class keep their place, poisoned, because somebody waits for their answer; rx_store judges STORE
+// packets.
+// Worst case: a CTRL packet waits in the queue for RxCtrlPkts - 1 others, one cycle each and what the token tracker and
+// the event counters take.
 `default_nettype none
+`include "bundles.svh"
 
 module rx #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
@@ -24,12 +28,8 @@ module rx #(
     input  wire node_pkg::node_cfg_t cfg_i,
 
     // link bundle
-    input  wire logic                 rx_valid_i,
-    input  wire logic                 rx_last_i,
-    input  wire logic                 rx_err_i,
-    input  wire logic [1:0]           rx_cls_i,
-    input  wire logic [Cfg.FlitW-1:0] rx_data_i,
-    output logic [3:0]                crd_o,
+    input  wire `MW_LINK(Cfg) rx_i,
+    output logic [3:0]        crd_o,
 
     // CTRL
     output logic                        sig_valid_o,
@@ -42,27 +42,20 @@ module rx #(
     output logic [4:0]                  ack_src_o, // who answers
 
     // STORE
-    output logic                 st_valid_o,
-    output logic                 st_last_o,
-    output logic                 st_err_o,  // with the last flit; of PART with each that is not valid
-    output logic [Cfg.FlitW-1:0] st_data_o, // of PART too
-    input  wire logic            st_crd_i,  // a slot is free again
+    output `MW_MARKED(Cfg) st_o,
+    input  wire logic      st_crd_i, // a slot is free again
 
     // REQ
-    output logic                 req_valid_o,
-    input  wire logic            req_ready_i,
-    output logic                 req_last_o,
-    output logic                 req_err_o,
-    output logic [Cfg.FlitW-1:0] req_data_o,
+    output `MW_MARKED(Cfg) req_o,
+    input  wire logic      req_ready_i,
 
     // PART
     output logic      res_push_o,
     input  wire logic res_room_i, // for a packet
     input  wire logic res_crd_i,  // a packet has left
 
-    output logic            err_valid_o,
-    output error_pkg::err_e err_code_o,
-    output logic            idle_o
+    output bundle_pkg::error_t err_o,
+    output logic               idle_o
 );
     import packet_pkg::*;
     import error_pkg::*;
@@ -76,43 +69,45 @@ module rx #(
     typedef enum logic [1:0] {Signal, Event, Ack, Err} ctrl_e;
     typedef struct packed {
         ctrl_e           kind;
-        logic [ValW-1:0] val;  // token, event counter, source of the ACK or error code
+        logic [ValW-1:0] val; // token, event counter, source of the ACK or error code
     } ctrl_t;
 
-    logic is_ctrl, is_req, is_part, first, first_q, bad_epoch, alien;
-    header_t header, poisoned;
+    logic                 is_ctrl, is_req, is_part, first, first_q, bad_epoch, alien;
+    header_t              header, poisoned;
     logic [Cfg.FlitW-1:0] patched;
 
-    assign is_ctrl = rx_valid_i && rx_cls_i == CLS_CTRL;
-    assign is_req  = rx_valid_i && rx_cls_i == CLS_REQ;
-    assign is_part = rx_valid_i && rx_cls_i == CLS_PART;
+    assign is_ctrl = rx_i.valid && rx_i.cls == CLS_CTRL;
+    assign is_req  = rx_i.valid && rx_i.cls == CLS_REQ;
+    assign is_part = rx_i.valid && rx_i.cls == CLS_PART;
     assign first   = first_q;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) first_q <= 1'b1;
-        else if (rx_valid_i) first_q <= rx_last_i;
+        else if (rx_i.valid) first_q <= rx_i.last;
     end
 
-    // Flits of a packet arrive in consecutive cycles, so one beat counter serves all classes. The low half of the header holds epoch and poison.
-    assign header    = (Cfg.HeadFlits == 1) ? header_t'(rx_data_i) : header_t'({rx_data_i[63:0], rx_data_i[63:0]});
+    // Flits of a packet arrive in consecutive cycles, so one beat counter serves all classes. The low half of the
+    // header holds epoch and poison.
+    assign header    = (Cfg.HeadFlits == 1) ? header_t'(rx_i.data) : header_t'({rx_i.data[63:0], rx_i.data[63:0]});
     assign bad_epoch = header.epoch != cfg_i.epoch;
-    assign alien     = !(is_part ? header.opcode == OP_RESULT : header.opcode inside {OP_MULTIMEM_LD_REDUCE, OP_DYMULTIMEM_LD_REDUCE});
+    assign alien     = !(is_part ? header.opcode == OP_RESULT
+                         : header.opcode inside {OP_MULTIMEM_LD_REDUCE, OP_DYMULTIMEM_LD_REDUCE});
 
     always_comb begin
         poisoned        = header;
         poisoned.poison = header.poison || bad_epoch || alien;
-        patched         = first ? Cfg.FlitW'(poisoned) : rx_data_i;
+        patched         = first ? Cfg.FlitW'(poisoned) : rx_i.data;
     end
 
     // ---- STORE, REQ ----
-    assign st_valid_o  = rx_valid_i && rx_cls_i == CLS_STORE;
-    assign st_last_o   = rx_last_i;
-    assign st_err_o    = rx_err_i;
-    assign st_data_o   = is_part ? patched : rx_data_i;
-    assign req_valid_o = is_req;
-    assign req_last_o  = rx_last_i;
-    assign req_err_o   = rx_err_i;
-    assign req_data_o  = patched;
+    assign st_o.valid  = rx_i.valid && rx_i.cls == CLS_STORE;
+    assign st_o.last   = rx_i.last;
+    assign st_o.err    = rx_i.err;
+    assign st_o.data   = is_part ? patched : rx_i.data;
+    assign req_o.valid = is_req;
+    assign req_o.last  = rx_i.last;
+    assign req_o.err   = rx_i.err;
+    assign req_o.data  = patched;
 
     // ---- PART ----
     logic res_full_q, res_lost;
@@ -129,13 +124,15 @@ module rx #(
     logic  ctrl_push, ctrl_room, ctrl_valid, ctrl_pop, long_q;
     ctrl_t ctrl_in, ctrl_first, ctrl_first_q, ctrl_out;
     logic [$clog2(Cfg.RxCtrlPkts+1)-1:0] ctrl_level;
-    logic sized;     // payload or targets, which no CTRL packet has
-    logic high_bad;  // token or event counter outside the range that exists
+    logic  sized;    // payload or targets, which no CTRL packet has
+    logic  high_bad; // token or event counter outside the range that exists
 
     assign sized    = header.len != '0 || header.cnt != '0;
-    assign high_bad = (header.addr >> Cfg.TokW) != '0 || (ctrl_first.kind == Event && (header.addr[Cfg.TokW-1:0] >> $clog2(isa_pkg::SwEvents)) != '0);
+    assign high_bad = (header.addr >> Cfg.TokW) != '0
+                      || (ctrl_first.kind == Event && (header.addr[Cfg.TokW-1:0] >> $clog2(isa_pkg::SwEvents)) != '0);
 
-    function automatic ctrl_t low_half(opcode_e opcode, logic has_size, logic [4:0] src, logic [7:0] tag, logic epoch_bad);
+    function automatic ctrl_t low_half(opcode_e opcode, logic has_size, logic [4:0] src, logic [7:0] tag,
+                                       logic epoch_bad);
         ctrl_t c;
         c = '{kind: Err, val: ValW'(ERR_OPCODE)};
         if (epoch_bad) c.val = ValW'(ERR_EPOCH);
@@ -150,11 +147,12 @@ module rx #(
         return c;
     endfunction
 
-    assign ctrl_first = (Cfg.HeadFlits == 1) ? low_half(header.opcode, sized, header.src, header.tag, bad_epoch) : ctrl_first_q;
+    assign ctrl_first = (Cfg.HeadFlits == 1) ? low_half(header.opcode, sized, header.src, header.tag, bad_epoch)
+                        : ctrl_first_q;
 
     always_comb begin
         ctrl_in = ctrl_first;
-        if (rx_err_i || long_q || (Cfg.HeadFlits == 2 && first)) begin
+        if (rx_i.err || long_q || (Cfg.HeadFlits == 2 && first)) begin
             ctrl_in = '{kind: Err, val: ValW'(ERR_LENGTH)};
         end else if (ctrl_first.kind inside {Signal, Event}) begin
             if (high_bad) ctrl_in = '{kind: Err, val: ValW'(ERR_BOUNDS)};
@@ -162,20 +160,18 @@ module rx #(
         end
     end
 
-    assign ctrl_push = is_ctrl && rx_last_i;
+    assign ctrl_push = is_ctrl && rx_i.last;
 
     always_ff @(posedge clk_i) begin
         if (is_ctrl && first) ctrl_first_q <= low_half(header.opcode, sized, header.src, header.tag, bad_epoch);
         // more flits than a header
-        if (!rst_ni || rx_last_i) long_q <= 1'b0;
+        if (!rst_ni || rx_i.last) long_q <= 1'b0;
         else if (is_ctrl) long_q <= (Cfg.HeadFlits == 1) || !first;
     end
 
     fifo #(.Width($bits(ctrl_t)), .Depth(Cfg.RxCtrlPkts)) i_ctrl (
-        .clk_i, .rst_ni,
-        .valid_i(ctrl_push), .ready_o(ctrl_room), .data_i(ctrl_in),
-        .valid_o(ctrl_valid), .ready_i(ctrl_pop), .data_o(ctrl_out),
-        .level_o(ctrl_level)
+        .clk_i, .rst_ni, .valid_i(ctrl_push), .ready_o(ctrl_room), .data_i(ctrl_in),
+        .valid_o(ctrl_valid), .ready_i(ctrl_pop), .data_o(ctrl_out), .level_o(ctrl_level)
     );
 
     assign sig_valid_o = ctrl_valid && ctrl_out.kind == Signal;
@@ -186,7 +182,7 @@ module rx #(
     assign ack_src_o   = ctrl_out.val[4:0];
 
     // ---- credits, errors ----
-    logic now_err;  // an error of the link's own, reported before those in the queue
+    logic now_err; // an error of the link's own, reported before those in the queue
     err_e now_code;
 
     always_comb begin
@@ -194,7 +190,7 @@ module rx #(
         now_code = bad_epoch ? ERR_EPOCH : ERR_OPCODE;
         if (res_lost || (ctrl_push && !ctrl_room)) now_code = ERR_CREDIT;
         else if (is_req && !req_ready_i) now_code = ERR_WINDOW;
-        else if ((is_req || is_part) && rx_err_i && rx_last_i) now_code = ERR_LENGTH;
+        else if ((is_req || is_part) && rx_i.err && rx_i.last) now_code = ERR_LENGTH;
         else now_err = (is_req || is_part) && first && (bad_epoch || alien);
     end
 
@@ -207,8 +203,8 @@ module rx #(
         endcase
     end
 
-    assign err_valid_o = now_err || (ctrl_valid && ctrl_out.kind == Err);
-    assign err_code_o  = now_err ? now_code : err_e'(ctrl_out.val[7:0]);
+    assign err_o.valid = now_err || (ctrl_valid && ctrl_out.kind == Err);
+    assign err_o.code  = now_err ? now_code : err_e'(ctrl_out.val[7:0]);
 
     assign crd_o[CLS_CTRL]  = ctrl_pop;
     assign crd_o[CLS_STORE] = st_crd_i;
@@ -217,8 +213,7 @@ module rx #(
 
     assign idle_o = !ctrl_valid;
 
-    logic unused;
-    assign unused = ^{1'b0, ctrl_level, header, poisoned, cfg_i};
+    wire unused = &{1'b0, ctrl_level, header, poisoned, cfg_i};
 endmodule
 
 `default_nettype wire

@@ -2,15 +2,19 @@
 //
 // Arrival of store packets: takes the flits of the link and of the local stream apart into packet slots.
 //
-// Slots 0 .. RxStorePkts-1 belong to the link, the LocPkts behind them to the local stream. Payload flits go to a RAM of each source at
-// {slot of the source, flit} (pay_*, with the flit that arrives); the header is judged and, reduced to what is needed, kept in LUT RAM beside the targets, where hd_* reads it by slot.
-// A packet appears at pkt_* when it is whole, with the number of its payload flits and with pkt_bad if it ended in the wrong place.
+// Slots 0 .. RxStorePkts-1 belong to the link, the LocPkts behind them to the local stream. Payload flits go to a RAM
+// of each source at {slot of the source, flit} (pay_*, with the flit that arrives); the header is judged and, reduced
+// to what is needed, kept in LUT RAM beside the targets, where hd_* reads it by slot.
+// A packet appears at pkt_* when it is whole, with the number of its payload flits and with pkt_bad if it ended in the
+// wrong place.
 //
-// Order: packets appear in the order in which they end; that keeps the order of each source. Back-pressure: none to the link, which owns a slot
-// for every credit (a packet beyond that is dropped: error CREDIT). The local stream waits while the link uses the header RAM or ends a packet, so
-// that it runs at 8 of 9 cycles beside a full link: a GPU's own copies must not hold up its uplink.
+// Order: packets appear in the order in which they end; that keeps the order of each source. Back-pressure: none to the
+// link, which owns a slot for every credit (a packet beyond that is dropped: error CREDIT). The local stream waits
+// while the link uses the header RAM or ends a packet, so that it runs at 8 of 9 cycles beside a full link: a GPU's own
+// copies must not hold up its uplink.
 // Worst case: a local header waits for the link's header and targets.
 `default_nettype none
+`include "bundles.svh"
 
 module rx_arrive #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
@@ -25,15 +29,10 @@ module rx_arrive #(
     input  wire logic       rst_ni,
     input  wire logic [1:0] epoch_i,
 
-    input  wire logic                 st_valid_i,
-    input  wire logic                 st_last_i,
-    input  wire logic                 st_err_i,
-    input  wire logic [Cfg.FlitW-1:0] st_data_i,
+    input  wire `MW_MARKED(Cfg) st_i,
 
-    input  wire logic                 loc_valid_i,
-    output logic                      loc_ready_o,
-    input  wire logic                 loc_last_i,
-    input  wire logic [Cfg.FlitW-1:0] loc_data_i,
+    input  wire `MW_STREAM(Cfg) loc_i,
+    output logic                loc_ready_o,
 
     output logic                      pay_we_o [2], // 0 link, 1 local
     output logic [LinkW+Cfg.PayW-1:0] pay_link_addr_o,
@@ -48,15 +47,7 @@ module rx_arrive #(
     // headers, read without a register
     input  wire logic [SlotW-1:0] hd_slot_i,
     input  wire logic [3:0]       hd_tgt_i,
-    output logic                  hd_bad_o, // an error: do nothing, hd_len_o is its code
-    output packet_pkg::opcode_e   hd_op_o,
-    output logic [4:0]            hd_src_o, // of a red {hd_src_o, upper bit of hd_stage_o} is red_t
-    output logic [7:0]            hd_len_o,
-    output logic [4:0]            hd_cnt_o, // targets, 1 for what has none
-    output logic [1:0]            hd_stage_o,
-    output logic [Cfg.MaddrW-1:0] hd_addr_o,
-    output logic                  hd_far_o, // bits above MAddrW are set
-    output logic [TgtW-1:0]       hd_tgt_o, // target number hd_tgt_i
+    output `MW_ARRIVED(Cfg)       hd_o,
 
     input  wire logic             free_valid_i,
     input  wire logic [SlotW-1:0] free_slot_i,
@@ -74,13 +65,14 @@ module rx_arrive #(
     localparam int unsigned TgtLanes = (TgtFlits == 1) ? MaxTargets - 1 : Cfg.Lanes;  // kept of a flit
     localparam int unsigned FlitsW   = Cfg.PayW + 2;                             // 0 .. PF + 1
 
-    if ((Cfg.FlitBytes != 8 && Cfg.FlitBytes != 16) || MaxTargets < 1 || MaxTargets > TargetsMax || Cfg.MaxExperts < 2 || Cfg.MaxExperts > 4096) begin : gen_check
+    if ((Cfg.FlitBytes != 8 && Cfg.FlitBytes != 16) || MaxTargets < 1 || MaxTargets > TargetsMax || Cfg.MaxExperts < 2
+        || Cfg.MaxExperts > 4096) begin : gen_check
         $error("rx_arrive: flits have 8 or 16 bytes, MaxTargets is 1 to 16, MaxExperts 2 to 4096");
     end
 
     typedef struct packed {
         logic       bad;
-        logic [2:0] op;    // of the opcode: those that store have the same upper bits
+        logic [2:0] op; // of the opcode: those that store have the same upper bits
         logic [4:0] src;
         logic [7:0] len;
         logic [4:0] cnt;
@@ -88,9 +80,9 @@ module rx_arrive #(
     } low_t;
 
     typedef struct packed {
-        logic              beyond;
+        logic                  beyond;
         logic [Cfg.MaddrW-1:0] addr;
-        logic [TgtW-1:0]   tgt;
+        logic [TgtW-1:0]       tgt;
     } high_t;
 
     function automatic logic [TgtW-1:0] target(logic [15:0] t);
@@ -101,26 +93,26 @@ module rx_arrive #(
     typedef enum logic [1:0] {Low, High, Targets, Payload} phase_e;
 
     phase_e                 phase_q [2];
-    logic [2:0]             left_q  [2];    // target flits to come
-    logic [FlitsW-1:0]      flits_q [2];    // payload flits so far, at most PF + 1; of targets as long as those come
-    logic [SlotW-1:0]       slot    [2];
-    logic [LinkW-1:0]       link_slot;
-    logic [LocW-1:0]        loc_slot;
-    logic [1:0]             fire, last, in_payload, legal_end, avail, all_free;
-    logic [2:0]             targets;        // target flits of the header that arrives
-    logic                   drop_q, drop;
+    logic [2:0]        left_q  [2]; // target flits to come
+    logic [FlitsW-1:0] flits_q [2]; // payload flits so far, at most PF + 1; of targets as long as those come
+    logic [SlotW-1:0]  slot    [2];
+    logic [LinkW-1:0]  link_slot;
+    logic [LocW-1:0]   loc_slot;
+    logic [1:0]        fire, last, in_payload, legal_end, avail, all_free;
+    logic [2:0]        targets;     // target flits of the header that arrives
+    logic              drop_q, drop;
 
     assign drop    = (phase_q[0] == Low) ? !avail[0] : drop_q;
-    assign fire[0] = st_valid_i && !drop;
-    assign last    = {loc_last_i, st_last_i};
-    assign err_o   = st_valid_i && drop && phase_q[0] == Low;
+    assign fire[0] = st_i.valid && !drop;
+    assign last    = {loc_i.last, st_i.last};
+    assign err_o   = st_i.valid && drop && phase_q[0] == Low;
 
     // The link has the first claim on the header RAMs, and on the queue of whole packets.
-    assign loc_ready_o = avail[1] && !(st_valid_i && (st_last_i || in_payload == '0));
-    assign fire[1]     = loc_valid_i && loc_ready_o;
+    assign loc_ready_o = avail[1] && !(st_i.valid && (st_i.last || in_payload == '0));
+    assign fire[1]     = loc_i.valid && loc_ready_o;
 
     always_ff @(posedge clk_i) begin
-        if (st_valid_i) drop_q <= drop;
+        if (st_i.valid) drop_q <= drop;
     end
 
     for (genvar s = 0; s < 2; s++) begin : gen_parse
@@ -138,7 +130,7 @@ module rx_arrive #(
         always_ff @(posedge clk_i) begin
             if (!rst_ni) begin
                 phase_q[s] <= Low;
-            end else if ((s == 0) ? st_valid_i : fire[s]) begin
+            end else if ((s == 0) ? st_i.valid : fire[s]) begin
                 unique case (phase_q[s])
                     Low:     phase_q[s] <= (Cfg.HeadFlits == 2) ? High : (targets != '0) ? Targets : Payload;
                     High:    phase_q[s] <= (left_q[s] != '0) ? Targets : Payload;
@@ -157,34 +149,37 @@ module rx_arrive #(
     end
 
     // ---- headers ----
-    logic             head_sel, head_fire;  // whose the header RAMs are
-    logic [Cfg.FlitW-1:0]    head_data;
-    header_t          head;                 // F = 8: one half at a time, in both places
-    logic [SlotW-1:0] head_slot;
+    logic                 head_sel, head_fire; // whose the header RAMs are
+    logic [Cfg.FlitW-1:0] head_data;
+    header_t              head;                // F = 8: one half at a time, in both places
+    logic [SlotW-1:0]     head_slot;
     phase_e           head_phase;
 
-    assign head_sel   = !(st_valid_i && !in_payload[0]);
+    assign head_sel   = !(st_i.valid && !in_payload[0]);
     assign head_fire  = fire[head_sel] && !in_payload[head_sel];
-    assign head_data  = head_sel ? loc_data_i : st_data_i;
+    assign head_data  = head_sel ? loc_i.data : st_i.data;
     assign head       = {head_data[Cfg.FlitW-1 -: 64], head_data[63:0]};
     assign head_slot  = slot[head_sel];
     assign head_phase = phase_q[head_sel];
-    assign targets    = (head.cnt <= 5'd1) ? '0 : 3'((6'(head.cnt) + 6'(Cfg.Lanes - 2)) >> Cfg.LaneW);  // the first is in the header
+    // the first is in the header
+    assign targets    = (head.cnt <= 5'd1) ? '0 : 3'((6'(head.cnt) + 6'(Cfg.Lanes - 2)) >> Cfg.LaneW);
 
-    low_t  low_in, low_out;
-    high_t high_in, high_out;
-    logic  [7:0] bad_code;
-    logic  known, no_payload, dynamic;
+    low_t       low_in, low_out;
+    high_t      high_in, high_out;
+    logic [7:0] bad_code;
+    logic       known, no_payload, dynamic;
 
     always_comb begin
-        known      = head.opcode inside {OP_ST, OP_MULTIMEM_ST, OP_DYMULTIMEM_ST, OP_FLAG, OP_FENCE, OP_COUNTS} || (Cfg.Reds && head.opcode == OP_MULTIMEM_RED);
+        known      = head.opcode inside {OP_ST, OP_MULTIMEM_ST, OP_DYMULTIMEM_ST, OP_FLAG, OP_FENCE, OP_COUNTS}
+                     || (Cfg.Reds && head.opcode == OP_MULTIMEM_RED);
         dynamic    = head.opcode == OP_DYMULTIMEM_ST;
         no_payload = head.opcode == OP_FLAG || head.opcode == OP_FENCE;
         bad_code   = ERR_NONE;
         if (head.epoch != epoch_i) bad_code = ERR_EPOCH;
         else if (head.poison) bad_code = ERR_POISON;
         else if (!known) bad_code = ERR_OPCODE;
-        else if (head.len[14:8] != '0 || (head.len[7] && head.len[6:0] != '0) || (head.len == '0) != no_payload || (head.opcode == OP_COUNTS && head.len[1:0] != '0)) bad_code = ERR_LENGTH;
+        else if (head.len[14:8] != '0 || (head.len[7] && head.len[6:0] != '0) || (head.len == '0) != no_payload ||
+                 (head.opcode == OP_COUNTS && head.len[1:0] != '0)) bad_code = ERR_LENGTH;
         else if (dynamic && (head.cnt == '0 || head.cnt > 5'(MaxTargets))) bad_code = ERR_TARGETS;
         low_in.bad   = bad_code != ERR_NONE;
         low_in.op    = head.opcode[2:0];
@@ -200,27 +195,28 @@ module rx_arrive #(
     end
 
     lutram #(.Width($bits(low_t)), .Depth(Slots)) i_low (
-        .clk_i, .we_i(head_fire && head_phase == Low), .waddr_i(head_slot), .wdata_i(low_in), .raddr_i(hd_slot_i), .rdata_o(low_out)
+        .clk_i, .we_i(head_fire && head_phase == Low), .waddr_i(head_slot), .wdata_i(low_in), .raddr_i(hd_slot_i),
+        .rdata_o(low_out)
     );
     lutram #(.Width($bits(high_t)), .Depth(Slots)) i_high (
-        .clk_i, .we_i(head_fire && head_phase == ((Cfg.HeadFlits == 1) ? Low : High)), .waddr_i(head_slot), .wdata_i(high_in),
-        .raddr_i(hd_slot_i), .rdata_o(high_out)
+        .clk_i, .we_i(head_fire && head_phase == ((Cfg.HeadFlits == 1) ? Low : High)), .waddr_i(head_slot),
+        .wdata_i(high_in), .raddr_i(hd_slot_i), .rdata_o(high_out)
     );
 
-    assign hd_bad_o   = low_out.bad;
-    assign hd_op_o    = opcode_e'({3'(OP_ST >> 3), low_out.op});
-    assign hd_src_o   = low_out.src;
-    assign hd_len_o   = low_out.len;
-    assign hd_cnt_o   = low_out.cnt;
-    assign hd_stage_o = low_out.stage;
-    assign hd_far_o   = high_out.beyond;
-    assign hd_addr_o  = high_out.addr;
+    assign hd_o.bad   = low_out.bad;
+    assign hd_o.op    = opcode_e'({3'(OP_ST >> 3), low_out.op});
+    assign hd_o.src   = low_out.src;
+    assign hd_o.len   = low_out.len;
+    assign hd_o.cnt   = low_out.cnt;
+    assign hd_o.stage = low_out.stage;
+    assign hd_o.beyond   = high_out.beyond;
+    assign hd_o.addr  = high_out.addr;
 
     // ---- targets ----
-    logic [FlitsW-1:0]       tgt_flit;
-    logic [3:0]              tgt_behind;   // number among those behind the first
+    logic [FlitsW-1:0] tgt_flit;
+    logic [3:0]        tgt_behind; // number among those behind the first
     logic [((TgtLanes == 0) ? 1 : TgtLanes)*TgtW-1:0] tgt_in, tgt_out;
-    logic [TgtAw-1:0]        tgt_waddr, tgt_raddr;
+    logic [TgtAw-1:0]  tgt_waddr, tgt_raddr;
 
     assign tgt_flit   = flits_q[head_sel];
     assign tgt_behind = hd_tgt_i - 4'd1;
@@ -240,54 +236,54 @@ module rx_arrive #(
 
     // flits of a list that is too long are left out: its packet is bad
     lutram #(.Width($bits(tgt_in)), .Depth(2**TgtAw)) i_targets (
-        .clk_i, .we_i(head_fire && head_phase == Targets && tgt_flit < FlitsW'(TgtFlits)), .waddr_i(tgt_waddr), .wdata_i(tgt_in),
-        .raddr_i(tgt_raddr), .rdata_o(tgt_out)
+        .clk_i, .we_i(head_fire && head_phase == Targets && tgt_flit < FlitsW'(TgtFlits)), .waddr_i(tgt_waddr),
+        .wdata_i(tgt_in), .raddr_i(tgt_raddr), .rdata_o(tgt_out)
     );
 
-    assign hd_tgt_o = (hd_tgt_i == '0) ? high_out.tgt : tgt_out[int'(tgt_behind[Cfg.LaneW-1:0])*TgtW +: TgtW];
+    assign hd_o.tgt = (hd_tgt_i == '0) ? high_out.tgt : tgt_out[int'(tgt_behind[Cfg.LaneW-1:0])*TgtW +: TgtW];
 
     // ---- payload ----
-    assign pay_we_o        = '{fire[0] && in_payload[0] && !flits_q[0][Cfg.PayW], fire[1] && in_payload[1] && !flits_q[1][Cfg.PayW]};
+    assign pay_we_o        = '{fire[0] && in_payload[0] && !flits_q[0][Cfg.PayW],
+                               fire[1] && in_payload[1] && !flits_q[1][Cfg.PayW]};
     assign pay_link_addr_o = {link_slot, flits_q[0][Cfg.PayW-1:0]};
     assign pay_loc_addr_o  = {loc_slot, flits_q[1][Cfg.PayW-1:0]};
 
     // ---- whole packets ----
-    logic whole_sel, whole, room;
-    logic [FlitsW-1:0] whole_flits;
+    logic                       whole_sel, whole, room;
+    logic [FlitsW-1:0]          whole_flits;
     logic [$clog2(Slots+1)-1:0] level;
 
-    assign whole_sel   = !(fire[0] && st_last_i);
+    assign whole_sel   = !(fire[0] && st_i.last);
     assign whole       = fire[whole_sel] && last[whole_sel];
     assign whole_flits = in_payload[whole_sel] ? flits_q[whole_sel] + 1'b1 : '0;
 
     fifo #(.Width(SlotW + 1 + FlitsW), .Depth(Slots)) i_whole (
-        .clk_i, .rst_ni,
-        .valid_i(whole), .ready_o(room), .data_i({slot[whole_sel], (!whole_sel && st_err_i) || !legal_end[whole_sel], whole_flits}),
-        .valid_o(pkt_valid_o), .ready_i(pkt_ready_i), .data_o({pkt_slot_o, pkt_bad_o, pkt_flits_o}),
-        .level_o(level)
+        .clk_i, .rst_ni, .valid_i(whole), .ready_o(room),
+        .data_i({slot[whole_sel], (!whole_sel && st_i.err) || !legal_end[whole_sel], whole_flits}),
+        .valid_o(pkt_valid_o), .ready_i(pkt_ready_i), .data_o({pkt_slot_o, pkt_bad_o, pkt_flits_o}), .level_o(level)
     );
 
     // ---- slots ----
-    logic             free_link;
+    logic free_link;
 
     assign free_link = free_slot_i < SlotW'(Cfg.RxStorePkts);
     assign slot[0]   = SlotW'(link_slot);
     assign slot[1]   = SlotW'(Cfg.RxStorePkts) + SlotW'(loc_slot);
 
     slot_list #(.Slots(Cfg.RxStorePkts)) i_link (
-        .clk_i, .rst_ni, .take_i(fire[0] && st_last_i), .avail_o(avail[0]), .slot_o(link_slot),
+        .clk_i, .rst_ni, .take_i(fire[0] && st_i.last), .avail_o(avail[0]), .slot_o(link_slot),
         .free_i(free_valid_i && free_link), .free_slot_i(LinkW'(free_slot_i)), .all_free_o(all_free[0])
     );
     slot_list #(.Slots(LocPkts)) i_loc (
-        .clk_i, .rst_ni, .take_i(fire[1] && loc_last_i), .avail_o(avail[1]), .slot_o(loc_slot),
-        .free_i(free_valid_i && !free_link), .free_slot_i(LocW'(free_slot_i - SlotW'(Cfg.RxStorePkts))), .all_free_o(all_free[1])
+        .clk_i, .rst_ni, .take_i(fire[1] && loc_i.last), .avail_o(avail[1]), .slot_o(loc_slot),
+        .free_i(free_valid_i && !free_link), .free_slot_i(LocW'(free_slot_i - SlotW'(Cfg.RxStorePkts))),
+        .all_free_o(all_free[1])
     );
 
     assign crd_o  = free_valid_i && free_link;
     assign idle_o = all_free == '1 && phase_q[0] == Low && phase_q[1] == Low;
 
-    logic unused;
-    assign unused = ^{1'b0, head, room, level, tgt_behind, tgt_flit};
+    wire unused = &{1'b0, head, room, level, tgt_behind, tgt_flit};
 endmodule
 
 `default_nettype wire

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Where a store's payload lies, from its header. The address of a dymultimem.st is {token, byte inside the row}, with the split at row_shift; others have
-// addresses of memory. Combinational, between the header memory and rx_resolve's first register: what is left behind it is one comparison with the end.
+// Where a store's payload lies, from its header. The address of a dymultimem.st is {token, byte inside the row}, with
+// the split at row_shift; others have addresses of memory. Combinational, between the header memory and rx_resolve's
+// first register: what is left behind it is one comparison with the end.
 `default_nettype none
 
 module rx_extent #(
@@ -15,28 +16,34 @@ module rx_extent #(
     output logic [ByteW-1:0]           first_o,     // byte in memory, or in the row
     output logic [ByteW:0]             end_o,       // the one behind the last
     output logic [Cfg.TokW-1:0]        token_o,
-    output logic                       beyond_o     // the address has more bits than there are tokens, memory or event counters, or counts do not begin with a flit
+    // the address has more bits than there are tokens, memory or event counters, or counts do not begin with a flit
+    output logic                       beyond_o
 );
     import packet_pkg::*;
 
-    // Shifts by numbers of the configuration are multiplications by a power of two: a multiplier costs less than a shifter.
-    localparam int unsigned MaxShift = (Cfg.MemBytesLog2 < 15) ? Cfg.MemBytesLog2 : 15;  // of a row's stride, which memory holds
+    // Shifts by numbers of the configuration are multiplications by a power of two: a multiplier costs less than a
+    // shifter.
+    // of a row's stride, which memory holds
+    localparam int unsigned MaxShift = (Cfg.MemBytesLog2 < 15) ? Cfg.MemBytesLog2 : 15;
     localparam int unsigned TokTop   = Cfg.TokW + MaxShift;
 
-    logic [MaxShift-Cfg.FlitLog2:0] token_up;    // one bit: how far a token's bits are below bit MaxShift of the address
+    // one bit: how far a token's bits are below bit MaxShift of the address
+    logic [MaxShift-Cfg.FlitLog2:0] token_up;
     logic [TokTop-Cfg.FlitLog2-1:0] token_mul;
-    logic [14:0]            in_row;      // ones where an address has the byte inside the row
+    logic [14:0]                    in_row; // ones where an address has the byte inside the row
 
     assign in_row    = ~(15'h7fff << row_shift_i);
     assign token_up  = (MaxShift-Cfg.FlitLog2+1)'(1) << (4'(MaxShift) - row_shift_i);
     assign token_mul = addr_i[TokTop-1:Cfg.FlitLog2] * (TokTop-Cfg.FlitLog2)'(token_up);
     assign token_o   = token_mul[MaxShift-Cfg.FlitLog2 +: Cfg.TokW];
-    assign first_o   = (op_i == OP_DYMULTIMEM_ST) ? ByteW'(addr_i[14:0] & in_row) : ByteW'(addr_i[Cfg.MemBytesLog2-1:0]);
+    assign first_o   = (op_i == OP_DYMULTIMEM_ST) ? ByteW'(addr_i[14:0] & in_row)
+                       : ByteW'(addr_i[Cfg.MemBytesLog2-1:0]);
     assign end_o     = (ByteW+1)'(first_o) + (ByteW+1)'(len_i);
 
     always_comb begin
         unique case (op_i)
-            OP_DYMULTIMEM_ST:  beyond_o = (addr_i[Cfg.TokW+14:Cfg.TokW] & ~in_row) != '0 || (addr_i >> (Cfg.TokW + 15)) != '0;
+            OP_DYMULTIMEM_ST:  beyond_o = (addr_i[Cfg.TokW+14:Cfg.TokW] & ~in_row) != '0
+                                          || (addr_i >> (Cfg.TokW + 15)) != '0;
             OP_FLAG:           beyond_o = (addr_i >> $clog2(isa_pkg::SwEvents)) != '0;
             OP_FENCE:          beyond_o = 1'b0;
             OP_COUNTS:         beyond_o = addr_i[Cfg.FlitLog2-1:0] != '0;
@@ -44,8 +51,7 @@ module rx_extent #(
         endcase
     end
 
-    logic unused;
-    assign unused = ^token_mul;
+    wire unused = &{1'b0, token_mul};
 endmodule
 
 `default_nettype wire

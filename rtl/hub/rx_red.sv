@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Read-modify-write of red packets, in front of a write port of memory: flits of a write worker pass; those of a red are read, taken into what memory
-// holds by the reduction lane, and written with their byte enables.
+// Read-modify-write of red packets, in front of a write port of memory: flits of a write worker pass; those of a red
+// are read, taken into what memory holds by the reduction lane, and written with their byte enables.
 //
-// Order: the flits of reds change memory in the order in which they come, each as one step: nothing of a red is read while an earlier one of the same
-// flit address is inside. A flit that passes may overtake them. Elements of 16 bits are rounded in memory after every step. Back-pressure: in_ready_o; the
-// read port by rd_ready_i, answers in order at any time after (there is room for them); the write port by wr_ready_i.
-// Worst case: a flit waits for another one at its address: a read and a write of memory and the lane's fp_pkg::FpAddLatency + 4 cycles. Different
-// addresses: one flit per cycle while memory answers within Depth - 10 cycles.
+// Order: the flits of reds change memory in the order in which they come, each as one step: nothing of a red is read
+// while an earlier one of the same flit address is inside. A flit that passes may overtake them. Elements of 16 bits
+// are rounded in memory after every step. Back-pressure: in_ready_o; the read port by rd_ready_i, answers in order at
+// any time after (there is room for them); the write port by wr_ready_i.
+// Worst case: a flit waits for another one at its address: a read and a write of memory and the lane's
+// fp_pkg::FpAddLatency + 4 cycles. Different addresses: one flit per cycle while memory answers within Depth - 10
+// cycles.
 `default_nettype none
+`include "bundles.svh"
 
 module rx_red #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
@@ -25,17 +28,12 @@ module rx_red #(
     input  wire logic [Cfg.FlitW-1:0]     in_data_i,
     input  wire logic [Cfg.FlitBytes-1:0] in_be_i,
 
-    output logic                      rd_valid_o,
-    input  wire logic                 rd_ready_i,
-    output logic [Cfg.AddrW-1:0]      rd_addr_o,
-    input  wire logic                 rd_rvalid_i,
-    input  wire logic [Cfg.FlitW-1:0] rd_rdata_i,
+    output `MW_READ(Cfg)        rd_o,
+    input  wire logic           rd_ready_i,
+    input  wire `MW_ANSWER(Cfg) rd_i,
 
-    output logic                     wr_valid_o,
-    input  wire logic                wr_ready_i,
-    output logic [Cfg.AddrW-1:0]     wr_addr_o,
-    output logic [Cfg.FlitW-1:0]     wr_data_o,
-    output logic [Cfg.FlitBytes-1:0] wr_be_o,
+    output `MW_WRITE(Cfg) wr_o,
+    input  wire logic     wr_ready_i,
 
     output logic busy_o // a red is inside
 );
@@ -47,10 +45,10 @@ module rx_red #(
     end
 
     // A ring of flits: asked for at in_q, taken into the lane at op_q, finished at res_q, written at out_q.
-    logic [PtrW-1:0]             in_q, op_q, res_q, out_q;
-    logic [Depth-1:0]            inside_q;
+    logic [PtrW-1:0]                 in_q, op_q, res_q, out_q;
+    logic [Depth-1:0]                inside_q;
     logic [Depth-1:0][Cfg.AddrW-1:0] addr_q;
-    logic                        hazard, room, take, written, pass, hold_q, res_valid;
+    logic                            hazard, room, take, written, pass, hold_q, res_valid;
 
     always_comb begin
         hazard = 1'b0;
@@ -60,53 +58,52 @@ module rx_red #(
     end
 
     assign room       = !inside_q[in_q];
-    assign rd_valid_o = in_valid_i && in_red_i && room && !hazard;
-    assign rd_addr_o  = in_addr_i;
-    assign take       = rd_valid_o && rd_ready_i;
+    assign rd_o.valid = in_valid_i && in_red_i && room && !hazard;
+    assign rd_o.addr  = in_addr_i;
+    assign take       = rd_o.valid && rd_ready_i;
     assign busy_o     = inside_q != '0;
 
     // What memory was offered stays until it has been taken.
-    logic emit_q, full_q;  // full_q: every flit inside is finished
+    logic emit_q, full_q; // full_q: every flit inside is finished
 
     assign res_valid  = out_q != res_q || (inside_q[out_q] && full_q);
     assign pass       = in_valid_i && !in_red_i && (hold_q || !res_valid);
     assign in_ready_o = in_red_i ? take : pass && wr_ready_i;
-    assign wr_valid_o = pass || res_valid;
+    assign wr_o.valid = pass || res_valid;
     assign written    = res_valid && !pass && wr_ready_i;
 
     // ---- the lane ----
     logic [Stages-1:0]          valid_q;
     red_pkg::red_t              kind;
     red_pkg::red_t [Stages-1:0] kind_q;
-    logic [Cfg.FlitW-1:0]              operand, result, res_data;
-    logic [Cfg.AddrW-1:0]           res_addr;
-    logic [Cfg.FlitBytes-1:0]       res_be;
+    logic [Cfg.FlitW-1:0]       operand, result, res_data;
+    logic [Cfg.AddrW-1:0]       res_addr;
+    logic [Cfg.FlitBytes-1:0]   res_be;
 
     lutram #(.Width($bits(red_pkg::red_t) + Cfg.FlitW), .Depth(Depth)) i_operand (
         .clk_i, .we_i(take), .waddr_i(in_q), .wdata_i({in_kind_i, in_data_i}), .raddr_i(op_q), .rdata_o({kind, operand})
     );
     lutram #(.Width(Cfg.FlitBytes + Cfg.AddrW), .Depth(Depth)) i_place (
-        .clk_i, .we_i(take), .waddr_i(in_q), .wdata_i({in_be_i, in_addr_i}), .raddr_i(out_q), .rdata_o({res_be, res_addr})
+        .clk_i, .we_i(take), .waddr_i(in_q), .wdata_i({in_be_i, in_addr_i}), .raddr_i(out_q),
+        .rdata_o({res_be, res_addr})
     );
     lutram #(.Width(Cfg.FlitW), .Depth(Depth)) i_result (
         .clk_i, .we_i(emit_q), .waddr_i(res_q), .wdata_i(result), .raddr_i(out_q), .rdata_o(res_data)
     );
 
     for (genvar l = 0; l < Cfg.Words; l++) begin : gen_lane
-        logic [1:0][31:0] unused_sum;
 
         reduce_lane #(.RedTypes(Cfg.RedTypes), .RedOps(Cfg.RedOps)) i_lane (
-            .clk_i,
-            .take_i  (rd_rvalid_i), .first_i(1'b1), .pair_i(1'b1), .red_i(kind), .acc_i('0), .a_i(rd_rdata_i[32*l +: 32]), .b_i(operand[32*l +: 32]),
-            .valid_i (valid_q[0]), .red_q_i(kind_q[0]), .half_i(kind_q[Stages-2].dtype == packet_pkg::DTYPE_BF16), .sum_o(unused_sum),
-            .emit_i  (valid_q[Stages-1]), .red_end_i(kind_q[Stages-1]), .data_o(result[32*l +: 32])
+            .clk_i, .take_i  (rd_i.rvalid), .first_i(1'b1), .pair_i(1'b1), .red_i(kind), .acc_i('0),
+            .a_i(rd_i.rdata[32*l +: 32]), .b_i(operand[32*l +: 32]),
+            .valid_i (valid_q[0]), .red_q_i(kind_q[0]), .half_i(kind_q[Stages-2].dtype == packet_pkg::DTYPE_BF16),
+            .sum_o(), .emit_i  (valid_q[Stages-1]), .red_end_i(kind_q[Stages-1]), .data_o(result[32*l +: 32])
         );
-        wire unused = &{1'b0, unused_sum};
     end
 
-    assign wr_addr_o = pass ? in_addr_i : res_addr;
-    assign wr_data_o = pass ? in_data_i : res_data;
-    assign wr_be_o   = pass ? in_be_i : res_be;
+    assign wr_o.addr = pass ? in_addr_i : res_addr;
+    assign wr_o.data = pass ? in_data_i : res_data;
+    assign wr_o.be   = pass ? in_be_i : res_be;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
@@ -121,10 +118,10 @@ module rx_red #(
             hold_q   <= 1'b0;
         end else begin
             hold_q  <= pass && !wr_ready_i;
-            valid_q <= {valid_q[Stages-2:0], rd_rvalid_i};
+            valid_q <= {valid_q[Stages-2:0], rd_i.rvalid};
             emit_q  <= valid_q[Stages-1];
             if (take)        in_q  <= in_q + 1'b1;
-            if (rd_rvalid_i) op_q  <= op_q + 1'b1;
+            if (rd_i.rvalid) op_q  <= op_q + 1'b1;
             if (emit_q)      res_q <= res_q + 1'b1;
             if (written)     out_q <= out_q + 1'b1;
             if (take)        inside_q[in_q] <= 1'b1;
@@ -133,7 +130,7 @@ module rx_red #(
             else if (emit_q) full_q <= res_q + 1'b1 == out_q;
         end
         if (take) addr_q[in_q] <= in_addr_i;
-        if (rd_rvalid_i || valid_q != '0) kind_q <= {kind_q[Stages-2:0], kind};
+        if (rd_i.rvalid || valid_q != '0) kind_q <= {kind_q[Stages-2:0], kind};
     end
 endmodule
 

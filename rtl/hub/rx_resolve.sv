@@ -2,17 +2,22 @@
 //
 // Turns whole store packets into jobs for the write workers: one job per target.
 //
-// Three steps, each with a register: fetch reads header and target of the next packet (or of a parked one) and makes token and bytes of them (rx_extent),
-// check compares these with what there is and asks the allocator, place adds the row to the address and queues the job. A look-up takes two cycles, so a packet of t targets takes 2 t cycles.
-// A target whose look-up misses is parked as {slot, target}, and the targets behind it go on. The allocator announces every miss that has come back
-// (al_fill_i): then each parked target is looked up again, once. These look-ups start no new misses, so they cannot evict each other's rows
-// without end; a target that is parked for a row that no miss is under way for is looked up with the right to start one when none is under way at all.
+// Three steps, each with a register: fetch reads header and target of the next packet (or of a parked one) and makes
+// token and bytes of them (rx_extent), check compares these with what there is and asks the allocator, place adds the
+// row to the address and queues the job. A look-up takes two cycles, so a packet of t targets takes 2 t cycles.
+// A target whose look-up misses is parked as {slot, target}, and the targets behind it go on. The allocator announces
+// every miss that has come back (al_fill_i): then each parked target is looked up again, once. These look-ups start no
+// new misses, so they cannot evict each other's rows without end; a target that is parked for a row that no miss is
+// under way for is looked up with the right to start one when none is under way at all.
 //
-// Order: a packet's targets in order, except parked ones. FLAG and FENCE are fetched only when nothing is left of all packets before them (busy_i covers
-// what has left this module), so they act when every earlier store is in memory. Every target makes a job, if only an empty one (null) for an
-// error, a FLAG or a FENCE, because the workers count the slot's targets. Back-pressure: packets wait.
-// Worst case: a target waits for one pass over all parked targets (two cycles each) and for room in the job queue, which the workers make without waiting for this module.
+// Order: a packet's targets in order, except parked ones. FLAG and FENCE are fetched only when nothing is left of all
+// packets before them (busy_i covers what has left this module), so they act when every earlier store is in memory.
+// Every target makes a job, if only an empty one (null) for an error, a FLAG or a FENCE, because the workers count the
+// slot's targets. Back-pressure: packets wait.
+// Worst case: a target waits for one pass over all parked targets (two cycles each) and for room in the job queue,
+// which the workers make without waiting for this module.
 `default_nettype none
+`include "bundles.svh"
 
 module rx_resolve #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
@@ -25,11 +30,10 @@ module rx_resolve #(
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
-    input  wire node_pkg::node_cfg_t cfg_i, // port is constant from reset on: the expert map is judged by it when written
+    // port is constant from reset on: the expert map is judged by it when written
+    input  wire node_pkg::node_cfg_t cfg_i,
 
-    input  wire logic            emap_we_i,
-    input  wire logic [11:0]     emap_addr_i,
-    input  wire node_pkg::emap_t emap_data_i,
+    input  wire bundle_pkg::emap_write_t emap_i,
 
     // whole packets
     input  wire logic              pkt_valid_i,
@@ -39,17 +43,9 @@ module rx_resolve #(
     input  wire logic [FlitsW-1:0] pkt_flits_i,
 
     // their headers
-    output logic [SlotW-1:0]           hd_slot_o,
-    output logic [3:0]                 hd_tgt_o,
-    input  wire logic                  hd_bad_i,
-    input  wire packet_pkg::opcode_e   hd_op_i,
-    input  wire logic [4:0]            hd_src_i,
-    input  wire logic [7:0]            hd_len_i,
-    input  wire logic [4:0]            hd_cnt_i,
-    input  wire logic [1:0]            hd_stage_i,
-    input  wire logic [Cfg.MaddrW-1:0] hd_addr_i,
-    input  wire logic                  hd_far_i,
-    input  wire logic [TgtW-1:0]       hd_tgt_i,
+    output logic [SlotW-1:0]     hd_slot_o,
+    output logic [3:0]           hd_tgt_o,
+    input  wire `MW_ARRIVED(Cfg) hd_i,
 
     // a packet starts: targets that its slot waits for
     output logic             start_valid_o,
@@ -58,18 +54,11 @@ module rx_resolve #(
     output logic [4:0]       start_cnt_o,
 
     // allocator
-    output logic                           al_req_valid_o,
-    input  wire logic                      al_req_ready_i,
-    output logic [node_pkg::ExpertW-1:0]   al_req_le_o,
-    output logic [node_pkg::TokenW-1:0]    al_req_token_o,
-    output logic                           al_req_start_o,
-    output logic                           al_req_retry_o,
-    input  wire logic                      al_resp_valid_i,
-    input  wire logic                      al_resp_miss_i,
-    input  wire logic                      al_resp_err_i,
-    input  wire logic [node_pkg::RowW-1:0] al_resp_row_i,
-    input  wire logic                      al_fill_i,
-    input  wire logic                      al_busy_i, // a miss is under way
+    output bundle_pkg::alloc_req_t      al_req_o,
+    input  wire logic                   al_req_ready_i,
+    input  wire bundle_pkg::alloc_rsp_t al_i,
+    input  wire logic                   al_fill_i,
+    input  wire logic                   al_busy_i, // a miss is under way
 
     output logic      job_valid_o,
     input  wire logic job_ready_i,
@@ -82,8 +71,7 @@ module rx_resolve #(
     input  wire logic  ack_ready_i,
     output logic [4:0] ack_dst_o,
 
-    output logic            err_valid_o,
-    output error_pkg::err_e err_code_o
+    output bundle_pkg::error_t err_o
 );
     import packet_pkg::*;
     import error_pkg::*;
@@ -92,44 +80,46 @@ module rx_resolve #(
     localparam int unsigned ParkW  = $clog2(Parked + 1);
     localparam int unsigned JobLvW = $clog2(Jobs + 1);
 
-    if (Cfg.MaddrW < Cfg.MemBytesLog2 || Cfg.MaddrW < Cfg.TokW + 15 || Cfg.MaddrW > 48 || Cfg.MemBytesLog2 > 32 || Cfg.RowsLog2 > node_pkg::RowW || Cfg.TokW > node_pkg::TokenW || Cfg.LocalW > node_pkg::ExpertW || Parked < 3 || Jobs < 2 || (Cfg.Reds && Cfg.TokW < $bits(red_pkg::red_t))) begin : gen_check
+    if (Cfg.MaddrW < Cfg.MemBytesLog2 || Cfg.MaddrW < Cfg.TokW + 15 || Cfg.MaddrW > 48 || Cfg.MemBytesLog2 > 32
+        || Cfg.RowsLog2 > node_pkg::RowW || Cfg.TokW > node_pkg::TokenW || Cfg.LocalW > node_pkg::ExpertW || Parked < 3
+            || Jobs < 2 || (Cfg.Reds && Cfg.TokW < $bits(red_pkg::red_t))) begin : gen_check
         $error("rx_resolve: sizes do not fit each other");
     end
 
     // ---- fetch ----------------------------------------------------------------------------
     typedef struct packed {
-        logic              retry;   // parked before
-        logic              start;   // may start a miss
-        logic [SlotW-1:0]  slot;
-        logic [3:0]        idx;     // of the target
-        logic              cut;     // ended in the wrong place, or with the wrong number of flits
-        logic              bad;
+        logic             retry; // parked before
+        logic             start; // may start a miss
+        logic [SlotW-1:0] slot;
+        logic [3:0]       idx;   // of the target
+        logic             cut;   // ended in the wrong place, or with the wrong number of flits
+        logic             bad;
         opcode_e           op;
-        logic [4:0]        src;
-        logic [7:0]        len;
-        logic [1:0]        stage;
-        logic [Cfg.FlitLog2-1:0]   lane;    // of the address
-        logic [ByteW-1:0]  first;   // byte in memory, or in the row
-        logic [ByteW:0]    end_;    // the one behind the last
-        logic [Cfg.TokW-1:0]   token;
-        logic              beyond;
-        logic [TgtW-1:0]   tgt;
-        logic [FlitsW-1:0] flits;
+        logic [4:0]              src;
+        logic [7:0]              len;
+        logic [1:0]              stage;
+        logic [Cfg.FlitLog2-1:0] lane;  // of the address
+        logic [ByteW-1:0]        first; // byte in memory, or in the row
+        logic [ByteW:0]          end_;  // the one behind the last
+        logic [Cfg.TokW-1:0]     token;
+        logic                    beyond;
+        logic [TgtW-1:0]         tgt;
+        logic [FlitsW-1:0]       flits;
     } fetch_t;
 
     typedef struct packed {
-        logic             ask;      // waits for the allocator
-        logic [3:0]       idx;
-        logic [1:0]       stage;
-        logic [Cfg.AddrW-1:0] off;      // flit offset in the row, flit address, or source of counts
+        logic                 ask; // waits for the allocator
+        logic [3:0]           idx;
+        logic [1:0]           stage;
+        logic [Cfg.AddrW-1:0] off; // flit offset in the row, flit address, or source of counts
         err_e             err;
-        job_t             job;      // without the address
+        job_t job; // without the address
     } place_t;
 
     place_t            s1_q, s1_d;
     logic              s0_valid_q, s0_go, s1_valid_q, s1_done, drained, fetch, fetch_new, ordered;
     fetch_t            s0_q;
-    logic [3:0]        idx_q;        // next target of the packet at the head
+    logic [3:0]        idx_q; // next target of the packet at the head
     logic              park_push, park_pop, park_room, park_valid, job_room, job_left;
     logic [SlotW-1:0]  park_slot;
     logic [3:0]        park_idx;
@@ -137,26 +127,27 @@ module rx_resolve #(
     logic [JobLvW-1:0] job_level;
     logic              fill_q, start_q, from_park, last_target, flat, beyond;
     opcode_e           op;
-    logic [ByteW-1:0]  first;
-    logic [ByteW:0]    end_;
-    logic [Cfg.TokW-1:0]   token;
+    logic [ByteW-1:0]    first;
+    logic [ByteW:0]      end_;
+    logic [Cfg.TokW-1:0] token;
 
     assign from_park    = todo_q != '0;
     assign hd_slot_o    = from_park ? park_slot : pkt_slot_i;
     assign hd_tgt_o     = from_park ? park_idx : idx_q;
     // A dynamic store that says where it lands: each target makes the job of a plain one.
-    assign flat         = !hd_bad_i && hd_op_i == OP_DYMULTIMEM_ST && hd_stage_i == STAGE_FLAT;
-    assign ordered      = !hd_bad_i && !pkt_bad_i && (hd_op_i == OP_FLAG || hd_op_i == OP_FENCE);
+    assign flat         = !hd_i.bad && hd_i.op == OP_DYMULTIMEM_ST && hd_i.stage == STAGE_FLAT;
+    assign ordered      = !hd_i.bad && !pkt_bad_i && (hd_i.op == OP_FLAG || hd_i.op == OP_FENCE);
     assign drained      = !s0_valid_q && !s1_valid_q && park_level == '0 && !job_left && !busy_i;
     assign start_slot_o = pkt_slot_i;
-    assign start_cnt_o  = pkt_bad_i ? 5'd1 : hd_cnt_i;
+    assign start_cnt_o  = pkt_bad_i ? 5'd1 : hd_i.cnt;
     // Room to park what is fetched: up to two targets are between here and there.
-    assign fetch_new    = pkt_valid_i && !from_park && park_level < ParkW'(Parked - 2) && (!ordered || drained) && (!s0_valid_q || s0_go);
+    assign fetch_new    = pkt_valid_i && !from_park && park_level < ParkW'(Parked - 2) && (!ordered || drained)
+                          && (!s0_valid_q || s0_go);
     assign start_valid_o = fetch_new && idx_q == '0;
     assign last_target  = 5'(idx_q) + 5'd1 == start_cnt_o;
     assign pkt_ready_o  = fetch_new && last_target && (idx_q != '0 || start_ready_i);
     assign park_pop     = from_park && !fill_q && (!s0_valid_q || s0_go);
-    assign op           = flat ? OP_ST : hd_op_i;
+    assign op           = flat ? OP_ST : hd_i.op;
     assign fetch        = park_pop || (fetch_new && (idx_q != '0 || start_ready_i));
 
     always_ff @(posedge clk_i) begin
@@ -168,17 +159,21 @@ module rx_resolve #(
             if (fetch && !from_park) idx_q <= last_target ? '0 : idx_q + 1'b1;
         end
         if (fetch) begin
-            s0_q <= '{retry: from_park, start: !from_park || start_q, slot: hd_slot_o, idx: hd_tgt_o, cut: !from_park && pkt_bad_i, bad: hd_bad_i,
-                      op: op, src: hd_src_i, len: hd_len_i, stage: hd_stage_i, lane: hd_addr_i[Cfg.FlitLog2-1:0], first: first, end_: end_, token: token, beyond: beyond || hd_far_i,
-                      tgt: hd_tgt_i, flits: pkt_flits_i};
+            s0_q <= '{retry: from_park, start: !from_park || start_q, slot: hd_slot_o, idx: hd_tgt_o,
+                      cut: !from_park && pkt_bad_i, bad: hd_i.bad,
+                      op: op, src: hd_i.src, len: hd_i.len, stage: hd_i.stage, lane: hd_i.addr[Cfg.FlitLog2-1:0],
+                          first: first, end_: end_, token: token, beyond: beyond || hd_i.beyond,
+                      tgt: hd_i.tgt, flits: pkt_flits_i};
         end
     end
 
     rx_extent #(.Cfg(Cfg)) i_extent (
-        .row_shift_i(cfg_i.row_shift), .op_i(op), .len_i(hd_len_i), .addr_i(hd_addr_i), .first_o(first), .end_o(end_), .token_o(token), .beyond_o(beyond)
+        .row_shift_i(cfg_i.row_shift), .op_i(op), .len_i(hd_i.len), .addr_i(hd_i.addr), .first_o(first), .end_o(end_),
+        .token_o(token), .beyond_o(beyond)
     );
 
-    // A pass over the parked targets: after every miss that has come back (no new misses), or, when no miss is under way, to start what is left.
+    // A pass over the parked targets: after every miss that has come back (no new misses), or, when no miss is under
+    // way, to start what is left.
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
             fill_q  <= 1'b0;
@@ -199,24 +194,22 @@ module rx_resolve #(
     end
 
     fifo #(.Width(SlotW + 4), .Depth(Parked)) i_park (
-        .clk_i, .rst_ni,
-        .valid_i(park_push), .ready_o(park_room), .data_i({s1_q.job.slot, s1_q.idx}),
-        .valid_o(park_valid), .ready_i(park_pop), .data_o({park_slot, park_idx}),
-        .level_o(park_level)
+        .clk_i, .rst_ni, .valid_i(park_push), .ready_o(park_room), .data_i({s1_q.job.slot, s1_q.idx}),
+        .valid_o(park_valid), .ready_i(park_pop), .data_o({park_slot, park_idx}), .level_o(park_level)
     );
 
     // ---- check ----------------------------------------------------------------------------
-    logic              mapped;
-    logic [Cfg.LocalW-1:0]    le;
-    logic [7:0]        span;        // last byte of the payload, from the start of its first flit on
-    logic              no_payload, dynamic, outside, red, lo_far, hi_far, below, above;
-    red_pkg::red_t     red_kind;
-    logic [ByteW:0]    row_end;     // bytes of the row
+    logic                  mapped;
+    logic [Cfg.LocalW-1:0] le;
+    logic [7:0]            span;    // last byte of the payload, from the start of its first flit on
+    logic                  no_payload, dynamic, outside, red, lo_far, hi_far, below, above;
+    red_pkg::red_t         red_kind;
+    logic [ByteW:0]        row_end; // bytes of the row
     err_e              err;
 
     lutram #(.Width(1 + Cfg.LocalW), .Depth(Cfg.MaxExperts)) i_emap (
-        .clk_i, .we_i(emap_we_i && (emap_addr_i >> Cfg.ExpW) == '0), .waddr_i(emap_addr_i[Cfg.ExpW-1:0]),
-        .wdata_i({emap_data_i.valid && emap_data_i.gpu == cfg_i.port, emap_data_i.local_expert[Cfg.LocalW-1:0]}),
+        .clk_i, .we_i(emap_i.we && (emap_i.addr >> Cfg.ExpW) == '0), .waddr_i(emap_i.addr[Cfg.ExpW-1:0]),
+        .wdata_i({emap_i.data.valid && emap_i.data.gpu == cfg_i.port, emap_i.data.local_expert[Cfg.LocalW-1:0]}),
         .raddr_i(s0_q.tgt[Cfg.ExpW+3:4]), .rdata_o({mapped, le})
     );
 
@@ -227,11 +220,13 @@ module rx_resolve #(
     assign span       = 8'(s0_q.lane) + s0_q.len - 8'd1;
     assign row_end    = (s0_q.stage == STAGE_GATE) ? (ByteW+1)'({cfg_i.k, 2'b00}) : (ByteW+1)'(cfg_i.row_bytes);
 
-    // Explicit stores: between st_lo and st_hi, which may have any value, and inside memory, behind which an end is by 127 bytes at most.
+    // Explicit stores: between st_lo and st_hi, which may have any value, and inside memory, behind which an end is by
+    // 127 bytes at most.
     assign lo_far = (cfg_i.st_lo >> Cfg.MemBytesLog2) != '0;
     assign hi_far = (cfg_i.st_hi >> Cfg.MemBytesLog2) != '0;
     assign below  = lo_far || s0_q.first[Cfg.MemBytesLog2-1:0] < Cfg.MemBytesLog2'(cfg_i.st_lo);
-    assign above  = s0_q.end_[Cfg.MemBytesLog2] ? !hi_far || s0_q.end_[6:0] != '0 : !hi_far && Cfg.MemBytesLog2'(cfg_i.st_hi) < s0_q.end_[Cfg.MemBytesLog2-1:0];
+    assign above  = s0_q.end_[Cfg.MemBytesLog2] ? !hi_far || s0_q.end_[6:0] != '0
+                    : !hi_far && Cfg.MemBytesLog2'(cfg_i.st_hi) < s0_q.end_[Cfg.MemBytesLog2-1:0];
 
     always_comb begin
         unique case (s0_q.op)
@@ -241,7 +236,9 @@ module rx_resolve #(
         endcase
         err = ERR_NONE;
         if (s0_q.bad) err = err_e'(s0_q.len);
-        else if (s0_q.cut || (!no_payload && span[7]) || (!s0_q.retry && s0_q.flits != (no_payload ? '0 : FlitsW'(span[6:Cfg.FlitLog2]) + 1'b1))) err = ERR_LENGTH;
+        else if (s0_q.cut || (!no_payload && span[7]) ||
+                 (!s0_q.retry && s0_q.flits != (no_payload ? '0 : FlitsW'(span[6:Cfg.FlitLog2]) + 1'b1)))
+            err = ERR_LENGTH;
         else if (red && !red_pkg::has(Cfg.RedTypes, Cfg.RedOps, red_kind)) err = ERR_REDUCTION;
         else if (outside || s0_q.beyond) err = ERR_BOUNDS;
         else if (dynamic && (s0_q.tgt[TgtW-1] || !mapped)) err = ERR_UNMAPPED;
@@ -271,11 +268,12 @@ module rx_resolve #(
     assign s1_free        = !s1_valid_q || s1_done;
     assign job_room       = job_level < JobLvW'(Jobs - 1);
     assign acts           = s0_valid_q && err == ERR_NONE && s1_free && job_room;
-    assign al_req_valid_o = acts && dynamic;
-    assign al_req_le_o    = node_pkg::ExpertW'(le);
-    assign al_req_token_o = node_pkg::TokenW'(s0_q.token);
-    assign al_req_start_o = s0_q.start;
-    assign al_req_retry_o = s0_q.retry;
+    assign al_req_o.valid = acts && dynamic;
+    assign al_req_o.le    = node_pkg::ExpertW'(le);
+    assign al_req_o.token = node_pkg::TokenW'(s0_q.token);
+    assign al_req_o.alloc = 1'b1;
+    assign al_req_o.start = s0_q.start;
+    assign al_req_o.retry = s0_q.retry;
     assign ev_valid_o     = acts && s0_q.op == OP_FLAG;
     assign ev_idx_o       = s0_q.first[3:0];
     assign ack_valid_o    = acts && s0_q.op == OP_FENCE;
@@ -283,7 +281,7 @@ module rx_resolve #(
 
     always_comb begin
         s0_go = s0_valid_q && s1_free && job_room;
-        if (al_req_valid_o && !al_req_ready_i) s0_go = 1'b0;
+        if (al_req_o.valid && !al_req_ready_i) s0_go = 1'b0;
         if (ack_valid_o && !ack_ready_i) s0_go = 1'b0;
     end
 
@@ -295,14 +293,14 @@ module rx_resolve #(
 
     // ---- place ----------------------------------------------------------------------------
     logic [Cfg.RowsLog2-1:0] key;
-    logic [3:0]          shift;
-    logic [31:0]         base;
+    logic [3:0]              shift;
+    logic [31:0]             base;
     logic [Cfg.AddrW-1:0]    row_off;
-    logic                missed, job_push_ready;
-    job_t                job;
+    logic                    missed, job_push_ready;
+    job_t                    job;
 
-    assign s1_done   = s1_valid_q && (!s1_q.ask || al_resp_valid_i);
-    assign missed    = s1_q.ask && al_resp_miss_i;
+    assign s1_done   = s1_valid_q && (!s1_q.ask || al_i.valid);
+    assign missed    = s1_q.ask && al_i.miss;
     assign park_push = s1_done && missed;
 
     always_comb begin
@@ -312,32 +310,31 @@ module rx_resolve #(
             default:        base = cfg_i.gt_base;
         endcase
         if (!s1_q.ask) base = '0;
-        shift     = ((s1_q.stage == STAGE_GATE) ? cfg_i.gate_shift : cfg_i.row_shift) - 4'(Cfg.FlitLog2);  // strides are a flit at least
-        key       = (Cfg.RowsLog2'(s1_q.job.le) << cfg_i.cap_shift) | al_resp_row_i[Cfg.RowsLog2-1:0];
-        row_off   = s1_q.ask ? Cfg.AddrW'(key) * (Cfg.AddrW'(1) << shift) : '0;  // a multiplication for a shift: see rx_extent
+        // strides are a flit at least
+        shift     = ((s1_q.stage == STAGE_GATE) ? cfg_i.gate_shift : cfg_i.row_shift) - 4'(Cfg.FlitLog2);
+        key       = (Cfg.RowsLog2'(s1_q.job.le) << cfg_i.cap_shift) | al_i.row[Cfg.RowsLog2-1:0];
+        // a multiplication for a shift: see rx_extent
+        row_off   = s1_q.ask ? Cfg.AddrW'(key) * (Cfg.AddrW'(1) << shift) : '0;
         job       = s1_q.job;
         job.addr  = base[Cfg.MemBytesLog2-1:Cfg.FlitLog2] + (row_off | s1_q.off);
-        job.row   = al_resp_row_i[Cfg.RowsLog2-1:0];
-        if (s1_q.ask && al_resp_err_i) begin
+        job.row   = al_i.row[Cfg.RowsLog2-1:0];
+        if (s1_q.ask && al_i.err) begin
             job.null_ = 1'b1;
         end
         if (job.null_) job.track = 1'b0;
     end
 
-    assign err_valid_o = s1_done && (s1_q.err != ERR_NONE || (s1_q.ask && al_resp_err_i && !missed));
-    assign err_code_o  = (s1_q.err != ERR_NONE) ? s1_q.err : ERR_BOUNDS;
+    assign err_o.valid = s1_done && (s1_q.err != ERR_NONE || (s1_q.ask && al_i.err && !missed));
+    assign err_o.code  = (s1_q.err != ERR_NONE) ? s1_q.err : ERR_BOUNDS;
 
     fifo #(.Width($bits(job_t)), .Depth(Jobs)) i_jobs (
-        .clk_i, .rst_ni,
-        .valid_i(s1_done && !missed), .ready_o(job_push_ready), .data_i(job),
-        .valid_o(job_valid_o), .ready_i(job_ready_i), .data_o(job_o),
-        .level_o(job_level)
+        .clk_i, .rst_ni, .valid_i(s1_done && !missed), .ready_o(job_push_ready), .data_i(job),
+        .valid_o(job_valid_o), .ready_i(job_ready_i), .data_o(job_o), .level_o(job_level)
     );
 
     assign job_left = job_level != '0;
 
-    logic unused;
-    assign unused = ^{1'b0, cfg_i, park_room, park_valid, job_push_ready, emap_data_i, base, al_resp_row_i, hd_tgt_i};
+    wire unused = &{1'b0, cfg_i, park_room, park_valid, job_push_ready, emap_i.data, base, al_i.row, hd_i.tgt};
 endmodule
 
 `default_nettype wire

@@ -2,16 +2,25 @@
 //
 // Takes store packets from the link and from this GPU itself into memory.
 //
-// rx_arrive puts packets into slots, rx_resolve makes one job per target of them, two workers write the jobs: each has a payload RAM of its own with
-// the link's payload, so both read one flit per cycle; the local stream's lies apart, and worker 0 writes it. Here: the payload RAMs, the queue's end, and the accounts: a slot is free (st_crd_o returns the link's
-// credit) when all its targets are finished, and every finished job of a row that is dispatched is reported to the row tracker (trk_*).
-// Results (class PART) wait in the RAM of worker 0, which is the one with time to spare (guest_fifo): the link writes one flit per cycle, whatever class it is of, and while worker 0 has no job of the link the port to read is the results'.
-// A result waits for the job that worker 0 has begun, a job of the link at worker 0 for the result that has begun to move; neither waits for what stops the other.
+// rx_arrive puts packets into slots, rx_resolve makes one job per target of them, two workers write the jobs: each has
+// a payload RAM of its own with the link's payload, so both read one flit per cycle; the local stream's lies apart, and
+// worker 0 writes it. Here: the payload RAMs, the queue's end, and the accounts: a slot is free (st_crd_o returns the
+// link's credit) when all its targets are finished, and every finished job of a row that is dispatched is reported to
+// the row tracker (trk_*).
+// Results (class PART) wait in the RAM of worker 0, which is the one with time to spare (guest_fifo): the link writes
+// one flit per cycle, whatever class it is of, and while worker 0 has no job of the link the port to read is the
+// results'.
+// A result waits for the job that worker 0 has begun, a job of the link at worker 0 for the result that has begun to
+// move; neither waits for what stops the other.
 //
-// Order: stores of one source may overtake each other (parked look-ups, two workers); FLAG and FENCE act when all stores before them have been granted by memory and reported.
-// Back-pressure: none towards the link, ready/valid towards the local stream; the workers wait for memory, resolve for the allocator, FENCE for ack_ready_i, nothing for anything else.
-// Worst case: a single-target packet takes PF cycles of one worker and 2 cycles of resolve; at most one job in two cycles is accounted.
+// Order: stores of one source may overtake each other (parked look-ups, two workers); FLAG and FENCE act when all
+// stores before them have been granted by memory and reported.
+// Back-pressure: none towards the link, ready/valid towards the local stream; the workers wait for memory, resolve for
+// the allocator, FENCE for ack_ready_i, nothing for anything else.
+// Worst case: a single-target packet takes PF cycles of one worker and 2 cycles of resolve; at most one job in two
+// cycles is accounted.
 `default_nettype none
+`include "bundles.svh"
 
 module rx_store #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
@@ -21,74 +30,43 @@ module rx_store #(
     input  wire logic                rst_ni,
     input  wire node_pkg::node_cfg_t cfg_i,
 
-    input  wire logic            emap_we_i,
-    input  wire logic [11:0]     emap_addr_i,
-    input  wire node_pkg::emap_t emap_data_i,
+    input  wire bundle_pkg::emap_write_t emap_i,
 
     // from rx, never stopped
-    input  wire logic                 st_valid_i,
-    input  wire logic                 st_last_i,
-    input  wire logic                 st_err_i,
-    input  wire logic [Cfg.FlitW-1:0] st_data_i,
-    output logic                      st_crd_o,
-    input  wire logic                 res_push_i, // the flit is one of a result
-    output logic                      res_room_o, // for a packet
-    output logic                      res_crd_o,  // a packet has left
+    input  wire `MW_MARKED(Cfg) st_i,
+    output logic                st_crd_o,
+    input  wire logic           res_push_i, // the flit is one of a result
+    output logic                res_room_o, // for a packet
+    output logic                res_crd_o,  // a packet has left
 
     // results, in their order
-    output logic                 res_valid_o,
-    input  wire logic            res_ready_i,
-    output logic                 res_last_o,
-    output logic                 res_bad_o, // the link's mark
-    output logic [Cfg.FlitW-1:0] res_data_o,
+    output `MW_STREAM(Cfg) res_o,
+    input  wire logic      res_ready_i,
+    output logic           res_bad_o, // the link's mark
 
     // packets of this GPU for itself
-    input  wire logic                 loc_valid_i,
-    output logic                      loc_ready_o,
-    input  wire logic [Cfg.FlitW-1:0] loc_data_i,
-    input  wire logic                 loc_last_i,
+    input  wire `MW_STREAM(Cfg) loc_i,
+    output logic                loc_ready_o,
 
     // allocator, client 0
-    output logic                           al_req_valid_o,
-    input  wire logic                      al_req_ready_i,
-    output logic [node_pkg::ExpertW-1:0]   al_req_le_o,
-    output logic [node_pkg::TokenW-1:0]    al_req_token_o,
-    output logic                           al_req_start_o,
-    output logic                           al_req_retry_o,
-    input  wire logic                      al_resp_valid_i,
-    input  wire logic                      al_resp_miss_i,
-    input  wire logic                      al_resp_err_i,
-    input  wire logic [node_pkg::RowW-1:0] al_resp_row_i,
-    input  wire logic                      al_fill_i,
-    input  wire logic                      al_busy_i,
+    output bundle_pkg::alloc_req_t      al_req_o,
+    input  wire logic                   al_req_ready_i,
+    input  wire bundle_pkg::alloc_rsp_t al_i,
+    input  wire logic                   al_fill_i,
+    input  wire logic                   al_busy_i,
 
     // memory: what reds read; ST0, ST1
-    output logic                      rd_valid_o,
-    input  wire logic                 rd_ready_i,
-    output logic [Cfg.AddrW-1:0]      rd_addr_o,
-    input  wire logic                 rd_rvalid_i,
-    input  wire logic [Cfg.FlitW-1:0] rd_rdata_i,
-    output logic                      wr_valid_o [2],
-    input  wire logic                 wr_ready_i [2],
-    output logic [Cfg.AddrW-1:0]      wr_addr_o [2],
-    output logic [Cfg.FlitW-1:0]      wr_data_o [2],
-    output logic [Cfg.FlitBytes-1:0]  wr_be_o [2],
+    output `MW_READ(Cfg)        rd_o,
+    input  wire logic           rd_ready_i,
+    input  wire `MW_ANSWER(Cfg) rd_i,
+    output `MW_WRITE(Cfg)       wr_o [2],
+    input  wire logic           wr_ready_i [2],
 
     // bytes of a row that are in memory; two pulses never in consecutive cycles
-    output logic                         trk_valid_o,
-    output logic [node_pkg::ExpertW-1:0] trk_le_o,
-    output logic [node_pkg::RowW-1:0]    trk_row_o,
-    output logic [node_pkg::TokenW-1:0]  trk_token_o,
-    output logic [3:0]                   trk_pos_o,
-    output logic [7:0]                   trk_bytes_o,
+    output bundle_pkg::landed_t trk_o,
 
     // words of COUNTS
-    output logic        cnt_valid_o,
-    output logic        cnt_kind_o,
-    output logic [4:0]  cnt_src_o,
-    output logic [4:0]  cnt_idx_o,
-    output logic [31:0] cnt_val_o,
-    output logic        cnt_last_o,
+    output bundle_pkg::count_t cnt_o,
 
     output logic       ev_valid_o,
     output logic [3:0] ev_idx_o,
@@ -96,9 +74,8 @@ module rx_store #(
     input  wire logic  ack_ready_i,
     output logic [4:0] ack_dst_o,
 
-    output logic            err_valid_o,
-    output error_pkg::err_e err_code_o,
-    output logic            idle_o
+    output bundle_pkg::error_t err_o,
+    output logic               idle_o
 );
     localparam int unsigned Slots      = Cfg.RxStorePkts + LocPkts;
     localparam int unsigned SlotW      = $clog2(Slots);
@@ -109,73 +86,62 @@ module rx_store #(
     localparam int unsigned ResAw      = $clog2(ResFlits + 1);
     localparam int unsigned Ram0Aw     = ((ResAw > LinkAw) ? ResAw : LinkAw) + 1;
     localparam int unsigned LocAw      = ((LocPkts > 1) ? $clog2(LocPkts) : 1) + Cfg.PayW;
-    localparam int unsigned MaxTargets = (Cfg.MaxLocalExperts < packet_pkg::TargetsMax) ? Cfg.MaxLocalExperts : packet_pkg::TargetsMax;
+    localparam int unsigned MaxTargets = (Cfg.MaxLocalExperts < packet_pkg::TargetsMax) ? Cfg.MaxLocalExperts
+                                         : packet_pkg::TargetsMax;
     localparam int unsigned CntW       = $clog2(MaxTargets + 1);
-    localparam int unsigned TgtW       = Cfg.ExpW + 5;
 
     typedef struct packed {
-        logic                null_;   // nothing to write
-        logic                counts;  // COUNTS: to worker 0, addr is the source
-        logic                kind;    // of the counts; else a red, and token is its type and operator
-        logic                track;   // counts for the row
-        logic [SlotW-1:0]    slot;
-        logic [Cfg.FlitLog2-1:0]     lane;    // of the first byte
-        logic [6:0]          span;    // lane + bytes - 1
-        logic [Cfg.AddrW-1:0]    addr;    // of the first flit
-        logic [Cfg.LocalW-1:0]      le;
+        logic                    null_;  // nothing to write
+        logic                    counts; // COUNTS: to worker 0, addr is the source
+        logic                    kind;   // of the counts; else a red, and token is its type and operator
+        logic                    track;  // counts for the row
+        logic [SlotW-1:0]        slot;
+        logic [Cfg.FlitLog2-1:0] lane;   // of the first byte
+        logic [6:0]              span;   // lane + bytes - 1
+        logic [Cfg.AddrW-1:0]    addr;   // of the first flit
+        logic [Cfg.LocalW-1:0]   le;
         logic [Cfg.RowsLog2-1:0] row;
         logic [Cfg.TokW-1:0]     token;
-        logic [3:0]          pos;
+        logic [3:0]              pos;
     } job_t;
 
     // ---- arrival ----
-    logic                pay_we [2], pkt_valid, pkt_ready, pkt_bad, hd_bad, hd_far, free_valid, crd_err, all_idle;
+    `MW_ARRIVED(Cfg)     hd;
+    logic                pay_we [2], pkt_valid, pkt_ready, pkt_bad, free_valid, crd_err, all_idle;
     logic [LinkAw-1:0]   pay_link_addr;
     logic [LocAw-1:0]    pay_loc_addr;
     logic [SlotW-1:0]    pkt_slot, hd_slot;
-    logic [Cfg.PayW+1:0]  pkt_flits;
+    logic [Cfg.PayW+1:0] pkt_flits;
     logic [3:0]          hd_idx;
-    packet_pkg::opcode_e hd_op;
-    logic [4:0]          hd_src, hd_cnt;
-    logic [7:0]          hd_len;
-    logic [1:0]          hd_stage;
-    logic [Cfg.MaddrW-1:0]   hd_addr;
-    logic [TgtW-1:0]     hd_tgt;
     job_t                account_q;
 
     rx_arrive #(.Cfg(Cfg), .LocPkts(LocPkts), .MaxTargets(MaxTargets)) i_arrive (
-        .clk_i, .rst_ni, .epoch_i(cfg_i.epoch),
-        .st_valid_i, .st_last_i, .st_err_i, .st_data_i,
-        .loc_valid_i, .loc_ready_o, .loc_last_i, .loc_data_i,
+        .clk_i, .rst_ni, .epoch_i(cfg_i.epoch), .st_i, .loc_i, .loc_ready_o,
         .pay_we_o(pay_we), .pay_link_addr_o(pay_link_addr), .pay_loc_addr_o(pay_loc_addr),
-        .pkt_valid_o(pkt_valid), .pkt_ready_i(pkt_ready), .pkt_slot_o(pkt_slot), .pkt_bad_o(pkt_bad), .pkt_flits_o(pkt_flits),
-        .hd_slot_i(hd_slot), .hd_tgt_i(hd_idx), .hd_bad_o(hd_bad), .hd_op_o(hd_op), .hd_src_o(hd_src), .hd_len_o(hd_len), .hd_cnt_o(hd_cnt),
-        .hd_stage_o(hd_stage), .hd_addr_o(hd_addr), .hd_far_o(hd_far), .hd_tgt_o(hd_tgt),
+        .pkt_valid_o(pkt_valid), .pkt_ready_i(pkt_ready), .pkt_slot_o(pkt_slot), .pkt_bad_o(pkt_bad),
+        .pkt_flits_o(pkt_flits), .hd_slot_i(hd_slot), .hd_tgt_i(hd_idx), .hd_o(hd),
         .free_valid_i(free_valid), .free_slot_i(account_q.slot), .crd_o(st_crd_o), .err_o(crd_err), .idle_o(all_idle)
     );
 
     // ---- jobs ----
-    logic                  start_valid, start_ready, job_valid, job_ready, res_err, working;
-    logic [SlotW-1:0]      start_slot;
-    logic [4:0]            start_cnt;
-    job_t                  job;
-    error_pkg::err_e       res_code;
-    logic                  account_valid_q;
-    logic                  red_busy;
-    logic                  w_ready [2], w_busy [2], w_done [2], w_done_ready [2];
-    job_t                  w_info [2];
+    logic               start_valid, start_ready, job_valid, job_ready, working;
+    logic [SlotW-1:0]   start_slot;
+    logic [4:0]         start_cnt;
+    job_t               job;
+    bundle_pkg::error_t res_err;
+    logic               account_valid_q;
+    logic               red_busy;
+    logic               w_ready [2], w_busy [2], w_done [2], w_done_ready [2];
+    job_t               w_info [2];
 
     rx_resolve #(.Cfg(Cfg), .SlotW(SlotW), .job_t(job_t)) i_resolve (
-        .clk_i, .rst_ni, .cfg_i, .emap_we_i, .emap_addr_i, .emap_data_i,
-        .pkt_valid_i(pkt_valid), .pkt_ready_o(pkt_ready), .pkt_slot_i(pkt_slot), .pkt_bad_i(pkt_bad), .pkt_flits_i(pkt_flits),
-        .hd_slot_o(hd_slot), .hd_tgt_o(hd_idx), .hd_bad_i(hd_bad), .hd_op_i(hd_op), .hd_src_i(hd_src), .hd_len_i(hd_len), .hd_cnt_i(hd_cnt),
-        .hd_stage_i(hd_stage), .hd_addr_i(hd_addr), .hd_far_i(hd_far), .hd_tgt_i(hd_tgt),
+        .clk_i, .rst_ni, .cfg_i, .emap_i,
+        .pkt_valid_i(pkt_valid), .pkt_ready_o(pkt_ready), .pkt_slot_i(pkt_slot), .pkt_bad_i(pkt_bad),
+        .pkt_flits_i(pkt_flits), .hd_slot_o(hd_slot), .hd_tgt_o(hd_idx), .hd_i(hd),
         .start_valid_o(start_valid), .start_ready_i(start_ready), .start_slot_o(start_slot), .start_cnt_o(start_cnt),
-        .al_req_valid_o, .al_req_ready_i, .al_req_le_o, .al_req_token_o, .al_req_start_o, .al_req_retry_o,
-        .al_resp_valid_i, .al_resp_miss_i, .al_resp_err_i, .al_resp_row_i, .al_fill_i, .al_busy_i,
+        .al_req_o, .al_req_ready_i, .al_i, .al_fill_i, .al_busy_i,
         .job_valid_o(job_valid), .job_ready_i(job_ready), .job_o(job), .busy_i(working),
-        .ev_valid_o, .ev_idx_o, .ack_valid_o, .ack_ready_i, .ack_dst_o,
-        .err_valid_o(res_err), .err_code_o(res_code)
+        .ev_valid_o, .ev_idx_o, .ack_valid_o, .ack_ready_i, .ack_dst_o, .err_o(res_err)
     );
 
     // Payload of the local stream, COUNTS and reds are at worker 0; worker 1 comes first for all else.
@@ -186,43 +152,42 @@ module rx_store #(
     assign job_ready = ready0 || (w_ready[1] && !job_first);
     assign working   = w_busy[0] || w_busy[1] || account_valid_q || red_busy;
 
-    logic [Cfg.FlitBytes-1:0] first_mask, last_mask;  // bytes of the job's first and last flit
+    logic [Cfg.FlitBytes-1:0] first_mask, last_mask; // bytes of the job's first and last flit
     assign first_mask = '1 << job.lane;
     assign last_mask  = ~({Cfg.FlitBytes{1'b1}} << 1 << job.span[Cfg.FlitLog2-1:0]);
 
-    logic        cnt_valid [2], cnt_kind [2], cnt_last [2];
-    logic [4:0]  cnt_src [2], cnt_idx [2];
-    logic [31:0] cnt_val [2];
+    bundle_pkg::count_t cnt [2];
 
     // what the workers write
-    logic                 w_wr_valid [2], w_wr_ready [2], w_red [2];
+    logic                     w_wr_valid [2], w_wr_ready [2], w_red [2];
     logic [Cfg.AddrW-1:0]     w_wr_addr [2];
     logic [Cfg.FlitBytes-1:0] w_wr_be [2];
-    logic [Cfg.FlitW-1:0]        pay_data [2];
-    red_pkg::red_t        w_kind [2];
+    logic [Cfg.FlitW-1:0]     pay_data [2];
+    red_pkg::red_t            w_kind [2];
 
     for (genvar w = 0; w < 2; w++) begin : gen_worker
         logic             pay_next, pay_here, pay_re;
         logic [PayAw-1:0] pay_raddr;
 
         if (w == 0) begin : gen_local
-            logic [SlotW-1:0] slot;
-            logic             from_loc;
-            logic [Cfg.FlitW-1:0]    loc_data;
+            logic [SlotW-1:0]     slot;
+            logic                 from_loc;
+            logic [Cfg.FlitW-1:0] loc_data;
 
             assign slot     = pay_raddr[PayAw-1:Cfg.PayW];
             assign from_loc = slot >= SlotW'(Cfg.RxStorePkts);
 
             lut_table #(.Width(Cfg.FlitW), .Depth(2**LocAw)) i_local (
-                .clk_i, .we_i(pay_we[1]), .waddr_i(pay_loc_addr), .wdata_i(loc_data_i), .re_i(pay_re), .sel_i(from_loc),
-                .raddr_i({(LocAw-Cfg.PayW)'(slot - SlotW'(Cfg.RxStorePkts)), pay_raddr[Cfg.PayW-1:0]}), .rdata_o(loc_data)
+                .clk_i, .we_i(pay_we[1]), .waddr_i(pay_loc_addr), .wdata_i(loc_i.data), .re_i(pay_re), .sel_i(from_loc),
+                .raddr_i({(LocAw-Cfg.PayW)'(slot - SlotW'(Cfg.RxStorePkts)), pay_raddr[Cfg.PayW-1:0]}),
+                .rdata_o(loc_data)
             );
 
             // lower half: payload, upper half: results
             logic                          link_job, link_re, link_q, res_we, res_re;
             logic [ResAw-1:0]              res_waddr, res_raddr;
             logic [$clog2(ResFlits+1)-1:0] res_level;
-            logic [Cfg.FlitW+1:0]                 ram_data;
+            logic [Cfg.FlitW+1:0]          ram_data;
 
             assign link_job = pay_next && !from_loc;
             assign link_re  = pay_re && !from_loc;
@@ -230,7 +195,7 @@ module rx_store #(
             always_ff @(posedge clk_i) if (pay_re) link_q <= !from_loc;
 
             ram_sdp #(.Width(Cfg.FlitW + 2), .Depth(2**Ram0Aw)) i_payload (
-                .clk_i, .we_i(pay_we[0] || res_we), .wdata_i({st_err_i, st_last_i, st_data_i}), .wbe_i('1),
+                .clk_i, .we_i(pay_we[0] || res_we), .wdata_i({st_i.err, st_i.last, st_i.data}), .wbe_i('1),
                 .waddr_i({res_push_i, res_push_i ? (Ram0Aw-1)'(res_waddr) : (Ram0Aw-1)'(pay_link_addr)}),
                 .re_i(link_re || res_re), .rdata_o(ram_data),
                 .raddr_i({!link_job, link_job ? (Ram0Aw-1)'(pay_raddr[LinkAw-1:0]) : (Ram0Aw-1)'(res_raddr)})
@@ -240,62 +205,66 @@ module rx_store #(
             assign pay_data[w] = loc_data | (link_q ? ram_data[Cfg.FlitW-1:0] : '0);
 
             guest_fifo #(.Width(Cfg.FlitW + 2), .Depth(ResFlits)) i_results (
-                .clk_i, .rst_ni, .push_i(res_push_i), .data_i({st_err_i, st_last_i, st_data_i}), .we_o(res_we), .waddr_o(res_waddr),
-                .free_i(!link_job && !(pay_here && link_q)), .taken_i(link_re), .re_o(res_re), .raddr_o(res_raddr), .rdata_i(ram_data), .wait_o(res_wait),
-                .valid_o(res_valid_o), .ready_i(res_ready_i), .data_o({res_bad_o, res_last_o, res_data_o}), .last_i(res_last_o), .level_o(res_level)
+                .clk_i, .rst_ni, .push_i(res_push_i), .data_i({st_i.err, st_i.last, st_i.data}), .we_o(res_we),
+                .waddr_o(res_waddr),
+                .free_i(!link_job && !(pay_here && link_q)), .taken_i(link_re), .re_o(res_re), .raddr_o(res_raddr),
+                .rdata_i(ram_data), .wait_o(res_wait),
+                .valid_o(res_o.valid), .ready_i(res_ready_i), .data_o({res_bad_o, res_o.last, res_o.data}),
+                .last_i(res_o.last), .level_o(res_level)
             );
 
             assign res_room_o = res_level <= ($clog2(ResFlits+1))'(ResFlits - PktFlits);
-            assign res_crd_o  = res_valid_o && res_ready_i && res_last_o;
+            assign res_crd_o  = res_o.valid && res_ready_i && res_o.last;
             assign res_idle   = res_level == '0;
         end else begin : gen_link
             ram_sdp #(.Width(Cfg.FlitW), .Depth(2**LinkAw)) i_payload (
-                .clk_i, .we_i(pay_we[0]), .waddr_i(pay_link_addr), .wdata_i(st_data_i), .wbe_i('1),
+                .clk_i, .we_i(pay_we[0]), .waddr_i(pay_link_addr), .wdata_i(st_i.data), .wbe_i('1),
                 .re_i(pay_re), .raddr_i(pay_raddr[LinkAw-1:0]), .rdata_o(pay_data[w])
             );
-            logic unused_slot;
-            assign unused_slot = ^{pay_raddr, pay_next, pay_here};
+            wire unused_slot = &{1'b0, pay_raddr, pay_next, pay_here};
         end
 
         if (Cfg.Reds && w == 0) begin : gen_red
             rx_red #(.Cfg(Cfg)) i_red (
                 .clk_i, .rst_ni,
                 .in_valid_i(w_wr_valid[w]), .in_ready_o(w_wr_ready[w]), .in_red_i(w_red[w]), .in_kind_i(w_kind[w]),
-                .in_addr_i(w_wr_addr[w]), .in_data_i(pay_data[w]), .in_be_i(w_wr_be[w]),
-                .rd_valid_o, .rd_ready_i, .rd_addr_o, .rd_rvalid_i, .rd_rdata_i,
-                .wr_valid_o(wr_valid_o[w]), .wr_ready_i(wr_ready_i[w]), .wr_addr_o(wr_addr_o[w]), .wr_data_o(wr_data_o[w]), .wr_be_o(wr_be_o[w]),
-                .busy_o(red_busy)
+                .in_addr_i(w_wr_addr[w]), .in_data_i(pay_data[w]), .in_be_i(w_wr_be[w]), .rd_o, .rd_ready_i, .rd_i,
+                .wr_o(wr_o[w]), .wr_ready_i(wr_ready_i[w]), .busy_o(red_busy)
             );
         end else begin : gen_plain
-            assign wr_valid_o[w] = w_wr_valid[w];
+            assign wr_o[w].valid = w_wr_valid[w];
             assign w_wr_ready[w] = wr_ready_i[w];
-            assign wr_addr_o[w]  = w_wr_addr[w];
-            assign wr_data_o[w]  = pay_data[w];
-            assign wr_be_o[w]    = w_wr_be[w];
+            assign wr_o[w].addr  = w_wr_addr[w];
+            assign wr_o[w].data  = pay_data[w];
+            assign wr_o[w].be    = w_wr_be[w];
         end
 
-        rx_worker #(.Cfg(Cfg), .SlotW(SlotW), .Counts((w == 0) ? 1 : 0), .Reds(Cfg.Reds && w == 0), .job_t(job_t)) i_worker (
+        rx_worker #(.Cfg(Cfg), .SlotW(SlotW), .Counts((w == 0) ? 1 : 0), .Reds(Cfg.Reds && w == 0),
+                    .job_t(job_t)) i_worker (
             .clk_i, .rst_ni,
-            .job_valid_i(job_valid && ((w == 0) ? (job_first || !w_ready[1]) && (job_local || !res_wait) : !job_first)), .job_ready_o(w_ready[w]), .job_i(job), .job_first_i(first_mask), .job_last_i(last_mask),
-            .pay_next_o(pay_next), .pay_here_o(pay_here), .pay_re_o(pay_re), .pay_addr_o(pay_raddr), .pay_data_i(pay_data[w]),
-            .wr_valid_o(w_wr_valid[w]), .wr_ready_i(w_wr_ready[w]), .wr_addr_o(w_wr_addr[w]), .wr_be_o(w_wr_be[w]), .wr_red_o(w_red[w]), .wr_kind_o(w_kind[w]),
-            .done_valid_o(w_done[w]), .done_ready_i(w_done_ready[w]), .done_o(w_info[w]),
-            .cnt_valid_o(cnt_valid[w]), .cnt_kind_o(cnt_kind[w]), .cnt_src_o(cnt_src[w]), .cnt_idx_o(cnt_idx[w]), .cnt_val_o(cnt_val[w]), .cnt_last_o(cnt_last[w]),
+            .job_valid_i(job_valid && ((w == 0) ? (job_first || !w_ready[1]) && (job_local || !res_wait) : !job_first)),
+            .job_ready_o(w_ready[w]), .job_i(job), .job_first_i(first_mask), .job_last_i(last_mask),
+            .pay_next_o(pay_next), .pay_here_o(pay_here), .pay_re_o(pay_re), .pay_addr_o(pay_raddr),
+            .pay_data_i(pay_data[w]),
+            .wr_valid_o(w_wr_valid[w]), .wr_ready_i(w_wr_ready[w]), .wr_addr_o(w_wr_addr[w]), .wr_be_o(w_wr_be[w]),
+            .wr_red_o(w_red[w]), .wr_kind_o(w_kind[w]),
+            .done_valid_o(w_done[w]), .done_ready_i(w_done_ready[w]), .done_o(w_info[w]), .cnt_o(cnt[w]),
             .busy_o(w_busy[w])
         );
     end
 
-    assign cnt_valid_o = cnt_valid[0];
-    assign cnt_kind_o  = cnt_kind[0];
-    assign cnt_src_o   = cnt_src[0];
-    assign cnt_idx_o   = cnt_idx[0];
-    assign cnt_val_o   = cnt_val[0];
-    assign cnt_last_o  = cnt_last[0];
+    assign cnt_o.valid = cnt[0].valid;
+    assign cnt_o.kind  = cnt[0].kind;
+    assign cnt_o.src   = cnt[0].src;
+    assign cnt_o.idx   = cnt[0].idx;
+    assign cnt_o.val   = cnt[0].val;
+    assign cnt_o.last  = cnt[0].last;
 
     // ---- accounts: a finished job in one cycle, its slot's count in the next ----
-    // Worker 0 goes first, but not twice while worker 1 waits: a stream of bad packets, whose jobs are empty, finishes as fast as it is accounted, and must not hold up others.
+    // Worker 0 goes first, but not twice while worker 1 waits: a stream of bad packets, whose jobs are empty, finishes
+    // as fast as it is accounted, and must not hold up others.
     logic [CntW-1:0] waiting, cnt_wdata;
-    logic            cnt_we, turn_q, second;   // turn_q: worker 1's
+    logic            cnt_we, turn_q, second; // turn_q: worker 1's
 
     assign second          = w_done[1] && (turn_q || !w_done[0]);
     assign w_done_ready[0] = !account_valid_q && !second;
@@ -321,29 +290,28 @@ module rx_store #(
         if (!account_valid_q && (w_done[0] || w_done[1])) account_q <= second ? w_info[1] : w_info[0];
     end
 
-    assign trk_valid_o = account_valid_q && account_q.track;
-    assign trk_le_o    = node_pkg::ExpertW'(account_q.le);
-    assign trk_row_o   = node_pkg::RowW'(account_q.row);
-    assign trk_token_o = node_pkg::TokenW'(account_q.token);
-    assign trk_pos_o   = account_q.pos;
-    assign trk_bytes_o = 8'(account_q.span) - 8'(account_q.lane) + 8'd1;
+    assign trk_o.valid = account_valid_q && account_q.track;
+    assign trk_o.le    = node_pkg::ExpertW'(account_q.le);
+    assign trk_o.row   = node_pkg::RowW'(account_q.row);
+    assign trk_o.token = node_pkg::TokenW'(account_q.token);
+    assign trk_o.pos   = account_q.pos;
+    assign trk_o.bytes = 8'(account_q.span) - 8'(account_q.lane) + 8'd1;
 
     // An error of arrival is rare enough to take the place of one of resolve in the same cycle.
-    assign err_valid_o = crd_err || res_err;
-    assign err_code_o  = crd_err ? error_pkg::ERR_CREDIT : res_code;
+    assign err_o.valid = crd_err || res_err.valid;
+    assign err_o.code  = crd_err ? error_pkg::ERR_CREDIT : res_err.code;
 
     assign idle_o = all_idle && !red_busy && res_idle;
 
     if (!Cfg.Reds) begin : gen_no_reds
         assign red_busy   = 1'b0;
-        assign rd_valid_o = 1'b0;
-        assign rd_addr_o  = '0;
-        logic unused_rd;
-        assign unused_rd = ^{rd_ready_i, rd_rvalid_i, rd_rdata_i};
+        assign rd_o.valid = 1'b0;
+        assign rd_o.addr  = '0;
+        wire unused_rd = &{1'b0, rd_ready_i, rd_i.rvalid, rd_i.rdata};
     end
 
-    logic unused;
-    assign unused = ^{account_q, start_cnt, w_red[1], w_kind[1], w_red[0], w_kind[0], cnt_valid[1], cnt_kind[1], cnt_src[1], cnt_idx[1], cnt_val[1], cnt_last[1]};
+    wire unused = &{1'b0, account_q, start_cnt, w_red[1], w_kind[1], w_red[0], w_kind[0], cnt[1].valid, cnt[1].kind,
+                      cnt[1].src, cnt[1].idx, cnt[1].val, cnt[1].last};
 endmodule
 
 `default_nettype wire

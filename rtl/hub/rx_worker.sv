@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Write worker: takes one job after the other, reads the payload from the slot and writes it to memory, one flit per cycle when memory grants,
-// without a gap between jobs. With Counts = 1 it also takes COUNTS jobs, whose words it hands out (cnt_*), one per cycle.
+// Write worker: takes one job after the other, reads the payload from the slot and writes it to memory, one flit per
+// cycle when memory grants, without a gap between jobs. With Counts = 1 it also takes COUNTS jobs, whose words it hands
+// out (cnt_*), one per cycle.
 //
-// Order: flits of a job in order; done_* reports a job after the grant of its last flit. Back-pressure: wr_ready_i stops it; the next job's last flit
-// waits until done_* of the one before is taken. An empty job (null) is reported at once.
+// Order: flits of a job in order; done_* reports a job after the grant of its last flit. Back-pressure: wr_ready_i
+// stops it; the next job's last flit waits until done_* of the one before is taken. An empty job (null) is reported at
+// once.
 // Worst case: a job of n flits takes n cycles and those in which memory refuses.
 `default_nettype none
 
@@ -41,21 +43,16 @@ module rx_worker #(
     input  wire logic done_ready_i,
     output job_t      done_o,
 
-    output logic        cnt_valid_o,
-    output logic        cnt_kind_o,
-    output logic [4:0]  cnt_src_o,
-    output logic [4:0]  cnt_idx_o,
-    output logic [31:0] cnt_val_o,
-    output logic        cnt_last_o,
+    output bundle_pkg::count_t cnt_o,
 
     output logic busy_o
 );
-    job_t               job_q;
-    logic               job_valid_q, step, step_last, finish;
-    logic [Cfg.PayW-1:0] idx_q;
-    logic               flit_q, last_q, take;   // a flit is at the output of the payload RAM
-    logic               info_q, granted_q;      // done_o is in use; its last flit was granted
-    logic               word_last;
+    job_t                     job_q;
+    logic                     job_valid_q, step, step_last, finish;
+    logic [Cfg.PayW-1:0]      idx_q;
+    logic                     flit_q, last_q, take; // a flit is at the output of the payload RAM
+    logic                     info_q, granted_q;    // done_o is in use; its last flit was granted
+    logic                     word_last;
     logic [Cfg.FlitBytes-1:0] first_mask_q, last_mask_q;
 
     assign step_last   = idx_q == job_q.span[6:Cfg.FlitLog2];
@@ -116,40 +113,39 @@ module rx_worker #(
 
     if (Counts != 0) begin : gen_counts
         localparam int unsigned SubW = Cfg.FlitLog2 - 2;
-        logic            counts_q;
-        logic [SubW-1:0] word_q, end_q;
+        logic                counts_q;
+        logic [SubW-1:0]     word_q, end_q;
         logic [Cfg.PayW-1:0] flit_idx_q;
 
         assign word_last   = word_q == (last_q ? end_q : '1);
         assign wr_valid_o  = flit_q && !counts_q;
         assign take        = flit_q && (counts_q ? word_last : wr_ready_i);
-        assign cnt_valid_o = flit_q && counts_q;
-        assign cnt_last_o  = last_q && word_last;
-        assign cnt_val_o   = pay_data_i[32*word_q +: 32];
+        assign cnt_o.valid = flit_q && counts_q;
+        assign cnt_o.last  = last_q && word_last;
+        assign cnt_o.val   = pay_data_i[32*word_q +: 32];
 
         always_ff @(posedge clk_i) begin
             if (!rst_ni) begin
                 word_q   <= '0;
-            end else if (cnt_valid_o) begin
+            end else if (cnt_o.valid) begin
                 word_q   <= word_last ? '0 : word_q + 1'b1;
             end
             if (step) begin
                 counts_q   <= job_q.counts;
-                cnt_kind_o <= job_q.kind;
-                cnt_src_o  <= job_q.addr[4:0];
+                cnt_o.kind <= job_q.kind;
+                cnt_o.src  <= job_q.addr[4:0];
                 end_q      <= job_q.span[Cfg.FlitLog2-1:2];
                 flit_idx_q <= idx_q;
             end
         end
-        assign cnt_idx_o = {flit_idx_q, word_q};
+        assign cnt_o.idx = {flit_idx_q, word_q};
     end else begin : gen_write
         assign wr_valid_o  = flit_q;
         assign take        = flit_q && wr_ready_i;
         assign word_last   = 1'b0;
-        assign cnt_valid_o = 1'b0;
-        assign {cnt_kind_o, cnt_src_o, cnt_idx_o, cnt_val_o, cnt_last_o} = '0;
-        logic unused;
-        assign unused = ^{word_last, pay_data_i};
+        assign cnt_o.valid = 1'b0;
+        assign {cnt_o.kind, cnt_o.src, cnt_o.idx, cnt_o.val, cnt_o.last} = '0;
+        wire unused = &{1'b0, word_last, pay_data_i};
     end
 endmodule
 

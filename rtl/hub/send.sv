@@ -2,22 +2,25 @@
 //
 // Unit send: dymultimem.st, st, st.linear, multimem.st, multimem.red. Turns own memory into packets of the store class.
 //
-// Five parts in a row, each ahead of the next: route_walk reads the routing table, send_list checks and sorts a token's targets, send_transfers arms the
-// token tracker and cuts tokens into transfers (row, gate weights), send_read fetches their payload, send_build makes the packets. So the
-// next token's list and the next packets' payload come in while a packet goes out: F-byte flits leave in every cycle while memory and both streams
-// keep up and rows are longer than a list takes to read.
+// Five parts in a row, each ahead of the next: route_walk reads the routing table, send_list checks and sorts a token's
+// targets, send_transfers arms the token tracker and cuts tokens into transfers (row, gate weights), send_read fetches
+// their payload, send_build makes the packets. So the next token's list and the next packets' payload come in while a
+// packet goes out: F-byte flits leave in every cycle while memory and both streams keep up and rows are longer than a
+// list takes to read.
 //
-// Order: tokens in order; a row's packets in order, gate weights (META in st) last unless flags.0; st: GPUs p + 1, p + 2, ... modulo N, p last. A token is
-// armed (arm_*: global index, number of valid entries) before its first packet, and only while fewer than cfg.in_flight armed tokens wait for
-// tok_done_i. Retires when the last flit was taken by the uplink and the local stream.
-// Errors (one pulse each): a token with an unmapped or repeated expert (UNMAPPED, DUPLICATE) is skipped as a whole and not armed; an instruction that
-// send_transfers refuses (REDUCTION, UNMAPPED, BOUNDS) sends nothing.
+// Order: tokens in order; a row's packets in order, gate weights (META in st) last unless flags.0; st: GPUs p + 1, p +
+// 2, ... modulo N, p last. A token is armed (arm_*: global index, number of valid entries) before its first packet, and
+// only while fewer than cfg.in_flight armed tokens wait for tok_done_i. Retires when the last flit was taken by the
+// uplink and the local stream.
+// Errors (one pulse each): a token with an unmapped or repeated expert (UNMAPPED, DUPLICATE) is skipped as a whole and
+// not armed; an instruction that send_transfers refuses (REDUCTION, UNMAPPED, BOUNDS) sends nothing.
 // Control's packets of the store class (cst_*, clo_*) take turns with send's, packet by packet, on both streams.
 // Back-pressure: st_ready_i and loc_ready_i, memory; worst case one stalled stream stops the other.
 //
-// Bases are inside memory: rt_base a multiple of 128 bytes, the others multiples of the flit. The address there (c) or a row beyond
-// memory leaves as some address beyond memory, for the receiver to reject.
+// Bases are inside memory: rt_base a multiple of 128 bytes, the others multiples of the flit. The address there (c) or
+// a row beyond memory leaves as some address beyond memory, for the receiver to reject.
 `default_nettype none
+`include "bundles.svh"
 
 module send #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
@@ -32,18 +35,12 @@ module send #(
     input  wire isa_pkg::instr_t cmd_i,
     output logic                 retire_o,
 
-    input  wire logic            emap_we_i,
-    input  wire logic [11:0]     emap_addr_i,
-    input  wire node_pkg::emap_t emap_data_i,
-    input  wire logic            group_we_i,
-    input  wire logic [3:0]      group_addr_i,
-    input  wire logic [31:0]     group_data_i,
+    input  wire bundle_pkg::emap_write_t  emap_i,
+    input  wire bundle_pkg::group_write_t groups_i,
 
-    output logic                      rd_valid_o,
-    input  wire logic                 rd_ready_i,
-    output logic [Cfg.AddrW-1:0]      rd_addr_o,
-    input  wire logic                 rd_rvalid_i,
-    input  wire logic [Cfg.FlitW-1:0] rd_rdata_i,
+    output `MW_READ(Cfg)        rd_o,
+    input  wire logic           rd_ready_i,
+    input  wire `MW_ANSWER(Cfg) rd_i,
 
     output logic                        arm_valid_o,
     input  wire logic                   arm_ready_i,
@@ -62,88 +59,77 @@ module send #(
     input  wire logic [Cfg.FlitW-1:0] ctl_data_i,  // flit of either
     input  wire logic                 ctl_last_i,
 
-    output logic                 st_valid_o,
-    input  wire logic            st_ready_i,
-    output logic [Cfg.FlitW-1:0] st_data_o,
-    output logic                 st_last_o,
-    output logic                 loc_valid_o,
-    input  wire logic            loc_ready_i,
-    output logic [Cfg.FlitW-1:0] loc_data_o,
-    output logic                 loc_last_o,
+    output `MW_STREAM(Cfg) st_o,
+    input  wire logic      st_ready_i,
+    output `MW_STREAM(Cfg) loc_o,
+    input  wire logic      loc_ready_i,
 
-    output logic            err_valid_o,
-    output error_pkg::err_e err_code_o
+    output bundle_pkg::error_t err_o
 );
     import isa_pkg::*;
     localparam int unsigned LenW  = (Cfg.MemBytesLog2 > 15) ? Cfg.MemBytesLog2 : 15;     // of the bytes of a transfer
     localparam int unsigned PktsW = LenW - 7;
     localparam int unsigned SubW  = $clog2(RouteBytes / Cfg.FlitBytes);
     localparam int unsigned RowAW = Cfg.AddrW - SubW;                  // of a row of the routing table
-    localparam int unsigned ShiftW = (Cfg.TokW > Cfg.MemBytesLog2 - 12) ? Cfg.TokW + 15 : Cfg.MemBytesLog2 + 3;  // of a token index << row_shift, or of an address
+    // of a token index << row_shift, or of an address
+    localparam int unsigned ShiftW = (Cfg.TokW > Cfg.MemBytesLog2 - 12) ? Cfg.TokW + 15 : Cfg.MemBytesLog2 + 3;
 
     // A transfer as send_build takes it.
     typedef struct packed {
-        logic               st;       // for the uplink
-        logic               loc;      // for this GPU
-        logic [ShiftW-1:0]  addr;
-        logic [PktsW-1:0]   pkts;     // packets, less 1
-        logic [6:0]         tail;     // bytes of the last one, less 1
-        logic               gate;     // it is a token's gate weights
-        logic [4:0]         dst;
-        logic [1:0]         list_no;
-        logic [4:0]         remote;   // targets
-        logic [4:0]         own;
-        logic [Cfg.TokW-1:0]    token;
+        logic                st;     // for the uplink
+        logic                loc;    // for this GPU
+        logic [ShiftW-1:0]   addr;
+        logic [PktsW-1:0]    pkts;   // packets, less 1
+        logic [6:0]          tail;   // bytes of the last one, less 1
+        logic                gate;   // it is a token's gate weights
+        logic [4:0]          dst;
+        logic [1:0]          list_no;
+        logic [4:0]          remote; // targets
+        logic [4:0]          own;
+        logic [Cfg.TokW-1:0] token;
     } job_t;
 
-    logic                walk, build_idle;
+    logic                    walk, build_idle;
     logic [Cfg.TokensLog2:0] walk_end;
 
     // ---- lists -------------------------------------------------------------------------------------------------
-    logic                  walk_done, entry_valid, entry_take, entry_last;
-    logic                  walk_rd_valid, walk_rd_ready, walk_rvalid;
-    logic [Cfg.AddrW-1:0]      walk_rd_addr;
-    logic [15:0]           entry;
-    logic [3:0]            entry_pos;
+    logic                      walk_done, entry_valid, entry_take, entry_last;
+    `MW_READ(Cfg)              walk_rd;
+    logic                      walk_rd_ready, walk_rvalid;
+    logic [15:0]               entry;
+    logic [3:0]                entry_pos;
     logic [Cfg.TokensLog2-1:0] entry_token;
-    logic [RowAW-1:0]      entry_row;
-    logic [3:0]            k_last;
+    logic [RowAW-1:0]          entry_row;
+    logic [3:0]                k_last;
     assign k_last = 4'(cfg_i.k - 5'd1);
 
     route_walk #(.Cfg(Cfg)) i_walk (
-        .clk_i, .rst_ni,
-        .start_i (walk), .first_i(cmd_i.a[Cfg.TokensLog2:0]), .end_i(walk_end),
+        .clk_i, .rst_ni, .start_i (walk), .first_i(cmd_i.a[Cfg.TokensLog2:0]), .end_i(walk_end),
         .k_last_i (k_last), .row_base_i(cfg_i.rt_base[Cfg.MemBytesLog2-1:7]), .done_o(walk_done),
-        .rd_valid_o (walk_rd_valid), .rd_ready_i(walk_rd_ready), .rd_addr_o(walk_rd_addr),
-        .rd_rvalid_i (walk_rvalid), .rd_rdata_i,
+        .rd_o(walk_rd), .rd_ready_i(walk_rd_ready), .rd_i('{rvalid: walk_rvalid, rdata: rd_i.rdata}),
         .valid_o (entry_valid), .take_i(entry_take), .entry_o(entry), .pos_o(entry_pos), .last_o(entry_last),
         .token_o (entry_token), .row_o(entry_row)
     );
 
-    logic                  we_remote, we_own, desc_valid, desc_take, desc_bad, list_err;
-    logic [1:0]            wlist, desc_list;
-    logic [3:0]            wpos_remote, wpos_own;
-    logic [Cfg.ExpW+3:0]       wdata;
-    logic [4:0]            desc_remote, desc_own;
-    logic [Cfg.N-1:0]          desc_gpus;
-    logic [Cfg.TokensLog2-1:0] desc_token;
-    logic [RowAW-1:0]      desc_row;
-    error_pkg::err_e       list_err_code;
+    `MW_TOKEN(Cfg)       desc;
+    logic                we_remote, we_own, desc_valid, desc_take;
+    logic [1:0]          wlist;
+    logic [3:0]          wpos_remote, wpos_own;
+    logic [Cfg.ExpW+3:0] wdata;
+    bundle_pkg::error_t  list_err, cmd_err;
 
     send_list #(.Cfg(Cfg)) i_list (
-        .clk_i, .rst_ni, .port_i(cfg_i.port), .emap_we_i, .emap_addr_i, .emap_data_i,
+        .clk_i, .rst_ni, .port_i(cfg_i.port), .emap_i,
         .valid_i (entry_valid), .take_o(entry_take), .entry_i(entry), .pos_i(entry_pos), .last_i(entry_last),
         .token_i (entry_token), .row_i(entry_row),
-        .we_remote_o (we_remote), .we_own_o(we_own), .wlist_o(wlist), .wpos_remote_o(wpos_remote), .wpos_own_o(wpos_own),
-        .wdata_o (wdata),
-        .desc_valid_o (desc_valid), .desc_take_i(desc_take), .desc_bad_o(desc_bad), .desc_remote_o(desc_remote),
-        .desc_own_o (desc_own), .desc_gpus_o(desc_gpus), .desc_list_o(desc_list), .desc_token_o(desc_token), .desc_row_o(desc_row),
-        .err_valid_o (list_err), .err_code_o(list_err_code)
+        .we_remote_o (we_remote), .we_own_o(we_own), .wlist_o(wlist), .wpos_remote_o(wpos_remote),
+        .wpos_own_o(wpos_own), .wdata_o (wdata), .desc_valid_o (desc_valid), .desc_take_i(desc_take), .desc_o(desc),
+        .err_o(list_err)
     );
 
-    logic [1:0]    build_list;
-    logic [2:0]    build_word;
-    logic [15:0]   remote0, own0;
+    logic [1:0]           build_list;
+    logic [2:0]           build_word;
+    logic [15:0]          remote0, own0;
     logic [Cfg.FlitW-1:0] remote_flit, own_flit;
 
     target_ram #(.Cfg(Cfg)) i_remote (
@@ -156,76 +142,72 @@ module send #(
     );
 
     // ---- transfers ---------------------------------------------------------------------------------------------
-    packet_pkg::opcode_e   opcode;
-    red_pkg::red_t         kind;
-    logic                  meta, flat, cmd_err, drained, xfer_valid, xfer_take, xfer_ids, job_valid, job_take, job_waits, read_idle, pay_valid, pay_take;
-    logic [15:0]           group;
-    job_t                  xfer, job;
-    logic [Cfg.AddrW-1:0]      xfer_from;
+    packet_pkg::opcode_e          opcode;
+    red_pkg::red_t                kind;
+    logic                         meta, flat, drained, xfer_valid, xfer_take, xfer_ids, job_valid, job_take, job_waits,
+                                  read_idle, pay_valid, pay_take;
+    logic [15:0]                  group;
+    job_t                         xfer, job;
+    logic [Cfg.AddrW-1:0]         xfer_from;
     logic [LenW-Cfg.FlitLog2-1:0] xfer_last;
     logic [Cfg.FlitW-1:0]         pay_data;
-    error_pkg::err_e       cmd_err_code;
 
     assign drained = read_idle && build_idle;
 
     send_transfers #(.Cfg(Cfg), .ShiftW(ShiftW), .job_t(job_t)) i_transfers (
         .clk_i, .rst_ni, .go_i, .cfg_i,
-        .cmd_valid_i, .cmd_ready_o, .cmd_i, .walk_o(walk), .end_o(walk_end), .drained_i(drained), .retire_o,
-        .group_we_i, .group_addr_i, .group_data_i(group_data_i[Cfg.N-1:0]),
-        .walk_done_i (walk_done), .desc_valid_i(desc_valid), .desc_take_o(desc_take), .lists_used_i(job_waits), .desc_bad_i(desc_bad),
-        .desc_remote_i (desc_remote), .desc_own_i(desc_own), .desc_gpus_i(desc_gpus), .desc_list_i(desc_list), .desc_token_i(desc_token), .desc_row_i(desc_row),
-        .arm_valid_o, .arm_ready_i, .arm_token_o, .arm_count_o, .tok_done_i,
+        .cmd_valid_i, .cmd_ready_o, .cmd_i, .walk_o(walk), .end_o(walk_end), .drained_i(drained), .retire_o, .groups_i,
+        .walk_done_i (walk_done), .desc_valid_i(desc_valid), .desc_take_o(desc_take), .lists_used_i(job_waits),
+        .desc_i(desc), .arm_valid_o, .arm_ready_i, .arm_token_o, .arm_count_o, .tok_done_i,
         .base_q_o, .base_row_i, .base_take_o,
-        .xfer_valid_o (xfer_valid), .xfer_take_i(xfer_take), .xfer_o(xfer), .xfer_from_o(xfer_from), .xfer_last_o(xfer_last), .xfer_ids_o(xfer_ids),
-        .opcode_o (opcode), .group_o(group), .kind_o(kind), .meta_o(meta), .flat_o(flat),
-        .err_valid_o (cmd_err), .err_code_o(cmd_err_code)
+        .xfer_valid_o (xfer_valid), .xfer_take_i(xfer_take), .xfer_o(xfer), .xfer_from_o(xfer_from),
+        .xfer_last_o(xfer_last), .xfer_ids_o(xfer_ids),
+        .opcode_o (opcode), .group_o(group), .kind_o(kind), .meta_o(meta), .flat_o(flat), .err_o(cmd_err)
     );
 
     send_read #(.Cfg(Cfg), .LenW(LenW), .job_t(job_t)) i_read (
         .clk_i, .rst_ni, .k_last_i(k_last),
-        .xfer_valid_i (xfer_valid), .xfer_take_o(xfer_take), .xfer_i(xfer), .from_i(xfer_from), .last_i(xfer_last), .ids_i(xfer_ids),
+        .xfer_valid_i (xfer_valid), .xfer_take_o(xfer_take), .xfer_i(xfer), .from_i(xfer_from), .last_i(xfer_last),
+        .ids_i(xfer_ids),
         .job_valid_o (job_valid), .job_take_i(job_take), .job_o(job), .waits_o(job_waits), .idle_o(read_idle),
-        .walk_valid_i (walk_rd_valid), .walk_ready_o(walk_rd_ready), .walk_addr_i(walk_rd_addr), .walk_rvalid_o(walk_rvalid),
-        .rd_valid_o, .rd_ready_i, .rd_addr_o, .rd_rvalid_i, .rd_rdata_i,
+        .walk_valid_i (walk_rd.valid), .walk_ready_o(walk_rd_ready), .walk_addr_i(walk_rd.addr),
+        .walk_rvalid_o(walk_rvalid), .rd_o, .rd_ready_i, .rd_i,
         .pay_valid_o (pay_valid), .pay_take_i(pay_take), .pay_data_o(pay_data)
     );
 
     // ---- packets -----------------------------------------------------------------------------------------------
-    logic          own_valid [2], own_ready [2], own_last [2];  // 0 uplink, 1 local
-    logic [Cfg.FlitW-1:0] own_data [2];
+    `MW_STREAM(Cfg) own_pkt [2];
+    logic           own_ready [2]; // 0 uplink, 1 local
 
     send_build #(.Cfg(Cfg), .PktsW(PktsW), .SumW(Cfg.MemBytesLog2 + 1), .AddrW(ShiftW), .TokenW(Cfg.TokW)) i_build (
-        .clk_i, .rst_ni, .port_i(cfg_i.port), .epoch_i(cfg_i.epoch), .k_i(cfg_i.k), .opcode_i(opcode), .group_i(group), .kind_i(kind), .meta_i(meta), .flat_i(flat),
+        .clk_i, .rst_ni, .port_i(cfg_i.port), .epoch_i(cfg_i.epoch), .k_i(cfg_i.k), .opcode_i(opcode), .group_i(group),
+        .kind_i(kind), .meta_i(meta), .flat_i(flat),
         .job_valid_i (job_valid), .job_take_o(job_take), .job_st_i(job.st), .job_loc_i(job.loc), .job_addr_i(job.addr),
         .job_pkts_i (job.pkts), .job_tail_i(job.tail), .job_gate_i(job.gate), .job_dst_i(job.dst),
         .job_list_i (job.list_no), .job_remote_i(job.remote), .job_own_i(job.own), .job_token_i(job.token),
-        .list_o (build_list), .word_o(build_word), .remote0_i(remote0), .remote_flit_i(remote_flit), .own0_i(own0), .own_flit_i(own_flit),
-        .pay_valid_i (pay_valid), .pay_take_o(pay_take), .pay_data_i(pay_data),
-        .st_valid_o (own_valid[0]), .st_ready_i(own_ready[0]), .st_data_o(own_data[0]), .st_last_o(own_last[0]),
-        .loc_valid_o (own_valid[1]), .loc_ready_i(own_ready[1]), .loc_data_o(own_data[1]), .loc_last_o(own_last[1]),
+        .list_o (build_list), .word_o(build_word), .remote0_i(remote0), .remote_flit_i(remote_flit), .own0_i(own0),
+        .own_flit_i(own_flit), .pay_valid_i (pay_valid), .pay_take_o(pay_take), .pay_data_i(pay_data),
+        .st_o(own_pkt[0]), .st_ready_i(own_ready[0]), .loc_o(own_pkt[1]), .loc_ready_i(own_ready[1]),
         .idle_o (build_idle)
     );
 
     // control's packets join here, between send's
     loc_merge #(.Cfg(Cfg)) i_st (
-        .clk_i, .rst_ni, .go_i,
-        .loc_valid_i (own_valid[0]), .loc_ready_o(own_ready[0]), .loc_data_i(own_data[0]), .loc_last_i(own_last[0]),
-        .clo_valid_i (cst_valid_i), .clo_ready_o(cst_ready_o), .clo_data_i(ctl_data_i), .clo_last_i(ctl_last_i),
-        .loc_valid_o (st_valid_o), .loc_ready_i(st_ready_i), .loc_data_o(st_data_o), .loc_last_o(st_last_o)
+        .clk_i, .rst_ni, .go_i, .loc_i(own_pkt[0]), .loc_ready_o(own_ready[0]),
+        .clo_i('{valid: cst_valid_i, last: ctl_last_i, data: ctl_data_i}), .clo_ready_o(cst_ready_o),
+        .loc_o(st_o), .loc_ready_i(st_ready_i)
     );
     loc_merge #(.Cfg(Cfg)) i_loc (
-        .clk_i, .rst_ni, .go_i,
-        .loc_valid_i (own_valid[1]), .loc_ready_o(own_ready[1]), .loc_data_i(own_data[1]), .loc_last_i(own_last[1]),
-        .clo_valid_i (clo_valid_i), .clo_ready_o(clo_ready_o), .clo_data_i(ctl_data_i), .clo_last_i(ctl_last_i),
-        .loc_valid_o, .loc_ready_i, .loc_data_o, .loc_last_o
+        .clk_i, .rst_ni, .go_i, .loc_i(own_pkt[1]), .loc_ready_o(own_ready[1]),
+        .clo_i('{valid: clo_valid_i, last: ctl_last_i, data: ctl_data_i}), .clo_ready_o(clo_ready_o),
+        .loc_o, .loc_ready_i
     );
 
     // ---- errors ------------------------------------------------------------------------------------------------
-    assign err_valid_o = list_err || cmd_err;
-    assign err_code_o  = list_err ? list_err_code : cmd_err_code;
+    assign err_o.valid = list_err.valid || cmd_err.valid;
+    assign err_o.code  = list_err.valid ? list_err.code : cmd_err.code;
 
-    logic unused;
-    assign unused = ^{cfg_i, cmd_i, group_data_i};
+    wire unused = &{1'b0, cfg_i, cmd_i, groups_i.data};
 endmodule
 
 `default_nettype wire

@@ -2,16 +2,19 @@
 //
 // Makes packets of transfers: the back of send.
 //
-// A transfer is a range of payload bytes for consecutive addresses, cut into packets of 128 bytes, the last one shorter. Its payload flits come in order from
-// pay_*; a packet goes to the uplink stream (st_*), to the local stream (loc_*) or to both side by side: the same payload, each its own header and
-// target list. job_* is taken when the transfer before has ended, in the cycle of its last flit, so the flits of all transfers follow each other without a gap:
-// a packet takes HF + max(target flits) + payload flits cycles while payload is there and both streams take it.
-// Back-pressure: a flit that waits in either stream stops both. An output is two registers joined by an OR: what both streams carry (payload, the common part of the header), which is kept
-// once, and what is the stream's own; each is 0 where the other has the bits.
+// A transfer is a range of payload bytes for consecutive addresses, cut into packets of 128 bytes, the last one
+// shorter. Its payload flits come in order from pay_*; a packet goes to the uplink stream (st_*), to the local stream
+// (loc_*) or to both side by side: the same payload, each its own header and target list. job_* is taken when the
+// transfer before has ended, in the cycle of its last flit, so the flits of all transfers follow each other without a
+// gap: a packet takes HF + max(target flits) + payload flits cycles while payload is there and both streams take it.
+// Back-pressure: a flit that waits in either stream stops both. An output is two registers joined by an OR: what both
+// streams carry (payload, the common part of the header), which is kept once, and what is the stream's own; each is 0
+// where the other has the bits.
 //
-// The last packet of a unicast row (META) is packed here from three parts: token index, k weights, k expert IDs. The weights and the IDs come as flits
-// that begin with their first element; the parts are joined in words of 32 bits.
+// The last packet of a unicast row (META) is packed here from three parts: token index, k weights, k expert IDs. The
+// weights and the IDs come as flits that begin with their first element; the parts are joined in words of 32 bits.
 `default_nettype none
+`include "bundles.svh"
 
 module send_build #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
@@ -58,27 +61,23 @@ module send_build #(
     output logic                      pay_take_o,
     input  wire logic [Cfg.FlitW-1:0] pay_data_i,
 
-    output logic                 st_valid_o,
-    input  wire logic            st_ready_i,
-    output logic [Cfg.FlitW-1:0] st_data_o,
-    output logic                 st_last_o,
-    output logic                 loc_valid_o,
-    input  wire logic            loc_ready_i,
-    output logic [Cfg.FlitW-1:0] loc_data_o,
-    output logic                 loc_last_o,
-    output logic                 idle_o
+    output `MW_STREAM(Cfg) st_o,
+    input  wire logic      st_ready_i,
+    output `MW_STREAM(Cfg) loc_o,
+    input  wire logic      loc_ready_i,
+    output logic           idle_o
 );
     import packet_pkg::*;
     localparam int unsigned WW    = $clog2(Cfg.Words);
 
     // ---- the transfer ------------------------------------------------------------------------------------------
-    logic                active_q, st_q, loc_q, gate_q, meta, dyn;
-    logic [AddrW-1:0]    addr_q;
-    logic [PktsW-1:0]    pkts_q, pkt_q;
-    logic [6:0]          tail_q, len_last;
-    logic [4:0]          dst_q, remote_q, own_q;
-    logic [TokenW-1:0]   token_q;
-    logic                last_pkt, step, pay_step, head_step, pkt_end, job_end;
+    logic              active_q, st_q, loc_q, gate_q, meta, dyn;
+    logic [AddrW-1:0]  addr_q;
+    logic [PktsW-1:0]  pkts_q, pkt_q;
+    logic [6:0]        tail_q, len_last;
+    logic [4:0]        dst_q, remote_q, own_q;
+    logic [TokenW-1:0] token_q;
+    logic              last_pkt, step, pay_step, head_step, pkt_end, job_end;
 
     assign dyn        = opcode_i == OP_DYMULTIMEM_ST;
     assign meta       = meta_i && gate_q;
@@ -86,7 +85,7 @@ module send_build #(
     assign len_last   = !last_pkt ? 7'd127 : meta ? 7'({k_i, 2'b00} + 7'({k_i, 1'b0}) + 7'd3) : tail_q;
     assign job_end    = pkt_end && last_pkt;
     assign job_take_o = job_valid_i && (!active_q || job_end);
-    assign idle_o     = !active_q && !st_valid_o && !loc_valid_o;
+    assign idle_o     = !active_q && !st_o.valid && !loc_o.valid;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) active_q <= 1'b0;
@@ -111,8 +110,8 @@ module send_build #(
 
     // ---- place inside the packet -------------------------------------------------------------------------------
     // Header and target flits count up in head_q, both streams in step; then payload flits in flit_q.
-    logic            room, in_pay_q, st_tgt, loc_tgt, head_last, flit_last, pay_ready;
-    logic [2:0]      head_q, word;
+    logic                room, in_pay_q, st_tgt, loc_tgt, head_last, flit_last, pay_ready;
+    logic [2:0]          head_q, word;
     logic [Cfg.PayW-1:0] flit_q;
 
     // Target flits of a list of c targets: ceil((c - 1) / (F / 2)), also right for 0.
@@ -120,7 +119,7 @@ module send_build #(
         return 3'((6'(c) + 6'(Cfg.Lanes - 2)) >> (Cfg.FlitLog2 - 1));
     endfunction
 
-    assign room      = (!st_valid_o || st_ready_i) && (!loc_valid_o || loc_ready_i);
+    assign room      = (!st_o.valid || st_ready_i) && (!loc_o.valid || loc_ready_i);
     assign word      = head_q - 3'(Cfg.HeadFlits - 1);  // 0 beside target 0, then the number of the target flit + 1
     assign word_o    = word;
     assign st_tgt    = dyn && st_q && word < target_flits(remote_q);
@@ -147,17 +146,18 @@ module send_build #(
     end
 
     // ---- payload -----------------------------------------------------------------------------------------------
-    // Words left from the flit before go out first: rot_q of them. Only META packets have any: 1 (the token index) while weights come in, then (1 + k) mod Cfg.Words.
-    logic [WW-1:0] rot_q;
-    logic [31:0]   turned [Cfg.Words];
+    // Words left from the flit before go out first: rot_q of them. Only META packets have any: 1 (the token index)
+    // while weights come in, then (1 + k) mod Cfg.Words.
+    logic [WW-1:0]        rot_q;
+    logic [31:0]          turned [Cfg.Words];
     logic [Cfg.FlitW-1:0] pay_data;
-    logic [3:0]    in_q;          // flits taken for this packet
-    logic          weights_last, used_up, absorb, pay_use;
+    logic [3:0]           in_q; // flits taken for this packet
+    logic                 weights_last, used_up, absorb, pay_use;
 
     // With k entries there are wl + 1 flits of weights, and as many of IDs as make `all` flits.
     logic [2:0]    wl;
     logic [3:0]    all;
-    logic [WW-1:0] w_words;       // words of the last flit of weights, 0: all
+    logic [WW-1:0] w_words; // words of the last flit of weights, 0: all
     assign wl           = 3'((k_i - 5'd1) >> WW);
     assign all          = 4'(wl) + 4'd1 + 4'((k_i + 5'(2*Cfg.Words - 1)) >> (WW + 1));
     assign w_words      = k_i[WW-1:0];
@@ -175,7 +175,7 @@ module send_build #(
         if (l == Cfg.Words - 1) begin : gen_top
             assign pay_data[32*l +: 32] = turned[l];
         end else begin : gen_low
-            logic [31:0] carry_q, left;  // word left of this flit, where there is any
+            logic [31:0] carry_q, left; // word left of this flit, where there is any
             logic        keep;
             assign keep = (WW + 1)'(l) < {1'b0, rot_q};
             assign left = (Cfg.Words == 2) ? pay_data_i[Cfg.FlitW-1 -: 32] : turned[l];
@@ -198,7 +198,8 @@ module send_build #(
 
     // ---- the two streams ---------------------------------------------------------------------------------------
     // Headers are made inside the clocked block, so that simulation makes them only when they leave.
-    function automatic header_t head_own(input opcode_e op, input logic [4:0] dst, input logic [4:0] cnt, input logic [15:0] target0);
+    function automatic header_t head_own(input opcode_e op, input logic [4:0] dst, input logic [4:0] cnt,
+                                         input logic [15:0] target0);
         header_t h;
         h = '0;
         h.opcode  = op;
@@ -208,7 +209,8 @@ module send_build #(
         return h;
     endfunction
 
-    function automatic header_t head_both(input logic [47:0] addr, input logic [7:0] len, input logic gate, input logic [4:0] src, input logic [1:0] epoch);
+    function automatic header_t head_both(input logic [47:0] addr, input logic [7:0] len, input logic gate,
+                                          input logic [4:0] src, input logic [1:0] epoch);
         header_t h;
         h = '0;
         h.cls   = CLS_STORE;
@@ -222,9 +224,9 @@ module send_build #(
         return h;
     endfunction
 
-    logic        multi, red;
-    logic [47:0] addr;
-    logic [7:0]  len;
+    logic          multi, red;
+    logic [47:0]   addr;
+    logic [7:0]    len;
     logic [SumW:7] addr_sum;
     assign red   = opcode_i == OP_MULTIMEM_RED;
     assign multi = opcode_i == OP_MULTIMEM_ST || red;
@@ -232,26 +234,26 @@ module send_build #(
     assign addr_sum = {1'b0, addr_q[SumW-1:7]} + (SumW-6)'(pkt_q);
     assign addr  = 48'({addr_q[AddrW-1:SumW+1], addr_q[SumW] | addr_sum[SumW], addr_sum[SumW-1:7], addr_q[6:0]});
 
-    logic head_half;  // F = 8: which half of the header
+    logic head_half; // F = 8: which half of the header
     assign head_half = (Cfg.HeadFlits == 2) && head_q[0];
 
     logic [Cfg.FlitW-1:0] both_q, st_own_q, loc_own_q;
-    assign st_data_o  = both_q | st_own_q;
-    assign loc_data_o = both_q | loc_own_q;
+    assign st_o.data  = both_q | st_own_q;
+    assign loc_o.data = both_q | loc_own_q;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
-            st_valid_o  <= 1'b0;
-            loc_valid_o <= 1'b0;
+            st_o.valid  <= 1'b0;
+            loc_o.valid <= 1'b0;
         end else begin
-            if (step && st_q) st_valid_o <= in_pay_q || head_q < 3'(Cfg.HeadFlits) || word <= target_flits(remote_q);
-            else if (st_ready_i) st_valid_o <= 1'b0;
-            if (step && loc_q) loc_valid_o <= in_pay_q || head_q < 3'(Cfg.HeadFlits) || word <= target_flits(own_q);
-            else if (loc_ready_i) loc_valid_o <= 1'b0;
+            if (step && st_q) st_o.valid <= in_pay_q || head_q < 3'(Cfg.HeadFlits) || word <= target_flits(remote_q);
+            else if (st_ready_i) st_o.valid <= 1'b0;
+            if (step && loc_q) loc_o.valid <= in_pay_q || head_q < 3'(Cfg.HeadFlits) || word <= target_flits(own_q);
+            else if (loc_ready_i) loc_o.valid <= 1'b0;
         end
         if (step) begin
-            st_last_o  <= pkt_end;
-            loc_last_o <= pkt_end;
+            st_o.last  <= pkt_end;
+            loc_o.last <= pkt_end;
             st_own_q   <= '0;
             loc_own_q  <= '0;
             if (in_pay_q) begin
@@ -261,9 +263,12 @@ module send_build #(
                 st_own_q  <= remote_flit_i;
                 loc_own_q <= own_flit_i;
             end else begin
-                both_q    <= Cfg.FlitW'(head_both(addr, len, dyn && gate_q, port_i, epoch_i) >> (head_half ? Cfg.FlitW : 0));
-                st_own_q  <= Cfg.FlitW'(head_own(opcode_i, dst_q, dyn ? remote_q : '0, dyn ? remote0_i : multi ? group_i : '0) >> (head_half ? Cfg.FlitW : 0));
-                loc_own_q <= Cfg.FlitW'(head_own((dyn || red) ? opcode_i : OP_ST, port_i, dyn ? own_q : '0, dyn ? own0_i : '0) >> (head_half ? Cfg.FlitW : 0));
+                both_q    <= Cfg.FlitW'(head_both(addr, len, dyn && gate_q, port_i, epoch_i) >> (head_half ? Cfg.FlitW
+                        : 0));
+                st_own_q  <= Cfg.FlitW'(head_own(opcode_i, dst_q, dyn ? remote_q : '0, dyn ? remote0_i : multi
+                                                 ? group_i : '0) >> (head_half ? Cfg.FlitW : 0));
+                loc_own_q <= Cfg.FlitW'(head_own((dyn || red) ? opcode_i : OP_ST, port_i, dyn ? own_q : '0, dyn
+                                                 ? own0_i : '0) >> (head_half ? Cfg.FlitW : 0));
             end
         end
     end

@@ -2,12 +2,16 @@
 //
 // Checks and sorts the list of one token after the other, ahead of the packets: the front of send.
 //
-// Takes the entries of route_walk, one per cycle, looks each expert up and writes the target {expert, place in the list} to the remote or the
-// own list (target_ram, four tokens deep); 0xffff entries are left out. An unmapped or repeated expert makes the whole token bad (one error pulse): it is
-// handed on empty. desc_* describes a token once all of its entries are through and stays until taken; the next token's entries wait for that.
-// A new list number is used only behind a token that has targets, so a user that holds at most three tokens besides the one being built is safe.
-// Worst case per token: k cycles and four to forget the experts seen, or the latency of memory for each flit of entries.
+// Takes the entries of route_walk, one per cycle, looks each expert up and writes the target {expert, place in the
+// list} to the remote or the own list (target_ram, four tokens deep); 0xffff entries are left out. An unmapped or
+// repeated expert makes the whole token bad (one error pulse): it is handed on empty. desc_* describes a token once all
+// of its entries are through and stays until taken; the next token's entries wait for that.
+// A new list number is used only behind a token that has targets, so a user that holds at most three tokens besides the
+// one being built is safe.
+// Worst case per token: k cycles and four to forget the experts seen, or the latency of memory for each flit of
+// entries.
 `default_nettype none
+`include "bundles.svh"
 
 module send_list #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
@@ -17,9 +21,7 @@ module send_list #(
     input  wire logic       rst_ni,
     input  wire logic [4:0] port_i,
 
-    input  wire logic            emap_we_i,
-    input  wire logic [11:0]     emap_addr_i,
-    input  wire node_pkg::emap_t emap_data_i,
+    input  wire bundle_pkg::emap_write_t emap_i,
 
     input  wire logic                      valid_i,
     output logic                           take_o,
@@ -36,18 +38,11 @@ module send_list #(
     output logic [3:0]          wpos_own_o,
     output logic [Cfg.ExpW+3:0] wdata_o,
 
-    output logic                      desc_valid_o,
-    input  wire logic                 desc_take_i,
-    output logic                      desc_bad_o,
-    output logic [4:0]                desc_remote_o, // targets
-    output logic [4:0]                desc_own_o,
-    output logic [Cfg.N-1:0]          desc_gpus_o,   // GPUs with a target
-    output logic [1:0]                desc_list_o,
-    output logic [Cfg.TokensLog2-1:0] desc_token_o,
-    output logic [RowW-1:0]           desc_row_o,
+    output logic          desc_valid_o,
+    input  wire logic     desc_take_i,
+    output `MW_TOKEN(Cfg) desc_o,
 
-    output logic            err_valid_o,
-    output error_pkg::err_e err_code_o
+    output bundle_pkg::error_t err_o
 );
     localparam int unsigned WordW = 2;           // experts seen: four words of 2**BitW experts
     localparam int unsigned BitW  = Cfg.ExpW - WordW;
@@ -56,22 +51,19 @@ module send_list #(
         $error("send_list: MaxExperts must be at least 16");
     end
 
-    logic             map_valid, remote, own, none, unmapped, seen, bad, take, desc_valid_q, bad_q;
-    logic [Cfg.GpuW-1:0]  map_gpu;
-    logic [2**BitW-1:0] seen_word;
-    logic             forget_q;
-    logic [WordW-1:0] forget_word_q, word;
+    logic                map_valid, remote, own, none, unmapped, seen, bad, take, desc_valid_q, bad_q;
+    logic [Cfg.GpuW-1:0] map_gpu;
+    logic [2**BitW-1:0]  seen_word;
+    logic                forget_q;
+    logic [WordW-1:0]    forget_word_q, word;
 
     lutram #(
         .Width(1 + Cfg.GpuW),
         .Depth(Cfg.MaxExperts)
     ) i_emap (
-        .clk_i,
-        .we_i    (emap_we_i && emap_addr_i < 12'(Cfg.MaxExperts)),
-        .waddr_i (emap_addr_i[Cfg.ExpW-1:0]),
-        .wdata_i ({emap_data_i.valid && 32'(emap_data_i.gpu) < Cfg.N, emap_data_i.gpu[Cfg.GpuW-1:0]}),
-        .raddr_i (entry_i[Cfg.ExpW-1:0]),
-        .rdata_o ({map_valid, map_gpu})
+        .clk_i, .we_i    (emap_i.we && emap_i.addr < 12'(Cfg.MaxExperts)), .waddr_i (emap_i.addr[Cfg.ExpW-1:0]),
+        .wdata_i ({emap_i.data.valid && 32'(emap_i.data.gpu) < Cfg.N, emap_i.data.gpu[Cfg.GpuW-1:0]}),
+        .raddr_i (entry_i[Cfg.ExpW-1:0]), .rdata_o ({map_valid, map_gpu})
     );
 
     // Experts seen in this token; all words are cleared behind each token.
@@ -81,11 +73,8 @@ module send_list #(
         .Width(2**BitW),
         .Depth(2**WordW)
     ) i_seen (
-        .clk_i,
-        .we_i    (forget_q || take),
-        .waddr_i (forget_q ? forget_word_q : word),
-        .wdata_i (forget_q ? '0 : (seen_word | ((2**BitW)'(!none) << entry_i[BitW-1:0]))),
-        .raddr_i (word),
+        .clk_i, .we_i    (forget_q || take), .waddr_i (forget_q ? forget_word_q : word),
+        .wdata_i (forget_q ? '0 : (seen_word | ((2**BitW)'(!none) << entry_i[BitW-1:0]))), .raddr_i (word),
         .rdata_o (seen_word)
     );
 
@@ -100,41 +89,41 @@ module send_list #(
     assign take_o        = take;
     assign we_remote_o   = remote;
     assign we_own_o      = own;
-    assign wlist_o       = desc_list_o;
-    assign wpos_remote_o = desc_remote_o[3:0];
-    assign wpos_own_o    = desc_own_o[3:0];
+    assign wlist_o       = desc_o.list;
+    assign wpos_remote_o = desc_o.remote[3:0];
+    assign wpos_own_o    = desc_o.own[3:0];
     assign wdata_o       = {entry_i[Cfg.ExpW-1:0], pos_i};
     assign desc_valid_o  = desc_valid_q;
-    assign desc_bad_o    = bad_q;
+    assign desc_o.bad    = bad_q;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
             desc_valid_q  <= 1'b0;
-            desc_list_o   <= '0;
-            desc_remote_o <= '0;
-            desc_own_o    <= '0;
-            desc_gpus_o   <= '0;
+            desc_o.list   <= '0;
+            desc_o.remote <= '0;
+            desc_o.own    <= '0;
+            desc_o.gpus   <= '0;
             bad_q         <= 1'b0;
         end else begin
             if (take && last_i) desc_valid_q <= 1'b1;
             else if (desc_take_i) desc_valid_q <= 1'b0;
             if (desc_take_i) begin
-                if (desc_gpus_o != '0 && !bad_q) desc_list_o <= desc_list_o + 1'b1;
-                desc_remote_o <= '0;
-                desc_own_o    <= '0;
-                desc_gpus_o   <= '0;
+                if (desc_o.gpus != '0 && !bad_q) desc_o.list <= desc_o.list + 1'b1;
+                desc_o.remote <= '0;
+                desc_o.own    <= '0;
+                desc_o.gpus   <= '0;
                 bad_q         <= 1'b0;
             end
-            if (remote) desc_remote_o <= desc_remote_o + 1'b1;
-            if (own) desc_own_o <= desc_own_o + 1'b1;
+            if (remote) desc_o.remote <= desc_o.remote + 1'b1;
+            if (own) desc_o.own <= desc_o.own + 1'b1;
             for (int unsigned g = 0; g < Cfg.N; g++) begin
-                if (take && !none && map_gpu == Cfg.GpuW'(g)) desc_gpus_o[g] <= 1'b1;
+                if (take && !none && map_gpu == Cfg.GpuW'(g)) desc_o.gpus[g] <= 1'b1;
             end
             if (take && bad) bad_q <= 1'b1;
         end
         if (take && last_i) begin
-            desc_token_o <= token_i;
-            desc_row_o   <= row_i;
+            desc_o.token <= token_i;
+            desc_o.row   <= row_i;
         end
     end
 
@@ -151,12 +140,11 @@ module send_list #(
         end
     end
 
-    logic unused;
-    assign unused = ^{emap_data_i, port_i};
+    wire unused = &{1'b0, emap_i.data, port_i};
 
     always_ff @(posedge clk_i) begin
-        err_valid_o <= rst_ni && take && bad && !bad_q;
-        err_code_o  <= unmapped ? error_pkg::ERR_UNMAPPED : error_pkg::ERR_DUPLICATE;
+        err_o.valid <= rst_ni && take && bad && !bad_q;
+        err_o.code  <= unmapped ? error_pkg::ERR_UNMAPPED : error_pkg::ERR_DUPLICATE;
     end
 endmodule
 

@@ -2,13 +2,16 @@
 //
 // Fetches the payload of send's transfers, and shares send's memory port with route_walk.
 //
-// A transfer is taken into slot b while its payload is being read; slot a behind it waits for send_build. With ids_i the entries of the token's
-// row of the routing table follow the payload. So a transfer is being built, one waits, and the payload of a third is being read.
+// A transfer is taken into slot b while its payload is being read; slot a behind it waits for send_build. With ids_i
+// the entries of the token's row of the routing table follow the payload. So a transfer is being built, one waits, and
+// the payload of a third is being read.
 //
-// Order: transfers, and the flits of all of them, as they were taken. Payload is requested when the queue has a place for it; route_walk goes first, but
-// a request that memory has not taken is not replaced.
-// Back-pressure: rd_ready_i, pay_take_i and job_take_i; answers are always taken. One flit per cycle while memory gives one and route_walk asks for nothing.
+// Order: transfers, and the flits of all of them, as they were taken. Payload is requested when the queue has a place
+// for it; route_walk goes first, but a request that memory has not taken is not replaced.
+// Back-pressure: rd_ready_i, pay_take_i and job_take_i; answers are always taken. One flit per cycle while memory gives
+// one and route_walk asks for nothing.
 `default_nettype none
+`include "bundles.svh"
 
 module send_read #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
@@ -35,13 +38,11 @@ module send_read #(
     input  wire logic                 walk_valid_i,
     output logic                      walk_ready_o,
     input  wire logic [Cfg.AddrW-1:0] walk_addr_i,
-    output logic                      walk_rvalid_o, // with rd_rdata_i
+    output logic                      walk_rvalid_o, // with rd_i.rdata
 
-    output logic                      rd_valid_o,
-    input  wire logic                 rd_ready_i,
-    output logic [Cfg.AddrW-1:0]      rd_addr_o,
-    input  wire logic                 rd_rvalid_i,
-    input  wire logic [Cfg.FlitW-1:0] rd_rdata_i,
+    output `MW_READ(Cfg)        rd_o,
+    input  wire logic           rd_ready_i,
+    input  wire `MW_ANSWER(Cfg) rd_i,
 
     output logic                 pay_valid_o,
     input  wire logic            pay_take_i,
@@ -50,10 +51,10 @@ module send_read #(
     localparam int unsigned SubW = $clog2(isa_pkg::RouteBytes / Cfg.FlitBytes);
 
     // ---- transfers ---------------------------------------------------------------------------------------------
-    job_t                  job_b_q;
-    logic                  move_b, reading_q, ids_q, pay_last, pay_gnt;
-    logic [Cfg.AddrW-1:0]      from_q;
-    logic [LenW-Cfg.FlitLog2-1:0] flit_q, last_q;   // flit to request, last one
+    job_t                         job_b_q;
+    logic                         move_b, reading_q, ids_q, pay_last, pay_gnt;
+    logic [Cfg.AddrW-1:0]         from_q;
+    logic [LenW-Cfg.FlitLog2-1:0] flit_q, last_q; // flit to request, last one
 
     assign move_b      = waits_o && (!job_valid_o || job_take_i);
     assign xfer_take_o = xfer_valid_i && (!reading_q || (pay_last && !ids_q)) && (!waits_o || move_b);
@@ -97,18 +98,19 @@ module send_read #(
 
     assign pay_req       = reading_q && slots_q != 4'(Slots);
     assign walk_sel      = walk_valid_i && !pay_wait_q;
-    assign rd_valid_o    = pay_req || walk_valid_i;
-    assign rd_addr_o     = walk_sel ? walk_addr_i : from_q + Cfg.AddrW'(flit_q);
+    assign rd_o.valid    = pay_req || walk_valid_i;
+    assign rd_o.addr     = walk_sel ? walk_addr_i : from_q + Cfg.AddrW'(flit_q);
     assign walk_ready_o  = rd_ready_i && walk_sel;
     assign pay_gnt       = pay_req && !walk_sel && rd_ready_i;
-    assign walk_rvalid_o = rd_rvalid_i && !for_pay;
-    assign pay_rvalid    = rd_rvalid_i && for_pay;
+    assign walk_rvalid_o = rd_i.rvalid && !for_pay;
+    assign pay_rvalid    = rd_i.rvalid && for_pay;
 
     lutram #(
         .Width(1),
         .Depth(16)
     ) i_whose (
-        .clk_i, .we_i(rd_valid_o && rd_ready_i), .waddr_i(ask_q), .wdata_i(!walk_sel), .raddr_i(answer_q), .rdata_o(for_pay)
+        .clk_i, .we_i(rd_o.valid && rd_ready_i), .waddr_i(ask_q), .wdata_i(!walk_sel), .raddr_i(answer_q),
+        .rdata_o(for_pay)
     );
 
     always_ff @(posedge clk_i) begin
@@ -119,8 +121,8 @@ module send_read #(
             pay_wait_q <= 1'b0;
         end else begin
             if (pay_gnt != pay_take_i) slots_q <= slots_q + (pay_gnt ? 4'd1 : '1);
-            if (rd_valid_o && rd_ready_i) ask_q <= ask_q + 1'b1;
-            if (rd_rvalid_i) answer_q <= answer_q + 1'b1;
+            if (rd_o.valid && rd_ready_i) ask_q <= ask_q + 1'b1;
+            if (rd_i.rvalid) answer_q <= answer_q + 1'b1;
             pay_wait_q <= pay_req && !walk_sel && !rd_ready_i;
         end
     end
@@ -129,12 +131,11 @@ module send_read #(
         .Width(Cfg.FlitW),
         .Depth(Slots + 1)
     ) i_pay (
-        .clk_i, .rst_ni, .valid_i(pay_rvalid), .ready_o(pay_room), .data_i(rd_rdata_i),
+        .clk_i, .rst_ni, .valid_i(pay_rvalid), .ready_o(pay_room), .data_i(rd_i.rdata),
         .valid_o (pay_valid_o), .ready_i(pay_take_i), .data_o(pay_data_o), .level_o(pay_level)
     );
 
-    logic unused;  // among them pay_room: a place in the queue is there by slots_q
-    assign unused = ^{k_last_i, pay_room, pay_level};
+    wire unused = &{1'b0, k_last_i, pay_room, pay_level};  // pay_room: a place in the queue is there by slots_q
 endmodule
 
 `default_nettype wire

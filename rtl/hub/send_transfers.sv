@@ -2,16 +2,20 @@
 //
 // Cuts an instruction of send into transfers: the FSM in its middle.
 //
-// A transfer is a range of own memory for consecutive addresses at one receiver (st, st.linear) or many (dymultimem.st, multimem.st, multimem.red):
-// a token's row, its gate weights, or the whole of an instruction without tokens. A token is armed at the token tracker before its first
-// transfer, and only while fewer than cfg.in_flight armed tokens wait for tok_done_i.
+// A transfer is a range of own memory for consecutive addresses at one receiver (st, st.linear) or many (dymultimem.st,
+// multimem.st, multimem.red): a token's row, its gate weights, or the whole of an instruction without tokens. A token
+// is armed at the token tracker before its first transfer, and only while fewer than cfg.in_flight armed tokens wait
+// for tok_done_i.
 //
-// Order: tokens as send_list has them; of a token its row, then its gate weights unless flags.0; st: GPUs p + 1, p + 2, ... modulo N, p last.
-// Errors (one pulse each, the first that holds): an instruction with a reduction that the device does not have (REDUCTION), to a group without member or a GPU that
-// does not exist (UNMAPPED), with addresses that are no multiples of the flit, or from bytes beyond own memory or tokens beyond 2^token_shift (BOUNDS), has
-// no transfer. A token whose list is bad is passed over.
+// Order: tokens as send_list has them; of a token its row, then its gate weights unless flags.0; st: GPUs p + 1, p + 2,
+// ... modulo N, p last.
+// Errors (one pulse each, the first that holds): an instruction with a reduction that the device does not have
+// (REDUCTION), to a group without member or a GPU that does not exist (UNMAPPED), with addresses that are no multiples
+// of the flit, or from bytes beyond own memory or tokens beyond 2^token_shift (BOUNDS), has no transfer. A token whose
+// list is bad is passed over.
 // Back-pressure: xfer_take_i, arm_ready_i; with xfer_valid_o all fields stay until xfer_take_i.
 `default_nettype none
+`include "bundles.svh"
 
 module send_transfers #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
@@ -33,22 +37,15 @@ module send_transfers #(
     input  wire logic               drained_i, // nothing that was taken is on its way
     output logic                    retire_o,
 
-    input  wire logic             group_we_i,
-    input  wire logic [3:0]       group_addr_i,
-    input  wire logic [Cfg.N-1:0] group_data_i,
+    input  wire bundle_pkg::group_write_t groups_i,
 
     // the next token's targets, see send_list
-    input  wire logic                      walk_done_i,
-    input  wire logic                      desc_valid_i,
-    output logic                           desc_take_o,
-    input  wire logic                      lists_used_i, // rows alone follow each other too fast for the lists: two wait, besides this one and the next
-    input  wire logic                      desc_bad_i,
-    input  wire logic [4:0]                desc_remote_i,
-    input  wire logic [4:0]                desc_own_i,
-    input  wire logic [Cfg.N-1:0]          desc_gpus_i,
-    input  wire logic [1:0]                desc_list_i,
-    input  wire logic [Cfg.TokensLog2-1:0] desc_token_i,
-    input  wire logic [RowAW-1:0]          desc_row_i,
+    input  wire logic          walk_done_i,
+    input  wire logic          desc_valid_i,
+    output logic               desc_take_o,
+    // rows alone follow each other too fast for the lists: two wait, besides this one and the next
+    input  wire logic          lists_used_i,
+    input  wire `MW_TOKEN(Cfg) desc_i,
 
     output logic                        arm_valid_o,
     input  wire logic                   arm_ready_i,
@@ -74,13 +71,13 @@ module send_transfers #(
     output logic                meta_o,   // gate weights go in META
     output logic                flat_o,   // rows land at their multimem address
 
-    output logic            err_valid_o,
-    output error_pkg::err_e err_code_o
+    output bundle_pkg::error_t err_o
 );
     import isa_pkg::*;
     localparam int unsigned SubW = Cfg.AddrW - RowAW;
 
-    // Addresses are added in the bits of a memory address and one more, which says beyond memory and never gets lost again.
+    // Addresses are added in the bits of a memory address and one more, which says beyond memory and never gets lost
+    // again.
     function automatic logic [Cfg.MemBytesLog2:0] bits_of_memory(input logic [31:0] a);
         return {a[31:Cfg.MemBytesLog2] != '0, a[Cfg.MemBytesLog2-1:0]};
     endfunction
@@ -99,7 +96,8 @@ module send_transfers #(
     logic [LenW-1:0]  bytes_q;
     logic [31:0]      to_q;
     logic             flat_q, is_red, strange;
-    logic             accept, is_dyn, is_st, is_linear, is_multi, by_token, bad_cmd, no_gpu, tokens_in, no_tokens, no_bytes;
+    logic             accept, is_dyn, is_st, is_linear, is_multi, by_token, bad_cmd, no_gpu, tokens_in, no_tokens,
+                      no_bytes;
     logic             outside_q;     // the range of tokens, or of own bytes
     logic             empty_q;       // no byte: all of memory has 0 in bytes_q, too
     logic [15:0]      group;
@@ -116,10 +114,11 @@ module send_transfers #(
         logic red_q;
         always_ff @(posedge clk_i) if (accept) red_q <= cmd_i.op == I_MULTIMEM_RED;
         assign is_red  = red_q;
-        assign kind_o  = red_q ? '{dtype: packet_pkg::dtype_e'(imm_q[10:8]), redop: packet_pkg::redop_e'(imm_q[14:12])} : '0;
+        assign kind_o  = red_q ? '{dtype: packet_pkg::dtype_e'(imm_q[10:8]), redop: packet_pkg::redop_e'(imm_q[14:12])}
+                         : '0;
         assign strange = red_q && (imm_q[11] || imm_q[15] || !red_pkg::has(Cfg.RedTypes, Cfg.RedOps, kind_o));
     end else begin : gen_no_reds
-        logic red_q;   // an error
+        logic red_q; // an error
         always_ff @(posedge clk_i) if (accept) red_q <= cmd_i.op == I_MULTIMEM_RED;
         assign is_red  = 1'b0;
         assign kind_o  = '0;
@@ -131,10 +130,13 @@ module send_transfers #(
     assign walk_o      = accept && tokens_in && !no_tokens;
     assign group       = is_red ? 16'(imm_q[7:0]) : imm_q;
     assign no_gpu      = !by_token && (is_multi ? group >= 16'(Cfg.Groups) || members == '0 : imm_q >= 16'(Cfg.N));
-    assign bad_cmd     = outside_q || (!by_token && (no_gpu || strange || (from_byte_q[Cfg.FlitLog2-1:0] | to_q[Cfg.FlitLog2-1:0]) != '0));
+    assign bad_cmd     = outside_q
+                         || (!by_token && (no_gpu || strange
+                                           || (from_byte_q[Cfg.FlitLog2-1:0] | to_q[Cfg.FlitLog2-1:0]) != '0));
 
     cmd_range #(.Cfg(Cfg)) i_range (
-        .first_i(cmd_i.a), .count_i(cmd_i.b), .token_shift_i(cfg_i.token_shift), .end_o(range_end), .no_tokens_o(no_tokens), .no_bytes_o(no_bytes)
+        .first_i(cmd_i.a), .count_i(cmd_i.b), .token_shift_i(cfg_i.token_shift), .end_o(range_end),
+        .no_tokens_o(no_tokens), .no_bytes_o(no_bytes)
     );
 
     always_ff @(posedge clk_i) begin
@@ -157,45 +159,43 @@ module send_transfers #(
         .Width(Cfg.N),
         .Depth(Cfg.Groups)
     ) i_groups (
-        .clk_i,
-        .we_i    (group_we_i),
-        .waddr_i ($clog2(Cfg.Groups)'(group_addr_i)),
-        .wdata_i (group_data_i),
-        .raddr_i (imm_q[$clog2(Cfg.Groups)-1:0]),
-        .rdata_o (members)
+        .clk_i, .we_i    (groups_i.we), .waddr_i (groups_i.addr[$clog2(Cfg.Groups)-1:0]),
+        .wdata_i (groups_i.data[Cfg.N-1:0]), .raddr_i (imm_q[$clog2(Cfg.Groups)-1:0]), .rdata_o (members)
     );
 
-    logic [Cfg.N-1:0] own_bit;  // one-hot own port
+    logic [Cfg.N-1:0] own_bit; // one-hot own port
     for (genvar g = 0; g < Cfg.N; g++) begin : gen_own
         assign own_bit[g] = cfg_i.port == 5'(g);
     end
 
-    assign opcode_o    = is_dyn ? packet_pkg::OP_DYMULTIMEM_ST : is_red ? packet_pkg::OP_MULTIMEM_RED : is_multi ? packet_pkg::OP_MULTIMEM_ST : packet_pkg::OP_ST;
+    assign opcode_o    = is_dyn ? packet_pkg::OP_DYMULTIMEM_ST : is_red ? packet_pkg::OP_MULTIMEM_RED : is_multi
+                         ? packet_pkg::OP_MULTIMEM_ST : packet_pkg::OP_ST;
     assign group_o     = group;
     assign meta_o      = is_st;
     assign flat_o      = flat_q && is_dyn;
     assign retire_o    = state_q == DRAIN && drained_i;
-    assign err_valid_o = state_q == PORT && bad_cmd;
-    assign err_code_o  = strange ? error_pkg::ERR_REDUCTION : no_gpu ? error_pkg::ERR_UNMAPPED : error_pkg::ERR_BOUNDS;
+    assign err_o.valid = state_q == PORT && bad_cmd;
+    assign err_o.code  = strange ? error_pkg::ERR_REDUCTION : no_gpu ? error_pkg::ERR_UNMAPPED : error_pkg::ERR_BOUNDS;
 
     // ---- tokens into transfers ---------------------------------------------------------------------------------
-    // x_q: bytes from the first own row to the token's. s_q: a shift register, one place per cycle: own port << (token_shift + row_shift) for the
-    // multimem address, or a unicast row's number << row_shift. Both are ready long before the transfer that needs them.
-    logic [Cfg.MemBytesLog2-1:0]          x_q, stride_q;
-    logic [ShiftW-1:0]         s_q;
-    logic [Cfg.TokW-1:0]           first_token_q;   // own port << token_shift
-    logic [3:0]                shift_q, shift_to;
-    logic                      shift_end, s_port, s_row, s_shift, x_shift;
-    logic                      gate_q, gate_own_q;   // the gate weights of the row taken last are still to come
-    logic [Cfg.GpuW-1:0]           gate_gpu_q;
-    logic [node_pkg::RowW-1:0] gate_row_q;
-    logic [4:0]                remote_q, own_q;
-    logic [Cfg.N-1:0]              gpus_q;
-    logic [1:0]                list_q;
-    logic [Cfg.TokensLog2-1:0]     token_q;
-    logic [RowAW-1:0]          row_q;
-    logic [Cfg.GpuW-1:0]           gpu_q, port;
-    logic                      at_own, token_end, row_take, armed, may_arm;
+    // x_q: bytes from the first own row to the token's. s_q: a shift register, one place per cycle: own port <<
+    // (token_shift + row_shift) for the multimem address, or a unicast row's number << row_shift. Both are ready long
+    // before the transfer that needs them.
+    logic [Cfg.MemBytesLog2-1:0] x_q, stride_q;
+    logic [ShiftW-1:0]           s_q;
+    logic [Cfg.TokW-1:0]         first_token_q;      // own port << token_shift
+    logic [3:0]                  shift_q, shift_to;
+    logic                        shift_end, s_port, s_row, s_shift, x_shift;
+    logic                        gate_q, gate_own_q; // the gate weights of the row taken last are still to come
+    logic [Cfg.GpuW-1:0]         gate_gpu_q;
+    logic [node_pkg::RowW-1:0]   gate_row_q;
+    logic [4:0]                  remote_q, own_q;
+    logic [Cfg.N-1:0]            gpus_q;
+    logic [1:0]                  list_q;
+    logic [Cfg.TokensLog2-1:0]   token_q;
+    logic [RowAW-1:0]            row_q;
+    logic [Cfg.GpuW-1:0]         gpu_q, port;
+    logic                        at_own, token_end, row_take, armed, may_arm;
 
     assign port     = cfg_i.port[Cfg.GpuW-1:0];
     assign at_own   = gpu_q == port;
@@ -212,7 +212,7 @@ module send_transfers #(
 
     always_comb begin
         unique case (state_q)
-            NEXT:    token_end = desc_take_o ? desc_bad_i || (is_st && desc_gpus_i == '0) : is_dyn && xfer_take_i;
+            NEXT:    token_end = desc_take_o ? desc_i.bad || (is_st && desc_i.gpus == '0) : is_dyn && xfer_take_i;
             ARM:     token_end = armed && remote_q == '0 && own_q == '0;
             GPU:     token_end = !gpus_q[gpu_q] && at_own;
             ROW:     token_end = row_take && (is_st ? at_own : is_dyn && bare_q);
@@ -251,7 +251,9 @@ module send_transfers #(
     always_ff @(posedge clk_i) begin
         if (s_port) s_q <= walk_o ? ShiftW'(cfg_i.port) : '0;
         else if (s_row) s_q <= ShiftW'(bits_of_memory(32'(base_row_i)));
-        else if (s_shift) s_q <= is_st ? ShiftW'({s_q[Cfg.MemBytesLog2] | s_q[Cfg.MemBytesLog2-1], s_q[Cfg.MemBytesLog2-2:0], 1'b0}) : s_q << 1;
+        else if (s_shift)
+            s_q <= is_st ? ShiftW'({s_q[Cfg.MemBytesLog2] | s_q[Cfg.MemBytesLog2-1], s_q[Cfg.MemBytesLog2-2:0], 1'b0})
+                   : s_q << 1;
         if (state_q == PORT) first_token_q <= s_q[Cfg.TokW-1:0];
         if (accept) begin
             x_q      <= Cfg.MemBytesLog2'(cmd_i.a[Cfg.TokensLog2-1:0]);
@@ -263,12 +265,12 @@ module send_transfers #(
             x_q <= x_q + stride_q;
         end
         if (desc_take_o) begin
-            remote_q <= desc_remote_i;
-            own_q    <= desc_own_i;
-            gpus_q   <= desc_gpus_i;
-            list_q   <= desc_list_i;
-            token_q  <= desc_token_i;
-            row_q    <= desc_row_i;
+            remote_q <= desc_i.remote;
+            own_q    <= desc_i.own;
+            gpus_q   <= desc_i.gpus;
+            list_q   <= desc_i.list;
+            token_q  <= desc_i.token;
+            row_q    <= desc_i.row;
         end
         if (row_take) begin
             gate_gpu_q <= gpu_q;
@@ -288,7 +290,7 @@ module send_transfers #(
     assign arm_token_o = node_pkg::TokenW'(first_token_q) | node_pkg::TokenW'(token_q);
     assign arm_count_o = remote_q + own_q;
 
-    logic done;  // a token that was armed: other tokens are done too
+    logic done; // a token that was armed: other tokens are done too
     assign done = tok_done_i && in_flight_q != '0;
 
     always_ff @(posedge clk_i) begin
@@ -297,16 +299,16 @@ module send_transfers #(
     end
 
     // ---- a transfer --------------------------------------------------------------------------------------------
-    logic [ShiftW-1:0] xfer_addr;
-    logic [Cfg.MemBytesLog2:0]    xfer_base, xfer_row;
-    logic [Cfg.MemBytesLog2+1:0]  xfer_sum;
-    logic [LenW-1:0]   xfer_len, xfer_end;
-    logic              xfer_st, xfer_loc;
+    logic [ShiftW-1:0]           xfer_addr;
+    logic [Cfg.MemBytesLog2:0]   xfer_base, xfer_row;
+    logic [Cfg.MemBytesLog2+1:0] xfer_sum;
+    logic [LenW-1:0]             xfer_len, xfer_end;
+    logic                        xfer_st, xfer_loc;
 
     assign xfer_valid_o = gate_q || state_q == ROW;
 
-    logic             dst_own;
-    logic [Cfg.GpuW-1:0]  dst_gpu;
+    logic                dst_own;
+    logic [Cfg.GpuW-1:0] dst_gpu;
     assign dst_gpu = gate_q ? gate_gpu_q : gpu_q;
     assign dst_own = gate_q ? gate_own_q : at_own;
 
@@ -315,13 +317,17 @@ module send_transfers #(
                   : {1'b0, gate_q ? cfg_i.gt_base[Cfg.MemBytesLog2-1:0] : cfg_i.xd_base[Cfg.MemBytesLog2-1:0]};
         xfer_row  = (gate_q && is_st) ? bits_of_memory(32'({gate_row_q, 7'd0})) : s_q[Cfg.MemBytesLog2:0];
         xfer_sum  = {1'b0, xfer_base} + {1'b0, xfer_row};
-        xfer_addr = {s_q[ShiftW-1:Cfg.MemBytesLog2+2], s_q[Cfg.MemBytesLog2+1] | xfer_sum[Cfg.MemBytesLog2+1], xfer_sum[Cfg.MemBytesLog2:0]};
-        xfer_from_o = !by_token ? from_byte_q[Cfg.MemBytesLog2-1:Cfg.FlitLog2] : !gate_q ? cfg_i.xs_base[Cfg.MemBytesLog2-1:Cfg.FlitLog2] + x_q[Cfg.MemBytesLog2-1:Cfg.FlitLog2]
+        xfer_addr = {s_q[ShiftW-1:Cfg.MemBytesLog2+2], s_q[Cfg.MemBytesLog2+1] | xfer_sum[Cfg.MemBytesLog2+1],
+                     xfer_sum[Cfg.MemBytesLog2:0]};
+        xfer_from_o = !by_token ? from_byte_q[Cfg.MemBytesLog2-1:Cfg.FlitLog2] : !gate_q
+                      ? cfg_i.xs_base[Cfg.MemBytesLog2-1:Cfg.FlitLog2] + x_q[Cfg.MemBytesLog2-1:Cfg.FlitLog2]
                     : {row_q, SubW'(32 / Cfg.FlitBytes)};
         xfer_len  = !by_token ? bytes_q : !gate_q ? LenW'(cfg_i.row_bytes) : LenW'({cfg_i.k, 2'b00});
         xfer_end  = xfer_len - 1'b1;
-        xfer_st   = is_dyn ? remote_q != '0 : is_st ? !dst_own : is_multi ? (members & ~own_bit) != '0 : imm_q[4:0] != cfg_i.port;
-        xfer_loc  = is_dyn ? own_q != '0 : is_st ? dst_own : is_multi ? (members & own_bit) != '0 : imm_q[4:0] == cfg_i.port;
+        xfer_st   = is_dyn ? remote_q != '0 : is_st ? !dst_own : is_multi ? (members & ~own_bit) != '0
+                    : imm_q[4:0] != cfg_i.port;
+        xfer_loc  = is_dyn ? own_q != '0 : is_st ? dst_own : is_multi ? (members & own_bit) != '0
+                    : imm_q[4:0] == cfg_i.port;
     end
 
     assign xfer_last_o = xfer_end[LenW-1:Cfg.FlitLog2];
@@ -332,8 +338,7 @@ module send_transfers #(
         token: first_token_q | Cfg.TokW'(token_q)
     };
 
-    logic unused;
-    assign unused = ^{cfg_i, cmd_i};
+    wire unused = &{1'b0, cfg_i, cmd_i};
 endmodule
 
 `default_nettype wire

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Makes the address of a term, or of a row's destination, from numbers: {{number << amount | index} << row_shift} + base, in flits.
+// Makes the address of a term, or of a row's destination, from numbers: {{number << amount | index} << row_shift} +
+// base, in flits.
 //
 // A step a cycle, when its input says so; low_i and dest_i say which address it is:
-//   load_i    the number: in Lookup of a term (lookup_i) the local expert or the received row; else the index at home; a static row's byte address
+//   load_i    the number: in Lookup of a term (lookup_i) the local expert or the received row; else the index at home;
+//   a static row's byte address
 //   alloc_i   expert << cap_shift + row of the allocator
 //   index_i   received row << k_shift + list position; token << n_shift + GPU
 //   base_i    << row_shift, + base (static: only the destination's distance from the source)
 // The shifts are a multiplier by powers of two, which costs no LUTs.
 //
-// Order: the caller's steps; addr_o holds what the last one made. No back-pressure. Worst case: three steps for an address.
+// Order: the caller's steps; addr_o holds what the last one made. No back-pressure. Worst case: three steps for an
+// address.
 `default_nettype none
 
 module serve_address #(
@@ -37,8 +40,8 @@ module serve_address #(
 );
 
     logic [Cfg.AddrW-1:0] number, power, addend;
-    logic [4:0]       amount;
-    logic             by_list;
+    logic [4:0]           amount;
+    logic                 by_list;
 
     assign by_list = low_i.is_explicit || low_i.slots;
     assign number  = low_i.is_static ? Cfg.AddrW'(x_i >> Cfg.FlitLog2) : (lookup_i && by_list) ? Cfg.AddrW'(x_i)
@@ -54,7 +57,8 @@ module serve_address #(
         else if (index_i)                             addend = dest_i ? Cfg.AddrW'(cfg_i.port) : Cfg.AddrW'(target_i);
         else if (dest_i ? low_i.st : low_i.slots)     addend = Cfg.AddrW'(cfg_i.cb_base >> Cfg.FlitLog2);
         else if (!dest_i)                             addend = Cfg.AddrW'(cfg_i.yd_base >> Cfg.FlitLog2);
-        else                                          addend = low_i.is_static ? static_delta_i : Cfg.AddrW'(cfg_i.out_base >> Cfg.FlitLog2);
+        else                                          addend = low_i.is_static ? static_delta_i
+                                                               : Cfg.AddrW'(cfg_i.out_base >> Cfg.FlitLog2);
     end
 
     always_ff @(posedge clk_i) begin
@@ -62,8 +66,7 @@ module serve_address #(
         else if (load_i)                  addr_o <= number;
     end
 
-    logic unused;
-    assign unused = ^{cfg_i, low_i, x_i, row_i};
+    wire unused = &{1'b0, cfg_i, low_i, x_i, row_i};
 endmodule
 
 `default_nettype wire

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Parses reduction requests, flit by flit as they arrive, for reduce_serve's RAM: from the wire (req_*) and from row_build (own_*, which says what reduce_serve knows of
-// no requester: see there for the bits of its tag).
+// Parses reduction requests, flit by flit as they arrive, for reduce_serve's RAM: from the wire (req_*) and from
+// row_build (own_*, which says what reduce_serve knows of no requester: see there for the bits of its tag).
 //
-// Order: as they come; flits of the two sources may alternate, each has its own state. The context of a request is its requester, of row_build's its home.
-// Back-pressure: none for req_*; own_ready_o is low in a cycle with req_valid_i. A request for which its queue has no place (full_i), or whose header names no requester or no
-// length, is dropped, and an error (err_*). What else is against the rules goes on marked (over, bad), and what ends wrongly without
-// experts in its last flit: its row must be answered.
+// Order: as they come; flits of the two sources may alternate, each has its own state. The context of a request is its
+// requester, of row_build's its home.
+// Back-pressure: none for req_*; own_ready_o is low in a cycle with req_valid_i. A request for which its queue has no
+// place (full_i), or whose header names no requester or no length, is dropped, and an error (err_*). What else is
+// against the rules goes on marked (over, bad), and what ends wrongly without experts in its last flit: its row must be
+// answered.
 // Worst case: own_* waits as long as requests come without gaps; their window bounds that.
 `default_nettype none
+`include "bundles.svh"
 
 module serve_arrive #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
@@ -20,15 +23,10 @@ module serve_arrive #(
     input  wire logic                rst_ni,
     input  wire node_pkg::node_cfg_t cfg_i,
 
-    input  wire logic                 req_valid_i,
-    input  wire logic [Cfg.FlitW-1:0] req_data_i,
-    input  wire logic                 req_last_i,
-    input  wire logic                 req_err_i, // it ends wrongly, with this flit
-    input  wire logic                 own_valid_i,
-    output logic                      own_ready_o,
-    input  wire logic                 own_last_i,
-    input  wire logic [Cfg.FlitW-1:0] own_data_i,
-    input  wire logic                 own_static_i,
+    input  wire `MW_MARKED(Cfg) req_i,
+    input  wire `MW_STREAM(Cfg) own_i,
+    output logic                own_ready_o,
+    input  wire logic           own_static_i,
 
     output logic                           valid_o,   // a flit
     output logic [Cfg.GpuW-1:0]            ctx_o,     // of its request
@@ -41,40 +39,39 @@ module serve_arrive #(
     output red_pkg::red_t                  red_o,
     output logic [Cfg.Lanes-1:0][TgtW-1:0] targets_o, // if it holds targets
 
-    output logic            err_valid_o, // a request is dropped
-    output error_pkg::err_e err_code_o
+    output bundle_pkg::error_t err_o // a request is dropped
 );
     import packet_pkg::*;
     import error_pkg::*;
 
-    logic             last, first, is_static, drop, stray;
-    logic [Cfg.FlitW-1:0]    data;
+    logic                 last, first, is_static, drop, stray;
+    logic [Cfg.FlitW-1:0] data;
     logic [Cfg.BeatW-1:0] rq_beat_q, own_beat_q;
     logic [Cfg.GpuW-1:0]  rq_ctx_q, own_ctx, own_ctx_q;
-    logic             rq_static_q, rq_drop_q;
-    header_t          header;
+    logic                 rq_static_q, rq_drop_q;
+    header_t              header;
 
-    assign own_ready_o = !req_valid_i;
-    assign valid_o     = req_valid_i || own_valid_i;
-    assign data        = req_valid_i ? req_data_i : own_data_i;
-    assign last        = req_valid_i ? req_last_i : own_last_i;
-    assign beat_o      = req_valid_i ? rq_beat_q : own_beat_q;
+    assign own_ready_o = !req_i.valid;
+    assign valid_o     = req_i.valid || own_i.valid;
+    assign data        = req_i.valid ? req_i.data : own_i.data;
+    assign last        = req_i.valid ? req_i.last : own_i.last;
+    assign beat_o      = req_i.valid ? rq_beat_q : own_beat_q;
     assign first       = beat_o == '0;
     assign own_ctx     = !first ? own_ctx_q : Cfg.GpuW'(header.dst);
-    assign ctx_o       = !req_valid_i ? own_ctx : first ? Cfg.GpuW'(header.src) : rq_ctx_q;
-    assign drop        = req_valid_i && (first ? stray || full_i : rq_drop_q);
+    assign ctx_o       = !req_i.valid ? own_ctx : first ? Cfg.GpuW'(header.src) : rq_ctx_q;
+    assign drop        = req_i.valid && (first ? stray || full_i : rq_drop_q);
     assign stray       = 6'(header.src) >= 6'(Cfg.N) || header.src == cfg_i.port || header.len == '0;
     assign keep_o      = !drop;
     assign push_o      = valid_o && last && !drop;
-    assign err_valid_o = req_valid_i && first && drop;
-    assign err_code_o  = stray ? ERR_LENGTH : ERR_WINDOW;
+    assign err_o.valid = req_i.valid && first && drop;
+    assign err_o.code  = stray ? ERR_LENGTH : ERR_WINDOW;
 
     if (Cfg.HeadFlits == 1) begin : gen_header1
         assign header    = data;
-        assign is_static = req_valid_i ? header.opcode == OP_MULTIMEM_LD_REDUCE : own_static_i;
+        assign is_static = req_i.valid ? header.opcode == OP_MULTIMEM_LD_REDUCE : own_static_i;
     end else begin : gen_header2
         assign header    = {data, data};
-        assign is_static = !req_valid_i ? own_static_i : first ? header.opcode == OP_MULTIMEM_LD_REDUCE : rq_static_q;
+        assign is_static = !req_i.valid ? own_static_i : first ? header.opcode == OP_MULTIMEM_LD_REDUCE : rq_static_q;
     end
 
     assign red_o = red_pkg::plain(Cfg.RedTypes, Cfg.RedOps) ? '0 : '{dtype: header.dtype, redop: header.redop};
@@ -83,23 +80,25 @@ module serve_arrive #(
         low_o.len_low     = header.len[9:0];
         low_o.len_high    = header.len[14:10];
         low_o.is_static   = is_static;
-        low_o.cnt         = (req_valid_i && is_static) ? 5'd1 : header.cnt;
+        low_o.cnt         = (req_i.valid && is_static) ? 5'd1 : header.cnt;
         low_o.more        = header.tag[1];
-        low_o.use_r       = header.tag[2] && !req_valid_i;
-        low_o.is_explicit = header.tag[3] && !req_valid_i;
-        low_o.slots       = header.tag[4] && !req_valid_i;
-        low_o.bad         = req_valid_i ? header.poison || req_err_i : header.tag[5];
-        low_o.again       = header.tag[6] && !req_valid_i;
-        low_o.st          = header.tag[7] && !req_valid_i;
-        low_o.over        = req_valid_i && (cfg_i.row_bytes < header.len || header.len[Cfg.FlitLog2-1:0] != '0
+        low_o.use_r       = header.tag[2] && !req_i.valid;
+        low_o.is_explicit = header.tag[3] && !req_i.valid;
+        low_o.slots       = header.tag[4] && !req_i.valid;
+        low_o.bad         = req_i.valid ? header.poison || req_i.err : header.tag[5];
+        low_o.again       = header.tag[6] && !req_i.valid;
+        low_o.st          = header.tag[7] && !req_i.valid;
+        low_o.over        = req_i.valid && (cfg_i.row_bytes < header.len || header.len[Cfg.FlitLog2-1:0] != '0
                             || !red_pkg::has(Cfg.RedTypes, Cfg.RedOps, '{dtype: header.dtype, redop: header.redop})
                             || (!is_static && (header.cnt == '0 || header.cnt > 5'(TargetsMax))));
         high_o.x          = header.addr[Cfg.MaddrW-1:0];
-        high_o.over       = req_valid_i && (req_err_i || header.addr[47:Cfg.MaddrW] != '0
-                            || (is_static && ((high_o.x >> (Cfg.MemBytesLog2)) != '0 || header.addr[Cfg.FlitLog2-1:0] != '0)));
+        high_o.over       = req_i.valid && (req_i.err || header.addr[47:Cfg.MaddrW] != '0
+                            || (is_static && ((high_o.x >> (Cfg.MemBytesLog2)) != '0
+                                              || header.addr[Cfg.FlitLog2-1:0] != '0)));
         high_o.target     = {(header.target0 >> (4 + Cfg.ExpW)) != '0, header.target0[4 +: Cfg.ExpW]};
         for (int unsigned l = 0; l < Cfg.Lanes; l++) begin
-            targets_o[l] = {data[16*l+4+Cfg.ExpW +: 12-Cfg.ExpW] != '0 || (req_valid_i && req_err_i), data[16*l+4 +: Cfg.ExpW]};
+            targets_o[l] = {data[16*l+4+Cfg.ExpW +: 12-Cfg.ExpW] != '0 || (req_i.valid && req_i.err),
+                            data[16*l+4 +: Cfg.ExpW]};
         end
     end
 
@@ -108,19 +107,18 @@ module serve_arrive #(
             rq_beat_q  <= '0;
             own_beat_q <= '0;
         end else begin
-            if (req_valid_i)      rq_beat_q <= req_last_i ? '0 : rq_beat_q + 1'b1;
-            else if (own_valid_i) own_beat_q <= own_last_i ? '0 : own_beat_q + 1'b1;
+            if (req_i.valid)      rq_beat_q <= req_i.last ? '0 : rq_beat_q + 1'b1;
+            else if (own_i.valid) own_beat_q <= own_i.last ? '0 : own_beat_q + 1'b1;
         end
-        if (req_valid_i && first) begin
+        if (req_i.valid && first) begin
             rq_ctx_q    <= ctx_o;
             rq_drop_q   <= drop;
             rq_static_q <= is_static;
         end
-        if (!req_valid_i && own_valid_i) own_ctx_q <= own_ctx;
+        if (!req_i.valid && own_i.valid) own_ctx_q <= own_ctx;
     end
 
-    logic unused;
-    assign unused = ^{cfg_i, header, rq_static_q, data};
+    wire unused = &{1'b0, cfg_i, header, rq_static_q, data};
 endmodule
 
 `default_nettype wire

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Rows of one term that go elsewhere are not summed: unit send copies them, as an st.linear from the term to the destination.
+// Rows of one term that go elsewhere are not summed: unit send copies them, as an st.linear from the term to the
+// destination.
 //
-// Order: as they are set up. No back-pressure: row_build has one on its way that has not begun (copy_valid_o and copy_ready_i), and asks for no other before. It is offered when the copy before has ended.
+// Order: as they are set up. No back-pressure: row_build has one on its way that has not begun (copy_valid_o and
+// copy_ready_i), and asks for no other before. It is offered when the copy before has ended.
 // Worst case: as long as unit send has other instructions.
 `default_nettype none
 
@@ -25,7 +27,7 @@ module serve_copy #(
     input  wire logic       copy_retire_i
 );
 
-    logic             copy_q;
+    logic                 copy_q;
     logic [Cfg.AddrW-1:0] from_q, to_q;
     logic [Cfg.GpuW-1:0]  dst_q;
 
@@ -57,8 +59,7 @@ module serve_copy #(
         end
     end
 
-    logic unused;
-    assign unused = ^cfg_i;
+    wire unused = &{1'b0, cfg_i};
 endmodule
 
 `default_nettype wire

@@ -2,11 +2,13 @@
 //
 // RAM of reduce_serve: requests as they arrived, and the addresses of the terms of rows that are set up.
 //
-//   {context, request, beat}   word of the header's low half, word of the high half (one word if a flit holds both), words of as many targets as a flit has
+//   {context, request, beat}   word of the header's low half, word of the high half (one word if a flit holds both),
+//   words of as many targets as a flit has
 //   {context, row slot, term}  addresses of up to 16 terms, behind all requests
 //
-// A read's word is there one cycle later and stays until the next read. Order: one write and one read a cycle. An arriving flit has the write port: term_we_i waits (the
-// writer sees in_valid_i). The set-up machine has the read port before row_sum: term_valid_o says whether term_re_i was done.
+// A read's word is there one cycle later and stays until the next read. Order: one write and one read a cycle. An
+// arriving flit has the write port: term_we_i waits (the writer sees in_valid_i). The set-up machine has the read port
+// before row_sum: term_valid_o says whether term_re_i was done.
 // Worst case for row_sum: two cycles in a row, when the machine begins with a request.
 `default_nettype none
 
@@ -55,7 +57,8 @@ module serve_ram #(
     localparam int unsigned HighW = $bits(high_t);
     localparam bit          Plain = red_pkg::plain(Cfg.RedTypes, Cfg.RedOps);
     localparam int unsigned RedW  = $bits(red_pkg::red_t);
-    localparam int unsigned RedAt = (Cfg.HeadFlits == 1) ? LowW + HighW : LowW;   // type and operator stand above the rest of the first word
+    // type and operator stand above the rest of the first word
+    localparam int unsigned RedAt = (Cfg.HeadFlits == 1) ? LowW + HighW : LowW;
     localparam int unsigned RedEnd = RedAt + (Plain ? 0 : RedW);
     localparam int unsigned HighAt = (Cfg.HeadFlits == 1) ? LowW : 0;
     localparam int unsigned HeadW = (RedEnd > HighW) ? RedEnd : HighW;
@@ -66,7 +69,8 @@ module serve_ram #(
 
     logic [WordW-1:0] in_word, rdata;
 
-    function automatic logic [RamAw-1:0] req_addr(input logic [Cfg.GpuW-1:0] c, input logic [Cfg.OpenW-1:0] s, input logic [Cfg.BeatW-1:0] b);
+    function automatic logic [RamAw-1:0] req_addr(input logic [Cfg.GpuW-1:0] c, input logic [Cfg.OpenW-1:0] s,
+                                                  input logic [Cfg.BeatW-1:0] b);
         return RamAw'({c, s, b});
     endfunction
 
@@ -77,21 +81,18 @@ module serve_ram #(
     if (Cfg.HeadFlits == 1) begin : gen_header1
         assign in_word = (in_beat_i == '0) ? WordW'({in_red_i, in_high_i, in_low_i}) : WordW'(in_targets_i);
     end else begin : gen_header2
-        assign in_word = (in_beat_i == '0) ? WordW'({in_red_i, in_low_i}) : (in_beat_i == Cfg.BeatW'(1)) ? WordW'(in_high_i) : WordW'(in_targets_i);
+        assign in_word = (in_beat_i == '0) ? WordW'({in_red_i, in_low_i}) : (in_beat_i == Cfg.BeatW'(1))
+                         ? WordW'(in_high_i) : WordW'(in_targets_i);
     end
 
     ram_sdp #(
         .Width(WordW),
         .Depth(RamDepth)
     ) i_ram (
-        .clk_i,
-        .we_i    (in_valid_i ? in_keep_i : term_we_i),
+        .clk_i, .we_i    (in_valid_i ? in_keep_i : term_we_i),
         .waddr_i (in_valid_i ? req_addr(in_ctx_i, in_slot_i, in_beat_i) : term_addr(ctx_i, term_row_i, term_idx_i)),
-        .wdata_i (in_valid_i ? in_word : WordW'(term_addr_i)),
-        .wbe_i   ('1),
-        .re_i    (re_i || sum_re_i),
-        .raddr_i (re_i ? req_addr(ctx_i, slot_i, beat_i) : term_addr(sum_ctx_i, sum_row_i, sum_idx_i)),
-        .rdata_o (rdata)
+        .wdata_i (in_valid_i ? in_word : WordW'(term_addr_i)), .wbe_i   ('1), .re_i    (re_i || sum_re_i),
+        .raddr_i (re_i ? req_addr(ctx_i, slot_i, beat_i) : term_addr(sum_ctx_i, sum_row_i, sum_idx_i)), .rdata_o (rdata)
     );
 
     assign low_o      = low_t'(rdata[LowW-1:0]);

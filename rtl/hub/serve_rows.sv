@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Rows that are set up, for row_sum: two of each context, so that the next is set up while one is summed, and where own rows go.
+// Rows that are set up, for row_sum: two of each context, so that the next is set up while one is summed, and where own
+// rows go.
 //
-// Order: rows of a context in the order of push_i, destinations in the order of dest_push_i; row_* shows the oldest row of context row_ctx_i, until row_pop_i.
+// Order: rows of a context in the order of push_i, destinations in the order of dest_push_i; row_* shows the oldest row
+// of context row_ctx_i, until row_pop_i.
 // Back-pressure: push_i only where room_o allows it, dest_push_i only with dest_room_o.
 // Worst case: a context waits until row_sum has asked for all terms of one of its two rows.
 `default_nettype none
+`include "bundles.svh"
 
 module serve_rows #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
-    parameter type low_t = logic,  // see reduce_serve
-    localparam int unsigned PktW = 8
+    parameter type low_t = logic  // see reduce_serve
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
@@ -28,33 +30,23 @@ module serve_rows #(
     input  wire red_pkg::red_t        red_i,
     input  wire logic                 dest_push_i, // where an own row goes
 
-    output logic [Cfg.N-1:0]         row_pend_o,     // contexts with a row
-    output logic                     row_own_r_o,    // of the own context's oldest
+    output logic [Cfg.N-1:0]         row_pend_o,  // contexts with a row
+    output logic                     row_own_r_o, // of the own context's oldest
     output logic                     row_own_again_o,
     input  wire logic [Cfg.GpuW-1:0] row_ctx_i,
-    output logic                     row_slot_o,     // place of the row below
-    output logic [4:0]               row_last_o,     // terms, R included, less 1
-    output logic                     row_use_r_o,
-    output logic                     row_st_o,
-    output logic                     row_zero_o,     // no term at all
-    output logic                     row_poison_o,
-    output logic [Cfg.AddrW-1:0]     row_dest_o,     // where it goes (st)
-    output red_pkg::red_t            row_red_o,
-    output logic [PktW-1:0]          row_last_pkt_o, // packets less 1
-    output logic [Cfg.PayW-1:0]      row_last_len_o, // flits of the last packet less 1
+    output logic                     row_slot_o,  // place of the row below
+    output `MW_ROW(Cfg)              row_o,       // packets less 1
     input  wire logic                row_pop_i,
-    output logic                     dest_valid_o,
-    input  wire logic                dest_ready_i,
-    output logic [Cfg.AddrW-1:0]     dest_addr_o,
-    output logic                     dest_more_o
+    output `MW_DEST(Cfg)             dest_o,
+    input  wire logic                dest_ready_i
 );
 
-    logic [Cfg.N-1:0][1:0] set_q, sum_q;   // rows set up, rows summed, modulo 4
-    logic [4:0]        steps;          // less 1
-    logic [14:0]       length;
-    logic [14-Cfg.FlitLog2:0]  flits;          // less 1
-    logic              alone, extra;
-    logic [1:0]        own_r_q, own_again_q;
+    logic [Cfg.N-1:0][1:0]    set_q, sum_q; // rows set up, rows summed, modulo 4
+    logic [4:0]               steps;        // less 1
+    logic [14:0]              length;
+    logic [14-Cfg.FlitLog2:0] flits;        // less 1
+    logic                     alone, extra;
+    logic [1:0]               own_r_q, own_again_q;
 
     always_comb begin
         for (int unsigned c = 0; c < Cfg.N; c++) begin
@@ -73,24 +65,23 @@ module serve_rows #(
     assign flits  = (15-Cfg.FlitLog2)'((length - 15'd1) >> Cfg.FlitLog2);
 
     lutram #(
-        .Width(9 + Cfg.AddrW + PktW + Cfg.PayW),
+        .Width(9 + Cfg.AddrW + node_pkg::PktW + Cfg.PayW),
         .Depth(2**(Cfg.GpuW+1))
     ) i_rows (
-        .clk_i,
-        .we_i    (push_i),
-        .waddr_i ({ctx_i, slot_o}),
+        .clk_i, .we_i    (push_i), .waddr_i ({ctx_i, slot_o}),
         .wdata_i ({steps, low_i.use_r, low_i.st, alone && !extra, bad_i, addr_i, flits}),
         .raddr_i ({row_ctx_i, row_slot_o}),
-        .rdata_o ({row_last_o, row_use_r_o, row_st_o, row_zero_o, row_poison_o, row_dest_o, row_last_pkt_o, row_last_len_o})
+        .rdata_o ({row_o.last, row_o.use_r, row_o.st, row_o.zero, row_o.poison, row_o.dest, row_o.last_pkt,
+                   row_o.last_len})
     );
 
     if (red_pkg::plain(Cfg.RedTypes, Cfg.RedOps)) begin : gen_plain
-        assign row_red_o = '0;
-        logic unused_red;
-        assign unused_red = ^red_i;
+        assign row_o.red = '0;
+        wire unused_red = &{1'b0, red_i};
     end else begin : gen_red
         lutram #(.Width($bits(red_pkg::red_t)), .Depth(2**(Cfg.GpuW+1))) i_red (
-            .clk_i, .we_i(push_i), .waddr_i({ctx_i, slot_o}), .wdata_i(red_i), .raddr_i({row_ctx_i, row_slot_o}), .rdata_o(row_red_o)
+            .clk_i, .we_i(push_i), .waddr_i({ctx_i, slot_o}), .wdata_i(red_i), .raddr_i({row_ctx_i, row_slot_o}),
+            .rdata_o(row_o.red)
         );
     end
 
@@ -116,11 +107,10 @@ module serve_rows #(
     ) i_dest (
         .clk_i, .rst_ni,
         .promise_i (dest_push_i), .room_o(dest_room_o), .push_i(dest_push_i), .data_i({low_i.more, addr_i}),
-        .valid_o   (dest_valid_o), .ready_i(dest_ready_i), .data_o({dest_more_o, dest_addr_o})
+        .valid_o   (dest_o.valid), .ready_i(dest_ready_i), .data_o({dest_o.more, dest_o.addr})
     );
 
-    logic unused;
-    assign unused = ^{cfg_i, low_i};
+    wire unused = &{1'b0, cfg_i, low_i};
 endmodule
 
 `default_nettype wire

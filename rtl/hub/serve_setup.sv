@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Sets up rows for row_sum: reads a request, looks its targets up and writes the addresses of its terms, for one context after the other.
+// Sets up rows for row_sum: reads a request, looks its targets up and writes the addresses of its terms, for one
+// context after the other.
 //
-// A target is an own expert (expert map, then allocator client 1, never allocating), a position in the list of a received row (explicit), or a GPU whose slot it is
-// (slots). The destination's address comes last where it goes with the row (st), else first, into a queue of its own.
+// A target is an own expert (expert map, then allocator client 1, never allocating), a position in the list of a
+// received row (explicit), or a GPU whose slot it is (slots). The destination's address comes last where it goes with
+// the row (st), else first, into a queue of its own.
 //
-// Order: rows of a context in the order of its requests; contexts in turn. pop_o is the end of a row: low_o, own_o, bad_o, addr_o and red_o say what it is. An error (unmapped or
-// unallocated target, length or address out of bounds) makes it bad: a row without terms.
-// Back-pressure: a context is taken only when it has a row slot (room_i) and, of own ones, a place for the destination. The queues' pointers and writes wait for an arriving flit (wait_i).
-// Worst case: setting up a row of t terms takes 8 + 8 t cycles, with a request's address row_shift more, and the allocator's misses, a static one at most 9 (6 of another GPU with 16-byte
-// flits, less than its shortest packet); a context waits for one row of every other context.
+// Order: rows of a context in the order of its requests; contexts in turn. pop_o is the end of a row: low_o, own_o,
+// bad_o, addr_o and red_o say what it is. An error (unmapped or unallocated target, length or address out of bounds)
+// makes it bad: a row without terms.
+// Back-pressure: a context is taken only when it has a row slot (room_i) and, of own ones, a place for the destination.
+// The queues' pointers and writes wait for an arriving flit (wait_i).
+// Worst case: setting up a row of t terms takes 8 + 8 t cycles, with a request's address row_shift more, and the
+// allocator's misses, a static one at most 9 (6 of another GPU with 16-byte flits, less than its shortest packet); a
+// context waits for one row of every other context.
 `default_nettype none
 
 module serve_setup #(
@@ -23,10 +28,8 @@ module serve_setup #(
     input  wire logic                go_i,
     input  wire node_pkg::node_cfg_t cfg_i,
 
-    input  wire logic                 emap_we_i,
-    input  wire logic [11:0]          emap_addr_i,
-    input  wire node_pkg::emap_t      emap_data_i,
-    input  wire logic [Cfg.AddrW-1:0] static_delta_i, // static: flits from the source to the destination
+    input  wire bundle_pkg::emap_write_t emap_i,
+    input  wire logic [Cfg.AddrW-1:0]    static_delta_i, // static: flits from the source to the destination
 
     input  wire logic [Cfg.N-1:0] some_i,      // contexts with a request
     input  wire logic [Cfg.N-1:0] room_i,      // contexts with a place for a row
@@ -44,17 +47,14 @@ module serve_setup #(
     input  wire high_t                          high_i,
     input  wire logic [Cfg.Lanes-1:0][TgtW-1:0] targets_i,
 
-    output logic                           al_req_valid_o,
-    input  wire logic                      al_req_ready_i,
-    output logic [node_pkg::ExpertW-1:0]   al_req_le_o,
-    output logic [node_pkg::TokenW-1:0]    al_req_token_o,
-    input  wire logic                      al_resp_valid_i,
-    input  wire logic [node_pkg::RowW-1:0] al_resp_row_i,
-    input  wire logic                      al_resp_err_i,
+    output bundle_pkg::alloc_req_t      al_req_o,
+    input  wire logic                   al_req_ready_i,
+    input  wire bundle_pkg::alloc_rsp_t al_i,
 
     output logic [Cfg.AddrW-1:0] addr_o,      // an address of the row
     output logic                 term_o,      // of the term term_idx_o; may be repeated, once without wait_i
-    output logic                 term_we_o,   // to be written: it, or the destination, which is the row's last term (again)
+    // to be written: it, or the destination, which is the row's last term (again)
+    output logic                 term_we_o,
     output logic [3:0]           term_idx_o,
     output logic                 dest_push_o, // of the destination of an own row
 
@@ -67,9 +67,11 @@ module serve_setup #(
 );
     import error_pkg::*;
 
-    localparam int unsigned OverW = (Cfg.AddrW < 15 - Cfg.FlitLog2) ? Cfg.AddrW : 15 - Cfg.FlitLog2;   // of the flits that a row may lie behind memory's end
+    // of the flits that a row may lie behind memory's end
+    localparam int unsigned OverW = (Cfg.AddrW < 15 - Cfg.FlitLog2) ? Cfg.AddrW : 15 - Cfg.FlitLog2;
 
-    typedef enum logic [3:0] {Idle, Head0, Head1, Start, Begin, Fetch, Target, Lookup, Ask, Answer, Shift1, Shift2, Store, Done} state_e;
+    typedef enum logic [3:0] {Idle, Head0, Head1, Start, Begin, Fetch, Target, Lookup, Ask, Answer, Shift1, Shift2,
+                              Store, Done} state_e;
     state_e state_q, state_d;
 
     logic [Cfg.N-1:0]     can_set, grant;
@@ -88,17 +90,20 @@ module serve_setup #(
     logic             in_dest_q;         // addr_o is for the destination, not for a term
 
     always_comb begin
-        for (int unsigned c = 0; c < Cfg.N; c++) can_set[c] = some_i[c] && room_i[c] && (dest_room_i || 5'(c) != cfg_i.port);
+        for (int unsigned c = 0; c < Cfg.N; c++) can_set[c] = some_i[c] && room_i[c]
+                              && (dest_room_i || 5'(c) != cfg_i.port);
     end
 
     rr_arb #(.N(Cfg.N)) i_arb (
-        .clk_i, .rst_ni, .clear_i(go_i), .req_i(can_set), .grant_o(grant), .idx_o(pick), .advance_i(state_q == Idle && can_set != '0)
+        .clk_i, .rst_ni, .clear_i(go_i), .req_i(can_set), .grant_o(grant), .idx_o(pick),
+        .advance_i(state_q == Idle && can_set != '0)
     );
 
     assign own_o     = 5'(ctx_o) == cfg_i.port;
     assign here      = own_o || low_o.st;
     assign plain     = !low_o.is_static && !low_o.is_explicit && !low_o.slots;  // experts of a token
-    assign behind    = (Cfg.AddrW+1)'(high_q.x[Cfg.MemBytesLog2-1:Cfg.FlitLog2]) + (Cfg.AddrW+1)'({low_o.len_high, low_o.len_low} >> Cfg.FlitLog2);
+    assign behind    = (Cfg.AddrW+1)'(high_q.x[Cfg.MemBytesLog2-1:Cfg.FlitLog2])
+                       + (Cfg.AddrW+1)'({low_o.len_high, low_o.len_low} >> Cfg.FlitLog2);
     assign over      = low_o.over || high_q.over || (low_o.is_static && behind[Cfg.AddrW] && behind[OverW-1:0] != '0);
     assign lane_t    = t_q[3:0] - 4'(!here);   // the wire puts target 0 into the header
     assign t_next    = t_q + 1'b1;
@@ -125,7 +130,8 @@ module serve_setup #(
                 state_d = (Cfg.HeadFlits == 1 && low_i.is_static) ? Begin : Start;
             end
             Start:  state_d = Begin;
-            Begin:  state_d = low_o.st ? (low_o.cnt == '0 ? Shift1 : Fetch) : own_o ? Shift2 : (over || low_o.bad) ? Done : low_o.is_static ? Store : Fetch;
+            Begin:  state_d = low_o.st ? (low_o.cnt == '0 ? Shift1 : Fetch) : own_o ? Shift2 : (over || low_o.bad)
+                              ? Done : low_o.is_static ? Store : Fetch;
             Fetch: begin
                 re_o    = 1'b1;
                 state_d = Target;
@@ -133,13 +139,14 @@ module serve_setup #(
             Target: state_d = Lookup;
             Lookup: state_d = !plain ? Shift1 : mapped ? Ask : Done;
             Ask:    if (down_q == '0 && bad_o)                 state_d = Done;
-                    else if (al_req_valid_o && al_req_ready_i) state_d = Answer;
-            Answer: if (al_resp_valid_i) state_d = al_resp_err_i ? Done : Shift2;
+                    else if (al_req_o.valid && al_req_ready_i) state_d = Answer;
+            Answer: if (al_i.valid) state_d = al_i.err ? Done : Shift2;
             Shift1: state_d = Shift2;
             Shift2: state_d = Store;
             Store: if (!wait_i) begin
                 if (low_o.st) state_d = in_dest_q ? Done : last_term ? Shift1 : Fetch;
-                else          state_d = (bad_o || last_term || (in_dest_q && low_o.cnt == '0)) ? Done : low_o.is_static ? Store : Fetch;
+                else          state_d = (bad_o || last_term || (in_dest_q && low_o.cnt == '0)) ? Done : low_o.is_static
+                                        ? Store : Fetch;
             end
             default: if (pop_o) state_d = Idle;
         endcase
@@ -152,9 +159,11 @@ module serve_setup #(
     assign dest_push_o = stored && in_dest_q && !low_o.st;
 
     serve_address #(.Cfg(Cfg), .TgtW(TgtW), .low_t(low_t)) i_address (
-        .clk_i, .cfg_i, .low_i(low_o), .x_i(high_q.x), .dest_i(in_dest_q), .target_i(tgt_q), .le_i(le), .row_i(al_resp_row_i), .static_delta_i,
-        .load_i(state_q inside {Begin, Lookup} || (stored && ((low_o.st && last_term) || low_o.is_static))), .lookup_i(state_q == Lookup),
-        .alloc_i(state_q == Answer && al_resp_valid_i), .index_i(state_q == Shift1), .base_i(state_q == Shift2), .addr_o
+        .clk_i, .cfg_i, .low_i(low_o), .x_i(high_q.x), .dest_i(in_dest_q), .target_i(tgt_q), .le_i(le),
+        .row_i(al_i.row), .static_delta_i,
+        .load_i(state_q inside {Begin, Lookup} || (stored && ((low_o.st && last_term) || low_o.is_static))),
+        .lookup_i(state_q == Lookup),
+        .alloc_i(state_q == Answer && al_i.valid), .index_i(state_q == Shift1), .base_i(state_q == Shift2), .addr_o
     );
 
     assign down = down_q != '0 && state_q inside {Fetch, Target, Lookup, Ask};
@@ -184,8 +193,8 @@ module serve_setup #(
                     err_o <= ERR_UNMAPPED;
                 end
             end
-            Answer: if (al_resp_valid_i) begin
-                if (al_resp_err_i) begin
+            Answer: if (al_i.valid) begin
+                if (al_i.err) begin
                     bad_o <= 1'b1;
                     err_o <= ERR_UNALLOCATED;
                 end
@@ -209,8 +218,7 @@ module serve_setup #(
 
     if (red_pkg::plain(Cfg.RedTypes, Cfg.RedOps)) begin : gen_plain
         assign red_o = '0;
-        logic unused_red;
-        assign unused_red = ^red_i;
+        wire unused_red = &{1'b0, red_i};
     end else begin : gen_red
         always_ff @(posedge clk_i) if (state_q == Head1) red_o <= red_i;
     end
@@ -220,21 +228,18 @@ module serve_setup #(
         .Width(1 + node_pkg::ExpertW),
         .Depth(Cfg.MaxExperts)
     ) i_emap (
-        .clk_i,
-        .we_i    (emap_we_i && (emap_addr_i >> Cfg.ExpW) == '0),
-        .waddr_i (emap_addr_i[Cfg.ExpW-1:0]),
-        .wdata_i ({emap_data_i.valid && emap_data_i.gpu == cfg_i.port, emap_data_i.local_expert}),
-        .raddr_i (tgt_q[Cfg.ExpW-1:0]),
-        .rdata_o ({emap_mine, le})
+        .clk_i, .we_i    (emap_i.we && (emap_i.addr >> Cfg.ExpW) == '0), .waddr_i (emap_i.addr[Cfg.ExpW-1:0]),
+        .wdata_i ({emap_i.data.valid && emap_i.data.gpu == cfg_i.port, emap_i.data.local_expert}),
+        .raddr_i (tgt_q[Cfg.ExpW-1:0]), .rdata_o ({emap_mine, le})
     );
     assign mapped = emap_mine && !tgt_q[TgtW-1];
 
-    assign al_req_valid_o = state_q == Ask && down_q == '0 && !bad_o;
-    assign al_req_le_o    = le_q;
-    assign al_req_token_o = node_pkg::TokenW'(high_q.x);
+    assign {al_req_o.alloc, al_req_o.start, al_req_o.retry} = '0;
+    assign al_req_o.valid = state_q == Ask && down_q == '0 && !bad_o;
+    assign al_req_o.le    = le_q;
+    assign al_req_o.token = node_pkg::TokenW'(high_q.x);
 
-    logic unused;
-    assign unused = ^{grant, al_resp_row_i, cfg_i};
+    wire unused = &{1'b0, grant, al_i, cfg_i};
 endmodule
 
 `default_nettype wire

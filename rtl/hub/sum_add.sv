@@ -2,12 +2,15 @@
 //
 // Puts the flits of a pass into the adder, and says where its sums go.
 //
-// A flit goes in when the operands that the pass needs are here and, of a packet's last pass, the queue behind has promised a place (own_promise_o, up_promise_o). A
-// packet for the uplink leaves the adder in one go: its last pass starts when its reads are granted, of 16 all but two. A short one waits until operands are here and sums
-// at rest. Own packets may have gaps.
+// A flit goes in when the operands that the pass needs are here and, of a packet's last pass, the queue behind has
+// promised a place (own_promise_o, up_promise_o). A packet for the uplink leaves the adder in one go: its last pass
+// starts when its reads are granted, of 16 all but two. A short one waits until operands are here and sums at rest. Own
+// packets may have gaps.
 //
-// Order: passes as they come, flits of a pass in order; sums leave in the order of the last passes, 6 cycles behind. Back-pressure: only what is said above; sums cannot wait.
-// Worst case: a flit each cycle, across passes and packets, while operands are here (packets of 8 flits or more; shorter ones wait for their own sums).
+// Order: passes as they come, flits of a pass in order; sums leave in the order of the last passes, 6 cycles behind.
+// Back-pressure: only what is said above; sums cannot wait.
+// Worst case: a flit each cycle, across passes and packets, while operands are here (packets of 8 flits or more;
+// shorter ones wait for their own sums).
 `default_nettype none
 
 module sum_add #(
@@ -47,13 +50,15 @@ module sum_add #(
     localparam int unsigned LongLast = 7;    // a packet of 8 flits or more hides the latency of memory and adder
 
     logic [Cfg.PayW-1:0] idx_q;
-    logic            idx_last, together, ready;
-    logic [2:0]      still_q;        // cycles since all reads of the pass were granted
-    tag_t            tag;
+    logic                idx_last, together, ready;
+    logic [2:0]          still_q; // cycles since all reads of the pass were granted
+    tag_t                tag;
 
-    assign together      = !pass_i.last || pass_i.tag.own || idx_q != '0 || ((pass_i.tag.count >= Cfg.PayW'(LongLast)) ? granted_i : still_q == '1);
+    assign together      = !pass_i.last || pass_i.tag.own || idx_q != '0
+                           || ((pass_i.tag.count >= Cfg.PayW'(LongLast)) ? granted_i : still_q == '1);
     assign idx_last      = idx_q == pass_i.tag.count;
-    assign fire_o        = valid_i && ready && (!pass_i.need_a || a_valid_i) && (!pass_i.need_b || b_valid_i) && (!pass_i.need_r || res_valid_i) && together
+    assign fire_o        = valid_i && ready && (!pass_i.need_a || a_valid_i) && (!pass_i.need_b || b_valid_i)
+                           && (!pass_i.need_r || res_valid_i) && together
                            && (!pass_i.last || (pass_i.tag.own ? own_room_i : up_room_i));
     assign next_o        = fire_o && idx_last;
     assign res_ready_o   = fire_o && pass_i.need_r;
@@ -77,8 +82,7 @@ module sum_add #(
         .valid_i (fire_o), .ready_o(ready), .idx_i(idx_q), .first_i(pass_i.first), .pair_i(pass_i.pair),
         .a_i     (b_data_i),
         .b_i     (pass_i.need_a ? a_data_i : pass_i.need_r ? res_data_i : pass_i.need_b ? b_data_i : '0),
-        .last_i  (pass_i.last), .red_i(red_i), .meta_i({idx_last, tag}),
-        .valid_o, .data_o, .meta_o({last_o, tag_o}),
+        .last_i  (pass_i.last), .red_i(red_i), .meta_i({idx_last, tag}), .valid_o, .data_o, .meta_o({last_o, tag_o}),
         .busy_o
     );
 endmodule

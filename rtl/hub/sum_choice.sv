@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Chooses whose packet row_sum reduces next, and counts the packets between their choice and their last flit: the credits of the requesters, packets of own rows,
-// packets for the uplink.
+// Chooses whose packet row_sum reduces next, and counts the packets between their choice and their last flit: the
+// credits of the requesters, packets of own rows, packets for the uplink.
 //
-// A packet is chosen only when no other hub can make it wait: with the credit of the requester, with its packet of R here. Contexts are served in turn, one packet each;
-// beside an uplink that has enough to send every second packet is the own context's, and the uplink gets no more than keeps it busy (else it starves the home's own
-// sums, or they it). ST packets inside count like credits of their home, until they have left.
+// A packet is chosen only when no other hub can make it wait: with the credit of the requester, with its packet of R
+// here. Contexts are served in turn, one packet each; beside an uplink that has enough to send every second packet is
+// the own context's, and the uplink gets no more than keeps it busy (else it starves the home's own sums, or they it).
+// ST packets inside count like credits of their home, until they have left.
 //
-// Handshake: valid_o means that some context can be served; with ready_i one is chosen, and ctx_o and own_o show it from the next cycle on. Its packet counts with
-// begin_i, one cycle later, before another choice.
+// Handshake: valid_o means that some context can be served; with ready_i one is chosen, and ctx_o and own_o show it
+// from the next cycle on. Its packet counts with begin_i, one cycle later, before another choice.
 // Worst case for a context: one packet of every other context, and as many of the own one.
 `default_nettype none
 
@@ -38,27 +39,29 @@ module sum_choice #(
     input  wire logic                part_crd_valid_i, // a credit of PART comes back from
     input  wire logic [4:0]          part_crd_port_i
 );
-    localparam int unsigned PktW   = 8;                            // packets of a row
-    localparam int unsigned UpPkts = (Cfg.FlitBytes < 16) ? 4 : 7;     // for the uplink, between their choice and their last flit
+    // for the uplink, between their choice and their last flit
+    localparam int unsigned UpPkts = (Cfg.FlitBytes < 16) ? 4 : 7;
     localparam int unsigned CrdW   = $clog2(Cfg.PartPkts + 1);
 
     logic [Cfg.N-1:0]           ready_ctx, grant, take, give, st_left;
     logic [Cfg.GpuW-1:0]        turn;
-    logic [Cfg.N-1:0][CrdW-1:0] used_q;      // PART credits in use
-    logic [CrdW-1:0]        limit;
-    logic                   own_ready, own_first, own_begin, up_begin, up_room;
-    logic [4:0]             inside_q;    // packets of own rows between their choice and memory
-    logic [5:0]             up_q;        // the same of packets for the uplink
+    logic [Cfg.N-1:0][CrdW-1:0] used_q;   // PART credits in use
+    logic [CrdW-1:0]            limit;
+    logic                       own_ready, own_first, own_begin, up_begin, up_room;
+    logic [4:0]                 inside_q; // packets of own rows between their choice and memory
+    logic [5:0]                 up_q;     // the same of packets for the uplink
 
     assign own_o     = 5'(ctx_o) == cfg_i.port;
     assign own_begin = begin_i && own_o;
     assign up_begin  = begin_i && !own_o;
-    assign limit     = (cfg_i.part_credits == '0 || cfg_i.part_credits > 8'(Cfg.PartPkts)) ? CrdW'(Cfg.PartPkts) : CrdW'(cfg_i.part_credits);
+    assign limit     = (cfg_i.part_credits == '0 || cfg_i.part_credits > 8'(Cfg.PartPkts)) ? CrdW'(Cfg.PartPkts)
+                       : CrdW'(cfg_i.part_credits);
     // The row before has as many packets: with fewer inside, the one with this number is in memory.
     assign own_ready = (!row_own_r_i || res_free_i)
-                       && (!row_own_again_i || inside_q == '0 || PktW'(inside_q) < cfg_i.row_bytes[14:7]);
+                       && (!row_own_again_i || inside_q == '0 || node_pkg::PktW'(inside_q) < cfg_i.row_bytes[14:7]);
 
-    // As many as keep the uplink busy: more would only wait for it in front of own packets, and the adder with them. Short ones are many.
+    // As many as keep the uplink busy: more would only wait for it in front of own packets, and the adder with them.
+    // Short ones are many.
     assign up_room = up_q < 6'(UpPkts) || cfg_i.row_bytes[14:7] == '0;
 
     always_comb begin
@@ -70,12 +73,14 @@ module sum_choice #(
         end
     end
 
-    // Own rows wait for this unit alone, and combine has more of them than any requester: beside an uplink with enough to send, every second packet is theirs.
+    // Own rows wait for this unit alone, and combine has more of them than any requester: beside an uplink with enough
+    // to send, every second packet is theirs.
     assign own_first = ready_ctx[Cfg.GpuW'(cfg_i.port)] && !own_o && up_q >= 6'(UpPkts - 2);
     assign valid_o   = ready_ctx != '0;
 
     rr_arb #(.N(Cfg.N)) i_arb (
-        .clk_i, .rst_ni, .clear_i(go_i), .req_i(ready_ctx), .grant_o(grant), .idx_o(turn), .advance_i(ready_i && valid_o && !own_first)
+        .clk_i, .rst_ni, .clear_i(go_i), .req_i(ready_ctx), .grant_o(grant), .idx_o(turn),
+        .advance_i(ready_i && valid_o && !own_first)
     );
 
     always_ff @(posedge clk_i) begin
@@ -85,7 +90,8 @@ module sum_choice #(
             up_q     <= '0;
         end else begin
             for (int unsigned c = 0; c < Cfg.N; c++) begin
-                if (take[c] != give[c] || st_left[c]) used_q[c] <= used_q[c] + CrdW'(take[c]) - CrdW'(give[c]) - CrdW'(st_left[c]);
+                if (take[c] != give[c] || st_left[c])
+                    used_q[c] <= used_q[c] + CrdW'(take[c]) - CrdW'(give[c]) - CrdW'(st_left[c]);
             end
             if (up_begin != up_out_i)   up_q <= up_q + (up_out_i ? '1 : 6'd1);
             if (own_begin != own_out_i) inside_q <= inside_q + (own_out_i ? '1 : 5'd1);
@@ -94,8 +100,7 @@ module sum_choice #(
         else if (ready_i && valid_o) ctx_o <= own_first ? Cfg.GpuW'(cfg_i.port) : turn;
     end
 
-    logic unused;
-    assign unused = ^{grant, cfg_i};
+    wire unused = &{1'b0, grant, cfg_i};
 endmodule
 
 `default_nettype wire

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// One operand of the row sums: turns blocks {first flit address, length} into reads of a memory port and hands the flits on in order.
+// One operand of the row sums: turns blocks {first flit address, length} into reads of a memory port and hands the
+// flits on in order.
 //
-// Blocks follow each other without a gap, so that reads run ahead of the sums; the two operands of an addition are asked for
-// independently, so that a bank conflict of one does not hold up the other. A read is asked for only when the
+// Blocks follow each other without a gap, so that reads run ahead of the sums; the two operands of an addition are
+// asked for independently, so that a bank conflict of one does not hold up the other. A read is asked for only when the
 // queue of flits has a place for its answer. A block that this operand has no part in takes a cycle.
 // Worst case: as long as the memory port makes the reads wait.
 `default_nettype none
+`include "bundles.svh"
 
 module sum_operand #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
@@ -21,22 +23,20 @@ module sum_operand #(
     output logic                      blk_next_o, // block done
     output logic                      at_end_o,   // of a block of 16 flits at most 2 are still to be granted
 
-    output logic                      rd_valid_o,
-    input  wire logic                 rd_ready_i,
-    output logic [Cfg.AddrW-1:0]      rd_addr_o,
-    input  wire logic                 rd_rvalid_i,
-    input  wire logic [Cfg.FlitW-1:0] rd_rdata_i,
+    output `MW_READ(Cfg)        rd_o,
+    input  wire logic           rd_ready_i,
+    input  wire `MW_ANSWER(Cfg) rd_i,
 
     output logic                 valid_o,
     input  wire logic            ready_i,
     output logic [Cfg.FlitW-1:0] data_o
 );
-    logic            grant, room, last;
+    logic                grant, room, last;
     logic [Cfg.PayW-1:0] idx_q;
 
-    assign rd_valid_o = blk_valid_i && blk_need_i && room;
-    assign rd_addr_o  = blk_addr_i + Cfg.AddrW'(idx_q);
-    assign grant      = rd_valid_o && rd_ready_i;
+    assign rd_o.valid = blk_valid_i && blk_need_i && room;
+    assign rd_o.addr  = blk_addr_i + Cfg.AddrW'(idx_q);
+    assign grant      = rd_o.valid && rd_ready_i;
     assign last       = idx_q == blk_last_i;
     assign at_end_o   = Cfg.PayW == 4 && idx_q[Cfg.PayW-1:1] == '1 && blk_last_i == '1;
     assign blk_next_o = blk_valid_i && (!blk_need_i || (grant && last));
@@ -50,8 +50,7 @@ module sum_operand #(
         .Width(Cfg.FlitW),
         .Depth(16)
     ) i_data (
-        .clk_i, .rst_ni,
-        .promise_i (grant), .room_o(room), .push_i(rd_rvalid_i), .data_i(rd_rdata_i),
+        .clk_i, .rst_ni, .promise_i (grant), .room_o(room), .push_i(rd_i.rvalid), .data_i(rd_i.rdata),
         .valid_o, .ready_i, .data_o
     );
 endmodule

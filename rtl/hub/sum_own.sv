@@ -2,10 +2,12 @@
 //
 // Own rows from the adder to memory: writes each row's flits to where it goes, port OUT.
 //
-// Order: rows, and the flits of a row, as they come from the adder; dest_* says where rows go, in the same order. A poisoned flit is not written: memory keeps what it held there.
+// Order: rows, and the flits of a row, as they come from the adder; dest_* says where rows go, in the same order. A
+// poisoned flit is not written: memory keeps what it held there.
 // Back-pressure: out_wr_ may stall, and a row waits for its dest_*; room_o is low with 15 flits promised or here.
 // Worst case: a row of n flits takes n cycles and those in which memory refuses.
 `default_nettype none
+`include "bundles.svh"
 
 module sum_own #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
@@ -21,38 +23,32 @@ module sum_own #(
     input  wire logic                 row_last_i, // its packet is the last of the row
     input  wire logic                 poison_i,
 
-    input  wire logic                 dest_valid_i, // where rows go
-    output logic                      dest_ready_o,
-    input  wire logic [Cfg.AddrW-1:0] dest_addr_i,
-    input  wire logic                 dest_more_i,  // another row of the token follows
+    input  wire `MW_DEST(Cfg) dest_i, // where rows go
+    output logic              dest_ready_o,
 
-    output logic                     out_wr_valid_o,
-    input  wire logic                out_wr_ready_i,
-    output logic [Cfg.AddrW-1:0]     out_wr_addr_o,
-    output logic [Cfg.FlitW-1:0]     out_wr_data_o,
-    output logic [Cfg.FlitBytes-1:0] out_wr_be_o,
+    output `MW_WRITE(Cfg) out_wr_o,
+    input  wire logic     out_wr_ready_i,
 
     output logic pkt_done_o, // a packet is in memory
     output logic row_done_o, // one cycle later: a row is
     output logic row_more_o, // dest_more_i of this row
     output logic busy_o      // a flit is here
 );
-    logic             valid, last, row_last, poison, pop, row_end;
-    logic             dest_q, dest_more_q;   // dest_addr_q is the address of the next flit
+    logic                 valid, last, row_last, poison, pop, row_end;
+    logic                 dest_q, dest_more_q; // dest_addr_q is the address of the next flit
     logic [Cfg.AddrW-1:0] dest_addr_q;
 
     promise_fifo #(
         .Width(Cfg.FlitW + 3),
         .Depth(16)
     ) i_flits (
-        .clk_i, .rst_ni,
-        .promise_i, .room_o, .push_i, .data_i({last_i, row_last_i, poison_i, data_i}),
-        .valid_o (valid), .ready_i(pop), .data_o({last, row_last, poison, out_wr_data_o})
+        .clk_i, .rst_ni, .promise_i, .room_o, .push_i, .data_i({last_i, row_last_i, poison_i, data_i}),
+        .valid_o (valid), .ready_i(pop), .data_o({last, row_last, poison, out_wr_o.data})
     );
 
-    assign out_wr_valid_o = valid && dest_q && !poison;
-    assign out_wr_addr_o  = dest_addr_q;
-    assign out_wr_be_o    = '1;
+    assign out_wr_o.valid = valid && dest_q && !poison;
+    assign out_wr_o.addr  = dest_addr_q;
+    assign out_wr_o.be    = '1;
     assign pop            = valid && dest_q && (poison || out_wr_ready_i);
     assign pkt_done_o     = pop && last;
     assign row_end        = pkt_done_o && row_last;
@@ -64,12 +60,12 @@ module sum_own #(
             dest_q     <= 1'b0;
             row_done_o <= 1'b0;
         end else begin
-            if (dest_ready_o) dest_q <= dest_valid_i;
+            if (dest_ready_o) dest_q <= dest_i.valid;
             row_done_o <= row_end;
         end
         row_more_o <= dest_more_q;
-        if (dest_ready_o) dest_more_q <= dest_more_i;
-        if (dest_ready_o) dest_addr_q <= dest_addr_i;
+        if (dest_ready_o) dest_more_q <= dest_i.more;
+        if (dest_ready_o) dest_addr_q <= dest_i.addr;
         else if (pop)     dest_addr_q <= dest_addr_q + 1'b1;
     end
 endmodule

@@ -2,20 +2,24 @@
 //
 // Takes a packet's terms one after the other and makes the passes that reduce it.
 //
-// Steps are the terms and R, which is the last: the first two make one pass, each further one a pass; a single term passes through, as one of R alone does; no term at
-// all gives zeros. Terms come by their index in the row (term_*), as addresses of the row's packet 0. Single terms are read by both memory ports in turn,
-// because one port for all would have to win every conflict.
+// Steps are the terms and R, which is the last: the first two make one pass, each further one a pass; a single term
+// passes through, as one of R alone does; no term at all gives zeros. Terms come by their index in the row (term_*), as
+// addresses of the row's packet 0. Single terms are read by both memory ports in turn, because one port for all would
+// have to win every conflict.
 //
-// Order: a row's packets from the first to the last, passes in the order of the terms. Every context has a row under way, of which the number of the next packet is kept here.
-// Back-pressure: pass_room_i low, or term_valid_i low, holds up the packet. A choice is taken when the packet before has all its passes (choice_ready_o).
-// Worst case: a packet of t terms takes 1 + t cycles behind its choice, and those that term_valid_i and pass_room_i make it wait.
+// Order: a row's packets from the first to the last, passes in the order of the terms. Every context has a row under
+// way, of which the number of the next packet is kept here.
+// Back-pressure: pass_room_i low, or term_valid_i low, holds up the packet. A choice is taken when the packet before
+// has all its passes (choice_ready_o).
+// Worst case: a packet of t terms takes 1 + t cycles behind its choice, and those that term_valid_i and pass_room_i
+// make it wait.
 `default_nettype none
+`include "bundles.svh"
 
 module sum_passes #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
     parameter type pass_t = logic,  // see row_sum
-    parameter type tag_t = logic,
-    localparam int unsigned PktW = 8  // packets of a row
+    parameter type tag_t = logic
 ) (
     input  wire logic clk_i,
     input  wire logic rst_ni,
@@ -29,19 +33,12 @@ module sum_passes #(
     output logic                     claim_o, // and takes a packet of R
 
     // row of ctx_i
-    input  wire logic [4:0]           row_last_i,     // terms, R included, less 1
-    input  wire logic                 row_use_r_i,
-    input  wire logic                 row_st_i,
-    input  wire logic                 row_zero_i,     // no term at all
-    input  wire logic                 row_poison_i,
-    input  wire logic [Cfg.AddrW-1:0] row_dest_i,     // where an ST row goes
-    input  wire red_pkg::red_t        row_red_i,
-    input  wire logic [PktW-1:0]      row_last_pkt_i, // packets less 1
-    input  wire logic [Cfg.PayW-1:0]  row_last_len_i, // flits of the last packet less 1
-    output logic                      row_pop_o,      // its last packet is under way
+    input  wire `MW_ROW(Cfg)          row_i,        // packets less 1
+    output logic                      row_pop_o,    // its last packet is under way
     output logic                      term_re_o,
     output logic [3:0]                term_idx_o,
-    input  wire logic                 term_valid_i,   // term_addr_i is the address of the term asked for in the last cycle
+    // term_addr_i is the address of the term asked for in the last cycle
+    input  wire logic                 term_valid_i,
     input  wire logic [Cfg.AddrW-1:0] term_addr_i,
 
     output logic                 pass_push_o,
@@ -54,30 +51,25 @@ module sum_passes #(
     typedef enum logic [1:0] {Pick, Load, Terms} state_e;
     state_e state_q;
 
-    logic [Cfg.N-1:0]     started_q;     // the packet number of the context's row is in the memory
-    logic [PktW-1:0]  pkt, pkt_mem, pkt_q;
-    logic             row_last, zero_q, use_r_q, final_step, is_term, advance;
-    tag_t             tag_q;
-    logic [4:0]       step_q, last_q;
-    logic [Cfg.AddrW-1:0] addr, addr_q;
-    logic             by_b_q;        // the second port reads the next single term
+    logic [Cfg.N-1:0]          started_q; // the packet number of the context's row is in the memory
+    logic [node_pkg::PktW-1:0] pkt, pkt_mem, pkt_q;
+    logic                      row_last, zero_q, use_r_q, final_step, is_term, advance;
+    tag_t                      tag_q;
+    logic [4:0]                step_q, last_q;
+    logic [Cfg.AddrW-1:0]      addr, addr_q;
+    logic                      by_b_q;    // the second port reads the next single term
 
     assign choice_ready_o = state_q == Pick;
     assign begin_o        = state_q == Load;
-    assign claim_o        = begin_o && own_i && row_use_r_i;
+    assign claim_o        = begin_o && own_i && row_i.use_r;
     assign pkt            = started_q[ctx_i] ? pkt_mem : '0;
-    assign row_last       = pkt == row_last_pkt_i;
+    assign row_last       = pkt == row_i.last_pkt;
 
     lutram #(
-        .Width(PktW),
+        .Width(node_pkg::PktW),
         .Depth(Cfg.N)
     ) i_pkt_mem (
-        .clk_i,
-        .we_i    (begin_o),
-        .waddr_i (ctx_i),
-        .wdata_i (pkt + 1'b1),
-        .raddr_i (ctx_i),
-        .rdata_o (pkt_mem)
+        .clk_i, .we_i    (begin_o), .waddr_i (ctx_i), .wdata_i (pkt + 1'b1), .raddr_i (ctx_i), .rdata_o (pkt_mem)
     );
 
     // The first two steps make one pass (with R alone or one term: one step, one pass).
@@ -118,16 +110,16 @@ module sum_passes #(
         if (go_i) by_b_q <= 1'b0;
         else if (pass_push_o && is_term && !pass_o.pair) by_b_q <= !by_b_q;
         if (begin_o) begin
-            tag_q.own      <= own_i && !row_st_i;
-            tag_q.st       <= row_st_i;
+            tag_q.own      <= own_i && !row_i.st;
+            tag_q.st       <= row_i.st;
             tag_q.dst      <= ctx_i;
-            tag_q.addr     <= row_dest_i + Cfg.AddrW'({pkt, {Cfg.PayW{1'b0}}});
-            tag_q.poison   <= row_poison_i;
+            tag_q.addr     <= row_i.dest + Cfg.AddrW'({pkt, {Cfg.PayW{1'b0}}});
+            tag_q.poison   <= row_i.poison;
             tag_q.row_last <= row_last;
-            tag_q.count    <= row_last ? row_last_len_i : '1;
-            last_q         <= row_last_i;
-            use_r_q        <= row_use_r_i;
-            zero_q         <= row_zero_i;
+            tag_q.count    <= row_last ? row_i.last_len : '1;
+            last_q         <= row_i.last;
+            use_r_q        <= row_i.use_r;
+            zero_q         <= row_i.zero;
             pkt_q          <= pkt;
             step_q         <= '0;
         end else if (advance) begin
@@ -138,14 +130,12 @@ module sum_passes #(
 
     if (red_pkg::plain(Cfg.RedTypes, Cfg.RedOps)) begin : gen_plain
         assign pass_red_o = '0;
-        logic unused_red;
-        assign unused_red = ^row_red_i;
+        wire unused_red = &{1'b0, row_i.red};
     end else begin : gen_red
-        always_ff @(posedge clk_i) if (begin_o) pass_red_o <= row_red_i;
+        always_ff @(posedge clk_i) if (begin_o) pass_red_o <= row_i.red;
     end
 
-    logic unused;
-    assign unused = ^pkt_q;
+    wire unused = &{1'b0, pkt_q};
 endmodule
 
 `default_nettype wire

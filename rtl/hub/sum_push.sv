@@ -2,14 +2,15 @@
 //
 // Unit push: sum.st. Names the received rows whose sums this GPU owes to other homes, for row_build to ask for.
 //
-// Received rows lie source by source, each source's in the order of its tokens. An instruction takes the rows of tokens below a + b from where the one before
-// it stopped (cleared by go_i), a row of each source in turn, p + 1 first: so a range of tokens ends at all homes at about the same time, and what leaves at
-// any time is spread over all homes' links (whole ranges home by home, two GPUs that met at one would stay together to the end). Where a source's
-// rows begin is known from the copy counts: src_rows_i of source src_o.
+// Received rows lie source by source, each source's in the order of its tokens. An instruction takes the rows of tokens
+// below a + b from where the one before it stopped (cleared by go_i), a row of each source in turn, p + 1 first: so a
+// range of tokens ends at all homes at about the same time, and what leaves at any time is spread over all homes' links
+// (whole ranges home by home, two GPUs that met at one would stay together to the end). Where a source's rows begin is
+// known from the copy counts: src_rows_i of source src_o.
 //
-// A row's meta entry says its token; the first one at or above a + b ends the source's turn in this instruction. One row at a time: the next entry
-// is read when row_build has done with this one. Retires when the last row has left for the uplink (quiet_i). A range with tokens beyond 2^token_shift: an
-// error (BOUNDS), no row.
+// A row's meta entry says its token; the first one at or above a + b ends the source's turn in this instruction. One
+// row at a time: the next entry is read when row_build has done with this one. Retires when the last row has left for
+// the uplink (quiet_i). A range with tokens beyond 2^token_shift: an error (BOUNDS), no row.
 `default_nettype none
 
 module sum_push #(
@@ -45,11 +46,11 @@ module sum_push #(
     typedef enum logic [2:0] {Idle, Bounds, Source, Row, Read, Build, Drain} state_e;
     state_e state_q;
 
-    logic                  take, stop, source_end, taken, no_tokens;
+    logic                      take, stop, source_end, taken, no_tokens;
     logic [Cfg.TokensLog2:0]   range_end;
     logic [Cfg.GpuW-1:0]       src_q, src_next, port;
-    logic                  begun_q;                    // the tables of rows are filled
-    logic [Cfg.N-1:0]          over_q;                     // nothing of the source is left in the range
+    logic                      begun_q; // the tables of rows are filled
+    logic [Cfg.N-1:0]          over_q;  // nothing of the source is left in the range
     logic [Cfg.LineW-1:0]      base_q, base_end, row_q, end_q, next_row, end_row;
     logic [Cfg.TokensLog2:0]   limit_q;
     logic [Cfg.TokensLog2-1:0] token_q;
@@ -71,15 +72,14 @@ module sum_push #(
     assign item_valid_o  = state_q == Build;
     assign item_token_o  = token_q;
 
-    /* verilator lint_off PINCONNECTEMPTY */
     cmd_range #(.Cfg(Cfg)) i_range (
-        .first_i(cmd_i.a), .count_i(cmd_i.b), .token_shift_i(cfg_i.token_shift), .end_o(range_end), .no_tokens_o(no_tokens), .no_bytes_o()
+        .first_i(cmd_i.a), .count_i(cmd_i.b), .token_shift_i(cfg_i.token_shift), .end_o(range_end),
+        .no_tokens_o(no_tokens), .no_bytes_o()
     );
-    /* verilator lint_on PINCONNECTEMPTY */
 
     lutram #(.Width(Cfg.LineW), .Depth(Cfg.N)) i_next (
-        .clk_i, .we_i(state_q == Bounds || taken), .waddr_i(src_q), .wdata_i((state_q == Bounds) ? base_q : row_q + 1'b1),
-        .raddr_i(src_q), .rdata_o(next_row)
+        .clk_i, .we_i(state_q == Bounds || taken), .waddr_i(src_q),
+        .wdata_i((state_q == Bounds) ? base_q : row_q + 1'b1), .raddr_i(src_q), .rdata_o(next_row)
     );
     lutram #(.Width(Cfg.LineW), .Depth(Cfg.N)) i_end (
         .clk_i, .we_i(state_q == Bounds), .waddr_i(src_q), .wdata_i(base_end), .raddr_i(src_q), .rdata_o(end_row)
@@ -104,7 +104,8 @@ module sum_push #(
             else if (state_q == Bounds) begun_q <= 1'b1;
         end
 
-        // Rows of the source behind begin where one's end, those of source 0 at 0. The own ones are first, but over from the start.
+        // Rows of the source behind begin where one's end, those of source 0 at 0. The own ones are first, but over
+        // from the start.
         if (take) begin
             limit_q <= range_end;
             src_q   <= port;
@@ -122,12 +123,12 @@ module sum_push #(
             end_q <= end_row;
         end
         if (entry_first_i) begin
-            for (int unsigned b = 0; b < Cfg.TokensLog2; b++) token_q[b] <= entry_token_i[b] && 4'(b) < cfg_i.token_shift;
+            for (int unsigned b = 0; b < Cfg.TokensLog2; b++) token_q[b] <= entry_token_i[b]
+                                  && 4'(b) < cfg_i.token_shift;
         end
     end
 
-    logic unused;
-    assign unused = ^{cfg_i, cmd_i, src_rows_i, own_base_i};
+    wire unused = &{1'b0, cfg_i, cmd_i, src_rows_i, own_base_i};
 endmodule
 
 `default_nettype wire

@@ -2,13 +2,15 @@
 //
 // Queue of passes whose operands two memory ports read ahead of the adder.
 //
-// Three ends read the queue: each port's sum_operand, as far ahead as its flits have room, and, last, the adder, which takes the flits of both. So a bank conflict of one port holds up
-// neither the other nor, while flits are left, the adder.
+// Three ends read the queue: each port's sum_operand, as far ahead as its flits have room, and, last, the adder, which
+// takes the flits of both. So a bank conflict of one port holds up neither the other nor, while flits are left, the
+// adder.
 //
-// Order: passes in the order of their push; a pass leaves with next_i. Back-pressure: room_o is low with three passes inside: reads run ahead by no more than the
-// operands' queues, and a packet that is chosen now waits for few others.
+// Order: passes in the order of their push; a pass leaves with next_i. Back-pressure: room_o is low with three passes
+// inside: reads run ahead by no more than the operands' queues, and a packet that is chosen now waits for few others.
 // Worst case: as long as the memory ports make the reads wait.
 `default_nettype none
+`include "bundles.svh"
 
 module sum_read #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
@@ -24,16 +26,12 @@ module sum_read #(
     input  wire logic [Cfg.AddrW-1:0] addr_b_i,
     input  wire red_pkg::red_t        red_i,    // what it does to its terms
 
-    output logic                      suma_rd_valid_o,
-    input  wire logic                 suma_rd_ready_i,
-    output logic [Cfg.AddrW-1:0]      suma_rd_addr_o,
-    input  wire logic                 suma_rd_rvalid_i,
-    input  wire logic [Cfg.FlitW-1:0] suma_rd_rdata_i,
-    output logic                      sumb_rd_valid_o,
-    input  wire logic                 sumb_rd_ready_i,
-    output logic [Cfg.AddrW-1:0]      sumb_rd_addr_o,
-    input  wire logic                 sumb_rd_rvalid_i,
-    input  wire logic [Cfg.FlitW-1:0] sumb_rd_rdata_i,
+    output `MW_READ(Cfg)        suma_rd_o,
+    input  wire logic           suma_rd_ready_i,
+    input  wire `MW_ANSWER(Cfg) suma_rd_i,
+    output `MW_READ(Cfg)        sumb_rd_o,
+    input  wire logic           sumb_rd_ready_i,
+    input  wire `MW_ANSWER(Cfg) sumb_rd_i,
 
     output logic                 valid_o,   // oldest pass
     output pass_t                pass_o,
@@ -47,8 +45,8 @@ module sum_read #(
     output logic [Cfg.FlitW-1:0] b_data_o
 );
 
-    logic [1:0]       wptr_q, aptr_q, bptr_q, dptr_q;
-    logic             a_next, b_next, a_need, b_need, a_end, b_end;
+    logic [1:0]           wptr_q, aptr_q, bptr_q, dptr_q;
+    logic                 a_next, b_next, a_need, b_need, a_end, b_end;
     logic [Cfg.AddrW-1:0] a_addr, b_addr;
     logic [Cfg.PayW-1:0]  a_count, b_count;
 
@@ -57,10 +55,12 @@ module sum_read #(
     assign granted_o = (aptr_q != dptr_q || a_end) && (bptr_q != dptr_q || b_end);
 
     lutram #(.Width(1 + Cfg.PayW + Cfg.AddrW), .Depth(4)) i_ring_a (
-        .clk_i, .we_i(push_i), .waddr_i(wptr_q), .wdata_i({pass_i.need_a, pass_i.tag.count, addr_a_i}), .raddr_i(aptr_q), .rdata_o({a_need, a_count, a_addr})
+        .clk_i, .we_i(push_i), .waddr_i(wptr_q), .wdata_i({pass_i.need_a, pass_i.tag.count, addr_a_i}),
+        .raddr_i(aptr_q), .rdata_o({a_need, a_count, a_addr})
     );
     lutram #(.Width(1 + Cfg.PayW + Cfg.AddrW), .Depth(4)) i_ring_b (
-        .clk_i, .we_i(push_i), .waddr_i(wptr_q), .wdata_i({pass_i.need_b, pass_i.tag.count, addr_b_i}), .raddr_i(bptr_q), .rdata_o({b_need, b_count, b_addr})
+        .clk_i, .we_i(push_i), .waddr_i(wptr_q), .wdata_i({pass_i.need_b, pass_i.tag.count, addr_b_i}),
+        .raddr_i(bptr_q), .rdata_o({b_need, b_count, b_addr})
     );
     lutram #(.Width($bits(pass_t)), .Depth(4)) i_ring_d (
         .clk_i, .we_i(push_i), .waddr_i(wptr_q), .wdata_i(pass_i), .raddr_i(dptr_q), .rdata_o(pass_o)
@@ -68,8 +68,7 @@ module sum_read #(
 
     if (red_pkg::plain(Cfg.RedTypes, Cfg.RedOps)) begin : gen_plain
         assign red_o = '0;
-        logic unused_red;
-        assign unused_red = ^red_i;
+        wire unused_red = &{1'b0, red_i};
     end else begin : gen_red
         lutram #(.Width($bits(red_pkg::red_t)), .Depth(4)) i_ring_red (
             .clk_i, .we_i(push_i), .waddr_i(wptr_q), .wdata_i(red_i), .raddr_i(dptr_q), .rdata_o(red_o)
@@ -92,16 +91,14 @@ module sum_read #(
 
     sum_operand #(.Cfg(Cfg)) i_a (
         .clk_i, .rst_ni,
-        .blk_valid_i (aptr_q != wptr_q), .blk_need_i(a_need), .blk_addr_i(a_addr), .blk_last_i(a_count), .blk_next_o(a_next), .at_end_o(a_end),
-        .rd_valid_o  (suma_rd_valid_o), .rd_ready_i(suma_rd_ready_i), .rd_addr_o(suma_rd_addr_o),
-        .rd_rvalid_i (suma_rd_rvalid_i), .rd_rdata_i(suma_rd_rdata_i),
+        .blk_valid_i (aptr_q != wptr_q), .blk_need_i(a_need), .blk_addr_i(a_addr), .blk_last_i(a_count),
+        .blk_next_o(a_next), .at_end_o(a_end), .rd_o(suma_rd_o), .rd_ready_i(suma_rd_ready_i), .rd_i(suma_rd_i),
         .valid_o     (a_valid_o), .ready_i(fire_i && pass_o.need_a), .data_o(a_data_o)
     );
     sum_operand #(.Cfg(Cfg)) i_b (
         .clk_i, .rst_ni,
-        .blk_valid_i (bptr_q != wptr_q), .blk_need_i(b_need), .blk_addr_i(b_addr), .blk_last_i(b_count), .blk_next_o(b_next), .at_end_o(b_end),
-        .rd_valid_o  (sumb_rd_valid_o), .rd_ready_i(sumb_rd_ready_i), .rd_addr_o(sumb_rd_addr_o),
-        .rd_rvalid_i (sumb_rd_rvalid_i), .rd_rdata_i(sumb_rd_rdata_i),
+        .blk_valid_i (bptr_q != wptr_q), .blk_need_i(b_need), .blk_addr_i(b_addr), .blk_last_i(b_count),
+        .blk_next_o(b_next), .at_end_o(b_end), .rd_o(sumb_rd_o), .rd_ready_i(sumb_rd_ready_i), .rd_i(sumb_rd_i),
         .valid_o     (b_valid_o), .ready_i(fire_i && pass_o.need_b), .data_o(b_data_o)
     );
 endmodule

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// R: reduced rows from the wire, on their way into own rows. A packet's header is taken at once, then the packet can be claimed, and its payload follows its header
-// without waiting for anything here.
+// R: reduced rows from the wire, on their way into own rows. A packet's header is taken at once, then the packet can be
+// claimed, and its payload follows its header without waiting for anything here.
 //
-// Order: packets are claimed and used in the order in which they come. free_o: a packet is here that is not claimed; claim_i (only with free_o) takes it.
-// Back-pressure: res_ready_o holds up the payload: of a packet that the adder has not taken (flits of 8 bytes: one at a time), or while 15 flits wait for it. An own
-// packet that has claimed waits for nobody but the adder, so it ends.
-// Worst case: a poisoned packet is one error (err_valid_o). One whose header is poisoned is so with all flits; one that turns bad behind it (res_bad_i) from that flit on: those before it
-// are in the adder, or in memory, and they are right.
+// Order: packets are claimed and used in the order in which they come. free_o: a packet is here that is not claimed;
+// claim_i (only with free_o) takes it.
+// Back-pressure: res_ready_o holds up the payload: of a packet that the adder has not taken (flits of 8 bytes: one at a
+// time), or while 15 flits wait for it. An own packet that has claimed waits for nobody but the adder, so it ends.
+// Worst case: a poisoned packet is one error (err_valid_o). One whose header is poisoned is so with all flits; one that
+// turns bad behind it (res_bad_i) from that flit on: those before it are in the adder, or in memory, and they are
+// right.
 `default_nettype none
+`include "bundles.svh"
 
 module sum_result #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
@@ -16,16 +19,15 @@ module sum_result #(
     input  wire logic clk_i,
     input  wire logic rst_ni,
 
-    input  wire logic                 res_valid_i,
-    output logic                      res_ready_o,
-    input  wire logic [Cfg.FlitW-1:0] res_data_i,
-    input  wire logic                 res_last_i,
-    input  wire logic                 res_bad_i, // the link's mark
+    input  wire `MW_STREAM(Cfg) res_i,
+    output logic                res_ready_o,
+    input  wire logic           res_bad_i, // the link's mark
 
     output logic      free_o,
     input  wire logic claim_i,
 
-    output logic                 valid_o,  // flits of claimed packets; also of the next one, which is not to be taken before its claim
+    // flits of claimed packets; also of the next one, which is not to be taken before its claim
+    output logic                 valid_o,
     input  wire logic            ready_i,
     output logic [Cfg.FlitW-1:0] data_o,
     output logic                 poison_o, // the flit is not valid
@@ -36,20 +38,20 @@ module sum_result #(
     localparam int unsigned PoisonBit = 56;               // of the header
 
     logic [HBeatW-1:0] beat_q;
-    logic              payload, fire, first, payload_begin, poison, poison_q;   // poison: from this flit on
+    logic              payload, fire, first, payload_begin, poison, poison_q; // poison: from this flit on
 
     assign payload       = beat_q == HBeatW'(Cfg.HeadFlits);
-    assign fire          = res_valid_i && res_ready_o;
+    assign fire          = res_i.valid && res_ready_o;
     assign first         = fire && beat_q == '0;
     assign payload_begin = fire && beat_q == HBeatW'(Cfg.HeadFlits - 1);
-    assign poison        = res_bad_i || ((beat_q == '0) ? res_data_i[PoisonBit] : poison_q);
+    assign poison        = res_bad_i || ((beat_q == '0) ? res_i.data[PoisonBit] : poison_q);
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
             beat_q      <= '0;
             err_valid_o <= 1'b0;
         end else begin
-            if (fire) beat_q <= res_last_i ? '0 : payload ? beat_q : beat_q + 1'b1;
+            if (fire) beat_q <= res_i.last ? '0 : payload ? beat_q : beat_q + 1'b1;
             err_valid_o <= fire && poison && (first || !poison_q);
         end
         if (fire) poison_q <= poison;
@@ -60,22 +62,21 @@ module sum_result #(
         logic claimed_q;
 
         assign free_o      = payload && !claimed_q;
-        assign valid_o     = payload && res_valid_i;
-        assign data_o      = res_data_i;
+        assign valid_o     = payload && res_i.valid;
+        assign data_o      = res_i.data;
         assign poison_o    = poison_q || res_bad_i;
         assign res_ready_o = !payload || ready_i;
 
         always_ff @(posedge clk_i) begin
             if (!rst_ni)                 claimed_q <= 1'b0;
             else if (claim_i)            claimed_q <= 1'b1;
-            else if (fire && res_last_i) claimed_q <= 1'b0;
+            else if (fire && res_i.last) claimed_q <= 1'b0;
         end
-        logic unused_begin;
-        assign unused_begin = payload_begin;
+        wire unused_begin = &{1'b0, payload_begin};
     end else begin : gen_queue
         // Far enough ahead for own packets in a row.
         logic       room, push;
-        logic [4:0] free_q;   // packets of R that nobody has claimed
+        logic [4:0] free_q; // packets of R that nobody has claimed
 
         assign free_o      = free_q != '0;
         assign res_ready_o = !payload || room;
@@ -86,7 +87,7 @@ module sum_result #(
             .Depth(16)
         ) i_res (
             .clk_i, .rst_ni,
-            .promise_i (push), .room_o(room), .push_i(push), .data_i({poison_q || res_bad_i, res_data_i}),
+            .promise_i (push), .room_o(room), .push_i(push), .data_i({poison_q || res_bad_i, res_i.data}),
             .valid_o, .ready_i, .data_o({poison_o, data_o})
         );
 

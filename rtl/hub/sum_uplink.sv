@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Sums from the adder to the uplink, as packets: PARTIAL for their requester on part_*, or ST to their slot at its home on sst_* (the same wires but valid and ready).
+// Sums from the adder to the uplink, as packets: PARTIAL for their requester on part_*, or ST to their slot at its home
+// on sst_* (the same wires but valid and ready).
 // Writes their headers.
 //
-// Order: as they come from the adder. A packet comes without gaps: its flits do, and while the header goes the first ones wait here.
-// Back-pressure: part_ready_i and sst_ready_i may stall; room_o is low with PktDepth - 1 flits promised or here, and then holds up the adder. That ends by itself: the link
-// takes a packet that has its credit whatever happens here.
+// Order: as they come from the adder. A packet comes without gaps: its flits do, and while the header goes the first
+// ones wait here.
+// Back-pressure: part_ready_i and sst_ready_i may stall; room_o is low with PktDepth - 1 flits promised or here, and
+// then holds up the adder. That ends by itself: the link takes a packet that has its credit whatever happens here.
 // Worst case: a packet of n flits takes n and the header's cycles, and those in which the link refuses.
 `default_nettype none
+`include "bundles.svh"
 
 module sum_uplink #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
@@ -24,12 +27,10 @@ module sum_uplink #(
     input  wire tag_t                 tag_i,     // of its packet
     input  wire logic                 last_i,    // its last flit
 
-    output logic                 part_valid_o,
-    input  wire logic            part_ready_i,
-    output logic [Cfg.FlitW-1:0] part_data_o,
-    output logic                 part_last_o,
-    output logic                 sst_valid_o,
-    input  wire logic            sst_ready_i,
+    output `MW_STREAM(Cfg) part_o,
+    input  wire logic      part_ready_i,
+    output logic           sst_valid_o,
+    input  wire logic      sst_ready_i,
 
     output logic                out_o,     // a packet's last flit is taken
     output logic                out_st_o,  // of the packet at the front
@@ -47,19 +48,17 @@ module sum_uplink #(
         logic last;
     } out_t;
 
-    logic              valid, fire, payload, pop;
-    logic [HBeatW-1:0] beat_q;
-    logic [Cfg.FlitW-1:0]     flit;
-    out_t              head;        // of the packet that leaves
-    header_t           header;
+    logic                 valid, fire, payload, pop;
+    logic [HBeatW-1:0]    beat_q;
+    logic [Cfg.FlitW-1:0] flit;
+    out_t                 head; // of the packet that leaves
+    header_t              header;
 
     promise_fifo #(
         .Width(Cfg.FlitW + $bits(out_t)),
         .Depth(PktDepth)
     ) i_flits (
-        .clk_i, .rst_ni,
-        .promise_i, .room_o, .push_i,
-        .data_i  ({tag_i, last_i, data_i}),
+        .clk_i, .rst_ni, .promise_i, .room_o, .push_i, .data_i  ({tag_i, last_i, data_i}),
         .valid_o (valid), .ready_i(pop), .data_o({head, flit})
     );
 
@@ -86,9 +85,9 @@ module sum_uplink #(
     end
 
     if (Cfg.HeadFlits == 1) begin : gen_header1
-        assign part_data_o = payload ? flit : header;
+        assign part_o.data = payload ? flit : header;
     end else begin : gen_header2
-        assign part_data_o = payload ? flit : beat_q[0] ? header[Cfg.FlitW +: Cfg.FlitW] : header[0 +: Cfg.FlitW];
+        assign part_o.data = payload ? flit : beat_q[0] ? header[Cfg.FlitW +: Cfg.FlitW] : header[0 +: Cfg.FlitW];
     end
 
     always_ff @(posedge clk_i) begin
@@ -99,12 +98,11 @@ module sum_uplink #(
         end
     end
 
-    assign part_valid_o = valid && !head.tag.st;
-    assign part_last_o  = payload && head.last;
+    assign part_o.valid = valid && !head.tag.st;
+    assign part_o.last  = payload && head.last;
     assign sst_valid_o  = valid && head.tag.st;
 
-    logic unused;
-    assign unused = ^{cfg_i, head.tag.own};
+    wire unused = &{1'b0, cfg_i, head.tag.own};
 endmodule
 
 `default_nettype wire

@@ -2,10 +2,11 @@
 //
 // Target lists of up to four tokens: written one target at a time, read a flit at a time.
 //
-// Target n of a list is word n / L of lane n mod L, L = targets per flit. A packet carries target 0 in its header and the others from lane 0 of its
-// first target flit on: target flit t is lanes 1 .. L-1 of word t and lane 0 of word t + 1, so the shift by one target is wiring.
-// Read with word_i = 0 for the header (target0_o) and word_i = t + 1 for target flit t (flit_o). Reads are asynchronous. Lanes behind the
-// end of a list hold old targets.
+// Target n of a list is word n / L of lane n mod L, L = targets per flit. A packet carries target 0 in its header and
+// the others from lane 0 of its first target flit on: target flit t is lanes 1 .. L-1 of word t and lane 0 of word t +
+// 1, so the shift by one target is wiring.
+// Read with word_i = 0 for the header (target0_o) and word_i = t + 1 for target flit t (flit_o). Reads are
+// asynchronous. Lanes behind the end of a list hold old targets.
 `default_nettype none
 
 module target_ram #(
@@ -22,7 +23,7 @@ module target_ram #(
     output logic [15:0]              target0_o,
     output logic [Cfg.FlitW-1:0]     flit_o
 );
-    logic [WordW-1:0] word_before;
+    logic [WordW-1:0]    word_before;
     logic [Cfg.ExpW+3:0] lane [Cfg.Lanes];
 
     assign word_before = WordW'(word_i - 1'b1);
@@ -33,18 +34,14 @@ module target_ram #(
             .Width(Cfg.ExpW + 4),
             .Depth(4 * 2**WordW)
         ) i_ram (
-            .clk_i,
-            .we_i    (we_i && wpos_i[Cfg.LaneW-1:0] == Cfg.LaneW'(l)),
-            .waddr_i ({wlist_i, wpos_i[3:Cfg.LaneW]}),
-            .wdata_i (wdata_i),
-            .raddr_i ({rlist_i, (l == 0) ? word_i[WordW-1:0] : word_before}),
-            .rdata_o (lane[l])
+            .clk_i, .we_i    (we_i && wpos_i[Cfg.LaneW-1:0] == Cfg.LaneW'(l)),
+            .waddr_i ({wlist_i, wpos_i[3:Cfg.LaneW]}), .wdata_i (wdata_i),
+            .raddr_i ({rlist_i, (l == 0) ? word_i[WordW-1:0] : word_before}), .rdata_o (lane[l])
         );
         assign flit_o[16*((l + Cfg.Lanes - 1) % Cfg.Lanes) +: 16] = 16'(lane[l]);
     end
 
-    logic unused_word;  // the list ends before word 2**WordW
-    assign unused_word = ^word_i[2:WordW];
+    wire unused_word = &{1'b0, word_i[2:WordW]};  // the list ends before word 2**WordW
 endmodule
 
 `default_nettype wire

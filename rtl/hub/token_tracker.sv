@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Counts for each own token how many of its experts have not finished yet; tokens whose count is zero are handed to combine in that order.
+// Counts for each own token how many of its experts have not finished yet; tokens whose count is zero are handed to
+// combine in that order.
 //
-// arm_* sets a token's count, before its first packet leaves (a token without experts is ready at once); sig_* (from the wire) and own_* (from this GPU's
-// experts) count it down. Tokens are indices at home, except of sig_*, own_* and arm_* (global, below N << TokensLog2); another GPU's token is an error (BOUNDS), one signal too
-// many another (COUNT).
+// arm_* sets a token's count, before its first packet leaves (a token without experts is ready at once); sig_* (from
+// the wire) and own_* (from this GPU's experts) count it down. Tokens are indices at home, except of sig_*, own_* and
+// arm_* (global, below N << TokensLog2); another GPU's token is an error (BOUNDS), one signal too many another (COUNT).
 //
-// Order: arm before own before sig in one cycle; ready tokens in the order in which they became ready. Back-pressure: one operation in two cycles;
-// the ready queue has a place for every token, so nothing ever waits for combine. go_i empties it: a layer that takes its tokens in order leaves it full.
-// Counts of another epoch do not count; sweep_i clears those of the tokens that the configuration has (before the first layer, and when the epoch wraps or the sizes change:
-// a layer that was broken off leaves counts behind), a cycle each. cfg_i must be set by then, and nothing be asked in that cycle; nothing is taken while sweep_busy_o.
-// Worst case: a signal waits two cycles for each arm and own signal at hand, both of which are bounded by the tokens in flight.
+// Order: arm before own before sig in one cycle; ready tokens in the order in which they became ready. Back-pressure:
+// one operation in two cycles; the ready queue has a place for every token, so nothing ever waits for combine. go_i
+// empties it: a layer that takes its tokens in order leaves it full.
+// Counts of another epoch do not count; sweep_i clears those of the tokens that the configuration has (before the first
+// layer, and when the epoch wraps or the sizes change: a layer that was broken off leaves counts behind), a cycle each.
+// cfg_i must be set by then, and nothing be asked in that cycle; nothing is taken while sweep_busy_o.
+// Worst case: a signal waits two cycles for each arm and own signal at hand, both of which are bounded by the tokens in
+// flight.
 `default_nettype none
 
 module token_tracker #(
@@ -40,28 +44,28 @@ module token_tracker #(
     input  wire logic                 rdy_ready_i,
     output logic [Cfg.TokensLog2-1:0] rdy_token_o,
 
-    output logic            err_valid_o,
-    output error_pkg::err_e err_code_o,
-    output logic            idle_o
+    output bundle_pkg::error_t err_o,
+    output logic               idle_o
 );
     typedef struct packed {
         logic [1:0] epoch;
         logic [4:0] left;
     } entry_t;
 
-    logic                  take, take_q, arm_q, mine_q, mine;
+    logic                      take, take_q, arm_q, mine_q, mine;
     logic [Cfg.TokW-1:0]       token, home_first_q;
     logic [Cfg.TokensLog2-1:0] index, index_q, mask_q;
-    logic [4:0]            count_q, left;
-    entry_t                entry;
-    logic                  live, ready, sweep_q, open;
+    logic [4:0]                count_q, left;
+    entry_t                    entry;
+    logic                      live, ready, sweep_q, open;
 
     assign open        = !take_q && !sweep_q;
     assign take        = (arm_valid_i || own_valid_i || sig_valid_i) && open;
     assign arm_ready_o = open;
     assign own_ready_o = open && !arm_valid_i;
     assign sig_ready_o = open && !arm_valid_i && !own_valid_i;
-    assign token       = arm_valid_i ? arm_token_i[Cfg.TokW-1:0] : own_valid_i ? own_token_i[Cfg.TokW-1:0] : sig_token_i[Cfg.TokW-1:0];
+    assign token       = arm_valid_i ? arm_token_i[Cfg.TokW-1:0] : own_valid_i ? own_token_i[Cfg.TokW-1:0]
+                         : sig_token_i[Cfg.TokW-1:0];
     assign index       = token[Cfg.TokensLog2-1:0] & mask_q;
     assign mine        = token == (home_first_q | Cfg.TokW'(index));
 
@@ -73,7 +77,8 @@ module token_tracker #(
     end
 
     table_ram #(.Width($bits(entry_t)), .Depth(2**Cfg.TokensLog2)) i_left (
-        .clk_i, .we_i(mine_q && (take_q || sweep_q)), .waddr_i(index_q), .wdata_i({cfg_i.epoch, left}), .re_i(take), .raddr_i(index), .rdata_o(entry)
+        .clk_i, .we_i(mine_q && (take_q || sweep_q)), .waddr_i(index_q), .wdata_i({cfg_i.epoch, left}), .re_i(take),
+        .raddr_i(index), .rdata_o(entry)
     );
 
     assign live  = arm_q || (entry.epoch == cfg_i.epoch && entry.left != '0);
@@ -101,8 +106,8 @@ module token_tracker #(
         end
     end
 
-    assign err_valid_o = take_q && !(mine_q && live);
-    assign err_code_o  = mine_q ? error_pkg::ERR_COUNT : error_pkg::ERR_BOUNDS;
+    assign err_o.valid = take_q && !(mine_q && live);
+    assign err_o.code  = mine_q ? error_pkg::ERR_COUNT : error_pkg::ERR_BOUNDS;
 
     logic rdy_room;
     logic [$clog2(2**Cfg.TokensLog2+1)-1:0] rdy_level;
@@ -122,8 +127,7 @@ module token_tracker #(
     assign sweep_busy_o = sweep_q;
     assign idle_o       = open;  // what waits in the queue waits for combine
 
-    logic unused;
-    assign unused = ^{1'b0, cfg_i, rdy_room, rdy_level, arm_token_i, own_token_i, sig_token_i};
+    wire unused = &{1'b0, cfg_i, rdy_room, rdy_level, arm_token_i, own_token_i, sig_token_i};
 endmodule
 
 `default_nettype wire

@@ -2,17 +2,20 @@
 //
 // The uplink: takes packets of all classes from the units of the hub and sends them when the link partner has room.
 //
-// A packet starts when all of it is here and its class has credit, and leaves in consecutive cycles; the next one follows without an idle cycle.
-// Order: CTRL before REQ before STORE and PART, which alternate; of waiting STORE and PART one passes after at most 16 others. Inside a class first in, first out;
-// send and control share one queue of stores; row_sum's stores (sst) take turns with that queue. sst_* and
-// part_* have no queue here and the same wires for their flits: once a packet is offered, its flits must follow as fast as they are taken. The credits of partials were taken by
-// row_sum, to which returned ones are passed on. Requests need no credit.
-// Back-pressure: req and st by ready when their queue is full; ctl, sst and part by ready, which is a grant, while another packet is on the link
-// or no credit is left.
+// A packet starts when all of it is here and its class has credit, and leaves in consecutive cycles; the next one
+// follows without an idle cycle.
+// Order: CTRL before REQ before STORE and PART, which alternate; of waiting STORE and PART one passes after at most 16
+// others. Inside a class first in, first out; send and control share one queue of stores; row_sum's stores (sst) take
+// turns with that queue. sst_* and part_* have no queue here and the same wires for their flits: once a packet is
+// offered, its flits must follow as fast as they are taken. The credits of partials were taken by row_sum, to which
+// returned ones are passed on. Requests need no credit.
+// Back-pressure: req and st by ready when their queue is full; ctl, sst and part by ready, which is a grant, while
+// another packet is on the link or no credit is left.
 // Worst case: a store waits for credit for ever only if the switch never frees a packet; no other class waits for it.
 //
 // cfg.throttle puts a start off by a cycle at random (the same numbers after each go_i).
 `default_nettype none
+`include "bundles.svh"
 
 module tx #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
@@ -24,33 +27,22 @@ module tx #(
     input  wire logic                go_i,
     input  wire node_pkg::node_cfg_t cfg_i,
 
-    input  wire logic                 ctl_valid_i,
-    output logic                      ctl_ready_o,
-    input  wire packet_pkg::header_t  ctl_header_i,
-    input  wire logic                 req_valid_i,
-    output logic                      req_ready_o,
-    input  wire logic [Cfg.FlitW-1:0] req_data_i,
-    input  wire logic                 req_last_i,
-    input  wire logic                 st_valid_i,  // send and control
-    output logic                      st_ready_o,
-    input  wire logic [Cfg.FlitW-1:0] st_data_i,
-    input  wire logic                 st_last_i,
-    input  wire logic                 sst_valid_i, // stores of row_sum, or partials: one at a time
-    output logic                      sst_ready_o,
-    input  wire logic                 part_valid_i,
-    output logic                      part_ready_o,
-    input  wire logic [Cfg.FlitW-1:0] part_data_i, // of either
-    input  wire logic                 part_last_i,
+    input  wire logic                ctl_valid_i,
+    output logic                     ctl_ready_o,
+    input  wire packet_pkg::header_t ctl_header_i,
+    input  wire `MW_STREAM(Cfg)      req_i,
+    output logic                     req_ready_o,
+    input  wire `MW_STREAM(Cfg)      st_i,        // send and control
+    output logic                     st_ready_o,
+    input  wire logic                sst_valid_i, // stores of row_sum, or partials: one at a time
+    output logic                     sst_ready_o,
+    input  wire `MW_STREAM(Cfg)      part_i,
+    output logic                     part_ready_o,
 
-    output logic                 up_valid_o,
-    output logic                 up_last_o,
-    output logic                 up_err_o,
-    output logic [1:0]           up_cls_o,
-    output logic [Cfg.FlitW-1:0] up_data_o,
-    input  wire logic [3:0]      crd_i,
-    input  wire logic [4:0]      crd_part_i,
-    output logic                 part_crd_valid_o,
-    output logic [4:0]           part_crd_port_o,
+    output `MW_LINK(Cfg)             up_o,
+    input  wire bundle_pkg::credit_t crd_i,
+    output logic                     part_crd_valid_o,
+    output logic [4:0]               part_crd_port_o,
 
     output logic stall_store_o, // a store waits for credit
     output logic stall_ctrl_o,  // a control packet waits for credit
@@ -61,19 +53,20 @@ module tx #(
     import packet_pkg::*;
 
     // ---- queues ------------------------------------------------------------------------------------------------
-    logic          store_valid, store_take, store_last, req_valid, req_take, req_last, fire;
-    logic [Cfg.FlitW-1:0] store_data, req_data;   // of the flit that was taken in the cycle before, else 0
+    logic                 store_valid, store_take, store_last, req_valid, req_take, req_last, fire;
+    logic [Cfg.FlitW-1:0] store_data, req_data; // of the flit that was taken in the cycle before, else 0
 
     pkt_fifo #(
         .FlitBytes(Cfg.FlitBytes), .Flits(StoreFlits), .MaxPkt(Cfg.HeadFlits + Cfg.ListFlits + Cfg.PayFlits)
     ) i_store (
-        .clk_i, .rst_ni, .in_valid_i(st_valid_i), .in_ready_o(st_ready_o), .in_data_i(st_data_i), .in_last_i(st_last_i),
+        .clk_i, .rst_ni, .in_valid_i(st_i.valid), .in_ready_o(st_ready_o), .in_data_i(st_i.data), .in_last_i(st_i.last),
         .out_valid_o (store_valid), .out_last_o(store_last), .take_i(store_take), .step_i(fire), .out_data_o(store_data)
     );
     pkt_fifo #(
         .FlitBytes(Cfg.FlitBytes), .Flits(ReqFlits), .MaxPkt(Cfg.HeadFlits + Cfg.ListFlits)
     ) i_req (
-        .clk_i, .rst_ni, .in_valid_i(req_valid_i), .in_ready_o(req_ready_o), .in_data_i(req_data_i), .in_last_i(req_last_i),
+        .clk_i, .rst_ni, .in_valid_i(req_i.valid), .in_ready_o(req_ready_o), .in_data_i(req_i.data),
+        .in_last_i(req_i.last),
         .out_valid_o (req_valid), .out_last_o(req_last), .take_i(req_take), .step_i(fire), .out_data_o(req_data)
     );
 
@@ -84,36 +77,38 @@ module tx #(
     logic [CtrlW-1:0]  ctrl_used_q, ctrl_limit;
     logic              start_store, start_ctrl, store_credit, ctrl_credit;
 
-    assign store_limit  = (cfg_i.store_credits == '0 || cfg_i.store_credits > 8'(Cfg.StorePkts)) ? StoreW'(Cfg.StorePkts) : StoreW'(cfg_i.store_credits);
-    assign ctrl_limit   = (cfg_i.ctrl_credits == '0 || cfg_i.ctrl_credits > 8'(Cfg.CtrlPkts)) ? CtrlW'(Cfg.CtrlPkts) : CtrlW'(cfg_i.ctrl_credits);
+    assign store_limit  = (cfg_i.store_credits == '0 || cfg_i.store_credits > 8'(Cfg.StorePkts))
+                          ? StoreW'(Cfg.StorePkts) : StoreW'(cfg_i.store_credits);
+    assign ctrl_limit   = (cfg_i.ctrl_credits == '0 || cfg_i.ctrl_credits > 8'(Cfg.CtrlPkts)) ? CtrlW'(Cfg.CtrlPkts)
+                          : CtrlW'(cfg_i.ctrl_credits);
     assign store_credit = store_used_q != store_limit;  // constant while packets are out, so never above it
     assign ctrl_credit  = ctrl_used_q != ctrl_limit;
-    assign part_crd_valid_o = crd_i[CLS_PART];
-    assign part_crd_port_o  = crd_part_i;
+    assign part_crd_valid_o = crd_i.cls[CLS_PART];
+    assign part_crd_port_o  = crd_i.part;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
             store_used_q <= '0;
             ctrl_used_q  <= '0;
         end else begin
-            if (start_store != crd_i[CLS_STORE]) store_used_q <= store_used_q + (start_store ? StoreW'(1) : '1);
-            if (start_ctrl != crd_i[CLS_CTRL]) ctrl_used_q <= ctrl_used_q + (start_ctrl ? CtrlW'(1) : '1);
+            if (start_store != crd_i.cls[CLS_STORE]) store_used_q <= store_used_q + (start_store ? StoreW'(1) : '1);
+            if (start_ctrl != crd_i.cls[CLS_CTRL]) ctrl_used_q <= ctrl_used_q + (start_ctrl ? CtrlW'(1) : '1);
         end
     end
 
     // ---- the next packet ---------------------------------------------------------------------------------------
-    logic       inside_q, half_q, part_turn_q, sum_turn_q, put_off, start, last;
-    logic       sum_q, sum;     // a store, and that of row_sum
+    logic                 inside_q, half_q, part_turn_q, sum_turn_q, put_off, start, last;
+    logic                 sum_q, sum; // a store, and that of row_sum
     logic [Cfg.FlitW-1:0] direct_q;
     cls_e       cls_q, cls, low_cls;
-    logic [3:0] can;            // by class: a packet is here, and credit
+    logic [3:0] can;      // by class: a packet is here, and credit
     logic       high, low, low_first;
-    logic [4:0] passed_q;       // packets that went before a waiting STORE or PART
+    logic [4:0] passed_q; // packets that went before a waiting STORE or PART
 
     assign can[CLS_CTRL]  = ctl_valid_i && ctrl_credit;
     assign can[CLS_REQ]   = req_valid;
     assign can[CLS_STORE] = (store_valid || sst_valid_i) && store_credit;
-    assign can[CLS_PART]  = part_valid_i;
+    assign can[CLS_PART]  = part_i.valid;
     assign high      = can[CLS_CTRL] || can[CLS_REQ];
     assign low       = can[CLS_STORE] || can[CLS_PART];
     assign low_first = passed_q[4];
@@ -139,9 +134,9 @@ module tx #(
     always_comb begin
         unique case (cls)
             CLS_CTRL:  last = (Cfg.HeadFlits == 1) || half_q;
-            CLS_STORE: last = sum ? part_last_i : store_last;
+            CLS_STORE: last = sum ? part_i.last : store_last;
             CLS_REQ:   last = req_last;
-            default:   last = part_last_i;
+            default:   last = part_i.last;
         endcase
     end
 
@@ -152,9 +147,9 @@ module tx #(
             part_turn_q <= 1'b0;
             sum_turn_q  <= 1'b0;
             passed_q    <= '0;
-            up_valid_o  <= 1'b0;
+            up_o.valid  <= 1'b0;
         end else begin
-            up_valid_o <= fire;
+            up_o.valid <= fire;
             if (fire) begin
                 inside_q <= !last;
                 half_q   <= !last;
@@ -170,19 +165,19 @@ module tx #(
         if (fire) begin
             cls_q     <= cls;
             sum_q     <= sum;
-            up_cls_o  <= cls;
-            up_last_o <= last;
+            up_o.cls  <= cls;
+            up_o.last <= last;
             // what has no queue here; 0 where a queue has the flit
             unique case (cls)
                 CLS_CTRL:  direct_q <= Cfg.FlitW'(ctl_header_i >> ((Cfg.HeadFlits == 2 && half_q) ? Cfg.FlitW : 0));
-                CLS_STORE: direct_q <= sum ? part_data_i : '0;
-                CLS_PART:  direct_q <= part_data_i;
+                CLS_STORE: direct_q <= sum ? part_i.data : '0;
+                CLS_PART:  direct_q <= part_i.data;
                 default:   direct_q <= '0;
             endcase
         end
     end
-    assign up_data_o = store_data | req_data | direct_q;
-    assign up_err_o = 1'b0;
+    assign up_o.data = store_data | req_data | direct_q;
+    assign up_o.err = 1'b0;
 
     // ---- throttle ----------------------------------------------------------------------------------------------
     // x^16 + x^15 + x^13 + x^4 + 1; the bits compared lie apart, so that cycles in a row are independent.
@@ -198,12 +193,12 @@ module tx #(
     // ---- counters ----------------------------------------------------------------------------------------------
     assign stall_store_o = (store_valid || sst_valid_i) && !store_credit && !(inside_q && cls_q == CLS_STORE);
     assign stall_ctrl_o  = ctl_valid_i && !ctrl_credit && !(inside_q && cls_q == CLS_CTRL);
-    assign part_empty_o  = !part_valid_i;
-    assign link_idle_o   = !up_valid_o;
-    assign idle_o        = !up_valid_o && !fire && !ctl_valid_i && !store_valid && !req_valid && !part_valid_i && !sst_valid_i;
+    assign part_empty_o  = !part_i.valid;
+    assign link_idle_o   = !up_o.valid;
+    assign idle_o        = !up_o.valid && !fire && !ctl_valid_i && !store_valid && !req_valid && !part_i.valid
+                           && !sst_valid_i;
 
-    logic unused;
-    assign unused = ^{cfg_i, crd_i[CLS_REQ]};
+    wire unused = &{1'b0, cfg_i, crd_i.cls[CLS_REQ]};
 endmodule
 
 `default_nettype wire

@@ -1,74 +1,62 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The bus of the registers: two masters (0 host link, 1 soft CPU), and behind map_pkg's addresses the registers of the fabric and of the SoC.
+// The bus of the registers: two masters (0 host link, 1 soft CPU), and behind map_pkg's addresses the registers of the
+// fabric and of the SoC.
 //
-// One access at a time. A master holds req, we, addr and wdata until ack, which lasts one cycle; rdata and err are valid with it. The access begins again
-// at its slave in the same manner. Masters take turns when both wait. Every access ends, as every slave's does; addresses of no slave are the fabric's,
-// which answers with an error.
+// One access at a time. A master holds req, we, addr and wdata until ack, which lasts one cycle; rdata and err are
+// valid with it. The access begins again at its slave in the same manner. Masters take turns when both wait. Every
+// access ends, as every slave's does; addresses of no slave are the fabric's, which answers with an error.
 `default_nettype none
 
 module cfg_bus (
-    input  wire logic        clk_i,
-    input  wire logic        rst_ni,
+    input  wire logic clk_i,
+    input  wire logic rst_ni,
 
-    input  wire logic        m_req_i   [2],
-    input  wire logic        m_we_i    [2],
-    input  wire logic [31:0] m_addr_i  [2],
-    input  wire logic [31:0] m_wdata_i [2],
-    output logic             m_ack_o   [2],
-    output logic [31:0]      m_rdata_o,
-    output logic             m_err_o,
+    input  wire bundle_pkg::bus_req_t m_i [2],
+    output bundle_pkg::bus_rsp_t      m_o [2],
 
     // slaves: 0 fabric, 1 SoC
-    output logic             s_req_o   [2],
-    output logic             s_host_o,     // the access is master 0's
-    output logic             s_we_o,
-    output logic [31:0]      s_addr_o,
-    output logic [31:0]      s_wdata_o,
-    input  wire logic        s_ack_i   [2],
-    input  wire logic [31:0] s_rdata_i [2],
-    input  wire logic        s_err_i   [2]
+    output logic                      s_host_o, // the access is master 0's
+    output bundle_pkg::bus_req_t      s_o [2],
+    input  wire bundle_pkg::bus_rsp_t s_i [2]
 );
-    typedef enum logic [1:0] {IDLE, ACCESS, ANSWER} state_e;
+    typedef enum logic [1:0] {Idle, Access, Answer} state_e;
     state_e     state_q;
-    logic       master_q, slave_q, pick;
+    logic                 master_q, slave_q, pick;
+    bundle_pkg::bus_req_t req_q; // but for req
+    bundle_pkg::bus_rsp_t rsp_q; // but for ack
 
     assign s_host_o = !master_q;
-    assign pick     = m_req_i[0] && m_req_i[1] ? !master_q : m_req_i[1];
+    assign pick     = m_i[0].req && m_i[1].req ? !master_q : m_i[1].req;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
-            state_q  <= IDLE;
+            state_q  <= Idle;
             master_q <= 1'b0;
         end else begin
             unique case (state_q)
-                IDLE: if (m_req_i[0] || m_req_i[1]) begin
+                Idle: if (m_i[0].req || m_i[1].req) begin
                     master_q <= pick;
-                    state_q  <= ACCESS;
+                    state_q  <= Access;
                 end
-                ACCESS: if (s_ack_i[slave_q]) state_q <= ANSWER;
-                default: state_q <= IDLE;
+                Access: if (s_i[slave_q].ack) state_q <= Answer;
+                default: state_q <= Idle;
             endcase
         end
-        if (state_q == IDLE) begin
-            slave_q   <= m_addr_i[pick][31:16] == map_pkg::Soc[31:16];
-            s_we_o    <= m_we_i[pick];
-            s_addr_o  <= m_addr_i[pick];
-            s_wdata_o <= m_wdata_i[pick];
+        if (state_q == Idle) begin
+            slave_q   <= m_i[pick].addr[31:16] == map_pkg::Soc[31:16];
+            req_q     <= m_i[pick];
         end
-        if (state_q == ACCESS) begin
-            m_rdata_o <= s_rdata_i[slave_q];
-            m_err_o   <= s_err_i[slave_q];
-        end
+        if (state_q == Access) rsp_q <= s_i[slave_q];
     end
 
-    for (genvar m = 0; m < 2; m++) begin : gen_ack
-        assign m_ack_o[m] = state_q == ANSWER && master_q == 1'(m);
+    for (genvar i = 0; i < 2; i++) begin : gen_side
+        assign m_o[i] = '{ack: state_q == Answer && master_q == 1'(i), err: rsp_q.err, rdata: rsp_q.rdata};
+        assign s_o[i] = '{req: state_q == Access && slave_q == 1'(i), we: req_q.we, addr: req_q.addr,
+                          wdata: req_q.wdata};
     end
 
-    for (genvar s = 0; s < 2; s++) begin : gen_req
-        assign s_req_o[s] = state_q == ACCESS && slave_q == 1'(s);
-    end
+    wire unused = &{1'b0, req_q.req, rsp_q.ack};
 endmodule
 
 `default_nettype wire

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// RAM of the soft CPU: one port of 32 bits, byte lanes for writes, block RAM that begins with the words of InitFile ($readmemh, empty: undefined).
+// RAM of the soft CPU: one port of 32 bits, byte lanes for writes, block RAM that begins with the words of InitFile
+// ($readmemh, empty: undefined).
 // Nothing clears it later: what the firmware keeps in it outlives a restart of the CPU.
 //
 // rdata_o shows the word of addr_i one cycle after req_i; a write changes nothing of it.

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The soft CPU's way to the GPUs' memories: single accesses of 32 bits become accesses of whole flits at a host stream port. A write reads the flit,
-// puts the enabled bytes into it and writes it back; nobody else may write that flit in between (the port is claimed until the write was taken).
+// The soft CPU's way to the GPUs' memories: single accesses of 32 bits become accesses of whole flits at a host stream
+// port. A write reads the flit, puts the enabled bytes into it and writes it back; nobody else may write that flit in
+// between (the port is claimed until the write was taken).
 //
-// One access at a time: held until ack_o. Addresses: gpu_i and byte address in its memory; the caller checks both. Worst case: what the other user of the
-// ports needs to let go, and two flits. A read that is lost (stream_mux) reads as 0, and nothing is written then.
+// One access at a time: held until ack_o. Addresses: gpu_i and byte address in its memory; the caller checks both.
+// Worst case: what the other user of the ports needs to let go, and two flits. A read that is lost (stream_mux) reads
+// as 0, and nothing is written then.
 `default_nettype none
+`include "bundles.svh"
 
 module gpu_window #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
@@ -22,48 +25,41 @@ module gpu_window #(
     output logic [31:0]      rdata_o,
 
     // stream_mux
-    output logic                      claim_o,
-    output logic                      valid_o,
-    input  wire logic                 ready_i,
-    output logic                      we_o,
-    output logic [4:0]                gpu_o,
-    output logic [31:0]               addr_o, // flit address
-    output logic [Cfg.FlitW-1:0]      wdata_o,
-    input  wire logic                 rvalid_i,
-    input  wire logic                 lost_i,
-    input  wire logic [Cfg.FlitW-1:0] rdata_i
+    output `MW_USER(Cfg)       mem_o, // by flit address
+    input  wire logic          mem_ready_i,
+    input  wire `MW_HEARD(Cfg) mem_i
 );
     localparam int unsigned Words = Cfg.FlitBytes / 4, LaneW = $clog2(Words), ByteW = Cfg.FlitLog2;
 
-    typedef enum logic [2:0] {IDLE, READ, WAIT, WRITE, DONE} state_e;
+    typedef enum logic [2:0] {Idle, Read, Wait, Write, Done} state_e;
     state_e                 state_q;
     logic [Words-1:0][31:0] flit_q;
     logic [LaneW-1:0]       lane;
 
     assign lane    = addr_i[ByteW-1 -: LaneW];
-    assign claim_o = state_q inside {READ, WAIT, WRITE};
-    assign valid_o = state_q == READ || state_q == WRITE;
-    assign we_o    = state_q == WRITE;
-    assign gpu_o   = gpu_i;
-    assign addr_o  = 32'(addr_i[31:ByteW]);
-    assign wdata_o = flit_q;
-    assign ack_o   = state_q == DONE;
+    assign mem_o.claim = state_q inside {Read, Wait, Write};
+    assign mem_o.valid = state_q == Read || state_q == Write;
+    assign mem_o.we    = state_q == Write;
+    assign mem_o.gpu   = gpu_i;
+    assign mem_o.addr  = 32'(addr_i[31:ByteW]);
+    assign mem_o.wdata = flit_q;
+    assign ack_o   = state_q == Done;
     assign rdata_o = flit_q[lane];
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
-            state_q <= IDLE;
+            state_q <= Idle;
         end else begin
             unique case (state_q)
-                IDLE: if (req_i) state_q <= READ;
-                READ: if (ready_i) state_q <= WAIT;
-                WAIT: if (rvalid_i) state_q <= we_i == '0 || lost_i ? DONE : WRITE;
-                WRITE: if (ready_i) state_q <= DONE;
-                default: state_q <= IDLE;
+                Idle: if (req_i) state_q <= Read;
+                Read: if (mem_ready_i) state_q <= Wait;
+                Wait: if (mem_i.rvalid) state_q <= we_i == '0 || mem_i.lost ? Done : Write;
+                Write: if (mem_ready_i) state_q <= Done;
+                default: state_q <= Idle;
             endcase
         end
-        if (state_q == WAIT && rvalid_i) begin
-            flit_q <= rdata_i;
+        if (state_q == Wait && mem_i.rvalid) begin
+            flit_q <= mem_i.rdata;
             for (int unsigned b = 0; b < 4; b++) begin
                 if (we_i[b]) flit_q[lane][8*b +: 8] <= wdata_i[8*b +: 8];
             end

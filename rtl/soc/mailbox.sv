@@ -1,38 +1,33 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Mailbox between host link and firmware: a buffer of 64 words of 8 bytes for the payload of a command, one for that of its reply.
+// Mailbox between host link and firmware: a buffer of 64 words of 8 bytes for the payload of a command, one for that of
+// its reply.
 //
-// The host link writes a payload (cmd_w*), and either reads it itself (cmd_r*) or gives it to the firmware with the command (give_i). While valid_o is up
-// the buffers are the firmware's, in words of 4 bytes; with send_i it ends that, and reply_valid_o is up until the host link has read the payload (rep_r*)
-// and says taken_i. The host link may write the reply buffer (rep_w*) for answers of its own; it touches neither buffer while valid_o is up.
-// A command that the firmware has when the CPU starts anew (restart_i) is answered for it with status FAULT: every command gets exactly one reply.
+// The host link writes a payload (cmd_w*), and either reads it itself (cmd_r*) or gives it to the firmware with the
+// command (give_i). While valid_o is up the buffers are the firmware's, in words of 4 bytes; with send_i it ends that,
+// and reply_valid_o is up until the host link has read the payload (rep_r*) and says taken_i. The host link may write
+// the reply buffer (rep_w*) for answers of its own; it touches neither buffer while valid_o is up.
+// A command that the firmware has when the CPU starts anew (restart_i) is answered for it with status FAULT: every
+// command gets exactly one reply.
 // Reads answer a cycle later.
 `default_nettype none
 
 module mailbox
     import soc_pkg::*;
 (
-    input  wire logic        clk_i,
-    input  wire logic        rst_ni,
+    input  wire logic clk_i,
+    input  wire logic rst_ni,
 
     // host link
-    input  wire logic        cmd_we_i,
-    input  wire logic [5:0]  cmd_waddr_i,
-    input  wire logic [63:0] cmd_wdata_i,
-    input  wire logic        cmd_re_i,
-    input  wire logic [5:0]  cmd_raddr_i,
-    output logic [63:0]      cmd_rdata_o,
-    input  wire logic        give_i,
-    input  wire message_t    command_i,
-    input  wire logic        rep_we_i,
-    input  wire logic [5:0]  rep_waddr_i,
-    input  wire logic [63:0] rep_wdata_i,
-    input  wire logic        rep_re_i,
-    input  wire logic [5:0]  rep_raddr_i,
-    output logic [63:0]      rep_rdata_o,
-    output logic             reply_valid_o,
-    output message_t         reply_o,
-    input  wire logic        taken_i,
+    input  wire bundle_pkg::mail_t cmd_i,
+    output logic [63:0]            cmd_rdata_o,
+    input  wire logic              give_i,
+    input  wire message_t          command_i,
+    input  wire bundle_pkg::mail_t rep_i,
+    output logic [63:0]            rep_rdata_o,
+    output logic                   reply_valid_o,
+    output message_t               reply_o,
+    input  wire logic              taken_i,
 
     // firmware
     output logic             valid_o,
@@ -66,15 +61,17 @@ module mailbox
     end
 
     ram_sdp #(.Width(64), .Depth(64)) i_command (
-        .clk_i, .we_i(cmd_we_i), .waddr_i(cmd_waddr_i), .wdata_i(cmd_wdata_i), .wbe_i('1),
-        .re_i(cmd_re_i || re_i), .raddr_i(valid_o ? raddr_i[6:1] : cmd_raddr_i), .rdata_o(cmd_rdata_o)
+        .clk_i, .we_i(cmd_i.we), .waddr_i(cmd_i.waddr), .wdata_i(cmd_i.wdata), .wbe_i('1),
+        .re_i(cmd_i.re || re_i), .raddr_i(valid_o ? raddr_i[6:1] : cmd_i.raddr), .rdata_o(cmd_rdata_o)
     );
 
     assign rdata_o = half_q ? cmd_rdata_o[63:32] : cmd_rdata_o[31:0];
 
     ram_sdp #(.Width(64), .Depth(64), .ByteEn(1)) i_reply (
-        .clk_i, .we_i(valid_o ? we_i : rep_we_i), .waddr_i(valid_o ? waddr_i[6:1] : rep_waddr_i), .wdata_i(valid_o ? {2{wdata_i}} : rep_wdata_i),
-        .wbe_i(!valid_o ? 8'hff : waddr_i[0] ? 8'hf0 : 8'h0f), .re_i(rep_re_i), .raddr_i(rep_raddr_i), .rdata_o(rep_rdata_o)
+        .clk_i, .we_i(valid_o ? we_i : rep_i.we), .waddr_i(valid_o ? waddr_i[6:1] : rep_i.waddr),
+        .wdata_i(valid_o ? {2{wdata_i}} : rep_i.wdata),
+        .wbe_i(!valid_o ? 8'hff : waddr_i[0] ? 8'hf0 : 8'h0f), .re_i(rep_i.re), .raddr_i(rep_i.raddr),
+        .rdata_o(rep_rdata_o)
     );
 endmodule
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Registers of the control SoC (rtl/spec/soc.rdl) and what stands directly behind them: time, watchdog, restart of the CPU, record of failed accesses.
+// Registers of the control SoC (rtl/spec/soc.rdl) and what stands directly behind them: time, watchdog, restart of the
+// CPU, record of failed accesses.
 //
-// The CPU starts anew (cpu_rst_no low for 16 cycles) when the watchdog runs out, on a trap, or when control asks for it; the register `restart` keeps the
-// cause and the number, and RAM, time and everything outside of the CPU stay as they are.
+// The CPU starts anew (cpu_rst_no low for 16 cycles) when the watchdog runs out, on a trap, or when control asks for
+// it; the register `restart` keeps the cause and the number, and RAM, time and everything outside of the CPU stay as
+// they are.
 //
 // The host reads all of it, and what a read takes away stays; of its writes all but those of control are refused.
 `default_nettype none
@@ -58,7 +60,7 @@ module soc_csr #(
     output logic             reset_hold_o,
     input  wire logic        resetting_i     // the fabric is being reset
 );
-    typedef enum logic [1:0] {POWER, WATCHDOG, TRAP, ASKED} cause_e;
+    typedef enum logic [1:0] {Power, Watchdog, Trap, Asked} cause_e;
 
     soc_regs_pkg::mw_soc__in_t  hwif_in;
     soc_regs_pkg::mw_soc__out_t hwif_out;
@@ -72,8 +74,10 @@ module soc_csr #(
 
     soc_regs i_regs (
         .clk(clk_i), .rst_n(rst_ni),
-        .s_cpuif_req(req_i && !refused), .s_cpuif_req_is_wr(we_i), .s_cpuif_addr(addr_i[10:0]), .s_cpuif_wr_data(wdata_i), .s_cpuif_wr_biten('1),
-        .s_cpuif_req_stall_wr(stall_wr), .s_cpuif_req_stall_rd(stall_rd), .s_cpuif_rd_ack(rd_ack), .s_cpuif_rd_err(rd_err), .s_cpuif_rd_data(rdata),
+        .s_cpuif_req(req_i && !refused), .s_cpuif_req_is_wr(we_i), .s_cpuif_addr(addr_i[10:0]),
+        .s_cpuif_wr_data(wdata_i), .s_cpuif_wr_biten('1),
+        .s_cpuif_req_stall_wr(stall_wr), .s_cpuif_req_stall_rd(stall_rd), .s_cpuif_rd_ack(rd_ack),
+        .s_cpuif_rd_err(rd_err), .s_cpuif_rd_data(rdata),
         .s_cpuif_wr_ack(wr_ack), .s_cpuif_wr_err(wr_err), .hwif_in(hwif_in), .hwif_out(hwif_out)
     );
 
@@ -95,8 +99,8 @@ module soc_csr #(
     logic [31:0] dog_q;
     logic        dog_bites, dog_written_q, restart;
     cause_e      cause_q;
-    logic [7:0]  count_q;
-    logic [3:0]  hold_q;
+    logic [7:0] count_q;
+    logic [3:0] hold_q;
 
     assign dog_bites = dog_q == 32'd1;
     assign restart   = cpu_rst_no && (dog_bites || trap_i || hwif_out.control.restart.value);
@@ -110,12 +114,12 @@ module soc_csr #(
         if (!rst_ni) begin
             cpu_rst_no <= 1'b0;
             hold_q     <= '1;
-            cause_q    <= POWER;
+            cause_q    <= Power;
             count_q    <= '0;
         end else if (restart) begin
             cpu_rst_no <= 1'b0;
             hold_q     <= '1;
-            cause_q    <= dog_bites ? WATCHDOG : trap_i ? TRAP : ASKED;
+            cause_q    <= dog_bites ? Watchdog : trap_i ? Trap : Asked;
             if (count_q != '1) count_q <= count_q + 8'd1;
         end else begin
             hold_q     <= hold_q - 4'(hold_q != '0);
@@ -144,7 +148,8 @@ module soc_csr #(
     assign reset_fabric_o     = hwif_out.control.reset_fabric.value;
     assign reply_send_o       = mbox_send_q;
     assign reply_o            = '{
-        kind: hwif_out.mbox_send.status.value, words: hwif_out.mbox_send.words.value, count: hwif_out.mbox_reply_count.value.value,
+        kind: hwif_out.mbox_send.status.value, words: hwif_out.mbox_send.words.value,
+            count: hwif_out.mbox_reply_count.value.value,
         argument: {hwif_out.mbox_reply_hi.value.value, hwif_out.mbox_reply_lo.value.value}
     };
 

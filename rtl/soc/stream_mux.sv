@@ -2,15 +2,18 @@
 //
 // Two users (0 DMA of the host link, 1 gpu_window) of the host stream ports of all GPUs.
 //
-// A user holds claim_i over what belongs together; from the first cycle in which the ports are its own it may hand in one access per cycle (valid_i,
-// ready_o), in the order of which reads are answered (rvalid_o, one user at a time, no back-pressure). claim_i may fall when its last access was taken;
-// answers still come to it, and the other user waits for them. Users take turns. An access to another GPU than the one before waits until every
-// read of that one was answered. An access to a GPU that is not there is taken and lost; a read of it answers 0. So it is with one whose node is being
-// reset (host_down_i), and with what was under way there when that began: every read is answered, and lost_o, one cycle, tells the user of each loss.
+// A user holds claim_i over what belongs together; from the first cycle in which the ports are its own it may hand in
+// one access per cycle (valid_i, ready_o), in the order of which reads are answered (rvalid_o, one user at a time, no
+// back-pressure). claim_i may fall when its last access was taken; answers still come to it, and the other user waits
+// for them. Users take turns. An access to another GPU than the one before waits until every read of that one was
+// answered. An access to a GPU that is not there is taken and lost; a read of it answers 0. So it is with one whose
+// node is being reset (host_down_i), and with what was under way there when that began: every read is answered, and
+// lost_o, one cycle, tells the user of each loss.
 //
-// hold_i keeps the ports from both users, once the one that has them lets go; idle_o: nobody has them, nothing is under way (then the fabric may be reset),
-// and all that was written is in the memories.
+// hold_i keeps the ports from both users, once the one that has them lets go; idle_o: nobody has them, nothing is under
+// way (then the fabric may be reset), and all that was written is in the memories.
 `default_nettype none
+`include "bundles.svh"
 
 module stream_mux #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
@@ -21,32 +24,21 @@ module stream_mux #(
     input  wire logic hold_i,
     output logic      idle_o,
 
-    input  wire logic                 claim_i [2],
-    input  wire logic                 valid_i [2],
-    output logic                      ready_o [2],
-    input  wire logic                 we_i [2],
-    input  wire logic [4:0]           gpu_i [2],
-    input  wire logic [31:0]          addr_i [2],
-    input  wire logic [Cfg.FlitW-1:0] wdata_i [2],
-    output logic                      rvalid_o [2],
-    output logic [Cfg.FlitW-1:0]      rdata_o,
-    output logic                      lost_o [2], // with rvalid_o for a read
+    input  wire `MW_USER(Cfg) user_i [2],
+    output logic              user_ready_o [2],
+    output `MW_HEARD(Cfg)     user_o [2], // lost: with rvalid for a read
 
-    output logic                      host_valid_o [Cfg.N],
-    input  wire logic                 host_ready_i [Cfg.N],
-    output logic                      host_we_o [Cfg.N],
-    output logic [31:0]               host_addr_o [Cfg.N],
-    output logic [Cfg.FlitW-1:0]      host_wdata_o [Cfg.N],
-    input  wire logic                 host_rvalid_i [Cfg.N],
-    input  wire logic [Cfg.FlitW-1:0] host_rdata_i [Cfg.N],
-    input  wire logic                 host_down_i [Cfg.N] // takes accesses and forgets them
+    output `MW_ACCESS(Cfg)      host_o [Cfg.N],
+    input  wire logic           host_ready_i [Cfg.N],
+    input  wire `MW_ANSWER(Cfg) host_i [Cfg.N],
+    input  wire logic           host_down_i [Cfg.N] // takes accesses and forgets them
 );
     localparam int unsigned OpenW = 5;
 
     typedef struct packed {
-        logic          we;
-        logic [4:0]    gpu;
-        logic [31:0]   addr;
+        logic                 we;
+        logic [4:0]           gpu;
+        logic [31:0]          addr;
         logic [Cfg.FlitW-1:0] wdata;
     } access_t;
 
@@ -54,26 +46,29 @@ module stream_mux #(
     logic owner_q, owned_q, drained;
 
     // ---- accesses pass a queue of two, so that readiness of a port reaches the users from a register ----
-    access_t          in, head;
-    logic             in_valid, in_ready, head_valid, head_ready, same, here, lost;
-    logic             busy, cut;              // an access has not ended at its port; the reset of a node ends it
-    logic             down_last;              // the node of the last access is being reset
-    logic             gone_q, fake;           // reads are open that it has forgotten; one of them is answered in its place
-    logic [1:0]       unused_level;
-    logic [4:0]       gpu_q;
-    logic [OpenW-1:0] open_q;   // reads at the port, not answered
-    logic             rvalid_any, read_out;
-    logic [Cfg.FlitW-1:0]    rdata_any;
+    access_t in, head;
+    logic    in_valid, in_ready, head_valid, head_ready, same, here, lost;
+    logic    busy, cut; // an access has not ended at its port; the reset of a node ends it
+    logic    down_last; // the node of the last access is being reset
+    // reads are open that it has forgotten; one of them is answered in its place
+    logic                 gone_q, fake;
+    logic [4:0]           gpu_q;
+    logic [OpenW-1:0]     open_q; // reads at the port, not answered
+    logic                 rvalid_any, read_out;
+    logic [Cfg.FlitW-1:0] rdata_any, rdata_q;
+    logic [1:0]           rvalid_q, lost_q;
 
-    assign in_valid = owned_q && valid_i[owner_q];
-    assign in       = '{we: we_i[owner_q], gpu: gpu_i[owner_q], addr: addr_i[owner_q], wdata: wdata_i[owner_q]};
+    assign in_valid = owned_q && user_i[owner_q].valid;
+    assign in       = '{we: user_i[owner_q].we, gpu: user_i[owner_q].gpu, addr: user_i[owner_q].addr,
+                        wdata: user_i[owner_q].wdata};
 
     for (genvar u = 0; u < 2; u++) begin : gen_user
-        assign ready_o[u] = owned_q && owner_q == 1'(u) && in_ready;
+        assign user_ready_o[u] = owned_q && owner_q == 1'(u) && in_ready;
     end
 
     fifo #(.Width($bits(access_t)), .Depth(2)) i_queue (
-        .clk_i, .rst_ni, .valid_i(in_valid), .ready_o(in_ready), .data_i(in), .valid_o(head_valid), .ready_i(head_ready), .data_o(head), .level_o(unused_level)
+        .clk_i, .rst_ni, .valid_i(in_valid), .ready_o(in_ready), .data_i(in), .valid_o(head_valid),
+        .ready_i(head_ready), .data_o(head), .level_o()
     );
 
     assign fake       = gone_q && open_q != '0;
@@ -82,6 +77,9 @@ module stream_mux #(
     assign read_out   = head_valid && head_ready && !head.we && here;
     assign drained    = !head_valid && open_q == '0 && !busy;
     assign idle_o     = !owned_q;
+    for (genvar u = 0; u < 2; u++) begin : gen_heard
+        assign user_o[u] = '{rvalid: rvalid_q[u], lost: lost_q[u], rdata: rdata_q};
+    end
 
     always_comb begin
         here      = 1'b0;
@@ -103,14 +101,14 @@ module stream_mux #(
         rvalid_any = 1'b0;
         rdata_any  = '0;
         for (int unsigned g = 0; g < Cfg.N; g++) begin
-            host_valid_o[g] = head_valid && here && same && !gone_q && open_q != '1 && head.gpu == 5'(g);
-            host_we_o[g]    = head.we;
-            host_addr_o[g]  = head.addr;
-            host_wdata_o[g] = head.wdata;
-            if (host_valid_o[g] && host_ready_i[g]) head_ready = 1'b1;
-            if (host_rvalid_i[g]) begin
+            host_o[g].valid = head_valid && here && same && !gone_q && open_q != '1 && head.gpu == 5'(g);
+            host_o[g].we    = head.we;
+            host_o[g].addr  = head.addr;
+            host_o[g].wdata = head.wdata;
+            if (host_o[g].valid && host_ready_i[g]) head_ready = 1'b1;
+            if (host_i[g].rvalid) begin
                 rvalid_any = 1'b1;
-                rdata_any  = rdata_any | host_rdata_i[g];
+                rdata_any  = rdata_any | host_i[g].rdata;
             end
         end
     end
@@ -121,26 +119,24 @@ module stream_mux #(
             owner_q     <= 1'b0;
             open_q      <= '0;
             gone_q      <= 1'b0;
-            rvalid_o[0] <= 1'b0;
-            rvalid_o[1] <= 1'b0;
-            lost_o[0]   <= 1'b0;
-            lost_o[1]   <= 1'b0;
+            rvalid_q    <= '0;
+            lost_q      <= '0;
         end else begin
             if (!owned_q) begin
-                owned_q <= !hold_i && (claim_i[0] || claim_i[1]);
-                owner_q <= claim_i[0] && claim_i[1] ? !owner_q : claim_i[1];
-            end else if (!claim_i[owner_q] && drained && !rvalid_o[owner_q]) begin
+                owned_q <= !hold_i && (user_i[0].claim || user_i[1].claim);
+                owner_q <= user_i[0].claim && user_i[1].claim ? !owner_q : user_i[1].claim;
+            end else if (!user_i[owner_q].claim && drained && !rvalid_q[owner_q]) begin
                 owned_q <= 1'b0;
             end
             if (read_out != (rvalid_any || fake)) open_q <= open_q + (read_out ? OpenW'(1) : '1);
             gone_q <= open_q != '0 && (gone_q || down_last);
             for (int unsigned u = 0; u < 2; u++) begin
-                rvalid_o[u] <= owner_q == 1'(u) && (rvalid_any || fake || (lost && !head.we));
-                lost_o[u]   <= owner_q == 1'(u) && (fake || lost || (owned_q && cut));
+                rvalid_q[u] <= owner_q == 1'(u) && (rvalid_any || fake || (lost && !head.we));
+                lost_q[u]   <= owner_q == 1'(u) && (fake || lost || (owned_q && cut));
             end
         end
         if (head_valid && head_ready) gpu_q <= head.gpu;
-        rdata_o <= rdata_any;
+        rdata_q <= rdata_any;
     end
 
     wire unused = &{1'b0, unused_level};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// UART: 8 data bits, no parity, one stop bit, divisor_i + 1 cycles per bit (at least 8). A queue of 512 characters to send, of 16 received; one too many
-// is lost on either side. A received character whose stop bit is low is dropped.
+// UART: 8 data bits, no parity, one stop bit, divisor_i + 1 cycles per bit (at least 8). A queue of 512 characters to
+// send, of 16 received; one too many is lost on either side. A received character whose stop bit is low is dropped.
 `default_nettype none
 
 module uart (
@@ -28,7 +28,8 @@ module uart (
     logic        tx_room;
 
     fifo_ram #(.Width(8), .Depth(512)) i_tx (
-        .clk_i, .rst_ni, .valid_i(send_i), .ready_o(tx_room), .data_i(send_data_i), .valid_o(next_valid), .ready_i(next_ready), .data_o(next), .level_o(level)
+        .clk_i, .rst_ni, .valid_i(send_i), .ready_o(tx_room), .data_i(send_data_i), .valid_o(next_valid),
+        .ready_i(next_ready), .data_o(next), .level_o(level)
     );
 
     assign room_o     = level <= 10'd257 ? 8'd255 : 8'(10'd512 - level);
@@ -59,7 +60,6 @@ module uart (
     logic [15:0] rx_count_q;
     logic [7:0]  rx_shift_q;
     logic        rx_tick, rx_busy, rx_push, rx_room;
-    logic [4:0]  unused_level;
 
     assign rx_busy = rx_left_q != '0;
     assign rx_tick = rx_count_q == '0;
@@ -81,7 +81,8 @@ module uart (
     end
 
     fifo #(.Width(8), .Depth(16)) i_rx (
-        .clk_i, .rst_ni, .valid_i(rx_push), .ready_o(rx_room), .data_i(rx_shift_q), .valid_o, .ready_i(take_i), .data_o, .level_o(unused_level)
+        .clk_i, .rst_ni, .valid_i(rx_push), .ready_o(rx_room), .data_i(rx_shift_q), .valid_o, .ready_i(take_i), .data_o,
+        .level_o()
     );
 
     wire unused = &{1'b0, tx_room, rx_room, unused_level};

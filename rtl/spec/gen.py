@@ -6,6 +6,7 @@ usage: gen.py OUTDIR    writes packet_pkg.sv, packet.h, packets.md, isa_pkg.sv, 
 """
 import pathlib
 import sys
+import textwrap
 import tomllib
 
 HERE = pathlib.Path(__file__).parent
@@ -36,6 +37,11 @@ def md_table(head, rows):
     return "| " + " | ".join(head) + " |\n|" + "---|" * len(head) + "\n" + "".join("| " + " | ".join(str(c) for c in r) + " |\n" for r in rows) + "\n"
 
 
+def md_text(text):
+    """A paragraph of a page."""
+    return textwrap.fill(text, 120, break_long_words=False, break_on_hyphens=False)
+
+
 def packet(out):
     p = load("packet.toml")
     fields = p["header"]["fields"]
@@ -51,11 +57,13 @@ def packet(out):
     sv += "\n" + sv_enum("cls", "Cls", 2, classes).replace("Cls_", "CLS_") + sv_enum("opcode", "OP", 6, ops)
     for e in p["enum"]:
         sv += sv_enum(e["name"], e["name"].upper(), e["width"], e["values"])
-    sv += "  typedef struct packed {\n"
-    for n, w, d in reversed(fields):
-        t = types.get(n, f"logic [{w - 1}:0]" if w > 1 else "logic")
-        sv += f"    {t} {n};  // {d}\n"
-    sv += "  } header_t;\n\n"
+    def struct(name, fields, doc=""):
+        lines = [(types.get(n, f"logic [{w - 1}:0]" if w > 1 else "logic"), n, d) for n, w, d in reversed(fields)]
+        return doc + "  typedef struct packed {\n" + "".join(f"    {t} {n};  // {d}\n" for t, n, d in lines) + f"  }} {name};\n\n"
+
+    low = next(i for i in range(len(fields)) if sum(f[1] for f in fields[:i]) == 64)
+    sv += struct("header_t", fields)
+    sv += struct("header_low_t", fields[:low], "  // its first 8 bytes, the first flit of those with 8\n")
     sv += "  function automatic cls_e class_of(opcode_e op);\n    unique case (op)\n"
     for c in p["class"]:
         names = [f"OP_{o['name']}" for o in p["opcode"] if o["class"] == c["name"] and c["name"] != "CTRL"]
@@ -97,7 +105,8 @@ def packet(out):
     for e in p["enum"]:
         md += f"## {e['name']}\n\n" + md_table(["name", "value", "meaning"], e["values"])
     md += "## Constants\n\n" + md_table(["name", "value", "meaning"], [(n, k["value"], k["doc"]) for n, k in p["constants"].items()])
-    md += "## Layout\n\nHeader, target list (targets 2 .. cnt, two bytes each, from lane 0 of the next flit, last flit filled with zeros), payload. With 8-byte flits the header is two flits, bits 63:0 first. Byte b of the payload sits at byte lane (addr + b) modulo the flit width.\n"
+    md += "## Layout\n\n" + md_text("Header, target list (targets 2 .. cnt, two bytes each, from lane 0 of the next flit, last flit filled with zeros), payload. "
+                                   "With 8-byte flits the header is two flits, bits 63:0 first. Byte b of the payload sits at byte lane (addr + b) modulo the flit width.") + "\n"
     (out / "packets.md").write_text(md)
 
 

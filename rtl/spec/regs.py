@@ -11,6 +11,8 @@ import sys
 from systemrdl import RDLCompiler
 from systemrdl.node import MemNode, RegfileNode, RegNode
 
+from gen import md_text
+
 
 def access(node):
     return node.get_property("sw").name
@@ -56,7 +58,7 @@ def page(top):
             rows.append((f"**{c.get_property('name')}**", f"0x{c.address_offset:03x}", "", "", "", c.get_property("desc")))
             for r in c.children(unroll=False):
                 rows += register_rows(r, c.address_offset)
-    head = f"## {top.get_property('name')}\n\n{top.get_property('desc')}\n\n| register, field | address | bits | access | reset | meaning |\n|---|---|---|---|---|---|\n"
+    head = f"## {top.get_property('name')}\n\n{md_text(top.get_property('desc'))}\n\n| register, field | address | bits | access | reset | meaning |\n|---|---|---|---|---|---|\n"
     return head + "".join("| " + " | ".join(r) + " |\n" for r in rows) + "\n"
 
 

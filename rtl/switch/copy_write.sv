@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Writes the flits of a packet into the queues of its outputs: the header into every queue, as its outputs are not known yet; each target into the queue of its own output alone, in the next free
-// lane of the copy there (the trim); the payload into the queues of all outputs. Says with the first target of each copy what egress must know of it.
+// Writes the flits of a packet into the queues of its outputs: the header into every queue, as its outputs are not
+// known yet; each target into the queue of its own output alone, in the next free lane of the copy there (the trim);
+// the payload into the queues of all outputs. Says with the first target of each copy what egress must know of it.
 //
-// Ordering: in the cycle of the flit; a target flit takes a cycle for each target. Back-pressure: none, credits have promised the room.
-// The payload ends where the header says: end_o with its last flit there, or with one that comes too early and takes its place; what is not as it should be is marked bad.
+// Ordering: in the cycle of the flit; a target flit takes a cycle for each target. Back-pressure: none, credits have
+// promised the room.
+// The payload ends where the header says: end_o with its last flit there, or with one that comes too early and takes
+// its place; what is not as it should be is marked bad.
 `default_nettype none
 
 module copy_write #(
@@ -53,9 +56,9 @@ module copy_write #(
     localparam int unsigned HeadW = Cfg.PayW - 1;            // a flit of header and targets
 
     logic [Cfg.PayW-1:0]  flits_q, count_q;
-    logic             new_flit;   // the target begins a target flit of its copy
-    logic [HeadW-1:0] flit_no;
-    logic [Cfg.FlitW-1:0]    flit;
+    logic                 new_flit; // the target begins a target flit of its copy
+    logic [HeadW-1:0]     flit_no;
+    logic [Cfg.FlitW-1:0] flit;
 
     // ---- header and targets ----
     assign new_flit = earlier_i[Cfg.LaneW-1:0] == '0;
@@ -63,7 +66,8 @@ module copy_write #(
     always_comb begin
         wr_region_o = pay_i ? 2'd3 : cls_i;
         flit_no     = head_i ? HeadW'(Cfg.HeadFlits - 1) : '0;
-        if (cls_i == CLS_CTRL) flit_no = HeadW'(Cfg.HeadFlits + Cfg.ListFlits) | (head_i ? HeadW'(Cfg.HeadFlits - 1) : '0);
+        if (cls_i == CLS_CTRL)
+            flit_no = HeadW'(Cfg.HeadFlits + Cfg.ListFlits) | (head_i ? HeadW'(Cfg.HeadFlits - 1) : '0);
         wr_lane_o   = '1;
         wr_valid_o  = '0;
         desc_we_o   = '0;
@@ -87,14 +91,20 @@ module copy_write #(
         end
     end
 
+    header_low_t head;
+
     always_comb begin
         flit = data_i;
+        head = data_i[63:0];
         if (list_i) begin
             // zeros behind the first target of a target flit
-            for (int unsigned l = 0; l < Cfg.Lanes; l++) flit[16*l +: 16] = (l != 0 && again_i && new_flit) ? '0 : target_i;
+            for (int unsigned l = 0; l < Cfg.Lanes; l++) flit[16*l +: 16] = (l != 0 && again_i && new_flit) ? '0
+                                  : target_i;
         end else if (begin_i) begin
-            flit[12:8] = port_i;
-            if (data_i[5:0] inside {OP_DYMULTIMEM_ST, OP_DYMULTIMEM_LD_REDUCE}) flit[45:41] = '0;  // the output fills it in
+            head.src = port_i;
+            // the output fills it in
+            if (head.opcode inside {OP_DYMULTIMEM_ST, OP_DYMULTIMEM_LD_REDUCE}) head.cnt = '0;
+            flit[63:0] = head;
         end
     end
 

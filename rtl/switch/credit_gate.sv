@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Gate of one input of the switch: counts the STORE and CTRL credits that the sender holds, and lets no packet of these classes in that comes without one.
+// Gate of one input of the switch: counts the STORE and CTRL credits that the sender holds, and lets no packet of these
+// classes in that comes without one.
 //
-// Ordering: the flits that enter are those of the link, in their cycle. Back-pressure: none; a packet without credit is dropped whole, code_o reports it with its first flit.
-// REQ has no credits: the open reductions have their own limit. PART never enters: it goes past the queue (see part_entry).
+// Ordering: the flits that enter are those of the link, in their cycle. Back-pressure: none; a packet without credit is
+// dropped whole, code_o reports it with its first flit.
+// REQ has no credits: the open reductions have their own limit. PART never enters: it goes past the queue (see
+// part_entry).
 // A credit that goes to the sender (crd_i) may be used from the next cycle on.
-// No packet begins to enter while the queue is at its brim, and one that is entering then ends with the flit of that cycle, marked bad unless it is its last one: so the queue never overflows, whatever comes. Only a sender
-// gets there that sends more requests than it may have open, or packets longer than a packet can be, faster than they are rejected. A packet refused for that has used no credit.
+// No packet begins to enter while the queue is at its brim, and one that is entering then ends with the flit of that
+// cycle, marked bad unless it is its last one: so the queue never overflows, whatever comes. Only a sender gets there
+// that sends more requests than it may have open, or packets longer than a packet can be, faster than they are
+// rejected. A packet refused for that has used no credit.
 `default_nettype none
 
 module credit_gate #(
@@ -36,8 +41,8 @@ module credit_gate #(
     localparam int unsigned CtrlW  = $clog2(Cfg.CtrlPkts + 1);
 
     logic [StoreW-1:0] store_used;
-    logic              store_left, ctrl_left;   // the sender holds a credit
-    logic              open_q;                  // the packet is let in
+    logic              store_left, ctrl_left; // the sender holds a credit
+    logic              open_q;                // the packet is let in
     logic              begins, store_begins, ctrl_begins, lets, open, cut;
 
     assign scarce_o     = store_used > StoreW'(Cfg.StorePkts - (Cfg.StorePkts + 3) / 4);
@@ -47,21 +52,23 @@ module credit_gate #(
     assign enters_o     = valid_i && open;
 
     credit_use #(.Max(Cfg.StorePkts)) i_store (
-        .clk_i, .rst_ni, .clear_i(1'b0), .limit_i(StoreW'(Cfg.StorePkts)), .take_i(store_begins && lets), .back_i(crd_i[1]), .ready_o(store_left), .used_o(store_used)
+        .clk_i, .rst_ni, .clear_i(1'b0), .limit_i(StoreW'(Cfg.StorePkts)), .take_i(store_begins && lets),
+        .back_i(crd_i[1]), .ready_o(store_left), .used_o(store_used)
     );
-    /* verilator lint_off PINCONNECTEMPTY */
     credit_use #(.Max(Cfg.CtrlPkts)) i_ctrl (
-        .clk_i, .rst_ni, .clear_i(1'b0), .limit_i(CtrlW'(Cfg.CtrlPkts)), .take_i(ctrl_begins && lets), .back_i(crd_i[0]), .ready_o(ctrl_left), .used_o()
+        .clk_i, .rst_ni, .clear_i(1'b0), .limit_i(CtrlW'(Cfg.CtrlPkts)), .take_i(ctrl_begins && lets),
+        .back_i(crd_i[0]), .ready_o(ctrl_left), .used_o()
     );
-    /* verilator lint_on PINCONNECTEMPTY */
 
     // asked for at the first flit alone: those behind it go where it went
-    assign lets   = !brim_i && (cls_i == CLS_REQ || (cls_i == CLS_CTRL && ctrl_left) || (cls_i == CLS_STORE && store_left));
+    assign lets   = !brim_i
+                    && (cls_i == CLS_REQ || (cls_i == CLS_CTRL && ctrl_left) || (cls_i == CLS_STORE && store_left));
     assign open   = first_o ? lets : open_q;
     assign cut    = !first_o && brim_i && !last_i;
     assign last_o = last_i || cut;
     assign err_o  = err_i || cut;
-    assign code_o = (!begins || lets || cls_i == CLS_PART) ? error_pkg::ERR_NONE : (cls_i == CLS_REQ) ? error_pkg::ERR_WINDOW : error_pkg::ERR_CREDIT;
+    assign code_o = (!begins || lets || cls_i == CLS_PART) ? error_pkg::ERR_NONE : (cls_i == CLS_REQ)
+                    ? error_pkg::ERR_WINDOW : error_pkg::ERR_CREDIT;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin

@@ -2,9 +2,10 @@
 //
 // Credits that one input of the switch gives back to its hub, at most one of each class per cycle.
 //
-// STORE: one in every cycle in which each queue of the input has room for another packet. CTRL: one for each packet that left or was rejected.
-// PART: named by requester, lowest first; the join does not start the next packet of a queue whose credit has not gone in an earlier cycle
-// (part_hold_o). A credit waits at most as many cycles as others are ready to go.
+// STORE: one in every cycle in which each queue of the input has room for another packet. CTRL: one for each packet
+// that left or was rejected.
+// PART: named by requester, lowest first; the join does not start the next packet of a queue whose credit has not gone
+// in an earlier cycle (part_hold_o). A credit waits at most as many cycles as others are ready to go.
 `default_nettype none
 
 module credit_return #(
@@ -19,24 +20,23 @@ module credit_return #(
     input  wire logic [Cfg.N-1:0] part_done_i,
     output logic [Cfg.N-1:0]      part_hold_o,
 
-    output logic [3:0] crd_o,
-    output logic [4:0] crd_part_o,
-    output logic       idle_o
+    output bundle_pkg::credit_t crd_o,
+    output logic                idle_o
 );
     localparam int unsigned W = $clog2(Cfg.CtrlPkts + 1);
 
-    logic [W-1:0] ctrl_q;
+    logic [W-1:0]     ctrl_q;
     logic [Cfg.N-1:0] grant;
 
     assign grant       = part_hold_o & (~part_hold_o + 1'b1);
-    assign crd_o       = {part_hold_o != '0, 1'b0, room_i == '1, ctrl_q != '0};
-    assign idle_o      = crd_o == '0;
+    assign crd_o.cls   = {part_hold_o != '0, 1'b0, room_i == '1, ctrl_q != '0};
+    assign idle_o      = crd_o.cls == '0;
 
     always_comb begin
-        crd_part_o = '0;
+        crd_o.part = '0;
         if (part_hold_o != '0) begin
             for (int unsigned i = 0; i < Cfg.N; i++) begin
-                if (grant[i]) crd_part_o |= 5'(i);
+                if (grant[i]) crd_o.part |= 5'(i);
             end
         end
     end
@@ -51,7 +51,8 @@ module credit_return #(
             ctrl_q      <= '0;
             part_hold_o <= '0;
         end else begin
-            if (crd_o[0] || ctrl_drop_i || ctrl_free_i != '0) ctrl_q <= ctrl_q + ones({ctrl_drop_i, ctrl_free_i}) - W'(crd_o[0]);
+            if (crd_o.cls[0] || ctrl_drop_i || ctrl_free_i != '0)
+                ctrl_q <= ctrl_q + ones({ctrl_drop_i, ctrl_free_i}) - W'(crd_o.cls[0]);
             part_hold_o <= (part_hold_o & ~grant) | part_done_i;
         end
     end

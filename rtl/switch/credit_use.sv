@@ -2,8 +2,10 @@
 //
 // Credits of one class at the receiver of a link: counts those in use, against a limit.
 //
-// ready_o says that one is left. It is a register, as everything that waits for a credit waits for it: the comparison is made a cycle before, for both values of take_i, which comes late.
-// Back-pressure is what it is for; it has none itself. A limit (1 to Max) that changes counts two cycles later, so it changes only while less than either is in use.
+// ready_o says that one is left. It is a register, as everything that waits for a credit waits for it: the comparison
+// is made a cycle before, for both values of take_i, which comes late.
+// Back-pressure is what it is for; it has none itself. A limit (1 to Max) that changes counts two cycles later, so it
+// changes only while less than either is in use.
 `default_nettype none
 
 module credit_use #(

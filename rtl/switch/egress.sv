@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Output of the switch: sends the packets that egress_choice chooses to a downlink, their flits in consecutive cycles, without a gap between packets.
+// Output of the switch: sends the packets that egress_choice chooses to a downlink, their flits in consecutive cycles,
+// without a gap between packets.
 //
 // Back-pressure: a packet starts when the receiver has a credit for it (credit_use); credits used
 // stay below the limits, which change only while nothing is queued.
 //
-// Two stages: READ starts a packet while the last flit of the one before is being read and issues one flit
-// address per cycle to the queue; SEND passes on what the RAM gave and fills in the number of targets of a trimmed list.
+// Two stages: READ starts a packet while the last flit of the one before is being read and issues one flit address per
+// cycle to the queue; SEND passes on what the RAM gave and fills in the number of targets of a trimmed list.
 // RESULT and ERROR headers are made here, a stage earlier.
 `default_nettype none
+`include "bundles.svh"
 
 module egress #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
@@ -40,7 +42,8 @@ module egress #(
     input  wire logic [Cfg.FlitW:0]   rdata_i,   // {bad, flit} of the queue read, else 0
     output logic [Cfg.N-1:0]          free_ctrl_o,
     output logic [Cfg.N-1:0]          free_store_o,
-    output logic [Cfg.N-1:0]          sent_o,    // the STORE packet of this input is sent but for its last flit, or all of it if it is short
+    // the STORE packet of this input is sent but for its last flit, or all of it if it is short
+    output logic [Cfg.N-1:0]          sent_o,
 
     // results of the join of this output
     input  wire logic                  res_valid_i,
@@ -59,16 +62,13 @@ module egress #(
     input  wire logic [7:0] error_code_i,
     output logic            error_sent_o,
 
-    output logic                 dn_valid_o,
-    output logic                 dn_last_o,
-    output logic                 dn_err_o,
-    output logic [1:0]           dn_cls_o,
-    output logic [Cfg.FlitW-1:0] dn_data_o,
-    input  wire logic [3:0]      dn_crd_i,
+    output `MW_LINK(Cfg)    dn_o,
+    input  wire logic [3:0] dn_crd_i,
 
     output logic                  wait_turn_o,   // a store copy waits for its output
     output logic                  wait_credit_o, // a store copy waits for a credit
-    output logic [2:0]            starved_o,     // a packet of class CTRL, STORE, PART (in this order) waits for a credit
+    // a packet of class CTRL, STORE, PART (in this order) waits for a credit
+    output logic [2:0]            starved_o,
     output logic                  discard_o,     // a packet is discarded
     output logic                  leave_o,       // a packet that came with a stamp leaves: its first flit in two cycles
     output logic [Cfg.StampB-1:0] leave_stamp_o, // class: cls_o
@@ -81,46 +81,35 @@ module egress #(
     // ---- credits of the receiver ----
     logic ctrl_crd, store_crd, part_crd, ctrl_start, store_start, part_start;
 
-    /* verilator lint_off PINCONNECTEMPTY */
     credit_use #(.Max(Cfg.RxCtrlPkts)) i_ctrl_crd (
-        .clk_i, .rst_ni, .clear_i(down_i), .limit_i(CtrlW'(Cfg.RxCtrlPkts)), .take_i(ctrl_start), .back_i(dn_crd_i[CLS_CTRL]), .ready_o(ctrl_crd), .used_o()
+        .clk_i, .rst_ni, .clear_i(down_i), .limit_i(CtrlW'(Cfg.RxCtrlPkts)), .take_i(ctrl_start),
+        .back_i(dn_crd_i[CLS_CTRL]), .ready_o(ctrl_crd), .used_o()
     );
     credit_use #(.Max(Cfg.RxStorePkts)) i_store_crd (
-        .clk_i, .rst_ni, .clear_i(down_i), .limit_i(store_limit_i), .take_i(store_start), .back_i(dn_crd_i[CLS_STORE]), .ready_o(store_crd), .used_o()
+        .clk_i, .rst_ni, .clear_i(down_i), .limit_i(store_limit_i), .take_i(store_start), .back_i(dn_crd_i[CLS_STORE]),
+        .ready_o(store_crd), .used_o()
     );
     credit_use #(.Max(Cfg.RxResultPkts)) i_part_crd (
-        .clk_i, .rst_ni, .clear_i(down_i), .limit_i(part_limit_i), .take_i(part_start), .back_i(dn_crd_i[CLS_PART]), .ready_o(part_crd), .used_o()
+        .clk_i, .rst_ni, .clear_i(down_i), .limit_i(part_limit_i), .take_i(part_start), .back_i(dn_crd_i[CLS_PART]),
+        .ready_o(part_crd), .used_o()
     );
-    /* verilator lint_on PINCONNECTEMPTY */
 
     // ---- choice ----
-    logic         busy_q;                 // a packet is being read
-    logic         read_last, start;
-    logic         free_q;                 // none is, or its last flit: known a cycle before, much waits for it
-    logic         error, error_busy_q;    // an ERROR packet waits, is being made
+    logic busy_q;              // a packet is being read
+    logic read_last, start;
+    logic free_q;              // none is, or its last flit: known a cycle before, much waits for it
+    logic error, error_busy_q; // an ERROR packet waits, is being made
 
     assign error  = error_valid_i && !error_busy_q;
     assign open_o = free_q && !hold_i;
     assign able_o = has_req_i | (ctrl_crd ? has_ctrl_i : '0) | (store_crd ? has_store_i : '0);
 
     egress_choice #(.Cfg(Cfg)) i_choice (
-        .clk_i, .rst_ni, .go_i,
-        .open_i        (open_o),
-        .has_ctrl_i    (has_ctrl_i & ~claimed_i),
-        .has_req_i     (has_req_i & ~claimed_i),
-        .has_store_i   (has_store_i & ~claimed_i),
-        .urgent_i,
-        .has_error_i   (error),
-        .has_result_i  (res_valid_i),
-        .ctrl_crd_i    (ctrl_crd),
-        .store_crd_i   (store_crd),
-        .part_crd_i    (part_crd),
-        .start_o       (start),
-        .cls_o,
-        .pop_o,
-        .ctrl_start_o  (ctrl_start),
-        .store_start_o (store_start),
-        .part_start_o  (part_start)
+        .clk_i, .rst_ni, .go_i, .open_i        (open_o), .has_ctrl_i    (has_ctrl_i & ~claimed_i),
+        .has_req_i     (has_req_i & ~claimed_i), .has_store_i   (has_store_i & ~claimed_i), .urgent_i,
+        .has_error_i   (error), .has_result_i  (res_valid_i), .ctrl_crd_i    (ctrl_crd), .store_crd_i   (store_crd),
+        .part_crd_i    (part_crd), .start_o       (start), .cls_o, .pop_o, .ctrl_start_o  (ctrl_start),
+        .store_start_o (store_start), .part_start_o  (part_start)
     );
 
     assign res_start_o   = part_start;
@@ -130,18 +119,20 @@ module egress #(
     assign discard_o     = start && down_i;
 
     // ---- READ ----
-    logic [Cfg.N-1:0]     from_q;           // input; none: made here
-    logic [1:0]       cls_q;
+    logic [Cfg.N-1:0]     from_q; // input; none: made here
+    logic [1:0]           cls_q;
     logic [Cfg.SlotW-1:0] slot_q;
-    logic             pay_q, in_pay_q, dyn_q, discard_q;
-    logic [Cfg.PayW-1:0]  off_q, front, len_q;    // flit of the part being read; flits of header and targets, of the payload, less 1
-    logic [3:0]       more_q;
-    logic             part_end_q;             // it is the last of its part: in a register, as much waits for the last flit of a packet
-    logic             made;                   // the packet is made here
-    logic             off_end;                // the flit behind this one is the last of its part
+    logic                 pay_q, in_pay_q, dyn_q, discard_q;
+    // flit of the part being read; flits of header and targets, of the payload, less 1
+    logic [Cfg.PayW-1:0] off_q, front, len_q;
+    logic [3:0]          more_q;
+    // it is the last of its part: in a register, as much waits for the last flit of a packet
+    logic                 part_end_q;
+    logic                 made;    // the packet is made here
+    logic                 off_end; // the flit behind this one is the last of its part
     logic [Cfg.SlotW-1:0] slot;
-    logic             dyn, pay;
-    logic [3:0]       more;
+    logic                 dyn, pay;
+    logic [3:0]           more;
     logic [Cfg.PayW-1:0]  len;
 
     assign {slot, dyn, more, pay, len} = desc_i[Cfg.SlotW+5+Cfg.PayW:0];
@@ -151,16 +142,20 @@ module egress #(
     assign off_end     = off_q + 1'b1 == (in_pay_q ? len_q : front);
     assign re_o        = busy_q ? from_q : '0;
     assign rd_slot_o   = slot_q;
-    assign rd_line_o   = in_pay_q ? {1'b0, off_q} : {1'b1, cls_q == CLS_REQ, off_q[Cfg.PayW-2:0] | ((cls_q == CLS_CTRL) ? (Cfg.PayW-1)'(Cfg.HeadFlits + Cfg.ListFlits) : '0)};
+    assign rd_line_o   = in_pay_q ? {1'b0, off_q}
+                         : {1'b1, cls_q == CLS_REQ,
+                            off_q[Cfg.PayW-2:0] | ((cls_q == CLS_CTRL) ? (Cfg.PayW-1)'(Cfg.HeadFlits + Cfg.ListFlits)
+                                                   : '0)};
     assign free_ctrl_o  = (read_last && cls_q == CLS_CTRL) ? from_q : '0;
     assign free_store_o = (read_last && cls_q == CLS_STORE) ? from_q : '0;
 
     // ---- look-ahead window ----
     if (Cfg.Window != 0) begin : gen_window
-        logic            long_q;      // the payload has two flits or more
-        logic [Cfg.PayW-1:0] before_q;    // the last but one
+        logic                long_q;   // the payload has two flits or more
+        logic [Cfg.PayW-1:0] before_q; // the last but one
 
-        assign sent_o = (busy_q && cls_q == CLS_STORE && (long_q ? in_pay_q && off_q == before_q : read_last)) ? from_q : '0;
+        assign sent_o = (busy_q && cls_q == CLS_STORE && (long_q ? in_pay_q && off_q == before_q : read_last)) ? from_q
+                        : '0;
 
         always_ff @(posedge clk_i) begin
             if (start) begin
@@ -224,9 +219,9 @@ module egress #(
     assign res_last_o   = read_last;
 
     // ---- headers made here ----
-    logic [6:0]  res_len_q;
-    logic        res_poison_q;
-    header_t     head;
+    logic [6:0]   res_len_q;
+    logic         res_poison_q;
+    header_t      head;
     logic [127:0] head_bits;
 
     always_ff @(posedge clk_i) begin
@@ -253,10 +248,10 @@ module egress #(
     end
 
     // ---- SEND: queues that were not read give 0, and so does made_q ----
-    logic          valid_q, first_q, last_q, last_pay_q, dyn_send_q;
-    logic [1:0]    send_cls_q;
-    logic [3:0]    send_more_q;
-    logic [Cfg.FlitW:0]   made_q;
+    logic               valid_q, first_q, last_q, last_pay_q, dyn_send_q;
+    logic [1:0]         send_cls_q;
+    logic [3:0]         send_more_q;
+    logic [Cfg.FlitW:0] made_q;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) valid_q <= 1'b0;
@@ -270,25 +265,32 @@ module egress #(
             last_pay_q  <= read_last && in_pay_q;
         end
         if (res_read_o)                 made_q <= {res_err_i, res_data_i};
-        else if (made && off_q == '0)   made_q <= {1'b0, head_bits[Cfg.FlitW-1:0]};   // the first half with F = 8, the other is 0
+        // the first half with F = 8, the other is 0
+        else if (made && off_q == '0)   made_q <= {1'b0, head_bits[Cfg.FlitW-1:0]};
         else                            made_q <= '0;
     end
 
+    packet_pkg::header_low_t sent;
+
     always_comb begin
-        dn_data_o = made_q[Cfg.FlitW-1:0] | rdata_i[Cfg.FlitW-1:0];
-        if (first_q && dyn_send_q) dn_data_o[45:41] = dn_data_o[45:41] | (5'(send_more_q) + 5'd1);
+        dn_o.data = made_q[Cfg.FlitW-1:0] | rdata_i[Cfg.FlitW-1:0];
+        sent      = dn_o.data[63:0];
+        sent.cnt  = sent.cnt | (5'(send_more_q) + 5'd1);
+        if (first_q && dyn_send_q) dn_o.data[63:0] = sent;
     end
 
-    assign dn_valid_o  = valid_q;
-    assign dn_last_o   = last_q;
-    assign dn_cls_o    = send_cls_q;
-    assign dn_err_o    = made_q[Cfg.FlitW] || (last_pay_q && rdata_i[Cfg.FlitW]);   // of a result each flit that is not valid, else the last one of a packet that is not
-    assign idle_o      = !busy_q && !valid_q && has_ctrl_i == '0 && has_req_i == '0 && has_store_i == '0 && !error_valid_i;
+    assign dn_o.valid  = valid_q;
+    assign dn_o.last   = last_q;
+    assign dn_o.cls    = send_cls_q;
+    // of a result each flit that is not valid, else the last one of a packet that is not
+    assign dn_o.err    = made_q[Cfg.FlitW] || (last_pay_q && rdata_i[Cfg.FlitW]);
+    assign idle_o      = !busy_q && !valid_q && has_ctrl_i == '0 && has_req_i == '0 && has_store_i == '0
+                         && !error_valid_i;
 
     if (Cfg.HeadFlits == 2) begin : gen_unused
         wire unused_half = &{1'b0, head_bits[127:64]};
     end
-    wire unused_crd = dn_crd_i[CLS_REQ];
+    wire unused_crd = &{1'b0, dn_crd_i[CLS_REQ]};
 endmodule
 
 `default_nettype wire

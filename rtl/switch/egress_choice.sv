@@ -2,12 +2,16 @@
 //
 // Chooses the next packet of an output of the switch.
 //
-// Order of classes: CTRL (an ERROR packet made here first), REQ, RESULT, STORE; inside a class round robin over the inputs. With a look-ahead window seven of eight stores are chosen, also round robin,
-// among those that keep others of their input from moving up, being the oldest of its window or in a full queue: an input with nothing to
-// offer to the other outputs leaves them idle. The eighth is chosen among all, so none waits for more than 8 N - 1 others of its class.
-// In every 16 packets each of the three lower classes has one turn in which it goes first, so nothing that waits with credit lets more than 16 others pass.
+// Order of classes: CTRL (an ERROR packet made here first), REQ, RESULT, STORE; inside a class round robin over the
+// inputs. With a look-ahead window seven of eight stores are chosen, also round robin, among those that keep others of
+// their input from moving up, being the oldest of its window or in a full queue: an input with nothing to offer to the
+// other outputs leaves them idle. The eighth is chosen among all, so none waits for more than 8 N - 1 others of its
+// class.
+// In every 16 packets each of the three lower classes has one turn in which it goes first, so nothing that waits with
+// credit lets more than 16 others pass.
 //
-// Back-pressure: a packet waits for open_i and for its credit; REQ needs none. While open_i is high and something may go, a packet starts.
+// Back-pressure: a packet waits for open_i and for its credit; REQ needs none. While open_i is high and something may
+// go, a packet starts.
 // Each class finds its input while the class is being chosen: what waits, the class and the input are one path.
 `default_nettype none
 
@@ -43,8 +47,8 @@ module egress_choice #(
 
     // ---- class ----
     logic       can_ctrl, can_req, can_part, can_store;
-    logic [3:0] turn_q;                                  // packets sent, modulo 16
-    logic       turn_req_q, turn_part_q, turn_store_q;   // 5, 10, 15: the turn of that class, if it waits
+    logic [3:0] turn_q;                                // packets sent, modulo 16
+    logic       turn_req_q, turn_part_q, turn_store_q; // 5, 10, 15: the turn of that class, if it waits
 
     assign can_ctrl  = (has_ctrl_i != '0 || has_error_i) && ctrl_crd_i;
     assign can_req   = has_req_i != '0;
@@ -53,7 +57,8 @@ module egress_choice #(
     assign start_o   = open_i && (can_ctrl || can_req || can_part || can_store);
 
     // Each class knows by itself whether it goes: turn_*_q exclude each other.
-    logic req_turn, part_turn, store_turn, ctrl, req, part, store;   // ctrl, req, part, store: one of them if anything can
+    // ctrl, req, part, store: one of them if anything can
+    logic req_turn, part_turn, store_turn, ctrl, req, part, store;
 
     assign req_turn   = can_req && turn_req_q;
     assign part_turn  = can_part && turn_part_q;
@@ -63,7 +68,8 @@ module egress_choice #(
     assign part       = can_part && (turn_part_q || !(can_ctrl || can_req || store_turn));
     assign store      = can_store && (turn_store_q || !(can_ctrl || can_req || can_part));
 
-    assign cls_o         = ({2{req}} & CLS_REQ) | ({2{part}} & CLS_PART) | ({2{store}} & CLS_STORE);   // else CLS_CTRL, which is 0
+    // else CLS_CTRL, which is 0
+    assign cls_o         = ({2{req}} & CLS_REQ) | ({2{part}} & CLS_PART) | ({2{store}} & CLS_STORE);
     assign ctrl_start_o  = open_i && ctrl;
     assign store_start_o = open_i && store;
     assign part_start_o  = open_i && part;
@@ -83,16 +89,16 @@ module egress_choice #(
     end
 
     // ---- input ----
-    logic         take_ctrl, take_req, take_store;
-    logic         urgent;                              // only those that are in the way are chosen from
+    logic             take_ctrl, take_req, take_store;
+    logic             urgent; // only those that are in the way are chosen from
     logic [Cfg.N-1:0] ctrl_from, req_from, store_from, any_store;
 
     assign take_ctrl  = ctrl_start_o && !has_error_i;
     assign take_req   = open_i && req;
     assign take_store = store_start_o;
-    assign pop_o      = ({Cfg.N{take_ctrl}} & ctrl_from) | ({Cfg.N{take_req}} & req_from) | ({Cfg.N{take_store}} & store_from);
+    assign pop_o      = ({Cfg.N{take_ctrl}} & ctrl_from) | ({Cfg.N{take_req}} & req_from)
+                        | ({Cfg.N{take_store}} & store_from);
 
-    /* verilator lint_off PINCONNECTEMPTY */
     rr_arb #(.N(Cfg.N), .Fast(1'b1)) i_ctrl (
         .clk_i, .rst_ni, .clear_i(go_i), .req_i(has_ctrl_i), .grant_o(ctrl_from), .idx_o(), .advance_i(take_ctrl)
     );
@@ -100,15 +106,17 @@ module egress_choice #(
         .clk_i, .rst_ni, .clear_i(go_i), .req_i(has_req_i), .grant_o(req_from), .idx_o(), .advance_i(take_req)
     );
     rr_arb #(.N(Cfg.N), .Fast(1'b1)) i_store (
-        .clk_i, .rst_ni, .clear_i(go_i), .req_i(has_store_i), .grant_o(any_store), .idx_o(), .advance_i(take_store && !urgent)
+        .clk_i, .rst_ni, .clear_i(go_i), .req_i(has_store_i), .grant_o(any_store), .idx_o(),
+        .advance_i(take_store && !urgent)
     );
 
     if (Cfg.Window != 0) begin : gen_urgent
         logic [Cfg.N-1:0] urgent_store;
-        logic [2:0]   choice_q;   // STORE packets chosen, modulo 8
+        logic [2:0]       choice_q; // STORE packets chosen, modulo 8
 
         rr_arb #(.N(Cfg.N), .Fast(1'b1)) i_urgent (
-            .clk_i, .rst_ni, .clear_i(go_i), .req_i(has_store_i & urgent_i), .grant_o(urgent_store), .idx_o(), .advance_i(take_store && urgent)
+            .clk_i, .rst_ni, .clear_i(go_i), .req_i(has_store_i & urgent_i), .grant_o(urgent_store), .idx_o(),
+            .advance_i(take_store && urgent)
         );
         assign urgent     = choice_q != '1 && (has_store_i & urgent_i) != '0;
         assign store_from = urgent ? urgent_store : any_store;
@@ -122,7 +130,6 @@ module egress_choice #(
         assign store_from = any_store;
         wire unused_urgent = &{1'b0, urgent_i};
     end
-    /* verilator lint_on PINCONNECTEMPTY */
 endmodule
 
 `default_nettype wire

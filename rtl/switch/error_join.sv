@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Errors of one input of the switch, from two places: the parser's are reported a cycle later, those of the link (a packet without credit, a partial) when
-// none of the parser's is in their way. One of the link waits; another one takes its place.
+// Errors of one input of the switch, from two places: the parser's are reported a cycle later, those of the link (a
+// packet without credit, a partial) when none of the parser's is in their way. One of the link waits; another one takes
+// its place.
 `default_nettype none
 
 module error_join (
@@ -22,7 +23,7 @@ module error_join (
     import error_pkg::*;
 
     err_e link_code_q;
-    logic wrong, free;   // free: nothing of the parser's is in the way
+    logic wrong, free; // free: nothing of the parser's is in the way
 
     assign wrong = end_i && wrong_i;
     assign free  = !reject_i && !cut_i && !wrong;

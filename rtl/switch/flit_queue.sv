@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Flit queue of one input of the switch: block RAM, and a register behind it, as what reads the flits has no time for the RAM's.
+// Flit queue of one input of the switch: block RAM, and a register behind it, as what reads the flits has no time for
+// the RAM's.
 //
-// Ordering: first in, first out. One flit per cycle in and out. Back-pressure: brim_o. While it is high one flit more may come, then none until it falls; Depth less 5 flits do not raise it.
-// While the queue is empty a flit is shown in the cycle in which it comes, if direct_i allows it. If it is not taken then, or comes when the last one before it is taken, it is in the register
-// from the next cycle on; another one goes through the RAM and is shown at most 3 cycles after it came, or as soon as all before it are taken.
+// Ordering: first in, first out. One flit per cycle in and out. Back-pressure: brim_o. While it is high one flit more
+// may come, then none until it falls; Depth less 5 flits do not raise it.
+// While the queue is empty a flit is shown in the cycle in which it comes, if direct_i allows it. If it is not taken
+// then, or comes when the last one before it is taken, it is in the register from the next cycle on; another one goes
+// through the RAM and is shown at most 3 cycles after it came, or as soon as all before it are taken.
 `default_nettype none
 
 module flit_queue #(
@@ -32,8 +35,8 @@ module flit_queue #(
 );
     logic [DW:0]      wptr, rptr;
     logic [Width-1:0] ram_data, out_q;
-    logic             read_q, held_q;       // a flit is at the RAM's output, in the register
-    logic             behind_q;             // a flit is in the RAM or at its output
+    logic             read_q, held_q; // a flit is at the RAM's output, in the register
+    logic             behind_q;       // a flit is in the RAM or at its output
     logic             in_ram, put, fetch, move, pass;
 
     assign in_ram  = wptr[DW-1:0] != rptr[DW-1:0];   // it is never full, see brim_o
@@ -53,14 +56,8 @@ module flit_queue #(
         .Width (Width),
         .Depth (1 << DW)
     ) i_ram (
-        .clk_i,
-        .we_i    (put),
-        .waddr_i (wptr[DW-1:0]),
-        .wdata_i (data_i),
-        .wbe_i   ('1),
-        .re_i    (fetch),
-        .raddr_i (rptr[DW-1:0]),
-        .rdata_o (ram_data)
+        .clk_i, .we_i    (put), .waddr_i (wptr[DW-1:0]), .wdata_i (data_i), .wbe_i   ('1), .re_i    (fetch),
+        .raddr_i (rptr[DW-1:0]), .rdata_o (ram_data)
     );
 
     slot_pointer #(.W(DW)) i_wptr (.clk_i, .rst_ni, .next_i(put), .ptr_o(wptr));
@@ -93,7 +90,8 @@ module flit_queue #(
 
 `ifndef SYNTHESIS
     always_ff @(posedge clk_i) begin
-        if (rst_ni && put && level_q + DW'(put_q) - DW'(fetch_q) == '1) $fatal(1, "flit_queue: a flit for which there is no room");
+        if (rst_ni && put && level_q + DW'(put_q) - DW'(fetch_q) == '1)
+            $fatal(1, "flit_queue: a flit for which there is no room");
     end
 `endif
 

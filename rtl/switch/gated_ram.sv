@@ -4,8 +4,9 @@
 // that the outputs of many are joined by OR alone: the reset of the RAM's own output
 // register takes the place of a multiplexer.
 //
-// rdata_o shows the word of raddr_i one cycle after re_i. Reading the address that is written in the same cycle returns an undefined word.
-// lane_i selects the lanes of LaneW bits that a write touches; bits that are left over at the top belong to the last lane.
+// rdata_o shows the word of raddr_i one cycle after re_i. Reading the address that is written in the same cycle returns
+// an undefined word. lane_i selects the lanes of LaneW bits that a write touches; bits that are left over at the top
+// belong to the last lane.
 `default_nettype none
 
 module gated_ram #(
@@ -34,8 +35,7 @@ module gated_ram #(
     end
 
     if (Lanes == 1) begin : gen_word
-        logic unused_lane;
-        assign unused_lane = ^lane_i;
+        wire unused_lane = &{1'b0, lane_i};
 
         always_ff @(posedge clk_i) begin
             if (we_i) mem[waddr_i] <= wdata_i;

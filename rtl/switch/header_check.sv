@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// What the header of a packet says that enters the switch, and the first thing that is wrong with it: opcode, room for a request, reduction, epoch, length, number of targets (in
-// this order). Where its targets lie is looked up elsewhere (see target_lookup). Combinational.
+// What the header of a packet says that enters the switch, and the first thing that is wrong with it: opcode, room for
+// a request, reduction, epoch, length, number of targets (in this order). Where its targets lie is looked up elsewhere
+// (see target_lookup). Combinational.
 `default_nettype none
 
 module header_check #(
@@ -22,17 +23,20 @@ module header_check #(
     import packet_pkg::*;
     import error_pkg::*;
 
-    logic           known, fits;
-    logic [8:0]     span;   // bytes from the start of the first payload flit, less 1
+    logic                    known, fits;
+    logic [8:0]              span; // bytes from the start of the first payload flit, less 1
     logic [Cfg.FlitLog2-1:0] skip;
 
     assign dynamic_o = Cfg.Multicast && head_i.opcode inside {OP_DYMULTIMEM_ST, OP_DYMULTIMEM_LD_REDUCE};
     assign group_o   = Cfg.Multicast && head_i.opcode inside {OP_MULTIMEM_ST, OP_MULTIMEM_RED, OP_MULTIMEM_LD_REDUCE};
-    assign pay_o     = head_i.opcode inside {OP_ST, OP_MULTIMEM_ST, OP_MULTIMEM_RED, OP_DYMULTIMEM_ST, OP_COUNTS} && head_i.len != '0;
-    assign known     = head_i.opcode inside {OP_SIGNAL, OP_EVENT, OP_ACK, OP_ERROR, OP_ST, OP_MULTIMEM_ST, OP_MULTIMEM_RED, OP_DYMULTIMEM_ST, OP_FLAG, OP_FENCE,
+    assign pay_o     = head_i.opcode inside {OP_ST, OP_MULTIMEM_ST, OP_MULTIMEM_RED, OP_DYMULTIMEM_ST, OP_COUNTS}
+                       && head_i.len != '0;
+    assign known     = head_i.opcode inside {OP_SIGNAL, OP_EVENT, OP_ACK, OP_ERROR, OP_ST, OP_MULTIMEM_ST,
+                                             OP_MULTIMEM_RED, OP_DYMULTIMEM_ST, OP_FLAG, OP_FENCE,
                                              OP_COUNTS, OP_MULTIMEM_LD_REDUCE, OP_DYMULTIMEM_LD_REDUCE}
                     && head_i.opcode[5:4] == cls_i && head_i.cls == cls_i
-                    && (Cfg.Multicast || !(head_i.opcode inside {OP_MULTIMEM_ST, OP_MULTIMEM_RED, OP_DYMULTIMEM_ST, OP_MULTIMEM_LD_REDUCE, OP_DYMULTIMEM_LD_REDUCE}));
+                    && (Cfg.Multicast || !(head_i.opcode inside {OP_MULTIMEM_ST, OP_MULTIMEM_RED, OP_DYMULTIMEM_ST,
+                                                                 OP_MULTIMEM_LD_REDUCE, OP_DYMULTIMEM_LD_REDUCE}));
     assign skip      = head_i.addr[Cfg.FlitLog2-1:0];
     assign span      = {1'b0, head_i.len[7:0]} + {{(9-Cfg.FlitLog2){skip == '0}}, skip - 1'b1};
     assign flits_o   = span[Cfg.FlitLog2 +: Cfg.PayW];
@@ -48,7 +52,9 @@ module header_check #(
         if (valid_i) begin
             if (!known)                             code_o = ERR_OPCODE;
             else if (cls_i == CLS_REQ && no_room_i) code_o = ERR_WINDOW;
-            else if (cls_i == CLS_REQ && !red_pkg::has(Cfg.RedTypes, Cfg.RedOps, '{dtype: head_i.dtype, redop: head_i.redop})) code_o = ERR_REDUCTION;
+            else if (cls_i == CLS_REQ &&
+                     !red_pkg::has(Cfg.RedTypes, Cfg.RedOps, '{dtype: head_i.dtype, redop: head_i.redop}))
+                code_o = ERR_REDUCTION;
             else if (head_i.epoch != epoch_i)       code_o = ERR_EPOCH;
             else if (!fits)                         code_o = ERR_LENGTH;
             else if (dynamic_o && (head_i.cnt == '0 || head_i.cnt > 5'd16)) code_o = ERR_TARGETS;

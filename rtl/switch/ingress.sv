@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Input of the switch: takes the flits of one uplink, checks every packet as a whole, and writes it into
-// the queues of its outputs, trimmed to the targets behind each. Here are the parser's states and its decision; one module each has
+// Input of the switch: takes the flits of one uplink, checks every packet as a whole, and writes it into the queues of
+// its outputs, trimmed to the targets behind each. Here are the parser's states and its decision; one module each has
 //
 //   credit_gate     credits of the sender, and what is let in
 //   queue_head      flit queue, and the target to look up of the flit at its head
@@ -14,15 +14,20 @@
 //   write_turns     what is written first, where partials and other packets share RAMs
 //   error_join      errors of parser and link
 //
-// CTRL, STORE and REQ go through the flit queue and the parser, one flit per cycle; the parser stays one cycle longer for each target but the first. When the queue is
-// empty the parser works on the link itself, but for lists of targets. PART goes straight to the queue of its requester, so partials never wait for the parser.
-// Where both write to the same RAMs (PartGuest) partials wait for the end of a payload, and the parser for that of a partial (write_turns).
-// Back-pressure: none towards the link. The queue holds everything that credits and window allow; a STORE or CTRL packet without credit is not let in, nor anything that the queue has no room for.
+// CTRL, STORE and REQ go through the flit queue and the parser, one flit per cycle; the parser stays one cycle longer
+// for each target but the first. When the queue is empty the parser works on the link itself, but for lists of targets.
+// PART goes straight to the queue of its requester, so partials never wait for the parser.
+// Where both write to the same RAMs (PartGuest) partials wait for the end of a payload, and the parser for that of a
+// partial (write_turns).
+// Back-pressure: none towards the link. The queue holds everything that credits and window allow; a STORE or CTRL
+// packet without credit is not let in, nor anything that the queue has no room for.
 //
-// Until the last target has been checked nothing of a packet is visible: header, targets and payload are
-// written to the free slot behind the last packet of each queue, and push_o makes them packets. A bad one is dropped, or, if it is a request, pushed as an open reduction
-// with an empty mask; err_valid_o reports it. A payload of the wrong length goes out as long as the header says, marked bad.
+// Until the last target has been checked nothing of a packet is visible: header, targets and payload are written to the
+// free slot behind the last packet of each queue, and push_o makes them packets. A bad one is dropped, or, if it is a
+// request, pushed as an open reduction with an empty mask; err_o.valid reports it. A payload of the wrong length goes
+// out as long as the header says, marked bad.
 `default_nettype none
+`include "bundles.svh"
 
 module ingress #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
@@ -33,37 +38,22 @@ module ingress #(
     input  wire logic [1:0]            epoch_i,
     input  wire logic [Cfg.StampB-1:0] now_i,  // the time
 
-    input  wire logic                 up_valid_i,
-    input  wire logic                 up_last_i,
-    input  wire logic                 up_err_i,
-    input  wire logic [1:0]           up_cls_i,
-    input  wire logic [Cfg.FlitW-1:0] up_data_i,
-    input  wire logic [1:0]           crd_i, // {STORE, CTRL} credit on its way to the sender
+    input  wire `MW_LINK(Cfg) up_i,
+    input  wire logic [1:0]   crd_i, // {STORE, CTRL} credit on its way to the sender
 
-    input  wire logic             emap_we_i,
-    input  wire logic [11:0]      emap_addr_i,
-    input  wire node_pkg::emap_t  emap_data_i,
-    input  wire logic             group_we_i,
-    input  wire logic [3:0]       group_addr_i,
-    input  wire logic [Cfg.N-1:0] group_data_i,
-    input  wire logic [Cfg.N-1:0] partition_i, // outputs that this input may reach
+    input  wire bundle_pkg::emap_write_t  emap_i,
+    input  wire bundle_pkg::group_write_t groups_i,
+    input  wire logic [Cfg.N-1:0]         partition_i, // outputs that this input may reach
 
     // to the queues of this input
-    output logic [Cfg.N-1:0]      wr_valid_o,  // with PartGuest also of partials; see voq for what is Late
-    output logic [1:0]            wr_region_o,
-    output logic [Cfg.PayW:0]     wr_line_o,   // see voq
-    output logic [Cfg.Lanes-1:0]  wr_lane_o,
-    output logic [Cfg.WordW-1:0]  wr_data_o,   // {bad, flit}, or the partial
-    output logic [Cfg.N-1:0]      desc_we_o,
-    output logic                  desc_dyn_o,
-    output logic [3:0]            desc_more_o,
-    output logic                  desc_pay_o,
-    output logic [Cfg.PayW-1:0]   desc_len_o,
-    output logic [Cfg.N-1:0]      push_o,
-    output logic [Cfg.StampB-1:0] stamp_o,     // with desc_we_o and open_valid_o: when the packet's first flit came
-    output logic                  scarce_o,    // the sender has few STORE credits left
-    output logic                  arrive_o,    // a STORE packet was accepted or rejected
-    output logic                  ctrl_drop_o, // a CTRL packet was rejected: its credit goes back
+    output logic [Cfg.N-1:0] wr_valid_o,  // with PartGuest also of partials; see voq for what is Late
+    output `MW_COPY(Cfg)     wr_o,
+    output logic [Cfg.N-1:0] desc_we_o,
+    output `MW_DESC(Cfg)     desc_o,
+    output logic [Cfg.N-1:0] push_o,
+    output logic             scarce_o,    // the sender has few STORE credits left
+    output logic             arrive_o,    // a STORE packet was accepted or rejected
+    output logic             ctrl_drop_o, // a CTRL packet was rejected: its credit goes back
 
     // open reductions of this port
     output logic             open_valid_o,
@@ -75,59 +65,61 @@ module ingress #(
     // partials: {poison, last, flit}
     output logic [Cfg.N-1:0]      part_come_o, // a packet begins: it will be written, if not now
     output logic [Cfg.N-1:0]      part_we_o,
-    output logic [Cfg.PayW-1:0]   part_idx_o,
-    output logic [Cfg.FlitW+1:0]  part_data_o, // 0 with PartGuest
+    output `MW_PART(Cfg)          part_o,
     input  wire logic [Cfg.N-1:0] part_full_i,
 
-    output logic            err_valid_o,
-    output error_pkg::err_e err_code_o,
-    output logic            parts_idle_o, // partials that came are in their queues
-    output logic            idle_o
+    output bundle_pkg::error_t err_o,
+    output logic               parts_idle_o, // partials that came are in their queues
+    output logic               idle_o
 );
     import packet_pkg::*;
     import error_pkg::*;
 
     // ---- link ----
-    logic first, second, enters, enter_last, enter_err, brim;   // see credit_gate
+    logic first, second, enters, enter_last, enter_err, brim; // see credit_gate
     err_e gate_code;
 
     credit_gate #(.Cfg(Cfg)) i_gate (
-        .clk_i, .rst_ni, .valid_i(up_valid_i), .last_i(up_last_i), .err_i(up_err_i), .cls_i(up_cls_i), .crd_i, .brim_i(brim),
-        .first_o(first), .second_o(second), .enters_o(enters), .last_o(enter_last), .err_o(enter_err), .code_o(gate_code), .scarce_o
+        .clk_i, .rst_ni, .valid_i(up_i.valid), .last_i(up_i.last), .err_i(up_i.err), .cls_i(up_i.cls), .crd_i,
+        .brim_i(brim), .first_o(first), .second_o(second), .enters_o(enters), .last_o(enter_last), .err_o(enter_err),
+        .code_o(gate_code), .scarce_o
     );
 
     err_e            part_code;
-    logic [Cfg.N-1:0]    part_we;
-    logic [Cfg.PayW-1:0] part_idx;
-    logic [Cfg.FlitW+1:0]   part_data;
-    logic            pause;   // the parser lets a partial pass
+    logic [Cfg.N-1:0]     part_we;
+    logic [Cfg.PayW-1:0]  part_idx;
+    logic [Cfg.FlitW+1:0] part_data;
+    logic                 pause; // the parser lets a partial pass
 
     part_entry #(.Cfg(Cfg)) i_partials (
         .clk_i, .port_i, .epoch_i,
-        .valid_i(up_valid_i), .first_i(first), .second_i(second), .last_i(up_last_i), .err_i(up_err_i), .cls_i(up_cls_i), .data_i(up_data_i),
+        .valid_i(up_i.valid), .first_i(first), .second_i(second), .last_i(up_i.last), .err_i(up_i.err),
+        .cls_i(up_i.cls), .data_i(up_i.data),
         .we_o(part_we), .idx_o(part_idx), .data_o(part_data), .full_i(part_full_i), .code_o(part_code)
     );
 
     // ---- what the parser reads ----
-    typedef enum logic [2:0] {LOW, HEAD, TARGETS, PAYLOAD, DROP} state_e;
-    localparam state_e Begin = (Cfg.HeadFlits == 2) ? LOW : HEAD;
+    typedef enum logic [2:0] {Low, Head, Targets, Payload, Drop} state_e;
+    localparam state_e Begin = (Cfg.HeadFlits == 2) ? Low : Head;
 
     state_e           state_q, state_next;
-    logic             in_list_q;     // in state TARGETS
-    logic             flit_there, flit_valid, flit_last, flit_err, take, queue_empty;
-    logic [1:0]       flit_cls, cls_q;
+    logic       in_list_q; // in state Targets
+    logic       flit_there, flit_valid, flit_last, flit_err, take, queue_empty;
+    logic [1:0] flit_cls, cls_q;
     cls_e             cls;           // of the flit
-    logic [Cfg.FlitW-1:0]    flit_data;
+    logic [Cfg.FlitW-1:0] flit_data;
     logic [Cfg.LaneW-1:0] lane;
-    logic [15:0]      target, next_target, link_target;   // of the flit; see queue_head
-    logic             held, next_we;
-    logic             open_late;     // the packet before is pushed as an open reduction
+    logic [15:0]          target, next_target, link_target; // of the flit; see queue_head
+    logic                 held, next_we;
+    logic                 open_late;                        // the packet before is pushed as an open reduction
 
     queue_head #(.Cfg(Cfg)) i_queue (
         .clk_i, .rst_ni, .now_i,
-        .valid_i(enters), .head_i((Cfg.HeadFlits == 2) ? second : first), .last_i(enter_last), .err_i(enter_err), .cls_i(up_cls_i), .data_i(up_data_i),
+        .valid_i(enters), .head_i((Cfg.HeadFlits == 2) ? second : first), .last_i(enter_last), .err_i(enter_err),
+        .cls_i(up_i.cls), .data_i(up_i.data),
         .list_i(in_list_q), .pause_i(pause), .lane_i(lane), .begin_i(state_q == Begin), .late_i(open_late),
-        .valid_o(flit_there), .last_o(flit_last), .err_o(flit_err), .cls_o(flit_cls), .data_o(flit_data), .target_o(target), .stamp_o,
+        .valid_o(flit_there), .last_o(flit_last), .err_o(flit_err), .cls_o(flit_cls), .data_o(flit_data),
+        .target_o(target), .stamp_o(desc_o.stamp),
         .held_o(held), .next_we_o(next_we), .next_target_o(next_target), .link_target_o(link_target),
         .take_i(take), .brim_o(brim), .empty_o(queue_empty)
     );
@@ -136,11 +128,11 @@ module ingress #(
     assign cls        = cls_e'((state_q == Begin) ? flit_cls : cls_q);
 
     // ---- header ----
-    logic [63:0]     low_q;         // first half of the header
-    header_t         head;          // valid in HEAD
+    logic [63:0] low_q; // first half of the header
+    header_t     head;  // valid in Head
     cls_e            head_cls;      // of the header that is being checked
-    logic            is_dyn, is_group, has_pay, no_room;
-    logic [Cfg.PayW-1:0] flits;         // of the payload, less 1
+    logic                is_dyn, is_group, has_pay, no_room;
+    logic [Cfg.PayW-1:0] flits; // of the payload, less 1
     err_e            head_code;
 
     if (Cfg.HeadFlits == 2) begin : gen_half_head
@@ -151,45 +143,49 @@ module ingress #(
     assign head_cls = (Cfg.HeadFlits == 2) ? cls_e'(cls_q) : cls;
 
     header_check #(.Cfg(Cfg)) i_header (
-        .valid_i(state_q == HEAD), .head_i(head), .cls_i(head_cls), .epoch_i, .no_room_i(no_room),
+        .valid_i(state_q == Head), .head_i(head), .cls_i(head_cls), .epoch_i, .no_room_i(no_room),
         .dynamic_o(is_dyn), .group_o(is_group), .pay_o(has_pay), .flits_o(flits), .code_o(head_code)
     );
 
     // ---- targets ----
     logic [Cfg.GpuW-1:0] out, list_out;
     logic [Cfg.N-1:0]  sel, list_sel, mask, all_q;   // outputs: of this target; up to it; of the packet
-    logic          listing, in_range, reached, port_good, other_good, somewhere, allowed, one_more, lane_end, list_wait, clearing, twice, again;
+    logic          listing, in_range, reached, port_good, other_good, somewhere, allowed, one_more, lane_end, list_wait,
+                   clearing, twice, again;
     logic [3:0]    earlier;
     logic          decide, reject, accept;       // a target is checked; with it the packet is rejected, or accepted
 
     target_lookup #(.Cfg(Cfg)) i_lookup (
-        .clk_i, .port_i, .partition_i, .emap_we_i, .emap_addr_i, .emap_data_i, .group_we_i, .group_addr_i, .group_data_i,
-        .listing_i(listing), .grouped_i(is_group), .next_we_i(next_we), .next_target_i(next_target), .held_i(held), .link_target_i(link_target), .group_i(head.target0), .dst_i(head.dst),
+        .clk_i, .port_i, .partition_i, .emap_i, .groups_i,
+        .listing_i(listing), .grouped_i(is_group), .next_we_i(next_we), .next_target_i(next_target), .held_i(held),
+        .link_target_i(link_target), .group_i(head.target0), .dst_i(head.dst),
         .sel_o(sel), .somewhere_o(somewhere), .allowed_o(allowed), .port_good_o(port_good), .other_good_o(other_good),
         .out_o(out), .in_range_o(in_range), .reached_o(reached), .list_out_o(list_out), .list_sel_o(list_sel)
     );
 
     target_walk #(.Cfg(Cfg)) i_walk (
         .clk_i, .rst_ni,
-        .valid_i(flit_valid), .head_i(state_q == HEAD), .list_i(in_list_q), .dynamic_i(is_dyn), .cnt_i(head.cnt),
+        .valid_i(flit_valid), .head_i(state_q == Head), .list_i(in_list_q), .dynamic_i(is_dyn), .cnt_i(head.cnt),
         .next_i(decide && !reject && !accept), .done_i(reject || accept),
         .expert_i(target[Cfg.ExpW+3:4]), .out_i(out), .sel_i(sel), .list_out_i(list_out), .list_sel_i(list_sel),
-        .listing_o(listing), .wait_o(list_wait), .clearing_o(clearing), .more_o(one_more), .lane_o(lane), .lane_end_o(lane_end),
-        .twice_o(twice), .again_o(again), .earlier_o(earlier), .count_o(desc_more_o), .mask_o(mask), .all_o(all_q)
+        .listing_o(listing), .wait_o(list_wait), .clearing_o(clearing), .more_o(one_more), .lane_o(lane),
+        .lane_end_o(lane_end),
+        .twice_o(twice), .again_o(again), .earlier_o(earlier), .count_o(desc_o.more), .mask_o(mask), .all_o(all_q)
     );
 
     // ---- decision ----
     err_e code;              // with reject
-    logic misplaced, spoilt, bad_head, list_good, good;   // good: what was looked up
+    logic misplaced, spoilt, bad_head, list_good, good; // good: what was looked up
     logic settled, wait_clear, pay_q, pay, pay_end, pay_wrong;
-    logic cut;               // a packet that ends inside its header
+    logic cut;                                          // a packet that ends inside its header
 
-    assign pay        = (state_q == HEAD) ? has_pay : pay_q;
-    assign wait_clear = list_wait || (state_q == HEAD && open_late);
-    assign decide     = flit_valid && (state_q == HEAD || in_list_q) && !wait_clear;
+    assign pay        = (state_q == Head) ? has_pay : pay_q;
+    assign wait_clear = list_wait || (state_q == Head && open_late);
+    assign decide     = flit_valid && (state_q == Head || in_list_q) && !wait_clear;
 
     assign misplaced = lane_end && flit_last != (!one_more && !pay);   // the packet ends too early or too late
-    assign spoilt    = flit_last && flit_err;   // what this flit holds says nothing: it may be what the link's wires held in a cycle without one
+    // what this flit holds says nothing: it may be what the link's wires held in a cycle without one
+    assign spoilt    = flit_last && flit_err;
     assign bad_head  = head_code != ERR_NONE || misplaced || spoilt || (!listing && !is_group && !port_good);
 
     assign list_good = reached && !twice;
@@ -204,15 +200,15 @@ module ingress #(
         else                                         code = ERR_LENGTH;
     end
 
-    assign cut     = flit_valid && state_q == LOW && flit_last;
+    assign cut     = flit_valid && state_q == Low && flit_last;
     assign reject  = decide && (bad_head || !good);
     assign settled = decide && !one_more && !bad_head;
     assign accept  = (settled && listing && in_range && list_good) || (settled && other_good);
 
     always_comb begin
         unique case (state_q)
-            HEAD:    take = flit_valid && !wait_clear;
-            TARGETS: take = flit_valid && lane_end;
+            Head:    take = flit_valid && !wait_clear;
+            Targets: take = flit_valid && lane_end;
             default: take = flit_valid;
         endcase
     end
@@ -226,57 +222,58 @@ module ingress #(
     end
 
     request_open #(.Cfg(Cfg)) i_open (
-        .clk_i, .rst_ni,
-        .first_i(flit_valid && state_q == LOW), .head_i(state_q == HEAD), .now_i(head), .low_i(low_q),
+        .clk_i, .rst_ni, .first_i(flit_valid && state_q == Low), .head_i(state_q == Head), .now_i(head), .low_i(low_q),
         .decide_i(decide && head_cls == CLS_REQ), .more_i(one_more), .bad_i(bad_head || !good),
-        .no_room_o(no_room), .late_o(open_late), .valid_o(open_valid_o), .bytes_o(open_bytes_o), .red_o(open_red_o), .full_i(open_full_i)
+        .no_room_o(no_room), .late_o(open_late), .valid_o(open_valid_o), .bytes_o(open_bytes_o), .red_o(open_red_o),
+        .full_i(open_full_i)
     );
     assign open_mask_o = accept ? mask : '0;
 
     // ---- what the queues get ----
     logic [Cfg.N-1:0]     copy_valid;
     logic [Cfg.Lanes-1:0] copy_lane;
-    logic [Cfg.FlitW:0]      copy_data;
+    logic [Cfg.FlitW:0]   copy_data;
 
     copy_write #(.Cfg(Cfg)) i_copies (
-        .clk_i, .port_i,
-        .valid_i(flit_valid), .last_i(flit_last), .err_i(flit_err), .data_i(flit_data), .cls_i(cls),
-        .begin_i(state_q == Begin), .head_i(state_q == HEAD), .list_i(in_list_q), .pay_i(state_q == PAYLOAD),
-        .refuse_i(cls == CLS_REQ && ((state_q == Begin) ? open_full_i : no_room)), .flits_i(flits), .described_i(decide),
+        .clk_i, .port_i, .valid_i(flit_valid), .last_i(flit_last), .err_i(flit_err), .data_i(flit_data), .cls_i(cls),
+        .begin_i(state_q == Begin), .head_i(state_q == Head), .list_i(in_list_q), .pay_i(state_q == Payload),
+        .refuse_i(cls == CLS_REQ && ((state_q == Begin) ? open_full_i : no_room)), .flits_i(flits),
+        .described_i(decide),
         .target_i(target), .sel_i(sel), .list_sel_i(list_sel), .all_i(all_q), .again_i(again), .earlier_i(earlier),
-        .wr_valid_o(copy_valid), .wr_region_o, .wr_line_o, .wr_lane_o(copy_lane), .wr_data_o(copy_data), .desc_we_o, .desc_len_o,
-        .end_o(pay_end), .wrong_o(pay_wrong)
+        .wr_valid_o(copy_valid), .wr_region_o(wr_o.region), .wr_line_o(wr_o.line), .wr_lane_o(copy_lane),
+        .wr_data_o(copy_data), .desc_we_o, .desc_len_o(desc_o.len), .end_o(pay_end), .wrong_o(pay_wrong)
     );
     if (Cfg.PartGuest) begin : gen_guest
         write_turns #(.Cfg(Cfg)) i_turns (
-            .clk_i, .rst_ni,
-            .we_i(part_we), .idx_i(part_idx), .data_i(part_data),
-            .pay_i(state_next == PAYLOAD), .copy_valid_i(copy_valid), .copy_lane_i(copy_lane), .copy_data_i(copy_data), .pause_o(pause),
-            .part_we_o, .part_idx_o, .wr_valid_o, .wr_lane_o, .wr_data_o, .idle_o(parts_idle_o)
+            .clk_i, .rst_ni, .we_i(part_we), .idx_i(part_idx), .data_i(part_data),
+            .pay_i(state_next == Payload), .copy_valid_i(copy_valid), .copy_lane_i(copy_lane), .copy_data_i(copy_data),
+            .pause_o(pause),
+            .part_we_o, .part_idx_o(part_o.idx), .wr_valid_o, .wr_lane_o(wr_o.lane), .wr_data_o(wr_o.data),
+            .idle_o(parts_idle_o)
         );
-        assign part_data_o = '0;
+        assign part_o.data = '0;
     end else begin : gen_no_guest
         assign {pause, parts_idle_o} = 2'b01;
-        assign {part_we_o, part_idx_o, part_data_o} = {part_we, part_idx, part_data};
-        assign {wr_valid_o, wr_lane_o, wr_data_o} = {copy_valid, copy_lane, copy_data};
+        assign {part_we_o, part_o.idx, part_o.data} = {part_we, part_idx, part_data};
+        assign {wr_valid_o, wr_o.lane, wr_o.data} = {copy_valid, copy_lane, copy_data};
     end
     assign part_come_o = (part_idx == '0) ? part_we : '0;
-    assign desc_dyn_o = listing;
-    assign desc_pay_o = pay;
+    assign desc_o.dyn = listing;
+    assign desc_o.pay = pay;
 
     // ---- state ----
     always_comb begin
         state_next = state_q;
         if (flit_valid) begin
             unique case (state_q)
-                LOW: if (!flit_last) state_next = HEAD;
-                HEAD, TARGETS: begin
-                    if (reject)                   state_next = (flit_last && take) ? Begin : DROP;
-                    else if (accept)              state_next = pay ? PAYLOAD : Begin;
-                    else if (decide && Cfg.Multicast) state_next = TARGETS;
+                Low: if (!flit_last) state_next = Head;
+                Head, Targets: begin
+                    if (reject)                   state_next = (flit_last && take) ? Begin : Drop;
+                    else if (accept)              state_next = pay ? Payload : Begin;
+                    else if (decide && Cfg.Multicast) state_next = Targets;
                 end
-                PAYLOAD: if (flit_last)    state_next = Begin;
-                         else if (pay_end) state_next = DROP;
+                Payload: if (flit_last)    state_next = Begin;
+                         else if (pay_end) state_next = Drop;
                 default: if (flit_last) state_next = Begin;
             endcase
         end
@@ -288,13 +285,13 @@ module ingress #(
             in_list_q <= 1'b0;
         end else begin
             state_q   <= state_next;
-            in_list_q <= state_next == TARGETS;
+            in_list_q <= state_next == Targets;
         end
-        if (flit_valid && (state_q == LOW || (Cfg.HeadFlits == 1 && state_q == HEAD))) begin
+        if (flit_valid && (state_q == Low || (Cfg.HeadFlits == 1 && state_q == Head))) begin
             low_q <= flit_data[63:0];
             cls_q <= flit_cls;
         end
-        if (flit_valid && state_q == HEAD) pay_q <= has_pay;
+        if (flit_valid && state_q == Head) pay_q <= has_pay;
     end
 
     // ---- errors ----
@@ -303,12 +300,12 @@ module ingress #(
     error_join i_errors (
         .clk_i, .rst_ni, .reject_i(reject), .code_i(code), .cut_i(cut), .end_i(pay_end), .wrong_i(pay_wrong),
         .link_code_i(err_e'(gate_code | part_code)),   // never both
-        .waits_o(err_waits), .valid_o(err_valid_o), .code_o(err_code_o)
+        .waits_o(err_waits), .valid_o(err_o.valid), .code_o(err_o.code)
     );
 
     wire unused_fields = &{1'b0, target, low_q};
 
-    assign idle_o = queue_empty && state_q == Begin && first && parts_idle_o && !err_waits && !err_valid_o && !clearing;
+    assign idle_o = queue_empty && state_q == Begin && first && parts_idle_o && !err_waits && !err_o.valid && !clearing;
 endmodule
 
 `default_nettype wire

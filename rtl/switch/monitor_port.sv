@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// What one port of the switch shows of its time: a histogram of the latencies of the packets that leave it, and a time series of what goes on at its links.
+// What one port of the switch shows of its time: a histogram of the latencies of the packets that leave it, and a time
+// series of what goes on at its links.
 //
-// Histogram: a packet with leave_i counts in the bin of its latency, the cycles from its stamp to its first flit on the downlink, modulo 2^StampW, up to the next clear_i. A bin is exact below 2^(SubLog2+1) cycles; above, each octave
-// has 2^SubLog2 bins of equal width. One packet per cycle, counted exactly, seen in data_o after at most 4 cycles.
+// Histogram: a packet with leave_i counts in the bin of its latency, the cycles from its stamp to its first flit on the
+// downlink, modulo 2^StampW, up to the next clear_i. A bin is exact below 2^(SubLog2+1) cycles; above, each octave has
+// 2^SubLog2 bins of equal width. One packet per cycle, counted exactly, seen in data_o after at most 4 cycles.
 //
-// Time series: a sample holds in how many cycles of its interval a flit came and one left, and a store copy waited for a credit and for its turn.
-// With sample_i the interval ends, this cycle included; its two words {down, up}, {turn, credit} are written to 2 sample_idx_i and the place behind in
-// this cycle and the next. Intervals have at least 2 cycles and at most 65 535, so nothing overflows. Words that are being written read as anything.
+// Time series: a sample holds in how many cycles of its interval a flit came and one left, and a store copy waited for
+// a credit and for its turn.
+// With sample_i the interval ends, this cycle included; its two words {down, up}, {turn, credit} are written to 2
+// sample_idx_i and the place behind in this cycle and the next. Intervals have at least 2 cycles and at most 65 535, so
+// nothing overflows. Words that are being written read as anything.
 `default_nettype none
 
 module monitor_port #(
@@ -24,7 +28,8 @@ module monitor_port #(
 
     input  wire logic              leave_i,       // a packet leaves: its first flit is on the downlink in two cycles
     input  wire logic [1:0]        leave_cls_i,
-    input  wire logic [StampW-1:0] leave_stamp_i, // now_i when its first flit came; of a result, the first flit of its request
+    // now_i when its first flit came; of a result, the first flit of its request
+    input  wire logic [StampW-1:0] leave_stamp_i,
     input  wire logic [3:0]        classes_i,     // classes that count
 
     input  wire logic              count_i,       // the cycle belongs to an interval
@@ -42,7 +47,7 @@ module monitor_port #(
     logic [StampW-1:0] latency_q;
     logic [BinW-1:0]   bin_q, bin;
     logic [31:0]       bin_data, word_data;
-    logic [Bins-1:0]  touched_q;   // bins that have counted since clear_i; of the others the memory holds anything
+    logic [Bins-1:0]   touched_q; // bins that have counted since clear_i; of the others the memory holds anything
 
     function automatic logic [BinW-1:0] bin_of(input logic [StampW-1:0] latency);
         bin_of = BinW'(latency);
@@ -70,7 +75,7 @@ module monitor_port #(
 
     // ---- time series ----
     logic [3:0][15:0] count_q, count;
-    logic [31:0]      second_q;      // second word of the sample whose first one was written in the last cycle
+    logic [31:0]      second_q; // second word of the sample whose first one was written in the last cycle
     logic [WordW-2:0] second_idx_q;
     logic             second_valid_q;
 
@@ -92,13 +97,9 @@ module monitor_port #(
     end
 
     ram_sdp #(.Width(32), .Depth(2 * Samples)) i_series (
-        .clk_i,
-        .we_i    (sample_i || second_valid_q),
+        .clk_i, .we_i    (sample_i || second_valid_q),
         .waddr_i (second_valid_q ? {second_idx_q, 1'b1} : {sample_idx_i, 1'b0}),
-        .wdata_i (second_valid_q ? second_q : count[1:0]),
-        .wbe_i   ('1),
-        .re_i    (read_i),
-        .raddr_i (word_i),
+        .wdata_i (second_valid_q ? second_q : count[1:0]), .wbe_i   ('1), .re_i    (read_i), .raddr_i (word_i),
         .rdata_o (word_data)
     );
 endmodule

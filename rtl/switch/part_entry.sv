@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Way of the partial sums into the switch: each packet of class PART goes straight from the link into the queue of its requester, past the flit queue, so that partials never wait for the parser.
+// Way of the partial sums into the switch: each packet of class PART goes straight from the link into the queue of its
+// requester, past the flit queue, so that partials never wait for the parser.
 //
-// Ordering: in the cycle of the flit. Back-pressure: none; a packet for which the requester's queue has no room, or which names no requester, is dropped. One that the join
-// cannot use (opcode, epoch) goes in poisoned, as it keeps its place in the order; one that is longer than a packet may be is cut.
+// Ordering: in the cycle of the flit. Back-pressure: none; a packet for which the requester's queue has no room, or
+// which names no requester, is dropped. One that the join cannot use (opcode, epoch) goes in poisoned, as it keeps its
+// place in the order; one that is longer than a packet may be is cut.
 `default_nettype none
 
 module part_entry #(
@@ -33,9 +35,9 @@ module part_entry #(
     import packet_pkg::*;
     import error_pkg::*;
 
-    logic [Cfg.N-1:0] to_q, to;         // requester; none: the packet is dropped
-    logic         begins, pay, bare, poison_q, over_q;
-    header_t      head;             // its low half
+    logic [Cfg.N-1:0] to_q, to; // requester; none: the packet is dropped
+    logic             begins, pay, bare, poison_q, over_q;
+    header_t          head;     // its low half
 
     assign begins = valid_i && first_i;
     assign head   = {64'd0, data_i[63:0]};

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Queue of the partial sums of one hub for one requester: PartPkts packet slots in a RAM, one flit in and one flit out per cycle.
+// Queue of the partial sums of one hub for one requester: PartPkts packet slots in a RAM, one flit in and one flit out
+// per cycle.
 //
-// Ordering: first in, first out. Back-pressure: credits, full_o shows one packet too many before it
-// is written. A packet is visible one cycle after its first flit was written and may be read at one flit per cycle from
-// then on (its flits come in consecutive cycles). As a guest it has no RAM: its flits lie in that of a voq, which has the address from here and gives what is read. A packet shorter or longer than the reader expects spoils only itself: every packet starts at its slot.
+// Ordering: first in, first out. Back-pressure: credits, full_o shows one packet too many before it is written. A
+// packet is visible one cycle after its first flit was written and may be read at one flit per cycle from then on (its
+// flits come in consecutive cycles). As a guest it has no RAM: its flits lie in that of a voq, which has the address
+// from here and gives what is read. A packet shorter or longer than the reader expects spoils only itself: every packet
+// starts at its slot.
 `default_nettype none
 
 module part_queue #(
@@ -30,7 +33,7 @@ module part_queue #(
     output logic [PW+Cfg.PayW-1:0] waddr_o, // with we_i and re_i, for the host of a guest
     output logic [PW+Cfg.PayW-1:0] raddr_o
 );
-    logic [PW:0]   come_q, wpkt_q, rpkt_q;   // packets on their way, begun, read
+    logic [PW:0]   come_q, wpkt_q, rpkt_q; // packets on their way, begun, read
     logic [PW-1:0] open_q;
     logic          start;
 
@@ -49,14 +52,8 @@ module part_queue #(
             .Width (Width),
             .Depth (1 << (PW + Cfg.PayW))
         ) i_ram (
-            .clk_i,
-            .we_i    (we_i),
-            .lane_i  (1'b1),
-            .waddr_i (waddr_o),
-            .wdata_i (wdata_i),
-            .re_i    (re_i),
-            .raddr_i (raddr_o),
-            .rdata_o (rdata_o)
+            .clk_i, .we_i    (we_i), .lane_i  (1'b1), .waddr_i (waddr_o), .wdata_i (wdata_i), .re_i    (re_i),
+            .raddr_i (raddr_o), .rdata_o (rdata_o)
         );
     end
 

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Between the queues of partial sums for one requester and its join (one per output): members whose port is down have poisoned partials without end, so that rows
-// go on with their full number of packets; what such a member had sent before is used first.
+// Between the queues of partial sums for one requester and its join (one per output): members whose port is down have
+// poisoned partials without end, so that rows go on with their full number of packets; what such a member had sent
+// before is used first.
 //
-// A port goes down when everything that came from it is in its queue (port_guard), and while it is down nothing enters, so no queue fills in the middle of a packet
-// that stands in. Flushing may empty one there: the rest stands in too. Queues see only what is read from them.
+// A port goes down when everything that came from it is in its queue (port_guard), and while it is down nothing enters,
+// so no queue fills in the middle of a packet that stands in. Flushing may empty one there: the rest stands in too.
+// Queues see only what is read from them.
 //
-// Says which member the join has waited for too long (late_o), and whether rows are open that were begun before a port went down last (old_o): they may still need a stand-in.
+// Says which member the join has waited for too long (late_o), and whether rows are open that were begun before a port
+// went down last (old_o): they may still need a stand-in.
 `default_nettype none
 
 module part_stand_in #(

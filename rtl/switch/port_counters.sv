@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Counters of one port of the switch: flits by class and payload bytes of both directions, rejected packets, waiting store copies, packets discarded and dropped.
+// Counters of one port of the switch: flits by class and payload bytes of both directions, rejected packets, waiting
+// store copies, packets discarded and dropped.
 //
-// The low part of a counter is in registers: a 5-bit shift register with feedback that runs through 32 states (a tenth of
-// the logic of 13 adders), 10 bits of a sum for bytes. Their carries wait until a scan adds them to the high part in a LUT RAM, one counter in every other cycle.
-// The cycles between serve reads: with read_i, high_o and low_o are the parts of counter addr_i up to this cycle (low_o is 0 without), to
-// be joined as {high_o[26:0], place of low_o[4:0] among the states} or, for bytes, {high_o[21:0], low_o}. Counts are exact and wrap. clear_i (one
-// cycle, at the start of a scan of 32 cycles with clearing_i high) clears them. Bytes are counted with the header, by its length field; a carry
-// waits at most 32 cycles, in which at most 1024 bytes come.
+// The low part of a counter is in registers: a 5-bit shift register with feedback that runs through 32 states (a tenth
+// of the logic of 13 adders), 10 bits of a sum for bytes. Their carries wait until a scan adds them to the high part in
+// a LUT RAM, one counter in every other cycle.
+// The cycles between serve reads: with read_i, high_o and low_o are the parts of counter addr_i up to this cycle (low_o
+// is 0 without), to be joined as {high_o[26:0], place of low_o[4:0] among the states} or, for bytes, {high_o[21:0],
+// low_o}. Counts are exact and wrap. clear_i (one cycle, at the start of a scan of 32 cycles with clearing_i high)
+// clears them. Bytes are counted with the header, by its length field; a carry waits at most 32 cycles, in which at
+// most 1024 bytes come.
 `default_nettype none
 
 module port_counters #(
@@ -38,7 +41,7 @@ module port_counters #(
 
     logic [4:0]       small_q [Count];
     logic [9:0]       bytes_q [2];
-    logic [Count-1:0] waits_q;          // carries
+    logic [Count-1:0] waits_q; // carries
     logic [1:0]       first_q;
     logic [26:0]      old;
 
@@ -84,7 +87,7 @@ module port_counters #(
         assign small_q[8 + d] = '0;
     end
 
-    logic [4:0] events_q;   // what waits is known late in a cycle, and counted in the next
+    logic [4:0] events_q; // what waits is known late in a cycle, and counted in the next
     always_ff @(posedge clk_i) events_q <= {drop_i, discard_i, wait_credit_i, wait_turn_i, reject_i};
 
     for (genvar i = 10; i < Count; i++) begin : gen_event
@@ -103,12 +106,7 @@ module port_counters #(
     end
 
     lutram #(.Width(27), .Depth(16)) i_high (
-        .clk_i,
-        .we_i    (visit_i),
-        .waddr_i (addr_i),
-        .wdata_i (high_o),
-        .raddr_i (addr_i),
-        .rdata_o (old)
+        .clk_i, .we_i    (visit_i), .waddr_i (addr_i), .wdata_i (high_o), .raddr_i (addr_i), .rdata_o (old)
     );
 
     assign high_o = ((visit_i && clearing_i) ? '0 : old) + 27'((waits_q & at_i) != '0);

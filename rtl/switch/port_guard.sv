@@ -2,83 +2,87 @@
 //
 // Guard of one port of the switch: keeps what its endpoint does wrong away from the others.
 //
-// Towards the input, every packet that begins comes whole: one class, a flit in every cycle, a last flit. A packet in which a cycle brings no flit is ended there and then
-// with a flit that is marked bad (a reader may be one cycle behind the writer, so nothing can wait for the rest); what comes of it later is dropped.
+// Towards the input, every packet that begins comes whole: one class, a flit in every cycle, a last flit. A packet in
+// which a cycle brings no flit is ended there and then with a flit that is marked bad (a reader may be one cycle behind
+// the writer, so nothing can wait for the rest); what comes of it later is dropped.
 //
-// The port is marked down, and report_o says why, when a packet waits for its credit, its own packet is open, or a join waits for its partial (late_i), longer
-// than the class's time limit (see stall_timer), or when software says so. A packet waits for those of earlier classes only, so the limits grow with the class, twofold: where
-// one port stops others, that one is down before the others' time is over. A port that is marked is shut a cycle later: its open packet is ended, nothing of it comes in. Another
-// cycle later (everything that came in is in its queue by then) down_o rises: the output discards, joins get poisoned partials.
+// The port is marked down, and report_o says why, when a packet waits for its credit, its own packet is open, or a join
+// waits for its partial (late_i), longer than the class's time limit (see stall_timer), or when software says so. A
+// packet waits for those of earlier classes only, so the limits grow with the class, twofold: where one port stops
+// others, that one is down before the others' time is over. A port that is marked is shut a cycle later: its open
+// packet is ended, nothing of it comes in. Another cycle later (everything that came in is in its queue by then) down_o
+// rises: the output discards, joins get poisoned partials.
 //
-// enable_i: when all of the port's packets have left the switch (drained_i), flush_o resets the port's input, its queues and its endpoint, for 32 cycles or more, until nothing
-// is left of the time before (ready_i). Then the port is up as after power-up.
+// enable_i: when all of the port's packets have left the switch (drained_i), flush_o resets the port's input, its
+// queues and its endpoint, for 32 cycles or more, until nothing is left of the time before (ready_i). Then the port is
+// up as after power-up.
 `default_nettype none
+`include "bundles.svh"
 
-module port_guard (
-    input  wire logic             clk_i,
-    input  wire logic             rst_ni,
-    input  wire logic [2:0]       tick_i,       // end of a period, of 2, of 4
-    input  wire logic             step_i,       // every 32 cycles
-    input  wire logic             enable_i,
-    input  wire logic             disable_i,
+module port_guard #(
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+) (
+    input  wire logic       clk_i,
+    input  wire logic       rst_ni,
+    input  wire logic [2:0] tick_i, // end of a period, of 2, of 4
+    input  wire logic       step_i, // every 32 cycles
+    input  wire logic       enable_i,
+    input  wire logic       disable_i,
 
-    // of the link, and to the input; data pass beside
-    input  wire logic             up_valid_i,
-    input  wire logic             up_last_i,
-    input  wire logic             up_err_i,
-    input  wire logic [1:0]       up_cls_i,
-    output logic                  in_valid_o,
-    output logic                  in_last_o,
-    output logic                  in_err_o,
-    output logic [1:0]            in_cls_o,
-    output logic                  drop_o,       // a packet was cut short, or not let in
+    input  wire `MW_LINK(Cfg) up_i,   // of the link
+    output `MW_LINK(Cfg)      in_o,   // to the input
+    output logic              drop_o, // a packet was cut short, or not let in
 
-    input  wire logic [2:0]       starved_i,    // a packet of class CTRL, STORE, PART (in this order) waits for the endpoint's credit
-    input  wire logic             late_i,       // a join has waited too long for a partial
-    input  wire logic             written_i,    // partials that came are in their queues
-    input  wire logic             drained_i,    // the input and its queues are empty
-    input  wire logic             ready_i,
-    output logic                  down_o,
-    output logic                  flush_o,
+    // a packet of class CTRL, STORE, PART (in this order) waits for the endpoint's credit
+    input  wire logic [2:0] starved_i,
+    input  wire logic       late_i,    // a join has waited too long for a partial
+    input  wire logic       written_i, // partials that came are in their queues
+    input  wire logic       drained_i, // the input and its queues are empty
+    input  wire logic       ready_i,
+    output logic            down_o,
+    output logic            flush_o,
 
-    output logic                  report_o,     // until report_take_i
-    output error_pkg::err_e       report_code_o,
-    input  wire logic             report_take_i
+    output logic            report_o, // until report_take_i
+    output error_pkg::err_e report_code_o,
+    input  wire logic       report_take_i
 );
     // {flush, down, marked, step}: who asks for one of them has no time for more than a flip-flop
-    typedef enum logic [4:0] {UP = 5'b000_00, MARKED = 5'b001_00, SHUT = 5'b001_01, DOWN = 5'b011_00, DRAIN = 5'b011_01, FLUSH = 5'b111_00, FLUSHED = 5'b111_01, READY = 5'b111_10} state_e;
+    typedef enum logic [4:0] {Up = 5'b000_00, Marked = 5'b001_00, Shut = 5'b001_01, Down = 5'b011_00,
+                              Drain = 5'b011_01, Flush = 5'b111_00, Flushed = 5'b111_01, Ready = 5'b111_10} state_e;
     state_e     state_q;
-    logic       open_q;     // the endpoint's packet has not ended
-    logic       drop_q;     // the rest of it is dropped
+    logic       open_q; // the endpoint's packet has not ended
+    logic       drop_q; // the rest of it is dropped
     logic [1:0] cls_q;
-    logic       shut_q;     // a cycle behind the state, for the input alone: much waits for it there
+    logic       shut_q; // a cycle behind the state, for the input alone: much waits for it there
     logic       passing, cut, sinks, owes;
     logic [3:0] late;
 
     // ---- packets ----
     assign passing    = open_q && !drop_q;
-    assign cut        = passing && (shut_q || !up_valid_i);
-    assign in_valid_o = passing || (up_valid_i && !open_q && !shut_q);
-    assign in_last_o  = cut || up_last_i;
-    assign in_err_o   = cut || up_err_i;
-    assign in_cls_o   = open_q ? cls_q : up_cls_i;
-    assign drop_o     = cut || (up_valid_i && !open_q && shut_q);
+    assign cut        = passing && (shut_q || !up_i.valid);
+    assign in_o.data  = up_i.data;
+    assign in_o.valid = passing || (up_i.valid && !open_q && !shut_q);
+    assign in_o.last  = cut || up_i.last;
+    assign in_o.err   = cut || up_i.err;
+    assign in_o.cls   = open_q ? cls_q : up_i.cls;
+    assign drop_o     = cut || (up_i.valid && !open_q && shut_q);
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni || flush_o) open_q <= 1'b0;
-        else if (up_valid_i) open_q <= !up_last_i;
+        else if (up_i.valid) open_q <= !up_i.last;
         shut_q <= rst_ni && state_q[2];
         if (!open_q) begin
             drop_q <= shut_q;
-            cls_q  <= up_cls_i;
-        end else if (shut_q || !up_valid_i) begin
+            cls_q  <= up_i.cls;
+        end else if (shut_q || !up_i.valid) begin
             drop_q <= 1'b1;
         end
     end
 
     // ---- time limits ----
     stall_timer #(.Count(4)) i_timer (
-        .clk_i, .rst_ni(rst_ni && !state_q[2]), .tick_i({tick_i[0], tick_i[2], tick_i[1], tick_i[0]}), .wait_i({open_q, starved_i}), .late_o(late)
+        .clk_i, .rst_ni(rst_ni && !state_q[2]), .tick_i({tick_i[0], tick_i[2], tick_i[1], tick_i[0]}),
+        .wait_i({open_q, starved_i}), .late_o(late)
     );
 
     assign sinks = late[2:0] != '0;
@@ -90,26 +94,27 @@ module port_guard (
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
-            state_q <= UP;
+            state_q <= Up;
         end else begin
             unique case (state_q)
-                UP:      if (sinks || owes || late[3] || disable_i) state_q <= MARKED;
-                MARKED:  state_q <= SHUT;
-                SHUT:    if (written_i) state_q <= DOWN;
-                DOWN:    if (enable_i) state_q <= DRAIN;
-                DRAIN:   if (drained_i) state_q <= FLUSH;
-                FLUSH:   if (step_i) state_q <= FLUSHED;    // may come at once
-                FLUSHED: if (step_i) state_q <= READY;
-                default: if (ready_i) state_q <= UP;
+                Up:      if (sinks || owes || late[3] || disable_i) state_q <= Marked;
+                Marked:  state_q <= Shut;
+                Shut:    if (written_i) state_q <= Down;
+                Down:    if (enable_i) state_q <= Drain;
+                Drain:   if (drained_i) state_q <= Flush;
+                Flush:   if (step_i) state_q <= Flushed;    // may come at once
+                Flushed: if (step_i) state_q <= Ready;
+                default: if (ready_i) state_q <= Up;
             endcase
         end
     end
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) report_o <= 1'b0;
-        else if (state_q == UP && (sinks || owes || late[3])) report_o <= 1'b1;
+        else if (state_q == Up && (sinks || owes || late[3])) report_o <= 1'b1;
         else if (report_take_i) report_o <= 1'b0;
-        if (state_q == UP) report_code_o <= sinks ? error_pkg::ERR_SINK : owes ? error_pkg::ERR_OWES : error_pkg::ERR_OPEN;
+        if (state_q == Up)
+            report_code_o <= sinks ? error_pkg::ERR_SINK : owes ? error_pkg::ERR_OWES : error_pkg::ERR_OPEN;
     end
 endmodule
 

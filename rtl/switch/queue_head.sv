@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Flit queue of one input of the switch, with what the parser needs of the flit at its head at once: the target to look up, and when its packet came.
+// Flit queue of one input of the switch, with what the parser needs of the flit at its head at once: the target to look
+// up, and when its packet came.
 //
-// Ordering: first in, first out. Back-pressure: brim_o, see flit_queue; what credits and open reductions allow does not raise it. One flit per cycle in and out. A flit that finds the queue
-// empty is shown in the cycle in which it comes, unless a list is being read (list_i); else at most 3 cycles later, or as soon as all before it are taken (see flit_queue).
+// Ordering: first in, first out. Back-pressure: brim_o, see flit_queue; what credits and open reductions allow does not
+// raise it. One flit per cycle in and out. A flit that finds the queue empty is shown in the cycle in which it comes,
+// unless a list is being read (list_i); else at most 3 cycles later, or as soon as all before it are taken (see
+// flit_queue).
 //
-// Looking up takes longest, so the target of the flit in the queue's register is chosen a cycle before (and may be looked up then): in a header that of the last lane, in a list one lane after the
-// other. A header may come straight from the link, a list may not.
+// Looking up takes longest, so the target of the flit in the queue's register is chosen a cycle before (and may be
+// looked up then): in a header that of the last lane, in a list one lane after the other. A header may come straight
+// from the link, a list may not.
 `default_nettype none
 
 module queue_head #(
@@ -37,9 +41,11 @@ module queue_head #(
     output logic [Cfg.FlitW-1:0]      data_o,
     output logic [15:0]               target_o,      // at lane_i, or of a header
     output logic                      held_o,        // the flit is in the register; always, with list_i
-    output logic                      next_we_o,     // next_target_o is the target of the flit in the register from the next cycle on
+    // next_target_o is the target of the flit in the register from the next cycle on
+    output logic                      next_we_o,
     output logic [15:0]               next_target_o,
-    output logic [15:0]               link_target_o, // of a header that comes straight from the link: else target_o is not that one
+    // of a header that comes straight from the link: else target_o is not that one
+    output logic [15:0]               link_target_o,
     output logic [Cfg.StampB-1:0]     stamp_o,       // when the packet's first flit came
     input  wire logic                 take_i,        // only with valid_o
     output logic                      brim_o,        // one flit more may enter, then none until it falls
@@ -47,15 +53,16 @@ module queue_head #(
 );
     localparam int unsigned MaxPkt = Cfg.HeadFlits + Cfg.ListFlits + Cfg.PayFlits;
     // what has a credit or is an open reduction, and a packet whose credit went back when it was rejected
-    localparam int unsigned Most   = (Cfg.StorePkts + 1) * MaxPkt + Cfg.CtrlPkts * Cfg.HeadFlits + Cfg.OpenRows * (Cfg.HeadFlits + Cfg.ListFlits);
+    localparam int unsigned Most   = (Cfg.StorePkts + 1) * MaxPkt + Cfg.CtrlPkts * Cfg.HeadFlits
+                                     + Cfg.OpenRows * (Cfg.HeadFlits + Cfg.ListFlits);
     localparam int unsigned Need   = $clog2(Most + 5);        // see flit_queue
     localparam int unsigned DW     = (Need < 9) ? 9 : Need;   // a block RAM has 512 words
 
     typedef struct packed {
-        logic          head;
-        logic          last;
-        logic          err;
-        logic [1:0]    cls;
+        logic                 head;
+        logic                 last;
+        logic                 err;
+        logic [1:0]           cls;
         logic [Cfg.FlitW-1:0] data;
     } flit_t;
     localparam int unsigned QueueW = $bits(flit_t) + Cfg.StampW;
@@ -71,19 +78,10 @@ module queue_head #(
     wire unused_views = &{1'b0, flit.head, register, held, loaded, load_flit};
 
     flit_queue #(.Width(QueueW), .DepthLog2(DW)) i_queue (
-        .clk_i, .rst_ni,
-        .valid_i,
+        .clk_i, .rst_ni, .valid_i,
         .data_i       (QueueW'({now_i, flit_t'{head: head_i, last: last_i, err: err_i, cls: cls_i, data: data_i}})),
-        .direct_i     (!list_i),
-        .valid_o,
-        .data_o       (queued),
-        .held_valid_o (held_o),
-        .load_o       (load),
-        .load_data_o  (loaded),
-        .held_o       (register),
-        .take_i,
-        .brim_o,
-        .empty_o
+        .direct_i     (!list_i), .valid_o, .data_o       (queued), .held_valid_o (held_o), .load_o       (load),
+        .load_data_o  (loaded), .held_o       (register), .take_i, .brim_o, .empty_o
     );
 
     // ---- target ----
@@ -96,7 +94,8 @@ module queue_head #(
         end
     end
     assign next_we_o     = load || (list_i && !pause_i);
-    assign next_target_o = !load ? lane_target : load_flit.head ? load_flit.data[Cfg.FlitW-1 -: 16] : load_flit.data[15:0];
+    assign next_target_o = !load ? lane_target : load_flit.head ? load_flit.data[Cfg.FlitW-1 -: 16]
+                           : load_flit.data[15:0];
     assign link_target_o = data_i[Cfg.FlitW-1 -: 16];
     assign target_o      = held_o ? held_target_q : link_target_o;
 

@@ -2,16 +2,20 @@
 //
 // Joins the partial sums of the members of a reduction: one per output (requester) of the switch.
 //
-// Open reductions {members, bytes, type, operator} wait in a queue in the order in which the requester asked, a register in front of it: the request's checks take
-// long. In that register a row loses the members that are away; those who shall stand by it from then on see it in level_o, a cycle later. The oldest one is in a register behind
-// the queue, with the member whose term is next: whether a flit can be read decides about much in the same cycle. Of it, packet by packet, the
-// members' queues are read in the order p+1, p+2, .. modulo N, whatever arrived first, one flit per cycle, without a gap between members, packets and rows (but behind a row of one flit of one member,
-// and between members of a packet of less than 6 flits, whose sums are not there sooner).
-// Masks and queues are indexed by distance: bit d-1 is port p+d modulo N. An empty mask (a rejected request) gives the full number of poisoned packets, zeros inside.
+// Open reductions {members, bytes, type, operator} wait in a queue in the order in which the requester asked, a
+// register in front of it: the request's checks take long. In that register a row loses the members that are away;
+// those who shall stand by it from then on see it in level_o, a cycle later. The oldest one is in a register behind the
+// queue, with the member whose term is next: whether a flit can be read decides about much in the same cycle. Of it,
+// packet by packet, the members' queues are read in the order p+1, p+2, .. modulo N, whatever arrived first, one flit
+// per cycle, without a gap between members, packets and rows (but behind a row of one flit of one member, and between
+// members of a packet of less than 6 flits, whose sums are not there sooner).
+// Masks and queues are indexed by distance: bit d-1 is port p+d modulo N. An empty mask (a rejected request) gives the
+// full number of poisoned packets, zeros inside.
 //
-// Results go to a small ring, a packet per slot; the egress may start one when its first flit is there (res_valid_o) and
-// takes its flits at one per cycle. The last pass of a packet starts when a slot is free or the packet in it is being sent (the writer stays behind
-// the reader). Poison is known when the header leaves, except what only the last term shows behind its first flit (it ends early, or with a link error): from there on flits are marked (res_err_o).
+// Results go to a small ring, a packet per slot; the egress may start one when its first flit is there (res_valid_o)
+// and takes its flits at one per cycle. The last pass of a packet starts when a slot is free or the packet in it is
+// being sent (the writer stays behind the reader). Poison is known when the header leaves, except what only the last
+// term shows behind its first flit (it ends early, or with a link error): from there on flits are marked (res_err_o).
 // A partial whose number of flits is not the one that the row asks for poisons the result.
 `default_nettype none
 
@@ -27,11 +31,14 @@ module reduce_join #(
     input  wire red_pkg::red_t         open_red_i,
     input  wire logic [Cfg.StampB-1:0] open_stamp_i, // when the request came
     output logic                       open_full_o,
-    input  wire logic [Cfg.Others-1:0] away_i,       // left out of rows that came a cycle before; all results of these are poisoned
+    // left out of rows that came a cycle before; all results of these are poisoned
+    input  wire logic [Cfg.Others-1:0] away_i,
 
     input  wire logic [Cfg.Others-1:0]        q_has_i,
-    input  wire logic [Cfg.Others-1:0]        q_hold_i, // the credit of the packet before is still waiting: do not start the next
-    output logic [Cfg.Others-1:0]             q_want_o, // a pass on that member may begin, but for its turn, and q_hold_i, which does not last
+    // the credit of the packet before is still waiting: do not start the next
+    input  wire logic [Cfg.Others-1:0]        q_hold_i,
+    // a pass on that member may begin, but for its turn, and q_hold_i, which does not last
+    output logic [Cfg.Others-1:0]             q_want_o,
     input  wire logic [Cfg.Others-1:0]        q_may_i,  // it has its turn
     output logic [Cfg.Others-1:0]             q_re_o,
     output logic [Cfg.PayW-1:0]               q_idx_o,
@@ -63,18 +70,18 @@ module reduce_join #(
     localparam int unsigned DescW = 8 + Cfg.StampW;
 
     // ---- open reductions ----
-    logic                 came_q;      // a row that is not in the queue yet
-    logic [Cfg.Others-1:0]   came_mask_q;
-    logic [14:0]          came_bytes_q;
-    logic [Cfg.StampB-1:0]    came_stamp_q;
-    red_pkg::red_t        red, came_red_q;
-    logic [OpenW-1:0]     came, queued, row_q;
-    logic                 queue_valid, row_valid_q, row_done, row_poison;
-    logic                 next_row;    // the register is free for the next row
-    logic                 popped_q;    // the queue still shows the row in the register: it has no time for row_done
-    logic [LevelW-1:0]    level_q;
-    logic [Cfg.Others-1:0]   mask;
-    logic [14:0]          bytes;
+    logic                  came_q;   // a row that is not in the queue yet
+    logic [Cfg.Others-1:0] came_mask_q;
+    logic [14:0]           came_bytes_q;
+    logic [Cfg.StampB-1:0] came_stamp_q;
+    red_pkg::red_t         red, came_red_q;
+    logic [OpenW-1:0]      came, queued, row_q;
+    logic                  queue_valid, row_valid_q, row_done, row_poison;
+    logic                  next_row; // the register is free for the next row
+    logic                  popped_q; // the queue still shows the row in the register: it has no time for row_done
+    logic [LevelW-1:0]     level_q;
+    logic [Cfg.Others-1:0] mask;
+    logic [14:0]           bytes;
 
     always_ff @(posedge clk_i) begin
         came_q <= rst_ni && open_valid_i;
@@ -87,18 +94,10 @@ module reduce_join #(
     end
 
     // never full: level_q counts its rows and those in the registers around it
-    /* verilator lint_off PINCONNECTEMPTY */
     fifo #(.Width(OpenW), .Depth(Cfg.OpenRows)) i_open (
-        .clk_i, .rst_ni,
-        .valid_i (came_q),
-        .ready_o (),
-        .data_i  (came),
-        .valid_o (queue_valid),
-        .ready_i (popped_q),
-        .data_o  (queued),
-        .level_o ()
+        .clk_i, .rst_ni, .valid_i (came_q), .ready_o (), .data_i  (came), .valid_o (queue_valid), .ready_i (popped_q),
+        .data_o  (queued), .level_o ()
     );
-    /* verilator lint_on PINCONNECTEMPTY */
 
     assign next_row = row_done || !row_valid_q;
 
@@ -121,25 +120,26 @@ module reduce_join #(
     if (Plain) begin : gen_plain
         assign came = OpenW'({came_stamp_q, (came_mask_q & away_i) != '0, came_mask_q & ~away_i, came_bytes_q});
         assign red  = '0;
-        logic unused_red;
-        assign unused_red = ^came_red_q;
+        wire unused_red = &{1'b0, came_red_q};
     end else begin : gen_red
-        assign came = OpenW'({came_stamp_q, came_red_q, (came_mask_q & away_i) != '0, came_mask_q & ~away_i, came_bytes_q});
+        assign came = OpenW'({came_stamp_q, came_red_q, (came_mask_q & away_i) != '0, came_mask_q & ~away_i,
+                              came_bytes_q});
         assign red  = row_q[Cfg.Others+16 +: $bits(red_pkg::red_t)];
     end
 
     // ---- the place in the oldest one ----
-    logic [Cfg.Others-1:0] cur_q;       // member whose term is next, none in a row without members
-    logic [Cfg.Others-1:0] rest_q;      // members of this packet behind it
-    logic               first_q;     // it is the first of the packet
-    logic [7:0]         pkt_q;       // packet of the row
-    logic [Cfg.PayW-1:0]  idx_q;       // flit of the packet
+    logic [Cfg.Others-1:0] cur_q;           // member whose term is next, none in a row without members
+    logic [Cfg.Others-1:0] rest_q;          // members of this packet behind it
+    logic                  first_q;         // it is the first of the packet
+    logic [7:0]            pkt_q;           // packet of the row
+    logic [Cfg.PayW-1:0]   idx_q;           // flit of the packet
     logic [Cfg.Others-1:0] todo, lowest;
-    logic               last_pkt, last_pass, first_flit, last_flit;
-    logic [Cfg.PayW-1:0]  flits;       // of this packet, less 1
-    logic               room, ready, go;   // ready: the sums of a pass may begin
-    logic [3:0]         begun_q;     // a pass began 1, 2, 3, 4 cycles ago
-    logic               settled_q;   // none did in the last 5 cycles: what it added is in the accumulator when the next one adds to it
+    logic                  last_pkt, last_pass, first_flit, last_flit;
+    logic [Cfg.PayW-1:0]   flits;           // of this packet, less 1
+    logic                  room, ready, go; // ready: the sums of a pass may begin
+    logic [3:0]            begun_q;         // a pass began 1, 2, 3, 4 cycles ago
+    // none did in the last 5 cycles: what it added is in the accumulator when the next one adds to it
+    logic settled_q;
 
     assign last_pkt   = pkt_q == bytes[14:7];
     assign flits      = last_pkt ? bytes[6:Cfg.FlitLog2] : '1;
@@ -150,7 +150,8 @@ module reduce_join #(
     assign ready = (room || !last_pass) && (first_q || settled_q);
     assign go = row_valid_q
              && (cur_q == '0 || (q_has_i & cur_q) != '0)
-             && (!first_flit || (ready && (cur_q & (q_hold_i | ~q_may_i)) == '0));   // a pass that has begun never waits
+             // a pass that has begun never waits
+             && (!first_flit || (ready && (cur_q & (q_hold_i | ~q_may_i)) == '0));
     assign row_done = go && last_flit && last_pass && last_pkt;
     assign row_done_o = row_done;
     assign q_want_o = (row_valid_q && first_flit && ready) ? cur_q & q_has_i : '0;
@@ -189,12 +190,12 @@ module reduce_join #(
     end
 
     // ---- the flit read ----
-    logic              valid_q, first_pass_q, last_pass_q, last_flit_q, empty_q;
+    logic                valid_q, first_pass_q, last_pass_q, last_flit_q, empty_q;
     logic [Cfg.PayW-1:0] read_idx_q;
-    logic [6:0]        len_q;
-    red_pkg::red_t     red_q;
-    logic              poison_q, told_q;   // so far; as the description says
-    logic              first_read, spoilt, poison, late, describe;
+    logic [6:0]          len_q;
+    red_pkg::red_t       red_q;
+    logic                poison_q, told_q; // so far; as the description says
+    logic                first_read, spoilt, poison, late, describe;
 
     assign first_read = read_idx_q == '0;
     assign spoilt     = empty_q || q_data_i[Cfg.FlitW+1] || q_data_i[Cfg.FlitW] != last_flit_q;
@@ -219,33 +220,20 @@ module reduce_join #(
     end
 
     // ---- sums ----
-    logic          sum_valid, sum_first, sum_last, sum_err, acc_busy;
+    logic                 sum_valid, sum_first, sum_last, sum_err, acc_busy;
     logic [Cfg.FlitW-1:0] sum;
 
-    /* verilator lint_off PINCONNECTEMPTY */
     packet_acc #(.Cfg(Cfg), .MetaWidth(3), .Spaced(1'b1)) i_acc (
-        .clk_i, .rst_ni,
-        .valid_i (valid_q),
-        .ready_o (),
-        .idx_i   (read_idx_q),
-        .first_i (first_pass_q),
-        .pair_i  (1'b0),
-        .a_i     ('0),
-        .b_i     (q_data_i[Cfg.FlitW-1:0]),
-        .last_i  (last_pass_q),
-        .red_i   (red_q),
-        .meta_i  ({first_read, last_flit_q, late}),
-        .valid_o (sum_valid),
-        .data_o  (sum),
-        .meta_o  ({sum_first, sum_last, sum_err}),
-        .busy_o  (acc_busy)
+        .clk_i, .rst_ni, .valid_i (valid_q), .ready_o (), .idx_i   (read_idx_q), .first_i (first_pass_q),
+        .pair_i  (1'b0), .a_i     ('0), .b_i     (q_data_i[Cfg.FlitW-1:0]), .last_i  (last_pass_q), .red_i   (red_q),
+        .meta_i  ({first_read, last_flit_q, late}), .valid_o (sum_valid), .data_o  (sum),
+        .meta_o  ({sum_first, sum_last, sum_err}), .busy_o  (acc_busy)
     );
-    /* verilator lint_on PINCONNECTEMPTY */
 
     // ---- results ----
     logic [RingW-1:0] wptr_q, rptr_q;
-    logic [1:0]       ready_q;     // results whose first flit is in the ring
-    logic [1:0]       taken_q;     // slots taken and not yet being sent
+    logic [1:0]       ready_q; // results whose first flit is in the ring
+    logic [1:0]       taken_q; // slots taken and not yet being sent
     logic [1:0]       desc_w_q, desc_r_q;
     logic             take, give, come;
 
@@ -254,16 +242,12 @@ module reduce_join #(
         return last ? (ptr | RingW'(Cfg.PayFlits - 1)) + 1'b1 : ptr + 1'b1;
     endfunction
 
-    logic [Cfg.StampB-1:0] stamp_q;   // of the flit read
-    logic [DescW-1:0]  desc;
+    logic [Cfg.StampB-1:0] stamp_q; // of the flit read
+    logic [DescW-1:0]      desc;
 
     lutram #(.Width(DescW), .Depth(4)) i_desc (
-        .clk_i,
-        .we_i    (describe),
-        .waddr_i (desc_w_q),
-        .wdata_i (DescW'({stamp_q, len_q, poison})),
-        .raddr_i (desc_r_q),
-        .rdata_o (desc)
+        .clk_i, .we_i    (describe), .waddr_i (desc_w_q), .wdata_i (DescW'({stamp_q, len_q, poison})),
+        .raddr_i (desc_r_q), .rdata_o (desc)
     );
     assign {res_len_o, res_poison_o} = desc[7:0];
 
@@ -276,11 +260,7 @@ module reduce_join #(
     end
 
     lutram #(.Width(Cfg.FlitW + 1), .Depth(Slots * Cfg.PayFlits)) i_ring (
-        .clk_i,
-        .we_i    (sum_valid),
-        .waddr_i (wptr_q),
-        .wdata_i ({sum_err, sum}),
-        .raddr_i (rptr_q),
+        .clk_i, .we_i    (sum_valid), .waddr_i (wptr_q), .wdata_i ({sum_err, sum}), .raddr_i (rptr_q),
         .rdata_o ({res_err_o, res_data_o})
     );
 
@@ -289,7 +269,8 @@ module reduce_join #(
     assign give        = res_read_i && res_first_i;
     assign room        = taken_q < 2'(Slots);
     assign come        = sum_valid && sum_first;
-    assign idle_o      = !came_q && !queue_valid && !row_valid_q && !valid_q && !acc_busy && ready_q == '0 && taken_q == '0;
+    assign idle_o      = !came_q && !queue_valid && !row_valid_q && !valid_q && !acc_busy && ready_q == '0
+                         && taken_q == '0;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The open reduction that a request becomes, at the join of its own port: with the outputs of its targets, or with none if the request is rejected, so that the requester gets its results all the same.
+// The open reduction that a request becomes, at the join of its own port: with the outputs of its targets, or with none
+// if the request is rejected, so that the requester gets its results all the same.
 //
-// Ordering: that of the requests. Pushed with the last target; one that is rejected before that, a cycle later (late_o, in which the parser checks no other header): the push of an accepted one shall
-// not wait for the checks. Back-pressure: none; a request that began when there was no room (no_room_o) is not pushed.
+// Ordering: that of the requests. Pushed with the last target; one that is rejected before that, a cycle later (late_o,
+// in which the parser checks no other header): the push of an accepted one shall not wait for the checks.
+// Back-pressure: none; a request that began when there was no room (no_room_o) is not pushed.
 `default_nettype none
 
 module request_open #(
@@ -14,7 +16,8 @@ module request_open #(
 
     // of the parser
     input  wire logic                first_i,  // the first of two flits of a header comes
-    input  wire logic                head_i,   // the header is complete: it is now_i; from the next cycle on its first half is low_i
+    // the header is complete: it is now_i; from the next cycle on its first half is low_i
+    input  wire logic                head_i,
     input  wire packet_pkg::header_t now_i,
     input  wire logic [63:0]         low_i,
     input  wire logic                decide_i, // a target of a request is checked
@@ -32,7 +35,7 @@ module request_open #(
     import packet_pkg::*;
 
     logic        opens;
-    header_t     low;    // its first half
+    header_t     low; // its first half
     logic [14:0] len;
 
     assign low = header_t'({64'b0, low_i});

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The experts that a list of targets has named so far: a table of one bit each, in LUT RAM. seen_o follows expert_i in the same cycle.
+// The experts that a list of targets has named so far: a table of one bit each, in LUT RAM. seen_o follows expert_i in
+// the same cycle.
 //
-// clear_i begins to clear it, 8 cycles (clearing_o) in which nothing is marked and seen_o means nothing; reset does the same.
+// clear_i begins to clear it, 8 cycles (clearing_o) in which nothing is marked and seen_o means nothing; reset does the
+// same.
 `default_nettype none
 
 module seen_table #(
@@ -25,12 +27,8 @@ module seen_table #(
     assign seen_o   = (seen & seen_bit) != '0;
 
     lutram #(.Width(SeenW), .Depth(8)) i_seen (
-        .clk_i,
-        .we_i    (clearing_o || mark_i),
-        .waddr_i (clearing_o ? clear_q : expert_i[Cfg.ExpW-1 -: 3]),
-        .wdata_i (clearing_o ? '0 : seen | seen_bit),
-        .raddr_i (expert_i[Cfg.ExpW-1 -: 3]),
-        .rdata_o (seen)
+        .clk_i, .we_i    (clearing_o || mark_i), .waddr_i (clearing_o ? clear_q : expert_i[Cfg.ExpW-1 -: 3]),
+        .wdata_i (clearing_o ? '0 : seen | seen_bit), .raddr_i (expert_i[Cfg.ExpW-1 -: 3]), .rdata_o (seen)
     );
 
     // clear_i comes late: the counter, which is back at 0 behind its 8 steps, does not know it.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Time limits of things that wait: late_o[i] when wait_i[i] has been high without a break over three ticks, that is for 2 to 3 periods of tick_i[i]. A cycle
-// with wait_i[i] low starts anew. Two LUTs each.
+// Time limits of things that wait: late_o[i] when wait_i[i] has been high without a break over three ticks, that is for
+// 2 to 3 periods of tick_i[i]. A cycle with wait_i[i] low starts anew. Two LUTs each.
 `default_nettype none
 
 module stall_timer #(
@@ -13,7 +13,7 @@ module stall_timer #(
     input  wire logic [Count-1:0] wait_i,
     output logic [Count-1:0]      late_o
 );
-    logic [Count-1:0] low_q, high_q;   // ticks seen, 3 at most
+    logic [Count-1:0] low_q, high_q; // ticks seen, 3 at most
 
     assign late_o = low_q & high_q;
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// What the ports of the switch share: limits, throttle, time base of the time limits, scan and read-out of the counters, time of the monitors, and the queue of errors.
+// What the ports of the switch share: limits, throttle, time base of the time limits, scan and read-out of the
+// counters, time of the monitors, and the queue of errors.
 //
 // Errors are reported one per cycle, lowest port first.
 `default_nettype none
+`include "bundles.svh"
 
 module switch_common #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
-    localparam int unsigned MonW = $clog2(map_pkg::MonitorSamples)
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
 ) (
     input  wire logic clk_i,
     input  wire logic rst_ni,
@@ -15,53 +16,31 @@ module switch_common #(
     input  wire logic run_i,
 
     // see switch_top
-    input  wire logic [7:0]  throttle_i,
-    input  wire logic [7:0]  store_credits_i,
-    input  wire logic [7:0]  part_credits_i,
-    input  wire logic [4:0]  window_i,
-    input  wire logic [4:0]  limit_i,
-    input  wire logic [4:0]  cnt_port_i,
-    input  wire logic [3:0]  cnt_idx_i,
-    output logic [31:0]      cnt_data_o,
-    input  wire logic [15:0] mon_interval_i,
-    output logic [31:0]      mon_samples_o,
-    input  wire logic        mon_read_i,
-    input  wire logic [4:0]  mon_port_i,
-    output logic [31:0]      mon_data_o,
-    output logic             err_valid_o,
-    output error_pkg::err_e  err_code_o,
-    output logic [4:0]       err_port_o,
+    input  wire bundle_pkg::switch_ctl_t ctl_i,
+    output logic [31:0]                  cnt_data_o,
+    output logic [31:0]                  mon_samples_o,
+    output logic [31:0]                  mon_data_o,
+    output bundle_pkg::error_t           err_o,
+    output logic [4:0]                   err_port_o,
 
     // to and from the ports
-    output logic [Cfg.StoreW-1:0] store_limit_o,
-    output logic [Cfg.PartW-1:0]  part_limit_o,
-    output logic [Cfg.SeqW-1:0]   window_limit_o, // 0: none
-    output logic [Cfg.N-1:0]      hold_o,
-    output logic [2:0]            tick_o,         // end of a period of the time limits, of 2, of 4
-    output logic                  step_o,         // every 32 cycles
-    output logic                  cnt_clearing_o, // counters: see port_counters
-    output logic                  cnt_visit_o,
-    output logic [Cfg.N-1:0]      cnt_read_o,
-    output logic [3:0]            cnt_addr_o,
-    output logic [14:0]           cnt_at_o,
-    input  wire logic [26:0]      cnt_high_i [Cfg.N],
-    input  wire logic [9:0]       cnt_low_i [Cfg.N],
-    input  wire logic [Cfg.N-1:0] err_waits_i,
-    input  wire error_pkg::err_e  err_code_i [Cfg.N],
-    output logic [Cfg.N-1:0]      err_take_o,
-    output logic [Cfg.StampB-1:0] now_o,          // monitors: see switch_monitor
-    output logic                  mon_count_o,
-    output logic                  mon_sample_o,
-    output logic [MonW-1:0]       mon_idx_o,
-    output logic [Cfg.N-1:0]      mon_read_o,
-    input  wire logic [31:0]      mon_data_i [Cfg.N]
+    output `MW_COMMON(Cfg)            common_o,
+    output logic [Cfg.N-1:0]          hold_o,
+    output logic [Cfg.N-1:0]          cnt_read_o,
+    input  wire bundle_pkg::counter_t cnt_i [Cfg.N],
+    input  wire bundle_pkg::error_t   err_i [Cfg.N], // each waits until it is taken
+    output logic [Cfg.N-1:0]          err_take_o,
+    output logic [Cfg.N-1:0]          mon_read_o,
+    input  wire logic [31:0]          mon_data_i [Cfg.N]
 );
     // ---- limits ----
     always_ff @(posedge clk_i) begin
-        store_limit_o <= (store_credits_i == '0 || store_credits_i > 8'(Cfg.RxStorePkts)) ? Cfg.StoreW'(Cfg.RxStorePkts) : Cfg.StoreW'(store_credits_i);
-        part_limit_o  <= (part_credits_i == '0 || part_credits_i > 8'(Cfg.RxResultPkts)) ? Cfg.PartW'(Cfg.RxResultPkts) : Cfg.PartW'(part_credits_i);
+        common_o.store_limit <= (ctl_i.store_credits == '0 || ctl_i.store_credits > 8'(Cfg.RxStorePkts))
+                                ? Cfg.StoreW'(Cfg.RxStorePkts) : Cfg.StoreW'(ctl_i.store_credits);
+        common_o.part_limit  <= (ctl_i.part_credits == '0 || ctl_i.part_credits > 8'(Cfg.RxResultPkts))
+                                ? Cfg.PartW'(Cfg.RxResultPkts) : Cfg.PartW'(ctl_i.part_credits);
     end
-    assign window_limit_o = (window_i > 5'(Cfg.Window)) ? Cfg.SeqW'(Cfg.Window) : Cfg.SeqW'(window_i);
+    assign common_o.window_limit = (ctl_i.window > 5'(Cfg.Window)) ? Cfg.SeqW'(Cfg.Window) : Cfg.SeqW'(ctl_i.window);
 
     // ---- throttle ----
     logic [15:0] lfsr_q, hold_q;
@@ -76,7 +55,7 @@ module switch_common #(
             clearing_q     <= 1'b1;
         end else begin
             lfsr_q <= {lfsr_q[14:0], lfsr_q[15] ^ lfsr_q[14] ^ lfsr_q[12] ^ lfsr_q[3]};
-            hold_q <= {hold_q[14:0], lfsr_q[7:0] < throttle_i};
+            hold_q <= {hold_q[14:0], lfsr_q[7:0] < ctl_i.throttle};
             scan_q <= scan_q + 5'd1;
             if (scan_q == '1) clearing_q <= 1'b0;
         end
@@ -94,8 +73,8 @@ module switch_common #(
         logic [1:0]  periods_q;
         logic [2:0]  tick_q;
 
-        assign bit_d  = limit_i != '0 && 32'(limit_i) <= 32'd22 && count_q[limit_i - 5'd1];
-        assign tick_o = tick_q;
+        assign bit_d  = ctl_i.limit != '0 && 32'(ctl_i.limit) <= 32'd22 && count_q[ctl_i.limit - 5'd1];
+        assign common_o.tick = tick_q;
 
         always_ff @(posedge clk_i) begin
             if (!rst_ni || go_i) begin
@@ -114,21 +93,21 @@ module switch_common #(
             end
         end
     end else begin : gen_no_tick
-        assign tick_o = '0;
-        wire unused_limit = &{1'b0, limit_i};
+        assign common_o.tick = '0;
+        wire unused_limit = &{1'b0, ctl_i.limit};
     end
-    assign step_o = scan_q == '1;
+    assign common_o.step = scan_q == '1;
 
     // ---- counters: the cycles behind those with scan_q[0] are for reading ----
     logic [3:0] cnt_addr;
-    assign cnt_addr = scan_q[0] ? cnt_idx_i : scan_q[4:1];
+    assign cnt_addr = scan_q[0] ? ctl_i.cnt_idx : scan_q[4:1];
 
     always_ff @(posedge clk_i) begin
-        cnt_clearing_o <= clearing_q;
-        cnt_visit_o    <= !scan_q[0];
-        cnt_addr_o     <= cnt_addr;
-        cnt_at_o       <= 15'(16'd1 << cnt_addr);
-        for (int unsigned p = 0; p < Cfg.N; p++) cnt_read_o[p] <= scan_q[0] && cnt_port_i == 5'(p);
+        common_o.cnt_clearing <= clearing_q;
+        common_o.cnt_visit    <= !scan_q[0];
+        common_o.cnt_addr     <= cnt_addr;
+        common_o.cnt_at       <= 15'(16'd1 << cnt_addr);
+        for (int unsigned p = 0; p < Cfg.N; p++) cnt_read_o[p] <= scan_q[0] && ctl_i.cnt_port == 5'(p);
     end
 
     // Place of a state of port_counters' shift register in its order.
@@ -146,14 +125,14 @@ module switch_common #(
     logic        cnt_bytes_q;
 
     always_ff @(posedge clk_i) begin
-        if (!cnt_visit_o) begin
+        if (!common_o.cnt_visit) begin
             automatic logic [9:0] low = '0;
             for (int unsigned p = 0; p < Cfg.N; p++) begin
-                if (cnt_port_i == 5'(p)) cnt_high_q <= cnt_high_i[p];
-                low |= cnt_low_i[p];
+                if (ctl_i.cnt_port == 5'(p)) cnt_high_q <= cnt_i[p].high;
+                low |= cnt_i[p].low;
             end
             cnt_low_q   <= low;
-            cnt_bytes_q <= cnt_at_o[8] || cnt_at_o[9];
+            cnt_bytes_q <= common_o.cnt_at[8] || common_o.cnt_at[9];
         end
     end
     assign cnt_data_o = cnt_bytes_q ? {cnt_high_q[21:0], cnt_low_q} : {cnt_high_q, place(cnt_low_q[4:0])};
@@ -161,27 +140,32 @@ module switch_common #(
     // ---- errors ----
     always_comb begin
         err_take_o = '0;
-        err_code_o = error_pkg::ERR_NONE;
+        err_o.code = error_pkg::ERR_NONE;
         err_port_o = '0;
         for (int unsigned p = 0; p < Cfg.N; p++) begin
-            if (err_waits_i[p] && err_take_o == '0) begin
+            if (err_i[p].valid && err_take_o == '0) begin
                 err_take_o[p] = 1'b1;
-                err_code_o    = err_code_i[p];
+                err_o.code    = err_i[p].code;
                 err_port_o    = 5'(p);
             end
         end
     end
-    assign err_valid_o = err_waits_i != '0;
+    assign err_o.valid = err_take_o != '0;
 
     // ---- monitors ----
+    assign {common_o.mon_classes, common_o.mon_series, common_o.mon_word} = {ctl_i.mon_classes, ctl_i.mon_series,
+            ctl_i.mon_word};
     if (Cfg.Monitor) begin : gen_monitor
         switch_monitor #(.Cfg(Cfg)) i_monitor (
-            .clk_i, .rst_ni, .clear_i(go_i), .run_i, .interval_i(mon_interval_i), .samples_o(mon_samples_o), .read_i(mon_read_i), .read_port_i(mon_port_i), .data_o(mon_data_o),
-            .now_o, .count_o(mon_count_o), .sample_o(mon_sample_o), .idx_o(mon_idx_o), .read_o(mon_read_o), .data_i(mon_data_i)
+            .clk_i, .rst_ni, .clear_i(go_i), .run_i, .interval_i(ctl_i.mon_interval), .samples_o(mon_samples_o),
+            .read_i(ctl_i.mon_read), .read_port_i(ctl_i.mon_port), .data_o(mon_data_o),
+            .now_o(common_o.now), .count_o(common_o.mon_count), .sample_o(common_o.mon_sample),
+            .idx_o(common_o.mon_idx), .read_o(mon_read_o), .data_i(mon_data_i)
         );
     end else begin : gen_no_monitor
-        assign {now_o, mon_count_o, mon_sample_o, mon_idx_o, mon_read_o, mon_samples_o, mon_data_o} = '0;
-        wire unused_monitor = &{1'b0, run_i, mon_interval_i, mon_read_i, mon_port_i};
+        assign {common_o.now, common_o.mon_count, common_o.mon_sample, common_o.mon_idx} = '0;
+        assign {mon_read_o, mon_samples_o, mon_data_o} = '0;
+        wire unused_monitor = &{1'b0, run_i, ctl_i.mon_interval, ctl_i.mon_read, ctl_i.mon_port};
         for (genvar p = 0; p < Cfg.N; p++) begin : gen_unused
             wire unused_data = &{1'b0, mon_data_i[p]};
         end

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Time of the monitors of all ports (monitor_port): now_o, which packets take along as their stamp, and the intervals of the time series; and their read-out.
+// Time of the monitors of all ports (monitor_port): now_o, which packets take along as their stamp, and the intervals
+// of the time series; and their read-out.
 //
-// A layer is cut into intervals of interval_i cycles, from the first cycle with run_i on; the last one is as long as it is. samples_o of them were
-// recorded since clear_i, of which the monitors keep the last Samples: sample s lies at s modulo Samples. An interval of 0 or 1 records nothing.
+// A layer is cut into intervals of interval_i cycles, from the first cycle with run_i on; the last one is as long as it
+// is. samples_o of them were recorded since clear_i, of which the monitors keep the last Samples: sample s lies at s
+// modulo Samples. An interval of 0 or 1 records nothing.
 `default_nettype none
 
 module switch_monitor #(
@@ -30,7 +32,7 @@ module switch_monitor #(
     input  wire logic [31:0]  data_i [Cfg.N]
 );
     // ---- time ----
-    logic [15:0] count_q;      // cycles of the interval
+    logic [15:0] count_q; // cycles of the interval
     logic        run_q, last;
 
     assign count_o  = run_i && interval_i > 16'd1;

@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// One port of the switch: the input from its endpoint, and the output to it with the queues of what other inputs have for it.
+// One port of the switch: the input from its endpoint, and the output to it with the queues of what other inputs have
+// for it.
 //
-// Ports are alike but for their number port_i, which is constant. They know each other by distance: bit d-1, or element d-1, of what goes between ports is about port port_i+d
-// modulo N. There is no queue from a port to itself. Each signal between ports has one name: x_o of one is x_i of the others. If x_o is a vector by distance, it has a bit for each of them:
-// what p has in x_o for q, q has in x_i for p. Else all others get the same, and x_i has it by distance. switch_top is these wires.
+// Ports are alike but for their number port_i, which is constant. They know each other by distance: bit d-1, or element
+// d-1, of what goes between ports is about port port_i+d modulo N. There is no queue from a port to itself. Each signal
+// between ports has one name: x_o of one is x_i of the others. If x_o is a vector by distance, it has a bit for each of
+// them: what p has in x_o for q, q has in x_i for p. Else all others get the same, and x_i has it by distance.
+// switch_top is these wires.
 //
-// Of its outputs only part_we_o, issue_o, part_done_o, here_o, queued_o, late_o and those to the endpoint and switch_common depend on what other ports send in the same cycle, and
-// nothing that depends on these does: with the ports' outputs known, everything between ports is settled in two steps.
+// Of its outputs only part_we_o, issue_o, part_done_o, here_o, queued_o, late_o and those to the endpoint and
+// switch_common depend on what other ports send in the same cycle, and nothing that depends on these does: with the
+// ports' outputs known, everything between ports is settled in two steps.
 `default_nettype none
+`include "bundles.svh"
 
 module switch_port #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
-    localparam int unsigned MonW = $clog2(map_pkg::MonitorSamples)
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
 ) (
     input  wire logic       clk_i,
     input  wire logic       rst_ni,
@@ -21,56 +25,26 @@ module switch_port #(
     input  wire logic [1:0] epoch_i,
 
     // the endpoint's link
-    input  wire logic                 up_valid_i,
-    input  wire logic                 up_last_i,
-    input  wire logic                 up_err_i,
-    input  wire logic [1:0]           up_cls_i,
-    input  wire logic [Cfg.FlitW-1:0] up_data_i,
-    output logic [3:0]                up_crd_o,
-    output logic [4:0]                up_crd_part_o,
-    output logic                      dn_valid_o,
-    output logic                      dn_last_o,
-    output logic                      dn_err_o,
-    output logic [1:0]                dn_cls_o,
-    output logic [Cfg.FlitW-1:0]      dn_data_o,
-    input  wire logic [3:0]           dn_crd_i,
+    input  wire `MW_LINK(Cfg)   up_i,
+    output bundle_pkg::credit_t up_crd_o,
+    output `MW_LINK(Cfg)        dn_o,
+    input  wire logic [3:0]     dn_crd_i,
 
     // tables; outputs that this input may reach
-    input  wire logic             emap_we_i,
-    input  wire logic [11:0]      emap_addr_i,
-    input  wire node_pkg::emap_t  emap_data_i,
-    input  wire logic             group_we_i,
-    input  wire logic [3:0]       group_addr_i,
-    input  wire logic [Cfg.N-1:0] group_data_i,
-    input  wire logic [Cfg.N-1:0] partition_i,
+    input  wire bundle_pkg::emap_write_t  emap_i,
+    input  wire bundle_pkg::group_write_t groups_i,
+    input  wire logic [Cfg.N-1:0]         partition_i,
 
     // of switch_common
-    input  wire logic [Cfg.StoreW-1:0] store_limit_i,
-    input  wire logic [Cfg.PartW-1:0]  part_limit_i,
-    input  wire logic [Cfg.SeqW-1:0]   window_limit_i,
-    input  wire logic                  hold_i,
-    input  wire logic [2:0]            tick_i,
-    input  wire logic                  step_i,
-    input  wire logic                  cnt_clearing_i,
-    input  wire logic                  cnt_visit_i,
-    input  wire logic                  cnt_read_i,
-    input  wire logic [3:0]            cnt_addr_i,
-    input  wire logic [14:0]           cnt_at_i,
-    output logic [26:0]                cnt_high_o,
-    output logic [9:0]                 cnt_low_o,
-    output logic                       err_waits_o,
-    output error_pkg::err_e            err_code_o,
-    input  wire logic                  err_take_i,
+    input  wire `MW_COMMON(Cfg)  common_i,
+    input  wire logic            hold_i,
+    input  wire logic            cnt_read_i,
+    output bundle_pkg::counter_t cnt_o,
+    output bundle_pkg::error_t   err_o, // waits until err_take_i
+    input  wire logic            err_take_i,
 
-    input  wire logic [Cfg.StampB-1:0] now_i, // see monitor_port
-    input  wire logic [3:0]            mon_classes_i,
-    input  wire logic                  mon_count_i,
-    input  wire logic                  mon_sample_i,
-    input  wire logic [MonW-1:0]       mon_idx_i,
-    input  wire logic                  mon_read_i,
-    input  wire logic                  mon_series_i,
-    input  wire logic [7:0]            mon_word_i,
-    output logic [31:0]                mon_data_o,
+    input  wire logic   mon_read_i,
+    output logic [31:0] mon_data_o,
 
     input  wire logic enable_i, // see port_guard
     input  wire logic disable_i,
@@ -78,72 +52,42 @@ module switch_port #(
     output logic      idle_o,
 
     // to the queues of this input at the other outputs, and from other inputs to those here
-    output logic [Cfg.Others-1:0]      wr_valid_o,
-    output logic [1:0]                 wr_region_o,
-    output logic [Cfg.PayW:0]          wr_line_o,
-    output logic [Cfg.Lanes-1:0]       wr_lane_o,
-    output logic [Cfg.WordW-1:0]       wr_data_o,
-    output logic [Cfg.Others-1:0]      desc_we_o,
-    output logic                       desc_dyn_o,
-    output logic [3:0]                 desc_more_o,
-    output logic                       desc_pay_o,
-    output logic [Cfg.PayW-1:0]        desc_len_o,
-    output logic [Cfg.Others-1:0]      push_o,
+    output `MW_STROBES(Cfg)            strobes_o,
+    output `MW_COPY(Cfg)               wr_o,
+    output `MW_DESC(Cfg)               desc_o,
     output logic                       scarce_o,
     output logic                       arrive_o,
     output logic                       issue_o, // a STORE credit goes to the sender
-    output logic [Cfg.StampB-1:0]      stamp_o,
-    output logic [Cfg.SeqW-1:0]        seq_o,
-    output logic [Cfg.SeqW-1:0]        oldest_o,
-    output logic [Cfg.Others-1:0]      part_come_o,
+    output `MW_WINDOW(Cfg)             win_o,
     output logic [Cfg.Others-1:0]      part_we_o,
-    output logic [Cfg.PayW-1:0]        part_idx_o,
-    output logic [Cfg.FlitW+1:0]       part_data_o,
-    output logic [Cfg.Others-1:0]      part_hold_o,
+    output `MW_PART(Cfg)               part_o,
     output logic                       down_o,
     output logic                       flush_o,
     output logic                       mark_o,  // the first cycle of down_o
     output logic                       old_o,   // rows are open here that were begun before a port went down last
-    input  wire logic [Cfg.Others-1:0] wr_valid_i,
-    input  wire logic [1:0]            wr_region_i [Cfg.Others],
-    input  wire logic [Cfg.PayW:0]     wr_line_i [Cfg.Others],
-    input  wire logic [Cfg.Lanes-1:0]  wr_lane_i [Cfg.Others],
-    input  wire logic [Cfg.WordW-1:0]  wr_data_i [Cfg.Others],
-    input  wire logic [Cfg.Others-1:0] desc_we_i,
-    input  wire logic [Cfg.Others-1:0] desc_dyn_i,
-    input  wire logic [3:0]            desc_more_i [Cfg.Others],
-    input  wire logic [Cfg.Others-1:0] desc_pay_i,
-    input  wire logic [Cfg.PayW-1:0]   desc_len_i [Cfg.Others],
-    input  wire logic [Cfg.Others-1:0] push_i,
+    input  wire `MW_STROBES(Cfg)       strobes_i,
+    input  wire `MW_COPY(Cfg)          wr_i [Cfg.Others],
+    input  wire `MW_DESC(Cfg)          desc_i [Cfg.Others],
     input  wire logic [Cfg.Others-1:0] scarce_i,
     input  wire logic [Cfg.Others-1:0] arrive_i,
     input  wire logic [Cfg.Others-1:0] issue_i,
-    input  wire logic [Cfg.StampB-1:0] stamp_i [Cfg.Others],
-    input  wire logic [Cfg.SeqW-1:0]   seq_i [Cfg.Others],
-    input  wire logic [Cfg.SeqW-1:0]   oldest_i [Cfg.Others],
-    input  wire logic [Cfg.Others-1:0] part_come_i,
+    input  wire `MW_WINDOW(Cfg)        win_i [Cfg.Others],
     input  wire logic [Cfg.Others-1:0] part_we_i,
-    input  wire logic [Cfg.PayW-1:0]   part_idx_i [Cfg.Others],
-    input  wire logic [Cfg.FlitW+1:0]  part_data_i [Cfg.Others],
-    input  wire logic [Cfg.Others-1:0] part_hold_i,
+    input  wire `MW_PART(Cfg)          part_i [Cfg.Others],
     input  wire logic [Cfg.Others-1:0] down_i,
     input  wire logic [Cfg.Others-1:0] flush_i,
     input  wire logic [Cfg.Others-1:0] mark_i,
     input  wire logic [Cfg.Others-1:0] old_i,
 
     // from the queues here to the inputs that fill them
-    output logic [Cfg.Others-1:0]      room_o,
+    output `MW_BACKS(Cfg)              backs_o,
     output logic [Cfg.Others-1:0]      here_o,
     output logic [Cfg.Others-1:0]      queued_o, // a packet is in the queue
-    output logic [Cfg.Others-1:0]      ctrl_free_o,
-    output logic [Cfg.Others-1:0]      part_full_o,
     output logic [Cfg.Others-1:0]      part_done_o,
     output logic [Cfg.Others-1:0]      late_o,   // the join here has waited for that port too long
-    input  wire logic [Cfg.Others-1:0] room_i,
+    input  wire `MW_BACKS(Cfg)         backs_i,
     input  wire logic [Cfg.Others-1:0] here_i,
     input  wire logic [Cfg.Others-1:0] queued_i,
-    input  wire logic [Cfg.Others-1:0] ctrl_free_i,
-    input  wire logic [Cfg.Others-1:0] part_full_i,
     input  wire logic [Cfg.Others-1:0] part_done_i,
     input  wire logic [Cfg.Others-1:0] late_i
 );
@@ -167,104 +111,100 @@ module switch_port #(
     endfunction
 
     // ---- guard ----
-    logic       in_valid, in_last, in_err, drop, report, report_take, rst_in, in_idle, parts_idle, win_idle, join_idle, asks;
-    logic [1:0] in_cls;
-    logic [2:0] starved;
-    logic       err_valid, err_waits_q;
-    error_pkg::err_e report_code;
+    `MW_LINK(Cfg)       in;
+    logic               drop, report, report_take, rst_in, in_idle, parts_idle, win_idle, join_idle, asks;
+    logic [2:0]         starved;
+    bundle_pkg::error_t err;
+    logic               err_waits_q;
+    error_pkg::err_e    report_code;
 
     if (Cfg.Guard) begin : gen_guard
         logic down_q;
 
-        port_guard i_guard (
-            .clk_i, .rst_ni, .tick_i, .step_i, .enable_i, .disable_i,
-            .up_valid_i, .up_last_i, .up_err_i, .up_cls_i,
-            .in_valid_o(in_valid), .in_last_o(in_last), .in_err_o(in_err), .in_cls_o(in_cls), .drop_o(drop),
-            .starved_i(starved), .late_i(late_i != '0),
-            .written_i(parts_idle), .drained_i(in_idle && win_idle && queued_i == '0), .ready_i(quiet_i && join_idle && !asks && !old_o && old_i == '0),
+        port_guard #(.Cfg(Cfg)) i_guard (
+            .clk_i, .rst_ni, .tick_i(common_i.tick), .step_i(common_i.step), .enable_i, .disable_i,
+            .up_i, .in_o(in), .drop_o(drop), .starved_i(starved), .late_i(late_i != '0),
+            .written_i(parts_idle), .drained_i(in_idle && win_idle && queued_i == '0),
+            .ready_i(quiet_i && join_idle && !asks && !old_o && old_i == '0),
             .down_o, .flush_o, .report_o(report), .report_code_o(report_code), .report_take_i(report_take)
         );
 
         always_ff @(posedge clk_i) down_q <= down_o;
         assign mark_o = down_o && !down_q;
     end else begin : gen_no_guard
-        assign {in_valid, in_last, in_err, in_cls} = {up_valid_i, up_last_i, up_err_i, up_cls_i};
+        assign in = up_i;
         assign {drop, down_o, flush_o, mark_o, report} = '0;
         assign report_code = error_pkg::ERR_NONE;
-        wire unused_guard = &{1'b0, tick_i, step_i, enable_i, disable_i, starved, late_i, parts_idle, queued_i, quiet_i, asks, mark_i, old_i, report_take};
+        wire unused_guard = &{1'b0, common_i.tick, common_i.step, enable_i, disable_i, starved, late_i, parts_idle,
+                              queued_i, quiet_i, asks, mark_i, old_i, report_take};
     end
     assign rst_in = rst_ni && !flush_o;
 
     // ---- input ----
-    logic [Cfg.N-1:0]         wr_valid, desc_we, push, part_come, part_we, open_mask;
-    logic                 ctrl_drop, open_valid, open_full;
-    logic [14:0]          open_bytes;
-    red_pkg::red_t        open_red;
-    error_pkg::err_e      err_code;
+    logic [Cfg.N-1:0] wr_valid, desc_we, push, part_come, part_we, open_mask;
+    logic             ctrl_drop, open_valid, open_full;
+    logic [14:0]      open_bytes;
+    red_pkg::red_t    open_red;
 
     ingress #(.Cfg(Cfg)) i_ingress (
-        .clk_i, .rst_ni(rst_in), .port_i, .epoch_i, .now_i,
-        .up_valid_i(in_valid), .up_last_i(in_last), .up_err_i(in_err), .up_cls_i(in_cls), .up_data_i,
-        .crd_i(up_crd_o[1:0]),
-        .emap_we_i, .emap_addr_i, .emap_data_i,
-        .group_we_i, .group_addr_i, .group_data_i, .partition_i,
-        .wr_valid_o(wr_valid), .wr_region_o, .wr_line_o, .wr_lane_o, .wr_data_o,
-        .desc_we_o(desc_we), .desc_dyn_o, .desc_more_o, .desc_pay_o, .desc_len_o,
-        .push_o(push), .stamp_o, .arrive_o, .scarce_o, .ctrl_drop_o(ctrl_drop),
-        .open_valid_o(open_valid), .open_mask_o(open_mask), .open_bytes_o(open_bytes), .open_red_o(open_red), .open_full_i(open_full),
-        .part_come_o(part_come), .part_we_o(part_we), .part_idx_o, .part_data_o, .part_full_i(by_number(part_full_i, port_i)),
-        .err_valid_o(err_valid), .err_code_o(err_code), .parts_idle_o(parts_idle), .idle_o(in_idle)
+        .clk_i, .rst_ni(rst_in), .port_i, .epoch_i, .now_i(common_i.now), .up_i(in), .crd_i(up_crd_o.cls[1:0]), .emap_i,
+        .groups_i, .partition_i, .wr_valid_o(wr_valid), .wr_o, .desc_we_o(desc_we), .desc_o,
+        .push_o(push), .arrive_o, .scarce_o, .ctrl_drop_o(ctrl_drop),
+        .open_valid_o(open_valid), .open_mask_o(open_mask), .open_bytes_o(open_bytes), .open_red_o(open_red),
+        .open_full_i(open_full),
+        .part_come_o(part_come), .part_we_o(part_we), .part_o, .part_full_i(by_number(backs_i.part_full, port_i)),
+        .err_o(err), .parts_idle_o(parts_idle), .idle_o(in_idle)
     );
-    assign wr_valid_o = by_distance(wr_valid, port_i);
-    assign desc_we_o  = by_distance(desc_we, port_i);
-    assign push_o     = by_distance(push, port_i);
-    assign part_come_o = by_distance(part_come, port_i);
+    assign strobes_o.wr = by_distance(wr_valid, port_i);
+    assign strobes_o.desc  = by_distance(desc_we, port_i);
+    assign strobes_o.push     = by_distance(push, port_i);
+    assign strobes_o.come = by_distance(part_come, port_i);
     assign part_we_o  = by_distance(part_we, port_i);
 
-    logic may;   // STORE credits of this input may come back
+    logic may; // STORE credits of this input may come back
     if (Cfg.Window != 0) begin : gen_window
         window #(.Cfg(Cfg)) i_window (
-            .clk_i, .rst_ni(rst_in), .limited_i(window_limit_i != '0), .push_i(arrive_o && push != '0), .drop_i(arrive_o && push == '0),
-            .issue_i(issue_o), .here_i(here_i != '0), .seq_o, .oldest_o, .may_o(may), .idle_o(win_idle)
+            .clk_i, .rst_ni(rst_in), .limited_i(common_i.window_limit != '0), .push_i(arrive_o && push != '0),
+            .drop_i(arrive_o && push == '0),
+            .issue_i(issue_o), .here_i(here_i != '0), .win_o, .may_o(may), .idle_o(win_idle)
         );
     end else begin : gen_no_window
         assign {may, win_idle} = '1;
-        assign {seq_o, oldest_o} = '0;
+        assign win_o = '0;
         wire unused_here = &{1'b0, here_i};
     end
 
     logic [Cfg.N-1:0] part_hold;
-    logic         crd_idle;
+    logic             crd_idle;
 
     credit_return #(.Cfg(Cfg)) i_credits (
         .clk_i, .rst_ni(rst_in),
-        .room_i({room_i, may}), .ctrl_free_i({ctrl_free_i, 1'b0}), .ctrl_drop_i(ctrl_drop),
-        .part_done_i(by_number(part_done_i, port_i)), .part_hold_o(part_hold),
-        .crd_o(up_crd_o), .crd_part_o(up_crd_part_o), .idle_o(crd_idle)
+        .room_i({backs_i.room, may}), .ctrl_free_i({backs_i.ctrl_free, 1'b0}), .ctrl_drop_i(ctrl_drop),
+        .part_done_i(by_number(part_done_i, port_i)), .part_hold_o(part_hold), .crd_o(up_crd_o), .idle_o(crd_idle)
     );
-    assign part_hold_o = by_distance(part_hold, port_i);
-    assign issue_o     = up_crd_o[CLS_STORE];
+    assign strobes_o.hold = by_distance(part_hold, port_i);
+    assign issue_o     = up_crd_o.cls[CLS_STORE];
 
     // ---- queues of this output ----
-    logic [Cfg.Others-1:0] has_req, has_store, has_ctrl, urgent, pop, free_store, sent, re;
-    logic [1:0]        arb_cls;
-    logic [Cfg.SlotW-1:0]  rd_slot;
-    logic [Cfg.PayW:0]     rd_line;
-    logic [Cfg.Others-1:0] q_has, q_re, q_done;                  // of partials
-    logic [Cfg.Others-1:0] j_has, j_want, j_may, j_re, j_done, j_wait, members; // at the join
-    logic [Cfg.Others-1:0] claimed;                              // see read_turns
-    logic [Cfg.FlitW+1:0]     j_term;
-    logic              row_done;
-    logic [Cfg.PayW-1:0]   q_idx;
+    logic [Cfg.Others-1:0]             has_req, has_store, has_ctrl, urgent, pop, free_store, sent, re;
+    logic [1:0]                        arb_cls;
+    logic [Cfg.SlotW-1:0]              rd_slot;
+    logic [Cfg.PayW:0]                 rd_line;
+    logic [Cfg.Others-1:0]             q_has, q_re, q_done; // of partials
+    logic [Cfg.Others-1:0]             j_has, j_want, j_may, j_re, j_done, j_wait, members; // at the join
+    logic [Cfg.Others-1:0]             claimed;             // see read_turns
+    logic [Cfg.FlitW+1:0]              j_term;
+    logic                              row_done;
+    logic [Cfg.PayW-1:0]               q_idx;
     logic [$clog2(Cfg.OpenRows+1)-1:0] rows;
 
     for (genvar i = 0; i < Cfg.Others; i++) begin : gen_in
         // what queues 0 .. i give; each gives 0 unless it was asked, but for the description
-        logic [Cfg.DescW-1:0] desc, desc_or;
-        logic [Cfg.FlitW:0]      rdata, rdata_or;
-        logic [Cfg.FlitW+1:0]    term, term_or, own_term;
-        logic [Cfg.WordW-1:0] guest_term;
-        logic [PartAddrW-1:0] part_waddr, part_raddr;
+        logic [Cfg.DescW-1:0]  desc, desc_or;
+        logic [Cfg.FlitW:0]    rdata, rdata_or;
+        logic [Cfg.FlitW+1:0]  term, term_or, own_term;
+        logic [Cfg.WordW-1:0]  guest_term;
+        logic [PartAddrW-1:0]  part_waddr, part_raddr;
         logic [Cfg.GuestW-1:0] guest_waddr, guest_raddr;
 
         if (i == 0) begin : gen_first
@@ -278,21 +218,21 @@ module switch_port #(
         end
 
         voq #(.Cfg(Cfg)) i_voq (
-            .clk_i, .rst_ni(rst_ni && !flush_i[i]),
-            .wr_valid_i(wr_valid_i[i]), .wr_region_i(wr_region_i[i]), .wr_line_i(wr_line_i[i]), .wr_lane_i(wr_lane_i[i]), .wr_data_i(wr_data_i[i]),
-            .desc_we_i(desc_we_i[i]), .desc_dyn_i(desc_dyn_i[i]), .desc_more_i(desc_more_i[i]), .desc_pay_i(desc_pay_i[i]),
-            .desc_len_i(desc_len_i[i]), .stamp_i(stamp_i[i]), .push_i(push_i[i]),
-            .scarce_i(scarce_i[i]), .limit_i(window_limit_i), .seq_i(seq_i[i]), .oldest_i(oldest_i[i]), .here_o(here_o[i]), .urgent_o(urgent[i]), .sent_i(sent[i]),
-            .arrive_i(arrive_i[i]), .issue_i(issue_i[i]), .room_o(room_o[i]),
+            .clk_i, .rst_ni(rst_ni && !flush_i[i]), .wr_valid_i(strobes_i.wr[i]), .wr_i(wr_i[i]),
+            .desc_we_i(strobes_i.desc[i]), .desc_i(desc_i[i]), .push_i(strobes_i.push[i]),
+            .scarce_i(scarce_i[i]), .limit_i(common_i.window_limit), .win_i(win_i[i]), .here_o(here_o[i]),
+            .urgent_o(urgent[i]), .sent_i(sent[i]),
+            .arrive_i(arrive_i[i]), .issue_i(issue_i[i]), .room_o(backs_o.room[i]),
             .has_o({has_req[i], has_store[i], has_ctrl[i]}), .pop_i(pop[i]), .cls_i(arb_cls), .desc_o(desc),
-            .free_i(free_store[i]),
-            .re_i(re[i]), .rd_line_i(rd_line), .rd_slot_i(rd_slot), .rdata_o(rdata),
-            .guest_we_i(Cfg.PartGuest && part_we_i[i]), .guest_waddr_i(guest_waddr), .guest_re_i(Cfg.PartGuest && q_re[i]), .guest_raddr_i(guest_raddr), .guest_rdata_o(guest_term)
+            .free_i(free_store[i]), .re_i(re[i]), .rd_line_i(rd_line), .rd_slot_i(rd_slot), .rdata_o(rdata),
+            .guest_we_i(Cfg.PartGuest && part_we_i[i]), .guest_waddr_i(guest_waddr),
+            .guest_re_i(Cfg.PartGuest && q_re[i]), .guest_raddr_i(guest_raddr), .guest_rdata_o(guest_term)
         );
 
         part_queue #(.Cfg(Cfg)) i_part (
             .clk_i, .rst_ni(rst_ni && !flush_i[i]),
-            .come_i(part_come_i[i]), .we_i(part_we_i[i]), .widx_i(part_idx_i[i]), .wdata_i(part_data_i[i]), .full_o(part_full_o[i]),
+            .come_i(strobes_i.come[i]), .we_i(part_we_i[i]), .widx_i(part_i[i].idx), .wdata_i(part_i[i].data),
+            .full_o(backs_o.part_full[i]),
             .has_o(q_has[i]), .re_i(q_re[i]), .ridx_i(q_idx), .done_i(q_done[i]), .rdata_o(own_term),
             .waddr_o(part_waddr), .raddr_o(part_raddr)
         );
@@ -317,7 +257,7 @@ module switch_port #(
 
     if (Cfg.Guard) begin : gen_stand_in
         part_stand_in #(.Cfg(Cfg), .Width(Cfg.FlitW + 2)) i_stand_in (
-            .clk_i, .rst_ni, .tick_i(tick_i[2]), .down_i, .mark_i(mark_o || mark_i != '0),
+            .clk_i, .rst_ni, .tick_i(common_i.tick[2]), .down_i, .mark_i(mark_o || mark_i != '0),
             .wait_i(j_wait), .row_done_i(row_done), .level_i(rows), .late_o, .old_o,
             .re_i(j_re), .done_i(j_done), .has_o(j_has), .term_o(j_term),
             .has_i(q_has), .term_i(gen_in[Cfg.Others-1].term_or), .re_o(q_re), .done_o(q_done)
@@ -329,20 +269,19 @@ module switch_port #(
     end
 
     // ---- output ----
-    logic          res_valid, res_poison, res_start, res_read, res_first, res_last, res_err;
-    logic [6:0]    res_len;
-    logic [Cfg.FlitW-1:0] res_data;
+    logic                  res_valid, res_poison, res_start, res_read, res_first, res_last, res_err;
+    logic [6:0]            res_len;
+    logic [Cfg.FlitW-1:0]  res_data;
     logic [Cfg.StampB-1:0] res_stamp, leave_stamp;
-    logic          wait_turn, wait_credit, discard, leave, out_idle, back_valid_q, back_sent;
-    error_pkg::err_e err_code_q;   // of the last error
-    logic [Cfg.N-1:0]  pop_n, re_n, free_ctrl_n, free_store_n, sent_n, able_n;
-    logic          open;
+    logic                  wait_turn, wait_credit, discard, leave, out_idle, back_valid_q, back_sent;
+    error_pkg::err_e       err_code_q; // of the last error
+    logic [Cfg.N-1:0]      pop_n, re_n, free_ctrl_n, free_store_n, sent_n, able_n;
+    logic                  open;
 
     // ---- turns at the RAMs that queues of packets and of partials share ----
     if (Cfg.PartGuest) begin : gen_turns
         read_turns #(.Cfg(Cfg)) i_turns (
-            .clk_i, .rst_ni,
-            .want_i(j_want), .read_i(j_re), .done_i(j_done), .may_o(j_may),
+            .clk_i, .rst_ni, .want_i(j_want), .read_i(j_re), .done_i(j_done), .may_o(j_may),
             .open_i(open), .able_i(by_distance(able_n, port_i)), .pop_i(pop), .reads_i(re), .claimed_o(claimed)
         );
     end else begin : gen_no_turns
@@ -353,24 +292,31 @@ module switch_port #(
 
     reduce_join #(.Cfg(Cfg)) i_join (
         .clk_i, .rst_ni,
-        .open_valid_i(open_valid), .open_mask_i(members), .open_bytes_i(open_bytes), .open_red_i(open_red), .open_stamp_i(stamp_o), .open_full_o(open_full), .away_i(down_i),
-        .q_has_i(j_has), .q_hold_i(part_hold_i), .q_want_o(j_want), .q_may_i(j_may), .q_re_o(j_re), .q_idx_o(q_idx), .q_done_o(j_done), .q_data_i(j_term),
-        .q_wait_o(j_wait), .row_done_o(row_done), .level_o(rows),
-        .res_valid_o(res_valid), .res_len_o(res_len), .res_poison_o(res_poison), .res_stamp_o(res_stamp), .res_start_i(res_start),
-        .res_read_i(res_read), .res_first_i(res_first), .res_last_i(res_last), .res_data_o(res_data), .res_err_o(res_err),
-        .idle_o(join_idle)
+        .open_valid_i(open_valid), .open_mask_i(members), .open_bytes_i(open_bytes), .open_red_i(open_red),
+        .open_stamp_i(desc_o.stamp), .open_full_o(open_full), .away_i(down_i),
+        .q_has_i(j_has), .q_hold_i(strobes_i.hold), .q_want_o(j_want), .q_may_i(j_may), .q_re_o(j_re), .q_idx_o(q_idx),
+        .q_done_o(j_done), .q_data_i(j_term), .q_wait_o(j_wait), .row_done_o(row_done), .level_o(rows),
+        .res_valid_o(res_valid), .res_len_o(res_len), .res_poison_o(res_poison), .res_stamp_o(res_stamp),
+        .res_start_i(res_start),
+        .res_read_i(res_read), .res_first_i(res_first), .res_last_i(res_last), .res_data_o(res_data),
+        .res_err_o(res_err), .idle_o(join_idle)
     );
 
     egress #(.Cfg(Cfg)) i_egress (
-        .clk_i, .rst_ni, .port_i, .go_i, .epoch_i, .hold_i, .down_i(down_o), .store_limit_i, .part_limit_i,
-        .has_ctrl_i(by_number(has_ctrl, port_i)), .has_req_i(by_number(has_req, port_i)), .has_store_i(by_number(has_store, port_i)),
-        .urgent_i(by_number(urgent, port_i)), .claimed_i(by_number(claimed, port_i)), .open_o(open), .able_o(able_n), .cls_o(arb_cls), .pop_o(pop_n),
-        .desc_i(gen_in[Cfg.Others-1].desc_or), .re_o(re_n), .rd_line_o(rd_line), .rd_slot_o(rd_slot), .rdata_i(gen_in[Cfg.Others-1].rdata_or),
+        .clk_i, .rst_ni, .port_i, .go_i, .epoch_i, .hold_i, .down_i(down_o), .store_limit_i(common_i.store_limit),
+        .part_limit_i(common_i.part_limit),
+        .has_ctrl_i(by_number(has_ctrl, port_i)), .has_req_i(by_number(has_req, port_i)),
+        .has_store_i(by_number(has_store, port_i)),
+        .urgent_i(by_number(urgent, port_i)), .claimed_i(by_number(claimed, port_i)), .open_o(open), .able_o(able_n),
+        .cls_o(arb_cls), .pop_o(pop_n),
+        .desc_i(gen_in[Cfg.Others-1].desc_or), .re_o(re_n), .rd_line_o(rd_line), .rd_slot_o(rd_slot),
+        .rdata_i(gen_in[Cfg.Others-1].rdata_or),
         .free_ctrl_o(free_ctrl_n), .free_store_o(free_store_n), .sent_o(sent_n),
-        .res_valid_i(res_valid), .res_len_i(res_len), .res_poison_i(res_poison), .res_stamp_i(res_stamp), .res_start_o(res_start),
-        .res_read_o(res_read), .res_first_o(res_first), .res_last_o(res_last), .res_data_i(res_data), .res_err_i(res_err),
-        .error_valid_i(back_valid_q), .error_code_i(8'(err_code_q)), .error_sent_o(back_sent),
-        .dn_valid_o, .dn_last_o, .dn_err_o, .dn_cls_o, .dn_data_o, .dn_crd_i,
+        .res_valid_i(res_valid), .res_len_i(res_len), .res_poison_i(res_poison), .res_stamp_i(res_stamp),
+        .res_start_o(res_start),
+        .res_read_o(res_read), .res_first_o(res_first), .res_last_o(res_last), .res_data_i(res_data),
+        .res_err_i(res_err), .error_valid_i(back_valid_q), .error_code_i(8'(err_code_q)), .error_sent_o(back_sent),
+        .dn_o, .dn_crd_i,
         .wait_turn_o(wait_turn), .wait_credit_o(wait_credit), .starved_o(starved), .discard_o(discard),
         .leave_o(leave), .leave_stamp_o(leave_stamp), .idle_o(out_idle)
     );
@@ -378,52 +324,56 @@ module switch_port #(
     assign re          = by_distance(re_n, port_i);
     assign free_store  = by_distance(free_store_n, port_i);
     assign sent        = by_distance(sent_n, port_i);
-    assign ctrl_free_o = by_distance(free_ctrl_n, port_i);
+    assign backs_o.ctrl_free = by_distance(free_ctrl_n, port_i);
 
     // ---- errors: kept until they are reported, and sent back to the source ----
-    assign report_take = report && !err_valid && !err_waits_q;
+    assign report_take = report && !err.valid && !err_waits_q;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
             err_waits_q  <= 1'b0;
             back_valid_q <= 1'b0;
         end else begin
-            if (err_valid || report_take) err_waits_q <= 1'b1;
+            if (err.valid || report_take) err_waits_q <= 1'b1;
             else if (err_take_i) err_waits_q <= 1'b0;
-            if (err_valid) back_valid_q <= 1'b1;
+            if (err.valid) back_valid_q <= 1'b1;
             else if (back_sent) back_valid_q <= 1'b0;
         end
-        if (err_valid) err_code_q <= err_code;
+        if (err.valid) err_code_q <= err.code;
         else if (report_take) err_code_q <= report_code;
     end
-    assign err_waits_o = err_waits_q;
-    assign err_code_o  = err_code_q;
+    assign err_o.valid = err_waits_q;
+    assign err_o.code  = err_code_q;
 
     // ---- counters ----
-    logic [1:0] link_cls [2];
-    logic [7:0] link_len [2];
-    assign link_cls[0] = up_cls_i;
-    assign link_cls[1] = dn_cls_o;
-    assign link_len[0] = up_data_i[33:26];
-    assign link_len[1] = dn_data_o[33:26];
+    packet_pkg::header_low_t link_head [2];
+    logic [1:0]              link_cls [2];
+    logic [7:0]              link_len [2];
+    assign link_head = '{up_i.data[63:0], dn_o.data[63:0]};
+    assign link_cls  = '{up_i.cls, dn_o.cls};
+    assign link_len  = '{link_head[0].len[7:0], link_head[1].len[7:0]};
 
     port_counters i_counters (
-        .clk_i, .clear_i(!rst_ni || go_i), .clearing_i(cnt_clearing_i), .visit_i(cnt_visit_i), .read_i(cnt_read_i), .addr_i(cnt_addr_i), .at_i(cnt_at_i),
-        .valid_i({dn_valid_o, up_valid_i}), .last_i({dn_last_o, up_last_i}), .cls_i(link_cls), .len_i(link_len),
-        .reject_i(err_valid), .wait_turn_i(wait_turn), .wait_credit_i(wait_credit), .discard_i(discard), .drop_i(drop),
-        .high_o(cnt_high_o), .low_o(cnt_low_o)
+        .clk_i, .clear_i(!rst_ni || go_i), .clearing_i(common_i.cnt_clearing), .visit_i(common_i.cnt_visit),
+        .read_i(cnt_read_i), .addr_i(common_i.cnt_addr), .at_i(common_i.cnt_at),
+        .valid_i({dn_o.valid, up_i.valid}), .last_i({dn_o.last, up_i.last}), .cls_i(link_cls), .len_i(link_len),
+        .reject_i(err.valid), .wait_turn_i(wait_turn), .wait_credit_i(wait_credit), .discard_i(discard), .drop_i(drop),
+        .high_o(cnt_o.high), .low_o(cnt_o.low)
     );
 
     // ---- monitor ----
     if (Cfg.Monitor) begin : gen_monitor
         monitor_port i_monitor (
-            .clk_i, .clear_i(!rst_ni || go_i), .now_i, .leave_i(leave), .leave_cls_i(arb_cls), .leave_stamp_i(leave_stamp), .classes_i(mon_classes_i),
-            .count_i(mon_count_i), .events_i({wait_turn, wait_credit, dn_valid_o, up_valid_i}), .sample_i(mon_sample_i), .sample_idx_i(mon_idx_i),
-            .read_i(mon_read_i), .series_i(mon_series_i), .word_i(mon_word_i), .data_o(mon_data_o)
+            .clk_i, .clear_i(!rst_ni || go_i), .now_i(common_i.now), .leave_i(leave), .leave_cls_i(arb_cls),
+            .leave_stamp_i(leave_stamp), .classes_i(common_i.mon_classes),
+            .count_i(common_i.mon_count), .events_i({wait_turn, wait_credit, dn_o.valid, up_i.valid}),
+            .sample_i(common_i.mon_sample), .sample_idx_i(common_i.mon_idx),
+            .read_i(mon_read_i), .series_i(common_i.mon_series), .word_i(common_i.mon_word), .data_o(mon_data_o)
         );
     end else begin : gen_no_monitor
         assign mon_data_o = '0;
-        wire unused_monitor = &{1'b0, mon_classes_i, mon_count_i, mon_sample_i, mon_idx_i, mon_read_i, mon_series_i, mon_word_i, leave, leave_stamp};
+        wire unused_monitor = &{1'b0, common_i.mon_classes, common_i.mon_count, common_i.mon_sample, common_i.mon_idx,
+                                mon_read_i, common_i.mon_series, common_i.mon_word, leave, leave_stamp};
     end
 
     assign idle_o = in_idle && crd_idle && win_idle && out_idle && join_idle && !err_waits_q && !report && !flush_o;

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Where one target of a packet lies: the outputs behind an expert (map), a static group (table) or a port, and whether the input may reach them.
+// Where one target of a packet lies: the outputs behind an expert (map), a static group (table) or a port, and whether
+// the input may reach them.
 //
-// Both tables are LUT RAM and written by software, while no packet is on its way. An answer follows its question in the same cycle; of an expert that is known a cycle before (next_target_i) the map is read then. What is
-// looked up comes late: each of the checks takes the shortest way from there, and who needs one only for lists, or only for groups, takes that one.
+// Both tables are LUT RAM and written by software, while no packet is on its way. An answer follows its question in the
+// same cycle; of an expert that is known a cycle before (next_target_i) the map is read then. What is looked up comes
+// late: each of the checks takes the shortest way from there, and who needs one only for lists, or only for groups,
+// takes that one.
 `default_nettype none
 
 module target_lookup #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
 ) (
-    input  wire logic             clk_i,
-    input  wire logic [4:0]       port_i,      // constant: the number of this port
-    input  wire logic [Cfg.N-1:0] partition_i, // outputs that this input may reach
-    input  wire logic             emap_we_i,
-    input  wire logic [11:0]      emap_addr_i,
-    input  wire node_pkg::emap_t  emap_data_i,
-    input  wire logic             group_we_i,
-    input  wire logic [3:0]       group_addr_i,
-    input  wire logic [Cfg.N-1:0] group_data_i,
+    input  wire logic                     clk_i,
+    input  wire logic [4:0]               port_i,      // constant: the number of this port
+    input  wire logic [Cfg.N-1:0]         partition_i, // outputs that this input may reach
+    input  wire bundle_pkg::emap_write_t  emap_i,
+    input  wire bundle_pkg::group_write_t groups_i,
 
     // the target is an expert (listing_i), a group (grouped_i), or else a port
     input  wire logic        listing_i,
     input  wire logic        grouped_i,
-    input  wire logic        next_we_i,     // next_target_i: the expert to look up from the next cycle on with held_i, until there is another one; in bits 15:4
+    // next_target_i: the expert to look up from the next cycle on with held_i, until there is another one; in bits 15:4
+    input  wire logic        next_we_i,
     input  wire logic [15:0] next_target_i,
     input  wire logic        held_i,
     input  wire logic [15:0] link_target_i, // the expert to look up without held_i
@@ -51,8 +51,8 @@ module target_lookup #(
     end
 
     typedef struct packed {
-        logic          in_range;
-        logic          mapped;
+        logic                in_range;
+        logic                mapped;
         logic [Cfg.GpuW-1:0] port;
     } entry_t;
 
@@ -60,35 +60,33 @@ module target_lookup #(
         return (expert >> Cfg.ExpW) == '0;
     endfunction
 
-    entry_t       entry, held_q;
-    logic [Cfg.GpuW:0]  next_entry, link_entry;   // {mapped, port}
-    logic         mapped, group_some, group_allowed, plain_some, plain_allowed;
-    logic [Cfg.N-1:0] group_mask, self, reach, expert_at, group_sel, plain_sel;
+    entry_t            entry, held_q;
+    logic [Cfg.GpuW:0] next_entry, link_entry; // {mapped, port}
+    logic              mapped, group_some, group_allowed, plain_some, plain_allowed;
+    logic [Cfg.N-1:0]  group_mask, self, reach, expert_at, group_sel, plain_sel;
 
     // the map, twice: two experts are looked up at a time
-    logic        map_we;
+    logic              map_we;
     logic [Cfg.GpuW:0] map_data;
 
-    assign map_we   = emap_we_i && (emap_addr_i >> Cfg.ExpW) == '0;
-    assign map_data = {emap_data_i.valid && 32'(emap_data_i.gpu) < Cfg.N, emap_data_i.gpu[Cfg.GpuW-1:0]};
+    assign map_we   = emap_i.we && (emap_i.addr >> Cfg.ExpW) == '0;
+    assign map_data = {emap_i.data.valid && 32'(emap_i.data.gpu) < Cfg.N, emap_i.data.gpu[Cfg.GpuW-1:0]};
 
     lutram #(.Width(Cfg.GpuW + 1), .Depth(Cfg.MaxExperts)) i_next_map (
-        .clk_i, .we_i(map_we), .waddr_i(emap_addr_i[Cfg.ExpW-1:0]), .wdata_i(map_data), .raddr_i(next_target_i[Cfg.ExpW+3:4]), .rdata_o(next_entry)
+        .clk_i, .we_i(map_we), .waddr_i(emap_i.addr[Cfg.ExpW-1:0]), .wdata_i(map_data),
+        .raddr_i(next_target_i[Cfg.ExpW+3:4]), .rdata_o(next_entry)
     );
     lutram #(.Width(Cfg.GpuW + 1), .Depth(Cfg.MaxExperts)) i_link_map (
-        .clk_i, .we_i(map_we), .waddr_i(emap_addr_i[Cfg.ExpW-1:0]), .wdata_i(map_data), .raddr_i(link_target_i[Cfg.ExpW+3:4]), .rdata_o(link_entry)
+        .clk_i, .we_i(map_we), .waddr_i(emap_i.addr[Cfg.ExpW-1:0]), .wdata_i(map_data),
+        .raddr_i(link_target_i[Cfg.ExpW+3:4]), .rdata_o(link_entry)
     );
 
     always_ff @(posedge clk_i) if (next_we_i) held_q <= {is_in_range(next_target_i[15:4]), next_entry};
     assign entry = held_i ? held_q : {is_in_range(link_target_i[15:4]), link_entry};
 
     lutram #(.Width(Cfg.N), .Depth(Cfg.Groups)) i_groups (
-        .clk_i,
-        .we_i    (group_we_i),
-        .waddr_i (group_addr_i[GW-1:0]),
-        .wdata_i (group_data_i),
-        .raddr_i (group_i[GW-1:0]),
-        .rdata_o (group_mask)
+        .clk_i, .we_i    (groups_i.we), .waddr_i (groups_i.addr[GW-1:0]), .wdata_i (groups_i.data[Cfg.N-1:0]),
+        .raddr_i (group_i[GW-1:0]), .rdata_o (group_mask)
     );
 
     assign self       = Cfg.N'(1) << port_i;
@@ -127,7 +125,7 @@ module target_lookup #(
     assign port_good_o  = plain_some && plain_allowed;
     assign other_good_o = !listing_i && (!grouped_i || (group_some && group_allowed));
 
-    wire unused_fields = &{1'b0, emap_addr_i, emap_data_i, group_addr_i, next_target_i[3:0], link_target_i[3:0]};
+    wire unused_fields = &{1'b0, emap_i.addr, emap_i.data, groups_i.addr, next_target_i[3:0], link_target_i[3:0]};
 endmodule
 
 `default_nettype wire

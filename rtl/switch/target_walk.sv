@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Walk over the targets of one packet, one a cycle: which lane and how many are left, the outputs found so far, and how many targets lie behind each. Finds the second target with an expert
-// that the list has named before.
+// Walk over the targets of one packet, one a cycle: which lane and how many are left, the outputs found so far, and how
+// many targets lie behind each. Finds the second target with an expert that the list has named before.
 //
-// Ordering: the target in the header first (head_i), then those of the target flits, lane by lane (list_i). Back-pressure: wait_o holds back the header of a list while
-// the table of seen experts is cleared behind the list before, 8 cycles, which is during its payload; nothing else waits.
+// Ordering: the target in the header first (head_i), then those of the target flits, lane by lane (list_i).
+// Back-pressure: wait_o holds back the header of a list while the table of seen experts is cleared behind the list
+// before, 8 cycles, which is during its payload; nothing else waits.
 `default_nettype none
 
 module target_walk #(
@@ -36,12 +37,13 @@ module target_walk #(
     output logic                 lane_end_o, // it is the last one in its flit
     output logic                 twice_o,    // its expert was named before
     output logic                 again_o,    // its output was found before
-    output logic [3:0]           earlier_o,  // so many targets before it lie behind the same output, less 1; with again_o
+    // so many targets before it lie behind the same output, less 1; with again_o
+    output logic [3:0]           earlier_o,
     output logic [3:0]           count_o,    // and up to it, less 1
     output logic [Cfg.N-1:0]     mask_o,     // outputs up to this target
     output logic [Cfg.N-1:0]     all_o       // and up to the last one, behind it
 );
-    logic [3:0] left_q;   // targets left, this one included
+    logic [3:0] left_q; // targets left, this one included
     logic       listed, look, seen;
 
     assign listing_o  = list_i || dynamic_i;
@@ -68,12 +70,7 @@ module target_walk #(
     assign count_o = again_o ? earlier_o + 4'd1 : '0;
 
     lutram #(.Width(4), .Depth(Cfg.N)) i_counts (
-        .clk_i,
-        .we_i    (look),
-        .waddr_i (out_i),
-        .wdata_i (count_o),
-        .raddr_i (list_out_i),
-        .rdata_o (earlier_o)
+        .clk_i, .we_i    (look), .waddr_i (out_i), .wdata_i (count_o), .raddr_i (list_out_i), .rdata_o (earlier_o)
     );
 
     // ---- experts ----

@@ -12,18 +12,22 @@
 //
 // Credits: a STORE credit of the input promises a free slot in every queue of that
 // input. room_o: this queue has a slot that neither holds a packet nor is promised.
-// A credit may be returned in each cycle in which every queue of the input has room; a
-// packet in one queue takes nothing from the others, so a blocked output never stops packets that do not need it, until its own queue is full.
+// A credit may be returned in each cycle in which every queue of the input has room; a packet in one queue takes
+// nothing from the others, so a blocked output never stops packets that do not need it, until its own queue is full.
 //
-// Look-ahead window (see window): the output is shown the next STORE packet only while that is one of the limit_i packets from the
-// input's oldest one on. The other classes know no window.
+// Look-ahead window (see window): the output is shown the next STORE packet only while that is one of the limit_i
+// packets from the input's oldest one on. The other classes know no window.
 //
-// Address in the RAM: {line, slot}. Line: {0, flit} in the payload of STORE; {1, request, flit} elsewhere, where header and targets
-// are flits 0 .. HF+TF-1, and the header of CTRL comes behind them. Bit 8F of the word marks the last flit of a payload that is not valid.
+// Address in the RAM: {line, slot}. Line: {0, flit} in the payload of STORE; {1, request, flit} elsewhere, where header
+// and targets are flits 0 .. HF+TF-1, and the header of CTRL comes behind them. Bit 8F of the word marks the last flit
+// of a payload that is not valid.
 //
-// With a Guest the RAM holds another queue of the same input and output (part_queue), in the upper half of the slots of REQ, which then has only the lower one. Input and output see to it
-// that host and guest do not write, and do not read, in the same cycle (write_turns, read_turns). If Late, a word is written a cycle behind its address, of the host or of the guest: both are read late enough.
+// With a Guest the RAM holds another queue of the same input and output (part_queue), in the upper half of the slots of
+// REQ, which then has only the lower one. Input and output see to it that host and guest do not write, and do not read,
+// in the same cycle (write_turns, read_turns). If Late, a word is written a cycle behind its address, of the host or of
+// the guest: both are read late enough.
 `default_nettype none
+`include "bundles.svh"
 
 module voq #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
@@ -32,24 +36,19 @@ module voq #(
     input  wire logic rst_ni,
 
     // from the input; all but wr_valid, desc_we and push are common to its queues
-    input  wire logic                  wr_valid_i,  // of host or guest; this, wr_lane_i and wr_data_i a cycle behind all others if Late
-    input  wire logic [1:0]            wr_region_i, // class of a header or target flit, 3: payload of STORE
-    input  wire logic [Cfg.PayW:0]     wr_line_i,
-    input  wire logic [Cfg.Lanes-1:0]  wr_lane_i,
-    input  wire logic [Cfg.WordW-1:0]  wr_data_i,   // {bad, flit}, or the guest's
-    input  wire logic                  desc_we_i,   // of the packet that will be pushed next
-    input  wire logic                  desc_dyn_i,  // has a target list
-    input  wire logic [3:0]            desc_more_i, // targets behind this output, less 1
-    input  wire logic                  desc_pay_i,  // has a payload
-    input  wire logic [Cfg.PayW-1:0]   desc_len_i,  // flits of the payload, less 1
-    input  wire logic [Cfg.StampB-1:0] stamp_i,     // with desc_we_i
-    input  wire logic                  push_i,      // of class wr_region_i
+    // of host or guest; this, wr_i.lane and wr_i.data a cycle behind all others if Late
+    input  wire logic         wr_valid_i,
+    // region: class of a header or target flit, 3: payload of STORE; data: {bad, flit}, or the guest's
+    input  wire `MW_COPY(Cfg) wr_i,
+    input  wire logic         desc_we_i, // of the packet that will be pushed next
+    // dyn: has a target list; more: targets behind this output, less 1; pay: has a payload; len: its flits, less 1
+    input  wire `MW_DESC(Cfg) desc_i,
+    input  wire logic         push_i,    // of class wr_i.region
 
     // look-ahead window, see window
     input  wire logic                scarce_i, // the sender has few STORE credits left
     input  wire logic [Cfg.SeqW-1:0] limit_i,  // packets, 0: no limit
-    input  wire logic [Cfg.SeqW-1:0] seq_i,    // number of the packet that will be pushed next, of class STORE
-    input  wire logic [Cfg.SeqW-1:0] oldest_i, // the first number inside the window
+    input  wire `MW_WINDOW(Cfg)      win_i,
     output logic                     here_o,   // a copy of that packet is here and has not been sent
     input  wire logic                sent_i,   // the STORE packet that was taken is sent but for one flit at most
 
@@ -82,39 +81,31 @@ module voq #(
 
     localparam int unsigned ReqSlotW = Cfg.PartGuest ? Cfg.SlotW - 1 : Cfg.SlotW;
 
-    if (Cfg.StorePkts > 2**Cfg.SlotW || Cfg.CtrlPkts > 2**Cfg.SlotW || Cfg.OpenRows > 2**ReqSlotW || Cfg.SlotW < 1 + 32'(Cfg.PartGuest) || Cfg.SlotW > 5) begin : gen_check
+    if (Cfg.StorePkts > 2**Cfg.SlotW || Cfg.CtrlPkts > 2**Cfg.SlotW || Cfg.OpenRows > 2**ReqSlotW
+        || Cfg.SlotW < 1 + 32'(Cfg.PartGuest) || Cfg.SlotW > 5) begin : gen_check
         $error("voq: SlotW does not fit");
     end
 
-    // A pointer {round, slot}; the round tells full from empty. The slots of a ring are used in the order of a shift register with
-    // feedback (see slot_pointer), which costs a third of an adder.
+    // pointers, see slot_pkg; the ring of REQ may be a smaller one
     typedef logic [Cfg.SlotW:0] ptr_t;
-    localparam int unsigned Tap = (Cfg.SlotW == 5) ? 2 : (Cfg.SlotW > 1) ? Cfg.SlotW - 2 : 0;
+    typedef logic [ReqSlotW:0]  req_ptr_t;
 
     function automatic ptr_t after(input ptr_t p);
-        logic zeros;
-        zeros = (p & ptr_t'((1 << (Cfg.SlotW - 1)) - 1)) == '0;
-        return {p[Cfg.SlotW] ^ (zeros && p[Cfg.SlotW-1]), Cfg.SlotW'({p[Cfg.SlotW-1:0], (Cfg.SlotW == 1) ? !p[0] : p[Cfg.SlotW-1] ^ p[Tap] ^ zeros})};
+        return ptr_t'(slot_pkg::after((slot_pkg::MaxW+1)'(p), Cfg.SlotW));
     endfunction
-
-    // the same for the slots of REQ
-    typedef logic [ReqSlotW:0] req_ptr_t;
-    localparam int unsigned ReqTap = (ReqSlotW == 5) ? 2 : (ReqSlotW > 1) ? ReqSlotW - 2 : 0;
 
     function automatic req_ptr_t after_req(input req_ptr_t p);
-        logic zeros;
-        zeros = (p & req_ptr_t'((1 << (ReqSlotW - 1)) - 1)) == '0;
-        return {p[ReqSlotW] ^ (zeros && p[ReqSlotW-1]), ReqSlotW'({p[ReqSlotW-1:0], (ReqSlotW == 1) ? !p[0] : p[ReqSlotW-1] ^ p[ReqTap] ^ zeros})};
+        return req_ptr_t'(slot_pkg::after((slot_pkg::MaxW+1)'(p), ReqSlotW));
     endfunction
 
-    ptr_t ctrl_w_q, ctrl_r_q, store_w_q, store_r_q;
-    req_ptr_t req_w_q, req_r_q;
-    logic [Cfg.SlotW-1:0] open_q;  // slot of the packet whose payload is being written
-    logic [RoomW-1:0] room_q;
+    ptr_t                 ctrl_w_q, ctrl_r_q, store_w_q, store_r_q;
+    req_ptr_t             req_w_q, req_r_q;
+    logic [Cfg.SlotW-1:0] open_q; // slot of the packet whose payload is being written
+    logic [RoomW-1:0]     room_q;
     logic [Cfg.SlotW-1:0] wr_slot;
 
     always_comb begin
-        unique case (wr_region_i)
+        unique case (wr_i.region)
             CLS_CTRL:  wr_slot = ctrl_w_q[Cfg.SlotW-1:0];
             CLS_STORE: wr_slot = store_w_q[Cfg.SlotW-1:0];
             CLS_REQ:   wr_slot = Cfg.SlotW'(req_w_q[ReqSlotW-1:0]);
@@ -122,8 +113,8 @@ module voq #(
         endcase
     end
 
-    logic [Cfg.PayW+Cfg.SlotW:0] waddr, ram_waddr, raddr;   // {line, slot}
-    logic [Cfg.WordW-1:0]    word;
+    logic [Cfg.PayW+Cfg.SlotW:0] waddr, ram_waddr, raddr; // {line, slot}
+    logic [Cfg.WordW-1:0]        word;
 
     if (Cfg.PartGuest) begin : gen_guest
         // of whom the word is that was read; nothing waits for the RAM to be told
@@ -132,10 +123,13 @@ module voq #(
         always_ff @(posedge clk_i) {host_q, guest_q} <= {re_i, guest_re_i};
         assign rdata_o       = host_q ? word[Cfg.FlitW:0] : '0;
         assign guest_rdata_o = guest_q ? word : '0;
-        assign waddr = guest_we_i ? {2'b11, guest_waddr_i[Cfg.GuestW-1 -: Cfg.PayW-1], 1'b1, guest_waddr_i[Cfg.SlotW-2:0]} : {wr_line_i, wr_slot};
-        assign raddr = re_i ? {rd_line_i, rd_slot_i} : {2'b11, guest_raddr_i[Cfg.GuestW-1 -: Cfg.PayW-1], 1'b1, guest_raddr_i[Cfg.SlotW-2:0]};
+        assign waddr = guest_we_i
+                       ? {2'b11, guest_waddr_i[Cfg.GuestW-1 -: Cfg.PayW-1], 1'b1, guest_waddr_i[Cfg.SlotW-2:0]}
+                           : {wr_i.line, wr_slot};
+        assign raddr = re_i ? {rd_line_i, rd_slot_i}
+                       : {2'b11, guest_raddr_i[Cfg.GuestW-1 -: Cfg.PayW-1], 1'b1, guest_raddr_i[Cfg.SlotW-2:0]};
     end else begin : gen_no_guest
-        assign waddr = {wr_line_i, wr_slot};
+        assign waddr = {wr_i.line, wr_slot};
         assign raddr = {rd_line_i, rd_slot_i};
         assign rdata_o       = word;
         assign guest_rdata_o = '0;
@@ -153,14 +147,8 @@ module voq #(
         .Depth (1 << (1 + Cfg.PayW + Cfg.SlotW)),
         .LaneW (16)
     ) i_ram (
-        .clk_i,
-        .we_i    (wr_valid_i),
-        .lane_i  (wr_lane_i),
-        .waddr_i (ram_waddr),
-        .wdata_i (wr_data_i),
-        .re_i    (re_i || Cfg.PartGuest),
-        .raddr_i (raddr),
-        .rdata_o (word)
+        .clk_i, .we_i    (wr_valid_i), .lane_i  (wr_i.lane), .waddr_i (ram_waddr), .wdata_i (wr_i.data),
+        .re_i    (re_i || Cfg.PartGuest), .raddr_i (raddr), .rdata_o (word)
     );
 
     // ---- what the output must know before it reads ----
@@ -169,44 +157,34 @@ module voq #(
 
     logic [StoreDescW-1:0] store_desc;
     logic [ReqDescW-1:0]   req_desc;
-    logic [Cfg.StampB-1:0]     store_stamp, req_stamp, ctrl_stamp;
+    logic [Cfg.StampB-1:0] store_stamp, req_stamp, ctrl_stamp;
 
     lutram #(.Width(StoreDescW), .Depth(1 << Cfg.SlotW)) i_store_desc (
-        .clk_i,
-        .we_i    (desc_we_i && wr_region_i == CLS_STORE),
-        .waddr_i (store_w_q[Cfg.SlotW-1:0]),
-        .wdata_i (StoreDescW'({stamp_i, desc_dyn_i, desc_more_i, desc_pay_i, desc_len_i})),
-        .raddr_i (store_r_q[Cfg.SlotW-1:0]),
-        .rdata_o (store_desc)
+        .clk_i, .we_i    (desc_we_i && wr_i.region == CLS_STORE), .waddr_i (store_w_q[Cfg.SlotW-1:0]),
+        .wdata_i (StoreDescW'({desc_i.stamp, desc_i.dyn, desc_i.more, desc_i.pay, desc_i.len})),
+        .raddr_i (store_r_q[Cfg.SlotW-1:0]), .rdata_o (store_desc)
     );
 
     lutram #(.Width(ReqDescW), .Depth(1 << ReqSlotW)) i_req_desc (
-        .clk_i,
-        .we_i    (desc_we_i && wr_region_i == CLS_REQ),
-        .waddr_i (req_w_q[ReqSlotW-1:0]),
-        .wdata_i (ReqDescW'({stamp_i, desc_dyn_i, desc_more_i})),
-        .raddr_i (req_r_q[ReqSlotW-1:0]),
+        .clk_i, .we_i    (desc_we_i && wr_i.region == CLS_REQ), .waddr_i (req_w_q[ReqSlotW-1:0]),
+        .wdata_i (ReqDescW'({desc_i.stamp, desc_i.dyn, desc_i.more})), .raddr_i (req_r_q[ReqSlotW-1:0]),
         .rdata_o (req_desc)
     );
 
     if (Cfg.StampW != 0) begin : gen_stamp
         lutram #(.Width(Cfg.StampW), .Depth(1 << Cfg.SlotW)) i_ctrl_stamp (
-            .clk_i,
-            .we_i    (desc_we_i && wr_region_i == CLS_CTRL),
-            .waddr_i (ctrl_w_q[Cfg.SlotW-1:0]),
-            .wdata_i (stamp_i),
-            .raddr_i (ctrl_r_q[Cfg.SlotW-1:0]),
-            .rdata_o (ctrl_stamp)
+            .clk_i, .we_i    (desc_we_i && wr_i.region == CLS_CTRL), .waddr_i (ctrl_w_q[Cfg.SlotW-1:0]),
+            .wdata_i (desc_i.stamp), .raddr_i (ctrl_r_q[Cfg.SlotW-1:0]), .rdata_o (ctrl_stamp)
         );
         assign store_stamp = store_desc[StoreDescW-1 -: Cfg.StampW];
         assign req_stamp   = req_desc[ReqDescW-1 -: Cfg.StampW];
     end else begin : gen_no_stamp
         assign {store_stamp, req_stamp, ctrl_stamp} = '0;
-        wire unused_stamp = &{1'b0, stamp_i};
+        wire unused_stamp = &{1'b0, desc_i.stamp};
     end
 
-    logic [2:0] has_q, single;          // a class has a packet (w_q != r_q); if so, it has one
-    logic       has_store, in_window;   // the next STORE packet is inside the window
+    logic [2:0] has_q, single;        // a class has a packet (w_q != r_q); if so, it has one
+    logic       has_store, in_window; // the next STORE packet is inside the window
 
     assign single    = {after_req(req_r_q) == req_w_q, after(store_r_q) == store_w_q, after(ctrl_r_q) == ctrl_w_q};
     assign has_store = has_q[CLS_STORE];
@@ -215,7 +193,8 @@ module voq #(
     always_comb begin
         unique case (cls_i)
             CLS_CTRL: desc_o = Cfg.DescW'({ctrl_stamp, ctrl_r_q[Cfg.SlotW-1:0], (6+Cfg.PayW)'(0)});
-            CLS_REQ:  desc_o = Cfg.DescW'({req_stamp, Cfg.SlotW'(req_r_q[ReqSlotW-1:0]), req_desc[4:0], 1'b0, Cfg.PayW'(0)});
+            CLS_REQ:  desc_o = Cfg.DescW'({req_stamp, Cfg.SlotW'(req_r_q[ReqSlotW-1:0]), req_desc[4:0], 1'b0,
+                                           Cfg.PayW'(0)});
             default:  desc_o = Cfg.DescW'({store_stamp, store_r_q[Cfg.SlotW-1:0], store_desc[5+Cfg.PayW:0]});
         endcase
         if (!Cfg.Multicast) desc_o[1 + Cfg.PayW +: 5] = '0;
@@ -232,7 +211,7 @@ module voq #(
             has_q     <= '0;
         end else begin
             if (push_i) begin
-                unique case (wr_region_i)
+                unique case (wr_i.region)
                     CLS_CTRL:  ctrl_w_q  <= after(ctrl_w_q);
                     CLS_STORE: store_w_q <= after(store_w_q);
                     default:   req_w_q   <= after_req(req_w_q);
@@ -246,35 +225,31 @@ module voq #(
                 endcase
             end
             for (int unsigned c = 0; c < 3; c++) begin
-                has_q[c] <= (push_i && wr_region_i == 2'(c)) || (has_q[c] && !(pop_i && cls_i == 2'(c) && single[c]));
+                has_q[c] <= (push_i && wr_i.region == 2'(c)) || (has_q[c] && !(pop_i && cls_i == 2'(c) && single[c]));
             end
         end
     end
 
     always_ff @(posedge clk_i) begin
-        if (wr_region_i == CLS_STORE) open_q <= store_w_q[Cfg.SlotW-1:0];
+        if (wr_i.region == CLS_STORE) open_q <= store_w_q[Cfg.SlotW-1:0];
     end
 
     // ---- look-ahead window ----
     if (Cfg.Window != 0) begin : gen_window
         logic [Cfg.SeqW-1:0] seq, ahead, sending_seq_q;
-        logic            sending_q;   // a STORE packet was taken and is not sent
-        logic            first;       // the next STORE packet is the oldest of the input
+        logic                sending_q; // a STORE packet was taken and is not sent
+        logic                first;     // the next STORE packet is the oldest of the input
 
         lutram #(.Width(Cfg.SeqW), .Depth(1 << Cfg.SlotW)) i_seq (
-            .clk_i,
-            .we_i    (desc_we_i && wr_region_i == CLS_STORE),
-            .waddr_i (store_w_q[Cfg.SlotW-1:0]),
-            .wdata_i (seq_i),
-            .raddr_i (store_r_q[Cfg.SlotW-1:0]),
-            .rdata_o (seq)
+            .clk_i, .we_i    (desc_we_i && wr_i.region == CLS_STORE), .waddr_i (store_w_q[Cfg.SlotW-1:0]),
+            .wdata_i (win_i.seq), .raddr_i (store_r_q[Cfg.SlotW-1:0]), .rdata_o (seq)
         );
 
-        assign ahead     = seq - oldest_i;
+        assign ahead     = seq - win_i.oldest;
         assign in_window = limit_i == '0 || ahead < limit_i;
         assign first     = has_store && ahead == '0;
         assign urgent_o  = (limit_i == '0) ? scarce_i && !room_o : first;
-        assign here_o    = first || (sending_q && !sent_i && sending_seq_q == oldest_i);
+        assign here_o    = first || (sending_q && !sent_i && sending_seq_q == win_i.oldest);
 
         always_ff @(posedge clk_i) begin
             if (!rst_ni) sending_q <= 1'b0;
@@ -285,13 +260,13 @@ module voq #(
     end else begin : gen_no_window
         assign in_window = 1'b1;
         assign {here_o, urgent_o} = '0;
-        wire unused_window = &{1'b0, scarce_i, limit_i, seq_i, oldest_i, sent_i};
+        wire unused_window = &{1'b0, scarce_i, limit_i, win_i.seq, win_i.oldest, sent_i};
     end
 
     // ---- slots that are neither taken nor promised ----
     assign room_o = room_q != '0;
 
-    logic missed_q;   // a packet of the input did not come here: its promise is void, a cycle later
+    logic missed_q; // a packet of the input did not come here: its promise is void, a cycle later
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin

@@ -1,45 +1,47 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Look-ahead window of one input of the switch: numbers its STORE packets and knows the oldest of which a copy has not been sent.
+// Look-ahead window of one input of the switch: numbers its STORE packets and knows the oldest of which a copy has not
+// been sent.
 //
-// A packet goes into its queues at once, whatever the window is, so nothing of another class ever waits for it; the outputs see of each queue only what is
-// inside the window (see voq). may_o holds credits back so that packets from the oldest one on, and credits that the sender may still use, are StorePkts
-// at most: then no two of them have the same number. limited_i changes only while nothing is queued and the sender holds all credits.
+// A packet goes into its queues at once, whatever the window is, so nothing of another class ever waits for it; the
+// outputs see of each queue only what is inside the window (see voq). may_o holds credits back so that packets from the
+// oldest one on, and credits that the sender may still use, are StorePkts at most: then no two of them have the same
+// number. limited_i changes only while nothing is queued and the sender holds all credits.
 //
-// The number of the oldest goes up by at most one a cycle, in the cycle behind the one in which sent_i of its last copy rose; egress
-// raises that a cycle before the last flit is read, so the next packet is there when the output is free.
+// The number of the oldest goes up by at most one a cycle, in the cycle behind the one in which sent_i of its last copy
+// rose; egress raises that a cycle before the last flit is read, so the next packet is there when the output is free.
 `default_nettype none
+`include "bundles.svh"
 
 module window #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
 ) (
-    input  wire logic           clk_i,
-    input  wire logic           rst_ni,
-    input  wire logic           limited_i,
-    input  wire logic           push_i,  // packet seq_o enters its queues
-    input  wire logic           drop_i,  // a packet was rejected
-    input  wire logic           issue_i, // a credit goes to the sender
-    input  wire logic           here_i,  // a copy of packet oldest_o has not been sent
-    output logic [Cfg.SeqW-1:0] seq_o,
-    output logic [Cfg.SeqW-1:0] oldest_o,
-    output logic                may_o,   // a credit may go to the sender
-    output logic                idle_o
+    input  wire logic      clk_i,
+    input  wire logic      rst_ni,
+    input  wire logic      limited_i,
+    input  wire logic      push_i,  // packet seq enters its queues
+    input  wire logic      drop_i,  // a packet was rejected
+    input  wire logic      issue_i, // a credit goes to the sender
+    input  wire logic      here_i,  // a copy of packet oldest has not been sent
+    output `MW_WINDOW(Cfg) win_o,
+    output logic           may_o,   // a credit may go to the sender
+    output logic           idle_o
 );
-    logic [Cfg.SeqW-1:0] load_q;   // packets from the oldest on, and credits that the sender may use
-    logic            step;
+    logic [Cfg.SeqW-1:0] load_q; // packets from the oldest on, and credits that the sender may use
+    logic                step;
 
-    assign idle_o = seq_o == oldest_o;
+    assign idle_o = win_o.seq == win_o.oldest;
     assign step   = !here_i && !idle_o;
     assign may_o  = !limited_i || load_q != Cfg.SeqW'(Cfg.StorePkts);
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
-            seq_o    <= '0;
-            oldest_o <= '0;
+            win_o.seq    <= '0;
+            win_o.oldest <= '0;
             load_q   <= Cfg.SeqW'(Cfg.StorePkts);
         end else if (limited_i) begin
-            if (push_i) seq_o <= seq_o + 1'b1;
-            if (step) oldest_o <= oldest_o + 1'b1;
+            if (push_i) win_o.seq <= win_o.seq + 1'b1;
+            if (step) win_o.oldest <= win_o.oldest + 1'b1;
             load_q <= load_q + Cfg.SeqW'(issue_i) - Cfg.SeqW'(step) - Cfg.SeqW'(drop_i);
         end
     end

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Turns at the write port of the RAMs that hold two queues each: what the parser of an input writes, and the partial sums that come past it (voq with a part_queue as its guest). One per input.
+// Turns at the write port of the RAMs that hold two queues each: what the parser of an input writes, and the partial
+// sums that come past it (voq with a part_queue as its guest). One per input.
 //
-// Outputs read a packet while it comes, so a payload is written in one piece, and so is a partial. Partials wait in a fifo while the parser is in a payload (pay_i); anywhere else the parser pauses
-// until that fifo is empty. Worst case: a payload takes 128 / FlitBytes cycles, and a partial as many for its flits and one or two more for its header, so no more wait than a packet has and one.
+// Outputs read a packet while it comes, so a payload is written in one piece, and so is a partial. Partials wait in a
+// fifo while the parser is in a payload (pay_i); anywhere else the parser pauses until that fifo is empty. Worst case:
+// a payload takes 128 / FlitBytes cycles, and a partial as many for its flits and one or two more for its header, so no
+// more wait than a packet has and one.
 //
-// If Late, the words leave a cycle behind their addresses: the wires to all queues are long, and a packet with a header of two flits is read late enough.
+// If Late, the words leave a cycle behind their addresses: the wires to all queues are long, and a packet with a header
+// of two flits is read late enough.
 `default_nettype none
 
 module write_turns #(
@@ -35,26 +39,19 @@ module write_turns #(
 
     output logic idle_o
 );
-    localparam int unsigned Depth = (Cfg.HeadFlits >= 2) ? Cfg.PayFlits : Cfg.PayFlits + 1;   // with one flit of a header one more comes while the first one leaves
+    // with one flit of a header one more comes while the first one leaves
+    localparam int unsigned Depth = (Cfg.HeadFlits >= 2) ? Cfg.PayFlits : Cfg.PayFlits + 1;
 
-    logic             waits, pay_q;
+    logic                 waits, pay_q;
     logic [Cfg.N-1:0]     to, valid;
     logic [Cfg.Lanes-1:0] lane;
-    logic [Cfg.FlitW+1:0]    data, word;
+    logic [Cfg.FlitW+1:0] data, word;
 
     // never full, see above
-    /* verilator lint_off PINCONNECTEMPTY */
     fifo #(.Width(Cfg.N + Cfg.PayW + Cfg.FlitW + 2), .Depth(Depth)) i_wait (
-        .clk_i, .rst_ni,
-        .valid_i (we_i != '0),
-        .ready_o (),
-        .data_i  ({we_i, idx_i, data_i}),
-        .valid_o (waits),
-        .ready_i (!pay_q),
-        .data_o  ({to, part_idx_o, data}),
-        .level_o ()
+        .clk_i, .rst_ni, .valid_i (we_i != '0), .ready_o (), .data_i  ({we_i, idx_i, data_i}), .valid_o (waits),
+        .ready_i (!pay_q), .data_o  ({to, part_idx_o, data}), .level_o ()
     );
-    /* verilator lint_on PINCONNECTEMPTY */
 
     always_ff @(posedge clk_i) pay_q <= rst_ni && pay_i;
 

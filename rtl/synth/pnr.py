@@ -18,6 +18,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import textwrap
 
 import carry
 import check
@@ -225,6 +226,11 @@ def run(name, a):
     return result
 
 
+def text(*sentences):
+    """A paragraph, as lines of the page."""
+    return textwrap.wrap(" ".join(sentences), 120, break_long_words=False, break_on_hyphens=False)
+
+
 def share(total, kind):
     return f"{100 * total[kind] / CAPACITY[kind]:.1f} %"
 
@@ -267,7 +273,7 @@ def fabrics(parts):
     lines = ["", "## Whole fabrics", "", f"Parts that are not placed count with their cells before packing, times {packing['TRELLIS_COMB']:.2f} ({what}).", "",
              "Four ports: the switch and four nodes (hub and emulated GPU).", ""]
     lines += sums([("switch-4", cells("switch-4")), ("4 node-4", times(4, cells("node-4")))], {"TRELLIS_COMB": 60, "DP16KD": 75})
-    lines += ["", "Eight ports, reduced: sums of bf16 alone, partial queues of 4 packets, 16 KB per GPU, and one lane in a hub's adder where there are two.", ""]
+    lines += ["", *text("Eight ports, reduced: sums of bf16 alone, partial queues of 4 packets, 16 KB per GPU, and one lane in a hub's adder where there are two."), ""]
     lines += sums([("switch-8", cells("switch-8")), ("8 node-8", times(8, cells("node-8"))), ("8 lanes fewer", times(-8, cells("lane")))],
                   {k: 90 for k in ("TRELLIS_COMB", "DP16KD", "MULT18X18D")})
     return lines
@@ -276,21 +282,21 @@ def fabrics(parts):
 def multicast(parts):
     on, off = counted(parts["switch-4"])["TRELLIS_COMB"], counted(parts["switch-4-unicast"])["TRELLIS_COMB"]
     return ["", "## What multicast costs", "",
-            f"switch-4 has {on} COMB before packing, the same RTL with `Multicast` = 0 (a packet of a multimem opcode is rejected; the join of reductions stays) {off}:",
-            f"multicast costs {100 * (on - off) / off:.1f} %, at most 25 % is asked. That {'holds' if 4 * (on - off) <= off else 'does not hold'}."]
+            *text(f"switch-4 has {on} COMB before packing, the same RTL with `Multicast` = 0 (a packet of a multimem opcode is rejected; the join of reductions stays) {off}:",
+                  f"multicast costs {100 * (on - off) / off:.1f} %, at most 25 % is asked. That {'holds' if 4 * (on - off) <= off else 'does not hold'}.")]
 
 
 def page(results):
     """The page of the docs, as text."""
     lines = ["# On the FPGA", "",
-             "Written by `make pnr`: Yosys and nextpnr place and route parts of the fabric on the ECP5 85F",
-             f"({PACKAGE}). COMB are nextpnr's TRELLIS_COMB, after packing, or where it says *before packing* LUT4 + 2 CCU2C + 4 TRELLIS_DPR16X4 of Yosys; a share is of the whole device",
-             f"({CAPACITY['TRELLIS_COMB']} COMB, {CAPACITY['DP16KD']} DP16KD, {CAPACITY['MULT18X18D']} multipliers). A part stands between shift registers, which are not counted.",
-             "Placed and routed for the speed grade with a clock asked for; *as placed* is nextpnr's estimate for that grade before it routes; timed for the other grade as it lies there. "
-             + f"Seeds {', '.join(map(str, SEEDS))} are tried up to the first one whose estimate reaches the clock; if none does, the best is taken. "
-             + "".join(f"The block RAMs of {n} lie where `rtl/synth/floorplan.py` says. " for n in FLOORPLAN)
-             + " ".join(f"{n} is placed with `{' '.join(o)}`." for n, o in PLACER.items()),
-             "Modules are mapped together; a LUT counts for the one that the net behind it is named after.", ""]
+             *text("Written by `make pnr`: Yosys and nextpnr place and route parts of the fabric on the ECP5 85F",
+                   f"({PACKAGE}). COMB are nextpnr's TRELLIS_COMB, after packing, or where it says *before packing* LUT4 + 2 CCU2C + 4 TRELLIS_DPR16X4 of Yosys; a share is of the whole device",
+                   f"({CAPACITY['TRELLIS_COMB']} COMB, {CAPACITY['DP16KD']} DP16KD, {CAPACITY['MULT18X18D']} multipliers). A part stands between shift registers, which are not counted.",
+                   "Placed and routed for the speed grade with a clock asked for; *as placed* is nextpnr's estimate for that grade before it routes; timed for the other grade as it lies there.",
+                   f"Seeds {', '.join(map(str, SEEDS))} are tried up to the first one whose estimate reaches the clock; if none does, the best is taken.",
+                   *(f"The block RAMs of {n} lie where `rtl/synth/floorplan.py` says." for n in FLOORPLAN),
+                   *(f"{n} is placed with `{' '.join(o)}`." for n, o in PLACER.items()),
+                   "Modules are mapped together; a LUT counts for the one that the net behind it is named after."), ""]
     placed = [r for r in results if r["speed"]]
     rows = []
     for r in placed:
@@ -305,7 +311,8 @@ def page(results):
         if not r["total"]:
             continue
         lines += ["", f"## {r['name']}", ""]
-        lines += [f"Critical path, grade {g}: from `{t['begin']}` to `{t['end']}`, {t['logic']:.1f} ns in logic and {t['wires']:.1f} ns in wires.\n" for g, t in r["timing"].items()]
+        for g, t in r["timing"].items():
+            lines += [*text(f"Critical path, grade {g}: from `{t['begin']}` to `{t['end']}`, {t['logic']:.1f} ns in logic and {t['wires']:.1f} ns in wires."), ""]
         lines += table(["module", "instances", "COMB", "FF", "DP16KD", "MULT18X18D"],
                        [[f"`{m}`", c["inst"], *(c[k] for k in CAPACITY)] for m, c in sorted(r["cells"].items(), key=lambda x: -x[1]["TRELLIS_COMB"])])
     parts = {r["name"]: r for r in results}

@@ -16,10 +16,11 @@ def names():
 
 
 def slang(assignments, folder):
-    """Options of read_slang. Its macro stands in a file, as Yosys ends a command at a semicolon."""
+    """Options of read_slang, where the types of ports are found among them. The macro stands in a file, as Yosys ends
+    a command at a semicolon."""
     known = names()
     settings = [a for a in assignments if a.split("=")[0] in known]
-    options = "".join(f" -G {a}" for a in assignments if a not in settings)
+    options = " -I rtl/common" + "".join(f" -G {a}" for a in assignments if a not in settings)
     if settings:
         file = pathlib.Path(folder) / "settings.f"
         text = f'-DMW_CFG="{" ".join(f"c.{a};" for a in settings)}"\n'

@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Configuration bus of the device and the registers of the whole fabric
-// (rtl/spec/fabric.rdl): go and done, tables of the switch, its counters.
+// Configuration bus of the device and the registers of the whole fabric (rtl/spec/fabric.rdl): go and done, tables of
+// the switch, its counters.
 //
-// Bus: one access at a time. cfg_req_i, cfg_we_i, cfg_addr_i (bytes) and cfg_wdata_i
-// are held until cfg_ack_o, which lasts one cycle and ends the access; cfg_rdata_o and
-// cfg_err_o are valid with it. The next access may begin in the cycle after. Address
-// 0 to 0xffff is the fabric, 0x10000 + 0x1000 g is node g; what is not there answers
-// with an error. Every access ends: a node needs at most 34 cycles. Registers that may change only between layers (control, epoch, link) refuse writes
-// while one runs.
+// Bus: one access at a time, as bundle_pkg says; the next may begin in the cycle behind its ack. Address 0 to 0xffff is
+// the fabric, 0x10000 + 0x1000 g is node g; what is not there answers with an error. Every access ends: a node needs at
+// most 34 cycles. Registers that may change only between layers (control, epoch, link) refuse writes while one runs.
 //
-// A layer runs from the pulse go_o to the first cycle in which all_idle_i is high
-// again, at the earliest 4 cycles after go, so that what starts at go shows.
+// A layer runs from the pulse go_o to the first cycle in which all_idle_i is high again, at the earliest 4 cycles after
+// go, so that what starts at go shows.
 `default_nettype none
 
 module fabric_csr #(
@@ -20,52 +17,27 @@ module fabric_csr #(
     input  wire logic clk_i,
     input  wire logic rst_ni,
 
-    input  wire logic        cfg_req_i,
-    input  wire logic        cfg_we_i,
-    input  wire logic [31:0] cfg_addr_i,
-    input  wire logic [31:0] cfg_wdata_i,
-    output logic             cfg_ack_o,
-    output logic [31:0]      cfg_rdata_o,
-    output logic             cfg_err_o,
+    input  wire bundle_pkg::bus_req_t cfg_i,
+    output bundle_pkg::bus_rsp_t      cfg_o,
 
-    // to the nodes: node_req_o[g] is held until node_ack_i[g]; answers are 0 in other cycles
-    output logic [Cfg.N-1:0]            node_req_o,
-    output logic                        node_we_o,
-    output logic [11:0]                 node_addr_o,
-    output logic [31:0]                 node_wdata_o,
-    input  wire logic [Cfg.N-1:0]       node_ack_i,
-    input  wire logic [Cfg.N-1:0]       node_err_i,
-    input  wire logic [Cfg.N-1:0][31:0] node_rdata_i,
+    // to the nodes: req of g is held until its ack; answers are 0 in other cycles
+    output bundle_pkg::csr_req_t      node_o [Cfg.N],
+    input  wire bundle_pkg::bus_rsp_t node_i [Cfg.N],
 
-    output logic       go_o,    // pulse
-    output logic       sweep_o, // pulse
-    output logic       run_o,   // from the cycle behind go_o to the last one of `cycles`
-    output logic       done_o,  // a layer has ended since the last go
-    output logic [1:0] epoch_o,
-    output logic [7:0] latency_o,
-    output logic [7:0] store_credits_o,
-    output logic [7:0] part_credits_o,
-    output logic [7:0] throttle_o,
-    output logic [4:0] window_o,
+    output logic                    go_o,    // pulse
+    output logic                    sweep_o, // pulse
+    output logic                    run_o,   // from the cycle behind go_o to the last one of `cycles`
+    output logic                    done_o,  // a layer has ended since the last go
+    output logic [1:0]              epoch_o,
+    output logic [7:0]              latency_o,
+    output bundle_pkg::switch_ctl_t ctl_o,
 
-    output logic                        emap_we_o,
-    output logic [11:0]                 emap_addr_o,
-    output node_pkg::emap_t             emap_data_o,
-    output logic                        group_we_o,
-    output logic [3:0]                  group_addr_o,
-    output logic [31:0]                 group_data_o,
+    output bundle_pkg::emap_write_t     emap_o,
+    output bundle_pkg::group_write_t    groups_o,
     output logic [Cfg.N-1:0][Cfg.N-1:0] partition_o, // row = source: ports it may reach
 
-    output logic [4:0]       cnt_port_o, // held for 4 cycles, then cnt_data_i is taken
-    output logic [3:0]       cnt_idx_o,
     input  wire logic [31:0] cnt_data_i,
-    output logic [15:0]      mon_interval_o,
-    output logic [3:0]       mon_classes_o,
     input  wire logic [31:0] mon_samples_i,
-    output logic             mon_read_o, // held for 4 cycles, then mon_data_i is taken
-    output logic [4:0]       mon_port_o,
-    output logic             mon_series_o,
-    output logic [7:0]       mon_word_o,
     input  wire logic [31:0] mon_data_i,
 
     input  wire logic             all_idle_i,
@@ -75,19 +47,17 @@ module fabric_csr #(
     input  wire logic             sweep_busy_i,
     input  wire logic [Cfg.N-1:0] node_error_i,
     input  wire logic [Cfg.N-1:0] node_reset_i, // its registers do not answer
-    output logic [4:0]            limit_o,
     output logic [Cfg.N-1:0]      enable_o,     // pulses
     output logic [Cfg.N-1:0]      disable_o,
     input  wire logic [Cfg.N-1:0] down_i,
-    input  wire logic             sw_err_valid_i,
-    input  wire logic [7:0]       sw_err_code_i,
-    input  wire logic [4:0]       sw_err_port_i
+    input  wire bundle_pkg::error_t sw_err_i,
+    input  wire logic [4:0]         sw_err_port_i
 );
     // ---- bus: the access is registered, sent to its register block, and its answer registered ----
-    typedef enum logic [1:0] {IDLE, ACCESS, ANSWER} bus_e;
+    typedef enum logic [1:0] {Idle, Access, Answer} bus_e;
     bus_e        bus_q;
-    logic [31:0] addr_q, wdata_q, rdata;
-    logic        we_q, ack, err, locked;
+    logic [31:0]      addr_q, wdata_q, rdata;
+    logic             we_q, ack, err, locked;
     logic [Cfg.N-1:0] node_sel;
 
     for (genvar g = 0; g < Cfg.N; g++) begin : gen_sel
@@ -97,18 +67,22 @@ module fabric_csr #(
     logic        reg_req, reg_rd_ack, reg_wr_ack, reg_rd_err, reg_wr_err, stall_wr, stall_rd;
     logic [31:0] reg_rdata;
 
-    assign locked       = run_o && we_q && addr_q[15:4] == 12'h002 && addr_q[3:2] != 2'd3;   // 0x20 control, 0x24 epoch, 0x28 link
-    assign reg_req      = bus_q == ACCESS && addr_q[31:16] == '0 && !locked;
-    assign node_req_o   = (bus_q == ACCESS) ? node_sel : '0;
-    assign node_we_o    = we_q;
-    assign node_addr_o  = addr_q[11:0];
-    assign node_wdata_o = wdata_q;
+    // 0x20 control, 0x24 epoch, 0x28 link
+    assign locked       = run_o && we_q && addr_q[15:4] == 12'h002 && addr_q[3:2] != 2'd3;
+    assign reg_req      = bus_q == Access && addr_q[31:16] == '0 && !locked;
+    for (genvar g = 0; g < Cfg.N; g++) begin : gen_node
+        assign node_o[g] = '{req: bus_q == Access && node_sel[g], we: we_q, addr: addr_q[11:0], wdata: wdata_q};
+    end
 
     always_comb begin
         rdata = reg_rd_ack ? reg_rdata : 32'd0;
-        for (int unsigned g = 0; g < Cfg.N; g++) rdata = rdata | node_rdata_i[g];
-        ack = reg_rd_ack || reg_wr_ack || (|node_ack_i);
-        err = (reg_rd_ack && reg_rd_err) || (reg_wr_ack && reg_wr_err) || (|node_err_i);
+        ack = reg_rd_ack || reg_wr_ack;
+        err = (reg_rd_ack && reg_rd_err) || (reg_wr_ack && reg_wr_err);
+        for (int unsigned g = 0; g < Cfg.N; g++) begin
+            rdata = rdata | node_i[g].rdata;
+            ack   = ack || node_i[g].ack;
+            err   = err || node_i[g].err;
+        end
         if (!reg_req && (node_sel & ~node_reset_i) == '0) begin
             ack = 1'b1;
             err = 1'b1;
@@ -117,29 +91,29 @@ module fabric_csr #(
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
-            bus_q     <= IDLE;
-            cfg_ack_o <= 1'b0;
+            bus_q     <= Idle;
+            cfg_o.ack <= 1'b0;
         end else begin
             unique case (bus_q)
-                IDLE: if (cfg_req_i) bus_q <= ACCESS;
-                ACCESS: begin
-                    if (ack) bus_q <= ANSWER;
-                    cfg_ack_o <= ack;
+                Idle: if (cfg_i.req) bus_q <= Access;
+                Access: begin
+                    if (ack) bus_q <= Answer;
+                    cfg_o.ack <= ack;
                 end
                 default: begin
-                    bus_q     <= IDLE;
-                    cfg_ack_o <= 1'b0;
+                    bus_q     <= Idle;
+                    cfg_o.ack <= 1'b0;
                 end
             endcase
         end
-        if (bus_q == IDLE && cfg_req_i) begin
-            addr_q  <= cfg_addr_i;
-            wdata_q <= cfg_wdata_i;
-            we_q    <= cfg_we_i;
+        if (bus_q == Idle && cfg_i.req) begin
+            addr_q  <= cfg_i.addr;
+            wdata_q <= cfg_i.wdata;
+            we_q    <= cfg_i.we;
         end
-        if (bus_q == ACCESS) begin
-            cfg_rdata_o <= rdata;
-            cfg_err_o   <= err;
+        if (bus_q == Access) begin
+            cfg_o.rdata <= rdata;
+            cfg_o.err   <= err;
         end
     end
 
@@ -148,24 +122,22 @@ module fabric_csr #(
     fabric_regs_pkg::mw_fabric__out_t hwif_out;
 
     fabric_regs i_regs (
-        .clk(clk_i), .rst_n(rst_ni),
-        .s_cpuif_req(reg_req), .s_cpuif_req_is_wr(we_q), .s_cpuif_addr(addr_q[15:0]),
+        .clk(clk_i), .rst_n(rst_ni), .s_cpuif_req(reg_req), .s_cpuif_req_is_wr(we_q), .s_cpuif_addr(addr_q[15:0]),
         .s_cpuif_wr_data(wdata_q), .s_cpuif_wr_biten('1),
         .s_cpuif_req_stall_wr(stall_wr), .s_cpuif_req_stall_rd(stall_rd),
         .s_cpuif_rd_ack(reg_rd_ack), .s_cpuif_rd_err(reg_rd_err), .s_cpuif_rd_data(reg_rdata),
-        .s_cpuif_wr_ack(reg_wr_ack), .s_cpuif_wr_err(reg_wr_err),
-        .hwif_in(hwif_in), .hwif_out(hwif_out)
+        .s_cpuif_wr_ack(reg_wr_ack), .s_cpuif_wr_err(reg_wr_err), .hwif_in(hwif_in), .hwif_out(hwif_out)
     );
 
     assign go_o            = hwif_out.control.go.value;
     assign sweep_o         = hwif_out.control.sweep.value;
     assign epoch_o         = hwif_out.epoch.epoch.value;
     assign latency_o       = hwif_out.link.latency.value;
-    assign store_credits_o = hwif_out.credits.store.value;
-    assign part_credits_o  = hwif_out.credits.part.value;
-    assign throttle_o      = hwif_out.credits.throttle.value;
-    assign window_o        = hwif_out.lookahead.packets.value;
-    assign limit_o         = hwif_out.limit.period.value;
+    assign ctl_o.store_credits = hwif_out.credits.store.value;
+    assign ctl_o.part_credits  = hwif_out.credits.part.value;
+    assign ctl_o.throttle      = hwif_out.credits.throttle.value;
+    assign ctl_o.window        = hwif_out.lookahead.packets.value;
+    assign ctl_o.limit         = hwif_out.limit.period.value;
 
     for (genvar p = 0; p < Cfg.N; p++) begin : gen_port
         assign enable_o[p]  = hwif_out.ports.up.value && hwif_out.ports.port.value == 5'(p);
@@ -204,44 +176,45 @@ module fabric_csr #(
             first_q      <= '0;
             first_port_q <= '0;
             errors_q     <= '0;
-        end else if (sw_err_valid_i) begin
+        end else if (sw_err_i.valid) begin
             if (errors_q != '1) errors_q <= errors_q + 16'd1;
             if (errors_q == '0) begin
-                first_q      <= sw_err_code_i;
+                first_q      <= sw_err_i.code;
                 first_port_q <= sw_err_port_i;
             end
         end
     end
 
     // ---- tables ----
-    assign emap_we_o    = hwif_out.emap.req;
-    assign emap_addr_o  = hwif_out.emap.addr[13:2];
-    assign emap_data_o  = hwif_out.emap.wr_data[$bits(node_pkg::emap_t)-1:0];
-    assign group_we_o   = hwif_out.groups.req;
-    assign group_addr_o = hwif_out.groups.addr[5:2];
-    assign group_data_o = hwif_out.groups.wr_data;
+    assign emap_o.we    = hwif_out.emap.req;
+    assign emap_o.addr  = hwif_out.emap.addr[13:2];
+    assign emap_o.data  = hwif_out.emap.wr_data[$bits(node_pkg::emap_t)-1:0];
+    assign groups_o.we   = hwif_out.groups.req;
+    assign groups_o.addr = hwif_out.groups.addr[5:2];
+    assign groups_o.data = hwif_out.groups.wr_data;
 
     always_ff @(posedge clk_i) begin
         for (int unsigned p = 0; p < Cfg.N; p++) begin
             if (!rst_ni) partition_o[p] <= '1;
-            else if (hwif_out.partitions.req && hwif_out.partitions.addr[6:2] == 5'(p)) partition_o[p] <= hwif_out.partitions.wr_data[Cfg.N-1:0];
+            else if (hwif_out.partitions.req && hwif_out.partitions.addr[6:2] == 5'(p))
+                partition_o[p] <= hwif_out.partitions.wr_data[Cfg.N-1:0];
         end
     end
 
     // ---- counters and monitors of the switch: its read paths have up to 4 cycles ----
     logic [2:0]  wait_q;
     logic [8:0]  cnt_q;
-    logic [13:0] mon_q;          // {series, port, word}
+    logic [13:0] mon_q; // {series, port, word}
     logic        cnt_read, mon_read, reading_mon_q;
 
-    assign {cnt_port_o, cnt_idx_o} = cnt_q;
-    assign {mon_series_o, mon_port_o, mon_word_o} = mon_q;
-    assign mon_read_o     = wait_q != '0 && reading_mon_q;
+    assign {ctl_o.cnt_port, ctl_o.cnt_idx} = cnt_q;
+    assign {ctl_o.mon_series, ctl_o.mon_port, ctl_o.mon_word} = mon_q;
+    assign ctl_o.mon_read     = wait_q != '0 && reading_mon_q;
     assign cnt_read       = hwif_out.counters.req;
     assign mon_read       = hwif_out.histogram.req || hwif_out.series.req;
     assign run_o          = busy_q;
-    assign mon_interval_o = hwif_out.monitor.interval.value;
-    assign mon_classes_o  = hwif_out.monitor.classes.value;
+    assign ctl_o.mon_interval = hwif_out.monitor.interval.value;
+    assign ctl_o.mon_classes  = hwif_out.monitor.classes.value;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
@@ -302,10 +275,10 @@ module fabric_csr #(
         hwif_in.monitor.present.next       = Cfg.Monitor;
         hwif_in.samples.value.next         = mon_samples_i;
         hwif_in.histogram.wr_ack           = 1'b0;
-        hwif_in.histogram.rd_ack           = wait_q == 3'd1 && reading_mon_q && !mon_series_o;
+        hwif_in.histogram.rd_ack           = wait_q == 3'd1 && reading_mon_q && !ctl_o.mon_series;
         hwif_in.histogram.rd_data          = mon_data_i;
         hwif_in.series.wr_ack              = 1'b0;
-        hwif_in.series.rd_ack              = wait_q == 3'd1 && reading_mon_q && mon_series_o;
+        hwif_in.series.rd_ack              = wait_q == 3'd1 && reading_mon_q && ctl_o.mon_series;
         hwif_in.series.rd_data             = mon_data_i;
         hwif_in.counters.rd_ack            = wait_q == 3'd1 && !reading_mon_q;
         hwif_in.counters.rd_data           = cnt_data_i;

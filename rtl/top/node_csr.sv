@@ -11,7 +11,8 @@
 module node_csr #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
     parameter int unsigned NumErr = 1  // error sources
-    // Sizes of the node: of the fields that they bound, only the bits are kept that a layer which fits can have set, so that shifters and comparators behind them are no wider.
+    // Sizes of the node: of the fields that they bound, only the bits are kept that a layer which fits can have set, so
+    // that shifters and comparators behind them are no wider.
 ) (
     input  wire logic clk_i,
     input  wire logic rst_ni,
@@ -30,29 +31,27 @@ module node_csr #(
     output node_pkg::node_cfg_t cfg_o,
     output node_pkg::fault_t    fault_o,
 
-    input  wire logic [31:0]            state_i,  // laid out as register status.state
-    input  wire logic [3:0][31:0]       stream_i, // laid out as registers status.stream0 ..
-    input  wire logic [12:0]            count_i,  // pulses, in the order of the registers from status.stall_store on
-    input  wire logic [NumErr-1:0]      err_valid_i,
-    input  wire logic [NumErr-1:0][7:0] err_code_i,
-    output logic                        error_o   // an error was recorded since go
+    input  wire logic [31:0]        state_i,  // laid out as register status.state
+    input  wire logic [3:0][31:0]   stream_i, // laid out as registers status.stream0 ..
+    input  wire logic [12:0]        count_i,  // pulses, in the order of the registers from status.stall_store on
+    input  wire bundle_pkg::error_t err_i [NumErr],
+    output logic                    error_o   // an error was recorded since go
 );
     node_regs_pkg::mw_node__in_t  hwif_in;
     node_regs_pkg::mw_node__out_t hwif_out;
-    logic rd_ack, rd_err, wr_ack, wr_err, stall_wr, stall_rd;
-    logic [31:0] rd_data, status;
+    logic                         rd_ack, rd_err, wr_ack, wr_err, stall_wr, stall_rd;
+    logic [31:0]                  rd_data, status;
 
     node_regs i_regs (
-        .clk(clk_i), .rst_n(rst_ni),
-        .s_cpuif_req(req_i && !ack_o), .s_cpuif_req_is_wr(we_i), .s_cpuif_addr(addr_i),
+        .clk(clk_i), .rst_n(rst_ni), .s_cpuif_req(req_i && !ack_o), .s_cpuif_req_is_wr(we_i), .s_cpuif_addr(addr_i),
         .s_cpuif_wr_data(wdata_i), .s_cpuif_wr_biten('1),
         .s_cpuif_req_stall_wr(stall_wr), .s_cpuif_req_stall_rd(stall_rd),
         .s_cpuif_rd_ack(rd_ack), .s_cpuif_rd_err(rd_err), .s_cpuif_rd_data(rd_data),
-        .s_cpuif_wr_ack(wr_ack), .s_cpuif_wr_err(wr_err),
-        .hwif_in(hwif_in), .hwif_out(hwif_out)
+        .s_cpuif_wr_ack(wr_ack), .s_cpuif_wr_err(wr_err), .hwif_in(hwif_in), .hwif_out(hwif_out)
     );
 
-    // Only the status window can be read, so its word goes out directly, by a register that is cleared in all other cycles.
+    // Only the status window can be read, so its word goes out directly, by a register that is cleared in all other
+    // cycles.
     always_ff @(posedge clk_i) begin
         ack_o <= rst_ni && (rd_ack || wr_ack);
         err_o <= (rd_ack && rd_err) || (wr_ack && wr_err);
@@ -110,19 +109,23 @@ module node_csr #(
         cfg_o.throttle      = hwif_out.credits.throttle.value;
     end
 
-    assign fault_o = '{after: hwif_out.fault.after.value, opcode: hwif_out.fault.opcode.value, answer: hwif_out.fault.answer.value,
+    assign fault_o = '{after: hwif_out.fault.after.value, opcode: hwif_out.fault.opcode.value,
+                       answer: hwif_out.fault.answer.value,
                        send: hwif_out.fault.send.value, accept: hwif_out.fault.accept.value};
 
     // ---- errors: the first one's code and how many ----
     logic [7:0]  first_q, first;
-    logic [15:0] errors_q, errors;  // stops close to 65 535
+    logic [15:0] errors_q, errors; // stops close to 65 535
+    logic        some;
 
     always_comb begin
         first  = '0;
         errors = errors_q;
+        some   = 1'b0;
         for (int i = int'(NumErr) - 1; i >= 0; i--) begin
-            if (err_valid_i[i]) first = err_code_i[i];
-            errors = errors + 16'(err_valid_i[i]);
+            if (err_i[i].valid) first = err_i[i].code;
+            errors = errors + 16'(err_i[i].valid);
+            some   = some || err_i[i].valid;
         end
     end
 
@@ -132,7 +135,7 @@ module node_csr #(
         if (!rst_ni || go_i) begin
             first_q  <= '0;
             errors_q <= '0;
-        end else if (|err_valid_i) begin
+        end else if (some) begin
             if (errors_q[15:4] != '1) errors_q <= errors;
             if (!error_o) first_q <= first;
         end
@@ -140,7 +143,7 @@ module node_csr #(
 
     // ---- status window: one access at a time; the block repeats nothing, so the address is kept here ----
     logic        busy_q, counts_ack;
-    logic [4:0]  word_q;  // word in the window: 0, 1 state and errors, 4-7 streams, 8-20 counters
+    logic [4:0]  word_q; // word in the window: 0, 1 state and errors, 4-7 streams, 8-20 counters
     logic [31:0] counts_data, word;
     logic        is_count;
 
@@ -172,7 +175,9 @@ module node_csr #(
     assign status                 = is_count ? counts_data : word;
     assign hwif_in.status.wr_ack  = hwif_out.status.req && hwif_out.status.req_is_wr;
 
-    wire unused = &{1'b0, hwif_out.shifts.token_shift.value, hwif_out.shifts.n_shift.value, hwif_out.shifts.cap_shift.value, hwif_out.row.local_experts.value, stall_wr, stall_rd, rd_data, hwif_out.status.wr_data, hwif_out.status.wr_biten, hwif_out.status.addr[1:0]};
+    wire unused = &{1'b0, hwif_out.shifts.token_shift.value, hwif_out.shifts.n_shift.value,
+                    hwif_out.shifts.cap_shift.value, hwif_out.row.local_experts.value, stall_wr, stall_rd, rd_data,
+                        hwif_out.status.wr_data, hwif_out.status.wr_biten, hwif_out.status.addr[1:0]};
 endmodule
 
 `default_nettype wire

@@ -41,7 +41,8 @@ import remember
 HERE = pathlib.Path("tests/formal")
 WORK = pathlib.Path("build/formal")
 RTL_DIRS = ["rtl/common", "rtl/switch", "rtl/hub", "rtl/gpu", "rtl/top"]
-PACKAGES = ["build/gen/error_pkg.sv", "build/gen/packet_pkg.sv", "build/gen/isa_pkg.sv", "build/gen/map_pkg.sv", "rtl/common/fp_pkg.sv", "rtl/common/red_pkg.sv", "rtl/hub/node_pkg.sv", "rtl/common/cfg_pkg.sv"]
+PACKAGES = ["build/gen/error_pkg.sv", "build/gen/packet_pkg.sv", "build/gen/isa_pkg.sv", "build/gen/map_pkg.sv", "rtl/common/fp_pkg.sv", "rtl/common/red_pkg.sv", "rtl/hub/node_pkg.sv", "rtl/common/bundle_pkg.sv", "rtl/common/cfg_pkg.sv", "rtl/switch/slot_pkg.sv"]
+INCLUDE = "rtl/common"   # bundles.svh
 TIMEOUT_S = {False: 600, True: 3600}
 UNBOUNDED = ("pdr", "induction")
 LOCK = threading.Lock()
@@ -79,10 +80,11 @@ def plant(bug, folder):
 def read_command(proof, params, folder, bug):
     """The read_slang command line: models and a planted fault are found before the RTL's own modules."""
     harness = f"{HERE}/proofs/{proof.get('harness', proof['name'])}.sv"
-    dirs = []
+    dirs, packages = [], PACKAGES
     if bug:
         src = plant(bug, folder)
         dirs.append(src)
+        packages = [str(src / pathlib.Path(p).name) if p == bug["file"] else p for p in PACKAGES]
         if bug["file"] == harness:
             harness = src / pathlib.Path(harness).name
     models = folder / "models"
@@ -92,7 +94,7 @@ def read_command(proof, params, folder, bug):
             shutil.copy(ROOT / HERE / "models" / f"{m}.sv", models / f"{pathlib.Path(m).name}.sv")
     dirs += [models, HERE / "props", *RTL_DIRS]
     options = " ".join(f"-y {d}" for d in dirs) + "".join(f" -G {k}={v}" for k, v in params.items())
-    return f"read_slang --threads 1 -DSYNTHESIS -DFORMAL {options} {' '.join(PACKAGES)} {harness} --top {top_of(proof)}"
+    return f"read_slang --threads 1 -DSYNTHESIS -DFORMAL -I {INCLUDE} {options} {' '.join(packages)} {harness} --top {top_of(proof)}"
 
 
 def command(argv, log, timeout):
@@ -210,7 +212,8 @@ def sources(proof):
     for folder in [HERE / "props", *map(pathlib.Path, reversed(RTL_DIRS))]:
         found.update({f.stem: str(f) for f in folder.glob("*.sv")})
     found.update({pathlib.Path(m).stem: m for m in models})
-    todo, read = [f"{HERE}/proofs/{proof.get('harness', proof['name'])}.sv", *models, *PACKAGES], set()
+    todo = [f"{HERE}/proofs/{proof.get('harness', proof['name'])}.sv", *models, *PACKAGES, f"{INCLUDE}/bundles.svh"]
+    read = set()
     while todo:
         f = todo.pop()
         if f not in read:

@@ -13,14 +13,18 @@ from run import ROOT, UNBOUNDED, bugs_of, proofs
 
 HEAD = """# What is verified, and how
 
-Written by `make docs` from `tests/formal/proofs.toml`, [testing.md](testing.md) and the files of `rtl`; `make docs-check` (part of `make test`) fails when it is not current.
+Written by `make docs` from `tests/formal/proofs.toml`, [testing.md](testing.md) and the files of `rtl`;
+`make docs-check` (part of `make test`) fails when it is not current.
 
-*Proved* without bound: ABC's pdr finds an inductive invariant, or the assertions are one, so it holds in every cycle of every run, at the sizes named. *Proved* for a number of cycles: no run of
-that length from the first cycle in which the module is given anything, whatever the inputs, breaks it. Every proof has at least one planted fault that it must find, and shows that its assumptions leave
-something to prove: the condition of each arises, and each of its covers is reached. *Simulated*: the unit tests named, with random stalls and a model
-of their own. The whole device is simulated besides, every module inside, against the golden model (`tests/system`).
+*Proved* without bound: ABC's pdr finds an inductive invariant, or the assertions are one, so it holds in every cycle of
+every run, at the sizes named. *Proved* for a number of cycles: no run of that length from the first cycle in which the
+module is given anything, whatever the inputs, breaks it. Every proof has at least one planted fault that it must find,
+and shows that its assumptions leave something to prove: the condition of each arises, and each of its covers is
+reached. *Simulated*: the unit tests named, with random stalls and a model of their own. The whole device is simulated
+besides, every module inside, against the golden model (`tests/system`).
 
-`make formal` runs the short proofs (part of `make test`), `make formal-long` the long ones; `tests/formal/run.py --help` tells how to run one and to get a trace of what failed.
+`make formal` runs the short proofs (part of `make test`), `make formal-long` the long ones;
+`tests/formal/run.py --help` tells how to run one and to get a trace of what failed.
 """
 
 

@@ -6,9 +6,9 @@ MUTATE_SAMPLE := mutate_sample
 UNIT_SRCS_mutate_sample := tests/mutate/sample/mutate_sample.sv
 UNIT_TEST_mutate_sample := tests/mutate/sample/test_mutate_sample.cpp
 
-# A netlist has no style, and error codes are plain bits in it. Of the selects of a case that it takes to be parallel two may be high for the moment in which Verilator
-# settles what is in a loop of words, though not of bits.
-MUTATE_FLAGS := -Wno-lint -Wno-style -Wno-fatal -Wno-ENUMVALUE --no-assert-case
+# A netlist has no style, and error codes are plain bits in it. Of the selects of a case that it takes to be parallel
+# two may be high for the moment in which Verilator settles what is in a loop of words, though not of bits.
+MUTATE_FLAGS := -Irtl/common -Wno-lint -Wno-style -Wno-fatal -Wno-ENUMVALUE --no-assert-case
 $(foreach u,$(UNIT) $(MUTATE_SAMPLE),$(eval $(call unit_program,$(u),$(call unit_top,$(u)),$(call unit_test,$(u)),$(B)/mutate/$(u),$(filter %_pkg.sv,$(UNIT_SRCS_$(u))) $(B)/mutate/$(u)/top.sv $(B)/mutate/$(u)/netlist.v,$(MUTATE_FLAGS),tests/mutate/select.c)))
 
 # one line per test, fields by |: name, top, SystemVerilog sources, parameters, what must be there when it runs

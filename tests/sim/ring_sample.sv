@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// For test_ring: copies that are wired to each other, as the ports of the switch are (rtl/switch/switch_port.sv): sets by distance, the same bit and the same word for all,
+// For test_ring: copies that are wired to each other, as the ports of the switch are (rtl/switch/switch_port.sv): sets by distance, several of them together, the same bit and the same word for all,
 // from registers and through two steps of logic.
 `default_nettype none
 
 module ring_sample #(
-    parameter int unsigned N = 5,
+    parameter int unsigned N = 6,
     localparam int unsigned Others = N - 1
 ) (
     input  wire logic              clk_i,
@@ -14,9 +14,15 @@ module ring_sample #(
 
     // step 0: from registers
     output logic [Others-1:0]      set_o,
+    output logic [2:0][Others-1:0]  three_o,
+    output logic [8:0][Others-1:0]  nine_o,
+    output logic [16:0][Others-1:0] many_o,
     output logic                   bit_o,
     output logic [79:0]            wide_o,
     input  wire logic [Others-1:0] set_i,
+    input  wire logic [2:0][Others-1:0]  three_i,
+    input  wire logic [8:0][Others-1:0]  nine_i,
+    input  wire logic [16:0][Others-1:0] many_i,
     input  wire logic [Others-1:0] bit_i,
     input  wire logic [79:0]       wide_i [Others],
 
@@ -41,12 +47,17 @@ module ring_sample #(
 
     assign set_o  = state_q[Others-1:0];
     assign bit_o  = state_q[9];
+    assign three_o = state_q[3*Others-1:0];
+    assign nine_o  = wide_q[9*Others-1:0];
+    assign many_o  = {wide_q, state_q[17*Others-81:0]};
     assign wide_o = wide_q;
 
     always_comb begin
         folded = '0;
         for (int unsigned i = 0; i < Others; i++) if (bit_i[i]) folded = folded | (wide_i[i] & ~{80{set_i[i]}});
         mixed_o = (set_i & bit_i) ^ folded[Others-1:0];
+        for (int unsigned s = 0; s < 3; s++) mixed_o ^= three_i[s] & nine_i[3*s];
+        for (int unsigned s = 0; s < 17; s++) mixed_o ^= many_i[s] & nine_i[s / 2];
         if (a_i[0]) mixed_o = mixed_o | a_i[Others:1];
     end
     assign long_o = 40'(folded[79:40]) + 40'(a_i);

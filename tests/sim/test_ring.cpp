@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Wires between copies (sim/lanes.py --ring): five copies of tests/sim/ring_sample.sv as lanes of one model against five models of Verilator's own that are wired
+// Wires between copies (sim/lanes.py --ring): six copies of tests/sim/ring_sample.sv as lanes of one model against six models of Verilator's own that are wired
 // by hand and evaluated until nothing changes. Registers and outputs in every cycle, under random inputs. MW_SEED repeats a run.
 #include "Vring_sample.h"
 #include "Vring_sample___024root.h"
 #include "Vring_sample_lanes.h"
 #include "verilated.h"
 
+#include <algorithm>
 #include <csetjmp>
 #include <cstdarg>
 #include <cstddef>
@@ -31,12 +32,23 @@ void wire(std::vector<std::unique_ptr<Vring_sample>> &m)
 {
     for (unsigned p = 0; p < N; p++) {
         Vring_sample &to = *m[p];
+        to.three_i = 0;
+        to.nine_i = 0;
+        std::fill_n(&to.many_i[0], 3, 0);
         to.set_i = to.bit_i = to.mixed_i = to.last_i = 0;
         for (unsigned d = 0; d < OTHERS; d++) {
             const Vring_sample &from = *m[(p + 1 + d) % N];
             unsigned back = N - 2 - d;
             to.set_i |= (from.set_o >> back & 1) << d;
             to.mixed_i |= (from.mixed_o >> back & 1) << d;
+            for (unsigned s = 0; s < 3; s++)
+                to.three_i |= (from.three_o >> (s * OTHERS + back) & 1U) << (s * OTHERS + d);
+            for (unsigned s = 0; s < 9; s++)
+                to.nine_i |= (from.nine_o >> (s * OTHERS + back) & 1) << (s * OTHERS + d);
+            for (unsigned s = 0; s < 17; s++) {
+                const unsigned of = s * OTHERS + back, at = s * OTHERS + d;
+                to.many_i[at / 32] |= (from.many_o[of / 32] >> of % 32 & 1U) << at % 32;
+            }
             to.bit_i |= from.bit_o << d;
             to.last_i |= from.last_o << d;
             to.wide_i[d] = from.wide_o;

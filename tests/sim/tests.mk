@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# sim/lanes.py on a module that holds every construct, and on one whose copies are wired to each other, with Verilator's flags of the models; five copies in eight lanes.
+# sim/lanes.py on a module that holds every construct, and on one whose copies are wired to each other, with Verilator's flags of the models; five and six copies in eight lanes.
 LANES := $(B)/tests/sim/lanes
 RING := $(B)/tests/sim/ring
-LANES_FLAGS := -std=c++17 -O1 -g -march=$(MODEL_ARCH) -fPIC $(VINC) -I$(CURDIR)/sim -DMW_SIM_N=5
+LANES_FLAGS := -std=c++17 -O1 -g -march=$(MODEL_ARCH) -fPIC $(VINC) -I$(CURDIR)/sim
 
-# lanes_rules: folder, sample, test, what sim/lanes.py gets besides
+# lanes_rules: folder, sample, test, copies, what sim/lanes.py gets besides
 define lanes_rules
 $(1)/V$(2).mk: tests/sim/$(2).sv | $(B)/.setup
 	@mkdir -p $$(@D)
@@ -14,13 +14,13 @@ $(1)/V$(2).mk: tests/sim/$(2).sv | $(B)/.setup
 
 $(1)/$(3): tests/sim/$(3).cpp $(1)/V$(2).mk sim/lanes.py sim/schedule.py sim/lanes.h $(B)/verilated/plain.a
 	$$(call say,CXX,$$<)
-	$$(Q)$$(PY) sim/lanes.py $(2) $(1) $(4)
+	$$(Q)$$(PY) sim/lanes.py $(2) $(1) $(5)
 	$$(Q)$$(MAKE) -s -C $(1) -f V$(2).mk V$(2)__ALL.a $$(VMAKE_CLANG) OPT_FAST=-O1 OPT_SLOW=-O0 CXXFLAGS="-w -fPIC"
-	$$(Q)$$(MAKE) -s -C $(1) -f V$(2)_lanes.mk CXX=$(MODEL_CXX) CXXFLAGS="$(LANES_FLAGS) -w"
-	$$(Q)$(MODEL_CXX) $(LANES_FLAGS) -I$(1) $(WARN) -Wno-psabi -o $$@ $$< $(1)/V$(2)_lanes.a $(1)/V$(2)__ALL.a $(B)/verilated/plain.a -lcmocka -lpthread
+	$$(Q)$$(MAKE) -s -C $(1) -f V$(2)_lanes.mk CXX=$(MODEL_CXX) CXXFLAGS="$(LANES_FLAGS) -DMW_SIM_N=$(4) -w"
+	$$(Q)$(MODEL_CXX) $(LANES_FLAGS) -DMW_SIM_N=$(4) -I$(1) $(WARN) -Wno-psabi -o $$@ $$< $(1)/V$(2)_lanes.a $(1)/V$(2)__ALL.a $(B)/verilated/plain.a -lcmocka -lpthread
 endef
-$(eval $(call lanes_rules,$(LANES),lanes_sample,test_lanes))
-$(eval $(call lanes_rules,$(RING),ring_sample,test_ring,--ring))
+$(eval $(call lanes_rules,$(LANES),lanes_sample,test_lanes,5))
+$(eval $(call lanes_rules,$(RING),ring_sample,test_ring,6,--ring))
 
 # what it does not know it must refuse: a model that left something out would be wrong without a word
 .PHONY: lanes-refuses ring-refuses

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
-// One lane of the expert with its factor, for a new pair of c and w in every cycle: as many factors as cycles that one takes, in turn.
+// One lane of the expert with its factor, for a new pair of c and w in every cycle: as many factors as cycles that one
+// takes, in turn.
 `default_nettype none
 
 module expert_lane (
@@ -36,7 +37,9 @@ module expert_lane (
     end
 
     // the oldest one is complete
-    expert_lanes #(.Lanes(1)) i_lane (.clk_i, .valid_i(valid_q[turn_q]), .factor_i(factor[turn_q]), .x_i(x_q[turn_q]), .y_o);
+    expert_lanes #(.Lanes(1)) i_lane (
+        .clk_i, .valid_i(valid_q[turn_q]), .factor_i(factor[turn_q]), .x_i(x_q[turn_q]), .y_o
+    );
 endmodule
 
 `default_nettype wire

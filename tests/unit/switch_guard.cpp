@@ -13,7 +13,7 @@ static std::unique_ptr<hubs> guarded(unsigned latency = 1)
 {
     auto b = std::make_unique<hubs>(latency);
     b->usual_tables();
-    b->dut.limit_i = PERIOD_LOG2;
+    b->dut.ctl_limit_i = PERIOD_LOG2;
     return b;
 }
 
@@ -102,8 +102,8 @@ static void only_this_port_is_down(const hubs &b, unsigned bad)
 // hubs::counter() holds the wires still.
 static uint32_t counter_beside_traffic(hubs &b, unsigned p, unsigned i)
 {
-    b.dut.cnt_port_i = static_cast<uint8_t>(p);
-    b.dut.cnt_idx_i = static_cast<uint8_t>(i);
+    b.dut.ctl_cnt_port_i = static_cast<uint8_t>(p);
+    b.dut.ctl_cnt_idx_i = static_cast<uint8_t>(i);
     b.run(4);
     return b.dut.cnt_data_o;
 }
@@ -402,7 +402,7 @@ TEST(slow_ports_stay_up)
         b->credit_delay = PERIOD; // a credit is back within 2 periods, links included
         b->serve_percent = 3;
         if (k) {
-            b->dut.limit_i = 0;
+            b->dut.ctl_limit_i = 0;
             b->sink[0] = false;
         }
         for (unsigned i = 0; i < 20000; i++) {
@@ -462,7 +462,8 @@ TEST(random_faults)
         l.red = true;
         b->faulty[bad] = true;
         b->credit_delay = static_cast<unsigned>(b->rng() % 30);
-        b->dut.window_i = static_cast<uint8_t>(b->rng() % 2 ? 0 : b->rng() % (b->most_window + 1));
+        b->dut.ctl_window_i =
+            static_cast<uint8_t>(b->rng() % 2 ? 0 : b->rng() % (b->most_window + 1));
         for (unsigned k = 0; k < 4; k++) {
             auto own = [&] { // the bad port's own traffic
                 if (b->down[bad] || b->ports[bad].queue[MW_CLS_STORE].size() > 3)

@@ -128,13 +128,14 @@ class hubs : public tb::model<Vswitch_bench> {
         dut.go_i = 0;
         dut.epoch_i = rules.epoch = below(4);
         dut.latency_i = static_cast<uint8_t>(latency);
-        dut.emap_we_i = dut.group_we_i = 0;
-        dut.throttle_i = dut.store_credits_i = dut.part_credits_i = dut.window_i = 0;
-        dut.cnt_port_i = dut.cnt_idx_i = 0;
-        dut.run_i = dut.mon_interval_i = dut.mon_read_i = dut.mon_port_i = dut.mon_series_i =
-            dut.mon_word_i = 0;
-        dut.mon_classes_i = 15;
-        dut.limit_i = 0;
+        dut.emap_we_i = dut.groups_we_i = 0;
+        dut.ctl_throttle_i = dut.ctl_store_credits_i = dut.ctl_part_credits_i = dut.ctl_window_i =
+            0;
+        dut.ctl_cnt_port_i = dut.ctl_cnt_idx_i = 0;
+        dut.run_i = dut.ctl_mon_interval_i = dut.ctl_mon_read_i = dut.ctl_mon_port_i =
+            dut.ctl_mon_series_i = dut.ctl_mon_word_i = 0;
+        dut.ctl_mon_classes_i = 15;
+        dut.ctl_limit_i = 0;
         dut.enable_i = dut.disable_i = 0;
         dut.rst_ni = 0;
         settle();
@@ -195,11 +196,11 @@ class hubs : public tb::model<Vswitch_bench> {
     void set_group(unsigned g, uint32_t mask)
     {
         rules.group[g] = mask & rules.all();
-        dut.group_we_i = 1;
-        dut.group_addr_i = static_cast<uint8_t>(g);
-        dut.group_data_i = mask;
+        dut.groups_we_i = 1;
+        dut.groups_addr_i = static_cast<uint8_t>(g);
+        dut.groups_data_i = mask;
         edge();
-        dut.group_we_i = 0;
+        dut.groups_we_i = 0;
     }
     void set_partition(unsigned p, uint32_t mask)
     {
@@ -490,8 +491,8 @@ class hubs : public tb::model<Vswitch_bench> {
 
     uint32_t counter(unsigned p, unsigned i)
     {
-        dut.cnt_port_i = static_cast<uint8_t>(p);
-        dut.cnt_idx_i = static_cast<uint8_t>(i);
+        dut.ctl_cnt_port_i = static_cast<uint8_t>(p);
+        dut.ctl_cnt_idx_i = static_cast<uint8_t>(i);
         for (int k = 0; k < 3; k++)
             edge();
         return dut.cnt_data_o;
@@ -514,26 +515,26 @@ class hubs : public tb::model<Vswitch_bench> {
 
     void monitor(unsigned classes, unsigned interval)
     {
-        dut.mon_classes_i = static_cast<uint8_t>(classes);
-        dut.mon_interval_i = static_cast<uint16_t>(interval);
+        dut.ctl_mon_classes_i = static_cast<uint8_t>(classes);
+        dut.ctl_mon_interval_i = static_cast<uint16_t>(interval);
         dut.run_i = 1;
         monitored_at = now;
     }
     uint32_t monitor_word(unsigned p, bool series, unsigned word)
     {
-        dut.mon_port_i = static_cast<uint8_t>(p);
-        dut.mon_series_i = series;
-        dut.mon_word_i = static_cast<uint8_t>(word);
-        dut.mon_read_i = 1;
+        dut.ctl_mon_port_i = static_cast<uint8_t>(p);
+        dut.ctl_mon_series_i = series;
+        dut.ctl_mon_word_i = static_cast<uint8_t>(word);
+        dut.ctl_mon_read_i = 1;
         edge();
         edge();
-        dut.mon_read_i = 0;
+        dut.ctl_mon_read_i = 0;
         return dut.mon_data_o;
     }
     // Every bin and every sample kept, of a run without ports that went down.
     void check_monitors()
     {
-        uint64_t cycles = now - monitored_at, interval = dut.mon_interval_i;
+        uint64_t cycles = now - monitored_at, interval = dut.ctl_mon_interval_i;
         dut.run_i = 0;
         for (int i = 0; i < 8; i++)
             edge();
@@ -550,14 +551,14 @@ class hubs : public tb::model<Vswitch_bench> {
         std::map<unsigned, uint64_t> sum;
         for (unsigned c = 0; c < 4; c++)
             for (auto &bin : ports[p].latencies[c])
-                if (dut.mon_classes_i >> c & 1)
+                if (dut.ctl_mon_classes_i >> c & 1)
                     sum[bin.first] += bin.second;
         for (unsigned b = 0; b < MW_MONITOR_BINS; b++)
             assert_int_equal(monitor_word(p, false, b), sum.count(b) ? sum[b] : 0);
     }
     void check_series(unsigned p, uint64_t cycles, uint64_t samples)
     {
-        uint64_t interval = dut.mon_interval_i, credit = 0, turn = 0;
+        uint64_t interval = dut.ctl_mon_interval_i, credit = 0, turn = 0;
         std::vector<uint64_t> up(samples), dn(samples);
         for (uint64_t t : ports[p].up_at)
             if (t + latency >= monitored_at && t + latency < monitored_at + cycles)
@@ -676,8 +677,7 @@ class hubs : public tb::model<Vswitch_bench> {
         dut.up_last_i[p] = rng() & 1;
         dut.up_err_i[p] = rng() & 1;
         dut.up_cls_i[p] = rng() & 3;
-        for (unsigned w = 0; w < f / 4; w++)
-            dut.up_data_i[p * f / 4 + w] = static_cast<uint32_t>(rng());
+        tb::scramble(dut.up_data_i[p], 8 * f, rng);
         dut.dn_crd_i[p] = 0;
     }
 
@@ -769,7 +769,7 @@ class hubs : public tb::model<Vswitch_bench> {
         dut.up_last_i[p] = w.last(q.at);
         dut.up_err_i[p] = w.marked(q.at);
         dut.up_cls_i[p] = static_cast<uint8_t>(q.current.cls);
-        memcpy(&dut.up_data_i[p * f / 4], w.at(q.at), f);
+        memcpy(&dut.up_data_i[p], w.at(q.at), f);
         q.up_flits[q.current.cls]++;
         q.up_at.push_back(now);
         if (q.at == 0)
@@ -798,7 +798,7 @@ class hubs : public tb::model<Vswitch_bench> {
     void take_credits(unsigned p)
     {
         port &q = ports[p];
-        unsigned c = dut.up_crd_o[p];
+        unsigned c = dut.up_crd_cls_o[p];
         if (dut.flush_o >> p & 1)
             return;
         assert_int_equal(c >> MW_CLS_REQ & 1, 0);
@@ -834,7 +834,7 @@ class hubs : public tb::model<Vswitch_bench> {
         assert_int_equal(dut.dn_cls_o[p], q.rx_cls);
         size_t old = q.rx.size();
         q.rx.resize(old + f);
-        memcpy(&q.rx[old], &dut.dn_data_o[p * f / 4], f);
+        memcpy(&q.rx[old], &dut.dn_data_o[p], f);
         if (!q.rx_flits)
             q.first_rx = now;
         q.last_rx = now;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // An output of the switch, with the queues that inputs fill for it. The test plays the inputs, which write packets and partial sums as ingress does, the join and the endpoint. Each module has a test of
-// its name, in which a model of that module alone, made of its interface and docs/microarchitecture.md, sees what goes into it and says what must come out, cycle by cycle. Of the modules that are there
+// its name, in which a model of that module alone, made of its interface and docs/microarchitecture/switch.md, sees what goes into it and says what must come out, cycle by cycle. Of the modules that are there
 // once per input that of input 0 is watched.
 
 #include "Vswitch_output.h"
@@ -28,19 +28,18 @@ constexpr unsigned STORE_PKTS = PARAM_StorePkts, CTRL_PKTS = PARAM_CtrlPkts,
 constexpr unsigned STAMPS = (1u << STAMP_W) - 1;
 constexpr bool GUEST = PARAM_PartGuest, LATE = GUEST && F == 8;
 using tb::log2_up;
-constexpr unsigned
-    MOST = std::max(STORE_PKTS, CTRL_PKTS),
-    SLOT_W = MOST > 1 ? log2_up(MOST) : 1, OFF_W = log2_up(PF), SEQS = 2u << log2_up(STORE_PKTS);
+constexpr unsigned MOST = std::max(STORE_PKTS, CTRL_PKTS), SLOT_W = MOST > 1 ? log2_up(MOST) : 1,
+                   OFF_W = log2_up(PF), SEQ_W = log2_up(STORE_PKTS) + 1, SEQS = 1u << SEQ_W;
 using tb::bit;
 using tb::bytes;
 
 #ifdef UNIT_NETLIST // make mutate: all that is inside stands one deeper, and a block is a part of a name
-#define S(signal) dut.rootp->switch_output__DOT__i_netlist__DOT__##signal
+#define S(signal) dut.rootp->flat_switch_output__DOT__i_dut__DOT__i_netlist__DOT__##signal
 #define IN(signal) S(gen_in__05b0__05d__02e##signal)
 #define IN_WINDOW(signal) IN(gen_window__02e##signal)
 #define IN_TURNS(signal) S(gen_turns__02e##signal)
 #else
-#define S(signal) dut.rootp->switch_output__DOT__##signal
+#define S(signal) dut.rootp->flat_switch_output__DOT__i_dut__DOT__##signal
 #define IN(signal) S(gen_in__BRA__0__KET____DOT__##signal)
 #define IN_WINDOW(signal) IN(gen_window__DOT__##signal)
 #define IN_TURNS(signal) S(gen_turns__DOT__##signal)
@@ -260,11 +259,11 @@ class output : public tb::model<Vswitch_output> {
         set(dut.push_i, x.push);
         set(dut.arrive_i, x.arrive);
         if (x.p) {
-            set(dut.desc_dyn_i, x.p->dyn);
-            set(dut.desc_pay_i, x.p->pay);
+            dut.desc_dyn_i[i] = static_cast<uint8_t>(x.p->dyn);
+            dut.desc_pay_i[i] = static_cast<uint8_t>(x.p->pay);
             dut.desc_more_i[i] = static_cast<uint8_t>(x.idx);
             dut.desc_len_i[i] = static_cast<uint8_t>(x.p->len);
-            dut.stamp_i[i] = x.p->stamp;
+            dut.desc_stamp_i[i] = x.p->stamp;
         }
         set(dut.part_come_i, x.come);
         set(dut.part_we_i, x.part);
@@ -737,8 +736,8 @@ class output : public tb::model<Vswitch_output> {
     void voq()
     {
         auto &q = queue;
-        const unsigned region = VOQ(wr_region_i), cls = VOQ(cls_i), limit = VOQ(limit_i),
-                       oldest = VOQ(oldest_i);
+        const unsigned region = dut.wr_region_i[0], cls = VOQ(cls_i), limit = VOQ(limit_i),
+                       oldest = static_cast<unsigned>(field(VOQ(win_i), 0, SEQ_W));
         auto &stores = q.waits[MW_CLS_STORE];
         const bool inside =
             !limit || (!stores.empty() && (stores[0]->seq + SEQS - oldest) % SEQS < limit);
@@ -769,7 +768,7 @@ class output : public tb::model<Vswitch_output> {
             if (!f)
                 f = std::make_shared<packet>();
         step x;
-        x.line = VOQ(wr_line_i);
+        x.line = dut.wr_line_i[0];
         packet_p to = region == 3 ? q.filling : q.free[region];
         unsigned guest_addr = VOQ(guest_waddr_i);
         bool guest_we = VOQ(guest_we_i);
@@ -786,7 +785,7 @@ class output : public tb::model<Vswitch_output> {
             line.first.resize(F);
             const bytes data = flit(dut.wr_data_i[0]);
             for (unsigned b = 0; b < F; b++)
-                if (VOQ(wr_lane_i) >> b / 2 & 1)
+                if (dut.wr_lane_i[0] >> b / 2 & 1)
                     line.first[b] = data[b];
             line.second = bit(dut.wr_data_i[0], 8 * F);
         }
@@ -815,7 +814,8 @@ class output : public tb::model<Vswitch_output> {
         if (VOQ(push_i)) {
             const packet_p must = inputs[0].before.p;
             packet_p p = q.free[region];
-            p->seq = region == MW_CLS_STORE ? static_cast<unsigned>(VOQ(seq_i)) : 0;
+            p->seq =
+                region == MW_CLS_STORE ? static_cast<unsigned>(field(VOQ(win_i), SEQ_W, SEQ_W)) : 0;
             p->stamp = must->stamp;
             p->dyn = must->dyn;
             p->more = must->more;
@@ -903,8 +903,8 @@ class output : public tb::model<Vswitch_output> {
     void window()
     {
         const bool limited = WINDOW_OF(limited_i), idle = win.seq == win.oldest;
-        SAME(WINDOW_OF(seq_o), win.seq);
-        SAME(WINDOW_OF(oldest_o), win.oldest);
+        SAME(field(WINDOW_OF(win_o), SEQ_W, SEQ_W), win.seq);
+        SAME(field(WINDOW_OF(win_o), 0, SEQ_W), win.oldest);
         SAME(WINDOW_OF(idle_o), idle);
         SAME(WINDOW_OF(may_o), !limited || win.load < STORE_PKTS);
         if (!limited)

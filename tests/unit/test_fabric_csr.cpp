@@ -47,32 +47,33 @@ struct registers : model<Vfabric_csr> {
 
     void quiet_nodes()
     {
-        dut.node_ack_i = 0;
-        dut.node_err_i = 0;
         for (unsigned w = 0; w < NODES; w++)
-            dut.node_rdata_i[w] = 0;
+            dut.node_ack_i[w] = dut.node_err_i[w] = dut.node_rdata_i[w] = 0;
     }
 
     /// The node asked answers its own number and address, node 3 with an error.
     void nodes()
     {
         quiet_nodes();
-        if (!dut.node_req_o)
+        unsigned asked = 0, g = 0;
+        for (unsigned w = 0; w < NODES; w++)
+            if (dut.node_req_o[w]) {
+                asked++;
+                g = w;
+            }
+        if (!asked)
             return;
-        assert_int_equal(dut.node_req_o & (dut.node_req_o - 1), 0);
-        unsigned g = 0;
-        while (!(dut.node_req_o >> g & 1))
-            g++;
+        assert_int_equal(asked, 1);
         if (node_wait++ < accesses % 7)
             return;
         node_wait = 0;
         node_asked = g;
-        node_wrote = dut.node_we_o;
-        node_address = dut.node_addr_o;
-        node_data = dut.node_wdata_o;
-        dut.node_ack_i = static_cast<uint8_t>(1u << g);
-        dut.node_err_i = g == 3 ? dut.node_ack_i : 0;
-        dut.node_rdata_i[g] = g << 16 | dut.node_addr_o;
+        node_wrote = dut.node_we_o[g];
+        node_address = dut.node_addr_o[g];
+        node_data = dut.node_wdata_o[g];
+        dut.node_ack_i[g] = 1;
+        dut.node_err_i[g] = g == 3;
+        dut.node_rdata_i[g] = g << 16 | dut.node_addr_o[g];
     }
 
     /// Without the edge: all that is to be seen in this cycle.
@@ -80,11 +81,13 @@ struct registers : model<Vfabric_csr> {
     {
         settle();
         nodes();
-        uint32_t monitor =
-            static_cast<uint32_t>(dut.mon_series_o << 16 | dut.mon_port_o << 8 | dut.mon_word_o);
-        uint32_t counter = 0x5000u + (static_cast<uint32_t>(dut.cnt_port_o) << 4) + dut.cnt_idx_o;
-        dut.mon_data_i =
-            dut.mon_read_o && mon_path.through(monitor) ? monitor : static_cast<uint32_t>(rng());
+        uint32_t monitor = static_cast<uint32_t>(dut.ctl_mon_series_o << 16 |
+                                                 dut.ctl_mon_port_o << 8 | dut.ctl_mon_word_o);
+        uint32_t counter =
+            0x5000u + (static_cast<uint32_t>(dut.ctl_cnt_port_o) << 4) + dut.ctl_cnt_idx_o;
+        dut.mon_data_i = dut.ctl_mon_read_o && mon_path.through(monitor)
+                             ? monitor
+                             : static_cast<uint32_t>(rng());
         dut.mon_samples_i = 77;
         dut.cnt_data_i = cnt_path.through(counter) ? counter : static_cast<uint32_t>(rng());
         settle();
@@ -100,10 +103,10 @@ struct registers : model<Vfabric_csr> {
             emap_address = dut.emap_addr_o;
             emap_data = dut.emap_data_o;
         }
-        if (dut.group_we_o) {
+        if (dut.groups_we_o) {
             groups++;
-            group_address = dut.group_addr_o;
-            group_data = dut.group_data_o;
+            group_address = dut.groups_addr_o;
+            group_data = dut.groups_data_o;
         }
     }
 
@@ -203,11 +206,11 @@ TEST(refused)
 TEST(monitors)
 {
     registers b;
-    assert_int_equal(b.dut.mon_interval_o, 0);
-    assert_int_equal(b.dut.mon_classes_o, 15);
+    assert_int_equal(b.dut.ctl_mon_interval_o, 0);
+    assert_int_equal(b.dut.ctl_mon_classes_o, 15);
     b.write(FABRIC(monitor), 0x5abcd);
-    assert_int_equal(b.dut.mon_interval_o, 0xabcd);
-    assert_int_equal(b.dut.mon_classes_o, 5);
+    assert_int_equal(b.dut.ctl_mon_interval_o, 0xabcd);
+    assert_int_equal(b.dut.ctl_mon_classes_o, 5);
     assert_int_equal(b.read(FABRIC(monitor)), 1u << 31);
     assert_int_equal(b.read(FABRIC(samples)), 77);
     for (unsigned i = 0; i < 300; i++) {
@@ -262,8 +265,8 @@ TEST(settings)
 {
     registers b;
     assert_int_equal(b.dut.latency_o, 1);
-    assert_int_equal(b.dut.throttle_o, 0);
-    assert_int_equal(b.dut.window_o, 0);
+    assert_int_equal(b.dut.ctl_throttle_o, 0);
+    assert_int_equal(b.dut.ctl_window_o, 0);
     b.write(FABRIC(epoch), 2);
     b.write(FABRIC(link), 33);
     b.write(FABRIC(credits), 3 | 4 << 8 | 200u << 24);
@@ -271,10 +274,10 @@ TEST(settings)
     b.write(FABRIC(lookahead), 13);
     assert_int_equal(b.dut.epoch_o, 2);
     assert_int_equal(b.dut.latency_o, 33);
-    assert_int_equal(b.dut.store_credits_o, 3);
-    assert_int_equal(b.dut.part_credits_o, 4);
-    assert_int_equal(b.dut.throttle_o, 200);
-    assert_int_equal(b.dut.window_o, 13);
+    assert_int_equal(b.dut.ctl_store_credits_o, 3);
+    assert_int_equal(b.dut.ctl_part_credits_o, 4);
+    assert_int_equal(b.dut.ctl_throttle_o, 200);
+    assert_int_equal(b.dut.ctl_window_o, 13);
     assert_int_equal(b.read(FABRIC(epoch)), 2);
     assert_int_equal(b.read(FABRIC(link)), 33);
     b.dut.node_idle_i = 0x15;
@@ -305,13 +308,13 @@ TEST(any_settings)
     } fields[] = {
         FIELD(epoch, epoch_o, MW_FABRIC__EPOCH__EPOCH),
         FIELD(link, latency_o, MW_FABRIC__LINK__LATENCY),
-        FIELD(credits, store_credits_o, MW_FABRIC__CREDITS__STORE),
-        FIELD(credits, part_credits_o, MW_FABRIC__CREDITS__PART),
-        FIELD(credits, throttle_o, MW_FABRIC__CREDITS__THROTTLE),
-        FIELD(lookahead, window_o, MW_FABRIC__LOOKAHEAD__PACKETS),
-        FIELD(limit, limit_o, MW_FABRIC__LIMIT__PERIOD),
-        FIELD(monitor, mon_interval_o, MW_FABRIC__MONITOR__INTERVAL),
-        FIELD(monitor, mon_classes_o, MW_FABRIC__MONITOR__CLASSES),
+        FIELD(credits, ctl_store_credits_o, MW_FABRIC__CREDITS__STORE),
+        FIELD(credits, ctl_part_credits_o, MW_FABRIC__CREDITS__PART),
+        FIELD(credits, ctl_throttle_o, MW_FABRIC__CREDITS__THROTTLE),
+        FIELD(lookahead, ctl_window_o, MW_FABRIC__LOOKAHEAD__PACKETS),
+        FIELD(limit, ctl_limit_o, MW_FABRIC__LIMIT__PERIOD),
+        FIELD(monitor, ctl_mon_interval_o, MW_FABRIC__MONITOR__INTERVAL),
+        FIELD(monitor, ctl_mon_classes_o, MW_FABRIC__MONITOR__CLASSES),
     };
 #undef FIELD
     registers b;
@@ -449,9 +452,9 @@ TEST(switch_errors)
 TEST(ports_up_and_down)
 {
     registers b;
-    assert_int_equal(b.dut.limit_o, MW_FABRIC__LIMIT__PERIOD_reset);
+    assert_int_equal(b.dut.ctl_limit_o, MW_FABRIC__LIMIT__PERIOD_reset);
     b.write(FABRIC(limit), 9);
-    assert_int_equal(b.dut.limit_o, 9);
+    assert_int_equal(b.dut.ctl_limit_o, 9);
     assert_int_equal(b.read(FABRIC(limit)), 9);
     unsigned ups[NODES] = {}, downs[NODES] = {};
     for (unsigned i = 0; i < 40; i++) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // An input of the switch: a sender that is right, one that is wrong in every way, and one that ignores credits. Each module inside has a test of its name, in which a model of that module alone, made
-// of its interface and docs/microarchitecture.md, sees what goes into it and says what must come out, cycle by cycle; `ingress` is the whole: the queues that it fills, by packet.
+// of its interface and docs/microarchitecture/switch.md, sees what goes into it and says what must come out, cycle by cycle; `ingress` is the whole: the queues that it fills, by packet.
 
 #include "Vingress.h"
 #include "Vingress___024root.h"
@@ -27,10 +27,10 @@ using tb::bit;
 using tb::bytes;
 
 #ifdef UNIT_NETLIST // make mutate: all that is inside stands one deeper, and a block is a part of a name
-#define S(signal) dut.rootp->ingress__DOT__i_netlist__DOT__##signal
+#define S(signal) dut.rootp->flat_ingress__DOT__i_dut__DOT__i_netlist__DOT__##signal
 #define IN_GUEST(signal) S(gen_guest__02e##signal)
 #else
-#define S(signal) dut.rootp->ingress__DOT__##signal
+#define S(signal) dut.rootp->flat_ingress__DOT__i_dut__DOT__##signal
 #define IN_GUEST(signal) S(gen_guest__DOT__##signal)
 #endif
 #define GATE(port) S(i_gate__DOT__##port)
@@ -81,7 +81,7 @@ class input : public tb::model<Vingress> {
         if (!rules.reach(me))
             rules.partition[me] = ~0u;
         dut.partition_i = static_cast<uint8_t>(rules.partition[me] & ALL);
-        dut.up_valid_i = dut.emap_we_i = dut.group_we_i = 0;
+        dut.up_valid_i = dut.emap_we_i = dut.groups_we_i = 0;
         dut.crd_i = dut.open_full_i = dut.part_full_i = 0;
         reset();
         cycles(EXPERTS + 40);
@@ -265,14 +265,14 @@ class input : public tb::model<Vingress> {
             dut.emap_addr_i = static_cast<uint16_t>(EXPERTS + below(4096 - EXPERTS));
             dut.emap_data_i = static_cast<uint16_t>(rng.bits(12));
         }
-        dut.group_we_i = now >= EXPERTS && now < EXPERTS + 16;
-        if (dut.group_we_i) {
+        dut.groups_we_i = now >= EXPERTS && now < EXPERTS + 16;
+        if (dut.groups_we_i) {
             const unsigned g = static_cast<unsigned>(now) - EXPERTS;
             rules.group[g] = g == 0   ? rules.reach(me) | 1u << me
                              : g == 3 ? 0
                                       : static_cast<uint32_t>(rng.bits(N));
-            dut.group_addr_i = static_cast<uint8_t>(g);
-            dut.group_data_i = static_cast<uint8_t>(rules.group[g]);
+            dut.groups_addr_i = static_cast<uint8_t>(g);
+            dut.groups_data_i = rules.group[g] | static_cast<uint32_t>(rng() << N); // no ports
         }
         dut.now_i = static_cast<uint32_t>(now & STAMPS);
         dut.crd_i = 0;
@@ -971,7 +971,7 @@ class input : public tb::model<Vingress> {
                 s.more = dut.desc_more_o;
                 s.pay = dut.desc_pay_o;
                 s.len = dut.desc_len_o;
-                s.stamp = dut.stamp_o;
+                s.stamp = dut.desc_stamp_o;
             }
         if (dut.push_o) {
             assert_false(inside.empty());
@@ -1039,7 +1039,7 @@ class input : public tb::model<Vingress> {
         SAME(dut.open_bytes_o, o.h.len - 1);
         SAME(dut.open_red_o, o.h.dtype << 3 | o.h.redop);
         if (STAMP_W)
-            SAME(dut.stamp_o, o.began & STAMPS);
+            SAME(dut.desc_stamp_o, o.began & STAMPS);
     }
 
     void compare(const pushed &p)

@@ -26,7 +26,7 @@ static void check(Vlink_sizes &dut, unsigned i, const std::deque<word> &past)
     assert_int_equal(dut.busy_o[i], busy);
     const word &w = past[latency - 1];
     assert_int_equal(dut.rx_valid_o[i], w.valid);
-    assert_int_equal(dut.crd_o[i], w.crd);
+    assert_int_equal(dut.crd_cls_o[i], w.crd);
     if (w.crd)
         assert_int_equal(dut.crd_part_o[i], w.part % dut.parts_o[i]);
     if (!w.valid)
@@ -41,9 +41,11 @@ TEST(delays_by_its_latency)
 {
     model<Vlink_sizes> b;
     auto &dut = b.dut;
-    dut.tx_valid_i = dut.crd_i = 0;
-    for (unsigned i = 0; i < COUNT; i++)
+    dut.tx_valid_i = 0;
+    for (unsigned i = 0; i < COUNT; i++) {
+        dut.crd_cls_i[i] = 0;
         dut.latency_i[i] = 1;
+    }
     b.reset();
     std::deque<word> past(256, word());
     auto pass = [&](const word &w) {
@@ -72,9 +74,10 @@ TEST(delays_by_its_latency)
             dut.tx_err_i = w.err;
             dut.tx_cls_i = static_cast<uint8_t>(w.cls);
             dut.tx_data_i = w.data;
-            dut.crd_i = static_cast<uint8_t>(w.crd);
-            for (unsigned i = 0; i < COUNT; i++)
+            for (unsigned i = 0; i < COUNT; i++) {
+                dut.crd_cls_i[i] = static_cast<uint8_t>(w.crd);
                 dut.crd_part_i[i] = static_cast<uint8_t>(w.part % dut.parts_o[i]);
+            }
             pass(w);
             for (unsigned i = 0; i < COUNT; i++)
                 check(dut, i, past);

@@ -16,7 +16,8 @@ static const unsigned WORDS = sizeof(Vnode_csr::cfg_o) / 4;
 struct registers : model<Vnode_csr> {
     registers()
     {
-        dut.go_i = dut.req_i = dut.state_i = dut.count_i = dut.err_valid_i = 0;
+        dut.go_i = dut.req_i = dut.state_i = dut.count_i = 0;
+        report(0);
         dut.port_i = 21;
         dut.epoch_i = 2;
         reset();
@@ -29,6 +30,13 @@ struct registers : model<Vnode_csr> {
     }
 
     void sample() override { assert_false(!dut.req_i && dut.ack_o); }
+
+    /// Of each source a bit.
+    void report(unsigned sources)
+    {
+        for (unsigned e = 0; e < ERRORS; e++)
+            dut.err_valid_i[e] = sources >> e & 1;
+    }
 
     void go()
     {
@@ -200,17 +208,18 @@ TEST(errors)
     b.go();
     assert_int_equal(b.read(NODE(status.error)), 0);
     assert_false(b.dut.error_o);
-    b.dut.err_code_i = 7u | 8u << 8 | 9u << 16;
-    b.dut.err_valid_i = 0x6; // two in one cycle: the lowest source comes first
+    for (unsigned e = 0; e < ERRORS; e++)
+        b.dut.err_code_i[e] = static_cast<uint8_t>(7 + e);
+    b.report(0x6); // two in one cycle: the lowest source comes first
     b.idle(1);
-    b.dut.err_valid_i = 0x1;
+    b.report(0x1);
     b.idle(1);
-    b.dut.err_valid_i = 0;
+    b.report(0);
     assert_int_equal(b.read(NODE(status.error)), 8 | 3u << 16);
     assert_true(b.dut.error_o);
-    b.dut.err_valid_i = 0x7;
+    b.report(0x7);
     b.idle(65536 / ERRORS + 2);
-    b.dut.err_valid_i = 0;
+    b.report(0);
     uint32_t stopped = b.read(NODE(status.error));
     assert_int_equal(stopped & 0xffff, 8);
     assert_in_range(stopped >> 16, 65520, 65535);

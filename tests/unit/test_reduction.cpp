@@ -68,8 +68,8 @@ struct bench : sums<Vreduction> {
         misc.most_waits = 5;
         configure();
         dut.go_i = dut.cmd_valid_i = dut.push_valid_i = dut.rdy_valid_i = 0;
-        dut.req_valid_i = dut.res_valid_i = dut.part_crd_valid_i = dut.al_resp_valid_i = 0;
-        dut.copy_ready_i = dut.copy_retire_i = dut.emap_we_i = dut.group_we_i = 0;
+        dut.req_valid_i = dut.res_valid_i = dut.part_crd_valid_i = dut.al_valid_i = 0;
+        dut.copy_ready_i = dut.copy_retire_i = dut.emap_we_i = dut.groups_we_i = 0;
         dut.rd_rvalid_i = dut.suma_rd_rvalid_i = dut.sumb_rd_rvalid_i = 0;
         reset();
         fill_map();
@@ -389,14 +389,14 @@ struct bench : sums<Vreduction> {
     }
     void fill_groups()
     {
-        dut.group_we_i = 1;
+        dut.groups_we_i = 1;
         for (unsigned g = 0; g < MW_STATIC_GROUPS; g++) {
             groups.push_back(g == 3 ? 0 : static_cast<uint32_t>(rng.bits(N)));
-            dut.group_addr_i = static_cast<uint8_t>(g);
-            dut.group_data_i = groups[g];
+            dut.groups_addr_i = static_cast<uint8_t>(g);
+            dut.groups_data_i = groups[g];
             edge();
         }
-        dut.group_we_i = 0;
+        dut.groups_we_i = 0;
     }
 
     void put_list(unsigned at, const std::vector<int> &list)
@@ -492,11 +492,11 @@ struct bench : sums<Vreduction> {
         dut.rdy_token_i =
             static_cast<uint32_t>(ready_tokens.empty() ? rng.bits(20) : ready_tokens.front());
         dut.al_req_ready_i = !look_open && percent(ready);
-        dut.al_resp_valid_i = look_open && look_due == now;
-        if (dut.al_resp_valid_i) {
+        dut.al_valid_i = look_open && look_due == now;
+        if (dut.al_valid_i) {
             const auto found = allocated.find(look);
-            dut.al_resp_err_i = found == allocated.end();
-            dut.al_resp_row_i =
+            dut.al_err_i = found == allocated.end();
+            dut.al_row_i =
                 static_cast<uint32_t>(found == allocated.end() ? rng.bits(20) : found->second);
             look_open = false;
         }
@@ -530,7 +530,7 @@ struct bench : sums<Vreduction> {
         misc.sample(rng, dut.rd_valid_o, dut.rd_ready_i, dut.rd_addr_o);
         asks.taken(true);
         for (unsigned u = 0; u < 3; u++)
-            errors.see(now, dut.err_valid_o >> u & 1, dut.err_code_o[u], u);
+            errors.see(now, dut.err_valid_o[u], dut.err_code_o[u], u);
         if (dut.rdy_valid_i && dut.rdy_ready_o)
             ready_tokens.pop_front();
         tokens_done += dut.tok_done_o;

@@ -74,7 +74,7 @@ struct hub : rx_bench {
     void sample() override
     {
         for (unsigned u = 0; u < 4; u++)
-            errors.see(now, dut.err_valid_o >> u & 1, dut.err_code_o[u], u);
+            errors.see(now, dut.err_valid_o[u], dut.err_code_o[u], u);
         rx_bench::sample();
         if (dut.req_valid_o)
             request_err.push_back(dut.req_err_o);

@@ -443,7 +443,7 @@ struct bench : rx_bench {
     void sample() override
     {
         for (unsigned e = 0; e < 4; e++)
-            if (dut.err_valid_o >> e & 1)
+            if (dut.err_valid_o[e])
                 got_errors[dut.err_code_o[e]]++;
         if (dut.resp1_valid_o)
             looked_up();

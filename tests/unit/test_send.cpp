@@ -58,7 +58,7 @@ struct hub : model<Vsend> {
         port.pace = p.grant;
         configure();
         tables();
-        dut.go_i = dut.cmd_valid_i = dut.emap_we_i = dut.group_we_i = 0;
+        dut.go_i = dut.cmd_valid_i = dut.emap_we_i = dut.groups_we_i = 0;
         dut.rd_rvalid_i = dut.tok_done_i = dut.cst_valid_i = dut.clo_valid_i = 0;
         reset();
         write_tables();
@@ -386,13 +386,13 @@ struct hub : model<Vsend> {
         }
         dut.emap_we_i = 0;
         for (unsigned g = 0; g < 16; g++) {
-            dut.group_we_i = 1;
-            dut.group_addr_i = static_cast<uint8_t>(g);
-            dut.group_data_i = group[g];
+            dut.groups_we_i = 1;
+            dut.groups_addr_i = static_cast<uint8_t>(g);
+            dut.groups_data_i = group[g];
             settle();
             edge();
         }
-        dut.group_we_i = 0;
+        dut.groups_we_i = 0;
     }
 
     void drive() override

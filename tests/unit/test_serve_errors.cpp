@@ -70,12 +70,12 @@ struct serve : model<Vreduce_serve> {
     void drive() override
     {
         dut.al_req_ready_i = percent(80) && !look_open;
-        dut.al_resp_valid_i = look_open && now >= look_due;
-        if (dut.al_resp_valid_i) {
+        dut.al_valid_i = look_open && now >= look_due;
+        if (dut.al_valid_i) {
             look_open = false;
-            dut.al_resp_err_i = unallocated || (miss && lookups == miss);
+            dut.al_err_i = unallocated || (miss && lookups == miss);
         }
-        dut.al_resp_row_i = static_cast<uint32_t>(rng.bits(4));
+        dut.al_row_i = static_cast<uint32_t>(rng.bits(4));
         dut.copy_ready_i = percent(50);
         dut.dest_ready_i = 1;
     }

@@ -51,7 +51,7 @@ struct bench : model<Vstream_mux> {
             memcpy(shadow[g], nodes[g].memory, sizeof shadow[g]);
         dut.hold_i = 0;
         for (unsigned u = 0; u < 2; u++)
-            dut.claim_i[u] = dut.valid_i[u] = 0;
+            dut.user_claim_i[u] = dut.user_valid_i[u] = 0;
         for (unsigned g = 0; g < NODES; g++)
             dut.host_rvalid_i[g] = dut.host_down_i[g] = 0;
         reset();
@@ -80,12 +80,12 @@ struct bench : model<Vstream_mux> {
             s.to_come = 1 + below(rng.one_in(4) ? 60 : 8);
             s.next = any(u, below(NODES));
         }
-        dut.claim_i[u] = s.claim;
-        dut.valid_i[u] = s.claim && s.to_come && percent(pace);
-        dut.we_i[u] = s.next.write;
-        dut.gpu_i[u] = s.next.gpu;
-        dut.addr_i[u] = s.next.addr;
-        dut.wdata_i[u] = s.next.data;
+        dut.user_claim_i[u] = s.claim;
+        dut.user_valid_i[u] = s.claim && s.to_come && percent(pace);
+        dut.user_we_i[u] = s.next.write;
+        dut.user_gpu_i[u] = s.next.gpu;
+        dut.user_addr_i[u] = s.next.addr;
+        dut.user_wdata_i[u] = s.next.data;
     }
 
     access any(unsigned u, unsigned gpu)
@@ -160,18 +160,18 @@ struct bench : model<Vstream_mux> {
     void sample_user(unsigned u)
     {
         user &s = users[u];
-        if (dut.rvalid_o[u]) {
+        if (dut.user_rvalid_o[u]) {
             if (s.expected.empty())
                 fail_msg("an answer for user %u that nobody asked for", u);
             if (s.expected.front().gpu < NODES && !s.lost)
-                assert_true(dut.rdata_o == s.expected.front().data);
+                assert_true(dut.user_rdata_o[u] == s.expected.front().data);
             s.expected.pop_front();
         }
-        if (dut.lost_o[u]) {
+        if (dut.user_lost_o[u]) {
             s.told = true;
             assert_true(s.lost);
         }
-        if (dut.valid_i[u] && dut.ready_o[u]) {
+        if (dut.user_valid_i[u] && dut.user_ready_o[u]) {
             access &a = s.next;
             owner = u;
             s.lost = s.lost || a.gpu >= NODES;
@@ -192,7 +192,7 @@ struct bench : model<Vstream_mux> {
 
     void sample() override
     {
-        assert_false(dut.ready_o[0] && dut.ready_o[1]);
+        assert_false(dut.user_ready_o[0] && dut.user_ready_o[1]);
         for (unsigned g = 0; g < NODES; g++)
             sample_node(g);
         for (unsigned u = 0; u < 2; u++)

@@ -77,7 +77,7 @@ struct gpu : model<Vstreams> {
     gpu()
     {
         mem.data = rng.some(MEM);
-        dut.go_i = dut.rows_done_i = 0;
+        dut.go_i = dut.ev_rows_done_i = 0;
         enable(0xf);
         reset();
     }
@@ -131,7 +131,7 @@ struct gpu : model<Vstreams> {
         counter[idx]++;
     }
     bool quiet() const { return pulses == 0; }
-    void rows_done(bool on) { dut.rows_done_i = on; }
+    void rows_done(bool on) { dut.ev_rows_done_i = on; }
 
     void drive() override
     {
@@ -141,11 +141,11 @@ struct gpu : model<Vstreams> {
             dut.retire_i[u] = unit[u].busy && unit[u].left == 0;
         }
         auto pulse = [this](unsigned e) { return pulses >> e & 1; };
-        dut.ev_valid_i[0] = pulse(FLAG);
-        dut.ev_idx_i[0] = static_cast<uint8_t>(pulse(FLAG) ? flag_idx : below(MW_SW_EVENTS));
-        dut.ev_valid_i[1] = events.offer(rng);
-        dut.ev_idx_i[1] =
-            static_cast<uint8_t>(dut.ev_valid_i[1] ? events.front() : below(MW_SW_EVENTS));
+        dut.ev_flag_valid_i = pulse(FLAG);
+        dut.ev_flag_idx_i = static_cast<uint8_t>(pulse(FLAG) ? flag_idx : below(MW_SW_EVENTS));
+        dut.ev_event_valid_i = events.offer(rng);
+        dut.ev_event_idx_i =
+            static_cast<uint8_t>(dut.ev_event_valid_i ? events.front() : below(MW_SW_EVENTS));
         dut.ev_counts_i = pulse(MW_EV_COUNTS);
         dut.ev_row_i = pulse(MW_EV_ROWS);
         dut.ev_token_i = pulse(MW_EV_TOKENS);
@@ -205,12 +205,12 @@ struct gpu : model<Vstreams> {
         const bool ready = now >= RESTART;
         if (started)
             assert_int_equal(dut.ev_ready_o, ready && ring < RING);
-        const bool taken = dut.ev_valid_i[1] && dut.ev_ready_o;
+        const bool taken = dut.ev_event_valid_i && dut.ev_ready_o;
         if (taken) {
-            counter[dut.ev_idx_i[1]]++;
+            counter[dut.ev_event_idx_i]++;
             event_at = now;
         }
-        ring += (dut.ev_valid_i[0] || dut.ev_counts_i) - (ready && !taken && ring);
+        ring += (dut.ev_flag_valid_i || dut.ev_counts_i) - (ready && !taken && ring);
         events.taken(dut.ev_ready_o);
     }
 
@@ -225,7 +225,7 @@ struct gpu : model<Vstreams> {
         while (next[s] < idx) {
             const instr &w = program[s][next[s]++];
             assert_int_equal(w.op, MW_I_WAIT);
-            assert_true((w.imm == MW_EV_ROWS_DONE ? dut.rows_done_i : counter[w.imm]) >= w.a);
+            assert_true((w.imm == MW_EV_ROWS_DONE ? dut.ev_rows_done_i : counter[w.imm]) >= w.a);
         }
         assert_int_equal(next[s], idx);
         assert_memory_equal(&i, &program[s][idx], sizeof i);

@@ -423,7 +423,7 @@ TEST(a_window_lets_exactly_its_packets_pass)
             SKIP("it takes four ports and a window");
         if (w > b->most_window)
             break;
-        b->dut.window_i = static_cast<uint8_t>(w);
+        b->dut.ctl_window_i = static_cast<uint8_t>(w);
         block_output_1(*b);
         b->send(0, b->store(MW_OP_ST, 0, 1, 128));
         for (unsigned i = 0; i < w + 3; i++)
@@ -442,7 +442,7 @@ TEST(other_classes_pass_a_full_window)
     auto b = bench();
     if (b->n < 4 || !b->most_window)
         SKIP("it takes four ports and a window");
-    b->dut.window_i = 1;
+    b->dut.ctl_window_i = 1;
     block_output_1(*b);
     for (unsigned i = 0; i < b->store_pkts; i++)
         b->send(0, b->store(MW_OP_ST, 0, 1, 128));
@@ -601,8 +601,8 @@ TEST(limits_hold)
 {
     auto b = bench();
     unsigned n = b->n;
-    b->dut.store_credits_i = 2;
-    b->dut.part_credits_i = 1;
+    b->dut.ctl_store_credits_i = 2;
+    b->dut.ctl_part_credits_i = 1;
     for (unsigned p = 0; p < n; p++)
         b->sink[p] = false;
     for (unsigned i = 0; i < 6; i++)
@@ -655,7 +655,7 @@ TEST(throttle_delays_packets)
     if (b->store_pkts < 4 || b->rx_store < 4)
         SKIP("a round trip of credits takes longer than a packet");
     for (unsigned t : {0u, 128u, 250u}) {
-        b->dut.throttle_i = static_cast<uint8_t>(t);
+        b->dut.ctl_throttle_i = static_cast<uint8_t>(t);
         b->ports[1].rx_flits = 0;
         for (unsigned i = 0; i < count; i++)
             b->send(0, b->store(MW_OP_ST, 0, 1, 128));
@@ -673,7 +673,7 @@ TEST(repeats_after_go)
 {
     auto b = bench();
     unsigned n = b->n;
-    b->dut.throttle_i = 60;
+    b->dut.ctl_throttle_i = 60;
     uint64_t took[3];
     for (unsigned k = 0; k < 3; k++) {
         b->run(7 + 13 * k);
@@ -801,7 +801,7 @@ static void random_run(unsigned latency, unsigned packets, const mix &m,
     unsigned n = b->n;
     behave(*b);
     static const uint8_t windows[] = {0, 1, 2, 5, 16};
-    b->dut.window_i = windows[b->rng() % 5];
+    b->dut.ctl_window_i = windows[b->rng() % 5];
     static const uint16_t intervals[] = {0, 1, 2, 3, 17, 250, 999};
     b->monitor(static_cast<unsigned>(b->rng() % 16), intervals[b->rng() % 7]);
     for (unsigned i = 0; i < packets; i++) {
@@ -838,7 +838,7 @@ TEST(random_back_pressure)
         b.credit_delay = 200;
         b.start_percent = 30;
         b.serve_percent = 20;
-        b.dut.throttle_i = 100;
+        b.dut.ctl_throttle_i = 100;
     });
 }
 
@@ -846,8 +846,8 @@ TEST(random_uneven_sinks)
 {
     random_run(1, 2000, all_classes, [](hubs &b) {
         b.credit_delay = 20;
-        b.dut.store_credits_i = 1;
-        b.dut.part_credits_i = 1;
+        b.dut.ctl_store_credits_i = 1;
+        b.dut.ctl_part_credits_i = 1;
     });
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Parts of a switch port that stand alone, each under anything that its interface allows, against a model of it made of that interface and docs/microarchitecture.md. What is not under test gets any input.
+// Parts of a switch port that stand alone, each under anything that its interface allows, against a model of it made of that interface and docs/microarchitecture/switch.md. What is not under test gets any input.
 
 #include "Vswitch_parts.h"
 
@@ -84,9 +84,9 @@ struct credits_back : parts {
     void sample() override
     {
         const unsigned lowest = hold ? static_cast<unsigned>(__builtin_ctz(hold)) : 0;
-        SAME(dut.crd_o, (ctrl != 0) | (dut.crd_room_i == ALL) << 1 | (hold != 0) << 3);
+        SAME(dut.crd_cls_o, (ctrl != 0) | (dut.crd_room_i == ALL) << 1 | (hold != 0) << 3);
         SAME(dut.crd_part_hold_o, hold);
-        SAME(dut.crd_idle_o, dut.crd_o == 0);
+        SAME(dut.crd_idle_o, dut.crd_cls_o == 0);
         if (hold)
             SAME(dut.crd_part_o, lowest);
         const unsigned freed = ones(dut.crd_ctrl_free_i) + dut.crd_ctrl_drop_i, back = ctrl != 0;
@@ -202,6 +202,8 @@ struct guard : parts {
             SAME(dut.guard_in_last_o, cut || dut.guard_up_last_i);
             SAME(dut.guard_in_err_o, cut || dut.guard_up_err_i);
             SAME(dut.guard_in_cls_o, open ? cls : unsigned{dut.guard_up_cls_i});
+            if (!cut)
+                SAME(dut.guard_in_data_o, dut.guard_up_data_i);
         }
         SAME(dut.guard_drop_o, cut || (valid && !open && shut));
         cuts += cut;
@@ -273,10 +275,11 @@ struct common : parts {
     void drive() override
     {
         parts::drive();
-        dut.limit_i = static_cast<uint8_t>(limit);
-        dut.throttle_i = static_cast<uint8_t>(throttle);
+        dut.ctl_limit_i = static_cast<uint8_t>(limit);
+        dut.ctl_throttle_i = static_cast<uint8_t>(throttle);
         if (percent(50))
-            dut.err_waits_i = 0;
+            for (unsigned p = 0; p < N; p++)
+                dut.err_valid_i[p] = 0;
     }
     static unsigned limited(unsigned asked, unsigned most)
     {
@@ -285,16 +288,17 @@ struct common : parts {
     void sample() override
     {
         if (now > 1) {
-            SAME(dut.store_limit_o, store);
-            SAME(dut.part_limit_o, part);
+            SAME(dut.common_store_limit_o, store);
+            SAME(dut.common_part_limit_o, part);
         }
-        store = limited(dut.store_credits_i, PARAM_RxStorePkts);
-        part = limited(dut.part_credits_i, PARAM_RxResultPkts);
-        SAME(dut.window_limit_o, std::min<unsigned>(dut.window_i, PARAM_Window));
+        store = limited(dut.ctl_store_credits_i, PARAM_RxStorePkts);
+        part = limited(dut.ctl_part_credits_i, PARAM_RxResultPkts);
+        SAME(dut.common_window_limit_o, std::min<unsigned>(dut.ctl_window_i, PARAM_Window));
         // errors: one a cycle, the lowest port first
-        SAME(dut.err_valid_o, dut.err_waits_i != 0);
-        const unsigned first =
-            dut.err_waits_i ? static_cast<unsigned>(__builtin_ctz(dut.err_waits_i)) : N;
+        unsigned first = 0;
+        while (first < N && !dut.err_valid_i[first])
+            first++;
+        SAME(dut.err_valid_o, first < N);
         SAME(dut.err_take_o, first < N ? 1u << first : 0);
         if (first < N) {
             SAME(dut.err_port_o, first);
@@ -302,7 +306,7 @@ struct common : parts {
         }
         for (unsigned k = 0; k < 3; k++) {
             since[k]++;
-            if (!(dut.tick_o >> k & 1))
+            if (!(dut.common_tick_o >> k & 1))
                 continue;
             if (ticks[k]++)
                 SAME(since[k], 1u << (limit + k));
@@ -310,9 +314,9 @@ struct common : parts {
         }
         for (unsigned p = 0; p < N; p++)
             held[p] += dut.hold_o >> p & 1;
-        if (dut.step_o)
+        if (dut.common_step_o)
             SAME(now % 32, 31);
-        steps += dut.step_o;
+        steps += dut.common_step_o;
     }
 };
 
@@ -332,9 +336,9 @@ struct counted : parts {
         parts::drive();
         dut.go_i = go;
         dut.run_i = runs;
-        dut.mon_interval_i = static_cast<uint16_t>(interval);
-        dut.mon_classes_i = static_cast<uint8_t>(classes);
-        dut.mon_read_i = 0;
+        dut.ctl_mon_interval_i = static_cast<uint16_t>(interval);
+        dut.ctl_mon_classes_i = static_cast<uint8_t>(classes);
+        dut.ctl_mon_read_i = 0;
         for (unsigned p = 0; p < N; p++) {
             dut.events_i[p] =
                 quiet ? 0 : static_cast<uint8_t>(rng.bits(5) | (percent(60) ? 31 : 0));
@@ -359,12 +363,12 @@ struct counted : parts {
         for (unsigned p = 0; p < N; p++) // mostly short
             if (percent(80))
                 dut.leave_stamp_i[p] =
-                    (dut.now_o - static_cast<uint32_t>(rng.bits(below(17)))) & 0x1ffff;
+                    (dut.common_now_o - static_cast<uint32_t>(rng.bits(below(17)))) & 0x1ffff;
     }
     void sample() override
     {
         const bool counts_now = runs && interval > 1;
-        SAME(dut.now_o, now & ((1u << MW_MONITOR_STAMP_BITS) - 1));
+        SAME(dut.common_now_o, now & ((1u << MW_MONITOR_STAMP_BITS) - 1));
         for (unsigned p = 0; p < N; p++) {
             for (unsigned d = 0; d < 2; d++) {
                 if (!(dut.link_valid_i[p] >> d & 1))
@@ -378,8 +382,8 @@ struct counted : parts {
             for (unsigned e = 0; e < 5; e++)
                 counts[p][10 + e] += dut.events_i[p] >> e & 1;
             if (dut.leave_i >> p & 1 && classes >> dut.leave_cls_i[p] & 1) {
-                const unsigned latency =
-                    (dut.now_o + 2 - dut.leave_stamp_i[p]) & ((1u << MW_MONITOR_STAMP_BITS) - 1);
+                const unsigned latency = (dut.common_now_o + 2 - dut.leave_stamp_i[p]) &
+                                         ((1u << MW_MONITOR_STAMP_BITS) - 1);
                 unsigned bin = latency;
                 if (latency >= 8) { // four to the octave
                     const unsigned octave = 31 - static_cast<unsigned>(__builtin_clz(latency));
@@ -433,8 +437,8 @@ struct counted : parts {
     {
         for (unsigned k = 0; k < 3; k++) {
             drive();
-            dut.cnt_port_i = static_cast<uint8_t>(p);
-            dut.cnt_idx_i = static_cast<uint8_t>(i);
+            dut.ctl_cnt_port_i = static_cast<uint8_t>(p);
+            dut.ctl_cnt_idx_i = static_cast<uint8_t>(i);
             settle();
             edge();
         }
@@ -443,10 +447,10 @@ struct counted : parts {
     uint32_t word(unsigned p, bool series, unsigned i)
     {
         drive();
-        dut.mon_port_i = static_cast<uint8_t>(p);
-        dut.mon_series_i = series;
-        dut.mon_word_i = static_cast<uint8_t>(i);
-        dut.mon_read_i = 1;
+        dut.ctl_mon_port_i = static_cast<uint8_t>(p);
+        dut.ctl_mon_series_i = series;
+        dut.ctl_mon_word_i = static_cast<uint8_t>(i);
+        dut.ctl_mon_read_i = 1;
         settle();
         edge();
         settle();

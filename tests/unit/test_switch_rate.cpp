@@ -48,11 +48,11 @@ struct traffic : model<Vswitch_bench> {
 
     explicit traffic(unsigned window)
     {
-        dut.go_i = dut.epoch_i = dut.emap_we_i = dut.group_we_i = 0;
+        dut.go_i = dut.epoch_i = dut.emap_we_i = dut.groups_we_i = 0;
         dut.latency_i = 1;
-        dut.throttle_i = dut.store_credits_i = dut.part_credits_i = 0;
-        dut.enable_i = dut.disable_i = dut.limit_i = dut.run_i = dut.mon_read_i = 0;
-        dut.window_i = static_cast<uint8_t>(window);
+        dut.ctl_throttle_i = dut.ctl_store_credits_i = dut.ctl_part_credits_i = 0;
+        dut.enable_i = dut.disable_i = dut.ctl_limit_i = dut.run_i = dut.ctl_mon_read_i = 0;
+        dut.ctl_window_i = static_cast<uint8_t>(window);
         for (unsigned p = 0; p < N; p++) {
             dut.partition_i[p] = ~0u;
             idle(p);
@@ -72,11 +72,11 @@ struct traffic : model<Vswitch_bench> {
             edge();
         }
         dut.emap_we_i = 0;
-        dut.group_we_i = 1;
-        dut.group_addr_i = 0;
-        dut.group_data_i = ~0u;
+        dut.groups_we_i = 1;
+        dut.groups_addr_i = 0;
+        dut.groups_data_i = ~0u;
         edge();
-        dut.group_we_i = 0;
+        dut.groups_we_i = 0;
         for (int i = 0; i < 40; i++)
             edge();
     }
@@ -141,8 +141,6 @@ struct traffic : model<Vswitch_bench> {
     }
 
   private:
-    uint32_t *up_data(unsigned p) { return &dut.up_data_i[p * F / 4]; }
-
     void idle(unsigned p)
     {
         dut.up_valid_i[p] = 0;
@@ -150,7 +148,7 @@ struct traffic : model<Vswitch_bench> {
         dut.up_err_i[p] = percent(50);
         dut.up_cls_i[p] = static_cast<uint8_t>(below(4));
         dut.dn_crd_i[p] = 0;
-        rng.fill(up_data(p), F);
+        scramble(dut.up_data_i[p], 8 * F, rng);
     }
 
     // The port's next packet, if it may begin one.
@@ -196,7 +194,7 @@ struct traffic : model<Vswitch_bench> {
         dut.dn_crd_i[p] = 0;
         dut.up_valid_i[p] = 1;
         dut.up_err_i[p] = 0;
-        memcpy(up_data(p), q.now.at(q.at), F);
+        memcpy(&dut.up_data_i[p], q.now.at(q.at), F);
         dut.up_cls_i[p] = static_cast<uint8_t>(q.cls);
         dut.up_last_i[p] = q.now.last(q.at++);
         q.sending = !dut.up_last_i[p];
@@ -207,8 +205,8 @@ struct traffic : model<Vswitch_bench> {
         port &q = ports[p];
         q.up_busy += counts && dut.up_valid_i[p];
         q.dn_busy += counts && dut.dn_valid_o[p];
-        q.store_credits += dut.up_crd_o[p] >> MW_CLS_STORE & 1;
-        if (dut.up_crd_o[p] >> MW_CLS_PART & 1)
+        q.store_credits += dut.up_crd_cls_o[p] >> MW_CLS_STORE & 1;
+        if (dut.up_crd_cls_o[p] >> MW_CLS_PART & 1)
             q.part_credits[dut.up_crd_part_o[p]]++;
         assert_false(dut.err_valid_o);
         if (!dut.dn_valid_o[p])
@@ -217,7 +215,7 @@ struct traffic : model<Vswitch_bench> {
         if (!q.receiving) {
             if (!q.first_rx)
                 q.first_rx = now;
-            const auto *data = reinterpret_cast<const uint8_t *>(&dut.dn_data_o[p * F / 4]);
+            const auto *data = reinterpret_cast<const uint8_t *>(&dut.dn_data_o[p]);
             const mw_header h = header_of(bytes(data, data + F));
             if (cls == MW_CLS_REQ)
                 q.owed[h.src] += (h.len + 127) / 128;

@@ -37,7 +37,7 @@ struct uplink : model<Vtx> {
         cfg.drive(dut.cfg_i);
         reset();
         dut.ctl_valid_i = dut.req_valid_i = dut.st_valid_i = dut.sst_valid_i = dut.part_valid_i = 0;
-        dut.crd_i = 0;
+        dut.crd_cls_i = 0;
         dut.go_i = 1;
         edge();
         dut.go_i = 0;
@@ -120,30 +120,30 @@ struct uplink : model<Vtx> {
             if (src[s].drive(rng, valid, dut.part_data_i, dut.part_last_i))
                 break;
         }
-        dut.crd_i = 0;
+        dut.crd_cls_i = 0;
         if (ctrl.used() && percent(t.back))
-            dut.crd_i |= 1u << MW_CLS_CTRL;
+            dut.crd_cls_i |= 1u << MW_CLS_CTRL;
         if (store.used() && percent(t.back))
-            dut.crd_i |= 1u << MW_CLS_STORE;
+            dut.crd_cls_i |= 1u << MW_CLS_STORE;
         if (percent(20))
-            dut.crd_i |= 1u << MW_CLS_PART;
+            dut.crd_cls_i |= 1u << MW_CLS_PART;
         if (percent(5))
-            dut.crd_i |= 1u << MW_CLS_REQ; // means nothing
+            dut.crd_cls_i |= 1u << MW_CLS_REQ; // means nothing
         dut.crd_part_i = static_cast<uint8_t>(below(32));
     }
 
     void sample() override
     {
-        assert_int_equal(dut.part_crd_valid_o, dut.crd_i >> MW_CLS_PART & 1);
+        assert_int_equal(dut.part_crd_valid_o, dut.crd_cls_i >> MW_CLS_PART & 1);
         if (dut.part_crd_valid_o)
             assert_int_equal(dut.part_crd_port_o, dut.crd_part_i);
         assert_int_equal(dut.part_empty_o, !dut.part_valid_i);
         assert_int_equal(dut.link_idle_o, !dut.up_valid_o);
         link();
         stalls();
-        if (dut.crd_i >> MW_CLS_CTRL & 1)
+        if (dut.crd_cls_i >> MW_CLS_CTRL & 1)
             ctrl.give_back();
-        if (dut.crd_i >> MW_CLS_STORE & 1)
+        if (dut.crd_cls_i >> MW_CLS_STORE & 1)
             store.give_back();
         handed[CTL] += src[CTL].taken(dut.ctl_ready_o);
         handed[REQ] += src[REQ].taken(dut.req_ready_o);

@@ -44,6 +44,12 @@ $(B)/unit/bench.a: tests/unit/bench/main.cpp $(UNIT_BENCH)
 	$(call say,CXX,$@)
 	$(Q)$(CXX) $(CXXFLAGS) -Itests/unit -c -o $(@:.a=.o) $< && rm -f $@ && ar rcs $@ $(@:.a=.o)
 
+# tops with bundles as ports: a test sees their fields, by a module around the top (bench/flat.py)
+BUNDLED := $(basename $(notdir $(shell grep -lE '^    (input|output) .*(bundle_pkg::|`MW_)' rtl/*/*.sv tests/unit/*.sv)))
+unit_file = $(firstword $(wildcard tests/unit/$(1).sv rtl/*/$(1).sv))
+flat = $(if $(filter $(1),$(BUNDLED)),flat_$(1),$(1))
+flat_file = $(if $(filter $(1),$(BUNDLED)),$(2)/flat_$(1).sv)
+
 # What every one of these programs begins with, compiled once: Verilator's run time and the standard library, which are most of what a small test and its model
 # read. Both are compiled with the same options, which a precompiled header demands. A model of more bytes of C++ than UNIT_LARGE is compiled in pieces, what only
 # starts it without optimization; a smaller one in one piece, where each would read the headers anew.
@@ -57,11 +63,18 @@ $(UNIT_PCH).gch: tests/unit/bench/pch.h | $(B)/.setup
 
 # unit_program: name, top, test, folder, SystemVerilog sources (packages first), their warnings, further sources to link
 define unit_program
-$(4)/V$(2).mk: $(5) | $$(RTL_PKGS) $$(REG_SV) $$(DEV_REG_SV) $(B)/.setup
+$(if $(filter $(2),$(BUNDLED)),$(4)/flat_$(2).sv: $(call unit_file,$(2)) rtl/common/bundle_pkg.sv rtl/common/bundles.svh \
+    tests/unit/bench/flat.py sim/bundles.py
+	@mkdir -p $$(@D)
+	$$(Q)$$(PY) tests/unit/bench/flat.py $$< >$$@
+)
+
+$(4)/V$(2).mk: $(5) $(call flat_file,$(2),$(4)) | $$(RTL_PKGS) $$(REG_SV) $$(DEV_REG_SV) $(B)/.setup
 	@mkdir -p $$(@D)
 	$$(call say,VERILATE,$(4:$(B)/%=%))
-	$$(Q)$$(VERILATOR) --cc --quiet --prefix V$(2) --top-module $(2) $$(call cfg,$$(UNIT_PARAMS_$(1))) -O3 --x-assign unique --x-initial unique --assert \
-	    $(6) $$(UNIT_FLAGS_$(1)) $$(filter-out $(5),$$(RTL_PKGS)) $(5) --Mdir $$(@D) -CFLAGS -fPIC
+	$$(Q)$$(VERILATOR) --cc --quiet --prefix V$(2) --top-module $(call flat,$(2)) $$(call cfg,$$(UNIT_PARAMS_$(1))) \
+	    -O3 --x-assign unique --x-initial unique --assert $(6) $$(UNIT_FLAGS_$(1)) \
+	    $$(filter-out $(5),$$(RTL_PKGS)) $(5) $(call flat_file,$(2),$(4)) --Mdir $$(@D) -CFLAGS -fPIC
 	$$(call verilator_deps,$$@)
 	@touch $$@
 

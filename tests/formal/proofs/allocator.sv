@@ -1,30 +1,31 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// allocator in front of a memory that lets it wait as it likes: one expert with two rows, four tokens, of which two each share a line of the cache and two each a flit of the table.
-// Clients ask for any of them in any order, so a miss is joined by others and asked for again and again, as a parked packet does. What the first answer about a token says is kept,
-// and every later one is compared with it.
+// allocator in front of a memory that lets it wait as it likes: one expert with two rows, four tokens, of which two
+// each share a line of the cache and two each a flit of the table. Clients ask for any of them in any order, so a miss
+// is joined by others and asked for again and again, as a parked packet does. What the first answer about a token says
+// is kept, and every later one is compared with it.
 //
-// The layer begins behind others: table, cache and row count hold anything but entries of its epoch, or it begins with a sweep (Sweep) of what may be anything.
+// The layer begins behind others: table, cache and row count hold anything but entries of its epoch, or it begins with
+// a sweep (Sweep) of what may be anything.
 `default_nettype none
+`include "bundles.svh"
 
 module prove_allocator #(
     parameter bit Sweep = 1'b0,
-    localparam int unsigned TokenW  = node_pkg::TokenW,
-    localparam int unsigned RowW    = node_pkg::RowW,
-    localparam int unsigned ExpertW = node_pkg::ExpertW
+    localparam int unsigned RowW = node_pkg::RowW
 ) (
     input  wire logic            clk_i, start_i, retry_i, rd_ready_i, wr_ready_i, answer_i,
-    input  wire logic [1:0]                                                       valid_i,
-    input  wire logic [1:0][1:0]                                                  token_i
+    input  wire logic [1:0]      valid_i,
+    input  wire logic [1:0][1:0] token_i
 );
-    localparam int unsigned Tokens = 4, Misses = 2, RowsLog2 = 2;
+    localparam int unsigned Tokens = 4, Misses = 2;
     function automatic cfg_pkg::cfg_t sizes();
         cfg_pkg::cfg_t c;
         c = cfg_pkg::usual();
         c.N = 2;
         c.FlitBytes = 8;
         c.MemBytesLog2 = 8;
-        c.RowsLog2 = RowsLog2;
+        c.RowsLog2 = 2;
         c.TokensLog2 = 4;
         c.MaxLocalExperts = 1;
         c.CacheEntries = 16;
@@ -34,15 +35,14 @@ module prove_allocator #(
 
     localparam logic [1:0]  Epoch = 2'd1;
 
-    logic                rst_n, sweep_busy, miss, err, fill, busy, rd_valid, wr_valid, rd_answer, hit_pulse, miss_pulse, idle, started_q, swept_q;
-    logic [RowW-1:0]     row;
-    logic [4:0]          rd_addr, wr_addr;
-    logic [63:0]         rd_data, wr_data;
-    logic [7:0]          wr_be;
-    logic                req_valid [2], req_ready [2], req_alloc [2], resp_valid [2];
-    logic [ExpertW-1:0]  req_le [2];
-    logic [TokenW-1:0]   req_token [2];
-    node_pkg::node_cfg_t cfg;
+    logic                   rst_n, sweep_busy, fill, busy, hit, miss, idle, started_q, swept_q;
+    logic                   req_ready [2];
+    bundle_pkg::alloc_req_t req [2];
+    bundle_pkg::alloc_rsp_t resp [2];
+    `MW_READ(Cfg)           rd;
+    `MW_ANSWER(Cfg)         answer;
+    `MW_WRITE(Cfg)          wr;
+    node_pkg::node_cfg_t    cfg;
 
     // 0 and 18, 1 and 19 share a line; 0 and 1, 18 and 19 a flit
     function automatic logic [4:0] token_of(logic [1:0] t);
@@ -57,10 +57,10 @@ module prove_allocator #(
         cfg.local_experts = 7'd1;
         cfg.cap_shift     = 5'd1;
         for (int unsigned c = 0; c < 2; c++) begin
-            req_valid[c] = valid_i[c] && started_q;
-            req_le[c]    = '0;
-            req_token[c] = TokenW'(token_of(token_i[c]));
-            req_alloc[c] = c == 0;
+            req[c] = '{
+                valid: valid_i[c] && started_q, alloc: c == 0, start: start_i, retry: retry_i, le: '0,
+                token: node_pkg::TokenW'(token_of(token_i[c]))
+            };
         end
     end
 
@@ -72,36 +72,39 @@ module prove_allocator #(
 
     allocator #(.Cfg(Cfg), .Misses(Misses)) i_dut (
         .clk_i, .rst_ni(rst_n), .cfg_i(cfg), .sweep_i(Sweep && rst_n && !swept_q), .sweep_busy_o(sweep_busy),
-        .req_valid_i(req_valid), .req_ready_o(req_ready), .req_le_i(req_le), .req_token_i(req_token), .req_alloc_i(req_alloc), .req_start_i(start_i), .req_retry_i(retry_i),
-        .resp_valid_o(resp_valid), .resp_row_o(row), .resp_miss_o(miss), .resp_err_o(err), .fill_o(fill), .busy_o(busy),
-        .alm_rd_valid_o(rd_valid), .alm_rd_ready_i(rd_ready_i), .alm_rd_addr_o(rd_addr), .alm_rd_rvalid_i(rd_answer), .alm_rd_rdata_i(rd_data),
-        .alm_wr_valid_o(wr_valid), .alm_wr_ready_i(wr_ready_i), .alm_wr_addr_o(wr_addr), .alm_wr_data_o(wr_data), .alm_wr_be_o(wr_be),
-        .hit_o(hit_pulse), .miss_o(miss_pulse), .idle_o(idle)
+        .req_i(req), .req_ready_o(req_ready), .resp_o(resp), .fill_o(fill), .busy_o(busy),
+        .alm_rd_o(rd), .alm_rd_ready_i(rd_ready_i), .alm_rd_i(answer), .alm_wr_o(wr), .alm_wr_ready_i(wr_ready_i),
+        .hit_o(hit), .miss_o(miss), .idle_o(idle)
     );
 
-    // ---- memory: of each entry {valid, epoch, row}; reads are answered in order, with what was there when they were granted ----
+    // ---- memory: of each entry {valid, epoch, row} ----
+    // Reads are answered in order, with what was there when they were granted.
     typedef logic [4:0] entry_t;
     entry_t     mem_q [Tokens];
     logic [9:0] queue_q [Misses];
     logic [1:0] queued_q;
-    logic       grant;
+    logic       grant, behind;   // the read that is granted comes behind another one
 
-    assign grant     = rd_valid && rd_ready_i;
-    assign rd_answer = rst_n && answer_i && queued_q != '0;
-    assign rd_data   = {queue_q[0][9:7], 27'd0, queue_q[0][6:5], queue_q[0][4:2], 27'd0, queue_q[0][1:0]};
+    assign grant  = rd.valid && rd_ready_i;
+    assign behind = queued_q != 2'(answer.rvalid);
+    assign answer = '{
+        rvalid: rst_n && answer_i && queued_q != '0,
+        rdata: {queue_q[0][9:7], 27'd0, queue_q[0][6:5], queue_q[0][4:2], 27'd0, queue_q[0][1:0]}
+    };
 
     always_ff @(posedge clk_i) begin
         if (!rst_n) queued_q <= '0;
-        else queued_q <= queued_q + 2'(grant) - 2'(rd_answer);
-        if (rd_answer) queue_q[0] <= queue_q[1];
-        if (rst_n && grant) queue_q[(queued_q - 2'(rd_answer) == '0) ? 0 : 1] <= {mem_q[{rd_addr[3], 1'b1}], mem_q[{rd_addr[3], 1'b0}]};
-        if (rst_n && wr_valid && wr_ready_i) begin
-            if (wr_be[0] && wr_addr[2:0] == {2'd0, wr_addr[3]}) mem_q[{wr_addr[3], 1'b0}] <= {wr_data[31:29], wr_data[1:0]};
-            if (wr_be[4] && wr_addr[2:0] == {2'd0, wr_addr[3]}) mem_q[{wr_addr[3], 1'b1}] <= {wr_data[63:61], wr_data[33:32]};
+        else queued_q <= queued_q + 2'(grant) - 2'(answer.rvalid);
+        if (answer.rvalid) queue_q[0] <= queue_q[1];
+        if (rst_n && grant) queue_q[behind] <= {mem_q[{rd.addr[3], 1'b1}], mem_q[{rd.addr[3], 1'b0}]};
+        if (rst_n && wr.valid && wr_ready_i && wr.addr[2:0] == {2'd0, wr.addr[3]}) begin
+            if (wr.be[0]) mem_q[{wr.addr[3], 1'b0}] <= {wr.data[31:29], wr.data[1:0]};
+            if (wr.be[4]) mem_q[{wr.addr[3], 1'b1}] <= {wr.data[63:61], wr.data[33:32]};
         end
         if (rst_n) begin
             a_room: assert (!grant || queued_q != 2'(Misses));
-            a_addr: assert (!(rd_valid && !(rd_addr inside {5'd0, 5'd9})) && !(wr_valid && wr_addr[4]) && !(wr_valid && !sweep_busy && !(wr_addr inside {5'd0, 5'd9})));
+            a_addr: assert (!(rd.valid && !(rd.addr inside {5'd0, 5'd9})) && !(wr.valid && wr.addr[4])
+                            && !(wr.valid && !sweep_busy && !(wr.addr inside {5'd0, 5'd9})));
         end
     end
 
@@ -110,15 +113,17 @@ module prove_allocator #(
     logic [1:0][1:0]         key_q;
     logic [Tokens-1:0]       known_q;     // the token has a row
     logic [Tokens-1:0][1:0]  row_q;
+    bundle_pkg::alloc_rsp_t  told;
     logic                    got, other;  // a row is told
     logic [1:0]              key;
 
-    assign got = (resp_valid[0] && !miss && !err) || (resp_valid[1] && !err);
-    assign key = resp_valid[0] ? key_q[0] : key_q[1];
+    assign told = resp[0].valid ? resp[0] : resp[1];
+    assign key  = resp[0].valid ? key_q[0] : key_q[1];
+    assign got  = told.valid && !told.err && !(resp[0].valid && told.miss);
 
     always_comb begin
         other = 1'b0;
-        for (int unsigned t = 0; t < Tokens; t++) other |= known_q[t] && 2'(t) != key && RowW'(row_q[t]) == row;
+        for (int unsigned t = 0; t < Tokens; t++) other |= known_q[t] && 2'(t) != key && RowW'(row_q[t]) == told.row;
         if (!rst_n) assume (valid_i == '0);
         if (open_q[0]) assume (!valid_i[0]);
         if (open_q[1]) assume (!valid_i[1]);
@@ -148,7 +153,7 @@ module prove_allocator #(
     if (!Sweep) begin : gen_stale
         always_comb begin
             if (!rst_n) assume (there == '0);
-            if (!given_q) assume (i_dut.bump_word[RowsLog2+2 -: 2] != Epoch);
+            if (!given_q) assume (i_dut.bump_word[Cfg.RowsLog2+2 -: 2] != Epoch);
             if (rst_n && i_dut.look_q && !line_q[at_q]) assume (!(i_dut.line.valid && i_dut.line.epoch == Epoch));
         end
     end
@@ -175,9 +180,20 @@ module prove_allocator #(
         return token inside {5'd0, 5'd1, 5'd18, 5'd19};
     endfunction
 
-    logic [1:0]        used, issued, answered, waiting, rows;   // of the ring: misses, reads begun, reads answered; reads not answered
-    logic              live, head, next, writes, tells, i_ring, i_keys, i_reads, i_end, i_rows, i_client, i_cache, i_look, i_sweep;
+    typedef struct packed {
+        logic       valid;
+        logic [1:0] epoch;
+        logic       full;
+        logic       high, le;   // of the token, what the index has not
+        logic [1:0] row;
+    } line_t;
+
+    logic [1:0]        used, issued, answered, waiting;   // of the ring: misses, reads begun, answered, not answered
+    logic [1:0]        rows;
+    logic              live, head, next, writes, tells;
+    logic              i_ring, i_keys, i_reads, i_end, i_rows, i_client, i_cache, i_look, i_sweep;
     logic [Misses-1:0] alive;
+    line_t             cache [2];
     logic [1:0]        head_t, look_t;
     logic              looks [2];
 
@@ -198,6 +214,7 @@ module prove_allocator #(
     end
     for (genvar c = 0; c < 2; c++) begin : gen_looks
         assign looks[c] = i_dut.look_q && i_dut.look_data_q.client == 1'(c);
+        assign cache[c] = i_dut.i_cache.gen_lut.i_ram.gen_bank[0].i_ram.mem[c];
     end
 
     // a read that was answered, or will be, tells what the table has: only the oldest miss writes, behind its answer
@@ -205,7 +222,8 @@ module prove_allocator #(
         return found == there_t && (!found || said == row_t);
     endfunction
     // what a line of this layer says: the row of a token that has one, or that none was left for one that has none
-    function automatic logic line_holds(logic full, logic [1:0] said, logic there_t, logic [1:0] row_t, logic all_given);
+    function automatic logic line_holds(logic full, logic [1:0] said, logic there_t, logic [1:0] row_t,
+                                        logic all_given);
         return full ? !there_t && all_given : there_t && said == row_t;
     endfunction
 
@@ -214,83 +232,108 @@ module prove_allocator #(
     endfunction
 
     logic [1:0] t, at_ring;
+    entry_t     read;   // that waits
     always_comb begin
-        i_ring = used <= 2'd2 && issued <= used && answered <= issued && 3'(waiting) == 3'(queued_q) + 3'(rd_valid) && i_dut.miss_valid_q == alive
-                 && (used != 2'd2 || (i_dut.wait1_q && i_dut.wait1_idx_q == next)) && (i_dut.end_q == 2'd0 || answered != 2'd0)
-                 && wr_valid == writes && sweep_busy == 1'b0;
+        i_ring = used <= 2'd2 && issued <= used && answered <= issued
+                 && 3'(waiting) == 3'(queued_q) + 3'(rd.valid) && i_dut.miss_valid_q == alive
+                 && (used != 2'd2 || (i_dut.wait1_q && i_dut.wait1_idx_q == next))
+                 && (i_dut.end_q == 2'd0 || answered != 2'd0) && wr.valid == writes && sweep_busy == 1'b0;
         i_keys  = !(used == 2'd2 && i_dut.miss_key_q[0] == i_dut.miss_key_q[1]);
         i_reads = 1'b1;
         for (int unsigned m = 0; m < Misses; m++) begin
             at_ring = (head == 1'(m)) ? 2'd0 : 2'd1;
             t       = index_of(i_dut.miss_key_q[m].token);
+            read    = entry_in(queue_q[at_ring - answered], t[0]);
             if (alive[m]) begin
-                i_keys &= is_token(i_dut.miss_key_q[m].token) && i_dut.miss_key_q[m].le == '0 && i_dut.i_head_key.mem[m] == i_dut.miss_key_q[m]
+                i_keys &= is_token(i_dut.miss_key_q[m].token) && i_dut.miss_key_q[m].le == '0
+                          && i_dut.i_head_key.mem[m] == i_dut.miss_key_q[m]
                           && i_dut.i_issue_key.mem[m] == i_dut.miss_key_q[m];
                 if (at_ring < answered && !(at_ring == 2'd0 && i_dut.end_q > 2'd1)) begin
-                    i_reads &= tells_truth(i_dut.miss_answer_q[m][2], i_dut.miss_answer_q[m][1:0], there[t], mem_q[t][1:0]);
+                    i_reads &= tells_truth(i_dut.miss_answer_q[m][2], i_dut.miss_answer_q[m][1:0], there[t],
+                                           mem_q[t][1:0]);
                 end
                 if (at_ring >= answered && at_ring < issued) i_reads &= i_dut.miss_lane_q[m] == t[0];
                 if (at_ring >= answered && at_ring < answered + queued_q) begin
-                    i_reads &= tells_truth(entry_in(queue_q[at_ring - answered], t[0]) >> 2 == 5'({1'b1, Epoch}), 2'(entry_in(queue_q[at_ring - answered], t[0])), there[t], mem_q[t][1:0]);
+                    i_reads &= tells_truth(read[4:2] == {1'b1, Epoch}, read[1:0], there[t], mem_q[t][1:0]);
                 end
-                if (rd_valid && at_ring + 2'd1 == issued) i_reads &= rd_addr == (t[1] ? 5'd9 : 5'd0);
+                if (rd.valid && at_ring + 2'd1 == issued) i_reads &= rd.addr == (t[1] ? 5'd9 : 5'd0);
             end
         end
 
         // the end of a miss
-        i_end = !writes || (!there[head_t] && wr_addr == (head_t[1] ? 5'd9 : 5'd0) && i_dut.wr_lane_q == head_t[0] && i_dut.end_row_q == rows && !i_dut.end_err_q && i_dut.end_keep_q);
+        i_end = !writes || (!there[head_t] && wr.addr == (head_t[1] ? 5'd9 : 5'd0) && i_dut.wr_lane_q == head_t[0]
+                            && i_dut.end_row_q == rows && !i_dut.end_err_q && i_dut.end_keep_q);
         if (i_dut.end_q > 2'd1) begin
-            i_end &= i_dut.end_err_q ? !there[head_t] && (!i_dut.end_keep_q || rows == 2'd2) : there[head_t] && mem_q[head_t][1:0] == i_dut.end_row_q && i_dut.end_keep_q;
+            i_end &= i_dut.end_err_q ? !there[head_t] && (!i_dut.end_keep_q || rows == 2'd2)
+                     : there[head_t] && mem_q[head_t][1:0] == i_dut.end_row_q && i_dut.end_keep_q;
         end
         // rows are given from 0 on
-        i_rows = rows <= 2'd2 && (given_q ? i_dut.i_bump.mem[0] == {Epoch, 1'b0, rows + 2'(writes)} && rows + 2'(writes) != 2'd0 && rows + 2'(writes) != 2'd3 : rows == 2'd0 && !writes);
+        i_rows = rows <= 2'd2 && (given_q ? i_dut.i_bump.mem[0] == {Epoch, 1'b0, rows + 2'(writes)}
+                                            && rows + 2'(writes) != 2'd0 && rows + 2'(writes) != 2'd3
+                                  : rows == 2'd0 && !writes);
         for (int unsigned u = 0; u < Tokens; u++) i_rows &= !there[u] || mem_q[u][1:0] < rows;
 
         // clients: in flight in one place each
         i_client = 1'b1;
         for (int unsigned c = 0; c < 2; c++) begin
-            i_client &= 2'(looks[c]) + 2'(resp_valid[c]) + 2'(c == 1 && i_dut.wait1_q) == 2'(open_q[c]);
+            i_client &= 2'(looks[c]) + 2'(resp[c].valid) + 2'(c == 1 && i_dut.wait1_q) == 2'(open_q[c]);
         end
-        if (i_dut.wait1_q) i_client &= alive[i_dut.wait1_idx_q] && index_of(i_dut.miss_key_q[i_dut.wait1_idx_q].token) == key_q[1];
+        if (i_dut.wait1_q) begin
+            i_client &= alive[i_dut.wait1_idx_q] && index_of(i_dut.miss_key_q[i_dut.wait1_idx_q].token) == key_q[1];
+        end
         if (i_dut.look_q) begin
-            i_client &= is_token(i_dut.look_data_q.key.token) && i_dut.look_data_q.key.le == '0 && look_t == key_q[i_dut.look_data_q.client] && !i_dut.look_data_q.outside
-                        && i_dut.look_data_q.alloc == !i_dut.look_data_q.client && (!i_dut.look_data_q.client || i_dut.look_data_q.start) && at_q == look_t[0] && !tells;
+            i_client &= is_token(i_dut.look_data_q.key.token) && i_dut.look_data_q.key.le == '0
+                        && look_t == key_q[i_dut.look_data_q.client] && !i_dut.look_data_q.outside
+                        && i_dut.look_data_q.alloc == !i_dut.look_data_q.client
+                        && (!i_dut.look_data_q.client || i_dut.look_data_q.start) && at_q == look_t[0] && !tells;
         end
-        if (got) i_client &= there[key] && row == RowW'(mem_q[key][1:0]);
-        if (resp_valid[1] && miss) i_client = 1'b0;
-        if ((resp_valid[0] || resp_valid[1]) && err && !miss) i_client &= !there[key];
-        i_client &= !(resp_valid[0] && resp_valid[1]);
+        if (got) i_client &= there[key] && told.row == RowW'(mem_q[key][1:0]);
+        if (resp[1].valid && resp[1].miss) i_client = 1'b0;
+        if (told.valid && told.err && !told.miss) i_client &= !there[key];
+        i_client &= !(resp[0].valid && resp[1].valid);
 
         // the cache, and the line that was read of it
         i_cache = 1'b1;
         for (int unsigned l = 0; l < 2; l++) begin
-            t = {i_dut.i_cache.gen_lut.i_ram.gen_bank[0].i_ram.mem[l][3], 1'(l)};
+            t = {cache[l].high, 1'(l)};
             if (line_q[l]) begin
-                i_cache &= i_dut.i_cache.gen_lut.i_ram.gen_bank[0].i_ram.mem[l][7:5] == {1'b1, Epoch} && !i_dut.i_cache.gen_lut.i_ram.gen_bank[0].i_ram.mem[l][2]
-                           && line_holds(i_dut.i_cache.gen_lut.i_ram.gen_bank[0].i_ram.mem[l][4], i_dut.i_cache.gen_lut.i_ram.gen_bank[0].i_ram.mem[l][1:0], there[t], mem_q[t][1:0], rows == 2'd2);
-                i_cache &= owner_q[l] == t[1];
+                i_cache &= cache[l].valid && cache[l].epoch == Epoch && !cache[l].le
+                           && line_holds(cache[l].full, cache[l].row, there[t], mem_q[t][1:0], rows == 2'd2)
+                           && owner_q[l] == t[1];
             end
         end
         // a sweep: nothing else goes on, and what it has passed is empty
-        i_sweep = (!sweep_busy && (started_q || !Sweep)) || (used == 2'd0 && i_dut.end_q == 2'd0 && queued_q == 2'd0 && !rd_valid && !i_dut.look_q && open_q == 2'd0 && !resp_valid[0] && !resp_valid[1]
-                                  && known_q == '0 && !given_q && line_q == '0 && !i_dut.wait1_q && i_dut.miss_valid_q == '0 && i_dut.issue_q == i_dut.head_q && i_dut.answer_q == i_dut.head_q);
-        for (int unsigned l = 0; l < 2; l++) begin
-            if (Sweep && swept_q && !line_q[l] && (!sweep_busy || i_dut.sweep_q == 2'd2 || i_dut.at_q[3:0] > 4'(l))) i_sweep &= !i_dut.i_cache.gen_lut.i_ram.gen_bank[0].i_ram.mem[l][7];
+        i_sweep = (!sweep_busy && (started_q || !Sweep))
+                  || (used == 2'd0 && i_dut.end_q == 2'd0 && queued_q == 2'd0 && !rd.valid && !i_dut.look_q
+                      && open_q == 2'd0 && !resp[0].valid && !resp[1].valid && known_q == '0 && !given_q
+                      && line_q == '0 && !i_dut.wait1_q && i_dut.miss_valid_q == '0
+                      && i_dut.issue_q == i_dut.head_q && i_dut.answer_q == i_dut.head_q);
+        if (Sweep && swept_q) begin
+            for (int unsigned l = 0; l < 2; l++) begin
+                if (!line_q[l] && (!sweep_busy || i_dut.sweep_q == 2'd2 || i_dut.at_q[3:0] > 4'(l))) begin
+                    i_sweep &= !cache[l].valid;
+                end
+            end
+            if (!given_q && (!sweep_busy || i_dut.sweep_q == 2'd2 || i_dut.at_q[3:0] != '0)) begin
+                i_sweep &= i_dut.i_bump.mem[0][4:3] == 2'd0;
+            end
         end
-        if (Sweep && swept_q && !given_q && (!sweep_busy || i_dut.sweep_q == 2'd2 || i_dut.at_q[3:0] != '0)) i_sweep &= i_dut.i_bump.mem[0][4:3] == 2'd0;
-        if (i_dut.sweep_q == 2'd1) i_sweep &= !wr_valid;
-        if (i_dut.sweep_q == 2'd2 && i_dut.at_q > 7'd0 && !(wr_valid && wr_addr == 5'd0)) i_sweep &= !there[0] && !there[1];
-        if (i_dut.sweep_q == 2'd2 && i_dut.at_q > 7'd18 && !(wr_valid && wr_addr == 5'd9)) i_sweep &= !there[2] && !there[3];
-        if (i_dut.sweep_q == 2'd2) i_sweep &= i_dut.at_q <= 7'd32 && !i_dut.at_q[0] && (!wr_valid || (i_dut.at_q != 7'd0 && 7'({wr_addr, 1'b0}) == i_dut.at_q - 7'd2));
+        if (i_dut.sweep_q == 2'd1) i_sweep &= !wr.valid;
+        if (i_dut.sweep_q == 2'd2) begin
+            if (i_dut.at_q > 7'd0 && !(wr.valid && wr.addr == 5'd0)) i_sweep &= !there[0] && !there[1];
+            if (i_dut.at_q > 7'd18 && !(wr.valid && wr.addr == 5'd9)) i_sweep &= !there[2] && !there[3];
+            i_sweep &= i_dut.at_q <= 7'd32 && !i_dut.at_q[0]
+                       && (!wr.valid || (i_dut.at_q != 7'd0 && 7'({wr.addr, 1'b0}) == i_dut.at_q - 7'd2));
+        end
 
         t      = {i_dut.line.tag[1], at_q};
-        i_look = !(i_dut.look_q && line_q[at_q]) || (i_dut.line == i_dut.i_cache.gen_lut.i_ram.gen_bank[0].i_ram.mem[{3'd0, at_q}]);
+        i_look = !(i_dut.look_q && line_q[at_q]) || i_dut.line == cache[at_q];
     end
 
     // ---- how long a miss takes: cycles in which it does not wait for memory, and those that are left ----
     logic [4:0] age_q, wait1_q, left, left1;
     logic       held;
-    assign held = (rd_valid && !rd_ready_i) || (wr_valid && !wr_ready_i) || (queued_q != '0 && !rd_answer);
+    assign held = (rd.valid && !rd_ready_i) || (wr.valid && !wr_ready_i) || (queued_q != '0 && !answer.rvalid);
 
     always_comb begin
         unique case (i_dut.end_q)
@@ -311,9 +354,9 @@ module prove_allocator #(
             c_both:    cover (used == 2'd2);
             c_retried: cover (i_dut.look_q && i_dut.look_data_q.retry && i_dut.hit && known_q == '0);
             c_evicted: cover (looks[0] && i_dut.miss && known_q[look_t]);
-            c_full:    cover (resp_valid[0] && err && !miss);
-            c_other:   cover (resp_valid[1] && !err);
-            c_none:    cover (resp_valid[1] && err);
+            c_full:    cover (resp[0].valid && resp[0].err && !resp[0].miss);
+            c_other:   cover (resp[1].valid && !resp[1].err);
+            c_none:    cover (resp[1].valid && resp[1].err);
         end
         if (live) begin
             a_table: assert (!twice);     // its rows are different ones, and the expert's
@@ -333,34 +376,36 @@ module prove_allocator #(
         end
         if (!rst_n || !busy || fill) age_q <= '0;
         else if (!held) age_q <= age_q + 5'd1;
-        if (!rst_n || !open_q[1] || resp_valid[1]) wait1_q <= '0;
+        if (!rst_n || !open_q[1] || resp[1].valid) wait1_q <= '0;
         else if (!held) wait1_q <= wait1_q + 5'd1;
         if (!rst_n) begin
             open_q  <= '0;
             known_q <= '0;
         end else begin
             for (int unsigned c = 0; c < 2; c++) begin
-                if (req_valid[c] && req_ready[c]) begin
+                if (req[c].valid && req_ready[c]) begin
                     open_q[c] <= 1'b1;
                     key_q[c]  <= token_i[c];
-                end else if (resp_valid[c]) begin
+                end else if (resp[c].valid) begin
                     open_q[c] <= 1'b0;
                 end
             end
             if (got) begin
                 known_q[key] <= 1'b1;
-                row_q[key]   <= row[1:0];
+                row_q[key]   <= told.row[1:0];
             end
-            a_asked:  assert (!(resp_valid[0] && resp_valid[1]) && !(resp_valid[0] && !open_q[0]) && !(resp_valid[1] && !open_q[1]));
-            a_same:   assert (!got || !known_q[key] || row == RowW'(row_q[key]));    // a token keeps its row
-            a_other:  assert (!got || !other);                                        // and no other has it
-            a_inside: assert (!got || row < RowW'(2));
-            a_kept:   assert (!(err && known_q[key] && (resp_valid[1] || (resp_valid[0] && !miss))));  // it is never lost
+            a_asked:  assert (!(resp[0].valid && resp[1].valid) && !(resp[0].valid && !open_q[0])
+                              && !(resp[1].valid && !open_q[1]));
+            a_same:   assert (!got || !known_q[key] || told.row == RowW'(row_q[key]));   // a token keeps its row
+            a_other:  assert (!got || !other);                                           // and no other has it
+            a_inside: assert (!got || told.row < RowW'(2));
+            // it is never lost
+            a_kept:   assert (!(told.err && known_q[key] && (resp[1].valid || (resp[0].valid && !told.miss))));
         end
     end
 
     logic unused;
-    assign unused = ^{fill, busy, hit_pulse, miss_pulse, idle, wr_data, wr_be};
+    assign unused = ^{fill, busy, hit, miss, idle, wr.data, wr.be};
 endmodule
 
 `default_nettype wire

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// An input whose sender keeps to no credits: packets of any class and length come whenever they like, whether the queue has room or not. What a_brim says is what flit_queue's proof assumes.
+// An input whose sender keeps to no credits: packets of any class and length come whenever they like, whether the queue
+// has room or not. What a_brim says is what flit_queue's proof assumes.
 `default_nettype none
 
 module prove_credit_gate #(
@@ -31,7 +32,8 @@ module prove_credit_gate #(
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     credit_gate #(.Cfg(Cfg)) i_dut (
         .clk_i, .rst_ni(rst_n), .valid_i, .last_i, .cls_i, .err_i, .crd_i, .brim_i,
-        .first_o(first), .second_o(second), .enters_o(enters), .last_o(last), .err_o(err), .code_o(code), .scarce_o(scarce)
+        .first_o(first), .second_o(second), .enters_o(enters), .last_o(last), .err_o(err), .code_o(code),
+        .scarce_o(scarce)
     );
 
     assign begins = valid_i && !inside_q;
@@ -73,7 +75,8 @@ module prove_credit_gate #(
             a_enters:  assert (enters == (valid_i && (begins ? open : open_q)));   // whole, or cut, or not at all
             a_last:    assert (!enters || (last == (last_i || cut) && err == (err_i || cut)));
             a_brim:    assert (!(enters && brim_i && went_q));
-            a_refused: assert (code == ((!begins || open || cls_i == CLS_PART) ? error_pkg::ERR_NONE : (cls_i == CLS_REQ) ? error_pkg::ERR_WINDOW : error_pkg::ERR_CREDIT));
+            a_refused: assert (code == ((!begins || open || cls_i == CLS_PART) ? error_pkg::ERR_NONE
+                                        : (cls_i == CLS_REQ) ? error_pkg::ERR_WINDOW : error_pkg::ERR_CREDIT));
             a_scarce:  assert (scarce == (store_q == '0));
         end
     end

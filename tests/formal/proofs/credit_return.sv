@@ -20,21 +20,21 @@ module prove_credit_return #(
 
     logic         rst_n, idle;
     logic [N-1:0] hold, one_q, named;
-    logic [3:0]   crd;
-    logic [4:0]   part;
     logic [3:0]   ctrl_q;               // events whose credit has not been returned
     logic         waits_q;              // a credit of the followed requester has not been returned
+    bundle_pkg::credit_t crd;
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     credit_return #(.Cfg(Cfg)) i_dut (
-        .clk_i, .rst_ni(rst_n), .room_i, .ctrl_free_i(free_i), .ctrl_drop_i(drop_i), .part_done_i(done_i), .part_hold_o(hold),
-        .crd_o(crd), .crd_part_o(part), .idle_o(idle)
+        .clk_i, .rst_ni(rst_n), .room_i, .ctrl_free_i(free_i), .ctrl_drop_i(drop_i), .part_done_i(done_i),
+        .part_hold_o(hold),
+        .crd_o(crd), .idle_o(idle)
     );
 
-    assign named = crd[3] ? N'(1) << part : '0;
+    assign named = crd.cls[3] ? N'(1) << crd.part : '0;
     always_ff @(posedge clk_i) begin
         one_q   <= one_i;
-        ctrl_q  <= rst_n ? ctrl_q + 4'($countones({drop_i, free_i})) - 4'(crd[0]) : '0;
+        ctrl_q  <= rst_n ? ctrl_q + 4'($countones({drop_i, free_i})) - 4'(crd.cls[0]) : '0;
         waits_q <= rst_n && ((waits_q && (named & one_i) == '0) || (done_i & one_i) != '0);
     end
     always_comb begin
@@ -47,13 +47,13 @@ module prove_credit_return #(
 
     always_ff @(posedge clk_i) begin
         if (rst_n) begin
-            a_ctrl:  assert (crd[0] == (ctrl_q != '0));                   // every one comes back, none too many
-            a_store: assert (crd[1] == (room_i == '1) && !crd[2]);
-            a_part:  assert ((named & one_i) == '0 || waits_q);           // none too many, and none lost:
+            a_ctrl:  assert (crd.cls[0] == (ctrl_q != '0));        // every one comes back, none too many
+            a_store: assert (crd.cls[1] == (room_i == '1) && !crd.cls[2]);
+            a_part:  assert ((named & one_i) == '0 || waits_q);    // none too many, and none lost:
             a_kept:  assert (waits_q == ((hold & one_i) != '0));
-            a_name:  assert (crd[3] || part == '0);
-            a_some:  assert (!waits_q || crd[3]);                         // a waiting credit lets others go, one each cycle
-            a_idle:  assert (idle == (crd == '0));
+            a_name:  assert (crd.cls[3] || crd.part == '0);
+            a_some:  assert (!waits_q || crd.cls[3]);              // a waiting credit lets others go, one each cycle
+            a_idle:  assert (idle == (crd.cls == '0));
         end
     end
 
@@ -62,9 +62,9 @@ module prove_credit_return #(
         if (rst_n) begin
             c_most:   cover (32'(ctrl_q) == CtrlPkts);
             c_three:  cover (free_i == '1 && drop_i);
-            c_behind: cover (waits_q && crd[3] && (named & one_i) == '0);
+            c_behind: cover (waits_q && crd.cls[3] && (named & one_i) == '0);
             c_all:    cover (hold == '1);
-            c_room:   cover (crd == 4'b1011);
+            c_room:   cover (crd.cls == 4'b1011);
         end
     end
 endmodule

@@ -15,7 +15,8 @@ module prove_error_join (
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     error_join i_dut (
-        .clk_i, .rst_ni(rst_n), .reject_i, .code_i(err_e'(code_i)), .cut_i, .end_i, .wrong_i, .link_code_i(err_e'(link_code_i)),
+        .clk_i, .rst_ni(rst_n), .reject_i, .code_i(err_e'(code_i)), .cut_i, .end_i, .wrong_i,
+        .link_code_i(err_e'(link_code_i)),
         .waits_o(waits), .valid_o(valid), .code_o(code)
     );
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// expert_scan with two experts, tiles of two rows and an engine that takes and ends tiles as it likes: rows become complete one by one, in any order, up to what is
-// expected, which is known from some time on.
+// expert_scan with two experts, tiles of two rows and an engine that takes and ends tiles as it likes: rows become
+// complete one by one, in any order, up to what is expected, which is known from some time on.
 `default_nettype none
 
 module prove_expert_scan #(
@@ -53,9 +53,9 @@ module prove_expert_scan #(
     expert_scan #(.Cfg(Cfg)) i_dut (
         .clk_i, .rst_ni(rst_n), .go_i(rst_n && since_q == '0), .cfg_i(cfg),
         .run_i(run_q), .engine_idle_i(!busy_q && !tile_valid),
-        .stat_le_o(stat_le), .stat_complete_i(stat_complete_q), .stat_expected_i(stat_expected_q), .counts_all_i(counts_q),
-        .tile_valid_o(tile_valid), .tile_ready_i(tile_ready_i && !busy_q), .tile_le_o(tile_le), .tile_first_o(tile_first), .tile_end_o(tile_end),
-        .all_started_o(all_started)
+        .stat_le_o(stat_le), .stat_complete_i(stat_complete_q), .stat_expected_i(stat_expected_q),
+        .counts_all_i(counts_q), .tile_valid_o(tile_valid), .tile_ready_i(tile_ready_i && !busy_q),
+        .tile_le_o(tile_le), .tile_first_o(tile_first), .tile_end_o(tile_end), .all_started_o(all_started)
     );
 
     assign take = tile_valid && tile_ready_i && !busy_q;
@@ -75,7 +75,9 @@ module prove_expert_scan #(
         end else if (since_q == '1) begin
             if (run_i) run_q <= 1'b1;
             if (counts_i) counts_q <= 1'b1;
-            if (arrive_i && complete_q[arrive_le_i] != expected_q[arrive_le_i]) complete_q[arrive_le_i] <= complete_q[arrive_le_i] + 1'b1;
+            if (arrive_i && complete_q[arrive_le_i] != expected_q[arrive_le_i]) begin
+                complete_q[arrive_le_i] <= complete_q[arrive_le_i] + 1'b1;
+            end
             if (take) busy_q <= 1'b1;
             else if (end_i) busy_q <= 1'b0;
             if (take) started_q[tile_le[0]] <= tile_end;
@@ -97,7 +99,8 @@ module prove_expert_scan #(
         full = 1'b0;
         open = 1'b0;
         for (int unsigned e = 0; e < Experts; e++) begin
-            full |= complete_q[e] - started_q[e] >= CntW'(Tile) || (counts_q && complete_q[e] == expected_q[e] && complete_q[e] != started_q[e]);
+            full |= complete_q[e] - started_q[e] >= CntW'(Tile)
+                    || (counts_q && complete_q[e] == expected_q[e] && complete_q[e] != started_q[e]);
             open |= complete_q[e] != started_q[e];
         end
     end
@@ -108,11 +111,14 @@ module prove_expert_scan #(
         else waits_q <= waits_q + 5'd1;
         if (rst_n) begin
             a_le:    assert (!tile_valid || tile_le < LeW'(Experts));
-            a_next:  assert (!tile_valid || tile_first == started_q[tile_le[0]]);    // every row once, in its place
-            a_here:  assert (!tile_valid || (size != '0 && size <= complete_q[tile_le[0]] - tile_first));   // complete rows
+            // every row once, in its place, and complete
+            a_next:  assert (!tile_valid || tile_first == started_q[tile_le[0]]);
+            a_here:  assert (!tile_valid || (size != '0 && size <= complete_q[tile_le[0]] - tile_first));
             a_size:  assert (!tile_valid || size <= CntW'(Tile));
-            a_whole: assert (!tile_valid || !first_q || size == CntW'(Tile) || Partial != 0 || (counts_q && left == '0));
-            a_soon:  assert (waits_q < 5'(Bound));                                   // order rule 8: an open tile does not wait for ever
+            a_whole: assert (!tile_valid || !first_q || size == CntW'(Tile) || Partial != 0
+                             || (counts_q && left == '0));
+            // order rule 8: an open tile does not wait for ever
+            a_soon:  assert (waits_q < 5'(Bound));
             a_all:   assert (!all_started || (!open && counts_q));
         end
     end

@@ -11,7 +11,8 @@ module prove_fifo_ram #(
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     fifo_ram #(.Width(1), .Depth(Depth)) i_dut (
-        .clk_i, .rst_ni(rst_n), .valid_i, .ready_o(ready), .data_i, .valid_o(valid), .ready_i, .data_o(data), .level_o(level)
+        .clk_i, .rst_ni(rst_n), .valid_i, .ready_o(ready), .data_i, .valid_o(valid), .ready_i, .data_o(data),
+        .level_o(level)
     );
     f_queue #(.Depth(Depth), .Latency(2)) i_queue (
         .clk_i, .rst_ni(rst_n), .watch_i, .push_i(valid_i && ready), .in_i(data_i), .accept_i(ready),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// One flit, chosen by the solver (watch_i), is followed through the flit queue of an input; it may be taken in the cycle in which it comes. Flits come whenever brim_o lets them: the proof of credit_gate says that they do.
+// One flit, chosen by the solver (watch_i), is followed through the flit queue of an input; it may be taken in the
+// cycle in which it comes. Flits come whenever brim_o lets them: the proof of credit_gate says that they do.
 `default_nettype none
 
 module prove_flit_queue (
@@ -16,7 +17,8 @@ module prove_flit_queue (
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     flit_queue #(.Width(1), .DepthLog2(DW)) i_dut (
-        .clk_i, .rst_ni(rst_n), .valid_i, .data_i, .direct_i, .valid_o(valid), .data_o(data), .held_valid_o(held_valid), .held_o(held), .load_o(load), .load_data_o(load_data), .take_i(take), .brim_o(brim), .empty_o(empty)
+        .clk_i, .rst_ni(rst_n), .valid_i, .data_i, .direct_i, .valid_o(valid), .data_o(data), .held_valid_o(held_valid),
+        .held_o(held), .load_o(load), .load_data_o(load_data), .take_i(take), .brim_o(brim), .empty_o(empty)
     );
 
     assign take = take_i && valid;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The owner of the RAM has jobs of up to Job cycles, and reads in any of them; it begins none while it is asked to wait.
+// The owner of the RAM has jobs of up to Job cycles, and reads in any of them; it begins none while it is asked to
+// wait.
 `default_nettype none
 
 module prove_guest_fifo #(
@@ -37,8 +38,8 @@ module prove_guest_fifo #(
         .re_i(re || taken), .raddr_i(taken ? {1'b1, own_addr_i} : {1'b0, raddr}), .rdata_o(rdata)
     );
     f_queue #(.Depth(Depth), .Latency(Job + 4)) i_queue (
-        .clk_i, .rst_ni(rst_n), .watch_i, .push_i(push_i && level != LevelW'(Depth)), .in_i(data_i), .accept_i(level != LevelW'(Depth)),
-        .pop_i(valid && ready_i), .show_i(valid), .out_i(data), .count_o(count)
+        .clk_i, .rst_ni(rst_n), .watch_i, .push_i(push_i && level != LevelW'(Depth)), .in_i(data_i),
+        .accept_i(level != LevelW'(Depth)), .pop_i(valid && ready_i), .show_i(valid), .out_i(data), .count_o(count)
     );
     f_stream i_out (.clk_i, .rst_ni(rst_n), .valid_i(valid), .ready_i, .data_i(data), .last_i(1'b1), .inside_o());
 

@@ -2,6 +2,7 @@
 //
 // mem_rd_mux and mem_wr_mux, which a memory may let wait; addresses and data of two bits.
 `default_nettype none
+`include "bundles.svh"
 
 module prove_mem_mux #(
     parameter bit Write = 1'b0,
@@ -27,53 +28,57 @@ module prove_mem_mux #(
     logic [Clients-1:0] ready, rvalid, got, one_q;
     logic               cl_valid [Clients];
     logic               cl_ready [Clients];
-    logic [1:0]         cl_addr  [Clients];
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     for (genvar c = 0; c < Clients; c++) begin : gen_client
         assign cl_valid[c] = valid_i[c] && rst_n;
-        assign cl_addr[c]  = addr_i[c];
         assign ready[c]    = cl_ready[c];
         // what a client asks for stays until it is granted
         f_stream #(.Width(4), .Assume(1'b1)) i_in (
-            .clk_i, .rst_ni(rst_n), .valid_i(cl_valid[c]), .ready_i(ready[c]), .data_i({addr_i[c], data_i[c]}), .last_i(1'b1), .inside_o()
+            .clk_i, .rst_ni(rst_n), .valid_i(cl_valid[c]), .ready_i(ready[c]), .data_i({addr_i[c], data_i[c]}),
+            .last_i(1'b1), .inside_o()
         );
     end
     assign took = valid && ready_i;
     assign got  = valid_i & ready & {Clients{rst_n}};
 
     if (Write) begin : gen_write
-        logic [7:0] cl_data [Clients];
-        logic       cl_be   [Clients];
-        logic [7:0] data;
-        logic       be;
+        `MW_WRITE(Cfg) cl [Clients], wr;
         for (genvar c = 0; c < Clients; c++) begin : gen_data
-            assign cl_data[c] = {6'd0, data_i[c]};
-            assign cl_be[c]   = data_i[c][0];
+            assign cl[c] = '{valid: cl_valid[c], addr: addr_i[c], be: data_i[c][0], data: {6'd0, data_i[c]}};
         end
+        assign valid = wr.valid;
+        assign addr  = wr.addr;
         mem_wr_mux #(.Cfg(Cfg), .Clients(Clients)) i_dut (
-            .clk_i, .rst_ni(rst_n), .go_i(1'b0), .cl_valid_i(cl_valid), .cl_ready_o(cl_ready), .cl_addr_i(cl_addr), .cl_data_i(cl_data), .cl_be_i(cl_be),
-            .wr_valid_o(valid), .wr_ready_i(ready_i), .wr_addr_o(addr), .wr_data_o(data), .wr_be_o(be)
+            .clk_i, .rst_ni(rst_n), .go_i(1'b0), .cl_i(cl), .cl_ready_o(cl_ready), .wr_o(wr), .wr_ready_i(ready_i)
         );
         logic [1:0] want;
         always_comb begin
             want = '0;
             for (int unsigned c = 0; c < Clients; c++) if (got[c]) want |= data_i[c];
         end
-        always_ff @(posedge clk_i) if (rst_n) a_data: assert (!took || (data == {6'd0, want} && be == want[0]));
-        f_stream #(.Width(11)) i_out (
-            .clk_i, .rst_ni(rst_n), .valid_i(valid), .ready_i, .data_i({addr, data, be}), .last_i(1'b1), .inside_o()
+        always_ff @(posedge clk_i) if (rst_n) a_data: assert (!took || (wr.data == {6'd0, want} && wr.be == want[0]));
+        f_stream #(.Width($bits(wr))) i_out (
+            .clk_i, .rst_ni(rst_n), .valid_i(valid), .ready_i, .data_i(wr), .last_i(1'b1), .inside_o()
         );
         f_fair #(.Bound(8 * (Clients - 1))) i_fair (
             .clk_i, .rst_ni(rst_n), .wait_i((valid_i & one_i) != '0), .served_i((got & one_i) != '0), .other_i(took)
         );
         assign rvalid = '0;
     end else begin : gen_read
+        `MW_READ(Cfg)       cl [Clients], rd;
+        `MW_ANSWER(Cfg)     answer;
         logic               cl_rvalid [Clients];
         logic [Clients-1:0] back_q [Latency];     // who was granted, cycle by cycle
+        for (genvar c = 0; c < Clients; c++) begin : gen_addr
+            assign cl[c] = '{valid: cl_valid[c], addr: addr_i[c]};
+        end
+        assign valid  = rd.valid;
+        assign addr   = rd.addr;
+        assign answer = '{rvalid: back_q[Latency-1] != '0, rdata: '0};
         mem_rd_mux #(.Cfg(Cfg), .Clients(Clients), .Latency(Latency)) i_dut (
-            .clk_i, .rst_ni(rst_n), .go_i(1'b0), .cl_valid_i(cl_valid), .cl_ready_o(cl_ready), .cl_addr_i(cl_addr), .cl_rvalid_o(cl_rvalid), .cl_rdata_o(),
-            .rd_valid_o(valid), .rd_ready_i(ready_i), .rd_addr_o(addr), .rd_rvalid_i(back_q[Latency-1] != '0), .rd_rdata_i('0)
+            .clk_i, .rst_ni(rst_n), .go_i(1'b0), .cl_i(cl), .cl_ready_o(cl_ready), .cl_rvalid_o(cl_rvalid),
+            .cl_rdata_o(), .rd_o(rd), .rd_ready_i(ready_i), .rd_i(answer)
         );
         for (genvar c = 0; c < Clients; c++) begin : gen_back
             assign rvalid[c] = cl_rvalid[c];
@@ -83,7 +88,9 @@ module prove_mem_mux #(
             for (int unsigned l = 1; l < Latency; l++) back_q[l] <= rst_n ? back_q[l-1] : '0;
             if (rst_n) a_back: assert (rvalid == back_q[Latency-1]);   // an answer returns to the client that asked
         end
-        f_stream #(.Width(2)) i_out (.clk_i, .rst_ni(rst_n), .valid_i(valid), .ready_i, .data_i(addr), .last_i(1'b1), .inside_o());
+        f_stream #(.Width($bits(rd))) i_out (
+            .clk_i, .rst_ni(rst_n), .valid_i(valid), .ready_i, .data_i(rd), .last_i(1'b1), .inside_o()
+        );
         f_fair #(.Bound(Clients - 1)) i_fair (
             .clk_i, .rst_ni(rst_n), .wait_i((valid_i & one_i) != '0), .served_i((got & one_i) != '0), .other_i(took)
         );
@@ -103,7 +110,8 @@ module prove_mem_mux #(
         if (rst_n) begin
             a_one:  assert ((got & (got - 1'b1)) == '0 && (got != '0) == took);   // one access is one client's
             a_addr: assert (!took || addr == from);
-            a_some: assert (Write ? (!valid || valid_i != '0) && (!idle_q || valid) : valid == (valid_i != '0));  // a write port takes a cycle to pass on
+            // a write port takes a cycle to pass on
+            a_some: assert (Write ? (!valid || valid_i != '0) && (!idle_q || valid) : valid == (valid_i != '0));
         end
     end
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// loc_merge: nothing is stored, so what leaves is the head of one stream in the same cycle; no packet is cut by
+// another.
 `default_nettype none
+`include "bundles.svh"
 
-// loc_merge: nothing is stored, so what leaves is the head of one stream in the same cycle; no packet is cut by another.
 module prove_merge #(
     localparam int unsigned Streams = 2
 ) (
@@ -17,24 +20,28 @@ module prove_merge #(
     endfunction
     localparam cfg_pkg::cfg_t Cfg = sizes();
 
-    logic               rst_n, valid, last, out_open;
-    logic [7:0]         out;
+    logic               rst_n, out_open;
+    `MW_STREAM(Cfg)     in [Streams], loc;
     logic [Streams-1:0] ready, took, one_q, open, from_q;
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     loc_merge #(.Cfg(Cfg)) i_dut (
         .clk_i, .rst_ni(rst_n), .go_i(1'b0),
-        .loc_valid_i(valid_i[0]), .loc_ready_o(ready[0]), .loc_data_i({7'd0, data_i[0]}), .loc_last_i(last_i[0]),
-        .clo_valid_i(valid_i[1]), .clo_ready_o(ready[1]), .clo_data_i({7'd0, data_i[1]}), .clo_last_i(last_i[1]),
-        .loc_valid_o(valid), .loc_ready_i(ready_i), .loc_data_o(out), .loc_last_o(last)
+        .loc_i(in[0]), .loc_ready_o(ready[0]), .clo_i(in[1]), .clo_ready_o(ready[1]),
+        .loc_o(loc), .loc_ready_i(ready_i)
     );
 
     for (genvar s = 0; s < Streams; s++) begin : gen_in
+        assign in[s] = '{valid: valid_i[s], last: last_i[s], data: {7'd0, data_i[s]}};
         f_stream #(.Assume(1'b1)) i_in (
-            .clk_i, .rst_ni(rst_n), .valid_i(valid_i[s]), .ready_i(ready[s]), .data_i(data_i[s]), .last_i(last_i[s]), .inside_o(open[s])
+            .clk_i, .rst_ni(rst_n), .valid_i(valid_i[s]), .ready_i(ready[s]), .data_i(data_i[s]), .last_i(last_i[s]),
+            .inside_o(open[s])
         );
     end
-    f_stream i_out (.clk_i, .rst_ni(rst_n), .valid_i(valid), .ready_i, .data_i(out[0]), .last_i(last), .inside_o(out_open));
+    f_stream i_out (
+        .clk_i, .rst_ni(rst_n), .valid_i(loc.valid), .ready_i, .data_i(loc.data[0]), .last_i(loc.last),
+        .inside_o(out_open)
+    );
 
     assign took = valid_i & ready;
     always_comb begin
@@ -45,23 +52,24 @@ module prove_merge #(
         one_q <= one_i;
         if (took != '0) from_q <= took;
         if (rst_n) begin
-            a_one:    assert ((took & (took - 1'b1)) == '0 && (took != '0) == (valid && ready_i));
-            a_flit:   assert (took == '0 || (out[0] == ((took & data_i) != '0) && last == ((took & last_i) != '0)));
+            a_one:    assert ((took & (took - 1'b1)) == '0 && (took != '0) == (loc.valid && ready_i));
+            a_flit:   assert (took == '0 || (loc.data[0] == ((took & data_i) != '0)
+                                             && loc.last == ((took & last_i) != '0)));
             a_packet: assert (!out_open || took == '0 || took == from_q);   // a packet is not cut
         end
     end
     // a packet that waits is passed by one of the other stream at most, besides the one under way
     f_fair #(.Bound(Streams)) i_fair (
-        .clk_i, .rst_ni(rst_n), .wait_i((valid_i & one_i) != '0 && (open & one_i) == '0), .served_i((took & one_i) != '0),
-        .other_i(valid && ready_i && last)
+        .clk_i, .rst_ni(rst_n), .wait_i((valid_i & one_i) != '0 && (open & one_i) == '0),
+        .served_i((took & one_i) != '0), .other_i(loc.valid && ready_i && loc.last)
     );
 
     // what the assumptions leave
     always_ff @(posedge clk_i) begin
         if (rst_n) begin
             c_both: cover (valid_i == '1);
-            c_cut:  cover (out_open && valid_i == '1 && !last);
-            c_turn: cover (took != '0 && last && (valid_i & ~took) != '0);
+            c_cut:  cover (out_open && valid_i == '1 && !loc.last);
+            c_turn: cover (took != '0 && loc.last && (valid_i & ~took) != '0);
         end
     end
 endmodule

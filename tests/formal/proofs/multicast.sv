@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The whole switch with three ports; port 0 sends dynamic multicasts of up to three targets back to back, also bad ones: experts that are listed twice, not mapped, or at home.
-// Expert e is behind port e modulo 4; 3 is not mapped. One packet (watch_i) carries a mark. Each output sees the mark once if the packet is good and has a
-// target there, with exactly its targets in their order, and never else. Output 2 gets its copy within Bound cycles, while output 1 may be blocked for ever.
+// The whole switch with three ports; port 0 sends dynamic multicasts of up to three targets back to back, also bad
+// ones: experts that are listed twice, not mapped, or at home. Expert e is behind port e modulo 4; 3 is not mapped. One
+// packet (watch_i) carries a mark. Each output sees the mark once if the packet is good and has a target there, with
+// exactly its targets in their order, and never else. Output 2 gets its copy within Bound cycles, while output 1 may be
+// blocked for ever.
 `default_nettype none
+`include "bundles.svh"
 
 module prove_multicast #(
     parameter bit Live = 1'b0,          // two packets, and the time to output 2
@@ -11,8 +14,8 @@ module prove_multicast #(
     parameter int unsigned Window = 0
 ) (
     input  wire logic            clk_i, send_i, watch_i, crd1_i, crd2_i,
-    input  wire logic [4:0]                                      cnt_i,
-    input  wire logic [2:0][3:0]                                 expert_i
+    input  wire logic [4:0]      cnt_i,
+    input  wire logic [2:0][3:0] expert_i
 );
     localparam int unsigned N = 3;
     function automatic cfg_pkg::cfg_t sizes();
@@ -37,18 +40,7 @@ module prove_multicast #(
 
     logic            rst_n;
     logic [3:0]      map_q = '0;
-    logic            up_valid [N];
-    logic            up_last [N];
-    logic            up_err [N];
-    logic [1:0]      up_cls [N];
-    logic [127:0]    up_data [N];
-    logic [3:0]      up_crd [N];
-    logic [4:0]      up_crd_part [N];
-    logic            dn_valid [N];
-    logic            dn_last [N];
-    logic            dn_err [N];
-    logic [1:0]      dn_cls [N];
-    logic [127:0]    dn_data [N];
+    `MW_LINK(Cfg)    up [N], dn [N];
     logic [3:0]      dn_crd [N];
     logic [1:0][1:0] used_q;            // downlink credits used, ports 1 and 2
     logic [1:0]      starts;
@@ -63,6 +55,7 @@ module prove_multicast #(
     logic [1:0]      sends_q;
     logic [2:0]      held_q;            // STORE credits
     packet_pkg::header_t head;
+    bundle_pkg::credit_t up_crd [N];
 
     assign header = send_i && quiet_q == 4'd8 && !(Live && sends_q == 2'd2) && !rest_q && held_q != '0;
     assign watch  = header && watch_i && !watched_q;
@@ -80,36 +73,30 @@ module prove_multicast #(
         head.tag     = {7'd0, watch};
         head.cnt     = cnt_i;
         head.target0 = {8'd0, expert_i[0], 4'd0};
-        for (int unsigned p = 0; p < N; p++) begin
-            up_valid[p] = p == 0 && (header || rest_q);
-            up_last[p]  = p == 0 && (rest_q || cnt_i < 5'd2);
-            up_err[p]   = 1'b0;
-            up_cls[p]   = packet_pkg::CLS_STORE;
-            up_data[p]  = (p != 0) ? '0 : rest_q ? {96'd0, 8'd0, expert_q[2], 4'd2, 8'd0, expert_q[1], 4'd1} : head;
-        end
+        for (int unsigned p = 1; p < N; p++) up[p] = '0;
+        up[0] = '{valid: header || rest_q, last: rest_q || cnt_i < 5'd2, err: 1'b0, cls: packet_pkg::CLS_STORE,
+                  data: rest_q ? {96'd0, 8'd0, expert_q[2], 4'd2, 8'd0, expert_q[1], 4'd1} : head};
         assume (cnt_i < 5'd4);
         if (watched_q) assume (!watch_i);
         if (Live) assume (send_i);   // one behind the other
     end
     always_ff @(posedge clk_i) begin
-        quiet_q   <= !rst_n ? '0 : (quiet_q == 4'd8) ? 4'd8 : quiet_q + 4'd1;   // the table of experts seen is cleared first
+        // the table of experts seen is cleared first
+        quiet_q   <= !rst_n ? '0 : (quiet_q == 4'd8) ? 4'd8 : quiet_q + 4'd1;
         rest_q    <= rst_n && header && cnt_i > 5'd1;
         watched_q <= rst_n && (watched_q || watch);
-        held_q    <= rst_n ? held_q - 3'(header) + 3'(up_crd[0][1]) : 3'd2;
+        held_q    <= rst_n ? held_q - 3'(header) + 3'(up_crd[0].cls[1]) : 3'd2;
         sends_q   <= rst_n ? sends_q + 2'(header && sends_q != 2'd2) : '0;
         if (header) expert_q <= expert_i;
     end
 
     switch_top #(.Cfg(Cfg)) i_dut (
-        .clk_i, .rst_ni(rst_n), .go_i(1'b0), .run_i(1'b0), .epoch_i(2'd0),
-        .up_valid_i(up_valid), .up_last_i(up_last), .up_err_i(up_err), .up_cls_i(up_cls), .up_data_i(up_data),
-        .up_crd_o(up_crd), .up_crd_part_o(up_crd_part),
-        .dn_valid_o(dn_valid), .dn_last_o(dn_last), .dn_err_o(dn_err), .dn_cls_o(dn_cls), .dn_data_o(dn_data), .dn_crd_i(dn_crd),
-        .emap_we_i(!rst_n), .emap_addr_i(12'(map_q)), .emap_data_i('{valid: map_q[1:0] != 2'd3, gpu: 5'(map_q[1:0]), local_expert: '0}), .group_we_i(1'b0), .group_addr_i('0), .group_data_i('0),
-        .partition_i('1), .throttle_i('0), .store_credits_i('0), .part_credits_i('0), .window_i(5'(Window)),
-        .limit_i('0), .enable_i('0), .disable_i('0), .quiet_i('1), .down_o(), .flush_o(),
-        .idle_o(), .cnt_port_i('0), .cnt_idx_i('0), .cnt_data_o(), .mon_interval_i('0), .mon_classes_i('0), .mon_samples_o(), .mon_read_i(1'b0), .mon_port_i('0),
-        .mon_series_i(1'b0), .mon_word_i('0), .mon_data_o(), .err_valid_o(), .err_code_o(), .err_port_o()
+        .clk_i, .rst_ni(rst_n), .go_i(1'b0), .epoch_i(2'd0), .run_i(1'b0), .up_i(up), .up_crd_o(up_crd), .dn_o(dn),
+        .dn_crd_i(dn_crd), .emap_i('{we: !rst_n, addr: 12'(map_q), data: '{valid: map_q[1:0] != 2'd3,
+                                                                           gpu: 5'(map_q[1:0]), local_expert: '0}}),
+        .groups_i('0), .partition_i('1), .ctl_i('{window: 5'(Window), default: '0}), .enable_i('0), .disable_i('0),
+        .quiet_i('1), .down_o(), .flush_o(), .idle_o(), .cnt_data_o(), .mon_samples_o(), .mon_data_o(), .err_o(),
+        .err_port_o()
     );
     // the map of experts is written during the reset
     always_ff @(posedge clk_i) map_q <= rst_n ? '0 : map_q + 4'd1;
@@ -142,24 +129,24 @@ module prove_multicast #(
     for (genvar p = 0; p < N; p++) begin : gen_out
         logic first_q, mark_q, marked;
         packet_pkg::header_t h;
-        assign h      = dn_data[p];
-        assign marked = dn_valid[p] && first_q && dn_cls[p] == packet_pkg::CLS_STORE && h.tag[0];
+        assign h      = dn[p].data;
+        assign marked = dn[p].valid && first_q && dn[p].cls == packet_pkg::CLS_STORE && h.tag[0];
         always_ff @(posedge clk_i) begin
             if (!rst_n) begin
                 first_q   <= 1'b1;
                 mark_q    <= 1'b0;
                 sent_q[p] <= 1'b0;
             end else begin
-                if (dn_valid[p]) begin
-                    first_q <= dn_last[p];
-                    mark_q  <= marked && !dn_last[p];
+                if (dn[p].valid) begin
+                    first_q <= dn[p].last;
+                    mark_q  <= marked && !dn[p].last;
                 end
                 if (marked) sent_q[p] <= 1'b1;
                 a_once:   assert (!marked || (!sent_q[p] && want_q[p] != '0));
-                a_count:  assert (!marked || (h.cnt == 5'(want_q[p]) && dn_last[p] == (want_q[p] == 2'd1)));
+                a_count:  assert (!marked || (h.cnt == 5'(want_q[p]) && dn[p].last == (want_q[p] == 2'd1)));
                 a_first:  assert (!marked || h.target0[7:4] == list_q[p][0]);
-                a_second: assert (!mark_q || !dn_valid[p] || dn_data[p][7:4] == list_q[p][1]);
-                a_third:  assert (!mark_q || !dn_valid[p] || want_q[p] != 2'd3 || dn_data[p][23:20] == list_q[p][2]);
+                a_second: assert (!mark_q || !dn[p].valid || dn[p].data[7:4] == list_q[p][1]);
+                a_third:  assert (!mark_q || !dn[p].valid || want_q[p] != 2'd3 || dn[p].data[23:20] == list_q[p][2]);
             end
         end
     end
@@ -167,7 +154,7 @@ module prove_multicast #(
     // ---- credits: of port 1 at any time or never; those of port 2 at any time, at once for its bound ----
     for (genvar p = 0; p < 2; p++) begin : gen_credit
         logic back;
-        assign starts[p] = dn_valid[p+1] && gen_out[p+1].first_q && dn_cls[p+1] == packet_pkg::CLS_STORE;
+        assign starts[p] = dn[p+1].valid && gen_out[p+1].first_q && dn[p+1].cls == packet_pkg::CLS_STORE;
         assign back      = used_q[p] != '0 && ((p == 0) ? crd1_i : Live || crd2_i);
         assign dn_crd[p+1] = {2'd0, back, 1'b0};
         always_ff @(posedge clk_i) used_q[p] <= rst_n ? used_q[p] + 2'(starts[p]) - 2'(back) : '0;

@@ -35,14 +35,16 @@ module prove_part_queue #(
     );
     if (Guest) begin : gen_host
         gated_ram #(.Width(514), .Depth(2 * PartPkts)) i_ram (
-            .clk_i, .we_i, .lane_i(1'b1), .waddr_i(waddr), .wdata_i({513'd0, data_i}), .re_i, .raddr_i(raddr), .rdata_o(rdata)
+            .clk_i, .we_i, .lane_i(1'b1), .waddr_i(waddr), .wdata_i({513'd0, data_i}), .re_i, .raddr_i(raddr),
+            .rdata_o(rdata)
         );
     end else begin : gen_own
         assign rdata = own;
     end
 
     assign start = we_i && !widx_i;
-    // the writer starts a packet only with a credit, its second flit follows at once or never; the reader stays behind it
+    // the writer starts a packet only with a credit, its second flit follows at once or never; the reader stays behind
+    // it
     always_ff @(posedge clk_i) begin
         open_q  <= rst_n && start && !short_i;
         count_q <= rst_n ? count_q + W'(start) - W'(done_i) : '0;

@@ -5,7 +5,8 @@ module prove_pkt_fifo (
     input wire logic clk_i, watch_i, valid_i, data_i, last_i, ready_i, step_i
 );
     localparam int unsigned MaxPkt = 2;
-    logic rst_n, ready, valid, last, wrote, read, step, took_q, empty_q, stepped_q, last_q;  // empty_q: stepped and took nothing
+    logic       rst_n, ready, valid, last, wrote, read, step, took_q, stepped_q, last_q;
+    logic       empty_q;                // stepped and took nothing
     logic [7:0] out, out_q;
     logic [2:0] count, whole_q;
     logic       length_q;               // flits of the packet being written
@@ -13,8 +14,8 @@ module prove_pkt_fifo (
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     pkt_fifo #(.FlitBytes(1), .Flits(4), .MaxPkt(MaxPkt)) i_dut (
-        .clk_i, .rst_ni(rst_n), .in_valid_i(valid_i), .in_ready_o(ready), .in_data_i({7'd0, data_i}), .in_last_i(last_i),
-        .out_valid_o(valid), .out_last_o(last), .take_i(read), .step_i(step), .out_data_o(out)
+        .clk_i, .rst_ni(rst_n), .in_valid_i(valid_i), .in_ready_o(ready), .in_data_i({7'd0, data_i}),
+        .in_last_i(last_i), .out_valid_o(valid), .out_last_o(last), .take_i(read), .step_i(step), .out_data_o(out)
     );
     assign wrote = valid_i && ready;
     assign read  = valid && ready_i;

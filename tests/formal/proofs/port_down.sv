@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// A hub that falls silent stops nobody: ports 0 and 2 ask for rows all the time, hubs 1 and 3 owe both of them a packet for each. From any cycle on a hub may send
-// nothing more. Every requester still gets a result within Bound cycles, again and again: right before a hub is down, poisoned from soon after. A hub that is only
-// lazy is never marked down.
+// A hub that falls silent stops nobody: ports 0 and 2 ask for rows all the time, hubs 1 and 3 owe both of them a packet
+// for each. From any cycle on a hub may send nothing more. Every requester still gets a result within Bound cycles,
+// again and again: right before a hub is down, poisoned from soon after. A hub that is only lazy is never marked down.
 `default_nettype none
+`include "bundles.svh"
 
 module prove_port_down #(
     parameter int unsigned Period = 5,    // of the time limit of partials
@@ -29,14 +30,13 @@ module prove_port_down #(
     endfunction
     localparam cfg_pkg::cfg_t Cfg = sizes(3), CfgHubs = sizes(2);
 
-    logic            rst_n, tick_q;
-    logic [1:0]      turn_q, was_q, silent_q, down, down_q, sends;
-    logic [1:0][1:0] credit_q, send, enters, done, hold, late;   // [hub][requester]; late: [requester][hub]
-    logic [1:0][3:0] crd;
-    logic [1:0][4:0] part;
-    logic [1:0]      res, old;
-    logic [7:0]      since_q [2], down_since_q [2];
-    logic [2:0]      period_q;
+    logic                rst_n, tick_q;
+    logic [1:0]          turn_q, was_q, silent_q, down, down_q;
+    logic [1:0][1:0]     credit_q, send, enters, done, hold, late;   // [hub][requester]; late: [requester][hub]
+    bundle_pkg::credit_t crd [2];
+    logic [1:0]          res, old;
+    logic [7:0]          since_q [2], down_since_q [2];
+    logic [2:0]          period_q;
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
 
@@ -47,21 +47,22 @@ module prove_port_down #(
     end
 
     for (genvar h = 0; h < 2; h++) begin : gen_hub
-        logic [1:0] can;
-        assign can      = credit_q[h];
-        assign send[h]  = (!rst_n || lazy_i[h] || silent_i[h] || silent_q[h]) ? 2'd0 : can[turn_q[h]] ? 2'd1 << turn_q[h] : can;
-        assign enters[h] = sends[h] ? send[h] : '0;
+        logic [1:0]   can;
+        `MW_LINK(Cfg) in;
+        assign can       = credit_q[h];
+        assign send[h]   = (!rst_n || lazy_i[h] || silent_i[h] || silent_q[h]) ? 2'd0
+                           : can[turn_q[h]] ? 2'd1 << turn_q[h] : can;
+        assign enters[h] = in.valid ? send[h] : '0;
 
-        port_guard i_guard (
+        port_guard #(.Cfg(Cfg)) i_guard (
             .clk_i, .rst_ni(rst_n), .tick_i({3{tick_q}}), .step_i(1'b0), .enable_i(1'b0), .disable_i(1'b0),
-            .up_valid_i(send[h] != '0), .up_last_i(1'b1), .up_err_i(1'b0), .up_cls_i(2'd3),
-            .in_valid_o(sends[h]), .in_last_o(), .in_err_o(), .in_cls_o(), .drop_o(),
-            .starved_i('0), .late_i(late[0][h] || late[1][h]), .written_i(1'b1), .drained_i(1'b0), .ready_i(1'b0), .down_o(down[h]), .flush_o(),
-            .report_o(), .report_code_o(), .report_take_i(1'b0)
+            .up_i('{valid: send[h] != '0, last: 1'b1, cls: packet_pkg::CLS_PART, default: '0}), .in_o(in), .drop_o(),
+            .starved_i('0), .late_i(late[0][h] || late[1][h]), .written_i(1'b1), .drained_i(1'b0), .ready_i(1'b0),
+            .down_o(down[h]), .flush_o(), .report_o(), .report_code_o(), .report_take_i(1'b0)
         );
         credit_return #(.Cfg(CfgHubs)) i_credits (
-            .clk_i, .rst_ni(rst_n), .room_i('0), .ctrl_free_i('0), .ctrl_drop_i(1'b0), .part_done_i(done[h]), .part_hold_o(hold[h]),
-            .crd_o(crd[h]), .crd_part_o(part[h]), .idle_o()
+            .clk_i, .rst_ni(rst_n), .room_i('0), .ctrl_free_i('0), .ctrl_drop_i(1'b0), .part_done_i(done[h]),
+            .part_hold_o(hold[h]), .crd_o(crd[h]), .idle_o()
         );
         always_ff @(posedge clk_i) begin
             was_q[h]    <= lazy_i[h];
@@ -72,7 +73,7 @@ module prove_port_down #(
                 down_since_q[h] <= '0;
             end else begin
                 if (send[h] != '0) turn_q[h] <= !send[h][1];
-                credit_q[h] <= (credit_q[h] & ~send[h]) | (crd[h][3] ? 2'd1 << part[h][0] : 2'd0);
+                credit_q[h] <= (credit_q[h] & ~send[h]) | (crd[h].cls[3] ? 2'd1 << crd[h].part[0] : 2'd0);
                 if (down[h]) down_since_q[h] <= down_since_q[h] + 8'd1;
                 a_lazy: assert (!down[h] || silent_q[h]);
                 c_lazy: cover (was_q[h]);
@@ -92,8 +93,9 @@ module prove_port_down #(
         for (genvar h = 0; h < 2; h++) begin : gen_queue
             localparam int unsigned D = (r == 0) ? h : 1 - h;   // place in the order of additions
             part_queue #(.Cfg(Cfg)) i_queue (
-                .clk_i, .rst_ni(rst_n), .come_i(enters[h][r]), .we_i(enters[h][r]), .widx_i(3'd0), .wdata_i({2'b01, 128'd0}), .full_o(),
-                .has_o(has[D]), .re_i(re[D]), .ridx_i(idx), .done_i(q_done[D]), .rdata_o(term[h]), .waddr_o(), .raddr_o()
+                .clk_i, .rst_ni(rst_n), .come_i(enters[h][r]), .we_i(enters[h][r]), .widx_i(3'd0),
+                .wdata_i({2'b01, 128'd0}), .full_o(), .has_o(has[D]), .re_i(re[D]), .ridx_i(idx), .done_i(q_done[D]),
+                .rdata_o(term[h]), .waddr_o(), .raddr_o()
             );
             assign done[h][r] = q_done[D];
             assign j_down[D]  = down[h];
@@ -107,11 +109,13 @@ module prove_port_down #(
         );
         // rows of one flit, a new one asked for as soon as the window allows it
         reduce_join #(.Cfg(Cfg)) i_join (
-            .clk_i, .rst_ni(rst_n), .open_valid_i(rst_n && !full), .open_mask_i('1), .open_bytes_i(15'd15), .open_red_i('0), .open_stamp_i('0), .open_full_o(full), .away_i(j_down),
-            .q_has_i(j_has), .q_hold_i((r == 0) ? {hold[1][r], hold[0][r]} : {hold[0][r], hold[1][r]}), .q_want_o(), .q_may_i('1), .q_re_o(j_re), .q_idx_o(idx), .q_done_o(j_done), .q_data_i(j_term),
-            .q_wait_o(j_wait), .row_done_o(row_done), .level_o(level),
-            .res_valid_o(valid), .res_len_o(), .res_poison_o(poison), .res_stamp_o(), .res_start_i(res[r]), .res_read_i(read_q), .res_first_i(1'b1), .res_last_i(1'b1),
-            .res_data_o(), .res_err_o(), .idle_o()
+            .clk_i, .rst_ni(rst_n), .open_valid_i(rst_n && !full), .open_mask_i('1), .open_bytes_i(15'd15),
+            .open_red_i('0), .open_stamp_i('0), .open_full_o(full), .away_i(j_down),
+            .q_has_i(j_has), .q_hold_i((r == 0) ? {hold[1][r], hold[0][r]} : {hold[0][r], hold[1][r]}), .q_want_o(),
+            .q_may_i('1), .q_re_o(j_re), .q_idx_o(idx), .q_done_o(j_done), .q_data_i(j_term), .q_wait_o(j_wait),
+            .row_done_o(row_done), .level_o(level),
+            .res_valid_o(valid), .res_len_o(), .res_poison_o(poison), .res_stamp_o(), .res_start_i(res[r]),
+            .res_read_i(read_q), .res_first_i(1'b1), .res_last_i(1'b1), .res_data_o(), .res_err_o(), .idle_o()
         );
         assign res[r] = valid && !busy_q;
         always_ff @(posedge clk_i) begin
@@ -123,7 +127,9 @@ module prove_port_down #(
                 a_right:    assert (!res[r] || down != '0 || !poison);
                 a_poisoned: assert (!res[r] || (down_since_q[0] < 8'd15 && down_since_q[1] < 8'd15) || poison);
                 // rows from before the mark come to an end
-                a_old:      assert (!old[r] || (down_since_q[0] < 8'd40 && down_since_q[1] < 8'd40) || (down_since_q[0] < 8'd40 && down[0]) || (down_since_q[1] < 8'd40 && down[1]));
+                a_old:      assert (!old[r] || (down_since_q[0] < 8'd40 && down_since_q[1] < 8'd40)
+                                    || (down_since_q[0] < 8'd40 && down[0])
+                                    || (down_since_q[1] < 8'd40 && down[1]));
             end
         end
     end

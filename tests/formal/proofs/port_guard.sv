@@ -1,25 +1,27 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The guard of a port against anything that an endpoint may do: flits, classes and pauses are free inputs, and so is what waits for it.
+// The guard of a port against anything that an endpoint may do: flits, classes and pauses are free inputs, and so is
+// what waits for it.
 `default_nettype none
+`include "bundles.svh"
 
-module prove_port_guard (
-    input wire logic       clk_i, valid_i, last_i, err_i, late_i, drained_i, ready_i, enable_i, disable_i, step_i, take_i,
-    input wire logic [1:0] cls_i,
-    input wire logic [2:0] tick_i, starved_i,
-    input wire logic [1:0] one_i              // the class that is followed: CTRL, STORE, PART, or its own open packet
+module prove_port_guard #(
+    localparam cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+) (
+    input wire logic         clk_i, late_i, drained_i, ready_i, enable_i, disable_i, step_i, report_take_i,
+    input wire `MW_LINK(Cfg) up_i,
+    input wire logic [2:0]   tick_i, starved_i,
+    input wire logic [1:0]   one_i              // the class that is followed: CTRL, STORE, PART, or its own open packet
 );
-    logic             rst_n, in_valid, in_last, in_err, drop, down, flush, report;
-    logic [1:0]       in_cls;
-    error_pkg::err_e  code;
+    logic            rst_n, drop, down, flush, report;
+    `MW_LINK(Cfg)    in;
+    error_pkg::err_e report_code;
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
-    port_guard i_dut (
-        .clk_i, .rst_ni(rst_n), .tick_i, .step_i, .enable_i, .disable_i,
-        .up_valid_i(valid_i), .up_last_i(last_i), .up_err_i(err_i), .up_cls_i(cls_i),
-        .in_valid_o(in_valid), .in_last_o(in_last), .in_err_o(in_err), .in_cls_o(in_cls), .drop_o(drop),
+    port_guard #(.Cfg(Cfg)) i_dut (
+        .clk_i, .rst_ni(rst_n), .tick_i, .step_i, .enable_i, .disable_i, .up_i, .in_o(in), .drop_o(drop),
         .starved_i, .late_i, .written_i(1'b1), .drained_i, .ready_i, .down_o(down), .flush_o(flush),
-        .report_o(report), .report_code_o(code), .report_take_i(take_i)
+        .report_o(report), .report_code_o(report_code), .report_take_i
     );
 
     // ---- what goes in is whole packets; what is not as it came is marked ----
@@ -27,12 +29,12 @@ module prove_port_guard (
     logic [1:0] inside_cls_q;
     logic       up_open_q;      // one of the endpoint has begun (a new start of the endpoint forgets it)
     logic       same;
-    assign same = valid_i && in_last == last_i && in_err == err_i;
+    assign same = up_i.valid && in.last == up_i.last && in.err == up_i.err && in.data == up_i.data;
 
     // ---- time: how long the chosen thing has waited, in its ticks ----
     logic       waits, ticks, up, up_q, cause;
     logic [1:0] waited_q, one_q;
-    assign up    = i_dut.state_q == 5'd0;   // UP
+    assign up    = i_dut.state_q == 5'd0;   // Up
     assign waits = (one_i == 2'd3) ? up_open_q : starved_i[one_i];
     assign ticks = (one_i == 2'd3) ? tick_i[0] : tick_i[one_i];
 
@@ -62,20 +64,20 @@ module prove_port_guard (
         shut_q       <= rst_n && !up;
         cause_q      <= cause;
         disabled_q   <= disable_i;
-        inside_q     <= rst_n && (in_valid ? !in_last : inside_q);
-        inside_cls_q <= in_cls;
-        up_open_q    <= rst_n && !flush && (valid_i ? !last_i : up_open_q);
+        inside_q     <= rst_n && (in.valid ? !in.last : inside_q);
+        inside_cls_q <= in.cls;
+        up_open_q    <= rst_n && !flush && (up_i.valid ? !up_i.last : up_open_q);
         if (!rst_n || !up || !waits) waited_q <= '0;
         else if (ticks && waited_q != 2'd3) waited_q <= waited_q + 2'd1;
         if (rst_n) begin
-            a_whole:  assert (!inside_q || (in_valid && in_cls == inside_cls_q));       // consecutive, one class
-            a_begins: assert (inside_q || !in_valid || (!shut_q && !up_open_q && same && in_cls == cls_i));
-            a_flits:  assert (!(inside_q && in_valid) || (!shut_q && same) || (in_last && in_err && drop));
-            a_drops:  assert (drop == ((inside_q && (shut_q || !valid_i)) || (valid_i && !up_open_q && shut_q)));
-            a_down:   assert (!down || (!in_valid && !inside_q));
+            a_whole:  assert (!inside_q || (in.valid && in.cls == inside_cls_q));   // consecutive, one class
+            a_begins: assert (inside_q || !in.valid || (!shut_q && !up_open_q && same && in.cls == up_i.cls));
+            a_flits:  assert (!(inside_q && in.valid) || (!shut_q && same) || (in.last && in.err && drop));
+            a_drops:  assert (drop == ((inside_q && (shut_q || !up_i.valid)) || (up_i.valid && !up_open_q && shut_q)));
+            a_down:   assert (!down || (!in.valid && !inside_q));
             a_time:   assert (!(up && waited_q == 2'd3) || cause);
-            a_marked: assert (!(up_q && cause_q) || !up);                               // at once
-            a_cause:  assert (!(up_q && !up) || cause_q);                               // and for nothing else
+            a_marked: assert (!(up_q && cause_q) || !up);                           // at once
+            a_cause:  assert (!(up_q && !up) || cause_q);                           // and for nothing else
             a_report: assert (!(up_q && !up && !disabled_q) || report);
         end
     end
@@ -86,9 +88,9 @@ module prove_port_guard (
     always_ff @(posedge clk_i) begin
         was_down_q <= rst_n && (was_down_q || down);
         if (rst_n) begin
-            c_cut:   cover (in_valid && in_last && in_err && drop);
+            c_cut:   cover (in.valid && in.last && in.err && drop);
             c_down:  cover (down && one_i == 2'd2);
-            c_again: cover (was_down_q && !down && in_valid);
+            c_again: cover (was_down_q && !down && in.valid);
         end
     end
 endmodule

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The pointers of promise_fifo run in the order of a shift register, which hides from the solver what they mean: lemmas say it, and are proved with the rest.
+// The pointers of promise_fifo run in the order of a shift register, which hides from the solver what they mean: lemmas
+// say it, and are proved with the rest.
 `default_nettype none
 
 module prove_promise_fifo (
@@ -22,8 +23,9 @@ module prove_promise_fifo (
 
     // promised and stored words together have 15 places
     f_queue #(.Depth(15)) i_queue (
-        .clk_i, .rst_ni(rst_n), .watch_i, .push_i, .in_i(data_i), .accept_i(room || 5'(count) + 5'(promised_q) == 5'd15),
-        .pop_i(valid && ready_i), .show_i(valid), .out_i(data), .count_o(count)
+        .clk_i, .rst_ni(rst_n), .watch_i, .push_i, .in_i(data_i),
+        .accept_i(room || 5'(count) + 5'(promised_q) == 5'd15), .pop_i(valid && ready_i), .show_i(valid), .out_i(data),
+        .count_o(count)
     );
     f_stream i_out (.clk_i, .rst_ni(rst_n), .valid_i(valid), .ready_i, .data_i(data), .last_i(1'b1), .inside_o());
 

@@ -16,7 +16,8 @@ module prove_ram_sdp #(
         .clk_i, .we_i(we_i && rst_n), .waddr_i, .wdata_i, .wbe_i(be_i), .re_i, .raddr_i, .rdata_o(rdata)
     );
     f_ram #(.Width(16), .AddrW(2)) i_ram (
-        .clk_i, .rst_ni(rst_n), .addr_i, .wmask_i({{8{we_i && (be_i[1] || ByteEn == 0)}}, {8{we_i && (be_i[0] || ByteEn == 0)}}}),
+        .clk_i, .rst_ni(rst_n), .addr_i,
+        .wmask_i({{8{we_i && (be_i[1] || ByteEn == 0)}}, {8{we_i && (be_i[0] || ByteEn == 0)}}}),
         .waddr_i, .wdata_i, .known_o(known), .word_o(word)
     );
     always_comb assume (!(we_i && re_i && waddr_i == raddr_i));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// A join and an egress around the turns at three RAMs. The join passes over any members, up to Pass flits each; egress chooses in each cycle in which it may, round robin among the
-// inputs that are able and not claimed, and reads up to Packet flits. What is followed for the bounds is one input (one_i).
+// A join and an egress around the turns at three RAMs. The join passes over any members, up to Pass flits each; egress
+// chooses in each cycle in which it may, round robin among the inputs that are able and not claimed, and reads up to
+// Packet flits. What is followed for the bounds is one input (one_i).
 `default_nettype none
 
 module prove_read_turns #(
@@ -23,7 +24,8 @@ module prove_read_turns #(
     endfunction
     localparam cfg_pkg::cfg_t Cfg = sizes();
 
-    // The join waits for the choice of each input at most once, and for its claim; an input that is able loses Inputs - 1 choices by its place in the order, and by a claim as many as fit in its cycles.
+    // The join waits for the choice of each input at most once, and for its claim; an input that is able loses
+    // Inputs - 1 choices by its place in the order, and by a claim as many as fit in its cycles.
     localparam int unsigned JoinBound   = Inputs * Packet + 2;
     localparam int unsigned EgressBound = Inputs + Pass;
 
@@ -37,7 +39,10 @@ module prove_read_turns #(
         .clk_i, .rst_ni(rst_n), .want_i(want), .read_i(read), .done_i(done ? read : '0), .may_o(may),
         .open_i(open), .able_i, .pop_i(pop), .reads_i(reads_q), .claimed_o(claimed)
     );
-    rr_arb #(.N(Inputs)) i_choice (.clk_i, .rst_ni(rst_n), .clear_i(1'b0), .req_i(able_i & ~claimed), .grant_o(grant), .idx_o(), .advance_i(pop_any));
+    rr_arb #(.N(Inputs)) i_choice (
+        .clk_i, .rst_ni(rst_n), .clear_i(1'b0), .req_i(able_i & ~claimed), .grant_o(grant), .idx_o(),
+        .advance_i(pop_any)
+    );
 
     // ---- join ----
     assign want = (want_q && !pass_q) ? member_q : '0;

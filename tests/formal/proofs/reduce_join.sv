@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Rows of two kinds alternate, with masks and lengths of their own. A flit of a partial sum is a word of 4 bits {member, packet modulo 2,
-// flit modulo 2}, and the adder writes down what it adds: the result must be the words of all members of the row, each once, in the order of the mask.
+// Rows of two kinds alternate, with masks and lengths of their own. A flit of a partial sum is a word of 4 bits
+// {member, packet modulo 2, flit modulo 2}, and the adder writes down what it adds: the result must be the words of all
+// members of the row, each once, in the order of the mask.
 `default_nettype none
 
 module prove_reduce_join #(
@@ -60,10 +61,13 @@ module prove_reduce_join #(
     end
 
     reduce_join #(.Cfg(Cfg)) i_dut (
-        .clk_i, .rst_ni(rst_n), .open_valid_i(open_i), .open_mask_i(Mask[kind_q]), .open_bytes_i(Bytes[kind_q]), .open_red_i('0), .open_stamp_i('0), .open_full_o(full), .away_i('0),
-        .q_has_i(has_i), .q_hold_i(hold_i), .q_want_o(), .q_may_i('1), .q_re_o(re), .q_idx_o(idx), .q_done_o(done), .q_data_i(data_q), .q_wait_o(), .row_done_o(), .level_o(),
-        .res_valid_o(res_valid), .res_len_o(res_len), .res_poison_o(res_poison), .res_stamp_o(), .res_start_i(start), .res_read_i(read),
-        .res_first_i(flit_q == '0), .res_last_i(flit_q == flits_q), .res_data_o(res_data), .res_err_o(res_err), .idle_o(idle)
+        .clk_i, .rst_ni(rst_n), .open_valid_i(open_i), .open_mask_i(Mask[kind_q]), .open_bytes_i(Bytes[kind_q]),
+        .open_red_i('0), .open_stamp_i('0), .open_full_o(full), .away_i('0),
+        .q_has_i(has_i), .q_hold_i(hold_i), .q_want_o(), .q_may_i('1), .q_re_o(re), .q_idx_o(idx), .q_done_o(done),
+        .q_data_i(data_q), .q_wait_o(), .row_done_o(), .level_o(),
+        .res_valid_o(res_valid), .res_len_o(res_len), .res_poison_o(res_poison), .res_stamp_o(), .res_start_i(start),
+        .res_read_i(read), .res_first_i(flit_q == '0), .res_last_i(flit_q == flits_q), .res_data_o(res_data),
+        .res_err_o(res_err), .idle_o(idle)
     );
 
     // ---- the output: header, then the flits one by one ----

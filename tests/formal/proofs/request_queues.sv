@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// request_queues under requesters that keep their windows: at most Slots requests each that were not popped. Requests have up to two flits; the flits of one
-// context's request come without those of another between them.
+// request_queues under requesters that keep their windows: at most Slots requests each that were not popped. Requests
+// have up to two flits; the flits of one context's request come without those of another between them.
 `default_nettype none
 
 module prove_request_queues #(
@@ -38,7 +38,8 @@ module prove_request_queues #(
     assign pop  = pop_i && !in_valid_i && some[out_ctx_i];
 
     request_queues #(.Cfg(Cfg)) i_dut (
-        .clk_i, .rst_ni(rst_n), .in_valid_i, .in_ctx_i, .push_i(push), .full_o(full), .wptr_o(wptr), .out_ctx_i, .pop_i(pop), .rptr_o(rptr), .some_o(some)
+        .clk_i, .rst_ni(rst_n), .in_valid_i, .in_ctx_i, .push_i(push), .full_o(full), .wptr_o(wptr),
+        .out_ctx_i, .pop_i(pop), .rptr_o(rptr), .some_o(some)
     );
 
     always_comb begin
@@ -61,7 +62,8 @@ module prove_request_queues #(
             if (push) level_q[in_ctx_i] <= level_q[in_ctx_i] + 1'b1;
             if (pop)  level_q[out_ctx_i] <= level_q[out_ctx_i] - 1'b1;
 
-            a_sunk: assert (!(in_valid_i && full));                  // a requester that keeps its window is never refused
+            // a requester that keeps its window is never refused
+            a_sunk: assert (!(in_valid_i && full));
             a_some: assert (some == has);
         end
     end

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// row_tracker beside a count of bytes for each row, a list for each expert, and sums of what the sources announce: two experts of two rows, seven bytes each, any number of layers.
-// Each has the next epoch; before the first and when the epochs come round the tables are swept. A layer may end at any time with rows that are not complete, as one that was broken
-// off does. In some layers rows come as bytes, with COUNTS of two GPUs, in others the engine pushes them; bytes and counts come in any order.
+// row_tracker beside a count of bytes for each row, a list for each expert, and sums of what the sources announce: two
+// experts of two rows, seven bytes each, any number of layers. Each has the next epoch; before the first and when the
+// epochs come round the tables are swept. A layer may end at any time with rows that are not complete, as one that was
+// broken off does. In some layers rows come as bytes, with COUNTS of two GPUs, in others the engine pushes them; bytes
+// and counts come in any order.
 `default_nettype none
 
 module prove_row_tracker #(
@@ -10,13 +12,12 @@ module prove_row_tracker #(
     localparam int unsigned RowW    = node_pkg::RowW,
     localparam int unsigned ExpertW = node_pkg::ExpertW
 ) (
-    input  wire logic        clk_i, layer_i, mode_i, trk_valid_i, trk_le_i, trk_row_i, list_valid_i, list_le_i, list_idx_i, stat_le_i,
-    input  wire logic [1:0]                                                                                                 trk_token_i,
-    input  wire logic [3:0]  trk_pos_i,                                                                                     trk_bytes_i,
-    input  wire logic        exp_valid_i, exp_kind_i, exp_last_i, push_valid_i, push_le_i,                                  push_last_i,
-    input  wire logic [4:0]                                                                                                 exp_idx_i,
-    input  wire logic [31:0]                                                                                                exp_val_i,
-    input  wire logic [5:0]                                                                                                 push_row_i
+    input  wire logic               clk_i, layer_i, mode_i, trk_valid_i, trk_le_i, trk_row_i, stat_le_i,
+    input  wire logic [1:0]         trk_token_i,
+    input  wire logic [3:0]         trk_pos_i, trk_bytes_i,
+    input  wire bundle_pkg::count_t cnt_i,
+    input  wire logic               push_valid_i, push_le_i, push_last_i, list_valid_i, list_le_i, list_idx_i,
+    input  wire logic [5:0]         push_row_i
 );
     function automatic cfg_pkg::cfg_t sizes();
         cfg_pkg::cfg_t c;
@@ -31,11 +32,12 @@ module prove_row_tracker #(
 
     localparam int unsigned Rows = 4, Bytes = 7;
 
-    logic rst_n, sweep_busy, ev_row, list_rvalid, err_valid, idle, counts_all, rows_done, push_ready, ends, run, go, sweep, sweeping;
-    logic [RowW-1:0]     stat_complete, stat_expected, list_row;
-    logic [TokenW-1:0]   list_token;
-    logic [3:0]          list_pos;
-    error_pkg::err_e     err_code;
+    logic rst_n, sweep_busy, ev_row, idle, counts_all, rows_done, push_ready, ends, run, go, sweep, sweeping;
+    bundle_pkg::landed_t   trk;
+    bundle_pkg::list_req_t list_req;
+    bundle_pkg::list_rsp_t list;
+    bundle_pkg::error_t    err;
+    logic [RowW-1:0]     stat_complete, stat_expected;
     node_pkg::node_cfg_t cfg;
     logic [1:0]          epoch;
     logic                mode_q;      // the engine pushes
@@ -50,18 +52,23 @@ module prove_row_tracker #(
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     f_layers i_layers (
-        .clk_i, .rst_ni(rst_n), .end_i(layer_i), .idle_i(idle), .sweep_busy_i(sweep_busy), .sweep_o(sweep), .go_o(go), .sweeping_o(sweeping), .run_o(run), .ends_o(ends), .epoch_o(epoch)
+        .clk_i, .rst_ni(rst_n), .end_i(layer_i), .idle_i(idle), .sweep_busy_i(sweep_busy), .sweep_o(sweep), .go_o(go),
+        .sweeping_o(sweeping), .run_o(run), .ends_o(ends), .epoch_o(epoch)
     );
     always_ff @(posedge clk_i) if (!run) mode_q <= mode_i;
 
+    assign trk = '{
+        valid: trk_valid_i, le: ExpertW'(trk_le_i), row: RowW'(trk_row_i), token: TokenW'(trk_token_i), pos: trk_pos_i,
+        bytes: 8'(trk_bytes_i)
+    };
+    assign list_req = '{valid: list_valid_i, le: ExpertW'(list_le_i), idx: RowW'(list_idx_i)};
+
     row_tracker #(.Cfg(Cfg), .LeftW(4)) i_dut (
         .clk_i, .rst_ni(rst_n), .go_i(go), .cfg_i(cfg), .sweep_i(sweep), .sweep_busy_o(sweep_busy),
-        .trk_valid_i, .trk_le_i(ExpertW'(trk_le_i)), .trk_row_i(RowW'(trk_row_i)), .trk_token_i(TokenW'(trk_token_i)), .trk_pos_i, .trk_bytes_i(8'(trk_bytes_i)),
-        .exp_valid_i, .exp_kind_i, .exp_idx_i, .exp_val_i, .exp_last_i,
-        .push_valid_i, .push_ready_o(push_ready), .push_le_i(ExpertW'(push_le_i)), .push_row_i(RowW'(push_row_i)), .push_last_i,
-        .stat_le_i(ExpertW'(stat_le_i)), .stat_complete_o(stat_complete), .stat_expected_o(stat_expected), .counts_all_o(counts_all), .rows_done_o(rows_done), .ev_row_o(ev_row),
-        .list_valid_i, .list_le_i(ExpertW'(list_le_i)), .list_idx_i(RowW'(list_idx_i)), .list_rvalid_o(list_rvalid), .list_row_o(list_row),
-        .list_token_o(list_token), .list_pos_o(list_pos), .err_valid_o(err_valid), .err_code_o(err_code), .idle_o(idle)
+        .trk_i(trk), .cnt_i, .push_valid_i, .push_ready_o(push_ready), .push_le_i(ExpertW'(push_le_i)),
+        .push_row_i(RowW'(push_row_i)), .push_last_i, .stat_le_i(ExpertW'(stat_le_i)), .stat_complete_o(stat_complete),
+        .stat_expected_o(stat_expected), .counts_all_o(counts_all), .rows_done_o(rows_done), .ev_row_o(ev_row),
+        .list_i(list_req), .list_o(list), .err_o(err), .idle_o(idle)
     );
 
     // ---- what it should know ----
@@ -79,7 +86,8 @@ module prove_row_tracker #(
     logic [1:0] sources_q;          // whose announcements are complete
     logic       last_q;             // all were pushed
     logic [1:0] at;
-    logic       ends_row, many, end1_q, end2_q, many_q, le1_q, le2_q, asked_q, push, push_q, push_le_q, adds, full, announced, lists, list_le;
+    logic       ends_row, many, end1_q, end2_q, many_q, le1_q, le2_q, asked_q, push, push_q, push_le_q, adds, full;
+    logic       announced, lists, list_le;
     entry_t     in, in1_q, in2_q, want_q, pushed_q;
     logic [1:0] stat_q;
     logic [2:0] stat_expected_q;
@@ -89,26 +97,28 @@ module prove_row_tracker #(
     assign many      = trk_valid_i && trk_bytes_i > left_q[at];
     assign in        = '{row: trk_row_i, token: trk_token_i, pos: trk_pos_i};
     assign push      = push_valid_i && push_ready;
-    assign adds      = exp_valid_i && !exp_kind_i && exp_idx_i < 5'd2;
-    assign announced = exp_valid_i && !exp_kind_i && exp_last_i;
+    assign adds      = cnt_i.valid && !cnt_i.kind && cnt_i.idx < 5'd2;
+    assign announced = cnt_i.valid && !cnt_i.kind && cnt_i.last;
     assign list_le   = push_q ? push_le_q : le2_q;
     assign full      = push_q && listed_q[list_le] == 2'd2;
     assign lists     = end2_q || (push_q && !full);
 
     logic busy_q;  // trk_valid_i in the cycle before
     always_comb begin
-        if (!run || layer_i) assume (!trk_valid_i && !list_valid_i && !exp_valid_i && !push_valid_i && !push_last_i);
-        if (mode_q) assume (!trk_valid_i && !(exp_valid_i && !exp_kind_i));
+        if (!run || layer_i) assume (!trk_valid_i && !list_valid_i && !cnt_i.valid && !push_valid_i && !push_last_i);
+        if (mode_q) assume (!trk_valid_i && !(cnt_i.valid && !cnt_i.kind));
         else assume (!push_valid_i && !push_last_i);
         if (busy_q) assume (!trk_valid_i);
         if (trk_valid_i) assume (trk_bytes_i != '0 && trk_bytes_i <= 4'd8);
         if (list_valid_i) assume (2'(list_idx_i) < listed_q[list_le_i]);
-        if (sources_q == 2'd2) assume (!(exp_valid_i && !exp_kind_i));
+        if (sources_q == 2'd2) assume (!(cnt_i.valid && !cnt_i.kind));
         if (push_last_i) assume (!push_valid_i);
         if (last_q && run && !layer_i) assume (push_last_i);       // a level
     end
 
-    // ---- tables: what they have of this epoch is what it should know, what they have of later ones, from before a sweep, is nothing ----
+    // ---- tables ----
+    // What they have of this epoch is what it should know, what they have of later ones, from before a sweep, is
+    // nothing.
     typedef struct packed {
         logic       touched;
         logic [1:0] epoch;
@@ -126,6 +136,7 @@ module prove_row_tracker #(
     count_t word;
     logic   rows_ok, nums_ok, lists_ok, pipe_ok, sweep_ok;
     logic   quiet;           // between layers
+    logic [7:0] listed;      // {token, position, row}
     always_comb begin
         rows_ok  = 1'b1;
         nums_ok  = 1'b1;
@@ -133,14 +144,18 @@ module prove_row_tracker #(
         sweep_ok = 1'b1;
         quiet    = go || run;
         for (int unsigned r = 0; r < Rows; r++) begin
-            word = i_dut.i_bytes.gen_lut.i_ram.gen_bank[0].i_ram.mem[r];
+            word   = i_dut.i_bytes.gen_lut.i_ram.gen_bank[0].i_ram.mem[r];
+            listed = i_dut.i_list.gen_lut.i_ram.gen_bank[0].i_ram.mem[r];
             if (quiet) begin
-                if (i_dut.trk_q && i_dut.at1_q == 2'(r)) rows_ok &= (i_dut.left[4] ? 4'd0 : i_dut.left[3:0]) == left_q[r] && i_dut.count == word;
-                else rows_ok &= ((word.touched && word.epoch == epoch) ? word.left : 4'(Bytes)) == left_q[r];
+                if (i_dut.trk_q && i_dut.at1_q == 2'(r)) begin
+                    rows_ok &= (i_dut.left[4] ? 4'd0 : i_dut.left[3:0]) == left_q[r] && i_dut.count == word;
+                end else begin
+                    rows_ok &= ((word.touched && word.epoch == epoch) ? word.left : 4'(Bytes)) == left_q[r];
+                end
                 rows_ok &= word.epoch <= epoch || !word.touched;
                 if (3'(r) < 3'({r[1], 1'b0}) + 3'(listed_q[r[1]])) begin
-                    lists_ok &= i_dut.i_list.gen_lut.i_ram.gen_bank[0].i_ram.mem[r][7:2] == {list_q[r].token, list_q[r].pos};
-                    if (!mode_q) lists_ok &= i_dut.i_list.gen_lut.i_ram.gen_bank[0].i_ram.mem[r][1:0] == 2'(list_q[r].row);
+                    lists_ok &= listed[7:2] == {list_q[r].token, list_q[r].pos};
+                    if (!mode_q) lists_ok &= listed[1:0] == 2'(list_q[r].row);
                 end
             end else if (sweep_busy && i_dut.at_q > 2'(r)) begin
                 sweep_ok &= !word.touched;
@@ -148,20 +163,37 @@ module prove_row_tracker #(
         end
         for (int unsigned e = 0; e < 2; e++) begin
             if (quiet) begin
-                nums_ok &= num_is(i_dut.i_complete.mem[e], 3'(listed_q[e])) && num_is(i_dut.i_complete_stat.mem[e], 3'(listed_q[e])) && listed_q[e] <= 2'd2;
-                nums_ok &= num_is(i_dut.i_expected.mem[e], expected_q[e]) && num_is(i_dut.i_expected_stat.mem[e], expected_q[e]);
+                nums_ok &= num_is(i_dut.i_complete.mem[e], 3'(listed_q[e])) && listed_q[e] <= 2'd2
+                           && num_is(i_dut.i_complete_stat.mem[e], 3'(listed_q[e]))
+                           && num_is(i_dut.i_expected.mem[e], expected_q[e])
+                           && num_is(i_dut.i_expected_stat.mem[e], expected_q[e]);
             end else if (sweep_busy && i_dut.at_q > 2'(e)) begin
-                sweep_ok &= num_is(i_dut.i_complete.mem[e], '0) && num_is(i_dut.i_complete_stat.mem[e], '0) && num_is(i_dut.i_expected.mem[e], '0) && num_is(i_dut.i_expected_stat.mem[e], '0);
+                sweep_ok &= num_is(i_dut.i_complete.mem[e], '0) && num_is(i_dut.i_complete_stat.mem[e], '0)
+                            && num_is(i_dut.i_expected.mem[e], '0) && num_is(i_dut.i_expected_stat.mem[e], '0);
             end
         end
         sweep_ok &= sweep_busy == (sweeping && sweep_busy) && (quiet || epoch == '0);
-        pipe_ok  = i_dut.trk_q == busy_q && end1_q == (i_dut.trk_q && i_dut.left == '0) && i_dut.append_q == (end2_q || push_q) && !(end2_q && i_dut.trk_q) && !(end1_q && !busy_q)
-                   && (run || (!busy_q && !end2_q && !push_q)) && !(push_q && !mode_q) && !((end2_q || busy_q) && mode_q) && (!run || i_dut.pushed_q == (mode_q && i_dut.pushed_q));
-        if (i_dut.trk_q) pipe_ok &= i_dut.t_q.le == le1_q && i_dut.t_q.row == 2'(in1_q.row) && i_dut.t_q.token == in1_q.token && i_dut.t_q.pos == in1_q.pos && i_dut.at1_q == {le1_q, in1_q.row};
-        if (end2_q) pipe_ok &= i_dut.t_q.le == le2_q && i_dut.t_q.row == 2'(in2_q.row) && i_dut.t_q.token == in2_q.token && i_dut.t_q.pos == in2_q.pos;
-        if (push_q) pipe_ok &= i_dut.t_q.le == push_le_q && {i_dut.t_q.token, i_dut.t_q.pos} == {pushed_q.token, pushed_q.pos};
+        pipe_ok  = i_dut.trk_q == busy_q && end1_q == (i_dut.trk_q && i_dut.left == '0)
+                   && i_dut.append_q == (end2_q || push_q) && !(end2_q && i_dut.trk_q) && !(end1_q && !busy_q)
+                   && (run || (!busy_q && !end2_q && !push_q)) && !(push_q && !mode_q)
+                   && !((end2_q || busy_q) && mode_q) && (!run || i_dut.pushed_q == (mode_q && i_dut.pushed_q));
+        if (i_dut.trk_q) begin
+            pipe_ok &= i_dut.t_q.le == le1_q && i_dut.t_q.row == 2'(in1_q.row) && i_dut.t_q.token == in1_q.token
+                       && i_dut.t_q.pos == in1_q.pos && i_dut.at1_q == {le1_q, in1_q.row};
+        end
+        if (end2_q) begin
+            pipe_ok &= i_dut.t_q.le == le2_q && i_dut.t_q.row == 2'(in2_q.row) && i_dut.t_q.token == in2_q.token
+                       && i_dut.t_q.pos == in2_q.pos;
+        end
+        if (push_q) begin
+            pipe_ok &= i_dut.t_q.le == push_le_q
+                       && {i_dut.t_q.token, i_dut.t_q.pos} == {pushed_q.token, pushed_q.pos};
+        end
         if (mode_q && run && !i_dut.pushed_q) pipe_ok &= !push_q && listed_q[0] == '0 && listed_q[1] == '0;
-        if (run) pipe_ok &= i_dut.sources_q == 6'(sources_q) && i_dut.missing_q == missing_q && sources_q <= 2'd2 && (!mode_q || (sources_q == '0 && missing_q == '0)) && !(last_q && (push_q || !mode_q));
+        if (run) begin
+            pipe_ok &= i_dut.sources_q == 6'(sources_q) && i_dut.missing_q == missing_q && sources_q <= 2'd2
+                       && (!mode_q || (sources_q == '0 && missing_q == '0)) && !(last_q && (push_q || !mode_q));
+        end
     end
 
     logic [1:0] layers_q;
@@ -175,12 +207,15 @@ module prove_row_tracker #(
     always_comb begin
         none_ok = 1'b1;
         for (int unsigned e = 0; e < 2; e++) begin
-            if (!mode_q) none_ok &= 3'(none_left[e]) >= 3'(listed_q[e]) + 3'(end1_q && le1_q == 1'(e)) + 3'(end2_q && le2_q == 1'(e));
+            if (!mode_q) begin
+                none_ok &= 3'(none_left[e]) >= 3'(listed_q[e]) + 3'(end1_q && le1_q == 1'(e))
+                                               + 3'(end2_q && le2_q == 1'(e));
+            end
         end
         for (int unsigned r = 0; r < Rows; r++) none_ok &= left_q[r] <= 4'(Bytes);
     end
 
-    assign big = exp_valid_i && !exp_kind_i && (exp_val_i >> 3) != '0;
+    assign big = cnt_i.valid && !cnt_i.kind && (cnt_i.val >> 3) != '0;
 
     always_ff @(posedge clk_i) begin
         busy_q <= rst_n && trk_valid_i;
@@ -211,8 +246,8 @@ module prove_row_tracker #(
                 listed_q[list_le] <= listed_q[list_le] + 1'b1;
                 if (mode_q) expected_q[list_le] <= 3'(listed_q[list_le]) + 3'd1;
             end
-            if (adds) expected_q[exp_idx_i[0]] <= expected_q[exp_idx_i[0]] + exp_val_i[2:0];
-            missing_q <= missing_q + (adds ? 4'(exp_val_i[2:0]) : 4'd0) - 4'(lists && !mode_q);
+            if (adds) expected_q[cnt_i.idx[0]] <= expected_q[cnt_i.idx[0]] + cnt_i.val[2:0];
+            missing_q <= missing_q + (adds ? 4'(cnt_i.val[2:0]) : 4'd0) - 4'(lists && !mode_q);
             sources_q <= sources_q + 2'(announced);
         end
         if (!rst_n) begin
@@ -226,15 +261,19 @@ module prove_row_tracker #(
                 broken_q <= broken_q || left_q[0] inside {4'd1, 4'd2, 4'd3};
             end
             a_event: assert (ev_row == (lists && !mode_q));              // with a row's last byte, once
-            // more bytes than the row has, more rows than the expert has, counts that no number holds: each an error, and nothing else
-            a_many:  assert (err_valid == (many_q || full || big));
-            a_code:  assert (!err_valid || err_code == (many_q ? error_pkg::ERR_COUNT : error_pkg::ERR_BOUNDS));
-            a_list:  assert (list_rvalid == asked_q && (!asked_q || !run || (mode_q ? list_row == RowW'({want_q.token, want_q.pos})
-                             : list_row == RowW'(want_q.row) && list_token == TokenW'(want_q.token) && list_pos == want_q.pos)));
+            // more bytes than the row has, more rows than the expert has, counts that no number holds: each an error,
+            // and nothing else
+            a_many:  assert (err.valid == (many_q || full || big));
+            a_code:  assert (!err.valid || err.code == (many_q ? error_pkg::ERR_COUNT : error_pkg::ERR_BOUNDS));
+            a_list:  assert (list.rvalid == asked_q
+                             && (!asked_q || !run || (mode_q ? list.row == RowW'({want_q.token, want_q.pos})
+                                 : list.row == RowW'(want_q.row) && list.token == TokenW'(want_q.token)
+                                   && list.pos == want_q.pos)));
             a_stat:  assert (!run || (stat_complete == RowW'(stat_q) && stat_expected == RowW'(stat_expected_q)));
             a_all:   assert (!run || (all_q ? counts_all : !counts_all || (sources_q == 2'd2 || last_q)));
             // the rows of the layer are done when all are announced and as many listed, and soon then
-            a_done:  assert (!run || !rows_done || (counts_all && (missing_q == 4'(-4'(lists && !mode_q)) || missing_q == '0)));
+            a_done:  assert (!run || !rows_done
+                             || (counts_all && (missing_q == 4'(-4'(lists && !mode_q)) || missing_q == '0)));
             a_rows:  assert (rows_ok);
             a_nums:  assert (nums_ok);
             a_lists: assert (lists_ok);
@@ -257,9 +296,6 @@ module prove_row_tracker #(
         stat_q    <= listed_q[stat_le_i];
         stat_expected_q <= expected_q[stat_le_i];
     end
-
-    logic unused;
-    assign unused = ^{idle, list_token, list_pos};
 endmodule
 
 `default_nettype wire

@@ -15,7 +15,9 @@ module prove_rr_arb #(
     logic [W-1:0] idx;
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
-    rr_arb #(.N(N), .Fast(Fast)) i_dut (.clk_i, .rst_ni(rst_n), .clear_i, .req_i, .grant_o(grant), .idx_o(idx), .advance_i);
+    rr_arb #(.N(N), .Fast(Fast)) i_dut (
+        .clk_i, .rst_ni(rst_n), .clear_i, .req_i, .grant_o(grant), .idx_o(idx), .advance_i
+    );
 
     always_ff @(posedge clk_i) one_q <= one_i;
     always_comb begin
@@ -35,7 +37,8 @@ module prove_rr_arb #(
     end
 
     f_fair #(.Bound(N - 1)) i_fair (
-        .clk_i, .rst_ni(rst_n), .wait_i((req_i & one_i) != '0), .served_i(advance_i && (grant & one_i) != '0), .other_i(advance_i)
+        .clk_i, .rst_ni(rst_n), .wait_i((req_i & one_i) != '0), .served_i(advance_i && (grant & one_i) != '0),
+        .other_i(advance_i)
     );
 
     // what the assumptions leave

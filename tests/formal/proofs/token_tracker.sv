@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// token_tracker beside a count for each own token, over any number of layers: each has the next epoch, before the first and when the epochs come round the counts are swept. A layer
-// may end at any time with tokens that have not finished, as one that was broken off does; signals come for any token at any time, armed or not. A token is armed
-// anew only when combine has taken it.
+// token_tracker beside a count for each own token, over any number of layers: each has the next epoch, before the first
+// and when the epochs come round the counts are swept. A layer may end at any time with tokens that have not finished,
+// as one that was broken off does; signals come for any token at any time, armed or not. A token is armed anew only
+// when combine has taken it.
 `default_nettype none
 
 module prove_token_tracker #(
@@ -13,8 +14,8 @@ module prove_token_tracker #(
     localparam int unsigned TokenW  = node_pkg::TokenW
 ) (
     input  wire logic            clk_i, layer_i, arm_valid_i, own_valid_i, sig_valid_i, rdy_ready_i,
-    input  wire logic [TokB-1:0] arm_token_i, own_token_i,                              sig_token_i,
-    input  wire logic [4:0]                                                             arm_count_i
+    input  wire logic [TokB-1:0] arm_token_i, own_token_i, sig_token_i,
+    input  wire logic [4:0]      arm_count_i
 );
     function automatic cfg_pkg::cfg_t sizes();
         cfg_pkg::cfg_t c;
@@ -25,9 +26,9 @@ module prove_token_tracker #(
     endfunction
     localparam cfg_pkg::cfg_t Cfg = sizes();
 
-    logic rst_n, arm_ready, own_ready, sig_ready, rdy_valid, err_valid, idle, sweep_busy, ends, run, go, sweep;
+    logic rst_n, arm_ready, own_ready, sig_ready, rdy_valid, idle, sweep_busy, ends, run, go, sweep;
     logic [TokensLog2-1:0] rdy_token;
-    error_pkg::err_e       err_code;
+    bundle_pkg::error_t    err;
     node_pkg::node_cfg_t   cfg;
     logic [1:0]            epoch;
 
@@ -40,7 +41,8 @@ module prove_token_tracker #(
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     f_layers i_layers (
-        .clk_i, .rst_ni(rst_n), .end_i(layer_i), .idle_i(idle), .sweep_busy_i(sweep_busy), .sweep_o(sweep), .go_o(go), .sweeping_o(), .run_o(run), .ends_o(ends), .epoch_o(epoch)
+        .clk_i, .rst_ni(rst_n), .end_i(layer_i), .idle_i(idle), .sweep_busy_i(sweep_busy), .sweep_o(sweep), .go_o(go),
+        .sweeping_o(), .run_o(run), .ends_o(ends), .epoch_o(epoch)
     );
 
     token_tracker #(.Cfg(Cfg)) i_dut (
@@ -49,7 +51,7 @@ module prove_token_tracker #(
         .own_valid_i, .own_ready_o(own_ready), .own_token_i(TokenW'(own_token_i)),
         .sig_valid_i, .sig_ready_o(sig_ready), .sig_token_i(TokenW'(sig_token_i)),
         .rdy_valid_o(rdy_valid), .rdy_ready_i, .rdy_token_o(rdy_token),
-        .err_valid_o(err_valid), .err_code_o(err_code), .idle_o(idle)
+        .err_o(err), .idle_o(idle)
     );
 
     // what is taken in this cycle
@@ -74,7 +76,8 @@ module prove_token_tracker #(
         if (arm_valid_i && arm_token_i[TokB-1]) assume (!due_q[arm_token_i[TokensLog2-1:0]]);
     end
 
-    // ---- the table: what it has of this epoch are the counts, what it has of later ones, from before a sweep, is zero ----
+    // ---- the table ----
+    // What it has of this epoch are the counts, what it has of later ones, from before a sweep, is zero.
     typedef struct packed {
         logic [1:0] epoch;
         logic [4:0] left;
@@ -87,9 +90,11 @@ module prove_token_tracker #(
         for (int unsigned t = 0; t < Tokens; t++) begin
             entry = i_dut.i_left.gen_lut.i_ram.gen_bank[0].i_ram.mem[t];
             if (i_dut.take_q && i_dut.mine_q && i_dut.index_q == TokensLog2'(t)) begin
-                counts &= i_dut.left == left_q[t] && (i_dut.arm_q || i_dut.entry == entry) && (entry.epoch <= epoch || entry.left == '0);
+                counts &= i_dut.left == left_q[t] && (i_dut.arm_q || i_dut.entry == entry)
+                          && (entry.epoch <= epoch || entry.left == '0);
             end else if (run) begin
-                counts &= ((entry.epoch == epoch) ? entry.left : 5'd0) == left_q[t] && (entry.epoch <= epoch || entry.left == '0);
+                counts &= ((entry.epoch == epoch) ? entry.left : 5'd0) == left_q[t]
+                          && (entry.epoch <= epoch || entry.left == '0);
             end else if (go) begin
                 counts &= entry.epoch < epoch || entry.left == '0;
             end else if (sweep_busy && TokensLog2'(t) < i_dut.index_q) begin
@@ -126,14 +131,17 @@ module prove_token_tracker #(
                 broken_q <= broken_q || left_q[0] != '0;
             end
 
-            a_once:   assert (!run || !rdy_valid || due_q[rdy_token]);   // handed on when the last one has finished, and once
-            a_soon:   assert (hidden_q < 2'd2);                                   // and never lost
-            a_err:    assert (err_valid == err_q);                                // one too many, or not ours: an error, exactly then
-            a_code:   assert (!err_q || (err_code == (bounds_q ? error_pkg::ERR_BOUNDS : error_pkg::ERR_COUNT)));
+            // handed on when the last one has finished, once, and never lost
+            a_once:   assert (!run || !rdy_valid || due_q[rdy_token]);
+            a_soon:   assert (hidden_q < 2'd2);
+            // one too many, or not ours: an error, exactly then
+            a_err:    assert (err.valid == err_q);
+            a_code:   assert (!err_q || (err.code == (bounds_q ? error_pkg::ERR_BOUNDS : error_pkg::ERR_COUNT)));
             a_counts: assert (counts);
             c_ready:  cover (rdy_valid && layers_q == '1);
             c_queued: cover (due_q == '1);
-            c_stale:  cover (err_valid && broken_q && !bounds_q && run);     // a signal for a token that only an earlier layer has armed
+            // a signal for a token that only an earlier layer has armed
+            c_stale:  cover (err.valid && broken_q && !bounds_q && run);
             c_round:  cover (rdy_valid && layers_q == '1 && epoch == '0 && broken_q);
             c_again:  cover (arm && ours && left_q[index] != '0);
         end

@@ -2,17 +2,18 @@
 //
 // tx between sources that offer packets of any length at any time and a link partner that returns credits as it likes.
 `default_nettype none
+`include "bundles.svh"
 
 module prove_tx #(
-    parameter int unsigned FlitBytes = 8,
-    localparam int unsigned FW = 8 * FlitBytes
+    parameter int unsigned FlitBytes = 8
 ) (
-    input  wire logic       clk_i, ctl_valid_i, req_come_i, req_last_i, st_come_i, st_last_i, sum_valid_i, sum_store_i, sum_last_i,
-    input  wire logic [1:0] ctl_word_i, req_word_i, st_word_i, sum_word_i,                                              limit_i,
-    input  wire logic [3:0]                                                                                             crd_i
+    input  wire logic       clk_i, ctl_valid_i, req_come_i, req_last_i, st_come_i, st_last_i,
+    input  wire logic       sum_valid_i, sum_store_i, sum_last_i,
+    input  wire logic [1:0] ctl_word_i, req_word_i, st_word_i, sum_word_i, limit_i,
+    input  wire bundle_pkg::credit_t crd_i
 );
     import packet_pkg::*;
-    localparam int unsigned Credits = 2, HF = 16 / FlitBytes;
+    localparam int unsigned Credits = 2;
     function automatic cfg_pkg::cfg_t sizes();
         cfg_pkg::cfg_t c;
         c = cfg_pkg::usual();
@@ -23,34 +24,37 @@ module prove_tx #(
     endfunction
     localparam cfg_pkg::cfg_t Cfg = sizes();
 
-    logic                rst_n, ctl_ready, sst_ready, part_ready, sst_valid, part_valid, up_valid, up_last, up_err, part_crd_valid, stall_store, stall_ctrl, part_empty, link_idle, idle;
-    logic [1:0]          up_cls, limit_q, word_q, ctl_q;
-    logic [FW-1:0]       up_data;
+    logic                rst_n, ctl_ready, sst_ready, part_ready, sst_valid, part_crd_valid, stall_store, stall_ctrl;
+    logic                part_empty, link_idle, idle;
+    logic [1:0]          limit_q, word_q, ctl_q;
     logic [4:0]          part_crd_port;
     header_t             ctl_header;
     node_pkg::node_cfg_t cfg;
+    `MW_STREAM(Cfg)      req, st, part;
+    `MW_LINK(Cfg)        up;
 
-    assign sst_valid  = sum_valid_i && sum_store_i;
-    assign part_valid = sum_valid_i && !sum_store_i;
+    assign sst_valid = sum_valid_i && sum_store_i;
+    assign req  = '{valid: req_come_i, last: req_last_i, data: Cfg.FlitW'(req_word_i)};
+    assign st   = '{valid: st_come_i, last: st_last_i, data: Cfg.FlitW'(st_word_i)};
+    assign part = '{valid: sum_valid_i && !sum_store_i, last: sum_last_i, data: Cfg.FlitW'(sum_word_i)};
     always_comb begin
         cfg               = '0;
         cfg.store_credits = 8'(limit_i);
         cfg.ctrl_credits  = 8'(limit_i);
         ctl_header        = '0;
         ctl_header[1:0]   = ctl_word_i;
-        ctl_header[FW*(HF-1) +: 2] = ctl_word_i;
+        ctl_header[Cfg.FlitW*(Cfg.HeadFlits-1) +: 2] = ctl_word_i;
     end
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     tx #(.Cfg(Cfg), .StoreFlits(32)) i_dut (
         .clk_i, .rst_ni(rst_n), .go_i(1'b0), .cfg_i(cfg),
         .ctl_valid_i, .ctl_ready_o(ctl_ready), .ctl_header_i(ctl_header),
-        .req_valid_i(req_come_i), .req_ready_o(), .req_data_i(FW'(req_word_i)), .req_last_i,
-        .st_valid_i(st_come_i), .st_ready_o(), .st_data_i(FW'(st_word_i)), .st_last_i,
-        .sst_valid_i(sst_valid), .sst_ready_o(sst_ready), .part_valid_i(part_valid), .part_ready_o(part_ready), .part_data_i(FW'(sum_word_i)), .part_last_i(sum_last_i),
-        .up_valid_o(up_valid), .up_last_o(up_last), .up_err_o(up_err), .up_cls_o(up_cls), .up_data_o(up_data), .crd_i, .crd_part_i('0),
-        .part_crd_valid_o(part_crd_valid), .part_crd_port_o(part_crd_port),
-        .stall_store_o(stall_store), .stall_ctrl_o(stall_ctrl), .part_empty_o(part_empty), .link_idle_o(link_idle), .idle_o(idle)
+        .req_i(req), .req_ready_o(), .st_i(st), .st_ready_o(),
+        .sst_valid_i(sst_valid), .sst_ready_o(sst_ready), .part_i(part), .part_ready_o(part_ready),
+        .up_o(up), .crd_i, .part_crd_valid_o(part_crd_valid), .part_crd_port_o(part_crd_port),
+        .stall_store_o(stall_store), .stall_ctrl_o(stall_ctrl), .part_empty_o(part_empty), .link_idle_o(link_idle),
+        .idle_o(idle)
     );
 
     // ---- what is offered stays; row_sum's packets have no gap ----
@@ -71,13 +75,15 @@ module prove_tx #(
         ctl_q        <= ctl_word_i;
     end
     always_comb begin
-        if (!rst_n) assume (!ctl_valid_i && !sum_valid_i && crd_i == '0);
+        if (!rst_n) assume (!ctl_valid_i && !sum_valid_i && crd_i.cls == '0);
         if (rst_n) assume (limit_i == limit_q);
-        if (sum_wait_q) assume (sum_valid_i && sum_store_i == sum_kind_q && sum_last_i == sum_last_q && sum_word_i == sum_q);
+        if (sum_wait_q) begin
+            assume (sum_valid_i && sum_store_i == sum_kind_q && sum_last_i == sum_last_q && sum_word_i == sum_q);
+        end
         if (sum_inside_q) assume (sum_valid_i && sum_store_i == sum_kind_q);
         if (ctl_wait_q) assume (ctl_valid_i && ctl_word_i == ctl_q);
-        if (used_ctrl == '0) assume (!crd_i[CLS_CTRL]);
-        if (used_store == '0) assume (!crd_i[CLS_STORE]);
+        if (used_ctrl == '0) assume (!crd_i.cls[CLS_CTRL]);
+        if (used_store == '0) assume (!crd_i.cls[CLS_STORE]);
     end
 
     // ---- what leaves: a cycle behind what was taken, whole ----
@@ -98,9 +104,12 @@ module prove_tx #(
     assign start_req   = start && took_from[CLS_REQ];
 
     always_comb begin
-        cls  = took_from[CLS_CTRL] ? CLS_CTRL : took_from[CLS_STORE] ? CLS_STORE : took_from[CLS_REQ] ? CLS_REQ : CLS_PART;
-        last = took_from[CLS_CTRL] ? ctl_ready : sum_take ? sum_last_i : took_from[CLS_STORE] ? i_dut.store_last : i_dut.req_last;
-        word = took_from[CLS_CTRL] ? ctl_word_i : sum_take ? sum_word_i : took_from[CLS_STORE] ? st_word_i : req_word_i;
+        cls  = took_from[CLS_CTRL] ? CLS_CTRL : took_from[CLS_STORE] ? CLS_STORE
+               : took_from[CLS_REQ] ? CLS_REQ : CLS_PART;
+        last = took_from[CLS_CTRL] ? ctl_ready : sum_take ? sum_last_i
+               : took_from[CLS_STORE] ? i_dut.store_last : i_dut.req_last;
+        word = took_from[CLS_CTRL] ? ctl_word_i : sum_take ? sum_word_i
+               : took_from[CLS_STORE] ? st_word_i : req_word_i;
     end
     always_ff @(posedge clk_i) begin
         took_q <= rst_n && took;
@@ -113,8 +122,12 @@ module prove_tx #(
         half_q <= rst_n && took_from[CLS_CTRL] && !half_q;
     end
 
-    f_credit #(.Limit(Credits)) i_ctrl  (.clk_i, .rst_ni(rst_n), .spend_i(start_ctrl), .back_i(crd_i[CLS_CTRL]), .used_o(used_ctrl));
-    f_credit #(.Limit(Credits)) i_store (.clk_i, .rst_ni(rst_n), .spend_i(start_store), .back_i(crd_i[CLS_STORE]), .used_o(used_store));
+    f_credit #(.Limit(Credits)) i_ctrl (
+        .clk_i, .rst_ni(rst_n), .spend_i(start_ctrl), .back_i(crd_i.cls[CLS_CTRL]), .used_o(used_ctrl)
+    );
+    f_credit #(.Limit(Credits)) i_store (
+        .clk_i, .rst_ni(rst_n), .spend_i(start_store), .back_i(crd_i.cls[CLS_STORE]), .used_o(used_store)
+    );
 
     logic ctrl_here, store_here, req_here;   // a packet is here, and its credit
     assign ctrl_here  = ctl_valid_i && used_ctrl != limit;
@@ -124,30 +137,54 @@ module prove_tx #(
     always_ff @(posedge clk_i) begin
         if (rst_n) begin
             a_one:    assert ((took_from & (took_from - 1'b1)) == '0 && !(sst_ready && i_dut.store_take));
-            a_gap:    assert (!inside_q || (took && cls == open_cls_q && sum_take == open_sum_q));   // one packet at a time, in consecutive cycles
+            // one packet at a time, in consecutive cycles
+            a_gap:    assert (!inside_q || (took && cls == open_cls_q && sum_take == open_sum_q));
             a_here:   assert (!took || (took_from[CLS_CTRL] ? ctl_valid_i : !sum_take || sum_valid_i));
-            a_out:    assert (up_valid == took_q && (!up_valid || (up_last == last_q && up_cls == cls_q && up_data[1:0] == word_q && up_data[FW-1:2] == '0 && !up_err)));
-            a_header: assert (!took_from[CLS_CTRL] || ctl_ready == (HF == 1 || half_q));
-            a_limit:  assert (used_ctrl <= limit && used_store <= limit && !(start_ctrl && used_ctrl == limit) && !(start_store && used_store == limit));
-            a_busy:   assert (took || !(ctrl_here || store_here || req_here || part_valid));   // never idle beside a packet that may go
-            a_used:   assert (i_dut.ctrl_used_q == used_ctrl && i_dut.store_used_q == used_store && i_dut.inside_q == inside_q);
+            a_out:    assert (up.valid == took_q);
+            a_flit:   assert (!up.valid || (up.last == last_q && up.cls == cls_q && up.data == Cfg.FlitW'(word_q)
+                                            && !up.err));
+            a_header: assert (!took_from[CLS_CTRL] || ctl_ready == (Cfg.HeadFlits == 1 || half_q));
+            a_limit:  assert (used_ctrl <= limit && used_store <= limit && !(start_ctrl && used_ctrl == limit)
+                              && !(start_store && used_store == limit));
+            // never idle beside a packet that may go
+            a_busy:   assert (took || !(ctrl_here || store_here || req_here || part.valid));
+            a_used:   assert (i_dut.ctrl_used_q == used_ctrl && i_dut.store_used_q == used_store
+                              && i_dut.inside_q == inside_q);
             c_credit: cover (used_ctrl == limit && used_store == limit && limit == 2'd2);
-            c_back:   cover (start_store && used_store + 2'd1 == limit && crd_i[CLS_STORE]);
-            c_all:    cover (ctrl_here && store_here && req_here && part_valid);
+            c_back:   cover (start_store && used_store + 2'd1 == limit && crd_i.cls[CLS_STORE]);
+            c_all:    cover (ctrl_here && store_here && req_here && part.valid);
             c_turn:   cover (i_dut.low_first && ctrl_here && start_store);
             c_sum:    cover (start_store && sst_valid && i_dut.store_valid);
         end
     end
 
-    // ---- between classes. One of STORE and PART passes after at most 16 of the others, so each of the two after 33 (the other one's turn between), and a queue of stores
-    // after 67. CTRL waits for one other. REQ waits for CTRL, which credits bound, and else for one other. ----
-    f_fair #(.Bound(16)) i_fair_low (.clk_i, .rst_ni(rst_n), .wait_i(store_here || part_valid), .served_i(start_store || start_part), .other_i(start));
-    f_fair #(.Bound(33)) i_fair_store (.clk_i, .rst_ni(rst_n), .wait_i(store_here), .served_i(start_store), .other_i(start));
-    f_fair #(.Bound(33)) i_fair_part (.clk_i, .rst_ni(rst_n), .wait_i(part_valid), .served_i(start_part), .other_i(start));
-    f_fair #(.Bound(1)) i_fair_ctrl (.clk_i, .rst_ni(rst_n), .wait_i(ctrl_here), .served_i(start_ctrl), .other_i(start));
-    f_fair #(.Bound(1)) i_fair_req (.clk_i, .rst_ni(rst_n), .wait_i(req_here && !ctrl_here), .served_i(start_req), .other_i(start));
-    f_fair #(.Bound(1)) i_fair_queue (.clk_i, .rst_ni(rst_n), .wait_i(i_dut.store_valid && used_store != limit), .served_i(start_store && i_dut.store_take), .other_i(start_store));
-    f_fair #(.Bound(1)) i_fair_sum (.clk_i, .rst_ni(rst_n), .wait_i(sst_valid && used_store != limit), .served_i(start_store && sst_ready), .other_i(start_store));
+    // ---- between classes ----
+    // One of STORE and PART passes after at most 16 of the others, so each of the two after 33 (the other one's turn
+    // between), and a queue of stores after 67. CTRL waits for one other. REQ waits for CTRL, which credits bound, and
+    // else for one other.
+    f_fair #(.Bound(16)) i_fair_low (
+        .clk_i, .rst_ni(rst_n), .wait_i(store_here || part.valid), .served_i(start_store || start_part), .other_i(start)
+    );
+    f_fair #(.Bound(33)) i_fair_store (
+        .clk_i, .rst_ni(rst_n), .wait_i(store_here), .served_i(start_store), .other_i(start)
+    );
+    f_fair #(.Bound(33)) i_fair_part (
+        .clk_i, .rst_ni(rst_n), .wait_i(part.valid), .served_i(start_part), .other_i(start)
+    );
+    f_fair #(.Bound(1)) i_fair_ctrl (
+        .clk_i, .rst_ni(rst_n), .wait_i(ctrl_here), .served_i(start_ctrl), .other_i(start)
+    );
+    f_fair #(.Bound(1)) i_fair_req (
+        .clk_i, .rst_ni(rst_n), .wait_i(req_here && !ctrl_here), .served_i(start_req), .other_i(start)
+    );
+    f_fair #(.Bound(1)) i_fair_queue (
+        .clk_i, .rst_ni(rst_n), .wait_i(i_dut.store_valid && used_store != limit),
+        .served_i(start_store && i_dut.store_take), .other_i(start_store)
+    );
+    f_fair #(.Bound(1)) i_fair_sum (
+        .clk_i, .rst_ni(rst_n), .wait_i(sst_valid && used_store != limit), .served_i(start_store && sst_ready),
+        .other_i(start_store)
+    );
 
     logic unused;
     assign unused = ^{part_crd_valid, part_crd_port, stall_store, stall_ctrl, part_empty, link_idle, idle};

@@ -1,23 +1,26 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// One packet (watch_i) and one line of it (line_i) are followed through a queue of the switch. FlitBytes 32 makes a payload of four flits; nothing in the module depends
-// on the number. What the surroundings do: the input writes header and targets of a packet and its description, pushes it or not, then writes its
-// payload; the output takes a packet, reads it, stays behind the writer, and frees it; credits and windows bound what is inside.
+// One packet (watch_i) and one line of it (line_i) are followed through a queue of the switch. FlitBytes 32 makes a
+// payload of four flits; nothing in the module depends on the number. What the surroundings do: the input writes header
+// and targets of a packet and its description, pushes it or not, then writes its payload; the output takes a packet,
+// reads it, stays behind the writer, and frees it; credits and windows bound what is inside.
 `default_nettype none
+`include "bundles.svh"
 
 module prove_voq #(
     parameter int unsigned StorePkts = 2,
     parameter bit          Guest = 1'b0,   // another queue in the same RAM: one word of it (word_i) is followed
-    parameter bit          Late = 1'b0     // words come a cycle behind their addresses; what is being written is read two cycles later
+    // words come a cycle behind their addresses; what is being written is read two cycles later
+    parameter bit          Late = 1'b0,
+    localparam cfg_pkg::cfg_t Cfg = sizes()
 ) (
-    input  wire logic       clk_i, watch_i, wr_i, data_i, lane_i, desc_we_i, push_i, arrive_i,
-    input  wire logic [1:0] region_i,                                                cls_i,
-    input  wire logic [2:0] wline_i, rline_i,                                        line_i,
-    input  wire logic [7:0]                                                          desc_i,   // {dyn, more, pay, len}
-    input  wire logic       pop_i, re_i,                                             end_i,
-    input  wire logic                                                                others_i, // the other queues of the input have room
-    input  wire logic       guest_we_i,                                              guest_re_i,
-    input  wire logic [1:0] guest_waddr_i, guest_raddr_i,                            word_i
+    input  wire logic                  clk_i, watch_i, wr_valid_i, data_i, lane_i, desc_we_i, push_i, arrive_i,
+    input  wire logic [1:0]            region_i, cls_i,
+    input  wire logic [Cfg.PayW:0]     wline_i, rd_line_i, line_i,
+    input  wire `MW_DESC(Cfg)          desc_i,
+    input  wire logic                  pop_i, re_i, end_i, guest_we_i, guest_re_i,
+    input  wire logic                  others_i,   // the other queues of the input have room
+    input  wire logic [Cfg.GuestW-1:0] guest_waddr_i, guest_raddr_i, word_i
 );
     function automatic cfg_pkg::cfg_t sizes();
         cfg_pkg::cfg_t c;
@@ -34,32 +37,30 @@ module prove_voq #(
         if (Guest) {c.SlotW, c.DescW, c.GuestW} = {c.SlotW + 1, c.DescW + 1, c.GuestW + 1};   // two more places
         return c;
     endfunction
-    localparam cfg_pkg::cfg_t Cfg = sizes();
 
-    localparam int unsigned SlotW = Guest ? 2 : 1;
-
-    logic         rst_n, room, issue, ends, busy_q, mine_q, known_q;   // known_q: the line of the followed packet has been written
-    logic [2:0]   has, line_q;
-    logic [7+SlotW:0] desc;
-    logic [256:0] rdata;
-    logic [256+32'(Guest):0] guest_rdata;
-    logic         wr_q, data_q, lane_q, wr, wr_data, wr_lane;
-    logic [1:0]   rcls_q;
-    logic         written_q;   // and a cycle has passed
-    logic [SlotW-1:0] slot_q;
+    logic                 rst_n, room, issue, ends, busy_q, mine_q;
+    logic                 known_q, written_q;   // the line of the followed packet is written, and a cycle has passed
+    logic [2:0]           has;
+    logic [Cfg.PayW:0]    line_q;
+    logic [Cfg.DescW-1:0] desc;
+    logic [Cfg.FlitW:0]   rdata;
+    logic [Cfg.WordW-1:0] guest_rdata;
+    logic                 wr_valid, wr_valid_q, data, data_q, lane, lane_q;
+    logic [1:0]           rcls_q;
+    logic [Cfg.SlotW-1:0] slot_q;
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     voq #(.Cfg(Cfg)) i_dut (
-        .clk_i, .rst_ni(rst_n),
-        .wr_valid_i(wr), .wr_region_i(region_i), .wr_line_i(wline_i), .wr_lane_i({15'd0, wr_lane}), .wr_data_i((257+32'(Guest))'(wr_data)),
-        .desc_we_i, .desc_dyn_i(desc_i[7]), .desc_more_i(desc_i[6:3]), .desc_pay_i(desc_i[2]), .desc_len_i(desc_i[1:0]),
-        .stamp_i('0), .push_i, .scarce_i(1'b0), .limit_i('0), .seq_i('0), .oldest_i('0), .here_o(), .sent_i(1'b0), .arrive_i, .issue_i(issue), .room_o(room),
-        .has_o(has), .urgent_o(), .pop_i, .cls_i, .desc_o(desc), .free_i(ends && rcls_q == 2'd1),
-        .re_i, .rd_line_i(rline_i), .rd_slot_i(slot_q), .rdata_o(rdata),
-        .guest_we_i, .guest_waddr_i(guest_waddr_i[SlotW-1:0]), .guest_re_i, .guest_raddr_i(guest_raddr_i[SlotW-1:0]), .guest_rdata_o(guest_rdata)
+        .clk_i, .rst_ni(rst_n), .wr_valid_i(wr_valid),
+        .wr_i('{region: region_i, line: wline_i, lane: Cfg.Lanes'(lane), data: Cfg.WordW'(data)}),
+        .desc_we_i, .desc_i, .push_i, .scarce_i(1'b0), .limit_i('0), .win_i('0), .here_o(), .sent_i(1'b0), .arrive_i,
+        .issue_i(issue), .room_o(room), .has_o(has), .urgent_o(), .pop_i, .cls_i, .desc_o(desc),
+        .free_i(ends && rcls_q == 2'd1), .re_i, .rd_line_i, .rd_slot_i(slot_q), .rdata_o(rdata),
+        .guest_we_i, .guest_waddr_i, .guest_re_i, .guest_raddr_i, .guest_rdata_o(guest_rdata)
     );
-    always_ff @(posedge clk_i) {wr_q, data_q, lane_q} <= {wr_i || guest_we_i, data_i, lane_i};
-    assign {wr, wr_data, wr_lane} = Late ? {wr_q && rst_n, data_q, lane_q} : {wr_i || guest_we_i, data_i, lane_i};
+    always_ff @(posedge clk_i) {wr_valid_q, data_q, lane_q} <= {wr_valid_i || guest_we_i, data_i, lane_i};
+    assign {wr_valid, data, lane} = Late ? {wr_valid_q && rst_n, data_q, lane_q}
+                                    : {wr_valid_i || guest_we_i, data_i, lane_i};
     assign issue = room && others_i;
     assign ends  = busy_q && end_i;
 
@@ -68,23 +69,25 @@ module prove_voq #(
     logic [2:0]      held_q;               // STORE credits that the sender holds
     logic            missed_q;             // a packet went elsewhere in the cycle before: its slot is free from now on
     logic            paying_q;             // the payload of the last STORE packet may be written
+    logic            coming;               // a packet
+    assign coming = wr_valid_i || push_i || desc_we_i;
 
     always_comb begin
-        if (!rst_n || !Guest || wr_i || !lane_i) assume (!guest_we_i);
+        if (!rst_n || !Guest || wr_valid_i || !lane_i) assume (!guest_we_i);
         if (!rst_n || !Guest || re_i) assume (!guest_re_i);
         if (rst_n) assume (line_i == line_q);
-        if (!rst_n) assume (!wr_i && !desc_we_i && !push_i && !arrive_i && !pop_i && !re_i);
-        if (region_i == 2'd3) assume (!push_i && !desc_we_i && (!wr_i || (paying_q && !wline_i[2] && lane_i)));
-        if (region_i == 2'd0) assume (wline_i == 3'b101 && ((!wr_i && !push_i && !desc_we_i) || inside_q[0] < 3'd2));
-        if (region_i == 2'd1) assume (wline_i == 3'b100 && ((!wr_i && !push_i && !desc_we_i) || held_q != '0));
-        if (region_i == 2'd2) assume (wline_i[2:1] == 2'b11 && ((!wr_i && !push_i && !desc_we_i) || inside_q[2] < 3'd2));
+        if (!rst_n) assume (!coming && !arrive_i && !pop_i && !re_i);
+        if (region_i == 2'd3) assume (!push_i && !desc_we_i && (!wr_valid_i || (paying_q && !wline_i[2] && lane_i)));
+        if (region_i == 2'd0) assume (wline_i == 3'b101 && (!coming || inside_q[0] < 3'd2));
+        if (region_i == 2'd1) assume (wline_i == 3'b100 && (!coming || held_q != '0));
+        if (region_i == 2'd2) assume (wline_i[2:1] == 2'b11 && (!coming || inside_q[2] < 3'd2));
         if (held_q == '0) assume (!arrive_i);
         if (region_i == 2'd1 && push_i) assume (arrive_i);
         else if (push_i) assume (!arrive_i);
         assume (cls_i != 2'd3);
         if (!has[cls_i] || (busy_q && !ends)) assume (!pop_i);
         if (!busy_q) assume (!re_i);
-        if (mine_q && rline_i == line_i && !(known_q && (written_q || !Late))) assume (!re_i);
+        if (mine_q && rd_line_i == line_i && !(known_q && (written_q || !Late))) assume (!re_i);
     end
     always_ff @(posedge clk_i) begin
         line_q   <= line_i;
@@ -105,15 +108,15 @@ module prove_voq #(
             busy_q <= pop_i || (busy_q && !ends);
             if (pop_i) begin
                 rcls_q <= cls_i;
-                slot_q <= desc[8+:SlotW];
+                slot_q <= desc[8+:Cfg.SlotW];
             end
         end
     end
 
     // ---- the word of the guest ----
-    logic [1:0] word_q;
-    logic       read_q, guest_read_q;
-    logic       guest_known_q, guest_val_q, guest_ask_q, guest_want_q, guest_new_q, guest_new;
+    logic [Cfg.GuestW-1:0] word_q;
+    logic                  read_q, guest_read_q;
+    logic                  guest_known_q, guest_val_q, guest_ask_q, guest_want_q, guest_new_q, guest_new;
 
     assign guest_new = guest_we_i && guest_waddr_i == word_i;
     always_comb if (rst_n) assume (word_i == word_q);
@@ -131,7 +134,8 @@ module prove_voq #(
                 guest_known_q <= 1'b1;
                 guest_val_q   <= data_i;
             end
-            guest_ask_q  <= guest_re_i && guest_raddr_i == word_i && guest_known_q && !guest_new && !(Late && guest_new_q);
+            guest_ask_q  <= guest_re_i && guest_raddr_i == word_i && guest_known_q && !guest_new
+                            && !(Late && guest_new_q);
             guest_want_q <= guest_val_q;
             a_guest: assert (!guest_ask_q || guest_rdata[0] == guest_want_q);
             a_zero:  assert ((read_q || rdata == '0) && (guest_read_q || guest_rdata == '0));
@@ -139,13 +143,12 @@ module prove_voq #(
     end
 
     // ---- the packet that is followed, and what was last written for the next one of each class ----
-    logic [2:0]      next_known_q, next_known, next_val_q, next_val, told_q, told;
-    logic [2:0][7:0] next_desc_q, next_desc;
-    logic            in_q, val_q, dknown_q, writing_q, ask_q, want_q;
-    logic [7:0]      desc_q;
-    logic [1:0]      wcls_q;
-    logic [2:0]      ahead_q;
-    logic            mine;
+    logic [2:0]   next_known_q, next_known, next_val_q, next_val, told_q, told;
+    `MW_DESC(Cfg) next_desc_q [3], next_desc [3], desc_q;
+    logic         in_q, val_q, dknown_q, writing_q, ask_q, want_q;
+    logic [1:0]   wcls_q;
+    logic [2:0]   ahead_q;
+    logic         mine;
 
     always_comb begin
         next_known = next_known_q;
@@ -153,7 +156,7 @@ module prove_voq #(
         told       = told_q;
         next_desc  = next_desc_q;
         if (region_i != 2'd3) begin
-            if (wr_i && lane_i && wline_i == line_i) begin
+            if (wr_valid_i && lane_i && wline_i == line_i) begin
                 next_known[region_i] = 1'b1;
                 next_val[region_i]   = data_i;
             end
@@ -164,7 +167,8 @@ module prove_voq #(
         end
     end
     assign mine = in_q && ahead_q == '0 && pop_i && cls_i == wcls_q;
-    always_comb if (Late && writing_q && known_q && wr_i && wline_i == line_i) assume (region_i != 2'd3);   // a flit of a payload comes once
+    // a flit of a payload comes once
+    always_comb if (Late && writing_q && known_q && wr_valid_i && wline_i == line_i) assume (region_i != 2'd3);
 
     always_ff @(posedge clk_i) begin
         next_val_q  <= next_val;
@@ -199,19 +203,22 @@ module prove_voq #(
                     if (ahead_q == '0) in_q <= 1'b0;
                     else ahead_q <= ahead_q - 3'd1;
                 end
-                if (writing_q && wr_i && region_i == 2'd3 && wline_i == line_i) begin
+                if (writing_q && wr_valid_i && region_i == 2'd3 && wline_i == line_i) begin
                     known_q <= 1'b1;
                     val_q   <= data_i;
                 end
             end
             mine_q <= mine || (mine_q && !ends);
-            ask_q  <= re_i && mine_q && rline_i == line_i;
+            ask_q  <= re_i && mine_q && rd_line_i == line_i;
             want_q <= val_q;
 
             a_has:    assert (has == {count_q[2] != '0, count_q[1] != '0, count_q[0] != '0});
-            a_desc:   assert (!mine || !dknown_q || desc[7:0] == ((cls_i == 2'd0) ? 8'd0 : (cls_i == 2'd2) ? {desc_q[7:3], 3'd0} : desc_q));
+            a_desc:   assert (!mine || !dknown_q
+                              || desc[7:0] == ((cls_i == 2'd0) ? 8'd0 : (cls_i == 2'd2) ? {desc_q[7:3], 3'd0}
+                                               : desc_q[7:0]));
             a_flit:   assert (!ask_q || rdata[0] == want_q);
-            a_credit: assert (held_q + inside_q[1] <= 3'(StorePkts) && room == (held_q + inside_q[1] + 3'(missed_q) < 3'(StorePkts)));
+            a_credit: assert (held_q + inside_q[1] <= 3'(StorePkts)
+                              && room == (held_q + inside_q[1] + 3'(missed_q) < 3'(StorePkts)));
         end
     end
 
@@ -223,7 +230,7 @@ module prove_voq #(
             c_req:    cover (inside_q[2] == 3'd2);
             c_missed: cover (missed_q && room);
             c_known:  cover (ask_q && known_q);
-            c_late:   cover (wr_i && region_i == 2'd3 && busy_q);
+            c_late:   cover (wr_valid_i && region_i == 2'd3 && busy_q);
         end
     end
     if (Guest) begin : gen_c_guest

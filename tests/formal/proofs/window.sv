@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The look-ahead window of one input with two outputs, each with its queue. The input pushes packets with a copy for one output or both, or drops them, while
-// it holds credits; each output takes what it is shown, and is done with it, whenever it likes or never: either may be blocked for ever. left_q knows of every
-// packet, by its number, which copies have not been sent.
+// The look-ahead window of one input with two outputs, each with its queue. The input pushes packets with a copy for
+// one output or both, or drops them, while it holds credits; each output takes what it is shown, and is done with it,
+// whenever it likes or never: either may be blocked for ever. left_q knows of every packet, by its number, which copies
+// have not been sent.
 `default_nettype none
+`include "bundles.svh"
 
 module prove_window #(
     parameter int unsigned StorePkts = 2,
@@ -11,9 +13,9 @@ module prove_window #(
     localparam int unsigned SeqW = SlotW + 1,
     localparam int unsigned Numbers = 2 * StorePkts
 ) (
-    input  wire logic            clk_i, arrive_i,         others_i,
+    input  wire logic            clk_i, arrive_i, others_i,
     input  wire logic [1:0]      copies_i, pop_i, sent_i, free_i,
-    input  wire logic [SeqW-1:0]                          limit_i
+    input  wire logic [SeqW-1:0] limit_i
 );
     function automatic cfg_pkg::cfg_t sizes();
         cfg_pkg::cfg_t c;
@@ -30,28 +32,30 @@ module prove_window #(
 
     logic            rst_n, may, idle, issue;
     logic [1:0]      push, room, has, here, busy_q, sending_q, sent;
-    logic [SeqW-1:0] seq, oldest, held_q, limit_q;
+    logic [3:0]      unused;
+    logic [SeqW-1:0] held_q, limit_q;
+    `MW_WINDOW(Cfg)  win;
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     window #(.Cfg(Cfg)) i_dut (
-        .clk_i, .rst_ni(rst_n), .limited_i(limit_i != '0), .push_i(arrive_i && copies_i != '0), .drop_i(arrive_i && copies_i == '0), .issue_i(issue),
-        .here_i(here != '0), .seq_o(seq), .oldest_o(oldest), .may_o(may), .idle_o(idle)
+        .clk_i, .rst_ni(rst_n), .limited_i(limit_i != '0), .push_i(arrive_i && copies_i != '0),
+        .drop_i(arrive_i && copies_i == '0), .issue_i(issue), .here_i(here != '0), .win_o(win), .may_o(may),
+        .idle_o(idle)
     );
-    logic [3:0]      unused;
     assign push  = arrive_i ? copies_i : '0;
     assign issue = room == '1 && may && others_i;
 
     for (genvar o = 0; o < 2; o++) begin : gen_queue
         voq #(.Cfg(Cfg)) i_voq (
-            .clk_i, .rst_ni(rst_n),
-            .wr_valid_i(1'b0), .wr_region_i(packet_pkg::CLS_STORE), .wr_line_i('0), .wr_lane_i('0), .wr_data_i('0),
-            .desc_we_i(push[o]), .desc_dyn_i(1'b0), .desc_more_i('0), .desc_pay_i(1'b0), .desc_len_i('0), .stamp_i('0), .push_i(push[o]),
-            .scarce_i(1'b0), .limit_i, .seq_i(seq), .oldest_i(oldest), .here_o(here[o]), .sent_i(sent[o]),
-            .arrive_i, .issue_i(issue), .room_o(room[o]),
-            .has_o({unused[o], has[o], unused[o+2]}), .urgent_o(), .pop_i(pop_i[o]), .cls_i(packet_pkg::CLS_STORE), .desc_o(), .free_i(free_i[o]),
-            .re_i(1'b0), .rd_line_i('0), .rd_slot_i('0), .rdata_o()
+            .clk_i, .rst_ni(rst_n), .wr_valid_i(1'b0), .wr_i('{region: packet_pkg::CLS_STORE, default: '0}),
+            .desc_we_i(push[o]), .desc_i('0), .push_i(push[o]), .scarce_i(1'b0), .limit_i, .win_i(win),
+            .here_o(here[o]), .sent_i(sent[o]), .arrive_i, .issue_i(issue), .room_o(room[o]),
+            .has_o({unused[o], has[o], unused[o+2]}), .urgent_o(), .pop_i(pop_i[o]), .cls_i(packet_pkg::CLS_STORE),
+            .desc_o(), .free_i(free_i[o]), .re_i(1'b0), .rd_line_i('0), .rd_slot_i('0), .rdata_o(),
+            .guest_we_i(1'b0), .guest_waddr_i('0), .guest_re_i(1'b0), .guest_raddr_i('0), .guest_rdata_o()
         );
     end
+
     // ---- the surroundings: credits, and outputs that are sending until free_i, and all but done from sent_i on ----
     assign sent = sent_i & sending_q;
     always_comb begin
@@ -73,17 +77,22 @@ module prove_window #(
     logic [Numbers-1:0][1:0] left_q, there_q;
     logic [1:0][SeqW-1:0]    number_q, next;   // of the copy on its way; of the next one of each queue
     logic [1:0]              some;
-    logic [Numbers-1:0]      outside;                  // not sent, and not between the oldest and the next
+    logic [SeqW-1:0]         packets;          // from the oldest on
+    logic [Numbers-1:0]      outside;          // not sent, and not one of these
+
+    assign packets = win.seq - win.oldest;
 
     always_comb begin
-        for (int unsigned i = 0; i < Numbers; i++) outside[i] = left_q[i] != '0 && SeqW'(SeqW'(i) - oldest) >= SeqW'(seq - oldest);
+        for (int unsigned i = 0; i < Numbers; i++) begin
+            outside[i] = left_q[i] != '0 && SeqW'(SeqW'(i) - win.oldest) >= packets;
+        end
         some = '0;
         next = '0;
         for (int unsigned o = 0; o < 2; o++) begin
             for (int unsigned i = 0; i < Numbers; i++) begin
-                if (!some[o] && there_q[SeqW'(32'(oldest) + i)][o]) begin
+                if (!some[o] && there_q[SeqW'(32'(win.oldest) + i)][o]) begin
                     some[o] = 1'b1;
-                    next[o] = SeqW'(32'(oldest) + i);
+                    next[o] = SeqW'(32'(win.oldest) + i);
                 end
             end
         end
@@ -95,8 +104,8 @@ module prove_window #(
             there_q <= '0;
         end else if (limit_i != '0) begin
             if (arrive_i && copies_i != '0) begin
-                left_q[seq]  <= copies_i;
-                there_q[seq] <= copies_i;
+                left_q[win.seq]  <= copies_i;
+                there_q[win.seq] <= copies_i;
             end
             for (int unsigned o = 0; o < 2; o++) begin
                 if (pop_i[o]) begin
@@ -107,16 +116,20 @@ module prove_window #(
             end
         end
         if (rst_n && limit_i != '0) begin
-            // numbers of different packets differ: what is not sent, and what may still come, lies between the oldest and StorePkts packets behind it
-            a_few:    assert (SeqW'(seq - oldest) <= SeqW'(StorePkts) && SeqW'(seq - oldest) + held_q <= SeqW'(StorePkts));
+            // numbers of different packets differ: what is not sent, and what may still come, lies between the oldest
+            // and StorePkts packets behind it
+            a_few:    assert (packets <= SeqW'(StorePkts) && packets + held_q <= SeqW'(StorePkts));
             a_inside: assert (outside == '0);
-            // an output is shown its next copy if, and as soon as, that is one of the limit_i packets behind the oldest, whatever the other does
-            a_shown:  assert (has == {some[1] && SeqW'(next[1] - oldest) < limit_i, some[0] && SeqW'(next[0] - oldest) < limit_i});
-            a_idle:   assert (idle == (seq == oldest));
+            // an output is shown its next copy if, and as soon as, that is one of the limit_i packets behind the
+            // oldest, whatever the other does
+            a_shown:  assert (has == {some[1] && SeqW'(next[1] - win.oldest) < limit_i,
+                                      some[0] && SeqW'(next[0] - win.oldest) < limit_i});
+            a_idle:   assert (idle == (win.seq == win.oldest));
         end
     end
 
-    // ---- how it hangs together, which the rest follows from: of each queue the places in their order, what is on its way, slots and promises ----
+    // ---- how it hangs together, which the rest follows from: of each queue the places in their order, what is on its
+    // way, slots and promises ----
     logic [1:0][SeqW-1:0] n_q;        // as there, without a window too
     logic [1:0] in_order;
     logic [1:0][SeqW:0]  there;       // copies in each queue
@@ -128,8 +141,9 @@ module prove_window #(
         assign at[0] = gen_queue[o].i_voq.store_r_q;
         for (genvar i = 0; i < StorePkts; i++) begin : gen_place
             logic [SeqW-1:0] number;
-            assign number   = SeqW'(i) + oldest;
-            assign right[i] = !there_q[number][o] || gen_queue[o].i_voq.gen_window.i_seq.mem[at[i][SlotW-1:0]] == number;
+            assign number   = SeqW'(i) + win.oldest;
+            assign right[i] = !there_q[number][o]
+                              || gen_queue[o].i_voq.gen_window.i_seq.mem[at[i][SlotW-1:0]] == number;
             assign at[i+1]  = there_q[number][o] ? gen_queue[o].i_voq.after(at[i]) : at[i];
         end
         assign in_order[o] = right == '1;
@@ -145,8 +159,10 @@ module prove_window #(
                 away[i][o] = sending_q[o] && number_q[o] == SeqW'(i);
             end
             if (rst_n) begin
-                a_sending: assert (gen_queue[o].i_voq.gen_window.sending_q == sending_q[o] && (!sending_q[o] || busy_q[o]));
-                a_slots:   assert (5'(gen_queue[o].i_voq.room_q) + 5'(gen_queue[o].i_voq.missed_q) + 5'(busy_q[o]) + 5'(held_q) + 5'(n_q[o]) == 5'(StorePkts));
+                a_sending: assert (gen_queue[o].i_voq.gen_window.sending_q == sending_q[o]
+                                   && (!sending_q[o] || busy_q[o]));
+                a_slots:   assert (5'(gen_queue[o].i_voq.room_q) + 5'(gen_queue[o].i_voq.missed_q) + 5'(busy_q[o])
+                                   + 5'(held_q) + 5'(n_q[o]) == 5'(StorePkts));
                 a_span:    assert (span[StorePkts] == gen_queue[o].i_voq.store_w_q);
                 a_some:    assert (gen_queue[o].i_voq.has_q[packet_pkg::CLS_STORE] == (n_q[o] != '0));
             end
@@ -163,21 +179,22 @@ module prove_window #(
     always_comb begin
         if (rst_n && limit_i != '0) begin
             a_left: assert (left_q == (there_q | away) && (there_q & away) == '0);
-            a_load: assert (5'(i_dut.load_q) == 5'(SeqW'(seq - oldest)) + 5'(held_q));
+            a_load: assert (5'(i_dut.load_q) == 5'(packets) + 5'(held_q));
         end
     end
 
-    // ---- the oldest is the oldest: it has a copy left, or the next one is in its place in the next cycle; never is one with a copy left passed over ----
+    // ---- the oldest is the oldest: it has a copy left, or the next one is in its place in the next cycle; never is
+    // one with a copy left passed over ----
     logic            step_q, count_q;
     logic [SeqW-1:0] oldest_q;
     logic [1:0]      left;
 
-    assign left = left_q[oldest] & ~{sent[1] && number_q[1] == oldest, sent[0] && number_q[0] == oldest};
+    assign left = left_q[win.oldest] & ~{sent[1] && number_q[1] == win.oldest, sent[0] && number_q[0] == win.oldest};
     always_ff @(posedge clk_i) begin
-        oldest_q <= oldest;
-        step_q   <= left == '0 && seq != oldest;
+        oldest_q <= win.oldest;
+        step_q   <= left == '0 && win.seq != win.oldest;
         count_q  <= rst_n && limit_i != '0;
-        if (count_q && rst_n) a_step: assert (oldest == oldest_q + SeqW'(step_q));
+        if (count_q && rst_n) a_step: assert (win.oldest == oldest_q + SeqW'(step_q));
     end
 
     // what the assumptions leave

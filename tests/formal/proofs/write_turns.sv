@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// A link that brings partials as closely as it can or not, each behind its header, and a parser that enters a payload when it may and stays in it as long as a payload lasts. FlitBytes 32 and 64 make
-// packets of four and two flits. The data are the number of the flit.
+// A link that brings partials as closely as it can or not, each behind its header, and a parser that enters a payload
+// when it may and stays in it as long as a payload lasts. FlitBytes 32 and 64 make packets of four and two flits. The
+// data are the number of the flit.
 `default_nettype none
 
 module prove_write_turns #(
@@ -79,7 +80,8 @@ module prove_write_turns #(
     end
 
     f_queue #(.Width(2), .Depth(Flits + 2), .Latency(0)) i_order (
-        .clk_i, .rst_ni(rst_n), .watch_i, .push_i(we), .in_i({mark_i, last}), .accept_i(1'b1), .pop_i(out_we), .show_i(out_we), .out_i(data[1:0]), .count_o()
+        .clk_i, .rst_ni(rst_n), .watch_i, .push_i(we), .in_i({mark_i, last}), .accept_i(1'b1), .pop_i(out_we),
+        .show_i(out_we), .out_i(data[1:0]), .count_o()
     );
 
     // what the assumptions leave

@@ -2,9 +2,9 @@
 //
 // What every queue promises: each word comes out once, as it went in, in its order; none appears from nowhere.
 //
-// One word, chosen by the solver (watch_i, a free input), is followed: its value, and how many words are ahead of it. As any word may be the
-// chosen one, the proof holds for all. accept_i is high where the queue must take a word; the number of words inside never exceeds
-// Depth, and a queue with words shows one after Latency cycles at the latest.
+// One word, chosen by the solver (watch_i, a free input), is followed: its value, and how many words are ahead of it.
+// As any word may be the chosen one, the proof holds for all. accept_i is high where the queue must take a word; the
+// number of words inside never exceeds Depth, and a queue with words shows one after Latency cycles at the latest.
 `default_nettype none
 
 module f_queue #(

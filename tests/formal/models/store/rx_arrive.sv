@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// In place of rtl/hub/rx_arrive.sv, what its proof gives: a packet is shown in a slot that is nobody's, and stays until it is taken; a slot is freed once, behind that, which is
-// asserted. Any slot at any time (free choices: st_data_i), packets of up to 4 targets.
+// In place of rtl/hub/rx_arrive.sv, what its proof gives: a packet is shown in a slot that is nobody's, and stays until
+// it is taken; a slot is freed once, behind that, which is asserted. Any slot at any time (free choices: st_i.data),
+// packets of up to 4 targets.
 `default_nettype none
+`include "bundles.svh"
 
 module rx_arrive #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
@@ -10,22 +12,16 @@ module rx_arrive #(
     parameter int unsigned MaxTargets = 4,
     localparam int unsigned SlotW = $clog2(Cfg.RxStorePkts + LocPkts),
     localparam int unsigned LinkW = cfg_pkg::index_w(Cfg.RxStorePkts),
-    localparam int unsigned LocW = (LocPkts > 1) ? $clog2(LocPkts) : 1,
-    localparam int unsigned TgtW = Cfg.ExpW + 5
+    localparam int unsigned LocW = (LocPkts > 1) ? $clog2(LocPkts) : 1
 ) (
     input  wire logic       clk_i,
     input  wire logic       rst_ni,
     input  wire logic [1:0] epoch_i,
 
-    input  wire logic                 st_valid_i,
-    input  wire logic                 st_last_i,
-    input  wire logic                 st_err_i,
-    input  wire logic [Cfg.FlitW-1:0] st_data_i,
+    input  wire `MW_MARKED(Cfg) st_i,
 
-    input  wire logic                 loc_valid_i,
-    output logic                      loc_ready_o,
-    input  wire logic                 loc_last_i,
-    input  wire logic [Cfg.FlitW-1:0] loc_data_i,
+    input  wire `MW_STREAM(Cfg) loc_i,
+    output logic                loc_ready_o,
 
     output logic                      pay_we_o [2],
     output logic [LinkW+Cfg.PayW-1:0] pay_link_addr_o,
@@ -39,15 +35,7 @@ module rx_arrive #(
 
     input  wire logic [SlotW-1:0] hd_slot_i,
     input  wire logic [3:0]       hd_tgt_i,
-    output logic                  hd_bad_o,
-    output packet_pkg::opcode_e   hd_op_o,
-    output logic [4:0]            hd_src_o,
-    output logic [7:0]            hd_len_o,
-    output logic [4:0]            hd_cnt_o,
-    output logic [1:0]            hd_stage_o,
-    output logic [Cfg.MaddrW-1:0] hd_addr_o,
-    output logic                  hd_far_o,
-    output logic [TgtW-1:0]       hd_tgt_o,
+    output `MW_ARRIVED(Cfg)       hd_o,
 
     input  wire logic             free_valid_i,
     input  wire logic [SlotW-1:0] free_slot_i,
@@ -62,8 +50,8 @@ module rx_arrive #(
     logic [SlotW-1:0]    slot_q, slot;
     logic [4:0]          cnt_q;
 
-    assign slot = st_data_i[SlotW-1:0];
-    assign come = st_data_i[8] && (!valid_q || pkt_ready_i) && 32'(slot) < Slots && !used_q[slot];
+    assign slot = st_i.data[SlotW-1:0];
+    assign come = st_i.data[8] && (!valid_q || pkt_ready_i) && 32'(slot) < Slots && !used_q[slot];
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
@@ -76,7 +64,7 @@ module rx_arrive #(
         end
         if (come) begin
             slot_q <= slot;
-            cnt_q  <= (5'(st_data_i[13:12]) < 5'(MaxTargets)) ? 5'(st_data_i[13:12]) + 5'd1 : 5'(MaxTargets);
+            cnt_q  <= (5'(st_i.data[13:12]) < 5'(MaxTargets)) ? 5'(st_i.data[13:12]) + 5'd1 : 5'(MaxTargets);
         end
     end
 
@@ -90,18 +78,21 @@ module rx_arrive #(
 
     assign pkt_valid_o = valid_q;
     assign pkt_slot_o  = slot_q;
-    assign hd_cnt_o    = cnt_q;
     assign crd_o       = free_valid_i && free_slot_i < SlotW'(Cfg.RxStorePkts);
     assign idle_o      = used_q == '0;
 
     assign loc_ready_o = 1'b0;
     assign pay_we_o    = '{1'b0, 1'b0};
     assign err_o       = 1'b0;
-    assign {pay_link_addr_o, pay_loc_addr_o, pkt_bad_o, pkt_flits_o, hd_bad_o, hd_src_o, hd_len_o, hd_stage_o, hd_addr_o, hd_far_o, hd_tgt_o} = '0;
-    assign hd_op_o     = packet_pkg::OP_ST;
+    assign {pay_link_addr_o, pay_loc_addr_o, pkt_bad_o, pkt_flits_o} = '0;
+    always_comb begin
+        hd_o     = '0;
+        hd_o.op  = packet_pkg::OP_ST;
+        hd_o.cnt = cnt_q;
+    end
 
     logic unused;
-    assign unused = ^{epoch_i, st_valid_i, st_last_i, st_err_i, st_data_i, loc_valid_i, loc_last_i, loc_data_i, hd_slot_i, hd_tgt_i};
+    assign unused = ^{epoch_i, st_i, loc_i, hd_slot_i, hd_tgt_i};
 endmodule
 
 `default_nettype wire

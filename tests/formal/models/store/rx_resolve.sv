@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// In place of rtl/hub/rx_resolve.sv, what its proof gives: of each packet one job per target, the last one behind the packet's leaving pkt_*, jobs of different packets in any order;
-// a job stays until it is taken. Any job at any time (free choices: cfg_i).
+// In place of rtl/hub/rx_resolve.sv, what its proof gives: of each packet one job per target, the last one behind the
+// packet's leaving pkt_*, jobs of different packets in any order; a job stays until it is taken. Any job at any time
+// (free choices: cfg_i).
 `default_nettype none
+`include "bundles.svh"
 
 module rx_resolve #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
     parameter int unsigned SlotW = 5,
     parameter type job_t = logic,
-    localparam int unsigned FlitsW = 9 - Cfg.FlitLog2,
-    localparam int unsigned TgtW = Cfg.ExpW + 5
+    localparam int unsigned FlitsW = 9 - Cfg.FlitLog2
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
     input  wire node_pkg::node_cfg_t cfg_i,
 
-    input  wire logic            emap_we_i,
-    input  wire logic [11:0]     emap_addr_i,
-    input  wire node_pkg::emap_t emap_data_i,
+    input  wire bundle_pkg::emap_write_t emap_i,
 
     input  wire logic              pkt_valid_i,
     output logic                   pkt_ready_o,
@@ -25,35 +24,20 @@ module rx_resolve #(
     input  wire logic              pkt_bad_i,
     input  wire logic [FlitsW-1:0] pkt_flits_i,
 
-    output logic [SlotW-1:0]           hd_slot_o,
-    output logic [3:0]                 hd_tgt_o,
-    input  wire logic                  hd_bad_i,
-    input  wire packet_pkg::opcode_e   hd_op_i,
-    input  wire logic [4:0]            hd_src_i,
-    input  wire logic [7:0]            hd_len_i,
-    input  wire logic [4:0]            hd_cnt_i,
-    input  wire logic [1:0]            hd_stage_i,
-    input  wire logic [Cfg.MaddrW-1:0] hd_addr_i,
-    input  wire logic                  hd_far_i,
-    input  wire logic [TgtW-1:0]       hd_tgt_i,
+    output logic [SlotW-1:0]     hd_slot_o,
+    output logic [3:0]           hd_tgt_o,
+    input  wire `MW_ARRIVED(Cfg) hd_i,
 
     output logic             start_valid_o,
     input  wire logic        start_ready_i,
     output logic [SlotW-1:0] start_slot_o,
     output logic [4:0]       start_cnt_o,
 
-    output logic                           al_req_valid_o,
-    input  wire logic                      al_req_ready_i,
-    output logic [node_pkg::ExpertW-1:0]   al_req_le_o,
-    output logic [node_pkg::TokenW-1:0]    al_req_token_o,
-    output logic                           al_req_start_o,
-    output logic                           al_req_retry_o,
-    input  wire logic                      al_resp_valid_i,
-    input  wire logic                      al_resp_miss_i,
-    input  wire logic                      al_resp_err_i,
-    input  wire logic [node_pkg::RowW-1:0] al_resp_row_i,
-    input  wire logic                      al_fill_i,
-    input  wire logic                      al_busy_i,
+    output bundle_pkg::alloc_req_t      al_req_o,
+    input  wire logic                   al_req_ready_i,
+    input  wire bundle_pkg::alloc_rsp_t al_i,
+    input  wire logic                   al_fill_i,
+    input  wire logic                   al_busy_i,
 
     output logic      job_valid_o,
     input  wire logic job_ready_i,
@@ -66,8 +50,7 @@ module rx_resolve #(
     input  wire logic  ack_ready_i,
     output logic [4:0] ack_dst_o,
 
-    output logic            err_valid_o,
-    output error_pkg::err_e err_code_o
+    output bundle_pkg::error_t err_o
 );
     localparam int unsigned JobW = $bits(job_t);
 
@@ -92,11 +75,12 @@ module rx_resolve #(
 
     assign start_valid_o = pkt_valid_i && !begun_q && cfg_i[0];
     assign start_slot_o  = pkt_slot_i;
-    assign start_cnt_o   = hd_cnt_i;
+    assign start_cnt_o   = hd_i.cnt;
     assign start         = start_valid_o && start_ready_i;
     assign leave         = begun_q && cfg_i[1];       // behind the start: its targets are fetched one by one
     assign pkt_ready_o   = leave;
-    assign show          = cfg_i[2] && (!valid_q || job_ready_i) && left_q[slot] != '0 && !(left_q[slot] == 5'd1 && begun_q && pkt_slot_i == slot);
+    assign show          = cfg_i[2] && (!valid_q || job_ready_i) && left_q[slot] != '0
+                           && !(left_q[slot] == 5'd1 && begun_q && pkt_slot_i == slot);
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
@@ -114,12 +98,12 @@ module rx_resolve #(
     always_comb if (rst_ni) a_begun: assert (!begun_q || (pkt_valid_i && left_q[pkt_slot_i] != '0));
     assign job_valid_o = valid_q;
 
-    assign {hd_slot_o, hd_tgt_o, al_req_valid_o, al_req_le_o, al_req_token_o, al_req_start_o, al_req_retry_o, ev_valid_o, ev_idx_o, ack_valid_o, ack_dst_o, err_valid_o} = '0;
-    assign err_code_o = error_pkg::ERR_NONE;
+    assign {hd_slot_o, hd_tgt_o, al_req_o, ev_valid_o, ev_idx_o, ack_valid_o, ack_dst_o} = '0;
+    assign err_o = '{valid: 1'b0, code: error_pkg::ERR_NONE};
 
     logic unused;
-    assign unused = ^{cfg_i, emap_we_i, emap_addr_i, emap_data_i, pkt_bad_i, pkt_flits_i, hd_bad_i, hd_op_i, hd_src_i, hd_len_i, hd_stage_i, hd_addr_i, hd_far_i, hd_tgt_i,
-                      al_req_ready_i, al_resp_valid_i, al_resp_miss_i, al_resp_err_i, al_resp_row_i, al_fill_i, al_busy_i, busy_i, ack_ready_i};
+    assign unused = ^{cfg_i, emap_i, pkt_bad_i, pkt_flits_i, hd_i, al_req_ready_i, al_i, al_fill_i, al_busy_i, busy_i,
+                      ack_ready_i};
 endmodule
 
 `default_nettype wire

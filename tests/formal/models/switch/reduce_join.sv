@@ -18,7 +18,8 @@ module reduce_join #(
     input  wire logic [Cfg.Others-1:0] away_i,
 
     input  wire logic [Cfg.Others-1:0] q_has_i,
-    input  wire logic [Cfg.Others-1:0] q_hold_i, // the credit of the packet before is still waiting: do not start the next
+    // the credit of the packet before is still waiting: do not start the next
+    input  wire logic [Cfg.Others-1:0] q_hold_i,
     output logic [Cfg.Others-1:0]      q_want_o,
     input  wire logic [Cfg.Others-1:0] q_may_i,
     output logic [Cfg.Others-1:0]      q_re_o,

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// Signals that go together between modules, of widths that no configuration changes.
+`default_nettype none
+
+package bundle_pkg;
+    // A write of the expert map, whose entry says where an expert lives. Every copy of the table takes each.
+    typedef struct packed {
+        logic            we;
+        logic [11:0]     addr;
+        node_pkg::emap_t data;
+    } emap_write_t;
+
+    // And of the static multicast groups: bit g of the data, GPU g is a member.
+    typedef struct packed {
+        logic        we;
+        logic [3:0]  addr;
+        logic [31:0] data;
+    } group_write_t;
+
+    // A report. What takes it counts them and keeps the first since go.
+    typedef struct packed {
+        logic            valid;
+        error_pkg::err_e code;
+    } error_t;
+
+    // Register bus: req stays, with the rest, until the cycle of ack; rdata and err count in that.
+    typedef struct packed {
+        logic        req;
+        logic        we;
+        logic [31:0] addr;
+        logic [31:0] wdata;
+    } bus_req_t;
+
+    typedef struct packed {
+        logic        ack;
+        logic        err;
+        logic [31:0] rdata;
+    } bus_rsp_t;
+
+    // The same to the registers of one node.
+    typedef struct packed {
+        logic        req;
+        logic        we;
+        logic [11:0] addr;
+        logic [31:0] wdata;
+    } csr_req_t;
+
+    // The buffers of the mailbox, words of a command or a reply: what is written, and what is read, in the next cycle.
+    typedef struct packed {
+        logic        we;
+        logic [5:0]  waddr;
+        logic [63:0] wdata;
+        logic        re;
+        logic [5:0]  raddr;
+    } mail_t;
+
+    // What the registers say to the switch.
+    typedef struct packed {
+        logic [7:0]  throttle;      // of 256 chances, how many a start of a packet on a downlink is put off by a cycle
+        logic [7:0]  store_credits; // upper limits of downlink credits used, 0: all
+        logic [7:0]  part_credits;
+        logic [4:0]  window;        // look-ahead window of every input in STORE packets, 0: all that credits let in
+        logic [4:0]  limit;         // log2 of the period of the time limits in cycles, at most 22, 0: no time limits
+        logic [4:0]  cnt_port;      // the counter that is read: it follows after at most 3 cycles
+        logic [3:0]  cnt_idx;
+        logic [15:0] mon_interval;  // monitors, see switch_monitor
+        logic [3:0]  mon_classes;
+        logic        mon_read;      // of what, in port, series and word: it follows after at most 3 cycles
+        logic [4:0]  mon_port;
+        logic        mon_series;
+        logic [7:0]  mon_word;
+    } switch_ctl_t;
+
+    // Credits that go back to a sender, one packet per bit and class; of class PART, whose they are.
+    typedef struct packed {
+        logic [3:0] cls;
+        logic [4:0] part;
+    } credit_t;
+
+    // A counter of a port of the switch that is read: its upper part and its lower one, see port_counters.
+    typedef struct packed {
+        logic [26:0] high;
+        logic [9:0]  low;
+    } counter_t;
+
+    // A look-up at the allocator: with alloc a row is given where there is none; start: the table may be read for it;
+    // retry: it was looked up before.
+    typedef struct packed {
+        logic                         valid;
+        logic                         alloc;
+        logic                         start;
+        logic                         retry;
+        logic [node_pkg::ExpertW-1:0] le;
+        logic [node_pkg::TokenW-1:0]  token;
+    } alloc_req_t;
+
+    // miss: ask again when the miss under way has ended.
+    typedef struct packed {
+        logic                      valid;
+        logic                      miss;
+        logic                      err;
+        logic [node_pkg::RowW-1:0] row;
+    } alloc_rsp_t;
+
+    // Bytes of a row have landed in memory: of expert le, for a token of position pos in its list.
+    typedef struct packed {
+        logic                         valid;
+        logic [node_pkg::ExpertW-1:0] le;
+        logic [node_pkg::RowW-1:0]    row;
+        logic [node_pkg::TokenW-1:0]  token;
+        logic [3:0]                   pos;
+        logic [7:0]                   bytes;
+    } landed_t;
+
+    // A word of a COUNTS packet: kind 0, rows for an own expert idx; 1, copies from GPU src to GPU idx.
+    typedef struct packed {
+        logic        valid;
+        logic        kind;
+        logic [4:0]  src;
+        logic [4:0]  idx;
+        logic [31:0] val;
+        logic        last; // of its packet
+    } count_t;
+
+    // What streams wait for: a FLAG and an EVENT by the numbers of their counters, COUNTS, a complete row, a token, an
+    // acknowledgement; level: all rows are done.
+    typedef struct packed {
+        logic                                flag_valid;
+        logic [$clog2(isa_pkg::SwEvents)-1:0] flag_idx;
+        logic                                event_valid;
+        logic [$clog2(isa_pkg::SwEvents)-1:0] event_idx;
+        logic                                counts;
+        logic                                row;
+        logic                                token;
+        logic                                ack;
+        logic                                rows_done;
+    } events_t;
+
+    // A row of an expert that is complete, and what the list of such rows answers, in order.
+    typedef struct packed {
+        logic                         valid;
+        logic [node_pkg::ExpertW-1:0] le;
+        logic [node_pkg::RowW-1:0]    idx;
+    } list_req_t;
+
+    typedef struct packed {
+        logic                        rvalid;
+        logic [node_pkg::RowW-1:0]   row;
+        logic [node_pkg::TokenW-1:0] token;
+        logic [3:0]                  pos;
+    } list_rsp_t;
+endpackage
+
+`default_nettype wire

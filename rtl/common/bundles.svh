@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// Signals that go together between modules, of widths that the configuration says; those of fixed widths are in
+// bundle_pkg. Data lies at the low bits. A request is taken in a cycle with valid and ready; ready goes the other
+// way, by itself.
+`ifndef MW_BUNDLES_SVH
+`define MW_BUNDLES_SVH
+
+// A flit on a link, in every cycle with valid: the last of its packet; err, damaged; class of its credits.
+`define MW_LINK(Cfg) struct packed {logic valid; logic last; logic err; logic [1:0] cls; logic [Cfg.FlitW-1:0] data;}
+
+// A flit of a packet inside a node; err, damaged.
+`define MW_STREAM(Cfg) struct packed {logic valid; logic last; logic [Cfg.FlitW-1:0] data;}
+`define MW_MARKED(Cfg) struct packed {logic valid; logic last; logic err; logic [Cfg.FlitW-1:0] data;}
+
+// Of own memory: what is asked for, the answer, in order, and what is written where be has a byte.
+`define MW_READ(Cfg) struct packed {logic valid; logic [Cfg.AddrW-1:0] addr;}
+`define MW_ANSWER(Cfg) struct packed {logic rvalid; logic [Cfg.FlitW-1:0] rdata;}
+`define MW_WRITE(Cfg) struct packed { \
+    logic valid; logic [Cfg.AddrW-1:0] addr; logic [Cfg.FlitBytes-1:0] be; logic [Cfg.FlitW-1:0] data;}
+
+// A row to be summed at a hub: what of it is last, less 1 (terms, R included; packets; flits of the last packet),
+// what it is, type and operator, and where a stored one goes.
+`define MW_ROW(Cfg) struct packed { \
+    logic [4:0] last; logic [node_pkg::PktW-1:0] last_pkt; logic [Cfg.PayW-1:0] last_len; logic use_r; logic st; \
+    logic zero; logic poison; red_pkg::red_t red; logic [Cfg.AddrW-1:0] dest;}
+
+// Where an own row goes; more: another row of its token follows.
+`define MW_DEST(Cfg) struct packed {logic valid; logic more; logic [Cfg.AddrW-1:0] addr;}
+
+// An access of the host to a GPU's memory, by flit address; answers to reads are MW_ANSWER.
+`define MW_ACCESS(Cfg) struct packed {logic valid; logic we; logic [31:0] addr; logic [Cfg.FlitW-1:0] wdata;}
+
+// What a user of stream_mux asks of the GPUs' host ports, and what it hears: lost, of a reset GPU.
+`define MW_USER(Cfg) struct packed { \
+    logic claim; logic valid; logic we; logic [4:0] gpu; logic [31:0] addr; logic [Cfg.FlitW-1:0] wdata;}
+`define MW_HEARD(Cfg) struct packed {logic rvalid; logic lost; logic [Cfg.FlitW-1:0] rdata;}
+
+// From an input of the switch to its queues at the outputs: a word for the RAM of packets, the description of a
+// packet and when it came, a word of a partial.
+`define MW_COPY(Cfg) struct packed { \
+    logic [1:0] region; logic [Cfg.PayW:0] line; logic [Cfg.Lanes-1:0] lane; logic [Cfg.WordW-1:0] data;}
+`define MW_DESC(Cfg) struct packed { \
+    logic [Cfg.StampB-1:0] stamp; logic dyn; logic [3:0] more; logic pay; logic [Cfg.PayW-1:0] len;}
+`define MW_PART(Cfg) struct packed {logic [Cfg.PayW-1:0] idx; logic [Cfg.FlitW+1:0] data;}
+
+// What switch_common tells all ports: limits of credits and of the look-ahead window (0: none); ends of periods, of
+// one, two and four, and of 32 cycles; the time; which counters are cleared, added to and read, see port_counters;
+// when monitors count, sample, and where, and what is read of them, see switch_monitor.
+`define MW_COMMON(Cfg) struct packed { \
+    logic [Cfg.StoreW-1:0] store_limit; logic [Cfg.PartW-1:0] part_limit; logic [Cfg.SeqW-1:0] window_limit; \
+    logic [2:0] tick; logic step; logic [Cfg.StampB-1:0] now; logic cnt_clearing; logic cnt_visit; \
+    logic [3:0] cnt_addr; logic [14:0] cnt_at; logic mon_count; logic mon_sample; \
+    logic [$clog2(map_pkg::MonitorSamples)-1:0] mon_idx; logic [3:0] mon_classes; logic mon_series; \
+    logic [7:0] mon_word;}
+
+// Of the look-ahead window of an input: the number of the STORE packet that will be pushed next, and the first one
+// inside.
+`define MW_WINDOW(Cfg) struct packed {logic [Cfg.SeqW-1:0] seq; logic [Cfg.SeqW-1:0] oldest;}
+
+// Of a packet that has arrived at a hub: its header, as far as its stores need it, and one of its targets. bad: an
+// error, do nothing, len is its code; cnt: targets, 1 for what has none; beyond: bits above the address are set. Of
+// a red, src and the upper bit of stage are its red_t.
+`define MW_ARRIVED(Cfg) struct packed { \
+    logic bad; packet_pkg::opcode_e op; logic [4:0] src; logic [7:0] len; logic [4:0] cnt; logic [1:0] stage; \
+    logic beyond; logic [Cfg.ExpW+4:0] tgt; logic [Cfg.MaddrW-1:0] addr;}
+
+// A token that is sent: its list of targets is good; targets elsewhere and here, GPUs that have one, and where its
+// list and its routing entry lie.
+`define MW_TOKEN(Cfg) struct packed { \
+    logic bad; logic [4:0] remote; logic [4:0] own; logic [Cfg.N-1:0] gpus; logic [1:0] list; \
+    logic [Cfg.TokensLog2-1:0] token; logic [Cfg.AddrW-$clog2(isa_pkg::RouteBytes / Cfg.FlitBytes)-1:0] row;}
+
+// Between ports of the switch, a bit for each other port, by distance. From an input to the queues: there is a word,
+// a description, a push, a partial; the credit of the partial before still waits. And back: there is room, a CTRL
+// packet has left, a queue of partials is full.
+`define MW_STROBES(Cfg) struct packed { \
+    logic [Cfg.Others-1:0] wr; logic [Cfg.Others-1:0] desc; logic [Cfg.Others-1:0] push; logic [Cfg.Others-1:0] come; \
+    logic [Cfg.Others-1:0] hold;}
+`define MW_BACKS(Cfg) struct packed { \
+    logic [Cfg.Others-1:0] room; logic [Cfg.Others-1:0] ctrl_free; logic [Cfg.Others-1:0] part_full;}
+
+`endif

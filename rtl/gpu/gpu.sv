@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// An emulated GPU: memory, instruction streams, expert engine. Its hub reads and writes the memory, runs the
+// instructions of the other units, and says what streams wait for; the host's port holds one access. Structure only.
+`default_nettype none
+`include "bundles.svh"
+
+module gpu #(
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+) (
+    input  wire logic                    clk_i,
+    input  wire logic                    rst_ni,
+    input  wire logic                    go_i,
+    input  wire node_pkg::node_cfg_t     cfg_i,
+    input  wire bundle_pkg::emap_write_t emap_i,
+
+    input  wire `MW_ACCESS(Cfg) host_i,
+    output logic                host_ready_o,
+    output `MW_ANSWER(Cfg)      host_o,
+    output logic                host_busy_o,
+
+    // memory, for the hub: node_pkg says who reads and writes
+    input  wire `MW_READ(Cfg)  rd_i [node_pkg::HubReads],
+    output logic               rd_ready_o [node_pkg::HubReads],
+    output `MW_ANSWER(Cfg)     rd_o [node_pkg::HubReads],
+    input  wire `MW_WRITE(Cfg) wr_i [node_pkg::HubWrites],
+    output logic               wr_ready_o [node_pkg::HubWrites],
+
+    // the hub's units
+    output logic                     cmd_valid_o [node_pkg::HubUnits],
+    input  wire logic                cmd_ready_i [node_pkg::HubUnits],
+    output isa_pkg::instr_t          cmd_o,
+    input  wire logic                retire_i [node_pkg::HubUnits],
+    input  wire bundle_pkg::events_t ev_i,
+    output logic                     ev_ready_o, // for an EVENT
+
+    // the hub's trackers, and tokens of whose rows one was finished here
+    output logic [node_pkg::ExpertW-1:0]   stat_le_o,
+    input  wire logic [node_pkg::RowW-1:0] stat_complete_i, // next cycle
+    input  wire logic [node_pkg::RowW-1:0] stat_expected_i,
+    input  wire logic                      counts_all_i,
+    output bundle_pkg::list_req_t          list_o,
+    input  wire bundle_pkg::list_rsp_t     list_i,
+    output logic                           push_valid_o,
+    input  wire logic                      push_ready_i,
+    output logic [node_pkg::ExpertW-1:0]   push_le_o,
+    output logic [node_pkg::RowW-1:0]      push_row_o,
+    output logic                           push_last_o,
+    input  wire logic [15:0]               recv_rows_i,
+    output logic                           sig_valid_o,
+    input  wire logic                      sig_ready_i,
+    output logic [node_pkg::TokenW-1:0]    sig_token_o,
+
+    output logic               streams_idle_o,
+    output logic               expert_idle_o, // ready for an instruction
+    output logic [31:0]        state_o [isa_pkg::Streams],
+    output logic               retire_o,      // an instruction of the expert engine
+    output logic               conflict_o,    // to be counted, see gpu_mem and expert_engine
+    output logic               stat_idle_o,
+    output logic               stat_wait_o,
+    output logic               stat_tile_o,
+    output bundle_pkg::error_t err_o
+);
+    import node_pkg::*;
+
+    // ---- the host's access ----
+    `MW_ACCESS(Cfg) host;
+    logic           host_done;
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) host.valid <= 1'b0;
+        else if (host_ready_o) host.valid <= host_i.valid;
+        if (host_ready_o) begin
+            host.we    <= host_i.we;
+            host.addr  <= host_i.addr;
+            host.wdata <= host_i.wdata;
+        end
+    end
+
+    assign host_ready_o = !host.valid || host_done;
+    assign host_busy_o  = host.valid;
+
+    wire unused = &{1'b0, host.addr[31:Cfg.AddrW]};  // the host checks its addresses
+
+    // ---- memory: the read ports of the hub, and MISC; the write ports of the hub, and the host's ----
+    localparam int unsigned NumRd = RdOwn + 1, NumWr = HubWrites + 1;
+    `MW_READ(Cfg)         rd [NumRd];
+    `MW_ANSWER(Cfg)       rd_back [NumRd];
+    logic                 rd_ready [NumRd];
+    `MW_WRITE(Cfg)        wr [NumWr];
+    logic                 wr_ready [NumWr];
+    logic                 exp_rd_valid, exp_rd_ready;
+    logic [Cfg.AddrW-2:0] exp_rd_addr, exp_wr_addr;
+    logic [1:0]           exp_wr_valid;
+    logic [Cfg.FlitW-1:0] exp_rd_data [2], exp_wr_data [2];
+
+    gpu_mem #(.Cfg(Cfg), .NumRd(NumRd), .NumWr(NumWr)) i_mem (
+        .clk_i, .rst_ni, .go_i, .rd_i(rd), .rd_ready_o(rd_ready), .rd_o(rd_back), .wr_i(wr), .wr_ready_o(wr_ready),
+        .exp_rd_valid_i(exp_rd_valid), .exp_rd_ready_o(exp_rd_ready), .exp_rd_addr_i(exp_rd_addr),
+        .exp_rd_data_o(exp_rd_data), .exp_wr_valid_i(exp_wr_valid), .exp_wr_addr_i(exp_wr_addr),
+        .exp_wr_data_i(exp_wr_data), .conflict_o
+    );
+
+    for (genvar p = 0; p < RdOwn; p++) begin : gen_rd
+        assign rd[p]         = rd_i[p];
+        assign rd_ready_o[p] = rd_ready[p];
+        assign rd_o[p]       = rd_back[p];
+    end
+    for (genvar p = 0; p < HubWrites; p++) begin : gen_wr
+        assign wr[p]         = wr_i[p];
+        assign wr_ready_o[p] = wr_ready[p];
+    end
+
+    // clients of MISC
+    localparam int unsigned CStreams = 0, CControl = 1, CAlloc = 2, CCombine = 3, CExpert = 4, CHost = 5, CRed = 6,
+                            MiscRd = Cfg.Reds ? 7 : 6;
+    `MW_READ(Cfg)         misc [MiscRd];
+    `MW_ANSWER(Cfg)       misc_back [MiscRd];
+    logic                 misc_ready [MiscRd], misc_rvalid [MiscRd];
+    logic [Cfg.FlitW-1:0] misc_rdata;
+
+    mem_rd_mux #(.Cfg(Cfg), .Clients(MiscRd)) i_rd_misc (
+        .clk_i, .rst_ni, .go_i,
+        .cl_i(misc), .cl_ready_o(misc_ready), .cl_rvalid_o(misc_rvalid), .cl_rdata_o(misc_rdata),
+        .rd_o(rd[RdOwn]), .rd_ready_i(rd_ready[RdOwn]), .rd_i(rd_back[RdOwn])
+    );
+    for (genvar c = 0; c < MiscRd; c++) begin : gen_misc_back
+        assign misc_back[c] = '{rvalid: misc_rvalid[c], rdata: misc_rdata};
+    end
+
+    // of the hub, by which it is at MISC
+    localparam int unsigned HubClient [HubReads] = '{0, 0, 0, CControl, CAlloc, CCombine, CRed};
+    for (genvar p = RdOwn; p < HubReads; p++) begin : gen_misc
+        if (HubClient[p] < MiscRd) begin : gen_client
+            assign misc[HubClient[p]] = rd_i[p];
+            assign rd_ready_o[p]      = misc_ready[HubClient[p]];
+            assign rd_o[p]            = misc_back[HubClient[p]];
+        end else begin : gen_none
+            assign rd_ready_o[p] = 1'b0;
+            assign rd_o[p]       = '0;
+            wire unused_rd = &{1'b0, rd_i[p]};
+        end
+    end
+
+    assign misc[CHost]   = '{valid: host.valid && !host.we, addr: host.addr[Cfg.AddrW-1:0]};
+    assign wr[HubWrites] = '{valid: host.valid && host.we, addr: host.addr[Cfg.AddrW-1:0], be: '1, data: host.wdata};
+    assign host_done     = host.we ? wr_ready[HubWrites] : misc_ready[CHost];
+    assign host_o        = misc_back[CHost];
+
+    // ---- instruction streams ----
+    localparam int unsigned UControl = 0, USend = 1, UExpert = 2, UCombine = 3, UPush = 4, Units = 5;
+    logic cmd_valid [Units], cmd_ready [Units], retire [Units];
+
+    assign cmd_valid_o = '{cmd_valid[UControl], cmd_valid[USend], cmd_valid[UCombine], cmd_valid[UPush]};
+    assign {cmd_ready[UControl], retire[UControl]} = {cmd_ready_i[HubControl], retire_i[HubControl]};
+    assign {cmd_ready[USend], retire[USend]}       = {cmd_ready_i[HubSend], retire_i[HubSend]};
+    assign {cmd_ready[UCombine], retire[UCombine]} = {cmd_ready_i[HubCombine], retire_i[HubCombine]};
+    assign {cmd_ready[UPush], retire[UPush]}       = {cmd_ready_i[HubPush], retire_i[HubPush]};
+
+    streams #(.Cfg(Cfg)) i_streams (
+        .clk_i, .rst_ni, .go_i, .cfg_i,
+        .rd_o(misc[CStreams]), .rd_ready_i(misc_ready[CStreams]), .rd_i(misc_back[CStreams]),
+        .cmd_valid_o(cmd_valid), .cmd_ready_i(cmd_ready), .cmd_o, .retire_i(retire), .ev_i, .ev_ready_o,
+        .idle_o(streams_idle_o), .state_o, .err_o
+    );
+
+    // ---- expert engine ----
+    expert_engine #(.Cfg(Cfg)) i_expert (
+        .clk_i, .rst_ni, .go_i, .cfg_i,
+        .cmd_valid_i(cmd_valid[UExpert]), .cmd_ready_o(cmd_ready[UExpert]), .cmd_i(cmd_o), .retire_o(retire[UExpert]),
+        .stat_le_o, .stat_complete_i, .stat_expected_i, .counts_all_i, .list_o, .list_i,
+        .push_valid_o, .push_ready_i, .push_le_o, .push_row_o, .push_last_o, .recv_rows_i,
+        .rd_o(misc[CExpert]), .rd_ready_i(misc_ready[CExpert]), .rd_i(misc_back[CExpert]),
+        .exp_rd_valid_o(exp_rd_valid), .exp_rd_ready_i(exp_rd_ready), .exp_rd_addr_o(exp_rd_addr),
+        .exp_rd_data_i(exp_rd_data),
+        .exp_wr_valid_o(exp_wr_valid), .exp_wr_addr_o(exp_wr_addr), .exp_wr_data_o(exp_wr_data),
+        .sig_valid_o, .sig_ready_i, .sig_token_o, .emap_i, .stat_idle_o, .stat_wait_o, .stat_tile_o
+    );
+
+    assign expert_idle_o = cmd_ready[UExpert];
+    assign retire_o      = retire[UExpert];
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// The hub of a GPU: receive side, which allocates rows, merges and tracks; send side; reductions; uplink. Structure
+// only. Who waits for whom: docs/architecture.md, order; what each part guarantees: docs/microarchitecture/hub.md.
+`default_nettype none
+`include "bundles.svh"
+
+module hub #(
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+) (
+    input  wire logic                     clk_i,
+    input  wire logic                     rst_ni,
+    input  wire logic                     go_i,
+    input  wire logic                     sweep_i,
+    output logic                          sweep_busy_o,
+    input  wire node_pkg::node_cfg_t      cfg_i,
+    input  wire bundle_pkg::emap_write_t  emap_i,
+    input  wire bundle_pkg::group_write_t groups_i,
+
+    // the link
+    output `MW_LINK(Cfg)             up_o,
+    input  wire bundle_pkg::credit_t up_crd_i,
+    input  wire `MW_LINK(Cfg)        dn_i,
+    output logic [3:0]               dn_crd_o,
+
+    // see gpu
+    output `MW_READ(Cfg)                      rd_o [node_pkg::HubReads],
+    input  wire logic                         rd_ready_i [node_pkg::HubReads],
+    input  wire `MW_ANSWER(Cfg)               rd_i [node_pkg::HubReads],
+    output `MW_WRITE(Cfg)                     wr_o [node_pkg::HubWrites],
+    input  wire logic                         wr_ready_i [node_pkg::HubWrites],
+    input  wire logic                         cmd_valid_i [node_pkg::HubUnits],
+    output logic                              cmd_ready_o [node_pkg::HubUnits],
+    input  wire isa_pkg::instr_t              cmd_i,
+    output logic                              retire_o [node_pkg::HubUnits],
+    output bundle_pkg::events_t               ev_o,
+    input  wire logic                         ev_ready_i,
+    input  wire logic [node_pkg::ExpertW-1:0] stat_le_i,
+    output logic [node_pkg::RowW-1:0]         stat_complete_o,
+    output logic [node_pkg::RowW-1:0]         stat_expected_o,
+    output logic                              counts_all_o,
+    input  wire bundle_pkg::list_req_t        list_i,
+    output bundle_pkg::list_rsp_t             list_o,
+    input  wire logic                         push_valid_i,
+    output logic                              push_ready_o,
+    input  wire logic [node_pkg::ExpertW-1:0] push_le_i,
+    input  wire logic [node_pkg::RowW-1:0]    push_row_i,
+    input  wire logic                         push_last_i,
+    output logic [15:0]                       recv_rows_o,
+    input  wire logic                         sig_valid_i,
+    output logic                              sig_ready_o,
+    input  wire logic [node_pkg::TokenW-1:0]  sig_token_i,
+
+    output bundle_pkg::error_t err_o [node_pkg::HubErrors],
+    output logic [6:0]         idle_o, // of its parts, see node_csr
+    output logic               hit_o,  // to be counted: of the allocator, a full or an idle uplink
+    output logic               miss_o,
+    output logic               stall_store_o,
+    output logic               stall_ctrl_o,
+    output logic               part_empty_o,
+    output logic               link_idle_o
+);
+    import node_pkg::*;
+
+    localparam int unsigned ErrSend = 0, ErrControl = 1, ErrRx = 2, ErrStore = 3, ErrRows = 4, ErrRed = 5,
+                            ErrTokens = 8;
+
+    // ---- what streams wait for ----
+    bundle_pkg::count_t row_counts;
+    logic [3:0]         flag_idx, event_idx;
+
+    assign ev_o.flag_idx  = flag_idx[2:0];
+    assign ev_o.event_idx = event_idx[2:0];
+    assign ev_o.counts    = row_counts.valid && row_counts.last;
+    wire unused_idx = &{1'b0, flag_idx[3], event_idx[3]};  // 0: packets with other counters are rejected
+
+    // ---- receive side ----
+    bundle_pkg::landed_t trk;
+    logic                alloc_sweep_busy, rows_sweep_busy, tokens_sweep_busy, rows_idle;
+
+    assign sweep_busy_o = alloc_sweep_busy || rows_sweep_busy || tokens_sweep_busy;
+
+    row_tracker #(.Cfg(Cfg), .LeftW((Cfg.MemBytesLog2 < 16) ? Cfg.MemBytesLog2 : 16)) i_rows (
+        .clk_i, .rst_ni, .go_i, .cfg_i, .sweep_i, .sweep_busy_o(rows_sweep_busy), .trk_i(trk), .cnt_i(row_counts),
+        .push_valid_i, .push_ready_o, .push_le_i, .push_row_i, .push_last_i,
+        .stat_le_i, .stat_complete_o, .stat_expected_o, .counts_all_o, .rows_done_o(ev_o.rows_done), .list_i, .list_o,
+        .ev_row_o(ev_o.row), .err_o(err_o[ErrRows]), .idle_o(rows_idle)
+    );
+
+    logic                      rsig_valid, rsig_ready, own_valid, own_ready, rdy_valid, rdy_ready, arm_valid, arm_ready,
+                               tok_idle;
+    logic [TokenW-1:0]         rsig_token, own_token, rdy_token, arm_token;
+    logic [4:0]                arm_count;
+    logic [Cfg.TokensLog2-1:0] rdy_index;
+    `MW_MARKED(Cfg)            rxst;
+    `MW_MARKED(Cfg)            rxreq;
+    `MW_STREAM(Cfg)            rxres;
+    logic                      rxst_crd, rxres_push, rxres_room, rxres_crd, rxres_ready, rxres_bad, rx_idle, rxst_idle;
+    `MW_STREAM(Cfg)            loc;
+    logic                      loc_ready;
+    logic                      fack_valid, fack_ready;
+    logic [4:0]                fack_dst, ack_src;
+
+    rx #(.Cfg(Cfg)) i_rx (
+        .clk_i, .rst_ni, .cfg_i, .rx_i(dn_i), .crd_o(dn_crd_o),
+        .sig_valid_o(rsig_valid), .sig_ready_i(rsig_ready), .sig_token_o(rsig_token), .ev_valid_o(ev_o.event_valid),
+        .ev_ready_i, .ev_idx_o(event_idx), .ev_ack_o(ev_o.ack), .ack_src_o(ack_src),
+        .st_o(rxst), .st_crd_i(rxst_crd), .req_o(rxreq), .req_ready_i(1'b1),
+        .res_push_o(rxres_push), .res_room_i(rxres_room), .res_crd_i(rxres_crd), .err_o(err_o[ErrRx]), .idle_o(rx_idle)
+    );
+
+    // allocator clients: 0 rx_store, 1 reduce_serve
+    bundle_pkg::alloc_req_t al_req [2];
+    bundle_pkg::alloc_rsp_t al_resp [2];
+    logic                   al_req_ready [2], al_fill, al_busy, alloc_idle;
+
+    allocator #(.Cfg(Cfg)) i_alloc (
+        .clk_i, .rst_ni, .cfg_i, .sweep_i, .sweep_busy_o(alloc_sweep_busy),
+        .req_i(al_req), .req_ready_o(al_req_ready), .resp_o(al_resp), .fill_o(al_fill), .busy_o(al_busy),
+        .alm_rd_o(rd_o[RdAlloc]), .alm_rd_ready_i(rd_ready_i[RdAlloc]),
+        .alm_rd_i(rd_i[RdAlloc]), .alm_wr_o(wr_o[WrAlloc]), .alm_wr_ready_i(wr_ready_i[WrAlloc]),
+        .hit_o, .miss_o, .idle_o(alloc_idle)
+    );
+
+    rx_store #(.Cfg(Cfg)) i_rx_store (
+        .clk_i, .rst_ni, .cfg_i, .emap_i, .st_i(rxst), .st_crd_o(rxst_crd),
+        .res_push_i(rxres_push), .res_room_o(rxres_room), .res_crd_o(rxres_crd),
+        .res_o(rxres), .res_ready_i(rxres_ready), .res_bad_o(rxres_bad), .loc_i(loc), .loc_ready_o(loc_ready),
+        .al_req_o(al_req[0]), .al_req_ready_i(al_req_ready[0]), .al_i(al_resp[0]), .al_fill_i(al_fill),
+        .al_busy_i(al_busy), .rd_o(rd_o[RdRed]), .rd_ready_i(rd_ready_i[RdRed]), .rd_i(rd_i[RdRed]),
+        .wr_o(wr_o[WrSt+:2]), .wr_ready_i(wr_ready_i[WrSt+:2]), .trk_o(trk), .cnt_o(row_counts),
+        .ev_valid_o(ev_o.flag_valid), .ev_idx_o(flag_idx), .ack_valid_o(fack_valid), .ack_ready_i(fack_ready),
+        .ack_dst_o(fack_dst), .err_o(err_o[ErrStore]), .idle_o(rxst_idle)
+    );
+
+    token_tracker #(.Cfg(Cfg)) i_tokens (
+        .clk_i, .rst_ni, .go_i, .cfg_i, .sweep_i, .sweep_busy_o(tokens_sweep_busy),
+        .arm_valid_i(arm_valid), .arm_ready_o(arm_ready), .arm_token_i(arm_token), .arm_count_i(arm_count),
+        .sig_valid_i(rsig_valid), .sig_ready_o(rsig_ready), .sig_token_i(rsig_token),
+        .own_valid_i(own_valid), .own_ready_o(own_ready), .own_token_i(own_token),
+        .rdy_valid_o(rdy_valid), .rdy_ready_i(rdy_ready), .rdy_token_o(rdy_index),
+        .err_o(err_o[ErrTokens]), .idle_o(tok_idle)
+    );
+
+    assign rdy_token = TokenW'(rdy_index);
+
+    // ---- send side ----
+    logic                 copy_valid, copy_ready, copy_busy, send_retire;
+    isa_pkg::instr_t      copy;
+    logic [Cfg.GpuW-1:0]  base_q, row_src;
+    logic                 base_take, tok_done;
+    logic [RowW-1:0]      base_row, recv_rows, own_base, src_rows;
+    `MW_STREAM(Cfg)       st;
+    logic                 st_ready, clo_valid, clo_ready, cst_valid, cst_ready, cst_last;
+    logic [Cfg.FlitW-1:0] cst_data;
+    logic                 ctl_valid, ctl_ready;
+    packet_pkg::header_t  ctl_header;
+
+    send #(.Cfg(Cfg)) i_send (
+        .clk_i, .rst_ni, .go_i, .cfg_i,
+        .cmd_valid_i(cmd_valid_i[HubSend] || (copy_valid && copy_ready)), .cmd_ready_o(cmd_ready_o[HubSend]),
+        .cmd_i(cmd_valid_i[HubSend] ? cmd_i : copy), .retire_o(send_retire), .emap_i, .groups_i,
+        .rd_o(rd_o[RdSend]), .rd_ready_i(rd_ready_i[RdSend]), .rd_i(rd_i[RdSend]),
+        .arm_valid_o(arm_valid), .arm_ready_i(arm_ready), .arm_token_o(arm_token), .arm_count_o(arm_count),
+        .tok_done_i(tok_done), .base_q_o(base_q), .base_row_i(base_row), .base_take_o(base_take),
+        .cst_valid_i(cst_valid), .cst_ready_o(cst_ready), .clo_valid_i(clo_valid), .clo_ready_o(clo_ready),
+        .ctl_data_i(cst_data), .ctl_last_i(cst_last), .st_o(st), .st_ready_i(st_ready),
+        .loc_o(loc), .loc_ready_i(loc_ready), .err_o(err_o[ErrSend])
+    );
+
+    // Streams come first; what sum_push asks for is not theirs to retire.
+    assign copy_ready        = cmd_ready_o[HubSend] && !cmd_valid_i[HubSend];
+    assign retire_o[HubSend] = send_retire && !copy_busy;
+
+    logic control_idle;
+
+    control #(.Cfg(Cfg)) i_control (
+        .clk_i, .rst_ni, .go_i, .cfg_i,
+        .cmd_valid_i(cmd_valid_i[HubControl]), .cmd_ready_o(cmd_ready_o[HubControl]), .cmd_i,
+        .retire_o(retire_o[HubControl]), .emap_i, .cnt_i(row_counts),
+        .rd_o(rd_o[RdControl]), .rd_ready_i(rd_ready_i[RdControl]), .rd_i(rd_i[RdControl]),
+        .sig_valid_i, .sig_ready_o, .sig_token_i,
+        .own_valid_o(own_valid), .own_ready_i(own_ready), .own_token_o(own_token),
+        .ack_valid_i(fack_valid), .ack_ready_o(fack_ready), .ack_dst_i(fack_dst), .ack_rx_i(ev_o.ack),
+        .ack_src_i(ack_src),
+        .base_q_i(base_q), .base_row_o(base_row), .base_take_i(base_take), .recv_rows_o(recv_rows), .src_i(row_src),
+        .src_rows_o(src_rows), .own_base_o(own_base),
+        .ctl_valid_o(ctl_valid), .ctl_ready_i(ctl_ready), .ctl_header_o(ctl_header),
+        .cst_valid_o(cst_valid), .cst_ready_i(cst_ready), .clo_valid_o(clo_valid), .clo_ready_i(clo_ready),
+        .st_data_o(cst_data), .st_last_o(cst_last), .err_o(err_o[ErrControl]), .idle_o(control_idle)
+    );
+
+    // ---- reductions ----
+    `MW_STREAM(Cfg) creq;
+    `MW_STREAM(Cfg) part;
+    logic           creq_ready, part_ready, sst_valid, sst_ready, part_crd_valid, red_idle;
+    logic [4:0]     part_crd_port;
+
+    reduction #(.Cfg(Cfg)) i_reduction (
+        .clk_i, .rst_ni, .go_i, .cfg_i, .emap_i, .groups_i,
+        .cmd_valid_i(cmd_valid_i[HubCombine]), .cmd_ready_o(cmd_ready_o[HubCombine]), .cmd_i,
+        .retire_o(retire_o[HubCombine]),
+        .rdy_valid_i(rdy_valid), .rdy_ready_o(rdy_ready), .rdy_token_i(rdy_token), .tok_done_o(tok_done),
+        .own_base_i(own_base),
+        .push_valid_i(cmd_valid_i[HubPush]), .push_ready_o(cmd_ready_o[HubPush]), .push_retire_o(retire_o[HubPush]),
+        .copy_valid_o(copy_valid), .copy_ready_i(copy_ready), .copy_o(copy), .copy_busy_o(copy_busy),
+        .copy_retire_i(send_retire), .src_o(row_src), .src_rows_i(src_rows),
+        .rd_o(rd_o[RdCombine]), .rd_ready_i(rd_ready_i[RdCombine]), .rd_i(rd_i[RdCombine]),
+        .suma_rd_o(rd_o[RdSumA]), .suma_rd_ready_i(rd_ready_i[RdSumA]), .suma_rd_i(rd_i[RdSumA]),
+        .sumb_rd_o(rd_o[RdSumB]), .sumb_rd_ready_i(rd_ready_i[RdSumB]), .sumb_rd_i(rd_i[RdSumB]),
+        .out_wr_o(wr_o[WrOut]), .out_wr_ready_i(wr_ready_i[WrOut]),
+        .al_req_o(al_req[1]), .al_req_ready_i(al_req_ready[1]), .al_i(al_resp[1]), .req_i(rxreq),
+        .res_i(rxres), .res_ready_o(rxres_ready), .res_bad_i(rxres_bad), .req_o(creq), .req_ready_i(creq_ready),
+        .part_o(part), .part_ready_i(part_ready), .sst_valid_o(sst_valid), .sst_ready_i(sst_ready),
+        .part_crd_valid_i(part_crd_valid), .part_crd_port_i(part_crd_port), .err_o(err_o[ErrRed+:3]), .idle_o(red_idle)
+    );
+
+    assign ev_o.token = tok_done;
+
+    // ---- uplink ----
+    logic tx_idle;
+
+    tx #(.Cfg(Cfg)) i_tx (
+        .clk_i, .rst_ni, .go_i, .cfg_i, .ctl_valid_i(ctl_valid), .ctl_ready_o(ctl_ready), .ctl_header_i(ctl_header),
+        .req_i(creq), .req_ready_o(creq_ready), .st_i(st), .st_ready_o(st_ready),
+        .sst_valid_i(sst_valid), .sst_ready_o(sst_ready), .part_i(part), .part_ready_o(part_ready),
+        .up_o, .crd_i(up_crd_i), .part_crd_valid_o(part_crd_valid), .part_crd_port_o(part_crd_port),
+        .stall_store_o, .stall_ctrl_o, .part_empty_o, .link_idle_o, .idle_o(tx_idle)
+    );
+
+    assign recv_rows_o = recv_rows[15:0];
+    wire unused_rows = &{1'b0, recv_rows[RowW-1:16]};  // memory holds fewer
+
+    assign idle_o = {tok_idle, !up_o.valid, tx_idle, control_idle, red_idle,
+                     rxst_idle && alloc_idle && rows_idle && !loc.valid, rx_idle};
+endmodule
+
+`default_nettype wire
