@@ -84,7 +84,8 @@ def main():
     command = "bench/figures.py" + (f" --most {a.most}" if a.most < 32 else "")
     page = ["# Performance", "", f"Written by `{command}`; `docs/bench.md` says what the patterns and figures are. Flits of 16 bytes.", "", "## Throughput", *throughput(a.most),
             "", "## Latency", "Cycles, one way, GPU to GPU, of a store with a flag behind it: half of a round trip.", "", *latency(a.most),
-            "", "## Simulation speed", "Wall clock of one core, checking of every element included; another machine has other figures. What limits it: [simulation.md](simulation.md).", "", *speed(a.most), ""]
+            "", "## Simulation speed", "Wall clock of one core, checking of every element included; another machine has other figures. What limits it:",
+            "[simulation.md](simulation.md).", "", *speed(a.most), ""]
     pathlib.Path(a.output).write_text("\n".join(page))
 
 
