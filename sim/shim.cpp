@@ -66,7 +66,8 @@ template <typename T> uint32_t word(const T &bundle, unsigned w)
 template <typename T> void put_word(T &bundle, unsigned w, uint32_t value)
 {
     if constexpr (std::is_integral_v<T>)
-        bundle = static_cast<T>((bundle & ~(0xffffffffULL << 32 * w)) | static_cast<uint64_t>(value) << 32 * w);
+        bundle = static_cast<T>((bundle & ~(0xffffffffULL << 32 * w)) | static_cast<uint64_t>(value)
+                                                                            << 32 * w);
     else
         bundle[w] = value;
 }
@@ -85,10 +86,12 @@ template <typename T> void put(T &bundle, bundle::field f, uint32_t value)
     const unsigned w = f.at / 32, shift = f.at % 32;
     const uint64_t mask = ((1ULL << f.width) - 1) << shift;
     const uint64_t bits = static_cast<uint64_t>(value) << shift & mask;
-    put_word(bundle, w, (word(bundle, w) & ~static_cast<uint32_t>(mask)) | static_cast<uint32_t>(bits));
+    put_word(bundle, w,
+             (word(bundle, w) & ~static_cast<uint32_t>(mask)) | static_cast<uint32_t>(bits));
     if (shift + f.width > 32)
         put_word(bundle, w + 1,
-                 (word(bundle, w + 1) & ~static_cast<uint32_t>(mask >> 32)) | static_cast<uint32_t>(bits >> 32));
+                 (word(bundle, w + 1) & ~static_cast<uint32_t>(mask >> 32)) |
+                     static_cast<uint32_t>(bits >> 32));
 }
 
 // A flit, which lies at the low bits of its bundle
@@ -172,7 +175,8 @@ struct device {
 // Words of a bundle in one lane
 struct in_lane {
     uint32_t *words;
-    template <std::size_t Words> in_lane(lanes::U (&bundle)[Words], unsigned lane)
+    template <std::size_t Words>
+    in_lane(lanes::U (&bundle)[Words], unsigned lane)
         : words(reinterpret_cast<uint32_t *>(bundle) + lane)
     {
     }
@@ -191,8 +195,7 @@ template <typename T, std::size_t Words> void wire(T (&to)[Words], const T (&fro
 }
 
 // ... from one place to all
-template <std::size_t Words>
-void wire(lanes::U (&to)[Words], const VlWide<Words> &from)
+template <std::size_t Words> void wire(lanes::U (&to)[Words], const VlWide<Words> &from)
 {
     for (unsigned w = 0; w < Words; w++)
         to[w] = from[w];
