@@ -102,7 +102,7 @@ module link_dma #(
         end
     end
 
-    wire unused = &{1'b0, mem_i.lost, fifo_room, unused_level};
+    wire unused = &{1'b0, mem_i.lost, fifo_room};
 endmodule
 
 `default_nettype wire

@@ -138,8 +138,6 @@ module stream_mux #(
         if (head_valid && head_ready) gpu_q <= head.gpu;
         rdata_q <= rdata_any;
     end
-
-    wire unused = &{1'b0, unused_level};
 endmodule
 
 `default_nettype wire

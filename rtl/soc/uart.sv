@@ -85,7 +85,7 @@ module uart (
         .level_o()
     );
 
-    wire unused = &{1'b0, tx_room, rx_room, unused_level};
+    wire unused = &{1'b0, tx_room, rx_room};
 endmodule
 
 `default_nettype wire
