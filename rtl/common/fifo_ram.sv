@@ -54,8 +54,8 @@ module fifo_ram #(
         .Width(Width),
         .Depth(Depth)
     ) i_ram (
-        .clk_i   (clk_i), .we_i    (push), .waddr_i (wptr_q), .wdata_i (data_i), .wbe_i   ('1), .re_i    (fetch),
-        .raddr_i (rptr_q), .rdata_o (data_o)
+        .clk_i(clk_i), .we_i(push), .waddr_i(wptr_q), .wdata_i(data_i), .wbe_i('1), .re_i(fetch),
+        .raddr_i(rptr_q), .rdata_o(data_o)
     );
 
     always_ff @(posedge clk_i) begin

@@ -94,7 +94,7 @@ module packet_acc #(
         .Width(Cfg.Words * 64),
         .Depth(Cfg.PayFlits)
     ) i_acc (
-        .clk_i   (clk_i), .we_i    (store), .waddr_i (idx_q[Stages-1]), .wdata_i (sum), .raddr_i (idx_i), .rdata_o (acc)
+        .clk_i(clk_i), .we_i(store), .waddr_i(idx_q[Stages-1]), .wdata_i(sum), .raddr_i(idx_i), .rdata_o(acc)
     );
 
     if (red_pkg::plain(Cfg.RedTypes, Cfg.RedOps)) begin : gen_plain
@@ -113,9 +113,9 @@ module packet_acc #(
     for (genvar l = 0; l < Cfg.Words; l++) begin : gen_lane
         reduce_lane #(.RedTypes(Cfg.RedTypes), .RedOps(Cfg.RedOps)) i_lane (
             .clk_i,
-            .take_i  (take), .first_i, .pair_i, .red_i, .acc_i(acc[l]), .a_i(a_i[32*l +: 32]), .b_i(b_i[32*l +: 32]),
-            .valid_i (valid_q[0]), .red_q_i(red_q), .half_i(half), .sum_o(sum[l]),
-            .emit_i  (emit), .red_end_i(red_end), .data_o(data_o[32*l +: 32])
+            .take_i(take), .first_i, .pair_i, .red_i, .acc_i(acc[l]), .a_i(a_i[32*l +: 32]), .b_i(b_i[32*l +: 32]),
+            .valid_i(valid_q[0]), .red_q_i(red_q), .half_i(half), .sum_o(sum[l]),
+            .emit_i(emit), .red_end_i(red_end), .data_o(data_o[32*l +: 32])
         );
     end
 endmodule

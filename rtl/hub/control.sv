@@ -131,9 +131,9 @@ module control #(
 
     entry_counts #(.Cfg(Cfg)) i_counts (
         .clk_i, .rst_ni, .cfg_i, .emap_i,
-        .start_i (start_walk), .first_i(cmd_i.a[Cfg.TokensLog2:0]), .end_i(end_q), .copies_i(copies_q),
+        .start_i(start_walk), .first_i(cmd_i.a[Cfg.TokensLog2:0]), .end_i(end_q), .copies_i(copies_q),
         .counting_i(state_q == Count), .done_o(walk_done), .rd_o, .rd_ready_i, .rd_i,
-        .gpu_i (count_gpu), .local_i(count_local), .wipe_i(word_take && (!copies_q || to_last)), .count_o(count),
+        .gpu_i(count_gpu), .local_i(count_local), .wipe_i(word_take && (!copies_q || to_last)), .count_o(count),
         .clearing_o(clearing)
     );
 
@@ -250,7 +250,7 @@ module control #(
     ctrl_packets #(.Cfg(Cfg)) i_ctrl (
         .clk_i, .rst_ni, .go_i, .cfg_i, .ack_valid_i, .ack_ready_o, .ack_dst_i, .ack_rx_i, .own_ack_o(own_ack),
         .sig_valid_i, .sig_ready_o, .sig_token_i, .own_valid_o, .own_ready_i, .own_token_o,
-        .event_valid_i (state_q == Tell), .event_ready_o(event_ready), .event_dst_i(5'(to_q)), .event_idx_i(imm_q),
+        .event_valid_i(state_q == Tell), .event_ready_o(event_ready), .event_dst_i(5'(to_q)), .event_idx_i(imm_q),
         .ctl_valid_o, .ctl_ready_i, .ctl_header_o
     );
 

@@ -60,7 +60,7 @@ module copy_bases #(
         .Depth(Cfg.N)
     ) i_base (
         .clk_i, .we_i(base_we), .waddr_i(base_at),
-        .wdata_i(base_row + (cnt_valid_i ? cnt_val_i[BaseW-1:0] : BaseW'(1))), .raddr_i (base_at), .rdata_o(base_word)
+        .wdata_i(base_row + (cnt_valid_i ? cnt_val_i[BaseW-1:0] : BaseW'(1))), .raddr_i(base_at), .rdata_o(base_word)
     );
 
     // Every source's count is here before it is read.

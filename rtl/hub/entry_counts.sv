@@ -52,7 +52,7 @@ module entry_counts #(
     route_walk #(.Cfg(Cfg)) i_walk (
         .clk_i, .rst_ni, .start_i, .first_i, .end_i, .k_last_i(k_last),
         .row_base_i(cfg_i.rt_base[Cfg.MemBytesLog2-1:7]), .done_o, .rd_o, .rd_ready_i, .rd_i,
-        .valid_o (entry_valid), .take_i(entry_valid), .entry_o(entry), .pos_o(), .last_o(entry_last), .token_o(),
+        .valid_o(entry_valid), .take_i(entry_valid), .entry_o(entry), .pos_o(), .last_o(entry_last), .token_o(),
         .row_o()
     );
 
@@ -61,10 +61,10 @@ module entry_counts #(
         .Depth(Cfg.MaxExperts)
     ) i_emap (
         .clk_i, .we_i(emap_i.we && emap_i.addr < 12'(Cfg.MaxExperts)), .waddr_i(emap_i.addr[Cfg.ExpW-1:0]),
-        .wdata_i ({emap_i.data.valid && 32'(emap_i.data.gpu) < Cfg.N
+        .wdata_i({emap_i.data.valid && 32'(emap_i.data.gpu) < Cfg.N
                    && emap_i.data.local_expert < 6'(Cfg.MaxLocalExperts),
                    emap_i.data.gpu[Cfg.GpuW-1:0], emap_i.data.local_expert[Cfg.LocalW-1:0]}),
-        .raddr_i (entry[Cfg.ExpW-1:0]), .rdata_o({map_valid, map_gpu, map_local})
+        .raddr_i(entry[Cfg.ExpW-1:0]), .rdata_o({map_valid, map_gpu, map_local})
     );
 
     always_ff @(posedge clk_i) begin
@@ -98,7 +98,7 @@ module entry_counts #(
         .Depth(2**SlotW)
     ) i_count (
         .clk_i, .we_i(wipe || (counting_i && hit_q && !(copies_i && seen_q[hit_gpu_q]))), .waddr_i(slot),
-        .wdata_i (wipe ? '0 : count_o + 1'b1), .raddr_i(slot), .rdata_o(count_o)
+        .wdata_i(wipe ? '0 : count_o + 1'b1), .raddr_i(slot), .rdata_o(count_o)
     );
 
     always_ff @(posedge clk_i) begin

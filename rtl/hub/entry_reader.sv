@@ -102,9 +102,9 @@ module entry_reader #(
         .Width(Cfg.FlitW),
         .Depth(2 * 2**EntryW)
     ) i_flits (
-        .clk_i, .we_i    (rd_i.rvalid), .waddr_i ({turn_q, turn_q ? got_q[EntryW-1] : route_slot_i, got_q[EntryW-2:0]}),
-        .wdata_i (rd_i.rdata), .raddr_i ({id_meta_i, id_meta_i ? half[HalfW-1] : id_slot_i, half[HalfW-2:Cfg.LaneW]}),
-        .rdata_o (flit)
+        .clk_i, .we_i(rd_i.rvalid), .waddr_i({turn_q, turn_q ? got_q[EntryW-1] : route_slot_i, got_q[EntryW-2:0]}),
+        .wdata_i(rd_i.rdata), .raddr_i({id_meta_i, id_meta_i ? half[HalfW-1] : id_slot_i, half[HalfW-2:Cfg.LaneW]}),
+        .rdata_o(flit)
     );
 
     always_comb id_o = flit[16 * 32'(half[Cfg.LaneW-1:0]) +: 16];

@@ -57,7 +57,7 @@ module promise_fifo #(
         .Width(Width),
         .Depth(Depth)
     ) i_ram (
-        .clk_i, .we_i    (push_i), .waddr_i (wptr_q), .wdata_i (data_i), .raddr_i (rptr_q), .rdata_o (data_o)
+        .clk_i, .we_i(push_i), .waddr_i(wptr_q), .wdata_i(data_i), .raddr_i(rptr_q), .rdata_o(data_o)
     );
 endmodule
 

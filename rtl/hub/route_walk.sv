@@ -2,7 +2,7 @@
 //
 // Reads the routing table of own tokens and gives their list entries one by one.
 //
-// Entries come in the order of tokens first_i, first_i + 1, ..., and inside a token in list order, k_i of them each,
+// Entries come in the order of tokens first_i, first_i + 1, ..., and inside a token in list order, k of them each,
 // 0xffff entries included. The entry is a token's last with last_o. row_o is the table row of the token of the entry
 // (row_base_i + token), held until its last entry is taken.
 // Back-pressure: an entry stays until take_i; take_i only with valid_o. Reads run one flit ahead of the entries, so

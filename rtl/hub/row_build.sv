@@ -91,9 +91,9 @@ module row_build #(
         .Width(1 + Cfg.GpuW),
         .Depth(Cfg.MaxExperts)
     ) i_emap (
-        .clk_i, .we_i    (emap_i.we && (emap_i.addr >> Cfg.ExpW) == '0), .waddr_i (emap_i.addr[Cfg.ExpW-1:0]),
-        .wdata_i ({emap_i.data.valid && 32'(emap_i.data.gpu) < Cfg.N, emap_i.data.gpu[Cfg.GpuW-1:0]}),
-        .raddr_i (id_i[Cfg.ExpW-1:0]), .rdata_o ({map_valid, gpu})
+        .clk_i, .we_i(emap_i.we && (emap_i.addr >> Cfg.ExpW) == '0), .waddr_i(emap_i.addr[Cfg.ExpW-1:0]),
+        .wdata_i({emap_i.data.valid && 32'(emap_i.data.gpu) < Cfg.N, emap_i.data.gpu[Cfg.GpuW-1:0]}),
+        .raddr_i(id_i[Cfg.ExpW-1:0]), .rdata_o({map_valid, gpu})
     );
 
     assign none   = id_i == '1;
@@ -105,8 +105,8 @@ module row_build #(
         .Width(2),
         .Depth(Cfg.Groups)
     ) i_group (
-        .clk_i, .we_i    (groups_i.we), .waddr_i (groups_i.addr), .wdata_i ({group_others != '0, group_member != '0}),
-        .raddr_i (group_i), .rdata_o ({group_remote, group_own})
+        .clk_i, .we_i(groups_i.we), .waddr_i(groups_i.addr), .wdata_i({group_others != '0, group_member != '0}),
+        .raddr_i(group_i), .rdata_o({group_remote, group_own})
     );
 
     always_comb begin

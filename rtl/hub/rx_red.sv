@@ -94,10 +94,10 @@ module rx_red #(
     for (genvar l = 0; l < Cfg.Words; l++) begin : gen_lane
 
         reduce_lane #(.RedTypes(Cfg.RedTypes), .RedOps(Cfg.RedOps)) i_lane (
-            .clk_i, .take_i  (rd_i.rvalid), .first_i(1'b1), .pair_i(1'b1), .red_i(kind), .acc_i('0),
+            .clk_i, .take_i(rd_i.rvalid), .first_i(1'b1), .pair_i(1'b1), .red_i(kind), .acc_i('0),
             .a_i(rd_i.rdata[32*l +: 32]), .b_i(operand[32*l +: 32]),
-            .valid_i (valid_q[0]), .red_q_i(kind_q[0]), .half_i(kind_q[Stages-2].dtype == packet_pkg::DTYPE_BF16),
-            .sum_o(), .emit_i  (valid_q[Stages-1]), .red_end_i(kind_q[Stages-1]), .data_o(result[32*l +: 32])
+            .valid_i(valid_q[0]), .red_q_i(kind_q[0]), .half_i(kind_q[Stages-2].dtype == packet_pkg::DTYPE_BF16),
+            .sum_o(), .emit_i(valid_q[Stages-1]), .red_end_i(kind_q[Stages-1]), .data_o(result[32*l +: 32])
         );
     end
 

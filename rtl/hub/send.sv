@@ -104,11 +104,11 @@ module send #(
     assign k_last = 4'(cfg_i.k - 5'd1);
 
     route_walk #(.Cfg(Cfg)) i_walk (
-        .clk_i, .rst_ni, .start_i (walk), .first_i(cmd_i.a[Cfg.TokensLog2:0]), .end_i(walk_end),
-        .k_last_i (k_last), .row_base_i(cfg_i.rt_base[Cfg.MemBytesLog2-1:7]), .done_o(walk_done),
+        .clk_i, .rst_ni, .start_i(walk), .first_i(cmd_i.a[Cfg.TokensLog2:0]), .end_i(walk_end),
+        .k_last_i(k_last), .row_base_i(cfg_i.rt_base[Cfg.MemBytesLog2-1:7]), .done_o(walk_done),
         .rd_o(walk_rd), .rd_ready_i(walk_rd_ready), .rd_i('{rvalid: walk_rvalid, rdata: rd_i.rdata}),
-        .valid_o (entry_valid), .take_i(entry_take), .entry_o(entry), .pos_o(entry_pos), .last_o(entry_last),
-        .token_o (entry_token), .row_o(entry_row)
+        .valid_o(entry_valid), .take_i(entry_take), .entry_o(entry), .pos_o(entry_pos), .last_o(entry_last),
+        .token_o(entry_token), .row_o(entry_row)
     );
 
     `MW_TOKEN(Cfg)       desc;
@@ -120,10 +120,10 @@ module send #(
 
     send_list #(.Cfg(Cfg)) i_list (
         .clk_i, .rst_ni, .port_i(cfg_i.port), .emap_i,
-        .valid_i (entry_valid), .take_o(entry_take), .entry_i(entry), .pos_i(entry_pos), .last_i(entry_last),
-        .token_i (entry_token), .row_i(entry_row),
-        .we_remote_o (we_remote), .we_own_o(we_own), .wlist_o(wlist), .wpos_remote_o(wpos_remote),
-        .wpos_own_o(wpos_own), .wdata_o (wdata), .desc_valid_o (desc_valid), .desc_take_i(desc_take), .desc_o(desc),
+        .valid_i(entry_valid), .take_o(entry_take), .entry_i(entry), .pos_i(entry_pos), .last_i(entry_last),
+        .token_i(entry_token), .row_i(entry_row),
+        .we_remote_o(we_remote), .we_own_o(we_own), .wlist_o(wlist), .wpos_remote_o(wpos_remote),
+        .wpos_own_o(wpos_own), .wdata_o(wdata), .desc_valid_o(desc_valid), .desc_take_i(desc_take), .desc_o(desc),
         .err_o(list_err)
     );
 
@@ -134,11 +134,11 @@ module send #(
 
     target_ram #(.Cfg(Cfg)) i_remote (
         .clk_i, .we_i(we_remote), .wlist_i(wlist), .wpos_i(wpos_remote), .wdata_i(wdata),
-        .rlist_i (build_list), .word_i(build_word), .target0_o(remote0), .flit_o(remote_flit)
+        .rlist_i(build_list), .word_i(build_word), .target0_o(remote0), .flit_o(remote_flit)
     );
     target_ram #(.Cfg(Cfg)) i_own (
         .clk_i, .we_i(we_own), .wlist_i(wlist), .wpos_i(wpos_own), .wdata_i(wdata),
-        .rlist_i (build_list), .word_i(build_word), .target0_o(own0), .flit_o(own_flit)
+        .rlist_i(build_list), .word_i(build_word), .target0_o(own0), .flit_o(own_flit)
     );
 
     // ---- transfers ---------------------------------------------------------------------------------------------
@@ -157,22 +157,22 @@ module send #(
     send_transfers #(.Cfg(Cfg), .ShiftW(ShiftW), .job_t(job_t)) i_transfers (
         .clk_i, .rst_ni, .go_i, .cfg_i,
         .cmd_valid_i, .cmd_ready_o, .cmd_i, .walk_o(walk), .end_o(walk_end), .drained_i(drained), .retire_o, .groups_i,
-        .walk_done_i (walk_done), .desc_valid_i(desc_valid), .desc_take_o(desc_take), .lists_used_i(job_waits),
+        .walk_done_i(walk_done), .desc_valid_i(desc_valid), .desc_take_o(desc_take), .lists_used_i(job_waits),
         .desc_i(desc), .arm_valid_o, .arm_ready_i, .arm_token_o, .arm_count_o, .tok_done_i,
         .base_q_o, .base_row_i, .base_take_o,
-        .xfer_valid_o (xfer_valid), .xfer_take_i(xfer_take), .xfer_o(xfer), .xfer_from_o(xfer_from),
+        .xfer_valid_o(xfer_valid), .xfer_take_i(xfer_take), .xfer_o(xfer), .xfer_from_o(xfer_from),
         .xfer_last_o(xfer_last), .xfer_ids_o(xfer_ids),
-        .opcode_o (opcode), .group_o(group), .kind_o(kind), .meta_o(meta), .flat_o(flat), .err_o(cmd_err)
+        .opcode_o(opcode), .group_o(group), .kind_o(kind), .meta_o(meta), .flat_o(flat), .err_o(cmd_err)
     );
 
     send_read #(.Cfg(Cfg), .LenW(LenW), .job_t(job_t)) i_read (
         .clk_i, .rst_ni, .k_last_i(k_last),
-        .xfer_valid_i (xfer_valid), .xfer_take_o(xfer_take), .xfer_i(xfer), .from_i(xfer_from), .last_i(xfer_last),
+        .xfer_valid_i(xfer_valid), .xfer_take_o(xfer_take), .xfer_i(xfer), .from_i(xfer_from), .last_i(xfer_last),
         .ids_i(xfer_ids),
-        .job_valid_o (job_valid), .job_take_i(job_take), .job_o(job), .waits_o(job_waits), .idle_o(read_idle),
-        .walk_valid_i (walk_rd.valid), .walk_ready_o(walk_rd_ready), .walk_addr_i(walk_rd.addr),
+        .job_valid_o(job_valid), .job_take_i(job_take), .job_o(job), .waits_o(job_waits), .idle_o(read_idle),
+        .walk_valid_i(walk_rd.valid), .walk_ready_o(walk_rd_ready), .walk_addr_i(walk_rd.addr),
         .walk_rvalid_o(walk_rvalid), .rd_o, .rd_ready_i, .rd_i,
-        .pay_valid_o (pay_valid), .pay_take_i(pay_take), .pay_data_o(pay_data)
+        .pay_valid_o(pay_valid), .pay_take_i(pay_take), .pay_data_o(pay_data)
     );
 
     // ---- packets -----------------------------------------------------------------------------------------------
@@ -182,13 +182,13 @@ module send #(
     send_build #(.Cfg(Cfg), .PktsW(PktsW), .SumW(Cfg.MemBytesLog2 + 1), .AddrW(ShiftW), .TokenW(Cfg.TokW)) i_build (
         .clk_i, .rst_ni, .port_i(cfg_i.port), .epoch_i(cfg_i.epoch), .k_i(cfg_i.k), .opcode_i(opcode), .group_i(group),
         .kind_i(kind), .meta_i(meta), .flat_i(flat),
-        .job_valid_i (job_valid), .job_take_o(job_take), .job_st_i(job.st), .job_loc_i(job.loc), .job_addr_i(job.addr),
-        .job_pkts_i (job.pkts), .job_tail_i(job.tail), .job_gate_i(job.gate), .job_dst_i(job.dst),
-        .job_list_i (job.list_no), .job_remote_i(job.remote), .job_own_i(job.own), .job_token_i(job.token),
-        .list_o (build_list), .word_o(build_word), .remote0_i(remote0), .remote_flit_i(remote_flit), .own0_i(own0),
-        .own_flit_i(own_flit), .pay_valid_i (pay_valid), .pay_take_o(pay_take), .pay_data_i(pay_data),
+        .job_valid_i(job_valid), .job_take_o(job_take), .job_st_i(job.st), .job_loc_i(job.loc), .job_addr_i(job.addr),
+        .job_pkts_i(job.pkts), .job_tail_i(job.tail), .job_gate_i(job.gate), .job_dst_i(job.dst),
+        .job_list_i(job.list_no), .job_remote_i(job.remote), .job_own_i(job.own), .job_token_i(job.token),
+        .list_o(build_list), .word_o(build_word), .remote0_i(remote0), .remote_flit_i(remote_flit), .own0_i(own0),
+        .own_flit_i(own_flit), .pay_valid_i(pay_valid), .pay_take_o(pay_take), .pay_data_i(pay_data),
         .st_o(own_pkt[0]), .st_ready_i(own_ready[0]), .loc_o(own_pkt[1]), .loc_ready_i(own_ready[1]),
-        .idle_o (build_idle)
+        .idle_o(build_idle)
     );
 
     // control's packets join here, between send's

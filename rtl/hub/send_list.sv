@@ -61,9 +61,9 @@ module send_list #(
         .Width(1 + Cfg.GpuW),
         .Depth(Cfg.MaxExperts)
     ) i_emap (
-        .clk_i, .we_i    (emap_i.we && emap_i.addr < 12'(Cfg.MaxExperts)), .waddr_i (emap_i.addr[Cfg.ExpW-1:0]),
-        .wdata_i ({emap_i.data.valid && 32'(emap_i.data.gpu) < Cfg.N, emap_i.data.gpu[Cfg.GpuW-1:0]}),
-        .raddr_i (entry_i[Cfg.ExpW-1:0]), .rdata_o ({map_valid, map_gpu})
+        .clk_i, .we_i(emap_i.we && emap_i.addr < 12'(Cfg.MaxExperts)), .waddr_i(emap_i.addr[Cfg.ExpW-1:0]),
+        .wdata_i({emap_i.data.valid && 32'(emap_i.data.gpu) < Cfg.N, emap_i.data.gpu[Cfg.GpuW-1:0]}),
+        .raddr_i(entry_i[Cfg.ExpW-1:0]), .rdata_o({map_valid, map_gpu})
     );
 
     // Experts seen in this token; all words are cleared behind each token.
@@ -73,9 +73,9 @@ module send_list #(
         .Width(2**BitW),
         .Depth(2**WordW)
     ) i_seen (
-        .clk_i, .we_i    (forget_q || take), .waddr_i (forget_q ? forget_word_q : word),
-        .wdata_i (forget_q ? '0 : (seen_word | ((2**BitW)'(!none) << entry_i[BitW-1:0]))), .raddr_i (word),
-        .rdata_o (seen_word)
+        .clk_i, .we_i(forget_q || take), .waddr_i(forget_q ? forget_word_q : word),
+        .wdata_i(forget_q ? '0 : (seen_word | ((2**BitW)'(!none) << entry_i[BitW-1:0]))), .raddr_i(word),
+        .rdata_o(seen_word)
     );
 
     assign none     = entry_i == 16'hffff;

@@ -132,7 +132,7 @@ module send_read #(
         .Depth(Slots + 1)
     ) i_pay (
         .clk_i, .rst_ni, .valid_i(pay_rvalid), .ready_o(pay_room), .data_i(rd_i.rdata),
-        .valid_o (pay_valid_o), .ready_i(pay_take_i), .data_o(pay_data_o), .level_o(pay_level)
+        .valid_o(pay_valid_o), .ready_i(pay_take_i), .data_o(pay_data_o), .level_o(pay_level)
     );
 
     wire unused = &{1'b0, k_last_i, pay_room, pay_level};  // pay_room: a place in the queue is there by slots_q

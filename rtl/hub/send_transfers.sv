@@ -159,8 +159,8 @@ module send_transfers #(
         .Width(Cfg.N),
         .Depth(Cfg.Groups)
     ) i_groups (
-        .clk_i, .we_i    (groups_i.we), .waddr_i (groups_i.addr[$clog2(Cfg.Groups)-1:0]),
-        .wdata_i (groups_i.data[Cfg.N-1:0]), .raddr_i (imm_q[$clog2(Cfg.Groups)-1:0]), .rdata_o (members)
+        .clk_i, .we_i(groups_i.we), .waddr_i(groups_i.addr[$clog2(Cfg.Groups)-1:0]),
+        .wdata_i(groups_i.data[Cfg.N-1:0]), .raddr_i(imm_q[$clog2(Cfg.Groups)-1:0]), .rdata_o(members)
     );
 
     logic [Cfg.N-1:0] own_bit; // one-hot own port

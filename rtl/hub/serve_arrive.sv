@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Parses reduction requests, flit by flit as they arrive, for reduce_serve's RAM: from the wire (req_*) and from
-// row_build (own_*, which says what reduce_serve knows of no requester: see there for the bits of its tag).
+// Parses reduction requests, flit by flit as they arrive, for reduce_serve's RAM: from the wire (req_i) and from
+// row_build (own_i, which says what reduce_serve knows of no requester: see there for the bits of its tag).
 //
 // Order: as they come; flits of the two sources may alternate, each has its own state. The context of a request is its
 // requester, of row_build's its home.
-// Back-pressure: none for req_*; own_ready_o is low in a cycle with req_valid_i. A request for which its queue has no
-// place (full_i), or whose header names no requester or no length, is dropped, and an error (err_*). What else is
-// against the rules goes on marked (over, bad), and what ends wrongly without experts in its last flit: its row must be
+// Back-pressure: none for req_i; own_ready_o is low in a cycle with one of its flits. A request for which its queue has
+// no place (full_i), or whose header names no requester or no length, is dropped, and an error. What else is against
+// the rules goes on marked (over, bad), and what ends wrongly without experts in its last flit: its row must be
 // answered.
-// Worst case: own_* waits as long as requests come without gaps; their window bounds that.
+// Worst case: own_i waits as long as requests come without gaps; their window bounds that.
 `default_nettype none
 `include "bundles.svh"
 

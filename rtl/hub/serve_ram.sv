@@ -8,7 +8,7 @@
 //
 // A read's word is there one cycle later and stays until the next read. Order: one write and one read a cycle. An
 // arriving flit has the write port: term_we_i waits (the writer sees in_valid_i). The set-up machine has the read port
-// before row_sum: term_valid_o says whether term_re_i was done.
+// before row_sum: sum_valid_o says whether sum_re_i was done.
 // Worst case for row_sum: two cycles in a row, when the machine begins with a request.
 `default_nettype none
 
@@ -89,10 +89,10 @@ module serve_ram #(
         .Width(WordW),
         .Depth(RamDepth)
     ) i_ram (
-        .clk_i, .we_i    (in_valid_i ? in_keep_i : term_we_i),
-        .waddr_i (in_valid_i ? req_addr(in_ctx_i, in_slot_i, in_beat_i) : term_addr(ctx_i, term_row_i, term_idx_i)),
-        .wdata_i (in_valid_i ? in_word : WordW'(term_addr_i)), .wbe_i   ('1), .re_i    (re_i || sum_re_i),
-        .raddr_i (re_i ? req_addr(ctx_i, slot_i, beat_i) : term_addr(sum_ctx_i, sum_row_i, sum_idx_i)), .rdata_o (rdata)
+        .clk_i, .we_i(in_valid_i ? in_keep_i : term_we_i),
+        .waddr_i(in_valid_i ? req_addr(in_ctx_i, in_slot_i, in_beat_i) : term_addr(ctx_i, term_row_i, term_idx_i)),
+        .wdata_i(in_valid_i ? in_word : WordW'(term_addr_i)), .wbe_i('1), .re_i(re_i || sum_re_i),
+        .raddr_i(re_i ? req_addr(ctx_i, slot_i, beat_i) : term_addr(sum_ctx_i, sum_row_i, sum_idx_i)), .rdata_o(rdata)
     );
 
     assign low_o      = low_t'(rdata[LowW-1:0]);

@@ -68,10 +68,10 @@ module serve_rows #(
         .Width(9 + Cfg.AddrW + node_pkg::PktW + Cfg.PayW),
         .Depth(2**(Cfg.GpuW+1))
     ) i_rows (
-        .clk_i, .we_i    (push_i), .waddr_i ({ctx_i, slot_o}),
-        .wdata_i ({steps, low_i.use_r, low_i.st, alone && !extra, bad_i, addr_i, flits}),
-        .raddr_i ({row_ctx_i, row_slot_o}),
-        .rdata_o ({row_o.last, row_o.use_r, row_o.st, row_o.zero, row_o.poison, row_o.dest, row_o.last_pkt,
+        .clk_i, .we_i(push_i), .waddr_i({ctx_i, slot_o}),
+        .wdata_i({steps, low_i.use_r, low_i.st, alone && !extra, bad_i, addr_i, flits}),
+        .raddr_i({row_ctx_i, row_slot_o}),
+        .rdata_o({row_o.last, row_o.use_r, row_o.st, row_o.zero, row_o.poison, row_o.dest, row_o.last_pkt,
                    row_o.last_len})
     );
 
@@ -106,8 +106,8 @@ module serve_rows #(
         .Width(Cfg.AddrW + 1)
     ) i_dest (
         .clk_i, .rst_ni,
-        .promise_i (dest_push_i), .room_o(dest_room_o), .push_i(dest_push_i), .data_i({low_i.more, addr_i}),
-        .valid_o   (dest_o.valid), .ready_i(dest_ready_i), .data_o({dest_o.more, dest_o.addr})
+        .promise_i(dest_push_i), .room_o(dest_room_o), .push_i(dest_push_i), .data_i({low_i.more, addr_i}),
+        .valid_o(dest_o.valid), .ready_i(dest_ready_i), .data_o({dest_o.more, dest_o.addr})
     );
 
     wire unused = &{1'b0, cfg_i, low_i};

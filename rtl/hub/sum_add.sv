@@ -78,11 +78,9 @@ module sum_add #(
     end
 
     packet_acc #(.Cfg(Cfg), .MetaWidth($bits(tag_t) + 1)) i_acc (
-        .clk_i, .rst_ni,
-        .valid_i (fire_o), .ready_o(ready), .idx_i(idx_q), .first_i(pass_i.first), .pair_i(pass_i.pair),
-        .a_i     (b_data_i),
-        .b_i     (pass_i.need_a ? a_data_i : pass_i.need_r ? res_data_i : pass_i.need_b ? b_data_i : '0),
-        .last_i  (pass_i.last), .red_i(red_i), .meta_i({idx_last, tag}), .valid_o, .data_o, .meta_o({last_o, tag_o}),
+        .clk_i, .rst_ni, .valid_i(fire_o), .ready_o(ready), .idx_i(idx_q), .first_i(pass_i.first), .pair_i(pass_i.pair),
+        .a_i(b_data_i), .b_i(pass_i.need_a ? a_data_i : pass_i.need_r ? res_data_i : pass_i.need_b ? b_data_i : '0),
+        .last_i(pass_i.last), .red_i(red_i), .meta_i({idx_last, tag}), .valid_o, .data_o, .meta_o({last_o, tag_o}),
         .busy_o
     );
 endmodule

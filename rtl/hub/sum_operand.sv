@@ -50,7 +50,7 @@ module sum_operand #(
         .Width(Cfg.FlitW),
         .Depth(16)
     ) i_data (
-        .clk_i, .rst_ni, .promise_i (grant), .room_o(room), .push_i(rd_i.rvalid), .data_i(rd_i.rdata),
+        .clk_i, .rst_ni, .promise_i(grant), .room_o(room), .push_i(rd_i.rvalid), .data_i(rd_i.rdata),
         .valid_o, .ready_i, .data_o
     );
 endmodule

@@ -31,7 +31,7 @@ module sum_own #(
 
     output logic pkt_done_o, // a packet is in memory
     output logic row_done_o, // one cycle later: a row is
-    output logic row_more_o, // dest_more_i of this row
+    output logic row_more_o, // dest_i.more of this row
     output logic busy_o      // a flit is here
 );
     logic                 valid, last, row_last, poison, pop, row_end;
@@ -43,7 +43,7 @@ module sum_own #(
         .Depth(16)
     ) i_flits (
         .clk_i, .rst_ni, .promise_i, .room_o, .push_i, .data_i({last_i, row_last_i, poison_i, data_i}),
-        .valid_o (valid), .ready_i(pop), .data_o({last, row_last, poison, out_wr_o.data})
+        .valid_o(valid), .ready_i(pop), .data_o({last, row_last, poison, out_wr_o.data})
     );
 
     assign out_wr_o.valid = valid && dest_q && !poison;

@@ -69,7 +69,7 @@ module sum_passes #(
         .Width(node_pkg::PktW),
         .Depth(Cfg.N)
     ) i_pkt_mem (
-        .clk_i, .we_i    (begin_o), .waddr_i (ctx_i), .wdata_i (pkt + 1'b1), .raddr_i (ctx_i), .rdata_o (pkt_mem)
+        .clk_i, .we_i(begin_o), .waddr_i(ctx_i), .wdata_i(pkt + 1'b1), .raddr_i(ctx_i), .rdata_o(pkt_mem)
     );
 
     // The first two steps make one pass (with R alone or one term: one step, one pass).

@@ -90,16 +90,14 @@ module sum_read #(
     end
 
     sum_operand #(.Cfg(Cfg)) i_a (
-        .clk_i, .rst_ni,
-        .blk_valid_i (aptr_q != wptr_q), .blk_need_i(a_need), .blk_addr_i(a_addr), .blk_last_i(a_count),
+        .clk_i, .rst_ni, .blk_valid_i(aptr_q != wptr_q), .blk_need_i(a_need), .blk_addr_i(a_addr), .blk_last_i(a_count),
         .blk_next_o(a_next), .at_end_o(a_end), .rd_o(suma_rd_o), .rd_ready_i(suma_rd_ready_i), .rd_i(suma_rd_i),
-        .valid_o     (a_valid_o), .ready_i(fire_i && pass_o.need_a), .data_o(a_data_o)
+        .valid_o(a_valid_o), .ready_i(fire_i && pass_o.need_a), .data_o(a_data_o)
     );
     sum_operand #(.Cfg(Cfg)) i_b (
-        .clk_i, .rst_ni,
-        .blk_valid_i (bptr_q != wptr_q), .blk_need_i(b_need), .blk_addr_i(b_addr), .blk_last_i(b_count),
+        .clk_i, .rst_ni, .blk_valid_i(bptr_q != wptr_q), .blk_need_i(b_need), .blk_addr_i(b_addr), .blk_last_i(b_count),
         .blk_next_o(b_next), .at_end_o(b_end), .rd_o(sumb_rd_o), .rd_ready_i(sumb_rd_ready_i), .rd_i(sumb_rd_i),
-        .valid_o     (b_valid_o), .ready_i(fire_i && pass_o.need_b), .data_o(b_data_o)
+        .valid_o(b_valid_o), .ready_i(fire_i && pass_o.need_b), .data_o(b_data_o)
     );
 endmodule
 

@@ -87,7 +87,7 @@ module sum_result #(
             .Depth(16)
         ) i_res (
             .clk_i, .rst_ni,
-            .promise_i (push), .room_o(room), .push_i(push), .data_i({poison_q || res_bad_i, res_i.data}),
+            .promise_i(push), .room_o(room), .push_i(push), .data_i({poison_q || res_bad_i, res_i.data}),
             .valid_o, .ready_i, .data_o({poison_o, data_o})
         );
 

@@ -58,8 +58,8 @@ module sum_uplink #(
         .Width(Cfg.FlitW + $bits(out_t)),
         .Depth(PktDepth)
     ) i_flits (
-        .clk_i, .rst_ni, .promise_i, .room_o, .push_i, .data_i  ({tag_i, last_i, data_i}),
-        .valid_o (valid), .ready_i(pop), .data_o({head, flit})
+        .clk_i, .rst_ni, .promise_i, .room_o, .push_i, .data_i({tag_i, last_i, data_i}),
+        .valid_o(valid), .ready_i(pop), .data_o({head, flit})
     );
 
     assign payload   = beat_q == HBeatW'(Cfg.HeadFlits);

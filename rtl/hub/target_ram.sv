@@ -34,9 +34,9 @@ module target_ram #(
             .Width(Cfg.ExpW + 4),
             .Depth(4 * 2**WordW)
         ) i_ram (
-            .clk_i, .we_i    (we_i && wpos_i[Cfg.LaneW-1:0] == Cfg.LaneW'(l)),
-            .waddr_i ({wlist_i, wpos_i[3:Cfg.LaneW]}), .wdata_i (wdata_i),
-            .raddr_i ({rlist_i, (l == 0) ? word_i[WordW-1:0] : word_before}), .rdata_o (lane[l])
+            .clk_i, .we_i(we_i && wpos_i[Cfg.LaneW-1:0] == Cfg.LaneW'(l)),
+            .waddr_i({wlist_i, wpos_i[3:Cfg.LaneW]}), .wdata_i(wdata_i),
+            .raddr_i({rlist_i, (l == 0) ? word_i[WordW-1:0] : word_before}), .rdata_o(lane[l])
         );
         assign flit_o[16*((l + Cfg.Lanes - 1) % Cfg.Lanes) +: 16] = 16'(lane[l]);
     end

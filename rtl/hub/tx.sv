@@ -60,14 +60,14 @@ module tx #(
         .FlitBytes(Cfg.FlitBytes), .Flits(StoreFlits), .MaxPkt(Cfg.HeadFlits + Cfg.ListFlits + Cfg.PayFlits)
     ) i_store (
         .clk_i, .rst_ni, .in_valid_i(st_i.valid), .in_ready_o(st_ready_o), .in_data_i(st_i.data), .in_last_i(st_i.last),
-        .out_valid_o (store_valid), .out_last_o(store_last), .take_i(store_take), .step_i(fire), .out_data_o(store_data)
+        .out_valid_o(store_valid), .out_last_o(store_last), .take_i(store_take), .step_i(fire), .out_data_o(store_data)
     );
     pkt_fifo #(
         .FlitBytes(Cfg.FlitBytes), .Flits(ReqFlits), .MaxPkt(Cfg.HeadFlits + Cfg.ListFlits)
     ) i_req (
         .clk_i, .rst_ni, .in_valid_i(req_i.valid), .in_ready_o(req_ready_o), .in_data_i(req_i.data),
         .in_last_i(req_i.last),
-        .out_valid_o (req_valid), .out_last_o(req_last), .take_i(req_take), .step_i(fire), .out_data_o(req_data)
+        .out_valid_o(req_valid), .out_last_o(req_last), .take_i(req_take), .step_i(fire), .out_data_o(req_data)
     );
 
     // ---- credits -----------------------------------------------------------------------------------------------

@@ -2,13 +2,13 @@
 //
 // Two users (0 DMA of the host link, 1 gpu_window) of the host stream ports of all GPUs.
 //
-// A user holds claim_i over what belongs together; from the first cycle in which the ports are its own it may hand in
-// one access per cycle (valid_i, ready_o), in the order of which reads are answered (rvalid_o, one user at a time, no
-// back-pressure). claim_i may fall when its last access was taken; answers still come to it, and the other user waits
-// for them. Users take turns. An access to another GPU than the one before waits until every read of that one was
+// A user holds its claim over what belongs together; from the first cycle in which the ports are its own it may hand in
+// one access per cycle (user_ready_o), in the order of which reads are answered (user_o, one user at a time, no
+// back-pressure). A claim may fall when its last access was taken; answers still come to that user, and the other one
+// waits for them. Users take turns. An access to another GPU than the one before waits until every read of that one was
 // answered. An access to a GPU that is not there is taken and lost; a read of it answers 0. So it is with one whose
 // node is being reset (host_down_i), and with what was under way there when that began: every read is answered, and
-// lost_o, one cycle, tells the user of each loss.
+// lost, one cycle, tells the user of each loss.
 //
 // hold_i keeps the ports from both users, once the one that has them lets go; idle_o: nobody has them, nothing is under
 // way (then the fabric may be reset), and all that was written is in the memories.

@@ -53,11 +53,11 @@ module flit_queue #(
     assign held_valid_o = held_q;
 
     ram_sdp #(
-        .Width (Width),
-        .Depth (1 << DW)
+        .Width(Width),
+        .Depth(1 << DW)
     ) i_ram (
-        .clk_i, .we_i    (put), .waddr_i (wptr[DW-1:0]), .wdata_i (data_i), .wbe_i   ('1), .re_i    (fetch),
-        .raddr_i (rptr[DW-1:0]), .rdata_o (ram_data)
+        .clk_i, .we_i(put), .waddr_i(wptr[DW-1:0]), .wdata_i(data_i), .wbe_i('1), .re_i(fetch),
+        .raddr_i(rptr[DW-1:0]), .rdata_o(ram_data)
     );
 
     slot_pointer #(.W(DW)) i_wptr (.clk_i, .rst_ni, .next_i(put), .ptr_o(wptr));

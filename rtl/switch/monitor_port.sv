@@ -97,10 +97,10 @@ module monitor_port #(
     end
 
     ram_sdp #(.Width(32), .Depth(2 * Samples)) i_series (
-        .clk_i, .we_i    (sample_i || second_valid_q),
-        .waddr_i (second_valid_q ? {second_idx_q, 1'b1} : {sample_idx_i, 1'b0}),
-        .wdata_i (second_valid_q ? second_q : count[1:0]), .wbe_i   ('1), .re_i    (read_i), .raddr_i (word_i),
-        .rdata_o (word_data)
+        .clk_i, .we_i(sample_i || second_valid_q),
+        .waddr_i(second_valid_q ? {second_idx_q, 1'b1} : {sample_idx_i, 1'b0}),
+        .wdata_i(second_valid_q ? second_q : count[1:0]), .wbe_i('1), .re_i(read_i), .raddr_i(word_i),
+        .rdata_o(word_data)
     );
 endmodule
 

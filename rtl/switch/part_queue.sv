@@ -49,11 +49,11 @@ module part_queue #(
         wire unused_guest = &{1'b0, wdata_i, re_i};
     end else begin : gen_ram
         gated_ram #(
-            .Width (Width),
-            .Depth (1 << (PW + Cfg.PayW))
+            .Width(Width),
+            .Depth(1 << (PW + Cfg.PayW))
         ) i_ram (
-            .clk_i, .we_i    (we_i), .lane_i  (1'b1), .waddr_i (waddr_o), .wdata_i (wdata_i), .re_i    (re_i),
-            .raddr_i (raddr_o), .rdata_o (rdata_o)
+            .clk_i, .we_i(we_i), .lane_i(1'b1), .waddr_i(waddr_o), .wdata_i(wdata_i), .re_i(re_i),
+            .raddr_i(raddr_o), .rdata_o(rdata_o)
         );
     end
 

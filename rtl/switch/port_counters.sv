@@ -106,7 +106,7 @@ module port_counters #(
     end
 
     lutram #(.Width(27), .Depth(16)) i_high (
-        .clk_i, .we_i    (visit_i), .waddr_i (addr_i), .wdata_i (high_o), .raddr_i (addr_i), .rdata_o (old)
+        .clk_i, .we_i(visit_i), .waddr_i(addr_i), .wdata_i(high_o), .raddr_i(addr_i), .rdata_o(old)
     );
 
     assign high_o = ((visit_i && clearing_i) ? '0 : old) + 27'((waits_q & at_i) != '0);

@@ -79,9 +79,9 @@ module queue_head #(
 
     flit_queue #(.Width(QueueW), .DepthLog2(DW)) i_queue (
         .clk_i, .rst_ni, .valid_i,
-        .data_i       (QueueW'({now_i, flit_t'{head: head_i, last: last_i, err: err_i, cls: cls_i, data: data_i}})),
-        .direct_i     (!list_i), .valid_o, .data_o       (queued), .held_valid_o (held_o), .load_o       (load),
-        .load_data_o  (loaded), .held_o       (register), .take_i, .brim_o, .empty_o
+        .data_i(QueueW'({now_i, flit_t'{head: head_i, last: last_i, err: err_i, cls: cls_i, data: data_i}})),
+        .direct_i(!list_i), .valid_o, .data_o(queued), .held_valid_o(held_o), .load_o(load),
+        .load_data_o(loaded), .held_o(register), .take_i, .brim_o, .empty_o
     );
 
     // ---- target ----

@@ -95,8 +95,8 @@ module reduce_join #(
 
     // never full: level_q counts its rows and those in the registers around it
     fifo #(.Width(OpenW), .Depth(Cfg.OpenRows)) i_open (
-        .clk_i, .rst_ni, .valid_i (came_q), .ready_o (), .data_i  (came), .valid_o (queue_valid), .ready_i (popped_q),
-        .data_o  (queued), .level_o ()
+        .clk_i, .rst_ni, .valid_i(came_q), .ready_o(), .data_i(came), .valid_o(queue_valid), .ready_i(popped_q),
+        .data_o(queued), .level_o()
     );
 
     assign next_row = row_done || !row_valid_q;
@@ -224,10 +224,10 @@ module reduce_join #(
     logic [Cfg.FlitW-1:0] sum;
 
     packet_acc #(.Cfg(Cfg), .MetaWidth(3), .Spaced(1'b1)) i_acc (
-        .clk_i, .rst_ni, .valid_i (valid_q), .ready_o (), .idx_i   (read_idx_q), .first_i (first_pass_q),
-        .pair_i  (1'b0), .a_i     ('0), .b_i     (q_data_i[Cfg.FlitW-1:0]), .last_i  (last_pass_q), .red_i   (red_q),
-        .meta_i  ({first_read, last_flit_q, late}), .valid_o (sum_valid), .data_o  (sum),
-        .meta_o  ({sum_first, sum_last, sum_err}), .busy_o  (acc_busy)
+        .clk_i, .rst_ni, .valid_i(valid_q), .ready_o(), .idx_i(read_idx_q), .first_i(first_pass_q),
+        .pair_i(1'b0), .a_i('0), .b_i(q_data_i[Cfg.FlitW-1:0]), .last_i(last_pass_q), .red_i(red_q),
+        .meta_i({first_read, last_flit_q, late}), .valid_o(sum_valid), .data_o(sum),
+        .meta_o({sum_first, sum_last, sum_err}), .busy_o(acc_busy)
     );
 
     // ---- results ----
@@ -246,8 +246,8 @@ module reduce_join #(
     logic [DescW-1:0]      desc;
 
     lutram #(.Width(DescW), .Depth(4)) i_desc (
-        .clk_i, .we_i    (describe), .waddr_i (desc_w_q), .wdata_i (DescW'({stamp_q, len_q, poison})),
-        .raddr_i (desc_r_q), .rdata_o (desc)
+        .clk_i, .we_i(describe), .waddr_i(desc_w_q), .wdata_i(DescW'({stamp_q, len_q, poison})),
+        .raddr_i(desc_r_q), .rdata_o(desc)
     );
     assign {res_len_o, res_poison_o} = desc[7:0];
 
@@ -260,8 +260,8 @@ module reduce_join #(
     end
 
     lutram #(.Width(Cfg.FlitW + 1), .Depth(Slots * Cfg.PayFlits)) i_ring (
-        .clk_i, .we_i    (sum_valid), .waddr_i (wptr_q), .wdata_i ({sum_err, sum}), .raddr_i (rptr_q),
-        .rdata_o ({res_err_o, res_data_o})
+        .clk_i, .we_i(sum_valid), .waddr_i(wptr_q), .wdata_i({sum_err, sum}), .raddr_i(rptr_q),
+        .rdata_o({res_err_o, res_data_o})
     );
 
     assign res_valid_o = ready_q != '0;

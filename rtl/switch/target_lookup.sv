@@ -85,8 +85,8 @@ module target_lookup #(
     assign entry = held_i ? held_q : {is_in_range(link_target_i[15:4]), link_entry};
 
     lutram #(.Width(Cfg.N), .Depth(Cfg.Groups)) i_groups (
-        .clk_i, .we_i    (groups_i.we), .waddr_i (groups_i.addr[GW-1:0]), .wdata_i (groups_i.data[Cfg.N-1:0]),
-        .raddr_i (group_i[GW-1:0]), .rdata_o (group_mask)
+        .clk_i, .we_i(groups_i.we), .waddr_i(groups_i.addr[GW-1:0]), .wdata_i(groups_i.data[Cfg.N-1:0]),
+        .raddr_i(group_i[GW-1:0]), .rdata_o(group_mask)
     );
 
     assign self       = Cfg.N'(1) << port_i;

@@ -70,7 +70,7 @@ module target_walk #(
     assign count_o = again_o ? earlier_o + 4'd1 : '0;
 
     lutram #(.Width(4), .Depth(Cfg.N)) i_counts (
-        .clk_i, .we_i    (look), .waddr_i (out_i), .wdata_i (count_o), .raddr_i (list_out_i), .rdata_o (earlier_o)
+        .clk_i, .we_i(look), .waddr_i(out_i), .wdata_i(count_o), .raddr_i(list_out_i), .rdata_o(earlier_o)
     );
 
     // ---- experts ----

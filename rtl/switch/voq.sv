@@ -143,12 +143,12 @@ module voq #(
     end
 
     gated_ram #(
-        .Width (Cfg.WordW),
-        .Depth (1 << (1 + Cfg.PayW + Cfg.SlotW)),
-        .LaneW (16)
+        .Width(Cfg.WordW),
+        .Depth(1 << (1 + Cfg.PayW + Cfg.SlotW)),
+        .LaneW(16)
     ) i_ram (
-        .clk_i, .we_i    (wr_valid_i), .lane_i  (wr_i.lane), .waddr_i (ram_waddr), .wdata_i (wr_i.data),
-        .re_i    (re_i || Cfg.PartGuest), .raddr_i (raddr), .rdata_o (word)
+        .clk_i, .we_i(wr_valid_i), .lane_i(wr_i.lane), .waddr_i(ram_waddr), .wdata_i(wr_i.data),
+        .re_i(re_i || Cfg.PartGuest), .raddr_i(raddr), .rdata_o(word)
     );
 
     // ---- what the output must know before it reads ----
@@ -160,21 +160,21 @@ module voq #(
     logic [Cfg.StampB-1:0] store_stamp, req_stamp, ctrl_stamp;
 
     lutram #(.Width(StoreDescW), .Depth(1 << Cfg.SlotW)) i_store_desc (
-        .clk_i, .we_i    (desc_we_i && wr_i.region == CLS_STORE), .waddr_i (store_w_q[Cfg.SlotW-1:0]),
-        .wdata_i (StoreDescW'({desc_i.stamp, desc_i.dyn, desc_i.more, desc_i.pay, desc_i.len})),
-        .raddr_i (store_r_q[Cfg.SlotW-1:0]), .rdata_o (store_desc)
+        .clk_i, .we_i(desc_we_i && wr_i.region == CLS_STORE), .waddr_i(store_w_q[Cfg.SlotW-1:0]),
+        .wdata_i(StoreDescW'({desc_i.stamp, desc_i.dyn, desc_i.more, desc_i.pay, desc_i.len})),
+        .raddr_i(store_r_q[Cfg.SlotW-1:0]), .rdata_o(store_desc)
     );
 
     lutram #(.Width(ReqDescW), .Depth(1 << ReqSlotW)) i_req_desc (
-        .clk_i, .we_i    (desc_we_i && wr_i.region == CLS_REQ), .waddr_i (req_w_q[ReqSlotW-1:0]),
-        .wdata_i (ReqDescW'({desc_i.stamp, desc_i.dyn, desc_i.more})), .raddr_i (req_r_q[ReqSlotW-1:0]),
-        .rdata_o (req_desc)
+        .clk_i, .we_i(desc_we_i && wr_i.region == CLS_REQ), .waddr_i(req_w_q[ReqSlotW-1:0]),
+        .wdata_i(ReqDescW'({desc_i.stamp, desc_i.dyn, desc_i.more})), .raddr_i(req_r_q[ReqSlotW-1:0]),
+        .rdata_o(req_desc)
     );
 
     if (Cfg.StampW != 0) begin : gen_stamp
         lutram #(.Width(Cfg.StampW), .Depth(1 << Cfg.SlotW)) i_ctrl_stamp (
-            .clk_i, .we_i    (desc_we_i && wr_i.region == CLS_CTRL), .waddr_i (ctrl_w_q[Cfg.SlotW-1:0]),
-            .wdata_i (desc_i.stamp), .raddr_i (ctrl_r_q[Cfg.SlotW-1:0]), .rdata_o (ctrl_stamp)
+            .clk_i, .we_i(desc_we_i && wr_i.region == CLS_CTRL), .waddr_i(ctrl_w_q[Cfg.SlotW-1:0]),
+            .wdata_i(desc_i.stamp), .raddr_i(ctrl_r_q[Cfg.SlotW-1:0]), .rdata_o(ctrl_stamp)
         );
         assign store_stamp = store_desc[StoreDescW-1 -: Cfg.StampW];
         assign req_stamp   = req_desc[ReqDescW-1 -: Cfg.StampW];
@@ -241,8 +241,8 @@ module voq #(
         logic                first;     // the next STORE packet is the oldest of the input
 
         lutram #(.Width(Cfg.SeqW), .Depth(1 << Cfg.SlotW)) i_seq (
-            .clk_i, .we_i    (desc_we_i && wr_i.region == CLS_STORE), .waddr_i (store_w_q[Cfg.SlotW-1:0]),
-            .wdata_i (win_i.seq), .raddr_i (store_r_q[Cfg.SlotW-1:0]), .rdata_o (seq)
+            .clk_i, .we_i(desc_we_i && wr_i.region == CLS_STORE), .waddr_i(store_w_q[Cfg.SlotW-1:0]),
+            .wdata_i(win_i.seq), .raddr_i(store_r_q[Cfg.SlotW-1:0]), .rdata_o(seq)
         );
 
         assign ahead     = seq - win_i.oldest;

@@ -8,8 +8,8 @@
 // oldest one on, and credits that the sender may still use, are StorePkts at most: then no two of them have the same
 // number. limited_i changes only while nothing is queued and the sender holds all credits.
 //
-// The number of the oldest goes up by at most one a cycle, in the cycle behind the one in which sent_i of its last copy
-// rose; egress raises that a cycle before the last flit is read, so the next packet is there when the output is free.
+// The number of the oldest goes up by at most one a cycle, in the cycle behind the one in which its last copy counts
+// as sent; egress says so a cycle before the last flit is read, so the next packet is there when the output is free.
 `default_nettype none
 `include "bundles.svh"
 
