@@ -78,6 +78,8 @@ int mwi_flush(struct mw_device *device);
 
 /// MW_ERR_STATE if a layer runs.
 int mwi_check_idle(const struct mw_device *device, const char *call);
+/// A fed layer that is not known to be done uses this buffer of the layout.
+bool mwi_in_use(const struct mw_device *device, unsigned buffer);
 /// MW_ERR_STATE if a layer runs that may touch one of the pieces.
 int mwi_check_free(const struct mw_device *device, const char *call, const struct mw_transfer *list,
                    size_t count);

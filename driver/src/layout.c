@@ -12,6 +12,14 @@ enum {
     ALIGN = 128,           ///< of regions: a flit of each bank
 };
 
+unsigned mwi_log2_up(uint64_t n)
+{
+    unsigned s = 0;
+    while ((UINT64_C(1) << s) < n)
+        s++;
+    return s;
+}
+
 void mw_layer_defaults(struct mw_layer_config *config)
 {
     *config = (struct mw_layer_config){.tile = 1, .partial_wait = 64};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A run of one system on one device: what run_system.c and feeding.c share.
+// A run of one system on one device: what the ways to run it share.
 #ifndef MW_HOST_JOB_H
 #define MW_HOST_JOB_H
 
@@ -36,6 +36,9 @@ struct job {
 int mw_job_failed(struct job *j, const char *what, int code);
 /// A layer that did not end well: `what`, and the state of a device that is stuck.
 int mw_job_stuck(struct job *j, const char *what, int code);
+/// Move an area of `bytes`, a multiple of MW_MEM_ALIGN, of every GPU; `data` has them one behind the other.
+int mw_job_move_areas(struct job *j, bool write, uint32_t address, uint8_t *data, size_t bytes,
+                      const char *what);
 /// Write the routing tables of a layer (an index) at `address` of every GPU.
 int mw_job_load_routing(struct job *j, unsigned layer, uint32_t address);
 /// Move rows between [tokens][hidden] values and the memories, where they lie apart.

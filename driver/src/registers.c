@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The lock of a device and the registers behind it: writes are gathered, and are done in their order.
+#include "internal.h"
+
+void mwi_lock(struct mw_device *device)
+{
+    pthread_mutex_lock(&device->lock);
+    device->depth++;
+}
+
+int mwi_unlock(struct mw_device *device, int status)
+{
+    if (device->depth == 1 && device->write_count) {
+        int late = mwi_flush(device);
+        status = status ? status : late;
+    }
+    device->depth--;
+    pthread_mutex_unlock(&device->lock);
+    return status;
+}
+
+int mwi_flush(struct mw_device *device)
+{
+    unsigned count = device->write_count;
+    device->write_count = 0;
+    if (!count)
+        return 0;
+    mwi_say_nothing();
+    int status = device->transport->cfg_list(device->context, device->writes, count, true);
+    return status ? mwi_fail_also(status, "%u registers cannot be written", count) : 0;
+}
+
+int mwi_read(struct mw_device *device, uint32_t address, uint32_t *value)
+{
+    int status = mwi_flush(device);
+    if (status)
+        return status;
+    mwi_say_nothing();
+    status = device->transport->cfg_read(device->context, address, value);
+    return status ? mwi_fail_also(status, "register 0x%x cannot be read", address) : 0;
+}
+
+int mwi_read_list(struct mw_device *device, struct mw_register *list, size_t count)
+{
+    int status = 0;
+    if (!device->transport->cfg_list) {
+        for (size_t i = 0; i < count && !status; i++)
+            status = mwi_read(device, list[i].address, &list[i].value);
+        return status;
+    }
+    if ((status = mwi_flush(device)))
+        return status;
+    mwi_say_nothing();
+    status = device->transport->cfg_list(device->context, list, count, false);
+    return status ? mwi_fail_also(status, "%zu registers cannot be read", count) : 0;
+}
+
+int mwi_write(struct mw_device *device, uint32_t address, uint32_t value)
+{
+    if (device->transport->cfg_list) {
+        device->writes[device->write_count++] = (struct mw_register){address, value};
+        return device->write_count == MWI_WRITES ? mwi_flush(device) : 0;
+    }
+    mwi_say_nothing();
+    int status = device->transport->cfg_write(device->context, address, value);
+    return status ? mwi_fail_also(status, "register 0x%x cannot be written", address) : 0;
+}
