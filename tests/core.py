@@ -4,9 +4,10 @@
 
 usage: core.py VERILATOR FILE... -- FILE...
 
-The FILEs are the Makefile's RTL, first the fabric's, then what a device adds. The core must list each of them once in its fileset (rtl, device) and nothing
-else, every package behind those that it uses and in front of every module; Verilator must find all of the design in that list alone. Exit status 1 and a
-line per difference otherwise.
+The FILEs are the Makefile's RTL, first the fabric's, then what a device adds. The core must list each of them once in
+its fileset (rtl, device) and nothing else, every package behind those that it uses and in front of every module, and
+what RTL includes as include files; Verilator must find all of the design in that list alone. Exit status 1 and a line
+per difference otherwise.
 """
 import pathlib
 import re
@@ -14,10 +15,10 @@ import subprocess
 import sys
 
 
-def core_files(fileset):
+def core_files(fileset, mark=""):
     text = pathlib.Path("moeswitch.core").read_text()
     part = re.search(rf"^  {fileset}:\n(.*?)^  \w", text, re.M | re.S).group(1)
-    return re.findall(r"^      - (\S+)$", part, re.M)
+    return re.findall(rf"^      - (\S+){mark}$", part, re.M)
 
 
 def differences(listed, expected, known=()):
@@ -36,19 +37,24 @@ def differences(listed, expected, known=()):
             ready.add(pathlib.Path(f).stem)
 
 
-def lint(verilator, top, files):
-    return subprocess.run([verilator, "--lint-only", "--quiet", "-Wall", "--top-module", top, *sorted(map(str, pathlib.Path("rtl/spec").glob("*.vlt"))), *files]).returncode
+def lint(verilator, top, files, included):
+    return subprocess.run([verilator, "--lint-only", "--quiet", "-Wall", "-Wno-PINCONNECTEMPTY", "--top-module", top,
+                           *sorted({f"-I{pathlib.Path(f).parent}" for f in included}),
+                           *sorted(map(str, pathlib.Path("rtl/spec").glob("*.vlt"))), *files]).returncode
 
 
 def main():
     split = sys.argv.index("--")
     fabric, device = core_files("rtl"), core_files("device")
-    found = [*differences(fabric, sys.argv[2:split]), *differences(device, sys.argv[split + 1:], fabric)]
+    included = core_files("rtl", r": \{is_include_file: true\}")
+    found = [*differences(fabric, sys.argv[2:split]), *differences(device, sys.argv[split + 1:], fabric),
+             *differences(included, sorted(map(str, pathlib.Path("rtl").glob("*/*.svh"))), fabric)]
     for line in found:
         print(f"moeswitch.core: {line}")
     if found:
         sys.exit(1)
-    sys.exit(lint(sys.argv[1], "fabric", fabric) or any(lint(sys.argv[1], top, fabric + device) for top in ("device_usb", "device_pins")))
+    sys.exit(lint(sys.argv[1], "fabric", fabric, included)
+             or any(lint(sys.argv[1], top, fabric + device, included) for top in ("device_usb", "device_pins")))
 
 
 if __name__ == "__main__":
