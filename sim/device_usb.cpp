@@ -20,6 +20,8 @@ extern "C" {
 
 namespace {
 constexpr unsigned RESET_CYCLES = 8;
+// of the 20 that a resume takes, and that the test of the USB core waits: here they are seconds
+constexpr unsigned RESUME_MS = 2;
 constexpr unsigned PATIENCE = 8; // packets out before an endpoint that had nothing is asked again
 } // namespace
 
@@ -53,6 +55,7 @@ struct mw_device_model {
         top.connect_i = 1;
         top.uart_rx_i = 1;
         usb_host_init(&host, clock, this);
+        host.resume = RESUME_MS * USB_CLOCKS_PER_MS;
         for (unsigned i = 0; i < RESET_CYCLES; i++)
             clock(this, &host.phy.bus);
         top.rst_ni = 1;

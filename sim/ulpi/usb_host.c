@@ -6,13 +6,13 @@
 #include <string.h>
 
 enum {
-    RESET_CLOCKS = 10 * USB_CLOCKS_PER_MS, // 7.1.7.5: TDRST
-    CHIRP_CLOCKS = 50 * USB_CLOCKS_PER_US, // TDCHBIT, 40 to 60 us
-    CHIRP_QUIET = 200 * USB_CLOCKS_PER_US, // before the end of the reset, 100 to 500 us
-    DETECT_CLOCKS = 7 * USB_CLOCKS_PER_MS, // a device's chirp ends by then
-    RESUME_CLOCKS = 20 * USB_CLOCKS_PER_MS,
-    HIGH_TIMEOUT = 102, // 816 bits (7.1.19.2)
-    FULL_TIMEOUT = 90,  // 18 bits
+    RESET_CLOCKS = 10 * USB_CLOCKS_PER_MS,  // 7.1.7.5: TDRST
+    CHIRP_CLOCKS = 50 * USB_CLOCKS_PER_US,  // TDCHBIT, 40 to 60 us
+    CHIRP_QUIET = 200 * USB_CLOCKS_PER_US,  // before the end of the reset, 100 to 500 us
+    DETECT_CLOCKS = 7 * USB_CLOCKS_PER_MS,  // a device's chirp ends by then
+    RESUME_CLOCKS = 20 * USB_CLOCKS_PER_MS, // 7.1.7.7: TDRSMDN
+    HIGH_TIMEOUT = 102,                     // 816 bits (7.1.19.2)
+    FULL_TIMEOUT = 90,                      // 18 bits
 };
 
 static void tick(struct usb_host *h)
@@ -42,6 +42,7 @@ void usb_host_init(struct usb_host *h, struct ulpi_link (*clock)(void *, const s
         .high_speed_port = true,
         .gap_out_out = 11,
         .gap_in_out = 1,
+        .resume = RESUME_CLOCKS,
         .fast = ~0u,
     };
     ulpi_phy_init(&h->phy);
@@ -217,7 +218,7 @@ void usb_host_suspend(struct usb_host *h)
 void usb_host_resume(struct usb_host *h)
 {
     h->phy.line = USB_K;
-    usb_host_wait(h, RESUME_CLOCKS);
+    usb_host_wait(h, h->resume);
     h->phy.line = USB_SE0; // low-speed end of packet (7.1.7.7)
     usb_host_wait(h, USB_CLOCKS_PER_US * 4 / 3);
     h->phy.line = USB_RELEASED;

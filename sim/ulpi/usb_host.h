@@ -38,6 +38,8 @@ struct usb_host {
     unsigned gap_out_out; ///< clocks from one packet of the host to its next, at least 11 (88 bits)
     unsigned gap_in_out;  ///< from the device's packet to the host's next, at least 1 (8 bits)
 
+    uint64_t resume; ///< clocks of resume signalling
+
     unsigned address;
     bool frames; ///< starts of (micro)frames are sent
     uint64_t next_frame, free_at;

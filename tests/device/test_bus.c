@@ -30,6 +30,16 @@ static void fill(void)
     }
 }
 
+/// The device, between two tests: each begins with a bus that is plugged in anew.
+static struct endpoints *kept;
+
+static struct endpoints *open_device(void)
+{
+    struct endpoints *e = kept ? kept : endpoints_open("mwdevice_usb");
+    kept = NULL;
+    return e;
+}
+
 /// A SYNC behind a reset of the bus needs no gap: nothing is received in part.
 static void sync_at_once(struct endpoints *e)
 {
@@ -54,7 +64,7 @@ static void test_full_speed(void **state)
 {
     (void)state;
     const uint64_t place = UINT64_C(1) << MW_HOST_GPU_SHIFT | 4096;
-    struct endpoints *e = endpoints_open("mwdevice_usb");
+    struct endpoints *e = open_device();
     fill();
     for (unsigned full = 1; full < 3; full++) { // and back to high speed
         assert_true(e->ops->plug(e->model, full == 1));
@@ -72,7 +82,7 @@ static void test_full_speed(void **state)
         memcpy(&r, e->payload, sizeof r);
         assert_int_equal(r.value >> 16, 0x4d57);
     }
-    endpoints_close(e);
+    kept = e;
 }
 
 /// A frame goes out, or its reply comes in, and the bus sleeps once about `after` cycles have passed.
@@ -92,7 +102,7 @@ static void sleep_in(struct endpoints *e, const struct mw_frame_header *header, 
 static void test_suspend(void **state)
 {
     (void)state;
-    struct endpoints *e = endpoints_open("mwdevice_usb");
+    struct endpoints *e = open_device();
     fill();
     assert_true(e->ops->plug(e->model, false));
     sync_at_once(e);
@@ -106,12 +116,15 @@ static void test_suspend(void **state)
     // the device sleeps while it has something to tell
     sleep_in(e, &(struct mw_frame_header){.type = MW_FRAME_WAIT, .argument = 1000}, 0, 10);
     check_block(e, 64);
-    endpoints_close(e);
+    kept = e;
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_full_speed),
                                        cmocka_unit_test(test_suspend)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    if (kept)
+        endpoints_close(kept);
+    return failed;
 }
