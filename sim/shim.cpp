@@ -195,6 +195,11 @@ template <typename T, std::size_t Words> void wire(T (&to)[Words], const T (&fro
 }
 
 // ... from one place to all
+template <typename Vectors, typename Word>
+std::enable_if_t<std::is_integral_v<Word>> wire(Vectors &to, Word from)
+{
+    to = from;
+}
 template <std::size_t Words> void wire(lanes::U (&to)[Words], const VlWide<Words> &from)
 {
     for (unsigned w = 0; w < Words; w++)

@@ -126,12 +126,13 @@ module switch_common #(
 
     always_ff @(posedge clk_i) begin
         if (!common_o.cnt_visit) begin
-            automatic logic [9:0] low = '0;
+            automatic bundle_pkg::counter_t read = '0;  // of a port that is not there: 0
             for (int unsigned p = 0; p < Cfg.N; p++) begin
-                if (ctl_i.cnt_port == 5'(p)) cnt_high_q <= cnt_i[p].high;
-                low |= cnt_i[p].low;
+                if (ctl_i.cnt_port == 5'(p)) read.high = cnt_i[p].high;
+                read.low |= cnt_i[p].low;
             end
-            cnt_low_q   <= low;
+            cnt_high_q  <= read.high;
+            cnt_low_q   <= read.low;
             cnt_bytes_q <= common_o.cnt_at[8] || common_o.cnt_at[9];
         end
     end

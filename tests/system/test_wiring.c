@@ -113,8 +113,7 @@ static void look(struct pair *p)
         address = (uint32_t)(4 * mw_random_below(p->random, 0x60 / 4));
         break;
     case 1:
-        // of the ports that there are: what is read behind them is not defined
-        address = FABRIC(counters) + (uint32_t)(4 * mw_random_below(p->random, 16 * GPUS));
+        address = FABRIC(counters) + (uint32_t)(4 * mw_random_below(p->random, 16 * GPUS + 8));
         break;
     default:
         address = NODE(mw_random_below(p->random, GPUS + 1), status.state) +

@@ -526,6 +526,8 @@ TEST(port_counters)
         for (unsigned p = 0; p < N; p++)
             for (unsigned i = 0; i < 15; i++)
                 SAME(b.counter(p, i), b.counts[p][i]);
+        for (unsigned p = N; p < 32; p++) // not there
+            SAME(b.counter(p, p % 15), 0U);
     }
 }
 
