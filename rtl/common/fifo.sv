@@ -74,9 +74,9 @@ module fifo #(
         assign empties = rnext == wptr_q;
 
         if (Depth == 16 || Depth == 32) begin : gen_shift
-            // in the order of a shift register (two LUTs), which a memory does not mind
-            assign wnext = {wptr_q[PtrW-2:0], wptr_q[PtrW-1] ^ wptr_q[2] ^ (wptr_q[PtrW-2:0] == '0)};
-            assign rnext = {rptr_q[PtrW-2:0], rptr_q[PtrW-1] ^ rptr_q[2] ^ (rptr_q[PtrW-2:0] == '0)};
+            // two LUTs, and a memory does not mind
+            assign wnext = PtrW'(ring_pkg::next(ring_pkg::ptr_t'(wptr_q), PtrW));
+            assign rnext = PtrW'(ring_pkg::next(ring_pkg::ptr_t'(rptr_q), PtrW));
         end else begin : gen_count
             assign wnext = (wptr_q == Last) ? '0 : wptr_q + 1'b1;
             assign rnext = (rptr_q == Last) ? '0 : rptr_q + 1'b1;

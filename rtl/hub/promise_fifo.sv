@@ -6,7 +6,7 @@
 // promise_i (only with room_o) takes one of Depth - 1 places, push_i fills the oldest promised one, taking the word out
 // gives the place back.
 // Order: first in, first out; a word is visible one cycle after its push. room_o depends on registers only.
-// The pointers count in the order of a shift register (one LUT each), which a memory does not mind.
+// The pointers follow ring_pkg: one LUT each.
 `default_nettype none
 `include "assert.svh"
 
@@ -32,9 +32,8 @@ module promise_fifo #(
         $error("promise_fifo: Depth must be 16 or 32");
     end
 
-    // Runs through all values of 4 or 5 bits.
     function automatic logic [PtrW-1:0] after(input logic [PtrW-1:0] p);
-        return {p[PtrW-2:0], p[PtrW-1] ^ p[2] ^ (p[PtrW-2:0] == '0)};
+        return PtrW'(ring_pkg::next(ring_pkg::ptr_t'(p), PtrW));
     endfunction
 
     logic [PtrW-1:0] pptr_q, wptr_q, rptr_q;

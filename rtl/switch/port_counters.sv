@@ -45,9 +45,8 @@ module port_counters #(
     logic [1:0]       first_q;
     logic [26:0]      old;
 
-    // x^5 + x^2 + 1 with the state 0 put in front of state 1
     function automatic logic [4:0] next(input logic [4:0] s);
-        return {s[3:0], s[4] ^ s[1] ^ (s[3:0] == '0)};
+        return 5'(ring_pkg::next(ring_pkg::ptr_t'(s), 5));
     endfunction
     localparam logic [4:0] Last = 5'd16;   // before 0
 

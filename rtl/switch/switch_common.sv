@@ -116,7 +116,7 @@ module switch_common #(
         place = '0;
         for (int unsigned i = 0; i < 32; i++) begin
             if (s == state) place = 5'(i);
-            s = {s[3:0], s[4] ^ s[1] ^ (s[3:0] == '0)};
+            s = 5'(ring_pkg::next(ring_pkg::ptr_t'(s), 5));
         end
     endfunction
 

@@ -86,16 +86,16 @@ module voq #(
         $error("voq: SlotW does not fit");
     end
 
-    // pointers, see slot_pkg; the ring of REQ may be a smaller one
+    // pointers, see ring_pkg; the ring of REQ may be a smaller one
     typedef logic [Cfg.SlotW:0] ptr_t;
     typedef logic [ReqSlotW:0]  req_ptr_t;
 
     function automatic ptr_t after(input ptr_t p);
-        return ptr_t'(slot_pkg::after((slot_pkg::MaxW+1)'(p), Cfg.SlotW));
+        return ptr_t'(ring_pkg::after(ring_pkg::ptr_t'(p), Cfg.SlotW));
     endfunction
 
     function automatic req_ptr_t after_req(input req_ptr_t p);
-        return req_ptr_t'(slot_pkg::after((slot_pkg::MaxW+1)'(p), ReqSlotW));
+        return req_ptr_t'(ring_pkg::after(ring_pkg::ptr_t'(p), ReqSlotW));
     endfunction
 
     ptr_t                 ctrl_w_q, ctrl_r_q, store_w_q, store_r_q;

@@ -41,7 +41,7 @@ import remember
 HERE = pathlib.Path("tests/formal")
 WORK = pathlib.Path("build/formal")
 RTL_DIRS = ["rtl/common", "rtl/switch", "rtl/hub", "rtl/gpu", "rtl/top"]
-PACKAGES = ["build/gen/error_pkg.sv", "build/gen/packet_pkg.sv", "build/gen/isa_pkg.sv", "build/gen/map_pkg.sv", "rtl/common/fp_pkg.sv", "rtl/common/red_pkg.sv", "rtl/hub/node_pkg.sv", "rtl/common/bundle_pkg.sv", "rtl/common/cfg_pkg.sv", "rtl/switch/slot_pkg.sv"]
+PACKAGES = ["build/gen/error_pkg.sv", "build/gen/packet_pkg.sv", "build/gen/isa_pkg.sv", "build/gen/map_pkg.sv", "rtl/common/fp_pkg.sv", "rtl/common/red_pkg.sv", "rtl/hub/node_pkg.sv", "rtl/common/bundle_pkg.sv", "rtl/common/cfg_pkg.sv", "rtl/common/ring_pkg.sv"]
 INCLUDE = "rtl/common"
 INCLUDED = [f"{INCLUDE}/bundles.svh", f"{INCLUDE}/assert.svh"]
 TIMEOUT_S = {False: 600, True: 3600}
