@@ -276,7 +276,7 @@ $(if $(filter $(LANES_PARTS),$(6)),$(B)/model/$(1)/$(6)/V$(6)__ALL.a: $(B)/model
 )
 endef
 
-$(GEN)/bundles.h: sim/bundles.py rtl/common/bundle_pkg.sv rtl/common/bundles.svh | $(B)/.setup
+$(GEN)/bundles.h: sim/bundles.py rtl/common/bundle_pkg.sv $(RTL_TYPES) | $(B)/.setup
 	@mkdir -p $(@D)
 	$(Q)$(PY) sim/bundles.py >$@
 

@@ -4,7 +4,8 @@
 
 usage: bundles.py >bundles.h
 
-The header says of each bundle where its fields lie, for those whose widths are numbers or that of a flit: bundle::bus_req::addr.
+The header says of each bundle where its fields lie, for those whose widths are numbers or that of a flit:
+bundle::bus_req::addr.
 """
 import pathlib
 import re
@@ -43,7 +44,7 @@ def main():
         if None in widths:
             continue
         name = re.sub(r"^bundle_pkg::|^`MW_|_t$|\(Cfg\)$", "", kind).lower()
-        print(f"\nnamespace {name.removesuffix('_t')} {{")
+        print(f"\nnamespace {name} {{")
         for i, (field, _) in enumerate(fields):
             print(f"constexpr field {field}{{{' + '.join(widths[i + 1:]) or 0}, {widths[i]}}};")
         print("}")

