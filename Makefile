@@ -101,8 +101,8 @@ RTL_DIRS := rtl/common rtl/switch rtl/hub rtl/gpu rtl/top $(GEN)
 DEV_TOP := rtl/top/device.sv rtl/top/device_usb.sv rtl/top/device_pins.sv
 RTL_MODS := $(filter-out $(RTL_PKGS) $(DEV_TOP),$(wildcard $(addsuffix /*.sv,$(filter-out $(GEN),$(RTL_DIRS))))) $(filter-out %_pkg.sv,$(REG_SV))
 RTL := $(RTL_PKGS) $(RTL_MODS)
-# types of ports, which RTL includes
-RTL_TYPES := rtl/common/bundles.svh
+# types of ports and assertions, which RTL includes
+RTL_TYPES := rtl/common/bundles.svh rtl/common/assert.svh
 # what a device has around the fabric: control SoC and host link. The soft CPU is that of its package, copied to where every tool opens it.
 IP := $(B)/ip
 DEV_IP := $(IP)/picorv32.v

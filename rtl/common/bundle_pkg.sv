@@ -4,7 +4,8 @@
 `default_nettype none
 
 package bundle_pkg;
-    // A write of the expert map, whose entry says where an expert lives. Every copy of the table takes each.
+    // A write of the expert map, whose entry says where an expert lives. Every copy of the table takes each: the expert
+    // is one that the fabric has room for, and a valid entry names a GPU and a number there that exist.
     typedef struct packed {
         logic            we;
         logic [11:0]     addr;

@@ -8,6 +8,7 @@
 // at most N-1 others. advance_i may depend on grant_o; it must be low
 // without a grant. clear_i puts the pointer back to 0 and wins over advance_i.
 `default_nettype none
+`include "assert.svh"
 
 module rr_arb #(
     parameter int unsigned N = 4,
@@ -68,6 +69,8 @@ module rr_arb #(
             mask_q <= above;
         end
     end
+
+    `MW_ASSERT((grant_o & (grant_o - 1'b1)) == '0 && (grant_o & ~req_i) == '0, "a grant that is not of one who asks")
 endmodule
 
 `default_nettype wire

@@ -103,7 +103,7 @@ module expert_rows #(
     assign load    = next_valid_q && (!cur_valid_q || (step && (row_end || half_q[Cfg.LaneW-1:0] == '1)));
 
     table_ram #(.Width(1 + Cfg.LocalW), .Depth(Cfg.MaxExperts)) i_emap (
-        .clk_i, .we_i(emap_i.we && (emap_i.addr >> Cfg.ExpW) == '0), .waddr_i(emap_i.addr[Cfg.ExpW-1:0]),
+        .clk_i, .we_i(emap_i.we), .waddr_i(emap_i.addr[Cfg.ExpW-1:0]),
         .wdata_i({emap_i.data.valid && emap_i.data.gpu == cfg_i.port, emap_i.data.local_expert[Cfg.LocalW-1:0]}),
         .re_i(step), .raddr_i(id[Cfg.ExpW-1:0]), .rdata_o({mine, le})
     );

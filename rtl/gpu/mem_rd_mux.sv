@@ -7,6 +7,7 @@
 // Back-pressure: none of its own; cl_ready_o is the grant, so a client must not wait for ready before it raises valid.
 // Worst case: a client waits for one access of every other client.
 `default_nettype none
+`include "assert.svh"
 `include "bundles.svh"
 
 module mem_rd_mux #(
@@ -69,12 +70,9 @@ module mem_rd_mux #(
         for (int unsigned c = 0; c < Clients; c++) cl_rvalid_o[c] = back_q[Latency-1][c];
     end
 
-`ifndef SYNTHESIS
-    always_ff @(posedge clk_i) begin
-        if (rst_ni && rd_i.rvalid != (back_q[Latency-1] != '0)) $fatal(1, "mem_rd_mux: memory with another latency");
-    end
-`else
-    wire unused_rvalid = &{1'b0, rd_i.rvalid};
+    `MW_ASSERT(rd_i.rvalid == (back_q[Latency-1] != '0), "memory with another latency")
+`ifdef SYNTHESIS
+    wire unused = &{1'b0, rd_i.rvalid};
 `endif
 endmodule
 

@@ -18,6 +18,7 @@
 // last, one at most in a cycle without EVENT: fewer wait than fill their counter. A waiting stream is looked at every
 // fourth cycle.
 `default_nettype none
+`include "assert.svh"
 `include "bundles.svh"
 
 module streams #(
@@ -303,15 +304,9 @@ module streams #(
                    | EvW'(sel_done_q && ev_i.rows_done);
     assign woken = look_q && value >= threshold_q;
 
-`ifndef SYNTHESIS
-    always_ff @(posedge clk_i) begin
-        if (rst_ni && !go_i) begin
-            // What rx_store promises, whatever comes in.
-            if (in_valid && full && !ready) $fatal(1, "streams: FLAG and COUNTS packets in every cycle");
-            if (ev_i.flag_valid && ev_i.counts) $fatal(1, "streams: FLAG and COUNTS in one cycle");
-        end
-    end
-`endif
+    // what rx_store promises, whatever comes in
+    `MW_ASSERT(go_i || !in_valid || !full || ready, "FLAG and COUNTS packets in every cycle")
+    `MW_ASSERT(go_i || !ev_i.flag_valid || !ev_i.counts, "FLAG and COUNTS in one cycle")
 endmodule
 
 `default_nettype wire

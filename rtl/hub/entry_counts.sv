@@ -60,15 +60,14 @@ module entry_counts #(
         .Width(1 + Cfg.GpuW + Cfg.LocalW),
         .Depth(Cfg.MaxExperts)
     ) i_emap (
-        .clk_i, .we_i(emap_i.we && emap_i.addr < 12'(Cfg.MaxExperts)), .waddr_i(emap_i.addr[Cfg.ExpW-1:0]),
-        .wdata_i({emap_i.data.valid && 32'(emap_i.data.gpu) < Cfg.N
-                   && emap_i.data.local_expert < 6'(Cfg.MaxLocalExperts),
-                   emap_i.data.gpu[Cfg.GpuW-1:0], emap_i.data.local_expert[Cfg.LocalW-1:0]}),
+        .clk_i, .we_i(emap_i.we), .waddr_i(emap_i.addr[Cfg.ExpW-1:0]),
+        .wdata_i({emap_i.data.valid, emap_i.data.gpu[Cfg.GpuW-1:0],
+                   emap_i.data.local_expert[Cfg.LocalW-1:0]}),
         .raddr_i(entry[Cfg.ExpW-1:0]), .rdata_o({map_valid, map_gpu, map_local})
     );
 
     always_ff @(posedge clk_i) begin
-        hit_q <= rst_ni && entry_valid && entry < 16'(Cfg.MaxExperts) && map_valid
+        hit_q <= rst_ni && entry_valid && (entry >> Cfg.ExpW) == '0 && map_valid
                  && 7'(map_local) < cfg_i.local_experts;
         hit_last_q  <= !rst_ni || (entry_valid && entry_last);
         hit_gpu_q   <= map_gpu;

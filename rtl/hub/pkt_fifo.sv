@@ -12,6 +12,7 @@
 // Worst case: a packet longer than Flits would never come out; MaxPkt <= Flits is checked, longer packets are the
 // writer's fault.
 `default_nettype none
+`include "assert.svh"
 
 module pkt_fifo #(
     parameter int unsigned FlitBytes = 8,
@@ -69,6 +70,8 @@ module pkt_fifo #(
         .clk_i, .we_i(push), .waddr_i(wptr_q[PtrW-1:0]), .wdata_i(in_last_i), .raddr_i(rptr_q[PtrW-1:0]),
         .rdata_o(out_last_o)
     );
+
+    `MW_ASSERT(!take_i || (out_valid_o && step_i), "nothing to take")
 endmodule
 
 `default_nettype wire

@@ -8,6 +8,7 @@
 // Order: first in, first out; a word is visible one cycle after its push. room_o depends on registers only.
 // The pointers follow ring_pkg: one LUT each.
 `default_nettype none
+`include "assert.svh"
 
 module promise_fifo #(
     parameter int unsigned Width = 8,
@@ -58,6 +59,9 @@ module promise_fifo #(
     ) i_ram (
         .clk_i, .we_i(push_i), .waddr_i(wptr_q), .wdata_i(data_i), .raddr_i(rptr_q), .rdata_o(data_o)
     );
+
+    `MW_ASSERT(!promise_i || room_o, "a promise without room")
+    `MW_ASSERT(!push_i || promise_i || wptr_q != pptr_q, "a word that nobody promised")
 endmodule
 
 `default_nettype wire

@@ -91,8 +91,8 @@ module row_build #(
         .Width(1 + Cfg.GpuW),
         .Depth(Cfg.MaxExperts)
     ) i_emap (
-        .clk_i, .we_i(emap_i.we && (emap_i.addr >> Cfg.ExpW) == '0), .waddr_i(emap_i.addr[Cfg.ExpW-1:0]),
-        .wdata_i({emap_i.data.valid && 32'(emap_i.data.gpu) < Cfg.N, emap_i.data.gpu[Cfg.GpuW-1:0]}),
+        .clk_i, .we_i(emap_i.we), .waddr_i(emap_i.addr[Cfg.ExpW-1:0]),
+        .wdata_i({emap_i.data.valid, emap_i.data.gpu[Cfg.GpuW-1:0]}),
         .raddr_i(id_i[Cfg.ExpW-1:0]), .rdata_o({map_valid, gpu})
     );
 

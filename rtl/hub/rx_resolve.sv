@@ -208,7 +208,7 @@ module rx_resolve #(
     err_e              err;
 
     lutram #(.Width(1 + Cfg.LocalW), .Depth(Cfg.MaxExperts)) i_emap (
-        .clk_i, .we_i(emap_i.we && (emap_i.addr >> Cfg.ExpW) == '0), .waddr_i(emap_i.addr[Cfg.ExpW-1:0]),
+        .clk_i, .we_i(emap_i.we), .waddr_i(emap_i.addr[Cfg.ExpW-1:0]),
         .wdata_i({emap_i.data.valid && emap_i.data.gpu == cfg_i.port, emap_i.data.local_expert[Cfg.LocalW-1:0]}),
         .raddr_i(s0_q.tgt[Cfg.ExpW+3:4]), .rdata_o({mapped, le})
     );

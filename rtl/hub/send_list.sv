@@ -61,8 +61,8 @@ module send_list #(
         .Width(1 + Cfg.GpuW),
         .Depth(Cfg.MaxExperts)
     ) i_emap (
-        .clk_i, .we_i(emap_i.we && emap_i.addr < 12'(Cfg.MaxExperts)), .waddr_i(emap_i.addr[Cfg.ExpW-1:0]),
-        .wdata_i({emap_i.data.valid && 32'(emap_i.data.gpu) < Cfg.N, emap_i.data.gpu[Cfg.GpuW-1:0]}),
+        .clk_i, .we_i(emap_i.we), .waddr_i(emap_i.addr[Cfg.ExpW-1:0]),
+        .wdata_i({emap_i.data.valid, emap_i.data.gpu[Cfg.GpuW-1:0]}),
         .raddr_i(entry_i[Cfg.ExpW-1:0]), .rdata_o({map_valid, map_gpu})
     );
 
@@ -79,7 +79,7 @@ module send_list #(
     );
 
     assign none     = entry_i == 16'hffff;
-    assign unmapped = entry_i >= 16'(Cfg.MaxExperts) || !map_valid;
+    assign unmapped = (entry_i >> Cfg.ExpW) != '0 || !map_valid;
     assign seen     = seen_word[entry_i[BitW-1:0]];
     assign bad      = !none && (unmapped || seen);
     assign take     = valid_i && !desc_valid_q && !forget_q;

@@ -228,7 +228,7 @@ module serve_setup #(
         .Width(1 + node_pkg::ExpertW),
         .Depth(Cfg.MaxExperts)
     ) i_emap (
-        .clk_i, .we_i(emap_i.we && (emap_i.addr >> Cfg.ExpW) == '0), .waddr_i(emap_i.addr[Cfg.ExpW-1:0]),
+        .clk_i, .we_i(emap_i.we), .waddr_i(emap_i.addr[Cfg.ExpW-1:0]),
         .wdata_i({emap_i.data.valid && emap_i.data.gpu == cfg_i.port, emap_i.data.local_expert}),
         .raddr_i(tgt_q[Cfg.ExpW-1:0]), .rdata_o({emap_mine, le})
     );

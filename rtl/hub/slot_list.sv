@@ -6,6 +6,7 @@
 // used again. After reset all slots are free: the first round hands them out by counting, so the list
 // needs no initialisation.
 `default_nettype none
+`include "assert.svh"
 
 module slot_list #(
     parameter int unsigned Slots = 16,
@@ -54,6 +55,9 @@ module slot_list #(
             end
         end
     end
+
+    `MW_ASSERT(!take_i || avail_o, "no slot is free")
+    `MW_ASSERT(!free_i || used_q != '0, "a slot is freed that nobody has")
 endmodule
 
 `default_nettype wire

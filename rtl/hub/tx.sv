@@ -15,6 +15,7 @@
 //
 // cfg.throttle puts a start off by a cycle at random (the same numbers after each go_i).
 `default_nettype none
+`include "assert.svh"
 `include "bundles.svh"
 
 module tx #(
@@ -199,6 +200,12 @@ module tx #(
                            && !sst_valid_i;
 
     wire unused = &{1'b0, cfg_i, crd_i.cls[CLS_REQ]};
+
+`ifndef SYNTHESIS
+    logic begun_q;   // a packet has begun and not ended
+    always_ff @(posedge clk_i) begun_q <= rst_ni && (up_o.valid ? !up_o.last : begun_q);
+    `MW_ASSERT(!begun_q || up_o.valid, "a gap inside a packet")
+`endif
 endmodule
 
 `default_nettype wire

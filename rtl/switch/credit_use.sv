@@ -7,6 +7,7 @@
 // Back-pressure is what it is for; it has none itself. A limit (1 to Max) that changes counts two cycles later, so it
 // changes only while less than either is in use.
 `default_nettype none
+`include "assert.svh"
 
 module credit_use #(
     parameter int unsigned Max = 16,
@@ -29,6 +30,9 @@ module credit_use #(
         else if (take_i && !back_i) ready_o <= used_o + 1'b1 != limit_i;
         else ready_o <= used_o != limit_i;
     end
+
+    `MW_ASSERT(clear_i || !take_i || ready_o, "a credit that is not there")
+    `MW_ASSERT(clear_i || !back_i || used_o != '0, "a credit comes back that nobody has")
 endmodule
 
 `default_nettype wire

@@ -10,6 +10,7 @@
 // cycle to the queue; SEND passes on what the RAM gave and fills in the number of targets of a trimmed list.
 // RESULT and ERROR headers are made here, a stage earlier.
 `default_nettype none
+`include "assert.svh"
 `include "bundles.svh"
 
 module egress #(
@@ -291,6 +292,12 @@ module egress #(
         wire unused_half = &{1'b0, head_bits[127:64]};
     end
     wire unused_crd = &{1'b0, dn_crd_i[CLS_REQ]};
+
+`ifndef SYNTHESIS
+    logic begun_q;   // a packet has begun and not ended
+    always_ff @(posedge clk_i) begun_q <= rst_ni && (dn_o.valid ? !dn_o.last : begun_q);
+    `MW_ASSERT(!begun_q || dn_o.valid, "a gap inside a packet")
+`endif
 endmodule
 
 `default_nettype wire

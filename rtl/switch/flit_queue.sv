@@ -9,6 +9,7 @@
 // then, or comes when the last one before it is taken, it is in the register from the next cycle on; another one goes
 // through the RAM and is shown at most 3 cycles after it came, or as soon as all before it are taken.
 `default_nettype none
+`include "assert.svh"
 
 module flit_queue #(
     parameter int unsigned Width = 68,
@@ -88,12 +89,8 @@ module flit_queue #(
         else if (put_q != fetch_q) level_q <= level_q + (put_q ? DW'(1) : '1);
     end
 
-`ifndef SYNTHESIS
-    always_ff @(posedge clk_i) begin
-        if (rst_ni && put && level_q + DW'(put_q) - DW'(fetch_q) == '1)
-            $fatal(1, "flit_queue: a flit for which there is no room");
-    end
-`endif
+    `MW_ASSERT(!put || level_q + DW'(put_q) - DW'(fetch_q) != '1, "a flit for which there is no room")
+    `MW_ASSERT(!take_i || valid_o, "nothing to take")
 
     wire unused_round = &{1'b0, wptr[DW], rptr[DW]};
 endmodule

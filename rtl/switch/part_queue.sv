@@ -9,6 +9,7 @@
 // from here and gives what is read. A packet shorter or longer than the reader expects spoils only itself: every packet
 // starts at its slot.
 `default_nettype none
+`include "assert.svh"
 
 module part_queue #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
@@ -69,6 +70,9 @@ module part_queue #(
         end
         if (start) open_q <= wpkt_q[PW-1:0];
     end
+
+    `MW_ASSERT(!start || wpkt_q - rpkt_q != (PW+1)'(Cfg.PartPkts), "a packet without a place")
+    `MW_ASSERT(!done_i || (re_i && has_o), "nothing to read")
 endmodule
 
 `default_nettype wire

@@ -66,18 +66,16 @@ module target_lookup #(
     logic [Cfg.N-1:0]  group_mask, self, reach, expert_at, group_sel, plain_sel;
 
     // the map, twice: two experts are looked up at a time
-    logic              map_we;
     logic [Cfg.GpuW:0] map_data;
 
-    assign map_we   = emap_i.we && (emap_i.addr >> Cfg.ExpW) == '0;
-    assign map_data = {emap_i.data.valid && 32'(emap_i.data.gpu) < Cfg.N, emap_i.data.gpu[Cfg.GpuW-1:0]};
+    assign map_data = {emap_i.data.valid, emap_i.data.gpu[Cfg.GpuW-1:0]};
 
     lutram #(.Width(Cfg.GpuW + 1), .Depth(Cfg.MaxExperts)) i_next_map (
-        .clk_i, .we_i(map_we), .waddr_i(emap_i.addr[Cfg.ExpW-1:0]), .wdata_i(map_data),
+        .clk_i, .we_i(emap_i.we), .waddr_i(emap_i.addr[Cfg.ExpW-1:0]), .wdata_i(map_data),
         .raddr_i(next_target_i[Cfg.ExpW+3:4]), .rdata_o(next_entry)
     );
     lutram #(.Width(Cfg.GpuW + 1), .Depth(Cfg.MaxExperts)) i_link_map (
-        .clk_i, .we_i(map_we), .waddr_i(emap_i.addr[Cfg.ExpW-1:0]), .wdata_i(map_data),
+        .clk_i, .we_i(emap_i.we), .waddr_i(emap_i.addr[Cfg.ExpW-1:0]), .wdata_i(map_data),
         .raddr_i(link_target_i[Cfg.ExpW+3:4]), .rdata_o(link_entry)
     );
 

@@ -186,9 +186,15 @@ module fabric_csr #(
     end
 
     // ---- tables ----
-    assign emap_o.we    = hwif_out.emap.req;
-    assign emap_o.addr  = hwif_out.emap.addr[13:2];
-    assign emap_o.data  = hwif_out.emap.wr_data[$bits(node_pkg::emap_t)-1:0];
+    // An expert is mapped if it has a number, a GPU and a number there that this fabric has. Every table hears it so.
+    logic [11:0]     expert;
+    node_pkg::emap_t place;
+    logic            is_place;
+    assign expert   = hwif_out.emap.addr[13:2];
+    assign place    = hwif_out.emap.wr_data[$bits(node_pkg::emap_t)-1:0];
+    assign is_place = place.valid && 32'(place.gpu) < Cfg.N && 32'(place.local_expert) < Cfg.MaxLocalExperts;
+    assign emap_o   = '{we: hwif_out.emap.req && (expert >> Cfg.ExpW) == '0, addr: expert,
+                        data: '{valid: is_place, gpu: place.gpu, local_expert: place.local_expert}};
     assign groups_o.we   = hwif_out.groups.req;
     assign groups_o.addr = hwif_out.groups.addr[5:2];
     assign groups_o.data = hwif_out.groups.wr_data;

@@ -42,7 +42,8 @@ HERE = pathlib.Path("tests/formal")
 WORK = pathlib.Path("build/formal")
 RTL_DIRS = ["rtl/common", "rtl/switch", "rtl/hub", "rtl/gpu", "rtl/top"]
 PACKAGES = ["build/gen/error_pkg.sv", "build/gen/packet_pkg.sv", "build/gen/isa_pkg.sv", "build/gen/map_pkg.sv", "rtl/common/fp_pkg.sv", "rtl/common/red_pkg.sv", "rtl/hub/node_pkg.sv", "rtl/common/bundle_pkg.sv", "rtl/common/cfg_pkg.sv", "rtl/common/ring_pkg.sv"]
-INCLUDE = "rtl/common"   # bundles.svh
+INCLUDE = "rtl/common"
+INCLUDED = [f"{INCLUDE}/bundles.svh", f"{INCLUDE}/assert.svh"]
 TIMEOUT_S = {False: 600, True: 3600}
 UNBOUNDED = ("pdr", "induction")
 LOCK = threading.Lock()
@@ -214,7 +215,7 @@ def sources(proof):
     for folder in [HERE / "props", *map(pathlib.Path, reversed(RTL_DIRS))]:
         found.update({f.stem: str(f) for f in folder.glob("*.sv")})
     found.update({pathlib.Path(m).stem: m for m in models})
-    todo = [f"{HERE}/proofs/{proof.get('harness', proof['name'])}.sv", *models, *PACKAGES, f"{INCLUDE}/bundles.svh"]
+    todo = [f"{HERE}/proofs/{proof.get('harness', proof['name'])}.sv", *models, *PACKAGES, *INCLUDED]
     read = set()
     while todo:
         f = todo.pop()

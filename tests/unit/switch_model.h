@@ -184,7 +184,7 @@ class hubs : public tb::model<Vswitch_bench> {
     // ---- tables ----
     void set_expert(unsigned e, int gpu)
     {
-        rules.emap[e] = gpu >= 0 && static_cast<unsigned>(gpu) < n ? gpu : -1;
+        rules.emap[e] = gpu;
         dut.emap_we_i = 1;
         dut.emap_addr_i = static_cast<uint16_t>(e);
         dut.emap_data_i =

@@ -265,7 +265,7 @@ struct hub : model<Vcontrol> {
             uint32_t seen = 0;
             for (unsigned j = 0; j < l.k; j++) {
                 const unsigned e = mem.get<uint16_t>(rt + 128 * i + 2 * j);
-                if (e >= EXPERTS || !(map[e] >> 11) || gpu(e) >= N || local(e) >= l.local_experts)
+                if (e >= EXPERTS || !(map[e] >> 11) || local(e) >= l.local_experts)
                     continue;
                 n[gpu(e)][copies_kind ? 0 : local(e)] += !copies_kind || !(seen >> gpu(e) & 1);
                 seen |= 1u << gpu(e);
@@ -286,16 +286,13 @@ struct hub : model<Vcontrol> {
     // ---- pins ------------------------------------------------------------------------------------------------
     void write_map()
     {
-        for (unsigned e = 0; e < 4096; e++) { // beyond the table nothing must be written
-            const unsigned g = rng.one_in(20) ? below(32) : below(N);
+        for (unsigned e = 0; e < EXPERTS; e++) {
             const unsigned le =
-                rng.one_in(20) ? below(64) : below(l.local_experts ? l.local_experts : 1);
-            const unsigned v = e < EXPERTS ? !rng.one_in(12) << 11 | g << 6 | le : below(4096);
-            if (e < EXPERTS)
-                map[e] = v;
+                below(rng.one_in(20) || !l.local_experts ? MAX_LOCAL : l.local_experts);
+            map[e] = rng.one_in(12) ? below(2048) : 1u << 11 | below(N) << 6 | le;
             dut.emap_we_i = 1;
             dut.emap_addr_i = static_cast<uint16_t>(e);
-            dut.emap_data_i = static_cast<uint16_t>(v);
+            dut.emap_data_i = static_cast<uint16_t>(map[e]);
             settle();
             edge();
         }

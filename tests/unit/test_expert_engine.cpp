@@ -671,7 +671,6 @@ TEST(received_rows)
         b.plan(std::vector<unsigned>(experts, 0));
         for (unsigned id = 0; id < MAX_EXPERTS; id++)
             b.map_expert(id, id % 4 != 3, id % 4 == 1 ? PORT : 1, (id / 4) % experts);
-        b.map_expert(64 + 1, true, PORT, 0); // outside the table
         std::vector<std::pair<unsigned, unsigned>> pushes;
         for (unsigned r = 0; r < rows; r++) {
             uint32_t meta = b.base("gt_base") + 128 * r;

@@ -236,12 +236,19 @@ TEST(tables)
     registers b;
     for (unsigned p = 0; p < NODES; p++)
         assert_int_equal(b.dut.partition_o >> NODES * p & 0x1f, 0x1f); // all, after reset
-    for (unsigned i = 0; i < 200; i++) {
-        uint32_t expert = b.below(4096), value = b.rng.word() & 0xfff;
-        b.write(FABRIC(emap) + 4 * expert, value);
-        assert_int_equal(b.emaps, i + 1);
-        assert_int_equal(b.emap_address, expert);
-        assert_int_equal(b.emap_data, value);
+    for (unsigned i = 0, heard = 0; i < 500; i++) {
+        // a write that the tables hear is of an expert they have, to a GPU and a number that there are, or to none
+        uint32_t expert = b.below(b.rng.percent(70) ? PARAM_MaxExperts : 4096);
+        uint32_t valid = !b.rng.one_in(8), gpu = b.below(b.rng.percent(70) ? NODES : 32);
+        uint32_t local = b.below(b.rng.percent(70) ? PARAM_MaxLocalExperts : 64);
+        b.write(FABRIC(emap) + 4 * expert, valid << 11 | gpu << 6 | local);
+        heard += expert < PARAM_MaxExperts;
+        assert_int_equal(b.emaps, heard);
+        if (expert < PARAM_MaxExperts) {
+            valid = valid && gpu < NODES && local < PARAM_MaxLocalExperts;
+            assert_int_equal(b.emap_address, expert);
+            assert_int_equal(b.emap_data, valid << 11 | gpu << 6 | local);
+        }
         uint32_t group = b.below(16), members = b.rng.word();
         b.write(FABRIC(groups) + 4 * group, members);
         assert_int_equal(b.groups, i + 1);

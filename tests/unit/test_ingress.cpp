@@ -255,15 +255,11 @@ class input : public tb::model<Vingress> {
     {
         dut.emap_we_i = now < EXPERTS;
         if (now < EXPERTS) {
-            const int gpu = percent(80) ? static_cast<int>(below(N + 1)) : -1;
-            rules.emap[now] = gpu >= 0 && gpu < static_cast<int>(N) ? gpu : -1;
+            const int gpu = percent(70) ? static_cast<int>(below(N)) : -1;
+            rules.emap[now] = gpu;
             dut.emap_addr_i = static_cast<uint16_t>(now);
             dut.emap_data_i = static_cast<uint16_t>(
                 gpu < 0 ? rng.bits(11) : 0x800 | static_cast<unsigned>(gpu) << 6 | rng.bits(6));
-        } else if (percent(10)) { // of experts that the map has not: nothing changes
-            dut.emap_we_i = 1;
-            dut.emap_addr_i = static_cast<uint16_t>(EXPERTS + below(4096 - EXPERTS));
-            dut.emap_data_i = static_cast<uint16_t>(rng.bits(12));
         }
         dut.groups_we_i = now >= EXPERTS && now < EXPERTS + 16;
         if (dut.groups_we_i) {

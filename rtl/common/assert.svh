@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// What must hold in every cycle out of reset: a simulation in which it does not ends, with the module's path. Synthesis
+// and proofs leave it out; proofs say the same, and more, of a module by themselves.
+`ifndef MW_ASSERT_SVH
+`define MW_ASSERT_SVH
+
+`ifdef SYNTHESIS
+`define MW_ASSERT(condition, text)
+`else
+`define MW_ASSERT(condition, text) \
+    always_ff @(posedge clk_i) if (rst_ni && !(condition)) $fatal(1, "%m: %s", text);
+`endif
+
+`endif
