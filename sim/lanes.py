@@ -416,6 +416,15 @@ class Function:
         for w in range(count * words):
             self.store(p, w, Value(self.read(v, w) if v.whole else f"(lanes::U){v.name}[{w}]", kind), mask)
 
+    def message(self, strings):
+        """what $fatal prints: the first string, in which %m stands for the second, the path of an instance"""
+        said = strings[0][1:-1].removeprefix("[%0t] %%").removesuffix(r"\n")
+        if "%m" in said:
+            said = said.replace("%m", strings[1][1:-1])
+        if "%" in said.replace("%%", ""):
+            fail(f"{self.name} prints values: {said}")
+        return said.replace("%%", "%")
+
     def macro(self, name, mask):
         """a statement that is a call"""
         if name in ("VL_DEBUG_IF", "VL_WRITEF_NX", "VL_STOP_MT", "VL_FATAL_MT"):
@@ -426,7 +435,7 @@ class Function:
                 depth += (token == "(") - (token == ")")
                 text.append(token)
             if name == "VL_WRITEF_NX":
-                self.emit(f"std::fputs({text[0]}, stderr);")
+                self.emit(f'lanes::say("{self.message([t for t in text if t[0] == chr(34)])}", {mask or "lanes::ALL"});')
             elif name != "VL_DEBUG_IF":
                 self.emit(f"{name}({''.join(text)};")
             if self.peek() == ";":

@@ -9,7 +9,7 @@
 `define MW_ASSERT(condition, text)
 `else
 `define MW_ASSERT(condition, text) \
-    always_ff @(posedge clk_i) if (rst_ni && !(condition)) $fatal(1, "%m: %s", text);
+    always_ff @(posedge clk_i) if (rst_ni && !(condition)) $fatal(1, text);
 `endif
 
 `endif

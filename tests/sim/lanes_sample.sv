@@ -126,6 +126,9 @@ module lanes_sample (
     end
     assign wide_o = wide_q;
 
+    // an assertion, as assert.svh makes them
+    always_ff @(posedge clk_i) if (rst_ni && !(op_i != 8'hff || a_i != 32'hdead)) $fatal(1, "a forbidden operand");
+
     always_ff @(posedge clk_i) begin
         if (op_i[3]) few_q[a_i[1:0]] <= w_i[79:0];
         few_o <= few_q[b_i[1:0]];

@@ -16,7 +16,12 @@
 #include <ctime>
 #include <memory>
 #include <random>
+#include <string>
 #include <vector>
+
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 extern "C" {
 #include <cmocka.h>
@@ -141,6 +146,48 @@ void equal_inputs_give_equal_lanes(void **)
         m.compare(0);
     }
 }
+
+// What Verilator's code does with it: the run ends. The message names the place, the instance and the copies.
+void an_assertion_ends_the_run(void **)
+{
+    int err[2];
+    assert_int_equal(pipe(err), 0);
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        dup2(err[1], STDERR_FILENO);
+        dup2(err[1], STDOUT_FILENO);
+        setrlimit(RLIMIT_CORE, std::make_unique<rlimit>().get());
+        pair_of_models m(seed + 2);
+        for (unsigned cycle = 0; cycle < 10; cycle++) {
+            for (unsigned i = 0; i < COPIES; i++)
+                m.drive(i, cycle >= 4);
+            if (cycle == 2 || cycle == 6) { // in reset it is allowed
+                m.lanes->op_i[3] = 0xff;
+                m.lanes->a_i[3] = 0xdead;
+            }
+            if (cycle == 6)
+                puts("forbidden");
+            fflush(stdout);
+            m.lanes->inputs();
+            m.lanes->edge();
+        }
+        _exit(0);
+    }
+    close(err[1]);
+    std::string said;
+    char part[256];
+    for (ssize_t n; (n = read(err[0], part, sizeof part)) > 0;)
+        said.append(part, static_cast<size_t>(n));
+    close(err[0]);
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_false(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    assert_int_equal(said.find("forbidden\nFatal: lanes_sample.sv:"), 0);
+    assert_true(
+        said.find(": Assertion failed in lanes_sample: a forbidden operand (copies 0x8)\n") !=
+        std::string::npos);
+}
 } // namespace
 
 int main()
@@ -151,6 +198,7 @@ int main()
     const CMUnitTest tests[] = {
         cmocka_unit_test(copies_go_their_own_ways),
         cmocka_unit_test(equal_inputs_give_equal_lanes),
+        cmocka_unit_test(an_assertion_ends_the_run),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }
