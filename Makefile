@@ -221,6 +221,9 @@ SMALL ?= 0
 CONF = n$(N)f$(F)$(if $(filter 1,$(SMALL)),-small)$(if $(filter 1,$(TRACE)),-fst)$(if $(filter 2,$(TRACE)),-whole)
 # what synth-check synthesizes: 16 KB per GPU, depths for layers that fit there, reductions of one kind
 SMALL_PARAMS := MemBytesLog2=14 RowsLog2=6 TokensLog2=5 MaxExperts=32 MaxLocalExperts=4 CacheEntries=64 MaxLatency=8 StorePkts=16 Window=0 RxStorePkts=12 RedTypes=1 RedOps=1 Reds=0 Faults=0 Monitor=0
+# What simulation has instead of a board's sizes: layers of real size fit. Memory is taken from the system as it is touched. Verilator takes arrays of 2^28
+# elements, which bounds 8-byte flits; a model in one piece holds its memories as one object, which is smaller still. large: flit bytes, trace
+large = MemBytesLog2=$(if $(filter 0,$(2)),$(if $(filter 8,$(1)),33,34),30) RowsLog2=18 TokensLog2=13 MaxExperts=1024 MaxLocalExperts=64
 MODEL_OPT ?= -O2
 # of lanes: a cycle goes through half a megabyte of code once, and what waits for code gains by less of it
 LANES_OPT ?= -Os
@@ -251,7 +254,7 @@ define part_rules
 $(B)/model/$(1)/$(6)/V$(6).mk: | $(RTL_PKGS) $(REG_SV) $(B)/.setup
 	@mkdir -p $$(@D)
 	$$(call say,VERILATE,$(6)$(comma) N=$(2)$(comma) $(3)-byte flits$(if $(filter 1,$(4)),$(comma) small memories)$(if $(filter 1,$(5)),$(comma) with waves))
-	$$(Q)$(VERILATOR) --cc --prefix V$(6) --top-module $(6) $(call cfg,N=$(2) FlitBytes=$(3) $(if $(filter 1,$(4)),$(SMALL_PARAMS))) \
+	$$(Q)$(VERILATOR) --cc --prefix V$(6) --top-module $(6) $(call cfg,N=$(2) FlitBytes=$(3) $(if $(filter 1,$(4)),$(SMALL_PARAMS),$(call large,$(3),$(5)))) \
 	    -O3 --inline-cfuncs 0 --inline-cfuncs-product 0 --x-assign fast --x-initial unique --noassert --output-split 15000 -Wno-lint -Wno-style $(VLT) $(addprefix -y ,$(RTL_DIRS)) \
 	    $(if $(filter 1,$(5)),--trace-fst --trace-structs) $(RTL_PKGS) $(call part_file,$(6)) --Mdir $$(@D) >$$(@D)/verilate.log 2>&1 || { cat $$(@D)/verilate.log; exit 1; }
 	$$(Q)$(if $(filter $(LANES_PARTS),$(6)),sed -i '/^ *for (int __Vi0 = 0; __Vi0 < [0-9]\{5$(comma)\}; ++__Vi0) {$$$$/$(comma)/^ *}$$$$/d' $$(@D)/V$(6)___024root__*__Slow.cpp,$(start_of_large) $$(@D)/V$(6)___024root__*__Slow.cpp)

@@ -49,8 +49,8 @@ static void info(const struct board *b, bool found, struct reply *r)
     put(r, b->mhz * 1000000);
     put(r, found ? b->gpus : 0);
     put(r, b->flit_bytes);
-    put(r, 1u << b->mem_log2);
-    put(r, 0);
+    put(r, b->mem_log2 < 32 ? 1u << b->mem_log2 : 0);
+    put(r, b->mem_log2 < 32 ? 0 : 1u << (b->mem_log2 - 32));
     put(r, 0); // needs_minor
     put(r, GET(MW_SOC__RESTART__COUNT, restart));
     put_text(r, "moeswitch");

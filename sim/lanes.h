@@ -15,7 +15,10 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <utility>
+
+#include <sys/mman.h>
 
 #include "verilated.h"
 
@@ -297,14 +300,28 @@ template <typename Place> inline void turn_eight(Place place, U *to)
     memcpy(to, word, sizeof word);
 }
 
-// A memory: `Count` elements of `Words` words, an element of a lane in one piece. Pages that nobody writes stay unmapped.
+// A memory: `Count` elements of `Words` words, an element of a lane in one piece. Pages that nobody writes stay unmapped,
+// so that it may be larger than the machine. In a small one the lanes' elements lie side by side, in a large one a lane
+// lies by itself: it takes from the system what its copy touches.
 template <typename W, typename T, unsigned Count, unsigned Words> struct memory {
-    std::unique_ptr<W, decltype(&free)> words{
-        static_cast<W *>(calloc(std::size_t(Count) * L * Words, sizeof(W))), free};
+    static constexpr bool LARGE =
+        Count >= 1U << 20; // a word of it has an index of more than 32 bits
+    static constexpr std::size_t BYTES = std::size_t(Count) * L * Words * sizeof(W);
+    W *const words = static_cast<W *>(mmap(nullptr, BYTES, PROT_READ | PROT_WRITE,
+                                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+
+    memory()
+    {
+        if (words == MAP_FAILED)
+            throw std::bad_alloc();
+    }
+    memory(const memory &) = delete;
+    ~memory() { munmap(words, BYTES); }
 
     W *place(uint32_t at, unsigned lane) const
     {
-        return words.get() + (std::size_t(at) * L + lane) * Words;
+        return words +
+               (LARGE ? std::size_t(lane) * Count + at : std::size_t(at) * L + lane) * Words;
     }
     // Random contents for one lane, elements of `bits` bits: the first START of them, as many as a cut-down layer uses; what nobody touches costs nothing
     void start(unsigned lane, unsigned bits)
@@ -329,12 +346,11 @@ template <typename W, typename T, unsigned Count, unsigned Words> struct memory 
         element r;
         T *const to = r.word;
         constexpr unsigned TURNED = sizeof(W) == 4 && L == 8 ? Words / 4 * 4 : 0;
-        const U first = (at * L + NUMBER) * Words;
         if constexpr (TURNED > 0)
             for (unsigned w = 0; w < TURNED; w += 4)
-                turn_eight([&](unsigned l) { return words.get() + first[l] + w; }, to + w);
+                turn_eight([&](unsigned l) { return place(at[l], l) + w; }, to + w);
         for (unsigned w = TURNED; w < Words; w++)
-            to[w] = fetch(words.get(), first + w);
+            to[w] = get(at, w);
         return r;
     }
     // `at` is read or written soon
@@ -346,11 +362,17 @@ template <typename W, typename T, unsigned Count, unsigned Words> struct memory 
     }
     T get(U at, unsigned word) const
     {
-        return fetch(words.get(), (at * L + NUMBER) * Words + word);
+        return get(at, (U)word);
     }
     T get(U at, U word) const
     {
-        return fetch(words.get(), (at * L + NUMBER) * Words + word);
+        if constexpr (!LARGE)
+            return fetch(words, (at * L + NUMBER) * Words + word);
+        T r;
+#pragma unroll
+        for (unsigned l = 0; l < L; l++)
+            r[l] = place(at[l], l)[word[l]];
+        return r;
     }
     template <typename... Values> void put(U at, unsigned word, M mask, Values... values)
     {

@@ -41,9 +41,9 @@ int mw_feed(struct mw_device *device, const struct mw_layout *layout, unsigned b
         const struct mw_feed_buffer *b = &layout->buffer[buffer];
         bool sweep = d->sweep || d->epoch == MWI_EPOCHS;
         unsigned epoch = sweep ? 0 : d->epoch;
-        const struct mw_register list[] = {{NODES_ALL(rt_base), b->rt_base},
-                                           {NODES_ALL(xs_base), b->xs_base},
-                                           {NODES_ALL(out_base), b->out_base},
+        const struct mw_register list[] = {{NODES_ALL(rt_base), BASE(b->rt_base)},
+                                           {NODES_ALL(xs_base), BASE(b->xs_base)},
+                                           {NODES_ALL(out_base), BASE(b->out_base)},
                                            {MWI_FABRIC(epoch), epoch}};
         mwi_say_nothing();
         status = d->transport->feed(d->context, list, sizeof list / sizeof *list, sweep, &given);

@@ -18,6 +18,8 @@
 #define MWI_NODE(gpu, reg) \
     (MW_MAP_NODES + MW_MAP_NODE_STRIDE * (gpu) + (uint32_t)offsetof(mw_node_t, reg))
 /// Fields of a register, by the prefix that the generated headers have for them.
+/// An address of memory as registers hold it.
+#define BASE(address) ((uint32_t)((address) / MW_BASE_UNIT))
 #define MWI_PUT(field, value) (((uint32_t)(value) << field##_bp) & field##_bm)
 #define MWI_GET(field, word) (((word)&field##_bm) >> field##_bp)
 

@@ -191,7 +191,8 @@ static void put32(uint8_t *at, uint32_t v)
 
 static void pack(uint8_t *at, const struct mw_instr *in)
 {
-    put32(at, in->op | (uint32_t)in->flags << 8 | (uint32_t)in->imm << 16);
+    put32(at, in->op | (uint32_t)in->flags << 8 | (uint32_t)in->a_high << 12 |
+                  (uint32_t)in->c_high << 14 | (uint32_t)in->imm << 16);
     put32(at + 4, in->a);
     put32(at + 8, in->b);
     put32(at + 12, in->c);

@@ -119,9 +119,9 @@ package bundle_pkg;
         logic        valid;
         logic        kind;
         logic [4:0]  src;
-        logic [4:0]  idx;
+        logic [5:0]  idx;
         logic [31:0] val;
-        logic        last; // of its packet
+        logic        last; // of what src tells
     } count_t;
 
     // What streams wait for: a FLAG and an EVENT by the numbers of their counters, COUNTS, a complete row, a token, an

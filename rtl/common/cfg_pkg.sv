@@ -17,7 +17,7 @@ package cfg_pkg;
         int unsigned RowsLog2;        // rows of all experts of a GPU
         int unsigned TokensLog2;      // own tokens of a GPU
         int unsigned MaxExperts;      // entries of the expert map
-        int unsigned MaxLocalExperts; // experts of a GPU, at most 32
+        int unsigned MaxLocalExperts; // experts of a GPU, at most 64
         int unsigned Groups;          // static multicast groups
         int unsigned CacheEntries;    // of the allocator
         int unsigned MaxLatency;      // of a link, cycles

@@ -58,7 +58,7 @@ module allocator #(
 
     if (Misses < 2 || 2**MissW != Misses || 2**IdxW != Cfg.CacheEntries || IdxW < 4 || IdxW < Cfg.LocalW
         || Cfg.LocalW > node_pkg::ExpertW || Cfg.TokW > node_pkg::TokenW || Cfg.RowsLog2 > node_pkg::RowW
-            || WordW > 30) begin : gen_check
+            || WordW > 32) begin : gen_check
         $error("allocator: Misses and CacheEntries are powers of two, CacheEntries at least MaxLocalExperts");
     end
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
 // Whether the range of an instruction, first_i and as many as count_i says, lies inside: of tokens, below 2^token_shift
-// (behind these come another GPU's); of bytes, inside own memory. A range may end where they end. All 32 bits of both
+// (behind these come another GPU's); of bytes, inside own memory. A range may end where they end. All bits of both
 // operands count. Combinational.
 // Units on the same command have the same cells, which synthesis merges.
 `default_nettype none
@@ -9,15 +9,15 @@
 module cmd_range #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
 ) (
-    input  wire logic [31:0]        first_i,
+    input  wire node_pkg::byte_t    first_i,
     input  wire logic [31:0]        count_i,
     input  wire logic [3:0]         token_shift_i,
     output logic [Cfg.TokensLog2:0] end_o,       // behind the last one
     output logic                    no_tokens_o, // not all of them are own tokens
     output logic                    no_bytes_o   // or bytes of own memory
 );
-    if (Cfg.MemBytesLog2 > 30 || Cfg.TokensLog2 >= Cfg.MemBytesLog2) begin : gen_check
-        $error("cmd_range: memory has at most 2^30 bytes, and more of them than tokens");
+    if (Cfg.MemBytesLog2 > $bits(first_i) || Cfg.TokensLog2 >= Cfg.MemBytesLog2) begin : gen_check
+        $error("cmd_range: memory has at most 2^34 bytes, and more of them than tokens");
     end
 
     // High bits are looked at operand by operand, and once for both: so two ranges of one length share what they ask of
@@ -25,11 +25,11 @@ module cmd_range #(
     logic [Cfg.MemBytesLog2+1:0] sum;
     logic                        far, far_token;
 
-    assign sum         = (Cfg.MemBytesLog2+2)'(first_i[Cfg.MemBytesLog2:0])
-                         + (Cfg.MemBytesLog2+2)'(count_i[Cfg.MemBytesLog2:0]);
+    assign sum         = (Cfg.MemBytesLog2+2)'((Cfg.MemBytesLog2+1)'(first_i))
+                         + (Cfg.MemBytesLog2+2)'((Cfg.MemBytesLog2+1)'(count_i));
     assign far         = (first_i >> (Cfg.MemBytesLog2 + 1)) != '0 || (count_i >> (Cfg.MemBytesLog2 + 1)) != '0;
-    assign far_token   = (first_i[Cfg.MemBytesLog2:0] >> (Cfg.TokensLog2 + 1)) != '0
-                         || (count_i[Cfg.MemBytesLog2:0] >> (Cfg.TokensLog2 + 1)) != '0;
+    assign far_token   = ((Cfg.MemBytesLog2+1)'(first_i) >> (Cfg.TokensLog2 + 1)) != '0
+                         || ((Cfg.MemBytesLog2+1)'(count_i) >> (Cfg.TokensLog2 + 1)) != '0;
     assign end_o       = sum[Cfg.TokensLog2:0];
     assign no_tokens_o = far || far_token || ((Cfg.TokensLog2+2)'(1) << token_shift_i) < sum[Cfg.TokensLog2+1:0];
     assign no_bytes_o  = far || sum[Cfg.MemBytesLog2+1] || (sum[Cfg.MemBytesLog2] && sum[Cfg.MemBytesLog2-1:0] != '0);

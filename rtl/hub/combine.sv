@@ -93,11 +93,11 @@ module combine #(
     assign refused     = !known || strange || lost || outside;
 
     cmd_range #(.Cfg(Cfg)) i_from (
-        .first_i(cmd_i.a), .count_i(cmd_i.b), .token_shift_i(cfg_i.token_shift), .end_o(), .no_tokens_o(no_tokens),
+        .first_i({cmd_i.a_high, cmd_i.a}), .count_i(cmd_i.b), .token_shift_i(cfg_i.token_shift), .end_o(), .no_tokens_o(no_tokens),
         .no_bytes_o(no_from)
     );
     cmd_range #(.Cfg(Cfg)) i_to (
-        .first_i(cmd_i.c), .count_i(cmd_i.b), .token_shift_i(4'd0), .end_o(), .no_tokens_o(), .no_bytes_o(no_to)
+        .first_i({cmd_i.c_high, cmd_i.c}), .count_i(cmd_i.b), .token_shift_i(4'd0), .end_o(), .no_tokens_o(), .no_bytes_o(no_to)
     );
 
     always_comb begin
@@ -138,7 +138,8 @@ module combine #(
             mode_q         <= mode_in;
             option_q       <= cmd_i.flags[0];
             group_o        <= cmd_i.imm[3:0];
-            static_delta_o <= Cfg.AddrW'(cmd_i.c >> Cfg.FlitLog2) - Cfg.AddrW'(cmd_i.a >> Cfg.FlitLog2);
+            static_delta_o <= Cfg.AddrW'({cmd_i.c_high, cmd_i.c} >> Cfg.FlitLog2)
+                              - Cfg.AddrW'({cmd_i.a_high, cmd_i.a} >> Cfg.FlitLog2);
         end
         if (take && !copies_q) copy_o <= Cfg.LineW'(own_base_i);
         else if (copy_next_i)  copy_o <= copy_o + 1'b1;
@@ -204,7 +205,7 @@ module combine #(
             else if (start) left_q <= last_in ? '0 : rest[ItemW:0];
         end
         if (take) begin
-            cur_q <= ItemW'(cmd_i.a);
+            cur_q <= ItemW'({cmd_i.a_high, cmd_i.a});
         end else if (start) begin
             cur_q        <= cur_q + ItemW'(step);
             last_flits_o <= (15-Cfg.FlitLog2)'(left_q >> Cfg.FlitLog2);

@@ -3,7 +3,8 @@
 // Unit control: count, prefix, signal, flag, fence; and everything small that the hub tells other GPUs.
 //
 // count: entry_counts counts the entries of the routing table for each {GPU, local expert} (or tokens for each GPU),
-// then a COUNTS packet goes to each GPU p, p + 1, ... modulo N, its own by the local stream. signal, flag, fence: a
+// then a COUNTS packet goes to each GPU p, p + 1, ... modulo N, its own by the local stream; two, where experts are more
+// than a packet has words. signal, flag, fence: a
 // packet to each GPU p + 1, ... (fence: p first, by the local stream; flag with flags.0: p alone). fence retires when N
 // GPUs have answered.
 // Other GPUs' copy counts (cnt_* of kind 1) go to copy_bases, which says where this GPU's rows begin at the others;
@@ -75,8 +76,10 @@ module control #(
     localparam int unsigned CountW = Cfg.TokensLog2 + 1;
     localparam int unsigned WW     = $clog2(Cfg.Words);
 
-    if (Cfg.MaxLocalExperts > 32) begin : gen_check
-        $error("control: a COUNTS packet has 32 words");
+    localparam int unsigned PacketWords = PayloadMaxBytes / 4;
+
+    if (Cfg.MaxLocalExperts > 2 * PacketWords || Cfg.N > PacketWords) begin : gen_check
+        $error("control: counts fill two packets at most, those of copies one");
     end
 
     // ---- instruction -------------------------------------------------------------------------------------------
@@ -99,7 +102,7 @@ module control #(
     assign to_last     = ((to_q == Cfg.GpuW'(Cfg.N - 1)) ? '0 : to_q + 1'b1) == port || (op_q == I_FLAG && copies_q);
 
     cmd_range #(.Cfg(Cfg)) i_range (
-        .first_i(cmd_i.a), .count_i(cmd_i.b), .token_shift_i(cfg_i.token_shift), .end_o(range_end),
+        .first_i({cmd_i.a_high, cmd_i.a}), .count_i(cmd_i.b), .token_shift_i(cfg_i.token_shift), .end_o(range_end),
         .no_tokens_o(no_tokens), .no_bytes_o()
     );
 
@@ -123,9 +126,12 @@ module control #(
     logic [Cfg.GpuW-1:0]   count_gpu;
     logic [Cfg.LocalW-1:0] count_local;
     logic [CountW-1:0]     count;
-    logic [4:0]            word_q, word_last;
+    logic [5:0]            word_q; // of both packets
+    logic                  split, word_end, word_last; // of the GPU's counts, of a packet
 
-    assign word_last   = copies_q ? 5'(Cfg.N - 1) : 5'(cfg_i.local_experts - 7'd1);
+    assign split       = Cfg.MaxLocalExperts > PacketWords && !copies_q && cfg_i.local_experts > 7'(PacketWords);
+    assign word_end    = word_q == (copies_q ? 6'(Cfg.N - 1) : 6'(cfg_i.local_experts - 7'd1));
+    assign word_last   = word_end || (split && word_q == 6'(PacketWords - 1));
     assign count_gpu   = copies_q ? word_q[Cfg.GpuW-1:0] : to_q;
     assign count_local = copies_q ? Cfg.LocalW'(0) : word_q[Cfg.LocalW-1:0];
 
@@ -137,6 +143,15 @@ module control #(
         .clearing_o(clearing)
     );
 
+    counts_e kind;
+
+    always_comb begin
+        if (copies_q)           kind = COUNTS_COPIES;
+        else if (!split)        kind = COUNTS_ROWS;
+        else if (word_q == '0)  kind = COUNTS_ROWS_LOW;
+        else                    kind = COUNTS_ROWS_HIGH;
+    end
+
     // ---- packets of the store class ----------------------------------------------------------------------------
     logic                 out_valid_q, out_free, out_last_q, out_own_q, head_half_q, head_end, no_words;
     logic [Cfg.FlitW-1:0] out_data_q;
@@ -145,7 +160,7 @@ module control #(
     assign head_end  = state_q == Head && out_free && (Cfg.HeadFlits == 1 || head_half_q);
     assign no_words  = op_q != I_COUNT || (!copies_q && cfg_i.local_experts == '0);
     assign word_take = state_q == Words && out_free;
-    assign to_next   = (head_end && no_words) || (word_take && word_q == word_last)
+    assign to_next   = (head_end && no_words) || (word_take && word_end)
                        || (state_q == Tell && event_ready);
 
     // Of the packet under way; called where it leaves, so that simulation makes it only then.
@@ -156,9 +171,11 @@ module control #(
         h.cls    = CLS_STORE;
         h.src    = cfg_i.port;
         h.dst    = 5'(to_q);
-        h.len    = (op_q != I_COUNT) ? '0 : copies_q ? 15'(4 * Cfg.N) : 15'({cfg_i.local_experts, 2'b00});
+        h.len    = (op_q != I_COUNT) ? '0 : copies_q ? 15'(4 * Cfg.N)
+                   : (split && word_q == '0) ? 15'(PayloadMaxBytes)
+                   : 15'({cfg_i.local_experts - 7'(word_q), 2'b00});
         h.epoch  = cfg_i.epoch;
-        h.stage  = stage_e'({1'b0, op_q == I_COUNT && copies_q});
+        h.stage  = stage_e'((op_q != I_COUNT) ? COUNTS_ROWS : kind);
         h.addr   = (op_q == I_FLAG) ? 48'(imm_q) : '0;
         return h;
     endfunction
@@ -170,12 +187,12 @@ module control #(
             word_q      <= '0;
         end else begin
             if (out_free)
-                out_valid_q <= state_q == Head || (word_take && (word_q[WW-1:0] == '1 || word_q == word_last));
+                out_valid_q <= state_q == Head || (word_take && (word_q[WW-1:0] == '1 || word_last));
             if (state_q == Head && out_free) head_half_q <= !head_end;
-            if (word_take) word_q <= (word_q == word_last) ? '0 : word_q + 1'b1;
+            if (word_take) word_q <= word_end ? '0 : word_q + 1'b1;
         end
         if (out_free) begin
-            out_last_q <= state_q == Head ? no_words && head_end : word_q == word_last;
+            out_last_q <= state_q == Head ? no_words && head_end : word_last;
             out_own_q  <= to_q == port;
             if (state_q == Head) begin
                 out_data_q <= Cfg.FlitW'(head() >> ((Cfg.HeadFlits == 2 && head_half_q) ? Cfg.FlitW : 0));
@@ -219,7 +236,7 @@ module control #(
                 Prefix:  state_q <= Idle;
                 Tell:    if (to_next && to_last) state_q <= Drain;
                 Head:    if (head_end) state_q <= !no_words ? Words : to_last ? Drain : Head;
-                Words:   if (to_next) state_q <= to_last ? Drain : Head;
+                Words:   if (word_take && word_last) state_q <= (word_end && to_last) ? Drain : Head;
                 Drain:   if (retire_o) state_q <= Idle;
                 default: state_q <= Idle;
             endcase
@@ -243,7 +260,7 @@ module control #(
     // ---- other GPUs' copies, and what is told to other GPUs -----------------------------------------------------
     copy_bases #(.Cfg(Cfg)) i_bases (
         .clk_i, .rst_ni, .go_i, .port_i(cfg_i.port), .cnt_valid_i(cnt_i.valid && cnt_i.kind), .cnt_src_i(cnt_i.src),
-        .cnt_idx_i(cnt_i.idx), .cnt_val_i(cnt_i.val), .bad_o(bad_count), .keep_i(state_q == Prefix),
+        .cnt_idx_i(cnt_i.idx[4:0]), .cnt_val_i(cnt_i.val), .bad_o(bad_count), .keep_i(state_q == Prefix),
         .base_q_i, .base_row_o, .base_take_i, .recv_rows_o, .src_i, .src_rows_o, .own_base_o
     );
 
@@ -254,7 +271,7 @@ module control #(
         .ctl_valid_o, .ctl_ready_i, .ctl_header_o
     );
 
-    wire unused = &{1'b0, cfg_i, cmd_i, cnt_i.last};
+    wire unused = &{1'b0, cfg_i, cmd_i, cnt_i.idx, cnt_i.last};
 endmodule
 
 `default_nettype wire

@@ -19,6 +19,9 @@ package node_pkg;
   localparam int unsigned HubControl = 0, HubSend = 1, HubCombine = 2, HubPush = 3, HubUnits = 4;
   localparam int unsigned HubErrors = 9;  // sources of errors in a hub
 
+  // A byte address in a memory of any size, as instructions name it.
+  typedef logic [33:0] byte_t;
+
   // One entry of the expert map: where an expert lives. Written by software, broadcast to every copy of the table.
   typedef struct packed {
     logic               valid;
@@ -39,18 +42,19 @@ package node_pkg;
     logic [3:0]       row_shift;     // log2 of the row stride
     logic [3:0]       gate_shift;    // log2 of the gate stride
     logic [4:0]       cap_shift;     // log2 of the rows per expert
-    logic [31:0]      xs_base;       // hidden values of own tokens
-    logic [31:0]      rt_base;       // routing table
-    logic [31:0]      xd_base;       // dispatch region
-    logic [31:0]      yd_base;       // combine region
-    logic [31:0]      gt_base;       // gate weights, or unicast's meta table
-    logic [31:0]      al_base;       // allocation table
-    logic [31:0]      out_base;      // output rows of own tokens
-    logic [31:0]      cb_base;       // unicast: slots {token, GPU} for partial sums
-    logic [31:0]      ce_base;       // coefficients of the own experts, bf16
-    logic [31:0]      st_lo;         // explicit stores from the link are allowed in st_lo <= address < st_hi
-    logic [31:0]      st_hi;
-    logic [3:0][31:0] stream_base;
+    // byte addresses in own memory; registers hold them in units of 16 bytes
+    logic [35:0]      xs_base;       // hidden values of own tokens
+    logic [35:0]      rt_base;       // routing table
+    logic [35:0]      xd_base;       // dispatch region
+    logic [35:0]      yd_base;       // combine region
+    logic [35:0]      gt_base;       // gate weights, or unicast's meta table
+    logic [35:0]      al_base;       // allocation table
+    logic [35:0]      out_base;      // output rows of own tokens
+    logic [35:0]      cb_base;       // unicast: slots {token, GPU} for partial sums
+    logic [35:0]      ce_base;       // coefficients of the own experts, bf16
+    logic [35:0]      st_lo;         // explicit stores from the link are allowed in st_lo <= address < st_hi
+    logic [35:0]      st_hi;
+    logic [3:0][35:0] stream_base;
     logic [3:0]       stream_enable;
     logic [7:0]       tile;          // rows that an engine starts together
     logic [15:0]      expert_cycles; // engine time per row

@@ -80,7 +80,7 @@ module rx_resolve #(
     localparam int unsigned ParkW  = $clog2(Parked + 1);
     localparam int unsigned JobLvW = $clog2(Jobs + 1);
 
-    if (Cfg.MaddrW < Cfg.MemBytesLog2 || Cfg.MaddrW < Cfg.TokW + 15 || Cfg.MaddrW > 48 || Cfg.MemBytesLog2 > 32
+    if (Cfg.MaddrW < Cfg.MemBytesLog2 || Cfg.MaddrW < Cfg.TokW + 15 || Cfg.MaddrW > 48 || Cfg.MemBytesLog2 > 34
         || Cfg.RowsLog2 > node_pkg::RowW || Cfg.TokW > node_pkg::TokenW || Cfg.LocalW > node_pkg::ExpertW || Parked < 3
             || Jobs < 2 || (Cfg.Reds && Cfg.TokW < $bits(red_pkg::red_t))) begin : gen_check
         $error("rx_resolve: sizes do not fit each other");
@@ -254,13 +254,13 @@ module rx_resolve #(
         s1_d.job.slot   = s0_q.slot;
         s1_d.job.null_  = no_payload || err != ERR_NONE;
         s1_d.job.counts = s0_q.op == OP_COUNTS;
-        s1_d.job.kind   = s1_d.job.counts ? s0_q.stage[0] : red;
+        s1_d.job.red    = red;
         s1_d.job.track  = dynamic && s0_q.stage != STAGE_COMBINE;
         s1_d.job.lane   = s0_q.lane;
         s1_d.job.span   = span[6:0];
         s1_d.job.le     = le;
         s1_d.job.token  = red ? Cfg.TokW'(red_kind) : s0_q.token;
-        s1_d.job.pos    = s0_q.tgt[3:0];
+        s1_d.job.pos    = s1_d.job.counts ? 4'(s0_q.stage) : s0_q.tgt[3:0];
     end
 
     logic acts, s1_free;
@@ -294,7 +294,7 @@ module rx_resolve #(
     // ---- place ----------------------------------------------------------------------------
     logic [Cfg.RowsLog2-1:0] key;
     logic [3:0]              shift;
-    logic [31:0]             base;
+    logic [35:0]             base;
     logic [Cfg.AddrW-1:0]    row_off;
     logic                    missed, job_push_ready;
     job_t                    job;

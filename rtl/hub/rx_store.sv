@@ -93,7 +93,7 @@ module rx_store #(
     typedef struct packed {
         logic                    null_;  // nothing to write
         logic                    counts; // COUNTS: to worker 0, addr is the source
-        logic                    kind;   // of the counts; else a red, and token is its type and operator
+        logic                    red;    // token is its type and operator
         logic                    track;  // counts for the row
         logic [SlotW-1:0]        slot;
         logic [Cfg.FlitLog2-1:0] lane;   // of the first byte
@@ -102,7 +102,7 @@ module rx_store #(
         logic [Cfg.LocalW-1:0]   le;
         logic [Cfg.RowsLog2-1:0] row;
         logic [Cfg.TokW-1:0]     token;
-        logic [3:0]              pos;
+        logic [3:0]              pos;    // of the target in the list; of COUNTS their kind
     } job_t;
 
     // ---- arrival ----
@@ -147,7 +147,7 @@ module rx_store #(
     // Payload of the local stream, COUNTS and reds are at worker 0; worker 1 comes first for all else.
     logic job_first, job_local, ready0, res_wait, res_idle;
     assign job_local = job.slot >= SlotW'(Cfg.RxStorePkts);
-    assign job_first = job.counts || job.kind || job_local;
+    assign job_first = job.counts || job.red || job_local;
     assign ready0    = w_ready[0] && (job_local || !res_wait);
     assign job_ready = ready0 || (w_ready[1] && !job_first);
     assign working   = w_busy[0] || w_busy[1] || account_valid_q || red_busy;

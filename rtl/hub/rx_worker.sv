@@ -99,7 +99,7 @@ module rx_worker #(
     if (Reds) begin : gen_reds
         always_ff @(posedge clk_i) begin
             if (step) begin
-                wr_red_o  <= job_q.kind && !job_q.counts;
+                wr_red_o  <= job_q.red;
                 wr_kind_o <= job_q.token[$bits(red_pkg::red_t)-1:0];
             end
         end
@@ -116,12 +116,14 @@ module rx_worker #(
         logic                counts_q;
         logic [SubW-1:0]     word_q, end_q;
         logic [Cfg.PayW-1:0] flit_idx_q;
+        packet_pkg::counts_e kind_q;
 
         assign word_last   = word_q == (last_q ? end_q : '1);
         assign wr_valid_o  = flit_q && !counts_q;
         assign take        = flit_q && (counts_q ? word_last : wr_ready_i);
         assign cnt_o.valid = flit_q && counts_q;
-        assign cnt_o.last  = last_q && word_last;
+        assign cnt_o.last  = last_q && word_last && kind_q != packet_pkg::COUNTS_ROWS_LOW;
+        assign cnt_o.kind  = kind_q == packet_pkg::COUNTS_COPIES;
         assign cnt_o.val   = pay_data_i[32*word_q +: 32];
 
         always_ff @(posedge clk_i) begin
@@ -132,13 +134,13 @@ module rx_worker #(
             end
             if (step) begin
                 counts_q   <= job_q.counts;
-                cnt_o.kind <= job_q.kind;
+                kind_q     <= packet_pkg::counts_e'(job_q.pos[1:0]);
                 cnt_o.src  <= job_q.addr[4:0];
                 end_q      <= job_q.span[Cfg.FlitLog2-1:2];
                 flit_idx_q <= idx_q;
             end
         end
-        assign cnt_o.idx = {flit_idx_q, word_q};
+        assign cnt_o.idx = {kind_q == packet_pkg::COUNTS_ROWS_HIGH, flit_idx_q, word_q};
     end else begin : gen_write
         assign wr_valid_o  = flit_q;
         assign take        = flit_q && wr_ready_i;

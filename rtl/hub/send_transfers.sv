@@ -78,8 +78,8 @@ module send_transfers #(
 
     // Addresses are added in the bits of a memory address and one more, which says beyond memory and never gets lost
     // again.
-    function automatic logic [Cfg.MemBytesLog2:0] bits_of_memory(input logic [31:0] a);
-        return {a[31:Cfg.MemBytesLog2] != '0, a[Cfg.MemBytesLog2-1:0]};
+    function automatic logic [Cfg.MemBytesLog2:0] bits_of_memory(input node_pkg::byte_t a);
+        return {(a >> Cfg.MemBytesLog2) != '0, Cfg.MemBytesLog2'(a)};
     endfunction
 
     // ---- instruction -------------------------------------------------------------------------------------------
@@ -94,7 +94,7 @@ module send_transfers #(
     logic [15:0]      imm_q;
     logic [Cfg.MemBytesLog2-1:0] from_byte_q;
     logic [LenW-1:0]  bytes_q;
-    logic [31:0]      to_q;
+    node_pkg::byte_t  to_q;
     logic             flat_q, is_red, strange;
     logic             accept, is_dyn, is_st, is_linear, is_multi, by_token, bad_cmd, no_gpu, tokens_in, no_tokens,
                       no_bytes;
@@ -135,7 +135,7 @@ module send_transfers #(
                                            || (from_byte_q[Cfg.FlitLog2-1:0] | to_q[Cfg.FlitLog2-1:0]) != '0));
 
     cmd_range #(.Cfg(Cfg)) i_range (
-        .first_i(cmd_i.a), .count_i(cmd_i.b), .token_shift_i(cfg_i.token_shift), .end_o(range_end),
+        .first_i({cmd_i.a_high, cmd_i.a}), .count_i(cmd_i.b), .token_shift_i(cfg_i.token_shift), .end_o(range_end),
         .no_tokens_o(no_tokens), .no_bytes_o(no_bytes)
     );
 
@@ -145,9 +145,9 @@ module send_transfers #(
             bare_q      <= cmd_i.flags[0];
             flat_q      <= cmd_i.flags[1];
             imm_q       <= cmd_i.imm;
-            from_byte_q <= cmd_i.a[Cfg.MemBytesLog2-1:0];
-            bytes_q     <= cmd_i.b[LenW-1:0];
-            to_q        <= cmd_i.c;
+            from_byte_q <= Cfg.MemBytesLog2'({cmd_i.a_high, cmd_i.a});
+            bytes_q     <= LenW'(cmd_i.b);
+            to_q        <= {cmd_i.c_high, cmd_i.c};
             empty_q     <= cmd_i.b == '0;
             outside_q   <= tokens_in ? no_tokens : no_bytes;
         end
@@ -250,7 +250,7 @@ module send_transfers #(
     // The registers that hold constants of the instruction are loaded on the way.
     always_ff @(posedge clk_i) begin
         if (s_port) s_q <= walk_o ? ShiftW'(cfg_i.port) : '0;
-        else if (s_row) s_q <= ShiftW'(bits_of_memory(32'(base_row_i)));
+        else if (s_row) s_q <= ShiftW'(bits_of_memory(node_pkg::byte_t'(base_row_i)));
         else if (s_shift)
             s_q <= is_st ? ShiftW'({s_q[Cfg.MemBytesLog2] | s_q[Cfg.MemBytesLog2-1], s_q[Cfg.MemBytesLog2-2:0], 1'b0})
                    : s_q << 1;
@@ -315,7 +315,7 @@ module send_transfers #(
     always_comb begin
         xfer_base = is_dyn ? {1'b0, x_q} : !is_st ? bits_of_memory(to_q)
                   : {1'b0, gate_q ? cfg_i.gt_base[Cfg.MemBytesLog2-1:0] : cfg_i.xd_base[Cfg.MemBytesLog2-1:0]};
-        xfer_row  = (gate_q && is_st) ? bits_of_memory(32'({gate_row_q, 7'd0})) : s_q[Cfg.MemBytesLog2:0];
+        xfer_row  = (gate_q && is_st) ? bits_of_memory(node_pkg::byte_t'({gate_row_q, 7'd0})) : s_q[Cfg.MemBytesLog2:0];
         xfer_sum  = {1'b0, xfer_base} + {1'b0, xfer_row};
         xfer_addr = {s_q[ShiftW-1:Cfg.MemBytesLog2+2], s_q[Cfg.MemBytesLog2+1] | xfer_sum[Cfg.MemBytesLog2+1],
                      xfer_sum[Cfg.MemBytesLog2:0]};

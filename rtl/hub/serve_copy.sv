@@ -37,9 +37,9 @@ module serve_copy #(
         copy_o     = '0;
         copy_o.op  = isa_pkg::I_ST_LINEAR;
         copy_o.imm = 16'(dst_q);
-        copy_o.a   = 32'(from_q) << Cfg.FlitLog2;
         copy_o.b   = 32'(cfg_i.row_bytes);
-        copy_o.c   = 32'(to_q) << Cfg.FlitLog2;
+        {copy_o.a_high, copy_o.a} = node_pkg::byte_t'(from_q) << Cfg.FlitLog2;
+        {copy_o.c_high, copy_o.c} = node_pkg::byte_t'(to_q) << Cfg.FlitLog2;
     end
 
     always_ff @(posedge clk_i) begin

@@ -73,7 +73,7 @@ module sum_push #(
     assign item_token_o  = token_q;
 
     cmd_range #(.Cfg(Cfg)) i_range (
-        .first_i(cmd_i.a), .count_i(cmd_i.b), .token_shift_i(cfg_i.token_shift), .end_o(range_end),
+        .first_i({cmd_i.a_high, cmd_i.a}), .count_i(cmd_i.b), .token_shift_i(cfg_i.token_shift), .end_o(range_end),
         .no_tokens_o(no_tokens), .no_bytes_o()
     );
 

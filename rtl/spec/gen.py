@@ -132,7 +132,7 @@ def isa(out):
     c += "\n" + c_enum("MW_I", [(n.upper().replace(".", "_"), v, d) for n, v, d in ops]) + c_enum("MW_EV", [tuple(e) for e in p["events"]["values"]])
     c += "/* one instruction, 16 bytes, little-endian in GPU memory */\nstruct mw_instr {\n"
     for n, w, d in fields:
-        c += f"    uint{w}_t {n}; /* {d} */\n"
+        c += f"    uint8_t {n} : {w}; /* {d} */\n" if w < 8 else f"    uint{w}_t {n}; /* {d} */\n"
     c += "};\n\n#endif\n"
     (out / "isa.h").write_text(c)
     md = "# Instruction set of the emulated GPU\n\nGenerated from `rtl/spec/isa.toml`.\n\n" + p["doc"] + "\n\n"

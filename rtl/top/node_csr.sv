@@ -62,6 +62,7 @@ module node_csr #(
     localparam int unsigned TokenShiftW = $clog2(Cfg.TokensLog2 + 1);
     localparam int unsigned NShiftW     = $clog2(Cfg.GpuW + 1);
     localparam int unsigned CapShiftW   = $clog2(Cfg.RowsLog2 + 1);
+    localparam logic [$clog2(isa_pkg::BaseUnit)-1:0] Unit = '0; // address in units, in bytes
     localparam int unsigned LocalW      = $clog2(Cfg.MaxLocalExperts + 1);
 
     if (TokenShiftW > 4 || NShiftW > 3 || CapShiftW > 5 || LocalW > 7) begin : gen_check
@@ -82,19 +83,19 @@ module node_csr #(
         cfg_o.cap_shift     = 5'(hwif_out.shifts.cap_shift.value[CapShiftW-1:0]);
         cfg_o.row_bytes     = hwif_out.row.row_bytes.value;
         cfg_o.local_experts = 7'(hwif_out.row.local_experts.value[LocalW-1:0]);
-        cfg_o.xs_base       = hwif_out.xs_base.addr.value;
-        cfg_o.rt_base       = hwif_out.rt_base.addr.value;
-        cfg_o.xd_base       = hwif_out.xd_base.addr.value;
-        cfg_o.yd_base       = hwif_out.yd_base.addr.value;
-        cfg_o.gt_base       = hwif_out.gt_base.addr.value;
-        cfg_o.al_base       = hwif_out.al_base.addr.value;
-        cfg_o.out_base      = hwif_out.out_base.addr.value;
-        cfg_o.cb_base       = hwif_out.cb_base.addr.value;
-        cfg_o.ce_base       = hwif_out.ce_base.addr.value;
-        cfg_o.st_lo         = hwif_out.st_lo.addr.value;
-        cfg_o.st_hi         = hwif_out.st_hi.addr.value;
-        cfg_o.stream_base   = {hwif_out.stream_base3.addr.value, hwif_out.stream_base2.addr.value,
-                               hwif_out.stream_base1.addr.value, hwif_out.stream_base0.addr.value};
+        cfg_o.xs_base       = {hwif_out.xs_base.addr.value, Unit};
+        cfg_o.rt_base       = {hwif_out.rt_base.addr.value, Unit};
+        cfg_o.xd_base       = {hwif_out.xd_base.addr.value, Unit};
+        cfg_o.yd_base       = {hwif_out.yd_base.addr.value, Unit};
+        cfg_o.gt_base       = {hwif_out.gt_base.addr.value, Unit};
+        cfg_o.al_base       = {hwif_out.al_base.addr.value, Unit};
+        cfg_o.out_base      = {hwif_out.out_base.addr.value, Unit};
+        cfg_o.cb_base       = {hwif_out.cb_base.addr.value, Unit};
+        cfg_o.ce_base       = {hwif_out.ce_base.addr.value, Unit};
+        cfg_o.st_lo         = {hwif_out.st_lo.addr.value, Unit};
+        cfg_o.st_hi         = {hwif_out.st_hi.addr.value, Unit};
+        cfg_o.stream_base   = {hwif_out.stream_base3.addr.value, Unit, hwif_out.stream_base2.addr.value, Unit,
+                               hwif_out.stream_base1.addr.value, Unit, hwif_out.stream_base0.addr.value, Unit};
         cfg_o.stream_enable = hwif_out.streams.enable.value;
         cfg_o.start_delay   = hwif_out.streams.start_delay.value;
         cfg_o.tile          = hwif_out.expert.tile.value;

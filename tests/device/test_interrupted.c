@@ -187,7 +187,9 @@ static struct mw_instr instruction(struct mw_random *r)
         i.op = MW_I_ST_LINEAR;
     if (chance(r, 12))
         i.op = (uint8_t)below(r, 256);
-    i.flags = (uint8_t)(chance(r, 8) ? below(r, 256) : below(r, 4));
+    i.flags = (chance(r, 8) ? below(r, 16) : below(r, 4)) & 15;
+    i.a_high = (chance(r, 8) ? below(r, 4) : 0) & 3;
+    i.c_high = (chance(r, 8) ? below(r, 4) : 0) & 3;
     i.imm = (uint16_t)(chance(r, 8) ? below(r, 65536) : below(r, 16));
     return i;
 }

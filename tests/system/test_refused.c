@@ -20,7 +20,7 @@ struct device {
     struct mw_layer_config config;
     struct mw_layout layout;
     struct mw_multicast *all;
-    uint32_t memory;  ///< bytes of a GPU
+    uint64_t memory;  ///< bytes of a GPU
     uint64_t cycles;  ///< of a layer with no such instruction
     uint64_t packets; ///< flits of class STORE that BAD sends in it
 };
@@ -35,7 +35,7 @@ static void open_device(struct device *t)
     o.flit_bytes = 8;
     assert_int_equal(mw_open(&o, &t->d), 0);
     assert_int_equal(mw_info(t->d, &info), 0);
-    t->memory = (uint32_t)info.mem_bytes;
+    t->memory = info.mem_bytes;
     mw_layer_defaults(&t->config);
     t->config.k = t->config.tokens_per_gpu = t->config.experts_per_gpu = 1;
     t->config.rows_per_expert = 1;
@@ -97,6 +97,19 @@ static void layer(struct device *t, const struct mw_instr *wrong, unsigned code,
     }
 }
 
+static struct mw_instr instr(unsigned op, unsigned flags, unsigned imm, uint64_t a, uint32_t b,
+                             uint64_t c)
+{
+    return (struct mw_instr){.op = (uint8_t)op,
+                             .flags = flags & 15,
+                             .a_high = a >> 32 & 3,
+                             .c_high = c >> 32 & 3,
+                             .imm = (uint16_t)imm,
+                             .a = (uint32_t)a,
+                             .b = b,
+                             .c = (uint32_t)c};
+}
+
 static void refused(void **state)
 {
     (void)state;
@@ -106,39 +119,39 @@ static void refused(void **state)
     layer(&t, NULL, 0, &c);
     t.cycles = c.cycles;
     t.packets = c.port[BAD].up_flits[1];
-    const uint32_t scratch = t.layout.scratch, end = t.memory;
+    const uint64_t scratch = t.layout.scratch, end = t.memory;
     const struct {
         unsigned code;
-        struct mw_instr in; // op, flags, imm, a, b, c
+        struct mw_instr in;
     } wrong[] = {
-        {MW_HWERR_BOUNDS, {MW_I_SIGNAL, 0, 8, 0, 0, 0}},
-        {MW_HWERR_BOUNDS, {MW_I_SIGNAL, 0, 15, 0, 0, 0}},
-        {MW_HWERR_BOUNDS, {MW_I_SIGNAL, 0, 16, 0, 0, 0}},
-        {MW_HWERR_BOUNDS, {MW_I_FLAG, 0, 8, 0, 0, 0}},
-        {MW_HWERR_BOUNDS, {MW_I_FLAG, 1, 12, 0, 0, 0}},
-        {MW_HWERR_BOUNDS, {MW_I_FLAG, 1, 0x8000, 0, 0, 0}},
-        {MW_HWERR_UNMAPPED, {MW_I_MULTIMEM_ST, 0, 16, scratch, ROW, scratch + 64}},
-        {MW_HWERR_UNMAPPED, {MW_I_MULTIMEM_ST, 0, 0x100, scratch, ROW, scratch + 64}},
-        {MW_HWERR_UNMAPPED, {MW_I_MULTIMEM_RED, 0, 16, scratch, ROW, scratch + 64}},
-        {MW_HWERR_UNMAPPED, {MW_I_MULTIMEM_LD_REDUCE, 0, 16, scratch, ROW, scratch + 64}},
-        {MW_HWERR_UNMAPPED, {MW_I_ST_LINEAR, 0, GPUS, scratch, ROW, scratch + 64}},
-        {MW_HWERR_UNMAPPED, {MW_I_ST_LINEAR, 0, 32, scratch, ROW, scratch + 64}},
-        {MW_HWERR_REDUCTION, {MW_I_MULTIMEM_RED, 0, 0x0800, scratch, ROW, scratch + 64}},
-        {MW_HWERR_REDUCTION, {MW_I_MULTIMEM_LD_REDUCE, 0, 0x8000, scratch, ROW, scratch}},
-        {MW_HWERR_REDUCTION, {MW_I_DYMULTIMEM_LD_REDUCE, 0, 0x0500, 0, 1, 0}},
-        {MW_HWERR_BOUNDS, {MW_I_MULTIMEM_LD_REDUCE, 0, 0, end - LOW / 2, LOW, scratch + 64}},
-        {MW_HWERR_BOUNDS, {MW_I_MULTIMEM_LD_REDUCE, 0, 0, scratch, LOW, end - LOW / 2}},
-        {MW_HWERR_BOUNDS, {MW_I_MULTIMEM_LD_REDUCE, 0, 0, scratch, ROW + 1, scratch + 64}},
-        {MW_HWERR_BOUNDS, {MW_I_ST_LINEAR, 0, 0, end - ROW, 2 * ROW, scratch + 64}},
-        {MW_HWERR_BOUNDS, {MW_I_ST_LINEAR, 0, 0, end, ROW, scratch + 64}},
-        {MW_HWERR_BOUNDS, {MW_I_ST_LINEAR, 0, 0, scratch + 1, ROW, scratch + 64}},
-        {MW_HWERR_BOUNDS, {MW_I_DYMULTIMEM_ST, 0, 0, 1, 1, 0}},
-        {MW_HWERR_BOUNDS, {MW_I_DYMULTIMEM_ST, 3, 0, 0, 2, 0}},
-        {MW_HWERR_BOUNDS, {MW_I_ST, 0, 0, 0, 1u << 31, 0}},
-        {MW_HWERR_BOUNDS, {MW_I_COUNT, 0, 0, 0, 2, 0}},
-        {MW_HWERR_BOUNDS, {MW_I_DYMULTIMEM_LD_REDUCE, 0, 0, 0x1000, 1, 0}},
-        {MW_HWERR_BOUNDS, {MW_I_SUM, 0, 0, 0xffffffff, 1, 0}},
-        {MW_HWERR_BOUNDS, {MW_I_SUM_ST, 0, 0, 1, 1, 0}},
+        {MW_HWERR_BOUNDS, instr(MW_I_SIGNAL, 0, 8, 0, 0, 0)},
+        {MW_HWERR_BOUNDS, instr(MW_I_SIGNAL, 0, 15, 0, 0, 0)},
+        {MW_HWERR_BOUNDS, instr(MW_I_SIGNAL, 0, 16, 0, 0, 0)},
+        {MW_HWERR_BOUNDS, instr(MW_I_FLAG, 0, 8, 0, 0, 0)},
+        {MW_HWERR_BOUNDS, instr(MW_I_FLAG, 1, 12, 0, 0, 0)},
+        {MW_HWERR_BOUNDS, instr(MW_I_FLAG, 1, 0x8000, 0, 0, 0)},
+        {MW_HWERR_UNMAPPED, instr(MW_I_MULTIMEM_ST, 0, 16, scratch, ROW, scratch + 64)},
+        {MW_HWERR_UNMAPPED, instr(MW_I_MULTIMEM_ST, 0, 0x100, scratch, ROW, scratch + 64)},
+        {MW_HWERR_UNMAPPED, instr(MW_I_MULTIMEM_RED, 0, 16, scratch, ROW, scratch + 64)},
+        {MW_HWERR_UNMAPPED, instr(MW_I_MULTIMEM_LD_REDUCE, 0, 16, scratch, ROW, scratch + 64)},
+        {MW_HWERR_UNMAPPED, instr(MW_I_ST_LINEAR, 0, GPUS, scratch, ROW, scratch + 64)},
+        {MW_HWERR_UNMAPPED, instr(MW_I_ST_LINEAR, 0, 32, scratch, ROW, scratch + 64)},
+        {MW_HWERR_REDUCTION, instr(MW_I_MULTIMEM_RED, 0, 0x0800, scratch, ROW, scratch + 64)},
+        {MW_HWERR_REDUCTION, instr(MW_I_MULTIMEM_LD_REDUCE, 0, 0x8000, scratch, ROW, scratch)},
+        {MW_HWERR_REDUCTION, instr(MW_I_DYMULTIMEM_LD_REDUCE, 0, 0x0500, 0, 1, 0)},
+        {MW_HWERR_BOUNDS, instr(MW_I_MULTIMEM_LD_REDUCE, 0, 0, end - LOW / 2, LOW, scratch + 64)},
+        {MW_HWERR_BOUNDS, instr(MW_I_MULTIMEM_LD_REDUCE, 0, 0, scratch, LOW, end - LOW / 2)},
+        {MW_HWERR_BOUNDS, instr(MW_I_MULTIMEM_LD_REDUCE, 0, 0, scratch, ROW + 1, scratch + 64)},
+        {MW_HWERR_BOUNDS, instr(MW_I_ST_LINEAR, 0, 0, end - ROW, 2 * ROW, scratch + 64)},
+        {MW_HWERR_BOUNDS, instr(MW_I_ST_LINEAR, 0, 0, end, ROW, scratch + 64)},
+        {MW_HWERR_BOUNDS, instr(MW_I_ST_LINEAR, 0, 0, scratch + 1, ROW, scratch + 64)},
+        {MW_HWERR_BOUNDS, instr(MW_I_DYMULTIMEM_ST, 0, 0, 1, 1, 0)},
+        {MW_HWERR_BOUNDS, instr(MW_I_DYMULTIMEM_ST, 3, 0, 0, 2, 0)},
+        {MW_HWERR_BOUNDS, instr(MW_I_ST, 0, 0, 0, 1u << 31, 0)},
+        {MW_HWERR_BOUNDS, instr(MW_I_COUNT, 0, 0, 0, 2, 0)},
+        {MW_HWERR_BOUNDS, instr(MW_I_DYMULTIMEM_LD_REDUCE, 0, 0, 0x1000, 1, 0)},
+        {MW_HWERR_BOUNDS, instr(MW_I_SUM, 0, 0, 0xffffffff, 1, 0)},
+        {MW_HWERR_BOUNDS, instr(MW_I_SUM_ST, 0, 0, 1, 1, 0)},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         layer(&t, &wrong[i].in, wrong[i].code, &c);

@@ -83,7 +83,7 @@ $(eval $(call variant,row_sum_16,row_sum,N=4 FlitBytes=16 MemBytesLog2=18))
 UNIT += control
 UNIT_SRCS_control := rtl/hub/control.sv
 UNIT_PARAMS_control := N=4 FlitBytes=8 MemBytesLog2=15 TokensLog2=8 MaxExperts=64 MaxLocalExperts=32
-$(eval $(call variant,control_16,control,N=8 FlitBytes=16 MemBytesLog2=18 TokensLog2=10 MaxExperts=128 MaxLocalExperts=16))
+$(eval $(call variant,control_16,control,N=8 FlitBytes=16 MemBytesLog2=18 TokensLog2=10 MaxExperts=512 MaxLocalExperts=64))
 UNIT += tx
 UNIT_PARAMS_tx := FlitBytes=8 StorePkts=16
 UNIT_SRCS_tx := rtl/hub/tx.sv

@@ -46,8 +46,14 @@ struct expected {
 
 static mw_instr instr(unsigned op, unsigned flags, unsigned imm, uint32_t a, uint32_t b, uint32_t c)
 {
-    return {
-        static_cast<uint8_t>(op), static_cast<uint8_t>(flags), static_cast<uint16_t>(imm), a, b, c};
+    return {static_cast<uint8_t>(op),
+            static_cast<uint8_t>(flags & 15),
+            static_cast<uint8_t>(flags >> 4 & 3),
+            static_cast<uint8_t>(flags >> 6 & 3),
+            static_cast<uint16_t>(imm),
+            a,
+            b,
+            c};
 }
 
 struct hub : model<Vcontrol> {
@@ -102,7 +108,7 @@ struct hub : model<Vcontrol> {
     {
         switch (in.op) {
         case MW_I_COUNT:
-            return uint64_t{in.a} + in.b > 1u << l.token_shift ? MW_HWERR_BOUNDS : 0;
+            return in.a_high || uint64_t{in.a} + in.b > 1u << l.token_shift ? MW_HWERR_BOUNDS : 0;
         case MW_I_SIGNAL:
         case MW_I_FLAG:
             return in.imm >= MW_SW_EVENTS ? MW_HWERR_BOUNDS : 0;
@@ -273,13 +279,20 @@ struct hub : model<Vcontrol> {
         }
         for (unsigned d = 0; d < N; d++) {
             const unsigned q = (l.port + d) % N;
-            bytes payload(4 * (copies_kind ? N : l.local_experts));
-            for (unsigned i = 0; i < payload.size() / 4; i++)
-                memcpy(&payload[4 * i], copies_kind ? &n[i][0] : &n[q][i], 4);
-            mw_header h = head(MW_OP_COUNTS, q);
-            h.stage = copies_kind;
-            h.len = static_cast<uint32_t>(payload.size());
-            (d == 0 ? want_clo : want_cst).emplace_back(h, payload);
+            const unsigned words = copies_kind ? N : l.local_experts,
+                           most = MW_PAYLOAD_MAX_BYTES / 4;
+            for (unsigned first = 0; first == 0 || first < words; first += most) {
+                bytes payload(4 * std::min(words - first, most));
+                for (unsigned i = 0; i < payload.size() / 4; i++)
+                    memcpy(&payload[4 * i], copies_kind ? &n[i][0] : &n[q][first + i], 4);
+                mw_header h = head(MW_OP_COUNTS, q);
+                h.stage = copies_kind     ? MW_COUNTS_COPIES
+                          : words <= most ? MW_COUNTS_ROWS
+                          : first == 0    ? MW_COUNTS_ROWS_LOW
+                                          : MW_COUNTS_ROWS_HIGH;
+                h.len = static_cast<uint32_t>(payload.size());
+                (d == 0 ? want_clo : want_cst).emplace_back(h, payload);
+            }
         }
     }
 

@@ -185,7 +185,9 @@ struct bench : sums<Vreduction> {
     {
         const unsigned kind = own_kind.dtype << 8 | own_kind.redop << 12;
         const mw_instr in = {static_cast<uint8_t>(op),
-                             static_cast<uint8_t>(flags),
+                             static_cast<uint8_t>(flags & 15),
+                             static_cast<uint8_t>(flags >> 4 & 3),
+                             static_cast<uint8_t>(flags >> 6 & 3),
                              static_cast<uint16_t>(imm | kind),
                              a,
                              b,
@@ -211,7 +213,7 @@ struct bench : sums<Vreduction> {
     // sum.st of tokens below `end`; returns when it has retired. No row behind has left then.
     void push(uint32_t first, uint32_t end)
     {
-        const mw_instr in = {MW_I_SUM_ST, 0, 0, first, end - first, 0};
+        const mw_instr in = {MW_I_SUM_ST, 0, 0, 0, 0, first, end - first, 0};
         memcpy(&dut.cmd_i, &in, sizeof in);
         dut.push_valid_i = 1;
         push_retired = false;
@@ -568,7 +570,7 @@ struct bench : sums<Vreduction> {
             mw_instr in;
             memcpy(&in, &dut.copy_o, sizeof in);
             assert_int_equal(in.op, MW_I_ST_LINEAR);
-            assert_int_equal(in.flags, 0);
+            assert_true(in.flags == 0 && in.a_high == 0 && in.c_high == 0);
             assert_int_equal(in.b, conf.row_bytes);
             assert_in_range(in.imm, 0, N - 1);
             std::deque<copy> &due = copies_due[in.imm];

@@ -116,7 +116,8 @@ struct bench : rx_bench {
         rows.clear();
         expected_rows.assign(LE, 0);
         late_rows.clear();
-        row_events = count_words = hits = misses = looks = 0;
+        count_words.assign(N, 0);
+        row_events = hits = misses = looks = 0;
         stalled = 0;
         results_left = s.results;
     }
@@ -173,14 +174,17 @@ struct bench : rx_bench {
                                     : std::vector<uint16_t>{own(0)});
     }
 
+    // The words of a GPU whose experts are more than a packet holds belong to experts that are not here.
     item counts(unsigned src, unsigned kind)
     {
         item i = simple(src, MW_OP_COUNTS, 0);
         i.p.h.stage = kind;
-        i.p.h.len = 4 * (kind ? N : LE);
+        i.p.h.len = 4 * (kind == MW_COUNTS_COPIES ? N : kind == MW_COUNTS_ROWS_HIGH ? LE + 1 : LE);
         i.p.payload = rng.some(i.p.h.len);
-        if (kind == 0)
+        if (kind == MW_COUNTS_ROWS || kind == MW_COUNTS_ROWS_LOW)
             memcpy(i.p.payload.data(), count_of[src].data(), i.p.h.len);
+        for (unsigned w = 0; kind == MW_COUNTS_ROWS_HIGH && w <= LE; w++)
+            memcpy(&i.p.payload[4 * w], &LE, 4); // no more than rows that there can be
         return i;
     }
 
@@ -317,6 +321,7 @@ struct bench : rx_bench {
     // A layer's dispatch to this GPU: every source sends its tokens in order.
     void make_layer()
     {
+        split_counts = percent(50) ? 0 : rng.word();
         count_of.assign(N, std::vector<unsigned>(LE, 0));
         for (unsigned src = 0; src < N; src++) {
             size_t counts_at = below(s.tokens);
@@ -350,12 +355,16 @@ struct bench : rx_bench {
             if (s.counts) {
                 auto &items = sources[src].items;
                 size_t at = std::min(counts_at, items.size());
-                items.insert(items.begin() + static_cast<long>(at), counts(src, 0));
+                const bool split = split_counts >> src & 1;
+                std::vector<item> told{counts(src, split ? MW_COUNTS_ROWS_LOW : MW_COUNTS_ROWS)};
+                if (split)
+                    told.push_back(counts(src, MW_COUNTS_ROWS_HIGH));
+                items.insert(items.begin() + static_cast<long>(at), told.begin(), told.end());
                 for (auto *list : {&sources[src].flags, &sources[src].fences})
                     for (auto &f : *list)
-                        f += f >= at;
+                        f += f >= at ? told.size() : 0;
                 if (percent(50))
-                    add(src, counts(src, 1));
+                    add(src, counts(src, MW_COUNTS_COPIES));
             }
             add(src, simple(src, MW_OP_FLAG, src));
             add(src, simple(src, MW_OP_FENCE, 0));
@@ -520,19 +529,23 @@ struct bench : rx_bench {
     {
         unsigned src = dut.cnt_src_o;
         assert_true(src < N);
-        assert_int_equal(dut.cnt_idx_o, count_words);
-        unsigned last = (dut.cnt_kind_o ? N : LE) - 1;
-        assert_int_equal(dut.cnt_last_o, count_words == last);
-        if (!dut.cnt_kind_o) {
-            assert_int_equal(dut.cnt_val_o, count_of[src][count_words]);
+        unsigned &word = count_words[src];
+        const bool split = split_counts >> src & 1 && !dut.cnt_kind_o, high = split && word >= LE;
+        assert_int_equal(dut.cnt_idx_o, high ? 32 + word - LE : word);
+        unsigned last = (dut.cnt_kind_o ? N : split ? 2 * LE + 1 : LE) - 1;
+        assert_int_equal(dut.cnt_last_o, word == last);
+        if (high) {
+            assert_int_equal(dut.cnt_kind_o, 0);
+        } else if (!dut.cnt_kind_o) {
+            assert_int_equal(dut.cnt_val_o, count_of[src][word]);
         } else {
             bool found = false; // the copy counts are in the only packet of that kind
             for (auto &i : sources[src].items)
                 if (i.p.h.opcode == MW_OP_COUNTS && i.p.h.stage == 1)
-                    found = !memcmp(&i.p.payload[4 * count_words], &dut.cnt_val_o, 4);
+                    found = !memcmp(&i.p.payload[4 * word], &dut.cnt_val_o, 4);
             assert_true(found);
         }
-        count_words = dut.cnt_last_o ? 0 : count_words + 1;
+        word = dut.cnt_last_o ? 0 : word + 1;
     }
 
     // ---- running a layer ----
@@ -744,7 +757,7 @@ struct bench : rx_bench {
         check_errors();
         check_lists();
         check_lookups();
-        assert_int_equal(count_words, 0);
+        assert_true(count_words == std::vector<unsigned>(N, 0));
     }
 
     settings s;
@@ -761,7 +774,9 @@ struct bench : rx_bench {
     std::map<key, int> late_rows;
     std::vector<unsigned> expected_rows;
     std::vector<std::vector<unsigned>> count_of;
-    unsigned row_events = 0, count_words = 0, hits = 0, misses = 0;
+    uint32_t split_counts = 0;         // GPUs that tell their counts in two packets
+    std::vector<unsigned> count_words; // next word of each GPU's counts
+    unsigned row_events = 0, hits = 0, misses = 0;
     struct result_flit {
         bytes data;
         bool last, bad;

@@ -66,11 +66,14 @@ struct hub : model<Vsend> {
         others = true;
     }
 
+    static uint64_t from_of(const mw_instr &in) { return uint64_t{in.a_high} << 32 | in.a; }
+    static uint64_t to_of(const mw_instr &in) { return uint64_t{in.c_high} << 32 | in.c; }
+
     // The error that an instruction is as a whole, 0 if none.
     unsigned refusal(const mw_instr &in) const
     {
         if (by_token(in))
-            return uint64_t{in.a} + in.b > 1u << l.token_shift ? MW_HWERR_BOUNDS : 0;
+            return in.a_high || uint64_t{in.a} + in.b > 1u << l.token_shift ? MW_HWERR_BOUNDS : 0;
         const bool red = in.op == MW_I_MULTIMEM_RED, multi = red || in.op == MW_I_MULTIMEM_ST;
         const unsigned to = red ? in.imm & 255 : in.imm, dtype = in.imm >> 8 & 15,
                        redop = in.imm >> 12;
@@ -78,7 +81,7 @@ struct hub : model<Vsend> {
             return MW_HWERR_REDUCTION;
         if (multi ? to >= MW_STATIC_GROUPS || group[to] == 0 : to >= N)
             return MW_HWERR_UNMAPPED;
-        return in.a % F || in.c % F || uint64_t{in.a} + in.b > MEM ? MW_HWERR_BOUNDS : 0;
+        return in.a % F || in.c % F || from_of(in) + in.b > MEM ? MW_HWERR_BOUNDS : 0;
     }
 
     void run(const mw_instr &in)
@@ -125,7 +128,9 @@ struct hub : model<Vsend> {
         mw_instr in = {};
         in.op = static_cast<uint8_t>(rng.pick(
             {MW_I_DYMULTIMEM_ST, MW_I_ST, MW_I_ST_LINEAR, MW_I_MULTIMEM_ST, MW_I_MULTIMEM_RED}));
-        in.flags = static_cast<uint8_t>(rng());
+        in.flags = static_cast<uint8_t>(rng.bits(4));
+        in.a_high = percent(90) ? 0 : static_cast<uint8_t>(rng.bits(2));
+        in.c_high = percent(90) ? 0 : static_cast<uint8_t>(rng.bits(2));
         in.imm = static_cast<uint16_t>(percent(70) ? below(20) : rng());
         if (in.op == MW_I_MULTIMEM_RED && percent(60))
             in.imm = static_cast<uint16_t>(in.imm | below(8) << 8 | below(8) << 12);
@@ -340,7 +345,7 @@ struct hub : model<Vsend> {
         for (uint64_t at = 0; at < in.b; at += 128) {
             const bytes payload = mem.read(in.a + at, std::min<uint64_t>(128, in.b - at));
             mw_header h = head(multi ? red ? MW_OP_MULTIMEM_RED : MW_OP_MULTIMEM_ST : MW_OP_ST,
-                               multi ? 0 : to, in.c + at, 0);
+                               multi ? 0 : to, to_of(in) + at, 0);
             if (!multi) {
                 expect_plain(h, payload, 0);
                 continue;
@@ -567,8 +572,14 @@ static pace random_pace(dice &rng)
 static mw_instr instr(unsigned op, uint32_t a, uint32_t b, uint32_t c, unsigned imm,
                       unsigned flags = 0)
 {
-    return {
-        static_cast<uint8_t>(op), static_cast<uint8_t>(flags), static_cast<uint16_t>(imm), a, b, c};
+    return {static_cast<uint8_t>(op),
+            static_cast<uint8_t>(flags & 15),
+            static_cast<uint8_t>(flags >> 4 & 3),
+            static_cast<uint8_t>(flags >> 6 & 3),
+            static_cast<uint16_t>(imm),
+            a,
+            b,
+            c};
 }
 
 // Mostly with gate weights; rows alone, and those at explicit addresses, now and then.

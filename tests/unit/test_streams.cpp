@@ -257,10 +257,10 @@ static instr unit_instr(gpu &b, unsigned s, unsigned idx, unsigned unit = UNITS)
 
 static instr wait_instr(unsigned event, uint32_t threshold)
 {
-    return {MW_I_WAIT, 0, static_cast<uint16_t>(event), threshold, 0, 0};
+    return {MW_I_WAIT, 0, 0, 0, static_cast<uint16_t>(event), threshold, 0, 0};
 }
 
-static const instr END = {MW_I_END, 0, 0, 0, 0, 0};
+static const instr END = {MW_I_END, 0, 0, 0, 0, 0, 0, 0};
 static const unsigned EVENTS[] = {
     0, 1, 2, 3, 4, 5, 6, 7, MW_EV_COUNTS, MW_EV_ROWS, MW_EV_TOKENS, MW_EV_ACKS};
 
@@ -452,7 +452,7 @@ TEST(wrong_programs_stop)
     std::vector<instr> wrong;
     for (unsigned op = 0; op < 256; op++) {
         if (op != MW_I_END && op != MW_I_WAIT && unit_of(op) == UNITS)
-            wrong.push_back({static_cast<uint8_t>(op), 0, 0, 0, 0, 0});
+            wrong.push_back({static_cast<uint8_t>(op), 0, 0, 0, 0, 0, 0, 0});
     }
     for (unsigned e : {MW_EV_ACKS + 1, MW_EVENTS - 1, MW_EVENTS, 0x100 + MW_EV_ROWS, 0x8000})
         wrong.push_back(wait_instr(e, 0));

@@ -97,7 +97,7 @@ module prove_row_tracker #(
     assign many      = trk_valid_i && trk_bytes_i > left_q[at];
     assign in        = '{row: trk_row_i, token: trk_token_i, pos: trk_pos_i};
     assign push      = push_valid_i && push_ready;
-    assign adds      = cnt_i.valid && !cnt_i.kind && cnt_i.idx < 5'd2;
+    assign adds      = cnt_i.valid && !cnt_i.kind && cnt_i.idx < 6'd2;
     assign announced = cnt_i.valid && !cnt_i.kind && cnt_i.last;
     assign list_le   = push_q ? push_le_q : le2_q;
     assign full      = push_q && listed_q[list_le] == 2'd2;

@@ -208,9 +208,10 @@ module prove_rx_store #(
                 a_data: assert (flit_data);
                 if (w == 0) begin
                     a_cnt: assert (!out_job[w].counts
-                                   || (i_dut.cnt[w].kind == out_job[w].kind
+                                   || (i_dut.cnt[w].kind == (out_job[w].pos[1:0] == packet_pkg::COUNTS_COPIES)
                                        && i_dut.cnt[w].src == out_job[w].addr[4:0]
-                                       && i_dut.cnt[w].idx[4:Cfg.FlitLog2-2] == out_flit[w]));
+                                       && i_dut.cnt[w].idx[5:Cfg.FlitLog2-2]
+                                          == {out_job[w].pos[1:0] == packet_pkg::COUNTS_ROWS_HIGH, out_flit[w]}));
                 end
             end
         end
@@ -266,8 +267,10 @@ module prove_rx_store #(
                 a_data:  assert (data_right);
             end
             if (mine && job_q.counts) begin
-                a_word: assert (at_q == 1'b0 && cnt.valid && cnt.kind == job_q.kind && cnt.src == job_q.addr[4:0]
-                                && cnt.idx == 5'(next_q) && cnt.last == last);
+                a_word: assert (at_q == 1'b0 && cnt.valid && cnt.kind == (job_q.pos[1:0] == packet_pkg::COUNTS_COPIES)
+                                && cnt.src == job_q.addr[4:0]
+                                && cnt.idx == {job_q.pos[1:0] == packet_pkg::COUNTS_ROWS_HIGH, 5'(next_q)}
+                                && cnt.last == (last && job_q.pos[1:0] != packet_pkg::COUNTS_ROWS_LOW));
                 a_val:  assert (cnt.val == stands(job_q.slot, flit, 2'(next_q & 7'(Cfg.Words - 1))));
             end
             // where it is: with its last unit it moves from the register in front to the one behind

@@ -68,7 +68,7 @@ module rx_resolve #(
             in.span[1:0] = '1;
             in.track     = 1'b0;
         end else begin
-            in.kind      = 1'b0;          // no reds
+            in.red       = 1'b0;          // no reds
         end
         if (in.span < 7'(in.lane)) in.span = 7'(in.lane);
     end
