@@ -294,9 +294,11 @@ static uint64_t usb_total_cycles(void *context)
 static int usb_firmware(void *context, struct mw_firmware *f)
 {
     struct usb *u = context;
-    int status = mwu_link_info(&u->link, &u->info);
+    struct mw_frame_info info; // what is known stays, whatever becomes of this
+    int status = mwu_link_info(&u->link, &info);
     if (status)
         return mwi_fail(status, "%s: %s", u->name, u->link.message);
+    u->info = info;
     *f = (struct mw_firmware){.protocol_major = u->link.version >> 16,
                               .protocol_minor = u->link.version & 0xffff,
                               .version = u->info.firmware,
@@ -403,6 +405,19 @@ static int usb_fed(void *context, uint32_t number, uint64_t max_cycles, struct m
     return 0;
 }
 
+static int usb_reset(void *context)
+{
+    return reset(context);
+}
+
+/// Some ten milliseconds, which the device spends alone.
+static uint64_t usb_slice(void *context)
+{
+    enum { SIMULATED = 8192, PER_SECOND = 100 };
+    struct usb *u = context;
+    return u->info.clock_hz ? u->info.clock_hz / PER_SECOND + 1 : SIMULATED;
+}
+
 const struct mw_transport mwi_transport_usb = {
     .name = "usb",
     .open = usb_open,
@@ -419,4 +434,6 @@ const struct mw_transport mwi_transport_usb = {
     .log_read = usb_log_read,
     .feed = usb_feed,
     .fed = usb_fed,
+    .reset = usb_reset,
+    .slice = usb_slice,
 };

@@ -382,6 +382,11 @@ static void test_timeout(void **state)
     assert_int_equal(mw_partition_set(device, 0, 1), MW_ERR_TIMEOUT);
     assert_message("SYNC");
     bus_freeze(d, false);
+    // nobody can tell whether that register was written
+    struct mw_transfer t = {.bytes = 16, .data = data};
+    assert_int_equal(mw_mem_read(device, &t, 1), MW_ERR_STATE);
+    assert_message("call mw_reset");
+    assert_int_equal(mw_reset(device), 0);
     check_well(device);
     assert_true(bus_counts(d).cancels > 0);
     // closing must not wait for a device that does not move
