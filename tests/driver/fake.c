@@ -56,10 +56,10 @@ static bool failing(struct fake *f)
     return f->calls++ == f->fail_at;
 }
 
-/// What a call that has been carried out says.
-static int reply(const struct fake *f)
+/// What the call that failing() has counted says when it has been carried out.
+static int reply(const struct fake *f, long call)
 {
-    return f->calls - 1 == f->lose_at ? MW_ERR_TIMEOUT : 0;
+    return call == f->lose_at ? MW_ERR_TIMEOUT : 0;
 }
 
 static int open_fake(const struct mw_open_options *o, void **context, char *message, size_t size)
@@ -95,7 +95,7 @@ static int cfg_read(void *context, uint32_t address, uint32_t *value)
 {
     struct fake *f = context;
     if (failing(f))
-        return MW_ERR_IO;
+        return f->fail_with;
     assert(address % 4 == 0 && address / 4 < FAKE_WORDS);
     if (f->read_cycles && *fake_fabric(f, FABRIC(state)) & MW_FABRIC__STATE__BUSY_bm)
         pass(f, f->read_cycles(f, address >= 0x10000));
@@ -141,33 +141,35 @@ static void write_register(struct fake *f, uint32_t address, uint32_t value)
 static int cfg_write(void *context, uint32_t address, uint32_t value)
 {
     struct fake *f = context;
+    const long call = f->calls;
     if (failing(f))
-        return MW_ERR_IO;
+        return f->fail_with;
     write_register(f, address, value);
-    return reply(f);
+    return reply(f, call);
 }
 
 /// One request for many registers, up to the first that fails.
 static int cfg_list(void *context, struct mw_register *list, size_t count, bool write)
 {
     struct fake *f = context;
+    const long call = f->calls;
     int status = 0;
     if (write && failing(f))
-        return MW_ERR_IO;
+        return f->fail_with;
     for (size_t i = 0; i < count && !status; i++) {
         if (write)
             write_register(f, list[i].address, list[i].value);
         else
             status = cfg_read(f, list[i].address, &list[i].value);
     }
-    return status ? status : write ? reply(f) : 0;
+    return status ? status : write ? reply(f, call) : 0;
 }
 
 static int mem_write(void *context, const struct mw_transfer *list, size_t count)
 {
     struct fake *f = context;
     if (failing(f))
-        return MW_ERR_IO;
+        return f->fail_with;
     for (size_t i = 0; i < count; i++)
         if (list[i].bytes)
             memcpy(f->mem[list[i].gpu] + list[i].address, list[i].data, list[i].bytes);
@@ -178,7 +180,7 @@ static int mem_read(void *context, const struct mw_transfer *list, size_t count)
 {
     struct fake *f = context;
     if (failing(f))
-        return MW_ERR_IO;
+        return f->fail_with;
     for (size_t i = 0; i < count; i++)
         if (list[i].bytes)
             memcpy(list[i].data, f->mem[list[i].gpu] + list[i].address, list[i].bytes);
@@ -189,7 +191,7 @@ static int run_until(void *context, uint64_t max_cycles, bool *done)
 {
     struct fake *f = context;
     if (failing(f))
-        return MW_ERR_IO;
+        return f->fail_with;
     if (f->on_run)
         f->on_run(f);
     pass(f, max_cycles);
@@ -218,14 +220,15 @@ static int feed(void *context, const struct mw_register *list, size_t count, boo
                 uint32_t *number)
 {
     struct fake *f = context;
+    const long call = f->calls;
     struct mw_frame_register own[MW_HOST_FEED_REGISTERS];
     if (failing(f))
-        return MW_ERR_IO;
+        return f->fail_with;
     assert(count <= MW_HOST_FEED_REGISTERS);
     for (size_t i = 0; i < count; i++)
         own[i] = (struct mw_frame_register){list[i].address, list[i].value};
     unsigned status = mwi_queue_add(&f->queue, own, count, sweep, number);
-    int code = reply(f);
+    int code = reply(f, call);
     mwi_queue_poll(&f->queue);
     return status ? MW_ERR_STATE : code;
 }
@@ -236,7 +239,7 @@ static int fed(void *context, uint32_t number, uint64_t max_cycles, struct mw_fe
     const struct mw_frame_fed *record;
     bool ended;
     if (failing(f))
-        return MW_ERR_IO;
+        return f->fail_with;
     mwi_queue_poll(&f->queue);
     if (mwi_queue_ask(&f->queue, number, &record))
         return MW_ERR_STATE;
@@ -251,8 +254,9 @@ static int fed(void *context, uint32_t number, uint64_t max_cycles, struct mw_fe
 static int reset(void *context)
 {
     struct fake *f = context;
+    const long call = f->calls;
     if (failing(f))
-        return MW_ERR_IO;
+        return f->fail_with;
     f->resets++;
     mwi_queue_reset(&f->queue);
     memset(fake_fabric(f, FABRIC(emap)), 0xa5, sizeof f->emap_at_go);
@@ -261,7 +265,7 @@ static int reset(void *context)
     *fake_fabric(f, FABRIC(state)) = 0;
     *fake_fabric(f, FABRIC(link)) = 0;
     f->left = f->polls = 0;
-    return reply(f);
+    return reply(f, call);
 }
 
 void fake_init(struct fake *f, unsigned gpus, unsigned flit_bytes)
@@ -270,6 +274,7 @@ void fake_init(struct fake *f, unsigned gpus, unsigned flit_bytes)
     f->gpus = gpus;
     f->flit_bytes = flit_bytes;
     f->fail_at = f->lose_at = FAKE_NEVER;
+    f->fail_with = MW_ERR_IO;
     f->layer_cycles = 1000;
     f->sweep_polls = 3;
     *fake_fabric(f, FABRIC(id)) = 0x4d570001;

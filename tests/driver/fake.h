@@ -20,6 +20,7 @@ struct fake {
     uint8_t *mem[MW_MAX_PORTS];
     int open_status; ///< what open returns
     long fail_at;    ///< the call that fails (counted from 0 at its setting), or FAKE_NEVER
+    int fail_with;   ///< what it returns
     long lose_at;    ///< the call that changes the device and whose reply is lost, or FAKE_NEVER
     long calls;      ///< since then; cfg_*, mem_*, run_until, feed, fed and reset count
     bool lists;      ///< it takes lists of registers, as one call; before fake_open
