@@ -334,6 +334,21 @@ static void versions_and_names(void **state)
 #undef CHECK
 }
 
+/// The message is that of the last call that failed, whatever has succeeded since.
+static void message_stays(void **state)
+{
+    (void)state;
+    uint8_t data[16] = {0};
+    const struct mw_transfer t = {0, 0, sizeof data, data};
+    assert_code(mw_partition_set(device, 99, 1), MW_ERR_INVALID);
+    assert_code(mw_mem_write(device, &t, 1), 0);
+    assert_code(mw_partition_set(device, 1, 1), 0);
+    assert_string_equal(mw_message(), "GPU 99 of 4");
+    fake_fail_at(&fake, 0);
+    assert_code(mw_mem_write(device, &t, 1), MW_ERR_IO);
+    assert_string_equal(mw_message(), "writing GPU memory failed");
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -342,6 +357,7 @@ int main(void)
         TEST(streams),           TEST(running),
         TEST(objects),           TEST(places),
         TEST(struct_sizes),      TEST(versions_and_names),
+        TEST(message_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
