@@ -18,6 +18,10 @@ void mw_run_usage(FILE *out)
         "What to run\n"
         "  --trace DIR           routing trace: topk_ids.npy, topk_weights.npy, meta.json\n"
         "                        (default: a made-up one)\n"
+        "  --model NAME          experts, k and hidden size of a public model or a paper's "
+        "workload,\n"
+        "                        with a made-up trace where there is no other; options override\n"
+        "                        what it says; --model list shows all\n"
         "  --layer L             layer of the trace (default 0)\n"
         "  --layers L,L,...      several, back to back without a reset\n"
         "  --gpus N              2 to 32 (default 8, on USB as many as there are)\n"
@@ -112,6 +116,13 @@ static int set_system(void *place, const char *name, const char *text, struct mw
                    name, text);
 }
 
+static int set_model(void *p, const char *name, const char *text, struct mw_error *err)
+{
+    struct mw_run_params *params = p;
+    params->list_models = strcmp(text, "list") == 0;
+    return params->list_models ? MW_EXIT_OK : mw_set_model(&params->model, name, text, err);
+}
+
 static int set_spread(void *spread, const char *name, const char *text, struct mw_error *err)
 {
     bool far = strcmp(text, "far") == 0;
@@ -125,6 +136,7 @@ static int set_spread(void *spread, const char *name, const char *text, struct m
 
 static const struct mw_option options[] = {
     MW_PATH("trace", AT(trace)),
+    MW_OWN("model", 0, set_model),
     MW_UNSIGNED("experts", AT(experts), 1, MW_MAX_EXPERTS),
     MW_UNSIGNED("k", AT(k), 1, MW_MAX_K),
     MW_REAL("sigma", AT(sigma), 4),
@@ -156,6 +168,18 @@ static const struct mw_option options[] = {
 
 static const struct mw_option_table table = {"run", options, sizeof options / sizeof *options,
                                              NULL};
+
+/// What the model says and no option. Experts and k are those of the trace, where there is one.
+static void apply_model(struct mw_run_params *params, const struct mw_options_said *said)
+{
+    const struct mw_model *m = params->model;
+    if (!mw_option_given(&table, said, "hidden"))
+        params->shape.hidden = m->hidden;
+    if (!mw_option_given(&table, said, "experts"))
+        params->experts = m->experts;
+    if (!mw_option_given(&table, said, "k"))
+        params->k = m->k;
+}
 
 /// An option of made-up traces, or NULL.
 static const char *synthetic_option(const struct mw_options_said *said)
@@ -198,9 +222,25 @@ int mw_run_parse(struct mw_run_params *params, int argc, char **argv, bool *help
         return status;
     params->expert_cycles_given = mw_option_given(&table, &said, "expert-cycles");
     params->monitor = params->interval || params->plot;
+    if (params->model)
+        apply_model(params, &said);
     status = check_combination(params, synthetic_option(&said), err);
     if (!status && !params->device.usb) // one on USB is asked when it is needed
         status = mw_device_sizes(&params->device, &params->shape.gpus, &params->flit_bytes, err);
+    return status;
+}
+
+/// A trace of another model than the one that was named must not pass for it.
+static int load_trace(const struct mw_run_params *params, struct mw_trace *trace,
+                      struct mw_error *err)
+{
+    const struct mw_model *m = params->model;
+    int status = mw_trace_load(trace, params->trace, err);
+    if (status || !m || (m->experts == trace->experts && m->k == trace->k))
+        return status;
+    status = mw_fail(err, MW_EXIT_INPUT, "--model %s: %u experts, k %u, but %s has %u and %u",
+                     m->name, m->experts, m->k, trace->name, trace->experts, trace->k);
+    mw_trace_free(trace);
     return status;
 }
 
@@ -208,7 +248,7 @@ static int get_trace(const struct mw_run_params *params, struct mw_trace *trace,
                      struct mw_error *err)
 {
     if (params->trace)
-        return mw_trace_load(trace, params->trace, err);
+        return load_trace(params, trace, err);
     struct mw_synthetic how = {
         .tokens = (size_t)params->shape.gpus * params->shape.tokens_per_gpu *
                   (params->shape.batches ? params->shape.batches : 1),
@@ -221,7 +261,10 @@ static int get_trace(const struct mw_run_params *params, struct mw_trace *trace,
     for (unsigned i = 0; i < params->layer_count; i++)
         if (params->layers[i] >= how.layers)
             how.layers = params->layers[i] + 1;
-    return mw_trace_make(trace, &how, err);
+    int status = mw_trace_make(trace, &how, err);
+    if (!status && params->model)
+        snprintf(trace->model, sizeof trace->model, "%s", params->model->title);
+    return status;
 }
 
 int mw_run_prepare(struct mw_run_params *params, struct mw_trace *trace,

@@ -9,6 +9,7 @@ static void json_params(struct mw_json *j, const struct mw_run_params *params,
     mw_json_object(j, "params", false);
     mw_json_string(j, "trace", trace->name);
     mw_json_string(j, "model", trace->model);
+    mw_json_string(j, "preset", params->model ? params->model->name : NULL);
     mw_json_bool(j, "synthetic", trace->synthetic);
     mw_json_array(j, "layers", true);
     for (unsigned i = 0; i < params->layer_count; i++)
