@@ -243,8 +243,8 @@ static void refuses_bad_files(void **state)
     TRACE_REFUSES(&m, "", "topk_ids.npy");
     write_file(ids, "PK\x03\x04 this is a zip file, not an array, whatever its name says", 60);
     TRACE_REFUSES(&m, "", "topk_ids.npy", "not a .npy file");
-    write_npy(ids, "{'descr': '<i8', 'fortran_order': False, " SHAPE "}", m.ids, sizeof m.ids);
-    TRACE_REFUSES(&m, "", "topk_ids.npy", "'<i8'", "'<u2'");
+    write_npy(ids, "{'descr': '>i8', 'fortran_order': False, " SHAPE "}", m.ids, sizeof m.ids);
+    TRACE_REFUSES(&m, "", "topk_ids.npy", "'>i8'", "'<u2', '<i2', '<i4', '<i8'");
     write_npy(ids, "{'descr': '<u2', 'fortran_order': True, " SHAPE "}", m.ids, sizeof m.ids);
     TRACE_REFUSES(&m, "", "topk_ids.npy", "Fortran order");
     write_npy(ids, "{'descr': '<u2', 'fortran_order': False, 'shape': (32, 2), }", m.ids,
