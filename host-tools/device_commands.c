@@ -13,11 +13,7 @@
 #include <string.h>
 
 enum {
-#define TEST_BIT(name, value, text) | 1 << (value)
-    ALL_TESTS = 0 MW_TEST_LIST(TEST_BIT),
-#undef TEST_BIT
     FOUND = 64,         ///< devices that are listed
-    RESULTS = 64,       ///< of the device's own tests
     LOG = 32,           ///< entries that are shown
     TEST_BYTES = 65536, ///< written to and read from each GPU's memory over the link
 };
@@ -204,27 +200,44 @@ static const char *test_text(uint32_t test)
     }
 }
 
+/// One of the firmware's tests. They are asked for one by one: a reply has room for one result of each
+/// of 32 GPUs.
+static int own_test(struct mw_device *device, unsigned test, bool *wrong, FILE *out,
+                    struct mw_error *err)
+{
+    struct mw_selftest result[MW_MAX_PORTS];
+    size_t count;
+    int code = mw_selftest(device, 1u << test, result, MW_MAX_PORTS, &count);
+    if (code)
+        return mw_device_failed(err, "self-test", code);
+    for (size_t i = 0; i < count && i < MW_MAX_PORTS; i++) {
+        const struct mw_selftest *r = &result[i];
+        *wrong |= r->failed != 0;
+        fprintf(out, "own tests   %s %" PRIu32 ": %" PRIu32 " checked, %" PRIu32 " wrong\n",
+                test_text(r->test), r->unit, r->checked, r->failed);
+    }
+    return MW_EXIT_OK;
+}
+
 /// The tests that the firmware has.
 static int own_tests(struct mw_device *device, FILE *out, struct mw_error *err)
 {
+#define NUMBER(name, value, text) value,
+    static const unsigned tests[] = {MW_TEST_LIST(NUMBER)};
+#undef NUMBER
     struct mw_firmware f;
-    struct mw_selftest result[RESULTS];
-    size_t count;
     bool wrong = false;
     int code = mw_firmware_info(device, &f);
-    if (!code && !(f.features >> MW_FEATURE_SELFTEST & 1)) {
+    if (code)
+        return mw_device_failed(err, "firmware", code);
+    if (!(f.features >> MW_FEATURE_SELFTEST & 1)) {
         fputs("own tests   none: the firmware has no self-test\n", out);
         return MW_EXIT_OK;
     }
-    if (!code)
-        code = mw_selftest(device, ALL_TESTS, result, RESULTS, &count);
-    if (code)
-        return mw_device_failed(err, "self-test", code);
-    for (size_t i = 0; i < count && i < RESULTS; i++) {
-        const struct mw_selftest *r = &result[i];
-        wrong |= r->failed != 0;
-        fprintf(out, "own tests   %s %" PRIu32 ": %" PRIu32 " checked, %" PRIu32 " wrong\n",
-                test_text(r->test), r->unit, r->checked, r->failed);
+    for (unsigned i = 0; i < sizeof tests / sizeof *tests; i++) {
+        int status = own_test(device, tests[i], &wrong, out, err);
+        if (status)
+            return status;
     }
     return wrong ? mw_fail(err, MW_EXIT_MISMATCH, "the device's own tests failed") : MW_EXIT_OK;
 }

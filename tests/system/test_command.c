@@ -31,6 +31,20 @@ static void prints_and_succeeds(void **state)
     }
 }
 
+/// A full disk is no success, whatever printed there.
+static void tells_output_that_is_lost(void **state)
+{
+    (void)state;
+    static const char *const commands[] = {"list", "--help", "--version", "run --help",
+                                           "run " MADE_UP "--system dysharp"};
+    for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++) {
+        if (run_command_to("/dev/full", "%s", commands[i]) != MW_EXIT_FAILED)
+            fail_msg("%s: %s", commands[i], err_text);
+        assert_string_equal(err_text,
+                            "moeswitch: standard output: cannot write: No space left on device\n");
+    }
+}
+
 /// The JSON without the two lines of every system that hold wall-clock figures.
 static char *without_wall(char *text)
 {
@@ -316,6 +330,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(prints_and_succeeds),
+        cmocka_unit_test(tells_output_that_is_lost),
         cmocka_unit_test(feeds_batches),
         cmocka_unit_test(same_json_twice),
         cmocka_unit_test(good_trace_passes),
