@@ -161,7 +161,7 @@ $(B)/libmoeswitch.a: $(call obj,$(DRIVER_SRC))
 	$(Q)rm -f $@ && ar rcs $@ $^
 
 SONAME := libmoeswitch.so.0
-VERSION := $(shell sed -n 's/^\#define MW_VERSION "\(.*\)"/\1/p' host-tools/run.h)
+VERSION := $(shell sed -n 's/^\#define MW_VERSION "\(.*\)"/\1/p' driver/include/moeswitch.h)
 $(B)/libmoeswitch.so: $(call obj,$(DRIVER_SRC)) driver/libmoeswitch.map
 	$(call say,LINK,$@)
 	$(Q)$(CC) -shared -Wl,-soname,$(SONAME) -Wl,--version-script=driver/libmoeswitch.map -o $@ $(filter %.o,$^) -lusb-1.0 -ldl -lpthread

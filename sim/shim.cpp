@@ -472,6 +472,8 @@ struct device {
 
 struct mw_sim : device {
     uint64_t cycles = 0;
+    uint64_t late[GPUS] = {}; // answers that a transfer which was given up has not waited for
+    bool any_late = false;
 
     bool host_valid(unsigned g)
     {
@@ -497,10 +499,29 @@ struct mw_sim : device {
     bool host_rvalid(unsigned g) { return take(host_answer(g), bundle::answer::rvalid); }
     void host_read(unsigned g, uint8_t *data) { get_flit(host_answer(g), data); }
 
+    // Answers that nobody waits for any more come in any cycle.
+    void drop_late()
+    {
+        any_late = false;
+        for (unsigned g = 0; g < GPUS; g++) {
+            if (late[g] && host_rvalid(g))
+                late[g]--;
+            any_late = any_late || late[g];
+        }
+    }
+
     void next()
     {
+        if (any_late)
+            drop_late();
         rise();
         cycles++;
+    }
+
+    void forget_late()
+    {
+        std::memset(late, 0, sizeof late);
+        any_late = false;
     }
 
     void reset()
@@ -514,6 +535,7 @@ struct mw_sim : device {
             next();
         }
         device::reset(false);
+        forget_late();
     }
 };
 
@@ -581,6 +603,16 @@ struct lane {
         asking++;
     }
 
+    // Reads that were asked and not answered
+    uint64_t open() const
+    {
+        uint64_t flits = 0;
+        for (std::size_t i = answering; i <= asking && i < pieces.size(); i++)
+            if (!pieces[i]->write)
+                flits += (i < asking ? pieces[i]->flits : asked) - (i == answering ? answered : 0);
+        return flits;
+    }
+
     // answers come for reads only
     void skip_writes()
     {
@@ -628,9 +660,20 @@ void offer(mw_sim *s, unsigned g, const lane &l)
         s->host_write(g, p->data + l.asked * FLIT_BYTES);
 }
 
+// What comes now belongs to no transfer; what has not come by the limit was lost, with the reset of its node.
+void drain(mw_sim *s)
+{
+    for (unsigned i = 0; i < STREAM_LIMIT && s->any_late; i++) {
+        s->settle();
+        s->next();
+    }
+    s->forget_late();
+}
+
 int transfer(mw_sim *s, const mw_sim_transfer *list, std::size_t count)
 {
     std::vector<lane> lanes(GPUS);
+    drain(s);
     for (std::size_t i = 0; i < count; i++)
         if (list[i].flits)
             lanes[list[i].gpu].pieces.push_back(&list[i]);
@@ -651,8 +694,11 @@ int transfer(mw_sim *s, const mw_sim_transfer *list, std::size_t count)
             quiet = 0;
         s->next();
     }
-    for (unsigned g = 0; g < GPUS; g++)
+    for (unsigned g = 0; g < GPUS; g++) {
         s->host_valid(g, false);
+        s->late[g] = lanes[g].open();
+        s->any_late = s->any_late || s->late[g];
+    }
     return -2;
 }
 

@@ -74,9 +74,9 @@ struct mw_bench {
     unsigned tokens[MW_MAX_PORTS]; ///< that each GPU sends
     unsigned streams;              ///< per GPU
     struct mw_multicast *group;    ///< of all GPUs, or NULL
-    uint32_t source, result;       ///< areas of explicit addresses
+    uint64_t source, result;       ///< areas of explicit addresses
     uint64_t scratch;              ///< bytes of them beside a pattern of tokens
-    uint32_t flat;        ///< bytes from address 0 on where rows land at their token's number
+    uint64_t flat;        ///< bytes from address 0 on where rows land at their token's number
     struct mw_workload w; ///< of patterns that send tokens
 };
 
@@ -159,7 +159,7 @@ int mw_bench_configure(struct mw_bench *b);
 int mw_bench_load_streams(struct mw_bench *b,
                           void (*make)(const struct mw_bench *, unsigned, struct mw_stream *));
 /// Move an area of `bytes` bytes of each GPU, one behind the other in `data`.
-int mw_bench_move(struct mw_bench *b, bool write, uint32_t address, void *data, size_t bytes,
+int mw_bench_move(struct mw_bench *b, bool write, uint64_t address, void *data, size_t bytes,
                   const char *what);
 void mw_bench_release(struct mw_bench *b);
 /// Bytes of an element of the line that is being run.

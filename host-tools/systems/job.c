@@ -20,7 +20,7 @@ int mw_job_stuck(struct job *j, const char *what, int code)
     return MW_EXIT_STUCK;
 }
 
-int mw_job_move_areas(struct job *j, bool write, uint32_t address, uint8_t *data, size_t bytes,
+int mw_job_move_areas(struct job *j, bool write, uint64_t address, uint8_t *data, size_t bytes,
                       const char *what)
 {
     struct mw_transfer list[MW_MAX_GPUS];
@@ -31,7 +31,7 @@ int mw_job_move_areas(struct job *j, bool write, uint32_t address, uint8_t *data
     return code ? mw_job_failed(j, what, code) : MW_EXIT_OK;
 }
 
-int mw_job_load_routing(struct job *j, unsigned index, uint32_t address)
+int mw_job_load_routing(struct job *j, unsigned index, uint64_t address)
 {
     const struct mw_workload *w = j->w;
     const struct mw_layer *layer = &w->layer[index];
@@ -50,7 +50,7 @@ int mw_job_load_routing(struct job *j, unsigned index, uint32_t address)
     return status;
 }
 
-int mw_job_move_rows(struct job *j, bool write, uint32_t address, uint16_t *values,
+int mw_job_move_rows(struct job *j, bool write, uint64_t address, uint16_t *values,
                      const char *what)
 {
     const struct mw_workload *w = j->w;
