@@ -5,8 +5,9 @@
 
 enum { SIM_GPUS = 8, SIM_FLIT_BYTES = 16 };
 
-int mw_set_device(const char *text, struct mw_device_choice *device, struct mw_error *err)
+int mw_set_device(void *place, const char *name, const char *text, struct mw_error *err)
 {
+    struct mw_device_choice *device = place;
     static const char prefix[] = "usb:";
     *device = (struct mw_device_choice){0};
     if (strcmp(text, "sim") == 0)
@@ -15,7 +16,7 @@ int mw_set_device(const char *text, struct mw_device_choice *device, struct mw_e
     if (strcmp(text, "usb") == 0)
         return MW_EXIT_OK;
     if (strncmp(text, prefix, sizeof prefix - 1) != 0 || !text[sizeof prefix - 1])
-        return mw_fail(err, MW_EXIT_INPUT, "--device %s: expected sim, usb or usb:SERIAL", text);
+        return mw_fail(err, MW_EXIT_INPUT, "--%s %s: expected sim, usb or usb:SERIAL", name, text);
     device->serial = text + sizeof prefix - 1;
     return MW_EXIT_OK;
 }

@@ -23,7 +23,8 @@ struct mw_device_choice {
     "  --device sim|usb[:SERIAL]  the Verilated model in this process (default), or a device on\n" \
     "                        USB, whose size is its own\n"
 
-int mw_set_device(const char *text, struct mw_device_choice *device, struct mw_error *err);
+/// Its value, for option_table.h; `device` is a struct mw_device_choice.
+int mw_set_device(void *device, const char *name, const char *text, struct mw_error *err);
 /// The library's defaults for that device, with messages to standard error; GPUs and flit width are set
 /// by the caller, 0 where not `given`: as on the device.
 void mw_device_options(const struct mw_device_choice *device, struct mw_open_options *options);

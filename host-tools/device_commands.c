@@ -3,68 +3,42 @@
 // `moeswitch list`, `info` and `selftest`.
 #include "device.h"
 #include "host.h"
+#include "option_table.h"
 #include "option_value.h"
 #include "random.h"
 #include "run.h"
 
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    OPT_DEVICE = 256,
-    OPT_GPUS,
-    OPT_FLIT,
-    OPT_HELP,
-#define TEST_BIT(name, value, text) | 1 << (value)
-    ALL_TESTS = 0 MW_TEST_LIST(TEST_BIT),
-#undef TEST_BIT
     FOUND = 64,         ///< devices that are listed
-    RESULTS = 64,       ///< of the device's own tests
     LOG = 32,           ///< entries that are shown
     TEST_BYTES = 65536, ///< written to and read from each GPU's memory over the link
 };
 
-static const struct option options[] = {
-    {"device", required_argument, NULL, OPT_DEVICE},
-    {"gpus", required_argument, NULL, OPT_GPUS},
-    {"flit-bytes", required_argument, NULL, OPT_FLIT},
-    {"help", no_argument, NULL, OPT_HELP},
-    {NULL, 0, NULL, 0},
-};
+static int set_device(void *p, const char *name, const char *text, struct mw_error *err)
+{
+    struct mw_device_asked *a = p;
+    a->device_text = text;
+    return mw_set_device(&a->device, name, text, err);
+}
 
 int mw_device_parse(struct mw_device_asked *a, int argc, char **argv, struct mw_error *err)
 {
+#define AT(field) offsetof(struct mw_device_asked, field)
+    static const struct mw_option options[] = {
+        MW_OWN("device", 0, set_device),
+        MW_UNSIGNED("gpus", AT(gpus), MW_MIN_GPUS, MW_MAX_GPUS),
+        MW_OWN("flit-bytes", AT(flit_bytes), mw_set_flit_bytes),
+    };
+    const struct mw_option_table table = {argv[0], options, sizeof options / sizeof *options, NULL};
+    struct mw_options_said said;
     *a = (struct mw_device_asked){.device_text = "sim"};
-    optind = 0; // starts anew, in glibc
-    for (;;) {
-        int index = -1, at = optind ? optind : 1, status = MW_EXIT_OK;
-        int id = getopt_long(argc, argv, "+:", options, &index);
-        if (id == -1)
-            break;
-        if (id == ':')
-            return mw_fail(err, MW_EXIT_INPUT, "%s: the value is missing", argv[at]);
-        if (id == '?')
-            return mw_fail(err, MW_EXIT_INPUT, "%s: unknown option, see moeswitch %s --help",
-                           argv[at], argv[0]);
-        if (id == OPT_HELP) {
-            a->help = true;
-        } else if (id == OPT_DEVICE) {
-            a->device_text = optarg;
-            status = mw_set_device(optarg, &a->device, err);
-        } else if (id == OPT_GPUS) {
-            status = mw_set_unsigned("gpus", optarg, MW_MIN_GPUS, MW_MAX_GPUS, &a->gpus, err);
-        } else {
-            status = mw_set_flit_bytes(optarg, &a->flit_bytes, err);
-        }
-        if (status)
-            return status;
-    }
-    if (optind < argc)
-        return mw_fail(err, MW_EXIT_INPUT, "%s: unexpected word, see moeswitch %s --help",
-                       argv[optind], argv[0]);
-    return MW_EXIT_OK;
+    int status = mw_options_parse(&table, argc, argv, a, &said, err);
+    a->help = said.help;
+    return status;
 }
 
 int mw_device_finish(int status, const struct mw_error *err, FILE *errors)
@@ -226,27 +200,44 @@ static const char *test_text(uint32_t test)
     }
 }
 
+/// One of the firmware's tests. They are asked for one by one: a reply has room for one result of each
+/// of 32 GPUs.
+static int own_test(struct mw_device *device, unsigned test, bool *wrong, FILE *out,
+                    struct mw_error *err)
+{
+    struct mw_selftest result[MW_MAX_PORTS];
+    size_t count;
+    int code = mw_selftest(device, 1u << test, result, MW_MAX_PORTS, &count);
+    if (code)
+        return mw_device_failed(err, "self-test", code);
+    for (size_t i = 0; i < count && i < MW_MAX_PORTS; i++) {
+        const struct mw_selftest *r = &result[i];
+        *wrong |= r->failed != 0;
+        fprintf(out, "own tests   %s %" PRIu32 ": %" PRIu32 " checked, %" PRIu32 " wrong\n",
+                test_text(r->test), r->unit, r->checked, r->failed);
+    }
+    return MW_EXIT_OK;
+}
+
 /// The tests that the firmware has.
 static int own_tests(struct mw_device *device, FILE *out, struct mw_error *err)
 {
+#define NUMBER(name, value, text) value,
+    static const unsigned tests[] = {MW_TEST_LIST(NUMBER)};
+#undef NUMBER
     struct mw_firmware f;
-    struct mw_selftest result[RESULTS];
-    size_t count;
     bool wrong = false;
     int code = mw_firmware_info(device, &f);
-    if (!code && !(f.features >> MW_FEATURE_SELFTEST & 1)) {
+    if (code)
+        return mw_device_failed(err, "firmware", code);
+    if (!(f.features >> MW_FEATURE_SELFTEST & 1)) {
         fputs("own tests   none: the firmware has no self-test\n", out);
         return MW_EXIT_OK;
     }
-    if (!code)
-        code = mw_selftest(device, ALL_TESTS, result, RESULTS, &count);
-    if (code)
-        return mw_device_failed(err, "self-test", code);
-    for (size_t i = 0; i < count && i < RESULTS; i++) {
-        const struct mw_selftest *r = &result[i];
-        wrong |= r->failed != 0;
-        fprintf(out, "own tests   %s %" PRIu32 ": %" PRIu32 " checked, %" PRIu32 " wrong\n",
-                test_text(r->test), r->unit, r->checked, r->failed);
+    for (unsigned i = 0; i < sizeof tests / sizeof *tests; i++) {
+        int status = own_test(device, tests[i], &wrong, out, err);
+        if (status)
+            return status;
     }
     return wrong ? mw_fail(err, MW_EXIT_MISMATCH, "the device's own tests failed") : MW_EXIT_OK;
 }

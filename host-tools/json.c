@@ -112,10 +112,14 @@ void mw_json_uint(struct mw_json *j, const char *key, uint64_t value)
 void mw_json_double(struct mw_json *j, const char *key, double value)
 {
     before_value(j, key);
-    if (isfinite(value))
-        fprintf(j->stream, "%.6g", value);
-    else
-        fputs("null", j->stream);
+    char text[40] = "null";
+    // as few digits as give the same number when they are read
+    for (int digits = 6; isfinite(value) && digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, value);
+        if (strtod(text, NULL) == value)
+            break;
+    }
+    fputs(text, j->stream);
 }
 
 void mw_json_bool(struct mw_json *j, const char *key, bool value)

@@ -35,7 +35,8 @@ void mw_json_array(struct mw_json *j, const char *key, bool on_line);
 void mw_json_end(struct mw_json *j);
 void mw_json_string(struct mw_json *j, const char *key, const char *value); ///< NULL gives null
 void mw_json_uint(struct mw_json *j, const char *key, uint64_t value);
-void mw_json_double(struct mw_json *j, const char *key, double value); ///< %.6g; null if not finite
+/// Reads back as the same number; null if not finite.
+void mw_json_double(struct mw_json *j, const char *key, double value);
 void mw_json_bool(struct mw_json *j, const char *key, bool value);
 void mw_json_null(struct mw_json *j, const char *key);
 /// Everything must be closed. j->text then holds j->size bytes, ended by a newline and a NUL.

@@ -4,7 +4,9 @@
 #include "bench/bench.h"
 #include "device.h"
 #include "run.h"
+#include "trace_info.h"
 
+#include <errno.h>
 #include <string.h>
 
 static void usage(FILE *out)
@@ -13,6 +15,7 @@ static void usage(FILE *out)
           "       moeswitch --help | --version\n"
           "\n"
           "  run       run MoE layers through the switch and check every bit\n"
+          "  trace     say what a routing trace holds\n"
           "  bench     measure the fabric with patterns of traffic, in the manner of nccl-tests\n"
           "  list      list the devices on USB\n"
           "  info      say what a device is\n"
@@ -22,16 +25,27 @@ static void usage(FILE *out)
           out);
 }
 
-int main(int argc, char **argv)
+/// What was printed may not have arrived: a full disk must not look like success.
+static int close_output(int status)
+{
+    errno = 0;
+    bool failed = ferror(stdout) != 0;
+    failed |= fclose(stdout) != 0;
+    if (!failed)
+        return status;
+    fprintf(stderr, "moeswitch: standard output: cannot write: %s\n",
+            errno ? strerror(errno) : "some of it was lost");
+    return status > MW_EXIT_MISMATCH ? status : MW_EXIT_FAILED;
+}
+
+static int run(int argc, char **argv)
 {
     static const struct {
         const char *name;
         int (*run)(int argc, char **argv, FILE *out, FILE *errors);
-    } commands[] = {{"run", mw_run_command},
-                    {"bench", mw_bench_command},
-                    {"list", mw_list_command},
-                    {"info", mw_info_command},
-                    {"selftest", mw_selftest_command}};
+    } commands[] = {{"run", mw_run_command},     {"trace", mw_trace_command},
+                    {"bench", mw_bench_command}, {"list", mw_list_command},
+                    {"info", mw_info_command},   {"selftest", mw_selftest_command}};
     const char *command = argc > 1 ? argv[1] : "";
     for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++)
         if (strcmp(command, commands[i].name) == 0)
@@ -49,4 +63,9 @@ int main(int argc, char **argv)
     else
         usage(stderr);
     return MW_EXIT_INPUT;
+}
+
+int main(int argc, char **argv)
+{
+    return close_output(run(argc, argv));
 }

@@ -144,20 +144,66 @@ static int parse_header(struct header *h, struct mw_error *err)
     return MW_EXIT_OK;
 }
 
-/// Type, order and shape are what a trace needs; sets `bytes` to what the elements take.
-static int check_header(const struct header *h, const char *descr, size_t *bytes,
-                        struct mw_error *err)
+static const struct {
+    const char *descr;
+    size_t bytes;
+} types[MW_NPY_TYPES] = {[MW_NPY_U2] = {"<u2", 2},
+                         [MW_NPY_I2] = {"<i2", 2},
+                         [MW_NPY_I4] = {"<i4", 4},
+                         [MW_NPY_I8] = {"<i8", 8},
+                         [MW_NPY_F4] = {"<f4", 4}};
+
+const char *mw_npy_descr(enum mw_npy_type type)
 {
-    if (strcmp(h->descr, descr) != 0)
-        return mw_fail(err, MW_EXIT_INPUT, "%s: header: element type is '%s', expected '%s'",
-                       h->path, h->descr, descr);
+    return types[type].descr;
+}
+
+size_t mw_npy_bytes(enum mw_npy_type type)
+{
+    return types[type].bytes;
+}
+
+int64_t mw_npy_whole(const struct mw_npy *npy, size_t at)
+{
+    size_t bytes = types[npy->type].bytes;
+    unsigned unused = 64 - 8 * (unsigned)bytes;
+    uint64_t word = 0;
+    memcpy(&word, (const char *)npy->data + at * bytes, bytes);
+    // the type's sign goes to the top, and comes down as often as it is wide
+    return npy->type == MW_NPY_U2 ? (int64_t)word : (int64_t)(word << unused) >> unused;
+}
+
+static int check_type(const struct header *h, unsigned allowed, enum mw_npy_type *type,
+                      struct mw_error *err)
+{
+    char list[64] = "";
+    for (unsigned i = 0; i < MW_NPY_TYPES; i++) {
+        if (!(allowed >> i & 1))
+            continue;
+        *type = (enum mw_npy_type)i;
+        if (strcmp(h->descr, types[i].descr) == 0)
+            return MW_EXIT_OK;
+        size_t at = strlen(list);
+        snprintf(list + at, sizeof list - at, "%s'%s'", at ? ", " : "", types[i].descr);
+    }
+    return mw_fail(err, MW_EXIT_INPUT, "%s: header: element type is '%s', expected %s", h->path,
+                   h->descr, list);
+}
+
+/// Type, order and shape are what a trace needs; sets `bytes` to what the elements take.
+static int check_header(const struct header *h, unsigned allowed, enum mw_npy_type *type,
+                        size_t *bytes, struct mw_error *err)
+{
+    int status = check_type(h, allowed, type, err);
+    if (status)
+        return status;
     if (h->fortran)
         return mw_fail(err, MW_EXIT_INPUT, "%s: header: Fortran order, expected C order", h->path);
     if (h->dims != DIMS)
         return mw_fail(err, MW_EXIT_INPUT,
                        "%s: header: %u dimensions, expected 3 (layers, tokens, k)", h->path,
                        h->dims);
-    *bytes = descr[2] == '2' ? 2 : 4;
+    *bytes = types[*type].bytes;
     for (unsigned i = 0; i < DIMS; i++) {
         if (h->dim[i] == 0)
             return mw_fail(err, MW_EXIT_INPUT, "%s: header: dimension %u of the shape is 0",
@@ -243,7 +289,7 @@ static int read_elements(FILE *f, const struct header *h, size_t bytes, struct m
     return MW_EXIT_OK;
 }
 
-int mw_npy_read(struct mw_npy *npy, const char *path, const char *descr, struct mw_error *err)
+int mw_npy_read(struct mw_npy *npy, const char *path, unsigned allowed, struct mw_error *err)
 {
     *npy = (struct mw_npy){0};
     FILE *f = fopen(path, "rb");
@@ -258,7 +304,7 @@ int mw_npy_read(struct mw_npy *npy, const char *path, const char *descr, struct 
     if (!status)
         status = read_header(f, &h, err);
     if (!status)
-        status = check_header(&h, descr, &bytes, err);
+        status = check_header(&h, allowed, &npy->type, &bytes, err);
     if (!status)
         status = read_elements(f, &h, bytes, npy, err);
     fclose(f);

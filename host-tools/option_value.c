@@ -41,11 +41,21 @@ int mw_set_unsigned(const char *name, const char *text, unsigned low, unsigned h
     return status;
 }
 
-int mw_set_flit_bytes(const char *text, unsigned *flit_bytes, struct mw_error *err)
+int mw_set_real(const char *name, const char *text, double high, double *value,
+                struct mw_error *err)
+{
+    char *stop;
+    *value = strtod(text, &stop);
+    if (stop != text && !*stop && *value >= 0 && *value <= high)
+        return MW_EXIT_OK;
+    return mw_fail(err, MW_EXIT_INPUT, "--%s %s: expected a number from 0 to %g", name, text, high);
+}
+
+int mw_set_flit_bytes(void *flit_bytes, const char *name, const char *text, struct mw_error *err)
 {
     if (strcmp(text, "8") != 0 && strcmp(text, "16") != 0)
-        return mw_fail(err, MW_EXIT_INPUT, "--flit-bytes %s: expected 8 or 16", text);
-    *flit_bytes = text[0] == '8' ? 8 : 16;
+        return mw_fail(err, MW_EXIT_INPUT, "--%s %s: expected 8 or 16", name, text);
+    *(unsigned *)flit_bytes = text[0] == '8' ? 8 : 16;
     return MW_EXIT_OK;
 }
 
@@ -57,16 +67,17 @@ int mw_set_path(const char *name, const char *text, const char **path, struct mw
     return MW_EXIT_OK;
 }
 
-int mw_add_setting(const char *text, struct mw_settings *settings, struct mw_error *err)
+int mw_add_setting(void *place, const char *name, const char *text, struct mw_error *err)
 {
+    struct mw_settings *settings = place;
     const unsigned most = sizeof settings->item / sizeof *settings->item;
     const char *equals = strchr(text, '=');
     struct mw_setting *s = &settings->item[settings->count];
     if (settings->count == most)
-        return mw_fail(err, MW_EXIT_INPUT, "--set %s: more than %u settings", text, most);
+        return mw_fail(err, MW_EXIT_INPUT, "--%s %s: more than %u settings", name, text, most);
     if (!equals || equals == text || (size_t)(equals - text) >= sizeof s->name ||
         !mw_parse_number(equals + 1, NULL, 0, UINT64_MAX, &s->value))
-        return mw_fail(err, MW_EXIT_INPUT, "--set %s: expected NAME=VALUE with a whole number",
+        return mw_fail(err, MW_EXIT_INPUT, "--%s %s: expected NAME=VALUE with a whole number", name,
                        text);
     memcpy(s->name, text, (size_t)(equals - text));
     s->name[equals - text] = 0;

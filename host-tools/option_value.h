@@ -24,11 +24,15 @@ int mw_set_number(const char *name, const char *text, uint64_t low, uint64_t hig
                   struct mw_error *err);
 int mw_set_unsigned(const char *name, const char *text, unsigned low, unsigned high,
                     unsigned *value, struct mw_error *err);
-/// `--flit-bytes`: 8 or 16.
-int mw_set_flit_bytes(const char *text, unsigned *flit_bytes, struct mw_error *err);
+/// A number in 0 .. high.
+int mw_set_real(const char *name, const char *text, double high, double *value,
+                struct mw_error *err);
+/// `--flit-bytes`: 8 or 16, an unsigned.
+int mw_set_flit_bytes(void *flit_bytes, const char *name, const char *text, struct mw_error *err);
 /// The name of a file or folder, which is not empty.
 int mw_set_path(const char *name, const char *text, const char **path, struct mw_error *err);
-/// `--set`: one more of them. Whether the device knows the name shows when it is configured.
-int mw_add_setting(const char *text, struct mw_settings *settings, struct mw_error *err);
+/// `--set`: one more of a struct mw_settings. Whether the device knows its name shows when it is
+/// configured.
+int mw_add_setting(void *settings, const char *name, const char *text, struct mw_error *err);
 
 #endif

@@ -1,78 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Options of `moeswitch run`: defaults, parsing, help, and the workload that they describe.
-#include "option_value.h"
 #include "device.h"
+#include "option_table.h"
 #include "run.h"
 
-#include <getopt.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum option_id {
-    OPT_TRACE = 256,
-    OPT_EXPERTS,
-    OPT_K,
-    OPT_SIGMA,
-    OPT_LOCALITY,
-    OPT_LAYERS,
-    OPT_DEVICE,
-    OPT_GPUS,
-    OPT_TOKENS,
-    OPT_BATCHES,
-    OPT_HIDDEN,
-    OPT_PADDING,
-    OPT_SPREAD,
-    OPT_SEED,
-    OPT_SYSTEM,
-    OPT_TILE,
-    OPT_PARTIAL,
-    OPT_EXPERT_CYCLES,
-    OPT_FLIT,
-    OPT_LATENCY,
-    OPT_IN_FLIGHT,
-    OPT_OPEN_ROWS,
-    OPT_SET,
-    OPT_JSON,
-    OPT_INTERVAL,
-    OPT_PLOT,
-    OPT_FST,
-    OPT_HELP,
-};
-
-static const struct option options[] = {
-    {"trace", required_argument, NULL, OPT_TRACE},
-    {"experts", required_argument, NULL, OPT_EXPERTS},
-    {"k", required_argument, NULL, OPT_K},
-    {"sigma", required_argument, NULL, OPT_SIGMA},
-    {"locality", required_argument, NULL, OPT_LOCALITY},
-    {"layer", required_argument, NULL, OPT_LAYERS},
-    {"layers", required_argument, NULL, OPT_LAYERS},
-    {"device", required_argument, NULL, OPT_DEVICE},
-    {"gpus", required_argument, NULL, OPT_GPUS},
-    {"tokens-per-gpu", required_argument, NULL, OPT_TOKENS},
-    {"batches", required_argument, NULL, OPT_BATCHES},
-    {"hidden", required_argument, NULL, OPT_HIDDEN},
-    {"allow-padding", no_argument, NULL, OPT_PADDING},
-    {"spread", required_argument, NULL, OPT_SPREAD},
-    {"seed", required_argument, NULL, OPT_SEED},
-    {"system", required_argument, NULL, OPT_SYSTEM},
-    {"tile", required_argument, NULL, OPT_TILE},
-    {"partial-tiles", no_argument, NULL, OPT_PARTIAL},
-    {"expert-cycles", required_argument, NULL, OPT_EXPERT_CYCLES},
-    {"flit-bytes", required_argument, NULL, OPT_FLIT},
-    {"link-latency", required_argument, NULL, OPT_LATENCY},
-    {"in-flight", required_argument, NULL, OPT_IN_FLIGHT},
-    {"open-rows", required_argument, NULL, OPT_OPEN_ROWS},
-    {"set", required_argument, NULL, OPT_SET},
-    {"json", required_argument, NULL, OPT_JSON},
-    {"interval", required_argument, NULL, OPT_INTERVAL},
-    {"plot", required_argument, NULL, OPT_PLOT},
-    {"trace-fst", required_argument, NULL, OPT_FST},
-    {"help", no_argument, NULL, OPT_HELP},
-    {NULL, 0, NULL, 0},
-};
 
 void mw_run_usage(FILE *out)
 {
@@ -84,6 +18,10 @@ void mw_run_usage(FILE *out)
         "What to run\n"
         "  --trace DIR           routing trace: topk_ids.npy, topk_weights.npy, meta.json\n"
         "                        (default: a made-up one)\n"
+        "  --model NAME          experts, k and hidden size of a public model or a paper's "
+        "workload,\n"
+        "                        with a made-up trace where there is no other; options override\n"
+        "                        what it says; --model list shows all\n"
         "  --layer L             layer of the trace (default 0)\n"
         "  --layers L,L,...      several, back to back without a reset\n"
         "  --gpus N              2 to 32 (default 8, on USB as many as there are)\n"
@@ -146,19 +84,9 @@ void mw_run_defaults(struct mw_run_params *params)
     };
 }
 
-static int set_double(const char *name, const char *text, double high, double *value,
-                      struct mw_error *err)
+static int set_layers(void *p, const char *name, const char *text, struct mw_error *err)
 {
-    char *stop;
-    *value = strtod(text, &stop);
-    if (stop != text && !*stop && *value >= 0 && *value <= high)
-        return MW_EXIT_OK;
-    return mw_fail(err, MW_EXIT_INPUT, "--%s %s: expected a number from 0 to %g", name, text, high);
-}
-
-static int set_layers(struct mw_run_params *params, const char *name, const char *text,
-                      struct mw_error *err)
-{
+    struct mw_run_params *params = p;
     const uint64_t high = 9999;
     const char *at = text;
     params->layer_count = 0;
@@ -178,92 +106,89 @@ static int set_layers(struct mw_run_params *params, const char *name, const char
     }
 }
 
-static int set_system(struct mw_run_params *params, const char *text, struct mw_error *err)
+static int set_system(void *place, const char *name, const char *text, struct mw_error *err)
 {
-    params->system = mw_system_find(text);
-    if (params->system || strcmp(text, "all") == 0)
+    const struct mw_system **system = place;
+    *system = mw_system_find(text);
+    if (*system || strcmp(text, "all") == 0)
         return MW_EXIT_OK;
-    return mw_fail(err, MW_EXIT_INPUT,
-                   "--system %s: expected unicast, dysharp-basic, dysharp or all", text);
+    return mw_fail(err, MW_EXIT_INPUT, "--%s %s: expected unicast, dysharp-basic, dysharp or all",
+                   name, text);
 }
 
-static int set_spread(struct mw_run_params *params, const char *text, struct mw_error *err)
+static int set_model(void *p, const char *name, const char *text, struct mw_error *err)
+{
+    struct mw_run_params *params = p;
+    params->list_models = strcmp(text, "list") == 0;
+    return params->list_models ? MW_EXIT_OK : mw_set_model(&params->model, name, text, err);
+}
+
+static int set_spread(void *spread, const char *name, const char *text, struct mw_error *err)
 {
     bool far = strcmp(text, "far") == 0;
     if (!far && strcmp(text, "near") != 0)
-        return mw_fail(err, MW_EXIT_INPUT, "--spread %s: expected near or far", text);
-    params->shape.spread = far ? MW_SPREAD_FAR : MW_SPREAD_NEAR;
+        return mw_fail(err, MW_EXIT_INPUT, "--%s %s: expected near or far", name, text);
+    *(enum mw_spread *)spread = far ? MW_SPREAD_FAR : MW_SPREAD_NEAR;
     return MW_EXIT_OK;
 }
 
-/// One option. `name` is its name for messages, `text` its argument.
-static int set_option(struct mw_run_params *p, int id, const char *name, const char *text,
-                      struct mw_error *err)
+#define AT(field) offsetof(struct mw_run_params, field)
+
+static const struct mw_option options[] = {
+    MW_PATH("trace", AT(trace)),
+    MW_OWN("model", 0, set_model),
+    MW_UNSIGNED("experts", AT(experts), 1, MW_MAX_EXPERTS),
+    MW_UNSIGNED("k", AT(k), 1, MW_MAX_K),
+    MW_REAL("sigma", AT(sigma), 4),
+    MW_REAL("locality", AT(locality), 1),
+    MW_OWN("layer", 0, set_layers),
+    MW_OWN("layers", 0, set_layers),
+    MW_OWN("device", AT(device), mw_set_device),
+    MW_UNSIGNED("gpus", AT(shape.gpus), MW_MIN_GPUS, MW_MAX_GPUS),
+    MW_UNSIGNED("tokens-per-gpu", AT(shape.tokens_per_gpu), 1, MW_MAX_TOKENS),
+    MW_UNSIGNED("batches", AT(shape.batches), 2, MW_MAX_LAYERS),
+    MW_UNSIGNED("hidden", AT(shape.hidden), 1, MW_MAX_HIDDEN),
+    MW_FLAG("allow-padding", AT(shape.allow_padding)),
+    MW_OWN("spread", AT(shape.spread), set_spread),
+    MW_NUMBER("seed", AT(shape.seed), 0, UINT64_MAX),
+    MW_OWN("system", AT(system), set_system),
+    MW_UNSIGNED("tile", AT(tile), 1, 65535),
+    MW_FLAG("partial-tiles", AT(partial_tiles)),
+    MW_NUMBER("expert-cycles", AT(expert_cycles), 0, 1u << 24),
+    MW_OWN("flit-bytes", AT(flit_bytes), mw_set_flit_bytes),
+    MW_UNSIGNED("link-latency", AT(link_latency), 1, 1024),
+    MW_UNSIGNED("in-flight", AT(in_flight), 0, 1u << 20),
+    MW_UNSIGNED("open-rows", AT(open_rows), 0, 1u << 20),
+    MW_OWN("set", AT(settings), mw_add_setting),
+    MW_PATH("json", AT(json)),
+    MW_UNSIGNED("interval", AT(interval), 2, UINT16_MAX),
+    MW_PATH("plot", AT(plot)),
+    MW_PATH("trace-fst", AT(fst)),
+};
+
+static const struct mw_option_table table = {"run", options, sizeof options / sizeof *options,
+                                             NULL};
+
+/// What the model says and no option. Experts and k are those of the trace, where there is one.
+static void apply_model(struct mw_run_params *params, const struct mw_options_said *said)
 {
-    switch ((enum option_id)id) {
-    case OPT_TRACE:
-        return mw_set_path(name, text, &p->trace, err);
-    case OPT_EXPERTS:
-        return mw_set_unsigned(name, text, 1, MW_MAX_EXPERTS, &p->experts, err);
-    case OPT_K:
-        return mw_set_unsigned(name, text, 1, MW_MAX_K, &p->k, err);
-    case OPT_SIGMA:
-        return set_double(name, text, 4, &p->sigma, err);
-    case OPT_LOCALITY:
-        return set_double(name, text, 1, &p->locality, err);
-    case OPT_LAYERS:
-        return set_layers(p, name, text, err);
-    case OPT_DEVICE:
-        return mw_set_device(text, &p->device, err);
-    case OPT_GPUS:
-        return mw_set_unsigned(name, text, MW_MIN_GPUS, MW_MAX_GPUS, &p->shape.gpus, err);
-    case OPT_TOKENS:
-        return mw_set_unsigned(name, text, 1, 1u << 20, &p->shape.tokens_per_gpu, err);
-    case OPT_BATCHES:
-        return mw_set_unsigned(name, text, 2, MW_MAX_LAYERS, &p->shape.batches, err);
-    case OPT_HIDDEN:
-        return mw_set_unsigned(name, text, 1, MW_MAX_HIDDEN, &p->shape.hidden, err);
-    case OPT_PADDING:
-        p->shape.allow_padding = true;
-        return MW_EXIT_OK;
-    case OPT_SPREAD:
-        return set_spread(p, text, err);
-    case OPT_SEED:
-        return mw_set_number(name, text, 0, UINT64_MAX, &p->shape.seed, err);
-    case OPT_SYSTEM:
-        return set_system(p, text, err);
-    case OPT_TILE:
-        return mw_set_unsigned(name, text, 1, 65535, &p->tile, err);
-    case OPT_PARTIAL:
-        p->partial_tiles = true;
-        return MW_EXIT_OK;
-    case OPT_EXPERT_CYCLES:
-        p->expert_cycles_given = true;
-        return mw_set_number(name, text, 0, 1u << 24, &p->expert_cycles, err);
-    case OPT_FLIT:
-        return mw_set_flit_bytes(text, &p->flit_bytes, err);
-    case OPT_LATENCY:
-        return mw_set_unsigned(name, text, 1, 1024, &p->link_latency, err);
-    case OPT_IN_FLIGHT:
-        return mw_set_unsigned(name, text, 0, 1u << 20, &p->in_flight, err);
-    case OPT_OPEN_ROWS:
-        return mw_set_unsigned(name, text, 0, 1u << 20, &p->open_rows, err);
-    case OPT_SET:
-        return mw_add_setting(text, &p->settings, err);
-    case OPT_JSON:
-        return mw_set_path(name, text, &p->json, err);
-    case OPT_INTERVAL:
-        p->monitor = true;
-        return mw_set_unsigned(name, text, 2, UINT16_MAX, &p->interval, err);
-    case OPT_PLOT:
-        p->monitor = true;
-        return mw_set_path(name, text, &p->plot, err);
-    case OPT_FST:
-        return mw_set_path(name, text, &p->fst, err);
-    case OPT_HELP:
-        break;
-    }
-    return MW_EXIT_OK;
+    const struct mw_model *m = params->model;
+    if (!mw_option_given(&table, said, "hidden"))
+        params->shape.hidden = m->hidden;
+    if (!mw_option_given(&table, said, "experts"))
+        params->experts = m->experts;
+    if (!mw_option_given(&table, said, "k"))
+        params->k = m->k;
+}
+
+/// An option of made-up traces, or NULL.
+static const char *synthetic_option(const struct mw_options_said *said)
+{
+    static const char *const names[] = {"experts", "k", "sigma", "locality"};
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+        if (mw_option_given(&table, said, names[i]))
+            return names[i];
+    return NULL;
 }
 
 static int check_combination(const struct mw_run_params *params, const char *synthetic_option,
@@ -290,36 +215,32 @@ int mw_run_parse(struct mw_run_params *params, int argc, char **argv, bool *help
 {
     mw_run_defaults(params);
     params->shape.gpus = params->flit_bytes = 0; // not said
-    *help = false;
-    const char *synthetic_option = NULL;
-    optind = 0; // starts anew, in glibc
-    for (;;) {
-        int index = -1, at = optind ? optind : 1;
-        // The colon: errors are told here, in one line; the plus: no word may be left over.
-        int id = getopt_long(argc, argv, "+:", options, &index);
-        if (id == -1)
-            break;
-        if (id == OPT_HELP) {
-            *help = true;
-            return MW_EXIT_OK;
-        }
-        if (id == ':')
-            return mw_fail(err, MW_EXIT_INPUT, "%s: the value is missing", argv[at]);
-        if (id == '?')
-            return mw_fail(err, MW_EXIT_INPUT, "%s: unknown option, see moeswitch run --help",
-                           argv[at]);
-        if (id == OPT_EXPERTS || id == OPT_K || id == OPT_SIGMA || id == OPT_LOCALITY)
-            synthetic_option = options[index].name;
-        int status = set_option(params, id, options[index].name, optarg ? optarg : "", err);
-        if (status)
-            return status;
-    }
-    if (optind < argc)
-        return mw_fail(err, MW_EXIT_INPUT, "%s: unexpected word, see moeswitch run --help",
-                       argv[optind]);
-    int status = check_combination(params, synthetic_option, err);
+    struct mw_options_said said;
+    int status = mw_options_parse(&table, argc, argv, params, &said, err);
+    *help = said.help;
+    if (status || said.help)
+        return status;
+    params->expert_cycles_given = mw_option_given(&table, &said, "expert-cycles");
+    params->monitor = params->interval || params->plot;
+    if (params->model)
+        apply_model(params, &said);
+    status = check_combination(params, synthetic_option(&said), err);
     if (!status && !params->device.usb) // one on USB is asked when it is needed
         status = mw_device_sizes(&params->device, &params->shape.gpus, &params->flit_bytes, err);
+    return status;
+}
+
+/// A trace of another model than the one that was named must not pass for it.
+static int load_trace(const struct mw_run_params *params, struct mw_trace *trace,
+                      struct mw_error *err)
+{
+    const struct mw_model *m = params->model;
+    int status = mw_trace_load(trace, params->trace, err);
+    if (status || !m || (m->experts == trace->experts && m->k == trace->k))
+        return status;
+    status = mw_fail(err, MW_EXIT_INPUT, "--model %s: %u experts, k %u, but %s has %u and %u",
+                     m->name, m->experts, m->k, trace->name, trace->experts, trace->k);
+    mw_trace_free(trace);
     return status;
 }
 
@@ -327,7 +248,7 @@ static int get_trace(const struct mw_run_params *params, struct mw_trace *trace,
                      struct mw_error *err)
 {
     if (params->trace)
-        return mw_trace_load(trace, params->trace, err);
+        return load_trace(params, trace, err);
     struct mw_synthetic how = {
         .tokens = (size_t)params->shape.gpus * params->shape.tokens_per_gpu *
                   (params->shape.batches ? params->shape.batches : 1),
@@ -340,7 +261,10 @@ static int get_trace(const struct mw_run_params *params, struct mw_trace *trace,
     for (unsigned i = 0; i < params->layer_count; i++)
         if (params->layers[i] >= how.layers)
             how.layers = params->layers[i] + 1;
-    return mw_trace_make(trace, &how, err);
+    int status = mw_trace_make(trace, &how, err);
+    if (!status && params->model)
+        snprintf(trace->model, sizeof trace->model, "%s", params->model->title);
+    return status;
 }
 
 int mw_run_prepare(struct mw_run_params *params, struct mw_trace *trace,

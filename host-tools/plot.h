@@ -4,7 +4,7 @@
 #ifndef MW_HOST_PLOT_H
 #define MW_HOST_PLOT_H
 
-#include "report.h"
+#include "result.h"
 
 /// The picture as SVG; free() it. Layers without a monitor are left out. NULL: no memory.
 char *mw_plot_svg(const struct mw_workload *w, const struct mw_summary *summaries, unsigned count,

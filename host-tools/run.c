@@ -285,11 +285,14 @@ int mw_run_command(int argc, char **argv, FILE *out, FILE *errors)
     run->out = out;
     run->err = errors;
     int status = mw_run_parse(&run->params, argc, argv, &help, &err);
+    bool only_text = help || run->params.list_models;
     if (help)
         mw_run_usage(out);
+    else if (!status && only_text)
+        mw_models_list(out);
     else if (!status)
         status = prepare(run, &err);
-    if (!help && !status) {
+    if (!only_text && !status) {
         status = run_systems(run, &err);
         if (status <= MW_EXIT_MISMATCH) {
             int written = write_json(run, &err);

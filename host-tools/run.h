@@ -7,6 +7,7 @@
 
 #include "bounds.h"
 #include "device.h"
+#include "models.h"
 #include "option_value.h"
 
 #include <stdio.h>
@@ -16,7 +17,9 @@ enum {
 };
 
 struct mw_run_params {
-    const char *trace; ///< folder; NULL: make a trace of the next five
+    bool list_models;             ///< show the models that there are, and nothing else
+    const struct mw_model *model; ///< or NULL; experts, k and hidden size are taken from it
+    const char *trace;            ///< folder; NULL: make a trace of the next five
     unsigned experts, k;
     double sigma, locality;
     size_t layers[MW_MAX_LAYERS]; ///< run back to back, without a reset in between

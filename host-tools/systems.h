@@ -5,7 +5,7 @@
 #ifndef MW_HOST_SYSTEMS_H
 #define MW_HOST_SYSTEMS_H
 
-#include "report.h"
+#include "result.h"
 
 /// Run all layers of `workload` under `system` (a name of mw_systems) on one device, back to back
 /// and without a reset in between. `params` is prepared (mw_run_prepare), except that params->fst is

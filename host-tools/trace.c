@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Routing traces, see trace.h.
+// Routing traces: loading and checking, see trace.h.
 #include "trace.h"
 
 #include "json.h"
 #include "npy.h"
-#include "random.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,6 +53,32 @@ static int compare_shapes(const char *folder, const struct mw_npy *ids,
     return MW_EXIT_OK;
 }
 
+/// Experts as 16 bits, in the same memory; what does not fit there is no expert of any model, and
+/// must not become one by losing bits.
+static int narrow_ids(const char *folder, struct mw_npy *ids, struct mw_error *err)
+{
+    size_t row = ids->dim[2], count = ids->dim[0] * ids->dim[1] * row;
+    char *out = ids->data;
+    char path[PATH_BYTES];
+    if (ids->type == MW_NPY_U2) // 65535 stands for -1 in these
+        return MW_EXIT_OK;
+    path_of(path, folder, ids_file);
+    for (size_t i = 0; i < count; i++) {
+        int64_t id = mw_npy_whole(ids, i);
+        if (id < -1 || id >= MW_NO_EXPERT)
+            return mw_fail(
+                err, MW_EXIT_INPUT,
+                "%s: layer %zu, token %zu, column %zu: expert %lld: expected -1 (none) or "
+                "an expert's number",
+                path, i / row / ids->dim[1], i / row % ids->dim[1], i % row, (long long)id);
+        uint16_t narrow = id < 0 ? MW_NO_EXPERT : (uint16_t)id;
+        memcpy(out + i * sizeof narrow, &narrow, sizeof narrow);
+    }
+    void *less = realloc(ids->data, count * sizeof(uint16_t));
+    ids->data = less ? less : ids->data;
+    return MW_EXIT_OK;
+}
+
 int mw_trace_load(struct mw_trace *trace, const char *folder, struct mw_error *err)
 {
     *trace = (struct mw_trace){0};
@@ -67,12 +91,14 @@ int mw_trace_load(struct mw_trace *trace, const char *folder, struct mw_error *e
     int status = mw_meta_read(&meta, path, err);
     path_of(path, folder, ids_file);
     if (!status)
-        status = mw_npy_read(&ids, path, "<u2", err);
+        status = mw_npy_read(&ids, path, MW_NPY_WHOLE, err);
     path_of(path, folder, weights_file);
     if (!status)
-        status = mw_npy_read(&weights, path, "<f4", err);
+        status = mw_npy_read(&weights, path, MW_NPY_FLOAT, err);
     if (!status)
         status = compare_shapes(folder, &ids, &weights, &meta, err);
+    if (!status)
+        status = narrow_ids(folder, &ids, err);
     if (status) {
         mw_npy_free(&ids);
         mw_npy_free(&weights);
@@ -83,6 +109,7 @@ int mw_trace_load(struct mw_trace *trace, const char *folder, struct mw_error *e
     trace->k = (unsigned)ids.dim[2];
     trace->experts = meta.experts;
     trace->hidden = meta.hidden;
+    trace->ids_type = mw_npy_descr(ids.type);
     snprintf(trace->model, sizeof trace->model, "%s", meta.model);
     snprintf(trace->name, sizeof trace->name, "%s", folder);
     trace->ids = ids.data;
@@ -156,141 +183,6 @@ int mw_trace_check(const struct mw_trace *trace, size_t layer, size_t tokens, bo
             return status;
     }
     return MW_EXIT_OK;
-}
-
-/// Sum of twelve uniform numbers: normal enough, and made of additions only, so that every machine
-/// draws the same.
-static double draw_normal(struct mw_random *r)
-{
-    double sum = -6.0;
-    for (unsigned i = 0; i < 12; i++)
-        sum += mw_random_unit(r);
-    return sum;
-}
-
-/// Log-normal popularity as whole numbers, which absorbs differences of exp() between libraries.
-static void draw_popularity(struct mw_random *r, double sigma, unsigned experts,
-                            uint32_t *popularity)
-{
-    for (unsigned e = 0; e < experts; e++) {
-        double p = exp(sigma * draw_normal(r)) * 4096.0;
-        popularity[e] = p < 1.0 ? 1u : p > 1e8 ? 100000000u : (uint32_t)p;
-    }
-}
-
-/// One expert by popularity among those not yet in the token's list.
-static uint16_t draw_expert(struct mw_random *r, const uint32_t *popularity, unsigned experts,
-                            const bool *taken)
-{
-    uint64_t total = 0;
-    for (unsigned e = 0; e < experts; e++)
-        total += taken[e] ? 0 : popularity[e];
-    assert(total > 0); // k is at most the number of experts
-    // The total may exceed 32 bits with thousands of very popular experts.
-    uint64_t pick = mw_random_next(r) % total;
-    unsigned e = 0;
-    for (;; e++) {
-        if (taken[e])
-            continue;
-        if (pick < popularity[e])
-            return (uint16_t)e;
-        pick -= popularity[e];
-    }
-}
-
-/// Weights of one token: positive, largest first, sum about 1.
-static void draw_weights(struct mw_random *r, unsigned k, float *weights)
-{
-    double raw[MW_MAX_K], sum = 0;
-    for (unsigned j = 0; j < k; j++) {
-        double u = mw_random_unit(r);
-        raw[j] = u * u + 0.02;
-        sum += raw[j];
-        for (unsigned i = j; i > 0 && raw[i] > raw[i - 1]; i--) {
-            double swap = raw[i];
-            raw[i] = raw[i - 1];
-            raw[i - 1] = swap;
-        }
-    }
-    for (unsigned j = 0; j < k; j++)
-        weights[j] = (float)(raw[j] / sum);
-}
-
-static void make_layer(struct mw_trace *trace, const struct mw_synthetic *how, size_t layer,
-                       uint32_t *popularity, bool *taken)
-{
-    struct mw_random r = {mw_hash3(how->seed, 0x7472616365, layer)};
-    draw_popularity(&r, how->sigma, how->experts, popularity);
-    for (size_t t = 0; t < how->tokens; t++) {
-        uint16_t *ids = trace->ids + mw_trace_at(trace, layer, t);
-        const uint16_t *before = t ? ids - how->k : NULL;
-        memset(taken, 0, how->experts * sizeof *taken);
-        for (unsigned j = 0; j < how->k; j++) {
-            bool repeat = mw_random_unit(&r) < how->locality;
-            unsigned from = (unsigned)mw_random_below(&r, how->k);
-            if (before && repeat && !taken[before[from]])
-                ids[j] = before[from];
-            else
-                ids[j] = draw_expert(&r, popularity, how->experts, taken);
-            taken[ids[j]] = true;
-        }
-        draw_weights(&r, how->k, trace->weights + mw_trace_at(trace, layer, t));
-    }
-}
-
-static int check_synthetic(const struct mw_synthetic *how, struct mw_error *err)
-{
-    static const char where[] = "synthetic trace";
-    if (!how->experts || how->experts > MW_MAX_EXPERTS)
-        return mw_fail(err, MW_EXIT_INPUT, "%s: %u experts, expected 1 to %d", where, how->experts,
-                       MW_MAX_EXPERTS);
-    if (!how->k || how->k > MW_MAX_K || how->k > how->experts)
-        return mw_fail(err, MW_EXIT_INPUT,
-                       "%s: k = %u with %u experts, expected 1 to %d and not more than there are",
-                       where, how->k, how->experts, MW_MAX_K);
-    if (!how->layers || !how->tokens)
-        return mw_fail(err, MW_EXIT_INPUT, "%s: %zu layers and %zu tokens, expected at least 1",
-                       where, how->layers, how->tokens);
-    if (!(how->sigma >= 0 && how->sigma <= 4))
-        return mw_fail(err, MW_EXIT_INPUT, "%s: sigma %g, expected 0 to 4", where, how->sigma);
-    if (!(how->locality >= 0 && how->locality <= 1))
-        return mw_fail(err, MW_EXIT_INPUT, "%s: locality %g, expected 0 to 1", where,
-                       how->locality);
-    return MW_EXIT_OK;
-}
-
-int mw_trace_make(struct mw_trace *trace, const struct mw_synthetic *how, struct mw_error *err)
-{
-    *trace = (struct mw_trace){0};
-    int status = check_synthetic(how, err);
-    if (status)
-        return status;
-    size_t rows, elements;
-    if (__builtin_mul_overflow(how->layers, how->tokens, &rows) ||
-        __builtin_mul_overflow(rows, (size_t)how->k, &elements))
-        return mw_fail(err, MW_EXIT_INPUT, "synthetic trace: %zu layers of %zu tokens are too many",
-                       how->layers, how->tokens);
-    trace->layers = how->layers;
-    trace->tokens = how->tokens;
-    trace->k = how->k;
-    trace->experts = how->experts;
-    trace->synthetic = true;
-    snprintf(trace->model, sizeof trace->model, "synthetic");
-    snprintf(trace->name, sizeof trace->name, "synthetic(experts=%u,k=%u,sigma=%g,locality=%g)",
-             how->experts, how->k, how->sigma, how->locality);
-    trace->ids = calloc(elements, sizeof *trace->ids);
-    trace->weights = calloc(elements, sizeof *trace->weights);
-    uint32_t *popularity = calloc(how->experts, sizeof *popularity);
-    bool *taken = calloc(how->experts, sizeof *taken);
-    if (!trace->ids || !trace->weights || !popularity || !taken)
-        status = mw_fail_memory(err, "a synthetic trace");
-    for (size_t layer = 0; !status && layer < how->layers; layer++)
-        make_layer(trace, how, layer, popularity, taken);
-    free(popularity);
-    free(taken);
-    if (status)
-        mw_trace_free(trace);
-    return status;
 }
 
 void mw_trace_free(struct mw_trace *trace)

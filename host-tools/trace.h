@@ -24,8 +24,9 @@ struct mw_trace {
     char model[128];
     char name[512]; ///< the folder, or a description of the generator; for messages and reports
     bool synthetic;
-    uint16_t *ids;  ///< [layers][tokens][k], expert or MW_NO_EXPERT
-    float *weights; ///< [layers][tokens][k]
+    const char *ids_type; ///< of the file, as NumPy names it; NULL: made up
+    uint16_t *ids;        ///< [layers][tokens][k], expert or MW_NO_EXPERT
+    float *weights;       ///< [layers][tokens][k]
 };
 
 /// Parameters of a made-up trace.

@@ -12,6 +12,7 @@ enum {
     MW_MIN_GPUS = 2,
     MW_MAX_GPUS = 32,
     MW_MAX_HIDDEN = 16384,
+    MW_MAX_TOKENS = 32768, ///< of a GPU: token indices of instructions have 15 bits
 };
 
 /// How far the coefficients of the experts are apart. The terms of one output element differ by its

@@ -22,6 +22,7 @@ enum {
 };
 
 struct mw_bench_params {
+    bool named;                  ///< what to run was said: the next two
     bool run[MW_BENCH_PATTERNS]; ///< patterns asked for, by their index
     bool latency;                ///< the ping-pong instead
     struct mw_device_choice device;
@@ -37,7 +38,7 @@ struct mw_bench_params {
     bool split;        ///< the lower half sends, the upper half receives
     bool load;         ///< latency: the other GPUs send all the time
     const char *trace; ///< or NULL
-    size_t layer;
+    unsigned layer;
     uint64_t seed;
     struct mw_settings settings;
     const char *json;

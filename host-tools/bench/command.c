@@ -44,7 +44,7 @@ static void print_head(const struct job *j)
             : p->load ? ", the other GPUs send"
                       : "");
     if (p->trace)
-        fprintf(j->out, "# lists of %s, layer %zu\n", p->trace, p->layer);
+        fprintf(j->out, "# lists of %s, layer %u\n", p->trace, p->layer);
     if (p->latency)
         fprintf(j->out,
                 "#%9s %10s %9s %9s %9s %9s %9s %9s %7s\n#%9s %10s %9s %9s %9s %9s %9s %9s\n",

@@ -3,65 +3,12 @@
 // Options of `moeswitch bench`: defaults, parsing, help.
 #include "bench.h"
 
+#include "option_table.h"
 #include "option_value.h"
 #include "run.h"
 
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum option_id {
-    OPT_DEVICE = 256,
-    OPT_GPUS,
-    OPT_FLIT,
-    OPT_LATENCY,
-    OPT_WINDOW,
-    OPT_MIN,
-    OPT_MAX,
-    OPT_FACTOR,
-    OPT_ITERS,
-    OPT_ROW,
-    OPT_TYPE,
-    OPT_REDOP,
-    OPT_EXPERTS,
-    OPT_K,
-    OPT_TRACE,
-    OPT_LAYER,
-    OPT_DISTRIBUTION,
-    OPT_SPLIT,
-    OPT_LOAD,
-    OPT_SEED,
-    OPT_SET,
-    OPT_JSON,
-    OPT_HELP,
-};
-
-static const struct option options[] = {
-    {"device", required_argument, NULL, OPT_DEVICE},
-    {"gpus", required_argument, NULL, OPT_GPUS},
-    {"flit-bytes", required_argument, NULL, OPT_FLIT},
-    {"link-latency", required_argument, NULL, OPT_LATENCY},
-    {"window", required_argument, NULL, OPT_WINDOW},
-    {"minbytes", required_argument, NULL, OPT_MIN},
-    {"maxbytes", required_argument, NULL, OPT_MAX},
-    {"stepfactor", required_argument, NULL, OPT_FACTOR},
-    {"iters", required_argument, NULL, OPT_ITERS},
-    {"row", required_argument, NULL, OPT_ROW},
-    {"type", required_argument, NULL, OPT_TYPE},
-    {"redop", required_argument, NULL, OPT_REDOP},
-    {"experts", required_argument, NULL, OPT_EXPERTS},
-    {"k", required_argument, NULL, OPT_K},
-    {"trace", required_argument, NULL, OPT_TRACE},
-    {"layer", required_argument, NULL, OPT_LAYER},
-    {"distribution", no_argument, NULL, OPT_DISTRIBUTION},
-    {"split", no_argument, NULL, OPT_SPLIT},
-    {"load", no_argument, NULL, OPT_LOAD},
-    {"seed", required_argument, NULL, OPT_SEED},
-    {"set", required_argument, NULL, OPT_SET},
-    {"json", required_argument, NULL, OPT_JSON},
-    {"help", no_argument, NULL, OPT_HELP},
-    {NULL, 0, NULL, 0},
-};
 
 void mw_bench_usage(FILE *out)
 {
@@ -138,8 +85,9 @@ void mw_bench_usage(FILE *out)
         out);
 }
 
-static int set_bytes(const char *name, const char *text, uint64_t *value, struct mw_error *err)
+static int set_bytes(void *place, const char *name, const char *text, struct mw_error *err)
 {
+    uint64_t *value = place;
     const uint64_t high = UINT64_C(1) << 30;
     char *end;
     if (mw_parse_number(text, &end, 1, high, value)) {
@@ -166,72 +114,23 @@ static int set_choice(const char *option, const char *text, const char *(*name)(
                            option, text);
 }
 
-static int set_option(struct mw_bench_params *p, int id, const char *name, const char *text,
-                      struct mw_error *err)
+static int set_types(void *mask, const char *name, const char *text, struct mw_error *err)
 {
-    uint64_t value = 0;
-    int status;
-    switch ((enum option_id)id) {
-    case OPT_DEVICE:
-        return mw_set_device(text, &p->device, err);
-    case OPT_GPUS:
-        return mw_set_unsigned(name, text, MW_MIN_GPUS, MW_MAX_GPUS, &p->gpus, err);
-    case OPT_FLIT:
-        return mw_set_flit_bytes(text, &p->flit_bytes, err);
-    case OPT_LATENCY:
-        return mw_set_unsigned(name, text, 1, 1024, &p->link_latency, err);
-    case OPT_WINDOW:
-        return mw_set_unsigned(name, text, 0, 31, &p->window, err);
-    case OPT_MIN:
-        return set_bytes(name, text, &p->min_bytes, err);
-    case OPT_MAX:
-        return set_bytes(name, text, &p->max_bytes, err);
-    case OPT_FACTOR:
-        return mw_set_unsigned(name, text, 2, 1024, &p->factor, err);
-    case OPT_ITERS:
-        return mw_set_unsigned(name, text, 1, 1000000, &p->iterations, err);
-    case OPT_ROW:
-        return mw_set_unsigned(name, text, 2, 2 * MW_MAX_HIDDEN, &p->row, err);
-    case OPT_TYPE:
-        return set_choice(name, text, mw_reduce_type_name, MW_DTYPES, &p->dtypes, err);
-    case OPT_REDOP:
-        return set_choice(name, text, mw_reduce_op_name, MW_REDOPS, &p->redops, err);
-    case OPT_EXPERTS:
-        p->experts_given = true;
-        return mw_set_unsigned(name, text, 1, MW_MAX_EXPERTS, &p->experts, err);
-    case OPT_K:
-        p->k_given = true;
-        return mw_set_unsigned(name, text, 1, MW_MAX_K, &p->k, err);
-    case OPT_TRACE:
-        return mw_set_path(name, text, &p->trace, err);
-    case OPT_LAYER:
-        status = mw_set_number(name, text, 0, 9999, &value, err);
-        p->layer = (size_t)value;
-        return status;
-    case OPT_DISTRIBUTION:
-        p->distribution = true;
-        return MW_EXIT_OK;
-    case OPT_SPLIT:
-        p->split = true;
-        return MW_EXIT_OK;
-    case OPT_LOAD:
-        p->load = true;
-        return MW_EXIT_OK;
-    case OPT_SEED:
-        return mw_set_number(name, text, 0, UINT64_MAX, &p->seed, err);
-    case OPT_SET:
-        return mw_add_setting(text, &p->settings, err);
-    case OPT_JSON:
-        return mw_set_path(name, text, &p->json, err);
-    case OPT_HELP:
-        break;
-    }
-    return MW_EXIT_OK;
+    return set_choice(name, text, mw_reduce_type_name, MW_DTYPES, mask, err);
+}
+
+static int set_operators(void *mask, const char *name, const char *text, struct mw_error *err)
+{
+    return set_choice(name, text, mw_reduce_op_name, MW_REDOPS, mask, err);
 }
 
 /// A comma-separated list of patterns.
-static int set_patterns(struct mw_bench_params *p, const char *text, struct mw_error *err)
+static int set_patterns(void *params, const char *text, struct mw_error *err)
 {
+    struct mw_bench_params *p = params;
+    if (p->named)
+        return mw_fail(err, MW_EXIT_INPUT, "%s: unexpected word, see moeswitch bench --help", text);
+    p->named = true;
     if (strcmp(text, "latency") == 0) {
         p->latency = true;
         return MW_EXIT_OK;
@@ -254,6 +153,36 @@ static int set_patterns(struct mw_bench_params *p, const char *text, struct mw_e
         at += length + 1;
     }
 }
+
+#define AT(field) offsetof(struct mw_bench_params, field)
+
+static const struct mw_option options[] = {
+    MW_OWN("device", AT(device), mw_set_device),
+    MW_UNSIGNED("gpus", AT(gpus), MW_MIN_GPUS, MW_MAX_GPUS),
+    MW_OWN("flit-bytes", AT(flit_bytes), mw_set_flit_bytes),
+    MW_UNSIGNED("link-latency", AT(link_latency), 1, 1024),
+    MW_UNSIGNED("window", AT(window), 0, 31),
+    MW_OWN("minbytes", AT(min_bytes), set_bytes),
+    MW_OWN("maxbytes", AT(max_bytes), set_bytes),
+    MW_UNSIGNED("stepfactor", AT(factor), 2, 1024),
+    MW_UNSIGNED("iters", AT(iterations), 1, 1000000),
+    MW_UNSIGNED("row", AT(row), 2, 2 * MW_MAX_HIDDEN),
+    MW_OWN("type", AT(dtypes), set_types),
+    MW_OWN("redop", AT(redops), set_operators),
+    MW_UNSIGNED("experts", AT(experts), 1, MW_MAX_EXPERTS),
+    MW_UNSIGNED("k", AT(k), 1, MW_MAX_K),
+    MW_PATH("trace", AT(trace)),
+    MW_UNSIGNED("layer", AT(layer), 0, 9999),
+    MW_FLAG("distribution", AT(distribution)),
+    MW_FLAG("split", AT(split)),
+    MW_FLAG("load", AT(load)),
+    MW_NUMBER("seed", AT(seed), 0, UINT64_MAX),
+    MW_OWN("set", AT(settings), mw_add_setting),
+    MW_PATH("json", AT(json)),
+};
+
+static const struct mw_option_table table = {"bench", options, sizeof options / sizeof *options,
+                                             set_patterns};
 
 static int check_lists(const struct mw_bench_params *p, struct mw_error *err)
 {
@@ -349,37 +278,13 @@ int mw_bench_parse(struct mw_bench_params *params, int argc, char **argv, bool *
 {
     *params =
         (struct mw_bench_params){.link_latency = 1, .factor = 4, .experts = 64, .k = 6, .seed = 1};
-    *help = false;
-    bool named = false;
-    optind = 0; // starts anew, in glibc
-    for (;;) {
-        int index = -1, at = optind ? optind : 1;
-        // The dash: words come as option 1, wherever they stand; the colon: errors are told here.
-        int id = getopt_long(argc, argv, "-:", options, &index);
-        int status = MW_EXIT_OK;
-        if (id == -1)
-            break;
-        if (id == OPT_HELP) {
-            *help = true;
-            return MW_EXIT_OK;
-        }
-        if (id == ':')
-            return mw_fail(err, MW_EXIT_INPUT, "%s: the value is missing", argv[at]);
-        if (id == '?')
-            return mw_fail(err, MW_EXIT_INPUT, "%s: unknown option, see moeswitch bench --help",
-                           argv[at]);
-        if (id == 1 && named)
-            return mw_fail(err, MW_EXIT_INPUT, "%s: unexpected word, see moeswitch bench --help",
-                           optarg);
-        if (id == 1) {
-            named = true;
-            status = set_patterns(params, optarg, err);
-        } else {
-            status = set_option(params, id, options[index].name, optarg ? optarg : "", err);
-        }
-        if (status)
-            return status;
-    }
-    int status = mw_device_sizes(&params->device, &params->gpus, &params->flit_bytes, err);
+    struct mw_options_said said;
+    int status = mw_options_parse(&table, argc, argv, params, &said, err);
+    *help = said.help;
+    if (status || said.help)
+        return status;
+    params->k_given = mw_option_given(&table, &said, "k");
+    params->experts_given = mw_option_given(&table, &said, "experts");
+    status = mw_device_sizes(&params->device, &params->gpus, &params->flit_bytes, err);
     return status ? status : check(params, err);
 }

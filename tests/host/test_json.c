@@ -40,7 +40,7 @@ static void writes_exact_bytes(void **state)
                                    "  \"big\": 18446744073709551615,\n"
                                    "  \"list\": [1, {\"t\": true}],\n"
                                    "  \"empty\": {},\n"
-                                   "  \"share\": 0.333333,\n"
+                                   "  \"share\": 0.3333333333333333,\n"
                                    "  \"nan\": null,\n"
                                    "  \"none\": null,\n"
                                    "  \"nothing\": null\n"
@@ -62,6 +62,27 @@ static void another_parser_reads_it(void **state)
     assert_true(cJSON_IsNull(cJSON_GetObjectItem(root, "nan")));
     cJSON_Delete(root);
     mw_json_free(&j);
+}
+
+/// A program must get back the number that was measured, at any size.
+static void numbers_are_exact(void **state)
+{
+    (void)state;
+    static const double value[] = {0.1,    1234567.5, 16777217, 123456789012.0,     1e300,
+                                   5e-324, 1.0 / 3.0, -2.5e-7,  9007199254740993.0, 0};
+    static const char *const text[] = {"0.1", "1234567.5", "16777217"};
+    for (unsigned i = 0; i < sizeof value / sizeof *value; i++) {
+        struct mw_json j;
+        assert_int_equal(mw_json_open(&j, NULL), MW_EXIT_OK);
+        mw_json_double(&j, NULL, value[i]);
+        assert_int_equal(mw_json_close(&j, NULL), MW_EXIT_OK);
+        assert_true(strtod(j.text, NULL) == value[i]);
+        if (i < 3) {
+            j.text[strlen(j.text) - 1] = 0;
+            assert_string_equal(j.text, text[i]); // and no longer than it must be
+        }
+        mw_json_free(&j);
+    }
 }
 
 static void reads_meta(void **state)
@@ -116,9 +137,8 @@ static void refuses_bad_meta(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(writes_exact_bytes),
-        cmocka_unit_test(another_parser_reads_it),
-        cmocka_unit_test(reads_meta),
+        cmocka_unit_test(writes_exact_bytes), cmocka_unit_test(another_parser_reads_it),
+        cmocka_unit_test(numbers_are_exact),  cmocka_unit_test(reads_meta),
         cmocka_unit_test(refuses_bad_meta),
     };
     return cmocka_run_group_tests_name("json", tests, scratch_make, scratch_remove);

@@ -14,7 +14,7 @@ static void reads_version_1(void **state)
     struct mw_npy npy;
     struct mw_error err = {0};
     write_npy(scratch("a.npy"), good, elements, sizeof elements);
-    assert_int_equal(mw_npy_read(&npy, scratch("a.npy"), "<u2", &err), MW_EXIT_OK);
+    assert_int_equal(mw_npy_read(&npy, scratch("a.npy"), 1u << MW_NPY_U2, &err), MW_EXIT_OK);
     assert_int_equal(npy.dim[0], 2);
     assert_int_equal(npy.dim[1], 3);
     assert_int_equal(npy.dim[2], 2);
@@ -36,10 +36,43 @@ static void reads_version_2_and_floats(void **state)
     write_file(scratch("v2.npy"), bytes, sizeof bytes);
     struct mw_npy npy;
     struct mw_error err = {0};
-    assert_int_equal(mw_npy_read(&npy, scratch("v2.npy"), "<f4", &err), MW_EXIT_OK);
+    assert_int_equal(mw_npy_read(&npy, scratch("v2.npy"), MW_NPY_FLOAT, &err), MW_EXIT_OK);
     assert_int_equal(npy.dim[2], 3);
     assert_memory_equal(npy.data, values, sizeof values);
     mw_npy_free(&npy);
+}
+
+static void reads_whole_numbers_of_every_type(void **state)
+{
+    (void)state;
+    const int16_t two[] = {-1, 300, INT16_MIN};
+    const int32_t four[] = {-1, 70000, INT32_MIN};
+    const int64_t eight[] = {-1, INT64_C(1) << 40, INT64_MIN};
+    const struct {
+        enum mw_npy_type type;
+        const void *data;
+        int64_t value[3];
+    } kinds[] = {{MW_NPY_U2, two, {65535, 300, 32768}},
+                 {MW_NPY_I2, two, {-1, 300, INT16_MIN}},
+                 {MW_NPY_I4, four, {-1, 70000, INT32_MIN}},
+                 {MW_NPY_I8, eight, {-1, INT64_C(1) << 40, INT64_MIN}}};
+    for (unsigned i = 0; i < 4; i++) {
+        struct mw_npy npy;
+        struct mw_error err = {0};
+        char header[100];
+        snprintf(header, sizeof header,
+                 "{'descr': '%s', 'fortran_order': False, 'shape': (1, 3, 1)}",
+                 mw_npy_descr(kinds[i].type));
+        write_npy(scratch("whole.npy"), header, kinds[i].data, 3 * mw_npy_bytes(kinds[i].type));
+        assert_int_equal(mw_npy_read(&npy, scratch("whole.npy"), MW_NPY_WHOLE, &err), MW_EXIT_OK);
+        assert_int_equal(npy.type, kinds[i].type);
+        for (unsigned e = 0; e < 3; e++)
+            assert_true(mw_npy_whole(&npy, e) == kinds[i].value[e]);
+        mw_npy_free(&npy);
+        assert_int_equal(mw_npy_read(&npy, scratch("whole.npy"), MW_NPY_FLOAT, &err),
+                         MW_EXIT_INPUT);
+        assert_line(err.text, mw_npy_descr(kinds[i].type), "expected '<f4'");
+    }
 }
 
 /// The reader must refuse `path` with a line that names it and says `place` and `cause`.
@@ -47,7 +80,7 @@ static void refuse(const char *path, const char *place, const char *cause)
 {
     struct mw_npy npy;
     struct mw_error err = {0};
-    assert_int_equal(mw_npy_read(&npy, path, "<u2", &err), MW_EXIT_INPUT);
+    assert_int_equal(mw_npy_read(&npy, path, 1u << MW_NPY_U2, &err), MW_EXIT_INPUT);
     assert_line(err.text, path, place, cause);
     assert_null(npy.data);
 }
@@ -148,7 +181,7 @@ static void keeps_to_one_line(void **state)
     (void)state;
     struct mw_npy npy;
     struct mw_error err = {0};
-    assert_int_equal(mw_npy_read(&npy, "/no\nwhere", "<u2", &err), MW_EXIT_INPUT);
+    assert_int_equal(mw_npy_read(&npy, "/no\nwhere", 1u << MW_NPY_U2, &err), MW_EXIT_INPUT);
     assert_line(err.text, "/no?where");
 }
 
@@ -157,6 +190,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_version_1),
         cmocka_unit_test(reads_version_2_and_floats),
+        cmocka_unit_test(reads_whole_numbers_of_every_type),
         cmocka_unit_test(refuses_what_is_not_npy),
         cmocka_unit_test(refuses_every_truncation),
         cmocka_unit_test(refuses_wrong_types_and_shapes),

@@ -22,6 +22,7 @@ static struct {
     bool wrong_bit, wrong_count;
     unsigned runs;
     struct mw_run_params params; ///< of the last run
+    unsigned experts, k;         ///< of its workload
     char fst[256];
 } device;
 
@@ -44,6 +45,8 @@ int mw_system_run(const struct mw_run_params *params, const struct mw_workload *
     bool faulty = !device.faulty || strcmp(device.faulty, system) == 0;
     device.runs++;
     device.params = *params;
+    device.experts = w->experts;
+    device.k = w->k;
     assert_string_equal(system, r->system->name);
     if (params->fst) {
         snprintf(device.fst, sizeof device.fst, "%s", params->fst);
@@ -175,18 +178,93 @@ static void passes_options_on(void **state)
     assert_non_null(strstr(out_text, "layers 3,0,3"));
 }
 
+/// Sizes by the model's name; options override them wherever they stand.
+static void takes_sizes_of_a_model(void **state)
+{
+    (void)state;
+    assert_int_equal(RUN("--model", "list"), MW_EXIT_OK);
+    assert_int_equal(device.runs, 0);
+    static const struct {
+        const char *name;
+        unsigned experts, k, hidden;
+    } known[] = {{"DeepSeek-V3", 256, 8, 7168},  {"deepseek-v2-lite", 64, 6, 2048},
+                 {"Qwen3-235B", 128, 8, 4096},   {"gpt-oss-20b", 32, 4, 2880},
+                 {"gpt-oss-120b", 128, 4, 2880}, {"mixtral-8x7b", 8, 2, 4096},
+                 {"phi-3.5-moe", 16, 2, 4096},   {"pangu-ultra-moe", 256, 8, 7680},
+                 {"small", 64, 8, 2048},         {"medium", 128, 8, 4096},
+                 {"large", 256, 8, 7168}};
+    for (unsigned i = 0; i < sizeof known / sizeof *known; i++) {
+        char line[80];
+        assert_int_equal(RUN("--model", "list"), MW_EXIT_OK);
+        snprintf(line, sizeof line, " %7u %3u %7u  ", known[i].experts, known[i].k,
+                 known[i].hidden);
+        assert_non_null(strstr(out_text, line));
+        assert_int_equal(RUN("--model", known[i].name, "--gpus", "4", "--tokens-per-gpu", "1",
+                             "--system", "dysharp"),
+                         MW_EXIT_OK);
+        assert_int_equal(device.params.experts, known[i].experts);
+        assert_int_equal(device.params.k, known[i].k);
+        assert_int_equal(device.params.shape.hidden, known[i].hidden);
+        assert_true(device.experts == known[i].experts && device.k == known[i].k);
+    }
+    assert_int_equal(RUN("--hidden", "64", "--model", "mixtral-8x7b", "--k", "3", "--gpus", "4",
+                         "--tokens-per-gpu", "1", "--json", scratch("model.json")),
+                     MW_EXIT_OK);
+    remove(scratch("model.json"));
+    assert_int_equal(device.params.shape.hidden, 64);
+    assert_int_equal(device.params.k, 3);
+    assert_int_equal(device.params.experts, 8);
+    assert_non_null(strstr(out_text, "(Mixtral-8x7B)"));
+}
+
+/// A trace keeps its experts and k; it must be one of the model.
+static void model_and_trace_agree(void **state)
+{
+    (void)state;
+    uint16_t ids[4][2] = {{0, 1}, {2, 3}, {0, 2}, {1, 3}};
+    float weights[4][2] = {{0.5f, 0.5f}, {1, 2}, {3, 4}, {5, 6}};
+    const char *folder = write_trace("m", 1, 4, 2, 8, &ids[0][0], &weights[0][0]);
+    assert_int_equal(
+        RUN("--trace", folder, "--gpus", "4", "--tokens-per-gpu", "1", "--model", "mixtral-8x7b"),
+        MW_EXIT_OK);
+    assert_int_equal(device.params.shape.hidden, 4096);
+    device.runs = 0;
+    assert_int_equal(
+        RUN("--trace", folder, "--gpus", "4", "--tokens-per-gpu", "1", "--model", "phi-3.5-moe"),
+        MW_EXIT_INPUT);
+    refuse_text("--model phi-3.5-moe: 16 experts, k 2, but ");
+}
+
 static void help_and_defaults(void **state)
 {
     (void)state;
     assert_int_equal(RUN("--help"), MW_EXIT_OK);
     assert_int_equal(device.runs, 0);
-    static const char *const names[] = {
-        "--trace DIR",      "--layer L",    "--layers",       "--gpus",
-        "--tokens-per-gpu", "--hidden",     "--tile",         "--system",
-        "--expert-cycles",  "--json",       "--trace-fst",    "--partial-tiles",
-        "--allow-padding",  "--flit-bytes", "--link-latency", "--in-flight",
-        "--open-rows",      "--seed",       "--experts",      "--k",
-        "--sigma",          "--locality",   "--spread",       "--set"};
+    static const char *const names[] = {"--trace DIR",
+                                        "--model NAME",
+                                        "--layer L",
+                                        "--layers",
+                                        "--gpus",
+                                        "--tokens-per-gpu",
+                                        "--hidden",
+                                        "--tile",
+                                        "--system",
+                                        "--expert-cycles",
+                                        "--json",
+                                        "--trace-fst",
+                                        "--partial-tiles",
+                                        "--allow-padding",
+                                        "--flit-bytes",
+                                        "--link-latency",
+                                        "--in-flight",
+                                        "--open-rows",
+                                        "--seed",
+                                        "--experts",
+                                        "--k",
+                                        "--sigma",
+                                        "--locality",
+                                        "--spread",
+                                        "--set"};
     for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++)
         if (!strstr(out_text, names[i]))
             fail_msg("help does not name %s", names[i]);
@@ -233,6 +311,8 @@ static void refuses_bad_options(void **state)
         {{"--json", "/tmp"}, "/tmp: cannot write"},
         {{"--json", "same", "--trace-fst", "same"}, "both are same"},
         {{"--bogus"}, "--bogus: unknown option"},
+        {{"--model", "deepsek-v3"}, "--model deepsek-v3: did you mean deepseek-v3? known are "},
+        {{"--model", "llama"}, "--model llama: known are deepseek-v3, "},
         {{"word"}, "word: unexpected word"},
         {{"--trace", "/nowhere"}, "/nowhere/meta.json: cannot open"},
         {{"--trace", "/nowhere", "--k", "3"}, "--k: not with --trace"},
@@ -411,6 +491,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(runs_all_systems, reset),
         cmocka_unit_test_setup(passes_options_on, reset),
+        cmocka_unit_test_setup(takes_sizes_of_a_model, reset),
+        cmocka_unit_test_setup(model_and_trace_agree, reset),
         cmocka_unit_test_setup(help_and_defaults, reset),
         cmocka_unit_test_setup(refuses_bad_options, reset),
         cmocka_unit_test_setup(refuses_bad_traces_and_leaves_nothing, reset),

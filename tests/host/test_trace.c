@@ -51,6 +51,44 @@ static void loads_a_folder(void **state)
     mw_trace_free(&trace);
 }
 
+/// The ids of the sample written as elements of `bytes` bytes, with `odd` in layer 1, token 2, column 1.
+static const char *write_wide(const char *descr, unsigned bytes, int64_t odd)
+{
+    static uint8_t data[sizeof ids / sizeof(uint16_t) * 8];
+    char path[300], header[100];
+    const char *folder = write_good();
+    for (size_t i = 0; i < LAYERS * TOKENS * K; i++) {
+        int64_t id = (&ids[0][0][0])[i] == MW_NO_EXPERT ? -1 : (&ids[0][0][0])[i];
+        if (i == (TOKENS + 2) * K + 1)
+            id = odd;
+        memcpy(data + i * bytes, &id, bytes);
+    }
+    snprintf(path, sizeof path, "%s/topk_ids.npy", folder);
+    snprintf(header, sizeof header, "{'descr': '%s', 'fortran_order': False, 'shape': (2, 4, 3), }",
+             descr);
+    write_npy(path, header, data, LAYERS * TOKENS * K * bytes);
+    return folder;
+}
+
+/// As torch.topk and others write them.
+static void loads_wide_ids(void **state)
+{
+    (void)state;
+    static const char *const descr[] = {"<i2", "<i4", "<i8"};
+    fill();
+    ids[0][1][2] = MW_NO_EXPERT;
+    for (unsigned i = 0; i < 3; i++) {
+        struct mw_trace trace;
+        struct mw_error err = {0};
+        const char *folder = write_wide(descr[i], 2u << i, 7);
+        assert_int_equal(mw_trace_load(&trace, folder, &err), MW_EXIT_OK);
+        assert_string_equal(trace.ids_type, descr[i]);
+        for (size_t e = 0; e < LAYERS * TOKENS * K; e++)
+            assert_int_equal(trace.ids[e], e == (TOKENS + 2) * K + 1 ? 7 : (&ids[0][0][0])[e]);
+        mw_trace_free(&trace);
+    }
+}
+
 static void refuse_load(const char *folder, const char *file, const char *cause)
 {
     struct mw_trace trace;
@@ -58,6 +96,31 @@ static void refuse_load(const char *folder, const char *file, const char *cause)
     assert_int_equal(mw_trace_load(&trace, folder, &err), MW_EXIT_INPUT);
     assert_line(err.text, folder, file, cause);
     assert_null(trace.ids);
+}
+
+/// What 16 bits cannot hold must not become an expert, or none.
+static void refuses_ids_out_of_range(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *descr;
+        unsigned bytes;
+        int64_t id;
+        const char *text;
+    } bad[] = {{"<i2", 2, -2, "expert -2"},
+               {"<i4", 4, 65535, "expert 65535"},
+               {"<i4", 4, 65536 + 3, "expert 65539"},
+               {"<i8", 8, INT64_C(1) << 32, "expert 4294967296"},
+               {"<i8", 8, INT64_MIN, "expert -9223372036854775808"}};
+    fill();
+    for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct mw_trace trace;
+        struct mw_error err = {0};
+        const char *folder = write_wide(bad[i].descr, bad[i].bytes, bad[i].id);
+        assert_int_equal(mw_trace_load(&trace, folder, &err), MW_EXIT_INPUT);
+        assert_line(err.text, "topk_ids.npy", "layer 1, token 2, column 1", bad[i].text);
+        assert_null(trace.ids);
+    }
 }
 
 static void refuses_folders_that_do_not_agree(void **state)
@@ -340,6 +403,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(loads_a_folder),
+        cmocka_unit_test(loads_wide_ids),
+        cmocka_unit_test(refuses_ids_out_of_range),
         cmocka_unit_test(refuses_folders_that_do_not_agree),
         cmocka_unit_test(refuses_bad_elements),
         cmocka_unit_test(makes_traces),

@@ -22,22 +22,38 @@ char *read_file(const char *path)
     return text;
 }
 
-int run_command(const char *format, ...)
+/// `output` is where standard output goes.
+static int run_words(const char *output, const char *format, va_list args)
 {
     char words[1500], line[2600];
+    vsnprintf(words, sizeof words, format, args);
+    snprintf(line, sizeof line, "build/moeswitch %s >%s 2>%s", words, output, scratch("err"));
+    int status = system(line);
+    free(err_text);
+    err_text = read_file(scratch("err"));
+    assert_true(err_text && WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+int run_command(const char *format, ...)
+{
     va_list args;
     va_start(args, format);
-    vsnprintf(words, sizeof words, format, args);
+    int status = run_words(scratch("out"), format, args);
     va_end(args);
-    snprintf(line, sizeof line, "build/moeswitch %s >%s 2>%s", words, scratch("out"),
-             scratch("err"));
-    int status = system(line);
     free(out_text);
-    free(err_text);
     out_text = read_file(scratch("out"));
-    err_text = read_file(scratch("err"));
-    assert_true(out_text && err_text && WIFEXITED(status));
-    return WEXITSTATUS(status);
+    assert_non_null(out_text);
+    return status;
+}
+
+int run_command_to(const char *output, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int status = run_words(output, format, args);
+    va_end(args);
+    return status;
 }
 
 unsigned entries(const char *folder)

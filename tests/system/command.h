@@ -13,6 +13,9 @@ extern char *out_text, *err_text;
 char *read_file(const char *path);
 /// Run build/moeswitch with these words; returns its exit status.
 int run_command(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/// The same with another standard output, which is not read: out_text stays.
+int run_command_to(const char *output, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 /// Entries of a folder of the scratch folder.
 unsigned entries(const char *folder);
 /// A subcommand must refuse these words with status 2 and one line that has all the parts, and write no

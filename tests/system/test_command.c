@@ -31,6 +31,20 @@ static void prints_and_succeeds(void **state)
     }
 }
 
+/// A full disk is no success, whatever printed there.
+static void tells_output_that_is_lost(void **state)
+{
+    (void)state;
+    static const char *const commands[] = {"list", "--help", "--version", "run --help",
+                                           "run " MADE_UP "--system dysharp"};
+    for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++) {
+        if (run_command_to("/dev/full", "%s", commands[i]) != MW_EXIT_FAILED)
+            fail_msg("%s: %s", commands[i], err_text);
+        assert_string_equal(err_text,
+                            "moeswitch: standard output: cannot write: No space left on device\n");
+    }
+}
+
 /// The JSON without the two lines of every system that hold wall-clock figures.
 static char *without_wall(char *text)
 {
@@ -243,8 +257,8 @@ static void refuses_bad_files(void **state)
     TRACE_REFUSES(&m, "", "topk_ids.npy");
     write_file(ids, "PK\x03\x04 this is a zip file, not an array, whatever its name says", 60);
     TRACE_REFUSES(&m, "", "topk_ids.npy", "not a .npy file");
-    write_npy(ids, "{'descr': '<i8', 'fortran_order': False, " SHAPE "}", m.ids, sizeof m.ids);
-    TRACE_REFUSES(&m, "", "topk_ids.npy", "'<i8'", "'<u2'");
+    write_npy(ids, "{'descr': '>i8', 'fortran_order': False, " SHAPE "}", m.ids, sizeof m.ids);
+    TRACE_REFUSES(&m, "", "topk_ids.npy", "'>i8'", "'<u2', '<i2', '<i4', '<i8'");
     write_npy(ids, "{'descr': '<u2', 'fortran_order': True, " SHAPE "}", m.ids, sizeof m.ids);
     TRACE_REFUSES(&m, "", "topk_ids.npy", "Fortran order");
     write_npy(ids, "{'descr': '<u2', 'fortran_order': False, 'shape': (32, 2), }", m.ids,
@@ -316,6 +330,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(prints_and_succeeds),
+        cmocka_unit_test(tells_output_that_is_lost),
         cmocka_unit_test(feeds_batches),
         cmocka_unit_test(same_json_twice),
         cmocka_unit_test(good_trace_passes),

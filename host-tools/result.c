@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the device gave, compared and summed up, see result.h.
+#include "result.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int mw_result_make(struct mw_result *r, const struct mw_workload *w, const struct mw_system *system,
+                   struct mw_error *err)
+{
+    *r = (struct mw_result){.system = system, .layers = w->layers};
+    r->layer = calloc(w->layers, sizeof *r->layer);
+    bool ok = r->layer != NULL;
+    for (unsigned i = 0; ok && i < w->layers; i++) {
+        r->layer[i].out = calloc((size_t)w->tokens * w->shape.hidden, sizeof *r->layer[i].out);
+        ok = r->layer[i].out != NULL;
+    }
+    if (ok)
+        return MW_EXIT_OK;
+    mw_result_free(r);
+    return mw_fail_memory(err, "the results");
+}
+
+void mw_result_free(struct mw_result *r)
+{
+    for (unsigned i = 0; r->layer && i < r->layers; i++) {
+        free(r->layer[i].out);
+        mw_monitor_free(r->layer[i].monitor);
+    }
+    free(r->layer);
+    free(r->state);
+    *r = (struct mw_result){0};
+}
+
+static void add_stall(struct mw_stall *list, unsigned *count, const char *cause, uint64_t cycles)
+{
+    for (unsigned i = 0; i < *count; i++) {
+        if (strcmp(list[i].cause, cause) == 0) {
+            list[i].cycles += cycles;
+            return;
+        }
+    }
+    if (*count == MW_MAX_STALLS)
+        return;
+    struct mw_stall *s = &list[(*count)++];
+    snprintf(s->cause, sizeof s->cause, "%s", cause);
+    s->cycles = cycles;
+}
+
+void mw_result_stall(struct mw_layer_result *layer, const char *cause, uint64_t cycles)
+{
+    add_stall(layer->stall, &layer->stalls, cause, cycles);
+}
+
+void mw_result_check(struct mw_result *r, const struct mw_workload *w, uint16_t *const *golden)
+{
+    size_t hidden = w->shape.hidden, elements = w->tokens * hidden;
+    for (unsigned l = 0; l < r->layers; l++) {
+        struct mw_layer_result *layer = &r->layer[l];
+        layer->wrong = 0;
+        if (memcmp(layer->out, golden[l], elements * sizeof *layer->out) == 0)
+            continue;
+        for (size_t i = 0; i < elements; i++) {
+            if (layer->out[i] == golden[l][i])
+                continue;
+            if (!layer->wrong++)
+                layer->first = (struct mw_mismatch){(unsigned)(i / hidden), (unsigned)(i % hidden),
+                                                    golden[l][i], layer->out[i]};
+        }
+    }
+}
+
+/// The analytic list of one layer, all phases together.
+static void expected_traffic(const struct mw_workload *w, unsigned layer,
+                             const struct mw_system *system, unsigned flit_bytes,
+                             struct mw_traffic *t)
+{
+    struct mw_traffic phases[MW_PHASES];
+    mw_traffic_count(w, layer, system, flit_bytes, phases);
+    *t = phases[0];
+    for (unsigned p = 1; p < MW_PHASES; p++)
+        mw_traffic_add(t, &phases[p]);
+}
+
+/// Compare one counter; returns 1 if it differs.
+static unsigned compare(struct mw_flit_error *first, unsigned found, unsigned layer, unsigned port,
+                        unsigned direction, const char *what, uint64_t counted, uint64_t expected)
+{
+    if (counted == expected)
+        return 0;
+    if (!found)
+        *first = (struct mw_flit_error){layer, port,    mw_direction_names[direction],
+                                        what,  counted, expected};
+    return 1;
+}
+
+unsigned mw_result_flit_errors(const struct mw_result *r, const struct mw_workload *w,
+                               unsigned flit_bytes, struct mw_flit_error *first)
+{
+    unsigned found = 0;
+    for (unsigned l = 0; l < r->layers; l++) {
+        struct mw_traffic want;
+        const struct mw_traffic *got = &r->layer[l].traffic;
+        expected_traffic(w, l, r->system, flit_bytes, &want);
+        for (unsigned p = 0; p < w->shape.gpus; p++) {
+            for (unsigned d = 0; d < MW_DIRECTIONS; d++) {
+                for (unsigned c = 0; c < MW_CLASSES; c++)
+                    found += compare(first, found, l, p, d, mw_class_names[c], got->flits[p][d][c],
+                                     want.flits[p][d][c]);
+                found += compare(first, found, l, p, d, "payload", got->payload[p][d],
+                                 want.payload[p][d]);
+            }
+        }
+    }
+    return found;
+}
+
+/// Keep the place of a bound as long as all layers have the same.
+static void merge_place(char *place, size_t size, const struct mw_bound *b, unsigned layer)
+{
+    char text[48];
+    mw_bound_text(b, text, sizeof text);
+    if (layer == 0)
+        snprintf(place, size, "%s", text);
+    else if (strcmp(place, text) != 0)
+        snprintf(place, size, "varies");
+}
+
+static void summarize_links(struct mw_summary *s, unsigned gpus, unsigned flit_bytes)
+{
+    for (unsigned d = 0; d < MW_DIRECTIONS; d++) {
+        for (unsigned p = 0; p < gpus; p++) {
+            double flits = (double)mw_traffic_flits(&s->traffic, p, (enum mw_direction)d);
+            double payload = (double)s->traffic.payload[p][d], wire = flits * flit_bytes;
+            s->direction[d].payload_mean += payload / gpus;
+            s->direction[d].wire_mean += wire / gpus;
+            if (payload > s->direction[d].payload_max)
+                s->direction[d].payload_max = payload;
+            if (wire > s->direction[d].wire_max)
+                s->direction[d].wire_max = wire;
+        }
+        double most = (double)s->cycles * flit_bytes;
+        s->direction[d].use_mean = mw_ratio(s->direction[d].wire_mean, most);
+        s->direction[d].use_max = mw_ratio(s->direction[d].wire_max, most);
+    }
+}
+
+void mw_summarize(struct mw_summary *s, const struct mw_result *r, const struct mw_workload *w,
+                  const struct mw_run_params *params, uint64_t unicast_cycles)
+{
+    *s = (struct mw_summary){.system = r->system->name, .result = r};
+    const struct mw_link_parameters link = {params->flit_bytes, params->expert_cycles};
+    for (unsigned l = 0; l < r->layers; l++) {
+        const struct mw_layer_result *layer = &r->layer[l];
+        struct mw_bounds bounds;
+        mw_bounds_compute(w, l, r->system, &link, &bounds);
+        s->cycles += layer->cycles;
+        s->wrong += layer->wrong;
+        s->strict += bounds.strict.cycles;
+        s->own += bounds.own.cycles;
+        s->own_link += bounds.own_link.cycles;
+        merge_place(s->strict_at, sizeof s->strict_at, &bounds.strict, l);
+        merge_place(s->own_at, sizeof s->own_at, &bounds.own, l);
+        mw_traffic_add(&s->traffic, &layer->traffic);
+        for (unsigned i = 0; i < layer->stalls; i++)
+            add_stall(s->stall, &s->stalls, layer->stall[i].cause, layer->stall[i].cycles);
+    }
+    struct mw_flit_error first;
+    s->flit_errors = mw_result_flit_errors(r, w, params->flit_bytes, &first);
+    s->speedup = mw_ratio((double)unicast_cycles, (double)s->cycles);
+    s->strict_share = mw_ratio((double)s->strict, (double)s->cycles);
+    s->own_share = mw_ratio((double)s->own, (double)s->cycles);
+    s->cycles_per_second = mw_ratio((double)r->simulated_cycles, r->seconds);
+    summarize_links(s, w->shape.gpus, params->flit_bytes);
+}
+
+double mw_tokens_per_second(const struct mw_workload *w, const struct mw_feeding *f,
+                            const struct mw_feeding_run *r)
+{
+    return mw_ratio((double)w->layers * w->tokens * f->clock_hz, (double)r->device_cycles);
+}

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// See trace_info.h.
+#include "trace_info.h"
+
+#include "json.h"
+#include "option_table.h"
+#include "output.h"
+#include "run.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct asked {
+    const char *action, *folder, *json;
+};
+
+// ---- figures ------------------------------------------------------------------------------------
+
+static bool has(const uint16_t *ids, unsigned k, uint16_t expert)
+{
+    for (unsigned i = 0; i < k; i++)
+        if (ids[i] == expert)
+            return true;
+    return false;
+}
+
+/// Tokens of every expert; also what only neighbours show.
+static void count(const struct mw_trace *trace, size_t layer, size_t *tokens,
+                  struct mw_trace_spread *s)
+{
+    size_t repeated = 0;
+    for (size_t t = 0; t < trace->tokens; t++) {
+        const uint16_t *ids = trace->ids + mw_trace_at(trace, layer, t);
+        for (unsigned j = 0; j < trace->k; j++) {
+            if (ids[j] == MW_NO_EXPERT) {
+                s->empty++;
+                continue;
+            }
+            tokens[ids[j]]++;
+            repeated += t && has(ids - trace->k, trace->k, ids[j]);
+        }
+    }
+    if (trace->tokens > 1)
+        s->repeated = (double)repeated / (double)((trace->tokens - 1) * trace->k);
+}
+
+static double deviation(double sum, double squares, double n)
+{
+    double variance = n > 0 ? squares / n - sum / n * (sum / n) : 0;
+    return variance > 0 ? sqrt(variance) : 0;
+}
+
+int mw_trace_spread(const struct mw_trace *trace, size_t layer, struct mw_trace_spread *s,
+                    struct mw_error *err)
+{
+    size_t *tokens = calloc(trace->experts, sizeof *tokens), all = 0;
+    double sum = 0, squares = 0;
+    if (!tokens)
+        return mw_fail_memory(err, "tokens per expert");
+    *s = (struct mw_trace_spread){.min = SIZE_MAX};
+    count(trace, layer, tokens, s);
+    for (unsigned e = 0; e < trace->experts; e++) {
+        double ln = tokens[e] ? log((double)tokens[e]) : 0;
+        sum += ln;
+        squares += ln * ln;
+        all += tokens[e];
+        s->idle += !tokens[e];
+        s->min = tokens[e] < s->min ? tokens[e] : s->min;
+        s->max = tokens[e] > s->max ? tokens[e] : s->max;
+    }
+    s->mean = (double)all / trace->experts;
+    s->imbalance = all ? (double)s->max / s->mean : 0;
+    s->sigma = deviation(sum, squares, trace->experts - s->idle);
+    free(tokens);
+    return MW_EXIT_OK;
+}
+
+// ---- text and JSON --------------------------------------------------------------------------------
+
+static void print_head(FILE *out, const struct mw_trace *t)
+{
+    fprintf(out, "%s\n", t->name);
+    fprintf(out, "model    %s\n", *t->model ? t->model : "not said");
+    fprintf(out, "sizes    %u experts, k %u, hidden ", t->experts, t->k);
+    fprintf(out, t->hidden ? "%u\n" : "not said\n", t->hidden);
+    fprintf(out, "tokens   %zu in each of %zu layers\n", t->tokens, t->layers);
+    fprintf(out, "types    ids %s, weights <f4\n", t->ids_type);
+    fprintf(out, "\n%6s %26s %7s %6s %6s %9s %7s\n%6s %8s %8s %8s %7s %6s %6s %9s %7s\n", "",
+            "tokens per expert", "max /", "", "", "repeated", "", "layer", "min", "mean", "max",
+            "mean", "idle", "sigma", "%", "empty");
+}
+
+static void print_layer(FILE *out, size_t layer, const struct mw_trace_spread *s)
+{
+    fprintf(out, "%6zu %8zu %8.1f %8zu %7.2f %6u %6.2f %9.1f %7zu\n", layer, s->min, s->mean,
+            s->max, s->imbalance, s->idle, s->sigma, 100 * s->repeated, s->empty);
+}
+
+static void json_head(struct mw_json *j, const struct mw_trace *t)
+{
+    mw_json_object(j, NULL, false);
+    mw_json_string(j, "tool", "moeswitch " MW_VERSION);
+    mw_json_string(j, "trace", t->name);
+    mw_json_string(j, "model", *t->model ? t->model : NULL);
+    mw_json_uint(j, "experts", t->experts);
+    mw_json_uint(j, "k", t->k);
+    if (t->hidden)
+        mw_json_uint(j, "hidden", t->hidden);
+    else
+        mw_json_null(j, "hidden");
+    mw_json_uint(j, "layers", t->layers);
+    mw_json_uint(j, "tokens", t->tokens);
+    mw_json_string(j, "ids_type", t->ids_type);
+    mw_json_string(j, "weights_type", "<f4");
+    mw_json_array(j, "spread", false);
+}
+
+static void json_layer(struct mw_json *j, size_t layer, const struct mw_trace_spread *s)
+{
+    mw_json_object(j, NULL, true);
+    mw_json_uint(j, "layer", layer);
+    mw_json_uint(j, "tokens_per_expert_min", s->min);
+    mw_json_double(j, "tokens_per_expert_mean", s->mean);
+    mw_json_uint(j, "tokens_per_expert_max", s->max);
+    mw_json_double(j, "imbalance", s->imbalance);
+    mw_json_uint(j, "idle_experts", s->idle);
+    mw_json_double(j, "sigma", s->sigma);
+    mw_json_double(j, "repeated", s->repeated);
+    mw_json_uint(j, "empty", s->empty);
+    mw_json_end(j);
+}
+
+static int write_all(const struct asked *a, const struct mw_trace *trace, FILE *out,
+                     struct mw_json *j, struct mw_error *err)
+{
+    int status = mw_json_open(j, err);
+    for (size_t l = 0; l < trace->layers && !status; l++)
+        status = mw_trace_check(trace, l, trace->tokens, true, err);
+    if (status)
+        return status;
+    print_head(out, trace);
+    json_head(j, trace);
+    for (size_t l = 0; l < trace->layers; l++) {
+        struct mw_trace_spread s;
+        status = mw_trace_spread(trace, l, &s, err);
+        if (status)
+            return status;
+        print_layer(out, l, &s);
+        json_layer(j, l, &s);
+    }
+    mw_json_end(j);
+    mw_json_end(j);
+    status = mw_json_close(j, err);
+    if (!status && a->json)
+        status = mw_output_write(a->json, j->text, j->size, err);
+    return status;
+}
+
+// ---- the command ----------------------------------------------------------------------------------
+
+static void usage(FILE *out)
+{
+    fputs(
+        "usage: moeswitch trace info DIR [OPTION]...\n"
+        "Says what a routing trace holds (topk_ids.npy, topk_weights.npy, meta.json), and checks "
+        "all\n"
+        "of it.\n"
+        "  --json FILE           the same, for programs\n"
+        "  --help                this text\n"
+        "\n"
+        "Columns, of each layer\n"
+        "  tokens per expert     fewest, mean and most; max / mean of 1 is an even load\n"
+        "  idle                  experts without any token\n"
+        "  sigma                 of the logarithm of tokens per expert: --sigma of moeswitch run\n"
+        "                        makes a trace like it\n"
+        "  repeated              places of the lists whose expert the token before has, too\n"
+        "  empty                 places without an expert (-1)\n"
+        "\n"
+        "Exit status: 0, or 2 if the trace is malformed, 4 if the machine failed.\n",
+        out);
+}
+
+static int take_word(void *params, const char *text, struct mw_error *err)
+{
+    struct asked *a = params;
+    if (!a->action && strcmp(text, "info") != 0)
+        return mw_fail(err, MW_EXIT_INPUT, "%s: unknown, see moeswitch trace --help", text);
+    if (a->folder)
+        return mw_fail(err, MW_EXIT_INPUT, "%s: unexpected word, see moeswitch trace --help", text);
+    *(a->action ? &a->folder : &a->action) = text;
+    return MW_EXIT_OK;
+}
+
+static int tell(const struct asked *a, FILE *out, struct mw_error *err)
+{
+    struct mw_trace trace;
+    struct mw_json j = {0};
+    int status = mw_output_probe(a->json, err);
+    if (!status)
+        status = mw_trace_load(&trace, a->folder, err);
+    if (status)
+        return status;
+    status = write_all(a, &trace, out, &j, err);
+    mw_json_free(&j);
+    mw_trace_free(&trace);
+    return status;
+}
+
+int mw_trace_command(int argc, char **argv, FILE *out, FILE *errors)
+{
+    static const struct mw_option options[] = {MW_PATH("json", offsetof(struct asked, json))};
+    static const struct mw_option_table table = {"trace", options, 1, take_word};
+    struct mw_error err = {0};
+    struct mw_options_said said;
+    struct asked a = {0};
+    int status = mw_options_parse(&table, argc, argv, &a, &said, &err);
+    if (said.help && !status)
+        usage(out);
+    else if (!status && !a.folder)
+        status = mw_fail(&err, MW_EXIT_INPUT, "%s is missing, see moeswitch trace --help",
+                         a.action ? "the trace's folder" : "what to do");
+    else if (!status)
+        status = tell(&a, out, &err);
+    if (err.text[0])
+        fprintf(errors, "moeswitch: %s\n", err.text);
+    return status;
+}
