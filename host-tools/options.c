@@ -267,22 +267,38 @@ static int get_trace(const struct mw_run_params *params, struct mw_trace *trace,
     return status;
 }
 
-int mw_run_prepare(struct mw_run_params *params, struct mw_trace *trace,
-                   struct mw_workload *workload, struct mw_error *err)
+int mw_run_route(struct mw_run_params *params, struct mw_trace *trace, struct mw_error *err)
 {
-    *workload = (struct mw_workload){0};
     int status = mw_device_sizes(&params->device, &params->shape.gpus, &params->flit_bytes, err);
     if (!status)
         status = get_trace(params, trace, err);
     if (status)
         return status;
-    status =
-        mw_workload_make(workload, trace, params->layers, params->layer_count, &params->shape, err);
-    if (status) {
+    status = mw_workload_check(trace, params->layers, params->layer_count, &params->shape, err);
+    if (status)
         mw_trace_free(trace);
-        return status;
-    }
-    if (!params->expert_cycles_given)
+    return status;
+}
+
+int mw_run_fill(struct mw_run_params *params, const struct mw_trace *trace,
+                struct mw_workload *workload, struct mw_error *err)
+{
+    int status =
+        mw_workload_make(workload, trace, params->layers, params->layer_count, &params->shape, err);
+    if (!status && !params->expert_cycles_given)
         params->expert_cycles = mw_default_expert_cycles(workload, params->flit_bytes);
-    return MW_EXIT_OK;
+    return status;
+}
+
+int mw_run_prepare(struct mw_run_params *params, struct mw_trace *trace,
+                   struct mw_workload *workload, struct mw_error *err)
+{
+    *workload = (struct mw_workload){0};
+    int status = mw_run_route(params, trace, err);
+    if (status)
+        return status;
+    status = mw_run_fill(params, trace, workload, err);
+    if (status)
+        mw_trace_free(trace);
+    return status;
 }

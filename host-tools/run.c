@@ -5,6 +5,8 @@
 
 #include "run.h"
 
+#include "demand.h"
+#include "fit.h"
 #include "golden.h"
 #include "output.h"
 #include "plot.h"
@@ -250,6 +252,41 @@ static int write_plot(struct run *run, struct mw_error *err)
     return status;
 }
 
+static unsigned run_side_by_side(const struct mw_run_params *p)
+{
+    (void)p;
+    return 1;
+}
+
+static uint64_t take_largest(uint64_t touched[MW_SYSTEMS])
+{
+    unsigned most = 0;
+    for (unsigned i = 1; i < MW_SYSTEMS; i++)
+        most = touched[i] > touched[most] ? i : most;
+    uint64_t bytes = touched[most];
+    touched[most] = 0;
+    return bytes;
+}
+
+/// Before anything large is made: whether the device holds the run, and this machine a simulated one.
+static int check_sizes(struct run *run, struct mw_error *err)
+{
+    const struct mw_run_params *p = &run->params;
+    uint64_t touched[MW_SYSTEMS] = {0};
+    struct mw_demand demand;
+    int status =
+        mw_demand_of_trace(&demand, &run->trace, p->layers, p->layer_count, &p->shape, err);
+    if (!status)
+        status = mw_systems_check(p, &demand, touched, err);
+    if (status)
+        return status;
+    unsigned jobs = run_side_by_side(p);
+    struct mw_memory memory = {.host = mw_memory_host(&demand, jobs), .several = jobs > 1};
+    for (unsigned i = 0; i < jobs && !p->device.usb; i++)
+        memory.gpus += take_largest(touched);
+    return mw_memory_check(&memory, mw_memory_available("/proc/meminfo"), err);
+}
+
 static int prepare(struct run *run, struct mw_error *err)
 {
     int status = mw_output_probe(run->params.json, err);
@@ -258,7 +295,11 @@ static int prepare(struct run *run, struct mw_error *err)
     if (!status)
         status = mw_output_probe(run->params.plot, err);
     if (!status)
-        status = mw_run_prepare(&run->params, &run->trace, &run->workload, err);
+        status = mw_run_route(&run->params, &run->trace, err);
+    if (!status)
+        status = check_sizes(run, err);
+    if (!status)
+        status = mw_run_fill(&run->params, &run->trace, &run->workload, err);
     return status ? status : make_golden(run, err);
 }
 

@@ -55,8 +55,12 @@ void mw_run_defaults(struct mw_run_params *params);
 /// Parse the words after `moeswitch run`. Sets `help` if help was asked for; the rest is then unset.
 int mw_run_parse(struct mw_run_params *params, int argc, char **argv, bool *help,
                  struct mw_error *err);
-/// Load or make the trace, make the workload, and fill in what depends on them. On failure both are
-/// empty.
+/// Load or make the trace, and check what the run takes from it. On failure it is empty.
+int mw_run_route(struct mw_run_params *params, struct mw_trace *trace, struct mw_error *err);
+/// Make the workload of it, and fill in what depends on that. On failure the workload is empty.
+int mw_run_fill(struct mw_run_params *params, const struct mw_trace *trace,
+                struct mw_workload *workload, struct mw_error *err);
+/// Both, one behind the other. On failure both are empty.
 int mw_run_prepare(struct mw_run_params *params, struct mw_trace *trace,
                    struct mw_workload *workload, struct mw_error *err);
 

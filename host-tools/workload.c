@@ -44,8 +44,9 @@ static int check_shape(const struct mw_trace *trace, const struct mw_shape *shap
         return mw_fail(err, MW_EXIT_INPUT,
                        "--gpus %u: the %u experts of %s cannot be divided evenly over %u GPUs",
                        shape->gpus, trace->experts, trace->name, shape->gpus);
-    if (!shape->tokens_per_gpu)
-        return mw_fail(err, MW_EXIT_INPUT, "--tokens-per-gpu 0: expected at least 1");
+    if (!shape->tokens_per_gpu || shape->tokens_per_gpu > MW_MAX_TOKENS)
+        return mw_fail(err, MW_EXIT_INPUT, "--tokens-per-gpu %u: expected 1 to %d",
+                       shape->tokens_per_gpu, MW_MAX_TOKENS);
     if (!shape->hidden || shape->hidden > MW_MAX_HIDDEN)
         return mw_fail(err, MW_EXIT_INPUT, "--hidden %u: expected 1 to %d", shape->hidden,
                        MW_MAX_HIDDEN);
@@ -74,19 +75,26 @@ static int make_layer(struct mw_workload *w, struct mw_layer *layer, const struc
     return MW_EXIT_OK;
 }
 
-int mw_workload_make(struct mw_workload *w, const struct mw_trace *trace, const size_t *numbers,
-                     unsigned layers, const struct mw_shape *shape, struct mw_error *err)
+int mw_workload_check(const struct mw_trace *trace, const size_t *numbers, unsigned layers,
+                      const struct mw_shape *shape, struct mw_error *err)
 {
-    *w = (struct mw_workload){0};
     int status = check_shape(trace, shape, layers, err);
     size_t tokens = (size_t)shape->gpus * shape->tokens_per_gpu;
     unsigned batches = shape->batches ? shape->batches : 1;
     for (unsigned i = 0; !status && i < layers; i++)
         status = mw_trace_check(trace, numbers[i], batches * tokens, shape->allow_padding, err);
+    return status;
+}
+
+int mw_workload_make(struct mw_workload *w, const struct mw_trace *trace, const size_t *numbers,
+                     unsigned layers, const struct mw_shape *shape, struct mw_error *err)
+{
+    *w = (struct mw_workload){0};
+    int status = mw_workload_check(trace, numbers, layers, shape, err);
+    size_t tokens = (size_t)shape->gpus * shape->tokens_per_gpu;
+    unsigned batches = shape->batches ? shape->batches : 1;
     if (status)
         return status;
-    if (tokens > UINT32_MAX / MW_MAX_HIDDEN)
-        return mw_fail(err, MW_EXIT_INPUT, "--tokens-per-gpu %u: too many", shape->tokens_per_gpu);
     w->shape = *shape;
     w->tokens = (unsigned)tokens;
     w->k = trace->k;

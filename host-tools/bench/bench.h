@@ -159,7 +159,7 @@ int mw_bench_configure(struct mw_bench *b);
 int mw_bench_load_streams(struct mw_bench *b,
                           void (*make)(const struct mw_bench *, unsigned, struct mw_stream *));
 /// Move an area of `bytes` bytes of each GPU, one behind the other in `data`.
-int mw_bench_move(struct mw_bench *b, bool write, uint32_t address, void *data, size_t bytes,
+int mw_bench_move(struct mw_bench *b, bool write, uint64_t address, void *data, size_t bytes,
                   const char *what);
 void mw_bench_release(struct mw_bench *b);
 /// Bytes of an element of the line that is being run.

@@ -49,7 +49,7 @@ int mw_bench_load_streams(struct mw_bench *b,
     return code ? mw_bench_failed(b, "instruction streams", code) : MW_EXIT_OK;
 }
 
-int mw_bench_move(struct mw_bench *b, bool write, uint32_t address, void *data, size_t bytes,
+int mw_bench_move(struct mw_bench *b, bool write, uint64_t address, void *data, size_t bytes,
                   const char *what)
 {
     struct mw_transfer list[MW_MAX_PORTS];

@@ -43,7 +43,7 @@ static int spoil(struct feeding *f)
     int status = MW_EXIT_OK;
     for (unsigned b = 0; b < j->layout.buffers && b < j->w->layers && !status; b++) {
         const uint16_t *old[] = {j->w->layer[b].x, j->result->layer[b].out};
-        const uint32_t base[] = {j->layout.buffer[b].xs_base, j->layout.buffer[b].out_base};
+        const uint64_t base[] = {j->layout.buffer[b].xs_base, j->layout.buffer[b].out_base};
         for (unsigned k = 0; k < 2 && !status; k++) {
             for (size_t i = 0; i < values_of(j); i++)
                 f->out[i] = (uint16_t)~old[k][i];

@@ -1,10 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What every way to run a job does: moving its data, and saying how it failed.
+// What every way to run a job does: opening its device, moving its data, and saying how it failed.
 #include "job.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+
+static const struct mw_generator *const generators[] = {
+    &mw_generate_unicast, &mw_generate_dysharp_basic, &mw_generate_dysharp};
+
+int mw_job_begin(struct job *j, const char *system)
+{
+    j->system = mw_system_find(system);
+    j->generator = NULL;
+    for (unsigned i = 0; i < sizeof generators / sizeof *generators; i++)
+        if (strcmp(generators[i]->name, system) == 0)
+            j->generator = generators[i];
+    if (!j->system || !j->generator)
+        return mw_fail(j->err, MW_EXIT_INPUT, "%s: there is no such system", system);
+    return MW_EXIT_OK;
+}
+
+int mw_job_open(struct job *j)
+{
+    struct mw_open_options o;
+    if (j->params->device.usb && j->small)
+        return mw_fail(j->err, MW_EXIT_INPUT, "--set small: only with --device sim");
+    mw_device_options(&j->params->device, &o);
+    o.gpus = j->params->shape.gpus;
+    o.flit_bytes = j->params->flit_bytes;
+    o.link_latency = j->params->link_latency;
+    o.small = j->small;
+    o.fst = j->params->fst;
+    // one at a time: a model that is missing is built once
+    static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&opening);
+    int code = mw_open(&o, &j->device);
+    pthread_mutex_unlock(&opening);
+    return code ? mw_job_failed(j, "device", code) : MW_EXIT_OK;
+}
 
 int mw_job_failed(struct job *j, const char *what, int code)
 {
@@ -20,7 +55,7 @@ int mw_job_stuck(struct job *j, const char *what, int code)
     return MW_EXIT_STUCK;
 }
 
-int mw_job_move_areas(struct job *j, bool write, uint32_t address, uint8_t *data, size_t bytes,
+int mw_job_move_areas(struct job *j, bool write, uint64_t address, uint8_t *data, size_t bytes,
                       const char *what)
 {
     struct mw_transfer list[MW_MAX_GPUS];
@@ -31,7 +66,7 @@ int mw_job_move_areas(struct job *j, bool write, uint32_t address, uint8_t *data
     return code ? mw_job_failed(j, what, code) : MW_EXIT_OK;
 }
 
-int mw_job_load_routing(struct job *j, unsigned index, uint32_t address)
+int mw_job_load_routing(struct job *j, unsigned index, uint64_t address)
 {
     const struct mw_workload *w = j->w;
     const struct mw_layer *layer = &w->layer[index];
@@ -50,7 +85,7 @@ int mw_job_load_routing(struct job *j, unsigned index, uint32_t address)
     return status;
 }
 
-int mw_job_move_rows(struct job *j, bool write, uint32_t address, uint16_t *values,
+int mw_job_move_rows(struct job *j, bool write, uint64_t address, uint16_t *values,
                      const char *what)
 {
     const struct mw_workload *w = j->w;

@@ -4,15 +4,16 @@
 #ifndef MW_HOST_JOB_H
 #define MW_HOST_JOB_H
 
-#include "systems.h"
-
+#include "fit.h"
 #include "generator.h"
+#include "systems.h"
 
 struct job {
     const struct mw_run_params *params;
     const struct mw_workload *w;
     const struct mw_system *system;
     const struct mw_generator *generator;
+    unsigned experts;
     struct mw_result *result;
     struct mw_error *err;
 
@@ -32,17 +33,24 @@ struct job {
     uint64_t own_bound; ///< of that layer, for progress
 };
 
+/// Which system it is.
+int mw_job_begin(struct job *j, const char *system);
+/// The configuration's behaviour, and the settings that are not the layer's.
+int mw_job_settings(struct job *j);
+int mw_job_open(struct job *j);
+/// The configuration's sizes, and the layout of the memories; `fit` tells why it is as large as it is.
+int mw_job_layout(struct job *j, const struct mw_demand *demand, struct mw_fit *fit);
 /// Exit status of a call that failed: whether the run asks for too much, or the device is ill.
 int mw_job_failed(struct job *j, const char *what, int code);
 /// A layer that did not end well: `what`, and the state of a device that is stuck.
 int mw_job_stuck(struct job *j, const char *what, int code);
 /// Move an area of `bytes`, a multiple of MW_MEM_ALIGN, of every GPU; `data` has them one behind the other.
-int mw_job_move_areas(struct job *j, bool write, uint32_t address, uint8_t *data, size_t bytes,
+int mw_job_move_areas(struct job *j, bool write, uint64_t address, uint8_t *data, size_t bytes,
                       const char *what);
 /// Write the routing tables of a layer (an index) at `address` of every GPU.
-int mw_job_load_routing(struct job *j, unsigned layer, uint32_t address);
+int mw_job_load_routing(struct job *j, unsigned layer, uint64_t address);
 /// Move rows between [tokens][hidden] values and the memories, where they lie apart.
-int mw_job_move_rows(struct job *j, bool write, uint32_t address, uint16_t *values,
+int mw_job_move_rows(struct job *j, bool write, uint64_t address, uint16_t *values,
                      const char *what);
 
 /// Run all layers again through the device's queue of layers, without and with feeding.

@@ -20,7 +20,9 @@ static struct {
     const char *faulty; ///< the system to which the next two apply; NULL: all
     int status;
     bool wrong_bit, wrong_count;
-    unsigned runs;
+    bool too_large;   ///< the run is, before it begins
+    uint64_t touched; ///< bytes that a system takes of this machine
+    unsigned checks, runs;
     struct mw_run_params params; ///< of the last run
     unsigned experts, k;         ///< of its workload
     char fst[256];
@@ -37,6 +39,16 @@ static void run_layer(const struct mw_run_params *params, const struct mw_worklo
     r->layer[l].cycles = r->system == &mw_systems[0] ? 3000 : 2000;
     r->simulated_cycles += r->layer[l].cycles;
     mw_result_stall(&r->layer[l], "bank", 5);
+}
+
+int mw_systems_check(const struct mw_run_params *params, const struct mw_demand *demand,
+                     uint64_t touched[MW_SYSTEMS], struct mw_error *err)
+{
+    device.checks++;
+    assert_int_equal(params->shape.gpus, demand->shape.gpus);
+    for (unsigned i = 0; i < MW_SYSTEMS; i++)
+        touched[i] = !params->system || params->system == &mw_systems[i] ? device.touched : 0;
+    return device.too_large ? mw_fail(err, MW_EXIT_INPUT, "too large, as planned") : MW_EXIT_OK;
 }
 
 int mw_system_run(const struct mw_run_params *params, const struct mw_workload *w,

@@ -282,12 +282,14 @@ static void refuses_bad_files(void **state)
 static void refuses_what_the_device_cannot_hold(void **state)
 {
     (void)state;
-    REFUSES(MADE_UP "--tokens-per-gpu 5000", "cannot hold", "tokens per GPU: 5000", "4096");
-    REFUSES(MADE_UP "--hidden 16384", "cannot hold", "bytes per row: 32768", "32752");
-    REFUSES(MADE_UP "--hidden 33", "cannot hold", "66 bytes per row", "8-byte flit");
-    REFUSES(MADE_UP "--hidden 8192 --tokens-per-gpu 2000", "cannot hold", "bytes of memory per GPU",
-            "33554432");
-    REFUSES(MADE_UP "--experts 130", "cannot hold", "experts per GPU: 65", "32");
+    REFUSES(MADE_UP "--tokens-per-gpu 8193", "cannot hold", "tokens per GPU: 8193, it has 8192",
+            "--tokens-per-gpu");
+    REFUSES(MADE_UP "--hidden 16384", "cannot hold", "bytes per row: 32768", "32752", "--hidden");
+    REFUSES(MADE_UP "--hidden 33", "cannot hold", "66 bytes per row", "8-byte flit",
+            "multiple of 4");
+    REFUSES(MADE_UP "--hidden 16376 --tokens-per-gpu 8192 --k 8", "cannot hold",
+            "bytes of memory per GPU, it has 8589934592", "combine rows", "--tokens-per-gpu");
+    REFUSES(MADE_UP "--experts 130", "cannot hold", "experts per GPU: 65, it has 64", "--gpus");
     REFUSES(MADE_UP "--open-rows 9", "open_rows: 9", "8");
     REFUSES(MADE_UP "--tile 256", "--tile", "256", "1 .. 255");
     REFUSES(MADE_UP "--expert-cycles 65536", "--expert-cycles", "65536");
