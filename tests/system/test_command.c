@@ -40,8 +40,8 @@ static void tells_output_that_is_lost(void **state)
     for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++) {
         if (run_command_to("/dev/full", "%s", commands[i]) != MW_EXIT_FAILED)
             fail_msg("%s: %s", commands[i], err_text);
-        assert_string_equal(err_text,
-                            "moeswitch: standard output: cannot write: No space left on device\n");
+        err_text[strlen(err_text) - 1] = 0;
+        assert_line(err_text, "moeswitch: standard output: cannot write");
     }
 }
 
@@ -287,7 +287,7 @@ static void refuses_what_the_device_cannot_hold(void **state)
     REFUSES(MADE_UP "--hidden 16384", "cannot hold", "bytes per row: 32768", "32752", "--hidden");
     REFUSES(MADE_UP "--hidden 33", "cannot hold", "66 bytes per row", "8-byte flit",
             "multiple of 4");
-    REFUSES(MADE_UP "--hidden 16376 --tokens-per-gpu 8192 --k 8", "cannot hold",
+    REFUSES(MADE_UP "--hidden 16376 --tokens-per-gpu 8192 --experts 32 --k 16", "cannot hold",
             "bytes of memory per GPU, it has 8589934592", "combine rows", "--tokens-per-gpu");
     REFUSES(MADE_UP "--experts 130", "cannot hold", "experts per GPU: 65, it has 64", "--gpus");
     REFUSES(MADE_UP "--open-rows 9", "open_rows: 9", "8");
