@@ -44,9 +44,10 @@ struct mw_run_params {
     unsigned interval; ///< cycles of one of its samples, 0: chosen by the length of the layer
     const char *fst;   ///< file for waves, or NULL; with all systems, the name of each is inserted
 
+    unsigned jobs; ///< systems that run side by side
     /// Called now and then by mw_system_run, where it is set: which layer of the run (an index), the
-    /// share of it that is done (0 to 1), and the cycles since its start.
-    void (*progress)(void *context, unsigned layer, double done, uint64_t cycles);
+    /// share of it that is done (0 to 1), and the cycles since its start. False stops the run.
+    bool (*progress)(void *context, unsigned layer, double done, uint64_t cycles);
     void *progress_context;
 };
 

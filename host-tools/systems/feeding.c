@@ -80,6 +80,8 @@ static int run(struct feeding *f, unsigned ahead)
     int status = spoil(f);
     uint64_t begin = mw_total_cycles(j->device);
     for (unsigned l = 0; l < j->w->layers + ahead && !status; l++) {
+        if (!mw_job_goes_on(j, 0, 0))
+            return mw_job_interrupted(j);
         if (l > ahead)
             status = finish(f, l - ahead - 1);
         if (l < j->w->layers && !status)

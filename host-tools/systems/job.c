@@ -41,6 +41,19 @@ int mw_job_open(struct job *j)
     return code ? mw_job_failed(j, "device", code) : MW_EXIT_OK;
 }
 
+bool mw_job_goes_on(struct job *j, double done, uint64_t cycles)
+{
+    const struct mw_run_params *p = j->params;
+    if (p->progress && !p->progress(p->progress_context, j->layer, done, cycles))
+        j->stopped = true;
+    return !j->stopped;
+}
+
+int mw_job_interrupted(struct job *j)
+{
+    return mw_fail(j->err, MW_EXIT_INTERRUPTED, "interrupted");
+}
+
 int mw_job_failed(struct job *j, const char *what, int code)
 {
     return mw_device_failed(j->err, what, code);

@@ -96,13 +96,11 @@ static int load_layer(struct job *j)
 /// that time against the bound tells more.
 static void show_progress(void *context, uint64_t tokens, uint64_t total, uint64_t cycles)
 {
-    const struct job *j = context;
+    struct job *j = context;
     double done = total ? (double)tokens / (double)total : 0;
     if (j->system->phased && j->own_bound)
         done = (double)cycles / (double)j->own_bound;
-    if (j->params->progress)
-        j->params->progress(j->params->progress_context, j->layer, done < 0.99 ? done : 0.99,
-                            cycles);
+    mw_job_goes_on(j, done < 0.99 ? done : 0.99, cycles);
     struct mw_monitor *monitor = j->result->layer[j->layer].monitor;
     if (monitor)
         mw_monitor_fetch(monitor, j->device); // a failure shows in the samples that are missing
@@ -155,6 +153,8 @@ static int run_layer(struct job *j)
         code = mw_wait(j->device, &o, &r->cycles);
     if (!code && r->monitor)
         code = mw_monitor_finish(r->monitor, j->device);
+    if (j->stopped)
+        return mw_job_interrupted(j);
     return code ? mw_job_stuck(j, what, code) : MW_EXIT_OK;
 }
 
@@ -213,6 +213,8 @@ static int run_layers(struct job *j)
         (status = load_streams(j)) || (status = load_coefficients(j)) || (status = configure(j)))
         return status;
     for (j->layer = 0; j->layer < j->w->layers && !status; j->layer++) {
+        if (!mw_job_goes_on(j, 0, 0))
+            return mw_job_interrupted(j);
         if ((status = load_layer(j)) || (status = run_layer(j)) || (status = take_results(j)))
             break;
     }
