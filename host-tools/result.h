@@ -56,7 +56,7 @@ struct mw_result {
         simulated_cycles;  ///< all clock cycles that were simulated, loading and reading included
     struct mw_error error; ///< of a run that failed
     char *state;           ///< of a stuck device: streams and queues, several lines, from malloc
-    double seconds;        ///< wall clock of run and check
+    double seconds;        ///< wall clock of the run
     bool has_feeding;
     struct mw_feeding feeding;
 };

@@ -5,7 +5,6 @@
 
 #include "demand.h"
 #include "fit.h"
-#include "golden.h"
 #include "output.h"
 #include "plot.h"
 #include "report.h"
@@ -14,7 +13,8 @@
 
 #include <stdlib.h>
 
-static int make_golden(struct mw_run *run, struct mw_error *err)
+/// Room for the golden results.
+static int make_room(struct mw_run *run, struct mw_error *err)
 {
     const struct mw_workload *w = &run->workload;
     size_t elements = (size_t)w->tokens * w->shape.hidden;
@@ -22,7 +22,6 @@ static int make_golden(struct mw_run *run, struct mw_error *err)
         run->golden[l] = malloc(elements * sizeof *run->golden[l]);
         if (!run->golden[l])
             return mw_fail_memory(err, "the golden result");
-        mw_golden_layer(w, l, run->golden[l]);
     }
     return MW_EXIT_OK;
 }
@@ -108,7 +107,7 @@ static int prepare(struct mw_run *run, struct mw_error *err)
         status = check_sizes(run, err);
     if (!status)
         status = mw_run_fill(&run->params, &run->trace, &run->workload, err);
-    return status ? status : make_golden(run, err);
+    return status ? status : make_room(run, err);
 }
 
 static void clean_up(struct mw_run *run)

@@ -4,12 +4,14 @@
 // done in the order of the systems, shows progress, and sees to it that a run that is over ends.
 #include "run_systems.h"
 
+#include "golden.h"
 #include "output.h"
 #include "progress.h"
 #include "report.h"
 #include "systems.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +19,7 @@
 #include <unistd.h>
 
 /// Seconds: between two looks of the caller's thread, and until it no longer waits for systems to stop.
-static const double LOOK = 0.1, PATIENCE = 0.8;
+static const double LOOK = 0.1, PATIENCE = 0.5;
 
 static volatile sig_atomic_t interrupted;
 
@@ -32,9 +34,7 @@ struct part {
     struct group *group;
     const struct mw_system *system;
     struct mw_result *result;
-    struct path {
-        char text[MW_PATH_BYTES + 32]; ///< a name with room for the system's
-    } waves;
+    char waves[MW_WAVES_BYTES]; ///< its file
     bool begun, over;
     int status;
     struct mw_error err;
@@ -43,11 +43,12 @@ struct part {
 struct group {
     struct mw_run *run;
     pthread_mutex_t lock; ///< of all that follows, and of what parts say of themselves
-    pthread_cond_t changed;
+    pthread_cond_t changed, golden_made;
     struct mw_progress progress;
     struct part part[MW_SYSTEMS];
     unsigned count, next;
-    bool stop; ///< nothing begins any more, what runs is to stop
+    bool golden;      ///< the golden results are there
+    atomic_bool stop; ///< nothing begins any more, what runs is to stop
     double stopped_at;
 };
 
@@ -77,19 +78,6 @@ unsigned mw_run_jobs(const struct mw_run_params *params)
 
 // ---- waves --------------------------------------------------------------------------------------
 
-/// The wave file of one system: the name as given, or with the system's name before its extension.
-static void wave_name(struct path *name, const struct mw_run_params *params, const char *system)
-{
-    const char *slash = strrchr(params->fst, '/');
-    const char *dot = strrchr(slash ? slash : params->fst, '.');
-    size_t stem = dot ? (size_t)(dot - params->fst) : strlen(params->fst);
-    if (params->system)
-        snprintf(name->text, sizeof name->text, "%s", params->fst);
-    else
-        snprintf(name->text, sizeof name->text, "%.*s-%s%s", (int)stem, params->fst, system,
-                 dot ? dot : "");
-}
-
 /// Of bad input no waves stay behind, not those of the systems before either; else only those of
 /// systems that did not end.
 static void remove_waves(const struct group *g, bool all)
@@ -97,8 +85,8 @@ static void remove_waves(const struct group *g, bool all)
     for (unsigned i = 0; g->run->params.fst && i < g->count; i++) {
         const struct part *p = &g->part[i];
         if (p->begun && (all || !p->over || p->status > MW_EXIT_MISMATCH) &&
-            !mw_output_is_special(p->waves.text))
-            remove(p->waves.text);
+            !mw_output_is_special(p->waves))
+            remove(p->waves);
     }
 }
 
@@ -118,13 +106,38 @@ static bool take_progress(void *context, unsigned layer, double done, uint64_t c
     return go_on;
 }
 
-/// The device, timed together with the check of its output, which is of no use afterwards.
+/// The golden results, while the device runs.
+static void *make_golden(void *context)
+{
+    struct group *g = context;
+    const struct mw_workload *w = &g->run->workload;
+    for (unsigned l = 0; l < w->layers; l++)
+        for (unsigned t = 0; t < w->tokens && !g->stop; t++)
+            mw_golden_row(w, l, t, MW_ORDER_SPEC, g->run->golden[l] + (size_t)t * w->shape.hidden);
+    pthread_mutex_lock(&g->lock);
+    g->golden = true;
+    pthread_cond_broadcast(&g->golden_made);
+    pthread_mutex_unlock(&g->lock);
+    return NULL;
+}
+
+static void check(struct part *p)
+{
+    struct group *g = p->group;
+    pthread_mutex_lock(&g->lock);
+    while (!g->golden)
+        pthread_cond_wait(&g->golden_made, &g->lock);
+    pthread_mutex_unlock(&g->lock);
+    mw_result_check(p->result, &g->run->workload, g->run->golden);
+}
+
+/// The device, and the check of its output, which is of no use afterwards.
 static int run_part(struct part *p)
 {
     struct mw_run *run = p->group->run;
     struct mw_run_params params = run->params;
     struct mw_result *r = p->result;
-    params.fst = params.fst ? p->waves.text : NULL;
+    params.fst = params.fst ? p->waves : NULL;
     params.progress = take_progress;
     params.progress_context = p;
     int status = mw_result_make(r, &run->workload, p->system, &p->err);
@@ -132,9 +145,9 @@ static int run_part(struct part *p)
         return status;
     double start = now();
     status = mw_system_run(&params, &run->workload, p->system->name, r);
-    if (!status)
-        mw_result_check(r, &run->workload, run->golden);
     r->seconds = now() - start;
+    if (!status)
+        check(p);
     mw_result_free_out(r);
     return status ? mw_fail(&p->err, status, "%s: %s", p->system->name, r->error.text) : MW_EXIT_OK;
 }
@@ -259,7 +272,8 @@ static void make_parts(struct group *g)
         g->part[i].result = &run->results[i];
         g->progress.part[i].name = systems[i]->name;
         if (run->params.fst)
-            wave_name(&g->part[i].waves, &run->params, systems[i]->name);
+            mw_output_for(g->part[i].waves, run->params.fst,
+                          run->params.system ? NULL : systems[i]->name);
         for (unsigned l = 0; l < run->workload.layers; l++) {
             struct mw_bounds bounds;
             mw_bounds_compute(&run->workload, l, systems[i], &link, &bounds);
@@ -273,7 +287,7 @@ int mw_run_systems(struct mw_run *run, struct mw_error *err)
     // The second Ctrl-C ends the process at once.
     struct sigaction old,
         action = {.sa_handler = on_interrupt, .sa_flags = SA_RESETHAND | SA_RESTART};
-    pthread_t thread[MW_SYSTEMS];
+    pthread_t thread[MW_SYSTEMS], golden;
     unsigned jobs = mw_run_jobs(&run->params), threads = 0;
     int status = MW_EXIT_OK;
     struct group *g = calloc(1, sizeof *g);
@@ -282,11 +296,15 @@ int mw_run_systems(struct mw_run *run, struct mw_error *err)
     g->run = run;
     pthread_mutex_init(&g->lock, NULL);
     pthread_cond_init(&g->changed, NULL);
+    pthread_cond_init(&g->golden_made, NULL);
     make_parts(g);
     interrupted = 0;
     sigaction(SIGINT, &action, &old);
     if (old.sa_handler == SIG_IGN) // started in the background, where Ctrl-C is for others
         sigaction(SIGINT, &old, NULL);
+    bool beside = pthread_create(&golden, NULL, make_golden, g) == 0;
+    if (!beside)
+        make_golden(g);
     while (threads < jobs && pthread_create(&thread[threads], NULL, work, g) == 0)
         threads++;
     pthread_mutex_lock(&g->lock);
@@ -297,12 +315,15 @@ int mw_run_systems(struct mw_run *run, struct mw_error *err)
     pthread_mutex_unlock(&g->lock);
     for (unsigned i = 0; i < threads; i++)
         pthread_join(thread[i], NULL);
+    if (beside)
+        pthread_join(golden, NULL);
     sigaction(SIGINT, &old, NULL);
     mw_progress_clear(&g->progress);
     if (status > MW_EXIT_MISMATCH)
         remove_waves(g, status == MW_EXIT_INPUT);
     pthread_mutex_destroy(&g->lock);
     pthread_cond_destroy(&g->changed);
+    pthread_cond_destroy(&g->golden_made);
     free(g);
     return status;
 }

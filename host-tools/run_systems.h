@@ -12,7 +12,7 @@ struct mw_run {
     struct mw_run_params params;
     struct mw_trace trace;
     struct mw_workload workload;
-    uint16_t *golden[MW_MAX_LAYERS];
+    uint16_t *golden[MW_MAX_LAYERS]; ///< room for the golden results; mw_run_systems makes them
     struct mw_result results[MW_SYSTEMS]; ///< of the systems asked for, in the order of mw_systems
     struct mw_summary summaries[MW_SYSTEMS];
     unsigned count; ///< of results that are there, and of summaries

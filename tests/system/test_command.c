@@ -5,7 +5,10 @@
 #include "command.h"
 
 #include <math.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /// A small run that every model passes quickly; options are appended.
@@ -117,6 +120,63 @@ static void same_json_twice(void **state)
     assert_int_equal(entries("files"), 0);
     free(text[0]);
     free(text[1]);
+}
+
+/// Systems side by side on devices of their own.
+static void same_json_side_by_side(void **state)
+{
+    (void)state;
+    char *text[2];
+    for (unsigned i = 0; i < 2; i++) {
+        const char *json = scratch("files/jobs.json");
+        assert_int_equal(run_command("run " MADE_UP
+                                     "--layers 1,0 --interval 64 --jobs %u --json %s",
+                                     i ? 3 : 1, json),
+                         MW_EXIT_OK);
+        assert_string_equal(err_text, "");
+        text[i] = without_wall(read_file(json));
+        assert_int_equal(remove(json), 0);
+    }
+    assert_string_equal(text[0], text[1]);
+    free(text[0]);
+    free(text[1]);
+}
+
+/// Ctrl-C in the middle of minutes of simulation.
+static void ends_when_interrupted(void **state)
+{
+    (void)state;
+    char json[256], err[256], words[600];
+    snprintf(json, sizeof json, "%s", scratch("files/never.json"));
+    snprintf(err, sizeof err, "%s", scratch("err"));
+    snprintf(words, sizeof words,
+             "exec build/moeswitch run " MADE_UP "--hidden 8192 --tokens-per-gpu 512 --jobs 2 "
+             "--json %s >/dev/null 2>%s",
+             json, err);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        signal(SIGINT, SIG_DFL);
+        execl("/bin/sh", "sh", "-c", words, (char *)NULL);
+        _exit(127);
+    }
+    struct timespec from, to;
+    int status;
+    sleep(2);
+    clock_gettime(CLOCK_MONOTONIC, &from);
+    assert_int_equal(kill(child, SIGINT), 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    clock_gettime(CLOCK_MONOTONIC, &to);
+    char *text = read_file(err);
+    assert_string_equal(text, "moeswitch: interrupted\n");
+    free(text);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), MW_EXIT_INTERRUPTED);
+    assert_int_equal(entries("files"), 0);
+    double seconds = (double)(to.tv_sec - from.tv_sec) + 1e-9 * (double)(to.tv_nsec - from.tv_nsec);
+    if (seconds > 1) // a machine that is busy with other tests takes longer
+        print_message("%.1f s until it ended\n", seconds);
+    assert_true(seconds < 5);
 }
 
 /// Waves, from a model that is built at its first use. It is one model of the whole fabric, where the
@@ -335,6 +395,8 @@ int main(void)
         cmocka_unit_test(tells_output_that_is_lost),
         cmocka_unit_test(feeds_batches),
         cmocka_unit_test(same_json_twice),
+        cmocka_unit_test(same_json_side_by_side),
+        cmocka_unit_test(ends_when_interrupted),
         cmocka_unit_test(good_trace_passes),
         cmocka_unit_test(refuses_bad_elements),
         cmocka_unit_test(refuses_bad_shapes),
