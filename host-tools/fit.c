@@ -92,7 +92,8 @@ static void add_received(struct mw_fit *f, unsigned *at, const struct mw_demand 
 {
     const struct mw_layer_config *c = &f->config;
     uint64_t received = c->received_rows, tokens = c->tokens_per_gpu;
-    uint64_t apart = at_least(UINT64_C(1) << f->row_shift, PAGES); // rows with others between them
+    // rows with others between them, which begin and end inside pages
+    uint64_t apart = (UINT64_C(1) << f->row_shift) + PAGES;
     unsigned gpus = d->shape.gpus;
     add(f, at, "received rows", 1, received << f->row_shift, gpus);
     touch(f, *at, (d->received << f->row_shift) + (uint64_t)gpus * PAGES);

@@ -146,7 +146,7 @@ static void same_json_side_by_side(void **state)
 static void ends_when_interrupted(void **state)
 {
     (void)state;
-    char json[256], err[256], words[600];
+    char json[256], err[256], words[900];
     snprintf(json, sizeof json, "%s", scratch("files/never.json"));
     snprintf(err, sizeof err, "%s", scratch("err"));
     snprintf(words, sizeof words,
