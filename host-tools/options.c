@@ -101,8 +101,9 @@ static int set_layers(void *p, const char *name, const char *text, struct mw_err
         uint64_t value;
         char *stop;
         if (!mw_parse_number(at, &stop, 0, high, &value) || (*stop && *stop != ','))
-            return mw_fail(err, MW_EXIT_INPUT, "--%s %s: expected layer numbers from 0 to %d", name,
-                           text, (int)high);
+            return mw_fail(err, MW_EXIT_INPUT,
+                           "--%s %s: expected layer numbers from 0 to %d, with commas", name, text,
+                           (int)high);
         if (params->layer_count == MW_MAX_LAYERS)
             return mw_fail(err, MW_EXIT_INPUT, "--%s %s: more than %d layers", name, text,
                            MW_MAX_LAYERS);

@@ -49,7 +49,9 @@ static int set_setting(struct job *j, const struct mw_setting *s)
                            (unsigned long long)own[i].high);
         return MW_EXIT_OK;
     }
-    return mw_fail(j->err, MW_EXIT_INPUT, "%s: there is no setting of that name", what);
+    return mw_fail(j->err, MW_EXIT_INPUT,
+                   "%s: there is no setting of that name; docs/systems.md lists them (Limits)",
+                   what);
 }
 
 /// A limit on tokens in flight can fill the window with rows of tiles that never become full (order

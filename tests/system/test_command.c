@@ -34,6 +34,22 @@ static void prints_and_succeeds(void **state)
     }
 }
 
+static void helps_who_asks(void **state)
+{
+    (void)state;
+    static const char *const asked[] = {"help run", "run --help", "run -h"};
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(run_command("%s", asked[i]), MW_EXIT_OK);
+        assert_non_null(strstr(out_text, "usage: moeswitch run "));
+        assert_non_null(strstr(out_text, "130 interrupted"));
+    }
+    assert_int_equal(run_command("-h"), MW_EXIT_OK);
+    assert_non_null(strstr(out_text, "usage: moeswitch COMMAND"));
+    assert_int_equal(run_command("trce info"), MW_EXIT_INPUT);
+    assert_string_equal(err_text,
+                        "moeswitch: trce: unknown command, see moeswitch --help (trace?)\n");
+}
+
 /// A full disk is no success, whatever printed there.
 static void tells_output_that_is_lost(void **state)
 {
@@ -392,6 +408,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(prints_and_succeeds),
+        cmocka_unit_test(helps_who_asks),
         cmocka_unit_test(tells_output_that_is_lost),
         cmocka_unit_test(feeds_batches),
         cmocka_unit_test(same_json_twice),
