@@ -12,8 +12,6 @@
 
 #include <stdio.h>
 
-#define MW_VERSION "0.1.0"
-
 enum {
     MW_MAX_LAYERS = 64,
 };

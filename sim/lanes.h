@@ -86,6 +86,21 @@ inline Q sel(M m, Q a, Q b)
 {
     return __builtin_convertvector(m, MQ) ? a : b;
 }
+// x, made before it is chosen from. Of `m ? (x & K) | (y & ~K) : x` clang makes one AVX-512 instruction whose operands are
+// in the wrong order (16, 19 and 22 do; tests/sim/test_lanes.cpp would see it): the compiler must not look through this.
+template <typename T> inline T apart(T x)
+{
+#ifdef __AVX512F__
+    constexpr unsigned REGISTER = sizeof x < 16 ? 16 : sizeof x < 64 ? sizeof x : 64;
+    typedef uint32_t R __attribute__((vector_size(REGISTER)));
+    R part[(sizeof x + REGISTER - 1) / REGISTER];
+    memcpy(part, &x, sizeof x);
+    for (R &p : part)
+        asm("" : "+v"(p));
+    memcpy(&x, part, sizeof x);
+#endif
+    return x;
+}
 inline Q wide(U x)
 {
     return __builtin_convertvector(x, Q);

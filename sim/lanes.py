@@ -84,6 +84,12 @@ BINARY = [["||"], ["&&"], ["|"], ["^"], ["&"], ["==", "!="], ["<", ">", "<=", ">
 ALL_ONES = 0xFFFFFFFF
 
 
+def apart(code, other):
+    """a choice of a lane between this and `other`: where constants say which bits this takes from that (lanes.h: apart)"""
+    return f"lanes::apart({code})" if re.search(r"0x[0-9a-f]+UL? & " + re.escape(other), code) else code
+
+
+
 class Value:
     """C++ text of a vector: kind b (mask), u, q; `value` of a constant, `most` the largest that it can be"""
 
@@ -169,7 +175,7 @@ class Function:
             return Value(f"(({self.mask(c)}) ? {a.code} : {b.code})", "b", 1)
         kind = "q" if "q" in (a.kind, b.kind) else "u"
         a, b = self.cast(a, kind), self.cast(b, kind)
-        return Value(f"lanes::sel({self.mask(c)}, {a.code}, {b.code})", kind, max(a.most, b.most))
+        return Value(f"lanes::sel({self.mask(c)}, {apart(a.code, b.code)}, {apart(b.code, a.code)})", kind, max(a.most, b.most))
 
     def binary(self, level):
         if level == len(BINARY):
@@ -397,7 +403,7 @@ class Function:
             self.put(f"lanes::scatter({p.name} + ", constant, f"{self.linear(moving)}, {lanes_of}", code)
         else:
             target = p.name if not p.path and p.whole[0] in "uq" else f"{p.name}[{constant}]"
-            self.emit(f"{target} = {f'lanes::sel({mask}, {code}, {target})' if mask else code};")
+            self.emit(f"{target} = {f'lanes::sel({mask}, {apart(code, target)}, {target})' if mask else code};")
 
     def narrow(self, v, t):
         """what C++ leaves of a value in a variable of a type: CData has 8 bits, SData 16"""

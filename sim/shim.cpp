@@ -14,7 +14,8 @@
 //
 // A cycle is: inputs are set, the model settles with the clock low, outputs are looked at, the clock
 // rises. Only ports and what they share have outputs that follow inputs of the same cycle: settle() goes
-// through the parts in an order in which each has what it needs.
+// through the parts in an order in which each has what it needs. Where a run has two cores, a thread of its own runs
+// the nodes' clock edges beside everything else's (beside.h): the same cycles and bits.
 #include "mw_sim.h"
 
 #include "bundles.h"
@@ -26,6 +27,8 @@
 #include "verilated_fst_c.h"
 #endif
 #else
+#include "beside.h"
+
 #include "Vfabric_csr.h"
 #include "Vfabric_csr_schedule.h"
 #include "Vnode.h"
@@ -54,6 +57,7 @@ constexpr unsigned FLIT_BYTES = MW_SIM_F;
 constexpr unsigned RESET_CYCLES = 8;
 constexpr unsigned BUS_LIMIT = 10000;
 constexpr unsigned STREAM_LIMIT = 100000;
+constexpr unsigned MANY_CYCLES = 64; // from which on a second thread is worth waking
 
 // Words of 32 bits of a bundle, of which Verilator makes an integer, or a VlWide from 65 bits on.
 template <typename T> uint32_t word(const T &bundle, unsigned w)
@@ -165,6 +169,12 @@ struct device {
     }
     void settle() { clock(false); }
     void rise() { clock(true); }
+    void many() {}
+    void cycle()
+    {
+        settle();
+        rise();
+    }
 
     bool open(const char *path) { return trace.open(context, bus, path); }
 
@@ -268,6 +278,8 @@ struct device {
     bool answered = false;                                          // by a node, in the last cycle
     std::remove_reference_t<decltype(bus.node_o)> asked{};          // what the nodes have
     std::remove_reference_t<decltype(bus.partition_o)> partition{}; // that the ports have
+    const bool threads = beside::wanted();
+    beside node_thread{[this] { rise_nodes(); }};
 
     device()
     {
@@ -361,24 +373,29 @@ struct device {
             wire(common.mon_data_i, p.mon_data_o);
     }
 
-    // What follows the ports: credits, and the registers of the fabric
-    void conclude()
+    // From the nodes to the registers of the fabric
+    void tell()
     {
         const Vnode_lanes &n = *nodes;
-        Vnode_link_lanes &l = *links;
-        const Vswitch_port_lanes &p = *ports;
-        wire(l.up_rx_crd_i, p.up_crd_o);
-        wire(l.dn_tx_i, p.dn_o);
-        wire(l.flush_i, p.flush_o);
-
         const bool answers = lanes::any(lanes::nz(n.csr_o)); // they are 0 in other cycles
         if (answers || answered || resetting)
             wire(bus.node_i, n.csr_o);
         answered = answers;
         bus.node_idle_i = set_of(n.idle_o);
         bus.node_error_i = set_of(n.error_o);
-        bus.node_reset_i = set_of(l.node_reset_o);
         bus.sweep_busy_i = set_of(n.sweep_busy_o) != 0;
+    }
+
+    // What follows the ports: credits, and the registers of the fabric
+    void conclude()
+    {
+        Vnode_link_lanes &l = *links;
+        const Vswitch_port_lanes &p = *ports;
+        wire(l.up_rx_crd_i, p.up_crd_o);
+        wire(l.dn_tx_i, p.dn_o);
+        wire(l.flush_i, p.flush_o);
+
+        bus.node_reset_i = set_of(l.node_reset_o);
         bus.switch_idle_i = set_of(p.idle_o) == EVERY;
         bus.links_idle_i = set_of(l.quiet_o) == EVERY;
         bus.all_idle_i = bus.node_idle_i == EVERY && bus.switch_idle_i && bus.links_idle_i;
@@ -393,11 +410,12 @@ struct device {
     void settle()
     {
         connect();
+        tell();
         switches();
         conclude();
     }
 
-    void rise()
+    void rise_fabric()
     {
         Vfabric_csr_schedule::inputs(bus.rootp);
         for (auto run : Vfabric_csr_schedule::edge)
@@ -408,8 +426,37 @@ struct device {
         ports->edge();
         links->inputs();
         links->edge();
+    }
+    void rise_nodes()
+    {
         nodes->inputs();
         nodes->edge();
+    }
+    void rise()
+    {
+        rise_fabric();
+        rise_nodes();
+    }
+
+    // Many cycles follow, one after the other.
+    void many()
+    {
+        if (threads)
+            node_thread.rouse();
+    }
+    // Both in one. Nodes meet the rest in connect() and tell() only: between these each goes its own way.
+    void cycle()
+    {
+        connect();
+        tell();
+        const bool two = threads && node_thread.begin();
+        switches();
+        conclude();
+        rise_fabric();
+        if (two)
+            node_thread.end();
+        else
+            rise_nodes();
     }
 
     bool open(const char *path) { return !path; }
@@ -425,6 +472,8 @@ struct device {
 
 struct mw_sim : device {
     uint64_t cycles = 0;
+    uint64_t late[GPUS] = {}; // answers that a transfer which was given up has not waited for
+    bool any_late = false;
 
     bool host_valid(unsigned g)
     {
@@ -450,10 +499,29 @@ struct mw_sim : device {
     bool host_rvalid(unsigned g) { return take(host_answer(g), bundle::answer::rvalid); }
     void host_read(unsigned g, uint8_t *data) { get_flit(host_answer(g), data); }
 
+    // Answers that nobody waits for any more come in any cycle.
+    void drop_late()
+    {
+        any_late = false;
+        for (unsigned g = 0; g < GPUS; g++) {
+            if (late[g] && host_rvalid(g))
+                late[g]--;
+            any_late = any_late || late[g];
+        }
+    }
+
     void next()
     {
+        if (any_late)
+            drop_late();
         rise();
         cycles++;
+    }
+
+    void forget_late()
+    {
+        std::memset(late, 0, sizeof late);
+        any_late = false;
     }
 
     void reset()
@@ -467,6 +535,7 @@ struct mw_sim : device {
             next();
         }
         device::reset(false);
+        forget_late();
     }
 };
 
@@ -509,9 +578,11 @@ int cfg(mw_sim *s, bool write, uint32_t address, uint32_t *value)
 bool run(mw_sim *s, uint64_t max_cycles)
 {
     put(s->bus.cfg_i, bundle::bus_req::req, 0);
+    if (max_cycles >= MANY_CYCLES)
+        s->many();
     for (uint64_t i = 0; i < max_cycles && !s->bus.done_o; i++) {
-        s->settle();
-        s->next();
+        s->cycle();
+        s->cycles++;
     }
     return s->bus.done_o;
 }
@@ -530,6 +601,16 @@ struct lane {
             return;
         asked = 0;
         asking++;
+    }
+
+    // Reads that were asked and not answered
+    uint64_t open() const
+    {
+        uint64_t flits = 0;
+        for (std::size_t i = answering; i <= asking && i < pieces.size(); i++)
+            if (!pieces[i]->write)
+                flits += (i < asking ? pieces[i]->flits : asked) - (i == answering ? answered : 0);
+        return flits;
     }
 
     // answers come for reads only
@@ -579,9 +660,20 @@ void offer(mw_sim *s, unsigned g, const lane &l)
         s->host_write(g, p->data + l.asked * FLIT_BYTES);
 }
 
+// What comes now belongs to no transfer; what has not come by the limit was lost, with the reset of its node.
+void drain(mw_sim *s)
+{
+    for (unsigned i = 0; i < STREAM_LIMIT && s->any_late; i++) {
+        s->settle();
+        s->next();
+    }
+    s->forget_late();
+}
+
 int transfer(mw_sim *s, const mw_sim_transfer *list, std::size_t count)
 {
     std::vector<lane> lanes(GPUS);
+    drain(s);
     for (std::size_t i = 0; i < count; i++)
         if (list[i].flits)
             lanes[list[i].gpu].pieces.push_back(&list[i]);
@@ -602,8 +694,11 @@ int transfer(mw_sim *s, const mw_sim_transfer *list, std::size_t count)
             quiet = 0;
         s->next();
     }
-    for (unsigned g = 0; g < GPUS; g++)
+    for (unsigned g = 0; g < GPUS; g++) {
         s->host_valid(g, false);
+        s->late[g] = lanes[g].open();
+        s->any_late = s->any_late || s->late[g];
+    }
     return -2;
 }
 

@@ -39,8 +39,11 @@ static void make_tokens(struct mw_tokens *part)
 static int run_layer(struct mw_device *device, struct mw_dymulticast **object,
                      struct mw_handle **handle)
 {
-    const struct mw_dymulticast_prop prop = {
-        .block_bytes = 2 * HIDDEN, .region_sets = 2, .k = K, .experts = EXPERTS};
+    const struct mw_dymulticast_prop prop = {.size = sizeof prop,
+                                             .block_bytes = 2 * HIDDEN,
+                                             .region_sets = 2,
+                                             .k = K,
+                                             .experts = EXPERTS};
     uint16_t one[EXPERTS], *rows[GPUS];
     struct mw_tokens part[GPUS];
     uint64_t cycles;

@@ -8,12 +8,30 @@
 //
 // Every function that can fail returns 0 (MW_ERR_OK) or a negative MW_ERR_ code of errors.h;
 // mw_strerror gives its text, and mw_message what exactly was wrong. Arguments that a call's
-// description excludes give MW_ERR_INVALID; a transport that fails, MW_ERR_IO; no memory,
-// MW_ERR_NOMEM; this is not repeated below. Calls for one device may come from several threads; they
-// take turns.
+// description excludes, and a NULL where it does not allow one, give MW_ERR_INVALID; a transport that
+// fails, MW_ERR_IO; no memory, MW_ERR_NOMEM; this is not repeated below.
+//
+// State. A device is idle, configured, running, or unknown (mw_query tells). It becomes unknown when a
+// request that changes it has failed, so that nobody can tell whether it was carried out, and when a
+// layer is canceled. Every call but mw_reset, mw_close and those that only look (mw_info, mw_query,
+// mw_state_report, mw_firmware_info, mw_log_read, mw_total_cycles) gives MW_ERR_STATE then.
+//
+// Threads. Calls for one device may come from several threads; they take turns, in the order in which
+// they come. A call that waits lets others have theirs: none is kept waiting by more than some ten
+// milliseconds of another's wait, but mw_combine, which waits until no other mw_combine has the device.
+//
+// Lifetimes. A device, object or handle is valid until it is closed or destroyed, in any order: what is
+// made of another keeps what it needs of it, and calls for it give MW_ERR_STATE once the device is
+// closed, or the object of a handle is destroyed. While one is closed or destroyed, no other call for
+// the same one may begin; mw_close ends those that wait, and may not be called from `progress`.
+//
+// Sizes. Structs of options start with their size, as the program knows them: mw_open_defaults and
+// mw_layer_defaults set it, else it is {.size = sizeof(struct ...)}. A program that was built with an
+// older header gets what was the default then.
 #ifndef MOESWITCH_H
 #define MOESWITCH_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -28,8 +46,11 @@ extern "C" {
 
 #define MW_API __attribute__((visibility("default")))
 
+/// Version of this header; mw_version tells that of the library.
+#define MW_VERSION "0.1.0"
+
 enum {
-    MW_API_VERSION = 2,
+    MW_API_VERSION = 3,
     MW_MAX_PORTS = 32,   ///< GPUs of a device
     MW_MEM_ALIGN = 16,   ///< addresses and sizes of mw_mem_* are multiples of it
     MW_MAX_TARGETS = 16, ///< experts per token
@@ -44,6 +65,10 @@ struct mw_handle;
 
 // ---- errors -------------------------------------------------------------------------------------
 
+/// Version of the library that runs, "major.minor.patch".
+MW_API const char *mw_version(void);
+/// Name of a code, "MW_ERR_INVALID"; "unknown" for others. Never NULL.
+MW_API const char *mw_error_name(int code);
 /// Text of a MW_ERR_ code; "unknown error" for others. Never NULL.
 MW_API const char *mw_strerror(int code);
 /// Text of a code that the hardware records (MW_HWERR_).
@@ -56,6 +81,7 @@ MW_API const char *mw_message(void);
 struct mw_transport;
 
 struct mw_open_options {
+    size_t size;           ///< sizeof(struct mw_open_options)
     const char *transport; ///< "sim": the Verilated model, in this process; "usb": a device on USB
     const char *serial;    ///< usb: its serial number; NULL or empty: the only one that there is
     unsigned timeout_ms;   ///< usb: give a call up when nothing has moved for so long; 0: 10 s
@@ -74,20 +100,32 @@ struct mw_open_options {
     void *custom_context; ///< handed to custom->open
 };
 
-/// sim, N = 8, 16-byte flits, latency 1, no waves, build.
-MW_API void mw_open_defaults(struct mw_open_options *options);
+/// sim, N = 8, 16-byte flits, latency 1, no waves, build; of a struct of that size.
+MW_API void mw_open_defaults_of(struct mw_open_options *options, size_t size);
+static inline void mw_open_defaults(struct mw_open_options *options)
+{
+    mw_open_defaults_of(options, sizeof *options);
+}
 
 /// Open a device and reset it. MW_ERR_NODEV: there is none (no such transport, serial number or model,
 /// and `build` not set or failed); MW_ERR_BUSY: another program has it; MW_ERR_VERSION: it does not
-/// speak this library's host protocol or registers, and the message says which to upgrade;
+/// speak this library's host protocol or registers, and the message says which to upgrade, or it claims
+/// sizes that this library does not know;
 /// MW_ERR_CAPACITY: link_latency above its maximum; MW_ERR_INVALID: it has another N or flit width than
 /// asked for, or there are several and no serial number was given.
 ///
 /// A usb device that is unplugged ends the call under way, and every later one, with MW_ERR_NODEV;
 /// close it, and open it anew when it is back.
 MW_API int mw_open(const struct mw_open_options *options, struct mw_device **device);
-/// Close it; objects created on it must have been destroyed before. NULL is allowed.
+/// Close it, whatever it does. Waits end with MW_ERR_STATE; objects and handles of it may be destroyed
+/// before or after, and nothing else. NULL is allowed.
 MW_API void mw_close(struct mw_device *device);
+/// Reset it, whatever it does: the only way back from the unknown state. What runs ends, and waits for
+/// it end with MW_ERR_CANCELED. Afterwards it is as after mw_open: nothing is configured, GPU memories
+/// hold anything, and partitions, time limits, monitors and faults are to be set again. Link latency,
+/// bound multicast objects, and expert maps stand. MW_ERR_VERSION: the transport cannot, or the device
+/// is another than it was; the state stays unknown on every failure.
+MW_API int mw_reset(struct mw_device *device);
 
 struct mw_device_info {
     unsigned gpus;
@@ -129,7 +167,7 @@ struct mw_firmware {
     uint32_t resets;                         ///< by its watchdog, since power-up
     char name[40], serial[64];
 };
-/// MW_ERR_NODEV: the transport has no firmware (sim).
+/// MW_ERR_NODEV: the transport has no firmware (sim). On a failure `firmware` stays as it is.
 MW_API int mw_firmware_info(struct mw_device *device, struct mw_firmware *firmware);
 
 /// One test of one unit; numbers of tests are in docs/host-protocol.md.
@@ -175,8 +213,9 @@ struct mw_expert_place {
     unsigned gpu;          ///< 0 .. N - 1
     unsigned local_expert; ///< its index there, 0 .. local_experts of the device - 1
 };
-/// Write entries of the expert map; it is kept from layer to layer. MW_ERR_CAPACITY: an index that
-/// the device does not have; MW_ERR_STATE: a layer runs.
+/// Write entries of the expert map of layers that mw_launch and mw_feed start; it is kept from layer to
+/// layer (mw_combine uses the map of its object). MW_ERR_CAPACITY: an index that the device does not
+/// have; MW_ERR_STATE: a layer runs.
 MW_API int mw_expert_map_set(struct mw_device *device, const struct mw_expert_place *places,
                              size_t count);
 /// Which ports `gpu` may reach, as a mask; after open, all.
@@ -215,17 +254,19 @@ MW_API int mw_multicast_create(struct mw_device *device, uint64_t bytes,
 /// Add a GPU (`cuMulticastAddDevice`), before the bind. MW_ERR_STATE after it.
 MW_API int mw_multicast_add_device(struct mw_multicast *object, unsigned gpu);
 /// Bind the area to `address` in every member's memory (`cuMulticastBindAddr`) and write the group
-/// into the switch. MW_ERR_RANGE: it does not fit there; MW_ERR_STATE: no member, or a layer runs.
+/// into the switch. MW_ERR_RANGE: it does not fit there; MW_ERR_STATE: no member, or a layer runs. An
+/// instruction that names a group of no bound object is refused by the hardware (MW_HWERR_UNMAPPED).
 MW_API int mw_multicast_bind_addr(struct mw_multicast *object, uint64_t address);
 /// The group number for mw_stream_multimem_*; MW_ERR_STATE before the bind.
 MW_API int mw_multicast_group(const struct mw_multicast *object);
-/// Give the group back. NULL is allowed.
+/// Give the group back: it has no members from the next layer on. NULL is allowed.
 MW_API void mw_multicast_destroy(struct mw_multicast *object);
 
 // ---- layer: sizes, memory layout, registers -------------------------------------------------------
 
 /// Everything that is the same on all GPUs in one layer. Start from mw_layer_defaults.
 struct mw_layer_config {
+    size_t size; ///< sizeof(struct mw_layer_config)
     // sizes
     unsigned k;              ///< experts per token, 1 .. 16
     unsigned tokens_per_gpu; ///< most own tokens of a GPU
@@ -250,36 +291,41 @@ struct mw_layer_config {
     unsigned window;      ///< store packets of a switch input that its outputs may take, 0: all
     unsigned start_delay; ///< cycles by which GPU g starts later than GPU g - 1
 };
-/// tile 1, partial_wait 64, all else 0.
-MW_API void mw_layer_defaults(struct mw_layer_config *config);
+/// tile 1, partial_wait 64, all else 0; of a struct of that size.
+MW_API void mw_layer_defaults_of(struct mw_layer_config *config, size_t size);
+static inline void mw_layer_defaults(struct mw_layer_config *config)
+{
+    mw_layer_defaults_of(config, sizeof *config);
+}
 /// Set a field of the behaviour or the limits by its name. MW_ERR_INVALID: there is none of that name,
 /// or the value does not fit it (the message says its range).
 MW_API int mw_layer_set(struct mw_layer_config *config, const char *name, uint64_t value);
 
 /// What changes from layer to layer.
 struct mw_feed_buffer {
-    uint32_t rt_base, xs_base, out_base; ///< as in mw_layout
+    uint64_t rt_base, xs_base, out_base; ///< as in mw_layout
 };
 
-/// Byte addresses, the same on all GPUs, and shifts (docs/microarchitecture/README.md, Addresses).
+/// Byte addresses below 2^34, multiples of MW_BASE_UNIT, the same on all GPUs, and shifts
+/// (docs/microarchitecture/README.md, Addresses).
 struct mw_layout {
     unsigned token_shift, n_shift, k_shift, row_shift, gate_shift, cap_shift;
-    uint32_t stream[MW_STREAMS]; ///< STREAM_INSTRS * INSTR_BYTES bytes each
-    uint32_t rt_base;            ///< routing table, ROUTE_BYTES per own token
-    uint32_t ce_base;            ///< bf16 coefficient of each own expert
-    uint32_t al_base;            ///< allocation table
-    uint32_t xs_base;            ///< hidden values of own tokens, 1 << row_shift bytes apart
-    uint32_t out_base;           ///< output rows, the same stride
-    uint32_t yd_base;            ///< combine region
-    uint32_t xd_base;            ///< dispatch region
-    uint32_t gt_base;            ///< gate weights, or meta table of unicast
-    uint32_t cb_base;            ///< unicast: slots for partial sums
-    uint32_t scratch;            ///< scratch_bytes
-    uint32_t st_lo, st_hi;       ///< where explicit stores may land
+    uint64_t stream[MW_STREAMS]; ///< STREAM_INSTRS * INSTR_BYTES bytes each
+    uint64_t rt_base;            ///< routing table, ROUTE_BYTES per own token
+    uint64_t ce_base;            ///< bf16 coefficient of each own expert
+    uint64_t al_base;            ///< allocation table
+    uint64_t xs_base;            ///< hidden values of own tokens, 1 << row_shift bytes apart
+    uint64_t out_base;           ///< output rows, the same stride
+    uint64_t yd_base;            ///< combine region
+    uint64_t xd_base;            ///< dispatch region
+    uint64_t gt_base;            ///< gate weights, or meta table of unicast
+    uint64_t cb_base;            ///< unicast: slots for partial sums
+    uint64_t scratch;            ///< scratch_bytes
+    uint64_t st_lo, st_hi;       ///< where explicit stores may land
     uint64_t end;                ///< bytes used
     unsigned buffers;            ///< for mw_feed; the first has the addresses above
     struct mw_feed_buffer buffer[MW_FEED_BUFFERS];
-    uint32_t rt_bytes, row_bytes; ///< of a routing table, and of hidden values or output rows
+    uint64_t rt_bytes, row_bytes; ///< of a routing table, and of hidden values or output rows
 };
 /// Lay out the memories for `config`. MW_ERR_CAPACITY: the device cannot hold it; the message says
 /// what is too large, and how large it may be.
@@ -287,7 +333,8 @@ MW_API int mw_layout_make(struct mw_device *device, const struct mw_layer_config
                           struct mw_layout *layout);
 
 /// Write the registers of all GPUs. tokens[g] and experts[g] (at most the sizes of `config`) are GPU
-/// g's own; bit s of streams enables stream s. MW_ERR_STATE: a layer runs.
+/// g's own; bit s of streams enables stream s. MW_ERR_CAPACITY: the device cannot do what `config` asks
+/// for; MW_ERR_STATE: a layer runs.
 MW_API int mw_layer_configure(struct mw_device *device, const struct mw_layer_config *config,
                               const struct mw_layout *layout, const unsigned *tokens,
                               const unsigned *experts, unsigned streams);
@@ -303,7 +350,7 @@ MW_API void mw_route_pack(uint8_t *entry, const int16_t *topk_idx, const float *
 /// order, and when it retires) and fails with MW_ERR_CAPACITY when the stream is full, with
 /// MW_ERR_INVALID for an operand that no device has: a counter that packets do not count (signal, flag)
 /// or that does not exist (wait), a group from STATIC_GROUPS on, such as a failure of
-/// mw_multicast_group. What this device has not, it refuses itself, and records an error (MW_HWERR_). The first
+/// mw_multicast_group, a GPU from MW_MAX_PORTS on, an address from 2^34 on. What this device has not, it refuses itself, and records an error (MW_HWERR_). The first
 /// failure is kept, so that a whole stream can be built and checked once, by mw_stream_end.
 struct mw_stream {
     unsigned count;
@@ -324,20 +371,20 @@ MW_API int mw_stream_st(struct mw_stream *s, uint32_t first, uint32_t tokens);
 /// lands at byte address (g << token_shift | i) << row_shift of its targets' GPUs, without allocator.
 MW_API int mw_stream_dymultimem_st_rows(struct mw_stream *s, uint32_t first, uint32_t tokens,
                                         bool flat);
-MW_API int mw_stream_st_linear(struct mw_stream *s, unsigned gpu, uint32_t from, uint32_t bytes,
-                               uint32_t to);
-MW_API int mw_stream_multimem_st(struct mw_stream *s, unsigned group, uint32_t from, uint32_t bytes,
-                                 uint32_t to);
+MW_API int mw_stream_st_linear(struct mw_stream *s, unsigned gpu, uint64_t from, uint32_t bytes,
+                               uint64_t to);
+MW_API int mw_stream_multimem_st(struct mw_stream *s, unsigned group, uint64_t from, uint32_t bytes,
+                                 uint64_t to);
 /// Take own memory into that of every member; mw_stream_reduction says how.
-MW_API int mw_stream_multimem_red(struct mw_stream *s, unsigned group, uint32_t from,
-                                  uint32_t bytes, uint32_t to);
+MW_API int mw_stream_multimem_red(struct mw_stream *s, unsigned group, uint64_t from,
+                                  uint32_t bytes, uint64_t to);
 /// `flags` is the instruction's; see docs/isa.md.
 MW_API int mw_stream_expert(struct mw_stream *s, unsigned flags);
 MW_API int mw_stream_expert_rows(struct mw_stream *s);
 MW_API int mw_stream_dymultimem_ld_reduce(struct mw_stream *s, uint32_t first, uint32_t tokens,
                                           bool as_completed);
-MW_API int mw_stream_multimem_ld_reduce(struct mw_stream *s, unsigned group, uint32_t from,
-                                        uint32_t bytes, uint32_t to);
+MW_API int mw_stream_multimem_ld_reduce(struct mw_stream *s, unsigned group, uint64_t from,
+                                        uint32_t bytes, uint64_t to);
 /// Element type and operator (MW_DTYPE_, MW_REDOP_) of the ld_reduce or red that was added last; without this
 /// it is the sum of bf16. Whether the device has it shows in its errors (MW_HWERR_REDUCTION).
 MW_API int mw_stream_reduction(struct mw_stream *s, unsigned dtype, unsigned redop);
@@ -357,18 +404,47 @@ MW_API int mw_stream_load(struct mw_device *device, const struct mw_layout *layo
 MW_API int mw_launch(struct mw_device *device);
 
 struct mw_wait_options {
+    size_t size;           ///< sizeof(struct mw_wait_options)
     uint64_t quiet_cycles; ///< give up after that many cycles without progress; 0: the library's
                            ///< choice, from the layer's expert time and start delays
     uint64_t step_cycles;  ///< cycles between two looks at the device; 0: the library's choice
-    /// Called at every look: own tokens finished and of all GPUs, and cycles since go; may be NULL.
-    void (*progress)(void *context, uint64_t tokens, uint64_t tokens_total, uint64_t cycles);
+    /// Called at every look: own tokens finished and of all GPUs, and cycles since go; may be NULL. The
+    /// layer is canceled, as by mw_cancel, if it does not return 0.
+    int (*progress)(void *context, uint64_t tokens, uint64_t tokens_total, uint64_t cycles);
     void *progress_context;
+    /// Looked at some hundred times a second; may be NULL. The layer is canceled when it is not 0, so
+    /// that a signal handler can end a wait.
+    const volatile sig_atomic_t *stop;
 };
 /// Wait until the layer is done; `cycles` (may be NULL) are those from go to done. `options` may be
-/// NULL. MW_ERR_TIMEOUT: no progress, mw_state_report tells where it stands; MW_ERR_DEVICE: done, but
-/// the hardware recorded errors, of which the message names the first; MW_ERR_STATE: nothing runs.
+/// NULL. MW_ERR_TIMEOUT: no progress, mw_state_report tells where it stands, and the layer goes on:
+/// wait again, or cancel it; MW_ERR_DEVICE: done, but the hardware recorded errors, of which the message
+/// names the first; MW_ERR_CANCELED: canceled, by whomever; MW_ERR_STATE: nothing runs. Several threads
+/// may wait for one layer, and get the same.
 MW_API int mw_wait(struct mw_device *device, const struct mw_wait_options *options,
                    uint64_t *cycles);
+
+enum mw_state {
+    MW_STATE_IDLE,       ///< no layer is configured
+    MW_STATE_CONFIGURED, ///< mw_launch or mw_feed may start one
+    MW_STATE_RUNNING,    ///< launched, or fed: not done
+    MW_STATE_DONE,       ///< launched and done: mw_wait returns its result at once
+    MW_STATE_UNKNOWN,    ///< mw_reset is needed
+};
+struct mw_progress {
+    enum mw_state state;
+    uint64_t tokens, tokens_total; ///< own tokens finished, and of all GPUs, of the last layer
+    uint64_t cycles;               ///< since its go, at most to done
+};
+/// Look without waiting. A simulated device gets on by some cycles at every look, and not between them.
+MW_API int mw_query(struct mw_device *device, struct mw_progress *progress);
+/// Give up what runs, from any thread: mw_wait, mw_fed_wait and mw_combine of it end with
+/// MW_ERR_CANCELED. The device may go on with it until mw_reset. MW_ERR_STATE: nothing runs.
+MW_API int mw_cancel(struct mw_device *device);
+/// A descriptor for poll(2) and the like: readable once a layer has ended, however it did. Reading 8
+/// bytes from it gives their number (eventfd(2)) and clears it. From the first call on, a thread lets
+/// the device get on while a layer runs. It is closed with the device. A MW_ERR_ code on failure.
+MW_API int mw_event_fd(struct mw_device *device);
 
 /// What became of a layer that was fed.
 struct mw_fed {
@@ -384,7 +460,7 @@ struct mw_fed {
 /// common (streams, coefficients, expert map) is written before the first.
 ///
 /// MW_ERR_STATE: a layer that was fed uses that buffer, a layer runs that was launched, none was
-/// configured, or an earlier one failed since open; MW_ERR_INVALID: the layout has no such buffer;
+/// configured, or an earlier one failed since open or mw_reset; MW_ERR_INVALID: the layout has no such buffer;
 /// MW_ERR_VERSION: the device cannot do it, upgrade its firmware. Afterwards mw_launch needs
 /// mw_layer_configure first.
 MW_API int mw_feed(struct mw_device *device, const struct mw_layout *layout, unsigned buffer,
@@ -392,7 +468,7 @@ MW_API int mw_feed(struct mw_device *device, const struct mw_layout *layout, uns
 /// Wait until that layer is done. Those fed before it are done then, too: none of their buffers is in
 /// use. `fed` may be NULL, `options` too; its progress tells of the layer that runs. MW_ERR_TIMEOUT as
 /// mw_wait; MW_ERR_DEVICE: that layer failed, or was not started because one before it did;
-/// MW_ERR_STATE: no such layer, or one of more than 8 layers ago.
+/// MW_ERR_CANCELED as mw_wait; MW_ERR_STATE: no such layer, or one of more than 8 layers ago.
 MW_API int mw_fed_wait(struct mw_device *device, uint32_t number,
                        const struct mw_wait_options *options, struct mw_fed *fed);
 
@@ -468,24 +544,34 @@ MW_API uint64_t mw_total_cycles(struct mw_device *device);
 
 // ---- one layer in DeepEP's words ----------------------------------------------------------------------
 
+// The data of an object's layers lie where it is bound, from address 0 on, as those of every other
+// object of the device do. The library keeps what was dispatched, and writes it, and the object's expert
+// map, before a layer begins if another's are in the device. What a program has written there itself
+// does not outlast a mw_dispatch or mw_combine.
+
 /// What a dynamic multicast object maps (`cuDyMulticastCreate`).
 struct mw_dymulticast_prop {
+    size_t size;          ///< sizeof(struct mw_dymulticast_prop)
     unsigned block_bytes; ///< one token's hidden values, a multiple of the flit
     unsigned region_sets; ///< regions that share one mapping; 2: dispatch and combine
-    unsigned k;           ///< experts per token
-    unsigned experts;     ///< of all GPUs, a multiple of N; expert e is on GPU e / (experts / N)
+    unsigned k;           ///< experts per token, at most `experts`
+    unsigned experts;     ///< of all GPUs
+    /// [experts], each expert of 0 to experts - 1 once; NULL: `experts` is a multiple of N, and expert e
+    /// is on GPU e / (experts / N). Read before mw_dymulticast_create returns.
+    const struct mw_expert_place *places;
 };
-/// Create one and write its expert map. MW_ERR_CAPACITY: more experts than the device has.
+/// Create one. MW_ERR_CAPACITY: more experts than the device has, or than a GPU has.
 MW_API int mw_dymulticast_create(struct mw_device *device, const struct mw_dymulticast_prop *prop,
                                  struct mw_dymulticast **object);
 /// Bind it (`cuDyMulticastBindAddr`): `tokens` tokens of all GPUs together (ntoken; each GPU has at
 /// most tokens / N, rounded up) and the local space of `rows_per_expert` rows of every expert
-/// (nactive). Errors as mw_layout_make. It may be bound anew.
+/// (nactive). Errors as mw_layout_make. It may be bound anew: handles keep to
+/// what was bound when they were dispatched.
 MW_API int mw_dymulticast_bind_addr(struct mw_dymulticast *object, unsigned tokens,
                                     unsigned rows_per_expert);
 /// Where it is bound; MW_ERR_STATE before that.
 MW_API int mw_dymulticast_layout(const struct mw_dymulticast *object, struct mw_layout *layout);
-/// NULL is allowed.
+/// Its handles can only be destroyed afterwards. NULL is allowed.
 MW_API void mw_dymulticast_destroy(struct mw_dymulticast *object);
 
 /// One GPU's part of a layer. Rows are bf16, block_bytes / 2 values each.
@@ -495,17 +581,20 @@ struct mw_tokens {
     const int16_t *topk_idx;   ///< [tokens][k] experts, -1: none; an expert at most once per token
     const float *topk_weights; ///< [tokens][k] gate weights
 };
-/// Load a layer: part[g] (N of them) is GPU g's, `coefficient` the emulated experts' (bf16 each).
-/// Nothing is sent before mw_combine, because dispatch, experts and combine run side by side, token
-/// by token. MW_ERR_CAPACITY: more tokens or rows than bound; MW_ERR_INVALID: an expert out of range
-/// or twice in a list; MW_ERR_STATE: not bound, or a layer runs.
+/// Take the data of a layer: part[g] (N of them) is GPU g's, `coefficient` [experts] the emulated
+/// experts' (bf16 each); all are copied. Nothing is sent before mw_combine, because dispatch, experts
+/// and combine run side by side, token by token; but the data are written now where no layer runs. There
+/// may be any number of handles. MW_ERR_CAPACITY: more tokens or rows than bound; MW_ERR_INVALID: an
+/// expert out of range or twice in a list; MW_ERR_STATE: not bound.
 MW_API int mw_dispatch(struct mw_dymulticast *object, const struct mw_tokens *part,
                        const uint16_t *coefficient, struct mw_handle **handle);
-/// Change what the layer's experts and links do before it runs; see mw_layer_config.
+/// Change what the layer's experts and links do before it runs; see mw_layer_config. MW_ERR_CAPACITY: not
+/// this device's can.
 MW_API int mw_handle_set(struct mw_handle *handle, const char *name, uint64_t value);
 /// Run the layer and read the result: out[g] gets GPU g's output rows ([tokens][block_bytes / 2]
-/// bf16, may be NULL for a GPU without tokens). Errors as mw_launch and mw_wait. `options` and
-/// `cycles` may be NULL.
+/// bf16, may be NULL for a GPU without tokens). It may be run again. Errors as mw_launch and mw_wait,
+/// and MW_ERR_STATE: its object was destroyed. `options` and `cycles` may be NULL. While another thread's
+/// mw_combine has the device, this one waits for it.
 MW_API int mw_combine(struct mw_handle *handle, uint16_t *const *out,
                       const struct mw_wait_options *options, uint64_t *cycles);
 /// NULL is allowed.
@@ -550,6 +639,10 @@ struct mw_transport {
     int (*feed)(void *context, const struct mw_register *list, size_t count, bool sweep,
                 uint32_t *number);
     int (*fed)(void *context, uint32_t number, uint64_t max_cycles, struct mw_fed *fed, bool *done);
+    /// Put the device into its state after open, whatever it does, its queue of layers included.
+    int (*reset)(void *context);
+    /// Cycles of a wait after which other calls have their turn: always the same; NULL: some thousand.
+    uint64_t (*slice)(void *context);
 };
 
 #ifdef __cplusplus

@@ -62,10 +62,14 @@ static int read_gpu(struct mw_device *d, unsigned gpu, struct mw_gpu_counters *c
 
 int mw_counters_read(struct mw_device *device, struct mw_counters *counters)
 {
+    MWI_NEED(device);
+    MWI_NEED(counters);
     *counters = (struct mw_counters){0};
     mwi_lock(device);
     uint32_t cycles = 0, error = 0;
-    int status = mwi_read(device, MWI_FABRIC(cycles), &cycles);
+    int status = mwi_check_well(device, __func__);
+    if (!status)
+        status = mwi_read(device, MWI_FABRIC(cycles), &cycles);
     if (!status)
         status = mwi_read(device, MWI_FABRIC(error), &error);
     counters->cycles = cycles;
@@ -83,20 +87,27 @@ int mw_counters_read(struct mw_device *device, struct mw_counters *counters)
 int mw_port_counters_read(struct mw_device *device, unsigned port,
                           struct mw_port_counters *counters)
 {
+    MWI_NEED(device);
+    MWI_NEED(counters);
     if (port >= device->info.gpus)
         return mwi_fail(MW_ERR_INVALID, "port %u of %u", port, device->info.gpus);
     mwi_lock(device);
-    return mwi_unlock(device, read_port(device, port, counters));
+    int status = mwi_check_well(device, __func__);
+    return mwi_unlock(device, status ? status : read_port(device, port, counters));
 }
 
 int mw_stream_position(struct mw_device *device, unsigned gpu, unsigned stream, unsigned *issued)
 {
+    MWI_NEED(device);
+    MWI_NEED(issued);
     if (gpu >= device->info.gpus || stream >= MW_STREAMS)
         return mwi_fail(MW_ERR_INVALID, "stream %u of GPU %u: there are %d of each of %u", stream,
                         gpu, MW_STREAMS, device->info.gpus);
     mwi_lock(device);
     uint32_t word = 0;
-    int status = mwi_read(device, MWI_NODE(gpu, status.stream0) + 4 * stream, &word);
+    int status = mwi_check_well(device, __func__);
+    if (!status)
+        status = mwi_read(device, MWI_NODE(gpu, status.stream0) + 4 * stream, &word);
     *issued = word & MW_NODE__STATUS__STREAM0__ENDED_bm
                   ? MW_STREAM_INSTRS
                   : MWI_GET(MW_NODE__STATUS__STREAM0__INDEX, word);
@@ -233,12 +244,19 @@ char *mw_state_report(struct mw_device *device)
 {
     char *text = NULL;
     size_t size = 0;
+    if (!device)
+        return NULL;
     FILE *out = open_memstream(&text, &size);
     if (!out)
         return NULL;
     mwi_lock(device);
-    report_fabric(out, device);
-    for (unsigned g = 0; g < device->info.gpus; g++) {
+    if (device->state.now == MW_STATE_UNKNOWN)
+        fprintf(out, "device: what it does is not known: %s\n", device->state.why);
+    if (device->state.closed)
+        fputs("device: closed\n", out);
+    else
+        report_fabric(out, device);
+    for (unsigned g = 0; g < device->info.gpus && !device->state.closed; g++) {
         report_gpu(out, device, g);
         report_port(out, device, g);
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Devices: opening, what they are, registers, memory, and the tables that outlive a layer.
+// Devices: opening, what they are, reset, closing.
 #include "internal.h"
 
 #include <stdlib.h>
@@ -8,13 +8,45 @@
 
 // ---- opening --------------------------------------------------------------------------------------
 
-void mw_open_defaults(struct mw_open_options *options)
+void mw_open_defaults_of(struct mw_open_options *options, size_t size)
 {
-    *options = (struct mw_open_options){
-        .transport = "sim", .gpus = 8, .flit_bytes = 16, .link_latency = 1, .build = true};
+    const struct mw_open_options defaults = {.size = size,
+                                             .transport = "sim",
+                                             .gpus = 8,
+                                             .flit_bytes = 16,
+                                             .link_latency = 1,
+                                             .build = true};
+    if (!options || size < sizeof options->size)
+        return;
+    memset(options, 0, size);
+    memcpy(options, &defaults, size < sizeof defaults ? size : sizeof defaults);
 }
 
-static int read_info(struct mw_device *d)
+/// Numbers of bits that the library shifts by, sizes that it allocates and divides by.
+static int check_info(const struct mw_device_info *info, unsigned mem_log2, unsigned rows_log2,
+                      unsigned tokens_log2)
+{
+    enum { MEM_MOST = 34, ROWS_MOST = 20, TOKENS_MOST = 20, EXPERTS_MOST = 4096 };
+    if (info->gpus < 2 || info->gpus > MW_MAX_PORTS ||
+        (info->flit_bytes != 8 && info->flit_bytes != 16))
+        return mwi_fail(MW_ERR_VERSION, "the device claims %u GPUs and %u-byte flits", info->gpus,
+                        info->flit_bytes);
+    if (mem_log2 < 8 || mem_log2 > MEM_MOST || rows_log2 > ROWS_MOST || tokens_log2 > TOKENS_MOST)
+        return mwi_fail(MW_ERR_VERSION,
+                        "the device claims 2^%u bytes, 2^%u rows and 2^%u tokens per GPU: this "
+                        "library knows 2^8 to 2^%d, 2^%d, 2^%d",
+                        mem_log2, rows_log2, tokens_log2, MEM_MOST, ROWS_MOST, TOKENS_MOST);
+    if (!info->experts || info->experts > EXPERTS_MOST || !info->local_experts ||
+        info->groups > MW_STATIC_GROUPS || !info->max_latency || !info->open_rows)
+        return mwi_fail(MW_ERR_VERSION,
+                        "the device claims %u experts, %u of a GPU, %u groups, links of %u cycles, "
+                        "%u open rows",
+                        info->experts, info->local_experts, info->groups, info->max_latency,
+                        info->open_rows);
+    return 0;
+}
+
+static int read_info(struct mw_device *d, struct mw_device_info *info)
 {
     struct {
         uint32_t id, size, capacity, windows, tables, lookahead;
@@ -32,13 +64,16 @@ static int read_info(struct mw_device *d)
     if (MWI_GET(MW_FABRIC__ID__MAJOR, r.id) != MWI_MAJOR)
         return mwi_fail(MW_ERR_VERSION, "the device has registers of version %u, the library %d",
                         MWI_GET(MW_FABRIC__ID__MAJOR, r.id), MWI_MAJOR);
-    d->info = (struct mw_device_info){
+    const unsigned mem_log2 = MWI_GET(MW_FABRIC__SIZE__MEM_LOG2, r.size),
+                   rows_log2 = MWI_GET(MW_FABRIC__CAPACITY__ROWS_LOG2, r.capacity),
+                   tokens_log2 = MWI_GET(MW_FABRIC__CAPACITY__TOKENS_LOG2, r.capacity);
+    *info = (struct mw_device_info){
         .gpus = MWI_GET(MW_FABRIC__SIZE__PORTS, r.size),
         .flit_bytes = MWI_GET(MW_FABRIC__SIZE__FLIT_BYTES, r.size),
-        .mem_bytes = UINT64_C(1) << MWI_GET(MW_FABRIC__SIZE__MEM_LOG2, r.size),
+        .mem_bytes = UINT64_C(1) << (mem_log2 & 63),
         .banks = MWI_GET(MW_FABRIC__SIZE__BANKS, r.size),
-        .rows = 1u << MWI_GET(MW_FABRIC__CAPACITY__ROWS_LOG2, r.capacity),
-        .tokens = 1u << MWI_GET(MW_FABRIC__CAPACITY__TOKENS_LOG2, r.capacity),
+        .rows = 1u << (rows_log2 & 31),
+        .tokens = 1u << (tokens_log2 & 31),
         .local_experts = MWI_GET(MW_FABRIC__CAPACITY__LOCAL_EXPERTS, r.capacity),
         .experts = MWI_GET(MW_FABRIC__TABLES__EXPERTS, r.tables),
         .groups = MWI_GET(MW_FABRIC__TABLES__GROUPS, r.tables),
@@ -49,18 +84,20 @@ static int read_info(struct mw_device *d)
         .window = MWI_GET(MW_FABRIC__LOOKAHEAD__MOST, r.lookahead),
         .max_latency = MWI_GET(MW_FABRIC__TABLES__MAX_LATENCY, r.tables),
     };
-    return 0;
+    return check_info(info, mem_log2, rows_log2, tokens_log2);
+}
+
+int mwi_restore(struct mw_device *d)
+{
+    int status = mwi_write(d, MWI_FABRIC(link), d->info.link_latency);
+    return status ? status : mwi_groups_load(d); // also flushes
 }
 
 static int set_up(struct mw_device *d, const struct mw_open_options *o)
 {
-    int status = read_info(d);
+    int status = read_info(d, &d->info);
     if (status)
         return status;
-    if (d->info.gpus < 2 || d->info.gpus > MW_MAX_PORTS ||
-        (d->info.flit_bytes != 8 && d->info.flit_bytes != 16))
-        return mwi_fail(MW_ERR_VERSION, "the device claims %u GPUs and %u-byte flits", d->info.gpus,
-                        d->info.flit_bytes);
     unsigned gpus = o->gpus ? o->gpus : d->info.gpus;
     unsigned flit_bytes = o->flit_bytes ? o->flit_bytes : d->info.flit_bytes;
     if (d->info.gpus != gpus || d->info.flit_bytes != flit_bytes)
@@ -71,8 +108,8 @@ static int set_up(struct mw_device *d, const struct mw_open_options *o)
         return mwi_fail(MW_ERR_CAPACITY, "link latency %u: the device has at most %u cycles",
                         o->link_latency, d->info.max_latency);
     d->info.link_latency = o->link_latency;
-    status = mwi_write(d, MWI_FABRIC(link), o->link_latency);
-    return status ? status : mwi_flush(d);
+    status = mwi_tables_make(d);
+    return status ? status : mwi_restore(d);
 }
 
 static const struct mw_transport *find_transport(const struct mw_open_options *o)
@@ -86,173 +123,125 @@ static const struct mw_transport *find_transport(const struct mw_open_options *o
     return NULL;
 }
 
-static int init_lock(pthread_mutex_t *lock)
+static int check_options(const struct mw_open_options *o, const struct mw_transport *transport)
 {
-    pthread_mutexattr_t attr;
-    if (pthread_mutexattr_init(&attr))
-        return -1;
-    pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
-    int status = pthread_mutex_init(lock, &attr);
-    pthread_mutexattr_destroy(&attr);
+    if (!transport)
+        return mwi_fail(MW_ERR_NODEV, "transport %s: there is none of that name",
+                        o->transport ? o->transport : "(null)");
+    bool any = transport == &mwi_transport_usb; // a device there is as it is
+    if (!(any && o->gpus == 0) && (o->gpus < 2 || o->gpus > MW_MAX_PORTS))
+        return mwi_fail(MW_ERR_INVALID, "%u GPUs: 2 to %d are possible", o->gpus, MW_MAX_PORTS);
+    if (!(any && o->flit_bytes == 0) && o->flit_bytes != 8 && o->flit_bytes != 16)
+        return mwi_fail(MW_ERR_INVALID, "%u-byte flits: 8 and 16 are possible", o->flit_bytes);
+    if (o->link_latency < 1)
+        return mwi_fail(MW_ERR_INVALID, "link latency 0: at least 1 cycle");
+    return 0;
+}
+
+static int connect(struct mw_device *d, const struct mw_open_options *o)
+{
+    char text[400] = "";
+    mwi_say_nothing();
+    int status = d->transport->open(o, &d->context, text, sizeof text);
+    if (status)
+        return mwi_fail_also(status, "transport %s: %s", d->transport->name,
+                             *text ? text : mw_strerror(status));
+    status = set_up(d, o);
+    if (status)
+        d->transport->close(d->context);
     return status;
 }
 
 int mw_open(const struct mw_open_options *options, struct mw_device **device)
 {
+    MWI_NEED(device);
     *device = NULL;
-    const struct mw_transport *transport = find_transport(options);
-    if (!transport)
-        return mwi_fail(MW_ERR_NODEV, "transport %s: there is none of that name",
-                        options->transport ? options->transport : "(null)");
-    bool any = transport == &mwi_transport_usb; // a device there is as it is
-    if (!(any && options->gpus == 0) && (options->gpus < 2 || options->gpus > MW_MAX_PORTS))
-        return mwi_fail(MW_ERR_INVALID, "%u GPUs: 2 to %d are possible", options->gpus,
-                        MW_MAX_PORTS);
-    if (!(any && options->flit_bytes == 0) && options->flit_bytes != 8 && options->flit_bytes != 16)
-        return mwi_fail(MW_ERR_INVALID, "%u-byte flits: 8 and 16 are possible",
-                        options->flit_bytes);
-    if (options->link_latency < 1)
-        return mwi_fail(MW_ERR_INVALID, "link latency 0: at least 1 cycle");
-
+    MWI_NEED(options);
+    struct mw_open_options o;
+    int status = mwi_take_struct(&o, sizeof o, options, "mw_open_options");
+    const struct mw_transport *transport = status ? NULL : find_transport(&o);
+    if (status || (status = check_options(&o, transport)))
+        return status;
     struct mw_device *d = calloc(1, sizeof *d);
-    if (!d || init_lock(&d->lock)) {
+    if (!d || mwi_lock_init(&d->lock)) {
         free(d);
         return mwi_fail(MW_ERR_NOMEM, "no memory for a device");
     }
     d->transport = transport;
-    d->sweep = true;
-    char text[400] = "";
-    mwi_say_nothing();
-    int status = transport->open(options, &d->context, text, sizeof text);
+    d->holders = 1;
+    mwi_state_init(&d->state);
+    mwi_lock(d);
+    status = connect(d, &o);
     if (status) {
-        mwi_fail_also(status, "transport %s: %s", transport->name,
-                      *text ? text : mw_strerror(status));
-    } else {
-        status = set_up(d, options);
-        if (status)
-            transport->close(d->context);
-    }
-    if (status) {
-        pthread_mutex_destroy(&d->lock);
-        free(d);
+        mwi_put(d);
         return status;
     }
     *device = d;
-    return 0;
+    return mwi_unlock(d, 0);
 }
 
 void mw_close(struct mw_device *device)
 {
-    if (!device)
+    struct mw_device *d = device;
+    if (!d)
         return;
-    device->transport->close(device->context);
-    pthread_mutex_destroy(&device->lock);
-    free(device);
+    mwi_lock(d);
+    d->state.closed = true;
+    d->write_count = 0;
+    mwi_lock_wake(&d->lock);
+    mwi_unlock(d, 0);
+    mwi_notify_stop(d);
+    mwi_lock(d);
+    d->transport->close(d->context);
+    mwi_put(d);
+}
+
+int mw_reset(struct mw_device *device)
+{
+    MWI_NEED(device);
+    struct mw_device *d = device;
+    struct mw_device_info info;
+    mwi_lock(d);
+    int status = d->state.closed || d->state.lost == MW_ERR_NODEV ? mwi_check_well(d, __func__) : 0;
+    if (!status && !d->transport->reset)
+        status = mwi_fail(MW_ERR_VERSION, "%s: transport %s cannot", __func__, d->transport->name);
+    if (status)
+        return mwi_unlock(d, status);
+    d->write_count = 0;
+    mwi_say_nothing();
+    status = d->transport->reset(d->context);
+    if (status) {
+        mwi_fail_also(status, "the device cannot be reset");
+        return mwi_unlock(d, mwi_state_lost(d, status));
+    }
+    mwi_state_reset(d);
+    status = read_info(d, &info);
+    if (!status && (info.gpus != d->info.gpus || info.flit_bytes != d->info.flit_bytes ||
+                    info.mem_bytes != d->info.mem_bytes || info.experts != d->info.experts))
+        status = mwi_fail(MW_ERR_VERSION, "the device is another than before: open it anew");
+    if (!status)
+        status = mwi_restore(d);
+    if (status)
+        mwi_state_lost(d, status);
+    return mwi_unlock(d, status);
 }
 
 int mw_info(struct mw_device *device, struct mw_device_info *info)
 {
+    MWI_NEED(device);
+    MWI_NEED(info);
     *info = device->info;
     return 0;
 }
 
 uint64_t mw_total_cycles(struct mw_device *device)
 {
+    if (!device)
+        return 0;
     mwi_lock(device);
-    mwi_flush(device);
+    bool can = !device->state.closed && device->transport->total_cycles;
     uint64_t cycles =
-        device->transport->total_cycles ? device->transport->total_cycles(device->context) : 0;
+        can && !mwi_flush(device) ? device->transport->total_cycles(device->context) : 0;
     mwi_unlock(device, 0);
     return cycles;
-}
-
-// ---- memory -----------------------------------------------------------------------------------------
-
-static int check_transfers(const struct mw_device *d, const struct mw_transfer *list, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        const struct mw_transfer *t = &list[i];
-        if (t->gpu >= d->info.gpus)
-            return mwi_fail(MW_ERR_INVALID, "transfer %zu: GPU %u of %u", i, t->gpu, d->info.gpus);
-        if (t->address % MW_MEM_ALIGN || t->bytes % MW_MEM_ALIGN || (t->bytes && !t->data))
-            return mwi_fail(MW_ERR_INVALID,
-                            "transfer %zu: address 0x%llx, %zu bytes: multiples of %d and data "
-                            "are needed",
-                            i, (unsigned long long)t->address, t->bytes, MW_MEM_ALIGN);
-        if (t->address > d->info.mem_bytes || t->bytes > d->info.mem_bytes - t->address)
-            return mwi_fail(MW_ERR_RANGE, "transfer %zu: 0x%llx + %zu bytes: GPU %u has 0x%llx", i,
-                            (unsigned long long)t->address, t->bytes, t->gpu,
-                            (unsigned long long)d->info.mem_bytes);
-    }
-    return 0;
-}
-
-int mw_mem_write(struct mw_device *device, const struct mw_transfer *list, size_t count)
-{
-    mwi_lock(device);
-    int status = check_transfers(device, list, count);
-    if (!status)
-        status = mwi_check_free(device, "mw_mem_write", list, count);
-    if (!status)
-        status = mwi_flush(device);
-    if (!status)
-        mwi_say_nothing();
-    if (!status && (status = device->transport->mem_write(device->context, list, count)))
-        mwi_fail_also(status, "writing GPU memory failed");
-    return mwi_unlock(device, status);
-}
-
-int mw_mem_read(struct mw_device *device, const struct mw_transfer *list, size_t count)
-{
-    mwi_lock(device);
-    int status = check_transfers(device, list, count);
-    if (!status)
-        status = mwi_check_free(device, "mw_mem_read", list, count);
-    if (!status)
-        status = mwi_flush(device);
-    if (!status)
-        mwi_say_nothing();
-    if (!status && (status = device->transport->mem_read(device->context, list, count)))
-        mwi_fail_also(status, "reading GPU memory failed");
-    return mwi_unlock(device, status);
-}
-
-// ---- tables -----------------------------------------------------------------------------------------
-
-/// One entry of the expert map, emap_t of rtl/hub/node_pkg.sv.
-static uint32_t place_word(const struct mw_expert_place *p)
-{
-    return 1u << 11 | p->gpu << 6 | p->local_expert;
-}
-
-int mw_expert_map_set(struct mw_device *device, const struct mw_expert_place *places, size_t count)
-{
-    mwi_lock(device);
-    int status = mwi_check_idle(device, "mw_expert_map_set");
-    for (size_t i = 0; i < count && !status; i++) {
-        const struct mw_expert_place *p = &places[i];
-        if (p->gpu >= device->info.gpus)
-            status = mwi_fail(MW_ERR_INVALID, "expert %u: GPU %u of %u", p->expert, p->gpu,
-                              device->info.gpus);
-        else if (p->expert >= device->info.experts || p->local_expert >= device->info.local_experts)
-            status = mwi_fail(MW_ERR_CAPACITY,
-                              "expert %u, index %u on its GPU: the device has %u experts, %u on "
-                              "a GPU",
-                              p->expert, p->local_expert, device->info.experts,
-                              device->info.local_experts);
-    }
-    for (size_t i = 0; i < count && !status; i++)
-        status = mwi_write(device, MWI_FABRIC(emap) + 4 * places[i].expert, place_word(&places[i]));
-    return mwi_unlock(device, status);
-}
-
-int mw_partition_set(struct mw_device *device, unsigned gpu, uint32_t reachable)
-{
-    if (gpu >= device->info.gpus)
-        return mwi_fail(MW_ERR_INVALID, "GPU %u of %u", gpu, device->info.gpus);
-    mwi_lock(device);
-    int status = mwi_check_idle(device, "mw_partition_set");
-    if (!status)
-        status = mwi_write(device, MWI_FABRIC(partitions) + 4 * gpu, reachable);
-    return mwi_unlock(device, status);
 }

@@ -5,8 +5,14 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
-static _Thread_local char message[512];
+static _Thread_local char message[MWI_MESSAGE];
+
+const char *mw_version(void)
+{
+    return MW_VERSION;
+}
 
 const char *mw_strerror(int code)
 {
@@ -17,6 +23,18 @@ const char *mw_strerror(int code)
         MW_ERR_LIST(CASE)
     default:
         return "unknown error";
+    }
+}
+
+const char *mw_error_name(int code)
+{
+    switch (code) {
+#define NAME(name, value, text) \
+    case value: \
+        return "MW_ERR_" #name;
+        MW_ERR_LIST(NAME)
+    default:
+        return "unknown";
     }
 }
 
@@ -57,4 +75,22 @@ int mwi_fail(int code, const char *format, ...)
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
     return code;
+}
+
+int mwi_take_struct(void *own, size_t bytes, const void *given, const char *what)
+{
+    size_t size;
+    memcpy(&size, given, sizeof size);
+    if (size < sizeof size)
+        return mwi_fail(MW_ERR_INVALID, "%s: its size is %zu: set it to sizeof(struct %s)", what,
+                        size, what);
+    for (size_t i = bytes; i < size; i++)
+        if (((const char *)given)[i])
+            return mwi_fail(MW_ERR_VERSION,
+                            "%s: byte %zu is set, the library's has %zu: upgrade the library", what,
+                            i, bytes);
+    memset(own, 0, bytes);
+    memcpy(own, given, size < bytes ? size : bytes);
+    memcpy(own, &bytes, sizeof bytes);
+    return 0;
 }

@@ -10,54 +10,50 @@ static_assert(MW_FEED_BUFFERS <= (int)MW_HOST_FEED_LAYERS,
 
 // ---- feeding ------------------------------------------------------------------------------------------
 
-static int check_feed(const struct mw_device *d, const struct mw_layout *layout, unsigned buffer)
-{
-    if (!d->transport->feed)
-        return mwi_fail(MW_ERR_VERSION, "mw_feed: transport %s cannot", d->transport->name);
-    if (d->running)
-        return mwi_check_idle(d, "mw_feed");
-    if (!d->configured)
-        return mwi_fail(MW_ERR_STATE, "mw_feed: no layer was configured");
-    if (buffer >= layout->buffers)
-        return mwi_fail(MW_ERR_INVALID, "mw_feed: buffer %u, the layout has %u", buffer,
-                        layout->buffers);
-    if (mwi_in_use(d, buffer))
-        return mwi_fail(MW_ERR_STATE, "mw_feed: a layer uses buffer %u", buffer);
-    return 0;
-}
-
 #define NODES_ALL(reg) (MW_MAP_NODES_ALL + (uint32_t)offsetof(mw_node_t, reg))
+
+static int feed(struct mw_device *d, const struct mw_layout *layout, unsigned buffer,
+                uint32_t *given)
+{
+    const struct mw_feed_buffer *b = &layout->buffer[buffer];
+    bool sweep;
+    unsigned epoch = mwi_state_epoch(d, &sweep);
+    const struct mw_register list[] = {{NODES_ALL(rt_base), BASE(b->rt_base)},
+                                       {NODES_ALL(xs_base), BASE(b->xs_base)},
+                                       {NODES_ALL(out_base), BASE(b->out_base)},
+                                       {MWI_FABRIC(epoch), epoch}};
+    mwi_say_nothing();
+    int status = d->transport->feed(d->context, list, sizeof list / sizeof *list, sweep, given);
+    if (!status) {
+        mwi_state_fed(d, layout, buffer, *given);
+        return 0;
+    }
+    mwi_fail_also(status, "the layer cannot be fed");
+    // a device that has answered has not taken it
+    bool answered = status == MW_ERR_STATE || status == MW_ERR_VERSION || status == MW_ERR_RANGE;
+    return answered ? status : mwi_state_lost(d, status);
+}
 
 int mw_feed(struct mw_device *device, const struct mw_layout *layout, unsigned buffer,
             uint32_t *number)
 {
-    mwi_lock(device);
+    MWI_NEED(device);
+    MWI_NEED(layout);
     struct mw_device *d = device;
     uint32_t given = 0;
-    int status = check_feed(d, layout, buffer);
+    mwi_lock(d);
+    int status = !d->transport->feed ? mwi_fail(MW_ERR_VERSION, "%s: transport %s cannot", __func__,
+                                                d->transport->name)
+                                     : mwi_check_feed(d, __func__, layout, buffer);
+    if (!status && !d->state.fed.count) { // layers that run use the tables
+        status = mwi_groups_load(d);
+        if (!status)
+            status = mwi_map_load(d, NULL, 0);
+    }
     if (!status)
         status = mwi_flush(d);
-    if (!status) {
-        const struct mw_feed_buffer *b = &layout->buffer[buffer];
-        bool sweep = d->sweep || d->epoch == MWI_EPOCHS;
-        unsigned epoch = sweep ? 0 : d->epoch;
-        const struct mw_register list[] = {{NODES_ALL(rt_base), BASE(b->rt_base)},
-                                           {NODES_ALL(xs_base), BASE(b->xs_base)},
-                                           {NODES_ALL(out_base), BASE(b->out_base)},
-                                           {MWI_FABRIC(epoch), epoch}};
-        mwi_say_nothing();
-        status = d->transport->feed(d->context, list, sizeof list / sizeof *list, sweep, &given);
-        if (status) {
-            mwi_fail_also(status, "the layer cannot be fed");
-        } else {
-            d->sweep = false;
-            d->epoch = epoch + 1;
-            d->fed.used = true;
-            d->fed.layout = *layout;
-            d->fed.number[d->fed.count] = given;
-            d->fed.buffer[d->fed.count++] = buffer;
-        }
-    }
+    if (!status)
+        status = feed(d, layout, buffer, &given);
     if (!status && number)
         *number = given;
     return mwi_unlock(d, status);
@@ -67,26 +63,23 @@ int mw_feed(struct mw_device *device, const struct mw_layout *layout, unsigned b
 
 struct waited {
     uint32_t number;
+    uint64_t generation;
     struct mw_fed fed;
 };
 
 static int fed_step(struct mw_device *d, void *context, uint64_t cycles, bool *done)
 {
     struct waited *w = context;
-    return d->transport->fed(d->context, w->number, cycles, &w->fed, done);
-}
-
-/// The layer, and those before it, are done.
-static void forget(struct mw_device *d, uint32_t number)
-{
-    unsigned left = 0;
-    for (unsigned i = 0; i < d->fed.count; i++) {
-        if ((int32_t)(d->fed.number[i] - number) <= 0)
-            continue;
-        d->fed.number[left] = d->fed.number[i];
-        d->fed.buffer[left++] = d->fed.buffer[i];
-    }
-    d->fed.count = left;
+    int status = mwi_check_well(d, "mw_fed_wait");
+    if (w->generation != d->state.fed.generation && !d->state.closed)
+        return mwi_fail(MW_ERR_CANCELED, "fed layer %u was given up", w->number);
+    if (status || !cycles)
+        return status;
+    if ((status = mwi_flush(d)))
+        return status;
+    mwi_say_nothing();
+    status = d->transport->fed(d->context, w->number, cycles, &w->fed, done);
+    return status ? mwi_fail_also(status, "the device cannot be run") : 0;
 }
 
 static int judge(const struct waited *w)
@@ -107,14 +100,21 @@ static int judge(const struct waited *w)
 int mw_fed_wait(struct mw_device *device, uint32_t number, const struct mw_wait_options *options,
                 struct mw_fed *fed)
 {
-    mwi_lock(device);
+    MWI_NEED(device);
     struct mw_device *d = device;
-    struct waited w = {.number = number};
-    int status = !d->transport->fed ? mwi_fail(MW_ERR_VERSION, "mw_fed_wait: transport %s cannot",
-                                               d->transport->name)
-                                    : mwi_run_to_done(d, options, fed_step, &w);
+    struct mw_wait_options o = {.size = sizeof o};
+    int status = options ? mwi_take_struct(&o, sizeof o, options, "mw_wait_options") : 0;
+    if (status)
+        return status;
+    mwi_lock(d);
+    struct waited w = {.number = number, .generation = d->state.fed.generation};
+    status = mwi_check_well(d, __func__);
+    if (!status && !d->transport->fed)
+        status = mwi_fail(MW_ERR_VERSION, "%s: transport %s cannot", __func__, d->transport->name);
+    if (!status)
+        status = mwi_run_to_done(d, &o, fed_step, &w);
     if (!status) {
-        forget(d, number);
+        mwi_state_fed_done(d, number);
         status = judge(&w);
     }
     if (fed)

@@ -10,16 +10,18 @@
 #include <pthread.h>
 
 #include "fabric_regs.h"
+#include "lock.h"
 #include "map.h"
 #include "node_regs.h"
+#include "state.h"
 
 /// Addresses on the configuration bus.
 #define MWI_FABRIC(reg) ((uint32_t)offsetof(mw_fabric_t, reg))
 #define MWI_NODE(gpu, reg) \
     (MW_MAP_NODES + MW_MAP_NODE_STRIDE * (gpu) + (uint32_t)offsetof(mw_node_t, reg))
-/// Fields of a register, by the prefix that the generated headers have for them.
 /// An address of memory as registers hold it.
 #define BASE(address) ((uint32_t)((address) / MW_BASE_UNIT))
+/// Fields of a register, by the prefix that the generated headers have for them.
 #define MWI_PUT(field, value) (((uint32_t)(value) << field##_bp) & field##_bm)
 #define MWI_GET(field, word) (((word)&field##_bm) >> field##_bp)
 
@@ -31,31 +33,24 @@ enum {
 };
 
 struct mw_device {
-    pthread_mutex_t lock; ///< recursive: public calls use each other
-    unsigned depth;       ///< how often it is held
+    struct mwi_lock lock; ///< all below but what is constant since mw_open: transport, info
+    unsigned holders;     ///< the program, until it closes the device, and objects
     struct mw_register writes[MWI_WRITES];
     unsigned write_count;
     const struct mw_transport *transport;
     void *context;
     struct mw_device_info info;
-    uint32_t groups_used; ///< mask of static groups
-    bool running;
-    bool configured;
-    unsigned epoch;     ///< of the next layer
-    bool sweep;         ///< the tables must be cleared before it
-    uint64_t tables[3]; ///< where the allocation tables are, how large, and the rows, as last swept
-    uint64_t tokens_total; ///< of the layer, for progress
-    uint64_t quiet_cycles; ///< longest that this layer may legitimately do nothing visible
-    struct {
-        bool used;                        ///< since mw_layer_configure
-        struct mw_layout layout;          ///< as last fed
-        unsigned count;                   ///< layers that are not known to be done
-        uint32_t number[MW_FEED_BUFFERS]; ///< theirs, the oldest first
-        unsigned buffer[MW_FEED_BUFFERS]; ///< that they use
-    } fed;
+    struct mwi_state state;
+    struct mwi_tables *tables; ///< expert map and groups, wanted and in the device
+    bool combining;   ///< a mw_combine has the device, from loading to reading: nobody else's it is
+    uint64_t handles; ///< made so far
+    uint64_t loaded;  ///< number of the handle whose data are in the memories, 0: none
+    struct mwi_notify *notify; ///< NULL: nobody asked for a descriptor
 };
 
 extern const struct mw_transport mwi_transport_sim, mwi_transport_usb;
+
+// ---- errors ---------------------------------------------------------------------------------------
 
 /// Set mw_message and return `code`.
 int mwi_fail(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -64,13 +59,35 @@ int mwi_fail(int code, const char *format, ...) __attribute__((format(printf, 2,
 void mwi_say_nothing(void);
 int mwi_fail_also(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/// In a public function that returns a code: this pointer is needed.
+#define MWI_NEED(pointer) \
+    do { \
+        if (!(pointer)) \
+            return mwi_fail(MW_ERR_INVALID, "%s: %s is NULL", __func__, #pointer); \
+    } while (0)
+
+/// Copy a struct that starts with its size (`given`, of the caller's header) into one of this library
+/// of `bytes` bytes; what the caller's does not have yet is 0. MW_ERR_INVALID: no size;
+/// MW_ERR_VERSION: it has something set that this library does not know.
+int mwi_take_struct(void *own, size_t bytes, const void *given, const char *what);
+
+// ---- device ---------------------------------------------------------------------------------------
+
+/// Keep the struct of a device, for an object of it; and let it go. Under the lock; mwi_put ends it.
+void mwi_hold(struct mw_device *device);
+void mwi_put(struct mw_device *device);
+
+/// Write what a reset has taken from it, but for what the next layer brings.
+int mwi_restore(struct mw_device *device);
+
+/// Lock it, for a public function. mwi_unlock hands on `status`, so that a call can end with it; the
+/// outermost one carries out the writes that are left, and hands on their failure.
 void mwi_lock(struct mw_device *device);
-/// Unlock and hand on `status`, so that a call can end with it. The outermost one of a call carries out
-/// the writes that are left, and hands on their failure.
 int mwi_unlock(struct mw_device *device, int status);
 
 /// Registers; on failure the message names the address. Where the transport takes lists, writes are
-/// gathered, and carried out in their order before anything else that reaches the device.
+/// gathered, and carried out in their order before anything else that reaches the device. After a
+/// write that failed the device's state is unknown.
 int mwi_read(struct mw_device *device, uint32_t address, uint32_t *value);
 int mwi_write(struct mw_device *device, uint32_t address, uint32_t value);
 /// Read many, in their order; in one go where the transport takes lists.
@@ -78,21 +95,59 @@ int mwi_read_list(struct mw_device *device, struct mw_register *list, size_t cou
 /// Carry out the gathered writes.
 int mwi_flush(struct mw_device *device);
 
-/// MW_ERR_STATE if a layer runs.
-int mwi_check_idle(const struct mw_device *device, const char *call);
-/// A fed layer that is not known to be done uses this buffer of the layout.
-bool mwi_in_use(const struct mw_device *device, unsigned buffer);
-/// MW_ERR_STATE if a layer runs that may touch one of the pieces.
-int mwi_check_free(const struct mw_device *device, const char *call, const struct mw_transfer *list,
-                   size_t count);
+/// As mw_mem_write and mw_mem_read, of pieces that were checked, under the lock.
+int mwi_mem_write(struct mw_device *device, const struct mw_transfer *list, size_t count);
+int mwi_mem_read(struct mw_device *device, const struct mw_transfer *list, size_t count);
 
-/// Clear the allocation tables.
-int mwi_sweep(struct mw_device *device);
+// ---- tables: tables.c -----------------------------------------------------------------------------
+
+int mwi_tables_make(struct mw_device *device);
+void mwi_tables_free(struct mw_device *device);
+/// The device was reset: what its tables hold is not known.
+void mwi_tables_forget(struct mw_device *device);
+/// Write what differs: groups that are bound, all others without members.
+int mwi_groups_load(struct mw_device *device);
+/// ... the map of `count` experts, or with NULL that of mw_expert_map_set. Places were checked.
+int mwi_map_load(struct mw_device *device, const struct mw_expert_place *places, size_t count);
+int mwi_check_places(const struct mw_device *device, const struct mw_expert_place *places,
+                     size_t count);
+/// A free group, or MW_ERR_CAPACITY; its members, 0: none; and give it back.
+int mwi_group_take(struct mw_device *device);
+void mwi_group_set(struct mw_device *device, unsigned group, uint32_t members);
+void mwi_group_give(struct mw_device *device, unsigned group);
+
+// ---- layers: layer.c, wait.c ----------------------------------------------------------------------
+
+/// Sizes and settings that the device cannot do.
+int mwi_check_sizes(const struct mw_device_info *info, const struct mw_layer_config *config);
+int mwi_check_config(const struct mw_device *device, const struct mw_layer_config *config);
+/// As mw_layer_configure and mw_launch, under the lock, of what was checked.
+int mwi_configure(struct mw_device *device, const struct mw_layer_config *config,
+                  const struct mw_layout *layout, const unsigned *tokens, const unsigned *experts,
+                  unsigned streams);
+int mwi_launch(struct mw_device *device);
+/// As mw_wait for the layer of that number, under the lock, which it lets go meanwhile.
+int mwi_wait(struct mw_device *device, const struct mw_wait_options *options, uint64_t number,
+             uint64_t *cycles);
+/// Let what runs get on for one slice.
+int mwi_look(struct mw_device *device);
+/// Own tokens that are done, of all GPUs, and cycles since go; and a number that changes whenever
+/// the layer gets on. Pointers may be NULL.
+int mwi_read_progress(struct mw_device *device, uint64_t *activity, uint64_t *tokens,
+                      uint64_t *cycles);
 /// One step of waiting: let the device run, and say whether what is waited for is there.
 typedef int (*mwi_step_fn)(struct mw_device *device, void *context, uint64_t cycles, bool *done);
-/// Steps until that, or until nothing has moved for too long.
+/// Steps until that, or until nothing has moved for too long. The lock is let go between slices of a
+/// step, and while `progress` is called.
 int mwi_run_to_done(struct mw_device *device, const struct mw_wait_options *options,
                     mwi_step_fn step, void *context);
+
+// ---- a descriptor: notify.c -----------------------------------------------------------------------
+
+/// Under the lock: a layer has ended.
+void mwi_notify(struct mw_device *device);
+/// Without the lock: end its thread.
+void mwi_notify_stop(struct mw_device *device);
 
 /// Smallest s with 1 << s >= n (n >= 1).
 unsigned mwi_log2_up(uint64_t n);

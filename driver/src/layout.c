@@ -20,9 +20,13 @@ unsigned mwi_log2_up(uint64_t n)
     return s;
 }
 
-void mw_layer_defaults(struct mw_layer_config *config)
+void mw_layer_defaults_of(struct mw_layer_config *config, size_t size)
 {
-    *config = (struct mw_layer_config){.tile = 1, .partial_wait = 64};
+    const struct mw_layer_config defaults = {.size = size, .tile = 1, .partial_wait = 64};
+    if (!config || size < sizeof config->size)
+        return;
+    memset(config, 0, size);
+    memcpy(config, &defaults, size < sizeof defaults ? size : sizeof defaults);
 }
 
 /// What mw_layer_set may set.
@@ -53,6 +57,8 @@ static const struct setting {
 
 int mw_layer_set(struct mw_layer_config *config, const char *name, uint64_t value)
 {
+    MWI_NEED(config);
+    MWI_NEED(name);
     if (strcmp(name, "partial_tiles") == 0) {
         if (value > 1)
             return mwi_fail(MW_ERR_INVALID, "partial_tiles is 0 or 1");
@@ -61,7 +67,7 @@ int mw_layer_set(struct mw_layer_config *config, const char *name, uint64_t valu
     }
     for (size_t i = 0; i < sizeof SETTINGS / sizeof *SETTINGS; i++) {
         const struct setting *s = &SETTINGS[i];
-        if (strcmp(name, s->name) != 0)
+        if (strcmp(name, s->name) != 0 || s->offset + sizeof(unsigned) > config->size)
             continue;
         if (value < s->low || value > s->high)
             return mwi_fail(MW_ERR_INVALID, "%s: %llu is not in %u .. %u", name,
@@ -79,7 +85,7 @@ static int above(const char *what, uint64_t value, uint64_t most)
                     (unsigned long long)value, (unsigned long long)most);
 }
 
-static int check_sizes(const struct mw_device_info *info, const struct mw_layer_config *c)
+int mwi_check_sizes(const struct mw_device_info *info, const struct mw_layer_config *c)
 {
     if (c->k < 1 || c->k > MW_MAX_TARGETS)
         return mwi_fail(MW_ERR_INVALID, "k = %u: 1 to %d experts per token", c->k, MW_MAX_TARGETS);
@@ -138,57 +144,72 @@ static int check_shifts(const struct mw_device_info *info, const struct mw_layer
     return 0;
 }
 
-/// Take `bytes` for a region. Addresses are 32 bits wide; `end` is not, so that it shows too much.
-static uint32_t take(struct mw_layout *l, uint64_t bytes)
+/// Take `bytes` for a region. Sizes that are checked are below 2^60, and so is the sum of them.
+static uint64_t take(struct mw_layout *l, uint64_t bytes)
 {
     uint64_t at = l->end;
     l->end = (at + bytes + ALIGN - 1) / ALIGN * ALIGN;
-    return (uint32_t)at;
+    return at;
+}
+
+static void take_buffers(struct mw_layout *l, const struct mw_layer_config *c)
+{
+    l->rt_bytes = (uint64_t)c->tokens_per_gpu * MW_ROUTE_BYTES;
+    l->row_bytes = (uint64_t)c->tokens_per_gpu << l->row_shift;
+    l->buffer[0] = (struct mw_feed_buffer){l->rt_base, l->xs_base, l->out_base};
+    for (l->buffers = 1; l->buffers < c->buffers; l->buffers++) {
+        struct mw_feed_buffer *b = &l->buffer[l->buffers];
+        b->rt_base = take(l, l->rt_bytes);
+        b->xs_base = take(l, l->row_bytes);
+        b->out_base = take(l, l->row_bytes);
+    }
+}
+
+static void take_regions(struct mw_layout *l, const struct mw_layer_config *c)
+{
+    const bool unicast = c->received_rows > 0;
+    const uint64_t experts = c->experts_per_gpu, rows = experts << l->cap_shift,
+                   tokens = c->tokens_per_gpu, received = c->received_rows;
+    unsigned instrs = c->stream_instrs ? c->stream_instrs : MW_STREAM_INSTRS;
+    for (unsigned i = 0; i < MW_STREAMS; i++)
+        l->stream[i] = take(l, (uint64_t)instrs * MW_INSTR_BYTES);
+    l->rt_base = take(l, tokens * MW_ROUTE_BYTES);
+    l->ce_base = take(l, 2 * experts);
+    l->al_base = take(l, 4 * (experts << (l->n_shift + l->token_shift)));
+    l->xs_base = take(l, tokens << l->row_shift);
+    l->out_base = take(l, tokens << l->row_shift);
+    take_buffers(l, c);
+    l->yd_base = take(l, (unicast ? received << l->k_shift : rows) << l->row_shift);
+    l->xd_base = take(l, (unicast ? received : rows) << l->row_shift);
+    l->gt_base = take(l, unicast ? received * MW_META_BYTES : rows << l->gate_shift);
+    l->cb_base = take(l, unicast ? (tokens << l->n_shift) << l->row_shift : 0);
+    l->scratch = take(l, c->scratch_bytes);
+    l->st_lo = unicast ? l->xd_base : l->scratch;
+    l->st_hi = l->end;
 }
 
 int mw_layout_make(struct mw_device *device, const struct mw_layer_config *config,
                    struct mw_layout *layout)
 {
+    MWI_NEED(device);
+    MWI_NEED(config);
+    MWI_NEED(layout);
     const struct mw_device_info *info = &device->info;
-    const struct mw_layer_config *c = config;
+    struct mw_layer_config c;
     struct mw_layout l = {0};
-    int status = check_sizes(info, c);
+    int status = mwi_take_struct(&c, sizeof c, config, "mw_layer_config");
+    if (!status)
+        status = mwi_check_sizes(info, &c);
     if (status)
         return status;
-    make_shifts(info, c, &l);
-    if ((status = check_shifts(info, c, &l)))
+    make_shifts(info, &c, &l);
+    if ((status = check_shifts(info, &c, &l)))
         return status;
-
-    bool unicast = c->received_rows > 0;
-    uint64_t experts = c->experts_per_gpu, rows = experts << l.cap_shift,
-             tokens = c->tokens_per_gpu;
-    unsigned instrs = c->stream_instrs ? c->stream_instrs : MW_STREAM_INSTRS;
-    for (unsigned i = 0; i < MW_STREAMS; i++)
-        l.stream[i] = take(&l, (uint64_t)instrs * MW_INSTR_BYTES);
-    l.rt_base = take(&l, tokens * MW_ROUTE_BYTES);
-    l.ce_base = take(&l, 2 * experts);
-    l.al_base = take(&l, 4 * (experts << (l.n_shift + l.token_shift)));
-    l.xs_base = take(&l, tokens << l.row_shift);
-    l.out_base = take(&l, tokens << l.row_shift);
-    l.rt_bytes = (uint32_t)(tokens * MW_ROUTE_BYTES);
-    l.row_bytes = (uint32_t)(tokens << l.row_shift);
-    l.buffer[0] = (struct mw_feed_buffer){l.rt_base, l.xs_base, l.out_base};
-    for (l.buffers = 1; l.buffers < c->buffers; l.buffers++) {
-        struct mw_feed_buffer *b = &l.buffer[l.buffers];
-        b->rt_base = take(&l, l.rt_bytes);
-        b->xs_base = take(&l, l.row_bytes);
-        b->out_base = take(&l, l.row_bytes);
-    }
-    uint64_t received = c->received_rows;
-    l.yd_base = take(&l, (unicast ? received << l.k_shift : rows) << l.row_shift);
-    l.xd_base = take(&l, (unicast ? received : rows) << l.row_shift);
-    l.gt_base = take(&l, unicast ? received * MW_META_BYTES : rows << l.gate_shift);
-    l.cb_base = take(&l, unicast ? (tokens << l.n_shift) << l.row_shift : 0);
-    l.scratch = take(&l, c->scratch_bytes);
+    if (c.scratch_bytes > info->mem_bytes)
+        return above("scratch bytes", c.scratch_bytes, info->mem_bytes);
+    take_regions(&l, &c);
     if (l.end > info->mem_bytes)
         return above("bytes of memory per GPU", l.end, info->mem_bytes);
-    l.st_lo = unicast ? l.xd_base : l.scratch;
-    l.st_hi = (uint32_t)l.end;
     *layout = l;
     return 0;
 }

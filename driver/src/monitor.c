@@ -17,8 +17,10 @@ _Static_assert((int)BINS == (int)MW_HISTOGRAM_BINS && (int)KEPT == (int)MW_SERIE
 
 static int check_monitors(struct mw_device *d)
 {
-    uint32_t word;
-    int status = mwi_read(d, MWI_FABRIC(monitor), &word);
+    uint32_t word = 0;
+    int status = mwi_check_well(d, "the monitors");
+    if (!status)
+        status = mwi_read(d, MWI_FABRIC(monitor), &word);
     if (!status && !(word & MW_FABRIC__MONITOR__PRESENT_bm))
         status = mwi_fail(MW_ERR_CAPACITY, "the device has no monitors");
     return status;
@@ -26,13 +28,14 @@ static int check_monitors(struct mw_device *d)
 
 int mw_monitor_set(struct mw_device *device, unsigned classes, unsigned interval)
 {
+    MWI_NEED(device);
     if (classes >= 1u << MW_NUM_CLASSES || interval == 1 || interval > UINT16_MAX)
         return mwi_fail(
             MW_ERR_INVALID,
             "classes 0x%x, interval %u: expected a mask of %d bits, 0 or 2 to %d cycles", classes,
             interval, MW_NUM_CLASSES, UINT16_MAX);
     mwi_lock(device);
-    int status = mwi_check_idle(device, "mw_monitor_set");
+    int status = mwi_check_idle(device, __func__);
     if (!status)
         status = check_monitors(device);
     if (!status)
@@ -53,6 +56,8 @@ uint32_t mw_histogram_from(unsigned bin)
 
 int mw_histogram_read(struct mw_device *device, unsigned port, uint32_t bins[MW_HISTOGRAM_BINS])
 {
+    MWI_NEED(device);
+    MWI_NEED(bins);
     if (port >= device->info.gpus)
         return mwi_fail(MW_ERR_INVALID, "port %u of %u", port, device->info.gpus);
     struct mw_register list[BINS];
@@ -94,6 +99,11 @@ static int read_samples(struct mw_device *d, uint64_t start, size_t count, struc
 int mw_series_read(struct mw_device *device, uint64_t from, struct mw_sample *list, size_t max,
                    uint64_t *first, size_t *count)
 {
+    MWI_NEED(device);
+    if (max)
+        MWI_NEED(list);
+    MWI_NEED(first);
+    MWI_NEED(count);
     mwi_lock(device);
     uint32_t recorded = 0, now = 0;
     int status = check_monitors(device);

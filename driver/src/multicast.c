@@ -15,68 +15,86 @@ struct mw_multicast {
 
 int mw_multicast_create(struct mw_device *device, uint64_t bytes, struct mw_multicast **object)
 {
+    MWI_NEED(object);
     *object = NULL;
+    MWI_NEED(device);
     struct mw_multicast *m = calloc(1, sizeof *m);
     if (!m)
         return mwi_fail(MW_ERR_NOMEM, "no memory for a multicast object");
     mwi_lock(device);
-    unsigned group = 0;
-    while (group < device->info.groups && device->groups_used >> group & 1)
-        group++;
-    int status = 0;
-    if (group == device->info.groups)
-        status = mwi_fail(MW_ERR_CAPACITY, "the device has %u groups, all are in use", group);
-    else
-        device->groups_used |= 1u << group;
-    mwi_unlock(device, status);
-    if (status) {
+    int group = mwi_check_well(device, __func__);
+    if (!group)
+        group = mwi_group_take(device);
+    if (group < 0) {
         free(m);
-        return status;
+        return mwi_unlock(device, group);
     }
-    *m = (struct mw_multicast){.device = device, .group = group, .bytes = bytes};
+    mwi_hold(device);
+    *m = (struct mw_multicast){.device = device, .group = (unsigned)group, .bytes = bytes};
     *object = m;
-    return 0;
+    return mwi_unlock(device, 0);
 }
 
 int mw_multicast_add_device(struct mw_multicast *object, unsigned gpu)
 {
-    if (gpu >= object->device->info.gpus)
-        return mwi_fail(MW_ERR_INVALID, "GPU %u of %u", gpu, object->device->info.gpus);
-    if (object->bound)
-        return mwi_fail(MW_ERR_STATE, "mw_multicast_add_device: the object is bound");
-    object->members |= 1u << gpu;
-    return 0;
+    MWI_NEED(object);
+    struct mw_device *d = object->device;
+    if (gpu >= d->info.gpus)
+        return mwi_fail(MW_ERR_INVALID, "GPU %u of %u", gpu, d->info.gpus);
+    mwi_lock(d);
+    int status = object->bound ? mwi_fail(MW_ERR_STATE, "%s: the object is bound", __func__) : 0;
+    if (!status)
+        object->members |= 1u << gpu;
+    return mwi_unlock(d, status);
+}
+
+static int check_bind(const struct mw_multicast *m, const char *call, uint64_t address)
+{
+    const struct mw_device_info *info = &m->device->info;
+    if (!m->members)
+        return mwi_fail(MW_ERR_STATE, "%s: the object has no member", call);
+    if (address > info->mem_bytes || m->bytes > info->mem_bytes - address)
+        return mwi_fail(MW_ERR_RANGE, "0x%llx + 0x%llx bytes: a GPU has 0x%llx",
+                        (unsigned long long)address, (unsigned long long)m->bytes,
+                        (unsigned long long)info->mem_bytes);
+    return mwi_check_idle(m->device, call);
 }
 
 int mw_multicast_bind_addr(struct mw_multicast *object, uint64_t address)
 {
+    MWI_NEED(object);
     struct mw_device *d = object->device;
-    if (!object->members)
-        return mwi_fail(MW_ERR_STATE, "mw_multicast_bind_addr: the object has no member");
-    if (address > d->info.mem_bytes || object->bytes > d->info.mem_bytes - address)
-        return mwi_fail(MW_ERR_RANGE, "0x%llx + 0x%llx bytes: a GPU has 0x%llx",
-                        (unsigned long long)address, (unsigned long long)object->bytes,
-                        (unsigned long long)d->info.mem_bytes);
     mwi_lock(d);
-    int status = mwi_check_idle(d, "mw_multicast_bind_addr");
-    if (!status)
-        status = mwi_write(d, MWI_FABRIC(groups) + 4 * object->group, object->members);
-    object->bound = !status;
+    int status = check_bind(object, __func__, address);
+    if (!status) {
+        mwi_group_set(d, object->group, object->members);
+        status = mwi_groups_load(d);
+        object->bound = !status;
+        if (status)
+            mwi_group_set(d, object->group, 0);
+    }
     return mwi_unlock(d, status);
 }
 
 int mw_multicast_group(const struct mw_multicast *object)
 {
-    return object->bound ? (int)object->group
-                         : mwi_fail(MW_ERR_STATE, "mw_multicast_group: the object is not bound");
+    MWI_NEED(object);
+    mwi_lock(object->device);
+    int group = object->bound ? (int)object->group
+                              : mwi_fail(MW_ERR_STATE, "%s: the object is not bound", __func__);
+    return mwi_unlock(object->device, group);
 }
 
 void mw_multicast_destroy(struct mw_multicast *object)
 {
     if (!object)
         return;
-    mwi_lock(object->device);
-    object->device->groups_used &= ~(1u << object->group);
-    mwi_unlock(object->device, 0);
+    struct mw_device *d = object->device;
+    mwi_lock(d);
+    mwi_group_give(d, object->group);
+    // else before the next layer; a failure shows in the device's state
+    if (!d->state.closed && (d->state.now == MW_STATE_IDLE || d->state.now == MW_STATE_CONFIGURED))
+        mwi_groups_load(d);
     free(object);
+    mwi_put(d);
 }

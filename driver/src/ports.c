@@ -16,8 +16,11 @@ static int check_port(const struct mw_device *d, unsigned gpu)
 
 int mw_ports_down(struct mw_device *device, uint32_t *mask)
 {
+    MWI_NEED(device);
+    MWI_NEED(mask);
     mwi_lock(device);
-    return mwi_unlock(device, mwi_read(device, MWI_FABRIC(down), mask));
+    int status = mwi_check_well(device, __func__);
+    return mwi_unlock(device, status ? status : mwi_read(device, MWI_FABRIC(down), mask));
 }
 
 // Until the port is down, or up.
@@ -34,11 +37,14 @@ static int wait_for_port(struct mw_device *device, unsigned gpu, bool down)
 
 int mw_port_disable(struct mw_device *device, unsigned gpu)
 {
+    MWI_NEED(device);
     int status = check_port(device, gpu);
     if (status)
         return status;
     mwi_lock(device);
-    status = mwi_write(device, MWI_FABRIC(ports), gpu | MW_FABRIC__PORTS__DOWN_bm);
+    status = mwi_check_well(device, __func__);
+    if (!status)
+        status = mwi_write(device, MWI_FABRIC(ports), gpu | MW_FABRIC__PORTS__DOWN_bm);
     if (!status)
         status = wait_for_port(device, gpu, true);
     return mwi_unlock(device, status);
@@ -46,12 +52,15 @@ int mw_port_disable(struct mw_device *device, unsigned gpu)
 
 int mw_port_enable(struct mw_device *device, unsigned gpu)
 {
+    MWI_NEED(device);
     int status = check_port(device, gpu);
     if (status)
         return status;
     mwi_lock(device);
     uint32_t down = 0;
-    status = mwi_read(device, MWI_FABRIC(down), &down);
+    status = mwi_check_well(device, __func__);
+    if (!status)
+        status = mwi_read(device, MWI_FABRIC(down), &down);
     if (!status && !(down >> gpu & 1))
         return mwi_unlock(device, 0);
     if (!status)
@@ -59,29 +68,32 @@ int mw_port_enable(struct mw_device *device, unsigned gpu)
     if (!status)
         status = wait_for_port(device, gpu, false);
     // its registers are as after power-up, and its allocation table may be half written
-    device->configured = false;
-    device->sweep = true;
+    mwi_state_unconfigured(device);
+    device->state.sweep = true;
     return mwi_unlock(device, status);
 }
 
 int mw_port_limit(struct mw_device *device, unsigned period_log2)
 {
+    MWI_NEED(device);
     if (period_log2 > LIMIT_MOST)
         return mwi_fail(MW_ERR_INVALID, "a period of 2^%u cycles: at most 2^%d", period_log2,
                         LIMIT_MOST);
     mwi_lock(device);
-    return mwi_unlock(device, mwi_write(device, MWI_FABRIC(limit), period_log2));
+    int status = mwi_check_well(device, __func__);
+    return mwi_unlock(device, status ? status : mwi_write(device, MWI_FABRIC(limit), period_log2));
 }
 
 int mw_fault_set(struct mw_device *device, unsigned gpu, unsigned faults, unsigned after)
 {
+    MWI_NEED(device);
     int status = check_port(device, gpu);
     if (!status && (faults & ~(unsigned)MW_FAULT_ALL || after > UINT16_MAX * 64u))
         status = mwi_fail(MW_ERR_INVALID, "faults 0x%x after %u cycles", faults, after);
     if (status)
         return status;
     mwi_lock(device);
-    status = mwi_check_idle(device, "mw_fault_set");
+    status = mwi_check_idle(device, __func__);
     if (!status)
         status = mwi_write(device, MWI_NODE(gpu, fault),
                            faults | (after / 64) << MW_NODE__FAULT__AFTER_bp);

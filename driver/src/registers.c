@@ -3,22 +3,43 @@
 // The lock of a device and the registers behind it: writes are gathered, and are done in their order.
 #include "internal.h"
 
+#include <stdlib.h>
+
+// ---- lock -----------------------------------------------------------------------------------------
+
 void mwi_lock(struct mw_device *device)
 {
-    pthread_mutex_lock(&device->lock);
-    device->depth++;
+    mwi_lock_take(&device->lock);
 }
 
 int mwi_unlock(struct mw_device *device, int status)
 {
-    if (device->depth == 1 && device->write_count) {
+    if (device->lock.depth == 1 && device->write_count) {
         int late = mwi_flush(device);
         status = status ? status : late;
     }
-    device->depth--;
-    pthread_mutex_unlock(&device->lock);
+    mwi_lock_give(&device->lock);
     return status;
 }
+
+void mwi_hold(struct mw_device *device)
+{
+    device->holders++;
+}
+
+void mwi_put(struct mw_device *device)
+{
+    if (--device->holders) {
+        mwi_unlock(device, 0);
+        return;
+    }
+    mwi_lock_drain(&device->lock);
+    mwi_lock_free(&device->lock);
+    mwi_tables_free(device);
+    free(device);
+}
+
+// ---- registers ------------------------------------------------------------------------------------
 
 int mwi_flush(struct mw_device *device)
 {
@@ -28,7 +49,10 @@ int mwi_flush(struct mw_device *device)
         return 0;
     mwi_say_nothing();
     int status = device->transport->cfg_list(device->context, device->writes, count, true);
-    return status ? mwi_fail_also(status, "%u registers cannot be written", count) : 0;
+    if (!status)
+        return 0;
+    mwi_fail_also(status, "%u registers cannot be written", count);
+    return mwi_state_lost(device, status);
 }
 
 int mwi_read(struct mw_device *device, uint32_t address, uint32_t *value)
@@ -64,5 +88,8 @@ int mwi_write(struct mw_device *device, uint32_t address, uint32_t value)
     }
     mwi_say_nothing();
     int status = device->transport->cfg_write(device->context, address, value);
-    return status ? mwi_fail_also(status, "register 0x%x cannot be written", address) : 0;
+    if (!status)
+        return 0;
+    mwi_fail_also(status, "register 0x%x cannot be written", address);
+    return mwi_state_lost(device, status);
 }

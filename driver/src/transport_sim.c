@@ -8,6 +8,7 @@
 #include "queue.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,8 +96,11 @@ static bool make_model(const struct mw_open_options *o, const char *root)
         _exit(127);
     }
     int status;
-    return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) &&
-           WEXITSTATUS(status) == 0;
+    pid_t ended;
+    do
+        ended = child > 0 ? waitpid(child, &status, 0) : -1;
+    while (ended < 0 && child > 0 && errno == EINTR);
+    return ended == child && child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
 /// Build the model from the sources that the program was built from.
@@ -322,6 +326,16 @@ static int sim_fed(void *context, uint32_t number, uint64_t max_cycles, struct m
     }
 }
 
+// ---- reset --------------------------------------------------------------------------------------------------------
+
+static int sim_reset(void *context)
+{
+    struct sim *s = context;
+    mwi_queue_reset(&s->queue);
+    s->ops->reset(s->model);
+    return 0;
+}
+
 const struct mw_transport mwi_transport_sim = {
     .name = "sim",
     .open = sim_open,
@@ -334,4 +348,5 @@ const struct mw_transport mwi_transport_sim = {
     .total_cycles = sim_total_cycles,
     .feed = sim_feed,
     .fed = sim_fed,
+    .reset = sim_reset,
 };

@@ -143,6 +143,8 @@ static ssize_t our_devices(libusb_context *context, libusb_device ***list)
 
 int mw_list(struct mw_found *list, size_t max)
 {
+    if (max)
+        MWI_NEED(list);
     libusb_context *context;
     libusb_device **devices;
     int error = libusb_init(&context);

@@ -45,6 +45,14 @@ const char *mwu_status_text(unsigned status)
     }
 }
 
+const char *mwu_link_why(struct mwu_link *link, char *text)
+{
+    pthread_mutex_lock(&link->pipe.lock);
+    memcpy(text, link->message, MWU_MESSAGE_SIZE);
+    pthread_mutex_unlock(&link->pipe.lock);
+    return text;
+}
+
 // ---- breaking ---------------------------------------------------------------------------------------
 
 __attribute__((format(printf, 3, 4))) static int break_link(struct mwu_link *l, int error,
@@ -332,25 +340,35 @@ void mwu_link_stop(struct mwu_link *link)
     mwu_pipe_stop(&link->pipe);
 }
 
+/// What the caller's thread finds wrong.
+__attribute__((format(printf, 3, 4))) static int complain(struct mwu_link *l, int error,
+                                                          const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    pthread_mutex_lock(&l->pipe.lock);
+    vsnprintf(l->message, sizeof l->message, format, args);
+    pthread_mutex_unlock(&l->pipe.lock);
+    va_end(args);
+    return error;
+}
+
 static int version_error(struct mwu_link *l, const char *what, const char *upgrade)
 {
-    snprintf(
-        l->message, sizeof l->message,
+    return complain(
+        l, MW_ERR_VERSION,
         "the device speaks version %u.%u of the host protocol, this library %d.%d%s: upgrade %s",
         l->version >> 16, l->version & 0xffff, MW_HOST_PROTOCOL_MAJOR, MW_HOST_PROTOCOL_MINOR, what,
         upgrade);
-    return MW_ERR_VERSION;
 }
 
 /// The credits that it gives; its limits may be above those of this end.
 static int take_credits(struct mwu_link *l, const struct mw_frame_info *info)
 {
     if (!info->window || info->max_payload < MW_HOST_MEM_BYTES_ALIGN ||
-        info->bulk_bytes < info->max_payload) {
-        snprintf(l->message, sizeof l->message, "the device gives %u requests and %u bytes credit",
-                 info->window, info->bulk_bytes);
-        return MW_ERR_VERSION;
-    }
+        info->bulk_bytes < info->max_payload)
+        return complain(l, MW_ERR_VERSION, "the device gives %u requests and %u bytes credit",
+                        info->window, info->bulk_bytes);
     l->window = info->window < MWU_WINDOW ? info->window : MWU_WINDOW;
     l->bulk_limit = info->bulk_bytes;
     l->max_payload =
@@ -370,11 +388,9 @@ int mwu_link_info(struct mwu_link *link, struct mw_frame_info *info)
     if (major != MW_HOST_PROTOCOL_MAJOR)
         return version_error(
             link, "", major < MW_HOST_PROTOCOL_MAJOR ? "the device's firmware" : "this library");
-    if (r.status || r.reply_bytes != sizeof *info) {
-        snprintf(link->message, sizeof link->message, "INFO: %s, %zu bytes",
-                 mwu_status_text(r.status), r.reply_bytes);
-        return MW_ERR_IO;
-    }
+    if (r.status || r.reply_bytes != sizeof *info)
+        return complain(link, MW_ERR_IO, "INFO: %s, %zu bytes", mwu_status_text(r.status),
+                        r.reply_bytes);
     if (info->needs_minor > MW_HOST_PROTOCOL_MINOR)
         return version_error(link, ", which it finds too old", "this library");
     return take_credits(link, info);

@@ -77,6 +77,10 @@ int mwu_link_wait(struct mwu_link *link, struct mwu_request *request);
 /// Both.
 int mwu_link_call(struct mwu_link *link, struct mwu_request *request);
 
+/// Why the link broke last, copied into `text` (MWU_MESSAGE_SIZE bytes), which is returned: the pipe's
+/// thread may break it again at any time.
+const char *mwu_link_why(struct mwu_link *link, char *text);
+
 const char *mwu_frame_name(unsigned type);
 const char *mwu_status_text(unsigned status);
 

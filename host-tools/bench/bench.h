@@ -74,9 +74,9 @@ struct mw_bench {
     unsigned tokens[MW_MAX_PORTS]; ///< that each GPU sends
     unsigned streams;              ///< per GPU
     struct mw_multicast *group;    ///< of all GPUs, or NULL
-    uint32_t source, result;       ///< areas of explicit addresses
+    uint64_t source, result;       ///< areas of explicit addresses
     uint64_t scratch;              ///< bytes of them beside a pattern of tokens
-    uint32_t flat;        ///< bytes from address 0 on where rows land at their token's number
+    uint64_t flat;        ///< bytes from address 0 on where rows land at their token's number
     struct mw_workload w; ///< of patterns that send tokens
 };
 

@@ -31,14 +31,15 @@ void mw_bench_alltoall(const struct mw_bench *b, unsigned gpu, struct mw_stream 
 {
     for (unsigned i = 1; i < gpus(b); i++) {
         unsigned q = (gpu + i) % gpus(b);
-        mw_stream_st_linear(s, q, b->source + q * block(b), block(b), b->result + gpu * block(b));
+        mw_stream_st_linear(s, q, b->source + (uint64_t)q * block(b), block(b),
+                            b->result + (uint64_t)gpu * block(b));
     }
     mw_stream_fence(s);
 }
 
 void mw_bench_all_gather(const struct mw_bench *b, unsigned gpu, struct mw_stream *s)
 {
-    uint32_t at = gpu * block(b);
+    uint64_t at = (uint64_t)gpu * block(b);
     mw_stream_multimem_st(s, (unsigned)mw_multicast_group(b->group), b->source + at, block(b),
                           b->result + at);
     mw_stream_fence(s);
@@ -46,7 +47,7 @@ void mw_bench_all_gather(const struct mw_bench *b, unsigned gpu, struct mw_strea
 
 void mw_bench_reduce_scatter(const struct mw_bench *b, unsigned gpu, struct mw_stream *s)
 {
-    uint32_t at = gpu * block(b);
+    uint64_t at = (uint64_t)gpu * block(b);
     mw_stream_multimem_ld_reduce(s, (unsigned)mw_multicast_group(b->group), b->source + at,
                                  block(b), b->result + at);
     mw_stream_reduction(s, b->dtype, b->redop);
@@ -57,8 +58,8 @@ void mw_bench_all_reduce(const struct mw_bench *b, unsigned gpu, struct mw_strea
     unsigned group = (unsigned)mw_multicast_group(b->group), parts = 0;
     uint32_t rows = (block(b) + b->row - 1) / b->row, part = (rows + PARTS - 1) / PARTS * b->row;
     for (uint32_t from = 0; from < block(b); from += part) {
-        uint32_t at = gpu * block(b) + from,
-                 bytes = block(b) - from < part ? block(b) - from : part;
+        uint64_t at = (uint64_t)gpu * block(b) + from;
+        uint32_t bytes = block(b) - from < part ? block(b) - from : part;
         mw_stream_multimem_ld_reduce(&s[0], group, b->source + at, bytes, b->result + at);
         mw_stream_reduction(&s[0], b->dtype, b->redop);
         mw_stream_flag(&s[0], MW_EV_SW0, true);
@@ -141,7 +142,7 @@ int mw_bench_buffers_prepare(struct mw_bench *b)
     b->streams = b->pattern->make == mw_bench_all_reduce ? 2 : 1;
     int code = mw_layout_make(b->device, &b->config, &b->layout);
     b->source = b->layout.scratch;
-    b->result = b->source + (uint32_t)b->size;
+    b->result = b->source + b->size;
     if (!code)
         code = mw_multicast_create(b->device, 2 * b->size, &b->group);
     for (unsigned g = 0; g < gpus(b) && !code; g++)

@@ -41,7 +41,8 @@ static void make(const struct mw_bench *b, unsigned gpu, struct mw_stream *s)
     for (unsigned i = 0; i < ROUNDS; i++) {
         if (gpu == 1)
             mw_stream_wait(s, MW_EV_SW0, i + 1);
-        mw_stream_st_linear(s, !gpu, b->source, (uint32_t)b->size, b->result + i * slot(b));
+        mw_stream_st_linear(s, !gpu, b->source, (uint32_t)b->size,
+                            b->result + (uint64_t)i * slot(b));
         mw_stream_flag(s, gpu ? MW_EV_SW1 : MW_EV_SW0, false);
         if (gpu == 0)
             mw_stream_wait(s, MW_EV_SW1, i + 1);

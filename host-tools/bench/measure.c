@@ -51,7 +51,7 @@ static int take_look(struct looks *l, struct look *at)
     return 0;
 }
 
-static void progress(void *context, uint64_t tokens, uint64_t total, uint64_t cycles)
+static int progress(void *context, uint64_t tokens, uint64_t total, uint64_t cycles)
 {
     struct looks *l = context;
     (void)tokens, (void)total, (void)cycles;
@@ -60,20 +60,21 @@ static void progress(void *context, uint64_t tokens, uint64_t total, uint64_t cy
         struct look *more = realloc(l->look, room * sizeof *more);
         if (!more) {
             l->code = MW_ERR_NOMEM;
-            return;
+            return 0;
         }
         l->look = more;
         l->room = room;
     }
     int code = take_look(l, &l->look[l->count++]);
     l->code = l->code ? l->code : code;
+    return 0;
 }
 
 /// Run what is loaded; the last look is at its end, where all ports stand still.
 static int run(struct mw_bench *b, const char *what, struct looks *l)
 {
     struct mw_wait_options o = {
-        .step_cycles = LOOK_CYCLES, .progress = progress, .progress_context = l};
+        .size = sizeof o, .step_cycles = LOOK_CYCLES, .progress = progress, .progress_context = l};
     unsigned experts[MW_MAX_PORTS];
     for (unsigned g = 0; g < b->info.gpus; g++)
         experts[g] = b->config.experts_per_gpu;

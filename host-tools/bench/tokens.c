@@ -157,16 +157,16 @@ static int make_flat(struct mw_bench *b)
             b->err, MW_EXIT_INPUT,
             "the device cannot hold this size: bytes of memory per GPU: %llu, it has %llu",
             (unsigned long long)(l->end + area), (unsigned long long)b->info.mem_bytes);
-    uint32_t *const bases[] = {&l->stream[0], &l->stream[1], &l->stream[2], &l->stream[3],
+    uint64_t *const bases[] = {&l->stream[0], &l->stream[1], &l->stream[2], &l->stream[3],
                                &l->rt_base,   &l->ce_base,   &l->al_base,   &l->xs_base,
                                &l->out_base,  &l->yd_base,   &l->xd_base,   &l->gt_base,
                                &l->cb_base,   &l->scratch};
     for (unsigned i = 0; i < sizeof bases / sizeof *bases; i++)
-        *bases[i] += (uint32_t)area;
+        *bases[i] += area;
     l->end += area;
     l->st_lo = 0;
-    l->st_hi = b->scratch ? (uint32_t)l->end : (uint32_t)area;
-    b->flat = (uint32_t)area;
+    l->st_hi = b->scratch ? l->end : area;
+    b->flat = area;
     return MW_EXIT_OK;
 }
 

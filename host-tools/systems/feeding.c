@@ -57,7 +57,7 @@ static int spoil(struct feeding *f)
 static int finish(struct feeding *f, unsigned layer)
 {
     struct job *j = f->job;
-    struct mw_wait_options o = {.quiet_cycles = j->quiet_cycles};
+    struct mw_wait_options o = {.size = sizeof o, .quiet_cycles = j->quiet_cycles};
     struct mw_fed fed;
     int code = mw_fed_wait(j->device, f->number[layer], &o, &fed);
     if (code)

@@ -94,7 +94,7 @@ static int load_layer(struct job *j)
 
 /// Tokens finish early where everything overlaps; where phases follow each other, only at the end, so
 /// that time against the bound tells more.
-static void show_progress(void *context, uint64_t tokens, uint64_t total, uint64_t cycles)
+static int show_progress(void *context, uint64_t tokens, uint64_t total, uint64_t cycles)
 {
     struct job *j = context;
     double done = total ? (double)tokens / (double)total : 0;
@@ -104,6 +104,7 @@ static void show_progress(void *context, uint64_t tokens, uint64_t total, uint64
     struct mw_monitor *monitor = j->result->layer[j->layer].monitor;
     if (monitor)
         mw_monitor_fetch(monitor, j->device); // a failure shows in the samples that are missing
+    return 0;
 }
 
 /// The ports shall record this layer.
@@ -124,7 +125,7 @@ static int set_monitor(struct job *j)
 static int run_layer(struct job *j)
 {
     struct mw_layer_result *r = &j->result->layer[j->layer];
-    struct mw_wait_options o = {.quiet_cycles = j->quiet_cycles};
+    struct mw_wait_options o = {.size = sizeof o, .quiet_cycles = j->quiet_cycles};
     if (j->params->progress || j->params->monitor) {
         const struct mw_link_parameters link = {j->params->flit_bytes, j->params->expert_cycles};
         struct mw_bounds bounds;

@@ -139,12 +139,16 @@ static uint32_t test_memory(struct mwd_device *d, unsigned gpu, uint8_t *data, s
 
 static void selftest(struct mwd_device *d, const struct mwd_request *r)
 {
-    bool odd = r->header.argument >> (MW_TEST_LINK + 1);
+    const uint64_t tests = r->header.argument;
+    const size_t records =
+        ((tests >> MW_TEST_MEMORY & 1) + (tests >> MW_TEST_LINK & 1)) * d->backend.gpus;
+    bool odd = tests >> (MW_TEST_LINK + 1) ||
+               records > MW_HOST_MAX_COMMAND / sizeof(struct mw_frame_selftest);
     if (odd || mwi_queue_busy(&d->queue)) {
         refuse(d, r, odd ? MW_STATUS_LENGTH : MW_STATUS_STATE);
         return;
     }
-    size_t units = r->header.argument >> MW_TEST_MEMORY & 1 ? d->backend.gpus : 0;
+    size_t units = tests >> MW_TEST_MEMORY & 1 ? d->backend.gpus : 0;
     size_t bytes = d->backend.mem_bytes < TEST_BYTES ? d->backend.mem_bytes : TEST_BYTES;
     uint8_t *data = malloc(bytes),
             *frame = mwd_make_frame(units * sizeof(struct mw_frame_selftest));

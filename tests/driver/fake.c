@@ -9,6 +9,7 @@
 #include "fabric_regs.h"
 #include "node_regs.h"
 
+#define NODE(reg) ((uint32_t)offsetof(mw_node_t, reg))
 #define FABRIC(reg) ((uint32_t)offsetof(mw_fabric_t, reg))
 
 uint32_t *fake_fabric(struct fake *f, uint32_t offset)
@@ -33,7 +34,7 @@ int fake_open(struct fake *f, struct mw_device **device)
     mw_open_defaults(&o);
     o.gpus = f->gpus;
     o.flit_bytes = f->flit_bytes;
-    o.custom = &fake_transport;
+    o.custom = f->lists ? &fake_list_transport : &fake_transport;
     o.custom_context = f;
     return mw_open(&o, device);
 }
@@ -44,9 +45,21 @@ void fake_fail_at(struct fake *f, long call)
     f->calls = 0;
 }
 
+void fake_lose_at(struct fake *f, long call)
+{
+    f->lose_at = call;
+    f->calls = 0;
+}
+
 static bool failing(struct fake *f)
 {
     return f->calls++ == f->fail_at;
+}
+
+/// What the call that failing() has counted says when it has been carried out.
+static int reply(const struct fake *f, long call)
+{
+    return call == f->lose_at ? MW_ERR_TIMEOUT : 0;
 }
 
 static int open_fake(const struct mw_open_options *o, void **context, char *message, size_t size)
@@ -82,7 +95,7 @@ static int cfg_read(void *context, uint32_t address, uint32_t *value)
 {
     struct fake *f = context;
     if (failing(f))
-        return MW_ERR_IO;
+        return f->fail_with;
     assert(address % 4 == 0 && address / 4 < FAKE_WORDS);
     if (f->read_cycles && *fake_fabric(f, FABRIC(state)) & MW_FABRIC__STATE__BUSY_bm)
         pass(f, f->read_cycles(f, address >= 0x10000));
@@ -94,14 +107,26 @@ static int cfg_read(void *context, uint32_t address, uint32_t *value)
     return 0;
 }
 
-static int cfg_write(void *context, uint32_t address, uint32_t value)
+/// What the layer that begins finds; one that echoes is done with its rows at once.
+static void begin(struct fake *f)
 {
-    struct fake *f = context;
-    if (failing(f))
-        return MW_ERR_IO;
+    memcpy(f->emap_at_go, fake_fabric(f, FABRIC(emap)), sizeof f->emap_at_go);
+    memcpy(f->groups_at_go, fake_fabric(f, FABRIC(groups)), sizeof f->groups_at_go);
+    for (unsigned g = 0; g < f->gpus && f->echo; g++) {
+        const size_t xs = *fake_node(f, g, NODE(xs_base)), out = *fake_node(f, g, NODE(out_base));
+        const unsigned tokens = *fake_node(f, g, NODE(shape)) >> 16,
+                       shift = *fake_node(f, g, NODE(shifts)) >> MW_NODE__SHIFTS__ROW_SHIFT_bp & 15;
+        memcpy(f->mem[g] + out * MW_BASE_UNIT, f->mem[g] + xs * MW_BASE_UNIT,
+               (size_t)tokens << shift);
+    }
+}
+
+static void write_register(struct fake *f, uint32_t address, uint32_t value)
+{
     assert(address % 4 == 0 && address / 4 < FAKE_WORDS);
     f->reg[address / 4] = value;
     if (address == FABRIC(control) && value & MW_FABRIC__CONTROL__GO_bm) {
+        begin(f);
         f->go++;
         f->left = f->layer_cycles;
         *fake_fabric(f, FABRIC(cycles)) = 0;
@@ -111,14 +136,40 @@ static int cfg_write(void *context, uint32_t address, uint32_t value)
         f->sweeps++;
         f->polls = f->sweep_polls;
     }
-    return 0;
+}
+
+static int cfg_write(void *context, uint32_t address, uint32_t value)
+{
+    struct fake *f = context;
+    const long call = f->calls;
+    if (failing(f))
+        return f->fail_with;
+    write_register(f, address, value);
+    return reply(f, call);
+}
+
+/// One request for many registers, up to the first that fails.
+static int cfg_list(void *context, struct mw_register *list, size_t count, bool write)
+{
+    struct fake *f = context;
+    const long call = f->calls;
+    int status = 0;
+    if (write && failing(f))
+        return f->fail_with;
+    for (size_t i = 0; i < count && !status; i++) {
+        if (write)
+            write_register(f, list[i].address, list[i].value);
+        else
+            status = cfg_read(f, list[i].address, &list[i].value);
+    }
+    return status ? status : write ? reply(f, call) : 0;
 }
 
 static int mem_write(void *context, const struct mw_transfer *list, size_t count)
 {
     struct fake *f = context;
     if (failing(f))
-        return MW_ERR_IO;
+        return f->fail_with;
     for (size_t i = 0; i < count; i++)
         if (list[i].bytes)
             memcpy(f->mem[list[i].gpu] + list[i].address, list[i].data, list[i].bytes);
@@ -129,7 +180,7 @@ static int mem_read(void *context, const struct mw_transfer *list, size_t count)
 {
     struct fake *f = context;
     if (failing(f))
-        return MW_ERR_IO;
+        return f->fail_with;
     for (size_t i = 0; i < count; i++)
         if (list[i].bytes)
             memcpy(list[i].data, f->mem[list[i].gpu] + list[i].address, list[i].bytes);
@@ -140,7 +191,9 @@ static int run_until(void *context, uint64_t max_cycles, bool *done)
 {
     struct fake *f = context;
     if (failing(f))
-        return MW_ERR_IO;
+        return f->fail_with;
+    if (f->on_run)
+        f->on_run(f);
     pass(f, max_cycles);
     if (f->moving)
         ++*fake_fabric(f, FABRIC(counters) + 4 * 1);
@@ -167,15 +220,17 @@ static int feed(void *context, const struct mw_register *list, size_t count, boo
                 uint32_t *number)
 {
     struct fake *f = context;
+    const long call = f->calls;
     struct mw_frame_register own[MW_HOST_FEED_REGISTERS];
     if (failing(f))
-        return MW_ERR_IO;
+        return f->fail_with;
     assert(count <= MW_HOST_FEED_REGISTERS);
     for (size_t i = 0; i < count; i++)
         own[i] = (struct mw_frame_register){list[i].address, list[i].value};
     unsigned status = mwi_queue_add(&f->queue, own, count, sweep, number);
+    int code = reply(f, call);
     mwi_queue_poll(&f->queue);
-    return status ? MW_ERR_STATE : 0;
+    return status ? MW_ERR_STATE : code;
 }
 
 static int fed(void *context, uint32_t number, uint64_t max_cycles, struct mw_fed *r, bool *done)
@@ -184,7 +239,7 @@ static int fed(void *context, uint32_t number, uint64_t max_cycles, struct mw_fe
     const struct mw_frame_fed *record;
     bool ended;
     if (failing(f))
-        return MW_ERR_IO;
+        return f->fail_with;
     mwi_queue_poll(&f->queue);
     if (mwi_queue_ask(&f->queue, number, &record))
         return MW_ERR_STATE;
@@ -195,12 +250,31 @@ static int fed(void *context, uint32_t number, uint64_t max_cycles, struct mw_fe
     return 0;
 }
 
+/// As after power-up: tables hold anything.
+static int reset(void *context)
+{
+    struct fake *f = context;
+    const long call = f->calls;
+    if (failing(f))
+        return f->fail_with;
+    f->resets++;
+    mwi_queue_reset(&f->queue);
+    memset(fake_fabric(f, FABRIC(emap)), 0xa5, sizeof f->emap_at_go);
+    memset(fake_fabric(f, FABRIC(groups)), 0xa5, sizeof f->groups_at_go);
+    memset(fake_node(f, 0, 0), 0, 0x1000 * f->gpus);
+    *fake_fabric(f, FABRIC(state)) = 0;
+    *fake_fabric(f, FABRIC(link)) = 0;
+    f->left = f->polls = 0;
+    return reply(f, call);
+}
+
 void fake_init(struct fake *f, unsigned gpus, unsigned flit_bytes)
 {
     memset(f, 0, sizeof *f);
     f->gpus = gpus;
     f->flit_bytes = flit_bytes;
-    f->fail_at = FAKE_NEVER;
+    f->fail_at = f->lose_at = FAKE_NEVER;
+    f->fail_with = MW_ERR_IO;
     f->layer_cycles = 1000;
     f->sweep_polls = 3;
     *fake_fabric(f, FABRIC(id)) = 0x4d570001;
@@ -215,18 +289,13 @@ void fake_init(struct fake *f, unsigned gpus, unsigned flit_bytes)
         f->mem[g] = calloc(1, FAKE_MEM);
 }
 
-const struct mw_transport fake_transport = {
-    .name = "fake",
-    .open = open_fake,
-    .close = close_fake,
-    .cfg_read = cfg_read,
-    .cfg_write = cfg_write,
-    .mem_write = mem_write,
-    .mem_read = mem_read,
-    .run_until = run_until,
-    .feed = feed,
-    .fed = fed,
-};
+#define CALLS \
+    .open = open_fake, .close = close_fake, .cfg_read = cfg_read, .cfg_write = cfg_write, \
+    .mem_write = mem_write, .mem_read = mem_read, .run_until = run_until, .feed = feed, \
+    .fed = fed, .reset = reset
+
+const struct mw_transport fake_transport = {.name = "fake", CALLS};
+const struct mw_transport fake_list_transport = {.name = "fake", CALLS, .cfg_list = cfg_list};
 
 struct mw_layer_config small_config(void)
 {

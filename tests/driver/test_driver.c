@@ -4,10 +4,14 @@
 #include "fake.h"
 
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -16,6 +20,7 @@
 
 #define FABRIC(reg) ((uint32_t)offsetof(mw_fabric_t, reg))
 #define NODE(reg) ((uint32_t)offsetof(mw_node_t, reg))
+#define BASE(address) ((uint32_t)((address) / MW_BASE_UNIT))
 #define assert_code(call, code) assert_int_equal(call, code)
 #define assert_message(text) assert_non_null(strstr(mw_message(), text))
 
@@ -118,7 +123,8 @@ static void open_closes_what_it_opened(void **state)
 {
     (void)state;
     unsigned closed = fake.closed;
-    for (long i = 0; i < 6; i++) { // five reads and a write
+    for (long i = 0; i < 6 + 1 + 16;
+         i++) { // reads; the link, and groups, of which none has members
         fake_fail_at(&fake, i);
         assert_code(try_open(4, 8, 1), MW_ERR_IO);
         assert_int_equal(fake.closed, ++closed);
@@ -160,6 +166,44 @@ static void sim_without_model(void **state)
     o.model = "libm.so.6";
     assert_code(mw_open(&o, &d), MW_ERR_NODEV);
     assert_message("not a model");
+}
+
+static void nothing(int signal)
+{
+    (void)signal;
+}
+
+/// Signals interrupt the wait for a `make` that takes its time, but do not end it.
+static void signals_while_a_model_is_built(void **state)
+{
+    (void)state;
+    static const char script[] = "#!/bin/sh\n/bin/sleep 0.3\n: >\"${0%/*}/done\"\nexit 1\n";
+    char folder[] = "/tmp/mw-make-XXXXXX", make[64], done[64], *path = strdup(getenv("PATH"));
+    const struct sigaction action = {.sa_handler = nothing}; // calls are not restarted
+    const struct itimerval often = {{0, 20000}, {0, 20000}}, never = {{0, 0}, {0, 0}};
+    struct mw_open_options o;
+    struct mw_device *d;
+    assert_non_null(mkdtemp(folder));
+    snprintf(make, sizeof make, "%s/make", folder);
+    snprintf(done, sizeof done, "%s/done", folder);
+    FILE *f = fopen(make, "w");
+    assert_non_null(f);
+    fputs(script, f);
+    assert_int_equal(fclose(f), 0);
+    assert_int_equal(chmod(make, 0700), 0);
+    setenv("PATH", folder, 1);
+    sigaction(SIGALRM, &action, NULL);
+    setitimer(ITIMER_REAL, &often, NULL);
+    mw_open_defaults(&o);
+    o.gpus = 31; // which nobody builds
+    assert_code(mw_open(&o, &d), MW_ERR_NODEV);
+    setitimer(ITIMER_REAL, &never, NULL);
+    setenv("PATH", path, 1);
+    assert_int_equal(access(done, F_OK), 0);
+    unlink(done);
+    unlink(make);
+    rmdir(folder);
+    free(path);
 }
 
 // ---- memory ---------------------------------------------------------------------------------------
@@ -429,19 +473,19 @@ static void registers(void **state)
             {NODE(shape), 3 | TOKENS[g] << 16},
             {NODE(shifts), 3 | 2 << 4 | 2 << 8 | 6 << 12 | 4 << 16 | 3 << 20},
             {NODE(row), 40 | EXPERTS[g] << 16},
-            {NODE(xs_base), l.xs_base},
-            {NODE(rt_base), l.rt_base},
-            {NODE(xd_base), l.xd_base},
-            {NODE(yd_base), l.yd_base},
-            {NODE(gt_base), l.gt_base},
-            {NODE(al_base), l.al_base},
-            {NODE(out_base), l.out_base},
-            {NODE(cb_base), l.cb_base},
-            {NODE(ce_base), l.ce_base},
-            {NODE(st_lo), l.st_lo},
-            {NODE(st_hi), l.st_hi},
-            {NODE(stream_base0), l.stream[0]},
-            {NODE(stream_base3), l.stream[3]},
+            {NODE(xs_base), BASE(l.xs_base)},
+            {NODE(rt_base), BASE(l.rt_base)},
+            {NODE(xd_base), BASE(l.xd_base)},
+            {NODE(yd_base), BASE(l.yd_base)},
+            {NODE(gt_base), BASE(l.gt_base)},
+            {NODE(al_base), BASE(l.al_base)},
+            {NODE(out_base), BASE(l.out_base)},
+            {NODE(cb_base), BASE(l.cb_base)},
+            {NODE(ce_base), BASE(l.ce_base)},
+            {NODE(st_lo), BASE(l.st_lo)},
+            {NODE(st_hi), BASE(l.st_hi)},
+            {NODE(stream_base0), BASE(l.stream[0])},
+            {NODE(stream_base3), BASE(l.stream[3])},
             {NODE(streams), 7 | 100 * g << 16},
             {NODE(expert), 9 | 1234u << 16},
             {NODE(partial), 1 | 64 << 16},
@@ -509,33 +553,38 @@ static void stream_words(void **state)
     mw_stream_sum(&s, 15, 16, false);
     mw_stream_sum(&s, 19, 20, true);
     assert_code(mw_stream_end(&s), 0);
+#define INSTR(o, f, i, x, y, z) \
+    { \
+        .op = o, .flags = f, .imm = i, .a = x, .b = y, .c = z \
+    }
     const struct mw_instr expect[] = {
-        {MW_I_WAIT, 0, 10, 1, 0, 0},
-        {MW_I_COUNT, 0, 0, 2, 3, 0},
-        {MW_I_COUNT, 1, 0, 2, 3, 0},
-        {MW_I_PREFIX, 0, 0, 0, 0, 0},
-        {MW_I_SIGNAL, 0, 4, 0, 0, 0},
-        {MW_I_FLAG, 0, 5, 0, 0, 0},
-        {MW_I_FLAG, 1, 6, 0, 0, 0},
-        {MW_I_FENCE, 0, 0, 0, 0, 0},
-        {MW_I_DYMULTIMEM_ST, 0, 0, 6, 7, 0},
-        {MW_I_DYMULTIMEM_ST, 1, 0, 6, 7, 0},
-        {MW_I_DYMULTIMEM_ST, 3, 0, 6, 7, 0},
-        {MW_I_ST, 0, 0, 8, 9, 0},
-        {MW_I_ST_LINEAR, 0, 3, 0x10, 0x20, 0x30},
-        {MW_I_MULTIMEM_ST, 0, 11, 0x40, 0x50, 0x60},
-        {MW_I_MULTIMEM_RED, 0, 0x220b, 0x40, 0x50, 0x60},
-        {MW_I_EXPERT, 1, 0, 0, 0, 0},
-        {MW_I_EXPERT_ROWS, 0, 0, 0, 0, 0},
-        {MW_I_DYMULTIMEM_LD_REDUCE, 1, 0, 12, 13, 0},
-        {MW_I_MULTIMEM_LD_REDUCE, 0, 14, 0x70, 0x80, 0x90},
-        {MW_I_DYMULTIMEM_LD_REDUCE, 0, 0x5400, 12, 13, 0},
-        {MW_I_MULTIMEM_LD_REDUCE, 0, 0x110e, 0x70, 0x80, 0x90},
-        {MW_I_SUM_ST, 0, 0, 17, 18, 0},
-        {MW_I_SUM, 0, 0, 15, 16, 0},
-        {MW_I_SUM, 1, 0, 19, 20, 0},
-        {MW_I_END, 0, 0, 0, 0, 0},
+        INSTR(MW_I_WAIT, 0, 10, 1, 0, 0),
+        INSTR(MW_I_COUNT, 0, 0, 2, 3, 0),
+        INSTR(MW_I_COUNT, 1, 0, 2, 3, 0),
+        INSTR(MW_I_PREFIX, 0, 0, 0, 0, 0),
+        INSTR(MW_I_SIGNAL, 0, 4, 0, 0, 0),
+        INSTR(MW_I_FLAG, 0, 5, 0, 0, 0),
+        INSTR(MW_I_FLAG, 1, 6, 0, 0, 0),
+        INSTR(MW_I_FENCE, 0, 0, 0, 0, 0),
+        INSTR(MW_I_DYMULTIMEM_ST, 0, 0, 6, 7, 0),
+        INSTR(MW_I_DYMULTIMEM_ST, 1, 0, 6, 7, 0),
+        INSTR(MW_I_DYMULTIMEM_ST, 3, 0, 6, 7, 0),
+        INSTR(MW_I_ST, 0, 0, 8, 9, 0),
+        INSTR(MW_I_ST_LINEAR, 0, 3, 0x10, 0x20, 0x30),
+        INSTR(MW_I_MULTIMEM_ST, 0, 11, 0x40, 0x50, 0x60),
+        INSTR(MW_I_MULTIMEM_RED, 0, 0x220b, 0x40, 0x50, 0x60),
+        INSTR(MW_I_EXPERT, 1, 0, 0, 0, 0),
+        INSTR(MW_I_EXPERT_ROWS, 0, 0, 0, 0, 0),
+        INSTR(MW_I_DYMULTIMEM_LD_REDUCE, 1, 0, 12, 13, 0),
+        INSTR(MW_I_MULTIMEM_LD_REDUCE, 0, 14, 0x70, 0x80, 0x90),
+        INSTR(MW_I_DYMULTIMEM_LD_REDUCE, 0, 0x5400, 12, 13, 0),
+        INSTR(MW_I_MULTIMEM_LD_REDUCE, 0, 0x110e, 0x70, 0x80, 0x90),
+        INSTR(MW_I_SUM_ST, 0, 0, 17, 18, 0),
+        INSTR(MW_I_SUM, 0, 0, 15, 16, 0),
+        INSTR(MW_I_SUM, 1, 0, 19, 20, 0),
+        INSTR(MW_I_END, 0, 0, 0, 0, 0),
     };
+#undef INSTR
     assert_int_equal(s.count, sizeof expect / sizeof *expect);
     assert_memory_equal(s.instr, expect, sizeof expect);
 }
@@ -572,7 +621,7 @@ static void stream_failures(void **state)
         assert_code(mw_stream_wait(&s, event, 0), event <= MW_EV_ACKS ? 0 : MW_ERR_INVALID);
     }
     assert_message("event 19: 0 to 12");
-    static int (*const to_group[])(struct mw_stream *, unsigned, uint32_t, uint32_t, uint32_t) = {
+    static int (*const to_group[])(struct mw_stream *, unsigned, uint64_t, uint32_t, uint64_t) = {
         mw_stream_multimem_st, mw_stream_multimem_red, mw_stream_multimem_ld_reduce};
     static const unsigned no_group[] = {16,    17,    255,      256,
                                         65535, 65536, 1u << 31, (unsigned)MW_ERR_STATE};
@@ -588,10 +637,13 @@ static void stream_failures(void **state)
         }
     }
     assert_message("group -10: 0 to 15");
-    mw_stream_init(&s);
-    assert_code(mw_stream_st_linear(&s, 65535, 0, 16, 0), 0);
-    assert_code(mw_stream_st_linear(&s, 65536, 0, 16, 0), MW_ERR_INVALID);
-    assert_code(mw_stream_end(&s), MW_ERR_INVALID);
+    static const unsigned no_gpu[] = {MW_MAX_PORTS, 65535, 65536, 65537, (unsigned)MW_ERR_STATE};
+    for (unsigned g = 0; g < sizeof no_gpu / sizeof *no_gpu; g++) {
+        mw_stream_init(&s);
+        assert_code(mw_stream_st_linear(&s, MW_MAX_PORTS - 1, 0, 16, 0), 0);
+        assert_code(mw_stream_st_linear(&s, no_gpu[g], 0, 16, 0), MW_ERR_INVALID);
+        assert_code(mw_stream_end(&s), MW_ERR_INVALID);
+    }
     mw_stream_init(&s);
     assert_code(mw_stream_expert(&s, 2), MW_ERR_INVALID);
     assert_code(mw_stream_expert(&s, 256), MW_ERR_INVALID);
@@ -635,12 +687,12 @@ static void stream_load(void **state)
     assert_code(mw_layout_make(device, &c, &l), 0);
     for (unsigned i = 0; i < 8; i++) {
         mw_stream_init(&s[i]);
-        mw_stream_st_linear(&s[i], 0x1234, 0x89abcdef, i, 0x01020304);
+        mw_stream_st_linear(&s[i], 0x12, 0x389abcdef, i, 0x101020304);
         assert_code(mw_stream_end(&s[i]), 0);
     }
     assert_code(mw_stream_load(device, &l, s, 2), 0);
     const uint8_t first[16] = {
-        MW_I_ST_LINEAR, 0, 0x34, 0x12, 0xef, 0xcd, 0xab, 0x89, 5, 0, 0, 0, 4, 3, 2, 1};
+        MW_I_ST_LINEAR, 0x70, 0x12, 0, 0xef, 0xcd, 0xab, 0x89, 5, 0, 0, 0, 4, 3, 2, 1};
     const uint8_t end[16] = {MW_I_END};
     assert_memory_equal(fake.mem[2] + l.stream[1], first, 16);
     assert_memory_equal(fake.mem[2] + l.stream[1] + 16, end, 16);
@@ -712,10 +764,11 @@ struct seen {
     uint64_t tokens, total, cycles;
 };
 
-static void look(void *context, uint64_t tokens, uint64_t total, uint64_t cycles)
+static int look(void *context, uint64_t tokens, uint64_t total, uint64_t cycles)
 {
     *(struct seen *)context =
         (struct seen){((struct seen *)context)->calls + 1, tokens, total, cycles};
+    return 0;
 }
 
 static void progress_and_timeout(void **state)
@@ -723,8 +776,11 @@ static void progress_and_timeout(void **state)
     (void)state;
     struct mw_layer_config c = small_config();
     struct seen seen = {0};
-    struct mw_wait_options o = {
-        .step_cycles = 100, .quiet_cycles = 500, .progress = look, .progress_context = &seen};
+    struct mw_wait_options o = {.size = sizeof o,
+                                .step_cycles = 100,
+                                .quiet_cycles = 500,
+                                .progress = look,
+                                .progress_context = &seen};
     *fake_node(&fake, 2, NODE(status.tokens_done)) = 1;
     assert_code(configure(&c), 0);
     fake.moving = true;
@@ -864,7 +920,7 @@ static int whole_layer(void)
         status = configure(&c);
     if (!status)
         status = mw_launch(device);
-    struct mw_wait_options o = {.step_cycles = 600};
+    struct mw_wait_options o = {.size = sizeof o, .step_cycles = 600};
     if (!status)
         status = mw_wait(device, &o, NULL);
     if (!status)
@@ -915,7 +971,8 @@ static void make_parts(struct mw_tokens *part)
 
 static struct mw_dymulticast *make_object(unsigned rows)
 {
-    const struct mw_dymulticast_prop prop = {2 * HIDDEN, 2, K, 8};
+    const struct mw_dymulticast_prop prop = {
+        .size = sizeof prop, .block_bytes = 2 * HIDDEN, .region_sets = 2, .k = K, .experts = 8};
     struct mw_dymulticast *m;
     assert_code(mw_dymulticast_create(device, &prop, &m), 0);
     assert_code(mw_dymulticast_bind_addr(m, 4 * T - 1, rows), 0); // rounded up
@@ -927,16 +984,22 @@ static void dymulticast_checks(void **state)
     (void)state;
     struct mw_dymulticast *m;
     struct mw_layout l;
-    static const struct mw_dymulticast_prop bad[] = {{24, 1, 2, 8},  {24, 3, 2, 8}, {24, 2, 0, 8},
-                                                     {24, 2, 17, 8}, {24, 2, 2, 0}, {24, 2, 2, 10}};
+#define PROP(b, r, kk, e) \
+    { \
+        .size = sizeof(struct mw_dymulticast_prop), .block_bytes = b, .region_sets = r, .k = kk, \
+        .experts = e \
+    }
+    static const struct mw_dymulticast_prop bad[] = {
+        PROP(24, 1, 2, 8),  PROP(24, 3, 2, 8), PROP(24, 2, 0, 8), PROP(24, 2, 17, 32),
+        PROP(24, 2, 16, 8), PROP(24, 2, 2, 0), PROP(24, 2, 2, 10)};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_code(mw_dymulticast_create(device, &bad[i], &m), MW_ERR_INVALID);
         assert_null(m);
     }
-    const struct mw_dymulticast_prop large = {24, 2, 2, 68}, good = {24, 2, 2, 8};
+    const struct mw_dymulticast_prop large = PROP(24, 2, 2, 68), good = PROP(24, 2, 2, 8);
+#undef PROP
     assert_code(mw_dymulticast_create(device, &large, &m), MW_ERR_CAPACITY);
     assert_code(mw_dymulticast_create(device, &good, &m), 0);
-    assert_int_equal(*fake_fabric(&fake, FABRIC(emap) + 4 * 5), 1 << 11 | 2 << 6 | 1);
     assert_code(mw_dymulticast_layout(m, &l), MW_ERR_STATE);
     struct mw_handle *h;
     struct mw_tokens part[4];
@@ -993,6 +1056,7 @@ static void dispatch_and_combine(void **state)
     assert_code(mw_dymulticast_layout(m, &l), 0);
     assert_code(mw_dispatch(m, part, coefficient, &h), 0);
     assert_int_equal(fake.go, 0);
+    assert_int_equal(*fake_fabric(&fake, FABRIC(emap) + 4 * 5), 1 << 11 | 2 << 6 | 1);
     assert_memory_equal(fake.mem[3] + l.xs_base + (2u << l.row_shift), x[3][2], 2 * HIDDEN);
     assert_memory_equal(fake.mem[3] + l.ce_base, &coefficient[6], 4);
     uint8_t entry[MW_ROUTE_BYTES];
@@ -1033,6 +1097,7 @@ int main(void)
         TEST(open_checks),
         TEST(open_closes_what_it_opened),
         TEST(sim_without_model),
+        TEST(signals_while_a_model_is_built),
         TEST(memory),
         TEST(expert_map),
         TEST(multicast),

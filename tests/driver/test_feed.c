@@ -15,6 +15,7 @@
 
 #define FABRIC(reg) ((uint32_t)offsetof(mw_fabric_t, reg))
 #define NODE(reg) ((uint32_t)offsetof(mw_node_t, reg))
+#define BASE(address) ((uint32_t)((address) / MW_BASE_UNIT))
 #define assert_code(call, code) assert_int_equal(call, code)
 #define assert_message(text) assert_non_null(strstr(mw_message(), text))
 
@@ -56,9 +57,9 @@ static void layouts(void **state)
     assert_int_equal(layout.buffer[0].xs_base, layout.xs_base);
     assert_int_equal(layout.buffer[0].out_base, layout.out_base);
     // no two parts of buffers lie in the same memory, nor in that of another region
-    uint32_t at[11] = {layout.yd_base, layout.stream[0]}, bytes[11] = {1, 1};
+    uint64_t at[11] = {layout.yd_base, layout.stream[0]}, bytes[11] = {1, 1};
     for (unsigned i = 0; i < 3; i++) {
-        const uint32_t base[] = {layout.buffer[i].rt_base, layout.buffer[i].xs_base,
+        const uint64_t base[] = {layout.buffer[i].rt_base, layout.buffer[i].xs_base,
                                  layout.buffer[i].out_base};
         for (unsigned j = 0; j < 3; j++) {
             at[2 + 3 * i + j] = base[j];
@@ -100,9 +101,9 @@ static void layers(void **state)
             mwi_queue_poll(&fake.queue);
         const struct mw_feed_buffer *running = &layout.buffer[(i - 1) % 3];
         for (unsigned g = 0; g < GPUS; g++) {
-            assert_int_equal(*fake_node(&fake, g, NODE(rt_base)), running->rt_base);
-            assert_int_equal(*fake_node(&fake, g, NODE(xs_base)), running->xs_base);
-            assert_int_equal(*fake_node(&fake, g, NODE(out_base)), running->out_base);
+            assert_int_equal(*fake_node(&fake, g, NODE(rt_base)), BASE(running->rt_base));
+            assert_int_equal(*fake_node(&fake, g, NODE(xs_base)), BASE(running->xs_base));
+            assert_int_equal(*fake_node(&fake, g, NODE(out_base)), BASE(running->out_base));
         }
         assert_int_equal(fake.go, i);
         assert_int_equal(*fake_fabric(&fake, FABRIC(epoch)), (i - 1) % 4);
@@ -218,7 +219,7 @@ static void stuck(void **state)
 {
     (void)state;
     uint32_t number;
-    const struct mw_wait_options o = {.quiet_cycles = 10000, .step_cycles = 1000};
+    const struct mw_wait_options o = {.size = sizeof o, .quiet_cycles = 10000, .step_cycles = 1000};
     configure();
     fake.stuck = true;
     assert_code(mw_feed(device, &layout, 0, &number), 0);
@@ -227,7 +228,7 @@ static void stuck(void **state)
     assert_code(mw_feed(device, &layout, 0, NULL), MW_ERR_STATE);
 }
 
-/// Every call of the transport in turn fails once: the call fails, the layer counts as fed only where it was, and later all goes on.
+/// Every call of the transport in turn fails once: where it may have fed the layer nothing is allowed but a reset, and later all goes on.
 static void transport_fails(void **state)
 {
     (void)state;
@@ -238,8 +239,13 @@ static void transport_fails(void **state)
         int code = mw_feed(device, &layout, 0, &number);
         if (code) {
             assert_code(code, MW_ERR_IO);
-            expect_buffer(0, 0);
             fake_fail_at(&fake, FAKE_NEVER);
+            expect_buffer(0, MW_ERR_STATE);
+            assert_message("call mw_reset");
+            assert_code(mw_feed(device, &layout, 0, &number), MW_ERR_STATE);
+            assert_code(mw_reset(device), 0);
+            expect_buffer(0, 0);
+            configure();
             assert_code(mw_feed(device, &layout, 0, &number), 0);
         }
         int waited = mw_fed_wait(device, number, NULL, NULL);

@@ -25,7 +25,9 @@ module lanes_sample (
     output logic [15:0]       slice_o,    // moving part of a memory's element
     output logic [7:0]        table_o,    // table of constants
     output logic              parity_o,
-    output logic [31:0]       count_o     // a loop whose length moves
+    output logic [31:0]       count_o,    // a loop whose length moves
+    output logic [31:0]       part_o,     // constant parts of it, written under conditions
+    output logic [68:0]       parts_o     // of a wide one
 );
     typedef struct packed {
         logic [15:0] high;
@@ -76,6 +78,8 @@ module lanes_sample (
             table_o  <= '0;
             parity_o <= 1'b0;
             count_o  <= '0;
+            part_o   <= '0;
+            parts_o  <= '0;
             for (int unsigned i = 0; i < 6; i++) small_q[i] <= '0;
         end else begin
             if (op_i[0]) begin
@@ -116,6 +120,19 @@ module lanes_sample (
 
             table_o  <= square(a_i[4:0]);
             parity_o <= ^a_i[15:0] ^ ^b_i;
+
+            if (op_i[1]) begin
+                if (a_i[15:0] != '0 && !op_i[2]) begin
+                    part_o[9:8]    <= part_o[9:8] + 2'd1;
+                    parts_o[41:40] <= parts_o[41:40] + 2'd1;
+                end
+                part_o[31:10]  <= '0;
+                parts_o[67:42] <= '0;
+            end
+            if (op_i[3]) begin
+                part_o[20:15]  <= part_o[20:15] + b_i[5:0];
+                parts_o[66:58] <= parts_o[66:58] + b_i[8:0];
+            end
 
             begin
                 automatic logic [31:0] n = '0;

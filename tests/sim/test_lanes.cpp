@@ -107,8 +107,11 @@ struct pair_of_models {
         assert_int_equal(lanes->table_o[i], p.table_o);
         assert_int_equal(lanes->parity_o[i], p.parity_o);
         assert_int_equal(lanes->count_o[i], p.count_o);
-        for (unsigned w = 0; w < 3; w++)
+        assert_int_equal(lanes->part_o[i], p.part_o);
+        for (unsigned w = 0; w < 3; w++) {
+            assert_int_equal(lanes->parts_o[w][i], p.parts_o[w]);
             assert_int_equal(lanes->few_o[w][i], p.few_o[w]);
+        }
         for (unsigned w = 0; w < 4; w++) {
             assert_int_equal(lanes->wide_o[w][i], p.wide_o[w]);
             assert_int_equal(lanes->ram_o[w][i], p.ram_o[w]);

@@ -98,15 +98,20 @@ struct layer_shape layer_any(unsigned gpus, unsigned flit_bytes, uint64_t mem_by
 
 // ---- running -----------------------------------------------------------------------------------------
 
-static void name_experts(const struct layer *l, struct mw_device *d)
+static unsigned name_of(const struct layer *l, unsigned place)
+{
+    return l->names ? l->names[place] : place;
+}
+
+/// Where each expert is, by place.
+static struct mw_expert_place *make_places(const struct layer *l)
 {
     const struct mw_workload *w = &l->w;
     struct mw_expert_place *places = allocate(w->experts, sizeof *places);
     for (unsigned p = 0; p < w->experts; p++)
         places[p] =
-            (struct mw_expert_place){l->names[p], p / w->experts_per_gpu, p % w->experts_per_gpu};
-    assert_int_equal(mw_expert_map_set(d, places, w->experts), 0);
-    free(places);
+            (struct mw_expert_place){name_of(l, p), p / w->experts_per_gpu, p % w->experts_per_gpu};
+    return places;
 }
 
 static unsigned most_rows(const struct mw_workload *w)
@@ -138,14 +143,20 @@ void layer_load(const struct layer *l, struct mw_device *d, struct mw_dymulticas
                 struct mw_handle **handle)
 {
     const struct mw_workload *w = &l->w;
-    const struct mw_dymulticast_prop prop = {
-        .block_bytes = 2 * w->shape.hidden, .region_sets = 2, .k = w->k, .experts = w->experts};
+    struct mw_expert_place *places = make_places(l);
+    const struct mw_dymulticast_prop prop = {.size = sizeof prop,
+                                             .block_bytes = 2 * w->shape.hidden,
+                                             .region_sets = 2,
+                                             .k = w->k,
+                                             .experts = w->experts,
+                                             .places = l->names ? places : NULL};
     size_t t = w->shape.tokens_per_gpu;
+    uint16_t *coefficients = allocate(w->experts, sizeof *coefficients);
     int16_t *lists = allocate((size_t)w->tokens * w->k, sizeof *lists);
     struct mw_tokens part[MW_MAX_PORTS];
     for (size_t i = 0; i < (size_t)w->tokens * w->k; i++) {
         uint16_t place = w->layer->ids[i];
-        lists[i] = (int16_t)(place != MW_NO_EXPERT && l->names ? l->names[place] : place);
+        lists[i] = (int16_t)(place != MW_NO_EXPERT ? name_of(l, place) : place);
     }
     for (unsigned g = 0; g < w->shape.gpus; g++)
         part[g] = (struct mw_tokens){(unsigned)t, &w->layer->x[g * t * w->shape.hidden],
@@ -156,16 +167,18 @@ void layer_load(const struct layer *l, struct mw_device *d, struct mw_dymulticas
     if (status)
         fail_msg("%u tokens, hidden %u, %u experts, k %u: %s", w->tokens, w->shape.hidden,
                  w->experts, w->k, mw_message());
-    if (l->names)
-        name_experts(l, d);
+    for (unsigned p = 0; p < w->experts; p++)
+        coefficients[name_of(l, p)] = w->coefficients[p];
     fill_output(l, d, *object);
-    status = mw_dispatch(*object, part, w->coefficients, handle);
+    status = mw_dispatch(*object, part, coefficients, handle);
     if (status)
         fail_msg("dispatch: %s", mw_message());
     for (const struct layer_setting *s = l->settings; s && s->name; s++)
         if (mw_handle_set(*handle, s->name, s->value))
             fail_msg("%s", mw_message());
     free(lists);
+    free(places);
+    free(coefficients);
 }
 
 void layer_start(const struct layer *l, struct mw_device *d)
@@ -189,6 +202,9 @@ void layer_start(const struct layer *l, struct mw_device *d)
         tokens[g] = c.tokens_per_gpu;
         experts[g] = c.experts_per_gpu;
     }
+    struct mw_expert_place *places = make_places(l);
+    assert_int_equal(mw_expert_map_set(d, places, w->experts), 0);
+    free(places);
     assert_int_equal(mw_layer_configure(d, &c, &layout, tokens, experts, (1u << MW_STREAMS) - 1),
                      0);
     assert_int_equal(mw_launch(d), 0);

@@ -74,7 +74,8 @@ static void close_device(struct device *t)
 static int layer(struct device *t, unsigned faults, uint64_t *cycles)
 {
     const unsigned tokens[GPUS] = {1, 1, 1, 1};
-    const struct mw_wait_options w = {.quiet_cycles = 40 * PERIOD, .step_cycles = 20 * PERIOD};
+    const struct mw_wait_options w = {
+        .size = sizeof w, .quiet_cycles = 40 * PERIOD, .step_cycles = 20 * PERIOD};
     struct mw_transfer list[GPUS];
     struct mw_stream s[GPUS];
     uint32_t scratch = t->layout.scratch;
@@ -308,7 +309,8 @@ static void in_a_layer(void **state)
                 {MW_FAULT_ANSWER, "port 2 is down"},
                 {MW_FAULT_OPCODE, "no progress for"}};
     static const struct layer_shape shape = {GPUS, 16, 128, 4 * GPUS, 4, false};
-    const struct mw_wait_options w = {.quiet_cycles = 40 * PERIOD, .step_cycles = 20 * PERIOD};
+    const struct mw_wait_options w = {
+        .size = sizeof w, .quiet_cycles = 40 * PERIOD, .step_cycles = 20 * PERIOD};
     struct mw_random r = {test_seed()};
     struct device t;
     struct layer l;

@@ -79,7 +79,7 @@ static void layer(struct device *t, const struct mw_instr *wrong, unsigned code,
     assert_int_equal(mw_layer_configure(t->d, &t->config, &t->layout, tokens, tokens, 1), 0);
     assert_int_equal(mw_mem_read(t->d, lows[0], GPUS), 0);
     assert_int_equal(mw_launch(t->d), 0);
-    const struct mw_wait_options w = {.quiet_cycles = 20000, .step_cycles = 1000};
+    const struct mw_wait_options w = {.size = sizeof w, .quiet_cycles = 20000, .step_cycles = 1000};
     assert_int_equal(mw_wait(t->d, &w, &cycles), code ? MW_ERR_DEVICE : 0);
     if (code)
         assert_line(mw_message(), "GPU 2: ", mw_hw_strerror(code));

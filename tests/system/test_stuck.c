@@ -71,7 +71,7 @@ static void event_that_never_comes(void **state)
     assert_int_equal(mw_stream_load(d, &layout, s, 1), 0);
     assert_int_equal(mw_layer_configure(d, &c, &layout, tokens, experts, 1), 0);
     assert_int_equal(mw_launch(d), 0);
-    const struct mw_wait_options w = {.quiet_cycles = 2000, .step_cycles = 500};
+    const struct mw_wait_options w = {.size = sizeof w, .quiet_cycles = 2000, .step_cycles = 500};
     assert_int_equal(mw_wait(d, &w, NULL), MW_ERR_TIMEOUT);
     assert_line(mw_message(), "no progress for 2");
     char *report = mw_state_report(d);

@@ -103,8 +103,9 @@ static void make_device(struct bus_device *d, const struct bus_plugged *what)
         d->device = mwd_create_whole(what->whole, &own);
         d->restless = true;
     } else {
-        check(what->model ? mwd_fabric(&d->backend, what->model)
-                          : mwd_stub(&d->backend, BUS_GPUS, BUS_FLIT, BUS_MEM),
+        check(what->model
+                  ? mwd_fabric(&d->backend, what->model)
+                  : mwd_stub(&d->backend, what->gpus ? what->gpus : BUS_GPUS, BUS_FLIT, BUS_MEM),
               "backend", NULL);
         d->device = mwd_create(&d->backend, &own);
     }

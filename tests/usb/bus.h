@@ -42,6 +42,7 @@ struct bus *bus_create(void);
 void bus_destroy(struct bus *bus);
 struct bus_plugged {
     struct mwd_settings settings; ///< may have a window, versions and so on
+    unsigned gpus;                ///< of a stub; 0: BUS_GPUS
     const char *model;            ///< a Verilated fabric in place of the stub, or NULL
     const char *whole;            ///< a whole Verilated device (sim/mw_device.h), or NULL
 };

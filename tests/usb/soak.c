@@ -143,6 +143,18 @@ static int call(struct soak *s, uint8_t *data)
     return code;
 }
 
+/// A write of a register has failed, so that only a reset helps, which may fail, too.
+static void bring_back(struct soak *s)
+{
+    struct mw_progress progress;
+    if (mw_query(s->device, &progress) || progress.state != MW_STATE_UNKNOWN)
+        return;
+    alarm(HANG_S);
+    mw_reset(s->device);
+    if (!s->keeps)
+        memset(s->unknown, true, (size_t)s->info.gpus * AREA / MW_MEM_ALIGN);
+}
+
 int soak_run(struct soak *soak)
 {
     struct soak *s = soak;
@@ -171,6 +183,8 @@ int soak_run(struct soak *soak)
             if (!s->keeps)
                 memset(s->unknown, true, (size_t)s->info.gpus * AREA / MW_MEM_ALIGN);
         } else {
+            if (code)
+                bring_back(s);
             code = 0; // the next call must work, or fail with a reason of its own
         }
     }

@@ -191,6 +191,42 @@ static void test_selftest_and_log(void **state)
     close_and_destroy(device, bus);
 }
 
+/// All tests of a device whose results do not fit into one reply.
+static void test_selftest_of_many(void **state)
+{
+    (void)state;
+    struct bus *bus = bus_create();
+    bus_plug_in(bus, &(struct bus_plugged){.settings = {.serial = "A"}, .gpus = MW_MAX_PORTS});
+    struct mw_device *device = open_device("A", 0);
+    struct mw_selftest result[2 * MW_MAX_PORTS];
+    size_t count;
+    assert_int_equal(mw_selftest(device, 3, result, 2 * MW_MAX_PORTS, &count), 0);
+    assert_int_equal(count, MW_MAX_PORTS); // the stub has no links to test
+    for (unsigned g = 0; g < MW_MAX_PORTS; g++)
+        assert_int_equal(result[g].unit, g);
+    assert_int_equal(mw_selftest(device, 3, result, 5, &count), 0);
+    assert_int_equal(count, MW_MAX_PORTS);
+    close_and_destroy(device, bus);
+}
+
+/// What was known of the device stays known when it does not answer once.
+static void test_firmware_lost(void **state)
+{
+    (void)state;
+    struct bus *bus = bus_create();
+    struct bus_device *d = bus_plug(bus, &(struct mwd_settings){.serial = "A"});
+    struct mw_device *device = open_device("A", 0);
+    struct mw_firmware firmware = {.version = 7};
+    struct mw_selftest result[BUS_GPUS];
+    size_t count;
+    bus_freeze(d, true);
+    assert_int_equal(mw_firmware_info(device, &firmware), MW_ERR_TIMEOUT);
+    assert_int_equal(firmware.version, 7);
+    bus_freeze(d, false);
+    assert_int_equal(mw_selftest(device, 1, result, BUS_GPUS, &count), 0);
+    close_and_destroy(device, bus);
+}
+
 // ---- which device ---------------------------------------------------------------------------------------
 
 /// Layers of the stub are done as soon as they are started: what is fed, and what a device of version 1.0 says.
@@ -382,6 +418,11 @@ static void test_timeout(void **state)
     assert_int_equal(mw_partition_set(device, 0, 1), MW_ERR_TIMEOUT);
     assert_message("SYNC");
     bus_freeze(d, false);
+    // nobody can tell whether that register was written
+    struct mw_transfer t = {.bytes = 16, .data = data};
+    assert_int_equal(mw_mem_read(device, &t, 1), MW_ERR_STATE);
+    assert_message("call mw_reset");
+    assert_int_equal(mw_reset(device), 0);
     check_well(device);
     assert_true(bus_counts(d).cancels > 0);
     // closing must not wait for a device that does not move
@@ -465,13 +506,22 @@ int main(int argc, char **argv)
     seed = text ? strtoull(text, NULL, 0) : 1;
     print_message("seed %llu\n", (unsigned long long)seed);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_info),         cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_full_speed),   cmocka_unit_test(test_small_credits),
-        cmocka_unit_test(test_registers),    cmocka_unit_test(test_selftest_and_log),
-        cmocka_unit_test(test_serials),      cmocka_unit_test(test_second_opener),
-        cmocka_unit_test(test_versions),     cmocka_unit_test(test_wrong_size),
-        cmocka_unit_test(test_memory_limit), cmocka_unit_test(test_timeout),
-        cmocka_unit_test(test_unplug),       cmocka_unit_test(test_faults),
+        cmocka_unit_test(test_info),
+        cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_full_speed),
+        cmocka_unit_test(test_small_credits),
+        cmocka_unit_test(test_registers),
+        cmocka_unit_test(test_selftest_and_log),
+        cmocka_unit_test(test_selftest_of_many),
+        cmocka_unit_test(test_firmware_lost),
+        cmocka_unit_test(test_serials),
+        cmocka_unit_test(test_second_opener),
+        cmocka_unit_test(test_versions),
+        cmocka_unit_test(test_wrong_size),
+        cmocka_unit_test(test_memory_limit),
+        cmocka_unit_test(test_timeout),
+        cmocka_unit_test(test_unplug),
+        cmocka_unit_test(test_faults),
         cmocka_unit_test(test_feed),
     };
     return cmocka_run_group_tests_name("usb", tests, NULL, NULL);

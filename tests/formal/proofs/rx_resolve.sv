@@ -50,7 +50,7 @@ module prove_rx_resolve #(
         logic [1:0][5:0] tgt;
     } packet_t;
     typedef struct packed {
-        logic                    null_, counts, kind, track;
+        logic                    null_, counts, red, track;
         logic [1:0]              slot;
         logic [Cfg.FlitLog2-1:0] lane;
         logic [6:0]              span;

@@ -60,7 +60,7 @@ module prove_rx_store #(
     // ---- jobs go in at one worker, units come out, and it is reported ----
     typedef logic [6:0] units_t;
     typedef struct packed {    // as job_t of rx_store
-        logic                    null_, counts, kind, track;
+        logic                    null_, counts, red, track;
         logic [SlotW-1:0]        slot;
         logic [Cfg.FlitLog2-1:0] lane;
         logic [6:0]              span;
@@ -119,6 +119,8 @@ module prove_rx_store #(
         if (w == 0) begin : gen_counts
             logic                    counting;
             logic [Cfg.FlitLog2-3:0] word, end_word;
+            logic [1:0]              kind;
+            assign kind      = i_dut.gen_worker[w].i_worker.gen_counts.kind_q;
             assign counting  = i_dut.gen_worker[w].i_worker.gen_counts.counts_q;
             assign word      = i_dut.gen_worker[w].i_worker.gen_counts.word_q;
             assign end_word  = i_dut.gen_worker[w].i_worker.gen_counts.end_q;
@@ -126,7 +128,7 @@ module prove_rx_store #(
                                : units_t'(ends[w] ? end_word : {(Cfg.FlitLog2-2){1'b1}}) + 7'd1 - units_t'(word);
             always_comb begin
                 if (rst_n) begin
-                    a_counts: assert (!shows[w] || (counting == out_job[w].counts
+                    a_counts: assert (!shows[w] || (counting == out_job[w].counts && kind == out_job[w].pos[1:0]
                                                     && end_word == out_job[w].span[Cfg.FlitLog2-1:2]));
                     a_words:  assert (word == '0 || (shows[w] && counting && (!ends[w] || word <= end_word)));
                 end

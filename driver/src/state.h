@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is known of a device, and what it may be asked for: the one place that decides this. All
+// functions are called under the device's lock.
+//
+//     IDLE ---configured---> CONFIGURED ---started, fed---> RUNNING ---ended---> CONFIGURED, or IDLE
+//     any ---lost, canceled---> UNKNOWN ---reset---> IDLE
+//
+// LOST: a request that changes the device has failed, so that it may or may not have been carried out.
+// Nothing is asked of such a device before its reset: a layer that may be running would meet the
+// registers and the epoch of another.
+#ifndef MW_STATE_H
+#define MW_STATE_H
+
+#include "moeswitch.h"
+
+enum { MWI_MESSAGE = 512 }; ///< characters of a message
+
+struct mwi_state {
+    enum mw_state now;   ///< MW_STATE_DONE is RUNNING, to the outside, once the layer has ended
+    enum mw_state after; ///< RUNNING: what comes behind it
+    bool closed;
+    int lost; ///< UNKNOWN: the code of what failed, and its message
+    char why[MWI_MESSAGE];
+
+    unsigned epoch;        ///< of the next layer
+    bool sweep;            ///< the allocation tables must be cleared before it
+    uint64_t swept[3];     ///< where they are, how large, and the rows, as last configured
+    uint64_t tokens_total; ///< of the layer, for progress
+    uint64_t quiet_cycles; ///< longest that this layer may legitimately do nothing visible
+
+    /// The layer that was launched last.
+    struct {
+        uint64_t number; ///< counted from 1
+        bool runs;
+        bool waited; ///< its result was handed out
+        int code;    ///< its result
+        uint64_t cycles;
+        char message[MWI_MESSAGE];
+    } layer;
+    struct {
+        bool used;                        ///< since the configuration
+        uint64_t generation;              ///< changes when all that were fed are gone
+        struct mw_layout layout;          ///< as last fed
+        unsigned count;                   ///< layers that are not known to be done
+        uint32_t number[MW_FEED_BUFFERS]; ///< theirs, the oldest first
+        unsigned buffer[MW_FEED_BUFFERS]; ///< that they use
+    } fed;
+};
+
+void mwi_state_init(struct mwi_state *state);
+
+// ---- what is allowed ------------------------------------------------------------------------------
+
+/// The device is there, and what it does is known. Else MW_ERR_STATE, or MW_ERR_NODEV for good.
+int mwi_check_well(const struct mw_device *device, const char *call);
+/// ... and no layer runs.
+int mwi_check_idle(const struct mw_device *device, const char *call);
+/// ... and mw_launch may start what was configured.
+int mwi_check_launch(const struct mw_device *device, const char *call);
+/// ... or: mw_feed may give it this buffer.
+int mwi_check_feed(const struct mw_device *device, const char *call, const struct mw_layout *layout,
+                   unsigned buffer);
+/// ... or: no layer runs that may touch one of the pieces.
+int mwi_check_free(const struct mw_device *device, const char *call, const struct mw_transfer *list,
+                   size_t count);
+
+// ---- what has happened ----------------------------------------------------------------------------
+
+/// The registers hold this layer.
+void mwi_state_configured(struct mw_device *device, const struct mw_layer_config *config,
+                          const struct mw_layout *layout, const unsigned *tokens,
+                          uint64_t quiet_cycles);
+/// They hold none that may be launched again; a layer that runs goes on.
+void mwi_state_unconfigured(struct mw_device *device);
+/// The epoch of a layer that is started now; `sweep`: the tables must be cleared first. It counts as
+/// used with mwi_state_started or mwi_state_fed.
+unsigned mwi_state_epoch(const struct mw_device *device, bool *sweep);
+void mwi_state_started(struct mw_device *device);
+void mwi_state_fed(struct mw_device *device, const struct mw_layout *layout, unsigned buffer,
+                   uint32_t number);
+/// The launched layer has ended; mw_message is that of a `code` that is not 0.
+void mwi_state_ended(struct mw_device *device, int code, uint64_t cycles);
+/// The fed layer and all before it are done.
+void mwi_state_fed_done(struct mw_device *device, uint32_t number);
+/// A request that changes the device has failed with `code` and the message that mw_message has.
+/// Returns `code`.
+int mwi_state_lost(struct mw_device *device, int code);
+/// Nobody waits for what runs any more.
+void mwi_state_canceled(struct mw_device *device);
+/// The device is as after power-up.
+void mwi_state_reset(struct mw_device *device);
+
+#endif

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tables that every node and port has a copy of: which expert is where, and which GPUs are a static
+// group. What is wanted is kept apart from what the device holds: objects have maps of their own, which
+// are loaded when their layer begins, and after a reset the device holds anything. Only what differs is
+// written.
+#include "internal.h"
+
+#include <stdlib.h>
+
+enum {
+    UNKNOWN = UINT32_MAX, ///< an entry of the map: which the device holds, or none was set
+    GROUPS = 16,          ///< that instructions can name
+};
+
+struct mwi_tables {
+    struct {
+        bool taken;     ///< by an object
+        uint32_t wants; ///< members, 0: unbound
+        uint32_t has;   ///< in the device, if `known`
+        bool known;
+    } group[GROUPS];
+    uint32_t *set; ///< the map of mw_expert_map_set
+    uint32_t *has; ///< ... that in the device
+};
+
+static_assert(GROUPS == MW_STATIC_GROUPS, "every group has its place");
+
+int mwi_tables_make(struct mw_device *d)
+{
+    struct mwi_tables *t = calloc(1, sizeof *t);
+    if (t)
+        t->set = malloc(2 * d->info.experts * sizeof *t->set);
+    if (!t || !t->set) {
+        free(t);
+        return mwi_fail(MW_ERR_NOMEM, "no memory for the device's tables");
+    }
+    t->has = t->set + d->info.experts;
+    for (unsigned e = 0; e < 2 * d->info.experts; e++)
+        t->set[e] = UNKNOWN;
+    d->tables = t;
+    return 0;
+}
+
+void mwi_tables_free(struct mw_device *d)
+{
+    if (d->tables)
+        free(d->tables->set);
+    free(d->tables);
+    d->tables = NULL;
+}
+
+void mwi_tables_forget(struct mw_device *d)
+{
+    struct mwi_tables *t = d->tables;
+    for (unsigned g = 0; g < GROUPS; g++)
+        t->group[g].known = false;
+    for (unsigned e = 0; e < d->info.experts; e++)
+        t->has[e] = UNKNOWN;
+}
+
+// ---- groups ---------------------------------------------------------------------------------------
+
+int mwi_groups_load(struct mw_device *d)
+{
+    struct mwi_tables *t = d->tables;
+    int status = 0;
+    for (unsigned g = 0; g < d->info.groups && !status; g++) {
+        if (t->group[g].known && t->group[g].has == t->group[g].wants)
+            continue;
+        status = mwi_write(d, MWI_FABRIC(groups) + 4 * g, t->group[g].wants);
+        t->group[g].known = !status;
+        t->group[g].has = t->group[g].wants;
+    }
+    return status ? status : mwi_flush(d);
+}
+
+int mwi_group_take(struct mw_device *d)
+{
+    for (unsigned g = 0; g < d->info.groups; g++) {
+        if (d->tables->group[g].taken)
+            continue;
+        d->tables->group[g].taken = true;
+        return (int)g;
+    }
+    return mwi_fail(MW_ERR_CAPACITY, "the device has %u groups, all are in use", d->info.groups);
+}
+
+void mwi_group_set(struct mw_device *d, unsigned group, uint32_t members)
+{
+    d->tables->group[group].wants = members;
+}
+
+void mwi_group_give(struct mw_device *d, unsigned group)
+{
+    d->tables->group[group].taken = false;
+    d->tables->group[group].wants = 0;
+}
+
+// ---- expert map -----------------------------------------------------------------------------------
+
+/// One entry of the expert map, emap_t of rtl/hub/node_pkg.sv.
+static uint32_t place_word(const struct mw_expert_place *p)
+{
+    return 1u << 11 | p->gpu << 6 | p->local_expert;
+}
+
+int mwi_check_places(const struct mw_device *d, const struct mw_expert_place *places, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct mw_expert_place *p = &places[i];
+        if (p->gpu >= d->info.gpus)
+            return mwi_fail(MW_ERR_INVALID, "expert %u: GPU %u of %u", p->expert, p->gpu,
+                            d->info.gpus);
+        if (p->expert >= d->info.experts || p->local_expert >= d->info.local_experts)
+            return mwi_fail(MW_ERR_CAPACITY,
+                            "expert %u, index %u on its GPU: the device has %u experts, %u on a "
+                            "GPU",
+                            p->expert, p->local_expert, d->info.experts, d->info.local_experts);
+    }
+    return 0;
+}
+
+static int write_place(struct mw_device *d, unsigned expert, uint32_t word)
+{
+    if (d->tables->has[expert] == word)
+        return 0;
+    d->tables->has[expert] = UNKNOWN;
+    int status = mwi_write(d, MWI_FABRIC(emap) + 4 * expert, word);
+    if (!status)
+        d->tables->has[expert] = word;
+    return status;
+}
+
+int mwi_map_load(struct mw_device *d, const struct mw_expert_place *places, size_t count)
+{
+    int status = 0;
+    for (size_t i = 0; i < count && places && !status; i++)
+        status = write_place(d, places[i].expert, place_word(&places[i]));
+    for (unsigned e = 0; e < d->info.experts && !places && !status; e++)
+        if (d->tables->set[e] != UNKNOWN)
+            status = write_place(d, e, d->tables->set[e]);
+    return status ? status : mwi_flush(d);
+}
+
+int mw_expert_map_set(struct mw_device *device, const struct mw_expert_place *places, size_t count)
+{
+    MWI_NEED(device);
+    if (count)
+        MWI_NEED(places);
+    mwi_lock(device);
+    int status = mwi_check_idle(device, __func__);
+    if (!status)
+        status = mwi_check_places(device, places, count);
+    if (!status && count)
+        status = mwi_map_load(device, places, count);
+    for (size_t i = 0; i < count && !status; i++)
+        device->tables->set[places[i].expert] = place_word(&places[i]);
+    return mwi_unlock(device, status);
+}
+
+int mw_partition_set(struct mw_device *device, unsigned gpu, uint32_t reachable)
+{
+    MWI_NEED(device);
+    if (gpu >= device->info.gpus)
+        return mwi_fail(MW_ERR_INVALID, "GPU %u of %u", gpu, device->info.gpus);
+    mwi_lock(device);
+    int status = mwi_check_idle(device, __func__);
+    if (!status)
+        status = mwi_write(device, MWI_FABRIC(partitions) + 4 * gpu, reachable);
+    return mwi_unlock(device, status);
+}

@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Arguments that every program may get wrong: pointers that are NULL, structs without their size or from another header, versions and names of codes.
+#include "fake.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define assert_code(call, code) assert_int_equal(call, code)
+#define assert_message(text) assert_non_null(strstr(mw_message(), text))
+
+enum { GPUS = 4 };
+
+static struct fake fake;
+static struct mw_device *device;
+
+static int setup(void **state)
+{
+    (void)state;
+    fake_init(&fake, GPUS, 8);
+    return fake_open(&fake, &device);
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    mw_close(device);
+    fake_free(&fake);
+    return 0;
+}
+
+#define REFUSED(call) \
+    do { \
+        assert_code(call, MW_ERR_INVALID); \
+        assert_message("NULL"); \
+    } while (0)
+
+static void device_and_memory(void **state)
+{
+    (void)state;
+    struct mw_device_info info;
+    struct mw_firmware firmware;
+    struct mw_open_options o;
+    struct mw_device *d;
+    struct mw_transfer t = {0};
+    struct mw_selftest test;
+    struct mw_log_entry entry;
+    size_t count;
+    uint32_t mask;
+    mw_open_defaults(&o);
+    REFUSED(mw_open(NULL, &d));
+    REFUSED(mw_open(&o, NULL));
+    REFUSED(mw_reset(NULL));
+    REFUSED(mw_info(NULL, &info));
+    REFUSED(mw_info(device, NULL));
+    REFUSED(mw_list(NULL, 1));
+    REFUSED(mw_firmware_info(NULL, &firmware));
+    REFUSED(mw_firmware_info(device, NULL));
+    REFUSED(mw_selftest(NULL, 1, &test, 1, &count));
+    REFUSED(mw_selftest(device, 1, NULL, 1, &count));
+    REFUSED(mw_selftest(device, 1, &test, 1, NULL));
+    REFUSED(mw_log_read(NULL, 0, &entry, 1, &count));
+    REFUSED(mw_log_read(device, 0, NULL, 1, &count));
+    REFUSED(mw_log_read(device, 0, &entry, 1, NULL));
+    REFUSED(mw_mem_write(NULL, &t, 1));
+    REFUSED(mw_mem_write(device, NULL, 1));
+    REFUSED(mw_mem_read(NULL, &t, 1));
+    REFUSED(mw_mem_read(device, NULL, 1));
+    REFUSED(mw_ports_down(NULL, &mask));
+    REFUSED(mw_ports_down(device, NULL));
+    REFUSED(mw_port_enable(NULL, 0));
+    REFUSED(mw_port_disable(NULL, 0));
+    REFUSED(mw_port_limit(NULL, 1));
+    REFUSED(mw_fault_set(NULL, 0, 0, 0));
+    assert_int_equal(mw_total_cycles(NULL), 0);
+    assert_null(mw_state_report(NULL));
+    mw_close(NULL);
+}
+
+static void tables_and_layers(void **state)
+{
+    (void)state;
+    const struct mw_expert_place place = {0};
+    struct mw_multicast *m;
+    struct mw_layer_config c = small_config();
+    struct mw_layout l;
+    const unsigned some[GPUS] = {0};
+    REFUSED(mw_expert_map_set(NULL, &place, 1));
+    REFUSED(mw_expert_map_set(device, NULL, 1));
+    REFUSED(mw_partition_set(NULL, 0, 1));
+    REFUSED(mw_multicast_create(NULL, 64, &m));
+    REFUSED(mw_multicast_create(device, 64, NULL));
+    REFUSED(mw_multicast_add_device(NULL, 0));
+    REFUSED(mw_multicast_bind_addr(NULL, 0));
+    REFUSED(mw_multicast_group(NULL));
+    mw_multicast_destroy(NULL);
+    mw_layer_defaults(NULL);
+    REFUSED(mw_layer_set(NULL, "tile", 1));
+    REFUSED(mw_layer_set(&c, NULL, 1));
+    REFUSED(mw_layout_make(NULL, &c, &l));
+    REFUSED(mw_layout_make(device, NULL, &l));
+    REFUSED(mw_layout_make(device, &c, NULL));
+    assert_code(mw_layout_make(device, &c, &l), 0);
+    REFUSED(mw_layer_configure(NULL, &c, &l, some, some, 1));
+    REFUSED(mw_layer_configure(device, NULL, &l, some, some, 1));
+    REFUSED(mw_layer_configure(device, &c, NULL, some, some, 1));
+    REFUSED(mw_layer_configure(device, &c, &l, NULL, some, 1));
+    REFUSED(mw_layer_configure(device, &c, &l, some, NULL, 1));
+}
+
+static void streams(void **state)
+{
+    (void)state;
+    struct mw_layer_config c = small_config();
+    struct mw_layout l;
+    struct mw_stream s[GPUS];
+    assert_code(mw_layout_make(device, &c, &l), 0);
+    mw_stream_init(NULL);
+    mw_route_pack(NULL, NULL, NULL, 1);
+    REFUSED(mw_stream_end(NULL));
+    REFUSED(mw_stream_wait(NULL, 0, 0));
+    REFUSED(mw_stream_wait(NULL, 99, 0));
+    REFUSED(mw_stream_count(NULL, 0, 0, false));
+    REFUSED(mw_stream_prefix(NULL));
+    REFUSED(mw_stream_signal(NULL, 99));
+    REFUSED(mw_stream_flag(NULL, 0, false));
+    REFUSED(mw_stream_fence(NULL));
+    REFUSED(mw_stream_dymultimem_st(NULL, 0, 1));
+    REFUSED(mw_stream_dymultimem_st_rows(NULL, 0, 1, true));
+    REFUSED(mw_stream_st(NULL, 0, 1));
+    REFUSED(mw_stream_st_linear(NULL, 99, 0, 16, 0));
+    REFUSED(mw_stream_multimem_st(NULL, 99, 0, 16, 0));
+    REFUSED(mw_stream_multimem_red(NULL, 0, UINT64_MAX, 16, 0));
+    REFUSED(mw_stream_multimem_ld_reduce(NULL, 0, 0, 16, 0));
+    REFUSED(mw_stream_dymultimem_ld_reduce(NULL, 0, 1, true));
+    REFUSED(mw_stream_reduction(NULL, 0, 0));
+    REFUSED(mw_stream_expert(NULL, 99));
+    REFUSED(mw_stream_expert_rows(NULL));
+    REFUSED(mw_stream_sum_st(NULL, 0, 1));
+    REFUSED(mw_stream_sum(NULL, 0, 1, true));
+    REFUSED(mw_stream_load(NULL, &l, s, 1));
+    REFUSED(mw_stream_load(device, NULL, s, 1));
+    REFUSED(mw_stream_load(device, &l, NULL, 1));
+}
+
+static void running(void **state)
+{
+    (void)state;
+    struct mw_progress p;
+    struct mw_layer_config c = small_config();
+    struct mw_layout l;
+    struct mw_port_counters port;
+    struct mw_counters *k = malloc(sizeof *k);
+    struct mw_sample sample;
+    uint32_t bins[MW_HISTOGRAM_BINS];
+    uint64_t first;
+    size_t count;
+    unsigned issued;
+    assert_non_null(k);
+    assert_code(mw_layout_make(device, &c, &l), 0);
+    REFUSED(mw_launch(NULL));
+    REFUSED(mw_wait(NULL, NULL, NULL));
+    REFUSED(mw_query(NULL, &p));
+    REFUSED(mw_query(device, NULL));
+    REFUSED(mw_cancel(NULL));
+    REFUSED(mw_event_fd(NULL));
+    REFUSED(mw_feed(NULL, &l, 0, NULL));
+    REFUSED(mw_feed(device, NULL, 0, NULL));
+    REFUSED(mw_fed_wait(NULL, 0, NULL, NULL));
+    REFUSED(mw_stream_position(NULL, 0, 0, &issued));
+    REFUSED(mw_stream_position(device, 0, 0, NULL));
+    REFUSED(mw_counters_read(NULL, k));
+    REFUSED(mw_counters_read(device, NULL));
+    REFUSED(mw_port_counters_read(NULL, 0, &port));
+    REFUSED(mw_port_counters_read(device, 0, NULL));
+    REFUSED(mw_monitor_set(NULL, 0, 0));
+    REFUSED(mw_histogram_read(NULL, 0, bins));
+    REFUSED(mw_histogram_read(device, 0, NULL));
+    REFUSED(mw_series_read(NULL, 0, &sample, 1, &first, &count));
+    REFUSED(mw_series_read(device, 0, NULL, 1, &first, &count));
+    REFUSED(mw_series_read(device, 0, &sample, 1, NULL, &count));
+    REFUSED(mw_series_read(device, 0, &sample, 1, &first, NULL));
+    free(k);
+}
+
+static void objects(void **state)
+{
+    (void)state;
+    const struct mw_dymulticast_prop prop = {
+        .size = sizeof prop, .block_bytes = 32, .region_sets = 2, .k = 1, .experts = 4};
+    struct mw_dymulticast *m;
+    struct mw_layout l;
+    struct mw_handle *h;
+    uint16_t x[16] = {0}, coefficient[4] = {0}, *out[GPUS] = {NULL};
+    int16_t idx = 0;
+    float weight = 1;
+    struct mw_tokens part[GPUS] = {{1, x, &idx, &weight}};
+    REFUSED(mw_dymulticast_create(NULL, &prop, &m));
+    REFUSED(mw_dymulticast_create(device, NULL, &m));
+    REFUSED(mw_dymulticast_create(device, &prop, NULL));
+    assert_code(mw_dymulticast_create(device, &prop, &m), 0);
+    REFUSED(mw_dymulticast_bind_addr(NULL, 4, 4));
+    assert_code(mw_dymulticast_bind_addr(m, 4, 4), 0);
+    REFUSED(mw_dymulticast_layout(NULL, &l));
+    REFUSED(mw_dymulticast_layout(m, NULL));
+    REFUSED(mw_dispatch(NULL, part, coefficient, &h));
+    REFUSED(mw_dispatch(m, NULL, coefficient, &h));
+    REFUSED(mw_dispatch(m, part, NULL, &h));
+    REFUSED(mw_dispatch(m, part, coefficient, NULL));
+    for (unsigned i = 0; i < 3; i++) {
+        struct mw_tokens some[GPUS] = {part[0]};
+        if (i == 0)
+            some[0].x = NULL;
+        else if (i == 1)
+            some[0].topk_idx = NULL;
+        else
+            some[0].topk_weights = NULL;
+        assert_code(mw_dispatch(m, some, coefficient, &h), MW_ERR_INVALID);
+        assert_message("GPU 0: 1 tokens without x, topk_idx or topk_weights");
+        assert_null(h);
+    }
+    assert_code(mw_dispatch(m, part, coefficient, &h), 0);
+    REFUSED(mw_handle_set(NULL, "tile", 1));
+    REFUSED(mw_handle_set(h, NULL, 1));
+    REFUSED(mw_combine(NULL, out, NULL, NULL));
+    REFUSED(mw_combine(h, NULL, NULL, NULL));
+    REFUSED(mw_combine(h, out, NULL, NULL)); // GPU 0 has a token
+    assert_int_equal(fake.go, 0);
+    mw_handle_destroy(h);
+    mw_handle_destroy(NULL);
+    mw_dymulticast_destroy(m);
+    mw_dymulticast_destroy(NULL);
+}
+
+/// Experts where the program wants them: each once, at a place of its own.
+static void places(void **state)
+{
+    (void)state;
+    static const struct mw_expert_place good[3] = {{2, 3, 1}, {0, 3, 0}, {1, 0, 0}};
+    struct mw_dymulticast_prop prop = {.size = sizeof prop,
+                                       .block_bytes = 32,
+                                       .region_sets = 2,
+                                       .k = 2,
+                                       .experts = 3,
+                                       .places = good};
+    struct mw_dymulticast *m;
+    struct mw_layout l;
+    assert_code(mw_dymulticast_create(device, &prop, &m), 0);
+    assert_code(mw_dymulticast_bind_addr(m, 4, 4), 0);
+    assert_code(mw_dymulticast_layout(m, &l), 0);
+    mw_dymulticast_destroy(m);
+    static const struct {
+        struct mw_expert_place place; ///< in the place of the last
+        int code;
+        const char *text;
+    } bad[] = {
+        {{3, 0, 0}, MW_ERR_INVALID, "place 2 is of expert 3: each of 0 to 2 has one"},
+        {{2, 0, 0}, MW_ERR_INVALID, "place 2 is of expert 2"},
+        {{1, 3, 1}, MW_ERR_INVALID, "experts 2 and 1: both are number 1 of GPU 3"},
+        {{1, 4, 0}, MW_ERR_INVALID, "GPU 4 of 4"},
+        {{1, 0, 16}, MW_ERR_CAPACITY, "index 16"},
+    };
+    for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
+        const struct mw_expert_place list[3] = {good[0], good[1], bad[i].place};
+        prop.places = list;
+        assert_code(mw_dymulticast_create(device, &prop, &m), bad[i].code);
+        assert_message(bad[i].text);
+        assert_null(m);
+    }
+    prop.places = NULL;
+    prop.experts = 4 * 17; // the fake holds 64, 16 on a GPU
+    assert_code(mw_dymulticast_create(device, &prop, &m), MW_ERR_CAPACITY);
+}
+
+// ---- sizes ------------------------------------------------------------------------------------------
+
+/// Structs of an older header end earlier, those of a newer one later.
+static void struct_sizes(void **state)
+{
+    (void)state;
+    struct {
+        struct mw_layer_config c;
+        unsigned later;
+    } config = {.c = small_config()};
+    struct mw_layout l;
+    struct mw_device *d;
+    struct mw_open_options o;
+    struct mw_wait_options w = {.quiet_cycles = 1};
+    struct mw_dymulticast_prop prop = {.block_bytes = 32, .region_sets = 2, .k = 1, .experts = 4};
+    struct mw_dymulticast *m;
+
+    mw_open_defaults(&o);
+    o.size = 0;
+    assert_code(mw_open(&o, &d), MW_ERR_INVALID);
+    assert_message("set it to sizeof(struct mw_open_options)");
+    assert_code(mw_wait(device, &w, NULL), MW_ERR_INVALID);
+    assert_message("sizeof(struct mw_wait_options)");
+    assert_code(mw_dymulticast_create(device, &prop, &m), MW_ERR_INVALID);
+    config.c.size = 0;
+    assert_code(mw_layout_make(device, &config.c, &l), MW_ERR_INVALID);
+
+    config.c.size = sizeof config;
+    assert_code(mw_layout_make(device, &config.c, &l), 0);
+    config.later = 1;
+    assert_code(mw_layout_make(device, &config.c, &l), MW_ERR_VERSION);
+    assert_message("upgrade the library");
+    config.c.size = offsetof(struct mw_layer_config, start_delay);
+    config.c.start_delay = 1u << 31; // nothing of that struct
+    assert_code(mw_layout_make(device, &config.c, &l), 0);
+    const unsigned some[GPUS] = {0};
+    assert_code(mw_layer_configure(device, &config.c, &l, some, some, 1), 0);
+    assert_code(mw_layer_set(&config.c, "start_delay", 3), MW_ERR_INVALID);
+    assert_int_equal(config.c.start_delay, 1u << 31);
+    // defaults stay inside
+    memset(&config, 0xee, sizeof config);
+    mw_layer_defaults_of(&config.c, offsetof(struct mw_layer_config, start_delay));
+    assert_int_equal(config.c.tile, 1);
+    assert_int_equal(config.c.start_delay, 0xeeeeeeee);
+}
+
+static void versions_and_names(void **state)
+{
+    (void)state;
+    assert_string_equal(mw_version(), MW_VERSION);
+    assert_string_equal(mw_error_name(MW_ERR_STATE), "MW_ERR_STATE");
+    assert_string_equal(mw_error_name(0), "MW_ERR_OK");
+    assert_string_equal(mw_error_name(-99), "unknown");
+#define CHECK(name, value, text) assert_string_equal(mw_error_name(value), "MW_ERR_" #name);
+    MW_ERR_LIST(CHECK)
+#undef CHECK
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(device_and_memory), TEST(tables_and_layers),
+        TEST(streams),           TEST(running),
+        TEST(objects),           TEST(places),
+        TEST(struct_sizes),      TEST(versions_and_names),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
