@@ -6,7 +6,7 @@
 
 #include "golden.h"
 #include "output.h"
-#include "progress.h"
+#include "progress_bar.h"
 #include "report.h"
 #include "systems.h"
 
@@ -44,7 +44,7 @@ struct group {
     struct mw_run *run;
     pthread_mutex_t lock; ///< of all that follows, and of what parts say of themselves
     pthread_cond_t changed, golden_made;
-    struct mw_progress progress;
+    struct mw_bar bar;
     struct part part[MW_SYSTEMS];
     unsigned count, next;
     bool golden;      ///< the golden results are there
@@ -98,7 +98,7 @@ static bool take_progress(void *context, unsigned layer, double done, uint64_t c
     struct part *p = context;
     struct group *g = p->group;
     pthread_mutex_lock(&g->lock);
-    struct mw_progress_part *shown = &g->progress.part[p - g->part];
+    struct mw_bar_part *shown = &g->bar.part[p - g->part];
     shown->done = (layer + (done < 0 ? 0 : done > 1 ? 1 : done)) / g->run->workload.layers;
     shown->cycles = cycles;
     bool go_on = !g->stop;
@@ -158,7 +158,7 @@ static void *work(void *context)
     pthread_mutex_lock(&g->lock);
     while (!g->stop && g->next < g->count) {
         struct part *p = &g->part[g->next];
-        struct mw_progress_part *shown = &g->progress.part[g->next++];
+        struct mw_bar_part *shown = &g->bar.part[g->next++];
         p->begun = shown->runs = true;
         pthread_mutex_unlock(&g->lock);
         int status = run_part(p);
@@ -179,7 +179,7 @@ static void *work(void *context)
 static int hand_on(struct group *g, const struct part *p, struct mw_error *err)
 {
     struct mw_run *run = g->run;
-    mw_progress_clear(&g->progress);
+    mw_bar_clear(&g->bar);
     if (p->status) {
         if (p->result->state)
             fputs(p->result->state, run->err);
@@ -242,7 +242,7 @@ static bool supervise(struct group *g, int *status, struct mw_error *err)
         }
         if (g->stop && now() - g->stopped_at > PATIENCE)
             return false;
-        mw_progress_show(&g->progress, now());
+        mw_bar_show(&g->bar, now());
         wait_a_little(g);
     }
     return true;
@@ -251,7 +251,7 @@ static bool supervise(struct group *g, int *status, struct mw_error *err)
 /// Threads cannot be ended from outside; what must be left in order is.
 static void leave(struct group *g, int status, const struct mw_error *err)
 {
-    mw_progress_clear(&g->progress);
+    mw_bar_clear(&g->bar);
     remove_waves(g, status == MW_EXIT_INPUT);
     fprintf(g->run->err, "moeswitch: %s\n", err->text);
     fflush(g->run->err);
@@ -264,20 +264,20 @@ static void make_parts(struct group *g)
     struct mw_run *run = g->run;
     const struct mw_system *systems[MW_SYSTEMS];
     const struct mw_link_parameters link = {run->params.flit_bytes, run->params.expert_cycles};
-    mw_progress_begin(&g->progress, run->err, isatty(fileno(run->err)), now());
-    g->count = g->progress.count = mw_run_asked(&run->params, systems);
+    mw_bar_begin(&g->bar, run->err, isatty(fileno(run->err)), now());
+    g->count = g->bar.count = mw_run_asked(&run->params, systems);
     for (unsigned i = 0; i < g->count; i++) {
         g->part[i].group = g;
         g->part[i].system = systems[i];
         g->part[i].result = &run->results[i];
-        g->progress.part[i].name = systems[i]->name;
+        g->bar.part[i].name = systems[i]->name;
         if (run->params.fst)
             mw_output_for(g->part[i].waves, run->params.fst,
                           run->params.system ? NULL : systems[i]->name);
         for (unsigned l = 0; l < run->workload.layers; l++) {
             struct mw_bounds bounds;
             mw_bounds_compute(&run->workload, l, systems[i], &link, &bounds);
-            g->progress.part[i].weight += (double)bounds.own.cycles;
+            g->bar.part[i].weight += (double)bounds.own.cycles;
         }
     }
 }
@@ -318,7 +318,7 @@ int mw_run_systems(struct mw_run *run, struct mw_error *err)
     if (beside)
         pthread_join(golden, NULL);
     sigaction(SIGINT, &old, NULL);
-    mw_progress_clear(&g->progress);
+    mw_bar_clear(&g->bar);
     if (status > MW_EXIT_MISMATCH)
         remove_waves(g, status == MW_EXIT_INPUT);
     pthread_mutex_destroy(&g->lock);

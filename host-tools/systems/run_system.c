@@ -104,7 +104,7 @@ static int show_progress(void *context, uint64_t tokens, uint64_t total, uint64_
     struct mw_monitor *monitor = j->result->layer[j->layer].monitor;
     if (monitor)
         mw_monitor_fetch(monitor, j->device); // a failure shows in the samples that are missing
-    return 0;
+    return j->stopped;
 }
 
 /// The ports shall record this layer.

@@ -24,9 +24,9 @@ const char *mw_message(void)
     return "as planned";
 }
 
-void mw_open_defaults(struct mw_open_options *options)
+void mw_open_defaults_of(struct mw_open_options *options, size_t size)
 {
-    memset(options, 0, sizeof *options);
+    memset(options, 0, size);
 }
 
 int mw_open(const struct mw_open_options *options, struct mw_device **d)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// See progress.h.
-#include "progress.h"
+// See progress_bar.h.
+#include "progress_bar.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -15,12 +15,12 @@ enum {
 /// What has run for shorter, or to a smaller share, says too little about the rest.
 static const double TELLING_SECONDS = 1, TELLING_SHARE = 0.005, FRAME = 0.1;
 
-void mw_progress_begin(struct mw_progress *p, FILE *out, bool terminal, double now)
+void mw_bar_begin(struct mw_bar *p, FILE *out, bool terminal, double now)
 {
-    *p = (struct mw_progress){.out = out, .terminal = terminal, .begin = now, .last = now};
+    *p = (struct mw_bar){.out = out, .terminal = terminal, .begin = now, .last = now};
 }
 
-double mw_progress_done(const struct mw_progress *p)
+double mw_bar_done(const struct mw_bar *p)
 {
     double done = 0, all = 0;
     for (unsigned i = 0; i < p->count; i++) {
@@ -31,7 +31,7 @@ double mw_progress_done(const struct mw_progress *p)
     return all > 0 ? done / all : 0;
 }
 
-static void time_left(const struct mw_progress *p, double done, double now, char *text, size_t size)
+static void time_left(const struct mw_bar *p, double done, double now, char *text, size_t size)
 {
     double elapsed = now - p->begin;
     *text = 0;
@@ -48,7 +48,7 @@ static void time_left(const struct mw_progress *p, double done, double now, char
 }
 
 /// What runs, and its cycles.
-static uint64_t what_runs(const struct mw_progress *p, char *text, size_t size)
+static uint64_t what_runs(const struct mw_bar *p, char *text, size_t size)
 {
     unsigned running = 0;
     uint64_t cycles = 0;
@@ -65,13 +65,13 @@ static uint64_t what_runs(const struct mw_progress *p, char *text, size_t size)
     return cycles;
 }
 
-void mw_progress_show(struct mw_progress *p, double now)
+void mw_bar_show(struct mw_bar *p, double now)
 {
     char name[32], left[32], bar[BAR + 1], line[160];
     if (now - p->last < (p->terminal ? FRAME : DUE))
         return;
     p->last = now;
-    double done = mw_progress_done(p);
+    double done = mw_bar_done(p);
     uint64_t cycles = what_runs(p, name, sizeof name);
     time_left(p, done, now, left, sizeof left);
     if (!p->terminal) {
@@ -90,7 +90,7 @@ void mw_progress_show(struct mw_progress *p, double now)
     p->drawn = true;
 }
 
-void mw_progress_clear(struct mw_progress *p)
+void mw_bar_clear(struct mw_bar *p)
 {
     if (p->drawn)
         fprintf(p->out, "\r%*s\r", COLUMNS, "");
