@@ -10,6 +10,7 @@
 #include "models.h"
 #include "option_value.h"
 
+#include <signal.h>
 #include <stdio.h>
 
 enum {
@@ -47,6 +48,8 @@ struct mw_run_params {
     /// share of it that is done (0 to 1), and the cycles since its start. False stops the run.
     bool (*progress)(void *context, unsigned layer, double done, uint64_t cycles);
     void *progress_context;
+    /// Set by somebody else to stop the run sooner than at the next progress; or NULL.
+    const volatile sig_atomic_t *stop;
 };
 
 /// The defaults of every option.

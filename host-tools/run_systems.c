@@ -47,8 +47,9 @@ struct group {
     struct mw_bar bar;
     struct part part[MW_SYSTEMS];
     unsigned count, next;
-    bool golden;      ///< the golden results are there
-    atomic_bool stop; ///< nothing begins any more, what runs is to stop
+    bool golden;                     ///< the golden results are there
+    atomic_bool stop;                ///< nothing begins any more, what runs is to stop
+    volatile sig_atomic_t stop_wait; ///< the same, for the library
     double stopped_at;
 };
 
@@ -140,6 +141,7 @@ static int run_part(struct part *p)
     params.fst = params.fst ? p->waves : NULL;
     params.progress = take_progress;
     params.progress_context = p;
+    params.stop = &p->group->stop_wait;
     int status = mw_result_make(r, &run->workload, p->system, &p->err);
     if (status)
         return status;
@@ -202,6 +204,7 @@ static void stop_all(struct group *g)
     if (!g->stop)
         g->stopped_at = now();
     g->stop = true;
+    g->stop_wait = 1;
 }
 
 static bool any_runs(const struct group *g)

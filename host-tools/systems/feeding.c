@@ -68,7 +68,7 @@ static int finish(struct feeding *f, unsigned layer)
         .size = sizeof o, .quiet_cycles = j->quiet_cycles, .progress = look, .progress_context = j};
     struct mw_fed fed;
     int code = mw_fed_wait(j->device, f->number[layer], &o, &fed);
-    if (j->stopped)
+    if (j->stopped || code == MW_ERR_CANCELED)
         return mw_job_interrupted(j);
     if (code)
         return mw_job_stuck(j, "fed layer", code);

@@ -125,7 +125,8 @@ static int set_monitor(struct job *j)
 static int run_layer(struct job *j)
 {
     struct mw_layer_result *r = &j->result->layer[j->layer];
-    struct mw_wait_options o = {.size = sizeof o, .quiet_cycles = j->quiet_cycles};
+    struct mw_wait_options o = {
+        .size = sizeof o, .quiet_cycles = j->quiet_cycles, .stop = j->params->stop};
     if (j->params->progress || j->params->monitor) {
         const struct mw_link_parameters link = {j->params->flit_bytes, j->params->expert_cycles};
         struct mw_bounds bounds;
@@ -154,7 +155,7 @@ static int run_layer(struct job *j)
         code = mw_wait(j->device, &o, &r->cycles);
     if (!code && r->monitor)
         code = mw_monitor_finish(r->monitor, j->device);
-    if (j->stopped)
+    if (j->stopped || code == MW_ERR_CANCELED)
         return mw_job_interrupted(j);
     return code ? mw_job_stuck(j, what, code) : MW_EXIT_OK;
 }
