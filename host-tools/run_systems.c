@@ -21,7 +21,7 @@
 /// Seconds: between two looks of the caller's thread, and until it no longer waits for systems to stop.
 static const double LOOK = 0.1, PATIENCE = 0.5;
 
-static volatile sig_atomic_t interrupted;
+static atomic_int interrupted;
 
 static void on_interrupt(int number)
 {

@@ -10,6 +10,7 @@
 #include "systems.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/stat.h>
@@ -57,6 +58,8 @@ int mw_systems_check(const struct mw_run_params *params, const struct mw_demand 
     return device.too_large ? mw_fail(err, MW_EXIT_INPUT, "too large, as planned") : MW_EXIT_OK;
 }
 
+static pthread_mutex_t recording = PTHREAD_MUTEX_INITIALIZER; ///< of what a run was asked
+
 /// Runs that are side by side see each other; the later a system, the earlier it ends.
 static void meet_others(void)
 {
@@ -74,6 +77,7 @@ int mw_system_run(const struct mw_run_params *params, const struct mw_workload *
     bool faulty = !device.faulty || strcmp(device.faulty, system) == 0;
     device.runs++;
     meet_others();
+    pthread_mutex_lock(&recording);
     device.params = *params;
     device.experts = w->experts;
     device.k = w->k;
@@ -82,6 +86,7 @@ int mw_system_run(const struct mw_run_params *params, const struct mw_workload *
         snprintf(device.fst, sizeof device.fst, "%s", params->fst);
         write_file(params->fst, "waves", 5);
     }
+    pthread_mutex_unlock(&recording);
     if (device.signal && device.runs == 1) {
         raise(device.signal);
         for (unsigned i = 0; params->progress(params->progress_context, 0, 0.5, 1000); i++) {
