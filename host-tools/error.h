@@ -13,9 +13,10 @@
 enum mw_exit {
     MW_EXIT_OK = 0,
     MW_EXIT_MISMATCH = 1, ///< the device's result differs from the golden model
-    MW_EXIT_INPUT = 2,    ///< malformed input, or sizes that the device cannot hold
+    MW_EXIT_INPUT = 2,    ///< malformed input, or sizes that the device or the machine cannot hold
     MW_EXIT_STUCK = 3,    ///< the device stopped making progress
     MW_EXIT_FAILED = 4,   ///< the machine failed: out of memory, disk full, device lost
+    MW_EXIT_INTERRUPTED = 130, ///< by Ctrl-C: 128 + SIGINT, as shells have it
 };
 
 struct mw_error {

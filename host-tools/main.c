@@ -3,6 +3,7 @@
 // The `moeswitch` command: picks the subcommand.
 #include "bench/bench.h"
 #include "device.h"
+#include "option_table.h"
 #include "run.h"
 #include "trace_info.h"
 
@@ -46,11 +47,18 @@ static int run(int argc, char **argv)
     } commands[] = {{"run", mw_run_command},     {"trace", mw_trace_command},
                     {"bench", mw_bench_command}, {"list", mw_list_command},
                     {"info", mw_info_command},   {"selftest", mw_selftest_command}};
+    enum { COMMANDS = sizeof commands / sizeof *commands };
+    const char *names[COMMANDS];
     const char *command = argc > 1 ? argv[1] : "";
-    for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++)
-        if (strcmp(command, commands[i].name) == 0)
+    for (unsigned i = 0; i < COMMANDS; i++) {
+        names[i] = commands[i].name;
+        if (strcmp(command, names[i]) == 0)
             return commands[i].run(argc - 1, argv + 1, stdout, stderr);
-    if (strcmp(command, "--help") == 0 || strcmp(command, "help") == 0) {
+        if (argc == 3 && strcmp(command, "help") == 0 && strcmp(argv[2], names[i]) == 0)
+            return commands[i].run(2, (char *[]){argv[2], (char *)"--help", NULL}, stdout, stderr);
+    }
+    if (strcmp(command, "--help") == 0 || strcmp(command, "-h") == 0 ||
+        strcmp(command, "help") == 0) {
         usage(stdout);
         return MW_EXIT_OK;
     }
@@ -58,8 +66,10 @@ static int run(int argc, char **argv)
         puts("moeswitch " MW_VERSION);
         return MW_EXIT_OK;
     }
+    const char *near = mw_closest(command, names, COMMANDS);
     if (*command)
-        fprintf(stderr, "moeswitch: %s: unknown command, see moeswitch --help\n", command);
+        fprintf(stderr, "moeswitch: %s: unknown command, see moeswitch --help%s%s%s\n", command,
+                near ? " (" : "", near ? near : "", near ? "?)" : "");
     else
         usage(stderr);
     return MW_EXIT_INPUT;

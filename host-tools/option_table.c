@@ -119,7 +119,7 @@ static int take(const struct mw_option_table *t, int id, const char *word, void 
     if (id == '?')
         return unknown(t, word, err);
     unsigned i = (unsigned)(id - FIRST);
-    if (i == t->count) {
+    if (id == 'h' || i == t->count) {
         said->help = true;
         return MW_EXIT_OK;
     }
@@ -142,7 +142,7 @@ int mw_options_parse(const struct mw_option_table *t, int argc, char **argv, voi
     while (!status && !said->help) {
         int at = optind ? optind : 1;
         // The dash: words come in their place, as WORD; the colon: getopt_long prints nothing.
-        int id = getopt_long(argc, argv, "-:", list, NULL);
+        int id = getopt_long(argc, argv, "-:h", list, NULL);
         if (id == -1)
             break;
         status = take(t, id, argv[at], params, said, err);

@@ -44,7 +44,7 @@ struct mw_option {
 
 enum { MW_MAX_OPTIONS = 64 };
 
-/// A command's options; --help is one of every command.
+/// A command's options; --help and -h are those of every command.
 struct mw_option_table {
     const char *command; ///< for messages: "run"
     const struct mw_option *option;

@@ -32,6 +32,9 @@ void mw_run_usage(FILE *out)
         "                        next while one runs: tokens per second, and what that costs\n"
         "  --hidden H            bf16 values per token (default 512)\n"
         "  --system NAME         unicast, dysharp-basic, dysharp or all (default all)\n"
+        "  --jobs J              systems that run side by side, each in a thread of its own "
+        "(default\n"
+        "                        1)\n"
         "  --allow-padding       accept -1 (no expert) in the trace\n"
         "  --seed S              of hidden values, expert coefficients, made-up trace (default 1)\n"
         "  --spread near|far     expert coefficients all near 1, so that every row shows in the\n"
@@ -64,8 +67,11 @@ void mw_run_usage(FILE *out)
         "  --trace-fst FILE      waves\n"
         "  --help                this text\n"
         "\n"
-        "Exit status: 0 every bit is right, 1 a result or a flit count is wrong, 2 bad input,\n"
-        "3 the device stopped making progress, 4 the machine failed.\n",
+        "Exit status: 0 every bit is right, 1 a result or a flit count is wrong, 2 bad input, or a "
+        "run\n"
+        "that the device or this machine's memory cannot hold, 3 the device stopped making "
+        "progress,\n"
+        "4 the machine failed, 130 interrupted (Ctrl-C).\n",
         out);
 }
 
@@ -81,6 +87,7 @@ void mw_run_defaults(struct mw_run_params *params)
         .tile = 16,
         .flit_bytes = 16,
         .link_latency = 1,
+        .jobs = 1,
     };
 }
 
@@ -94,8 +101,9 @@ static int set_layers(void *p, const char *name, const char *text, struct mw_err
         uint64_t value;
         char *stop;
         if (!mw_parse_number(at, &stop, 0, high, &value) || (*stop && *stop != ','))
-            return mw_fail(err, MW_EXIT_INPUT, "--%s %s: expected layer numbers from 0 to %d", name,
-                           text, (int)high);
+            return mw_fail(err, MW_EXIT_INPUT,
+                           "--%s %s: expected layer numbers from 0 to %d, with commas", name, text,
+                           (int)high);
         if (params->layer_count == MW_MAX_LAYERS)
             return mw_fail(err, MW_EXIT_INPUT, "--%s %s: more than %d layers", name, text,
                            MW_MAX_LAYERS);
@@ -159,6 +167,7 @@ static const struct mw_option options[] = {
     MW_UNSIGNED("link-latency", AT(link_latency), 1, 1024),
     MW_UNSIGNED("in-flight", AT(in_flight), 0, 1u << 20),
     MW_UNSIGNED("open-rows", AT(open_rows), 0, 1u << 20),
+    MW_UNSIGNED("jobs", AT(jobs), 1, MW_SYSTEMS),
     MW_OWN("set", AT(settings), mw_add_setting),
     MW_PATH("json", AT(json)),
     MW_UNSIGNED("interval", AT(interval), 2, UINT16_MAX),
@@ -204,6 +213,8 @@ static int check_combination(const struct mw_run_params *params, const char *syn
         return mw_fail(err, MW_EXIT_INPUT, "--plot and another output: both are %s", params->plot);
     if (params->device.usb && params->fst)
         return mw_fail(err, MW_EXIT_INPUT, "--trace-fst: only with --device sim");
+    if (params->device.usb && params->jobs > 1)
+        return mw_fail(err, MW_EXIT_INPUT, "--jobs %u: only with --device sim", params->jobs);
     if (params->shape.batches * params->layer_count > MW_MAX_LAYERS)
         return mw_fail(err, MW_EXIT_INPUT, "--batches %u: of %u layers, more than %d in all",
                        params->shape.batches, params->layer_count, MW_MAX_LAYERS);
@@ -267,22 +278,38 @@ static int get_trace(const struct mw_run_params *params, struct mw_trace *trace,
     return status;
 }
 
-int mw_run_prepare(struct mw_run_params *params, struct mw_trace *trace,
-                   struct mw_workload *workload, struct mw_error *err)
+int mw_run_route(struct mw_run_params *params, struct mw_trace *trace, struct mw_error *err)
 {
-    *workload = (struct mw_workload){0};
     int status = mw_device_sizes(&params->device, &params->shape.gpus, &params->flit_bytes, err);
     if (!status)
         status = get_trace(params, trace, err);
     if (status)
         return status;
-    status =
-        mw_workload_make(workload, trace, params->layers, params->layer_count, &params->shape, err);
-    if (status) {
+    status = mw_workload_check(trace, params->layers, params->layer_count, &params->shape, err);
+    if (status)
         mw_trace_free(trace);
-        return status;
-    }
-    if (!params->expert_cycles_given)
+    return status;
+}
+
+int mw_run_fill(struct mw_run_params *params, const struct mw_trace *trace,
+                struct mw_workload *workload, struct mw_error *err)
+{
+    int status =
+        mw_workload_make(workload, trace, params->layers, params->layer_count, &params->shape, err);
+    if (!status && !params->expert_cycles_given)
         params->expert_cycles = mw_default_expert_cycles(workload, params->flit_bytes);
-    return MW_EXIT_OK;
+    return status;
+}
+
+int mw_run_prepare(struct mw_run_params *params, struct mw_trace *trace,
+                   struct mw_workload *workload, struct mw_error *err)
+{
+    *workload = (struct mw_workload){0};
+    int status = mw_run_route(params, trace, err);
+    if (status)
+        return status;
+    status = mw_run_fill(params, trace, workload, err);
+    if (status)
+        mw_trace_free(trace);
+    return status;
 }

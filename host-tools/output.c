@@ -19,6 +19,17 @@ static int cannot_write(const char *path, struct mw_error *err)
     return mw_fail(err, MW_EXIT_INPUT, "%s: cannot write: %s", path, strerror(errno));
 }
 
+void mw_output_for(char name[MW_WAVES_BYTES], const char *path, const char *system)
+{
+    const char *slash = strrchr(path, '/');
+    const char *dot = strrchr(slash ? slash : path, '.');
+    size_t stem = dot ? (size_t)(dot - path) : strlen(path);
+    if (system)
+        snprintf(name, MW_WAVES_BYTES, "%.*s-%s%s", (int)stem, path, system, dot ? dot : "");
+    else
+        snprintf(name, MW_WAVES_BYTES, "%s", path);
+}
+
 bool mw_output_is_special(const char *path)
 {
     struct stat st;

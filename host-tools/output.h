@@ -8,8 +8,14 @@
 
 #include <stddef.h>
 
-enum { MW_PATH_BYTES = 1024 }; ///< of a name, at most
+enum {
+    MW_PATH_BYTES = 1024,                ///< of a name, at most
+    MW_WAVES_BYTES = MW_PATH_BYTES + 32, ///< with a system's
+};
 
+/// A file of one system of several: `path` with "-system" in front of its extension, or as it is where
+/// `system` is NULL.
+void mw_output_for(char name[MW_WAVES_BYTES], const char *path, const char *system);
 /// True if `path` is there and is a device or a pipe: written in place, not replaced.
 bool mw_output_is_special(const char *path);
 /// Find out before a long run whether `path` (may be NULL) can be written at its end.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The tables of `moeswitch run` for people, see report.h.
+#include "golden.h"
 #include "report.h"
 
 #include <inttypes.h>
@@ -132,4 +133,40 @@ void mw_report_latency(FILE *out, const struct mw_workload *w, const struct mw_s
                         "", "", m->lost, m->samples);
         }
     }
+}
+
+int mw_report_differences(FILE *err, const struct mw_result *r, const struct mw_workload *w,
+                          unsigned flit_bytes)
+{
+    int status = MW_EXIT_OK;
+    for (unsigned l = 0; l < r->layers; l++) {
+        const struct mw_layer_result *layer = &r->layer[l];
+        if (!layer->wrong)
+            continue;
+        status = MW_EXIT_MISMATCH;
+        fprintf(err,
+                "moeswitch: %s, layer %zu: %" PRIu64
+                " wrong elements, first: token %u, element %u: "
+                "expected 0x%04x (%g), got 0x%04x (%g)\n",
+                r->system->name, w->layer[l].number, layer->wrong, layer->first.token,
+                layer->first.element, layer->first.expected,
+                (double)mw_bf16_to_float(layer->first.expected), layer->first.got,
+                (double)mw_bf16_to_float(layer->first.got));
+    }
+    if (r->has_feeding && r->feeding.wrong) {
+        status = MW_EXIT_MISMATCH;
+        fprintf(err, "moeswitch: %s: %" PRIu64 " elements of fed layers differ\n", r->system->name,
+                r->feeding.wrong);
+    }
+    struct mw_flit_error e;
+    unsigned errors = mw_result_flit_errors(r, w, flit_bytes, &e);
+    if (!errors)
+        return status;
+    fprintf(
+        err,
+        "moeswitch: %s, layer %zu: %u counters differ from the analytic list, first: port %u %s, "
+        "%s: expected %" PRIu64 ", counted %" PRIu64 "\n",
+        r->system->name, w->layer[e.layer].number, errors, e.port, e.direction, e.what, e.expected,
+        e.counted);
+    return MW_EXIT_MISMATCH;
 }

@@ -22,12 +22,19 @@ int mw_result_make(struct mw_result *r, const struct mw_workload *w, const struc
     return mw_fail_memory(err, "the results");
 }
 
-void mw_result_free(struct mw_result *r)
+void mw_result_free_out(struct mw_result *r)
 {
     for (unsigned i = 0; r->layer && i < r->layers; i++) {
         free(r->layer[i].out);
-        mw_monitor_free(r->layer[i].monitor);
+        r->layer[i].out = NULL;
     }
+}
+
+void mw_result_free(struct mw_result *r)
+{
+    mw_result_free_out(r);
+    for (unsigned i = 0; r->layer && i < r->layers; i++)
+        mw_monitor_free(r->layer[i].monitor);
     free(r->layer);
     free(r->state);
     *r = (struct mw_result){0};

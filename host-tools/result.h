@@ -56,7 +56,7 @@ struct mw_result {
         simulated_cycles;  ///< all clock cycles that were simulated, loading and reading included
     struct mw_error error; ///< of a run that failed
     char *state;           ///< of a stuck device: streams and queues, several lines, from malloc
-    double seconds;        ///< wall clock of run and check
+    double seconds;        ///< wall clock of the run
     bool has_feeding;
     struct mw_feeding feeding;
 };
@@ -64,6 +64,8 @@ struct mw_result {
 int mw_result_make(struct mw_result *r, const struct mw_workload *w, const struct mw_system *system,
                    struct mw_error *err);
 void mw_result_free(struct mw_result *r);
+/// Give back the outputs, which nothing but mw_result_check needs.
+void mw_result_free_out(struct mw_result *r);
 /// Append a cause to a layer's stalls, or add to it if it is there.
 void mw_result_stall(struct mw_layer_result *layer, const char *cause, uint64_t cycles);
 /// Compare every output element with `golden` ([layers] pointers to [N * T][H]).

@@ -10,6 +10,7 @@
 #include "models.h"
 #include "option_value.h"
 
+#include <signal.h>
 #include <stdio.h>
 
 enum {
@@ -42,10 +43,13 @@ struct mw_run_params {
     unsigned interval; ///< cycles of one of its samples, 0: chosen by the length of the layer
     const char *fst;   ///< file for waves, or NULL; with all systems, the name of each is inserted
 
+    unsigned jobs; ///< systems that run side by side
     /// Called now and then by mw_system_run, where it is set: which layer of the run (an index), the
-    /// share of it that is done (0 to 1), and the cycles since its start.
-    void (*progress)(void *context, unsigned layer, double done, uint64_t cycles);
+    /// share of it that is done (0 to 1), and the cycles since its start. False stops the run.
+    bool (*progress)(void *context, unsigned layer, double done, uint64_t cycles);
     void *progress_context;
+    /// Set by somebody else to stop the run sooner than at the next progress; or NULL.
+    const volatile sig_atomic_t *stop;
 };
 
 /// The defaults of every option.
@@ -53,8 +57,12 @@ void mw_run_defaults(struct mw_run_params *params);
 /// Parse the words after `moeswitch run`. Sets `help` if help was asked for; the rest is then unset.
 int mw_run_parse(struct mw_run_params *params, int argc, char **argv, bool *help,
                  struct mw_error *err);
-/// Load or make the trace, make the workload, and fill in what depends on them. On failure both are
-/// empty.
+/// Load or make the trace, and check what the run takes from it. On failure it is empty.
+int mw_run_route(struct mw_run_params *params, struct mw_trace *trace, struct mw_error *err);
+/// Make the workload of it, and fill in what depends on that. On failure the workload is empty.
+int mw_run_fill(struct mw_run_params *params, const struct mw_trace *trace,
+                struct mw_workload *workload, struct mw_error *err);
+/// Both, one behind the other. On failure both are empty.
 int mw_run_prepare(struct mw_run_params *params, struct mw_trace *trace,
                    struct mw_workload *workload, struct mw_error *err);
 

@@ -5,7 +5,15 @@
 #ifndef MW_HOST_SYSTEMS_H
 #define MW_HOST_SYSTEMS_H
 
+#include "demand.h"
 #include "result.h"
+
+/// Find out before a run whether the device holds it under every system that `params` asks for;
+/// params->shape has its GPUs. `touched` gets what each takes of this machine where the device is
+/// simulated, 0 for systems that were not asked for. MW_EXIT_INPUT: it does not, and the line says what
+/// is too large, why, and which option to change.
+int mw_systems_check(const struct mw_run_params *params, const struct mw_demand *demand,
+                     uint64_t touched[MW_SYSTEMS], struct mw_error *err);
 
 /// Run all layers of `workload` under `system` (a name of mw_systems) on one device, back to back
 /// and without a reset in between. `params` is prepared (mw_run_prepare), except that params->fst is

@@ -5,6 +5,7 @@
 
 #include "random.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,6 +35,21 @@ uint16_t mw_expert_coefficient(uint64_t seed, unsigned expert, enum mw_spread sp
     return random_bf16(bits, exponent, exponent);
 }
 
+/// Every GPU has as many experts; the numbers of GPUs that can have are told.
+static int refuse_division(const struct mw_trace *trace, unsigned gpus, struct mw_error *err)
+{
+    char list[128] = "";
+    for (unsigned n = MW_MIN_GPUS; n <= MW_MAX_GPUS; n++) {
+        size_t at = strlen(list);
+        if (trace->experts % n == 0)
+            snprintf(list + at, sizeof list - at, "%s%u", at ? ", " : "", n);
+    }
+    return mw_fail(
+        err, MW_EXIT_INPUT,
+        "--gpus %u: the %u experts of %s cannot be divided evenly over %u GPUs; possible: %s", gpus,
+        trace->experts, trace->name, gpus, *list ? list : "none");
+}
+
 static int check_shape(const struct mw_trace *trace, const struct mw_shape *shape, unsigned layers,
                        struct mw_error *err)
 {
@@ -41,11 +57,10 @@ static int check_shape(const struct mw_trace *trace, const struct mw_shape *shap
         return mw_fail(err, MW_EXIT_INPUT, "--gpus %u: expected %d to %d", shape->gpus, MW_MIN_GPUS,
                        MW_MAX_GPUS);
     if (trace->experts % shape->gpus)
-        return mw_fail(err, MW_EXIT_INPUT,
-                       "--gpus %u: the %u experts of %s cannot be divided evenly over %u GPUs",
-                       shape->gpus, trace->experts, trace->name, shape->gpus);
-    if (!shape->tokens_per_gpu)
-        return mw_fail(err, MW_EXIT_INPUT, "--tokens-per-gpu 0: expected at least 1");
+        return refuse_division(trace, shape->gpus, err);
+    if (!shape->tokens_per_gpu || shape->tokens_per_gpu > MW_MAX_TOKENS)
+        return mw_fail(err, MW_EXIT_INPUT, "--tokens-per-gpu %u: expected 1 to %d",
+                       shape->tokens_per_gpu, MW_MAX_TOKENS);
     if (!shape->hidden || shape->hidden > MW_MAX_HIDDEN)
         return mw_fail(err, MW_EXIT_INPUT, "--hidden %u: expected 1 to %d", shape->hidden,
                        MW_MAX_HIDDEN);
@@ -74,19 +89,26 @@ static int make_layer(struct mw_workload *w, struct mw_layer *layer, const struc
     return MW_EXIT_OK;
 }
 
-int mw_workload_make(struct mw_workload *w, const struct mw_trace *trace, const size_t *numbers,
-                     unsigned layers, const struct mw_shape *shape, struct mw_error *err)
+int mw_workload_check(const struct mw_trace *trace, const size_t *numbers, unsigned layers,
+                      const struct mw_shape *shape, struct mw_error *err)
 {
-    *w = (struct mw_workload){0};
     int status = check_shape(trace, shape, layers, err);
     size_t tokens = (size_t)shape->gpus * shape->tokens_per_gpu;
     unsigned batches = shape->batches ? shape->batches : 1;
     for (unsigned i = 0; !status && i < layers; i++)
         status = mw_trace_check(trace, numbers[i], batches * tokens, shape->allow_padding, err);
+    return status;
+}
+
+int mw_workload_make(struct mw_workload *w, const struct mw_trace *trace, const size_t *numbers,
+                     unsigned layers, const struct mw_shape *shape, struct mw_error *err)
+{
+    *w = (struct mw_workload){0};
+    int status = mw_workload_check(trace, numbers, layers, shape, err);
+    size_t tokens = (size_t)shape->gpus * shape->tokens_per_gpu;
+    unsigned batches = shape->batches ? shape->batches : 1;
     if (status)
         return status;
-    if (tokens > UINT32_MAX / MW_MAX_HIDDEN)
-        return mw_fail(err, MW_EXIT_INPUT, "--tokens-per-gpu %u: too many", shape->tokens_per_gpu);
     w->shape = *shape;
     w->tokens = (unsigned)tokens;
     w->k = trace->k;

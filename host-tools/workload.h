@@ -52,6 +52,9 @@ struct mw_workload {
     struct mw_layer *layer;
 };
 
+/// What mw_workload_make takes from the trace, and the shape: check it, and nothing else.
+int mw_workload_check(const struct mw_trace *trace, const size_t *numbers, unsigned layers,
+                      const struct mw_shape *shape, struct mw_error *err);
 /// Cut `layers` layers of `trace` (their numbers in `numbers`; a number may come more than once) to
 /// a workload; checks everything it takes from the trace.
 int mw_workload_make(struct mw_workload *w, const struct mw_trace *trace, const size_t *numbers,

@@ -124,6 +124,19 @@ static int set_operators(void *mask, const char *name, const char *text, struct 
     return set_choice(name, text, mw_reduce_op_name, MW_REDOPS, mask, err);
 }
 
+/// The word at `at` of the list `text` is none.
+static int no_pattern(const char *text, const char *at, size_t length, struct mw_error *err)
+{
+    const char *names[MW_BENCH_PATTERNS];
+    char name[64];
+    for (unsigned i = 0; i < MW_BENCH_PATTERNS; i++)
+        names[i] = mw_bench_patterns[i].name;
+    snprintf(name, sizeof name, "%.*s", (int)length, at);
+    const char *near = mw_closest(name, names, MW_BENCH_PATTERNS);
+    return mw_fail(err, MW_EXIT_INPUT, "%s: no such pattern, see moeswitch bench --help%s%s%s",
+                   text, near ? " (" : "", near ? near : "", near ? "?)" : "");
+}
+
 /// A comma-separated list of patterns.
 static int set_patterns(void *params, const char *text, struct mw_error *err)
 {
@@ -146,8 +159,7 @@ static int set_patterns(void *params, const char *text, struct mw_error *err)
             }
         }
         if (!found)
-            return mw_fail(err, MW_EXIT_INPUT, "%s: no such pattern, see moeswitch bench --help",
-                           text);
+            return no_pattern(text, at, length, err);
         if (!at[length])
             return MW_EXIT_OK;
         at += length + 1;

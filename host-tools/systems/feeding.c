@@ -53,13 +53,23 @@ static int spoil(struct feeding *f)
     return status;
 }
 
+static int look(void *context, uint64_t tokens, uint64_t total, uint64_t cycles)
+{
+    struct job *j = context;
+    (void)tokens, (void)total;
+    return !mw_job_goes_on(j, 1, cycles);
+}
+
 /// Wait for a layer, read its output and compare it. A row that was never written holds that of another layer, or what spoil() left there.
 static int finish(struct feeding *f, unsigned layer)
 {
     struct job *j = f->job;
-    struct mw_wait_options o = {.size = sizeof o, .quiet_cycles = j->quiet_cycles};
+    struct mw_wait_options o = {
+        .size = sizeof o, .quiet_cycles = j->quiet_cycles, .progress = look, .progress_context = j};
     struct mw_fed fed;
     int code = mw_fed_wait(j->device, f->number[layer], &o, &fed);
+    if (j->stopped || code == MW_ERR_CANCELED)
+        return mw_job_interrupted(j);
     if (code)
         return mw_job_stuck(j, "fed layer", code);
     f->run->layer_cycles += fed.cycles;
@@ -80,6 +90,8 @@ static int run(struct feeding *f, unsigned ahead)
     int status = spoil(f);
     uint64_t begin = mw_total_cycles(j->device);
     for (unsigned l = 0; l < j->w->layers + ahead && !status; l++) {
+        if (!mw_job_goes_on(j, 0, 0))
+            return mw_job_interrupted(j);
         if (l > ahead)
             status = finish(f, l - ahead - 1);
         if (l < j->w->layers && !status)

@@ -1,9 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What every way to run a job does: moving its data, and saying how it failed.
+// What every way to run a job does: opening its device, moving its data, and saying how it failed.
 #include "job.h"
 
 #include <assert.h>
+#include <pthread.h>
+#include <string.h>
+
+static const struct mw_generator *const generators[] = {
+    &mw_generate_unicast, &mw_generate_dysharp_basic, &mw_generate_dysharp};
+
+int mw_job_begin(struct job *j, const char *system)
+{
+    j->system = mw_system_find(system);
+    j->generator = NULL;
+    for (unsigned i = 0; i < sizeof generators / sizeof *generators; i++)
+        if (strcmp(generators[i]->name, system) == 0)
+            j->generator = generators[i];
+    if (!j->system || !j->generator)
+        return mw_fail(j->err, MW_EXIT_INPUT, "%s: there is no such system", system);
+    return MW_EXIT_OK;
+}
+
+int mw_job_open(struct job *j)
+{
+    struct mw_open_options o;
+    if (j->params->device.usb && j->small)
+        return mw_fail(j->err, MW_EXIT_INPUT, "--set small: only with --device sim");
+    mw_device_options(&j->params->device, &o);
+    o.gpus = j->params->shape.gpus;
+    o.flit_bytes = j->params->flit_bytes;
+    o.link_latency = j->params->link_latency;
+    o.small = j->small;
+    o.fst = j->params->fst;
+    // one at a time: a model that is missing is built once
+    static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&opening);
+    int code = mw_open(&o, &j->device);
+    pthread_mutex_unlock(&opening);
+    return code ? mw_job_failed(j, "device", code) : MW_EXIT_OK;
+}
+
+bool mw_job_goes_on(struct job *j, double done, uint64_t cycles)
+{
+    const struct mw_run_params *p = j->params;
+    if (p->progress && !p->progress(p->progress_context, j->layer, done, cycles))
+        j->stopped = true;
+    return !j->stopped;
+}
+
+int mw_job_interrupted(struct job *j)
+{
+    return mw_fail(j->err, MW_EXIT_INTERRUPTED, "interrupted");
+}
 
 int mw_job_failed(struct job *j, const char *what, int code)
 {

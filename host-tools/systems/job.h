@@ -4,15 +4,16 @@
 #ifndef MW_HOST_JOB_H
 #define MW_HOST_JOB_H
 
-#include "systems.h"
-
+#include "fit.h"
 #include "generator.h"
+#include "systems.h"
 
 struct job {
     const struct mw_run_params *params;
     const struct mw_workload *w;
     const struct mw_system *system;
     const struct mw_generator *generator;
+    unsigned experts;
     struct mw_result *result;
     struct mw_error *err;
 
@@ -30,8 +31,19 @@ struct job {
     struct mw_layout layout;
     unsigned layer;     ///< that runs, an index
     uint64_t own_bound; ///< of that layer, for progress
+    bool stopped;       ///< whoever follows the progress wants no more of it
 };
 
+/// Which system it is.
+int mw_job_begin(struct job *j, const char *system);
+/// The configuration's behaviour, and the settings that are not the layer's.
+int mw_job_settings(struct job *j);
+int mw_job_open(struct job *j);
+/// The configuration's sizes, and the layout of the memories; `fit` tells why it is as large as it is.
+int mw_job_layout(struct job *j, const struct mw_demand *demand, struct mw_fit *fit);
+/// Tell how far the layer is, and find out whether to go on.
+bool mw_job_goes_on(struct job *j, double done, uint64_t cycles);
+int mw_job_interrupted(struct job *j);
 /// Exit status of a call that failed: whether the run asks for too much, or the device is ill.
 int mw_job_failed(struct job *j, const char *what, int code);
 /// A layer that did not end well: `what`, and the state of a device that is stuck.

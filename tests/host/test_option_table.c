@@ -95,6 +95,8 @@ static void help_ends_it(void **state)
     (void)state;
     assert_int_equal(PARSE(&table, "--help", "--count", "99"), MW_EXIT_OK);
     assert_true(said.help);
+    assert_int_equal(PARSE(&table, "--fast", "-h"), MW_EXIT_OK);
+    assert_true(said.help);
 }
 
 static void refuses(const char *word, const char *value, const char *line)

@@ -10,6 +10,9 @@
 #include "systems.h"
 
 #include <math.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,7 +23,13 @@ static struct {
     const char *faulty; ///< the system to which the next two apply; NULL: all
     int status;
     bool wrong_bit, wrong_count;
-    unsigned runs;
+    bool too_large;   ///< the run is, before it begins
+    uint64_t touched; ///< bytes that a system takes of this machine
+    unsigned checks;
+    atomic_uint runs;
+    atomic_uint running, most; ///< at once, where every run waits for that many others
+    unsigned meet;
+    int signal; ///< raised by the first run, which then goes on until it is stopped
     struct mw_run_params params; ///< of the last run
     unsigned experts, k;         ///< of its workload
     char fst[256];
@@ -39,11 +48,36 @@ static void run_layer(const struct mw_run_params *params, const struct mw_worklo
     mw_result_stall(&r->layer[l], "bank", 5);
 }
 
+int mw_systems_check(const struct mw_run_params *params, const struct mw_demand *demand,
+                     uint64_t touched[MW_SYSTEMS], struct mw_error *err)
+{
+    device.checks++;
+    assert_int_equal(params->shape.gpus, demand->shape.gpus);
+    for (unsigned i = 0; i < MW_SYSTEMS; i++)
+        touched[i] = !params->system || params->system == &mw_systems[i] ? device.touched : 0;
+    return device.too_large ? mw_fail(err, MW_EXIT_INPUT, "too large, as planned") : MW_EXIT_OK;
+}
+
+static pthread_mutex_t recording = PTHREAD_MUTEX_INITIALIZER; ///< of what a run was asked
+
+/// Runs that are side by side see each other; the later a system, the earlier it ends.
+static void meet_others(void)
+{
+    unsigned now = ++device.running, most = device.most;
+    while (now > most && !atomic_compare_exchange_weak(&device.most, &most, now))
+        continue;
+    for (unsigned i = 0; i < 500 && device.most < device.meet; i++)
+        usleep(10000);
+    device.running--;
+}
+
 int mw_system_run(const struct mw_run_params *params, const struct mw_workload *w,
                   const char *system, struct mw_result *r)
 {
     bool faulty = !device.faulty || strcmp(device.faulty, system) == 0;
     device.runs++;
+    meet_others();
+    pthread_mutex_lock(&recording);
     device.params = *params;
     device.experts = w->experts;
     device.k = w->k;
@@ -51,6 +85,15 @@ int mw_system_run(const struct mw_run_params *params, const struct mw_workload *
     if (params->fst) {
         snprintf(device.fst, sizeof device.fst, "%s", params->fst);
         write_file(params->fst, "waves", 5);
+    }
+    pthread_mutex_unlock(&recording);
+    if (device.signal && device.runs == 1) {
+        raise(device.signal);
+        for (unsigned i = 0; params->progress(params->progress_context, 0, 0.5, 1000); i++) {
+            assert_true(i < 1000);
+            usleep(10000);
+        }
+        return mw_fail(&r->error, MW_EXIT_INTERRUPTED, "stopped");
     }
     if (faulty && device.status) {
         if (device.status == MW_EXIT_STUCK)
@@ -174,7 +217,6 @@ static void passes_options_on(void **state)
     assert_int_equal(p->settings.count, 1);
     assert_string_equal(p->settings.item[0].name, "store_credits");
     assert_int_equal(p->settings.item[0].value, 1);
-    assert_null(p->progress); // not a terminal
     assert_non_null(strstr(out_text, "layers 3,0,3"));
 }
 
@@ -369,6 +411,30 @@ static void device_refuses_and_leaves_nothing(void **state)
     assert_int_equal(scratch_entries(), before);
 }
 
+/// What does not fit is refused before anything runs or is written.
+static void refuses_what_does_not_fit(void **state)
+{
+    (void)state;
+    unsigned before = scratch_entries();
+    device.too_large = true;
+    assert_int_equal(RUN(SMALL, "--json", scratch("big.json"), "--trace-fst", scratch("big.fst")),
+                     MW_EXIT_INPUT);
+    refuse_text("too large, as planned");
+    assert_int_equal(device.checks, 1);
+    device.too_large = false;
+    device.touched = UINT64_C(1) << 60;
+    assert_int_equal(RUN(SMALL, "--json", scratch("big.json")), MW_EXIT_INPUT);
+    refuse_text("takes 1024.0 PiB of memory");
+    assert_null(strstr(err_text, "--jobs"));
+    assert_int_equal(RUN(SMALL, "--jobs", "2"), MW_EXIT_INPUT);
+    refuse_text("takes 2048.0 PiB of memory");
+    assert_non_null(strstr(err_text, "--jobs"));
+    assert_int_equal(RUN(SMALL, "--jobs", "3", "--system", "dysharp"), MW_EXIT_INPUT);
+    refuse_text("takes 1024.0 PiB of memory"); // only one runs
+    assert_string_equal(out_text, "");
+    assert_int_equal(scratch_entries(), before);
+}
+
 static void names_waves_after_systems(void **state)
 {
     (void)state;
@@ -465,6 +531,68 @@ static void json_is_the_same_twice(void **state)
     assert_true(S_ISCHR(st.st_mode));
 }
 
+/// However many run at once, the same comes out in the same order.
+static void jobs_change_nothing_but_time(void **state)
+{
+    (void)state;
+    static const char *const jobs[] = {"1", "2", "3"};
+    char *json[3], path[256];
+    for (unsigned i = 0; i < 3; i++) {
+        reset(NULL);
+        device.meet = i + 1; // fails, by a time limit, where they do not run side by side
+        device.wrong_bit = true;
+        device.faulty = "unicast";
+        snprintf(path, sizeof path, "%s", scratch("jobs.json"));
+        assert_int_equal(RUN(SMALL, "--layers", "2,0", "--jobs", jobs[i], "--json", path),
+                         MW_EXIT_MISMATCH);
+        assert_int_equal(device.most, i + 1);
+        assert_int_equal(device.runs, 3);
+        assert_non_null(strstr(err_text, "unicast, layer 0: 1 wrong elements"));
+        json[i] = read_text(path);
+        drop_wall(json[i]);
+        assert_string_equal(json[i], json[0]);
+        const char *u = strstr(out_text, "\nunicast "), *d = strstr(out_text, "\ndysharp ");
+        const char *b = strstr(out_text, "\ndysharp-basic ");
+        assert_true(u && b && d && u < b && b < d);
+    }
+    for (unsigned i = 0; i < 3; i++)
+        free(json[i]);
+    remove(path);
+    assert_int_equal(RUN(SMALL, "--jobs", "0"), MW_EXIT_INPUT);
+    assert_int_equal(RUN(SMALL, "--jobs", "2", "--device", "usb"), MW_EXIT_INPUT);
+}
+
+/// A failure is that of the first system that fails, whatever runs beside it.
+static void the_first_failure_counts(void **state)
+{
+    (void)state;
+    unsigned before = scratch_entries();
+    device.status = MW_EXIT_FAILED;
+    device.meet = 3;
+    assert_int_equal(RUN(SMALL, "--jobs", "3", "--trace-fst", scratch("f.fst")), MW_EXIT_FAILED);
+    assert_string_equal(err_text, "moeswitch: unicast: as planned\n");
+    assert_int_equal(scratch_entries(), before);
+}
+
+/// Ctrl-C: the run is told to stop, nothing else begins, and nothing half done stays behind.
+static void ends_when_interrupted(void **state)
+{
+    (void)state;
+    unsigned before = scratch_entries();
+    device.signal = SIGINT;
+    assert_int_equal(RUN(SMALL, "--json", scratch("i.json"), "--trace-fst", scratch("i.fst")),
+                     MW_EXIT_INTERRUPTED);
+    assert_string_equal(err_text, "moeswitch: interrupted\n");
+    assert_int_equal(device.runs, 1);
+    assert_int_equal(scratch_entries(), before);
+    // the next run is not
+    reset(NULL);
+    assert_int_equal(RUN(SMALL), MW_EXIT_OK);
+    struct sigaction now;
+    assert_int_equal(sigaction(SIGINT, NULL, &now), 0);
+    assert_true(now.sa_handler == SIG_DFL);
+}
+
 /// The worked example, as a user would ask for it.
 static void strict_bound_of_the_main_job(void **state)
 {
@@ -501,6 +629,10 @@ int main(void)
         cmocka_unit_test_setup(tells_a_mismatch, reset),
         cmocka_unit_test_setup(tells_a_stuck_device, reset),
         cmocka_unit_test_setup(json_is_the_same_twice, reset),
+        cmocka_unit_test_setup(refuses_what_does_not_fit, reset),
+        cmocka_unit_test_setup(jobs_change_nothing_but_time, reset),
+        cmocka_unit_test_setup(the_first_failure_counts, reset),
+        cmocka_unit_test_setup(ends_when_interrupted, reset),
         cmocka_unit_test_setup(strict_bound_of_the_main_job, reset),
     };
     return cmocka_run_group_tests_name("run", tests, scratch_make, finish);

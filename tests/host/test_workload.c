@@ -114,7 +114,7 @@ static void refuses_what_does_not_fit(void **state)
     bad.gpus = 6;
     refuse(&trace, bad, &zero, "16 experts of synthetic(");
     bad.gpus = 32; // more GPUs than experts
-    refuse(&trace, bad, &zero, "cannot be divided evenly over 32 GPUs");
+    refuse(&trace, bad, &zero, "cannot be divided evenly over 32 GPUs; possible: 2, 4, 8, 16");
     bad.gpus = 1;
     refuse(&trace, bad, &zero, "--gpus 1: expected 2 to 32");
     bad.gpus = 33;

@@ -5,7 +5,10 @@
 #include "command.h"
 
 #include <math.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /// A small run that every model passes quickly; options are appended.
@@ -31,6 +34,22 @@ static void prints_and_succeeds(void **state)
     }
 }
 
+static void helps_who_asks(void **state)
+{
+    (void)state;
+    static const char *const asked[] = {"help run", "run --help", "run -h"};
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(run_command("%s", asked[i]), MW_EXIT_OK);
+        assert_non_null(strstr(out_text, "usage: moeswitch run "));
+        assert_non_null(strstr(out_text, "130 interrupted"));
+    }
+    assert_int_equal(run_command("-h"), MW_EXIT_OK);
+    assert_non_null(strstr(out_text, "usage: moeswitch COMMAND"));
+    assert_int_equal(run_command("trce info"), MW_EXIT_INPUT);
+    assert_string_equal(err_text,
+                        "moeswitch: trce: unknown command, see moeswitch --help (trace?)\n");
+}
+
 /// A full disk is no success, whatever printed there.
 static void tells_output_that_is_lost(void **state)
 {
@@ -40,8 +59,8 @@ static void tells_output_that_is_lost(void **state)
     for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++) {
         if (run_command_to("/dev/full", "%s", commands[i]) != MW_EXIT_FAILED)
             fail_msg("%s: %s", commands[i], err_text);
-        assert_string_equal(err_text,
-                            "moeswitch: standard output: cannot write: No space left on device\n");
+        err_text[strlen(err_text) - 1] = 0;
+        assert_line(err_text, "moeswitch: standard output: cannot write");
     }
 }
 
@@ -117,6 +136,63 @@ static void same_json_twice(void **state)
     assert_int_equal(entries("files"), 0);
     free(text[0]);
     free(text[1]);
+}
+
+/// Systems side by side on devices of their own.
+static void same_json_side_by_side(void **state)
+{
+    (void)state;
+    char *text[2];
+    for (unsigned i = 0; i < 2; i++) {
+        const char *json = scratch("files/jobs.json");
+        assert_int_equal(run_command("run " MADE_UP
+                                     "--layers 1,0 --interval 64 --jobs %u --json %s",
+                                     i ? 3 : 1, json),
+                         MW_EXIT_OK);
+        assert_string_equal(err_text, "");
+        text[i] = without_wall(read_file(json));
+        assert_int_equal(remove(json), 0);
+    }
+    assert_string_equal(text[0], text[1]);
+    free(text[0]);
+    free(text[1]);
+}
+
+/// Ctrl-C in the middle of minutes of simulation.
+static void ends_when_interrupted(void **state)
+{
+    (void)state;
+    char json[256], err[256], words[900];
+    snprintf(json, sizeof json, "%s", scratch("files/never.json"));
+    snprintf(err, sizeof err, "%s", scratch("err"));
+    snprintf(words, sizeof words,
+             "exec build/moeswitch run " MADE_UP "--hidden 8192 --tokens-per-gpu 512 --jobs 2 "
+             "--json %s >/dev/null 2>%s",
+             json, err);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        signal(SIGINT, SIG_DFL);
+        execl("/bin/sh", "sh", "-c", words, (char *)NULL);
+        _exit(127);
+    }
+    struct timespec from, to;
+    int status;
+    sleep(2);
+    clock_gettime(CLOCK_MONOTONIC, &from);
+    assert_int_equal(kill(child, SIGINT), 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    clock_gettime(CLOCK_MONOTONIC, &to);
+    char *text = read_file(err);
+    assert_string_equal(text, "moeswitch: interrupted\n");
+    free(text);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), MW_EXIT_INTERRUPTED);
+    assert_int_equal(entries("files"), 0);
+    double seconds = (double)(to.tv_sec - from.tv_sec) + 1e-9 * (double)(to.tv_nsec - from.tv_nsec);
+    if (seconds > 1) // a machine that is busy with other tests takes longer
+        print_message("%.1f s until it ended\n", seconds);
+    assert_true(seconds < 5);
 }
 
 /// Waves, from a model that is built at its first use. It is one model of the whole fabric, where the
@@ -282,12 +358,14 @@ static void refuses_bad_files(void **state)
 static void refuses_what_the_device_cannot_hold(void **state)
 {
     (void)state;
-    REFUSES(MADE_UP "--tokens-per-gpu 5000", "cannot hold", "tokens per GPU: 5000", "4096");
-    REFUSES(MADE_UP "--hidden 16384", "cannot hold", "bytes per row: 32768", "32752");
-    REFUSES(MADE_UP "--hidden 33", "cannot hold", "66 bytes per row", "8-byte flit");
-    REFUSES(MADE_UP "--hidden 8192 --tokens-per-gpu 2000", "cannot hold", "bytes of memory per GPU",
-            "33554432");
-    REFUSES(MADE_UP "--experts 130", "cannot hold", "experts per GPU: 65", "32");
+    REFUSES(MADE_UP "--tokens-per-gpu 8193", "cannot hold", "tokens per GPU: 8193, it has 8192",
+            "--tokens-per-gpu");
+    REFUSES(MADE_UP "--hidden 16384", "cannot hold", "bytes per row: 32768", "32752", "--hidden");
+    REFUSES(MADE_UP "--hidden 33", "cannot hold", "66 bytes per row", "8-byte flit",
+            "multiple of 4");
+    REFUSES(MADE_UP "--hidden 16376 --tokens-per-gpu 8192 --experts 32 --k 16", "cannot hold",
+            "bytes of memory per GPU, it has 8589934592", "combine rows", "--tokens-per-gpu");
+    REFUSES(MADE_UP "--experts 130", "cannot hold", "experts per GPU: 65, it has 64", "--gpus");
     REFUSES(MADE_UP "--open-rows 9", "open_rows: 9", "8");
     REFUSES(MADE_UP "--tile 256", "--tile", "256", "1 .. 255");
     REFUSES(MADE_UP "--expert-cycles 65536", "--expert-cycles", "65536");
@@ -330,9 +408,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(prints_and_succeeds),
+        cmocka_unit_test(helps_who_asks),
         cmocka_unit_test(tells_output_that_is_lost),
         cmocka_unit_test(feeds_batches),
         cmocka_unit_test(same_json_twice),
+        cmocka_unit_test(same_json_side_by_side),
+        cmocka_unit_test(ends_when_interrupted),
         cmocka_unit_test(good_trace_passes),
         cmocka_unit_test(refuses_bad_elements),
         cmocka_unit_test(refuses_bad_shapes),

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The systems of a run, one behind the other or side by side: threads, progress, Ctrl-C. What comes out
+// and its order do not depend on how many run at once.
+#ifndef MW_HOST_RUN_SYSTEMS_H
+#define MW_HOST_RUN_SYSTEMS_H
+
+#include "result.h"
+
+/// A run under way. What one system changes is its result; all else is made before.
+struct mw_run {
+    struct mw_run_params params;
+    struct mw_trace trace;
+    struct mw_workload workload;
+    uint16_t *golden[MW_MAX_LAYERS]; ///< room for the golden results; mw_run_systems makes them
+    struct mw_result results[MW_SYSTEMS]; ///< of the systems asked for, in the order of mw_systems
+    struct mw_summary summaries[MW_SYSTEMS];
+    unsigned count; ///< of results that are there, and of summaries
+    FILE *out, *err;
+};
+
+/// The systems that are asked for; returns how many.
+unsigned mw_run_asked(const struct mw_run_params *params,
+                      const struct mw_system *systems[MW_SYSTEMS]);
+/// As many of them as may run at once.
+unsigned mw_run_jobs(const struct mw_run_params *params);
+/// Run them, and print a line for each. A mismatch does not stop the others, any other failure does.
+/// MW_EXIT_INTERRUPTED after SIGINT: what runs is stopped; what does not stop within a second ends with
+/// the process.
+int mw_run_systems(struct mw_run *run, struct mw_error *err);
+
+#endif

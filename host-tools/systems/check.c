@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Whether a device holds a run: before it, for all of its systems, and again when each begins.
+#include "job.h"
+
+#include "fit.h"
+
+enum { FEED_BUFFERS = 2 };
+
+/// Sizes for the largest of the layers, so that nothing moves between them.
+static void set_sizes(struct job *j, const struct mw_demand *d)
+{
+    mw_fit_config(&j->config, d, j->system->multicast);
+    j->config.stream_instrs = j->generator->instrs;
+    j->config.buffers = d->shape.batches ? FEED_BUFFERS : 1;
+}
+
+int mw_job_layout(struct job *j, const struct mw_demand *demand, struct mw_fit *fit)
+{
+    static const char no[] = "the device cannot hold this run";
+    struct mw_device_info info;
+    struct mw_error cause;
+    set_sizes(j, demand);
+    int code = mw_info(j->device, &info);
+    if (code)
+        return mw_job_failed(j, "device", code);
+    mw_fit_make(fit, &j->config, &info, demand);
+    int status = mw_fit_check(fit, &info, demand, &cause);
+    if (status)
+        return mw_fail(j->err, status, "%s: %s", no, cause.text);
+    // the library has the last word
+    code = mw_layout_make(j->device, &j->config, &j->layout);
+    return code ? mw_job_failed(j, no, code) : MW_EXIT_OK;
+}
+
+static int check_system(struct job *j, const struct mw_demand *demand, const char *name,
+                        uint64_t *touched)
+{
+    struct mw_error cause = {0}, *err = j->err;
+    struct mw_fit fit;
+    int status = mw_job_begin(j, name);
+    j->err = &cause;
+    if (!status)
+        status = mw_job_settings(j);
+    if (!status)
+        status = mw_job_layout(j, demand, &fit);
+    j->err = err;
+    *touched = fit.touched;
+    return status ? mw_fail(err, status, "%s: %s", name, cause.text) : MW_EXIT_OK;
+}
+
+int mw_systems_check(const struct mw_run_params *params, const struct mw_demand *demand,
+                     uint64_t touched[MW_SYSTEMS], struct mw_error *err)
+{
+    struct mw_run_params without_waves = *params;
+    struct job j = {.params = &without_waves, .experts = demand->experts, .err = err};
+    without_waves.fst = NULL; // they are of the run, and take a model of their own
+    int status = mw_job_begin(&j, mw_systems[0].name);
+    if (!status)
+        status = mw_job_settings(&j); // which device it is
+    if (!status)
+        status = mw_job_open(&j);
+    for (unsigned i = 0; i < MW_SYSTEMS && !status; i++) {
+        touched[i] = 0;
+        if (!params->system || params->system == &mw_systems[i])
+            status = check_system(&j, demand, mw_systems[i].name, &touched[i]);
+    }
+    mw_close(j.device);
+    return status;
+}

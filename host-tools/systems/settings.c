@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the options of a run ask of the layer's engines and links.
+#include "job.h"
+
+#include <string.h>
+
+enum {
+    PARTIAL_WAIT = 8, ///< cycles without work before --partial-tiles starts an open tile
+    GUARD_WAIT = 256, ///< the same where only the limit on tokens in flight asks for it
+};
+
+/// One field of the layer's configuration, from the option that `what` names.
+static int set_field(struct job *j, const char *what, const char *field, uint64_t value)
+{
+    if (mw_layer_set(&j->config, field, value))
+        return mw_fail(j->err, MW_EXIT_INPUT, "%s: %s", what, mw_message());
+    return MW_EXIT_OK;
+}
+
+/// --set: limits of the links that the library knows by the same name, and those of this file.
+static int set_setting(struct job *j, const struct mw_setting *s)
+{
+    static const char *const fields[] = {
+        "store_credits", "part_credits",  "ctrl_credits", "down_store_credits", "down_part_credits",
+        "throttle",      "down_throttle", "window",       "start_delay",        "partial_wait"};
+    const struct {
+        const char *name;
+        uint64_t *place, high;
+    } own[] = {{"small", &j->small, 1},
+               {"quiet_cycles", &j->quiet_cycles, UINT32_MAX},
+               {"tile_guard", &j->tile_guard, 1},
+               {"latency_classes", &j->latency_classes, 15},
+               {"port_limit", &j->port_limit, 22},
+               {"fault", &j->fault, MW_FAULT_ALL},
+               {"fault_gpu", &j->fault_gpu, MW_MAX_PORTS - 1},
+               {"fault_after", &j->fault_after, 64 * UINT16_MAX}};
+    char what[64];
+    snprintf(what, sizeof what, "--set %s=%llu", s->name, (unsigned long long)s->value);
+    for (unsigned i = 0; i < sizeof fields / sizeof *fields; i++)
+        if (strcmp(s->name, fields[i]) == 0)
+            return set_field(j, what, fields[i], s->value);
+    for (unsigned i = 0; i < sizeof own / sizeof *own; i++) {
+        if (strcmp(s->name, own[i].name) != 0)
+            continue;
+        *own[i].place = s->value;
+        if (s->value > own[i].high)
+            return mw_fail(j->err, MW_EXIT_INPUT, "%s: expected 0 to %llu", what,
+                           (unsigned long long)own[i].high);
+        return MW_EXIT_OK;
+    }
+    return mw_fail(j->err, MW_EXIT_INPUT,
+                   "%s: there is no setting of that name; docs/systems.md lists them (Limits)",
+                   what);
+}
+
+/// A limit on tokens in flight can fill the window with rows of tiles that never become full (order
+/// rule 8 of docs/architecture.md); then idle engines must start them all the same.
+static void guard_tiles(struct job *j)
+{
+    struct mw_layer_config *c = &j->config;
+    uint64_t safe = (uint64_t)j->experts * (c->tile - 1);
+    if (!j->tile_guard || c->partial_tiles || !c->in_flight || c->in_flight > safe)
+        return;
+    c->partial_tiles = true;
+    if (c->partial_wait < GUARD_WAIT)
+        c->partial_wait = GUARD_WAIT;
+}
+
+/// What the layer's engines and links do. A system in phases dispatches everything before it combines
+/// anything, so that a limit on tokens in flight does not apply to it.
+int mw_job_settings(struct job *j)
+{
+    const struct mw_run_params *p = j->params;
+    int status;
+    mw_layer_defaults(&j->config);
+    j->config.partial_wait = PARTIAL_WAIT;
+    j->config.partial_tiles = p->partial_tiles;
+    j->tile_guard = 1;
+    j->latency_classes = 1u << MW_CLS_STORE;
+    j->port_limit = UINT64_MAX;
+    if ((status = set_field(j, "--tile", "tile", p->tile)) ||
+        (status = set_field(j, "--expert-cycles", "expert_cycles", p->expert_cycles)) ||
+        (status = set_field(j, "--open-rows", "open_rows", p->open_rows)) ||
+        (status = set_field(j, "--in-flight", "in_flight", p->in_flight)))
+        return status;
+    for (unsigned i = 0; i < p->settings.count && !status; i++)
+        status = set_setting(j, &p->settings.item[i]);
+    if (j->system->phased)
+        j->config.in_flight = 0;
+    if (!status)
+        guard_tiles(j);
+    return status;
+}
