@@ -27,7 +27,8 @@
 //
 // Sizes. Structs of options start with their size, as the program knows them: mw_open_defaults and
 // mw_layer_defaults set it, else it is {.size = sizeof(struct ...)}. A program that was built with an
-// older header gets what was the default then.
+// older header gets what was the default then. Structs that come in lists (mw_transfer, mw_tokens,
+// mw_expert_place) stay as they are.
 #ifndef MOESWITCH_H
 #define MOESWITCH_H
 
@@ -637,8 +638,9 @@ struct mw_register {
     uint32_t address, value;
 };
 
-/// A way to a device. All functions return 0 or a MW_ERR_ code. The library makes one call at a time.
+/// A way to a device, which the library keeps a copy of. All functions return 0 or a MW_ERR_ code. The library makes one call at a time.
 struct mw_transport {
+    size_t size; ///< sizeof(struct mw_transport)
     const char *name;
     /// Connect and reset. `context` is the transport's own; `message` (size bytes) may get the cause
     /// of a failure.

@@ -162,12 +162,16 @@ int mw_open(const struct mw_open_options *options, struct mw_device **device)
     const struct mw_transport *transport = status ? NULL : find_transport(&o);
     if (status || (status = check_options(&o, transport)))
         return status;
+    struct mw_transport own;
+    if ((status = mwi_take_struct(&own, sizeof own, transport, "mw_transport")))
+        return status;
     struct mw_device *d = calloc(1, sizeof *d);
     if (!d || mwi_lock_init(&d->lock)) {
         free(d);
         return mwi_fail(MW_ERR_NOMEM, "no memory for a device");
     }
-    d->transport = transport;
+    d->own_transport = own;
+    d->transport = &d->own_transport;
     d->holders = 1;
     mwi_state_init(&d->state);
     mwi_lock(d);

@@ -23,7 +23,7 @@ int mw_firmware_info(struct mw_device *device, struct mw_firmware *firmware)
 {
     MWI_NEED(device);
     MWI_NEED(firmware);
-    struct mw_firmware got;
+    struct mw_firmware got = {0};
     mwi_lock(device);
     int status = check_look(device, __func__, device->transport->firmware);
     if (!status)

@@ -37,7 +37,8 @@ struct mw_device {
     unsigned holders;     ///< the program, until it closes the device, and objects
     struct mw_register writes[MWI_WRITES];
     unsigned write_count;
-    const struct mw_transport *transport;
+    struct mw_transport own_transport;
+    const struct mw_transport *transport; ///< that
     void *context;
     struct mw_device_info info;
     struct mwi_state state;

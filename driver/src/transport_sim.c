@@ -337,6 +337,7 @@ static int sim_reset(void *context)
 }
 
 const struct mw_transport mwi_transport_sim = {
+    .size = sizeof(struct mw_transport),
     .name = "sim",
     .open = sim_open,
     .close = sim_close,

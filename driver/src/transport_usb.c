@@ -198,6 +198,7 @@ static uint64_t usb_slice(void *context)
 }
 
 const struct mw_transport mwi_transport_usb = {
+    .size = sizeof(struct mw_transport),
     .name = "usb",
     .open = usb_open,
     .close = usb_close,

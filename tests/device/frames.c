@@ -268,6 +268,7 @@ static int fed(void *context, uint32_t number, uint64_t max_cycles, struct mw_fe
 }
 
 const struct mw_transport endpoints_transport = {
+    .size = sizeof(struct mw_transport),
     .name = "endpoints",
     .open = transport_open,
     .close = transport_close,

@@ -290,9 +290,9 @@ void fake_init(struct fake *f, unsigned gpus, unsigned flit_bytes)
 }
 
 #define CALLS \
-    .open = open_fake, .close = close_fake, .cfg_read = cfg_read, .cfg_write = cfg_write, \
-    .mem_write = mem_write, .mem_read = mem_read, .run_until = run_until, .feed = feed, \
-    .fed = fed, .reset = reset
+    .size = sizeof(struct mw_transport), .open = open_fake, .close = close_fake, \
+    .cfg_read = cfg_read, .cfg_write = cfg_write, .mem_write = mem_write, .mem_read = mem_read, \
+    .run_until = run_until, .feed = feed, .fed = fed, .reset = reset
 
 const struct mw_transport fake_transport = {.name = "fake", CALLS};
 const struct mw_transport fake_list_transport = {.name = "fake", CALLS, .cfg_list = cfg_list};

@@ -346,6 +346,21 @@ static void struct_sizes(void **state)
     assert_code(mw_wait(device, &w, NULL), MW_ERR_INVALID);
     assert_message("sizeof(struct mw_wait_options)");
     assert_code(mw_dymulticast_create(device, &prop, &m), MW_ERR_INVALID);
+    // a transport that was built before there were the last two of its functions
+    struct mw_transport transport = fake_transport;
+    transport.size = 0;
+    mw_open_defaults(&o);
+    o.gpus = GPUS;
+    o.flit_bytes = 8;
+    o.custom = &transport;
+    o.custom_context = &fake;
+    assert_code(mw_open(&o, &d), MW_ERR_INVALID);
+    assert_message("sizeof(struct mw_transport)");
+    transport.size = offsetof(struct mw_transport, reset);
+    assert_code(mw_open(&o, &d), 0);
+    assert_code(mw_reset(d), MW_ERR_VERSION);
+    mw_close(d);
+
     config.c.size = 0;
     assert_code(mw_layout_make(device, &config.c, &l), MW_ERR_INVALID);
 

@@ -211,6 +211,7 @@ static int pair_mem_read(void *context, const struct mw_transfer *list, size_t c
 }
 
 static const struct mw_transport pair_transport = {
+    .size = sizeof(struct mw_transport),
     .name = "pair",
     .open = pair_open,
     .close = pair_close,
