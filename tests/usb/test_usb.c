@@ -431,6 +431,43 @@ static void test_timeout(void **state)
     close_and_destroy(device, bus);
 }
 
+/// Requests that begin a layer and whose replies do not come: nobody begins another before a reset.
+static void test_lost_layer(void **state)
+{
+    (void)state;
+    static const unsigned tokens[BUS_GPUS] = {4, 4}, experts[BUS_GPUS] = {2, 2};
+    struct bus *bus = bus_create();
+    struct bus_device *d = bus_plug(bus, &(struct mwd_settings){.serial = "A"});
+    struct mw_device *device = open_device("A", 0);
+    struct mw_layer_config c;
+    struct mw_layout l;
+    uint32_t number;
+    mw_layer_defaults(&c);
+    c.k = 2;
+    c.tokens_per_gpu = 4;
+    c.row_bytes = 32;
+    c.experts_per_gpu = 2;
+    c.rows_per_expert = 8;
+    assert_int_equal(mw_layout_make(device, &c, &l), 0);
+    for (unsigned fed = 0; fed < 2; fed++) {
+        assert_int_equal(mw_layer_configure(device, &c, &l, tokens, experts, 1), 0);
+        bus_freeze(d, true);
+        assert_int_equal(fed ? mw_feed(device, &l, 0, &number) : mw_launch(device), MW_ERR_TIMEOUT);
+        bus_freeze(d, false);
+        assert_int_equal(mw_launch(device), MW_ERR_STATE);
+        assert_message("call mw_reset");
+        assert_int_equal(mw_feed(device, &l, 0, &number), MW_ERR_STATE);
+        assert_int_equal(mw_reset(device), 0);
+        assert_int_equal(mw_layer_configure(device, &c, &l, tokens, experts, 1), 0);
+        assert_int_equal(mw_launch(device), 0);
+        assert_int_equal(mw_wait(device, NULL, NULL), 0);
+        assert_int_equal(mw_feed(device, &l, 0, &number), 0);
+        assert_int_equal(mw_fed_wait(device, number, NULL, NULL), 0);
+    }
+    check_well(device);
+    close_and_destroy(device, bus);
+}
+
 static void test_unplug(void **state)
 {
     (void)state;
@@ -520,6 +557,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_wrong_size),
         cmocka_unit_test(test_memory_limit),
         cmocka_unit_test(test_timeout),
+        cmocka_unit_test(test_lost_layer),
         cmocka_unit_test(test_unplug),
         cmocka_unit_test(test_faults),
         cmocka_unit_test(test_feed),
