@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A fake device whose layers take their time, and threads that wait for them.
+#ifndef MW_TEST_WAITING_H
+#define MW_TEST_WAITING_H
+
+#include "fake.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "fabric_regs.h"
+#include "node_regs.h"
+
+#define FABRIC(reg) ((uint32_t)offsetof(mw_fabric_t, reg))
+#define NODE(reg) ((uint32_t)offsetof(mw_node_t, reg))
+#define assert_code(call, code) assert_int_equal(call, code)
+#define assert_message(text) assert_non_null(strstr(mw_message(), text))
+
+enum {
+    WAITING_GPUS = 4,
+    PAUSE_US = 500,     ///< that a slice takes
+    MOST_SLICES = 4000, ///< after which a layer ends by itself: two seconds
+};
+
+extern struct fake fake;
+extern struct mw_device *device;
+extern atomic_uint slices; ///< of layers that take their time
+
+struct waiter {
+    pthread_t thread;
+    struct mw_wait_options options;
+    int code;
+    uint64_t cycles;
+    char message[200];
+    bool fed;
+    uint32_t number;
+    atomic_bool waits;
+};
+
+int waiting_setup(void **state);
+int waiting_teardown(void **state);
+/// Configure a layer; start it; one that goes on until it is stopped, or for MOST_SLICES.
+void configure(void);
+void start(void);
+void start_long(void);
+/// A slice of such a layer.
+void take_time(struct fake *f);
+/// It waits when this returns: in steps of a slice, at the first of which it says so, or in one that has begun.
+void begin_wait(struct waiter *w);
+
+#endif
