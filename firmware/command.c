@@ -111,10 +111,11 @@ static void log_read(uint32_t from, bool known, struct reply *r)
     r->argument = log_next();
 }
 
-static void add_layer(struct feed *f, unsigned words, uint32_t argument, struct reply *r)
+static void add_layer(struct feed *f, const struct board *b, unsigned words, uint32_t argument,
+                      struct reply *r)
 {
     uint32_t number = 0;
-    r->status = argument > 1 ? MW_STATUS_LENGTH : feed_add(f, words, argument & 1, &number);
+    r->status = argument > 1 ? MW_STATUS_LENGTH : feed_add(f, b, words, argument & 1, &number);
     r->argument = number;
 }
 
@@ -159,7 +160,7 @@ void command_poll(struct feed *f, const struct board *b, bool found)
                 selftest(f, b, found, argument, &r);
             break;
         case MW_FRAME_FEED:
-            add_layer(f, words, argument, &r);
+            add_layer(f, b, words, argument, &r);
             break;
         case MW_FRAME_FED:
             if (!tell_layer(f, argument, &r))

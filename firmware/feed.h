@@ -6,19 +6,10 @@
 #define MW_FW_FEED_H
 
 #include "board.h"
-
-struct feed_layer {
-    bool sweep; ///< the allocation tables are cleared first
-    unsigned count;
-    struct mw_frame_register list[MW_HOST_FEED_REGISTERS];
-};
+#include "layer_queue.h"
 
 struct feed {
-    struct feed_layer layer[MW_HOST_FEED_LAYERS];     ///< number n at n modulo FEED_LAYERS
-    struct mw_frame_fed record[MW_HOST_FEED_RECORDS]; ///< likewise
-    uint32_t oldest, first, next; ///< numbers: with a record, not done, not given yet
-    enum { FEED_IDLE, FEED_SWEEPS, FEED_RUNS } state;
-    bool stopped;    ///< by a failure, until the fabric is reset
+    struct layer_queue queue;
     uint32_t resets; ///< of the fabric, as last looked at
     bool asked;      ///< a FED waits
     uint32_t since;  ///< when it came, cycles
@@ -26,7 +17,8 @@ struct feed {
 
 void feed_begin(struct feed *f);
 /// The layer in the mailbox, of `words` registers; `number` gets its own. Returns the status of the reply.
-unsigned feed_add(struct feed *f, unsigned words, bool sweep, uint32_t *number);
+unsigned feed_add(struct feed *f, const struct board *b, unsigned words, bool sweep,
+                  uint32_t *number);
 /// What became of layer `number`: false where that is not known and `patience` cycles have not passed since the first such call; else `status` is that of
 /// the reply, and `record` the record or NULL.
 bool feed_ask(struct feed *f, uint32_t number, uint32_t patience, unsigned *status,

@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The queue of layers (FEED and FED of docs/host-protocol.md) where a simulated fabric is driven without a firmware: what firmware/feed.c does, over calls
-// that let the fabric's time pass.
+// The queue of layers where a simulated fabric is driven without a firmware, over calls that let the fabric's time pass.
 #ifndef MW_QUEUE_H
 #define MW_QUEUE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "host.h"
+#include "layer_queue.h"
 
 struct mwi_queue_ops {
     /// One access of the configuration bus: 0, or the device refused it.
@@ -21,15 +16,8 @@ struct mwi_queue {
     const struct mwi_queue_ops *ops;
     void *context;
     unsigned gpus;
-    struct {
-        bool sweep;
-        unsigned count;
-        struct mw_frame_register list[MW_HOST_FEED_REGISTERS];
-    } layer[MW_HOST_FEED_LAYERS];
-    struct mw_frame_fed record[MW_HOST_FEED_RECORDS];
-    uint32_t oldest, first, next; ///< numbers: with a record, not done, not given yet
-    enum { MWI_QUEUE_IDLE, MWI_QUEUE_SWEEPS, MWI_QUEUE_RUNS } state;
-    bool stopped; ///< by a failure
+    bool fault; ///< a write was refused
+    struct layer_queue layers;
 };
 
 /// Empty it; numbers go on.
@@ -37,7 +25,7 @@ void mwi_queue_reset(struct mwi_queue *q);
 /// Queue a layer; returns a MW_STATUS_.
 unsigned mwi_queue_add(struct mwi_queue *q, const struct mw_frame_register *list, size_t count,
                        bool sweep, uint32_t *number);
-/// What became of a layer: MW_STATUS_STATE where it is not known; `record` is NULL where it is not done.
+/// As layer_queue_ask.
 unsigned mwi_queue_ask(const struct mwi_queue *q, uint32_t number,
                        const struct mw_frame_fed **record);
 /// Look at the layer that runs and start the next; to be called whenever time has passed. Returns whether one waits or runs.

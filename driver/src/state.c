@@ -241,8 +241,8 @@ static void give_up(struct mw_device *d, int code)
 int mwi_state_lost(struct mw_device *d, int code)
 {
     struct mwi_state *s = &d->state;
-    if (s->now == MW_STATE_UNKNOWN && s->lost != MW_ERR_NODEV && code != MW_ERR_NODEV)
-        return code; // the first failure is the cause
+    if (s->now == MW_STATE_UNKNOWN && (s->lost == MW_ERR_NODEV || code != MW_ERR_NODEV))
+        return code; // the first failure is the cause, but a device that is gone is gone
     give_up(d, code);
     s->now = MW_STATE_UNKNOWN;
     s->lost = code;

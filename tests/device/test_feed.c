@@ -17,6 +17,7 @@
 #include "golden.h"
 #include "map.h"
 #include "node_regs.h"
+#include "report.h"
 #include "systems.h"
 
 enum { LIMIT = 20000000 };

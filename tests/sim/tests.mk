@@ -38,3 +38,13 @@ ring-refuses: $(RING)/test_ring
 
 LANES_TESTS := $(LANES)/test_lanes $(RING)/test_ring
 TEST_CMDS += --command 'lanes: $(LANES)/test_lanes' --command 'lanes-refuses: make lanes-refuses' --command 'ring: $(RING)/test_ring' --command 'ring-refuses: make ring-refuses'
+
+# the shim over a model made by hand, whose answers come late
+LATE := $(B)/tests/sim/late/test_late
+$(LATE): tests/sim/test_late.cpp sim/shim.cpp $(wildcard tests/sim/fabric/*.h sim/*.h) | $(GEN)/bundles.h
+	@mkdir -p $(@D)
+	$(call say,CXX,$<)
+	$(Q)$(CXX) -std=c++17 -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined $(WARN) -Wno-subobject-linkage -DMW_SIM_N=2 -DMW_SIM_F=8 -DMW_SIM_WHOLE=1 -DMW_SIM_TRACE=0 \
+	    -Itests/sim/fabric -Isim -I$(GEN) -o $@ $< -lcmocka
+LANES_TESTS += $(LATE)
+TEST_CMDS += --command 'late: $(LATE)'
