@@ -92,9 +92,9 @@ static void configure(const struct board *b, unsigned gpu)
     hw_write(NODE(gpu, shifts),
              PUT(MW_NODE__SHIFTS__N_SHIFT, 5) | PUT(MW_NODE__SHIFTS__ROW_SHIFT, 7));
     hw_write(NODE(gpu, row), PUT(MW_NODE__ROW__ROW_BYTES, 128));
-    hw_write(NODE(gpu, st_lo), LANDING);
-    hw_write(NODE(gpu, st_hi), LANDING + BLOCK * b->gpus);
-    hw_write(NODE(gpu, stream_base0), STREAM);
+    hw_write(NODE(gpu, st_lo), LANDING / MW_BASE_UNIT);
+    hw_write(NODE(gpu, st_hi), (LANDING + BLOCK * b->gpus) / MW_BASE_UNIT);
+    hw_write(NODE(gpu, stream_base0), STREAM / MW_BASE_UNIT);
     hw_write(NODE(gpu, streams), PUT(MW_NODE__STREAMS__ENABLE, 1));
 }
 

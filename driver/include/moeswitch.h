@@ -218,6 +218,9 @@ struct mw_expert_place {
 /// have; MW_ERR_STATE: a layer runs.
 MW_API int mw_expert_map_set(struct mw_device *device, const struct mw_expert_place *places,
                              size_t count);
+/// Write that of `experts` experts, a multiple of N: expert e is on GPU e / (experts / N), at index
+/// e % (experts / N).
+MW_API int mw_expert_map_even(struct mw_device *device, unsigned experts);
 /// Which ports `gpu` may reach, as a mask; after open, all.
 MW_API int mw_partition_set(struct mw_device *device, unsigned gpu, uint32_t reachable);
 
@@ -397,6 +400,40 @@ MW_API int mw_stream_sum(struct mw_stream *s, uint32_t first, uint32_t tokens, b
 MW_API int mw_stream_load(struct mw_device *device, const struct mw_layout *layout,
                           const struct mw_stream *s, unsigned streams);
 
+/// Add the instructions of the streams of one GPU: s[0] to s[streams - 1], which have none yet.
+typedef void (*mw_stream_make_fn)(void *context, unsigned gpu, struct mw_stream *s);
+/// Let `make` build the streams of each GPU, end them and write them. Errors as mw_stream_end and
+/// mw_stream_load.
+MW_API int mw_streams_load(struct mw_device *device, const struct mw_layout *layout,
+                           unsigned streams, mw_stream_make_fn make, void *context);
+
+// ---- data of a layer ------------------------------------------------------------------------------
+
+/// One GPU's part of a layer. Rows are bf16 values, as many as fill the bytes of a row, without a gap.
+struct mw_tokens {
+    unsigned tokens;           ///< may be 0
+    const uint16_t *x;         ///< [tokens][row] hidden values
+    const int16_t *topk_idx;   ///< [tokens][k] experts, -1: none; an expert at most once per token
+    const float *topk_weights; ///< [tokens][k] gate weights
+};
+// Each of these writes or reads the memories of all GPUs, as mw_mem_write and mw_mem_read do, with their
+// errors; part[g] (N of them) is GPU g's. Addresses are those of a layout, or of one of its buffers.
+
+/// Routing tables at `address`: k experts and weights of each token.
+MW_API int mw_routing_load(struct mw_device *device, uint64_t address, unsigned k,
+                           const struct mw_tokens *part);
+/// Hidden values, or output rows, at `address`: x, row_bytes (a multiple of 2, at most 1 << row_shift)
+/// of each token, 1 << row_shift bytes apart, 0 between them.
+MW_API int mw_rows_load(struct mw_device *device, uint64_t address, unsigned row_bytes,
+                        unsigned row_shift, const struct mw_tokens *part);
+/// ... read tokens[g] of them into out[g], row_bytes each without a gap; NULL for a GPU without tokens.
+MW_API int mw_rows_read(struct mw_device *device, uint64_t address, unsigned row_bytes,
+                        unsigned row_shift, const unsigned *tokens, uint16_t *const *out);
+/// The bf16 coefficients of experts_per_gpu emulated experts of each GPU at ce_base; `coefficient` has
+/// one GPU's behind the other's.
+MW_API int mw_coefficients_load(struct mw_device *device, const struct mw_layout *layout,
+                                unsigned experts_per_gpu, const uint16_t *coefficient);
+
 // ---- running ----------------------------------------------------------------------------------------
 
 /// Start the layer (`go`) in a new epoch; allocation tables are cleared when the epochs have come
@@ -574,13 +611,6 @@ MW_API int mw_dymulticast_layout(const struct mw_dymulticast *object, struct mw_
 /// Its handles can only be destroyed afterwards. NULL is allowed.
 MW_API void mw_dymulticast_destroy(struct mw_dymulticast *object);
 
-/// One GPU's part of a layer. Rows are bf16, block_bytes / 2 values each.
-struct mw_tokens {
-    unsigned tokens;           ///< may be 0
-    const uint16_t *x;         ///< [tokens][block_bytes / 2] hidden values
-    const int16_t *topk_idx;   ///< [tokens][k] experts, -1: none; an expert at most once per token
-    const float *topk_weights; ///< [tokens][k] gate weights
-};
 /// Take the data of a layer: part[g] (N of them) is GPU g's, `coefficient` [experts] the emulated
 /// experts' (bf16 each); all are copied. Nothing is sent before mw_combine, because dispatch, experts
 /// and combine run side by side, token by token; but the data are written now where no layer runs. There

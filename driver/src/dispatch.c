@@ -73,27 +73,14 @@ static int check_parts(const struct mw_handle *h, const struct mw_tokens *part)
 
 // ---- image ----------------------------------------------------------------------------------------
 
-static int add_streams(struct mw_handle *h)
+static void make_streams(void *context, unsigned gpu, struct mw_stream *s)
 {
-    unsigned gpus = h->object->device->info.gpus;
-    struct mw_stream *s = calloc((size_t)gpus * MW_STREAMS, sizeof *s);
-    if (!s)
-        return mwi_fail(MW_ERR_NOMEM, "no memory for streams");
-    int status = 0;
-    for (unsigned g = 0; g < gpus && !status; g++) {
-        struct mw_stream *own = &s[(size_t)g * MW_STREAMS];
-        uint32_t tokens = h->tokens[g];
-        mw_stream_count(&own[0], 0, tokens, false);
-        mw_stream_dymultimem_st(&own[1], 0, tokens);
-        mw_stream_expert(&own[2], 0);
-        mw_stream_dymultimem_ld_reduce(&own[3], 0, tokens, true);
-        for (unsigned i = 0; i < MW_STREAMS && !status; i++)
-            status = mw_stream_end(&own[i]);
-    }
-    if (!status)
-        status = mwi_image_streams(&h->image, &h->layout, s, gpus, MW_STREAMS);
-    free(s);
-    return status;
+    const struct mw_handle *h = context;
+    const uint32_t tokens = h->tokens[gpu];
+    mw_stream_count(&s[0], 0, tokens, false);
+    mw_stream_dymultimem_st(&s[1], 0, tokens);
+    mw_stream_expert(&s[2], 0);
+    mw_stream_dymultimem_ld_reduce(&s[3], 0, tokens, true);
 }
 
 /// By GPU and index there, from `coefficient` by expert.
@@ -125,7 +112,8 @@ static int make_image(struct mw_handle *h, const struct mw_tokens *part,
         status = mwi_image_rows(&h->image, l->xs_base, gpus, m->block_bytes, l->row_shift, part);
     if (!status)
         status = add_coefficients(h, coefficient);
-    return status ? status : add_streams(h);
+    return status ? status
+                  : mwi_image_made_streams(&h->image, l, gpus, MW_STREAMS, make_streams, h);
 }
 
 /// Write what the layer needs, unless it is there.
@@ -222,16 +210,14 @@ static int read_out(const struct mw_handle *h, uint16_t *const *out)
     const struct mw_dymulticast *m = h->object;
     const unsigned shift = h->layout.row_shift, gpus = m->device->info.gpus;
     struct mwi_image im = {0};
-    uint8_t *data[MW_MAX_PORTS] = {0};
+    uint8_t *data;
     int status = 0;
     for (unsigned g = 0; g < gpus && !status; g++)
-        status =
-            mwi_image_area(&im, g, h->layout.out_base, (size_t)h->tokens[g] << shift, &data[g]);
+        status = mwi_image_area(&im, g, h->layout.out_base, (size_t)h->tokens[g] << shift, &data);
     if (!status)
         status = mwi_mem_read(m->device, im.list, im.count);
-    for (unsigned g = 0; g < gpus && !status; g++)
-        for (size_t t = 0; t < h->tokens[g]; t++)
-            memcpy((uint8_t *)out[g] + t * m->block_bytes, data[g] + (t << shift), m->block_bytes);
+    if (!status)
+        mwi_image_take_rows(&im, gpus, m->block_bytes, shift, h->tokens, out);
     mwi_image_free(&im);
     return status;
 }

@@ -26,13 +26,6 @@ static int check_prop(const struct mw_device_info *info, const struct mw_dymulti
     return 0;
 }
 
-static void default_places(struct mw_dymulticast *m)
-{
-    unsigned per_gpu = m->experts / m->device->info.gpus;
-    for (unsigned e = 0; e < m->experts; e++)
-        m->places[e] = (struct mw_expert_place){e, e / per_gpu, e % per_gpu};
-}
-
 /// Every expert once, and no two at one place.
 static int take_places(struct mw_dymulticast *m, const struct mw_expert_place *places)
 {
@@ -92,7 +85,7 @@ int mw_dymulticast_create(struct mw_device *device, const struct mw_dymulticast_
     if (p.places)
         status = take_places(m, p.places);
     else
-        default_places(m);
+        mwi_places_even(m->places, m->experts, device->info.gpus);
     if (!status)
         status = mwi_check_places(device, m->places, m->experts);
     mwi_lock(device);

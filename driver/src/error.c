@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static _Thread_local char message[MWI_MESSAGE];
+static _Thread_local char message[MWI_MESSAGE]; // of the last failure, whatever has succeeded since
+static _Thread_local bool said;                 // since mwi_say_nothing
 
 const char *mw_version(void)
 {
@@ -54,17 +55,18 @@ const char *mw_message(void)
 
 void mwi_say_nothing(void)
 {
-    *message = 0;
+    said = false;
 }
 
 int mwi_fail_also(int code, const char *format, ...)
 {
-    if (*message)
+    if (said)
         return code;
     va_list args;
     va_start(args, format);
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
+    said = true;
     return code;
 }
 
@@ -74,6 +76,7 @@ int mwi_fail(int code, const char *format, ...)
     va_start(args, format);
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
+    said = true;
     return code;
 }
 

@@ -111,6 +111,8 @@ int mwi_groups_load(struct mw_device *device);
 int mwi_map_load(struct mw_device *device, const struct mw_expert_place *places, size_t count);
 int mwi_check_places(const struct mw_device *device, const struct mw_expert_place *places,
                      size_t count);
+/// The same number of experts on every GPU, in their order.
+void mwi_places_even(struct mw_expert_place *places, unsigned experts, unsigned gpus);
 /// A free group, or MW_ERR_CAPACITY; its members, 0: none; and give it back.
 int mwi_group_take(struct mw_device *device);
 void mwi_group_set(struct mw_device *device, unsigned group, uint32_t members);

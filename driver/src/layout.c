@@ -132,6 +132,8 @@ static int check_shifts(const struct mw_device_info *info, const struct mw_layer
                         const struct mw_layout *l)
 {
     uint64_t rows = (uint64_t)c->experts_per_gpu << l->cap_shift;
+    if (c->rows_per_expert > info->rows)
+        return above("rows per expert", c->rows_per_expert, info->rows);
     if (rows > info->rows)
         return above("rows of all experts of a GPU, those of one rounded up to a power of two",
                      rows, info->rows);

@@ -56,20 +56,6 @@ static void pack(uint8_t *at, const struct mw_instr *in)
     put32(at + 12, in->c);
 }
 
-int mwi_image_streams(struct mwi_image *im, const struct mw_layout *layout,
-                      const struct mw_stream *s, unsigned gpus, unsigned streams)
-{
-    int status = 0;
-    for (unsigned i = 0; i < gpus * streams && !status; i++) {
-        uint8_t *data;
-        status = mwi_image_area(im, i / streams, layout->stream[i % streams],
-                                (size_t)s[i].count * MW_INSTR_BYTES, &data);
-        for (unsigned j = 0; j < s[i].count && !status; j++)
-            pack(data + (size_t)j * MW_INSTR_BYTES, &s[i].instr[j]);
-    }
-    return status;
-}
-
 static int check_streams(const struct mw_layout *layout, const struct mw_stream *s, unsigned gpus,
                          unsigned streams)
 {
@@ -90,22 +76,36 @@ static int check_streams(const struct mw_layout *layout, const struct mw_stream 
     return 0;
 }
 
-int mw_stream_load(struct mw_device *device, const struct mw_layout *layout,
-                   const struct mw_stream *s, unsigned streams)
+int mwi_image_streams(struct mwi_image *im, const struct mw_layout *layout,
+                      const struct mw_stream *s, unsigned gpus, unsigned streams)
 {
-    MWI_NEED(device);
-    MWI_NEED(layout);
-    MWI_NEED(s);
-    struct mwi_image im = {0};
-    unsigned gpus = device->info.gpus;
-    if (streams < 1 || streams > MW_STREAMS)
-        return mwi_fail(MW_ERR_INVALID, "%u streams: 1 to %d", streams, MW_STREAMS);
     int status = check_streams(layout, s, gpus, streams);
+    for (unsigned i = 0; i < gpus * streams && !status; i++) {
+        uint8_t *data;
+        status = mwi_image_area(im, i / streams, layout->stream[i % streams],
+                                (size_t)s[i].count * MW_INSTR_BYTES, &data);
+        for (unsigned j = 0; j < s[i].count && !status; j++)
+            pack(data + (size_t)j * MW_INSTR_BYTES, &s[i].instr[j]);
+    }
+    return status;
+}
+
+int mwi_image_made_streams(struct mwi_image *im, const struct mw_layout *layout, unsigned gpus,
+                           unsigned streams, mw_stream_make_fn make, void *context)
+{
+    struct mw_stream *s = calloc((size_t)gpus * streams, sizeof *s);
+    if (!s)
+        return mwi_fail(MW_ERR_NOMEM, "no memory for streams");
+    int status = 0;
+    for (unsigned g = 0; g < gpus && !status; g++) {
+        struct mw_stream *own = &s[(size_t)g * streams];
+        make(context, g, own);
+        for (unsigned i = 0; i < streams && !status; i++)
+            status = mw_stream_end(&own[i]);
+    }
     if (!status)
-        status = mwi_image_streams(&im, layout, s, gpus, streams);
-    if (!status)
-        status = mw_mem_write(device, im.list, im.count);
-    mwi_image_free(&im);
+        status = mwi_image_streams(im, layout, s, gpus, streams);
+    free(s);
     return status;
 }
 
@@ -169,4 +169,13 @@ int mwi_image_coefficients(struct mwi_image *im, uint64_t address, unsigned gpus
             memcpy(data, &coefficient[(size_t)g * experts_per_gpu], bytes);
     }
     return status;
+}
+
+void mwi_image_take_rows(const struct mwi_image *im, unsigned gpus, unsigned row_bytes,
+                         unsigned row_shift, const unsigned *tokens, uint16_t *const *out)
+{
+    for (unsigned g = 0; g < gpus; g++)
+        for (size_t t = 0; t < tokens[g]; t++)
+            memcpy((uint8_t *)out[g] + t * row_bytes,
+                   (const uint8_t *)im->list[g].data + (t << row_shift), row_bytes);
 }

@@ -13,9 +13,12 @@ struct mwi_image {
 };
 
 void mwi_image_free(struct mwi_image *image);
-/// Each adds pieces, or fails with MW_ERR_NOMEM and a message.
+/// Each adds pieces, or fails with a message: MW_ERR_NOMEM, and of streams as mw_stream_load.
 int mwi_image_streams(struct mwi_image *image, const struct mw_layout *layout,
                       const struct mw_stream *s, unsigned gpus, unsigned streams);
+/// ... which `make` builds.
+int mwi_image_made_streams(struct mwi_image *image, const struct mw_layout *layout, unsigned gpus,
+                           unsigned streams, mw_stream_make_fn make, void *context);
 /// Routing tables at `address` of every GPU: k experts and weights of each token.
 int mwi_image_routing(struct mwi_image *image, uint64_t address, unsigned gpus, unsigned k,
                       const struct mw_tokens *part);
@@ -25,8 +28,12 @@ int mwi_image_rows(struct mwi_image *image, uint64_t address, unsigned gpus, uns
 /// Coefficients of experts_per_gpu experts of each GPU, one GPU's behind the other's.
 int mwi_image_coefficients(struct mwi_image *image, uint64_t address, unsigned gpus,
                            unsigned experts_per_gpu, const uint16_t *coefficient);
-/// Pieces of the memory of that many bytes, to be read.
+/// Zeros of that many bytes, to be filled, or read.
 int mwi_image_area(struct mwi_image *image, unsigned gpu, uint64_t address, size_t bytes,
                    uint8_t **data);
+
+/// Rows of an image that was read, of mwi_image_area for each GPU, without their gaps.
+void mwi_image_take_rows(const struct mwi_image *image, unsigned gpus, unsigned row_bytes,
+                         unsigned row_shift, const unsigned *tokens, uint16_t *const *out);
 
 #endif

@@ -159,6 +159,30 @@ int mw_expert_map_set(struct mw_device *device, const struct mw_expert_place *pl
     return mwi_unlock(device, status);
 }
 
+void mwi_places_even(struct mw_expert_place *places, unsigned experts, unsigned gpus)
+{
+    for (unsigned e = 0; e < experts; e++)
+        places[e] = (struct mw_expert_place){e, e / (experts / gpus), e % (experts / gpus)};
+}
+
+int mw_expert_map_even(struct mw_device *device, unsigned experts)
+{
+    MWI_NEED(device);
+    const struct mw_device_info *info = &device->info;
+    if (!experts || experts % info->gpus)
+        return mwi_fail(MW_ERR_INVALID, "%u experts are not divisible over %u GPUs", experts,
+                        info->gpus);
+    if (experts > info->experts)
+        return mwi_fail(MW_ERR_CAPACITY, "%u experts: the device has %u", experts, info->experts);
+    struct mw_expert_place *places = calloc(experts, sizeof *places);
+    if (!places)
+        return mwi_fail(MW_ERR_NOMEM, "no memory for the expert map");
+    mwi_places_even(places, experts, info->gpus);
+    int status = mw_expert_map_set(device, places, experts);
+    free(places);
+    return status;
+}
+
 int mw_partition_set(struct mw_device *device, unsigned gpu, uint32_t reachable)
 {
     MWI_NEED(device);

@@ -27,25 +27,22 @@ int mw_bench_configure(struct mw_bench *b)
     return MW_EXIT_OK;
 }
 
+struct making {
+    const struct mw_bench *b;
+    void (*make)(const struct mw_bench *, unsigned, struct mw_stream *);
+};
+
+static void make_streams(void *context, unsigned gpu, struct mw_stream *s)
+{
+    const struct making *m = context;
+    m->make(m->b, gpu, s);
+}
+
 int mw_bench_load_streams(struct mw_bench *b,
                           void (*make)(const struct mw_bench *, unsigned, struct mw_stream *))
 {
-    unsigned gpus = b->info.gpus;
-    struct mw_stream *s = calloc((size_t)gpus * b->streams, sizeof *s);
-    if (!s)
-        return mw_fail_memory(b->err, "instruction streams");
-    int code = 0;
-    for (unsigned g = 0; g < gpus && !code; g++) {
-        struct mw_stream *own = &s[(size_t)g * b->streams];
-        for (unsigned i = 0; i < b->streams; i++)
-            mw_stream_init(&own[i]);
-        make(b, g, own);
-        for (unsigned i = 0; i < b->streams && !code; i++)
-            code = mw_stream_end(&own[i]);
-    }
-    if (!code)
-        code = mw_stream_load(b->device, &b->layout, s, b->streams);
-    free(s);
+    struct making m = {b, make};
+    int code = mw_streams_load(b->device, &b->layout, b->streams, make_streams, &m);
     return code ? mw_bench_failed(b, "instruction streams", code) : MW_EXIT_OK;
 }
 

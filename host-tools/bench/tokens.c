@@ -6,6 +6,7 @@
 
 #include "random.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -133,14 +134,7 @@ static unsigned most_rows(const struct mw_bench *b)
 
 static int map_experts(struct mw_bench *b)
 {
-    struct mw_expert_place *places = calloc(b->w.experts, sizeof *places);
-    if (!places)
-        return mw_fail_memory(b->err, "the expert map");
-    for (unsigned e = 0; e < b->w.experts; e++)
-        places[e] =
-            (struct mw_expert_place){e, mw_gpu_of_expert(&b->w, e), e % b->w.experts_per_gpu};
-    int code = mw_expert_map_set(b->device, places, b->w.experts);
-    free(places);
+    int code = mw_expert_map_even(b->device, b->w.experts);
     return code ? mw_bench_failed(b, "expert map", code) : MW_EXIT_OK;
 }
 
@@ -197,54 +191,47 @@ int mw_bench_tokens_prepare(struct mw_bench *b)
 
 // ---- memory -----------------------------------------------------------------------------------------
 
-static int load_routing(struct mw_bench *b)
+/// What each GPU has of the layer.
+static void make_parts(const struct mw_bench *b, struct mw_tokens *part)
 {
     const struct mw_layer *layer = &b->w.layer[0];
-    size_t k = b->w.k, own = b->w.shape.tokens_per_gpu;
-    uint8_t *data = malloc(b->w.tokens * (size_t)MW_ROUTE_BYTES);
-    if (!data)
-        return mw_fail_memory(b->err, "routing tables");
-    for (size_t t = 0; t < b->w.tokens; t++) {
-        int16_t list[MW_MAX_K];
-        for (unsigned j = 0; j < k; j++)
-            list[j] = (int16_t)layer->ids[t * k + j]; // MW_NO_EXPERT becomes -1
-        mw_route_pack(data + t * MW_ROUTE_BYTES, list, layer->weights + t * k, (unsigned)k);
-    }
-    int status =
-        mw_bench_move(b, true, b->layout.rt_base, data, own * MW_ROUTE_BYTES, "routing tables");
-    free(data);
-    return status;
+    const size_t own = b->w.shape.tokens_per_gpu, k = b->w.k;
+    static_assert((int16_t)MW_NO_EXPERT == -1, "lists are as the library takes them");
+    for (size_t g = 0; g < b->info.gpus; g++)
+        part[g] = (struct mw_tokens){(unsigned)own, layer->x + g * own * b->w.shape.hidden,
+                                     (const int16_t *)layer->ids + g * own * k,
+                                     layer->weights + g * own * k};
 }
 
-static int load_values(struct mw_bench *b)
+static int load_routing(struct mw_bench *b, const struct mw_tokens *part)
 {
-    size_t stride = (size_t)1 << b->layout.row_shift, own = b->w.shape.tokens_per_gpu * stride;
-    uint8_t *data = calloc(b->w.tokens, stride);
+    int code = mw_routing_load(b->device, b->layout.rt_base, b->w.k, part);
+    return code ? mw_bench_failed(b, "routing tables", code) : MW_EXIT_OK;
+}
+
+static int load_values(struct mw_bench *b, const struct mw_tokens *part)
+{
+    int code = mw_rows_load(b->device, b->layout.xs_base, b->row, b->layout.row_shift, part);
+    return code ? mw_bench_failed(b, "hidden values", code) : MW_EXIT_OK;
+}
+
+/// The output rows of a combine get a pattern first.
+static int spoil_output(struct mw_bench *b)
+{
+    const size_t own = (size_t)b->w.shape.tokens_per_gpu << b->layout.row_shift;
+    uint8_t *data = malloc(b->info.gpus * own);
     if (!data)
-        return mw_fail_memory(b->err, "hidden values");
-    for (size_t t = 0; t < b->w.tokens; t++)
-        memcpy(data + t * stride, b->w.layer[0].x + t * b->w.shape.hidden, b->row);
-    int status = mw_bench_move(b, true, b->layout.xs_base, data, own, "hidden values");
-    if (!status && b->pattern->make == mw_bench_combine) {
-        memset(data, MW_BENCH_UNTOUCHED, b->w.tokens * stride);
-        status = mw_bench_move(b, true, b->layout.out_base, data, own, "output rows");
-    }
+        return mw_fail_memory(b->err, "output rows");
+    memset(data, MW_BENCH_UNTOUCHED, b->info.gpus * own);
+    int status = mw_bench_move(b, true, b->layout.out_base, data, own, "output rows");
     free(data);
     return status;
 }
 
 static int load_coefficients(struct mw_bench *b)
 {
-    size_t own = 2 * (size_t)b->w.experts_per_gpu;
-    size_t bytes = (own + MW_MEM_ALIGN - 1) / MW_MEM_ALIGN * MW_MEM_ALIGN;
-    uint8_t *data = calloc(b->info.gpus, bytes);
-    if (!data)
-        return mw_fail_memory(b->err, "expert coefficients");
-    for (unsigned g = 0; g < b->info.gpus; g++)
-        memcpy(data + g * bytes, b->w.coefficients + (size_t)g * b->w.experts_per_gpu, own);
-    int status = mw_bench_move(b, true, b->layout.ce_base, data, bytes, "expert coefficients");
-    free(data);
-    return status;
+    int code = mw_coefficients_load(b->device, &b->layout, b->w.experts_per_gpu, b->w.coefficients);
+    return code ? mw_bench_failed(b, "expert coefficients", code) : MW_EXIT_OK;
 }
 
 static int clear_flat(struct mw_bench *b)
@@ -261,9 +248,13 @@ static int clear_flat(struct mw_bench *b)
 
 int mw_bench_tokens_load(struct mw_bench *b)
 {
-    int status = load_routing(b);
+    struct mw_tokens part[MW_MAX_PORTS];
+    make_parts(b, part);
+    int status = load_routing(b, part);
     if (!status)
-        status = load_values(b);
+        status = load_values(b, part);
+    if (!status && b->pattern->make == mw_bench_combine)
+        status = spoil_output(b);
     if (!status && !b->pattern->gates)
         status = clear_flat(b);
     return status ? status : load_coefficients(b);

@@ -24,7 +24,7 @@ static int start(struct feeding *f, unsigned layer)
     const struct mw_feed_buffer *b = &j->layout.buffer[buffer];
     int status = mw_job_load_routing(j, layer, b->rt_base);
     if (!status)
-        status = mw_job_move_rows(j, true, b->xs_base, j->w->layer[layer].x, "hidden values");
+        status = mw_job_load_rows(j, b->xs_base, j->w->layer[layer].x, "hidden values");
     if (status)
         return status;
     int code = mw_feed(j->device, &j->layout, buffer, &f->number[layer]);
@@ -47,7 +47,7 @@ static int spoil(struct feeding *f)
         for (unsigned k = 0; k < 2 && !status; k++) {
             for (size_t i = 0; i < values_of(j); i++)
                 f->out[i] = (uint16_t)~old[k][i];
-            status = mw_job_move_rows(j, true, base[k], f->out, "spoilt rows");
+            status = mw_job_load_rows(j, base[k], f->out, "spoilt rows");
         }
     }
     return status;
@@ -77,7 +77,7 @@ static int finish(struct feeding *f, unsigned layer)
         f->run->idle_cycles += fed.start - (f->before.start + f->before.cycles);
     f->before = fed;
     const struct mw_feed_buffer *b = &j->layout.buffer[layer % j->layout.buffers];
-    int status = mw_job_move_rows(j, false, b->out_base, f->out, "output rows");
+    int status = mw_job_read_rows(j, b->out_base, f->out, "output rows");
     for (size_t i = 0; i < values_of(j) && !status; i++)
         j->result->feeding.wrong += f->out[i] != j->result->layer[layer].out[i];
     return status;

@@ -3,8 +3,8 @@
 // What every way to run a job does: opening its device, moving its data, and saying how it failed.
 #include "job.h"
 
+#include <assert.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const struct mw_generator *const generators[] = {
@@ -68,49 +68,49 @@ int mw_job_stuck(struct job *j, const char *what, int code)
     return MW_EXIT_STUCK;
 }
 
-int mw_job_move_areas(struct job *j, bool write, uint64_t address, uint8_t *data, size_t bytes,
-                      const char *what)
+/// What each GPU has of the values and, where there is one, of the layer.
+static void make_parts(const struct mw_workload *w, const struct mw_layer *layer,
+                       const uint16_t *values, struct mw_tokens *part)
 {
-    struct mw_transfer list[MW_MAX_GPUS];
-    unsigned gpus = j->w->shape.gpus;
-    for (unsigned g = 0; g < gpus; g++)
-        list[g] = (struct mw_transfer){g, address, bytes, data + g * bytes};
-    int code = write ? mw_mem_write(j->device, list, gpus) : mw_mem_read(j->device, list, gpus);
-    return code ? mw_job_failed(j, what, code) : MW_EXIT_OK;
+    const size_t own = w->shape.tokens_per_gpu;
+    static_assert((int16_t)MW_NO_EXPERT == -1, "lists are as the library takes them");
+    for (size_t g = 0; g < w->shape.gpus; g++) {
+        part[g] = (struct mw_tokens){.tokens = (unsigned)own};
+        if (values)
+            part[g].x = values + g * own * w->shape.hidden;
+        if (layer) {
+            part[g].topk_idx = (const int16_t *)layer->ids + g * own * w->k;
+            part[g].topk_weights = layer->weights + g * own * w->k;
+        }
+    }
 }
 
 int mw_job_load_routing(struct job *j, unsigned index, uint64_t address)
 {
-    const struct mw_workload *w = j->w;
-    const struct mw_layer *layer = &w->layer[index];
-    uint8_t *data = malloc((size_t)w->tokens * MW_ROUTE_BYTES);
-    if (!data)
-        return mw_fail_memory(j->err, "routing tables");
-    for (size_t t = 0; t < w->tokens; t++) {
-        int16_t list[MW_MAX_K];
-        for (unsigned i = 0; i < w->k; i++)
-            list[i] = (int16_t)layer->ids[t * w->k + i]; // MW_NO_EXPERT becomes -1
-        mw_route_pack(data + t * MW_ROUTE_BYTES, list, layer->weights + t * w->k, w->k);
-    }
-    int status = mw_job_move_areas(
-        j, true, address, data, (size_t)w->shape.tokens_per_gpu * MW_ROUTE_BYTES, "routing tables");
-    free(data);
-    return status;
+    struct mw_tokens part[MW_MAX_GPUS];
+    make_parts(j->w, &j->w->layer[index], NULL, part);
+    int code = mw_routing_load(j->device, address, j->w->k, part);
+    return code ? mw_job_failed(j, "routing tables", code) : MW_EXIT_OK;
 }
 
-int mw_job_move_rows(struct job *j, bool write, uint64_t address, uint16_t *values,
-                     const char *what)
+int mw_job_load_rows(struct job *j, uint64_t address, const uint16_t *values, const char *what)
+{
+    struct mw_tokens part[MW_MAX_GPUS];
+    make_parts(j->w, NULL, values, part);
+    int code = mw_rows_load(j->device, address, 2 * j->w->shape.hidden, j->layout.row_shift, part);
+    return code ? mw_job_failed(j, what, code) : MW_EXIT_OK;
+}
+
+int mw_job_read_rows(struct job *j, uint64_t address, uint16_t *values, const char *what)
 {
     const struct mw_workload *w = j->w;
-    size_t stride = (size_t)1 << j->layout.row_shift, row = 2 * (size_t)w->shape.hidden;
-    uint8_t *data = calloc(w->tokens, stride);
-    if (!data)
-        return mw_fail_memory(j->err, what);
-    for (size_t t = 0; write && t < w->tokens; t++)
-        memcpy(data + t * stride, (const uint8_t *)values + t * row, row);
-    int status = mw_job_move_areas(j, write, address, data, w->shape.tokens_per_gpu * stride, what);
-    for (size_t t = 0; !write && !status && t < w->tokens; t++)
-        memcpy((uint8_t *)values + t * row, data + t * stride, row);
-    free(data);
-    return status;
+    unsigned tokens[MW_MAX_GPUS];
+    uint16_t *out[MW_MAX_GPUS];
+    for (unsigned g = 0; g < w->shape.gpus; g++) {
+        tokens[g] = w->shape.tokens_per_gpu;
+        out[g] = values + (size_t)g * tokens[g] * w->shape.hidden;
+    }
+    int code =
+        mw_rows_read(j->device, address, 2 * w->shape.hidden, j->layout.row_shift, tokens, out);
+    return code ? mw_job_failed(j, what, code) : MW_EXIT_OK;
 }

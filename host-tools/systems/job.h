@@ -48,14 +48,11 @@ int mw_job_interrupted(struct job *j);
 int mw_job_failed(struct job *j, const char *what, int code);
 /// A layer that did not end well: `what`, and the state of a device that is stuck.
 int mw_job_stuck(struct job *j, const char *what, int code);
-/// Move an area of `bytes`, a multiple of MW_MEM_ALIGN, of every GPU; `data` has them one behind the other.
-int mw_job_move_areas(struct job *j, bool write, uint64_t address, uint8_t *data, size_t bytes,
-                      const char *what);
 /// Write the routing tables of a layer (an index) at `address` of every GPU.
 int mw_job_load_routing(struct job *j, unsigned layer, uint64_t address);
-/// Move rows between [tokens][hidden] values and the memories, where they lie apart.
-int mw_job_move_rows(struct job *j, bool write, uint64_t address, uint16_t *values,
-                     const char *what);
+/// Write [tokens][hidden] values as rows at `address`, where they lie apart; and read them.
+int mw_job_load_rows(struct job *j, uint64_t address, const uint16_t *values, const char *what);
+int mw_job_read_rows(struct job *j, uint64_t address, uint16_t *values, const char *what);
 
 /// Run all layers again through the device's queue of layers, without and with feeding.
 int mw_job_feed(struct job *j);

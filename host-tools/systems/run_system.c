@@ -8,41 +8,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGN = MW_MEM_ALIGN };
-
 // ---- device -------------------------------------------------------------------------------------
 
 static int map_experts(struct job *j)
 {
-    const struct mw_workload *w = j->w;
-    struct mw_expert_place *places = calloc(w->experts, sizeof *places);
-    if (!places)
-        return mw_fail_memory(j->err, "the expert map");
-    for (unsigned e = 0; e < w->experts; e++)
-        places[e] = (struct mw_expert_place){e, e / w->experts_per_gpu, e % w->experts_per_gpu};
-    int code = mw_expert_map_set(j->device, places, w->experts);
-    free(places);
+    int code = mw_expert_map_even(j->device, j->w->experts);
     return code ? mw_job_failed(j, "expert map", code) : MW_EXIT_OK;
+}
+
+static void make_streams(void *context, unsigned gpu, struct mw_stream *s)
+{
+    const struct job *j = context;
+    (void)gpu;
+    j->generator->make(s, j->w->shape.gpus, j->w->shape.tokens_per_gpu);
 }
 
 static int load_streams(struct job *j)
 {
-    unsigned gpus = j->w->shape.gpus, streams = j->generator->streams;
-    struct mw_stream *s = calloc((size_t)gpus * streams, sizeof *s);
-    if (!s)
-        return mw_fail_memory(j->err, "instruction streams");
-    int code = 0;
-    for (unsigned g = 0; g < gpus && !code; g++) {
-        struct mw_stream *own = &s[(size_t)g * streams];
-        for (unsigned i = 0; i < streams; i++)
-            mw_stream_init(&own[i]);
-        j->generator->make(own, gpus, j->w->shape.tokens_per_gpu);
-        for (unsigned i = 0; i < streams && !code; i++)
-            code = mw_stream_end(&own[i]);
-    }
-    if (!code)
-        code = mw_stream_load(j->device, &j->layout, s, streams);
-    free(s);
+    int code = mw_streams_load(j->device, &j->layout, j->generator->streams, make_streams, j);
     return code ? mw_job_failed(j, "instruction streams", code) : MW_EXIT_OK;
 }
 
@@ -62,16 +45,9 @@ static int configure(struct job *j)
 
 static int load_coefficients(struct job *j)
 {
-    const struct mw_workload *w = j->w;
-    size_t own = 2 * (size_t)w->experts_per_gpu, bytes = (own + ALIGN - 1) / ALIGN * ALIGN;
-    uint8_t *data = calloc(w->shape.gpus, bytes);
-    if (!data)
-        return mw_fail_memory(j->err, "expert coefficients");
-    for (unsigned g = 0; g < w->shape.gpus; g++)
-        memcpy(data + g * bytes, w->coefficients + (size_t)g * w->experts_per_gpu, own);
-    int status = mw_job_move_areas(j, true, j->layout.ce_base, data, bytes, "expert coefficients");
-    free(data);
-    return status;
+    int code =
+        mw_coefficients_load(j->device, &j->layout, j->w->experts_per_gpu, j->w->coefficients);
+    return code ? mw_job_failed(j, "expert coefficients", code) : MW_EXIT_OK;
 }
 
 /// Output rows get a pattern first, so that one that the device never writes does not pass with the
@@ -83,11 +59,10 @@ static int load_layer(struct job *j)
     uint16_t *out = j->result->layer[j->layer].out;
     int status = mw_job_load_routing(j, j->layer, j->layout.rt_base);
     if (!status)
-        status =
-            mw_job_move_rows(j, true, j->layout.xs_base, w->layer[j->layer].x, "hidden values");
+        status = mw_job_load_rows(j, j->layout.xs_base, w->layer[j->layer].x, "hidden values");
     for (size_t i = 0; i < values; i++)
         out[i] = 0xdead;
-    return status ? status : mw_job_move_rows(j, true, j->layout.out_base, out, "output rows");
+    return status ? status : mw_job_load_rows(j, j->layout.out_base, out, "output rows");
 }
 
 // ---- running ------------------------------------------------------------------------------------
@@ -203,7 +178,7 @@ static int take_results(struct job *j)
     free(c);
     if (code)
         return mw_job_failed(j, "counters", code);
-    return mw_job_move_rows(j, false, j->layout.out_base, r->out, "output rows");
+    return mw_job_read_rows(j, j->layout.out_base, r->out, "output rows");
 }
 
 static int run_layers(struct job *j)

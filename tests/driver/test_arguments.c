@@ -112,6 +112,11 @@ static void tables_and_layers(void **state)
     REFUSED(mw_layer_configure(device, &c, &l, some, NULL, 1));
 }
 
+static void make(void *context, unsigned gpu, struct mw_stream *s)
+{
+    (void)context, (void)gpu, (void)s;
+}
+
 static void streams(void **state)
 {
     (void)state;
@@ -145,6 +150,47 @@ static void streams(void **state)
     REFUSED(mw_stream_load(NULL, &l, s, 1));
     REFUSED(mw_stream_load(device, NULL, s, 1));
     REFUSED(mw_stream_load(device, &l, NULL, 1));
+    REFUSED(mw_streams_load(NULL, &l, 1, make, NULL));
+    REFUSED(mw_streams_load(device, NULL, 1, make, NULL));
+    REFUSED(mw_streams_load(device, &l, 1, NULL, NULL));
+}
+
+static void data(void **state)
+{
+    (void)state;
+    const struct mw_tokens none[GPUS] = {{0}}, one[GPUS] = {{.tokens = 1}};
+    const unsigned tokens[GPUS] = {1};
+    uint16_t *out[GPUS] = {NULL};
+    const uint16_t coefficient[GPUS] = {0};
+    struct mw_layer_config c = small_config();
+    struct mw_layout l;
+    assert_code(mw_layout_make(device, &c, &l), 0);
+    REFUSED(mw_expert_map_even(NULL, 4));
+    REFUSED(mw_routing_load(NULL, 0, 1, none));
+    REFUSED(mw_routing_load(device, 0, 1, NULL));
+    REFUSED(mw_rows_load(NULL, 0, 16, 4, none));
+    REFUSED(mw_rows_load(device, 0, 16, 4, NULL));
+    REFUSED(mw_rows_read(NULL, 0, 16, 4, tokens, out));
+    REFUSED(mw_rows_read(device, 0, 16, 4, NULL, out));
+    REFUSED(mw_rows_read(device, 0, 16, 4, tokens, NULL));
+    REFUSED(mw_rows_read(device, 0, 16, 4, tokens, out));
+    REFUSED(mw_coefficients_load(NULL, &l, 1, coefficient));
+    REFUSED(mw_coefficients_load(device, NULL, 1, coefficient));
+    REFUSED(mw_coefficients_load(device, &l, 1, NULL));
+    assert_code(mw_routing_load(device, 0, 1, one), MW_ERR_INVALID);
+    assert_message("GPU 0: 1 tokens without topk_idx or topk_weights");
+    assert_code(mw_rows_load(device, 0, 16, 4, one), MW_ERR_INVALID);
+    assert_message("GPU 0: 1 tokens without x");
+    assert_code(mw_routing_load(device, 0, 0, none), MW_ERR_INVALID);
+    assert_code(mw_routing_load(device, 0, 17, none), MW_ERR_INVALID);
+    assert_code(mw_rows_load(device, 0, 32, 4, none), MW_ERR_INVALID);
+    assert_code(mw_rows_load(device, 0, 0, 4, none), MW_ERR_INVALID);
+    assert_code(mw_rows_load(device, 0, 16, 16, none), MW_ERR_INVALID);
+    assert_code(mw_coefficients_load(device, &l, 17, coefficient), MW_ERR_CAPACITY);
+    assert_code(mw_expert_map_even(device, 6), MW_ERR_INVALID);
+    assert_code(mw_expert_map_even(device, 0), MW_ERR_INVALID);
+    assert_code(mw_expert_map_even(device, 68), MW_ERR_CAPACITY);
+    assert_code(mw_routing_load(device, 0, 1, none), 0);
 }
 
 static void running(void **state)
@@ -334,14 +380,35 @@ static void versions_and_names(void **state)
 #undef CHECK
 }
 
+/// The message is that of the last call that failed, whatever has succeeded since.
+static void message_stays(void **state)
+{
+    (void)state;
+    uint8_t data[16] = {0};
+    const struct mw_transfer t = {0, 0, sizeof data, data};
+    assert_code(mw_partition_set(device, 99, 1), MW_ERR_INVALID);
+    assert_code(mw_mem_write(device, &t, 1), 0);
+    assert_code(mw_partition_set(device, 1, 1), 0);
+    assert_string_equal(mw_message(), "GPU 99 of 4");
+    fake_fail_at(&fake, 0);
+    assert_code(mw_mem_write(device, &t, 1), MW_ERR_IO);
+    assert_string_equal(mw_message(), "writing GPU memory failed");
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(device_and_memory), TEST(tables_and_layers),
-        TEST(streams),           TEST(running),
-        TEST(objects),           TEST(places),
-        TEST(struct_sizes),      TEST(versions_and_names),
+        TEST(device_and_memory),
+        TEST(tables_and_layers),
+        TEST(streams),
+        TEST(data),
+        TEST(running),
+        TEST(objects),
+        TEST(places),
+        TEST(struct_sizes),
+        TEST(versions_and_names),
+        TEST(message_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -416,6 +416,58 @@ static void layout_limits(void **state)
     assert_code(mw_layout_make(device, &c, &l), MW_ERR_CAPACITY);
 }
 
+/// Regions behind 4 GiB, in memories of 16 GiB.
+static void large_layouts(void **state)
+{
+    (void)state;
+    static const unsigned tokens[4] = {8192, 1, 0, 8192}, experts[4] = {16, 1, 0, 16};
+    mw_close(device);
+    *fake_fabric(&fake, FABRIC(size)) = 4 | 8u << 8 | 34u << 16 | 4u << 24;
+    *fake_fabric(&fake, FABRIC(capacity)) = 18 | 13u << 8 | 9u << 16 | 16u << 24;
+    assert_code(fake_open(&fake, &device), 0);
+    struct mw_layer_config c = small_config();
+    struct mw_layout l;
+    c.k = 8;
+    c.tokens_per_gpu = 8192;
+    c.row_bytes = 14336;
+    c.experts_per_gpu = 16;
+    c.rows_per_expert = 16384; // 2^18 rows of 2^14 bytes, twice
+    c.scratch_bytes = UINT64_C(5) << 30;
+    assert_code(mw_layout_make(device, &c, &l), 0);
+    assert_true(l.xd_base - l.yd_base >= UINT64_C(1) << 32);
+    assert_true(l.gt_base - l.xd_base >= UINT64_C(1) << 32);
+    assert_true(l.scratch > UINT64_C(1) << 33 && l.st_lo == l.scratch);
+    assert_true(l.st_hi - l.scratch == c.scratch_bytes && l.st_hi == l.end);
+    assert_code(mw_layer_configure(device, &c, &l, tokens, experts, 1), 0);
+    assert_int_equal(*fake_node(&fake, 0, NODE(gt_base)), l.gt_base / 16);
+    assert_int_equal(*fake_node(&fake, 0, NODE(st_hi)), l.st_hi / 16);
+    struct mw_stream s;
+    mw_stream_init(&s);
+    assert_code(mw_stream_st_linear(&s, 1, l.scratch, 64, l.scratch + 64), 0);
+    assert_int_equal(s.instr[0].a_high, l.scratch >> 32);
+    assert_int_equal(s.instr[0].a, (uint32_t)l.scratch);
+    assert_int_equal(s.instr[0].c_high, (l.scratch + 64) >> 32);
+    assert_code(mw_stream_st_linear(&s, 1, UINT64_C(1) << 34, 64, 0), MW_ERR_INVALID);
+    assert_message("address 0x400000000: below 2^34");
+    assert_code(mw_stream_end(&s), MW_ERR_INVALID);
+    // what does not fit, by however much
+    static const uint64_t too_much[] = {UINT64_C(9) << 30, UINT64_C(1) << 34, UINT64_C(1) << 63,
+                                        UINT64_MAX, UINT64_MAX - 127};
+    for (unsigned i = 0; i < sizeof too_much / sizeof *too_much; i++) {
+        c.scratch_bytes = too_much[i];
+        assert_code(mw_layout_make(device, &c, &l), MW_ERR_CAPACITY);
+    }
+    c.scratch_bytes = 0;
+    c.experts_per_gpu = 0;
+    c.rows_per_expert = UINT32_MAX; // of no expert
+    assert_code(mw_layout_make(device, &c, &l), MW_ERR_CAPACITY);
+    c.rows_per_expert = 0;
+    assert_code(mw_layout_make(device, &c, &l), 0);
+    l.xs_base += 8;
+    assert_code(mw_layer_configure(device, &c, &l, tokens, tokens, 1), MW_ERR_INVALID);
+    assert_message("a multiple of 16");
+}
+
 static void settings(void **state)
 {
     (void)state;
@@ -1103,6 +1155,7 @@ int main(void)
         TEST(multicast),
         TEST(layouts),
         TEST(layout_limits),
+        TEST(large_layouts),
         TEST(settings),
         TEST(registers),
         TEST(configure_checks),

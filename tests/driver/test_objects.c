@@ -237,6 +237,43 @@ static void maps(void **state)
     }
 }
 
+/// What the calls for all GPUs write is what lies there, and is read back.
+static void data(void **state)
+{
+    (void)state;
+    static struct layer l;
+    struct mw_layer_config c = small_config();
+    struct mw_layout layout;
+    const unsigned tokens[GPUS] = {TOKENS, 1, 0, TOKENS};
+    uint16_t coefficient[EXPERTS];
+    uint8_t entry[MW_ROUTE_BYTES];
+    make_layer(&l, 2);
+    for (unsigned e = 0; e < EXPERTS; e++)
+        coefficient[e] = (uint16_t)(0x3f80 + e);
+    assert_code(mw_layout_make(device, &c, &layout), 0);
+    for (unsigned g = 0; g < GPUS; g++)
+        l.part[g].tokens = tokens[g];
+    const unsigned shift = layout.row_shift;
+    assert_code(mw_rows_load(device, layout.xs_base, 2 * HIDDEN, shift, l.part), 0);
+    assert_code(mw_rows_read(device, layout.xs_base, 2 * HIDDEN, shift, tokens, l.rows), 0);
+    assert_code(mw_routing_load(device, layout.rt_base, K, l.part), 0);
+    assert_code(mw_coefficients_load(device, &layout, EXPERTS / GPUS, coefficient), 0);
+    assert_code(mw_expert_map_even(device, EXPERTS), 0);
+    for (unsigned g = 0; g < GPUS; g++) {
+        for (unsigned t = 0; t < TOKENS; t++) {
+            static const uint16_t none[HIDDEN];
+            assert_memory_equal(l.out[g][t], t < tokens[g] ? l.x[g][t] : none, 2 * HIDDEN);
+            mw_route_pack(entry, l.idx[g][t], l.weights[g][t], K);
+            if (t < tokens[g])
+                assert_memory_equal(fake.mem[g] + layout.rt_base + t * MW_ROUTE_BYTES, entry,
+                                    sizeof entry);
+        }
+        assert_memory_equal(fake.mem[g] + layout.ce_base, &coefficient[2 * g], 4);
+    }
+    for (unsigned e = 0; e < EXPERTS; e++)
+        assert_int_equal(*fake_fabric(&fake, FABRIC(emap) + 4 * e), PLACE(e / 2, e % 2));
+}
+
 /// A configuration that a combine has overwritten is not launched.
 static void configurations(void **state)
 {
@@ -399,9 +436,9 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(handles), TEST(written_over),   TEST(bound_anew),       TEST(threads),
-        TEST(maps),    TEST(configurations), TEST(destroyed_object), TEST(closed_device),
-        TEST(limits),  TEST(groups),         TEST(bind_fails),
+        TEST(handles),       TEST(written_over), TEST(bound_anew),     TEST(threads),
+        TEST(maps),          TEST(data),         TEST(configurations), TEST(destroyed_object),
+        TEST(closed_device), TEST(limits),       TEST(groups),         TEST(bind_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -88,6 +88,7 @@ struct waiter {
     char message[200];
     bool fed;
     uint32_t number;
+    atomic_bool waits;
 };
 
 static void *wait_for_it(void *context)
@@ -99,15 +100,28 @@ static void *wait_for_it(void *context)
     return NULL;
 }
 
-/// It waits when this returns.
+static int looked(void *context, uint64_t tokens, uint64_t total, uint64_t cycles)
+{
+    (void)tokens, (void)total, (void)cycles;
+    ((struct waiter *)context)->waits = true;
+    return 0;
+}
+
+/// It waits when this returns: in steps of a slice, at the first of which it says so, or in one that has begun.
 static void begin_wait(struct waiter *w)
 {
-    w->options.size = sizeof w->options;
     unsigned had = slices;
+    bool steps = !w->options.step_cycles;
+    w->options.size = sizeof w->options;
+    if (steps) {
+        w->options.step_cycles = 1000;
+        w->options.progress = looked;
+        w->options.progress_context = w;
+    }
     assert_int_equal(pthread_create(&w->thread, NULL, wait_for_it, w), 0);
-    for (unsigned i = 0; slices < had + 2 && i < MOST_SLICES; i++)
+    for (unsigned i = 0; !(steps ? w->waits : slices >= had + 2) && i < MOST_SLICES; i++)
         usleep(PAUSE_US);
-    assert_true(slices >= had + 2);
+    assert_true(steps ? w->waits : slices >= had + 2);
 }
 
 // ---- turns ------------------------------------------------------------------------------------------

@@ -61,9 +61,9 @@ static void layer(void)
     if (fake.no_streams)
         return;
     for (unsigned g = 0; g < FAKE_GPUS; g++) {
-        uint32_t at = fake.node[g][offsetof(mw_node_t, stream_base0) / 4];
-        uint32_t lo = fake.node[g][offsetof(mw_node_t, st_lo) / 4];
-        uint32_t hi = fake.node[g][offsetof(mw_node_t, st_hi) / 4];
+        uint32_t at = MW_BASE_UNIT * fake.node[g][offsetof(mw_node_t, stream_base0) / 4];
+        uint32_t lo = MW_BASE_UNIT * fake.node[g][offsetof(mw_node_t, st_lo) / 4];
+        uint32_t hi = MW_BASE_UNIT * fake.node[g][offsetof(mw_node_t, st_hi) / 4];
         assert_int_equal(fake.node[g][offsetof(mw_node_t, streams) / 4], 1);
         for (unsigned i = 0;; i++, at += MW_INSTR_BYTES) {
             assert_true(i < MW_STREAM_INSTRS);

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+# The tests of the library and of the host tools once more, with AddressSanitizer, its search for leaks, and UndefinedBehaviorSanitizer in all of their own
+# sources; those with threads under ThreadSanitizer, too.
+SAN := $(B)/sanitized
+SAN_CFLAGS := -std=c17 -O1 -g -fno-omit-frame-pointer -ffp-contract=off $(WARN)
+# the same as in tests/fuzz/tests.mk, which is read later
+SAN_KINDS_address := address,undefined -fno-sanitize-recover=undefined
+SAN_KINDS_thread := thread
+
+# sanitized_rules: name of the kind
+define sanitized_rules
+$(SAN)/$(1)/obj/%.o: %.c | $(GEN_H) $(REG_H) $(HOST_H) $(MAP_H)
+	@mkdir -p $$(@D)
+	$$(call say,CC,$$< ($(1)))
+	$$(Q)$(FUZZ_CC) $(SAN_CFLAGS) -fsanitize=$(SAN_KINDS_$(1)) $(CPPFLAGS) -MMD -MP -c -o $$@ $$<
+
+$(SAN)/$(1)/lib.a: $(patsubst %.c,$(SAN)/$(1)/obj/%.o,$(HOST_SRC) $(DRIVER_SRC))
+	$$(call say,AR,$$@)
+	$$(Q)rm -f $$@ && ar rcs $$@ $$^
+-include $(shell find $(SAN)/$(1) -name '*.d' 2>/dev/null)
+endef
+$(foreach k,address thread,$(eval $(call sanitized_rules,$(k))))
+
+# sanitized_tests: kind, folder of tests/, programs. They lie as deep as the library looks for the sources from them.
+define sanitized_tests
+$(patsubst %,$(SAN)/$(1)-$(2)/%,$(3)): $(SAN)/$(1)-$(2)/%: $(SAN)/$(1)/obj/tests/$(2)/%.o \
+    $(patsubst %.c,$(SAN)/$(1)/obj/%.o,$(filter-out $(wildcard tests/$(2)/test_*.c),$(wildcard tests/$(2)/*.c))) $(SAN)/$(1)/lib.a
+	@mkdir -p $$(@D)
+	$$(call say,LINK,$$@)
+	$$(Q)$(FUZZ_CC) -fsanitize=$(SAN_KINDS_$(1)) -o $$@ $$^ -lcmocka $(LDLIBS)
+C_TESTS += $(patsubst %,$(SAN)/$(1)-$(2)/%,$(3))
+endef
+SAN_DRIVER := $(patsubst tests/driver/%.c,%,$(wildcard tests/driver/test_*.c))
+SAN_HOST := $(patsubst tests/host/%.c,%,$(wildcard tests/host/test_*.c))
+$(eval $(call sanitized_tests,address,driver,$(SAN_DRIVER)))
+$(eval $(call sanitized_tests,address,host,$(SAN_HOST)))
+$(eval $(call sanitized_tests,thread,driver,test_objects test_state test_wait))
+
+# make sanitized: only these
+.PHONY: sanitized
+sanitized: $(filter $(SAN)/%,$(C_TESTS))
+	@$(PY) tests/run.py $^
