@@ -39,7 +39,7 @@ static int check_system(struct job *j, const struct mw_demand *demand, const cha
                         uint64_t *touched)
 {
     struct mw_error cause = {0}, *err = j->err;
-    struct mw_fit fit;
+    struct mw_fit fit = {.touched = 0};
     int status = mw_job_begin(j, name);
     j->err = &cause;
     if (!status)
