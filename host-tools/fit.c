@@ -220,7 +220,7 @@ uint64_t mw_memory_host(const struct mw_demand *d, unsigned jobs)
     uint64_t values = 2 * tokens * d->shape.hidden, lists = 6 * tokens * d->k;
     // hidden values and golden results of all; of each that runs, its results and rows under way
     return d->layers * (2 * values + 2 * lists) +
-           jobs * (d->layers * values + (tokens << log2_up(2 * d->shape.hidden)));
+           jobs * (d->layers * values + d->shape.gpus * (UINT64_C(1) << 20));
 }
 
 uint64_t mw_memory_available(const char *path)

@@ -67,24 +67,27 @@ static uint64_t what_runs(const struct mw_bar *p, char *text, size_t size)
 
 void mw_bar_show(struct mw_bar *p, double now)
 {
-    char name[32], left[32], bar[BAR + 1], line[160];
+    char name[32], left[32], clock[32], bar[BAR + 1], line[160];
     if (now - p->last < (p->terminal ? FRAME : DUE))
         return;
     p->last = now;
     double done = mw_bar_done(p);
     uint64_t cycles = what_runs(p, name, sizeof name);
     time_left(p, done, now, left, sizeof left);
+    if (cycles)
+        snprintf(clock, sizeof clock, "%" PRIu64 " cycles", cycles);
+    else
+        snprintf(clock, sizeof clock, "loading");
     if (!p->terminal) {
-        fprintf(p->out, "moeswitch: %s: %.0f %%, %" PRIu64 " cycles%s%s\n", name, 100 * done,
-                cycles, *left ? ", " : "", left);
+        fprintf(p->out, "moeswitch: %s: %.0f %%, %s%s%s\n", name, 100 * done, clock,
+                *left ? ", " : "", left);
         fflush(p->out);
         return;
     }
     memset(bar, '.', BAR);
     memset(bar, '#', (size_t)(done * BAR));
     bar[BAR] = 0;
-    snprintf(line, sizeof line, "%-13s [%s] %3.0f %%  %" PRIu64 " cycles  %s", name, bar,
-             100 * done, cycles, left);
+    snprintf(line, sizeof line, "%-13s [%s] %3.0f %%  %s  %s", name, bar, 100 * done, clock, left);
     fprintf(p->out, "\r%-*.*s", COLUMNS, COLUMNS, line);
     fflush(p->out);
     p->drawn = true;

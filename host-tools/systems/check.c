@@ -5,6 +5,8 @@
 
 #include "fit.h"
 
+#include <string.h>
+
 enum { FEED_BUFFERS = 2 };
 
 /// Sizes for the largest of the layers, so that nothing moves between them.
@@ -37,7 +39,7 @@ static int check_system(struct job *j, const struct mw_demand *demand, const cha
                         uint64_t *touched)
 {
     struct mw_error cause = {0}, *err = j->err;
-    struct mw_fit fit;
+    struct mw_fit fit = {.touched = 0};
     int status = mw_job_begin(j, name);
     j->err = &cause;
     if (!status)
@@ -52,16 +54,16 @@ static int check_system(struct job *j, const struct mw_demand *demand, const cha
 int mw_systems_check(const struct mw_run_params *params, const struct mw_demand *demand,
                      uint64_t touched[MW_SYSTEMS], struct mw_error *err)
 {
-    struct mw_run_params without_waves = *params;
-    struct job j = {.params = &without_waves, .experts = demand->experts, .err = err};
-    without_waves.fst = NULL; // they are of the run, and take a model of their own
+    struct job j = {.params = params, .experts = demand->experts, .err = err};
+    memset(touched, 0, MW_SYSTEMS * sizeof *touched);
+    if (params->fst) // which begins with the device, and takes a model of its own
+        return MW_EXIT_OK;
     int status = mw_job_begin(&j, mw_systems[0].name);
     if (!status)
         status = mw_job_settings(&j); // which device it is
     if (!status)
         status = mw_job_open(&j);
     for (unsigned i = 0; i < MW_SYSTEMS && !status; i++) {
-        touched[i] = 0;
         if (!params->system || params->system == &mw_systems[i])
             status = check_system(&j, demand, mw_systems[i].name, &touched[i]);
     }

@@ -57,7 +57,8 @@ static int look(void *context, uint64_t tokens, uint64_t total, uint64_t cycles)
 {
     struct job *j = context;
     (void)tokens, (void)total;
-    return !mw_job_goes_on(j, 1, cycles);
+    j->cycles = cycles;
+    return !mw_job_goes_on(j, 1);
 }
 
 /// Wait for a layer, read its output and compare it. A row that was never written holds that of another layer, or what spoil() left there.
@@ -90,7 +91,7 @@ static int run(struct feeding *f, unsigned ahead)
     int status = spoil(f);
     uint64_t begin = mw_total_cycles(j->device);
     for (unsigned l = 0; l < j->w->layers + ahead && !status; l++) {
-        if (!mw_job_goes_on(j, 0, 0))
+        if (!mw_job_goes_on(j, 1))
             return mw_job_interrupted(j);
         if (l > ahead)
             status = finish(f, l - ahead - 1);

@@ -7,6 +7,8 @@
 #include <pthread.h>
 #include <string.h>
 
+enum { AT_ONCE = 256 << 10 }; ///< bytes of each GPU
+
 static const struct mw_generator *const generators[] = {
     &mw_generate_unicast, &mw_generate_dysharp_basic, &mw_generate_dysharp};
 
@@ -41,10 +43,17 @@ int mw_job_open(struct job *j)
     return code ? mw_job_failed(j, "device", code) : MW_EXIT_OK;
 }
 
-bool mw_job_goes_on(struct job *j, double done, uint64_t cycles)
+void mw_job_step(struct job *j, double to)
+{
+    j->from = j->to;
+    j->to = to;
+}
+
+bool mw_job_goes_on(struct job *j, double done)
 {
     const struct mw_run_params *p = j->params;
-    if (p->progress && !p->progress(p->progress_context, j->layer, done, cycles))
+    double share = j->from + (j->to - j->from) * (done < 1 ? done : 1);
+    if (p->progress && !p->progress(p->progress_context, j->layer, share, j->cycles))
         j->stopped = true;
     return !j->stopped;
 }
@@ -93,24 +102,49 @@ int mw_job_load_routing(struct job *j, unsigned index, uint64_t address)
     return code ? mw_job_failed(j, "routing tables", code) : MW_EXIT_OK;
 }
 
+/// Rows of each GPU that are moved at once: few enough that a run can be stopped in between.
+static unsigned rows_at_once(const struct job *j)
+{
+    unsigned rows = AT_ONCE >> j->layout.row_shift;
+    return rows < j->w->shape.tokens_per_gpu ? rows : j->w->shape.tokens_per_gpu;
+}
+
 int mw_job_load_rows(struct job *j, uint64_t address, const uint16_t *values, const char *what)
 {
     struct mw_tokens part[MW_MAX_GPUS];
-    make_parts(j->w, NULL, values, part);
-    int code = mw_rows_load(j->device, address, 2 * j->w->shape.hidden, j->layout.row_shift, part);
-    return code ? mw_job_failed(j, what, code) : MW_EXIT_OK;
+    unsigned own = j->w->shape.tokens_per_gpu, hidden = j->w->shape.hidden;
+    for (unsigned from = 0, count; from < own; from += count) {
+        count = own - from < rows_at_once(j) ? own - from : rows_at_once(j);
+        make_parts(j->w, NULL, values + (size_t)from * hidden, part);
+        for (unsigned g = 0; g < j->w->shape.gpus; g++)
+            part[g].tokens = count;
+        int code = mw_rows_load(j->device, address + ((uint64_t)from << j->layout.row_shift),
+                                2 * hidden, j->layout.row_shift, part);
+        if (code)
+            return mw_job_failed(j, what, code);
+        if (!mw_job_goes_on(j, (double)(from + count) / own))
+            return mw_job_interrupted(j);
+    }
+    return MW_EXIT_OK;
 }
 
 int mw_job_read_rows(struct job *j, uint64_t address, uint16_t *values, const char *what)
 {
-    const struct mw_workload *w = j->w;
-    unsigned tokens[MW_MAX_GPUS];
+    const struct mw_shape *s = &j->w->shape;
+    unsigned tokens[MW_MAX_GPUS], own = s->tokens_per_gpu;
     uint16_t *out[MW_MAX_GPUS];
-    for (unsigned g = 0; g < w->shape.gpus; g++) {
-        tokens[g] = w->shape.tokens_per_gpu;
-        out[g] = values + (size_t)g * tokens[g] * w->shape.hidden;
+    for (unsigned from = 0, count; from < own; from += count) {
+        count = own - from < rows_at_once(j) ? own - from : rows_at_once(j);
+        for (size_t g = 0; g < s->gpus; g++) {
+            tokens[g] = count;
+            out[g] = values + (g * own + from) * s->hidden;
+        }
+        int code = mw_rows_read(j->device, address + ((uint64_t)from << j->layout.row_shift),
+                                2 * s->hidden, j->layout.row_shift, tokens, out);
+        if (code)
+            return mw_job_failed(j, what, code);
+        if (!mw_job_goes_on(j, (double)(from + count) / own))
+            return mw_job_interrupted(j);
     }
-    int code =
-        mw_rows_read(j->device, address, 2 * w->shape.hidden, j->layout.row_shift, tokens, out);
-    return code ? mw_job_failed(j, what, code) : MW_EXIT_OK;
+    return MW_EXIT_OK;
 }

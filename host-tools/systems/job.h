@@ -31,7 +31,9 @@ struct job {
     struct mw_layout layout;
     unsigned layer;     ///< that runs, an index
     uint64_t own_bound; ///< of that layer, for progress
-    bool stopped;       ///< whoever follows the progress wants no more of it
+    uint64_t cycles;    ///< since its go, as far as is known
+    double from, to; ///< shares of the layer's time between which the step lies that is under way
+    bool stopped;    ///< whoever follows the progress wants no more of it
 };
 
 /// Which system it is.
@@ -41,8 +43,10 @@ int mw_job_settings(struct job *j);
 int mw_job_open(struct job *j);
 /// The configuration's sizes, and the layout of the memories; `fit` tells why it is as large as it is.
 int mw_job_layout(struct job *j, const struct mw_demand *demand, struct mw_fit *fit);
-/// Tell how far the layer is, and find out whether to go on.
-bool mw_job_goes_on(struct job *j, double done, uint64_t cycles);
+/// A step of the layer begins: the next until the share `to` of its time.
+void mw_job_step(struct job *j, double to);
+/// Tell how far the step is, and find out whether to go on.
+bool mw_job_goes_on(struct job *j, double done);
 int mw_job_interrupted(struct job *j);
 /// Exit status of a call that failed: whether the run asks for too much, or the device is ill.
 int mw_job_failed(struct job *j, const char *what, int code);
@@ -50,7 +54,7 @@ int mw_job_failed(struct job *j, const char *what, int code);
 int mw_job_stuck(struct job *j, const char *what, int code);
 /// Write the routing tables of a layer (an index) at `address` of every GPU.
 int mw_job_load_routing(struct job *j, unsigned layer, uint64_t address);
-/// Write [tokens][hidden] values as rows at `address`, where they lie apart; and read them.
+/// Write [tokens][hidden] values as rows, some at a time at `address`, where they lie apart; and read them.
 int mw_job_load_rows(struct job *j, uint64_t address, const uint16_t *values, const char *what);
 int mw_job_read_rows(struct job *j, uint64_t address, uint16_t *values, const char *what);
 

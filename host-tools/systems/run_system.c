@@ -50,18 +50,34 @@ static int load_coefficients(struct job *j)
     return code ? mw_job_failed(j, "expert coefficients", code) : MW_EXIT_OK;
 }
 
+/// The share of a layer's time that moving its rows once takes: they go in twice and come out once.
+static double begin_layer(struct job *j)
+{
+    const struct mw_link_parameters link = {j->params->flit_bytes, j->params->expert_cycles};
+    struct mw_bounds bounds;
+    mw_bounds_compute(j->w, j->layer, j->system, &link, &bounds);
+    j->own_bound = bounds.own.cycles;
+    j->cycles = 0;
+    j->from = j->to = 0;
+    double rows = (double)((uint64_t)j->w->shape.tokens_per_gpu << j->layout.row_shift);
+    double pass = rows / j->params->flit_bytes;
+    return pass / (3 * pass + (double)j->own_bound);
+}
+
 /// Output rows get a pattern first, so that one that the device never writes does not pass with the
 /// bits of the layer before.
-static int load_layer(struct job *j)
+static int load_layer(struct job *j, double moving)
 {
     const struct mw_workload *w = j->w;
     size_t values = (size_t)w->tokens * w->shape.hidden;
     uint16_t *out = j->result->layer[j->layer].out;
     int status = mw_job_load_routing(j, j->layer, j->layout.rt_base);
+    mw_job_step(j, moving);
     if (!status)
         status = mw_job_load_rows(j, j->layout.xs_base, w->layer[j->layer].x, "hidden values");
     for (size_t i = 0; i < values; i++)
         out[i] = 0xdead;
+    mw_job_step(j, 2 * moving);
     return status ? status : mw_job_load_rows(j, j->layout.out_base, out, "output rows");
 }
 
@@ -75,7 +91,8 @@ static int show_progress(void *context, uint64_t tokens, uint64_t total, uint64_
     double done = total ? (double)tokens / (double)total : 0;
     if (j->system->phased && j->own_bound)
         done = (double)cycles / (double)j->own_bound;
-    mw_job_goes_on(j, done < 0.99 ? done : 0.99, cycles);
+    j->cycles = cycles;
+    mw_job_goes_on(j, done < 0.99 ? done : 0.99);
     struct mw_monitor *monitor = j->result->layer[j->layer].monitor;
     if (monitor)
         mw_monitor_fetch(monitor, j->device); // a failure shows in the samples that are missing
@@ -103,10 +120,6 @@ static int run_layer(struct job *j)
     struct mw_wait_options o = {
         .size = sizeof o, .quiet_cycles = j->quiet_cycles, .stop = j->params->stop};
     if (j->params->progress || j->params->monitor) {
-        const struct mw_link_parameters link = {j->params->flit_bytes, j->params->expert_cycles};
-        struct mw_bounds bounds;
-        mw_bounds_compute(j->w, j->layer, j->system, &link, &bounds);
-        j->own_bound = bounds.own.cycles;
         o.progress = show_progress;
         o.progress_context = j;
     }
@@ -190,10 +203,14 @@ static int run_layers(struct job *j)
         (status = load_streams(j)) || (status = load_coefficients(j)) || (status = configure(j)))
         return status;
     for (j->layer = 0; j->layer < j->w->layers && !status; j->layer++) {
-        if (!mw_job_goes_on(j, 0, 0))
-            return mw_job_interrupted(j);
-        if ((status = load_layer(j)) || (status = run_layer(j)) || (status = take_results(j)))
-            break;
+        double moving = begin_layer(j);
+        status = mw_job_goes_on(j, 0) ? load_layer(j, moving) : mw_job_interrupted(j);
+        mw_job_step(j, 1 - moving);
+        if (!status)
+            status = run_layer(j);
+        mw_job_step(j, 1);
+        if (!status)
+            status = take_results(j);
     }
     return status;
 }

@@ -75,13 +75,13 @@ static void writes_a_line_now_and_then_to_a_log(void **state)
     fflush(p.out);
     assert_int_equal(size, 0); // a short run says nothing
     mw_bar_show(&p, 130);
-    assert_string_equal(text, "moeswitch: unicast: 38 %, 0 cycles, 50 s left\n");
+    assert_string_equal(text, "moeswitch: unicast: 38 %, loading, 50 s left\n");
     size_t once = size;
     mw_bar_show(&p, 159);
     assert_int_equal(size, once);
     p.part[1].runs = true;
     mw_bar_show(&p, 160);
-    assert_non_null(strstr(text, "moeswitch: 2 systems: 38 %, 0 cycles, 1 min 40 s left\n"));
+    assert_non_null(strstr(text, "moeswitch: 2 systems: 38 %, loading, 1 min 40 s left\n"));
 }
 
 /// Nothing is promised of what has only begun, and what is long is told in hours.
