@@ -20,7 +20,7 @@
 
 class beside {
   public:
-    explicit beside(std::function<void()> work) : work(std::move(work)) {}
+    explicit beside(std::function<void()> piece) : work(std::move(piece)) {}
     beside(const beside &) = delete;
     beside &operator=(const beside &) = delete;
     ~beside()

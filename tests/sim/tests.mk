@@ -48,3 +48,12 @@ $(LATE): tests/sim/test_late.cpp sim/shim.cpp $(wildcard tests/sim/fabric/*.h si
 	    -Itests/sim/fabric -Isim -I$(GEN) -o $@ $< -lcmocka
 LANES_TESTS += $(LATE)
 TEST_CMDS += --command 'late: $(LATE)'
+
+# two threads that share their work
+BESIDE := $(B)/tests/sim/beside/test_beside
+$(BESIDE): tests/sim/test_beside.cpp sim/beside.h
+	@mkdir -p $(@D)
+	$(call say,CXX,$<)
+	$(Q)$(CXX) -std=c++17 -O1 -g -fsanitize=thread $(WARN) -Isim -o $@ $< -lcmocka -lpthread
+LANES_TESTS += $(BESIDE)
+TEST_CMDS += --command 'beside: $(BESIDE)'

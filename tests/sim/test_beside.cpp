@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// sim/beside.h: every piece of work is done once, by one of the two threads, and what it leaves is seen; the other thread sleeps, is
+// roused, is late and is forgiven. ThreadSanitizer looks on.
+#include "beside.h"
+
+#include <chrono>
+#include <cstddef>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+
+extern "C" {
+#include <cmocka.h>
+}
+
+namespace {
+using std::chrono::milliseconds;
+
+struct counter {
+    uint64_t given = 0, done = 0;
+    uint64_t seen[64] = {};
+    unsigned slow_ms = 0;
+    std::thread::id own = std::this_thread::get_id(), by;
+    beside other{[this] { piece(); }};
+
+    void piece()
+    {
+        by = std::this_thread::get_id();
+        for (uint64_t &s : seen)
+            s += given;
+        done++;
+        if (slow_ms && by != own)
+            std::this_thread::sleep_for(milliseconds(slow_ms));
+    }
+    // One piece, by whoever does it: true if that was the other thread.
+    bool step()
+    {
+        const uint64_t before = seen[63];
+        given++;
+        const bool two = other.begin();
+        if (two)
+            other.end();
+        else
+            piece();
+        assert_int_equal(done, given);
+        for (uint64_t s : seen)
+            assert_int_equal(s, before + given);
+        assert_int_equal(by != std::this_thread::get_id(), two);
+        return two;
+    }
+    // Steps, without a pause in which it might sleep, until the other thread does one.
+    void until_two()
+    {
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+        while (!step())
+            assert_true(std::chrono::steady_clock::now() < end);
+    }
+};
+
+void each_piece_is_done_once(void **)
+{
+    counter c;
+    assert_false(c.step()); // it does not run yet; that rouses it
+    c.until_two();
+    unsigned two = 0;
+    for (unsigned i = 0; i < 20000; i++)
+        two += c.step();
+    assert_true(two > 0);
+}
+
+void it_sleeps_and_is_roused(void **)
+{
+    counter c;
+    c.other.rouse();
+    c.until_two();
+    for (unsigned k = 0; k < 5; k++) {
+        std::this_thread::sleep_for(milliseconds(200)); // far longer than it waits
+        assert_false(c.step());                         // it sleeps; that rouses it
+        c.until_two();
+    }
+    c.other.rouse(); // awake already
+    c.until_two();
+}
+
+void who_is_late_is_left_alone_for_a_while(void **)
+{
+    counter c;
+    c.other.rouse();
+    c.until_two();
+    c.slow_ms = 100;
+    c.until_two(); // this one takes far too long
+    c.slow_ms = 0;
+    for (unsigned i = 0; i < 256; i++)
+        assert_false(c.step());
+    c.until_two();
+}
+
+void it_ends_whatever_it_does(void **)
+{
+    {
+        counter never_roused;
+    }
+    for (unsigned wait : {0u, 1u, 200u}) {
+        counter c;
+        c.other.rouse();
+        std::this_thread::sleep_for(milliseconds(wait));
+    }
+    counter c;
+    c.other.rouse();
+    c.until_two();
+}
+
+void the_environment_says_how_many(void **)
+{
+    setenv("MW_SIM_THREADS", "1", 1);
+    assert_false(beside::wanted());
+    setenv("MW_SIM_THREADS", "2", 1);
+    assert_true(beside::wanted());
+    unsetenv("MW_SIM_THREADS");
+    cpu_set_t before, one;
+    assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
+    assert_int_equal(beside::wanted(), CPU_COUNT(&before) > 1);
+    CPU_ZERO(&one);
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+        if (CPU_ISSET(cpu, &before) && CPU_COUNT(&one) == 0)
+            CPU_SET(cpu, &one);
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    assert_false(beside::wanted());
+    assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
+}
+} // namespace
+
+int main()
+{
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(each_piece_is_done_once),
+        cmocka_unit_test(it_sleeps_and_is_roused),
+        cmocka_unit_test(who_is_late_is_left_alone_for_a_while),
+        cmocka_unit_test(it_ends_whatever_it_does),
+        cmocka_unit_test(the_environment_says_how_many),
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
