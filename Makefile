@@ -471,10 +471,11 @@ lint-c-gcc: $(GEN_H) $(REG_H) $(HOST_H) $(MAP_H)
 	$(call say,LINT,gcc -Werror)
 	$(Q)$(REMEMBER) $@ $(LINT_C) $(LINT_H) $^ -- bash -ec 'for f in "$$@"; do $(CC) $(CFLAGS) $(CPPFLAGS) -Ifirmware $(UMOCKDEV) -Werror -fsyntax-only $$f; done' gcc $(LINT_C)
 
+# a test that stands in for the library is not called by the program of another test, which passes it NULL
 lint-c-cppcheck: $(GEN_H) $(REG_H) $(HOST_H) $(MAP_H)
 	$(call say,LINT,cppcheck)
 	$(Q)$(REMEMBER) $@ $(filter %.c,$(C_ALL)) $(LINT_H) $^ -- cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
-	    --suppress=missingIncludeSystem -Ifirmware -I$(GEN) -Idriver/include -Isim -Ihost-tools $(filter %.c,$(C_ALL))
+	    --suppress=missingIncludeSystem '--suppress=ctunullpointer:tests/*' -Ifirmware -I$(GEN) -Idriver/include -Isim -Ihost-tools $(filter %.c,$(C_ALL))
 
 # What is reached, so that nothing grows unseen; asked are 45 000 and 110 (docs/area.md).
 SYNTH_COMB := 68000
