@@ -223,7 +223,9 @@ CONF = n$(N)f$(F)$(if $(filter 1,$(SMALL)),-small)$(if $(filter 1,$(TRACE)),-fst
 SMALL_PARAMS := MemBytesLog2=14 RowsLog2=6 TokensLog2=5 MaxExperts=32 MaxLocalExperts=4 CacheEntries=64 MaxLatency=8 StorePkts=16 Window=0 RxStorePkts=12 RedTypes=1 RedOps=1 Reds=0 Faults=0 Monitor=0
 # What simulation has instead of a board's sizes: layers of real size fit. Memory is taken from the system as it is touched. Verilator takes arrays of 2^28
 # elements, which bounds 8-byte flits; a model in one piece holds its memories as one object, which is smaller still. large: flit bytes, trace
-large = MemBytesLog2=$(if $(filter 0,$(2)),$(if $(filter 8,$(1)),33,34),30) RowsLog2=18 TokensLog2=13 MaxExperts=1024 MaxLocalExperts=64
+large = MemBytesLog2=$(if $(filter 0,$(2)),$(if $(filter 8,$(1)),33,34),30) $(LARGE_TABLES)
+# a whole device has the same, so that it takes the same cycles, but for its memories
+LARGE_TABLES := RowsLog2=18 TokensLog2=13 MaxExperts=1024 MaxLocalExperts=64
 MODEL_OPT ?= -O2
 # of lanes: a cycle goes through half a megabyte of code once, and what waits for code gains by less of it
 LANES_OPT ?= -Os
@@ -309,7 +311,7 @@ define device_rules
 $(B)/model/dev-$(1)/$(5)/V$(5).mk: | $(RTL_PKGS) $(REG_SV) $(DEV_PKGS) $(DEV_REG_SV) $(DEV_IP) $(USB_CORE) $(B)/.setup
 	@mkdir -p $$(@D)
 	$$(call say,VERILATE,$(5)$(comma) N=$(2)$(comma) $(3)-byte flits$(if $(filter 1,$(4)),$(comma) small memories))
-	$$(Q)$(VERILATOR) --cc --prefix V$(5) --top-module $(5) $(call cfg,N=$(2) FlitBytes=$(3) $(if $(filter 1,$(4)),$(SMALL_PARAMS))) -GClockMhz=0 '-GFirmware="$(abspath $(FW)/firmware.hex)"' \
+	$$(Q)$(VERILATOR) --cc --prefix V$(5) --top-module $(5) $(call cfg,N=$(2) FlitBytes=$(3) $(if $(filter 1,$(4)),$(SMALL_PARAMS),$(LARGE_TABLES))) -GClockMhz=0 '-GFirmware="$(abspath $(FW)/firmware.hex)"' \
 	    -O3 --x-assign fast --x-initial unique --noassert --output-split 15000 -Wno-lint -Wno-style $(VLT) $(addprefix -y ,$(RTL_DIRS) $(DEV_DIRS)) \
 	    $(RTL_PKGS) $(DEV_PKGS) $(DEV_IP) rtl/top/$(5).sv --Mdir $$(@D) >$$(@D)/verilate.log 2>&1 || { cat $$(@D)/verilate.log; exit 1; }
 	$$(Q)$(start_of_large) $$(@D)/V$(5)___024root__*__Slow.cpp

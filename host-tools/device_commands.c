@@ -2,6 +2,7 @@
 //
 // `moeswitch list`, `info` and `selftest`.
 #include "device.h"
+#include "fit.h"
 #include "host.h"
 #include "option_table.h"
 #include "option_value.h"
@@ -150,16 +151,17 @@ static int show_firmware(struct mw_device *device, FILE *out, struct mw_error *e
 
 static void show_sizes(const struct mw_device_info *i, FILE *out)
 {
+    char memory[32];
     fprintf(out,
-            "GPUs             %u, %" PRIu64 " KB of memory each in %u banks\n"
+            "GPUs             %u, %s of memory each in %u banks\n"
             "flits            %u bytes\n"
             "links            up to %u cycles\n"
             "a GPU            %u rows, %u tokens, %u experts, %u open reductions\n"
             "tables           %u experts, %u static groups\n"
             "credits          %u and %u packets of stores up and down, %u of partial sums\n",
-            i->gpus, i->mem_bytes >> 10, i->banks, i->flit_bytes, i->max_latency, i->rows,
-            i->tokens, i->local_experts, i->open_rows, i->experts, i->groups, i->store_pkts,
-            i->rx_store_pkts, i->part_pkts);
+            i->gpus, mw_bytes_text(i->mem_bytes, memory, sizeof memory), i->banks, i->flit_bytes,
+            i->max_latency, i->rows, i->tokens, i->local_experts, i->open_rows, i->experts,
+            i->groups, i->store_pkts, i->rx_store_pkts, i->part_pkts);
 }
 
 int mw_info_command(int argc, char **argv, FILE *out, FILE *errors)

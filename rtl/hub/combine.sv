@@ -93,11 +93,12 @@ module combine #(
     assign refused     = !known || strange || lost || outside;
 
     cmd_range #(.Cfg(Cfg)) i_from (
-        .first_i({cmd_i.a_high, cmd_i.a}), .count_i(cmd_i.b), .token_shift_i(cfg_i.token_shift), .end_o(), .no_tokens_o(no_tokens),
-        .no_bytes_o(no_from)
+        .first_i({cmd_i.a_high, cmd_i.a}), .count_i(cmd_i.b), .token_shift_i(cfg_i.token_shift), .end_o(),
+        .no_tokens_o(no_tokens), .no_bytes_o(no_from)
     );
     cmd_range #(.Cfg(Cfg)) i_to (
-        .first_i({cmd_i.c_high, cmd_i.c}), .count_i(cmd_i.b), .token_shift_i(4'd0), .end_o(), .no_tokens_o(), .no_bytes_o(no_to)
+        .first_i({cmd_i.c_high, cmd_i.c}), .count_i(cmd_i.b), .token_shift_i(4'd0), .end_o(), .no_tokens_o(),
+        .no_bytes_o(no_to)
     );
 
     always_comb begin

@@ -367,8 +367,11 @@ static void refuses_what_the_device_cannot_hold(void **state)
 {
     (void)state;
     REFUSES("unicast --set nothing=1" SMALL, "--set nothing=1");
-    REFUSES("alltoall --gpus 2 --flit-bytes 8 --minbytes 32M --maxbytes 32M", "memory per GPU");
-    REFUSES("unicast --gpus 2 --flit-bytes 8 --minbytes 1M --maxbytes 1M", "tokens per GPU");
+    REFUSES("dispatch --gpus 2 --flit-bytes 8 --row 32752 --experts 32 --k 16 --minbytes 255M "
+            "--maxbytes 255M",
+            "memory per GPU");
+    REFUSES("dispatch --gpus 2 --flit-bytes 8 --row 128 --minbytes 4M --maxbytes 4M",
+            "tokens per GPU");
     REFUSES("dispatch --experts 9" SMALL, "9 experts", "2 GPUs");
     REFUSES("unicast --link-latency 65" SMALL, "link latency 65");
 }

@@ -23,7 +23,7 @@ static void test_info(void **state)
 {
     (void)state;
     assert_int_equal(run_command("info --device sim " SMALL), 0);
-    assert_out("GPUs             4, 32768 KB");
+    assert_out("GPUs             4, 8.0 GiB of memory each");
     assert_out("flits            8 bytes");
     assert_null(strstr(out_text, "firmware"));
 }

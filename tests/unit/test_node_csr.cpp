@@ -2,6 +2,7 @@
 //
 // node_csr: every field of the layer configuration by its register, the status window, errors and
 // counters, accesses that must be refused. MW_SEED repeats a run.
+#include "isa.h"
 #include "bench/dut.h"
 #include "node_cfg.h"
 #include "node_regs.h"
@@ -81,6 +82,7 @@ struct field {
     const char *name;
     uint32_t address;
     unsigned low, width;
+    unsigned unit = 1; // bytes
 };
 
 static const field FIELDS[] = {
@@ -94,17 +96,17 @@ static const field FIELDS[] = {
     {"cap_shift", NODE(shifts), 20, 5},
     {"row_bytes", NODE(row), 0, 15},
     {"local_experts", NODE(row), 16, 7},
-    {"xs_base", NODE(xs_base), 0, 32},
-    {"rt_base", NODE(rt_base), 0, 32},
-    {"xd_base", NODE(xd_base), 0, 32},
-    {"yd_base", NODE(yd_base), 0, 32},
-    {"gt_base", NODE(gt_base), 0, 32},
-    {"al_base", NODE(al_base), 0, 32},
-    {"out_base", NODE(out_base), 0, 32},
-    {"cb_base", NODE(cb_base), 0, 32},
-    {"ce_base", NODE(ce_base), 0, 32},
-    {"st_lo", NODE(st_lo), 0, 32},
-    {"st_hi", NODE(st_hi), 0, 32},
+    {"xs_base", NODE(xs_base), 0, 32, MW_BASE_UNIT},
+    {"rt_base", NODE(rt_base), 0, 32, MW_BASE_UNIT},
+    {"xd_base", NODE(xd_base), 0, 32, MW_BASE_UNIT},
+    {"yd_base", NODE(yd_base), 0, 32, MW_BASE_UNIT},
+    {"gt_base", NODE(gt_base), 0, 32, MW_BASE_UNIT},
+    {"al_base", NODE(al_base), 0, 32, MW_BASE_UNIT},
+    {"out_base", NODE(out_base), 0, 32, MW_BASE_UNIT},
+    {"cb_base", NODE(cb_base), 0, 32, MW_BASE_UNIT},
+    {"ce_base", NODE(ce_base), 0, 32, MW_BASE_UNIT},
+    {"st_lo", NODE(st_lo), 0, 32, MW_BASE_UNIT},
+    {"st_hi", NODE(st_hi), 0, 32, MW_BASE_UNIT},
     {"stream_enable", NODE(streams), 0, 4},
     {"start_delay", NODE(streams), 16, 16},
     {"tile", NODE(expert), 0, 8},
@@ -129,7 +131,7 @@ TEST(configuration)
         expect.set("epoch", 2);
         for (const field &f : FIELDS) {
             uint64_t value = b.rng.word() & ((UINT64_C(1) << f.width) - 1);
-            expect.set(f.name, value);
+            expect.set(f.name, value * f.unit);
             reg[f.address / 4] |= static_cast<uint32_t>(value) << f.low;
         }
         for (const field &f : FIELDS)
@@ -149,9 +151,12 @@ TEST(configuration)
         unsigned first = 0; // bit of stream_base[0]
         while (!(streams[first / 32] >> first % 32 & 1))
             first++;
-        for (unsigned i = 0; i < 128; i++) {
-            unsigned bit = first + i;
-            want[bit / 32] |= (base[i / 32] >> i % 32 & 1) << bit % 32;
+        for (unsigned i = 0; i < 4; i++) {
+            const uint64_t bytes = uint64_t(MW_BASE_UNIT) * base[i];
+            for (unsigned k = 0; k < 36; k++) {
+                const unsigned bit = first + 36 * i + k;
+                want[bit / 32] |= static_cast<uint32_t>(bytes >> k & 1) << bit % 32;
+            }
         }
         for (unsigned w = 0; w < WORDS; w++)
             assert_int_equal(b.dut.cfg_o[w], want[w]);

@@ -242,8 +242,8 @@ TEST(beyond_the_window)
     for (unsigned q = 0; q < N; q++)
         for (unsigned i = 0; i < WINDOW && q != full && q != PORT; i++)
             b.ask(b.right(q));
-    b.take(full); // one more place
-    b.cycles(400);
+    b.take(full); // one more place, once the others' rows before its next one are set up
+    b.cycles(2000);
     b.ask(b.right(full));
     b.cycles(400);
     b.drops(MW_HWERR_WINDOW, b.right(full));

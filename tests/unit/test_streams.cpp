@@ -95,7 +95,7 @@ struct gpu : model<Vstreams> {
     }
     void go()
     {
-        // node_cfg sets up to 64 bits of a field, and this one has 128: its first bit is found by setting it to ones.
+        // node_cfg sets up to 64 bits of a field, and this one has more: its first bit is found by setting it to ones.
         node_cfg probe;
         probe.set("stream_base", ~0ull);
         uint32_t image[32] = {};
@@ -104,8 +104,10 @@ struct gpu : model<Vstreams> {
         while (!(image[at / 32] >> (at % 32) & 1))
             at++;
         cfg.drive(dut.cfg_i);
-        for (unsigned b = 0; b < 32 * S; b++)
-            dut.cfg_i[(at + b) / 32] |= (bases[b / 32] >> b % 32 & 1) << (at + b) % 32;
+        constexpr unsigned BASE = 36;
+        for (unsigned b = 0; b < BASE * S; b++)
+            dut.cfg_i[(at + b) / 32] |=
+                static_cast<uint32_t>(uint64_t(bases[b / BASE]) >> b % BASE & 1) << (at + b) % 32;
         dut.go_i = 1;
         cycle();
         dut.go_i = 0;
@@ -243,12 +245,14 @@ struct gpu : model<Vstreams> {
 
 static instr unit_instr(gpu &b, unsigned s, unsigned idx, unsigned unit = UNITS)
 {
-    instr i = {0,
-               static_cast<uint8_t>(b.rng()),
-               static_cast<uint16_t>(b.rng()),
-               b.rng.word(),
-               b.rng.word(),
-               s << 28 | idx};
+    instr i{};
+    i.flags = b.below(16) & 15;
+    i.a_high = b.below(4) & 3;
+    i.c_high = b.below(4) & 3;
+    i.imm = static_cast<uint16_t>(b.rng());
+    i.a = b.rng.word();
+    i.b = b.rng.word();
+    i.c = s << 28 | idx;
     do
         i.op = static_cast<uint8_t>(b.below(32));
     while (unit == UNITS ? unit_of(i.op) == UNITS : unit_of(i.op) != unit);
