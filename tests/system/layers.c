@@ -163,7 +163,7 @@ void layer_load(const struct layer *l, struct mw_device *d, struct mw_dymulticas
                                      &lists[g * t * w->k], &w->layer->weights[g * t * w->k]};
     int status = mw_dymulticast_create(d, &prop, object);
     if (!status)
-        status = mw_dymulticast_bind_addr(*object, w->tokens, most_rows(w));
+        status = mw_dymulticast_bind_addr(*object, w->tokens, l->rows ? l->rows : most_rows(w));
     if (status)
         fail_msg("%u tokens, hidden %u, %u experts, k %u: %s", w->tokens, w->shape.hidden,
                  w->experts, w->k, mw_message());

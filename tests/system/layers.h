@@ -28,6 +28,7 @@ struct layer {
     const struct layer_setting *settings; ///< NULL: none
     const uint16_t *
         names; ///< names[place]: the number by which software calls the expert at that place; NULL: the same
+    unsigned rows; ///< places that every expert has for rows; 0: as many as the busiest needs
     uint16_t *golden, *out;
     uint64_t cycles; ///< of the last run
     struct mw_counters counters;
