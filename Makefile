@@ -297,7 +297,7 @@ endef
 
 # configurations that the tests use, and the one asked for: several N, both flit widths, what synth-check measures, and the whole, with waves, beside its parts
 MODELS := 8.16.0.0 4.8.0.0 4.8.1.0 2.8.0.0 3.16.0.0 3.16.0.1
-LONG_MODELS := 32.16.0.0
+LONG_MODELS := 16.16.0.0 32.16.0.0
 asked := $(N).$(F).$(SMALL).$(TRACE)
 dotted = $(word $(2),$(subst ., ,$(1)))
 conf = n$(call dotted,$(1),1)f$(call dotted,$(1),2)$(if $(filter 1,$(call dotted,$(1),3)),-small)$(if $(filter 1,$(call dotted,$(1),4)),-fst)$(if $(filter 2,$(call dotted,$(1),4)),-whole)

@@ -29,7 +29,11 @@ static void sizes_of_device(void **state)
     ALL(N2 "--tokens-per-gpu 1 --experts 2 --k 1 --tile 1",
         N2 "--tokens-per-gpu 9 --experts 8 --k 3 --tile 4", N4 "--tokens-per-gpu 12 --tile 4",
         N8 "--tokens-per-gpu 12 --tile 4",
-        "--gpus 3 --flit-bytes 16 --hidden 64 --experts 9 --k 4 --tokens-per-gpu 10 --tile 2");
+        "--gpus 3 --flit-bytes 16 --hidden 64 --experts 9 --k 4 --tokens-per-gpu 10 --tile 2",
+        // counts of 32 experts fill a packet
+        N4 "--tokens-per-gpu 6 --experts 128 --k 8 --tile 2",
+        N4 "--tokens-per-gpu 6 --experts 132 --k 8 --tile 2",
+        N4 "--tokens-per-gpu 6 --experts 256 --k 8 --tile 2");
 }
 
 static void tiles(void **state)
