@@ -92,7 +92,7 @@ class beside {
 
   private:
     // turns of waiting, a few to some dozen nanoseconds each; pieces
-    static constexpr unsigned LATE_TURNS = 4000, IDLE_TURNS = 20000;
+    static constexpr unsigned LATE_TURNS = 20000, IDLE_TURNS = 20000;
     static constexpr uint64_t LEAST_PENALTY = 256, MOST_PENALTY = 1 << 16;
     enum : uint32_t { IDLE, WORK, ASLEEP, ROUSED, QUIT };
 

@@ -204,6 +204,15 @@ template <typename T, std::size_t Words> void wire(T (&to)[Words], const T (&fro
         to[w] = from[w];
 }
 
+// ... that seldom changes. What nobody writes stays in both threads' caches.
+template <typename To, typename From> void keep(To &to, const From &from)
+{
+    To value;
+    value = from;
+    if (memcmp(&to, &value, sizeof value) != 0)
+        to = value;
+}
+
 // ... from one place to all
 template <typename Vectors, typename Word>
 std::enable_if_t<std::is_integral_v<Word>> wire(Vectors &to, Word from)
@@ -318,14 +327,18 @@ struct device {
         Vnode_lanes &n = *nodes;
         Vnode_link_lanes &l = *links;
         Vswitch_port_lanes &p = *ports;
-        n.go_i = p.go_i = bus.go_o;
-        n.run_i = bus.run_o;
-        n.sweep_i = bus.sweep_o;
-        n.epoch_i = p.epoch_i = bus.epoch_o;
-        n.emap_i = p.emap_i = bus.emap_o;
-        n.groups_i = p.groups_i = bus.groups_o;
+        p.go_i = bus.go_o;
+        p.epoch_i = bus.epoch_o;
+        p.emap_i = bus.emap_o;
+        p.groups_i = bus.groups_o;
+        keep(n.go_i, bus.go_o);
+        keep(n.run_i, bus.run_o);
+        keep(n.sweep_i, bus.sweep_o);
+        keep(n.epoch_i, bus.epoch_o);
+        keep(n.emap_i, bus.emap_o);
+        keep(n.groups_i, bus.groups_o);
         accesses();
-        n.rst_ni = lanes_of(resetting ? 0 : EVERY) & ~l.node_reset_o;
+        keep(n.rst_ni, lanes_of(resetting ? 0 : EVERY) & ~l.node_reset_o);
 
         l.latency_i = bus.latency_o;
         wire(l.up_i, n.up_o);
