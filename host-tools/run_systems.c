@@ -301,6 +301,9 @@ int mw_run_systems(struct mw_run *run, struct mw_error *err)
     pthread_cond_init(&g->changed, NULL);
     pthread_cond_init(&g->golden_made, NULL);
     make_parts(g);
+    // side by side they have the cores; a simulation alone takes a second one (sim/beside.h)
+    if (jobs > 1 && 2L * jobs > sysconf(_SC_NPROCESSORS_ONLN))
+        setenv("MW_SIM_THREADS", "1", 0);
     interrupted = 0;
     sigaction(SIGINT, &action, &old);
     if (old.sa_handler == SIG_IGN) // started in the background, where Ctrl-C is for others
