@@ -28,15 +28,20 @@ void fake_free(struct fake *f)
         free(f->mem[g]);
 }
 
-int fake_open(struct fake *f, struct mw_device **device)
+int fake_open_by(struct fake *f, const struct mw_transport *transport, struct mw_device **device)
 {
     struct mw_open_options o;
     mw_open_defaults(&o);
     o.gpus = f->gpus;
     o.flit_bytes = f->flit_bytes;
-    o.custom = f->lists ? &fake_list_transport : &fake_transport;
+    o.custom = transport;
     o.custom_context = f;
     return mw_open(&o, device);
+}
+
+int fake_open(struct fake *f, struct mw_device **device)
+{
+    return fake_open_by(f, f->lists ? &fake_list_transport : &fake_transport, device);
 }
 
 void fake_fail_at(struct fake *f, long call)

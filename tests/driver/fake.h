@@ -48,6 +48,8 @@ void fake_init(struct fake *f, unsigned gpus, unsigned flit_bytes);
 void fake_free(struct fake *f);
 /// Open it as a device.
 int fake_open(struct fake *f, struct mw_device **device);
+/// ... through a transport of the test's own, whose calls get `f`.
+int fake_open_by(struct fake *f, const struct mw_transport *transport, struct mw_device **device);
 /// A layer that fits.
 struct mw_layer_config small_config(void);
 void fake_fail_at(struct fake *f, long call);

@@ -263,16 +263,10 @@ static void no_queue(void **state)
 {
     (void)state;
     struct mw_transport old = fake_transport;
-    struct mw_open_options o;
     struct mw_device *d;
     old.feed = NULL;
     old.fed = NULL;
-    mw_open_defaults(&o);
-    o.gpus = GPUS;
-    o.flit_bytes = 8;
-    o.custom = &old;
-    o.custom_context = &fake;
-    assert_code(mw_open(&o, &d), 0);
+    assert_code(fake_open_by(&fake, &old, &d), 0);
     assert_code(mw_feed(d, &layout, 0, NULL), MW_ERR_VERSION);
     assert_code(mw_fed_wait(d, 0, NULL, NULL), MW_ERR_VERSION);
     mw_close(d);

@@ -278,15 +278,9 @@ static void no_reset(void **state)
 {
     (void)state;
     struct mw_transport old = fake_transport;
-    struct mw_open_options o;
     struct mw_device *d;
     old.reset = NULL;
-    mw_open_defaults(&o);
-    o.gpus = GPUS;
-    o.flit_bytes = 8;
-    o.custom = &old;
-    o.custom_context = &fake;
-    assert_code(mw_open(&o, &d), 0);
+    assert_code(fake_open_by(&fake, &old, &d), 0);
     assert_code(mw_reset(d), MW_ERR_VERSION);
     mw_close(d);
 }
@@ -348,16 +342,10 @@ static void firmware_fails(void **state)
 {
     (void)state;
     struct mw_transport with = fake_transport;
-    struct mw_open_options o;
     struct mw_device *d;
     struct mw_firmware f = {.version = 7};
     with.firmware = firmware;
-    mw_open_defaults(&o);
-    o.gpus = GPUS;
-    o.flit_bytes = 8;
-    o.custom = &with;
-    o.custom_context = &fake;
-    assert_code(mw_open(&o, &d), 0);
+    assert_code(fake_open_by(&fake, &with, &d), 0);
     assert_code(mw_firmware_info(d, &f), MW_ERR_TIMEOUT);
     assert_int_equal(f.version, 7);
     mw_close(d);

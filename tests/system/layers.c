@@ -31,6 +31,18 @@ static void make_list(uint16_t *list, const struct layer_shape *s, struct mw_ran
             list[j] = MW_NO_EXPERT;
 }
 
+struct mw_device *layer_device(unsigned gpus, unsigned flit_bytes)
+{
+    struct mw_open_options o;
+    struct mw_device *d = NULL;
+    mw_open_defaults(&o);
+    o.gpus = gpus;
+    o.flit_bytes = flit_bytes;
+    if (mw_open(&o, &d))
+        fail_msg("open: %s", mw_message());
+    return d;
+}
+
 void layer_make(struct layer *l, const struct layer_shape *s, struct mw_random *r)
 {
     size_t tokens = (size_t)s->gpus * s->tokens;

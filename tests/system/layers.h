@@ -34,6 +34,8 @@ struct layer {
     struct mw_counters counters;
 };
 
+/// The model with so many GPUs and flits of so many bytes.
+struct mw_device *layer_device(unsigned gpus, unsigned flit_bytes);
 /// Random lists, weights and values; the golden rows of them.
 void layer_make(struct layer *l, const struct layer_shape *shape, struct mw_random *r);
 void layer_free(struct layer *l);

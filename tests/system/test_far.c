@@ -7,24 +7,12 @@
 enum { GPUS = 3, FLIT = 16, BLOCK = 2048 };
 #define GIB (UINT64_C(1) << 30)
 
-static struct mw_device *open_device(void)
-{
-    struct mw_open_options o;
-    struct mw_device *d;
-    mw_open_defaults(&o);
-    o.gpus = GPUS;
-    o.flit_bytes = FLIT;
-    if (mw_open(&o, &d))
-        fail_msg("%s", mw_message());
-    return d;
-}
-
 static void layer_beyond(void **state)
 {
     (void)state;
     static const struct layer_shape shape = {GPUS, 3, 7168, 4 * GPUS, 4, false};
     struct mw_random r = {test_seed()};
-    struct mw_device *d = open_device();
+    struct mw_device *d = layer_device(GPUS, FLIT);
     struct layer near, far;
     layer_make(&near, &shape, &r);
     layer_make(&far, &shape, &r);
@@ -74,7 +62,7 @@ static void operands_beyond(void **state)
     static uint32_t own[GPUS][BLOCK / 4], got[GPUS][BLOCK / 4], old[GPUS][BLOCK / 4];
     const unsigned tokens[GPUS] = {1, 1, 1};
     struct mw_random r = {test_seed()};
-    struct far t = {.d = open_device()};
+    struct far t = {.d = layer_device(GPUS, FLIT)};
     struct mw_multicast *all;
     mw_layer_defaults(&t.config);
     t.config.k = t.config.tokens_per_gpu = t.config.experts_per_gpu = 1;

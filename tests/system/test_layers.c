@@ -7,23 +7,10 @@
 
 enum { GPUS = 4, FLIT = 8, MEMORY = 1 << 25 };
 
-static struct mw_device *open_device(void)
-{
-    struct mw_open_options o;
-    struct mw_device *d;
-    mw_open_defaults(&o);
-    o.gpus = GPUS;
-    o.flit_bytes = FLIT;
-    int status = mw_open(&o, &d);
-    if (status)
-        fail_msg("%s", mw_message());
-    return d;
-}
-
 /// The layer on a device that has run none before.
 static uint64_t alone(struct layer *l, const char *what)
 {
-    struct mw_device *d = open_device();
+    struct mw_device *d = layer_device(GPUS, FLIT);
     uint64_t cycles = layer_pass(l, d, what);
     mw_close(d);
     return cycles;
@@ -47,7 +34,7 @@ static void smaller_and_larger(void **state)
     static const struct layer_shape least = {GPUS, 1, 4, GPUS, 1, false},
                                     most = {GPUS, 40, 512, 16 * GPUS, 16, false};
     struct mw_random r = {test_seed()};
-    struct mw_device *d = open_device();
+    struct mw_device *d = layer_device(GPUS, FLIT);
     struct layer small, large;
     layer_make(&small, &least, &r);
     layer_make(&large, &most, &r);
@@ -81,7 +68,7 @@ static void any_sizes(void **state)
     (void)state;
     enum { LAYERS = 24 };
     struct mw_random r = {test_seed()};
-    struct mw_device *d = open_device();
+    struct mw_device *d = layer_device(GPUS, FLIT);
     for (unsigned i = 0; i < LAYERS; i++) {
         struct layer_shape s = layer_any(GPUS, FLIT, MEMORY, &r);
         struct layer l;
@@ -121,7 +108,7 @@ static void experts_that_move(void **state)
     enum { MAPS = 6, EXPERTS = 6 * GPUS };
     static const struct layer_shape s = {GPUS, 12, 64, EXPERTS, 5, true};
     struct mw_random r = {test_seed()};
-    struct mw_device *d = open_device();
+    struct mw_device *d = layer_device(GPUS, FLIT);
     struct layer l;
     uint16_t names[EXPERTS];
     layer_make(&l, &s, &r);
@@ -148,7 +135,7 @@ static void credits_above_the_hardware(void **state)
     static const unsigned has[] = {4, 16, 32, 4, 16};
     static const struct layer_shape s = {GPUS, 24, 256, 4 * GPUS, 6, false};
     struct mw_random r = {test_seed()};
-    struct mw_device *d = open_device();
+    struct mw_device *d = layer_device(GPUS, FLIT);
     struct layer l;
     layer_make(&l, &s, &r);
     uint64_t cycles = layer_pass(&l, d, "no limit");
@@ -262,7 +249,7 @@ static void partitions(void **state)
     static const uint32_t fixed[][GPUS] = {
         {15, 15, 15, 15}, {3, 3, 12, 12}, {1, 2, 4, 8}, {15, 3, 12, 14}, {0, 0, 0, 0}};
     struct mw_random r = {test_seed()};
-    struct parts t = {.d = open_device()};
+    struct parts t = {.d = layer_device(GPUS, FLIT)};
     mw_layer_defaults(&t.config);
     t.config.k = t.config.tokens_per_gpu = t.config.experts_per_gpu = 1;
     t.config.rows_per_expert = 1;

@@ -8,19 +8,6 @@
 
 enum { GPUS = 4, FLIT = 8, LAYERS = 3, THREADS = 2, ROUNDS = 3, BLOCK = 256 };
 
-static struct mw_device *open_device(void)
-{
-    struct mw_open_options o;
-    struct mw_device *d;
-    mw_open_defaults(&o);
-    o.gpus = GPUS;
-    o.flit_bytes = FLIT;
-    int status = mw_open(&o, &d);
-    if (status)
-        fail_msg("open: %s", mw_message());
-    return d;
-}
-
 static const struct layer_shape shapes[LAYERS] = {
     {GPUS, 6, 32, 8, 3, false}, {GPUS, 9, 64, 16, 4, true}, {GPUS, 3, 48, 4, 2, false}};
 
@@ -41,7 +28,7 @@ static void handles(void **state)
 {
     (void)state;
     struct mw_random r = {test_seed()};
-    struct mw_device *d = open_device();
+    struct mw_device *d = layer_device(GPUS, FLIT);
     struct mw_dymulticast *object[LAYERS];
     struct mw_handle *handle[LAYERS];
     struct layer l[LAYERS];
@@ -87,7 +74,7 @@ static void threads(void **state)
 {
     (void)state;
     struct mw_random r = {test_seed()};
-    struct mw_device *d = open_device();
+    struct mw_device *d = layer_device(GPUS, FLIT);
     struct user u[THREADS];
     for (unsigned i = 0; i < THREADS; i++) {
         u[i] = (struct user){.device = d};
@@ -118,7 +105,7 @@ static void reset(void **state)
 {
     (void)state;
     struct mw_random r = {test_seed()};
-    struct mw_device *d = open_device();
+    struct mw_device *d = layer_device(GPUS, FLIT);
     struct layer l;
     layer_make(&l, &shapes[1], &r);
     uint64_t cycles = layer_pass(&l, d, "alone");
@@ -190,7 +177,7 @@ static void groups(void **state)
 {
     (void)state;
     static uint8_t got[GPUS][2 * BLOCK];
-    struct copies t = {.d = open_device()};
+    struct copies t = {.d = layer_device(GPUS, FLIT)};
     struct mw_multicast *m;
     mw_layer_defaults(&t.config);
     t.config.k = 1;

@@ -15,12 +15,7 @@ static void one_thread_or_two(void **state)
     struct mw_counters counters[2];
     for (unsigned two = 0; two < 2; two++) {
         setenv("MW_SIM_THREADS", two ? "2" : "1", 1);
-        struct mw_device *d = NULL;
-        struct mw_open_options o;
-        mw_open_defaults(&o);
-        o.gpus = shape.gpus;
-        o.build = false;
-        assert_int_equal(mw_open(&o, &d), 0);
+        struct mw_device *d = layer_device(shape.gpus, 16);
         for (unsigned k = 0; k < 3; k++)
             cycles[two] = layer_pass(&l, d, two ? "two threads" : "one thread");
         counters[two] = l.counters;
