@@ -5,6 +5,7 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include "support.h"
+#include "words.h"
 
 #include "golden.h"
 #include "systems.h"
@@ -111,29 +112,7 @@ int mw_system_run(const struct mw_run_params *params, const struct mw_workload *
 
 // ---- calling the command ----------------------------------------------------------------------
 
-static char *out_text, *err_text;
-
-/// Run the command with up to 30 words; texts are in out_text and err_text until the next call.
-static int run_words(const char *const *words)
-{
-    size_t out_size, err_size;
-    char *argv[34] = {(char *)"run"};
-    int argc = 1;
-    while (words[argc - 1]) {
-        argv[argc] = (char *)words[argc - 1];
-        argc++;
-    }
-    free(out_text);
-    free(err_text);
-    FILE *out = open_memstream(&out_text, &out_size), *err = open_memstream(&err_text, &err_size);
-    assert_true(out && err);
-    int status = mw_run_command(argc, argv, out, err);
-    fclose(out);
-    fclose(err);
-    return status;
-}
-
-#define RUN(...) run_words((const char *const[]){__VA_ARGS__, NULL})
+#define RUN(...) run_words(mw_run_command, "run", (const char *const[]){__VA_ARGS__, NULL})
 
 /// A small run, to which options are appended.
 #define SMALL "--gpus", "4", "--tokens-per-gpu", "4", "--hidden", "64", "--experts", "8", "--k", "3"
@@ -362,7 +341,7 @@ static void refuses_bad_options(void **state)
     for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         const char *words[5] = {0};
         memcpy(words, bad[i].words, sizeof bad[i].words);
-        assert_int_equal(run_words(words), MW_EXIT_INPUT);
+        assert_int_equal(run_words(mw_run_command, "run", words), MW_EXIT_INPUT);
         refuse_text(bad[i].cause);
         assert_string_equal(out_text, "");
     }

@@ -3,6 +3,7 @@
 // Tests of `moeswitch trace info`: its figures on traces made by hand, what it prints and writes, and
 // what it refuses.
 #include "support.h"
+#include "words.h"
 
 #include "trace_info.h"
 
@@ -10,26 +11,7 @@
 #include <math.h>
 #include <unistd.h>
 
-static char *out_text, *err_text;
-
-static int run_words(const char *const *words)
-{
-    size_t out_size, err_size;
-    char *argv[8] = {(char *)"trace"};
-    int argc = 1;
-    for (; words[argc - 1]; argc++)
-        argv[argc] = (char *)words[argc - 1];
-    free(out_text);
-    free(err_text);
-    FILE *out = open_memstream(&out_text, &out_size), *err = open_memstream(&err_text, &err_size);
-    assert_true(out && err);
-    int status = mw_trace_command(argc, argv, out, err);
-    fclose(out);
-    fclose(err);
-    return status;
-}
-
-#define RUN(...) run_words((const char *const[]){__VA_ARGS__, NULL})
+#define RUN(...) run_words(mw_trace_command, "trace", (const char *const[]){__VA_ARGS__, NULL})
 
 enum { TOKENS = 5, K = 2, EXPERTS = 4 };
 
@@ -112,7 +94,7 @@ static void tells_text_and_json(void **state)
 
 static void refuses(const char *const *words, const char *part)
 {
-    assert_int_equal(run_words(words), MW_EXIT_INPUT);
+    assert_int_equal(run_words(mw_trace_command, "trace", words), MW_EXIT_INPUT);
     assert_string_equal(out_text, "");
     size_t n = strlen(err_text);
     assert_true(n > 0 && err_text[n - 1] == '\n');
