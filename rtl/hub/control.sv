@@ -3,9 +3,9 @@
 // Unit control: count, prefix, signal, flag, fence; and everything small that the hub tells other GPUs.
 //
 // count: entry_counts counts the entries of the routing table for each {GPU, local expert} (or tokens for each GPU),
-// then a COUNTS packet goes to each GPU p, p + 1, ... modulo N, its own by the local stream; two, where experts are more
-// than a packet has words. signal, flag, fence: a packet to each GPU p + 1, ... (fence: p first, by the local stream;
-// flag with flags.0: p alone). fence retires when N GPUs have answered.
+// then a COUNTS packet goes to each GPU p, p + 1, ... modulo N, its own by the local stream; two, where experts are
+// more than a packet has words. signal, flag, fence: a packet to each GPU p + 1, ... (fence: p first, by the local
+// stream; flag with flags.0: p alone). fence retires when N GPUs have answered.
 // Other GPUs' copy counts (cnt_* of kind 1) go to copy_bases, which says where this GPU's rows begin at the others;
 // prefix keeps where its own begin here, and belongs behind the arrival of all counts. ACKs, signals of the expert
 // engine and events leave by ctrl_packets.

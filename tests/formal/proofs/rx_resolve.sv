@@ -297,7 +297,8 @@ module prove_rx_resolve #(
                                     && i_dut.s1_q.job.lane == p1.hd.addr[3:0]
                                     && 8'(i_dut.s1_q.job.span) == 8'(p1.hd.addr[3:0]) + p1.hd.len - 8'd1);
                     a_kind: assert (i_dut.s1_q.job.counts == (p1.hd.op == OP_COUNTS)
-                                    && !i_dut.s1_q.job.red && (p1.hd.op != OP_COUNTS || i_dut.s1_q.job.pos == 4'(p1.hd.stage))
+                                    && !i_dut.s1_q.job.red
+                                    && (p1.hd.op != OP_COUNTS || i_dut.s1_q.job.pos == 4'(p1.hd.stage))
                                     && i_dut.s1_q.job.track == (w1.ask && p1.hd.stage != STAGE_COMBINE));
                     a_of:   assert (!w1.ask || (i_dut.s1_q.job.le == map[p1.tgt[idx1][4]][0]
                                                 && i_dut.s1_q.job.token == w1.token
