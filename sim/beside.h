@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A second thread that does one piece of work beside its caller's, again and again, microseconds each: the two meet by one
-// word that both look at, and neither sleeps in between. With nothing to do for IDLE_TURNS it sleeps. begin() never waits:
-// where the thread sleeps, or was late before, it says so, and the caller does that work itself. So a machine that has no
-// core to spare costs some microseconds now and then.
+// A second thread that does pieces of work beside its caller's, one behind the other, microseconds each: the two meet by two
+// counters that both look at, and neither sleeps in between. The caller may be a piece ahead, so that the thread finds the
+// next one when it ends one. With nothing to do for IDLE_TURNS it sleeps. begin() never waits: where the thread sleeps, or
+// was late before, it says so, and the caller does that work itself. So a machine that has no core to spare costs some
+// microseconds now and then.
 #pragma once
 
 #include <atomic>
@@ -27,9 +28,10 @@ class beside {
     {
         if (!thread.joinable())
             return;
+        end(0);
         {
             std::lock_guard<std::mutex> lock(sleep);
-            word.store(QUIT, std::memory_order_release);
+            given.store(QUIT, std::memory_order_release);
         }
         wake.notify_one();
         thread.join();
@@ -44,40 +46,41 @@ class beside {
         return sched_getaffinity(0, sizeof cores, &cores) == 0 && CPU_COUNT(&cores) > 1;
     }
 
-    // Many pieces are to come: have the thread awake. Not while it works.
+    // Many pieces are to come: have the thread awake.
     void rouse()
     {
         if (!thread.joinable()) {
             start();
-        } else if (word.load(std::memory_order_relaxed) == ASLEEP) {
+        } else if (given.load(std::memory_order_relaxed) & ASLEEP) {
             {
                 std::lock_guard<std::mutex> lock(sleep);
-                word.store(ROUSED, std::memory_order_release);
+                given.fetch_and(~ASLEEP, std::memory_order_release);
             }
             wake.notify_one();
         }
     }
 
-    // The work begins there: end() must follow. false: it does not.
+    // One more piece begins there, behind those that it has. false: it does not; end(0), and the caller does it.
     bool begin()
     {
         if (alone > 0) {
             alone--;
             return false;
         }
-        uint32_t now = IDLE;
-        if (word.compare_exchange_strong(now, WORK, std::memory_order_release,
-                                         std::memory_order_relaxed))
+        uint32_t now = given.load(std::memory_order_relaxed);
+        if (!(now & ASLEEP) &&
+            given.compare_exchange_strong(now, now + PIECE, std::memory_order_release,
+                                          std::memory_order_relaxed))
             return true;
-        if (now == ASLEEP)
-            rouse();
+        rouse();
         return false;
     }
-    // It has been done.
-    void end()
+    // At most `left` pieces are not done.
+    void end(uint32_t left)
     {
         unsigned turns = 0;
-        while (word.load(std::memory_order_acquire) == WORK) {
+        const uint32_t all = given.load(std::memory_order_relaxed) & ~ASLEEP;
+        while (all - done.load(std::memory_order_acquire) > left * PIECE) {
             pause();
             if (++turns > LATE_TURNS)
                 sched_yield();
@@ -94,9 +97,12 @@ class beside {
     // turns of waiting, a few to some dozen nanoseconds each; pieces
     static constexpr unsigned LATE_TURNS = 20000, IDLE_TURNS = 20000;
     static constexpr uint64_t LEAST_PENALTY = 256, MOST_PENALTY = 1 << 16;
-    enum : uint32_t { IDLE, WORK, ASLEEP, ROUSED, QUIT };
+    // Pieces are counted in steps of PIECE; QUIT is no count.
+    static constexpr uint32_t ASLEEP = 1, PIECE = 4, QUIT = 2;
 
-    alignas(64) std::atomic<uint32_t> word{ASLEEP};
+    alignas(64) std::atomic<uint32_t> given{
+        ASLEEP}; // by the caller; ASLEEP: the thread waits to be roused
+    alignas(64) std::atomic<uint32_t> done{0}; // by the thread
     alignas(64) std::function<void()> work;
     std::mutex sleep;
     std::condition_variable wake;
@@ -117,7 +123,7 @@ class beside {
         sigfillset(&all);
         pthread_sigmask(SIG_SETMASK, &all, &before);
         try {
-            word.store(ROUSED, std::memory_order_relaxed);
+            given.store(0, std::memory_order_relaxed);
             thread = std::thread([this] { serve(); });
         } catch (const std::system_error &) {
             alone = UINT64_MAX;
@@ -127,19 +133,18 @@ class beside {
 
     void serve()
     {
+        uint32_t mine = 0;
         for (unsigned turns = 0;; turns++) {
-            uint32_t now = word.load(std::memory_order_acquire);
+            const uint32_t now = given.load(std::memory_order_acquire);
             if (now == QUIT)
                 return;
-            if (now == ROUSED) {
-                word.compare_exchange_strong(now, IDLE);
-                turns = 0;
-            } else if (now == WORK) {
+            if ((now & ~ASLEEP) != mine) {
                 work();
-                word.store(IDLE, std::memory_order_release);
+                mine += PIECE;
+                done.store(mine, std::memory_order_release);
                 turns = 0;
             } else if (turns > IDLE_TURNS) {
-                rest();
+                rest(mine);
                 turns = 0;
             } else {
                 pause();
@@ -147,11 +152,10 @@ class beside {
         }
     }
 
-    void rest()
+    void rest(uint32_t mine)
     {
         std::unique_lock<std::mutex> lock(sleep);
-        uint32_t idle = IDLE;
-        if (word.compare_exchange_strong(idle, ASLEEP))
-            wake.wait(lock, [this] { return word.load() != ASLEEP; });
+        if (given.compare_exchange_strong(mine, mine | ASLEEP))
+            wake.wait(lock, [this] { return !(given.load() & ASLEEP); });
     }
 };

@@ -15,7 +15,8 @@
 // A cycle is: inputs are set, the model settles with the clock low, outputs are looked at, the clock
 // rises. Only ports and what they share have outputs that follow inputs of the same cycle: settle() goes
 // through the parts in an order in which each has what it needs. Where a run has two cores, a thread of its own runs
-// the nodes' clock edges beside everything else's (beside.h): the same cycles and bits.
+// the nodes' clock edges beside everything else's (beside.h): the same cycles and bits. What nodes and the rest tell each
+// other is posted, from two places in turn, so that either may begin a cycle while the other is at the one before.
 #include "mw_sim.h"
 
 #include "bundles.h"
@@ -170,6 +171,7 @@ struct device {
     void settle() { clock(false); }
     void rise() { clock(true); }
     void many() {}
+    void meet() {}
     void cycle()
     {
         settle();
@@ -202,15 +204,6 @@ template <typename T, std::size_t Words> void wire(T (&to)[Words], const T (&fro
 {
     for (unsigned w = 0; w < Words; w++)
         to[w] = from[w];
-}
-
-// ... that seldom changes. What nobody writes stays in both threads' caches.
-template <typename To, typename From> void keep(To &to, const From &from)
-{
-    To value;
-    value = from;
-    if (memcmp(&to, &value, sizeof value) != 0)
-        to = value;
 }
 
 // ... from one place to all
@@ -287,6 +280,22 @@ struct device {
     bool answered = false;                                          // by a node, in the last cycle
     std::remove_reference_t<decltype(bus.node_o)> asked{};          // what the nodes have
     std::remove_reference_t<decltype(bus.partition_o)> partition{}; // that the ports have
+    // What a clock edge of the links and one of the nodes leave for the other's next one: that of a cycle at its number's
+    // last bit, so that it stands until that edge of the cycle behind has read it.
+    struct to_nodes {
+        decltype(Vnode_lanes::dn_i) dn;
+        decltype(Vnode_lanes::up_crd_i) up_crd;
+    };
+    struct from_nodes {
+        decltype(Vnode_lanes::up_o) up;
+        decltype(Vnode_lanes::dn_crd_o) dn_crd;
+        decltype(Vnode_lanes::csr_o) csr;
+        uint32_t idle, error, sweep_busy; // sets of GPUs
+    };
+    alignas(128) to_nodes for_nodes[2] = {};
+    alignas(128) from_nodes of_nodes[2] = {};
+    unsigned nodes_at = 0; // cycles of the nodes, of which their clock edge alone knows
+    alignas(128) unsigned fabric_at = 0; // ... and of the rest
     const bool threads = beside::wanted();
     beside node_thread{[this] { rise_nodes(); }};
 
@@ -298,7 +307,11 @@ struct device {
                             [](Vswitch_port &p, unsigned g) { p.port_i = g; });
         bus.eval();
         common.eval();
+        post_nodes(of_nodes[1]);
     }
+
+    // Between meet() and the next cycle() the nodes are the caller's.
+    void meet() { node_thread.end(0); }
 
     bool host_ready(unsigned g) const { return nodes->host_ready_o[g]; }
     in_lane host_access(unsigned g) { return {nodes->host_i, g}; }
@@ -312,25 +325,32 @@ struct device {
         links->rst_ni = ports->rst_ni = lanes_of(on ? 0 : EVERY);
     }
 
+    // Takes what seldom changes to the nodes. What nobody writes stays in both threads' caches.
+    template <typename To, typename From> void keep(To &to, const From &from)
+    {
+        To value;
+        value = from;
+        if (memcmp(&to, &value, sizeof value) != 0) {
+            meet();
+            to = value;
+        }
+    }
+
     // Accesses to the nodes' registers, when they have changed
     void accesses()
     {
         if (!resetting && memcmp(&asked, &bus.node_o, sizeof asked) == 0)
             return;
+        meet();
         asked = bus.node_o;
         wire(nodes->csr_i, asked);
     }
 
-    // From registers of one part to another
-    void connect()
+    // From the other parts' registers to the nodes, for this cycle
+    void tell_nodes()
     {
         Vnode_lanes &n = *nodes;
-        Vnode_link_lanes &l = *links;
-        Vswitch_port_lanes &p = *ports;
-        p.go_i = bus.go_o;
-        p.epoch_i = bus.epoch_o;
-        p.emap_i = bus.emap_o;
-        p.groups_i = bus.groups_o;
+        const Vnode_link_lanes &l = *links;
         keep(n.go_i, bus.go_o);
         keep(n.run_i, bus.run_o);
         keep(n.sweep_i, bus.sweep_o);
@@ -339,13 +359,47 @@ struct device {
         keep(n.groups_i, bus.groups_o);
         accesses();
         keep(n.rst_ni, lanes_of(resetting ? 0 : EVERY) & ~l.node_reset_o);
+        to_nodes &post = for_nodes[fabric_at % 2];
+        wire(post.dn, l.dn_o);
+        wire(post.up_crd, l.up_crd_o);
+    }
 
+    // From the nodes' registers, as their last clock edge left them, to the other parts
+    void hear_nodes()
+    {
+        Vnode_link_lanes &l = *links;
+        const from_nodes &post = of_nodes[(fabric_at + 1) % 2];
+        wire(l.up_i, post.up);
+        wire(l.dn_crd_i, post.dn_crd);
+        const bool answers = lanes::any(lanes::nz(post.csr)); // they are 0 in other cycles
+        if (answers || answered || resetting)
+            wire(bus.node_i, post.csr);
+        answered = answers;
+        bus.node_idle_i = post.idle;
+        bus.node_error_i = post.error;
+        bus.sweep_busy_i = post.sweep_busy != 0;
+    }
+    void post_nodes(from_nodes &post)
+    {
+        const Vnode_lanes &n = *nodes;
+        wire(post.up, n.up_o);
+        wire(post.dn_crd, n.dn_crd_o);
+        wire(post.csr, n.csr_o);
+        post.idle = set_of(n.idle_o);
+        post.error = set_of(n.error_o);
+        post.sweep_busy = set_of(n.sweep_busy_o);
+    }
+
+    // From registers to links and ports
+    void connect()
+    {
+        Vnode_link_lanes &l = *links;
+        Vswitch_port_lanes &p = *ports;
+        p.go_i = bus.go_o;
+        p.epoch_i = bus.epoch_o;
+        p.emap_i = bus.emap_o;
+        p.groups_i = bus.groups_o;
         l.latency_i = bus.latency_o;
-        wire(l.up_i, n.up_o);
-        wire(l.dn_crd_i, n.dn_crd_o);
-        wire(n.up_crd_i, l.up_crd_o);
-        wire(n.dn_i, l.dn_o);
-
         wire(p.up_i, l.up_rx_o);
         wire(p.dn_crd_i, l.dn_tx_crd_o);
         wire(p.quiet_i, l.quiet_o);
@@ -386,19 +440,6 @@ struct device {
             wire(common.mon_data_i, p.mon_data_o);
     }
 
-    // From the nodes to the registers of the fabric
-    void tell()
-    {
-        const Vnode_lanes &n = *nodes;
-        const bool answers = lanes::any(lanes::nz(n.csr_o)); // they are 0 in other cycles
-        if (answers || answered || resetting)
-            wire(bus.node_i, n.csr_o);
-        answered = answers;
-        bus.node_idle_i = set_of(n.idle_o);
-        bus.node_error_i = set_of(n.error_o);
-        bus.sweep_busy_i = set_of(n.sweep_busy_o) != 0;
-    }
-
     // What follows the ports: credits, and the registers of the fabric
     void conclude()
     {
@@ -420,12 +461,18 @@ struct device {
         bus.mon_data_i = common.mon_data_o;
     }
 
-    void settle()
+    void settle_fabric()
     {
+        hear_nodes();
         connect();
-        tell();
         switches();
         conclude();
+    }
+    void settle()
+    {
+        meet();
+        tell_nodes();
+        settle_fabric();
     }
 
     void rise_fabric()
@@ -442,13 +489,20 @@ struct device {
     }
     void rise_nodes()
     {
-        nodes->inputs();
-        nodes->edge();
+        Vnode_lanes &n = *nodes;
+        const to_nodes &post = for_nodes[nodes_at % 2];
+        wire(n.dn_i, post.dn);
+        wire(n.up_crd_i, post.up_crd);
+        n.inputs();
+        n.edge();
+        post_nodes(of_nodes[nodes_at % 2]);
+        nodes_at++;
     }
     void rise()
     {
         rise_fabric();
         rise_nodes();
+        fabric_at++;
     }
 
     // Many cycles follow, one after the other.
@@ -457,19 +511,19 @@ struct device {
         if (threads)
             node_thread.rouse();
     }
-    // Both in one. Nodes meet the rest in connect() and tell() only: between these each goes its own way.
+    // Both in one. The nodes' thread may still be at the cycle before when this one is posted, and at this one behind it.
     void cycle()
     {
-        connect();
-        tell();
-        const bool two = threads && node_thread.begin();
-        switches();
-        conclude();
-        rise_fabric();
-        if (two)
-            node_thread.end();
-        else
+        tell_nodes();
+        if (threads && node_thread.begin()) {
+            node_thread.end(1);
+        } else {
+            meet();
             rise_nodes();
+        }
+        settle_fabric();
+        rise_fabric();
+        fabric_at++;
     }
 
     bool open(const char *path) { return !path; }
@@ -607,6 +661,7 @@ bool run(mw_sim *s, uint64_t max_cycles)
         s->many();
     for (uint64_t i = 0; i < max_cycles && !s->bus.done_o; i++)
         s->whole();
+    s->meet();
     return s->bus.done_o;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// sim/beside.h: every piece of work is done once, by one of the two threads, and what it leaves is seen; the other thread sleeps, is
-// roused, is late and is forgiven. ThreadSanitizer looks on.
+// sim/beside.h: every piece of work is done once, in order, by one of the two threads, and what it leaves is seen, with the
+// caller a piece ahead or not; the other thread sleeps, is roused, is late and is forgiven. ThreadSanitizer looks on.
 #include "beside.h"
 
 #include <chrono>
@@ -39,9 +39,8 @@ struct counter {
         const uint64_t before = seen[63];
         given++;
         const bool two = other.begin();
-        if (two)
-            other.end();
-        else
+        other.end(0);
+        if (!two)
             piece();
         assert_int_equal(done, given);
         for (uint64_t s : seen)
@@ -66,6 +65,54 @@ void each_piece_is_done_once(void **)
     for (unsigned i = 0; i < 20000; i++)
         c.step();
     c.until_two();
+}
+
+// What each piece leaves is read while the next one is done, as two places in turn allow.
+struct pair {
+    unsigned at = 0, own = 0, theirs = 0;
+    uint64_t left[2][16] = {}, given[2] = {};
+    beside other{[this] { piece(); }};
+
+    void piece()
+    {
+        for (uint64_t &l : left[at % 2])
+            l = 3 * given[at % 2] + at;
+        at++;
+    }
+    void step(unsigned t)
+    {
+        given[t % 2] = 7 * t;
+        if (other.begin()) {
+            theirs++;
+            other.end(1);
+        } else {
+            own++;
+            other.end(0);
+            piece();
+        }
+        if (t > 0)
+            for (uint64_t l : left[(t - 1) % 2])
+                assert_int_equal(l, 22 * (t - 1));
+    }
+};
+
+void the_caller_may_be_a_piece_ahead(void **)
+{
+    pair p;
+    unsigned t = 0;
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    p.other.rouse();
+    while (t < 20000 || p.theirs == 0 || p.own == 0) {
+        p.step(t++);
+        if (t % 4096 == 0) { // and now and then it sleeps in between
+            p.other.end(0);
+            assert_int_equal(p.at, t);
+            std::this_thread::sleep_for(milliseconds(100));
+        }
+        assert_true(std::chrono::steady_clock::now() < end);
+    }
+    p.other.end(0);
+    assert_int_equal(p.at, t);
 }
 
 void it_sleeps_and_is_roused(void **)
@@ -137,6 +184,7 @@ int main()
 {
     const CMUnitTest tests[] = {
         cmocka_unit_test(each_piece_is_done_once),
+        cmocka_unit_test(the_caller_may_be_a_piece_ahead),
         cmocka_unit_test(it_sleeps_and_is_roused),
         cmocka_unit_test(who_is_late_is_left_alone_for_a_while),
         cmocka_unit_test(it_ends_whatever_it_does),
