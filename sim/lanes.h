@@ -333,7 +333,7 @@ template <typename W, typename T, unsigned Count, unsigned Words> struct memory 
     memory(const memory &) = delete;
     ~memory() { munmap(words, BYTES); }
 
-    W *place(uint32_t at, unsigned lane) const
+    [[gnu::always_inline]] W *place(uint32_t at, unsigned lane) const
     {
         return words +
                (LARGE ? std::size_t(lane) * Count + at : std::size_t(at) * L + lane) * Words;
@@ -356,7 +356,7 @@ template <typename W, typename T, unsigned Count, unsigned Words> struct memory 
         T word[Words];
     };
     // all words of an element; what nobody uses is not loaded
-    element row(U at) const
+    [[gnu::always_inline]] element row(U at) const
     {
         element r;
         T *const to = r.word;
@@ -379,7 +379,7 @@ template <typename W, typename T, unsigned Count, unsigned Words> struct memory 
     {
         return get(at, (U)word);
     }
-    T get(U at, U word) const
+    [[gnu::always_inline]] T get(U at, U word) const
     {
         if constexpr (!LARGE)
             return fetch(words, (at * L + NUMBER) * Words + word);
