@@ -25,6 +25,9 @@ MODEL_ARCH ?= native
 # written. Everything starts with random contents; of large memories the first 2^15 elements do, as many as a cut-down layer uses.
 ONE_PARTS := fabric_csr switch_common
 LANES_PARTS := node node_link switch_port
+# what makes them
+SCHEDULE_PY := sim/schedule.py $(wildcard sim/translate/*.py)
+LANES_PY := sim/lanes.py $(wildcard sim/translate/*.py)
 part_file = $(wildcard rtl/*/$(1).sv)
 
 start_of_large = sed -i 's/\(for (int __Vi0 = 0; __Vi0 < \)[0-9]\{6$(comma)\};/\132768;/'
@@ -51,10 +54,10 @@ $(B)/model/$(1)/$(6)/V$(6).mk: | $(RTL_PKGS) $(REG_SV) $(B)/.setup
 	$$(call verilator_deps,$$@)
 	@touch $$@
 
-$(B)/model/$(1)/$(6)/V$(6)_schedule.h: $(B)/model/$(1)/$(6)/V$(6).mk sim/schedule.py
+$(B)/model/$(1)/$(6)/V$(6)_schedule.h: $(B)/model/$(1)/$(6)/V$(6).mk $(SCHEDULE_PY)
 	$$(Q)$$(PY) sim/schedule.py $(6) $$(@D)
 
-$(B)/model/$(1)/$(6)/V$(6)_lanes.a: $(B)/model/$(1)/$(6)/V$(6).mk sim/lanes.py sim/schedule.py sim/lanes.h
+$(B)/model/$(1)/$(6)/V$(6)_lanes.a: $(B)/model/$(1)/$(6)/V$(6).mk $(LANES_PY) sim/lanes.h
 	$$(call say,CXX,$(6)$(comma) N=$(2) F=$(3)$(comma) a lane each (half a minute or more))
 	$$(Q)$$(PY) sim/lanes.py $(6) $$(@D) $(if $(filter switch_port,$(6)),--ring)
 	$$(Q)$$(MAKE) -s -C $$(@D) -f V$(6)_lanes.mk CXX=$(MODEL_CXX) CXXFLAGS="-std=c++17 $(LANES_OPT) -march=$(MODEL_ARCH) -w -fPIC $(VINC) -I$(CURDIR)/sim -DMW_SIM_N=$(2)"

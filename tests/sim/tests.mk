@@ -12,7 +12,7 @@ $(1)/V$(2).mk: tests/sim/$(2).sv | $(B)/.setup
 	$$(Q)$(VERILATOR) --cc --prefix V$(2) --top-module $(2) -O3 --inline-cfuncs 0 --x-assign fast --x-initial fast --noassert $(VWARN) $$< --Mdir $$(@D)
 	@touch $$@
 
-$(1)/$(3): tests/sim/$(3).cpp $(1)/V$(2).mk sim/lanes.py sim/schedule.py sim/lanes.h $(B)/verilated/plain.a
+$(1)/$(3): tests/sim/$(3).cpp $(1)/V$(2).mk $(LANES_PY) sim/lanes.h $(B)/verilated/plain.a
 	$$(call say,CXX,$$<)
 	$$(Q)$$(PY) sim/lanes.py $(2) $(1) $(5)
 	$$(Q)$$(MAKE) -s -C $(1) -f V$(2).mk V$(2)__ALL.a $$(VMAKE_CLANG) OPT_FAST=-O1 OPT_SLOW=-O0 CXXFLAGS="-w -fPIC"
