@@ -35,7 +35,8 @@ SHELL := /bin/bash
 V ?= 0
 Q := $(if $(filter 0,$(V)),@,)
 comma := ,
-say = @printf '  %-10s %s\n' '$(1)' '$(2)'
+say = @$(say_now)
+say_now = printf '  %-10s %s\n' '$(1)' '$(2)'
 
 B := build
 GEN := $(B)/gen
@@ -118,7 +119,8 @@ SETTINGS := $(shell sed -n '/---- settings/,/---- what follows/s/^ *[a-z_:]*\( u
 cfg = $(if $(filter $(SETTINGS),$(1)),'-DMW_CFG=$(foreach s,$(filter $(SETTINGS),$(1)),c.$(s);)') $(addprefix -G,$(filter-out $(SETTINGS),$(1)))
 
 VROOT := $(abspath $(VENV))/verilator
-VERILATOR := VERILATOR_ROOT=$(VROOT) $(VROOT)/bin/verilator_bin
+VERILATOR_BIN ?= $(VROOT)/bin/verilator_bin
+VERILATOR := VERILATOR_ROOT=$(VROOT) $(VERILATOR_BIN)
 # what the package's own makefile leaves to its configuration
 VMAKE_GCC = CXX=$(CXX) PYTHON3=python3 CFG_CXXFLAGS_PCH_I=-include CFG_GCH_IF_CLANG=
 VMAKE_CLANG = CXX=$(MODEL_CXX) PYTHON3=python3 CFG_CXXFLAGS_PCH_I=-include-pch CFG_GCH_IF_CLANG=.gch
@@ -127,7 +129,7 @@ VINC := -isystem $(VROOT)/include -isystem $(VROOT)/include/vltstd
 VWARN := -Wall -Wno-PINCONNECTEMPTY $(VLT) $(addprefix -y ,$(RTL_DIRS) $(DEV_DIRS))
 
 # what a Verilated model was made of, from Verilator's own list: a change of another module makes nothing anew
-verilator_deps = $(Q)sed -n 's/^.* : //p' $(1:.mk=__ver.d) | tr ' ' '\n' | grep -v '^/\|^$$' | sort -u | sed 's,.*,$(1): &\n&:,' >$(@D)/deps.d
+verilator_deps = $(Q)sed -n 's/^.* : //p' $(1:.mk=__ver.d) 2>/dev/null | tr ' ' '\n' | grep -v '^/\|^$$' | sort -u | sed 's,.*,$(1): &\n&:,' >$(@D)/deps.d
 -include $(wildcard $(B)/unit/*/deps.d $(B)/model/*/*/deps.d)
 
 # ---- C and C++ --------------------------------------------------------------
