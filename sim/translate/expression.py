@@ -2,12 +2,13 @@
 """Expressions of Verilator's code as expressions of vectors."""
 import re
 
-from .refuse import fail
+from . import functions
+from .functions import ALL_ONES
+from .refuse import construct
 from .tokens import Tokens
 from .variables import C_TYPE, is_memory, leaf
 
 BINARY = [["||"], ["&&"], ["|"], ["^"], ["&"], ["==", "!="], ["<", ">", "<=", ">="], ["<<", ">>"], ["+", "-"], ["*"]]
-ALL_ONES = 0xFFFFFFFF
 
 
 def apart(code, other):
@@ -32,6 +33,8 @@ class Place:
 class Expressions(Tokens):
     # -- values
     def number(self, text):
+        if "." in text:
+            self.fail("real numbers")
         wide = text.endswith("ULL")
         n = int(text.rstrip("UL"), 0)
         return Value(f"({'lanes::Q' if wide else 'lanes::U'}){n:#x}U{'L' if wide else ''}", "q" if wide else "u", n, n)
@@ -86,7 +89,7 @@ class Expressions(Tokens):
             if by.value is not None:
                 shift = f"{by.value}U{'L' if a.kind == 'q' else ''}"
                 if by.value > limit:
-                    fail(f"{self.name} shifts by {by.value}")
+                    self.fail(f"a shift by {by.value} of {limit + 1} bits")
                 most = min(a.most << by.value, ALL_ONES if a.kind == "u" else 2**64 - 1) if op == "<<" else a.most >> by.value
                 return Value(f"({a.code} {op} {shift})", a.kind, most)
             return Value(f"lanes::{'shl' if op == '<<' else 'shr'}({a.code}, {by.code})", a.kind, a.most if op == ">>" else 2**64 - 1 if a.kind == "q" else ALL_ONES)
@@ -170,20 +173,20 @@ class Expressions(Tokens):
                 elif p.type[0] == "w":
                     p = Place(p.of, p.name, ("u", 32), p.whole, p.path + ((index, p.type[1], 1),))
                 else:
-                    fail(f"{self.name} indexes {p.name}")
+                    self.fail(f"an element of {p.name}")
             else:
                 return p
 
     def known(self, name, names):
         if name not in names:
-            fail(f"{self.name} uses {name}, whose type it does not declare")
+            self.fail(f"{name}, whose type is none of lanes")
 
     def rvalue(self, v):
         if isinstance(v, Value):
             return v
         p = v
         if p.type[0] not in "uq":
-            fail(f"{self.name} uses {p.name} as a number")
+            self.fail(f"{p.name} as a number")
         most = 2 ** p.type[1] - 1
         if p.whole is None:  # table of constants
             (index, count, _), = p.path
@@ -199,7 +202,7 @@ class Expressions(Tokens):
         for index, count, below in p.path:
             if index.value is not None:
                 if index.value >= count:
-                    fail(f"{self.name} takes element {index.value} of {count} of {p.name}")
+                    self.fail(f"element {index.value} of {count} of {p.name}")
                 constant += index.value * below
             else:
                 moving.append((index, count, below))
@@ -246,15 +249,24 @@ class Expressions(Tokens):
         self.take(")")
         return args
 
+    def value(self, code, kind, most=None):
+        return Value(code, kind, functions.MOST[kind] if most is None else most)
+
+    def clean(self, v, bits):
+        """without what is above some bits"""
+        ones = 2**bits - 1
+        return v if v.most <= ones else self.combine("&", v, self.number(f"{ones}U{'LL' if bits > 32 else ''}"))
+
+    def words(self, v, kind):
+        """the words of a wide variable, or of a part of one, as values"""
+        if not isinstance(v, Place) or v.type[0] != "w":
+            self.fail("words of what is no wide variable")
+        return [Value(self.read(v, w) if v.whole else f"(lanes::U){v.name}[{w}]", kind) for w in range(v.type[1])]
+
     def call(self, name):
+        at = self.at - 1
         args = self.arguments()
         if name == "VL_UNLIKELY" or name == "VL_LIKELY":
             return args[0]
-        values = [self.rvalue(a) for a in args if not (isinstance(a, Place) and a.type[0] not in "uq")]
-        if name in ("VL_SHIFTL_III", "VL_SHIFTR_III", "VL_SHIFTL_QQI", "VL_SHIFTR_QQI"):
-            kind = "q" if "QQI" in name else "u"
-            a, by = self.cast(values[3], kind), self.cast(values[4], "u")
-            return self.combine("<<" if "SHIFTL" in name else ">>", a, by)
-        if re.fullmatch(r"VL_REDXOR_(2|4|8|16|32)", name):
-            return Value(f"lanes::parity({self.cast(values[0], 'u').code})", "u", 1)
-        fail(f"{self.name} calls {name}, which sim/lanes.py does not know")
+        translate = functions.find(name) or self.fail(construct(name), at)
+        return translate(self, name, args)

@@ -4,7 +4,7 @@ import dataclasses
 import re
 
 from .expression import ALL_ONES, Expressions, Place, Value, apart
-from .refuse import fail
+from .refuse import construct
 from .variables import declare, is_memory, leaf
 
 
@@ -79,11 +79,11 @@ class Function(Expressions):
 
     def assign(self, p, v, mask):
         if p.whole is None:
-            fail(f"{self.name} writes {p.name}")
+            self.fail(f"a write to {p.name}")
         if p.type[0] in "uq":
             return self.store(p, 0, self.narrow(self.rvalue(v), p.type), mask)
         if not isinstance(v, Place) or v.type[0] not in "aw" or leaf(v.type) != leaf(p.type):
-            fail(f"{self.name} assigns something else to {p.name}")
+            self.fail(f"something of another kind that {p.name} gets")
         kind, count, words = leaf(p.type)
         for w in range(count * words):
             self.store(p, w, Value(self.read(v, w) if v.whole else f"(lanes::U){v.name}[{w}]", kind), mask)
@@ -94,7 +94,7 @@ class Function(Expressions):
         if "%m" in said:
             said = said.replace("%m", strings[1][1:-1])
         if "%" in said.replace("%%", ""):
-            fail(f"{self.name} prints values: {said}")
+            self.fail(f"values in a message: {said}")
         return said.replace("%%", "%")
 
     def macro(self, name, mask):
@@ -113,6 +113,7 @@ class Function(Expressions):
             if self.peek() == ";":
                 self.take()
             return
+        at = self.at - 1
         args = self.arguments()
         self.take(";")
         lanes_of = mask or "lanes::ALL"
@@ -127,8 +128,12 @@ class Function(Expressions):
         elif name in ("VL_SHIFTL_WWI", "VL_SHIFTR_WWI") and self.plain(args[3]) and self.plain(args[4]):
             self.writes.add(args[3].of)
             self.emit(f"lanes::shift_{'left' if 'SHIFTL' in name else 'right'}<{args[3].type[1]}>({args[3].name}, {args[4].name}, {self.cast(self.rvalue(args[5]), 'u').code}, {lanes_of});")
+        elif name in ("VL_ADD_W", "VL_SUB_W") and self.plain(args[1]):
+            self.writes.add(args[1].of)
+            a, b = ("{" + ", ".join(v.code for v in self.words(x, "u")) + "}" for x in args[2:])
+            self.emit(f"lanes::{'add' if 'ADD' in name else 'subtract'}<{args[0].value}>({args[1].name}, {a}, {b}, {lanes_of});")
         else:
-            fail(f"{self.name} calls {name}, which sim/lanes.py does not know")
+            self.fail(construct(name), at)
 
     def plain(self, p):
         return isinstance(p, Place) and p.type[0] == "w" and not p.path and p.whole
@@ -145,7 +150,7 @@ class Function(Expressions):
             t = ("w", int(self.take()))
             self.take(">")
         elif self.peek() == "VlUnpacked":
-            fail(f"{self.name} has a local array")
+            self.fail("a local array")
         if not t:
             return False
         name = self.take()
@@ -177,7 +182,7 @@ class Function(Expressions):
             gone = self.statement(mask)
             if gone:
                 if not mask:
-                    fail(f"{self.name} leaves a block that has no mask")
+                    self.fail("a jump out of a block without a mask")
                 self.emit(f"{mask} = {mask} & ~({' | '.join(self.label[g] for g in sorted(gone))});")
                 left |= gone
         self.take("}")
@@ -213,7 +218,7 @@ class Function(Expressions):
             name = self.take()
             self.take(";")
             if name not in self.label:
-                fail(f"{self.name} jumps back to {name}")
+                self.fail(f"a jump back to {name}")
             self.emit(f"{self.label[name]} = {self.label[name]} | {mask};")
             return {name}
         if token == ";":
@@ -287,7 +292,7 @@ class Function(Expressions):
         """the statements of the body one by one, without declarations of its variables, which begin as zero"""
         self.take("{")
         if self.labels_here():
-            fail(f"{self.name} has a label")
+            self.fail("a jump among what follows from inputs")
         fresh, found = None, []
         while self.peek() != "}":
             self.out, self.reads, self.writes, self.inner = [], set(), set(), set()

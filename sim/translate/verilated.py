@@ -2,7 +2,7 @@
 """What Verilator wrote of a part: its functions, what a clock edge calls, its variables."""
 import re
 
-from .refuse import fail
+from .refuse import PLACE, fail
 from .variables import parse_type
 
 NOISE = re.compile(r"^(VL_DEBUG_IF\(.*|V\w+__Syms\* const .*|auto& vlSelfRef = .*|// Body|\})$")
@@ -10,8 +10,28 @@ NOISE = re.compile(r"^(VL_DEBUG_IF\(.*|V\w+__Syms\* const .*|auto& vlSelfRef = .
 
 def function_body(top, name, code):
     """what stands between the braces of a function of `code`, or None"""
-    m = re.search(rf"^void {re.escape(name)}\({top}___024root\* vlSelf\) \{{\n(.*?)^\}}$", code, re.M | re.S)
-    return m and m[1]
+    m = re.search(rf"^(/\*\S+ 0x\w+\*/)?void {re.escape(name)}\({top}___024root\* vlSelf\) \{{\n(.*?)^\}}$", code, re.M | re.S)
+    return m and (m[1] or "") + m[2]
+
+
+def statements(text):
+    """lines of a function, each whole: with places in it, Verilator wraps them anywhere"""
+    line = ""
+    for part in map(str.strip, PLACE.sub("", text).splitlines()):
+        line += part
+        if not line or line[-1] in ";{})" and line.count("(") == line.count(")") or line.startswith("//"):
+            yield line
+            line = ""
+        elif part[-1:] not in ("", "("):
+            line += " "
+    yield line
+
+
+def without_trigger(body):
+    """the body of a function without the test for its trigger, which is always there, and without Verilator's own names for the model"""
+    gap = r"(?:\s|/\*\S+ 0x\w+\*/)*"
+    test = gap.join(re.escape(t) for t in "if ( ( 1ULL & vlSelfRef.__VicoTriggered [ 0U ] ) ) {".split())
+    return re.sub(r"^\s*(V\w+__Syms\* const .*|auto& vlSelfRef = .*)$", "", re.sub(test, "{", body), flags=re.M)
 
 
 def calls(top, code):
@@ -22,7 +42,7 @@ def calls(top, code):
 
     def listed(name, text, trigger):
         found = []
-        for line in map(str.strip, text.splitlines()):
+        for line in filter(None, statements(text)):
             if m := re.fullmatch(rf"({top}___024root___{name}_\w+)\(vlSelf\);", line):
                 found.append(m[1])
             elif line != f"if ((1ULL & vlSelfRef.{trigger}[0U])) {{" and not NOISE.match(line):
@@ -30,8 +50,16 @@ def calls(top, code):
         return None, found
 
     triggers = body("eval_triggers_vec__act") or fail(f"{top} has no eval_triggers_vec__act")
-    if set(re.findall(r"vlSelfRef\.(__Vtrigprevexpr\w+)", triggers)) != {"__Vtrigprevexpr___TOP__clk_i__0"} or triggers.count("__VactTriggered") != 1:
-        fail(f"{top} has another trigger than the rising edge of clk_i")
+    for m in re.finditer(r"vlSelfRef\.__Vtrigprevexpr___TOP__(\w+)__\d+\)", triggers):
+        if m[1] != "clk_i":
+            place = PLACE.findall(triggers[:m.start()])
+            fail(f"an edge of {m[1]} (an asynchronous reset, or another clock)", place and place[-1])
+        elif not re.sub(r"\s", "", PLACE.sub("", triggers[:m.start()])).endswith("(~(IData)("):
+            place = PLACE.findall(triggers[:m.start()])
+            fail("the falling edge of clk_i", place and place[-1])
+    rising = "(IData)(vlSelfRef.clk_i)&(~(IData)(vlSelfRef.__Vtrigprevexpr___TOP__clk_i__0))"
+    if rising not in re.sub(r"\s", "", PLACE.sub("", triggers)) or triggers.count("__VactTriggered") != 1:
+        fail("another trigger than the rising edge of clk_i")
     if body("eval_act"):
         fail(f"{top} has an active region")
 

@@ -26,8 +26,12 @@ $(eval $(call lanes_rules,$(RING),ring_sample,test_ring,6,--ring))
 .PHONY: lanes-refuses ring-refuses
 lanes-refuses: $(LANES)/test_lanes
 	$(Q)rm -rf $(LANES)-strange && cp -r $(LANES) $(LANES)-strange && sed -i 's/VL_REDXOR_32(/VL_STRANGE(/' $(LANES)-strange/*.cpp
-	$(Q)! out=$$($(PY) sim/lanes.py lanes_sample $(LANES)-strange 2>&1) && echo "$$out" | grep -q 'calls VL_STRANGE' || \
+	$(Q)! out=$$($(PY) sim/lanes.py lanes_sample $(LANES)-strange 2>&1) && echo "$$out" | grep -q 'VL_STRANGE.*BACKEND=plain' || \
 	    { echo "sim/lanes.py takes a call that it does not know"; exit 1; }
+
+.PHONY: lanes-refused
+lanes-refused: | $(B)/.setup
+	$(Q)VERILATOR_ROOT=$(VROOT) $(PY) tests/sim/refused.py $(VERILATOR_BIN) $(B)/tests/sim/refused
 
 # copies whose last step feeds their first wait for each other for ever
 ring-refuses: $(RING)/test_ring
@@ -37,7 +41,7 @@ ring-refuses: $(RING)/test_ring
 	    { echo "sim/lanes.py takes copies that wait for each other in a circle"; exit 1; }
 
 LANES_TESTS := $(LANES)/test_lanes $(RING)/test_ring
-TEST_CMDS += --command 'lanes: $(LANES)/test_lanes' --command 'lanes-refuses: make lanes-refuses' --command 'ring: $(RING)/test_ring' --command 'ring-refuses: make ring-refuses'
+TEST_CMDS += --command 'lanes: $(LANES)/test_lanes' --command 'lanes-refuses: make lanes-refuses' --command 'lanes-refused: make lanes-refused' --command 'ring: $(RING)/test_ring' --command 'ring-refuses: make ring-refuses'
 
 # the shim over a model made by hand, whose answers come late
 LATE := $(B)/tests/sim/late/test_late
