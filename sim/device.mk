@@ -3,7 +3,7 @@
 
 # device_rules: configuration, N, F, small, top module: build/model/dev-n2f8/libmw<top>.so, rtl/top/device.sv at its endpoints, or device_usb.sv at its ULPI pins under
 # the host of sim/ulpi, behind the C interface of sim/mw_device.h
-DEVICE_VFLAGS := -O3 --x-assign fast --x-initial unique --noassert --output-split 15000 $(PLAIN_WARN)
+DEVICE_VFLAGS := -O3 --x-assign fast --x-initial unique --noassert --output-split 15000 -Wno-lint -Wno-style
 device_ulpi = $(if $(filter device_usb,$(1)),$(call obj,$(wildcard sim/ulpi/*.c)))
 define device_rules
 $(call flags_rule,dev-$(1)/$(5),$(DEVICE_VFLAGS) $(if $(filter 1,$(4)),$(SMALL_PARAMS),$(LARGE_TABLES)))

@@ -17,6 +17,11 @@ import pathlib
 import platform
 import re
 import subprocess
+import sys
+
+# Earlier ones do not take variables of which one bit is assigned in a clocked block and another by a continuous assignment (BLKANDNBLK), and where they are
+# told to, their models are wrong.
+LEAST = (5, 38)
 
 # What compilers make instructions of by themselves: their macro, and the name in /proc/cpuinfo. Others are there for who asks for them by name.
 CPU = {
@@ -53,9 +58,18 @@ def why_not(args, macros):
     return None
 
 
-def tools(args):
-    config = (args.verilator / "include/verilated_config.h").read_text()
+def verilator_version(root):
+    """the version of Verilator, which must be one that takes the RTL"""
+    config = (root / "include/verilated_config.h").read_text()
     number = re.search(r'#define VERILATOR_VERSION "(.*)"', config)[1]
+    major, minor = map(int, re.match(r"(\d+)\.(\d+)", number).groups())
+    if (major, minor) < LEAST:
+        sys.exit(f"Verilator {number} is too old: from {LEAST[0]}.{LEAST[1]:03} on it takes this RTL (docs/simulation.md)")
+    return number
+
+
+def tools(args):
+    number = verilator_version(args.verilator)
     code = output(args.model_cxx, f"-march={args.arch}", "-w", "-dM", "-E", "-x", "c++", "/dev/null")
     macros = code and set(re.findall(r"^#define __(\w+?)__ ", code, re.M))
     print("verilator", number, re.sub(r"^Verilator|rev", "", output(args.verilator_bin, "--version") or "").strip())

@@ -24,8 +24,6 @@ MODEL_OPT ?= -O2
 # the compiler of plain models, and whose way of precompiled headers Verilator's makefile takes
 PLAIN_CXX ?= $(if $(shell command -v $(MODEL_CXX)),$(MODEL_CXX),$(CXX))
 VMAKE_PLAIN = $(subst CXX=$(MODEL_CXX),CXX=$(PLAIN_CXX),$(subst CXX=$(CXX),CXX=$(PLAIN_CXX),$(if $(findstring clang,$(PLAIN_CXX)),$(VMAKE_CLANG),$(VMAKE_GCC))))
-# RTL that older versions of Verilator warn of: drivers of different bits of one packed variable, and a port named list
-PLAIN_WARN := -Wno-lint -Wno-style -Wno-BLKANDNBLK -Wno-SYMRSVDWORD
 
 # Everything starts with random contents; of large memories the first 2^15 elements do, as many as a cut-down layer uses.
 start_of_large = sed -i 's/\(for (int __Vi0 = 0; __Vi0 < \)[0-9]\{6$(comma)\};/\132768;/'

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Plain models: Verilator's own code of rtl/top/fabric.sv, by any Verilator that takes the RTL and any compiler.
 
-plain_flags = -O3 --x-assign fast --x-initial unique --noassert --output-split 15000 $(PLAIN_WARN) $(if $(filter 1,$(1)),--trace-fst --trace-structs)
+plain_flags = -O3 --x-assign fast --x-initial unique --noassert --output-split 15000 -Wno-lint -Wno-style $(if $(filter 1,$(1)),--trace-fst --trace-structs)
 
 # plain_rules: configuration, N, F, small, trace
 define plain_rules
