@@ -13,22 +13,11 @@ import shutil
 import subprocess
 import sys
 
-PARTS = ["Makefile", "requirements.txt", ".ci", "rtl", "sim", "firmware", "tests", "driver", "host-tools"]
+from copied import copy, expect, make
+
 PLACE = "rtl/top/node_link.sv"
 BEFORE = "node_reset_o <= rst_ni && flush_i;"
 AFTER = "node_reset_o <= rst_ni && flush_i && $countbits(latency_i, flush_i) < 9;"  # which is the same
-
-
-def copy(root, folder):
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    for part in PARTS:
-        source = root / part
-        (shutil.copytree if source.is_dir() else shutil.copy)(source, folder / part)
-    (folder / "build").mkdir()
-    (folder / "build/venv").symlink_to(root / "build/venv")
-    shutil.copytree(root / "build/gen", folder / "build/gen")
-    (folder / "build/.setup").touch()
 
 
 def plant(folder):
@@ -38,16 +27,6 @@ def plant(folder):
     before, after = text.split(BEFORE)
     file.write_text(before + AFTER + after)
     return before.count("\n") + 1
-
-
-def make(folder, *what):
-    run = subprocess.run(["make", "--no-print-directory", "-C", folder, "N=2", "F=8", "SMALL=1", *what], capture_output=True, text=True)
-    return run.returncode, run.stdout + run.stderr
-
-
-def expect(what, right, said):
-    if not right:
-        sys.exit(f"{what}:\n{said}")
 
 
 def main():
