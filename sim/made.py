@@ -19,8 +19,8 @@ import re
 import subprocess
 import sys
 
-# Earlier ones do not take variables of which one bit is assigned in a clocked block and another by a continuous assignment (BLKANDNBLK), and where they are
-# told to, their models are wrong.
+# Earlier ones do not take variables of which one bit is assigned in a clocked block and another by a continuous assignment (BLKANDNBLK), and where 5.030 is
+# told to, its models are wrong.
 LEAST = (5, 38)
 
 # What compilers make instructions of by themselves: their macro, and the name in /proc/cpuinfo. Others are there for who asks for them by name.

@@ -114,6 +114,8 @@ class Function(Expressions):
                 self.take()
             return
         at = self.at - 1
+        if name not in ("VL_ZERO_W", "VL_ASSIGN_W", "VL_ASSIGNSEL_WI", "VL_SHIFTL_WWI", "VL_SHIFTR_WWI", "VL_ADD_W", "VL_SUB_W"):
+            self.fail(construct(name), at)
         args = self.arguments()
         self.take(";")
         lanes_of = mask or "lanes::ALL"
@@ -150,7 +152,7 @@ class Function(Expressions):
             t = ("w", int(self.take()))
             self.take(">")
         elif self.peek() == "VlUnpacked":
-            self.fail("a local array")
+            self.fail(f"a local array, {self.tokens[self.tokens.index(';', self.at) - 1]}")
         if not t:
             return False
         name = self.take()
