@@ -60,9 +60,23 @@ inline bool may_be(void *block)
 }
 } // namespace large
 
+void *operator new(std::size_t bytes, const std::nothrow_t &) noexcept
+{
+    return bytes >= large::LEAST ? large::take(bytes) : std::malloc(bytes ? bytes : 1);
+}
 void *operator new(std::size_t bytes)
 {
-    void *block = bytes >= large::LEAST ? large::take(bytes) : std::malloc(bytes ? bytes : 1);
+    void *block = operator new(bytes, std::nothrow);
+    if (!block)
+        throw std::bad_alloc();
+    return block;
+}
+// Verilator's classes are aligned to lines of the cache.
+void *operator new(std::size_t bytes, std::align_val_t align)
+{
+    const std::size_t unit = static_cast<std::size_t>(align);
+    void *block = bytes >= large::LEAST ? large::take(bytes)
+                                        : std::aligned_alloc(unit, (bytes / unit + 1) * unit);
     if (!block)
         throw std::bad_alloc();
     return block;
@@ -73,6 +87,14 @@ void operator delete(void *block) noexcept
         std::free(block);
 }
 void operator delete(void *block, std::size_t) noexcept
+{
+    operator delete(block);
+}
+void operator delete(void *block, std::align_val_t) noexcept
+{
+    operator delete(block);
+}
+void operator delete(void *block, std::size_t, std::align_val_t) noexcept
 {
     operator delete(block);
 }
