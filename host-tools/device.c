@@ -12,11 +12,17 @@ int mw_set_device(void *place, const char *name, const char *text, struct mw_err
     *device = (struct mw_device_choice){0};
     if (strcmp(text, "sim") == 0)
         return MW_EXIT_OK;
+    if (strcmp(text, "sim:lanes") == 0 || strcmp(text, "sim:plain") == 0) {
+        device->backend = strchr(text, ':') + 1;
+        return MW_EXIT_OK;
+    }
     device->usb = true;
     if (strcmp(text, "usb") == 0)
         return MW_EXIT_OK;
     if (strncmp(text, prefix, sizeof prefix - 1) != 0 || !text[sizeof prefix - 1])
-        return mw_fail(err, MW_EXIT_INPUT, "--%s %s: expected sim, usb or usb:SERIAL", name, text);
+        return mw_fail(err, MW_EXIT_INPUT,
+                       "--%s %s: expected sim, sim:lanes, sim:plain, usb or usb:SERIAL", name,
+                       text);
     device->serial = text + sizeof prefix - 1;
     return MW_EXIT_OK;
 }
@@ -32,6 +38,7 @@ void mw_device_options(const struct mw_device_choice *device, struct mw_open_opt
     mw_open_defaults(options);
     options->transport = device->usb ? "usb" : "sim";
     options->serial = device->serial;
+    options->backend = device->backend;
     options->custom = device->custom;
     options->custom_context = device->custom_context;
     options->log = log_line;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `--device sim | usb[:serial]`, which every command has, and the commands about devices themselves.
+// `--device sim[:backend] | usb[:serial]`, which every command has, and the commands about devices themselves.
 #ifndef MW_HOST_DEVICE_H
 #define MW_HOST_DEVICE_H
 
@@ -13,15 +13,17 @@
 /// All zero: the simulated one.
 struct mw_device_choice {
     bool usb;
-    const char *serial; ///< or NULL: the only one
+    const char *serial;  ///< or NULL: the only one
+    const char *backend; ///< of the simulated one, or NULL: the library's choice
     /// Another transport than the library's own (tests).
     const struct mw_transport *custom;
     void *custom_context;
 };
 
 #define MW_DEVICE_HELP \
-    "  --device sim|usb[:SERIAL]  the Verilated model in this process (default), or a device on\n" \
-    "                        USB, whose size is its own\n"
+    "  --device sim[:lanes|:plain]|usb[:SERIAL]  the Verilated model in this process (default), " \
+    "or\n" \
+    "                        a device on USB, whose size is its own\n"
 
 /// Its value, for option_table.h; `device` is a struct mw_device_choice.
 int mw_set_device(void *device, const char *name, const char *text, struct mw_error *err);

@@ -149,6 +149,22 @@ static int show_firmware(struct mw_device *device, FILE *out, struct mw_error *e
     return f.features >> MW_FEATURE_LOG & 1 ? show_log(device, out, err) : MW_EXIT_OK;
 }
 
+static int show_model(struct mw_device *device, FILE *out, struct mw_error *err)
+{
+    struct mw_simulation m;
+    int code = mw_simulation_info(device, &m);
+    if (code)
+        return mw_device_failed(err, "model", code);
+    fprintf(out,
+            "model            %s; Verilator %s, %s\n"
+            "made with        %s\n"
+            "made of          %s\n",
+            m.backend, m.verilator, m.compiler, m.flags, m.sources);
+    if (*m.cpu)
+        fprintf(out, "needs            %s\n", m.cpu);
+    return MW_EXIT_OK;
+}
+
 static void show_sizes(const struct mw_device_info *i, FILE *out)
 {
     char memory[32];
@@ -173,7 +189,7 @@ int mw_info_command(int argc, char **argv, FILE *out, FILE *errors)
     int status = mw_device_parse(&a, argc, argv, &err);
     if (a.help && !status) {
         fputs("usage: moeswitch info [OPTION]...\n"
-              "Says what a device is: firmware and its error log, where it has any, and "
+              "Says what a device is: firmware and its error log, or what a model was made of, and "
               "sizes.\n" MW_DEVICE_HELP MW_SIZES_HELP,
               out);
         return MW_EXIT_OK;
@@ -182,6 +198,8 @@ int mw_info_command(int argc, char **argv, FILE *out, FILE *errors)
         status = mw_device_open(&a, &device, &err);
     if (!status && a.device.usb)
         status = show_firmware(device, out, &err);
+    else if (!status)
+        status = show_model(device, out, &err);
     if (!status && mw_info(device, &info) == 0)
         show_sizes(&info, out);
     mw_close(device);

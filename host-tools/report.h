@@ -18,6 +18,8 @@ void mw_report_feeding(FILE *out, const struct mw_workload *w, const struct mw_s
 /// Latencies in the switch, of the systems whose ports recorded them.
 void mw_report_latency(FILE *out, const struct mw_workload *w, const struct mw_summary *summaries,
                        unsigned count);
+/// What simulated them; nothing of devices that are real.
+void mw_report_model(FILE *out, const struct mw_summary *summaries, unsigned count);
 /// Lines about elements that differ from the golden model, and counters from the analytic list: returns
 /// MW_EXIT_MISMATCH, or MW_EXIT_OK without a word.
 int mw_report_differences(FILE *err, const struct mw_result *r, const struct mw_workload *w,

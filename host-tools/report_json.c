@@ -168,11 +168,26 @@ static void json_feeding(struct mw_json *j, const struct mw_workload *w, const s
     mw_json_end(j);
 }
 
+static void json_model(struct mw_json *j, const struct mw_simulation *m)
+{
+    if (!*m->backend) {
+        mw_json_null(j, "simulated_by");
+        return;
+    }
+    mw_json_object(j, "simulated_by", true);
+    mw_json_string(j, "backend", m->backend);
+    mw_json_string(j, "verilator", m->verilator);
+    mw_json_string(j, "compiler", m->compiler);
+    mw_json_string(j, "sources", m->sources);
+    mw_json_end(j);
+}
+
 static void json_system(struct mw_json *j, const struct mw_summary *s, const struct mw_workload *w,
                         const struct mw_run_params *params)
 {
     mw_json_object(j, NULL, false);
     mw_json_string(j, "system", s->system);
+    json_model(j, &s->result->model);
     mw_json_uint(j, "cycles", s->cycles);
     if (s->speedup > 0)
         mw_json_double(j, "speedup", s->speedup);

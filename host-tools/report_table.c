@@ -76,6 +76,14 @@ void mw_report_line(FILE *out, const struct mw_summary *s)
     fputc('\n', out);
 }
 
+void mw_report_model(FILE *out, const struct mw_summary *summaries, unsigned count)
+{
+    const struct mw_simulation *m = count ? &summaries[0].result->model : NULL;
+    if (m && *m->backend)
+        fprintf(out, "simulated by %s, of Verilator %s and %s\n", m->backend, m->verilator,
+                m->compiler);
+}
+
 void mw_report_feeding(FILE *out, const struct mw_workload *w, const struct mw_summary *summaries,
                        unsigned count)
 {

@@ -57,6 +57,7 @@ struct mw_result {
     struct mw_error error; ///< of a run that failed
     char *state;           ///< of a stuck device: streams and queues, several lines, from malloc
     double seconds;        ///< wall clock of the run
+    struct mw_simulation model; ///< all empty: it was no simulated device
     bool has_feeding;
     struct mw_feeding feeding;
 };

@@ -36,6 +36,7 @@ static int run_systems(struct mw_run *run, struct mw_error *err)
         return status;
     mw_report_latency(run->out, &run->workload, run->summaries, run->count);
     mw_report_feeding(run->out, &run->workload, run->summaries, run->count);
+    mw_report_model(run->out, run->summaries, run->count);
     return status;
 }
 

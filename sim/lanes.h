@@ -133,6 +133,48 @@ inline U parity(U x)
     x ^= x >> 4U;
     return ((U)0x6996U >> (x & 15U)) & 1U;
 }
+// numbers of Bits bits with a sign, as vectors of signed numbers, and with the sign in all bits above
+template <unsigned Bits> inline M signed_of(U x)
+{
+    return (M)(x << (32 - Bits)) >> (M)(int32_t)(32 - Bits);
+}
+template <unsigned Bits> inline MQ signed_of(Q x)
+{
+    return (MQ)(x << (64 - Bits)) >> (MQ)(int64_t)(64 - Bits);
+}
+template <unsigned Bits, typename T> inline T extend(T x)
+{
+    return (T)signed_of<Bits>(x);
+}
+// such a number shifted to the right by any distance
+template <unsigned Bits> inline U shift_signed(U x, U by)
+{
+    return (U)(signed_of<Bits>(x) >> (M)(by < 31U ? by : (U)31U));
+}
+template <unsigned Bits> inline Q shift_signed(Q x, U by)
+{
+    return (Q)(signed_of<Bits>(x) >> (MQ)wide(by < 63U ? by : (U)63U));
+}
+// how many bits are 1
+inline U ones(U x)
+{
+    x -= x >> 1U & 0x55555555U;
+    x = (x & 0x33333333U) + (x >> 2U & 0x33333333U);
+    return ((x + (x >> 4U)) & 0x0f0f0f0fU) * 0x01010101U >> 24U;
+}
+inline U ones(Q x)
+{
+    return ones(low(x)) + ones(low(x >> 32UL));
+}
+// nothing divided by zero, as Verilator has it
+template <typename T> inline T quotient(T a, T b)
+{
+    return sel(nz(b), a / sel(nz(b), b, (T)1U), (T)0U);
+}
+template <typename T> inline T remainder(T a, T b)
+{
+    return sel(nz(b), a % sel(nz(b), b, (T)1U), (T)0U);
+}
 inline U at_most(U x, uint32_t limit)
 {
     return x < limit ? x : (U)limit;
@@ -408,6 +450,27 @@ template <unsigned Words> inline void assign_sel(U *to, unsigned bits, U lsb, U 
         U v = sel(above, shl(value & ones, up), shr(value & ones, down));
         to[w] = sel(mask, (to[w] & ~m) | v, to[w]);
     }
+}
+
+// Wide variables added and subtracted
+template <unsigned Words>
+inline void add(U *to, const U (&a)[Words], const U (&b)[Words], M mask, U carry = 0U)
+{
+#pragma unroll
+    for (unsigned w = 0; w < Words; w++) {
+        const U sum = a[w] + b[w], all = sum + carry;
+        carry = bit(sum < a[w] | all < sum);
+        to[w] = sel(mask, all, to[w]);
+    }
+}
+template <unsigned Words>
+inline void subtract(U *to, const U (&a)[Words], const U (&b)[Words], M mask)
+{
+    U inverse[Words];
+#pragma unroll
+    for (unsigned w = 0; w < Words; w++)
+        inverse[w] = ~b[w];
+    add(to, a, inverse, mask, (U)1U);
 }
 
 // A wide variable shifted by any distance

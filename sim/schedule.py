@@ -11,49 +11,10 @@ The code must have one clock and no other trigger, and eval_nba nothing but call
 something out would be wrong without a word.
 """
 import pathlib
-import re
 import sys
 
-NOISE = re.compile(r"^(VL_DEBUG_IF\(.*|V\w+__Syms\* const .*|auto& vlSelfRef = .*|// Body|\})$")
-
-
-def fail(text):
-    sys.exit(f"{sys.argv[0]}: {text}; is this another version of Verilator than requirements.txt has?")
-
-
-def function_body(top, name, code):
-    """what stands between the braces of a function of `code`, or None"""
-    m = re.search(rf"^void {re.escape(name)}\({top}___024root\* vlSelf\) \{{\n(.*?)^\}}$", code, re.M | re.S)
-    return m and m[1]
-
-
-def calls(top, code):
-    """the functions of `code` that follow inputs without a clock edge, and those of a clock edge, in their order"""
-
-    def body(name):
-        return function_body(top, f"{top}___024root___{name}", code)
-
-    def listed(name, text, trigger):
-        found = []
-        for line in map(str.strip, text.splitlines()):
-            if m := re.fullmatch(rf"({top}___024root___{name}_\w+)\(vlSelf\);", line):
-                found.append(m[1])
-            elif line != f"if ((1ULL & vlSelfRef.{trigger}[0U])) {{" and not NOISE.match(line):
-                return line, []
-        return None, found
-
-    triggers = body("eval_triggers_vec__act") or fail(f"{top} has no eval_triggers_vec__act")
-    if set(re.findall(r"vlSelfRef\.(__Vtrigprevexpr\w+)", triggers)) != {"__Vtrigprevexpr___TOP__clk_i__0"} or triggers.count("__VactTriggered") != 1:
-        fail(f"{top} has another trigger than the rising edge of clk_i")
-    if body("eval_act"):
-        fail(f"{top} has an active region")
-
-    strange, edge = listed("nba", body("eval_nba") or fail(f"{top} has no eval_nba"), "__VnbaTriggered")
-    if strange or not edge:
-        fail(f"eval_nba of {top} holds '{strange}'" if strange else f"eval_nba of {top} calls nothing")
-    settle = body("eval_ico")
-    strange, inputs = listed("ico", settle or "", "__VicoTriggered")
-    return [f"{top}___024root___eval_ico"] if strange else inputs, edge
+from translate.refuse import run
+from translate.verilated import calls
 
 
 def main():
@@ -71,4 +32,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -3,7 +3,7 @@
 // The Verilated device behind the C interface of mw_sim.h: clock and reset, the configuration bus,
 // one host stream port per GPU, waves. All C++ of the project outside of tests is here.
 //
-// With waves, and where MW_SIM_WHOLE asks for it, one model holds the whole fabric. Else the simulation is cut into parts, and
+// A plain model (MW_SIM_WHOLE) holds the whole fabric, and may write waves. In lanes the simulation is cut into parts, and
 // joined here as rtl/top/fabric.sv, fabric_core.sv and rtl/switch/switch_top.sv join them: the nodes, their links and the
 // ports of the switch, each kind all at once, a lane of a vector each (sim/lanes.py makes it of Verilator's
 // model of one), and the registers and what the ports share. Each part is evaluated once per clock edge.
@@ -23,6 +23,8 @@
 #include "start.h"
 
 #if MW_SIM_WHOLE
+#include "large.h"
+
 #include "Vfabric.h"
 #if MW_SIM_TRACE
 #include "verilated_fst_c.h"

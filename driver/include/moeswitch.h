@@ -99,6 +99,8 @@ struct mw_open_options {
     /// Another transport than the built-in ones (tests); NULL: take `transport`.
     const struct mw_transport *custom;
     void *custom_context; ///< handed to custom->open
+    /// sim: "lanes" or "plain" (docs/simulation.md); NULL: lanes, or plain where they do not work
+    const char *backend;
 };
 
 /// sim, N = 8, 16-byte flits, latency 1, no waves, build; of a struct of that size.
@@ -111,7 +113,7 @@ static inline void mw_open_defaults(struct mw_open_options *options)
 /// Open a device and reset it. MW_ERR_NODEV: there is none (no such transport, serial number or model,
 /// and `build` not set or failed); MW_ERR_BUSY: another program has it; MW_ERR_VERSION: it does not
 /// speak this library's host protocol or registers, and the message says which to upgrade, or it claims
-/// sizes that this library does not know;
+/// sizes that this library does not know, or it is a model for another processor, or of another version;
 /// MW_ERR_CAPACITY: link_latency above its maximum; MW_ERR_INVALID: it has another N or flit width than
 /// asked for, or there are several and no serial number was given.
 ///
@@ -147,6 +149,18 @@ struct mw_device_info {
     unsigned link_latency;  ///< as set
 };
 MW_API int mw_info(struct mw_device *device, struct mw_device_info *info);
+
+/// What a simulated device was made of.
+struct mw_simulation {
+    char backend[8];    ///< "lanes" or "plain"
+    char verilator[64]; ///< versions
+    char compiler[128];
+    char flags[512];  ///< of both, and the settings of the hardware
+    char sources[72]; ///< SHA-256 of what it was made of
+    char cpu[512];    ///< what it needs of a processor, as /proc/cpuinfo names it
+};
+/// MW_ERR_NODEV: the transport has no model (usb). On a failure `model` stays as it is.
+MW_API int mw_simulation_info(struct mw_device *device, struct mw_simulation *model);
 
 /// A device on USB.
 struct mw_found {
@@ -675,6 +689,8 @@ struct mw_transport {
     int (*reset)(void *context);
     /// Cycles of a wait after which other calls have their turn: always the same; NULL: some thousand.
     uint64_t (*slice)(void *context);
+    /// As mw_simulation_info.
+    int (*model)(void *context, struct mw_simulation *model);
 };
 
 #ifdef __cplusplus

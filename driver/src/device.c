@@ -238,6 +238,22 @@ int mw_info(struct mw_device *device, struct mw_device_info *info)
     return 0;
 }
 
+int mw_simulation_info(struct mw_device *device, struct mw_simulation *model)
+{
+    MWI_NEED(device);
+    MWI_NEED(model);
+    struct mw_simulation got = {0};
+    mwi_lock(device);
+    int status = device->state.closed ? mwi_check_well(device, __func__) : 0;
+    if (!status && !device->transport->model)
+        status = mwi_fail(MW_ERR_NODEV, "transport %s: there is no model", device->transport->name);
+    if (!status)
+        status = device->transport->model(device->context, &got);
+    if (!status)
+        *model = got;
+    return mwi_unlock(device, status);
+}
+
 uint64_t mw_total_cycles(struct mw_device *device)
 {
     if (!device)

@@ -2,8 +2,10 @@
 //
 // The transport "sim": a Verilated model in this process. Each configuration is a shared object of
 // its own (sim/mw_sim.h), looked for in model/<configuration>/ beside the program and in the folders
-// above it, and built there by `make model` where that is allowed and the sources are there.
+// above it, and built there by `make model` where that is allowed and the sources are there. Before any code of it runs, its note says whether it can
+// (model_note.h).
 #include "internal.h"
+#include "model_note.h"
 #include "mw_sim.h"
 #include "queue.h"
 
@@ -27,15 +29,23 @@ struct sim {
     void *library;
     const struct mw_sim_ops *ops;
     struct mw_sim *model;
+    struct mw_simulation made;
     struct mwi_queue queue;
 };
 
 // ---- finding the model ---------------------------------------------------------------------------------------
 
+static bool asks_for(const struct mw_open_options *o, const char *backend)
+{
+    return o->backend && strcmp(o->backend, backend) == 0;
+}
+
 static void configuration(const struct mw_open_options *o, char *name, size_t size)
 {
     snprintf(name, size, "n%uf%u%s%s", o->gpus, o->flit_bytes, o->small ? "-small" : "",
-             o->fst ? "-fst" : "");
+             o->fst                 ? "-fst"
+             : asks_for(o, "plain") ? "-plain"
+                                    : "");
 }
 
 /// The folder of the program, or false.
@@ -81,18 +91,19 @@ static bool find_model(const struct mw_open_options *o, char *found)
 /// Run make in `root`; its output goes to standard error. Returns whether it succeeded.
 static bool make_model(const struct mw_open_options *o, const char *root)
 {
-    char n[16], f[16], small[16], trace[16];
+    char n[16], f[16], small[16], trace[16], backend[32];
     snprintf(n, sizeof n, "N=%u", o->gpus);
     snprintf(f, sizeof f, "F=%u", o->flit_bytes);
     snprintf(small, sizeof small, "SMALL=%d", o->small);
     snprintf(trace, sizeof trace, "TRACE=%d", o->fst != NULL);
+    snprintf(backend, sizeof backend, "BACKEND=%s", o->backend ? o->backend : "");
     pid_t child = fork();
     if (child == 0) {
         dup2(STDERR_FILENO, STDOUT_FILENO);
         unsetenv("MAKEFLAGS"); // job slots of a make around this program
         unsetenv("MAKELEVEL");
         execlp("make", "make", "--no-print-directory", "-C", root, "model", n, f, small, trace,
-               (char *)NULL);
+               backend, (char *)NULL);
         _exit(127);
     }
     int status;
@@ -117,29 +128,59 @@ static bool build_model(const struct mw_open_options *o)
     return make_model(o, root);
 }
 
-static int locate(const struct mw_open_options *o, char *path, char *message, size_t size)
+static int no_model(const struct mw_open_options *o, char *message, size_t size)
+{
+    char name[64];
+    configuration(o, name, sizeof name);
+    snprintf(message, size, "no model %s%s: make model N=%u F=%u%s%s%s%s", name,
+             o->build ? ", and it cannot be built" : "", o->gpus, o->flit_bytes,
+             o->small ? " SMALL=1" : "", o->fst ? " TRACE=1" : "", o->backend ? " BACKEND=" : "",
+             o->backend ? o->backend : "");
+    return MW_ERR_NODEV;
+}
+
+/// The model's path, and what it was made of. One beside the program that cannot run here (of another
+/// version, for another processor) is built anew.
+static int locate(const struct mw_open_options *o, char *path, struct mw_simulation *made,
+                  char *message, size_t size)
 {
     if (o->model) {
         snprintf(path, PATH_SIZE, "%s", o->model);
-        return 0;
+        return mwi_model_note(path, made, message, size);
     }
-    if (find_model(o, path) || (o->build && build_model(o) && find_model(o, path)))
+    if (find_model(o, path)) {
+        int status = mwi_model_note(path, made, message, size);
+        if (!status || !o->build)
+            return status;
+        if (o->log)
+            o->log(o->log_context, message);
+    }
+    if (!o->build || !build_model(o) || !find_model(o, path))
+        return no_model(o, message, size);
+    return mwi_model_note(path, made, message, size);
+}
+
+static int check_backend(const struct mw_open_options *o, char *message, size_t size)
+{
+    if (!o->backend || asks_for(o, "plain") || (asks_for(o, "lanes") && !o->fst))
         return 0;
-    char name[64];
-    configuration(o, name, sizeof name);
-    snprintf(message, size, "no model %s%s: make model N=%u F=%u%s%s", name,
-             o->build ? ", and it cannot be built" : "", o->gpus, o->flit_bytes,
-             o->small ? " SMALL=1" : "", o->fst ? " TRACE=1" : "");
-    return MW_ERR_NODEV;
+    if (asks_for(o, "lanes"))
+        snprintf(message, size, "backend lanes writes no waves: plain does");
+    else
+        snprintf(message, size, "backend %s: lanes and plain are possible", o->backend);
+    return MW_ERR_INVALID;
 }
 
 // ---- opening ---------------------------------------------------------------------------------------------------
 
 static int load(struct sim *s, const char *path, char *message, size_t size)
 {
-    s->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    char *full = realpath(path, NULL); // not one of that name in a folder of libraries
+    s->library = full ? dlopen(full, RTLD_NOW | RTLD_LOCAL) : NULL;
+    free(full);
     if (!s->library) {
-        snprintf(message, size, "%s", dlerror());
+        const char *cause = dlerror();
+        snprintf(message, size, "%s", cause ? cause : path);
         return MW_ERR_NODEV;
     }
     void *symbol = dlsym(s->library, "mw_sim_get_ops");
@@ -185,12 +226,20 @@ static const struct mwi_queue_ops QUEUE_OPS = {queue_cfg, queue_cycles};
 static int sim_open(const struct mw_open_options *o, void **context, char *message, size_t size)
 {
     char path[PATH_SIZE];
-    int status = locate(o, path, message, size);
+    struct mw_simulation made;
+    int status = check_backend(o, message, size);
+    if (!status)
+        status = locate(o, path, &made, message, size);
+    if (!status && o->backend && strcmp(o->backend, made.backend) != 0) {
+        snprintf(message, size, "%s is %s, not %s", path, made.backend, o->backend);
+        status = MW_ERR_NODEV;
+    }
     if (status)
         return status;
     struct sim *s = calloc(1, sizeof *s);
     if (!s)
         return MW_ERR_NOMEM;
+    s->made = made;
     status = load(s, path, message, size);
     if (!status) {
         s->model = s->ops->create(o->fst);
@@ -336,6 +385,13 @@ static int sim_reset(void *context)
     return 0;
 }
 
+static int sim_model(void *context, struct mw_simulation *model)
+{
+    struct sim *s = context;
+    *model = s->made;
+    return 0;
+}
+
 const struct mw_transport mwi_transport_sim = {
     .size = sizeof(struct mw_transport),
     .name = "sim",
@@ -350,4 +406,5 @@ const struct mw_transport mwi_transport_sim = {
     .feed = sim_feed,
     .fed = sim_fed,
     .reset = sim_reset,
+    .model = sim_model,
 };

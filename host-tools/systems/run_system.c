@@ -226,6 +226,7 @@ int mw_system_run(const struct mw_run_params *params, const struct mw_workload *
     int status = mw_job_begin(&j, system);
     if (status || (status = mw_job_settings(&j)) || (status = mw_job_open(&j)))
         return status;
+    mw_simulation_info(j.device, &result->model); // or there is none
     status = run_layers(&j);
     if (!status && workload->shape.batches)
         status = mw_job_feed(&j);

@@ -4,6 +4,7 @@
 #include "device.h"
 
 #include "fabric_regs.h"
+#include "model_note.h"
 #include "mw_sim.h"
 
 #include <dlfcn.h>
@@ -82,6 +83,12 @@ bool mwd_load(const char *path, const char *name, void **library, void *function
 static bool load(struct fabric *f, const char *path)
 {
     mw_sim_get_ops_fn get_ops;
+    struct mw_simulation made;
+    char message[400];
+    if (mwi_model_note(path, &made, message, sizeof message)) {
+        fprintf(stderr, "%s\n", message);
+        return false;
+    }
     if (!mwd_load(path, "mw_sim_get_ops", &f->library, &get_ops, sizeof get_ops))
         return false;
     f->ops = get_ops();

@@ -163,9 +163,24 @@ static void sim_without_model(void **state)
     o.model = "/nonexistent/libmwsim.so";
     assert_code(mw_open(&o, &d), MW_ERR_NODEV);
     assert_message("/nonexistent/libmwsim.so");
-    o.model = "libm.so.6";
+    o.model = "/proc/self/exe";
     assert_code(mw_open(&o, &d), MW_ERR_NODEV);
     assert_message("not a model");
+    o.model = "/proc/self/cmdline";
+    assert_code(mw_open(&o, &d), MW_ERR_NODEV);
+    assert_message("not a model");
+    o.model = NULL;
+    o.backend = "fast";
+    assert_code(mw_open(&o, &d), MW_ERR_INVALID);
+    assert_message("lanes and plain");
+    o.backend = "lanes";
+    o.fst = "/nonexistent/waves.fst";
+    assert_code(mw_open(&o, &d), MW_ERR_INVALID);
+    assert_message("plain does");
+    o.fst = NULL;
+    o.backend = "plain";
+    assert_code(mw_open(&o, &d), MW_ERR_NODEV);
+    assert_message("make model N=31 F=16 BACKEND=plain");
 }
 
 static void nothing(int signal)

@@ -168,6 +168,25 @@ static void prints_a_line_per_system(void **state)
     free(text);
 }
 
+static void names_what_simulated(void **state)
+{
+    (void)state;
+    struct mw_summary s;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *f = open_memstream(&text, &size);
+    assert_non_null(f);
+    mw_summarize(&s, &result, &workload, &params, 9000);
+    mw_report_model(f, &s, 1); // a device that is real
+    fflush(f);
+    assert_int_equal(size, 0);
+    result.model = (struct mw_simulation){"plain", "5.49 rev", "g++ 12", "", "", ""};
+    mw_report_model(f, &s, 1);
+    fclose(f);
+    assert_string_equal(text, "simulated by plain, of Verilator 5.49 rev and g++ 12\n");
+    free(text);
+}
+
 static char *json_text(const struct mw_summary *s)
 {
     struct mw_json j;
@@ -203,6 +222,7 @@ static void json_has_every_field(void **state)
     assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(p, "layers")), 2);
     const cJSON *o = cJSON_GetArrayItem(cJSON_GetObjectItem(root, "systems"), 0);
     assert_string_equal(cJSON_GetObjectItem(o, "system")->valuestring, "dysharp");
+    assert_true(cJSON_IsNull(cJSON_GetObjectItem(o, "simulated_by")));
     assert_int_equal(number(o, "cycles"), 4500);
     assert_true(number(o, "speedup") == 2);
     assert_int_equal(number(o, "strict_bound_cycles"), s.strict);
@@ -258,6 +278,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(finds_every_wrong_counter, set_up, tear_down),
         cmocka_unit_test_setup_teardown(sums_layers, set_up, tear_down),
         cmocka_unit_test_setup_teardown(prints_a_line_per_system, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(names_what_simulated, set_up, tear_down),
         cmocka_unit_test_setup_teardown(json_has_every_field, set_up, tear_down),
         cmocka_unit_test_setup_teardown(json_differs_in_wall_clock_only, set_up, tear_down),
     };

@@ -27,7 +27,18 @@ module lanes_sample (
     output logic              parity_o,
     output logic [31:0]       count_o,    // a loop whose length moves
     output logic [31:0]       part_o,     // constant parts of it, written under conditions
-    output logic [68:0]       parts_o     // of a wide one
+    output logic [68:0]       parts_o,    // of a wide one
+    output logic [7:0]        ones_o,     // ones, counted
+    output logic [5:0]        only_o,     // at most one, exactly one
+    output logic [31:0]       ratio_o,    // quotient and remainder
+    output logic [63:0]       ratio64_o,
+    output logic [31:0]       signed_o,   // numbers with a sign: shifted
+    output logic [63:0]       signed64_o,
+    output logic [31:0]       product_o,  // multiplied
+    output logic [63:0]       product64_o,
+    output logic [11:0]       order_o,    // compared, wide ones too
+    output logic [99:0]       total_o,    // wide ones added
+    output logic [99:0]       rest_o      // and subtracted
 );
     typedef struct packed {
         logic [15:0] high;
@@ -142,6 +153,23 @@ module lanes_sample (
         end
     end
     assign wide_o = wide_q;
+
+    always_ff @(posedge clk_i) begin
+        ones_o      <= 8'($countones(a_i)) + 8'($countones(c_i)) + 8'($countones(w_i));
+        only_o      <= {$onehot(a_i), $onehot0(a_i), $onehot(c_i), $onehot0(c_i), $onehot(w_i), $onehot0(w_i)};
+        ratio_o     <= op_i[0] ? a_i / b_i : a_i % b_i;
+        ratio64_o   <= op_i[1] ? c_i / {32'd0, b_i} : c_i % {32'd0, b_i};
+        signed_o    <= op_i[2] ? $signed(a_i) >>> b_i[5:0] : 32'($signed(a_i[10:0]) >>> b_i[3:0]);
+        signed64_o  <= op_i[3] ? $signed(c_i) >>> b_i[6:0] : 64'($signed(a_i));
+        product_o   <= op_i[4] ? 32'($signed(a_i[15:0]) * $signed(b_i[15:0])) : 32'($signed(a_i) * $signed(b_i));
+        product64_o <= 64'($signed(a_i)) * 64'($signed(b_i));
+        order_o     <= {$signed(a_i) < $signed(b_i), $signed(a_i[6:0]) <= $signed(b_i[6:0]),
+                        $signed(c_i) > $signed({a_i, b_i}), $signed(c_i[39:0]) >= $signed({a_i[7:0], b_i}),
+                        w_i < {w_i[127:64], a_i, b_i}, w_i <= {w_i[127:64], c_i}, w_i > {w_i[127:32], b_i},
+                        w_i >= {a_i, w_i[95:0]}, w_i == {w_i[127:64], c_i}, ^c_i, ^w_i, &w_i[99:0]};
+        total_o     <= w_i[99:0] + {c_i[35:0], b_i, a_i};
+        rest_o      <= w_i[99:0] - {c_i[35:0], b_i, a_i};
+    end
 
     // an assertion, as assert.svh makes them
     always_ff @(posedge clk_i) if (rst_ni && !(op_i != 8'hff || a_i != 32'hdead)) $fatal(1, "a forbidden operand");

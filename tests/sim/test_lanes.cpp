@@ -51,10 +51,15 @@ struct pair_of_models {
     uint32_t word()
     {
         uint32_t x = static_cast<uint32_t>(random());
-        switch (random() % 4) {
+        switch (random() % 8) {
         case 0:
-            return x % 8;
         case 1:
+            return x % 8;
+        case 2:
+            return x & 1 ? 0 : 1U << (x >> 1) % 32;
+        case 3:
+            return ~0U << x % 4;
+        case 4:
             return x & 0x00ff00ff;
         default:
             return x;
@@ -108,6 +113,15 @@ struct pair_of_models {
         assert_int_equal(lanes->parity_o[i], p.parity_o);
         assert_int_equal(lanes->count_o[i], p.count_o);
         assert_int_equal(lanes->part_o[i], p.part_o);
+        assert_int_equal(lanes->ones_o[i], p.ones_o);
+        assert_int_equal(lanes->only_o[i], p.only_o);
+        assert_int_equal(lanes->ratio_o[i], p.ratio_o);
+        assert_int_equal(lanes->ratio64_o[i], p.ratio64_o);
+        assert_int_equal(lanes->signed_o[i], p.signed_o);
+        assert_int_equal(lanes->signed64_o[i], p.signed64_o);
+        assert_int_equal(lanes->product_o[i], p.product_o);
+        assert_int_equal(lanes->product64_o[i], p.product64_o);
+        assert_int_equal(lanes->order_o[i], p.order_o);
         for (unsigned w = 0; w < 3; w++) {
             assert_int_equal(lanes->parts_o[w][i], p.parts_o[w]);
             assert_int_equal(lanes->few_o[w][i], p.few_o[w]);
@@ -115,6 +129,8 @@ struct pair_of_models {
         for (unsigned w = 0; w < 4; w++) {
             assert_int_equal(lanes->wide_o[w][i], p.wide_o[w]);
             assert_int_equal(lanes->ram_o[w][i], p.ram_o[w]);
+            assert_int_equal(lanes->total_o[w][i], p.total_o[w]);
+            assert_int_equal(lanes->rest_o[w][i], p.rest_o[w]);
         }
     }
 };

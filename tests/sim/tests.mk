@@ -12,7 +12,7 @@ $(1)/V$(2).mk: tests/sim/$(2).sv | $(B)/.setup
 	$$(Q)$(VERILATOR) --cc --prefix V$(2) --top-module $(2) -O3 --inline-cfuncs 0 --x-assign fast --x-initial fast --noassert $(VWARN) $$< --Mdir $$(@D)
 	@touch $$@
 
-$(1)/$(3): tests/sim/$(3).cpp $(1)/V$(2).mk sim/lanes.py sim/schedule.py sim/lanes.h $(B)/verilated/plain.a
+$(1)/$(3): tests/sim/$(3).cpp $(1)/V$(2).mk $(LANES_PY) sim/lanes.h $(B)/verilated/plain.a
 	$$(call say,CXX,$$<)
 	$$(Q)$$(PY) sim/lanes.py $(2) $(1) $(5)
 	$$(Q)$$(MAKE) -s -C $(1) -f V$(2).mk V$(2)__ALL.a $$(VMAKE_CLANG) OPT_FAST=-O1 OPT_SLOW=-O0 CXXFLAGS="-w -fPIC"
@@ -26,8 +26,12 @@ $(eval $(call lanes_rules,$(RING),ring_sample,test_ring,6,--ring))
 .PHONY: lanes-refuses ring-refuses
 lanes-refuses: $(LANES)/test_lanes
 	$(Q)rm -rf $(LANES)-strange && cp -r $(LANES) $(LANES)-strange && sed -i 's/VL_REDXOR_32(/VL_STRANGE(/' $(LANES)-strange/*.cpp
-	$(Q)! out=$$($(PY) sim/lanes.py lanes_sample $(LANES)-strange 2>&1) && echo "$$out" | grep -q 'calls VL_STRANGE' || \
+	$(Q)! out=$$($(PY) sim/lanes.py lanes_sample $(LANES)-strange 2>&1) && echo "$$out" | grep -q 'VL_STRANGE.*BACKEND=plain' || \
 	    { echo "sim/lanes.py takes a call that it does not know"; exit 1; }
+
+.PHONY: lanes-refused
+lanes-refused: | $(B)/.setup
+	$(Q)VERILATOR_ROOT=$(VROOT) $(PY) tests/sim/refused.py $(VERILATOR_BIN) $(B)/tests/sim/refused
 
 # copies whose last step feeds their first wait for each other for ever
 ring-refuses: $(RING)/test_ring
@@ -37,7 +41,7 @@ ring-refuses: $(RING)/test_ring
 	    { echo "sim/lanes.py takes copies that wait for each other in a circle"; exit 1; }
 
 LANES_TESTS := $(LANES)/test_lanes $(RING)/test_ring
-TEST_CMDS += --command 'lanes: $(LANES)/test_lanes' --command 'lanes-refuses: make lanes-refuses' --command 'ring: $(RING)/test_ring' --command 'ring-refuses: make ring-refuses'
+TEST_CMDS += --command 'lanes: $(LANES)/test_lanes' --command 'lanes-refuses: make lanes-refuses' --command 'lanes-refused: make lanes-refused' --command 'model-stamps: $(PY) tests/sim/stamps.py . $(B)/tests/sim/stamps' --command 'lanes-fallback: $(PY) tests/sim/fallback.py . $(B)/tests/sim/fallback' --command 'ring: $(RING)/test_ring' --command 'ring-refuses: make ring-refuses'
 
 # the shim over a model made by hand, whose answers come late
 LATE := $(B)/tests/sim/late/test_late

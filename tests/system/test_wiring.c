@@ -54,10 +54,6 @@ static int access_register(struct pair *p, bool write, uint32_t address, uint32_
         v[i] = *value;
         status[i] = p->ops[i]->cfg(p->sim[i], write, address, &v[i]);
     }
-    // a model in one piece has smaller memories
-    if (!write && address == offsetof(mw_fabric_t, size))
-        v[PARTS] =
-            (v[PARTS] & ~MW_FABRIC__SIZE__MEM_LOG2_bm) | (v[WHOLE] & MW_FABRIC__SIZE__MEM_LOG2_bm);
     if (status[PARTS] != status[WHOLE] || v[PARTS] != v[WHOLE])
         fail_msg("register 0x%x in cycle %llu: %d, 0x%x of the parts, %d, 0x%x of fabric.sv",
                  address, (unsigned long long)p->ops[PARTS]->cycles(p->sim[PARTS]), status[PARTS],

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+# The models of the whole device: Verilator, what sim/lanes.py and sim/schedule.py make of its code, and the shim.
+
+# make model N=8 F=16: build/model/n8f16/libmwsim.so, the C interface of sim/mw_sim.h around the Verilated fabric
+N ?= 8
+F ?= 16
+TRACE ?= 0
+SMALL ?= 0
+# plain: Verilator's own code of the whole fabric, with g++ or clang, on any machine; what writes waves is always that. lanes: the fabric in parts, which
+# sim/lanes.py translates. Without either: lanes, or where they do not work plain, with a line of warning.
+BACKEND ?=
+$(if $(filter-out plain lanes,$(BACKEND)),$(error BACKEND=$(BACKEND): plain and lanes are possible))
+$(if $(filter lanes,$(BACKEND)),$(if $(filter-out 0,$(TRACE)),$(error BACKEND=lanes writes no waves: leave it out, or take TRACE=0)))
+# what synth-check synthesizes: 16 KB per GPU, depths for layers that fit there, reductions of one kind
+SMALL_PARAMS := MemBytesLog2=14 RowsLog2=6 TokensLog2=5 MaxExperts=32 MaxLocalExperts=4 CacheEntries=64 MaxLatency=8 StorePkts=16 Window=0 RxStorePkts=12 RedTypes=1 RedOps=1 Reds=0 Faults=0 Monitor=0
+# What simulation has instead of a board's sizes: layers of real size fit. Memory is taken from the system as it is touched. Verilator takes arrays of 2^28
+# elements, which bounds 8-byte flits. large: flit bytes
+large = MemBytesLog2=$(if $(filter 8,$(1)),33,34) $(LARGE_TABLES)
+# a whole device has the same, so that it takes the same cycles, but for its memories
+LARGE_TABLES := RowsLog2=18 TokensLog2=13 MaxExperts=1024 MaxLocalExperts=64
+# settings of cfg_pkg.sv: N, F, small
+settings_of = N=$(1) FlitBytes=$(2) $(if $(filter 1,$(3)),$(SMALL_PARAMS),$(call large,$(2)))
+MODEL_OPT ?= -O2
+# the compiler of plain models, and whose way of precompiled headers Verilator's makefile takes
+PLAIN_CXX ?= $(if $(shell command -v $(MODEL_CXX)),$(MODEL_CXX),$(CXX))
+VMAKE_PLAIN = $(subst CXX=$(MODEL_CXX),CXX=$(PLAIN_CXX),$(subst CXX=$(CXX),CXX=$(PLAIN_CXX),$(if $(findstring clang,$(PLAIN_CXX)),$(VMAKE_CLANG),$(VMAKE_GCC))))
+
+# Everything starts with random contents; of large memories the first 2^15 elements do, as many as a cut-down layer uses.
+start_of_large = sed -i 's/\(for (int __Vi0 = 0; __Vi0 < \)[0-9]\{6$(comma)\};/\132768;/'
+
+# ---- what models are made with: a change makes them anew ---------------------
+.PHONY: FORCE
+FORCE:
+
+# versions of the tools, what the compiler takes this processor for, and why lanes do not work here, if so
+TOOLS := $(B)/model/tools
+if_changed = cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+$(TOOLS): FORCE | $(B)/.setup
+	@mkdir -p $(@D)
+	@$(PY) sim/made.py tools --verilator '$(VROOT)' --verilator-bin '$(VERILATOR_BIN)' --plain-cxx '$(PLAIN_CXX)' --model-cxx '$(MODEL_CXX)' --arch '$(MODEL_ARCH)' >$@.new
+	@$(if_changed)
+$(B)/verilated/plain.a $(B)/verilated/fst.a: $(TOOLS)
+
+# flags_rule: folder of build/model, what is set there
+define flags_rule
+$(B)/model/$(1)/flags: FORCE
+	@mkdir -p $$(@D) && echo '$(strip $(2))' >$$@.new
+	@$$(if_changed)
+endef
+
+# note_rule: configuration, backend, parts, sources of the backend: what is in the model for who loads it
+SHIM := sim/shim.cpp sim/start.h sim/mw_sim.h sim/exports.map
+define note_rule
+$(B)/model/$(1)/note.S: $(foreach p,$(3),$(B)/model/$(1)/$(p)/V$(p)__ALL.a) $(SHIM) $(4) sim/made.py $(B)/model/$(1)/flags $(TOOLS)
+	@$(PY) sim/made.py note --backend $(2) --tools $(TOOLS) --flags $(B)/model/$(1)/flags --deps $(patsubst %,$(B)/model/$(1)/%/deps.d,$(3)) -- $(SHIM) $(4) >$$@
+endef
+
+$(GEN)/bundles.h: sim/bundles.py rtl/common/bundle_pkg.sv $(RTL_TYPES) | $(B)/.setup
+	@mkdir -p $(@D)
+	$(Q)$(PY) sim/bundles.py >$@
+
+include sim/plain.mk sim/lanes.mk sim/device.mk
+
+# configurations that the tests use, and the one asked for: several N, both flit widths, what synth-check measures, and plain ones, one with waves, beside
+# others; as N.F.small.trace[.backend]
+MODELS := 8.16.0.0 4.8.0.0 4.8.1.0 2.8.0.0 3.16.0.0 3.16.0.1 2.8.0.0.plain
+LONG_MODELS := 16.16.0.0 32.16.0.0 4.8.0.0.plain 8.16.0.0.plain
+asked := $(N).$(F).$(SMALL).$(TRACE)$(if $(filter plain,$(BACKEND)),.plain)
+dotted = $(word $(2),$(subst ., ,$(1)))
+backend_of = $(if $(filter plain,$(call dotted,$(1),5))$(filter-out 0,$(call dotted,$(1),4)),plain,lanes)
+conf = n$(call dotted,$(1),1)f$(call dotted,$(1),2)$(if $(filter 1,$(call dotted,$(1),3)),-small)$(if $(filter 0,$(call dotted,$(1),4)),$(if $(filter plain,$(call dotted,$(1),5)),-plain),-fst)
+model_so = $(B)/model/$(call conf,$(1))/libmwsim.so
+# one configuration by two names, with waves, is one
+model_rules_of = $(if $(filter $(call conf,$(1)),$(MODELS_RULED)),,$(eval MODELS_RULED += $(call conf,$(1)))$(eval $(call $(call backend_of,$(1))_rules,$(call conf,$(1)),$(call dotted,$(1),1),$(call dotted,$(1),2),$(call dotted,$(1),3),$(call dotted,$(1),4))))
+$(foreach m,$(MODELS) $(LONG_MODELS) $(asked),$(call model_rules_of,$(m)))
+
+device_so = $(B)/model/dev-$(call conf,$(1))/libmw$(call dotted,$(1),5).so
+# configuration as of a model, and top module
+DEVICES := 2.8.0.0.device 2.8.0.0.device_usb 4.8.1.0.device
+asked_devices := $(foreach t,device device_usb,$(N).$(F).$(SMALL).0.$(t))
+$(foreach m,$(sort $(DEVICES) $(asked_devices)),$(eval $(call device_rules,$(call conf,$(m)),$(call dotted,$(m),1),$(call dotted,$(m),2),$(call dotted,$(m),3),$(call dotted,$(m),5))))
+
+.PHONY: model models device-model
+device-model: $(foreach m,$(asked_devices),$(call device_so,$(m)))
+model: $(call model_so,$(asked))
+models: $(foreach m,$(MODELS),$(call model_so,$(m))) $(foreach m,$(DEVICES),$(call device_so,$(m)))

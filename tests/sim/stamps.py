@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What models are made with makes them anew when it changes, and not otherwise: in a copy of the sources, by the Verilated links of two GPUs.
+
+usage: stamps.py ROOT FOLDER
+"""
+import pathlib
+import re
+import subprocess
+import sys
+
+from copied import copy, expect, make
+
+MADE = "build/model/n2f8-small/node_link/Vnode_link.mk"
+
+
+def main():
+    root, folder = pathlib.Path(sys.argv[1]).absolute(), pathlib.Path(sys.argv[2]).absolute()
+    copy(root, folder)
+    tools, flags = folder / "build/model/tools", folder / "build/model/n2f8-small/flags"
+
+    def time_made(*what):
+        status, said = make(folder, *what, MADE)
+        expect("make", status == 0, said)
+        return (folder / MADE).stat().st_mtime_ns
+
+    def check(what, anew, *settings):
+        nonlocal before
+        now = time_made(*settings)
+        expect(f"{what}: {'not ' * anew}made anew", (now != before) == anew, "")
+        before = now
+
+    def edit(file, pattern, text):
+        before = file.read_text()
+        after = re.sub(pattern, text, before, count=1, flags=re.M)
+        expect(f"{file} has no {pattern}", before != after, before)
+        file.write_text(after)
+
+    before = time_made()
+    check("nothing", False)
+    for word in ("verilator", "lanes", "cpu"):
+        edit(tools, rf"^{word} .*$", f"{word} another")
+        check(f"another {word}", True)
+        expect(f"{word} in the stamp", "another" not in tools.read_text(), tools.read_text())
+    edit(flags, "-O3", "-O2")
+    check("other flags", True)
+    check("another processor", True, "MODEL_ARCH=x86-64-v3")
+    check("and back", True)
+    edit(folder / "rtl/gpu/gpu.sv", "^endmodule", "// more\nendmodule")
+    check("a source of another part", False)
+    edit(folder / "rtl/common/link.sv", "^endmodule", "// more\nendmodule")
+    check("a source", True)
+    check("nothing", False)
+
+    def note():
+        command = [sys.executable, "sim/made.py", "note", "--backend", "lanes", "--tools", tools, "--flags", flags, "--deps",
+                   folder / "build/model/n2f8-small/node_link/deps.d", "--", "sim/shim.cpp"]
+        return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout
+
+    first = note()
+    expect("the note", first == note() and "backend lanes" in first, first)
+    edit(folder / "rtl/common/link.sv", "^endmodule", "// still more\nendmodule")
+    expect("the note with another source", note() != first, first)
+
+    status, said = make(folder, "MODEL_ARCH=x86-64", "build/model/tools")
+    why = tools.read_text()
+    expect("a processor without AVX2", "why lanes are for x86-64 with AVX2, which -march=x86-64 has not" in why, why)
+    print("models are made anew when they should be")
+
+
+if __name__ == "__main__":
+    main()

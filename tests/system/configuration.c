@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// See configuration.h.
+#include "configuration.h"
+
+static unsigned pick(struct mw_random *r, unsigned low, unsigned high)
+{
+    return low + (unsigned)mw_random_below(r, high - low + 1);
+}
+
+static unsigned one_of(struct mw_random *r, const unsigned *list, unsigned n)
+{
+    return list[mw_random_below(r, n)];
+}
+#define ONE_OF(r, ...) \
+    one_of(r, (const unsigned[]){__VA_ARGS__}, \
+           sizeof((const unsigned[]){__VA_ARGS__}) / sizeof(unsigned))
+
+static const struct configuration_model *pick_model(struct mw_random *r,
+                                                    const struct configuration_model *models)
+{
+    unsigned at = pick(r, 0, 15);
+    const struct configuration_model *m = models;
+    while (at >= m->weight)
+        at -= m++->weight;
+    return m;
+}
+
+/// Options as a text; grows at its end.
+struct text {
+    char bytes[900];
+    size_t length;
+};
+
+static void add(struct text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void add(struct text *t, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    t->length += (size_t)vsnprintf(t->bytes + t->length, sizeof t->bytes - t->length, format, args);
+    va_end(args);
+    assert_true(t->length < sizeof t->bytes);
+}
+
+static void add_sizes(struct text *t, struct mw_random *r, const struct configuration_model *m)
+{
+    unsigned experts = m->gpus * pick(r, 1, m->experts_per_gpu);
+    unsigned k = pick(r, 1, experts < 16 ? experts : 16);
+    if (m->small && k > 2)
+        k = 2;
+    add(t, "--gpus %u --flit-bytes %u --tokens-per-gpu %u --hidden %u --experts %u --k %u", m->gpus,
+        m->flit_bytes, pick(r, 1, m->tokens), pick(r, 1, m->rows_flits) * m->flit_bytes / 2,
+        experts, k);
+    add(t, " --sigma %u --locality 0.%u --spread %s --seed %u", pick(r, 0, 2), pick(r, 0, 9),
+        pick(r, 0, 1) ? "near" : "far", pick(r, 0, 1000000));
+    if (m->small)
+        add(t, " --set small=1");
+}
+
+static void add_limits(struct text *t, struct mw_random *r, const struct configuration_model *m)
+{
+    static const char *const credits[] = {"store_credits", "part_credits", "ctrl_credits",
+                                          "down_store_credits", "down_part_credits"};
+    for (unsigned i = 0; i < sizeof credits / sizeof *credits; i++)
+        if (pick(r, 0, 2) == 0)
+            add(t, " --set %s=%u", credits[i], ONE_OF(r, 1, 1, 2, 3));
+    if (pick(r, 0, 2) == 0)
+        add(t, " --set throttle=%u", pick(r, 1, 220));
+    if (pick(r, 0, 2) == 0)
+        add(t, " --set down_throttle=%u", pick(r, 1, 220));
+    unsigned window = ONE_OF(r, 1, 2, 4, 16);
+    if (pick(r, 0, 2) == 0 && !m->small) // which has none
+        add(t, " --set window=%u", window);
+    if (pick(r, 0, 2) == 0)
+        add(t, " --set start_delay=%u", ONE_OF(r, 1, 7, 50, 400));
+}
+
+static void add_behaviour(struct text *t, struct mw_random *r, const struct configuration_model *m)
+{
+    add(t, " --tile %u --link-latency %u --in-flight %u --open-rows %u",
+        ONE_OF(r, 1, 1, 2, 4, 7, 16, 128),
+        m->small ? ONE_OF(r, 1, 1, 2, 5, 7, 8) : ONE_OF(r, 1, 1, 2, 5, 17, 64),
+        ONE_OF(r, 0, 0, 0, 1, 2, 6), ONE_OF(r, 0, 0, 1, 2, 3));
+    if (pick(r, 0, 1))
+        add(t, " --expert-cycles %u", ONE_OF(r, 0, 1, 3, 20, 90));
+    if (pick(r, 0, 1))
+        add(t, " --partial-tiles --set partial_wait=%u", ONE_OF(r, 0, 1, 8, 60));
+    if (pick(r, 0, 3) == 0)
+        add(t, " --layers 0,1,0");
+}
+
+/// Empty places in lists; sometimes a whole GPU without tokens.
+static void edit_padding(struct bench *b, void *context)
+{
+    struct mw_random *r = context;
+    unsigned idle = pick(r, 0, 2 * b->params.shape.gpus), share = pick(r, 0, 6);
+    for (size_t l = 0; l < b->trace.layers; l++)
+        for (size_t t = 0; t < b->trace.tokens; t++)
+            for (unsigned j = 0; j < b->trace.k; j++)
+                if (t / b->params.shape.tokens_per_gpu == idle || pick(r, 0, 9) < share)
+                    *bench_id(b, l, t, j) = MW_NO_EXPERT;
+}
+
+void configuration_make(struct configuration *c, uint64_t seed, unsigned i,
+                        const struct configuration_model *models)
+{
+    struct mw_random r = {mw_hash3(seed, 0x636f6e66, i)};
+    struct text t = {.length = 0};
+    const struct configuration_model *m = pick_model(&r, models);
+    add_sizes(&t, &r, m);
+    add_behaviour(&t, &r, m);
+    add_limits(&t, &r, m);
+    bool padding = pick(&r, 0, 3) == 0;
+    if (padding)
+        add(&t, " --allow-padding");
+    c->system = mw_systems[ONE_OF(&r, 0, 1, 2, 2)].name;
+    print_message("%u: --system %s %s%s\n", i, c->system, t.bytes,
+                  padding ? " (with empty places made here)" : "");
+    bench_options(&c->bench, "%s", t.bytes);
+    bench_prepare(&c->bench, padding ? edit_padding : NULL, &r);
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Random configurations of a run: sizes, routing, credits down to the minimum, latency, tiles, windows, stalls and skew, all set at run time so that a few
+// models serve them all.
+#ifndef MW_TEST_CONFIGURATION_H
+#define MW_TEST_CONFIGURATION_H
+
+#include "bench.h"
+
+/// A model, and the largest sizes for it.
+struct configuration_model {
+    unsigned gpus, flit_bytes;
+    bool small;
+    unsigned weight; ///< how often; those of all models are 16 together
+    unsigned tokens, rows_flits, experts_per_gpu;
+};
+
+struct configuration {
+    struct bench bench; ///< prepared; bench_free it
+    const char *system;
+};
+
+/// Configuration `i` of a seed; it is printed.
+void configuration_make(struct configuration *c, uint64_t seed, unsigned i,
+                        const struct configuration_model *models);
+
+#endif

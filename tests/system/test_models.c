@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Models that cannot run here are refused in words: for another processor, of another version, no model at all. Their code is made such that whatever runs of
+// it ends the program, as that of another processor does.
+#include "host/support.h"
+
+#include "moeswitch.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char MODEL[] = "build/model/n2f8/libmwsim.so";
+static const char PLAIN[] = "build/model/n2f8-plain/libmwsim.so";
+
+struct file {
+    char *bytes;
+    size_t size;
+};
+
+static struct file load(const char *path)
+{
+    struct file f = {NULL, 0};
+    FILE *in = fopen(path, "rb");
+    if (!in)
+        fail_msg("%s is not there: make models", path);
+    fseek(in, 0, SEEK_END);
+    f.size = (size_t)ftell(in);
+    rewind(in);
+    f.bytes = malloc(f.size);
+    assert_non_null(f.bytes);
+    assert_int_equal(fread(f.bytes, 1, f.size, in), f.size);
+    fclose(in);
+    return f;
+}
+
+/// Every instruction is one that there is not.
+static void spoil_code(struct file *f)
+{
+    Elf64_Ehdr e;
+    memcpy(&e, f->bytes, sizeof e);
+    unsigned spoiled = 0;
+    for (unsigned i = 0; i < e.e_phnum; i++) {
+        Elf64_Phdr p;
+        memcpy(&p, f->bytes + e.e_phoff + i * sizeof p, sizeof p);
+        if (p.p_type != PT_LOAD || !(p.p_flags & PF_X))
+            continue;
+        for (size_t at = 0; at + 1 < p.p_filesz; at += 2)
+            memcpy(f->bytes + p.p_offset + at, "\x0f\x0b", 2); // ud2 of x86
+        spoiled++;
+    }
+    assert_true(spoiled > 0);
+}
+
+/// The note's text, from its first line on.
+static char *note(struct file *f)
+{
+    char *at = memmem(f->bytes, f->size, "interface ", 10);
+    assert_non_null(at);
+    assert_null(memmem(at + 1, f->size - (size_t)(at + 1 - f->bytes), "\ninterface ", 11));
+    return at;
+}
+
+static void replace(struct file *f, const char *what, const char *with)
+{
+    char *from = note(f);
+    char *at = memmem(from, f->size - (size_t)(from - f->bytes), what, strlen(what));
+    assert_non_null(at);
+    assert_int_equal(strlen(what), strlen(with));
+    memcpy(at, with, strlen(with));
+}
+
+static void assert_refused(const struct file *f, int code, const char *message)
+{
+    struct mw_open_options o;
+    struct mw_device *d;
+    const char *path = scratch("libmwsim.so");
+    FILE *out = fopen(path, "wb");
+    assert_non_null(out);
+    assert_int_equal(fwrite(f->bytes, 1, f->size, out), f->size);
+    assert_int_equal(fclose(out), 0);
+    mw_open_defaults(&o);
+    o.gpus = 2;
+    o.flit_bytes = 8;
+    o.model = path;
+    int status = mw_open(&o, &d);
+    if (status != code || !strstr(mw_message(), message))
+        fail_msg("%d, %s: expected %d, %s", status, mw_message(), code, message);
+}
+
+/// Whoever changes a model as `change` does must get these words.
+static void refuses(void (*change)(struct file *), int code, const char *message)
+{
+    struct file f = load(MODEL);
+    spoil_code(&f);
+    change(&f);
+    assert_refused(&f, code, message);
+    free(f.bytes);
+}
+
+// ---- what is changed -------------------------------------------------------------------------------
+
+/// "cpu abm adx ..." of lanes, which need AVX2 at least
+static void other_features(struct file *f)
+{
+    replace(f, "avx2", "avx9");
+}
+
+static void other_machine(struct file *f)
+{
+    Elf64_Ehdr e;
+    memcpy(&e, f->bytes, sizeof e);
+    e.e_machine = e.e_machine == EM_AARCH64 ? EM_X86_64 : EM_AARCH64;
+    memcpy(f->bytes, &e, sizeof e);
+}
+
+static void other_interface(struct file *f)
+{
+    replace(f, "interface 2", "interface 1");
+}
+
+static void no_interface(struct file *f)
+{
+    replace(f, "interface", "somewhere");
+}
+
+static void others_note(struct file *f)
+{
+    char *owner = note(f) - 12;
+    assert_memory_equal(owner, "moeswitch", 10);
+    owner[0] = 'n';
+}
+
+static void long_note(struct file *f)
+{
+    uint32_t bytes = 0x7fffffff;
+    memcpy(note(f) - 20, &bytes, sizeof bytes);
+}
+
+static void far_headers(struct file *f)
+{
+    Elf64_Ehdr e;
+    memcpy(&e, f->bytes, sizeof e);
+    e.e_phoff = UINT64_MAX - 8;
+    memcpy(f->bytes, &e, sizeof e);
+}
+
+static void begun(struct file *f)
+{
+    f->size = 100;
+}
+
+static void nothing(struct file *f)
+{
+    f->size = 0;
+}
+
+static void text(struct file *f)
+{
+    f->size = (size_t)snprintf(f->bytes, 64, "interface 2\ncpu \n");
+}
+
+// ---- tests -----------------------------------------------------------------------------------------
+
+static bool is_lanes(void)
+{
+    struct file f = load(MODEL);
+    char *from = note(&f);
+    bool lanes = memmem(from, f.size - (size_t)(from - f.bytes), "\nbackend lanes\n", 15);
+    free(f.bytes);
+    return lanes;
+}
+
+static void for_another_processor(void **state)
+{
+    (void)state;
+    refuses(other_machine, MW_ERR_VERSION, "built for another kind of processor");
+    if (is_lanes())
+        refuses(other_features, MW_ERR_VERSION,
+                "built for another processor: it needs avx9, which this one lacks");
+}
+
+static void of_another_version(void **state)
+{
+    (void)state;
+    refuses(other_interface, MW_ERR_VERSION, "has interface 1, the library 2");
+    refuses(no_interface, MW_ERR_VERSION, "has interface (none)");
+}
+
+static void no_model(void **state)
+{
+    (void)state;
+    refuses(others_note, MW_ERR_NODEV, "is not a model, or of a version that does not say");
+    refuses(long_note, MW_ERR_NODEV, "is not a model");
+    refuses(far_headers, MW_ERR_NODEV, "is not a model");
+    refuses(begun, MW_ERR_NODEV, "is not a model");
+    refuses(nothing, MW_ERR_NODEV, "is not a model");
+    refuses(text, MW_ERR_NODEV, "is not a model");
+}
+
+/// What is not changed says what it is, and is refused where another is asked for.
+static void says_what_it_is(void **state)
+{
+    (void)state;
+    struct mw_open_options o;
+    struct mw_device *d;
+    struct mw_simulation s;
+    mw_open_defaults(&o);
+    o.gpus = 2;
+    o.flit_bytes = 8;
+    o.model = PLAIN;
+    o.backend = "lanes";
+    assert_int_equal(mw_open(&o, &d), MW_ERR_NODEV);
+    assert_non_null(strstr(mw_message(), "is plain, not lanes"));
+    o.backend = "plain";
+    assert_int_equal(mw_open(&o, &d), 0);
+    assert_int_equal(mw_simulation_info(d, &s), 0);
+    assert_string_equal(s.backend, "plain");
+    assert_string_equal(s.cpu, "");
+    assert_int_equal(strlen(s.sources), 64);
+    assert_non_null(strstr(s.flags, "N=2 FlitBytes=8"));
+    assert_true(*s.verilator && *s.compiler);
+    mw_close(d);
+    o.model = NULL; // looked for beside the program
+    o.build = false;
+    assert_int_equal(mw_open(&o, &d), 0);
+    assert_int_equal(mw_simulation_info(d, &s), 0);
+    assert_string_equal(s.backend, "plain");
+    mw_close(d);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(for_another_processor),
+        cmocka_unit_test(of_another_version),
+        cmocka_unit_test(no_model),
+        cmocka_unit_test(says_what_it_is),
+    };
+    return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
+}
