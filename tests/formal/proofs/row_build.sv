@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// A requester's rows and requests, of any tokens, static rows and received rows, whose experts lie anywhere: what is asked
-// for has its row, in the same order, and the window its places.
+// A requester's rows and requests, of any tokens, static rows and received rows, whose experts lie anywhere: what is
+// asked for has its row, in the same order, and the window its places.
 `default_nettype none
 `include "bundles.svh"
 
@@ -139,7 +139,9 @@ module prove_row_build #(
             a_quiet:   assert (quiet == (rows_q == '0) && push_quiet == (st_q == '0 && !copy_q));
             // a request is offered until it is taken, and so is a row
             a_ends:    assert (!Ends || 32'(work_q) <= 3 * 32'(k_q) + 32'(shift_q) + 6);
-            l_open:    assert (3'(i_dut.open_q) == rows_q && 3'(i_dut.push_open_q) == st_q && i_dut.pending_q == copy_q);
+            l_open:    assert (3'(i_dut.open_q) == rows_q && 3'(i_dut.push_open_q) == st_q
+                               && i_dut.pending_q == copy_q);
+            c_start:   cover (item_i || push_i);
             c_full:    cover (rows_q == 3'd2);
             c_window:  cover (asked_q && rows_q == 3'd1);
             c_lone:    cover (own_fire && !with_r && !of_push);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Whose packet row_sum reduces next: any contexts with rows, which stay until they are served, packets that take any time.
+// Whose packet row_sum reduces next: any contexts with rows, which stay until they are served, packets that take any
+// time.
 `default_nettype none
 
 module prove_sum_choice #(

@@ -8,7 +8,8 @@
 module prove_sum_own #(
     parameter int unsigned Refuse = 2   // cycles in a row in which memory refuses, and in which a place is not told
 ) (
-    input wire logic       clk_i, watch_i, promise_i, push_i, bit_i, last_i, row_last_i, poison_i, dest_i, more_i, grant_i,
+    input wire logic       clk_i, watch_i, promise_i, push_i, bit_i, last_i, row_last_i, poison_i, dest_i, more_i,
+                           grant_i,
     input wire logic [3:0] place_i
 );
     function automatic cfg_pkg::cfg_t sizes();
@@ -65,7 +66,8 @@ module prove_sum_own #(
     // each flit leaves once, as it came, in its order
     f_queue #(.Width(4), .Depth(Places)) i_queue (
         .clk_i, .rst_ni(rst_n), .watch_i, .push_i, .in_i({last_i, row_last_i, poison_i, bit_i}),
-        .accept_i(1'b1), .pop_i(out), .show_i(busy), .out_i({flit_last, flit_row_last, flit_poison, wr.data[0]}), .count_o()
+        .accept_i(1'b1), .pop_i(out), .show_i(busy), .out_i({flit_last, flit_row_last, flit_poison, wr.data[0]}),
+        .count_o()
     );
 
     always_ff @(posedge clk_i) begin

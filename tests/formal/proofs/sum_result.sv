@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Results on their way into own rows, between a downlink that brings packets of any length at any pace and an adder that
-// takes the flits of what was claimed when it likes.
+// Results on their way into own rows, between a downlink that brings packets of any length at any pace and an adder
+// that takes the flits of what was claimed when it likes.
 `default_nettype none
 `include "bundles.svh"
 
@@ -31,7 +31,7 @@ module prove_sum_result #(
         .err_valid_o(err)
     );
 
-    // ---- packets: a header and one flit or more; bit 56 of the header is its poison, bit 0 of a flit stands for it ----
+    // ---- packets: a header and one flit or more; bit 56 of the header is its poison, bit 0 of a flit stands for it --
     logic [1:0] at_q;           // flits of the packet, up to its header
     logic       take, header, bad, bad_q, told_q;
     assign in     = Cfg.FlitW'({poison_i, 56'd0}) | Cfg.FlitW'(bit_i);
