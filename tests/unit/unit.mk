@@ -31,6 +31,10 @@ include tests/unit/modules.mk
 LONG_UNITS := switch_rate_16
 unit_bin = $(B)/unit/$(1)/test_$(1)
 UNIT_BINS := $(foreach u,$(filter-out $(LONG_UNITS),$(UNIT)),$(call unit_bin,$(u)))
+# a second of processor time or more; the others run with a fresh seed, too
+SLOW_UNITS := $(filter-out switch_parts,$(filter switch_%,$(UNIT))) reduction reduction_n2 reduction_n8 host_link host_link_16 link_fuzz link_fuzz_16 reduce_lane \
+    reduce_lane_plain egress egress_16 expert_lane send_16 soc usb_core usb_core_pins
+QUICK_UNIT_BINS := $(foreach u,$(filter-out $(SLOW_UNITS),$(UNIT)),$(call unit_bin,$(u)))
 LONG_UNIT_BINS := $(foreach u,$(LONG_UNITS),$(call unit_bin,$(u)))
 
 # of a test's own code, which runs beside Verilator's; UNIT_OPT='-O0 -g' to look at one in a debugger
