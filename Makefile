@@ -5,7 +5,7 @@
 #   make run          the main job: one MoE layer under every system, checked bit for bit
 #   make test         every test and lint; T=word runs only those whose name holds it
 #   make test-all     the same, 32 GPUs, the long proofs, the planted faults, and the figures on the real trace
-#   make unit         the unit tests of the RTL; make unit-NAME one of them
+#   make unit         the unit tests of the RTL; make unit-NAME one of them, make system-test_NAME and the like one program in C
 #   make model        one Verilated device: N=4 F=8 [TRACE=1 with FST waves] [SMALL=1 memories as synth-check has them] [BACKEND=plain|lanes]
 #   make test-system  the tool in a virtual machine, with Linux's USB stack and the Verilated device
 #   make bench-link   the speed of the way to a device beside that of a bare libusb program: REFERENCE=its folder
@@ -248,9 +248,21 @@ TEST_CMDS :=
 
 TEST_NEEDS := $(TEST_SYSTEM_NEEDS) $(LANES_TESTS) $(FUZZERS) $(UNIT_BINS) $(C_TESTS) $(EXAMPLES) $(TOOL) models
 
-# tests run with seed 1; random ones in test-all once more with a fresh one, which is printed; MW_SEED=n make test repeats that
+# One program of a folder by itself, as system-test_layers. What it opens when it runs: all models, if nothing is said here.
+NEEDS_system-test_layers := $(call model_so,4.8.0.0)
+NEEDS_device-test_small := $(call model_so,4.8.1.0) $(call device_so,4.8.1.0.device)
+# c_test_alone: program
+define c_test_alone
+.PHONY: $(subst /,-,$(1:$(B)/tests/%=%))
+$(subst /,-,$(1:$(B)/tests/%=%)): $(1) $$(or $$(NEEDS_$(subst /,-,$(1:$(B)/tests/%=%))),models $$(TOOL))
+	@$$(PY) tests/run.py $$<
+endef
+$(foreach t,$(C_TESTS),$(eval $(call c_test_alone,$(t))))
+
+# tests run with seed 1; quick ones once more with a fresh one, which is printed, in test-all all random ones; MW_SEED=n make test repeats that
 TESTS_AGAIN := $(UNIT_BINS) $(addprefix $(B)/tests/system/,test_random)
 AGAIN = $(addprefix --again ,$(TESTS_AGAIN))
+QUICK_AGAIN = $(addprefix --again ,$(QUICK_UNIT_BINS))
 
 # one layer under every system, as a user would call it: right bits, and every flit counter as docs/systems.md lists it; the last one on the
 # exact configuration of synth-check
@@ -290,7 +302,7 @@ early-synth-check early-formal early-lint: early-%: | gen $(DEV_REG_SV) $(DEV_IP
 all: $(TOOL) $(if $(DRIVER_SRC),$(B)/libmoeswitch.so) $(TEST_NEEDS)
 
 test: $(EARLY) $(TEST_NEEDS)
-	@$(PY) tests/run.py --filter '$(T)' $(TEST_CMDS) $(TESTS)
+	@$(PY) tests/run.py --filter '$(T)' $(TEST_CMDS) $(QUICK_AGAIN) $(TESTS)
 
 test-all: $(EARLY) $(TEST_NEEDS) $(LONG_C_TESTS) $(LONG_UNIT_BINS) $(foreach m,$(LONG_MODELS),$(call model_so,$(m)))
 	@$(PY) tests/run.py --timeout $(LONG_TIMEOUT) --filter '$(T)' $(TEST_CMDS) $(LONG_CMDS) $(AGAIN) $(LONG_C_TESTS) $(LONG_UNIT_BINS) $(TESTS)

@@ -140,7 +140,11 @@ class Unit:
 
 def units():
     """{name: Unit}, the packages and the folders of modules, as the Makefile has them."""
-    lines = command(["make", "-s", "--no-print-directory", "mutate-list"]).splitlines()
+    printed = command(["make", "-s", "--no-print-directory", "mutate-list"]).splitlines()
+    # in a folder where nothing was built yet, make says what it generates before
+    lines = printed[next((i for i, x in enumerate(printed) if x.startswith("packages|")), len(printed)):]
+    if not lines:
+        raise Failure(f"make mutate-list prints no list: {printed[-1:]}")
     _, packages, dirs = lines[0].split("|")
     return {u.name: u for u in map(Unit, lines[1:])}, packages.split(), dirs.split()
 

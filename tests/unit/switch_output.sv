@@ -2,7 +2,7 @@
 //
 // Bench for what lies at an output of the switch: queues of packets and of partial sums of N-1 inputs, their look-ahead
 // windows, and the output that reads them. The test plays the inputs, the join and the endpoint. The output is port 0,
-// input i is port i + 1.
+// input i is port i + 1. Other outputs are there as one bit: whether a copy of an input's oldest packet waits at one.
 `default_nettype none
 `include "bundles.svh"
 
@@ -28,6 +28,7 @@ module switch_output #(
     input  wire logic [Cfg.Others-1:0] scarce_i,
     input  wire logic [Cfg.Others-1:0] arrive_i,
     input  wire logic [Cfg.Others-1:0] issue_i,
+    input  wire logic [Cfg.Others-1:0] held_i,
     output logic [Cfg.Others-1:0]      room_o,
     output logic [Cfg.Others-1:0]      may_o,
     output logic [Cfg.N-1:0]           free_ctrl_o,
@@ -92,12 +93,13 @@ module switch_output #(
         if (Cfg.Window != 0) begin : gen_window
             window #(.Cfg(Cfg)) i_window (
                 .clk_i, .rst_ni, .limited_i(window_limit_i != '0), .push_i(arrive_i[i] && push_i[i]),
-                .drop_i(arrive_i[i] && !push_i[i]), .issue_i(issue_i[i]), .here_i(here[i]), .win_o(win),
+                .drop_i(arrive_i[i] && !push_i[i]), .issue_i(issue_i[i]), .here_i(here[i] || held_i[i]),
+                .win_o(win),
                 .may_o(may_o[i]), .idle_o(windows_idle_o[i])
             );
         end else begin : gen_no_window
             assign {win, may_o[i], windows_idle_o[i]} = (2*Cfg.SeqW + 2)'(3);
-            wire unused_here = &{1'b0, here[i]};
+            wire unused_here = &{1'b0, here[i], held_i[i]};
         end
 
         voq #(.Cfg(Cfg)) i_voq (

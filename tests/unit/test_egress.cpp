@@ -88,9 +88,11 @@ class output : public tb::model<Vswitch_output> {
   public:
     typedef void (output::*checker)();
     checker check;
-    unsigned pace = 50, drain = 50, epoch;
+    unsigned pace = 50, drain = 50, held = 0, epoch;
 
-    explicit output(checker c) : check(c)
+    // limit: of the look-ahead window, none, small, or any
+    enum window_limit { NONE, SMALL, ANY };
+    output(checker c, window_limit limit) : check(c)
     {
         tb::inputs<Vswitch_output>::each(
             dut, [](auto &port, unsigned) { memset(&port, 0, sizeof port); });
@@ -100,7 +102,9 @@ class output : public tb::model<Vswitch_output> {
         limits[0] = PARAM_RxCtrlPkts;
         limits[1] = dut.store_limit_i;
         limits[3] = dut.part_limit_i;
-        dut.window_limit_i = static_cast<uint8_t>(WINDOW && percent(70) ? 1 + below(WINDOW) : 0);
+        dut.window_limit_i = static_cast<uint8_t>(
+            limit == NONE || !WINDOW ? 0
+                                     : 1 + below(limit == SMALL ? std::min(WINDOW, 3u) : WINDOW));
         reset();
         edge(); // what was read in reset is gone
     }
@@ -218,11 +222,19 @@ class output : public tb::model<Vswitch_output> {
     void plan_partial(unsigned i)
     {
         const unsigned flits = percent(70) ? PF : 1 + below(PF);
+        // a guest is announced before it is there
+        const unsigned ahead = GUEST && percent(50) ? 1 + below(8) : 0;
+        for (unsigned k = 0; k < ahead; k++) {
+            step x;
+            x.region = below(4);
+            x.come = k == 0;
+            inputs[i].steps.push_back(x);
+        }
         for (unsigned k = 0; k < flits; k++) {
             step x;
             x.part = 1;
             x.idx = k;
-            x.come = k == 0;
+            x.come = k == 0 && !ahead;
             x.lanes = ALL_LANES;
             x.flags = static_cast<unsigned>((k + 1 == flits) + 2 * percent(10));
             x.data = rng.some(F);
@@ -250,7 +262,10 @@ class output : public tb::model<Vswitch_output> {
         dut.wr_lane_i[i] = static_cast<uint8_t>(word.lanes);
         bytes data(sizeof dut.wr_data_i[i]);
         std::copy(word.data.begin(), word.data.end(), data.begin());
-        data[F] = static_cast<uint8_t>(word.part ? word.flags : word.bad);
+        // the mark is of the last lane, and counts in no other
+        data[F] = static_cast<uint8_t>(word.part                       ? word.flags
+                                       : word.lanes >> (LANES - 1) & 1 ? word.bad
+                                                                       : below(2));
         if (data.size() > F)
             tb::put(dut.wr_data_i[i], data.data());
         dut.wr_region_i[i] = static_cast<uint8_t>(x.region);
@@ -294,7 +309,7 @@ class output : public tb::model<Vswitch_output> {
             queues[i][x.p->cls].push_back(x.p);
         }
         if (x.part) {
-            if (x.come)
+            if (x.idx == 0)
                 parts[i].emplace_back();
             parts[i].back()[x.idx] = x.data;
             parts[i].back()[PF + x.idx] = bytes(1, static_cast<uint8_t>(x.flags));
@@ -413,6 +428,9 @@ class output : public tb::model<Vswitch_output> {
         for (unsigned i = 0; i < I; i++)
             drive_input(i);
         drive_join();
+        dut.held_i = 0;
+        for (unsigned i = 0; i < I; i++)
+            dut.held_i |= static_cast<uint8_t>(unsigned{percent(held)} << i);
         dut.hold_i = percent(100 - drain) && percent(30);
         dut.go_i = go;
         go = false;
@@ -542,9 +560,10 @@ class output : public tb::model<Vswitch_output> {
         for (unsigned k = 0; k < 5; k++) {
             pace = rng.pick({100u, 60u, 15u});
             drain = rng.pick({100u, 90u, 30u});
+            held = rng.pick({0u, 50u, 95u});
             can_fail = true;
             cycles(n / 5);
-            pace = 0;
+            pace = held = 0;
             can_fail = false;
             until("the output to be empty", 20000, [&] {
                 bool left =
@@ -787,7 +806,8 @@ class output : public tb::model<Vswitch_output> {
             for (unsigned b = 0; b < F; b++)
                 if (dut.wr_lane_i[0] >> b / 2 & 1)
                     line.first[b] = data[b];
-            line.second = bit(dut.wr_data_i[0], 8 * F);
+            if (dut.wr_lane_i[0] >> (LANES - 1) & 1)
+                line.second = bit(dut.wr_data_i[0], 8 * F);
         }
         if (VOQ(sent_i)) // the one before what is taken in this cycle, of whatever class that is
             q.sending = nullptr;
@@ -940,8 +960,8 @@ class output : public tb::model<Vswitch_output> {
 #define MODULE(name) \
     TEST(name) \
     { \
-        for (unsigned i = 0; i < 3; i++) { \
-            output b(&output::name); \
+        for (auto limit : {output::NONE, output::SMALL, output::ANY}) { \
+            output b(&output::name, limit); \
             b.run(6000); \
             assert_true(b.packets > 100); \
         } \

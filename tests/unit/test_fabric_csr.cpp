@@ -236,11 +236,17 @@ TEST(tables)
     registers b;
     for (unsigned p = 0; p < NODES; p++)
         assert_int_equal(b.dut.partition_o >> NODES * p & 0x1f, 0x1f); // all, after reset
+    // of what there are: one that there is, the last, the first that there is not, any
+    auto around = [&](uint32_t there, uint32_t most) {
+        return b.rng.percent(60)   ? b.below(there)
+               : b.rng.percent(50) ? there - b.below(2)
+                                   : b.below(most);
+    };
     for (unsigned i = 0, heard = 0; i < 500; i++) {
         // a write that the tables hear is of an expert they have, to a GPU and a number that there are, or to none
-        uint32_t expert = b.below(b.rng.percent(70) ? PARAM_MaxExperts : 4096);
-        uint32_t valid = !b.rng.one_in(8), gpu = b.below(b.rng.percent(70) ? NODES : 32);
-        uint32_t local = b.below(b.rng.percent(70) ? PARAM_MaxLocalExperts : 64);
+        uint32_t expert = around(PARAM_MaxExperts, 4096);
+        uint32_t valid = !b.rng.one_in(8), gpu = around(NODES, 32);
+        uint32_t local = around(PARAM_MaxLocalExperts, 64);
         b.write(FABRIC(emap) + 4 * expert, valid << 11 | gpu << 6 | local);
         heard += expert < PARAM_MaxExperts;
         assert_int_equal(b.emaps, heard);

@@ -291,3 +291,28 @@ TEST(suspends_and_resumes)
     b.out(b.random(600));
     b.clean();
 }
+
+// What the device is given while the bus sleeps, or in the doubt before, goes out when it is awake.
+TEST(bytes_given_asleep_come_later)
+{
+    bench b;
+    b.start();
+    for (unsigned i = 0; i < 2; i++) {
+        const bytes data = b.random(700);
+        bytes got(1024);
+        if (i)
+            b.offer(data); // as it falls asleep: the first packet fills
+        b.source_pace = i ? 1 : 100;
+        usb_host_suspend(&b.host);
+        assert_true(b.dut.suspended_o);
+        b.source_pace = 100;
+        if (!i)
+            b.offer(data);
+        b.wait(3000);
+        usb_host_resume(&b.host);
+        assert_false(b.dut.suspended_o);
+        assert_int_equal(usb_bulk_in(&b.host, &b.pipe, got.data(), got.size()), data.size());
+        assert_memory_equal(got.data(), data.data(), data.size());
+    }
+    b.clean();
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// A requester's rows and requests, of any tokens, static rows and received rows, whose experts lie anywhere: what is
+// asked for has its row, in the same order, and the window its places.
+`default_nettype none
+`include "bundles.svh"
+
+module prove_row_build #(
+    parameter int unsigned Experts = 2,   // of a token, at most
+    parameter bit Ends = 1'b0,            // looks at the time that an item takes
+    localparam cfg_pkg::cfg_t Cfg = sizes()
+) (
+    input wire logic        clk_i, item_i, push_i, static_i, sum_i, own_i, last_i, row_done_i, st_done_i, begun_i,
+                            req_ready_i, own_ready_i, table_i,
+    input wire logic [1:0]  k_i, shift_i, limit_i,
+    input wire logic [Experts-1:0][5:0] ids_i, // of 6 bits, all ones: none
+    input wire bundle_pkg::emap_write_t emap_i,
+    input wire bundle_pkg::group_write_t groups_i
+);
+    import packet_pkg::*;
+    function automatic cfg_pkg::cfg_t sizes();
+        cfg_pkg::cfg_t c;
+        c = cfg_pkg::usual();
+        c.N = 2;
+        c.FlitBytes = 16;
+        c.OpenRows = 2;
+        c.MaxExperts = 32;
+        c.TokensLog2 = 2;
+        c.MemBytesLog2 = 11;
+        return cfg_pkg::derived(c);
+    endfunction
+
+    logic                rst_n, item_done, push_done, quiet, push_quiet, own_valid, meta;
+    logic [3:0]          idx;
+    `MW_STREAM(Cfg)      req;
+    header_t             header;
+    node_pkg::node_cfg_t cfg;
+    logic [1:0]          k_q, shift_q, limit_q;   // layer constants
+    logic [Experts-1:0][5:0] ids_q;               // of the item's entry
+
+    always_comb begin
+        cfg           = '0;
+        cfg.k         = 5'(k_q);
+        cfg.row_shift = 4'(shift_q);
+        cfg.open_rows = 8'(limit_q);
+        cfg.row_bytes = 15'd128;
+    end
+    // tables are written between layers
+    bundle_pkg::emap_write_t  emap;
+    bundle_pkg::group_write_t groups;
+    always_comb begin
+        emap      = emap_i;
+        groups    = groups_i;
+        emap.we   = table_i;
+        groups.we = table_i;
+        if (item_i || push_i) assume (!table_i);
+    end
+
+    f_reset i_reset (.clk_i, .rst_no(rst_n));
+    row_build #(.Cfg(Cfg)) i_dut (
+        .clk_i, .rst_ni(rst_n), .cfg_i(cfg), .emap_i(emap), .groups_i(groups),
+        .item_valid_i(item_i), .item_i('0), .item_last_i(last_i), .static_i, .sum_i, .own_i, .group_i('0), .red_i('0),
+        .last_flits_i(7'd1), .copy_i('0), .copy_next_o(), .item_done_o(item_done), .unmapped_o(), .quiet_o(quiet),
+        .row_done_i, .push_valid_i(push_i), .push_src_i(1'b1), .push_row_i('0), .push_token_i('0),
+        .push_done_o(push_done), .push_quiet_o(push_quiet), .st_done_i, .copy_begun_i(begun_i),
+        .id_meta_o(meta), .id_idx_o(idx), .id_i({{10{ids_q[idx[0]][5]}}, ids_q[idx[0]]}),
+        .req_o(req), .req_ready_i, .own_valid_o(own_valid), .own_ready_i, .own_static_o()
+    );
+    assign header = req.data;
+
+    logic       req_fire, own_fire, req_in_q, own_in_q, asked_q, with_r, of_push, alone_q, r_q, push_row_q;
+    logic [2:0] rows_q, st_q, limit; // own rows, and those of push, that are not done
+    logic       copy_q;              // a copy is to begin
+
+    // ---- the units: what they offer stays until it is done; a command's kind stays while rows are open ----
+    logic item_q, push_q, static_q, sum_q, own_q, last_q;
+    always_ff @(posedge clk_i) begin
+        item_q <= rst_n && item_i && !item_done;
+        push_q <= rst_n && push_i && !push_done;
+        {static_q, sum_q, own_q, last_q} <= {static_i, sum_i, own_i, last_i};
+        if (!rst_n) {k_q, shift_q, limit_q} <= {k_i, shift_i, limit_i};
+        if (!rst_n || item_done || push_done) ids_q <= ids_i;
+    end
+    always_comb begin
+        assume (32'(k_q) != 0 && 32'(k_q) <= Experts);
+        assume (!(static_i && sum_i));
+        if (item_q) assume (item_i && {static_i, sum_i, own_i, last_i} == {static_q, sum_q, own_q, last_q});
+        if (!sum_i) assume (own_i);
+        if (push_q) assume (push_i);
+        if (rows_q == '0) assume (!row_done_i);
+        if (st_q == '0) assume (!st_done_i);
+        if (!copy_q) assume (!begun_i);
+    end
+
+    // ---- packets ----
+    assign limit    = (limit_q == '0 || limit_q > 2'd2) ? 3'd2 : 3'(limit_q);
+    assign req_fire = req.valid && req_ready_i;
+    assign own_fire = own_valid && own_ready_i;
+    assign with_r   = own_in_q ? r_q : header.tag[2];
+    assign of_push  = own_in_q ? push_row_q : header.tag[7];
+    assign alone_q  = i_dut.alone;
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_n) begin
+            req_in_q <= 1'b0;
+            own_in_q <= 1'b0;
+            asked_q  <= 1'b0;
+            rows_q   <= '0;
+            st_q     <= '0;
+            copy_q   <= 1'b0;
+        end else begin
+            if (req_fire) req_in_q <= !req.last;
+            if (own_fire) own_in_q <= !req.last;
+            if (req_fire && req.last) asked_q <= 1'b1;
+            else if (own_fire && req.last) asked_q <= 1'b0;
+            rows_q <= rows_q + 3'(own_fire && req.last && !of_push) - 3'(row_done_i);
+            st_q   <= st_q + 3'(own_fire && req.last && of_push && !alone_q) - 3'(st_done_i);
+            if (own_fire && req.last && of_push && alone_q) copy_q <= 1'b1;
+            else if (begun_i) copy_q <= 1'b0;
+        end
+        if (own_fire && !own_in_q) {r_q, push_row_q} <= {header.tag[2], header.tag[7]};
+    end
+
+    // ---- how long an item takes, but for the uplink's and reduce_serve's waits ----
+    logic [6:0] work_q;
+    always_ff @(posedge clk_i) begin
+        if (!rst_n || item_done || push_done || i_dut.state_q == '0) work_q <= '0;
+        else work_q <= work_q + 7'(!((req.valid && !req_ready_i) || (own_valid && !own_ready_i)));
+
+        if (rst_n) begin
+            // a row that ends with R is the one behind its request, and every request has one
+            a_request: assert (!req.valid || !asked_q);
+            a_row:     assert (!own_valid || (asked_q == with_r));
+            a_apart:   assert (!(req.valid && own_valid) && !(own_in_q && req.valid) && !(req_in_q && own_valid));
+            a_owed:    assert (!(item_done || push_done) || !asked_q);
+            // what is asked for and not in memory has a place
+            a_window:  assert (rows_q + 3'(asked_q) <= limit);
+            a_push:    assert (st_q + 3'(copy_q) <= limit);
+            a_quiet:   assert (quiet == (rows_q == '0) && push_quiet == (st_q == '0 && !copy_q));
+            // a request is offered until it is taken, and so is a row
+            a_ends:    assert (!Ends || 32'(work_q) <= 3 * 32'(k_q) + 32'(shift_q) + 6);
+            l_open:    assert (3'(i_dut.open_q) == rows_q && 3'(i_dut.push_open_q) == st_q
+                               && i_dut.pending_q == copy_q);
+            c_start:   cover (item_i || push_i);
+            c_full:    cover (rows_q == 3'd2);
+            c_window:  cover (asked_q && rows_q == 3'd1);
+            c_lone:    cover (own_fire && !with_r && !of_push);
+            c_push:    cover (st_q == 3'd2);
+            c_copy:    cover (copy_q && st_q == 3'd1);
+        end
+    end
+    f_stream #(.Width(64)) i_req (
+        .clk_i, .rst_ni(rst_n), .valid_i(req.valid), .ready_i(req_ready_i), .data_i(req.data[63:0]), .last_i(req.last),
+        .inside_o()
+    );
+
+    logic unused;
+    assign unused = ^{meta, idx, header, req.data};
+endmodule
+
+`default_nettype wire
