@@ -11,8 +11,8 @@ SCHEDULE_PY := sim/schedule.py $(wildcard sim/translate/*.py)
 LANES_PY := sim/lanes.py $(wildcard sim/translate/*.py)
 part_file = $(wildcard rtl/*/$(1).sv)
 
-# of lanes: a cycle goes through half a megabyte of code once, and what waits for code gains by less of it
-LANES_OPT ?= -Os
+# of lanes
+LANES_OPT ?= -O2
 # for the machine that it is built on; MODEL_ARCH=x86-64-v3, say, for another. Of a processor that has AVX10 Clang 19 names a set of features that it then complains of: that warning is off.
 MODEL_ARCH ?= native
 
