@@ -339,6 +339,8 @@ device-model: $(foreach m,$(asked_devices),$(call device_so,$(m)))
 model: $(call model_so,$(asked))
 models: $(foreach m,$(MODELS),$(call model_so,$(m))) $(foreach m,$(DEVICES),$(call device_so,$(m)))
 
+include sim/threads.mk
+
 # ---- unit tests of the RTL --------------------------------------------------
 include tests/unit/unit.mk
 include tests/mutate/mutate.mk

@@ -3,7 +3,8 @@
 // The Verilated device behind the C interface of mw_sim.h: clock and reset, the configuration bus,
 // one host stream port per GPU, waves. All C++ of the project outside of tests is here.
 //
-// With waves, and where MW_SIM_WHOLE asks for it, one model holds the whole fabric. Else the simulation is cut into parts, and
+// With waves, and where MW_SIM_WHOLE asks for it, one model holds the whole fabric, with MW_SIM_THREADS the one with one
+// node for all (threads.h). Else the simulation is cut into parts, and
 // joined here as rtl/top/fabric.sv, fabric_core.sv and rtl/switch/switch_top.sv join them: the nodes, their links and the
 // ports of the switch, each kind all at once, a lane of a vector each (sim/lanes.py makes it of Verilator's
 // model of one), and the registers and what the ports share. Each part is evaluated once per clock edge.
@@ -21,7 +22,9 @@
 #include "bundles.h"
 #include "start.h"
 
-#if MW_SIM_WHOLE
+#if MW_SIM_THREADS
+#include "threads.h"
+#elif MW_SIM_WHOLE
 #include "Vfabric.h"
 #if MW_SIM_TRACE
 #include "verilated_fst_c.h"
@@ -115,7 +118,9 @@ template <typename T> void get_flit(const T &bundle, uint8_t *data)
     }
 }
 
-#if MW_SIM_WHOLE
+#if MW_SIM_THREADS
+// ---- the fabric with one node: threads.h ----
+#elif MW_SIM_WHOLE
 // ---- the fabric in one model ----
 #if MW_SIM_TRACE
 struct waves {

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+# Models with one node for all: make threads-model N=4 F=8. The fabric of rtl/threads around what rtl/synth/threads makes of node, in the sizes of synth-check:
+# build/model/n4f8-small-threads/libmwsim.so. -beside is both fabrics, compared in every cycle (tests/threads/beside.sv).
+THREADS_PY := $(wildcard rtl/synth/threads/*.py)
+threads_conf = n$(call dotted,$(1),1)f$(call dotted,$(1),2)-small
+threads_so = $(B)/model/$(threads_conf)-$(2)/libmwsim.so
+
+# threads_rules: N.F
+define threads_rules
+$(B)/threads/$(threads_conf)/node_threads.v $(B)/threads/$(threads_conf)/node_threads.il &: $(RTL) $(RTL_TYPES) $(THREADS_PY) rtl/synth/settings.py | $(B)/.setup
+	@mkdir -p $(B)/threads/$(threads_conf)
+	$$(call say,THREADS,node$$(comma) N=$(call dotted,$(1),1)$$(comma) $(call dotted,$(1),2)-byte flits (half a minute))
+	$$(Q)$$(PY) rtl/synth/threads/rewrite.py --top node --threads $(call dotted,$(1),1) --out $(B)/threads/$(threads_conf) --param N=$(call dotted,$(1),1) --param FlitBytes=$(call dotted,$(1),2) \
+	    $(addprefix --param ,$(SMALL_PARAMS)) $(RTL)
+endef
+
+# threads_model_rules: N.F, name, files of the top. What both fabrics begin with must be the same where they are compared: 0.
+define threads_model_rules
+$(B)/model/$(threads_conf)-$(2)/Vfabric_threads.mk: $(B)/threads/$(threads_conf)/node_threads.v $(3)
+	@mkdir -p $$(@D)
+	$$(call say,VERILATE,$(2)$$(comma) N=$(call dotted,$(1),1)$$(comma) $(call dotted,$(1),2)-byte flits$$(comma) small memories)
+	$$(Q)$(VERILATOR) --cc --prefix Vfabric_threads --top-module $(basename $(notdir $(firstword $(3)))) $(call cfg,N=$(call dotted,$(1),1) FlitBytes=$(call dotted,$(1),2) $(SMALL_PARAMS)) \
+	    -O3 --x-assign fast --x-initial $(if $(filter beside,$(2)),0,unique) --noassert --output-split 15000 -Wno-lint -Wno-style $(VLT) $(addprefix -y ,$(RTL_DIRS)) \
+	    $(RTL_PKGS) $(3) $$< --Mdir $$(@D) >$$(@D)/verilate.log 2>&1 || { cat $$(@D)/verilate.log; exit 1; }
+	@touch $$@
+
+$(B)/model/$(threads_conf)-$(2)/Vfabric_threads__ALL.a: $(B)/model/$(threads_conf)-$(2)/Vfabric_threads.mk
+	$$(call say,CXX,$(2)$$(comma) N=$(call dotted,$(1),1) F=$(call dotted,$(1),2) (half a minute or more))
+	$$(Q)$$(MAKE) -s -C $$(@D) -f Vfabric_threads.mk Vfabric_threads__ALL.a $(VMAKE_CLANG) OPT_FAST=-O1 OPT_SLOW=-O0 CXXFLAGS="-w -fPIC" >$$(@D)/make.log 2>&1 || { cat $$(@D)/make.log; exit 1; }
+	@touch $$@
+
+$(call threads_so,$(1),$(2)): $(B)/model/$(threads_conf)-$(2)/Vfabric_threads__ALL.a sim/shim.cpp sim/threads.h sim/start.h sim/mw_sim.h sim/exports.map $(GEN)/bundles.h $(B)/verilated/plain.a
+	$$(call say,LINK,$$@)
+	$$(Q)$(MODEL_CXX) $(CXXFLAGS) -fvisibility=hidden $(VINC) -DMW_SIM_WHOLE=1 -DMW_SIM_THREADS=1 -DMW_SIM_TRACE=0 -DVM_TRACE=0 -DMW_SIM_N=$(call dotted,$(1),1) -DMW_SIM_F=$(call dotted,$(1),2) \
+	    -I$$(@D) -Isim -I$(GEN) -shared -Wl,--version-script=sim/exports.map -o $$@ sim/shim.cpp $$(filter %.a,$$^) -lpthread
+endef
+
+# those of the tests, and the one that is asked for
+THREADS_CONFS := $(sort 4.8 $(N).$(F))
+$(foreach c,$(THREADS_CONFS),$(eval $(call threads_rules,$(c))))
+$(foreach c,$(THREADS_CONFS),$(eval $(call threads_model_rules,$(c),threads,rtl/threads/fabric_threads.sv)))
+$(foreach c,$(THREADS_CONFS),$(eval $(call threads_model_rules,$(c),beside,tests/threads/beside.sv rtl/threads/fabric_threads.sv)))
+
+.PHONY: threads-model
+threads-model: $(call threads_so,$(N).$(F),threads)
