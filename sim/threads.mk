@@ -1,25 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 # Models with one node for all: make threads-model N=4 F=8. The fabric of rtl/threads around what rtl/synth/threads makes of node, in the sizes of synth-check:
-# build/model/n4f8-small-threads/libmwsim.so. -beside is both fabrics, compared in every cycle (tests/threads/beside.sv).
+# build/model/n4f8-small-threads/libmwsim.so. -beside is both fabrics, compared in every cycle (tests/threads/beside.sv); their nodes can be made to misbehave.
 THREADS_PY := $(wildcard rtl/synth/threads/*.py)
 threads_conf = n$(call dotted,$(1),1)f$(call dotted,$(1),2)-small
 threads_so = $(B)/model/$(threads_conf)-$(2)/libmwsim.so
 
-# threads_rules: N.F
+# threads_rules: N.F, name
+threads_params = N=$(call dotted,$(1),1) FlitBytes=$(call dotted,$(1),2) $(SMALL_PARAMS) $(if $(filter beside,$(2)),Faults=1)
 define threads_rules
-$(B)/threads/$(threads_conf)/node_threads.v $(B)/threads/$(threads_conf)/node_threads.il &: $(RTL) $(RTL_TYPES) $(THREADS_PY) rtl/synth/settings.py | $(B)/.setup
-	@mkdir -p $(B)/threads/$(threads_conf)
+$(B)/threads/$(threads_conf)-$(2)/node_threads.v $(B)/threads/$(threads_conf)-$(2)/node_threads.il &: $(RTL) $(RTL_TYPES) $(THREADS_PY) rtl/synth/settings.py | $(B)/.setup
+	@mkdir -p $(B)/threads/$(threads_conf)-$(2)
 	$$(call say,THREADS,node$$(comma) N=$(call dotted,$(1),1)$$(comma) $(call dotted,$(1),2)-byte flits (half a minute))
-	$$(Q)$$(PY) rtl/synth/threads/rewrite.py --top node --threads $(call dotted,$(1),1) --out $(B)/threads/$(threads_conf) --param N=$(call dotted,$(1),1) --param FlitBytes=$(call dotted,$(1),2) \
-	    $(addprefix --param ,$(SMALL_PARAMS)) $(RTL)
+	$$(Q)$$(PY) rtl/synth/threads/rewrite.py --top node --threads $(call dotted,$(1),1) --out $(B)/threads/$(threads_conf)-$(2) $(addprefix --param ,$(threads_params)) $(RTL)
 endef
 
 # threads_model_rules: N.F, name, files of the top. What both fabrics begin with must be the same where they are compared: 0.
 define threads_model_rules
-$(B)/model/$(threads_conf)-$(2)/Vfabric_threads.mk: $(B)/threads/$(threads_conf)/node_threads.v $(3)
+$(B)/model/$(threads_conf)-$(2)/Vfabric_threads.mk: $(B)/threads/$(threads_conf)-$(2)/node_threads.v $(3)
 	@mkdir -p $$(@D)
 	$$(call say,VERILATE,$(2)$$(comma) N=$(call dotted,$(1),1)$$(comma) $(call dotted,$(1),2)-byte flits$$(comma) small memories)
-	$$(Q)$(VERILATOR) --cc --prefix Vfabric_threads --top-module $(basename $(notdir $(firstword $(3)))) $(call cfg,N=$(call dotted,$(1),1) FlitBytes=$(call dotted,$(1),2) $(SMALL_PARAMS)) \
+	$$(Q)$(VERILATOR) --cc --prefix Vfabric_threads --top-module $(basename $(notdir $(firstword $(3)))) $(call cfg,$(threads_params)) \
 	    -O3 --x-assign fast --x-initial $(if $(filter beside,$(2)),0,unique) --noassert --output-split 15000 -Wno-lint -Wno-style $(VLT) $(addprefix -y ,$(RTL_DIRS)) \
 	    $(RTL_PKGS) $(3) $$< --Mdir $$(@D) >$$(@D)/verilate.log 2>&1 || { cat $$(@D)/verilate.log; exit 1; }
 	@touch $$@
@@ -37,7 +37,7 @@ endef
 
 # those of the tests, and the one that is asked for
 THREADS_CONFS := $(sort 4.8 $(N).$(F))
-$(foreach c,$(THREADS_CONFS),$(eval $(call threads_rules,$(c))))
+$(foreach c,$(THREADS_CONFS),$(foreach k,threads beside,$(eval $(call threads_rules,$(c),$(k)))))
 $(foreach c,$(THREADS_CONFS),$(eval $(call threads_model_rules,$(c),threads,rtl/threads/fabric_threads.sv)))
 $(foreach c,$(THREADS_CONFS),$(eval $(call threads_model_rules,$(c),beside,tests/threads/beside.sv rtl/threads/fabric_threads.sv)))
 
