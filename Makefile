@@ -366,9 +366,10 @@ $(EXAMPLES): $(B)/examples/%: $(B)/obj/driver/examples/%.o $(B)/libmoeswitch.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) -o $@ $^ -lusb-1.0 -lm -ldl -lpthread
 
-# folders may add commands that are tests too: TEST_CMDS += --command 'name: command'
+# folders may add commands that are tests too: TEST_CMDS += --command 'name: command', and to LONG_CMDS what only `make test-all` runs
 TEST_CMDS :=
--include tests/system/tests.mk tests/synth/tests.mk tests/driver/tests.mk tests/firmware/tests.mk tests/usb/tests.mk tests/sim/tests.mk tests/fuzz/tests.mk
+LONG_CMDS :=
+-include tests/system/tests.mk tests/synth/tests.mk tests/driver/tests.mk tests/firmware/tests.mk tests/usb/tests.mk tests/sim/tests.mk tests/threads/tests.mk tests/fuzz/tests.mk
 
 TEST_NEEDS := $(TEST_SYSTEM_NEEDS) $(LANES_TESTS) $(FUZZERS) $(UNIT_BINS) $(C_TESTS) $(EXAMPLES) $(TOOL) models
 
@@ -389,7 +390,7 @@ TEST_CMDS += --command 'run tile 1: $(B)/moeswitch run $(SYSTEM_RUNS)' --command
 # What `make test` leaves to `make test-all`: the model of 32 GPUs takes minutes to build and to run, the figures need the real
 # trace.
 LONG_C_TESTS := $(addprefix $(B)/tests/system/,test_large test_figures)
-LONG_CMDS := --command 'lint-long: make $(addprefix lint-rtl-,$(LINT_LONG_CONFS))' --command 'reduce_lane-long: MW_PAIRS=10000000 $(B)/unit/reduce_lane/test_reduce_lane' --command 'formal-long: make formal-long' --command 'mutants: make mutants'
+LONG_CMDS += --command 'lint-long: make $(addprefix lint-rtl-,$(LINT_LONG_CONFS))' --command 'reduce_lane-long: MW_PAIRS=10000000 $(B)/unit/reduce_lane/test_reduce_lane' --command 'formal-long: make formal-long' --command 'mutants: make mutants'
 # seconds; each of the planted faults builds a test anew
 LONG_TIMEOUT := 7200
 

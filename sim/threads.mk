@@ -43,3 +43,22 @@ $(foreach c,$(THREADS_CONFS),$(eval $(call threads_model_rules,$(c),beside,tests
 
 .PHONY: threads-model
 threads-model: $(call threads_so,$(N).$(F),threads)
+
+models: $(call threads_so,4.8,threads) $(call threads_so,4.8,beside)
+
+# The node with threads in cells of the ECP5, mapped as `make pnr` maps a part, and what it may take; as many multipliers as the node has alone.
+THREADS_COMB := 30000
+THREADS_BRAM := 90
+.PHONY: threads-area
+threads-area: $(B)/threads/n4f8-small-threads/node_threads.il
+	$(call say,SYNTH,node with 4 threads for ECP5 (some minutes))
+	$(Q)$(REMEMBER) $@ $< $(wildcard rtl/synth/*.py) -- $(PY) rtl/synth/check.py --netlist $< --top node_threads --fast --out $(B)/threads/area \
+	    --max-comb $(THREADS_COMB) --max-bram $(THREADS_BRAM) --dsp 34
+
+# the assembly, around the netlist itself
+.PHONY: lint-threads
+lint: lint-threads
+lint-threads: $(B)/threads/n4f8-small-threads/node_threads.v
+	$(call say,LINT,rtl of fabric_threads N=4 F=8)
+	$(Q)$(REMEMBER) $@ $(RTL) $(RTL_TYPES) $(VLT) $(wildcard rtl/threads/*) $< -- env $(VERILATOR) --lint-only --quiet --top-module fabric_threads \
+	    $(call cfg,$(call threads_params,4.8,threads)) $(VWARN) rtl/threads/node_threads.vlt $(RTL_PKGS) rtl/threads/fabric_threads.sv $<

@@ -47,9 +47,9 @@ module fabric_threads #(
     } told_t;
 
     // ---- which thread: the edge of clk_i shows as a register that turns over ----
-    logic               beat_q = 1'b0;
-    logic               seen_q = 1'b0;
-    logic [ThreadW-1:0] thread_q = '0;
+    logic               beat_q;
+    logic               seen_q;
+    logic [ThreadW-1:0] thread_q;
 
     always_ff @(posedge clk_i) beat_q <= !beat_q;
 

@@ -59,7 +59,6 @@ memory_share -nowiden
 opt_clean
 memory_collect
 opt_clean
-select -assert-none t:$dlatch t:$adlatch t:$dlatchsr
 write_json {out}/{top}.json
 """
 BACK = """
