@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs `moeswitch run` and `bench` on the fabric with one node for all, and on both fabrics compared in every cycle: the reports must be those of the model that every other test has.
+"""Runs `moeswitch run` on the fabric with one node for all, and on both fabrics compared in every cycle: the reports must be those of the model that every other test has.
 
 usage: run.py [--long]     (builds nothing: build/moeswitch and the models n4f8-small, -threads and -beside must be there)
 
@@ -18,9 +18,8 @@ BUILD = pathlib.Path("build")
 KINDS = ("spatial", "threads", "beside")
 DEVICE = "--set small=1 --gpus 4 --flit-bytes 8"
 SHORT = ["run {} --hidden 32 --experts 16 --k 3 --tokens-per-gpu 7 --tile 2 --partial-tiles --link-latency 8 --system all",
-         "bench all {} --size 512"]
-LONG = ["run {} --hidden 32 --experts 8 --k 2 --tokens-per-gpu 8 --tile 1 --layers 0,1,2 --system all",
-        "run {} --hidden 32 --experts 4 --k 1 --tokens-per-gpu 5 --tile 3 --system all --set store_credits=1 --set part_credits=1 --set ctrl_credits=1",
+         "run {} --hidden 32 --experts 8 --k 2 --tokens-per-gpu 8 --tile 1 --layers 0,1,2 --system all"]
+LONG = ["run {} --hidden 32 --experts 4 --k 1 --tokens-per-gpu 5 --tile 3 --system all --set store_credits=1 --set part_credits=1 --set ctrl_credits=1",
         "run {} --hidden 16 --experts 16 --k 2 --tokens-per-gpu 6 --tile 2 --partial-tiles --system all --set throttle=200 --link-latency 3"]
 TIMES = ("seconds_wall", "sim_cycles_per_s", "sim_cycles_per_second", "seconds")
 COMPARED = re.compile(r"^beside: (\d+) cycles, the same in all$", re.M)
