@@ -11,6 +11,7 @@
 #   make bench-link   the speed of the way to a device beside that of a bare libusb program: REFERENCE=its folder
 #   make soak         a million frames against the usb transport, with every fault, half an hour
 #   make fuzz         ten million executions of each libFuzzer target, or of FUZZ=name
+#   make threads-model one Verilated fabric whose nodes are one: N=4 F=8 (docs/threads.md); make threads-area counts the cells of that node
 #   make device-model the whole Verilated device, host link, firmware and USB core included: N=2 F=8 [SMALL=1]
 #   make lint         Verilator -Wall, clang-format, cppcheck
 #   make synth-check  the fabric through Yosys for ECP5, with its area
