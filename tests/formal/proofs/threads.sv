@@ -32,7 +32,7 @@ module prove_threads #(
 
     // A read register without a value to begin with shows anything until it has read; where such a memory is written and
     // read at one address, it reads anything.
-    localparam bit Open = Rule >= 11 && Rule <= 14;
+    localparam bit Open = (Rule >= 11 && Rule <= 15) || Rule == 17 || Rule == 19;
     logic [N-1:0] read_q = '0;
     logic         reads;
     assign reads = Rule == 11 || Rule == 13 || a_i;
@@ -42,7 +42,7 @@ module prove_threads #(
         always_comb m_apart: assume (!(we_i && reads && waddr_i == raddr_i));
     end
     always_comb begin
-        a_same: assert ((Open || Rule == 15 || Rule == 17) && !read_q[thread_q] || y == of[thread_q]);
+        a_same: assert (Open && !read_q[thread_q] || y == of[thread_q]);
     end
 
     always_ff @(posedge clk_i) begin

@@ -75,6 +75,21 @@ module sample #(
                 if (ce) raddr_q <= raddr_i;
             end
             assign y_o = mem[raddr_q];
+        end else if (Rule == 18) begin : gen_gaps // words that are no power of two, so that a bank ends before the next
+            (* ram_style = "distributed" *)
+            logic [1:0] mem [3];
+            logic [1:0] w, r;
+            assign w = {waddr_i, a_i};
+            assign r = {raddr_i, r_i};
+            initial for (int i = 0; i < 3; i++) mem[i] = 2'(i + 1);
+            always_ff @(posedge clk_i) if (ce && we_i && w != 2'd3) mem[w] <= d_i;
+            assign y_o = r == 2'd3 ? Begin : mem[r];
+        end else if (Rule == 19) begin : gen_rom // nobody writes it
+            logic [1:0] mem [2];
+            logic [1:0] q;
+            initial for (int i = 0; i < 2; i++) mem[i] = 2'(2 * i + 1);
+            always_ff @(posedge clk_i) if (ce && a_i) q <= mem[raddr_i];
+            assign y_o = q ^ {2{raddr_i}};
         end else begin : gen_old // ... gives the old one
             logic [1:0] mem [2];
             logic [1:0] q;
