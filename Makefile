@@ -375,7 +375,7 @@ LONG_CMDS :=
 TEST_NEEDS := $(TEST_SYSTEM_NEEDS) $(LANES_TESTS) $(FUZZERS) $(UNIT_BINS) $(C_TESTS) $(EXAMPLES) $(TOOL) models
 
 # tests run with seed 1; random ones in test-all once more with a fresh one, which is printed; MW_SEED=n make test repeats that
-TESTS_AGAIN := $(UNIT_BINS) $(addprefix $(B)/tests/system/,test_random)
+TESTS_AGAIN := $(UNIT_BINS) $(addprefix $(B)/tests/system/,test_random) $(NODE_TESTS)
 AGAIN = $(addprefix --again ,$(TESTS_AGAIN))
 
 # one layer under every system, as a user would call it: right bits, and every flit counter as docs/systems.md lists it; the last one on the

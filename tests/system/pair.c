@@ -43,8 +43,8 @@ static void same_cycles(const struct pair *p, const char *what)
 
 static int access_register(struct pair *p, bool write, uint32_t address, uint32_t *value)
 {
-    int status[MOST];
-    uint32_t v[MOST];
+    int status[MOST] = {0};
+    uint32_t v[MOST] = {0};
     for (unsigned i = 0; i < p->count; i++) {
         v[i] = *value;
         status[i] = p->ops[i]->cfg(p->sim[i], write, address, &v[i]);
@@ -64,7 +64,7 @@ static int access_register(struct pair *p, bool write, uint32_t address, uint32_
 static int move(struct pair *p, bool write, const struct mw_transfer *list, size_t count)
 {
     struct mw_sim_transfer own[MOST][3 * MW_MAX_PORTS];
-    int status[MOST];
+    int status[MOST] = {0};
     assert_true(count <= 3 * MW_MAX_PORTS);
     for (unsigned i = 0; i < p->count; i++) {
         for (size_t k = 0; k < count; k++) {
@@ -94,7 +94,7 @@ static int move(struct pair *p, bool write, const struct mw_transfer *list, size
 
 static bool step(struct pair *p, uint64_t cycles)
 {
-    bool done[MOST];
+    bool done[MOST] = {false};
     for (unsigned i = 0; i < p->count; i++)
         done[i] = p->ops[i]->run(p->sim[i], cycles);
     assert_int_equal(done[0], done[p->last]);

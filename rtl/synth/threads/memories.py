@@ -4,15 +4,15 @@
 A write, and a read without a clock, are those of the copy: in a clock of thread t they go to bank t, which nobody else touches in that clock.
 
 A read with a clock (rdata_q <= mem[addr]) is a register, which becomes a ring (registers.py) whose first register is the one inside the RAM. There it can have neither
-enable nor reset, as the value that it would hold is not in it but at the ring's end: both act one register later, on what was delayed as long. Where a word that is
-written in the same clock is read as new, or as anything, the address itself waits a clock: the word is written by then, and other threads write other banks. So the
-RAM needs no way around it, and its address comes from a register.
+enable nor reset, as the value that it would hold is not in it but at the ring's end: both act later, on what was delayed as long. The address waits a clock. So it
+comes from a register, and what the thread writes in the same clock is written by then, while others write other banks: the RAM needs no way around it. Where the word
+of before is to be read, writes wait two clocks, and are done when the thread is there again.
 """
 from netlist import Refused, number, parameter
 from registers import ring
 
 PER_READ = ("RD_CLK", "RD_EN", "RD_ARST", "RD_SRST")
-BLOCK_WIDTH = 16  # from which on a memory with a clocked read is for block RAM: below, LUTs take less
+BLOCK_WIDTH, BLOCK_WORDS = 16, 32  # from which on a memory with a clocked read is for block RAM: below, LUTs take less
 
 
 def is_memory(cell):
@@ -24,11 +24,14 @@ def bit(word, i):
     return word[-1 - i]
 
 
-def may_wait(p, port):
-    """Whether a read may see what is written in the same clock."""
+def waits(p, clocked):
+    """How many clocks reads with a clock, and writes, may wait: (1, 0) where a read gives what is written in the same clock, or anything; (1, 2) where it gives what was
+    there before. Where both are asked of one memory nothing waits, and its ports stay as they are."""
     writes = number(p["WR_PORTS"])
-    at = range(port * writes, (port + 1) * writes)
-    return all(bit(p["RD_TRANSPARENCY_MASK"], i) == "1" or bit(p["RD_COLLISION_X_MASK"], i) == "1" for i in at)
+    at = [r * writes + w for r in clocked for w in range(writes)]
+    new = any(bit(p["RD_TRANSPARENCY_MASK"], i) == "1" for i in at)
+    old = any(bit(p["RD_TRANSPARENCY_MASK"], i) == "0" and bit(p["RD_COLLISION_X_MASK"], i) == "0" for i in at)
+    return (0, 0) if new and old else (1, 2) if old else (1, 0)
 
 
 def banked(init, threads, size, width, stride):
@@ -98,30 +101,32 @@ def memory(net, name, threads, thread):
         p["SIZE"], p["INIT"] = parameter((threads - 1) * (1 << bits) + size), banked(p["INIT"], threads, size, width, 1 << bits)
     p["ABITS"] = parameter(bits + len(bank))
 
-    data, addresses, clocked = [], [], False
+    data, addresses = [], []
+    clocked = [r for r in range(reads) if bit(p["RD_CLK_ENABLE"], r) == "1"]
+    wait, write_wait = waits(p, clocked)
     for r in range(reads):
-        if bit(p["RD_CLK_ENABLE"], r) != "1":
+        if r not in clocked:
             data += c["RD_DATA"][r * width:(r + 1) * width]
             addresses += words[r] + bank
             continue
-        clocked = True
-        wait = int(may_wait(p, r))
         word = net.word(width)
         clocked_read(net, name, r, threads, wait, word)
         data += word
         addresses += net.delay(words[r] + bank, wait)
         for i, k in enumerate(PER_READ[1:]):
             c[k] = [*c[k][:r], "100"[i], *c[k][r + 1:]]
-        if wait and writes:  # now in another bank than every write
-            keep = (1 << (reads * writes)) - 1 ^ ((1 << writes) - 1 << r * writes)
-            p["RD_TRANSPARENCY_MASK"] = f"{number(p['RD_TRANSPARENCY_MASK']) & keep:0{reads * writes}b}"
-            p["RD_COLLISION_X_MASK"] = f"{number(p['RD_COLLISION_X_MASK']) | ~keep & (1 << reads * writes) - 1:0{reads * writes}b}"
     for k in ("RD_INIT_VALUE", "RD_SRST_VALUE", "RD_ARST_VALUE"):
         p[k] = "x" * (reads * width)
     p["RD_CE_OVER_SRST"] = "0" * reads
     c["RD_DATA"], c["RD_ADDR"] = data, addresses
-    c["WR_ADDR"] = [b for w in words[reads:] for b in w + bank]
-    if clocked and writes and width >= BLOCK_WIDTH:  # what one copy has in LUTs, too: it is N times as deep
+    if wait and clocked and writes:  # in another bank than every write
+        pairs = [r in clocked for r in range(reads) for _ in range(writes)]
+        p["RD_TRANSPARENCY_MASK"] = "0" * len(pairs)
+        p["RD_COLLISION_X_MASK"] = "".join(str(int(x)) for x in reversed(pairs))
+    c["WR_ADDR"] = net.delay([b for w in words[reads:] for b in w + bank], write_wait)
+    c["WR_DATA"] = net.delay(c["WR_DATA"], write_wait)
+    c["WR_EN"] = net.delay(c["WR_EN"], write_wait, "0" * len(c["WR_EN"]))
+    if clocked and writes and width >= BLOCK_WIDTH and number(p["SIZE"]) >= BLOCK_WORDS:  # what one copy has in LUTs, too: it is N times as deep
         cell["attributes"]["ram_style"] = "block"
 
 

@@ -32,10 +32,10 @@ module prove_threads #(
 
     // A read register without a value to begin with shows anything until it has read; where such a memory is written and
     // read at one address, it reads anything.
-    localparam bit Open = (Rule >= 11 && Rule <= 15) || Rule == 17 || Rule == 19;
+    localparam bit Open = (Rule >= 11 && Rule <= 15) || Rule == 17 || Rule >= 19;
     logic [N-1:0] read_q = '0;
     logic         reads;
-    assign reads = Rule == 11 || Rule == 13 || a_i;
+    assign reads = Rule == 11 || Rule == 13 || Rule == 20 || a_i;
     always_ff @(posedge clk_i) if (reads) read_q[thread_q] <= 1'b1;
 
     if (Rule == 11 || Rule == 12) begin : gen_any

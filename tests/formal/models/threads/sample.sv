@@ -90,6 +90,17 @@ module sample #(
             initial for (int i = 0; i < 2; i++) mem[i] = 2'(2 * i + 1);
             always_ff @(posedge clk_i) if (ce && a_i) q <= mem[raddr_i];
             assign y_o = q ^ {2{raddr_i}};
+        end else if (Rule == 20) begin : gen_both // a read that gives the new word and one that gives the old one
+            logic [1:0] mem [2];
+            logic       raddr_q;
+            logic [1:0] q;
+            initial for (int i = 0; i < 2; i++) mem[i] = 2'(i + 1);
+            always_ff @(posedge clk_i) begin
+                if (ce && we_i) mem[waddr_i] <= d_i;
+                if (ce) raddr_q <= raddr_i;
+                if (ce) q <= mem[r_i];
+            end
+            assign y_o = mem[raddr_q] ^ {q[0], q[1]};
         end else begin : gen_old // ... gives the old one
             logic [1:0] mem [2];
             logic [1:0] q;
