@@ -29,7 +29,7 @@ $macc $macc_v2 $lut $sop""".split())
 IGNORED = {"$scopeinfo", "$print", "$check", "$assert", "$assume", "$cover", "$live", "$fair"}  # say something of the module, and are not part of it
 
 # One word per register and memory, and everything that Yosys finds out about enables, resets and reads with a clock. Arrays of registers, which the front end takes for
-# memories, become registers: where several words are read or written at once. Ports of memories stay as wide as the memory.
+# memories, become registers: small ones of which several words are read or written at once, unless the RTL asks for a RAM. Ports of memories stay as wide as the memory.
 FRONT = """
 hierarchy -check -top {top}
 proc
@@ -43,7 +43,7 @@ opt_mem_feedback
 memory_bmux2rom
 memory_share -nowiden
 memory_collect
-select -set several t:$mem_v2 r:WR_PORTS>1 %i t:$mem_v2 r:RD_PORTS>1 %i %u r:SIZE<=16 %i
+select -set several t:$mem_v2 r:WR_PORTS>1 %i t:$mem_v2 r:RD_PORTS>1 %i %u r:SIZE<=16 %i a:ram_style %d
 memory_map @several
 opt -full
 wreduce

@@ -91,6 +91,7 @@ module sample #(
             always_ff @(posedge clk_i) if (ce && a_i) q <= mem[raddr_i];
             assign y_o = q ^ {2{raddr_i}};
         end else if (Rule == 20) begin : gen_both // a read that gives the new word and one that gives the old one
+            (* ram_style = "block" *)
             logic [1:0] mem [2];
             logic       raddr_q;
             logic [1:0] q;
