@@ -11,6 +11,7 @@
 #   make bench-link   the speed of the way to a device beside that of a bare libusb program: REFERENCE=its folder
 #   make soak         a million frames against the usb transport, with every fault, half an hour
 #   make fuzz         ten million executions of each libFuzzer target, or of FUZZ=name
+#   make threads-model one Verilated fabric whose nodes are one: N=4 F=8 (docs/threads.md); make threads-area counts the cells of that node
 #   make device-model the whole Verilated device, host link, firmware and USB core included: N=2 F=8 [SMALL=1]
 #   make lint         Verilator -Wall, clang-format, cppcheck
 #   make synth-check  the fabric through Yosys for ECP5, with its area
@@ -217,6 +218,8 @@ include firmware/firmware.mk
 # ---- models of the whole device ---------------------------------------------
 include sim/model.mk
 
+include sim/threads.mk
+
 # ---- unit tests of the RTL --------------------------------------------------
 include tests/unit/unit.mk
 include tests/mutate/mutate.mk
@@ -242,9 +245,10 @@ $(EXAMPLES): $(B)/examples/%: $(B)/obj/driver/examples/%.o $(B)/libmoeswitch.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) -o $@ $^ -lusb-1.0 -lm -ldl -lpthread
 
-# folders may add commands that are tests too: TEST_CMDS += --command 'name: command'
+# folders may add commands that are tests too: TEST_CMDS += --command 'name: command', and to LONG_CMDS what only `make test-all` runs
 TEST_CMDS :=
--include tests/system/tests.mk tests/synth/tests.mk tests/driver/tests.mk tests/firmware/tests.mk tests/usb/tests.mk tests/sim/tests.mk tests/fuzz/tests.mk
+LONG_CMDS :=
+-include tests/system/tests.mk tests/synth/tests.mk tests/driver/tests.mk tests/firmware/tests.mk tests/usb/tests.mk tests/sim/tests.mk tests/threads/tests.mk tests/fuzz/tests.mk
 
 TEST_NEEDS := $(TEST_SYSTEM_NEEDS) $(LANES_TESTS) $(FUZZERS) $(UNIT_BINS) $(C_TESTS) $(EXAMPLES) $(TOOL) models
 
@@ -260,7 +264,7 @@ endef
 $(foreach t,$(C_TESTS),$(eval $(call c_test_alone,$(t))))
 
 # tests run with seed 1; quick ones once more with a fresh one, which is printed, in test-all all random ones; MW_SEED=n make test repeats that
-TESTS_AGAIN := $(UNIT_BINS) $(addprefix $(B)/tests/system/,test_random)
+TESTS_AGAIN := $(UNIT_BINS) $(addprefix $(B)/tests/system/,test_random) $(NODE_TESTS)
 AGAIN = $(addprefix --again ,$(TESTS_AGAIN))
 QUICK_AGAIN = $(addprefix --again ,$(QUICK_UNIT_BINS))
 
@@ -277,7 +281,7 @@ TEST_CMDS += --command 'run tile 1: $(B)/moeswitch run $(SYSTEM_RUNS)' --command
 # What `make test` leaves to `make test-all`: the model of 32 GPUs takes minutes to build and to run, the figures need the real
 # trace.
 LONG_C_TESTS := $(addprefix $(B)/tests/system/,test_large test_figures test_backends_long)
-LONG_CMDS := --command 'lanes-fallback-whole: $(PY) tests/sim/fallback.py . $(B)/tests/sim/fallback-whole --whole' --command 'lint-long: make $(addprefix lint-rtl-,$(LINT_LONG_CONFS))' --command 'reduce_lane-long: MW_PAIRS=10000000 $(B)/unit/reduce_lane/test_reduce_lane' --command 'formal-long: make formal-long' --command 'mutants: make mutants'
+LONG_CMDS += --command 'lanes-fallback-whole: $(PY) tests/sim/fallback.py . $(B)/tests/sim/fallback-whole --whole' --command 'lint-long: make $(addprefix lint-rtl-,$(LINT_LONG_CONFS))' --command 'reduce_lane-long: MW_PAIRS=10000000 $(B)/unit/reduce_lane/test_reduce_lane' --command 'formal-long: make formal-long' --command 'mutants: make mutants'
 # seconds; each of the planted faults builds a test anew
 LONG_TIMEOUT := 7200
 

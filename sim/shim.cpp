@@ -3,7 +3,8 @@
 // The Verilated device behind the C interface of mw_sim.h: clock and reset, the configuration bus,
 // one host stream port per GPU, waves. All C++ of the project outside of tests is here.
 //
-// A plain model (MW_SIM_WHOLE) holds the whole fabric, and may write waves. In lanes the simulation is cut into parts, and
+// A plain model (MW_SIM_WHOLE) holds the whole fabric, and may write waves; with MW_SIM_ONE_NODE it is the fabric with one
+// node for all (threads.h). In lanes the simulation is cut into parts, and
 // joined here as rtl/top/fabric.sv, fabric_core.sv and rtl/switch/switch_top.sv join them: the nodes, their links and the
 // ports of the switch, each kind all at once, a lane of a vector each (sim/lanes.py makes it of Verilator's
 // model of one), and the registers and what the ports share. Each part is evaluated once per clock edge.
@@ -22,7 +23,9 @@
 #include "bundles.h"
 #include "start.h"
 
-#if MW_SIM_WHOLE
+#if MW_SIM_ONE_NODE
+#include "threads.h"
+#elif MW_SIM_WHOLE
 #include "large.h"
 
 #include "Vfabric.h"
@@ -118,7 +121,9 @@ template <typename T> void get_flit(const T &bundle, uint8_t *data)
     }
 }
 
-#if MW_SIM_WHOLE
+#if MW_SIM_ONE_NODE
+// ---- the fabric with one node: threads.h ----
+#elif MW_SIM_WHOLE
 // ---- the fabric in one model ----
 #if MW_SIM_TRACE
 struct waves {

@@ -3,8 +3,9 @@
 """Synthesizes the fabric for ECP5 and checks what must hold: no latch, no memory lost to flip-flops, area within its limits.
 
 usage: check.py [--top NAME] [--out DIR] [--param NAME=VALUE ...] [--max-comb N] [--max-bram N] FILE...
+       check.py --netlist FILE --top NAME [--fast] [--out DIR] [--max-comb N] [--max-bram N] [--dsp N]
 
-Prints area per module, over all its instances, with what is inside them (own: without), as COMB (= LUT4 + 2 CCU2C + 4 TRELLIS_DPR16X4), flip-flops, DP16KD and MULT18X18D.
+The second one takes a netlist of word width (RTLIL) in the RTL's place; --fast maps for speed as pnr does. Prints area per module, over all its instances, with what is inside them (own: without), as COMB (= LUT4 + 2 CCU2C + 4 TRELLIS_DPR16X4), flip-flops, DP16KD and MULT18X18D.
 Yosys runs from the current folder (its slang front end opens only files below it). Exit status 1: a check failed, 2: Yosys failed.
 """
 import argparse
@@ -28,7 +29,10 @@ def parse():
     p.add_argument("--levels", type=int, default=2, help="of the hierarchy below the top that stay apart")
     p.add_argument("--max-comb", type=int)
     p.add_argument("--max-bram", type=int)
-    p.add_argument("files", nargs="+")
+    p.add_argument("--dsp", type=int, help="how many multipliers there must be")
+    p.add_argument("--netlist", type=pathlib.Path)
+    p.add_argument("--fast", action="store_true")
+    p.add_argument("files", nargs="*")
     return p.parse_args()
 
 
@@ -102,8 +106,11 @@ def main():
     a = parse()
     out = pathlib.Path(a.out)
     out.mkdir(parents=True, exist_ok=True)
-    flow.elaborate(out, a.top, a.param, a.files, a.levels)
-    flow.synthesize(out, a.top, small=True)
+    if a.netlist:
+        flow.write_if_changed(out / "merged.il", a.netlist.read_text())
+    else:
+        flow.elaborate(out, a.top, a.param, a.files, a.levels)
+    flow.synthesize(out, a.top, small=not a.fast)
     stat = json.loads((out / "stat.json").read_text())
     total = area(stat, a.top)
     print(f"{'module':44} {'inst':>5} {'COMB':>7} {'own':>7} {'FF':>7} {'DP16KD':>7} {'MULT':>5}")
@@ -121,6 +128,8 @@ def main():
     for key, limit in (("comb", a.max_comb), ("bram", a.max_bram)):
         if limit is not None and t[key] > limit:
             failed.append(f"{t[key]} {key} is over the limit of {limit}")
+    if a.dsp is not None and t["dsp"] != a.dsp:
+        failed.append(f"{t['dsp']} multipliers, not {a.dsp}")
     for f in failed:
         print(f"synth-check: FAILED: {f}")
     print(f"synth-check: {'1 passed, 0 failed' if not failed else '0 passed, 1 failed'}")

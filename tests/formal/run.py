@@ -15,6 +15,8 @@ proofs.toml lists the proofs. Fields of a [[proof]]:
   bug       {file, find, replace, params}: text of the RTL or of the proof (there exactly once) whose replacement the proof must find; a list for several
   abc       ABC commands before the engine, as "orpos; ": all assertions together, which is faster where they help each other
   long      true: only `make formal-long` runs it
+  threads   {top, file}: a module of which rtl/synth/threads makes one with N threads, TOP_threads, before anything is read; N and what else is a parameter of the
+            module (`params` of it) are those of the proof. A bug may be one of that tool
   cover     cycles within which every cover is reached, and the condition of every assumption, default 24: what shows that the assumptions leave something to prove
   start     of a "bmc" proof: the first cycle in which the module is given something, that of the cover c_start; its depth counts from there
 
@@ -43,6 +45,7 @@ WORK = pathlib.Path("build/formal")
 RTL_DIRS = ["rtl/common", "rtl/switch", "rtl/hub", "rtl/gpu", "rtl/top"]
 PACKAGES = ["build/gen/error_pkg.sv", "build/gen/packet_pkg.sv", "build/gen/isa_pkg.sv", "build/gen/map_pkg.sv", "rtl/common/fp_pkg.sv", "rtl/common/red_pkg.sv", "rtl/hub/node_pkg.sv", "rtl/common/bundle_pkg.sv", "rtl/common/cfg_pkg.sv", "rtl/common/ring_pkg.sv"]
 INCLUDE = "rtl/common"
+TOOL = "rtl/synth/threads"
 INCLUDED = [f"{INCLUDE}/bundles.svh", f"{INCLUDE}/assert.svh"]
 TIMEOUT_S = {False: 600, True: 3600}
 UNBOUNDED = ("pdr", "induction")
@@ -79,6 +82,19 @@ def plant(bug, folder):
     return src
 
 
+def rewrite(proof, params, folder, bug, log, timeout):
+    """Has rtl/synth/threads make the module with threads, by its faulty copy if there is one. Returns its Verilog file."""
+    t = proof["threads"]
+    path = [str(ROOT / TOOL)]
+    if bug and bug["file"].startswith(f"{TOOL}/"):
+        path.insert(0, str(ROOT / plant(bug, folder)))
+    options = [o for k in t.get("params", []) for o in ("--param", f"{k}={params[k]}")]
+    argv = [sys.executable, "-m", "rewrite", "--top", t["top"], "--threads", str(params["N"]), "--out", str(folder), *options, t["file"]]
+    if command(argv, log, timeout, {"PYTHONPATH": ":".join(path)}) != 0:
+        raise Failure(f"{TOOL} does not take it")
+    return folder / f"{t['top']}_threads.v"
+
+
 def read_command(proof, params, folder, bug):
     """The read_slang command line: models and a planted fault are found before the RTL's own modules."""
     harness = f"{HERE}/proofs/{proof.get('harness', proof['name'])}.sv"
@@ -96,15 +112,16 @@ def read_command(proof, params, folder, bug):
             shutil.copy(ROOT / HERE / "models" / f"{m}.sv", models / f"{pathlib.Path(m).name}.sv")
     dirs += [models, HERE / "props", *RTL_DIRS]
     options = " ".join(f"-y {d}" for d in dirs) + "".join(f" -G {k}={v}" for k, v in params.items())
-    return f"read_slang --threads 1 -DSYNTHESIS -DFORMAL -I {INCLUDE} {options} {' '.join(packages)} {harness} --top {top_of(proof)}"
+    made = f" {folder}/{proof['threads']['top']}_threads.v" if "threads" in proof else ""
+    return f"read_slang --threads 1 -DSYNTHESIS -DFORMAL -I {INCLUDE} {options} {' '.join(packages)}{made} {harness} --top {top_of(proof)}"
 
 
-def command(argv, log, timeout):
+def command(argv, log, timeout, env=None):
     with open(log, "a") as out:
         out.write(f"\n$ {' '.join(map(str, argv))}\n")
         out.flush()
         try:
-            return subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, timeout=timeout, cwd=ROOT, env=environment()).returncode
+            return subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, timeout=timeout, cwd=ROOT, env=environment() | (env or {})).returncode
         except subprocess.TimeoutExpired:
             raise Failure(f"no result in {timeout} s") from None
 
@@ -188,6 +205,8 @@ def check(proof, params, bug, name, timeout, trace):
     (ROOT / folder).mkdir(parents=True)
     log = ROOT / WORK / f"{name}.log"
     log.write_text("")
+    if "threads" in proof:
+        rewrite(proof, params, folder, bug, log, timeout)
     engine = by_z3 if proof.get("engine") == "z3" else by_abc
     holds = engine(proof, params, folder, bug, log, timeout)
     if not holds and trace:
@@ -211,12 +230,13 @@ def jobs_of(proof):
 def sources(proof):
     """The files that a proof reads: its harness, and those of the modules and properties that have an instance there or in one of these."""
     models = [f"{HERE}/models/{m}.sv" for m in proof.get("models", [])]
+    tool = sorted(map(str, pathlib.Path(TOOL).glob("*.py"))) if "threads" in proof else []
     found = {}
     for folder in [HERE / "props", *map(pathlib.Path, reversed(RTL_DIRS))]:
         found.update({f.stem: str(f) for f in folder.glob("*.sv")})
     found.update({pathlib.Path(m).stem: m for m in models})
     todo = [f"{HERE}/proofs/{proof.get('harness', proof['name'])}.sv", *models, *PACKAGES, *INCLUDED]
-    read = set()
+    read = set(tool)
     while todo:
         f = todo.pop()
         if f not in read:

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// The device below its host link, as fabric has it, with one physical node for all N: node_threads, which
+// rtl/synth/threads makes of node. Same ports, same answers in the same cycles.
+//
+// clk_i has one rising edge per cycle of the fabric, node_clk_i N of them at equal distances, the last together with
+// that of clk_i. Between these edges the node is node 0, 1, ... N-1: it gets the inputs of that one, and what it sends
+// is kept until the cycle ends, but for the last, whose outputs come at the right time. What the node gets comes from
+// registers of clk_i, or from outside, and stays for the cycle.
+`default_nettype none
+`include "bundles.svh"
+
+module fabric_threads #(
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+) (
+    input  wire logic clk_i,
+    input  wire logic node_clk_i,
+    input  wire logic rst_ni, // synchronous to clk_i
+
+    input  wire bundle_pkg::bus_req_t cfg_i,
+    output bundle_pkg::bus_rsp_t      cfg_o,
+
+    input  wire `MW_ACCESS(Cfg) host_i [Cfg.N],
+    output logic                host_ready_o [Cfg.N],
+    output `MW_ANSWER(Cfg)      host_o [Cfg.N],
+    output logic                host_down_o [Cfg.N],
+
+    output logic done_o
+);
+    localparam int unsigned ThreadW = $clog2(Cfg.N);
+    localparam logic [ThreadW-1:0] Last = ThreadW'(Cfg.N - 1);
+
+    initial begin
+        if (Cfg.N < 4 || Cfg.N > 8) $fatal(1, "fabric_threads: N must be 4 to 8");
+    end
+
+    // what a node tells, in the cycle of the fabric
+    typedef struct packed {
+        bundle_pkg::bus_rsp_t csr;
+        `MW_LINK(Cfg)         up;
+        logic [3:0]           dn_crd;
+        logic                 idle;
+        logic                 error;
+        logic                 sweep_busy;
+        logic                 host_ready;
+        `MW_ANSWER(Cfg)       host;
+    } told_t;
+
+    // ---- which thread: the edge of clk_i shows as a register that turns over ----
+    logic               beat_q;
+    logic               seen_q;
+    logic [ThreadW-1:0] thread_q;
+
+    always_ff @(posedge clk_i) beat_q <= !beat_q;
+
+    always_ff @(posedge node_clk_i) begin
+        seen_q   <= beat_q;
+        thread_q <= beat_q != seen_q ? ThreadW'(1) : thread_q == Last ? '0 : thread_q + 1'b1;
+    end
+
+    // ---- everything but the nodes ----
+    logic                     go, run, sweep;
+    logic [1:0]               epoch;
+    bundle_pkg::csr_req_t     csr [Cfg.N];
+    bundle_pkg::bus_rsp_t     csr_back [Cfg.N];
+    bundle_pkg::emap_write_t  emap;
+    bundle_pkg::group_write_t groups;
+    `MW_LINK(Cfg)             up [Cfg.N];
+    bundle_pkg::credit_t      up_crd [Cfg.N];
+    `MW_LINK(Cfg)             dn [Cfg.N];
+    logic [3:0]               dn_crd [Cfg.N];
+    logic                     idle [Cfg.N], error [Cfg.N], sweep_busy [Cfg.N], node_reset [Cfg.N];
+
+    fabric_core #(.Cfg(Cfg)) i_core (
+        .clk_i, .rst_ni, .cfg_i, .cfg_o, .done_o,
+        .go_o(go), .run_o(run), .sweep_o(sweep), .node_reset_o(node_reset), .epoch_o(epoch), .csr_o(csr),
+        .csr_i(csr_back), .emap_o(emap),
+        .groups_o(groups), .up_i(up), .up_crd_o(up_crd), .dn_o(dn), .dn_crd_i(dn_crd), .idle_i(idle), .error_i(error),
+        .sweep_busy_i(sweep_busy)
+    );
+
+    assign host_down_o = node_reset;
+
+    // ---- the node ----
+    told_t now, told [Cfg.N];
+
+    node_threads i_node (
+        .clk_i(node_clk_i), .thread_i(thread_q), .rst_ni(rst_ni && !node_reset[thread_q]), .port_i(5'(thread_q)),
+        .go_i(go), .run_i(run), .sweep_i(sweep), .epoch_i(epoch), .csr_i(csr[thread_q]), .csr_o(now.csr),
+        .emap_i(emap), .groups_i(groups), .up_o(now.up), .up_crd_i(up_crd[thread_q]),
+        .dn_i(dn[thread_q]), .dn_crd_o(now.dn_crd), .idle_o(now.idle), .error_o(now.error),
+        .sweep_busy_o(now.sweep_busy), .host_i(host_i[thread_q]), .host_ready_o(now.host_ready), .host_o(now.host)
+    );
+
+    for (genvar g = 0; g < Cfg.N; g++) begin : gen_told
+        if (g == Cfg.N - 1) begin : gen_last
+            assign told[g] = now;
+        end else begin : gen_kept
+            told_t told_q;
+            always_ff @(posedge node_clk_i) begin
+                if (thread_q == ThreadW'(g)) told_q <= now;
+            end
+            assign told[g] = told_q;
+        end
+
+        assign csr_back[g]     = told[g].csr;
+        assign up[g]           = told[g].up;
+        assign dn_crd[g]       = told[g].dn_crd;
+        assign idle[g]         = told[g].idle;
+        assign error[g]        = told[g].error;
+        assign sweep_busy[g]   = told[g].sweep_busy;
+        assign host_ready_o[g] = told[g].host_ready;
+        assign host_o[g]       = told[g].host;
+    end
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Two models of one fabric beside each other: the same calls to both, which must answer the same in the same cycle: registers, host streams, done, and at the
+// end memories, counters and monitors. Layers of every size with random limits, latencies and stalls; looked at, written to, taken down and up, made to
+// misbehave and reset while they run. Or one model alone, which compares by itself.
+#ifndef MW_TEST_PAIR_H
+#define MW_TEST_PAIR_H
+
+#include "layers.h"
+
+struct pair_models {
+    const char *path[2]; ///< the second may be NULL
+    const char *name[2];
+    unsigned gpus, flit_bytes;
+    size_t area; ///< of each GPU's memory that is written at first, and compared at the end
+    bool small;  ///< a device in the sizes of synth-check: no window, no monitor
+};
+
+/// Layers one after another, with a RESET now and then.
+void pair_any_layers(const struct pair_models *models, unsigned layers);
+/// GPUs misbehave, ports go down and up, partitions change in the middle; then RESET in the middle of that, and a layer which is right.
+void pair_what_goes_wrong(const struct pair_models *models, unsigned layers);
+
+#endif
