@@ -107,8 +107,8 @@ RTL_TYPES := rtl/common/bundles.svh rtl/common/assert.svh
 IP := $(B)/ip
 DEV_IP := $(IP)/picorv32.v
 DEV_PKGS := $(HOST_SV) rtl/soc/soc_pkg.sv rtl/host/crc_pkg.sv $(filter %_pkg.sv,$(DEV_REG_SV))
-DEV_DIRS := rtl/soc rtl/host $(IP)
-DEV_MODS := $(filter-out $(DEV_PKGS),$(wildcard rtl/soc/*.sv rtl/host/*.sv)) $(wildcard $(DEV_TOP)) $(filter-out %_pkg.sv,$(DEV_REG_SV))
+DEV_DIRS := rtl/cdc rtl/soc rtl/host $(IP)
+DEV_MODS := $(filter-out $(DEV_PKGS),$(wildcard rtl/cdc/*.sv rtl/soc/*.sv rtl/host/*.sv)) $(wildcard $(DEV_TOP)) $(filter-out %_pkg.sv,$(DEV_REG_SV))
 $(DEV_IP): | $(B)/.setup
 	@mkdir -p $(@D)
 	$(Q)sed '/^`timescale/d' $(VENV)/lib/python3*/site-packages/pythondata_cpu_picorv32/verilog/picorv32.v >$@
@@ -311,7 +311,7 @@ define device_rules
 $(B)/model/dev-$(1)/$(5)/V$(5).mk: | $(RTL_PKGS) $(REG_SV) $(DEV_PKGS) $(DEV_REG_SV) $(DEV_IP) $(USB_CORE) $(B)/.setup
 	@mkdir -p $$(@D)
 	$$(call say,VERILATE,$(5)$(comma) N=$(2)$(comma) $(3)-byte flits$(if $(filter 1,$(4)),$(comma) small memories))
-	$$(Q)$(VERILATOR) --cc --prefix V$(5) --top-module $(5) $(call cfg,N=$(2) FlitBytes=$(3) $(if $(filter 1,$(4)),$(SMALL_PARAMS),$(LARGE_TABLES))) -GClockMhz=0 '-GFirmware="$(abspath $(FW)/firmware.hex)"' \
+	$$(Q)$(VERILATOR) --cc --prefix V$(5) --top-module $(5) $(call cfg,N=$(2) FlitBytes=$(3) $(if $(filter 1,$(4)),$(SMALL_PARAMS),$(LARGE_TABLES))) -GClockKhz=0 '-GFirmware="$(abspath $(FW)/firmware.hex)"' \
 	    -O3 --x-assign fast --x-initial unique --noassert --output-split 15000 -Wno-lint -Wno-style $(VLT) $(addprefix -y ,$(RTL_DIRS) $(DEV_DIRS)) \
 	    $(RTL_PKGS) $(DEV_PKGS) $(DEV_IP) rtl/top/$(5).sv --Mdir $$(@D) >$$(@D)/verilate.log 2>&1 || { cat $$(@D)/verilate.log; exit 1; }
 	$$(Q)$(start_of_large) $$(@D)/V$(5)___024root__*__Slow.cpp

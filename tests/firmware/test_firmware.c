@@ -73,6 +73,8 @@ static void test_info(void **state)
     assert_int_equal(i.gpus, FAKE_GPUS);
     assert_int_equal(i.mem_bytes, 1 << FAKE_MEM_LOG2);
     assert_int_equal(i.clock_hz, 60000000);
+    assert_int_equal(i.cycle_clocks, 4);
+    assert_int_equal(GET(MW_SOC__UART__DIVISOR, fake.soc[offsetof(mw_soc_t, uart) / 4]), 520);
     assert_int_equal(i.resets, 5);
     assert_int_equal(i.features, 15);
     assert_string_equal(i.name, "moeswitch");
