@@ -16,6 +16,7 @@
 #   make synth-check  the fabric through Yosys for ECP5, with its area
 #   make formal       the short proofs of tests/formal, make formal-long the others
 #   make pnr          switch and node placed and routed for the ECP5 85F: area and clock, to docs/fpga.md
+#   make bitstream    a board's bitstream: BOARD=ecpix5-85f [N=2]; make load and make flash BOARD= take it to the board
 #   make mutants      plants faults in the RTL; the tests must find each
 #   make mutate       random mutations of every unit-tested module's netlist, and which of them its tests find: M=module of one
 #   make install      the library, its headers, the tool and the udev rule: PREFIX=/usr/local DESTDIR=
@@ -342,6 +343,9 @@ models: $(foreach m,$(MODELS),$(call model_so,$(m))) $(foreach m,$(DEVICES),$(ca
 # ---- unit tests of the RTL --------------------------------------------------
 include tests/unit/unit.mk
 include tests/mutate/mutate.mk
+
+# ---- boards -----------------------------------------------------------------
+include constraints/board.mk
 
 # ---- tests in C -------------------------------------------------------------
 C_TESTS :=

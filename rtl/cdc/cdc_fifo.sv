@@ -7,7 +7,7 @@
 // seen, and its place is read no more when it is given back. A side that sees an older pointer sees the queue fuller, or
 // emptier, than it is. A word per cycle of the slower clock is sustained.
 //
-// wclear_i and rclear_i empty their side. cdc_restart holds both in the order that this needs; both resets are to be
+// wclear_i and rclear_i empty their side, which gives and takes nothing meanwhile. cdc_restart holds both in the order that this needs; both resets are to be
 // low at the same time.
 `default_nettype none
 `include "assert.svh"
@@ -68,12 +68,13 @@ module cdc_fifo #(
 
     // ---- reader ----
     ptr_t rptr_q, rgray_q, wgray_there;
-    logic fetch;
+    logic fetch, valid_q;
 
     (* mw_cdc = "data" *) logic [Width-1:0] data_q;
 
-    assign data_o = data_q;
-    assign fetch  = rgray_q != wgray_there && (!valid_o || ready_i);
+    assign data_o  = data_q;
+    assign valid_o = valid_q && !rclear_i;
+    assign fetch   = rgray_q != wgray_there && (!valid_q || ready_i);
 
     always_ff @(posedge rclk_i) begin
         if (fetch) data_q <= mem[rptr_q[DepthLog2-1:0]];
@@ -83,9 +84,9 @@ module cdc_fifo #(
         if (!rrst_ni || rclear_i) begin
             rptr_q  <= '0;
             rgray_q <= '0;
-            valid_o <= 1'b0;
+            valid_q <= 1'b0;
         end else begin
-            valid_o <= fetch || (valid_o && !ready_i);
+            valid_q <= fetch || (valid_q && !ready_i);
             if (fetch) begin
                 rptr_q  <= rptr_q + 1'b1;
                 rgray_q <= gray(rptr_q + 1'b1);
@@ -96,7 +97,7 @@ module cdc_fifo #(
     cdc_sync #(.Width(PtrW)) i_to_reader (.clk_i(rclk_i), .rst_ni(rrst_ni), .data_i(wgray_q), .data_o(wgray_there));
     cdc_sync #(.Width(PtrW)) i_to_writer (.clk_i(wclk_i), .rst_ni(wrst_ni), .data_i(rgray_q), .data_o(rgray_there));
 
-    // ---- what must hold: of the pointers that each side sees, behind a clear those of both are 0 ----
+    // ---- what must hold: of the pointers that a side sees while it pushes or takes ----
     function automatic ptr_t binary(ptr_t code);
         for (int b = PtrW - 2; b >= 0; b--) code[b] ^= code[b+1];
         return code;
@@ -106,8 +107,8 @@ module cdc_fifo #(
     assign stored  = wptr_q - binary(rgray_there);
     assign waiting = binary(wgray_there) - rptr_q;
 
-    `MW_ASSERT_AT(wclk_i, wrst_ni, wclear_i || stored <= ptr_t'(2**DepthLog2), "cdc_fifo: written over")
-    `MW_ASSERT_AT(rclk_i, rrst_ni, rclear_i || waiting <= ptr_t'(2**DepthLog2), "cdc_fifo: read what was not written")
+    `MW_ASSERT_AT(wclk_i, wrst_ni, wclear_i || !valid_i || stored <= ptr_t'(2**DepthLog2), "cdc_fifo: written over")
+    `MW_ASSERT_AT(rclk_i, rrst_ni, rclear_i || !ready_i || waiting <= ptr_t'(2**DepthLog2), "cdc_fifo: read what was not written")
     wire unused = &{1'b0, stored, waiting};
 endmodule
 

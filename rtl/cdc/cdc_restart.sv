@@ -29,7 +29,7 @@ module cdc_restart (
     a_state_e a_state_q;
     logic     again_q, ask_q, done, done_q, asked;
 
-    assign a_stop_o  = a_state_q != Flow;
+    assign a_stop_o  = a_state_q != Flow || again_q;
     assign a_clear_o = a_state_q == Ask && done;
 
     always_ff @(posedge a_clk_i) begin

@@ -3,8 +3,8 @@
 // Two flip-flops between clocks: every bit by itself, so that bits which change together may be seen a cycle apart.
 //
 // data_i comes from flip-flops of one other clock, or from a pin, with no logic between: rtl/synth/crossings.py checks
-// that in the netlist, by the attribute. With MW_CDC_RANDOM a bit that has changed is seen at once or a cycle later, as
-// silicon may have it.
+// that in the netlist, by the attribute. With MW_CDC_RANDOM what has changed is seen at once or a cycle later, as silicon
+// may have it.
 `default_nettype none
 
 module cdc_sync #(
@@ -21,9 +21,13 @@ module cdc_sync #(
 
 `ifdef MW_CDC_RANDOM
     logic [Width-1:0] before_q;
+    logic             late_q;
 
-    always_ff @(posedge clk_i) before_q <= data_i;
-    assign seen = data_i ^ ((data_i ^ before_q) & Width'({$urandom, $urandom}));
+    always_ff @(posedge clk_i) begin
+        before_q <= data_i;
+        late_q   <= 1'($urandom);
+    end
+    assign seen = late_q ? before_q : data_i;
 `else
     assign seen = data_i;
 `endif

@@ -27,6 +27,8 @@ module device #(
     input  wire logic        in_ready_i,
     output logic [63:0]      in_data_o,
     output logic             in_last_o,
+    output logic             active_o,  // pulse: something crosses the host link
+    output logic             error_o,   // pulse: LINK_ERROR
 
     output logic      uart_tx_o,
     input  wire logic uart_rx_i
@@ -78,6 +80,9 @@ module device #(
         .link_waiting_i(waiting), .link_error_i(link_error), .link_status_i(link_status), .reset_fabric_o(soc_asks),
         .reset_hold_o(soc_holds), .resetting_i(resetting), .uart_tx_o, .uart_rx_i
     );
+
+    assign active_o = (out_valid_i && out_ready_o) || (in_valid_o && in_ready_i);
+    assign error_o  = link_error;
 
     // ---- fabric ----
     fabric_reset i_reset (

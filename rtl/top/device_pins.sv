@@ -27,6 +27,8 @@ module device_pins #(
     input  wire logic connect_i, // shows the pull-up
     output logic      configured_o,
     output logic      suspended_o,
+    output logic      active_o,  // as device has them
+    output logic      error_o,
 
     output logic      uart_tx_o,
     input  wire logic uart_rx_i
@@ -59,7 +61,7 @@ module device_pins #(
     ) i_device (
         .clk_i, .rst_ni, .link_reset_i(link_reset), .out_valid_i(out_valid), .out_ready_o(out_ready),
         .out_data_i(out_data), .out_bytes_i(out_bytes), .in_valid_o(in_valid), .in_ready_i(in_ready),
-        .in_data_o(in_data), .in_last_o(in_last), .uart_tx_o, .uart_rx_i
+        .in_data_o(in_data), .in_last_o(in_last), .active_o, .error_o, .uart_tx_o, .uart_rx_i
     );
 endmodule
 

@@ -129,7 +129,8 @@ uint32_t hw_read(uint32_t address)
     tick();
     SOC_WORD(time_lo) = (uint32_t)fake.time;
     SOC_WORD(time_hi) = (uint32_t)(fake.time >> 32);
-    SOC_WORD(uart) = fake.room < 255 ? fake.room : 255;
+    SOC_WORD(uart) &= MW_SOC__UART__DIVISOR_bm;
+    SOC_WORD(uart) |= fake.room < 255 ? fake.room : 255;
     uint32_t value = *reg(address);
     if (address == SOC(uart_rx))
         SOC_WORD(uart_rx) = 0;
