@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// ECPIX-5 85F: the device on its USB3300, which gives the bus its clock, and the fabric's clock from the board's 100 MHz.
+// ECPIX-5 85F: the device on its USB3300, which gives the bus its clock, and the fabric's clock from the board's 100
+// MHz.
 `default_nettype none
 
 module ecpix5_85f #(

@@ -10,7 +10,7 @@ module board_leds #(
 ) (
     input  wire logic  clk_i,
     input  wire logic  rst_ni,
-    input  wire logic  configured_i, // of the USB core's clock
+    input  wire logic  configured_i, // of another clock, registered
     input  wire logic  active_i,     // pulse
     input  wire logic  error_i,      // pulse
     output logic [3:0] led_o

@@ -32,7 +32,7 @@ module board_pins #(
     // ---- pads of the bus: 0 D+, 1 D- ----
     logic [1:0] line_out, line_out_q, line_pad, release_q;
     logic       drives;
-    (* mw_cdc = "sync" *) logic [1:0] line_q;
+    (* keep, mw_cdc = "sync" *) logic [1:0] line_q;
 
     for (genvar i = 0; i < 2; i++) begin : gen_line
         OFS1P3DX i_out (.D(line_out[i]), .SP(1'b1), .SCLK(usb_clk_i), .CD(1'b0), .Q(line_out_q[i]));
@@ -45,7 +45,7 @@ module board_pins #(
 
     // ---- UART, registered at its pads ----
     logic tx, rx;
-    (* mw_cdc = "sync" *) logic rx_pad_q;
+    (* keep, mw_cdc = "sync" *) logic rx_pad_q;
 
     OFS1P3BX i_tx (.D(tx), .SP(1'b1), .SCLK(clk_i), .PD(1'b0), .Q(uart_tx_o));
     IFS1P3DX i_rx (.D(uart_rx_i), .SP(1'b1), .SCLK(clk_i), .CD(1'b0), .Q(rx_pad_q));

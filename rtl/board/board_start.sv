@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// What a board does at power-up, in its own clock: once the PLL has locked, the PHY stays in reset for a while, then its
-// clock has time to come, then both halves of the device leave their resets together.
+// What a board does at power-up, in its own clock: once the PLL has locked, the PHY stays in reset for a while, then
+// its clock has time to come, then both halves of the device leave their resets together.
 //
-// phy_rst_o needs no clock of the PHY's, which stands still while it is in reset. When the PLL loses its lock all begins
-// again.
+// phy_rst_o needs no clock of the PHY's, which stands still while it is in reset. When the PLL loses its lock all
+// begins again.
 `default_nettype none
 
 module board_start #(
-    parameter int unsigned WaitLog2 = 18 // clocks of the PHY's reset, and as many until its clock is there: 4 ms or more
+    parameter int unsigned WaitLog2 = 18 // clocks of the PHY's reset, and as many until its clock is there: 4 ms
 ) (
     input  wire logic clk_i,
     input  wire logic locked_i,

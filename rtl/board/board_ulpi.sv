@@ -48,7 +48,7 @@ module board_ulpi #(
 
     // ---- UART, registered at its pads ----
     logic tx, rx;
-    (* mw_cdc = "sync" *) logic rx_pad_q;
+    (* keep, mw_cdc = "sync" *) logic rx_pad_q;
 
     OFS1P3BX i_tx (.D(tx), .SP(1'b1), .SCLK(clk_i), .PD(1'b0), .Q(uart_tx_o));
     IFS1P3DX i_rx (.D(uart_rx_i), .SP(1'b1), .SCLK(clk_i), .CD(1'b0), .Q(rx_pad_q));

@@ -4,11 +4,11 @@
 //
 // Each side sees the other's pointer in Gray code through cdc_sync: of a pointer that moves one bit changes, so that
 // what is seen is the old one or the new one. A word is in the RAM for two cycles of the reader before its pointer is
-// seen, and its place is read no more when it is given back. A side that sees an older pointer sees the queue fuller, or
-// emptier, than it is. A word per cycle of the slower clock is sustained.
+// seen, and its place is read no more when it is given back. A side that sees an older pointer sees the queue fuller,
+// or emptier, than it is. A word per cycle of the slower clock is sustained.
 //
-// wclear_i and rclear_i empty their side, which gives and takes nothing meanwhile. cdc_restart holds both in the order that this needs; both resets are to be
-// low at the same time.
+// wclear_i and rclear_i empty their side, which gives and takes nothing meanwhile. cdc_restart holds both in the order
+// that this needs; both resets are to be low at the same time.
 `default_nettype none
 `include "assert.svh"
 
@@ -70,7 +70,7 @@ module cdc_fifo #(
     ptr_t rptr_q, rgray_q, wgray_there;
     logic fetch, valid_q;
 
-    (* mw_cdc = "data" *) logic [Width-1:0] data_q;
+    (* keep, mw_cdc = "data" *) logic [Width-1:0] data_q;
 
     assign data_o  = data_q;
     assign valid_o = valid_q && !rclear_i;
@@ -107,8 +107,9 @@ module cdc_fifo #(
     assign stored  = wptr_q - binary(rgray_there);
     assign waiting = binary(wgray_there) - rptr_q;
 
-    `MW_ASSERT_AT(wclk_i, wrst_ni, wclear_i || !valid_i || stored <= ptr_t'(2**DepthLog2), "cdc_fifo: written over")
-    `MW_ASSERT_AT(rclk_i, rrst_ni, rclear_i || !ready_i || waiting <= ptr_t'(2**DepthLog2), "cdc_fifo: read what was not written")
+    localparam ptr_t Depth = ptr_t'(2**DepthLog2);
+    `MW_ASSERT_AT(wclk_i, wrst_ni, wclear_i || !valid_i || stored <= Depth, "cdc_fifo: written over")
+    `MW_ASSERT_AT(rclk_i, rrst_ni, rclear_i || !ready_i || waiting <= Depth, "cdc_fifo: read what was not written")
     wire unused = &{1'b0, stored, waiting};
 endmodule
 

@@ -3,8 +3,8 @@
 // Two flip-flops between clocks: every bit by itself, so that bits which change together may be seen a cycle apart.
 //
 // data_i comes from flip-flops of one other clock, or from a pin, with no logic between: rtl/synth/crossings.py checks
-// that in the netlist, by the attribute. With MW_CDC_RANDOM what has changed is seen at once or a cycle later, as silicon
-// may have it.
+// that in the netlist, by the attribute. With MW_CDC_RANDOM what has changed is seen at once or a cycle later, as
+// silicon may have it.
 `default_nettype none
 
 module cdc_sync #(
@@ -33,13 +33,8 @@ module cdc_sync #(
 `endif
 
     always_ff @(posedge clk_i) begin
-        if (!rst_ni) begin
-            first_q <= Reset;
-            data_o  <= Reset;
-        end else begin
-            first_q <= seen;
-            data_o  <= first_q;
-        end
+        first_q <= seen; // a reset of its own might become logic before it
+        data_o  <= rst_ni ? first_q : Reset;
     end
 endmodule
 

@@ -79,18 +79,25 @@ def netlist(b, a, out):
     for kind, key in (("TRELLIS_COMB", "comb"), ("TRELLIS_FF", "ff"), ("DP16KD", "bram"), ("MULT18X18D", "dsp")):
         if area[key] > boards.CAPACITY[kind]:
             stop(f"does not fit: {area[key]} {kind} of the {boards.CAPACITY[kind]} that {b['part']['name']} has: fewer GPUs (N=), or smaller settings")
-    pins = {port: clock_name(b, d) for d, v in b["domains"].items() for port in v.get("pins", [])}
-    allowed, forbidden = crossings.check(crossings.Netlist(json.loads((out / "netlist.json").read_text()), b["top"]), pins)
+    net = crossings.Netlist(json.loads((out / "netlist.json").read_text()), b["top"])
+    b["nets"] = clock_nets(b, net)
+    pins = {port: net.name(b["nets"][d][0]) for d, v in b["domains"].items() for port in v.get("pins", [])}
+    allowed, forbidden = crossings.check(net, pins)
     (out / "crossings.txt").write_text("".join(f"{n:4} {t}\n" for t, n in sorted(allowed.items())))
     if forbidden:
         stop(f"a path between clocks outside of rtl/cdc: {forbidden[0]} ({len(forbidden)} in all: {out}/crossings.txt has the others)")
     return area
 
 
-def clock_name(b, domain):
-    """The net that clocks a domain, as crossings.py names it."""
-    d = b["domains"][domain]
-    return d["port"] if "pll" not in d else f"{domain}_clk"
+def clock_nets(b, net):
+    """{domain: (its net, all of its names)}: that of a port, or what the PLL makes of it."""
+    outputs = dict(zip((o["name"] for o in b["clock"]["outputs"]), pll.PORTS))
+    plls = [c for c in net.cells.values() if c["type"] == "EHXPLLL"]
+    found = {}
+    for domain, d in b["domains"].items():
+        bit = plls[0]["connections"][outputs[d["pll"]]][0] if "pll" in d else net.ports[d["port"]]["bits"][0]
+        found[domain] = (bit, net.aliases(bit))
+    return found
 
 
 def nextpnr(b, out, name, args):
@@ -108,7 +115,7 @@ def nextpnr(b, out, name, args):
 def domain_of(b, net):
     """Which of the board's clocks nextpnr means."""
     net = net.removeprefix("$glbnet$").removesuffix("$TRELLIS_IO_IN")
-    return next((d for d in b["domains"] if net in (clock_name(b, d), b["domains"][d]["port"]) or net.endswith(f"{d}_clk")), None)
+    return next((d for d, (_, names) in b["nets"].items() if net in names), None)
 
 
 def path_text(path):

@@ -17,14 +17,14 @@ import sys
 
 CLOCK_PINS = {"TRELLIS_FF": "CLK", "TRELLIS_DPR16X4": "WCK", "IFS1P3DX": "SCLK", "OFS1P3DX": "SCLK", "OFS1P3BX": "SCLK", "ODDRX1F": "SCLK"}
 # cells whose outputs are logic of their inputs
-LOGIC = {"LUT4", "CCU2C", "PFUMX", "L6MUX21", "INV", "BB", "IB", "OB", "OBZ", "DELAYG", "$_TBUF_"}
+LOGIC = {"LUT4", "CCU2C", "PFUMX", "L6MUX21", "INV", "BB", "IB", "OB", "OBZ", "DELAYG", "TRELLIS_IO", "$_TBUF_"}
 CONSTANT = {"0", "1", "x", "z"}
 
 
 class Netlist:
     def __init__(self, design, top):
         m = design["modules"][top]
-        self.cells, self.ports = m["cells"], m["ports"]
+        self.cells, self.ports, self.nets = m["cells"], m["ports"], m["netnames"]
         self.names, self.marks, self.driver = {}, {}, {}
         for name, net in m["netnames"].items():
             for i, bit in enumerate(net["bits"]):
@@ -44,20 +44,16 @@ class Netlist:
     def name(self, bit):
         return self.names[bit][1] if bit in self.names else f"net {bit}"
 
-    def clock_of(self, cell):
-        """Names of the clocks of a cell: {pin: net}, or None for logic."""
-        kind = cell["type"]
-        if kind in CLOCK_PINS:
-            return self.clock_net(cell["connections"][CLOCK_PINS[kind]][0])
-        return None
+    def aliases(self, bit):
+        return {name for name, net in self.nets.items() if bit in net["bits"]}
 
-    def clock_net(self, bit):
-        return self.name(bit)
+    def clock_of(self, cell):
+        return self.name(cell["connections"][CLOCK_PINS[cell["type"]]][0])
 
 
 def ram_clocks(net, cell):
     """Clocks of the two ports of a block RAM; a port that is not used has none."""
-    return [net.clock_net(bits[0]) if (bits := cell["connections"].get(p)) and bits[0] not in CONSTANT else None for p in ("CLKA", "CLKB")]
+    return [net.name(bits[0]) if (bits := cell["connections"].get(p)) and bits[0] not in CONSTANT else None for p in ("CLKA", "CLKB")]
 
 
 def port_of(pin):
@@ -95,7 +91,7 @@ def sources(net, pins):
                     if cell["port_directions"].get(p) == "input":
                         for b in bits:
                             found |= of(b)
-                if kind == "BB":
+                if kind in ("BB", "TRELLIS_IO"):
                     found |= {pin_source(b) for b in cell["connections"]["B"]}
             else:
                 found.add((None, "other", f"{net.name(bit)} of {kind} {name}"))
@@ -118,7 +114,7 @@ def direct(net, bit):
         cell = net.cells[name]
         if cell["type"] in ("IB", "DELAYG"):
             bit = cell["connections"]["I" if cell["type"] == "IB" else "A"][0]
-        elif cell["type"] == "BB":
+        elif cell["type"] in ("BB", "TRELLIS_IO"):
             return cell["connections"]["B"][0]
         elif cell["type"] in ("TRELLIS_FF", "EHXPLLL"):
             return bit

@@ -19,7 +19,11 @@ struct byte_in {
 struct cross : two_clocks<Vusb_cross> {
     // percent of the cycles in which each end takes part
     unsigned out_push = 70, out_take = 70, in_push = 70, in_take = 70;
-    std::deque<uint8_t> out;
+    struct byte_out {
+        uint8_t data;
+        uint64_t behind; // restarts before it
+    };
+    std::deque<byte_out> out;
     std::deque<byte_in> in;
     uint64_t out_done = 0, in_done = 0, restarts = 0, told = 0, taken_words = 0;
     bool restart = false;
@@ -61,7 +65,7 @@ struct cross : two_clocks<Vusb_cross> {
             return;
         out_taken = dut.out_valid_i && dut.out_ready_o;
         if (out_taken)
-            out.push_back(dut.out_data_i);
+            out.push_back({static_cast<uint8_t>(dut.out_data_i), restarts});
         if (dut.in_valid_o && dut.in_ready_i) {
             assert_false(in.empty());
             assert_true((byte_in{static_cast<uint8_t>(dut.in_data_o), dut.in_last_o != 0}) == in.front());
@@ -92,6 +96,8 @@ struct cross : two_clocks<Vusb_cross> {
             return;
         if (dut.link_reset_o) {
             told++;
+            for (const byte_out &b : out) // what was taken behind the restart is not lost by it
+                assert_true(b.behind < restarts);
             out.clear();
             in.clear();
             assert_false(dut.link_in_ready_o);
@@ -108,7 +114,7 @@ struct cross : two_clocks<Vusb_cross> {
             assert_in_range(n, 1, 2);
             for (unsigned i = 0; i < n; i++) {
                 assert_false(out.empty());
-                assert_int_equal(dut.link_out_data_o >> 8 * i & 0xff, out.front());
+                assert_int_equal(dut.link_out_data_o >> 8 * i & 0xff, out.front().data);
                 out.pop_front();
                 out_done++;
             }
