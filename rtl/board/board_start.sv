@@ -8,7 +8,7 @@
 `default_nettype none
 
 module board_start #(
-    parameter int unsigned WaitLog2 = 18 // clocks of the PHY's reset, and as many until its clock is there: 4 ms
+    parameter int unsigned WaitLog2 = 18 // clocks until the PHY's clock is there: 6.5 ms at 40 MHz
 ) (
     input  wire logic clk_i,
     input  wire logic locked_i,
@@ -17,14 +17,14 @@ module board_start #(
     output logic      rst_no,
     output logic      usb_rst_no
 );
-    logic              running, go_q;
-    logic [WaitLog2:0] wait_q;
+    localparam int unsigned ResetLog2 = 10; // clocks of the PHY's reset: some 25 us, of which it needs one
+    logic                running, go_q;
+    logic [WaitLog2-1:0] wait_q;
 
     cdc_reset i_locked (.clk_i, .rst_ni(locked_i), .rst_no(running));
 
-    assign phy_rst_o = !wait_q[WaitLog2];
-
     always_ff @(posedge clk_i) begin
+        phy_rst_o <= !running || wait_q[WaitLog2-1:ResetLog2] == '0;
         if (!running) begin
             wait_q <= '0;
             go_q   <= 1'b0;
