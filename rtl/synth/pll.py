@@ -75,7 +75,7 @@ def solve(input_mhz, outputs):
 def package(made):
     """SystemVerilog package clocks_pkg: kHz of each clock."""
     lines = [f"    localparam int unsigned {name.capitalize()}Khz = {round(mhz * 1000)};" for name, mhz in made]
-    return "\n".join(["// Made by rtl/synth/pll.py", "package clocks_pkg;", *lines, "endpackage", ""])
+    return "\n".join(["// Made by rtl/synth/pll.py", "/* verilator lint_off UNUSEDPARAM */", "package clocks_pkg;", *lines, "endpackage", ""])
 
 
 def module(input_mhz, outputs, s):
@@ -85,7 +85,7 @@ def module(input_mhz, outputs, s):
     used = list(zip(PORTS, outputs, s["divisors"]))
     settings = [f"        .{port}_ENABLE(\"ENABLED\"), .{port}_DIV({d}), .{port}_CPHASE({d - 1})," for port, _, d in used]
     enables = [f".EN{port}(1'b{int(i < len(used))})" for i, port in enumerate(PORTS)]
-    clocks = "".join(f" .{port}({o[0]}_o)," for port, o, _ in used)
+    clocks = "".join(f" .{port}({outputs[i][0] + '_o' if i < len(outputs) else ''})," for i, port in enumerate(PORTS))
     return "\n".join([
         "// Made by rtl/synth/pll.py", f"// {input_mhz:g} MHz / {s['clki']} * {s['clkfb']} * {s['clkop']}: oscillator {s['vco']:g} MHz; {what}", "`default_nettype none",
         "module board_clocks (", "    input  wire logic clk_i,", *ports, "    output wire logic locked_o", ");", "    wire back;", "",

@@ -17,6 +17,7 @@ import flow
 import ram_init
 
 MODELS = ["common_sim.vh", "ccu2c_sim.vh"]
+LUT4 = "tests/gate/cells/LUT4.sv"
 
 
 def cut(module):
@@ -52,6 +53,7 @@ def convert(folder, top, name, out):
 read_json {folder}/cut.json
 read_verilog -lib +/ecp5/cells_bb.v
 {chr(10).join('read_verilog -icells +/ecp5/' + m for m in MODELS)}
+read_verilog -sv -overwrite {LUT4}
 hierarchy -top {top}
 proc
 flatten
