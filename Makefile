@@ -391,7 +391,8 @@ TEST_CMDS += --command 'run tile 1: $(B)/moeswitch run $(SYSTEM_RUNS)' --command
 # What `make test` leaves to `make test-all`: the model of 32 GPUs takes minutes to build and to run, the figures need the real
 # trace.
 LONG_C_TESTS := $(addprefix $(B)/tests/system/,test_large test_figures)
-LONG_CMDS := --command 'lint-long: make $(addprefix lint-rtl-,$(LINT_LONG_CONFS))' --command 'reduce_lane-long: MW_PAIRS=10000000 $(B)/unit/reduce_lane/test_reduce_lane' --command 'formal-long: make formal-long' --command 'mutants: make mutants'
+LONG_CMDS := --command 'lint-long: make $(addprefix lint-rtl-,$(LINT_LONG_CONFS))' --command 'reduce_lane-long: MW_PAIRS=10000000 $(B)/unit/reduce_lane/test_reduce_lane' --command 'formal-long: make formal-long' --command 'mutants: make mutants' \
+    --command 'gate-rtl: make gate-rtl' --command 'gate: make gate' $(foreach b,$(filter-out $(GATE_BOARD),$(BOARDS)),--command 'packed-$(b): make bitstream BOARD=$(b) UNTIL=packed')
 # seconds; each of the planted faults builds a test anew
 LONG_TIMEOUT := 7200
 

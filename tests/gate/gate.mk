@@ -16,10 +16,6 @@ $(GATE)/netlist/netlist.v: $(GATE_DIR)/netlist.json tests/gate/netlist.py tests/
 	$(call say,NETLIST,$(GATE_BOARD) N=2 for Verilator (a minute))
 	$(Q)$(PY) tests/gate/netlist.py $(GATE_DIR)/netlist.json $$(sed -n 's/^top = "\(.*\)"/\1/p' constraints/$(GATE_BOARD)/board.toml) $(GATE_DIR)/random.hex $(FW)/firmware.hex $@
 
-# made by make bitstream UNTIL=netlist; here only where it is missing, as place and route makes it, too
-$(GATE_DIR)/netlist.json:
-	$(Q)$(MAKE) -s bitstream BOARD=$(GATE_BOARD) N=2 UNTIL=netlist
-
 $(GATE)/netlist/Vdevice_usb__ALL.a: $(GATE)/netlist/netlist.v tests/gate/device_usb.sv $(GATE_CELLS)
 	$(call say,VERILATE,netlist of $(GATE_BOARD) (minutes))
 	$(Q)$(VERILATOR) --cc --prefix Vdevice_usb --top-module device_usb -O3 --x-assign fast --x-initial unique --noassert --output-split 15000 -Wno-lint -Wno-style \
@@ -38,8 +34,13 @@ $(B)/tests/gate/on_netlist: $(call obj,tests/gate/on_netlist.c tests/device/fram
 	$(Q)$(CC) -o $@ -Wl,--wrap=mw_open $^ -lcmocka $(LDLIBS)
 
 # a layer of every system on the netlist; gate-rtl: on the RTL, with the same pads left out
-.PHONY: gate gate-rtl
-gate: $(GATE)/libmwdevice_usb.so $(B)/tests/gate/on_netlist $(B)/moeswitch $(B)/model/n2f8-small/libmwsim.so
+.PHONY: gate gate-run gate-rtl gate-rtl-run
+gate:
+	$(Q)$(MAKE) -s bitstream BOARD=$(GATE_BOARD) N=2 UNTIL=netlist
+	$(Q)$(MAKE) -s gate-run N=2 F=8 SMALL=1
+gate-run: $(GATE)/libmwdevice_usb.so $(B)/tests/gate/on_netlist $(B)/moeswitch $(B)/model/n2f8-small/libmwsim.so
 	$(Q)$(PY) tests/gate/run.py $(B)
-gate-rtl: $(B)/model/dev-n2f8-small/libmwdevice_usb.so $(B)/tests/gate/on_netlist $(B)/moeswitch $(B)/model/n2f8-small/libmwsim.so
+gate-rtl:
+	$(Q)$(MAKE) -s gate-rtl-run N=2 F=8 SMALL=1
+gate-rtl-run: $(B)/model/dev-n2f8-small/libmwdevice_usb.so $(B)/tests/gate/on_netlist $(B)/moeswitch $(B)/model/n2f8-small/libmwsim.so
 	$(Q)$(PY) tests/gate/run.py $(B) --rtl 25000 60000 99000
