@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # Boards: constraints/NAME is one, docs/porting.md says what is in its folder.
 #   make bitstream BOARD=ecpix5-85f [N=2] [FABRIC_MHZ=36] [SEEDS='1 2 3']
+#       PADS=1: without fabric, SoC and host link, as quickly as pins and clocks can be tried
 #   make load BOARD=...    into the FPGA, make flash BOARD=... for power-up; LOADER='-c ft4232' in place of the board's own options
 #   make firmware-bitstream BOARD=...    the firmware of now into the bitstream, without place and route
 BOARDS := $(sort $(notdir $(patsubst %/,%,$(dir $(wildcard constraints/*/board.toml)))))
 BOARD ?=
-BOARD_DIR = $(B)/board/$(BOARD)-n$(BOARD_N)
+BOARD_DIR = $(B)/board/$(BOARD)-$(if $(filter 1,$(PADS)),pads,n$(BOARD_N))
 BOARD_MODS := $(filter-out rtl/board/ecp5_cells.sv,$(wildcard rtl/board/*.sv))
 # what fits an 85F as it is; a device of four needs one node that serves all
 BOARD_N := $(if $(filter command line environment,$(origin N)),$(N),2)
@@ -13,6 +14,8 @@ BOARD_SETTINGS := N=$(BOARD_N) FlitBytes=8 $(SMALL_PARAMS)
 BOARD_USB = $(if $(filter pins,$(shell sed -n 's/^usb = "\(.*\)"/\1/p' constraints/$(BOARD)/board.toml 2>/dev/null)),pins,usb)
 BOARD_RTL = $(filter-out rtl/top/device_$(if $(filter pins,$(BOARD_USB)),usb,pins).sv,$(RTL) $(DEV_PKGS) $(DEV_IP) $(DEV_MODS)) $(if $(filter pins,$(BOARD_USB)),$(USB_PINS),$(USB_CORE)) \
     $(filter-out rtl/board/board_$(if $(filter pins,$(BOARD_USB)),ulpi,pins).sv,$(BOARD_MODS))
+# PADS=1: a stub for fabric, SoC and host link, for what a board has around them, in minutes
+PADS ?= 0
 FABRIC_MHZ ?=
 SEEDS ?=
 UNTIL ?=
@@ -23,7 +26,7 @@ LOADER ?=
 bitstream: gen $(DEV_REG_SV) $(DEV_IP) $(USB_CORE) $(USB_PINS) $(FW)/firmware.hex
 	$(call say,BITSTREAM,$(BOARD) N=$(BOARD_N)$(if $(UNTIL),$(comma) until $(UNTIL)))
 	$(Q)$(PY) rtl/synth/bitstream.py --board '$(BOARD)' --out $(BOARD_DIR) --firmware $(FIRMWARE) $(addprefix --seed ,$(SEEDS)) $(addprefix --fabric-mhz ,$(FABRIC_MHZ)) \
-	    $(addprefix --until ,$(UNTIL)) $(addprefix --param ,$(BOARD_SETTINGS)) $(BOARD_RTL)
+	    $(addprefix --until ,$(UNTIL)) $(addprefix --param ,$(BOARD_SETTINGS)) $(if $(filter 1,$(PADS)),$(patsubst rtl/top/device.sv,tests/synth/device_stub.sv,$(BOARD_RTL)),$(BOARD_RTL))
 
 flash load: | $(B)/.setup
 	$(call say,$(if $(filter load,$@),LOAD,FLASH),$(BOARD))

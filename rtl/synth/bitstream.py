@@ -75,6 +75,7 @@ def netlist(b, a, out):
     allowed, forbidden = crossings.check(net, pins)
     (out / "crossings.txt").write_text("".join(f"{n:4} {t}\n" for t, n in sorted(allowed.items())))
     if forbidden:
+        (out / "crossings.txt").write_text("".join(f"{t}\n" for t in sorted(set(forbidden))))
         stop(f"a path between clocks outside of rtl/cdc: {forbidden[0]} ({len(forbidden)} in all: {out}/crossings.txt has the others)")
     return area
 

@@ -17,7 +17,7 @@ import sys
 
 CLOCK_PINS = {"TRELLIS_FF": "CLK", "TRELLIS_DPR16X4": "WCK", "IFS1P3DX": "SCLK", "OFS1P3DX": "SCLK", "OFS1P3BX": "SCLK", "ODDRX1F": "SCLK"}
 # cells whose outputs are logic of their inputs
-LOGIC = {"LUT4", "CCU2C", "PFUMX", "L6MUX21", "INV", "BB", "IB", "OB", "OBZ", "DELAYG", "TRELLIS_IO", "$_TBUF_"}
+LOGIC = {"LUT4", "CCU2C", "PFUMX", "L6MUX21", "INV", "IB", "OB", "OBZ", "DELAYG", "$_TBUF_"}
 CONSTANT = {"0", "1", "x", "z"}
 
 
@@ -86,13 +86,13 @@ def sources(net, pins):
             elif kind == "DP16KD":
                 clock = ram_clocks(net, cell)[port_of(pin) == "B"]
                 found.add((clock, "ff", net.name(bit)))
+            elif kind in ("BB", "TRELLIS_IO"):
+                found |= {pin_source(b) for b in cell["connections"]["B"]}
             elif kind in LOGIC or kind == "MULT18X18D":
                 for p, bits in cell["connections"].items():
                     if cell["port_directions"].get(p) == "input":
                         for b in bits:
                             found |= of(b)
-                if kind in ("BB", "TRELLIS_IO"):
-                    found |= {pin_source(b) for b in cell["connections"]["B"]}
             else:
                 found.add((None, "other", f"{net.name(bit)} of {kind} {name}"))
         elif bit in net.inputs:
