@@ -31,7 +31,7 @@ module butterstick_85f #(
     ODDRX1F i_clk (.D0(1'b1), .D1(1'b0), .SCLK(usb_clk), .RST(1'b0), .Q(ulpi_clk));
 
     board_ulpi #(
-        .Cfg(Cfg), .ClockKhz(clocks_pkg::FabricKhz), .StartLog2(StartLog2), .InputDelay(0), .Firmware(Firmware)
+        .Cfg(Cfg), .ClockKhz(clocks_pkg::FabricKhz), .StartLog2(StartLog2), .Firmware(Firmware)
     ) i_board (
         .clk_i(fabric_clk), .locked_i(powered), .usb_clk_i(usb_clk), .phy_rst_o(phy_rst), .ulpi_data_io(ulpi_data),
         .ulpi_dir_i(ulpi_dir), .ulpi_nxt_i(ulpi_nxt), .ulpi_stp_o(ulpi_stp), .led_o(led), .uart_tx_o(), .uart_rx_i(1'b1)

@@ -27,9 +27,9 @@ module ecpix5_85f #(
 
     board_clocks i_clocks (.clk_i(clk100), .fabric_o(fabric_clk), .locked_o(locked));
 
-    // USB3300: RESET is active high. 2 ns of delay at its inputs, docs/boards.md.
+    // USB3300: RESET is active high.
     board_ulpi #(
-        .Cfg(Cfg), .ClockKhz(clocks_pkg::FabricKhz), .StartLog2(StartLog2), .InputDelay(80), .Firmware(Firmware)
+        .Cfg(Cfg), .ClockKhz(clocks_pkg::FabricKhz), .StartLog2(StartLog2), .Firmware(Firmware)
     ) i_board (
         .clk_i(fabric_clk), .locked_i(locked), .usb_clk_i(ulpi_clk), .phy_rst_o(ulpi_rst), .ulpi_data_io(ulpi_data),
         .ulpi_dir_i(ulpi_dir), .ulpi_nxt_i(ulpi_nxt), .ulpi_stp_o(ulpi_stp), .led_o(led), .uart_tx_o(uart_tx),

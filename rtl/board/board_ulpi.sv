@@ -4,14 +4,13 @@
 //
 // The bus goes to and from the USB core without a register in between: ULPI answers nxt and dir in the next cycle, so
 // a register at the pad would break it. What that leaves for the way through the FPGA is in docs/boards.md, and
-// rtl/synth/bitstream.py checks it. DELAYG holds what the PHY sends behind the clock's way through the FPGA.
+// rtl/synth/bitstream.py checks it.
 `default_nettype none
 
 module board_ulpi #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
     parameter int unsigned ClockKhz = 0,
     parameter int unsigned StartLog2 = 18,
-    parameter int unsigned InputDelay = 0, // of DELAYG, 25 ps each
     parameter Firmware = "build/firmware/firmware.hex"
 ) (
     input  wire logic       clk_i,
@@ -35,16 +34,12 @@ module board_ulpi #(
     );
 
     // ---- pads of the bus ----
-    logic [7:0] data_out, data_pad, data_in;
-    logic       drives, dir_in, nxt_in;
+    logic [7:0] data_out, data_in;
+    logic       drives;
 
     for (genvar i = 0; i < 8; i++) begin : gen_data
-        BB i_pad (.I(data_out[i]), .T(!drives), .O(data_pad[i]), .B(ulpi_data_io[i]));
-        DELAYG #(.DEL_MODE("USER_DEFINED"), .DEL_VALUE(InputDelay)) i_delay (.A(data_pad[i]), .Z(data_in[i]));
+        BB i_pad (.I(data_out[i]), .T(!drives), .O(data_in[i]), .B(ulpi_data_io[i]));
     end
-
-    DELAYG #(.DEL_MODE("USER_DEFINED"), .DEL_VALUE(InputDelay)) i_dir (.A(ulpi_dir_i), .Z(dir_in));
-    DELAYG #(.DEL_MODE("USER_DEFINED"), .DEL_VALUE(InputDelay)) i_nxt (.A(ulpi_nxt_i), .Z(nxt_in));
 
     // ---- UART, registered at its pads ----
     logic tx, rx;
@@ -60,7 +55,7 @@ module board_ulpi #(
 
     device_usb #(.Cfg(Cfg), .ClockKhz(ClockKhz), .Firmware(Firmware)) i_device (
         .clk_i, .rst_ni(rst_n), .usb_clk_i, .usb_rst_ni(usb_rst_n),
-        .ulpi_dir_i(dir_in), .ulpi_nxt_i(nxt_in), .ulpi_data_i(data_in), .ulpi_data_o(data_out),
+        .ulpi_dir_i, .ulpi_nxt_i, .ulpi_data_i(data_in), .ulpi_data_o(data_out),
         .ulpi_data_oe_o(drives), .ulpi_stp_o, .ulpi_rst_o(), .connect_i(1'b1), .high_speed_o(),
         .configured_o(configured), .suspended_o(), .active_o(active), .error_o(error), .uart_tx_o(tx), .uart_rx_i(rx)
     );

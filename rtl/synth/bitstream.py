@@ -146,14 +146,23 @@ def judge(b, mhz, report):
             figures["pads"][f"{a or z} {way[:-3]}"] = {"limit_ns": limits[way], "ns": round(delay, 2)}
             if delay > limits[way]:
                 missed.append(f"{a or z}: {delay:.1f} ns {'to' if a else 'from'} a pad, {limits[way]} are left: {path_text(p['path'])}")
+    for d in b.get("io", {}):
+        for way in ("in", "out"):
+            if f"{d} {way}" not in figures["pads"]:
+                missed.append(f"{d}: nextpnr's report has no way {way} of its pads")
     return figures, missed
+
+
+def pads_mhz(b, mhz):
+    """nextpnr's clock for what has none: ways to and from pads, which it then works on as on any other."""
+    return round(max([*mhz.values(), *(1000 / ns for limits in b.get("io", {}).values() for ns in limits.values())]), 3)
 
 
 def route(b, a, out, mhz):
     """Seeds in turn. Returns (the seed that meets everything or None, what each reached)."""
     tried = []
     for seed in a.seed or SEEDS:
-        fault = nextpnr(b, out, f"seed-{seed}", ["--seed", str(seed), "--textcfg", str(out / f"seed-{seed}.config"), "--report", str(out / f"seed-{seed}.report.json"), "--freq", str(max(mhz.values()))])
+        fault = nextpnr(b, out, f"seed-{seed}", ["--seed", str(seed), "--textcfg", str(out / f"seed-{seed}.config"), "--report", str(out / f"seed-{seed}.report.json"), "--freq", str(pads_mhz(b, mhz))])
         if fault:
             stop(fault)
         report = json.loads((out / f"seed-{seed}.report.json").read_text())
