@@ -17,6 +17,7 @@
 #   make synth-check  the fabric through Yosys for ECP5, with its area
 #   make formal       the short proofs of tests/formal, make formal-long the others
 #   make pnr          switch and node placed and routed for the ECP5 85F: area and clock, to docs/fpga.md
+#   make bitstream    a board's bitstream: BOARD=ecpix5-85f [N=2]; make load and make flash BOARD= take it to the board
 #   make mutants      plants faults in the RTL; the tests must find each
 #   make mutate       random mutations of every unit-tested module's netlist, and which of them its tests find: M=module of one
 #   make install      the library, its headers, the tool and the udev rule: PREFIX=/usr/local DESTDIR=
@@ -109,8 +110,8 @@ RTL_TYPES := rtl/common/bundles.svh rtl/common/assert.svh
 IP := $(B)/ip
 DEV_IP := $(IP)/picorv32.v
 DEV_PKGS := $(HOST_SV) rtl/soc/soc_pkg.sv rtl/host/crc_pkg.sv $(filter %_pkg.sv,$(DEV_REG_SV))
-DEV_DIRS := rtl/soc rtl/host $(IP)
-DEV_MODS := $(filter-out $(DEV_PKGS),$(wildcard rtl/soc/*.sv rtl/host/*.sv)) $(wildcard $(DEV_TOP)) $(filter-out %_pkg.sv,$(DEV_REG_SV))
+DEV_DIRS := rtl/cdc rtl/soc rtl/host $(IP)
+DEV_MODS := $(filter-out $(DEV_PKGS),$(wildcard rtl/cdc/*.sv rtl/soc/*.sv rtl/host/*.sv)) $(wildcard $(DEV_TOP)) $(filter-out %_pkg.sv,$(DEV_REG_SV))
 $(DEV_IP): | $(B)/.setup
 	@mkdir -p $(@D)
 	$(Q)sed '/^`timescale/d' $(VENV)/lib/python3*/site-packages/pythondata_cpu_picorv32/verilog/picorv32.v >$@
@@ -224,6 +225,9 @@ include sim/threads.mk
 include tests/unit/unit.mk
 include tests/mutate/mutate.mk
 
+# ---- boards -----------------------------------------------------------------
+include constraints/board.mk
+
 # ---- tests in C -------------------------------------------------------------
 C_TESTS :=
 # c_test_rules: folder of tests/, what it is linked with besides
@@ -281,7 +285,8 @@ TEST_CMDS += --command 'run tile 1: $(B)/moeswitch run $(SYSTEM_RUNS)' --command
 # What `make test` leaves to `make test-all`: the model of 32 GPUs takes minutes to build and to run, the figures need the real
 # trace.
 LONG_C_TESTS := $(addprefix $(B)/tests/system/,test_large test_figures test_backends_long)
-LONG_CMDS += --command 'lanes-fallback-whole: $(PY) tests/sim/fallback.py . $(B)/tests/sim/fallback-whole --whole' --command 'lint-long: make $(addprefix lint-rtl-,$(LINT_LONG_CONFS))' --command 'reduce_lane-long: MW_PAIRS=10000000 $(B)/unit/reduce_lane/test_reduce_lane' --command 'formal-long: make formal-long' --command 'mutants: make mutants'
+LONG_CMDS += --command 'lanes-fallback-whole: $(PY) tests/sim/fallback.py . $(B)/tests/sim/fallback-whole --whole' --command 'lint-long: make $(addprefix lint-rtl-,$(LINT_LONG_CONFS))' --command 'reduce_lane-long: MW_PAIRS=10000000 $(B)/unit/reduce_lane/test_reduce_lane' --command 'formal-long: make formal-long' --command 'mutants: make mutants' \
+    --command 'gate-rtl: make gate-rtl' --command 'gate: make gate' $(foreach b,$(filter-out $(GATE_BOARD),$(BOARDS)),--command 'packed-$(b): make bitstream BOARD=$(b) UNTIL=packed')
 # seconds; each of the planted faults builds a test anew
 LONG_TIMEOUT := 7200
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "board.h"
 
-enum { MAGIC = 0x4d57, MAJOR = 0, SIMULATED_MHZ = 60 };
+enum { MAGIC = 0x4d57, MAJOR = 0, SIMULATED_KHZ = 60000, BAUD = 115200 };
 
 bool board_find(struct board *b)
 {
@@ -9,7 +9,11 @@ bool board_find(struct board *b)
     b->gpus = GET(MW_FABRIC__SIZE__PORTS, size);
     b->flit_bytes = GET(MW_FABRIC__SIZE__FLIT_BYTES, size);
     b->mem_log2 = GET(MW_FABRIC__SIZE__MEM_LOG2, size);
-    b->mhz = GET(MW_SOC__ID__MHZ, hw_read(SOC(id)));
+    uint32_t clock = hw_read(SOC(clock));
+    b->khz = GET(MW_SOC__CLOCK__KHZ, clock);
+    b->cycle = GET(MW_SOC__CLOCK__PER_CYCLE, clock);
+    if (b->khz)
+        hw_write(SOC(uart), PUT(MW_SOC__UART__DIVISOR, (b->khz * 1000 + BAUD / 2) / BAUD - 1));
     return GET(MW_FABRIC__ID__MAGIC, id) == MAGIC && GET(MW_FABRIC__ID__MAJOR, id) == MAJOR;
 }
 
@@ -17,9 +21,10 @@ bool board_find(struct board *b)
 uint32_t board_seconds(const struct board *b)
 {
     uint32_t low = hw_read(SOC(time_lo)), high = hw_read(SOC(time_hi));
-    uint32_t units = high << 12 | low >> 20;
+    uint32_t units = high << 12 | low >> 20, khz = b->khz ? b->khz : SIMULATED_KHZ;
     uint32_t seconds = units + (units >> 12) * 199 + ((units & 4095) * 199 >> 12);
-    return seconds / (b->mhz ? b->mhz : SIMULATED_MHZ);
+    // of 1 MHz: thousands first, so that no product is too large
+    return seconds / khz * 1000 + seconds % khz * 1000 / khz;
 }
 
 void board_feed(void)

@@ -18,7 +18,8 @@ struct board {
     unsigned gpus;
     unsigned flit_bytes;
     unsigned mem_log2; ///< of the bytes of a GPU's memory
-    unsigned mhz;      ///< 0: simulated
+    unsigned khz;      ///< of the clock; 0: simulated
+    unsigned cycle;    ///< clocks of a cycle of the fabric
 };
 
 /// Look at the fabric. False if there is none that this firmware knows.

@@ -46,7 +46,7 @@ static void info(const struct board *b, bool found, struct reply *r)
     put(r, MW_HOST_MAX_PAYLOAD);
     put(r, BULK_BYTES);
     put(r, FW_MAJOR << 24 | FW_MINOR << 16 | FW_PATCH);
-    put(r, b->mhz * 1000000);
+    put(r, b->khz * 1000);
     put(r, found ? b->gpus : 0);
     put(r, b->flit_bytes);
     put(r, b->mem_log2 < 32 ? 1u << b->mem_log2 : 0);
@@ -55,6 +55,7 @@ static void info(const struct board *b, bool found, struct reply *r)
     put(r, GET(MW_SOC__RESTART__COUNT, restart));
     put_text(r, "moeswitch");
     put_text(r, FW_SERIAL);
+    put(r, b->cycle);
     for (unsigned i = r->bytes; i < sizeof(struct mw_frame_info); i += 4)
         put(r, 0);
 }
@@ -84,7 +85,7 @@ static void selftest(const struct feed *f, const struct board *b, bool found, ui
     if (r->status != MW_STATUS_OK)
         return;
     for (unsigned g = 0; g < b->gpus && mask >> MW_TEST_MEMORY & 1; g++) {
-        selftest_memory(b, g, b->mhz ? SELFTEST_WORDS : SELFTEST_WORDS_SIMULATED, result);
+        selftest_memory(b, g, b->khz ? SELFTEST_WORDS : SELFTEST_WORDS_SIMULATED, result);
         put_result(b, r, result);
     }
     if (mask >> MW_TEST_LINK & 1) {

@@ -143,7 +143,8 @@ static int show_firmware(struct mw_device *device, FILE *out, struct mw_error *e
             f.features >> MW_FEATURE_LOG & 1 ? ", error log" : "",
             f.features >> MW_FEATURE_FEED & 1 ? ", queue of layers" : "", f.resets);
     if (f.clock_hz)
-        fprintf(out, "clock            %.3f MHz\n", f.clock_hz / 1e6);
+        fprintf(out, "clock            %.3f MHz, %.3f million cycles of the fabric per second\n",
+                f.clock_hz / 1e6, f.clock_hz / 1e6 / f.cycle_clocks);
     else
         fputs("clock            simulated\n", out);
     return f.features >> MW_FEATURE_LOG & 1 ? show_log(device, out, err) : MW_EXIT_OK;

@@ -10,7 +10,7 @@ $(call flags_rule,dev-$(1)/$(5),$(DEVICE_VFLAGS) $(if $(filter 1,$(4)),$(SMALL_P
 $(B)/model/dev-$(1)/$(5)/V$(5).mk: $(B)/model/dev-$(1)/$(5)/flags $(TOOLS) | $(RTL_PKGS) $(REG_SV) $(DEV_PKGS) $(DEV_REG_SV) $(DEV_IP) $(USB_CORE) $(B)/.setup
 	@mkdir -p $$(@D)
 	$$(call say,VERILATE,$(5)$(comma) N=$(2)$(comma) $(3)-byte flits$(if $(filter 1,$(4)),$(comma) small memories))
-	$$(Q)$(VERILATOR) --cc --prefix V$(5) --top-module $(5) $(call cfg,N=$(2) FlitBytes=$(3) $(if $(filter 1,$(4)),$(SMALL_PARAMS),$(LARGE_TABLES))) -GClockMhz=0 '-GFirmware="$(abspath $(FW)/firmware.hex)"' \
+	$$(Q)$(VERILATOR) --cc --prefix V$(5) --top-module $(5) $(call cfg,N=$(2) FlitBytes=$(3) $(if $(filter 1,$(4)),$(SMALL_PARAMS),$(LARGE_TABLES))) -GClockKhz=0 '-GFirmware="$(abspath $(FW)/firmware.hex)"' \
 	    $(DEVICE_VFLAGS) $(VLT) $(addprefix -y ,$(RTL_DIRS) $(DEV_DIRS)) \
 	    $(RTL_PKGS) $(DEV_PKGS) $(DEV_IP) rtl/top/$(5).sv --Mdir $$(@D) >$$(@D)/verilate.log 2>&1 || { cat $$(@D)/verilate.log; exit 1; }
 	$$(Q)$(start_of_large) $$(@D)/V$(5)___024root__*__Slow.cpp

@@ -15,11 +15,13 @@ extern "C" {
 }
 
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
 #include <new>
 
 namespace {
-constexpr unsigned RESET_CYCLES = 8;
+constexpr unsigned RESET_CYCLES = 16;
+constexpr unsigned USB_KHZ = 60000;
 // of the 20 that a resume takes, and that the test of the USB core waits: here they are seconds
 constexpr unsigned RESUME_MS = 2;
 constexpr unsigned PATIENCE = 8; // packets out before an endpoint that had nothing is asked again
@@ -31,6 +33,7 @@ struct mw_device_model {
     usb_host host;
     usb_pipe pipe{};
     bool wait_ping = false; // the endpoint was full
+    unsigned device_khz = USB_KHZ, phase = 0;
     unsigned silent = 0;    // packets out that the IN endpoint is left alone for
     endpoints ends;
 
@@ -40,25 +43,40 @@ struct mw_device_model {
         t.ulpi_dir_i = bus->dir;
         t.ulpi_nxt_i = bus->nxt;
         t.ulpi_data_i = bus->data;
+        t.usb_clk_i = 0;
         t.clk_i = 0;
         t.eval();
         const ulpi_link link = {static_cast<uint8_t>(t.ulpi_data_o), t.ulpi_data_oe_o != 0,
                                 t.ulpi_stp_o != 0, t.ulpi_rst_o != 0};
-        t.clk_i = 1;
+        t.usb_clk_i = 1;
+        static_cast<mw_device_model *>(self)->clock_device();
         t.eval();
         return link;
     }
 
+    // The device's own clock: all of its edges of this clock of the PHY's, the first one with the PHY's edge.
+    void clock_device()
+    {
+        for (phase += device_khz; phase >= USB_KHZ; phase -= USB_KHZ) {
+            top.clk_i = 1;
+            top.eval();
+            if (phase >= 2 * USB_KHZ)
+                top.clk_i = 0;
+        }
+    }
+
     bool start()
     {
-        top.rst_ni = 0;
+        if (const char *khz = getenv("MW_DEVICE_KHZ"))
+            device_khz = static_cast<unsigned>(strtoul(khz, nullptr, 10));
+        top.rst_ni = top.usb_rst_ni = 0;
         top.connect_i = 1;
         top.uart_rx_i = 1;
         usb_host_init(&host, clock, this);
         host.resume = RESUME_MS * USB_CLOCKS_PER_MS;
         for (unsigned i = 0; i < RESET_CYCLES; i++)
             clock(this, &host.phy.bus);
-        top.rst_ni = 1;
+        top.rst_ni = top.usb_rst_ni = 1;
         usb_host_wait(&host, 6 * USB_CLOCKS_PER_MS);
         return enumerate();
     }

@@ -181,6 +181,7 @@ struct mw_firmware {
     uint32_t clock_hz;                       ///< 0: simulated
     uint32_t resets;                         ///< by its watchdog, since power-up
     char name[40], serial[64];
+    uint32_t cycle_clocks; ///< clocks of a cycle of the fabric, at least 1
 };
 /// MW_ERR_NODEV: the transport has no firmware (sim). On a failure `firmware` stays as it is.
 MW_API int mw_firmware_info(struct mw_device *device, struct mw_firmware *firmware);

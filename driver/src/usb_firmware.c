@@ -19,7 +19,8 @@ int mwu_firmware(void *context, struct mw_firmware *f)
                               .version = u->info.firmware,
                               .features = u->info.features,
                               .clock_hz = u->info.clock_hz,
-                              .resets = u->info.resets};
+                              .resets = u->info.resets,
+                              .cycle_clocks = u->info.cycle_clocks ? u->info.cycle_clocks : 1};
     static_assert(sizeof f->name > sizeof u->info.name, "and an end");
     memcpy(f->name, u->info.name, sizeof u->info.name);
     snprintf(f->serial, sizeof f->serial, "%s", u->device.serial);

@@ -6,10 +6,12 @@
 `define MW_ASSERT_SVH
 
 `ifdef SYNTHESIS
-`define MW_ASSERT(condition, text)
+`define MW_ASSERT_AT(clock, reset, condition, text)
 `else
-`define MW_ASSERT(condition, text) \
-    always_ff @(posedge clk_i) if (rst_ni && !(condition)) $fatal(1, text);
+`define MW_ASSERT_AT(clock, reset, condition, text) \
+    always_ff @(posedge clock) if (reset && !(condition)) $fatal(1, text);
 `endif
+
+`define MW_ASSERT(condition, text) `MW_ASSERT_AT(clk_i, rst_ni, condition, text)
 
 `endif

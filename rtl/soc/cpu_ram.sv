@@ -4,7 +4,8 @@
 // ($readmemh, empty: undefined).
 // Nothing clears it later: what the firmware keeps in it outlives a restart of the CPU.
 //
-// rdata_o shows the word of addr_i one cycle after req_i; a write changes nothing of it.
+// rdata_o shows the word of addr_i one cycle after req_i, until the next access. Behind a write it is undefined: a lane
+// that is not written may be read on the FPGA, where each has block RAM of its own.
 `default_nettype none
 
 module cpu_ram #(

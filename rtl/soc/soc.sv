@@ -13,7 +13,8 @@
 module soc #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
     parameter int unsigned RamLog2 = 14,
-    parameter int unsigned ClockMhz = 60,
+    parameter int unsigned ClockKhz = 60000,
+    parameter int unsigned CycleClocks = 1,
     parameter Firmware = "build/firmware/firmware.hex"
 ) (
     input  wire logic clk_i,
@@ -156,7 +157,7 @@ module soc #(
     logic [6:0]        mbox_raddr, mbox_waddr;
     logic [31:0]       mbox_rdata, mbox_wdata;
 
-    soc_csr #(.RamLog2(RamLog2), .ClockMhz(ClockMhz)) i_csr (
+    soc_csr #(.RamLog2(RamLog2), .ClockKhz(ClockKhz), .CycleClocks(CycleClocks)) i_csr (
         .clk_i, .rst_ni, .req_i(reg_i.req), .host_i(reg_host_i), .we_i(reg_i.we), .addr_i(reg_i.addr),
         .wdata_i(reg_i.wdata), .ack_o(reg_o.ack), .rdata_o(reg_o.rdata),
         .err_o(reg_o.err), .trap_i(trap), .cpu_rst_no(cpu_rst_n), .restart_o(restart), .fault_i(fault_q),

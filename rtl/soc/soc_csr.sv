@@ -12,7 +12,8 @@
 
 module soc_csr #(
     parameter int unsigned RamLog2 = 14,
-    parameter int unsigned ClockMhz = 60
+    parameter int unsigned ClockKhz = 60000,
+    parameter int unsigned CycleClocks = 1
 ) (
     input  wire logic        clk_i,
     input  wire logic        rst_ni,
@@ -184,7 +185,9 @@ module soc_csr #(
         hwif_in.id.minor.next           = 8'd1;
         hwif_in.id.major.next           = 8'd0;
         hwif_in.id.ram_log2.next        = 8'(RamLog2);
-        hwif_in.id.mhz.next             = 8'(ClockMhz);
+        hwif_in.id.mhz.next             = 8'((ClockKhz + 500) / 1000);
+        hwif_in.clock.khz.next          = 24'(ClockKhz);
+        hwif_in.clock.per_cycle.next    = 8'(CycleClocks);
         hwif_in.restart.cause.next      = cause_q;
         hwif_in.restart.count.next      = count_q;
         hwif_in.time_lo.value.next      = time_q[31:0];

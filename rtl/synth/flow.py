@@ -25,7 +25,8 @@ def tool(name):
         return str(beside)
     found = shutil.which(name)
     if not found:
-        sys.exit(f"synth: {name} is missing: .ci/setup installs it")
+        print(f"synth: {name} is missing: .ci/setup installs it", file=sys.stderr)
+        sys.exit(2)
     return found
 
 
@@ -84,13 +85,16 @@ def instances(mods, name):
     return {m[2].lstrip("\\"): m[1] for line in mods[name] if (m := re.match(r"^  cell (\\\S+) (\S+)$", line)) and m[1] in mods}
 
 
-def elaborate(out, top, params, files, levels, wrapper=None):
+def elaborate(out, top, params, files, levels, wrapper=None, apart=()):
     """Leaves what differs in OUT/merged.il, instances of the top and of theirs, LEVELS deep, marked to stay apart: what is inside them is to be flattened into them.
-    A wrapper is (name, function): the function gets {port: (direction, width)} of the top and returns Verilog of a module that holds it."""
+    A wrapper is (name, function): the function gets {port: (direction, width)} of the top and returns Verilog of a module that holds it.
+    Of modules APART the ports are read alone; synthesize's EXTRA reads them, by Yosys' own front end."""
+    apart = "".join(f" --blackboxed-module {m}" for m in apart)
     yosys(out, "elaborate", f"""
-read_slang --threads 1 --keep-hierarchy{settings.slang(params, out)} --top {top} {' '.join(files)}
+read_slang --threads 1 --keep-hierarchy{apart}{settings.slang(params, out)} --top {top} {' '.join(files)}
 hierarchy -check -top {top}
 proc
+delete =A:blackbox
 write_rtlil {out}/elaborated.il
 """)
     mods = merge_equal(read_rtlil(out / "elaborated.il"))

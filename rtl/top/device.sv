@@ -11,7 +11,8 @@
 module device #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
     parameter int unsigned RamLog2 = 14,
-    parameter int unsigned ClockMhz = 0,  // 0: simulated
+    parameter int unsigned ClockKhz = 0,    // 0: simulated
+    parameter int unsigned CycleClocks = 1, // clocks of a cycle of the fabric
     parameter Firmware = "build/firmware/firmware.hex"
 ) (
     input  wire logic clk_i,
@@ -26,6 +27,8 @@ module device #(
     input  wire logic        in_ready_i,
     output logic [63:0]      in_data_o,
     output logic             in_last_o,
+    output logic             active_o,  // pulse: something crosses the host link
+    output logic             error_o,   // pulse: LINK_ERROR
 
     output logic      uart_tx_o,
     input  wire logic uart_rx_i
@@ -69,7 +72,7 @@ module device #(
         .error_o(link_error), .error_status_o(link_status)
     );
 
-    soc #(.Cfg(Cfg), .RamLog2(RamLog2), .ClockMhz(ClockMhz), .Firmware(Firmware)) i_soc (
+    soc #(.Cfg(Cfg), .RamLog2(RamLog2), .ClockKhz(ClockKhz), .CycleClocks(CycleClocks), .Firmware(Firmware)) i_soc (
         .clk_i, .rst_ni, .bus_o(m[1]), .bus_i(m_back[1]), .reg_i(s[1]), .reg_host_i(s_host), .reg_o(s_back[1]),
         .mem_o(user[1]), .mem_ready_i(user_ready[1]), .mem_i(heard[1]), .cmd_i(cmd), .cmd_rdata_o(cmd_rdata),
         .give_i(give), .command_i(command), .rep_i(rep), .rep_rdata_o(rep_rdata), .reply_valid_o(reply_valid),
@@ -77,6 +80,9 @@ module device #(
         .link_waiting_i(waiting), .link_error_i(link_error), .link_status_i(link_status), .reset_fabric_o(soc_asks),
         .reset_hold_o(soc_holds), .resetting_i(resetting), .uart_tx_o, .uart_rx_i
     );
+
+    assign active_o = (out_valid_i && out_ready_o) || (in_valid_o && in_ready_i);
+    assign error_o  = link_error;
 
     // ---- fabric ----
     fabric_reset i_reset (

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The device with its USB core, at the pins of a ULPI PHY, whose clock of 60 MHz is everybody's. What boards have
-// besides (clock, reset, pads) is their top's.
+// The device with its USB core, at the pins of a ULPI PHY, whose clock of 60 MHz is the core's; all else has another,
+// of half of it at least if the bus is to be used in full. Each reset is synchronous to its clock, and both are low
+// together once. What boards have besides (clocks, resets, pads) is their top's.
 `default_nettype none
 
 module device_usb #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
     parameter int unsigned RamLog2 = 14,
-    parameter int unsigned ClockMhz = 60,
+    parameter int unsigned ClockKhz = 60000,
+    parameter int unsigned CycleClocks = 1,
     parameter Firmware = "build/firmware/firmware.hex"
 ) (
     input  wire logic clk_i,
     input  wire logic rst_ni,
+    input  wire logic usb_clk_i,
+    input  wire logic usb_rst_ni,
 
     // ULPI, as usb_core has it
     input  wire logic       ulpi_dir_i,
@@ -25,31 +29,44 @@ module device_usb #(
     output logic            high_speed_o,
     output logic            configured_o,
     output logic            suspended_o,
+    output logic            active_o,  // as device has them
+    output logic            error_o,
 
     output logic      uart_tx_o,
     input  wire logic uart_rx_i
 );
-    logic        restart, out_valid, out_ready, in_valid, in_ready, in_last, word_valid, word_ready, word_last;
-    logic [7:0]  out_data, in_data;
-    logic [63:0] word;
+    logic        configured, restart, usb_out_valid, usb_out_ready, usb_in_valid, usb_in_ready, usb_in_last;
+    logic [7:0]  usb_out_data, usb_in_data;
+    logic        link_reset, out_valid, out_ready, in_valid, in_ready, in_last;
+    logic [63:0] out_data, in_data;
+    logic [3:0]  out_bytes;
 
     usb_core i_usb (
-        .clk_i, .rst_ni, .ulpi_dir_i, .ulpi_nxt_i, .ulpi_data_i, .ulpi_data_o, .ulpi_data_oe_o, .ulpi_stp_o,
-        .ulpi_rst_o, .connect_i, .high_speed_o,
-        .configured_o, .suspended_o, .restart_o(restart), .out_valid_o(out_valid), .out_ready_i(out_ready),
-        .out_data_o(out_data), .in_valid_i(in_valid), .in_ready_o(in_ready), .in_data_i(in_data), .in_last_i(in_last)
+        .clk_i(usb_clk_i), .rst_ni(usb_rst_ni), .ulpi_dir_i, .ulpi_nxt_i, .ulpi_data_i, .ulpi_data_o,
+        .ulpi_data_oe_o, .ulpi_stp_o, .ulpi_rst_o, .connect_i, .high_speed_o,
+        .configured_o(configured), .suspended_o, .restart_o(restart), .out_valid_o(usb_out_valid),
+        .out_ready_i(usb_out_ready), .out_data_o(usb_out_data), .in_valid_i(usb_in_valid), .in_ready_o(usb_in_ready),
+        .in_data_i(usb_in_data), .in_last_i(usb_in_last)
     );
 
-    usb_words i_words (
-        .clk_i, .rst_ni, .clear_i(restart), .valid_i(word_valid), .ready_o(word_ready), .data_i(word),
-        .last_i(word_last), .valid_o(in_valid), .ready_i(in_ready), .data_o(in_data), .last_o(in_last)
+    // many bits of the core's, for another clock to see
+    always_ff @(posedge usb_clk_i) configured_o <= usb_rst_ni && configured;
+
+    usb_cross i_cross (
+        .usb_clk_i, .usb_rst_ni, .restart_i(restart), .out_valid_i(usb_out_valid), .out_ready_o(usb_out_ready),
+        .out_data_i(usb_out_data), .in_valid_o(usb_in_valid), .in_ready_i(usb_in_ready), .in_data_o(usb_in_data),
+        .in_last_o(usb_in_last),
+        .clk_i, .rst_ni, .link_reset_o(link_reset), .link_out_valid_o(out_valid), .link_out_ready_i(out_ready),
+        .link_out_data_o(out_data), .link_out_bytes_o(out_bytes), .link_in_valid_i(in_valid),
+        .link_in_ready_o(in_ready), .link_in_data_i(in_data), .link_in_last_i(in_last)
     );
 
-    device #(.Cfg(Cfg), .RamLog2(RamLog2), .ClockMhz(ClockMhz), .Firmware(Firmware)) i_device (
-        .clk_i, .rst_ni, .link_reset_i(restart), .out_valid_i(out_valid), .out_ready_o(out_ready),
-        .out_data_i({56'd0, out_data}), .out_bytes_i(4'd1),
-        .in_valid_o(word_valid), .in_ready_i(word_ready), .in_data_o(word), .in_last_o(word_last), .uart_tx_o,
-        .uart_rx_i
+    device #(
+        .Cfg(Cfg), .RamLog2(RamLog2), .ClockKhz(ClockKhz), .CycleClocks(CycleClocks), .Firmware(Firmware)
+    ) i_device (
+        .clk_i, .rst_ni, .link_reset_i(link_reset), .out_valid_i(out_valid), .out_ready_o(out_ready),
+        .out_data_i(out_data), .out_bytes_i(out_bytes), .in_valid_o(in_valid), .in_ready_i(in_ready),
+        .in_data_o(in_data), .in_last_o(in_last), .active_o, .error_o, .uart_tx_o, .uart_rx_i
     );
 endmodule
 

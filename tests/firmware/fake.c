@@ -20,6 +20,7 @@ void fake_reset(void)
     fake.lost_from = -1;
     fake.room = FAKE_UART - 1;
     SOC_WORD(id) = PUT(MW_SOC__ID__RAM_LOG2, 14) | PUT(MW_SOC__ID__MHZ, 60);
+    SOC_WORD(clock) = PUT(MW_SOC__CLOCK__KHZ, 60000) | PUT(MW_SOC__CLOCK__PER_CYCLE, 4);
     FABRIC_WORD(id) = PUT(MW_FABRIC__ID__MAGIC, 0x4d57) | PUT(MW_FABRIC__ID__MINOR, 1);
     FABRIC_WORD(size) = PUT(MW_FABRIC__SIZE__PORTS, FAKE_GPUS) |
                         PUT(MW_FABRIC__SIZE__FLIT_BYTES, 8) |
@@ -128,7 +129,8 @@ uint32_t hw_read(uint32_t address)
     tick();
     SOC_WORD(time_lo) = (uint32_t)fake.time;
     SOC_WORD(time_hi) = (uint32_t)(fake.time >> 32);
-    SOC_WORD(uart) = fake.room < 255 ? fake.room : 255;
+    SOC_WORD(uart) &= MW_SOC__UART__DIVISOR_bm;
+    SOC_WORD(uart) |= fake.room < 255 ? fake.room : 255;
     uint32_t value = *reg(address);
     if (address == SOC(uart_rx))
         SOC_WORD(uart_rx) = 0;

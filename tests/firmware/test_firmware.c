@@ -52,6 +52,7 @@ static void test_board(void **state)
     assert_int_equal(board.gpus, FAKE_GPUS);
     assert_int_equal(board.flit_bytes, 8);
     assert_int_equal(board.mem_log2, FAKE_MEM_LOG2);
+    assert_int_equal(GET(MW_SOC__UART__DIVISOR, fake.soc[offsetof(mw_soc_t, uart) / 4]), 520);
     // seconds: exact to a second over an hour, to 5 in a million over weeks
     for (uint64_t s = 0; s < 4000000; s = s * 3 + 1) {
         fake.time = s * 60000000 + 30000000;
@@ -73,6 +74,7 @@ static void test_info(void **state)
     assert_int_equal(i.gpus, FAKE_GPUS);
     assert_int_equal(i.mem_bytes, 1 << FAKE_MEM_LOG2);
     assert_int_equal(i.clock_hz, 60000000);
+    assert_int_equal(i.cycle_clocks, 4);
     assert_int_equal(i.resets, 5);
     assert_int_equal(i.features, 15);
     assert_string_equal(i.name, "moeswitch");

@@ -146,6 +146,15 @@ UNIT += usb_core_pins
 UNIT_SRCS_usb_core_pins := $(USB_PINS)
 UNIT_C_usb_core_pins := $(filter-out %/ulpi_phy.c,$(wildcard sim/ulpi/*.c)) sim/pins/pins_phy.c $(HOST_H)
 UNIT_FLAGS_usb_core_pins := -Wno-lint -Wno-style
+UNIT += gate_cells
+UNIT_SRCS_gate_cells := rtl/common/ram_sdp.sv rtl/soc/cpu_ram.sv $(GATE_CELLS) tests/gate/gate_parts.sv $(B)/gate/parts/gate_parts_netlist.v tests/unit/gate_cells.sv
+UNIT_FLAGS_gate_cells := -Wno-lint -Wno-style
+UNIT += usb_cross
+UNIT_SRCS_usb_cross := $(addprefix rtl/cdc/cdc_,sync.sv fifo.sv restart.sv) rtl/host/usb_words.sv rtl/host/usb_cross.sv
+UNIT_FLAGS_usb_cross := -DMW_CDC_RANDOM
+UNIT += cdc_parts
+UNIT_SRCS_cdc_parts := $(addprefix rtl/cdc/cdc_,sync.sv fifo.sv reset.sv) tests/unit/cdc_parts.sv
+UNIT_FLAGS_cdc_parts := -DMW_CDC_RANDOM
 UNIT += host_link
 UNIT_SRCS_host_link := $(DEV_PKGS) rtl/host/host_link.sv
 UNIT_PARAMS_host_link := N=2 FlitBytes=8 MemBytesLog2=17

@@ -85,7 +85,7 @@ module soc_bench (
         .host_o(host), .host_ready_i(host_ready), .host_i(host_back), .host_down_i(host_down)
     );
 
-    soc #(.Cfg(Cfg), .ClockMhz(0)) i_soc (
+    soc #(.Cfg(Cfg), .ClockKhz(0)) i_soc (
         .clk_i, .rst_ni, .bus_o(m[1]), .bus_i(m_back[1]),
         .reg_i(s[1]), .reg_host_i(s_host && !as_cpu_i), .reg_o(s_back[1]),
         .mem_o(user[1]), .mem_ready_i(user_ready[1]), .mem_i(heard[1]),

@@ -25,6 +25,7 @@ UNIT_NEEDS_$(1) := $(UNIT_NEEDS_$(2))
 UNIT_PARAMS_$(1) := $(3)
 endef
 
+include tests/gate/gate.mk
 include tests/unit/modules.mk
 
 # minutes to build: only `make test-all` has them

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+# Boards: constraints/NAME is one, docs/porting.md says what is in its folder.
+#   make bitstream BOARD=ecpix5-85f [N=2] [FABRIC_MHZ=36] [SEEDS='1 2 3']
+#       PADS=1: without fabric, SoC and host link, as quickly as pins and clocks can be tried
+#   make load BOARD=...    into the FPGA, make flash BOARD=... for power-up; LOADER='-c ft4232' in place of the board's own options
+#   make firmware-bitstream BOARD=...    the firmware of now into the bitstream, without place and route
+BOARDS := $(sort $(notdir $(patsubst %/,%,$(dir $(wildcard constraints/*/board.toml)))))
+BOARD ?=
+BOARD_DIR = $(B)/board/$(BOARD)-$(if $(filter 1,$(PADS)),pads,n$(BOARD_N))
+BOARD_MODS := $(filter-out rtl/board/ecp5_cells.sv,$(wildcard rtl/board/*.sv))
+# what fits an 85F as it is; a device of four needs one node that serves all
+BOARD_N := $(if $(filter command line environment,$(origin N)),$(N),2)
+BOARD_SETTINGS := N=$(BOARD_N) FlitBytes=8 $(SMALL_PARAMS)
+BOARD_USB = $(if $(filter pins,$(shell sed -n 's/^usb = "\(.*\)"/\1/p' constraints/$(BOARD)/board.toml 2>/dev/null)),pins,usb)
+BOARD_RTL = $(filter-out rtl/top/device_$(if $(filter pins,$(BOARD_USB)),usb,pins).sv,$(RTL) $(DEV_PKGS) $(DEV_IP) $(DEV_MODS)) $(if $(filter pins,$(BOARD_USB)),$(USB_PINS),$(USB_CORE)) \
+    $(filter-out rtl/board/board_$(if $(filter pins,$(BOARD_USB)),ulpi,pins).sv,$(BOARD_MODS))
+# PADS=1: a stub for fabric, SoC and host link, for what a board has around them, in minutes
+PADS ?= 0
+FABRIC_MHZ ?=
+SEEDS ?=
+UNTIL ?=
+FIRMWARE ?= $(FW)/firmware.hex
+LOADER ?=
+
+.PHONY: bitstream load flash firmware-bitstream
+bitstream: gen $(DEV_REG_SV) $(DEV_IP) $(USB_CORE) $(USB_PINS) $(FW)/firmware.hex
+	$(call say,BITSTREAM,$(BOARD) N=$(BOARD_N)$(if $(UNTIL),$(comma) until $(UNTIL)))
+	$(Q)$(PY) rtl/synth/bitstream.py --board '$(BOARD)' --out $(BOARD_DIR) --firmware $(FIRMWARE) $(addprefix --seed ,$(SEEDS)) $(addprefix --fabric-mhz ,$(FABRIC_MHZ)) \
+	    $(addprefix --until ,$(UNTIL)) $(addprefix --param ,$(BOARD_SETTINGS)) $(if $(filter 1,$(PADS)),$(patsubst rtl/top/device.sv,tests/synth/device_stub.sv,$(BOARD_RTL)),$(BOARD_RTL))
+
+flash load: | $(B)/.setup
+	$(call say,$(if $(filter load,$@),LOAD,FLASH),$(BOARD))
+	$(Q)$(PY) rtl/synth/loader.py $@ --board '$(BOARD)' --out $(BOARD_DIR) $(if $(LOADER),--options '$(LOADER)')
+
+firmware-bitstream: $(FIRMWARE)
+	$(call say,FIRMWARE,$(FIRMWARE) for $(BOARD))
+	$(Q)$(PY) rtl/synth/bitstream.py --board '$(BOARD)' --out $(BOARD_DIR) --firmware $(FIRMWARE) --only-firmware
+
+# tops of boards, which no model has: each with the clocks that its PLL makes
+.PHONY: lint-boards $(addprefix lint-board-,$(BOARDS))
+lint: lint-boards
+lint-boards: $(addprefix lint-board-,$(BOARDS))
+$(addprefix lint-board-,$(BOARDS)): lint-board-%: $(RTL_PKGS) $(REG_SV) $(DEV_PKGS) $(DEV_REG_SV) $(DEV_IP) $(USB_CORE) $(USB_PINS)
+	$(call say,LINT,board $*)
+	$(Q)$(PY) rtl/synth/clocks.py $* $(B)/board/lint-$*
+	$(Q)$(REMEMBER) $@ $(RTL) $(RTL_TYPES) $(DEV_PKGS) $(DEV_MODS) $(BOARD_MODS) rtl/board/ecp5_cells.sv $(DEV_IP) $(USB_CORE) $(USB_PINS) $(VLT) $(B)/board/lint-$*/board_clocks.sv constraints/$*/top.sv -- \
+	    env $(VERILATOR) --lint-only --quiet --top-module $(shell sed -n 's/^top = "\(.*\)"/\1/p' constraints/$*/board.toml) $(call cfg,N=2 FlitBytes=8 $(SMALL_PARAMS)) $(VWARN) -Wno-DECLFILENAME -y rtl/board -y $(B)/board/lint-$* \
+	    $(RTL_PKGS) $(DEV_PKGS) $(DEV_IP) $(B)/board/lint-$*/clocks_pkg.sv rtl/board/ecp5_cells.sv constraints/$*/top.sv

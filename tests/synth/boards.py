@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Boards: rtl/synth/pll.py against the PLL's equations, board.toml and pins.lpf of every board and of broken ones, the crossing check on designs in which one is
+planted, firmware for the CPU's RAM, and every refusal of bitstream.py and loader.py: one line, status 2, nothing written.
+
+usage: boards.py BUILD
+"""
+import json
+import pathlib
+import random
+import re
+import shutil
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SYNTH = ROOT / "rtl/synth"
+sys.path.insert(0, str(SYNTH))
+import board as boards
+import crossings
+import flow
+import pll
+import ram_init
+
+CDC = [f"rtl/cdc/cdc_{m}.sv" for m in ("sync", "fifo", "reset", "restart")]
+# a module between clocks a and b, what the check says of it: None, or a part of the line
+HEAD = "module t(input wire a, input wire b, input wire r, input wire [7:0] pin, output logic [7:0] q, output logic [7:0] u);\nlogic [7:0] x, y, z; always_ff @(posedge a) begin x <= pin ^ u; y <= x + 8'd3; end\n"
+DESIGNS = {
+    "through the modules": ("cdc_sync i_s(.clk_i(b), .rst_ni(r), .data_i(x[0]), .data_o(z[0]));\nlogic n; cdc_reset i_r(.clk_i(b), .rst_ni(x[1]), .rst_no(n));\n"
+                            "logic v, w; cdc_fifo #(.Width(6)) i_f(.wclk_i(a), .wrst_ni(1'b1), .wclear_i(1'b0), .valid_i(x[7]), .ready_o(w), .data_i(y[5:0]),\n"
+                            ".rclk_i(b), .rrst_ni(n), .rclear_i(1'b0), .valid_o(v), .ready_i(1'b1), .data_o(z[6:1]));\nalways_ff @(posedge b) q <= {v, z[6:0]};\nalways_ff @(posedge a) u <= {8{w}};", None),
+    "a register by itself": ("always_ff @(posedge b) q <= y;\nassign u = y;", r"\(a\) -> q"),
+    "logic before it": ("cdc_sync i_s(.clk_i(b), .rst_ni(1'b1), .data_i(x[0] & y[0]), .data_o(q[0]));\nassign q[7:1] = '0, u = y;", r"-> i_s\.first_q"),
+    "a clock enable": ("logic [7:0] c; always_ff @(posedge b) if (y[2]) c <= c + 8'd1;\nassign q = c, u = y;", r"\(a\) -> "),
+    "both clocks before it": ("always_ff @(posedge b) z <= q;\ncdc_sync #(.Width(8)) i_s(.clk_i(b), .rst_ni(1'b1), .data_i(x & z), .data_o(q));\nassign u = y;", r"-> i_s\.first_q"),
+    "a RAM that is read by itself": ("(* ram_style = \"distributed\" *) logic [7:0] m [16]; always_ff @(posedge a) m[x[3:0]] <= y;\nalways_ff @(posedge b) begin z <= z + 8'd1; q <= m[z[3:0]]; end\nassign u = y;", r"\(a\) -> q"),
+    "a block RAM's address": ("(* ram_style = \"block\" *) logic [7:0] m [2048]; always_ff @(posedge b) begin m[{3'd0, z}] <= z; z <= z + 8'd1; q <= m[{3'd0, x}]; end\nassign u = y;", r"\(a\) -> .*ADB"),
+    "a pin": ("always_ff @(posedge b) q <= pin;\nassign u = y;", r"pin \(no clock\) -> q"),
+    "an asynchronous reset elsewhere": ("always_ff @(posedge b or negedge y[0]) if (!y[0]) q <= '0; else q <= q + 8'd1;\nassign u = y;", r"\.LSR"),
+}
+failed = []
+
+
+def expect(what, holds, detail=""):
+    print(f"{'ok' if holds else 'FAILED'}: {what}{'' if holds else ': ' + str(detail)}")
+    if not holds:
+        failed.append(what)
+
+
+def test_pll():
+    r = random.Random(1)
+    made = 0
+    for _ in range(40):
+        f = r.choice([12.0, 25.0, 27.0, 30.0, 48.0, 100.0])
+        outputs = [(f"c{i}", r.choice([48.0, 60.0, 36.0, 40.0, 33.3, 28.0, 71.7]), r.random() < 0.4) for i in range(r.randint(1, 3))]
+        try:
+            s = pll.solve(f, outputs)
+        except pll.Impossible:
+            continue
+        made += 1
+        vco = f / s["clki"] * s["clkfb"] * s["clkop"]
+        good = 400 <= vco <= 800 and 3.125 <= f / s["clki"] <= 400 and abs(vco - s["vco"]) < 1e-6
+        for (_, asked, exact), d, mhz in zip(outputs, s["divisors"], s["mhz"]):
+            good &= abs(vco / d - mhz) < 1e-6 and 1 <= d <= 128 and (abs(mhz - asked) <= asked * 1e-4 if exact else asked * 0.98 <= mhz <= asked * (1 + 1e-9))
+        if not good:
+            expect(f"PLL {f} to {outputs}", False, s)
+    expect("PLL: every setting gives what it says, within the bounds", made > 20, made)
+    for f, outputs, word in ((5.0, [("a", 40.0, False)], "input"), (25.0, [("a", 47.123, True)], "no divisors"), (25.0, [("a", 900.0, False)], "makes"), (25.0, [(str(i), 40.0, False) for i in range(4)], "4 clocks")):
+        try:
+            pll.solve(f, outputs)
+            expect(f"PLL refuses {outputs}", False)
+        except pll.Impossible as e:
+            expect(f"PLL refuses {word}", word in str(e), e)
+
+
+def python(*args, cwd=ROOT):
+    return subprocess.run([sys.executable, *map(str, args)], cwd=cwd, capture_output=True, text=True)
+
+
+def refused(what, r, words, status=2):
+    expect(what, r.returncode == status and len(r.stderr.strip().splitlines()) == 1 and words in r.stderr, f"{r.returncode}: {r.stdout}{r.stderr}")
+
+
+def test_boards(work):
+    for name in boards.names():
+        b = boards.load(name)
+        boards.check_pins(b)
+        c = b["clock"]
+        mhz = pll.solve(c["input_mhz"], [(o["name"], o["mhz"], o.get("exact", False)) for o in c["outputs"]])["mhz"]
+        frequency = dict(re.findall(r'FREQUENCY PORT "(\w+)" ([\d.]+) MHZ', (b["folder"] / "pins.lpf").read_text()))
+        ports = {d["port"] for d in b["domains"].values()}
+        expect(f"{name}: every clock that comes in has its frequency, and the PLL's input its own", ports == set(frequency) and any(float(v) == c["input_mhz"] for v in frequency.values()), frequency)
+        expect(f"{name}: domains as the PLL makes them", all(abs(b["domains"][o["name"]]["mhz"] - m) < 1e-6 for o, m in zip(c["outputs"], mhz)), mhz)
+    # broken folders: one change each
+    base = work / "constraints"
+    shutil.rmtree(work, ignore_errors=True)
+    for what, file, old, new, words in (
+            ("a port without a ball", "pins.lpf", 'LOCATE COMP "uart_rx" SITE "R26";', "", "uart_rx has no ball"),
+            ("one ball twice", "pins.lpf", 'SITE "R26"', 'SITE "R24"', "the same ball R24"),
+            ("a ball for no port", "pins.lpf", '"ulpi_stp"', '"ulpi_stop"', "ulpi_st"),
+            ("a part that nextpnr does not have so", "board.toml", "LFE5UM5G-85F-8BG554I", "LFE5UM5G-45F-8BG554I", "LFE5UM5G-45F-8BG554I"),
+            ("a clock that the PLL cannot make", "board.toml", 'name = "fabric", mhz = 40.0', 'name = "fabric", mhz = 1.0', "1 MHz"),
+            ("a field that is missing", "board.toml", 'usb = "ulpi"', "", "usb is missing"),
+            ("no TOML", "board.toml", "[part]", "[part", "board.toml")):
+        shutil.rmtree(base, ignore_errors=True)
+        shutil.copytree(ROOT / "constraints/ecpix5-85f", base / "ecpix5-85f")
+        path = base / "ecpix5-85f" / file
+        text = path.read_text()
+        assert old in text, old
+        path.write_text(text.replace(old, new, 1))
+        refused(f"refused: {what}", python(SYNTH / "bitstream.py", "--board", "ecpix5-85f", "--out", work / "out", "--firmware", ROOT / "build/firmware/firmware.hex", "none.sv", cwd=work), words)
+        expect(f"nothing written: {what}", not list((work / "out").glob("*")) if (work / "out").exists() else True)
+
+
+def test_refusals(work):
+    bit = [SYNTH / "bitstream.py", "--out", work / "out", "--firmware", "build/firmware/firmware.hex"]
+    refused("refused: no such board", python(*bit, "--board", "nothing", "x.sv"), "ecpix5-85f")
+    bad = work / "bad.hex"
+    for text, words in (("@0\n12zz\n", "bad.hex:2"), ("@fff\n1 2\n", "4096 words"), ("", "no words"), ("123456789\n", "32 bits")):
+        bad.write_text(text)
+        refused(f"refused: firmware {text!r}", python(SYNTH / "bitstream.py", "--out", work / "out", "--board", "ecpix5-85f", "--firmware", bad, "x.sv"), words)
+    refused("refused: firmware into what is not there", python(*bit, "--board", "ecpix5-85f", "--only-firmware"), "make bitstream")
+    for how in ("load", "flash"):
+        refused(f"refused: {how} without a bitstream", python(SYNTH / "loader.py", how, "--board", "ulx3s-85f", "--out", work / "out"), "make bitstream")
+    (work / "out").mkdir(exist_ok=True)
+    (work / "out/butterstick-85f.bit").write_text("bits")
+    refused("refused: load of a board that only has flash", python(SYNTH / "loader.py", "load", "--board", "butterstick-85f", "--out", work / "out"), "JTAG lead")
+    if not shutil.which("openFPGALoader"):
+        refused("refused: no openFPGALoader", python(SYNTH / "loader.py", "flash", "--board", "butterstick-85f", "--out", work / "out"), "apt-get install openfpgaloader")
+
+
+def test_crossings(work):
+    for what, (text, fault) in DESIGNS.items():
+        source = work / "t.sv"
+        source.write_text(HEAD + text + "\nendmodule\n")
+        flow.yosys(work, "t", f"read_slang --threads 1 -I rtl/common --top t {' '.join(CDC)} {source}\nsynth_ecp5 -top t -nowidelut\nwrite_json {work}/t.json\n")
+        # the pins belong to clock a, but where a pin itself is what is looked at
+        r = python(SYNTH / "crossings.py", work / "t.json", "t", *([] if what == "a pin" else ["pin=a", "r=b"]))
+        if fault is None:
+            expect(f"crossings: {what}", r.returncode == 0 and "21 bits" in r.stdout, r.stdout)
+        else:
+            expect(f"crossings: found: {what}", r.returncode == 1 and re.search(f"FAILED: .*{fault}", r.stdout), r.stdout)
+    expect("crossings: no netlist is refused", python(SYNTH / "crossings.py", work / "none.json", "t").returncode == 2)
+
+
+def test_ram(work):
+    words, new = ram_init.random_words(3), ram_init.random_words(4)
+    cells = {}
+    for n in range(8):  # four bits each, as Yosys lays the CPU's RAM out
+        values = [["0"] * 320 for _ in range(64)]
+        for a, w in enumerate(words):
+            for k in range(4):
+                i, p = ram_init.bit_place(4 * a + k)
+                values[i][p] = str(w >> (4 * n + k) & 1)
+        cells[f"ram{n}"] = {"type": "DP16KD", "parameters": {"DATA_WIDTH_A": f"{4:032b}"} | {f"INITVAL_{i:02X}": "".join(reversed(v)) for i, v in enumerate(values)}}
+    design = {"modules": {"t": {"cells": cells}}}
+    before = json.dumps(design)
+    expect("firmware into a netlist: every block RAM of the CPU's", ram_init.into_netlist(design, words, new) == 8)
+    expect("and back", json.dumps(design) != before and ram_init.into_netlist(design, new, words) == 8 and json.dumps(design) == before)
+    expect("other words are not found", ram_init.into_netlist(design, new, words) == 0)
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    work = pathlib.Path(sys.argv[1]) / "board/test"
+    test_pll()
+    test_boards(work)
+    test_refusals(work)
+    test_crossings(work)
+    test_ram(work)
+    print(f"boards: {'passed' if not failed else str(len(failed)) + ' failed'}")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

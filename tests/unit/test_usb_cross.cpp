@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// usb_cross between clocks of any ratio: every byte and every word once, in order, with its end; a restart at any time, behind which nothing of before comes out
+// at either end, nothing of behind is lost, and the link is told; and the rates that the host protocol asks for.
+#include "Vusb_cross.h"
+#include "two_clocks.h"
+
+#include <deque>
+
+using namespace tb;
+
+namespace {
+struct byte_in {
+    uint8_t data;
+    bool last;
+    bool operator==(const byte_in &o) const { return data == o.data && last == o.last; }
+};
+
+struct cross : two_clocks<Vusb_cross> {
+    // percent of the cycles in which each end takes part
+    unsigned out_push = 70, out_take = 70, in_push = 70, in_take = 70;
+    struct byte_out {
+        uint8_t data;
+        uint64_t behind; // restarts before it
+    };
+    std::deque<byte_out> out;
+    std::deque<byte_in> in;
+    uint64_t out_done = 0, in_done = 0, restarts = 0, told = 0, taken_words = 0;
+    bool restart = false;
+
+    CData &other_clock() override { return dut.usb_clk_i; }
+
+    cross()
+    {
+        dut.usb_clk_i = 0;
+        dut.usb_rst_ni = dut.rst_ni = 0;
+        idle();
+        for (unsigned i = 0; i < 40; i++) // both in reset
+            cycle();
+        dut.usb_rst_ni = dut.rst_ni = 1;
+    }
+
+    void idle()
+    {
+        dut.restart_i = dut.out_valid_i = dut.in_ready_i = 0;
+        dut.link_out_ready_i = dut.link_in_valid_i = 0;
+    }
+
+    // ---- the USB core's end ----
+    void other_drive() override
+    {
+        if (!dut.usb_rst_ni)
+            return;
+        dut.restart_i = restart;
+        // what is shown stays until it is taken
+        if (!dut.out_valid_i || out_taken) {
+            dut.out_valid_i = percent(out_push);
+            dut.out_data_i = rng.bits(8);
+        }
+        dut.in_ready_i = percent(in_take);
+    }
+    void other_sample() override
+    {
+        if (!dut.usb_rst_ni)
+            return;
+        out_taken = dut.out_valid_i && dut.out_ready_o;
+        if (out_taken)
+            out.push_back({static_cast<uint8_t>(dut.out_data_i), restarts});
+        if (dut.in_valid_o && dut.in_ready_i) {
+            assert_false(in.empty());
+            assert_true((byte_in{static_cast<uint8_t>(dut.in_data_o), dut.in_last_o != 0}) == in.front());
+            in.pop_front();
+            in_done++;
+        }
+        if (restart) {
+            restarts++;
+            restart = false;
+        }
+    }
+
+    // ---- the link's ----
+    void drive() override
+    {
+        if (!dut.rst_ni)
+            return;
+        dut.link_out_ready_i = percent(out_take);
+        if (!dut.link_in_valid_i || in_taken) {
+            dut.link_in_valid_i = percent(in_push);
+            dut.link_in_data_i = rng();
+            dut.link_in_last_i = percent(20);
+        }
+    }
+    void sample() override
+    {
+        if (!dut.rst_ni)
+            return;
+        if (dut.link_reset_o) {
+            told++;
+            for (const byte_out &b : out) // what was taken behind the restart is not lost by it
+                assert_true(b.behind < restarts);
+            out.clear();
+            in.clear();
+            assert_false(dut.link_in_ready_o);
+        }
+        in_taken = dut.link_in_valid_i && dut.link_in_ready_o;
+        if (in_taken) {
+            taken_words++;
+            for (unsigned i = 0; i < 8; i++)
+                in.push_back({static_cast<uint8_t>(dut.link_in_data_i >> 8 * i),
+                              i == 7 && dut.link_in_last_i});
+        }
+        if (dut.link_out_valid_o && dut.link_out_ready_i) {
+            unsigned n = dut.link_out_bytes_o;
+            assert_in_range(n, 1, 2);
+            for (unsigned i = 0; i < n; i++) {
+                assert_false(out.empty());
+                assert_int_equal(dut.link_out_data_o >> 8 * i & 0xff, out.front().data);
+                out.pop_front();
+                out_done++;
+            }
+        }
+    }
+
+    /// Nothing more goes in, and all that is inside comes out.
+    void drain()
+    {
+        unsigned push[] = {out_push, in_push};
+        out_push = in_push = 0;
+        until("all that is inside", 100000, [&] { return out.empty() && in.empty() && !dut.out_valid_i && !dut.link_in_valid_i; });
+        out_push = push[0];
+        in_push = push[1];
+    }
+
+  private:
+    bool out_taken = false, in_taken = false;
+};
+
+void any_pace(cross &b)
+{
+    for (unsigned *p : {&b.out_push, &b.out_take, &b.in_push, &b.in_take})
+        *p = b.rng.pick({3, 30, 70, 100});
+}
+} // namespace
+
+TEST(every_byte_once_in_order)
+{
+    for (unsigned i = 0; i < 60; i++) {
+        cross b;
+        b.any_periods(b.rng.pick({1.01, 2.0, 12.0}));
+        any_pace(b);
+        b.cycles(20000);
+        b.drain();
+        assert_true(b.out_done > 20 && b.in_done > 20);
+        assert_int_equal(b.told, 0);
+    }
+}
+
+TEST(restart_at_any_time)
+{
+    for (unsigned i = 0; i < 60; i++) {
+        cross b;
+        b.any_periods(b.rng.pick({1.01, 2.0, 12.0}));
+        any_pace(b);
+        for (unsigned n = 0; n < 40; n++) {
+            b.cycles(b.below(n % 4 ? 300 : 12)); // the next one may come before the last one is through
+            uint64_t told = b.told, before = b.restarts;
+            b.restart = true;
+            b.until("the restart", 200, [&] { return b.restarts > before; });
+            b.until("the link to be told", 400, [&] { return b.told > told; });
+        }
+        b.drain();
+        uint64_t out = b.out_done, in = b.in_done;
+        b.out_push = b.out_take = b.in_push = b.in_take = 70;
+        b.cycles(2000);
+        b.drain();
+        assert_true(b.out_done > out && b.in_done > in);
+        assert_true(b.told <= b.restarts);
+    }
+}
+
+/// Nothing waits for a partner: a single byte comes through.
+TEST(one_byte_alone)
+{
+    cross b;
+    b.out_push = 100;
+    b.until("a byte in", 100, [&] { return !b.out.empty(); });
+    b.out_push = 0;
+    b.until("the same out", 100, [&] { return b.out.empty(); });
+}
+
+/// With a clock of half the USB core's and nothing in the way, a byte per cycle of the USB core's each way.
+TEST(rate_at_half_the_clock)
+{
+    cross b;
+    b.period = 2;
+    b.out_push = b.out_take = b.in_push = b.in_take = 100;
+    b.cycles(300);
+    uint64_t start = b.other_now, out = b.out_done, in = b.in_done;
+    b.cycles(6000);
+    double n = static_cast<double>(b.other_now - start);
+    assert_true(static_cast<double>(b.out_done - out) > 0.98 * n);
+    assert_true(static_cast<double>(b.in_done - in) > 0.98 * n);
+}
