@@ -50,8 +50,8 @@ threads-model: $(call threads_so,$(N).$(F),threads)
 models: $(call threads_so,4.8,threads) $(call threads_so,4.8,beside)
 
 # The node with threads in cells of the ECP5, mapped as `make pnr` maps a part, and what it may take; as many multipliers as the node has alone.
-THREADS_COMB := 30000
-THREADS_BRAM := 90
+THREADS_COMB := 23500
+THREADS_BRAM := 84
 .PHONY: threads-area
 threads-area: $(B)/threads/n4f8-small-threads/node_threads.il
 	$(call say,SYNTH,node with 4 threads for ECP5 (some minutes))
