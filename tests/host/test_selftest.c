@@ -49,6 +49,12 @@ int mw_info(struct mw_device *d, struct mw_device_info *info)
     return 0;
 }
 
+int mw_simulation_info(struct mw_device *d, struct mw_simulation *model)
+{
+    (void)d, (void)model;
+    return MW_ERR_NODEV;
+}
+
 int mw_list(struct mw_found *list, size_t max)
 {
     (void)list, (void)max;
