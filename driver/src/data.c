@@ -15,6 +15,13 @@ static int write_image(struct mw_device *device, struct mwi_image *im, int statu
     return status;
 }
 
+static int check_streams(unsigned streams)
+{
+    if (streams < 1 || streams > MW_STREAMS)
+        return mwi_fail(MW_ERR_INVALID, "%u streams: 1 to %d", streams, MW_STREAMS);
+    return 0;
+}
+
 int mw_streams_load(struct mw_device *device, const struct mw_layout *layout, unsigned streams,
                     mw_stream_make_fn make, void *context)
 {
@@ -22,11 +29,10 @@ int mw_streams_load(struct mw_device *device, const struct mw_layout *layout, un
     MWI_NEED(layout);
     MWI_NEED(make);
     struct mwi_image im = {0};
-    if (streams < 1 || streams > MW_STREAMS)
-        return mwi_fail(MW_ERR_INVALID, "%u streams: 1 to %d", streams, MW_STREAMS);
-    return write_image(
-        device, &im,
-        mwi_image_made_streams(&im, layout, device->info.gpus, streams, make, context));
+    int status = check_streams(streams);
+    if (!status)
+        status = mwi_image_made_streams(&im, layout, device->info.gpus, streams, make, context);
+    return write_image(device, &im, status);
 }
 
 int mw_stream_load(struct mw_device *device, const struct mw_layout *layout,
@@ -36,9 +42,10 @@ int mw_stream_load(struct mw_device *device, const struct mw_layout *layout,
     MWI_NEED(layout);
     MWI_NEED(s);
     struct mwi_image im = {0};
-    if (streams < 1 || streams > MW_STREAMS)
-        return mwi_fail(MW_ERR_INVALID, "%u streams: 1 to %d", streams, MW_STREAMS);
-    return write_image(device, &im, mwi_image_streams(&im, layout, s, device->info.gpus, streams));
+    int status = check_streams(streams);
+    if (!status)
+        status = mwi_image_streams(&im, layout, s, device->info.gpus, streams);
+    return write_image(device, &im, status);
 }
 
 // ---- tokens ---------------------------------------------------------------------------------------
