@@ -34,7 +34,7 @@ struct mw_device_model {
     usb_pipe pipe{};
     bool wait_ping = false; // the endpoint was full
     unsigned device_khz = USB_KHZ, phase = 0;
-    unsigned silent = 0;    // packets out that the IN endpoint is left alone for
+    unsigned silent = 0; // packets out that the IN endpoint is left alone for
     endpoints ends;
 
     static ulpi_link clock(void *self, const ulpi_bus *bus)

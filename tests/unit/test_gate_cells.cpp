@@ -63,7 +63,8 @@ struct cells : model<Vgate_cells> {
     }
     void sample() override
     {
-        SAME(dut.differ_o & (cpu_read ? ~0u : ~(1u << 6)), 0); // behind a write of the CPU's RAM its output is undefined
+        SAME(dut.differ_o & (cpu_read ? ~0u : ~(1u << 6)),
+             0); // behind a write of the CPU's RAM its output is undefined
         if (dut.cpu_req_i)
             cpu_read = dut.cpu_we_i == 0;
     }

@@ -68,7 +68,8 @@ struct cross : two_clocks<Vusb_cross> {
             out.push_back({static_cast<uint8_t>(dut.out_data_i), restarts});
         if (dut.in_valid_o && dut.in_ready_i) {
             assert_false(in.empty());
-            assert_true((byte_in{static_cast<uint8_t>(dut.in_data_o), dut.in_last_o != 0}) == in.front());
+            assert_true((byte_in{static_cast<uint8_t>(dut.in_data_o), dut.in_last_o != 0}) ==
+                        in.front());
             in.pop_front();
             in_done++;
         }
@@ -126,7 +127,9 @@ struct cross : two_clocks<Vusb_cross> {
     {
         unsigned push[] = {out_push, in_push};
         out_push = in_push = 0;
-        until("all that is inside", 100000, [&] { return out.empty() && in.empty() && !dut.out_valid_i && !dut.link_in_valid_i; });
+        until("all that is inside", 100000, [&] {
+            return out.empty() && in.empty() && !dut.out_valid_i && !dut.link_in_valid_i;
+        });
         out_push = push[0];
         in_push = push[1];
     }
@@ -162,7 +165,8 @@ TEST(restart_at_any_time)
         b.any_periods(b.rng.pick({1.01, 2.0, 12.0}));
         any_pace(b);
         for (unsigned n = 0; n < 40; n++) {
-            b.cycles(b.below(n % 4 ? 300 : 12)); // the next one may come before the last one is through
+            b.cycles(
+                b.below(n % 4 ? 300 : 12)); // the next one may come before the last one is through
             uint64_t told = b.told, before = b.restarts;
             b.restart = true;
             b.until("the restart", 200, [&] { return b.restarts > before; });
