@@ -19,9 +19,12 @@ import subprocess
 import sys
 import tempfile
 import time
+import tomllib
 
 from machine import Machine, expect, fail
 
+CONSTANTS = tomllib.loads(pathlib.Path(__file__).resolve().parents[2].joinpath("rtl/spec/host.toml").read_text())["constants"]
+PROTOCOL = rf"{CONSTANTS['PROTOCOL_MAJOR']['value']}\.{CONSTANTS['PROTOCOL_MINOR']['value']:02}"
 SIZES = "--flit-bytes 8 --hidden 64 --experts 8 --k 2 --tokens-per-gpu 8 --tile 2 --partial-tiles"
 # device: what it runs. The whole device's serial number is what its firmware was built with.
 RUNS = {
@@ -101,11 +104,11 @@ def main():
                 ("full", "moeswitch info --device usb:FULL"),
                 ("soak", f"soak --serial DROPS --disconnects {DISCONNECTS} --seed {seed}"),
             ])
-    expect(results, "list", r"sim +\S+ +480 +1\.02  free", r"FABRIC +", r"STUB +", r"FULL +\S+ +12 +1\.02  free", r"DROPS +\S+ +480 +1\.02  free")
+    expect(results, "list", rf"sim +\S+ +480 +{PROTOCOL}  free", r"FABRIC +", r"STUB +", rf"FULL +\S+ +12 +{PROTOCOL}  free", rf"DROPS +\S+ +480 +{PROTOCOL}  free")
     expect(results, "info", r"moeswitch, serial number sim", r"GPUs +2,")
     expect(results, "ambiguous", "5 devices: name one by its serial number", status=2)
     expect(results, "selftest", r"MEMORY 1: \d+ checked, 0 wrong", r"LINK 1: \d+ checked, 0 wrong")
-    expect(results, "second", r"STUB +\S+ +480 +1\.02  in use", "STUB is in use by another program", " 0 failures", " 0 lost", status=4)
+    expect(results, "second", rf"STUB +\S+ +480 +{PROTOCOL}  in use", "STUB is in use by another program", " 0 failures", " 0 lost", status=4)
     expect(results, "memory", rf"usbfs may use 1 MB, \d+ are needed: echo 16 \| sudo tee {MEMORY}", status=4)
     expect(results, "full", "serial number FULL", "GPUs +2,")
     expect(results, "soak", rf"{DISCONNECTS} disconnects", "0 lost")

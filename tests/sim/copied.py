@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import sys
 
-PARTS = ["Makefile", "requirements.txt", ".ci", "rtl", "sim", "firmware", "tests", "driver", "host-tools"]
+PARTS = ["Makefile", "requirements.txt", ".ci", "rtl", "sim", "firmware", "tests", "driver", "host-tools", "constraints"]
 
 
 def copy(root, folder):

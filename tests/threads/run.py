@@ -21,7 +21,7 @@ SHORT = ["run {} --hidden 32 --experts 16 --k 3 --tokens-per-gpu 7 --tile 2 --pa
          "run {} --hidden 32 --experts 8 --k 2 --tokens-per-gpu 8 --tile 1 --layers 0,1,2 --system all"]
 LONG = ["run {} --hidden 32 --experts 4 --k 1 --tokens-per-gpu 5 --tile 3 --system all --set store_credits=1 --set part_credits=1 --set ctrl_credits=1",
         "run {} --hidden 16 --experts 16 --k 2 --tokens-per-gpu 6 --tile 2 --partial-tiles --system all --set throttle=200 --link-latency 3"]
-TIMES = ("seconds_wall", "sim_cycles_per_s", "sim_cycles_per_second", "seconds")
+OF_THE_MODEL = ("seconds_wall", "sim_cycles_per_s", "sim_cycles_per_second", "seconds", "simulated_by")  # what differs between models of one fabric
 COMPARED = re.compile(r"^beside: (\d+) cycles, the same in all$", re.M)
 
 
@@ -36,10 +36,10 @@ def place(kind):
     return folder
 
 
-def without_times(value):
+def of_the_fabric(value):
     if isinstance(value, dict):
-        return {k: without_times(v) for k, v in value.items() if k not in TIMES}
-    return [without_times(v) for v in value] if isinstance(value, list) else value
+        return {k: of_the_fabric(v) for k, v in value.items() if k not in OF_THE_MODEL}
+    return [of_the_fabric(v) for v in value] if isinstance(value, list) else value
 
 
 def report(kind, words):
@@ -49,7 +49,7 @@ def report(kind, words):
     r = subprocess.run([folder / "moeswitch", *words.split(), "--json", file], capture_output=True, text=True)
     if r.returncode or not file.exists():
         sys.exit(f"threads: FAILED: {kind}: moeswitch {words}: status {r.returncode}\n{r.stdout[-800:]}{r.stderr[-800:]}")
-    return without_times(json.loads(file.read_text())), sum(map(int, COMPARED.findall(r.stdout)))
+    return of_the_fabric(json.loads(file.read_text())), sum(map(int, COMPARED.findall(r.stdout)))
 
 
 def main():
