@@ -595,6 +595,7 @@ static int finish(void **state)
 
 int main(void)
 {
+    signal(SIGINT, SIG_DFL); // not so where a shell has put the tests into its background
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(runs_all_systems, reset),
         cmocka_unit_test_setup(passes_options_on, reset),

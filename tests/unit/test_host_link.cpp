@@ -660,7 +660,7 @@ TEST(hidden)
         b.paces(30);
         b.out_rate = 100;
         b.most_bytes = 8;
-        b.version = keys ? VERSION : VERSION - 1;
+        b.version = MW_HOST_PROTOCOL_MAJOR << 16 | (keys ? MW_HOST_PROTOCOL_MINOR : MW_HOST_KEY_MINOR - 1);
         b.sync();
         bytes zeros(MW_HOST_MAX_PAYLOAD - 512), filler(PACKET - HEAD, 0x5a);
         for (uint32_t version : {VERSION, VERSION - 1u, VERSION - 2u}) {
@@ -775,7 +775,7 @@ TEST(shapes)
     };
     host b;
     for (bool keys : {true, false}) {
-        b.version = keys ? VERSION : VERSION - 1;
+        b.version = MW_HOST_PROTOCOL_MAJOR << 16 | (keys ? MW_HOST_PROTOCOL_MINOR : MW_HOST_KEY_MINOR - 1);
         b.restart();
         b.sync();
         for (const auto &s : shapes) {
