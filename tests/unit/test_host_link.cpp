@@ -12,6 +12,7 @@ struct expected {
 };
 
 constexpr uint32_t VERSION = MW_HOST_PROTOCOL_MAJOR << 16 | MW_HOST_PROTOCOL_MINOR;
+constexpr uint32_t KEYLESS = MW_HOST_PROTOCOL_MAJOR << 16 | (MW_HOST_KEY_MINOR - 1);
 
 /// A host: makes requests, and knows the replies in advance.
 struct host : host_link_bench {
@@ -660,10 +661,10 @@ TEST(hidden)
         b.paces(30);
         b.out_rate = 100;
         b.most_bytes = 8;
-        b.version = MW_HOST_PROTOCOL_MAJOR << 16 | (keys ? MW_HOST_PROTOCOL_MINOR : MW_HOST_KEY_MINOR - 1);
+        b.version = keys ? VERSION : KEYLESS;
         b.sync();
         bytes zeros(MW_HOST_MAX_PAYLOAD - 512), filler(PACKET - HEAD, 0x5a);
-        for (uint32_t version : {VERSION, VERSION - 1u, VERSION - 2u}) {
+        for (uint32_t version : {VERSION, KEYLESS, KEYLESS - 1u}) {
             auto frames = [&] {
                 uint16_t n = b.number;
                 return join({hidden_sync(n, version), hidden_write(static_cast<uint16_t>(n + 1), 0),
@@ -775,7 +776,7 @@ TEST(shapes)
     };
     host b;
     for (bool keys : {true, false}) {
-        b.version = MW_HOST_PROTOCOL_MAJOR << 16 | (keys ? MW_HOST_PROTOCOL_MINOR : MW_HOST_KEY_MINOR - 1);
+        b.version = keys ? VERSION : KEYLESS;
         b.restart();
         b.sync();
         for (const auto &s : shapes) {
