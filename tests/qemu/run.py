@@ -38,12 +38,12 @@ DISCONNECTS = 20
 SECOND = ("sh -c 'soak --serial STUB --seconds 100 & p=$!; n=0; while ! moeswitch list | grep \"STUB .*in use\" && [ $n -lt 100 ]; do n=$((n+1)); "
           "sleep 0.1; done; moeswitch info --device usb:STUB; r=$?; kill $p; wait; exit $r'")
 MEMORY = "/sys/module/usbcore/parameters/usbfs_memory_mb"
-TIMES = ("simulated_cycles", "seconds_wall", "sim_cycles_per_s")  # of the simulation, not of the device
+OF_THE_MODEL = ("simulated_cycles", "simulated_by", "seconds_wall", "sim_cycles_per_s")  # of the simulation, not of the device
 
 def strip(report):
     """A report without what depends on how long it took, on when it sent what it fed."""
     for system in report.get("systems", ()):  # bench has none
-        for key in TIMES:
+        for key in OF_THE_MODEL:
             del system[key]
         if "feeding" in system:
             feeding = system["feeding"]
