@@ -410,13 +410,6 @@ template <typename W, typename T, unsigned Count, unsigned Words> struct memory 
             to[w] = get(at, w);
         return r;
     }
-    // `at` is read or written soon
-    void soon(U at) const
-    {
-#pragma unroll
-        for (unsigned l = 0; l < L; l++)
-            __builtin_prefetch(place(at[l], l));
-    }
     T get(U at, unsigned word) const
     {
         return get(at, (U)word);
