@@ -22,12 +22,11 @@ import pathlib
 import re
 
 from translate.refuse import PLACE, fail, run
-from translate.rows import GET, by_rows
+from translate.rows import by_rows
 from translate.settling import Settling
 from translate.statement import Function
-from translate.variables import copy_from, declare, element_bits, flat, is_memory, leaf, parse_type
+from translate.variables import copy_from, declare, element_bits, flat, is_memory, parse_type
 from translate.verilated import calls, function_body, structures, variables, without_trigger
-
 
 
 def main():
