@@ -299,10 +299,10 @@ struct device {
         decltype(Vnode_lanes::csr_o) csr;
         uint32_t idle, error, sweep_busy; // sets of GPUs
     };
-    alignas(128) to_nodes for_nodes[2] = {};
-    alignas(128) from_nodes of_nodes[2] = {};
+    alignas(64) alignas(lanes::Q) to_nodes for_nodes[2] = {};
+    alignas(64) alignas(lanes::Q) from_nodes of_nodes[2] = {};
     unsigned nodes_at = 0; // cycles of the nodes, of which their clock edge alone knows
-    alignas(128) unsigned fabric_at = 0; // ... and of the rest
+    alignas(64) unsigned fabric_at = 0; // ... and of the rest
     const bool threads = beside::wanted();
     beside node_thread{[this] { rise_nodes(); }};
 
