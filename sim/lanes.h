@@ -410,10 +410,7 @@ template <typename W, typename T, unsigned Count, unsigned Words> struct memory 
             to[w] = get(at, w);
         return r;
     }
-    T get(U at, unsigned word) const
-    {
-        return get(at, (U)word);
-    }
+    T get(U at, unsigned word) const { return get(at, (U)word); }
     [[gnu::always_inline]] T get(U at, U word) const
     {
         if constexpr (!LARGE)
