@@ -11,17 +11,15 @@ UNIT_TEST_mutate_sample := tests/mutate/sample/test_mutate_sample.cpp
 MUTATE_FLAGS := -Irtl/common -Wno-lint -Wno-style -Wno-fatal -Wno-ENUMVALUE --no-assert-case
 $(foreach u,$(UNIT) $(MUTATE_SAMPLE),$(eval $(call unit_program,$(u),$(call unit_top,$(u)),$(call unit_test,$(u)),$(B)/mutate/$(u),$(filter %_pkg.sv,$(UNIT_SRCS_$(u))) $(B)/mutate/$(u)/top.sv $(B)/mutate/$(u)/netlist.v,$(MUTATE_FLAGS),tests/mutate/select.c)))
 
-# One line per test, fields by |: name, top, SystemVerilog sources, parameters, what must be there when it runs. The
-# program reads the list, so what making it would say is made before.
-MUTATE_NEEDS := $(RTL_PKGS) $(REG_SV) $(DEV_REG_SV) $(DEV_PKGS) $(DEV_IP)
+# one line per test, fields by |: name, top, SystemVerilog sources, parameters, what must be there when it runs
 .PHONY: mutate mutate-list
-mutate-list: $(MUTATE_NEEDS)
+mutate-list: $(RTL_PKGS) $(REG_SV) $(DEV_REG_SV) $(DEV_PKGS) $(DEV_IP)
 	@echo 'packages|$(RTL_PKGS)|$(RTL_DIRS) $(DEV_DIRS)'
 	@$(foreach u,$(UNIT) $(MUTATE_SAMPLE),echo '$(u)|$(call unit_top,$(u))|$(UNIT_SRCS_$(u))|$(UNIT_PARAMS_$(u))|$(UNIT_NEEDS_$(u))';)
 
 # M=module: that one alone (or several, with commas); MUTATIONS: how many in all
 M ?=
 MUTATIONS ?=
-mutate: $(GEN_H) $(MUTATE_NEEDS) | $(B)/.setup
+mutate: $(GEN_H) | $(B)/.setup
 	@$(PY) tests/mutate/run.py $(if $(M),--modules $(M)) $(if $(MUTATIONS),--mutations $(MUTATIONS))
 
