@@ -33,39 +33,25 @@ module device_pins #(
     output logic      uart_tx_o,
     input  wire logic uart_rx_i
 );
-    logic        configured, restart, usb_out_valid, usb_out_ready, usb_in_valid, usb_in_ready, usb_in_last;
-    logic [7:0]  usb_out_data, usb_in_data;
-    logic        link_reset, out_valid, out_ready, in_valid, in_ready, in_last;
-    logic [63:0] out_data, in_data;
-    logic [3:0]  out_bytes;
+    logic       configured, restart, out_valid, out_ready, in_valid, in_ready, in_last;
+    logic [7:0] out_data, in_data;
 
     usb_core_pins i_usb (
         .clk_i(usb_clk_i), .rst_ni(usb_rst_ni), .usb_dp_i, .usb_dn_i, .usb_dp_o, .usb_dn_o,
         .usb_oe_o, .usb_pullup_o, .connect_i,
         .high_speed_o(),
-        .configured_o(configured), .suspended_o, .restart_o(restart), .out_valid_o(usb_out_valid),
-        .out_ready_i(usb_out_ready), .out_data_o(usb_out_data), .in_valid_i(usb_in_valid), .in_ready_o(usb_in_ready),
-        .in_data_i(usb_in_data), .in_last_i(usb_in_last)
+        .configured_o(configured), .suspended_o, .restart_o(restart), .out_valid_o(out_valid),
+        .out_ready_i(out_ready), .out_data_o(out_data), .in_valid_i(in_valid), .in_ready_o(in_ready),
+        .in_data_i(in_data), .in_last_i(in_last)
     );
 
-    // many bits of the core's, for another clock to see
-    always_ff @(posedge usb_clk_i) configured_o <= usb_rst_ni && configured;
-
-    usb_cross i_cross (
-        .usb_clk_i, .usb_rst_ni, .restart_i(restart), .out_valid_i(usb_out_valid), .out_ready_o(usb_out_ready),
-        .out_data_i(usb_out_data), .in_valid_o(usb_in_valid), .in_ready_i(usb_in_ready), .in_data_o(usb_in_data),
-        .in_last_o(usb_in_last),
-        .clk_i, .rst_ni, .link_reset_o(link_reset), .link_out_valid_o(out_valid), .link_out_ready_i(out_ready),
-        .link_out_data_o(out_data), .link_out_bytes_o(out_bytes), .link_in_valid_i(in_valid),
-        .link_in_ready_o(in_ready), .link_in_data_i(in_data), .link_in_last_i(in_last)
-    );
-
-    device #(
+    device_cross #(
         .Cfg(Cfg), .RamLog2(RamLog2), .ClockKhz(ClockKhz), .CycleClocks(CycleClocks), .Firmware(Firmware)
-    ) i_device (
-        .clk_i, .rst_ni, .link_reset_i(link_reset), .out_valid_i(out_valid), .out_ready_o(out_ready),
-        .out_data_i(out_data), .out_bytes_i(out_bytes), .in_valid_o(in_valid), .in_ready_i(in_ready),
-        .in_data_o(in_data), .in_last_o(in_last), .active_o, .error_o, .uart_tx_o, .uart_rx_i
+    ) i_cross (
+        .usb_clk_i, .usb_rst_ni, .configured_i(configured), .configured_o, .restart_i(restart),
+        .out_valid_i(out_valid), .out_ready_o(out_ready), .out_data_i(out_data), .in_valid_o(in_valid),
+        .in_ready_i(in_ready), .in_data_o(in_data), .in_last_o(in_last),
+        .clk_i, .rst_ni, .active_o, .error_o, .uart_tx_o, .uart_rx_i
     );
 endmodule
 
