@@ -3,6 +3,12 @@
 
 enum { MAGIC = 0x4d57, MAJOR = 0, SIMULATED_KHZ = 60000, BAUD = 115200 };
 
+/// Of the CPU, and of what counts its clocks.
+static unsigned own_khz(const struct board *b)
+{
+    return b->khz ? b->khz / b->cycle : SIMULATED_KHZ;
+}
+
 bool board_find(struct board *b)
 {
     uint32_t id = hw_read(FABRIC(id)), size = hw_read(FABRIC(size));
@@ -13,7 +19,8 @@ bool board_find(struct board *b)
     b->khz = GET(MW_SOC__CLOCK__KHZ, clock);
     b->cycle = GET(MW_SOC__CLOCK__PER_CYCLE, clock);
     if (b->khz)
-        hw_write(SOC(uart), PUT(MW_SOC__UART__DIVISOR, (b->khz * 1000 + BAUD / 2) / BAUD - 1));
+        hw_write(SOC(uart),
+                 PUT(MW_SOC__UART__DIVISOR, (own_khz(b) * 1000 + BAUD / 2) / BAUD - 1));
     return GET(MW_FABRIC__ID__MAGIC, id) == MAGIC && GET(MW_FABRIC__ID__MAJOR, id) == MAJOR;
 }
 
@@ -21,7 +28,7 @@ bool board_find(struct board *b)
 uint32_t board_seconds(const struct board *b)
 {
     uint32_t low = hw_read(SOC(time_lo)), high = hw_read(SOC(time_hi));
-    uint32_t units = high << 12 | low >> 20, khz = b->khz ? b->khz : SIMULATED_KHZ;
+    uint32_t units = high << 12 | low >> 20, khz = own_khz(b);
     uint32_t seconds = units + (units >> 12) * 199 + ((units & 4095) * 199 >> 12);
     // of 1 MHz: thousands first, so that no product is too large
     return seconds / khz * 1000 + seconds % khz * 1000 / khz;

@@ -18,8 +18,8 @@ struct board {
     unsigned gpus;
     unsigned flit_bytes;
     unsigned mem_log2; ///< of the bytes of a GPU's memory
-    unsigned khz;      ///< of the clock; 0: simulated
-    unsigned cycle;    ///< clocks of a cycle of the fabric
+    unsigned khz;      ///< of the fabric's nodes; 0: simulated
+    unsigned cycle;    ///< of these clocks in a cycle of the fabric, which is a clock of the CPU
 };
 
 /// Look at the fabric. False if there is none that this firmware knows.

@@ -96,7 +96,7 @@ void mw_report_feeding(FILE *out, const struct mw_workload *w, const struct mw_s
             fprintf(out,
                     "\n%u batches of %u tokens, written, run and read one after the other; and the "
                     "next written and the last read while one runs, which costs the fabric cycles; "
-                    "clock %.3g MHz\n"
+                    "%.3g million cycles per second\n"
                     "%-14s %-32s %-32s %7s %17s\n%-14s %10s %9s %11s %10s %9s %11s %7s %8s %8s "
                     "%6s\n",
                     w->layers, w->tokens, f->clock_hz / 1e6, "", "one after the other", "fed",

@@ -39,7 +39,7 @@ $(call threads_so,$(1),$(2)): $(B)/model/$(threads_conf)-$(2)/fabric_threads/Vfa
 endef
 
 # those of the tests, and the one that is asked for
-THREADS_CONFS := $(sort 4.8 $(N).$(F))
+THREADS_CONFS := $(sort 4.8 $(N).$(F) $(N).8)
 $(foreach c,$(THREADS_CONFS),$(foreach k,threads beside,$(eval $(call threads_rules,$(c),$(k)))))
 $(foreach c,$(THREADS_CONFS),$(eval $(call threads_model_rules,$(c),threads,rtl/threads/fabric_threads.sv)))
 $(foreach c,$(THREADS_CONFS),$(eval $(call threads_model_rules,$(c),beside,tests/threads/beside.sv rtl/threads/fabric_threads.sv)))

@@ -21,9 +21,11 @@ module butterstick_85f #(
     output logic [3:0]      led,
     output logic [2:0]      led_color // red, blue, green of the lights that are on
 );
-    logic fabric_clk, usb_clk, locked, powered, phy_rst;
+    logic fabric_clk, node_clk, usb_clk, locked, powered, phy_rst;
 
-    board_clocks i_clocks (.clk_i(clk30), .usb_o(usb_clk), .fabric_o(fabric_clk), .locked_o(locked));
+    board_clocks i_clocks (
+        .clk_i(clk30), .usb_o(usb_clk), .fabric_o(fabric_clk), .node_o(node_clk), .locked_o(locked)
+    );
 
     vccio_18 i_vccio (.clk_i(usb_clk), .locked_i(locked), .pdm_o(vccio_pdm), .en_o(vccio_en), .powered_o(powered));
 
@@ -31,10 +33,12 @@ module butterstick_85f #(
     ODDRX1F i_clk (.D0(1'b1), .D1(1'b0), .SCLK(usb_clk), .RST(1'b0), .Q(ulpi_clk));
 
     board_ulpi #(
-        .Cfg(Cfg), .ClockKhz(clocks_pkg::FabricKhz), .StartLog2(StartLog2), .Firmware(Firmware)
+        .Cfg(Cfg), .ClockKhz(clocks_pkg::NodeKhz), .CycleClocks(clocks_pkg::CycleClocks), .StartLog2(StartLog2),
+        .Firmware(Firmware)
     ) i_board (
-        .clk_i(fabric_clk), .locked_i(powered), .usb_clk_i(usb_clk), .phy_rst_o(phy_rst), .ulpi_data_io(ulpi_data),
-        .ulpi_dir_i(ulpi_dir), .ulpi_nxt_i(ulpi_nxt), .ulpi_stp_o(ulpi_stp), .led_o(led), .uart_tx_o(), .uart_rx_i(1'b1)
+        .clk_i(fabric_clk), .node_clk_i(node_clk), .locked_i(powered), .usb_clk_i(usb_clk), .phy_rst_o(phy_rst),
+        .ulpi_data_io(ulpi_data), .ulpi_dir_i(ulpi_dir), .ulpi_nxt_i(ulpi_nxt), .ulpi_stp_o(ulpi_stp), .led_o(led),
+        .uart_tx_o(), .uart_rx_i(1'b1)
     );
 
     assign ulpi_rst_n = !phy_rst;

@@ -17,14 +17,17 @@ module ulx3s_85f #(
     input  wire logic  ftdi_txd,  // from it
     output logic       wifi_gpio0 // high: the ESP32 leaves the board alone
 );
-    logic fabric_clk, usb_clk, locked;
+    logic fabric_clk, node_clk, usb_clk, locked;
 
-    board_clocks i_clocks (.clk_i(clk_25mhz), .usb_o(usb_clk), .fabric_o(fabric_clk), .locked_o(locked));
+    board_clocks i_clocks (
+        .clk_i(clk_25mhz), .usb_o(usb_clk), .fabric_o(fabric_clk), .node_o(node_clk), .locked_o(locked)
+    );
 
     board_pins #(
-        .Cfg(Cfg), .ClockKhz(clocks_pkg::FabricKhz), .StartLog2(StartLog2), .Firmware(Firmware)
+        .Cfg(Cfg), .ClockKhz(clocks_pkg::NodeKhz), .CycleClocks(clocks_pkg::CycleClocks), .StartLog2(StartLog2),
+        .Firmware(Firmware)
     ) i_board (
-        .clk_i(fabric_clk), .locked_i(locked), .usb_clk_i(usb_clk), .usb_dp_io(usb_fpga_bd_dp),
+        .clk_i(fabric_clk), .node_clk_i(node_clk), .locked_i(locked), .usb_clk_i(usb_clk), .usb_dp_io(usb_fpga_bd_dp),
         .usb_dn_io(usb_fpga_bd_dn), .usb_pullup_o(usb_fpga_pu_dp), .led_o(led), .uart_tx_o(ftdi_rxd),
         .uart_rx_i(ftdi_txd)
     );

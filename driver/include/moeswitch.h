@@ -178,7 +178,7 @@ struct mw_firmware {
     unsigned protocol_major, protocol_minor; ///< of the host protocol
     uint32_t version;                        ///< {major[31:24], minor[23:16], patch[15:0]}
     uint32_t features;                       ///< mask of MW_FEATURE_ of docs/host-protocol.md
-    uint32_t clock_hz;                       ///< 0: simulated
+    uint32_t clock_hz;                       ///< of the fabric's nodes; 0: simulated
     uint32_t resets;                         ///< by its watchdog, since power-up
     char name[40], serial[64];
     uint32_t cycle_clocks; ///< clocks of a cycle of the fabric, at least 1

@@ -158,9 +158,15 @@ static int usb_cfg_list(void *context, struct mw_register *list, size_t count, b
 
 // ---- running ------------------------------------------------------------------------------------------------
 
+uint32_t mwu_cycles_hz(const struct mw_frame_info *info)
+{
+    return info->clock_hz / (info->cycle_clocks ? info->cycle_clocks : 1);
+}
+
 unsigned mwu_patience(const struct usb *u, uint64_t cycles)
 {
-    uint64_t hz = u->info.clock_hz ? u->info.clock_hz : SLOW_HZ, ms = cycles * 1000 / hz;
+    uint32_t hz = mwu_cycles_hz(&u->info);
+    uint64_t ms = cycles * 1000 / (hz ? hz : SLOW_HZ);
     return ms < INT32_MAX ? (unsigned)ms : INT32_MAX;
 }
 
@@ -194,7 +200,8 @@ static uint64_t usb_slice(void *context)
 {
     enum { SIMULATED = 8192, PER_SECOND = 100 };
     struct usb *u = context;
-    return u->info.clock_hz ? u->info.clock_hz / PER_SECOND + 1 : SIMULATED;
+    uint32_t hz = mwu_cycles_hz(&u->info);
+    return hz ? hz / PER_SECOND + 1 : SIMULATED;
 }
 
 const struct mw_transport mwi_transport_usb = {

@@ -25,6 +25,8 @@ int mwu_failed(struct usb *usb, int error);
 /// A request and its reply; a code, with a message.
 int mwu_call(struct usb *usb, struct mwu_request *request);
 int mwu_reset(struct usb *usb);
+/// Cycles of the fabric per second; 0: simulated.
+uint32_t mwu_cycles_hz(const struct mw_frame_info *info);
 /// Milliseconds that so many cycles may take.
 unsigned mwu_patience(const struct usb *usb, uint64_t cycles);
 

@@ -113,7 +113,7 @@ int mw_job_feed(struct job *j)
                         .number = calloc(j->w->layers, sizeof *f.number)};
     int status = f.out && f.number ? MW_EXIT_OK : mw_fail_memory(j->err, "output rows");
     bool clocked = !mw_firmware_info(j->device, &firmware) && firmware.clock_hz;
-    r->clock_hz = clocked ? firmware.clock_hz : CLOCK_HZ;
+    r->clock_hz = clocked ? firmware.clock_hz / firmware.cycle_clocks : CLOCK_HZ;
     for (unsigned ahead = 0; ahead < 2 && !status; ahead++) {
         f.run = ahead ? &r->fed : &r->apart;
         status = run(&f, ahead);

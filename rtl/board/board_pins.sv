@@ -7,11 +7,13 @@
 
 module board_pins #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
-    parameter int unsigned ClockKhz = 0,
+    parameter int unsigned ClockKhz = 0,    // of node_clk_i
+    parameter int unsigned CycleClocks = 1, // its clocks in one of clk_i: 1 or N
     parameter int unsigned StartLog2 = 18,
     parameter Firmware = "build/firmware/firmware.hex"
 ) (
     input  wire logic  clk_i,
+    input  wire logic  node_clk_i, // in phase with clk_i
     input  wire logic  locked_i,  // both clocks are there; in nobody's clock
     input  wire logic  usb_clk_i, // 48 MHz
 
@@ -55,8 +57,8 @@ module board_pins #(
     // ---- the device, and what it shows ----
     logic configured, active, error;
 
-    device_pins #(.Cfg(Cfg), .ClockKhz(ClockKhz), .Firmware(Firmware)) i_device (
-        .clk_i, .rst_ni(rst_n), .usb_clk_i, .usb_rst_ni(usb_rst_n),
+    device_pins #(.Cfg(Cfg), .ClockKhz(ClockKhz), .CycleClocks(CycleClocks), .Firmware(Firmware)) i_device (
+        .clk_i, .node_clk_i, .rst_ni(rst_n), .usb_clk_i, .usb_rst_ni(usb_rst_n),
         .usb_dp_i(line_q[0]), .usb_dn_i(line_q[1]), .usb_dp_o(line_out[0]), .usb_dn_o(line_out[1]),
         .usb_oe_o(drives), .usb_pullup_o, .connect_i(1'b1), .configured_o(configured), .suspended_o(),
         .active_o(active), .error_o(error), .uart_tx_o(tx), .uart_rx_i(rx)

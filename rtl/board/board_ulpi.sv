@@ -9,11 +9,13 @@
 
 module board_ulpi #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
-    parameter int unsigned ClockKhz = 0,
+    parameter int unsigned ClockKhz = 0,    // of node_clk_i
+    parameter int unsigned CycleClocks = 1, // its clocks in one of clk_i: 1 or N
     parameter int unsigned StartLog2 = 18,
     parameter Firmware = "build/firmware/firmware.hex"
 ) (
     input  wire logic       clk_i,
+    input  wire logic       node_clk_i, // in phase with clk_i
     input  wire logic       locked_i,  // clk_i is there; in nobody's clock
     input  wire logic       usb_clk_i, // 60 MHz of the bus
     output logic            phy_rst_o,
@@ -53,8 +55,8 @@ module board_ulpi #(
     // ---- the device, and what it shows ----
     logic configured, active, error;
 
-    device_usb #(.Cfg(Cfg), .ClockKhz(ClockKhz), .Firmware(Firmware)) i_device (
-        .clk_i, .rst_ni(rst_n), .usb_clk_i, .usb_rst_ni(usb_rst_n),
+    device_usb #(.Cfg(Cfg), .ClockKhz(ClockKhz), .CycleClocks(CycleClocks), .Firmware(Firmware)) i_device (
+        .clk_i, .node_clk_i, .rst_ni(rst_n), .usb_clk_i, .usb_rst_ni(usb_rst_n),
         .ulpi_dir_i, .ulpi_nxt_i, .ulpi_data_i(data_in), .ulpi_data_o(data_out),
         .ulpi_data_oe_o(drives), .ulpi_stp_o, .ulpi_rst_o(), .connect_i(1'b1), .high_speed_o(),
         .configured_o(configured), .suspended_o(), .active_o(active), .error_o(error), .uart_tx_o(tx), .uart_rx_i(rx)

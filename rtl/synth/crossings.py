@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lists every path between clocks of a netlist, and from pins, and checks that each ends in a module of rtl/cdc, or in a register that stands at a pad.
 
-usage: crossings.py NETLIST.json TOP [PIN=CLOCK ...]
+usage: crossings.py NETLIST.json TOP [PIN=CLOCK ...] [CLOCK~CLOCK ...]
 
 NETLIST: as Yosys writes it, of ECP5 cells. A clock is named by the net that clocks registers. PIN=CLOCK: the port belongs to that clock (a bus that a chip
-outside sends with it); any other input belongs to no clock. A register is known by the attribute mw_cdc of the net that it drives:
+outside sends with it); any other input belongs to no clock. CLOCK~CLOCK: they come from one oscillator in phase, so that timing analysis covers what is between
+them; here they are one. A register is known by the attribute mw_cdc of the net that it drives:
   sync    its data come from one register of another clock, or a pin, with no logic between
   data    (cdc_fifo) its data come from a RAM that another clock writes, by addresses of its own clock
   reset   (cdc_reset) its asynchronous reset comes from a register or a net of any clock
@@ -39,6 +40,7 @@ class Netlist:
                 if cell["port_directions"].get(pin) in ("output", "inout") and pin != "B":
                     for bit in bits:
                         self.driver[bit] = (name, pin)
+        self.together = {}  # a clock's name: that of one it belongs with
         self.inputs = {bit: port for port, p in self.ports.items() if p["direction"] in ("input", "inout") for bit in p["bits"]}
 
     def name(self, bit):
@@ -48,12 +50,15 @@ class Netlist:
         return {name for name, net in self.nets.items() if bit in net["bits"]}
 
     def clock_of(self, cell):
-        return self.name(cell["connections"][CLOCK_PINS[cell["type"]]][0])
+        return self.clock(cell["connections"][CLOCK_PINS[cell["type"]]][0])
+
+    def clock(self, bit):
+        return self.together.get(self.name(bit), self.name(bit))
 
 
 def ram_clocks(net, cell):
     """Clocks of the two ports of a block RAM; a port that is not used has none."""
-    return [net.name(bits[0]) if (bits := cell["connections"].get(p)) and bits[0] not in CONSTANT else None for p in ("CLKA", "CLKB")]
+    return [net.clock(bits[0]) if (bits := cell["connections"].get(p)) and bits[0] not in CONSTANT else None for p in ("CLKA", "CLKB")]
 
 
 def port_of(pin):
@@ -170,7 +175,8 @@ def check(net, pins):
 def main():
     try:
         net = Netlist(json.load(open(sys.argv[1])), sys.argv[2])
-        pins = dict(a.split("=") for a in sys.argv[3:])
+        pins = dict(a.split("=") for a in sys.argv[3:] if "~" not in a)
+        net.together = dict(a.split("~") for a in sys.argv[3:] if "~" in a)
     except (IndexError, ValueError, OSError, KeyError) as e:
         print(f"crossings: {e}\n{__doc__}", file=sys.stderr)
         sys.exit(2)

@@ -39,13 +39,14 @@ def best_divisor(vco, asked, exact):
     return min(found, key=lambda d: abs(vco / d - asked), default=None)
 
 
-def solve(input_mhz, outputs):
-    """outputs: [(name, MHz, exact)], one or two. Returns the divisors and what comes out of them."""
+def solve(input_mhz, outputs, divided=()):
+    """outputs: [(name, MHz, exact)]; divided: [(name, number of the output, factor)] of clocks that are exactly so much slower than one of those, in phase
+    with it. One to three in all. Returns the divisors and what comes out of them, of outputs, then of what is divided."""
     if not within(input_mhz, IN_MHZ):
         raise Impossible(f"an input of {input_mhz:g} MHz: the PLL takes {IN_MHZ[0]:g} to {IN_MHZ[1]:g}")
-    if not 1 <= len(outputs) <= len(PORTS):
-        raise Impossible(f"{len(outputs)} clocks: a PLL makes one to {len(PORTS)}")
-    for name, mhz, _ in outputs:
+    if not 1 <= len(outputs) + len(divided) <= len(PORTS):
+        raise Impossible(f"{len(outputs) + len(divided)} clocks: a PLL makes one to {len(PORTS)}")
+    for name, mhz in [(name, mhz) for name, mhz, _ in outputs] + [(name, outputs[of][1] / by) for name, of, by in divided]:
         if not within(mhz, OUT_MHZ):
             raise Impossible(f"{name} of {mhz:g} MHz: the PLL makes {OUT_MHZ[0]:g} to {OUT_MHZ[1]:g}")
     best = None
@@ -61,6 +62,9 @@ def solve(input_mhz, outputs):
                 divisors = [best_divisor(vco, mhz, exact) for _, mhz, exact in outputs]
                 if None in divisors:
                     continue
+                divisors += [divisors[of] * by for _, of, by in divided]
+                if divisors[-1] not in DIVISORS or not all(within(vco / d, OUT_MHZ) for d in divisors):
+                    continue
                 made = [vco / d for d in divisors]
                 # nearest to what is asked for; then the fastest comparison, which jitters least, and a fast oscillator
                 quality = (round(sum(abs(m / o[1] - 1) for m, o in zip(made, outputs)), 9), clki, -vco, -clkop)
@@ -72,20 +76,20 @@ def solve(input_mhz, outputs):
     return best[1]
 
 
-def package(made):
-    """SystemVerilog package clocks_pkg: kHz of each clock."""
-    lines = [f"    localparam int unsigned {name.capitalize()}Khz = {round(mhz * 1000)};" for name, mhz in made]
+def package(made, cycle_clocks):
+    """SystemVerilog package clocks_pkg: kHz of each clock, and how many of the nodes' are one of the fabric's."""
+    lines = [f"    localparam int unsigned CycleClocks = {cycle_clocks};"] + [f"    localparam int unsigned {name.capitalize()}Khz = {round(mhz * 1000)};" for name, mhz in made]
     return "\n".join(["// Made by rtl/synth/pll.py", "/* verilator lint_off UNUSEDPARAM */", "package clocks_pkg;", *lines, "endpackage", ""])
 
 
-def module(input_mhz, outputs, s):
-    """SystemVerilog of board_clocks."""
-    ports = [f"    output wire logic {o[0]}_o," for o in outputs]
-    what = ", ".join(f"{o[0]} {m:g} MHz" for o, m in zip(outputs, s["mhz"]))
-    used = list(zip(PORTS, outputs, s["divisors"]))
+def module(input_mhz, names, s, same=()):
+    """SystemVerilog of board_clocks; `same`: [(name, another one's)] of clocks with two names."""
+    ports = [f"    output wire logic {n}_o," for n in [*names, *(n for n, _ in same)]]
+    what = ", ".join(f"{n} {m:g} MHz" for n, m in zip(names, s["mhz"]))
+    used = list(zip(PORTS, names, s["divisors"]))
     settings = [f"        .{port}_ENABLE(\"ENABLED\"), .{port}_DIV({d}), .{port}_CPHASE({d - 1})," for port, _, d in used]
     enables = [f".EN{port}(1'b{int(i < len(used))})" for i, port in enumerate(PORTS)]
-    clocks = "".join(f" .{port}({outputs[i][0] + '_o' if i < len(outputs) else ''})," for i, port in enumerate(PORTS))
+    clocks = "".join(f" .{port}({names[i] + '_o' if i < len(names) else ''})," for i, port in enumerate(PORTS))
     return "\n".join([
         "// Made by rtl/synth/pll.py", f"// {input_mhz:g} MHz / {s['clki']} * {s['clkfb']} * {s['clkop']}: oscillator {s['vco']:g} MHz; {what}", "`default_nettype none",
         "module board_clocks (", "    input  wire logic clk_i,", *ports, "    output wire logic locked_o", ");", "    wire back;", "",
@@ -94,7 +98,7 @@ def module(input_mhz, outputs, s):
         "        .FEEDBK_PATH(\"CLKOP\")", "    ) i_pll (", "        .CLKI(clk_i), .CLKFB(back), .CLKOP(back)," + clocks,
         f"        .ENCLKOP(1'b1), {', '.join(enables)}, .RST(1'b0), .STDBY(1'b0),",
         "        .PHASESEL0(1'b0), .PHASESEL1(1'b0), .PHASEDIR(1'b0), .PHASESTEP(1'b0), .PHASELOADREG(1'b0),",
-        "        .PLLWAKESYNC(1'b0), .LOCK(locked_o)", "    );", "endmodule", "`default_nettype wire", ""])
+        "        .PLLWAKESYNC(1'b0), .LOCK(locked_o)", "    );", *(f"    assign {n}_o = {other}_o;" for n, other in same), "endmodule", "`default_nettype wire", ""])
 
 
 def main():
@@ -108,7 +112,8 @@ def main():
     except Impossible as e:
         print(f"pll: {e}", file=sys.stderr)
         sys.exit(2)
-    print(package([(o[0], m) for o, m in zip(outputs, s["mhz"])]) + module(input_mhz, outputs, s), end="")
+    names = [o[0] for o in outputs]
+    print(package(list(zip(names, s["mhz"])), 1) + module(input_mhz, names, s), end="")
 
 
 if __name__ == "__main__":

@@ -5,17 +5,21 @@
 //
 // out_*: 1 to 8 bytes per cycle from the host; in_*: words of 8 bytes to the host, last ends a transfer. link_reset_i:
 // USB reset and SET_CONFIGURATION.
+//
+// CycleClocks 1: every node is there, and node_clk_i is nobody's. CycleClocks N: one node serves all (fabric_threads),
+// with node_clk_i, N clocks of which are one of clk_i.
 `default_nettype none
 `include "bundles.svh"
 
 module device #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
     parameter int unsigned RamLog2 = 14,
-    parameter int unsigned ClockKhz = 0,    // 0: simulated
-    parameter int unsigned CycleClocks = 1, // clocks of a cycle of the fabric
+    parameter int unsigned ClockKhz = 0,    // of the nodes' clock; 0: simulated
+    parameter int unsigned CycleClocks = 1, // its clocks in a cycle of the fabric
     parameter Firmware = "build/firmware/firmware.hex"
 ) (
     input  wire logic clk_i,
+    input  wire logic node_clk_i,
     input  wire logic rst_ni,
 
     input  wire logic        link_reset_i,
@@ -90,11 +94,27 @@ module device #(
         .ports_hold_o(ports_hold), .busy_o(resetting), .fabric_rst_no(fabric_rst_n), .done_o(reset_done)
     );
 
-    fabric #(.Cfg(Cfg)) i_fabric (
-        .clk_i, .rst_ni(fabric_rst_n),
-        .cfg_i('{req: s[0].req && !resetting, we: s[0].we, addr: s[0].addr, wdata: s[0].wdata}), .cfg_o(s_back[0]),
-        .host_i(host), .host_ready_o(host_ready), .host_o(host_back), .host_down_o(host_down), .done_o(done)
-    );
+    bundle_pkg::bus_req_t fabric_cfg;
+
+    assign fabric_cfg = '{req: s[0].req && !resetting, we: s[0].we, addr: s[0].addr, wdata: s[0].wdata};
+
+    if (CycleClocks == 1) begin : gen_side_by_side
+        wire unused = &{1'b0, node_clk_i};
+
+        fabric #(.Cfg(Cfg)) i_fabric (
+            .clk_i, .rst_ni(fabric_rst_n), .cfg_i(fabric_cfg), .cfg_o(s_back[0]),
+            .host_i(host), .host_ready_o(host_ready), .host_o(host_back), .host_down_o(host_down), .done_o(done)
+        );
+    end else begin : gen_threads
+        initial begin
+            if (CycleClocks != Cfg.N) $fatal(1, "device: CycleClocks is 1 or N");
+        end
+
+        fabric_threads #(.Cfg(Cfg)) i_fabric (
+            .clk_i, .node_clk_i, .rst_ni(fabric_rst_n), .cfg_i(fabric_cfg), .cfg_o(s_back[0]),
+            .host_i(host), .host_ready_o(host_ready), .host_o(host_back), .host_down_o(host_down), .done_o(done)
+        );
+    end
 endmodule
 
 `default_nettype wire

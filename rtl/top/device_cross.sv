@@ -27,6 +27,7 @@ module device_cross #(
 
     // the other, as device has it
     input  wire logic clk_i,
+    input  wire logic node_clk_i,
     input  wire logic rst_ni,
     output logic      active_o,
     output logic      error_o,
@@ -52,10 +53,10 @@ module device_cross #(
     device #(
         .Cfg(Cfg), .RamLog2(RamLog2), .ClockKhz(ClockKhz), .CycleClocks(CycleClocks), .Firmware(Firmware)
     ) i_device (
-        .clk_i, .rst_ni, .link_reset_i(link_reset), .out_valid_i(link_out_valid), .out_ready_o(link_out_ready),
-        .out_data_i(link_out_data), .out_bytes_i(link_out_bytes), .in_valid_o(link_in_valid),
-        .in_ready_i(link_in_ready), .in_data_o(link_in_data), .in_last_o(link_in_last), .active_o, .error_o,
-        .uart_tx_o, .uart_rx_i
+        .clk_i, .node_clk_i, .rst_ni, .link_reset_i(link_reset), .out_valid_i(link_out_valid),
+        .out_ready_o(link_out_ready), .out_data_i(link_out_data), .out_bytes_i(link_out_bytes),
+        .in_valid_o(link_in_valid), .in_ready_i(link_in_ready), .in_data_o(link_in_data), .in_last_o(link_in_last),
+        .active_o, .error_o, .uart_tx_o, .uart_rx_i
     );
 endmodule
 

@@ -13,6 +13,7 @@ module device_pins #(
     parameter Firmware = "build/firmware/firmware.hex"
 ) (
     input  wire logic clk_i,
+    input  wire logic node_clk_i, // as device has it
     input  wire logic rst_ni,
     input  wire logic usb_clk_i,
     input  wire logic usb_rst_ni,
@@ -51,7 +52,7 @@ module device_pins #(
         .usb_clk_i, .usb_rst_ni, .configured_i(configured), .configured_o, .restart_i(restart),
         .out_valid_i(out_valid), .out_ready_o(out_ready), .out_data_i(out_data), .in_valid_o(in_valid),
         .in_ready_i(in_ready), .in_data_o(in_data), .in_last_o(in_last),
-        .clk_i, .rst_ni, .active_o, .error_o, .uart_tx_o, .uart_rx_i
+        .clk_i, .node_clk_i, .rst_ni, .active_o, .error_o, .uart_tx_o, .uart_rx_i
     );
 endmodule
 

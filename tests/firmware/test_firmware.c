@@ -52,10 +52,10 @@ static void test_board(void **state)
     assert_int_equal(board.gpus, FAKE_GPUS);
     assert_int_equal(board.flit_bytes, 8);
     assert_int_equal(board.mem_log2, FAKE_MEM_LOG2);
-    assert_int_equal(GET(MW_SOC__UART__DIVISOR, fake.soc[offsetof(mw_soc_t, uart) / 4]), 520);
+    assert_int_equal(GET(MW_SOC__UART__DIVISOR, fake.soc[offsetof(mw_soc_t, uart) / 4]), 129);
     // seconds: exact to a second over an hour, to 5 in a million over weeks
     for (uint64_t s = 0; s < 4000000; s = s * 3 + 1) {
-        fake.time = s * 60000000 + 30000000;
+        fake.time = s * 15000000 + 7500000;
         uint32_t told = board_seconds(&board);
         assert_true(llabs((long long)told - (long long)s) <= 1 + (long long)s / 100000);
     }

@@ -12,6 +12,7 @@ module device #(
     parameter Firmware = "build/firmware/firmware.hex"
 ) (
     input  wire logic clk_i,
+    input  wire logic node_clk_i,
     input  wire logic rst_ni,
 
     input  wire logic        link_reset_i,
@@ -52,6 +53,8 @@ module device #(
     assign out_ready_o = !in_valid_o || in_ready_i;
     assign active_o    = out_valid_i && out_ready_o;
     assign error_o     = link_reset_i;
+
+    wire unused = &{1'b0, node_clk_i};
 endmodule
 
 `default_nettype wire
