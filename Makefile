@@ -286,7 +286,7 @@ TEST_CMDS += --command 'run tile 1: $(B)/moeswitch run $(SYSTEM_RUNS)' --command
 # trace.
 LONG_C_TESTS := $(addprefix $(B)/tests/system/,test_large test_figures test_backends_long)
 LONG_CMDS += --command 'lanes-fallback-whole: $(PY) tests/sim/fallback.py . $(B)/tests/sim/fallback-whole --whole' --command 'lint-long: make $(addprefix lint-rtl-,$(LINT_LONG_CONFS))' --command 'reduce_lane-long: MW_PAIRS=10000000 $(B)/unit/reduce_lane/test_reduce_lane' --command 'formal-long: make formal-long' --command 'mutants: make mutants' \
-    --command 'gate-rtl: make gate-rtl' --command 'gate: make gate' $(foreach b,$(filter-out $(GATE_BOARD),$(BOARDS)),--command 'packed-$(b): make bitstream BOARD=$(b) UNTIL=packed')
+    --command 'gate-rtl: make gate-rtl' --command 'gate-threads: make gate-threads' --command 'gate: make gate' $(foreach b,$(filter-out $(GATE_BOARD),$(BOARDS)),--command 'packed-$(b): make bitstream BOARD=$(b) UNTIL=packed')
 # seconds; each of the planted faults builds a test anew
 LONG_TIMEOUT := 7200
 

@@ -22,6 +22,9 @@ extern "C" {
 namespace {
 constexpr unsigned RESET_CYCLES = 16;
 constexpr unsigned USB_KHZ = 60000;
+#ifndef MW_SIM_CYCLE_CLOCKS
+#define MW_SIM_CYCLE_CLOCKS 1
+#endif
 // of the 20 that a resume takes, and that the test of the USB core waits: here they are seconds
 constexpr unsigned RESUME_MS = 2;
 constexpr unsigned PATIENCE = 8; // packets out before an endpoint that had nothing is asked again
@@ -44,7 +47,7 @@ struct mw_device_model {
         t.ulpi_nxt_i = bus->nxt;
         t.ulpi_data_i = bus->data;
         t.usb_clk_i = 0;
-        t.clk_i = 0;
+        t.clk_i = t.node_clk_i = 0;
         t.eval();
         const ulpi_link link = {static_cast<uint8_t>(t.ulpi_data_o), t.ulpi_data_oe_o != 0,
                                 t.ulpi_stp_o != 0, t.ulpi_rst_o != 0};
@@ -58,10 +61,18 @@ struct mw_device_model {
     void clock_device()
     {
         for (phase += device_khz; phase >= USB_KHZ; phase -= USB_KHZ) {
-            top.clk_i = 1;
+            top.clk_i = top.node_clk_i = 1;
             top.eval();
-            if (phase >= 2 * USB_KHZ)
-                top.clk_i = 0;
+            // the other clocks of the nodes in this cycle: nothing that they see changes meanwhile
+            for (unsigned i = 1; i < MW_SIM_CYCLE_CLOCKS; i++)
+                for (unsigned level = 0; level < 2; level++) {
+                    top.node_clk_i = level;
+                    top.eval();
+                }
+            if (phase >= 2 * USB_KHZ) {
+                top.clk_i = top.node_clk_i = 0;
+                top.eval();
+            }
         }
     }
 

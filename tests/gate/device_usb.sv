@@ -6,6 +6,7 @@
 
 module device_usb (
     input  wire       clk_i,
+    input  wire       node_clk_i,
     input  wire       rst_ni,
     input  wire       usb_clk_i,
     input  wire       usb_rst_ni,
@@ -27,8 +28,8 @@ module device_usb (
     wire [3:0] red, green, blue;
 
     netlist i_netlist (
-        .clk100(1'b0), .pll_CLKOS(clk_i), .pll_LOCK(rst_ni), .ulpi_clk(usb_clk_i), .ulpi_dir(ulpi_dir_i),
-        .ulpi_nxt(ulpi_nxt_i), .ulpi_stp(ulpi_stp_o), .ulpi_rst(ulpi_rst_o), .ulpi_data_o(ulpi_data_o),
+        .clk100(1'b0), .pll_CLKOS(node_clk_i), .pll_CLKOS2(clk_i), .pll_LOCK(rst_ni), .ulpi_clk(usb_clk_i),
+        .ulpi_dir(ulpi_dir_i), .ulpi_nxt(ulpi_nxt_i), .ulpi_stp(ulpi_stp_o), .ulpi_rst(ulpi_rst_o), .ulpi_data_o(ulpi_data_o),
         .ulpi_data_t(released), .ulpi_data_i(ulpi_data_oe_o ? ulpi_data_o : ulpi_data_i), .led_red_n(red),
         .led_green_n(green), .led_blue_n(blue), .uart_tx(uart_tx_o), .uart_rx(uart_rx_i)
     );

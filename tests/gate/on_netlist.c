@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // `moeswitch run` on the netlist of a board behind a ULPI PHY: the command as it is, but that a device is opened at the pins of the Verilated netlist
-// (build/model/gate-n2f8-small) in place of the one that is asked for. With --rtl, on the RTL's (build/model/dev-n2f8-small).
+// in place of the one that is asked for, or of the device's RTL. The first argument is the folder of that model below build/model: gate-n4f8-small, dev-n2f8-small.
 #include "device/frames.h"
 
 #include "run.h"
@@ -24,12 +24,14 @@ int __wrap_mw_open(const struct mw_open_options *options, struct mw_device **dev
 
 int main(int argc, char **argv)
 {
-    bool rtl = argc > 1 && strcmp(argv[1], "--rtl") == 0;
-    pins = endpoints_open_in(rtl ? "dev-n2f8-small" : "gate-n2f8-small", "mwdevice_usb");
+    if (argc < 2) {
+        fputs("usage: on_netlist MODEL OPTIONS of moeswitch run\n", stderr);
+        return MW_EXIT_INPUT;
+    }
+    pins = endpoints_open_in(argv[1], "mwdevice_usb");
     endpoints_sync(pins);
-    argv += rtl;
-    argv[0] = "run";
-    int status = mw_run_command(argc - rtl, argv, stdout, stderr);
+    argv[1] = "run";
+    int status = mw_run_command(argc - 1, argv + 1, stdout, stderr);
     printf("%llu clocks of the PHY\n", (unsigned long long)pins->cycles);
     endpoints_close(pins);
     return status;

@@ -17,6 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SYNTH = ROOT / "rtl/synth"
 sys.path.insert(0, str(SYNTH))
 import board as boards
+import clocks
 import crossings
 import flow
 import pll
@@ -49,22 +50,32 @@ def expect(what, holds, detail=""):
 
 def test_pll():
     r = random.Random(1)
-    made = 0
-    for _ in range(40):
+    made = slow = 0
+    for _ in range(60):
         f = r.choice([12.0, 25.0, 27.0, 30.0, 48.0, 100.0])
         outputs = [(f"c{i}", r.choice([48.0, 60.0, 36.0, 40.0, 33.3, 28.0, 71.7]), r.random() < 0.4) for i in range(r.randint(1, 3))]
+        divided = [("slow", r.randrange(len(outputs)), r.randint(4, 8))] if len(outputs) < 3 and r.random() < 0.5 else []
         try:
-            s = pll.solve(f, outputs)
+            s = pll.solve(f, outputs, divided)
         except pll.Impossible:
             continue
         made += 1
+        slow += len(divided)
         vco = f / s["clki"] * s["clkfb"] * s["clkop"]
         good = 400 <= vco <= 800 and 3.125 <= f / s["clki"] <= 400 and abs(vco - s["vco"]) < 1e-6
         for (_, asked, exact), d, mhz in zip(outputs, s["divisors"], s["mhz"]):
             good &= abs(vco / d - mhz) < 1e-6 and 1 <= d <= 128 and (abs(mhz - asked) <= asked * 1e-4 if exact else asked * 0.98 <= mhz <= asked * (1 + 1e-9))
+        for (_, of, by), d, mhz in zip(divided, s["divisors"][len(outputs):], s["mhz"][len(outputs):]):
+            good &= d == s["divisors"][of] * by <= 128 and abs(mhz * by - s["mhz"][of]) < 1e-6 and 3.125 <= mhz
+        good &= len(s["divisors"]) == len(s["mhz"]) == len(outputs) + len(divided)
         if not good:
-            expect(f"PLL {f} to {outputs}", False, s)
-    expect("PLL: every setting gives what it says, within the bounds", made > 20, made)
+            expect(f"PLL {f} to {outputs} {divided}", False, s)
+    expect("PLL: every setting gives what it says, within the bounds", made > 20 and slow > 5, (made, slow))
+    try:
+        pll.solve(25.0, [("a", 20.0, False)], [("slow", 0, 8)])
+        expect("PLL refuses a clock that is divided too far", False)
+    except pll.Impossible as e:
+        expect("PLL refuses a clock that is divided too far", "slow of 2.5 MHz" in str(e), e)
     for f, outputs, word in ((5.0, [("a", 40.0, False)], "input"), (25.0, [("a", 47.123, True)], "no divisors"), (25.0, [("a", 900.0, False)], "makes"), (25.0, [(str(i), 40.0, False) for i in range(4)], "4 clocks")):
         try:
             pll.solve(f, outputs)
@@ -82,6 +93,7 @@ def refused(what, r, words, status=2):
 
 
 def test_boards(work):
+    work.mkdir(parents=True, exist_ok=True)
     for name in boards.names():
         b = boards.load(name)
         boards.check_pins(b)
@@ -91,6 +103,13 @@ def test_boards(work):
         ports = {d["port"] for d in b["domains"].values()}
         expect(f"{name}: every clock that comes in has its frequency, and the PLL's input its own", ports == set(frequency) and any(float(v) == c["input_mhz"] for v in frequency.values()), frequency)
         expect(f"{name}: domains as the PLL makes them", all(abs(b["domains"][o["name"]]["mhz"] - m) < 1e-6 for o, m in zip(c["outputs"], mhz)), mhz)
+        made = clocks.make(b, work, None, 4)
+        text = (work / "board_clocks.sv").read_text()
+        expect(f"{name}: with one node for four, its clock is four times the fabric's, and both have a port and a domain",
+               abs(made["node"] - 4 * made["fabric"]) < 1e-6 and {"node", "fabric"} <= set(b["domains"]) and all(f"logic {n}_o" in text for n in ("node", "fabric")), made)
+        alone = boards.load(name)
+        made = clocks.make(alone, work)
+        expect(f"{name}: with a node each, both names are one clock", "node" not in made and "assign node_o = fabric_o;" in (work / "board_clocks.sv").read_text(), made)
     # broken folders: one change each
     base = work / "constraints"
     shutil.rmtree(work, ignore_errors=True)
@@ -140,6 +159,9 @@ def test_crossings(work):
             expect(f"crossings: {what}", r.returncode == 0 and "21 bits" in r.stdout, r.stdout)
         else:
             expect(f"crossings: found: {what}", r.returncode == 1 and re.search(f"FAILED: .*{fault}", r.stdout), r.stdout)
+        if what == "a register by itself":
+            r = python(SYNTH / "crossings.py", work / "t.json", "t", "pin=a", "r=b", "b~a")
+            expect("crossings: two clocks of one oscillator are one", r.returncode == 0 and "0 bits" in r.stdout, r.stdout)
     expect("crossings: no netlist is refused", python(SYNTH / "crossings.py", work / "none.json", "t").returncode == 2)
 
 
