@@ -3,6 +3,7 @@
 #   make bitstream BOARD=ecpix5-85f [N=4] [FABRIC_MHZ=36] [SEEDS='1 2 3']
 #       PADS=1: without fabric, SoC and host link, as quickly as pins and clocks can be tried
 #   make load BOARD=...    into the FPGA, make flash BOARD=... for power-up; LOADER='-c ft4232' in place of the board's own options
+#   make board-page BOARD=...    docs/boards/BOARD.md of it: clocks, cells, floorplan
 #   make firmware-bitstream BOARD=...    the firmware of now into the bitstream, without place and route
 BOARDS := $(sort $(notdir $(patsubst %/,%,$(dir $(wildcard constraints/*/board.toml)))))
 BOARD ?=
@@ -23,7 +24,7 @@ UNTIL ?=
 FIRMWARE ?= $(FW)/firmware.hex
 LOADER ?=
 
-.PHONY: bitstream load flash firmware-bitstream
+.PHONY: bitstream load flash firmware-bitstream board-page
 bitstream: $(BOARD_NODE) gen $(DEV_REG_SV) $(DEV_IP) $(USB_CORE) $(USB_PINS) $(FW)/firmware.hex
 	$(call say,BITSTREAM,$(BOARD) N=$(BOARD_N)$(if $(UNTIL),$(comma) until $(UNTIL)))
 	$(Q)$(PY) rtl/synth/bitstream.py --board '$(BOARD)' --out $(BOARD_DIR) --firmware $(FIRMWARE) $(addprefix --seed ,$(SEEDS)) $(addprefix --fabric-mhz ,$(FABRIC_MHZ)) \
@@ -32,6 +33,9 @@ bitstream: $(BOARD_NODE) gen $(DEV_REG_SV) $(DEV_IP) $(USB_CORE) $(USB_PINS) $(F
 flash load: | $(B)/.setup
 	$(call say,$(if $(filter load,$@),LOAD,FLASH),$(BOARD))
 	$(Q)$(PY) rtl/synth/loader.py $@ --board '$(BOARD)' --out $(BOARD_DIR) $(if $(LOADER),--options '$(LOADER)')
+
+board-page: | $(B)/.setup
+	$(Q)$(PY) rtl/synth/board_report.py '$(BOARD)' $(BOARD_DIR) docs/boards
 
 firmware-bitstream: $(FIRMWARE)
 	$(call say,FIRMWARE,$(FIRMWARE) for $(BOARD))

