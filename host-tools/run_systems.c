@@ -5,6 +5,7 @@
 #include "run_systems.h"
 
 #include "golden.h"
+#include "interrupt.h"
 #include "output.h"
 #include "progress_bar.h"
 #include "report.h"
@@ -20,14 +21,6 @@
 
 /// Seconds: between two looks of the caller's thread, and until it no longer waits for systems to stop.
 static const double LOOK = 0.1, PATIENCE = 0.5;
-
-static atomic_int interrupted;
-
-static void on_interrupt(int number)
-{
-    (void)number;
-    interrupted = 1;
-}
 
 /// A system, and where it is.
 struct part {
@@ -232,7 +225,7 @@ static bool supervise(struct group *g, int *status, struct mw_error *err)
     unsigned handed = 0;
     while (g->stop ? any_runs(g) : handed < g->count) {
         struct part *p = &g->part[handed];
-        if (interrupted && !g->stop) {
+        if (mw_interrupted && !g->stop) {
             *status = mw_fail(err, MW_EXIT_INTERRUPTED, "interrupted");
             stop_all(g);
         } else if (!g->stop && p->over) {
@@ -287,9 +280,6 @@ static void make_parts(struct group *g)
 
 int mw_run_systems(struct mw_run *run, struct mw_error *err)
 {
-    // The second Ctrl-C ends the process at once.
-    struct sigaction old,
-        action = {.sa_handler = on_interrupt, .sa_flags = SA_RESETHAND | SA_RESTART};
     pthread_t thread[MW_SYSTEMS], golden;
     unsigned jobs = mw_run_jobs(&run->params), threads = 0;
     int status = MW_EXIT_OK;
@@ -304,10 +294,7 @@ int mw_run_systems(struct mw_run *run, struct mw_error *err)
     // side by side they have the cores; a simulation alone takes a second one (sim/beside.h)
     if (jobs > 1 && 2L * jobs > sysconf(_SC_NPROCESSORS_ONLN))
         setenv("MW_SIM_THREADS", "1", 0);
-    interrupted = 0;
-    sigaction(SIGINT, &action, &old);
-    if (old.sa_handler == SIG_IGN) // started in the background, where Ctrl-C is for others
-        sigaction(SIGINT, &old, NULL);
+    mw_interrupt_begin();
     bool beside = pthread_create(&golden, NULL, make_golden, g) == 0;
     if (!beside)
         make_golden(g);
@@ -323,7 +310,7 @@ int mw_run_systems(struct mw_run *run, struct mw_error *err)
         pthread_join(thread[i], NULL);
     if (beside)
         pthread_join(golden, NULL);
-    sigaction(SIGINT, &old, NULL);
+    mw_interrupt_end();
     mw_bar_clear(&g->bar);
     if (status > MW_EXIT_MISMATCH)
         remove_waves(g, status == MW_EXIT_INPUT);

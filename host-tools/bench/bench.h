@@ -151,6 +151,8 @@ struct mw_bench_latency {
     uint64_t wrong;
 };
 
+/// Exit status and message of a run that Ctrl-C ends.
+int mw_bench_interrupted(const struct mw_bench *b);
 /// Exit status of a library call that failed; the message goes to b->err.
 int mw_bench_failed(const struct mw_bench *b, const char *what, int code);
 /// Settings of the layer that the options ask for, on top of mw_layer_defaults.

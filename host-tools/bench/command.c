@@ -3,6 +3,7 @@
 // `moeswitch bench`: one device, all lines, the table for people and the JSON for programs.
 #include "bench.h"
 
+#include "interrupt.h"
 #include "output.h"
 #include "run.h"
 
@@ -172,7 +173,8 @@ static int run_sizes(struct job *j, const struct mw_pattern *pattern, uint64_t *
     int status = MW_EXIT_OK;
     for (uint64_t size = j->params.min_bytes; size <= j->params.max_bytes && !status;
          size *= j->params.factor)
-        status = run_line(j, pattern, size, &last, wrong);
+        status = mw_interrupted ? mw_bench_interrupted(&j->bench)
+                                : run_line(j, pattern, size, &last, wrong);
     return status;
 }
 
@@ -253,8 +255,10 @@ static int run_job(struct job *j)
         status = mw_trace_load(&b->trace, j->params.trace, b->err);
     if (status || (status = open_device(j)) || (status = start_json(j)))
         return status;
+    mw_interrupt_begin();
     status = run_all(j);
-    if (status <= MW_EXIT_MISMATCH) {
+    mw_interrupt_end();
+    if (status <= MW_EXIT_MISMATCH || status == MW_EXIT_INTERRUPTED) {
         int written = finish_json(j);
         status = written ? written : status;
     }

@@ -6,9 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+int mw_bench_interrupted(const struct mw_bench *b)
+{
+    return mw_fail(b->err, MW_EXIT_INTERRUPTED, "interrupted: the lines above are whole");
+}
+
 int mw_bench_failed(const struct mw_bench *b, const char *what, int code)
 {
-    return mw_device_failed(b->err, what, code);
+    return code == MW_ERR_CANCELED ? mw_bench_interrupted(b) : mw_device_failed(b->err, what, code);
 }
 
 int mw_bench_configure(struct mw_bench *b)

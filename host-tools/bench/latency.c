@@ -7,6 +7,7 @@
 // GPU 0's stream is seen to have passed its wait.
 #include "bench.h"
 
+#include "interrupt.h"
 #include "random.h"
 
 #include <stdlib.h>
@@ -119,7 +120,8 @@ static int watch(struct game *g, unsigned wanted)
 {
     struct mw_device *d = g->b->device;
     uint64_t last = 0, before = mw_total_cycles(d);
-    for (unsigned round = 0, position = 0; round < ROUNDS && g->count < wanted;) {
+    for (unsigned round = 0, position = 0;
+         round < ROUNDS && g->count < wanted && !mw_interrupted;) {
         int code = mw_stream_position(d, 0, 0, &position);
         uint64_t now = mw_total_cycles(d);
         unsigned step = (unsigned)(now - before);
@@ -158,12 +160,15 @@ static int play(struct game *g, unsigned number, unsigned wanted)
         code = mw_launch(b->device);
     int status = code ? MW_EXIT_OK : watch(g, wanted);
     if (!code && !status)
-        code = mw_wait(b->device, NULL, NULL);
+        code = mw_wait(b->device,
+                       &(struct mw_wait_options){.size = sizeof(struct mw_wait_options),
+                                                 .stop = &mw_interrupted},
+                       NULL);
     if (code == MW_ERR_TIMEOUT)
         return mw_fail(b->err, MW_EXIT_STUCK, "latency: %s", mw_message());
     if (code)
         return mw_bench_failed(b, "latency", code);
-    if (!status && g->count == had)
+    if (!status && g->count == had && !mw_interrupted)
         return mw_fail(b->err, MW_EXIT_FAILED, "latency: the other GPUs end before one round");
     return status;
 }
@@ -196,8 +201,10 @@ int mw_bench_pingpong(struct mw_bench *b, uint64_t size, struct mw_bench_latency
     int status = prepare(b);
     if (!status)
         status = load(b);
-    for (unsigned i = 0; g.count < wanted && !status; i++)
+    for (unsigned i = 0; g.count < wanted && !status && !mw_interrupted; i++)
         status = play(&g, i, wanted);
+    if (!status && mw_interrupted)
+        status = mw_bench_interrupted(b);
     if (!status)
         status = check(b, &r->wrong);
     if (!status) {

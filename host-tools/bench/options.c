@@ -81,7 +81,7 @@ void mw_bench_usage(FILE *out)
         "  #wrong  elements of the results that differ from the golden ones\n"
         "\n"
         "Exit status: 0 every result is right, 1 one is wrong, 2 bad input, 3 the device stopped\n"
-        "making progress, 4 the machine failed.\n",
+        "making progress, 4 the machine failed, 130 interrupted (Ctrl-C).\n",
         out);
 }
 

@@ -3,7 +3,10 @@
 // See command.h.
 #include "command.h"
 
+#include <signal.h>
 #include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
 char *out_text, *err_text;
 
@@ -79,4 +82,34 @@ void assert_refuses(const char *subcommand, const char *words, const char *const
     assert_line_has(err_text, parts);
     assert_line(err_text, "moeswitch: ");
     assert_int_equal(entries("files"), 0);
+}
+
+void assert_interrupts(const char *words, const char *message)
+{
+    char line[1400], err[256];
+    snprintf(err, sizeof err, "%s", scratch("err"));
+    snprintf(line, sizeof line, "exec build/moeswitch %s >/dev/null 2>%s", words, err);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        signal(SIGINT, SIG_DFL);
+        execl("/bin/sh", "sh", "-c", line, (char *)NULL);
+        _exit(127);
+    }
+    struct timespec from, to;
+    int status;
+    sleep(2);
+    clock_gettime(CLOCK_MONOTONIC, &from);
+    assert_int_equal(kill(child, SIGINT), 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    clock_gettime(CLOCK_MONOTONIC, &to);
+    char *text = read_file(err);
+    assert_string_equal(text, message);
+    free(text);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), MW_EXIT_INTERRUPTED);
+    double seconds = (double)(to.tv_sec - from.tv_sec) + 1e-9 * (double)(to.tv_nsec - from.tv_nsec);
+    if (seconds > 1) // a machine that is busy with other tests takes longer
+        print_message("%.1f s until it ended\n", seconds);
+    assert_true(seconds < 5);
 }

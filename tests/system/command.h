@@ -16,6 +16,9 @@ int run_command(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /// The same with another standard output, which is not read: out_text stays.
 int run_command_to(const char *output, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/// Run build/moeswitch with these words until SIGINT after two seconds, and ask that it ends by itself with
+/// MW_EXIT_INTERRUPTED within five (a second, on a machine that does nothing else) and `message` alone.
+void assert_interrupts(const char *words, const char *message);
 /// Entries of a folder of the scratch folder.
 unsigned entries(const char *folder);
 /// A subcommand must refuse these words with status 2 and one line that has all the parts, and write no

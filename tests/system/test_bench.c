@@ -376,6 +376,26 @@ static void refuses_what_the_device_cannot_hold(void **state)
     REFUSES("unicast --link-latency 65" SMALL, "link latency 65");
 }
 
+/// Ctrl-C between lines and in the middle of one: those that are whole are kept.
+static void ends_when_interrupted(void **state)
+{
+    (void)state;
+    char json[256], words[900];
+    snprintf(json, sizeof json, "%s", scratch("files/some.json"));
+    const char *what[] = {"unicast --minbytes 2K --maxbytes 64M --stepfactor 4",
+                          "latency --minbytes 16 --maxbytes 16M --iters 1000"};
+    for (unsigned i = 0; i < 2; i++) {
+        snprintf(words, sizeof words, "bench %s --gpus 4 --flit-bytes 8 --json %s", what[i], json);
+        assert_interrupts(words, "moeswitch: interrupted: the lines above are whole\n");
+        cJSON *whole, *rows = read_rows(json, &whole);
+        assert_true(cJSON_GetArraySize(rows) > 0);
+        for (int r = 0; r < cJSON_GetArraySize(rows); r++)
+            assert_true(number(cJSON_GetArrayItem(rows, r), "wrong") == 0);
+        cJSON_Delete(whole);
+        assert_int_equal(remove(json), 0);
+    }
+}
+
 static void helps(void **state)
 {
     (void)state;
@@ -398,6 +418,7 @@ int main(void)
         cmocka_unit_test(seeds),
         cmocka_unit_test(latency),
         cmocka_unit_test(finds_wrong_bytes),
+        cmocka_unit_test(ends_when_interrupted),
         cmocka_unit_test(refuses_bad_options),
         cmocka_unit_test(refuses_what_the_device_cannot_hold),
         cmocka_unit_test(helps),
