@@ -23,7 +23,7 @@ With --pins, in place of ulpi_*:
   usb_pullup_o        the pull-up of D+
   high_speed_o        is always 0
 
-LUNA 0.2.3 is used with seven repairs, each marked "Repair" below.
+LUNA 0.2.3 is used with eight repairs, each marked "Repair" below.
 """
 import argparse
 import pathlib
@@ -37,9 +37,10 @@ from luna.gateware.interface import ulpi as luna_ulpi
 from luna.gateware.interface.gateware_phy import GatewarePHY
 from luna.gateware.interface.ulpi import ULPIRxEventDecoder, ULPITransmitTranslator, UTMITranslator
 from luna.gateware.usb.usb2 import device as luna_device
+from luna.gateware.usb.usb2 import packet as luna_packet
 from luna.gateware.usb.usb2 import USBSpeed
 from luna.gateware.usb.usb2.control import USBControlEndpoint
-from luna.gateware.usb.usb2.packet import USBTokenDetector
+from luna.gateware.usb.usb2.packet import USBInterpacketTimer, USBTokenDetector
 from luna.gateware.usb.usb2.reset import USBResetSequencer
 from luna.gateware.usb.request.standard import StandardRequestHandler
 from luna.usb2 import USBDevice, USBStreamInEndpoint, USBStreamOutEndpoint
@@ -115,6 +116,13 @@ class AttentiveDecoder(ULPIRxEventDecoder):
         return super().elaborate(platform)
 
 
+class PromptTimer(USBInterpacketTimer):
+    """Repair: at full speed LUNA waits ten clocks before it thinks of an answer, and its command is on the bus 15 to 19 clocks behind the end of the packet.
+    ULPI 1.1 (3.8.2.6.3) allows 7 to 18. Here they are 11 to 15."""
+
+    _FS_RX_TO_TX_DELAY = {**USBInterpacketTimer._FS_RX_TO_TX_DELAY, 60e6: (6, 32)}
+
+
 class StagedTranslator(UTMITranslator):
     """Repair: LUNA has its transmit logic between registers and pads, which leaves a board no time for the pads. Here data and stp come from registers and
     from nothing else, in the cycles in which ULPI wants them; oe follows dir as before, as the PHY leaves the bus one cycle for it to turn around.
@@ -138,7 +146,7 @@ class StagedTranslator(UTMITranslator):
         m = super().elaborate(platform)
         window, sender = m.submodules.register_window, m.submodules.transmit_translator
         window.ulpi_next, sender.ulpi_nxt = Signal(name="window_nxt"), Signal(name="sender_nxt")  # in place of the PHY's
-        away, nxt = self.pads.dir.i, self.pads.nxt.i & ~self.pads.dir.i
+        away, nxt = self.pads.dir.i, self.pads.nxt.i
         data, stp, told = self.pads.data.o, self.pads.stp.o, Signal()
         chirp = sender.op_mode == ULPITransmitTranslator.OP_MODE_NO_BIT_STUFFING
         last = told | sender.ulpi_stp
@@ -147,48 +155,52 @@ class StagedTranslator(UTMITranslator):
             m.d.usb += [data.eq(value), stp.eq(1)]
             m.next = "STOP"
 
+        def drop(state):
+            m.d.usb += data.eq(0)
+            m.next = state
+
         def advance():
             with m.If(last):
                 stop(chirp.replicate(8))
             with m.Else():
-                m.d.comb += sender.ulpi_nxt.eq(1)
                 m.d.usb += data.eq(sender.ulpi_data_out)
                 m.next = "PACKET"
 
+        # What LUNA is told is on the way from pad nxt to all of its transmit logic, so it has as few terms as it can: LUNA heeds dir in the window's states, a
+        # nxt beside its stp means nothing to it, and of a packet that is cut it does not matter what is taken.
         with m.FSM(domain="usb"):
             with m.State("IDLE"):
-                with m.If(~away & sender.ulpi_data_out[6]):
+                with m.If(sender.tx_valid & sender.bus_idle):
                     m.d.comb += sender.ulpi_nxt.eq(1)
                     m.d.usb += data.eq(sender.ulpi_data_out)
                     m.next = "COMMAND"
-                with m.Elif(~away & window.ulpi_out_req & window.ulpi_data_out[7]):
+                with m.Elif(window.ulpi_out_req & window.ulpi_data_out[7] & ~away):
                     m.d.comb += window.ulpi_next.eq(1)
                     m.d.usb += data.eq(window.ulpi_data_out)
                     m.next = "ADDRESS"
             with m.State("ADDRESS"):
                 with m.If(away):
-                    m.d.usb += data.eq(0)
-                    m.next = "IDLE"
+                    drop("IDLE")
                 with m.Elif(nxt):
                     m.d.usb += data.eq(window.ulpi_data_out)
                     m.next = "VALUE"
             with m.State("VALUE"):
+                m.d.comb += window.ulpi_next.eq(nxt)
                 with m.If(away):
-                    m.d.usb += data.eq(0)
-                    m.next = "IDLE"
+                    drop("IDLE")
                 with m.Elif(nxt):
-                    m.d.comb += window.ulpi_next.eq(1)
                     stop(0)
             with m.State("COMMAND"):
+                m.d.comb += sender.ulpi_nxt.eq(nxt & ~away & ~told)
                 m.d.usb += told.eq(last)
-                with m.If(nxt):
+                with m.If(nxt & ~away):
                     advance()
             with m.State("PACKET"):
+                m.d.comb += sender.ulpi_nxt.eq(nxt & ~told)
                 m.d.usb += told.eq(last)
                 with m.If(away & ~chirp):
-                    m.d.usb += data.eq(0)
-                    m.next = "CUT"
-                with m.Elif(nxt | (chirp & last & ~away)):
+                    drop("CUT")
+                with m.Elif(~away & (nxt | (chirp & last))):
                     advance()
             with m.State("CUT"):
                 m.d.comb += sender.ulpi_nxt.eq(~told)
@@ -327,6 +339,7 @@ class UsbCore(Core):
         luna_device.USBTokenDetector = ForgetfulTokenDetector
         luna_ulpi.ULPIRxEventDecoder = AttentiveDecoder
         luna_device.UTMITranslator = StagedTranslator
+        luna_device.USBInterpacketTimer = luna_packet.USBInterpacketTimer = PromptTimer
         m.submodules.device = device = USBDevice(bus=self.bus, handle_clocking=False)
         control = self.control_endpoint(device)
 
