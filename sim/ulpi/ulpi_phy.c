@@ -12,10 +12,10 @@ enum {
     OTG_RESET_VALUE = 0x06,
     OPMODE_CHIRP = 2,
 
-    TX_AHEAD = 2,  // bytes taken before the wire needs them
-    TX_DELAY = 2,  // clocks from the command to the first bit of SYNC
-    RX_LEAD = 3,   // clocks of RxActive before the first byte
-    TX_QUEUE = 8   // bytes that a moody PHY takes ahead
+    TX_AHEAD = 2, // bytes taken before the wire needs them
+    TX_DELAY = 2, // clocks from the command to the first bit of SYNC
+    RX_LEAD = 3,  // clocks of RxActive before the first byte
+    TX_QUEUE = 8  // bytes that a moody PHY takes ahead
 };
 
 // ---- moods --------------------------------------------------------------------------------------
@@ -203,7 +203,7 @@ static void receive(struct ulpi_phy *p)
     } else if (p->style == ULPI_DIR_BOUNDS) {
         rx->active = false;
         p->reported = rxcmd(p, true); // so that an RXCMD tells of the idle line
-        if (ulpi_phy_high_speed(p)) // full speed counts from the idle line
+        if (ulpi_phy_high_speed(p))   // full speed counts from the idle line
             end_heard(p);
         release(p);
     } else if (p->reported != rxcmd(p, false)) {
@@ -424,7 +424,7 @@ struct ulpi_bus ulpi_phy_step(struct ulpi_phy *p, const struct ulpi_link *link)
     step(p, link);
     p->taken = taken;
     p->held = link->data;
-    p->holds = listened && (p->state == ULPI_COMMAND || p->state == ULPI_VALUE ||
-                            p->state == ULPI_TRANSMIT);
+    p->holds = listened &&
+               (p->state == ULPI_COMMAND || p->state == ULPI_VALUE || p->state == ULPI_TRANSMIT);
     return p->bus;
 }

@@ -47,9 +47,11 @@ enum ulpi_state {
 /// What a PHY may do and seldom does; all 0: nothing of it.
 struct ulpi_moods {
     uint64_t seed;
-    unsigned late;    ///< most clocks by which nxt comes late; the bytes of a packet are taken at any pace, those of a chirp perhaps never
-    unsigned reports; ///< of a thousand clocks in which an RXCMD without news may begin, a command's included
-    unsigned cuts;    ///< of a million clocks of the link's packets, those in which dir ends it
+    unsigned
+        late; ///< most clocks by which nxt comes late; the bytes of a packet are taken at any pace, those of a chirp perhaps never
+    unsigned
+        reports; ///< of a thousand clocks in which an RXCMD without news may begin, a command's included
+    unsigned cuts; ///< of a million clocks of the link's packets, those in which dir ends it
 };
 
 struct ulpi_phy {
@@ -107,7 +109,8 @@ struct ulpi_phy {
 
     // statistics
     unsigned writes, interrupted, collisions, cuts, faults; ///< faults: the link broke ULPI's rules
-    unsigned quick, slow; ///< least and most clocks from the end of a packet to the link's command (link decision time)
+    unsigned quick,
+        slow; ///< least and most clocks from the end of a packet to the link's command (link decision time)
 };
 
 void ulpi_phy_init(struct ulpi_phy *p);

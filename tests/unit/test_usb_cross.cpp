@@ -27,8 +27,9 @@ struct cross : two_clocks<Vusb_cross> {
     std::deque<byte_out> out;
     std::deque<byte_in> in;
     uint64_t out_done = 0, in_done = 0, restarts = 0, told = 0, taken_words = 0;
-    uint64_t waited = 0, pieces = 0; // most clocks that a byte was inside; words that had less than 8
-    unsigned at = 0;                 // place of the next byte in a word of 8
+    uint64_t waited = 0,
+             pieces = 0; // most clocks that a byte was inside; words that had less than 8
+    unsigned at = 0;     // place of the next byte in a word of 8
     bool restart = false;
 
     CData &other_clock() override { return dut.usb_clk_i; }
