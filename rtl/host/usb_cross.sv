@@ -3,8 +3,11 @@
 // Between the USB core in its own clock and the rest of the device in another: the byte streams of both endpoints, and
 // the restart (bus reset, SET_CONFIGURATION), behind which nothing of before comes out of either.
 //
-// Bytes from the host cross two at a time where two are there, words to the host whole, so that half the USB core's
-// clock is enough for its full rate. Cycles of the fabric do not see which clock the USB core has.
+// Bytes from the host cross up to 8 at a time, words to the host whole, so that an eighth of the USB core's clock is
+// enough for its full rate. A word goes on with the byte that ends one of 8, counted from the restart, so that what
+// follows a pause is aligned again; or when no byte has come for two clocks: a byte alone waits two clocks, no byte
+// more than 14 while there is room. Without room, bytes gather until the word is whole. Cycles of the fabric do not see
+// which clock the USB core has.
 `default_nettype none
 
 module usb_cross (
@@ -39,30 +42,57 @@ module usb_cross (
         .b_clk_i(clk_i), .b_rst_ni(rst_ni), .b_clear_o(clear), .b_restart_o(link_reset_o)
     );
 
-    // ---- from the host: a byte waits a cycle for the next one ----
-    logic        first_valid_q, out_room, two;
-    logic [7:0]  first_q;
-    logic [16:0] out_word;
+    // ---- from the host: bytes wait for those that end their word, but not through a pause ----
+    localparam logic [1:0] Pause = 2'd2;
+    typedef struct packed {
+        logic [2:0]      more; // bytes behind the first
+        logic [7:0][7:0] data;
+    } out_t;
 
-    assign out_ready_o = !stop && (!first_valid_q || out_room);
+    logic [6:0][7:0] held_q;
+    logic [2:0]      fill_q, at_q; // bytes held; place of the next one in its word
+    logic [1:0]      idle_q;       // Pause: what is held goes on
+    logic            ends, taken, send, room;
+    out_t            gathered, word_out;
 
-    always_ff @(posedge usb_clk_i) begin
-        if (!usb_rst_ni || stop) first_valid_q <= 1'b0;
-        else if (!first_valid_q) first_valid_q <= out_valid_i;
-        else if (out_room) first_valid_q <= 1'b0;
-        if (!first_valid_q) first_q <= out_data_i;
+    assign ends        = at_q == 3'd7;
+    assign out_ready_o = !stop && (!ends || room);
+    assign taken       = out_valid_i && out_ready_o;
+    assign send        = !stop && (idle_q == Pause || (ends && out_valid_i));
+
+    always_comb begin
+        gathered.more = out_valid_i ? fill_q : fill_q - 3'd1;
+        gathered.data = {out_data_i, held_q};
+        gathered.data[fill_q] = out_data_i;
     end
 
-    cdc_fifo #(.Width(17)) i_out (
-        .wclk_i(usb_clk_i), .wrst_ni(usb_rst_ni), .wclear_i(usb_clear), .valid_i(first_valid_q && !stop),
-        .ready_o(out_room), .data_i({out_valid_i, out_data_i, first_q}),
+    always_ff @(posedge usb_clk_i) begin
+        if (!usb_rst_ni || stop) begin
+            fill_q <= '0;
+            at_q   <= '0;
+            idle_q <= '0;
+        end else begin
+            at_q <= at_q + 3'(taken);
+            if (send && room) begin
+                fill_q <= '0;
+                idle_q <= '0;
+            end else begin
+                fill_q <= fill_q + 3'(taken);
+                if (idle_q != Pause) idle_q <= taken || fill_q == '0 ? '0 : idle_q + 2'd1;
+            end
+        end
+        if (taken && fill_q != 3'd7) held_q[fill_q] <= out_data_i;
+    end
+
+    cdc_fifo #(.Width($bits(out_t))) i_out (
+        .wclk_i(usb_clk_i), .wrst_ni(usb_rst_ni), .wclear_i(usb_clear), .valid_i(send), .ready_o(room),
+        .data_i(gathered),
         .rclk_i(clk_i), .rrst_ni(rst_ni), .rclear_i(clear), .valid_o(link_out_valid_o), .ready_i(link_out_ready_i),
-        .data_o(out_word)
+        .data_o(word_out)
     );
 
-    assign two              = out_word[16];
-    assign link_out_data_o  = {48'd0, out_word[15:0]};
-    assign link_out_bytes_o = two ? 4'd2 : 4'd1;
+    assign link_out_data_o  = word_out.data;
+    assign link_out_bytes_o = 4'(word_out.more) + 4'd1;
 
     // ---- to the host ----
     logic        word_valid, word_ready, word_last, byte_valid;

@@ -23,22 +23,24 @@ With --pins, in place of ulpi_*:
   usb_pullup_o        the pull-up of D+
   high_speed_o        is always 0
 
-LUNA 0.2.3 is used with six repairs, each marked "Repair" below.
+LUNA 0.2.3 is used with eight repairs, each marked "Repair" below.
 """
 import argparse
 import pathlib
 import tomllib
+import types
 
 from amaranth import Cat, ClockDomain, ClockSignal, Const, Elaboratable, EnableInserter, Module, Mux, ResetInserter, ResetSignal, Signal
 from amaranth.back import verilog
 from amaranth.lib.cdc import FFSynchronizer
 from luna.gateware.interface import ulpi as luna_ulpi
 from luna.gateware.interface.gateware_phy import GatewarePHY
-from luna.gateware.interface.ulpi import ULPIRxEventDecoder
+from luna.gateware.interface.ulpi import ULPIRxEventDecoder, ULPITransmitTranslator, UTMITranslator
 from luna.gateware.usb.usb2 import device as luna_device
+from luna.gateware.usb.usb2 import packet as luna_packet
 from luna.gateware.usb.usb2 import USBSpeed
 from luna.gateware.usb.usb2.control import USBControlEndpoint
-from luna.gateware.usb.usb2.packet import USBTokenDetector
+from luna.gateware.usb.usb2.packet import USBInterpacketTimer, USBTokenDetector
 from luna.gateware.usb.usb2.reset import USBResetSequencer
 from luna.gateware.usb.request.standard import StandardRequestHandler
 from luna.usb2 import USBDevice, USBStreamInEndpoint, USBStreamOutEndpoint
@@ -112,6 +114,103 @@ class AttentiveDecoder(ULPIRxEventDecoder):
     def elaborate(self, platform):
         self.register_operation_in_progress = Const(0)
         return super().elaborate(platform)
+
+
+class PromptTimer(USBInterpacketTimer):
+    """Repair: at full speed LUNA waits ten clocks before it thinks of an answer, and its command is on the bus 15 to 19 clocks behind the end of the packet.
+    ULPI 1.1 (3.8.2.6.3) allows 7 to 18. Here they are 11 to 15."""
+
+    _FS_RX_TO_TX_DELAY = {**USBInterpacketTimer._FS_RX_TO_TX_DELAY, 60e6: (6, 32)}
+
+
+class StagedTranslator(UTMITranslator):
+    """Repair: LUNA has its transmit logic between registers and pads, which leaves a board no time for the pads. Here data and stp come from registers and
+    from nothing else, in the cycles in which ULPI wants them; oe follows dir as before, as the PHY leaves the bus one cycle for it to turn around.
+
+    The registers hold what the bus shows. Towards LUNA they are the PHY: its nxt says that they have taken what LUNA shows. So LUNA is one byte ahead of the
+    bus, and what ULPI asks of the link at the bus is done here:
+      - A register's value is LUNA's until the PHY has taken it, for dir may break the write off until then: what is held is dropped, and LUNA, which sees dir
+        itself, writes again.
+      - A transmit command that dir pushed aside is shown again behind it.
+      - stp comes in the cycle behind the nxt of the last byte; LUNA, which gave all bytes away earlier, has told of it by then. A chirp has no last byte: stp
+        comes at once.
+      - A packet that dir cuts behind its command is over: its rest, which the PHY would read as commands, is taken and not shown."""
+
+    def __init__(self, *, ulpi, **settings):
+        self.pads = ulpi
+        unused = types.SimpleNamespace(o=Signal())  # what LUNA would show: both of its sources are asked themselves
+        data = types.SimpleNamespace(i=ulpi.data.i, o=Signal(8), oe=ulpi.data.oe)
+        super().__init__(ulpi=types.SimpleNamespace(data=data, dir=ulpi.dir, nxt=ulpi.nxt, stp=unused, rst=ulpi.rst), **settings)
+
+    def elaborate(self, platform):
+        m = super().elaborate(platform)
+        window, sender = m.submodules.register_window, m.submodules.transmit_translator
+        window.ulpi_next, sender.ulpi_nxt = Signal(name="window_nxt"), Signal(name="sender_nxt")  # in place of the PHY's
+        away, nxt = self.pads.dir.i, self.pads.nxt.i
+        data, stp, told = self.pads.data.o, self.pads.stp.o, Signal()
+        chirp = sender.op_mode == ULPITransmitTranslator.OP_MODE_NO_BIT_STUFFING
+        last = told | sender.ulpi_stp
+
+        def stop(value):
+            m.d.usb += [data.eq(value), stp.eq(1)]
+            m.next = "STOP"
+
+        def drop(state):
+            m.d.usb += data.eq(0)
+            m.next = state
+
+        def advance():
+            with m.If(last):
+                stop(chirp.replicate(8))
+            with m.Else():
+                m.d.usb += data.eq(sender.ulpi_data_out)
+                m.next = "PACKET"
+
+        # What LUNA is told is on the way from pad nxt to all of its transmit logic, so it has as few terms as it can: LUNA heeds dir in the window's states, a
+        # nxt beside its stp means nothing to it, and of a packet that is cut it does not matter what is taken.
+        with m.FSM(domain="usb"):
+            with m.State("IDLE"):
+                with m.If(sender.tx_valid & sender.bus_idle):
+                    m.d.comb += sender.ulpi_nxt.eq(1)
+                    m.d.usb += data.eq(sender.ulpi_data_out)
+                    m.next = "COMMAND"
+                with m.Elif(window.ulpi_out_req & window.ulpi_data_out[7] & ~away):
+                    m.d.comb += window.ulpi_next.eq(1)
+                    m.d.usb += data.eq(window.ulpi_data_out)
+                    m.next = "ADDRESS"
+            with m.State("ADDRESS"):
+                with m.If(away):
+                    drop("IDLE")
+                with m.Elif(nxt):
+                    m.d.usb += data.eq(window.ulpi_data_out)
+                    m.next = "VALUE"
+            with m.State("VALUE"):
+                m.d.comb += window.ulpi_next.eq(nxt)
+                with m.If(away):
+                    drop("IDLE")
+                with m.Elif(nxt):
+                    stop(0)
+            with m.State("COMMAND"):
+                m.d.comb += sender.ulpi_nxt.eq(nxt & ~away & ~told)
+                m.d.usb += told.eq(last)
+                with m.If(nxt & ~away):
+                    advance()
+            with m.State("PACKET"):
+                m.d.comb += sender.ulpi_nxt.eq(nxt & ~told)
+                m.d.usb += told.eq(last)
+                with m.If(away & ~chirp):
+                    drop("CUT")
+                with m.Elif(~away & (nxt | (chirp & last))):
+                    advance()
+            with m.State("CUT"):
+                m.d.comb += sender.ulpi_nxt.eq(~told)
+                m.d.usb += told.eq(0)
+                with m.If(last):
+                    m.next = "IDLE"
+            with m.State("STOP"):
+                m.d.usb += [data.eq(0), stp.eq(0), told.eq(0)]
+                m.next = "IDLE"
+        return m
 
 
 def restartable(base):
@@ -239,6 +338,8 @@ class UsbCore(Core):
         m.d.comb += [ClockSignal("usb").eq(self.clk_i), ResetSignal("usb").eq(~self.rst_ni)]
         luna_device.USBTokenDetector = ForgetfulTokenDetector
         luna_ulpi.ULPIRxEventDecoder = AttentiveDecoder
+        luna_device.UTMITranslator = StagedTranslator
+        luna_device.USBInterpacketTimer = luna_packet.USBInterpacketTimer = PromptTimer
         m.submodules.device = device = USBDevice(bus=self.bus, handle_clocking=False)
         control = self.control_endpoint(device)
 

@@ -12,11 +12,32 @@ enum {
     OTG_RESET_VALUE = 0x06,
     OPMODE_CHIRP = 2,
 
-    TX_AHEAD = 2,  // bytes taken before the wire needs them
-    TX_DELAY = 2,  // clocks from the command to the first bit of SYNC
-    RX_LEAD = 3,   // clocks of RxActive before the first byte
-    STOP_LIMIT = 8 // clocks for stp behind a register's value
+    TX_AHEAD = 2, // bytes taken before the wire needs them
+    TX_DELAY = 2, // clocks from the command to the first bit of SYNC
+    RX_LEAD = 3,  // clocks of RxActive before the first byte
+    TX_QUEUE = 8  // bytes that a moody PHY takes ahead
 };
+
+// ---- moods --------------------------------------------------------------------------------------
+
+static uint64_t draw(struct ulpi_phy *p)
+{
+    // splitmix64
+    uint64_t z = p->moods.seed += 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
+
+static bool chance(struct ulpi_phy *p, unsigned of, unsigned all)
+{
+    return of && draw(p) % all < of;
+}
+
+static unsigned lateness(struct ulpi_phy *p)
+{
+    return p->moods.late ? (unsigned)(draw(p) % (p->moods.late + 1)) : 0;
+}
 
 // ---- the wire -----------------------------------------------------------------------------------
 
@@ -127,9 +148,11 @@ static void tx_byte(struct ulpi_phy *p, uint8_t byte)
 }
 
 /// Whether the next byte is taken at the coming edge.
-static bool tx_wants(const struct ulpi_phy *p)
+static bool tx_wants(struct ulpi_phy *p)
 {
-    return p->now + (uint64_t)TX_AHEAD * ulpi_phy_byte_clocks(p) >= tx_end(p, 0);
+    unsigned ahead = p->moods.late ? TX_QUEUE : TX_AHEAD;
+    return p->now + (uint64_t)ahead * ulpi_phy_byte_clocks(p) >= tx_end(p, 0) &&
+           (!p->moods.late || chance(p, 1, 2));
 }
 
 // ---- the bus ------------------------------------------------------------------------------------
@@ -150,6 +173,18 @@ static void drive(struct ulpi_phy *p, bool dir, bool nxt, uint8_t data)
     p->bus = (struct ulpi_bus){.dir = dir, .nxt = nxt, .data = data};
 }
 
+static void turn(struct ulpi_phy *p)
+{
+    drive(p, true, false, 0);
+    p->state = ULPI_TURN;
+}
+
+/// The end of a packet is on the bus: the link sees it at the next edge.
+static void end_heard(struct ulpi_phy *p)
+{
+    p->heard = p->now + 1;
+}
+
 static void release(struct ulpi_phy *p)
 {
     drive(p, false, false, 0);
@@ -168,48 +203,84 @@ static void receive(struct ulpi_phy *p)
     } else if (p->style == ULPI_DIR_BOUNDS) {
         rx->active = false;
         p->reported = rxcmd(p, true); // so that an RXCMD tells of the idle line
+        if (ulpi_phy_high_speed(p))   // full speed counts from the idle line
+            end_heard(p);
         release(p);
     } else if (p->reported != rxcmd(p, false)) {
         drive(p, true, false, p->reported = rxcmd(p, false));
+        end_heard(p);
     } else {
         rx->active = false;
         release(p);
     }
 }
 
-static void idle(struct ulpi_phy *p, uint8_t command)
+/// Another clock of a command or a value on the bus: an RXCMD comes first, or nxt does or not yet.
+static void answer(struct ulpi_phy *p)
+{
+    if (chance(p, p->moods.reports, 1000)) {
+        p->interrupted++;
+        turn(p);
+        return;
+    }
+    drive(p, false, p->wait == 0, 0);
+    p->wait -= p->wait > 0;
+}
+
+static void command(struct ulpi_phy *p)
+{
+    p->state = ULPI_COMMAND;
+    answer(p);
+    if (!p->bus.nxt || p->command >> 6 != 1)
+        return;
+    if (opmode(p) == OPMODE_CHIRP) {
+        p->chirp_begin = p->now;
+        p->chirp_end = 0;
+        p->quiet = p->moods.late && chance(p, 1, 2);
+        p->begun = false;
+        p->state = ULPI_CHIRP;
+    } else {
+        tx_begin(p);
+        p->state = ULPI_TRANSMIT;
+    }
+}
+
+static void count_decision(struct ulpi_phy *p)
+{
+    if (!p->heard)
+        return;
+    unsigned clocks = (unsigned)(p->now - p->heard);
+    p->quick = clocks < p->quick ? clocks : p->quick;
+    p->slow = clocks > p->slow ? clocks : p->slow;
+    p->heard = 0;
+}
+
+static void idle(struct ulpi_phy *p, uint8_t shown)
 {
     drive(p, false, false, 0);
+    if (shown >> 6 == 1)
+        count_decision(p);
     if (p->rx.active && p->now >= p->rx.visible) {
         drive(p, true, p->style == ULPI_DIR_BOUNDS, 0);
         p->state = ULPI_RECEIVE;
-    } else if (rxcmd(p, false) != p->reported && !command) {
-        drive(p, true, false, 0);
-        p->state = ULPI_TURN;
-    } else if (command >> 6 == 2) {
-        p->reg = command & 0x3f;
-        drive(p, false, true, 0);
-        p->state = ULPI_COMMAND;
-    } else if (command >> 6 == 1 && opmode(p) == OPMODE_CHIRP) {
-        p->chirp_begin = p->now;
-        p->chirp_end = 0;
-        drive(p, false, true, 0);
-        p->state = ULPI_CHIRP;
-    } else if (command >> 6 == 1) {
-        tx_begin(p);
-        drive(p, false, true, 0);
-        p->state = ULPI_TRANSMIT;
-    } else if (command) {
+    } else if (!shown && (rxcmd(p, false) != p->reported || chance(p, p->moods.reports, 1000))) {
+        turn(p);
+    } else if (shown >> 6 == 1 || shown >> 6 == 2) {
+        p->command = shown;
+        p->wait = lateness(p);
+        command(p);
+    } else if (shown) {
         p->faults++; // register reads and reserved commands: the core has no use for them
     }
 }
 
 static void write_register(struct ulpi_phy *p, uint8_t value)
 {
+    uint8_t reg = p->command & 0x3f;
     p->writes++;
-    if (p->reg == FUNCTION_CONTROL)
+    if (reg == FUNCTION_CONTROL)
         p->function_control = value;
-    else if (p->reg == OTG_CONTROL)
+    else if (reg == OTG_CONTROL)
         p->otg_control = value;
 }
 
@@ -217,6 +288,8 @@ static void transmit(struct ulpi_phy *p, const struct ulpi_link *link)
 {
     if (link->stp) {
         p->tx.end = tx_end(p, end_bits(p));
+        if (p->tx.end < p->now)
+            p->tx.end = p->now;
         p->tx.complete = true;
         drive(p, false, false, 0);
         p->state = ULPI_IDLE;
@@ -224,31 +297,67 @@ static void transmit(struct ulpi_phy *p, const struct ulpi_link *link)
     }
     if (p->bus.nxt)
         tx_byte(p, p->tx.size ? link->data : usb_pid_byte(link->data & 0xf));
-    drive(p, false, tx_wants(p), 0);
+    if (chance(p, p->moods.cuts, 1000000)) {
+        p->cuts++;
+        p->tx.lost = true;
+        turn(p);
+    } else {
+        drive(p, false, tx_wants(p), 0);
+    }
+}
+
+static void chirp(struct ulpi_phy *p, const struct ulpi_link *link)
+{
+    drive(p, false, !p->quiet, 0);
+    if (link->stp) {
+        p->chirp_end = p->now;
+        drive(p, false, false, 0);
+        p->state = ULPI_IDLE;
+    } else if (p->begun && link->data) {
+        p->faults++; // a chirp K is zeros
+    }
+    p->begun = true;
+}
+
+static void value(struct ulpi_phy *p, uint8_t shown)
+{
+    p->state = ULPI_VALUE;
+    if (!p->bus.nxt) {
+        answer(p);
+    } else if (chance(p, p->moods.reports, 1000)) { // beside stp: the link takes it for broken off
+        p->interrupted++;
+        turn(p);
+    } else {
+        write_register(p, shown);
+        drive(p, false, false, 0);
+        p->state = ULPI_STOP;
+    }
+}
+
+/// The rules that hold for the link in the cycle that ends; returns how many it broke.
+static unsigned broken_rules(const struct ulpi_phy *p, const struct ulpi_link *link)
+{
+    bool packet = p->state == ULPI_TRANSMIT, stops = packet || p->state == ULPI_STOP || p->bus.dir;
+    unsigned broken = link->drives == p->bus.dir;
+    broken += p->holds && !p->bus.dir && (link->data != p->held || link->stp);
+    broken += link->stp && p->state != ULPI_CHIRP && !(stops && p->taken);
+    broken += p->state == ULPI_STOP && !link->stp;
+    return broken;
 }
 
 void ulpi_phy_init(struct ulpi_phy *p)
 {
-    *p = (struct ulpi_phy){.rx_delay = 4, .line = USB_RELEASED, .vbus = true};
+    *p = (struct ulpi_phy){.rx_delay = 4, .line = USB_RELEASED, .vbus = true, .quick = ~0u};
     p->function_control = FUNCTION_RESET_VALUE;
     p->otg_control = OTG_RESET_VALUE;
     drive(p, true, false, 0);
 }
 
-struct ulpi_bus ulpi_phy_step(struct ulpi_phy *p, const struct ulpi_link *link)
+static void step(struct ulpi_phy *p, const struct ulpi_link *link)
 {
     bool listens = !p->bus.dir && !p->turned && link->drives;
     bool writing = p->state == ULPI_COMMAND || p->state == ULPI_VALUE || p->state == ULPI_STOP;
-    p->now++;
     p->turned = false;
-    if (link->reset) {
-        p->function_control = FUNCTION_RESET_VALUE;
-        p->otg_control = OTG_RESET_VALUE;
-        p->reported = 0;
-        p->state = ULPI_IDLE;
-        drive(p, true, false, 0); // 3.10.1: dir is up while the PHY starts
-        return p->bus;
-    }
     if (writing && p->rx.active && p->now >= p->rx.visible) {
         p->interrupted++; // 3.8.3.1: the link writes again
         p->state = ULPI_IDLE;
@@ -259,33 +368,26 @@ struct ulpi_bus ulpi_phy_step(struct ulpi_phy *p, const struct ulpi_link *link)
         idle(p, listens ? link->data : 0);
         break;
     case ULPI_COMMAND:
-        drive(p, false, true, 0);
-        p->state = ULPI_VALUE;
+        if (!p->bus.nxt) {
+            command(p);
+        } else {
+            p->wait = lateness(p);
+            drive(p, false, false, 0);
+            value(p, 0);
+        }
         break;
     case ULPI_VALUE:
-        write_register(p, link->data);
-        drive(p, false, false, 0);
-        p->state = ULPI_STOP;
-        p->stop_wait = 0;
+        value(p, link->data);
         break;
     case ULPI_STOP:
-        if (link->stp)
-            p->state = ULPI_IDLE;
-        else if (p->stop_wait++ == STOP_LIMIT) {
-            p->faults++;
-            p->state = ULPI_IDLE;
-        }
+        drive(p, false, false, 0);
+        p->state = ULPI_IDLE;
         break;
     case ULPI_TRANSMIT:
         transmit(p, link);
         break;
     case ULPI_CHIRP:
-        drive(p, false, true, 0);
-        if (link->stp) {
-            p->chirp_end = p->now;
-            drive(p, false, false, 0);
-            p->state = ULPI_IDLE;
-        }
+        chirp(p, link);
         break;
     case ULPI_TURN:
         drive(p, true, false, p->reported = rxcmd(p, false));
@@ -302,5 +404,27 @@ struct ulpi_bus ulpi_phy_step(struct ulpi_phy *p, const struct ulpi_link *link)
         receive(p);
         break;
     }
+}
+
+struct ulpi_bus ulpi_phy_step(struct ulpi_phy *p, const struct ulpi_link *link)
+{
+    bool taken = p->bus.nxt && !p->bus.dir;
+    bool listened = !p->bus.dir && !p->turned && !taken;
+    p->now++;
+    if (link->reset) {
+        p->function_control = FUNCTION_RESET_VALUE;
+        p->otg_control = OTG_RESET_VALUE;
+        p->reported = 0;
+        p->turned = p->taken = p->holds = false;
+        p->state = ULPI_IDLE;
+        drive(p, true, false, 0); // 3.10.1: dir is up while the PHY starts
+        return p->bus;
+    }
+    p->faults += broken_rules(p, link);
+    step(p, link);
+    p->taken = taken;
+    p->held = link->data;
+    p->holds = listened &&
+               (p->state == ULPI_COMMAND || p->state == ULPI_VALUE || p->state == ULPI_TRANSMIT);
     return p->bus;
 }

@@ -6,6 +6,9 @@
 // The wire in bit times: 8 per clock at high speed, one in 5 clocks at full speed. A packet of the host shows
 // at the link `rx_delay` clocks after it was on the wire (ULPI 3.8.2.6.2: 3 to 8 at high speed); of the link's
 // packet the PHY takes bytes as the wire needs them, two ahead.
+//
+// What the link drives is held against ULPI's rules in every clock: it drives when dir is low and only then, what it
+// shows stays until nxt, stp comes in the cycle behind the nxt of the last byte and never else.
 #ifndef MW_SIM_ULPI_PHY_H
 #define MW_SIM_ULPI_PHY_H
 
@@ -31,8 +34,8 @@ enum ulpi_style {
 
 enum ulpi_state {
     ULPI_IDLE,
-    ULPI_COMMAND, ///< register write: the command is being taken
-    ULPI_VALUE,
+    ULPI_COMMAND, ///< the link's command is on the bus
+    ULPI_VALUE,   ///< of a register write
     ULPI_STOP,
     ULPI_TRANSMIT,
     ULPI_CHIRP,
@@ -41,8 +44,19 @@ enum ulpi_state {
     ULPI_RECEIVE, ///< a packet is
 };
 
+/// What a PHY may do and seldom does; all 0: nothing of it.
+struct ulpi_moods {
+    uint64_t seed;
+    unsigned
+        late; ///< most clocks by which nxt comes late; the bytes of a packet are taken at any pace, those of a chirp perhaps never
+    unsigned
+        reports; ///< of a thousand clocks in which an RXCMD without news may begin, a command's included
+    unsigned cuts; ///< of a million clocks of the link's packets, those in which dir ends it
+};
+
 struct ulpi_phy {
     // set by the user
+    struct ulpi_moods moods;
     unsigned rx_delay; ///< clocks
     enum ulpi_style style;
     enum usb_line line; ///< driven by the host
@@ -62,7 +76,7 @@ struct ulpi_phy {
 
     // the device's packet
     struct usb_tx {
-        bool complete; ///< cleared by the user
+        bool complete, lost; ///< cleared by the user; lost: dir cut it off
         uint8_t bytes[2 * USB_MAX_PACKET];
         size_t size;
         struct usb_stuffing stuffing;
@@ -84,12 +98,19 @@ struct ulpi_phy {
     uint64_t now;
     struct ulpi_bus bus;
     enum ulpi_state state;
-    uint8_t reg, reported;
-    unsigned stop_wait; ///< clocks since a register's value
-    bool turned;        ///< dir fell at the last edge: the link does not drive yet
+    uint8_t command, reported;
+    unsigned wait; ///< clocks until nxt
+    bool turned;   ///< dir fell at the last edge: the link does not drive yet
+    bool taken;    ///< nxt was there in the cycle before
+    bool holds;    ///< `held` was shown in the cycle before and not taken
+    uint8_t held;
+    bool quiet, begun; ///< a chirp without nxt; one whose command has been taken
+    uint64_t heard;    ///< the clock in which the link sees the end of a packet; 0: it has answered
 
     // statistics
-    unsigned writes, interrupted, collisions, faults; ///< faults: the link broke ULPI's rules
+    unsigned writes, interrupted, collisions, cuts, faults; ///< faults: the link broke ULPI's rules
+    unsigned quick,
+        slow; ///< least and most clocks from the end of a packet to the link's command (link decision time)
 };
 
 void ulpi_phy_init(struct ulpi_phy *p);

@@ -99,8 +99,13 @@ static int answer(struct usb_host *h)
         tick(h);
     if (h->phy.state != ULPI_TRANSMIT && !tx->complete)
         return USB_SILENT;
-    while (!tx->complete)
+    while (!tx->complete && !tx->lost)
         tick(h);
+    if (tx->lost) { // the device may need a packet's time to see that it is over
+        tx->lost = false;
+        wait_until(h, h->phy.now + USB_MAX_PACKET);
+        return USB_SILENT;
+    }
     tx->complete = false;
     wait_until(h, tx->end);
     h->free_at = tx->end + h->gap_in_out * ulpi_phy_byte_clocks(&h->phy);

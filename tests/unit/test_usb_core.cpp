@@ -316,3 +316,135 @@ TEST(bytes_given_asleep_come_later)
     }
     b.clean();
 }
+
+// ---- ULPI's rules at the pins -----------------------------------------------------------------
+
+// What the link drove is held against the rules in every clock, by the PHY; clean() asks for it.
+
+// Of the link's decision times, ULPI 1.1 allows 1 to 14 clocks at high speed and 7 to 18 at full speed (3.8.2.6.3).
+TEST(answers_within_the_link_decision_time)
+{
+    for (unsigned style = 0; style < 2; style++) {
+        bench b;
+        b.start();
+        b.host.phy.style = static_cast<ulpi_style>(style);
+        b.out(b.random(5000));
+        b.in(b.random(5000));
+        uint8_t d[64];
+        assert_int_equal(b.control(0x80, 6, 0xf00, 64, d), USB_STALLED);
+        printf("       high speed: decides within %u to %u clocks\n", b.host.phy.quick,
+               b.host.phy.slow);
+        assert_true(b.host.phy.quick >= 1 && b.host.phy.slow <= 14);
+        b.clean();
+    }
+    bench b;
+    b.start(false);
+    b.out(b.random(500));
+    b.in(b.random(500));
+    printf("       full speed: decides within %u to %u clocks\n", b.host.phy.quick,
+           b.host.phy.slow);
+    assert_true(b.host.phy.quick >= 7);
+    assert_true(b.host.phy.slow <= 18);
+    b.clean();
+}
+
+// With 100 RXCMDs in 1000 clocks an answer comes in time for the host, with 300 a write comes through.
+static ulpi_moods any_moods(bench &b, unsigned reports = 100)
+{
+    ulpi_moods m{};
+    m.seed = b.rng();
+    m.late = b.percent(80) ? b.rng.between(1, 5) : 0;
+    m.reports = b.percent(80) ? b.rng.between(5, reports) : 0;
+    return m;
+}
+
+TEST(a_phy_takes_its_time_and_interrupts)
+{
+    unsigned interrupted = 0;
+    for (unsigned i = 0; i < 16; i++) {
+        bench b;
+        b.host.phy.moods = any_moods(b);
+        b.host.phy.style = static_cast<ulpi_style>(i % 2);
+        b.start(i % 4 != 3);
+        for (unsigned n = 0; n < 12; n++) {
+            b.host.phy.moods = any_moods(b);
+            const size_t most = i % 4 != 3 ? 2100 : 150;
+            b.out(b.random(b.rng.between(1, most)), b.percent(50));
+            b.in(b.random(b.rng.between(1, most)));
+        }
+        if (i % 3 == 0) {
+            usb_host_suspend(&b.host);
+            usb_host_resume(&b.host);
+            b.out(b.random(60));
+        }
+        interrupted += b.host.phy.interrupted;
+        assert_int_equal(b.pipe.retries, 0);
+        b.clean();
+    }
+    assert_true(interrupted > 100);
+}
+
+// The pull-up goes and comes; each time the PHY has what the link means, whatever came between.
+TEST(a_write_that_is_broken_off_is_repeated)
+{
+    enum { PULL_UP = 4, SILENT = 8, REST = 0x41 }; // Function Control; full speed, not suspended
+    unsigned interrupted = 0;
+    for (unsigned i = 0; i < 6; i++) {
+        bench b;
+        b.wait(3 * USB_CLOCKS_PER_MS);
+        for (unsigned n = 0; n < 60; n++) {
+            b.host.phy.moods = any_moods(b, 300);
+            b.dut.connect_i = n % 2;
+            b.wait(b.below(400)); // perhaps within the write before
+            b.dut.connect_i = !b.dut.connect_i;
+            b.wait(600);
+            b.dut.connect_i = !b.dut.connect_i;
+            b.wait(4000);
+            b.host.phy.moods = {};
+            b.wait(100);
+            const unsigned function = b.host.phy.function_control;
+            assert_int_equal(function & PULL_UP, n % 2 ? PULL_UP : 0);
+            assert_int_equal(function & ~(PULL_UP | SILENT), REST);
+            assert_int_equal(b.host.phy.otg_control, 0); // no pull-downs
+        }
+        interrupted += b.host.phy.interrupted;
+        b.clean();
+    }
+    assert_true(interrupted > 1000);
+}
+
+// dir within a packet: nothing of its rest is taken for a command, and the next try is whole.
+TEST(a_packet_that_dir_cuts_is_over)
+{
+    unsigned cuts = 0;
+    for (unsigned i = 0; i < 4; i++) {
+        bench b;
+        b.start();
+        b.host.phy.moods = any_moods(b);
+        for (unsigned n = 0; n < 40; n++) {
+            const bytes data = b.random(b.rng.between(1, 511));
+            uint8_t in[USB_MAX_DATA];
+            size_t size;
+            int pid;
+            b.offer(data);
+            b.wait(3000);
+            b.host.phy.moods.cuts = n % 4 ? 3000 : 200000;
+            for (unsigned tries = 0; (pid = usb_host_in(&b.host, b.pipe.in, in, &size, 0)) < 0;
+                 tries++) {
+                assert_int_equal(pid, USB_SILENT);
+                if (tries == 3)
+                    b.host.phy.moods.cuts = 0;
+                assert_true(tries < 5);
+            }
+            b.host.phy.moods.cuts = 0;
+            assert_int_equal(pid, b.pipe.in_toggle ? USB_PID_DATA1 : USB_PID_DATA0);
+            b.pipe.in_toggle ^= 1;
+            assert_int_equal(size, data.size());
+            assert_memory_equal(in, data.data(), size);
+        }
+        cuts += b.host.phy.cuts;
+        b.out(b.random(700));
+        b.clean();
+    }
+    assert_true(cuts > 40);
+}

@@ -22,10 +22,14 @@ struct cross : two_clocks<Vusb_cross> {
     struct byte_out {
         uint8_t data;
         uint64_t behind; // restarts before it
+        uint64_t since;  // when it was taken, in clocks of the USB core
     };
     std::deque<byte_out> out;
     std::deque<byte_in> in;
     uint64_t out_done = 0, in_done = 0, restarts = 0, told = 0, taken_words = 0;
+    uint64_t waited = 0,
+             pieces = 0; // most clocks that a byte was inside; words that had less than 8
+    unsigned at = 0;     // place of the next byte in a word of 8
     bool restart = false;
 
     CData &other_clock() override { return dut.usb_clk_i; }
@@ -65,7 +69,7 @@ struct cross : two_clocks<Vusb_cross> {
             return;
         out_taken = dut.out_valid_i && dut.out_ready_o;
         if (out_taken)
-            out.push_back({static_cast<uint8_t>(dut.out_data_i), restarts});
+            out.push_back({static_cast<uint8_t>(dut.out_data_i), restarts, other_now});
         if (dut.in_valid_o && dut.in_ready_i) {
             assert_false(in.empty());
             assert_true((byte_in{static_cast<uint8_t>(dut.in_data_o), dut.in_last_o != 0}) ==
@@ -101,6 +105,7 @@ struct cross : two_clocks<Vusb_cross> {
                 assert_true(b.behind < restarts);
             out.clear();
             in.clear();
+            at = 0;
             assert_false(dut.link_in_ready_o);
         }
         in_taken = dut.link_in_valid_i && dut.link_in_ready_o;
@@ -112,10 +117,13 @@ struct cross : two_clocks<Vusb_cross> {
         }
         if (dut.link_out_valid_o && dut.link_out_ready_i) {
             unsigned n = dut.link_out_bytes_o;
-            assert_in_range(n, 1, 2);
+            assert_in_range(n, 1, 8 - at); // a word ends where one of 8 does
+            at = (at + n) % 8;
+            pieces += n < 8;
             for (unsigned i = 0; i < n; i++) {
                 assert_false(out.empty());
                 assert_int_equal(dut.link_out_data_o >> 8 * i & 0xff, out.front().data);
+                waited = std::max(waited, other_now - out.front().since);
                 out.pop_front();
                 out_done++;
             }
@@ -149,7 +157,7 @@ TEST(every_byte_once_in_order)
 {
     for (unsigned i = 0; i < 60; i++) {
         cross b;
-        b.any_periods(b.rng.pick({1.01, 2.0, 12.0}));
+        b.any_periods(b.rng.pick({1.01, 2.0, 9.0, 12.0}));
         any_pace(b);
         b.cycles(20000);
         b.drain();
@@ -162,7 +170,7 @@ TEST(restart_at_any_time)
 {
     for (unsigned i = 0; i < 60; i++) {
         cross b;
-        b.any_periods(b.rng.pick({1.01, 2.0, 12.0}));
+        b.any_periods(b.rng.pick({1.01, 2.0, 9.0, 12.0}));
         any_pace(b);
         for (unsigned n = 0; n < 40; n++) {
             b.cycles(
@@ -182,26 +190,74 @@ TEST(restart_at_any_time)
     }
 }
 
-/// Nothing waits for a partner: a single byte comes through.
+/// A byte alone waits two clocks, and what the clocks' crossing takes: three of the link's at most, and the word that is shown.
 TEST(one_byte_alone)
 {
-    cross b;
-    b.out_push = 100;
-    b.until("a byte in", 100, [&] { return !b.out.empty(); });
-    b.out_push = 0;
-    b.until("the same out", 100, [&] { return b.out.empty(); });
+    for (unsigned i = 0; i < 50; i++) {
+        cross b;
+        b.any_periods(8);
+        b.out_push = b.out_take = 100;
+        b.until("a byte in", 100, [&] { return !b.out.empty(); });
+        b.out_push = 0;
+        b.until("those out", 1000, [&] { return b.out.empty() && !b.dut.out_valid_i; });
+        const double link = b.period * (1 + b.jitter) / (b.other_period * (1 - b.jitter));
+        assert_true(static_cast<double>(b.waited) <= 2 + 1 + 5 * link + 1);
+    }
 }
 
-/// With a clock of half the USB core's and nothing in the way, a byte per cycle of the USB core's each way.
-TEST(rate_at_half_the_clock)
+/// However slowly bytes come, none waits longer than for seven others, two clocks each.
+TEST(no_byte_waits_long)
 {
-    cross b;
-    b.period = 2;
-    b.out_push = b.out_take = b.in_push = b.in_take = 100;
-    b.cycles(300);
-    uint64_t start = b.other_now, out = b.out_done, in = b.in_done;
-    b.cycles(6000);
-    double n = static_cast<double>(b.other_now - start);
-    assert_true(static_cast<double>(b.out_done - out) > 0.98 * n);
-    assert_true(static_cast<double>(b.in_done - in) > 0.98 * n);
+    for (unsigned push : {100, 60, 50, 40, 20, 5}) {
+        cross b;
+        b.period = 0.5;
+        b.out_push = push;
+        b.out_take = 100;
+        b.cycles(20000);
+        assert_true(b.out_done > 300);
+        assert_in_range(b.waited, 3, 14 + 4);
+    }
+}
+
+/// With nothing in the way, a byte per cycle of the USB core's each way, or words of 8 in every cycle of the link's.
+TEST(rate_at_any_ratio)
+{
+    for (double ratio : {60 / 7.0, 8.0, 7.5, 5.3, 4.0, 2.0, 1.5, 1.01, 0.7, 0.5})
+        for (unsigned pause = 0; pause < 2; pause++) {
+            cross b;
+            b.period = ratio;
+            b.out_push = b.out_take = b.in_push = b.in_take = 100;
+            if (pause) { // words are in pieces, and the queue is empty, before
+                b.out_push = b.in_push = 20;
+                b.cycles(500);
+                b.out_push = b.in_push = 100;
+            }
+            b.cycles(500);
+            uint64_t start = b.other_now, cycles = b.now, out = b.out_done, in = b.in_done;
+            uint64_t pieces = b.pieces;
+            b.cycles(20000);
+            const double n = std::min(static_cast<double>(b.other_now - start),
+                                      8 * static_cast<double>(b.now - cycles));
+            assert_true(static_cast<double>(b.out_done - out) > 0.99 * n);
+            assert_true(static_cast<double>(b.in_done - in) > 0.99 * n);
+            assert_int_equal(b.pieces, pieces);
+        }
+}
+
+/// Behind a pause at any place words are whole again: two are not, at most, the one that it cuts and the rest of that.
+TEST(words_are_whole_behind_a_pause)
+{
+    for (double ratio : {7.5, 4.0, 1.01}) {
+        cross b;
+        b.period = ratio;
+        b.out_take = 100;
+        for (unsigned i = 0; i < 300; i++) {
+            b.out_push = 100;
+            b.cycles(100 + b.below(100));
+            b.out_push = 0;
+            b.cycles(b.below(20));
+        }
+        b.drain();
+        assert_true(b.pieces > 50 && b.pieces <= 600);
+    }
 }
