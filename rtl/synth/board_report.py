@@ -84,7 +84,7 @@ def page(b, report, cells):
     best = next(t for t in report["seeds"] if t["seed"] == report["seed"])
     per = report["cycle_clocks"]
     lines = [f"# {b['name']}: the routed device", "",
-             f"Written by `make board-page BOARD={b['id']}` of what `make bitstream BOARD={b['id']} N={n}` made with {report['tools']}. Part {report['part']}.",
+             f"Written by `make board-page BOARD={b['id']}` of what `make bitstream BOARD={b['id']} N={n}` made of commit {report['tree']} with {report['tools']}. Part {report['part']}.",
              f"Settings: {', '.join(report['settings'])}." + (f" One node serves all {n} GPUs ([threads](../threads.md)), {per} of its clocks are a cycle of the fabric:" if per > 1 else " A clock is a cycle of the fabric:"),
              f"{report['mhz']['node' if per > 1 else 'fabric'] / per:.2f} million cycles per second.", "",
              f"It took {report['seconds'] / 60:.0f} minutes and {report['mebibytes'] / 1024:.1f} GiB, on one core.", "", "## Clocks",

@@ -159,13 +159,13 @@ def test_page(work):
     cells = {n: {"type": t, "attributes": {"NEXTPNR_BEL": f"X{x}/Y{y}/SLICEA.LUT0"}} for n, (t, x, y) in placed.items()}
     (work / "seed-2.json").write_text(json.dumps({"modules": {"t": {"cells": cells}}}))
     seed = {"clocks": {"usb": {"asked_mhz": 60.0, "reached_mhz": 61.5}, "node": {"asked_mhz": 36.0, "reached_mhz": 37.25}}, "pads": {"usb in": {"limit_ns": 11.2, "ns": 8.5}}, "between": {"node to fabric": 20.5}}
-    report = {"part": "P", "settings": ["N=4", "FlitBytes=8"], "cycle_clocks": 4, "mhz": {"node": 36.0, "fabric": 9.0}, "seed": 2, "tools": "tool 1", "seconds": 120, "mebibytes": 2048,
+    report = {"part": "P", "settings": ["N=4", "FlitBytes=8"], "cycle_clocks": 4, "mhz": {"node": 36.0, "fabric": 9.0}, "seed": 2, "tools": "tool 1", "tree": "abc123", "seconds": 120, "mebibytes": 2048,
               "seeds": [{"seed": 1, **seed, "missed": ["usb"]}, {"seed": 2, **seed, "missed": []}]}
     (work / "ecpix5-85f.json").write_text(json.dumps(report))
     r = python(SYNTH / "board_report.py", "ecpix5-85f", work, out)
     text = (out / "ecpix5-85f.md").read_text() if r.returncode == 0 else r.stderr
     for line in ("| switch | 1 | 0 | 0 | 0 |", "| hub | 0 | 2 | 0 | 0 |", "| control SoC | 0 | 0 | 1 | 0 |", "| USB core | 1 | 0 | 0 | 0 |", "9.00 million cycles per second", "| 1 | 61.5 | 37.2 | 8.5 | 20.5 | missed |",
-                 "| 2 | 61.5 | 37.2 | 8.5 | 20.5 | **met** |", "2 minutes and 2.0 GiB"):
+                 "| 2 | 61.5 | 37.2 | 8.5 | 20.5 | **met** |", "2 minutes and 2.0 GiB", "commit abc123 with tool 1"):
         expect(f"page of a board: {line}", line in text, text)
     svg = (out / "ecpix5-85f.svg").read_text()
     raw = base64.b64decode(re.search(r"base64,([^\"]+)", svg)[1])
