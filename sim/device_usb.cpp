@@ -22,6 +22,9 @@ extern "C" {
 namespace {
 constexpr unsigned RESET_CYCLES = 16;
 constexpr unsigned USB_KHZ = 60000;
+#ifndef MW_SIM_START_MS
+#define MW_SIM_START_MS 6 // of a PHY; a board's own start may take longer
+#endif
 #ifndef MW_SIM_CYCLE_CLOCKS
 #define MW_SIM_CYCLE_CLOCKS 1
 #endif
@@ -88,7 +91,7 @@ struct mw_device_model {
         for (unsigned i = 0; i < RESET_CYCLES; i++)
             clock(this, &host.phy.bus);
         top.rst_ni = top.usb_rst_ni = 1;
-        usb_host_wait(&host, 6 * USB_CLOCKS_PER_MS);
+        usb_host_wait(&host, MW_SIM_START_MS * USB_CLOCKS_PER_MS);
         return enumerate();
     }
 

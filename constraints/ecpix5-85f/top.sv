@@ -6,7 +6,7 @@
 
 module ecpix5_85f #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
-    parameter int unsigned StartLog2 = 18,
+    parameter int unsigned StartLog2 = $clog2(clocks_pkg::FabricKhz * 13 / 2), // 6.5 ms and more
     parameter Firmware = "build/firmware/firmware.hex"
 ) (
     input  wire logic       clk100,

@@ -8,7 +8,7 @@
 `default_nettype none
 
 module board_start #(
-    parameter int unsigned WaitLog2 = 18 // clocks until the PHY's clock is there: 6.5 ms at 40 MHz
+    parameter int unsigned WaitLog2 = 18 // clocks until the PHY's clock is there, for which 6.5 ms are enough
 ) (
     input  wire logic clk_i,
     input  wire logic locked_i,

@@ -11,7 +11,7 @@ module board_ulpi #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
     parameter int unsigned ClockKhz = 0,    // of node_clk_i
     parameter int unsigned CycleClocks = 1, // its clocks in one of clk_i: 1 or N
-    parameter int unsigned StartLog2 = 18,
+    parameter int unsigned StartLog2 = 18, // as board_start has it
     parameter Firmware = "build/firmware/firmware.hex"
 ) (
     input  wire logic       clk_i,

@@ -25,7 +25,7 @@ $(GATE)/netlist/Vdevice_usb__ALL.a: $(GATE)/netlist/netlist.v tests/gate/device_
 GATE_OPT ?= -O1
 $(GATE)/libmwdevice_usb.so: $(GATE)/netlist/Vdevice_usb__ALL.a sim/device_usb.cpp sim/mw_device.h sim/endpoints.h sim/start.h sim/device.map $(call obj,$(wildcard sim/ulpi/*.c)) $(B)/verilated/plain.a
 	$(call say,LINK,$@)
-	$(Q)$(MODEL_CXX) $(CXXFLAGS) -fvisibility=hidden $(VINC) -DMW_SIM_N=4 -DMW_SIM_F=8 -DMW_SIM_CYCLE_CLOCKS=4 -I$(GATE)/netlist -Isim -shared \
+	$(Q)$(MODEL_CXX) $(CXXFLAGS) -fvisibility=hidden $(VINC) -DMW_SIM_N=4 -DMW_SIM_F=8 -DMW_SIM_CYCLE_CLOCKS=4 -DMW_SIM_START_MS=8 -I$(GATE)/netlist -Isim -shared \
 	    -Wl,--version-script=sim/device.map -o $@ sim/device_usb.cpp $(filter %.o %.a,$^) -lpthread
 
 $(B)/tests/gate/on_netlist: $(call obj,tests/gate/on_netlist.c tests/device/frames.c) $(LIBS)
