@@ -2,9 +2,9 @@
 //
 // The device between the pads of a ULPI PHY, a UART and four lights. A board's top gives it clocks and names its pins.
 //
-// The bus goes to and from the USB core without a register in between: ULPI answers nxt and dir in the next cycle, so
-// a register at the pad would break it. What that leaves for the way through the FPGA is in docs/boards.md, and
-// rtl/synth/bitstream.py checks it.
+// The bus has no register here: ULPI answers nxt and dir in the next cycle, so that one at an input would break it, and
+// the outputs come from registers of the USB core. What that leaves for the way through the FPGA is in docs/boards.md,
+// and rtl/synth/bitstream.py checks it.
 `default_nettype none
 
 module board_ulpi #(

@@ -361,7 +361,7 @@ static ulpi_moods any_moods(bench &b, unsigned reports = 100)
 TEST(a_phy_takes_its_time_and_interrupts)
 {
     unsigned interrupted = 0;
-    for (unsigned i = 0; i < 16; i++) {
+    for (unsigned i = 0; i < 8; i++) {
         bench b;
         b.host.phy.moods = any_moods(b);
         b.host.phy.style = static_cast<ulpi_style>(i % 2);
@@ -417,11 +417,11 @@ TEST(a_write_that_is_broken_off_is_repeated)
 TEST(a_packet_that_dir_cuts_is_over)
 {
     unsigned cuts = 0;
-    for (unsigned i = 0; i < 4; i++) {
+    for (unsigned i = 0; i < 2; i++) {
         bench b;
         b.start();
         b.host.phy.moods = any_moods(b);
-        for (unsigned n = 0; n < 40; n++) {
+        for (unsigned n = 0; n < 60; n++) {
             const bytes data = b.random(b.rng.between(1, 511));
             uint8_t in[USB_MAX_DATA];
             size_t size;
