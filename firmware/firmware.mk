@@ -20,14 +20,14 @@ $(FW)/start.o: firmware/start.S | $(B)/.setup
 	$(Q)$(RISCV)gcc -march=rv32i -mabi=ilp32 -c -o $@ $<
 -include $(wildcard $(FW)/*.d)
 
-$(FW)/firmware.elf: $(FW_OBJ) firmware/link.ld firmware/report.py
+$(FW)/firmware.elf: $(FW_OBJ) firmware/link.ld firmware/report.py firmware/image.py rtl/spec/host.toml
 	$(call say,LINK,$@)
-	$(Q)$(RISCV)gcc -march=rv32i -mabi=ilp32 -nostdlib -static -Wl,--gc-sections,--no-warn-rwx-segments -Wl,--defsym=RAM_BYTES=$(FW_RAM),--defsym=STACK_BYTES=$(FW_STACK) \
+	$(Q)$(RISCV)gcc -march=rv32i -mabi=ilp32 -nostdlib -static -Wl,--gc-sections,--no-warn-rwx-segments -Wl,--defsym=RAM_BYTES=$(FW_RAM),--defsym=STACK_BYTES=$(FW_STACK),--defsym=MW_IMAGE_AT=$$($(PY) firmware/image.py --at) \
 	    -T firmware/link.ld -o $@ $(FW_OBJ) -lgcc
 	$(Q)$(PY) firmware/report.py $(RISCV)objdump $(RISCV)size $@ $(FW_RAM) $(FW_STACK)
 
-$(FW)/firmware.hex: $(FW)/firmware.elf
-	$(Q)$(RISCV)objcopy -O verilog --verilog-data-width=4 $< $@
+$(FW)/firmware.hex: $(FW)/firmware.elf firmware/image.py
+	$(Q)$(PY) firmware/image.py $(RISCV)objcopy $< $(FW_RAM) $@
 
 .PHONY: firmware
 firmware: $(FW)/firmware.hex

@@ -16,6 +16,8 @@ enum mw_exit {
     MW_EXIT_INPUT = 2,    ///< malformed input, or sizes that the device or the machine cannot hold
     MW_EXIT_STUCK = 3,    ///< the device stopped making progress
     MW_EXIT_FAILED = 4,   ///< the machine failed: out of memory, disk full, device lost
+    MW_EXIT_BACK =
+        5, ///< a firmware does not answer, or is not what was written: the one before is back
     MW_EXIT_INTERRUPTED = 130, ///< by Ctrl-C: 128 + SIGINT, as shells have it
 };
 

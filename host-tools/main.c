@@ -21,6 +21,7 @@ static void usage(FILE *out)
           "  list      list the devices on USB\n"
           "  info      say what a device is\n"
           "  selftest  test a device\n"
+          "  firmware  bring a firmware into a device\n"
           "\n"
           "`moeswitch COMMAND --help` lists the options of a command.\n",
           out);
@@ -44,9 +45,10 @@ static int run(int argc, char **argv)
     static const struct {
         const char *name;
         int (*run)(int argc, char **argv, FILE *out, FILE *errors);
-    } commands[] = {{"run", mw_run_command},     {"trace", mw_trace_command},
-                    {"bench", mw_bench_command}, {"list", mw_list_command},
-                    {"info", mw_info_command},   {"selftest", mw_selftest_command}};
+    } commands[] = {{"run", mw_run_command},          {"trace", mw_trace_command},
+                    {"bench", mw_bench_command},      {"list", mw_list_command},
+                    {"info", mw_info_command},        {"selftest", mw_selftest_command},
+                    {"firmware", mw_firmware_command}};
     enum { COMMANDS = sizeof commands / sizeof *commands };
     const char *names[COMMANDS];
     const char *command = argc > 1 ? argv[1] : "";

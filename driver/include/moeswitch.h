@@ -115,7 +115,8 @@ static inline void mw_open_defaults(struct mw_open_options *options)
 /// speak this library's host protocol or registers, and the message says which to upgrade, or it claims
 /// sizes that this library does not know, or it is a model for another processor, or of another version;
 /// MW_ERR_CAPACITY: link_latency above its maximum; MW_ERR_INVALID: it has another N or flit width than
-/// asked for, or there are several and no serial number was given.
+/// asked for, or there are several and no serial number was given; MW_ERR_FIRMWARE: the device is there,
+/// but its firmware does not answer, which mw_firmware_load (`moeswitch firmware FILE`) mends.
 ///
 /// A usb device that is unplugged ends the call under way, and every later one, with MW_ERR_NODEV;
 /// close it, and open it anew when it is back.
@@ -203,6 +204,37 @@ struct mw_log_entry {
 /// Entries of the firmware's error log from number `first` on, at most `max`. Errors as mw_selftest.
 MW_API int mw_log_read(struct mw_device *device, uint32_t first, struct mw_log_entry *list,
                        size_t max, size_t *count);
+
+/// What the image of a firmware says of itself; docs/host-protocol.md has its format.
+struct mw_firmware_image {
+    uint32_t version;   ///< as in struct mw_firmware
+    uint32_t bytes;     ///< of the image, a multiple of 4
+    uint32_t ram_bytes; ///< of the RAM that it needs
+    uint32_t soc;       ///< registers of the SoC that it needs: {major[31:16], minor[15:0]}
+};
+/// Whether an image lies at `words`, of which there are `count`: whole, and with the right checksum.
+/// MW_ERR_INVALID: not so.
+MW_API int mw_firmware_check(const uint32_t *words, size_t count, struct mw_firmware_image *image);
+/// Read the RAM of a device's processor, of whose words the first `max` go to `words`; `count` gets how
+/// many there are. The device must not be open: of the options, those count that say which one it is, and
+/// timeout_ms. The firmware starts anew, unless the processor was held: then it stays so. MW_ERR_NODEV,
+/// MW_ERR_BUSY, MW_ERR_INVALID as mw_open, MW_ERR_NODEV also where the transport has no firmware (sim);
+/// MW_ERR_VERSION: the device's registers have no way to its RAM.
+MW_API int mw_firmware_read(const struct mw_open_options *options, uint32_t *words, size_t max,
+                            size_t *count);
+/// Bring a firmware into a device, until power goes, and start it; nothing needs to run there. Arguments
+/// and errors as mw_firmware_read. The device is reset, and its log stays where both keep it at the same
+/// place. Before anything is touched: MW_ERR_INVALID: mw_firmware_check refuses it; MW_ERR_CAPACITY: it
+/// needs more RAM than there is; MW_ERR_VERSION: it needs other registers of the SoC.
+///
+/// `keep` (may be NULL) is called with all of the RAM before any of it is written; unless it returns 0,
+/// what was there starts anew and the call ends with MW_ERR_CANCELED. MW_ERR_FIRMWARE: the RAM does not
+/// hold what was written, or the firmware does not answer as mw_open needs it, within timeout_ms: what was
+/// in the RAM is there again and, unless it was held, runs; the message says whether it answers. On any
+/// other failure on the way the processor may be held, and a second call mends it.
+typedef int mw_firmware_keep(void *context, const uint32_t *words, size_t count);
+MW_API int mw_firmware_load(const struct mw_open_options *options, const uint32_t *words,
+                            size_t count, mw_firmware_keep *keep, void *context);
 
 // ---- memory -------------------------------------------------------------------------------------
 
@@ -692,6 +724,11 @@ struct mw_transport {
     uint64_t (*slice)(void *context);
     /// As mw_simulation_info.
     int (*model)(void *context, struct mw_simulation *model);
+    /// As mw_firmware_read and mw_firmware_load; the image was checked.
+    int (*image_read)(const struct mw_open_options *options, uint32_t *words, size_t max,
+                      size_t *count);
+    int (*image_load)(const struct mw_open_options *options, const uint32_t *words,
+                      const struct mw_firmware_image *image, mw_firmware_keep *keep, void *context);
 };
 
 #ifdef __cplusplus

@@ -112,7 +112,7 @@ static int set_up(struct mw_device *d, const struct mw_open_options *o)
     return status ? status : mwi_restore(d);
 }
 
-static const struct mw_transport *find_transport(const struct mw_open_options *o)
+const struct mw_transport *mwi_find_transport(const struct mw_open_options *o)
 {
     if (o->custom)
         return o->custom;
@@ -123,11 +123,16 @@ static const struct mw_transport *find_transport(const struct mw_open_options *o
     return NULL;
 }
 
+int mwi_no_transport(const struct mw_open_options *o)
+{
+    return mwi_fail(MW_ERR_NODEV, "transport %s: there is none of that name",
+                    o->transport ? o->transport : "(null)");
+}
+
 static int check_options(const struct mw_open_options *o, const struct mw_transport *transport)
 {
     if (!transport)
-        return mwi_fail(MW_ERR_NODEV, "transport %s: there is none of that name",
-                        o->transport ? o->transport : "(null)");
+        return mwi_no_transport(o);
     bool any = transport == &mwi_transport_usb; // a device there is as it is
     if (!(any && o->gpus == 0) && (o->gpus < 2 || o->gpus > MW_MAX_PORTS))
         return mwi_fail(MW_ERR_INVALID, "%u GPUs: 2 to %d are possible", o->gpus, MW_MAX_PORTS);
@@ -159,7 +164,7 @@ int mw_open(const struct mw_open_options *options, struct mw_device **device)
     MWI_NEED(options);
     struct mw_open_options o;
     int status = mwi_take_struct(&o, sizeof o, options, "mw_open_options");
-    const struct mw_transport *transport = status ? NULL : find_transport(&o);
+    const struct mw_transport *transport = status ? NULL : mwi_find_transport(&o);
     if (status || (status = check_options(&o, transport)))
         return status;
     struct mw_transport own;

@@ -13,12 +13,14 @@
 #include "lock.h"
 #include "map.h"
 #include "node_regs.h"
+#include "soc_regs.h"
 #include "state.h"
 
 /// Addresses on the configuration bus.
 #define MWI_FABRIC(reg) ((uint32_t)offsetof(mw_fabric_t, reg))
 #define MWI_NODE(gpu, reg) \
     (MW_MAP_NODES + MW_MAP_NODE_STRIDE * (gpu) + (uint32_t)offsetof(mw_node_t, reg))
+#define MWI_SOC(reg) (MW_MAP_SOC + (uint32_t)offsetof(mw_soc_t, reg))
 /// An address of memory as registers hold it.
 #define BASE(address) ((uint32_t)((address) / MW_BASE_UNIT))
 /// Fields of a register, by the prefix that the generated headers have for them.
@@ -73,6 +75,10 @@ int mwi_fail_also(int code, const char *format, ...) __attribute__((format(print
 int mwi_take_struct(void *own, size_t bytes, const void *given, const char *what);
 
 // ---- device ---------------------------------------------------------------------------------------
+
+/// The transport that the options name, or NULL; and the failure for that.
+const struct mw_transport *mwi_find_transport(const struct mw_open_options *options);
+int mwi_no_transport(const struct mw_open_options *options);
 
 /// Keep the struct of a device, for an object of it; and let it go. Under the lock; mwi_put ends it.
 void mwi_hold(struct mw_device *device);

@@ -70,18 +70,36 @@ static int check_features(struct usb *u)
     return mwi_fail(MW_ERR_VERSION, "%s: the device has no fabric", u->name);
 }
 
-static void usb_close(void *context)
+/// A SYNC that was answered before INFO was not tells the firmware from the link.
+int mwu_greet(struct usb *u)
 {
-    struct usb *u = context;
+    int status = mwu_link_info(&u->link, &u->info);
+    char why[MWU_MESSAGE_SIZE];
+    if (!status)
+        return check_features(u);
+    if (status == MW_ERR_TIMEOUT && u->link.version)
+        status = MW_ERR_FIRMWARE;
+    if (status != MW_ERR_FIRMWARE)
+        return mwu_failed(u, status);
+    return mwi_fail(status,
+                    "%s: %s: its firmware does not answer; `moeswitch firmware FILE` loads one",
+                    u->name, mwu_link_why(&u->link, why));
+}
+
+void mwu_disconnect(struct usb *u)
+{
     mwu_link_stop(&u->link);
     mwu_device_close(&u->device);
     free(u);
 }
 
-static int usb_open(const struct mw_open_options *o, void **context, char *message, size_t size)
+static void usb_close(void *context)
 {
-    (void)message; // mwi_fail has it
-    (void)size;
+    mwu_disconnect(context);
+}
+
+int mwu_connect(const struct mw_open_options *o, struct usb **usb)
+{
     struct usb *u = calloc(1, sizeof *u);
     if (!u)
         return MW_ERR_NOMEM;
@@ -99,14 +117,23 @@ static int usb_open(const struct mw_open_options *o, void **context, char *messa
         free(u);
         return status;
     }
-    if ((status = mwu_link_info(&u->link, &u->info)))
-        mwu_failed(u, status);
-    if (!status)
-        status = check_features(u);
+    *usb = u;
+    return 0;
+}
+
+static int usb_open(const struct mw_open_options *o, void **context, char *message, size_t size)
+{
+    (void)message; // mwi_fail has it
+    (void)size;
+    struct usb *u;
+    int status = mwu_connect(o, &u);
+    if (status)
+        return status;
+    status = mwu_greet(u);
     if (!status)
         status = mwu_reset(u);
     if (status) {
-        usb_close(u);
+        mwu_disconnect(u);
         return status;
     }
     *context = u;
@@ -115,7 +142,7 @@ static int usb_open(const struct mw_open_options *o, void **context, char *messa
 
 // ---- registers ----------------------------------------------------------------------------------------------
 
-static int registers(struct usb *u, struct mw_register *list, size_t count, bool write)
+int mwu_registers(struct usb *u, struct mw_register *list, size_t count, bool write)
 {
     enum { MOST = MW_HOST_MAX_COMMAND / sizeof(struct mw_register) };
     static_assert(sizeof(struct mw_register) == sizeof(struct mw_frame_register), "the same thing");
@@ -140,7 +167,7 @@ static int registers(struct usb *u, struct mw_register *list, size_t count, bool
 static int usb_cfg_read(void *context, uint32_t address, uint32_t *value)
 {
     struct mw_register r = {.address = address};
-    int status = registers(context, &r, 1, false);
+    int status = mwu_registers(context, &r, 1, false);
     *value = r.value;
     return status;
 }
@@ -148,12 +175,12 @@ static int usb_cfg_read(void *context, uint32_t address, uint32_t *value)
 static int usb_cfg_write(void *context, uint32_t address, uint32_t value)
 {
     struct mw_register r = {.address = address, .value = value};
-    return registers(context, &r, 1, true);
+    return mwu_registers(context, &r, 1, true);
 }
 
 static int usb_cfg_list(void *context, struct mw_register *list, size_t count, bool write)
 {
-    return registers(context, list, count, write);
+    return mwu_registers(context, list, count, write);
 }
 
 // ---- running ------------------------------------------------------------------------------------------------
@@ -223,4 +250,6 @@ const struct mw_transport mwi_transport_usb = {
     .fed = mwu_fed,
     .reset = usb_reset,
     .slice = usb_slice,
+    .image_read = mwu_image_read,
+    .image_load = mwu_image_load,
 };

@@ -202,12 +202,13 @@ static bool send_sync(struct mwu_link *l)
     return mwu_pipe_send(slot, MW_HOST_SYNC_GAP + sizeof h);
 }
 
+/// A link that does not take SYNC may still be carrying out what somebody else has asked for: a USB reset ends that.
 static int get_in_step(struct mwu_link *l)
 {
     for (unsigned i = 0; i < SYNC_TRIES && !l->in_step; i++) {
         l->error = 0;
         struct timespec start = now();
-        bool sent = mwu_pipe_restart(&l->pipe) && send_sync(l);
+        bool sent = mwu_pipe_restart(&l->pipe, i > 0) && send_sync(l);
         while (sent && !l->in_step && l->pipe.health == MWU_WELL && wait_change(l, &start, 0))
             ;
         l->searching = false;
@@ -388,6 +389,10 @@ int mwu_link_info(struct mwu_link *link, struct mw_frame_info *info)
     if (major != MW_HOST_PROTOCOL_MAJOR)
         return version_error(
             link, "", major < MW_HOST_PROTOCOL_MAJOR ? "the device's firmware" : "this library");
+    if (r.status == MW_STATUS_STATE)
+        return complain(link, MW_ERR_FIRMWARE, "the device's processor is held");
+    if (r.status == MW_STATUS_FAULT)
+        return complain(link, MW_ERR_FIRMWARE, "the device's processor started anew");
     if (r.status || r.reply_bytes != sizeof *info)
         return complain(link, MW_ERR_IO, "INFO: %s, %zu bytes", mwu_status_text(r.status),
                         r.reply_bytes);

@@ -158,12 +158,27 @@ static bool queue_in(struct mwu_pipe *p)
     return true;
 }
 
-bool mwu_pipe_restart(struct mwu_pipe *pipe)
+/// The lock is not needed, for nothing is queued; but this waits for the device. libusb lets the interface go for it and
+/// does not take it back where it fails; taking it twice does no harm.
+static bool reset_device(struct mwu_pipe *p)
+{
+    pthread_mutex_unlock(&p->lock);
+    libusb_reset_device(p->handle);
+    bool ours = !libusb_claim_interface(p->handle, 0);
+    pthread_mutex_lock(&p->lock);
+    if (!ours)
+        note_error(p, LIBUSB_ERROR_NO_DEVICE);
+    return ours;
+}
+
+bool mwu_pipe_restart(struct mwu_pipe *pipe, bool reset)
 {
     pause_all(pipe);
     if (pipe->health == MWU_GONE)
         return false;
     pipe->health = MWU_WELL;
+    if (reset && !reset_device(pipe))
+        return false;
     if (pipe->halted) {
         pipe->halted = false;
         // The lock is not needed, for nothing is queued; but these wait for the device.

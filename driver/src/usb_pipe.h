@@ -79,9 +79,10 @@ void mwu_pipe_stop(struct mwu_pipe *pipe);
 struct mwu_slot *mwu_pipe_buffer(struct mwu_pipe *pipe);
 /// Send its first `count` bytes as one transfer. Returns false where the pipe is not well.
 bool mwu_pipe_send(struct mwu_slot *slot, size_t count);
-/// End all transfers, wait until they have, undo halts, and queue IN transfers anew. Returns false
+/// End all transfers, wait until they have, reset the device on the bus where asked to, undo halts, and
+/// queue IN transfers anew. Returns false
 /// where the device is gone or does not take them. Gives the lock up in between.
-bool mwu_pipe_restart(struct mwu_pipe *pipe);
+bool mwu_pipe_restart(struct mwu_pipe *pipe, bool reset);
 /// End waits: the owner has something to tell to who waits. A buffer that is free again, where there was none, does so by itself; nothing else does.
 void mwu_pipe_wake(struct mwu_pipe *pipe);
 /// Wait until that, or until `deadline` (CLOCK_MONOTONIC) has come.

@@ -44,7 +44,8 @@ module cfg_bus (
             endcase
         end
         if (state_q == Idle) begin
-            slave_q   <= m_i[pick].addr[31:16] == map_pkg::Soc[31:16];
+            slave_q   <= m_i[pick].addr[31:16] == map_pkg::Soc[31:16]
+                         || m_i[pick].addr[31:20] == map_pkg::SocRam[31:20];
             req_q     <= m_i[pick];
         end
         if (state_q == Access) rsp_q <= s_i[slave_q];

@@ -8,7 +8,7 @@
 // and reply_valid_o is up until the host link has read the payload (rep_r*) and says taken_i. The host link may write
 // the reply buffer (rep_w*) for answers of its own; it touches neither buffer while valid_o is up.
 // A command that the firmware has when the CPU starts anew (restart_i) is answered for it with status FAULT: every
-// command gets exactly one reply.
+// command gets exactly one reply. While the CPU is held (restart_i and held_i for as long) that is STATE, at once.
 // Reads answer a cycle later.
 `default_nettype none
 
@@ -40,7 +40,8 @@ module mailbox
     input  wire logic [31:0] wdata_i,
     input  wire logic        send_i,
     input  wire message_t    reply_i,
-    input  wire logic        restart_i
+    input  wire logic        restart_i,
+    input  wire logic        held_i
 );
     logic half_q;
 
@@ -55,7 +56,8 @@ module mailbox
             else if (taken_i) reply_valid_o <= 1'b0;
         end
         if (give_i) command_o <= command_i;
-        if (valid_o && restart_i) reply_o <= '{kind: host_pkg::STATUS_FAULT, default: '0};
+        if (valid_o && restart_i)
+            reply_o <= '{kind: held_i ? host_pkg::STATUS_STATE : host_pkg::STATUS_FAULT, default: '0};
         else if (valid_o && send_i) reply_o <= reply_i;
         half_q <= raddr_i[0];
     end

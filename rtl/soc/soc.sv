@@ -7,6 +7,9 @@
 // The CPU's address space is that of map_pkg. An access that finds nothing there, is not of 32 bits where that is
 // asked, is refused by the bus, or meets a GPU that is being reset, reads 0, writes nothing, and is kept in the
 // register `fault`. Registers of the SoC are reached over the bus only, by the host as by the CPU.
+//
+// While the register `hold` holds the CPU, its RAM is the host's, at SocRam of the bus: so a firmware is loaded that
+// needs none to be there. Every other access there answers with an error.
 `default_nettype none
 `include "bundles.svh"
 
@@ -15,6 +18,7 @@ module soc #(
     parameter int unsigned RamLog2 = 14,
     parameter int unsigned ClockKhz = 60000,
     parameter int unsigned CycleClocks = 1,
+    parameter int unsigned PatienceLog2 = 20, // see soc_csr; the registers' page has it, too
     parameter Firmware = "build/firmware/firmware.hex"
 ) (
     input  wire logic clk_i,
@@ -45,12 +49,14 @@ module soc #(
     output soc_pkg::message_t      reply_o,
     input  wire logic              taken_i,
 
+    input  wire logic       link_reset_i,   // pulse
     input  wire logic       link_in_step_i,
     input  wire logic       link_waiting_i, // another frame is here
     input  wire logic       link_error_i,
     input  wire logic [7:0] link_status_i,
     output logic            reset_fabric_o, // pulse: the firmware asks for it
     output logic            reset_hold_o,   // the host's RESET waits
+    input  wire logic       reset_asked_i,  // it is there
     input  wire logic       resetting_i,    // the fabric is being reset
 
     output logic      uart_tx_o,
@@ -123,9 +129,21 @@ module soc #(
     assign mem_rdata = state_q == Ram ? ram_rdata : rdata_q;
 
     cpu_ram #(.BytesLog2(RamLog2), .InitFile(Firmware)) i_ram (
-        .clk_i, .req_i(start && ram_here), .we_i(mem_wstrb), .addr_i(mem_addr[RamLog2-1:2]), .wdata_i(mem_wdata),
-        .rdata_o(ram_rdata)
+        .clk_i, .req_i(cpu_rst_n ? start && ram_here : host_start), .we_i(cpu_rst_n ? mem_wstrb : {4{reg_i.we}}),
+        .addr_i(cpu_rst_n ? mem_addr[RamLog2-1:2] : reg_i.addr[RamLog2-1:2]),
+        .wdata_i(cpu_rst_n ? mem_wdata : reg_i.wdata), .rdata_o(ram_rdata)
     );
+
+    // ---- the host at that RAM: the port is its own while the CPU is held, and answers in the next cycle, too ----
+    logic                 held, host_here, host_may, host_start, host_answer_q;
+    bundle_pkg::bus_rsp_t csr;
+
+    assign host_here  = reg_i.addr[31:20] == map_pkg::SocRam[31:20];
+    assign host_may   = reg_host_i && held && !cpu_rst_n && 20'(reg_i.addr[19:0] >> RamLog2) == '0;
+    assign host_start = reg_i.req && host_here && host_may && !host_answer_q;
+    assign reg_o      = host_here ? '{ack: host_answer_q, err: !host_may, rdata: ram_rdata} : csr;
+
+    always_ff @(posedge clk_i) host_answer_q <= rst_ni && reg_i.req && host_here && !host_answer_q;
 
     // ---- an access outlives a restart of the CPU until its answer: what it asks for is kept here ----
     logic [31:0] addr_q, wdata_q;
@@ -157,10 +175,12 @@ module soc #(
     logic [6:0]        mbox_raddr, mbox_waddr;
     logic [31:0]       mbox_rdata, mbox_wdata;
 
-    soc_csr #(.RamLog2(RamLog2), .ClockKhz(ClockKhz), .CycleClocks(CycleClocks)) i_csr (
-        .clk_i, .rst_ni, .req_i(reg_i.req), .host_i(reg_host_i), .we_i(reg_i.we), .addr_i(reg_i.addr),
-        .wdata_i(reg_i.wdata), .ack_o(reg_o.ack), .rdata_o(reg_o.rdata),
-        .err_o(reg_o.err), .trap_i(trap), .cpu_rst_no(cpu_rst_n), .restart_o(restart), .fault_i(fault_q),
+    soc_csr #(
+        .RamLog2(RamLog2), .ClockKhz(ClockKhz), .CycleClocks(CycleClocks), .PatienceLog2(PatienceLog2)
+    ) i_csr (
+        .clk_i, .rst_ni, .req_i(reg_i.req && !host_here), .host_i(reg_host_i), .we_i(reg_i.we), .addr_i(reg_i.addr),
+        .wdata_i(reg_i.wdata), .ack_o(csr.ack), .rdata_o(csr.rdata),
+        .err_o(csr.err), .trap_i(trap), .cpu_rst_no(cpu_rst_n), .restart_o(restart), .held_o(held), .fault_i(fault_q),
         .fault_addr_i(addr_q),
         .uart_divisor_o(uart_divisor), .uart_send_o(uart_send), .uart_data_o(uart_char), .uart_room_i(uart_room),
         .uart_valid_i(uart_valid),
@@ -168,8 +188,8 @@ module soc #(
         .mbox_re_o(mbox_re),
         .mbox_raddr_o(mbox_raddr), .mbox_rdata_i(mbox_rdata), .mbox_we_o(mbox_we), .mbox_waddr_o(mbox_waddr),
         .mbox_wdata_o(mbox_wdata),
-        .reply_send_o(reply_send), .reply_o(reply), .link_in_step_i, .link_waiting_i, .link_error_i, .link_status_i,
-        .reset_fabric_o, .reset_hold_o, .resetting_i
+        .reply_send_o(reply_send), .reply_o(reply), .link_reset_i, .link_in_step_i, .link_waiting_i, .link_error_i,
+        .link_status_i, .reset_fabric_o, .reset_hold_o, .reset_asked_i, .resetting_i
     );
 
     uart i_uart (
@@ -181,7 +201,7 @@ module soc #(
         .clk_i, .rst_ni, .cmd_i, .cmd_rdata_o, .give_i, .command_i, .rep_i, .rep_rdata_o, .reply_valid_o, .reply_o,
         .taken_i, .valid_o(command_valid), .command_o(command), .re_i(mbox_re),
         .raddr_i(mbox_raddr), .rdata_o(mbox_rdata), .we_i(mbox_we), .waddr_i(mbox_waddr), .wdata_i(mbox_wdata),
-        .send_i(reply_send), .reply_i(reply), .restart_i(restart)
+        .send_i(reply_send), .reply_i(reply), .restart_i(restart || held), .held_i(held)
     );
 
     wire unused = &{1'b0, mem_instr, la_read, la_write, la_addr, la_wdata, la_wstrb, pcpi_valid, pcpi_insn, pcpi_rs1,

@@ -5,15 +5,21 @@
 //
 // The CPU starts anew (cpu_rst_no low for 16 cycles) when the watchdog runs out, on a trap, or when control asks for
 // it; the register `restart` keeps the cause and the number, and RAM, time and everything outside of the CPU stay as
-// they are.
+// they are. The register `hold`, which the host alone writes, keeps it there (held_o), and nothing else starts it then.
 //
-// The host reads all of it, and what a read takes away stays; of its writes all but those of control are refused.
+// The watchdog's period is the firmware's own affair, but for one case: a command that it has when the host link is
+// reset, or a RESET that it puts off, holds up the link, and with it the host's way to mend the firmware. The watchdog
+// then runs for 2^PatienceLog2 cycles, whether it was on or not, and nothing feeds it until the link is free.
+//
+// The host reads all of it, and what a read takes away stays; of its writes all but those of control and hold are
+// refused.
 `default_nettype none
 
 module soc_csr #(
     parameter int unsigned RamLog2 = 14,
     parameter int unsigned ClockKhz = 60000,
-    parameter int unsigned CycleClocks = 1
+    parameter int unsigned CycleClocks = 1,
+    parameter int unsigned PatienceLog2 = 20
 ) (
     input  wire logic        clk_i,
     input  wire logic        rst_ni,
@@ -31,6 +37,7 @@ module soc_csr #(
     input  wire logic        trap_i,
     output logic             cpu_rst_no,
     output logic             restart_o,      // pulse
+    output logic             held_o,
     input  wire logic        fault_i,        // the CPU's access failed
     input  wire logic [31:0] fault_addr_i,
 
@@ -53,12 +60,14 @@ module soc_csr #(
     output logic             reply_send_o,
     output soc_pkg::message_t reply_o,
 
+    input  wire logic        link_reset_i,   // pulse
     input  wire logic        link_in_step_i,
     input  wire logic        link_waiting_i,
     input  wire logic        link_error_i,   // pulse
     input  wire logic [7:0]  link_status_i,  // valid with it
     output logic             reset_fabric_o, // pulse
     output logic             reset_hold_o,
+    input  wire logic        reset_asked_i,  // the host's RESET is there
     input  wire logic        resetting_i     // the fabric is being reset
 );
     typedef enum logic [1:0] {Power, Watchdog, Trap, Asked} cause_e;
@@ -67,11 +76,12 @@ module soc_csr #(
     soc_regs_pkg::mw_soc__out_t hwif_out;
     logic                       rd_ack, wr_ack, rd_err, wr_err, stall_wr, stall_rd;
     logic [31:0]                rdata;
-    logic                       refused;
+    logic                       may_write, refused;
 
-    localparam logic [13:0] Control = 14'h008 >> 2;   // the host's only register to write
+    localparam logic [13:0] Control = 14'h008 >> 2, Hold = 14'h05c >> 2;   // the host's registers to write
 
-    assign refused = addr_i[15:11] != '0 || (host_i && we_i && addr_i[15:2] != Control);
+    assign may_write = host_i ? addr_i[15:2] inside {Control, Hold} : addr_i[15:2] != Hold;
+    assign refused   = addr_i[15:11] != '0 || (we_i && !may_write);
 
     soc_regs i_regs (
         .clk(clk_i), .rst_n(rst_ni),
@@ -99,16 +109,22 @@ module soc_csr #(
     // ---- watchdog and restart ----
     logic [31:0] dog_q;
     logic        dog_bites, dog_written_q, restart;
+    logic        kept, unheard_q; // the firmware keeps the host link; and has since that was reset
     cause_e      cause_q;
     logic [7:0] count_q;
     logic [3:0] hold_q;
 
     assign dog_bites = dog_q == 32'd1;
-    assign restart   = cpu_rst_no && (dog_bites || trap_i || hwif_out.control.restart.value);
+    assign restart   = cpu_rst_no && (dog_bites || trap_i || hwif_out.control.restart.value || held_o);
+    assign held_o    = hwif_out.hold.cpu.value;
+    assign kept      = command_valid_i || (reset_asked_i && reset_hold_o);
 
     always_ff @(posedge clk_i) begin
         dog_written_q <= !rst_ni || hwif_out.watchdog.period.swmod;
-        if (dog_written_q || hwif_out.control.feed.value || !cpu_rst_no) dog_q <= hwif_out.watchdog.period.value;
+        unheard_q     <= rst_ni && kept && (unheard_q || link_reset_i);
+        if (!cpu_rst_no || (unheard_q ? !kept : dog_written_q || hwif_out.control.feed.value))
+            dog_q <= hwif_out.watchdog.period.value;
+        else if (link_reset_i && kept && !unheard_q) dog_q <= 32'd1 << PatienceLog2;
         else if (dog_q != '0) dog_q <= dog_q - 32'd1;
 
         restart_o <= rst_ni && restart;
@@ -124,7 +140,7 @@ module soc_csr #(
             if (count_q != '1) count_q <= count_q + 8'd1;
         end else begin
             hold_q     <= hold_q - 4'(hold_q != '0);
-            cpu_rst_no <= hold_q == '0;
+            cpu_rst_no <= hold_q == '0 && !held_o;
         end
     end
 
@@ -182,7 +198,7 @@ module soc_csr #(
     end
 
     always_comb begin
-        hwif_in.id.minor.next           = 8'd1;
+        hwif_in.id.minor.next           = 8'd2;
         hwif_in.id.major.next           = 8'd0;
         hwif_in.id.ram_log2.next        = 8'(RamLog2);
         hwif_in.id.mhz.next             = 8'((ClockKhz + 500) / 1000);

@@ -11,7 +11,7 @@ from gen import C_HEAD, SV_HEAD, c_enum, camel, load, md_table, sv_enum
 # SystemVerilog reserves these names
 SV_NAMES = {"type": "kind", "sequence": "number"}
 SIZES = {"uint16_t": 2, "uint32_t": 4, "uint64_t": 8, "char[32]": 32}
-RECORDS = ("info", "selftest", "fed", "log")
+RECORDS = ("info", "selftest", "fed", "log", "image")
 ENUMS = (("type", "MW_FRAME"), ("status", "MW_STATUS"), ("feature", "MW_FEATURE"), ("test", "MW_TEST"), ("outcome", "MW_FED"), ("log_code", "MW_LOG"))
 
 
@@ -76,6 +76,11 @@ def header(p):
     return c + "#endif\n"
 
 
+def record_table(p, name):
+    fields, rest = record_rows(p, name)
+    return md_table(["field", "byte", "type", "meaning"], [(f, at, kind, d) for f, at, kind, d in fields] + ([("", p[name]["bytes"] - rest, f"{rest} bytes", "zero")] if rest else []))
+
+
 def page(p):
     bit, rows = 0, []
     for n, w, d in p["header"]["fields"]:
@@ -87,10 +92,9 @@ def page(p):
     md += md_table(["type", "value", "since", "by", "meaning", "request", "reply"], [(t["name"], f"0x{t['value']:02x}", f"1.{t.get('minor', 0)}", t["by"], t["doc"], t["request"], t["reply"]) for t in p["type"]])
     md += "## Status\n\n" + md_table(["name", "value", "meaning"], [(s["name"], s["value"], s["doc"]) for s in p["status"]])
     for name, title, enum, what in (("info", "INFO", "feature", "feature"), ("selftest", "SELFTEST", "test", "test"), ("fed", "FED", "outcome", "outcome"), ("log", "LOG", "log_code", "code")):
-        fields, rest = record_rows(p, name)
-        rows = [(f, at, kind, d) for f, at, kind, d in fields] + ([("", p[name]["bytes"] - rest, f"{rest} bytes", "zero")] if rest else [])
-        md += f"## {title} record, {p[name]['bytes']} bytes\n\n" + md_table(["field", "byte", "type", "meaning"], rows)
+        md += f"## {title} record, {p[name]['bytes']} bytes\n\n" + record_table(p, name)
         md += md_table([what, "number", "meaning"], [(e["name"], e["value"], e["doc"]) for e in p[enum]])
+    md += f"## Image of a firmware\n{p['image']['doc']}\n" + record_table(p, "image")
     md += "## Constants\n\n" + md_table(["name", "value", "meaning"], [(n, number(k["value"]), k["doc"]) for n, k in p["constants"].items()])
     return md
 

@@ -80,9 +80,9 @@ module device #(
         .clk_i, .rst_ni, .bus_o(m[1]), .bus_i(m_back[1]), .reg_i(s[1]), .reg_host_i(s_host), .reg_o(s_back[1]),
         .mem_o(user[1]), .mem_ready_i(user_ready[1]), .mem_i(heard[1]), .cmd_i(cmd), .cmd_rdata_o(cmd_rdata),
         .give_i(give), .command_i(command), .rep_i(rep), .rep_rdata_o(rep_rdata), .reply_valid_o(reply_valid),
-        .reply_o(reply), .taken_i(taken), .link_in_step_i(in_step),
+        .reply_o(reply), .taken_i(taken), .link_reset_i, .link_in_step_i(in_step),
         .link_waiting_i(waiting), .link_error_i(link_error), .link_status_i(link_status), .reset_fabric_o(soc_asks),
-        .reset_hold_o(soc_holds), .resetting_i(resetting), .uart_tx_o, .uart_rx_i
+        .reset_hold_o(soc_holds), .reset_asked_i(link_asks), .resetting_i(resetting), .uart_tx_o, .uart_rx_i
     );
 
     assign active_o = (out_valid_i && out_ready_o) || (in_valid_o && in_ready_i);

@@ -33,6 +33,7 @@ struct mwd_device *mwd_create(const struct mwd_backend *backend,
                                1u << MW_FEATURE_LOG |
                                (d->settings.minor ? 1u << MW_FEATURE_FEED : 0);
     d->zeros = MW_HOST_SYNC_ZEROS;
+    mwd_cpu_init(d);
     mwd_log(d, MW_LOG_BOOT, 0);
     mwd_feed_init(d);
     return d;

@@ -43,7 +43,21 @@ struct mwd_settings {
     unsigned needs_minor;    ///< of the host
     uint32_t features;       ///< 0: all
     unsigned window, credit; ///< requests and bulk bytes; 0: 16 and 1 MB
+    unsigned soc_minor;      ///< of the SoC's registers; 0: 2, with which came `hold`
+    unsigned stuck_word;     ///< word of the processor's RAM whose lowest bit is always 0; 0: none
+    unsigned first;          ///< instruction of the firmware that it begins with; 0: one that runs
 };
+
+/// The processor's RAM. It runs what is there as an image (docs/host-protocol.md) whose checksum is right, and nothing
+/// else; its first instruction may also be one of these.
+enum {
+    MWD_RAM_BYTES = 1 << 14,
+    MWD_LOOP = 0x0000006f, ///< j .: it never comes up
+    MWD_DEAF = 0x00000013, ///< nop: it comes up, and answers no command
+    MWD_RUNS = 0x01c0006f, ///< j, behind the header
+};
+/// Give `count` words, which begin with an instruction and a header, the header's magic, sizes and checksum.
+void mwd_image_seal(uint32_t *words, size_t count);
 
 /// A function of a shared object; `size` is that of the pointer at `function`. False, with a line on standard error.
 bool mwd_load(const char *path, const char *symbol, void **library, void *function, size_t size);

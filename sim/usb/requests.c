@@ -7,9 +7,8 @@
 #include <string.h>
 
 enum {
-    SLICE = 20000,         ///< cycles of a WAIT between two looks at the link
-    TEST_BYTES = 1 << 16,  ///< of each memory that the self-test looks at
-    FIRMWARE = 0x00000001, ///< 0.0.1
+    SLICE = 20000,        ///< cycles of a WAIT between two looks at the link
+    TEST_BYTES = 1 << 16, ///< of each memory that the self-test looks at
     GPU_MASK = 0xffff,
 };
 
@@ -26,12 +25,13 @@ static void info(struct mwd_device *d, const struct mwd_request *r)
         .max_payload =
             d->settings.credit < MW_HOST_MAX_PAYLOAD ? d->settings.credit : MW_HOST_MAX_PAYLOAD,
         .bulk_bytes = d->settings.credit,
-        .firmware = FIRMWARE,
+        .firmware = mwd_cpu_version(d),
         .clock_hz = 0,
         .gpus = d->backend.gpus,
         .flit_bytes = d->backend.flit_bytes,
         .mem_bytes = d->backend.mem_bytes,
         .needs_minor = d->settings.needs_minor,
+        .resets = d->cpu.starts,
     };
     memcpy(i.name, d->backend.name, strnlen(d->backend.name, sizeof i.name - 1));
     memcpy(i.serial, d->settings.serial, strnlen(d->settings.serial, sizeof i.serial - 1));
@@ -53,7 +53,9 @@ static void registers(struct mwd_device *d, const struct mwd_request *r)
     if (bytes)
         memcpy(list, r->payload, bytes);
     for (uint32_t i = 0; i < count; i++) {
-        int error = d->backend.cfg(d->backend.context, write, list[i].address, &list[i].value);
+        int error = mwd_cpu_access(d, write, list[i].address, &list[i].value);
+        if (error == -2)
+            error = d->backend.cfg(d->backend.context, write, list[i].address, &list[i].value);
         if (error) {
             mwd_reply(d, r, error == -1 ? MW_STATUS_ACCESS : MW_STATUS_FAULT, 0, i, NULL, 0);
             return;
@@ -190,6 +192,12 @@ static void sync(struct mwd_device *d, const struct mwd_request *r)
     mwd_reply(d, r, r->status, argument, d->settings.major << 16 | d->settings.minor, NULL, 0);
 }
 
+static bool is_firmwares(unsigned type)
+{
+    return type == MW_FRAME_INFO || type == MW_FRAME_SELFTEST || type == MW_FRAME_LOG_READ ||
+           type == MW_FRAME_LOG_CLEAR || type == MW_FRAME_FEED || type == MW_FRAME_FED;
+}
+
 /// A feature of the firmware; without it, the type is unknown.
 static bool has(const struct mwd_device *d, unsigned feature)
 {
@@ -219,6 +227,10 @@ bool mwd_carry_out(struct mwd_device *device, const struct mwd_request *request)
         refuse(d, r, MW_STATUS_TYPE);
     } else if (r->header.words && no_payload(d, type)) {
         refuse(d, r, MW_STATUS_LENGTH);
+    } else if (is_firmwares(type) && d->cpu.held) {
+        refuse(d, r, MW_STATUS_STATE);
+    } else if (is_firmwares(type) && !mwd_cpu_answers(d)) {
+        return false; // until a bus reset
     } else if (type == MW_FRAME_INFO) {
         info(d, r);
     } else if (type == MW_FRAME_REG_READ || type == MW_FRAME_REG_WRITE) {

@@ -34,6 +34,12 @@ struct mwd_port {
     void (*destroy)(struct mwd_device *device);
 };
 
+struct mwd_cpu {
+    uint32_t ram[MWD_RAM_BYTES / 4];
+    bool held;
+    unsigned starts; ///< but the first
+};
+
 enum mwd_part { MWD_HEADER, MWD_PAYLOAD, MWD_TRAILER };
 
 struct mwd_device {
@@ -64,6 +70,8 @@ struct mwd_device {
     size_t sent; ///< of the first reply
     bool zero_packet;
 
+    struct mwd_cpu cpu;
+
     // firmware
     bool waiting; ///< a WAIT or FED is under way
     uint64_t wait_left;
@@ -73,6 +81,13 @@ struct mwd_device {
     struct mwi_queue queue; ///< of layers
 };
 
+void mwd_cpu_init(struct mwd_device *device);
+/// Registers of the SoC that the host reaches, and the window to the RAM. 0, or -1: an error; -2: not of the SoC.
+int mwd_cpu_access(struct mwd_device *device, bool write, uint32_t address, uint32_t *value);
+/// Whether firmware answers commands, which has come up then, too.
+bool mwd_cpu_answers(const struct mwd_device *device);
+/// The version in the header of the image.
+uint32_t mwd_cpu_version(const struct mwd_device *device);
 void mwd_log(struct mwd_device *device, uint32_t code, uint32_t detail);
 /// Reply to `request`. A payload lies in `frame`, behind the header; without one, `frame` is NULL.
 void mwd_reply(struct mwd_device *device, const struct mwd_request *request, uint8_t status,

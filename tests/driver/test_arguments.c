@@ -44,6 +44,9 @@ static void device_and_memory(void **state)
     (void)state;
     struct mw_device_info info;
     struct mw_firmware firmware;
+    struct mw_firmware_image image;
+    const struct mw_open_options open = {.size = sizeof open, .transport = "usb"};
+    uint32_t words[8] = {0};
     struct mw_open_options o;
     struct mw_device *d;
     struct mw_transfer t = {0};
@@ -66,6 +69,15 @@ static void device_and_memory(void **state)
     REFUSED(mw_log_read(NULL, 0, &entry, 1, &count));
     REFUSED(mw_log_read(device, 0, NULL, 1, &count));
     REFUSED(mw_log_read(device, 0, &entry, 1, NULL));
+    REFUSED(mw_firmware_check(NULL, 1, &image));
+    REFUSED(mw_firmware_check(words, 1, NULL));
+    assert_code(mw_firmware_check(words, 8, &image), MW_ERR_INVALID);
+    assert_message("no header");
+    REFUSED(mw_firmware_read(NULL, words, 1, &count));
+    REFUSED(mw_firmware_read(&open, NULL, 1, &count));
+    REFUSED(mw_firmware_read(&open, words, 1, NULL));
+    REFUSED(mw_firmware_load(NULL, words, 8, NULL, NULL));
+    REFUSED(mw_firmware_load(&open, NULL, 8, NULL, NULL));
     REFUSED(mw_mem_write(NULL, &t, 1));
     REFUSED(mw_mem_write(device, NULL, 1));
     REFUSED(mw_mem_read(NULL, &t, 1));

@@ -45,11 +45,13 @@ module soc_bench (
     output logic      can_corrupt_o,
 
     input  wire logic [31:0] count_i,
+    input  wire logic        link_reset_i,
     input  wire logic        link_waiting_i,
     input  wire logic        link_error_i,
     input  wire logic [7:0]  link_status_i,
     output logic             reset_fabric_o,
     output logic             reset_hold_o,
+    input  wire logic        reset_asked_i,
     input  wire logic        resetting_i,
     output logic             uart_tx_o,
     input  wire logic        uart_rx_i
@@ -85,7 +87,7 @@ module soc_bench (
         .host_o(host), .host_ready_i(host_ready), .host_i(host_back), .host_down_i(host_down)
     );
 
-    soc #(.Cfg(Cfg), .ClockKhz(0)) i_soc (
+    soc #(.Cfg(Cfg), .ClockKhz(0), .PatienceLog2(14)) i_soc (
         .clk_i, .rst_ni, .bus_o(m[1]), .bus_i(m_back[1]),
         .reg_i(s[1]), .reg_host_i(s_host && !as_cpu_i), .reg_o(s_back[1]),
         .mem_o(user[1]), .mem_ready_i(user_ready[1]), .mem_i(heard[1]),
@@ -94,8 +96,8 @@ module soc_bench (
         .command_i('{kind: kind_i, words: words_i, count: count_i, argument: argument_i}),
         .rep_i('{we: 1'b0, waddr: '0, wdata: '0, re: rep_re_i, raddr: rep_raddr_i}), .rep_rdata_o,
         .reply_valid_o, .reply_o(reply), .taken_i,
-        .link_in_step_i(1'b1), .link_waiting_i, .link_error_i, .link_status_i,
-        .reset_fabric_o, .reset_hold_o, .resetting_i,
+        .link_reset_i, .link_in_step_i(1'b1), .link_waiting_i, .link_error_i, .link_status_i,
+        .reset_fabric_o, .reset_hold_o, .reset_asked_i, .resetting_i,
         .uart_tx_o, .uart_rx_i
     );
 

@@ -29,7 +29,7 @@ struct bus_counts {
         in; ///< transfers that carried bytes, each of which is a frame of the protocol
     unsigned long
         wrong_zero_flag; ///< OUT transfers that should have asked for a zero-length packet or not
-    unsigned long clear_halts, cancels;
+    unsigned long clear_halts, cancels, resets;
     unsigned long struck[BUS_FAULTS];
 };
 

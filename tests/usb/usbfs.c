@@ -79,6 +79,14 @@ static int clear_halt(struct bus_device *d, const unsigned *endpoint)
     return d->plugged ? 0 : ENODEV;
 }
 
+static int reset(struct bus_device *d)
+{
+    d->counts.resets++;
+    d->reset = true;
+    bus_device_kick(d);
+    return d->plugged ? 0 : ENODEV;
+}
+
 static int claim(struct bus_device *d, int file)
 {
     if (!d->plugged)
@@ -111,6 +119,11 @@ static int answer(struct bus_device *d, int file, unsigned long request, void *a
         return release(d, file);
     case USBDEVFS_CLEAR_HALT:
         return clear_halt(d, argument);
+    case USBDEVFS_GETDRIVER:
+    case USBDEVFS_IOCTL: // to a driver
+        return ENODATA;
+    case USBDEVFS_RESET:
+        return reset(d);
     case USBDEVFS_SUBMITURB:
         return submit(d, file, argument);
     case USBDEVFS_DISCARDURB:
