@@ -369,6 +369,7 @@ struct bench : sums<Vreduction> {
                                                         {"open_rows", conf.open_rows}};
         for (auto &f : fields)
             cfg.set(f.first, f.second);
+        cfg.any_rest(rng);
         cfg.drive(dut.cfg_i);
     }
 
