@@ -343,8 +343,8 @@ TEST(fed_registers)
 {
     bench b;
     b.dut.count_i = 100000;
-    for (unsigned number = 0; number < 12; number++) {
-        const uint32_t link = 1 + b.below(8), epoch = b.below(4), window = b.below(17);
+    for (unsigned number = 0; number < 6; number++) {
+        const uint32_t link = 1 + b.below(8), epoch = b.below(4), limit = 13 + b.below(10);
         std::vector<uint64_t> words;
         auto add = [&](uint32_t at, uint32_t value) {
             words.push_back(uint64_t{value} << 32 | at);
@@ -353,7 +353,7 @@ TEST(fed_registers)
             add(FABRIC(epoch), b.below(4));
         add(FABRIC(link), link);
         add(FABRIC(epoch), epoch);
-        add(FABRIC(lookahead), window);
+        add(FABRIC(limit), limit);
         b.rng.shuffle(words);
         add(FABRIC(epoch), epoch);
         b.give(MW_FRAME_FEED, 0, words);
@@ -365,12 +365,12 @@ TEST(fed_registers)
         assert_int_equal(done[0].outcome, MW_FED_DONE);
         assert_int_equal(b.read(FABRIC(link)), link);
         assert_int_equal(b.read(FABRIC(epoch)), epoch);
-        assert_int_equal(b.read(FABRIC(lookahead)) & 0xff, window);
+        assert_int_equal(b.read(FABRIC(limit)), limit);
     }
     // one that is not there is the layer's failure
-    b.give(MW_FRAME_FEED, 0, {0x60000});
+    b.give(MW_FRAME_FEED, 0, std::vector<uint64_t>{0x60000});
     assert_int_equal(b.answer().status, MW_STATUS_OK);
-    auto done = b.command(MW_FRAME_FED, 12).records<mw_frame_fed>();
+    auto done = b.command(MW_FRAME_FED, 6).records<mw_frame_fed>();
     assert_int_equal(done.size(), 1);
     assert_int_equal(done[0].outcome, MW_FED_REFUSED);
 }
