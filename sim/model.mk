@@ -37,8 +37,9 @@ TOOLS := $(B)/model/tools
 if_changed = cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 $(TOOLS): FORCE | $(B)/.setup
 	@mkdir -p $(@D)
-	@$(PY) sim/made.py tools --verilator '$(VROOT)' --verilator-bin '$(VERILATOR_BIN)' --plain-cxx '$(PLAIN_CXX)' --model-cxx '$(MODEL_CXX)' --arch '$(MODEL_ARCH)' >$@.new
-	@$(if_changed)
+	@# makes of one folder may run side by side (tests/mutate)
+	@$(PY) sim/made.py tools --verilator '$(VROOT)' --verilator-bin '$(VERILATOR_BIN)' --plain-cxx '$(PLAIN_CXX)' --model-cxx '$(MODEL_CXX)' --arch '$(MODEL_ARCH)' >$@.$$$$ && \
+	    if cmp -s $@.$$$$ $@; then rm $@.$$$$; else mv $@.$$$$ $@; fi
 $(B)/verilated/plain.a $(B)/verilated/fst.a: $(TOOLS)
 
 # flags_rule: folder of build/model, what is set there

@@ -11,11 +11,16 @@ UNIT_TEST_mutate_sample := tests/mutate/sample/test_mutate_sample.cpp
 MUTATE_FLAGS := -Irtl/common -Wno-lint -Wno-style -Wno-fatal -Wno-ENUMVALUE --no-assert-case
 $(foreach u,$(UNIT) $(MUTATE_SAMPLE),$(eval $(call unit_program,$(u),$(call unit_top,$(u)),$(call unit_test,$(u)),$(B)/mutate/$(u),$(filter %_pkg.sv,$(UNIT_SRCS_$(u))) $(B)/mutate/$(u)/top.sv $(B)/mutate/$(u)/netlist.v,$(MUTATE_FLAGS),tests/mutate/select.c)))
 
-# one line per test, fields by |: name, top, SystemVerilog sources, parameters, what must be there when it runs
+# gate_cells has a netlist beside the RTL, which the front end that keeps a hierarchy cannot read: its cells are called as memories were, with dots and spaces.
+MUTATE_UNIT := $(filter-out gate_cells,$(UNIT))
+# one line per test, fields by |: name, top, SystemVerilog sources, parameters, what must be there when it runs.
+# What several tests are made of is made here: run.py has several makes at a time, which would write the same files.
+MUTATE_SHARED := $(sort $(UNIT_PCH).gch $(B)/unit/bench.a $(B)/verilated/plain.a $(RTL_PKGS) $(REG_SV) $(DEV_REG_SV) $(DEV_PKGS) $(DEV_IP) $(GEN_H) \
+    $(foreach u,$(MUTATE_UNIT),$(filter $(B)/%,$(UNIT_SRCS_$(u)))) $(call obj,tests/mutate/select.c $(foreach u,$(MUTATE_UNIT),$(filter %.c,$(UNIT_C_$(u))))))
 .PHONY: mutate mutate-list
-mutate-list: $(RTL_PKGS) $(REG_SV) $(DEV_REG_SV) $(DEV_PKGS) $(DEV_IP)
+mutate-list: $(MUTATE_SHARED)
 	@echo 'packages|$(RTL_PKGS)|$(RTL_DIRS) $(DEV_DIRS)'
-	@$(foreach u,$(UNIT) $(MUTATE_SAMPLE),echo '$(u)|$(call unit_top,$(u))|$(UNIT_SRCS_$(u))|$(UNIT_PARAMS_$(u))|$(UNIT_NEEDS_$(u))';)
+	@$(foreach u,$(MUTATE_UNIT) $(MUTATE_SAMPLE),echo '$(u)|$(call unit_top,$(u))|$(UNIT_SRCS_$(u))|$(UNIT_PARAMS_$(u))|$(UNIT_NEEDS_$(u))';)
 
 # M=module: that one alone (or several, with commas); MUTATIONS: how many in all
 M ?=

@@ -276,8 +276,9 @@ class Mutation:
         name = re.search(r"connect \\Q \\(\S+)" if "dff" in self.type else r'parameter \\MEMID "\\*(\S+)"', body) if self.type.startswith("$") else None
         return f"({name[1]})" if name else f"({self.cell})" if not self.type.startswith("$") else ""
 
-    def touches_clock(self):
-        return self.port in ("CLK", "clk_i") or self.wire.startswith("clk_i[")
+    def beside(self):
+        """Of no logic: the clock, and what a memory holds at power-up, which must be constant."""
+        return self.port in ("CLK", "clk_i") or self.wire.startswith("clk_i[") or self.type.startswith("$meminit")
 
     def apply(self, variant, cell, ctrl, width, number):
         o = "".join(f" {k} {v[0]}" for k, v in self.options.items() if k in ("-mode", "-port", "-portbit", "-ctrlbit"))
@@ -329,7 +330,7 @@ def choose(unit, counts, seed):
     out = []
     for m, n in counts.items():
         lines = [x for x in (unit.folder / f"{m}.list").read_text().splitlines() if x.startswith("mutate ")]
-        out += [x for x in (Mutation(unit, m, x) for x in lines) if not x.touches_clock()][:n]
+        out += [x for x in (Mutation(unit, m, x) for x in lines) if not x.beside()][:n]
     return out
 
 

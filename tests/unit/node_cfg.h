@@ -58,6 +58,18 @@ class node_cfg {
         values[name] = value;
     }
 
+    /// All fields that were not set: the unit must not look at them.
+    template <class Dice> void any_rest(Dice &rng)
+    {
+        for (auto &p : places) {
+            if (values.count(p.first))
+                continue;
+            for (unsigned at = p.second.first; at < p.second.first + p.second.second; at++)
+                words[at / 32] = (words[at / 32] & ~(1u << at % 32)) |
+                                 static_cast<uint32_t>(rng.bits(1)) << at % 32;
+        }
+    }
+
     uint64_t operator[](const std::string &name) const
     {
         auto v = values.find(name);

@@ -61,6 +61,7 @@ struct ports : model<Vgpu_mem> {
         engine_reads();
         for (unsigned p = 0; p < RD; p++)
             refused |= reads(p);
+        look_at_shared_way();
         for (unsigned p = 0; p < WR; p++)
             refused |= writes(p);
         engine_writes();
@@ -189,6 +190,32 @@ struct ports : model<Vgpu_mem> {
         exp_flits += 2;
     }
 
+    // The way that all writers but 0 share: one has it, and passes it on to the next who writes, with nothing to write or with its 8th write.
+    void look_at_shared_way()
+    {
+        const request &r = wr[1 + has_way];
+        const bool engine = exp.wr >> (r.addr / 2 % 2) & 1 && exp.wr_step % 2 == r.addr % 2;
+        const bool ready = dut.wr_ready_o[1 + has_way];
+        for (unsigned p = 1; p < WR; p++)
+            if (p != 1 + has_way)
+                assert_false(dut.wr_ready_o[p]);
+        if (r.valid && engine)
+            assert_false(ready);
+        else if (r.valid && !(wr[0].valid && wr[0].addr % BANKS == r.addr % BANKS))
+            assert_true(ready);
+        const bool pass = !r.valid || (ready && writes_in_a_row == 7);
+        writes_in_a_row = pass ? 0 : writes_in_a_row + ready;
+        if (pass) {
+            unsigned next = has_way;
+            for (unsigned d = WR - 2; d; d--)
+                if (wr[1 + (has_way + d) % (WR - 1)].valid)
+                    next = (has_way + d) % (WR - 1);
+            has_way = next;
+        }
+        if (dut.go_i)
+            has_way = writes_in_a_row = 0;
+    }
+
     // True if the port was refused. Reads see what was there before this cycle's writes.
     bool reads(unsigned p)
     {
@@ -237,6 +264,7 @@ struct ports : model<Vgpu_mem> {
 
     bytes mem;
     uint8_t late[2][F] = {};
+    unsigned has_way = 0, writes_in_a_row = 0;
     expected held[2] = {};
 };
 

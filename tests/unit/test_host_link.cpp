@@ -360,6 +360,9 @@ struct host : host_link_bench {
     {
         while (!expect.empty())
             check_reply();
+        settle();
+        if (out.empty())
+            assert_false(dut.mem_claim_o); // others may have the memories
     }
 
     void quiet(unsigned n)

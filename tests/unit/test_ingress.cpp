@@ -67,6 +67,7 @@ class input : public tb::model<Vingress> {
     switch_rules rules{N, F};
     unsigned pace = 100; // percent of the cycles between packets in which the next one may begin
     unsigned wrong = 15; // percent of the packets
+    unsigned back = 40;  // percent of the cycles in which a credit that is owed comes back
     uint64_t sent = 0, codes[32] = {};
 
     explicit input(checker c) : check(c), me(below(N))
@@ -273,7 +274,7 @@ class input : public tb::model<Vingress> {
         dut.now_i = static_cast<uint32_t>(now & STAMPS);
         dut.crd_i = 0;
         for (unsigned c = 0; c < 2; c++)
-            if (owed[c] && percent(40)) {
+            if (owed[c] && percent(back)) {
                 owed[c]--;
                 dut.crd_i |= static_cast<uint8_t>(1u << c);
             }
@@ -333,9 +334,12 @@ class input : public tb::model<Vingress> {
         for (unsigned i = 0; i < 6; i++) {
             pace = rng.pick({100u, 100u, 60u, 5u});
             wrong = rng.pick({0u, 15u, 40u});
+            back = i % 3 == 2 ? 1 : 40; // so late that the sender runs out of them
+            wrong = back == 1 ? 40 : wrong;
             traffic = true;
             cycles(n / 6);
             traffic = false;
+            back = 40;
             until("the input to be empty", 20000,
                   [&] { return queue.empty() && dut.idle_o && !owed[0] && !owed[1]; });
             frozen = false;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // reduce_join for a port of five: sums bit for bit in the order of distance under random gaps in
-// partials, credits and results; poison; the full rate without a gap between members, packets and rows. The test plays the queues of
-// partials and the egress. MW_SEED repeats a run.
+// partials, credits and results; poison; stamps; the number of open rows and the member that is waited for; the full rate without a gap
+// between members, packets and rows. The test plays the queues of partials and the egress. MW_SEED repeats a run.
 #include "bench/dut.h"
 #include "bench/values.h"
+#include "map.h"
 
 #include <algorithm>
 #include <deque>
@@ -13,6 +14,7 @@ using namespace tb;
 
 static const unsigned MEMBERS = 4;
 static const unsigned FLIT = 8;
+static const unsigned OPEN_ROWS = 8;
 
 struct flit {
     uint64_t data;
@@ -25,6 +27,7 @@ struct result {
     unsigned len;
     bool poison;
     unsigned bad; // the flit from which on all are marked
+    uint64_t stamp;
     std::vector<uint64_t> flits;
 };
 
@@ -32,6 +35,12 @@ struct row {
     unsigned mask, size;
     reduction_kind red = {};
     unsigned missing = 0; // members that are away when it comes, none of the mask
+    uint64_t stamp = 0;   // when its request came
+};
+
+// An open row: the passes on its members that are still to come.
+struct passes {
+    unsigned mask, left;
 };
 
 struct join : model<Vreduce_join> {
@@ -51,8 +60,11 @@ struct join : model<Vreduce_join> {
     // Opens rows, provides all their partials, and runs until every result has been taken and checked.
     void run(const std::vector<row> &rows)
     {
-        for (const row &r : rows)
+        std::vector<row> stamped = rows;
+        for (row &r : stamped) {
+            r.stamp = rng.bits(MW_MONITOR_STAMP_BITS);
             add(r);
+        }
         size_t opened = 0;
         unsigned idle = 0, here = 0, away = 0; // of the row that came a cycle before
         const uint64_t limit = now + 100000;
@@ -60,15 +72,19 @@ struct join : model<Vreduce_join> {
             if (now > limit)
                 fail_msg("stuck: %zu results missing", want.size());
             dut.open_valid_i = opened < rows.size() && !dut.open_full_o;
+            rng.fill(&dut.open_stamp_i, sizeof dut.open_stamp_i);
+            dut.open_stamp_i &= (1u << MW_MONITOR_STAMP_BITS) - 1;
             dut.away_i = static_cast<uint8_t>((rng.bits(4) | away) & ~here);
             here = away = 0;
             if (dut.open_valid_i) {
-                const row &r = rows[opened++];
+                const row &r = stamped[opened++];
                 here = r.mask;
                 away = r.missing;
                 dut.open_mask_i = static_cast<uint8_t>(here | away);
                 dut.open_bytes_i = static_cast<uint16_t>(r.size - 1);
                 dut.open_red_i = r.red.bits();
+                dut.open_stamp_i = static_cast<uint32_t>(r.stamp);
+                open.push_back({here, static_cast<unsigned>(__builtin_popcount(here)) * ((r.size + 127) / 128)});
             }
             egress();
             cycle();
@@ -81,7 +97,11 @@ struct join : model<Vreduce_join> {
   private:
     std::deque<std::vector<flit>> queue[MEMBERS]; // packets
     std::deque<result> want;
-    unsigned stalled[MEMBERS] = {};
+    // rows, and how many of them level_o has: one that came in the cycle before is not among them
+    std::deque<passes> open;
+    size_t level = 0;
+    bool came = false, inside = false; // inside: the oldest row is at a pass that is not its first
+    unsigned rest = 0;                 // members of its packet that are still to come, none before its first pass
     // egress
     unsigned sending = 0; // cycles since start, 0: none
     result got;
@@ -97,7 +117,7 @@ struct join : model<Vreduce_join> {
     void add(const row &r)
     {
         for (unsigned at = 0; at < r.size; at += 128) {
-            result w = {std::min(128u, r.size - at), r.mask == 0 || r.missing != 0, NONE, {}};
+            result w = {std::min(128u, r.size - at), r.mask == 0 || r.missing != 0, NONE, r.stamp, {}};
             unsigned n = (w.len + FLIT - 1) / FLIT;
             std::vector<std::vector<uint64_t>> terms;
             for (unsigned d = 0; d < MEMBERS; d++) {
@@ -169,6 +189,7 @@ struct join : model<Vreduce_join> {
                 assert_int_equal(got.len, w.len);
                 assert_int_equal(got.poison, w.poison);
                 assert_int_equal(got.bad, w.bad);
+                SAME(got.stamp, w.stamp);
                 for (size_t i = 0; i < w.flits.size(); i++)
                     assert_int_equal(got.flits[i], w.flits[i]);
                 want.pop_front();
@@ -177,7 +198,7 @@ struct join : model<Vreduce_join> {
         }
         if (may_start && dut.res_valid_o && percent(drain_percent)) {
             dut.res_start_i = 1;
-            got = {dut.res_len_o + 1u, dut.res_poison_o != 0, NONE, {}};
+            got = {dut.res_len_o + 1u, dut.res_poison_o != 0, NONE, dut.res_stamp_o, {}};
             sending = 1;
         }
     }
@@ -201,6 +222,16 @@ struct join : model<Vreduce_join> {
         settle();
         assert_int_equal(dut.q_want_o & (dut.q_want_o - 1), 0);
         assert_int_equal(dut.q_want_o & ~has, 0);
+        SAME(dut.level_o, level);
+        SAME(dut.open_full_o, level + came >= OPEN_ROWS);
+        if (!rest && !open.empty())
+            rest = open.front().mask;
+        const unsigned turn = rest & (~rest + 1);
+        assert_int_equal(dut.q_want_o & ~turn, 0);
+        if (inside)
+            SAME(dut.q_wait_o, turn & ~has);
+        else
+            assert_int_equal(dut.q_wait_o & ~(turn & ~has), 0);
         bool taken = false;
         flit f = {};
         for (unsigned d = 0; d < MEMBERS; d++) {
@@ -220,8 +251,23 @@ struct join : model<Vreduce_join> {
             if (dut.q_done_o >> d & 1) {
                 assert_true(dut.q_re_o >> d & 1);
                 queue[d].pop_front();
+                SAME(1u << d, turn);
+                rest &= ~turn;
+                open.front().left--;
+                inside = true;
             }
         }
+        // one without members at any time
+        if (open.empty() || open.front().mask)
+            SAME(dut.row_done_o, inside && !open.front().left);
+        if (dut.row_done_o) {
+            assert_false(open.empty());
+            open.pop_front();
+            inside = false;
+            level--;
+        }
+        level += came;
+        came = dut.open_valid_i;
         edge();
         put_data(taken ? &f : nullptr);
         settle();

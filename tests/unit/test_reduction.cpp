@@ -18,7 +18,7 @@ using namespace tb;
 
 static const unsigned WINDOW = 8, EPOCH = 2;
 static const unsigned RT = 0x1000, GT = 0x4000, OUT = 0x8000, YD = 0x20000, CB = 0x60000;
-static const unsigned TOKEN_SHIFT = 5, CAP_SHIFT = 4;
+static const unsigned TOKEN_SHIFT = 6, CAP_SHIFT = 4;
 static const unsigned N_SHIFT = N <= 2 ? 1 : N <= 4 ? 2 : 3;
 static const unsigned LIMIT = 100000; // cycles of a run
 enum unit { COMBINE, SERVE, SUM };    // which reports errors; push does as COMBINE
@@ -369,6 +369,7 @@ struct bench : sums<Vreduction> {
                                                         {"open_rows", conf.open_rows}};
         for (auto &f : fields)
             cfg.set(f.first, f.second);
+        cfg.any_rest(rng);
         cfg.drive(dut.cfg_i);
     }
 
@@ -899,7 +900,7 @@ TEST(unicast_sums)
                 b.own_base = row;
             std::vector<unsigned> tokens;
             for (unsigned t = 0; t < 1u << TOKEN_SHIFT; t++) {
-                if (row + tokens.size() < 28 && b.percent(48 / N))
+                if (row + tokens.size() < 28 && b.percent(24 / N))
                     tokens.push_back(t);
             }
             for (unsigned t : tokens)
@@ -923,7 +924,7 @@ TEST(unicast_sums)
         b.cycle();
         if (round % 2 == 0) // else side by side
             b.wait_retired();
-        unsigned at[] = {0, b.below(5), 5 + b.below(9), 14 + b.below(10), 32};
+        unsigned at[] = {0, b.below(5), 5 + b.below(9), 14 + b.below(10), 1u << TOKEN_SHIFT};
         for (unsigned r = 1; r < 5; r++)
             b.push(at[r - 1], at[r]);
         b.finish();

@@ -34,6 +34,7 @@ struct bench : sums<Vrow_sum> {
         : sums(EPOCH, OWN, percent_ready, part_credits)
     {
         cfg.set("row_bytes", flits * F);
+        cfg.any_rest(rng);
         cfg.drive(dut.cfg_i);
         dut.go_i = dut.row_pend_i = dut.res_valid_i = dut.part_crd_valid_i = dut.term_valid_i = 0;
         dut.suma_rd_rvalid_i = dut.sumb_rd_rvalid_i = 0;
@@ -241,6 +242,29 @@ TEST(rows_of_all_kinds)
             }
         }
         b.run(400000);
+    }
+}
+
+// An own row whose reduced row is not here waits outside, in nobody's way.
+TEST(others_go_on_without_results)
+{
+    for (unsigned round = 0; round < 4; round++) {
+        bench b(3 * PF);
+        b.results.pace = 0;
+        row own = b.row_of(3 * PF, 1 + round);
+        own.use_r = true;
+        b.add(OWN, own);
+        for (unsigned i = 0; i < 4 * (N - 1); i++)
+            b.add((OWN + 1 + i % (N - 1)) % N, b.row_of(3 * PF, 1 + i % 3));
+        b.until("the rows of others", 5000, [&] {
+            for (unsigned ctx = 0; ctx < N; ctx++)
+                if (ctx != OWN && !b.rows[ctx].empty())
+                    return false;
+            return true;
+        });
+        assert_int_equal(b.rows[OWN].size(), 1);
+        b.results.pace = 100;
+        b.run(20000);
     }
 }
 

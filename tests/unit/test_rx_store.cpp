@@ -834,6 +834,19 @@ TEST(layer_with_everything)
     }
 }
 
+// Rows of a KB, as many as there can be: they fill half of the memory.
+TEST(long_rows)
+{
+    for (unsigned run = 0; run < 2; run++) {
+        settings s;
+        s.row_bytes = 1024 - 8 * F * run;
+        s.tokens = run ? 8 : 4;
+        s.density = 100;
+        s.cap_shift = 4;
+        one_layer(s);
+    }
+}
+
 // Results share a RAM with worker 0: alone they come through at one flit per cycle; beside stores for every target, that keep both workers busy, one of them waits for a job that was begun at most, and the stores keep their rate.
 TEST(results_between_stores)
 {
@@ -1018,6 +1031,8 @@ TEST(pushed_rows_are_counted)
             }
         }
         assert_true(b.dut.counts_all_o);
+        assert_true(b.dut.rows_done_o);
+        assert_int_equal(b.row_events, 0); // the engine knows of those
     }
 }
 

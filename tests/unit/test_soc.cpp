@@ -190,16 +190,24 @@ struct bench : tb::model<Vsoc_bench> {
 
     void give(unsigned kind, uint64_t argument, unsigned words)
     {
-        for (unsigned i = 0; i < words; i++) {
+        std::vector<uint64_t> any(words);
+        for (auto &w : any)
+            w = rng();
+        give(kind, argument, any);
+    }
+
+    void give(unsigned kind, uint64_t argument, const std::vector<uint64_t> &words)
+    {
+        for (unsigned i = 0; i < words.size(); i++) {
             dut.cmd_we_i = 1;
             dut.cmd_waddr_i = i;
-            dut.cmd_wdata_i = rng();
+            dut.cmd_wdata_i = words[i];
             step();
         }
         dut.cmd_we_i = 0;
         dut.kind_i = kind;
         dut.argument_i = argument;
-        dut.words_i = words;
+        dut.words_i = static_cast<unsigned>(words.size());
         dut.give_i = 1;
         step();
         dut.give_i = 0;
@@ -364,6 +372,72 @@ TEST(hold)
     assert_int_equal(b.command(MW_FRAME_FEED).argument, 4);
     assert_int_equal(b.command(MW_FRAME_FED, 3).status, MW_STATUS_STATE);
     assert_int_equal(b.command(MW_FRAME_FED, 4).status, MW_STATUS_OK);
+}
+
+/// The registers of a layer reach the firmware word by word, and the bus from there.
+TEST(fed_registers)
+{
+    bench b;
+    b.dut.count_i = 100000;
+    for (unsigned number = 0; number < 6; number++) {
+        const uint32_t link = 1 + b.below(8), epoch = b.below(4), limit = 13 + b.below(10);
+        std::vector<uint64_t> words;
+        auto add = [&](uint32_t at, uint32_t value) {
+            words.push_back(uint64_t{value} << 32 | at);
+        };
+        for (unsigned n = b.below(4); n; n--) // what is written behind them counts
+            add(FABRIC(epoch), b.below(4));
+        add(FABRIC(link), link);
+        add(FABRIC(epoch), epoch);
+        add(FABRIC(limit), limit);
+        b.rng.shuffle(words);
+        add(FABRIC(epoch), epoch);
+        b.give(MW_FRAME_FEED, 0, words);
+        auto r = b.answer();
+        assert_int_equal(r.status, MW_STATUS_OK);
+        assert_int_equal(r.argument, number);
+        auto done = b.command(MW_FRAME_FED, number).records<mw_frame_fed>();
+        assert_int_equal(done.size(), 1);
+        assert_int_equal(done[0].outcome, MW_FED_DONE);
+        assert_int_equal(b.read(FABRIC(link)), link);
+        assert_int_equal(b.read(FABRIC(epoch)), epoch);
+        assert_int_equal(b.read(FABRIC(limit)), limit);
+    }
+    // one that is not there is the layer's failure
+    b.give(MW_FRAME_FEED, 0, std::vector<uint64_t>{0x60000});
+    assert_int_equal(b.answer().status, MW_STATUS_OK);
+    auto done = b.command(MW_FRAME_FED, 6).records<mw_frame_fed>();
+    assert_int_equal(done.size(), 1);
+    assert_int_equal(done[0].outcome, MW_FED_REFUSED);
+}
+
+/// What the CPU writes into a GPU's memory is there for the host, and all beside it is as it was.
+TEST(memory)
+{
+    bench b;
+    std::vector<uint64_t> before[GPUS], behind(MEM_WORDS);
+    for (unsigned g = 0; g < GPUS; g++) {
+        before[g].resize(MEM_WORDS);
+        for (auto &d : before[g])
+            d = b.rng();
+        assert_int_equal(b.flits(true, g, 0, &before[g]), 0);
+    }
+    auto t = b.command(MW_FRAME_SELFTEST, 1u << MW_TEST_MEMORY).records<mw_frame_selftest>();
+    assert_int_equal(t.size(), GPUS);
+    const unsigned all = 2 * MEM_WORDS;
+    for (unsigned g = 0; g < GPUS; g++) {
+        assert_int_equal(t[g].failed, 0);
+        assert_int_equal(b.flits(false, g, 0, &behind), 0);
+        unsigned written = 0;
+        for (uint32_t at = 0; at < all; at++) {
+            const auto was = static_cast<uint32_t>(before[g][at / 2] >> 32 * (at % 2));
+            const auto is = static_cast<uint32_t>(behind[at / 2] >> 32 * (at % 2));
+            if (is != was)
+                assert_int_equal(is, ~at); // it leaves this in each word that it looks at
+            written += is != was;
+        }
+        assert_in_range(written, 200, all / 2 - 1);
+    }
 }
 
 TEST(selftest)
