@@ -128,13 +128,7 @@ module soc #(
     assign mem_ready = (state_q == Ram || state_q == Answer) && !stale_q;
     assign mem_rdata = state_q == Ram ? ram_rdata : rdata_q;
 
-    cpu_ram #(.BytesLog2(RamLog2), .InitFile(Firmware)) i_ram (
-        .clk_i, .req_i(cpu_rst_n ? start && ram_here : host_start), .we_i(cpu_rst_n ? mem_wstrb : {4{reg_i.we}}),
-        .addr_i(cpu_rst_n ? mem_addr[RamLog2-1:2] : reg_i.addr[RamLog2-1:2]),
-        .wdata_i(cpu_rst_n ? mem_wdata : reg_i.wdata), .rdata_o(ram_rdata)
-    );
-
-    // ---- the host at that RAM: the port is its own while the CPU is held, and answers in the next cycle, too ----
+    // the port is the host's while the CPU is held, and answers it in the next cycle, too
     logic                 held, host_here, host_may, host_start, host_answer_q;
     bundle_pkg::bus_rsp_t csr;
 
@@ -144,6 +138,12 @@ module soc #(
     assign reg_o      = host_here ? '{ack: host_answer_q, err: !host_may, rdata: ram_rdata} : csr;
 
     always_ff @(posedge clk_i) host_answer_q <= rst_ni && reg_i.req && host_here && !host_answer_q;
+
+    cpu_ram #(.BytesLog2(RamLog2), .InitFile(Firmware)) i_ram (
+        .clk_i, .req_i(cpu_rst_n ? start && ram_here : host_start), .we_i(cpu_rst_n ? mem_wstrb : {4{reg_i.we}}),
+        .addr_i(cpu_rst_n ? mem_addr[RamLog2-1:2] : reg_i.addr[RamLog2-1:2]),
+        .wdata_i(cpu_rst_n ? mem_wdata : reg_i.wdata), .rdata_o(ram_rdata)
+    );
 
     // ---- an access outlives a restart of the CPU until its answer: what it asks for is kept here ----
     logic [31:0] addr_q, wdata_q;
