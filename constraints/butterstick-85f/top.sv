@@ -34,7 +34,7 @@ module butterstick_85f #(
 
     board_ulpi #(
         .Cfg(Cfg), .ClockKhz(clocks_pkg::NodeKhz), .CycleClocks(clocks_pkg::CycleClocks), .StartLog2(StartLog2),
-        .Firmware(Firmware)
+        .Uart(1'b0), .Firmware(Firmware)
     ) i_board (
         .clk_i(fabric_clk), .node_clk_i(node_clk), .locked_i(powered), .usb_clk_i(usb_clk), .phy_rst_o(phy_rst),
         .ulpi_data_io(ulpi_data), .ulpi_dir_i(ulpi_dir), .ulpi_nxt_i(ulpi_nxt), .ulpi_stp_o(ulpi_stp), .led_o(led),

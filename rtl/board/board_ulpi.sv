@@ -11,7 +11,8 @@ module board_ulpi #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
     parameter int unsigned ClockKhz = 0,    // of node_clk_i
     parameter int unsigned CycleClocks = 1, // its clocks in one of clk_i: 1 or N
-    parameter int unsigned StartLog2 = 18, // as board_start has it
+    parameter int unsigned StartLog2 = 18,  // as board_start has it
+    parameter bit Uart = 1'b1,              // 0: the board has none, and uart_rx_i is 1
     parameter Firmware = "build/firmware/firmware.hex"
 ) (
     input  wire logic       clk_i,
@@ -45,12 +46,17 @@ module board_ulpi #(
 
     // ---- UART, registered at its pads ----
     logic tx, rx;
-    (* keep, mw_cdc = "sync" *) logic rx_pad_q;
+    if (Uart) begin : gen_uart
+        (* keep, mw_cdc = "sync" *) logic rx_pad_q;
 
-    OFS1P3BX i_tx (.D(tx), .SP(1'b1), .SCLK(clk_i), .PD(1'b0), .Q(uart_tx_o));
-    IFS1P3DX i_rx (.D(uart_rx_i), .SP(1'b1), .SCLK(clk_i), .CD(1'b0), .Q(rx_pad_q));
+        OFS1P3BX i_tx (.D(tx), .SP(1'b1), .SCLK(clk_i), .PD(1'b0), .Q(uart_tx_o));
+        IFS1P3DX i_rx (.D(uart_rx_i), .SP(1'b1), .SCLK(clk_i), .CD(1'b0), .Q(rx_pad_q));
 
-    always_ff @(posedge clk_i) rx <= rx_pad_q;
+        always_ff @(posedge clk_i) rx <= rx_pad_q;
+    end else begin : gen_no_uart // no pads for registers to be at
+        assign uart_tx_o = tx;
+        assign rx        = uart_rx_i;
+    end
 
     // ---- the device, and what it shows ----
     logic configured, active, error;
