@@ -19,8 +19,7 @@ bool board_find(struct board *b)
     b->khz = GET(MW_SOC__CLOCK__KHZ, clock);
     b->cycle = GET(MW_SOC__CLOCK__PER_CYCLE, clock);
     if (b->khz)
-        hw_write(SOC(uart),
-                 PUT(MW_SOC__UART__DIVISOR, (own_khz(b) * 1000 + BAUD / 2) / BAUD - 1));
+        hw_write(SOC(uart), PUT(MW_SOC__UART__DIVISOR, (own_khz(b) * 1000 + BAUD / 2) / BAUD - 1));
     return GET(MW_FABRIC__ID__MAGIC, id) == MAGIC && GET(MW_FABRIC__ID__MAJOR, id) == MAJOR;
 }
 

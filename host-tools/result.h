@@ -41,7 +41,8 @@ struct mw_feeding_run {
     uint64_t idle_cycles;   ///< from done to the next go
 };
 struct mw_feeding {
-    uint32_t clock_hz; ///< cycles of the fabric per second; a simulated one counts as one of 60 million
+    uint32_t
+        clock_hz; ///< cycles of the fabric per second; a simulated one counts as one of 60 million
     struct mw_feeding_run apart,
         fed; ///< each layer written, run and read; the next written and the last read while one runs
     uint64_t wrong; ///< elements of both that differ from the layer's own output

@@ -74,9 +74,11 @@ static int progress(void *context, uint64_t tokens, uint64_t total, uint64_t cyc
 /// Run what is loaded; the last look is at its end, where all ports stand still.
 static int run(struct mw_bench *b, const char *what, struct looks *l)
 {
-    struct mw_wait_options o = {
-        .size = sizeof o, .step_cycles = LOOK_CYCLES, .progress = progress, .progress_context = l,
-        .stop = &mw_interrupted};
+    struct mw_wait_options o = {.size = sizeof o,
+                                .step_cycles = LOOK_CYCLES,
+                                .progress = progress,
+                                .progress_context = l,
+                                .stop = &mw_interrupted};
     unsigned experts[MW_MAX_PORTS];
     for (unsigned g = 0; g < b->info.gpus; g++)
         experts[g] = b->config.experts_per_gpu;
