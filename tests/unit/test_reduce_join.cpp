@@ -84,7 +84,8 @@ struct join : model<Vreduce_join> {
                 dut.open_bytes_i = static_cast<uint16_t>(r.size - 1);
                 dut.open_red_i = r.red.bits();
                 dut.open_stamp_i = static_cast<uint32_t>(r.stamp);
-                open.push_back({here, static_cast<unsigned>(__builtin_popcount(here)) * ((r.size + 127) / 128)});
+                open.push_back({here, static_cast<unsigned>(__builtin_popcount(here)) *
+                                          ((r.size + 127) / 128)});
             }
             egress();
             cycle();
@@ -101,7 +102,7 @@ struct join : model<Vreduce_join> {
     std::deque<passes> open;
     size_t level = 0;
     bool came = false, inside = false; // inside: the oldest row is at a pass that is not its first
-    unsigned rest = 0;                 // members of its packet that are still to come, none before its first pass
+    unsigned rest = 0; // members of its packet that are still to come, none before its first pass
     // egress
     unsigned sending = 0; // cycles since start, 0: none
     result got;
@@ -117,7 +118,8 @@ struct join : model<Vreduce_join> {
     void add(const row &r)
     {
         for (unsigned at = 0; at < r.size; at += 128) {
-            result w = {std::min(128u, r.size - at), r.mask == 0 || r.missing != 0, NONE, r.stamp, {}};
+            result w = {
+                std::min(128u, r.size - at), r.mask == 0 || r.missing != 0, NONE, r.stamp, {}};
             unsigned n = (w.len + FLIT - 1) / FLIT;
             std::vector<std::vector<uint64_t>> terms;
             for (unsigned d = 0; d < MEMBERS; d++) {

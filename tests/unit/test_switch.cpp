@@ -800,8 +800,10 @@ static void random_run(unsigned latency, unsigned packets, const mix &m,
     auto b = bench(latency);
     unsigned n = b->n;
     // limits above what there is limit nothing
-    b->dut.ctl_store_credits_i = static_cast<uint8_t>(b->rng.pick({0u, b->rx_store, 128 + b->below(128)}));
-    b->dut.ctl_part_credits_i = static_cast<uint8_t>(b->rng.pick({0u, b->rx_result, 128 + b->below(128)}));
+    b->dut.ctl_store_credits_i =
+        static_cast<uint8_t>(b->rng.pick({0u, b->rx_store, 128 + b->below(128)}));
+    b->dut.ctl_part_credits_i =
+        static_cast<uint8_t>(b->rng.pick({0u, b->rx_result, 128 + b->below(128)}));
     behave(*b);
     static const uint8_t windows[] = {0, 1, 2, 5, 16};
     b->dut.ctl_window_i = windows[b->rng() % 5];
