@@ -23,7 +23,7 @@ With --pins, in place of ulpi_*:
   usb_pullup_o        the pull-up of D+
   high_speed_o        is always 0
 
-LUNA 0.2.3 is used with eight repairs, each marked "Repair" below.
+LUNA 0.2.3 is used with nine repairs, each marked "Repair" below.
 """
 import argparse
 import pathlib
@@ -35,7 +35,7 @@ from amaranth.back import verilog
 from amaranth.lib.cdc import FFSynchronizer
 from luna.gateware.interface import ulpi as luna_ulpi
 from luna.gateware.interface.gateware_phy import GatewarePHY
-from luna.gateware.interface.ulpi import ULPIRxEventDecoder, ULPITransmitTranslator, UTMITranslator
+from luna.gateware.interface.ulpi import ULPIControlTranslator, ULPIRxEventDecoder, ULPITransmitTranslator, UTMITranslator
 from luna.gateware.usb.usb2 import device as luna_device
 from luna.gateware.usb.usb2 import packet as luna_packet
 from luna.gateware.usb.usb2 import USBSpeed
@@ -123,15 +123,27 @@ class PromptTimer(USBInterpacketTimer):
     _FS_RX_TO_TX_DELAY = {**USBInterpacketTimer._FS_RX_TO_TX_DELAY, 60e6: (6, 32)}
 
 
+class SteadyControl(ULPIControlTranslator):
+    """Repair: LUNA asks for the wish of the moment when a register's write ends, not for what it wrote: one that changes meanwhile counts as written, or what was
+    written as not, and the PHY keeps the wrong value. Here a wish is steady until it is written."""
+
+    def add_composite_register(self, m, address, value, *, reset_value=0):
+        steady = Signal(8, init=reset_value, name=f"steady_{address:02x}")
+        super().add_composite_register(m, address, steady, reset_value=reset_value)
+        with m.If(~self._register_signals[address]["write_requested"]):
+            m.d.usb += steady.eq(value)
+
+
 class StagedTranslator(UTMITranslator):
     """Repair: LUNA has its transmit logic between registers and pads, which leaves a board no time for the pads. Here data and stp come from registers and
     from nothing else, in the cycles in which ULPI wants them; oe follows dir as before, as the PHY leaves the bus one cycle for it to turn around.
 
-    The registers hold what the bus shows. Towards LUNA they are the PHY: its nxt says that they have taken what LUNA shows. So LUNA is one byte ahead of the
-    bus, and what ULPI asks of the link at the bus is done here:
+    The registers hold what the bus shows, and the byte behind it, so that whether they take another one of LUNA's is known from registers alone: the pads nxt
+    and dir reach nothing of LUNA's transmit logic. Towards LUNA they are the PHY. So LUNA is a byte or two ahead of the bus, and what ULPI asks of the link at
+    the bus is done here:
       - A register's value is LUNA's until the PHY has taken it, for dir may break the write off until then: what is held is dropped, and LUNA, which sees dir
         itself, writes again.
-      - A transmit command that dir pushed aside is shown again behind it.
+      - A transmit command that dir pushed aside, or that came while dir was high, is shown behind it.
       - stp comes in the cycle behind the nxt of the last byte; LUNA, which gave all bytes away earlier, has told of it by then. A chirp has no last byte: stp
         comes at once.
       - A packet that dir cuts behind its command is over: its rest, which the PHY would read as commands, is taken and not shown."""
@@ -146,28 +158,41 @@ class StagedTranslator(UTMITranslator):
         m = super().elaborate(platform)
         window, sender = m.submodules.register_window, m.submodules.transmit_translator
         window.ulpi_next, sender.ulpi_nxt = Signal(name="window_nxt"), Signal(name="sender_nxt")  # in place of the PHY's
-        away, nxt = self.pads.dir.i, self.pads.nxt.i
+        # the same as LUNA's, but that dir is heeded here: with the sender idle, the other's bus_idle says that the PHY is up
+        idle = Signal(name="sender_bus_idle")
+        m.d.comb += idle.eq(~m.submodules.control_translator.busy & m.submodules.control_translator.bus_idle)
+        sender.bus_idle = idle
+        away, taken = self.pads.dir.i, self.pads.nxt.i & ~self.pads.dir.i
         data, stp, told = self.pads.data.o, self.pads.stp.o, Signal()
+        ahead, full = Signal(8), Signal()  # the byte behind the one that is shown
         chirp = sender.op_mode == ULPITransmitTranslator.OP_MODE_NO_BIT_STUFFING
-        last = told | sender.ulpi_stp
+        last = told | sender.ulpi_stp  # LUNA has no byte more
 
         def stop(value):
-            m.d.usb += [data.eq(value), stp.eq(1)]
+            m.d.usb += [data.eq(value), stp.eq(1), full.eq(0)]
             m.next = "STOP"
 
         def drop(state):
-            m.d.usb += data.eq(0)
+            m.d.usb += [data.eq(0), full.eq(0)]
             m.next = state
 
         def advance():
-            with m.If(last):
+            with m.If(full):
+                m.d.usb += [data.eq(ahead), full.eq(0)]
+                m.next = "PACKET"
+            with m.Elif(last):
                 stop(chirp.replicate(8))
             with m.Else():
-                m.d.usb += data.eq(sender.ulpi_data_out)
+                m.d.usb += [data.eq(sender.ulpi_data_out), full.eq(0)]
                 m.next = "PACKET"
 
-        # What LUNA is told is on the way from pad nxt to all of its transmit logic, so it has as few terms as it can: LUNA heeds dir in the window's states, a
-        # nxt beside its stp means nothing to it, and of a packet that is cut it does not matter what is taken.
+        def listen():
+            """What LUNA gives while the PHY takes nothing. An nxt beside its stp means nothing to it."""
+            m.d.comb += sender.ulpi_nxt.eq(~full & ~told)
+            m.d.usb += told.eq(last)
+            with m.If(~full & ~last):
+                m.d.usb += [ahead.eq(sender.ulpi_data_out), full.eq(1)]
+
         with m.FSM(domain="usb"):
             with m.State("IDLE"):
                 with m.If(sender.tx_valid & sender.bus_idle):
@@ -181,26 +206,26 @@ class StagedTranslator(UTMITranslator):
             with m.State("ADDRESS"):
                 with m.If(away):
                     drop("IDLE")
-                with m.Elif(nxt):
+                with m.Elif(taken):
                     m.d.usb += data.eq(window.ulpi_data_out)
                     m.next = "VALUE"
             with m.State("VALUE"):
-                m.d.comb += window.ulpi_next.eq(nxt)
+                m.d.comb += window.ulpi_next.eq(taken)
                 with m.If(away):
                     drop("IDLE")
-                with m.Elif(nxt):
+                with m.Elif(taken):
                     stop(0)
             with m.State("COMMAND"):
-                m.d.comb += sender.ulpi_nxt.eq(nxt & ~away & ~told)
-                m.d.usb += told.eq(last)
-                with m.If(nxt & ~away):
+                listen()
+                with m.If(taken):
                     advance()
             with m.State("PACKET"):
-                m.d.comb += sender.ulpi_nxt.eq(nxt & ~told)
-                m.d.usb += told.eq(last)
+                listen()
                 with m.If(away & ~chirp):
                     drop("CUT")
-                with m.Elif(~away & (nxt | (chirp & last))):
+                with m.Elif(chirp & last & ~away):
+                    stop(0xff)
+                with m.Elif(taken):
                     advance()
             with m.State("CUT"):
                 m.d.comb += sender.ulpi_nxt.eq(~told)
@@ -338,6 +363,7 @@ class UsbCore(Core):
         m.d.comb += [ClockSignal("usb").eq(self.clk_i), ResetSignal("usb").eq(~self.rst_ni)]
         luna_device.USBTokenDetector = ForgetfulTokenDetector
         luna_ulpi.ULPIRxEventDecoder = AttentiveDecoder
+        luna_ulpi.ULPIControlTranslator = SteadyControl
         luna_device.UTMITranslator = StagedTranslator
         luna_device.USBInterpacketTimer = luna_packet.USBInterpacketTimer = PromptTimer
         m.submodules.device = device = USBDevice(bus=self.bus, handle_clocking=False)
