@@ -922,12 +922,22 @@ class hubs : public tb::model<Vswitch_bench> {
     void check_error(const error_packet &e)
     {
         unsigned last = MW_HWERR_NONE;
+        bool another = false; // was reported about then
         const auto &list = reported[e.port];
         for (auto r = list.rbegin(); r != list.rend() && !last; ++r) {
-            if (r->first <= e.made + error_slack() && r->second == e.code)
+            const bool later = r->first > e.made + error_slack();
+            if (!later && r->second == e.code)
                 return;
             if (r->first + error_slack() < e.made)
                 last = r->second;
+            else
+                another |= !later;
+        }
+        // while a report waits for those of other ports, the port's next error takes its place
+        auto it = reject_codes[e.port].find(e.code);
+        if (another && it != reject_codes[e.port].end()) {
+            reject_codes[e.port].erase(it);
+            return;
         }
         fail_msg("port %u was told %s, and its last error was %s", e.port, tb::error_name(e.code),
                  tb::error_name(last));
