@@ -514,7 +514,7 @@ static void test_faults(void **state)
         assert_runs(100 + i, 0);
     }
     print_message("%u loads failed, %u did not\n", failed, well);
-    assert_true(well > 30);
+    assert_true(well > 55);
     bus_destroy(bus);
 }
 
