@@ -66,9 +66,9 @@ static bool is_up(const struct mwd_device *d)
     return !d->cpu.held && d->cpu.ram[0] != MWD_LOOP && is_whole(d);
 }
 
-bool mwd_cpu_answers(const struct mwd_device *d)
+enum mwd_firmware mwd_cpu_firmware(const struct mwd_device *d)
 {
-    return is_up(d) && d->cpu.ram[0] != MWD_DEAF;
+    return !is_up(d) ? MWD_BITTEN : d->cpu.ram[0] == MWD_DEAF ? MWD_KEEPS : MWD_ANSWERS;
 }
 
 static unsigned minor_of(const struct mwd_device *d)

@@ -274,7 +274,7 @@ bool mwd_work(struct mwd_device *device)
         return layers;
     struct mwd_request *r = &d->requests[d->request_first % MWD_REQUESTS];
     if (!mwd_carry_out(d, r))
-        return true; // not done yet
+        return layers || mwd_cpu_firmware(d) != MWD_KEEPS; // not done yet
     free(r->payload);
     d->request_first++;
     d->request_count--;

@@ -52,7 +52,7 @@ struct mwd_settings {
 /// else; its first instruction may also be one of these.
 enum {
     MWD_RAM_BYTES = 1 << 14,
-    MWD_LOOP = 0x0000006f, ///< j .: it never comes up
+    MWD_LOOP = 0x0000006f, ///< j .: it never comes up, and the watchdog bites
     MWD_DEAF = 0x00000013, ///< nop: it comes up, and answers no command
     MWD_RUNS = 0x01c0006f, ///< j, behind the header
 };

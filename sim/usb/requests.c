@@ -229,8 +229,10 @@ bool mwd_carry_out(struct mwd_device *device, const struct mwd_request *request)
         refuse(d, r, MW_STATUS_LENGTH);
     } else if (is_firmwares(type) && d->cpu.held) {
         refuse(d, r, MW_STATUS_STATE);
-    } else if (is_firmwares(type) && !mwd_cpu_answers(d)) {
-        return false; // until a bus reset
+    } else if (is_firmwares(type) && mwd_cpu_firmware(d) == MWD_BITTEN) {
+        refuse(d, r, MW_STATUS_FAULT);
+    } else if (is_firmwares(type) && mwd_cpu_firmware(d) == MWD_KEEPS) {
+        return false;
     } else if (type == MW_FRAME_INFO) {
         info(d, r);
     } else if (type == MW_FRAME_REG_READ || type == MW_FRAME_REG_WRITE) {

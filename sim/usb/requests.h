@@ -84,8 +84,10 @@ struct mwd_device {
 void mwd_cpu_init(struct mwd_device *device);
 /// Registers of the SoC that the host reaches, and the window to the RAM. 0, or -1: an error; -2: not of the SoC.
 int mwd_cpu_access(struct mwd_device *device, bool write, uint32_t address, uint32_t *value);
-/// Whether firmware answers commands, which has come up then, too.
-bool mwd_cpu_answers(const struct mwd_device *device);
+/// What becomes of a command: the firmware answers it, keeps it until a bus reset, or there is none that runs, and the
+/// watchdog ends it.
+enum mwd_firmware { MWD_ANSWERS, MWD_KEEPS, MWD_BITTEN };
+enum mwd_firmware mwd_cpu_firmware(const struct mwd_device *device);
 /// The version in the header of the image.
 uint32_t mwd_cpu_version(const struct mwd_device *device);
 void mwd_log(struct mwd_device *device, uint32_t code, uint32_t detail);

@@ -86,7 +86,7 @@ void endpoints_receive(struct endpoints *e, uint64_t cycles)
     }
 }
 
-void endpoints_sync(struct endpoints *e)
+void endpoints_session(struct endpoints *e)
 {
     static const uint8_t gap[MW_HOST_SYNC_GAP];
     struct mw_frame_header h = {
@@ -104,6 +104,11 @@ void endpoints_sync(struct endpoints *e)
     assert_int_equal(e->reply.status, MW_STATUS_OK);
     e->key = mwf_key(&e->reply);
     assert_true(e->key & 1);
+}
+
+void endpoints_sync(struct endpoints *e)
+{
+    endpoints_session(e);
     // as the protocol asks before bulk: at power-up the firmware tests memories, and answers when it has
     assert_int_equal(endpoints_call(e, MW_FRAME_INFO, 0, 0, NULL, 0), MW_STATUS_OK);
 }

@@ -35,7 +35,9 @@ size_t endpoints_make(struct endpoints *e, const struct mw_frame_header *header,
                       const void *payload, size_t bytes);
 /// Wait for a transfer and read it as a frame into e->reply and e->payload; the test fails where none comes in `cycles` or it is damaged.
 void endpoints_receive(struct endpoints *e, uint64_t cycles);
-/// SYNC behind its gap, up to its reply; what comes before it is discarded. Then INFO.
+/// SYNC behind its gap, up to its reply; what comes before it is discarded.
+void endpoints_session(struct endpoints *e);
+/// The same, and then INFO.
 void endpoints_sync(struct endpoints *e);
 /// A request and its reply, whose status is returned, or that of its trailer.
 unsigned endpoints_call(struct endpoints *e, unsigned type, uint64_t argument, uint32_t count,

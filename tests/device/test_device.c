@@ -274,6 +274,58 @@ static void test_forbidden(void **state)
     close_device(e, model);
 }
 
+/// The host at the RAM of the CPU, by frames: what is answered while it is held, and how the link gets on with a firmware that turns the watchdog off and
+/// keeps every command.
+static void test_firmware(void **state)
+{
+    enum { PATIENCE = 1 << 20, WAIT = 300000 };
+    // lui x1, 0x80080; sw x0, 0x18(x1); j .
+    static const uint32_t deaf[] = {0x800800b7, 0x0000ac23, 0x0000006f};
+    uint32_t before[3], ram = MW_MAP_SOC_RAM;
+    bool last;
+    struct endpoints *e = endpoints_open(*state);
+    const struct mw_frame_register first = {ram, deaf[0]};
+    const struct mw_frame_header info = {.type = MW_FRAME_INFO};
+    endpoints_sync(e);
+    assert_int_equal(endpoints_call(e, MW_FRAME_REG_WRITE, 0, 0, &first, sizeof first),
+                     MW_STATUS_ACCESS);
+    assert_int_equal(endpoints_call(e, MW_FRAME_REG_READ, 0, 0, &first, sizeof first),
+                     MW_STATUS_ACCESS);
+    reg_write(e, SOC(hold), 1);
+    assert_int_equal(reg_read(e, ram + MW_HOST_IMAGE_AT), MW_HOST_IMAGE_MAGIC);
+    assert_int_equal(endpoints_call(e, MW_FRAME_INFO, 0, 0, NULL, 0), MW_STATUS_STATE);
+    assert_int_equal(endpoints_call(e, MW_FRAME_LOG_READ, 0, 0, NULL, 0), MW_STATUS_STATE);
+    assert_int_equal(endpoints_call(e, MW_FRAME_RESET, 0, 0, NULL, 0), MW_STATUS_OK);
+    assert_int_equal(endpoints_call(e, MW_FRAME_MEM_READ, 0, 4096, NULL, 0), MW_STATUS_OK);
+    for (uint32_t i = 0; i < 3; i++) {
+        before[i] = reg_read(e, ram + 4 * i);
+        reg_write(e, ram + 4 * i, deaf[i]);
+    }
+    // it stays held for the next host
+    e->ops->link_reset(e->model);
+    endpoints_session(e);
+    assert_int_equal(endpoints_call(e, MW_FRAME_INFO, 0, 0, NULL, 0), MW_STATUS_STATE);
+    reg_write(e, SOC(hold), 0);
+    struct mw_frame_header h = info;
+    h.sequence = e->sequence++;
+    e->ops->out(e->model, e->bytes, endpoints_make(e, &h, NULL, 0));
+    for (uint64_t passed = 0; passed < WAIT; passed += e->ops->run(e->model, WAIT - passed))
+        assert_int_equal(e->ops->in(e->model, e->bytes, sizeof e->bytes, &last), 0);
+    e->ops->link_reset(e->model);
+    uint64_t since = e->cycles;
+    endpoints_session(e);
+    assert_true(e->cycles - since > PATIENCE / 2 && e->cycles - since < 2 * PATIENCE);
+    assert_int_equal(reg_read(e, SOC(restart)), 1 | 2 << MW_SOC__RESTART__COUNT_bp);
+    reg_write(e, SOC(hold), 1);
+    for (uint32_t i = 0; i < 3; i++)
+        reg_write(e, ram + 4 * i, before[i]);
+    reg_write(e, SOC(hold), 0);
+    assert_int_equal(endpoints_call(e, MW_FRAME_INFO, 0, 0, NULL, 0), MW_STATUS_OK);
+    assert_int_equal(endpoints_call(e, MW_FRAME_LOG_READ, 0, 0, NULL, 0), MW_STATUS_OK);
+    assert_int_equal(e->reply.argument, 2);
+    endpoints_close(e);
+}
+
 /// Frames to a GPU whose port is enabled again, while its node is reset for that: all are answered, what was lost is told, and RESET works at any time.
 static void test_flush(void **state)
 {
@@ -433,6 +485,7 @@ int main(void)
         {"test_answers", test_answers, NULL, NULL, device},
         {"test_restarts", test_restarts, NULL, NULL, device},
         {"test_forbidden", test_forbidden, NULL, NULL, device},
+        {"test_firmware", test_firmware, NULL, NULL, device},
         {"test_flush", test_flush, NULL, NULL, device},
         {"test_faults", test_faults, NULL, NULL, device},
         {"test_rate", test_rate, NULL, NULL, device},
