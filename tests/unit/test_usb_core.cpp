@@ -401,7 +401,7 @@ TEST(a_write_that_is_broken_off_is_repeated)
             b.dut.connect_i = !b.dut.connect_i;
             b.wait(4000);
             b.host.phy.moods = {};
-            b.wait(100);
+            b.wait(1000); // a wish that came late is a write of its own
             const unsigned function = b.host.phy.function_control;
             assert_int_equal(function & PULL_UP, n % 2 ? PULL_UP : 0);
             assert_int_equal(function & ~(PULL_UP | SILENT), REST);
