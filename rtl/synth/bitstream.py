@@ -224,7 +224,7 @@ def pack(b, out, seed, firmware):
 
 
 def main():
-    a, begin = parse(), time.monotonic()
+    a, begin, built = parse(), time.monotonic(), tree()
     b = boards.load(a.board)
     boards.check_pins(b)
     try:
@@ -256,7 +256,7 @@ def main():
         print(f"bitstream: {b['id']}: packed, pins and clocks as board.toml has them")
         return
     seed, tried = route(b, a, out, mhz)
-    report = {"board": b["id"], "part": b["part"]["name"], "settings": a.param, "cycle_clocks": threads, "cells_before_packing": area, "mhz": mhz, "seed": seed, "seeds": tried, "tools": tools(), "tree": tree(),
+    report = {"board": b["id"], "part": b["part"]["name"], "settings": a.param, "cycle_clocks": threads, "cells_before_packing": area, "mhz": mhz, "seed": seed, "seeds": tried, "tools": tools(), "tree": built,
               "seconds": round(time.monotonic() - begin), "mebibytes": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024}
     if seed is None:
         (out / "missed.json").write_text(json.dumps(report, indent=1) + "\n")
