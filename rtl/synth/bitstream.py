@@ -32,8 +32,8 @@ import ram_init
 
 SEEDS = (1, 2, 3)
 SKEW_NS = 0.5  # between two outputs of one PLL, with the nets that they drive
-# With one node for all the heap placer finds no place for every cell, and the first router takes an hour.
-PLACER = ["--placer", "static", "--router", "router2"]
+# With one node for all the heap placer finds no place for every cell.
+PLACER = ["--placer", "static"]
 CELLS = "rtl/board/ecp5_cells.sv"
 
 
