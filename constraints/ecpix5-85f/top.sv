@@ -33,8 +33,8 @@ module ecpix5_85f #(
         .Firmware(Firmware)
     ) i_board (
         .clk_i(fabric_clk), .node_clk_i(node_clk), .locked_i(locked), .usb_clk_i(ulpi_clk), .phy_rst_o(ulpi_rst),
-        .ulpi_data_io(ulpi_data), .ulpi_dir_i(ulpi_dir), .ulpi_nxt_i(ulpi_nxt), .ulpi_stp_o(ulpi_stp), .led_o(led), .uart_tx_o(uart_tx),
-        .uart_rx_i(uart_rx)
+        .ulpi_data_io(ulpi_data), .ulpi_dir_i(ulpi_dir), .ulpi_nxt_i(ulpi_nxt), .ulpi_stp_o(ulpi_stp), .led_o(led),
+        .uart_tx_o(uart_tx), .uart_rx_i(uart_rx)
     );
 
     // an error is red

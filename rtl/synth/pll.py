@@ -63,7 +63,7 @@ def solve(input_mhz, outputs, divided=()):
                 if None in divisors:
                     continue
                 divisors += [divisors[of] * by for _, of, by in divided]
-                if divisors[-1] not in DIVISORS or not all(within(vco / d, OUT_MHZ) for d in divisors):
+                if not all(d in DIVISORS and within(vco / d, OUT_MHZ) for d in divisors):
                     continue
                 made = [vco / d for d in divisors]
                 # nearest to what is asked for; then the fastest comparison, which jitters least, and a fast oscillator

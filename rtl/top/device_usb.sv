@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
 // The device with its USB core, at the pins of a ULPI PHY, whose clock of 60 MHz is the core's; all else has another,
-// of an eighth of it at least if the bus is to be used in full. Each reset is synchronous to its clock, and both are low
-// together once. What boards have besides (clocks, resets, pads) is their top's.
+// of an eighth of it at least if the bus is to be used in full. Each reset is synchronous to its clock, and both are
+// low together once. What boards have besides (clocks, resets, pads) is their top's.
 `default_nettype none
 
 module device_usb #(

@@ -3,17 +3,18 @@
 # LUT4 is in the netlist already
 GATE_CELLS := $(filter-out %/LUT4.sv,$(wildcard tests/gate/cells/*.sv))
 GATE_BOARD := ecpix5-85f
-GATE_DIR := $(B)/board/$(GATE_BOARD)-n4
+GATE_N := 4
+GATE_DIR := $(B)/board/$(GATE_BOARD)-n$(GATE_N)
 
 $(B)/gate/parts/gate_parts_netlist.v: tests/gate/parts.py tests/gate/netlist.py tests/gate/gate_parts.sv tests/gate/cells/LUT4.sv rtl/common/ram_sdp.sv rtl/soc/cpu_ram.sv rtl/synth/ram_init.py | $(B)/.setup
 	$(call say,SYNTH,tests/gate/gate_parts.sv)
 	$(Q)$(PY) tests/gate/parts.py $(@D)
 
 # the netlist that a board's bitstream is placed and routed from, in the place of the device at its pins
-GATE := $(B)/model/gate-n4f8-small
+GATE := $(B)/model/gate-n$(GATE_N)f8-small
 $(GATE)/netlist/netlist.v: $(GATE_DIR)/netlist.json tests/gate/netlist.py tests/gate/cells/LUT4.sv rtl/synth/ram_init.py $(FW)/firmware.hex
 	@mkdir -p $(@D)
-	$(call say,NETLIST,$(GATE_BOARD) N=4 for Verilator (a minute))
+	$(call say,NETLIST,$(GATE_BOARD) N=$(GATE_N) for Verilator (a minute))
 	$(Q)$(PY) tests/gate/netlist.py $(GATE_DIR)/netlist.json $$(sed -n 's/^top = "\(.*\)"/\1/p' constraints/$(GATE_BOARD)/board.toml) $(GATE_DIR)/random.hex $(FW)/firmware.hex $@
 
 $(GATE)/netlist/Vdevice_usb__ALL.a: $(GATE)/netlist/netlist.v tests/gate/device_usb.sv $(GATE_CELLS)
@@ -25,7 +26,7 @@ $(GATE)/netlist/Vdevice_usb__ALL.a: $(GATE)/netlist/netlist.v tests/gate/device_
 GATE_OPT ?= -O1
 $(GATE)/libmwdevice_usb.so: $(GATE)/netlist/Vdevice_usb__ALL.a sim/device_usb.cpp sim/mw_device.h sim/endpoints.h sim/start.h sim/device.map $(call obj,$(wildcard sim/ulpi/*.c)) $(B)/verilated/plain.a
 	$(call say,LINK,$@)
-	$(Q)$(MODEL_CXX) $(CXXFLAGS) -fvisibility=hidden $(VINC) -DMW_SIM_N=4 -DMW_SIM_F=8 -DMW_SIM_CYCLE_CLOCKS=4 -DMW_SIM_START_MS=8 -I$(GATE)/netlist -Isim -shared \
+	$(Q)$(MODEL_CXX) $(CXXFLAGS) -fvisibility=hidden $(VINC) -DMW_SIM_N=$(GATE_N) -DMW_SIM_F=8 -DMW_SIM_CYCLE_CLOCKS=$(GATE_N) -DMW_SIM_START_MS=8 -I$(GATE)/netlist -Isim -shared \
 	    -Wl,--version-script=sim/device.map -o $@ sim/device_usb.cpp $(filter %.o %.a,$^) -lpthread
 
 $(B)/tests/gate/on_netlist: $(call obj,tests/gate/on_netlist.c tests/device/frames.c) $(LIBS)
@@ -36,10 +37,10 @@ $(B)/tests/gate/on_netlist: $(call obj,tests/gate/on_netlist.c tests/device/fram
 # a layer of every system on the netlist; gate-rtl: on the RTL, with the same pads left out
 .PHONY: gate gate-run gate-rtl gate-rtl-run
 gate:
-	$(Q)$(MAKE) -s bitstream BOARD=$(GATE_BOARD) N=4 UNTIL=netlist
-	$(Q)$(MAKE) -s gate-run N=4 F=8 SMALL=1
-gate-run: $(GATE)/libmwdevice_usb.so $(B)/tests/gate/on_netlist $(B)/moeswitch $(B)/model/n4f8-small/libmwsim.so
-	$(Q)$(PY) tests/gate/run.py $(B) gate-n4f8-small 9000
+	$(Q)$(MAKE) -s bitstream BOARD=$(GATE_BOARD) N=$(GATE_N) UNTIL=netlist
+	$(Q)$(MAKE) -s gate-run N=$(GATE_N) F=8 SMALL=1
+gate-run: $(GATE)/libmwdevice_usb.so $(B)/tests/gate/on_netlist $(B)/moeswitch $(B)/model/n$(GATE_N)f8-small/libmwsim.so
+	$(Q)$(PY) tests/gate/run.py $(B) gate-n$(GATE_N)f8-small 9000
 gate-rtl:
 	$(Q)$(MAKE) -s gate-rtl-run N=2 F=8 SMALL=1
 gate-rtl-run: $(B)/model/dev-n2f8-small/libmwdevice_usb.so $(B)/tests/gate/on_netlist $(B)/moeswitch $(B)/model/n2f8-small/libmwsim.so

@@ -6,8 +6,6 @@
 
 #include "run.h"
 
-#include <string.h>
-
 // ld --wrap=mw_open
 int __real_mw_open(const struct mw_open_options *options, struct mw_device **device);
 int __wrap_mw_open(const struct mw_open_options *options, struct mw_device **device);
