@@ -341,8 +341,10 @@ struct mw_layer_config {
     unsigned throttle, down_throttle; ///< of 256 chances, how often a packet's start is put off
     unsigned window;      ///< store packets of a switch input that its outputs may take, 0: all
     unsigned start_delay; ///< cycles by which GPU g starts later than GPU g - 1
+    // primitives of the hub, of those that the device has
+    bool copy_lane; ///< rows that need no addition pass the hub's adder by
 };
-/// tile 1, partial_wait 64, all else 0; of a struct of that size.
+/// tile 1, partial_wait 64, copy_lane true, all else 0; of a struct of that size.
 MW_API void mw_layer_defaults_of(struct mw_layer_config *config, size_t size);
 static inline void mw_layer_defaults(struct mw_layer_config *config)
 {

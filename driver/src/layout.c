@@ -22,7 +22,7 @@ unsigned mwi_log2_up(uint64_t n)
 
 void mw_layer_defaults_of(struct mw_layer_config *config, size_t size)
 {
-    const struct mw_layer_config defaults = {.size = size, .tile = 1, .partial_wait = 64};
+    const struct mw_layer_config defaults = {.size = size, .tile = 1, .partial_wait = 64, .copy_lane = true};
     if (!config || size < sizeof config->size)
         return;
     memset(config, 0, size);
@@ -55,14 +55,26 @@ static const struct setting {
     SETTING(start_delay, 0, 65535),
 };
 
+static const struct layer_switch {
+    const char *name;
+    size_t offset;
+} SWITCHES[] = {
+    {"partial_tiles", offsetof(struct mw_layer_config, partial_tiles)},
+    {"copy_lane", offsetof(struct mw_layer_config, copy_lane)},
+};
+
 int mw_layer_set(struct mw_layer_config *config, const char *name, uint64_t value)
 {
     MWI_NEED(config);
     MWI_NEED(name);
-    if (strcmp(name, "partial_tiles") == 0) {
+    for (size_t i = 0; i < sizeof SWITCHES / sizeof *SWITCHES; i++) {
+        const struct layer_switch *s = &SWITCHES[i];
+        if (strcmp(name, s->name) != 0 || s->offset + sizeof(bool) > config->size)
+            continue;
         if (value > 1)
-            return mwi_fail(MW_ERR_INVALID, "partial_tiles is 0 or 1");
-        config->partial_tiles = value;
+            return mwi_fail(MW_ERR_INVALID, "%s is 0 or 1", name);
+        bool v = value;
+        memcpy((char *)config + s->offset, &v, sizeof v);
         return 0;
     }
     for (size_t i = 0; i < sizeof SETTINGS / sizeof *SETTINGS; i++) {

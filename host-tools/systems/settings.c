@@ -23,7 +23,8 @@ static int set_setting(struct job *j, const struct mw_setting *s)
 {
     static const char *const fields[] = {
         "store_credits", "part_credits",  "ctrl_credits", "down_store_credits", "down_part_credits",
-        "throttle",      "down_throttle", "window",       "start_delay",        "partial_wait"};
+        "throttle",      "down_throttle", "window",       "start_delay",
+        "partial_wait",  "copy_lane"};
     const struct {
         const char *name;
         uint64_t *place, high;

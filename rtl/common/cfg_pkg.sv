@@ -32,6 +32,7 @@ package cfg_pkg;
         int unsigned RxResultPkts;
         int unsigned RxCtrlPkts;
         bit            Reds;            // hubs do multimem.red
+        bit            CopyLane;        // rows without an addition pass the hub's adder by
         bit            Guard;           // the switch bears endpoints that misbehave
         bit            Monitor;         // latency histogram and time series of each port of the switch
         bit            Faults;          // emulated endpoints can be made to
@@ -94,6 +95,7 @@ package cfg_pkg;
         c.RxResultPkts    = 4;
         c.RxCtrlPkts      = 16;
         c.Reds            = 1'b1;
+        c.CopyLane        = 1'b1;
         c.Guard           = 1'b1;
         c.Monitor         = 1'b1;
         c.Faults          = 1'b1;

@@ -145,8 +145,6 @@ module hub #(
     assign rdy_token = TokenW'(rdy_index);
 
     // ---- send side ----
-    logic                 copy_valid, copy_ready, copy_busy, send_retire;
-    isa_pkg::instr_t      copy;
     logic [Cfg.GpuW-1:0]  base_q, row_src;
     logic                 base_take, tok_done;
     logic [RowW-1:0]      base_row, recv_rows, own_base, src_rows;
@@ -158,8 +156,8 @@ module hub #(
 
     send #(.Cfg(Cfg)) i_send (
         .clk_i, .rst_ni, .go_i, .cfg_i,
-        .cmd_valid_i(cmd_valid_i[HubSend] || (copy_valid && copy_ready)), .cmd_ready_o(cmd_ready_o[HubSend]),
-        .cmd_i(cmd_valid_i[HubSend] ? cmd_i : copy), .retire_o(send_retire), .emap_i, .groups_i,
+        .cmd_valid_i(cmd_valid_i[HubSend]), .cmd_ready_o(cmd_ready_o[HubSend]), .cmd_i, .retire_o(retire_o[HubSend]),
+        .emap_i, .groups_i,
         .rd_o(rd_o[RdSend]), .rd_ready_i(rd_ready_i[RdSend]), .rd_i(rd_i[RdSend]),
         .arm_valid_o(arm_valid), .arm_ready_i(arm_ready), .arm_token_o(arm_token), .arm_count_o(arm_count),
         .tok_done_i(tok_done), .base_q_o(base_q), .base_row_i(base_row), .base_take_o(base_take),
@@ -167,10 +165,6 @@ module hub #(
         .ctl_data_i(cst_data), .ctl_last_i(cst_last), .st_o(st), .st_ready_i(st_ready),
         .loc_o(loc), .loc_ready_i(loc_ready), .err_o(err_o[ErrSend])
     );
-
-    // Streams come first; what sum_push asks for is not theirs to retire.
-    assign copy_ready        = cmd_ready_o[HubSend] && !cmd_valid_i[HubSend];
-    assign retire_o[HubSend] = send_retire && !copy_busy;
 
     logic control_idle;
 
@@ -203,8 +197,7 @@ module hub #(
         .rdy_valid_i(rdy_valid), .rdy_ready_o(rdy_ready), .rdy_token_i(rdy_token), .tok_done_o(tok_done),
         .own_base_i(own_base),
         .push_valid_i(cmd_valid_i[HubPush]), .push_ready_o(cmd_ready_o[HubPush]), .push_retire_o(retire_o[HubPush]),
-        .copy_valid_o(copy_valid), .copy_ready_i(copy_ready), .copy_o(copy), .copy_busy_o(copy_busy),
-        .copy_retire_i(send_retire), .src_o(row_src), .src_rows_i(src_rows),
+        .src_o(row_src), .src_rows_i(src_rows),
         .rd_o(rd_o[RdCombine]), .rd_ready_i(rd_ready_i[RdCombine]), .rd_i(rd_i[RdCombine]),
         .suma_rd_o(rd_o[RdSumA]), .suma_rd_ready_i(rd_ready_i[RdSumA]), .suma_rd_i(rd_i[RdSumA]),
         .sumb_rd_o(rd_o[RdSumB]), .sumb_rd_ready_i(rd_ready_i[RdSumB]), .sumb_rd_i(rd_i[RdSumB]),

@@ -8,7 +8,7 @@
 // 16 terms of each row that is set up; request_queues has the places.
 // One set-up machine (serve_setup, with serve_address) serves the contexts in turn: it reads a request, looks the
 // targets up and writes the term addresses. Every context has two row slots (serve_rows), so the next row is set up
-// while one is summed. What needs no sum goes to unit send (serve_copy).
+// while one is summed.
 //
 // Rows of combine, and those of push in the context of their home, have the same format. Their addr is a token or row
 // number, or a static row's byte address, and is not shifted; dst and len are home and index of the token (static: len
@@ -18,8 +18,7 @@
 //   positions of received row addr
 //   4 slots: targets are GPUs, their slots       5 bad: write nothing                   6 again: the destination is the
 //   last term
-//   7 st: goes to the home's slot; with one term it is not summed: unit send gets both addresses as an st.linear
-//   (copy_*)
+//   7 st: goes to the home's slot
 //
 // Order: rows of a context in the order of its requests. An error (unmapped or unallocated target, length or address
 // out of bounds) makes the row a poisoned row without terms: its packets are sent all the same.
@@ -49,12 +48,6 @@ module reduce_serve #(
     input  wire logic                 own_static_i,
     input  wire logic [Cfg.AddrW-1:0] static_delta_i, // static: flits from the source to the destination
 
-    output logic            copy_valid_o, // an instruction for unit send
-    input  wire logic       copy_ready_i,
-    output isa_pkg::instr_t copy_o,
-    output logic            copy_busy_o,  // it runs
-    input  wire logic       copy_retire_i,
-
     output bundle_pkg::alloc_req_t      al_req_o,
     input  wire logic                   al_req_ready_i,
     input  wire bundle_pkg::alloc_rsp_t al_i,
@@ -63,6 +56,7 @@ module reduce_serve #(
     output logic [Cfg.N-1:0]         row_pend_o,
     output logic                     row_own_r_o,
     output logic                     row_own_again_o,
+    output logic [Cfg.N-1:0]         row_one_o,
     input  wire logic [Cfg.GpuW-1:0] row_ctx_i,
     output `MW_ROW(Cfg)              row_o,
     input  wire logic                row_pop_i,
@@ -133,7 +127,7 @@ module reduce_serve #(
     );
 
     // ---- set-up -------------------------------------------------------------------
-    logic             own, is_copy, bad, term, term_we, dest_push, dest_room, re, row_slot, sum_slot, idle_setup;
+    logic             own, bad, term_we, dest_push, dest_room, re, row_slot, sum_slot, idle_setup;
     logic [Cfg.N-1:0]     row_room;
     logic [Cfg.OpenW-1:0] slot;
     logic [Cfg.BeatW-1:0] beat;
@@ -150,11 +144,9 @@ module reduce_serve #(
         .some_i(some), .room_i(row_room), .dest_room_i(dest_room), .wait_i(in_valid), .ctx_o(ctx), .own_o(own),
         .re_o(re), .rptr_i(rptr), .slot_o(slot), .beat_o(beat), .low_i(ram_low), .red_i(ram_red), .high_i(ram_high),
         .targets_i(ram_targets), .al_req_o, .al_req_ready_i, .al_i,
-        .addr_o(addr), .term_o(term), .term_we_o(term_we), .term_idx_o(term_idx), .dest_push_o(dest_push),
+        .addr_o(addr), .term_we_o(term_we), .term_idx_o(term_idx), .dest_push_o(dest_push),
         .pop_o(pop), .low_o(low), .bad_o(bad), .red_o(red), .err_o(bad_code), .idle_o(idle_setup)
     );
-
-    assign is_copy        = low.st && low.cnt == 5'd1;
 
     serve_ram #(.Cfg(Cfg), .TgtW(TgtW), .low_t(low_t), .high_t(high_t)) i_ram (
         .clk_i, .in_valid_i(in_valid), .in_keep_i(in_keep), .in_ctx_i(in_ctx), .in_slot_i(wptr), .in_beat_i(in_beat),
@@ -165,24 +157,19 @@ module reduce_serve #(
         .sum_valid_o(term_valid_o), .sum_addr_o(term_addr_o)
     );
 
-    // ---- rows and copies ------------------------------------------------------------
+    // ---- rows ------------------------------------------------------------
     serve_rows #(.Cfg(Cfg), .low_t(low_t)) i_rows (
         .clk_i, .rst_ni, .cfg_i,
         .room_o(row_room), .dest_room_o(dest_room), .ctx_i(ctx), .own_i(own), .slot_o(row_slot),
-        .push_i(pop && !is_copy), .low_i(low), .bad_i(bad), .addr_i(addr), .red_i(red), .dest_push_i(dest_push),
-        .row_pend_o, .row_own_r_o, .row_own_again_o, .row_ctx_i, .row_slot_o(sum_slot), .row_o, .row_pop_i, .dest_o,
+        .push_i(pop), .low_i(low), .bad_i(bad), .addr_i(addr), .red_i(red), .dest_push_i(dest_push),
+        .row_pend_o, .row_own_r_o, .row_own_again_o, .row_one_o, .row_ctx_i, .row_slot_o(sum_slot), .row_o, .row_pop_i, .dest_o,
         .dest_ready_i
-    );
-
-    serve_copy #(.Cfg(Cfg)) i_copy (
-        .clk_i, .rst_ni, .cfg_i, .from_i(term && is_copy), .push_i(pop && is_copy), .addr_i(addr), .dst_i(ctx),
-        .copy_valid_o, .copy_ready_i, .copy_o, .copy_busy_o, .copy_retire_i
     );
 
     // ---- errors -------------------------------------------------------------------
     // One that comes together with that of an arriving request waits.
     logic set_err, set_err_q;
-    assign set_err = pop && !is_copy && bad && !low.bad;
+    assign set_err = pop && bad && !low.bad;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin

@@ -35,11 +35,6 @@ module reduction #(
     input  wire logic                      push_valid_i,
     output logic                           push_ready_o,
     output logic                           push_retire_o,
-    output logic                           copy_valid_o, // to unit send
-    input  wire logic                      copy_ready_i,
-    output isa_pkg::instr_t                copy_o,
-    output logic                           copy_busy_o,
-    input  wire logic                      copy_retire_i,
     output logic [Cfg.GpuW-1:0]            src_o,
     input  wire logic [node_pkg::RowW-1:0] src_rows_i,
 
@@ -83,7 +78,7 @@ module reduction #(
 
     logic                 own_valid, own_ready, own_static;
     logic [Cfg.AddrW-1:0] static_delta;
-    logic [Cfg.N-1:0]     row_pend;
+    logic [Cfg.N-1:0]     row_pend, row_one;
     `MW_ROW(Cfg)          row;
     logic                 row_own_r, row_own_again, row_pop, row_done, row_more;
     logic [Cfg.GpuW-1:0]  row_ctx;
@@ -133,7 +128,7 @@ module reduction #(
         .entry_valid_o(meta_valid), .entry_ready_i(meta_ready), .entry_row_o(meta_row), .entry_first_i(meta_first),
         .entry_token_i(meta_token), .entry_got_i(meta_got),
         .item_valid_o(push_item), .item_token_o(push_token), .item_done_i(push_done),
-        .quiet_i(push_quiet && !copy_busy_o)
+        .quiet_i(push_quiet)
     );
 
     entry_reader #(.Cfg(Cfg)) i_entries (
@@ -153,7 +148,7 @@ module reduction #(
         .unmapped_o(unmapped), .quiet_o(own_quiet), .row_done_i(row_done),
         .push_valid_i(push_item), .push_src_i(src_o), .push_row_i(meta_row), .push_token_i(push_token),
         .push_done_o(push_done), .push_quiet_o(push_quiet),
-        .st_done_i(st_done), .copy_begun_i(copy_valid_o && copy_ready_i),
+        .st_done_i(st_done),
         .id_meta_o(id_meta), .id_idx_o(id_idx), .id_i(id),
         .req_o, .req_ready_i, .own_valid_o(own_valid), .own_ready_i(own_ready), .own_static_o(own_static)
     );
@@ -162,9 +157,9 @@ module reduction #(
     reduce_serve #(.Cfg(Cfg)) i_serve (
         .clk_i, .rst_ni, .go_i, .cfg_i, .emap_i, .req_i,
         .own_i('{valid: own_valid, last: req_o.last, data: req_o.data}), .own_ready_o(own_ready),
-        .own_static_i(own_static), .static_delta_i(static_delta), .copy_valid_o, .copy_ready_i, .copy_o, .copy_busy_o,
-        .copy_retire_i, .al_req_o, .al_req_ready_i, .al_i,
-        .row_pend_o(row_pend), .row_own_r_o(row_own_r), .row_own_again_o(row_own_again), .row_ctx_i(row_ctx),
+        .own_static_i(own_static), .static_delta_i(static_delta),
+        .al_req_o, .al_req_ready_i, .al_i,
+        .row_pend_o(row_pend), .row_own_r_o(row_own_r), .row_own_again_o(row_own_again), .row_one_o(row_one), .row_ctx_i(row_ctx),
         .row_o(row), .row_pop_i(row_pop),
         .term_re_i(term_re), .term_idx_i(term_idx), .term_valid_o(term_valid), .term_addr_o(term_addr),
         .dest_o(dest), .dest_ready_i(dest_ready), .err_o(err_o[1]), .idle_o(idle_serve)
@@ -172,7 +167,7 @@ module reduction #(
 
     row_sum #(.Cfg(Cfg)) i_sum (
         .clk_i, .rst_ni, .go_i, .cfg_i,
-        .row_pend_i(row_pend), .row_own_r_i(row_own_r), .row_own_again_i(row_own_again), .row_ctx_o(row_ctx),
+        .row_pend_i(row_pend), .row_own_r_i(row_own_r), .row_own_again_i(row_own_again), .row_one_i(row_one), .row_ctx_o(row_ctx),
         .row_i(row), .row_pop_o(row_pop),
         .term_re_o(term_re), .term_idx_o(term_idx), .term_valid_i(term_valid), .term_addr_i(term_addr),
         .dest_i(dest), .dest_ready_o(dest_ready), .row_done_o(row_done), .row_more_o(row_more), .st_done_o(st_done),

@@ -7,13 +7,11 @@
 // switch and for reduce_serve in one format and on the same wires (see reduce_serve for what differs). Of combine: a
 // request if the token has remote members, then its own row, which exists always, also without terms. Of push: a row
 // {dst = home, len = token there, addr = row, positions of the own experts}; an expert that is not mapped or lives
-// elsewhere is passed over: the sender has checked the list. A row with one own expert needs no sum: reduce_serve has
-// unit send copy it, and leaves the adder to the others.
+// elsewhere is passed over: the sender has checked the list.
 //
 // Order: of each unit, in the order of its items, so R's come in the order of the own rows. At most open_rows own rows
-// are outstanding, which bounds every queue behind, and as many of push, a copy that is to begin included. A unit whose
-// window is full, and a copy behind one that is to begin, do not hold up the other unit; only requests do, while they
-// wait for the uplink.
+// are outstanding, which bounds every queue behind, and as many of push. A unit whose window is full does not hold up the
+// other unit; only requests do, while they wait for the uplink.
 // Worst case: an item takes about 3 k + row_shift cycles and the wait for the uplink.
 `default_nettype none
 `include "bundles.svh"
@@ -52,9 +50,8 @@ module row_build #(
     input  wire logic [Cfg.LineW-1:0]      push_row_i,
     input  wire logic [Cfg.TokensLog2-1:0] push_token_i,
     output logic                           push_done_o,
-    output logic                           push_quiet_o, // no row of push is outstanding, no copy to begin
+    output logic                           push_quiet_o, // no row of push is outstanding
     input  wire logic                      st_done_i,    // the last flit of a row has left
-    input  wire logic                      copy_begun_i,
 
     // expert IDs of the item's entry
     output logic             id_meta_o,
@@ -118,9 +115,8 @@ module row_build #(
 
     // ---- the item -----------------------------------------------------------------
     logic                  push_q, push, static_row, dynamic; // push: the item is a received row
-    logic                  can, push_can, wait_q;             // wait_q: the received row is a copy that has to wait
+    logic                  can, push_can;
     logic [OutW-1:0]       open_q, push_open_q, limit;
-    logic                  pending_q, alone;                  // a copy that is to begin
     logic [4:0]            j_q, own_cnt_q, remote_cnt_q, send_q;
     logic [Cfg.N-1:0]      member_q;                          // GPUs with an expert of the token
     logic [TgtW-1:0]       first_q;                           // first remote target
@@ -134,13 +130,12 @@ module row_build #(
     assign limit    = (cfg_i.open_rows == '0 || cfg_i.open_rows > 8'(Cfg.OpenRows)) ? OutW'(Cfg.OpenRows)
                       : OutW'(cfg_i.open_rows);
     assign can      = item_valid_i && open_q < limit;
-    assign push_can = push_valid_i && !(wait_q && pending_q) && push_open_q + OutW'(pending_q) < limit;
+    assign push_can = push_valid_i && push_open_q < limit;
 
     assign push       = (state_q == Wait) ? push_can && (!can || !push_q) : push_q;
     assign static_row = !push && static_i;
     assign dynamic    = !push && !static_i && !sum_i;
     assign remote     = static_row ? group_remote : remote_cnt_q != '0 && !bad_q;
-    assign alone      = push_q && own_cnt_q == 5'd1;
     assign nothing    = !push_q && (own_i ? sum_i && own_cnt_q == '0 && remote : !remote);
 
     assign id_meta_o    = push;
@@ -149,7 +144,7 @@ module row_build #(
     assign push_done_o  = state_q == Next && push_q;
     assign copy_next_o  = item_done_o && sum_i && own_i && own_cnt_q != '0;
     assign quiet_o      = open_q == '0;
-    assign push_quiet_o = push_open_q == '0 && !pending_q;
+    assign push_quiet_o = push_open_q == '0;
     assign unmapped_o   = state_q == Shift && state_d != Shift && bad_q && own_i;
 
     assign home = Cfg.TokW'(Cfg.GpuW'(cfg_i.port)) << cfg_i.token_shift;
@@ -199,7 +194,7 @@ module row_build #(
             Wait:    if (can || push_can) state_d = static_row ? Shift : Scan;
             Scan:    if (j_q + 1'b1 == cfg_i.k) state_d = Shift;
             Shift:   if (shifts_q == '0) begin
-                         state_d   = (alone && pending_q) ? Wait : nothing ? Next : Head;
+                         state_d   = nothing ? Next : Head;
                          begin_pkt = 1'b1;
                          kind_d    = push_q ? Row : !own_i ? Slots : (remote && !sum_i) ? Req : Row;
                      end
@@ -222,8 +217,6 @@ module row_build #(
         if (!rst_ni) begin
             state_q     <= Wait;
             push_q      <= 1'b0;
-            wait_q      <= 1'b0;
-            pending_q   <= 1'b0;
             open_q      <= '0;
             push_open_q <= '0;
             beat_q      <= 1'b0;
@@ -231,13 +224,8 @@ module row_build #(
         end else begin
             state_q <= state_d;
             if (state_q == Wait && (can || push_can)) push_q <= push;
-            if (push_done_o)                              wait_q <= 1'b0;
-            else if (state_q == Shift && alone) wait_q <= 1'b1;
-            if (row_sent && alone) pending_q <= 1'b1;
-            else if (copy_begun_i) pending_q <= 1'b0;
             if ((row_sent && !push_q) != row_done_i)             open_q <= open_q + (row_done_i ? '1 : OutW'(1));
-            if ((row_sent && push_q && !alone) != st_done_i)
-                push_open_q <= push_open_q + (st_done_i ? '1 : OutW'(1));
+            if ((row_sent && push_q) != st_done_i)    push_open_q <= push_open_q + (st_done_i ? '1 : OutW'(1));
             if (state_q == Head && fire) beat_q <= !beat_last;
             if (state_q == Targets && fire) flush_q <= 1'b0;
             else if (place)                 flush_q <= lane_q == '1 || send_q == 5'd1;

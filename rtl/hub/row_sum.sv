@@ -9,13 +9,16 @@
 // (res_*), or the row that the own row before it wrote (marked again). A context gives its rows in order.
 //
 // A packet's way: sum_choice says whose is next; sum_passes makes passes of its terms, of which the first adds two and
-// each further one a term; sum_read queues them and reads their operands ahead of the adder; sum_add adds, R from
-// sum_result too; sum_own takes what goes to memory, sum_uplink what leaves.
+// each further one a term; sum_read queues them and reads their operands ahead; sum_add adds, R from sum_result too;
+// what needs no addition takes the copy lane, sum_copy, instead (with CopyLane and cfg_i.copy_lane). lane_join brings
+// both back into the order of choice, for sum_own, which takes what goes to memory, and for sum_uplink.
 // Without memory conflicts one flit enters the adder every cycle, across passes and packets (packets of 8 flits or
-// more; shorter ones wait for their own sums).
+// more; shorter ones wait for their own sums), and beside it one the copy lane.
 //
-// Back-pressure: out_wr_ may stall; part_ and sst_ too, and then hold up the adder when their queue is full; see
-// sum_own and sum_uplink. Flits of R follow its header without waiting for anything here. A packet on part_ or sst_
+// Nothing waits in a circle: the oldest packet of all has its operands, its R and its place on the way out in front of
+// those of all others, which were chosen behind it.
+// Back-pressure: out_wr_ may stall; part_ and sst_ too, and then hold up the lanes when their queues are full; see
+// sum_add and sum_copy. Flits of R follow its header without waiting for anything here. A packet on part_ or sst_
 // comes without gaps: its last pass starts when its reads are granted (sum_add), and the memory makes a read wait for
 // at most 5 cycles.
 // Worst case for a context: one packet of every other context, and as many of the own one.
@@ -36,6 +39,7 @@ module row_sum #(
     input  wire logic [Cfg.N-1:0]     row_pend_i,      // the context has one
     input  wire logic                 row_own_r_i,     // of the own context's next row: ends with R
     input  wire logic                 row_own_again_i, // reads what the row before wrote
+    input  wire logic [Cfg.N-1:0]     row_one_i,       // contexts whose row has one term at most, R counted
     output logic [Cfg.GpuW-1:0]       row_ctx_o,       // the row below is this context's first
     input  wire `MW_ROW(Cfg)          row_i,           // packets less 1
     output logic                      row_pop_o,       // its last packet is under way
@@ -74,7 +78,7 @@ module row_sum #(
     output logic err_valid_o, // a result is poisoned
     output logic idle_o
 );
-    // What leaves the adder with a flit: its packet.
+    // What leaves a lane with a flit: its packet.
     typedef struct packed {
         logic                 own;      // to own memory, else to the uplink
         logic                 st;       // an ST packet there
@@ -93,79 +97,150 @@ module row_sum #(
         logic first; // of its packet
         logic pair;  // both operands are terms
         logic last;
+        logic copy;  // for the copy lane: all that its packet needs
         tag_t tag;
     } pass_t;
 
+    // A flit on its way to memory, and to the uplink.
+    typedef struct packed {
+        logic                 last;     // of its packet
+        logic                 row_last; // its packet is the last of the row
+        logic                 poison;
+        logic [Cfg.FlitW-1:0] data;
+    } own_t;
+
+    typedef struct packed {
+        tag_t                 tag;
+        logic                 last;
+        logic [Cfg.FlitW-1:0] data;
+    } up_t;
+
     // ---- which packet, and its passes ----------------------------------------------
-    logic                 choice_valid, choice_ready, own, begin_pkt, claim, res_free, own_out, up_out, up_st;
+    logic                 choice_valid, choice_ready, own, begin_pkt, claim, lane, res_free, own_out, up_out, up_st;
+    logic                 pass_push, pass_room, add_room, copy_room, copies;
     logic [Cfg.GpuW-1:0]  up_dst;
-    logic                 pass_push, pass_room;
     pass_t                pass_in;
     logic [Cfg.AddrW-1:0] pass_a, pass_b;
     red_pkg::red_t        pass_red;
 
+    assign copies = Cfg.CopyLane && cfg_i.copy_lane;
+
     sum_choice #(.Cfg(Cfg)) i_choice (
-        .clk_i, .rst_ni, .go_i, .cfg_i, .row_pend_i, .row_own_r_i, .row_own_again_i, .res_free_i(res_free),
-        .valid_o(choice_valid), .ready_i(choice_ready), .ctx_o(row_ctx_o), .own_o(own),
+        .clk_i, .rst_ni, .go_i, .cfg_i, .row_pend_i, .row_own_r_i, .row_own_again_i,
+        .row_copy_i(row_one_i & {Cfg.N{copies}}), .add_room_i(add_room), .copy_room_i(copy_room),
+        .res_free_i(res_free), .valid_o(choice_valid), .ready_i(choice_ready), .ctx_o(row_ctx_o), .own_o(own),
         .begin_i(begin_pkt), .own_out_i(own_out), .up_out_i(up_out), .up_st_i(up_st), .up_dst_i(up_dst),
         .part_crd_valid_i, .part_crd_port_i
     );
 
     sum_passes #(.Cfg(Cfg), .pass_t(pass_t), .tag_t(tag_t)) i_passes (
         .clk_i, .rst_ni, .go_i,
-        .choice_valid_i(choice_valid), .choice_ready_o(choice_ready), .ctx_i(row_ctx_o), .own_i(own),
-        .begin_o(begin_pkt), .claim_o(claim), .row_i, .row_pop_o, .term_re_o, .term_idx_o, .term_valid_i, .term_addr_i,
-        .pass_push_o(pass_push), .pass_room_i(pass_room), .pass_o(pass_in), .pass_a_o(pass_a), .pass_b_o(pass_b),
-        .pass_red_o(pass_red)
+        .choice_valid_i(choice_valid), .choice_ready_o(choice_ready), .ctx_i(row_ctx_o), .own_i(own), .copy_i(copies),
+        .begin_o(begin_pkt), .claim_o(claim), .lane_o(lane), .row_i, .row_pop_o, .term_re_o, .term_idx_o,
+        .term_valid_i, .term_addr_i, .pass_push_o(pass_push), .pass_room_i(pass_room), .pass_o(pass_in),
+        .pass_a_o(pass_a), .pass_b_o(pass_b), .pass_red_o(pass_red)
     );
 
-    // ---- operands and adder -------------------------------------------------------
-    logic                 pass_valid, pass_next, granted, fire, a_valid, b_valid, r_valid, r_ready, r_poison;
-    pass_t                pass;
-    red_pkg::red_t        red;
-    logic [Cfg.FlitW-1:0] a_data, b_data, r_data, acc_data;
-    logic                 own_promise, own_room, up_promise, up_room, acc_valid, acc_last, acc_busy, own_busy, up_busy;
-    tag_t                 acc_tag;
+    // ---- operands -------------------------------------------------------------------
+    logic                 add_valid, add_next, add_fire, granted, copy_valid, copy_next, copy_fire;
+    logic                 a_valid, a_copy, b_valid, b_copy;
+    pass_t                add_pass, copy_pass;
+    red_pkg::red_t        add_red, copy_red;
+    logic [Cfg.FlitW-1:0] a_data, b_data;
 
     sum_read #(.Cfg(Cfg), .pass_t(pass_t)) i_read (
-        .clk_i, .rst_ni, .push_i(pass_push), .room_o(pass_room), .pass_i(pass_in), .addr_a_i(pass_a), .addr_b_i(pass_b),
-        .red_i(pass_red), .suma_rd_o, .suma_rd_ready_i, .suma_rd_i, .sumb_rd_o, .sumb_rd_ready_i, .sumb_rd_i,
-        .valid_o(pass_valid), .pass_o(pass), .red_o(red), .granted_o(granted), .next_i(pass_next), .fire_i(fire),
-        .a_valid_o(a_valid), .a_data_o(a_data), .b_valid_o(b_valid), .b_data_o(b_data)
+        .clk_i, .rst_ni, .push_i(pass_push), .room_o(pass_room), .add_room_o(add_room), .copy_room_o(copy_room),
+        .pass_i(pass_in), .addr_a_i(pass_a), .addr_b_i(pass_b), .red_i(pass_red),
+        .suma_rd_o, .suma_rd_ready_i, .suma_rd_i, .sumb_rd_o, .sumb_rd_ready_i, .sumb_rd_i,
+        .add_valid_o(add_valid), .add_o(add_pass), .add_red_o(add_red), .granted_o(granted), .add_next_i(add_next),
+        .add_fire_i(add_fire), .copy_valid_o(copy_valid), .copy_o(copy_pass), .copy_red_o(copy_red),
+        .copy_next_i(copy_next), .copy_fire_i(copy_fire),
+        .a_valid_o(a_valid), .a_copy_o(a_copy), .a_data_o(a_data),
+        .b_valid_o(b_valid), .b_copy_o(b_copy), .b_data_o(b_data)
     );
+
+    logic                 r_valid, r_ready, r_poison, add_r_valid, add_r_ready, copy_r_valid, copy_r_ready;
+    logic [Cfg.FlitW-1:0] r_data;
 
     sum_result #(.Cfg(Cfg)) i_result (
         .clk_i, .rst_ni, .res_i, .res_ready_o, .res_bad_i,
         .free_o(res_free), .claim_i(claim), .valid_o(r_valid), .ready_i(r_ready), .data_o(r_data), .poison_o(r_poison),
         .err_valid_o
     );
+    assign r_ready = add_r_ready || copy_r_ready;
 
-    sum_add #(.Cfg(Cfg), .pass_t(pass_t), .tag_t(tag_t)) i_add (
+    // ---- adder and copy lane ----------------------------------------------------------
+    logic add_own_valid, add_own_ready, add_up_valid, add_up_ready, add_busy;
+    logic copy_own_valid, copy_own_ready, copy_up_valid, copy_up_ready, copy_busy;
+    own_t add_own, copy_own;
+    up_t  add_up, copy_up;
+
+    sum_add #(.Cfg(Cfg), .pass_t(pass_t), .tag_t(tag_t), .own_t(own_t), .up_t(up_t)) i_add (
         .clk_i, .rst_ni,
-        .valid_i(pass_valid), .pass_i(pass), .red_i(red), .granted_i(granted), .next_o(pass_next), .fire_o(fire),
-        .a_valid_i(a_valid), .a_data_i(a_data), .b_valid_i(b_valid), .b_data_i(b_data),
-        .res_valid_i(r_valid), .res_ready_o(r_ready), .res_data_i(r_data), .res_poison_i(r_poison),
-        .own_promise_o(own_promise), .own_room_i(own_room), .up_promise_o(up_promise), .up_room_i(up_room),
-        .valid_o(acc_valid), .data_o(acc_data), .tag_o(acc_tag), .last_o(acc_last), .busy_o(acc_busy)
+        .valid_i(add_valid), .pass_i(add_pass), .red_i(add_red), .granted_i(granted), .next_o(add_next),
+        .fire_o(add_fire), .a_valid_i(a_valid && !a_copy), .a_data_i(a_data), .b_valid_i(b_valid && !b_copy),
+        .b_data_i(b_data), .res_valid_i(add_r_valid), .res_ready_o(add_r_ready), .res_data_i(r_data),
+        .res_poison_i(r_poison),
+        .own_valid_o(add_own_valid), .own_ready_i(add_own_ready), .own_o(add_own),
+        .up_valid_o(add_up_valid), .up_ready_i(add_up_ready), .up_o(add_up), .busy_o(add_busy)
     );
 
-    // ---- where sums go --------------------------------------------------------------
-    sum_own #(.Cfg(Cfg)) i_own (
-        .clk_i, .rst_ni,
-        .promise_i(own_promise), .room_o(own_room), .push_i(acc_valid && acc_tag.own), .data_i(acc_data),
-        .last_i(acc_last), .row_last_i(acc_tag.row_last), .poison_i(acc_tag.poison), .dest_i, .dest_ready_o,
-        .out_wr_o, .out_wr_ready_i, .pkt_done_o(own_out), .row_done_o, .row_more_o, .busy_o(own_busy)
+    if (Cfg.CopyLane) begin : gen_lanes
+        logic claimed, r_copy;
+
+        // whose the packet of R in front is
+        lane_order i_claims (
+            .clk_i, .rst_ni, .choose_i(claim), .copy_i(lane), .some_o(claimed), .copy_o(r_copy),
+            .end_i((add_next && add_pass.need_r) || (copy_next && copy_pass.need_r))
+        );
+        assign add_r_valid  = r_valid && claimed && !r_copy;
+        assign copy_r_valid = r_valid && claimed && r_copy;
+
+        sum_copy #(.Cfg(Cfg), .pass_t(pass_t), .own_t(own_t), .up_t(up_t)) i_copy (
+            .clk_i, .rst_ni,
+            .valid_i(copy_valid), .pass_i(copy_pass), .red_i(copy_red), .next_o(copy_next), .fire_o(copy_fire),
+            .a_valid_i(a_valid && a_copy), .a_data_i(a_data), .b_valid_i(b_valid && b_copy), .b_data_i(b_data),
+            .res_valid_i(copy_r_valid), .res_ready_o(copy_r_ready), .res_data_i(r_data), .res_poison_i(r_poison),
+            .own_valid_o(copy_own_valid), .own_ready_i(copy_own_ready), .own_o(copy_own),
+            .up_valid_o(copy_up_valid), .up_ready_i(copy_up_ready), .up_o(copy_up), .busy_o(copy_busy)
+        );
+    end else begin : gen_adder
+        assign add_r_valid = r_valid;
+        assign {copy_r_valid, copy_r_ready, copy_next, copy_fire, copy_own_valid, copy_up_valid, copy_busy} = '0;
+        assign copy_own = '0;
+        assign copy_up  = '0;
+        wire unused_copy = &{1'b0, copy_valid, copy_pass, copy_red, copy_r_valid, copy_own_ready, copy_up_ready};
+    end
+
+    // ---- where sums and copies go -----------------------------------------------------
+    logic own_valid, own_ready, up_valid, up_ready;
+    own_t own_flit;
+    up_t  up_flit;
+
+    lane_join #(.Cfg(Cfg), .word_t(own_t)) i_own_join (
+        .clk_i, .rst_ni, .choose_i(begin_pkt && own), .copy_i(lane),
+        .add_valid_i(add_own_valid), .add_ready_o(add_own_ready), .add_i(add_own),
+        .copy_valid_i(copy_own_valid), .copy_ready_o(copy_own_ready), .copy_word_i(copy_own),
+        .valid_o(own_valid), .ready_i(own_ready), .word_o(own_flit)
+    );
+    sum_own #(.Cfg(Cfg), .own_t(own_t)) i_own (
+        .clk_i, .rst_ni, .valid_i(own_valid), .ready_o(own_ready), .own_i(own_flit), .dest_i, .dest_ready_o,
+        .out_wr_o, .out_wr_ready_i, .pkt_done_o(own_out), .row_done_o, .row_more_o
     );
 
-    sum_uplink #(.Cfg(Cfg), .tag_t(tag_t)) i_uplink (
-        .clk_i, .rst_ni, .cfg_i,
-        .promise_i(up_promise), .room_o(up_room), .push_i(acc_valid && !acc_tag.own), .data_i(acc_data),
-        .tag_i(acc_tag), .last_i(acc_last), .part_o, .part_ready_i, .sst_valid_o, .sst_ready_i,
-        .out_o(up_out), .out_st_o(up_st), .out_dst_o(up_dst), .st_done_o, .busy_o(up_busy)
+    lane_join #(.Cfg(Cfg), .word_t(up_t)) i_up_join (
+        .clk_i, .rst_ni, .choose_i(begin_pkt && !own), .copy_i(lane),
+        .add_valid_i(add_up_valid), .add_ready_o(add_up_ready), .add_i(add_up),
+        .copy_valid_i(copy_up_valid), .copy_ready_o(copy_up_ready), .copy_word_i(copy_up),
+        .valid_o(up_valid), .ready_i(up_ready), .word_o(up_flit)
+    );
+    sum_uplink #(.Cfg(Cfg), .up_t(up_t)) i_uplink (
+        .clk_i, .rst_ni, .cfg_i, .valid_i(up_valid), .ready_o(up_ready), .up_i(up_flit),
+        .part_o, .part_ready_i, .sst_valid_o, .sst_ready_i,
+        .out_o(up_out), .out_st_o(up_st), .out_dst_o(up_dst), .st_done_o
     );
 
-    assign idle_o = choice_ready && !pass_valid && !acc_busy && !own_busy && !up_busy && !r_valid && !res_i.valid
-                    && row_pend_i == '0;
+    assign idle_o = choice_ready && !add_busy && !copy_busy && !r_valid && !res_i.valid && row_pend_i == '0;
 endmodule
 
 `default_nettype wire

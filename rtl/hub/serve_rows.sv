@@ -33,6 +33,7 @@ module serve_rows #(
     output logic [Cfg.N-1:0]         row_pend_o,  // contexts with a row
     output logic                     row_own_r_o, // of the own context's oldest
     output logic                     row_own_again_o,
+    output logic [Cfg.N-1:0]         row_one_o,   // contexts whose oldest has one term at most, R counted
     input  wire logic [Cfg.GpuW-1:0] row_ctx_i,
     output logic                     row_slot_o,  // place of the row below
     output `MW_ROW(Cfg)              row_o,       // packets less 1
@@ -47,11 +48,13 @@ module serve_rows #(
     logic [14-Cfg.FlitLog2:0] flits;        // less 1
     logic                     alone, extra;
     logic [1:0]               own_r_q, own_again_q;
+    logic [Cfg.N-1:0][1:0]    one_q;        // by place
 
     always_comb begin
         for (int unsigned c = 0; c < Cfg.N; c++) begin
             row_pend_o[c] = set_q[c] != sum_q[c];
             room_o[c]     = (set_q[c] ^ sum_q[c]) != 2'd2;
+            row_one_o[c]  = one_q[c][sum_q[c][0]];
         end
     end
 
@@ -96,6 +99,7 @@ module serve_rows #(
             if (push_i)    set_q[ctx_i] <= set_q[ctx_i] + 1'b1;
             if (row_pop_i) sum_q[row_ctx_i] <= sum_q[row_ctx_i] + 1'b1;
         end
+        if (push_i) one_q[ctx_i][slot_o] <= steps == '0;
         if (push_i && own_i) begin
             own_r_q[slot_o]     <= low_i.use_r;
             own_again_q[slot_o] <= low_i.again && !bad_i;

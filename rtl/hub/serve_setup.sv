@@ -52,7 +52,6 @@ module serve_setup #(
     input  wire bundle_pkg::alloc_rsp_t al_i,
 
     output logic [Cfg.AddrW-1:0] addr_o,      // an address of the row
-    output logic                 term_o,      // of the term term_idx_o; may be repeated, once without wait_i
     // to be written: it, or the destination, which is the row's last term (again)
     output logic                 term_we_o,
     output logic [3:0]           term_idx_o,
@@ -153,7 +152,6 @@ module serve_setup #(
     end
 
     assign pop_o       = state_q == Done && !wait_i;
-    assign term_o      = state_q == Store && !in_dest_q;
     assign term_we_o   = state_q == Store && (!in_dest_q || low_o.again);
     assign term_idx_o  = t_q[3:0];
     assign dest_push_o = stored && in_dest_q && !low_o.st;

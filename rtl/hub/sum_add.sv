@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Puts the flits of a pass into the adder, and says where its sums go.
+// Puts the flits of a pass into the adder, and its sums into the queues of memory (own_) and uplink (up_).
 //
 // A flit goes in when the operands that the pass needs are here and, of a packet's last pass, the queue behind has
-// promised a place (own_promise_o, up_promise_o). A packet for the uplink leaves the adder in one go: its last pass
+// promised a place. A packet for the uplink leaves the adder in one go: its last pass
 // starts when its reads are granted, of 16 all but two. A short one waits until operands are here and sums at rest. Own
 // packets may have gaps.
 //
 // Order: passes as they come, flits of a pass in order; sums leave in the order of the last passes, 6 cycles behind.
-// Back-pressure: only what is said above; sums cannot wait.
+// Back-pressure: own_ready_i and up_ready_i may stall and then, with 15 flits or UpDepth - 1 promised or here, hold up
+// the adder: sums cannot wait.
 // Worst case: a flit each cycle, across passes and packets, while operands are here (packets of 8 flits or more;
 // shorter ones wait for their own sums).
 `default_nettype none
@@ -16,7 +17,9 @@
 module sum_add #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
     parameter type pass_t = logic,  // see row_sum
-    parameter type tag_t = logic
+    parameter type tag_t = logic,
+    parameter type own_t = logic,
+    parameter type up_t = logic
 ) (
     input  wire logic clk_i,
     input  wire logic rst_ni,
@@ -36,34 +39,37 @@ module sum_add #(
     input  wire logic [Cfg.FlitW-1:0] res_data_i,
     input  wire logic                 res_poison_i, // the flit is not valid
 
-    output logic                 own_promise_o, // a flit will come for memory; only with room
-    input  wire logic            own_room_i,
-    output logic                 up_promise_o,  // for the uplink
-    input  wire logic            up_room_i,
-    output logic                 valid_o,
-    output logic [Cfg.FlitW-1:0] data_o,
-    output tag_t                 tag_o,         // of its packet
-    output logic                 last_o,        // its last flit
+    output logic      own_valid_o,
+    input  wire logic own_ready_i,
+    output own_t      own_o,
+    output logic      up_valid_o,
+    input  wire logic up_ready_i,
+    output up_t       up_o,
 
-    output logic busy_o
+    output logic busy_o // a flit is here
 );
     localparam int unsigned LongLast = 7;    // a packet of 8 flits or more hides the latency of memory and adder
+    localparam int unsigned UpDepth  = (Cfg.FlitBytes < 16) ? 16 : 32;
 
     logic [Cfg.PayW-1:0] idx_q;
     logic                idx_last, together, ready;
     logic [2:0]          still_q; // cycles since all reads of the pass were granted
-    tag_t                tag;
+    tag_t                tag, sum_tag;
+    logic                own_promise, own_room, up_promise, up_room, sum_valid, sum_last, adding;
+    logic [Cfg.FlitW-1:0] sum;
+    own_t                own;
+    up_t                 up;
 
     assign together      = !pass_i.last || pass_i.tag.own || idx_q != '0
                            || ((pass_i.tag.count >= Cfg.PayW'(LongLast)) ? granted_i : still_q == '1);
     assign idx_last      = idx_q == pass_i.tag.count;
     assign fire_o        = valid_i && ready && (!pass_i.need_a || a_valid_i) && (!pass_i.need_b || b_valid_i)
                            && (!pass_i.need_r || res_valid_i) && together
-                           && (!pass_i.last || (pass_i.tag.own ? own_room_i : up_room_i));
+                           && (!pass_i.last || (pass_i.tag.own ? own_room : up_room));
     assign next_o        = fire_o && idx_last;
     assign res_ready_o   = fire_o && pass_i.need_r;
-    assign own_promise_o = fire_o && pass_i.last && pass_i.tag.own;
-    assign up_promise_o  = fire_o && pass_i.last && !pass_i.tag.own;
+    assign own_promise   = fire_o && pass_i.last && pass_i.tag.own;
+    assign up_promise    = fire_o && pass_i.last && !pass_i.tag.own;
 
     always_comb begin
         tag = pass_i.tag;
@@ -80,9 +86,33 @@ module sum_add #(
     packet_acc #(.Cfg(Cfg), .MetaWidth($bits(tag_t) + 1)) i_acc (
         .clk_i, .rst_ni, .valid_i(fire_o), .ready_o(ready), .idx_i(idx_q), .first_i(pass_i.first), .pair_i(pass_i.pair),
         .a_i(b_data_i), .b_i(pass_i.need_a ? a_data_i : pass_i.need_r ? res_data_i : pass_i.need_b ? b_data_i : '0),
-        .last_i(pass_i.last), .red_i(red_i), .meta_i({idx_last, tag}), .valid_o, .data_o, .meta_o({last_o, tag_o}),
-        .busy_o
+        .last_i(pass_i.last), .red_i(red_i), .meta_i({idx_last, tag}), .valid_o(sum_valid), .data_o(sum),
+        .meta_o({sum_last, sum_tag}), .busy_o(adding)
     );
+
+    // ---- what leaves ----------------------------------------------------------------
+    always_comb begin
+        own.last     = sum_last;
+        own.row_last = sum_tag.row_last;
+        own.poison   = sum_tag.poison;
+        own.data     = sum;
+        up.tag       = sum_tag;
+        up.last      = sum_last;
+        up.data      = sum;
+    end
+
+    promise_fifo #(.Width($bits(own_t)), .Depth(16)) i_own (
+        .clk_i, .rst_ni, .promise_i(own_promise), .room_o(own_room), .push_i(sum_valid && sum_tag.own), .data_i(own),
+        .valid_o(own_valid_o), .ready_i(own_ready_i), .data_o(own_o)
+    );
+    promise_fifo #(.Width($bits(up_t)), .Depth(UpDepth)) i_up (
+        .clk_i, .rst_ni, .promise_i(up_promise), .room_o(up_room), .push_i(sum_valid && !sum_tag.own), .data_i(up),
+        .valid_o(up_valid_o), .ready_i(up_ready_i), .data_o(up_o)
+    );
+
+    assign busy_o = valid_i || adding || own_valid_o || up_valid_o;
+
+    wire unused = &{1'b0, pass_i};
 endmodule
 
 `default_nettype wire

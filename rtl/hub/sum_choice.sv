@@ -4,13 +4,15 @@
 // credits of the requesters, packets of own rows, packets for the uplink.
 //
 // A packet is chosen only when no other hub can make it wait: with the credit of the requester, with its packet of R
-// here. Contexts are served in turn, one packet each; beside an uplink that has enough to send every second packet is
-// the own context's, and the uplink gets no more than keeps it busy (else it starves the home's own sums, or they it).
-// ST packets inside count like credits of their home, until they have left.
+// here; and when its lane, the adder's or that of copies, has room for it, so that neither waits for the other.
+// Contexts of a lane are served in turn, one packet each, and the lanes take turns where both can; beside an uplink that
+// has enough to send every second packet is the own context's, and the uplink gets no more than keeps it busy (else it
+// starves the home's own sums, or they it). ST packets inside count like credits of their home, until they have left.
 //
 // Handshake: valid_o means that some context can be served; with ready_i one is chosen, and ctx_o and own_o show it
 // from the next cycle on. Its packet counts with begin_i, one cycle later, before another choice.
-// Worst case for a context: one packet of every other context, and as many of the own one.
+// Worst case for a context: one packet of every other context of its lane and as many of the own one, and as many again
+// of the other lane.
 `default_nettype none
 
 module sum_choice #(
@@ -24,6 +26,9 @@ module sum_choice #(
     input  wire logic [Cfg.N-1:0] row_pend_i,      // contexts with a row
     input  wire logic             row_own_r_i,     // of the own context's next row: ends with R
     input  wire logic             row_own_again_i, // reads what the row before wrote
+    input  wire logic [Cfg.N-1:0] row_copy_i,      // contexts whose next row is for the copy lane
+    input  wire logic             add_room_i,      // the lanes take a packet
+    input  wire logic             copy_room_i,
     input  wire logic             res_free_i,      // a packet of R is here that nobody has claimed
 
     output logic                valid_o,
@@ -43,8 +48,13 @@ module sum_choice #(
     localparam int unsigned UpPkts = (Cfg.FlitBytes < 16) ? 4 : 7;
     localparam int unsigned CrdW   = $clog2(Cfg.PartPkts + 1);
 
-    logic [Cfg.N-1:0]           ready_ctx, grant, take, give, st_left;
-    logic [Cfg.GpuW-1:0]        turn;
+    // Less than inside_q and up_q can count: packets on their way to memory, and short ones for the uplink.
+    localparam int unsigned OwnPkts   = 31;
+    localparam int unsigned ShortPkts = 63;
+
+    logic [Cfg.N-1:0]           may, ready_ctx, add_ctx, grant, take, give, st_left; // may: but for its lane's room
+    logic [Cfg.GpuW-1:0]        turn, add_turn;
+    logic                       copies, served; // the turn is one of the copy lane
     logic [Cfg.N-1:0][CrdW-1:0] used_q;   // PART credits in use
     logic [CrdW-1:0]            limit;
     logic                       own_ready, own_first, own_begin, up_begin, up_room;
@@ -57,16 +67,16 @@ module sum_choice #(
     assign limit     = (cfg_i.part_credits == '0 || cfg_i.part_credits > 8'(Cfg.PartPkts)) ? CrdW'(Cfg.PartPkts)
                        : CrdW'(cfg_i.part_credits);
     // The row before has as many packets: with fewer inside, the one with this number is in memory.
-    assign own_ready = (!row_own_r_i || res_free_i)
+    assign own_ready = (!row_own_r_i || res_free_i) && inside_q < 5'(OwnPkts)
                        && (!row_own_again_i || inside_q == '0 || node_pkg::PktW'(inside_q) < cfg_i.row_bytes[14:7]);
 
     // As many as keep the uplink busy: more would only wait for it in front of own packets, and the adder with them.
     // Short ones are many.
-    assign up_room = up_q < 6'(UpPkts) || cfg_i.row_bytes[14:7] == '0;
+    assign up_room = up_q < ((cfg_i.row_bytes[14:7] == '0) ? 6'(ShortPkts) : 6'(UpPkts));
 
     always_comb begin
         for (int unsigned c = 0; c < Cfg.N; c++) begin
-            ready_ctx[c] = row_pend_i[c] && ((5'(c) == cfg_i.port) ? own_ready : used_q[c] != limit && up_room);
+            may[c]       = row_pend_i[c] && ((5'(c) == cfg_i.port) ? own_ready : used_q[c] != limit && up_room);
             take[c]      = up_begin && ctx_o == Cfg.GpuW'(c);
             give[c]      = part_crd_valid_i && part_crd_port_i == 5'(c);
             st_left[c]   = up_out_i && up_st_i && up_dst_i == Cfg.GpuW'(c);
@@ -78,10 +88,40 @@ module sum_choice #(
     assign own_first = ready_ctx[Cfg.GpuW'(cfg_i.port)] && !own_o && up_q >= 6'(UpPkts - 2);
     assign valid_o   = ready_ctx != '0;
 
+    assign served    = ready_i && valid_o && !own_first;
+
     rr_arb #(.N(Cfg.N)) i_arb (
-        .clk_i, .rst_ni, .clear_i(go_i), .req_i(ready_ctx), .grant_o(grant), .idx_o(turn),
-        .advance_i(ready_i && valid_o && !own_first)
+        .clk_i, .rst_ni, .clear_i(go_i), .req_i(add_ctx), .grant_o(grant), .idx_o(add_turn),
+        .advance_i(served && !copies)
     );
+
+    if (Cfg.CopyLane) begin : gen_lanes
+        // Contexts of a lane wait for its room in a turn of their own: the other lane's packets do not move it.
+        logic [Cfg.GpuW-1:0] copy_turn;
+        logic [Cfg.N-1:0]    copy_ctx, copy_grant;
+        logic                last_q; // the packet before was for the copy lane
+
+        assign add_ctx   = may & ~row_copy_i & {Cfg.N{add_room_i}};
+        assign copy_ctx  = may & row_copy_i & {Cfg.N{copy_room_i}};
+        assign ready_ctx = add_ctx | copy_ctx;
+        assign copies    = copy_ctx != '0 && (!last_q || add_ctx == '0);
+        assign turn      = copies ? copy_turn : add_turn;
+
+        rr_arb #(.N(Cfg.N)) i_copies (
+            .clk_i, .rst_ni, .clear_i(go_i), .req_i(copy_ctx), .grant_o(copy_grant), .idx_o(copy_turn),
+            .advance_i(served && copies)
+        );
+        always_ff @(posedge clk_i) begin
+            if (go_i)        last_q <= 1'b0;
+            else if (served) last_q <= copies;
+        end
+        wire unused_grant = &{1'b0, copy_grant};
+    end else begin : gen_adder
+        assign {ready_ctx, add_ctx} = {may, may};
+        assign turn   = add_turn;
+        assign copies = 1'b0;
+        wire unused_lanes = &{1'b0, row_copy_i, add_room_i, copy_room_i};
+    end
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin

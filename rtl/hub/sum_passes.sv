@@ -3,9 +3,9 @@
 // Takes a packet's terms one after the other and makes the passes that reduce it.
 //
 // Steps are the terms and R, which is the last: the first two make one pass, each further one a pass; a single term
-// passes through, as one of R alone does; no term at all gives zeros. Terms come by their index in the row (term_*), as
-// addresses of the row's packet 0. Single terms are read by both memory ports in turn, because one port for all would
-// have to win every conflict.
+// passes through, as one of R alone does; no term at all gives zeros. A pass of these three is for the copy lane, if
+// there is one and the layer uses it. Terms come by their index in the row (term_*), as addresses of the row's packet 0.
+// Single terms are read by both memory ports in turn, because one port for all would have to win every conflict.
 //
 // Order: a row's packets from the first to the last, passes in the order of the terms. Every context has a row under
 // way, of which the number of the next packet is kept here.
@@ -29,8 +29,10 @@ module sum_passes #(
     output logic                     choice_ready_o,
     input  wire logic [Cfg.GpuW-1:0] ctx_i,   // from the cycle behind on
     input  wire logic                own_i,
+    input  wire logic                copy_i,  // what needs no addition is for the copy lane
     output logic                     begin_o, // its packet begins
     output logic                     claim_o, // and takes a packet of R
+    output logic                     lane_o,  // it is for the copy lane
 
     // row of ctx_i
     input  wire `MW_ROW(Cfg)          row_i,        // packets less 1
@@ -53,7 +55,7 @@ module sum_passes #(
 
     logic [Cfg.N-1:0]          started_q; // the packet number of the context's row is in the memory
     logic [node_pkg::PktW-1:0] pkt, pkt_mem, pkt_q;
-    logic                      row_last, zero_q, use_r_q, final_step, is_term, advance;
+    logic                      row_last, zero_q, use_r_q, copy_q, final_step, is_term, advance;
     tag_t                      tag_q;
     logic [4:0]                step_q, last_q;
     logic [Cfg.AddrW-1:0]      addr, addr_q;
@@ -62,6 +64,7 @@ module sum_passes #(
     assign choice_ready_o = state_q == Pick;
     assign begin_o        = state_q == Load;
     assign claim_o        = begin_o && own_i && row_i.use_r;
+    assign lane_o         = Cfg.CopyLane && copy_i && row_i.last == '0;
     assign pkt            = started_q[ctx_i] ? pkt_mem : '0;
     assign row_last       = pkt == row_i.last_pkt;
 
@@ -90,6 +93,7 @@ module sum_passes #(
         pass_o.need_r = use_r_q && final_step;
         pass_o.first  = step_q[4:1] == '0;
         pass_o.last   = final_step;
+        pass_o.copy   = copy_q;
         pass_o.tag    = tag_q;
         pass_a_o      = addr;
         pass_b_o      = pass_o.pair ? addr_q : addr;
@@ -120,6 +124,7 @@ module sum_passes #(
             last_q         <= row_i.last;
             use_r_q        <= row_i.use_r;
             zero_q         <= row_i.zero;
+            copy_q         <= lane_o;
             pkt_q          <= pkt;
             step_q         <= '0;
         end else if (advance) begin

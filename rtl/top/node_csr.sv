@@ -108,6 +108,7 @@ module node_csr #(
         cfg_o.part_credits  = hwif_out.credits.part.value;
         cfg_o.ctrl_credits  = hwif_out.credits.ctrl.value;
         cfg_o.throttle      = hwif_out.credits.throttle.value;
+        cfg_o.copy_lane     = hwif_out.uses.copy_lane.value;
     end
 
     assign fault_o = '{after: hwif_out.fault.after.value, opcode: hwif_out.fault.opcode.value,

@@ -119,6 +119,7 @@ static const field FIELDS[] = {
     {"part_credits", NODE(credits), 8, 8},
     {"ctrl_credits", NODE(credits), 16, 8},
     {"throttle", NODE(credits), 24, 8},
+    {"copy_lane", NODE(uses), 0, 1},
 };
 
 TEST(configuration)

@@ -39,10 +39,6 @@ struct settings {
 };
 
 struct bench : sums<Vreduction> {
-    struct copy { // of a row, by unit send
-        uint64_t from, to;
-    };
-
     settings conf;
     read_port misc{mem, "MISC"};
     error_watch errors{"reduction"};
@@ -50,7 +46,6 @@ struct bench : sums<Vreduction> {
     std::vector<uint32_t> groups;
     std::map<unsigned, std::vector<int>> route;
     std::deque<unsigned> ready_tokens;
-    std::deque<copy> copies_due[N]; // by home
     uint64_t command_at = 0;        // when the unit took the last one
     unsigned tokens_done = 0, tokens_due = 0, own_base = 0, src_rows[N] = {};
     unsigned max_open = 0; // requests of a GPU
@@ -69,7 +64,7 @@ struct bench : sums<Vreduction> {
         configure();
         dut.go_i = dut.cmd_valid_i = dut.push_valid_i = dut.rdy_valid_i = 0;
         dut.req_valid_i = dut.res_valid_i = dut.part_crd_valid_i = dut.al_valid_i = 0;
-        dut.copy_ready_i = dut.copy_retire_i = dut.emap_we_i = dut.groups_we_i = 0;
+        dut.emap_we_i = dut.groups_we_i = 0;
         dut.rd_rvalid_i = dut.suma_rd_rvalid_i = dut.sumb_rd_rvalid_i = 0;
         reset();
         fill_map();
@@ -219,8 +214,6 @@ struct bench : sums<Vreduction> {
         push_retired = false;
         until("the push to retire", LIMIT, [&] { return push_retired; });
         for (unsigned home = 0; home < N; home++) {
-            for (const copy &c : copies_due[home])
-                assert_true(c.to >= slot_addr(end, 0));
             for (const leaving &s : stores_due[home])
                 assert_true(header_of(s.packet.data).addr >= slot_addr(end, 0));
         }
@@ -253,8 +246,6 @@ struct bench : sums<Vreduction> {
         assert_int_equal(tokens_done, tokens_due);
         for (auto &w : out_due)
             assert_true(mem.read(w.first, w.second.size()) == w.second);
-        for (auto &home : copies_due)
-            assert_true(home.empty());
         assert_true(requests_due.empty());
     }
 
@@ -333,16 +324,8 @@ struct bench : sums<Vreduction> {
         if (home == conf.port)
             return;
         const std::vector<bytes> terms = own_copies(r, list);
-        const uint64_t to = slot_addr(index, conf.port);
-        if (terms.size() == 1) { // unit send copies it
-            const auto only =
-                std::find_if(list.begin(), list.end(), [&](int e) { return is_own(e); });
-            copies_due[home].push_back(
-                {copy_addr(r, static_cast<unsigned>(only - list.begin())), to});
-            return;
-        }
         mw_header h = head(MW_OP_ST, home);
-        h.addr = to;
+        h.addr = slot_addr(index, conf.port);
         expect_row(stores_due[home], h, reduce_rows(terms, conf.row_bytes, {}));
     }
 
@@ -488,8 +471,6 @@ struct bench : sums<Vreduction> {
         misc.drive(rng, dut.rd_ready_i, dut.rd_rvalid_i, dut.rd_rdata_i);
         dut.req_ready_i = percent(ready);
         dut.own_base_i = own_base;
-        dut.copy_ready_i = copy_left == 0 && percent(ready);
-        dut.copy_retire_i = copy_left == 1;
         dut.rdy_valid_i = !ready_tokens.empty();
         dut.rdy_token_i =
             static_cast<uint32_t>(ready_tokens.empty() ? rng.bits(20) : ready_tokens.front());
@@ -564,21 +545,6 @@ struct bench : sums<Vreduction> {
         }
         assert_true(!dut.push_valid_i || dut.push_ready_o);
         push_retired = push_retired || dut.push_retire_o;
-        assert_int_equal(dut.copy_busy_o, copy_left != 0);
-        if (copy_left != 0)
-            copy_left--;
-        if (dut.copy_valid_o && dut.copy_ready_i) {
-            mw_instr in;
-            memcpy(&in, &dut.copy_o, sizeof in);
-            assert_int_equal(in.op, MW_I_ST_LINEAR);
-            assert_true(in.flags == 0 && in.a_high == 0 && in.c_high == 0);
-            assert_int_equal(in.b, conf.row_bytes);
-            assert_in_range(in.imm, 0, N - 1);
-            std::deque<copy> &due = copies_due[in.imm];
-            assert_true(!due.empty() && due.front().from == in.a && due.front().to == in.c);
-            due.pop_front();
-            copy_left = 1 + below(40);
-        }
     }
 
     const unsigned row_shift, k_shift;
@@ -594,7 +560,7 @@ struct bench : sums<Vreduction> {
     packet_watch requests_out{"requests"};
     std::deque<asked> requests_due;
     std::map<uint64_t, bytes> out_due;
-    unsigned copies = 0, copy_left = 0; // cycles until unit send has finished
+    unsigned copies = 0;
     bool push_retired = true, command_taken = false;
 };
 

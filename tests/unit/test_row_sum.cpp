@@ -23,6 +23,8 @@ struct row {
     reduction_kind kind;
     unsigned r_poison = NONE; // packet of the reduced row that comes poisoned
     unsigned r_bad = NONE;    // flit from which on its packet is bad
+
+    unsigned steps() const { return static_cast<unsigned>(poison ? 0 : terms.size()) + use_r; }
 };
 
 struct bench : sums<Vrow_sum> {
@@ -145,6 +147,13 @@ struct bench : sums<Vrow_sum> {
             if (!rows[i].empty() && !percent(pend_wait))
                 dut.row_pend_i |= static_cast<uint8_t>(1u << i);
         }
+        for (unsigned i = 0; i < N; i++) {
+            const unsigned bit = 1u << i;
+            if (rows[i].empty() ? percent(50) : rows[i].front().steps() < 2)
+                dut.row_one_i |= static_cast<uint8_t>(bit);
+            else
+                dut.row_one_i &= static_cast<uint8_t>(~bit);
+        }
         const bool own = !rows[OWN].empty();
         dut.row_own_r_i = own ? rows[OWN].front().use_r : percent(50);
         dut.row_own_again_i = own ? rows[OWN].front().again : percent(50);
@@ -158,7 +167,7 @@ struct bench : sums<Vrow_sum> {
         if (q.empty())
             return;
         const row &r = q.front(); // combinational, as from LUT RAM
-        const unsigned steps = static_cast<unsigned>(r.poison ? 0 : r.terms.size()) + r.use_r;
+        const unsigned steps = r.steps();
         dut.row_last_i = static_cast<uint8_t>(steps ? steps - 1 : 0);
         dut.row_use_r_i = r.use_r;
         dut.row_st_i = r.st;

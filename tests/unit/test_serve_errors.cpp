@@ -36,7 +36,7 @@ struct serve : model<Vreduce_serve> {
     serve()
     {
         dut.go_i = dut.emap_we_i = dut.req_valid_i = dut.own_valid_i = 0;
-        dut.row_pop_i = dut.term_re_i = dut.copy_retire_i = 0;
+        dut.row_pop_i = dut.term_re_i = 0;
         cfg.set("port", PORT);
         cfg.set("epoch", 2);
         cfg.set("k", 8);
@@ -77,7 +77,6 @@ struct serve : model<Vreduce_serve> {
             dut.al_err_i = unallocated || (miss && lookups == miss);
         }
         dut.al_row_i = static_cast<uint32_t>(rng.bits(4));
-        dut.copy_ready_i = percent(50);
         dut.dest_ready_i = 1;
     }
     void sample() override

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// Joins what leaves the adder and what leaves the copy lane, packet by packet, in the order in which the packets were
+// chosen, so that a row's packets, and the rows of a requester, keep their order whichever lane they take.
+//
+// Order: choose_i, and copy_i with it, names the lane of each packet, before its first flit is here; word_t.last ends a
+// packet. Back-pressure: a lane's flits wait for their packet's turn and for ready_i. Nothing waits in a circle: the
+// packet whose turn it is was chosen before all others, so nothing is in front of it in its lane.
+// Worst case: a packet waits for all that were chosen before it.
+`default_nettype none
+`include "assert.svh"
+
+module lane_join #(
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type word_t = logic  // with a field last
+) (
+    input  wire logic clk_i,
+    input  wire logic rst_ni,
+
+    input  wire logic  choose_i,
+    input  wire logic  copy_i,
+
+    input  wire logic  add_valid_i,
+    output logic       add_ready_o,
+    input  wire word_t add_i,
+    input  wire logic  copy_valid_i,
+    output logic       copy_ready_o,
+    input  wire word_t copy_word_i,
+
+    output logic       valid_o,
+    input  wire logic  ready_i,
+    output word_t      word_o
+);
+    if (Cfg.CopyLane) begin : gen_lanes
+        logic some, copy;
+
+        lane_order i_order (
+            .clk_i, .rst_ni, .choose_i, .copy_i, .some_o(some), .copy_o(copy), .end_i(valid_o && ready_i && word_o.last)
+        );
+        assign valid_o      = some && (copy ? copy_valid_i : add_valid_i);
+        assign word_o       = copy ? copy_word_i : add_i;
+        assign add_ready_o  = some && !copy && ready_i;
+        assign copy_ready_o = some && copy && ready_i;
+    end else begin : gen_adder
+        assign valid_o      = add_valid_i;
+        assign word_o       = add_i;
+        assign add_ready_o  = ready_i;
+        assign copy_ready_o = 1'b0;
+        wire unused_lanes = &{1'b0, clk_i, rst_ni, choose_i, copy_i, copy_valid_i, copy_word_i};
+    end
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// The lanes of packets that are under way, in the order in which these were chosen: choose_i adds one, end_i ends the
+// oldest, whose lane is copy_o. Room for all that sum_choice lets in; a packet shows a cycle behind its choice.
+`default_nettype none
+`include "assert.svh"
+
+module lane_order (
+    input  wire logic clk_i,
+    input  wire logic rst_ni,
+    input  wire logic choose_i,
+    input  wire logic copy_i,
+    output logic      some_o,
+    output logic      copy_o,
+    input  wire logic end_i
+);
+    localparam int unsigned Packets = 63;  // sum_choice counts those for the uplink with 6 bits, own ones with 5
+
+    logic room;
+
+    fifo #(.Width(1), .Depth(Packets)) i_lanes (
+        .clk_i, .rst_ni, .valid_i(choose_i), .ready_o(room), .data_i(copy_i), .valid_o(some_o), .ready_i(end_i),
+        .data_o(copy_o), .level_o()
+    );
+    `MW_ASSERT(!choose_i || room, "more packets than sum_choice lets in")
+endmodule
+
+`default_nettype wire
