@@ -14,7 +14,7 @@ module lane_order (
     output logic      copy_o,
     input  wire logic end_i
 );
-    localparam int unsigned Packets = 63;  // sum_choice counts those for the uplink with 6 bits, own ones with 5
+    localparam int unsigned Packets = 31;  // own ones that sum_choice lets in
 
     logic room;
 

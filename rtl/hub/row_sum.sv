@@ -11,7 +11,8 @@
 // A packet's way: sum_choice says whose is next; sum_passes makes passes of its terms, of which the first adds two and
 // each further one a term; sum_read queues them and reads their operands ahead; sum_add adds, R from sum_result too;
 // what needs no addition takes the copy lane, sum_copy, instead (with CopyLane and cfg_i.copy_lane). lane_join brings
-// both back into the order of choice, for sum_own, which takes what goes to memory, and for sum_uplink.
+// own rows back into the order of choice for sum_own, which takes them to memory; sum_up_join keeps that of each
+// requester, for sum_uplink.
 // Without memory conflicts one flit enters the adder every cycle, across passes and packets (packets of 8 flits or
 // more; shorter ones wait for their own sums), and beside it one the copy lane.
 //
@@ -78,6 +79,8 @@ module row_sum #(
     output logic err_valid_o, // a result is poisoned
     output logic idle_o
 );
+    localparam int unsigned TurnW = Cfg.CopyLane ? 4 : 1;  // sum_choice lets in fewer packets for the uplink than 2**4
+
     // What leaves a lane with a flit: its packet.
     typedef struct packed {
         logic                 own;      // to own memory, else to the uplink
@@ -86,6 +89,7 @@ module row_sum #(
         logic                 poison;
         logic                 row_last; // last packet of its row
         logic [Cfg.PayW-1:0]  count;    // flits of the packet less 1
+        logic [TurnW-1:0]     turn;     // see sum_up_join
         logic [Cfg.AddrW-1:0] addr;     // of an ST packet
     } tag_t;
 
@@ -119,6 +123,7 @@ module row_sum #(
     logic                 choice_valid, choice_ready, own, begin_pkt, claim, lane, res_free, own_out, up_out, up_st;
     logic                 pass_push, pass_room, add_room, copy_room, copies;
     logic [Cfg.GpuW-1:0]  up_dst;
+    logic [TurnW-1:0]     turn;
     pass_t                pass_in;
     logic [Cfg.AddrW-1:0] pass_a, pass_b;
     red_pkg::red_t        pass_red;
@@ -133,10 +138,10 @@ module row_sum #(
         .part_crd_valid_i, .part_crd_port_i
     );
 
-    sum_passes #(.Cfg(Cfg), .pass_t(pass_t), .tag_t(tag_t)) i_passes (
+    sum_passes #(.Cfg(Cfg), .pass_t(pass_t), .tag_t(tag_t), .TurnW(TurnW)) i_passes (
         .clk_i, .rst_ni, .go_i,
         .choice_valid_i(choice_valid), .choice_ready_o(choice_ready), .ctx_i(row_ctx_o), .own_i(own), .copy_i(copies),
-        .begin_o(begin_pkt), .claim_o(claim), .lane_o(lane), .row_i, .row_pop_o, .term_re_o, .term_idx_o,
+        .begin_o(begin_pkt), .claim_o(claim), .lane_o(lane), .turn_i(turn), .row_i, .row_pop_o, .term_re_o, .term_idx_o,
         .term_valid_i, .term_addr_i, .pass_push_o(pass_push), .pass_room_i(pass_room), .pass_o(pass_in),
         .pass_a_o(pass_a), .pass_b_o(pass_b), .pass_red_o(pass_red)
     );
@@ -228,11 +233,11 @@ module row_sum #(
         .out_wr_o, .out_wr_ready_i, .pkt_done_o(own_out), .row_done_o, .row_more_o
     );
 
-    lane_join #(.Cfg(Cfg), .word_t(up_t)) i_up_join (
-        .clk_i, .rst_ni, .choose_i(begin_pkt && !own), .copy_i(lane),
+    sum_up_join #(.Cfg(Cfg), .up_t(up_t), .TurnW(TurnW)) i_up_join (
+        .clk_i, .rst_ni, .choose_i(begin_pkt && !own), .ctx_i(row_ctx_o), .copy_i(lane), .turn_o(turn),
         .add_valid_i(add_up_valid), .add_ready_o(add_up_ready), .add_i(add_up),
         .copy_valid_i(copy_up_valid), .copy_ready_o(copy_up_ready), .copy_word_i(copy_up),
-        .valid_o(up_valid), .ready_i(up_ready), .word_o(up_flit)
+        .valid_o(up_valid), .ready_i(up_ready), .up_o(up_flit)
     );
     sum_uplink #(.Cfg(Cfg), .up_t(up_t)) i_uplink (
         .clk_i, .rst_ni, .cfg_i, .valid_i(up_valid), .ready_o(up_ready), .up_i(up_flit),

@@ -50,7 +50,7 @@ module sum_choice #(
 
     // Less than inside_q and up_q can count: packets on their way to memory, and short ones for the uplink.
     localparam int unsigned OwnPkts   = 31;
-    localparam int unsigned ShortPkts = 63;
+    localparam int unsigned ShortPkts = 15;
 
     logic [Cfg.N-1:0]           may, ready_ctx, add_ctx, grant, take, give, st_left; // may: but for its lane's room
     logic [Cfg.GpuW-1:0]        turn, add_turn;

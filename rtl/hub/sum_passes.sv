@@ -19,7 +19,8 @@
 module sum_passes #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
     parameter type pass_t = logic,  // see row_sum
-    parameter type tag_t = logic
+    parameter type tag_t = logic,
+    parameter int unsigned TurnW = 1
 ) (
     input  wire logic clk_i,
     input  wire logic rst_ni,
@@ -33,6 +34,7 @@ module sum_passes #(
     output logic                     begin_o, // its packet begins
     output logic                     claim_o, // and takes a packet of R
     output logic                     lane_o,  // it is for the copy lane
+    input  wire logic [TurnW-1:0]    turn_i,  // see sum_up_join
 
     // row of ctx_i
     input  wire `MW_ROW(Cfg)          row_i,        // packets less 1
@@ -120,6 +122,7 @@ module sum_passes #(
             tag_q.addr     <= row_i.dest + Cfg.AddrW'({pkt, {Cfg.PayW{1'b0}}});
             tag_q.poison   <= row_i.poison;
             tag_q.row_last <= row_last;
+            tag_q.turn     <= turn_i;
             tag_q.count    <= row_last ? row_i.last_len : '1;
             last_q         <= row_i.last;
             use_r_q        <= row_i.use_r;

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// Joins the packets for the uplink that leave the adder and the copy lane. Packets of a requester leave in the order in
+// which they were chosen, whichever lane they take; those of others may pass one that waits for the adder.
+//
+// How: each packet carries how many packets of the other lane were chosen for its requester before it (turn_o, at its
+// choice), and leaves when as many have left.
+// Back-pressure: a packet waits for those of its requester, for the end of the one that is leaving, and for ready_i.
+// Nothing waits in a circle: the oldest packet of all waits for none, and is in front in its lane.
+// Worst case: a packet waits for what was chosen before it in its lane or for its requester, and where both lanes can
+// go for one of the other.
+`default_nettype none
+
+module sum_up_join #(
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type up_t = logic, // see row_sum
+    parameter int unsigned TurnW = 4
+) (
+    input  wire logic clk_i,
+    input  wire logic rst_ni,
+
+    input  wire logic                choose_i, // a packet
+    input  wire logic [Cfg.GpuW-1:0] ctx_i,    // for
+    input  wire logic                copy_i,   // in the copy lane
+    output logic [TurnW-1:0]         turn_o,
+
+    input  wire logic add_valid_i,
+    output logic      add_ready_o,
+    input  wire up_t  add_i,
+    input  wire logic copy_valid_i,
+    output logic      copy_ready_o,
+    input  wire up_t  copy_word_i,
+
+    output logic      valid_o,
+    input  wire logic ready_i,
+    output up_t       up_o
+);
+    if (Cfg.CopyLane) begin : gen_lanes
+        // by requester, modulo more than are ever inside: packets chosen and left, {copies, adder}
+        logic [Cfg.N-1:0][1:0][TurnW-1:0] chosen_q, left_q;
+        logic add_turn, copy_turn, copy, open_q, copy_q, last_q, packet_end;
+
+        assign turn_o     = chosen_q[ctx_i][!copy_i];
+        assign add_turn   = add_valid_i && left_q[add_i.tag.dst][1] == add_i.tag.turn;
+        assign copy_turn  = copy_valid_i && left_q[copy_word_i.tag.dst][0] == copy_word_i.tag.turn;
+        assign copy       = open_q ? copy_q : copy_turn && (!add_turn || !last_q);
+        assign valid_o    = open_q ? (copy_q ? copy_valid_i : add_valid_i) : add_turn || copy_turn;
+        assign up_o       = copy ? copy_word_i : add_i;
+        assign packet_end = valid_o && ready_i && up_o.last;
+
+        assign add_ready_o  = valid_o && !copy && ready_i;
+        assign copy_ready_o = valid_o && copy && ready_i;
+
+        always_ff @(posedge clk_i) begin
+            if (!rst_ni) begin
+                chosen_q <= '0;
+                left_q   <= '0;
+                open_q   <= 1'b0;
+                last_q   <= 1'b0;
+            end else begin
+                if (choose_i)   chosen_q[ctx_i][copy_i] <= chosen_q[ctx_i][copy_i] + 1'b1;
+                if (packet_end) left_q[up_o.tag.dst][copy] <= left_q[up_o.tag.dst][copy] + 1'b1;
+                if (valid_o)    open_q <= !packet_end;
+                if (packet_end) last_q <= copy;
+            end
+            copy_q <= copy;
+        end
+    end else begin : gen_adder
+        assign turn_o       = '0;
+        assign valid_o      = add_valid_i;
+        assign up_o         = add_i;
+        assign add_ready_o  = ready_i;
+        assign copy_ready_o = 1'b0;
+        wire unused_lanes = &{1'b0, clk_i, rst_ni, choose_i, ctx_i, copy_i, copy_valid_i, copy_word_i};
+    end
+endmodule
+
+`default_nettype wire
