@@ -112,8 +112,10 @@ module gpu #(
     end
 
     // clients of MISC
-    localparam int unsigned CStreams = 0, CControl = 1, CAlloc = 2, CCombine = 3, CExpert = 4, CHost = 5, CRed = 6,
-                            MiscRd = Cfg.Reds ? 7 : 6;
+    localparam int unsigned Nobody = 16;
+    localparam int unsigned CStreams = 0, CControl = 1, CAlloc = 2, CCombine = 3, CExpert = 4, CHost = 5, Always = 6,
+                            CRed = Cfg.Reds ? Always : Nobody, CCopy = Cfg.CopyLane ? Always + 32'(Cfg.Reds) : Nobody,
+                            MiscRd = Always + 32'(Cfg.Reds) + 32'(Cfg.CopyLane);
     `MW_READ(Cfg)         misc [MiscRd];
     `MW_ANSWER(Cfg)       misc_back [MiscRd];
     logic                 misc_ready [MiscRd], misc_rvalid [MiscRd];
@@ -129,7 +131,7 @@ module gpu #(
     end
 
     // of the hub, by which it is at MISC
-    localparam int unsigned HubClient [HubReads] = '{0, 0, 0, CControl, CAlloc, CCombine, CRed};
+    localparam int unsigned HubClient [HubReads] = '{0, 0, 0, CControl, CAlloc, CCombine, CRed, CCopy};
     for (genvar p = RdOwn; p < HubReads; p++) begin : gen_misc
         if (HubClient[p] < MiscRd) begin : gen_client
             assign misc[HubClient[p]] = rd_i[p];

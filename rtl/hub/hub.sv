@@ -201,6 +201,7 @@ module hub #(
         .rd_o(rd_o[RdCombine]), .rd_ready_i(rd_ready_i[RdCombine]), .rd_i(rd_i[RdCombine]),
         .suma_rd_o(rd_o[RdSumA]), .suma_rd_ready_i(rd_ready_i[RdSumA]), .suma_rd_i(rd_i[RdSumA]),
         .sumb_rd_o(rd_o[RdSumB]), .sumb_rd_ready_i(rd_ready_i[RdSumB]), .sumb_rd_i(rd_i[RdSumB]),
+        .copy_rd_o(rd_o[RdCopy]), .copy_rd_ready_i(rd_ready_i[RdCopy]), .copy_rd_i(rd_i[RdCopy]),
         .out_wr_o(wr_o[WrOut]), .out_wr_ready_i(wr_ready_i[WrOut]),
         .al_req_o(al_req[1]), .al_req_ready_i(al_req_ready[1]), .al_i(al_resp[1]), .req_i(rxreq),
         .res_i(rxres), .res_ready_o(rxres_ready), .res_bad_i(rxres_bad), .req_o(creq), .req_ready_i(creq_ready),

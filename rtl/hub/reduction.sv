@@ -38,7 +38,7 @@ module reduction #(
     output logic [Cfg.GpuW-1:0]            src_o,
     input  wire logic [node_pkg::RowW-1:0] src_rows_i,
 
-    // memory: a MISC client, SUMA, SUMB, OUT
+    // memory: a MISC client, SUMA, SUMB, another MISC client (copy lane), OUT
     output `MW_READ(Cfg)        rd_o,
     input  wire logic           rd_ready_i,
     input  wire `MW_ANSWER(Cfg) rd_i,
@@ -48,6 +48,9 @@ module reduction #(
     output `MW_READ(Cfg)        sumb_rd_o,
     input  wire logic           sumb_rd_ready_i,
     input  wire `MW_ANSWER(Cfg) sumb_rd_i,
+    output `MW_READ(Cfg)        copy_rd_o,
+    input  wire logic           copy_rd_ready_i,
+    input  wire `MW_ANSWER(Cfg) copy_rd_i,
     output `MW_WRITE(Cfg)       out_wr_o,
     input  wire logic           out_wr_ready_i,
 
@@ -171,7 +174,8 @@ module reduction #(
         .row_i(row), .row_pop_o(row_pop),
         .term_re_o(term_re), .term_idx_o(term_idx), .term_valid_i(term_valid), .term_addr_i(term_addr),
         .dest_i(dest), .dest_ready_o(dest_ready), .row_done_o(row_done), .row_more_o(row_more), .st_done_o(st_done),
-        .suma_rd_o, .suma_rd_ready_i, .suma_rd_i, .sumb_rd_o, .sumb_rd_ready_i, .sumb_rd_i, .out_wr_o, .out_wr_ready_i,
+        .suma_rd_o, .suma_rd_ready_i, .suma_rd_i, .sumb_rd_o, .sumb_rd_ready_i, .sumb_rd_i,
+        .copy_rd_o, .copy_rd_ready_i, .copy_rd_i, .out_wr_o, .out_wr_ready_i,
         .res_i, .res_ready_o, .res_bad_i, .part_o, .part_ready_i, .sst_valid_o, .sst_ready_i,
         .part_crd_valid_i, .part_crd_port_i, .err_valid_o(err_o[2].valid), .idle_o(idle_sum)
     );

@@ -61,6 +61,9 @@ module row_sum #(
     output `MW_READ(Cfg)        sumb_rd_o,
     input  wire logic           sumb_rd_ready_i,
     input  wire `MW_ANSWER(Cfg) sumb_rd_i,
+    output `MW_READ(Cfg)        copy_rd_o, // of the copy lane
+    input  wire logic           copy_rd_ready_i,
+    input  wire `MW_ANSWER(Cfg) copy_rd_i,
 
     output `MW_WRITE(Cfg) out_wr_o,
     input  wire logic     out_wr_ready_i,
@@ -146,22 +149,18 @@ module row_sum #(
         .pass_a_o(pass_a), .pass_b_o(pass_b), .pass_red_o(pass_red)
     );
 
-    // ---- operands -------------------------------------------------------------------
-    logic                 add_valid, add_next, add_fire, granted, copy_valid, copy_next, copy_fire;
-    logic                 a_valid, a_copy, b_valid, b_copy;
-    pass_t                add_pass, copy_pass;
-    red_pkg::red_t        add_red, copy_red;
+    // ---- operands of the adder --------------------------------------------------------
+    logic                 add_valid, add_next, fire, granted, a_valid, b_valid;
+    pass_t                add_pass;
+    red_pkg::red_t        add_red;
     logic [Cfg.FlitW-1:0] a_data, b_data;
 
     sum_read #(.Cfg(Cfg), .pass_t(pass_t)) i_read (
-        .clk_i, .rst_ni, .push_i(pass_push), .room_o(pass_room), .add_room_o(add_room), .copy_room_o(copy_room),
+        .clk_i, .rst_ni, .push_i(pass_push && !pass_in.copy), .room_o(pass_room), .pkt_room_o(add_room),
         .pass_i(pass_in), .addr_a_i(pass_a), .addr_b_i(pass_b), .red_i(pass_red),
         .suma_rd_o, .suma_rd_ready_i, .suma_rd_i, .sumb_rd_o, .sumb_rd_ready_i, .sumb_rd_i,
-        .add_valid_o(add_valid), .add_o(add_pass), .add_red_o(add_red), .granted_o(granted), .add_next_i(add_next),
-        .add_fire_i(add_fire), .copy_valid_o(copy_valid), .copy_o(copy_pass), .copy_red_o(copy_red),
-        .copy_next_i(copy_next), .copy_fire_i(copy_fire),
-        .a_valid_o(a_valid), .a_copy_o(a_copy), .a_data_o(a_data),
-        .b_valid_o(b_valid), .b_copy_o(b_copy), .b_data_o(b_data)
+        .valid_o(add_valid), .pass_o(add_pass), .red_o(add_red), .granted_o(granted), .next_i(add_next), .fire_i(fire),
+        .a_valid_o(a_valid), .a_data_o(a_data), .b_valid_o(b_valid), .b_data_o(b_data)
     );
 
     logic                 r_valid, r_ready, r_poison, add_r_valid, add_r_ready, copy_r_valid, copy_r_ready;
@@ -183,38 +182,39 @@ module row_sum #(
     sum_add #(.Cfg(Cfg), .pass_t(pass_t), .tag_t(tag_t), .own_t(own_t), .up_t(up_t)) i_add (
         .clk_i, .rst_ni,
         .valid_i(add_valid), .pass_i(add_pass), .red_i(add_red), .granted_i(granted), .next_o(add_next),
-        .fire_o(add_fire), .a_valid_i(a_valid && !a_copy), .a_data_i(a_data), .b_valid_i(b_valid && !b_copy),
-        .b_data_i(b_data), .res_valid_i(add_r_valid), .res_ready_o(add_r_ready), .res_data_i(r_data),
+        .fire_o(fire), .a_valid_i(a_valid), .a_data_i(a_data), .b_valid_i(b_valid), .b_data_i(b_data),
+        .res_valid_i(add_r_valid), .res_ready_o(add_r_ready), .res_data_i(r_data),
         .res_poison_i(r_poison),
         .own_valid_o(add_own_valid), .own_ready_i(add_own_ready), .own_o(add_own),
         .up_valid_o(add_up_valid), .up_ready_i(add_up_ready), .up_o(add_up), .busy_o(add_busy)
     );
 
     if (Cfg.CopyLane) begin : gen_lanes
-        logic claimed, r_copy;
+        logic claimed, r_copy, r_end;
 
         // whose the packet of R in front is
         lane_order i_claims (
             .clk_i, .rst_ni, .choose_i(claim), .copy_i(lane), .some_o(claimed), .copy_o(r_copy),
-            .end_i((add_next && add_pass.need_r) || (copy_next && copy_pass.need_r))
+            .end_i((add_next && add_pass.need_r) || r_end)
         );
         assign add_r_valid  = r_valid && claimed && !r_copy;
         assign copy_r_valid = r_valid && claimed && r_copy;
 
         sum_copy #(.Cfg(Cfg), .pass_t(pass_t), .own_t(own_t), .up_t(up_t)) i_copy (
             .clk_i, .rst_ni,
-            .valid_i(copy_valid), .pass_i(copy_pass), .red_i(copy_red), .next_o(copy_next), .fire_o(copy_fire),
-            .a_valid_i(a_valid && a_copy), .a_data_i(a_data), .b_valid_i(b_valid && b_copy), .b_data_i(b_data),
-            .res_valid_i(copy_r_valid), .res_ready_o(copy_r_ready), .res_data_i(r_data), .res_poison_i(r_poison),
-            .own_valid_o(copy_own_valid), .own_ready_i(copy_own_ready), .own_o(copy_own),
+            .push_i(pass_push && pass_in.copy), .room_o(copy_room), .pass_i(pass_in), .addr_i(pass_a),
+            .red_i(pass_red), .rd_o(copy_rd_o), .rd_ready_i(copy_rd_ready_i), .rd_i(copy_rd_i),
+            .res_valid_i(copy_r_valid), .res_ready_o(copy_r_ready), .res_end_o(r_end), .res_data_i(r_data),
+            .res_poison_i(r_poison), .own_valid_o(copy_own_valid), .own_ready_i(copy_own_ready), .own_o(copy_own),
             .up_valid_o(copy_up_valid), .up_ready_i(copy_up_ready), .up_o(copy_up), .busy_o(copy_busy)
         );
     end else begin : gen_adder
         assign add_r_valid = r_valid;
-        assign {copy_r_valid, copy_r_ready, copy_next, copy_fire, copy_own_valid, copy_up_valid, copy_busy} = '0;
+        assign {copy_r_valid, copy_r_ready, copy_room, copy_own_valid, copy_up_valid, copy_busy} = '0;
         assign copy_own = '0;
         assign copy_up  = '0;
-        wire unused_copy = &{1'b0, copy_valid, copy_pass, copy_red, copy_r_valid, copy_own_ready, copy_up_ready};
+        assign copy_rd_o = '0;
+        wire unused_copy = &{1'b0, copy_rd_ready_i, copy_rd_i, copy_r_valid, copy_own_ready, copy_up_ready};
     end
 
     // ---- where sums and copies go -----------------------------------------------------

@@ -6,10 +6,12 @@
 // Order: packets as they come, flits of a packet in order; to memory (own_) and to the uplink (up_) in a queue each, so
 // that neither waits for the other there. Those for the uplink show when all of them is here, and then leave without
 // gaps.
-// Back-pressure: a flit waits for its operand (a_, b_ or res_, which lane_join and sum_read hand out in the order of
-// choice) and for room in its queue.
+// Back-pressure: room_o says that there is a place for a packet. A flit waits for its operand (of memory, by a port of
+// the lane's own, or R in its turn) and for room in its queue.
 // Worst case: a flit per cycle while operands are here; behind a packet whose queue is full as long as that is.
 `default_nettype none
+`include "assert.svh"
+`include "bundles.svh"
 
 module sum_copy #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
@@ -20,17 +22,19 @@ module sum_copy #(
     input  wire logic clk_i,
     input  wire logic rst_ni,
 
-    input  wire logic                 valid_i, // a pass
+    input  wire logic                 push_i, // only with room_o
+    output logic                      room_o,
     input  wire pass_t                pass_i,
+    input  wire logic [Cfg.AddrW-1:0] addr_i, // first flit of its term
     input  wire red_pkg::red_t        red_i,
-    output logic                      next_o,  // it is done
-    output logic                      fire_o,  // a flit goes in, the operand's that the pass needs
-    input  wire logic                 a_valid_i,
-    input  wire logic [Cfg.FlitW-1:0] a_data_i,
-    input  wire logic                 b_valid_i,
-    input  wire logic [Cfg.FlitW-1:0] b_data_i,
-    input  wire logic                 res_valid_i,
+
+    output `MW_READ(Cfg)        rd_o,
+    input  wire logic           rd_ready_i,
+    input  wire `MW_ANSWER(Cfg) rd_i,
+
+    input  wire logic                 res_valid_i, // R, if the packet in front is the next to take it
     output logic                      res_ready_o,
+    output logic                      res_end_o,   // its last flit
     input  wire logic [Cfg.FlitW-1:0] res_data_i,
     input  wire logic                 res_poison_i, // the flit is not valid
 
@@ -43,47 +47,73 @@ module sum_copy #(
 
     output logic busy_o // a flit is here
 );
+    localparam int unsigned Packets = 3;
     localparam int unsigned UpDepth = 32;  // two packets of 16 flits, or four of 8, less a place
 
+    // ---- packets, and their reads ahead of them -----------------------------------------
+    logic                 valid, blk_valid, blk_room, blk_next, term_valid, fire, last, next;
+    pass_t                pass;
+    red_pkg::red_t        red;
+    logic [Cfg.AddrW-1:0] blk_addr;
+    logic [Cfg.PayW-1:0]  blk_last;
+    logic [Cfg.FlitW-1:0] term;
+
+    fifo #(.Width($bits(pass_t) + $bits(red_pkg::red_t)), .Depth(Packets)) i_packets (
+        .clk_i, .rst_ni, .valid_i(push_i), .ready_o(room_o), .data_i({red_i, pass_i}), .valid_o(valid), .ready_i(next),
+        .data_o({red, pass}), .level_o()
+    );
+    fifo #(.Width(Cfg.PayW + Cfg.AddrW), .Depth(Packets)) i_blocks (
+        .clk_i, .rst_ni, .valid_i(push_i && pass_i.need_a), .ready_o(blk_room), .data_i({pass_i.tag.count, addr_i}),
+        .valid_o(blk_valid), .ready_i(blk_next), .data_o({blk_last, blk_addr}), .level_o()
+    );
+    sum_operand #(.Cfg(Cfg)) i_term (
+        .clk_i, .rst_ni, .blk_valid_i(blk_valid), .blk_need_i(1'b1), .blk_addr_i(blk_addr), .blk_last_i(blk_last),
+        .blk_next_o(blk_next), .at_end_o(), .rd_o, .rd_ready_i, .rd_i, .valid_o(term_valid),
+        .ready_i(fire && pass.need_a), .data_o(term)
+    );
+    `MW_ASSERT(!push_i || (room_o && blk_room), "a copy without a place")
+
+    // ---- flits ----------------------------------------------------------------------
     logic [Cfg.PayW-1:0]  idx_q;
-    logic                 last, own_room, up_room, up_some;
+    logic                 own_room, up_room, up_some;
     logic [5:0]           whole_q; // packets for the uplink that are here to their end
-    logic [Cfg.FlitW-1:0] term, data;
+    logic [Cfg.FlitW-1:0] from, data;
     own_t                 own;
     up_t                  up;
 
-    assign last        = idx_q == pass_i.tag.count;
-    assign fire_o      = valid_i && (!pass_i.need_a || a_valid_i) && (!pass_i.need_b || b_valid_i)
-                         && (!pass_i.need_r || res_valid_i) && (pass_i.tag.own ? own_room : up_room);
-    assign next_o      = fire_o && last;
-    assign res_ready_o = fire_o && pass_i.need_r;
+    assign last        = idx_q == pass.tag.count;
+    assign fire        = valid && (!pass.need_a || term_valid) && (!pass.need_r || res_valid_i)
+                         && (pass.tag.own ? own_room : up_room);
+    assign next        = fire && last;
+    assign res_ready_o = fire && pass.need_r;
+    assign res_end_o   = next && pass.need_r;
 
-    assign term = pass_i.need_a ? a_data_i : pass_i.need_b ? b_data_i : pass_i.need_r ? res_data_i : '0;
+    assign from = pass.need_a ? term : pass.need_r ? res_data_i : '0;
     for (genvar w = 0; w < Cfg.Words; w++) begin : gen_word
-        assign data[32*w +: 32] = red_pkg::canonical(red_pkg::plain(Cfg.RedTypes, Cfg.RedOps), red_i.dtype,
-                                                     term[32*w +: 32]);
+        assign data[32*w +: 32] = red_pkg::canonical(red_pkg::plain(Cfg.RedTypes, Cfg.RedOps), red.dtype,
+                                                     from[32*w +: 32]);
     end
 
     always_comb begin
         own.last     = last;
-        own.row_last = pass_i.tag.row_last;
-        own.poison   = pass_i.tag.poison || (pass_i.need_r && res_poison_i);
+        own.row_last = pass.tag.row_last;
+        own.poison   = pass.tag.poison || (pass.need_r && res_poison_i);
         own.data     = data;
-        up.tag       = pass_i.tag;
+        up.tag       = pass.tag;
         up.last      = last;
         up.data      = data;
     end
 
     always_ff @(posedge clk_i) begin
-        if (!rst_ni)     idx_q <= '0;
-        else if (fire_o) idx_q <= last ? '0 : idx_q + 1'b1;
+        if (!rst_ni)   idx_q <= '0;
+        else if (fire) idx_q <= last ? '0 : idx_q + 1'b1;
     end
 
     // ---- what leaves ----------------------------------------------------------------
     logic own_push, up_push, up_end;
 
-    assign own_push = fire_o && pass_i.tag.own;
-    assign up_push  = fire_o && !pass_i.tag.own;
+    assign own_push = fire && pass.tag.own;
+    assign up_push  = fire && !pass.tag.own;
 
     promise_fifo #(.Width($bits(own_t)), .Depth(16)) i_own (
         .clk_i, .rst_ni, .promise_i(own_push), .room_o(own_room), .push_i(own_push), .data_i(own),
@@ -97,14 +127,14 @@ module sum_copy #(
 
     assign up_valid_o = whole_q != '0;
     assign up_end     = up_valid_o && up_ready_i && up_o.last;
-    assign busy_o     = valid_i || own_valid_o || up_some;
+    assign busy_o     = valid || own_valid_o || up_some;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni)                          whole_q <= '0;
         else if ((up_push && last) != up_end) whole_q <= whole_q + (up_end ? '1 : 6'd1);
     end
 
-    wire unused = &{1'b0, pass_i, red_i};
+    wire unused = &{1'b0, pass, red};
 endmodule
 
 `default_nettype wire

@@ -5,10 +5,9 @@
 //
 // Blocks follow each other without a gap, so that reads run ahead of the sums; the two operands of an addition are
 // asked for independently, so that a bank conflict of one does not hold up the other. A read is asked for only when the
-// queue of flits has a place for its answer. Of each flit copy_o says which lane its block is for.
+// queue of flits has a place for its answer. A block that this operand has no part in takes a cycle.
 // Worst case: as long as the memory port makes the reads wait.
 `default_nettype none
-`include "assert.svh"
 `include "bundles.svh"
 
 module sum_operand #(
@@ -18,10 +17,10 @@ module sum_operand #(
     input  wire logic rst_ni,
 
     input  wire logic                 blk_valid_i,
-    input  wire logic                 blk_copy_i, // for the copy lane
+    input  wire logic                 blk_need_i, // has a part in it
     input  wire logic [Cfg.AddrW-1:0] blk_addr_i,
     input  wire logic [Cfg.PayW-1:0]  blk_last_i, // flits less 1
-    output logic                      blk_next_o, // block done: all its reads are granted
+    output logic                      blk_next_o, // block done
     output logic                      at_end_o,   // of a block of 16 flits at most 2 are still to be granted
 
     output `MW_READ(Cfg)        rd_o,
@@ -29,19 +28,18 @@ module sum_operand #(
     input  wire `MW_ANSWER(Cfg) rd_i,
 
     output logic                 valid_o,
-    output logic                 copy_o,
     input  wire logic            ready_i,
     output logic [Cfg.FlitW-1:0] data_o
 );
     logic                grant, room, last;
     logic [Cfg.PayW-1:0] idx_q;
 
-    assign rd_o.valid = blk_valid_i && room;
+    assign rd_o.valid = blk_valid_i && blk_need_i && room;
     assign rd_o.addr  = blk_addr_i + Cfg.AddrW'(idx_q);
     assign grant      = rd_o.valid && rd_ready_i;
     assign last       = idx_q == blk_last_i;
     assign at_end_o   = Cfg.PayW == 4 && idx_q[Cfg.PayW-1:1] == '1 && blk_last_i == '1;
-    assign blk_next_o = grant && last;
+    assign blk_next_o = blk_valid_i && (!blk_need_i || (grant && last));
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni)    idx_q <= '0;
@@ -55,20 +53,6 @@ module sum_operand #(
         .clk_i, .rst_ni, .promise_i(grant), .room_o(room), .push_i(rd_i.rvalid), .data_i(rd_i.rdata),
         .valid_o, .ready_i, .data_o
     );
-
-    if (Cfg.CopyLane) begin : gen_lanes
-        logic noted, note_room; // a flit that was asked for has its lane here before it comes
-
-        fifo #(.Width(1), .Depth(15)) i_lanes (
-            .clk_i, .rst_ni, .valid_i(grant), .ready_o(note_room), .data_i(blk_copy_i), .valid_o(noted),
-            .ready_i(valid_o && ready_i), .data_o(copy_o), .level_o()
-        );
-        `MW_ASSERT(!valid_o || noted, "a flit of no lane")
-        `MW_ASSERT(!grant || note_room, "no place for a flit's lane")
-    end else begin : gen_adder
-        assign copy_o = 1'b0;
-        wire unused_copy = &{1'b0, blk_copy_i};
-    end
 endmodule
 
 `default_nettype wire

@@ -4,7 +4,7 @@
 //
 // Steps are the terms and R, which is the last: the first two make one pass, each further one a pass; a single term
 // passes through, as one of R alone does; no term at all gives zeros. A pass of these three is for the copy lane, if
-// there is one and the layer uses it. Terms come by their index in the row (term_*), as addresses of the row's packet 0.
+// there is one and the layer uses it, and reads by its port. Terms come by their index in the row (term_*), as addresses of the row's packet 0.
 // Single terms are read by both memory ports in turn, because one port for all would have to win every conflict.
 //
 // Order: a row's packets from the first to the last, passes in the order of the terms. Every context has a row under
@@ -46,7 +46,7 @@ module sum_passes #(
     input  wire logic [Cfg.AddrW-1:0] term_addr_i,
 
     output logic                 pass_push_o,
-    input  wire logic            pass_room_i, // push only then
+    input  wire logic            pass_room_i, // the adder's queue: push only then
     output pass_t                pass_o,
     output logic [Cfg.AddrW-1:0] pass_a_o,    // first flit of what the first port reads, and the second
     output logic [Cfg.AddrW-1:0] pass_b_o,
@@ -80,7 +80,7 @@ module sum_passes #(
     // The first two steps make one pass (with R alone or one term: one step, one pass).
     assign final_step  = step_q == last_q;
     assign is_term     = !(use_r_q && final_step) && !zero_q;
-    assign advance     = state_q == Terms && pass_room_i && (term_valid_i || !is_term);
+    assign advance     = state_q == Terms && (pass_room_i || copy_q) && (term_valid_i || !is_term);
     assign pass_push_o = advance && (step_q != '0 || final_step);
     assign addr        = term_addr_i + Cfg.AddrW'({pkt_q, {Cfg.PayW{1'b0}}});
 
@@ -90,8 +90,8 @@ module sum_passes #(
 
     always_comb begin
         pass_o.pair   = step_q == 5'd1;
-        pass_o.need_a = is_term && (pass_o.pair || !by_b_q);
-        pass_o.need_b = pass_o.pair || (is_term && by_b_q);
+        pass_o.need_a = is_term && (pass_o.pair || copy_q || !by_b_q);
+        pass_o.need_b = pass_o.pair || (is_term && !copy_q && by_b_q);
         pass_o.need_r = use_r_q && final_step;
         pass_o.first  = step_q[4:1] == '0;
         pass_o.last   = final_step;
@@ -114,7 +114,7 @@ module sum_passes #(
             if (begin_o) started_q[ctx_i] <= !row_last;
         end
         if (go_i) by_b_q <= 1'b0;
-        else if (pass_push_o && is_term && !pass_o.pair) by_b_q <= !by_b_q;
+        else if (pass_push_o && is_term && !pass_o.pair && !copy_q) by_b_q <= !by_b_q;
         if (begin_o) begin
             tag_q.own      <= own_i && !row_i.st;
             tag_q.st       <= row_i.st;

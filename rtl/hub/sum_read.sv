@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Queues of passes, one for each lane, whose operands two memory ports read ahead of the lanes.
+// Queue of passes whose operands two memory ports read ahead of the adder.
 //
-// Four ends read: each port's sum_operand the blocks that passes of both lanes need of it, as far ahead as its flits
-// have room, and each lane its passes, which take the flits. So a bank conflict of one port holds up neither the other
-// nor, while flits are left, a lane.
+// Three ends read the queue: each port's sum_operand, as far ahead as its flits have room, and, last, the adder, which
+// takes the flits of both. So a bank conflict of one port holds up neither the other nor, while flits are left, the
+// adder.
 //
-// Order: passes of a lane in the order of their push, and so the flits of a port, of both lanes; a pass leaves with
-// add_next_i or copy_next_i. Who pushes sees to it that a lane never waits for what is pushed behind: of two passes that
-// wait, the older one has all that it needs at the front.
-// Back-pressure: add_room_o and copy_room_o are low with three passes in a lane: reads run ahead by no more than the
-// operands' queues, and a packet that is chosen now waits for few others. A packet may have more passes than that:
-// push_i waits for room_o.
+// Order: passes in the order of their push; a pass leaves with next_i. Back-pressure: pkt_room_o is low with three passes
+// inside: reads run ahead by no more than the operands' queues, and a packet that is chosen now waits for few others. A
+// packet that was chosen has room for more of them with the copy lane, so that it does not hold up the next choice.
 // Worst case: as long as the memory ports make the reads wait.
 `default_nettype none
-`include "assert.svh"
 `include "bundles.svh"
 
 module sum_read #(
@@ -26,8 +22,7 @@ module sum_read #(
 
     input  wire logic                 push_i,   // only with room_o
     output logic                      room_o,
-    output logic                      add_room_o, // for a packet of the lane
-    output logic                      copy_room_o,
+    output logic                      pkt_room_o, // for the passes of one more packet
     input  wire pass_t                pass_i,
     input  wire logic [Cfg.AddrW-1:0] addr_a_i, // first flit of its operands
     input  wire logic [Cfg.AddrW-1:0] addr_b_i,
@@ -40,127 +35,77 @@ module sum_read #(
     input  wire logic           sumb_rd_ready_i,
     input  wire `MW_ANSWER(Cfg) sumb_rd_i,
 
-    // oldest pass of each lane
-    output logic          add_valid_o,
-    output pass_t         add_o,
-    output red_pkg::red_t add_red_o,
-    output logic          granted_o,   // its reads: all of a pass of fewer than 16 flits, of 16 all but two
-    input  wire logic     add_next_i,  // it is done
-    input  wire logic     add_fire_i,  // takes a flit of those operands that it needs
-    output logic          copy_valid_o,
-    output pass_t         copy_o,
-    output red_pkg::red_t copy_red_o,
-    input  wire logic     copy_next_i,
-    input  wire logic     copy_fire_i,
-
-    // oldest flit of each port, and whether it is for the copy lane
+    output logic                 valid_o,   // oldest pass
+    output pass_t                pass_o,
+    output red_pkg::red_t        red_o,
+    output logic                 granted_o, // its reads: all of a pass of fewer than 16 flits, of 16 all but two
+    input  wire logic            next_i,    // it is done
+    input  wire logic            fire_i,    // takes a flit of those operands that it needs
     output logic                 a_valid_o,
-    output logic                 a_copy_o,
     output logic [Cfg.FlitW-1:0] a_data_o,
     output logic                 b_valid_o,
-    output logic                 b_copy_o,
     output logic [Cfg.FlitW-1:0] b_data_o
 );
-    localparam int unsigned Ahead = 3;                    // passes that wait in a lane, before a packet is chosen
-    // Of a packet with 16 terms and R 16 passes come behind them; without lanes each pass waits for its place.
-    localparam int unsigned Depth = Cfg.CopyLane ? 16 : Ahead + 1;
-    localparam int unsigned PtrW  = $clog2(Depth);
-    localparam int unsigned PassW = $bits(pass_t) + $bits(red_pkg::red_t);
 
-    typedef logic [PtrW-1:0] ptr_t;
+    localparam int unsigned Ahead = 3;
+    localparam int unsigned Depth = Cfg.CopyLane ? 16 : Ahead + 1;  // LUT RAM comes in sixteens
 
-    ptr_t       add_w_q, add_r_q;     // passes of the adder
-    logic       add_push, copy_push;
+    logic [$clog2(Depth)-1:0] wptr_q, aptr_q, bptr_q, dptr_q, held;
+    logic                 a_next, b_next, a_need, b_need, a_end, b_end;
+    logic [Cfg.AddrW-1:0] a_addr, b_addr;
+    logic [Cfg.PayW-1:0]  a_count, b_count;
 
-    assign copy_push = push_i && pass_i.copy;
-    assign add_push  = push_i && !pass_i.copy;
+    assign held       = wptr_q - dptr_q;
+    assign room_o     = held != '1;
+    assign pkt_room_o = !Cfg.CopyLane || 32'(held) < Ahead;
+    assign valid_o    = dptr_q != wptr_q;
+    assign granted_o  = (aptr_q != dptr_q || a_end) && (bptr_q != dptr_q || b_end);
 
-    // ---- blocks of the ports --------------------------------------------------------
-    logic [1:0]                need, full, blk_valid, blk_copy, blk_next, at_end, granted;
-    logic [1:0]                add_need, copy_need;
-    logic [1:0][Cfg.AddrW-1:0] addr, blk_addr;
-    logic [1:0][Cfg.PayW-1:0]  blk_last;
+    lutram #(.Width(1 + Cfg.PayW + Cfg.AddrW), .Depth(Depth)) i_ring_a (
+        .clk_i, .we_i(push_i), .waddr_i(wptr_q), .wdata_i({pass_i.need_a, pass_i.tag.count, addr_a_i}),
+        .raddr_i(aptr_q), .rdata_o({a_need, a_count, a_addr})
+    );
+    lutram #(.Width(1 + Cfg.PayW + Cfg.AddrW), .Depth(Depth)) i_ring_b (
+        .clk_i, .we_i(push_i), .waddr_i(wptr_q), .wdata_i({pass_i.need_b, pass_i.tag.count, addr_b_i}),
+        .raddr_i(bptr_q), .rdata_o({b_need, b_count, b_addr})
+    );
+    lutram #(.Width($bits(pass_t)), .Depth(Depth)) i_ring_d (
+        .clk_i, .we_i(push_i), .waddr_i(wptr_q), .wdata_i(pass_i), .raddr_i(dptr_q), .rdata_o(pass_o)
+    );
 
-    assign need      = {pass_i.need_b, pass_i.need_a};
-    assign addr      = {addr_b_i, addr_a_i};
-    assign add_need  = {add_o.need_b, add_o.need_a};
-    assign copy_need = {copy_o.need_b, copy_o.need_a};
-    assign room_o    = full == '0 && add_w_q + 1'b1 != add_r_q;
-    assign granted_o = granted == '1;
-
-    for (genvar i = 0; i < 2; i++) begin : gen_port
-        ptr_t w_q, r_q;
-        ptr_t granted_q, taken_q; // of the adder's blocks, how many are granted, and taken by passes that are done
-
-        assign full[i]      = w_q + 1'b1 == r_q;
-        assign blk_valid[i] = w_q != r_q;
-        assign granted[i]   = !add_need[i] || granted_q != taken_q || (at_end[i] && blk_valid[i] && !blk_copy[i]);
-
-        lutram #(.Width(1 + Cfg.PayW + Cfg.AddrW), .Depth(Depth)) i_ring (
-            .clk_i, .we_i(push_i && need[i]), .waddr_i(w_q), .wdata_i({pass_i.copy, pass_i.tag.count, addr[i]}),
-            .raddr_i(r_q), .rdata_o({blk_copy[i], blk_last[i], blk_addr[i]})
+    if (red_pkg::plain(Cfg.RedTypes, Cfg.RedOps)) begin : gen_plain
+        assign red_o = '0;
+        wire unused_red = &{1'b0, red_i};
+    end else begin : gen_red
+        lutram #(.Width($bits(red_pkg::red_t)), .Depth(Depth)) i_ring_red (
+            .clk_i, .we_i(push_i), .waddr_i(wptr_q), .wdata_i(red_i), .raddr_i(dptr_q), .rdata_o(red_o)
         );
+    end
 
-        always_ff @(posedge clk_i) begin
-            if (!rst_ni) begin
-                w_q       <= '0;
-                r_q       <= '0;
-                granted_q <= '0;
-                taken_q   <= '0;
-            end else begin
-                if (push_i && need[i])               w_q <= w_q + 1'b1;
-                if (blk_next[i])                     r_q <= r_q + 1'b1;
-                if (blk_next[i] && !blk_copy[i])     granted_q <= granted_q + 1'b1;
-                if (add_next_i && add_need[i])       taken_q <= taken_q + 1'b1;
-            end
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) begin
+            wptr_q <= '0;
+            aptr_q <= '0;
+            bptr_q <= '0;
+            dptr_q <= '0;
+        end else begin
+            if (push_i) wptr_q <= wptr_q + 1'b1;
+            if (a_next) aptr_q <= aptr_q + 1'b1;
+            if (b_next) bptr_q <= bptr_q + 1'b1;
+            if (next_i) dptr_q <= dptr_q + 1'b1;
         end
     end
 
     sum_operand #(.Cfg(Cfg)) i_a (
-        .clk_i, .rst_ni, .blk_valid_i(blk_valid[0]), .blk_copy_i(blk_copy[0]), .blk_addr_i(blk_addr[0]),
-        .blk_last_i(blk_last[0]), .blk_next_o(blk_next[0]), .at_end_o(at_end[0]), .rd_o(suma_rd_o),
-        .rd_ready_i(suma_rd_ready_i), .rd_i(suma_rd_i), .valid_o(a_valid_o), .copy_o(a_copy_o),
-        .ready_i(a_copy_o ? copy_fire_i && copy_need[0] : add_fire_i && add_need[0]), .data_o(a_data_o)
+        .clk_i, .rst_ni, .blk_valid_i(aptr_q != wptr_q), .blk_need_i(a_need), .blk_addr_i(a_addr), .blk_last_i(a_count),
+        .blk_next_o(a_next), .at_end_o(a_end), .rd_o(suma_rd_o), .rd_ready_i(suma_rd_ready_i), .rd_i(suma_rd_i),
+        .valid_o(a_valid_o), .ready_i(fire_i && pass_o.need_a), .data_o(a_data_o)
     );
     sum_operand #(.Cfg(Cfg)) i_b (
-        .clk_i, .rst_ni, .blk_valid_i(blk_valid[1]), .blk_copy_i(blk_copy[1]), .blk_addr_i(blk_addr[1]),
-        .blk_last_i(blk_last[1]), .blk_next_o(blk_next[1]), .at_end_o(at_end[1]), .rd_o(sumb_rd_o),
-        .rd_ready_i(sumb_rd_ready_i), .rd_i(sumb_rd_i), .valid_o(b_valid_o), .copy_o(b_copy_o),
-        .ready_i(b_copy_o ? copy_fire_i && copy_need[1] : add_fire_i && add_need[1]), .data_o(b_data_o)
+        .clk_i, .rst_ni, .blk_valid_i(bptr_q != wptr_q), .blk_need_i(b_need), .blk_addr_i(b_addr), .blk_last_i(b_count),
+        .blk_next_o(b_next), .at_end_o(b_end), .rd_o(sumb_rd_o), .rd_ready_i(sumb_rd_ready_i), .rd_i(sumb_rd_i),
+        .valid_o(b_valid_o), .ready_i(fire_i && pass_o.need_b), .data_o(b_data_o)
     );
-
-    // ---- passes of the lanes ----------------------------------------------------------
-    assign add_valid_o = add_w_q != add_r_q;
-    assign add_room_o  = !Cfg.CopyLane || add_w_q - add_r_q < ptr_t'(Ahead);
-
-    lutram #(.Width(PassW), .Depth(Depth)) i_adds (
-        .clk_i, .we_i(add_push), .waddr_i(add_w_q), .wdata_i({red_i, pass_i}), .raddr_i(add_r_q),
-        .rdata_o({add_red_o, add_o})
-    );
-
-    always_ff @(posedge clk_i) begin
-        if (!rst_ni) begin
-            add_w_q <= '0;
-            add_r_q <= '0;
-        end else begin
-            if (add_push)   add_w_q <= add_w_q + 1'b1;
-            if (add_next_i) add_r_q <= add_r_q + 1'b1;
-        end
-    end
-
-    if (Cfg.CopyLane) begin : gen_lanes
-        logic free;
-
-        fifo #(.Width(PassW), .Depth(Ahead)) i_copies (
-            .clk_i, .rst_ni, .valid_i(copy_push), .ready_o(free), .data_i({red_i, pass_i}), .valid_o(copy_valid_o),
-            .ready_i(copy_next_i), .data_o({copy_red_o, copy_o}), .level_o()
-        );
-        assign copy_room_o = free;
-        `MW_ASSERT(!copy_push || free, "a copy without a place")
-    end else begin : gen_adder
-        assign {copy_valid_o, copy_o, copy_red_o, copy_room_o} = '0;
-        wire unused_copy = &{1'b0, copy_push, copy_next_i, copy_fire_i};
-    end
 endmodule
 
 `default_nettype wire

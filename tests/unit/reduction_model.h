@@ -57,7 +57,7 @@ template <class Dut> struct sums : model<Dut> {
 
     node_cfg cfg;
     memory mem{MEM, F};
-    read_port suma{mem, "SUMA"}, sumb{mem, "SUMB"};
+    read_port suma{mem, "SUMA"}, sumb{mem, "SUMB"}, copy{mem, "COPY"};
     write_port out{mem, "OUT"};
     packet_source results;
     packet_watch partials{"partial sums"}, stores{"stores"};
@@ -74,7 +74,7 @@ template <class Dut> struct sums : model<Dut> {
           ready(percent_ready)
     {
         mem.data = random_row(rng, MEM);
-        suma.pace = sumb.pace = out.pace = ready;
+        suma.pace = sumb.pace = copy.pace = out.pace = ready;
         suma.most_waits = sumb.most_waits = 5; // as gpu_mem promises
         partials.gapless = stores.gapless = true;
         cfg.set("port", port);
@@ -125,6 +125,7 @@ template <class Dut> struct sums : model<Dut> {
     {
         suma.drive(rng, dut.suma_rd_ready_i, dut.suma_rd_rvalid_i, dut.suma_rd_rdata_i);
         sumb.drive(rng, dut.sumb_rd_ready_i, dut.sumb_rd_rvalid_i, dut.sumb_rd_rdata_i);
+        copy.drive(rng, dut.copy_rd_ready_i, dut.copy_rd_rvalid_i, dut.copy_rd_rdata_i);
         out.drive(rng, dut.out_wr_ready_i);
         dut.part_ready_i = up_period ? now % up_period == 0 : percent(ready);
         dut.sst_ready_i = up_period ? dut.part_ready_i : percent(ready);
@@ -143,6 +144,7 @@ template <class Dut> struct sums : model<Dut> {
     {
         suma.sample(rng, dut.suma_rd_valid_o, dut.suma_rd_ready_i, dut.suma_rd_addr_o);
         sumb.sample(rng, dut.sumb_rd_valid_o, dut.sumb_rd_ready_i, dut.sumb_rd_addr_o);
+        copy.sample(rng, dut.copy_rd_valid_o, dut.copy_rd_ready_i, dut.copy_rd_addr_o);
         if (out.sample(dut.out_wr_valid_o, dut.out_wr_ready_i, dut.out_wr_addr_o, dut.out_wr_data_o,
                        dut.out_wr_be_o)) {
             assert_int_equal(dut.out_wr_be_o, (1u << F) - 1);

@@ -39,7 +39,7 @@ struct bench : sums<Vrow_sum> {
         cfg.any_rest(rng);
         cfg.drive(dut.cfg_i);
         dut.go_i = dut.row_pend_i = dut.res_valid_i = dut.part_crd_valid_i = dut.term_valid_i = 0;
-        dut.suma_rd_rvalid_i = dut.sumb_rd_rvalid_i = 0;
+        dut.suma_rd_rvalid_i = dut.sumb_rd_rvalid_i = dut.copy_rd_rvalid_i = 0;
         reset();
     }
 
