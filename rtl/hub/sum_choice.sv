@@ -11,8 +11,8 @@
 //
 // Handshake: valid_o means that some context can be served; with ready_i one is chosen, and ctx_o and own_o show it
 // from the next cycle on. Its packet counts with begin_i, one cycle later, before another choice.
-// Worst case for a context: one packet of every other context of its lane and as many of the own one, and as many again
-// of the other lane.
+// Worst case for a context, while its lane has room: a turn of every other context of its lane, a turn of the other lane
+// before each and before its own, and an own packet before each of all these.
 `default_nettype none
 
 module sum_choice #(
@@ -45,16 +45,16 @@ module sum_choice #(
     input  wire logic [4:0]          part_crd_port_i
 );
     // for the uplink, between their choice and their last flit
-    localparam int unsigned UpPkts = (Cfg.FlitBytes < 16) ? 4 : 7;
+    localparam int unsigned UpPkts = (Cfg.FlitBytes < 16) ? (Cfg.CopyLane ? 6 : 4) : Cfg.CopyLane ? 12 : 7;
     localparam int unsigned CrdW   = $clog2(Cfg.PartPkts + 1);
 
     // Less than inside_q and up_q can count: packets on their way to memory, and short ones for the uplink.
     localparam int unsigned OwnPkts   = 31;
     localparam int unsigned ShortPkts = 15;
 
-    logic [Cfg.N-1:0]           may, ready_ctx, add_ctx, grant, take, give, st_left; // may: but for its lane's room
+    logic [Cfg.N-1:0]           may, lane_ctx, add_ctx, grant, take, give, st_left; // may: but for its lane's room
     logic [Cfg.GpuW-1:0]        turn, add_turn;
-    logic                       copies, served; // the turn is one of the copy lane
+    logic                       copies, served, own_last; // the turn is one of the copy lane
     logic [Cfg.N-1:0][CrdW-1:0] used_q;   // PART credits in use
     logic [CrdW-1:0]            limit;
     logic                       own_ready, own_first, own_begin, up_begin, up_room;
@@ -85,9 +85,7 @@ module sum_choice #(
 
     // Own rows wait for this unit alone, and combine has more of them than any requester: beside an uplink with enough
     // to send, every second packet is theirs.
-    assign own_first = ready_ctx[Cfg.GpuW'(cfg_i.port)] && !own_o && up_q >= 6'(UpPkts - 2);
-    assign valid_o   = ready_ctx != '0;
-
+    assign own_first = lane_ctx[Cfg.GpuW'(cfg_i.port)] && !own_last && up_q >= 6'(UpPkts - 2);
     assign served    = ready_i && valid_o && !own_first;
 
     rr_arb #(.N(Cfg.N)) i_arb (
@@ -99,11 +97,14 @@ module sum_choice #(
         // Contexts of a lane wait for its room in a turn of their own: the other lane's packets do not move it.
         logic [Cfg.GpuW-1:0] copy_turn;
         logic [Cfg.N-1:0]    copy_ctx, copy_grant;
-        logic                last_q; // the packet before was for the copy lane
+        logic                last_q;     // the packet before was for the copy lane
+        logic [1:0]          own_last_q; // by lane: its packet before was an own one
 
         assign add_ctx   = may & ~row_copy_i & {Cfg.N{add_room_i}};
         assign copy_ctx  = may & row_copy_i & {Cfg.N{copy_room_i}};
-        assign ready_ctx = add_ctx | copy_ctx;
+        assign valid_o   = (add_ctx | copy_ctx) != '0;
+        assign lane_ctx  = copies ? copy_ctx : add_ctx;
+        assign own_last  = own_last_q[copies];
         assign copies    = copy_ctx != '0 && (!last_q || add_ctx == '0);
         assign turn      = copies ? copy_turn : add_turn;
 
@@ -112,14 +113,21 @@ module sum_choice #(
             .advance_i(served && copies)
         );
         always_ff @(posedge clk_i) begin
-            if (go_i)        last_q <= 1'b0;
-            else if (served) last_q <= copies;
+            if (go_i) begin
+                last_q     <= 1'b0;
+                own_last_q <= '0;
+            end else if (ready_i && valid_o) begin
+                last_q             <= copies;
+                own_last_q[copies] <= own_first || turn == Cfg.GpuW'(cfg_i.port);
+            end
         end
         wire unused_grant = &{1'b0, copy_grant};
     end else begin : gen_adder
-        assign {ready_ctx, add_ctx} = {may, may};
-        assign turn   = add_turn;
-        assign copies = 1'b0;
+        assign {lane_ctx, add_ctx} = {may, may};
+        assign valid_o  = may != '0;
+        assign own_last = own_o;
+        assign turn     = add_turn;
+        assign copies   = 1'b0;
         wire unused_lanes = &{1'b0, row_copy_i, add_room_i, copy_room_i};
     end
 

@@ -10,7 +10,7 @@ module prove_row_build #(
     parameter bit Ends = 1'b0,            // looks at the time that an item takes
     localparam cfg_pkg::cfg_t Cfg = sizes()
 ) (
-    input wire logic        clk_i, item_i, push_i, static_i, sum_i, own_i, last_i, row_done_i, st_done_i, begun_i,
+    input wire logic        clk_i, item_i, push_i, static_i, sum_i, own_i, last_i, row_done_i, st_done_i,
                             req_ready_i, own_ready_i, table_i,
     input wire logic [1:0]  k_i, shift_i, limit_i,
     input wire logic [Experts-1:0][5:0] ids_i, // of 6 bits, all ones: none
@@ -62,15 +62,14 @@ module prove_row_build #(
         .item_valid_i(item_i), .item_i('0), .item_last_i(last_i), .static_i, .sum_i, .own_i, .group_i('0), .red_i('0),
         .last_flits_i(7'd1), .copy_i('0), .copy_next_o(), .item_done_o(item_done), .unmapped_o(), .quiet_o(quiet),
         .row_done_i, .push_valid_i(push_i), .push_src_i(1'b1), .push_row_i('0), .push_token_i('0),
-        .push_done_o(push_done), .push_quiet_o(push_quiet), .st_done_i, .copy_begun_i(begun_i),
+        .push_done_o(push_done), .push_quiet_o(push_quiet), .st_done_i,
         .id_meta_o(meta), .id_idx_o(idx), .id_i({{10{ids_q[idx[0]][5]}}, ids_q[idx[0]]}),
         .req_o(req), .req_ready_i, .own_valid_o(own_valid), .own_ready_i, .own_static_o()
     );
     assign header = req.data;
 
-    logic       req_fire, own_fire, req_in_q, own_in_q, asked_q, with_r, of_push, alone_q, r_q, push_row_q;
+    logic       req_fire, own_fire, req_in_q, own_in_q, asked_q, with_r, of_push, r_q, push_row_q;
     logic [2:0] rows_q, st_q, limit; // own rows, and those of push, that are not done
-    logic       copy_q;              // a copy is to begin
 
     // ---- the units: what they offer stays until it is done; a command's kind stays while rows are open ----
     logic item_q, push_q, static_q, sum_q, own_q, last_q;
@@ -89,7 +88,6 @@ module prove_row_build #(
         if (push_q) assume (push_i);
         if (rows_q == '0) assume (!row_done_i);
         if (st_q == '0) assume (!st_done_i);
-        if (!copy_q) assume (!begun_i);
     end
 
     // ---- packets ----
@@ -98,7 +96,6 @@ module prove_row_build #(
     assign own_fire = own_valid && own_ready_i;
     assign with_r   = own_in_q ? r_q : header.tag[2];
     assign of_push  = own_in_q ? push_row_q : header.tag[7];
-    assign alone_q  = i_dut.alone;
 
     always_ff @(posedge clk_i) begin
         if (!rst_n) begin
@@ -107,16 +104,13 @@ module prove_row_build #(
             asked_q  <= 1'b0;
             rows_q   <= '0;
             st_q     <= '0;
-            copy_q   <= 1'b0;
         end else begin
             if (req_fire) req_in_q <= !req.last;
             if (own_fire) own_in_q <= !req.last;
             if (req_fire && req.last) asked_q <= 1'b1;
             else if (own_fire && req.last) asked_q <= 1'b0;
             rows_q <= rows_q + 3'(own_fire && req.last && !of_push) - 3'(row_done_i);
-            st_q   <= st_q + 3'(own_fire && req.last && of_push && !alone_q) - 3'(st_done_i);
-            if (own_fire && req.last && of_push && alone_q) copy_q <= 1'b1;
-            else if (begun_i) copy_q <= 1'b0;
+            st_q   <= st_q + 3'(own_fire && req.last && of_push) - 3'(st_done_i);
         end
         if (own_fire && !own_in_q) {r_q, push_row_q} <= {header.tag[2], header.tag[7]};
     end
@@ -135,18 +129,16 @@ module prove_row_build #(
             a_owed:    assert (!(item_done || push_done) || !asked_q);
             // what is asked for and not in memory has a place
             a_window:  assert (rows_q + 3'(asked_q) <= limit);
-            a_push:    assert (st_q + 3'(copy_q) <= limit);
-            a_quiet:   assert (quiet == (rows_q == '0) && push_quiet == (st_q == '0 && !copy_q));
+            a_push:    assert (st_q <= limit);
+            a_quiet:   assert (quiet == (rows_q == '0) && push_quiet == (st_q == '0));
             // a request is offered until it is taken, and so is a row
             a_ends:    assert (!Ends || 32'(work_q) <= 3 * 32'(k_q) + 32'(shift_q) + 6);
-            l_open:    assert (3'(i_dut.open_q) == rows_q && 3'(i_dut.push_open_q) == st_q
-                               && i_dut.pending_q == copy_q);
+            l_open:    assert (3'(i_dut.open_q) == rows_q && 3'(i_dut.push_open_q) == st_q);
             c_start:   cover (item_i || push_i);
             c_full:    cover (rows_q == 3'd2);
             c_window:  cover (asked_q && rows_q == 3'd1);
             c_lone:    cover (own_fire && !with_r && !of_push);
             c_push:    cover (st_q == 3'd2);
-            c_copy:    cover (copy_q && st_q == 3'd1);
         end
     end
     f_stream #(.Width(64)) i_req (

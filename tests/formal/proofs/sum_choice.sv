@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Whose packet row_sum reduces next: any contexts with rows, which stay until they are served, packets that take any
-// time.
+// Whose packet row_sum reduces next: any contexts with rows for either lane, which stay until they are served, lanes that
+// have room as they like, packets that take any time.
 `default_nettype none
 
 module prove_sum_choice #(
     parameter int unsigned N = 3,
     parameter int unsigned Chosen = 1,   // the context that is looked at; the own one is 0
+    parameter bit Lanes = 1'b1,
     localparam int unsigned W = (N > 2) ? 2 : 1
 ) (
-    input wire logic         clk_i, own_r_i, again_i, res_i, ready_i, own_out_i, up_out_i, up_st_i, crd_i, short_i,
-    input wire logic [N-1:0] pend_i,
+    input wire logic         clk_i, own_r_i, again_i, res_i, ready_i, own_out_i, up_out_i, up_st_i, crd_i, short_i, add_room_i,
+                             copy_room_i,
+    input wire logic [N-1:0] pend_i, copy_i,
     input wire logic [W-1:0] up_dst_i, crd_port_i
 );
     function automatic cfg_pkg::cfg_t sizes();
@@ -19,6 +21,7 @@ module prove_sum_choice #(
         c.N = N;
         c.FlitBytes = 8;
         c.PartPkts = 2;
+        c.CopyLane = Lanes;
         return cfg_pkg::derived(c);
     endfunction
     localparam cfg_pkg::cfg_t Cfg = sizes();
@@ -36,24 +39,27 @@ module prove_sum_choice #(
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     sum_choice #(.Cfg(Cfg)) i_dut (
         .clk_i, .rst_ni(rst_n), .go_i(1'b0), .cfg_i(cfg), .row_pend_i(pend_i), .row_own_r_i(own_r_i),
-        .row_own_again_i(again_i), .res_free_i(res_i), .valid_o(valid), .ready_i, .ctx_o(ctx), .own_o(own),
+        .row_own_again_i(again_i), .row_copy_i(copy_i), .add_room_i, .copy_room_i, .res_free_i(res_i), .valid_o(valid), .ready_i, .ctx_o(ctx), .own_o(own),
         .begin_i(begin_q), .own_out_i, .up_out_i, .up_st_i, .up_dst_i, .part_crd_valid_i(crd_i),
         .part_crd_port_i(5'(crd_port_i))
     );
 
     // ---- row_sum: a choice begins a cycle later; packets end ----
-    logic [N-1:0]      pend_q, taken;
+    logic [N-1:0]      pend_q, copy_q, taken;
     logic [N-1:0][1:0] open_q;   // packets of a requester: chosen, its credit not back
     logic [4:0]        own_q;
     logic [5:0]        up_q;
     logic              own_r_q, res_q, again_q;
-    assign take  = valid && ready_i;
+    logic              take_copy; // the context that is taken has a row for the copy lane
+    assign take      = valid && ready_i;
+    assign take_copy = i_dut.own_first ? copy_i[0] : copy_i[i_dut.turn];
     always_comb for (int unsigned c = 0; c < N; c++) taken[c] = begin_q && ctx == W'(c);
 
     always_ff @(posedge clk_i) begin
         short_q <= rst_n ? short_q : short_i;
         begin_q <= rst_n && take;
         pend_q  <= pend_i;
+        copy_q  <= copy_i;
         own_r_q <= own_r_i;
         again_q <= again_i;
         res_q   <= res_i;
@@ -74,7 +80,7 @@ module prove_sum_choice #(
         if (!rst_n) assume (!ready_i && !own_out_i && !up_out_i && !crd_i);
         if (begin_q) assume (!ready_i);
         // a row and a packet of R stay until they are taken
-        for (int unsigned c = 0; c < N; c++) if (rst_n && pend_q[c] && !taken[c]) assume (pend_i[c]);
+        for (int unsigned c = 0; c < N; c++) if (rst_n && pend_q[c] && !taken[c]) assume (pend_i[c] && copy_i[c] == copy_q[c]);
         if (pend_q[0] && !taken[0]) assume (own_r_i == own_r_q && again_i == again_q);
         if (res_q && !(begin_q && own)) assume (res_i);
         // what ends was under way; a partial's credit comes back, or an ST packet leaves
@@ -83,16 +89,20 @@ module prove_sum_choice #(
         if (crd_i) assume (32'(crd_port_i) < N && crd_port_i != '0 && open_q[crd_port_i] != '0);
         if (up_out_i && up_st_i)
             assume (32'(up_dst_i) < N && up_dst_i != '0 && open_q[up_dst_i] > 2'(crd_i && crd_port_i == up_dst_i));
-        // 31 packets of own rows are more than there are places behind
-        if (own_q == 5'd31 || up_q == 6'd63) assume (!ready_i);
     end
 
     // a context that may go is passed by one packet of each other one, and by as many of the own one
     logic waits, serves;
-    assign waits  = i_dut.ready_ctx[Chosen];
+    // of its lane, and as many again of the other lane; while its lane has no room nobody passes it there
+    logic room;
+    assign room   = !Lanes || (copy_i[Chosen] ? copy_room_i : add_room_i);
+    assign waits  = i_dut.may[Chosen];
     assign serves = take && (i_dut.own_first ? Chosen == 0 : i_dut.turn == W'(Chosen));
-    f_fair #(.Bound((Chosen == 0) ? N - 1 : 2 * (N - 1))) i_fair (
-        .clk_i, .rst_ni(rst_n), .wait_i(waits), .served_i(serves), .other_i(take && !serves)
+    // turns of its lane: one of each other context, and of the own one between; of the other lane one before each and
+    // before its own
+    localparam int unsigned Turns = (Chosen == 0) ? N - 1 : 2 * (N - 1);
+    f_fair #(.Bound(Lanes ? 2 * Turns + 1 : Turns)) i_fair (
+        .clk_i, .rst_ni(rst_n), .wait_i(waits), .served_i(serves), .other_i(take && !serves && room)
     );
 
     always_ff @(posedge clk_i) begin
@@ -100,7 +110,11 @@ module prove_sum_choice #(
             // what is chosen waits for no other hub: its credit, or its packet of R, is here
             a_credit: assert (!begin_q || own || open_q[ctx] < 2'd2);
             a_result: assert (!begin_q || !own || !own_r_q || res_q);
-            a_idle:   assert (valid || !(pend_i[0] && (!own_r_i || res_i) && !again_i));
+            a_idle:   assert (valid || !(pend_i[0] && (!own_r_i || res_i) && !again_i && own_q != 5'd31
+                                         && (!Lanes || (copy_i[0] ? copy_room_i : add_room_i))));
+            a_lane:   assert (!Lanes || !take || (take_copy ? copy_room_i : add_room_i));
+            a_room:   assert (own_q <= 5'd31 && up_q <= 6'd15);
+            c_lanes:  cover (!Lanes || (take && take_copy && add_room_i && pend_i[1] && !copy_i[1]));
             l_used:   assert (i_dut.inside_q == own_q && i_dut.up_q == up_q);
             c_all:    cover (open_q[1] == 2'd2);
             c_own:    cover (begin_q && own && own_r_q);
