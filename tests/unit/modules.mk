@@ -78,8 +78,9 @@ $(eval $(call variant,reduction_n8,reduction,N=8 FlitBytes=16 MemBytesLog2=20 Ma
 UNIT += row_sum
 UNIT_SRCS_row_sum := rtl/hub/row_sum.sv
 UNIT_C_row_sum := host-tools/reduce.c
-UNIT_PARAMS_row_sum := N=4 FlitBytes=8 MemBytesLog2=17
-$(eval $(call variant,row_sum_16,row_sum,N=4 FlitBytes=16 MemBytesLog2=18))
+UNIT_PARAMS_row_sum := N=4 FlitBytes=8 MemBytesLog2=17 CopyLane=1
+$(eval $(call variant,row_sum_16,row_sum,N=4 FlitBytes=16 MemBytesLog2=18 CopyLane=1))
+$(eval $(call variant,row_sum_adder,row_sum,N=4 FlitBytes=8 MemBytesLog2=17 CopyLane=0))
 UNIT += control
 UNIT_SRCS_control := rtl/hub/control.sv
 UNIT_PARAMS_control := N=4 FlitBytes=8 MemBytesLog2=15 TokensLog2=8 MaxExperts=64 MaxLocalExperts=32

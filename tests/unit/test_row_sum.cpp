@@ -316,8 +316,40 @@ TEST(rate_of_own_rows)
     }
 }
 
-// Beside a slow uplink own rows get more than their turn, which would let all others end first: sum_choice makes every
-// second packet an own one from UpPkts - 2 others inside on, which stay inside here, as the uplink takes longer for a
+// Rows of one term, own and others', beside rows of three, which keep the adder busy for two cycles per flit: with the
+// copy lane they cost the adder nothing, and the bits of all are as without.
+TEST(copies_pass_the_adder)
+{
+    const unsigned rows = 12, packets = 8;
+    uint64_t cycles[2];
+    for (unsigned lane = 0; lane < 2; lane++) {
+        bench b(packets * PF);
+        b.cfg.set("copy_lane", lane);
+        b.cfg.drive(b.dut.cfg_i);
+        b.credit_delay = 0;
+        for (unsigned i = 0; i < rows; i++) {
+            for (unsigned ctx : {(OWN + 1) % N, (OWN + 2) % N})
+                b.add(ctx, b.row_of(packets * PF, (i + ctx) % 2 ? 1 : 3));
+            row own = b.row_of(packets * PF, 0); // R alone
+            own.use_r = true;
+            if (i % 2)
+                b.add(OWN, own);
+        }
+        b.run(100000);
+        cycles[lane] = std::max(b.flits_written.last, b.partials_out.last);
+    }
+    const uint64_t sums = uint64_t{rows} * packets * 2 * PF, all = sums * 7 / 4;
+    const uint64_t up = uint64_t{rows} * packets * 2 * (HF + PF), bound = std::max(sums, up);
+    printf("F=%u: %lu cycles with the copy lane, %lu without; the adder adds for %lu, the uplink sends "
+           "for %lu\n",
+           F, static_cast<unsigned long>(cycles[1]), static_cast<unsigned long>(cycles[0]),
+           static_cast<unsigned long>(sums), static_cast<unsigned long>(up));
+    assert_true(cycles[0] >= all);
+    assert_true(!PARAM_CopyLane || cycles[1] * 8 <= bound * 9);
+}
+
+// Without the copy lane, beside a slow uplink, own rows get more than their turn, which would let all others end first: sum_choice makes every
+// second packet an own one from AddPkts - 2 others inside on, which stay inside here, as the uplink takes longer for a
 // packet than the adder for two. So before the last own packet is in memory no more others have left than there are own
 // ones; those chosen in turn before are among the ones inside. Memory never waits: beside one that does the adder may be
 // as slow as the uplink, which then needs all that it gives.
@@ -327,6 +359,8 @@ TEST(own_rows_get_more)
     for (unsigned period = 2; period <= 5; period++) {
         bench b(packets * PF);
         b.up_period = period;
+        b.cfg.set("copy_lane", 0);
+        b.cfg.drive(b.dut.cfg_i);
         for (unsigned i = 0; i < rows * N; i++)
             b.add(i % N, b.row_of(packets * PF, 2));
         b.run(100000);

@@ -35,6 +35,7 @@ module prove_sum_choice #(
         cfg              = '0;
         cfg.row_bytes    = short_q ? 15'd64 : 15'd256;
         cfg.part_credits = 8'd2;
+        cfg.copy_lane    = Lanes;
     end
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     sum_choice #(.Cfg(Cfg)) i_dut (
@@ -47,8 +48,7 @@ module prove_sum_choice #(
     // ---- row_sum: a choice begins a cycle later; packets end ----
     logic [N-1:0]      pend_q, copy_q, taken;
     logic [N-1:0][1:0] open_q;   // packets of a requester: chosen, its credit not back
-    logic [4:0]        own_q;
-    logic [5:0]        up_q;
+    logic [5:0]        own_q, up_q;
     logic              own_r_q, res_q, again_q;
     logic              take_copy; // the context that is taken has a row for the copy lane
     assign take      = valid && ready_i;
@@ -72,7 +72,7 @@ module prove_sum_choice #(
                 open_q[c] <= open_q[c] + 2'(taken[c] && c != 0) - 2'(crd_i && crd_port_i == W'(c))
                              - 2'(up_out_i && up_st_i && up_dst_i == W'(c));
             end
-            own_q <= own_q + 5'(taken[0]) - 5'(own_out_i);
+            own_q <= own_q + 6'(taken[0]) - 6'(own_out_i);
             up_q  <= up_q + 6'(begin_q && !taken[0]) - 6'(up_out_i);
         end
     end
@@ -93,15 +93,12 @@ module prove_sum_choice #(
 
     // a context that may go is passed by one packet of each other one, and by as many of the own one
     logic waits, serves;
-    // of its lane, and as many again of the other lane; while its lane has no room nobody passes it there
+    // of its lane, and one of the other lane before each and before it; while its lane has no room nobody passes it there
     logic room;
     assign room   = !Lanes || (copy_i[Chosen] ? copy_room_i : add_room_i);
     assign waits  = i_dut.may[Chosen];
     assign serves = take && (i_dut.own_first ? Chosen == 0 : i_dut.turn == W'(Chosen));
-    // turns of its lane: one of each other context, and of the own one between; of the other lane one before each and
-    // before its own
-    localparam int unsigned Turns = (Chosen == 0) ? N - 1 : 2 * (N - 1);
-    f_fair #(.Bound(Lanes ? 2 * Turns + 1 : Turns)) i_fair (
+    f_fair #(.Bound(Lanes ? 2 * N - 1 : Chosen == 0 ? N - 1 : 2 * (N - 1))) i_fair (
         .clk_i, .rst_ni(rst_n), .wait_i(waits), .served_i(serves), .other_i(take && !serves && room)
     );
 
@@ -110,15 +107,15 @@ module prove_sum_choice #(
             // what is chosen waits for no other hub: its credit, or its packet of R, is here
             a_credit: assert (!begin_q || own || open_q[ctx] < 2'd2);
             a_result: assert (!begin_q || !own || !own_r_q || res_q);
-            a_idle:   assert (valid || !(pend_i[0] && (!own_r_i || res_i) && !again_i && own_q != 5'd31
+            a_idle:   assert (valid || !(pend_i[0] && (!own_r_i || res_i) && !again_i && own_q != 6'd31
                                          && (!Lanes || (copy_i[0] ? copy_room_i : add_room_i))));
             a_lane:   assert (!Lanes || !take || (take_copy ? copy_room_i : add_room_i));
-            a_room:   assert (own_q <= 5'd31 && up_q <= 6'd15);
+            a_room:   assert (own_q <= 6'd31 && up_q <= 6'd15);
             c_lanes:  cover (!Lanes || (take && take_copy && add_room_i && pend_i[1] && !copy_i[1]));
-            l_used:   assert (i_dut.inside_q == own_q && i_dut.up_q == up_q);
+            l_used:   assert (6'(i_dut.inside_q) == own_q && i_dut.up_q == up_q);
             c_all:    cover (open_q[1] == 2'd2);
             c_own:    cover (begin_q && own && own_r_q);
-            c_first:  cover (take && i_dut.own_first);
+            c_first:  cover (Lanes || (take && i_dut.own_first));
         end
     end
     for (genvar c = 1; c < N; c++) begin : gen_used
