@@ -5,14 +5,14 @@
 //
 // A packet is chosen only when no other hub can make it wait: with the credit of the requester, with its packet of R
 // here; and when its lane, the adder's or that of copies, has room for it, so that neither waits for the other.
-// Contexts of a lane are served in turn, one packet each, and the lanes take turns where both can. With the adder
-// alone every second packet is the own context's beside an uplink that has enough to send. The uplink gets no more than
+// Contexts of a lane are served in turn, one packet each, and the lanes take turns where both can. Beside an uplink
+// that has enough to send every second packet of a lane is the own context's. The uplink gets no more than
 // keeps it busy (else it starves the home's own sums, or they it). ST packets inside count like credits of their home, until they have left.
 //
 // Handshake: valid_o means that some context can be served; with ready_i one is chosen, and ctx_o and own_o show it
 // from the next cycle on. Its packet counts with begin_i, one cycle later, before another choice.
-// Worst case for a context, while its lane has room: a packet of every other context of its lane, and one of the other
-// lane before each and before its own; with the adder alone one of every other context, and as many own ones.
+// Worst case for a context, while its lane has room: a packet of every other context of its lane, as many own ones, and
+// one of the other lane before each of these and before its own.
 `default_nettype none
 
 module sum_choice #(
@@ -53,9 +53,9 @@ module sum_choice #(
     localparam int unsigned OwnPkts   = 31;
     localparam int unsigned ShortPkts = 15;
 
-    logic [Cfg.N-1:0]           may, add_ctx, grant, take, give, st_left; // may: but for its lane's room
+    logic [Cfg.N-1:0]           may, lane_ctx, add_ctx, grant, take, give, st_left; // may: but for its lane's room
     logic [Cfg.GpuW-1:0]        turn, add_turn;
-    logic                       copies, served; // the turn is one of the copy lane
+    logic                       copies, served, own_last; // the turn is one of the copy lane
     logic                       lanes;          // the layer uses it
     logic [Cfg.N-1:0][CrdW-1:0] used_q;   // PART credits in use
     logic [CrdW-1:0]            limit;
@@ -87,8 +87,9 @@ module sum_choice #(
     end
 
     // Own rows wait for this unit alone, and combine has more of them than any requester: beside an uplink with enough
-    // to send, every second packet is theirs. With the copy lane their turn is enough: more delays what others wait for.
-    assign own_first = !lanes && may[Cfg.GpuW'(cfg_i.port)] && add_room_i && !own_o && up_q >= 6'(AddPkts - 2);
+    // to send, every second packet of their lane is theirs.
+    assign own_first = lane_ctx[Cfg.GpuW'(cfg_i.port)] && !own_last
+                       && up_q >= (lanes ? 6'(LanePkts - 2) : 6'(AddPkts - 2));
     assign served    = ready_i && valid_o && !own_first;
 
     rr_arb #(.N(Cfg.N)) i_arb (
@@ -100,11 +101,14 @@ module sum_choice #(
         // Contexts of a lane wait for its room in a turn of their own: the other lane's packets do not move it.
         logic [Cfg.GpuW-1:0] copy_turn;
         logic [Cfg.N-1:0]    copy_ctx, copy_grant;
-        logic                last_q; // the packet before was for the copy lane
+        logic                last_q;     // the packet before was for the copy lane
+        logic [1:0]          own_last_q; // by lane: its packet before was an own one
 
         assign add_ctx   = may & ~row_copy_i & {Cfg.N{add_room_i}};
         assign copy_ctx  = may & row_copy_i & {Cfg.N{copy_room_i}};
         assign valid_o   = (add_ctx | copy_ctx) != '0;
+        assign lane_ctx  = copies ? copy_ctx : add_ctx;
+        assign own_last  = own_last_q[copies];
         assign copies    = copy_ctx != '0 && (!last_q || add_ctx == '0);
         assign turn      = copies ? copy_turn : add_turn;
 
@@ -113,16 +117,22 @@ module sum_choice #(
             .advance_i(served && copies)
         );
         always_ff @(posedge clk_i) begin
-            if (go_i)        last_q <= 1'b0;
-            else if (served) last_q <= copies;
+            if (go_i) begin
+                last_q     <= 1'b0;
+                own_last_q <= '0;
+            end else if (ready_i && valid_o) begin
+                last_q             <= copies;
+                own_last_q[copies] <= own_first || turn == Cfg.GpuW'(cfg_i.port);
+            end
         end
         wire unused_grant = &{1'b0, copy_grant};
     end else begin : gen_adder
-        assign add_ctx = may;
-        assign valid_o = may != '0;
-        assign turn    = add_turn;
-        assign copies  = 1'b0;
-        wire unused_lanes = &{1'b0, row_copy_i, copy_room_i};
+        assign {lane_ctx, add_ctx} = {may, may};
+        assign valid_o  = may != '0;
+        assign own_last = own_o;
+        assign turn     = add_turn;
+        assign copies   = 1'b0;
+        wire unused_lanes = &{1'b0, row_copy_i, add_room_i, copy_room_i};
     end
 
     always_ff @(posedge clk_i) begin

@@ -93,12 +93,13 @@ module prove_sum_choice #(
 
     // a context that may go is passed by one packet of each other one, and by as many of the own one
     logic waits, serves;
-    // of its lane, and one of the other lane before each and before it; while its lane has no room nobody passes it there
+    // of its lane and as many own ones, and one of the other lane before each and before it; while its lane has no room nobody passes it there
     logic room;
     assign room   = !Lanes || (copy_i[Chosen] ? copy_room_i : add_room_i);
     assign waits  = i_dut.may[Chosen];
     assign serves = take && (i_dut.own_first ? Chosen == 0 : i_dut.turn == W'(Chosen));
-    f_fair #(.Bound(Lanes ? 2 * N - 1 : Chosen == 0 ? N - 1 : 2 * (N - 1))) i_fair (
+    localparam int unsigned Turns = (Chosen == 0) ? N - 1 : 2 * (N - 1);  // of its lane
+    f_fair #(.Bound(Lanes ? 2 * Turns + 1 : Turns)) i_fair (
         .clk_i, .rst_ni(rst_n), .wait_i(waits), .served_i(serves), .other_i(take && !serves && room)
     );
 
@@ -115,7 +116,7 @@ module prove_sum_choice #(
             l_used:   assert (6'(i_dut.inside_q) == own_q && i_dut.up_q == up_q);
             c_all:    cover (open_q[1] == 2'd2);
             c_own:    cover (begin_q && own && own_r_q);
-            c_first:  cover (Lanes || (take && i_dut.own_first));
+            c_first:  cover (take && i_dut.own_first);
         end
     end
     for (genvar c = 1; c < N; c++) begin : gen_used
