@@ -22,7 +22,8 @@ unsigned mwi_log2_up(uint64_t n)
 
 void mw_layer_defaults_of(struct mw_layer_config *config, size_t size)
 {
-    const struct mw_layer_config defaults = {.size = size, .tile = 1, .partial_wait = 64, .copy_lane = true};
+    const struct mw_layer_config defaults = {
+        .size = size, .tile = 1, .partial_wait = 64, .copy_lane = true};
     if (!config || size < sizeof config->size)
         return;
     memset(config, 0, size);

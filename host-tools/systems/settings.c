@@ -22,9 +22,9 @@ static int set_field(struct job *j, const char *what, const char *field, uint64_
 static int set_setting(struct job *j, const struct mw_setting *s)
 {
     static const char *const fields[] = {
-        "store_credits", "part_credits",  "ctrl_credits", "down_store_credits", "down_part_credits",
-        "throttle",      "down_throttle", "window",       "start_delay",
-        "partial_wait",  "copy_lane"};
+        "store_credits",     "part_credits", "ctrl_credits",  "down_store_credits",
+        "down_part_credits", "throttle",     "down_throttle", "window",
+        "start_delay",       "partial_wait", "copy_lane"};
     const struct {
         const char *name;
         uint64_t *place, high;

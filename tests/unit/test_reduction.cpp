@@ -46,7 +46,7 @@ struct bench : sums<Vreduction> {
     std::vector<uint32_t> groups;
     std::map<unsigned, std::vector<int>> route;
     std::deque<unsigned> ready_tokens;
-    uint64_t command_at = 0;        // when the unit took the last one
+    uint64_t command_at = 0; // when the unit took the last one
     unsigned tokens_done = 0, tokens_due = 0, own_base = 0, src_rows[N] = {};
     unsigned max_open = 0; // requests of a GPU
     bool retired = true;

@@ -340,7 +340,8 @@ TEST(copies_pass_the_adder)
     }
     const uint64_t sums = uint64_t{rows} * packets * 2 * PF, all = sums * 7 / 4;
     const uint64_t up = uint64_t{rows} * packets * 2 * (HF + PF), bound = std::max(sums, up);
-    printf("F=%u: %lu cycles with the copy lane, %lu without; the adder adds for %lu, the uplink sends "
+    printf("F=%u: %lu cycles with the copy lane, %lu without; the adder adds for %lu, the uplink "
+           "sends "
            "for %lu\n",
            F, static_cast<unsigned long>(cycles[1]), static_cast<unsigned long>(cycles[0]),
            static_cast<unsigned long>(sums), static_cast<unsigned long>(up));
