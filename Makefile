@@ -14,7 +14,7 @@
 #   make threads-model one Verilated fabric whose nodes are one: N=4 F=8 (docs/threads.md); make threads-area counts the cells of that node
 #   make device-model the whole Verilated device, host link, firmware and USB core included: N=2 F=8 [SMALL=1]
 #   make lint         Verilator -Wall, clang-format, cppcheck
-#   make synth-check  the fabric through Yosys for ECP5, with its area
+#   make synth-check  the fabric through Yosys for ECP5, with its area; make synth-part TOP=row_sum SET='CopyLane=1' one module
 #   make formal       the short proofs of tests/formal, make formal-long the others
 #   make pnr          switch and node placed and routed for the ECP5 85F: area and clock, to docs/fpga.md
 #   make bitstream    a board's bitstream: BOARD=ecpix5-85f [N=2]; make load and make flash BOARD= take it to the board
@@ -396,6 +396,11 @@ synth-check: $(RTL)
 	$(call say,SYNTH,fabric with N=4 and 8-byte flits for ECP5 (some minutes))
 	$(Q)$(REMEMBER) $@ $(RTL) $(RTL_TYPES) $(wildcard rtl/synth/*.py) -- $(PY) rtl/synth/check.py --top fabric --out $(B)/synth --levels $(LEVELS) --param N=4 --param FlitBytes=8 $(addprefix --param ,$(SMALL_PARAMS)) \
 	    $(if $(filter 2,$(LEVELS)),--max-comb $(SYNTH_COMB) --max-bram $(SYNTH_BRAM)) $(RTL)
+
+# One module of the same configuration, with its parts on a line each: TOP=row_sum [SET='CopyLane=1 ...', settings of cfg_pkg.sv]
+synth-part: $(RTL)
+	$(if $(TOP),,$(error synth-part: which module? TOP=row_sum, for example))
+	$(Q)$(PY) rtl/synth/check.py --top $(TOP) --out $(B)/synth-part --levels 2 --param N=4 --param FlitBytes=8 $(addprefix --param ,$(SMALL_PARAMS) $(SET)) $(RTL)
 
 # proofs, each with a fault that it must find; FORMAL='--only NAME' runs one
 FORMAL ?=
