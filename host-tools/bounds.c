@@ -4,6 +4,8 @@
 // and the list of packets that a system sends; nothing is measured.
 #include "bounds.h"
 
+#include "places.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -77,29 +79,6 @@ static uint64_t bare_flits(unsigned targets, unsigned f)
     return HEADER_BYTES / f + list;
 }
 
-/// Where a token's experts are.
-struct places {
-    unsigned home;
-    unsigned at[MW_MAX_GPUS]; ///< experts of the token per GPU, home too
-    unsigned remote_rows;     ///< sum of at[] without home
-    unsigned remote_gpus;
-};
-
-static void find_places(const struct mw_workload *w, unsigned layer, unsigned token,
-                        struct places *p)
-{
-    const uint16_t *ids = w->layer[layer].ids + (size_t)token * w->k;
-    *p = (struct places){.home = mw_gpu_of_token(w, token)};
-    for (unsigned j = 0; j < w->k; j++) {
-        if (ids[j] == MW_NO_EXPERT)
-            continue;
-        unsigned q = mw_gpu_of_expert(w, ids[j]);
-        p->remote_gpus += q != p->home && !p->at[q];
-        p->remote_rows += q != p->home;
-        p->at[q]++;
-    }
-}
-
 static uint64_t row_bytes(const struct mw_workload *w)
 {
     return 2ull * w->shape.hidden;
@@ -127,7 +106,7 @@ static uint64_t multicast_flits(const struct mw_workload *w, unsigned targets, u
 }
 
 static void count_dispatch(const struct mw_workload *w, const struct mw_system *system,
-                           const struct places *p, unsigned f, struct mw_traffic *t)
+                           const struct mw_places *p, unsigned f, struct mw_traffic *t)
 {
     if (!p->remote_gpus)
         return;
@@ -149,7 +128,7 @@ static void count_dispatch(const struct mw_workload *w, const struct mw_system *
 }
 
 static void count_combine(const struct mw_workload *w, const struct mw_system *system,
-                          const struct places *p, unsigned f, struct mw_traffic *t)
+                          const struct mw_places *p, unsigned f, struct mw_traffic *t)
 {
     if (!p->remote_gpus)
         return;
@@ -202,8 +181,8 @@ void mw_traffic_count(const struct mw_workload *w, unsigned layer, const struct 
     memset(phases, 0, MW_PHASES * sizeof *phases);
     count_pairs(w, system, flit_bytes, phases);
     for (unsigned t = 0; t < w->tokens; t++) {
-        struct places p;
-        find_places(w, layer, t, &p);
+        struct mw_places p;
+        mw_places_find(w, layer, t, &p);
         count_dispatch(w, system, &p, flit_bytes, &phases[MW_DISPATCH]);
         count_combine(w, system, &p, flit_bytes, &phases[MW_COMBINE]);
     }
@@ -233,8 +212,8 @@ void mw_layer_facts(const struct mw_workload *w, unsigned layer, struct mw_layer
     *facts = (struct mw_layer_facts){0};
     uint64_t remote = 0, home = 0;
     for (unsigned t = 0; t < w->tokens; t++) {
-        struct places p;
-        find_places(w, layer, t, &p);
+        struct mw_places p;
+        mw_places_find(w, layer, t, &p);
         remote += p.remote_gpus;
         home += p.at[p.home] != 0;
         for (unsigned q = 0; q < w->shape.gpus; q++) {
@@ -258,7 +237,7 @@ static struct mw_bound busiest_link(const struct mw_traffic *t, unsigned gpus)
         for (unsigned d = 0; d < MW_DIRECTIONS; d++) {
             uint64_t flits = mw_traffic_flits(t, p, (enum mw_direction)d);
             if (flits > best.cycles)
-                best = (struct mw_bound){flits, false, p, (enum mw_direction)d};
+                best = (struct mw_bound){flits, MW_LINK, p, (enum mw_direction)d};
         }
     }
     return best;
@@ -276,8 +255,8 @@ struct mw_bound mw_strict_link(const struct mw_workload *w, unsigned layer, unsi
     uint64_t combine = packet_flits(row_bytes(w), 0, flit_bytes);
     uint64_t dispatch = combine + packet_flits(4ull * w->k, 0, flit_bytes);
     for (unsigned i = 0; i < w->tokens; i++) {
-        struct places p;
-        find_places(w, layer, i, &p);
+        struct mw_places p;
+        mw_places_find(w, layer, i, &p);
         if (!p.remote_gpus)
             continue;
         put(&t, p.home, MW_UP, MW_STORE, dispatch, 0);
@@ -312,7 +291,7 @@ static struct mw_bound own_engine(const struct mw_workload *w, const struct mw_l
     uint64_t row_flits = div_up(row_bytes(w), link->flit_bytes);
     uint64_t moved = div_up(rows * row_flits, ENGINE_FLITS_PER_CYCLE);
     uint64_t busy = rows * link->expert_cycles;
-    return (struct mw_bound){busy > moved ? busy : moved, true, facts->busiest, MW_UP};
+    return (struct mw_bound){busy > moved ? busy : moved, MW_ENGINE, facts->busiest, MW_UP};
 }
 
 /// Sum over the phases; its place is that of the longest one.
@@ -334,9 +313,9 @@ void mw_bounds_compute(const struct mw_workload *w, unsigned layer, const struct
     *b = (struct mw_bounds){0};
     struct mw_layer_facts facts;
     mw_layer_facts(w, layer, &facts);
-    struct mw_bound strict_engine = {facts.rows[facts.busiest] * link->expert_cycles, true,
+    struct mw_bound strict_engine = {facts.rows[facts.busiest] * link->expert_cycles, MW_ENGINE,
                                      facts.busiest, MW_UP};
-    struct mw_bound engine = own_engine(w, &facts, link);
+    struct mw_bound engine = b->own_engine = own_engine(w, &facts, link);
     b->strict_link = mw_strict_link(w, layer, link->flit_bytes);
     b->strict = later(b->strict_link, strict_engine);
 
@@ -358,11 +337,13 @@ void mw_bounds_compute(const struct mw_workload *w, unsigned layer, const struct
 
 const char *mw_bound_text(const struct mw_bound *b, char *text, size_t size)
 {
+    static const char *const parts[] = {
+        [MW_ENGINE] = "engine", [MW_ADDER] = "adder", [MW_BANKS] = "banks"};
     if (!b->cycles)
         snprintf(text, size, "none");
-    else if (b->engine)
-        snprintf(text, size, "engine %u", b->index);
-    else
+    else if (b->resource == MW_LINK)
         snprintf(text, size, "port %u %s", b->index, mw_direction_names[b->direction]);
+    else
+        snprintf(text, size, "%s %u", parts[b->resource], b->index);
     return text;
 }

@@ -54,12 +54,19 @@ struct mw_traffic {
     uint64_t payload[MW_MAX_GPUS][MW_DIRECTIONS]; ///< bytes; target lists are not payload
 };
 
+enum mw_resource {
+    MW_LINK,   ///< one direction of a port's link
+    MW_ENGINE, ///< a GPU's expert engine
+    MW_ADDER,  ///< its hub's adder
+    MW_BANKS,  ///< its memory
+};
+
 /// A time and what needs it.
 struct mw_bound {
     uint64_t cycles;
-    bool engine;    ///< an expert engine, else a link
-    unsigned index; ///< the GPU, or the port
-    enum mw_direction direction;
+    enum mw_resource resource;
+    unsigned index;              ///< the GPU, or the port
+    enum mw_direction direction; ///< of a link
 };
 
 struct mw_bounds {
@@ -67,6 +74,7 @@ struct mw_bounds {
     struct mw_bound strict_link; ///< links alone
     struct mw_bound own; ///< of a phased system: the sum, and where the longest phase is bound
     struct mw_bound own_link;
+    struct mw_bound own_engine;
     struct mw_bound own_phase[MW_PHASES]; ///< of a phased system; 0 cycles otherwise
 };
 
@@ -104,7 +112,7 @@ struct mw_bound mw_strict_link(const struct mw_workload *w, unsigned layer, unsi
 /// the busiest engine, rounded down. 0 where no token has an expert.
 uint64_t mw_default_expert_cycles(const struct mw_workload *w, unsigned flit_bytes);
 
-/// "port 3 down" or "engine 5"; returns `text`.
+/// "port 3 down", or "engine 5" and the like; returns `text`.
 const char *mw_bound_text(const struct mw_bound *b, char *text, size_t size);
 
 #endif

@@ -12,6 +12,8 @@ void mw_report_head(FILE *out, const struct mw_run_params *params, const struct 
                     const struct mw_workload *w);
 /// The line of one system.
 void mw_report_line(FILE *out, const struct mw_summary *s);
+/// What the systems ask of the busiest GPUs' own parts, and which of these or the links limits them.
+void mw_report_resources(FILE *out, const struct mw_summary *summaries, unsigned count);
 /// A table of what feeding is worth, of the systems that measured it.
 void mw_report_feeding(FILE *out, const struct mw_workload *w, const struct mw_summary *summaries,
                        unsigned count);

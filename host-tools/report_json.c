@@ -3,6 +3,8 @@
 // Everything that `moeswitch run` found out, as JSON, see report.h.
 #include "report.h"
 
+#include "resources.h"
+
 static void json_params(struct mw_json *j, const struct mw_run_params *params,
                         const struct mw_trace *trace, const struct mw_workload *w)
 {
@@ -85,7 +87,9 @@ static void json_layer(struct mw_json *j, const struct mw_layer_result *layer,
 {
     const struct mw_link_parameters link = {params->flit_bytes, params->expert_cycles};
     struct mw_bounds bounds;
+    struct mw_resources resources;
     mw_bounds_compute(w, l, system, &link, &bounds);
+    mw_resources_compute(w, l, system, &link, &resources);
     mw_json_object(j, NULL, false);
     mw_json_uint(j, "layer", w->layer[l].number);
     mw_json_uint(j, "first_token", w->layer[l].first);
@@ -93,6 +97,10 @@ static void json_layer(struct mw_json *j, const struct mw_layer_result *layer,
     json_bound(j, "strict_bound", &bounds.strict);
     json_bound(j, "own_bound", &bounds.own);
     json_bound(j, "own_link_bound", &bounds.own_link);
+    json_bound(j, "adder", &resources.adder);
+    json_bound(j, "engine", &resources.engine);
+    json_bound(j, "banks", &resources.banks);
+    json_bound(j, "limit", &resources.limit);
     mw_json_array(j, "phases", true);
     for (unsigned p = 0; system->phased && p < MW_PHASES; p++) {
         mw_json_object(j, NULL, true);

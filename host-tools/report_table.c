@@ -76,6 +76,31 @@ void mw_report_line(FILE *out, const struct mw_summary *s)
     fputc('\n', out);
 }
 
+static void print_part(FILE *out, const struct mw_summary_part *part)
+{
+    fprintf(out, " %10" PRIu64 " %-12s", part->cycles, part->at);
+}
+
+void mw_report_resources(FILE *out, const struct mw_summary *summaries, unsigned count)
+{
+    if (!count)
+        return;
+    fprintf(
+        out,
+        "\nCycles that the layer takes of the busiest adder, engine and memory, and the longest of "
+        "these and the own bound\n%-14s %10s %-12s %10s %-12s %10s %-12s %10s %-12s %s\n",
+        "system", "adder", "", "engine", "", "banks", "", "limit", "", "limit %");
+    for (unsigned i = 0; i < count; i++) {
+        const struct mw_summary *s = &summaries[i];
+        fprintf(out, "%-14s", s->system);
+        print_part(out, &s->adder);
+        print_part(out, &s->engine);
+        print_part(out, &s->banks);
+        print_part(out, &s->limit);
+        fprintf(out, " %7.1f\n", 100 * mw_ratio((double)s->limit.cycles, (double)s->cycles));
+    }
+}
+
 void mw_report_model(FILE *out, const struct mw_summary *summaries, unsigned count)
 {
     const struct mw_simulation *m = count ? &summaries[0].result->model : NULL;

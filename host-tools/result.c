@@ -3,6 +3,8 @@
 // What the device gave, compared and summed up, see result.h.
 #include "result.h"
 
+#include "resources.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -134,6 +136,12 @@ static void merge_place(char *place, size_t size, const struct mw_bound *b, unsi
         snprintf(place, size, "varies");
 }
 
+static void add_part(struct mw_summary_part *part, const struct mw_bound *b, unsigned layer)
+{
+    part->cycles += b->cycles;
+    merge_place(part->at, sizeof part->at, b, layer);
+}
+
 static void summarize_links(struct mw_summary *s, unsigned gpus, unsigned flit_bytes)
 {
     for (unsigned d = 0; d < MW_DIRECTIONS; d++) {
@@ -161,7 +169,13 @@ void mw_summarize(struct mw_summary *s, const struct mw_result *r, const struct 
     for (unsigned l = 0; l < r->layers; l++) {
         const struct mw_layer_result *layer = &r->layer[l];
         struct mw_bounds bounds;
+        struct mw_resources resources;
         mw_bounds_compute(w, l, r->system, &link, &bounds);
+        mw_resources_compute(w, l, r->system, &link, &resources);
+        add_part(&s->adder, &resources.adder, l);
+        add_part(&s->engine, &resources.engine, l);
+        add_part(&s->banks, &resources.banks, l);
+        add_part(&s->limit, &resources.limit, l);
         s->cycles += layer->cycles;
         s->wrong += layer->wrong;
         s->strict += bounds.strict.cycles;

@@ -92,6 +92,10 @@ struct mw_summary {
     double speedup; ///< over unicast, 0 if that was not run
     double strict_share, own_share;
     char strict_at[48], own_at[48]; ///< where the bound is; "varies" if not the same in all layers
+    struct mw_summary_part {
+        uint64_t cycles;
+        char at[48];
+    } adder, engine, banks, limit; ///< of the busiest GPUs, see resources.h
     struct mw_traffic traffic;
     struct {
         double payload_mean, payload_max, wire_mean, wire_max; ///< bytes per port

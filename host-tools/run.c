@@ -34,6 +34,7 @@ static int run_systems(struct mw_run *run, struct mw_error *err)
     int status = mw_run_systems(run, err);
     if (status > MW_EXIT_MISMATCH)
         return status;
+    mw_report_resources(run->out, run->summaries, run->count);
     mw_report_latency(run->out, &run->workload, run->summaries, run->count);
     mw_report_feeding(run->out, &run->workload, run->summaries, run->count);
     mw_report_model(run->out, run->summaries, run->count);

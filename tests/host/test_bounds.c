@@ -4,7 +4,7 @@
 // widths, invariants on random workloads, and the worked example on the real trace.
 #include "support.h"
 
-#include "bounds.h"
+#include "resources.h"
 
 /// 4 GPUs with 2 experts each and one token each, k = 4, hidden 70 (140 bytes: packets of 128 and
 /// 12). Token 0: experts 0 (home), 2, 3 (GPU 1) and 7 (GPU 3). Token 1: its own 2 and 3 only.
@@ -237,7 +237,7 @@ static void bounds_by_hand(void **state)
     // Its own: 16 + 2 up at GPU 0; the engine moves 4 rows of 9 flits, two a cycle.
     assert_int_equal(bounds.own_link.cycles, 18);
     assert_int_equal(bounds.own.cycles, 18);
-    assert_true(!bounds.own.engine);
+    assert_int_equal(bounds.own.resource, MW_LINK);
     link.expert_cycles = 10;
     mw_bounds_compute(&b.w, 0, &s, &link, &bounds);
     assert_int_equal(bounds.strict.cycles, 40);
@@ -268,6 +268,49 @@ static void bounds_by_hand(void **state)
     mw_bounds_compute(&b.w, 0, mw_system_find("dysharp-basic"), &link, &bounds);
     assert_int_equal(bounds.own_phase[MW_EXPERT].cycles, 3);
     assert_int_equal(bounds.own.cycles, bounds.own_link.cycles);
+}
+
+static void expect_part(const struct mw_bound *b, uint64_t cycles, const char *at)
+{
+    char text[32];
+    assert_int_equal(b->cycles, cycles);
+    assert_string_equal(mw_bound_text(b, text, sizeof text), at);
+}
+
+// Rows of 9 flits. GPU 1 computes four rows, sums two of token 0 and two of its own.
+static void resources_by_hand(void **state)
+{
+    (void)state;
+    struct by_hand b;
+    set_up(&b);
+    struct mw_link_parameters link = {16, 1};
+    struct mw_resources r;
+    // GPU 1 reads 4 rows to compute, 4 to sum, 1 to send to itself; 4 land, 4 are computed, 1 is put out.
+    struct mw_system s = bare("dysharp");
+    mw_resources_compute(&b.w, 0, &s, &link, &r);
+    expect_part(&r.adder, 2 * 9, "adder 1");
+    expect_part(&r.engine, 4 * 9 / 2, "engine 1");
+    expect_part(&r.banks, (9 * 9 + 3) / 4, "banks 1");
+    expect_part(&r.limit, (9 * 9 + 3) / 4, "banks 1");
+    // GPU 0 adds two partial sums, and its own row to them; GPU 1 reads as before.
+    s = bare("unicast");
+    mw_resources_compute(&b.w, 0, &s, &link, &r);
+    expect_part(&r.adder, 2 * 9, "adder 0");
+    expect_part(&r.banks, (9 * 9 + 3) / 4, "banks 1");
+    assert_int_equal(r.limit.resource, MW_LINK);
+    // Slower experts: the engine is the limit.
+    link.expert_cycles = 100;
+    s = bare("dysharp");
+    mw_resources_compute(&b.w, 0, &s, &link, &r);
+    expect_part(&r.limit, 400, "engine 1");
+    // Without token 0 nothing crosses a link, and GPU 1 adds once.
+    memset(b.ids, 0xff, 4 * sizeof *b.ids);
+    mw_resources_compute(&b.w, 0, &s, &link, &r);
+    expect_part(&r.adder, 9, "adder 1");
+    memset(b.ids, 0xff, sizeof b.ids);
+    mw_resources_compute(&b.w, 0, &s, &link, &r);
+    expect_part(&r.adder, 0, "none");
+    expect_part(&r.banks, 0, "none");
 }
 
 static void make(struct mw_workload *w, struct mw_trace *trace, unsigned gpus, unsigned hidden,
@@ -351,7 +394,7 @@ static void worked_example_on_the_real_trace(void **state)
         struct mw_bounds bounds;
         mw_bounds_compute(&w, 0, &s, &link, &bounds);
         assert_int_equal(bounds.strict.cycles, known[i].strict);
-        assert_true(!bounds.strict.engine);
+        assert_int_equal(bounds.strict.resource, MW_LINK);
         assert_int_equal(bounds.own_link.cycles, known[i].unicast);
         struct mw_layer_facts facts;
         mw_layer_facts(&w, 0, &facts);
@@ -382,6 +425,7 @@ int main(void)
         cmocka_unit_test(counts_synchronisation_by_hand),
         cmocka_unit_test(systems_synchronise_as_listed),
         cmocka_unit_test(bounds_by_hand),
+        cmocka_unit_test(resources_by_hand),
         cmocka_unit_test(invariants_on_random_workloads),
         cmocka_unit_test(worked_example_on_the_real_trace),
         cmocka_unit_test(finds_systems),
