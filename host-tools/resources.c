@@ -8,9 +8,10 @@
 
 enum { MEM_BANKS = 4 }; ///< of a GPU's memory, each with a read and a write port
 
-/// Rows that a GPU adds, reads and writes, each of all flits of the hidden values.
+/// Rows that a GPU adds and reads, each of all flits of the hidden values. It writes no more than it reads: what comes
+/// and is computed is read again, an output row is written for each that was sent.
 struct load {
-    uint64_t additions, reads, writes;
+    uint64_t additions, reads;
 };
 
 /// Where the switch adds: home and members sum their own experts' rows, home with R if there is one.
@@ -18,13 +19,11 @@ static void add_reduced(struct load load[MW_MAX_GPUS], const struct mw_places *p
 {
     if (!p->remote_rows && !p->at[p->home])
         return;
-    load[p->home].reads++;  // sent, to others or to itself
-    load[p->home].writes++; // the output row
+    load[p->home].reads++; // sent, to others or to itself
     for (unsigned q = 0; q < gpus; q++) {
         if (!p->at[q])
             continue;
-        load[q].writes += p->at[q]; // a row of each expert
-        load[q].reads += p->at[q];  // summed
+        load[q].reads += p->at[q]; // summed
         load[q].additions += p->at[q] - 1u + (q == p->home && p->remote_gpus > 0);
     }
 }
@@ -37,23 +36,19 @@ static void add_at_home(struct load load[MW_MAX_GPUS], const struct mw_places *p
     for (unsigned q = 0; q < gpus; q++) {
         if (!p->at[q])
             continue;
-        home->reads++;    // a copy is sent, read for each
-        load[q].writes++; // and lands
+        home->reads++; // a copy is sent, read for each
         if (q == p->home)
             continue;
         load[q].reads += p->at[q];
         load[q].additions += p->at[q] - 1u;
-        home->writes++; // the partial sum
     }
     if (p->remote_gpus) {
         home->reads += p->remote_gpus;
         home->additions += p->remote_gpus - 1u;
-        home->writes++;
     }
     if (p->at[p->home]) {
         home->reads += p->at[p->home] + (p->remote_gpus > 0);
         home->additions += p->at[p->home] - 1u + (p->remote_gpus > 0);
-        home->writes++;
     }
 }
 
@@ -83,10 +78,9 @@ void mw_resources_compute(const struct mw_workload *w, unsigned layer,
             add_at_home(load, &p, w->shape.gpus);
     }
     for (unsigned q = 0; q < w->shape.gpus; q++) {
-        uint64_t reads = load[q].reads + facts.rows[q], writes = load[q].writes + facts.rows[q];
-        uint64_t most = reads > writes ? reads : writes;
+        uint64_t reads = load[q].reads + facts.rows[q]; // the engine's too
         take(&r->adder, MW_ADDER, q, load[q].additions * flits);
-        take(&r->banks, MW_BANKS, q, (most * flits + MEM_BANKS - 1) / MEM_BANKS);
+        take(&r->banks, MW_BANKS, q, (reads * flits + MEM_BANKS - 1) / MEM_BANKS);
     }
     r->engine = bounds.own_engine;
     r->limit = bounds.own;

@@ -10,7 +10,7 @@
 struct mw_resources {
     struct mw_bound adder;  ///< additions of flits, one a cycle
     struct mw_bound engine; ///< as in the own bound
-    struct mw_bound banks;  ///< flits of rows read, or written, one a cycle and bank
+    struct mw_bound banks;  ///< flits of rows read, one a cycle and bank
     struct mw_bound limit;  ///< the longest of these and the own bound
 };
 

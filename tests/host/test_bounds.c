@@ -285,7 +285,7 @@ static void resources_by_hand(void **state)
     set_up(&b);
     struct mw_link_parameters link = {16, 1};
     struct mw_resources r;
-    // GPU 1 reads 4 rows to compute, 4 to sum, 1 to send to itself; 4 land, 4 are computed, 1 is put out.
+    // GPU 1 reads 4 rows to compute, 4 to sum, 1 to send to itself.
     struct mw_system s = bare("dysharp");
     mw_resources_compute(&b.w, 0, &s, &link, &r);
     expect_part(&r.adder, 2 * 9, "adder 1");

@@ -161,6 +161,20 @@ static void prints_a_line_per_system(void **state)
     free(text);
     f = open_memstream(&text, &size);
     assert_non_null(f);
+    mw_report_resources(f, &s, 1);
+    mw_report_resources(f, &s, 0); // nothing
+    fclose(f);
+    char share[32], adder[32];
+    snprintf(share, sizeof share, "%.1f\n", 100 * (double)s.limit.cycles / 4500);
+    snprintf(adder, sizeof adder, " %llu ", (unsigned long long)s.adder.cycles);
+    assert_true(s.limit.cycles >= s.own && s.banks.cycles > 0);
+    assert_non_null(strstr(text, "\ndysharp "));
+    assert_null(strstr(strstr(text, "\ndysharp ") + 1, "\ndysharp "));
+    assert_non_null(strstr(text, adder));
+    assert_string_equal(text + size - strlen(share), share);
+    free(text);
+    f = open_memstream(&text, &size);
+    assert_non_null(f);
     mw_report_head(f, &params, &trace, &workload);
     fclose(f);
     assert_non_null(strstr(text, "layers 2,0: 4 GPUs, 6 tokens each, hidden 128, 16 experts, k 4"));
@@ -234,6 +248,18 @@ static void json_has_every_field(void **state)
     assert_int_equal(number(o, "flit_errors"), 0);
     assert_int_equal(number(o, "sim_cycles_per_s"), 18000);
     assert_int_equal(number(cJSON_GetObjectItem(o, "stalls"), "bank"), 23);
+    uint64_t parts[4] = {0};
+    const cJSON *each;
+    cJSON_ArrayForEach(each, cJSON_GetObjectItem(o, "layers"))
+    {
+        static const char *const names[] = {"adder", "engine", "banks", "limit"};
+        for (unsigned i = 0; i < 4; i++)
+            parts[i] += (uint64_t)number(cJSON_GetObjectItem(each, names[i]), "cycles");
+    }
+    assert_int_equal(parts[0], s.adder.cycles);
+    assert_int_equal(parts[1], s.engine.cycles);
+    assert_int_equal(parts[2], s.banks.cycles);
+    assert_int_equal(parts[3], s.limit.cycles);
     const cJSON *port = cJSON_GetArrayItem(cJSON_GetObjectItem(o, "ports"), 3);
     assert_int_equal(number(cJSON_GetObjectItem(port, "down"), "store"),
                      s.traffic.flits[3][MW_DOWN][MW_STORE]);
