@@ -25,6 +25,7 @@
 // Back-pressure: own_ waits for req_; rows wait for row_sum in their queues.
 // Worst case: a context waits for one row of every other context to be set up, see serve_setup.
 `default_nettype none
+`include "assert.svh"
 `include "bundles.svh"
 
 module reduce_serve #(
@@ -167,20 +168,14 @@ module reduce_serve #(
     );
 
     // ---- errors -------------------------------------------------------------------
-    // One that comes together with that of an arriving request waits.
-    logic set_err, set_err_q;
+    logic set_err;
     assign set_err = pop && bad && !low.bad;
 
     always_ff @(posedge clk_i) begin
-        if (!rst_ni) begin
-            err_o.valid <= 1'b0;
-            set_err_q   <= 1'b0;
-        end else begin
-            err_o.valid <= in_err.valid || set_err || set_err_q;
-            set_err_q   <= in_err.valid && (set_err || set_err_q);
-        end
-        err_o.code <= in_err.valid ? in_err.code : bad_code;
+        err_o.valid <= rst_ni && (in_err.valid || set_err);
+        err_o.code  <= in_err.valid ? in_err.code : bad_code;
     end
+    `MW_ASSERT(!(in_err.valid && set_err), "two errors in a cycle: a row is done with in one without an arriving flit")
 
     assign idle_o = idle_setup && some == '0 && row_pend_o == '0 && !in_valid;
 
