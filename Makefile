@@ -308,7 +308,7 @@ early-synth-check early-formal early-lint: early-%: | gen $(DEV_REG_SV) $(DEV_IP
 	@$(MAKE) -s $* FORMAL='--jobs 1' >$(B)/test-logs/early-$*.log 2>&1 || echo "  $* fails: it runs again among the tests"
 
 .PHONY: install-check
-.PHONY: all test test-all run lint format formal formal-long synth-check pnr mutants docs docs-check core-check exports-check clean help
+.PHONY: all test test-all run lint format formal formal-long synth-check synth-part pnr mutants docs docs-check core-check exports-check clean help
 all: $(TOOL) $(if $(DRIVER_SRC),$(B)/libmoeswitch.so) $(TEST_NEEDS)
 
 test: $(EARLY) $(TEST_NEEDS)
@@ -392,15 +392,17 @@ SYNTH_COMB := 68000
 SYNTH_BRAM := 108
 # LEVELS=9: every module on its own line, which costs what flattening saves: the limits do not hold then
 LEVELS ?= 2
+# the part that --top names, as small as boards have it
+SYNTH_SMALL = $(PY) rtl/synth/check.py --param N=4 --param FlitBytes=8 $(addprefix --param ,$(SMALL_PARAMS))
 synth-check: $(RTL)
 	$(call say,SYNTH,fabric with N=4 and 8-byte flits for ECP5 (some minutes))
-	$(Q)$(REMEMBER) $@ $(RTL) $(RTL_TYPES) $(wildcard rtl/synth/*.py) -- $(PY) rtl/synth/check.py --top fabric --out $(B)/synth --levels $(LEVELS) --param N=4 --param FlitBytes=8 $(addprefix --param ,$(SMALL_PARAMS)) \
+	$(Q)$(REMEMBER) $@ $(RTL) $(RTL_TYPES) $(wildcard rtl/synth/*.py) -- $(SYNTH_SMALL) --top fabric --out $(B)/synth --levels $(LEVELS) \
 	    $(if $(filter 2,$(LEVELS)),--max-comb $(SYNTH_COMB) --max-bram $(SYNTH_BRAM)) $(RTL)
 
 # One module of the same configuration, with its parts on a line each: TOP=row_sum [SET='CopyLane=1 ...', settings of cfg_pkg.sv]
 synth-part: $(RTL)
 	$(if $(TOP),,$(error synth-part: which module? TOP=row_sum, for example))
-	$(Q)$(PY) rtl/synth/check.py --top $(TOP) --out $(B)/synth-part --levels 2 --param N=4 --param FlitBytes=8 $(addprefix --param ,$(SMALL_PARAMS) $(SET)) $(RTL)
+	$(Q)$(SYNTH_SMALL) $(addprefix --param ,$(SET)) --top $(TOP) --out $(B)/synth-part --levels 2 $(RTL)
 
 # proofs, each with a fault that it must find; FORMAL='--only NAME' runs one
 FORMAL ?=

@@ -89,7 +89,7 @@ static void json_layer(struct mw_json *j, const struct mw_layer_result *layer,
     struct mw_bounds bounds;
     struct mw_resources resources;
     mw_bounds_compute(w, l, system, &link, &bounds);
-    mw_resources_compute(w, l, system, &link, &resources);
+    mw_resources_compute(w, l, system, params->flit_bytes, &bounds, &resources);
     mw_json_object(j, NULL, false);
     mw_json_uint(j, "layer", w->layer[l].number);
     mw_json_uint(j, "first_token", w->layer[l].first);

@@ -14,17 +14,18 @@ struct load {
     uint64_t additions, reads;
 };
 
-/// Where the switch adds: home and members sum their own experts' rows, home with R if there is one.
-static void add_reduced(struct load load[MW_MAX_GPUS], const struct mw_places *p, unsigned gpus)
+/// Where the switch adds: homes send each row once, and all sum their own experts' rows.
+static void add_reduced(struct load load[MW_MAX_GPUS], const struct mw_workload *w, unsigned layer,
+                        const struct mw_layer_facts *facts)
 {
-    if (!p->remote_rows && !p->at[p->home])
-        return;
-    load[p->home].reads++; // sent, to others or to itself
-    for (unsigned q = 0; q < gpus; q++) {
-        if (!p->at[q])
-            continue;
-        load[q].reads += p->at[q]; // summed
-        load[q].additions += p->at[q] - 1u + (q == p->home && p->remote_gpus > 0);
+    for (unsigned t = 0; t < w->tokens; t++) {
+        struct mw_places p;
+        mw_places_find(w, layer, t, &p);
+        load[p.home].reads += p.remote_rows || p.at[p.home];
+    }
+    for (unsigned q = 0; q < w->shape.gpus; q++) {
+        load[q].reads += facts->rows[q];
+        load[q].additions = facts->additions[q];
     }
 }
 
@@ -52,6 +53,15 @@ static void add_at_home(struct load load[MW_MAX_GPUS], const struct mw_places *p
     }
 }
 
+static void add_unicast(struct load load[MW_MAX_GPUS], const struct mw_workload *w, unsigned layer)
+{
+    for (unsigned t = 0; t < w->tokens; t++) {
+        struct mw_places p;
+        mw_places_find(w, layer, t, &p);
+        add_at_home(load, &p, w->shape.gpus);
+    }
+}
+
 static void take(struct mw_bound *b, enum mw_resource resource, unsigned gpu, uint64_t cycles)
 {
     if (cycles > b->cycles)
@@ -59,31 +69,23 @@ static void take(struct mw_bound *b, enum mw_resource resource, unsigned gpu, ui
 }
 
 void mw_resources_compute(const struct mw_workload *w, unsigned layer,
-                          const struct mw_system *system, const struct mw_link_parameters *link,
-                          struct mw_resources *r)
+                          const struct mw_system *system, unsigned flit_bytes,
+                          const struct mw_bounds *bounds, struct mw_resources *r)
 {
     struct load load[MW_MAX_GPUS] = {0};
     struct mw_layer_facts facts;
-    struct mw_bounds bounds;
-    uint64_t flits = (2ull * w->shape.hidden + link->flit_bytes - 1) / link->flit_bytes;
-    *r = (struct mw_resources){0};
+    uint64_t flits = (2ull * w->shape.hidden + flit_bytes - 1) / flit_bytes;
+    *r = (struct mw_resources){.engine = bounds->own_engine, .limit = bounds->own};
     mw_layer_facts(w, layer, &facts);
-    mw_bounds_compute(w, layer, system, link, &bounds);
-    for (unsigned t = 0; t < w->tokens; t++) {
-        struct mw_places p;
-        mw_places_find(w, layer, t, &p);
-        if (system->reduction)
-            add_reduced(load, &p, w->shape.gpus);
-        else
-            add_at_home(load, &p, w->shape.gpus);
-    }
+    if (system->reduction)
+        add_reduced(load, w, layer, &facts);
+    else
+        add_unicast(load, w, layer);
     for (unsigned q = 0; q < w->shape.gpus; q++) {
         uint64_t reads = load[q].reads + facts.rows[q]; // the engine's too
         take(&r->adder, MW_ADDER, q, load[q].additions * flits);
         take(&r->banks, MW_BANKS, q, (reads * flits + MEM_BANKS - 1) / MEM_BANKS);
     }
-    r->engine = bounds.own_engine;
-    r->limit = bounds.own;
     if (r->adder.cycles > r->limit.cycles)
         r->limit = r->adder;
     if (r->banks.cycles > r->limit.cycles)

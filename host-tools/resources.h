@@ -14,9 +14,9 @@ struct mw_resources {
     struct mw_bound limit;  ///< the longest of these and the own bound
 };
 
-/// The busiest GPU's, for each part.
+/// The busiest GPU's, for each part; `bounds` are those of the same layer and system.
 void mw_resources_compute(const struct mw_workload *w, unsigned layer,
-                          const struct mw_system *system, const struct mw_link_parameters *link,
-                          struct mw_resources *r);
+                          const struct mw_system *system, unsigned flit_bytes,
+                          const struct mw_bounds *bounds, struct mw_resources *r);
 
 #endif

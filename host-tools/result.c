@@ -171,7 +171,7 @@ void mw_summarize(struct mw_summary *s, const struct mw_result *r, const struct 
         struct mw_bounds bounds;
         struct mw_resources resources;
         mw_bounds_compute(w, l, r->system, &link, &bounds);
-        mw_resources_compute(w, l, r->system, &link, &resources);
+        mw_resources_compute(w, l, r->system, params->flit_bytes, &bounds, &resources);
         add_part(&s->adder, &resources.adder, l);
         add_part(&s->engine, &resources.engine, l);
         add_part(&s->banks, &resources.banks, l);

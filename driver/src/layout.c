@@ -33,12 +33,13 @@ void mw_layer_defaults_of(struct mw_layer_config *config, size_t size)
 /// What mw_layer_set may set.
 static const struct setting {
     const char *name;
-    size_t offset;
+    size_t offset, size; ///< of the field: an unsigned, or a bool
     unsigned low, high;
 } SETTINGS[] = {
 #define SETTING(field, low, high) \
     { \
-#field, offsetof(struct mw_layer_config, field), low, high \
+#field, offsetof(struct mw_layer_config, field), \
+            sizeof((struct mw_layer_config *)NULL)->field, low, high \
     }
     SETTING(tile, 1, 255),
     SETTING(expert_cycles, 0, 65535),
@@ -54,39 +55,26 @@ static const struct setting {
     SETTING(down_throttle, 0, 255),
     SETTING(window, 0, 31),
     SETTING(start_delay, 0, 65535),
-};
-
-static const struct layer_switch {
-    const char *name;
-    size_t offset;
-} SWITCHES[] = {
-    {"partial_tiles", offsetof(struct mw_layer_config, partial_tiles)},
-    {"copy_lane", offsetof(struct mw_layer_config, copy_lane)},
+    SETTING(partial_tiles, false, true),
+    SETTING(copy_lane, false, true),
 };
 
 int mw_layer_set(struct mw_layer_config *config, const char *name, uint64_t value)
 {
     MWI_NEED(config);
     MWI_NEED(name);
-    for (size_t i = 0; i < sizeof SWITCHES / sizeof *SWITCHES; i++) {
-        const struct layer_switch *s = &SWITCHES[i];
-        if (strcmp(name, s->name) != 0 || s->offset + sizeof(bool) > config->size)
-            continue;
-        if (value > 1)
-            return mwi_fail(MW_ERR_INVALID, "%s is 0 or 1", name);
-        bool v = value;
-        memcpy((char *)config + s->offset, &v, sizeof v);
-        return 0;
-    }
     for (size_t i = 0; i < sizeof SETTINGS / sizeof *SETTINGS; i++) {
         const struct setting *s = &SETTINGS[i];
-        if (strcmp(name, s->name) != 0 || s->offset + sizeof(unsigned) > config->size)
+        if (strcmp(name, s->name) != 0 || s->offset + s->size > config->size)
             continue;
+        if (s->size == sizeof(bool) && value > 1)
+            return mwi_fail(MW_ERR_INVALID, "%s is 0 or 1", name);
         if (value < s->low || value > s->high)
             return mwi_fail(MW_ERR_INVALID, "%s: %llu is not in %u .. %u", name,
                             (unsigned long long)value, s->low, s->high);
-        unsigned v = (unsigned)value;
-        memcpy((char *)config + s->offset, &v, sizeof v);
+        unsigned number = (unsigned)value;
+        bool on = value;
+        memcpy((char *)config + s->offset, s->size == sizeof on ? (void *)&on : &number, s->size);
         return 0;
     }
     return mwi_fail(MW_ERR_INVALID, "%s: no such setting", name);

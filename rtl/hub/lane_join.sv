@@ -8,7 +8,6 @@
 // packet whose turn it is was chosen before all others, so nothing is in front of it in its lane.
 // Worst case: a packet waits for all that were chosen before it.
 `default_nettype none
-`include "assert.svh"
 
 module lane_join #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,

@@ -163,8 +163,8 @@ module reduce_serve #(
         .clk_i, .rst_ni, .cfg_i,
         .room_o(row_room), .dest_room_o(dest_room), .ctx_i(ctx), .own_i(own), .slot_o(row_slot),
         .push_i(pop), .low_i(low), .bad_i(bad), .addr_i(addr), .red_i(red), .dest_push_i(dest_push),
-        .row_pend_o, .row_own_r_o, .row_own_again_o, .row_one_o, .row_ctx_i, .row_slot_o(sum_slot), .row_o, .row_pop_i, .dest_o,
-        .dest_ready_i
+        .row_pend_o, .row_own_r_o, .row_own_again_o, .row_one_o, .row_ctx_i, .row_slot_o(sum_slot), .row_o, .row_pop_i,
+        .dest_o, .dest_ready_i
     );
 
     // ---- errors -------------------------------------------------------------------

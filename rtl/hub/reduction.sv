@@ -162,16 +162,16 @@ module reduction #(
         .own_i('{valid: own_valid, last: req_o.last, data: req_o.data}), .own_ready_o(own_ready),
         .own_static_i(own_static), .static_delta_i(static_delta),
         .al_req_o, .al_req_ready_i, .al_i,
-        .row_pend_o(row_pend), .row_own_r_o(row_own_r), .row_own_again_o(row_own_again), .row_one_o(row_one), .row_ctx_i(row_ctx),
-        .row_o(row), .row_pop_i(row_pop),
+        .row_pend_o(row_pend), .row_own_r_o(row_own_r), .row_own_again_o(row_own_again), .row_one_o(row_one),
+        .row_ctx_i(row_ctx), .row_o(row), .row_pop_i(row_pop),
         .term_re_i(term_re), .term_idx_i(term_idx), .term_valid_o(term_valid), .term_addr_o(term_addr),
         .dest_o(dest), .dest_ready_i(dest_ready), .err_o(err_o[1]), .idle_o(idle_serve)
     );
 
     row_sum #(.Cfg(Cfg)) i_sum (
         .clk_i, .rst_ni, .go_i, .cfg_i,
-        .row_pend_i(row_pend), .row_own_r_i(row_own_r), .row_own_again_i(row_own_again), .row_one_i(row_one), .row_ctx_o(row_ctx),
-        .row_i(row), .row_pop_o(row_pop),
+        .row_pend_i(row_pend), .row_own_r_i(row_own_r), .row_own_again_i(row_own_again), .row_one_i(row_one),
+        .row_ctx_o(row_ctx), .row_i(row), .row_pop_o(row_pop),
         .term_re_o(term_re), .term_idx_o(term_idx), .term_valid_i(term_valid), .term_addr_i(term_addr),
         .dest_i(dest), .dest_ready_o(dest_ready), .row_done_o(row_done), .row_more_o(row_more), .st_done_o(st_done),
         .suma_rd_o, .suma_rd_ready_i, .suma_rd_i, .sumb_rd_o, .sumb_rd_ready_i, .sumb_rd_i,

@@ -10,8 +10,8 @@
 // elsewhere is passed over: the sender has checked the list.
 //
 // Order: of each unit, in the order of its items, so R's come in the order of the own rows. At most open_rows own rows
-// are outstanding, which bounds every queue behind, and as many of push. A unit whose window is full does not hold up the
-// other unit; only requests do, while they wait for the uplink.
+// are outstanding, which bounds every queue behind, and as many of push. A unit whose window is full does not hold up
+// the other unit; only requests do, while they wait for the uplink.
 // Worst case: an item takes about 3 k + row_shift cycles and the wait for the uplink.
 `default_nettype none
 `include "bundles.svh"

@@ -125,17 +125,20 @@ module row_sum #(
     // ---- which packet, and its passes ----------------------------------------------
     logic                 choice_valid, choice_ready, own, begin_pkt, claim, lane, res_free, own_out, up_out, up_st;
     logic                 pass_push, pass_room, add_room, copy_room, copies;
+    logic [Cfg.N-1:0]     row_copy; // contexts whose row is for the copy lane
     logic [Cfg.GpuW-1:0]  up_dst;
     logic [TurnW-1:0]     turn;
     pass_t                pass_in;
     logic [Cfg.AddrW-1:0] pass_a, pass_b;
     red_pkg::red_t        pass_red;
 
-    assign copies = Cfg.CopyLane && cfg_i.copy_lane;
+    assign copies   = Cfg.CopyLane && cfg_i.copy_lane;
+    assign row_copy = row_one_i & {Cfg.N{copies}};
+    assign lane     = row_copy[row_ctx_o];
 
     sum_choice #(.Cfg(Cfg)) i_choice (
         .clk_i, .rst_ni, .go_i, .cfg_i, .row_pend_i, .row_own_r_i, .row_own_again_i,
-        .row_copy_i(row_one_i & {Cfg.N{copies}}), .add_room_i(add_room), .copy_room_i(copy_room),
+        .lanes_i(copies), .row_copy_i(row_copy), .add_room_i(add_room), .copy_room_i(copy_room),
         .res_free_i(res_free), .valid_o(choice_valid), .ready_i(choice_ready), .ctx_o(row_ctx_o), .own_o(own),
         .begin_i(begin_pkt), .own_out_i(own_out), .up_out_i(up_out), .up_st_i(up_st), .up_dst_i(up_dst),
         .part_crd_valid_i, .part_crd_port_i
@@ -143,8 +146,8 @@ module row_sum #(
 
     sum_passes #(.Cfg(Cfg), .pass_t(pass_t), .tag_t(tag_t), .TurnW(TurnW)) i_passes (
         .clk_i, .rst_ni, .go_i,
-        .choice_valid_i(choice_valid), .choice_ready_o(choice_ready), .ctx_i(row_ctx_o), .own_i(own), .copy_i(copies),
-        .begin_o(begin_pkt), .claim_o(claim), .lane_o(lane), .turn_i(turn), .row_i, .row_pop_o, .term_re_o, .term_idx_o,
+        .choice_valid_i(choice_valid), .choice_ready_o(choice_ready), .ctx_i(row_ctx_o), .own_i(own), .copy_i(lane),
+        .begin_o(begin_pkt), .claim_o(claim), .turn_i(turn), .row_i, .row_pop_o, .term_re_o, .term_idx_o,
         .term_valid_i, .term_addr_i, .pass_push_o(pass_push), .pass_room_i(pass_room), .pass_o(pass_in),
         .pass_a_o(pass_a), .pass_b_o(pass_b), .pass_red_o(pass_red)
     );
@@ -200,7 +203,7 @@ module row_sum #(
         assign add_r_valid  = r_valid && claimed && !r_copy;
         assign copy_r_valid = r_valid && claimed && r_copy;
 
-        sum_copy #(.Cfg(Cfg), .pass_t(pass_t), .own_t(own_t), .up_t(up_t)) i_copy (
+        sum_copy #(.Cfg(Cfg), .pass_t(pass_t), .tag_t(tag_t), .own_t(own_t), .up_t(up_t)) i_copy (
             .clk_i, .rst_ni,
             .push_i(pass_push && pass_in.copy), .room_o(copy_room), .pass_i(pass_in), .addr_i(pass_a),
             .red_i(pass_red), .rd_o(copy_rd_o), .rd_ready_i(copy_rd_ready_i), .rd_i(copy_rd_i),

@@ -56,10 +56,8 @@ module sum_add #(
     logic                idx_last, together, ready;
     logic [2:0]          still_q; // cycles since all reads of the pass were granted
     tag_t                tag, sum_tag;
-    logic                own_promise, own_room, up_promise, up_room, sum_valid, sum_last, adding;
+    logic                own_room, up_room, sum_valid, sum_last, adding;
     logic [Cfg.FlitW-1:0] sum;
-    own_t                own;
-    up_t                 up;
 
     assign together      = !pass_i.last || pass_i.tag.own || idx_q != '0
                            || ((pass_i.tag.count >= Cfg.PayW'(LongLast)) ? granted_i : still_q == '1);
@@ -69,8 +67,6 @@ module sum_add #(
                            && (!pass_i.last || (pass_i.tag.own ? own_room : up_room));
     assign next_o        = fire_o && idx_last;
     assign res_ready_o   = fire_o && pass_i.need_r;
-    assign own_promise   = fire_o && pass_i.last && pass_i.tag.own;
-    assign up_promise    = fire_o && pass_i.last && !pass_i.tag.own;
 
     always_comb begin
         tag = pass_i.tag;
@@ -91,24 +87,10 @@ module sum_add #(
         .meta_o({sum_last, sum_tag}), .busy_o(adding)
     );
 
-    // ---- what leaves ----------------------------------------------------------------
-    always_comb begin
-        own.last     = sum_last;
-        own.row_last = sum_tag.row_last;
-        own.poison   = sum_tag.poison;
-        own.data     = sum;
-        up.tag       = sum_tag;
-        up.last      = sum_last;
-        up.data      = sum;
-    end
-
-    promise_fifo #(.Width($bits(own_t)), .Depth(16)) i_own (
-        .clk_i, .rst_ni, .promise_i(own_promise), .room_o(own_room), .push_i(sum_valid && sum_tag.own), .data_i(own),
-        .valid_o(own_valid_o), .ready_i(own_ready_i), .data_o(own_o)
-    );
-    promise_fifo #(.Width($bits(up_t)), .Depth(UpDepth)) i_up (
-        .clk_i, .rst_ni, .promise_i(up_promise), .room_o(up_room), .push_i(sum_valid && !sum_tag.own), .data_i(up),
-        .valid_o(up_valid_o), .ready_i(up_ready_i), .data_o(up_o)
+    sum_queues #(.Cfg(Cfg), .tag_t(tag_t), .own_t(own_t), .up_t(up_t), .UpDepth(UpDepth)) i_queues (
+        .clk_i, .rst_ni, .promise_i(fire_o && pass_i.last), .own_i(pass_i.tag.own), .own_room_o(own_room),
+        .up_room_o(up_room), .push_i(sum_valid), .data_i(sum), .tag_i(sum_tag), .last_i(sum_last),
+        .own_valid_o, .own_ready_i, .own_o, .up_valid_o, .up_ready_i, .up_o
     );
 
     assign busy_o = valid_i || adding || own_valid_o || up_valid_o;

@@ -6,8 +6,9 @@
 // A packet is chosen only when no other hub can make it wait: with the credit of the requester, with its packet of R
 // here; and when its lane, the adder's or that of copies, has room for it, so that neither waits for the other.
 // Contexts of a lane are served in turn, one packet each, and the lanes take turns where both can. Beside an uplink
-// that has enough to send every second packet of a lane is the own context's. The uplink gets no more than
-// keeps it busy (else it starves the home's own sums, or they it). ST packets inside count like credits of their home, until they have left.
+// that has enough to send every second packet of a lane is the own context's. The uplink gets no more than keeps it
+// busy (else it starves the home's own sums, or they it). ST packets inside count like credits of their home, until
+// they have left.
 //
 // Handshake: valid_o means that some context can be served; with ready_i one is chosen, and ctx_o and own_o show it
 // from the next cycle on. Its packet counts with begin_i, one cycle later, before another choice.
@@ -26,7 +27,8 @@ module sum_choice #(
     input  wire logic [Cfg.N-1:0] row_pend_i,      // contexts with a row
     input  wire logic             row_own_r_i,     // of the own context's next row: ends with R
     input  wire logic             row_own_again_i, // reads what the row before wrote
-    input  wire logic [Cfg.N-1:0] row_copy_i,      // contexts whose next row is for the copy lane
+    input  wire logic             lanes_i,         // the layer uses the copy lane
+    input  wire logic [Cfg.N-1:0] row_copy_i,      // contexts whose next row is for it
     input  wire logic             add_room_i,      // the lanes take a packet
     input  wire logic             copy_room_i,
     input  wire logic             res_free_i,      // a packet of R is here that nobody has claimed
@@ -47,23 +49,21 @@ module sum_choice #(
     // for the uplink, between their choice and their last flit: with the adder alone, and with the copy lane
     localparam int unsigned AddPkts  = (Cfg.FlitBytes < 16) ? 4 : 7;
     localparam int unsigned LanePkts = (Cfg.FlitBytes < 16) ? 6 : 12;
-    localparam int unsigned CrdW   = $clog2(Cfg.PartPkts + 1);
+    localparam int unsigned CrdW     = $clog2(Cfg.PartPkts + 1);
 
-    // Less than inside_q and up_q can count: packets on their way to memory, and short ones for the uplink.
+    // As many as inside_q and up_q can count: packets on their way to memory, and short ones for the uplink.
     localparam int unsigned OwnPkts   = 31;
     localparam int unsigned ShortPkts = 15;
 
     logic [Cfg.N-1:0]           may, lane_ctx, add_ctx, grant, take, give, st_left; // may: but for its lane's room
     logic [Cfg.GpuW-1:0]        turn, add_turn;
     logic                       copies, served, own_last; // the turn is one of the copy lane
-    logic                       lanes;          // the layer uses it
     logic [Cfg.N-1:0][CrdW-1:0] used_q;   // PART credits in use
     logic [CrdW-1:0]            limit;
     logic                       own_ready, own_first, own_begin, up_begin, up_room;
     logic [4:0]                 inside_q; // packets of own rows between their choice and memory
-    logic [5:0]                 up_q;     // the same of packets for the uplink
+    logic [3:0]                 up_q;     // the same of packets for the uplink
 
-    assign lanes     = Cfg.CopyLane && cfg_i.copy_lane;
     assign own_o     = 5'(ctx_o) == cfg_i.port;
     assign own_begin = begin_i && own_o;
     assign up_begin  = begin_i && !own_o;
@@ -75,7 +75,7 @@ module sum_choice #(
 
     // As many as keep the uplink busy: more would only wait for it in front of own packets, and the adder with them.
     // Short ones are many.
-    assign up_room = up_q < ((cfg_i.row_bytes[14:7] == '0) ? 6'(ShortPkts) : lanes ? 6'(LanePkts) : 6'(AddPkts));
+    assign up_room = up_q < ((cfg_i.row_bytes[14:7] == '0) ? 4'(ShortPkts) : lanes_i ? 4'(LanePkts) : 4'(AddPkts));
 
     always_comb begin
         for (int unsigned c = 0; c < Cfg.N; c++) begin
@@ -89,7 +89,7 @@ module sum_choice #(
     // Own rows wait for this unit alone, and combine has more of them than any requester: beside an uplink with enough
     // to send, every second packet of their lane is theirs.
     assign own_first = lane_ctx[Cfg.GpuW'(cfg_i.port)] && !own_last
-                       && up_q >= (lanes ? 6'(LanePkts - 2) : 6'(AddPkts - 2));
+                       && up_q >= (lanes_i ? 4'(LanePkts - 2) : 4'(AddPkts - 2));
     assign served    = ready_i && valid_o && !own_first;
 
     rr_arb #(.N(Cfg.N)) i_arb (
@@ -145,7 +145,7 @@ module sum_choice #(
                 if (take[c] != give[c] || st_left[c])
                     used_q[c] <= used_q[c] + CrdW'(take[c]) - CrdW'(give[c]) - CrdW'(st_left[c]);
             end
-            if (up_begin != up_out_i)   up_q <= up_q + (up_out_i ? '1 : 6'd1);
+            if (up_begin != up_out_i)   up_q <= up_q + (up_out_i ? '1 : 4'd1);
             if (own_begin != own_out_i) inside_q <= inside_q + (own_out_i ? '1 : 5'd1);
         end
         if (go_i)                    ctx_o <= '0;

@@ -3,11 +3,10 @@
 // The copy lane: packets of rows that need no addition (one term, R alone, no term at all) on their way past the adder.
 // As there, NaN leave canonical, and nothing else changes.
 //
-// Order: packets as they come, flits of a packet in order; to memory (own_) and to the uplink (up_) in a queue each, so
-// that neither waits for the other there. Those for the uplink show when all of them is here, and then leave without
-// gaps.
+// Order: packets as they come, flits of a packet in order; to memory (own_) and to the uplink (up_) by sum_queues.
+// Those for the uplink show when all of them is here, and then leave without gaps.
 // Back-pressure: room_o says that there is a place for a packet. A flit waits for its operand (of memory, by a port of
-// the lane's own, or R in its turn) and for room in its queue.
+// the lane's own, or R in its turn: lane_order) and for room in its queue.
 // Worst case: a flit per cycle while operands are here; behind a packet whose queue is full as long as that is.
 `default_nettype none
 `include "assert.svh"
@@ -16,6 +15,7 @@
 module sum_copy #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
     parameter type pass_t = logic,  // see row_sum
+    parameter type tag_t = logic,
     parameter type own_t = logic,
     parameter type up_t = logic
 ) (
@@ -76,10 +76,9 @@ module sum_copy #(
     // ---- flits ----------------------------------------------------------------------
     logic [Cfg.PayW-1:0]  idx_q;
     logic                 own_room, up_room, up_some;
-    logic [5:0]           whole_q; // packets for the uplink that are here to their end
+    logic [4:0]           whole_q; // packets for the uplink that are here to their end
     logic [Cfg.FlitW-1:0] from, data;
-    own_t                 own;
-    up_t                  up;
+    tag_t                 tag;
 
     assign last        = idx_q == pass.tag.count;
     assign fire        = valid && (!pass.need_a || term_valid) && (!pass.need_r || res_valid_i)
@@ -95,13 +94,8 @@ module sum_copy #(
     end
 
     always_comb begin
-        own.last     = last;
-        own.row_last = pass.tag.row_last;
-        own.poison   = pass.tag.poison || (pass.need_r && res_poison_i);
-        own.data     = data;
-        up.tag       = pass.tag;
-        up.last      = last;
-        up.data      = data;
+        tag = pass.tag;
+        tag.poison |= pass.need_r && res_poison_i;
     end
 
     always_ff @(posedge clk_i) begin
@@ -110,19 +104,12 @@ module sum_copy #(
     end
 
     // ---- what leaves ----------------------------------------------------------------
-    logic own_push, up_push, up_end;
+    logic up_end;
 
-    assign own_push = fire && pass.tag.own;
-    assign up_push  = fire && !pass.tag.own;
-
-    promise_fifo #(.Width($bits(own_t)), .Depth(16)) i_own (
-        .clk_i, .rst_ni, .promise_i(own_push), .room_o(own_room), .push_i(own_push), .data_i(own),
-        .valid_o(own_valid_o), .ready_i(own_ready_i), .data_o(own_o)
-    );
-
-    promise_fifo #(.Width($bits(up_t)), .Depth(UpDepth)) i_up (
-        .clk_i, .rst_ni, .promise_i(up_push), .room_o(up_room), .push_i(up_push), .data_i(up),
-        .valid_o(up_some), .ready_i(up_valid_o && up_ready_i), .data_o(up_o)
+    sum_queues #(.Cfg(Cfg), .tag_t(tag_t), .own_t(own_t), .up_t(up_t), .UpDepth(UpDepth)) i_queues (
+        .clk_i, .rst_ni, .promise_i(fire), .own_i(tag.own), .own_room_o(own_room), .up_room_o(up_room), .push_i(fire),
+        .data_i(data), .tag_i(tag), .last_i(last), .own_valid_o, .own_ready_i, .own_o, .up_valid_o(up_some),
+        .up_ready_i(up_valid_o && up_ready_i), .up_o
     );
 
     assign up_valid_o = whole_q != '0;
@@ -130,8 +117,8 @@ module sum_copy #(
     assign busy_o     = valid || own_valid_o || up_some;
 
     always_ff @(posedge clk_i) begin
-        if (!rst_ni)                          whole_q <= '0;
-        else if ((up_push && last) != up_end) whole_q <= whole_q + (up_end ? '1 : 6'd1);
+        if (!rst_ni)                           whole_q <= '0;
+        else if ((next && !tag.own) != up_end) whole_q <= whole_q + (up_end ? '1 : 5'd1);
     end
 
     wire unused = &{1'b0, pass, red};

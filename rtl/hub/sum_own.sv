@@ -2,8 +2,8 @@
 //
 // Own rows from adder and copy lane to memory: writes each row's flits to where it goes, port OUT.
 //
-// Order: rows, and the flits of a row, as they come; dest_* says where rows go, in the same order. A
-// poisoned flit is not written: memory keeps what it held there.
+// Order: rows, and the flits of a row, as they come; dest_* says where rows go, in the same order. A poisoned flit is
+// not written: memory keeps what it held there.
 // Back-pressure: out_wr_ may stall, and a row waits for its dest_*.
 // Worst case: a row of n flits takes n cycles and those in which memory refuses.
 `default_nettype none
@@ -53,7 +53,7 @@ module sum_own #(
         end
         row_more_o <= dest_more_q;
         if (dest_ready_o) dest_more_q <= dest_i.more;
-        if (dest_ready_o) dest_addr_q <= dest_i.addr;
+        if (dest_ready_o)            dest_addr_q <= dest_i.addr;
         else if (valid_i && ready_o) dest_addr_q <= dest_addr_q + 1'b1;
     end
 endmodule

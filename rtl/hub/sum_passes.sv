@@ -3,9 +3,9 @@
 // Takes a packet's terms one after the other and makes the passes that reduce it.
 //
 // Steps are the terms and R, which is the last: the first two make one pass, each further one a pass; a single term
-// passes through, as one of R alone does; no term at all gives zeros. A pass of these three is for the copy lane, if
-// there is one and the layer uses it, and reads by its port. Terms come by their index in the row (term_*), as addresses of the row's packet 0.
-// Single terms are read by both memory ports in turn, because one port for all would have to win every conflict.
+// passes through, as one of R alone does; no term at all gives zeros. A pass for the copy lane (copy_i: one of these
+// three) reads by that lane's port. Terms come by their index in the row (term_*), as addresses of the row's packet 0.
+// The adder's single terms are read by both its ports in turn, because one for all would have to win every conflict.
 //
 // Order: a row's packets from the first to the last, passes in the order of the terms. Every context has a row under
 // way, of which the number of the next packet is kept here.
@@ -30,10 +30,9 @@ module sum_passes #(
     output logic                     choice_ready_o,
     input  wire logic [Cfg.GpuW-1:0] ctx_i,   // from the cycle behind on
     input  wire logic                own_i,
-    input  wire logic                copy_i,  // what needs no addition is for the copy lane
+    input  wire logic                copy_i,  // it is for the copy lane
     output logic                     begin_o, // its packet begins
     output logic                     claim_o, // and takes a packet of R
-    output logic                     lane_o,  // it is for the copy lane
     input  wire logic [TurnW-1:0]    turn_i,  // see sum_up_join
 
     // row of ctx_i
@@ -66,7 +65,6 @@ module sum_passes #(
     assign choice_ready_o = state_q == Pick;
     assign begin_o        = state_q == Load;
     assign claim_o        = begin_o && own_i && row_i.use_r;
-    assign lane_o         = Cfg.CopyLane && copy_i && row_i.last == '0;
     assign pkt            = started_q[ctx_i] ? pkt_mem : '0;
     assign row_last       = pkt == row_i.last_pkt;
 
@@ -127,7 +125,7 @@ module sum_passes #(
             last_q         <= row_i.last;
             use_r_q        <= row_i.use_r;
             zero_q         <= row_i.zero;
-            copy_q         <= lane_o;
+            copy_q         <= copy_i;
             pkt_q          <= pkt;
             step_q         <= '0;
         end else if (advance) begin

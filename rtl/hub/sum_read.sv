@@ -6,9 +6,10 @@
 // takes the flits of both. So a bank conflict of one port holds up neither the other nor, while flits are left, the
 // adder.
 //
-// Order: passes in the order of their push; a pass leaves with next_i. Back-pressure: pkt_room_o is low with three passes
-// inside: reads run ahead by no more than the operands' queues, and a packet that is chosen now waits for few others. A
-// packet that was chosen has room for more of them with the copy lane, so that it does not hold up the next choice.
+// Order: passes in the order of their push; a pass leaves with next_i. Back-pressure: pkt_room_o is low with three
+// passes inside: reads run ahead by no more than the operands' queues, and a packet that is chosen now waits for few
+// others. A packet that was chosen has room for more of them with the copy lane, so that it does not hold up the next
+// choice.
 // Worst case: as long as the memory ports make the reads wait.
 `default_nettype none
 `include "bundles.svh"

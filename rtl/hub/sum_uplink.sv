@@ -35,7 +35,7 @@ module sum_uplink #(
 );
     import packet_pkg::*;
 
-    localparam int unsigned HBeatW   = $clog2(Cfg.HeadFlits + 1);
+    localparam int unsigned HBeatW = $clog2(Cfg.HeadFlits + 1);
 
     logic              fire, payload;
     logic [HBeatW-1:0] beat_q;

@@ -277,6 +277,14 @@ static void expect_part(const struct mw_bound *b, uint64_t cycles, const char *a
     assert_string_equal(mw_bound_text(b, text, sizeof text), at);
 }
 
+static void compute_parts(const struct mw_workload *w, const struct mw_system *s,
+                          const struct mw_link_parameters *link, struct mw_resources *r)
+{
+    struct mw_bounds bounds;
+    mw_bounds_compute(w, 0, s, link, &bounds);
+    mw_resources_compute(w, 0, s, link->flit_bytes, &bounds, r);
+}
+
 // Rows of 9 flits. GPU 1 computes four rows, sums two of token 0 and two of its own.
 static void resources_by_hand(void **state)
 {
@@ -287,28 +295,28 @@ static void resources_by_hand(void **state)
     struct mw_resources r;
     // GPU 1 reads 4 rows to compute, 4 to sum, 1 to send to itself.
     struct mw_system s = bare("dysharp");
-    mw_resources_compute(&b.w, 0, &s, &link, &r);
+    compute_parts(&b.w, &s, &link, &r);
     expect_part(&r.adder, 2 * 9, "adder 1");
     expect_part(&r.engine, 4 * 9 / 2, "engine 1");
     expect_part(&r.banks, (9 * 9 + 3) / 4, "banks 1");
     expect_part(&r.limit, (9 * 9 + 3) / 4, "banks 1");
     // GPU 0 adds two partial sums, and its own row to them; GPU 1 reads as before.
     s = bare("unicast");
-    mw_resources_compute(&b.w, 0, &s, &link, &r);
+    compute_parts(&b.w, &s, &link, &r);
     expect_part(&r.adder, 2 * 9, "adder 0");
     expect_part(&r.banks, (9 * 9 + 3) / 4, "banks 1");
     assert_int_equal(r.limit.resource, MW_LINK);
     // Slower experts: the engine is the limit.
     link.expert_cycles = 100;
     s = bare("dysharp");
-    mw_resources_compute(&b.w, 0, &s, &link, &r);
+    compute_parts(&b.w, &s, &link, &r);
     expect_part(&r.limit, 400, "engine 1");
     // Without token 0 nothing crosses a link, and GPU 1 adds once.
     memset(b.ids, 0xff, 4 * sizeof *b.ids);
-    mw_resources_compute(&b.w, 0, &s, &link, &r);
+    compute_parts(&b.w, &s, &link, &r);
     expect_part(&r.adder, 9, "adder 1");
     memset(b.ids, 0xff, sizeof b.ids);
-    mw_resources_compute(&b.w, 0, &s, &link, &r);
+    compute_parts(&b.w, &s, &link, &r);
     expect_part(&r.adder, 0, "none");
     expect_part(&r.banks, 0, "none");
 }

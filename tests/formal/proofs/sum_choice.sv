@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Whose packet row_sum reduces next: any contexts with rows for either lane, which stay until they are served, lanes that
-// have room as they like, packets that take any time.
+// Whose packet row_sum reduces next: any contexts with rows for either lane, which stay until they are served, lanes
+// that have room as they like, packets that take any time.
 `default_nettype none
 
 module prove_sum_choice #(
@@ -10,8 +10,8 @@ module prove_sum_choice #(
     parameter bit Lanes = 1'b1,
     localparam int unsigned W = (N > 2) ? 2 : 1
 ) (
-    input wire logic         clk_i, own_r_i, again_i, res_i, ready_i, own_out_i, up_out_i, up_st_i, crd_i, short_i, add_room_i,
-                             copy_room_i,
+    input wire logic         clk_i, own_r_i, again_i, res_i, ready_i, own_out_i, up_out_i, up_st_i, crd_i, short_i,
+                             add_room_i, copy_room_i,
     input wire logic [N-1:0] pend_i, copy_i,
     input wire logic [W-1:0] up_dst_i, crd_port_i
 );
@@ -35,14 +35,13 @@ module prove_sum_choice #(
         cfg              = '0;
         cfg.row_bytes    = short_q ? 15'd64 : 15'd256;
         cfg.part_credits = 8'd2;
-        cfg.copy_lane    = Lanes;
     end
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     sum_choice #(.Cfg(Cfg)) i_dut (
         .clk_i, .rst_ni(rst_n), .go_i(1'b0), .cfg_i(cfg), .row_pend_i(pend_i), .row_own_r_i(own_r_i),
-        .row_own_again_i(again_i), .row_copy_i(copy_i), .add_room_i, .copy_room_i, .res_free_i(res_i), .valid_o(valid), .ready_i, .ctx_o(ctx), .own_o(own),
-        .begin_i(begin_q), .own_out_i, .up_out_i, .up_st_i, .up_dst_i, .part_crd_valid_i(crd_i),
-        .part_crd_port_i(5'(crd_port_i))
+        .row_own_again_i(again_i), .lanes_i(Lanes), .row_copy_i(copy_i), .add_room_i, .copy_room_i, .res_free_i(res_i),
+        .valid_o(valid), .ready_i, .ctx_o(ctx), .own_o(own), .begin_i(begin_q), .own_out_i, .up_out_i, .up_st_i,
+        .up_dst_i, .part_crd_valid_i(crd_i), .part_crd_port_i(5'(crd_port_i))
     );
 
     // ---- row_sum: a choice begins a cycle later; packets end ----
@@ -80,7 +79,8 @@ module prove_sum_choice #(
         if (!rst_n) assume (!ready_i && !own_out_i && !up_out_i && !crd_i);
         if (begin_q) assume (!ready_i);
         // a row and a packet of R stay until they are taken
-        for (int unsigned c = 0; c < N; c++) if (rst_n && pend_q[c] && !taken[c]) assume (pend_i[c] && copy_i[c] == copy_q[c]);
+        for (int unsigned c = 0; c < N; c++)
+            if (rst_n && pend_q[c] && !taken[c]) assume (pend_i[c] && copy_i[c] == copy_q[c]);
         if (pend_q[0] && !taken[0]) assume (own_r_i == own_r_q && again_i == again_q);
         if (res_q && !(begin_q && own)) assume (res_i);
         // what ends was under way; a partial's credit comes back, or an ST packet leaves
@@ -91,10 +91,9 @@ module prove_sum_choice #(
             assume (32'(up_dst_i) < N && up_dst_i != '0 && open_q[up_dst_i] > 2'(crd_i && crd_port_i == up_dst_i));
     end
 
-    // a context that may go is passed by one packet of each other one, and by as many of the own one
-    logic waits, serves;
-    // of its lane and as many own ones, and one of the other lane before each and before it; while its lane has no room nobody passes it there
-    logic room;
+    // A context that may go is passed by one packet of each other one of its lane, by as many of the own one, and by
+    // one of the other lane before each of these and before its own. While its lane has no room nobody passes it there.
+    logic waits, serves, room;
     assign room   = !Lanes || (copy_i[Chosen] ? copy_room_i : add_room_i);
     assign waits  = i_dut.may[Chosen];
     assign serves = take && (i_dut.own_first ? Chosen == 0 : i_dut.turn == W'(Chosen));
@@ -113,7 +112,7 @@ module prove_sum_choice #(
             a_lane:   assert (!Lanes || !take || (take_copy ? copy_room_i : add_room_i));
             a_room:   assert (own_q <= 6'd31 && up_q <= 6'd15);
             c_lanes:  cover (!Lanes || (take && take_copy && add_room_i && pend_i[1] && !copy_i[1]));
-            l_used:   assert (6'(i_dut.inside_q) == own_q && i_dut.up_q == up_q);
+            l_used:   assert (6'(i_dut.inside_q) == own_q && 6'(i_dut.up_q) == up_q);
             c_all:    cover (open_q[1] == 2'd2);
             c_own:    cover (begin_q && own && own_r_q);
             c_first:  cover (take && i_dut.own_first);

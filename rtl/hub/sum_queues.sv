@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// What leaves a lane of the row sums: a queue for memory (own_) and one for the uplink (up_), so that neither waits for
+// the other there.
+//
+// Order: of each, as its flits come. A place is promised (promise_i, of the queue that own_i says; only with that
+// queue's room) before its flit is there (push_i), for the adder, which cannot wait.
+// Back-pressure: own_room_o is low with 15 flits promised or here, up_room_o with UpDepth - 1.
+// Worst case: as long as the streams are not taken.
+`default_nettype none
+
+module sum_queues #(
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type tag_t = logic,  // see row_sum
+    parameter type own_t = logic,
+    parameter type up_t = logic,
+    parameter int unsigned UpDepth = 32
+) (
+    input  wire logic clk_i,
+    input  wire logic rst_ni,
+
+    input  wire logic                 promise_i,
+    input  wire logic                 own_i,
+    output logic                      own_room_o,
+    output logic                      up_room_o,
+    input  wire logic                 push_i,
+    input  wire logic [Cfg.FlitW-1:0] data_i,
+    input  wire tag_t                 tag_i,     // of its packet
+    input  wire logic                 last_i,    // its last flit
+
+    output logic      own_valid_o,
+    input  wire logic own_ready_i,
+    output own_t      own_o,
+    output logic      up_valid_o,
+    input  wire logic up_ready_i,
+    output up_t       up_o
+);
+    own_t own;
+    up_t  up;
+
+    always_comb begin
+        own.last     = last_i;
+        own.row_last = tag_i.row_last;
+        own.poison   = tag_i.poison;
+        own.data     = data_i;
+        up.tag       = tag_i;
+        up.last      = last_i;
+        up.data      = data_i;
+    end
+
+    promise_fifo #(.Width($bits(own_t)), .Depth(16)) i_own (
+        .clk_i, .rst_ni, .promise_i(promise_i && own_i), .room_o(own_room_o), .push_i(push_i && tag_i.own),
+        .data_i(own), .valid_o(own_valid_o), .ready_i(own_ready_i), .data_o(own_o)
+    );
+    promise_fifo #(.Width($bits(up_t)), .Depth(UpDepth)) i_up (
+        .clk_i, .rst_ni, .promise_i(promise_i && !own_i), .room_o(up_room_o), .push_i(push_i && !tag_i.own),
+        .data_i(up), .valid_o(up_valid_o), .ready_i(up_ready_i), .data_o(up_o)
+    );
+endmodule
+
+`default_nettype wire
