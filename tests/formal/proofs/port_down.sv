@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
 // A hub that falls silent stops nobody: ports 0 and 2 ask for rows all the time, hubs 1 and 3 owe both of them a packet
-// for each. From any cycle on a hub may send nothing more. Every requester still gets a result within Bound cycles,
-// again and again: right before a hub is down, poisoned from soon after. A hub that is only lazy is never marked down.
+// for each that they are asked for. From any cycle on a hub may send nothing more. Every requester still gets a result
+// within Bound cycles, again and again: right before a hub is down, poisoned from soon after. A hub that is only lazy is
+// never marked down. Software may enable a hub that is down in any cycle: from the flush on it is as after a reset, and
+// rows that come then are right again. None of before takes what it sends for them: it would be owed one, and down.
 `default_nettype none
 `include "bundles.svh"
 
@@ -11,9 +13,11 @@ module prove_port_down #(
     parameter int unsigned Bound = 48
 ) (
     input  wire logic       clk_i,
-    input  wire logic [1:0] first_i, // which requester each hub serves first: any
-    input  wire logic [1:0] lazy_i,  // a hub does nothing in this cycle; not twice in a row
-    input  wire logic [1:0] silent_i // nor in any later cycle
+    input  wire logic [1:0] first_i,  // which requester each hub serves first: any
+    input  wire logic [1:0] lazy_i,   // a hub does nothing in this cycle; not twice in a row
+    input  wire logic [1:0] silent_i, // nor in any later one, up to a flush
+    input  wire logic [1:0] enable_i,
+    input  wire logic       step_i    // of a flush, which may take any time
 );
     function automatic cfg_pkg::cfg_t sizes(input int unsigned n);
         cfg_pkg::cfg_t c;
@@ -29,13 +33,16 @@ module prove_port_down #(
         return cfg_pkg::derived(c);
     endfunction
     localparam cfg_pkg::cfg_t Cfg = sizes(3), CfgHubs = sizes(2);
+    localparam int unsigned Slots = 2; // of the join's ring
 
     logic                rst_n, tick_q;
-    logic [1:0]          turn_q, was_q, silent_q, down, down_q;
+    logic [1:0]          turn_q, was_q, silent_q, down, down_q, flush;
     logic [1:0][1:0]     credit_q, send, enters, done, hold, late;   // [hub][requester]; late: [requester][hub]
+    logic [1:0][1:0][1:0] owed_q;                                    // [hub][requester]: rows
     bundle_pkg::credit_t crd [2];
-    logic [1:0]          res, old;
+    logic [1:0]          res, old, came_q;
     logic [7:0]          since_q [2], down_since_q [2];
+    logic [2:0]          fresh_q [2]; // results since all hubs are up
     logic [2:0]          period_q;
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
@@ -49,33 +56,37 @@ module prove_port_down #(
     for (genvar h = 0; h < 2; h++) begin : gen_hub
         logic [1:0]   can;
         `MW_LINK(Cfg) in;
-        assign can       = credit_q[h];
-        assign send[h]   = (!rst_n || lazy_i[h] || silent_i[h] || silent_q[h]) ? 2'd0
+        assign can       = credit_q[h] & {owed_q[h][1] != '0, owed_q[h][0] != '0};
+        assign send[h]   = (!rst_n || flush[h] || lazy_i[h] || silent_i[h] || silent_q[h]) ? 2'd0
                            : can[turn_q[h]] ? 2'd1 << turn_q[h] : can;
         assign enters[h] = in.valid ? send[h] : '0;
 
         port_guard #(.Cfg(Cfg)) i_guard (
-            .clk_i, .rst_ni(rst_n), .tick_i({3{tick_q}}), .step_i(1'b0), .enable_i(1'b0), .disable_i(1'b0),
+            .clk_i, .rst_ni(rst_n), .tick_i({3{tick_q}}), .step_i, .enable_i(enable_i[h]), .disable_i(1'b0),
             .up_i('{valid: send[h] != '0, last: 1'b1, cls: packet_pkg::CLS_PART, default: '0}), .in_o(in), .drop_o(),
-            .starved_i('0), .late_i(late[0][h] || late[1][h]), .written_i(1'b1), .drained_i(1'b0), .ready_i(1'b0),
-            .down_o(down[h]), .flush_o(), .report_o(), .report_code_o(), .report_take_i(1'b0)
+            .starved_i('0), .late_i(late[0][h] || late[1][h]), .written_i(1'b1), .drained_i(1'b1),
+            .ready_i(old == '0), .down_o(down[h]), .flush_o(flush[h]), .report_o(), .report_code_o(), .report_take_i(1'b0)
         );
         credit_return #(.Cfg(CfgHubs)) i_credits (
-            .clk_i, .rst_ni(rst_n), .room_i('0), .ctrl_free_i('0), .ctrl_drop_i(1'b0), .part_done_i(done[h]),
+            .clk_i, .rst_ni(rst_n && !flush[h]), .room_i('0), .ctrl_free_i('0), .ctrl_drop_i(1'b0), .part_done_i(done[h]),
             .part_hold_o(hold[h]), .crd_o(crd[h]), .idle_o()
         );
         always_ff @(posedge clk_i) begin
             was_q[h]    <= lazy_i[h];
-            silent_q[h] <= rst_n && (silent_q[h] || silent_i[h]);
-            if (!rst_n) begin
-                turn_q[h]       <= first_i[h];
-                credit_q[h]     <= '1;
-                down_since_q[h] <= '0;
+            silent_q[h] <= rst_n && !flush[h] && (silent_q[h] || silent_i[h]);
+            if (!rst_n || flush[h]) begin
+                turn_q[h]   <= first_i[h];
+                credit_q[h] <= '1;
+                owed_q[h]   <= '0;
             end else begin
                 if (send[h] != '0) turn_q[h] <= !send[h][1];
                 credit_q[h] <= (credit_q[h] & ~send[h]) | (crd[h].cls[3] ? 2'd1 << crd[h].part[0] : 2'd0);
-                if (down[h]) down_since_q[h] <= down_since_q[h] + 8'd1;
-                a_lazy: assert (!down[h] || silent_q[h]);
+                for (int unsigned r = 0; r < 2; r++)
+                    owed_q[h][r] <= owed_q[h][r] + 2'(came_q[r] && !down[h]) - 2'(send[h][r]);
+            end
+            down_since_q[h] <= (rst_n && down[h]) ? down_since_q[h] + 8'd1 : '0;
+            if (rst_n) begin
+                a_lazy: assert (!down[h] || down_q[h] || silent_q[h]);
                 c_lazy: cover (was_q[h]);
                 c_down: cover (down[h] && down_since_q[h] != '0);
             end
@@ -85,6 +96,7 @@ module prove_port_down #(
 
     for (genvar r = 0; r < 2; r++) begin : gen_requester
         logic [1:0]   has, re, q_done, j_has, j_re, j_done, j_wait, j_late, j_down;
+        logic         ever_q;      // a hub was down
         logic         full, valid, poison, row_done, busy_q, read_q;
         logic [1:0]   level;
         logic [2:0]   idx;
@@ -93,7 +105,7 @@ module prove_port_down #(
         for (genvar h = 0; h < 2; h++) begin : gen_queue
             localparam int unsigned D = (r == 0) ? h : 1 - h;   // place in the order of additions
             part_queue #(.Cfg(Cfg)) i_queue (
-                .clk_i, .rst_ni(rst_n), .come_i(enters[h][r]), .we_i(enters[h][r]), .widx_i(3'd0),
+                .clk_i, .rst_ni(rst_n && !flush[h]), .come_i(enters[h][r]), .we_i(enters[h][r]), .widx_i(3'd0),
                 .wdata_i({2'b01, 128'd0}), .full_o(), .has_o(has[D]), .re_i(re[D]), .ridx_i(idx), .done_i(q_done[D]),
                 .rdata_o(term[h]), .waddr_o(), .raddr_o()
             );
@@ -121,10 +133,18 @@ module prove_port_down #(
         always_ff @(posedge clk_i) begin
             busy_q <= rst_n && res[r];
             read_q <= rst_n && busy_q;
+            came_q[r] <= rst_n && !full;
             since_q[r] <= (!rst_n || res[r]) ? '0 : since_q[r] + 8'd1;
+            if (!rst_n || down != '0)             fresh_q[r] <= '0;
+            else if (res[r] && fresh_q[r] != '1)  fresh_q[r] <= fresh_q[r] + 3'd1;
+            ever_q <= rst_n && (ever_q || down != '0);
             if (rst_n) begin
                 a_served:   assert (32'(since_q[r]) <= Bound);
-                a_right:    assert (!res[r] || down != '0 || !poison);
+                a_right:    assert (!res[r] || ever_q || down != '0 || !poison);
+                // as many as were open or in the ring when the last hub came up
+                a_again:    assert (!res[r] || down != '0 || 32'(fresh_q[r]) < Cfg.OpenRows + Slots || !poison);
+                c_again:    cover (res[r] && ever_q && down == '0 && 32'(fresh_q[r]) == Cfg.OpenRows + Slots);
+                c_back:     cover (ever_q && down == '0);
                 a_poisoned: assert (!res[r] || (down_since_q[0] < 8'd15 && down_since_q[1] < 8'd15) || poison);
                 // rows from before the mark come to an end
                 a_old:      assert (!old[r] || (down_since_q[0] < 8'd40 && down_since_q[1] < 8'd40)
