@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Models that cannot run here are refused in words: for another processor, of another version, no model at all. Their code is made such that whatever runs of
-// it ends the program, as that of another processor does.
+// Models that cannot run here are refused in words: for another processor, of another version, no model at all. Their
+// code is made such that whatever runs of it ends the program, as that of another processor does. One that the program
+// has found by itself is built anew.
 #include "host/support.h"
 
+#include "error.h"
 #include "moeswitch.h"
 
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static const char MODEL[] = "build/model/n2f8/libmwsim.so";
 static const char PLAIN[] = "build/model/n2f8-plain/libmwsim.so";
@@ -70,15 +74,20 @@ static void replace(struct file *f, const char *what, const char *with)
     memcpy(at, with, strlen(with));
 }
 
+static void write_model(const struct file *f, const char *path)
+{
+    FILE *out = fopen(path, "wb");
+    assert_non_null(out);
+    assert_int_equal(fwrite(f->bytes, 1, f->size, out), f->size);
+    assert_int_equal(fclose(out), 0);
+}
+
 static void assert_refused(const struct file *f, int code, const char *message)
 {
     struct mw_open_options o;
     struct mw_device *d;
     const char *path = scratch("libmwsim.so");
-    FILE *out = fopen(path, "wb");
-    assert_non_null(out);
-    assert_int_equal(fwrite(f->bytes, 1, f->size, out), f->size);
-    assert_int_equal(fclose(out), 0);
+    write_model(f, path);
     mw_open_defaults(&o);
     o.gpus = 2;
     o.flit_bytes = 8;
@@ -229,6 +238,68 @@ static void says_what_it_is(void **state)
     mw_close(d);
 }
 
+// ---- beside a program ------------------------------------------------------------------------------
+
+/// A tree of its own with the program and a model for another processor; its Makefile says what makes another.
+static void make_tree(const char *recipe)
+{
+    char line[1024];
+    snprintf(line, sizeof line,
+             "cd %s && mkdir -p build/model/n2f8 rtl/top && touch rtl/top/fabric.sv && "
+             "printf 'model:\\n\\t@%s\\n' >Makefile",
+             scratch(""), recipe);
+    assert_int_equal(system(line), 0);
+    snprintf(line, sizeof line, "cp build/moeswitch %s", scratch("build/moeswitch"));
+    assert_int_equal(system(line), 0);
+    struct file f = load(MODEL);
+    spoil_code(&f);
+    other_machine(&f);
+    write_model(&f, scratch("build/model/n2f8/libmwsim.so"));
+    free(f.bytes);
+}
+
+/// Exit status of the tree's program; `said` gets what it printed on standard error, to be freed.
+static int run_in_tree(char **said)
+{
+    char line[1024];
+    snprintf(line, sizeof line, "%s info --gpus 2 --flit-bytes 8 >%s 2>%s",
+             scratch("build/moeswitch"), scratch("out"), scratch("err"));
+    int status = system(line);
+    struct file f = load(scratch("err"));
+    *said = strndup(f.bytes, f.size);
+    free(f.bytes);
+    assert_true(*said && WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static void one_that_is_found_is_built_anew(void **state)
+{
+    (void)state;
+    char recipe[512], here[256], *said;
+    assert_non_null(getcwd(here, sizeof here));
+    snprintf(recipe, sizeof recipe, "cp %s/%s build/model/n2f8/", here, MODEL);
+    make_tree(recipe);
+    assert_int_equal(run_in_tree(&said), 0);
+    const char *why = strstr(said, "built for another kind of processor");
+    assert_true(why && strstr(why, "building the model n2f8"));
+    free(said);
+    // There is nothing to build now, and nothing to say.
+    assert_int_equal(run_in_tree(&said), 0);
+    assert_string_equal(said, "");
+    free(said);
+}
+
+static void one_that_cannot_be_built_is_named(void **state)
+{
+    (void)state;
+    char *said;
+    make_tree("false");
+    assert_int_equal(run_in_tree(&said), MW_EXIT_FAILED);
+    assert_non_null(strstr(said, "built for another kind of processor"));
+    assert_non_null(strstr(said, "no model n2f8, and it cannot be built: make model N=2 F=8"));
+    free(said);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -236,6 +307,8 @@ int main(void)
         cmocka_unit_test(of_another_version),
         cmocka_unit_test(no_model),
         cmocka_unit_test(says_what_it_is),
+        cmocka_unit_test(one_that_is_found_is_built_anew),
+        cmocka_unit_test(one_that_cannot_be_built_is_named),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }
