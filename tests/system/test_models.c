@@ -3,6 +3,7 @@
 // Models that cannot run here are refused in words: for another processor, of another version, no model at all. Their
 // code is made such that whatever runs of it ends the program, as that of another processor does. One that the program
 // has found by itself is built anew.
+#include "command.h"
 #include "host/support.h"
 
 #include "error.h"
@@ -74,20 +75,12 @@ static void replace(struct file *f, const char *what, const char *with)
     memcpy(at, with, strlen(with));
 }
 
-static void write_model(const struct file *f, const char *path)
-{
-    FILE *out = fopen(path, "wb");
-    assert_non_null(out);
-    assert_int_equal(fwrite(f->bytes, 1, f->size, out), f->size);
-    assert_int_equal(fclose(out), 0);
-}
-
 static void assert_refused(const struct file *f, int code, const char *message)
 {
     struct mw_open_options o;
     struct mw_device *d;
     const char *path = scratch("libmwsim.so");
-    write_model(f, path);
+    write_file(path, f->bytes, f->size);
     mw_open_defaults(&o);
     o.gpus = 2;
     o.flit_bytes = 8;
@@ -254,7 +247,7 @@ static void make_tree(const char *recipe)
     struct file f = load(MODEL);
     spoil_code(&f);
     other_machine(&f);
-    write_model(&f, scratch("build/model/n2f8/libmwsim.so"));
+    write_file(scratch("build/model/n2f8/libmwsim.so"), f.bytes, f.size);
     free(f.bytes);
 }
 
@@ -265,9 +258,7 @@ static int run_in_tree(char **said)
     snprintf(line, sizeof line, "%s info --gpus 2 --flit-bytes 8 >%s 2>%s",
              scratch("build/moeswitch"), scratch("out"), scratch("err"));
     int status = system(line);
-    struct file f = load(scratch("err"));
-    *said = strndup(f.bytes, f.size);
-    free(f.bytes);
+    *said = read_file(scratch("err"));
     assert_true(*said && WIFEXITED(status));
     return WEXITSTATUS(status);
 }

@@ -2,9 +2,10 @@
 //
 // A hub that falls silent stops nobody: ports 0 and 2 ask for rows all the time, hubs 1 and 3 owe both of them a packet
 // for each that they are asked for. From any cycle on a hub may send nothing more. Every requester still gets a result
-// within Bound cycles, again and again: right before a hub is down, poisoned from soon after. A hub that is only lazy is
-// never marked down. Software may enable a hub that is down in any cycle: from the flush on it is as after a reset, and
-// rows that come then are right again. None of before takes what it sends for them: it would be owed one, and down.
+// within Bound cycles, again and again: right before a hub is down, poisoned from soon after. A hub that is only lazy
+// is never marked down. Software may enable a hub that is down in any cycle: from the flush on it is as after a reset,
+// and rows that come then are right again. No row of before takes what the hub sends for them: a later row would miss
+// it, and the hub be marked down.
 `default_nettype none
 `include "bundles.svh"
 
@@ -65,11 +66,12 @@ module prove_port_down #(
             .clk_i, .rst_ni(rst_n), .tick_i({3{tick_q}}), .step_i, .enable_i(enable_i[h]), .disable_i(1'b0),
             .up_i('{valid: send[h] != '0, last: 1'b1, cls: packet_pkg::CLS_PART, default: '0}), .in_o(in), .drop_o(),
             .starved_i('0), .late_i(late[0][h] || late[1][h]), .written_i(1'b1), .drained_i(1'b1),
-            .ready_i(old == '0), .down_o(down[h]), .flush_o(flush[h]), .report_o(), .report_code_o(), .report_take_i(1'b0)
+            .ready_i(old == '0), .down_o(down[h]), .flush_o(flush[h]), .report_o(), .report_code_o(),
+            .report_take_i(1'b0)
         );
         credit_return #(.Cfg(CfgHubs)) i_credits (
-            .clk_i, .rst_ni(rst_n && !flush[h]), .room_i('0), .ctrl_free_i('0), .ctrl_drop_i(1'b0), .part_done_i(done[h]),
-            .part_hold_o(hold[h]), .crd_o(crd[h]), .idle_o()
+            .clk_i, .rst_ni(rst_n && !flush[h]), .room_i('0), .ctrl_free_i('0), .ctrl_drop_i(1'b0),
+            .part_done_i(done[h]), .part_hold_o(hold[h]), .crd_o(crd[h]), .idle_o()
         );
         always_ff @(posedge clk_i) begin
             was_q[h]    <= lazy_i[h];
@@ -135,8 +137,8 @@ module prove_port_down #(
             read_q <= rst_n && busy_q;
             came_q[r] <= rst_n && !full;
             since_q[r] <= (!rst_n || res[r]) ? '0 : since_q[r] + 8'd1;
-            if (!rst_n || down != '0)             fresh_q[r] <= '0;
-            else if (res[r] && fresh_q[r] != '1)  fresh_q[r] <= fresh_q[r] + 3'd1;
+            if (!rst_n || down != '0)            fresh_q[r] <= '0;
+            else if (res[r] && fresh_q[r] != '1) fresh_q[r] <= fresh_q[r] + 3'd1;
             ever_q <= rst_n && (ever_q || down != '0);
             if (rst_n) begin
                 a_served:   assert (32'(since_q[r]) <= Bound);
