@@ -33,6 +33,7 @@ package cfg_pkg;
         int unsigned RxCtrlPkts;
         bit            Reds;            // hubs do multimem.red
         bit            CopyLane;        // rows without an addition pass the hub's adder by
+        bit            ListOnce;        // switch and hubs remember the list of targets of each source's open row
         bit            Guard;           // the switch bears endpoints that misbehave
         bit            Monitor;         // latency histogram and time series of each port of the switch
         bit            Faults;          // emulated endpoints can be made to
@@ -96,6 +97,7 @@ package cfg_pkg;
         c.RxCtrlPkts      = 16;
         c.Reds            = 1'b1;
         c.CopyLane        = 1'b1;
+        c.ListOnce        = 1'b1;
         c.Guard           = 1'b1;
         c.Monitor         = 1'b1;
         c.Faults          = 1'b1;
