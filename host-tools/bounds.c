@@ -62,21 +62,26 @@ static uint64_t div_up(uint64_t a, uint64_t b)
     return (a + b - 1) / b;
 }
 
-/// Flits of the packets that carry `bytes` of payload, each with a header and a list of `targets`
-/// (the first of which rides in the header). 0 bytes take no packet here.
+/// Flits of a list of `targets`, the first of which rides in the header.
+static uint64_t list_flits(unsigned targets, unsigned f)
+{
+    return targets > 1 ? div_up((uint64_t)(targets - 1) * TARGET_BYTES, f) : 0;
+}
+
+/// Flits of the packets that carry `bytes` of payload, each with a header and a list of `targets`.
+/// 0 bytes take no packet here.
 static uint64_t packet_flits(uint64_t bytes, unsigned targets, unsigned f)
 {
     uint64_t full = bytes / PAYLOAD_BYTES, rest = bytes % PAYLOAD_BYTES;
     uint64_t packets = full + (rest != 0);
-    uint64_t list = targets > 1 ? div_up((uint64_t)(targets - 1) * TARGET_BYTES, f) : 0;
-    return packets * (HEADER_BYTES / f + list) + full * (PAYLOAD_BYTES / f) + div_up(rest, f);
+    return packets * (HEADER_BYTES / f + list_flits(targets, f)) + full * (PAYLOAD_BYTES / f) +
+           div_up(rest, f);
 }
 
 /// A packet with nothing but a header and a target list.
 static uint64_t bare_flits(unsigned targets, unsigned f)
 {
-    uint64_t list = targets > 1 ? div_up((uint64_t)(targets - 1) * TARGET_BYTES, f) : 0;
-    return HEADER_BYTES / f + list;
+    return HEADER_BYTES / f + list_flits(targets, f);
 }
 
 static uint64_t row_bytes(const struct mw_workload *w)
@@ -99,10 +104,13 @@ static void send(struct mw_traffic *t, unsigned from, unsigned to, enum mw_class
     put(t, to, MW_DOWN, class, flits, payload);
 }
 
-/// Hidden values and gate weights of one row, every packet of it with the target list.
-static uint64_t multicast_flits(const struct mw_workload *w, unsigned targets, unsigned f)
+/// Hidden values and gate weights of one row; every packet of it has the target list, or the first.
+static uint64_t multicast_flits(const struct mw_workload *w, const struct mw_system *system,
+                                unsigned targets, unsigned f)
 {
-    return packet_flits(row_bytes(w), targets, f) + packet_flits(4ull * w->k, targets, f);
+    unsigned each = system->list_once ? 0 : targets;
+    return packet_flits(row_bytes(w), each, f) + packet_flits(4ull * w->k, each, f) +
+           (system->list_once ? list_flits(targets, f) : 0);
 }
 
 static void count_dispatch(const struct mw_workload *w, const struct mw_system *system,
@@ -111,7 +119,7 @@ static void count_dispatch(const struct mw_workload *w, const struct mw_system *
     if (!p->remote_gpus)
         return;
     if (system->multicast)
-        put(t, p->home, MW_UP, MW_STORE, multicast_flits(w, p->remote_rows, f),
+        put(t, p->home, MW_UP, MW_STORE, multicast_flits(w, system, p->remote_rows, f),
             row_bytes(w) + 4ull * w->k);
     // Without a target list, the last packet carries token index and expert IDs too.
     uint64_t last = 4 + 6ull * w->k;
@@ -119,7 +127,7 @@ static void count_dispatch(const struct mw_workload *w, const struct mw_system *
         if (q == p->home || !p->at[q])
             continue;
         if (system->multicast)
-            put(t, q, MW_DOWN, MW_STORE, multicast_flits(w, p->at[q], f),
+            put(t, q, MW_DOWN, MW_STORE, multicast_flits(w, system, p->at[q], f),
                 row_bytes(w) + 4ull * w->k);
         else
             send(t, p->home, q, MW_STORE,

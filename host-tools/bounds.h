@@ -34,6 +34,7 @@ struct mw_system {
     bool multicast; ///< dispatch: one packet up and trimmed copies down, with target lists
     bool reduction; ///< combine: requests and partial sums, reduced in the switch
     bool signals;   ///< one control packet home per remote (token, expert) row
+    bool list_once; ///< of a row's packets the first alone carries the target list
     bool phased;    ///< phases one after the other; if not, all side by side
     enum mw_counts counts;
     enum mw_phase counts_in;                         ///< the phase that sends the counts

@@ -53,19 +53,28 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-unsigned mw_run_asked(const struct mw_run_params *params,
-                      const struct mw_system *systems[MW_SYSTEMS])
+/// Of the settings, those that change what a system sends.
+static struct mw_system as_set(const struct mw_system *system, const struct mw_settings *settings)
+{
+    struct mw_system s = *system;
+    for (unsigned i = 0; i < settings->count; i++)
+        if (strcmp(settings->item[i].name, "list_once") == 0)
+            s.list_once = settings->item[i].value;
+    return s;
+}
+
+unsigned mw_run_asked(const struct mw_run_params *params, struct mw_system systems[MW_SYSTEMS])
 {
     unsigned count = 0;
     for (unsigned i = 0; i < MW_SYSTEMS; i++)
         if (!params->system || params->system == &mw_systems[i])
-            systems[count++] = &mw_systems[i];
+            systems[count++] = as_set(&mw_systems[i], &params->settings);
     return count;
 }
 
 unsigned mw_run_jobs(const struct mw_run_params *params)
 {
-    const struct mw_system *systems[MW_SYSTEMS];
+    struct mw_system systems[MW_SYSTEMS];
     unsigned asked = mw_run_asked(params, systems);
     return params->jobs < asked ? params->jobs : asked;
 }
@@ -139,7 +148,7 @@ static int run_part(struct part *p)
     if (status)
         return status;
     double start = now();
-    status = mw_system_run(&params, &run->workload, p->system->name, r);
+    status = mw_system_run(&params, &run->workload, r);
     r->seconds = now() - start;
     if (!status)
         check(p);
@@ -181,7 +190,8 @@ static int hand_on(struct group *g, const struct part *p, struct mw_error *err)
         return mw_fail(err, p->status, "%s", p->err.text);
     }
     uint64_t unicast = 0;
-    for (unsigned l = 0; run->results[0].system == &mw_systems[0] && l < run->workload.layers; l++)
+    bool first = strcmp(run->results[0].system->name, mw_systems[0].name) == 0;
+    for (unsigned l = 0; first && l < run->workload.layers; l++)
         unicast += run->results[0].layer[l].cycles;
     struct mw_summary *s = &run->summaries[run->count++];
     mw_summarize(s, p->result, &run->workload, &run->params, unicast);
@@ -258,21 +268,21 @@ static void leave(struct group *g, int status, const struct mw_error *err)
 static void make_parts(struct group *g)
 {
     struct mw_run *run = g->run;
-    const struct mw_system *systems[MW_SYSTEMS];
+    const struct mw_system *systems = run->systems;
     const struct mw_link_parameters link = {run->params.flit_bytes, run->params.expert_cycles};
     mw_bar_begin(&g->bar, run->err, isatty(fileno(run->err)), now());
-    g->count = g->bar.count = mw_run_asked(&run->params, systems);
+    g->count = g->bar.count = mw_run_asked(&run->params, run->systems);
     for (unsigned i = 0; i < g->count; i++) {
         g->part[i].group = g;
-        g->part[i].system = systems[i];
+        g->part[i].system = &systems[i];
         g->part[i].result = &run->results[i];
-        g->bar.part[i].name = systems[i]->name;
+        g->bar.part[i].name = systems[i].name;
         if (run->params.fst)
             mw_output_for(g->part[i].waves, run->params.fst,
-                          run->params.system ? NULL : systems[i]->name);
+                          run->params.system ? NULL : systems[i].name);
         for (unsigned l = 0; l < run->workload.layers; l++) {
             struct mw_bounds bounds;
-            mw_bounds_compute(&run->workload, l, systems[i], &link, &bounds);
+            mw_bounds_compute(&run->workload, l, &systems[i], &link, &bounds);
             g->bar.part[i].weight += (double)bounds.own.cycles;
         }
     }

@@ -13,15 +13,15 @@ struct mw_run {
     struct mw_trace trace;
     struct mw_workload workload;
     uint16_t *golden[MW_MAX_LAYERS]; ///< room for the golden results; mw_run_systems makes them
-    struct mw_result results[MW_SYSTEMS]; ///< of the systems asked for, in the order of mw_systems
+    struct mw_system systems[MW_SYSTEMS]; ///< those asked for, as the settings have them
+    struct mw_result results[MW_SYSTEMS]; ///< of them, in the order of mw_systems
     struct mw_summary summaries[MW_SYSTEMS];
     unsigned count; ///< of results that are there, and of summaries
     FILE *out, *err;
 };
 
-/// The systems that are asked for; returns how many.
-unsigned mw_run_asked(const struct mw_run_params *params,
-                      const struct mw_system *systems[MW_SYSTEMS]);
+/// The systems that are asked for, as the settings have them; returns how many.
+unsigned mw_run_asked(const struct mw_run_params *params, struct mw_system systems[MW_SYSTEMS]);
 /// As many of them as may run at once.
 unsigned mw_run_jobs(const struct mw_run_params *params);
 /// Run them, and print a line for each. A mismatch does not stop the others, any other failure does.

@@ -16,8 +16,8 @@
 int mw_systems_check(const struct mw_run_params *params, const struct mw_demand *demand,
                      uint64_t touched[MW_SYSTEMS], struct mw_error *err);
 
-/// Run all layers of `workload` under `system` (a name of mw_systems) on one device, back to back
-/// and without a reset in between. `params` is prepared (mw_run_prepare), except that params->fst is
+/// Run all layers of `workload` under the system of `result` on one device, back to back and without
+/// a reset in between. `params` is prepared (mw_run_prepare), except that params->fst is
 /// the file for this system. `result` comes from mw_result_make; filled in are, for every layer,
 /// cycles, traffic, stalls and out, and simulated_cycles.
 ///
@@ -25,6 +25,6 @@ int mw_systems_check(const struct mw_run_params *params, const struct mw_demand 
 /// MW_EXIT_STUCK, with result->state, if it stopped making progress; MW_EXIT_FAILED. Except for the
 /// first, result->error says why. Comparing the output with the golden model is left to the caller.
 int mw_system_run(const struct mw_run_params *params, const struct mw_workload *workload,
-                  const char *system, struct mw_result *result);
+                  struct mw_result *result);
 
 #endif

@@ -148,6 +148,7 @@ struct mw_device_info {
     unsigned window;        ///< largest look-ahead window of the switch, 0: it has none
     unsigned max_latency;   ///< of a link, cycles
     unsigned link_latency;  ///< as set
+    bool copy_lane, list_once; ///< there are these primitives of mw_layer_config
 };
 MW_API int mw_info(struct mw_device *device, struct mw_device_info *info);
 
@@ -342,7 +343,8 @@ struct mw_layer_config {
     unsigned window;      ///< store packets of a switch input that its outputs may take, 0: all
     unsigned start_delay; ///< cycles by which GPU g starts later than GPU g - 1
     // primitives of the hub, of those that the device has
-    bool copy_lane; ///< rows that need no addition pass the hub's adder by
+    bool copy_lane; ///< rows that need no addition pass the hub's adder by; without it they take it
+    bool list_once; ///< of a row's packets the first alone carries the targets; else MW_ERR_CAPACITY
 };
 /// tile 1, partial_wait 64, copy_lane true, all else 0; of a struct of that size.
 MW_API void mw_layer_defaults_of(struct mw_layer_config *config, size_t size);

@@ -49,7 +49,7 @@ static int check_info(const struct mw_device_info *info, unsigned mem_log2, unsi
 static int read_info(struct mw_device *d, struct mw_device_info *info)
 {
     struct {
-        uint32_t id, size, capacity, windows, tables, lookahead;
+        uint32_t id, size, capacity, windows, tables, primitives, lookahead;
     } r;
     int status;
     if ((status = mwi_read(d, MWI_FABRIC(id), &r.id)) ||
@@ -57,6 +57,7 @@ static int read_info(struct mw_device *d, struct mw_device_info *info)
         (status = mwi_read(d, MWI_FABRIC(capacity), &r.capacity)) ||
         (status = mwi_read(d, MWI_FABRIC(windows), &r.windows)) ||
         (status = mwi_read(d, MWI_FABRIC(tables), &r.tables)) ||
+        (status = mwi_read(d, MWI_FABRIC(primitives), &r.primitives)) ||
         (status = mwi_read(d, MWI_FABRIC(lookahead), &r.lookahead)))
         return status;
     if (MWI_GET(MW_FABRIC__ID__MAGIC, r.id) != MWI_MAGIC)
@@ -83,6 +84,8 @@ static int read_info(struct mw_device *d, struct mw_device_info *info)
         .rx_store_pkts = MWI_GET(MW_FABRIC__WINDOWS__RX_STORE_PKTS, r.windows),
         .window = MWI_GET(MW_FABRIC__LOOKAHEAD__MOST, r.lookahead),
         .max_latency = MWI_GET(MW_FABRIC__TABLES__MAX_LATENCY, r.tables),
+        .copy_lane = MWI_GET(MW_FABRIC__PRIMITIVES__COPY_LANE, r.primitives),
+        .list_once = MWI_GET(MW_FABRIC__PRIMITIVES__LIST_ONCE, r.primitives),
     };
     return check_info(info, mem_log2, rows_log2, tokens_log2);
 }

@@ -62,7 +62,8 @@ static unsigned node_registers(struct reg_value *r, const struct mw_device_info 
                            MWI_PUT(MW_NODE__CREDITS__PART, c->part_credits) |
                            MWI_PUT(MW_NODE__CREDITS__CTRL, c->ctrl_credits) |
                            MWI_PUT(MW_NODE__CREDITS__THROTTLE, c->throttle)},
-        {REG(uses), MWI_PUT(MW_NODE__USES__COPY_LANE, c->copy_lane)},
+        {REG(uses), MWI_PUT(MW_NODE__USES__COPY_LANE, c->copy_lane) |
+                        MWI_PUT(MW_NODE__USES__LIST_ONCE, c->list_once)},
     };
     unsigned count = sizeof all / sizeof *all;
     static_assert(sizeof all / sizeof *all <= MAX_REGS, "room for all registers");

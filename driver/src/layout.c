@@ -57,6 +57,7 @@ static const struct setting {
     SETTING(start_delay, 0, 65535),
     SETTING(partial_tiles, false, true),
     SETTING(copy_lane, false, true),
+    SETTING(list_once, false, true),
 };
 
 int mw_layer_set(struct mw_layer_config *config, const char *name, uint64_t value)
@@ -109,6 +110,9 @@ int mwi_check_sizes(const struct mw_device_info *info, const struct mw_layer_con
         return above("open_rows", c->open_rows, info->open_rows);
     if (c->window > info->window)
         return above("window", c->window, info->window);
+    if (c->list_once && !info->list_once)
+        return mwi_fail(MW_ERR_CAPACITY,
+                        "list_once: this device does not remember lists of targets");
     return 0;
 }
 

@@ -35,12 +35,12 @@ int mw_job_layout(struct job *j, const struct mw_demand *demand, struct mw_fit *
     return code ? mw_job_failed(j, no, code) : MW_EXIT_OK;
 }
 
-static int check_system(struct job *j, const struct mw_demand *demand, const char *name,
-                        uint64_t *touched)
+static int check_system(struct job *j, const struct mw_demand *demand,
+                        const struct mw_system *system, uint64_t *touched)
 {
     struct mw_error cause = {0}, *err = j->err;
     struct mw_fit fit = {.touched = 0};
-    int status = mw_job_begin(j, name);
+    int status = mw_job_begin(j, system);
     j->err = &cause;
     if (!status)
         status = mw_job_settings(j);
@@ -48,7 +48,7 @@ static int check_system(struct job *j, const struct mw_demand *demand, const cha
         status = mw_job_layout(j, demand, &fit);
     j->err = err;
     *touched = fit.touched;
-    return status ? mw_fail(err, status, "%s: %s", name, cause.text) : MW_EXIT_OK;
+    return status ? mw_fail(err, status, "%s: %s", system->name, cause.text) : MW_EXIT_OK;
 }
 
 int mw_systems_check(const struct mw_run_params *params, const struct mw_demand *demand,
@@ -58,14 +58,14 @@ int mw_systems_check(const struct mw_run_params *params, const struct mw_demand 
     memset(touched, 0, MW_SYSTEMS * sizeof *touched);
     if (params->fst) // which begins with the device, and takes a model of its own
         return MW_EXIT_OK;
-    int status = mw_job_begin(&j, mw_systems[0].name);
+    int status = mw_job_begin(&j, &mw_systems[0]);
     if (!status)
         status = mw_job_settings(&j); // which device it is
     if (!status)
         status = mw_job_open(&j);
     for (unsigned i = 0; i < MW_SYSTEMS && !status; i++) {
         if (!params->system || params->system == &mw_systems[i])
-            status = check_system(&j, demand, mw_systems[i].name, &touched[i]);
+            status = check_system(&j, demand, &mw_systems[i], &touched[i]);
     }
     mw_close(j.device);
     return status;

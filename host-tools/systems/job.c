@@ -12,15 +12,15 @@ enum { AT_ONCE = 256 << 10 }; ///< bytes of each GPU
 static const struct mw_generator *const generators[] = {
     &mw_generate_unicast, &mw_generate_dysharp_basic, &mw_generate_dysharp};
 
-int mw_job_begin(struct job *j, const char *system)
+int mw_job_begin(struct job *j, const struct mw_system *system)
 {
-    j->system = mw_system_find(system);
+    j->system = system;
     j->generator = NULL;
     for (unsigned i = 0; i < sizeof generators / sizeof *generators; i++)
-        if (strcmp(generators[i]->name, system) == 0)
+        if (strcmp(generators[i]->name, system->name) == 0)
             j->generator = generators[i];
-    if (!j->system || !j->generator)
-        return mw_fail(j->err, MW_EXIT_INPUT, "%s: there is no such system", system);
+    if (!j->generator)
+        return mw_fail(j->err, MW_EXIT_INPUT, "%s: there is no such system", system->name);
     return MW_EXIT_OK;
 }
 

@@ -36,8 +36,8 @@ struct job {
     bool stopped;    ///< whoever follows the progress wants no more of it
 };
 
-/// Which system it is.
-int mw_job_begin(struct job *j, const char *system);
+/// Which system it is: one of mw_systems, or a copy with other settings.
+int mw_job_begin(struct job *j, const struct mw_system *system);
 /// The configuration's behaviour, and the settings that are not the layer's.
 int mw_job_settings(struct job *j);
 int mw_job_open(struct job *j);

@@ -216,14 +216,14 @@ static int run_layers(struct job *j)
 }
 
 int mw_system_run(const struct mw_run_params *params, const struct mw_workload *workload,
-                  const char *system, struct mw_result *result)
+                  struct mw_result *result)
 {
     struct job j = {.params = params,
                     .w = workload,
                     .experts = workload->experts,
                     .result = result,
                     .err = &result->error};
-    int status = mw_job_begin(&j, system);
+    int status = mw_job_begin(&j, result->system);
     if (status || (status = mw_job_settings(&j)) || (status = mw_job_open(&j)))
         return status;
     mw_simulation_info(j.device, &result->model); // or there is none

@@ -63,6 +63,7 @@ package node_pkg;
     logic [15:0]      in_flight;     // tokens dispatched and not finished, 0: no limit
     logic [7:0]       open_rows;     // reduction requests outstanding, 1 .. hardware window
     logic             copy_lane;     // rows that need no addition pass the adder by
+    logic             list_once;     // the first packet of a row carries its targets
     logic [7:0]       store_credits; // upper limits of the credits used, 0: as many as the hardware has
     logic [7:0]       part_credits;
     logic [7:0]       ctrl_credits;

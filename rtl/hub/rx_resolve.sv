@@ -5,6 +5,7 @@
 // Three steps, each with a register: fetch reads header and target of the next packet (or of a parked one) and makes
 // token and bytes of them (rx_extent), check compares these with what there is and asks the allocator, place adds the
 // row to the address and queues the job. A look-up takes two cycles, so a packet of t targets takes 2 t cycles.
+// A packet without targets has those of its source's open row (row_lists).
 // A target whose look-up misses is parked as {slot, target}, and the targets behind it go on. The allocator announces
 // every miss that has come back (al_fill_i): then each parked target is looked up again, once. These look-ups start no
 // new misses, so they cannot evict each other's rows without end; a target that is parked for a row that no miss is
@@ -79,6 +80,8 @@ module rx_resolve #(
     localparam int unsigned ByteW  = (Cfg.MemBytesLog2 > 15) ? Cfg.MemBytesLog2 : 15;
     localparam int unsigned ParkW  = $clog2(Parked + 1);
     localparam int unsigned JobLvW = $clog2(Jobs + 1);
+    // parked: with lists the target too, as its row's list may be another one by then
+    localparam int unsigned ParkedW = SlotW + 4 + (Cfg.ListOnce ? TgtW : 0);
 
     if (Cfg.MaddrW < Cfg.MemBytesLog2 || Cfg.MaddrW < Cfg.TokW + 15 || Cfg.MaddrW > 48 || Cfg.MemBytesLog2 > 34
         || Cfg.RowsLog2 > node_pkg::RowW || Cfg.TokW > node_pkg::TokenW || Cfg.LocalW > node_pkg::ExpertW || Parked < 3
@@ -103,6 +106,7 @@ module rx_resolve #(
         logic [ByteW:0]          end_;  // the one behind the last
         logic [Cfg.TokW-1:0]     token;
         logic                    beyond;
+        logic                    no_row; // a follower without a row
         logic [TgtW-1:0]         tgt;
         logic [FlitsW-1:0]       flits;
     } fetch_t;
@@ -113,6 +117,7 @@ module rx_resolve #(
         logic [1:0]           stage;
         logic [Cfg.AddrW-1:0] off; // flit offset in the row, flit address, or source of counts
         err_e             err;
+        logic [TgtW-1:0]      tgt; // to park
         job_t job; // without the address
     } place_t;
 
@@ -122,7 +127,11 @@ module rx_resolve #(
     logic [3:0]        idx_q; // next target of the packet at the head
     logic              park_push, park_pop, park_room, park_valid, job_room, job_left;
     logic [SlotW-1:0]  park_slot;
-    logic [3:0]        park_idx;
+    logic [3:0]         park_idx;
+    logic [ParkedW-1:0] park_out;
+    logic [TgtW-1:0]    tgt;
+    logic [4:0]        cnt;
+    logic              no_row;
     logic [ParkW-1:0]  park_level, todo_q;
     logic [JobLvW-1:0] job_level;
     logic              fill_q, start_q, from_park, last_target, flat, beyond;
@@ -139,7 +148,7 @@ module rx_resolve #(
     assign ordered      = !hd_i.bad && !pkt_bad_i && (hd_i.op == OP_FLAG || hd_i.op == OP_FENCE);
     assign drained      = !s0_valid_q && !s1_valid_q && park_level == '0 && !job_left && !busy_i;
     assign start_slot_o = pkt_slot_i;
-    assign start_cnt_o  = pkt_bad_i ? 5'd1 : hd_i.cnt;
+    assign start_cnt_o  = pkt_bad_i ? 5'd1 : cnt;
     // Room to park what is fetched: up to two targets are between here and there.
     assign fetch_new    = pkt_valid_i && !from_park && park_level < ParkW'(Parked - 2) && (!ordered || drained)
                           && (!s0_valid_q || s0_go);
@@ -163,7 +172,7 @@ module rx_resolve #(
                       cut: !from_park && pkt_bad_i, bad: hd_i.bad,
                       op: op, src: hd_i.src, len: hd_i.len, stage: hd_i.stage, lane: hd_i.addr[Cfg.FlitLog2-1:0],
                           first: first, end_: end_, token: token, beyond: beyond || hd_i.beyond,
-                      tgt: hd_i.tgt, flits: pkt_flits_i};
+                      no_row: !from_park && no_row, tgt: tgt, flits: pkt_flits_i};
         end
     end
 
@@ -193,10 +202,25 @@ module rx_resolve #(
         end
     end
 
-    fifo #(.Width(SlotW + 4), .Depth(Parked)) i_park (
-        .clk_i, .rst_ni, .valid_i(park_push), .ready_o(park_room), .data_i({s1_q.job.slot, s1_q.idx}),
-        .valid_o(park_valid), .ready_i(park_pop), .data_o({park_slot, park_idx}), .level_o(park_level)
+    fifo #(.Width(ParkedW), .Depth(Parked)) i_park (
+        .clk_i, .rst_ni, .valid_i(park_push), .ready_o(park_room),
+        .data_i(ParkedW'({s1_q.tgt, s1_q.job.slot, s1_q.idx})),
+        .valid_o(park_valid), .ready_i(park_pop), .data_o(park_out), .level_o(park_level)
     );
+    assign {park_slot, park_idx} = park_out[SlotW+3:0];
+
+    if (Cfg.ListOnce) begin : gen_lists
+        logic [TgtW-1:0] listed;
+
+        row_lists #(.Cfg(Cfg)) i_lists (
+            .clk_i, .rst_ni, .epoch_i(cfg_i.epoch), .hd_i, .cut_i(pkt_bad_i), .token_i(token),
+            .beyond_i(beyond || hd_i.beyond), .idx_i(idx_q),
+            .take_i(fetch && !from_park), .last_i(last_target), .cnt_o(cnt), .tgt_o(listed), .no_row_o(no_row)
+        );
+        assign tgt = from_park ? park_out[SlotW+4 +: TgtW] : listed;
+    end else begin : gen_no_lists
+        assign {tgt, cnt, no_row} = {hd_i.tgt, hd_i.cnt, 1'b0};
+    end
 
     // ---- check ----------------------------------------------------------------------------
     logic                  mapped;
@@ -239,6 +263,7 @@ module rx_resolve #(
         else if (s0_q.cut || (!no_payload && span[7]) ||
                  (!s0_q.retry && s0_q.flits != (no_payload ? '0 : FlitsW'(span[6:Cfg.FlitLog2]) + 1'b1)))
             err = ERR_LENGTH;
+        else if (s0_q.no_row) err = ERR_TARGETS;
         else if (red && !red_pkg::has(Cfg.RedTypes, Cfg.RedOps, red_kind)) err = ERR_REDUCTION;
         else if (outside || s0_q.beyond) err = ERR_BOUNDS;
         else if (dynamic && (s0_q.tgt[TgtW-1] || !mapped)) err = ERR_UNMAPPED;
@@ -250,6 +275,7 @@ module rx_resolve #(
         s1_d.stage      = s0_q.stage;
         s1_d.off        = (s0_q.op == OP_COUNTS) ? Cfg.AddrW'(s0_q.src) : Cfg.AddrW'(s0_q.first >> Cfg.FlitLog2);
         s1_d.err        = err;
+        s1_d.tgt        = s0_q.tgt;
         s1_d.job        = '0;
         s1_d.job.slot   = s0_q.slot;
         s1_d.job.null_  = no_payload || err != ERR_NONE;
@@ -334,7 +360,7 @@ module rx_resolve #(
 
     assign job_left = job_level != '0;
 
-    wire unused = &{1'b0, cfg_i, park_room, park_valid, job_push_ready, emap_i.data, base, al_i.row, hd_i.tgt};
+    wire unused = &{1'b0, cfg_i, park_room, park_valid, job_push_ready, emap_i.data, base, al_i.row, hd_i, s1_q.tgt};
 endmodule
 
 `default_nettype wire

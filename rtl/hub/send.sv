@@ -181,7 +181,7 @@ module send #(
 
     send_build #(.Cfg(Cfg), .PktsW(PktsW), .SumW(Cfg.MemBytesLog2 + 1), .AddrW(ShiftW), .TokenW(Cfg.TokW)) i_build (
         .clk_i, .rst_ni, .port_i(cfg_i.port), .epoch_i(cfg_i.epoch), .k_i(cfg_i.k), .opcode_i(opcode), .group_i(group),
-        .kind_i(kind), .meta_i(meta), .flat_i(flat),
+        .kind_i(kind), .meta_i(meta), .flat_i(flat), .once_i(Cfg.ListOnce && cfg_i.list_once),
         .job_valid_i(job_valid), .job_take_o(job_take), .job_st_i(job.st), .job_loc_i(job.loc), .job_addr_i(job.addr),
         .job_pkts_i(job.pkts), .job_tail_i(job.tail), .job_gate_i(job.gate), .job_dst_i(job.dst),
         .job_list_i(job.list_no), .job_remote_i(job.remote), .job_own_i(job.own), .job_token_i(job.token),

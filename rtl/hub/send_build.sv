@@ -35,6 +35,7 @@ module send_build #(
     input  wire red_pkg::red_t       kind_i,   // of MULTIMEM_RED, else 0
     input  wire logic                meta_i,   // gate transfers are META packets
     input  wire logic                flat_i,   // rows land at their address, without an allocator
+    input  wire logic                once_i,   // the first packet of a token carries its targets, for all of them
 
     input  wire logic              job_valid_i,
     output logic                   job_take_o,
@@ -71,16 +72,19 @@ module send_build #(
     localparam int unsigned WW    = $clog2(Cfg.Words);
 
     // ---- the transfer ------------------------------------------------------------------------------------------
-    logic              active_q, st_q, loc_q, gate_q, meta, dyn;
+    logic              active_q, st_q, loc_q, gate_q, meta, dyn, follows;
     logic [AddrW-1:0]  addr_q;
     logic [PktsW-1:0]  pkts_q, pkt_q;
     logic [6:0]        tail_q, len_last;
-    logic [4:0]        dst_q, remote_q, own_q;
+    logic [4:0]        dst_q, remote_q, own_q, remote, own;  // targets of the transfer; of the packet
     logic [TokenW-1:0] token_q;
     logic              last_pkt, step, pay_step, head_step, pkt_end, job_end;
 
     assign dyn        = opcode_i == OP_DYMULTIMEM_ST;
     assign meta       = meta_i && gate_q;
+    assign follows    = once_i && dyn && !flat_i && (pkt_q != '0 || gate_q);
+    assign remote     = (dyn && !follows) ? remote_q : '0;
+    assign own        = (dyn && !follows) ? own_q : '0;
     assign last_pkt   = pkt_q == pkts_q;
     assign len_last   = !last_pkt ? 7'd127 : meta ? 7'({k_i, 2'b00} + 7'({k_i, 1'b0}) + 7'd3) : tail_q;
     assign job_end    = pkt_end && last_pkt;
@@ -122,8 +126,8 @@ module send_build #(
     assign room      = (!st_o.valid || st_ready_i) && (!loc_o.valid || loc_ready_i);
     assign word      = head_q - 3'(Cfg.HeadFlits - 1);  // 0 beside target 0, then the number of the target flit + 1
     assign word_o    = word;
-    assign st_tgt    = dyn && st_q && word < target_flits(remote_q);
-    assign loc_tgt   = dyn && loc_q && word < target_flits(own_q);
+    assign st_tgt    = st_q && word < target_flits(remote);
+    assign loc_tgt   = loc_q && word < target_flits(own);
     assign head_last = word != '1 && !st_tgt && !loc_tgt;
     assign flit_last = flit_q == len_last[6:Cfg.FlitLog2];
     assign head_step = active_q && !in_pay_q && room;
@@ -246,9 +250,9 @@ module send_build #(
             st_o.valid  <= 1'b0;
             loc_o.valid <= 1'b0;
         end else begin
-            if (step && st_q) st_o.valid <= in_pay_q || head_q < 3'(Cfg.HeadFlits) || word <= target_flits(remote_q);
+            if (step && st_q) st_o.valid <= in_pay_q || head_q < 3'(Cfg.HeadFlits) || word <= target_flits(remote);
             else if (st_ready_i) st_o.valid <= 1'b0;
-            if (step && loc_q) loc_o.valid <= in_pay_q || head_q < 3'(Cfg.HeadFlits) || word <= target_flits(own_q);
+            if (step && loc_q) loc_o.valid <= in_pay_q || head_q < 3'(Cfg.HeadFlits) || word <= target_flits(own);
             else if (loc_ready_i) loc_o.valid <= 1'b0;
         end
         if (step) begin
@@ -265,9 +269,9 @@ module send_build #(
             end else begin
                 both_q    <= Cfg.FlitW'(head_both(addr, len, dyn && gate_q, port_i, epoch_i) >> (head_half ? Cfg.FlitW
                         : 0));
-                st_own_q  <= Cfg.FlitW'(head_own(opcode_i, dst_q, dyn ? remote_q : '0, dyn ? remote0_i : multi
+                st_own_q  <= Cfg.FlitW'(head_own(opcode_i, dst_q, remote, follows ? '0 : dyn ? remote0_i : multi
                                                  ? group_i : '0) >> (head_half ? Cfg.FlitW : 0));
-                loc_own_q <= Cfg.FlitW'(head_own((dyn || red) ? opcode_i : OP_ST, port_i, dyn ? own_q : '0, dyn
+                loc_own_q <= Cfg.FlitW'(head_own((dyn || red) ? opcode_i : OP_ST, port_i, own, (dyn && !follows)
                                                  ? own0_i : '0) >> (head_half ? Cfg.FlitW : 0));
             end
         end

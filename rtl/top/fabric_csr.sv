@@ -239,7 +239,7 @@ module fabric_csr #(
     always_comb begin
         hwif_in.id.magic.next              = 16'h4d57;
         hwif_in.id.major.next              = 8'd0;
-        hwif_in.id.minor.next              = 8'd1;
+        hwif_in.id.minor.next              = 8'd2;
         hwif_in.size.ports.next            = 8'(Cfg.N);
         hwif_in.size.flit_bytes.next       = 8'(Cfg.FlitBytes);
         hwif_in.size.mem_log2.next         = 8'(Cfg.MemBytesLog2);
@@ -279,6 +279,8 @@ module fabric_csr #(
         hwif_in.emap.wr_ack                = hwif_out.emap.req;
         hwif_in.counters.wr_ack            = 1'b0;
         hwif_in.monitor.present.next       = Cfg.Monitor;
+        hwif_in.primitives.copy_lane.next  = Cfg.CopyLane;
+        hwif_in.primitives.list_once.next  = Cfg.ListOnce;
         hwif_in.samples.value.next         = mon_samples_i;
         hwif_in.histogram.wr_ack           = 1'b0;
         hwif_in.histogram.rd_ack           = wait_q == 3'd1 && reading_mon_q && !ctl_o.mon_series;

@@ -109,6 +109,7 @@ module node_csr #(
         cfg_o.ctrl_credits  = hwif_out.credits.ctrl.value;
         cfg_o.throttle      = hwif_out.credits.throttle.value;
         cfg_o.copy_lane     = hwif_out.uses.copy_lane.value;
+        cfg_o.list_once     = hwif_out.uses.list_once.value;
     end
 
     assign fault_o = '{after: hwif_out.fault.after.value, opcode: hwif_out.fault.opcode.value,

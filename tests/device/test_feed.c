@@ -30,7 +30,7 @@ static void run(const struct mw_run_params *p, const struct mw_workload *w, unsi
 {
     struct mw_error err;
     assert_int_equal(mw_result_make(r, w, &mw_systems[system], &err), MW_EXIT_OK);
-    int status = mw_system_run(p, w, mw_systems[system].name, r);
+    int status = mw_system_run(p, w, r);
     if (status)
         fail_msg("%s: %s", mw_systems[system].name, r->error.text);
     size_t values = (size_t)w->tokens * w->shape.hidden;

@@ -57,7 +57,7 @@ void bench_free(struct bench *b)
 int bench_run(const struct bench *b, const char *system, struct mw_result *r)
 {
     assert_int_equal(mw_result_make(r, &b->w, mw_system_find(system), NULL), 0);
-    int status = mw_system_run(&b->params, &b->w, system, r);
+    int status = mw_system_run(&b->params, &b->w, r);
     if (!status)
         mw_result_check(r, &b->w, b->golden);
     return status;

@@ -112,6 +112,7 @@ UNIT_TOP_rx_errors := rx_hub
 UNIT_PARAMS_rx_errors := N=4 FlitBytes=8 MemBytesLog2=17 RowsLog2=6 TokensLog2=5 MaxExperts=64 MaxLocalExperts=4 CacheEntries=64 Reds=0
 UNIT_SRCS_rx_errors := tests/unit/rx_hub.sv
 UNIT_C_rx_errors := host-tools/reduce.c
+$(eval $(call variant,rx_errors_lists,rx_errors,N=4 FlitBytes=8 MemBytesLog2=17 RowsLog2=6 TokensLog2=5 MaxExperts=64 MaxLocalExperts=4 CacheEntries=64 Reds=0 ListOnce=0))
 $(eval $(call variant,rx_errors_16,rx_errors,N=4 FlitBytes=16 MemBytesLog2=17 RowsLog2=9 TokensLog2=5 MaxExperts=64 MaxLocalExperts=4 CacheEntries=16 Reds=1))
 UNIT += serve_errors
 UNIT_TOP_serve_errors := reduce_serve

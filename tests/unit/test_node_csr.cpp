@@ -120,6 +120,7 @@ static const field FIELDS[] = {
     {"ctrl_credits", NODE(credits), 16, 8},
     {"throttle", NODE(credits), 24, 8},
     {"copy_lane", NODE(uses), 0, 1},
+    {"list_once", NODE(uses), 1, 1},
 };
 
 TEST(configuration)

@@ -11,6 +11,9 @@
 #ifndef PARAM_Reds
 #define PARAM_Reds 0
 #endif
+#ifndef PARAM_ListOnce
+#define PARAM_ListOnce 1
+#endif
 
 using namespace tb;
 
@@ -18,7 +21,7 @@ static const unsigned PORT = 1, OTHER = 2;
 static const unsigned TOKEN_SHIFT = 3, CAP_SHIFT = 2, ROW_SHIFT = 8, ROW = 2 * 128, K = 4;
 static const unsigned ST_LO = 0x18000, ST_HI = 0x1c000, TOKEN_BITS = 5 + 2;
 static const unsigned ROWS_LOG2 = F == 8 ? 6 : 9;
-static const bool REDS = PARAM_Reds;
+static const bool REDS = PARAM_Reds, LISTS = PARAM_ListOnce;
 enum unit { RX, STORE, ROWS, TOKENS };
 
 // An expert of this GPU.
@@ -588,6 +591,215 @@ TEST(stores_with_wrong_targets)
         b.rejects(MW_HWERR_UNMAPPED, b.row(token, MW_STAGE_COMBINE, 0, F, list),
                   static_cast<unsigned>(list.size()));
     }
+}
+
+// ---- rows whose first packet alone has the targets ----
+static const unsigned ROW_TOKEN = OTHER << TOKEN_SHIFT | 3;
+
+// A packet of a row as it follows the first one.
+static packet follower(hub &b, unsigned token = ROW_TOKEN, unsigned stage = MW_STAGE_DISPATCH,
+                       unsigned src = OTHER)
+{
+    packet p = b.row(token, stage, 0, stage == MW_STAGE_GATE ? 4 * K : 128, {});
+    p.h.src = src;
+    return p;
+}
+
+static void open_row(hub &b, unsigned token = ROW_TOKEN, unsigned src = OTHER,
+                     const std::vector<uint16_t> &targets = {own(0)})
+{
+    packet p = b.row(token, MW_STAGE_COMBINE, 0, 128, targets); // which counts for no row
+    p.h.src = src;
+    b.send(p, MW_CLS_STORE);
+    b.settle_down();
+}
+
+// The row is open: what follows has its targets, and closes it.
+static void is_open(hub &b, const std::vector<unsigned> &les, unsigned token = ROW_TOKEN,
+                    unsigned src = OTHER)
+{
+    packet p = follower(b, token, MW_STAGE_COMBINE, src);
+    b.send(p, MW_CLS_STORE);
+    b.settle_down();
+    for (unsigned le = 0; le < LE; le++) {
+        const auto l = b.look(le, token);
+        const bool has = std::count(les.begin(), les.end(), le);
+        if (!has)
+            continue;
+        assert_false(l.err);
+        assert_true(b.mem.read(YD + ((le << CAP_SHIFT | l.row) << ROW_SHIFT), 128) == p.payload);
+    }
+    b.rejects(MW_HWERR_TARGETS, follower(b, token ^ 1, MW_STAGE_COMBINE, src));
+}
+
+TEST(no_lists_without_a_row)
+{
+    hub b;
+    for (unsigned stage : {MW_STAGE_DISPATCH, MW_STAGE_COMBINE, MW_STAGE_GATE, MW_STAGE_FLAT})
+        b.rejects(MW_HWERR_TARGETS, follower(b, ROW_TOKEN, stage));
+    for (unsigned src = 0; src < 32; src++)
+        b.rejects(MW_HWERR_TARGETS, follower(b, ROW_TOKEN, MW_STAGE_DISPATCH, src));
+    if (LISTS)
+        return;
+    open_row(b);
+    b.rejects(MW_HWERR_TARGETS, follower(b));
+}
+
+TEST_IF(LISTS, a_row_of_followers)
+{
+    hub b;
+    b.send(b.row(ROW_TOKEN, MW_STAGE_DISPATCH, 0, 128, {own(2), own(0), own(3)}), MW_CLS_STORE);
+    packet rest = b.row(ROW_TOKEN, MW_STAGE_DISPATCH, 128, 128, {});
+    b.send(rest, MW_CLS_STORE);
+    b.send(b.words(1, {1, 2, 3, 4}), MW_CLS_STORE); // control's packets come between
+    b.send(follower(b, ROW_TOKEN, MW_STAGE_GATE), MW_CLS_STORE);
+    b.settle_down();
+    b.errors.done();
+    for (unsigned le = 0; le < LE; le++) {
+        assert_int_equal(b.complete(le), le != 1);
+        const auto l = b.look(le, ROW_TOKEN);
+        assert_int_equal(l.err, le == 1);
+        if (!l.err)
+            assert_true(b.mem.read(XD + ((le << CAP_SHIFT | l.row) << ROW_SHIFT) + 128, 128) ==
+                        rest.payload);
+    }
+    // gate weights were its last, and they were the second ones
+    b.rejects(MW_HWERR_TARGETS, follower(b, ROW_TOKEN, MW_STAGE_GATE));
+    b.rejects(MW_HWERR_TARGETS, follower(b));
+}
+
+TEST_IF(LISTS, what_closes_a_row)
+{
+    hub b;
+    // another token, and then its own
+    open_row(b);
+    b.rejects(MW_HWERR_TARGETS, follower(b, ROW_TOKEN + 1));
+    b.rejects(MW_HWERR_TARGETS, follower(b));
+    // an address that is beyond all tokens, though its low bits are those of one
+    open_row(b);
+    packet p = follower(b);
+    p.h.addr |= 1ull << 40;
+    b.rejects(MW_HWERR_TARGETS, p);
+    b.rejects(MW_HWERR_TARGETS, follower(b));
+    p = b.row(ROW_TOKEN, MW_STAGE_DISPATCH, 0, 128);
+    p.h.addr |= 1ull << 40;
+    open_row(b);
+    b.rejects(MW_HWERR_BOUNDS, p);
+    b.rejects(MW_HWERR_TARGETS, follower(b));
+    // gate weights that come with targets
+    open_row(b);
+    b.send(b.row(ROW_TOKEN, MW_STAGE_GATE, 0, 4 * K), MW_CLS_STORE);
+    b.settle_down();
+    b.rejects(MW_HWERR_TARGETS, follower(b));
+    // whatever is wrong with a packet of a row, with targets or without
+    for (unsigned with = 0; with < 2; with++) {
+        for (unsigned fault = 0; fault < 6; fault++) {
+            open_row(b);
+            p = with ? b.row(ROW_TOKEN, MW_STAGE_COMBINE, 0, 128) : follower(b);
+            unsigned code = MW_HWERR_LENGTH;
+            switch (fault) {
+            case 0:
+                p.h.poison = 1;
+                code = MW_HWERR_POISON;
+                break;
+            case 1:
+                p.h.epoch ^= 1;
+                code = MW_HWERR_EPOCH;
+                break;
+            case 2:
+                p.h.len = 0;
+                break;
+            case 3:
+                p.h.len = 129;
+                break;
+            case 4:
+                p.err = true;
+                break;
+            default:
+                if (HF == 1)
+                    continue;
+                p.cut = -128;
+            }
+            b.fails(STORE, code, p);
+            b.rejects(MW_HWERR_TARGETS, follower(b));
+        }
+    }
+    open_row(b);
+    p = b.row(ROW_TOKEN, MW_STAGE_COMBINE, 0, 128, std::vector<uint16_t>(LE + 1, own(0)));
+    b.rejects(MW_HWERR_TARGETS, p);
+    b.rejects(MW_HWERR_TARGETS, follower(b));
+}
+
+TEST_IF(LISTS, what_leaves_a_row_open)
+{
+    hub b;
+    open_row(b, ROW_TOKEN, OTHER, {own(1), own(3)});
+    b.rejects(MW_HWERR_BOUNDS, b.store(ST_HI, 1));
+    b.rejects(MW_HWERR_LENGTH, b.store(ST_LO + 1, 128));
+    packet p = b.store(ST_LO, 64);
+    p.h.opcode = MW_OP_DYMULTIMEM_ST;
+    p.h.stage = MW_STAGE_FLAT;
+    p.set_targets({own(0)});
+    b.send(p, MW_CLS_STORE);
+    b.settle_down();
+    is_open(b, {1, 3});
+    // one that does not fit is one of the row all the same
+    open_row(b);
+    p = follower(b);
+    p.h.addr |= ROW_SHIFT - 1;
+    b.fails(STORE, MW_HWERR_LENGTH, p);
+    is_open(b, {0});
+}
+
+TEST_IF(LISTS, the_newest_list_counts)
+{
+    hub b;
+    open_row(b, ROW_TOKEN, OTHER, {own(0), own(1)});
+    open_row(b, ROW_TOKEN, OTHER, {own(3)});
+    is_open(b, {3});
+    open_row(b, ROW_TOKEN, OTHER, {own(3)});
+    open_row(b, ROW_TOKEN ^ 1, OTHER, {own(2)});
+    is_open(b, {2}, ROW_TOKEN ^ 1);
+}
+
+TEST_IF(LISTS, a_row_of_each_source)
+{
+    hub b;
+    const unsigned token[N] = {1, PORT << TOKEN_SHIFT | 2, ROW_TOKEN, 3 << TOKEN_SHIFT};
+    for (unsigned src = 0; src < N; src++)
+        open_row(b, token[src], src, {own((src + 1) % LE)});
+    for (unsigned src = 0; src < N; src++)
+        is_open(b, {(src + 1) % LE}, token[src], src);
+    // of a source that there is not no row is kept, nor the one of another
+    open_row(b, ROW_TOKEN, 4 + OTHER);
+    b.rejects(MW_HWERR_TARGETS, follower(b, ROW_TOKEN, MW_STAGE_COMBINE, 4 + OTHER));
+    open_row(b);
+    b.rejects(MW_HWERR_TARGETS, follower(b, ROW_TOKEN, MW_STAGE_COMBINE, 4 + OTHER));
+    is_open(b, {0});
+}
+
+TEST_IF(LISTS, rows_end_with_their_epoch)
+{
+    hub b(0);
+    for (unsigned e = 1; e < 4; e++) {
+        open_row(b);
+        is_open(b, {0});
+        open_row(b);
+        b.go(e);
+        b.rejects(MW_HWERR_TARGETS, follower(b));
+        if (e == 2) { // also where the epoch is the same again
+            open_row(b);
+            b.go(e + 1);
+            b.go(e);
+            b.rejects(MW_HWERR_TARGETS, follower(b));
+        }
+    }
+    open_row(b);
+    b.reset(1);
+    b.write_map();
+    b.sweep();
+    b.go(3);
+    b.rejects(MW_HWERR_TARGETS, follower(b));
 }
 
 // Packets beyond their credit are told with their first flit, and dropped whole; those that had one are written.

@@ -29,6 +29,7 @@ struct pace {
 struct layer {
     unsigned k, row_bytes, row_shift, tokens, token_shift, port, latency, in_flight;
     unsigned own_percent, empty_percent, bad_percent;
+    unsigned once; // of a token's packets the first alone carries targets
 };
 
 struct expected {
@@ -166,6 +167,7 @@ struct hub : model<Vsend> {
         cfg.set("xd_base", F * below(MEM / F / 2));
         cfg.set("gt_base", 128 * below(MEM / 256));
         cfg.set("in_flight", l.in_flight);
+        cfg.set("list_once", l.once);
         cfg.drive(dut.cfg_i);
     }
 
@@ -287,27 +289,29 @@ struct hub : model<Vsend> {
         for (unsigned at = 0; at < l.row_bytes; at += 128)
             expect_dynamic(i, maddr + at,
                            mem.read((i << l.row_shift) + at, std::min(128u, l.row_bytes - at)),
-                           remote, own, flags & 2 ? MW_STAGE_FLAT : MW_STAGE_DISPATCH);
+                           remote, own, flags & 2 ? MW_STAGE_FLAT : MW_STAGE_DISPATCH,
+                           l.once && at && !(flags & 2));
         if (!(flags & 1))
             expect_dynamic(i, maddr, mem.read(rt + 128 * i + 32, 4 * l.k), remote, own,
-                           MW_STAGE_GATE);
+                           MW_STAGE_GATE, l.once && !(flags & 2));
     }
 
     void expect_dynamic(unsigned i, uint64_t addr, const bytes &payload,
                         const std::vector<uint16_t> &remote, const std::vector<uint16_t> &own,
-                        unsigned stage)
+                        unsigned stage, bool follows)
     {
         packet pkt = {head(MW_OP_DYMULTIMEM_ST, 0, addr, payload.size()), {}, payload};
         pkt.h.stage = stage;
         for (const auto *list : {&remote, &own}) {
-            pkt.set_targets(*list);
+            pkt.set_targets(follows ? std::vector<uint16_t>() : *list);
             if (!list->empty())
                 (list == &own ? want_loc : want_st).push_back({pkt.h, encode(pkt, F), i});
             pkt.h.dst = l.port;
         }
         if (!remote.empty() || !own.empty())
-            slots += 16 / F + std::max(target_flits(remote.size()), target_flits(own.size())) +
-                     flits(payload.size());
+            slots += 16 / F + flits(payload.size()) +
+                     (follows ? 0
+                              : std::max(target_flits(remote.size()), target_flits(own.size())));
     }
 
     void expect_unicast(unsigned i, bool bare)
@@ -560,6 +564,7 @@ static layer random_layer(dice &rng)
     l.own_percent = rng.below(40);
     l.empty_percent = rng.percent(50) ? 0 : 25;
     l.bad_percent = rng.percent(50) ? 0 : 15;
+    l.once = rng.below(2);
     return l;
 }
 
@@ -652,7 +657,7 @@ TEST(linear)
 }
 
 static const layer FULL = {4, 4 * F, F == 8 ? 5u : 6u, 16, 4, 1, 3, 0, 20,
-                           0, 0}; // as many tokens as token_shift has
+                           0, 0, 0}; // as many tokens as token_shift has
 
 // Groups, GPUs, tokens and own bytes at their limits and beyond, by all bits of the operands; between them what is allowed.
 TEST(refused)

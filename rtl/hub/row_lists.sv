@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// The list of targets of each source's open row, for the packets of it that carry none (cnt 0: followers).
+//
+// A dymultimem.st with targets opens the row of its source and replaces an older one; with stage GATE it leaves none
+// open, FLAT ones have nothing to do with rows. A follower has the targets of the open row, if its address names the
+// same token; with stage GATE it closes the row behind itself. A dymultimem.st that is bad or names no token closes it,
+// and so does a follower of another token, or another epoch. The own GPU is a source like others.
+//
+// Order: that of the packets, target by target: an answer is of the packet at hd_i and follows it in the same cycle; in
+// a cycle with take_i its target idx_i is taken, with last_i the row changes. Back-pressure: none, nothing waits here.
+// Worst case: N rows of as many targets as a GPU has experts.
+`default_nettype none
+`include "bundles.svh"
+
+module row_lists #(
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    localparam int unsigned TgtW = Cfg.ExpW + 5
+) (
+    input  wire logic       clk_i,
+    input  wire logic       rst_ni,
+    input  wire logic [1:0] epoch_i,
+
+    input  wire `MW_ARRIVED(Cfg)     hd_i,
+    input  wire logic                cut_i,    // the packet ended in the wrong place
+    input  wire logic [Cfg.TokW-1:0] token_i,  // that its address names
+    input  wire logic                beyond_i, // it names none
+    input  wire logic [3:0]          idx_i,
+    input  wire logic                take_i,
+    input  wire logic                last_i,
+
+    output logic [4:0]      cnt_o,   // targets of the packet, 1 for what has none
+    output logic [TgtW-1:0] tgt_o,   // target idx_i
+    output logic            no_row_o // a follower without a row
+);
+    import packet_pkg::*;
+
+    localparam int unsigned Most = (Cfg.MaxLocalExperts < TargetsMax) ? Cfg.MaxLocalExperts : TargetsMax;
+    localparam int unsigned IdxW = cfg_pkg::index_w(Most);
+
+    typedef struct packed {
+        logic [Cfg.TokW-1:0] token;
+        logic [4:0]          cnt;
+    } row_t;
+
+    logic                is_row, whole, follows, flat, known, same, opens;
+    logic [Cfg.GpuW-1:0] src;
+    logic [Cfg.N-1:0]    open_q;
+    logic [1:0]          epoch_q;
+    row_t                row;
+    logic [TgtW-1:0]     kept;
+
+    assign src     = hd_i.src[Cfg.GpuW-1:0];
+    assign known   = 32'(hd_i.src) < Cfg.N;
+    assign is_row  = hd_i.op == OP_DYMULTIMEM_ST;
+    assign whole   = !hd_i.bad && !cut_i;
+    assign flat    = whole && hd_i.stage == STAGE_FLAT;
+    assign follows = is_row && whole && hd_i.cnt == '0; // none of them is flat
+    assign opens   = is_row && whole && hd_i.cnt != '0 && !flat && known && !beyond_i;
+    assign same    = known && open_q[src] && !beyond_i && row.token == token_i;
+
+    lutram #(.Width($bits(row_t)), .Depth(2**Cfg.GpuW)) i_rows (
+        .clk_i, .we_i(take_i && opens), .waddr_i(src), .wdata_i({token_i, hd_i.cnt}), .raddr_i(src), .rdata_o(row)
+    );
+    lutram #(.Width(TgtW), .Depth(2**(Cfg.GpuW + IdxW))) i_targets (
+        .clk_i, .we_i(take_i && opens), .waddr_i({src, idx_i[IdxW-1:0]}), .wdata_i(hd_i.tgt),
+        .raddr_i({src, idx_i[IdxW-1:0]}), .rdata_o(kept)
+    );
+
+    always_ff @(posedge clk_i) begin
+        epoch_q <= epoch_i;
+        if (!rst_ni || epoch_q != epoch_i) open_q <= '0;
+        else if (take_i && last_i && is_row && known && !flat)
+            open_q[src] <= (opens || (follows && same)) && hd_i.stage != STAGE_GATE;
+    end
+
+    assign no_row_o = follows && !same;
+    assign cnt_o    = !follows ? hd_i.cnt : same ? row.cnt : 5'd1;
+    assign tgt_o    = follows ? kept : hd_i.tgt;
+
+    wire unused = &{1'b0, hd_i, idx_i};
+endmodule
+
+`default_nettype wire
