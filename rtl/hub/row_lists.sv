@@ -9,7 +9,7 @@
 //
 // Order: that of the packets, target by target: an answer is of the packet at hd_i and follows it in the same cycle; in
 // a cycle with take_i its target idx_i is taken, with last_i the row changes. Back-pressure: none, nothing waits here.
-// Worst case: N rows of as many targets as a GPU has experts.
+// The epoch changes while no packet is there. Worst case: N rows of as many targets as a GPU has experts.
 `default_nettype none
 `include "bundles.svh"
 
@@ -70,7 +70,7 @@ module row_lists #(
     always_ff @(posedge clk_i) begin
         epoch_q <= epoch_i;
         if (!rst_ni || epoch_q != epoch_i) open_q <= '0;
-        else if (take_i && last_i && is_row && known && !flat)
+        if (rst_ni && take_i && last_i && is_row && known && !flat)
             open_q[src] <= (opens || (follows && same)) && hd_i.stage != STAGE_GATE;
     end
 

@@ -92,6 +92,7 @@ static void open_checks(void **state)
     assert_int_equal(info.experts, 64);
     assert_int_equal(info.open_rows, 8);
     assert_int_equal(info.window, 16);
+    assert_true(info.copy_lane && info.list_once);
     assert_int_equal(info.link_latency, 1);
 
     assert_code(try_open(4, 8, 64), 0);
@@ -431,6 +432,27 @@ static void layout_limits(void **state)
     assert_code(mw_layout_make(device, &c, &l), MW_ERR_CAPACITY);
 }
 
+/// What a layer may use is what the build has; what changes no packet is left out in silence.
+static void primitives(void **state)
+{
+    (void)state;
+    struct mw_layer_config c = small_config();
+    struct mw_layout l;
+    struct mw_device_info info;
+    c.list_once = true;
+    assert_code(mw_layout_make(device, &c, &l), 0);
+    mw_close(device);
+    *fake_fabric(&fake, FABRIC(primitives)) = 0;
+    assert_code(fake_open(&fake, &device), 0);
+    assert_code(mw_info(device, &info), 0);
+    assert_true(!info.copy_lane && !info.list_once);
+    assert_code(mw_layout_make(device, &c, &l), MW_ERR_CAPACITY);
+    assert_message("list_once: this device does not remember lists of targets");
+    c.list_once = false;
+    c.copy_lane = true;
+    assert_code(mw_layout_make(device, &c, &l), 0);
+}
+
 /// Regions behind 4 GiB, in memories of 16 GiB.
 static void large_layouts(void **state)
 {
@@ -525,6 +547,7 @@ static void registers(void **state)
     c.expert_cycles = 1234;
     c.partial_tiles = true;
     c.in_flight = 77;
+    c.list_once = true;
     c.store_credits = 2;
     c.part_credits = 3;
     c.ctrl_credits = 4;
@@ -558,6 +581,7 @@ static void registers(void **state)
             {NODE(partial), 1 | 64 << 16},
             {NODE(window), 77 | 8 << 16},
             {NODE(credits), 2 | 3 << 8 | 4 << 16 | 5u << 24},
+            {NODE(uses), MW_NODE__USES__COPY_LANE_bm | MW_NODE__USES__LIST_ONCE_bm},
         };
         for (size_t i = 0; i < sizeof expect / sizeof *expect; i++)
             assert_int_equal(*fake_node(&fake, g, expect[i][0]), expect[i][1]);
@@ -1170,6 +1194,7 @@ int main(void)
         TEST(multicast),
         TEST(layouts),
         TEST(layout_limits),
+        TEST(primitives),
         TEST(large_layouts),
         TEST(settings),
         TEST(registers),

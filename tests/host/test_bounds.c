@@ -95,6 +95,16 @@ static void counts_multicast_by_hand(void **state)
     expect(&t, 3, MW_DOWN, 0, 26, 2, 0);
     expect(&t, 1, MW_UP, 4, 0, 0, 22);
     expect(&t, 0, MW_DOWN, 6, 0, 0, 22);
+    // The list with the first packet of a row alone, a flit less in the other two.
+    s.list_once = true;
+    t = total(&b.w, &s, 8);
+    expect(&t, 0, MW_UP, 0, 27, 3, 0);
+    expect(&t, 1, MW_DOWN, 0, 27, 3, 0);
+    expect(&t, 3, MW_DOWN, 0, 26, 2, 0);
+    t = total(&b.w, &s, 16);
+    expect(&t, 0, MW_UP, 0, 14, 2, 0);
+    expect(&t, 1, MW_DOWN, 0, 14, 2, 0);
+    assert_int_equal(t.payload[0][MW_UP], 156);
     // Without signals nothing else changes.
     s = bare("dysharp-basic");
     t = total(&b.w, &s, 8);

@@ -73,6 +73,8 @@ static void add_limits(struct text *t, struct mw_random *r, const struct configu
         add(t, " --set window=%u", window);
     if (pick(r, 0, 2) == 0)
         add(t, " --set start_delay=%u", ONE_OF(r, 1, 7, 50, 400));
+    if (!m->small) // which has none of these
+        add(t, " --set copy_lane=%u --set list_once=%u", pick(r, 0, 1), pick(r, 0, 1));
 }
 
 static void add_behaviour(struct text *t, struct mw_random *r, const struct configuration_model *m)

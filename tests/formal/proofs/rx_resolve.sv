@@ -2,11 +2,13 @@
 //
 // rx_resolve between packets of any content (two targets at most), an allocator that answers whatever it likes,
 // whenever it likes, and workers that take jobs and finish them whenever they like. What each target's job must be is
-// computed from the packet's header.
+// computed from the packet's header, or, of a packet without targets (ListOnce), from those that opened its source's
+// row.
 `default_nettype none
 `include "bundles.svh"
 
 module prove_rx_resolve #(
+    parameter bit           ListOnce  = 1'b0,
     localparam int unsigned FlitBytes = 16,
     localparam int unsigned Slots     = 3,
     localparam int unsigned Parked    = 4,
@@ -15,7 +17,7 @@ module prove_rx_resolve #(
 ) (
     input  wire logic            clk_i, come_i, free_i, pkt_bad_i, start_ready_i, job_ready_i, busy_i, ack_ready_i,
     input  wire logic            al_req_ready_i, al_valid_i, al_miss_i, al_err_i, al_fill_i, al_busy_i,
-    input  wire logic [1:0]      slot_i, free_slot_i, al_row_i,
+    input  wire logic [1:0]      slot_i, free_slot_i, al_row_i, epoch_i,
     input  wire logic [4:0]      pkt_flits_i,
     input  wire `MW_ARRIVED(Cfg) hd_i,
     input  wire logic [5:0]      tgt_i,       // the second target
@@ -32,6 +34,7 @@ module prove_rx_resolve #(
         c.MaxExperts = 2;
         c.MaxLocalExperts = 2;
         c.Reds = 1'b0;
+        c.ListOnce = ListOnce;
         c = cfg_pkg::derived(c);
         c.MaddrW = 17;
         return c;
@@ -48,7 +51,17 @@ module prove_rx_resolve #(
         logic [4:0]      flits;
         `MW_ARRIVED(Cfg) hd;
         logic [1:0][5:0] tgt;
+        logic [4:0]      cnt;    // what it has, by its row where it has none itself
+        logic [1:0][5:0] listed;
+        logic            no_row; // neither targets nor a row
     } packet_t;
+    // the open row of a source
+    typedef struct packed {
+        logic            open;
+        logic [1:0]      token;
+        logic [4:0]      cnt;
+        logic [1:0][5:0] tgt;
+    } row_t;
     typedef struct packed {
         logic                    null_, counts, red, track;
         logic [1:0]              slot;
@@ -76,6 +89,7 @@ module prove_rx_resolve #(
 
     always_comb begin
         cfg            = '0;
+        cfg.epoch      = epoch_i;
         cfg.k          = 5'(K);
         cfg.row_bytes  = 15'(RowBytes);
         cfg.row_shift  = 4'd6;
@@ -120,6 +134,59 @@ module prove_rx_resolve #(
         arrived     = hd_i;
         arrived.op  = opcode_e'({3'(OP_ST >> 3), hd_i.op[2:0]});
         arrived.cnt = (arrived.op == OP_DYMULTIMEM_ST && !hd_i.bad && hd_i.cnt[0]) ? 5'd2 : 5'd1;
+        if (ListOnce && arrived.op == OP_DYMULTIMEM_ST && !hd_i.bad && hd_i.stage != STAGE_FLAT && hd_i.cnt[1])
+            arrived.cnt = '0;
+    end
+
+    // ---- rows ----
+    row_t       row_q [2];             // as the packet at the head finds them
+    row_t       row [2];               // and the next one
+    row_t       of;                    // that of the next one
+    packet_t    head, next;
+    logic [1:0] epoch_q;
+
+    function automatic logic names(packet_t p);
+        return !p.hd.beyond && (p.hd.addr >> 8) == '0;
+    endfunction
+    function automatic logic follows(packet_t p);
+        return ListOnce && p.hd.op == OP_DYMULTIMEM_ST && !p.hd.bad && !p.cut && p.hd.cnt == '0;
+    endfunction
+    function automatic logic opens(packet_t p);
+        return p.hd.op == OP_DYMULTIMEM_ST && !p.hd.bad && !p.cut && p.hd.cnt != '0 && p.hd.stage != STAGE_FLAT
+               && names(p);
+    endfunction
+    function automatic row_t after(row_t r, packet_t p);
+        after = r;
+        if (opens(p)) after = '{open: 1'b1, token: p.hd.addr[7:6], cnt: p.hd.cnt, tgt: p.tgt};
+        if (p.hd.op == OP_DYMULTIMEM_ST) begin
+            if (p.hd.bad || p.cut) after.open = 1'b0;
+            else if (p.hd.stage != STAGE_FLAT && (!names(p) || p.hd.stage == STAGE_GATE || p.no_row)) after.open = 1'b0;
+        end
+    endfunction
+
+    assign head = packet_q[pkt_slot_q];
+    always_comb begin
+        for (int unsigned s = 0; s < 2; s++) begin
+            row[s] = (pkt_valid_q && head.hd.src == 5'(s)) ? after(row_q[s], head) : row_q[s];
+            if (epoch_q != epoch_i) row[s].open = 1'b0;
+        end
+        of   = row[arrived.src[0]];
+        next = '{cut: pkt_bad_i, flits: pkt_flits_i, hd: arrived, tgt: {tgt_i, hd_i.tgt}, cnt: arrived.cnt,
+                 listed: {tgt_i, hd_i.tgt}, no_row: 1'b0};
+        if (follows(next)) begin
+            next.no_row = 32'(arrived.src) > 1 || !of.open || !names(next) || of.token != arrived.addr[7:6];
+            next.cnt    = next.no_row ? 5'd1 : of.cnt;
+            next.listed = of.tgt;
+        end
+        if (pkt_bad_i) next.cnt = 5'd1;
+        if (rst_n && pkt_valid_q) assume (epoch_q == epoch_i);
+    end
+    always_ff @(posedge clk_i) begin
+        epoch_q <= epoch_i;
+        for (int unsigned s = 0; s < 2; s++) begin
+            if (pkt_ready || !pkt_valid_q) row_q[s] <= row[s];
+            if (!rst_n) row_q[s].open <= 1'b0;
+        end
     end
 
     always_ff @(posedge clk_i) begin
@@ -138,7 +205,7 @@ module prove_rx_resolve #(
         end
         if (come) begin
             pkt_slot_q       <= slot_i;
-            packet_q[slot_i] <= '{cut: pkt_bad_i, flits: pkt_flits_i, hd: arrived, tgt: {tgt_i, hd_i.tgt}};
+            packet_q[slot_i] <= next;
         end
     end
 
@@ -157,8 +224,16 @@ module prove_rx_resolve #(
         strange = 1'b0;
         for (int unsigned i = 0; i < Slots; i++) begin
             if (used_q[i]) begin
-                strange |= packet_q[i].hd.cnt != 5'd1 && (packet_q[i].hd.cnt != 5'd2 || packet_q[i].hd.bad
+                strange |= packet_q[i].hd.cnt != 5'd1 && ((packet_q[i].hd.cnt != 5'd2 && !follows(packet_q[i])
+                                                           && !(ListOnce && packet_q[i].cut && packet_q[i].hd.cnt == '0))
+                                                          || packet_q[i].hd.bad
                                                           || packet_q[i].hd.op != OP_DYMULTIMEM_ST);
+                strange |= packet_q[i].hd.cnt == '0 && packet_q[i].hd.stage == STAGE_FLAT;
+                strange |= packet_q[i].cnt != 5'd1 && packet_q[i].cnt != 5'd2;
+                strange |= !follows(packet_q[i])
+                           && (packet_q[i].no_row || packet_q[i].listed != packet_q[i].tgt
+                               || (!packet_q[i].cut && packet_q[i].cnt != packet_q[i].hd.cnt));
+                strange |= (packet_q[i].cut || packet_q[i].no_row) && packet_q[i].cnt != 5'd1;
                 strange |= packet_q[i].hd.op < OP_ST || packet_q[i].hd.op > OP_COUNTS || packet_q[i].flits > 5'd10;
                 strange |= !usual(packet_q[i].hd.op, packet_q[i].hd.bad, packet_q[i].hd.len);
             end
@@ -185,7 +260,7 @@ module prove_rx_resolve #(
         in_row  = p.hd.addr % 17'(Stride);
         token   = p.hd.addr / 17'(Stride);
         last    = 9'(p.hd.addr[3:0]) + 9'(p.hd.len) - 9'd1;
-        wrong   = p.hd.bad || p.cut || (!empty && last >= 9'd128) || p.hd.beyond
+        wrong   = p.hd.bad || p.cut || p.no_row || (!empty && last >= 9'd128) || p.hd.beyond
                   || (!retry && p.flits != (empty ? 5'd0 : 5'(last / 9'(FlitBytes)) + 5'd1));
         if (dynamic) begin
             wrong |= token > 17'd3 || t[5] || !m[t[4]][1]
@@ -204,10 +279,12 @@ module prove_rx_resolve #(
 
     // ---- where targets are ----
     logic [Parked-1:0]      park_used;
+    logic [Parked-1:0][11:0] parked; // with ListOnce {target, ...}
     logic [Parked-1:0][5:0] park;
     always_comb begin
         for (int unsigned i = 0; i < Parked; i++) begin
-            park[i]      = i_dut.i_park.gen_ram.mem[i];
+            parked[i]    = 12'(i_dut.i_park.gen_ram.mem[i]);
+            park[i]      = parked[i][5:0];
             park_used[i] = 3'(2'(2'(i) - i_dut.i_park.gen_ram.rptr_q)) < i_dut.park_level;
         end
     end
@@ -252,10 +329,10 @@ module prove_rx_resolve #(
     assign idx1 = i_dut.s1_q.idx[0];
     assign p0   = packet_q[i_dut.s0_q.slot];
     assign p1   = packet_q[i_dut.s1_q.job.slot];
-    assign w1   = want(p1, p1.tgt[idx1], 1'b0, map);
-    assign w0   = want(p0, p0.tgt[idx0], 1'b0, map);
+    assign w1   = want(p1, p1.listed[idx1], 1'b0, map);
+    assign w0   = want(p0, p0.listed[idx0], 1'b0, map);
     assign op0  = (p0.hd.op == OP_DYMULTIMEM_ST && p0.hd.stage == STAGE_FLAT && !p0.hd.bad) ? OP_ST : p0.hd.op;
-    assign cnt  = packet_q[pkt_slot_q].cut ? 5'd1 : packet_q[pkt_slot_q].hd.cnt;
+    assign cnt  = head.cnt;
     assign base = Cfg.AddrW'(((p1.hd.stage == STAGE_DISPATCH) ? Xd : (p1.hd.stage == STAGE_COMBINE) ? Yd : Gt)
                              / FlitBytes);
     assign row_off = (Cfg.AddrW'(i_dut.s1_q.job.le) * Cfg.AddrW'(Cap) + Cfg.AddrW'(al_row_i))
@@ -285,7 +362,8 @@ module prove_rx_resolve #(
                              && i_dut.s0_q.stage == p0.hd.stage && i_dut.s0_q.lane == p0.hd.addr[3:0]
                              && i_dut.s0_q.beyond == (beyond0 || p0.hd.beyond)
                              && i_dut.s0_q.first == first0 && i_dut.s0_q.end_ == end0 && i_dut.s0_q.token == token0
-                             && i_dut.s0_q.tgt == p0.tgt[idx0] && i_dut.s0_q.op == op0
+                             && (p0.no_row || i_dut.s0_q.tgt == p0.listed[idx0]) && i_dut.s0_q.op == op0
+                             && i_dut.s0_q.no_row == p0.no_row
                              && (i_dut.s0_q.retry ? !i_dut.s0_q.cut && w0.ask
                                  : i_dut.s0_q.cut == p0.cut && i_dut.s0_q.flits == p0.flits));
             end
@@ -300,9 +378,9 @@ module prove_rx_resolve #(
                                     && !i_dut.s1_q.job.red
                                     && (p1.hd.op != OP_COUNTS || i_dut.s1_q.job.pos == 4'(p1.hd.stage))
                                     && i_dut.s1_q.job.track == (w1.ask && p1.hd.stage != STAGE_COMBINE));
-                    a_of:   assert (!w1.ask || (i_dut.s1_q.job.le == map[p1.tgt[idx1][4]][0]
+                    a_of:   assert (!w1.ask || (i_dut.s1_q.job.le == map[p1.listed[idx1][4]][0] && i_dut.s1_q.tgt == p1.listed[idx1]
                                                 && i_dut.s1_q.job.token == w1.token
-                                                && i_dut.s1_q.job.pos == p1.tgt[idx1][3:0]));
+                                                && i_dut.s1_q.job.pos == p1.listed[idx1][3:0]));
                 end
             end
             // the job that leaves
@@ -323,8 +401,10 @@ module prove_rx_resolve #(
     always_comb begin
         parked_wrong = 1'b0;
         for (int unsigned i = 0; i < Parked; i++) begin
-            parked_wrong |= park_used[i] && !want(packet_q[park[i][5:4]], packet_q[park[i][5:4]].tgt[park[i][0]],
+            parked_wrong |= park_used[i] && !want(packet_q[park[i][5:4]], packet_q[park[i][5:4]].listed[park[i][0]],
                                                   1'b0, map).ask;
+            parked_wrong |= ListOnce && park_used[i]
+                            && parked[i][11:6] != packet_q[park[i][5:4]].listed[park[i][0]];
         end
         if (rst_n) begin
             a_parked: assert (!parked_wrong);
@@ -338,6 +418,41 @@ module prove_rx_resolve #(
             a_job_q:  assert (i_dut.job_level[1:0] == i_dut.i_jobs.gen_ram.wptr_q - i_dut.i_jobs.gen_ram.rptr_q
                               && i_dut.i_jobs.full_q == (i_dut.job_level == 3'(Jobs))
                               && job_valid == (i_dut.job_level != '0));
+        end
+    end
+
+    // ---- the rows that are kept ----
+    if (ListOnce) begin : gen_rows
+        for (genvar s = 0; s < 2; s++) begin : gen_source
+            logic [6:0]      kept;     // {token, cnt}
+            logic [1:0][5:0] targets;
+            logic            half;     // the packet at the head writes another one there
+            assign kept    = i_dut.gen_lists.i_lists.i_rows.mem[s];
+            assign targets = {i_dut.gen_lists.i_lists.i_targets.mem[2*s+1], i_dut.gen_lists.i_lists.i_targets.mem[2*s]};
+            assign half    = pkt_valid_q && i_dut.idx_q != '0 && opens(head) && head.hd.src == 5'(s);
+            always_comb if (rst_n) begin
+                a_open: assert (i_dut.gen_lists.i_lists.open_q[s] == row_q[s].open);
+                a_row:  assert (!row_q[s].open || half
+                                || (kept == {row_q[s].token, row_q[s].cnt} && targets[0] == row_q[s].tgt[0]
+                                    && (row_q[s].cnt == 5'd1 || targets[1] == row_q[s].tgt[1])));
+                a_half: assert (!half || (kept == {head.hd.addr[7:6], head.hd.cnt} && targets[0] == head.tgt[0]));
+                a_cnt:  assert (!row_q[s].open || row_q[s].cnt == 5'd1 || row_q[s].cnt == 5'd2);
+                // what the packet at the head has of its row
+                a_has:  assert (!pkt_valid_q || !follows(head) || head.no_row || head.hd.src != 5'(s)
+                                || (row_q[s].open && row_q[s].token == head.hd.addr[7:6] && names(head)
+                                    && head.cnt == row_q[s].cnt && head.listed == row_q[s].tgt));
+                a_not:  assert (!pkt_valid_q || !head.no_row || head.hd.src != 5'(s) || !names(head)
+                                || !row_q[s].open || row_q[s].token != head.hd.addr[7:6]);
+            end
+        end
+        always_comb if (rst_n) begin
+            a_epoch:  assert (i_dut.gen_lists.i_lists.epoch_q == epoch_q);
+            a_source: assert (!pkt_valid_q || !follows(head) || head.no_row || 32'(head.hd.src) < 2);
+        end
+        always_ff @(posedge clk_i) if (rst_n) begin
+            c_follows: cover (fetch && follows(head) && !head.no_row && head.cnt == 5'd2);
+            c_no_row:  cover (fetch && head.no_row);
+            c_ends:    cover (epoch_q != epoch_i && row_q[0].open);
         end
     end
 
