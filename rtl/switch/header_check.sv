@@ -15,6 +15,7 @@ module header_check #(
     input  wire logic                no_room_i, // for one more open reduction
 
     output logic                dynamic_o, // its targets are experts
+    output logic                follow_o,  // its targets are those of the open row, see row_outputs
     output logic                group_o,   // its target is a static group
     output logic                pay_o,     // a payload follows
     output logic [Cfg.PayW-1:0] flits_o,   // of the payload, less 1
@@ -27,7 +28,9 @@ module header_check #(
     logic [8:0]              span; // bytes from the start of the first payload flit, less 1
     logic [Cfg.FlitLog2-1:0] skip;
 
-    assign dynamic_o = Cfg.Multicast && head_i.opcode inside {OP_DYMULTIMEM_ST, OP_DYMULTIMEM_LD_REDUCE};
+    assign dynamic_o = Cfg.Multicast && head_i.opcode inside {OP_DYMULTIMEM_ST, OP_DYMULTIMEM_LD_REDUCE} && !follow_o;
+    assign follow_o  = Cfg.Multicast && Cfg.ListOnce && head_i.opcode == OP_DYMULTIMEM_ST && head_i.cnt == '0
+                       && head_i.stage != STAGE_FLAT;
     assign group_o   = Cfg.Multicast && head_i.opcode inside {OP_MULTIMEM_ST, OP_MULTIMEM_RED, OP_MULTIMEM_LD_REDUCE};
     assign pay_o     = head_i.opcode inside {OP_ST, OP_MULTIMEM_ST, OP_MULTIMEM_RED, OP_DYMULTIMEM_ST, OP_COUNTS}
                        && head_i.len != '0;

@@ -8,6 +8,7 @@
 //   header_check    what a header says, and what is wrong with it
 //   target_lookup   where one target lies, and whether it may be reached
 //   target_walk     the list of targets, and what they have in common (seen_table: experts named before)
+//   row_outputs     the outputs of the open row, whose later packets have no list
 //   request_open    the open reduction that a request becomes
 //   copy_write      which queues get a flit, and where it lies there
 //   part_entry      partials
@@ -131,7 +132,7 @@ module ingress #(
     logic [63:0] low_q; // first half of the header
     header_t     head;  // valid in Head
     cls_e            head_cls;      // of the header that is being checked
-    logic                is_dyn, is_group, has_pay, no_room;
+    logic                is_dyn, is_group, follow, has_pay, no_room;
     logic [Cfg.PayW-1:0] flits; // of the payload, less 1
     err_e            head_code;
 
@@ -144,7 +145,7 @@ module ingress #(
 
     header_check #(.Cfg(Cfg)) i_header (
         .valid_i(state_q == Head), .head_i(head), .cls_i(head_cls), .epoch_i, .no_room_i(no_room),
-        .dynamic_o(is_dyn), .group_o(is_group), .pay_o(has_pay), .flits_o(flits), .code_o(head_code)
+        .dynamic_o(is_dyn), .follow_o(follow), .group_o(is_group), .pay_o(has_pay), .flits_o(flits), .code_o(head_code)
     );
 
     // ---- targets ----
@@ -154,11 +155,14 @@ module ingress #(
                    clearing, twice, again;
     logic [3:0]    earlier;
     logic          decide, reject, accept;       // a target is checked; with it the packet is rejected, or accepted
+    logic          row_open;                     // see row_outputs
+    logic [Cfg.N-1:0]  row_mask;
 
     target_lookup #(.Cfg(Cfg)) i_lookup (
         .clk_i, .port_i, .partition_i, .emap_i, .groups_i,
-        .listing_i(listing), .grouped_i(is_group), .next_we_i(next_we), .next_target_i(next_target), .held_i(held),
-        .link_target_i(link_target), .group_i(head.target0), .dst_i(head.dst),
+        .listing_i(listing), .grouped_i(is_group), .follow_i(follow), .next_we_i(next_we),
+        .next_target_i(next_target), .held_i(held), .link_target_i(link_target), .group_i(head.target0),
+        .dst_i(head.dst), .row_open_i(row_open), .row_mask_i(row_mask),
         .sel_o(sel), .somewhere_o(somewhere), .allowed_o(allowed), .port_good_o(port_good), .other_good_o(other_good),
         .out_o(out), .in_range_o(in_range), .reached_o(reached), .list_out_o(list_out), .list_sel_o(list_sel)
     );
@@ -186,7 +190,7 @@ module ingress #(
     assign misplaced = lane_end && flit_last != (!one_more && !pay);   // the packet ends too early or too late
     // what this flit holds says nothing: it may be what the link's wires held in a cycle without one
     assign spoilt    = flit_last && flit_err;
-    assign bad_head  = head_code != ERR_NONE || misplaced || spoilt || (!listing && !is_group && !port_good);
+    assign bad_head  = head_code != ERR_NONE || misplaced || spoilt || (!listing && !is_group && !follow && !port_good);
 
     assign list_good = reached && !twice;
     assign good      = (listing && in_range && list_good) || other_good;
@@ -194,7 +198,7 @@ module ingress #(
     always_comb begin
         if (spoilt)                                  code = ERR_LENGTH;
         else if (head_code != ERR_NONE)              code = head_code;
-        else if (!somewhere)                         code = ERR_UNMAPPED;
+        else if (!somewhere)                         code = follow ? ERR_TARGETS : ERR_UNMAPPED;
         else if (!allowed)                           code = ERR_PARTITION;
         else if (twice)                              code = ERR_DUPLICATE;
         else                                         code = ERR_LENGTH;
@@ -228,6 +232,17 @@ module ingress #(
         .full_i(open_full_i)
     );
     assign open_mask_o = accept ? mask : '0;
+
+    // ---- the open row ----
+    if (Cfg.ListOnce) begin : gen_row
+        row_outputs #(.Cfg(Cfg)) i_row (
+            .clk_i, .rst_ni, .epoch_i, .head_i(flit_valid && state_q == Head), .header_i(head), .follow_i(follow),
+            .accept_i(accept), .mask_i(mask), .reject_i((reject || cut) && cls == CLS_STORE),
+            .wrong_i(pay_end && pay_wrong), .open_o(row_open), .mask_o(row_mask)
+        );
+    end else begin : gen_no_row
+        assign {row_open, row_mask} = '0;
+    end
 
     // ---- what the queues get ----
     logic [Cfg.N-1:0]     copy_valid;

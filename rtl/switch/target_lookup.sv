@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Where one target of a packet lies: the outputs behind an expert (map), a static group (table) or a port, and whether
-// the input may reach them.
+// Where one target of a packet lies: the outputs behind an expert (map), a static group (table), a port, or all those
+// of an open row, and whether the input may reach them.
 //
 // Both tables are LUT RAM and written by software, while no packet is on its way. An answer follows its question in the
 // same cycle; of an expert that is known a cycle before (next_target_i) the map is read then. What is looked up comes
@@ -18,9 +18,10 @@ module target_lookup #(
     input  wire bundle_pkg::emap_write_t  emap_i,
     input  wire bundle_pkg::group_write_t groups_i,
 
-    // the target is an expert (listing_i), a group (grouped_i), or else a port
+    // the target is an expert (listing_i), a group (grouped_i), the open row (follow_i), or else a port
     input  wire logic        listing_i,
     input  wire logic        grouped_i,
+    input  wire logic        follow_i,
     // next_target_i: the expert to look up from the next cycle on with held_i, until there is another one; in bits 15:4
     input  wire logic        next_we_i,
     input  wire logic [15:0] next_target_i,
@@ -28,12 +29,15 @@ module target_lookup #(
     input  wire logic [15:0] link_target_i, // the expert to look up without held_i
     input  wire logic [15:0] group_i,
     input  wire logic [4:0]  dst_i,
+    // see row_outputs
+    input  wire logic             row_open_i,
+    input  wire logic [Cfg.N-1:0] row_mask_i,
 
     output logic [Cfg.N-1:0] sel_o,        // the outputs behind it
     output logic             somewhere_o,  // there is one
     output logic             allowed_o,    // all of them may be reached; only with somewhere_o
     output logic             port_good_o,  // if it is a port: it is one that may be reached
-    output logic             other_good_o, // it is a group that may be reached, or a port
+    output logic             other_good_o, // it is a group or a row that may be reached, or a port
 
     // if it is an expert
     output logic [Cfg.GpuW-1:0] out_o,      // its output
@@ -62,7 +66,7 @@ module target_lookup #(
 
     entry_t            entry, held_q;
     logic [Cfg.GpuW:0] next_entry, link_entry; // {mapped, port}
-    logic              mapped, group_some, group_allowed, plain_some, plain_allowed;
+    logic              mapped, group_some, group_allowed, plain_some, plain_allowed, row_allowed;
     logic [Cfg.N-1:0]  group_mask, self, reach, expert_at, group_sel, plain_sel;
 
     // the map, twice: two experts are looked up at a time
@@ -111,17 +115,20 @@ module target_lookup #(
         group_sel     = ((group_i >> GW) == '0) ? group_mask & ~self : '0;
         group_some    = group_sel != '0;
         group_allowed = (group_sel & ~reach) == '0;
+        row_allowed   = (row_mask_i & ~reach) == '0; // a partition may have changed
         reached_o     = (expert_at & reach) != '0;
     end
 
     always_comb begin
         if (listing_i)      {sel_o, somewhere_o, allowed_o} = {in_range_o ? expert_at : Cfg.N'(0), mapped, reached_o};
         else if (grouped_i) {sel_o, somewhere_o, allowed_o} = {group_sel, group_some, group_allowed};
+        else if (follow_i)  {sel_o, somewhere_o, allowed_o} = {row_mask_i, row_open_i, row_allowed};
         else                {sel_o, somewhere_o, allowed_o} = {plain_sel, plain_some, plain_allowed};
     end
 
     assign port_good_o  = plain_some && plain_allowed;
-    assign other_good_o = !listing_i && (!grouped_i || (group_some && group_allowed));
+    assign other_good_o = !listing_i && (!grouped_i || (group_some && group_allowed))
+                          && (!follow_i || (row_open_i && row_allowed));
 
     wire unused_fields = &{1'b0, emap_i.addr, emap_i.data, groups_i.addr, next_target_i[3:0], link_target_i[3:0]};
 endmodule

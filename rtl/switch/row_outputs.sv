@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// The outputs of a source's open row, for the packets of it that carry no targets (cnt 0: followers).
+//
+// An accepted dymultimem.st with targets opens the row, and replaces an older one; with stage GATE it leaves none open,
+// FLAT ones have nothing to do with rows. A follower goes to the outputs of the open row; with stage GATE it closes the
+// row behind itself. A rejected packet of class STORE closes it, a dymultimem.st whose payload does not end as its
+// header says, and another epoch; packets of other kinds come in between.
+//
+// Order: that of the packets; what one does to the row is there in the next cycle. Back-pressure: none.
+`default_nettype none
+
+module row_outputs #(
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+) (
+    input  wire logic       clk_i,
+    input  wire logic       rst_ni,
+    input  wire logic [1:0] epoch_i,
+
+    input  wire logic                head_i,   // a header is complete
+    input  wire packet_pkg::header_t header_i, // with head_i
+    input  wire logic                follow_i, // with head_i: it is a follower's
+    input  wire logic                accept_i, // the packet is accepted
+    input  wire logic [Cfg.N-1:0]    mask_i,   // with accept_i: its outputs
+    input  wire logic                reject_i, // it is rejected, and of class STORE
+    input  wire logic                wrong_i,  // its payload has ended, and not as it should
+
+    output logic             open_o,
+    output logic [Cfg.N-1:0] mask_o
+);
+    import packet_pkg::*;
+
+    logic       dynamic, dynamic_q, keep, keep_q, of_row, of_row_q; // keep: the row is open behind the packet
+    logic [1:0] epoch_q;
+
+    assign dynamic = head_i ? header_i.opcode == OP_DYMULTIMEM_ST : dynamic_q;
+    assign of_row  = head_i ? dynamic && header_i.stage != STAGE_FLAT : of_row_q;
+    assign keep    = head_i ? header_i.stage != STAGE_GATE : keep_q;
+
+    always_ff @(posedge clk_i) begin
+        epoch_q <= epoch_i;
+        if (head_i) {dynamic_q, of_row_q, keep_q} <= {dynamic, of_row, keep};
+        if (!rst_ni || epoch_q != epoch_i || reject_i || (wrong_i && dynamic_q)) open_o <= 1'b0;
+        else if (accept_i && of_row) open_o <= keep;
+        if (accept_i && of_row && !(head_i && follow_i)) mask_o <= mask_i;
+    end
+
+    wire unused = &{1'b0, header_i};
+endmodule
+
+`default_nettype wire
