@@ -238,7 +238,7 @@ module ingress #(
         row_outputs #(.Cfg(Cfg)) i_row (
             .clk_i, .rst_ni, .epoch_i, .head_i(flit_valid && state_q == Head), .header_i(head), .follow_i(follow),
             .accept_i(accept), .mask_i(mask), .reject_i((reject || cut) && cls == CLS_STORE),
-            .wrong_i(pay_end && pay_wrong), .open_o(row_open), .mask_o(row_mask)
+            .wrong_i(pay_end && (pay_wrong || flit_err)), .open_o(row_open), .mask_o(row_mask)
         );
     end else begin : gen_no_row
         assign {row_open, row_mask} = '0;

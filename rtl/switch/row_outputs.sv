@@ -4,8 +4,8 @@
 //
 // An accepted dymultimem.st with targets opens the row, and replaces an older one; with stage GATE it leaves none open,
 // FLAT ones have nothing to do with rows. A follower goes to the outputs of the open row; with stage GATE it closes the
-// row behind itself. A rejected packet of class STORE closes it, a dymultimem.st whose payload does not end as its
-// header says, and another epoch; packets of other kinds come in between.
+// row behind itself. A rejected packet of class STORE closes it, a dymultimem.st whose copies are marked bad, and
+// another epoch; packets of other kinds come in between.
 //
 // Order: that of the packets; what one does to the row is there in the next cycle. Back-pressure: none.
 `default_nettype none
@@ -23,7 +23,7 @@ module row_outputs #(
     input  wire logic                accept_i, // the packet is accepted
     input  wire logic [Cfg.N-1:0]    mask_i,   // with accept_i: its outputs
     input  wire logic                reject_i, // it is rejected, and of class STORE
-    input  wire logic                wrong_i,  // its payload has ended, and not as it should
+    input  wire logic                wrong_i,  // its payload has ended, and is marked bad
 
     output logic             open_o,
     output logic [Cfg.N-1:0] mask_o

@@ -46,7 +46,7 @@ $(eval $(call variant,switch_5_16,switch_2_8,N=5 FlitBytes=16 MaxExperts=64 Stor
 $(eval $(call variant,switch_8_16,switch_2_8,N=8 FlitBytes=16 MaxExperts=64 StorePkts=16))
 $(eval $(call variant,switch_guest_8,switch_2_8,N=4 FlitBytes=8 MaxExperts=64 StorePkts=16 PartGuest=1))
 $(eval $(call variant,switch_guest_16,switch_2_8,N=5 FlitBytes=16 MaxExperts=64 StorePkts=16 PartGuest=1))
-$(eval $(call variant,switch_min,switch_2_8,N=4 FlitBytes=16 MaxExperts=64 OpenRows=1 StorePkts=1 CtrlPkts=1 Window=1 PartPkts=1 RxStorePkts=1 RxResultPkts=1 RxCtrlPkts=1))
+$(eval $(call variant,switch_min,switch_2_8,N=4 FlitBytes=16 MaxExperts=64 OpenRows=1 StorePkts=1 CtrlPkts=1 Window=1 PartPkts=1 RxStorePkts=1 RxResultPkts=1 RxCtrlPkts=1 ListOnce=0))
 # every signal can be seen: the modules inside are tested one by one
 UNIT += ingress
 UNIT_SRCS_ingress := rtl/switch/ingress.sv
@@ -54,7 +54,7 @@ UNIT_FLAGS_ingress := --public-flat-rw
 UNIT_C_ingress := host-tools/reduce.c
 UNIT_PARAMS_ingress := N=4 FlitBytes=8 MaxExperts=64 OpenRows=8 StorePkts=16 CtrlPkts=16 PartGuest=1
 $(eval $(call variant,ingress_16,ingress,N=5 FlitBytes=16 MaxExperts=128 OpenRows=8 StorePkts=16 CtrlPkts=16 PartGuest=0))
-$(eval $(call variant,ingress_min,ingress,N=2 FlitBytes=8 MaxExperts=16 OpenRows=1 StorePkts=1 CtrlPkts=1 PartGuest=0))
+$(eval $(call variant,ingress_min,ingress,N=2 FlitBytes=8 MaxExperts=16 OpenRows=1 StorePkts=1 CtrlPkts=1 PartGuest=0 ListOnce=0))
 UNIT += egress
 UNIT_TOP_egress := switch_output
 UNIT_SRCS_egress := tests/unit/switch_output.sv

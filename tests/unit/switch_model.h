@@ -654,6 +654,7 @@ class hubs : public tb::model<Vswitch_bench> {
             for (unsigned &h : q.held)
                 h = 0;
             results[p].clear();
+            rules.row[p].open = false;
         }
         if (!is && down[p]) {
             down[p] = false;

@@ -12,6 +12,10 @@
 #include <map>
 #include <set>
 
+#ifndef PARAM_ListOnce
+#define PARAM_ListOnce 1
+#endif
+
 struct verdict {
     unsigned code =
         MW_HWERR_NONE; ///< why it is rejected; of one that is accepted, why its copies are marked bad, if that is an error of the sender
@@ -33,13 +37,32 @@ struct verdict {
 struct switch_rules {
     unsigned n, f; ///< ports, bytes of a flit
     unsigned max_experts = 64, groups = 16, epoch = 0;
-    bool multicast = true;
+    bool multicast = true, list_once = PARAM_ListOnce;
     std::vector<int> emap;                  ///< expert -> port, -1: not mapped
     std::vector<uint32_t> group, partition; ///< members; by source: outputs that it may reach
 
+    struct open_row { // what the packets of a row without targets have
+        bool open = false;
+        uint32_t outputs = 0;
+    };
+    std::vector<open_row> row; // by source
+
     switch_rules(unsigned ports, unsigned flit)
-        : n(ports), f(flit), emap(64, -1), group(16, 0), partition(ports, ~0u)
+        : n(ports), f(flit), emap(64, -1), group(16, 0), partition(ports, ~0u), row(ports)
     {
+    }
+
+    void set_epoch(unsigned e)
+    {
+        if (e != epoch)
+            row.assign(n, {});
+        epoch = e;
+    }
+    /// A packet that has the targets of its source's row.
+    bool follows(const mw_header &h) const
+    {
+        return list_once && multicast && h.opcode == MW_OP_DYMULTIMEM_ST && !h.cnt &&
+               h.stage != MW_STAGE_FLAT;
     }
 
     unsigned head_flits() const { return MW_HEADER_BYTES / f; }
@@ -68,7 +91,7 @@ struct switch_rules {
             : tb::has_payload(h.opcode) ? h.len > 128 || payload_flits(h) > 128 / f
                                         : h.len != 0)
             return MW_HWERR_LENGTH;
-        if (tb::has_targets(h.opcode) && (h.cnt < 1 || h.cnt > MW_TARGETS_MAX))
+        if (tb::has_targets(h.opcode) && !follows(h) && (h.cnt < 1 || h.cnt > MW_TARGETS_MAX))
             return MW_HWERR_TARGETS;
         return MW_HWERR_NONE;
     }
@@ -93,8 +116,24 @@ struct switch_rules {
                                        : MW_HWERR_NONE;
     }
 
-    /// A packet that came whole to the parser of `src`, its flits as they were on the link.
-    verdict judge(const tb::wire &w, unsigned src, unsigned link_cls, bool room = true) const
+    /// A packet that came whole to the parser of `src`, its flits as they were on the link; the next one of that source.
+    verdict judge(const tb::wire &w, unsigned src, unsigned link_cls, bool room = true)
+    {
+        const verdict v = judge_alone(w, src, link_cls, room);
+        const mw_header h = tb::header_of(w.data);
+        open_row &r = row[src];
+        if (link_cls == MW_CLS_STORE && !v.accepted) {
+            r.open = false;
+        } else if (v.accepted && h.opcode == MW_OP_DYMULTIMEM_ST) {
+            if (h.stage != MW_STAGE_FLAT)
+                r = {h.stage != MW_STAGE_GATE, v.outputs()};
+            if (v.bad)
+                r.open = false;
+        }
+        return v;
+    }
+
+    verdict judge_alone(const tb::wire &w, unsigned src, unsigned link_cls, bool room) const
     {
         verdict v;
         const unsigned hf = head_flits(), lanes = f / 2, have = static_cast<unsigned>(w.flits());
@@ -108,7 +147,8 @@ struct switch_rules {
         v.code = have == hf && w.err ? unsigned{MW_HWERR_LENGTH} : check(h, link_cls, room);
         if (v.code)
             return v;
-        const bool dynamic = tb::has_targets(h.opcode), pay = pays(h);
+        const bool follow = follows(h), dynamic = tb::has_targets(h.opcode) && !follow,
+                   pay = pays(h);
         const unsigned count = dynamic ? h.cnt : 1;
         std::map<unsigned, std::vector<uint16_t>> lists;
         std::set<unsigned> named;
@@ -124,10 +164,11 @@ struct switch_rules {
             }
             uint16_t target = 0;
             memcpy(&target, &w.data[t ? MW_HEADER_BYTES + 2 * (t - 1) : 14], 2);
-            const uint32_t outputs = dynamic                   ? behind_expert(target >> 4)
+            const uint32_t outputs = follow ? row[src].open ? row[src].outputs : 0
+                                     : dynamic                 ? behind_expert(target >> 4)
                                      : tb::has_group(h.opcode) ? behind_group(h.target0, src)
                                                                : behind_port(h.dst);
-            v.code = reachable(outputs, src);
+            v.code = follow && !outputs ? unsigned{MW_HWERR_TARGETS} : reachable(outputs, src);
             if (!v.code && dynamic && !named.insert(target >> 4).second)
                 v.code = MW_HWERR_DUPLICATE;
             if (!v.code && flit_ends && last != (t + 1 == count && !pay))

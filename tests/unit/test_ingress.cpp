@@ -29,9 +29,11 @@ using tb::bytes;
 #ifdef UNIT_NETLIST // make mutate: all that is inside stands one deeper, and a block is a part of a name
 #define S(signal) dut.rootp->flat_ingress__DOT__i_dut__DOT__i_netlist__DOT__##signal
 #define IN_GUEST(signal) S(gen_guest__02e##signal)
+#define IN_ROW(signal) S(gen_row__02e##signal)
 #else
 #define S(signal) dut.rootp->flat_ingress__DOT__i_dut__DOT__##signal
 #define IN_GUEST(signal) S(gen_guest__DOT__##signal)
+#define IN_ROW(signal) S(gen_row__DOT__##signal)
 #endif
 #define GATE(port) S(i_gate__DOT__##port)
 #define FIFO(port) S(i_queue__DOT__i_queue__DOT__##port)
@@ -45,6 +47,7 @@ using tb::bytes;
 #define PART(port) S(i_partials__DOT__##port)
 #define ERRORS(port) S(i_errors__DOT__##port)
 #define TURNS(port) IN_GUEST(i_turns__DOT__##port)
+#define ROW(port) IN_ROW(i_row__DOT__##port)
 
 template <class Port> bytes flit(const Port &port)
 {
@@ -155,6 +158,13 @@ class input : public tb::model<Vingress> {
                     t.push_back(tb::target(e, below(16)));
             }
             p.set_targets(t);
+            if (rules.row[me].open && percent(80)) {
+                p.h.cnt = 0;
+                if (rules.follows(p.h))
+                    p.targets.clear();
+                else
+                    p.set_targets(t);
+            }
         }
         if (p.h.cls == MW_CLS_REQ)
             p.h.len = 1 + below(0x7fff);
@@ -346,6 +356,11 @@ class input : public tb::model<Vingress> {
             until("the rows to end", 20000, [&] { return level == 0; });
             cycles(LATE); // the last word leaves a cycle behind its address
             inside_done();
+            if (i % 2) { // nobody's row outlives its epoch
+                rules.set_epoch(below(4));
+                dut.epoch_i = static_cast<uint8_t>(rules.epoch);
+                cycles(1 + below(2));
+            }
         }
     }
 
@@ -507,7 +522,9 @@ class input : public tb::model<Vingress> {
         SAME(CHECK(code_o), valid ? code : 0);
         if (!valid || code)
             return;
-        SAME(CHECK(dynamic_o), tb::has_targets(h.opcode));
+        SAME(CHECK(dynamic_o), tb::has_targets(h.opcode) && !rules.follows(h));
+        SAME(CHECK(follow_o), rules.follows(h));
+        followers += rules.follows(h);
         SAME(CHECK(group_o), tb::has_group(h.opcode));
         SAME(CHECK(pay_o), rules.pays(h));
         if (rules.pays(h))
@@ -518,20 +535,23 @@ class input : public tb::model<Vingress> {
     unsigned lookup_next = 0;
     void target_lookup()
     {
-        const bool list = LOOKUP(listing_i), group = LOOKUP(grouped_i), held_i = LOOKUP(held_i);
+        const bool list = LOOKUP(listing_i), group = LOOKUP(grouped_i), held_i = LOOKUP(held_i),
+                   follow = LOOKUP(follow_i) && !list && !group;
         if (now > EXPERTS + 30) {
             const unsigned e =
                 (held_i ? lookup_next : static_cast<unsigned>(LOOKUP(link_target_i))) >> 4;
             const unsigned g = LOOKUP(group_i), dst = LOOKUP(dst_i);
-            const uint32_t outs = list    ? rules.behind_expert(e)
-                                  : group ? rules.behind_group(g, me)
-                                          : rules.behind_port(dst);
-            SAME(LOOKUP(sel_o), outs);
+            const uint32_t outs = list     ? rules.behind_expert(e)
+                                  : group  ? rules.behind_group(g, me)
+                                  : follow ? LOOKUP(row_open_i) ? LOOKUP(row_mask_i) : 0
+                                           : rules.behind_port(dst);
+            if (!follow || outs)
+                SAME(LOOKUP(sel_o), outs);
             SAME(LOOKUP(somewhere_o), outs != 0);
             if (outs)
                 SAME(LOOKUP(allowed_o), !rules.reachable(outs, me));
             SAME(LOOKUP(port_good_o), !rules.reachable(rules.behind_port(dst), me));
-            if (!list && group)
+            if (!list && (group || follow))
                 SAME(LOOKUP(other_good_o), !rules.reachable(outs, me));
             SAME(LOOKUP(other_good_o) && list, false);
             SAME(LOOKUP(in_range_o), e < EXPERTS);
@@ -608,6 +628,36 @@ class input : public tb::model<Vingress> {
         if (WALK(done_i) && listed)
             walk.clear = 8;
     }
+
+    // ---- row_outputs ----
+    unsigned followers = 0;
+#if PARAM_ListOnce
+    struct {
+        bool open = false;
+        unsigned outputs = 0, epoch = 0;
+        mw_header h = {};
+    } row;
+    void row_outputs()
+    {
+        SAME(ROW(open_o), row.open);
+        if (row.open)
+            SAME(ROW(mask_o), row.outputs);
+        if (ROW(head_i)) {
+            row.h = head(ROW(header_i));
+            SAME(ROW(follow_i), rules.follows(row.h));
+        }
+        const bool dynamic = row.h.opcode == MW_OP_DYMULTIMEM_ST;
+        if (dynamic && row.h.stage != MW_STAGE_FLAT && ROW(accept_i)) {
+            if (!rules.follows(row.h))
+                row.outputs = ROW(mask_i);
+            row.open = row.h.stage != MW_STAGE_GATE;
+            followers += rules.follows(row.h);
+        }
+        if (ROW(reject_i) || (dynamic && ROW(wrong_i)) || row.epoch != ROW(epoch_i))
+            row.open = false;
+        row.epoch = ROW(epoch_i);
+    }
+#endif
 
     // ---- seen_table ----
     std::set<unsigned> seen;
@@ -994,7 +1044,7 @@ class input : public tb::model<Vingress> {
                 if (o.cls == MW_CLS_STORE)
                     filled[c.first] = s;
                 const unsigned count = tb::header_of(c.second.data).cnt;
-                SAME(s->dyn, tb::has_targets(o.h.opcode));
+                SAME(s->dyn, tb::has_targets(o.h.opcode) && !rules.follows(o.h));
                 if (s->dyn)
                     SAME(s->more, count - 1);
                 SAME(s->pay, flits != 0);
@@ -1087,6 +1137,16 @@ MODULE(queue_head)
 MODULE(header_check)
 MODULE(target_lookup)
 MODULE(target_walk)
+#if PARAM_ListOnce
+TEST(row_outputs)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        input b(&input::row_outputs);
+        b.run(CYCLES);
+        assert_true(b.followers > 5);
+    }
+}
+#endif
 MODULE(seen_table)
 MODULE(request_open)
 MODULE(copy_write)

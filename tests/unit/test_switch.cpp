@@ -109,6 +109,152 @@ TEST(sends_sixteen_targets_to_one_port)
     b->finish();
 }
 
+// ---- rows whose first packet alone has targets ----
+struct rows {
+    std::unique_ptr<hubs> b = bench();
+    const unsigned last = b->n - 1;
+
+    packet opener(unsigned stage = MW_STAGE_DISPATCH, unsigned src = 0)
+    {
+        packet p = follower(stage, src);
+        p.set_targets({expert(*b, (src + 1) % b->n, 0), expert(*b, (src + last) % b->n, 1)});
+        return p;
+    }
+    packet follower(unsigned stage = MW_STAGE_DISPATCH, unsigned src = 0)
+    {
+        packet p = b->store(MW_OP_DYMULTIMEM_ST, src, 0, b->rng.between(1, 128));
+        p.h.stage = stage;
+        return p;
+    }
+    void is(unsigned code, const packet &p, hubs::fault how = hubs::WHOLE, unsigned src = 0)
+    {
+        assert_int_equal(b->send(src, p, how), code);
+    }
+    void opens() { is(MW_HWERR_NONE, opener()); }
+    void is_open() { is(MW_HWERR_NONE, follower()); }
+    void is_closed() { is(MW_HWERR_TARGETS, follower()); }
+    ~rows()
+    {
+        b->finish();
+        b->check_counters();
+    }
+};
+
+TEST_IF(PARAM_ListOnce, packets_without_targets_go_where_their_row_goes)
+{
+    rows r;
+    r.is_closed();
+    r.opens();
+    for (unsigned i = 0; i < 5; i++)
+        r.is_open();
+    r.is(MW_HWERR_NONE, r.follower(MW_STAGE_COMBINE));
+    r.is(MW_HWERR_NONE, r.follower(MW_STAGE_GATE));
+    r.is(MW_HWERR_TARGETS, r.follower(MW_STAGE_GATE));
+    // gate weights with targets leave no row open, whatever was
+    r.opens();
+    r.is(MW_HWERR_NONE, r.opener(MW_STAGE_GATE));
+    r.is_closed();
+    // the newest list counts
+    packet one = r.opener();
+    one.set_targets({expert(*r.b, 1, 0)});
+    r.opens();
+    r.is(MW_HWERR_NONE, one);
+    r.is_open();
+}
+
+TEST_IF(PARAM_ListOnce, each_source_has_a_row)
+{
+    rows r;
+    for (unsigned s = 0; s < r.b->n; s++)
+        if (s % 2 == 0)
+            r.is(MW_HWERR_NONE, r.opener(MW_STAGE_DISPATCH, s), hubs::WHOLE, s);
+    for (unsigned s = 0; s < r.b->n; s++)
+        r.is(s % 2 ? MW_HWERR_TARGETS : MW_HWERR_NONE, r.follower(MW_STAGE_DISPATCH, s),
+             hubs::WHOLE, s);
+}
+
+TEST_IF(PARAM_ListOnce, what_closes_a_row)
+{
+    rows r;
+    packet p = r.opener();
+    p.targets[1] = p.targets[0]; // the same expert twice
+    r.opens();
+    r.is(MW_HWERR_DUPLICATE, p);
+    r.is_closed();
+    p = r.opener();
+    p.h.epoch ^= 1;
+    r.opens();
+    r.is(MW_HWERR_EPOCH, p);
+    r.is_closed();
+    r.opens();
+    r.is(MW_HWERR_UNMAPPED, r.b->make(MW_OP_FLAG, 0, 31));
+    r.is_closed();
+    r.opens();
+    r.is(MW_HWERR_TARGETS, r.follower(MW_STAGE_FLAT));
+    r.is_closed();
+    for (auto how : {hubs::LINK_ERROR, hubs::SHORT_BY_ONE, hubs::LONG_BY_ONE}) {
+        for (unsigned with = 0; with < 2; with++) {
+            r.opens();
+            p = with ? r.opener() : r.follower();
+            r.b->fill(p, 128 - static_cast<unsigned>(p.h.addr % r.b->f));
+            r.is(MW_HWERR_NONE, p, how);
+            r.is_closed();
+        }
+    }
+    r.opens();
+    r.b->finish();
+    r.b->rules.set_epoch((r.b->rules.epoch + 1) % 4);
+    r.b->dut.epoch_i = static_cast<uint8_t>(r.b->rules.epoch);
+    r.b->cycles(3);
+    r.is_closed();
+    r.opens(); // and one that is the same again is another one
+    r.b->finish();
+    for (unsigned e : {2u, 0u}) {
+        r.b->dut.epoch_i = static_cast<uint8_t>((r.b->rules.epoch + e) % 4);
+        r.b->cycles(1);
+    }
+    r.b->rules.row[0].open = false;
+    r.is_closed();
+}
+
+TEST_IF(PARAM_ListOnce, what_leaves_a_row_open)
+{
+    rows r;
+    r.opens();
+    r.is(MW_HWERR_NONE, r.b->store(MW_OP_ST, 0, 1, 64));
+    r.is_open();
+    r.is(MW_HWERR_NONE, r.b->make(MW_OP_FLAG, 0, 1));
+    r.is_open();
+    r.is(MW_HWERR_NONE, r.opener(MW_STAGE_FLAT));
+    r.is_open();
+    r.is(MW_HWERR_NONE, r.b->store(MW_OP_COUNTS, 0, 1, 16));
+    r.is_open();
+    r.is(MW_HWERR_NONE, r.b->make(MW_OP_EVENT, 0, 1));
+    r.is(MW_HWERR_UNMAPPED, r.b->make(MW_OP_EVENT, 0, 31)); // of another class
+    r.b->finish();
+    r.is_open();
+    packet request = r.b->make(MW_OP_DYMULTIMEM_LD_REDUCE, 0, 0);
+    request.h.len = 64;
+    r.is(MW_HWERR_TARGETS, request); // which always says what it is of
+    r.b->finish();
+    r.is_open();
+}
+
+// A partition that is taken away inside a row.
+TEST_IF(PARAM_ListOnce, a_row_stays_inside_its_partition)
+{
+    rows r;
+    if (r.b->n < 3)
+        return;
+    r.opens();
+    r.b->finish();
+    r.b->set_partition(0, ~0u & ~(1u << r.last));
+    r.is(MW_HWERR_PARTITION, r.follower());
+    r.b->set_partition(0, ~0u);
+    r.b->cycles(200);
+    r.is_closed();
+}
+
 // ---- rejections ----
 TEST(rejects_whole_packets)
 {
@@ -755,8 +901,11 @@ static packet random_packet(hubs &b, unsigned s, const mix &m)
     }
     if (op == MW_OP_MULTIMEM_ST || op == MW_OP_MULTIMEM_RED)
         p.h.target0 = 0;
-    if (op == MW_OP_DYMULTIMEM_ST)
-        p.set_targets(t);
+    if (op == MW_OP_DYMULTIMEM_ST) {
+        p.h.stage = static_cast<uint32_t>(b.rng() % 4);
+        if (b.rng() % 2 || !b.rules.row[s].open || !b.rules.follows(p.h))
+            p.set_targets(t);
+    }
     return p;
 }
 
