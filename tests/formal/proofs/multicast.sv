@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
 // The whole switch with three ports; port 0 sends dynamic multicasts of up to three targets back to back, also bad
-// ones: experts that are listed twice, not mapped, or at home. Expert e is behind port e modulo 4; 3 is not mapped. One
-// packet (watch_i) carries a mark. Each output sees the mark once if the packet is good and has a target there, with
-// exactly its targets in their order, and never else. Output 2 gets its copy within Bound cycles, while output 1 may be
+// ones: experts that are listed twice, not mapped, or at home. Expert e is behind port e modulo 4; 3 is not mapped.
+// Packets without targets have those of the open row: of the last good list, if it was not one of gate weights and
+// nothing was rejected behind it. One packet (watch_i) carries a mark. Each output sees the mark once if the packet is
+// good and has a target there, with exactly its targets in their order (without any, if it came so), and never else. Output 2 gets its copy within Bound cycles, while output 1 may be
 // blocked for ever.
 `default_nettype none
 `include "bundles.svh"
@@ -15,6 +16,7 @@ module prove_multicast #(
 ) (
     input  wire logic            clk_i, send_i, watch_i, crd1_i, crd2_i,
     input  wire logic [4:0]      cnt_i,
+    input  wire logic [1:0]      stage_i,
     input  wire logic [2:0][3:0] expert_i
 );
     localparam int unsigned N = 3;
@@ -48,7 +50,9 @@ module prove_multicast #(
     f_reset #(.Cycles(16)) i_reset (.clk_i, .rst_no(rst_n));
 
     // ---- port 0: header, and the rest of the list in the next cycle ----
-    logic            rest_q, header, watch, watched_q, good, ok;
+    logic            rest_q, header, watch, watched_q, ok;
+    logic            row_open_q;        // there is a row,
+    logic [N-1:0]    row_q, outputs;    // to these; those of the packet
     logic [2:0][3:0] expert_q;
     logic [4:0]      cnt_q;
     logic [3:0]      quiet_q;
@@ -67,10 +71,21 @@ module prove_multicast #(
                 for (int unsigned j = 0; j < i; j++) if (expert_i[i] == expert_i[j]) ok = 1'b0;
             end
         end
+        outputs = row_q;
+        if (cnt_i != '0) begin
+            for (int unsigned p = 0; p < N; p++) begin
+                outputs[p] = 1'b0;
+                for (int unsigned i = 0; i < 3; i++)
+                    if (5'(i) < cnt_i && 32'(expert_i[i][1:0]) == p) outputs[p] = 1'b1;
+            end
+        end else begin
+            ok = row_open_q && stage_i != packet_pkg::STAGE_FLAT;
+        end
         head         = '0;
         head.opcode  = packet_pkg::OP_DYMULTIMEM_ST;
         head.cls     = packet_pkg::CLS_STORE;
         head.tag     = {7'd0, watch};
+        head.stage   = packet_pkg::stage_e'(stage_i);
         head.cnt     = cnt_i;
         head.target0 = {8'd0, expert_i[0], 4'd0};
         for (int unsigned p = 1; p < N; p++) up[p] = '0;
@@ -88,6 +103,12 @@ module prove_multicast #(
         held_q    <= rst_n ? held_q - 3'(header) + 3'(up_crd[0].cls[1]) : 3'd2;
         sends_q   <= rst_n ? sends_q + 2'(header && sends_q != 2'd2) : '0;
         if (header) expert_q <= expert_i;
+        if (!rst_n) row_open_q <= 1'b0;
+        else if (header && !ok) row_open_q <= 1'b0;
+        else if (header && stage_i != packet_pkg::STAGE_FLAT) begin
+            row_open_q <= stage_i != packet_pkg::STAGE_GATE;
+            row_q      <= outputs;
+        end
     end
 
     switch_top #(.Cfg(Cfg)) i_dut (
@@ -103,12 +124,14 @@ module prove_multicast #(
 
     // ---- what each output should see of the marked packet ----
     logic [2:0][3:0] list_q [3];       // [port] experts behind it, in their order
-    logic [1:0]      want_q [3];       // how many
+    logic [1:0]      want_q [3];       // how many; 1 of a packet without targets
+    logic            bare_q;           // it is one
     logic            sent_q [3];       // the mark has been seen
     logic [7:0]      age_q;
 
     always_ff @(posedge clk_i) begin
         age_q <= !rst_n || !watched_q ? '0 : age_q + 8'd1;
+        if (watch) bare_q <= cnt_i == '0;
         for (int unsigned p = 0; p < N; p++) begin
             automatic logic [1:0] n = '0;
             automatic logic [2:0][3:0] l = '0;
@@ -120,7 +143,7 @@ module prove_multicast #(
             end
             if (!rst_n) want_q[p] <= '0;
             else if (watch) begin
-                want_q[p] <= ok ? n : '0;
+                want_q[p] <= !ok ? '0 : (cnt_i == '0) ? 2'(outputs[p]) : n;
                 list_q[p] <= l;
             end
         end
@@ -143,8 +166,9 @@ module prove_multicast #(
                 end
                 if (marked) sent_q[p] <= 1'b1;
                 a_once:   assert (!marked || (!sent_q[p] && want_q[p] != '0));
-                a_count:  assert (!marked || (h.cnt == 5'(want_q[p]) && dn[p].last == (want_q[p] == 2'd1)));
-                a_first:  assert (!marked || h.target0[7:4] == list_q[p][0]);
+                a_count:  assert (!marked || (h.cnt == (bare_q ? 5'd0 : 5'(want_q[p]))
+                                             && dn[p].last == (want_q[p] == 2'd1)));
+                a_first:  assert (!marked || bare_q || h.target0[7:4] == list_q[p][0]);
                 a_second: assert (!mark_q || !dn[p].valid || dn[p].data[7:4] == list_q[p][1]);
                 a_third:  assert (!mark_q || !dn[p].valid || want_q[p] != 2'd3 || dn[p].data[23:20] == list_q[p][2]);
             end
@@ -171,6 +195,8 @@ module prove_multicast #(
             c_start: cover (header);
             c_three: cover (watched_q && want_q[1] != '0 && want_q[2] != '0);
             c_bad:   cover (watch && !ok);
+            c_row:   cover (watch && ok && cnt_i == '0);
+            c_none:  cover (watch && !ok && cnt_i == '0);
         end
     end
 endmodule
