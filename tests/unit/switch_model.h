@@ -376,6 +376,8 @@ class hubs : public tb::model<Vswitch_bench> {
         const verdict v = rules.judge(w, src, cls);
         assert_true(v.accepted && !v.bad);
         assert_true(flits >= 1 && flits < w.flits());
+        if (cls == MW_CLS_STORE && (flits < v.decided || p.h.opcode == MW_OP_DYMULTIMEM_ST))
+            rules.row[src].open = false; // rejected, or marked bad
         ports[src].queue[cls].push_back({w, cls, flits, gap});
         const size_t number = ports[src].queued[cls]++;
         ports[src].drops++;
