@@ -198,7 +198,7 @@ module ingress #(
     always_comb begin
         if (spoilt)                                  code = ERR_LENGTH;
         else if (head_code != ERR_NONE)              code = head_code;
-        else if (!somewhere)                         code = follow ? ERR_TARGETS : ERR_UNMAPPED;
+        else if (!somewhere)                         code = (follow && !listing) ? ERR_TARGETS : ERR_UNMAPPED;
         else if (!allowed)                           code = ERR_PARTITION;
         else if (twice)                              code = ERR_DUPLICATE;
         else                                         code = ERR_LENGTH;

@@ -159,6 +159,7 @@ TEST(identification)
     assert_int_equal(b.read(FABRIC(capacity)), 10 | 8u << 8 | 9u << 16 | 16u << 24);
     assert_int_equal(b.read(FABRIC(windows)), 8 | 4u << 8 | 16u << 16 | 16u << 24);
     assert_int_equal(b.read(FABRIC(tables)), 64 | 16u << 16 | 64u << 24);
+    assert_int_equal(b.read(FABRIC(primitives)), 3);
 }
 
 TEST(node_accesses)
@@ -185,7 +186,7 @@ TEST(refused)
 {
     registers b;
     const uint32_t addresses[] = {
-        0x14,    0x60,    0xffc,   0x1800,     0x1ffc,    0x10000 + 0x1000 * NODES,
+        0x18,    0x60,    0xffc,   0x1800,     0x1ffc,    0x10000 + 0x1000 * NODES,
         0x30000, 0x40000, 0x50000, 0x80010000, 0xfffffffc};
     for (uint32_t a : addresses) {
         uint32_t value = 1;
