@@ -5,9 +5,11 @@
 // An accepted dymultimem.st with targets opens the row, and replaces an older one; with stage GATE it leaves none open,
 // FLAT ones have nothing to do with rows. A follower goes to the outputs of the open row; with stage GATE it closes the
 // row behind itself. A rejected packet of class STORE closes it, a dymultimem.st whose copies are marked bad, and
-// another epoch; packets of other kinds come in between.
+// another epoch; packets of other kinds come in between. A list opens no row if the epoch changes behind its header.
 //
-// Order: that of the packets; what one does to the row is there in the next cycle. Back-pressure: none.
+// Order: that of the packets; what one does to the row is there in the next cycle. Another epoch closes the row in its
+// first cycle, in which a header may be there that was checked against it. Back-pressure: none. Worst case: one row per
+// input, of all outputs.
 `default_nettype none
 
 module row_outputs #(
@@ -31,17 +33,21 @@ module row_outputs #(
     import packet_pkg::*;
 
     logic       dynamic, dynamic_q, keep, keep_q, of_row, of_row_q; // keep: the row is open behind the packet
+    logic       open_q, turned;
     logic [1:0] epoch_q;
 
+    assign turned  = epoch_q != epoch_i;
+    assign open_o  = open_q && !turned;
     assign dynamic = head_i ? header_i.opcode == OP_DYMULTIMEM_ST : dynamic_q;
-    assign of_row  = head_i ? dynamic && header_i.stage != STAGE_FLAT : of_row_q;
+    assign of_row  = head_i ? dynamic && header_i.stage != STAGE_FLAT : of_row_q && !turned;
     assign keep    = head_i ? header_i.stage != STAGE_GATE : keep_q;
 
     always_ff @(posedge clk_i) begin
         epoch_q <= epoch_i;
-        if (head_i) {dynamic_q, of_row_q, keep_q} <= {dynamic, of_row, keep};
-        if (!rst_ni || epoch_q != epoch_i || reject_i || (wrong_i && dynamic_q)) open_o <= 1'b0;
-        else if (accept_i && of_row) open_o <= keep;
+        {dynamic_q, of_row_q, keep_q} <= {dynamic, of_row, keep};
+        if (!rst_ni || reject_i || (wrong_i && dynamic_q)) open_q <= 1'b0;
+        else if (accept_i && of_row) open_q <= keep;
+        else if (turned) open_q <= 1'b0;
         if (accept_i && of_row && !(head_i && follow_i)) mask_o <= mask_i;
     end
 

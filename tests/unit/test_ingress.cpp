@@ -125,6 +125,8 @@ class input : public tb::model<Vingress> {
                                         MW_OP_MULTIMEM_ST,
                                         MW_OP_DYMULTIMEM_ST,
                                         MW_OP_DYMULTIMEM_ST,
+                                        MW_OP_DYMULTIMEM_ST,
+                                        MW_OP_DYMULTIMEM_ST,
                                         MW_OP_MULTIMEM_RED,
                                         MW_OP_MULTIMEM_LD_REDUCE,
                                         MW_OP_DYMULTIMEM_LD_REDUCE,
@@ -158,13 +160,12 @@ class input : public tb::model<Vingress> {
                     t.push_back(tb::target(e, below(16)));
             }
             p.set_targets(t);
-            if (rules.row[me].open && percent(80)) {
-                p.h.cnt = 0;
-                if (rules.follows(p.h))
-                    p.targets.clear();
-                else
-                    p.set_targets(t);
-            }
+            if (p.h.opcode == MW_OP_DYMULTIMEM_ST && percent(50))
+                p.h.stage = below(2); // so that rows stay open
+            tb::packet bare = p;
+            bare.set_targets({});
+            if (rules.follows(bare.h) && percent(rules.row[me].open ? 80 : wrong / 2))
+                p = bare;
         }
         if (p.h.cls == MW_CLS_REQ)
             p.h.len = 1 + below(0x7fff);
@@ -229,9 +230,43 @@ class input : public tb::model<Vingress> {
         return w;
     }
 
+    // Another epoch, or other outputs that may be reached: while nothing is inside.
+    void change()
+    {
+        if (percent(50)) {
+            rules.set_epoch(below(4));
+            dut.epoch_i = static_cast<uint8_t>(rules.epoch);
+            return;
+        }
+        unsigned may = static_cast<unsigned>(rng.bits(N)) | static_cast<unsigned>(rng.bits(N));
+        if (!(may & ~(1u << me)))
+            may = ALL;
+        rules.partition[me] = may;
+        dut.partition_i = static_cast<uint8_t>(may);
+    }
+
+    // A packet of class STORE for the link, and what must come of it.
+    unsigned offer(const tb::packet &p)
+    {
+        outgoing o;
+        o.w = on_the_link(p);
+        o.h = p.h;
+        o.cls = MW_CLS_STORE;
+        o.enters = true;
+        o.v = rules.judge(o.w, me, o.cls);
+        held[MW_CLS_STORE]--;
+        queue.push_back(o);
+        sent++;
+        return o.v.code;
+    }
+    uint64_t epoch_at = UINT64_MAX; // the cycle from which on there is another epoch,
+    unsigned epoch_then = 0;        // this one
+
     // The next packet, or none if it would have to wait.
     void next()
     {
+        if (idle && percent(4))
+            change();
         tb::packet p = any();
         outgoing o;
         o.w = on_the_link(p);
@@ -253,8 +288,14 @@ class input : public tb::model<Vingress> {
             frozen = true; // no row ends until it is rejected, for that reason
             room = false;
         }
+        const bool was_open = rules.row[me].open;
         if (o.enters)
             o.v = rules.judge(o.w, me, o.cls, room);
+        if (o.enters && rules.follows(o.h))
+            followers[o.v.accepted                      ? GOOD
+                   : !was_open                       ? NO_ROW
+                   : o.v.code == MW_HWERR_PARTITION ? REVOKED
+                                                     : ELSE]++;
         rows += o.v.opens;
         if (o.cls == MW_CLS_PART)
             dut.part_full_i = static_cast<uint8_t>(percent(70) ? 0 : rng.bits(N));
@@ -295,6 +336,8 @@ class input : public tb::model<Vingress> {
         }
         dut.open_full_i = level == OPEN_ROWS;
 
+        if (now == epoch_at)
+            dut.epoch_i = static_cast<uint8_t>(epoch_then);
         if (traffic && queue.empty() && percent(pace))
             next();
         dut.up_valid_i = !queue.empty();
@@ -356,14 +399,11 @@ class input : public tb::model<Vingress> {
             until("the rows to end", 20000, [&] { return level == 0; });
             cycles(LATE); // the last word leaves a cycle behind its address
             inside_done();
-            if (i % 2) { // nobody's row outlives its epoch
-                rules.set_epoch(below(4));
-                dut.epoch_i = static_cast<uint8_t>(rules.epoch);
-                cycles(1 + below(2));
-            }
         }
     }
 
+    enum { GOOD, NO_ROW, REVOKED, ELSE };
+    uint64_t followers[4] = {}; // packets without targets: accepted, or why not
     bool idle = true;
     uint64_t pauses = 0;         // cycles in which a partial was written and the parser waited
     std::deque<outgoing> inside; // entered and not decided; only `ingress` takes out
@@ -524,7 +564,6 @@ class input : public tb::model<Vingress> {
             return;
         SAME(CHECK(dynamic_o), tb::has_targets(h.opcode) && !rules.follows(h));
         SAME(CHECK(follow_o), rules.follows(h));
-        followers += rules.follows(h);
         SAME(CHECK(group_o), tb::has_group(h.opcode));
         SAME(CHECK(pay_o), rules.pays(h));
         if (rules.pays(h))
@@ -630,32 +669,35 @@ class input : public tb::model<Vingress> {
     }
 
     // ---- row_outputs ----
-    unsigned followers = 0;
 #if PARAM_ListOnce
     struct {
-        bool open = false;
+        bool open = false, store = false, of_row = false, keep = false;
         unsigned outputs = 0, epoch = 0;
-        mw_header h = {};
     } row;
     void row_outputs()
     {
+        if (row.epoch != ROW(epoch_i)) // no row survives it, and a list that began before opens none
+            row.open = row.of_row = false;
+        row.epoch = ROW(epoch_i);
         SAME(ROW(open_o), row.open);
         if (row.open)
             SAME(ROW(mask_o), row.outputs);
+        bool follows = false;
         if (ROW(head_i)) {
-            row.h = head(ROW(header_i));
-            SAME(ROW(follow_i), rules.follows(row.h));
+            const mw_header h = head(ROW(header_i));
+            row.store = h.opcode == MW_OP_DYMULTIMEM_ST;
+            row.of_row = row.store && h.stage != MW_STAGE_FLAT;
+            row.keep = h.stage != MW_STAGE_GATE;
+            follows = rules.follows(h);
+            SAME(ROW(follow_i), follows);
         }
-        const bool dynamic = row.h.opcode == MW_OP_DYMULTIMEM_ST;
-        if (dynamic && row.h.stage != MW_STAGE_FLAT && ROW(accept_i)) {
-            if (!rules.follows(row.h))
+        if (row.of_row && ROW(accept_i)) {
+            if (!follows)
                 row.outputs = ROW(mask_i);
-            row.open = row.h.stage != MW_STAGE_GATE;
-            followers += rules.follows(row.h);
+            row.open = row.keep;
         }
-        if (ROW(reject_i) || (dynamic && ROW(wrong_i)) || row.epoch != ROW(epoch_i))
+        if (ROW(reject_i) || (row.store && ROW(wrong_i)))
             row.open = false;
-        row.epoch = ROW(epoch_i);
     }
 #endif
 
@@ -1125,10 +1167,18 @@ constexpr unsigned CYCLES = 12000;
 #define MODULE(name) \
     TEST(name) \
     { \
+        uint64_t followers[4] = {}; \
         for (unsigned i = 0; i < 2; i++) { \
             input b(&input::name); \
             b.run(CYCLES); \
             assert_true(b.sent > 200); \
+            for (unsigned k = 0; k < 4; k++) \
+                followers[k] += b.followers[k]; \
+        } \
+        if (PARAM_ListOnce) { \
+            assert_true(followers[input::GOOD] > 20); \
+            assert_true(followers[input::NO_ROW] > 2); \
+            assert_true(followers[input::REVOKED] + followers[input::ELSE] > 0); \
         } \
     }
 
@@ -1138,14 +1188,7 @@ MODULE(header_check)
 MODULE(target_lookup)
 MODULE(target_walk)
 #if PARAM_ListOnce
-TEST(row_outputs)
-{
-    for (unsigned i = 0; i < 2; i++) {
-        input b(&input::row_outputs);
-        b.run(CYCLES);
-        assert_true(b.followers > 5);
-    }
-}
+MODULE(row_outputs)
 #endif
 MODULE(seen_table)
 MODULE(request_open)
@@ -1154,6 +1197,65 @@ MODULE(part_entry)
 #if PARAM_PartGuest
 MODULE(write_turns)
 #endif
+
+// The epoch changes in each cycle around a list and around a packet without one: none ever has the outputs of another epoch.
+TEST_IF(PARAM_ListOnce, no_row_outlives_its_epoch)
+{
+    input b(&input::ingress);
+    std::vector<uint16_t> list;
+    for (unsigned e = 0; e < EXPERTS && list.size() < 16; e++)
+        if (!b.rules.reachable(b.rules.behind_expert(e), b.me))
+            list.push_back(tb::target(e));
+    assert_true(list.size() > 1);
+    auto store = [&](unsigned epoch, size_t targets, unsigned flits) {
+        tb::packet p;
+        p.h = tb::header(MW_OP_DYMULTIMEM_ST);
+        p.h.epoch = epoch;
+        p.h.len = flits * F;
+        p.set_targets({list.begin(), list.begin() + static_cast<long>(targets)});
+        return p;
+    };
+    auto settle = [&] {
+        b.until("the input to be empty", 1000,
+                [&] { return b.queue.empty() && b.idle && !b.owed[MW_CLS_STORE]; });
+        b.cycles(8);
+    };
+    for (size_t targets : {size_t{1}, size_t{2}, list.size()}) {
+        for (unsigned flits : {0u, 1u, 3u}) {
+            const unsigned whole = static_cast<unsigned>(
+                HF + (2 * (targets - 1) + F - 1) / F + flits); // of the list's packet
+            // a list of the epoch before, and behind it at once a packet without targets
+            for (unsigned at = 0; at < whole + HF; at++) {
+                const unsigned before = b.rules.epoch, then = (before + 1 + b.below(3)) % 4;
+                b.epoch_then = then;
+                b.epoch_at = b.now + at;
+                if (at < HF)
+                    b.rules.set_epoch(then);
+                assert_int_equal(b.offer(store(before, targets, flits)),
+                                 at < HF ? MW_HWERR_EPOCH : MW_HWERR_NONE);
+                b.rules.set_epoch(then);
+                assert_int_equal(b.offer(store(then, 0, 1)), MW_HWERR_TARGETS);
+                settle();
+            }
+            for (unsigned at = 0; at < HF; at++) {
+                // a list of the new one, in whose header it comes, opens a row
+                b.epoch_then = (b.rules.epoch + 1) % 4;
+                b.epoch_at = b.now + at;
+                b.rules.set_epoch(b.epoch_then);
+                assert_int_equal(b.offer(store(b.epoch_then, targets, flits)), MW_HWERR_NONE);
+                assert_int_equal(b.offer(store(b.epoch_then, 0, 1)), MW_HWERR_NONE);
+                settle();
+                // which is gone for a header in which the next one comes
+                b.epoch_then = (b.epoch_then + 1) % 4;
+                b.epoch_at = b.now + at;
+                b.rules.set_epoch(b.epoch_then);
+                assert_int_equal(b.offer(store(b.epoch_then, 0, 1)), MW_HWERR_TARGETS);
+                settle();
+            }
+        }
+    }
+    b.inside_done();
+}
 
 // Packets that come faster than they are rejected, from a sender that keeps to no window and to no length: the queue takes what it has room for, the rest is refused with a code; nothing is lost in silence, and what comes behind is
 // right.
