@@ -411,3 +411,47 @@ void pair_what_goes_wrong(const struct pair_models *models, unsigned layers)
     mw_close(d);
     close_pair(&p);
 }
+
+/// Steps until a port is down, or up again.
+static void wait_for_port(struct pair *p, unsigned port, bool down)
+{
+    for (unsigned i = 0; i < 2000; i++) {
+        uint32_t mask = 0;
+        access_register(p, false, FABRIC(down), &mask);
+        if ((mask >> port & 1) == down)
+            return;
+        step(p, 1 + mw_random_below(p->random, 40));
+    }
+    fail_msg("port %u is still %s", port, down ? "up" : "down");
+}
+
+void pair_ports_again(const struct pair_models *models)
+{
+    struct mw_random r = {test_seed()};
+    struct pair p;
+    struct mw_device *d = NULL;
+    open_pair(&p, models, &r);
+    for (uint32_t port = 0; port < models->gpus; port++) {
+        struct any_layer a;
+        d = reopen(&p, d);
+        make_any(&a, models, &r);
+        layer_start(&a.l, d);
+        step(&p, 150 + mw_random_below(&r, 150)); // it has begun to send
+        for (unsigned again = 0; again < 2; again++) {
+            uint32_t value = port | MW_FABRIC__PORTS__DOWN_bm;
+            access_register(&p, true, FABRIC(ports), &value);
+            wait_for_port(&p, port, true);
+            value = port | MW_FABRIC__PORTS__UP_bm;
+            access_register(&p, true, FABRIC(ports), &value);
+            wait_for_port(&p, port, false);
+            read_nodes(&p);
+        }
+        for (unsigned i = 0; i < 20; i++)
+            step(&p, 1 + mw_random_below(&r, 100));
+        d = reopen(&p, d);
+        layer_pass(&a.l, d, "behind RESET");
+        layer_free(&a.l);
+    }
+    mw_close(d);
+    close_pair(&p);
+}

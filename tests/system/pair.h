@@ -20,5 +20,7 @@ struct pair_models {
 void pair_any_layers(const struct pair_models *models, unsigned layers);
 /// GPUs misbehave, ports go down and up, partitions change in the middle; then RESET in the middle of that, and a layer which is right.
 void pair_what_goes_wrong(const struct pair_models *models, unsigned layers);
+/// In the middle of a layer each port in turn goes down and comes up again, which resets its node alone, twice; the others go on.
+void pair_ports_again(const struct pair_models *models);
 
 #endif

@@ -33,11 +33,18 @@ static void every_output_where_it_goes_wrong(void **state)
     pair_what_goes_wrong(&beside, layers());
 }
 
+static void every_output_where_a_port_comes_up_again(void **state)
+{
+    (void)state;
+    pair_ports_again(&beside);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_output),
         cmocka_unit_test(every_output_where_it_goes_wrong),
+        cmocka_unit_test(every_output_where_a_port_comes_up_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
