@@ -134,20 +134,20 @@ MW_API int mw_reset(struct mw_device *device);
 struct mw_device_info {
     unsigned gpus;
     unsigned flit_bytes;
-    uint64_t mem_bytes;     ///< of each GPU
-    unsigned banks;         ///< of each memory
-    unsigned rows;          ///< rows {expert, row} that a GPU's tracker holds
-    unsigned tokens;        ///< own tokens of a GPU
-    unsigned local_experts; ///< experts of a GPU
-    unsigned experts;       ///< of the expert map
-    unsigned groups;        ///< static multicast groups
-    unsigned open_rows;     ///< reductions in flight per GPU
-    unsigned part_pkts;     ///< credits of partials, per pair of GPUs
-    unsigned store_pkts;    ///< credits of stores, GPU to switch
-    unsigned rx_store_pkts; ///< credits of stores, switch to GPU
-    unsigned window;        ///< largest look-ahead window of the switch, 0: it has none
-    unsigned max_latency;   ///< of a link, cycles
-    unsigned link_latency;  ///< as set
+    uint64_t mem_bytes;        ///< of each GPU
+    unsigned banks;            ///< of each memory
+    unsigned rows;             ///< rows {expert, row} that a GPU's tracker holds
+    unsigned tokens;           ///< own tokens of a GPU
+    unsigned local_experts;    ///< experts of a GPU
+    unsigned experts;          ///< of the expert map
+    unsigned groups;           ///< static multicast groups
+    unsigned open_rows;        ///< reductions in flight per GPU
+    unsigned part_pkts;        ///< credits of partials, per pair of GPUs
+    unsigned store_pkts;       ///< credits of stores, GPU to switch
+    unsigned rx_store_pkts;    ///< credits of stores, switch to GPU
+    unsigned window;           ///< largest look-ahead window of the switch, 0: it has none
+    unsigned max_latency;      ///< of a link, cycles
+    unsigned link_latency;     ///< as set
     bool copy_lane, list_once; ///< there are these primitives of mw_layer_config
 };
 MW_API int mw_info(struct mw_device *device, struct mw_device_info *info);
@@ -344,7 +344,8 @@ struct mw_layer_config {
     unsigned start_delay; ///< cycles by which GPU g starts later than GPU g - 1
     // primitives of the hub, of those that the device has
     bool copy_lane; ///< rows that need no addition pass the hub's adder by; without it they take it
-    bool list_once; ///< of a row's packets the first alone carries the targets; else MW_ERR_CAPACITY
+    bool
+        list_once; ///< of a row's packets the first alone carries the targets; else MW_ERR_CAPACITY
 };
 /// tile 1, partial_wait 64, copy_lane true, all else 0; of a struct of that size.
 MW_API void mw_layer_defaults_of(struct mw_layer_config *config, size_t size);

@@ -164,8 +164,8 @@ struct switch_rules {
             }
             uint16_t target = 0;
             memcpy(&target, &w.data[t ? MW_HEADER_BYTES + 2 * (t - 1) : 14], 2);
-            const uint32_t outputs = follow ? row[src].open ? row[src].outputs : 0
-                                     : dynamic                 ? behind_expert(target >> 4)
+            const uint32_t outputs = follow    ? row[src].open ? row[src].outputs : 0
+                                     : dynamic ? behind_expert(target >> 4)
                                      : tb::has_group(h.opcode) ? behind_group(h.target0, src)
                                                                : behind_port(h.dst);
             v.code = follow && !outputs ? unsigned{MW_HWERR_TARGETS} : reachable(outputs, src);

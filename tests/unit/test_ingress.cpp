@@ -292,10 +292,10 @@ class input : public tb::model<Vingress> {
         if (o.enters)
             o.v = rules.judge(o.w, me, o.cls, room);
         if (o.enters && rules.follows(o.h))
-            followers[o.v.accepted                      ? GOOD
-                   : !was_open                       ? NO_ROW
-                   : o.v.code == MW_HWERR_PARTITION ? REVOKED
-                                                     : ELSE]++;
+            followers[o.v.accepted                     ? GOOD
+                      : !was_open                      ? NO_ROW
+                      : o.v.code == MW_HWERR_PARTITION ? REVOKED
+                                                       : ELSE]++;
         rows += o.v.opens;
         if (o.cls == MW_CLS_PART)
             dut.part_full_i = static_cast<uint8_t>(percent(70) ? 0 : rng.bits(N));
@@ -676,7 +676,8 @@ class input : public tb::model<Vingress> {
     } row;
     void row_outputs()
     {
-        if (row.epoch != ROW(epoch_i)) // no row survives it, and a list that began before opens none
+        if (row.epoch !=
+            ROW(epoch_i)) // no row survives it, and a list that began before opens none
             row.open = row.of_row = false;
         row.epoch = ROW(epoch_i);
         SAME(ROW(open_o), row.open);
@@ -1222,8 +1223,8 @@ TEST_IF(PARAM_ListOnce, no_row_outlives_its_epoch)
     };
     for (size_t targets : {size_t{1}, size_t{2}, list.size()}) {
         for (unsigned flits : {0u, 1u, 3u}) {
-            const unsigned whole = static_cast<unsigned>(
-                HF + (2 * (targets - 1) + F - 1) / F + flits); // of the list's packet
+            const unsigned whole = static_cast<unsigned>(HF + (2 * (targets - 1) + F - 1) / F +
+                                                         flits); // of the list's packet
             // a list of the epoch before, and behind it at once a packet without targets
             for (unsigned at = 0; at < whole + HF; at++) {
                 const unsigned before = b.rules.epoch, then = (before + 1 + b.below(3)) % 4;

@@ -349,6 +349,31 @@ TEST(copies_pass_the_adder)
     assert_true(!PARAM_CopyLane || cycles[1] * 8 <= bound * 9);
 }
 
+// Of a row of one term every value stays as it is, but NaN, which becomes the canonical one: infinities and what is one
+// bit away from them, in each type.
+TEST(copies_keep_every_value_but_nan)
+{
+    static const unsigned infinite[] = {0x7c00, 0x7f80,
+                                        0}; // FP16; BF16 and the upper half of FP32; its lower half
+    const unsigned packets = 8;
+    for (unsigned dtype = 0; dtype < MW_DTYPES; dtype++) {
+        bench b(packets * PF);
+        for (size_t i = 0; i + 2 <= b.mem.data.size(); i += 2) {
+            unsigned v = infinite[b.below(3)] ^ b.below(2) << 15;
+            if (b.percent(60))
+                v ^= 1u << b.below(16);
+            b.mem.set<uint16_t>(static_cast<unsigned>(i), static_cast<uint16_t>(v));
+        }
+        for (unsigned i = 0; i < 6; i++)
+            for (unsigned ctx = 0; ctx < N; ctx++) {
+                row r = b.row_of(packets * PF, 1);
+                r.kind.dtype = dtype;
+                b.add(ctx, r);
+            }
+        b.run(100000);
+    }
+}
+
 // Without the copy lane, beside a slow uplink, own rows get more than their turn, which would let all others end first: sum_choice makes every
 // second packet an own one from AddPkts - 2 others inside on, which stay inside here, as the uplink takes longer for a
 // packet than the adder for two. So before the last own packet is in memory no more others have left than there are own

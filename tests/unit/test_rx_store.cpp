@@ -290,8 +290,9 @@ struct bench : rx_bench {
     {
         const size_t more = i.p.h.cnt > 1 ? i.p.h.cnt - 1 : 0, front = HF + (2 * more + F - 1) / F,
                      flits = encode(i.p, F).flits();
-        return !i.p.err && !(i.p.h.addr >> (row_shift + TOKENS_LOG2 + LOG_N)) && i.p.h.epoch == epoch && !i.p.h.poison && i.p.h.len > 0 &&
-               i.p.h.len <= 128 && i.p.h.cnt <= LE && flits >= front;
+        return !i.p.err && !(i.p.h.addr >> (row_shift + TOKENS_LOG2 + LOG_N)) &&
+               i.p.h.epoch == epoch && !i.p.h.poison && i.p.h.len > 0 && i.p.h.len <= 128 &&
+               i.p.h.cnt <= LE && flits >= front;
     }
 
     // Of what a source sends: packets of a row that is open leave its targets out, now and then. What opens and closes
@@ -883,6 +884,37 @@ TEST(layer_with_everything)
         followers += one_layer(s);
     }
     assert_true(followers > 20);
+}
+
+// What is pushed is listed as it was: token and position, by their bits.
+TEST(pushed_rows_are_listed)
+{
+    settings s;
+    bench b(s);
+    b.sweep();
+    b.go(1);
+    const unsigned bits = 4 + TOKENS_LOG2 + LOG_N, n = 1u << s.cap_shift;
+    std::vector<unsigned> pushed;
+    for (unsigned i = 0; i < n; i++) {
+        pushed.push_back(b.rng.bits(bits));
+        b.dut.push_valid_i = 1;
+        b.dut.push_le_i = 2;
+        b.dut.push_row_i = pushed[i];
+        b.settle();
+        assert_true(b.dut.push_ready_o);
+        b.cycle();
+        b.dut.push_valid_i = 0;
+        b.cycles(2);
+    }
+    for (unsigned i = 0; i < n; i++) {
+        b.dut.list_valid_i = 1;
+        b.dut.list_le_i = 2;
+        b.dut.list_idx_i = i;
+        b.cycle();
+        assert_true(b.dut.list_rvalid_o);
+        assert_int_equal(b.dut.list_token_o << 4 | b.dut.list_pos_o, pushed[i]);
+    }
+    b.dut.list_valid_i = 0;
 }
 
 // Rows of a KB, as many as there can be: they fill half of the memory.

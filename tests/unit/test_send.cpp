@@ -309,9 +309,9 @@ struct hub : model<Vsend> {
             pkt.h.dst = l.port;
         }
         if (!remote.empty() || !own.empty())
-            slots += 16 / F + flits(payload.size()) +
-                     (follows ? 0
-                              : std::max(target_flits(remote.size()), target_flits(own.size())));
+            slots +=
+                16 / F + flits(payload.size()) +
+                (follows ? 0 : std::max(target_flits(remote.size()), target_flits(own.size())));
     }
 
     void expect_unicast(unsigned i, bool bare)
@@ -656,8 +656,8 @@ TEST(linear)
     }
 }
 
-static const layer FULL = {4, 4 * F, F == 8 ? 5u : 6u, 16, 4, 1, 3, 0, 20,
-                           0, 0, 0}; // as many tokens as token_shift has
+static const layer FULL = {4, 4 * F, F == 8 ? 5u : 6u, 16, 4, 1, 3, 0, 20, 0,
+                           0, 0}; // as many tokens as token_shift has
 
 // Groups, GPUs, tokens and own bytes at their limits and beyond, by all bits of the operands; between them what is allowed.
 TEST(refused)
