@@ -175,10 +175,15 @@ static void show_sizes(const struct mw_device_info *i, FILE *out)
             "links            up to %u cycles\n"
             "a GPU            %u rows, %u tokens, %u experts, %u open reductions\n"
             "tables           %u experts, %u static groups\n"
-            "credits          %u and %u packets of stores up and down, %u of partial sums\n",
+            "credits          %u and %u packets of stores up and down, %u of partial sums\n"
+            "primitives       %s%s%s\n",
             i->gpus, mw_bytes_text(i->mem_bytes, memory, sizeof memory), i->banks, i->flit_bytes,
             i->max_latency, i->rows, i->tokens, i->local_experts, i->open_rows, i->experts,
-            i->groups, i->store_pkts, i->rx_store_pkts, i->part_pkts);
+            i->groups, i->store_pkts, i->rx_store_pkts, i->part_pkts,
+            i->copy_lane ? "copy_lane" : "", i->copy_lane && i->list_once ? ", " : "",
+            i->list_once   ? "list_once"
+            : i->copy_lane ? ""
+                           : "none of copy_lane, list_once");
 }
 
 int mw_info_command(int argc, char **argv, FILE *out, FILE *errors)

@@ -112,7 +112,7 @@ int mwi_check_sizes(const struct mw_device_info *info, const struct mw_layer_con
         return above("window", c->window, info->window);
     if (c->list_once && !info->list_once)
         return mwi_fail(MW_ERR_CAPACITY,
-                        "list_once: this device does not remember lists of targets");
+                        "list_once: this device does not remember lists of targets: leave it out");
     return 0;
 }
 
