@@ -307,7 +307,10 @@ class input : public tb::model<Vingress> {
     {
         dut.emap_we_i = now < EXPERTS;
         if (now < EXPERTS) {
-            const int gpu = percent(70) ? static_cast<int>(below(N)) : -1;
+            // the first one can be reached, so that there are lists
+            const int gpu = !now          ? __builtin_ctz(rules.reach(me))
+                            : percent(70) ? static_cast<int>(below(N))
+                                          : -1;
             rules.emap[now] = gpu;
             dut.emap_addr_i = static_cast<uint16_t>(now);
             dut.emap_data_i = static_cast<uint16_t>(
@@ -1169,18 +1172,19 @@ constexpr unsigned CYCLES = 12000;
     TEST(name) \
     { \
         uint64_t followers[4] = {}; \
-        for (unsigned i = 0; i < 2; i++) { \
+        auto seen = [&] { \
+            return !PARAM_ListOnce || \
+                   (followers[input::GOOD] > 20 && followers[input::NO_ROW] > 2 && \
+                    followers[input::REVOKED] + followers[input::ELSE] > 0); \
+        }; \
+        for (unsigned i = 0; i < 2 || (i < 20 && !seen()); i++) { \
             input b(&input::name); \
             b.run(CYCLES); \
             assert_true(b.sent > 200); \
             for (unsigned k = 0; k < 4; k++) \
                 followers[k] += b.followers[k]; \
         } \
-        if (PARAM_ListOnce) { \
-            assert_true(followers[input::GOOD] > 20); \
-            assert_true(followers[input::NO_ROW] > 2); \
-            assert_true(followers[input::REVOKED] + followers[input::ELSE] > 0); \
-        } \
+        assert_true(seen()); \
     }
 
 MODULE(ingress)
