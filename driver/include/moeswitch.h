@@ -344,8 +344,7 @@ struct mw_layer_config {
     unsigned start_delay; ///< cycles by which GPU g starts later than GPU g - 1
     // primitives of the hub, of those that the device has
     bool copy_lane; ///< rows that need no addition pass the hub's adder by; without it they take it
-    bool
-        list_once; ///< of a row's packets the first alone carries the targets; else MW_ERR_CAPACITY
+    bool list_once; ///< only a row's first packet has its targets; MW_ERR_CAPACITY without
 };
 /// tile 1, partial_wait 64, copy_lane true, all else 0; of a struct of that size.
 MW_API void mw_layer_defaults_of(struct mw_layer_config *config, size_t size);
