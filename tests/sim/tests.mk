@@ -55,7 +55,7 @@ TEST_CMDS += --command 'late: $(LATE)'
 
 # two threads that share their work
 BESIDE := $(B)/tests/sim/beside/test_beside
-$(BESIDE): tests/sim/test_beside.cpp sim/beside.h
+$(BESIDE): tests/sim/test_beside.cpp sim/beside.h | $(B)/.setup
 	@mkdir -p $(@D)
 	$(call say,CXX,$<)
 	$(Q)$(CXX) -std=c++17 -O1 -g -fsanitize=thread $(WARN) -Isim -o $@ $< -lcmocka -lpthread
