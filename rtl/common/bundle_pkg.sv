@@ -63,6 +63,10 @@ package bundle_pkg;
         logic [7:0]  part_credits;
         logic [4:0]  window;        // look-ahead window of every input in STORE packets, 0: all that credits let in
         logic [4:0]  limit;         // log2 of the period of the time limits in cycles, at most 22, 0: no time limits
+        logic        asks;          // the switch opens the reductions of rows: their bytes, log2 of the bytes between
+        logic [14:0] row_bytes;     // them, and of the tokens of a GPU
+        logic [3:0]  row_shift;
+        logic [3:0]  token_shift;
         logic [4:0]  cnt_port;      // the counter that is read: it follows after at most 3 cycles
         logic [3:0]  cnt_idx;
         logic [15:0] mon_interval;  // monitors, see switch_monitor

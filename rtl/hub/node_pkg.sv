@@ -52,6 +52,7 @@ package node_pkg;
     logic [35:0]      out_base;      // output rows of own tokens
     logic [35:0]      cb_base;       // unicast: slots {token, GPU} for partial sums
     logic [35:0]      ce_base;       // coefficients of the own experts, bf16
+    logic [35:0]      rl_base;       // lists of the rows that came
     logic [35:0]      st_lo;         // explicit stores from the link are allowed in st_lo <= address < st_hi
     logic [35:0]      st_hi;
     logic [3:0][35:0] stream_base;
@@ -64,6 +65,7 @@ package node_pkg;
     logic [7:0]       open_rows;     // reduction requests outstanding, 1 .. hardware window
     logic             copy_lane;     // rows that need no addition pass the adder by
     logic             list_once;     // the first packet of a row carries its targets
+    logic             switch_asks;   // finished rows are reported to the switch, which opens reductions
     logic [7:0]       store_credits; // upper limits of the credits used, 0: as many as the hardware has
     logic [7:0]       part_credits;
     logic [7:0]       ctrl_credits;

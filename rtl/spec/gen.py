@@ -64,6 +64,11 @@ def packet(out):
     low = next(i for i in range(len(fields)) if sum(f[1] for f in fields[:i]) == 64)
     sv += struct("header_t", fields)
     sv += struct("header_low_t", fields[:low], "  // its first 8 bytes, the first flit of those with 8\n")
+    lane = p["lane"]["fields"]
+    lane_bits = sum(f[1] for f in lane)
+    assert lane_bits * p["constants"]["LANES"]["value"] <= 64, "lanes fit the upper half of a header"
+    sv += struct("lane_t", lane, "  // a row that a READY or a GRANT names\n")
+    sv += f"  localparam int unsigned LaneBits = {lane_bits};\n\n"
     sv += "  function automatic cls_e class_of(opcode_e op);\n    unique case (op)\n"
     for c in p["class"]:
         names = [f"OP_{o['name']}" for o in p["opcode"] if o["class"] == c["name"] and c["name"] != "CTRL"]
@@ -78,6 +83,11 @@ def packet(out):
     c += "\n" + c_enum("MW_CLS", classes) + c_enum("MW_OP", ops)
     for e in p["enum"]:
         c += c_enum("MW_" + e["name"].upper(), e["values"])
+    c += "/* a lane of a READY or a GRANT; lane i lies at bit MW_LANE_BITS * i of the second word of the header */\n"
+    c += f"#define MW_LANE_BITS {lane_bits}\n"
+    c += "static inline uint64_t mw_lane_pack(" + ", ".join(f"uint32_t {n}" for n, _, _ in lane) + ")\n{\n    return "
+    shifts = [sum(f[1] for f in lane[:i]) for i in range(len(lane))]
+    c += " | ".join(f"(uint64_t)({n} & 0x{(1 << w) - 1:x})" + (f" << {s}" if s else "") for (n, w, _), s in zip(lane, shifts)) + ";\n}\n\n"
     c += "struct mw_header {\n"
     for n, w, d in fields:
         ty = "uint64_t" if w > 32 else "uint32_t"
@@ -102,6 +112,11 @@ def packet(out):
         rows.append((n, f"{bit + w - 1}:{bit}", d))
         bit += w
     md += "## Header, 128 bits\n\n" + md_table(["field", "bits", "meaning"], rows)
+    bit, rows = 0, []
+    for n, w, d in lane:
+        rows.append((n, f"{bit + w - 1}:{bit}" if w > 1 else str(bit), d))
+        bit += w
+    md += f"## Lane of a READY or a GRANT\n\nLane i lies at bit {lane_bits} i of the header's upper half.\n\n" + md_table(["field", "bits", "meaning"], rows)
     for e in p["enum"]:
         md += f"## {e['name']}\n\n" + md_table(["name", "value", "meaning"], e["values"])
     md += "## Constants\n\n" + md_table(["name", "value", "meaning"], [(n, k["value"], k["doc"]) for n, k in p["constants"].items()])

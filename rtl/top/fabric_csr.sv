@@ -138,6 +138,10 @@ module fabric_csr #(
     assign ctl_o.throttle      = hwif_out.credits.throttle.value;
     assign ctl_o.window        = hwif_out.lookahead.packets.value;
     assign ctl_o.limit         = hwif_out.limit.period.value;
+    assign ctl_o.asks          = Cfg.SwitchAsks && hwif_out.rows.enable.value;
+    assign ctl_o.row_bytes     = hwif_out.rows.row_bytes.value;
+    assign ctl_o.row_shift     = hwif_out.rows.row_shift.value;
+    assign ctl_o.token_shift   = hwif_out.rows.token_shift.value;
 
     for (genvar p = 0; p < Cfg.N; p++) begin : gen_port
         assign enable_o[p]  = hwif_out.ports.up.value && hwif_out.ports.port.value == 5'(p);
@@ -281,6 +285,7 @@ module fabric_csr #(
         hwif_in.monitor.present.next       = Cfg.Monitor;
         hwif_in.primitives.copy_lane.next  = Cfg.CopyLane;
         hwif_in.primitives.list_once.next  = Cfg.ListOnce;
+        hwif_in.primitives.switch_asks.next = Cfg.SwitchAsks;
         hwif_in.samples.value.next         = mon_samples_i;
         hwif_in.histogram.wr_ack           = 1'b0;
         hwif_in.histogram.rd_ack           = wait_q == 3'd1 && reading_mon_q && !ctl_o.mon_series;

@@ -92,6 +92,7 @@ module node_csr #(
         cfg_o.out_base      = {hwif_out.out_base.addr.value, Unit};
         cfg_o.cb_base       = {hwif_out.cb_base.addr.value, Unit};
         cfg_o.ce_base       = {hwif_out.ce_base.addr.value, Unit};
+        cfg_o.rl_base       = {hwif_out.rl_base.addr.value, Unit};
         cfg_o.st_lo         = {hwif_out.st_lo.addr.value, Unit};
         cfg_o.st_hi         = {hwif_out.st_hi.addr.value, Unit};
         cfg_o.stream_base   = {hwif_out.stream_base3.addr.value, Unit, hwif_out.stream_base2.addr.value, Unit,
@@ -110,6 +111,7 @@ module node_csr #(
         cfg_o.throttle      = hwif_out.credits.throttle.value;
         cfg_o.copy_lane     = hwif_out.uses.copy_lane.value;
         cfg_o.list_once     = hwif_out.uses.list_once.value;
+        cfg_o.switch_asks   = Cfg.SwitchAsks && hwif_out.uses.switch_asks.value;
     end
 
     assign fault_o = '{after: hwif_out.fault.after.value, opcode: hwif_out.fault.opcode.value,
