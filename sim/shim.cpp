@@ -403,6 +403,7 @@ struct device {
         Vnode_link_lanes &l = *links;
         Vswitch_port_lanes &p = *ports;
         p.go_i = bus.go_o;
+        p.sweep_i = bus.sweep_o;
         p.epoch_i = bus.epoch_o;
         p.emap_i = bus.emap_o;
         p.groups_i = bus.groups_o;
@@ -461,6 +462,7 @@ struct device {
         bus.links_idle_i = set_of(l.quiet_o) == EVERY;
         bus.all_idle_i = bus.node_idle_i == EVERY && bus.switch_idle_i && bus.links_idle_i;
         bus.down_i = set_of(p.down_o);
+        bus.sweep_busy_i = bus.sweep_busy_i || set_of(p.sweep_busy_o) != 0;
         bus.sw_err_i = common.err_o;
         bus.sw_err_port_i = common.err_port_o;
         bus.cnt_data_i = common.cnt_data_o;

@@ -36,6 +36,11 @@
     logic claim; logic valid; logic we; logic [4:0] gpu; logic [31:0] addr; logic [Cfg.FlitW-1:0] wdata;}
 `define MW_HEARD(Cfg) struct packed {logic rvalid; logic lost; logic [Cfg.FlitW-1:0] rdata;}
 
+// A row whose reduction the switch is to open: a token of the port's own GPU that has an entry (mine), with experts
+// behind the outputs of the mask, as many targets there, and some at home (own).
+`define MW_ENTRY(Cfg) struct packed { \
+    logic valid; logic mine; logic own; logic [4:0] cnt; logic [Cfg.N-1:0] mask; logic [Cfg.TokensLog2-1:0] index;}
+
 // From an input of the switch to its queues at the outputs: a word for the RAM of packets, the description of a
 // packet and when it came, a word of a partial.
 `define MW_COPY(Cfg) struct packed { \
@@ -44,10 +49,12 @@
     logic [Cfg.StampB-1:0] stamp; logic dyn; logic [3:0] more; logic pay; logic [Cfg.PayW-1:0] len;}
 `define MW_PART(Cfg) struct packed {logic [Cfg.PayW-1:0] idx; logic [Cfg.FlitW+1:0] data;}
 
-// What switch_common tells all ports: limits of credits and of the look-ahead window (0: none); ends of periods, of
+// What switch_common tells all ports: whether the switch opens the reductions of rows, how large these and their
+// strides and a GPU's tokens are, and the port that may open one; limits of credits and of the look-ahead window (0: none); ends of periods, of
 // one, two and four, and of 32 cycles; the time; which counters are cleared, added to and read, see port_counters;
 // when monitors count, sample, and where, and what is read of them, see switch_monitor.
 `define MW_COMMON(Cfg) struct packed { \
+    logic asks; logic [14:0] row_bytes; logic [3:0] row_shift; logic [3:0] token_shift; logic [4:0] turn; \
     logic [Cfg.StoreW-1:0] store_limit; logic [Cfg.PartW-1:0] part_limit; logic [Cfg.SeqW-1:0] window_limit; \
     logic [2:0] tick; logic step; logic [Cfg.StampB-1:0] now; logic cnt_clearing; logic cnt_visit; \
     logic [3:0] cnt_addr; logic [14:0] cnt_at; logic mon_count; logic mon_sample; \
@@ -72,12 +79,14 @@
     logic [Cfg.TokensLog2-1:0] token; logic [Cfg.AddrW-$clog2(isa_pkg::RouteBytes / Cfg.FlitBytes)-1:0] row;}
 
 // Between ports of the switch, a bit for each other port, by distance. From an input to the queues: there is a word,
-// a description, a push, a partial; the credit of the partial before still waits. And back: there is room, a CTRL
-// packet has left, a queue of partials is full.
+// a description, a push, a partial; the credit of the partial before still waits; a lane of a READY of a row of that
+// port; a row was opened that it is a member of. And back: there is room, a CTRL packet has left, a queue of partials is
+// full; the lane was taken, one was wrong.
 `define MW_STROBES(Cfg) struct packed { \
     logic [Cfg.Others-1:0] wr; logic [Cfg.Others-1:0] desc; logic [Cfg.Others-1:0] push; logic [Cfg.Others-1:0] come; \
-    logic [Cfg.Others-1:0] hold;}
+    logic [Cfg.Others-1:0] hold; logic [Cfg.Others-1:0] ready; logic [Cfg.Others-1:0] opened;}
 `define MW_BACKS(Cfg) struct packed { \
-    logic [Cfg.Others-1:0] room; logic [Cfg.Others-1:0] ctrl_free; logic [Cfg.Others-1:0] part_full;}
+    logic [Cfg.Others-1:0] room; logic [Cfg.Others-1:0] ctrl_free; logic [Cfg.Others-1:0] part_full; \
+    logic [Cfg.Others-1:0] lane_take; logic [Cfg.Others-1:0] lane_bad;}
 
 `endif

@@ -8,7 +8,7 @@
 //
 // Two stages: READ starts a packet while the last flit of the one before is being read and issues one flit address per
 // cycle to the queue; SEND passes on what the RAM gave and fills in the number of targets of a trimmed list.
-// RESULT and ERROR headers are made here, a stage earlier.
+// RESULT, GRANT and ERROR headers are made here, a stage earlier.
 `default_nettype none
 `include "assert.svh"
 `include "bundles.svh"
@@ -58,6 +58,11 @@ module egress #(
     input  wire logic [Cfg.FlitW-1:0]  res_data_i,
     input  wire logic                  res_err_i,
 
+    // rows that concern the endpoint were opened; both stable until grant_sent_o
+    input  wire logic        grant_valid_i,
+    input  wire logic [63:0] grant_upper_i, // half of the header
+    output logic             grant_sent_o,
+
     // a packet of this port's input was rejected; both stable until error_sent_o
     input  wire logic       error_valid_i,
     input  wire logic [7:0] error_code_i,
@@ -100,16 +105,18 @@ module egress #(
     logic read_last, start;
     logic free_q;              // none is, or its last flit: known a cycle before, much waits for it
     logic error, error_busy_q; // an ERROR packet waits, is being made
+    logic grant, grant_busy_q, grant_start;
 
     assign error  = error_valid_i && !error_busy_q;
+    assign grant  = grant_valid_i && !grant_busy_q;
     assign open_o = free_q && !hold_i;
     assign able_o = has_req_i | (ctrl_crd ? has_ctrl_i : '0) | (store_crd ? has_store_i : '0);
 
     egress_choice #(.Cfg(Cfg)) i_choice (
         .clk_i, .rst_ni, .go_i, .open_i(open_o), .has_ctrl_i(has_ctrl_i & ~claimed_i),
         .has_req_i(has_req_i & ~claimed_i), .has_store_i(has_store_i & ~claimed_i), .urgent_i,
-        .has_error_i(error), .has_result_i(res_valid_i), .ctrl_crd_i(ctrl_crd), .store_crd_i(store_crd),
-        .part_crd_i(part_crd), .start_o(start), .cls_o, .pop_o, .ctrl_start_o(ctrl_start),
+        .has_error_i(error), .has_grant_i(grant), .has_result_i(res_valid_i), .ctrl_crd_i(ctrl_crd), .store_crd_i(store_crd),
+        .part_crd_i(part_crd), .start_o(start), .cls_o, .pop_o, .grant_start_o(grant_start), .ctrl_start_o(ctrl_start),
         .store_start_o(store_start), .part_start_o(part_start)
     );
 
@@ -169,7 +176,7 @@ module egress #(
     end
 
     // ---- time stamps ----
-    assign leave_o = start && !down_i && !(ctrl_start && error);
+    assign leave_o = start && !down_i && !(ctrl_start && error) && !grant_start;
 
     if (Cfg.StampW != 0) begin : gen_stamp
         assign leave_stamp_o = (cls_o == CLS_PART) ? res_stamp_i : desc_i[Cfg.DescW-1 -: Cfg.StampW];
@@ -183,6 +190,7 @@ module egress #(
             busy_q       <= 1'b0;
             free_q       <= 1'b1;
             error_busy_q <= 1'b0;
+            grant_busy_q <= 1'b0;
         end else begin
             if (start) free_q <= Cfg.HeadFlits == 1 && more == '0 && !pay && cls_o != CLS_PART;   // it has one flit
             else if (free_q) free_q <= 1'b1;
@@ -191,6 +199,8 @@ module egress #(
             else if (read_last) busy_q <= 1'b0;
             if (ctrl_start && error) error_busy_q <= 1'b1;
             else if (read_last) error_busy_q <= 1'b0;
+            if (grant_start) grant_busy_q <= 1'b1;
+            else if (read_last) grant_busy_q <= 1'b0;
         end
         if (start) begin
             discard_q  <= down_i;
@@ -215,6 +225,7 @@ module egress #(
     end
 
     assign error_sent_o = error_busy_q && read_last;
+    assign grant_sent_o = grant_busy_q && read_last;
     assign res_read_o   = made && in_pay_q;
     assign res_first_o  = off_q == '0;
     assign res_last_o   = read_last;
@@ -234,13 +245,15 @@ module egress #(
 
     always_comb begin
         head        = '0;
-        head.opcode = (cls_q == CLS_CTRL) ? OP_ERROR : OP_RESULT;
+        head.opcode = (cls_q == CLS_CTRL) ? OP_ERROR : grant_busy_q ? OP_GRANT : OP_RESULT;
         head.cls    = cls_e'(cls_q);
         head.src    = port_i;
         head.dst    = port_i;
         head.epoch  = epoch_i;
         if (cls_q == CLS_CTRL) begin
             head.tag    = error_code_i;
+        end else if (grant_busy_q) begin
+            {head.target0, head.addr} = grant_upper_i;
         end else begin
             head.len    = 15'(res_len_q) + 15'd1;
             head.poison = res_poison_q;
@@ -266,8 +279,9 @@ module egress #(
             last_pay_q  <= read_last && in_pay_q;
         end
         if (res_read_o)                 made_q <= {res_err_i, res_data_i};
-        // the first half with F = 8, the other is 0
+        // the first half with F = 8; the other is 0, but of a GRANT
         else if (made && off_q == '0)   made_q <= {1'b0, head_bits[Cfg.FlitW-1:0]};
+        else if (Cfg.SwitchAsks && Cfg.HeadFlits == 2 && grant_busy_q) made_q <= {1'b0, Cfg.FlitW'(head_bits[127:64])};
         else                            made_q <= '0;
     end
 
@@ -288,9 +302,7 @@ module egress #(
     assign idle_o      = !busy_q && !valid_q && has_ctrl_i == '0 && has_req_i == '0 && has_store_i == '0
                          && !error_valid_i;
 
-    if (Cfg.HeadFlits == 2) begin : gen_unused
-        wire unused_half = &{1'b0, head_bits[127:64]};
-    end
+    wire unused_half = &{1'b0, head_bits[127:64]};
     wire unused_crd = &{1'b0, dn_crd_i[CLS_REQ]};
 
 `ifndef SYNTHESIS

@@ -2,7 +2,7 @@
 //
 // Chooses the next packet of an output of the switch.
 //
-// Order of classes: CTRL (an ERROR packet made here first), REQ, RESULT, STORE; inside a class round robin over the
+// Order of classes: CTRL (an ERROR packet made here first), REQ (a GRANT first), RESULT, STORE; inside a class round robin over the
 // inputs. With a look-ahead window seven of eight stores are chosen, also round robin, among those that keep others of
 // their input from moving up, being the oldest of its window or in a full queue: an input with nothing to offer to the
 // other outputs leaves them idle. The eighth is chosen among all, so none waits for more than 8 N - 1 others of its
@@ -28,7 +28,8 @@ module egress_choice #(
     input  wire logic [Cfg.N-1:0] has_req_i,
     input  wire logic [Cfg.N-1:0] has_store_i,
     input  wire logic [Cfg.N-1:0] urgent_i,    // that STORE packet keeps others of its input from moving up
-    input  wire logic             has_error_i, // packets made here
+    input  wire logic             has_error_i, // packets made here: CTRL, REQ, RESULT
+    input  wire logic             has_grant_i,
     input  wire logic             has_result_i,
 
     // a credit of the receiver is left
@@ -39,7 +40,8 @@ module egress_choice #(
     output logic             start_o,
     output logic [1:0]       cls_o,        // of the packet that starts
     output logic [Cfg.N-1:0] pop_o,        // its input; none: it is made here
-    output logic             ctrl_start_o, // it needs a credit of that class
+    output logic             grant_start_o, // it is the GRANT
+    output logic             ctrl_start_o,  // it needs a credit of that class
     output logic             store_start_o,
     output logic             part_start_o
 );
@@ -51,7 +53,7 @@ module egress_choice #(
     logic       turn_req_q, turn_part_q, turn_store_q; // 5, 10, 15: the turn of that class, if it waits
 
     assign can_ctrl  = (has_ctrl_i != '0 || has_error_i) && ctrl_crd_i;
-    assign can_req   = has_req_i != '0;
+    assign can_req   = has_req_i != '0 || has_grant_i;
     assign can_part  = has_result_i && part_crd_i;
     assign can_store = has_store_i != '0 && store_crd_i;
     assign start_o   = open_i && (can_ctrl || can_req || can_part || can_store);
@@ -94,7 +96,8 @@ module egress_choice #(
     logic [Cfg.N-1:0] ctrl_from, req_from, store_from, any_store;
 
     assign take_ctrl  = ctrl_start_o && !has_error_i;
-    assign take_req   = open_i && req;
+    assign take_req   = open_i && req && !has_grant_i;
+    assign grant_start_o = open_i && req && has_grant_i;
     assign take_store = store_start_o;
     assign pop_o      = ({Cfg.N{take_ctrl}} & ctrl_from) | ({Cfg.N{take_req}} & req_from)
                         | ({Cfg.N{take_store}} & store_from);

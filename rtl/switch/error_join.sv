@@ -15,6 +15,7 @@ module error_join (
     input  wire logic             end_i,         // a payload ends
     input  wire logic             wrong_i,       // with end_i: not as its header says
     input  wire error_pkg::err_e  link_code_i,   // ERR_NONE: nothing is wrong
+    input  wire bundle_pkg::error_t row_err_i,   // of rows that the switch opens, see want_table
 
     output logic                  waits_o,
     output logic                  valid_o,
@@ -33,14 +34,15 @@ module error_join (
             waits_o <= 1'b0;
             valid_o <= 1'b0;
         end else begin
-            if (link_code_i != ERR_NONE) waits_o <= 1'b1;
+            if (link_code_i != ERR_NONE || row_err_i.valid) waits_o <= 1'b1;
             else if (free) waits_o <= 1'b0;
             valid_o <= reject_i || cut_i || wrong || waits_o;
         end
         if (reject_i)             code_o <= code_i;
         else if (waits_o && free) code_o <= link_code_q;
         else                      code_o <= ERR_LENGTH;
-        if (link_code_i != ERR_NONE) link_code_q <= link_code_i;
+        if (row_err_i.valid) link_code_q <= row_err_i.code;
+        else if (link_code_i != ERR_NONE) link_code_q <= link_code_i;
     end
 endmodule
 

@@ -12,11 +12,12 @@ module header_check #(
     input  wire packet_pkg::header_t head_i,
     input  wire packet_pkg::cls_e    cls_i,     // by the link
     input  wire logic [1:0]          epoch_i,
-    input  wire logic                no_room_i, // for one more open reduction
+    input  wire logic                no_room_i, // for one more open reduction, or requests are not taken
 
     output logic                dynamic_o, // its targets are experts
     output logic                follow_o,  // its targets are those of the open row, see row_outputs
     output logic                group_o,   // its target is a static group
+    output logic                ready_o,   // it ends here, see ready_lanes
     output logic                pay_o,     // a payload follows
     output logic [Cfg.PayW-1:0] flits_o,   // of the payload, less 1
     output error_pkg::err_e     code_o
@@ -32,11 +33,12 @@ module header_check #(
     assign follow_o  = Cfg.Multicast && Cfg.ListOnce && head_i.opcode == OP_DYMULTIMEM_ST && head_i.cnt == '0
                        && head_i.stage != STAGE_FLAT;
     assign group_o   = Cfg.Multicast && head_i.opcode inside {OP_MULTIMEM_ST, OP_MULTIMEM_RED, OP_MULTIMEM_LD_REDUCE};
+    assign ready_o   = Cfg.SwitchAsks && head_i.opcode == OP_READY;
     assign pay_o     = head_i.opcode inside {OP_ST, OP_MULTIMEM_ST, OP_MULTIMEM_RED, OP_DYMULTIMEM_ST, OP_COUNTS}
                        && head_i.len != '0;
-    assign known     = head_i.opcode inside {OP_SIGNAL, OP_EVENT, OP_ACK, OP_ERROR, OP_ST, OP_MULTIMEM_ST,
+    assign known     = (ready_o || head_i.opcode inside {OP_SIGNAL, OP_EVENT, OP_ACK, OP_ERROR, OP_ST, OP_MULTIMEM_ST,
                                              OP_MULTIMEM_RED, OP_DYMULTIMEM_ST, OP_FLAG, OP_FENCE,
-                                             OP_COUNTS, OP_MULTIMEM_LD_REDUCE, OP_DYMULTIMEM_LD_REDUCE}
+                                             OP_COUNTS, OP_MULTIMEM_LD_REDUCE, OP_DYMULTIMEM_LD_REDUCE})
                     && head_i.opcode[5:4] == cls_i && head_i.cls == cls_i
                     && (Cfg.Multicast || !(head_i.opcode inside {OP_MULTIMEM_ST, OP_MULTIMEM_RED, OP_DYMULTIMEM_ST,
                                                                  OP_MULTIMEM_LD_REDUCE, OP_DYMULTIMEM_LD_REDUCE}));

@@ -9,6 +9,8 @@
 //   target_lookup   where one target lies, and whether it may be reached
 //   target_walk     the list of targets, and what they have in common (seen_table: experts named before)
 //   row_outputs     the outputs of the open row, whose later packets have no list
+//   row_entry       rows whose reduction the switch is to open
+//   ready_lanes     finished rows of READY packets, which end here
 //   request_open    the open reduction that a request becomes
 //   copy_write      which queues get a flit, and where it lies there
 //   part_entry      partials
@@ -37,7 +39,7 @@ module ingress #(
     input  wire logic                  rst_ni,
     input  wire logic [4:0]            port_i, // constant: the number of this port
     input  wire logic [1:0]            epoch_i,
-    input  wire logic [Cfg.StampB-1:0] now_i,  // the time
+    input  wire `MW_COMMON(Cfg)        common_i,
 
     input  wire `MW_LINK(Cfg) up_i,
     input  wire logic [1:0]   crd_i, // {STORE, CTRL} credit on its way to the sender
@@ -62,6 +64,14 @@ module ingress #(
     output logic [14:0]      open_bytes_o, // less 1
     output red_pkg::red_t    open_red_o,
     input  wire logic        open_full_i,
+
+    // rows that the switch opens: an entry, and a lane for the port home_o; see row_entry and ready_lanes
+    output `MW_ENTRY(Cfg)             entry_o,
+    output logic [Cfg.N-1:0]          home_o,
+    output logic [Cfg.TokensLog2-1:0] index_o,
+    input  wire logic                 lane_take_i,
+    input  wire bundle_pkg::error_t   row_err_i,
+    output logic                      ready_free_o, // the CTRL credit of a READY goes back
 
     // partials: {poison, last, flit}
     output logic [Cfg.N-1:0]      part_come_o, // a packet begins: it will be written, if not now
@@ -115,7 +125,7 @@ module ingress #(
     logic                 open_late;                        // the packet before is pushed as an open reduction
 
     queue_head #(.Cfg(Cfg)) i_queue (
-        .clk_i, .rst_ni, .now_i,
+        .clk_i, .rst_ni, .now_i(common_i.now),
         .valid_i(enters), .head_i((Cfg.HeadFlits == 2) ? second : first), .last_i(enter_last), .err_i(enter_err),
         .cls_i(up_i.cls), .data_i(up_i.data),
         .list_i(in_list_q), .pause_i(pause), .lane_i(lane), .begin_i(state_q == Begin), .late_i(open_late),
@@ -132,7 +142,7 @@ module ingress #(
     logic [63:0] low_q; // first half of the header
     header_t     head;  // valid in Head
     cls_e            head_cls;      // of the header that is being checked
-    logic                is_dyn, is_group, follow, has_pay, no_room;
+    logic                is_dyn, is_group, is_ready, follow, has_pay, no_room;
     logic [Cfg.PayW-1:0] flits; // of the payload, less 1
     err_e            head_code;
 
@@ -145,7 +155,8 @@ module ingress #(
 
     header_check #(.Cfg(Cfg)) i_header (
         .valid_i(state_q == Head), .head_i(head), .cls_i(head_cls), .epoch_i, .no_room_i(no_room),
-        .dynamic_o(is_dyn), .follow_o(follow), .group_o(is_group), .pay_o(has_pay), .flits_o(flits), .code_o(head_code)
+        .dynamic_o(is_dyn), .follow_o(follow), .group_o(is_group), .ready_o(is_ready), .pay_o(has_pay), .flits_o(flits),
+        .code_o(head_code)
     );
 
     // ---- targets ----
@@ -178,7 +189,8 @@ module ingress #(
     );
 
     // ---- decision ----
-    err_e code;              // with reject
+    err_e code, lanes_code;  // with reject; of a READY
+    logic row_again, row_bad; // see row_entry; something is wrong with rows
     logic misplaced, spoilt, bad_head, list_good, good; // good: what was looked up
     logic settled, wait_clear, pay_q, pay, pay_end, pay_wrong;
     logic cut;                                          // a packet that ends inside its header
@@ -190,7 +202,9 @@ module ingress #(
     assign misplaced = lane_end && flit_last != (!one_more && !pay);   // the packet ends too early or too late
     // what this flit holds says nothing: it may be what the link's wires held in a cycle without one
     assign spoilt    = flit_last && flit_err;
-    assign bad_head  = head_code != ERR_NONE || misplaced || spoilt || (!listing && !is_group && !follow && !port_good);
+    assign row_bad   = state_q == Head && (row_again || (is_ready && lanes_code != ERR_NONE));
+    assign bad_head  = head_code != ERR_NONE || misplaced || spoilt || row_bad
+                       || (!listing && !is_group && !follow && !is_ready && !port_good);
 
     assign list_good = reached && !twice;
     assign good      = (listing && in_range && list_good) || other_good;
@@ -198,6 +212,8 @@ module ingress #(
     always_comb begin
         if (spoilt)                                  code = ERR_LENGTH;
         else if (head_code != ERR_NONE)              code = head_code;
+        else if (row_bad)                            code = row_again ? ERR_TARGETS : lanes_code;
+        else if (state_q == Head && is_ready)        code = ERR_LENGTH;
         else if (!somewhere)                         code = (follow && !listing) ? ERR_TARGETS : ERR_UNMAPPED;
         else if (!allowed)                           code = ERR_PARTITION;
         else if (twice)                              code = ERR_DUPLICATE;
@@ -217,7 +233,7 @@ module ingress #(
         endcase
     end
 
-    assign push_o   = accept ? mask : '0;
+    assign push_o   = (accept && !(state_q == Head && is_ready)) ? mask : '0;
     assign arrive_o = (accept || reject || cut) && cls == CLS_STORE;
 
     always_ff @(posedge clk_i) begin
@@ -229,7 +245,7 @@ module ingress #(
         .clk_i, .rst_ni, .first_i(flit_valid && state_q == Low), .head_i(state_q == Head), .now_i(head), .low_i(low_q),
         .decide_i(decide && head_cls == CLS_REQ), .more_i(one_more), .bad_i(bad_head || !good),
         .no_room_o(no_room), .late_o(open_late), .valid_o(open_valid_o), .bytes_o(open_bytes_o), .red_o(open_red_o),
-        .full_i(open_full_i)
+        .full_i(open_full_i || common_i.asks)
     );
     assign open_mask_o = accept ? mask : '0;
 
@@ -244,6 +260,26 @@ module ingress #(
         assign {row_open, row_mask} = '0;
     end
 
+    // ---- rows that the switch opens ----
+    logic lanes_idle;
+
+    if (Cfg.SwitchAsks) begin : gen_asks
+        row_entry #(.Cfg(Cfg)) i_entry (
+            .clk_i, .rst_ni, .port_i, .common_i, .head_i(flit_valid && state_q == Head), .header_i(head),
+            .follow_i(follow), .open_i(row_open), .accept_i(accept), .mask_i(mask), .again_o(row_again), .entry_o
+        );
+        ready_lanes #(.Cfg(Cfg)) i_lanes (
+            .clk_i, .rst_ni, .port_i, .partition_i, .header_i(head), .code_o(lanes_code),
+            .push_i(accept && state_q == Head && is_ready), .home_o, .index_o, .take_i(lane_take_i),
+            .free_o(ready_free_o), .idle_o(lanes_idle)
+        );
+    end else begin : gen_no_asks
+        assign {row_again, entry_o, home_o, index_o, ready_free_o} = '0;
+        assign lanes_idle = 1'b1;
+        assign lanes_code = ERR_NONE;
+        wire unused_asks = &{1'b0, lane_take_i};
+    end
+
     // ---- what the queues get ----
     logic [Cfg.N-1:0]     copy_valid;
     logic [Cfg.Lanes-1:0] copy_lane;
@@ -252,7 +288,7 @@ module ingress #(
     copy_write #(.Cfg(Cfg)) i_copies (
         .clk_i, .port_i, .valid_i(flit_valid), .last_i(flit_last), .err_i(flit_err), .data_i(flit_data), .cls_i(cls),
         .begin_i(state_q == Begin), .head_i(state_q == Head), .list_i(in_list_q), .pay_i(state_q == Payload),
-        .refuse_i(cls == CLS_REQ && ((state_q == Begin) ? open_full_i : no_room)), .flits_i(flits),
+        .refuse_i(cls == CLS_REQ && ((state_q == Begin) ? open_full_i || common_i.asks : no_room)), .flits_i(flits),
         .described_i(decide),
         .target_i(target), .sel_i(sel), .list_sel_i(list_sel), .all_i(all_q), .again_i(again), .earlier_i(earlier),
         .wr_valid_o(copy_valid), .wr_region_o(wr_o.region), .wr_line_o(wr_o.line), .wr_lane_o(copy_lane),
@@ -315,12 +351,14 @@ module ingress #(
     error_join i_errors (
         .clk_i, .rst_ni, .reject_i(reject), .code_i(code), .cut_i(cut), .end_i(pay_end), .wrong_i(pay_wrong),
         .link_code_i(err_e'(gate_code | part_code)),   // never both
+        .row_err_i,
         .waits_o(err_waits), .valid_o(err_o.valid), .code_o(err_o.code)
     );
 
-    wire unused_fields = &{1'b0, target, low_q};
+    wire unused_fields = &{1'b0, target, low_q, common_i};
 
-    assign idle_o = queue_empty && state_q == Begin && first && parts_idle_o && !err_waits && !err_o.valid && !clearing;
+    assign idle_o = queue_empty && state_q == Begin && first && parts_idle_o && !err_waits && !err_o.valid && !clearing
+                    && lanes_idle;
 endmodule
 
 `default_nettype wire

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// What the ports of the switch share: limits, throttle, time base of the time limits, scan and read-out of the
-// counters, time of the monitors, and the queue of errors.
+// What the ports of the switch share: limits, turns to open rows, throttle, time base of the time limits, scan and
+// read-out of the counters, time of the monitors, and the queue of errors.
 //
 // Errors are reported one per cycle, lowest port first.
 `default_nettype none
@@ -41,6 +41,19 @@ module switch_common #(
                                 ? Cfg.PartW'(Cfg.RxResultPkts) : Cfg.PartW'(ctl_i.part_credits);
     end
     assign common_o.window_limit = (ctl_i.window > 5'(Cfg.Window)) ? Cfg.SeqW'(Cfg.Window) : Cfg.SeqW'(ctl_i.window);
+
+    // ---- rows that the switch opens: one port's in each cycle ----
+    assign {common_o.asks, common_o.row_bytes, common_o.row_shift, common_o.token_shift}
+           = {ctl_i.asks, ctl_i.row_bytes, ctl_i.row_shift, ctl_i.token_shift};
+
+    if (Cfg.SwitchAsks) begin : gen_turn
+        always_ff @(posedge clk_i) begin
+            if (!rst_ni || go_i || common_o.turn == 5'(Cfg.N - 1)) common_o.turn <= '0;
+            else common_o.turn <= common_o.turn + 5'd1;
+        end
+    end else begin : gen_no_turn
+        assign common_o.turn = '0;
+    end
 
     // ---- throttle ----
     logic [15:0] lfsr_q, hold_q;

@@ -23,6 +23,8 @@ module switch_port #(
     input  wire logic [4:0] port_i,
     input  wire logic       go_i,
     input  wire logic [1:0] epoch_i,
+    input  wire logic       sweep_i, // of its tables, see want_table
+    output logic            sweep_busy_o,
 
     // the endpoint's link
     input  wire `MW_LINK(Cfg)   up_i,
@@ -65,6 +67,9 @@ module switch_port #(
     output logic                       flush_o,
     output logic                       mark_o,  // the first cycle of down_o
     output logic                       old_o,   // rows are open here that were begun before a port went down last
+    output logic                       fell_o,  // it was down since the last go, see want_table
+    output logic [Cfg.TokensLog2-1:0]  lane_index_o,
+    output logic [Cfg.TokensLog2-1:0]  opened_index_o,
     input  wire `MW_STROBES(Cfg)       strobes_i,
     input  wire `MW_COPY(Cfg)          wr_i [Cfg.Others],
     input  wire `MW_DESC(Cfg)          desc_i [Cfg.Others],
@@ -78,6 +83,9 @@ module switch_port #(
     input  wire logic [Cfg.Others-1:0] flush_i,
     input  wire logic [Cfg.Others-1:0] mark_i,
     input  wire logic [Cfg.Others-1:0] old_i,
+    input  wire logic [Cfg.Others-1:0] fell_i,
+    input  wire logic [Cfg.TokensLog2-1:0] lane_index_i [Cfg.Others],
+    input  wire logic [Cfg.TokensLog2-1:0] opened_index_i [Cfg.Others],
 
     // from the queues here to the inputs that fill them
     output `MW_BACKS(Cfg)              backs_o,
@@ -145,13 +153,19 @@ module switch_port #(
     logic             ctrl_drop, open_valid, open_full;
     logic [14:0]      open_bytes;
     red_pkg::red_t    open_red;
+    logic [Cfg.N-1:0] lane_home;
+    logic             lane_take, ready_free;
+    bundle_pkg::error_t row_err;
+    `MW_ENTRY(Cfg)    entry;
 
     ingress #(.Cfg(Cfg)) i_ingress (
-        .clk_i, .rst_ni(rst_in), .port_i, .epoch_i, .now_i(common_i.now), .up_i(in), .crd_i(up_crd_o.cls[1:0]), .emap_i,
+        .clk_i, .rst_ni(rst_in), .port_i, .epoch_i, .common_i, .up_i(in), .crd_i(up_crd_o.cls[1:0]), .emap_i,
         .groups_i, .partition_i, .wr_valid_o(wr_valid), .wr_o, .desc_we_o(desc_we), .desc_o,
         .push_o(push), .arrive_o, .scarce_o, .ctrl_drop_o(ctrl_drop),
         .open_valid_o(open_valid), .open_mask_o(open_mask), .open_bytes_o(open_bytes), .open_red_o(open_red),
         .open_full_i(open_full),
+        .entry_o(entry), .home_o(lane_home), .index_o(lane_index_o), .lane_take_i(lane_take), .row_err_i(row_err),
+        .ready_free_o(ready_free),
         .part_come_o(part_come), .part_we_o(part_we), .part_o, .part_full_i(by_number(backs_i.part_full, port_i)),
         .err_o(err), .parts_idle_o(parts_idle), .idle_o(in_idle)
     );
@@ -179,7 +193,7 @@ module switch_port #(
 
     credit_return #(.Cfg(Cfg)) i_credits (
         .clk_i, .rst_ni(rst_in),
-        .room_i({backs_i.room, may}), .ctrl_free_i({backs_i.ctrl_free, 1'b0}), .ctrl_drop_i(ctrl_drop),
+        .room_i({backs_i.room, may}), .ctrl_free_i({backs_i.ctrl_free, ready_free}), .ctrl_drop_i(ctrl_drop),
         .part_done_i(by_number(part_done_i, port_i)), .part_hold_o(part_hold), .crd_o(up_crd_o), .idle_o(crd_idle)
     );
     assign strobes_o.hold = by_distance(part_hold, port_i);
@@ -251,7 +265,6 @@ module switch_port #(
     end
 
     assign queued_o    = has_ctrl | has_req | has_store;
-    assign asks        = has_req != '0;   // requests that go to this port
     assign members     = by_distance(open_mask, port_i);
     assign part_done_o = q_done;
 
@@ -290,10 +303,82 @@ module switch_port #(
         wire unused_turns = &{1'b0, j_want, open, able_n};
     end
 
+    // ---- rows that the switch opens: this port's, and others of which it is a member ----
+    logic                  opened_q, grant_valid, grant_sent, asks_idle;
+    logic [Cfg.Others-1:0] opened_members_q;
+    logic [63:0]           grant_upper;
+
+    if (Cfg.SwitchAsks) begin : gen_asks
+        logic                      due, own_lane_take, own_lane_bad, table_idle, grants_idle;
+        logic [Cfg.Others-1:0]     due_members;
+        logic [Cfg.TokensLog2-1:0] due_index, index, lane_index [Cfg.N];
+        logic [Cfg.GpuW-1:0]       home;
+        bundle_pkg::error_t        table_err;
+
+        always_comb begin
+            for (int unsigned d = 0; d < Cfg.Others; d++) lane_index[d] = lane_index_i[d];
+            lane_index[Cfg.Others] = lane_index_o;
+        end
+
+        want_table #(.Cfg(Cfg)) i_table (
+            .clk_i, .rst_ni, .go_i, .epoch_i, .sweep_i, .sweep_busy_o, .down_i(down_o), .fell_o,
+            .entry_i(entry), .members_i(by_distance(entry.mask, port_i)),
+            .lane_i({|(lane_home & (Cfg.N'(1) << port_i)), strobes_i.ready}), .lane_index_i(lane_index),
+            .take_o({own_lane_take, backs_o.lane_take}), .bad_o({own_lane_bad, backs_o.lane_bad}),
+            .due_o(due), .due_members_o(due_members), .due_index_o(due_index), .due_take_i(opens),
+            .err_o(table_err), .idle_o(table_idle)
+        );
+        assign strobes_o.ready = by_distance(lane_home, port_i);
+        assign lane_take = own_lane_take || backs_i.lane_take != '0;
+        assign row_err.valid = table_err.valid || own_lane_bad || backs_i.lane_bad != '0;
+        assign row_err.code  = table_err.valid ? table_err.code : error_pkg::ERR_COUNT;
+
+        // in its turn a port opens a row; all others hear of it in the next cycle, with the join
+        logic opens;
+        assign opens = due && common_i.turn == port_i && !open_full;
+
+        always_ff @(posedge clk_i) begin
+            opened_q         <= rst_ni && opens;
+            opened_members_q <= due_members;
+            opened_index_o   <= due_index;
+        end
+        assign strobes_o.opened = opened_q ? opened_members_q : '0;
+
+        always_comb begin
+            home  = opened_q ? Cfg.GpuW'(port_i) : '0;
+            index = opened_q ? opened_index_o : '0;
+            for (int unsigned d = 0; d < Cfg.Others; d++) begin
+                if (strobes_i.opened[d]) begin
+                    home  |= Cfg.GpuW'((32'(port_i) + d + 1) % Cfg.N);
+                    index |= opened_index_i[d];
+                end
+            end
+        end
+
+        grant_queue #(.Cfg(Cfg)) i_grants (
+            .clk_i, .rst_ni, .push_i((opened_q || strobes_i.opened != '0) && !fell_o), .home_i(home), .index_i(index),
+            .valid_o(grant_valid), .upper_o(grant_upper), .sent_i(grant_sent), .idle_o(grants_idle)
+        );
+        assign asks_idle = table_idle && grants_idle && !opened_q;
+        assign asks      = has_req != '0 || !grants_idle;
+    end else begin : gen_no_asks
+        assign {sweep_busy_o, fell_o, backs_o.lane_take, backs_o.lane_bad, strobes_o.ready, strobes_o.opened} = '0;
+        assign {opened_index_o, opened_q, opened_members_q, lane_take, grant_valid, grant_upper} = '0;
+        assign row_err = '{valid: 1'b0, code: error_pkg::ERR_NONE};
+        assign {asks_idle, asks} = {1'b1, has_req != '0};
+        wire unused_asks = &{1'b0, sweep_i, fell_i, entry, lane_home, backs_i.lane_take, backs_i.lane_bad,
+                             strobes_i.ready, strobes_i.opened, grant_sent};
+        for (genvar d = 0; d < Cfg.Others; d++) begin : gen_unused
+            wire unused_index = &{1'b0, lane_index_i[d], opened_index_i[d]};
+        end
+    end
+
+    // of requests, or of rows that the switch opens: bf16 sums of whole rows
     reduce_join #(.Cfg(Cfg)) i_join (
         .clk_i, .rst_ni,
-        .open_valid_i(open_valid), .open_mask_i(members), .open_bytes_i(open_bytes), .open_red_i(open_red),
-        .open_stamp_i(desc_o.stamp), .open_full_o(open_full), .away_i(down_i),
+        .open_valid_i(open_valid || opened_q), .open_mask_i(opened_q ? opened_members_q : members),
+        .open_bytes_i(opened_q ? common_i.row_bytes - 15'd1 : open_bytes), .open_red_i(opened_q ? '0 : open_red),
+        .open_stamp_i(opened_q ? common_i.now : desc_o.stamp), .open_full_o(open_full), .away_i(down_i | fell_i),
         .q_has_i(j_has), .q_hold_i(strobes_i.hold), .q_want_o(j_want), .q_may_i(j_may), .q_re_o(j_re), .q_idx_o(q_idx),
         .q_done_o(j_done), .q_data_i(j_term), .q_wait_o(j_wait), .row_done_o(row_done), .level_o(rows),
         .res_valid_o(res_valid), .res_len_o(res_len), .res_poison_o(res_poison), .res_stamp_o(res_stamp),
@@ -315,7 +400,8 @@ module switch_port #(
         .res_valid_i(res_valid), .res_len_i(res_len), .res_poison_i(res_poison), .res_stamp_i(res_stamp),
         .res_start_o(res_start),
         .res_read_o(res_read), .res_first_o(res_first), .res_last_o(res_last), .res_data_i(res_data),
-        .res_err_i(res_err), .error_valid_i(back_valid_q), .error_code_i(8'(err_code_q)), .error_sent_o(back_sent),
+        .res_err_i(res_err), .grant_valid_i(grant_valid), .grant_upper_i(grant_upper), .grant_sent_o(grant_sent),
+        .error_valid_i(back_valid_q), .error_code_i(8'(err_code_q)), .error_sent_o(back_sent),
         .dn_o, .dn_crd_i,
         .wait_turn_o(wait_turn), .wait_credit_o(wait_credit), .starved_o(starved), .discard_o(discard),
         .leave_o(leave), .leave_stamp_o(leave_stamp), .idle_o(out_idle)
@@ -376,7 +462,8 @@ module switch_port #(
                                 mon_read_i, common_i.mon_series, common_i.mon_word, leave, leave_stamp};
     end
 
-    assign idle_o = in_idle && crd_idle && win_idle && out_idle && join_idle && !err_waits_q && !report && !flush_o;
+    assign idle_o = in_idle && crd_idle && win_idle && out_idle && join_idle && !err_waits_q && !report && !flush_o
+                    && asks_idle;
 endmodule
 
 `default_nettype wire

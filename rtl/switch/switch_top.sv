@@ -46,6 +46,8 @@ module switch_top #(
     output logic [Cfg.N-1:0]      down_o,
     output logic [Cfg.N-1:0]      flush_o,  // the port's endpoint is to be reset
 
+    input  wire logic   sweep_i,      // the tables of rows are cleared, see want_table
+    output logic        sweep_busy_o,
     output logic        idle_o,
     output logic [31:0] cnt_data_o,
 
@@ -78,14 +80,19 @@ module switch_top #(
         .cnt_i(counter), .err_i(err), .err_take_o(err_take), .mon_read_o(mon_read), .mon_data_i(mon_data)
     );
     assign idle_o = &idle;
+    assign sweep_busy_o = sweep_busy != '0;
 
     // ---- between the ports, see switch_port: from_x is what it calls x_o, to_x what it calls x_i ----
-    logic [Cfg.N-1:0]      from_scarce, from_arrive, from_issue, from_down, from_flush, from_mark, from_old;
+    logic [Cfg.N-1:0]      from_scarce, from_arrive, from_issue, from_down, from_flush, from_mark, from_old,
+                           from_fell, sweep_busy;
     logic [Cfg.Others-1:0] from_part_we [Cfg.N],
                            from_here [Cfg.N], from_queued [Cfg.N], from_part_done [Cfg.N], from_late [Cfg.N];
     logic [Cfg.Others-1:0] to_part_we [Cfg.N], to_here [Cfg.N], to_queued [Cfg.N], to_part_done [Cfg.N],
                            to_late [Cfg.N], to_scarce [Cfg.N], to_arrive [Cfg.N],
-                           to_issue [Cfg.N], to_down [Cfg.N], to_flush [Cfg.N], to_mark [Cfg.N], to_old [Cfg.N];
+                           to_issue [Cfg.N], to_down [Cfg.N], to_flush [Cfg.N], to_mark [Cfg.N], to_old [Cfg.N],
+                           to_fell [Cfg.N];
+    logic [Cfg.TokensLog2-1:0] from_lane_index [Cfg.N], to_lane_index [Cfg.N][Cfg.Others],
+                               from_opened_index [Cfg.N], to_opened_index [Cfg.N][Cfg.Others];
     `MW_STROBES(Cfg)       from_strobes [Cfg.N], to_strobes [Cfg.N];
     `MW_BACKS(Cfg)         from_backs [Cfg.N], to_backs [Cfg.N];
     `MW_COPY(Cfg)          from_wr [Cfg.N], to_wr [Cfg.N][Cfg.Others];
@@ -103,6 +110,10 @@ module switch_top #(
             assign to_strobes[p].come[d] = from_strobes[Q].come[Cfg.N-2-d];
             assign to_part_we[p][d] = from_part_we[Q][Cfg.N-2-d];
             assign to_strobes[p].hold[d] = from_strobes[Q].hold[Cfg.N-2-d];
+            assign to_strobes[p].ready[d] = from_strobes[Q].ready[Cfg.N-2-d];
+            assign to_strobes[p].opened[d] = from_strobes[Q].opened[Cfg.N-2-d];
+            assign to_backs[p].lane_take[d] = from_backs[Q].lane_take[Cfg.N-2-d];
+            assign to_backs[p].lane_bad[d] = from_backs[Q].lane_bad[Cfg.N-2-d];
             assign to_backs[p].room[d] = from_backs[Q].room[Cfg.N-2-d];
             assign to_here[p][d] = from_here[Q][Cfg.N-2-d];
             assign to_queued[p][d] = from_queued[Q][Cfg.N-2-d];
@@ -117,6 +128,9 @@ module switch_top #(
             assign to_flush[p][d] = from_flush[Q];
             assign to_mark[p][d] = from_mark[Q];
             assign to_old[p][d] = from_old[Q];
+            assign to_fell[p][d] = from_fell[Q];
+            assign to_lane_index[p][d] = from_lane_index[Q];
+            assign to_opened_index[p][d] = from_opened_index[Q];
             assign to_wr[p][d] = from_wr[Q];
             assign to_desc[p][d] = from_desc[Q];
             assign to_win[p][d] = from_win[Q];
@@ -124,7 +138,8 @@ module switch_top #(
         end
 
         switch_port #(.Cfg(Cfg)) i_port (
-            .clk_i, .rst_ni, .port_i(5'(p)), .go_i, .epoch_i, .common_i(common), .up_i(up_i[p]), .up_crd_o(up_crd_o[p]),
+            .clk_i, .rst_ni, .port_i(5'(p)), .go_i, .epoch_i, .sweep_i, .sweep_busy_o(sweep_busy[p]),
+            .common_i(common), .up_i(up_i[p]), .up_crd_o(up_crd_o[p]),
             .dn_o(dn_o[p]), .dn_crd_i(dn_crd_i[p]), .emap_i, .groups_i, .partition_i(partition_i[p]), .hold_i(hold[p]),
             .cnt_read_i(cnt_read[p]), .cnt_o(counter[p]), .err_o(err[p]), .err_take_i(err_take[p]),
             .enable_i(enable_i[p]), .disable_i(disable_i[p]), .quiet_i(quiet_i[p]), .idle_o(idle[p]),
@@ -136,7 +151,9 @@ module switch_top #(
             .arrive_o(from_arrive[p]), .arrive_i(to_arrive[p]), .issue_o(from_issue[p]), .issue_i(to_issue[p]),
             .down_o(from_down[p]), .down_i(to_down[p]),
             .flush_o(from_flush[p]), .flush_i(to_flush[p]), .mark_o(from_mark[p]), .mark_i(to_mark[p]),
-            .old_o(from_old[p]), .old_i(to_old[p]), .wr_o(from_wr[p]), .wr_i(to_wr[p]),
+            .old_o(from_old[p]), .old_i(to_old[p]), .fell_o(from_fell[p]), .fell_i(to_fell[p]),
+            .lane_index_o(from_lane_index[p]), .lane_index_i(to_lane_index[p]),
+            .opened_index_o(from_opened_index[p]), .opened_index_i(to_opened_index[p]), .wr_o(from_wr[p]), .wr_i(to_wr[p]),
             .win_o(from_win[p]), .win_i(to_win[p]), .part_o(from_part[p]), .part_i(to_part[p])
         );
     end

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// The READY packets of one input: judges their lanes, and shows the lanes of those that were accepted one at a time to
+// the ports of their homes.
+//
+// Order: that of packets and lanes. Back-pressure: none; a packet holds its CTRL credit until its last lane is taken
+// (free_o), so there is a place for each. A lane that is shown stays until take_i has said, a cycle late, that
+// it was taken: who takes it knows that it is the same for that cycle.
+// Errors: a packet without a lane (LENGTH), of a home that does not exist (UNMAPPED) or may not be reached (PARTITION),
+// of an index that no home has an entry for (BOUNDS) is not to be pushed. The own port may always be reached.
+// Worst case: a lane waits for one of each other input and for entries at the home's port, see want_table.
+`default_nettype none
+
+module ready_lanes #(
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+) (
+    input  wire logic             clk_i,
+    input  wire logic             rst_ni,
+    input  wire logic [4:0]       port_i,      // constant: the number of this port
+    input  wire logic [Cfg.N-1:0] partition_i, // ports that this input may reach
+
+    input  wire packet_pkg::header_t header_i,
+    output error_pkg::err_e          code_o, // what is wrong with header_i, if it is a READY; ERR_NONE: nothing
+    input  wire logic                push_i, // header_i is a READY that is accepted
+
+    output logic [Cfg.N-1:0]          home_o,  // a lane for this port, one-hot
+    output logic [Cfg.TokensLog2-1:0] index_o,
+    input  wire logic                 take_i,
+    output logic                      free_o,  // the credit of a packet goes back
+    output logic                      idle_o
+);
+    import packet_pkg::*;
+    import error_pkg::*;
+
+    typedef struct packed {
+        logic                      valid;
+        logic [Cfg.GpuW-1:0]       home;
+        logic [Cfg.TokensLog2-1:0] index;
+    } row_t;
+
+    logic [63:0]      upper; // of the header: the lanes, and a bit above them
+    logic [Cfg.N-1:0] reach;
+    row_t [Lanes-1:0] rows, queued;
+    logic             some, nowhere, barred, beyond;
+
+    assign upper = {header_i.target0, header_i.addr};
+    assign reach = partition_i | (Cfg.N'(1) << port_i);
+
+    always_comb begin
+        {some, nowhere, barred, beyond} = '0;
+        for (int unsigned i = 0; i < Lanes; i++) begin
+            automatic lane_t lane = upper[LaneBits*i +: LaneBits];
+            automatic logic  there = 32'(lane.home) < Cfg.N;
+            rows[i] = '{valid: lane.valid, home: lane.home[Cfg.GpuW-1:0], index: lane.index[Cfg.TokensLog2-1:0]};
+            some    |= lane.valid;
+            nowhere |= lane.valid && !there;
+            barred  |= lane.valid && there && !reach[lane.home[Cfg.GpuW-1:0]];
+            beyond  |= lane.valid && (lane.index >> Cfg.TokensLog2) != '0;
+        end
+        code_o = !some ? ERR_LENGTH : nowhere ? ERR_UNMAPPED : barred ? ERR_PARTITION : beyond ? ERR_BOUNDS : ERR_NONE;
+    end
+
+    // ---- packets ----
+    logic there, pop;
+
+    fifo #(.Width(Lanes * $bits(row_t)), .Depth(Cfg.CtrlPkts)) i_packets (
+        .clk_i, .rst_ni, .valid_i(push_i), .ready_o(), .data_i(rows), .valid_o(there), .ready_i(pop), .data_o(queued),
+        .level_o()
+    );
+
+    // ---- lanes of the oldest ----
+    logic [Lanes-1:0] done_q, left, now; // that were taken; others that name a row; the one shown
+    row_t             row;
+
+    always_comb begin
+        row = '0;
+        for (int unsigned i = 0; i < Lanes; i++) left[i] = queued[i].valid && !done_q[i];
+        now = left & (~left + 1'b1);
+        for (int unsigned i = 0; i < Lanes; i++) row |= now[i] ? queued[i] : '0;
+    end
+
+    assign home_o  = there ? Cfg.N'(1) << row.home : '0;
+    assign index_o = row.index;
+    assign pop     = take_i && left == now;
+    assign free_o  = pop;
+    assign idle_o  = !there;
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) done_q <= '0;
+        else if (take_i) done_q <= pop ? '0 : done_q | now;
+    end
+
+    wire unused = &{1'b0, header_i, upper[63], row.valid};
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// What the packets of an input say of rows whose reduction the switch is to open: the last one of a row, with stage
+// GATE and `reduce`, makes an entry of port's table (want_table) when it is accepted.
+//
+// Of a packet without targets members and number of targets are those of the open row (row_outputs), which the list
+// that opened it left here. Order: that of the packets; an entry is there in the cycle behind its packet's acceptance.
+// Back-pressure: none; the shortest packets come two cycles apart, and so do entries.
+// Errors: again_o, a list for the token of the row that is open already (TARGETS). An entry of a token of another GPU,
+// or that no table has a place for, goes out without entry_o.mine.
+`default_nettype none
+`include "bundles.svh"
+
+module row_entry #(
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+) (
+    input  wire logic           clk_i,
+    input  wire logic           rst_ni,
+    input  wire logic [4:0]     port_i,   // constant: the number of this port
+    input  wire `MW_COMMON(Cfg) common_i,
+
+    // of the parser, see row_outputs
+    input  wire logic                head_i,
+    input  wire packet_pkg::header_t header_i,
+    input  wire logic                follow_i,
+    input  wire logic                open_i,   // a row is open
+    input  wire logic                accept_i,
+    input  wire logic [Cfg.N-1:0]    mask_i,
+
+    output logic          again_o, // with head_i
+    output `MW_ENTRY(Cfg) entry_o
+);
+    import packet_pkg::*;
+
+    typedef struct packed {
+        logic        row;    // of a row, with its targets
+        logic        reduce;
+        logic        own;
+        logic [4:0]  cnt;    // its own targets
+        logic [47:0] token;  // of all GPUs
+    } said_t;
+
+    said_t       said, said_q;
+    logic [4:0]  cnt_q;        // targets of the open row
+    logic [47:0] token_q;      // and its token
+    logic [47:0] home;
+    logic        gate;
+
+    assign gate      = header_i.opcode == OP_DYMULTIMEM_ST && header_i.stage == STAGE_GATE;
+    assign said.row  = header_i.opcode == OP_DYMULTIMEM_ST && header_i.stage != STAGE_FLAT && header_i.cnt != '0;
+    assign said.reduce = common_i.asks && gate && header_i.reduce;
+    assign said.own    = header_i.own;
+    assign said.cnt    = (head_i && follow_i) ? cnt_q : header_i.cnt;
+    assign said.token  = header_i.addr >> common_i.row_shift;
+    assign again_o     = common_i.asks && said.row && open_i && said.token == token_q;
+
+    always_ff @(posedge clk_i) if (head_i) said_q <= said;
+
+    // ---- with its last target the packet is accepted ----
+    said_t of;
+    assign of   = head_i ? said : said_q;
+    assign home = of.token >> common_i.token_shift;
+
+    always_ff @(posedge clk_i) begin
+        entry_o.valid <= rst_ni && accept_i && of.reduce;
+        entry_o.mine  <= home == 48'(port_i) && (of.token & ~(~48'd0 << common_i.token_shift)) >> Cfg.TokensLog2 == '0;
+        entry_o.own   <= of.own;
+        entry_o.cnt   <= of.cnt;
+        entry_o.mask  <= mask_i;
+        entry_o.index <= Cfg.TokensLog2'(of.token & ~(~48'd0 << common_i.token_shift));
+        if (accept_i && of.row) {cnt_q, token_q} <= {of.cnt, of.token};
+    end
+
+    wire unused = &{1'b0, header_i, common_i};
+endmodule
+
+`default_nettype wire

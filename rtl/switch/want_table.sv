@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// Of each own token of a port's GPU: which ports have experts of it, and how many of these (and, as one, the GPU's own)
+// have not finished their row. A row whose count gets to zero is due, and waits for its turn to be opened.
+//
+// An entry is made by the row's last packet (entry_i, see row_entry) and counted down by lanes of READY packets: one of
+// each other port (by distance) and of the port itself (the top bit). The own one may come before the entry, which then
+// has it counted already. Entries of another epoch do not count; sweep_i clears the table, a word a cycle.
+//
+// Order: of what one source says that in which it says it; rows are due in the order in which their counts got to zero.
+// Back-pressure: an entry is taken in the cycle in which it comes; lanes take turns, one a cycle without an entry, and
+// hear of it in the next cycle (take_o). A due row has its place: there is one for each token.
+// A port that has been down since the last go (fell_o) opens no more rows: what comes is taken, and forgotten.
+// Errors: an entry of another GPU's token (BOUNDS), of one that is wanted already, or that was reported by its GPU
+// and has no own experts (COUNT); a lane without a row that is wanted from its source (bad_o: COUNT, told to it).
+// Worst case: a lane waits for one of each other source, twice as long while entries come without a gap.
+`default_nettype none
+`include "bundles.svh"
+
+module want_table #(
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+) (
+    input  wire logic       clk_i,
+    input  wire logic       rst_ni,
+    input  wire logic       go_i,
+    input  wire logic [1:0] epoch_i,
+    input  wire logic       sweep_i,
+    output logic            sweep_busy_o,
+    input  wire logic       down_i,  // the port is down
+    output logic            fell_o,
+
+    input  wire `MW_ENTRY(Cfg)         entry_i,
+    input  wire logic [Cfg.Others-1:0] members_i, // by distance, with entry_i
+
+    input  wire logic [Cfg.N-1:0]          lane_i,
+    input  wire logic [Cfg.TokensLog2-1:0] lane_index_i [Cfg.N],
+    output logic [Cfg.N-1:0]               take_o,
+    output logic [Cfg.N-1:0]               bad_o,
+
+    output logic                      due_o, // a row may be opened
+    output logic [Cfg.Others-1:0]     due_members_o,
+    output logic [Cfg.TokensLog2-1:0] due_index_o,
+    input  wire logic                 due_take_i,
+
+    output bundle_pkg::error_t err_o,
+    output logic               idle_o // but for rows that are due
+);
+    import error_pkg::*;
+
+    // members, left: 0, 0 nothing; 0, 1 the own READY came first
+    typedef struct packed {
+        logic [1:0]            epoch;
+        logic [Cfg.Others-1:0] members;
+        logic [4:0]            left;
+    } word_t;
+
+    // ---- one entry or lane a cycle ----
+    logic [Cfg.N-1:0]          choice;
+    logic                      any_lane, act_q, entry_q, own_q, mine_q;
+    logic [Cfg.N-1:0]          from_q;    // the lane's source
+    logic [Cfg.Others-1:0]     members_q;
+    logic [4:0]                cnt_q;
+    logic [Cfg.TokensLog2-1:0] index, index_q, sweep_q;
+
+    // what was taken is not there any more, though its source does not know yet
+    rr_arb #(.N(Cfg.N)) i_arb (
+        .clk_i, .rst_ni, .clear_i(go_i), .req_i(lane_i & ~take_o), .grant_o(choice), .idx_o(), .advance_i(any_lane)
+    );
+    assign any_lane = choice != '0 && !entry_i.valid && !sweep_busy_o;
+
+    always_comb begin
+        index = entry_i.valid ? entry_i.index : '0;
+        for (int unsigned s = 0; s < Cfg.N; s++) index |= (any_lane && choice[s]) ? lane_index_i[s] : '0;
+    end
+
+    always_ff @(posedge clk_i) begin
+        act_q     <= rst_ni && (entry_i.valid || any_lane);
+        take_o    <= (rst_ni && any_lane) ? choice : '0;
+        entry_q   <= entry_i.valid;
+        from_q    <= choice;
+        own_q     <= entry_i.own;
+        mine_q    <= entry_i.mine;
+        members_q <= members_i;
+        cnt_q     <= entry_i.cnt;
+        index_q   <= index;
+    end
+
+    // ---- its word ----
+    word_t                     read, word, next, last_q; // last_q: written in the cycle before
+    logic [Cfg.TokensLog2-1:0] last_index_q;
+    logic                      last_valid_q, we, wanted, early, member, good, due;
+
+    table_ram #(.Width($bits(word_t)), .Depth(2**Cfg.TokensLog2)) i_words (
+        .clk_i, .we_i(we || sweep_busy_o), .waddr_i(sweep_busy_o ? sweep_q : index_q),
+        .wdata_i(sweep_busy_o ? '0 : next), .re_i(entry_i.valid || any_lane), .raddr_i(index), .rdata_o(read)
+    );
+
+    assign word   = (last_valid_q && last_index_q == index_q) ? last_q : read;
+    assign wanted = word.epoch == epoch_i && word.members != '0;
+    assign early  = word.epoch == epoch_i && word.members == '0 && word.left != '0;
+    assign member = from_q[Cfg.N-1] || (from_q[Cfg.Others-1:0] & word.members) != '0;
+
+    always_comb begin
+        next = '{epoch: epoch_i, members: word.members, left: word.left - 5'd1};
+        good = wanted && word.left != '0 && member;
+        if (entry_q) begin
+            next = '{epoch: epoch_i, members: members_q, left: cnt_q + 5'(own_q) - 5'(early)};
+            good = mine_q && !wanted && (own_q || !early);
+        end else if (from_q[Cfg.N-1] && !wanted) begin
+            next = '{epoch: epoch_i, members: '0, left: 5'd1};
+            good = !early;
+        end
+    end
+
+    assign we  = act_q && good && !fell_o;
+    assign due = we && next.left == '0;
+
+    always_ff @(posedge clk_i) begin
+        last_valid_q <= we;
+        last_q       <= next;
+        last_index_q <= index_q;
+        bad_o        <= (rst_ni && act_q && !entry_q && !good && !fell_o) ? from_q : '0;
+        err_o.valid  <= rst_ni && act_q && entry_q && !good && !fell_o;
+        err_o.code   <= mine_q ? ERR_COUNT : ERR_BOUNDS;
+        if (!rst_ni) fell_o <= 1'b0;
+        else         fell_o <= down_i || (fell_o && !go_i);
+        if (!rst_ni) sweep_busy_o <= 1'b0;
+        else         sweep_busy_o <= sweep_busy_o ? sweep_q != '1 : sweep_i;
+        sweep_q <= sweep_busy_o ? sweep_q + 1'b1 : '0;
+    end
+
+    // ---- due rows ----
+    logic some_due;
+
+    if (Cfg.TokensLog2 <= 6) begin : gen_lut
+        fifo #(.Width(Cfg.Others + Cfg.TokensLog2), .Depth(2**Cfg.TokensLog2)) i_due (
+            .clk_i, .rst_ni(rst_ni && !go_i), .valid_i(due), .ready_o(), .data_i({next.members, index_q}),
+            .valid_o(some_due), .ready_i(due_take_i), .data_o({due_members_o, due_index_o}), .level_o()
+        );
+    end else begin : gen_block
+        fifo_ram #(.Width(Cfg.Others + Cfg.TokensLog2), .Depth(2**Cfg.TokensLog2)) i_due (
+            .clk_i, .rst_ni(rst_ni && !go_i), .valid_i(due), .ready_o(), .data_i({next.members, index_q}),
+            .valid_o(some_due), .ready_i(due_take_i), .data_o({due_members_o, due_index_o}), .level_o()
+        );
+    end
+    assign due_o  = some_due && !fell_o;
+    assign idle_o = !entry_i.valid && !act_q && bad_o == '0 && !err_o.valid && !sweep_busy_o;
+
+    wire unused = &{1'b0, entry_i.mask};
+endmodule
+
+`default_nettype wire
