@@ -30,6 +30,8 @@ module switch_bench #(
     output logic [31:0]      down_o,
     output logic [31:0]      flush_o,
 
+    input  wire logic          sweep_i,
+    output logic               sweep_busy_o,
     output logic               idle_o,
     output logic               links_idle_o,
     output logic [31:0]        cnt_data_o,
@@ -66,6 +68,10 @@ module switch_bench #(
         ctl.part_credits  = settings.part_credits;
         ctl.window        = settings.window;
         ctl.limit         = settings.limit;
+        ctl.asks          = settings.asks;
+        ctl.row_bytes     = settings.row_bytes;
+        ctl.row_shift     = settings.row_shift;
+        ctl.token_shift   = settings.token_shift;
     end
 
     for (genvar p = 0; p < Cfg.N; p++) begin : gen_link
@@ -92,7 +98,7 @@ module switch_bench #(
         .emap_i, .groups_i, .partition_i(partition), .ctl_i(ctl),
         .enable_i(enable_i[Cfg.N-1:0]), .disable_i(disable_i[Cfg.N-1:0]), .quiet_i(~up_busy & ~dn_busy),
         .down_o(down), .flush_o(flush),
-        .idle_o, .cnt_data_o, .mon_samples_o, .mon_data_o, .err_o, .err_port_o
+        .sweep_i, .sweep_busy_o, .idle_o, .cnt_data_o, .mon_samples_o, .mon_data_o, .err_o, .err_port_o
     );
 
     assign down_o       = 32'(down);

@@ -136,6 +136,8 @@ class hubs : public tb::model<Vswitch_bench> {
             dut.ctl_mon_series_i = dut.ctl_mon_word_i = 0;
         dut.ctl_mon_classes_i = 15;
         dut.ctl_limit_i = 0;
+        dut.ctl_asks_i = dut.ctl_row_bytes_i = dut.ctl_row_shift_i = dut.ctl_token_shift_i = 0;
+        dut.sweep_i = 0;
         dut.enable_i = dut.disable_i = 0;
         dut.rst_ni = 0;
         settle();

@@ -325,7 +325,7 @@ class input : public tb::model<Vingress> {
             dut.groups_addr_i = static_cast<uint8_t>(g);
             dut.groups_data_i = rules.group[g] | static_cast<uint32_t>(rng() << N); // no ports
         }
-        dut.now_i = static_cast<uint32_t>(now & STAMPS);
+        dut.common_now_i = static_cast<uint32_t>(now & STAMPS);
         dut.crd_i = 0;
         for (unsigned c = 0; c < 2; c++)
             if (owed[c] && percent(back)) {

@@ -9,7 +9,8 @@ module prove_egress #(
     localparam int unsigned N = 3,
     localparam cfg_pkg::cfg_t Cfg = sizes()
 ) (
-    input  wire logic                  clk_i, hold_i, down_i, res_valid_i, error_valid_i, dyn_i, pay_i,
+    input  wire logic                  clk_i, hold_i, down_i, res_valid_i, error_valid_i, grant_valid_i, dyn_i,
+                                          pay_i,
     input  wire logic [Cfg.StoreW-1:0] store_limit_i,
     input  wire logic [Cfg.PartW-1:0]  part_limit_i,
     input  wire logic [N-1:0]          has_ctrl_i, has_req_i, has_store_i, urgent_i, claimed_i,
@@ -50,6 +51,7 @@ module prove_egress #(
         .re_o(), .rd_line_o(), .rd_slot_o(), .rdata_i('0), .free_ctrl_o(), .free_store_o(free_store), .sent_o(sent),
         .res_valid_i, .res_len_i, .res_poison_i(1'b0), .res_stamp_i('0), .res_start_o(res_start), .res_read_o(),
         .res_first_o(), .res_last_o(), .res_data_i('0), .res_err_i(1'b0),
+        .grant_valid_i, .grant_upper_i('0), .grant_sent_o(grant_sent),
         .error_valid_i, .error_code_i(8'd1), .error_sent_o(error_sent), .dn_o(dn), .dn_crd_i,
         .wait_turn_o(), .wait_credit_o(), .starved_o(starved), .discard_o(discard), .leave_o(), .leave_stamp_o(),
         .idle_o()
