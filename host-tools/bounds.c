@@ -47,6 +47,17 @@ const struct mw_system mw_systems[MW_SYSTEMS] = {
         .counts = MW_COUNTS_PER_EXPERT,
         .counts_in = MW_DISPATCH,
     },
+    {
+        .name = "moeswitch",
+        .multicast = true,
+        .reduction = true,
+        .signals = true,
+        .list_once = true,
+        .switch_asks = true,
+        .partial_tiles = true,
+        .counts = MW_COUNTS_PER_EXPERT,
+        .counts_in = MW_DISPATCH,
+    },
 };
 
 const struct mw_system *mw_system_find(const char *name)
@@ -135,26 +146,59 @@ static void count_dispatch(const struct mw_workload *w, const struct mw_system *
     }
 }
 
+/// What is reported and granted in place of signals and requests, in rows: gather_flits counts packets.
+static void count_asked(const struct mw_workload *w, const struct mw_places *p,
+                        struct mw_traffic *t)
+{
+    uint64_t(*rows)[MW_DIRECTIONS][MW_CLASSES] = t->gathered;
+    rows[p->home][MW_UP][MW_CTRL] += p->at[p->home] != 0;
+    rows[p->home][MW_DOWN][MW_REQUEST]++;
+    for (unsigned q = 0; q < w->shape.gpus; q++) {
+        if (q == p->home || !p->at[q])
+            continue;
+        rows[q][MW_UP][MW_CTRL] += p->at[q];
+        rows[q][MW_DOWN][MW_REQUEST]++;
+    }
+}
+
+/// Makes of the rows that are gathered on each link the packets that they take.
+static void gather_flits(struct mw_traffic *t, unsigned gpus, unsigned f)
+{
+    for (unsigned q = 0; q < gpus; q++) {
+        for (unsigned d = 0; d < MW_DIRECTIONS; d++) {
+            for (unsigned c = 0; c < MW_CLASSES; c++) {
+                uint64_t *rows = &t->gathered[q][d][c];
+                uint64_t least = div_up(*rows, MW_ROWS_GATHERED);
+                t->flits[q][d][c] += least * bare_flits(0, f);
+                *rows = (*rows - least) * bare_flits(0, f);
+            }
+        }
+    }
+}
+
 static void count_combine(const struct mw_workload *w, const struct mw_system *system,
                           const struct mw_places *p, unsigned f, struct mw_traffic *t)
 {
     if (!p->remote_gpus)
         return;
     uint64_t row = packet_flits(row_bytes(w), 0, f);
-    if (system->reduction) {
+    const bool requests = system->reduction && !system->switch_asks;
+    if (system->switch_asks)
+        count_asked(w, p, t);
+    if (requests)
         put(t, p->home, MW_UP, MW_REQUEST, bare_flits(p->remote_rows, f), 0);
+    if (system->reduction)
         put(t, p->home, MW_DOWN, MW_PARTIAL, row, row_bytes(w));
-    }
     for (unsigned q = 0; q < w->shape.gpus; q++) {
         if (q == p->home || !p->at[q])
             continue;
-        if (system->reduction) {
+        if (requests)
             put(t, q, MW_DOWN, MW_REQUEST, bare_flits(p->at[q], f), 0);
+        if (system->reduction)
             put(t, q, MW_UP, MW_PARTIAL, row, row_bytes(w));
-        } else {
+        else
             send(t, q, p->home, MW_STORE, row, row_bytes(w));
-        }
-        if (system->signals)
+        if (system->signals && !system->switch_asks)
             send(t, q, p->home, MW_CTRL, p->at[q] * bare_flits(0, f), 0);
     }
 }
@@ -194,14 +238,17 @@ void mw_traffic_count(const struct mw_workload *w, unsigned layer, const struct 
         count_dispatch(w, system, &p, flit_bytes, &phases[MW_DISPATCH]);
         count_combine(w, system, &p, flit_bytes, &phases[MW_COMBINE]);
     }
+    gather_flits(&phases[MW_COMBINE], w->shape.gpus, flit_bytes);
 }
 
 void mw_traffic_add(struct mw_traffic *to, const struct mw_traffic *from)
 {
     for (unsigned p = 0; p < MW_MAX_GPUS; p++) {
         for (unsigned d = 0; d < MW_DIRECTIONS; d++) {
-            for (unsigned c = 0; c < MW_CLASSES; c++)
+            for (unsigned c = 0; c < MW_CLASSES; c++) {
                 to->flits[p][d][c] += from->flits[p][d][c];
+                to->gathered[p][d][c] += from->gathered[p][d][c];
+            }
             to->payload[p][d] += from->payload[p][d];
         }
     }

@@ -6,6 +6,7 @@
 #ifndef MW_HOST_BOUNDS_H
 #define MW_HOST_BOUNDS_H
 
+#include "packet.h"
 #include "workload.h"
 
 enum mw_direction { MW_UP, MW_DOWN, MW_DIRECTIONS }; ///< GPU to switch, switch to GPU
@@ -35,6 +36,8 @@ struct mw_system {
     bool reduction; ///< combine: requests and partial sums, reduced in the switch
     bool signals;   ///< one control packet home per remote (token, expert) row
     bool list_once; ///< of a row's packets the first alone carries the target list
+    bool switch_asks;   ///< in place of signals and requests: rows are reported to the switch
+    bool partial_tiles; ///< idle engines start open tiles, whatever the run's options say
     bool phased;    ///< phases one after the other; if not, all side by side
     enum mw_counts counts;
     enum mw_phase counts_in;                         ///< the phase that sends the counts
@@ -45,13 +48,18 @@ struct mw_system {
 /// Ranges of tokens in which `unicast` combines, a round of flags behind each.
 enum { MW_UNICAST_RANGES = 6 };
 
-enum { MW_SYSTEMS = 3 };
+enum { MW_SYSTEMS = 4 };
 extern const struct mw_system mw_systems[MW_SYSTEMS];     ///< `unicast` comes first
 const struct mw_system *mw_system_find(const char *name); ///< NULL if there is none
 
-/// Flits and payload bytes on every link.
+/// Rows in a packet that reports or grants several of them.
+enum { MW_ROWS_GATHERED = MW_LANES };
+
+/// Flits and payload bytes on every link. How many packets rows take that are reported or granted
+/// several at a time depends on when they come: flits has the fewest, gathered the others at most.
 struct mw_traffic {
     uint64_t flits[MW_MAX_GPUS][MW_DIRECTIONS][MW_CLASSES];
+    uint64_t gathered[MW_MAX_GPUS][MW_DIRECTIONS][MW_CLASSES];
     uint64_t payload[MW_MAX_GPUS][MW_DIRECTIONS]; ///< bytes; target lists are not payload
 };
 

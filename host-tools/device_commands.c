@@ -166,6 +166,27 @@ static int show_model(struct mw_device *device, FILE *out, struct mw_error *err)
     return MW_EXIT_OK;
 }
 
+/// The primitives that the device has, by the names of their settings.
+static void show_primitives(const struct mw_device_info *i, FILE *out)
+{
+    const struct {
+        const char *name;
+        bool there;
+    } all[] = {{"copy_lane", i->copy_lane},
+               {"list_once", i->list_once},
+               {"switch_asks", i->switch_asks}};
+    const char *before = "primitives       ";
+    bool some = false;
+    for (unsigned k = 0; k < sizeof all / sizeof *all; k++) {
+        if (!all[k].there)
+            continue;
+        fprintf(out, "%s%s", before, all[k].name);
+        before = ", ";
+        some = true;
+    }
+    fprintf(out, "%s\n", some ? "" : "primitives       none");
+}
+
 static void show_sizes(const struct mw_device_info *i, FILE *out)
 {
     char memory[32];
@@ -175,15 +196,11 @@ static void show_sizes(const struct mw_device_info *i, FILE *out)
             "links            up to %u cycles\n"
             "a GPU            %u rows, %u tokens, %u experts, %u open reductions\n"
             "tables           %u experts, %u static groups\n"
-            "credits          %u and %u packets of stores up and down, %u of partial sums\n"
-            "primitives       %s%s%s\n",
+            "credits          %u and %u packets of stores up and down, %u of partial sums\n",
             i->gpus, mw_bytes_text(i->mem_bytes, memory, sizeof memory), i->banks, i->flit_bytes,
             i->max_latency, i->rows, i->tokens, i->local_experts, i->open_rows, i->experts,
-            i->groups, i->store_pkts, i->rx_store_pkts, i->part_pkts,
-            i->copy_lane ? "copy_lane" : "", i->copy_lane && i->list_once ? ", " : "",
-            i->list_once   ? "list_once"
-            : i->copy_lane ? ""
-                           : "none of copy_lane, list_once");
+            i->groups, i->store_pkts, i->rx_store_pkts, i->part_pkts);
+    show_primitives(i, out);
 }
 
 int mw_info_command(int argc, char **argv, FILE *out, FILE *errors)

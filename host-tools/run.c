@@ -86,9 +86,15 @@ static int check_sizes(struct mw_run *run, struct mw_error *err)
     int status =
         mw_demand_of_trace(&demand, &run->trace, p->layers, p->layer_count, &p->shape, err);
     if (!status)
-        status = mw_systems_check(p, &demand, touched, err);
+        status = mw_systems_check(p, &demand, touched, run->params.left_out, err);
     if (status)
         return status;
+    for (unsigned i = 0; i < MW_SYSTEMS; i++)
+        if (p->left_out[i])
+            fprintf(run->err,
+                    "moeswitch: %s is left out: the device lacks a primitive that it needs "
+                    "(moeswitch info lists those that there are)\n",
+                    mw_systems[i].name);
     unsigned jobs = mw_run_jobs(p);
     struct mw_memory memory = {.host = mw_memory_host(&demand, jobs), .several = jobs > 1};
     for (unsigned i = 0; i < jobs && !p->device.usb; i++)

@@ -26,7 +26,8 @@ struct mw_run_params {
     size_t layers[MW_MAX_LAYERS]; ///< run back to back, without a reset in between
     unsigned layer_count;
     struct mw_shape shape;          ///< GPUs, tokens, hidden size, padding, spread, seed
-    const struct mw_system *system; ///< NULL: all of them
+    const struct mw_system *system; ///< NULL: all of them, but those left out
+    bool left_out[MW_SYSTEMS];      ///< the device lacks what they are made of
     unsigned tile;                  ///< rows of one expert that start together
     bool partial_tiles;             ///< an idle engine starts its fullest open tile
     bool expert_cycles_given;

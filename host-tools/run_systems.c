@@ -57,17 +57,25 @@ static double now(void)
 static struct mw_system as_set(const struct mw_system *system, const struct mw_settings *settings)
 {
     struct mw_system s = *system;
-    for (unsigned i = 0; i < settings->count; i++)
+    for (unsigned i = 0; i < settings->count; i++) {
         if (strcmp(settings->item[i].name, "list_once") == 0)
             s.list_once = settings->item[i].value;
+        if (strcmp(settings->item[i].name, "switch_asks") == 0)
+            s.switch_asks = settings->item[i].value;
+    }
     return s;
+}
+
+bool mw_run_asks_for(const struct mw_run_params *params, unsigned i)
+{
+    return params->system ? params->system == &mw_systems[i] : !params->left_out[i];
 }
 
 unsigned mw_run_asked(const struct mw_run_params *params, struct mw_system systems[MW_SYSTEMS])
 {
     unsigned count = 0;
     for (unsigned i = 0; i < MW_SYSTEMS; i++)
-        if (!params->system || params->system == &mw_systems[i])
+        if (mw_run_asks_for(params, i))
             systems[count++] = as_set(&mw_systems[i], &params->settings);
     return count;
 }

@@ -10,11 +10,13 @@
 
 /// Find out before a run whether the device holds it under every system that `params` asks for;
 /// params->shape has its GPUs. `touched` gets what each takes of this machine where the device is
-/// simulated, 0 for systems that were not asked for. MW_EXIT_INPUT: it does not, and the line says
+/// simulated, 0 for systems that were not asked for. If all are, those that need a primitive which the
+/// device was built without are left out. MW_EXIT_INPUT: it does not, and the line says
 /// what is too large, why, and which option to change. A run with waves is not looked at here:
 /// mw_system_run looks once more when it begins.
 int mw_systems_check(const struct mw_run_params *params, const struct mw_demand *demand,
-                     uint64_t touched[MW_SYSTEMS], struct mw_error *err);
+                     uint64_t touched[MW_SYSTEMS], bool left_out[MW_SYSTEMS],
+                     struct mw_error *err);
 
 /// Run all layers of `workload` under the system of `result` on one device, back to back and without
 /// a reset in between. `params` is prepared (mw_run_prepare), except that params->fst is

@@ -148,7 +148,7 @@ struct mw_device_info {
     unsigned window;           ///< largest look-ahead window of the switch, 0: it has none
     unsigned max_latency;      ///< of a link, cycles
     unsigned link_latency;     ///< as set
-    bool copy_lane, list_once; ///< there are these primitives of mw_layer_config
+    bool copy_lane, list_once, switch_asks; ///< there are these primitives of mw_layer_config
 };
 MW_API int mw_info(struct mw_device *device, struct mw_device_info *info);
 
@@ -345,6 +345,9 @@ struct mw_layer_config {
     // primitives of the hub, of those that the device has
     bool copy_lane; ///< rows that need no addition pass the hub's adder by; without it they take it
     bool list_once; ///< only a row's first packet has its targets; MW_ERR_CAPACITY without
+    /// The switch opens reductions when all members have finished a row; only with list_once, and
+    /// mw_stream_dymultimem_ld_reduce takes tokens in that order. MW_ERR_CAPACITY without
+    bool switch_asks;
 };
 /// tile 1, partial_wait 64, copy_lane true, all else 0; of a struct of that size.
 MW_API void mw_layer_defaults_of(struct mw_layer_config *config, size_t size);
@@ -375,6 +378,7 @@ struct mw_layout {
     uint64_t xd_base;            ///< dispatch region
     uint64_t gt_base;            ///< gate weights, or meta table of unicast
     uint64_t cb_base;            ///< unicast: slots for partial sums
+    uint64_t rl_base;            ///< switch_asks: lists of targets, for each token of all GPUs
     uint64_t scratch;            ///< scratch_bytes
     uint64_t st_lo, st_hi;       ///< where explicit stores may land
     uint64_t end;                ///< bytes used

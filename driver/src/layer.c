@@ -43,6 +43,7 @@ static unsigned node_registers(struct reg_value *r, const struct mw_device_info 
         {REG(out_base), BASE(l->out_base)},
         {REG(cb_base), BASE(l->cb_base)},
         {REG(ce_base), BASE(l->ce_base)},
+        {REG(rl_base), BASE(l->rl_base)},
         {REG(st_lo), BASE(l->st_lo)},
         {REG(st_hi), BASE(l->st_hi)},
         {REG(stream_base0), BASE(l->stream[0])},
@@ -63,7 +64,8 @@ static unsigned node_registers(struct reg_value *r, const struct mw_device_info 
                            MWI_PUT(MW_NODE__CREDITS__CTRL, c->ctrl_credits) |
                            MWI_PUT(MW_NODE__CREDITS__THROTTLE, c->throttle)},
         {REG(uses), MWI_PUT(MW_NODE__USES__COPY_LANE, c->copy_lane) |
-                        MWI_PUT(MW_NODE__USES__LIST_ONCE, c->list_once)},
+                        MWI_PUT(MW_NODE__USES__LIST_ONCE, c->list_once) |
+                        MWI_PUT(MW_NODE__USES__SWITCH_ASKS, c->switch_asks)},
     };
     unsigned count = sizeof all / sizeof *all;
     static_assert(sizeof all / sizeof *all <= MAX_REGS, "room for all registers");
@@ -89,7 +91,8 @@ static int check_layout(const struct mw_device *d, const struct mw_layout *l)
 {
     const uint64_t address[] = {l->stream[0], l->stream[1], l->stream[2], l->stream[3], l->rt_base,
                                 l->ce_base,   l->al_base,   l->xs_base,   l->out_base,  l->yd_base,
-                                l->xd_base,   l->gt_base,   l->cb_base,   l->st_lo,     l->st_hi};
+                                l->xd_base,   l->gt_base,   l->cb_base,   l->rl_base,   l->st_lo,
+                                l->st_hi};
     for (unsigned i = 0; i < sizeof address / sizeof *address; i++)
         if (address[i] % MW_BASE_UNIT || address[i] > d->info.mem_bytes)
             return mwi_fail(MW_ERR_INVALID,
@@ -142,6 +145,12 @@ int mwi_configure(struct mw_device *d, const struct mw_layer_config *config,
     if (!status)
         status = mwi_write(d, MWI_FABRIC(lookahead),
                            MWI_PUT(MW_FABRIC__LOOKAHEAD__PACKETS, config->window));
+    if (!status)
+        status = mwi_write(d, MWI_FABRIC(rows),
+                           MWI_PUT(MW_FABRIC__ROWS__ROW_BYTES, config->row_bytes) |
+                               MWI_PUT(MW_FABRIC__ROWS__ROW_SHIFT, layout->row_shift) |
+                               MWI_PUT(MW_FABRIC__ROWS__TOKEN_SHIFT, layout->token_shift) |
+                               MWI_PUT(MW_FABRIC__ROWS__ENABLE, config->switch_asks));
     if (!status)
         status = write_nodes(d, config, layout, tokens, experts, streams);
     if (!status)

@@ -58,6 +58,7 @@ static const struct setting {
     SETTING(partial_tiles, false, true),
     SETTING(copy_lane, false, true),
     SETTING(list_once, false, true),
+    SETTING(switch_asks, false, true),
 };
 
 int mw_layer_set(struct mw_layer_config *config, const char *name, uint64_t value)
@@ -113,6 +114,11 @@ int mwi_check_sizes(const struct mw_device_info *info, const struct mw_layer_con
     if (c->list_once && !info->list_once)
         return mwi_fail(MW_ERR_CAPACITY,
                         "list_once: this device does not remember lists of targets: leave it out");
+    if (c->switch_asks && !info->switch_asks)
+        return mwi_fail(MW_ERR_CAPACITY,
+                        "switch_asks: this device's switch opens no reductions: leave it out");
+    if (c->switch_asks && !c->list_once)
+        return mwi_fail(MW_ERR_INVALID, "switch_asks: only with list_once");
     return 0;
 }
 
@@ -190,6 +196,7 @@ static void take_regions(struct mw_layout *l, const struct mw_layer_config *c)
     l->xd_base = take(l, (unicast ? received : rows) << l->row_shift);
     l->gt_base = take(l, unicast ? received * MW_META_BYTES : rows << l->gate_shift);
     l->cb_base = take(l, unicast ? (tokens << l->n_shift) << l->row_shift : 0);
+    l->rl_base = take(l, c->switch_asks ? (uint64_t)MW_LIST_BYTES << (l->n_shift + l->token_shift) : 0);
     l->scratch = take(l, c->scratch_bytes);
     l->st_lo = unicast ? l->xd_base : l->scratch;
     l->st_hi = l->end;

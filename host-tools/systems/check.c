@@ -51,11 +51,19 @@ static int check_system(struct job *j, const struct mw_demand *demand,
     return status ? mw_fail(err, status, "%s: %s", system->name, cause.text) : MW_EXIT_OK;
 }
 
+static bool lacks(struct job *j, const struct mw_system *system)
+{
+    struct mw_device_info info;
+    return !mw_info(j->device, &info) && ((system->list_once && !info.list_once) ||
+                                          (system->switch_asks && !info.switch_asks));
+}
+
 int mw_systems_check(const struct mw_run_params *params, const struct mw_demand *demand,
-                     uint64_t touched[MW_SYSTEMS], struct mw_error *err)
+                     uint64_t touched[MW_SYSTEMS], bool left_out[MW_SYSTEMS], struct mw_error *err)
 {
     struct job j = {.params = params, .experts = demand->experts, .err = err};
     memset(touched, 0, MW_SYSTEMS * sizeof *touched);
+    memset(left_out, 0, MW_SYSTEMS * sizeof *left_out);
     if (params->fst) // which begins with the device, and takes a model of its own
         return MW_EXIT_OK;
     int status = mw_job_begin(&j, &mw_systems[0]);
@@ -64,7 +72,8 @@ int mw_systems_check(const struct mw_run_params *params, const struct mw_demand 
     if (!status)
         status = mw_job_open(&j);
     for (unsigned i = 0; i < MW_SYSTEMS && !status; i++) {
-        if (!params->system || params->system == &mw_systems[i])
+        left_out[i] = !params->system && lacks(&j, &mw_systems[i]);
+        if (params->system ? params->system == &mw_systems[i] : !left_out[i])
             status = check_system(&j, demand, &mw_systems[i], &touched[i]);
     }
     mw_close(j.device);

@@ -19,5 +19,6 @@ struct mw_generator {
 extern const struct mw_generator mw_generate_unicast;
 extern const struct mw_generator mw_generate_dysharp_basic;
 extern const struct mw_generator mw_generate_dysharp;
+extern const struct mw_generator mw_generate_moeswitch;
 
 #endif

@@ -24,7 +24,8 @@ static int set_setting(struct job *j, const struct mw_setting *s)
     static const char *const fields[] = {
         "store_credits",     "part_credits", "ctrl_credits",  "down_store_credits",
         "down_part_credits", "throttle",     "down_throttle", "window",
-        "start_delay",       "partial_wait", "copy_lane",     "list_once"};
+        "start_delay",       "partial_wait", "copy_lane",     "list_once",
+        "switch_asks"};
     const struct {
         const char *name;
         uint64_t *place, high;
@@ -76,8 +77,9 @@ int mw_job_settings(struct job *j)
     int status;
     mw_layer_defaults(&j->config);
     j->config.partial_wait = PARTIAL_WAIT;
-    j->config.partial_tiles = p->partial_tiles;
+    j->config.partial_tiles = p->partial_tiles || j->system->partial_tiles;
     j->config.list_once = j->system->list_once;
+    j->config.switch_asks = j->system->switch_asks;
     j->tile_guard = 1;
     j->latency_classes = 1u << MW_CLS_STORE;
     j->port_limit = UINT64_MAX;
