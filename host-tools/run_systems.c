@@ -61,7 +61,7 @@ static struct mw_system as_set(const struct mw_system *system, const struct mw_s
         if (strcmp(settings->item[i].name, "list_once") == 0)
             s.list_once = settings->item[i].value;
         if (strcmp(settings->item[i].name, "switch_asks") == 0)
-            s.switch_asks = settings->item[i].value;
+            s.switch_asks = s.signals && settings->item[i].value;
     }
     return s;
 }

@@ -24,14 +24,14 @@ static int set_setting(struct job *j, const struct mw_setting *s)
     static const char *const fields[] = {
         "store_credits",     "part_credits", "ctrl_credits",  "down_store_credits",
         "down_part_credits", "throttle",     "down_throttle", "window",
-        "start_delay",       "partial_wait", "copy_lane",     "list_once",
-        "switch_asks"};
+        "start_delay",       "partial_wait", "copy_lane",     "list_once"};
     const struct {
         const char *name;
         uint64_t *place, high;
     } own[] = {{"small", &j->small, 1},
                {"quiet_cycles", &j->quiet_cycles, UINT32_MAX},
                {"tile_guard", &j->tile_guard, 1},
+               {"switch_asks", &j->switch_asks, 1},
                {"latency_classes", &j->latency_classes, 15},
                {"port_limit", &j->port_limit, 22},
                {"fault", &j->fault, MW_FAULT_ALL},

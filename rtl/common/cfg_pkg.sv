@@ -99,7 +99,7 @@ package cfg_pkg;
         c.Reds            = 1'b1;
         c.CopyLane        = 1'b1;
         c.ListOnce        = 1'b1;
-        c.SwitchAsks      = 1'b0;
+        c.SwitchAsks      = 1'b1;
         c.Guard           = 1'b1;
         c.Monitor         = 1'b1;
         c.Faults          = 1'b1;

@@ -105,6 +105,21 @@ static void counts_multicast_by_hand(void **state)
     expect(&t, 0, MW_UP, 0, 14, 2, 0);
     expect(&t, 1, MW_DOWN, 0, 14, 2, 0);
     assert_int_equal(t.payload[0][MW_UP], 156);
+    // The switch asks: rows reported and granted, up to three to a header, in place of signals and requests.
+    s = bare("moeswitch");
+    t = total(&b.w, &s, 16);
+    expect(&t, 0, MW_UP, 1, 14, 0, 0);
+    expect(&t, 0, MW_DOWN, 0, 0, 1, 11);
+    expect(&t, 1, MW_UP, 1, 0, 0, 11);
+    expect(&t, 1, MW_DOWN, 0, 14, 1, 0);
+    expect(&t, 3, MW_UP, 1, 0, 0, 11);
+    expect(&t, 3, MW_DOWN, 0, 13, 1, 0);
+    expect(&t, 2, MW_UP, 0, 0, 0, 0);
+    assert_int_equal(t.gathered[1][MW_UP][MW_CTRL], 1); // two rows, if apart
+    assert_int_equal(t.gathered[3][MW_UP][MW_CTRL], 0);
+    t = total(&b.w, &s, 8);
+    expect(&t, 1, MW_UP, 2, 0, 0, 22);
+    assert_int_equal(t.gathered[1][MW_UP][MW_CTRL], 2);
     // Without signals nothing else changes.
     s = bare("dysharp-basic");
     t = total(&b.w, &s, 8);

@@ -57,6 +57,14 @@ static void add_sizes(struct text *t, struct mw_random *r, const struct configur
         add(t, " --set small=1");
 }
 
+/// Of the hub and the switch. The latter opens reductions only where rows have their lists once.
+static void add_primitives(struct text *t, struct mw_random *r)
+{
+    unsigned asks = pick(r, 0, 1);
+    add(t, " --set copy_lane=%u --set list_once=%u --set switch_asks=%u", pick(r, 0, 1),
+        asks ? 1 : pick(r, 0, 1), asks);
+}
+
 static void add_limits(struct text *t, struct mw_random *r, const struct configuration_model *m)
 {
     static const char *const credits[] = {"store_credits", "part_credits", "ctrl_credits",
@@ -74,7 +82,7 @@ static void add_limits(struct text *t, struct mw_random *r, const struct configu
     if (pick(r, 0, 2) == 0)
         add(t, " --set start_delay=%u", ONE_OF(r, 1, 7, 50, 400));
     if (!m->small) // which has none of these
-        add(t, " --set copy_lane=%u --set list_once=%u", pick(r, 0, 1), pick(r, 0, 1));
+        add_primitives(t, r);
 }
 
 static void add_behaviour(struct text *t, struct mw_random *r, const struct configuration_model *m)
@@ -115,7 +123,8 @@ void configuration_make(struct configuration *c, uint64_t seed, unsigned i,
     bool padding = pick(&r, 0, 3) == 0;
     if (padding)
         add(&t, " --allow-padding");
-    c->system = mw_systems[ONE_OF(&r, 0, 1, 2, 2)].name;
+    unsigned system = ONE_OF(&r, 0, 1, 2, 2, 3, 3);
+    c->system = mw_systems[m->small && system == 3 ? 2 : system].name;
     print_message("%u: --system %s %s%s\n", i, c->system, t.bytes,
                   padding ? " (with empty places made here)" : "");
     bench_options(&c->bench, "%s", t.bytes);
