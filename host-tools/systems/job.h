@@ -20,7 +20,8 @@ struct job {
     // settings that are not the layer's
     uint64_t small;           ///< the configuration that synth-check measures
     uint64_t quiet_cycles;    ///< without progress before the device counts as stuck, 0: library's
-    uint64_t tile_guard, switch_asks;      ///< 0: no partial tiles against a stuck in-flight window
+    uint64_t tile_guard;      ///< 0: no partial tiles against a stuck in-flight window
+    uint64_t switch_asks;     ///< what the system has of it is in `system`
     uint64_t latency_classes; ///< mask of classes whose latencies the ports record
     uint64_t port_limit;      ///< log2 of the switch's period of time limits, UINT64_MAX: its own
     uint64_t fault, fault_gpu,
