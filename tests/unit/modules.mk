@@ -35,6 +35,8 @@ UNIT_SRCS_send := rtl/hub/send.sv
 UNIT_C_send := host-tools/reduce.c
 UNIT_PARAMS_send := N=4 FlitBytes=8 MemBytesLog2=15 TokensLog2=8 MaxExperts=64
 $(eval $(call variant,send_16,send,N=8 FlitBytes=16 MemBytesLog2=18 TokensLog2=10 MaxExperts=128))
+$(eval $(call variant,send_asks,send,N=4 FlitBytes=8 MemBytesLog2=15 TokensLog2=8 MaxExperts=64 SwitchAsks=1))
+$(eval $(call variant,send_asks_16,send,N=8 FlitBytes=16 MemBytesLog2=18 TokensLog2=10 MaxExperts=128 SwitchAsks=1))
 UNIT += switch_2_8
 UNIT_TOP_switch_2_8 := switch_bench
 UNIT_TEST_switch_2_8 := tests/unit/test_switch.cpp
@@ -130,6 +132,7 @@ UNIT_PARAMS_reduce_join := N=5 FlitBytes=8
 UNIT += token_tracker
 UNIT_PARAMS_token_tracker := N=32 TokensLog2=5
 UNIT_SRCS_token_tracker := rtl/hub/token_tracker.sv
+$(eval $(call variant,token_tracker_asks,token_tracker,N=32 TokensLog2=5 SwitchAsks=1))
 UNIT += soc
 UNIT_TOP_soc := soc_bench
 UNIT_PARAMS_soc := N=2 MemBytesLog2=14 RowsLog2=6 TokensLog2=5 MaxExperts=32 MaxLocalExperts=4 CacheEntries=64 MaxLatency=8
@@ -177,3 +180,16 @@ UNIT_SRCS_switch_rate_8 := tests/unit/switch_bench.sv
 UNIT_PARAMS_switch_rate_8 := N=8 FlitBytes=16 MaxExperts=64 StorePkts=32
 $(eval $(call variant,switch_rate_guest,switch_rate_8,N=8 FlitBytes=8 MaxExperts=64 StorePkts=32 PartGuest=1))
 $(eval $(call variant,switch_rate_16,switch_rate_8,N=16 FlitBytes=16 MaxExperts=64 StorePkts=32 Guard=0 Monitor=0))
+UNIT += rx_grants
+UNIT_TOP_rx_grants := rx
+UNIT_PARAMS_rx_grants := N=3 FlitBytes=8 TokensLog2=5 OpenRows=8 RxResultPkts=4 SwitchAsks=1
+UNIT_SRCS_rx_grants := rtl/hub/rx.sv
+$(eval $(call variant,rx_grants_16,rx_grants,N=32 FlitBytes=16 TokensLog2=10 OpenRows=8 RxResultPkts=4 SwitchAsks=1))
+$(eval $(call variant,rx_grants_min,rx_grants,N=2 FlitBytes=16 TokensLog2=15 OpenRows=1 RxResultPkts=1 SwitchAsks=1))
+UNIT += ready_gather
+UNIT_PARAMS_ready_gather := N=5 TokensLog2=6 SwitchAsks=1
+UNIT_SRCS_ready_gather := rtl/hub/ready_gather.sv
+UNIT += kept_lists
+UNIT_PARAMS_kept_lists := N=4 FlitBytes=8 MemBytesLog2=14 TokensLog2=5 MaxExperts=64 SwitchAsks=1
+UNIT_SRCS_kept_lists := tests/unit/kept_lists.sv
+$(eval $(call variant,kept_lists_16,kept_lists,N=5 FlitBytes=16 MemBytesLog2=15 TokensLog2=6 MaxExperts=512 SwitchAsks=1))
