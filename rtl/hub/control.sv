@@ -42,6 +42,10 @@ module control #(
     input  wire logic                        own_ready_i,
     output logic [node_pkg::TokenW-1:0]      own_token_o,
 
+    input  wire logic                        tok_valid_i, // all own experts of this token have finished
+    output logic                             tok_ready_o,
+    input  wire logic [Cfg.TokensLog2-1:0]   tok_index_i,
+
     input  wire logic       ack_valid_i, // rx_store: answer this GPU's fence
     output logic            ack_ready_o,
     input  wire logic [4:0] ack_dst_i,
@@ -85,7 +89,7 @@ module control #(
     typedef enum logic [2:0] {Clear, Idle, Count, Prefix, Tell, Head, Words, Drain} state_e;
     state_e          state_q;
     logic accept, copies_q, to_last, to_next, start_walk, fenced, event_ready, known, no_tokens, refused,
-          bad_count;
+          bad_count, told;
     iop_e            op_q;
     logic [3:0]              imm_q;
     logic [Cfg.GpuW-1:0]     port, to_q;
@@ -210,7 +214,7 @@ module control #(
     // ---- sequence ----------------------------------------------------------------------------------------------
     assign retire_o = (state_q == Drain && !out_valid_q && (op_q != I_SIGNAL || !ctl_valid_o) && fenced)
                       || state_q == Prefix;
-    assign idle_o   = state_q == Idle && !ctl_valid_o && !sig_valid_i && !ack_valid_i;
+    assign idle_o   = state_q == Idle && !ctl_valid_o && !sig_valid_i && !ack_valid_i && told;
 
     assign err_o.valid = (accept && refused) || bad_count;
     assign err_o.code  = (accept && !known) ? error_pkg::ERR_INSTR : error_pkg::ERR_BOUNDS;
@@ -267,7 +271,7 @@ module control #(
         .clk_i, .rst_ni, .go_i, .cfg_i, .ack_valid_i, .ack_ready_o, .ack_dst_i, .ack_rx_i, .own_ack_o(own_ack),
         .sig_valid_i, .sig_ready_o, .sig_token_i, .own_valid_o, .own_ready_i, .own_token_o,
         .event_valid_i(state_q == Tell), .event_ready_o(event_ready), .event_dst_i(5'(to_q)), .event_idx_i(imm_q),
-        .ctl_valid_o, .ctl_ready_i, .ctl_header_o
+        .tok_valid_i, .tok_ready_o, .tok_index_i, .ctl_valid_o, .ctl_ready_i, .ctl_header_o, .idle_o(told)
     );
 
     wire unused = &{1'b0, cfg_i, cmd_i, cnt_i.idx, cnt_i.last};

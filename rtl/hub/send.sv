@@ -9,9 +9,9 @@
 // list takes to read.
 //
 // Order: tokens in order; a row's packets in order, gate weights (META in st) last unless flags.0; st: GPUs p + 1, p +
-// 2, ... modulo N, p last. A token is armed (arm_*: global index, number of valid entries) before its first packet, and
-// only while fewer than cfg.in_flight armed tokens wait for tok_done_i. Retires when the last flit was taken by the
-// uplink and the local stream.
+// 2, ... modulo N, p last. A token is armed (arm_*: global index, number of valid entries; where the switch asks of
+// own experts, and whether there are others) before its first packet, and only while fewer than cfg.in_flight armed
+// tokens wait for tok_done_i. Retires when the last flit was taken by the uplink and the local stream.
 // Errors (one pulse each): a token with an unmapped or repeated expert (UNMAPPED, DUPLICATE) is skipped as a whole and
 // not armed; an instruction that send_transfers refuses (REDUCTION, UNMAPPED, BOUNDS) sends nothing.
 // Control's packets of the store class (cst_*, clo_*) take turns with send's, packet by packet, on both streams.
@@ -46,6 +46,7 @@ module send #(
     input  wire logic                   arm_ready_i,
     output logic [node_pkg::TokenW-1:0] arm_token_o,
     output logic [4:0]                  arm_count_o,
+    output logic                        arm_remote_o,
     input  wire logic                   tok_done_i,
 
     output logic [Cfg.GpuW-1:0]            base_q_o,    // st: next row number at this GPU
@@ -158,7 +159,7 @@ module send #(
         .clk_i, .rst_ni, .go_i, .cfg_i,
         .cmd_valid_i, .cmd_ready_o, .cmd_i, .walk_o(walk), .end_o(walk_end), .drained_i(drained), .retire_o, .groups_i,
         .walk_done_i(walk_done), .desc_valid_i(desc_valid), .desc_take_o(desc_take), .lists_used_i(job_waits),
-        .desc_i(desc), .arm_valid_o, .arm_ready_i, .arm_token_o, .arm_count_o, .tok_done_i,
+        .desc_i(desc), .arm_valid_o, .arm_ready_i, .arm_token_o, .arm_count_o, .arm_remote_o, .tok_done_i,
         .base_q_o, .base_row_i, .base_take_o,
         .xfer_valid_o(xfer_valid), .xfer_take_i(xfer_take), .xfer_o(xfer), .xfer_from_o(xfer_from),
         .xfer_last_o(xfer_last), .xfer_ids_o(xfer_ids),
@@ -182,6 +183,7 @@ module send #(
     send_build #(.Cfg(Cfg), .PktsW(PktsW), .SumW(Cfg.MemBytesLog2 + 1), .AddrW(ShiftW), .TokenW(Cfg.TokW)) i_build (
         .clk_i, .rst_ni, .port_i(cfg_i.port), .epoch_i(cfg_i.epoch), .k_i(cfg_i.k), .opcode_i(opcode), .group_i(group),
         .kind_i(kind), .meta_i(meta), .flat_i(flat), .once_i(Cfg.ListOnce && cfg_i.list_once),
+        .asks_i(Cfg.SwitchAsks && cfg_i.switch_asks),
         .job_valid_i(job_valid), .job_take_o(job_take), .job_st_i(job.st), .job_loc_i(job.loc), .job_addr_i(job.addr),
         .job_pkts_i(job.pkts), .job_tail_i(job.tail), .job_gate_i(job.gate), .job_dst_i(job.dst),
         .job_list_i(job.list_no), .job_remote_i(job.remote), .job_own_i(job.own), .job_token_i(job.token),

@@ -51,6 +51,7 @@ module send_transfers #(
     input  wire logic                   arm_ready_i,
     output logic [node_pkg::TokenW-1:0] arm_token_o,
     output logic [4:0]                  arm_count_o,
+    output logic                        arm_remote_o, // where the switch asks: and so many elsewhere, not counted
     input  wire logic                   tok_done_i,
 
     output logic [Cfg.GpuW-1:0]            base_q_o,    // st: next row number at this GPU
@@ -284,11 +285,14 @@ module send_transfers #(
 
     // ---- arming ------------------------------------------------------------------------------------------------
     logic [Cfg.TokensLog2:0] in_flight_q;
+    logic                    asks;
+    assign asks        = Cfg.SwitchAsks && cfg_i.switch_asks;
     assign may_arm     = cfg_i.in_flight == '0 || 17'(in_flight_q) != 17'(cfg_i.in_flight);
     assign arm_valid_o = state_q == ARM && may_arm;
     assign armed       = arm_valid_o && arm_ready_i;
     assign arm_token_o = node_pkg::TokenW'(first_token_q) | node_pkg::TokenW'(token_q);
-    assign arm_count_o = remote_q + own_q;
+    assign arm_count_o = asks ? own_q : remote_q + own_q;
+    assign arm_remote_o = asks && remote_q != '0;
 
     logic done; // a token that was armed: other tokens are done too
     assign done = tok_done_i && in_flight_q != '0;

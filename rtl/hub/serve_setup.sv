@@ -77,7 +77,7 @@ module serve_setup #(
     logic [Cfg.GpuW-1:0]  pick;
     logic [Cfg.OpenW-1:0] rptr_q;
     high_t            high_q;
-    logic             here, plain, over, last_term, stored;   // here: a unit of this GPU made the row
+    logic             asks, here, plain, over, last_term, stored;   // here: a unit of this GPU made the row
     logic [Cfg.AddrW:0]   behind;            // the flit behind a static row
     logic [4:0]       t_q, t_next;
     logic [3:0]       lane_t;
@@ -98,6 +98,8 @@ module serve_setup #(
         .advance_i(state_q == Idle && can_set != '0)
     );
 
+    // grant_lists names tokens, not addresses
+    assign asks      = Cfg.SwitchAsks && cfg_i.switch_asks;
     assign own_o     = 5'(ctx_o) == cfg_i.port;
     assign here      = own_o || low_o.st;
     assign plain     = !low_o.is_static && !low_o.is_explicit && !low_o.slots;  // experts of a token
@@ -206,7 +208,7 @@ module serve_setup #(
             default: ;
         endcase
         // Beside the search for its first term; what falls out must be 0.
-        if (state_q == Begin)  down_q <= (here || low_o.is_static) ? '0 : cfg_i.row_shift;
+        if (state_q == Begin)  down_q <= (here || low_o.is_static || asks) ? '0 : cfg_i.row_shift;
         else if (down)         down_q <= down_q - 1'b1;
         if (down) begin
             high_q.x <= high_q.x >> 1;
