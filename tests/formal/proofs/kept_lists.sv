@@ -8,8 +8,7 @@
 module prove_kept_lists #(
     localparam cfg_pkg::cfg_t Cfg = sizes()
 ) (
-    input wire logic                        clk_i, take_i, last_i, wr_ready_i, lane_valid_i, rd_ready_i, watch_i,
-    input wire logic [3:0]                  idx_i,
+    input wire logic                        clk_i, take_i, last_i, wr_ready_i, lane_valid_i, rd_ready_i,
     input wire logic [Cfg.GpuW-1:0]         src_i, home_i, the_home_i,
     input wire logic                        index_i, lane_index_i, the_index_i,
     input wire logic [Cfg.FlitW-1:0]        rdata_i,
@@ -28,7 +27,7 @@ module prove_kept_lists #(
     endfunction
     localparam int unsigned Base = 256;
 
-    logic                     rst_n, room, done, lane_ready, take, lane, wr_done, req_end, busy_q;
+    logic                     rst_n, room, done, lane_ready, take, lane;
     logic [2:0]               level;
     logic [1:0]               idle;
     `MW_WRITE(Cfg)            wr;
@@ -80,6 +79,9 @@ module prove_kept_lists #(
     end
 
     // ---- the token's list, and its row ----
+    logic [Cfg.TokW-1:0] row_q [4], ask_row; // rows granted, in use from the oldest one on; whose list is asked for
+    assign ask_row = row_q[i_lists.ask_slot_q];
+
     logic       list, listed_q, mine, granted_q;
     logic [2:0] ahead_q;
     assign list = take && last_i && {src_i, index_i} == the_q;
@@ -102,8 +104,7 @@ module prove_kept_lists #(
                 else               ahead_q  <= ahead_q - 1'b1;
             end
             if (mine) granted_q <= 1'b1;
-            else if (i_lists.asked && granted_q && i_lists.addr_q[Cfg.AddrW-1:2] == (Cfg.AddrW-2)'(Base / 32 + the_q))
-                granted_q <= 1'b0;
+            else if (i_lists.asked && ask_row == the_q) granted_q <= 1'b0;
             // a list that was taken is in memory before it is read
             a_read:  assert (!(rd.valid && listed_q)
                              || rd.addr[Cfg.AddrW-1:2] != (Cfg.AddrW-2)'(Base / 32 + 32'(the_q)));
@@ -116,33 +117,91 @@ module prove_kept_lists #(
         end
     end
 
-    // ---- each row one request ----
-    logic       head_q;
-    logic [1:0] half_q;
-    logic [2:0] asked;
+    // ---- each row one request, in the order of the grants ----
+    logic [1:0]          put_q, get_q;
+    logic [2:0]          in_use_q;
+    logic                busy_q, head_now;
+    logic [Cfg.GpuW-1:0] home_q;
     packet_pkg::header_low_t low;
-    assign low     = req.data;
-    assign req_end = req.valid && req.last;
-    f_queue #(.Width(Cfg.GpuW), .Depth(6), .Latency(0)) i_rows (
-        .clk_i, .rst_ni(rst_n), .watch_i, .push_i(lane), .in_i(home_i), .accept_i(1'b1), .pop_i(req.valid && !head_q),
-        .show_i(req.valid && !head_q), .out_i(low.src[Cfg.GpuW-1:0]), .count_o(asked)
-    );
+    assign low      = req.data;
+    assign head_now = i_lists.here && i_lists.head && !i_lists.half_q;
+
     always_ff @(posedge clk_i) begin
-        busy_q <= rst_n && i_lists.here;
-        if (!rst_n) head_q <= 1'b0;
-        else if (req.valid) head_q <= !req.last;
-        if (rst_n) begin
-            a_req:   assert (req.valid == busy_q);
+        busy_q <= rst_n && head_now;
+        home_q <= row_q[get_q][Cfg.TokW-1:1];
+        if (!rst_n) begin
+            put_q    <= '0;
+            get_q    <= '0;
+            in_use_q <= '0;
+        end else begin
+            if (lane) begin
+                row_q[put_q] <= {home_i, lane_index_i};
+                put_q        <= put_q + 1'b1;
+            end
+            if (i_lists.sent) get_q <= get_q + 1'b1;
+            in_use_q <= in_use_q + 3'(lane) - 3'(i_lists.sent);
+
+            a_place:  assert (!lane || in_use_q < 3'd4);
+            a_order:  assert (!busy_q || (req.valid && low.src == 5'(home_q)
+                                          && low.opcode == packet_pkg::OP_DYMULTIMEM_LD_REDUCE));
+            a_sent:   assert (!i_lists.sent || in_use_q != '0);
             // what each waits for is memory, and what memory has granted
-            a_lists: assert (lane_ready || i_lists.ask_q || i_lists.used_q == 3'd4);
-            a_ask:   assert (!i_lists.ask_q || rd.valid || (i_lists.wait_q != '0 && i_lists.wait_q <= level));
-            a_keep:  assert (level == '0 || wr.valid || !i_keep.active_q);
-            a_back:  assert (i_lists.used_q >= i_lists.whole_q);
-            c_req:   cover (req_end);
+            a_lists:  assert (lane_ready || i_lists.ask_q || in_use_q == 3'd4);
+            a_ask:    assert (!i_lists.ask_q || rd.valid || (i_lists.wait_q != '0 && i_lists.wait_q <= level));
+            a_keep:   assert (level == '0 || wr.valid || !i_keep.active_q);
+            c_req:    cover (req.valid && req.last);
         end
     end
 
-    wire unused = &{1'b0, idle, idx_i};
+    // ---- how it hangs together ----
+    logic [3:0] flits_in;                // of lists that are not whole: here, and on their way
+    logic [2:0] waiting;                 // lists of which a flit is not here
+    typedef struct packed {
+        logic [3:0]          last;
+        logic [Cfg.GpuW-1:0] src;
+        logic                index;
+    } list_t;
+    list_t kept_the;
+    logic  rows;
+    always_comb begin
+        rows = 1'b1;
+        for (int unsigned r = 0; r < 4; r++)
+            rows &= 3'(2'(2'(r) - get_q)) >= in_use_q || i_lists.i_rows.mem[r] == row_q[r];
+    end
+    assign waiting   = i_lists.used_q - i_lists.whole_q;
+    assign flits_in  = 4'(i_lists.got_flit_q) + 4'(back_q[0]) + 4'(back_q[1]) + 4'(back_q[2]);
+    assign kept_the  = list_t'(i_keep.i_lists.mem[i_keep.rlist_q + ahead_q[1:0]]);
+
+    always_ff @(posedge clk_i) begin
+        if (rst_n) begin
+            l_ring:  assert (i_lists.out_slot_q == get_q && i_lists.used_q == in_use_q && in_use_q <= 3'd4
+                             && put_q == 2'(get_q + in_use_q[1:0])
+                             && i_lists.ask_slot_q == 2'(put_q - 2'(i_lists.ask_q)));
+            l_whole: assert (i_lists.whole_q <= i_lists.used_q
+                             && i_lists.got_slot_q == 2'(get_q + i_lists.whole_q[1:0]) && (!i_lists.ask_q || in_use_q != '0));
+            // flits that are here and on their way are those that were asked for
+            l_flits: assert (6'(waiting - 3'(i_lists.ask_q)) * (6'(i_lists.last_flit) + 6'd1) + 6'(i_lists.ask_flit_q)
+                             == 6'(flits_in) && waiting >= 3'(i_lists.ask_q) && i_lists.got_flit_q <= i_lists.last_flit
+                             && i_lists.ask_flit_q <= i_lists.last_flit && (i_lists.ask_q || i_lists.ask_flit_q == '0));
+            l_head:  assert (i_lists.here || (!i_lists.head_q && !i_lists.half_q));
+            l_half:  assert (!(i_lists.head_q && i_lists.half_q));
+            l_rows:  assert (rows);
+            l_addr:  assert (!i_lists.ask_q
+                             || i_lists.addr_q == {(Cfg.AddrW-2)'(Base / 32 + 32'(ask_row)), i_lists.ask_flit_q});
+            l_wait:  assert (!i_lists.ask_q || i_lists.wait_q <= level);
+            l_mine:  assert (!(listed_q && i_lists.ask_q && ask_row == the_q) || i_lists.wait_q > ahead_q);
+            l_level: assert (level <= 3'd4 && i_keep.wlist_q == 2'(i_keep.rlist_q + level[1:0])
+                             && (!i_keep.active_q || level != '0) && (i_keep.active_q || i_keep.flit_q == '0));
+            l_kept:  assert (!listed_q || (ahead_q < level && {kept_the.src, kept_the.index} == the_q));
+            l_wr:    assert (!(listed_q && ahead_q == '0 && i_keep.active_q)
+                             || (wr.addr == {(Cfg.AddrW-2)'(Base / 32 + 32'(the_q)), i_keep.flit_q}
+                                 && i_keep.flit_q <= kept_the.last[3:2]));
+            l_begun: assert (at_q == '0 || level != 3'd4);
+            l_grant: assert (granted_q || !(i_lists.ask_q && ask_row == the_q));
+        end
+    end
+
+    wire unused = &{1'b0, idle, lane_ready};
 endmodule
 
 `default_nettype wire
