@@ -88,6 +88,7 @@ UNIT += control
 UNIT_SRCS_control := rtl/hub/control.sv
 UNIT_PARAMS_control := N=4 FlitBytes=8 MemBytesLog2=15 TokensLog2=8 MaxExperts=64 MaxLocalExperts=32
 $(eval $(call variant,control_16,control,N=8 FlitBytes=16 MemBytesLog2=18 TokensLog2=10 MaxExperts=512 MaxLocalExperts=64))
+$(eval $(call variant,control_asks,control,N=4 FlitBytes=8 MemBytesLog2=15 TokensLog2=8 MaxExperts=64 MaxLocalExperts=32 SwitchAsks=1))
 UNIT += tx
 UNIT_PARAMS_tx := FlitBytes=8 StorePkts=16
 UNIT_SRCS_tx := rtl/hub/tx.sv
