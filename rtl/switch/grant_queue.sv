@@ -11,7 +11,8 @@
 `include "assert.svh"
 
 module grant_queue #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter int unsigned   Places = 16 // LUT RAM comes in 16 words
 ) (
     input  wire logic clk_i,
     input  wire logic rst_ni,
@@ -29,22 +30,20 @@ module grant_queue #(
 );
     import packet_pkg::*;
 
-    localparam int unsigned Depth = 16; // LUT RAM comes in 16 words
-
     logic                      there, pop, room;
-    logic [4:0]                level;
+    logic [$clog2(Places+1)-1:0] level;
     logic [Cfg.GpuW-1:0]       home;
     logic [Cfg.TokensLog2-1:0] index;
     logic [1:0]                count_q; // lanes that are filled
     logic [3:0]                age_q;   // cycles that the first one has waited, at most 15
     lane_t [Lanes-1:0]         lanes_q;
 
-    fifo #(.Width(Cfg.GpuW + Cfg.TokensLog2), .Depth(Depth)) i_rows (
+    fifo #(.Width(Cfg.GpuW + Cfg.TokensLog2), .Depth(Places)) i_rows (
         .clk_i, .rst_ni, .valid_i(push_i), .ready_o(room), .data_i({home_i, index_i}), .valid_o(there), .ready_i(pop),
         .data_o({home, index}), .level_o(level)
     );
 
-    assign full_o  = 32'(level) >= Depth - 1;
+    assign full_o  = 32'(level) >= Places - 1;
     assign valid_o = count_q == 2'(Lanes) || age_q == '1;
     assign upper_o = 64'(lanes_q);
     assign pop     = there && !valid_o;

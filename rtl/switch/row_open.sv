@@ -13,7 +13,8 @@
 `default_nettype none
 
 module row_open #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter int unsigned   Places = 16 // for rows in the grant queue
 ) (
     input  wire logic       clk_i,
     input  wire logic       rst_ni,
@@ -69,7 +70,7 @@ module row_open #(
         end
     end
 
-    grant_queue #(.Cfg(Cfg)) i_grants (
+    grant_queue #(.Cfg(Cfg), .Places(Places)) i_grants (
         .clk_i, .rst_ni, .push_i((opened_o || opened_i != '0) && !fell_i), .home_i(home), .index_i(index),
         .full_o(crowded_o), .valid_o(grant_valid_o), .upper_o(grant_upper_o), .sent_i(grant_sent_i),
         .idle_o(grants_idle_o)
