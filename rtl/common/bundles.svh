@@ -50,9 +50,9 @@
 `define MW_PART(Cfg) struct packed {logic [Cfg.PayW-1:0] idx; logic [Cfg.FlitW+1:0] data;}
 
 // What switch_common tells all ports: whether the switch opens the reductions of rows, how large these and their
-// strides and a GPU's tokens are, and the port that may open one; limits of credits and of the look-ahead window (0: none); ends of periods, of
-// one, two and four, and of 32 cycles; the time; which counters are cleared, added to and read, see port_counters;
-// when monitors count, sample, and where, and what is read of them, see switch_monitor.
+// strides and a GPU's tokens are, and the port that may open one; limits of credits and of the look-ahead window (0:
+// none); ends of periods, of one, two and four, and of 32 cycles; the time; which counters are cleared, added to and
+// read, see port_counters; when monitors count, sample, and where, and what is read of them, see switch_monitor.
 `define MW_COMMON(Cfg) struct packed { \
     logic asks; logic [14:0] row_bytes; logic [3:0] row_shift; logic [3:0] token_shift; logic [4:0] turn; \
     logic [Cfg.StoreW-1:0] store_limit; logic [Cfg.PartW-1:0] part_limit; logic [Cfg.SeqW-1:0] window_limit; \
@@ -80,8 +80,8 @@
 
 // Between ports of the switch, a bit for each other port, by distance. From an input to the queues: there is a word,
 // a description, a push, a partial; the credit of the partial before still waits; a lane of a READY of a row of that
-// port; a row was opened that it is a member of. And back: there is room, a CTRL packet has left, a queue of partials is
-// full; the lane was taken, one was wrong.
+// port; a row was opened that it is a member of. And back: there is room, a CTRL packet has left, a queue of partials
+// is full; the lane was taken, one was wrong.
 `define MW_STROBES(Cfg) struct packed { \
     logic [Cfg.Others-1:0] wr; logic [Cfg.Others-1:0] desc; logic [Cfg.Others-1:0] push; logic [Cfg.Others-1:0] come; \
     logic [Cfg.Others-1:0] hold; logic [Cfg.Others-1:0] ready; logic [Cfg.Others-1:0] opened;}

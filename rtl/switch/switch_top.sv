@@ -66,6 +66,10 @@ module switch_top #(
         $error("switch_top: Window must be at most 31 and StorePkts");
     end
 
+    if (Cfg.SwitchAsks && (!Cfg.ListOnce || !Cfg.Multicast || Cfg.TokensLog2 > 15)) begin : gen_check_asks
+        $error("switch_top: SwitchAsks needs ListOnce, Multicast, and TokensLog2 of at most 15");
+    end
+
     // ---- what the ports share ----
     `MW_COMMON(Cfg)       common;
     logic [Cfg.N-1:0]     hold, cnt_read, err_take, idle;
@@ -84,13 +88,13 @@ module switch_top #(
 
     // ---- between the ports, see switch_port: from_x is what it calls x_o, to_x what it calls x_i ----
     logic [Cfg.N-1:0]      from_scarce, from_arrive, from_issue, from_down, from_flush, from_mark, from_old,
-                           from_fell, sweep_busy;
+                           from_fell, from_crowded, sweep_busy;
     logic [Cfg.Others-1:0] from_part_we [Cfg.N],
                            from_here [Cfg.N], from_queued [Cfg.N], from_part_done [Cfg.N], from_late [Cfg.N];
     logic [Cfg.Others-1:0] to_part_we [Cfg.N], to_here [Cfg.N], to_queued [Cfg.N], to_part_done [Cfg.N],
                            to_late [Cfg.N], to_scarce [Cfg.N], to_arrive [Cfg.N],
                            to_issue [Cfg.N], to_down [Cfg.N], to_flush [Cfg.N], to_mark [Cfg.N], to_old [Cfg.N],
-                           to_fell [Cfg.N];
+                           to_fell [Cfg.N], to_crowded [Cfg.N];
     logic [Cfg.TokensLog2-1:0] from_lane_index [Cfg.N], to_lane_index [Cfg.N][Cfg.Others],
                                from_opened_index [Cfg.N], to_opened_index [Cfg.N][Cfg.Others];
     `MW_STROBES(Cfg)       from_strobes [Cfg.N], to_strobes [Cfg.N];
@@ -129,6 +133,7 @@ module switch_top #(
             assign to_mark[p][d] = from_mark[Q];
             assign to_old[p][d] = from_old[Q];
             assign to_fell[p][d] = from_fell[Q];
+            assign to_crowded[p][d] = from_crowded[Q];
             assign to_lane_index[p][d] = from_lane_index[Q];
             assign to_opened_index[p][d] = from_opened_index[Q];
             assign to_wr[p][d] = from_wr[Q];
@@ -152,8 +157,10 @@ module switch_top #(
             .down_o(from_down[p]), .down_i(to_down[p]),
             .flush_o(from_flush[p]), .flush_i(to_flush[p]), .mark_o(from_mark[p]), .mark_i(to_mark[p]),
             .old_o(from_old[p]), .old_i(to_old[p]), .fell_o(from_fell[p]), .fell_i(to_fell[p]),
+            .crowded_o(from_crowded[p]), .crowded_i(to_crowded[p]),
             .lane_index_o(from_lane_index[p]), .lane_index_i(to_lane_index[p]),
-            .opened_index_o(from_opened_index[p]), .opened_index_i(to_opened_index[p]), .wr_o(from_wr[p]), .wr_i(to_wr[p]),
+            .opened_index_o(from_opened_index[p]), .opened_index_i(to_opened_index[p]),
+            .wr_o(from_wr[p]), .wr_i(to_wr[p]),
             .win_o(from_win[p]), .win_i(to_win[p]), .part_o(from_part[p]), .part_i(to_part[p])
         );
     end
