@@ -623,6 +623,7 @@ int main(void)
         cmocka_unit_test_setup(refuses_bad_options, reset),
         cmocka_unit_test_setup(refuses_bad_traces_and_leaves_nothing, reset),
         cmocka_unit_test_setup(device_refuses_and_leaves_nothing, reset),
+        cmocka_unit_test_setup(leaves_out_what_the_device_lacks, reset),
         cmocka_unit_test_setup(names_waves_after_systems, reset),
         cmocka_unit_test_setup(tells_a_mismatch, reset),
         cmocka_unit_test_setup(tells_a_stuck_device, reset),
