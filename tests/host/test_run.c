@@ -531,7 +531,7 @@ static void jobs_change_nothing_but_time(void **state)
 {
     (void)state;
     static const unsigned jobs[] = {1, 2, 4};
-    static_assert(MW_SYSTEMS == 4, "all at once, too");
+    assert_int_equal(MW_SYSTEMS, 4); // all at once, too
     char *json[3], path[256], words[8];
     for (unsigned i = 0; i < 3; i++) {
         reset(NULL);
