@@ -13,6 +13,7 @@
 #   make fuzz         ten million executions of each libFuzzer target, or of FUZZ=name
 #   make threads-model one Verilated fabric whose nodes are one: N=4 F=8 (docs/threads.md); make threads-area counts the cells of that node
 #   make device-model the whole Verilated device, host link, firmware and USB core included: N=2 F=8 [SMALL=1]
+#   make model-aarch64-check  a plain model for aarch64 in QEMU's user mode: bits, cycles and counters as here (docs/simulation.md)
 #   make lint         Verilator -Wall, clang-format, cppcheck
 #   make synth-check  the fabric through Yosys for ECP5, with its area; make synth-part TOP=row_sum SET='CopyLane=1' one module
 #   make formal       the short proofs of tests/formal, make formal-long the others
@@ -220,6 +221,8 @@ include firmware/firmware.mk
 include sim/model.mk
 
 include sim/threads.mk
+
+include sim/aarch64.mk
 
 # ---- unit tests of the RTL --------------------------------------------------
 include tests/unit/unit.mk
