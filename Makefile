@@ -262,7 +262,7 @@ TEST_NEEDS := $(TEST_SYSTEM_NEEDS) $(LANES_TESTS) $(FUZZERS) $(UNIT_BINS) $(C_TE
 # One program of a folder by itself, as system-test_layers. What it opens when it runs: all models, if nothing is said here.
 NEEDS_system-test_layers := $(call model_so,4.8.0.0)
 NEEDS_system-test_backends_long := $(foreach m,2.8.0.0 4.8.0.0 8.16.0.0,$(call model_so,$(m)) $(call model_so,$(m).plain))
-NEEDS_system-test_models := models $(TOOL) $(USBDEV)
+NEEDS_system-test_models := $(foreach m,2.8.0.0 2.8.0.0.plain,$(call model_so,$(m))) $(call device_so,2.8.0.0.device) $(TOOL) $(USBDEV)
 NEEDS_device-test_device := $(call model_so,2.8.0.0) $(call device_so,2.8.0.0.device) $(call device_so,2.8.0.0.device_usb)
 NEEDS_device-test_small := $(call model_so,4.8.1.0) $(call device_so,4.8.1.0.device)
 # c_test_alone: program

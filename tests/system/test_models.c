@@ -11,13 +11,16 @@
 #include "moeswitch.h"
 
 #include <elf.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 static const char MODEL[] = "build/model/n2f8/libmwsim.so";
 static const char PLAIN[] = "build/model/n2f8-plain/libmwsim.so";
+static const char UNDER_SIGNALS[] = "--under-signals";
 static const char DEVICE[] = "build/model/dev-n2f8/libmwdevice.so";
 
 struct file {
@@ -372,8 +375,53 @@ static void one_that_cannot_be_built_is_named(void **state)
     free(said);
 }
 
-int main(void)
+static void ignore_signal(int number)
 {
+    (void)number;
+}
+
+/// What another program does in `interrupted_by_signals`: opens a model that it must wait for, while signals arrive.
+static int open_under_signals(void)
+{
+    struct mw_open_options o;
+    struct mw_device *d;
+    const struct itimerval often = {{0, 1000}, {0, 1000}};
+    const struct sigaction nothing = {.sa_handler =
+                                          ignore_signal}; // no SA_RESTART: calls end with EINTR
+    sigaction(SIGALRM, &nothing, NULL);
+    setitimer(ITIMER_REAL, &often, NULL);
+    mw_open_defaults(&o);
+    o.gpus = 2;
+    o.flit_bytes = 8;
+    int status = mw_open(&o, &d);
+    if (status)
+        fprintf(stderr, "%s\n", mw_message());
+    else
+        mw_close(d);
+    return status ? MW_EXIT_FAILED : MW_EXIT_OK;
+}
+
+/// A program whose timer ticks gets its model all the same.
+static void interrupted_by_signals(void **state)
+{
+    (void)state;
+    char recipe[512], line[1024], here[256];
+    assert_non_null(getcwd(here, sizeof here));
+    snprintf(recipe, sizeof recipe, "sleep 0.2; cp %s/%s build/model/n2f8/", here, MODEL);
+    make_tree(recipe);
+    snprintf(line, sizeof line, "cp /proc/%d/exe %s && %s %s 2>%s", (int)getpid(),
+             scratch("build/opens"), scratch("build/opens"), UNDER_SIGNALS, scratch("err"));
+    int status = system(line);
+    char *said = read_file(scratch("err"));
+    if (!said || !WIFEXITED(status) || WEXITSTATUS(status))
+        fail_msg("status %d: %s", status, said);
+    free(said);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && strcmp(argv[1], UNDER_SIGNALS) == 0)
+        return open_under_signals();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(for_another_processor),
         cmocka_unit_test(of_another_version),
@@ -384,6 +432,7 @@ int main(void)
         cmocka_unit_test(says_what_it_is),
         cmocka_unit_test(one_that_is_found_is_built_anew),
         cmocka_unit_test(one_that_cannot_be_built_is_named),
+        cmocka_unit_test(interrupted_by_signals),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }
