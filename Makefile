@@ -13,6 +13,7 @@
 #   make fuzz         ten million executions of each libFuzzer target, or of FUZZ=name
 #   make threads-model one Verilated fabric whose nodes are one: N=4 F=8 (docs/threads.md); make threads-area counts the cells of that node
 #   make device-model the whole Verilated device, host link, firmware and USB core included: N=2 F=8 [SMALL=1]
+#   make model-aarch64-check  a plain model for aarch64 in QEMU's user mode: bits, cycles and counters as here (docs/simulation.md)
 #   make lint         Verilator -Wall, clang-format, cppcheck
 #   make synth-check  the fabric through Yosys for ECP5, with its area; make synth-part TOP=row_sum SET='CopyLane=1' one module
 #   make formal       the short proofs of tests/formal, make formal-long the others
@@ -221,6 +222,8 @@ include sim/model.mk
 
 include sim/threads.mk
 
+include sim/aarch64.mk
+
 # ---- unit tests of the RTL --------------------------------------------------
 include tests/unit/unit.mk
 include tests/mutate/mutate.mk
@@ -258,6 +261,8 @@ TEST_NEEDS := $(TEST_SYSTEM_NEEDS) $(LANES_TESTS) $(FUZZERS) $(UNIT_BINS) $(C_TE
 
 # One program of a folder by itself, as system-test_layers. What it opens when it runs: all models, if nothing is said here.
 NEEDS_system-test_layers := $(call model_so,4.8.0.0)
+NEEDS_system-test_backends_long := $(foreach m,2.8.0.0 4.8.0.0 8.16.0.0,$(call model_so,$(m)) $(call model_so,$(m).plain))
+NEEDS_system-test_models := $(foreach m,2.8.0.0 2.8.0.0.plain,$(call model_so,$(m))) $(call device_so,2.8.0.0.device) $(TOOL) $(USBDEV)
 NEEDS_device-test_device := $(call model_so,2.8.0.0) $(call device_so,2.8.0.0.device) $(call device_so,2.8.0.0.device_usb)
 NEEDS_device-test_small := $(call model_so,4.8.1.0) $(call device_so,4.8.1.0.device)
 # c_test_alone: program

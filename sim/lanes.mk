@@ -79,7 +79,7 @@ $(B)/model/$(1)/backend: $(foreach p,$(ONE_PARTS) $(LANES_PARTS),$(B)/model/$(1)
 	@{ sed -n 's/^why //p' $(TOOLS); cat $(patsubst %,$(B)/model/$(1)/%/refused,$(ONE_PARTS) $(LANES_PARTS)) 2>/dev/null; } >$$@.why; \
 	if [ -s $$@.why ]; then { echo plain; cat $$@.why; }; else echo lanes; fi >$$@
 
-$(call note_rule,$(1),lanes,$(ONE_PARTS) $(LANES_PARTS),$(sort $(LANES_PY) $(SCHEDULE_PY)) sim/lanes.h sim/beside.h)
+$(call note_rule,$(1),fabric,lanes,$(foreach p,$(ONE_PARTS) $(LANES_PARTS),$(B)/model/$(1)/$(p)/V$(p)__ALL.a),$(SHIM) $(sort $(LANES_PY) $(SCHEDULE_PY)) sim/lanes.h sim/beside.h)
 $(B)/model/$(1)/libmwsim.so: $(foreach p,$(ONE_PARTS),$(B)/model/$(1)/$(p)/V$(p)__ALL.a $(B)/model/$(1)/$(p)/translated) \
     $(foreach p,$(LANES_PARTS),$(B)/model/$(1)/$(p)/V$(p)__ALL.a $(B)/model/$(1)/$(p)/V$(p)_lanes.a) $(B)/model/$(1)/note.S $(SHIM) $(GEN)/bundles.h $(B)/verilated/plain.a | $(B)/model/$(1)/backend
 	$$(Q)! $(unless_lanes) || { $(if $(filter lanes,$(BACKEND)),echo "BACKEND=lanes does not work: $$$$(sed -n 2p $(B)/model/$(1)/backend); BACKEND=plain does" >&2; exit 1,echo "  WARNING    $(1) is plain$(comma) not lanes: $$$$(sed -n 2p $(B)/model/$(1)/backend)" >&2); }

@@ -3,7 +3,7 @@
 """What models are made with, and of.
 
 usage: made.py tools --verilator ROOT --verilator-bin FILE --plain-cxx CXX --model-cxx CXX --arch ARCH
-       made.py note --backend lanes|plain --tools FILE --flags FILE --deps FILE... -- SOURCE...
+       made.py note --model fabric|device --backend lanes|plain --tools FILE --flags FILE --deps FILE... -- SOURCE...
 
 tools prints a line each: `verilator`, `plain` and `lanes` (versions of their compilers), `machine`, `cpu` (features that the compiler of lanes may use, named
 as /proc/cpuinfo names them), and `why`, if lanes do not work here.
@@ -22,6 +22,9 @@ import sys
 # 5.034 and before do not take variables of which one bit is assigned in a clocked block and another by a continuous assignment (BLKANDNBLK); where they are
 # told to, and in 5.038, which takes them, models are wrong. None between 5.038 and 5.048 was tried.
 LEAST = (5, 48)
+
+# of a model, the header of its interface and that interface's number
+INTERFACES = {"fabric": ("sim/mw_sim.h", "MW_SIM_ABI"), "device": ("sim/mw_device.h", "MW_DEVICE_ABI")}
 
 # What compilers make instructions of by themselves: their macro, and the name in /proc/cpuinfo. Others are there for who asks for them by name.
 CPU = {
@@ -88,7 +91,7 @@ def tools(args):
 def digest(files):
     h = hashlib.sha256()
     for f in sorted(files):
-        h.update(f"{f}\n".encode())
+        h.update(f"{f.name}\n".encode())  # wherever what is generated lies
         h.update(f.read_bytes())
     return h.hexdigest()
 
@@ -99,9 +102,10 @@ def note(args):
     for deps in args.deps:
         if deps.exists():
             sources.update(map(pathlib.Path, re.findall(r"^\S+: (\S+)$", deps.read_text(), re.M)))
-    interface = re.search(r"MW_SIM_ABI = (\d+)", pathlib.Path("sim/mw_sim.h").read_text())[1]
+    header, number = INTERFACES[args.model]
     lines = {
-        "interface": interface,
+        "interface": re.search(rf"{number} = (\d+)", pathlib.Path(header).read_text())[1],
+        "model": args.model,
         "backend": args.backend,
         "cpu": made_with["cpu"] if args.backend == "lanes" else "",
         "verilator": made_with["verilator"],
@@ -128,6 +132,7 @@ def main():
     t.add_argument("--model-cxx")
     t.add_argument("--arch")
     n = commands.add_parser("note")
+    n.add_argument("--model", choices=INTERFACES, required=True)
     n.add_argument("--backend", choices=["lanes", "plain"])
     n.add_argument("--tools", type=pathlib.Path)
     n.add_argument("--flags", type=pathlib.Path)

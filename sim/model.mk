@@ -49,11 +49,11 @@ $(B)/model/$(1)/flags: FORCE
 	@$$(if_changed)
 endef
 
-# note_rule: configuration, backend, parts, sources of the backend: what is in the model for who loads it
+# note_rule: folder of build/model, fabric or device, backend, Verilated archives, sources around them: what is in the model for who loads it
 SHIM := sim/shim.cpp sim/start.h sim/mw_sim.h sim/exports.map
 define note_rule
-$(B)/model/$(1)/note.S: $(foreach p,$(3),$(B)/model/$(1)/$(p)/V$(p)__ALL.a) $(SHIM) $(4) sim/made.py $(B)/model/$(1)/flags $(TOOLS)
-	@$(PY) sim/made.py note --backend $(2) --tools $(TOOLS) --flags $(B)/model/$(1)/flags --deps $(patsubst %,$(B)/model/$(1)/%/deps.d,$(3)) -- $(SHIM) $(4) >$$@
+$(B)/model/$(1)/note.S: $(4) $(5) sim/made.py sim/mw_$(if $(filter device,$(2)),device,sim).h $(B)/model/$(1)/flags $(TOOLS)
+	@$(PY) sim/made.py note --model $(2) --backend $(3) --tools $(TOOLS) --flags $(B)/model/$(1)/flags --deps $(addsuffix deps.d,$(dir $(4))) -- $(5) >$$@
 endef
 
 $(GEN)/bundles.h: sim/bundles.py rtl/common/bundle_pkg.sv $(RTL_TYPES) | $(B)/.setup

@@ -8,7 +8,7 @@ define plain_rules
 $(call flags_rule,$(1),$(call plain_flags,$(5)) $(call settings_of,$(2),$(3),$(4)); $(MODEL_OPT))
 $(B)/model/$(1)/fabric/Vfabric.mk: $(B)/model/$(1)/flags $(TOOLS) | $(RTL_PKGS) $(REG_SV) $(B)/.setup
 	@mkdir -p $$(@D)
-	$$(call say,VERILATE,fabric$(comma) N=$(2)$(comma) $(3)-byte flits$(if $(filter 1,$(4)),$(comma) small memories)$(if $(filter 1,$(5)),$(comma) with waves))
+	$$(call say,VERILATE,fabric$$(comma) N=$(2)$$(comma) $(3)-byte flits$(if $(filter 1,$(4)),$$(comma) small memories)$(if $(filter 1,$(5)),$$(comma) with waves))
 	$$(Q)$(VERILATOR) --cc --prefix Vfabric --top-module fabric $(call cfg,$(call settings_of,$(2),$(3),$(4))) $(call plain_flags,$(5)) $(VLT) $(addprefix -y ,$(RTL_DIRS)) \
 	    $(RTL_PKGS) rtl/top/fabric.sv --Mdir $$(@D) >$$(@D)/verilate.log 2>&1 || { cat $$(@D)/verilate.log; exit 1; }
 	$$(Q)$(start_of_large) $$(@D)/Vfabric___024root__*__Slow.cpp
@@ -16,11 +16,11 @@ $(B)/model/$(1)/fabric/Vfabric.mk: $(B)/model/$(1)/flags $(TOOLS) | $(RTL_PKGS) 
 	@touch $$@
 
 $(B)/model/$(1)/fabric/Vfabric__ALL.a: $(B)/model/$(1)/fabric/Vfabric.mk
-	$$(call say,CXX,fabric$(comma) N=$(2) F=$(3)$(comma) plain (a minute or more))
+	$$(call say,CXX,fabric$$(comma) N=$(2) F=$(3)$$(comma) plain (a minute or more))
 	$$(Q)$$(MAKE) -s -C $$(@D) -f Vfabric.mk Vfabric__ALL.a VERILATOR_ROOT=$(VROOT) $$(VMAKE_PLAIN) OPT_FAST="$(if $(filter 1,$(5)),-O1,$(MODEL_OPT))" OPT_SLOW=-O0 CXXFLAGS="-w -fPIC" >$$(@D)/make.log 2>&1 || { cat $$(@D)/make.log; exit 1; }
 	@touch $$@
 
-$(call note_rule,$(1),plain,fabric,sim/large.h)
+$(call note_rule,$(1),fabric,plain,$(B)/model/$(1)/fabric/Vfabric__ALL.a,$(SHIM) sim/large.h)
 $(B)/model/$(1)/libmwsim.so: $(B)/model/$(1)/fabric/Vfabric__ALL.a $(B)/model/$(1)/note.S $(SHIM) $(GEN)/bundles.h $(B)/verilated/$(if $(filter 1,$(5)),fst,plain).a
 	$$(call say,LINK,$$@)
 	$$(Q)$(PLAIN_CXX) $(CXXFLAGS) -fvisibility=hidden $(VINC) -DMW_SIM_WHOLE=1 -DMW_SIM_TRACE=$(if $(filter 1,$(5)),1,0) -DVM_TRACE=$(if $(filter 1,$(5)),1,0) -DMW_SIM_N=$(2) -DMW_SIM_F=$(3) \

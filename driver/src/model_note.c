@@ -5,6 +5,7 @@
 // its text is lines of a word, a blank and a value.
 #include "model_note.h"
 
+#include "mw_device.h"
 #include "mw_sim.h"
 
 #include <elf.h>
@@ -16,6 +17,14 @@
 
 enum { NOTE_TYPE = 1, HEADERS_MOST = 256, NOTES_MOST = 1 << 16, CPU_TEXT = 1 << 14 };
 static const char OWNER[] = "moeswitch";
+
+static const struct {
+    const char *name, *title;
+    unsigned interface;
+} MODELS[] = {
+    [MWI_FABRIC] = {"fabric", "the fabric", MW_SIM_ABI},
+    [MWI_DEVICE] = {"device", "the whole device", MW_DEVICE_ABI},
+};
 
 #if defined(__x86_64__)
 enum { MACHINE = EM_X86_64 };
@@ -128,20 +137,26 @@ static bool lacks(const char *needs, char *missing, size_t size)
     return lacking;
 }
 
-static int check(const char *path, const char *text, struct mw_simulation *m, char *message,
-                 size_t size)
+static int check(const char *path, const char *text, enum mwi_model of, struct mw_simulation *m,
+                 char *message, size_t size)
 {
-    char interface[16], missing[40];
+    char interface[16], model[16], missing[40];
     take_value(text, "interface", interface, sizeof interface);
+    take_value(text, "model", model, sizeof model);
     take_value(text, "backend", m->backend, sizeof m->backend);
     take_value(text, "cpu", m->cpu, sizeof m->cpu);
     take_value(text, "verilator", m->verilator, sizeof m->verilator);
     take_value(text, "compiler", m->compiler, sizeof m->compiler);
     take_value(text, "flags", m->flags, sizeof m->flags);
     take_value(text, "sources", m->sources, sizeof m->sources);
-    if (strtoul(interface, NULL, 10) != MW_SIM_ABI) {
-        snprintf(message, size, "%s has interface %s, the library %d: `make model` builds it anew",
-                 path, *interface ? interface : "(none)", MW_SIM_ABI);
+    if (*model && strcmp(model, MODELS[of].name) != 0) {
+        snprintf(message, size, "%s is a model of the %s, not of %s", path, model,
+                 MODELS[of].title);
+        return MW_ERR_NODEV;
+    }
+    if (!*model || strtoul(interface, NULL, 10) != MODELS[of].interface) {
+        snprintf(message, size, "%s has interface %s, the library %u: `make model` builds it anew",
+                 path, *interface ? interface : "(none)", MODELS[of].interface);
         return MW_ERR_VERSION;
     }
     if (lacks(m->cpu, missing, sizeof missing)) {
@@ -154,7 +169,8 @@ static int check(const char *path, const char *text, struct mw_simulation *m, ch
     return 0;
 }
 
-int mwi_model_note(const char *path, struct mw_simulation *model, char *message, size_t size)
+int mwi_model_note(const char *path, enum mwi_model of, struct mw_simulation *model, char *message,
+                   size_t size)
 {
     Elf64_Ehdr e;
     *model = (struct mw_simulation){0};
@@ -179,7 +195,7 @@ int mwi_model_note(const char *path, struct mw_simulation *model, char *message,
                  "model` builds one",
                  path);
     } else {
-        status = check(path, text, model, message, size);
+        status = check(path, text, of, model, message, size);
     }
     free(text);
     fclose(f);

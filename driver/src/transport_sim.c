@@ -146,10 +146,10 @@ static int locate(const struct mw_open_options *o, char *path, struct mw_simulat
 {
     if (o->model) {
         snprintf(path, PATH_SIZE, "%s", o->model);
-        return mwi_model_note(path, made, message, size);
+        return mwi_model_note(path, MWI_FABRIC, made, message, size);
     }
     if (find_model(o, path)) {
-        int status = mwi_model_note(path, made, message, size);
+        int status = mwi_model_note(path, MWI_FABRIC, made, message, size);
         if (!status || !o->build)
             return status;
         if (o->log)
@@ -157,7 +157,7 @@ static int locate(const struct mw_open_options *o, char *path, struct mw_simulat
     }
     if (!o->build || !build_model(o) || !find_model(o, path))
         return no_model(o, message, size);
-    return mwi_model_note(path, made, message, size);
+    return mwi_model_note(path, MWI_FABRIC, made, message, size);
 }
 
 static int check_backend(const struct mw_open_options *o, char *message, size_t size)

@@ -59,9 +59,6 @@ enum {
 /// Give `count` words, which begin with an instruction and a header, the header's magic, sizes and checksum.
 void mwd_image_seal(uint32_t *words, size_t count);
 
-/// A function of a shared object; `size` is that of the pointer at `function`. False, with a line on standard error.
-bool mwd_load(const char *path, const char *symbol, void **library, void *function, size_t size);
-
 /// The backend stays the caller's. NULL: no memory.
 struct mwd_device *mwd_create(const struct mwd_backend *backend,
                               const struct mwd_settings *settings);

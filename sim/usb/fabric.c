@@ -4,7 +4,7 @@
 #include "device.h"
 
 #include "fabric_regs.h"
-#include "model_note.h"
+#include "load.h"
 #include "mw_sim.h"
 
 #include <dlfcn.h>
@@ -68,9 +68,16 @@ static void close_fabric(void *context)
     free(f);
 }
 
-bool mwd_load(const char *path, const char *name, void **library, void *function, size_t size)
+bool mwd_load(const char *path, enum mwi_model of, void **library, void *function, size_t size)
 {
+    struct mw_simulation made;
+    char message[400];
+    if (mwi_model_note(path, of, &made, message, sizeof message)) {
+        fprintf(stderr, "%s\n", message);
+        return false;
+    }
     *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    const char *name = of == MWI_FABRIC ? "mw_sim_get_ops" : "mw_device_get_ops";
     void *symbol = *library ? dlsym(*library, name) : NULL;
     if (!symbol) {
         fprintf(stderr, "%s\n", dlerror());
@@ -83,13 +90,7 @@ bool mwd_load(const char *path, const char *name, void **library, void *function
 static bool load(struct fabric *f, const char *path)
 {
     mw_sim_get_ops_fn get_ops;
-    struct mw_simulation made;
-    char message[400];
-    if (mwi_model_note(path, &made, message, sizeof message)) {
-        fprintf(stderr, "%s\n", message);
-        return false;
-    }
-    if (!mwd_load(path, "mw_sim_get_ops", &f->library, &get_ops, sizeof get_ops))
+    if (!mwd_load(path, MWI_FABRIC, &f->library, &get_ops, sizeof get_ops))
         return false;
     f->ops = get_ops();
     if (f->ops->abi == MW_SIM_ABI && (f->model = f->ops->create(NULL)))

@@ -6,6 +6,7 @@
 // Its time passes while something moves, as fast as it can; when nothing has for long, slowly.
 #include "requests.h"
 
+#include "load.h"
 #include "mw_device.h"
 
 #include <dlfcn.h>
@@ -84,7 +85,7 @@ static const struct mwd_port PORT = {whole_reset, whole_out, whole_in, whole_wor
 static bool load(struct mwd_whole *w, const char *path)
 {
     mw_device_get_ops_fn get_ops;
-    if (!mwd_load(path, "mw_device_get_ops", &w->library, &get_ops, sizeof get_ops))
+    if (!mwd_load(path, MWI_DEVICE, &w->library, &get_ops, sizeof get_ops))
         return false;
     w->ops = get_ops();
     if (w->ops->abi == MW_DEVICE_ABI && (w->model = w->ops->create()))

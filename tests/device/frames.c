@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "frames.h"
 
+#include "model_note.h"
+
 #include <dlfcn.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,6 +21,10 @@ struct endpoints *endpoints_open_in(const char *configuration, const char *model
     struct endpoints *e = calloc(1, sizeof *e);
     assert_non_null(e);
     e->limit = LIMIT;
+    struct mw_simulation made;
+    char message[400];
+    if (mwi_model_note(path, MWI_DEVICE, &made, message, sizeof message))
+        fail_msg("%s", message);
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library)
         fail_msg("%s", dlerror());

@@ -120,6 +120,39 @@ static void open_checks(void **state)
     assert_code(try_open(4, 8, 1), MW_ERR_VERSION);
 }
 
+/// A device that claims what the library cannot count with is none that it knows.
+static void claims_are_checked(void **state)
+{
+    (void)state;
+#define FIELD(name) MW_FABRIC__##name##_bm, MW_FABRIC__##name##_bp
+    static const struct {
+        uint32_t at, mask;
+        unsigned shift;
+        uint32_t wrong[3];
+    } claims[] = {
+        {FABRIC(size), FIELD(SIZE__PORTS), {0, 1, 33}},
+        {FABRIC(size), FIELD(SIZE__FLIT_BYTES), {0, 12, 32}},
+        {FABRIC(size), FIELD(SIZE__MEM_LOG2), {0, 7, 35}},
+        {FABRIC(capacity), FIELD(CAPACITY__ROWS_LOG2), {21, 31, 255}},
+        {FABRIC(capacity), FIELD(CAPACITY__TOKENS_LOG2), {21, 31, 255}},
+        {FABRIC(capacity), FIELD(CAPACITY__LOCAL_EXPERTS), {0, 0, 0}},
+        {FABRIC(tables), FIELD(TABLES__EXPERTS), {0, 4097, 65535}},
+        {FABRIC(tables), FIELD(TABLES__GROUPS), {17, 64, 255}},
+        {FABRIC(tables), FIELD(TABLES__MAX_LATENCY), {0, 0, 0}},
+        {FABRIC(windows), FIELD(WINDOWS__OPEN_ROWS), {0, 0, 0}},
+    };
+    for (unsigned i = 0; i < sizeof claims / sizeof *claims; i++) {
+        uint32_t *word = fake_fabric(&fake, claims[i].at), right = *word;
+        for (unsigned j = 0; j < 3; j++) {
+            *word = (right & ~claims[i].mask) | claims[i].wrong[j] << claims[i].shift;
+            assert_code(try_open(4, 8, 1), MW_ERR_VERSION);
+            assert_message("the device claims");
+        }
+        *word = right;
+    }
+    assert_code(try_open(4, 8, 1), 0);
+}
+
 static void open_closes_what_it_opened(void **state)
 {
     (void)state;
@@ -1186,6 +1219,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(texts),
         TEST(open_checks),
+        TEST(claims_are_checked),
         TEST(open_closes_what_it_opened),
         TEST(sim_without_model),
         TEST(signals_while_a_model_is_built),

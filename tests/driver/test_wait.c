@@ -58,6 +58,48 @@ static void several_wait(void **state)
     assert_message("nothing runs");
 }
 
+static atomic_bool asked, answered;
+
+/// What a wait calls between its steps: it comes back when it is allowed to.
+static int keep_waiting(void *context, uint64_t tokens, uint64_t total, uint64_t cycles)
+{
+    (void)context, (void)tokens, (void)total, (void)cycles;
+    asked = true;
+    while (!answered)
+        usleep(PAUSE_US);
+    return 0;
+}
+
+static void *wait_beside(void *context)
+{
+    struct waiter *w = context;
+    w->code = mw_wait(device, &w->options, &w->cycles);
+    strncpy(w->message, mw_message(), sizeof w->message - 1);
+    return NULL;
+}
+
+/// Whoever waits for a layer does not get the end of the next one.
+static void another_has_begun(void **state)
+{
+    (void)state;
+    struct waiter w = {
+        .options = {.size = sizeof w.options, .step_cycles = 1000, .progress = keep_waiting}};
+    start_long();
+    assert_int_equal(pthread_create(&w.thread, NULL, wait_beside, &w), 0);
+    while (!asked)
+        usleep(PAUSE_US);
+    assert_code(mw_cancel(device), 0);
+    assert_code(mw_reset(device), 0);
+    fake.on_run = NULL;
+    fake.stuck = fake.moving = false;
+    start();
+    answered = true;
+    pthread_join(w.thread, NULL);
+    assert_code(w.code, MW_ERR_STATE);
+    assert_non_null(strstr(w.message, "another has begun since"));
+    assert_code(mw_wait(device, NULL, NULL), 0);
+}
+
 /// The device goes while another waits.
 static void closed(void **state)
 {
@@ -158,6 +200,26 @@ static void descriptor(void **state)
     assert_code(mw_wait(device, NULL, NULL), 0);
 }
 
+static void break_down(struct fake *f)
+{
+    fake_fail_at(f, 0);
+}
+
+/// It is readable, too, when the device does not answer any more: whoever polls would wait for ever.
+static void descriptor_of_a_device_that_fails(void **state)
+{
+    (void)state;
+    struct mw_progress p;
+    int fd = mw_event_fd(device);
+    fake.on_run = break_down;
+    fake.stuck = true;
+    start();
+    assert_true(readable(fd, POLL_MS));
+    assert_int_equal(ended(fd), 1);
+    fake_fail_at(&fake, 0);
+    assert_code(mw_query(device, &p), MW_ERR_IO);
+}
+
 /// ... for each of those that were fed.
 static void descriptor_of_fed(void **state)
 {
@@ -186,9 +248,11 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, waiting_setup, waiting_teardown)
     const struct CMUnitTest tests[] = {TEST(nobody_waits_for_a_wait),
                                        TEST(several_wait),
+                                       TEST(another_has_begun),
                                        TEST(closed),
                                        TEST(query),
                                        TEST(descriptor),
+                                       TEST(descriptor_of_a_device_that_fails),
                                        TEST(descriptor_of_fed)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,22 +12,24 @@ $(B)/gate/parts/gate_parts_netlist.v: tests/gate/parts.py tests/gate/netlist.py 
 
 # the netlist that a board's bitstream is placed and routed from, in the place of the device at its pins
 GATE := $(B)/model/gate-n$(GATE_N)f8-small
+GATE_OPT ?= -O1
 $(GATE)/netlist/netlist.v: $(GATE_DIR)/netlist.json tests/gate/netlist.py tests/gate/cells/LUT4.sv rtl/synth/ram_init.py $(FW)/firmware.hex
 	@mkdir -p $(@D)
 	$(call say,NETLIST,$(GATE_BOARD) N=$(GATE_N) for Verilator (a minute))
 	$(Q)$(PY) tests/gate/netlist.py $(GATE_DIR)/netlist.json $$(sed -n 's/^top = "\(.*\)"/\1/p' constraints/$(GATE_BOARD)/board.toml) $(GATE_DIR)/random.hex $(FW)/firmware.hex $@
 
-$(GATE)/netlist/Vdevice_usb__ALL.a: $(GATE)/netlist/netlist.v tests/gate/device_usb.sv $(GATE_CELLS)
+$(GATE)/netlist/Vdevice_usb__ALL.a: $(GATE)/netlist/netlist.v tests/gate/device_usb.sv $(GATE_CELLS) $(GATE)/flags $(TOOLS)
 	$(call say,VERILATE,netlist of $(GATE_BOARD) (minutes))
 	$(Q)$(VERILATOR) --cc --prefix Vdevice_usb --top-module device_usb -O3 --x-assign fast --x-initial unique --noassert --output-split 15000 -Wno-lint -Wno-style \
 	    tests/gate/device_usb.sv $< $(GATE_CELLS) --Mdir $(@D) >$(@D)/verilate.log 2>&1 || { cat $(@D)/verilate.log; exit 1; }
 	$(Q)$(MAKE) -s -C $(@D) -f Vdevice_usb.mk Vdevice_usb__ALL.a $(VMAKE_CLANG) OPT_FAST=$(GATE_OPT) OPT_SLOW=-O0 CXXFLAGS="-w -fPIC" >$(@D)/make.log 2>&1 || { cat $(@D)/make.log; exit 1; }
 
-GATE_OPT ?= -O1
-$(GATE)/libmwdevice_usb.so: $(GATE)/netlist/Vdevice_usb__ALL.a sim/device_usb.cpp sim/mw_device.h sim/endpoints.h sim/start.h sim/device.map $(call obj,$(wildcard sim/ulpi/*.c)) $(B)/verilated/plain.a
+$(eval $(call flags_rule,gate-n$(GATE_N)f8-small,netlist of $(GATE_BOARD) -O3 --x-assign fast --x-initial unique --noassert N=$(GATE_N) FlitBytes=8; $(GATE_OPT)))
+$(eval $(call note_rule,gate-n$(GATE_N)f8-small,device,plain,$(GATE)/netlist/Vdevice_usb__ALL.a,$(call device_shim,device_usb) $(GATE)/netlist/netlist.v tests/gate/device_usb.sv $(GATE_CELLS)))
+$(GATE)/libmwdevice_usb.so: $(GATE)/netlist/Vdevice_usb__ALL.a $(GATE)/note.S $(call device_shim,device_usb) $(call obj,$(wildcard sim/ulpi/*.c)) $(B)/verilated/plain.a
 	$(call say,LINK,$@)
 	$(Q)$(MODEL_CXX) $(CXXFLAGS) -fvisibility=hidden $(VINC) -DMW_SIM_N=$(GATE_N) -DMW_SIM_F=8 -DMW_SIM_CYCLE_CLOCKS=$(GATE_N) -DMW_SIM_START_MS=8 -I$(GATE)/netlist -Isim -shared \
-	    -Wl,--version-script=sim/device.map -o $@ sim/device_usb.cpp $(filter %.o %.a,$^) -lpthread
+	    -Wl,--version-script=sim/device.map -o $@ sim/device_usb.cpp $(filter %.S %.o %.a,$^) -lpthread
 
 $(B)/tests/gate/on_netlist: $(call obj,tests/gate/on_netlist.c tests/device/frames.c) $(LIBS)
 	@mkdir -p $(@D)

@@ -7,16 +7,21 @@
 #include "host/support.h"
 
 #include "error.h"
+#include "model_note.h"
 #include "moeswitch.h"
 
 #include <elf.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 static const char MODEL[] = "build/model/n2f8/libmwsim.so";
 static const char PLAIN[] = "build/model/n2f8-plain/libmwsim.so";
+static const char UNDER_SIGNALS[] = "--under-signals";
+static const char DEVICE[] = "build/model/dev-n2f8/libmwdevice.so";
 
 struct file {
     char *bytes;
@@ -90,13 +95,44 @@ static void assert_refused(const struct file *f, int code, const char *message)
         fail_msg("%d, %s: expected %d, %s", status, mw_message(), code, message);
 }
 
+/// The program that puts a whole device behind a USB connection must say it, and end before it waits for one.
+static void assert_device_refused(const struct file *f, const char *option, const char *message)
+{
+    char line[1024];
+    const char *path = scratch("libmwdevice.so");
+    write_file(path, f->bytes, f->size);
+    snprintf(line, sizeof line, "timeout 60 build/mw-usb-device --socket %s %s %s 2>%s",
+             scratch("socket"), option, path, scratch("err"));
+    int status = system(line);
+    char *said = read_file(scratch("err"));
+    assert_true(said && WIFEXITED(status));
+    if (WEXITSTATUS(status) != 1 || !strstr(said, message))
+        fail_msg("%d, %s: expected 1, %s", WEXITSTATUS(status), said, message);
+    free(said);
+}
+
+/// A model whose code cannot run, changed as `change` does; its bytes are to be freed.
+static struct file spoiled(const char *model, void (*change)(struct file *))
+{
+    struct file f = load(model);
+    spoil_code(&f);
+    change(&f);
+    return f;
+}
+
 /// Whoever changes a model as `change` does must get these words.
 static void refuses(void (*change)(struct file *), int code, const char *message)
 {
-    struct file f = load(MODEL);
-    spoil_code(&f);
-    change(&f);
+    struct file f = spoiled(MODEL, change);
     assert_refused(&f, code, message);
+    free(f.bytes);
+}
+
+/// The same of the model of a whole device.
+static void refuses_device(void (*change)(struct file *), const char *message)
+{
+    struct file f = spoiled(DEVICE, change);
+    assert_device_refused(&f, "--whole", message);
     free(f.bytes);
 }
 
@@ -124,6 +160,16 @@ static void other_interface(struct file *f)
 static void no_interface(struct file *f)
 {
     replace(f, "interface", "somewhere");
+}
+
+static void unsaid_model(struct file *f)
+{
+    replace(f, "\nmodel ", "\nmadel ");
+}
+
+static void unchanged(struct file *f)
+{
+    (void)f;
 }
 
 static void others_note(struct file *f)
@@ -187,6 +233,7 @@ static void of_another_version(void **state)
     (void)state;
     refuses(other_interface, MW_ERR_VERSION, "has interface 1, the library 2");
     refuses(no_interface, MW_ERR_VERSION, "has interface (none)");
+    refuses(unsaid_model, MW_ERR_VERSION, "`make model` builds it anew");
 }
 
 static void no_model(void **state)
@@ -198,6 +245,43 @@ static void no_model(void **state)
     refuses(begun, MW_ERR_NODEV, "is not a model");
     refuses(nothing, MW_ERR_NODEV, "is not a model");
     refuses(text, MW_ERR_NODEV, "is not a model");
+}
+
+static void whole_devices_too(void **state)
+{
+    (void)state;
+    refuses_device(other_machine, "built for another kind of processor");
+    refuses_device(other_interface, "has interface 1, the library 2");
+    refuses_device(unsaid_model, "`make model` builds it anew");
+    refuses_device(others_note, "is not a model, or of a version that does not say");
+    refuses_device(begun, "is not a model");
+}
+
+/// Neither is taken for the other.
+static void fabric_or_device(void **state)
+{
+    (void)state;
+    struct file device = spoiled(DEVICE, unchanged), fabric = spoiled(MODEL, unchanged);
+    assert_refused(&device, MW_ERR_NODEV, "is a model of the device, not of the fabric");
+    assert_device_refused(&device, "--model", "is a model of the device, not of the fabric");
+    assert_device_refused(&fabric, "--whole", "is a model of the fabric, not of the whole device");
+    free(device.bytes);
+    free(fabric.bytes);
+}
+
+/// What the note of a device says.
+static void a_device_says_what_it_is(void **state)
+{
+    (void)state;
+    struct mw_simulation s;
+    char message[400];
+    assert_int_equal(mwi_model_note(DEVICE, MWI_DEVICE, &s, message, sizeof message), 0);
+    assert_string_equal(s.backend, "plain");
+    assert_string_equal(s.cpu, "");
+    assert_int_equal(strlen(s.sources), 64);
+    assert_non_null(strstr(s.flags, "device -O3"));
+    assert_non_null(strstr(s.flags, "N=2 FlitBytes=8"));
+    assert_true(*s.verilator && *s.compiler);
 }
 
 /// What is not changed says what it is, and is refused where another is asked for.
@@ -291,15 +375,64 @@ static void one_that_cannot_be_built_is_named(void **state)
     free(said);
 }
 
-int main(void)
+static void ignore_signal(int number)
 {
+    (void)number;
+}
+
+/// What another program does in `interrupted_by_signals`: opens a model that it must wait for, while signals arrive.
+static int open_under_signals(void)
+{
+    struct mw_open_options o;
+    struct mw_device *d;
+    const struct itimerval often = {{0, 1000}, {0, 1000}};
+    const struct sigaction nothing = {.sa_handler =
+                                          ignore_signal}; // no SA_RESTART: calls end with EINTR
+    sigaction(SIGALRM, &nothing, NULL);
+    setitimer(ITIMER_REAL, &often, NULL);
+    mw_open_defaults(&o);
+    o.gpus = 2;
+    o.flit_bytes = 8;
+    int status = mw_open(&o, &d);
+    if (status)
+        fprintf(stderr, "%s\n", mw_message());
+    else
+        mw_close(d);
+    return status ? MW_EXIT_FAILED : MW_EXIT_OK;
+}
+
+/// A program whose timer ticks gets its model all the same.
+static void interrupted_by_signals(void **state)
+{
+    (void)state;
+    char recipe[512], line[1024], here[256];
+    assert_non_null(getcwd(here, sizeof here));
+    snprintf(recipe, sizeof recipe, "sleep 0.2; cp %s/%s build/model/n2f8/", here, MODEL);
+    make_tree(recipe);
+    snprintf(line, sizeof line, "cp /proc/%d/exe %s && %s %s 2>%s", (int)getpid(),
+             scratch("build/opens"), scratch("build/opens"), UNDER_SIGNALS, scratch("err"));
+    int status = system(line);
+    char *said = read_file(scratch("err"));
+    if (!said || !WIFEXITED(status) || WEXITSTATUS(status))
+        fail_msg("status %d: %s", status, said);
+    free(said);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && strcmp(argv[1], UNDER_SIGNALS) == 0)
+        return open_under_signals();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(for_another_processor),
         cmocka_unit_test(of_another_version),
         cmocka_unit_test(no_model),
+        cmocka_unit_test(whole_devices_too),
+        cmocka_unit_test(fabric_or_device),
+        cmocka_unit_test(a_device_says_what_it_is),
         cmocka_unit_test(says_what_it_is),
         cmocka_unit_test(one_that_is_found_is_built_anew),
         cmocka_unit_test(one_that_cannot_be_built_is_named),
+        cmocka_unit_test(interrupted_by_signals),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }

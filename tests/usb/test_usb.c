@@ -7,12 +7,15 @@
 
 #include "moeswitch.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -468,6 +471,50 @@ static void test_lost_layer(void **state)
     close_and_destroy(device, bus);
 }
 
+struct caller {
+    struct mw_device *device;
+    int status;
+    char message[256];
+    atomic_int read, end; ///< relaxed: they must not order what they tell of
+};
+
+static void wait_for(atomic_int *what)
+{
+    while (!atomic_load_explicit(what, memory_order_relaxed))
+        usleep(1000);
+}
+
+static void *call(void *context)
+{
+    struct caller *c = context;
+    uint32_t mask;
+    c->status = mw_ports_down(c->device, &mask);
+    snprintf(c->message, sizeof c->message, "%s", mw_message());
+    atomic_store_explicit(&c->read, 1, memory_order_relaxed);
+    wait_for(&c->end);
+    return NULL;
+}
+
+/// One thread reads why its call failed while the link fails once more; ThreadSanitizer looks on where this runs with it.
+static void test_message_of_a_link_that_breaks_again(void **state)
+{
+    (void)state;
+    struct bus *bus = bus_create();
+    struct bus_device *d = bus_plug(bus, &(struct mwd_settings){.serial = "A"});
+    struct caller caller = {.device = open_device("A", 0)};
+    pthread_t thread;
+    bus_freeze(d, true);
+    assert_int_equal(pthread_create(&thread, NULL, call, &caller), 0);
+    wait_for(&caller.read);
+    bus_unplug(d);
+    usleep(SMALL_TIMEOUT * 1000); // the library sees it, or it does not: then nothing is looked at
+    atomic_store_explicit(&caller.end, 1, memory_order_relaxed);
+    pthread_join(thread, NULL);
+    assert_int_equal(caller.status, MW_ERR_TIMEOUT);
+    assert_non_null(strstr(caller.message, "no reply to REG_READ"));
+    close_and_destroy(caller.device, bus);
+}
+
 static void test_unplug(void **state)
 {
     (void)state;
@@ -558,6 +605,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_memory_limit),
         cmocka_unit_test(test_timeout),
         cmocka_unit_test(test_lost_layer),
+        cmocka_unit_test(test_message_of_a_link_that_breaks_again),
         cmocka_unit_test(test_unplug),
         cmocka_unit_test(test_faults),
         cmocka_unit_test(test_feed),

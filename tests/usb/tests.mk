@@ -37,12 +37,18 @@ SOAK_THREAD_FRAMES := 50000
 SOAK_VALGRIND_FRAMES := 5000
 SOAK_SRC := $(addprefix tests/usb/,test_soak.c soak.c bus.c bus_device.c usbfs.c) $(USBDEV_SRC) $(DRIVER_SRC)
 SOAK_SANITIZED := $(addprefix $(B)/tests/usb/soak_,asan tsan)
+# the tests of the transport under ThreadSanitizer, too
+USB_TSAN := $(B)/tests/usb/usb_tsan
 $(B)/tests/usb/soak_asan: SOAK_SANITIZERS = $(SANITIZERS)
 $(B)/tests/usb/soak_tsan: SOAK_SANITIZERS = thread
-$(SOAK_SANITIZED): $(SOAK_SRC) $(wildcard tests/usb/*.h driver/src/*.h sim/usb/*.h) | $(GEN_H) $(REG_H) $(HOST_H) $(MAP_H)
+$(USB_TSAN): SOAK_SANITIZERS = thread
+$(USB_TSAN): SOAK_SRC := $(subst test_soak.c,test_usb.c,$(filter-out %/soak.c,$(SOAK_SRC)))
+$(SOAK_SANITIZED) $(USB_TSAN): $(SOAK_SRC) tests/usb/test_usb.c $(wildcard tests/usb/*.h driver/src/*.h sim/usb/*.h) | $(GEN_H) $(REG_H) $(HOST_H) $(MAP_H)
 	@mkdir -p $(@D)
 	$(call say,CC,$@)
 	$(Q)$(FUZZ_CC) -std=c17 -O1 -g -fsanitize=$(SOAK_SANITIZERS) -fno-omit-frame-pointer $(WARN) $(CPPFLAGS) $(UMOCKDEV) -o $@ $(SOAK_SRC) -lcmocka $(shell pkg-config --libs umockdev-1.0) $(LDLIBS)
+TEST_SYSTEM_NEEDS += $(USB_TSAN)
+TEST_CMDS += --command 'usb-threads: TSAN_OPTIONS=suppressions=tests/usb/tsan.txt $(USB_TSAN)'
 
 VALGRIND := valgrind -q --leak-check=full --errors-for-leak-kinds=definite --show-leak-kinds=definite --error-exitcode=1
 .PHONY: soak

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Models that are loaded into the device of this folder.
+#ifndef MW_SIM_USB_LOAD_H
+#define MW_SIM_USB_LOAD_H
+
+#include "model_note.h"
+
+/// The function of a model that gives its table, once its note says that it can run here; `size` is
+/// that of the pointer at `function`. False, with a line on standard error.
+bool mwd_load(const char *path, enum mwi_model of, void **library, void *function, size_t size);
+
+#endif
