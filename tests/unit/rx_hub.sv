@@ -182,7 +182,8 @@ module rx_hub #(
         .own_valid_i, .own_ready_o, .own_token_i,
         .sig_valid_i(sig_valid), .sig_ready_o(sig_ready), .sig_token_i(sig_token),
         .rdy_valid_o, .rdy_ready_i, .rdy_token_o,
-        .lane_valid_o(tok_valid_o), .lane_ready_i(tok_ready_i), .lane_token_o(tok_token_o), .err_o(err_o[3]), .idle_o(idle_o[4])
+        .lane_valid_o(tok_valid_o), .lane_ready_i(tok_ready_i), .lane_token_o(tok_token_o),
+        .err_o(err_o[3]), .idle_o(idle_o[4])
     );
 
 endmodule

@@ -49,8 +49,8 @@ module prove_kept_lists #(
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     list_keep #(.Cfg(Cfg)) i_keep (
-        .clk_i, .rst_ni(rst_n), .cfg_i(cfg), .room_o(room), .take_i(take), .last_i, .idx_i(at_q), .cnt_i(5'(at_q) + 5'd1),
-        .tgt_i('0), .src_i, .token_i({src_i, index_i}), .level_o(level), .done_o(done), .wr_o(wr), .wr_ready_i,
+        .clk_i, .rst_ni(rst_n), .cfg_i(cfg), .room_o(room), .take_i(take), .last_i, .idx_i(at_q),
+        .cnt_i(5'(at_q) + 5'd1), .tgt_i('0), .src_i, .token_i({src_i, index_i}), .level_o(level), .done_o(done), .wr_o(wr), .wr_ready_i,
         .idle_o(idle[0])
     );
     grant_lists #(.Cfg(Cfg)) i_lists (
@@ -178,7 +178,8 @@ module prove_kept_lists #(
                              && put_q == 2'(get_q + in_use_q[1:0])
                              && i_lists.ask_slot_q == 2'(put_q - 2'(i_lists.ask_q)));
             l_whole: assert (i_lists.whole_q <= i_lists.used_q
-                             && i_lists.got_slot_q == 2'(get_q + i_lists.whole_q[1:0]) && (!i_lists.ask_q || in_use_q != '0));
+                             && i_lists.got_slot_q == 2'(get_q + i_lists.whole_q[1:0])
+                             && (!i_lists.ask_q || in_use_q != '0));
             // flits that are here and on their way are those that were asked for
             l_flits: assert (6'(waiting - 3'(i_lists.ask_q)) * (6'(i_lists.last_flit) + 6'd1) + 6'(i_lists.ask_flit_q)
                              == 6'(flits_in) && waiting >= 3'(i_lists.ask_q) && i_lists.got_flit_q <= i_lists.last_flit

@@ -3,7 +3,8 @@
 // token_tracker beside a count for each own token, over any number of layers: each has the next epoch, before the first
 // and when the epochs come round the counts are swept. A layer may end at any time with tokens that have not finished,
 // as one that was broken off does; signals come for any token at any time, armed or not. A token is armed anew only
-// when combine has taken it. Where the switch asks signals from the wire are GRANTs, and lanes leave whenever they like.
+// when combine has taken it. Where the switch asks signals from the wire are GRANTs, and lanes leave whenever they
+// like.
 `default_nettype none
 
 module prove_token_tracker #(
@@ -79,7 +80,8 @@ module prove_token_tracker #(
     assign index   = token[TokensLog2-1:0];
     assign ours    = token[TokB-1:TokensLog2] == 1'b1;
     assign last_now = ours && down && left_q[index] == 5'd1;
-    assign end_now  = (last_now && !waits_q[index]) || (ours && arm && arm_count_i == '0 && !(SwitchAsks && arm_remote_i))
+    assign end_now  = (last_now && !waits_q[index])
+                      || (ours && arm && arm_count_i == '0 && !(SwitchAsks && arm_remote_i))
                       || (ours && grant && waits_q[index] && left_q[index] == '0);
     assign tell_now = last_now && waits_q[index];
     assign err_now  = (arm && !ours) || (down && (!ours || left_q[index] == '0))
