@@ -23,7 +23,7 @@ unsigned mwi_log2_up(uint64_t n)
 void mw_layer_defaults_of(struct mw_layer_config *config, size_t size)
 {
     const struct mw_layer_config defaults = {
-        .size = size, .tile = 1, .partial_wait = 64, .copy_lane = true};
+        .size = size, .tile = 1, .partial_wait = 64, .copy_lane = true, .pace_idle = 256};
     if (!config || size < sizeof config->size)
         return;
     memset(config, 0, size);
@@ -59,6 +59,9 @@ static const struct setting {
     SETTING(copy_lane, false, true),
     SETTING(list_once, false, true),
     SETTING(switch_asks, false, true),
+    SETTING(pace, false, true),
+    SETTING(pace_ahead, 0, 65535),
+    SETTING(pace_idle, 0, 65535),
 };
 
 int mw_layer_set(struct mw_layer_config *config, const char *name, uint64_t value)
@@ -119,6 +122,8 @@ int mwi_check_sizes(const struct mw_device_info *info, const struct mw_layer_con
                         "switch_asks: this device's switch opens no reductions: leave it out");
     if (c->switch_asks && !c->list_once)
         return mwi_fail(MW_ERR_INVALID, "switch_asks: only with list_once");
+    if (c->pace && !info->token_order)
+        return mwi_fail(MW_ERR_CAPACITY, "pace: this device does not pace dispatch: leave it out");
     return 0;
 }
 
