@@ -196,3 +196,9 @@ UNIT += kept_lists
 UNIT_PARAMS_kept_lists := N=4 FlitBytes=8 MemBytesLog2=14 TokensLog2=5 MaxExperts=64 SwitchAsks=1
 UNIT_SRCS_kept_lists := tests/unit/kept_lists.sv
 $(eval $(call variant,kept_lists_16,kept_lists,N=5 FlitBytes=16 MemBytesLog2=15 TokensLog2=6 MaxExperts=512 SwitchAsks=1))
+UNIT += token_order
+UNIT_SRCS_token_order := rtl/hub/token_order.sv
+UNIT_PARAMS_token_order := N=8 TokensLog2=5 Hot=5
+$(eval $(call variant,token_order_2,token_order,N=2 TokensLog2=3 Hot=1))
+$(eval $(call variant,token_order_4,token_order,N=4 TokensLog2=4 Hot=3))
+$(eval $(call variant,token_order_large,token_order,N=32 TokensLog2=8 Hot=5))

@@ -121,6 +121,9 @@ static const field FIELDS[] = {
     {"throttle", NODE(credits), 24, 8},
     {"copy_lane", NODE(uses), 0, 1},
     {"list_once", NODE(uses), 1, 1},
+    {"pace", NODE(uses), 3, 1},
+    {"pace_ahead", NODE(pace), 0, 16},
+    {"pace_idle", NODE(pace), 16, 16},
 };
 
 TEST(configuration)
