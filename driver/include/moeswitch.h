@@ -134,20 +134,20 @@ MW_API int mw_reset(struct mw_device *device);
 struct mw_device_info {
     unsigned gpus;
     unsigned flit_bytes;
-    uint64_t mem_bytes;        ///< of each GPU
-    unsigned banks;            ///< of each memory
-    unsigned rows;             ///< rows {expert, row} that a GPU's tracker holds
-    unsigned tokens;           ///< own tokens of a GPU
-    unsigned local_experts;    ///< experts of a GPU
-    unsigned experts;          ///< of the expert map
-    unsigned groups;           ///< static multicast groups
-    unsigned open_rows;        ///< reductions in flight per GPU
-    unsigned part_pkts;        ///< credits of partials, per pair of GPUs
-    unsigned store_pkts;       ///< credits of stores, GPU to switch
-    unsigned rx_store_pkts;    ///< credits of stores, switch to GPU
-    unsigned window;           ///< largest look-ahead window of the switch, 0: it has none
-    unsigned max_latency;      ///< of a link, cycles
-    unsigned link_latency;     ///< as set
+    uint64_t mem_bytes;     ///< of each GPU
+    unsigned banks;         ///< of each memory
+    unsigned rows;          ///< rows {expert, row} that a GPU's tracker holds
+    unsigned tokens;        ///< own tokens of a GPU
+    unsigned local_experts; ///< experts of a GPU
+    unsigned experts;       ///< of the expert map
+    unsigned groups;        ///< static multicast groups
+    unsigned open_rows;     ///< reductions in flight per GPU
+    unsigned part_pkts;     ///< credits of partials, per pair of GPUs
+    unsigned store_pkts;    ///< credits of stores, GPU to switch
+    unsigned rx_store_pkts; ///< credits of stores, switch to GPU
+    unsigned window;        ///< largest look-ahead window of the switch, 0: it has none
+    unsigned max_latency;   ///< of a link, cycles
+    unsigned link_latency;  ///< as set
     bool copy_lane, list_once, switch_asks; ///< there are these primitives of mw_layer_config
     bool token_order; ///< there are mw_stream_order, and pace of mw_layer_config
 };
@@ -351,10 +351,11 @@ struct mw_layer_config {
     bool switch_asks;
     // once the copy counts of all GPUs are here (mw_stream_count with per_gpu)
     bool pace;           ///< dispatch and partial sums leave a GPU in step; MW_ERR_CAPACITY without
+    unsigned pace_lead;  ///< rows that dispatch is kept ahead of them, at most 65 535
     unsigned pace_ahead; ///< rows that dispatch may be ahead, 0: no limit, at most 65 535
     unsigned pace_idle;  ///< cycles without a flit and a row goes all the same, at most 65 535
 };
-/// tile 1, partial_wait 64, copy_lane true, pace_idle 256, all else 0; of a struct of that size.
+/// tile 1, partial_wait 64, copy_lane true, pace_lead 1, pace_idle 256, all else 0; of a struct of that size.
 MW_API void mw_layer_defaults_of(struct mw_layer_config *config, size_t size);
 static inline void mw_layer_defaults(struct mw_layer_config *config)
 {

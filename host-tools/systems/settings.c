@@ -24,7 +24,8 @@ static int set_setting(struct job *j, const struct mw_setting *s)
     static const char *const fields[] = {
         "store_credits", "part_credits",  "ctrl_credits", "down_store_credits", "down_part_credits",
         "throttle",      "down_throttle", "window",       "start_delay",        "partial_wait",
-        "copy_lane",     "list_once",     "pace",         "pace_ahead",         "pace_idle"};
+        "copy_lane",     "list_once",     "pace",         "pace_lead",          "pace_ahead",
+        "pace_idle"};
     const struct {
         const char *name;
         uint64_t *place, high;

@@ -5,13 +5,13 @@
 //
 // Of a token with remote targets P + 1 packets of dispatch leave, of a partial sum P. With D such tokens and B rows of
 // partial sums (share_i), lead = (packets of dispatch sent) B P - (packets of partial sums sent) D (P + 1) says how far
-// dispatch is ahead of its part; a row of it is (P + 1) B P. A row or more ahead: partial sums go first, else dispatch
-// (first_o). More than cfg.pace_ahead rows ahead: dispatch waits (hold_o); but when no flit has left for cfg.pace_idle
+// dispatch is ahead of its part; a row of it is (P + 1) B P. cfg.pace_lead rows or more ahead: partial sums go first,
+// else dispatch (first_o). More than cfg.pace_ahead rows ahead: dispatch waits (hold_o); but when no flit has left for cfg.pace_idle
 // cycles, the next P + 1 packets of it may go, so that a tile which needs them gets its rows and nothing waits for
 // ever. Packets without gate weights count as the others.
 // The constants are made by one adder when share_i is there; what was sent by then is counted and added up, a packet a
 // cycle. Until all is added up both outputs say nothing (paced_o low, hold_o low): dispatch and partial sums alternate.
-// A pace_ahead of 2^(TokensLog2+1) and more is no limit. go_i begins anew.
+// A pace_ahead of 2^(TokensLog2+1) and more is no limit, a pace_lead above pace_ahead is that. go_i begins anew.
 //
 // Which stores are dispatch (dymultimem.st, whatever its flags) is kept here beside tx's queue: in_* are the flits that
 // go in, out_i the last flit of a packet that comes out; paced_o and hold_o speak of the packet in front.
@@ -45,6 +45,7 @@ module dispatch_pace #(
 );
     localparam int unsigned CountW = Cfg.TokensLog2 + 1;               // D, and a limit in rows
     localparam int unsigned PktsW  = 9;                                // P + 1: at most 257
+    localparam int unsigned TimesW = CountW + PktsW;                   // a multiplier
     localparam int unsigned StepW  = Cfg.TokW + 1 + PktsW;             // B P, D (P + 1)
     localparam int unsigned LeadW  = StepW + CountW + PktsW + 1;       // signed, all of either and a row
     localparam int unsigned SentW  = Cfg.TokW + 1 + PktsW;             // packets of a layer
@@ -77,38 +78,41 @@ module dispatch_pace #(
     assign partial  = start_part_i;
 
     // ---- constants, and the lead ------------------------------------------------------------------------------
-    // lead_q is the accumulator of each product, high bit of the multiplier first: X = B P, Y = D (P + 1),
-    // more_q = (ahead - 1) X, then (ahead - 1)(P + 1) X; at last -(P + 1) X, so that lead_q is the lead less one row.
-    typedef enum logic [2:0] {Off, PartStep, SendStep, Rows, Limit, Row, Run} state_e;
+    // lead_q is the accumulator of each product, high bit of the multiplier first: X = B P, Y = D (P + 1), and of two
+    // numbers of rows times (P + 1), times X: more_q, of how many more than cfg.pace_lead may be ahead; and minus those
+    // of cfg.pace_lead, so that lead_q is the lead less these from then on.
+    typedef enum logic [2:0] {Off, PartStep, SendStep, More, Limit, Lead, Start, Run} state_e;
     state_e                  state_q;
-    logic [15:0]             times_q, ahead;
-    logic [3:0]              bit_q;
+    logic [TimesW-1:0]       times_q;
+    logic [$clog2(TimesW)-1:0] bit_q;
     logic [PktsW-1:0]        pkts, pkts_1;
-    logic                    last, limited, fits, up, down;
+    logic [CountW-1:0]       ahead, lead;
+    logic                    last, limited, up, down;
     logic [StepW-1:0]        part_step_q, send_step_q;
     logic signed [LeadW-1:0] lead_q, more_q, operand, sum;
     logic [SentW-1:0]        dispatch_q, partial_q; // sent and not added up
 
     assign pkts    = PktsW'((16'(cfg_i.row_bytes) + 16'd127) >> 7);
     assign pkts_1  = pkts + 1'b1;
-    assign fits    = (cfg_i.pace_ahead >> CountW) == '0;
-    assign limited = cfg_i.pace_ahead != '0 && fits;
-    assign ahead   = limited ? cfg_i.pace_ahead - 16'd1 : '0;
-    assign last    = bit_q == '1;
+    assign limited = cfg_i.pace_ahead != '0 && (cfg_i.pace_ahead >> CountW) == '0;
+    assign ahead   = cfg_i.pace_ahead[CountW-1:0];
+    assign lead    = (limited && cfg_i.pace_lead > cfg_i.pace_ahead) ? ahead
+                     : (cfg_i.pace_lead >> CountW) == '0 ? cfg_i.pace_lead[CountW-1:0] : '1;
+    assign last    = bit_q == $clog2(TimesW)'(TimesW - 1);
     assign up      = state_q == Run && dispatch_q != '0;
     assign down    = state_q == Run && !up && partial_q != '0;
 
     always_comb begin
         unique case (state_q)
-            PartStep: operand = LeadW'(share_i.rows);
-            SendStep: operand = LeadW'(share_i.tokens);
-            Limit:    operand = more_q;
-            Run:      operand = up ? LeadW'(part_step_q) : -LeadW'(send_step_q);
-            Row:      operand = -LeadW'(part_step_q);
-            default:  operand = LeadW'(part_step_q);
+            PartStep:   operand = LeadW'(share_i.rows);
+            SendStep:   operand = LeadW'(share_i.tokens);
+            More, Lead: operand = LeadW'(pkts_1);
+            Start:      operand = -LeadW'(part_step_q);
+            Run:        operand = up ? LeadW'(part_step_q) : -LeadW'(send_step_q);
+            default:    operand = LeadW'(part_step_q);
         endcase
         if (state_q == Run) sum = (up || down) ? lead_q + operand : lead_q;
-        else sum = (lead_q <<< 1) + (times_q[15] ? operand : '0);
+        else sum = (lead_q <<< 1) + (times_q[TimesW-1] ? operand : '0);
     end
 
     always_ff @(posedge clk_i) begin
@@ -118,23 +122,31 @@ module dispatch_pace #(
             unique case (state_q)
                 Off:      if (share_i.valid && cfg_i.pace) state_q <= PartStep;
                 PartStep: if (last) state_q <= SendStep;
-                SendStep: if (last) state_q <= Rows;
-                Rows:     if (last) state_q <= Limit;
-                Limit:    if (last) state_q <= Row;
-                Row:      if (last) state_q <= Run;
+                SendStep: if (last) state_q <= More;
+                More:     if (last) state_q <= Limit;
+                Limit:    if (last) state_q <= Lead;
+                Lead:     if (last) state_q <= Start;
+                Start:    if (last) state_q <= Run;
                 default:  ;
             endcase
         end
-        if (state_q == Off) bit_q <= '0;
+        if (state_q == Off || last) bit_q <= '0;
         else bit_q <= bit_q + 1'b1;
-        if (state_q == Off) times_q <= 16'(pkts);
-        else if (last) times_q <= (state_q == SendStep) ? ahead : 16'(pkts_1);
-        else times_q <= times_q << 1;
-        if (state_q == Off || (last && state_q inside {PartStep, SendStep, Rows, Limit})) lead_q <= '0;
+        if (state_q == Off) times_q <= TimesW'(pkts);
+        else if (!last) times_q <= times_q << 1;
+        else begin
+            unique case (state_q)
+                PartStep: times_q <= TimesW'(pkts_1);
+                SendStep: times_q <= TimesW'(CountW'(ahead - lead));
+                Limit:    times_q <= TimesW'(lead);
+                default:  times_q <= sum[TimesW-1:0];
+            endcase
+        end
+        if (state_q == Off || (last && !(state_q inside {Start, Run}))) lead_q <= '0;
         else lead_q <= sum;
         if (state_q == PartStep && last) part_step_q <= sum[StepW-1:0];
         if (state_q == SendStep && last) send_step_q <= sum[StepW-1:0];
-        if (state_q inside {Rows, Limit} && last) more_q <= sum;
+        if (state_q == Limit && last) more_q <= sum;
     end
 
     // ---- what was sent ------------------------------------------------------------------------------------------

@@ -125,6 +125,7 @@ static const field FIELDS[] = {
     {"switch_asks", NODE(uses), 2, 1},
     {"pace", NODE(uses), 3, 1},
     {"pace_ahead", NODE(pace), 0, 16},
+    {"pace_lead", NODE(lead), 0, 16},
     {"pace_idle", NODE(pace), 16, 16},
 };
 
