@@ -212,12 +212,15 @@ static void count_pairs(const struct mw_workload *w, const struct mw_system *sys
         counts = 4ull * w->experts_per_gpu;
     if (system->counts == MW_COUNTS_PER_GPU)
         counts = 4ull * w->shape.gpus;
-    uint64_t bare = bare_flits(0, f);
+    uint64_t copies = 4ull * w->shape.gpus, bare = bare_flits(0, f);
     for (unsigned i = 0; i < w->shape.gpus; i++) {
         for (unsigned j = 0; j < w->shape.gpus; j++) {
             if (i == j)
                 continue;
             send(&phases[system->counts_in], i, j, MW_STORE, packet_flits(counts, 0, f), counts);
+            if (system->token_order)
+                send(&phases[system->counts_in], i, j, MW_STORE, packet_flits(copies, 0, f),
+                     copies);
             for (unsigned p = 0; p < MW_PHASES; p++) {
                 send(&phases[p], i, j, MW_STORE, (system->fences[p] + system->flags[p]) * bare, 0);
                 send(&phases[p], j, i, MW_CTRL, system->fences[p] * bare, 0);

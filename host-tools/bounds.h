@@ -32,13 +32,15 @@ enum mw_counts {
 /// barriers is a control packet (an event) per ordered pair.
 struct mw_system {
     const char *name;
-    bool multicast; ///< dispatch: one packet up and trimmed copies down, with target lists
-    bool reduction; ///< combine: requests and partial sums, reduced in the switch
-    bool signals;   ///< one control packet home per remote (token, expert) row
-    bool list_once; ///< of a row's packets the first alone carries the target list
-    bool switch_asks;   ///< in place of signals and requests: rows are reported to the switch
-    bool partial_tiles; ///< idle engines start open tiles, whatever the run's options say
-    bool phased;    ///< phases one after the other; if not, all side by side
+    bool multicast;        ///< dispatch: one packet up and trimmed copies down, with target lists
+    bool reduction;        ///< combine: requests and partial sums, reduced in the switch
+    bool signals;          ///< one control packet home per remote (token, expert) row
+    bool list_once;        ///< of a row's packets the first alone carries the target list
+    bool switch_asks;      ///< in place of signals and requests: rows are reported to the switch
+    bool partial_tiles;    ///< idle engines start open tiles, whatever the run's options say
+    bool token_order;      ///< GPUs exchange copy counts and put their tokens in order by them
+    unsigned order_cycles; ///< charged for each token of it
+    bool phased;           ///< phases one after the other; if not, all side by side
     enum mw_counts counts;
     enum mw_phase counts_in;                         ///< the phase that sends the counts
     unsigned fences[MW_PHASES], barriers[MW_PHASES]; ///< rounds, at the end of a phase

@@ -58,10 +58,15 @@ static struct mw_system as_set(const struct mw_system *system, const struct mw_s
 {
     struct mw_system s = *system;
     for (unsigned i = 0; i < settings->count; i++) {
-        if (strcmp(settings->item[i].name, "list_once") == 0)
-            s.list_once = settings->item[i].value;
-        if (strcmp(settings->item[i].name, "switch_asks") == 0)
-            s.switch_asks = s.signals && settings->item[i].value;
+        const struct mw_setting *set = &settings->item[i];
+        if (strcmp(set->name, "list_once") == 0)
+            s.list_once = set->value;
+        else if (strcmp(set->name, "switch_asks") == 0)
+            s.switch_asks = s.signals && set->value;
+        else if (strcmp(set->name, "token_order") == 0)
+            s.token_order = set->value && !s.phased;
+        else if (strcmp(set->name, "order_cycles") == 0)
+            s.order_cycles = (unsigned)set->value;
     }
     return s;
 }

@@ -15,8 +15,7 @@
 /// what is too large, why, and which option to change. A run with waves is not looked at here:
 /// mw_system_run looks once more when it begins.
 int mw_systems_check(const struct mw_run_params *params, const struct mw_demand *demand,
-                     uint64_t touched[MW_SYSTEMS], bool left_out[MW_SYSTEMS],
-                     struct mw_error *err);
+                     uint64_t touched[MW_SYSTEMS], bool left_out[MW_SYSTEMS], struct mw_error *err);
 
 /// Run all layers of `workload` under the system of `result` on one device, back to back and without
 /// a reset in between. `params` is prepared (mw_run_prepare), except that params->fst is

@@ -134,21 +134,22 @@ MW_API int mw_reset(struct mw_device *device);
 struct mw_device_info {
     unsigned gpus;
     unsigned flit_bytes;
-    uint64_t mem_bytes;        ///< of each GPU
-    unsigned banks;            ///< of each memory
-    unsigned rows;             ///< rows {expert, row} that a GPU's tracker holds
-    unsigned tokens;           ///< own tokens of a GPU
-    unsigned local_experts;    ///< experts of a GPU
-    unsigned experts;          ///< of the expert map
-    unsigned groups;           ///< static multicast groups
-    unsigned open_rows;        ///< reductions in flight per GPU
-    unsigned part_pkts;        ///< credits of partials, per pair of GPUs
-    unsigned store_pkts;       ///< credits of stores, GPU to switch
-    unsigned rx_store_pkts;    ///< credits of stores, switch to GPU
-    unsigned window;           ///< largest look-ahead window of the switch, 0: it has none
-    unsigned max_latency;      ///< of a link, cycles
-    unsigned link_latency;     ///< as set
+    uint64_t mem_bytes;     ///< of each GPU
+    unsigned banks;         ///< of each memory
+    unsigned rows;          ///< rows {expert, row} that a GPU's tracker holds
+    unsigned tokens;        ///< own tokens of a GPU
+    unsigned local_experts; ///< experts of a GPU
+    unsigned experts;       ///< of the expert map
+    unsigned groups;        ///< static multicast groups
+    unsigned open_rows;     ///< reductions in flight per GPU
+    unsigned part_pkts;     ///< credits of partials, per pair of GPUs
+    unsigned store_pkts;    ///< credits of stores, GPU to switch
+    unsigned rx_store_pkts; ///< credits of stores, switch to GPU
+    unsigned window;        ///< largest look-ahead window of the switch, 0: it has none
+    unsigned max_latency;   ///< of a link, cycles
+    unsigned link_latency;  ///< as set
     bool copy_lane, list_once, switch_asks; ///< there are these primitives of mw_layer_config
+    bool token_order; ///< there are mw_stream_order, and pace of mw_layer_config
 };
 MW_API int mw_info(struct mw_device *device, struct mw_device_info *info);
 
@@ -348,8 +349,13 @@ struct mw_layer_config {
     /// The switch opens reductions when all members have finished a row; only with list_once, and
     /// mw_stream_dymultimem_ld_reduce takes tokens in that order. MW_ERR_CAPACITY without
     bool switch_asks;
+    // once the copy counts of all GPUs are here (mw_stream_count with per_gpu)
+    bool pace;           ///< dispatch and partial sums leave a GPU in step; MW_ERR_CAPACITY without
+    unsigned pace_lead;  ///< rows that dispatch is kept ahead of them, at most 65 535
+    unsigned pace_ahead; ///< rows that dispatch may be ahead, 0: no limit, at most 65 535
+    unsigned pace_idle;  ///< cycles without a flit and a row goes all the same, at most 65 535
 };
-/// tile 1, partial_wait 64, copy_lane true, all else 0; of a struct of that size.
+/// tile 1, partial_wait 64, copy_lane true, pace_lead 1, pace_idle 256, all else 0; of a struct of that size.
 MW_API void mw_layer_defaults_of(struct mw_layer_config *config, size_t size);
 static inline void mw_layer_defaults(struct mw_layer_config *config)
 {
@@ -426,6 +432,12 @@ MW_API int mw_stream_flag(struct mw_stream *s, unsigned event, bool self);
 MW_API int mw_stream_fence(struct mw_stream *s);
 MW_API int mw_stream_dymultimem_st(struct mw_stream *s, uint32_t first, uint32_t tokens);
 MW_API int mw_stream_st(struct mw_stream *s, uint32_t first, uint32_t tokens);
+/// Put the tokens in order by the copy counts of all GPUs, which are here (mw_stream_wait), for
+/// mw_stream_dymultimem_st_ordered of the same range: it takes them as they are numbered until this has
+/// retired, and sends each once in any case. A token costs `cycles` of unit control at least, at most
+/// 65 535. Only where there is token_order of mw_device_info, else the hardware refuses it.
+MW_API int mw_stream_order(struct mw_stream *s, uint32_t first, uint32_t tokens, unsigned cycles);
+MW_API int mw_stream_dymultimem_st_ordered(struct mw_stream *s, uint32_t first, uint32_t tokens);
 /// dymultimem.st without gate weights: rows that no expert waits for. With `flat`, row i of GPU g's
 /// lands at byte address (g << token_shift | i) << row_shift of its targets' GPUs, without allocator.
 MW_API int mw_stream_dymultimem_st_rows(struct mw_stream *s, uint32_t first, uint32_t tokens,

@@ -65,7 +65,11 @@ static unsigned node_registers(struct reg_value *r, const struct mw_device_info 
                            MWI_PUT(MW_NODE__CREDITS__THROTTLE, c->throttle)},
         {REG(uses), MWI_PUT(MW_NODE__USES__COPY_LANE, c->copy_lane) |
                         MWI_PUT(MW_NODE__USES__LIST_ONCE, c->list_once) |
-                        MWI_PUT(MW_NODE__USES__SWITCH_ASKS, c->switch_asks)},
+                        MWI_PUT(MW_NODE__USES__SWITCH_ASKS, c->switch_asks) |
+                        MWI_PUT(MW_NODE__USES__PACE, c->pace)},
+        {REG(lead), MWI_PUT(MW_NODE__LEAD__ROWS, c->pace_lead)},
+        {REG(pace),
+         MWI_PUT(MW_NODE__PACE__AHEAD, c->pace_ahead) | MWI_PUT(MW_NODE__PACE__IDLE, c->pace_idle)},
     };
     unsigned count = sizeof all / sizeof *all;
     static_assert(sizeof all / sizeof *all <= MAX_REGS, "room for all registers");
@@ -79,7 +83,8 @@ int mwi_check_config(const struct mw_device *d, const struct mw_layer_config *c)
     if (c->tile < 1 || c->tile > 255 || c->expert_cycles > 65535 || c->partial_wait > 65535 ||
         c->in_flight > 65535 || c->open_rows > 255 || c->store_credits > 255 ||
         c->part_credits > 255 || c->ctrl_credits > 255 || c->throttle > 255 ||
-        c->down_store_credits > 255 || c->down_part_credits > 255 || c->down_throttle > 255)
+        c->down_store_credits > 255 || c->down_part_credits > 255 || c->down_throttle > 255 ||
+        c->pace_ahead > 65535 || c->pace_lead > 65535 || c->pace_idle > 65535)
         return mwi_fail(MW_ERR_INVALID, "a setting of the layer does not fit its register");
     if (c->start_delay * (uint64_t)(d->info.gpus - 1) > 65535)
         return mwi_fail(MW_ERR_INVALID, "start_delay: the last GPU may start 65535 cycles late");
@@ -89,10 +94,10 @@ int mwi_check_config(const struct mw_device *d, const struct mw_layer_config *c)
 /// What a layout that mw_layout_make did not make could have wrong: fields of registers.
 static int check_layout(const struct mw_device *d, const struct mw_layout *l)
 {
-    const uint64_t address[] = {l->stream[0], l->stream[1], l->stream[2], l->stream[3], l->rt_base,
-                                l->ce_base,   l->al_base,   l->xs_base,   l->out_base,  l->yd_base,
-                                l->xd_base,   l->gt_base,   l->cb_base,   l->rl_base,   l->st_lo,
-                                l->st_hi};
+    const uint64_t address[] = {l->stream[0], l->stream[1], l->stream[2], l->stream[3],
+                                l->rt_base,   l->ce_base,   l->al_base,   l->xs_base,
+                                l->out_base,  l->yd_base,   l->xd_base,   l->gt_base,
+                                l->cb_base,   l->rl_base,   l->st_lo,     l->st_hi};
     for (unsigned i = 0; i < sizeof address / sizeof *address; i++)
         if (address[i] % MW_BASE_UNIT || address[i] > d->info.mem_bytes)
             return mwi_fail(MW_ERR_INVALID,

@@ -22,8 +22,12 @@ unsigned mwi_log2_up(uint64_t n)
 
 void mw_layer_defaults_of(struct mw_layer_config *config, size_t size)
 {
-    const struct mw_layer_config defaults = {
-        .size = size, .tile = 1, .partial_wait = 64, .copy_lane = true};
+    const struct mw_layer_config defaults = {.size = size,
+                                             .tile = 1,
+                                             .partial_wait = 64,
+                                             .copy_lane = true,
+                                             .pace_lead = 1,
+                                             .pace_idle = 256};
     if (!config || size < sizeof config->size)
         return;
     memset(config, 0, size);
@@ -59,6 +63,10 @@ static const struct setting {
     SETTING(copy_lane, false, true),
     SETTING(list_once, false, true),
     SETTING(switch_asks, false, true),
+    SETTING(pace, false, true),
+    SETTING(pace_lead, 0, 65535),
+    SETTING(pace_ahead, 0, 65535),
+    SETTING(pace_idle, 0, 65535),
 };
 
 int mw_layer_set(struct mw_layer_config *config, const char *name, uint64_t value)
@@ -119,6 +127,8 @@ int mwi_check_sizes(const struct mw_device_info *info, const struct mw_layer_con
                         "switch_asks: this device's switch opens no reductions: leave it out");
     if (c->switch_asks && !c->list_once)
         return mwi_fail(MW_ERR_INVALID, "switch_asks: only with list_once");
+    if (c->pace && !info->token_order)
+        return mwi_fail(MW_ERR_CAPACITY, "pace: this device does not pace dispatch: leave it out");
     return 0;
 }
 
@@ -196,7 +206,8 @@ static void take_regions(struct mw_layout *l, const struct mw_layer_config *c)
     l->xd_base = take(l, (unicast ? received : rows) << l->row_shift);
     l->gt_base = take(l, unicast ? received * MW_META_BYTES : rows << l->gate_shift);
     l->cb_base = take(l, unicast ? (tokens << l->n_shift) << l->row_shift : 0);
-    l->rl_base = take(l, c->switch_asks ? (uint64_t)MW_LIST_BYTES << (l->n_shift + l->token_shift) : 0);
+    l->rl_base =
+        take(l, c->switch_asks ? (uint64_t)MW_LIST_BYTES << (l->n_shift + l->token_shift) : 0);
     l->scratch = take(l, c->scratch_bytes);
     l->st_lo = unicast ? l->xd_base : l->scratch;
     l->st_hi = l->end;

@@ -122,6 +122,19 @@ int mw_stream_dymultimem_st(struct mw_stream *s, uint32_t first, uint32_t tokens
     return add_range(s, MW_I_DYMULTIMEM_ST, 0, first, tokens);
 }
 
+int mw_stream_order(struct mw_stream *s, uint32_t first, uint32_t tokens, unsigned cycles)
+{
+    if (s && cycles > UINT16_MAX)
+        return refuse(s, "cycles", cycles, UINT16_MAX + 1);
+    return add(
+        s, (struct mw_instr){.op = MW_I_ORDER, .imm = (uint16_t)cycles, .a = first, .b = tokens});
+}
+
+int mw_stream_dymultimem_st_ordered(struct mw_stream *s, uint32_t first, uint32_t tokens)
+{
+    return add_range(s, MW_I_DYMULTIMEM_ST, 4, first, tokens);
+}
+
 int mw_stream_dymultimem_st_rows(struct mw_stream *s, uint32_t first, uint32_t tokens, bool flat)
 {
     return add_range(s, MW_I_DYMULTIMEM_ST, flat ? 3 : 1, first, tokens);

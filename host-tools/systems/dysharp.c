@@ -3,15 +3,23 @@
 // The system `dysharp`: dispatch, experts and combine by dynamic multimem, side by side, token by
 // token. The row tracker starts tiles, signals tell the home GPU which of its tokens are finished,
 // and combine takes them in that order, so that both directions of every link are busy throughout.
+#include "bounds.h"
 #include "generator.h"
 
-static void make(struct mw_stream *s, unsigned gpus, uint32_t tokens)
+void mw_make_side_by_side(struct mw_stream *s, const struct mw_system *system, unsigned gpus,
+                          uint32_t tokens)
 {
-    (void)gpus;
     mw_stream_count(&s[0], 0, tokens, false);
-    mw_stream_dymultimem_st(&s[1], 0, tokens);
+    if (system->token_order) {
+        mw_stream_count(&s[0], 0, tokens, true);
+        mw_stream_wait(&s[0], MW_EV_COUNTS, 2 * gpus);
+        mw_stream_order(&s[0], 0, tokens, system->order_cycles);
+        mw_stream_dymultimem_st_ordered(&s[1], 0, tokens);
+    } else {
+        mw_stream_dymultimem_st(&s[1], 0, tokens);
+    }
     mw_stream_expert(&s[2], 0);
     mw_stream_dymultimem_ld_reduce(&s[3], 0, tokens, true);
 }
 
-const struct mw_generator mw_generate_dysharp = {"dysharp", MW_STREAMS, 2, make};
+const struct mw_generator mw_generate_dysharp = {"dysharp", MW_STREAMS, 5, mw_make_side_by_side};

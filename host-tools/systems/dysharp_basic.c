@@ -7,8 +7,10 @@
 
 enum { NO_SIGNALS = 1 }; ///< flag of `expert`
 
-static void make(struct mw_stream *s, unsigned gpus, uint32_t tokens)
+static void make(struct mw_stream *s, const struct mw_system *system, unsigned gpus,
+                 uint32_t tokens)
 {
+    (void)system;
     mw_stream_count(s, 0, tokens, false);
     mw_stream_dymultimem_st(s, 0, tokens);
     mw_stream_wait(s, MW_EV_ROWS_DONE, 1);

@@ -7,14 +7,21 @@
 
 #include "moeswitch.h"
 
+struct mw_system;
+
 struct mw_generator {
     const char *name; ///< of mw_systems
     unsigned streams; ///< streams per GPU
     unsigned instrs;  ///< most instructions of a stream, the end included
     /// Fill in the streams (initialised, `streams` of them) of one GPU with `tokens` own tokens in a
-    /// device of `gpus`. Failures are kept by the streams; they are ended by the caller.
-    void (*make)(struct mw_stream *s, unsigned gpus, uint32_t tokens);
+    /// device of `gpus`, as the settings have the system. Failures are kept by the streams; they are ended by the caller.
+    void (*make)(struct mw_stream *s, const struct mw_system *system, unsigned gpus,
+                 uint32_t tokens);
 };
+
+/// Dispatch, experts and combine side by side, token by token: `dysharp` and `moeswitch`.
+void mw_make_side_by_side(struct mw_stream *s, const struct mw_system *system, unsigned gpus,
+                          uint32_t tokens);
 
 extern const struct mw_generator mw_generate_unicast;
 extern const struct mw_generator mw_generate_dysharp_basic;

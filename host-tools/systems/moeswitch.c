@@ -5,13 +5,5 @@
 // the reductions, so that neither signals nor requests cross the links.
 #include "generator.h"
 
-static void make(struct mw_stream *s, unsigned gpus, uint32_t tokens)
-{
-    (void)gpus;
-    mw_stream_count(&s[0], 0, tokens, false);
-    mw_stream_dymultimem_st(&s[1], 0, tokens);
-    mw_stream_expert(&s[2], 0);
-    mw_stream_dymultimem_ld_reduce(&s[3], 0, tokens, true);
-}
-
-const struct mw_generator mw_generate_moeswitch = {"moeswitch", MW_STREAMS, 2, make};
+const struct mw_generator mw_generate_moeswitch = {"moeswitch", MW_STREAMS, 5,
+                                                   mw_make_side_by_side};

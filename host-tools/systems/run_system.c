@@ -20,7 +20,7 @@ static void make_streams(void *context, unsigned gpu, struct mw_stream *s)
 {
     const struct job *j = context;
     (void)gpu;
-    j->generator->make(s, j->w->shape.gpus, j->w->shape.tokens_per_gpu);
+    j->generator->make(s, j->system, j->w->shape.gpus, j->w->shape.tokens_per_gpu);
 }
 
 static int load_streams(struct job *j)

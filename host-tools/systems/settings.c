@@ -22,13 +22,16 @@ static int set_field(struct job *j, const char *what, const char *field, uint64_
 static int set_setting(struct job *j, const struct mw_setting *s)
 {
     static const char *const fields[] = {
-        "store_credits",     "part_credits", "ctrl_credits",  "down_store_credits",
-        "down_part_credits", "throttle",     "down_throttle", "window",
-        "start_delay",       "partial_wait", "copy_lane",     "list_once"};
+        "store_credits", "part_credits",  "ctrl_credits", "down_store_credits", "down_part_credits",
+        "throttle",      "down_throttle", "window",       "start_delay",        "partial_wait",
+        "copy_lane",     "list_once",     "pace",         "pace_lead",          "pace_ahead",
+        "pace_idle"};
     const struct {
         const char *name;
         uint64_t *place, high;
     } own[] = {{"small", &j->small, 1},
+               {"token_order", &j->token_order, 1},
+               {"order_cycles", &j->order_cycles, UINT16_MAX},
                {"quiet_cycles", &j->quiet_cycles, UINT32_MAX},
                {"tile_guard", &j->tile_guard, 1},
                {"switch_asks", &j->switch_asks, 1},

@@ -23,8 +23,10 @@ static uint32_t end_of(unsigned range, uint32_t tokens)
     return (uint32_t)((uint64_t)tokens * range_end[range] / SIXTEENTHS);
 }
 
-static void make(struct mw_stream *s, unsigned gpus, uint32_t tokens)
+static void make(struct mw_stream *s, const struct mw_system *system, unsigned gpus,
+                 uint32_t tokens)
 {
+    (void)system;
     struct mw_stream *sending = &s[0], *remote = &s[1], *own = &s[2];
     mw_stream_count(sending, 0, tokens, true);
     mw_stream_wait(sending, MW_EV_COUNTS, gpus);

@@ -78,6 +78,19 @@
     logic bad; logic [4:0] remote; logic [4:0] own; logic [Cfg.N-1:0] gpus; logic [1:0] list; \
     logic [Cfg.TokensLog2-1:0] token; logic [Cfg.AddrW-$clog2(isa_pkg::RouteBytes / Cfg.FlitBytes)-1:0] row;}
 
+// The range of tokens of an instruction: the first one, and behind the last.
+`define MW_RANGE(Cfg) struct packed { \
+    logic valid; logic [Cfg.TokensLog2:0] first; logic [Cfg.TokensLog2:0] stop;}
+
+// A token that the routing table has: the GPUs that hold one of its experts. The own token that is sent next.
+`define MW_PLACES(Cfg) struct packed {logic valid; logic [Cfg.N-1:0] gpus;}
+`define MW_PICK(Cfg) struct packed {logic valid; logic [Cfg.TokensLog2-1:0] token;}
+
+// What a layer's copy counts say of the own GPU, once all are here: own tokens with remote targets, and rows of partial
+// sums that it will send.
+`define MW_SHARE(Cfg) struct packed { \
+    logic valid; logic [Cfg.TokensLog2:0] tokens; logic [Cfg.TokW:0] rows;}
+
 // Between ports of the switch, a bit for each other port, by distance. From an input to the queues: there is a word,
 // a description, a push, a partial; the credit of the partial before still waits; a lane of a READY of a row of that
 // port; a row was opened that it is a member of. And back: there is room, a CTRL packet has left, a queue of partials

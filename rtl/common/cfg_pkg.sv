@@ -34,6 +34,7 @@ package cfg_pkg;
         bit            Reds;            // hubs do multimem.red
         bit            CopyLane;        // rows without an addition pass the hub's adder by
         bit            ListOnce;        // switch and hubs remember the list of targets of each source's open row
+        bit            TokenOrder;      // hubs order the tokens of a dispatch, and pace it by partial sums
         bit            SwitchAsks;      // the switch opens the reduction of a row that all members have reported
         bit            Guard;           // the switch bears endpoints that misbehave
         bit            Monitor;         // latency histogram and time series of each port of the switch
@@ -99,6 +100,7 @@ package cfg_pkg;
         c.Reds            = 1'b1;
         c.CopyLane        = 1'b1;
         c.ListOnce        = 1'b1;
+        c.TokenOrder      = 1'b1;
         c.SwitchAsks      = 1'b1;
         c.Guard           = 1'b1;
         c.Monitor         = 1'b1;

@@ -119,6 +119,7 @@ module streams #(
             // A threshold or a counter that does not exist would never be reached.
             I_WAIT: is_wait = cmd_o.a[31:EvW] == '0 && cmd_o.imm[15:4] == '0 && Counters[cmd_o.imm[3:0]];
             I_COUNT, I_PREFIX, I_SIGNAL, I_FLAG, I_FENCE: is_unit = 1'b1;
+            I_ORDER: is_unit = Cfg.TokenOrder;
             I_DYMULTIMEM_ST, I_ST, I_ST_LINEAR, I_MULTIMEM_ST, I_MULTIMEM_RED: begin
                 is_unit = 1'b1;
                 unit    = 3'd1;

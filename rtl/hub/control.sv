@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Unit control: count, prefix, signal, flag, fence; and everything small that the hub tells other GPUs.
+// Unit control: count, prefix, signal, flag, fence, order; and everything small that the hub tells other GPUs.
 //
 // count: entry_counts counts the entries of the routing table for each {GPU, local expert} (or tokens for each GPU),
 // then a COUNTS packet goes to each GPU p, p + 1, ... modulo N, its own by the local stream; two, where experts are
 // more than a packet has words. signal, flag, fence: a packet to each GPU p + 1, ... (fence: p first, by the local
 // stream; flag with flags.0: p alone). fence retires when N GPUs have answered.
 // Other GPUs' copy counts (cnt_* of kind 1) go to copy_bases, which says where this GPU's rows begin at the others;
+// With TokenOrder: order puts own tokens into an order for send, see token_order; it reads the routing table once more.
 // prefix keeps where its own begin here, and belongs behind the arrival of all counts. ACKs, signals of the expert
 // engine and events leave by ctrl_packets.
 // Errors: an instruction of another unit (INSTR), an event counter that packets do not count, or tokens beyond
@@ -62,6 +63,11 @@ module control #(
     output logic [node_pkg::RowW-1:0] src_rows_o,
     output logic [node_pkg::RowW-1:0] own_base_o,
 
+    output `MW_SHARE(Cfg)      share_o, // for the pace of dispatch
+    input  wire `MW_RANGE(Cfg) begin_i, // send: takes tokens in the order made
+    output `MW_PICK(Cfg)       pick_o,
+    input  wire logic          pick_take_i,
+
     output logic                 ctl_valid_o,
     input  wire logic            ctl_ready_i,
     output packet_pkg::header_t  ctl_header_o,
@@ -86,10 +92,10 @@ module control #(
     end
 
     // ---- instruction -------------------------------------------------------------------------------------------
-    typedef enum logic [2:0] {Clear, Idle, Count, Prefix, Tell, Head, Words, Drain} state_e;
+    typedef enum logic [3:0] {Clear, Idle, Count, Prefix, Tell, Head, Words, Drain, Ready, Sort} state_e;
     state_e          state_q;
-    logic accept, copies_q, to_last, to_next, start_walk, fenced, event_ready, known, no_tokens, refused,
-          bad_count, told;
+    logic accept, copies_q, to_last, to_next, start_walk, sort_walk, sort_ready, fenced, event_ready, known, no_tokens,
+          refused, bad_count, told;
     iop_e            op_q;
     logic [3:0]              imm_q;
     logic [Cfg.GpuW-1:0]     port, to_q;
@@ -98,10 +104,11 @@ module control #(
     assign port        = cfg_i.port[Cfg.GpuW-1:0];
     assign cmd_ready_o = state_q == Idle;
     assign accept      = cmd_valid_i && cmd_ready_o;
-    assign known       = cmd_i.op inside {I_COUNT, I_PREFIX, I_SIGNAL, I_FLAG, I_FENCE};
-    assign refused     = !known || (cmd_i.op == I_COUNT && no_tokens)
+    assign known       = cmd_i.op inside {I_COUNT, I_PREFIX, I_SIGNAL, I_FLAG, I_FENCE}
+                         || (Cfg.TokenOrder && cmd_i.op == I_ORDER);
+    assign refused     = !known || (cmd_i.op inside {I_COUNT, I_ORDER} && no_tokens)
                          || (cmd_i.op inside {I_SIGNAL, I_FLAG} && cmd_i.imm >= 16'(SwEvents));
-    assign start_walk  = accept && cmd_i.op == I_COUNT && !refused;
+    assign start_walk  = (accept && cmd_i.op == I_COUNT && !refused) || sort_walk;
     assign to_last     = ((to_q == Cfg.GpuW'(Cfg.N - 1)) ? '0 : to_q + 1'b1) == port || (op_q == I_FLAG && copies_q);
 
     cmd_range #(.Cfg(Cfg)) i_range (
@@ -111,7 +118,7 @@ module control #(
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) end_q <= '0;
-        else if (start_walk) end_q <= range_end;
+        else if (accept && cmd_i.op inside {I_COUNT, I_ORDER} && !refused) end_q <= range_end;
         if (accept) begin
             op_q     <= cmd_i.op;
             imm_q    <= cmd_i.imm[3:0];
@@ -126,6 +133,9 @@ module control #(
     // ---- counting ----------------------------------------------------------------------------------------------
     // Counters are read, and cleared when their word leaves for the last time.
     logic                  walk_done, clearing, word_take;
+    `MW_PLACES(Cfg)        tok;
+    logic [15:0]           charge;
+    logic [Cfg.TokensLog2:0] walk_first;
     logic [Cfg.GpuW-1:0]   count_gpu;
     logic [Cfg.LocalW-1:0] count_local;
     logic [CountW-1:0]     count;
@@ -140,8 +150,8 @@ module control #(
 
     entry_counts #(.Cfg(Cfg)) i_counts (
         .clk_i, .rst_ni, .cfg_i, .emap_i,
-        .start_i(start_walk), .first_i(cmd_i.a[Cfg.TokensLog2:0]), .end_i(end_q), .copies_i(copies_q),
-        .counting_i(state_q == Count), .done_o(walk_done), .rd_o, .rd_ready_i, .rd_i,
+        .start_i(start_walk), .first_i(walk_first), .end_i(end_q), .copies_i(copies_q),
+        .counting_i(state_q == Count), .charge_i(charge), .done_o(walk_done), .tok_o(tok), .rd_o, .rd_ready_i, .rd_i,
         .gpu_i(count_gpu), .local_i(count_local), .wipe_i(word_take && (!copies_q || to_last)), .count_o(count),
         .clearing_o(clearing)
     );
@@ -232,10 +242,13 @@ module control #(
                                  I_PREFIX: state_q <= Prefix;
                                  I_SIGNAL: state_q <= Tell;
                                  I_FLAG, I_FENCE: state_q <= Head;
+                                 I_ORDER:  state_q <= Ready;
                                  default:  state_q <= Drain;
                              endcase
                          end
                 Count:   if (walk_done) state_q <= Head;  // the last entry is added in this cycle
+                Ready:   if (sort_ready) state_q <= Sort;
+                Sort:    if (walk_done) state_q <= Drain;
                 Prefix:  state_q <= Idle;
                 Tell:    if (to_next && to_last) state_q <= Drain;
                 Head:    if (head_end) state_q <= !no_words ? Words : to_last ? Drain : Head;
@@ -258,6 +271,46 @@ module control #(
             else if ((ack_rx_i && ack_src_i == 5'(g)) || (own_ack && !ack_rx_i && cfg_i.port == 5'(g)))
                 acked_q[g] <= 1'b1;
         end
+    end
+
+    // ---- order of own tokens, pace of dispatch ------------------------------------------------------------------
+    if (Cfg.TokenOrder) begin : gen_order
+        localparam int unsigned Hot = (Cfg.N > 5) ? 5 : Cfg.N - 1;
+        logic [Cfg.GpuW-1:0]     hot [Hot];
+        logic [Cfg.TokensLog2:0] first_q;
+        logic [15:0]             charge_q;
+        logic                    order, finding, sorting, counting, lists_ready;
+
+        assign order      = accept && cmd_i.op == I_ORDER && !refused;
+        assign sorting    = state_q == Sort;
+        assign counting   = state_q == Count && copies_q;
+        assign sort_ready = !finding && lists_ready;
+        assign sort_walk  = state_q == Ready && sort_ready;
+        assign charge     = sorting ? charge_q : '0;
+        assign walk_first = sort_walk ? first_q : cmd_i.a[Cfg.TokensLog2:0];
+
+        always_ff @(posedge clk_i) begin
+            if (order) begin
+                first_q  <= cmd_i.a[Cfg.TokensLog2:0];
+                charge_q <= cmd_i.imm;
+            end
+        end
+
+        copy_loads #(.Cfg(Cfg), .Hot(Hot)) i_loads (
+            .clk_i, .rst_ni, .go_i, .port_i(cfg_i.port), .cnt_i, .cnt_bad_i(bad_count),
+            .tok_i('{valid: tok.valid && counting, gpus: tok.gpus}), .find_i(order), .busy_o(finding), .hot_o(hot),
+            .share_o
+        );
+
+        token_order #(.Cfg(Cfg), .Hot(Hot)) i_order (
+            .clk_i, .rst_ni, .go_i, .hot_i(hot),
+            .sort_i('{valid: order, first: cmd_i.a[Cfg.TokensLog2:0], stop: range_end}), .ready_o(lists_ready),
+            .tok_i(tok), .sorted_i(sorting && walk_done), .begin_i, .pick_o, .take_i(pick_take_i)
+        );
+    end else begin : gen_no_order
+        assign {sort_ready, sort_walk, charge, share_o, pick_o} = '0;
+        assign walk_first = cmd_i.a[Cfg.TokensLog2:0];
+        wire unused_order = &{1'b0, tok, begin_i, pick_take_i};
     end
 
     // ---- other GPUs' copies, and what is told to other GPUs -----------------------------------------------------

@@ -3,6 +3,9 @@
 // Counts the entries of the routing table: one per cycle is added to a counter per {GPU, local expert}, or with
 // copies_i once per token and GPU, at local expert 0. Entries that are 0xffff or not mapped are not counted.
 //
+// With TokenOrder the GPUs of each token are told, too (tok_o, in the cycle in which its last entry is added), also with
+// counting_i low, when nothing is counted; and with charge_i a token takes as many cycles at least.
+//
 // Ordering: start_i, then done_o is high from the cycle in which the last entry is added; counting_i in between.
 // Otherwise count_o is the counter of gpu_i and local_i in the same cycle, wipe_i clears it. After reset all are
 // cleared (clearing_o).
@@ -25,7 +28,9 @@ module entry_counts #(
     input  wire logic [Cfg.TokensLog2:0] end_i,   // behind the last one; from the next cycle on
     input  wire logic                    copies_i,
     input  wire logic                    counting_i,
+    input  wire logic [15:0]             charge_i,
     output logic                         done_o,
+    output `MW_PLACES(Cfg)               tok_o,
 
     output `MW_READ(Cfg)        rd_o,
     input  wire logic           rd_ready_i,
@@ -40,19 +45,21 @@ module entry_counts #(
     localparam int unsigned SlotW = Cfg.GpuW + Cfg.LocalW;
 
     // ---- entries -----------------------------------------------------------------------------------------------
-    logic                  entry_valid, entry_last, map_valid, hit_q, hit_last_q;
+    logic                  walk_done, entry_here, entry_valid, held, entry_last, map_valid, hit_q, hit_last_q;
     logic [15:0]           entry;
     logic [Cfg.GpuW-1:0]   map_gpu, hit_gpu_q;
     logic [Cfg.LocalW-1:0] map_local, hit_local_q;
     logic [Cfg.N-1:0]      seen_q; // GPUs that the token has an expert at
-    logic [3:0]            k_last;
+    logic [3:0]            k_last, entry_pos;
 
+    assign entry_valid = entry_here && !held;
     assign k_last = 4'(cfg_i.k - 5'd1);
 
     route_walk #(.Cfg(Cfg)) i_walk (
         .clk_i, .rst_ni, .start_i, .first_i, .end_i, .k_last_i(k_last),
-        .row_base_i(cfg_i.rt_base[Cfg.MemBytesLog2-1:7]), .done_o, .rd_o, .rd_ready_i, .rd_i,
-        .valid_o(entry_valid), .take_i(entry_valid), .entry_o(entry), .pos_o(), .last_o(entry_last), .token_o(),
+        .row_base_i(cfg_i.rt_base[Cfg.MemBytesLog2-1:7]), .done_o(walk_done), .picks_i(1'b0), .pick_i('0),
+        .pick_take_o(), .rd_o, .rd_ready_i, .rd_i,
+        .valid_o(entry_here), .take_i(entry_valid), .entry_o(entry), .pos_o(entry_pos), .last_o(entry_last), .token_o(),
         .row_o()
     );
 
@@ -76,6 +83,31 @@ module entry_counts #(
             if (hit_last_q) seen_q[g] <= 1'b0;
             else if (hit_q && hit_gpu_q == Cfg.GpuW'(g)) seen_q[g] <= 1'b1;
         end
+    end
+
+    // ---- tokens, one by one ------------------------------------------------------------------------------------
+    if (Cfg.TokenOrder) begin : gen_tokens
+        logic [15:0] owed_q; // cycles until the next token may begin
+        logic        tok_q;
+
+        assign held   = owed_q != '0 && entry_pos == '0;
+        assign done_o = walk_done && owed_q == '0;
+        assign tok_o.valid = tok_q;
+        for (genvar g = 0; g < Cfg.N; g++) begin : gen_gpu
+            assign tok_o.gpus[g] = seen_q[g] || (hit_q && hit_gpu_q == Cfg.GpuW'(g));
+        end
+
+        always_ff @(posedge clk_i) begin
+            tok_q <= rst_ni && entry_valid && entry_last;
+            if (!rst_ni) owed_q <= '0;
+            else if (entry_valid && entry_pos == '0 && charge_i != '0) owed_q <= charge_i - 1'b1;
+            else if (owed_q != '0) owed_q <= owed_q - 1'b1;
+        end
+    end else begin : gen_no_tokens
+        assign held   = 1'b0;
+        assign done_o = walk_done;
+        assign tok_o  = '0;
+        wire unused_tokens = &{1'b0, charge_i, entry_pos};
     end
 
     // ---- counters ----------------------------------------------------------------------------------------------

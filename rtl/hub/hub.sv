@@ -158,6 +158,10 @@ module hub #(
     assign rdy_token = TokenW'(rdy_index);
 
     // ---- send side ----
+    `MW_SHARE(Cfg)        share;
+    `MW_RANGE(Cfg)        order_begin;
+    `MW_PICK(Cfg)         pick;
+    logic                 pick_take;
     logic [Cfg.GpuW-1:0]  base_q, row_src;
     logic                 base_take, tok_done;
     logic [RowW-1:0]      base_row, recv_rows, own_base, src_rows;
@@ -175,6 +179,7 @@ module hub #(
         .arm_valid_o(arm_valid), .arm_ready_i(arm_ready), .arm_token_o(arm_token), .arm_count_o(arm_count),
         .arm_remote_o(arm_remote), .tok_done_i(tok_done), .base_q_o(base_q), .base_row_i(base_row),
         .base_take_o(base_take),
+        .begin_o(order_begin), .pick_i(pick), .pick_take_o(pick_take),
         .cst_valid_i(cst_valid), .cst_ready_o(cst_ready), .clo_valid_i(clo_valid), .clo_ready_o(clo_ready),
         .ctl_data_i(cst_data), .ctl_last_i(cst_last), .st_o(st), .st_ready_i(st_ready),
         .loc_o(loc), .loc_ready_i(loc_ready), .err_o(err_o[ErrSend])
@@ -194,6 +199,7 @@ module hub #(
         .ack_src_i(ack_src),
         .base_q_i(base_q), .base_row_o(base_row), .base_take_i(base_take), .recv_rows_o(recv_rows), .src_i(row_src),
         .src_rows_o(src_rows), .own_base_o(own_base),
+        .share_o(share), .begin_i(order_begin), .pick_o(pick), .pick_take_i(pick_take),
         .ctl_valid_o(ctl_valid), .ctl_ready_i(ctl_ready), .ctl_header_o(ctl_header),
         .cst_valid_o(cst_valid), .cst_ready_i(cst_ready), .clo_valid_o(clo_valid), .clo_ready_i(clo_ready),
         .st_data_o(cst_data), .st_last_o(cst_last), .err_o(err_o[ErrControl]), .idle_o(control_idle)
@@ -248,7 +254,7 @@ module hub #(
     logic tx_idle;
 
     tx #(.Cfg(Cfg)) i_tx (
-        .clk_i, .rst_ni, .go_i, .cfg_i, .ctl_valid_i(ctl_valid), .ctl_ready_o(ctl_ready), .ctl_header_i(ctl_header),
+        .clk_i, .rst_ni, .go_i, .cfg_i, .share_i(share), .ctl_valid_i(ctl_valid), .ctl_ready_o(ctl_ready), .ctl_header_i(ctl_header),
         .req_i(creq), .req_ready_o(creq_ready), .st_i(st), .st_ready_o(st_ready),
         .sst_valid_i(sst_valid), .sst_ready_o(sst_ready), .part_i(part), .part_ready_o(part_ready),
         .up_o, .crd_i(up_crd_i), .part_crd_valid_o(part_crd_valid), .part_crd_port_o(part_crd_port),

@@ -65,6 +65,10 @@ package node_pkg;
     logic [7:0]       open_rows;     // reduction requests outstanding, 1 .. hardware window
     logic             copy_lane;     // rows that need no addition pass the adder by
     logic             list_once;     // the first packet of a row carries its targets
+    logic             pace;          // dispatch and partial sums leave in step
+    logic [15:0]      pace_ahead;    // rows that dispatch may be ahead, 0: no limit
+    logic [15:0]      pace_lead;     // rows that it is kept ahead
+    logic [15:0]      pace_idle;     // cycles without a flit on the uplink behind which a row may go all the same
     logic             switch_asks;   // finished rows are reported to the switch, which opens reductions
     logic [7:0]       store_credits; // upper limits of the credits used, 0: as many as the hardware has
     logic [7:0]       part_credits;

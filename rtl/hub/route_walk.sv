@@ -4,7 +4,8 @@
 //
 // Entries come in the order of tokens first_i, first_i + 1, ..., and inside a token in list order, k of them each,
 // 0xffff entries included. The entry is a token's last with last_o. row_o is the table row of the token of the entry
-// (row_base_i + token), held until its last entry is taken.
+// (row_base_i + token), held until its last entry is taken. With Picks and a start with picks_i, as many tokens come in
+// the order in which pick_* names them, each taken a cycle before it is read at the earliest.
 // Back-pressure: an entry stays until take_i; take_i only with valid_o. Reads run one flit ahead of the entries, so
 // while memory answers within F/2 cycles an entry is there in every cycle. Worst case without that: one flit of entries
 // per answer.
@@ -13,6 +14,7 @@
 
 module route_walk #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter bit Picks = 1'b0,
     localparam int unsigned SubW = $clog2(isa_pkg::RouteBytes / Cfg.FlitBytes),  // flit inside a row
     localparam int unsigned RowW = Cfg.AddrW - SubW
 ) (
@@ -25,6 +27,9 @@ module route_walk #(
     input  wire logic [3:0]              k_last_i,   // k - 1
     input  wire logic [RowW-1:0]         row_base_i, // rt_base / 128
     output logic                         done_o,     // every entry was taken
+    input  wire logic                    picks_i,    // with start_i
+    input  wire `MW_PICK(Cfg)            pick_i,
+    output logic                         pick_take_o,
 
     output `MW_READ(Cfg)        rd_o,
     input  wire logic           rd_ready_i,
@@ -39,7 +44,10 @@ module route_walk #(
     output logic [RowW-1:0]           row_o
 );
 
-    logic [Cfg.TokensLog2:0] fetch_q, token_q;
+    // fetch_q, token_q: tokens of the range, counted; fetch, token: their numbers
+    logic [Cfg.TokensLog2:0]   fetch_q, token_q;
+    logic [Cfg.TokensLog2-1:0] fetch, token;
+    logic                      may_fetch;
     logic [3-Cfg.LaneW:0]    sub_q; // flit of the entry list that is read next
     logic                    sub_last, all_fetched, pending_q, hold_valid_q, move;
     logic [Cfg.FlitW-1:0]    hold_q, cur_q;
@@ -47,8 +55,8 @@ module route_walk #(
 
     assign sub_last    = sub_q == k_last_i[3:Cfg.LaneW];
     assign all_fetched = fetch_q == end_i;
-    assign rd_o.valid  = !pending_q && !hold_valid_q && !all_fetched;
-    assign rd_o.addr   = {row_base_i + RowW'(fetch_q), SubW'(sub_q)};
+    assign rd_o.valid  = !pending_q && !hold_valid_q && !all_fetched && may_fetch;
+    assign rd_o.addr   = {row_base_i + RowW'(fetch), SubW'(sub_q)};
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
@@ -81,8 +89,8 @@ module route_walk #(
     assign move    = hold_valid_q && (!valid_o || (take_i && (last_o || pos_q[Cfg.LaneW-1:0] == '1)));
     assign entry_o = cur_q[16*pos_q[Cfg.LaneW-1:0] +: 16];
     assign pos_o   = pos_q;
-    assign token_o = token_q[Cfg.TokensLog2-1:0];
-    assign row_o   = row_base_i + RowW'(token_q);
+    assign token_o = token;
+    assign row_o   = row_base_i + RowW'(token);
     assign done_o  = token_q == end_i;
 
     always_ff @(posedge clk_i) begin
@@ -98,6 +106,40 @@ module route_walk #(
             if (take_i) pos_q <= last_o ? '0 : pos_q + 1'b1;
         end
         if (move) cur_q <= hold_q;
+    end
+
+    // Tokens by choice: the one that is read, and the one whose entries are shown.
+    if (Picks) begin : gen_picks
+        logic                      picks_q, here_q;
+        logic [Cfg.TokensLog2-1:0] fetch_pick_q, token_pick_q;
+
+        assign may_fetch   = !picks_q || here_q;
+        assign fetch       = picks_q ? fetch_pick_q : fetch_q[Cfg.TokensLog2-1:0];
+        assign token       = picks_q ? token_pick_q : token_q[Cfg.TokensLog2-1:0];
+        // not while the one before is still to be shown
+        assign pick_take_o = picks_q && !here_q && !pending_q && !hold_valid_q && !all_fetched && pick_i.valid;
+
+        always_ff @(posedge clk_i) begin
+            if (!rst_ni) begin
+                picks_q <= 1'b0;
+                here_q  <= 1'b0;
+            end else if (start_i) begin
+                picks_q <= picks_i;
+                here_q  <= 1'b0;
+            end else if (pick_take_o) begin
+                here_q <= 1'b1;
+            end else if (rd_o.valid && rd_ready_i && sub_last) begin
+                here_q <= 1'b0;
+            end
+            if (pick_take_o) fetch_pick_q <= pick_i.token;
+            if (move) token_pick_q <= fetch_pick_q;
+        end
+    end else begin : gen_in_order
+        assign may_fetch   = 1'b1;
+        assign fetch       = fetch_q[Cfg.TokensLog2-1:0];
+        assign token       = token_q[Cfg.TokensLog2-1:0];
+        assign pick_take_o = 1'b0;
+        wire unused_picks = &{1'b0, picks_i, pick_i};
     end
 endmodule
 

@@ -8,10 +8,11 @@
 // packet goes out: F-byte flits leave in every cycle while memory and both streams keep up and rows are longer than a
 // list takes to read.
 //
-// Order: tokens in order; a row's packets in order, gate weights (META in st) last unless flags.0; st: GPUs p + 1, p +
-// 2, ... modulo N, p last. A token is armed (arm_*: global index, number of valid entries; where the switch asks of
-// own experts, and whether there are others) before its first packet, and only while fewer than cfg.in_flight armed
-// tokens wait for tok_done_i. Retires when the last flit was taken by the uplink and the local stream.
+// Order: tokens in order, of dymultimem.st with flags.2 in that of token_order; a row's packets in order, gate weights
+// (META in st) last unless flags.0; st: GPUs p + 1, p + 2, ... modulo N, p last. A token is armed (arm_*: global index,
+// number of valid entries; where the switch asks of own experts, and whether there are others) before its first packet,
+// and only while fewer than cfg.in_flight armed tokens wait for tok_done_i. Retires when the last flit was taken by the
+// uplink and the local stream.
 // Errors (one pulse each): a token with an unmapped or repeated expert (UNMAPPED, DUPLICATE) is skipped as a whole and
 // not armed; an instruction that send_transfers refuses (REDUCTION, UNMAPPED, BOUNDS) sends nothing.
 // Control's packets of the store class (cst_*, clo_*) take turns with send's, packet by packet, on both streams.
@@ -53,6 +54,10 @@ module send #(
     input  wire logic [node_pkg::RowW-1:0] base_row_i,
     output logic                           base_take_o, // and count it
 
+    output `MW_RANGE(Cfg)     begin_o, // of an instruction that takes tokens in the order made
+    input  wire `MW_PICK(Cfg) pick_i,
+    output logic              pick_take_o,
+
     input  wire logic                 cst_valid_i, // a packet of control for the uplink
     output logic                      cst_ready_o,
     input  wire logic                 clo_valid_i, // or for this GPU
@@ -90,8 +95,10 @@ module send #(
         logic [Cfg.TokW-1:0] token;
     } job_t;
 
-    logic                    walk, build_idle;
-    logic [Cfg.TokensLog2:0] walk_end;
+    logic                    walk, picks, build_idle;
+    logic [Cfg.TokensLog2:0] walk_end, range_end;
+
+    assign begin_o = '{valid: walk && picks, first: cmd_i.a[Cfg.TokensLog2:0], stop: range_end};
 
     // ---- lists -------------------------------------------------------------------------------------------------
     logic                      walk_done, entry_valid, entry_take, entry_last;
@@ -104,10 +111,10 @@ module send #(
     logic [3:0]                k_last;
     assign k_last = 4'(cfg_i.k - 5'd1);
 
-    route_walk #(.Cfg(Cfg)) i_walk (
+    route_walk #(.Cfg(Cfg), .Picks(Cfg.TokenOrder)) i_walk (
         .clk_i, .rst_ni, .start_i(walk), .first_i(cmd_i.a[Cfg.TokensLog2:0]), .end_i(walk_end),
         .k_last_i(k_last), .row_base_i(cfg_i.rt_base[Cfg.MemBytesLog2-1:7]), .done_o(walk_done),
-        .rd_o(walk_rd), .rd_ready_i(walk_rd_ready), .rd_i('{rvalid: walk_rvalid, rdata: rd_i.rdata}),
+        .picks_i(picks), .pick_i, .pick_take_o, .rd_o(walk_rd), .rd_ready_i(walk_rd_ready), .rd_i('{rvalid: walk_rvalid, rdata: rd_i.rdata}),
         .valid_o(entry_valid), .take_i(entry_take), .entry_o(entry), .pos_o(entry_pos), .last_o(entry_last),
         .token_o(entry_token), .row_o(entry_row)
     );
@@ -157,7 +164,8 @@ module send #(
 
     send_transfers #(.Cfg(Cfg), .ShiftW(ShiftW), .job_t(job_t)) i_transfers (
         .clk_i, .rst_ni, .go_i, .cfg_i,
-        .cmd_valid_i, .cmd_ready_o, .cmd_i, .walk_o(walk), .end_o(walk_end), .drained_i(drained), .retire_o, .groups_i,
+        .cmd_valid_i, .cmd_ready_o, .cmd_i, .walk_o(walk), .picks_o(picks), .range_end_o(range_end), .end_o(walk_end),
+        .drained_i(drained), .retire_o, .groups_i,
         .walk_done_i(walk_done), .desc_valid_i(desc_valid), .desc_take_o(desc_take), .lists_used_i(job_waits),
         .desc_i(desc), .arm_valid_o, .arm_ready_i, .arm_token_o, .arm_count_o, .arm_remote_o, .tok_done_i,
         .base_q_o, .base_row_i, .base_take_o,

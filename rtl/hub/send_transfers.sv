@@ -33,6 +33,8 @@ module send_transfers #(
     output logic                    cmd_ready_o,
     input  wire isa_pkg::instr_t    cmd_i,
     output logic                    walk_o,    // it begins, and has tokens
+    output logic                    picks_o,   // with walk_o: tokens in the order made
+    output logic [Cfg.TokensLog2:0] range_end_o,
     output logic [Cfg.TokensLog2:0] end_o,     // behind the last one, of the instruction begun last
     input  wire logic               drained_i, // nothing that was taken is on its way
     output logic                    retire_o,
@@ -92,6 +94,9 @@ module send_transfers #(
     // The unit's opcodes differ in their low bits: 0 dymultimem.st, 1 st, 2 st.linear, 3 multimem.st and multimem.red.
     logic [1:0]       kind_q;
     logic             bare_q;        // rows alone
+    logic             any_order;     // tokens come in any order
+    logic             placed;        // where the next one's row is
+    logic [Cfg.MemBytesLog2-1:0] place_q;
     logic [15:0]      imm_q;
     logic [Cfg.MemBytesLog2-1:0] from_byte_q;
     logic [LenW-1:0]  bytes_q;
@@ -125,6 +130,31 @@ module send_transfers #(
         assign kind_o  = '0;
         assign strange = red_q;
     end
+    if (Cfg.TokenOrder) begin : gen_any_order
+        // The next token's number is shifted to its place while it waits.
+        logic any_order_q, begun_q;
+        logic [3:0] steps_q;
+
+        assign any_order = any_order_q;
+        assign picks_o   = cmd_i.op == I_DYMULTIMEM_ST && cmd_i.flags[2];
+        assign placed    = !any_order_q || (begun_q && steps_q == cfg_i.row_shift);
+        always_ff @(posedge clk_i) begin
+            if (accept) any_order_q <= picks_o;
+            begun_q <= any_order_q && desc_valid_i && !desc_take_o;
+            if (!begun_q) begin
+                place_q <= Cfg.MemBytesLog2'(desc_i.token);
+                steps_q <= '0;
+            end else if (!placed) begin
+                place_q <= place_q << 1;
+                steps_q <= steps_q + 1'b1;
+            end
+        end
+    end else begin : gen_in_order
+        assign any_order = 1'b0;
+        assign picks_o   = 1'b0;
+        assign placed    = 1'b1;
+        assign place_q   = '0;
+    end
     assign cmd_ready_o = state_q == IDLE;
     assign accept      = cmd_valid_i && cmd_ready_o;
     assign tokens_in   = cmd_i.op[1:0] inside {I_DYMULTIMEM_ST[1:0], I_ST[1:0]};
@@ -134,6 +164,8 @@ module send_transfers #(
     assign bad_cmd     = outside_q
                          || (!by_token && (no_gpu || strange
                                            || (from_byte_q[Cfg.FlitLog2-1:0] | to_q[Cfg.FlitLog2-1:0]) != '0));
+
+    assign range_end_o = range_end;
 
     cmd_range #(.Cfg(Cfg)) i_range (
         .first_i({cmd_i.a_high, cmd_i.a}), .count_i(cmd_i.b), .token_shift_i(cfg_i.token_shift), .end_o(range_end),
@@ -179,7 +211,7 @@ module send_transfers #(
     assign err_o.code  = strange ? error_pkg::ERR_REDUCTION : no_gpu ? error_pkg::ERR_UNMAPPED : error_pkg::ERR_BOUNDS;
 
     // ---- tokens into transfers ---------------------------------------------------------------------------------
-    // x_q: bytes from the first own row to the token's. s_q: a shift register, one place per cycle: own port <<
+    // x_q: bytes from the first own row to the token's; in any order a token's number is shifted to its place. s_q: a shift register, one place per cycle: own port <<
     // (token_shift + row_shift) for the multimem address, or a unicast row's number << row_shift. Both are ready long
     // before the transfer that needs them.
     logic [Cfg.MemBytesLog2-1:0] x_q, stride_q;
@@ -206,7 +238,7 @@ module send_transfers #(
     assign s_row    = state_q == GPU;
     assign s_shift  = !shift_end && (state_q inside {PORT, SHIFT_ROW} || (state_q == SHIFT && is_dyn));
     assign x_shift  = !shift_end && state_q == SHIFT;
-    assign desc_take_o = state_q == NEXT && desc_valid_i && !gate_q && !(bare_q && lists_used_i);
+    assign desc_take_o = state_q == NEXT && desc_valid_i && !gate_q && !(bare_q && lists_used_i) && placed;
     assign row_take    = state_q == ROW && xfer_take_i && !gate_q;
     assign base_q_o    = gpu_q;
     assign base_take_o = row_take && is_st;
@@ -262,6 +294,8 @@ module send_transfers #(
         end else if (x_shift) begin
             x_q      <= x_q << 1;
             stride_q <= stride_q << 1;
+        end else if (any_order && desc_take_o) begin
+            x_q <= place_q;
         end else if (token_end) begin
             x_q <= x_q + stride_q;
         end

@@ -5,7 +5,9 @@
 // A packet starts when all of it is here and its class has credit, and leaves in consecutive cycles; the next one
 // follows without an idle cycle.
 // Order: CTRL before REQ before STORE and PART, which alternate; of waiting STORE and PART one passes after at most 16
-// others. Inside a class first in, first out; send and control share one queue of stores; row_sum's stores (sst) take
+// others. With TokenOrder and cfg.pace dispatch_pace says which of dispatch and PART goes first, until 16 others have
+// passed the one whose turn it is, and when dispatch waits, see there; as if it were not there then, and what is behind
+// it in the queue. Inside a class first in, first out; send and control share one queue of stores; row_sum's stores (sst) take
 // turns with that queue. sst_* and part_* have no queue here and the same wires for their flits: once a packet is
 // offered, its flits must follow as fast as they are taken. The credits of partials were taken by row_sum, to which
 // returned ones are passed on. Requests need no credit.
@@ -27,6 +29,7 @@ module tx #(
     input  wire logic                rst_ni,
     input  wire logic                go_i,
     input  wire node_pkg::node_cfg_t cfg_i,
+    input  wire `MW_SHARE(Cfg)       share_i,
 
     input  wire logic                ctl_valid_i,
     output logic                     ctl_ready_o,
@@ -105,18 +108,28 @@ module tx #(
     logic [3:0] can;      // by class: a packet is here, and credit
     logic       high, low, low_first;
     logic [4:0] passed_q; // packets that went before a waiting STORE or PART
+    logic       paced, pace_first, held, turn_due; // see dispatch_pace; it is long enough that the other one waits
+    logic       store_here;
+    cls_e       turn;     // of STORE and PART, the one that has not gone last
 
     assign can[CLS_CTRL]  = ctl_valid_i && ctrl_credit;
     assign can[CLS_REQ]   = req_valid;
-    assign can[CLS_STORE] = (store_valid || sst_valid_i) && store_credit;
+    assign store_here     = store_valid && !held;
+    assign can[CLS_STORE] = (store_here || sst_valid_i) && store_credit;
     assign can[CLS_PART]  = part_i.valid;
     assign high      = can[CLS_CTRL] || can[CLS_REQ];
     assign low       = can[CLS_STORE] || can[CLS_PART];
-    assign low_first = passed_q[4];
-    assign low_cls   = can[CLS_PART] && (part_turn_q || !can[CLS_STORE]) ? CLS_PART : CLS_STORE;
+    assign low_first = passed_q[4] || turn_due;
+    assign turn      = part_turn_q ? CLS_PART : CLS_STORE;
 
     always_comb begin
-        sum = inside_q ? sum_q : sst_valid_i && (sum_turn_q || !store_valid);
+        if (!can[CLS_STORE] || !can[CLS_PART]) low_cls = can[CLS_PART] ? CLS_PART : CLS_STORE;
+        else if (paced && !sst_valid_i && !low_first) low_cls = pace_first ? CLS_STORE : CLS_PART;
+        else low_cls = turn;
+    end
+
+    always_comb begin
+        sum = inside_q ? sum_q : sst_valid_i && (sum_turn_q || !store_here);
         if (inside_q) cls = cls_q;
         else if (low && (low_first || !high)) cls = low_cls;
         else cls = can[CLS_CTRL] ? CLS_CTRL : CLS_REQ;
@@ -179,6 +192,30 @@ module tx #(
     end
     assign up_o.data = store_data | req_data | direct_q;
     assign up_o.err = 1'b0;
+
+    // ---- dispatch and partial sums in step ---------------------------------------------------------------------
+    if (Cfg.TokenOrder) begin : gen_pace
+        logic [4:0] waited_q;  // packets that passed the one whose turn it is
+        logic [5:0] opcode;
+
+        assign opcode   = st_i.data[5:0];
+        assign turn_due = waited_q[4] && can[turn];
+
+        always_ff @(posedge clk_i) begin
+            if (!rst_ni || go_i || !can[turn] || (start && cls == turn)) waited_q <= '0;
+            else if (start && !turn_due) waited_q <= waited_q + 1'b1;
+        end
+
+        dispatch_pace #(.Cfg(Cfg), .Packets(StoreFlits)) i_pace (
+            .clk_i, .rst_ni, .go_i, .cfg_i, .share_i, .in_valid_i(st_i.valid && st_ready_o), .in_last_i(st_i.last),
+            .in_opcode_i(opcode), .out_i(store_take && store_last), .start_store_i(start_store && !sum),
+            .start_part_i(start && cls == CLS_PART), .used_i(fire), .paced_o(paced), .first_o(pace_first),
+            .hold_o(held)
+        );
+    end else begin : gen_no_pace
+        assign {paced, pace_first, held, turn_due} = '0;
+        wire unused_share = &{1'b0, share_i};
+    end
 
     // ---- throttle ----------------------------------------------------------------------------------------------
     // x^16 + x^15 + x^13 + x^4 + 1; the bits compared lie apart, so that cycles in a row are independent.

@@ -285,6 +285,7 @@ module fabric_csr #(
         hwif_in.monitor.present.next       = Cfg.Monitor;
         hwif_in.primitives.copy_lane.next  = Cfg.CopyLane;
         hwif_in.primitives.list_once.next  = Cfg.ListOnce;
+        hwif_in.primitives.token_order.next = Cfg.TokenOrder;
         hwif_in.primitives.switch_asks.next = Cfg.SwitchAsks;
         hwif_in.samples.value.next         = mon_samples_i;
         hwif_in.histogram.wr_ack           = 1'b0;

@@ -111,6 +111,10 @@ module node_csr #(
         cfg_o.throttle      = hwif_out.credits.throttle.value;
         cfg_o.copy_lane     = hwif_out.uses.copy_lane.value;
         cfg_o.list_once     = hwif_out.uses.list_once.value;
+        cfg_o.pace          = hwif_out.uses.pace.value;
+        cfg_o.pace_ahead    = hwif_out.pace.ahead.value;
+        cfg_o.pace_lead     = hwif_out.lead.rows.value;
+        cfg_o.pace_idle     = hwif_out.pace.idle.value;
         cfg_o.switch_asks   = Cfg.SwitchAsks && hwif_out.uses.switch_asks.value;
     end
 

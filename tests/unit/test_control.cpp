@@ -93,6 +93,7 @@ struct hub : model<Vcontrol> {
         dut.go_i = dut.cmd_valid_i = dut.emap_we_i = dut.cnt_valid_i = dut.base_take_i = 0;
         dut.sig_valid_i = dut.ack_valid_i = dut.ack_rx_i = dut.rd_rvalid_i = dut.tok_valid_i = 0;
         dut.base_q_i = dut.src_i = 0;
+        dut.begin_valid_i = dut.pick_take_i = dut.cnt_last_i = 0;
         reset();
         write_map();
         if (percent(50)) // reset clears as much as go does
@@ -116,6 +117,7 @@ struct hub : model<Vcontrol> {
     {
         switch (in.op) {
         case MW_I_COUNT:
+        case MW_I_ORDER:
             return in.a_high || uint64_t{in.a} + in.b > 1u << l.token_shift ? MW_HWERR_BOUNDS : 0;
         case MW_I_SIGNAL:
         case MW_I_FLAG:
@@ -216,7 +218,115 @@ struct hub : model<Vcontrol> {
         assert_int_equal(dut.recv_rows_o, recv);
     }
 
+    // Copy counts of all GPUs, own tokens in an order by them, and the tokens as they are taken.
+    void ordered(unsigned charge)
+    {
+        if (counted)
+            go();
+        counted = true;
+        const unsigned first = below(l.tokens), count = 1 + below(l.tokens - first);
+        run(instr(MW_I_COUNT, 1, 0, first, count, 0));
+        uint64_t load[N] = {}, rows = 0, remote = 0;
+        assert_false(dut.share_valid_o);
+        for (unsigned s = 0; s < N; s++) {
+            for (unsigned g = 0; g < N; g++) {
+                const uint32_t val = rng.one_in(3) ? MAX_COUNT / 2 : below(MAX_COUNT);
+                count_word(1, s, g, val, g == N - 1);
+                load[g] += s == g ? 0 : val;
+                rows += s != g && g == l.port ? val : 0;
+            }
+        }
+        cycle();
+        std::vector<unsigned> hot, classes;
+        for (unsigned g = 0; g < N; g++)
+            if (g != l.port)
+                hot.push_back(g);
+        std::stable_sort(hot.begin(), hot.end(),
+                         [&](unsigned a, unsigned b) { return load[a] > load[b]; });
+        hot.resize(std::min(N - 1, 5u));
+        for (unsigned i = first; i < first + count; i++) {
+            const uint32_t seen = gpus_of(i);
+            unsigned c = 0;
+            for (unsigned h = 0; h < hot.size(); h++)
+                c |= (seen >> hot[h] & 1) << h;
+            classes.push_back(c);
+            remote += (seen & ~(1u << l.port)) != 0;
+        }
+        assert_true(dut.share_valid_o && dut.share_rows_o == rows && dut.share_tokens_o == remote);
+        const uint64_t from = now;
+        run(instr(MW_I_ORDER, 0, charge, first, count, 0));
+        assert_true(now - from >= uint64_t{charge} * count);
+        dut.begin_valid_i = 1;
+        dut.begin_first_i = static_cast<uint16_t>(first);
+        dut.begin_stop_i = static_cast<uint16_t>(first + count);
+        cycle();
+        dut.begin_valid_i = 0;
+        cycles(200); // nothing is taken while the lists are got ready
+        std::vector<unsigned> got;
+        while (got.size() < count) {
+            until("a token", 200, [&] { return dut.pick_valid_o; });
+            dut.pick_take_i = 1;
+            settle();
+            got.push_back(dut.pick_token_o);
+            cycle();
+            dut.pick_take_i = 0;
+        }
+        const std::vector<unsigned> want =
+            by_rule(first, classes, static_cast<unsigned>(hot.size()));
+        for (unsigned i = 0; i < count; i++)
+            assert_int_equal(got[i], want[i]);
+        changed += !std::is_sorted(want.begin(), want.end());
+    }
+
+    unsigned changed = 0;
+
   private:
+    // The rule of token_order, by sums of squares.
+    static std::vector<unsigned> by_rule(unsigned first, const std::vector<unsigned> &classes,
+                                         unsigned hot)
+    {
+        const int64_t n = static_cast<int64_t>(classes.size());
+        std::vector<int64_t> total(hot), acc(hot);
+        std::vector<bool> gone(classes.size());
+        for (unsigned c : classes)
+            for (unsigned i = 0; i < hot; i++)
+                total[i] += c >> i & 1;
+        std::vector<unsigned> order;
+        for (int64_t s = 0; s < n; s++) {
+            size_t best = classes.size();
+            int64_t least = 0;
+            for (size_t t = 0; t < classes.size(); t++) {
+                int64_t sum = 0;
+                for (unsigned i = 0; i < hot; i++) {
+                    const int64_t f = acc[i] - total[i] + (classes[t] >> i & 1 ? n : 0);
+                    sum += f * f;
+                }
+                if (!gone[t] && (best == classes.size() || sum < least ||
+                                 (sum == least && classes[t] < classes[best]))) {
+                    best = t;
+                    least = sum;
+                }
+            }
+            gone[best] = true;
+            order.push_back(first + static_cast<unsigned>(best));
+            for (unsigned i = 0; i < hot; i++)
+                acc[i] += (classes[best] >> i & 1 ? n : 0) - total[i];
+        }
+        return order;
+    }
+
+    // Of a token, as the unit sees it.
+    uint32_t gpus_of(unsigned token) const
+    {
+        uint32_t seen = 0;
+        for (unsigned j = 0; j < l.k; j++) {
+            const unsigned e = mem.get<uint16_t>(rt + 128 * token + 2 * j);
+            if (e < EXPERTS && map[e] >> 11 && local(e) < l.local_experts)
+                seen |= 1u << gpu(e);
+        }
+        return seen;
+    }
+
     // What has one bit too many for a number below `end`, a power of two, of a word of so many bits: none of these bits may be lost.
     uint32_t beyond(uint32_t end, unsigned bits)
     {
@@ -226,9 +336,10 @@ struct hub : model<Vcontrol> {
         return below(end) | 1u << rng.between(lowest, bits - 1);
     }
 
-    void count_word(unsigned kind, unsigned src, unsigned idx, uint32_t val)
+    void count_word(unsigned kind, unsigned src, unsigned idx, uint32_t val, bool last = false)
     {
         dut.cnt_valid_i = 1;
+        dut.cnt_last_i = last;
         dut.cnt_kind_i = kind;
         dut.cnt_src_i = static_cast<uint8_t>(src);
         dut.cnt_idx_i = static_cast<uint8_t>(idx);
@@ -256,7 +367,7 @@ struct hub : model<Vcontrol> {
     {
         if (in.op == MW_I_COUNT)
             return expect_counts(in.flags & 1, in.a, in.b);
-        if (in.op == MW_I_PREFIX)
+        if (in.op == MW_I_PREFIX || in.op == MW_I_ORDER)
             return;
         const bool alone = in.op == MW_I_FLAG && (in.flags & 1);
         for (unsigned d = in.op == MW_I_FENCE || alone ? 0 : 1; d < (alone ? 1 : N); d++) {
@@ -536,8 +647,8 @@ TEST(refused)
                                       {UINT32_MAX, UINT32_MAX},
                                       {b.rng.word() | end << 1, b.below(end)}};
         for (const auto &range : ranges)
-            b.run(instr(MW_I_COUNT, b.below(256), b.below(0x10000), range[0], range[1],
-                        b.rng.word()));
+            b.run(instr(b.rng.pick({MW_I_COUNT, MW_I_ORDER}), b.below(256), b.below(0x10000),
+                        range[0], range[1], b.rng.word()));
         for (unsigned event :
              {8u, 9u, 15u, 16u, 0x100u, 0x8000u, 0xffffu, MW_SW_EVENTS + b.below(0xfff8)}) {
             b.run(
@@ -556,7 +667,7 @@ TEST(refused)
         b.run(instr(MW_I_FLAG, r % 2, MW_SW_EVENTS - 1, 0, 0, 0));
         b.run(instr(MW_I_FENCE, 0, 0, 0, 0, 0));
         b.settle_down();
-        assert_int_equal(b.errors.count(MW_HWERR_INSTR), 256 - 5);
+        assert_int_equal(b.errors.count(MW_HWERR_INSTR), 256 - 6);
     }
 }
 
@@ -571,4 +682,18 @@ TEST(prefix)
         bad += b.errors.count(MW_HWERR_BOUNDS);
     }
     assert_in_range(bad, 40 * N * N / 2, UINT32_MAX);
+}
+
+// Counts of copies, order of own tokens and what is given of it, with what it is charged.
+TEST(order)
+{
+    unsigned changed = 0;
+    for (unsigned r = 0; r < 40; r++) {
+        hub b;
+        b.ordered(b.rng.pick({0u, 1u, 5u, 40u}));
+        b.ordered(b.below(30));
+        b.settle_down();
+        changed += b.changed;
+    }
+    assert_true(changed > 10);
 }

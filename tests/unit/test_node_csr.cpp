@@ -123,6 +123,10 @@ static const field FIELDS[] = {
     {"copy_lane", NODE(uses), 0, 1},
     {"list_once", NODE(uses), 1, 1},
     {"switch_asks", NODE(uses), 2, 1},
+    {"pace", NODE(uses), 3, 1},
+    {"pace_ahead", NODE(pace), 0, 16},
+    {"pace_lead", NODE(lead), 0, 16},
+    {"pace_idle", NODE(pace), 16, 16},
 };
 
 TEST(configuration)

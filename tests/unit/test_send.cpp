@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // send against a model of its instructions: random routing tables (1 to 16 experts per token, all at home, none at home, none at all, empty
-// places, repeated and unmapped experts), rows of odd lengths, with and without gate weights, random grants of memory and back-pressure of both streams and of the token
+// places, repeated and unmapped experts), by their numbers or as an order names them, rows of odd lengths, with and without gate weights, random grants of memory and back-pressure of both streams and of the token
 // tracker, control's packets between send's. Every packet is compared bit for bit and in order; also checked: a token is armed before its packets, the in-flight limit, rows
 // taken by unicast, retirement only when all is out, and the rate: no cycle without a flit on the uplink stream. Errors by code: of a token behind the
 // read of its list and before the next token, of an instruction in the cycle behind it.
@@ -66,6 +66,7 @@ struct hub : model<Vsend> {
         tables();
         dut.go_i = dut.cmd_valid_i = dut.emap_we_i = dut.groups_we_i = 0;
         dut.rd_rvalid_i = dut.tok_done_i = dut.cst_valid_i = dut.clo_valid_i = 0;
+        dut.pick_valid_i = 0;
         reset();
         write_tables();
         go();
@@ -268,7 +269,8 @@ struct hub : model<Vsend> {
     {
         if (!by_token(in))
             return expect_linear(in);
-        for (unsigned i = in.a; i < in.a + in.b; i++) {
+        make_order(in);
+        for (unsigned i : order) {
             unsigned at;
             const unsigned code = bad(lists[i], at);
             if (code) {
@@ -281,6 +283,24 @@ struct hub : model<Vsend> {
             }
         }
     }
+
+    // Tokens by their numbers, or as they are named from outside.
+    void make_order(const mw_instr &in)
+    {
+        order.resize(in.b);
+        for (unsigned i = 0; i < in.b; i++)
+            order[i] = in.a + i;
+        named = in.op == MW_I_DYMULTIMEM_ST && in.flags & 4;
+        if (named)
+            rng.shuffle(order);
+        rank.assign(in.a + in.b, 0);
+        for (unsigned i = 0; i < in.b; i++)
+            rank[order[i]] = i;
+        next = in.b;
+    }
+
+    // Whether a token comes before another one.
+    bool before(unsigned a, unsigned b) const { return rank[a] < rank[b]; }
 
     void expect_multicast(unsigned i, unsigned flags)
     {
@@ -424,6 +444,9 @@ struct hub : model<Vsend> {
                                  : others  ? 5
                                            : 0); // other tokens are done too: they do not count
         dut.base_row_i = row_of[dut.base_q_o];
+        dut.pick_valid_i = next < order.size() && percent(p.arm);
+        dut.pick_token_i =
+            static_cast<uint16_t>(dut.pick_valid_i ? order[next] : rng.bits(PARAM_TokensLog2));
         if (!dut.cmd_valid_i)
             scramble(dut.cmd_i, 128, rng);
         // Packets of control, for either stream, one at a time.
@@ -451,6 +474,15 @@ struct hub : model<Vsend> {
             granted[dut.rd_addr_o] = now;
             moves++;
         }
+        if (dut.begin_valid_o) {
+            assert_true(named && dut.begin_first_o == current.a &&
+                        dut.begin_stop_o == current.a + current.b);
+            next = 0;
+        }
+        if (dut.pick_take_o) {
+            assert_true(dut.pick_valid_i);
+            next++;
+        }
         if (dut.tok_done_i && armed > 0)
             armed--;
         if (dut.arm_valid_o && dut.arm_ready_i)
@@ -470,6 +502,7 @@ struct hub : model<Vsend> {
         if (dut.retire_o) {
             assert_false(retired);
             assert_true(want_st.empty() && want_loc.empty() && bad_tokens.empty());
+            assert_true(next >= order.size());
             retired = true;
         }
     }
@@ -491,7 +524,7 @@ struct hub : model<Vsend> {
     // Nothing of a token before the error of one ahead of it.
     void behind_errors(unsigned token)
     {
-        assert_true(bad_tokens.empty() || token < bad_tokens.front().token);
+        assert_true(bad_tokens.empty() || before(token, bad_tokens.front().token));
     }
 
     void arm()
@@ -521,8 +554,9 @@ struct hub : model<Vsend> {
         if (!s.open.empty() && !of_control(s.open)) {
             assert_false(want.empty());
             if (!want_arm.empty() && want.front().h.opcode == MW_OP_DYMULTIMEM_ST)
-                assert_true(want.front().token < want_arm.front().token);
-            behind_errors(want.front().token);
+                assert_true(before(want.front().token, want_arm.front().token));
+            if (by_token(current))
+                behind_errors(want.front().token);
         }
         if (s.packets.empty())
             return;
@@ -557,6 +591,9 @@ struct hub : model<Vsend> {
     bool control_own = false, control_on = false;
     std::deque<bytes> want_control[2]; // taken: uplink, local
     mw_instr current = {};
+    std::vector<unsigned> order, rank; // tokens as they come, and the place of each
+    size_t next = 0;                   // that is named
+    bool named = false;
     unsigned armed = 0;
     uint64_t moves = 0;
     bool retired = false, others = true;
@@ -603,7 +640,7 @@ static mw_instr instr(unsigned op, uint32_t a, uint32_t b, uint32_t c, unsigned 
 // Mostly with gate weights; rows alone, and those at explicit addresses, now and then.
 static unsigned flags(dice &rng)
 {
-    return rng.one_in(4) ? rng.pick({1u, 3u}) : 0;
+    return (rng.one_in(4) ? rng.pick({1u, 3u}) : 0) | (rng.one_in(3) ? 4 : 0);
 }
 
 static void random_tokens(unsigned op, unsigned runs, unsigned in_flight)
@@ -772,7 +809,7 @@ TEST(any_operands)
 
 // Uplink and memory never stall: from the first flit to the last every cycle belongs to a packet. The slack is for the first payload, which is not yet
 // there right behind the header; in st also for packing META.
-static void rate(unsigned op, unsigned row_bytes, unsigned k, uint64_t slack, bool bare = false)
+static void rate(unsigned op, unsigned row_bytes, unsigned k, uint64_t slack, unsigned flag = 0)
 {
     layer l = {};
     l.k = k;
@@ -783,7 +820,7 @@ static void rate(unsigned op, unsigned row_bytes, unsigned k, uint64_t slack, bo
     l.port = 1;
     l.latency = 3;
     hub b(l, {100, 100, 100, 100, 0});
-    b.run(instr(op, 0, l.tokens, 0, 0, bare));
+    b.run(instr(op, 0, l.tokens, 0, 0, flag));
     const uint64_t took = b.last_flit - b.first_flit + 1;
     printf("op %u row %u k %u: %llu cycles for %llu\n", op, row_bytes, k, (unsigned long long)took,
            (unsigned long long)b.slots);
@@ -796,8 +833,10 @@ TEST(rates)
     rate(MW_I_DYMULTIMEM_ST, 128, 8, 8);
     rate(MW_I_DYMULTIMEM_ST, 256, 2, 8);
     rate(MW_I_DYMULTIMEM_ST, 256, 16, 8);
-    rate(MW_I_DYMULTIMEM_ST, 128, 1, 8, true);
-    rate(MW_I_DYMULTIMEM_ST, 128, 6, 8, true);
+    rate(MW_I_DYMULTIMEM_ST, 128, 1, 8, 1);
+    rate(MW_I_DYMULTIMEM_ST, 128, 6, 8, 1);
+    rate(MW_I_DYMULTIMEM_ST, 1024, 4, 8, 4);
+    rate(MW_I_DYMULTIMEM_ST, 512, 8, 8, 4);
     rate(MW_I_ST, 512, 8, 8);
     rate(MW_I_ST, 256, 6, 300);
 }

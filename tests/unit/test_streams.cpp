@@ -28,6 +28,7 @@ static unsigned unit_of(unsigned op)
     case MW_I_SIGNAL:
     case MW_I_FLAG:
     case MW_I_FENCE:
+    case MW_I_ORDER:
         return 0;
     case MW_I_DYMULTIMEM_ST:
     case MW_I_ST:

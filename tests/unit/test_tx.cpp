@@ -22,6 +22,9 @@ struct traffic {
     unsigned pace;             // percent of cycles in which a source that may pause does not
     unsigned back;             // percent of cycles in which a credit of a class comes back
     unsigned store_credits, ctrl_credits, throttle;
+    // dispatch_pace: whether it is asked for, rows and cycles; what the counts say, 0 tokens: nothing
+    unsigned pace_on, ahead, lead, idle, row_packets, tokens, rows;
+    bool late; // the constants are made while packets leave
 };
 
 struct uplink : model<Vtx> {
@@ -34,13 +37,29 @@ struct uplink : model<Vtx> {
         cfg.set("ctrl_credits", t.ctrl_credits);
         cfg.set("throttle", t.throttle);
         cfg.set("part_credits", below(256));
+        cfg.set("pace", t.pace_on);
+        cfg.set("pace_ahead", t.ahead);
+        cfg.set("pace_lead", t.lead);
+        cfg.set("pace_idle", t.idle);
+        cfg.set("row_bytes", 128 * t.row_packets);
         cfg.drive(dut.cfg_i);
         reset();
         dut.ctl_valid_i = dut.req_valid_i = dut.st_valid_i = dut.sst_valid_i = dut.part_valid_i = 0;
         dut.crd_cls_i = 0;
+        dut.share_valid_i = 0;
         dut.go_i = 1;
         edge();
         dut.go_i = 0;
+        if (t.pace_on && t.tokens) { // constants are there before the first packet
+            dut.share_valid_i = 1;
+            dut.share_tokens_i = static_cast<uint16_t>(t.tokens);
+            dut.share_rows_i = static_cast<uint16_t>(t.rows);
+            settle();
+            for (unsigned i = 0; i < (t.late ? 0 : 300); i++) {
+                settle();
+                edge();
+            }
+        }
     }
 
     void run()
@@ -72,6 +91,7 @@ struct uplink : model<Vtx> {
     }
 
     uint64_t first = 0, last = 0, flits = 0, starts = 0, store_stalls = 0;
+    std::vector<uint64_t> begun, ended;     // when each packet was on the link first and last
     std::vector<unsigned> classes, sources; // of the packets, in the order of the link
 
   private:
@@ -178,6 +198,7 @@ struct uplink : model<Vtx> {
     void start()
     {
         classes.push_back(dut.up_cls_o);
+        begun.push_back(now);
         starts++;
         if (dut.up_cls_o == MW_CLS_CTRL)
             ctrl.spend();
@@ -196,6 +217,7 @@ struct uplink : model<Vtx> {
         assert_true(open == expect[s].front());
         expect[s].pop_front();
         sources.push_back(s);
+        ended.push_back(now);
         open.clear();
         done++;
     }
@@ -235,6 +257,14 @@ TEST(random)
         t.store_credits = rng.below(rng.pick({20, 256}));
         t.ctrl_credits = rng.below(rng.pick({20, 256}));
         t.throttle = rng.one_in(3) ? rng.below(250) : 0;
+        t.pace_on = rng.below(2);
+        t.ahead = rng.pick({0u, 1u, 2u, 5u, 0xffffu});
+        t.lead = rng.pick({0u, 1u, 3u, 0xffffu});
+        t.idle = rng.pick({0u, 1u, 20u, 300u});
+        t.row_packets = rng.between(1, 9);
+        t.tokens = rng.below(20);
+        t.rows = rng.below(20);
+        t.late = rng.below(2);
         uplink b(t);
         b.run();
         b.spend_all();
@@ -304,4 +334,98 @@ TEST(store_stall)
     uplink b(t);
     b.run();
     assert_true(b.store_stalls > 500);
+}
+
+static long lead_of(const traffic &t, long dispatch, long partials)
+{
+    return dispatch * t.rows * t.row_packets - partials * t.tokens * (t.row_packets + 1);
+}
+
+// Both have packets all the time: dispatch is so many rows ahead, give or take what one packet changes, and both end together.
+TEST(in_step)
+{
+    dice rng;
+    for (unsigned r = 0; r < 12; r++) {
+        traffic t = {{0, 0, 0, 0, 0}, 100, 100, 0, 0, 0};
+        t.pace_on = 1;
+        t.idle = 256;
+        t.ahead = rng.pick({0u, 4u});
+        t.lead = rng.between(1, 4);
+        t.row_packets = rng.between(1, 8);
+        t.tokens = rng.between(10, 40);
+        t.rows = rng.between(10, 40);
+        t.packets[ST] = t.tokens * (t.row_packets + 1);
+        t.packets[PART] = t.rows * t.row_packets;
+        uplink b(t);
+        b.run();
+        const long row = t.lead * lead_of(t, t.row_packets + 1, 0), up = lead_of(t, 1, 0),
+                   down = -lead_of(t, 0, 1);
+        long dispatch = 0, partials = 0, settled = 0;
+        for (unsigned s : b.sources) {
+            (s == ST ? dispatch : partials)++;
+            const long lead = lead_of(t, dispatch, partials);
+            // of the queue, dispatch comes in packets of any length: at first it is not here
+            settled += lead >= row - down;
+            if (settled && dispatch < t.packets[ST] && partials < t.packets[PART])
+                assert_in_range(lead + 8 * row, 8 * row + row - 2 * down - up,
+                                8 * row + row + 2 * up);
+        }
+        assert_true(settled > 0);
+    }
+}
+
+// No partial sum: dispatch goes as far ahead as it may, and then a row whenever the link was idle long enough. Other
+// stores pass it, and behind it nothing but what is in its queue waits.
+TEST(held)
+{
+    dice rng;
+    for (unsigned r = 0; r < 12; r++) {
+        traffic t = {{0, 0, 0, 0, 0}, 100, 100, 0, 0, 0};
+        t.pace_on = 1;
+        t.idle = rng.pick({5u, 40u, 256u});
+        t.ahead = rng.between(1, 6);
+        t.lead = rng.between(0, 7);
+        t.row_packets = rng.between(1, 8);
+        t.tokens = 40;
+        t.rows = rng.between(1, 40);
+        t.late = rng.below(2);
+        const unsigned row = t.row_packets + 1;
+        t.packets[ST] = row * (t.ahead + 4);
+        uplink b(t);
+        b.run();
+        std::vector<unsigned> runs(1, 1);
+        for (size_t i = 1; i < b.begun.size(); i++) {
+            const uint64_t gap = b.begun[i] - b.ended[i - 1];
+            if (gap > t.idle) {
+                assert_true(gap <= t.idle + 30 + (t.late ? 300 : 0));
+                runs.push_back(0);
+            }
+            runs.back()++;
+        }
+        if (!t.late)
+            assert_in_range(runs[0], t.ahead * row + 1, t.ahead * row + 2);
+        for (size_t i = 1; i + 1 < runs.size(); i++)
+            assert_int_equal(runs[i], row);
+        assert_true(t.late || runs.size() >= 4);
+        t.packets[SST] = 30;
+        uplink two(t);
+        two.run();
+    }
+}
+
+// Before the counts are here, and where no pace is asked for: in turns.
+TEST(not_in_step_yet)
+{
+    for (unsigned on : {0u, 1u}) {
+        traffic t = {{0, 0, 100, 0, 100}, 100, 100, 0, 0, 0};
+        t.pace_on = on;
+        t.ahead = 1;
+        t.row_packets = 4;
+        t.tokens = on ? 0 : 10;
+        t.rows = 10;
+        uplink b(t);
+        b.run();
+        for (size_t i = 4; i + 1 < 190; i++)
+            assert_int_not_equal(b.classes[i], b.classes[i + 1]);
+    }
 }

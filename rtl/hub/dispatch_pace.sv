@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// Lets dispatch and partial sums share an uplink so that both come to their end together: which of the two goes first,
+// and when a packet of dispatch waits. Beside tx, for layers that set uses.pace.
+//
+// Of a token with remote targets P + 1 packets of dispatch leave, of a partial sum P. With D such tokens and B rows of
+// partial sums (share_i), lead = (packets of dispatch sent) B P - (packets of partial sums sent) D (P + 1) says how far
+// dispatch is ahead of its part; a row of it is (P + 1) B P. cfg.pace_lead rows or more ahead: partial sums go first,
+// else dispatch (first_o). More than cfg.pace_ahead rows ahead: dispatch waits (hold_o); but when no flit has left for cfg.pace_idle
+// cycles, the next P + 1 packets of it may go, so that a tile which needs them gets its rows and nothing waits for
+// ever. Packets without gate weights count as the others.
+// The constants are made by one adder when share_i is there; what was sent by then is counted and added up, a packet a
+// cycle. Until all is added up both outputs say nothing (paced_o low, hold_o low): dispatch and partial sums alternate.
+// A pace_ahead of 2^(TokensLog2+1) and more is no limit, a pace_lead above pace_ahead is that. go_i begins anew.
+//
+// Which stores are dispatch (dymultimem.st, whatever its flags) is kept here beside tx's queue: in_* are the flits that
+// go in, out_i the last flit of a packet that comes out; paced_o and hold_o speak of the packet in front.
+// Ordering: what starts is seen within two cycles, while it is one packet at a time.
+`default_nettype none
+`include "assert.svh"
+`include "bundles.svh"
+
+module dispatch_pace #(
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter int unsigned Packets = 16  // that the queue of stores holds, a power of two
+) (
+    input  wire logic                clk_i,
+    input  wire logic                rst_ni,
+    input  wire logic                go_i,
+    input  wire node_pkg::node_cfg_t cfg_i,
+    input  wire `MW_SHARE(Cfg)       share_i,
+
+    input  wire logic       in_valid_i, // a flit of a store goes into the queue
+    input  wire logic       in_last_i,
+    input  wire logic [5:0] in_opcode_i, // if it is a packet's first
+    input  wire logic       out_i,
+
+    input  wire logic start_store_i, // the packet in front starts
+    input  wire logic start_part_i,  // a partial sum does
+    input  wire logic used_i,        // a flit leaves
+
+    output logic paced_o, // it is dispatch, and first_o counts
+    output logic first_o,
+    output logic hold_o   // it is dispatch, and waits
+);
+    localparam int unsigned CountW = Cfg.TokensLog2 + 1;               // D, and a limit in rows
+    localparam int unsigned PktsW  = 9;                                // P + 1: at most 257
+    localparam int unsigned TimesW = CountW + PktsW;                   // a multiplier
+    localparam int unsigned StepW  = Cfg.TokW + 1 + PktsW;             // B P, D (P + 1)
+    localparam int unsigned LeadW  = StepW + CountW + PktsW + 1;       // signed, all of either and a row
+    localparam int unsigned SentW  = Cfg.TokW + 1 + PktsW;             // packets of a layer
+    localparam int unsigned PtrW   = $clog2(Packets);
+
+    // ---- which packets are dispatch --------------------------------------------------------------------------
+    logic [PtrW-1:0] in_q, out_q;
+    logic            inside_q, kind_q, kind, front, dispatch, partial;
+
+    assign kind = inside_q ? kind_q : in_opcode_i == packet_pkg::OP_DYMULTIMEM_ST;
+
+    lutram #(.Width(1), .Depth(Packets)) i_kind (
+        .clk_i, .we_i(in_valid_i && in_last_i), .waddr_i(in_q), .wdata_i(kind), .raddr_i(out_q), .rdata_o(front)
+    );
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) begin
+            inside_q <= 1'b0;
+            in_q     <= '0;
+            out_q    <= '0;
+        end else begin
+            if (in_valid_i) inside_q <= !in_last_i;
+            if (in_valid_i && in_last_i) in_q <= in_q + 1'b1;
+            if (out_i) out_q <= out_q + 1'b1;
+        end
+        if (in_valid_i) kind_q <= kind;
+    end
+
+    assign dispatch = start_store_i && front;
+    assign partial  = start_part_i;
+
+    // ---- constants, and the lead ------------------------------------------------------------------------------
+    // lead_q is the accumulator of each product, high bit of the multiplier first: X = B P, Y = D (P + 1), and of two
+    // numbers of rows times (P + 1), times X: more_q, of how many more than cfg.pace_lead may be ahead; and minus those
+    // of cfg.pace_lead, so that lead_q is the lead less these from then on.
+    typedef enum logic [2:0] {Off, PartStep, SendStep, More, Limit, Lead, Start, Run} state_e;
+    state_e                  state_q;
+    logic [TimesW-1:0]       times_q;
+    logic [$clog2(TimesW)-1:0] bit_q;
+    logic [PktsW-1:0]        pkts, pkts_1;
+    logic [CountW-1:0]       ahead, lead;
+    logic                    last, limited, up, down;
+    logic [StepW-1:0]        part_step_q, send_step_q;
+    logic signed [LeadW-1:0] lead_q, more_q, operand, sum;
+    logic [SentW-1:0]        dispatch_q, partial_q; // sent and not added up
+
+    assign pkts    = PktsW'((16'(cfg_i.row_bytes) + 16'd127) >> 7);
+    assign pkts_1  = pkts + 1'b1;
+    assign limited = cfg_i.pace_ahead != '0 && (cfg_i.pace_ahead >> CountW) == '0;
+    assign ahead   = cfg_i.pace_ahead[CountW-1:0];
+    assign lead    = (limited && cfg_i.pace_lead > cfg_i.pace_ahead) ? ahead
+                     : (cfg_i.pace_lead >> CountW) == '0 ? cfg_i.pace_lead[CountW-1:0] : '1;
+    assign last    = bit_q == $clog2(TimesW)'(TimesW - 1);
+    assign up      = state_q == Run && dispatch_q != '0;
+    assign down    = state_q == Run && !up && partial_q != '0;
+
+    always_comb begin
+        unique case (state_q)
+            PartStep:   operand = LeadW'(share_i.rows);
+            SendStep:   operand = LeadW'(share_i.tokens);
+            More, Lead: operand = LeadW'(pkts_1);
+            Start:      operand = -LeadW'(part_step_q);
+            Run:        operand = up ? LeadW'(part_step_q) : -LeadW'(send_step_q);
+            default:    operand = LeadW'(part_step_q);
+        endcase
+        if (state_q == Run) sum = (up || down) ? lead_q + operand : lead_q;
+        else sum = (lead_q <<< 1) + (times_q[TimesW-1] ? operand : '0);
+    end
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni || go_i) begin
+            state_q <= Off;
+        end else begin
+            unique case (state_q)
+                Off:      if (share_i.valid && cfg_i.pace) state_q <= PartStep;
+                PartStep: if (last) state_q <= SendStep;
+                SendStep: if (last) state_q <= More;
+                More:     if (last) state_q <= Limit;
+                Limit:    if (last) state_q <= Lead;
+                Lead:     if (last) state_q <= Start;
+                Start:    if (last) state_q <= Run;
+                default:  ;
+            endcase
+        end
+        if (state_q == Off || last) bit_q <= '0;
+        else bit_q <= bit_q + 1'b1;
+        if (state_q == Off) times_q <= TimesW'(pkts);
+        else if (!last) times_q <= times_q << 1;
+        else begin
+            unique case (state_q)
+                PartStep: times_q <= TimesW'(pkts_1);
+                SendStep: times_q <= TimesW'(CountW'(ahead - lead));
+                Limit:    times_q <= TimesW'(lead);
+                default:  times_q <= sum[TimesW-1:0];
+            endcase
+        end
+        if (state_q == Off || (last && !(state_q inside {Start, Run}))) lead_q <= '0;
+        else lead_q <= sum;
+        if (state_q == PartStep && last) part_step_q <= sum[StepW-1:0];
+        if (state_q == SendStep && last) send_step_q <= sum[StepW-1:0];
+        if (state_q == Limit && last) more_q <= sum;
+    end
+
+    // ---- what was sent ------------------------------------------------------------------------------------------
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni || go_i) begin
+            dispatch_q <= '0;
+            partial_q  <= '0;
+        end else if (cfg_i.pace) begin
+            if (dispatch != up) dispatch_q <= dispatch_q + (dispatch ? SentW'(1) : '1);
+            if (partial != down) partial_q <= partial_q + (partial ? SentW'(1) : '1);
+        end
+    end
+
+    // ---- what it means -----------------------------------------------------------------------------------------
+    logic             told_q; // all that was sent by the time of Run is added up
+    logic [15:0]      idle_q;
+    logic [PktsW-1:0] free_q; // packets that may go whatever the lead
+
+    assign paced_o = told_q && front;
+    assign first_o = lead_q < 0;
+    assign hold_o  = told_q && front && limited && lead_q > more_q && free_q == '0;
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni || go_i) begin
+            told_q <= 1'b0;
+            idle_q <= '0;
+            free_q <= '0;
+        end else begin
+            if (state_q == Run && dispatch_q == '0 && partial_q == '0) told_q <= 1'b1;
+            if (used_i || !told_q) idle_q <= '0;
+            else if (idle_q != '1) idle_q <= idle_q + 1'b1;
+            if (dispatch && free_q != '0) free_q <= free_q - 1'b1;
+            else if (hold_o && !used_i && idle_q >= cfg_i.pace_idle) free_q <= pkts_1;
+        end
+    end
+
+    wire unused = &{1'b0, cfg_i};
+endmodule
+
+`default_nettype wire
