@@ -45,7 +45,7 @@ module row_entry #(
     said_t       said, said_q;
     logic [4:0]  cnt_q;        // targets of the open row
     logic [47:0] token_q;      // and its token
-    logic [47:0] home;
+    logic [47:0] index, above;
     logic        gate;
 
     assign gate        = header_i.opcode == OP_DYMULTIMEM_ST && header_i.stage == STAGE_GATE;
@@ -66,15 +66,17 @@ module row_entry #(
     // ---- with its last target the packet is accepted ----
     said_t of;
     assign of   = head_i ? said : said_q;
-    assign home = of.token >> common_i.token_shift;
+    // of an own token its index is left, bits above are the home's
+    assign index = of.token ^ (48'(port_i) << common_i.token_shift);
+    assign above = ~48'd0 << common_i.token_shift | ~48'd0 << Cfg.TokensLog2;
 
     always_ff @(posedge clk_i) begin
         entry_o.valid <= rst_ni && accept_i && of.reduce;
-        entry_o.mine  <= home == 48'(port_i) && (of.token & ~(~48'd0 << common_i.token_shift)) >> Cfg.TokensLog2 == '0;
+        entry_o.mine  <= (index & above) == '0;
         entry_o.own   <= of.own;
         entry_o.cnt   <= of.cnt;
         entry_o.mask  <= mask_i;
-        entry_o.index <= Cfg.TokensLog2'(of.token & ~(~48'd0 << common_i.token_shift));
+        entry_o.index <= Cfg.TokensLog2'(index);
         if (accept_i && of.row) {cnt_q, token_q} <= {of.cnt, of.token};
     end
 
