@@ -72,7 +72,9 @@ struct bench : model<Vkept_lists> {
         dut.tgt_i = (e == EXPERTS ? EXPERTS | below(EXPERTS) : e) << 4 | below(16);
         dut.src_i = l.home;
         // whatever token it says, it is one of its own
-        dut.token_i = (at == 0 && l.experts.size() == 1 && rng.one_in(4) ? below(N) : l.home) << shift | l.index;
+        dut.token_i = (at == 0 && l.experts.size() == 1 && rng.one_in(4) ? below(N) : l.home)
+                          << shift |
+                      l.index;
         dut.lane_valid_i = grants.offer(rng);
         dut.home_i = dut.lane_valid_i ? grants.front().home : below(N);
         dut.index_i = dut.lane_valid_i ? grants.front().index : below(1u << LOG_TOKENS);
@@ -135,8 +137,9 @@ struct bench : model<Vkept_lists> {
 
     void finish()
     {
-        until("the last request", 50000,
-              [&] { return coming.empty() && grants.empty() && asked.empty() && !dut.req_valid_o; });
+        until("the last request", 50000, [&] {
+            return coming.empty() && grants.empty() && asked.empty() && !dut.req_valid_o;
+        });
         cycles(3);
         assert_int_equal(dut.idle_o, 3);
     }

@@ -88,8 +88,8 @@ struct hub : model<Vrx> {
             p.h.epoch = (epoch + rng.between(1, 3)) & 3;
             break;
         case 1:
-            p.h.opcode = rng.pick({MW_OP_MULTIMEM_LD_REDUCE, MW_OP_DYMULTIMEM_LD_REDUCE,
-                                   MW_OP_LD_CAIS, MW_OP_READY});
+            p.h.opcode = rng.pick(
+                {MW_OP_MULTIMEM_LD_REDUCE, MW_OP_DYMULTIMEM_LD_REDUCE, MW_OP_LD_CAIS, MW_OP_READY});
             break;
         case 2:
             p.h.len = rng.between(1, 20);
@@ -140,10 +140,10 @@ struct hub : model<Vrx> {
     void judge(const packet &p, size_t flits)
     {
         const bool first = flit == 0, last = flit + 1 == flits;
-        const unsigned code = p.h.epoch != epoch             ? MW_HWERR_EPOCH
-                              : p.h.opcode != MW_OP_GRANT    ? MW_HWERR_OPCODE
-                              : p.h.len || p.h.cnt           ? MW_HWERR_LENGTH
-                                                             : MW_HWERR_NONE;
+        const unsigned code = p.h.epoch != epoch          ? MW_HWERR_EPOCH
+                              : p.h.opcode != MW_OP_GRANT ? MW_HWERR_OPCODE
+                              : p.h.len || p.h.cnt        ? MW_HWERR_LENGTH
+                                                          : MW_HWERR_NONE;
         if (code) {
             if (first)
                 errors.expect_between(now, now, code);
@@ -204,7 +204,8 @@ struct hub : model<Vrx> {
         for (const row &r : arrived)
             rows.push_back(r);
         arrived.clear();
-        silent = rows.empty() || dut.sig_valid_o || dut.lane_valid_o || dut.err_valid_o ? 0 : silent + 1;
+        silent =
+            rows.empty() || dut.sig_valid_o || dut.lane_valid_o || dut.err_valid_o ? 0 : silent + 1;
         assert_true(silent < 4); // the oldest row shows
     }
 

@@ -45,7 +45,7 @@ struct settings {
     unsigned result_ready = 100;
     unsigned result_wrong = 0; // percent with another epoch, and as many that turn bad on the way
     unsigned once = 50; // percent of the packets of a row that leave its targets to the first
-    bool asks = false;         // the switch does: lists of others' rows are written
+    bool asks = false;  // the switch does: lists of others' rows are written
     unsigned list_ready = 100;
 };
 

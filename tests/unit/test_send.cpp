@@ -706,8 +706,8 @@ TEST(linear)
     }
 }
 
-static const layer FULL = {4, 4 * F, F == 8 ? 5u : 6u, 16, 4, 1, 3, 0, 20, 0,
-                           0, 0, 0}; // as many tokens as token_shift has
+static const layer FULL = {4, 4 * F, F == 8 ? 5u : 6u, 16, 4, 1, 3, 0, 20, 0, 0,
+                           0, 0}; // as many tokens as token_shift has
 
 // Groups, GPUs, tokens and own bytes at their limits and beyond, by all bits of the operands; between them what is allowed.
 TEST(refused)

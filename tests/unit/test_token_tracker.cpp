@@ -33,9 +33,9 @@ struct tracker : model<Vtoken_tracker> {
     unsigned lane_pace = 100;
     uint64_t told = 0;
     watch lanes{"lanes"};
-    std::deque<unsigned> finished; // whose lanes are to come
+    std::deque<unsigned> finished;          // whose lanes are to come
     std::deque<unsigned> *grants = nullptr; // where the switch's answers go
-    std::deque<unsigned> ready; // tokens whose last expert has signalled, oldest first
+    std::deque<unsigned> ready;             // tokens whose last expert has signalled, oldest first
     bool went = false;
 
     struct arm {
@@ -393,7 +393,8 @@ TEST_IF(ASKS, granted_tokens_become_ready)
                 if (b.rng.one_in(20)) {
                     // wrong: another GPU's, or one that does not wait
                     const unsigned token = b.below(64), index = token - b.first;
-                    if (token < b.first || index >= b.tokens || !b.waits[index] || b.left[index] > 2)
+                    if (token < b.first || index >= b.tokens || !b.waits[index] ||
+                        b.left[index] > 2)
                         b.sig.queue.push_back(token);
                 } else if (!grants.empty() && b.rng.one_in(3)) {
                     b.sig.queue.push_back(grants.front());
