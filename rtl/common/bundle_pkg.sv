@@ -142,6 +142,20 @@ package bundle_pkg;
         logic                                rows_done;
     } events_t;
 
+    // Of the rows of an expert: complete, and expected.
+    typedef struct packed {
+        logic [node_pkg::RowW-1:0] complete;
+        logic [node_pkg::RowW-1:0] expected;
+    } stat_t;
+
+    // A row that the engine puts on the list of an expert itself; last, without valid: it has named all.
+    typedef struct packed {
+        logic                         valid;
+        logic                         last;
+        logic [node_pkg::ExpertW-1:0] le;
+        logic [node_pkg::RowW-1:0]    row;
+    } push_t;
+
     // A row of an expert that is complete, and what the list of such rows answers, in order.
     typedef struct packed {
         logic                         valid;
@@ -155,6 +169,30 @@ package bundle_pkg;
         logic [node_pkg::TokenW-1:0] token;
         logic [3:0]                  pos;
     } list_rsp_t;
+
+    // A token of which something is told.
+    typedef struct packed {
+        logic                        valid;
+        logic [node_pkg::TokenW-1:0] token;
+    } token_t;
+
+    // What a node counts cycle by cycle, see expert_engine, gpu_mem, allocator, tx.
+    typedef struct packed {
+        logic tile;
+        logic retire; // an instruction of the expert engine
+        logic hold;
+        logic idle;
+        logic conflict;
+    } gpu_counts_t;
+
+    typedef struct packed {
+        logic miss;
+        logic hit;
+        logic link_idle;
+        logic stall_ctrl;
+        logic part_empty;
+        logic stall_store;
+    } hub_counts_t;
 endpackage
 
 `default_nettype wire

@@ -19,6 +19,18 @@
 `define MW_WRITE(Cfg) struct packed { \
     logic valid; logic [Cfg.AddrW-1:0] addr; logic [Cfg.FlitBytes-1:0] be; logic [Cfg.FlitW-1:0] data;}
 
+// The expert engine moves two flits of an aligned group of four: where it reads them, and where it writes which of them.
+`define MW_PAIR(Cfg) struct packed {logic valid; logic [Cfg.AddrW-2:0] addr;}
+`define MW_PAIR_WRITE(Cfg) struct packed {logic [1:0] valid; logic [Cfg.AddrW-2:0] addr;}
+
+// Rows that it starts together, by their places in an expert's list: the first one, and the one behind the last. And
+// each of them: the last of its tile; where it is, in groups, and where its result goes; place; what multiplies it.
+`define MW_TILE(Cfg) struct packed { \
+    logic valid; logic [node_pkg::ExpertW-1:0] le; logic [Cfg.CountW-1:0] first; logic [Cfg.CountW-1:0] behind;}
+`define MW_WORK(Cfg) struct packed { \
+    logic valid; logic last; logic [Cfg.AddrW-3:0] x; logic [Cfg.AddrW-3:0] y; logic [node_pkg::ExpertW-1:0] le; \
+    logic [Cfg.CountW-1:0] idx; fp_pkg::factor_t factor;}
+
 // A row to be summed at a hub: what of it is last, less 1 (terms, R included; packets; flits of the last packet),
 // what it is, type and operator, and where a stored one goes.
 `define MW_ROW(Cfg) struct packed { \

@@ -35,12 +35,10 @@ module control #(
     input  wire logic           rd_ready_i,
     input  wire `MW_ANSWER(Cfg) rd_i,
 
-    input  wire logic                        sig_valid_i, // a row of this token is finished here
-    output logic                             sig_ready_o,
-    input  wire logic [node_pkg::TokenW-1:0] sig_token_i,
-    output logic                             own_valid_o, // it is an own token
-    input  wire logic                        own_ready_i,
-    output logic [node_pkg::TokenW-1:0]      own_token_o,
+    input  wire bundle_pkg::token_t sig_i, // a row of this token is finished here
+    output logic                    sig_ready_o,
+    output bundle_pkg::token_t      own_o, // it is an own token
+    input  wire logic               own_ready_i,
 
     input  wire logic       ack_valid_i, // rx_store: answer this GPU's fence
     output logic            ack_ready_o,
@@ -210,7 +208,7 @@ module control #(
     // ---- sequence ----------------------------------------------------------------------------------------------
     assign retire_o = (state_q == Drain && !out_valid_q && (op_q != I_SIGNAL || !ctl_valid_o) && fenced)
                       || state_q == Prefix;
-    assign idle_o   = state_q == Idle && !ctl_valid_o && !sig_valid_i && !ack_valid_i;
+    assign idle_o   = state_q == Idle && !ctl_valid_o && !sig_i.valid && !ack_valid_i;
 
     assign err_o.valid = (accept && refused) || bad_count;
     assign err_o.code  = (accept && !known) ? error_pkg::ERR_INSTR : error_pkg::ERR_BOUNDS;
@@ -265,7 +263,8 @@ module control #(
 
     ctrl_packets #(.Cfg(Cfg)) i_ctrl (
         .clk_i, .rst_ni, .go_i, .cfg_i, .ack_valid_i, .ack_ready_o, .ack_dst_i, .ack_rx_i, .own_ack_o(own_ack),
-        .sig_valid_i, .sig_ready_o, .sig_token_i, .own_valid_o, .own_ready_i, .own_token_o,
+        .sig_valid_i(sig_i.valid), .sig_ready_o, .sig_token_i(sig_i.token),
+        .own_valid_o(own_o.valid), .own_ready_i, .own_token_o(own_o.token),
         .event_valid_i(state_q == Tell), .event_ready_o(event_ready), .event_dst_i(5'(to_q)), .event_idx_i(imm_q),
         .ctl_valid_o, .ctl_ready_i, .ctl_header_o
     );

@@ -36,29 +36,19 @@ module hub #(
     output bundle_pkg::events_t               ev_o,
     input  wire logic                         ev_ready_i,
     input  wire logic [node_pkg::ExpertW-1:0] stat_le_i,
-    output logic [node_pkg::RowW-1:0]         stat_complete_o,
-    output logic [node_pkg::RowW-1:0]         stat_expected_o,
+    output bundle_pkg::stat_t                 stat_o,
     output logic                              counts_all_o,
     input  wire bundle_pkg::list_req_t        list_i,
     output bundle_pkg::list_rsp_t             list_o,
-    input  wire logic                         push_valid_i,
+    input  wire bundle_pkg::push_t            push_i,
     output logic                              push_ready_o,
-    input  wire logic [node_pkg::ExpertW-1:0] push_le_i,
-    input  wire logic [node_pkg::RowW-1:0]    push_row_i,
-    input  wire logic                         push_last_i,
     output logic [15:0]                       recv_rows_o,
-    input  wire logic                         sig_valid_i,
+    input  wire bundle_pkg::token_t           sig_i,
     output logic                              sig_ready_o,
-    input  wire logic [node_pkg::TokenW-1:0]  sig_token_i,
 
-    output bundle_pkg::error_t err_o [node_pkg::HubErrors],
-    output logic [6:0]         idle_o, // of its parts, see node_csr
-    output logic               hit_o,  // to be counted: of the allocator, a full or an idle uplink
-    output logic               miss_o,
-    output logic               stall_store_o,
-    output logic               stall_ctrl_o,
-    output logic               part_empty_o,
-    output logic               link_idle_o
+    output bundle_pkg::error_t      err_o [node_pkg::HubErrors],
+    output logic [6:0]              idle_o, // of its parts, see node_csr
+    output bundle_pkg::hub_counts_t count_o
 );
     import node_pkg::*;
 
@@ -82,14 +72,13 @@ module hub #(
 
     row_tracker #(.Cfg(Cfg), .LeftW((Cfg.MemBytesLog2 < 16) ? Cfg.MemBytesLog2 : 16)) i_rows (
         .clk_i, .rst_ni, .go_i, .cfg_i, .sweep_i, .sweep_busy_o(rows_sweep_busy), .trk_i(trk), .cnt_i(row_counts),
-        .push_valid_i, .push_ready_o, .push_le_i, .push_row_i, .push_last_i,
-        .stat_le_i, .stat_complete_o, .stat_expected_o, .counts_all_o, .rows_done_o(ev_o.rows_done), .list_i, .list_o,
+        .push_i, .push_ready_o, .stat_le_i, .stat_o, .counts_all_o, .rows_done_o(ev_o.rows_done), .list_i, .list_o,
         .ev_row_o(ev_o.row), .err_o(err_o[ErrRows]), .idle_o(rows_idle)
     );
 
-    logic                      rsig_valid, rsig_ready, own_valid, own_ready, rdy_valid, rdy_ready, arm_valid, arm_ready,
-                               tok_idle;
-    logic [TokenW-1:0]         rsig_token, own_token, rdy_token, arm_token;
+    bundle_pkg::token_t        own;
+    logic                      rsig_valid, rsig_ready, own_ready, rdy_valid, rdy_ready, arm_valid, arm_ready, tok_idle;
+    logic [TokenW-1:0]         rsig_token, rdy_token, arm_token;
     logic [4:0]                arm_count;
     logic [Cfg.TokensLog2-1:0] rdy_index;
     `MW_MARKED(Cfg)            rxst;
@@ -119,7 +108,7 @@ module hub #(
         .req_i(al_req), .req_ready_o(al_req_ready), .resp_o(al_resp), .fill_o(al_fill), .busy_o(al_busy),
         .alm_rd_o(rd_o[RdAlloc]), .alm_rd_ready_i(rd_ready_i[RdAlloc]),
         .alm_rd_i(rd_i[RdAlloc]), .alm_wr_o(wr_o[WrAlloc]), .alm_wr_ready_i(wr_ready_i[WrAlloc]),
-        .hit_o, .miss_o, .idle_o(alloc_idle)
+        .hit_o(count_o.hit), .miss_o(count_o.miss), .idle_o(alloc_idle)
     );
 
     rx_store #(.Cfg(Cfg)) i_rx_store (
@@ -137,7 +126,7 @@ module hub #(
         .clk_i, .rst_ni, .go_i, .cfg_i, .sweep_i, .sweep_busy_o(tokens_sweep_busy),
         .arm_valid_i(arm_valid), .arm_ready_o(arm_ready), .arm_token_i(arm_token), .arm_count_i(arm_count),
         .sig_valid_i(rsig_valid), .sig_ready_o(rsig_ready), .sig_token_i(rsig_token),
-        .own_valid_i(own_valid), .own_ready_o(own_ready), .own_token_i(own_token),
+        .own_valid_i(own.valid), .own_ready_o(own_ready), .own_token_i(own.token),
         .rdy_valid_o(rdy_valid), .rdy_ready_i(rdy_ready), .rdy_token_o(rdy_index),
         .err_o(err_o[ErrTokens]), .idle_o(tok_idle)
     );
@@ -173,8 +162,8 @@ module hub #(
         .cmd_valid_i(cmd_valid_i[HubControl]), .cmd_ready_o(cmd_ready_o[HubControl]), .cmd_i,
         .retire_o(retire_o[HubControl]), .emap_i, .cnt_i(row_counts),
         .rd_o(rd_o[RdControl]), .rd_ready_i(rd_ready_i[RdControl]), .rd_i(rd_i[RdControl]),
-        .sig_valid_i, .sig_ready_o, .sig_token_i,
-        .own_valid_o(own_valid), .own_ready_i(own_ready), .own_token_o(own_token),
+        .sig_i, .sig_ready_o,
+        .own_o(own), .own_ready_i(own_ready),
         .ack_valid_i(fack_valid), .ack_ready_o(fack_ready), .ack_dst_i(fack_dst), .ack_rx_i(ev_o.ack),
         .ack_src_i(ack_src),
         .base_q_i(base_q), .base_row_o(base_row), .base_take_i(base_take), .recv_rows_o(recv_rows), .src_i(row_src),
@@ -219,7 +208,8 @@ module hub #(
         .req_i(creq), .req_ready_o(creq_ready), .st_i(st), .st_ready_o(st_ready),
         .sst_valid_i(sst_valid), .sst_ready_o(sst_ready), .part_i(part), .part_ready_o(part_ready),
         .up_o, .crd_i(up_crd_i), .part_crd_valid_o(part_crd_valid), .part_crd_port_o(part_crd_port),
-        .stall_store_o, .stall_ctrl_o, .part_empty_o, .link_idle_o, .idle_o(tx_idle)
+        .stall_store_o(count_o.stall_store), .stall_ctrl_o(count_o.stall_ctrl), .part_empty_o(count_o.part_empty),
+        .link_idle_o(count_o.link_idle), .idle_o(tx_idle)
     );
 
     assign recv_rows_o = recv_rows[15:0];

@@ -62,14 +62,10 @@ module rx_hub #(
     input  wire logic          ack_ready_i,
     output logic [4:0]         ack_dst_o,
 
-    input  wire logic                         push_valid_i,
+    input  wire bundle_pkg::push_t            push_i,
     output logic                              push_ready_o,
-    input  wire logic [node_pkg::ExpertW-1:0] push_le_i,
-    input  wire logic [node_pkg::RowW-1:0]    push_row_i,
-    input  wire logic                         push_last_i,
     input  wire logic [node_pkg::ExpertW-1:0] stat_le_i,
-    output logic [node_pkg::RowW-1:0]         stat_complete_o,
-    output logic [node_pkg::RowW-1:0]         stat_expected_o,
+    output bundle_pkg::stat_t                 stat_o,
     output logic                              counts_all_o,
     output logic                              rows_done_o,
     output logic                              ev_row_o,
@@ -155,8 +151,7 @@ module rx_hub #(
         .clk_i, .rst_ni, .go_i, .cfg_i, .sweep_i, .sweep_busy_o(sweep_rows),
         .trk_i(trk),
         .cnt_i(cnt_o),
-        .push_valid_i, .push_ready_o, .push_le_i, .push_row_i, .push_last_i,
-        .stat_le_i, .stat_complete_o, .stat_expected_o, .counts_all_o, .rows_done_o, .ev_row_o,
+        .push_i, .push_ready_o, .stat_le_i, .stat_o, .counts_all_o, .rows_done_o, .ev_row_o,
         .list_i, .list_o,
         .err_o(err_o[2]), .idle_o(idle_o[3])
     );
