@@ -83,6 +83,18 @@ package bundle_pkg;
         logic [4:0] part;
     } credit_t;
 
+    // What comes from a port, or is for it.
+    typedef struct packed {
+        logic       valid;
+        logic [4:0] port;
+    } port_t;
+
+    // Which term of a row row_sum asks for.
+    typedef struct packed {
+        logic       re;
+        logic [3:0] idx;
+    } term_req_t;
+
     // A counter of a port of the switch that is read: its upper part and its lower one, see port_counters.
     typedef struct packed {
         logic [26:0] high;

@@ -37,6 +37,14 @@
     logic [4:0] last; logic [node_pkg::PktW-1:0] last_pkt; logic [Cfg.PayW-1:0] last_len; logic use_r; logic st; \
     logic zero; logic poison; red_pkg::red_t red; logic [Cfg.AddrW-1:0] dest;}
 
+// Contexts with a row, and those whose row has one term at most, R counted; of the own context's row: it ends with R,
+// and reads what the row before wrote. An address of a term of it. A flit of R; poison, it is not valid.
+`define MW_ROWS(Cfg) struct packed { \
+    logic [Cfg.N-1:0] pend; logic [Cfg.N-1:0] one; logic own_r; logic own_again;}
+`define MW_TERM(Cfg) struct packed {logic valid; logic [Cfg.AddrW-1:0] addr;}
+`define MW_RESULT(Cfg) struct packed {logic valid; logic poison; logic [Cfg.FlitW-1:0] data;}
+`define MW_FLIT(Cfg) struct packed {logic valid; logic [Cfg.FlitW-1:0] data;}
+
 // Where an own row goes; more: another row of its token follows.
 `define MW_DEST(Cfg) struct packed {logic valid; logic more; logic [Cfg.AddrW-1:0] addr;}
 

@@ -176,8 +176,8 @@ module hub #(
     // ---- reductions ----
     `MW_STREAM(Cfg) creq;
     `MW_STREAM(Cfg) part;
-    logic           creq_ready, part_ready, sst_valid, sst_ready, part_crd_valid, red_idle;
-    logic [4:0]     part_crd_port;
+    logic           creq_ready, part_ready, sst_valid, sst_ready, red_idle;
+    bundle_pkg::port_t part_crd;
 
     reduction #(.Cfg(Cfg)) i_reduction (
         .clk_i, .rst_ni, .go_i, .cfg_i, .emap_i, .groups_i,
@@ -188,14 +188,13 @@ module hub #(
         .push_valid_i(cmd_valid_i[HubPush]), .push_ready_o(cmd_ready_o[HubPush]), .push_retire_o(retire_o[HubPush]),
         .src_o(row_src), .src_rows_i(src_rows),
         .rd_o(rd_o[RdCombine]), .rd_ready_i(rd_ready_i[RdCombine]), .rd_i(rd_i[RdCombine]),
-        .suma_rd_o(rd_o[RdSumA]), .suma_rd_ready_i(rd_ready_i[RdSumA]), .suma_rd_i(rd_i[RdSumA]),
-        .sumb_rd_o(rd_o[RdSumB]), .sumb_rd_ready_i(rd_ready_i[RdSumB]), .sumb_rd_i(rd_i[RdSumB]),
+        .sum_rd_o(rd_o[RdSum+:2]), .sum_rd_ready_i(rd_ready_i[RdSum+:2]), .sum_rd_i(rd_i[RdSum+:2]),
         .copy_rd_o(rd_o[RdCopy]), .copy_rd_ready_i(rd_ready_i[RdCopy]), .copy_rd_i(rd_i[RdCopy]),
         .out_wr_o(wr_o[WrOut]), .out_wr_ready_i(wr_ready_i[WrOut]),
         .al_req_o(al_req[1]), .al_req_ready_i(al_req_ready[1]), .al_i(al_resp[1]), .req_i(rxreq),
         .res_i(rxres), .res_ready_o(rxres_ready), .res_bad_i(rxres_bad), .req_o(creq), .req_ready_i(creq_ready),
         .part_o(part), .part_ready_i(part_ready), .sst_valid_o(sst_valid), .sst_ready_i(sst_ready),
-        .part_crd_valid_i(part_crd_valid), .part_crd_port_i(part_crd_port), .err_o(err_o[ErrRed+:3]), .idle_o(red_idle)
+        .part_crd_i(part_crd), .err_o(err_o[ErrRed+:3]), .idle_o(red_idle)
     );
 
     assign ev_o.token = tok_done;
@@ -207,7 +206,7 @@ module hub #(
         .clk_i, .rst_ni, .go_i, .cfg_i, .ctl_valid_i(ctl_valid), .ctl_ready_o(ctl_ready), .ctl_header_i(ctl_header),
         .req_i(creq), .req_ready_o(creq_ready), .st_i(st), .st_ready_o(st_ready),
         .sst_valid_i(sst_valid), .sst_ready_o(sst_ready), .part_i(part), .part_ready_o(part_ready),
-        .up_o, .crd_i(up_crd_i), .part_crd_valid_o(part_crd_valid), .part_crd_port_o(part_crd_port),
+        .up_o, .crd_i(up_crd_i), .part_crd_o(part_crd),
         .stall_store_o(count_o.stall_store), .stall_ctrl_o(count_o.stall_ctrl), .part_empty_o(count_o.part_empty),
         .link_idle_o(count_o.link_idle), .idle_o(tx_idle)
     );

@@ -54,19 +54,14 @@ module reduce_serve #(
     input  wire bundle_pkg::alloc_rsp_t al_i,
 
     // to row_sum
-    output logic [Cfg.N-1:0]         row_pend_o,
-    output logic                     row_own_r_o,
-    output logic                     row_own_again_o,
-    output logic [Cfg.N-1:0]         row_one_o,
-    input  wire logic [Cfg.GpuW-1:0] row_ctx_i,
-    output `MW_ROW(Cfg)              row_o,
-    input  wire logic                row_pop_i,
-    input  wire logic                term_re_i,
-    input  wire logic [3:0]          term_idx_i,
-    output logic                     term_valid_o, // the read of the last cycle was done
-    output logic [Cfg.AddrW-1:0]     term_addr_o,
-    output `MW_DEST(Cfg)             dest_o,
-    input  wire logic                dest_ready_i,
+    output `MW_ROWS(Cfg)              rows_o,
+    input  wire logic [Cfg.GpuW-1:0]  row_ctx_i,
+    output `MW_ROW(Cfg)               row_o,
+    input  wire logic                 row_pop_i,
+    input  wire bundle_pkg::term_req_t term_i,
+    output `MW_TERM(Cfg)              term_o, // of the last cycle, if it was read then
+    output `MW_DEST(Cfg)              dest_o,
+    input  wire logic                 dest_ready_i,
 
     output bundle_pkg::error_t err_o,
     output logic               idle_o
@@ -154,8 +149,8 @@ module reduce_serve #(
         .in_low_i(in_low), .in_high_i(in_high), .in_red_i(in_red), .in_targets_i(in_targets),
         .ctx_i(ctx), .re_i(re), .slot_i(slot), .beat_i(beat), .low_o(ram_low), .red_o(ram_red), .high_o(ram_high),
         .targets_o(ram_targets), .term_we_i(term_we), .term_row_i(row_slot), .term_idx_i(term_idx), .term_addr_i(addr),
-        .sum_re_i(term_re_i), .sum_ctx_i(row_ctx_i), .sum_row_i(sum_slot), .sum_idx_i(term_idx_i),
-        .sum_valid_o(term_valid_o), .sum_addr_o(term_addr_o)
+        .sum_re_i(term_i.re), .sum_ctx_i(row_ctx_i), .sum_row_i(sum_slot), .sum_idx_i(term_i.idx),
+        .sum_o(term_o)
     );
 
     // ---- rows ------------------------------------------------------------
@@ -163,7 +158,7 @@ module reduce_serve #(
         .clk_i, .rst_ni, .cfg_i,
         .room_o(row_room), .dest_room_o(dest_room), .ctx_i(ctx), .own_i(own), .slot_o(row_slot),
         .push_i(pop), .low_i(low), .bad_i(bad), .addr_i(addr), .red_i(red), .dest_push_i(dest_push),
-        .row_pend_o, .row_own_r_o, .row_own_again_o, .row_one_o, .row_ctx_i, .row_slot_o(sum_slot), .row_o, .row_pop_i,
+        .rows_o, .row_ctx_i, .row_slot_o(sum_slot), .row_o, .row_pop_i,
         .dest_o, .dest_ready_i
     );
 
@@ -177,7 +172,7 @@ module reduce_serve #(
     end
     `MW_ASSERT(!(in_err.valid && set_err), "two errors in a cycle: a row is done with in one without an arriving flit")
 
-    assign idle_o = idle_setup && some == '0 && row_pend_o == '0 && !in_valid;
+    assign idle_o = idle_setup && some == '0 && rows_o.pend == '0 && !in_valid;
 
     wire unused = &{1'b0, low};
 endmodule

@@ -11,6 +11,7 @@
 // before row_sum: sum_valid_o says whether sum_re_i was done.
 // Worst case for row_sum: two cycles in a row, when the machine begins with a request.
 `default_nettype none
+`include "bundles.svh"
 
 module serve_ram #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
@@ -50,8 +51,7 @@ module serve_ram #(
     input  wire logic [Cfg.GpuW-1:0] sum_ctx_i,
     input  wire logic                sum_row_i,
     input  wire logic [3:0]          sum_idx_i,
-    output logic                     sum_valid_o,
-    output logic [Cfg.AddrW-1:0]     sum_addr_o
+    output `MW_TERM(Cfg)             sum_o
 );
     localparam int unsigned LowW  = $bits(low_t);
     localparam int unsigned HighW = $bits(high_t);
@@ -98,7 +98,7 @@ module serve_ram #(
     assign low_o      = low_t'(rdata[LowW-1:0]);
     assign high_o     = high_t'(rdata[HighAt +: HighW]);
     assign targets_o  = rdata[Cfg.Lanes*TgtW-1:0];
-    assign sum_addr_o = rdata[Cfg.AddrW-1:0];
+    assign sum_o.addr = rdata[Cfg.AddrW-1:0];
 
     if (Plain) begin : gen_plain
         assign red_o = '0;
@@ -106,7 +106,7 @@ module serve_ram #(
         assign red_o = rdata[RedAt +: RedW];
     end
 
-    always_ff @(posedge clk_i) sum_valid_o <= !re_i && sum_re_i;
+    always_ff @(posedge clk_i) sum_o.valid <= !re_i && sum_re_i;
 endmodule
 
 `default_nettype wire
