@@ -89,6 +89,23 @@ package bundle_pkg;
         logic [4:0] port;
     } port_t;
 
+    // A reduction request at its hub: what the low half of its header says. Fields sit where the same bits of a word of
+    // targets come from, as far as they can: that saves multiplexers.
+    typedef struct packed {
+        logic       over; // against the rules: an error
+        logic [9:0] len_low;
+        logic       is_static;
+        logic       more;
+        logic [4:0] len_high;
+        logic [4:0] cnt;
+        logic       st;
+        logic       again;
+        logic       bad;  // somebody has reported an error
+        logic       slots;
+        logic       is_explicit;
+        logic       use_r;
+    } request_t;
+
     // Which term of a row row_sum asks for.
     typedef struct packed {
         logic       re;

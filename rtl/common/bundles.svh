@@ -37,6 +37,12 @@
     logic [4:0] last; logic [node_pkg::PktW-1:0] last_pkt; logic [Cfg.PayW-1:0] last_len; logic use_r; logic st; \
     logic zero; logic poison; red_pkg::red_t red; logic [Cfg.AddrW-1:0] dest;}
 
+// A word of a reduction request: of its header the low half with type and operator, and the high half, the byte address,
+// of a token or row of this GPU its number, and the first target; or targets, one bit more than an expert: there is none.
+`define MW_REQUEST(Cfg) struct packed { \
+    bundle_pkg::request_t low; red_pkg::red_t red; logic [Cfg.ExpW:0] target; logic over; \
+    logic [Cfg.MaddrW-1:0] x; logic [Cfg.Lanes-1:0][Cfg.ExpW:0] targets;}
+
 // Contexts with a row, and those whose row has one term at most, R counted; of the own context's row: it ends with R,
 // and reads what the row before wrote. An address of a term of it. A flit of R; poison, it is not valid.
 `define MW_ROWS(Cfg) struct packed { \

@@ -11,8 +11,7 @@
 `include "bundles.svh"
 
 module serve_rows #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
-    parameter type low_t = logic  // see reduce_serve
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
@@ -24,7 +23,7 @@ module serve_rows #(
     input  wire logic                 own_i,       // it is the own one
     output logic                      slot_o,      // place of that row
     input  wire logic                 push_i,      // it is set up:
-    input  wire low_t                 low_i,       // as it was asked for
+    input  wire bundle_pkg::request_t low_i,       // as it was asked for
     input  wire logic                 bad_i,       // poisoned, without terms
     input  wire logic [Cfg.AddrW-1:0] addr_i,      // where it goes (st), or of dest_push_i
     input  wire red_pkg::red_t        red_i,
