@@ -83,11 +83,41 @@ package bundle_pkg;
         logic [4:0] part;
     } credit_t;
 
+    // A counter of a stream is added to.
+    typedef struct packed {
+        logic       valid;
+        logic [3:0] idx;
+    } event_t;
+
     // What comes from a port, or is for it.
     typedef struct packed {
         logic       valid;
         logic [4:0] port;
     } port_t;
+
+    // A token of which something is told.
+    typedef struct packed {
+        logic                        valid;
+        logic [node_pkg::TokenW-1:0] token;
+    } token_t;
+
+    // And how many rows it waits for.
+    typedef struct packed {
+        logic                        valid;
+        logic [node_pkg::TokenW-1:0] token;
+        logic [4:0]                  count;
+    } arm_t;
+
+    // What unit send makes of an instruction: opcode of uplink packets (local ones are ST unless DYMULTIMEM_ST); of
+    // MULTIMEM_ST and MULTIMEM_RED target0, of the latter its type and operator; gate transfers are META packets; rows
+    // land at their address, without an allocator.
+    typedef struct packed {
+        packet_pkg::opcode_e opcode;
+        logic [15:0]         group;
+        red_pkg::red_t       kind;
+        logic                meta;
+        logic                flat;
+    } sends_t;
 
     // A reduction request at its hub: what the low half of its header says. Fields sit where the same bits of a word of
     // targets come from, as far as they can: that saves multiplexers.
@@ -198,12 +228,6 @@ package bundle_pkg;
         logic [node_pkg::TokenW-1:0] token;
         logic [3:0]                  pos;
     } list_rsp_t;
-
-    // A token of which something is told.
-    typedef struct packed {
-        logic                        valid;
-        logic [node_pkg::TokenW-1:0] token;
-    } token_t;
 
     // What a node counts cycle by cycle, see expert_engine, gpu_mem, allocator, tx.
     typedef struct packed {

@@ -37,8 +37,9 @@
     logic [4:0] last; logic [node_pkg::PktW-1:0] last_pkt; logic [Cfg.PayW-1:0] last_len; logic use_r; logic st; \
     logic zero; logic poison; red_pkg::red_t red; logic [Cfg.AddrW-1:0] dest;}
 
-// A word of a reduction request: of its header the low half with type and operator, and the high half, the byte address,
-// of a token or row of this GPU its number, and the first target; or targets, one bit more than an expert: there is none.
+// A word of a reduction request: of its header the low half with type and operator, and the high half, the byte
+// address, of a token or row of this GPU its number, and the first target; or targets, whose upper bit says that there
+// is no such expert.
 `define MW_REQUEST(Cfg) struct packed { \
     bundle_pkg::request_t low; red_pkg::red_t red; logic [Cfg.ExpW:0] target; logic over; \
     logic [Cfg.MaddrW-1:0] x; logic [Cfg.Lanes-1:0][Cfg.ExpW:0] targets;}
@@ -97,6 +98,20 @@
 `define MW_ARRIVED(Cfg) struct packed { \
     logic bad; packet_pkg::opcode_e op; logic [4:0] src; logic [7:0] len; logic [4:0] cnt; logic [1:0] stage; \
     logic beyond; logic [Cfg.ExpW+4:0] tgt; logic [Cfg.MaddrW-1:0] addr;}
+
+// An entry of a token's list of experts, in the routing table: position, last of its list; the token, and its row
+// there.
+`define MW_LISTED(Cfg) struct packed { \
+    logic valid; logic last; logic [15:0] id; logic [3:0] pos; logic [Cfg.TokensLog2-1:0] token; \
+    logic [Cfg.AddrW-$clog2(isa_pkg::RouteBytes / Cfg.FlitBytes)-1:0] row;}
+
+// A target {expert, position} that is kept for packets: place in one of four lists.
+`define MW_TARGET(Cfg) struct packed {logic we; logic [1:0] list; logic [3:0] place; logic [Cfg.ExpW+3:0] data;}
+
+// What a worker of rx_store writes, with a flit of its payload: with red it is combined with what lies there, of this
+// type and operator.
+`define MW_STORE(Cfg) struct packed { \
+    logic valid; logic red; red_pkg::red_t kind; logic [Cfg.AddrW-1:0] addr; logic [Cfg.FlitBytes-1:0] be;}
 
 // A token that is sent: its list of targets is good; targets elsewhere and here, GPUs that have one, and where its
 // list and its routing entry lie.

@@ -40,8 +40,8 @@ module entry_counts #(
     localparam int unsigned SlotW = Cfg.GpuW + Cfg.LocalW;
 
     // ---- entries -----------------------------------------------------------------------------------------------
-    logic                  entry_valid, entry_last, map_valid, hit_q, hit_last_q;
-    logic [15:0]           entry;
+    `MW_LISTED(Cfg)        entry;
+    logic                  map_valid, hit_q, hit_last_q;
     logic [Cfg.GpuW-1:0]   map_gpu, hit_gpu_q;
     logic [Cfg.LocalW-1:0] map_local, hit_local_q;
     logic [Cfg.N-1:0]      seen_q; // GPUs that the token has an expert at
@@ -52,8 +52,7 @@ module entry_counts #(
     route_walk #(.Cfg(Cfg)) i_walk (
         .clk_i, .rst_ni, .start_i, .first_i, .end_i, .k_last_i(k_last),
         .row_base_i(cfg_i.rt_base[Cfg.MemBytesLog2-1:7]), .done_o, .rd_o, .rd_ready_i, .rd_i,
-        .valid_o(entry_valid), .take_i(entry_valid), .entry_o(entry), .pos_o(), .last_o(entry_last), .token_o(),
-        .row_o()
+        .entry_o(entry), .take_i(entry.valid)
     );
 
     lutram #(
@@ -63,13 +62,13 @@ module entry_counts #(
         .clk_i, .we_i(emap_i.we), .waddr_i(emap_i.addr[Cfg.ExpW-1:0]),
         .wdata_i({emap_i.data.valid, emap_i.data.gpu[Cfg.GpuW-1:0],
                    emap_i.data.local_expert[Cfg.LocalW-1:0]}),
-        .raddr_i(entry[Cfg.ExpW-1:0]), .rdata_o({map_valid, map_gpu, map_local})
+        .raddr_i(entry.id[Cfg.ExpW-1:0]), .rdata_o({map_valid, map_gpu, map_local})
     );
 
     always_ff @(posedge clk_i) begin
-        hit_q <= rst_ni && entry_valid && (entry >> Cfg.ExpW) == '0 && map_valid
+        hit_q <= rst_ni && entry.valid && (entry.id >> Cfg.ExpW) == '0 && map_valid
                  && 7'(map_local) < cfg_i.local_experts;
-        hit_last_q  <= !rst_ni || (entry_valid && entry_last);
+        hit_last_q  <= !rst_ni || (entry.valid && entry.last);
         hit_gpu_q   <= map_gpu;
         hit_local_q <= map_local;
         for (int unsigned g = 0; g < Cfg.N; g++) begin
@@ -105,7 +104,7 @@ module entry_counts #(
         else if (clearing_o) clear_q <= clear_q + 1'b1;
     end
 
-    wire unused = &{1'b0, cfg_i, emap_i.data};
+    wire unused = &{1'b0, cfg_i, emap_i.data, entry};
 endmodule
 
 `default_nettype wire

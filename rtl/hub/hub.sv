@@ -57,12 +57,14 @@ module hub #(
 
     // ---- what streams wait for ----
     bundle_pkg::count_t row_counts;
-    logic [3:0]         flag_idx, event_idx;
+    bundle_pkg::event_t flag;
+    logic [3:0]         event_idx;
 
-    assign ev_o.flag_idx  = flag_idx[2:0];
-    assign ev_o.event_idx = event_idx[2:0];
-    assign ev_o.counts    = row_counts.valid && row_counts.last;
-    wire unused_idx = &{1'b0, flag_idx[3], event_idx[3]};  // 0: packets with other counters are rejected
+    assign ev_o.flag_valid = flag.valid;
+    assign ev_o.flag_idx   = flag.idx[2:0];
+    assign ev_o.event_idx  = event_idx[2:0];
+    assign ev_o.counts     = row_counts.valid && row_counts.last;
+    wire unused_idx = &{1'b0, flag.idx[3], event_idx[3]};  // 0: packets with other counters are rejected
 
     // ---- receive side ----
     bundle_pkg::landed_t trk;
@@ -77,9 +79,9 @@ module hub #(
     );
 
     bundle_pkg::token_t        own;
-    logic                      rsig_valid, rsig_ready, own_ready, rdy_valid, rdy_ready, arm_valid, arm_ready, tok_idle;
-    logic [TokenW-1:0]         rsig_token, rdy_token, arm_token;
-    logic [4:0]                arm_count;
+    bundle_pkg::arm_t          arm;
+    logic                      rsig_valid, rsig_ready, own_ready, rdy_valid, rdy_ready, arm_ready, tok_idle;
+    logic [TokenW-1:0]         rsig_token, rdy_token;
     logic [Cfg.TokensLog2-1:0] rdy_index;
     `MW_MARKED(Cfg)            rxst;
     `MW_MARKED(Cfg)            rxreq;
@@ -87,8 +89,9 @@ module hub #(
     logic                      rxst_crd, rxres_push, rxres_room, rxres_crd, rxres_ready, rxres_bad, rx_idle, rxst_idle;
     `MW_STREAM(Cfg)            loc;
     logic                      loc_ready;
-    logic                      fack_valid, fack_ready;
-    logic [4:0]                fack_dst, ack_src;
+    bundle_pkg::port_t         fack;
+    logic                      fack_ready;
+    logic [4:0]                ack_src;
 
     rx #(.Cfg(Cfg)) i_rx (
         .clk_i, .rst_ni, .cfg_i, .rx_i(dn_i), .crd_o(dn_crd_o),
@@ -118,13 +121,12 @@ module hub #(
         .al_req_o(al_req[0]), .al_req_ready_i(al_req_ready[0]), .al_i(al_resp[0]), .al_fill_i(al_fill),
         .al_busy_i(al_busy), .rd_o(rd_o[RdRed]), .rd_ready_i(rd_ready_i[RdRed]), .rd_i(rd_i[RdRed]),
         .wr_o(wr_o[WrSt+:2]), .wr_ready_i(wr_ready_i[WrSt+:2]), .trk_o(trk), .cnt_o(row_counts),
-        .ev_valid_o(ev_o.flag_valid), .ev_idx_o(flag_idx), .ack_valid_o(fack_valid), .ack_ready_i(fack_ready),
-        .ack_dst_o(fack_dst), .err_o(err_o[ErrStore]), .idle_o(rxst_idle)
+        .ev_o(flag), .ack_o(fack), .ack_ready_i(fack_ready), .err_o(err_o[ErrStore]), .idle_o(rxst_idle)
     );
 
     token_tracker #(.Cfg(Cfg)) i_tokens (
         .clk_i, .rst_ni, .go_i, .cfg_i, .sweep_i, .sweep_busy_o(tokens_sweep_busy),
-        .arm_valid_i(arm_valid), .arm_ready_o(arm_ready), .arm_token_i(arm_token), .arm_count_i(arm_count),
+        .arm_valid_i(arm.valid), .arm_ready_o(arm_ready), .arm_token_i(arm.token), .arm_count_i(arm.count),
         .sig_valid_i(rsig_valid), .sig_ready_o(rsig_ready), .sig_token_i(rsig_token),
         .own_valid_i(own.valid), .own_ready_o(own_ready), .own_token_i(own.token),
         .rdy_valid_o(rdy_valid), .rdy_ready_i(rdy_ready), .rdy_token_o(rdy_index),
@@ -137,9 +139,8 @@ module hub #(
     logic [Cfg.GpuW-1:0]  base_q, row_src;
     logic                 base_take, tok_done;
     logic [RowW-1:0]      base_row, recv_rows, own_base, src_rows;
-    `MW_STREAM(Cfg)       st;
-    logic                 st_ready, clo_valid, clo_ready, cst_valid, cst_ready, cst_last;
-    logic [Cfg.FlitW-1:0] cst_data;
+    `MW_STREAM(Cfg)       st, cst, clo; // cst, clo: of control
+    logic                 st_ready, clo_ready, cst_ready;
     logic                 ctl_valid, ctl_ready;
     packet_pkg::header_t  ctl_header;
 
@@ -148,11 +149,10 @@ module hub #(
         .cmd_valid_i(cmd_valid_i[HubSend]), .cmd_ready_o(cmd_ready_o[HubSend]), .cmd_i, .retire_o(retire_o[HubSend]),
         .emap_i, .groups_i,
         .rd_o(rd_o[RdSend]), .rd_ready_i(rd_ready_i[RdSend]), .rd_i(rd_i[RdSend]),
-        .arm_valid_o(arm_valid), .arm_ready_i(arm_ready), .arm_token_o(arm_token), .arm_count_o(arm_count),
-        .tok_done_i(tok_done), .base_q_o(base_q), .base_row_i(base_row), .base_take_o(base_take),
-        .cst_valid_i(cst_valid), .cst_ready_o(cst_ready), .clo_valid_i(clo_valid), .clo_ready_o(clo_ready),
-        .ctl_data_i(cst_data), .ctl_last_i(cst_last), .st_o(st), .st_ready_i(st_ready),
-        .loc_o(loc), .loc_ready_i(loc_ready), .err_o(err_o[ErrSend])
+        .arm_o(arm), .arm_ready_i(arm_ready), .tok_done_i(tok_done),
+        .base_q_o(base_q), .base_row_i(base_row), .base_take_o(base_take),
+        .cst_i(cst), .cst_ready_o(cst_ready), .clo_i(clo), .clo_ready_o(clo_ready),
+        .st_o(st), .st_ready_i(st_ready), .loc_o(loc), .loc_ready_i(loc_ready), .err_o(err_o[ErrSend])
     );
 
     logic control_idle;
@@ -164,13 +164,12 @@ module hub #(
         .rd_o(rd_o[RdControl]), .rd_ready_i(rd_ready_i[RdControl]), .rd_i(rd_i[RdControl]),
         .sig_i, .sig_ready_o,
         .own_o(own), .own_ready_i(own_ready),
-        .ack_valid_i(fack_valid), .ack_ready_o(fack_ready), .ack_dst_i(fack_dst), .ack_rx_i(ev_o.ack),
-        .ack_src_i(ack_src),
+        .ack_i(fack), .ack_ready_o(fack_ready), .ack_rx_i(ev_o.ack), .ack_src_i(ack_src),
         .base_q_i(base_q), .base_row_o(base_row), .base_take_i(base_take), .recv_rows_o(recv_rows), .src_i(row_src),
         .src_rows_o(src_rows), .own_base_o(own_base),
         .ctl_valid_o(ctl_valid), .ctl_ready_i(ctl_ready), .ctl_header_o(ctl_header),
-        .cst_valid_o(cst_valid), .cst_ready_i(cst_ready), .clo_valid_o(clo_valid), .clo_ready_i(clo_ready),
-        .st_data_o(cst_data), .st_last_o(cst_last), .err_o(err_o[ErrControl]), .idle_o(control_idle)
+        .cst_o(cst), .cst_ready_i(cst_ready), .clo_o(clo), .clo_ready_i(clo_ready),
+        .err_o(err_o[ErrControl]), .idle_o(control_idle)
     );
 
     // ---- reductions ----

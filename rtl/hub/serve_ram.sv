@@ -31,7 +31,7 @@ module serve_ram #(
     input  wire logic                 re_i,       // reads a word of its request
     input  wire logic [Cfg.OpenW-1:0] slot_i,
     input  wire logic [Cfg.BeatW-1:0] beat_i,
-    output `MW_REQUEST(Cfg)           word_o,     // the low half in word 0, the high one there or in word 1, else targets
+    output `MW_REQUEST(Cfg)           word_o,     // words 0 and 1 have the header's halves, or 0 both
     input  wire logic                 term_we_i,  // not in a cycle with in_valid_i
     input  wire logic                 term_row_i, // row slot
     input  wire logic [3:0]           term_idx_i,

@@ -115,6 +115,8 @@ module rx_hub #(
     bundle_pkg::alloc_rsp_t al_resp [2];
     logic                   al_ready [2], al_fill, al_busy;
     bundle_pkg::landed_t    trk;
+    bundle_pkg::event_t     flag;
+    bundle_pkg::port_t      ack;
 
     rx_store #(.Cfg(Cfg), .LocPkts(LocPkts)) i_store (
         .clk_i, .rst_ni, .cfg_i, .emap_i,
@@ -126,9 +128,12 @@ module rx_hub #(
         .wr_o, .wr_ready_i,
         .trk_o(trk),
         .cnt_o,
-        .ev_valid_o(ev_valid_o[0]), .ev_idx_o(ev_idx_o[0]), .ack_valid_o, .ack_ready_i, .ack_dst_o,
+        .ev_o(flag), .ack_o(ack), .ack_ready_i,
         .err_o(err_o[1]), .idle_o(idle_o[1])
     );
+
+    assign {ev_valid_o[0], ev_idx_o[0]} = flag;
+    assign {ack_valid_o, ack_dst_o}     = ack;
 
     assign al_req[1]     = '{valid: req1_valid_i, le: req1_le_i, token: req1_token_i, default: '0};
     assign req1_ready_o  = al_ready[1];

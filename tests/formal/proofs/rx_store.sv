@@ -49,7 +49,7 @@ module prove_rx_store #(
         .res_crd_o(), .res_o(), .res_ready_i(1'b0), .res_bad_o(), .loc_i('0), .loc_ready_o(),
         .al_req_o(), .al_req_ready_i(1'b0), .al_i('0), .al_fill_i(1'b0), .al_busy_i(1'b0),
         .rd_o(), .rd_ready_i(1'b0), .rd_i('0), .wr_o(wr), .wr_ready_i(wr_ready), .trk_o(trk), .cnt_o(cnt),
-        .ev_valid_o(), .ev_idx_o(), .ack_valid_o(), .ack_ready_i(1'b0), .ack_dst_o(), .err_o(err), .idle_o(idle)
+        .ev_o(), .ack_o(), .ack_ready_i(1'b0), .err_o(err), .idle_o(idle)
     );
 
     function automatic logic [31:0] stands(logic [SlotW-1:0] slot, logic [Cfg.PayW-1:0] at, logic [1:0] lane);
