@@ -19,7 +19,8 @@
 `define MW_WRITE(Cfg) struct packed { \
     logic valid; logic [Cfg.AddrW-1:0] addr; logic [Cfg.FlitBytes-1:0] be; logic [Cfg.FlitW-1:0] data;}
 
-// The expert engine moves two flits of an aligned group of four: where it reads them, and where it writes which of them.
+// The expert engine moves two flits of an aligned group of four: where it reads them, and where it writes which of
+// them.
 `define MW_PAIR(Cfg) struct packed {logic valid; logic [Cfg.AddrW-2:0] addr;}
 `define MW_PAIR_WRITE(Cfg) struct packed {logic [1:0] valid; logic [Cfg.AddrW-2:0] addr;}
 
@@ -77,9 +78,9 @@
 `define MW_PART(Cfg) struct packed {logic [Cfg.PayW-1:0] idx; logic [Cfg.FlitW+1:0] data;}
 
 // What switch_common tells all ports: whether the switch opens the reductions of rows, how large these and their
-// strides and a GPU's tokens are, and the port that may open one; limits of credits and of the look-ahead window (0: none); ends of periods, of
-// one, two and four, and of 32 cycles; the time; which counters are cleared, added to and read, see port_counters;
-// when monitors count, sample, and where, and what is read of them, see switch_monitor.
+// strides and a GPU's tokens are, and the port that may open one; limits of credits and of the look-ahead window (0:
+// none); ends of periods, of one, two and four, and of 32 cycles; the time; which counters are cleared, added to and
+// read, see port_counters; when monitors count, sample, and where, and what is read of them, see switch_monitor.
 `define MW_COMMON(Cfg) struct packed { \
     logic asks; logic [14:0] row_bytes; logic [3:0] row_shift; logic [3:0] token_shift; logic [4:0] turn; \
     logic [Cfg.StoreW-1:0] store_limit; logic [Cfg.PartW-1:0] part_limit; logic [Cfg.SeqW-1:0] window_limit; \
@@ -119,10 +120,16 @@
     logic bad; logic [4:0] remote; logic [4:0] own; logic [Cfg.N-1:0] gpus; logic [1:0] list; \
     logic [Cfg.TokensLog2-1:0] token; logic [Cfg.AddrW-$clog2(isa_pkg::RouteBytes / Cfg.FlitBytes)-1:0] row;}
 
+// What a port of the switch says to all others: its output goes down (mark); rows are open in its join that were begun
+// before a port went down last (old); it was down since the last go (fell), see want_table; of its strobes ready and
+// opened, which token of its GPU they are about.
+`define MW_TOLD(Cfg) struct packed { \
+    logic mark; logic old; logic fell; logic [Cfg.TokensLog2-1:0] lane_index; logic [Cfg.TokensLog2-1:0] opened_index;}
+
 // Between ports of the switch, a bit for each other port, by distance. From an input to the queues: there is a word,
 // a description, a push, a partial; the credit of the partial before still waits; a lane of a READY of a row of that
-// port; a row was opened that it is a member of. And back: there is room, a CTRL packet has left, a queue of partials is
-// full; the lane was taken, one was wrong.
+// port; a row was opened that it is a member of. And back: there is room, a CTRL packet has left, a queue of partials
+// is full; the lane was taken, one was wrong.
 `define MW_STROBES(Cfg) struct packed { \
     logic [Cfg.Others-1:0] wr; logic [Cfg.Others-1:0] desc; logic [Cfg.Others-1:0] push; logic [Cfg.Others-1:0] come; \
     logic [Cfg.Others-1:0] hold; logic [Cfg.Others-1:0] ready; logic [Cfg.Others-1:0] opened;}

@@ -28,8 +28,8 @@ module grant_queue #(
 );
     import packet_pkg::*;
 
-    // own rows that are done in the join, and whose grant has not left: their results wait at the hub, on the way, and in
-    // the join, and may be of a packet each
+    // own rows that are done in the join, and whose grant has not left: their results wait at the hub, on the way, and
+    // in the join, and may be of a packet each
     localparam int unsigned Done = Cfg.RxResultPkts + 3;
 
     logic                      there, pop, room;

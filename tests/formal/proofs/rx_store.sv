@@ -205,8 +205,8 @@ module prove_rx_store #(
         end
         always_comb begin
             if (rst_n && shows[w]) begin
-                a_addr: assert (i_dut.w_wr_addr[w] == out_job[w].addr + Cfg.AddrW'(out_flit[w]));
-                a_be:   assert (i_dut.w_wr_be[w] == flit_be);
+                a_addr: assert (i_dut.w_wr[w].addr == out_job[w].addr + Cfg.AddrW'(out_flit[w]));
+                a_be:   assert (i_dut.w_wr[w].be == flit_be);
                 a_data: assert (flit_data);
                 if (w == 0) begin
                     a_cnt: assert (!out_job[w].counts
