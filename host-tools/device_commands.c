@@ -172,9 +172,8 @@ static void show_primitives(const struct mw_device_info *i, FILE *out)
     const struct {
         const char *name;
         bool there;
-    } all[] = {{"copy_lane", i->copy_lane},
-               {"list_once", i->list_once},
-               {"switch_asks", i->switch_asks}};
+    } all[] = {
+        {"copy_lane", i->copy_lane}, {"list_once", i->list_once}, {"switch_asks", i->switch_asks}};
     const char *before = "primitives       ";
     bool some = false;
     for (unsigned k = 0; k < sizeof all / sizeof *all; k++) {

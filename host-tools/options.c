@@ -36,6 +36,7 @@ void mw_run_usage(FILE *out)
         "(default\n"
         "                        1)\n"
         "  --allow-padding       accept -1 (no expert) in the trace\n"
+        "  --repeat-tokens       a trace with fewer tokens begins anew behind its last\n"
         "  --seed S              of hidden values, expert coefficients, made-up trace (default 1)\n"
         "  --spread near|far     expert coefficients all near 1, so that every row shows in the\n"
         "                        result (default), or far apart, so that every order does\n"
@@ -157,6 +158,7 @@ static const struct mw_option options[] = {
     MW_UNSIGNED("batches", AT(shape.batches), 2, MW_MAX_LAYERS),
     MW_UNSIGNED("hidden", AT(shape.hidden), 1, MW_MAX_HIDDEN),
     MW_FLAG("allow-padding", AT(shape.allow_padding)),
+    MW_FLAG("repeat-tokens", AT(repeat_tokens)),
     MW_OWN("spread", AT(shape.spread), set_spread),
     MW_NUMBER("seed", AT(shape.seed), 0, UINT64_MAX),
     MW_OWN("system", AT(system), set_system),
@@ -258,11 +260,16 @@ static int load_trace(const struct mw_run_params *params, struct mw_trace *trace
 static int get_trace(const struct mw_run_params *params, struct mw_trace *trace,
                      struct mw_error *err)
 {
-    if (params->trace)
-        return load_trace(params, trace, err);
+    const size_t tokens = (size_t)params->shape.gpus * params->shape.tokens_per_gpu *
+                          (params->shape.batches ? params->shape.batches : 1);
+    if (params->trace) {
+        int loaded = load_trace(params, trace, err);
+        if (!loaded && params->repeat_tokens)
+            loaded = mw_trace_repeat(trace, tokens, err);
+        return loaded;
+    }
     struct mw_synthetic how = {
-        .tokens = (size_t)params->shape.gpus * params->shape.tokens_per_gpu *
-                  (params->shape.batches ? params->shape.batches : 1),
+        .tokens = tokens,
         .k = params->k,
         .experts = params->experts,
         .sigma = params->sigma,

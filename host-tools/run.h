@@ -21,6 +21,7 @@ struct mw_run_params {
     bool list_models;             ///< show the models that there are, and nothing else
     const struct mw_model *model; ///< or NULL; experts, k and hidden size are taken from it
     const char *trace;            ///< folder; NULL: make a trace of the next five
+    bool repeat_tokens;           ///< a trace that is too short begins anew
     unsigned experts, k;
     double sigma, locality;
     size_t layers[MW_MAX_LAYERS]; ///< run back to back, without a reset in between

@@ -174,14 +174,41 @@ int mw_trace_check(const struct mw_trace *trace, size_t layer, size_t tokens, bo
                        "%s: layer %zu was asked for, the trace has layers 0 to %zu", path, layer,
                        trace->layers - 1);
     if (tokens > trace->tokens)
-        return mw_fail(err, MW_EXIT_INPUT,
-                       "%s: layer %zu: %zu tokens were asked for, the trace has %zu", path, layer,
-                       tokens, trace->tokens);
+        return mw_fail(
+            err, MW_EXIT_INPUT,
+            "%s: layer %zu: %zu tokens were asked for, the trace has %zu (--repeat-tokens "
+            "takes them over again)",
+            path, layer, tokens, trace->tokens);
     for (size_t t = 0; t < tokens; t++) {
         int status = check_token(trace, layer, t, allow_padding, err);
         if (status)
             return status;
     }
+    return MW_EXIT_OK;
+}
+
+int mw_trace_repeat(struct mw_trace *trace, size_t tokens, struct mw_error *err)
+{
+    const size_t k = trace->k, have = trace->tokens;
+    if (!have || tokens <= have)
+        return MW_EXIT_OK;
+    uint16_t *ids = calloc(trace->layers * tokens * k, sizeof *ids);
+    float *weights = calloc(trace->layers * tokens * k, sizeof *weights);
+    if (!ids || !weights) {
+        free(ids);
+        free(weights);
+        return mw_fail_memory(err, "the trace");
+    }
+    for (size_t i = 0; i < trace->layers * tokens; i++) {
+        size_t from = mw_trace_at(trace, i / tokens, i % tokens % have);
+        memcpy(ids + i * k, trace->ids + from, k * sizeof *ids);
+        memcpy(weights + i * k, trace->weights + from, k * sizeof *weights);
+    }
+    free(trace->ids);
+    free(trace->weights);
+    trace->ids = ids;
+    trace->weights = weights;
+    trace->tokens = tokens;
     return MW_EXIT_OK;
 }
 

@@ -53,6 +53,10 @@ int mw_trace_make(struct mw_trace *trace, const struct mw_synthetic *how, struct
 int mw_trace_check(const struct mw_trace *trace, size_t layer, size_t tokens, bool allow_padding,
                    struct mw_error *err);
 
+/// Make every layer at least `tokens` long by its own tokens over again, from the first on; an empty
+/// trace stays empty.
+int mw_trace_repeat(struct mw_trace *trace, size_t tokens, struct mw_error *err);
+
 void mw_trace_free(struct mw_trace *trace);
 
 /// Index of the first of the k elements of a token.

@@ -101,11 +101,12 @@ package bundle_pkg;
         logic [node_pkg::TokenW-1:0] token;
     } token_t;
 
-    // And how many rows it waits for.
+    // And how many rows it waits for; remote, where the switch asks: and others elsewhere, which are not counted.
     typedef struct packed {
         logic                        valid;
         logic [node_pkg::TokenW-1:0] token;
         logic [4:0]                  count;
+        logic                        remote;
     } arm_t;
 
     // What unit send makes of an instruction: opcode of uplink packets (local ones are ST unless DYMULTIMEM_ST); of

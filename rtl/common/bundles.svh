@@ -121,10 +121,11 @@
     logic [Cfg.TokensLog2-1:0] token; logic [Cfg.AddrW-$clog2(isa_pkg::RouteBytes / Cfg.FlitBytes)-1:0] row;}
 
 // What a port of the switch says to all others: its output goes down (mark); rows are open in its join that were begun
-// before a port went down last (old); it was down since the last go (fell), see want_table; of its strobes ready and
-// opened, which token of its GPU they are about.
+// before a port went down last (old); it was down since the last go (fell), see want_table; no row is to be opened that
+// concerns it (crowded), see grant_queue; of its strobes ready and opened, which token of its GPU they are about.
 `define MW_TOLD(Cfg) struct packed { \
-    logic mark; logic old; logic fell; logic [Cfg.TokensLog2-1:0] lane_index; logic [Cfg.TokensLog2-1:0] opened_index;}
+    logic mark; logic old; logic fell; logic crowded; logic [Cfg.TokensLog2-1:0] lane_index; \
+    logic [Cfg.TokensLog2-1:0] opened_index;}
 
 // Between ports of the switch, a bit for each other port, by distance. From an input to the queues: there is a word,
 // a description, a push, a partial; the credit of the partial before still waits; a lane of a READY of a row of that

@@ -93,7 +93,7 @@ package cfg_pkg;
         c.CtrlPkts        = 16;
         c.Window          = 16;
         c.PartPkts        = 4;
-        c.RxStorePkts     = 16;
+        c.RxStorePkts     = 32;
         c.RxResultPkts    = 4;
         c.RxCtrlPkts      = 16;
         c.Reds            = 1'b1;

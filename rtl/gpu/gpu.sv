@@ -74,7 +74,8 @@ module gpu #(
     wire unused = &{1'b0, host.addr[31:Cfg.AddrW]};  // the host checks its addresses
 
     // ---- memory: the read ports of the hub, and MISC; the write ports of the hub, and the host's ----
-    localparam int unsigned NumRd = RdOwn + 1, NumWr = HubWrites + 1;
+    localparam int unsigned HubWr = Cfg.SwitchAsks ? HubWrites : WrList; // of the hub's those that there are
+    localparam int unsigned NumRd = RdOwn + 1, NumWr = HubWr + 1;
     `MW_READ(Cfg)         rd [NumRd];
     `MW_ANSWER(Cfg)       rd_back [NumRd];
     logic                 rd_ready [NumRd];
@@ -97,15 +98,21 @@ module gpu #(
         assign rd_o[p]       = rd_back[p];
     end
     for (genvar p = 0; p < HubWrites; p++) begin : gen_wr
-        assign wr[p]         = wr_i[p];
-        assign wr_ready_o[p] = wr_ready[p];
+        if (p < HubWr) begin : gen_port
+            assign wr[p]         = wr_i[p];
+            assign wr_ready_o[p] = wr_ready[p];
+        end else begin : gen_none
+            assign wr_ready_o[p] = 1'b0;
+            wire unused_wr = &{1'b0, wr_i[p]};
+        end
     end
 
     // clients of MISC
     localparam int unsigned Nobody = 16;
     localparam int unsigned CStreams = 0, CControl = 1, CAlloc = 2, CCombine = 3, CExpert = 4, CHost = 5, Always = 6,
                             CRed = Cfg.Reds ? Always : Nobody, CCopy = Cfg.CopyLane ? Always + 32'(Cfg.Reds) : Nobody,
-                            MiscRd = Always + 32'(Cfg.Reds) + 32'(Cfg.CopyLane);
+                            CList = Cfg.SwitchAsks ? Always + 32'(Cfg.Reds) + 32'(Cfg.CopyLane) : Nobody,
+                            MiscRd = Always + 32'(Cfg.Reds) + 32'(Cfg.CopyLane) + 32'(Cfg.SwitchAsks);
     `MW_READ(Cfg)         misc [MiscRd];
     `MW_ANSWER(Cfg)       misc_back [MiscRd];
     logic                 misc_ready [MiscRd], misc_rvalid [MiscRd];
@@ -121,7 +128,7 @@ module gpu #(
     end
 
     // of the hub, by which it is at MISC
-    localparam int unsigned HubClient [HubReads] = '{0, 0, 0, CControl, CAlloc, CCombine, CRed, CCopy};
+    localparam int unsigned HubClient [HubReads] = '{0, 0, 0, CControl, CAlloc, CCombine, CRed, CCopy, CList};
     for (genvar p = RdOwn; p < HubReads; p++) begin : gen_misc
         if (HubClient[p] < MiscRd) begin : gen_client
             assign misc[HubClient[p]] = rd_i[p];
@@ -135,8 +142,8 @@ module gpu #(
     end
 
     assign misc[CHost]   = '{valid: host.valid && !host.we, addr: host.addr[Cfg.AddrW-1:0]};
-    assign wr[HubWrites] = '{valid: host.valid && host.we, addr: host.addr[Cfg.AddrW-1:0], be: '1, data: host.wdata};
-    assign host_done     = host.we ? wr_ready[HubWrites] : misc_ready[CHost];
+    assign wr[HubWr]     = '{valid: host.valid && host.we, addr: host.addr[Cfg.AddrW-1:0], be: '1, data: host.wdata};
+    assign host_done     = host.we ? wr_ready[HubWr] : misc_ready[CHost];
     assign host_o        = misc_back[CHost];
 
     // ---- instruction streams ----

@@ -13,9 +13,12 @@
 // the packets: entry_reader reads the routing entry of a token, a static row has none. Order: as the command names
 // items, or as their tokens get ready.
 // An expert that is not mapped: error, no request, and the token's row is not written. The token counts as finished.
+// Where the switch asks nothing is requested: tokens come as they get ready, that is in the order of their GRANTs, for
+// sums of bf16 alone, and there are no static rows.
 // Errors: an instruction of another unit (INSTR), with a type or operator that is not there (REDUCTION), of a static
-// group that cannot exist (UNMAPPED), of tokens beyond 2^token_shift, or of a static range that does not begin and end
-// at flits inside the memory, its result's place included (BOUNDS): nothing is asked for.
+// group where the switch asks (WINDOW), of one that cannot exist (UNMAPPED), of tokens beyond 2^token_shift, or of a
+// static range that does not begin and end at flits inside the memory, its result's place included (BOUNDS): nothing is
+// asked for.
 `default_nettype none
 
 module combine #(
@@ -79,7 +82,8 @@ module combine #(
     typedef enum logic [1:0] {Dynamic, Static, Sum} mode_e;
 
     // ---- command ------------------------------------------------------------------
-    logic          busy_q, take, known, outside, strange, lost, refused, finish, no_tokens, no_from, no_to;
+    logic          asks, busy_q, take, known, outside, strange, closed, lost, refused, finish, no_tokens, no_from,
+                   no_to;
     red_pkg::red_t red_in;
     mode_e         mode_q, mode_in;
     logic option_q; // flags.0 of the command: tokens as they get ready; sum: the own rows
@@ -90,7 +94,9 @@ module combine #(
     assign outside     = (mode_in == Static) ? no_from || no_to || Cfg.FlitLog2'(cmd_i.a | cmd_i.b | cmd_i.c) != '0
                          : no_tokens;
     assign lost        = mode_in == Static && cmd_i.imm[7:0] >= 8'(StaticGroups);
-    assign refused     = !known || strange || lost || outside;
+    assign asks        = Cfg.SwitchAsks && cfg_i.switch_asks;
+    assign closed      = asks && known && mode_in == Static;
+    assign refused     = !known || strange || closed || lost || outside;
 
     cmd_range #(.Cfg(Cfg)) i_from (
         .first_i({cmd_i.a_high, cmd_i.a}), .count_i(cmd_i.b), .token_shift_i(cfg_i.token_shift), .end_o(),
@@ -115,7 +121,7 @@ module combine #(
     // sum is of bf16; the others say it in imm.
     assign red_in  = (mode_in == Sum) ? '0 : '{dtype: dtype_e'(cmd_i.imm[10:8]), redop: redop_e'(cmd_i.imm[14:12])};
     assign strange = (mode_in != Sum && (cmd_i.imm[11] || cmd_i.imm[15]))
-                     || !red_pkg::has(Cfg.RedTypes, Cfg.RedOps, red_in);
+                     || !red_pkg::has(Cfg.RedTypes, Cfg.RedOps, red_in) || (asks && mode_in == Dynamic && red_in != '0);
 
     if (red_pkg::plain(Cfg.RedTypes, Cfg.RedOps)) begin : gen_plain
         assign red_o = '0;
@@ -163,7 +169,7 @@ module combine #(
     assign step       = static_o ? (ItemW+1)'(cfg_i.row_bytes) : (ItemW+1)'(1);
     assign rest       = {1'b0, left_q} - {1'b0, step};
     assign last_in    = rest[ItemW+1] || rest[ItemW:0] == '0;
-    assign from_ready = option_q && mode_q == Dynamic;
+    assign from_ready = (option_q || asks) && mode_q == Dynamic;
     assign room       = !reading_q && left_q != '0 && !full_q[wpar_q];
     assign item_in    = from_ready ? ItemW'(rdy_token_i) : cur_q;
 
@@ -216,7 +222,8 @@ module combine #(
     // ---- errors -------------------------------------------------------------------
     always_ff @(posedge clk_i) begin
         err_o.valid <= rst_ni && (unmapped_i || (take && refused));
-        err_o.code  <= busy_q ? ERR_UNMAPPED : !known ? ERR_INSTR : strange ? ERR_REDUCTION : lost ? ERR_UNMAPPED
+        err_o.code  <= busy_q ? ERR_UNMAPPED : !known ? ERR_INSTR : strange ? ERR_REDUCTION : closed ? ERR_WINDOW
+                       : lost ? ERR_UNMAPPED
                        : ERR_BOUNDS;
     end
 

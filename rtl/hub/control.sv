@@ -40,6 +40,10 @@ module control #(
     output bundle_pkg::token_t      own_o, // it is an own token
     input  wire logic               own_ready_i,
 
+    input  wire logic                      tok_valid_i, // all own experts of this token have finished
+    output logic                           tok_ready_o,
+    input  wire logic [Cfg.TokensLog2-1:0] tok_index_i,
+
     input  wire bundle_pkg::port_t ack_i,     // rx_store: answer this GPU's fence
     output logic                   ack_ready_o,
     input  wire logic              ack_rx_i,  // rx: an own fence was answered
@@ -80,7 +84,7 @@ module control #(
     typedef enum logic [2:0] {Clear, Idle, Count, Prefix, Tell, Head, Words, Drain} state_e;
     state_e          state_q;
     logic accept, copies_q, to_last, to_next, start_walk, fenced, event_ready, known, no_tokens, refused,
-          bad_count;
+          bad_count, told;
     iop_e            op_q;
     logic [3:0]              imm_q;
     logic [Cfg.GpuW-1:0]     port, to_q;
@@ -203,7 +207,7 @@ module control #(
     // ---- sequence ----------------------------------------------------------------------------------------------
     assign retire_o = (state_q == Drain && !out_valid_q && (op_q != I_SIGNAL || !ctl_valid_o) && fenced)
                       || state_q == Prefix;
-    assign idle_o   = state_q == Idle && !ctl_valid_o && !sig_i.valid && !ack_i.valid;
+    assign idle_o   = state_q == Idle && !ctl_valid_o && !sig_i.valid && !ack_i.valid && told;
 
     assign err_o.valid = (accept && refused) || bad_count;
     assign err_o.code  = (accept && !known) ? error_pkg::ERR_INSTR : error_pkg::ERR_BOUNDS;
@@ -262,7 +266,7 @@ module control #(
         .sig_valid_i(sig_i.valid), .sig_ready_o, .sig_token_i(sig_i.token),
         .own_valid_o(own_o.valid), .own_ready_i, .own_token_o(own_o.token),
         .event_valid_i(state_q == Tell), .event_ready_o(event_ready), .event_dst_i(5'(to_q)), .event_idx_i(imm_q),
-        .ctl_valid_o, .ctl_ready_i, .ctl_header_o
+        .tok_valid_i, .tok_ready_o, .tok_index_i, .ctl_valid_o, .ctl_ready_i, .ctl_header_o, .idle_o(told)
     );
 
     wire unused = &{1'b0, cfg_i, cmd_i, cnt_i.idx, cnt_i.last};

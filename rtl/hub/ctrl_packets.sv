@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
 // What the hub tells other GPUs in packets of class CTRL: ACKs that rx_store asks for, signals of the expert engine,
-// and events. They take turns.
+// and events. They take turns. Where the switch asks there are no signals, but READYs of what ready_gather gathers.
 //
 // An ACK for the GPU itself counts at once (own_ack_o); the signal of an own token goes to the token tracker (own_*,
 // global index).
@@ -30,6 +30,10 @@ module ctrl_packets #(
     input  wire logic                        own_ready_i,
     output logic [node_pkg::TokenW-1:0]      own_token_o,
 
+    input  wire logic                        tok_valid_i, // all own experts of this token have finished
+    output logic                             tok_ready_o,
+    input  wire logic [Cfg.TokensLog2-1:0]   tok_index_i,
+
     input  wire logic       event_valid_i,
     output logic            event_ready_o,
     input  wire logic [4:0] event_dst_i,
@@ -37,23 +41,26 @@ module ctrl_packets #(
 
     output logic                ctl_valid_o,
     input  wire logic           ctl_ready_i,
-    output packet_pkg::header_t ctl_header_o
+    output packet_pkg::header_t ctl_header_o,
+    output logic                idle_o // besides what is offered
 );
     import packet_pkg::*;
-    localparam int unsigned AddrB = (Cfg.TokW > 4) ? Cfg.TokW : 4;
+    // token or event counter; or lanes
+    localparam int unsigned AddrB = Cfg.SwitchAsks ? LaneBits * Lanes : (Cfg.TokW > 4) ? Cfg.TokW : 4;
 
     logic [2:0]          want, ready; // 0 ACK, 1 SIGNAL, 2 EVENT; ready: nobody else comes first
     logic [1:0]          first_q;
-    logic                ctl_free, sig_own, ack_own;
+    logic                ctl_free, sig_own, ack_own, asks, lane_room, tell;
+    logic [AddrB-1:0]    told;
     logic [Cfg.GpuW-1:0] sig_home;
     opcode_e          ctl_op_q;
     logic [4:0]       ctl_dst_q;
-    logic [AddrB-1:0] ctl_addr_q; // token or event counter
+    logic [AddrB-1:0] ctl_addr_q;
 
     assign sig_home = Cfg.GpuW'(sig_token_i[Cfg.TokW-1:0] >> cfg_i.token_shift);
     assign sig_own  = sig_home == cfg_i.port[Cfg.GpuW-1:0];
     assign ack_own  = ack_dst_i == cfg_i.port;
-    assign want     = {event_valid_i, sig_valid_i && !sig_own, ack_valid_i && !ack_own};
+    assign want     = {event_valid_i, tell, ack_valid_i && !ack_own};
     assign ctl_free = !ctl_valid_o || ctl_ready_i;
 
     always_comb begin
@@ -66,11 +73,33 @@ module ctrl_packets #(
     end
 
     assign event_ready_o = ready[2];
-    assign sig_ready_o   = sig_own ? own_ready_i : ready[1];
+    assign sig_ready_o   = sig_own ? own_ready_i : asks ? lane_room : ready[1];
     assign own_valid_o   = sig_valid_i && sig_own;
     assign own_token_o   = sig_token_i;
     assign ack_ready_o   = ack_own ? !ack_rx_i : ready[0];
     assign own_ack_o     = ack_valid_i && ack_own;
+
+    if (Cfg.SwitchAsks) begin : gen_asks
+        logic                pkt_valid;
+        lane_t [Lanes-1:0]   lanes;
+
+        assign asks = cfg_i.switch_asks;
+        assign tell = asks ? pkt_valid : sig_valid_i && !sig_own;
+        assign told = asks ? lanes : AddrB'(sig_token_i[Cfg.TokW-1:0]);
+
+        ready_gather #(.Cfg(Cfg)) i_gather (
+            .clk_i, .rst_ni, .port_i(cfg_i.port[Cfg.GpuW-1:0]), .far_valid_i(asks && sig_valid_i && !sig_own),
+            .far_ready_o(lane_room), .far_home_i(sig_home),
+            .far_index_i(sig_token_i[Cfg.TokensLog2-1:0] & ~(~Cfg.TokensLog2'(0) << cfg_i.token_shift)),
+            .own_valid_i(tok_valid_i), .own_ready_o(tok_ready_o), .own_index_i(tok_index_i),
+            .pkt_valid_o(pkt_valid), .pkt_take_i(asks && pkt_valid && ready[1]), .lanes_o(lanes), .idle_o
+        );
+    end else begin : gen_signals
+        assign {asks, lane_room, tok_ready_o, idle_o} = 4'b0001;
+        assign tell = sig_valid_i && !sig_own;
+        assign told = AddrB'(sig_token_i[Cfg.TokW-1:0]);
+        wire unused_tok = &{1'b0, tok_valid_i, tok_index_i};
+    end
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
@@ -83,9 +112,11 @@ module ctrl_packets #(
                 first_q <= (want[0] && ready[0]) ? 2'd1 : (want[1] && ready[1]) ? 2'd2 : 2'd0;
         end
         if (ctl_free) begin
-            ctl_op_q   <= (want[0] && ready[0]) ? OP_ACK : (want[1] && ready[1]) ? OP_SIGNAL : OP_EVENT;
-            ctl_dst_q  <= (want[0] && ready[0]) ? ack_dst_i : (want[1] && ready[1]) ? 5'(sig_home) : event_dst_i;
-            ctl_addr_q <= (want[1] && ready[1]) ? AddrB'(sig_token_i[Cfg.TokW-1:0]) : (want[0] && ready[0]) ? '0
+            ctl_op_q   <= (want[0] && ready[0]) ? OP_ACK : !(want[1] && ready[1]) ? OP_EVENT : asks ? OP_READY
+                          : OP_SIGNAL;
+            ctl_dst_q  <= (want[0] && ready[0]) ? ack_dst_i : (want[1] && ready[1]) ? (asks ? '0 : 5'(sig_home))
+                          : event_dst_i;
+            ctl_addr_q <= (want[1] && ready[1]) ? told : (want[0] && ready[0]) ? '0
                           : AddrB'(event_idx_i);
         end
     end
@@ -98,6 +129,7 @@ module ctrl_packets #(
         ctl_header_o.dst    = ctl_dst_q;
         ctl_header_o.epoch  = cfg_i.epoch;
         ctl_header_o.addr   = 48'(ctl_addr_q);
+        if (Cfg.SwitchAsks) ctl_header_o.target0 = 16'(ctl_addr_q >> 48);
     end
 
     wire unused = &{1'b0, cfg_i, sig_token_i};

@@ -52,6 +52,10 @@ module hub #(
 );
     import node_pkg::*;
 
+    if (Cfg.SwitchAsks && !Cfg.ListOnce) begin : gen_check
+        $error("hub: SwitchAsks needs ListOnce");
+    end
+
     localparam int unsigned ErrSend = 0, ErrControl = 1, ErrRx = 2, ErrStore = 3, ErrRows = 4, ErrRed = 5,
                             ErrTokens = 8;
 
@@ -80,9 +84,10 @@ module hub #(
 
     bundle_pkg::token_t        own;
     bundle_pkg::arm_t          arm;
-    logic                      rsig_valid, rsig_ready, own_ready, rdy_valid, rdy_ready, arm_ready, tok_idle;
+    logic                      rsig_valid, rsig_ready, own_ready, rdy_valid, rdy_ready, arm_ready, tok_valid,
+                               tok_ready, tok_idle;
     logic [TokenW-1:0]         rsig_token, rdy_token;
-    logic [Cfg.TokensLog2-1:0] rdy_index;
+    logic [Cfg.TokensLog2-1:0] rdy_index, tok_index;
     `MW_MARKED(Cfg)            rxst;
     `MW_MARKED(Cfg)            rxreq;
     `MW_STREAM(Cfg)            rxres;
@@ -92,12 +97,19 @@ module hub #(
     bundle_pkg::port_t         fack;
     logic                      fack_ready;
     logic [4:0]                ack_src;
+    // rows that are granted to other GPUs' tokens, and their lists
+    localparam int unsigned    KeepW = $clog2(Cfg.Lanes + 1);
+    logic                      lane_valid, lane_ready, keep_done, lists_idle;
+    logic [Cfg.GpuW-1:0]       lane_home;
+    logic [Cfg.TokensLog2-1:0] lane_index;
+    logic [KeepW-1:0]          keep_level;
 
     rx #(.Cfg(Cfg)) i_rx (
         .clk_i, .rst_ni, .cfg_i, .rx_i(dn_i), .crd_o(dn_crd_o),
         .sig_valid_o(rsig_valid), .sig_ready_i(rsig_ready), .sig_token_o(rsig_token), .ev_valid_o(ev_o.event_valid),
         .ev_ready_i, .ev_idx_o(event_idx), .ev_ack_o(ev_o.ack), .ack_src_o(ack_src),
         .st_o(rxst), .st_crd_i(rxst_crd), .req_o(rxreq), .req_ready_i(1'b1),
+        .lane_valid_o(lane_valid), .lane_ready_i(lane_ready), .lane_home_o(lane_home), .lane_index_o(lane_index),
         .res_push_o(rxres_push), .res_room_i(rxres_room), .res_crd_i(rxres_crd), .err_o(err_o[ErrRx]), .idle_o(rx_idle)
     );
 
@@ -121,15 +133,18 @@ module hub #(
         .al_req_o(al_req[0]), .al_req_ready_i(al_req_ready[0]), .al_i(al_resp[0]), .al_fill_i(al_fill),
         .al_busy_i(al_busy), .rd_o(rd_o[RdRed]), .rd_ready_i(rd_ready_i[RdRed]), .rd_i(rd_i[RdRed]),
         .wr_o(wr_o[WrSt+:2]), .wr_ready_i(wr_ready_i[WrSt+:2]), .trk_o(trk), .cnt_o(row_counts),
-        .ev_o(flag), .ack_o(fack), .ack_ready_i(fack_ready), .err_o(err_o[ErrStore]), .idle_o(rxst_idle)
+        .ev_o(flag), .ack_o(fack), .ack_ready_i(fack_ready), .keep_wr_o(wr_o[WrList]),
+        .keep_wr_ready_i(wr_ready_i[WrList]), .keep_level_o(keep_level), .keep_done_o(keep_done),
+        .err_o(err_o[ErrStore]), .idle_o(rxst_idle)
     );
 
     token_tracker #(.Cfg(Cfg)) i_tokens (
         .clk_i, .rst_ni, .go_i, .cfg_i, .sweep_i, .sweep_busy_o(tokens_sweep_busy),
         .arm_valid_i(arm.valid), .arm_ready_o(arm_ready), .arm_token_i(arm.token), .arm_count_i(arm.count),
-        .sig_valid_i(rsig_valid), .sig_ready_o(rsig_ready), .sig_token_i(rsig_token),
+        .arm_remote_i(arm.remote), .sig_valid_i(rsig_valid), .sig_ready_o(rsig_ready), .sig_token_i(rsig_token),
         .own_valid_i(own.valid), .own_ready_o(own_ready), .own_token_i(own.token),
         .rdy_valid_o(rdy_valid), .rdy_ready_i(rdy_ready), .rdy_token_o(rdy_index),
+        .lane_valid_o(tok_valid), .lane_ready_i(tok_ready), .lane_token_o(tok_index),
         .err_o(err_o[ErrTokens]), .idle_o(tok_idle)
     );
 
@@ -162,8 +177,8 @@ module hub #(
         .cmd_valid_i(cmd_valid_i[HubControl]), .cmd_ready_o(cmd_ready_o[HubControl]), .cmd_i,
         .retire_o(retire_o[HubControl]), .emap_i, .cnt_i(row_counts),
         .rd_o(rd_o[RdControl]), .rd_ready_i(rd_ready_i[RdControl]), .rd_i(rd_i[RdControl]),
-        .sig_i, .sig_ready_o,
-        .own_o(own), .own_ready_i(own_ready),
+        .sig_i, .sig_ready_o, .own_o(own), .own_ready_i(own_ready),
+        .tok_valid_i(tok_valid), .tok_ready_o(tok_ready), .tok_index_i(tok_index),
         .ack_i(fack), .ack_ready_o(fack_ready), .ack_rx_i(ev_o.ack), .ack_src_i(ack_src),
         .base_q_i(base_q), .base_row_o(base_row), .base_take_i(base_take), .recv_rows_o(recv_rows), .src_i(row_src),
         .src_rows_o(src_rows), .own_base_o(own_base),
@@ -173,6 +188,24 @@ module hub #(
     );
 
     // ---- reductions ----
+    `MW_MARKED(Cfg) req; // from the wire, or of granted rows
+
+    if (Cfg.SwitchAsks) begin : gen_asks
+        `MW_MARKED(Cfg) granted;
+
+        grant_lists #(.Cfg(Cfg)) i_lists (
+            .clk_i, .rst_ni, .cfg_i, .lane_valid_i(lane_valid), .lane_ready_o(lane_ready), .home_i(lane_home),
+            .index_i(lane_index), .keep_level_i(keep_level), .keep_done_i(keep_done), .rd_o(rd_o[RdList]),
+            .rd_ready_i(rd_ready_i[RdList]), .rd_i(rd_i[RdList]), .req_o(granted), .idle_o(lists_idle)
+        );
+        assign req = cfg_i.switch_asks ? granted : rxreq;
+    end else begin : gen_no_lists
+        assign {lane_ready, lists_idle, rd_o[RdList]} = {2'b01, (Cfg.AddrW + 1)'(0)};
+        assign req = rxreq;
+        wire unused_lists = &{1'b0, lane_valid, lane_home, lane_index, keep_level, keep_done, rd_ready_i[RdList],
+                              rd_i[RdList]};
+    end
+
     `MW_STREAM(Cfg) creq;
     `MW_STREAM(Cfg) part;
     logic           creq_ready, part_ready, sst_valid, sst_ready, red_idle;
@@ -190,7 +223,7 @@ module hub #(
         .sum_rd_o(rd_o[RdSum+:2]), .sum_rd_ready_i(rd_ready_i[RdSum+:2]), .sum_rd_i(rd_i[RdSum+:2]),
         .copy_rd_o(rd_o[RdCopy]), .copy_rd_ready_i(rd_ready_i[RdCopy]), .copy_rd_i(rd_i[RdCopy]),
         .out_wr_o(wr_o[WrOut]), .out_wr_ready_i(wr_ready_i[WrOut]),
-        .al_req_o(al_req[1]), .al_req_ready_i(al_req_ready[1]), .al_i(al_resp[1]), .req_i(rxreq),
+        .al_req_o(al_req[1]), .al_req_ready_i(al_req_ready[1]), .al_i(al_resp[1]), .req_i(req),
         .res_i(rxres), .res_ready_o(rxres_ready), .res_bad_i(rxres_bad), .req_o(creq), .req_ready_i(creq_ready),
         .part_o(part), .part_ready_i(part_ready), .sst_valid_o(sst_valid), .sst_ready_i(sst_ready),
         .part_crd_i(part_crd), .err_o(err_o[ErrRed+:3]), .idle_o(red_idle)
@@ -214,7 +247,7 @@ module hub #(
     wire unused_rows = &{1'b0, recv_rows[RowW-1:16]};  // memory holds fewer
 
     assign idle_o = {tok_idle, !up_o.valid, tx_idle, control_idle, red_idle,
-                     rxst_idle && alloc_idle && rows_idle && !loc.valid, rx_idle};
+                     rxst_idle && alloc_idle && rows_idle && !loc.valid, rx_idle && lists_idle};
 endmodule
 
 `default_nettype wire

@@ -5,9 +5,9 @@
 // It works on one item at a time, of either unit, in turn if both have one: an own token or static row of combine, a
 // received row of push. First all experts of its entry are looked at (who has them), then its packets are made, for the
 // switch and for reduce_serve in one format and on the same wires (see reduce_serve for what differs). Of combine: a
-// request if the token has remote members, then its own row, which exists always, also without terms. Of push: a row
-// {dst = home, len = token there, addr = row, positions of the own experts}; an expert that is not mapped or lives
-// elsewhere is passed over: the sender has checked the list.
+// request if the token has remote members (not where the switch asks), then its own row, which exists always, also
+// without terms. Of push: a row {dst = home, len = token there, addr = row, positions of the own experts}; an expert
+// that is not mapped or lives elsewhere is passed over: the sender has checked the list.
 //
 // Order: of each unit, in the order of its items, so R's come in the order of the own rows. At most open_rows own rows
 // are outstanding, which bounds every queue behind, and as many of push. A unit whose window is full does not hold up
@@ -115,7 +115,7 @@ module row_build #(
 
     // ---- the item -----------------------------------------------------------------
     logic                  push_q, push, static_row, dynamic; // push: the item is a received row
-    logic                  can, push_can;
+    logic                  can, push_can, asks;
     logic [OutW-1:0]       open_q, push_open_q, limit;
     logic [4:0]            j_q, own_cnt_q, remote_cnt_q, send_q;
     logic [Cfg.N-1:0]      member_q;                          // GPUs with an expert of the token
@@ -127,6 +127,7 @@ module row_build #(
     logic [Cfg.GpuW-1:0]   q_q;
     logic                  nothing, begin_pkt;
 
+    assign asks     = Cfg.SwitchAsks && cfg_i.switch_asks;
     assign limit    = (cfg_i.open_rows == '0 || cfg_i.open_rows > 8'(Cfg.OpenRows)) ? OutW'(Cfg.OpenRows)
                       : OutW'(cfg_i.open_rows);
     assign can      = item_valid_i && open_q < limit;
@@ -196,7 +197,7 @@ module row_build #(
             Shift:   if (shifts_q == '0) begin
                          state_d   = nothing ? Next : Head;
                          begin_pkt = 1'b1;
-                         kind_d    = push_q ? Row : !own_i ? Slots : (remote && !sum_i) ? Req : Row;
+                         kind_d    = push_q ? Row : !own_i ? Slots : (remote && !sum_i && !asks) ? Req : Row;
                      end
             Head:    if (head_done) state_d = Targets;
             Targets: ;

@@ -31,7 +31,8 @@ module row_lists #(
 
     output logic [4:0]      cnt_o,   // targets of the packet, 1 for what has none
     output logic [TgtW-1:0] tgt_o,   // target idx_i
-    output logic            no_row_o // a follower without a row
+    output logic            no_row_o, // a follower without a row
+    output logic            opens_o   // it opens a row
 );
     import packet_pkg::*;
 
@@ -75,6 +76,7 @@ module row_lists #(
     end
 
     assign no_row_o = follows && !same;
+    assign opens_o  = opens;
     assign cnt_o    = !follows ? hd_i.cnt : same ? row.cnt : 5'd1;
     assign tgt_o    = follows ? kept : hd_i.tgt;
 

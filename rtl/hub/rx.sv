@@ -6,6 +6,8 @@
 //          streams' counters (ev_), ACK is a pulse, ERROR an error report
 //   STORE  flits pass to rx_store (st_o), which has a slot for every credit
 //   REQ    flits pass to reduce_serve (req_o), which has a place for every request of the window; err: it ended wrongly
+//          Where the switch asks these are GRANTs: their rows go on one by one, own tokens' to the token tracker in
+//          place of signals, others' to grant_lists (lane_)
 //   PART   flits wait in rx_store's queue for RxResultPkts packets (res_push_o), with data, last and err of st_o
 //
 // Order: kept inside each class. Back-pressure: none towards the link, which cannot be stopped: credits bound what is
@@ -14,7 +16,8 @@
 // A CTRL packet of another epoch, with an unknown opcode, of a wrong size, or with a token or event counter that does
 // not exist (BOUNDS) acts on nothing but its credit. REQ and PART packets of another epoch or with an opcode that is
 // not of their class keep their place, poisoned, because somebody waits for their answer; rx_store judges STORE
-// packets.
+// packets. Where the switch asks a SIGNAL and a request are unknown opcodes, and a GRANT that is wrong (EPOCH; LENGTH:
+// with a size, damaged, its lanes not from the first one on) names nothing; of each row by itself, see grant_lanes.
 // Worst case: a CTRL packet waits in the queue for RxCtrlPkts - 1 others, one cycle each and what the token tracker and
 // the event counters take.
 `default_nettype none
@@ -48,6 +51,10 @@ module rx #(
     // REQ
     output `MW_MARKED(Cfg) req_o,
     input  wire logic      req_ready_i,
+    output logic                      lane_valid_o, // a row is granted: of another GPU's token
+    input  wire logic                 lane_ready_i,
+    output logic [Cfg.GpuW-1:0]       lane_home_o,
+    output logic [Cfg.TokensLog2-1:0] lane_index_o,
 
     // PART
     output logic      res_push_o,
@@ -72,7 +79,7 @@ module rx #(
         logic [ValW-1:0] val; // token, event counter, source of the ACK or error code
     } ctrl_t;
 
-    logic                 is_ctrl, is_req, is_part, first, first_q, bad_epoch, alien;
+    logic                 is_ctrl, is_req, is_part, first, first_q, bad_epoch, alien, asks;
     header_t              header, poisoned;
     logic [Cfg.FlitW-1:0] patched;
 
@@ -80,6 +87,7 @@ module rx #(
     assign is_req  = rx_i.valid && rx_i.cls == CLS_REQ;
     assign is_part = rx_i.valid && rx_i.cls == CLS_PART;
     assign first   = first_q;
+    assign asks    = Cfg.SwitchAsks && cfg_i.switch_asks;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) first_q <= 1'b1;
@@ -90,7 +98,7 @@ module rx #(
     // header holds epoch and poison.
     assign header    = (Cfg.HeadFlits == 1) ? header_t'(rx_i.data) : header_t'({rx_i.data[63:0], rx_i.data[63:0]});
     assign bad_epoch = header.epoch != cfg_i.epoch;
-    assign alien     = !(is_part ? header.opcode == OP_RESULT
+    assign alien     = !(is_part ? header.opcode == OP_RESULT : asks ? header.opcode == OP_GRANT
                          : header.opcode inside {OP_MULTIMEM_LD_REDUCE, OP_DYMULTIMEM_LD_REDUCE});
 
     always_comb begin
@@ -104,7 +112,7 @@ module rx #(
     assign st_o.last   = rx_i.last;
     assign st_o.err    = rx_i.err;
     assign st_o.data   = is_part ? patched : rx_i.data;
-    assign req_o.valid = is_req;
+    assign req_o.valid = is_req && !asks;
     assign req_o.last  = rx_i.last;
     assign req_o.err   = rx_i.err;
     assign req_o.data  = patched;
@@ -132,13 +140,13 @@ module rx #(
                       || (ctrl_first.kind == Event && (header.addr[Cfg.TokW-1:0] >> $clog2(isa_pkg::SwEvents)) != '0);
 
     function automatic ctrl_t low_half(opcode_e opcode, logic has_size, logic [4:0] src, logic [7:0] tag,
-                                       logic epoch_bad);
+                                       logic epoch_bad, logic signals);
         ctrl_t c;
         c = '{kind: Err, val: ValW'(ERR_OPCODE)};
         if (epoch_bad) c.val = ValW'(ERR_EPOCH);
         else if (has_size) c.val = ValW'(ERR_LENGTH);
         else case (opcode)
-            OP_SIGNAL: c.kind = Signal;
+            OP_SIGNAL: if (signals) c.kind = Signal;
             OP_EVENT:  c.kind = Event;
             OP_ACK:    c      = '{kind: Ack, val: ValW'(src)};
             OP_ERROR:  c.val  = ValW'(tag);
@@ -147,7 +155,7 @@ module rx #(
         return c;
     endfunction
 
-    assign ctrl_first = (Cfg.HeadFlits == 1) ? low_half(header.opcode, sized, header.src, header.tag, bad_epoch)
+    assign ctrl_first = (Cfg.HeadFlits == 1) ? low_half(header.opcode, sized, header.src, header.tag, bad_epoch, !asks)
                         : ctrl_first_q;
 
     always_comb begin
@@ -163,7 +171,8 @@ module rx #(
     assign ctrl_push = is_ctrl && rx_i.last;
 
     always_ff @(posedge clk_i) begin
-        if (is_ctrl && first) ctrl_first_q <= low_half(header.opcode, sized, header.src, header.tag, bad_epoch);
+        if (is_ctrl && first)
+            ctrl_first_q <= low_half(header.opcode, sized, header.src, header.tag, bad_epoch, !asks);
         // more flits than a header
         if (!rst_ni || rx_i.last) long_q <= 1'b0;
         else if (is_ctrl) long_q <= (Cfg.HeadFlits == 1) || !first;
@@ -174,12 +183,57 @@ module rx #(
         .valid_o(ctrl_valid), .ready_i(ctrl_pop), .data_o(ctrl_out), .level_o(ctrl_level)
     );
 
-    assign sig_valid_o = ctrl_valid && ctrl_out.kind == Signal;
-    assign sig_token_o = node_pkg::TokenW'(ctrl_out.val[Cfg.TokW-1:0]);
     assign ev_valid_o  = ctrl_valid && ctrl_out.kind == Event;
     assign ev_idx_o    = ctrl_out.val[3:0];
     assign ev_ack_o    = ctrl_valid && ctrl_out.kind == Ack;
     assign ack_src_o   = ctrl_out.val[4:0];
+
+    // ---- GRANT ----
+    logic               sig_valid, grant_err, grant_lost, grants_idle;
+    bundle_pkg::error_t lane_err;
+    err_e               grant_code;
+
+    assign sig_valid = ctrl_valid && ctrl_out.kind == Signal;
+
+    if (Cfg.SwitchAsks) begin : gen_grants
+        logic              low_good, low_good_q, second_q, good, push, room, own_valid;
+        lane_t [Lanes-1:0] lanes;
+
+        // The low half is good; of the flit it is the high one's turn.
+        assign low_good = first ? !bad_epoch && !alien && !sized : low_good_q;
+        assign lanes    = (LaneBits * Lanes)'({header.target0, header.addr});
+        assign good     = low_good && ((Cfg.HeadFlits == 1) ? first : second_q) && !rx_i.err && lanes[0].valid
+                          && (lanes[1].valid || !lanes[2].valid);
+        assign push     = asks && is_req && rx_i.last && good;
+
+        always_ff @(posedge clk_i) begin
+            if (is_req && first) low_good_q <= low_good;
+            if (rx_i.valid) second_q <= first && !rx_i.last;
+        end
+
+        assign grant_err  = asks && is_req && ((first && !low_good) || (rx_i.last && low_good && !good));
+        assign grant_code = (!first || low_good) ? ERR_LENGTH : bad_epoch ? ERR_EPOCH : alien ? ERR_OPCODE : ERR_LENGTH;
+        assign grant_lost = push && !room;
+
+        grant_lanes #(.Cfg(Cfg)) i_lanes (
+            .clk_i, .rst_ni, .cfg_i, .push_i(push), .room_o(room), .lanes_i(lanes),
+            .own_valid_o(own_valid), .own_ready_i(sig_ready_i), .far_valid_o(lane_valid_o), .far_ready_i(lane_ready_i),
+            .home_o(lane_home_o), .index_o(lane_index_o), .err_o(lane_err), .err_ready_i(!now_err),
+            .idle_o(grants_idle)
+        );
+
+        assign sig_valid_o = asks ? own_valid : sig_valid;
+        assign sig_token_o = asks ? (node_pkg::TokenW'(cfg_i.port) << cfg_i.token_shift)
+                                    | node_pkg::TokenW'(lane_index_o)
+                             : node_pkg::TokenW'(ctrl_out.val[Cfg.TokW-1:0]);
+    end else begin : gen_no_grants
+        assign {grant_err, grant_lost, grants_idle, lane_valid_o} = 4'b0010;
+        assign {lane_err, lane_home_o, lane_index_o} = '0;
+        assign grant_code  = ERR_NONE;
+        assign sig_valid_o = sig_valid;
+        assign sig_token_o = node_pkg::TokenW'(ctrl_out.val[Cfg.TokW-1:0]);
+        wire unused_lane = &{1'b0, lane_ready_i};
+    end
 
     // ---- credits, errors ----
     logic now_err; // an error of the link's own, reported before those in the queue
@@ -189,7 +243,8 @@ module rx #(
         now_err  = 1'b1;
         now_code = bad_epoch ? ERR_EPOCH : ERR_OPCODE;
         if (res_lost || (ctrl_push && !ctrl_room)) now_code = ERR_CREDIT;
-        else if (is_req && !req_ready_i) now_code = ERR_WINDOW;
+        else if (grant_lost || (is_req && !asks && !req_ready_i)) now_code = ERR_WINDOW;
+        else if (is_req && asks) {now_err, now_code} = {grant_err, grant_code};
         else if ((is_req || is_part) && rx_i.err && rx_i.last) now_code = ERR_LENGTH;
         else now_err = (is_req || is_part) && first && (bad_epoch || alien);
     end
@@ -198,20 +253,20 @@ module rx #(
         unique case (ctrl_out.kind)
             Signal:  ctrl_pop = ctrl_valid && sig_ready_i;
             Event:   ctrl_pop = ctrl_valid && ev_ready_i;
-            Err:     ctrl_pop = ctrl_valid && !now_err;
+            Err:     ctrl_pop = ctrl_valid && !now_err && !lane_err.valid;
             default: ctrl_pop = ctrl_valid;
         endcase
     end
 
-    assign err_o.valid = now_err || (ctrl_valid && ctrl_out.kind == Err);
-    assign err_o.code  = now_err ? now_code : err_e'(ctrl_out.val[7:0]);
+    assign err_o.valid = now_err || lane_err.valid || (ctrl_valid && ctrl_out.kind == Err);
+    assign err_o.code  = now_err ? now_code : lane_err.valid ? lane_err.code : err_e'(ctrl_out.val[7:0]);
 
     assign crd_o[CLS_CTRL]  = ctrl_pop;
     assign crd_o[CLS_STORE] = st_crd_i;
     assign crd_o[CLS_REQ]   = 1'b0;
     assign crd_o[CLS_PART]  = res_crd_i;
 
-    assign idle_o = !ctrl_valid;
+    assign idle_o = !ctrl_valid && grants_idle;
 
     wire unused = &{1'b0, ctrl_level, header, poisoned, cfg_i};
 endmodule

@@ -5,7 +5,8 @@
 // Three steps, each with a register: fetch reads header and target of the next packet (or of a parked one) and makes
 // token and bytes of them (rx_extent), check compares these with what there is and asks the allocator, place adds the
 // row to the address and queues the job. A look-up takes two cycles, so a packet of t targets takes 2 t cycles.
-// A packet without targets has those of its source's open row (row_lists).
+// A packet without targets has those of its source's open row (row_lists). Where the switch asks list_keep writes those
+// of other GPUs' rows to memory: a packet that opens a row waits for a place there.
 // A target whose look-up misses is parked as {slot, target}, and the targets behind it go on. The allocator announces
 // every miss that has come back (al_fill_i): then each parked target is looked up again, once. These look-ups start no
 // new misses, so they cannot evict each other's rows without end; a target that is parked for a row that no miss is
@@ -27,7 +28,8 @@ module rx_resolve #(
     parameter int unsigned Jobs = 16,  // at least 2
     parameter type job_t = logic,
     localparam int unsigned FlitsW = 9 - Cfg.FlitLog2,
-    localparam int unsigned TgtW = Cfg.ExpW + 5
+    localparam int unsigned TgtW = Cfg.ExpW + 5,
+    localparam int unsigned KeepW = $clog2(Cfg.Lanes + 1)
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
@@ -69,6 +71,13 @@ module rx_resolve #(
     output bundle_pkg::event_t ev_o,
     output bundle_pkg::port_t  ack_o,
     input  wire logic          ack_ready_i,
+
+    // lists that are written to memory, see list_keep
+    output `MW_WRITE(Cfg)     keep_wr_o,
+    input  wire logic         keep_wr_ready_i,
+    output logic [KeepW-1:0]  keep_level_o,
+    output logic              keep_done_o,
+    output logic              keep_idle_o,
 
     output bundle_pkg::error_t err_o
 );
@@ -129,7 +138,7 @@ module rx_resolve #(
     logic [ParkedW-1:0] park_out;
     logic [TgtW-1:0]    tgt;
     logic [4:0]        cnt;
-    logic              no_row;
+    logic              no_row, opens, keep_wait; // it opens a row, whose list has no place
     logic [ParkW-1:0]  park_level, todo_q;
     logic [JobLvW-1:0] job_level;
     logic              fill_q, start_q, from_park, last_target, flat, beyond;
@@ -149,7 +158,7 @@ module rx_resolve #(
     assign start_cnt_o  = pkt_bad_i ? 5'd1 : cnt;
     // Room to park what is fetched: up to two targets are between here and there.
     assign fetch_new    = pkt_valid_i && !from_park && park_level < ParkW'(Parked - 2) && (!ordered || drained)
-                          && (!s0_valid_q || s0_go);
+                          && (!s0_valid_q || s0_go) && !keep_wait;
     assign start_valid_o = fetch_new && idx_q == '0;
     assign last_target  = 5'(idx_q) + 5'd1 == start_cnt_o;
     assign pkt_ready_o  = fetch_new && last_target && (idx_q != '0 || start_ready_i);
@@ -213,11 +222,30 @@ module rx_resolve #(
         row_lists #(.Cfg(Cfg)) i_lists (
             .clk_i, .rst_ni, .epoch_i(cfg_i.epoch), .hd_i, .cut_i(pkt_bad_i), .token_i(token),
             .beyond_i(beyond || hd_i.beyond), .idx_i(idx_q),
-            .take_i(fetch && !from_park), .last_i(last_target), .cnt_o(cnt), .tgt_o(listed), .no_row_o(no_row)
+            .take_i(fetch && !from_park), .last_i(last_target), .cnt_o(cnt), .tgt_o(listed), .no_row_o(no_row),
+            .opens_o(opens)
         );
         assign tgt = from_park ? park_out[SlotW+4 +: TgtW] : listed;
     end else begin : gen_no_lists
-        assign {tgt, cnt, no_row} = {hd_i.tgt, hd_i.cnt, 1'b0};
+        assign {tgt, cnt, no_row, opens} = {hd_i.tgt, hd_i.cnt, 2'b00};
+    end
+
+    if (Cfg.SwitchAsks) begin : gen_keep
+        logic keep, room;
+
+        assign keep      = cfg_i.switch_asks && opens && hd_i.stage == STAGE_DISPATCH && hd_i.src != cfg_i.port;
+        assign keep_wait = keep && !room;
+
+        list_keep #(.Cfg(Cfg)) i_keep (
+            .clk_i, .rst_ni, .cfg_i, .room_o(room), .take_i(fetch && !from_park && keep), .last_i(last_target),
+            .idx_i(idx_q), .cnt_i(hd_i.cnt), .tgt_i(hd_i.tgt), .src_i(hd_i.src[Cfg.GpuW-1:0]), .token_i(token),
+            .level_o(keep_level_o), .done_o(keep_done_o), .wr_o(keep_wr_o), .wr_ready_i(keep_wr_ready_i),
+            .idle_o(keep_idle_o)
+        );
+    end else begin : gen_no_keep
+        assign {keep_wait, keep_wr_o, keep_level_o, keep_done_o} = '0;
+        assign keep_idle_o = 1'b1;
+        wire unused_keep = &{1'b0, opens, keep_wr_ready_i};
     end
 
     // ---- check ----------------------------------------------------------------------------

@@ -24,7 +24,8 @@
 
 module rx_store #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
-    parameter int unsigned LocPkts = 2
+    parameter int unsigned LocPkts = 2,
+    localparam int unsigned KeepW = $clog2(Cfg.Lanes + 1)
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
@@ -71,6 +72,12 @@ module rx_store #(
     output bundle_pkg::event_t ev_o,
     output bundle_pkg::port_t  ack_o,
     input  wire logic          ack_ready_i,
+
+    // lists of targets for grant_lists, see list_keep
+    output `MW_WRITE(Cfg)    keep_wr_o,
+    input  wire logic        keep_wr_ready_i,
+    output logic [KeepW-1:0] keep_level_o,
+    output logic             keep_done_o,
 
     output bundle_pkg::error_t err_o,
     output logic               idle_o
@@ -122,7 +129,7 @@ module rx_store #(
     );
 
     // ---- jobs ----
-    logic               start_valid, start_ready, job_valid, job_ready, working;
+    logic               start_valid, start_ready, job_valid, job_ready, working, keep_idle;
     logic [SlotW-1:0]   start_slot;
     logic [4:0]         start_cnt;
     job_t               job;
@@ -139,7 +146,8 @@ module rx_store #(
         .start_valid_o(start_valid), .start_ready_i(start_ready), .start_slot_o(start_slot), .start_cnt_o(start_cnt),
         .al_req_o, .al_req_ready_i, .al_i, .al_fill_i, .al_busy_i,
         .job_valid_o(job_valid), .job_ready_i(job_ready), .job_o(job), .busy_i(working),
-        .ev_o, .ack_o, .ack_ready_i, .err_o(res_err)
+        .ev_o, .ack_o, .ack_ready_i, .keep_wr_o, .keep_wr_ready_i, .keep_level_o, .keep_done_o,
+        .keep_idle_o(keep_idle), .err_o(res_err)
     );
 
     // Payload of the local stream, COUNTS and reds are at worker 0; worker 1 comes first for all else.
@@ -287,7 +295,7 @@ module rx_store #(
     assign err_o.valid = crd_err || res_err.valid;
     assign err_o.code  = crd_err ? error_pkg::ERR_CREDIT : res_err.code;
 
-    assign idle_o = all_idle && !red_busy && res_idle;
+    assign idle_o = all_idle && !red_busy && res_idle && keep_idle;
 
     if (!Cfg.Reds) begin : gen_no_reds
         assign red_busy   = 1'b0;

@@ -31,6 +31,7 @@ module send_build #(
     input  wire logic [4:0]          k_i,
     input  wire bundle_pkg::sends_t  sends_i,
     input  wire logic                once_i,   // the first packet of a token carries its targets, for all of them
+    input  wire logic                asks_i,   // gate weights on the uplink tell the switch to open the reduction
 
     input  wire logic job_valid_i,
     output logic      job_take_o,
@@ -189,13 +190,15 @@ module send_build #(
     // ---- the two streams ---------------------------------------------------------------------------------------
     // Headers are made inside the clocked block, so that simulation makes them only when they leave.
     function automatic header_t head_own(input opcode_e op, input logic [4:0] dst, input logic [4:0] cnt,
-                                         input logic [15:0] target0);
+                                         input logic [15:0] target0, input logic reduce, input logic home);
         header_t h;
         h = '0;
         h.opcode  = op;
         h.dst     = dst;
         h.cnt     = cnt;
         h.target0 = target0;
+        h.reduce  = reduce;
+        h.own     = home;
         return h;
     endfunction
 
@@ -214,12 +217,13 @@ module send_build #(
         return h;
     endfunction
 
-    logic          multi, red;
+    logic          multi, red, opens;
     logic [47:0]   addr;
     logic [7:0]    len;
     logic [SumW:7] addr_sum;
     assign red   = sends_i.opcode == OP_MULTIMEM_RED;
     assign multi = sends_i.opcode == OP_MULTIMEM_ST || red;
+    assign opens = asks_i && dyn && gate_q && !sends_i.flat;
     assign len   = 8'(len_last) + 8'd1;
     assign addr_sum = {1'b0, addr_q[SumW-1:7]} + (SumW-6)'(pkt_q);
     assign addr  = 48'({addr_q[AddrW-1:SumW+1], addr_q[SumW] | addr_sum[SumW], addr_sum[SumW-1:7], addr_q[6:0]});
@@ -256,9 +260,10 @@ module send_build #(
                 both_q    <= Cfg.FlitW'(head_both(addr, len, dyn && gate_q, port_i, epoch_i) >> (head_half ? Cfg.FlitW
                         : 0));
                 st_own_q  <= Cfg.FlitW'(head_own(sends_i.opcode, dst_q, remote, follows ? '0 : dyn ? remote0_i : multi
-                                                 ? sends_i.group : '0) >> (head_half ? Cfg.FlitW : 0));
+                                                 ? sends_i.group : '0, opens, opens && own_q != '0)
+                                        >> (head_half ? Cfg.FlitW : 0));
                 loc_own_q <= Cfg.FlitW'(head_own((dyn || red) ? sends_i.opcode : OP_ST, port_i, own, (dyn && !follows)
-                                                 ? own0_i : '0) >> (head_half ? Cfg.FlitW : 0));
+                                                 ? own0_i : '0, 1'b0, 1'b0) >> (head_half ? Cfg.FlitW : 0));
             end
         end
     end

@@ -7,9 +7,13 @@
 // the wire) and own_* (from this GPU's experts) count it down. Tokens are indices at home, except of sig_*, own_* and
 // arm_* (global, below N << TokensLog2); another GPU's token is an error (BOUNDS), one signal too many another (COUNT).
 //
+// Where the switch asks (switch_asks) counts are of own experts alone, and sig_* are GRANTs. A token with remote
+// experts (arm_remote_i) is ready with its GRANT; when its own ones have finished, if it has any, lane_* tells that to
+// the switch. A GRANT of a token that does not wait for it alone is an error (COUNT).
+//
 // Order: arm before own before sig in one cycle; ready tokens in the order in which they became ready. Back-pressure:
-// one operation in two cycles; the ready queue has a place for every token, so nothing ever waits for combine. go_i
-// empties it: a layer that takes its tokens in order leaves it full.
+// one operation in two cycles; the ready queue has a place for every token, so nothing ever waits for combine; own_
+// waits while lane_ does, others do not. go_i empties the queue: a layer that takes its tokens in order leaves it full.
 // Counts of another epoch do not count; sweep_i clears those of the tokens that the configuration has (before the first
 // layer, and when the epoch wraps or the sizes change: a layer that was broken off leaves counts behind), a cycle each.
 // cfg_i must be set by then, and nothing be asked in that cycle; nothing is taken while sweep_busy_o.
@@ -31,6 +35,7 @@ module token_tracker #(
     output logic                             arm_ready_o,
     input  wire logic [node_pkg::TokenW-1:0] arm_token_i,
     input  wire logic [4:0]                  arm_count_i,
+    input  wire logic                        arm_remote_i, // it waits for a GRANT, too; only where the switch asks
 
     input  wire logic                        own_valid_i,
     output logic                             own_ready_o,
@@ -44,6 +49,10 @@ module token_tracker #(
     input  wire logic                 rdy_ready_i,
     output logic [Cfg.TokensLog2-1:0] rdy_token_o,
 
+    output logic                      lane_valid_o, // all own experts of this token have finished
+    input  wire logic                 lane_ready_i,
+    output logic [Cfg.TokensLog2-1:0] lane_token_o,
+
     output bundle_pkg::error_t err_o,
     output logic               idle_o
 );
@@ -52,19 +61,21 @@ module token_tracker #(
         logic [4:0] left;
     } entry_t;
 
-    logic                      take, take_q, arm_q, mine_q, mine;
+    logic                      take, take_q, arm_q, mine_q, mine, own;
     logic [Cfg.TokW-1:0]       token, home_first_q;
     logic [Cfg.TokensLog2-1:0] index, index_q, mask_q;
     logic [4:0]                count_q, left;
     entry_t                    entry;
-    logic                      live, ready, sweep_q, open;
+    logic                      live, current, ended, ready, sweep_q, open, own_room;
+    logic                      grant_q, waits, held; // a GRANT; its token waits for it, from now on
 
     assign open        = !take_q && !sweep_q;
-    assign take        = (arm_valid_i || own_valid_i || sig_valid_i) && open;
+    assign take        = (arm_valid_i || own || sig_valid_i) && open;
     assign arm_ready_o = open;
-    assign own_ready_o = open && !arm_valid_i;
-    assign sig_ready_o = open && !arm_valid_i && !own_valid_i;
-    assign token       = arm_valid_i ? arm_token_i[Cfg.TokW-1:0] : own_valid_i ? own_token_i[Cfg.TokW-1:0]
+    assign own         = own_valid_i && own_room;
+    assign own_ready_o = open && !arm_valid_i && own_room;
+    assign sig_ready_o = open && !arm_valid_i && !own;
+    assign token       = arm_valid_i ? arm_token_i[Cfg.TokW-1:0] : own ? own_token_i[Cfg.TokW-1:0]
                          : sig_token_i[Cfg.TokW-1:0];
     assign index       = token[Cfg.TokensLog2-1:0] & mask_q;
     assign mine        = token == (home_first_q | Cfg.TokW'(index));
@@ -76,14 +87,44 @@ module token_tracker #(
         end
     end
 
-    table_ram #(.Width($bits(entry_t)), .Depth(2**Cfg.TokensLog2)) i_left (
-        .clk_i, .we_i(mine_q && (take_q || sweep_q)), .waddr_i(index_q), .wdata_i({cfg_i.epoch, left}), .re_i(take),
-        .raddr_i(index), .rdata_o(entry)
-    );
+    if (Cfg.SwitchAsks) begin : gen_asks
+        logic asks, remote_q, waited, lane_valid_q;
 
-    assign live  = arm_q || (entry.epoch == cfg_i.epoch && entry.left != '0);
-    assign left  = arm_q ? count_q : live ? entry.left - 1'b1 : '0;
-    assign ready = take_q && mine_q && live && left == '0;
+        assign asks = cfg_i.switch_asks;
+
+        table_ram #(.Width($bits(entry_t) + 1), .Depth(2**Cfg.TokensLog2)) i_left (
+            .clk_i, .we_i(mine_q && (take_q || sweep_q)), .waddr_i(index_q), .wdata_i({held, cfg_i.epoch, left}),
+            .re_i(take), .raddr_i(index), .rdata_o({waited, entry})
+        );
+
+        always_ff @(posedge clk_i) begin
+            remote_q <= take && arm_remote_i && asks;
+            if (take) grant_q <= asks && !arm_valid_i && !own;
+            if (!rst_ni) lane_valid_q <= 1'b0;
+            else         lane_valid_q <= (ended && held && !arm_q) || (lane_valid_q && !lane_ready_i);
+            if (ended && held && !arm_q) lane_token_o <= index_q;
+        end
+
+        assign waits        = current && waited;
+        assign held         = arm_q ? remote_q : waits && !(grant_q && live);
+        assign own_room     = !lane_valid_q;
+        assign lane_valid_o = lane_valid_q;
+    end else begin : gen_alone
+        table_ram #(.Width($bits(entry_t)), .Depth(2**Cfg.TokensLog2)) i_left (
+            .clk_i, .we_i(mine_q && (take_q || sweep_q)), .waddr_i(index_q), .wdata_i({cfg_i.epoch, left}),
+            .re_i(take), .raddr_i(index), .rdata_o(entry)
+        );
+
+        assign {grant_q, waits, held, own_room, lane_valid_o} = 5'b00010;
+        assign lane_token_o = '0;
+        wire unused_asks = &{1'b0, arm_remote_i, lane_ready_i};
+    end
+
+    assign current = entry.epoch == cfg_i.epoch;
+    assign live    = arm_q || (grant_q ? waits && entry.left == '0 : current && entry.left != '0);
+    assign left    = arm_q ? count_q : !current ? '0 : (grant_q || !live) ? entry.left : entry.left - 1'b1;
+    assign ended   = take_q && mine_q && live && left == '0;
+    assign ready   = ended && !held;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
@@ -125,7 +166,7 @@ module token_tracker #(
     end
 
     assign sweep_busy_o = sweep_q;
-    assign idle_o       = open;  // what waits in the queue waits for combine
+    assign idle_o       = open && !lane_valid_o;  // what waits in the queue waits for combine
 
     wire unused = &{1'b0, cfg_i, rdy_room, rdy_level, arm_token_i, own_token_i, sig_token_i};
 endmodule

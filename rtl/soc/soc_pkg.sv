@@ -29,8 +29,8 @@ package soc_pkg;
     logic [7:0] status;
   } link_t;
 
-  // To the UART: clocks of a bit, less 1, a character that is sent, one that was received is taken; and back: places in the
-  // sending queue, at most 255, and the character that was received.
+  // To the UART: clocks of a bit, less 1, a character that is sent, one that was received is taken; and back: places in
+  // the sending queue, at most 255, and the character that was received.
   typedef struct packed {
     logic [15:0] divisor;
     logic        send;

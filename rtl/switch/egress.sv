@@ -108,7 +108,7 @@ module egress #(
     logic grant, grant_busy_q, grant_start;
 
     assign error  = error_valid_i && !error_busy_q;
-    assign grant  = grant_valid_i && !grant_busy_q;
+    assign grant  = Cfg.SwitchAsks && grant_valid_i && !grant_busy_q;
     assign open_o = free_q && !hold_i;
     assign able_o = has_req_i | (ctrl_crd ? has_ctrl_i : '0) | (store_crd ? has_store_i : '0);
 
@@ -190,7 +190,6 @@ module egress #(
             busy_q       <= 1'b0;
             free_q       <= 1'b1;
             error_busy_q <= 1'b0;
-            grant_busy_q <= 1'b0;
         end else begin
             if (start) free_q <= Cfg.HeadFlits == 1 && more == '0 && !pay && cls_o != CLS_PART;   // it has one flit
             else if (free_q) free_q <= 1'b1;
@@ -199,8 +198,6 @@ module egress #(
             else if (read_last) busy_q <= 1'b0;
             if (ctrl_start && error) error_busy_q <= 1'b1;
             else if (read_last) error_busy_q <= 1'b0;
-            if (grant_start) grant_busy_q <= 1'b1;
-            else if (read_last) grant_busy_q <= 1'b0;
         end
         if (start) begin
             discard_q  <= down_i;
@@ -222,6 +219,16 @@ module egress #(
             off_q      <= off_q + 1'b1;
             part_end_q <= off_end;
         end
+    end
+
+    if (Cfg.SwitchAsks) begin : gen_grant
+        always_ff @(posedge clk_i) begin
+            if (!rst_ni) grant_busy_q <= 1'b0;
+            else if (grant_start) grant_busy_q <= 1'b1;
+            else if (read_last) grant_busy_q <= 1'b0;
+        end
+    end else begin : gen_no_grant
+        assign grant_busy_q = 1'b0;
     end
 
     assign error_sent_o = error_busy_q && read_last;
@@ -302,7 +309,7 @@ module egress #(
     assign idle_o      = !busy_q && !valid_q && has_ctrl_i == '0 && has_req_i == '0 && has_store_i == '0
                          && !error_valid_i;
 
-    wire unused_half = &{1'b0, head_bits[127:64]};
+    wire unused_half = &{1'b0, head_bits[127:64], grant_valid_i};
     wire unused_crd = &{1'b0, dn_crd_i[CLS_REQ]};
 
 `ifndef SYNTHESIS

@@ -3,15 +3,16 @@
 // The rows that were opened and concern the endpoint of one output, and the GRANT packets that tell it so: up to three
 // rows each.
 //
-// Order: that in which rows were opened. Back-pressure: none; at most OpenRows of each other port are open, and of the
-// own ones as many and those whose results have not left. A packet is there (valid_o) when three rows are, or when its
-// first one has waited for 16 cycles; its lanes stay until sent_i.
+// Order: that in which rows were opened. Back-pressure: while full_o no row that concerns the endpoint is opened; one
+// that was decided on in the cycle before still comes. Packets leave without credit, so that ends. A packet is there
+// (valid_o) when three rows are, or when its first one has waited for 16 cycles; its lanes stay until sent_i.
 // Worst case: a row waits for the packets before it, and for 16 cycles.
 `default_nettype none
 `include "assert.svh"
 
 module grant_queue #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter int unsigned   Places = 16 // LUT RAM comes in 16 words
 ) (
     input  wire logic clk_i,
     input  wire logic rst_ni,
@@ -19,6 +20,7 @@ module grant_queue #(
     input  wire logic                      push_i,
     input  wire logic [Cfg.GpuW-1:0]       home_i,
     input  wire logic [Cfg.TokensLog2-1:0] index_i,
+    output logic                           full_o,
 
     output logic        valid_o,
     output logic [63:0] upper_o, // half of the header
@@ -28,22 +30,20 @@ module grant_queue #(
 );
     import packet_pkg::*;
 
-    // own rows that are done in the join, and whose grant has not left: their results wait at the hub, on the way, and
-    // in the join, and may be of a packet each
-    localparam int unsigned Done = Cfg.RxResultPkts + 3;
-
     logic                      there, pop, room;
+    logic [$clog2(Places+1)-1:0] level;
     logic [Cfg.GpuW-1:0]       home;
     logic [Cfg.TokensLog2-1:0] index;
     logic [1:0]                count_q; // lanes that are filled
     logic [3:0]                age_q;   // cycles that the first one has waited, at most 15
     lane_t [Lanes-1:0]         lanes_q;
 
-    fifo #(.Width(Cfg.GpuW + Cfg.TokensLog2), .Depth(Cfg.N * Cfg.OpenRows + Done)) i_rows (
+    fifo #(.Width(Cfg.GpuW + Cfg.TokensLog2), .Depth(Places)) i_rows (
         .clk_i, .rst_ni, .valid_i(push_i), .ready_o(room), .data_i({home_i, index_i}), .valid_o(there), .ready_i(pop),
-        .data_o({home, index}), .level_o()
+        .data_o({home, index}), .level_o(level)
     );
 
+    assign full_o  = 32'(level) >= Places - 1;
     assign valid_o = count_q == 2'(Lanes) || age_q == '1;
     assign upper_o = 64'(lanes_q);
     assign pop     = there && !valid_o;

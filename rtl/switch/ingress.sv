@@ -86,6 +86,11 @@ module ingress #(
     import packet_pkg::*;
     import error_pkg::*;
 
+    logic               asks;    // the switch opens reductions
+    bundle_pkg::error_t row_err; // see row_err_i
+    assign asks    = Cfg.SwitchAsks && common_i.asks;
+    assign row_err = Cfg.SwitchAsks ? row_err_i : '{valid: 1'b0, code: ERR_NONE};
+
     // ---- link ----
     logic first, second, enters, enter_last, enter_err, brim; // see credit_gate
     err_e gate_code;
@@ -155,8 +160,8 @@ module ingress #(
 
     header_check #(.Cfg(Cfg)) i_header (
         .valid_i(state_q == Head), .head_i(head), .cls_i(head_cls), .epoch_i, .no_room_i(no_room),
-        .dynamic_o(is_dyn), .follow_o(follow), .group_o(is_group), .ready_o(is_ready), .pay_o(has_pay), .flits_o(flits),
-        .code_o(head_code)
+        .asks_i(asks), .dynamic_o(is_dyn), .follow_o(follow), .group_o(is_group), .ready_o(is_ready),
+        .pay_o(has_pay), .flits_o(flits), .code_o(head_code)
     );
 
     // ---- targets ----
@@ -189,8 +194,8 @@ module ingress #(
     );
 
     // ---- decision ----
-    err_e code, lanes_code;  // with reject; of a READY
-    logic row_again, row_bad; // see row_entry; something is wrong with rows
+    err_e code, lanes_code, row_code; // with reject; of a READY, see ready_lanes; see row_entry
+    logic row_bad;                     // something is wrong with rows
     logic misplaced, spoilt, bad_head, list_good, good; // good: what was looked up
     logic settled, wait_clear, pay_q, pay, pay_end, pay_wrong;
     logic cut;                                          // a packet that ends inside its header
@@ -202,7 +207,7 @@ module ingress #(
     assign misplaced = lane_end && flit_last != (!one_more && !pay);   // the packet ends too early or too late
     // what this flit holds says nothing: it may be what the link's wires held in a cycle without one
     assign spoilt    = flit_last && flit_err;
-    assign row_bad   = state_q == Head && (row_again || (is_ready && lanes_code != ERR_NONE));
+    assign row_bad   = state_q == Head && (row_code != ERR_NONE || (is_ready && lanes_code != ERR_NONE));
     assign bad_head  = head_code != ERR_NONE || misplaced || spoilt || row_bad
                        || (!listing && !is_group && !follow && !is_ready && !port_good);
 
@@ -212,7 +217,7 @@ module ingress #(
     always_comb begin
         if (spoilt)                                  code = ERR_LENGTH;
         else if (head_code != ERR_NONE)              code = head_code;
-        else if (row_bad)                            code = row_again ? ERR_TARGETS : lanes_code;
+        else if (row_bad)                            code = (row_code != ERR_NONE) ? row_code : lanes_code;
         else if (state_q == Head && is_ready)        code = ERR_LENGTH;
         else if (!somewhere)                         code = (follow && !listing) ? ERR_TARGETS : ERR_UNMAPPED;
         else if (!allowed)                           code = ERR_PARTITION;
@@ -245,7 +250,7 @@ module ingress #(
         .clk_i, .rst_ni, .first_i(flit_valid && state_q == Low), .head_i(state_q == Head), .now_i(head), .low_i(low_q),
         .decide_i(decide && head_cls == CLS_REQ), .more_i(one_more), .bad_i(bad_head || !good),
         .no_room_o(no_room), .late_o(open_late), .valid_o(open_valid_o), .bytes_o(open_bytes_o), .red_o(open_red_o),
-        .full_i(open_full_i || common_i.asks)
+        .full_i(open_full_i || asks)
     );
     assign open_mask_o = accept ? mask : '0;
 
@@ -266,7 +271,7 @@ module ingress #(
     if (Cfg.SwitchAsks) begin : gen_asks
         row_entry #(.Cfg(Cfg)) i_entry (
             .clk_i, .rst_ni, .port_i, .common_i, .head_i(flit_valid && state_q == Head), .header_i(head),
-            .follow_i(follow), .open_i(row_open), .accept_i(accept), .mask_i(mask), .again_o(row_again), .entry_o
+            .follow_i(follow), .open_i(row_open), .accept_i(accept), .mask_i(mask), .code_o(row_code), .entry_o
         );
         ready_lanes #(.Cfg(Cfg)) i_lanes (
             .clk_i, .rst_ni, .port_i, .partition_i, .header_i(head), .code_o(lanes_code),
@@ -274,9 +279,10 @@ module ingress #(
             .free_o(ready_free_o), .idle_o(lanes_idle)
         );
     end else begin : gen_no_asks
-        assign {row_again, entry_o, home_o, index_o, ready_free_o} = '0;
+        assign {entry_o, home_o, index_o, ready_free_o} = '0;
         assign lanes_idle = 1'b1;
         assign lanes_code = ERR_NONE;
+        assign row_code   = ERR_NONE;
         wire unused_asks = &{1'b0, lane_take_i};
     end
 
@@ -288,7 +294,7 @@ module ingress #(
     copy_write #(.Cfg(Cfg)) i_copies (
         .clk_i, .port_i, .valid_i(flit_valid), .last_i(flit_last), .err_i(flit_err), .data_i(flit_data), .cls_i(cls),
         .begin_i(state_q == Begin), .head_i(state_q == Head), .list_i(in_list_q), .pay_i(state_q == Payload),
-        .refuse_i(cls == CLS_REQ && ((state_q == Begin) ? open_full_i || common_i.asks : no_room)), .flits_i(flits),
+        .refuse_i(cls == CLS_REQ && ((state_q == Begin) ? open_full_i || asks : no_room)), .flits_i(flits),
         .described_i(decide),
         .target_i(target), .sel_i(sel), .list_sel_i(list_sel), .all_i(all_q), .again_i(again), .earlier_i(earlier),
         .wr_valid_o(copy_valid), .wr_region_o(wr_o.region), .wr_line_o(wr_o.line), .wr_lane_o(copy_lane),
@@ -351,11 +357,11 @@ module ingress #(
     error_join i_errors (
         .clk_i, .rst_ni, .reject_i(reject), .code_i(code), .cut_i(cut), .end_i(pay_end), .wrong_i(pay_wrong),
         .link_code_i(err_e'(gate_code | part_code)),   // never both
-        .row_err_i,
+        .row_err_i(row_err),
         .waits_o(err_waits), .valid_o(err_o.valid), .code_o(err_o.code)
     );
 
-    wire unused_fields = &{1'b0, target, low_q, common_i};
+    wire unused_fields = &{1'b0, target, low_q, common_i, row_err_i};
 
     assign idle_o = queue_empty && state_q == Begin && first && parts_idle_o && !err_waits && !err_o.valid && !clearing
                     && lanes_idle;

@@ -5,9 +5,10 @@
 //
 // Of a packet without targets members and number of targets are those of the open row (row_outputs), which the list
 // that opened it left here. Order: that of the packets; an entry is there in the cycle behind its packet's acceptance.
-// Back-pressure: none; the shortest packets come two cycles apart, and so do entries.
-// Errors: again_o, a list for the token of the row that is open already (TARGETS). An entry of a token of another GPU,
-// or that no table has a place for, goes out without entry_o.mine.
+// Back-pressure: none; entries are two cycles apart, as a packet with one has a payload.
+// Errors: a list for the token of the row that is open already (TARGETS); `reduce` without gate weights (LENGTH): such
+// a packet is to be rejected. An entry of a token of another GPU, or that no table has a place for, goes out without
+// entry_o.mine.
 `default_nettype none
 `include "bundles.svh"
 
@@ -27,10 +28,11 @@ module row_entry #(
     input  wire logic                accept_i,
     input  wire logic [Cfg.N-1:0]    mask_i,
 
-    output logic          again_o, // with head_i
-    output `MW_ENTRY(Cfg) entry_o
+    output error_pkg::err_e code_o, // with head_i: what is wrong with it; ERR_NONE: nothing
+    output `MW_ENTRY(Cfg)   entry_o
 );
     import packet_pkg::*;
+    import error_pkg::*;
 
     typedef struct packed {
         logic        row;    // of a row, with its targets
@@ -46,13 +48,18 @@ module row_entry #(
     logic [47:0] home;
     logic        gate;
 
-    assign gate      = header_i.opcode == OP_DYMULTIMEM_ST && header_i.stage == STAGE_GATE;
-    assign said.row  = header_i.opcode == OP_DYMULTIMEM_ST && header_i.stage != STAGE_FLAT && header_i.cnt != '0;
+    assign gate        = header_i.opcode == OP_DYMULTIMEM_ST && header_i.stage == STAGE_GATE;
+    assign said.row    = header_i.opcode == OP_DYMULTIMEM_ST && header_i.stage != STAGE_FLAT && header_i.cnt != '0;
     assign said.reduce = common_i.asks && gate && header_i.reduce;
     assign said.own    = header_i.own;
     assign said.cnt    = (head_i && follow_i) ? cnt_q : header_i.cnt;
     assign said.token  = header_i.addr >> common_i.row_shift;
-    assign again_o     = common_i.asks && said.row && open_i && said.token == token_q;
+
+    always_comb begin
+        code_o = ERR_NONE;
+        if (common_i.asks && said.row && open_i && said.token == token_q) code_o = ERR_TARGETS;
+        else if (said.reduce && header_i.len == '0)                       code_o = ERR_LENGTH;
+    end
 
     always_ff @(posedge clk_i) if (head_i) said_q <= said;
 

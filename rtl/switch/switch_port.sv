@@ -111,13 +111,15 @@ module switch_port #(
     endfunction
 
     // ---- what others say, and what this port does ----
-    logic                      mark, old, fell;
+    logic                      mark, old, fell, crowded;
     logic [Cfg.TokensLog2-1:0] lane_index, opened_index;
-    logic [Cfg.Others-1:0]     marks, olds, falls;
+    logic [Cfg.Others-1:0]     marks, olds, falls, crowds;
 
-    assign told_o = '{mark: mark, old: old, fell: fell, lane_index: lane_index, opened_index: opened_index};
+    assign told_o = '{mark: mark, old: old, fell: fell, crowded: crowded, lane_index: lane_index,
+                      opened_index: opened_index};
     for (genvar d = 0; d < Cfg.Others; d++) begin : gen_told
-        assign {marks[d], olds[d], falls[d]} = {told_i[d].mark, told_i[d].old, told_i[d].fell};
+        assign {marks[d], olds[d]}   = {told_i[d].mark, told_i[d].old};
+        assign {falls[d], crowds[d]} = {told_i[d].fell, told_i[d].crowded};
     end
 
     // ---- guard ----
@@ -311,14 +313,16 @@ module switch_port #(
     logic [63:0]           grant_upper;
 
     if (Cfg.SwitchAsks) begin : gen_asks
-        logic                      due, own_lane_take, own_lane_bad, table_idle, grants_idle;
+        logic                      due, due_take, own_lane_take, own_lane_bad, table_idle, open_idle, grants_idle;
         logic [Cfg.Others-1:0]     due_members;
-        logic [Cfg.TokensLog2-1:0] due_index, index, lane_indices [Cfg.N];
-        logic [Cfg.GpuW-1:0]       home;
+        logic [Cfg.TokensLog2-1:0] due_index, lane_indices [Cfg.N], opened_indices [Cfg.Others];
         bundle_pkg::error_t        table_err;
 
         always_comb begin
-            for (int unsigned d = 0; d < Cfg.Others; d++) lane_indices[d] = told_i[d].lane_index;
+            for (int unsigned d = 0; d < Cfg.Others; d++) begin
+                lane_indices[d]   = told_i[d].lane_index;
+                opened_indices[d] = told_i[d].opened_index;
+            end
             lane_indices[Cfg.Others] = lane_index;
         end
 
@@ -327,7 +331,7 @@ module switch_port #(
             .entry_i(entry), .members_i(by_distance(entry.mask, port_i)),
             .lane_i({|(lane_home & (Cfg.N'(1) << port_i)), strobes_i.ready}), .lane_index_i(lane_indices),
             .take_o({own_lane_take, backs_o.lane_take}), .bad_o({own_lane_bad, backs_o.lane_bad}),
-            .due_o(due), .due_members_o(due_members), .due_index_o(due_index), .due_take_i(opens),
+            .due_o(due), .due_members_o(due_members), .due_index_o(due_index), .due_take_i(due_take),
             .err_o(table_err), .idle_o(table_idle)
         );
         assign strobes_o.ready = by_distance(lane_home, port_i);
@@ -335,40 +339,24 @@ module switch_port #(
         assign row_err.valid = table_err.valid || own_lane_bad || backs_i.lane_bad != '0;
         assign row_err.code  = table_err.valid ? table_err.code : error_pkg::ERR_COUNT;
 
-        // in its turn a port opens a row; all others hear of it in the next cycle, with the join
-        logic opens;
-        assign opens = due && common_i.turn == port_i && !open_full;
-
-        always_ff @(posedge clk_i) begin
-            opened_q         <= rst_ni && opens;
-            opened_members_q <= due_members;
-            opened_index     <= due_index;
-        end
-        assign strobes_o.opened = opened_q ? opened_members_q : '0;
-
-        always_comb begin
-            home  = opened_q ? Cfg.GpuW'(port_i) : '0;
-            index = opened_q ? opened_index : '0;
-            for (int unsigned d = 0; d < Cfg.Others; d++) begin
-                if (strobes_i.opened[d]) begin
-                    home  |= Cfg.GpuW'((32'(port_i) + d + 1) % Cfg.N);
-                    index |= told_i[d].opened_index;
-                end
-            end
-        end
-
-        grant_queue #(.Cfg(Cfg)) i_grants (
-            .clk_i, .rst_ni, .push_i((opened_q || strobes_i.opened != '0) && !fell), .home_i(home), .index_i(index),
-            .valid_o(grant_valid), .upper_o(grant_upper), .sent_i(grant_sent), .idle_o(grants_idle)
+        row_open #(.Cfg(Cfg)) i_open (
+            .clk_i, .rst_ni, .port_i, .turn_i(common_i.turn), .due_i(due), .due_members_i(due_members),
+            .due_index_i(due_index), .due_take_o(due_take), .full_i(open_full), .opened_o(opened_q),
+            .members_o(opened_members_q), .index_o(opened_index), .opened_i(strobes_i.opened),
+            .opened_index_i(opened_indices), .fell_i(fell), .crowded_o(crowded), .crowded_i(crowds),
+            .grant_valid_o(grant_valid), .grant_upper_o(grant_upper), .grant_sent_i(grant_sent),
+            .grants_idle_o(grants_idle), .idle_o(open_idle)
         );
-        assign asks_idle = table_idle && grants_idle && !opened_q;
-        assign asks      = has_req != '0 || !grants_idle;
+        assign strobes_o.opened = opened_q ? opened_members_q : '0;
+        assign asks_idle        = table_idle && open_idle;
+        assign asks             = has_req != '0 || !grants_idle;
     end else begin : gen_no_asks
-        assign {sweep_busy_o, fell, backs_o.lane_take, backs_o.lane_bad, strobes_o.ready, strobes_o.opened} = '0;
+        assign {sweep_busy_o, fell, crowded, backs_o.lane_take, backs_o.lane_bad} = '0;
+        assign {strobes_o.ready, strobes_o.opened} = '0;
         assign {opened_index, opened_q, opened_members_q, lane_take, grant_valid, grant_upper} = '0;
         assign row_err = '{valid: 1'b0, code: error_pkg::ERR_NONE};
         assign {asks_idle, asks} = {1'b1, has_req != '0};
-        wire unused_asks = &{1'b0, sweep_i, falls, entry, lane_home, backs_i.lane_take, backs_i.lane_bad,
+        wire unused_asks = &{1'b0, sweep_i, falls, crowds, entry, lane_home, backs_i.lane_take, backs_i.lane_bad,
                              strobes_i.ready, strobes_i.opened, grant_sent};
         for (genvar d = 0; d < Cfg.Others; d++) begin : gen_unused
             wire unused_index = &{1'b0, told_i[d].lane_index, told_i[d].opened_index};
@@ -380,7 +368,8 @@ module switch_port #(
         .clk_i, .rst_ni,
         .open_valid_i(open_valid || opened_q), .open_mask_i(opened_q ? opened_members_q : members),
         .open_bytes_i(opened_q ? common_i.row_bytes - 15'd1 : open_bytes), .open_red_i(opened_q ? '0 : open_red),
-        .open_stamp_i(opened_q ? common_i.now : desc_o.stamp), .open_full_o(open_full), .away_i(down_i | falls),
+        .open_stamp_i(opened_q ? common_i.now : desc_o.stamp), .open_full_o(open_full),
+        .away_i(down_i | (common_i.asks ? falls : '0)),
         .q_has_i(j_has), .q_hold_i(strobes_i.hold), .q_want_o(j_want), .q_may_i(j_may), .q_re_o(j_re), .q_idx_o(q_idx),
         .q_done_o(j_done), .q_data_i(j_term), .q_wait_o(j_wait), .row_done_o(row_done), .level_o(rows),
         .res_valid_o(res_valid), .res_len_o(res_len), .res_poison_o(res_poison), .res_stamp_o(res_stamp),

@@ -66,9 +66,13 @@ module switch_top #(
         $error("switch_top: Window must be at most 31 and StorePkts");
     end
 
+    if (Cfg.SwitchAsks && (!Cfg.ListOnce || !Cfg.Multicast || Cfg.TokensLog2 > 15)) begin : gen_check_asks
+        $error("switch_top: SwitchAsks needs ListOnce, Multicast, and TokensLog2 of at most 15");
+    end
+
     // ---- what the ports share ----
     `MW_COMMON(Cfg)       common;
-    logic [Cfg.N-1:0]     hold, cnt_read, err_take, idle;
+    logic [Cfg.N-1:0]     hold, cnt_read, err_take, idle, sweep_busy;
     bundle_pkg::counter_t counter [Cfg.N];
     bundle_pkg::error_t   err [Cfg.N];
     logic [Cfg.N-1:0]     mon_read;
@@ -83,7 +87,7 @@ module switch_top #(
     assign sweep_busy_o = sweep_busy != '0;
 
     // ---- between the ports, see switch_port: from_x is what it calls x_o, to_x what it calls x_i ----
-    logic [Cfg.N-1:0]      from_scarce, from_arrive, from_issue, from_down, from_flush, sweep_busy;
+    logic [Cfg.N-1:0]      from_scarce, from_arrive, from_issue, from_down, from_flush;
     logic [Cfg.Others-1:0] from_part_we [Cfg.N],
                            from_here [Cfg.N], from_queued [Cfg.N], from_part_done [Cfg.N], from_late [Cfg.N];
     logic [Cfg.Others-1:0] to_part_we [Cfg.N], to_here [Cfg.N], to_queued [Cfg.N], to_part_done [Cfg.N],

@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Of each own token of a port's GPU: which ports have experts of it, and how many of these (and, as one, the GPU's own)
-// have not finished their row. A row whose count gets to zero is due, and waits for its turn to be opened.
+// Of each own token of a port's GPU: which ports have experts of it, how many of these have not finished their row, and
+// whether the GPU's own have not. A row that nothing is left of is due, and waits for its turn to be opened.
 //
 // An entry is made by the row's last packet (entry_i, see row_entry) and counted down by lanes of READY packets: one of
 // each other port (by distance) and of the port itself (the top bit). The own one may come before the entry, which then
 // has it counted already. Entries of another epoch do not count; sweep_i clears the table, a word a cycle.
 //
-// Order: of what one source says that in which it says it; rows are due in the order in which their counts got to zero.
-// Back-pressure: an entry is taken in the cycle in which it comes; lanes take turns, one a cycle without an entry, and
-// hear of it in the next cycle (take_o). A due row has its place: there is one for each token.
+// Order: of what one source says that in which it says it; rows are due in the order in which they got complete.
+// Back-pressure: an entry is taken in the cycle in which it comes, of which there is one in two cycles at most; lanes
+// take turns, one a cycle without an entry, and hear of it in the next cycle (take_o). A due row has its place: there
+// is one for each token.
 // A port that has been down since the last go (fell_o) opens no more rows: what comes is taken, and forgotten.
-// Errors: an entry of another GPU's token (BOUNDS), of one that is wanted already, or that was reported by its GPU
-// and has no own experts (COUNT); a lane without a row that is wanted from its source (bad_o: COUNT, told to it).
-// Worst case: a lane waits for one of each other source, twice as long while entries come without a gap.
+// Errors: an entry of another GPU's token (BOUNDS), of one that is wanted already, or that was reported by its GPU and
+// has no own experts (COUNT); a lane without a row that is wanted from its source (bad_o: COUNT, told to it): nobody
+// wants the row, or not from there, or what was wanted has been reported. Reports of the others are counted together:
+// one too many of one of them shows at the last one. All of them leave the table as it is.
+// Worst case: a lane waits for one of each other source, twice as long while entries come one in two cycles.
 `default_nettype none
 `include "bundles.svh"
 
@@ -43,15 +46,16 @@ module want_table #(
     input  wire logic                 due_take_i,
 
     output bundle_pkg::error_t err_o,
-    output logic               idle_o // but for rows that are due
+    output logic               idle_o
 );
     import error_pkg::*;
 
-    // members, left: 0, 0 nothing; 0, 1 the own READY came first
+    // own: without members that report came already; with members it is to come
     typedef struct packed {
         logic [1:0]            epoch;
         logic [Cfg.Others-1:0] members;
-        logic [4:0]            left;
+        logic                  own;
+        logic [4:0]            left; // reports of members to come
     } word_t;
 
     // ---- one entry or lane a cycle ----
@@ -88,7 +92,7 @@ module want_table #(
     // ---- its word ----
     word_t                     read, word, next, last_q; // last_q: written in the cycle before
     logic [Cfg.TokensLog2-1:0] last_index_q;
-    logic                      last_valid_q, we, wanted, early, member, good, due;
+    logic                      last_valid_q, we, of_own, wanted, early, good, due;
 
     table_ram #(.Width($bits(word_t)), .Depth(2**Cfg.TokensLog2)) i_words (
         .clk_i, .we_i(we || sweep_busy_o), .waddr_i(sweep_busy_o ? sweep_q : index_q),
@@ -97,23 +101,23 @@ module want_table #(
 
     assign word   = (last_valid_q && last_index_q == index_q) ? last_q : read;
     assign wanted = word.epoch == epoch_i && word.members != '0;
-    assign early  = word.epoch == epoch_i && word.members == '0 && word.left != '0;
-    assign member = from_q[Cfg.N-1] || (from_q[Cfg.Others-1:0] & word.members) != '0;
+    assign early  = word.epoch == epoch_i && word.members == '0 && word.own;
+    assign of_own = from_q[Cfg.N-1];
 
     always_comb begin
-        next = '{epoch: epoch_i, members: word.members, left: word.left - 5'd1};
-        good = wanted && word.left != '0 && member;
+        next = '{epoch: epoch_i, members: word.members, own: word.own && !of_own, left: word.left - 5'(!of_own)};
+        good = wanted && (of_own ? word.own : word.left != '0 && (from_q[Cfg.Others-1:0] & word.members) != '0);
         if (entry_q) begin
-            next = '{epoch: epoch_i, members: members_q, left: cnt_q + 5'(own_q) - 5'(early)};
+            next = '{epoch: epoch_i, members: members_q, own: own_q && !early, left: cnt_q};
             good = mine_q && !wanted && (own_q || !early);
-        end else if (from_q[Cfg.N-1] && !wanted) begin
-            next = '{epoch: epoch_i, members: '0, left: 5'd1};
+        end else if (of_own && !wanted) begin
+            next = '{epoch: epoch_i, members: '0, own: 1'b1, left: '0};
             good = !early;
         end
     end
 
     assign we  = act_q && good && !fell_o;
-    assign due = we && next.left == '0;
+    assign due = we && next.members != '0 && !next.own && next.left == '0;
 
     always_ff @(posedge clk_i) begin
         last_valid_q <= we;
@@ -144,7 +148,8 @@ module want_table #(
         );
     end
     assign due_o  = some_due && !fell_o;
-    assign idle_o = !entry_i.valid && !act_q && bad_o == '0 && !err_o.valid && !sweep_busy_o;
+    // a row that became due is seen two cycles later at most
+    assign idle_o = !entry_i.valid && !act_q && !last_valid_q && !due_o && bad_o == '0 && !err_o.valid && !sweep_busy_o;
 
     wire unused = &{1'b0, entry_i.mask};
 endmodule

@@ -25,6 +25,7 @@ static struct {
     int status;
     bool wrong_bit, wrong_count;
     bool too_large;   ///< the run is, before it begins
+    unsigned lacks;   ///< the index of a system without whose primitives it is; 0: has all
     uint64_t touched; ///< bytes that a system takes of this machine
     unsigned checks;
     atomic_uint runs;
@@ -50,9 +51,11 @@ static void run_layer(const struct mw_run_params *params, const struct mw_worklo
 }
 
 int mw_systems_check(const struct mw_run_params *params, const struct mw_demand *demand,
-                     uint64_t touched[MW_SYSTEMS], struct mw_error *err)
+                     uint64_t touched[MW_SYSTEMS], bool left_out[MW_SYSTEMS], struct mw_error *err)
 {
     device.checks++;
+    for (unsigned i = 0; i < MW_SYSTEMS; i++)
+        left_out[i] = !params->system && i && i == device.lacks;
     assert_int_equal(params->shape.gpus, demand->shape.gpus);
     for (unsigned i = 0; i < MW_SYSTEMS; i++)
         touched[i] = !params->system || params->system == &mw_systems[i] ? device.touched : 0;
@@ -158,13 +161,13 @@ static void runs_all_systems(void **state)
     (void)state;
     assert_int_equal(RUN(SMALL), MW_EXIT_OK);
     assert_string_equal(err_text, "");
-    assert_int_equal(device.runs, 3);
+    assert_int_equal(device.runs, MW_SYSTEMS);
     const char *u = strstr(out_text, "\nunicast "), *b = strstr(out_text, "\ndysharp-basic ");
     const char *d = strstr(out_text, "\ndysharp ");
     assert_true(u && b && d && u < b && b < d);
     assert_non_null(strstr(d, " 1.500 ")); // over unicast
     assert_int_equal(RUN(SMALL, "--system", "dysharp"), MW_EXIT_OK);
-    assert_int_equal(device.runs, 4);
+    assert_int_equal(device.runs, MW_SYSTEMS + 1);
     assert_null(strstr(out_text, "\nunicast "));
 }
 
@@ -359,7 +362,7 @@ static void refuses_bad_traces_and_leaves_nothing(void **state)
     RUN("--trace", folder, "--gpus", "2", "--tokens-per-gpu", T, "--hidden", "8", "--json", json, \
         "--trace-fst", fst, __VA_ARGS__)
     assert_int_equal(TRACED("3", "--layer", "0"), MW_EXIT_INPUT);
-    refuse_text("6 tokens were asked for, the trace has 4");
+    refuse_text("6 tokens were asked for, the trace has 4 (--repeat-tokens takes them over again)");
     assert_int_equal(TRACED("2", "--layer", "1"), MW_EXIT_INPUT);
     refuse_text("layer 1 was asked for");
     weights[0][3][1] = NAN;
@@ -414,6 +417,19 @@ static void refuses_what_does_not_fit(void **state)
     assert_int_equal(scratch_entries(), before);
 }
 
+/// Of all systems; one that is asked for by its name is refused by who runs it.
+static void leaves_out_what_the_device_lacks(void **state)
+{
+    (void)state;
+    device.lacks = 3;
+    assert_int_equal(RUN(SMALL), MW_EXIT_OK);
+    assert_int_equal(device.runs, MW_SYSTEMS - 1);
+    assert_non_null(strstr(err_text, "moeswitch: moeswitch is left out: the device lacks"));
+    assert_null(strstr(out_text, "\nmoeswitch "));
+    assert_int_equal(RUN(SMALL, "--system", "moeswitch"), MW_EXIT_OK);
+    assert_int_equal(device.runs, MW_SYSTEMS);
+}
+
 static void names_waves_after_systems(void **state)
 {
     (void)state;
@@ -435,7 +451,7 @@ static void tells_a_mismatch(void **state)
     device.faulty = "dysharp-basic";
     const char *json = scratch("wrong.json");
     assert_int_equal(RUN(SMALL, "--layers", "1,4", "--json", json), MW_EXIT_MISMATCH);
-    assert_int_equal(device.runs, 3); // the others run all the same
+    assert_int_equal(device.runs, MW_SYSTEMS); // the others run all the same
     err_text[strlen(err_text) - 1] = 0;
     assert_line(err_text, "dysharp-basic, layer 4: 1 wrong elements", "token 3, element 2",
                 "expected 0x", "got 0x");
@@ -514,18 +530,20 @@ static void json_is_the_same_twice(void **state)
 static void jobs_change_nothing_but_time(void **state)
 {
     (void)state;
-    static const char *const jobs[] = {"1", "2", "3"};
-    char *json[3], path[256];
+    static const unsigned jobs[] = {1, 2, 4};
+    assert_int_equal(MW_SYSTEMS, 4); // all at once, too
+    char *json[3], path[256], words[8];
     for (unsigned i = 0; i < 3; i++) {
         reset(NULL);
-        device.meet = i + 1; // fails, by a time limit, where they do not run side by side
+        device.meet = jobs[i]; // fails, by a time limit, where they do not run side by side
         device.wrong_bit = true;
         device.faulty = "unicast";
         snprintf(path, sizeof path, "%s", scratch("jobs.json"));
-        assert_int_equal(RUN(SMALL, "--layers", "2,0", "--jobs", jobs[i], "--json", path),
+        snprintf(words, sizeof words, "%u", jobs[i]);
+        assert_int_equal(RUN(SMALL, "--layers", "2,0", "--jobs", words, "--json", path),
                          MW_EXIT_MISMATCH);
-        assert_int_equal(device.most, i + 1);
-        assert_int_equal(device.runs, 3);
+        assert_int_equal(device.most, jobs[i]);
+        assert_int_equal(device.runs, MW_SYSTEMS);
         assert_non_null(strstr(err_text, "unicast, layer 0: 1 wrong elements"));
         json[i] = read_text(path);
         drop_wall(json[i]);
@@ -605,6 +623,7 @@ int main(void)
         cmocka_unit_test_setup(refuses_bad_options, reset),
         cmocka_unit_test_setup(refuses_bad_traces_and_leaves_nothing, reset),
         cmocka_unit_test_setup(device_refuses_and_leaves_nothing, reset),
+        cmocka_unit_test_setup(leaves_out_what_the_device_lacks, reset),
         cmocka_unit_test_setup(names_waves_after_systems, reset),
         cmocka_unit_test_setup(tells_a_mismatch, reset),
         cmocka_unit_test_setup(tells_a_stuck_device, reset),

@@ -173,6 +173,34 @@ static void accept_check(size_t layer, size_t tokens, bool padding)
     mw_trace_free(&trace);
 }
 
+/// Tokens of a layer over again, each layer its own, ids and weights alike.
+static void repeats_tokens(void **state)
+{
+    (void)state;
+    fill();
+    struct mw_trace once, again;
+    struct mw_error err = {0};
+    assert_int_equal(mw_trace_load(&once, write_good(), &err), MW_EXIT_OK);
+    assert_int_equal(mw_trace_load(&again, write_good(), &err), MW_EXIT_OK);
+    assert_int_equal(mw_trace_repeat(&again, once.tokens, &err), MW_EXIT_OK);
+    assert_int_equal(again.tokens, once.tokens);
+    const size_t tokens = 2 * once.tokens + 3, bytes = once.k;
+    assert_int_equal(mw_trace_repeat(&again, tokens, &err), MW_EXIT_OK);
+    assert_int_equal(again.tokens, tokens);
+    assert_int_equal(again.layers, once.layers);
+    for (size_t l = 0; l < once.layers; l++) {
+        for (size_t t = 0; t < tokens; t++) {
+            size_t at = mw_trace_at(&again, l, t), from = mw_trace_at(&once, l, t % once.tokens);
+            assert_memory_equal(again.ids + at, once.ids + from, bytes * sizeof *once.ids);
+            assert_memory_equal(again.weights + at, once.weights + from,
+                                bytes * sizeof *once.weights);
+        }
+        assert_int_equal(mw_trace_check(&again, l, tokens, false, &err), MW_EXIT_OK);
+    }
+    mw_trace_free(&once);
+    mw_trace_free(&again);
+}
+
 static void refuses_bad_elements(void **state)
 {
     (void)state;
@@ -406,6 +434,7 @@ int main(void)
         cmocka_unit_test(loads_wide_ids),
         cmocka_unit_test(refuses_ids_out_of_range),
         cmocka_unit_test(refuses_folders_that_do_not_agree),
+        cmocka_unit_test(repeats_tokens),
         cmocka_unit_test(refuses_bad_elements),
         cmocka_unit_test(makes_traces),
         cmocka_unit_test(popularity_and_locality_do_what_they_say),

@@ -26,26 +26,33 @@ UNIT += stat_counters
 UNIT_SRCS_stat_counters := rtl/common/lutram.sv rtl/common/stat_counters.sv
 UNIT += node_csr
 UNIT_SRCS_node_csr := rtl/top/node_csr.sv
-UNIT_PARAMS_node_csr := N=32 RowsLog2=31 TokensLog2=15 MaxLocalExperts=127 NumErr=3
+UNIT_PARAMS_node_csr := N=32 RowsLog2=31 TokensLog2=15 MaxLocalExperts=127 NumErr=3 SwitchAsks=1
 UNIT += fabric_csr
 UNIT_SRCS_fabric_csr := rtl/top/fabric_csr.sv
-UNIT_PARAMS_fabric_csr := N=5 FlitBytes=8 MemBytesLog2=14 RowsLog2=10 TokensLog2=8 MaxExperts=64 MaxLocalExperts=16 StorePkts=16
+UNIT_PARAMS_fabric_csr := N=5 FlitBytes=8 MemBytesLog2=14 RowsLog2=10 TokensLog2=8 MaxExperts=64 MaxLocalExperts=16 StorePkts=16 SwitchAsks=1
 UNIT += send
 UNIT_SRCS_send := rtl/hub/send.sv
 UNIT_C_send := host-tools/reduce.c
 UNIT_PARAMS_send := N=4 FlitBytes=8 MemBytesLog2=15 TokensLog2=8 MaxExperts=64
 $(eval $(call variant,send_16,send,N=8 FlitBytes=16 MemBytesLog2=18 TokensLog2=10 MaxExperts=128))
+$(eval $(call variant,send_asks,send,N=4 FlitBytes=8 MemBytesLog2=15 TokensLog2=8 MaxExperts=64 SwitchAsks=1))
+$(eval $(call variant,send_asks_16,send,N=8 FlitBytes=16 MemBytesLog2=18 TokensLog2=10 MaxExperts=128 SwitchAsks=1))
 UNIT += switch_2_8
 UNIT_TOP_switch_2_8 := switch_bench
 UNIT_TEST_switch_2_8 := tests/unit/test_switch.cpp
 UNIT_SRCS_switch_2_8 := tests/unit/switch_bench.sv
-UNIT_C_switch_2_8 := tests/unit/switch_guard.cpp host-tools/reduce.c
+UNIT_C_switch_2_8 := tests/unit/switch_guard.cpp tests/unit/switch_rows.cpp host-tools/reduce.c
 UNIT_PARAMS_switch_2_8 := N=2 FlitBytes=8 MaxExperts=64 StorePkts=16 Window=0
 $(eval $(call variant,switch_4_8,switch_2_8,N=4 FlitBytes=8 MaxExperts=64 StorePkts=16))
 $(eval $(call variant,switch_5_16,switch_2_8,N=5 FlitBytes=16 MaxExperts=64 StorePkts=16))
 $(eval $(call variant,switch_8_16,switch_2_8,N=8 FlitBytes=16 MaxExperts=64 StorePkts=16))
 $(eval $(call variant,switch_guest_8,switch_2_8,N=4 FlitBytes=8 MaxExperts=64 StorePkts=16 PartGuest=1))
 $(eval $(call variant,switch_guest_16,switch_2_8,N=5 FlitBytes=16 MaxExperts=64 StorePkts=16 PartGuest=1))
+# rows that the switch opens
+$(eval $(call variant,switch_asks_2_8,switch_2_8,N=2 FlitBytes=8 MaxExperts=64 StorePkts=16 Window=0 TokensLog2=5 OpenRows=3 SwitchAsks=1))
+$(eval $(call variant,switch_asks_5_16,switch_2_8,N=5 FlitBytes=16 MaxExperts=64 StorePkts=16 TokensLog2=7 SwitchAsks=1))
+$(eval $(call variant,switch_asks_8_8,switch_2_8,N=8 FlitBytes=8 MaxExperts=64 StorePkts=16 TokensLog2=6 SwitchAsks=1))
+$(eval $(call variant,switch_asks_guest,switch_2_8,N=4 FlitBytes=8 MaxExperts=64 StorePkts=16 TokensLog2=7 PartGuest=1 SwitchAsks=1))
 $(eval $(call variant,switch_min,switch_2_8,N=4 FlitBytes=16 MaxExperts=64 OpenRows=1 StorePkts=1 CtrlPkts=1 Window=1 PartPkts=1 RxStorePkts=1 RxResultPkts=1 RxCtrlPkts=1 ListOnce=0))
 # every signal can be seen: the modules inside are tested one by one
 UNIT += ingress
@@ -59,8 +66,8 @@ UNIT += egress
 UNIT_TOP_egress := switch_output
 UNIT_SRCS_egress := tests/unit/switch_output.sv
 UNIT_FLAGS_egress := --public-flat-rw
-UNIT_PARAMS_egress := N=4 FlitBytes=8 OpenRows=8 StorePkts=16 CtrlPkts=16 Window=16 PartPkts=4 PartGuest=1 RxStorePkts=16 RxResultPkts=4 RxCtrlPkts=16
-$(eval $(call variant,egress_16,egress,N=5 FlitBytes=16 OpenRows=8 StorePkts=16 CtrlPkts=16 Window=0 PartPkts=4 PartGuest=0 RxStorePkts=16 RxResultPkts=4 RxCtrlPkts=16))
+UNIT_PARAMS_egress := N=4 FlitBytes=8 OpenRows=8 StorePkts=16 CtrlPkts=16 Window=16 PartPkts=4 PartGuest=1 RxStorePkts=16 RxResultPkts=4 RxCtrlPkts=16 SwitchAsks=1
+$(eval $(call variant,egress_16,egress,N=5 FlitBytes=16 OpenRows=8 StorePkts=16 CtrlPkts=16 Window=0 PartPkts=4 PartGuest=0 RxStorePkts=16 RxResultPkts=4 RxCtrlPkts=16 SwitchAsks=1))
 $(eval $(call variant,egress_min,egress,N=2 FlitBytes=16 OpenRows=1 StorePkts=1 CtrlPkts=1 Window=1 PartPkts=1 PartGuest=0 RxStorePkts=1 RxResultPkts=1 RxCtrlPkts=1))
 UNIT += switch_parts
 UNIT_SRCS_switch_parts := tests/unit/switch_parts.sv
@@ -75,6 +82,7 @@ UNIT_C_reduction := host-tools/reduce.c
 UNIT_PARAMS_reduction := N=4 FlitBytes=8 MemBytesLog2=19 MaxExperts=64
 $(eval $(call variant,reduction_n2,reduction,N=2 FlitBytes=16 MemBytesLog2=20 MaxExperts=64))
 $(eval $(call variant,reduction_n8,reduction,N=8 FlitBytes=16 MemBytesLog2=20 MaxExperts=64))
+$(eval $(call variant,reduction_asks,reduction,N=4 FlitBytes=16 MemBytesLog2=20 MaxExperts=64 SwitchAsks=1))
 UNIT += row_sum
 UNIT_SRCS_row_sum := rtl/hub/row_sum.sv
 UNIT_C_row_sum := host-tools/reduce.c
@@ -85,6 +93,7 @@ UNIT += control
 UNIT_SRCS_control := rtl/hub/control.sv
 UNIT_PARAMS_control := N=4 FlitBytes=8 MemBytesLog2=15 TokensLog2=8 MaxExperts=64 MaxLocalExperts=32
 $(eval $(call variant,control_16,control,N=8 FlitBytes=16 MemBytesLog2=18 TokensLog2=10 MaxExperts=512 MaxLocalExperts=64))
+$(eval $(call variant,control_asks,control,N=4 FlitBytes=8 MemBytesLog2=15 TokensLog2=8 MaxExperts=64 MaxLocalExperts=32 SwitchAsks=1))
 UNIT += tx
 UNIT_PARAMS_tx := FlitBytes=8 StorePkts=16
 UNIT_SRCS_tx := rtl/hub/tx.sv
@@ -98,6 +107,7 @@ UNIT_TOP_rx_store := rx_hub
 UNIT_PARAMS_rx_store := N=4 FlitBytes=8 MemBytesLog2=17 RowsLog2=6 TokensLog2=5 MaxExperts=64 MaxLocalExperts=4 CacheEntries=64 Reds=0
 UNIT_SRCS_rx_store := tests/unit/rx_hub.sv
 $(eval $(call variant,rx_store_16,rx_store,N=4 FlitBytes=16 MemBytesLog2=17 RowsLog2=9 TokensLog2=5 MaxExperts=64 MaxLocalExperts=4 CacheEntries=16 Reds=0))
+$(eval $(call variant,rx_store_asks,rx_store,N=4 FlitBytes=16 MemBytesLog2=17 RowsLog2=9 TokensLog2=5 MaxExperts=64 MaxLocalExperts=4 CacheEntries=16 Reds=0 SwitchAsks=1))
 UNIT += rx_events
 UNIT_TOP_rx_events := rx
 UNIT_PARAMS_rx_events := N=4 FlitBytes=8 TokensLog2=5
@@ -113,6 +123,7 @@ UNIT_PARAMS_rx_errors := N=4 FlitBytes=8 MemBytesLog2=17 RowsLog2=6 TokensLog2=5
 UNIT_SRCS_rx_errors := tests/unit/rx_hub.sv
 UNIT_C_rx_errors := host-tools/reduce.c
 $(eval $(call variant,rx_errors_lists,rx_errors,N=4 FlitBytes=8 MemBytesLog2=17 RowsLog2=6 TokensLog2=5 MaxExperts=64 MaxLocalExperts=4 CacheEntries=64 Reds=0 ListOnce=0))
+$(eval $(call variant,rx_errors_asks,rx_errors,N=4 FlitBytes=8 MemBytesLog2=17 RowsLog2=6 TokensLog2=5 MaxExperts=64 MaxLocalExperts=4 CacheEntries=64 Reds=0 SwitchAsks=1))
 $(eval $(call variant,rx_errors_16,rx_errors,N=4 FlitBytes=16 MemBytesLog2=17 RowsLog2=9 TokensLog2=5 MaxExperts=64 MaxLocalExperts=4 CacheEntries=16 Reds=1))
 UNIT += serve_errors
 UNIT_TOP_serve_errors := reduce_serve
@@ -130,6 +141,7 @@ UNIT_PARAMS_reduce_join := N=5 FlitBytes=8
 UNIT += token_tracker
 UNIT_PARAMS_token_tracker := N=32 TokensLog2=5
 UNIT_SRCS_token_tracker := rtl/hub/token_tracker.sv
+$(eval $(call variant,token_tracker_asks,token_tracker,N=32 TokensLog2=5 SwitchAsks=1))
 UNIT += soc
 UNIT_TOP_soc := soc_bench
 UNIT_PARAMS_soc := N=2 MemBytesLog2=14 RowsLog2=6 TokensLog2=5 MaxExperts=32 MaxLocalExperts=4 CacheEntries=64 MaxLatency=8
@@ -177,3 +189,16 @@ UNIT_SRCS_switch_rate_8 := tests/unit/switch_bench.sv
 UNIT_PARAMS_switch_rate_8 := N=8 FlitBytes=16 MaxExperts=64 StorePkts=32
 $(eval $(call variant,switch_rate_guest,switch_rate_8,N=8 FlitBytes=8 MaxExperts=64 StorePkts=32 PartGuest=1))
 $(eval $(call variant,switch_rate_16,switch_rate_8,N=16 FlitBytes=16 MaxExperts=64 StorePkts=32 Guard=0 Monitor=0))
+UNIT += rx_grants
+UNIT_TOP_rx_grants := rx
+UNIT_PARAMS_rx_grants := N=3 FlitBytes=8 TokensLog2=5 OpenRows=8 RxResultPkts=4 SwitchAsks=1
+UNIT_SRCS_rx_grants := rtl/hub/rx.sv
+$(eval $(call variant,rx_grants_16,rx_grants,N=32 FlitBytes=16 TokensLog2=10 OpenRows=8 RxResultPkts=4 SwitchAsks=1))
+$(eval $(call variant,rx_grants_min,rx_grants,N=2 FlitBytes=16 TokensLog2=15 OpenRows=1 RxResultPkts=1 SwitchAsks=1))
+UNIT += ready_gather
+UNIT_PARAMS_ready_gather := N=5 TokensLog2=6 SwitchAsks=1
+UNIT_SRCS_ready_gather := rtl/hub/ready_gather.sv
+UNIT += kept_lists
+UNIT_PARAMS_kept_lists := N=4 FlitBytes=8 MemBytesLog2=14 TokensLog2=5 MaxExperts=64 SwitchAsks=1
+UNIT_SRCS_kept_lists := tests/unit/kept_lists.sv
+$(eval $(call variant,kept_lists_16,kept_lists,N=5 FlitBytes=16 MemBytesLog2=15 TokensLog2=6 MaxExperts=512 SwitchAsks=1))

@@ -37,6 +37,16 @@ module rx_hub #(
     output `MW_WRITE(Cfg)       wr_o [2],
     input  wire logic           wr_ready_i [2],
 
+    // where the switch asks: lists are written, and rows granted to others' tokens
+    output `MW_WRITE(Cfg)                  keep_wr_o,
+    input  wire logic                      keep_wr_ready_i,
+    output logic [$clog2(Cfg.Lanes+1)-1:0] keep_level_o,
+    output logic                           keep_done_o,
+    output logic                           lane_valid_o,
+    input  wire logic                      lane_ready_i,
+    output logic [Cfg.GpuW-1:0]            lane_home_o,
+    output logic [Cfg.TokensLog2-1:0]      lane_index_o,
+
     output `MW_READ(Cfg)        alm_rd_o,
     input  wire logic           alm_rd_ready_i,
     input  wire `MW_ANSWER(Cfg) alm_rd_i,
@@ -76,12 +86,16 @@ module rx_hub #(
     output logic                             arm_ready_o,
     input  wire logic [node_pkg::TokenW-1:0] arm_token_i,
     input  wire logic [4:0]                  arm_count_i,
+    input  wire logic                        arm_remote_i,
     input  wire logic                        own_valid_i,
     output logic                             own_ready_o,
     input  wire logic [node_pkg::TokenW-1:0] own_token_i,
     output logic                             rdy_valid_o,
     input  wire logic                        rdy_ready_i,
     output logic [Cfg.TokensLog2-1:0]        rdy_token_o,
+    output logic                             tok_valid_o, // own experts have finished
+    input  wire logic                        tok_ready_i,
+    output logic [Cfg.TokensLog2-1:0]        tok_token_o,
 
     output bundle_pkg::error_t err_o [4], // rx, rx_store, row tracker, token tracker
     output logic [4:0]         idle_o
@@ -96,7 +110,7 @@ module rx_hub #(
         .sig_valid_o(sig_valid), .sig_ready_i(sig_ready), .sig_token_o(sig_token),
         .ev_valid_o(ev_valid_o[1]), .ev_ready_i(1'b1), .ev_idx_o(ev_idx_o[1]), .ev_ack_o, .ack_src_o(),
         .st_o(st), .st_crd_i(st_crd),
-        .req_o, .req_ready_i(1'b1),
+        .req_o, .req_ready_i(1'b1), .lane_valid_o, .lane_ready_i, .lane_home_o, .lane_index_o,
         .res_push_o(res_push), .res_room_i(res_room), .res_crd_i(res_crd),
         .err_o(err_o[0]), .idle_o(idle_o[0])
     );
@@ -128,7 +142,7 @@ module rx_hub #(
         .wr_o, .wr_ready_i,
         .trk_o(trk),
         .cnt_o,
-        .ev_o(flag), .ack_o(ack), .ack_ready_i,
+        .ev_o(flag), .ack_o(ack), .ack_ready_i, .keep_wr_o, .keep_wr_ready_i, .keep_level_o, .keep_done_o,
         .err_o(err_o[1]), .idle_o(idle_o[1])
     );
 
@@ -163,10 +177,11 @@ module rx_hub #(
 
     token_tracker #(.Cfg(Cfg)) i_tokens (
         .clk_i, .rst_ni, .go_i, .cfg_i, .sweep_i, .sweep_busy_o(sweep_tokens),
-        .arm_valid_i, .arm_ready_o, .arm_token_i, .arm_count_i,
+        .arm_valid_i, .arm_ready_o, .arm_token_i, .arm_count_i, .arm_remote_i,
         .own_valid_i, .own_ready_o, .own_token_i,
         .sig_valid_i(sig_valid), .sig_ready_o(sig_ready), .sig_token_i(sig_token),
-        .rdy_valid_o, .rdy_ready_i, .rdy_token_o, .err_o(err_o[3]), .idle_o(idle_o[4])
+        .rdy_valid_o, .rdy_ready_i, .rdy_token_o,
+        .lane_valid_o(tok_valid_o), .lane_ready_i(tok_ready_i), .lane_token_o(tok_token_o), .err_o(err_o[3]), .idle_o(idle_o[4])
     );
 
 endmodule

@@ -13,6 +13,9 @@
 #include <optional>
 
 namespace tb {
+#ifndef PARAM_SwitchAsks
+#define PARAM_SwitchAsks 0
+#endif
 // Parameters of rx_hub, and where a test has its tables.
 static const unsigned N = 4, LOG_N = 2, F = PARAM_FlitBytes, HF = 16 / F;
 static const unsigned LE = 4, EXPERTS = 64, SLOTS = 16, RESULTS = 4, MEM = 1 << 17;
@@ -22,23 +25,27 @@ struct rx_bench : model<Vrx_hub> {
     struct ports {
         write_port store[2], table_wr;
         read_port table_rd, red_rd;
+        write_port lists;
 
-        explicit ports(memory &m)
+        ports(memory &m, memory &l)
             : store{{m, "ST0"}, {m, "ST1"}}, table_wr(m, "table"), table_rd(m, "table"),
-              red_rd(m, "reds")
+              red_rd(m, "reds"), lists(l, "lists")
         {
         }
     };
 
     node_cfg cfg;
     memory mem{MEM, F};
-    std::optional<ports> io{mem}; // as new behind a reset
+    memory lists{MEM, F}; // of rows, where the switch asks: in a memory of their own
+    std::optional<ports> io{std::in_place, mem, lists}; // as new behind a reset
     packet_source local, control;
     unsigned epoch = 0;
 
     explicit rx_bench(const std::map<std::string, unsigned> &fields)
     {
         rng.fill(mem.data.data(), MEM);
+        rng.fill(lists.data.data(), MEM);
+        dut.arm_remote_i = dut.tok_ready_i = dut.lane_ready_i = 0;
         dut.go_i = dut.sweep_i = dut.emap_we_i = dut.rx_valid_i = 0;
         dut.req1_valid_i = dut.push_valid_i = dut.push_last_i = dut.list_valid_i = 0;
         dut.arm_valid_i = dut.own_valid_i = 0;
@@ -88,6 +95,7 @@ struct rx_bench : model<Vrx_hub> {
         for (unsigned w = 0; w < 2; w++)
             io->store[w].drive(rng, dut.wr_ready_i[w]);
         io->table_wr.drive(rng, dut.alm_wr_ready_i);
+        io->lists.drive(rng, dut.keep_wr_ready_i);
         io->table_rd.drive(rng, dut.alm_rd_ready_i, dut.alm_rd_rvalid_i, dut.alm_rd_rdata_i);
         io->red_rd.drive(rng, dut.rd_ready_i, dut.rd_rvalid_i, dut.rd_rdata_i);
         local.drive(rng, dut.loc_valid_i, dut.loc_data_i, dut.loc_last_i);
@@ -104,6 +112,8 @@ struct rx_bench : model<Vrx_hub> {
                                 dut.wr_data_o[w], dut.wr_be_o[w]);
         io->table_wr.sample(dut.alm_wr_valid_o, dut.alm_wr_ready_i, dut.alm_wr_addr_o,
                             dut.alm_wr_data_o, dut.alm_wr_be_o);
+        io->lists.sample(dut.keep_wr_valid_o, dut.keep_wr_ready_i, dut.keep_wr_addr_o,
+                         dut.keep_wr_data_o, dut.keep_wr_be_o);
         local.taken(dut.loc_ready_o);
         control.taken(dut.clo_ready_o);
     }

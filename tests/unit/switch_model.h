@@ -25,11 +25,16 @@
 
 using tb::bytes, tb::packet, tb::target;
 
+#ifndef PARAM_TokensLog2
+#define PARAM_TokensLog2 12
+#endif
+
 struct outgoing {
     tb::wire wire;
     unsigned cls;
-    unsigned stop = 0; // flits after which the sender pauses, 0: it does not
-    uint64_t gap = 0;  // for how many cycles
+    unsigned stop = 0;                // flits after which the sender pauses, 0: it does not
+    uint64_t gap = 0;                 // for how many cycles
+    std::vector<size_t> reports = {}; // of a READY: what its lanes count for
 };
 
 struct expected {
@@ -52,6 +57,19 @@ struct row {
     uint64_t id;
     unsigned bytes;
     unsigned sent; // packets of it that this member has queued
+};
+
+// What is said of a token in a layer in which the switch opens reductions, and the row that it becomes.
+struct asked {
+    unsigned home = 0, index = 0;
+    uint64_t id = 0;
+    // what the switch's table must have: own report came first; the row is wanted; reports to come
+    bool early = false, entry = false, own = false;
+    unsigned left = 0;
+    std::map<unsigned, unsigned> members = {}; // with an entry: experts there
+    unsigned reports = 0, on_wire = 0;         // needed, and those that have been sent whole
+    uint32_t told = 0, answered = 0; // ports that have its GRANT; members that have answered
+    std::vector<result_expected> packets = {};
 };
 
 class hubs : public tb::model<Vswitch_bench> {
@@ -123,6 +141,24 @@ class hubs : public tb::model<Vswitch_bench> {
     uint64_t next_id = 1;
     std::function<void(unsigned, const mw_header &)> on_packet;
 
+    // ---- rows that the switch opens ----
+    unsigned row_bytes = 0, token_shift = 0;
+    bool auto_report = true;     // members and home report by themselves what they have
+    unsigned report_delay = 20;  // within so many cycles
+    unsigned forget_percent = 0; // reports that never come
+    std::vector<asked> asks;     // of this layer
+    std::map<std::pair<unsigned, unsigned>, size_t> asks_of; // by home and index
+    std::map<uint64_t, size_t> asks_by_id;
+    std::vector<std::map<unsigned, unsigned>> row_list; // [src]: targets of the open row, by port
+    // [port]: reports by the time from which they may go; what its GRANTs named, by home; of its own rows how many have
+    // given results, and packets of the next one
+    std::vector<std::multimap<uint64_t, std::pair<unsigned, unsigned>>> to_report;
+    std::vector<std::vector<std::vector<size_t>>> granted;
+    std::vector<size_t> rows_done, packets_done;
+    std::vector<std::deque<std::pair<bytes, bool>>> results_came;
+    std::vector<bool> fell; // was down since go
+    unsigned ready_packets = 0, grant_packets = 0, grant_lanes = 0, most_open = 0, left_out = 0;
+
     explicit hubs(unsigned link_latency) : latency(link_latency)
     {
         dut.go_i = 0;
@@ -157,6 +193,10 @@ class hubs : public tb::model<Vswitch_bench> {
         mute.assign(n, false);
         faulty.assign(n, false);
         down.assign(n, false);
+        fell.assign(n, false);
+        row_list.resize(n);
+        rules.tokens_log2 = PARAM_TokensLog2;
+        forget_rows();
         told.resize(n);
         down_at.assign(n, 0);
         up_at.assign(n, 0);
@@ -339,6 +379,283 @@ class hubs : public tb::model<Vswitch_bench> {
         w.sent++;
     }
 
+    // ---- rows that the switch opens ----
+    void forget_rows()
+    {
+        asks.clear();
+        asks_of.clear();
+        asks_by_id.clear();
+        to_report.assign(n, {});
+        granted.assign(n, std::vector<std::vector<size_t>>(n));
+        rows_done.assign(n, 0);
+        packets_done.assign(n, 0);
+        results_came.assign(n, {});
+        fell = down;
+    }
+    void sweep()
+    {
+        dut.sweep_i = 1;
+        edge();
+        dut.sweep_i = 0;
+        settle();
+        for (unsigned k = 0; k < 1u << rules.tokens_log2; k++) {
+            assert_true(dut.sweep_busy_o);
+            assert_false(dut.idle_o);
+            edge();
+            settle();
+        }
+        assert_false(dut.sweep_busy_o);
+    }
+    // Begins a layer, in another epoch. The table's words are random, or of four layers ago, unless they are swept.
+    void layer(bool on, unsigned bytes_of_row = 0)
+    {
+        const unsigned epoch = rules.asks ? (rules.epoch + 1) % 4 : rules.epoch;
+        rules.set_epoch(epoch);
+        dut.epoch_i = static_cast<uint8_t>(epoch);
+        if (on && (!swept || epoch == 0 || percent(20)))
+            sweep();
+        swept |= on;
+        rules.asks = on;
+        row_bytes = bytes_of_row;
+        rules.row_shift = on ? 10 : 0;
+        token_shift = on ? PARAM_TokensLog2 - (percent(30) ? 1 : 0) : 0;
+        dut.ctl_asks_i = on;
+        dut.ctl_row_bytes_i = static_cast<uint16_t>(row_bytes);
+        dut.ctl_row_shift_i = static_cast<uint8_t>(rules.row_shift);
+        dut.ctl_token_shift_i = static_cast<uint8_t>(token_shift);
+        cycles(3);
+        go();
+        forget_rows();
+        if (on)
+            run(33); // a scan clears the counters
+    }
+    bool swept = false;
+
+    asked &about(unsigned home, unsigned index)
+    {
+        auto it = asks_of.find({home, index});
+        if (it == asks_of.end()) {
+            it = asks_of.emplace(std::make_pair(home, index), asks.size()).first;
+            asks.emplace_back();
+            asks.back().home = home;
+            asks.back().index = index;
+        }
+        return asks[it->second];
+    }
+    // A packet that makes an entry was accepted. What comes of it, by the rules of want_table.
+    unsigned enter(unsigned src, const verdict &v)
+    {
+        const uint64_t at_home = v.token & ((UINT64_C(1) << token_shift) - 1);
+        if (fell[src])
+            return MW_HWERR_NONE;
+        if (v.token >> token_shift != src || at_home >> rules.tokens_log2)
+            return MW_HWERR_BOUNDS;
+        asked &a = about(src, static_cast<unsigned>(at_home));
+        if (a.entry || (a.early && !v.own))
+            return MW_HWERR_COUNT;
+        a.entry = true;
+        a.own = v.own && !a.early;
+        a.left = v.targets;
+        a.reports = v.targets + v.own;
+        a.members = row_list[src];
+        a.id = next_id++;
+        asks_by_id[a.id] = asks_of[{src, a.index}];
+        mw_header h = {};
+        h.addr = a.id;
+        h.len = row_bytes;
+        std::vector<unsigned> ports_of;
+        for (const auto &m : a.members)
+            ports_of.push_back(m.first);
+        std::deque<result_expected> before;
+        before.swap(results[src]);
+        expect_rows(src, h, ports_of);
+        before.swap(results[src]);
+        a.packets.assign(before.begin(), before.end());
+        if (a.own && auto_report && !percent(forget_percent))
+            report_later(src, a);
+        return MW_HWERR_NONE;
+    }
+    void report_later(unsigned p, const asked &a)
+    {
+        to_report[p].emplace(now + below(report_delay + 1), std::make_pair(a.home, a.index));
+    }
+    // A lane of an accepted READY.
+    unsigned report(unsigned src, unsigned home, unsigned index, outgoing &o)
+    {
+        if (fell[home])
+            return MW_HWERR_NONE;
+        asked &a = about(home, index);
+        if (src == home ? (a.entry ? !a.own : a.early)
+                        : !a.entry || !a.members.count(src) || !a.left)
+            return MW_HWERR_COUNT;
+        if (src != home)
+            a.left--;
+        else if (a.entry)
+            a.own = false;
+        else
+            a.early = true;
+        o.reports.push_back(asks_of[{home, index}]);
+        return MW_HWERR_NONE;
+    }
+    packet ready(unsigned src, const std::vector<std::pair<unsigned, unsigned>> &lanes)
+    {
+        packet p = make(MW_OP_READY, src, static_cast<unsigned>(rng() & 31));
+        uint64_t upper = rng() & ~(UINT64_C(1) << 20 | UINT64_C(1) << 41 | UINT64_C(1) << 62);
+        unsigned at = 0;
+        for (size_t k = 0; k < lanes.size(); k++, at++) {
+            at += below(static_cast<unsigned>(MW_LANES - lanes.size() + k - at + 1));
+            upper &= ~(UINT64_C(0x1fffff) << MW_LANE_BITS * at);
+            upper |= mw_lane_pack(lanes[k].second, lanes[k].first, 1) << MW_LANE_BITS * at;
+        }
+        p.h.addr = upper & UINT64_C(0xffffffffffff);
+        p.h.target0 = static_cast<uint32_t>(upper >> 48);
+        return p;
+    }
+    // What a port has to report goes in packets of one to three lanes.
+    void report_some(unsigned p)
+    {
+        auto &list = to_report[p];
+        std::vector<decltype(list.begin())> due;
+        for (auto it = list.begin(); it != list.end() && it->first <= now; ++it)
+            due.push_back(it);
+        if (due.empty() || ports[p].queue[MW_CLS_CTRL].size() > 3 ||
+            !percent(due.size() >= MW_LANES ? 50 : 5))
+            return;
+        std::shuffle(due.begin(), due.end(), rng);
+        due.resize(std::min<size_t>(due.size(), rng.between(1, MW_LANES)));
+        std::vector<std::pair<unsigned, unsigned>> lanes;
+        for (auto it : due) {
+            lanes.push_back(it->second);
+            list.erase(it);
+        }
+        send(p, ready(p, lanes));
+    }
+    // A copy of a row's last packet came whole: the experts there will finish.
+    void row_came(unsigned p, const mw_header &h)
+    {
+        const uint64_t token = h.addr >> rules.row_shift;
+        auto it = asks_of.find({h.src, static_cast<unsigned>(token & ((1u << token_shift) - 1))});
+        if (!auto_report || token >> token_shift != h.src || it == asks_of.end())
+            return;
+        const asked &a = asks[it->second];
+        for (unsigned k = 0; a.members.count(p) && k < a.members.at(p); k++)
+            if (!percent(forget_percent))
+                report_later(p, a);
+    }
+    void grant(unsigned p, const mw_header &h)
+    {
+        const uint64_t upper = h.addr | uint64_t{h.target0} << 48;
+        unsigned lanes = 0;
+        assert_true(rules.asks);
+        assert_int_equal(h.src, p);
+        assert_int_equal(h.dst, p);
+        assert_int_equal(h.epoch, rules.epoch);
+        assert_int_equal(h.len | h.cnt | h.stage | h.tag | h.poison, 0);
+        assert_int_equal(ports[p].rx.size(), MW_HEADER_BYTES);
+        grant_packets++;
+        for (unsigned i = 0; i < MW_LANES; i++) {
+            const uint64_t lane = upper >> MW_LANE_BITS * i;
+            if (!(lane >> 20 & 1))
+                continue;
+            lanes++;
+            const unsigned home = lane >> 15 & 31, index = lane & 0x7fff;
+            auto it = asks_of.find({home, index});
+            assert_true(it != asks_of.end());
+            asked &a = asks[it->second];
+            if (!a.entry || a.on_wire != a.reports || !(p == home || a.members.count(p)))
+                fail_msg("port %u has a GRANT of row %u of %u: entry %u, %u of %u reports", p,
+                         index, home, a.entry, a.on_wire, a.reports);
+            assert_false(a.told >> p & 1);
+            // what was on its way may still come
+            assert_true(!fell[p] || now <= down_at[p] + latency + 64);
+            a.told |= 1u << p;
+            granted[p][home].push_back(it->second);
+            if (p != home)
+                ports[p].serve[home].push_back({a.id, row_bytes, 0});
+            unsigned open = 0; // at least
+            for (size_t r : asks_of_home(home))
+                open += asks[r].told && !all_answered(asks[r]);
+            most_open = std::max(most_open, open);
+            assert_in_range(open, 0, open_rows);
+        }
+        assert_in_range(lanes, 1, MW_LANES);
+        assert_int_equal(upper >> 63, 0);
+        grant_lanes += lanes;
+        see_results(p);
+    }
+    std::vector<size_t> asks_of_home(unsigned home)
+    {
+        std::vector<size_t> list;
+        for (size_t r = 0; r < asks.size(); r++)
+            if (asks[r].home == home)
+                list.push_back(r);
+        return list;
+    }
+    bool all_answered(const asked &a) const
+    {
+        return std::all_of(a.members.begin(), a.members.end(), [&](const auto &m) {
+            return fell[m.first] || a.answered >> m.first & 1;
+        });
+    }
+    // Results that came, against the rows that GRANTs have named.
+    void see_results(unsigned p)
+    {
+        if (fell[p])
+            results_came[p].clear();
+        auto &order = granted[p][p];
+        while (!results_came[p].empty() && rows_done[p] < order.size()) {
+            const asked &a = asks[order[rows_done[p]]];
+            const result_expected &r = a.packets[packets_done[p]];
+            const bytes &got = results_came[p].front().first;
+            const mw_header h = tb::header_of(got);
+            const bool poisoned = h.poison || results_came[p].front().second;
+            assert_int_equal(h.len, r.len);
+            assert_int_equal(got.size(), 16 + r.payload.size());
+            const bool excused = poisoned && !r.bad &&
+                                 std::any_of(a.members.begin(), a.members.end(),
+                                             [&](auto &m) { return fell[m.first]; });
+            stood_in += excused;
+            if (!excused)
+                assert_int_equal(poisoned, r.bad);
+            if (!poisoned)
+                assert_memory_equal(&got[16], r.payload.data(), r.payload.size());
+            results_came[p].pop_front();
+            if (++packets_done[p] == a.packets.size()) {
+                packets_done[p] = 0;
+                rows_done[p]++;
+            }
+        }
+    }
+    // Everything that could be opened was, and in one order; nothing is left over.
+    void check_rows()
+    {
+        for (const asked &a : asks) {
+            const bool due = a.entry && a.on_wire == a.reports && !fell[a.home];
+            uint32_t must = due ? 1u << a.home : 0;
+            for (const auto &m : a.members)
+                must |= due && !fell[m.first] ? 1u << m.first : 0;
+            if (fell[a.home] || std::any_of(a.members.begin(), a.members.end(),
+                                            [&](const auto &m) { return fell[m.first]; }))
+                assert_true((a.told & must) == must || !a.told); // its last report may be lost
+            else
+                assert_int_equal(a.told, must);
+        }
+        for (unsigned h = 0; h < n; h++) {
+            if (fell[h])
+                continue;
+            assert_int_equal(results_came[h].size(), 0);
+            assert_int_equal(rows_done[h], granted[h][h].size());
+            for (unsigned q = 0; q < n; q++) {
+                std::vector<size_t> part;
+                for (size_t r : granted[h][h])
+                    if (q != h && asks[r].told >> q & 1)
+                        part.push_back(r);
+                if (q != h && !fell[q])
+                    assert_true(part == granted[q][h]);
+            }
+        }
+    }
+
     // ---- sending ----
     enum fault { WHOLE, LINK_ERROR, SHORT_BY_ONE, LONG_BY_ONE };
 
@@ -353,8 +670,28 @@ class hubs : public tb::model<Vswitch_bench> {
         p.err = how == LINK_ERROR;
         p.cut = how == SHORT_BY_ONE ? -1 : how == LONG_BY_ONE;
         const tb::wire w = tb::encode(p, f);
-        const verdict v = rules.judge(w, src, cls);
+        const verdict v = rules.judge(w, src, cls, !rules.asks);
+        if (v.accepted && p.h.opcode == MW_OP_DYMULTIMEM_ST && p.h.stage != MW_STAGE_FLAT &&
+            p.h.cnt) {
+            row_list[src].clear();
+            for (uint16_t t : p.targets)
+                row_list[src][static_cast<unsigned>(rules.emap[t >> 4])]++;
+        }
         ports[src].queue[cls].push_back({w, cls});
+        if (v.accepted && v.entry)
+            if (unsigned code = enter(src, v))
+                reject(src, code);
+        if (v.accepted && rules.is_ready(p.h)) {
+            const uint64_t upper = p.h.addr | uint64_t{p.h.target0} << 48;
+            ready_packets++;
+            for (unsigned i = 0; i < MW_LANES; i++) {
+                const uint64_t lane = upper >> MW_LANE_BITS * i;
+                if (lane >> 20 & 1)
+                    if (unsigned code = report(src, lane >> 15 & 31, lane & 0x7fff,
+                                               ports[src].queue[cls].back()))
+                        reject(src, code);
+            }
+        }
         const size_t number = ports[src].queued[cls]++;
         if (v.code != MW_HWERR_NONE)
             reject(src, v.code);
@@ -407,6 +744,8 @@ class hubs : public tb::model<Vswitch_bench> {
             watch(p);
             if (!silent && !mute[p])
                 serve(p);
+            if (rules.asks && !down[p])
+                report_some(p);
             transmit(p);
             give_back(p);
         }
@@ -449,7 +788,7 @@ class hubs : public tb::model<Vswitch_bench> {
             port &q = ports[p];
             if (down[p])
                 continue;
-            if ((q.sending && q.gap != NEVER) || !q.returns.empty())
+            if ((q.sending && q.gap != NEVER) || !q.returns.empty() || !to_report[p].empty())
                 return false;
             for (auto &x : q.queue)
                 if (!x.empty())
@@ -477,6 +816,8 @@ class hubs : public tb::model<Vswitch_bench> {
             complain();
         while (!error_packets.empty())
             cycle();
+        if (rules.asks)
+            check_rows();
         for (unsigned p = 0; p < n; p++) {
             for (unsigned s = 0; s < n; s++) {
                 for (unsigned c = 0; c < 3; c++) {
@@ -638,7 +979,9 @@ class hubs : public tb::model<Vswitch_bench> {
         port &q = ports[p];
         bool is = dut.down_o >> p & 1;
         if (is && !down[p]) {
-            down[p] = true;
+            down[p] = fell[p] = true;
+            to_report[p].clear();
+            results_came[p].clear();
             down_at[p] = now;
         }
         if (dut.flush_o >> p & 1) {
@@ -716,8 +1059,11 @@ class hubs : public tb::model<Vswitch_bench> {
             return;
         row &w = q.serve[r].front();
         queue_partial(p, r, w);
-        if (w.sent * 128 >= w.bytes)
-            q.serve[r].pop_front();
+        if (w.sent * 128 < w.bytes)
+            return;
+        if (rules.asks)
+            asks[asks_by_id[w.id]].answered |= 1u << p;
+        q.serve[r].pop_front();
     }
 
     bool start(unsigned p)
@@ -740,10 +1086,10 @@ class hubs : public tb::model<Vswitch_bench> {
                     continue;
                 q.store_credits--;
             } else if (i == MW_CLS_REQ) {
-                if (q.rows_open == open_rows)
+                if (q.rows_open == open_rows && !rules.asks)
                     continue;
                 const mw_header h = tb::header_of(d.front().wire.data);
-                if (h.len && d.front().wire.data.size() >= MW_HEADER_BYTES)
+                if (!rules.asks && h.len && d.front().wire.data.size() >= MW_HEADER_BYTES)
                     q.rows_open++;
             } else {
                 if (!q.part_credits[i - 3])
@@ -786,6 +1132,9 @@ class hubs : public tb::model<Vswitch_bench> {
         if (q.at == 0)
             q.began[q.current.cls].push_back(now);
         q.sending = !w.last(q.at++);
+        if (!q.sending)
+            for (size_t r : q.current.reports)
+                asks[r].on_wire++;
     }
 
     void give_back(unsigned p)
@@ -882,6 +1231,14 @@ class hubs : public tb::model<Vswitch_bench> {
             q.dn_bytes += h.len & 255;
         if (on_packet)
             on_packet(p, h);
+        if (h.opcode == MW_OP_GRANT)
+            return grant(p, h);
+        if (h.opcode == MW_OP_RESULT && rules.asks) {
+            assert_int_equal(h.dst, p);
+            assert_int_equal(h.epoch, dut.epoch_i);
+            results_came[p].emplace_back(q.rx, err);
+            return see_results(p);
+        }
         if (h.opcode == MW_OP_RESULT)
             return result(p, h, err);
         assert_in_range(h.src, 0, n - 1);
@@ -910,6 +1267,9 @@ class hubs : public tb::model<Vswitch_bench> {
         }
         note_latency(p, cls, ports[h.src].began[cls][e.number]);
         list.pop_front();
+        if (rules.asks && h.opcode == MW_OP_DYMULTIMEM_ST && h.stage == MW_STAGE_GATE && h.reduce &&
+            !err)
+            row_came(p, h);
         if (cls == MW_CLS_REQ)
             q.serve[h.src].push_back({h.addr, h.len, 0});
     }

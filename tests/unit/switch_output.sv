@@ -56,6 +56,9 @@ module switch_output #(
     input  wire logic [Cfg.FlitW-1:0]  res_data_i,
     input  wire logic                  res_err_i,
 
+    input  wire logic        grant_valid_i,
+    input  wire logic [63:0] grant_upper_i,
+    output logic             grant_sent_o,
     input  wire logic       error_valid_i,
     input  wire logic [7:0] error_code_i,
     output logic            error_sent_o,
@@ -159,7 +162,7 @@ module switch_output #(
         .free_ctrl_o, .free_store_o(free_store_n), .sent_o(sent_n),
         .res_valid_i, .res_len_i, .res_poison_i, .res_stamp_i, .res_start_o, .res_read_o, .res_first_o, .res_last_o,
         .res_data_i, .res_err_i,
-        .error_valid_i, .error_code_i, .error_sent_o,
+        .grant_valid_i, .grant_upper_i, .grant_sent_o, .error_valid_i, .error_code_i, .error_sent_o,
         .dn_o, .dn_crd_i,
         .wait_turn_o, .wait_credit_o, .starved_o, .discard_o, .leave_o, .leave_stamp_o, .idle_o
     );

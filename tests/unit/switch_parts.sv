@@ -20,6 +20,7 @@ module switch_parts #(
     input  wire logic       join_end_i,
     input  wire logic       join_wrong_i,
     input  wire logic [7:0] join_link_code_i,
+    input  wire bundle_pkg::error_t join_row_err_i,
     output logic            join_waits_o,
     output logic            join_valid_o,
     output logic [7:0]      join_code_o,
@@ -103,7 +104,7 @@ module switch_parts #(
     error_join i_errors (
         .clk_i, .rst_ni, .reject_i(join_reject_i), .code_i(error_pkg::err_e'(join_code_i)), .cut_i(join_cut_i),
         .end_i(join_end_i), .wrong_i(join_wrong_i),
-        .link_code_i(error_pkg::err_e'(join_link_code_i)),
+        .link_code_i(error_pkg::err_e'(join_link_code_i)), .row_err_i(join_row_err_i),
         .waits_o(join_waits_o), .valid_o(join_valid_o), .code_o(join_code)
     );
     assign join_code_o = join_code;

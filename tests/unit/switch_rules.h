@@ -15,6 +15,9 @@
 #ifndef PARAM_ListOnce
 #define PARAM_ListOnce 1
 #endif
+#ifndef PARAM_SwitchAsks
+#define PARAM_SwitchAsks 0
+#endif
 
 struct verdict {
     unsigned code =
@@ -25,6 +28,10 @@ struct verdict {
     unsigned decided = 0; ///< flits of it that the parser has seen by then, and targets
     unsigned looked_up = 0;
     std::map<unsigned, tb::wire> copies; ///< by output
+    // what is accepted of a row that the switch is to open: its token (of all GPUs), targets elsewhere, and some at home
+    bool entry = false, own = false;
+    uint64_t token = 0;
+    unsigned targets = 0;
     uint32_t outputs() const
     {
         uint32_t mask = 0;
@@ -38,12 +45,16 @@ struct switch_rules {
     unsigned n, f; ///< ports, bytes of a flit
     unsigned max_experts = 64, groups = 16, epoch = 0;
     bool multicast = true, list_once = PARAM_ListOnce;
+    bool asks = false; ///< the switch opens reductions
+    unsigned row_shift = 0, tokens_log2 = 0;
     std::vector<int> emap;                  ///< expert -> port, -1: not mapped
     std::vector<uint32_t> group, partition; ///< members; by source: outputs that it may reach
 
     struct open_row { // what the packets of a row without targets have
         bool open = false;
         uint32_t outputs = 0;
+        unsigned targets = 0;
+        uint64_t token = 0;
     };
     std::vector<open_row> row; // by source
 
@@ -65,6 +76,29 @@ struct switch_rules {
                h.stage != MW_STAGE_FLAT;
     }
 
+    /// A packet that ends in the switch.
+    bool is_ready(const mw_header &h) const { return asks && h.opcode == MW_OP_READY; }
+    /// What is wrong with the lanes of one.
+    unsigned check_lanes(const mw_header &h, unsigned src) const
+    {
+        const uint64_t upper = h.addr | uint64_t{h.target0} << 48;
+        bool some = false, nowhere = false, barred = false, beyond = false;
+        for (unsigned i = 0; i < MW_LANES; i++) {
+            const uint64_t lane = upper >> MW_LANE_BITS * i;
+            const unsigned home = lane >> 15 & 31, index = lane & 0x7fff;
+            if (!(lane >> 20 & 1))
+                continue;
+            some = true;
+            nowhere |= home >= n;
+            barred |= home < n && home != src && !(reach(src) >> home & 1);
+            beyond |= index >> tokens_log2 != 0;
+        }
+        return !some     ? MW_HWERR_LENGTH
+               : nowhere ? MW_HWERR_UNMAPPED
+               : barred  ? MW_HWERR_PARTITION
+               : beyond  ? MW_HWERR_BOUNDS
+                         : MW_HWERR_NONE;
+    }
     unsigned head_flits() const { return MW_HEADER_BYTES / f; }
     unsigned payload_flits(const mw_header &h) const
     {
@@ -78,7 +112,8 @@ struct switch_rules {
     /// The first thing that is wrong with a header.
     unsigned check(const mw_header &h, unsigned link_cls, bool room = true) const
     {
-        if (!tb::may_ask(h.opcode) || h.opcode >> 4 != link_cls || h.cls != link_cls ||
+        if (!(tb::may_ask(h.opcode) || is_ready(h)) || h.opcode >> 4 != link_cls ||
+            h.cls != link_cls ||
             (!multicast && (tb::has_targets(h.opcode) || tb::has_group(h.opcode))))
             return MW_HWERR_OPCODE;
         if (link_cls == MW_CLS_REQ && !room)
@@ -125,8 +160,10 @@ struct switch_rules {
         if (link_cls == MW_CLS_STORE && !v.accepted) {
             r.open = false;
         } else if (v.accepted && h.opcode == MW_OP_DYMULTIMEM_ST) {
-            if (h.stage != MW_STAGE_FLAT)
-                r = {h.stage != MW_STAGE_GATE, v.outputs()};
+            if (h.stage != MW_STAGE_FLAT && h.cnt)
+                r = {h.stage != MW_STAGE_GATE, v.outputs(), h.cnt, h.addr >> row_shift};
+            else if (h.stage == MW_STAGE_GATE)
+                r.open = false;
             if (v.bad)
                 r.open = false;
         }
@@ -145,6 +182,22 @@ struct switch_rules {
         const mw_header h = tb::header_of(w.data);
         v.opens = link_cls == MW_CLS_REQ && h.len && room;
         v.code = have == hf && w.err ? unsigned{MW_HWERR_LENGTH} : check(h, link_cls, room);
+        if (v.code)
+            return v;
+        const bool list = h.opcode == MW_OP_DYMULTIMEM_ST && h.stage != MW_STAGE_FLAT && h.cnt,
+                   reduce = asks && h.opcode == MW_OP_DYMULTIMEM_ST && h.stage == MW_STAGE_GATE &&
+                            h.reduce;
+        if (is_ready(h)) {
+            v.code = check_lanes(h, src);
+            if (!v.code && have != hf)
+                v.code = MW_HWERR_LENGTH;
+            v.accepted = !v.code;
+            return v;
+        }
+        if (asks && list && row[src].open && row[src].token == h.addr >> row_shift)
+            v.code = MW_HWERR_TARGETS;
+        else if (reduce && !h.len)
+            v.code = MW_HWERR_LENGTH;
         if (v.code)
             return v;
         const bool follow = follows(h), dynamic = tb::has_targets(h.opcode) && !follow,
@@ -180,6 +233,10 @@ struct switch_rules {
                     lists[o].push_back(target);
         }
         v.accepted = true;
+        v.entry = reduce;
+        v.own = h.own;
+        v.token = h.addr >> row_shift;
+        v.targets = follow ? row[src].targets : h.cnt;
         const unsigned said = pay ? payload_flits(h) : 0, came = have - v.decided;
         v.bad = pay && (came != said || w.err);
         v.code = came != said ? MW_HWERR_LENGTH : MW_HWERR_NONE;

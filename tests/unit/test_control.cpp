@@ -15,12 +15,17 @@ using namespace tb;
 
 static const unsigned N = PARAM_N, F = PARAM_FlitBytes, MEM = 1u << PARAM_MemBytesLog2;
 static const unsigned EXPERTS = PARAM_MaxExperts, MAX_LOCAL = PARAM_MaxLocalExperts;
+#ifndef PARAM_SwitchAsks
+#define PARAM_SwitchAsks 0
+#endif
+static const bool ASKS = PARAM_SwitchAsks; // the switch, in some layers: READYs in place of signals
 static const uint32_t MAX_COUNT = (2u << PARAM_TokensLog2) - 1; // of a copy count
 
 struct layer {
     unsigned k, tokens, token_shift, port, latency, local_experts;
     unsigned ready,
         busy; // percent: of readiness of every stream, of cycles with a new signal or ACK
+    bool asks;
 
     explicit layer(dice &rng)
     {
@@ -32,6 +37,7 @@ struct layer {
         local_experts = rng.one_in(8) ? rng.pick({0u, MAX_LOCAL}) : rng.between(1, MAX_LOCAL);
         ready = rng.pick({100u, 80u, 50u, 20u});
         busy = rng.below(3) * 40;
+        asks = ASKS && rng.percent(70);
     }
 };
 
@@ -61,6 +67,7 @@ struct hub : model<Vcontrol> {
     node_cfg cfg;
     memory mem{MEM, F};
     error_watch errors{"control"};
+    unsigned readys = 0; // packets
 
     hub()
     {
@@ -72,6 +79,7 @@ struct hub : model<Vcontrol> {
         cfg.set("token_shift", l.token_shift);
         cfg.set("local_experts", l.local_experts);
         cfg.set("rt_base", rt);
+        cfg.set("switch_asks", ASKS ? l.asks : percent(50));
         cfg.drive(dut.cfg_i);
         mem.data = rng.some(MEM);
         for (unsigned i = 0; i < l.tokens; i++) {
@@ -83,7 +91,7 @@ struct hub : model<Vcontrol> {
                                           : below(EXPERTS)));
         }
         dut.go_i = dut.cmd_valid_i = dut.emap_we_i = dut.cnt_valid_i = dut.base_take_i = 0;
-        dut.sig_valid_i = dut.ack_valid_i = dut.ack_rx_i = dut.rd_rvalid_i = 0;
+        dut.sig_valid_i = dut.ack_valid_i = dut.ack_rx_i = dut.rd_rvalid_i = dut.tok_valid_i = 0;
         dut.base_q_i = dut.src_i = 0;
         reset();
         write_map();
@@ -96,7 +104,7 @@ struct hub : model<Vcontrol> {
         const unsigned busy = l.busy;
         l.busy = 0;
         until("the unit to be idle", 3000,
-              [&] { return dut.idle_o && signals.empty() && acks.empty(); });
+              [&] { return dut.idle_o && signals.empty() && acks.empty() && toks.empty(); });
         dut.go_i = 1;
         cycle();
         dut.go_i = 0;
@@ -148,6 +156,7 @@ struct hub : model<Vcontrol> {
         l.busy = 0;
         cycles(3000);
         assert_true(want_signals.empty() && want_acks.empty() && want_own.empty());
+        assert_true(want_lanes.empty() && want_ready.empty());
         assert_true(cst.open.empty() && clo.open.empty());
         assert_true(dut.idle_o);
         errors.done();
@@ -331,6 +340,10 @@ struct hub : model<Vcontrol> {
             new_ack((l.port + 1 + below(N - 1)) % N);
         dut.sig_valid_i = signals.offer(rng);
         dut.sig_token_i = dut.sig_valid_i ? signals.front() : below(1u << 22);
+        if (l.asks && toks.empty() && percent(l.busy))
+            toks.queue.push_back(below(1u << l.token_shift));
+        dut.tok_valid_i = toks.offer(rng);
+        dut.tok_index_i = dut.tok_valid_i ? toks.front() : below(1u << PARAM_TokensLog2);
         dut.ack_valid_i = acks.offer(rng);
         dut.ack_port_i = static_cast<uint8_t>(dut.ack_valid_i ? acks.front() : below(N));
     }
@@ -359,6 +372,8 @@ struct hub : model<Vcontrol> {
         signals.queue.push_back(token);
         if (home == l.port)
             return want_own.push_back(token);
+        if (l.asks)
+            return;
         mw_header h = head(MW_OP_SIGNAL, home);
         h.addr = token;
         want_signals.emplace_back(h);
@@ -381,10 +396,18 @@ struct hub : model<Vcontrol> {
         const bool to_us = dut.ack_port_i == l.port;
         const bool sig_taken = dut.sig_valid_i && dut.sig_ready_o && !dut.own_valid_o;
         const bool ack_taken = dut.ack_valid_i && dut.ack_ready_o && !to_us;
-        assert_false(sig_taken && ack_taken); // one control packet per cycle
-        ack_passed += sig_taken;
+        assert_false(!l.asks && sig_taken && ack_taken); // one control packet per cycle
+        ack_passed += !l.asks && sig_taken;
+        if (l.asks && sig_taken)
+            want_lanes.push_back(lane(dut.sig_token_i >> l.token_shift,
+                                      dut.sig_token_i & ((1u << l.token_shift) - 1)));
+        if (dut.tok_valid_i && dut.tok_ready_o) {
+            assert_true(l.asks && !sig_taken);
+            want_lanes.push_back(lane(l.port, dut.tok_index_i));
+        }
+        toks.taken(dut.tok_ready_o);
         sig_passed += ack_taken;
-        if (dut.sig_valid_i && !dut.own_valid_o)
+        if (!l.asks && dut.sig_valid_i && !dut.own_valid_o)
             assert_true(sig_passed <= 2);
         if (dut.ack_valid_i && !to_us)
             assert_true(ack_passed <= 2);
@@ -399,7 +422,10 @@ struct hub : model<Vcontrol> {
         if (ctl.see(dut.ctl_valid_o, dut.ctl_ready_i, dut.ctl_header_o)) {
             const bytes got = get(dut.ctl_header_o);
             const unsigned op = header_of(got).opcode;
+            if (l.asks && op == MW_OP_READY)
+                expect_ready(got);
             take(op == MW_OP_ACK      ? want_acks
+                 : op == MW_OP_READY  ? want_ready
                  : op == MW_OP_SIGNAL ? want_signals
                                       : want_events,
                  got, "control");
@@ -427,6 +453,30 @@ struct hub : model<Vcontrol> {
         }
     }
 
+    static uint64_t lane(unsigned home, unsigned index) { return 1u << 20 | home << 15 | index; }
+    // As many lanes as it has are the next ones, from the first place on; the others hold anything.
+    void expect_ready(const bytes &got)
+    {
+        uint64_t head_words[2] = {}, lanes;
+        bool last = false;
+        memcpy(&lanes, &got[8], 8);
+        mw_header h = head(MW_OP_READY, 0);
+        mw_header_pack(&h, head_words);
+        for (unsigned i = 0; i < 3; i++) {
+            if (!(lanes >> (21 * i + 20) & 1)) {
+                head_words[1] |= lanes & 0xfffffull << 21 * i;
+                last = true;
+                continue;
+            }
+            assert_false(last || want_lanes.empty());
+            head_words[1] |= want_lanes.front() << 21 * i;
+            want_lanes.pop_front();
+        }
+        mw_header_unpack(&h, head_words);
+        want_ready.emplace_back(h);
+        readys++;
+    }
+
     static mw_header take(std::deque<expected> &want, const bytes &got, const char *where)
     {
         assert_false(want.empty());
@@ -440,9 +490,10 @@ struct hub : model<Vcontrol> {
     packet_watch cst{"uplink"}, clo{"local"};
     watch ctl{"control"}, own{"own signals"};
     source<uint32_t> signals;
-    source<unsigned> acks;
+    source<unsigned> acks, toks;
+    std::deque<uint64_t> want_lanes;
     unsigned rt = 0, map[EXPERTS];
-    std::deque<expected> want_cst, want_clo, want_events, want_signals, want_acks;
+    std::deque<expected> want_cst, want_clo, want_events, want_signals, want_acks, want_ready;
     std::deque<uint32_t> want_own;
     std::vector<unsigned> asked, answered; // other GPUs, of the fence
     unsigned own_fences = 0, sig_passed = 0, ack_passed = 0;
@@ -451,6 +502,7 @@ struct hub : model<Vcontrol> {
 
 TEST(instructions)
 {
+    unsigned readys = 0;
     for (unsigned r = 0; r < 80; r++) {
         hub b;
         for (unsigned i = 0; i < 8; i++) {
@@ -459,7 +511,9 @@ TEST(instructions)
                         b.below(256), b.below(MW_SW_EVENTS), a, b.l.tokens - a, b.rng.word()));
         }
         b.settle_down();
+        readys += b.readys;
     }
+    assert_true(!ASKS || readys > 200);
 }
 
 // What is refused, between instructions that are not: the error in the cycle in which the unit takes it, no packet, and nothing of it is left behind.

@@ -26,6 +26,10 @@ constexpr unsigned STORE_PKTS = PARAM_StorePkts, CTRL_PKTS = PARAM_CtrlPkts,
                    OPEN_ROWS = PARAM_OpenRows, PART_PKTS = PARAM_PartPkts, WINDOW = PARAM_Window,
                    STAMP_W = MW_MONITOR_STAMP_BITS;
 constexpr unsigned STAMPS = (1u << STAMP_W) - 1;
+#ifndef PARAM_SwitchAsks
+#define PARAM_SwitchAsks 0
+#endif
+constexpr bool ASKS = PARAM_SwitchAsks;
 constexpr bool GUEST = PARAM_PartGuest, LATE = GUEST && F == 8;
 using tb::log2_up;
 constexpr unsigned MOST = std::max(STORE_PKTS, CTRL_PKTS), SLOT_W = MOST > 1 ? log2_up(MOST) : 1,
@@ -456,6 +460,10 @@ class output : public tb::model<Vswitch_output> {
             dut.error_code_i =
                 rng.pick({MW_HWERR_OPCODE, MW_HWERR_LENGTH, MW_HWERR_WINDOW, MW_HWERR_PARTITION});
         }
+        if (!dut.grant_valid_i && rng.one_in(40)) {
+            dut.grant_valid_i = 1;
+            dut.grant_upper_i = rng();
+        }
         settle_credits();
     }
     bool can_fail = true, go = false;
@@ -465,7 +473,7 @@ class output : public tb::model<Vswitch_output> {
         tb::wire w;
         unsigned cls, in;
         uint64_t at;
-        bool discard, error, result;
+        bool discard, error, grant, result;
         packet_p p;
         std::vector<bool> marks = {}; // of a result: flits that are not valid
     };
@@ -479,33 +487,40 @@ class output : public tb::model<Vswitch_output> {
         for (unsigned i = 0; i < I; i++)
             see_input(i);
         see_join();
-        if (dut.error_sent_o)
-            clear_error = true;
+        clear_error = dut.error_sent_o;
+        clear_grant = dut.grant_sent_o;
         account();
     }
     void cycle() override
     {
-        if (clear_error) {
+        if (clear_error)
             dut.error_valid_i = 0;
-            clear_error = false;
-        }
+        if (clear_grant)
+            dut.grant_valid_i = 0;
         tb::model<Vswitch_output>::cycle();
     }
-    bool clear_error = false, fresh = false;
+    bool clear_error = false, clear_grant = false, fresh = false;
+    unsigned grants = 0;
 
     // Follows the choice of egress, whose ports say what it is.
     void starts()
     {
         fresh = false;
         const unsigned pop = EGRESS(pop_o), cls = EGRESS(cls_o);
-        const bool error = EGRESS(ctrl_start) && !pop;
-        if (!pop && !dut.res_start_o && !error)
+        const bool error = EGRESS(ctrl_start) && !pop, grant = EGRESS(grant_start);
+        if (!pop && !dut.res_start_o && !error && !grant)
             return;
-        started s = {{}, cls, 0, now, bool(dut.down_i), error, bool(dut.res_start_o), nullptr, {}};
+        started s = {{},      cls, 0, now, bool(dut.down_i), error, grant, bool(dut.res_start_o),
+                     nullptr, {}};
         tb::packet t;
-        t.h = tb::header(error ? MW_OP_ERROR : MW_OP_RESULT);
+        t.h = tb::header(error ? MW_OP_ERROR : grant ? MW_OP_GRANT : MW_OP_RESULT);
         t.h.epoch = epoch;
-        if (error) {
+        if (grant) {
+            t.h.addr = dut.grant_upper_i & UINT64_C(0xffffffffffff);
+            t.h.target0 = static_cast<uint32_t>(dut.grant_upper_i >> 48);
+            s.w = tb::encode(t, F);
+            grants++;
+        } else if (error) {
             t.h.tag = dut.error_code_i;
             s.w = tb::encode(t, F);
         } else if (s.result) {
@@ -586,8 +601,9 @@ class output : public tb::model<Vswitch_output> {
         const bool ctrl = used[0] < limits[0], store = used[1] < limits[1],
                    result_crd = used[3] < limits[3];
         const bool open = now >= free_at && !dut.hold_i, starts_now = fresh;
-        bool making_error = false, valid = false;
-        unsigned free_ctrl = 0, free_store = 0, sent = 0, error_sent = 0, res_read = 0;
+        bool making_error = false, making_grant = false, valid = false;
+        unsigned free_ctrl = 0, free_store = 0, sent = 0, error_sent = 0, res_read = 0,
+                 grant_sent = 0;
         for (const started &s : leaving) {
             const uint64_t flits = s.w.flits(),
                            last = s.at +
@@ -595,6 +611,8 @@ class output : public tb::model<Vswitch_output> {
             const bool reads = now > s.at && now <= last;
             making_error |= s.error && reads;
             error_sent |= s.error && now == last;
+            making_grant |= s.grant && reads;
+            grant_sent |= s.grant && now == last;
             if (reads && s.result && now - s.at > HF) {
                 res_read = 1;
                 SAME(dut.res_first_o, now - s.at == HF + 1);
@@ -621,7 +639,8 @@ class output : public tb::model<Vswitch_output> {
                         "egress: byte %u of flit %u of a packet of class %u is %02x, must be %02x",
                         b, k, s.cls, got[b], s.w.at(k)[b]);
         }
-        const bool error = dut.error_valid_i && !making_error;
+        const bool error = dut.error_valid_i && !making_error,
+                   grant = ASKS && dut.grant_valid_i && !making_grant;
         SAME(dut.dn_valid_o, valid);
         SAME(EGRESS(open_o), open);
         SAME(EGRESS(able_o), has_req | (ctrl ? has_ctrl : 0) | (store ? has_store : 0));
@@ -629,6 +648,7 @@ class output : public tb::model<Vswitch_output> {
         SAME(EGRESS(free_store_o), free_store);
         SAME(EGRESS(sent_o), WINDOW ? sent : 0);
         SAME(dut.error_sent_o, error_sent);
+        SAME(dut.grant_sent_o, grant_sent);
         SAME(dut.res_read_o, res_read);
         const bool store_starts = starts_now && leaving.back().cls == MW_CLS_STORE;
         SAME(dut.wait_turn_o, has_store && store && !store_starts);
@@ -636,7 +656,8 @@ class output : public tb::model<Vswitch_output> {
         SAME(dut.starved_o, (dut.res_valid_i && !result_crd) << 2 | (has_store && !store) << 1 |
                                 ((has_ctrl || error) && !ctrl));
         SAME(dut.discard_o, starts_now && dut.down_i);
-        SAME(dut.leave_o, starts_now && !dut.down_i && !leaving.back().error);
+        SAME(dut.leave_o,
+             starts_now && !dut.down_i && !leaving.back().error && !leaving.back().grant);
         if (dut.leave_o)
             SAME(dut.leave_stamp_o,
                  leaving.back().result ? offers.front().stamp : leaving.back().p->stamp);
@@ -651,7 +672,7 @@ class output : public tb::model<Vswitch_output> {
             SAME(EGRESS(pop_o) & EGRESS(claimed_i), 0);
         } else if (open) { // nothing that may go waits
             const unsigned may = ~static_cast<unsigned>(EGRESS(claimed_i));
-            SAME((has_req & may) || (ctrl && ((has_ctrl & may) || error)) ||
+            SAME((has_req & may) || grant || (ctrl && ((has_ctrl & may) || error)) ||
                      (store && (has_store & may)) || (result_crd && dut.res_valid_i),
                  0);
         }
@@ -690,9 +711,9 @@ class output : public tb::model<Vswitch_output> {
     {
         const unsigned ctrl = CHOICE(has_ctrl_i), req = CHOICE(has_req_i),
                        store = CHOICE(has_store_i), urgent = store & CHOICE(urgent_i);
-        const bool error = CHOICE(has_error_i);
+        const bool error = CHOICE(has_error_i), grant = CHOICE(has_grant_i);
         const bool can[4] = {(ctrl || error) && CHOICE(ctrl_crd_i), store && CHOICE(store_crd_i),
-                             req != 0, CHOICE(has_result_i) && CHOICE(part_crd_i)};
+                             req || grant, CHOICE(has_result_i) && CHOICE(part_crd_i)};
         const bool any = can[0] || can[1] || can[2] || can[3];
         unsigned cls = can[MW_CLS_CTRL]   ? MW_CLS_CTRL
                        : can[MW_CLS_REQ]  ? MW_CLS_REQ
@@ -712,11 +733,12 @@ class output : public tb::model<Vswitch_output> {
         SAME(CHOICE(ctrl_start_o), starts_now && cls == MW_CLS_CTRL);
         SAME(CHOICE(store_start_o), starts_now && cls == MW_CLS_STORE);
         SAME(CHOICE(part_start_o), starts_now && cls == MW_CLS_PART);
+        SAME(CHOICE(grant_start_o), starts_now && cls == MW_CLS_REQ && grant);
         const bool only_urgent = WINDOW && choice.stores % 8 != 7 && urgent;
         unsigned pop = 0, from = N, which = cls;
         if (starts_now && cls == MW_CLS_CTRL && !error)
             from = first_from(ctrl, choice.next[0]);
-        else if (starts_now && cls == MW_CLS_REQ)
+        else if (starts_now && cls == MW_CLS_REQ && !grant)
             from = first_from(req, choice.next[2]);
         else if (starts_now && cls == MW_CLS_STORE) {
             which = only_urgent ? 3 : 1;
@@ -964,6 +986,7 @@ class output : public tb::model<Vswitch_output> {
             output b(&output::name, limit); \
             b.run(6000); \
             assert_true(b.packets > 100); \
+            assert_int_equal(b.grants > 50, ASKS); \
         } \
     }
 

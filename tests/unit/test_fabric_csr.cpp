@@ -159,7 +159,7 @@ TEST(identification)
     assert_int_equal(b.read(FABRIC(capacity)), 10 | 8u << 8 | 9u << 16 | 16u << 24);
     assert_int_equal(b.read(FABRIC(windows)), 8 | 4u << 8 | 16u << 16 | 16u << 24);
     assert_int_equal(b.read(FABRIC(tables)), 64 | 16u << 16 | 64u << 24);
-    assert_int_equal(b.read(FABRIC(primitives)), 3);
+    assert_int_equal(b.read(FABRIC(primitives)), 7);
 }
 
 TEST(node_accesses)
@@ -327,6 +327,10 @@ TEST(any_settings)
         FIELD(credits, ctl_throttle_o, MW_FABRIC__CREDITS__THROTTLE),
         FIELD(lookahead, ctl_window_o, MW_FABRIC__LOOKAHEAD__PACKETS),
         FIELD(limit, ctl_limit_o, MW_FABRIC__LIMIT__PERIOD),
+        FIELD(rows, ctl_row_bytes_o, MW_FABRIC__ROWS__ROW_BYTES),
+        FIELD(rows, ctl_row_shift_o, MW_FABRIC__ROWS__ROW_SHIFT),
+        FIELD(rows, ctl_token_shift_o, MW_FABRIC__ROWS__TOKEN_SHIFT),
+        FIELD(rows, ctl_asks_o, MW_FABRIC__ROWS__ENABLE),
         FIELD(monitor, ctl_mon_interval_o, MW_FABRIC__MONITOR__INTERVAL),
         FIELD(monitor, ctl_mon_classes_o, MW_FABRIC__MONITOR__CLASSES),
     };
@@ -338,10 +342,11 @@ TEST(any_settings)
     };
     look_at_all();
     for (unsigned i = 0; i < 600; i++) {
-        const uint32_t at = b.rng.pick(
-            {FABRIC(epoch), FABRIC(link), FABRIC(credits), FABRIC(lookahead), FABRIC(limit),
-             FABRIC(monitor), FABRIC(emap) + 4 * b.below(4096), FABRIC(groups) + 4 * b.below(16),
-             FABRIC(partitions) + 4 * b.below(NODES), 0x10000 + 4 * b.below(0x400)});
+        const uint32_t at =
+            b.rng.pick({FABRIC(epoch), FABRIC(link), FABRIC(credits), FABRIC(lookahead),
+                        FABRIC(limit), FABRIC(monitor), FABRIC(rows),
+                        FABRIC(emap) + 4 * b.below(4096), FABRIC(groups) + 4 * b.below(16),
+                        FABRIC(partitions) + 4 * b.below(NODES), 0x10000 + 4 * b.below(0x400)});
         const uint32_t value = b.rng.word();
         b.write(at, value);
         for (field &f : fields)

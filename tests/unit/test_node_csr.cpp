@@ -105,6 +105,7 @@ static const field FIELDS[] = {
     {"out_base", NODE(out_base), 0, 32, MW_BASE_UNIT},
     {"cb_base", NODE(cb_base), 0, 32, MW_BASE_UNIT},
     {"ce_base", NODE(ce_base), 0, 32, MW_BASE_UNIT},
+    {"rl_base", NODE(rl_base), 0, 32, MW_BASE_UNIT},
     {"st_lo", NODE(st_lo), 0, 32, MW_BASE_UNIT},
     {"st_hi", NODE(st_hi), 0, 32, MW_BASE_UNIT},
     {"stream_enable", NODE(streams), 0, 4},
@@ -121,6 +122,7 @@ static const field FIELDS[] = {
     {"throttle", NODE(credits), 24, 8},
     {"copy_lane", NODE(uses), 0, 1},
     {"list_once", NODE(uses), 1, 1},
+    {"switch_asks", NODE(uses), 2, 1},
 };
 
 TEST(configuration)

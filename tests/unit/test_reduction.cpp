@@ -4,7 +4,7 @@
 // every request and answers with reduced rows made at random, sends requests of all other
 // GPUs at the same time, each in an order of its own, takes partial sums and returns credits late.
 // Every bit of every packet and of GPU memory is compared with the golden model's reductions. Then the
-// rates that the machine's throughput rests on.
+// rates that the machine's throughput rests on. Where the switch asks (SwitchAsks) requests are those of grant_lists, and results come unasked.
 
 #include "Vreduction.h"
 #include "bench/errors.h"
@@ -16,6 +16,10 @@
 
 using namespace tb;
 
+#ifndef PARAM_SwitchAsks
+#define PARAM_SwitchAsks 0
+#endif
+static const bool ASKS = PARAM_SwitchAsks;
 static const unsigned WINDOW = 8, EPOCH = 2;
 static const unsigned RT = 0x1000, GT = 0x4000, OUT = 0x8000, YD = 0x20000, CB = 0x60000;
 static const unsigned TOKEN_SHIFT = 6, CAP_SHIFT = 4;
@@ -36,6 +40,7 @@ struct settings {
     unsigned result_gap = 0; // percent of cycles without a result though one is due
     unsigned request_gap = 0;
     unsigned credit_delay = 10;
+    bool asks = false; // the switch does
 };
 
 struct bench : sums<Vreduction> {
@@ -155,7 +160,7 @@ struct bench : sums<Vreduction> {
         const std::vector<bytes> terms = own_terms(token, here, bad);
         const reduction_kind kind = random_kind(rng);
         packet p = request(q, MW_OP_DYMULTIMEM_LD_REDUCE, kind, conf.row_bytes,
-                           uint64_t{token} << row_shift);
+                           conf.asks ? token : uint64_t{token} << row_shift);
         std::vector<uint16_t> targets;
         for (int e : here)
             targets.push_back(target(static_cast<unsigned>(e), below(16)));
@@ -352,6 +357,8 @@ struct bench : sums<Vreduction> {
                                                         {"open_rows", conf.open_rows}};
         for (auto &f : fields)
             cfg.set(f.first, f.second);
+        if (ASKS)
+            cfg.set("switch_asks", conf.asks);
         cfg.any_rest(rng);
         cfg.drive(dut.cfg_i);
     }
@@ -454,7 +461,11 @@ struct bench : sums<Vreduction> {
             terms.push_back(reduced_row(n));
             if (percent(conf.faults))
                 poisoned = below((n + 127) / 128);
-            requests_due.push_back({encode(p, F), reduced(terms.back(), poisoned)});
+            const std::vector<wire> answer = reduced(terms.back(), poisoned);
+            if (conf.asks)
+                results.queue.insert(results.queue.end(), answer.begin(), answer.end());
+            else
+                requests_due.push_back({encode(p, F), answer});
         }
         bytes sum = bad ? before : reduce_rows(terms, n, own_kind);
         if (poisoned != ~0u) {
@@ -567,7 +578,7 @@ struct bench : sums<Vreduction> {
 // Own tokens and requests of everyone at once.
 static void combine_run(bench &b, unsigned tokens, unsigned asks, bool by_ready, bool unmapped)
 {
-    b.own_kind = random_kind(b.rng);
+    b.own_kind = b.conf.asks ? reduction_kind() : random_kind(b.rng);
     const unsigned first = b.below(4);
     std::vector<unsigned> order;
     for (unsigned i = first; i < first + tokens; i++) {
@@ -587,7 +598,8 @@ static void combine_run(bench &b, unsigned tokens, unsigned asks, bool by_ready,
         for (unsigned t = 0; t < asks && q != b.conf.port; t++)
             b.ask(q);
     }
-    b.run(MW_I_DYMULTIMEM_LD_REDUCE, by_ready, 0, first, tokens, 0);
+    b.run(MW_I_DYMULTIMEM_LD_REDUCE, by_ready && (!b.conf.asks || b.percent(50)), 0, first, tokens,
+          0);
 }
 
 TEST(combines_and_serves)
@@ -616,6 +628,52 @@ TEST(combines_and_serves)
         most_open = std::max(most_open, b.max_open);
     }
     assert_int_equal(most_open, WINDOW);
+}
+
+// Where the switch asks: nothing is requested, and tokens come in the order of their GRANTs whatever the instruction says.
+TEST_IF(ASKS, combines_what_is_granted)
+{
+    dice rng;
+    for (unsigned round = 0; round < 24; round++) {
+        settings s;
+        s.asks = true;
+        s.row_bytes = rng.pick({512u, 128u, 256 - F, F});
+        s.k = 1 + rng.below(16);
+        s.local = std::max((s.k + N - 1) / N, 1 + rng.below(64 / N));
+        s.local = std::min(s.local, 16u);
+        s.k = std::min(s.k, s.local * N);
+        s.ready = round < 6 ? 100 : 25 + rng.below(75);
+        s.miss = rng.below(100);
+        s.open_rows = rng.below(12);
+        s.port = rng.below(N);
+        s.result_gap = rng.below(70);
+        s.request_gap = rng.below(90);
+        s.faults = round % 3 ? 0 : 20;
+        bench b(s);
+        combine_run(b, 24, 20, true, false);
+    }
+}
+
+// There static rows, and sums of anything else than bf16, are refused as a whole.
+TEST_IF(ASKS, refused_where_the_switch_asks)
+{
+    settings s;
+    s.asks = true;
+    bench b(s);
+    for (unsigned group = 0; group < MW_STATIC_GROUPS; group++) {
+        b.errors.expect(MW_HWERR_WINDOW, COMBINE);
+        b.run(MW_I_MULTIMEM_LD_REDUCE, 0, group, OUT, 512, OUT + 512);
+    }
+    for (unsigned dtype = 0; dtype < 5; dtype++) {
+        for (unsigned redop = 0; redop < 3; redop++) {
+            if (dtype == 0 && redop == 0)
+                continue;
+            b.own_kind.dtype = dtype;
+            b.own_kind.redop = redop;
+            b.errors.expect(MW_HWERR_REDUCTION, COMBINE);
+            b.run(MW_I_DYMULTIMEM_LD_REDUCE, b.below(2), 0, 0, 4, 0);
+        }
+    }
 }
 
 TEST(faults_poison_their_row_only)

@@ -1086,7 +1086,7 @@ TEST(reset_forgets)
         b.dut.rx_valid_i = 0;
         b.local.queue.clear();
         b.local = packet_source();
-        b.io.emplace(b.mem);
+        b.io.emplace(b.mem, b.lists);
         b.results = packet_watch("results");
         b.requests = packet_watch("requests");
         b.reset(2 + b.below(3));

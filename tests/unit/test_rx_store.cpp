@@ -18,6 +18,8 @@ using namespace tb;
 
 static const unsigned TOKENS_LOG2 = 5;
 static const unsigned ST_LO = 0x18003, ST_HI = 0x1bff5;
+static const unsigned LISTS = 0x1230; // in a memory of their own
+static const bool ASKS = PARAM_SwitchAsks;
 
 struct settings {
     unsigned port = 1;
@@ -43,6 +45,8 @@ struct settings {
     unsigned result_ready = 100;
     unsigned result_wrong = 0; // percent with another epoch, and as many that turn bad on the way
     unsigned once = 50; // percent of the packets of a row that leave its targets to the first
+    bool asks = false;         // the switch does: lists of others' rows are written
+    unsigned list_ready = 100;
 };
 
 struct key {
@@ -75,11 +79,14 @@ struct bench : rx_bench {
                     {"gate_shift", log2_up(std::max(4 * set.k, F))},
                     {"cap_shift", set.cap_shift},
                     {"st_lo", ST_LO},
+                    {"rl_base", LISTS},
+                    {"switch_asks", set.asks},
                     {"st_hi", ST_HI}}),
           s(set), row_shift(std::max(log2_up(set.row_bytes), 7u)),
           gate_shift(log2_up(std::max(4 * set.k, F)))
     {
         local.pace = control.pace = 100 - s.gap / 2;
+        lists_before = lists.data;
         link.pauses = false;
         reset();
         fill_map();
@@ -297,7 +304,7 @@ struct bench : rx_bench {
 
     // Of what a source sends: packets of a row that is open leave its targets out, now and then. What opens and closes
     // one is in the header of row_lists.
-    void leave_lists_out(std::vector<item> &items)
+    void leave_lists_out(unsigned src, std::vector<item> &items)
     {
         std::optional<packet> open;
         const unsigned tokens = (1u << (TOKENS_LOG2 + LOG_N)) - 1;
@@ -323,6 +330,9 @@ struct bench : rx_bench {
                 followers++;
             } else {
                 open = p;
+                if (s.asks && p.h.stage == MW_STAGE_DISPATCH && src != s.port)
+                    kept[LISTS + 32 * (src << s.token_shift |
+                                       (token(p) & ((1u << s.token_shift) - 1)))] = p.targets;
             }
             if (p.h.stage == MW_STAGE_GATE)
                 open.reset();
@@ -415,7 +425,7 @@ struct bench : rx_bench {
             }
             add(src, simple(src, MW_OP_FLAG, src));
             add(src, simple(src, MW_OP_FENCE, 0));
-            leave_lists_out(sources[src].items);
+            leave_lists_out(src, sources[src].items);
         }
         lossy = *std::max_element(expected_rows.begin(), expected_rows.end()) > 1u << s.cap_shift;
     }
@@ -474,6 +484,7 @@ struct bench : rx_bench {
         for (unsigned w = 0; w < 2; w++)
             io->store[w].pace = s.wr_ready[w];
         io->table_rd.pace = io->table_wr.pace = s.al_ready;
+        io->lists.pace = s.list_ready;
         io->table_rd.latency = s.al_latency;
         drive_link();
         next_local();
@@ -788,6 +799,21 @@ struct bench : rx_bench {
         assert_int_equal(dut.rows_done_o, s.counts && !lossy);
     }
 
+    // Of each row of another GPU the list that came last, and nothing else. The targets' places in their token's list are not kept.
+    void check_kept()
+    {
+        for (const auto &k : kept) {
+            const size_t flits = (2 * k.second.size() + F - 1) / F;
+            for (size_t t = 0; t < k.second.size(); t++) {
+                const unsigned is = lists.get<uint16_t>(k.first + 2 * t), want = k.second[t] >> 4;
+                assert_int_equal(is & 15, k.second.size() - 1);
+                assert_true(is >> 4 == want || (want >= EXPERTS && is >> 4 >= EXPERTS));
+            }
+            std::copy_n(lists.data.begin() + k.first, F * flits, lists_before.begin() + k.first);
+        }
+        assert_true(lists_before == lists.data);
+    }
+
     void check_lookups()
     {
         unsigned asked = 0;
@@ -805,6 +831,7 @@ struct bench : rx_bench {
         check_errors();
         check_lists();
         check_lookups();
+        check_kept();
         assert_true(count_words == std::vector<unsigned>(N, 0));
     }
 
@@ -820,6 +847,8 @@ struct bench : rx_bench {
     std::map<unsigned, unsigned> want_errors, got_errors;
     std::map<key, unsigned> rows; // list position
     std::map<key, int> late_rows;
+    std::map<unsigned, std::vector<uint16_t>> kept; // by address
+    bytes lists_before;
     std::vector<unsigned> expected_rows;
     std::vector<std::vector<unsigned>> count_of;
     uint32_t split_counts = 0;         // GPUs that tell their counts in two packets
@@ -881,6 +910,8 @@ TEST(layer_with_everything)
         s.result_ready = 10 + rng.below(91);
         s.result_wrong = rng.below(20);
         s.once = rng.below(101);
+        s.asks = ASKS && run % 3;
+        s.list_ready = rng.pick({100u, 50u, 4u});
         followers += one_layer(s);
     }
     assert_true(followers > 20);

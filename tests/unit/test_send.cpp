@@ -17,6 +17,10 @@
 
 using namespace tb;
 
+#ifndef PARAM_SwitchAsks
+#define PARAM_SwitchAsks 0
+#endif
+static const bool ASKS = PARAM_SwitchAsks;
 static const unsigned N = PARAM_N, F = PARAM_FlitBytes, MEM = 1u << PARAM_MemBytesLog2,
                       EXPERTS = PARAM_MaxExperts;
 
@@ -30,6 +34,7 @@ struct layer {
     unsigned k, row_bytes, row_shift, tokens, token_shift, port, latency, in_flight;
     unsigned own_percent, empty_percent, bad_percent;
     unsigned once; // of a token's packets the first alone carries targets
+    unsigned asks; // and the last one tells the switch to open its reduction
 };
 
 struct expected {
@@ -168,6 +173,7 @@ struct hub : model<Vsend> {
         cfg.set("gt_base", 128 * below(MEM / 256));
         cfg.set("in_flight", l.in_flight);
         cfg.set("list_once", l.once);
+        cfg.set("switch_asks", l.asks);
         cfg.drive(dut.cfg_i);
     }
 
@@ -284,7 +290,9 @@ struct hub : model<Vsend> {
             if (e != 0xffff)
                 (gpu_of(e) == l.port ? own : remote).push_back(target(e, j));
         }
-        want_arm.push_back({i, static_cast<unsigned>(remote.size() + own.size())});
+        const bool asks = ASKS && l.asks;
+        want_arm.push_back({i, static_cast<unsigned>((asks ? 0 : remote.size()) + own.size()),
+                            asks && !remote.empty()});
         const uint64_t maddr = uint64_t{l.port << l.token_shift | i} << l.row_shift;
         for (unsigned at = 0; at < l.row_bytes; at += 128)
             expect_dynamic(i, maddr + at,
@@ -304,6 +312,8 @@ struct hub : model<Vsend> {
         pkt.h.stage = stage;
         for (const auto *list : {&remote, &own}) {
             pkt.set_targets(follows ? std::vector<uint16_t>() : *list);
+            pkt.h.reduce = ASKS && l.asks && list == &remote && stage == MW_STAGE_GATE && follows;
+            pkt.h.own = pkt.h.reduce && !own.empty();
             if (!list->empty())
                 (list == &own ? want_loc : want_st).push_back({pkt.h, encode(pkt, F), i});
             pkt.h.dst = l.port;
@@ -491,6 +501,7 @@ struct hub : model<Vsend> {
         assert_false(want_arm.empty());
         assert_int_equal(dut.arm_token_o, l.port << l.token_shift | want_arm.front().token);
         assert_int_equal(dut.arm_count_o, want_arm.front().count);
+        assert_int_equal(dut.arm_remote_o, want_arm.front().remote);
         behind_errors(want_arm.front().token);
         want_arm.pop_front();
         armed++;
@@ -528,6 +539,7 @@ struct hub : model<Vsend> {
 
     struct arming {
         unsigned token, count;
+        bool remote;
     };
     struct bad_token {
         unsigned token, flit; // of the entry in which it shows
@@ -567,6 +579,7 @@ static layer random_layer(dice &rng)
     l.empty_percent = rng.percent(50) ? 0 : 25;
     l.bad_percent = rng.percent(50) ? 0 : 15;
     l.once = rng.below(2);
+    l.asks = ASKS ? l.once && rng.below(2) : rng.below(2);
     return l;
 }
 
@@ -659,7 +672,7 @@ TEST(linear)
 }
 
 static const layer FULL = {4, 4 * F, F == 8 ? 5u : 6u, 16, 4, 1, 3, 0, 20, 0,
-                           0, 0}; // as many tokens as token_shift has
+                           0, 0, 0}; // as many tokens as token_shift has
 
 // Groups, GPUs, tokens and own bytes at their limits and beyond, by all bits of the operands; between them what is allowed.
 TEST(refused)

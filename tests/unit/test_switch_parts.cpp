@@ -42,6 +42,8 @@ struct errors : parts {
         dut.join_code_i = static_cast<uint8_t>(rng.between(1, 255)); // whatever stands for an error
         dut.join_link_code_i = static_cast<uint8_t>(percent(20) ? rng.between(1, 255) : 0);
         const unsigned what = below(6); // the parser is at one of these
+        dut.join_row_err_valid_i = percent(20);
+        dut.join_row_err_code_i = static_cast<uint8_t>(rng.between(1, 255));
         dut.join_reject_i = what == 0;
         dut.join_cut_i = what == 1;
         dut.join_end_i = what == 2;
@@ -62,6 +64,8 @@ struct errors : parts {
             waits = 0;
         if (dut.join_link_code_i) // the last one counts
             waits = dut.join_link_code_i;
+        if (dut.join_row_err_valid_i)
+            waits = dut.join_row_err_code_i;
     }
 };
 

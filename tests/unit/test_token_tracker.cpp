@@ -3,6 +3,7 @@
 // token_tracker against plain counters: tokens armed with 0 to 16 experts, signals from the wire and of own experts in any order
 // and at any pace, combine as slow as it likes, layers that leave tokens unfinished, sweeps when the epoch wraps, signals too many and for
 // other GPUs' tokens. Checked: tokens are ready with their last expert and not before, in that order, and every error, in its cycle.
+// Where the switch asks: counts of own experts, some with remote ones, whose READY lanes leave as slowly as they like, and GRANTs, right ones and wrong ones.
 
 #include "Vtoken_tracker.h"
 #include "bench/errors.h"
@@ -13,6 +14,10 @@
 
 using namespace tb;
 
+#ifndef PARAM_SwitchAsks
+#define PARAM_SwitchAsks 0
+#endif
+static const bool ASKS = PARAM_SwitchAsks;
 static const unsigned TOKENS = 32; // of a GPU, at most: the model's parameter
 
 struct tracker : model<Vtoken_tracker> {
@@ -23,11 +28,19 @@ struct tracker : model<Vtoken_tracker> {
     unsigned pace = 100; // percent of the cycles in which combine takes
     uint64_t done = 0;
     std::vector<unsigned> left;
+    std::vector<bool> waits; // for a GRANT, too
+    bool asks = false;
+    unsigned lane_pace = 100;
+    uint64_t told = 0;
+    watch lanes{"lanes"};
+    std::deque<unsigned> finished; // whose lanes are to come
+    std::deque<unsigned> *grants = nullptr; // where the switch's answers go
     std::deque<unsigned> ready; // tokens whose last expert has signalled, oldest first
     bool went = false;
 
     struct arm {
         unsigned token, count;
+        bool remote;
     };
     source<arm> arms;
     source<unsigned> own, sig;
@@ -41,8 +54,11 @@ struct tracker : model<Vtoken_tracker> {
         go();
     }
 
-    void configure(unsigned port, unsigned shift, unsigned epoch)
+    void configure(unsigned port, unsigned shift, unsigned epoch, bool its_asks = false)
     {
+        asks = its_asks;
+        if (ASKS)
+            cfg.set("switch_asks", asks);
         first = port << shift;
         tokens = 1u << shift;
         cfg.set("port", port);
@@ -50,6 +66,7 @@ struct tracker : model<Vtoken_tracker> {
         cfg.set("epoch", epoch);
         cfg.drive(dut.cfg_i);
         left.assign(TOKENS, 0);
+        waits.assign(TOKENS, false);
     }
 
     void go()
@@ -77,6 +94,8 @@ struct tracker : model<Vtoken_tracker> {
         dut.arm_valid_i = arms.offer(rng);
         dut.arm_token_i = dut.arm_valid_i ? arms.front().token : rng.bits(22);
         dut.arm_count_i = static_cast<uint8_t>(dut.arm_valid_i ? arms.front().count : rng.bits(5));
+        dut.arm_remote_i = dut.arm_valid_i && asks ? arms.front().remote : percent(50);
+        dut.lane_ready_i = percent(lane_pace);
         dut.own_valid_i = own.offer(rng);
         dut.own_token_i = dut.own_valid_i ? own.front() : rng.bits(22);
         dut.sig_valid_i = sig.offer(rng);
@@ -95,7 +114,18 @@ struct tracker : model<Vtoken_tracker> {
         if (left[index] == 0)
             return wrong(MW_HWERR_COUNT);
         if (--left[index] == 0)
-            ready.push_back(index);
+            (waits[index] ? finished : ready).push_back(index);
+    }
+
+    void grant(unsigned token)
+    {
+        unsigned index = token - first;
+        if (token < first || index >= tokens)
+            return wrong(MW_HWERR_BOUNDS);
+        if (left[index] || !waits[index])
+            return wrong(MW_HWERR_COUNT);
+        waits[index] = false;
+        ready.push_back(index);
     }
 
     // What is taken in this cycle, if anything.
@@ -110,18 +140,31 @@ struct tracker : model<Vtoken_tracker> {
             if (a.token < first || a.token - first >= tokens)
                 return wrong(MW_HWERR_BOUNDS);
             left[a.token - first] = a.count;
-            if (a.count == 0)
+            waits[a.token - first] = asks && a.remote;
+            if (a.count == 0 && !waits[a.token - first])
                 ready.push_back(a.token - first);
         }
         if (own.taken(dut.own_ready_o))
             signal(o);
-        if (sig.taken(dut.sig_ready_o))
-            signal(s);
+        if (sig.taken(dut.sig_ready_o)) {
+            if (asks)
+                grant(s);
+            else
+                signal(s);
+        }
     }
 
     void sample() override
     {
         errors.see(now, dut.err_valid_o, dut.err_code_o);
+        if (dut.lane_valid_o)
+            assert_true(!finished.empty() && dut.lane_token_o == finished.front());
+        if (lanes.see(dut.lane_valid_o, dut.lane_ready_i, dut.lane_token_o)) {
+            if (grants)
+                grants->push_back(first + finished.front());
+            finished.pop_front();
+            told++;
+        }
         if (dut.rdy_valid_o)
             assert_true(!ready.empty() && dut.rdy_token_o == ready.front());
         if (out.see(dut.rdy_valid_o, dut.rdy_ready_i, dut.rdy_token_o) && !dut.go_i) {
@@ -133,9 +176,10 @@ struct tracker : model<Vtoken_tracker> {
 
     void finish()
     {
-        pace = 100;
-        until("the end", 10000,
-              [&] { return arms.empty() && own.empty() && sig.empty() && ready.empty(); });
+        pace = lane_pace = 100;
+        until("the end", 10000, [&] {
+            return arms.empty() && own.empty() && sig.empty() && ready.empty() && finished.empty();
+        });
         cycles(3);
         assert_true(dut.idle_o && !dut.rdy_valid_o);
         errors.done();
@@ -154,7 +198,7 @@ struct tracker : model<Vtoken_tracker> {
             if (!order.empty() && arms.empty()) {
                 unsigned t = order.back(), count = below(17);
                 order.pop_back();
-                arms.queue.push_back({first + t, count});
+                arms.queue.push_back({first + t, count, false});
                 until("the token to be armed", 1000, [&] { return arms.empty(); });
                 events.insert(events.end(), count - (t < unfinished && count), first + t);
             }
@@ -202,7 +246,7 @@ TEST(a_broken_layer_leaves_nothing)
             for (unsigned t = 0; t < b.tokens; t++) {
                 (b.percent(50) ? b.own : b.sig).queue.push_back(b.first + t); // nobody armed it
                 if (layer < 4 || b.percent(30))
-                    b.arms.queue.push_back({b.first + t, 2 + b.below(15)});
+                    b.arms.queue.push_back({b.first + t, 2 + b.below(15), false});
             }
             // first the signals: an armed one would be counted down
             b.arms.pace = 0;
@@ -226,7 +270,7 @@ TEST(a_sweep_covers_the_tokens_there_are)
         b.finish();
         b.configure(1, shift, 0);
         for (unsigned t = 0; t < b.tokens; t++)
-            b.arms.queue.push_back({b.first + t, 3});
+            b.arms.queue.push_back({b.first + t, 3, false});
         b.finish();
     }
     assert_int_equal(b.errors.count(MW_HWERR_COUNT), 1 + 4 + 32 + 8 + 32 + 2);
@@ -236,9 +280,9 @@ TEST(a_sweep_covers_the_tokens_there_are)
 TEST(a_sweep_keeps_others_waiting)
 {
     tracker b(0, 5, 1);
-    b.arms.queue.push_back({3, 2});
+    b.arms.queue.push_back({3, 2, false});
     b.finish();
-    b.arms.queue.push_back({5, 1});
+    b.arms.queue.push_back({5, 1, false});
     b.finish();
     b.dut.sweep_i = 1;
     b.cycle();
@@ -256,7 +300,7 @@ TEST(errors)
 {
     tracker b(1, 3, 2);
     for (unsigned token : {0u, 7u, 16u, 255u, 1u << 9}) {
-        b.arms.queue.push_back({token, 1});
+        b.arms.queue.push_back({token, 1, false});
         b.finish();
         b.own.queue.push_back(token);
         b.finish();
@@ -265,7 +309,7 @@ TEST(errors)
     }
     assert_int_equal(b.errors.count(MW_HWERR_BOUNDS), 15);
     for (unsigned t = 8; t < 16; t++) {
-        b.arms.queue.push_back({t, 1});
+        b.arms.queue.push_back({t, 1, false});
         b.finish();
         b.sig.queue = {t, t, t};
         b.finish();
@@ -273,7 +317,7 @@ TEST(errors)
     assert_int_equal(b.errors.count(MW_HWERR_COUNT), 16);
     assert_int_equal(b.done, 8);
     for (unsigned t = 8; t < 16; t++) // of the layer before
-        b.arms.queue.push_back({t, 5});
+        b.arms.queue.push_back({t, 5, false});
     b.finish();
     b.configure(1, 3, 3);
     b.go();
@@ -290,7 +334,7 @@ TEST(reset_and_go_forget)
     tracker b(0, 4, 1);
     b.pace = 0;
     for (unsigned t = 0; t < 16; t++)
-        b.arms.queue.push_back({t, 0});
+        b.arms.queue.push_back({t, 0, false});
     b.until("all to be ready", 100, [&] { return b.ready.size() == 16; });
     b.cycles(2);
     b.go();
@@ -308,4 +352,112 @@ TEST(reset_and_go_forget)
         assert_true(b.dut.idle_o && !b.dut.sweep_busy_o && !b.dut.rdy_valid_o);
         b.go();
     }
+}
+
+// The switch answers each lane some time later, those of tokens without own experts at any time behind their arming; wrong GRANTs between.
+TEST_IF(ASKS, granted_tokens_become_ready)
+{
+    tracker b;
+    for (unsigned layer = 0; layer < 200; layer++) {
+        b.configure(b.below(2), 4 + b.below(2), layer % 4, true);
+        if (layer % 4 == 0)
+            b.sweep();
+        b.go();
+        b.pace = 10 + b.below(91);
+        b.lane_pace = b.rng.pick({100u, 50u, 5u});
+        b.arms.pace = b.own.pace = b.sig.pace = 20 + b.below(81);
+        std::vector<unsigned> order, events;
+        std::deque<unsigned> grants;
+        b.grants = &grants;
+        for (unsigned t = 0; t < b.tokens; t++)
+            order.push_back(b.first + t);
+        b.rng.shuffle(order);
+        while (!order.empty() || !events.empty() || !grants.empty() || !b.own.empty() ||
+               !b.finished.empty()) {
+            if (!order.empty() && b.arms.empty()) {
+                const unsigned token = order.back(), count = b.rng.one_in(3) ? 0 : b.below(9);
+                const bool remote = b.percent(70);
+                order.pop_back();
+                b.arms.queue.push_back({token, count, remote});
+                b.until("the token to be armed", 3000, [&] { return b.arms.empty(); });
+                events.insert(events.end(), count, token);
+                if (count == 0 && remote)
+                    grants.push_back(token);
+            }
+            if (b.own.empty() && !events.empty()) {
+                std::swap(b.rng.pick(events), events.back());
+                b.own.queue.push_back(events.back());
+                events.pop_back();
+            }
+            if (b.sig.empty()) {
+                if (b.rng.one_in(20)) {
+                    // wrong: another GPU's, or one that does not wait
+                    const unsigned token = b.below(64), index = token - b.first;
+                    if (token < b.first || index >= b.tokens || !b.waits[index] || b.left[index] > 2)
+                        b.sig.queue.push_back(token);
+                } else if (!grants.empty() && b.rng.one_in(3)) {
+                    b.sig.queue.push_back(grants.front());
+                    grants.pop_front();
+                    if (b.rng.one_in(10)) // granted twice
+                        b.sig.queue.push_back(b.sig.queue.back());
+                }
+            }
+            b.cycle();
+        }
+        b.grants = nullptr;
+        b.finish();
+        for (unsigned t = 0; t < b.tokens; t++)
+            assert_true(!b.waits[t] && !b.left[t]);
+    }
+    assert_true(b.done > 2000 && b.told > 500);
+    assert_true(b.errors.count(MW_HWERR_COUNT) > 20 && b.errors.count(MW_HWERR_BOUNDS) > 20);
+}
+
+// A lane that nobody takes holds up own signals alone.
+TEST_IF(ASKS, a_lane_waits_alone)
+{
+    tracker b;
+    b.configure(1, 4, 1, true);
+    b.sweep();
+    b.go();
+    b.lane_pace = 0;
+    for (unsigned t = 0; t < 4; t++)
+        b.arms.queue.push_back({b.first + t, t & 1, true});
+    b.until("the tokens to be armed", 100, [&] { return b.arms.empty(); });
+    b.own.queue = {b.first + 1, b.first + 3};
+    b.until("the first lane", 100, [&] { return b.finished.size() == 1; });
+    b.arms.queue.push_back({b.first + 4, 0, false});
+    b.sig.queue = {b.first, b.first + 2, b.first + 1};
+    b.until("the GRANTs", 100, [&] { return b.arms.empty() && b.sig.empty() && b.ready.empty(); });
+    b.cycles(20);
+    assert_int_equal(b.own.queue.size(), 1);
+    assert_int_equal(b.done, 4);
+    assert_false(b.dut.idle_o);
+    b.sig.queue.push_back(b.first + 3); // its own expert is not done
+    b.finish();
+    assert_int_equal(b.told, 2);
+    b.sig.queue.push_back(b.first + 3);
+    b.finish();
+    assert_int_equal(b.done, 5);
+}
+
+// What waits for a GRANT when a layer is broken off waits no more in the next of its epoch; and without switch_asks nothing waits.
+TEST_IF(ASKS, a_sweep_forgets_who_waits)
+{
+    tracker b;
+    for (unsigned layer = 0; layer < 9; layer++) {
+        b.configure(0, 5, layer % 4, layer != 8);
+        if (layer % 4 == 0)
+            b.sweep();
+        b.go();
+        if (layer < 8)
+            for (unsigned t = 0; t < 32; t++)
+                b.sig.queue.push_back(t);
+        b.finish();
+        for (unsigned t = 0; t < 32; t++)
+            b.arms.queue.push_back({t, 0, true});
+        b.finish();
+    }
+    assert_int_equal(b.errors.count(MW_HWERR_COUNT), 8 * 32);
+    assert_int_equal(b.done, 32);
 }

@@ -5,12 +5,13 @@
 module prove_egress #(
     parameter int unsigned FlitBytes = 16,
     parameter int unsigned Window = 0,
+    parameter bit          Asks = 1'b0,     // GRANTs are made
     parameter bit          Claims = 1'b0,   // inputs are claimed at any time; read_turns' proof says how long one waits
     localparam int unsigned N = 3,
     localparam cfg_pkg::cfg_t Cfg = sizes()
 ) (
-    input  wire logic                  clk_i, hold_i, down_i, res_valid_i, error_valid_i, grant_valid_i, dyn_i,
-                                          pay_i,
+    input  wire logic                  clk_i, hold_i, down_i, res_valid_i, error_valid_i, dyn_i, pay_i,
+    input  wire logic                  grant_valid_i,
     input  wire logic [Cfg.StoreW-1:0] store_limit_i,
     input  wire logic [Cfg.PartW-1:0]  part_limit_i,
     input  wire logic [N-1:0]          has_ctrl_i, has_req_i, has_store_i, urgent_i, claimed_i,
@@ -28,6 +29,7 @@ module prove_egress #(
         c.StorePkts = 2;
         c.CtrlPkts = 2;
         c.Window = Window;
+        c.SwitchAsks = Asks;
         c.RxStorePkts = 2;
         c.RxResultPkts = 2;
         c.RxCtrlPkts = 2;
@@ -35,7 +37,7 @@ module prove_egress #(
         return cfg_pkg::derived(c);
     endfunction
 
-    logic         rst_n, res_start, error_sent, start, from_error, discard;
+    logic         rst_n, res_start, error_sent, grant_sent, start, from_error, from_grant, discard;
     logic [1:0]   cls;
     logic [2:0]   starved;
     logic [N-1:0] pop, free_store, sent, able;
@@ -59,16 +61,17 @@ module prove_egress #(
 
     // ---- what waits stays until it is taken; credits come back for what was sent ----
     logic [N-1:0] ctrl_q, req_q, store_q, one_q;
-    logic         res_q, error_q;
+    logic         res_q, error_q, grant_q;
     logic [1:0]   store_limit_q, part_limit_q;
     logic [1:0]   used_ctrl, used_store, used_part;
     logic         start_store, start_ctrl;
 
     assign start_store = pop != '0 && cls == 2'd1;
     assign start_ctrl  = (pop != '0 && cls == 2'd0) || from_error;
-    assign start       = pop != '0 || res_start || from_error;
+    assign start       = pop != '0 || res_start || from_error || from_grant;
     // an ERROR packet of the switch takes a credit of CTRL as it starts, and is sent later
     assign from_error  = i_dut.ctrl_start && pop == '0;
+    assign from_grant  = i_dut.grant_start;
 
     always_ff @(posedge clk_i) begin
         ctrl_q        <= rst_n ? has_ctrl_i & ~(pop & {N{cls == 2'd0}}) : '0;
@@ -76,6 +79,7 @@ module prove_egress #(
         req_q         <= rst_n ? has_req_i & ~(pop & {N{cls == 2'd2}}) : '0;
         res_q         <= rst_n && res_valid_i && !res_start;
         error_q       <= rst_n && error_valid_i && !error_sent;
+        grant_q       <= rst_n && grant_valid_i && !grant_sent;
         one_q         <= one_i;
         store_limit_q <= store_limit_i;
         part_limit_q  <= part_limit_i;
@@ -84,6 +88,7 @@ module prove_egress #(
         assume ((ctrl_q & ~has_ctrl_i) == '0 && (store_q & ~has_store_i) == '0 && (req_q & ~has_req_i) == '0);
         if (!Claims) assume (claimed_i == '0);
         assume ((!res_q || res_valid_i) && (!error_q || error_valid_i));
+        assume (grant_q ? grant_valid_i : !grant_valid_i || Asks);
         assume (one_i != '0 && (one_i & (one_i - 1'b1)) == '0);
         assume (store_limit_i != '0 && store_limit_i != 2'd3 && part_limit_i != '0 && part_limit_i != 2'd3);
         if (rst_n) assume (one_i == one_q && store_limit_i == store_limit_q && part_limit_i == part_limit_q);
@@ -148,6 +153,10 @@ module prove_egress #(
 
     // what may be chosen
     logic [N-1:0] open_ctrl, open_req, open_store;
+    logic         open_grant; // a GRANT that has not started
+    logic         began_q;    // the one that waits has started
+    assign open_grant = grant_valid_i && !began_q;
+    always_ff @(posedge clk_i) began_q <= rst_n && !grant_sent && (from_grant || began_q);
     assign {open_ctrl, open_req, open_store} = {has_ctrl_i, has_req_i, has_store_i} & ~{3{claimed_i}};
 
     always_ff @(posedge clk_i) begin
@@ -156,6 +165,9 @@ module prove_egress #(
             a_asked:  assert ((pop & ~((cls == 2'd0) ? open_ctrl : (cls == 2'd1) ? open_store : (cls == 2'd2) ? open_req
                                        : '0)) == '0);
             a_result: assert (!res_start || res_valid_i);
+            a_grant:  assert (!from_grant || (open_grant && pop == '0 && cls == 2'd2)); // each goes once
+            a_first:  assert (pop == '0 || cls != 2'd2 || !open_grant);
+            a_sent_g: assert (!grant_sent || began_q);
             a_store:  assert (used_store <= store_limit_i && used_part <= part_limit_i);
             a_last:   assert (!start_qq || left_q == '0);                        // no packet begins inside another
             a_gone:   assert (discard == (start && down_i));
@@ -176,10 +188,11 @@ module prove_egress #(
             c_all:    cover (has_ctrl_i != '0 && has_req_i != '0 && has_store_i != '0 && res_valid_i && start);
             c_other:  cover (start_store && (pop & one_i) == '0 && (has_store_i & one_i) != '0);
             c_error:  cover (from_error);
+            c_grant:  cover (from_grant == Asks && start);
             c_gone:   cover (discard);
             c_full:   cover (used_store == store_limit_i && used_part == part_limit_i && store_limit_i == 2'd2);
             a_busy:   assert (hold_i || start || i_dut.busy_q
-                              || !((open_req != '0) || (open_store != '0 && used_store != store_limit_i)
+                              || !((open_req != '0) || open_grant || (open_store != '0 && used_store != store_limit_i)
                                    || (res_valid_i && used_part != part_limit_i)
                                    || (open_ctrl != '0 && used_ctrl != 2'd2)));
         end
@@ -195,7 +208,8 @@ module prove_egress #(
         .other_i(start)
     );
     f_fair #(.Bound(16)) i_fair_req (
-        .clk_i, .rst_ni(rst_n), .wait_i(open_req != '0), .served_i(pop != '0 && cls == 2'd2), .other_i(start)
+        .clk_i, .rst_ni(rst_n), .wait_i(open_req != '0 || open_grant),
+        .served_i(from_grant || (pop != '0 && cls == 2'd2)), .other_i(start)
     );
     f_fair #(.Bound(16)) i_fair_part (
         .clk_i, .rst_ni(rst_n), .wait_i(res_valid_i && used_part != part_limit_i), .served_i(res_start), .other_i(start)

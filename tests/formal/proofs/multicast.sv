@@ -116,8 +116,8 @@ module prove_multicast #(
         .dn_crd_i(dn_crd), .emap_i('{we: !rst_n, addr: 12'(map_q), data: '{valid: map_q[1:0] != 2'd3,
                                                                            gpu: 5'(map_q[1:0]), local_expert: '0}}),
         .groups_i('0), .partition_i('1), .ctl_i('{window: 5'(Window), default: '0}), .enable_i('0), .disable_i('0),
-        .quiet_i('1), .down_o(), .flush_o(), .sweep_i(1'b0), .sweep_busy_o(), .idle_o(), .cnt_data_o(), .mon_samples_o(), .mon_data_o(), .err_o(),
-        .err_port_o()
+        .quiet_i('1), .down_o(), .flush_o(), .sweep_i(1'b0), .sweep_busy_o(), .idle_o(), .cnt_data_o(),
+        .mon_samples_o(), .mon_data_o(), .err_o(), .err_port_o()
     );
     // the map of experts is written during the reset
     always_ff @(posedge clk_i) map_q <= rst_n ? '0 : map_q + 4'd1;

@@ -3,17 +3,19 @@
 // token_tracker beside a count for each own token, over any number of layers: each has the next epoch, before the first
 // and when the epochs come round the counts are swept. A layer may end at any time with tokens that have not finished,
 // as one that was broken off does; signals come for any token at any time, armed or not. A token is armed anew only
-// when combine has taken it.
+// when combine has taken it. Where the switch asks signals from the wire are GRANTs, and lanes leave whenever they like.
 `default_nettype none
 
 module prove_token_tracker #(
     parameter int unsigned TokensLog2 = 1,
+    parameter bit          SwitchAsks = 1'b0,
     localparam int unsigned N       = 2,
     localparam int unsigned Tokens  = 2**TokensLog2,
     localparam int unsigned TokB    = TokensLog2 + 1,
     localparam int unsigned TokenW  = node_pkg::TokenW
 ) (
     input  wire logic            clk_i, layer_i, arm_valid_i, own_valid_i, sig_valid_i, rdy_ready_i,
+    input  wire logic            arm_remote_i, lane_ready_i,
     input  wire logic [TokB-1:0] arm_token_i, own_token_i, sig_token_i,
     input  wire logic [4:0]      arm_count_i
 );
@@ -22,12 +24,14 @@ module prove_token_tracker #(
         c = cfg_pkg::usual();
         c.N = N;
         c.TokensLog2 = TokensLog2;
+        c.SwitchAsks = SwitchAsks;
         return cfg_pkg::derived(c);
     endfunction
     localparam cfg_pkg::cfg_t Cfg = sizes();
 
     logic rst_n, arm_ready, own_ready, sig_ready, rdy_valid, idle, sweep_busy, ends, run, go, sweep;
-    logic [TokensLog2-1:0] rdy_token;
+    logic [TokensLog2-1:0] rdy_token, lane_token;
+    logic                  lane_valid;
     bundle_pkg::error_t    err;
     node_pkg::node_cfg_t   cfg;
     logic [1:0]            epoch;
@@ -37,6 +41,7 @@ module prove_token_tracker #(
         cfg.port        = 5'd1;
         cfg.epoch       = epoch;
         cfg.token_shift = 4'(TokensLog2);
+        cfg.switch_asks = SwitchAsks;
     end
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
@@ -48,6 +53,7 @@ module prove_token_tracker #(
     token_tracker #(.Cfg(Cfg)) i_dut (
         .clk_i, .rst_ni(rst_n), .go_i(go), .cfg_i(cfg), .sweep_i(sweep), .sweep_busy_o(sweep_busy),
         .arm_valid_i, .arm_ready_o(arm_ready), .arm_token_i(TokenW'(arm_token_i)), .arm_count_i,
+        .arm_remote_i, .lane_valid_o(lane_valid), .lane_ready_i, .lane_token_o(lane_token),
         .own_valid_i, .own_ready_o(own_ready), .own_token_i(TokenW'(own_token_i)),
         .sig_valid_i, .sig_ready_o(sig_ready), .sig_token_i(TokenW'(sig_token_i)),
         .rdy_valid_o(rdy_valid), .rdy_ready_i, .rdy_token_o(rdy_token),
@@ -55,7 +61,9 @@ module prove_token_tracker #(
     );
 
     // what is taken in this cycle
-    logic                  arm, down, ours, end_now, err_now;
+    logic                  arm, down, grant, ours, last_now, end_now, tell_now, err_now, own_now;
+    logic [Tokens-1:0]     waits_q;   // for a GRANT, too
+    logic [Tokens-1:0]     tell_q;    // its own experts have finished, its lane has not left
     logic [TokB-1:0]       token;
     logic [TokensLog2-1:0] index;
     logic [4:0]            left_q [Tokens];
@@ -64,16 +72,24 @@ module prove_token_tracker #(
     logic [1:0]            hidden_q;
 
     assign arm     = arm_valid_i && arm_ready;
-    assign down    = (own_valid_i && own_ready) || (sig_valid_i && sig_ready);
-    assign token   = arm_valid_i ? arm_token_i : own_valid_i ? own_token_i : sig_token_i;
+    assign own_now = own_valid_i && own_ready;
+    assign down    = own_now || (!SwitchAsks && sig_valid_i && sig_ready);
+    assign grant   = SwitchAsks && sig_valid_i && sig_ready;
+    assign token   = arm_valid_i ? arm_token_i : own_now ? own_token_i : sig_token_i;
     assign index   = token[TokensLog2-1:0];
     assign ours    = token[TokB-1:TokensLog2] == 1'b1;
-    assign end_now = ours && ((arm && arm_count_i == '0) || (down && left_q[index] == 5'd1));
-    assign err_now = (arm && !ours) || (down && (!ours || left_q[index] == '0));
+    assign last_now = ours && down && left_q[index] == 5'd1;
+    assign end_now  = (last_now && !waits_q[index]) || (ours && arm && arm_count_i == '0 && !(SwitchAsks && arm_remote_i))
+                      || (ours && grant && waits_q[index] && left_q[index] == '0);
+    assign tell_now = last_now && waits_q[index];
+    assign err_now  = (arm && !ours) || (down && (!ours || left_q[index] == '0))
+                      || (grant && (!ours || !waits_q[index] || left_q[index] != '0));
 
     always_comb begin
         if (!rst_n || !run || layer_i) assume (!arm_valid_i && !own_valid_i && !sig_valid_i);
         if (arm_valid_i && arm_token_i[TokB-1]) assume (!due_q[arm_token_i[TokensLog2-1:0]]);
+        if (arm_valid_i && arm_token_i[TokB-1]) assume (!tell_q[arm_token_i[TokensLog2-1:0]]);
+        if (sig_valid_i && SwitchAsks && sig_token_i[TokB-1]) assume (!tell_q[sig_token_i[TokensLog2-1:0]]);
     end
 
     // ---- the table ----
@@ -83,22 +99,29 @@ module prove_token_tracker #(
         logic [4:0] left;
     } entry_t;
     entry_t entry;
-    logic   counts;
+    logic   counts, waited;
+    logic [7:0] word [Tokens];   // {waits, entry}
+
+    for (genvar t = 0; t < Tokens; t++) begin : gen_word
+        if (SwitchAsks) assign word[t] = i_dut.gen_asks.i_left.gen_lut.i_ram.gen_bank[0].i_ram.mem[t];
+        else            assign word[t] = 8'(i_dut.gen_alone.i_left.gen_lut.i_ram.gen_bank[0].i_ram.mem[t]);
+    end
 
     always_comb begin
         counts = 1'b1;
         for (int unsigned t = 0; t < Tokens; t++) begin
-            entry = i_dut.i_left.gen_lut.i_ram.gen_bank[0].i_ram.mem[t];
+            {waited, entry} = word[t];
             if (i_dut.take_q && i_dut.mine_q && i_dut.index_q == TokensLog2'(t)) begin
-                counts &= i_dut.left == left_q[t] && (i_dut.arm_q || i_dut.entry == entry)
-                          && (entry.epoch <= epoch || entry.left == '0);
+                counts &= i_dut.left == left_q[t] && i_dut.held == waits_q[t]
+                          && (i_dut.arm_q || {i_dut.entry, i_dut.waits} == {entry, entry.epoch == epoch && waited})
+                          && (entry.epoch <= epoch || (entry.left == '0 && !waited));
             end else if (run) begin
-                counts &= ((entry.epoch == epoch) ? entry.left : 5'd0) == left_q[t]
-                          && (entry.epoch <= epoch || entry.left == '0);
+                counts &= ((entry.epoch == epoch) ? {waited, entry.left} : 6'd0) == {waits_q[t], left_q[t]}
+                          && (entry.epoch <= epoch || (entry.left == '0 && !waited));
             end else if (go) begin
-                counts &= entry.epoch < epoch || entry.left == '0;
+                counts &= entry.epoch < epoch || (entry.left == '0 && !waited);
             end else if (sweep_busy && TokensLog2'(t) < i_dut.index_q) begin
-                counts &= entry.left == '0;
+                counts &= entry.left == '0 && !waited;
             end
         end
         counts &= run || !i_dut.take_q;
@@ -110,6 +133,8 @@ module prove_token_tracker #(
         if (!rst_n) begin
             for (int unsigned t = 0; t < Tokens; t++) left_q[t] <= '0;
             due_q    <= '0;
+            waits_q  <= '0;
+            tell_q   <= '0;
             err_q    <= 1'b0;
             hidden_q <= '0;
             layers_q <= '0;
@@ -117,6 +142,10 @@ module prove_token_tracker #(
         end else begin
             if (arm && ours) left_q[index] <= arm_count_i;
             else if (down && ours && left_q[index] != '0) left_q[index] <= left_q[index] - 1'b1;
+            if (arm && ours) waits_q[index] <= SwitchAsks && arm_remote_i;
+            else if (end_now) waits_q[index] <= 1'b0;
+            if (lane_valid && lane_ready_i) tell_q[lane_token] <= 1'b0;
+            if (tell_now) tell_q[index] <= 1'b1;
             if (rdy_valid && rdy_ready_i) due_q[rdy_token] <= 1'b0;
             if (end_now) due_q[index] <= 1'b1;
             err_q    <= err_now;
@@ -124,6 +153,7 @@ module prove_token_tracker #(
             if (!run || ends) begin
                 for (int unsigned t = 0; t < Tokens; t++) left_q[t] <= '0;
                 due_q    <= '0;
+                waits_q  <= '0;
                 hidden_q <= '0;
             end
             if (ends) begin
@@ -134,12 +164,18 @@ module prove_token_tracker #(
             // handed on when the last one has finished, once, and never lost
             a_once:   assert (!run || !rdy_valid || due_q[rdy_token]);
             a_soon:   assert (hidden_q < 2'd2);
+            // told to the switch when the own ones have finished, once, and nothing but own signals waits for that
+            a_tell:   assert (lane_valid ? tell_q == Tokens'(1) << lane_token
+                              : tell_q == '0 || (i_dut.take_q && tell_q == Tokens'(1) << i_dut.index_q));
+            a_free:   assert (sig_ready || i_dut.take_q || i_dut.sweep_q || arm_valid_i || own_now);
+            a_arm:    assert (arm_ready || i_dut.take_q || i_dut.sweep_q);
             // one too many, or not ours: an error, exactly then
             a_err:    assert (err.valid == err_q);
             a_code:   assert (!err_q || (err.code == (bounds_q ? error_pkg::ERR_BOUNDS : error_pkg::ERR_COUNT)));
             a_counts: assert (counts);
             c_ready:  cover (rdy_valid && layers_q == '1);
             c_queued: cover (due_q == '1);
+            c_grant:  cover (!SwitchAsks || (grant && end_now && lane_valid));
             // a signal for a token that only an earlier layer has armed
             c_stale:  cover (err.valid && broken_q && !bounds_q && run);
             c_round:  cover (rdy_valid && layers_q == '1 && epoch == '0 && broken_q);

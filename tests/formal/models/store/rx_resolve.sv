@@ -10,7 +10,8 @@ module rx_resolve #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
     parameter int unsigned SlotW = 5,
     parameter type job_t = logic,
-    localparam int unsigned FlitsW = 9 - Cfg.FlitLog2
+    localparam int unsigned FlitsW = 9 - Cfg.FlitLog2,
+    localparam int unsigned KeepW = $clog2(Cfg.Lanes + 1)
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
@@ -48,8 +49,17 @@ module rx_resolve #(
     output bundle_pkg::port_t  ack_o,
     input  wire logic          ack_ready_i,
 
+    output `MW_WRITE(Cfg)     keep_wr_o,
+    input  wire logic         keep_wr_ready_i,
+    output logic [KeepW-1:0]  keep_level_o,
+    output logic              keep_done_o,
+    output logic              keep_idle_o,
+
     output bundle_pkg::error_t err_o
 );
+    assign {keep_wr_o, keep_level_o, keep_done_o} = '0;
+    assign keep_idle_o = 1'b1;
+
     localparam int unsigned JobW = $bits(job_t);
 
     logic [4:0]       left_q [2**SlotW];  // targets of each slot whose jobs have not been shown

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// Rows that GRANT packets name (the switch asks): a place for every row that may be granted, and one lane at a time for
+// the token tracker (own tokens) or for grant_lists (other GPUs').
+//
+// A packet's lanes are those from the first one on; lane i waits in queue i, which has room for as many packets as can
+// hold Places lanes: OpenRows of each home, and of the own tokens those besides whose row has closed while its result
+// waits here, of a packet each at least.
+// Order: as they come. Back-pressure: none for packets while Places lanes are inside at most; else a packet is not
+// taken (room_o). A lane waits for those before it, and with them for memory and the token tracker alone.
+// Errors, one lane each: a home that does not exist (UNMAPPED), an index beyond 2^token_shift (BOUNDS).
+`default_nettype none
+
+module grant_lanes #(
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+) (
+    input  wire logic                clk_i,
+    input  wire logic                rst_ni,
+    input  wire node_pkg::node_cfg_t cfg_i,
+
+    input  wire logic                                      push_i, // a packet; its first lane is valid
+    output logic                                           room_o,
+    input  wire packet_pkg::lane_t [packet_pkg::Lanes-1:0] lanes_i,
+
+    output logic                      own_valid_o,
+    input  wire logic                 own_ready_i,
+    output logic                      far_valid_o,
+    input  wire logic                 far_ready_i,
+    output logic [Cfg.GpuW-1:0]       home_o,  // of either
+    output logic [Cfg.TokensLog2-1:0] index_o,
+
+    output bundle_pkg::error_t err_o,       // stays until
+    input  wire logic          err_ready_i,
+    output logic               idle_o
+);
+    import packet_pkg::Lanes;
+
+    localparam int unsigned Places = Cfg.N * Cfg.OpenRows + Cfg.RxResultPkts;
+
+    typedef struct packed {
+        logic                      more;     // of the packet
+        logic                      unmapped;
+        logic                      beyond;
+        logic [Cfg.GpuW-1:0]       home;
+        logic [Cfg.TokensLog2-1:0] index;
+    } row_t;
+
+    row_t             in [Lanes], out [Lanes], row;
+    logic [Lanes-1:0] valid, room, take;
+    logic [1:0]       at_q;
+    logic             pop, here, strange, own;
+
+    for (genvar l = 0; l < Lanes; l++) begin : gen_lane
+        localparam int unsigned Depth = (Places + l) / (l + 1);
+
+        always_comb begin
+            in[l].more     = l + 1 < Lanes && lanes_i[(l + 1 < Lanes) ? l + 1 : l].valid;
+            in[l].unmapped = 32'(lanes_i[l].home) >= Cfg.N;
+            in[l].beyond   = (lanes_i[l].index >> Cfg.TokensLog2) != '0;
+            in[l].home     = lanes_i[l].home[Cfg.GpuW-1:0];
+            in[l].index    = lanes_i[l].index[Cfg.TokensLog2-1:0];
+        end
+
+        if (Depth <= 128) begin : gen_lut
+            logic [$clog2(Depth+1)-1:0] level;
+            fifo #(.Width($bits(row_t)), .Depth(Depth)) i_rows (
+                .clk_i, .rst_ni, .valid_i(push_i && room_o && lanes_i[l].valid), .ready_o(room[l]), .data_i(in[l]),
+                .valid_o(valid[l]), .ready_i(take[l]), .data_o(out[l]), .level_o(level)
+            );
+            wire unused_level = &{1'b0, level};
+        end else begin : gen_block
+            logic [$clog2(Depth+1)-1:0] level;
+            fifo_ram #(.Width($bits(row_t)), .Depth(Depth)) i_rows (
+                .clk_i, .rst_ni, .valid_i(push_i && room_o && lanes_i[l].valid), .ready_o(room[l]), .data_i(in[l]),
+                .valid_o(valid[l]), .ready_i(take[l]), .data_o(out[l]), .level_o(level)
+            );
+            wire unused_level = &{1'b0, level};
+        end
+
+        assign take[l] = pop && at_q == 2'(l);
+    end
+
+    // the packet's lanes: all or none
+    assign room_o = &(room | ~{lanes_i[2].valid, lanes_i[1].valid, 1'b1});
+
+    always_comb begin
+        unique case (at_q)
+            2'd0:    {here, row} = {valid[0], out[0]};
+            2'd1:    {here, row} = {valid[1], out[1]};
+            default: {here, row} = {valid[2], out[2]};
+        endcase
+    end
+
+    assign strange     = row.unmapped || row.beyond || (row.index >> cfg_i.token_shift) != '0;
+    assign own         = 5'(row.home) == cfg_i.port;
+    assign own_valid_o = here && !strange && own;
+    assign far_valid_o = here && !strange && !own;
+    assign home_o      = row.home;
+    assign index_o     = row.index;
+    assign pop         = here && (strange ? err_ready_i : own ? own_ready_i : far_ready_i);
+    assign err_o.valid = here && strange;
+    assign err_o.code  = row.unmapped ? error_pkg::ERR_UNMAPPED : error_pkg::ERR_BOUNDS;
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) at_q <= '0;
+        else if (pop) at_q <= row.more ? at_q + 1'b1 : '0;
+    end
+
+    assign idle_o = valid == '0;
+
+    wire unused = &{1'b0, cfg_i, lanes_i};
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// Gathers lanes of READY packets (the switch asks): rows of other GPUs' tokens that the expert engine has finished
+// (far_*), and own tokens of which all own experts have (own_*, from the token tracker).
+//
+// A packet is offered when it has three lanes, or when none came for 16 cycles, so its first lane waits for 32 at most;
+// lanes that come before it is taken join it, up to three.
+// Order: of each source that of its lanes. Back-pressure: one lane a cycle, own_ first; ready depends on registers and
+// on own_valid_i. Worst case: far_ waits for one lane of the token tracker, which has one in two cycles at most, and
+// both for the uplink's CTRL credit alone.
+`default_nettype none
+
+module ready_gather #(
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+) (
+    input  wire logic                      clk_i,
+    input  wire logic                      rst_ni,
+    input  wire logic [Cfg.GpuW-1:0]       port_i,
+
+    input  wire logic                      far_valid_i,
+    output logic                           far_ready_o,
+    input  wire logic [Cfg.GpuW-1:0]       far_home_i,
+    input  wire logic [Cfg.TokensLog2-1:0] far_index_i,
+
+    input  wire logic                      own_valid_i,
+    output logic                           own_ready_o,
+    input  wire logic [Cfg.TokensLog2-1:0] own_index_i,
+
+    output logic                                       pkt_valid_o,
+    input  wire logic                                  pkt_take_i,
+    output packet_pkg::lane_t [packet_pkg::Lanes-1:0]  lanes_o,
+    output logic                                       idle_o
+);
+    import packet_pkg::Lanes;
+
+    localparam int unsigned LaneCntW = $clog2(Lanes + 1);
+
+    typedef struct packed {
+        logic [Cfg.GpuW-1:0]       home;
+        logic [Cfg.TokensLog2-1:0] index;
+    } row_t;
+
+    logic                room, push, due_q;
+    logic [LaneCntW-1:0] cnt_q, kept, cnt_d;
+    logic [3:0]          pause_q; // cycles since the last lane came
+    row_t                row_q [Lanes], in;
+
+    assign room        = cnt_q != LaneCntW'(Lanes);
+    assign own_ready_o = room;
+    assign far_ready_o = room && !own_valid_i;
+    assign push        = room && (own_valid_i || far_valid_i);
+    assign in          = own_valid_i ? '{home: port_i, index: own_index_i}
+                         : '{home: far_home_i, index: far_index_i};
+    assign kept        = pkt_take_i ? '0 : cnt_q;
+    assign cnt_d       = kept + LaneCntW'(push);
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) begin
+            cnt_q <= '0;
+            due_q <= 1'b0;
+        end else begin
+            cnt_q <= cnt_d;
+            due_q <= cnt_d == LaneCntW'(Lanes)
+                     || (kept != '0 && (due_q || (pause_q == '1 && !push)));
+        end
+        if (push) pause_q <= 4'd1;
+        else if (cnt_q != '0) pause_q <= pause_q + 1'b1;
+        for (int unsigned l = 0; l < Lanes; l++) if (push && kept == LaneCntW'(l)) row_q[l] <= in;
+    end
+
+    always_comb begin
+        for (int unsigned l = 0; l < Lanes; l++)
+            lanes_o[l] = '{valid: LaneCntW'(l) < cnt_q, home: 5'(row_q[l].home), index: 15'(row_q[l].index)};
+    end
+
+    assign pkt_valid_o = due_q;
+    assign idle_o      = cnt_q == '0;
+endmodule
+
+`default_nettype wire

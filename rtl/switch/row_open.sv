@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// Opens the rows of one port that are due, one in its turn, and tells those whom a row concerns: in the cycle behind
+// the decision the row goes to the port's join, and into the grant queue (grant_queue) of each member and of the port
+// itself, of which the one of this port is here.
+//
+// Order: rows are opened in the order in which they got due; in that order they enter the join and each grant queue. Of
+// all ports one opens a row in a cycle, so a grant queue gets one at most.
+// Back-pressure: a row waits while the join has no room for it (full_i), and while a grant queue that it would enter
+// has none (crowded); neither waits for a row that is not open. A port that has been down since the last go (fell_i)
+// gets no grants.
+// Worst case: N cycles to its turn, beside the above.
+`default_nettype none
+
+module row_open #(
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter int unsigned   Places = 16 // for rows in the grant queue
+) (
+    input  wire logic       clk_i,
+    input  wire logic       rst_ni,
+    input  wire logic [4:0] port_i, // constant: the number of this port
+    input  wire logic [4:0] turn_i, // the port that may open a row
+
+    // by distance, as all sets of ports here; see want_table
+    input  wire logic                      due_i,
+    input  wire logic [Cfg.Others-1:0]     due_members_i,
+    input  wire logic [Cfg.TokensLog2-1:0] due_index_i,
+    output logic                           due_take_o,
+
+    // a row of this port is opened, with these members
+    input  wire logic                      full_i, // the join has no room for one more
+    output logic                           opened_o,
+    output logic [Cfg.Others-1:0]          members_o,
+    output logic [Cfg.TokensLog2-1:0]      index_o,
+
+    // a port opens a row of which this one is a member
+    input  wire logic [Cfg.Others-1:0]     opened_i,
+    input  wire logic [Cfg.TokensLog2-1:0] opened_index_i [Cfg.Others],
+
+    // grants: the queue here has no room, others have none
+    input  wire logic                  fell_i,
+    output logic                       crowded_o,
+    input  wire logic [Cfg.Others-1:0] crowded_i,
+    output logic                       grant_valid_o, // see grant_queue
+    output logic [63:0]                grant_upper_o,
+    input  wire logic                  grant_sent_i,
+    output logic                       grants_idle_o,
+
+    output logic idle_o // but for rows that are due
+);
+    logic [Cfg.GpuW-1:0]       home;
+    logic [Cfg.TokensLog2-1:0] index;
+
+    assign due_take_o = due_i && turn_i == port_i && !full_i && !crowded_o && (due_members_i & crowded_i) == '0;
+
+    always_ff @(posedge clk_i) begin
+        opened_o  <= rst_ni && due_take_o;
+        members_o <= due_members_i;
+        index_o   <= due_index_i;
+    end
+
+    always_comb begin
+        home  = opened_o ? Cfg.GpuW'(port_i) : '0;
+        index = opened_o ? index_o : '0;
+        for (int unsigned d = 0; d < Cfg.Others; d++) begin
+            if (opened_i[d]) begin
+                home  |= Cfg.GpuW'((32'(port_i) + d + 1) % Cfg.N);
+                index |= opened_index_i[d];
+            end
+        end
+    end
+
+    grant_queue #(.Cfg(Cfg), .Places(Places)) i_grants (
+        .clk_i, .rst_ni, .push_i((opened_o || opened_i != '0) && !fell_i), .home_i(home), .index_i(index),
+        .full_o(crowded_o), .valid_o(grant_valid_o), .upper_o(grant_upper_o), .sent_i(grant_sent_i),
+        .idle_o(grants_idle_o)
+    );
+    assign idle_o = grants_idle_o && !opened_o;
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// GRANTs at a hub (the switch asks), right ones and wrong ones, as fast as the link brings them, while token tracker and grant_lists make their rows wait as long
+// as they like: each row comes out once, in the order in which the lanes came, own ones apart; what is wrong is an error by name, and names nothing. As many rows
+// may wait as can be granted. Requests and SIGNALs are unknown opcodes there; in a layer in which the switch does not ask, GRANTs are.
+
+#include "bench/errors.h"
+#include "bench/stream.h"
+#include "node_cfg.h"
+
+using namespace tb;
+
+static const unsigned N = PARAM_N, F = PARAM_FlitBytes, HF = MW_HEADER_BYTES / F;
+static const unsigned PLACES = N * PARAM_OpenRows + PARAM_RxResultPkts;
+
+struct hub : model<Vrx> {
+    struct row {
+        unsigned home, index;
+    };
+    const unsigned epoch = rng.below(4), port = rng.below(N), shift;
+    unsigned own_pace = 100, far_pace = 100; // percent
+    packet_source link;
+    std::deque<row> rows; // that are inside, or wrong ones among them
+    std::deque<packet> coming;
+    error_watch errors{"rx"};
+    watch own{"own rows"}, far{"other rows"};
+    uint64_t granted = 0;
+    unsigned places = PLACES;
+    bool asks = true;
+
+    explicit hub(bool its_asks = true) : shift(below(PARAM_TokensLog2 + 1)), asks(its_asks)
+    {
+        node_cfg cfg;
+        cfg.set("epoch", epoch);
+        cfg.set("port", port);
+        cfg.set("token_shift", shift);
+        cfg.set("switch_asks", asks);
+        cfg.drive(dut.cfg_i);
+        link.pauses = false;
+        dut.rx_valid_i = dut.st_crd_i = dut.res_crd_i = 0;
+        dut.req_ready_i = dut.res_room_i = dut.ev_ready_i = 1;
+        reset();
+    }
+
+    // Lanes from the first one on; places are numbers from bit 64 of the header on.
+    static void set_lane(mw_header &h, unsigned lane, bool valid, unsigned home, unsigned index)
+    {
+        uint64_t head[2];
+        mw_header_pack(&h, head);
+        head[1] &= ~(0x1fffffull << 21 * lane);
+        head[1] |= (uint64_t{valid} << 20 | home << 15 | index) << 21 * lane;
+        mw_header_unpack(&h, head);
+    }
+    static row lane(const mw_header &h, unsigned l, bool &valid)
+    {
+        uint64_t head[2];
+        mw_header_pack(&h, head);
+        const uint64_t bits = head[1] >> 21 * l;
+        valid = bits >> 20 & 1;
+        return {static_cast<unsigned>(bits >> 15 & 31), static_cast<unsigned>(bits & 0x7fff)};
+    }
+
+    packet grant(unsigned lanes, bool wrong)
+    {
+        packet p;
+        p.h = header(MW_OP_GRANT);
+        p.h.epoch = epoch;
+        p.h.src = below(32);
+        p.h.dst = below(32);
+        for (unsigned l = 0; l < 3; l++) {
+            unsigned home = below(N), index = below(1u << shift);
+            if (wrong && rng.one_in(3))
+                (percent(50) ? home : index) |= 1u << below(5);
+            if (wrong && rng.one_in(6))
+                index = rng.pick({1u << shift, 0x7fffu, 0x4000u}) & 0x7fff;
+            set_lane(p.h, l, l < lanes, home, index);
+        }
+        return p;
+    }
+
+    packet any()
+    {
+        packet p = grant(rng.between(1, 3), rng.one_in(3));
+        if (!rng.one_in(5))
+            return p;
+        switch (below(7)) {
+        case 0:
+            p.h.epoch = (epoch + rng.between(1, 3)) & 3;
+            break;
+        case 1:
+            p.h.opcode = rng.pick({MW_OP_MULTIMEM_LD_REDUCE, MW_OP_DYMULTIMEM_LD_REDUCE,
+                                   MW_OP_LD_CAIS, MW_OP_READY});
+            break;
+        case 2:
+            p.h.len = rng.between(1, 20);
+            break;
+        case 3:
+            p.h.cnt = rng.between(1, 16);
+            break;
+        case 4:
+            p.cut = F == 8 ? rng.pick({-1, 1, 3}) : rng.pick({1, 3});
+            break;
+        case 5:
+            p.err = true;
+            break;
+        default: { // a hole, or none
+            const bool hole = percent(50);
+            set_lane(p.h, 0, hole, 0, 0);
+            set_lane(p.h, 1, false, 0, 0);
+            set_lane(p.h, 2, hole, 0, 0);
+        }
+        }
+        return p;
+    }
+
+    void send(const packet &p)
+    {
+        packet q = p;
+        if (q.h.cnt && q.h.opcode != MW_OP_GRANT)
+            q.targets.resize(q.h.cnt, static_cast<uint16_t>(q.h.target0));
+        link.queue.push_back(encode(q, F, &rng));
+        coming.push_back(q);
+    }
+
+    void drive() override
+    {
+        bool valid = false;
+        if (link.busy() || (rows.size() + 3 <= places && percent(95)))
+            link.drive(rng, valid, dut.rx_data_i, dut.rx_last_i);
+        dut.rx_valid_i = valid;
+        dut.rx_cls_i = valid ? static_cast<unsigned>(MW_CLS_REQ) : below(4);
+        if (!valid)
+            dut.rx_last_i = percent(50);
+        dut.rx_err_i = valid ? link.err() : percent(50);
+        dut.sig_ready_i = percent(own_pace);
+        dut.lane_ready_i = percent(far_pace);
+    }
+
+    // A flit of it: an error of the low half is told with the first one.
+    void judge(const packet &p, size_t flits)
+    {
+        const bool first = flit == 0, last = flit + 1 == flits;
+        const unsigned code = p.h.epoch != epoch             ? MW_HWERR_EPOCH
+                              : p.h.opcode != MW_OP_GRANT    ? MW_HWERR_OPCODE
+                              : p.h.len || p.h.cnt           ? MW_HWERR_LENGTH
+                                                             : MW_HWERR_NONE;
+        if (code) {
+            if (first)
+                errors.expect_between(now, now, code);
+            return;
+        }
+        if (!last)
+            return;
+        bool valid[3];
+        row list[3];
+        for (unsigned l = 0; l < 3; l++)
+            list[l] = lane(p.h, l, valid[l]);
+        if (flits != HF || p.err || !valid[0] || (valid[2] && !valid[1])) {
+            errors.expect_between(now, now, MW_HWERR_LENGTH);
+            return;
+        }
+        for (unsigned l = 0; l < 3 && valid[l]; l++)
+            arrived.push_back(list[l]);
+    }
+
+    unsigned wrong(const row &r) const
+    {
+        return r.home >= N ? MW_HWERR_UNMAPPED : r.index >> shift ? MW_HWERR_BOUNDS : MW_HWERR_NONE;
+    }
+
+    void sample() override
+    {
+        assert_false(dut.st_valid_o || dut.req_valid_o || dut.res_push_o || dut.crd_o);
+        const bool at_end = dut.rx_valid_i && dut.rx_last_i;
+        if (dut.rx_valid_i)
+            judge(coming.front(), link.front().flits());
+        flit = dut.rx_valid_i && !at_end ? flit + 1 : 0;
+        if (at_end)
+            coming.pop_front();
+        // of two errors in a cycle that of the link comes first
+        if (!rows.empty() && wrong(rows.front())) {
+            assert_false(dut.sig_valid_o || dut.lane_valid_o);
+            if (dut.err_valid_o && errors.missing() == 0) {
+                errors.expect_between(now, now, wrong(rows.front()));
+                rows.pop_front();
+            }
+        } else if (dut.sig_valid_o || dut.lane_valid_o) {
+            assert_true(!rows.empty() && !(dut.sig_valid_o && dut.lane_valid_o));
+            const row r = rows.front();
+            assert_int_equal(dut.sig_valid_o, r.home == port);
+            if (dut.sig_valid_o)
+                assert_int_equal(dut.sig_token_o, port << shift | r.index);
+            else
+                assert_true(dut.lane_home_o == r.home && dut.lane_index_o == r.index);
+        }
+        errors.see(now, dut.err_valid_o, dut.err_code_o);
+        if (own.see(dut.sig_valid_o, dut.sig_ready_i, dut.sig_token_o) |
+            far.see(dut.lane_valid_o, dut.lane_ready_i, dut.lane_home_o, dut.lane_index_o)) {
+            rows.pop_front();
+            granted++;
+        }
+        if (dut.rx_valid_i)
+            link.taken(true);
+        for (const row &r : arrived)
+            rows.push_back(r);
+        arrived.clear();
+        silent = rows.empty() || dut.sig_valid_o || dut.lane_valid_o || dut.err_valid_o ? 0 : silent + 1;
+        assert_true(silent < 4); // the oldest row shows
+    }
+
+    void finish()
+    {
+        own_pace = far_pace = 100;
+        until("the last row", 20000, [&] { return link.empty() && rows.empty(); });
+        cycles(4);
+        errors.done();
+        assert_true(dut.idle_o);
+    }
+
+    std::vector<row> arrived;
+    size_t flit = 0;
+    unsigned silent = 0;
+};
+
+TEST(rows_in_their_order)
+{
+    uint64_t granted = 0;
+    unsigned errors[256] = {};
+    for (unsigned r = 0; r < 40; r++) {
+        hub b;
+        for (unsigned round = 0; round < 3; round++) {
+            b.own_pace = b.rng.pick({100u, 50u, 10u});
+            b.far_pace = b.rng.pick({100u, 50u, 10u});
+            b.link.pace = b.rng.pick({100u, 50u, 10u});
+            for (unsigned i = 0; i < 100; i++)
+                b.send(b.any());
+            b.until("the last packet", 20000, [&] { return b.link.empty(); });
+            b.finish();
+        }
+        granted += b.granted;
+        for (const auto &e : b.errors.seen)
+            errors[e.code]++;
+    }
+    assert_true(granted > 5000);
+    for (unsigned code :
+         {MW_HWERR_OPCODE, MW_HWERR_LENGTH, MW_HWERR_EPOCH, MW_HWERR_BOUNDS, MW_HWERR_UNMAPPED})
+        if (code != MW_HWERR_UNMAPPED || N < 32)
+            assert_true(errors[code] > 30);
+}
+
+// All rows that can be granted wait, whatever packets they came in, without a pause between them.
+TEST(a_place_for_each)
+{
+    for (unsigned r = 0; r < 12; r++) {
+        hub b;
+        b.own_pace = b.far_pace = 0;
+        unsigned rows = 0;
+        while (rows < PLACES) {
+            unsigned lanes = r < 3 ? r + 1 : b.rng.between(1, 3);
+            lanes = std::min(lanes, PLACES - rows);
+            b.send(b.grant(lanes, false));
+            rows += lanes;
+        }
+        b.places = PLACES + 3; // the packets are what is limited
+        b.until("the last packet", 2000, [&] { return b.link.empty(); });
+        b.cycles(5);
+        assert_int_equal(b.rows.size(), PLACES);
+        assert_false(b.dut.idle_o);
+        if (r == 0) { // one more is lost as a whole, and told
+            const wire w = encode(b.grant(1, false), F);
+            for (size_t i = 0; i < w.flits(); i++) {
+                b.dut.rx_valid_i = 1;
+                b.dut.rx_cls_i = MW_CLS_REQ;
+                b.dut.rx_err_i = 0;
+                b.dut.rx_last_i = w.last(i);
+                put(b.dut.rx_data_i, w.at(i));
+                b.settle();
+                assert_int_equal(b.dut.err_valid_o, w.last(i));
+                assert_true(!w.last(i) || b.dut.err_code_o == MW_HWERR_WINDOW);
+                b.edge();
+            }
+        }
+        b.finish();
+        assert_int_equal(b.granted, PLACES);
+    }
+}
+
+// A CTRL packet beside waiting GRANTs: a SIGNAL is an unknown opcode, an EVENT goes on.
+TEST(signals_are_unknown)
+{
+    hub b;
+    packet p;
+    p.h = header(MW_OP_SIGNAL);
+    p.h.epoch = b.epoch;
+    const wire w = encode(p, F);
+    for (size_t i = 0; i < w.flits(); i++) {
+        b.dut.rx_valid_i = 1;
+        b.dut.rx_cls_i = MW_CLS_CTRL;
+        b.dut.rx_err_i = 0;
+        b.dut.rx_last_i = w.last(i);
+        put(b.dut.rx_data_i, w.at(i));
+        b.settle();
+        b.edge();
+    }
+    b.dut.rx_valid_i = 0;
+    b.settle();
+    assert_true(b.dut.err_valid_o && b.dut.err_code_o == MW_HWERR_OPCODE && !b.dut.sig_valid_o);
+    assert_int_equal(b.dut.crd_o, 1 << MW_CLS_CTRL);
+}
+
+// In other layers a GRANT is poisoned on its way to who knows no length of it, as any opcode that is not of its class.
+TEST(unknown_in_other_layers)
+{
+    hub b(false);
+    const wire w = encode(b.grant(3, false), F);
+    for (size_t i = 0; i < w.flits(); i++) {
+        b.dut.rx_valid_i = 1;
+        b.dut.rx_cls_i = MW_CLS_REQ;
+        b.dut.rx_err_i = 0;
+        b.dut.rx_last_i = w.last(i);
+        put(b.dut.rx_data_i, w.at(i));
+        b.settle();
+        assert_true(b.dut.req_valid_o);
+        assert_int_equal(b.dut.err_valid_o, i == 0);
+        assert_true(i > 0 || b.dut.err_code_o == MW_HWERR_OPCODE);
+        b.edge();
+    }
+    b.dut.rx_valid_i = 0;
+    for (unsigned i = 0; i < 10; i++) {
+        b.settle();
+        assert_false(b.dut.sig_valid_o || b.dut.lane_valid_o || b.dut.err_valid_o);
+        b.edge();
+    }
+}
