@@ -83,6 +83,66 @@ package bundle_pkg;
         logic [4:0] part;
     } credit_t;
 
+    // A counter of a stream is added to.
+    typedef struct packed {
+        logic       valid;
+        logic [3:0] idx;
+    } event_t;
+
+    // What comes from a port, or is for it.
+    typedef struct packed {
+        logic       valid;
+        logic [4:0] port;
+    } port_t;
+
+    // A token of which something is told.
+    typedef struct packed {
+        logic                        valid;
+        logic [node_pkg::TokenW-1:0] token;
+    } token_t;
+
+    // And how many rows it waits for; remote, where the switch asks: and others elsewhere, which are not counted.
+    typedef struct packed {
+        logic                        valid;
+        logic [node_pkg::TokenW-1:0] token;
+        logic [4:0]                  count;
+        logic                        remote;
+    } arm_t;
+
+    // What unit send makes of an instruction: opcode of uplink packets (local ones are ST unless DYMULTIMEM_ST); of
+    // MULTIMEM_ST and MULTIMEM_RED target0, of the latter its type and operator; gate transfers are META packets; rows
+    // land at their address, without an allocator.
+    typedef struct packed {
+        packet_pkg::opcode_e opcode;
+        logic [15:0]         group;
+        red_pkg::red_t       kind;
+        logic                meta;
+        logic                flat;
+    } sends_t;
+
+    // A reduction request at its hub: what the low half of its header says. Fields sit where the same bits of a word of
+    // targets come from, as far as they can: that saves multiplexers.
+    typedef struct packed {
+        logic       over; // against the rules: an error
+        logic [9:0] len_low;
+        logic       is_static;
+        logic       more;
+        logic [4:0] len_high;
+        logic [4:0] cnt;
+        logic       st;
+        logic       again;
+        logic       bad;  // somebody has reported an error
+        logic       slots;
+        logic       is_explicit;
+        logic       use_r;
+    } request_t;
+
+    // Which term of a row row_sum asks for.
+    typedef struct packed {
+        logic       re;
+        logic [3:0] idx;
+    } term_req_t;
+
     // A counter of a port of the switch that is read: its upper part and its lower one, see port_counters.
     typedef struct packed {
         logic [26:0] high;
@@ -142,6 +202,20 @@ package bundle_pkg;
         logic                                rows_done;
     } events_t;
 
+    // Of the rows of an expert: complete, and expected.
+    typedef struct packed {
+        logic [node_pkg::RowW-1:0] complete;
+        logic [node_pkg::RowW-1:0] expected;
+    } stat_t;
+
+    // A row that the engine puts on the list of an expert itself; last, without valid: it has named all.
+    typedef struct packed {
+        logic                         valid;
+        logic                         last;
+        logic [node_pkg::ExpertW-1:0] le;
+        logic [node_pkg::RowW-1:0]    row;
+    } push_t;
+
     // A row of an expert that is complete, and what the list of such rows answers, in order.
     typedef struct packed {
         logic                         valid;
@@ -155,6 +229,24 @@ package bundle_pkg;
         logic [node_pkg::TokenW-1:0] token;
         logic [3:0]                  pos;
     } list_rsp_t;
+
+    // What a node counts cycle by cycle, see expert_engine, gpu_mem, allocator, tx.
+    typedef struct packed {
+        logic tile;
+        logic retire; // an instruction of the expert engine
+        logic hold;
+        logic idle;
+        logic conflict;
+    } gpu_counts_t;
+
+    typedef struct packed {
+        logic miss;
+        logic hit;
+        logic link_idle;
+        logic stall_ctrl;
+        logic part_empty;
+        logic stall_store;
+    } hub_counts_t;
 endpackage
 
 `default_nettype wire

@@ -19,11 +19,39 @@
 `define MW_WRITE(Cfg) struct packed { \
     logic valid; logic [Cfg.AddrW-1:0] addr; logic [Cfg.FlitBytes-1:0] be; logic [Cfg.FlitW-1:0] data;}
 
+// The expert engine moves two flits of an aligned group of four: where it reads them, and where it writes which of
+// them.
+`define MW_PAIR(Cfg) struct packed {logic valid; logic [Cfg.AddrW-2:0] addr;}
+`define MW_PAIR_WRITE(Cfg) struct packed {logic [1:0] valid; logic [Cfg.AddrW-2:0] addr;}
+
+// Rows that it starts together, by their places in an expert's list: the first one, and the one behind the last. And
+// each of them: the last of its tile; where it is, in groups, and where its result goes; place; what multiplies it.
+`define MW_TILE(Cfg) struct packed { \
+    logic valid; logic [node_pkg::ExpertW-1:0] le; logic [Cfg.CountW-1:0] first; logic [Cfg.CountW-1:0] behind;}
+`define MW_WORK(Cfg) struct packed { \
+    logic valid; logic last; logic [Cfg.AddrW-3:0] x; logic [Cfg.AddrW-3:0] y; logic [node_pkg::ExpertW-1:0] le; \
+    logic [Cfg.CountW-1:0] idx; fp_pkg::factor_t factor;}
+
 // A row to be summed at a hub: what of it is last, less 1 (terms, R included; packets; flits of the last packet),
 // what it is, type and operator, and where a stored one goes.
 `define MW_ROW(Cfg) struct packed { \
     logic [4:0] last; logic [node_pkg::PktW-1:0] last_pkt; logic [Cfg.PayW-1:0] last_len; logic use_r; logic st; \
     logic zero; logic poison; red_pkg::red_t red; logic [Cfg.AddrW-1:0] dest;}
+
+// A word of a reduction request: of its header the low half with type and operator, and the high half, the byte
+// address, of a token or row of this GPU its number, and the first target; or targets, whose upper bit says that there
+// is no such expert.
+`define MW_REQUEST(Cfg) struct packed { \
+    bundle_pkg::request_t low; red_pkg::red_t red; logic [Cfg.ExpW:0] target; logic over; \
+    logic [Cfg.MaddrW-1:0] x; logic [Cfg.Lanes-1:0][Cfg.ExpW:0] targets;}
+
+// Contexts with a row, and those whose row has one term at most, R counted; of the own context's row: it ends with R,
+// and reads what the row before wrote. An address of a term of it. A flit of R; poison, it is not valid.
+`define MW_ROWS(Cfg) struct packed { \
+    logic [Cfg.N-1:0] pend; logic [Cfg.N-1:0] one; logic own_r; logic own_again;}
+`define MW_TERM(Cfg) struct packed {logic valid; logic [Cfg.AddrW-1:0] addr;}
+`define MW_RESULT(Cfg) struct packed {logic valid; logic poison; logic [Cfg.FlitW-1:0] data;}
+`define MW_FLIT(Cfg) struct packed {logic valid; logic [Cfg.FlitW-1:0] data;}
 
 // Where an own row goes; more: another row of its token follows.
 `define MW_DEST(Cfg) struct packed {logic valid; logic more; logic [Cfg.AddrW-1:0] addr;}
@@ -72,6 +100,20 @@
     logic bad; packet_pkg::opcode_e op; logic [4:0] src; logic [7:0] len; logic [4:0] cnt; logic [1:0] stage; \
     logic beyond; logic [Cfg.ExpW+4:0] tgt; logic [Cfg.MaddrW-1:0] addr;}
 
+// An entry of a token's list of experts, in the routing table: position, last of its list; the token, and its row
+// there.
+`define MW_LISTED(Cfg) struct packed { \
+    logic valid; logic last; logic [15:0] id; logic [3:0] pos; logic [Cfg.TokensLog2-1:0] token; \
+    logic [Cfg.AddrW-$clog2(isa_pkg::RouteBytes / Cfg.FlitBytes)-1:0] row;}
+
+// A target {expert, position} that is kept for packets: place in one of four lists.
+`define MW_TARGET(Cfg) struct packed {logic we; logic [1:0] list; logic [3:0] place; logic [Cfg.ExpW+3:0] data;}
+
+// What a worker of rx_store writes, with a flit of its payload: with red it is combined with what lies there, of this
+// type and operator.
+`define MW_STORE(Cfg) struct packed { \
+    logic valid; logic red; red_pkg::red_t kind; logic [Cfg.AddrW-1:0] addr; logic [Cfg.FlitBytes-1:0] be;}
+
 // A token that is sent: its list of targets is good; targets elsewhere and here, GPUs that have one, and where its
 // list and its routing entry lie.
 `define MW_TOKEN(Cfg) struct packed { \
@@ -90,6 +132,13 @@
 // sums that it will send.
 `define MW_SHARE(Cfg) struct packed { \
     logic valid; logic [Cfg.TokensLog2:0] tokens; logic [Cfg.TokW:0] rows;}
+
+// What a port of the switch says to all others: its output goes down (mark); rows are open in its join that were begun
+// before a port went down last (old); it was down since the last go (fell), see want_table; no row is to be opened that
+// concerns it (crowded), see grant_queue; of its strobes ready and opened, which token of its GPU they are about.
+`define MW_TOLD(Cfg) struct packed { \
+    logic mark; logic old; logic fell; logic crowded; logic [Cfg.TokensLog2-1:0] lane_index; \
+    logic [Cfg.TokensLog2-1:0] opened_index;}
 
 // Between ports of the switch, a bit for each other port, by distance. From an input to the queues: there is a word,
 // a description, a push, a partial; the credit of the partial before still waits; a lane of a READY of a row of that

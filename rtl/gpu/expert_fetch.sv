@@ -5,7 +5,7 @@
 //
 // Order: tiles and rows as they come. One row waits for the engine, complete; of the next one the address of the
 // coefficient is ready, and of the one behind it the list's answer. A row costs 6 cycles when memory answers at once:
-// it is read when the row before it was taken. row_* stays for 3 cycles behind row_take_i, and row_factor_o is complete
+// it is read when the row before it was taken. row_o stays for 3 cycles behind row_take_i, and row_o.factor is complete
 // 3 cycles behind it. Memory answers 3 cycles after the grant.
 // Requires: a row stride of four flits or more, region bases aligned to four flits: every row begins with a group of
 // four.
@@ -15,8 +15,7 @@
 `include "bundles.svh"
 
 module expert_fetch #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
-    localparam int unsigned GroupW = Cfg.AddrW - 2  // address of four flits
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
 ) (
     input  wire logic clk_i,
     input  wire logic rst_ni,
@@ -26,35 +25,22 @@ module expert_fetch #(
     /* verilator lint_on UNUSEDSIGNAL */
     input  wire logic unicast_i, // list entries are received row << k_shift | list position
 
-    input  wire logic                         tile_valid_i,
-    output logic                              tile_ready_o, // its last row is asked for; depends on tile_valid_i
-    input  wire logic [node_pkg::ExpertW-1:0] tile_le_i,
-    // places in the expert's list: the first one, and the one behind the last
-    input  wire logic [Cfg.CountW-1:0]        tile_first_i,
-    input  wire logic [Cfg.CountW-1:0]        tile_end_i,
+    input  wire `MW_TILE(Cfg) tile_i,
+    output logic              tile_ready_o, // its last row is asked for; depends on tile_i
 
-    output logic                         list_valid_o,
-    input  wire logic                    list_ready_i,
-    output logic [node_pkg::ExpertW-1:0] list_le_o,
-    output logic [Cfg.CountW-1:0]        list_idx_o,
-    input  wire logic                    list_rvalid_i,
-    /* verilator lint_off UNUSEDSIGNAL */  // memory may hold fewer rows
-    input  wire logic [node_pkg::RowW-1:0] list_row_i,
+    output bundle_pkg::list_req_t list_o,
+    input  wire logic             list_ready_i,
+    /* verilator lint_off UNUSEDSIGNAL */  // memory may hold fewer rows, and the token is the engine's
+    input  wire bundle_pkg::list_rsp_t list_i,
     /* verilator lint_on UNUSEDSIGNAL */
-    input  wire logic [3:0] list_pos_i,
+    input  wire logic                  list_mine_i, // the answer is for a row of this module
 
     output `MW_READ(Cfg)        rd_o,
     input  wire logic           rd_ready_i,
     input  wire `MW_ANSWER(Cfg) rd_i,
 
-    output logic                         row_valid_o,
-    input  wire logic                    row_take_i,
-    output logic [GroupW-1:0]            row_x_o,
-    output logic [GroupW-1:0]            row_y_o,
-    output logic                         row_last_o, // of its tile
-    output logic [node_pkg::ExpertW-1:0] row_le_o,
-    output logic [Cfg.CountW-1:0]        row_idx_o,  // place in the expert's list
-    output fp_pkg::factor_t              row_factor_o,
+    output `MW_WORK(Cfg) row_o,
+    input  wire logic    row_take_i,
 
     output logic busy_o // rows are on their way
 );
@@ -62,18 +48,20 @@ module expert_fetch #(
     localparam int unsigned LineW = (node_pkg::RowW < W) ? node_pkg::RowW : W;  // memory holds no more rows
 
     // ---- the list -----------------------------------------------------------------
-    logic                         going_q, asked_q, info_valid_q, info_last_q, info_pop, ask, last;
-    logic [Cfg.CountW-1:0]        idx_q, info_idx_q, behind;
+    logic                         going_q, asked_q, info_valid_q, info_last_q, info_pop, ask, last, listed;
+    logic [Cfg.CountW-1:0]        idx_q, info_idx_q, at, behind;
     logic [node_pkg::ExpertW-1:0] info_le_q;
     logic [LineW-1:0]             info_row_q;
     logic [3:0]                   info_pos_q;
 
-    assign list_valid_o = tile_valid_i && !asked_q && !info_valid_q;
-    assign list_le_o    = tile_le_i;
-    assign list_idx_o   = going_q ? idx_q : tile_first_i;
-    assign behind       = list_idx_o + 1'b1;
-    assign last         = behind == tile_end_i;
-    assign ask          = list_valid_o && list_ready_i;
+    assign list_o.valid = tile_i.valid && !asked_q && !info_valid_q;
+    assign list_o.le    = tile_i.le;
+    assign list_o.idx   = node_pkg::RowW'(at);
+    assign at           = going_q ? idx_q : tile_i.first;
+    assign behind       = at + 1'b1;
+    assign last         = behind == tile_i.behind;
+    assign ask          = list_o.valid && list_ready_i;
+    assign listed       = list_i.rvalid && list_mine_i;
     assign tile_ready_o = ask && last;
 
     always_ff @(posedge clk_i) begin
@@ -84,19 +72,19 @@ module expert_fetch #(
         end else begin
             if (ask) going_q <= !last;
             if (ask) asked_q <= 1'b1;
-            else if (list_rvalid_i) asked_q <= 1'b0;
-            if (list_rvalid_i) info_valid_q <= 1'b1;
+            else if (listed) asked_q <= 1'b0;
+            if (listed) info_valid_q <= 1'b1;
             else if (info_pop) info_valid_q <= 1'b0;
         end
         if (ask) begin
             idx_q       <= behind;
-            info_idx_q  <= list_idx_o;
-            info_le_q   <= tile_le_i;
+            info_idx_q  <= at;
+            info_le_q   <= tile_i.le;
             info_last_q <= last;
         end
-        if (list_rvalid_i) begin
-            info_row_q <= list_row_i[LineW-1:0];
-            info_pos_q <= list_pos_i;
+        if (listed) begin
+            info_row_q <= list_i.row[LineW-1:0];
+            info_pos_q <= list_i.pos;
         end
     end
 
@@ -193,15 +181,15 @@ module expert_fetch #(
                     step_q   <= GiveX;
                 end
                 GiveX: begin
-                    row_x_o <= sum_q[W-1:Cfg.FlitLog2+2];
+                    row_o.x <= sum_q[W-1:Cfg.FlitLog2+2];
                     sum_q   <= sum;
                     step_q  <= GiveY;
                 end
                 default: begin
-                    row_y_o    <= sum_q[W-1:Cfg.FlitLog2+2];
-                    row_last_o <= last_q;
-                    row_le_o   <= le_q;
-                    row_idx_o  <= place_q;
+                    row_o.y    <= sum_q[W-1:Cfg.FlitLog2+2];
+                    row_o.last <= last_q;
+                    row_o.le   <= le_q;
+                    row_o.idx  <= place_q;
                     step_q     <= Line;
                 end
             endcase
@@ -224,18 +212,18 @@ module expert_fetch #(
         if (!rst_ni || go_i) begin
             is_w_q      <= 1'b0;
             start_q     <= 1'b0;
-            row_valid_o <= 1'b0;
+            row_o.valid <= 1'b0;
         end else begin
             if (rd_i.rvalid) is_w_q <= !is_w_q;
             start_q <= rd_i.rvalid && is_w_q;
-            if (rd_i.rvalid && is_w_q) row_valid_o <= 1'b1;
-            else if (row_take_i) row_valid_o <= 1'b0;
+            if (rd_i.rvalid && is_w_q) row_o.valid <= 1'b1;
+            else if (row_take_i) row_o.valid <= 1'b0;
         end
         if (rd_i.rvalid && !is_w_q) c_q <= half_c_q ? word[31:16] : word[15:0];
         if (rd_i.rvalid && is_w_q) w_q <= word;
     end
 
-    expert_factor i_factor (.clk_i, .start_i(start_q), .c_i(c_q), .w_i(w_q), .factor_o(row_factor_o));
+    expert_factor i_factor (.clk_i, .start_i(start_q), .c_i(c_q), .w_i(w_q), .factor_o(row_o.factor));
 endmodule
 
 `default_nettype wire

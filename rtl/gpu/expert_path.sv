@@ -5,11 +5,12 @@
 // Order: rows as they come. A row goes through in groups of four flits, two cycles each: flits 0 and 2, then 1 and 3
 // (gpu_mem says why). Memory refuses neither reads nor writes and answers after a fixed time, so nothing is queued:
 // what was read is written 7 cycles later.
-// Two flits per cycle are sustained across rows and tiles as long as row_valid_i is high when a row ends.
+// Two flits per cycle are sustained across rows and tiles as long as row_i.valid is high when a row ends.
 // Time: a tile starts when its first row is here, the time of the one before is over and its last flits are read, and
 // takes tile * expert_cycles cycles. Nothing of it is read before. done_*: its time is over and its last flits are
 // read; the next one starts when that was taken. Its results are in memory WriteLatency cycles later.
 `default_nettype none
+`include "bundles.svh"
 
 module expert_path #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
@@ -23,21 +24,13 @@ module expert_path #(
     input  wire node_pkg::node_cfg_t cfg_i,
     /* verilator lint_on UNUSEDSIGNAL */
 
-    input  wire logic                         row_valid_i,
-    output logic                              row_take_o, // row_* stays for 3 cycles more
-    input  wire logic [GroupW-1:0]            row_x_i,
-    input  wire logic [GroupW-1:0]            row_y_i,
-    input  wire logic                         row_last_i, // of its tile
-    input  wire logic [node_pkg::ExpertW-1:0] row_le_i,
-    input  wire logic [Cfg.CountW-1:0]        row_idx_i,
-    input  wire fp_pkg::factor_t              row_factor_i,
+    input  wire `MW_WORK(Cfg) row_i,
+    output logic              row_take_o, // row_i stays for 3 cycles more
 
-    output logic                      rd_valid_o,
+    output `MW_PAIR(Cfg)              rd_o,
     input  wire logic                 rd_ready_i,
-    output logic [StepW-1:0]          rd_addr_o,
     input  wire logic [Cfg.FlitW-1:0] rd_data_i [2], // 3 cycles later
-    output logic [1:0]                wr_valid_o,
-    output logic [StepW-1:0]          wr_addr_o,
+    output `MW_PAIR_WRITE(Cfg)        wr_o,
     output logic [Cfg.FlitW-1:0]      wr_data_o [2], // a cycle later
 
     output logic                         done_valid_o, // of the tile:
@@ -78,8 +71,8 @@ module expert_path #(
     assign tile_end   = row_end && last_row_q;
     assign over       = have_q && (!open_q || tile_end) && (!busy_q || time_end);
     assign out        = over && done_ready_i;
-    assign start_o    = row_valid_i && (!have_q || out);
-    assign row_take_o = (open_q && !tile_end) ? row_valid_i && (!row_q || row_end) : start_o;
+    assign start_o    = row_i.valid && (!have_q || out);
+    assign row_take_o = (open_q && !tile_end) ? row_i.valid && (!row_q || row_end) : start_o;
     assign zero_time  = cfg_i.expert_cycles == '0;
 
     assign done_valid_o = over;
@@ -103,10 +96,10 @@ module expert_path #(
             take_q <= {take_q[RdLat-2:0], row_take_o};
         end
         if (row_take_o) begin
-            x_q         <= row_x_i;
-            y_q         <= row_y_i;
-            last_row_q  <= row_last_i;
-            done_last_o <= row_idx_i;
+            x_q         <= row_i.x;
+            y_q         <= row_i.y;
+            last_row_q  <= row_i.last;
+            done_last_o <= row_i.idx;
             at_q        <= '0;
             odd_q       <= 1'b0;
         end else if (fire) begin
@@ -114,10 +107,10 @@ module expert_path #(
             if (odd_q) at_q <= at_q + 1'b1;
         end
         if (start_o) begin
-            done_le_o    <= row_le_i;
-            done_first_o <= row_idx_i;
+            done_le_o    <= row_i.le;
+            done_first_o <= row_i.idx;
         end
-        if (take_q[RdLat-1]) factor_q <= row_factor_i;  // with the row's first flits
+        if (take_q[RdLat-1]) factor_q <= row_i.factor;  // with the row's first flits
     end
 
     // ---- reads, and what is written later ---------------------------------------------------
@@ -125,9 +118,9 @@ module expert_path #(
     logic [StepW-1:0] addr_q [Delay];
     logic             moving;
 
-    assign rd_valid_o = row_q;
+    assign rd_o.valid = row_q;
     assign fire       = row_q && rd_ready_i;
-    assign rd_addr_o  = {x_q + GroupW'(at_q), odd_q};
+    assign rd_o.addr  = {x_q + GroupW'(at_q), odd_q};
     assign here[0]    = fire && !(at_last && odd_q && rest_q == 2'd1);
     assign here[1]    = fire && !(at_last && (odd_q ? rest_q != '0 : ^rest_q));
 
@@ -149,8 +142,8 @@ module expert_path #(
         end
     end
 
-    assign wr_valid_o = valid_q[Delay-1];
-    assign wr_addr_o  = addr_q[Delay-1];
+    assign wr_o.valid = valid_q[Delay-1];
+    assign wr_o.addr  = addr_q[Delay-1];
 
     for (genvar h = 0; h < 2; h++) begin : gen_half
         expert_lanes #(.Lanes(Cfg.Lanes)) i_lanes (

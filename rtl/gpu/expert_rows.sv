@@ -3,8 +3,8 @@
 // Makes the work of expert.rows: goes through the meta entries of the received rows and names every {row, list
 // position} whose expert is on this GPU.
 //
-// Order: rows ascending, list positions ascending. push_row_o = row << k_shift | position, push_le_o the local expert;
-// push_last_o rises after the last push was taken and stays until the instruction ends. Reads only the flits that hold
+// Order: rows ascending, list positions ascending. push_o.row = row << k_shift | position, push_o.le the local expert;
+// push_o.last rises after the last push was taken and stays until the instruction ends. Reads only the flits that hold
 // expert IDs, one ahead of the one it works on; one ID per cycle. A row costs max(k, about 6 per flit) cycles. gt_base
 // is a multiple of META_BYTES.
 // An ID that is not in the expert map, or lives on another GPU, is passed over: the sender has checked the list.
@@ -27,11 +27,8 @@ module expert_rows #(
     input  wire logic           rd_ready_i,
     input  wire `MW_ANSWER(Cfg) rd_i,
 
-    output logic                         push_valid_o,
-    input  wire logic                    push_ready_i,
-    output logic [node_pkg::ExpertW-1:0] push_le_o,
-    output logic [node_pkg::RowW-1:0]    push_row_o,
-    output logic                         push_last_o,
+    output bundle_pkg::push_t push_o, // see expert_engine
+    input  wire logic         push_ready_i,
 
     input  wire bundle_pkg::emap_write_t emap_i
 );
@@ -93,11 +90,12 @@ module expert_rows #(
     end
 
     // A look-up is in the table's output register when look_q is high; it moves on when the push before it is taken.
-    logic                  look_q, look_go, out_of_map_q, mine;
+    logic                  look_q, look_go, out_of_map_q, mine, push_q;
     logic [LineW-1:0]      look_row_q;
     logic [Cfg.LocalW-1:0] le;
 
-    assign look_go = !push_valid_o || push_ready_i;
+    assign push_o.valid = push_q;
+    assign look_go = !push_q || push_ready_i;
     assign step    = cur_valid_q && look_go;
     assign row_end = half_q == last_half;
     assign load    = next_valid_q && (!cur_valid_q || (step && (row_end || half_q[Cfg.LaneW-1:0] == '1)));
@@ -112,7 +110,7 @@ module expert_rows #(
         if (!rst_ni || !run_i) begin
             cur_valid_q  <= 1'b0;
             look_q       <= 1'b0;
-            push_valid_o <= 1'b0;
+            push_q       <= 1'b0;
             half_q       <= first_half;
             pos_q        <= '0;
             base_q       <= '0;
@@ -129,7 +127,7 @@ module expert_rows #(
             end
             if (look_go) begin
                 look_q       <= step;
-                push_valid_o <= look_q && mine && !out_of_map_q;
+                push_q       <= look_q && mine && !out_of_map_q;
             end
         end
         if (load) cur_q <= next_q;
@@ -138,13 +136,13 @@ module expert_rows #(
             out_of_map_q <= (id >> Cfg.ExpW) != '0;
         end
         if (look_go && look_q) begin
-            push_row_o <= node_pkg::RowW'(look_row_q);
-            push_le_o  <= node_pkg::ExpertW'(le);
+            push_o.row <= node_pkg::RowW'(look_row_q);
+            push_o.le  <= node_pkg::ExpertW'(le);
         end
     end
 
-    assign push_last_o = run_i && started_q && row_q == recv_rows_i && !asked_q && !next_valid_q && !cur_valid_q
-                         && !look_q && !push_valid_o;
+    assign push_o.last = run_i && started_q && row_q == recv_rows_i && !asked_q && !next_valid_q && !cur_valid_q
+                         && !look_q && !push_q;
     wire unused = &{1'b0, emap_i.data.local_expert};
 endmodule
 

@@ -9,6 +9,7 @@
 // the first one of equals, is served after the next pass without a full one. tile_* holds one tile until it is taken;
 // no scan runs meanwhile. all_started_o: every expected row of every expert is in a tile that was given out.
 `default_nettype none
+`include "bundles.svh"
 
 module expert_scan #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
@@ -25,18 +26,13 @@ module expert_scan #(
 
     output logic [node_pkg::ExpertW-1:0] stat_le_o,
     /* verilator lint_off UNUSEDSIGNAL */  // no more rows than RowsLog2 says
-    input  wire logic [node_pkg::RowW-1:0] stat_complete_i,
-    input  wire logic [node_pkg::RowW-1:0] stat_expected_i,
+    input  wire bundle_pkg::stat_t stat_i,
     /* verilator lint_on UNUSEDSIGNAL */
     input  wire logic counts_all_i,
 
-    output logic                         tile_valid_o,
-    input  wire logic                    tile_ready_i,
-    output logic [node_pkg::ExpertW-1:0] tile_le_o,
-    // places in the expert's list: the first one, and the one behind the last
-    output logic [Cfg.CountW-1:0]        tile_first_o,
-    output logic [Cfg.CountW-1:0]        tile_end_o,
-    output logic                         all_started_o
+    output `MW_TILE(Cfg)   tile_o,
+    input  wire logic      tile_ready_i,
+    output logic           all_started_o
 );
     localparam int unsigned AvailW = (Cfg.CountW > 8) ? Cfg.CountW : 8;  // compares with a tile, too
 
@@ -55,7 +51,7 @@ module expert_scan #(
 
     assign stat_le_o = node_pkg::ExpertW'(le_q);
     assign last_le   = Cfg.LocalW'(cfg_i.local_experts - 7'd1);
-    assign scan      = run_i && clear_done_q && !tile_valid_o;
+    assign scan      = run_i && clear_done_q && !tile_o.valid;
 
     // Rows given out, per expert; cleared after go.
     table_ram #(.Width(Cfg.CountW), .Depth(Cfg.MaxLocalExperts)) i_started (
@@ -63,8 +59,8 @@ module expert_scan #(
         .wdata_i(behind & {Cfg.CountW{clear_done_q}}), .re_i(1'b1), .raddr_i(le_q), .rdata_o(started)
     );
 
-    assign complete    = stat_complete_i[Cfg.CountW-1:0];
-    assign expected    = stat_expected_i[Cfg.CountW-1:0];
+    assign complete    = stat_i.complete[Cfg.CountW-1:0];
+    assign expected    = stat_i.expected[Cfg.CountW-1:0];
     assign avail       = AvailW'(Cfg.CountW'(complete - started));
     assign enough      = avail >= AvailW'(cfg_i.tile);
     assign all_counted = counts_all_i && complete == expected;
@@ -107,16 +103,16 @@ module expert_scan #(
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni || go_i) begin
-            tile_valid_o <= 1'b0;
-        end else if (!tile_valid_o) begin
-            tile_valid_o <= take;
+            tile_o.valid <= 1'b0;
+        end else if (!tile_o.valid) begin
+            tile_o.valid <= take;
         end else if (tile_ready_i) begin
-            tile_valid_o <= 1'b0;
+            tile_o.valid <= 1'b0;
         end
         if (take) begin
-            tile_le_o    <= node_pkg::ExpertW'(le1_q);
-            tile_first_o <= started;
-            tile_end_o   <= behind;
+            tile_o.le     <= node_pkg::ExpertW'(le1_q);
+            tile_o.first  <= started;
+            tile_o.behind <= behind;
         end
     end
 

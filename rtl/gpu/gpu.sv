@@ -35,31 +35,22 @@ module gpu #(
     output logic                     ev_ready_o, // for an EVENT
 
     // the hub's trackers, and tokens of whose rows one was finished here
-    output logic [node_pkg::ExpertW-1:0]   stat_le_o,
-    input  wire logic [node_pkg::RowW-1:0] stat_complete_i, // next cycle
-    input  wire logic [node_pkg::RowW-1:0] stat_expected_i,
-    input  wire logic                      counts_all_i,
-    output bundle_pkg::list_req_t          list_o,
-    input  wire bundle_pkg::list_rsp_t     list_i,
-    output logic                           push_valid_o,
-    input  wire logic                      push_ready_i,
-    output logic [node_pkg::ExpertW-1:0]   push_le_o,
-    output logic [node_pkg::RowW-1:0]      push_row_o,
-    output logic                           push_last_o,
-    input  wire logic [15:0]               recv_rows_i,
-    output logic                           sig_valid_o,
-    input  wire logic                      sig_ready_i,
-    output logic [node_pkg::TokenW-1:0]    sig_token_o,
+    output logic [node_pkg::ExpertW-1:0] stat_le_o,
+    input  wire bundle_pkg::stat_t       stat_i, // next cycle
+    input  wire logic                    counts_all_i,
+    output bundle_pkg::list_req_t        list_o,
+    input  wire bundle_pkg::list_rsp_t   list_i,
+    output bundle_pkg::push_t            push_o,
+    input  wire logic                    push_ready_i,
+    input  wire logic [15:0]             recv_rows_i,
+    output bundle_pkg::token_t           sig_o,
+    input  wire logic                    sig_ready_i,
 
-    output logic               streams_idle_o,
-    output logic               expert_idle_o, // ready for an instruction
-    output logic [31:0]        state_o [isa_pkg::Streams],
-    output logic               retire_o,      // an instruction of the expert engine
-    output logic               conflict_o,    // to be counted, see gpu_mem and expert_engine
-    output logic               stat_idle_o,
-    output logic               stat_wait_o,
-    output logic               stat_tile_o,
-    output bundle_pkg::error_t err_o
+    output logic                    streams_idle_o,
+    output logic                    expert_idle_o, // ready for an instruction
+    output logic [31:0]             state_o [isa_pkg::Streams],
+    output bundle_pkg::gpu_counts_t count_o,
+    output bundle_pkg::error_t      err_o
 );
     import node_pkg::*;
 
@@ -90,16 +81,15 @@ module gpu #(
     logic                 rd_ready [NumRd];
     `MW_WRITE(Cfg)        wr [NumWr];
     logic                 wr_ready [NumWr];
-    logic                 exp_rd_valid, exp_rd_ready;
-    logic [Cfg.AddrW-2:0] exp_rd_addr, exp_wr_addr;
-    logic [1:0]           exp_wr_valid;
+    `MW_PAIR(Cfg)         exp_rd;
+    `MW_PAIR_WRITE(Cfg)   exp_wr;
+    logic                 exp_rd_ready;
     logic [Cfg.FlitW-1:0] exp_rd_data [2], exp_wr_data [2];
 
     gpu_mem #(.Cfg(Cfg), .NumRd(NumRd), .NumWr(NumWr)) i_mem (
         .clk_i, .rst_ni, .go_i, .rd_i(rd), .rd_ready_o(rd_ready), .rd_o(rd_back), .wr_i(wr), .wr_ready_o(wr_ready),
-        .exp_rd_valid_i(exp_rd_valid), .exp_rd_ready_o(exp_rd_ready), .exp_rd_addr_i(exp_rd_addr),
-        .exp_rd_data_o(exp_rd_data), .exp_wr_valid_i(exp_wr_valid), .exp_wr_addr_i(exp_wr_addr),
-        .exp_wr_data_i(exp_wr_data), .conflict_o
+        .exp_rd_i(exp_rd), .exp_rd_ready_o(exp_rd_ready), .exp_rd_data_o(exp_rd_data), .exp_wr_i(exp_wr),
+        .exp_wr_data_i(exp_wr_data), .conflict_o(count_o.conflict)
     );
 
     for (genvar p = 0; p < RdOwn; p++) begin : gen_rd
@@ -177,17 +167,15 @@ module gpu #(
     expert_engine #(.Cfg(Cfg)) i_expert (
         .clk_i, .rst_ni, .go_i, .cfg_i,
         .cmd_valid_i(cmd_valid[UExpert]), .cmd_ready_o(cmd_ready[UExpert]), .cmd_i(cmd_o), .retire_o(retire[UExpert]),
-        .stat_le_o, .stat_complete_i, .stat_expected_i, .counts_all_i, .list_o, .list_i,
-        .push_valid_o, .push_ready_i, .push_le_o, .push_row_o, .push_last_o, .recv_rows_i,
+        .stat_le_o, .stat_i, .counts_all_i, .list_o, .list_i, .push_o, .push_ready_i, .recv_rows_i,
         .rd_o(misc[CExpert]), .rd_ready_i(misc_ready[CExpert]), .rd_i(misc_back[CExpert]),
-        .exp_rd_valid_o(exp_rd_valid), .exp_rd_ready_i(exp_rd_ready), .exp_rd_addr_o(exp_rd_addr),
-        .exp_rd_data_i(exp_rd_data),
-        .exp_wr_valid_o(exp_wr_valid), .exp_wr_addr_o(exp_wr_addr), .exp_wr_data_o(exp_wr_data),
-        .sig_valid_o, .sig_ready_i, .sig_token_o, .emap_i, .stat_idle_o, .stat_wait_o, .stat_tile_o
+        .exp_rd_o(exp_rd), .exp_rd_ready_i(exp_rd_ready), .exp_rd_data_i(exp_rd_data),
+        .exp_wr_o(exp_wr), .exp_wr_data_o(exp_wr_data), .sig_o, .sig_ready_i, .emap_i,
+        .stat_idle_o(count_o.idle), .stat_wait_o(count_o.hold), .stat_tile_o(count_o.tile)
     );
 
-    assign expert_idle_o = cmd_ready[UExpert];
-    assign retire_o      = retire[UExpert];
+    assign expert_idle_o  = cmd_ready[UExpert];
+    assign count_o.retire = retire[UExpert];
 endmodule
 
 `default_nettype wire

@@ -40,12 +40,10 @@ module gpu_mem #(
     input  wire `MW_WRITE(Cfg) wr_i [NumWr],
     output logic               wr_ready_o [NumWr],
 
-    input  wire logic                 exp_rd_valid_i,
+    input  wire `MW_PAIR(Cfg)         exp_rd_i,
     output logic                      exp_rd_ready_o,
-    input  wire logic [StepW-1:0]     exp_rd_addr_i,
     output logic [Cfg.FlitW-1:0]      exp_rd_data_o [2], // 3 cycles after the grant, until the next
-    input  wire logic [1:0]           exp_wr_valid_i,    // of each of the two flits
-    input  wire logic [StepW-1:0]     exp_wr_addr_i,
+    input  wire `MW_PAIR_WRITE(Cfg)   exp_wr_i,
     input  wire logic [Cfg.FlitW-1:0] exp_wr_data_i [2], // a cycle later
 
     output logic conflict_o // some port was refused in the last cycle, the engine's aside
@@ -76,14 +74,14 @@ module gpu_mem #(
 
     always_comb begin
         exp_meets = 1'b0;
-        for (int unsigned p = 0; p < NumRd - 1; p++) exp_meets |= rd_i[p].valid && rd_i[p].addr[0] == exp_rd_addr_i[0];
+        for (int unsigned p = 0; p < NumRd - 1; p++) exp_meets |= rd_i[p].valid && rd_i[p].addr[0] == exp_rd_i.addr[0];
     end
     assign exp_rd_ready_o = !exp_meets || back_q == 2'(MostBack);
-    assign exp_read       = exp_rd_valid_i && exp_rd_ready_o;
+    assign exp_read       = exp_rd_i.valid && exp_rd_ready_o;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni || go_i || exp_read) back_q <= '0;
-        else if (exp_rd_valid_i) back_q <= back_q + 1'b1;
+        else if (exp_rd_i.valid) back_q <= back_q + 1'b1;
     end
 
     // ---- requests by bank, grants by port -----------------------------------------------
@@ -95,11 +93,11 @@ module gpu_mem #(
         for (int unsigned b = 0; b < Banks; b++) begin
             for (int unsigned p = 0; p < NumRd; p++) begin
                 rd_req[b][p] = rd_i[p].valid && rd_i[p].addr[BankW-1:0] == BankW'(b)
-                               && !(exp_read && exp_rd_addr_i[0] == b[0]);
+                               && !(exp_read && exp_rd_i.addr[0] == b[0]);
             end
             for (int unsigned w = 0; w < 2; w++) begin
                 wr_req[b][w] = way[w].valid && way[w].addr[BankW-1:0] == BankW'(b)
-                               && !(exp_wr_valid_i[b/2] && exp_wr_addr_i[0] == b[0]);
+                               && !(exp_wr_i.valid[b/2] && exp_wr_i.addr[0] == b[0]);
             end
         end
     end
@@ -132,10 +130,10 @@ module gpu_mem #(
         exp_v2_q   <= exp_v_q;
         exp_odd2_q <= exp_odd_q;
         if (exp_read) begin
-            exp_odd_q   <= exp_rd_addr_i[0];
-            exp_raddr_q <= exp_rd_addr_i[StepW-1:1];
+            exp_odd_q   <= exp_rd_i.addr[0];
+            exp_raddr_q <= exp_rd_i.addr[StepW-1:1];
         end
-        if (exp_wr_valid_i != '0) exp_waddr_q <= exp_wr_addr_i[StepW-1:1];
+        if (exp_wr_i.valid != '0) exp_waddr_q <= exp_wr_i.addr[StepW-1:1];
     end
 
     // ---- banks ----------------------------------------------------------------------------------
@@ -147,8 +145,8 @@ module gpu_mem #(
         logic [Cfg.FlitW-1:0]     wdata_q [2], wdata;
         logic [Cfg.FlitBytes-1:0] wbe_q [2], wbe;
 
-        assign exp_re = exp_read && exp_rd_addr_i[0] == b[0];
-        assign exp_we = exp_wr_valid_i[b/2] && exp_wr_addr_i[0] == b[0];
+        assign exp_re = exp_read && exp_rd_i.addr[0] == b[0];
+        assign exp_we = exp_wr_i.valid[b/2] && exp_wr_i.addr[0] == b[0];
         assign we     = wr_req[b] != '0 || exp_we;
 
         rr_arb #(.N(NumRd)) i_rd_arb (

@@ -36,22 +36,19 @@ module control #(
     input  wire logic           rd_ready_i,
     input  wire `MW_ANSWER(Cfg) rd_i,
 
-    input  wire logic                        sig_valid_i, // a row of this token is finished here
-    output logic                             sig_ready_o,
-    input  wire logic [node_pkg::TokenW-1:0] sig_token_i,
-    output logic                             own_valid_o, // it is an own token
-    input  wire logic                        own_ready_i,
-    output logic [node_pkg::TokenW-1:0]      own_token_o,
+    input  wire bundle_pkg::token_t sig_i, // a row of this token is finished here
+    output logic                    sig_ready_o,
+    output bundle_pkg::token_t      own_o, // it is an own token
+    input  wire logic               own_ready_i,
 
-    input  wire logic                        tok_valid_i, // all own experts of this token have finished
-    output logic                             tok_ready_o,
-    input  wire logic [Cfg.TokensLog2-1:0]   tok_index_i,
+    input  wire logic                      tok_valid_i, // all own experts of this token have finished
+    output logic                           tok_ready_o,
+    input  wire logic [Cfg.TokensLog2-1:0] tok_index_i,
 
-    input  wire logic       ack_valid_i, // rx_store: answer this GPU's fence
-    output logic            ack_ready_o,
-    input  wire logic [4:0] ack_dst_i,
-    input  wire logic       ack_rx_i,    // rx: an own fence was answered
-    input  wire logic [4:0] ack_src_i,   // by this GPU
+    input  wire bundle_pkg::port_t ack_i,     // rx_store: answer this GPU's fence
+    output logic                   ack_ready_o,
+    input  wire logic              ack_rx_i,  // rx: an own fence was answered
+    input  wire logic [4:0]        ack_src_i, // by this GPU
 
     input  wire bundle_pkg::count_t cnt_i,
 
@@ -71,12 +68,10 @@ module control #(
     output logic                 ctl_valid_o,
     input  wire logic            ctl_ready_i,
     output packet_pkg::header_t  ctl_header_o,
-    output logic                 cst_valid_o,
+    output `MW_STREAM(Cfg)       cst_o, // flits of the store class, for the uplink
     input  wire logic            cst_ready_i,
-    output logic                 clo_valid_o,
+    output `MW_STREAM(Cfg)       clo_o, // or for this GPU
     input  wire logic            clo_ready_i,
-    output logic [Cfg.FlitW-1:0] st_data_o, // of either
-    output logic                 st_last_o,
     output bundle_pkg::error_t   err_o,
     output logic                 idle_o
 );
@@ -216,15 +211,13 @@ module control #(
             end
         end
     end
-    assign cst_valid_o = out_valid_q && !out_own_q;
-    assign clo_valid_o = out_valid_q && out_own_q;
-    assign st_data_o   = out_data_q;
-    assign st_last_o   = out_last_q;
+    assign cst_o = '{valid: out_valid_q && !out_own_q, last: out_last_q, data: out_data_q};
+    assign clo_o = '{valid: out_valid_q && out_own_q, last: out_last_q, data: out_data_q};
 
     // ---- sequence ----------------------------------------------------------------------------------------------
     assign retire_o = (state_q == Drain && !out_valid_q && (op_q != I_SIGNAL || !ctl_valid_o) && fenced)
                       || state_q == Prefix;
-    assign idle_o   = state_q == Idle && !ctl_valid_o && !sig_valid_i && !ack_valid_i && told;
+    assign idle_o   = state_q == Idle && !ctl_valid_o && !sig_i.valid && !ack_i.valid && told;
 
     assign err_o.valid = (accept && refused) || bad_count;
     assign err_o.code  = (accept && !known) ? error_pkg::ERR_INSTR : error_pkg::ERR_BOUNDS;
@@ -321,8 +314,10 @@ module control #(
     );
 
     ctrl_packets #(.Cfg(Cfg)) i_ctrl (
-        .clk_i, .rst_ni, .go_i, .cfg_i, .ack_valid_i, .ack_ready_o, .ack_dst_i, .ack_rx_i, .own_ack_o(own_ack),
-        .sig_valid_i, .sig_ready_o, .sig_token_i, .own_valid_o, .own_ready_i, .own_token_o,
+        .clk_i, .rst_ni, .go_i, .cfg_i, .ack_valid_i(ack_i.valid), .ack_ready_o, .ack_dst_i(ack_i.port), .ack_rx_i,
+        .own_ack_o(own_ack),
+        .sig_valid_i(sig_i.valid), .sig_ready_o, .sig_token_i(sig_i.token),
+        .own_valid_o(own_o.valid), .own_ready_i, .own_token_o(own_o.token),
         .event_valid_i(state_q == Tell), .event_ready_o(event_ready), .event_dst_i(5'(to_q)), .event_idx_i(imm_q),
         .tok_valid_i, .tok_ready_o, .tok_index_i, .ctl_valid_o, .ctl_ready_i, .ctl_header_o, .idle_o(told)
     );

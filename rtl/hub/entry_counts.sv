@@ -45,22 +45,20 @@ module entry_counts #(
     localparam int unsigned SlotW = Cfg.GpuW + Cfg.LocalW;
 
     // ---- entries -----------------------------------------------------------------------------------------------
-    logic                  walk_done, entry_here, entry_valid, held, entry_last, map_valid, hit_q, hit_last_q;
-    logic [15:0]           entry;
+    `MW_LISTED(Cfg)        entry;
+    logic                  walk_done, entry_valid, held, map_valid, hit_q, hit_last_q;
     logic [Cfg.GpuW-1:0]   map_gpu, hit_gpu_q;
     logic [Cfg.LocalW-1:0] map_local, hit_local_q;
     logic [Cfg.N-1:0]      seen_q; // GPUs that the token has an expert at
-    logic [3:0]            k_last, entry_pos;
+    logic [3:0]            k_last;
 
-    assign entry_valid = entry_here && !held;
+    assign entry_valid = entry.valid && !held;
     assign k_last = 4'(cfg_i.k - 5'd1);
 
     route_walk #(.Cfg(Cfg)) i_walk (
         .clk_i, .rst_ni, .start_i, .first_i, .end_i, .k_last_i(k_last),
         .row_base_i(cfg_i.rt_base[Cfg.MemBytesLog2-1:7]), .done_o(walk_done), .picks_i(1'b0), .pick_i('0),
-        .pick_take_o(), .rd_o, .rd_ready_i, .rd_i,
-        .valid_o(entry_here), .take_i(entry_valid), .entry_o(entry), .pos_o(entry_pos), .last_o(entry_last), .token_o(),
-        .row_o()
+        .pick_take_o(), .rd_o, .rd_ready_i, .rd_i, .entry_o(entry), .take_i(entry_valid)
     );
 
     lutram #(
@@ -70,13 +68,13 @@ module entry_counts #(
         .clk_i, .we_i(emap_i.we), .waddr_i(emap_i.addr[Cfg.ExpW-1:0]),
         .wdata_i({emap_i.data.valid, emap_i.data.gpu[Cfg.GpuW-1:0],
                    emap_i.data.local_expert[Cfg.LocalW-1:0]}),
-        .raddr_i(entry[Cfg.ExpW-1:0]), .rdata_o({map_valid, map_gpu, map_local})
+        .raddr_i(entry.id[Cfg.ExpW-1:0]), .rdata_o({map_valid, map_gpu, map_local})
     );
 
     always_ff @(posedge clk_i) begin
-        hit_q <= rst_ni && entry_valid && (entry >> Cfg.ExpW) == '0 && map_valid
+        hit_q <= rst_ni && entry_valid && (entry.id >> Cfg.ExpW) == '0 && map_valid
                  && 7'(map_local) < cfg_i.local_experts;
-        hit_last_q  <= !rst_ni || (entry_valid && entry_last);
+        hit_last_q  <= !rst_ni || (entry_valid && entry.last);
         hit_gpu_q   <= map_gpu;
         hit_local_q <= map_local;
         for (int unsigned g = 0; g < Cfg.N; g++) begin
@@ -90,7 +88,7 @@ module entry_counts #(
         logic [15:0] owed_q; // cycles until the next token may begin
         logic        tok_q;
 
-        assign held   = owed_q != '0 && entry_pos == '0;
+        assign held   = owed_q != '0 && entry.pos == '0;
         assign done_o = walk_done && owed_q == '0;
         assign tok_o.valid = tok_q;
         for (genvar g = 0; g < Cfg.N; g++) begin : gen_gpu
@@ -98,16 +96,16 @@ module entry_counts #(
         end
 
         always_ff @(posedge clk_i) begin
-            tok_q <= rst_ni && entry_valid && entry_last;
+            tok_q <= rst_ni && entry_valid && entry.last;
             if (!rst_ni) owed_q <= '0;
-            else if (entry_valid && entry_pos == '0 && charge_i != '0) owed_q <= charge_i - 1'b1;
+            else if (entry_valid && entry.pos == '0 && charge_i != '0) owed_q <= charge_i - 1'b1;
             else if (owed_q != '0) owed_q <= owed_q - 1'b1;
         end
     end else begin : gen_no_tokens
         assign held   = 1'b0;
         assign done_o = walk_done;
         assign tok_o  = '0;
-        wire unused_tokens = &{1'b0, charge_i, entry_pos};
+        wire unused_tokens = &{1'b0, charge_i, entry.pos};
     end
 
     // ---- counters ----------------------------------------------------------------------------------------------
@@ -137,7 +135,7 @@ module entry_counts #(
         else if (clearing_o) clear_q <= clear_q + 1'b1;
     end
 
-    wire unused = &{1'b0, cfg_i, emap_i.data};
+    wire unused = &{1'b0, cfg_i, emap_i.data, entry};
 endmodule
 
 `default_nettype wire

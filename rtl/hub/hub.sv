@@ -36,29 +36,19 @@ module hub #(
     output bundle_pkg::events_t               ev_o,
     input  wire logic                         ev_ready_i,
     input  wire logic [node_pkg::ExpertW-1:0] stat_le_i,
-    output logic [node_pkg::RowW-1:0]         stat_complete_o,
-    output logic [node_pkg::RowW-1:0]         stat_expected_o,
+    output bundle_pkg::stat_t                 stat_o,
     output logic                              counts_all_o,
     input  wire bundle_pkg::list_req_t        list_i,
     output bundle_pkg::list_rsp_t             list_o,
-    input  wire logic                         push_valid_i,
+    input  wire bundle_pkg::push_t            push_i,
     output logic                              push_ready_o,
-    input  wire logic [node_pkg::ExpertW-1:0] push_le_i,
-    input  wire logic [node_pkg::RowW-1:0]    push_row_i,
-    input  wire logic                         push_last_i,
     output logic [15:0]                       recv_rows_o,
-    input  wire logic                         sig_valid_i,
+    input  wire bundle_pkg::token_t           sig_i,
     output logic                              sig_ready_o,
-    input  wire logic [node_pkg::TokenW-1:0]  sig_token_i,
 
-    output bundle_pkg::error_t err_o [node_pkg::HubErrors],
-    output logic [6:0]         idle_o, // of its parts, see node_csr
-    output logic               hit_o,  // to be counted: of the allocator, a full or an idle uplink
-    output logic               miss_o,
-    output logic               stall_store_o,
-    output logic               stall_ctrl_o,
-    output logic               part_empty_o,
-    output logic               link_idle_o
+    output bundle_pkg::error_t      err_o [node_pkg::HubErrors],
+    output logic [6:0]              idle_o, // of its parts, see node_csr
+    output bundle_pkg::hub_counts_t count_o
 );
     import node_pkg::*;
 
@@ -71,12 +61,14 @@ module hub #(
 
     // ---- what streams wait for ----
     bundle_pkg::count_t row_counts;
-    logic [3:0]         flag_idx, event_idx;
+    bundle_pkg::event_t flag;
+    logic [3:0]         event_idx;
 
-    assign ev_o.flag_idx  = flag_idx[2:0];
-    assign ev_o.event_idx = event_idx[2:0];
-    assign ev_o.counts    = row_counts.valid && row_counts.last;
-    wire unused_idx = &{1'b0, flag_idx[3], event_idx[3]};  // 0: packets with other counters are rejected
+    assign ev_o.flag_valid = flag.valid;
+    assign ev_o.flag_idx   = flag.idx[2:0];
+    assign ev_o.event_idx  = event_idx[2:0];
+    assign ev_o.counts     = row_counts.valid && row_counts.last;
+    wire unused_idx = &{1'b0, flag.idx[3], event_idx[3]};  // 0: packets with other counters are rejected
 
     // ---- receive side ----
     bundle_pkg::landed_t trk;
@@ -86,15 +78,15 @@ module hub #(
 
     row_tracker #(.Cfg(Cfg), .LeftW((Cfg.MemBytesLog2 < 16) ? Cfg.MemBytesLog2 : 16)) i_rows (
         .clk_i, .rst_ni, .go_i, .cfg_i, .sweep_i, .sweep_busy_o(rows_sweep_busy), .trk_i(trk), .cnt_i(row_counts),
-        .push_valid_i, .push_ready_o, .push_le_i, .push_row_i, .push_last_i,
-        .stat_le_i, .stat_complete_o, .stat_expected_o, .counts_all_o, .rows_done_o(ev_o.rows_done), .list_i, .list_o,
+        .push_i, .push_ready_o, .stat_le_i, .stat_o, .counts_all_o, .rows_done_o(ev_o.rows_done), .list_i, .list_o,
         .ev_row_o(ev_o.row), .err_o(err_o[ErrRows]), .idle_o(rows_idle)
     );
 
-    logic                      rsig_valid, rsig_ready, own_valid, own_ready, rdy_valid, rdy_ready, arm_valid, arm_ready,
-                               arm_remote, tok_valid, tok_ready, tok_idle;
-    logic [TokenW-1:0]         rsig_token, own_token, rdy_token, arm_token;
-    logic [4:0]                arm_count;
+    bundle_pkg::token_t        own;
+    bundle_pkg::arm_t          arm;
+    logic                      rsig_valid, rsig_ready, own_ready, rdy_valid, rdy_ready, arm_ready, tok_valid,
+                               tok_ready, tok_idle;
+    logic [TokenW-1:0]         rsig_token, rdy_token;
     logic [Cfg.TokensLog2-1:0] rdy_index, tok_index;
     `MW_MARKED(Cfg)            rxst;
     `MW_MARKED(Cfg)            rxreq;
@@ -102,8 +94,9 @@ module hub #(
     logic                      rxst_crd, rxres_push, rxres_room, rxres_crd, rxres_ready, rxres_bad, rx_idle, rxst_idle;
     `MW_STREAM(Cfg)            loc;
     logic                      loc_ready;
-    logic                      fack_valid, fack_ready;
-    logic [4:0]                fack_dst, ack_src;
+    bundle_pkg::port_t         fack;
+    logic                      fack_ready;
+    logic [4:0]                ack_src;
     // rows that are granted to other GPUs' tokens, and their lists
     localparam int unsigned    KeepW = $clog2(Cfg.Lanes + 1);
     logic                      lane_valid, lane_ready, keep_done, lists_idle;
@@ -130,7 +123,7 @@ module hub #(
         .req_i(al_req), .req_ready_o(al_req_ready), .resp_o(al_resp), .fill_o(al_fill), .busy_o(al_busy),
         .alm_rd_o(rd_o[RdAlloc]), .alm_rd_ready_i(rd_ready_i[RdAlloc]),
         .alm_rd_i(rd_i[RdAlloc]), .alm_wr_o(wr_o[WrAlloc]), .alm_wr_ready_i(wr_ready_i[WrAlloc]),
-        .hit_o, .miss_o, .idle_o(alloc_idle)
+        .hit_o(count_o.hit), .miss_o(count_o.miss), .idle_o(alloc_idle)
     );
 
     rx_store #(.Cfg(Cfg)) i_rx_store (
@@ -140,16 +133,16 @@ module hub #(
         .al_req_o(al_req[0]), .al_req_ready_i(al_req_ready[0]), .al_i(al_resp[0]), .al_fill_i(al_fill),
         .al_busy_i(al_busy), .rd_o(rd_o[RdRed]), .rd_ready_i(rd_ready_i[RdRed]), .rd_i(rd_i[RdRed]),
         .wr_o(wr_o[WrSt+:2]), .wr_ready_i(wr_ready_i[WrSt+:2]), .trk_o(trk), .cnt_o(row_counts),
-        .ev_valid_o(ev_o.flag_valid), .ev_idx_o(flag_idx), .ack_valid_o(fack_valid), .ack_ready_i(fack_ready),
-        .ack_dst_o(fack_dst), .keep_wr_o(wr_o[WrList]), .keep_wr_ready_i(wr_ready_i[WrList]),
-        .keep_level_o(keep_level), .keep_done_o(keep_done), .err_o(err_o[ErrStore]), .idle_o(rxst_idle)
+        .ev_o(flag), .ack_o(fack), .ack_ready_i(fack_ready), .keep_wr_o(wr_o[WrList]),
+        .keep_wr_ready_i(wr_ready_i[WrList]), .keep_level_o(keep_level), .keep_done_o(keep_done),
+        .err_o(err_o[ErrStore]), .idle_o(rxst_idle)
     );
 
     token_tracker #(.Cfg(Cfg)) i_tokens (
         .clk_i, .rst_ni, .go_i, .cfg_i, .sweep_i, .sweep_busy_o(tokens_sweep_busy),
-        .arm_valid_i(arm_valid), .arm_ready_o(arm_ready), .arm_token_i(arm_token), .arm_count_i(arm_count),
-        .arm_remote_i(arm_remote), .sig_valid_i(rsig_valid), .sig_ready_o(rsig_ready), .sig_token_i(rsig_token),
-        .own_valid_i(own_valid), .own_ready_o(own_ready), .own_token_i(own_token),
+        .arm_valid_i(arm.valid), .arm_ready_o(arm_ready), .arm_token_i(arm.token), .arm_count_i(arm.count),
+        .arm_remote_i(arm.remote), .sig_valid_i(rsig_valid), .sig_ready_o(rsig_ready), .sig_token_i(rsig_token),
+        .own_valid_i(own.valid), .own_ready_o(own_ready), .own_token_i(own.token),
         .rdy_valid_o(rdy_valid), .rdy_ready_i(rdy_ready), .rdy_token_o(rdy_index),
         .lane_valid_o(tok_valid), .lane_ready_i(tok_ready), .lane_token_o(tok_index),
         .err_o(err_o[ErrTokens]), .idle_o(tok_idle)
@@ -165,9 +158,8 @@ module hub #(
     logic [Cfg.GpuW-1:0]  base_q, row_src;
     logic                 base_take, tok_done;
     logic [RowW-1:0]      base_row, recv_rows, own_base, src_rows;
-    `MW_STREAM(Cfg)       st;
-    logic                 st_ready, clo_valid, clo_ready, cst_valid, cst_ready, cst_last;
-    logic [Cfg.FlitW-1:0] cst_data;
+    `MW_STREAM(Cfg)       st, cst, clo; // cst, clo: of control
+    logic                 st_ready, clo_ready, cst_ready;
     logic                 ctl_valid, ctl_ready;
     packet_pkg::header_t  ctl_header;
 
@@ -176,13 +168,11 @@ module hub #(
         .cmd_valid_i(cmd_valid_i[HubSend]), .cmd_ready_o(cmd_ready_o[HubSend]), .cmd_i, .retire_o(retire_o[HubSend]),
         .emap_i, .groups_i,
         .rd_o(rd_o[RdSend]), .rd_ready_i(rd_ready_i[RdSend]), .rd_i(rd_i[RdSend]),
-        .arm_valid_o(arm_valid), .arm_ready_i(arm_ready), .arm_token_o(arm_token), .arm_count_o(arm_count),
-        .arm_remote_o(arm_remote), .tok_done_i(tok_done), .base_q_o(base_q), .base_row_i(base_row),
-        .base_take_o(base_take),
+        .arm_o(arm), .arm_ready_i(arm_ready), .tok_done_i(tok_done),
+        .base_q_o(base_q), .base_row_i(base_row), .base_take_o(base_take),
         .begin_o(order_begin), .pick_i(pick), .pick_take_o(pick_take),
-        .cst_valid_i(cst_valid), .cst_ready_o(cst_ready), .clo_valid_i(clo_valid), .clo_ready_o(clo_ready),
-        .ctl_data_i(cst_data), .ctl_last_i(cst_last), .st_o(st), .st_ready_i(st_ready),
-        .loc_o(loc), .loc_ready_i(loc_ready), .err_o(err_o[ErrSend])
+        .cst_i(cst), .cst_ready_o(cst_ready), .clo_i(clo), .clo_ready_o(clo_ready),
+        .st_o(st), .st_ready_i(st_ready), .loc_o(loc), .loc_ready_i(loc_ready), .err_o(err_o[ErrSend])
     );
 
     logic control_idle;
@@ -192,17 +182,15 @@ module hub #(
         .cmd_valid_i(cmd_valid_i[HubControl]), .cmd_ready_o(cmd_ready_o[HubControl]), .cmd_i,
         .retire_o(retire_o[HubControl]), .emap_i, .cnt_i(row_counts),
         .rd_o(rd_o[RdControl]), .rd_ready_i(rd_ready_i[RdControl]), .rd_i(rd_i[RdControl]),
-        .sig_valid_i, .sig_ready_o, .sig_token_i,
-        .own_valid_o(own_valid), .own_ready_i(own_ready), .own_token_o(own_token),
+        .sig_i, .sig_ready_o, .own_o(own), .own_ready_i(own_ready),
         .tok_valid_i(tok_valid), .tok_ready_o(tok_ready), .tok_index_i(tok_index),
-        .ack_valid_i(fack_valid), .ack_ready_o(fack_ready), .ack_dst_i(fack_dst), .ack_rx_i(ev_o.ack),
-        .ack_src_i(ack_src),
+        .ack_i(fack), .ack_ready_o(fack_ready), .ack_rx_i(ev_o.ack), .ack_src_i(ack_src),
         .base_q_i(base_q), .base_row_o(base_row), .base_take_i(base_take), .recv_rows_o(recv_rows), .src_i(row_src),
         .src_rows_o(src_rows), .own_base_o(own_base),
         .share_o(share), .begin_i(order_begin), .pick_o(pick), .pick_take_i(pick_take),
         .ctl_valid_o(ctl_valid), .ctl_ready_i(ctl_ready), .ctl_header_o(ctl_header),
-        .cst_valid_o(cst_valid), .cst_ready_i(cst_ready), .clo_valid_o(clo_valid), .clo_ready_i(clo_ready),
-        .st_data_o(cst_data), .st_last_o(cst_last), .err_o(err_o[ErrControl]), .idle_o(control_idle)
+        .cst_o(cst), .cst_ready_i(cst_ready), .clo_o(clo), .clo_ready_i(clo_ready),
+        .err_o(err_o[ErrControl]), .idle_o(control_idle)
     );
 
     // ---- reductions ----
@@ -226,8 +214,8 @@ module hub #(
 
     `MW_STREAM(Cfg) creq;
     `MW_STREAM(Cfg) part;
-    logic           creq_ready, part_ready, sst_valid, sst_ready, part_crd_valid, red_idle;
-    logic [4:0]     part_crd_port;
+    logic           creq_ready, part_ready, sst_valid, sst_ready, red_idle;
+    bundle_pkg::port_t part_crd;
 
     reduction #(.Cfg(Cfg)) i_reduction (
         .clk_i, .rst_ni, .go_i, .cfg_i, .emap_i, .groups_i,
@@ -238,14 +226,13 @@ module hub #(
         .push_valid_i(cmd_valid_i[HubPush]), .push_ready_o(cmd_ready_o[HubPush]), .push_retire_o(retire_o[HubPush]),
         .src_o(row_src), .src_rows_i(src_rows),
         .rd_o(rd_o[RdCombine]), .rd_ready_i(rd_ready_i[RdCombine]), .rd_i(rd_i[RdCombine]),
-        .suma_rd_o(rd_o[RdSumA]), .suma_rd_ready_i(rd_ready_i[RdSumA]), .suma_rd_i(rd_i[RdSumA]),
-        .sumb_rd_o(rd_o[RdSumB]), .sumb_rd_ready_i(rd_ready_i[RdSumB]), .sumb_rd_i(rd_i[RdSumB]),
+        .sum_rd_o(rd_o[RdSum+:2]), .sum_rd_ready_i(rd_ready_i[RdSum+:2]), .sum_rd_i(rd_i[RdSum+:2]),
         .copy_rd_o(rd_o[RdCopy]), .copy_rd_ready_i(rd_ready_i[RdCopy]), .copy_rd_i(rd_i[RdCopy]),
         .out_wr_o(wr_o[WrOut]), .out_wr_ready_i(wr_ready_i[WrOut]),
         .al_req_o(al_req[1]), .al_req_ready_i(al_req_ready[1]), .al_i(al_resp[1]), .req_i(req),
         .res_i(rxres), .res_ready_o(rxres_ready), .res_bad_i(rxres_bad), .req_o(creq), .req_ready_i(creq_ready),
         .part_o(part), .part_ready_i(part_ready), .sst_valid_o(sst_valid), .sst_ready_i(sst_ready),
-        .part_crd_valid_i(part_crd_valid), .part_crd_port_i(part_crd_port), .err_o(err_o[ErrRed+:3]), .idle_o(red_idle)
+        .part_crd_i(part_crd), .err_o(err_o[ErrRed+:3]), .idle_o(red_idle)
     );
 
     assign ev_o.token = tok_done;
@@ -257,8 +244,9 @@ module hub #(
         .clk_i, .rst_ni, .go_i, .cfg_i, .share_i(share), .ctl_valid_i(ctl_valid), .ctl_ready_o(ctl_ready), .ctl_header_i(ctl_header),
         .req_i(creq), .req_ready_o(creq_ready), .st_i(st), .st_ready_o(st_ready),
         .sst_valid_i(sst_valid), .sst_ready_o(sst_ready), .part_i(part), .part_ready_o(part_ready),
-        .up_o, .crd_i(up_crd_i), .part_crd_valid_o(part_crd_valid), .part_crd_port_o(part_crd_port),
-        .stall_store_o, .stall_ctrl_o, .part_empty_o, .link_idle_o, .idle_o(tx_idle)
+        .up_o, .crd_i(up_crd_i), .part_crd_o(part_crd),
+        .stall_store_o(count_o.stall_store), .stall_ctrl_o(count_o.stall_ctrl), .part_empty_o(count_o.part_empty),
+        .link_idle_o(count_o.link_idle), .idle_o(tx_idle)
     );
 
     assign recv_rows_o = recv_rows[15:0];

@@ -13,7 +13,7 @@ package node_pkg;
 
   // Between a GPU and its hub. Reads: with a port of their own to memory, the others one together. Writes: the first
   // has a way of its own into the banks. Units of which a GPU runs the instructions.
-  localparam int unsigned RdSend = 0, RdSumA = 1, RdSumB = 2, RdOwn = 3;
+  localparam int unsigned RdSend = 0, RdSum = 1, RdOwn = 3;  // RdSum: two
   localparam int unsigned RdControl = 3, RdAlloc = 4, RdCombine = 5, RdRed = 6, RdCopy = 7, RdList = 8, HubReads = 9;
   localparam int unsigned WrSt = 0, WrOut = 2, WrAlloc = 3, WrList = 4, HubWrites = 5;  // WrSt: two
   localparam int unsigned HubControl = 0, HubSend = 1, HubCombine = 2, HubPush = 3, HubUnits = 4;

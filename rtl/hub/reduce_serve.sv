@@ -54,48 +54,18 @@ module reduce_serve #(
     input  wire bundle_pkg::alloc_rsp_t al_i,
 
     // to row_sum
-    output logic [Cfg.N-1:0]         row_pend_o,
-    output logic                     row_own_r_o,
-    output logic                     row_own_again_o,
-    output logic [Cfg.N-1:0]         row_one_o,
-    input  wire logic [Cfg.GpuW-1:0] row_ctx_i,
-    output `MW_ROW(Cfg)              row_o,
-    input  wire logic                row_pop_i,
-    input  wire logic                term_re_i,
-    input  wire logic [3:0]          term_idx_i,
-    output logic                     term_valid_o, // the read of the last cycle was done
-    output logic [Cfg.AddrW-1:0]     term_addr_o,
-    output `MW_DEST(Cfg)             dest_o,
-    input  wire logic                dest_ready_i,
+    output `MW_ROWS(Cfg)               rows_o,
+    input  wire logic [Cfg.GpuW-1:0]   row_ctx_i,
+    output `MW_ROW(Cfg)                row_o,
+    input  wire logic                  row_pop_i,
+    input  wire bundle_pkg::term_req_t term_i,
+    output `MW_TERM(Cfg)               term_o, // of the last cycle, if it was read then
+    output `MW_DEST(Cfg)               dest_o,
+    input  wire logic                  dest_ready_i,
 
     output bundle_pkg::error_t err_o,
     output logic               idle_o
 );
-    localparam int unsigned TgtW    = Cfg.ExpW + 1;          // one more bit: no such expert
-
-    // A request: what the low half of its header says, and the high half.
-    // Fields sit where the same bits of a word of targets come from, as far as they can: that saves multiplexers.
-    typedef struct packed {
-        logic       over; // against the rules: an error
-        logic [9:0] len_low;
-        logic       is_static;
-        logic       more;
-        logic [4:0] len_high;
-        logic [4:0] cnt;
-        logic       st;
-        logic       again;
-        logic       bad;  // somebody has reported an error
-        logic       slots;
-        logic       is_explicit;
-        logic       use_r;
-    } low_t;
-
-    typedef struct packed {
-        logic [TgtW-1:0]       target;
-        logic                  over;
-        logic [Cfg.MaddrW-1:0] x; // byte address; of a token or row of this GPU its number
-    } high_t;
-
     if (2**Cfg.OpenW != Cfg.OpenRows || Cfg.OpenW + Cfg.BeatW < 5 || Cfg.ExpW < 5 || Cfg.MaxExperts > 4096
         || Cfg.GpuW + Cfg.TokensLog2 > node_pkg::TokenW || Cfg.TokensLog2 > 15 || Cfg.MaddrW > 47) begin : gen_check
         $error({"reduce_serve: OpenRows must be a power of two, at least 8 with FlitBytes 16, MaxExperts 32 to 4096, ",
@@ -103,23 +73,20 @@ module reduce_serve #(
     end
 
     // ---- arriving requests ----------------------------------------------------------
-    logic                           in_valid, in_full, in_keep, in_push;
-    logic [Cfg.BeatW-1:0]           in_beat;
-    logic [Cfg.GpuW-1:0]            in_ctx;
-    low_t                           in_low;
-    high_t                          in_high;
-    red_pkg::red_t                  in_red;
-    logic [Cfg.Lanes-1:0][TgtW-1:0] in_targets;
-    bundle_pkg::error_t             in_err;
-    logic [Cfg.N-1:0]               some; // contexts with a request
-    logic [Cfg.OpenW-1:0]           wptr, rptr;
-    logic [Cfg.GpuW-1:0]            ctx;  // whose row is being set up
-    logic                           pop;  // its request is done with
+    logic                 in_valid, in_full, in_keep, in_push;
+    logic [Cfg.BeatW-1:0] in_beat;
+    logic [Cfg.GpuW-1:0]  in_ctx;
+    `MW_REQUEST(Cfg)      in_word;
+    bundle_pkg::error_t   in_err;
+    logic [Cfg.N-1:0]     some; // contexts with a request
+    logic [Cfg.OpenW-1:0] wptr, rptr;
+    logic [Cfg.GpuW-1:0]  ctx;  // whose row is being set up
+    logic                 pop;  // its request is done with
 
-    serve_arrive #(.Cfg(Cfg), .low_t(low_t), .high_t(high_t)) i_arrive (
+    serve_arrive #(.Cfg(Cfg)) i_arrive (
         .clk_i, .rst_ni, .cfg_i, .req_i, .own_i, .own_ready_o, .own_static_i,
         .valid_o(in_valid), .ctx_o(in_ctx), .full_i(in_full), .keep_o(in_keep), .push_o(in_push), .beat_o(in_beat),
-        .low_o(in_low), .high_o(in_high), .red_o(in_red), .targets_o(in_targets), .err_o(in_err)
+        .word_o(in_word), .err_o(in_err)
     );
 
     request_queues #(.Cfg(Cfg)) i_queues (
@@ -132,38 +99,35 @@ module reduce_serve #(
     logic [Cfg.N-1:0]     row_room;
     logic [Cfg.OpenW-1:0] slot;
     logic [Cfg.BeatW-1:0] beat;
-    low_t             ram_low, low;
-    high_t            ram_high;
-    red_pkg::red_t    ram_red, red;
-    logic [Cfg.Lanes-1:0][TgtW-1:0] ram_targets;
-    logic [3:0]       term_idx;
+    `MW_REQUEST(Cfg)      word;
+    bundle_pkg::request_t low;
+    red_pkg::red_t        red;
+    logic [3:0]           term_idx;
     logic [Cfg.AddrW-1:0] addr;
     error_pkg::err_e  bad_code;
 
-    serve_setup #(.Cfg(Cfg), .low_t(low_t), .high_t(high_t)) i_setup (
+    serve_setup #(.Cfg(Cfg)) i_setup (
         .clk_i, .rst_ni, .go_i, .cfg_i, .emap_i, .static_delta_i,
         .some_i(some), .room_i(row_room), .dest_room_i(dest_room), .wait_i(in_valid), .ctx_o(ctx), .own_o(own),
-        .re_o(re), .rptr_i(rptr), .slot_o(slot), .beat_o(beat), .low_i(ram_low), .red_i(ram_red), .high_i(ram_high),
-        .targets_i(ram_targets), .al_req_o, .al_req_ready_i, .al_i,
+        .re_o(re), .rptr_i(rptr), .slot_o(slot), .beat_o(beat), .word_i(word), .al_req_o, .al_req_ready_i, .al_i,
         .addr_o(addr), .term_we_o(term_we), .term_idx_o(term_idx), .dest_push_o(dest_push),
         .pop_o(pop), .low_o(low), .bad_o(bad), .red_o(red), .err_o(bad_code), .idle_o(idle_setup)
     );
 
-    serve_ram #(.Cfg(Cfg), .TgtW(TgtW), .low_t(low_t), .high_t(high_t)) i_ram (
+    serve_ram #(.Cfg(Cfg)) i_ram (
         .clk_i, .in_valid_i(in_valid), .in_keep_i(in_keep), .in_ctx_i(in_ctx), .in_slot_i(wptr), .in_beat_i(in_beat),
-        .in_low_i(in_low), .in_high_i(in_high), .in_red_i(in_red), .in_targets_i(in_targets),
-        .ctx_i(ctx), .re_i(re), .slot_i(slot), .beat_i(beat), .low_o(ram_low), .red_o(ram_red), .high_o(ram_high),
-        .targets_o(ram_targets), .term_we_i(term_we), .term_row_i(row_slot), .term_idx_i(term_idx), .term_addr_i(addr),
-        .sum_re_i(term_re_i), .sum_ctx_i(row_ctx_i), .sum_row_i(sum_slot), .sum_idx_i(term_idx_i),
-        .sum_valid_o(term_valid_o), .sum_addr_o(term_addr_o)
+        .in_word_i(in_word), .ctx_i(ctx), .re_i(re), .slot_i(slot), .beat_i(beat), .word_o(word),
+        .term_we_i(term_we), .term_row_i(row_slot), .term_idx_i(term_idx), .term_addr_i(addr),
+        .sum_re_i(term_i.re), .sum_ctx_i(row_ctx_i), .sum_row_i(sum_slot), .sum_idx_i(term_i.idx),
+        .sum_o(term_o)
     );
 
     // ---- rows ------------------------------------------------------------
-    serve_rows #(.Cfg(Cfg), .low_t(low_t)) i_rows (
+    serve_rows #(.Cfg(Cfg)) i_rows (
         .clk_i, .rst_ni, .cfg_i,
         .room_o(row_room), .dest_room_o(dest_room), .ctx_i(ctx), .own_i(own), .slot_o(row_slot),
         .push_i(pop), .low_i(low), .bad_i(bad), .addr_i(addr), .red_i(red), .dest_push_i(dest_push),
-        .row_pend_o, .row_own_r_o, .row_own_again_o, .row_one_o, .row_ctx_i, .row_slot_o(sum_slot), .row_o, .row_pop_i,
+        .rows_o, .row_ctx_i, .row_slot_o(sum_slot), .row_o, .row_pop_i,
         .dest_o, .dest_ready_i
     );
 
@@ -177,7 +141,7 @@ module reduce_serve #(
     end
     `MW_ASSERT(!(in_err.valid && set_err), "two errors in a cycle: a row is done with in one without an arriving flit")
 
-    assign idle_o = idle_setup && some == '0 && row_pend_o == '0 && !in_valid;
+    assign idle_o = idle_setup && some == '0 && rows_o.pend == '0 && !in_valid;
 
     wire unused = &{1'b0, low};
 endmodule

@@ -42,12 +42,9 @@ module reduction #(
     output `MW_READ(Cfg)        rd_o,
     input  wire logic           rd_ready_i,
     input  wire `MW_ANSWER(Cfg) rd_i,
-    output `MW_READ(Cfg)        suma_rd_o,
-    input  wire logic           suma_rd_ready_i,
-    input  wire `MW_ANSWER(Cfg) suma_rd_i,
-    output `MW_READ(Cfg)        sumb_rd_o,
-    input  wire logic           sumb_rd_ready_i,
-    input  wire `MW_ANSWER(Cfg) sumb_rd_i,
+    output `MW_READ(Cfg)        sum_rd_o [2],
+    input  wire logic           sum_rd_ready_i [2],
+    input  wire `MW_ANSWER(Cfg) sum_rd_i [2],
     output `MW_READ(Cfg)        copy_rd_o,
     input  wire logic           copy_rd_ready_i,
     input  wire `MW_ANSWER(Cfg) copy_rd_i,
@@ -72,8 +69,7 @@ module reduction #(
     input  wire logic       part_ready_i,
     output logic            sst_valid_o,
     input  wire logic       sst_ready_i,
-    input  wire logic       part_crd_valid_i,
-    input  wire logic [4:0] part_crd_port_i,
+    input  wire bundle_pkg::port_t part_crd_i,
 
     output bundle_pkg::error_t err_o [3], // combine and push, reduce_serve, row_sum
     output logic               idle_o
@@ -81,15 +77,15 @@ module reduction #(
 
     logic                 own_valid, own_ready, own_static;
     logic [Cfg.AddrW-1:0] static_delta;
-    logic [Cfg.N-1:0]     row_pend, row_one;
+    `MW_ROWS(Cfg)         rows;
     `MW_ROW(Cfg)          row;
-    logic                 row_own_r, row_own_again, row_pop, row_done, row_more;
+    logic                 row_pop, row_done, row_more;
     logic [Cfg.GpuW-1:0]  row_ctx;
     logic                 st_done;
     `MW_DEST(Cfg)         dest;
-    logic                 term_re, term_valid, dest_ready;
-    logic [3:0]           term_idx;
-    logic [Cfg.AddrW-1:0] term_addr;
+    bundle_pkg::term_req_t term_req;
+    `MW_TERM(Cfg)         term;
+    logic                 dest_ready;
     logic                 idle_combine, idle_serve, idle_sum;
 
     // ---- units combine and push ---------------------------------------------------
@@ -162,22 +158,17 @@ module reduction #(
         .own_i('{valid: own_valid, last: req_o.last, data: req_o.data}), .own_ready_o(own_ready),
         .own_static_i(own_static), .static_delta_i(static_delta),
         .al_req_o, .al_req_ready_i, .al_i,
-        .row_pend_o(row_pend), .row_own_r_o(row_own_r), .row_own_again_o(row_own_again), .row_one_o(row_one),
-        .row_ctx_i(row_ctx), .row_o(row), .row_pop_i(row_pop),
-        .term_re_i(term_re), .term_idx_i(term_idx), .term_valid_o(term_valid), .term_addr_o(term_addr),
+        .rows_o(rows), .row_ctx_i(row_ctx), .row_o(row), .row_pop_i(row_pop), .term_i(term_req), .term_o(term),
         .dest_o(dest), .dest_ready_i(dest_ready), .err_o(err_o[1]), .idle_o(idle_serve)
     );
 
     row_sum #(.Cfg(Cfg)) i_sum (
         .clk_i, .rst_ni, .go_i, .cfg_i,
-        .row_pend_i(row_pend), .row_own_r_i(row_own_r), .row_own_again_i(row_own_again), .row_one_i(row_one),
-        .row_ctx_o(row_ctx), .row_i(row), .row_pop_o(row_pop),
-        .term_re_o(term_re), .term_idx_o(term_idx), .term_valid_i(term_valid), .term_addr_i(term_addr),
+        .rows_i(rows), .row_ctx_o(row_ctx), .row_i(row), .row_pop_o(row_pop), .term_o(term_req), .term_i(term),
         .dest_i(dest), .dest_ready_o(dest_ready), .row_done_o(row_done), .row_more_o(row_more), .st_done_o(st_done),
-        .suma_rd_o, .suma_rd_ready_i, .suma_rd_i, .sumb_rd_o, .sumb_rd_ready_i, .sumb_rd_i,
-        .copy_rd_o, .copy_rd_ready_i, .copy_rd_i, .out_wr_o, .out_wr_ready_i,
+        .sum_rd_o, .sum_rd_ready_i, .sum_rd_i, .copy_rd_o, .copy_rd_ready_i, .copy_rd_i, .out_wr_o, .out_wr_ready_i,
         .res_i, .res_ready_o, .res_bad_i, .part_o, .part_ready_i, .sst_valid_o, .sst_ready_i,
-        .part_crd_valid_i, .part_crd_port_i, .err_valid_o(err_o[2].valid), .idle_o(idle_sum)
+        .part_crd_i, .err_valid_o(err_o[2].valid), .idle_o(idle_sum)
     );
 
     // Of two errors in one cycle that of combine is told.

@@ -3,10 +3,9 @@
 // Reads the routing table of own tokens and gives their list entries one by one.
 //
 // Entries come in the order of tokens first_i, first_i + 1, ..., and inside a token in list order, k of them each,
-// 0xffff entries included. The entry is a token's last with last_o. row_o is the table row of the token of the entry
-// (row_base_i + token), held until its last entry is taken. With Picks and a start with picks_i, as many tokens come in
-// the order in which pick_* names them, each taken a cycle before it is read at the earliest.
-// Back-pressure: an entry stays until take_i; take_i only with valid_o. Reads run one flit ahead of the entries, so
+// 0xffff entries included. The row of an entry is row_base_i + token. With Picks and a start with picks_i, as many
+// tokens come in the order in which pick_* names them, each taken a cycle before it is read at the earliest.
+// Back-pressure: an entry stays until take_i; take_i only with a valid one. Reads run one flit ahead of the entries, so
 // while memory answers within F/2 cycles an entry is there in every cycle. Worst case without that: one flit of entries
 // per answer.
 `default_nettype none
@@ -35,13 +34,8 @@ module route_walk #(
     input  wire logic           rd_ready_i,
     input  wire `MW_ANSWER(Cfg) rd_i, // answers to this module only
 
-    output logic                      valid_o,
-    input  wire logic                 take_i,
-    output logic [15:0]               entry_o,
-    output logic [3:0]                pos_o,
-    output logic                      last_o,
-    output logic [Cfg.TokensLog2-1:0] token_o,
-    output logic [RowW-1:0]           row_o
+    output `MW_LISTED(Cfg) entry_o,
+    input  wire logic      take_i
 );
 
     // fetch_q, token_q: tokens of the range, counted; fetch, token: their numbers
@@ -85,25 +79,25 @@ module route_walk #(
     end
 
     // The entry side: the held flit moves over when the one before is used up.
-    assign last_o  = pos_q == k_last_i;
-    assign move    = hold_valid_q && (!valid_o || (take_i && (last_o || pos_q[Cfg.LaneW-1:0] == '1)));
-    assign entry_o = cur_q[16*pos_q[Cfg.LaneW-1:0] +: 16];
-    assign pos_o   = pos_q;
-    assign token_o = token;
-    assign row_o   = row_base_i + RowW'(token);
-    assign done_o  = token_q == end_i;
+    assign entry_o.last  = pos_q == k_last_i;
+    assign move          = hold_valid_q && (!entry_o.valid || (take_i && (entry_o.last || pos_q[Cfg.LaneW-1:0] == '1)));
+    assign entry_o.id    = cur_q[16*pos_q[Cfg.LaneW-1:0] +: 16];
+    assign entry_o.pos   = pos_q;
+    assign entry_o.token = token;
+    assign entry_o.row   = row_base_i + RowW'(token);
+    assign done_o        = token_q == end_i;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
-            valid_o <= 1'b0;
+            entry_o.valid <= 1'b0;
             token_q <= '0;
             pos_q   <= '0;
         end else begin
-            if (move) valid_o <= 1'b1;
-            else if (take_i && (last_o || pos_q[Cfg.LaneW-1:0] == '1)) valid_o <= 1'b0;
+            if (move) entry_o.valid <= 1'b1;
+            else if (take_i && (entry_o.last || pos_q[Cfg.LaneW-1:0] == '1)) entry_o.valid <= 1'b0;
             if (start_i) token_q <= first_i;
-            else if (take_i && last_o) token_q <= token_q + 1'b1;
-            if (take_i) pos_q <= last_o ? '0 : pos_q + 1'b1;
+            else if (take_i && entry_o.last) token_q <= token_q + 1'b1;
+            if (take_i) pos_q <= entry_o.last ? '0 : pos_q + 1'b1;
         end
         if (move) cur_q <= hold_q;
     end

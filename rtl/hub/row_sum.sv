@@ -37,30 +37,21 @@ module row_sum #(
     input  wire node_pkg::node_cfg_t cfg_i,
 
     // rows that are set up
-    input  wire logic [Cfg.N-1:0]     row_pend_i,      // the context has one
-    input  wire logic                 row_own_r_i,     // of the own context's next row: ends with R
-    input  wire logic                 row_own_again_i, // reads what the row before wrote
-    input  wire logic [Cfg.N-1:0]     row_one_i,       // contexts whose row has one term at most, R counted
-    output logic [Cfg.GpuW-1:0]       row_ctx_o,       // the row below is this context's first
-    input  wire `MW_ROW(Cfg)          row_i,           // packets less 1
-    output logic                      row_pop_o,       // its last packet is under way
-    output logic                      term_re_o,
-    output logic [3:0]                term_idx_o,
-    // term_addr_i is the address of the term asked for in the last cycle
-    input  wire logic                 term_valid_i,
-    input  wire logic [Cfg.AddrW-1:0] term_addr_i,
-    input  wire `MW_DEST(Cfg)         dest_i,          // where own rows go, in their order
-    output logic                      dest_ready_o,
-    output logic                      row_done_o,      // own row in memory
-    output logic                      row_more_o,
-    output logic                      st_done_o,       // last flit of an ST row sent
+    input  wire `MW_ROWS(Cfg)     rows_i,
+    output logic [Cfg.GpuW-1:0]   row_ctx_o,  // the row below is this context's first
+    input  wire `MW_ROW(Cfg)      row_i,      // packets less 1
+    output logic                  row_pop_o,  // its last packet is under way
+    output bundle_pkg::term_req_t term_o,
+    input  wire `MW_TERM(Cfg)     term_i,     // asked for in the last cycle
+    input  wire `MW_DEST(Cfg)     dest_i,     // where own rows go, in their order
+    output logic                  dest_ready_o,
+    output logic                  row_done_o, // own row in memory
+    output logic                  row_more_o,
+    output logic                  st_done_o,  // last flit of an ST row sent
 
-    output `MW_READ(Cfg)        suma_rd_o,
-    input  wire logic           suma_rd_ready_i,
-    input  wire `MW_ANSWER(Cfg) suma_rd_i,
-    output `MW_READ(Cfg)        sumb_rd_o,
-    input  wire logic           sumb_rd_ready_i,
-    input  wire `MW_ANSWER(Cfg) sumb_rd_i,
+    output `MW_READ(Cfg)        sum_rd_o [2],
+    input  wire logic           sum_rd_ready_i [2],
+    input  wire `MW_ANSWER(Cfg) sum_rd_i [2],
     output `MW_READ(Cfg)        copy_rd_o, // of the copy lane
     input  wire logic           copy_rd_ready_i,
     input  wire `MW_ANSWER(Cfg) copy_rd_i,
@@ -76,8 +67,7 @@ module row_sum #(
     input  wire logic       part_ready_i,
     output logic            sst_valid_o, // or an ST packet; flits and last as of part
     input  wire logic       sst_ready_i,
-    input  wire logic       part_crd_valid_i,
-    input  wire logic [4:0] part_crd_port_i,
+    input  wire bundle_pkg::port_t part_crd_i,
 
     output logic err_valid_o, // a result is poisoned
     output logic idle_o
@@ -110,6 +100,7 @@ module row_sum #(
 
     // A flit on its way to memory, and to the uplink.
     typedef struct packed {
+        logic                 valid;
         logic                 last;     // of its packet
         logic                 row_last; // its packet is the last of the row
         logic                 poison;
@@ -117,6 +108,7 @@ module row_sum #(
     } own_t;
 
     typedef struct packed {
+        logic                 valid;
         tag_t                 tag;
         logic                 last;
         logic [Cfg.FlitW-1:0] data;
@@ -125,130 +117,114 @@ module row_sum #(
     // ---- which packet, and its passes ----------------------------------------------
     logic                 choice_valid, choice_ready, own, begin_pkt, claim, lane, res_free, own_out, up_out, up_st;
     logic                 pass_push, pass_room, add_room, copy_room, copies;
-    logic [Cfg.N-1:0]     row_copy; // contexts whose row is for the copy lane
     logic [Cfg.GpuW-1:0]  up_dst;
     logic [TurnW-1:0]     turn;
     pass_t                pass_in;
     logic [Cfg.AddrW-1:0] pass_a, pass_b;
     red_pkg::red_t        pass_red;
 
-    assign copies   = Cfg.CopyLane && cfg_i.copy_lane;
-    assign row_copy = row_one_i & {Cfg.N{copies}};
-    assign lane     = row_copy[row_ctx_o];
+    assign copies = Cfg.CopyLane && cfg_i.copy_lane;
+    assign lane   = rows_i.one[row_ctx_o] && copies;
 
     sum_choice #(.Cfg(Cfg)) i_choice (
-        .clk_i, .rst_ni, .go_i, .cfg_i, .row_pend_i, .row_own_r_i, .row_own_again_i,
-        .lanes_i(copies), .row_copy_i(row_copy), .add_room_i(add_room), .copy_room_i(copy_room),
+        .clk_i, .rst_ni, .go_i, .cfg_i, .rows_i, .lanes_i(copies), .add_room_i(add_room), .copy_room_i(copy_room),
         .res_free_i(res_free), .valid_o(choice_valid), .ready_i(choice_ready), .ctx_o(row_ctx_o), .own_o(own),
-        .begin_i(begin_pkt), .own_out_i(own_out), .up_out_i(up_out), .up_st_i(up_st), .up_dst_i(up_dst),
-        .part_crd_valid_i, .part_crd_port_i
+        .begin_i(begin_pkt), .own_out_i(own_out), .up_out_i(up_out), .up_st_i(up_st), .up_dst_i(up_dst), .part_crd_i
     );
 
     sum_passes #(.Cfg(Cfg), .pass_t(pass_t), .tag_t(tag_t), .TurnW(TurnW)) i_passes (
         .clk_i, .rst_ni, .go_i,
         .choice_valid_i(choice_valid), .choice_ready_o(choice_ready), .ctx_i(row_ctx_o), .own_i(own), .copy_i(lane),
-        .begin_o(begin_pkt), .claim_o(claim), .turn_i(turn), .row_i, .row_pop_o, .term_re_o, .term_idx_o,
-        .term_valid_i, .term_addr_i, .pass_push_o(pass_push), .pass_room_i(pass_room), .pass_o(pass_in),
-        .pass_a_o(pass_a), .pass_b_o(pass_b), .pass_red_o(pass_red)
+        .begin_o(begin_pkt), .claim_o(claim), .turn_i(turn), .row_i, .row_pop_o, .term_o, .term_i,
+        .pass_push_o(pass_push), .pass_room_i(pass_room), .pass_o(pass_in), .pass_a_o(pass_a), .pass_b_o(pass_b),
+        .pass_red_o(pass_red)
     );
 
     // ---- operands of the adder --------------------------------------------------------
-    logic                 add_valid, add_next, fire, granted, a_valid, b_valid;
-    pass_t                add_pass;
-    red_pkg::red_t        add_red;
-    logic [Cfg.FlitW-1:0] a_data, b_data;
+    logic          add_valid, add_next, fire, granted;
+    pass_t         add_pass;
+    red_pkg::red_t add_red;
+    `MW_FLIT(Cfg)  a, b;
 
     sum_read #(.Cfg(Cfg), .pass_t(pass_t)) i_read (
         .clk_i, .rst_ni, .push_i(pass_push && !pass_in.copy), .room_o(pass_room), .pkt_room_o(add_room),
         .pass_i(pass_in), .addr_a_i(pass_a), .addr_b_i(pass_b), .red_i(pass_red),
-        .suma_rd_o, .suma_rd_ready_i, .suma_rd_i, .sumb_rd_o, .sumb_rd_ready_i, .sumb_rd_i,
-        .valid_o(add_valid), .pass_o(add_pass), .red_o(add_red), .granted_o(granted), .next_i(add_next), .fire_i(fire),
-        .a_valid_o(a_valid), .a_data_o(a_data), .b_valid_o(b_valid), .b_data_o(b_data)
+        .sum_rd_o, .sum_rd_ready_i, .sum_rd_i, .valid_o(add_valid), .pass_o(add_pass), .red_o(add_red),
+        .granted_o(granted), .next_i(add_next), .fire_i(fire), .a_o(a), .b_o(b)
     );
 
-    logic                 r_valid, r_ready, r_poison, add_r_valid, add_r_ready, copy_r_valid, copy_r_ready;
-    logic [Cfg.FlitW-1:0] r_data;
+    logic           add_r_ready, copy_r_ready;
+    `MW_RESULT(Cfg) r, add_r;
 
     sum_result #(.Cfg(Cfg)) i_result (
         .clk_i, .rst_ni, .res_i, .res_ready_o, .res_bad_i,
-        .free_o(res_free), .claim_i(claim), .valid_o(r_valid), .ready_i(r_ready), .data_o(r_data), .poison_o(r_poison),
-        .err_valid_o
+        .free_o(res_free), .claim_i(claim), .r_o(r), .ready_i(add_r_ready || copy_r_ready), .err_valid_o
     );
-    assign r_ready = add_r_ready || copy_r_ready;
 
     // ---- adder and copy lane ----------------------------------------------------------
-    logic add_own_valid, add_own_ready, add_up_valid, add_up_ready, add_busy;
-    logic copy_own_valid, copy_own_ready, copy_up_valid, copy_up_ready, copy_busy;
+    logic add_own_ready, add_up_ready, add_busy, copy_own_ready, copy_up_ready, copy_busy;
     own_t add_own, copy_own;
     up_t  add_up, copy_up;
 
     sum_add #(.Cfg(Cfg), .pass_t(pass_t), .tag_t(tag_t), .own_t(own_t), .up_t(up_t)) i_add (
         .clk_i, .rst_ni,
         .valid_i(add_valid), .pass_i(add_pass), .red_i(add_red), .granted_i(granted), .next_o(add_next),
-        .fire_o(fire), .a_valid_i(a_valid), .a_data_i(a_data), .b_valid_i(b_valid), .b_data_i(b_data),
-        .res_valid_i(add_r_valid), .res_ready_o(add_r_ready), .res_data_i(r_data),
-        .res_poison_i(r_poison),
-        .own_valid_o(add_own_valid), .own_ready_i(add_own_ready), .own_o(add_own),
-        .up_valid_o(add_up_valid), .up_ready_i(add_up_ready), .up_o(add_up), .busy_o(add_busy)
+        .fire_o(fire), .a_i(a), .b_i(b), .res_i(add_r), .res_ready_o(add_r_ready),
+        .own_o(add_own), .own_ready_i(add_own_ready), .up_o(add_up), .up_ready_i(add_up_ready), .busy_o(add_busy)
     );
 
     if (Cfg.CopyLane) begin : gen_lanes
-        logic claimed, r_copy, r_end;
+        logic           claimed, r_copy, r_end;
+        `MW_RESULT(Cfg) copy_r;
 
         // whose the packet of R in front is
         lane_order i_claims (
             .clk_i, .rst_ni, .choose_i(claim), .copy_i(lane), .some_o(claimed), .copy_o(r_copy),
             .end_i((add_next && add_pass.need_r) || r_end)
         );
-        assign add_r_valid  = r_valid && claimed && !r_copy;
-        assign copy_r_valid = r_valid && claimed && r_copy;
+        assign add_r  = '{valid: r.valid && claimed && !r_copy, poison: r.poison, data: r.data};
+        assign copy_r = '{valid: r.valid && claimed && r_copy, poison: r.poison, data: r.data};
 
         sum_copy #(.Cfg(Cfg), .pass_t(pass_t), .tag_t(tag_t), .own_t(own_t), .up_t(up_t)) i_copy (
             .clk_i, .rst_ni,
             .push_i(pass_push && pass_in.copy), .room_o(copy_room), .pass_i(pass_in), .addr_i(pass_a),
             .red_i(pass_red), .rd_o(copy_rd_o), .rd_ready_i(copy_rd_ready_i), .rd_i(copy_rd_i),
-            .res_valid_i(copy_r_valid), .res_ready_o(copy_r_ready), .res_end_o(r_end), .res_data_i(r_data),
-            .res_poison_i(r_poison), .own_valid_o(copy_own_valid), .own_ready_i(copy_own_ready), .own_o(copy_own),
-            .up_valid_o(copy_up_valid), .up_ready_i(copy_up_ready), .up_o(copy_up), .busy_o(copy_busy)
+            .res_i(copy_r), .res_ready_o(copy_r_ready), .res_end_o(r_end), .own_o(copy_own),
+            .own_ready_i(copy_own_ready), .up_o(copy_up), .up_ready_i(copy_up_ready), .busy_o(copy_busy)
         );
     end else begin : gen_adder
-        assign add_r_valid = r_valid;
-        assign {copy_r_valid, copy_r_ready, copy_room, copy_own_valid, copy_up_valid, copy_busy} = '0;
-        assign copy_own = '0;
-        assign copy_up  = '0;
-        assign copy_rd_o = '0;
-        wire unused_copy = &{1'b0, copy_rd_ready_i, copy_rd_i, copy_r_valid, copy_own_ready, copy_up_ready};
+        assign add_r = r;
+        assign {copy_r_ready, copy_room, copy_busy, copy_own, copy_up, copy_rd_o} = '0;
+        wire unused_copy = &{1'b0, copy_rd_ready_i, copy_rd_i, copy_own_ready, copy_up_ready};
     end
 
     // ---- where sums and copies go -----------------------------------------------------
-    logic own_valid, own_ready, up_valid, up_ready;
+    logic own_ready, up_ready;
     own_t own_flit;
     up_t  up_flit;
 
     lane_join #(.Cfg(Cfg), .word_t(own_t)) i_own_join (
         .clk_i, .rst_ni, .choose_i(begin_pkt && own), .copy_i(lane),
-        .add_valid_i(add_own_valid), .add_ready_o(add_own_ready), .add_i(add_own),
-        .copy_valid_i(copy_own_valid), .copy_ready_o(copy_own_ready), .copy_word_i(copy_own),
-        .valid_o(own_valid), .ready_i(own_ready), .word_o(own_flit)
+        .add_i(add_own), .add_ready_o(add_own_ready), .copy_word_i(copy_own), .copy_ready_o(copy_own_ready),
+        .word_o(own_flit), .ready_i(own_ready)
     );
     sum_own #(.Cfg(Cfg), .own_t(own_t)) i_own (
-        .clk_i, .rst_ni, .valid_i(own_valid), .ready_o(own_ready), .own_i(own_flit), .dest_i, .dest_ready_o,
+        .clk_i, .rst_ni, .own_i(own_flit), .ready_o(own_ready), .dest_i, .dest_ready_o,
         .out_wr_o, .out_wr_ready_i, .pkt_done_o(own_out), .row_done_o, .row_more_o
     );
 
     sum_up_join #(.Cfg(Cfg), .up_t(up_t), .TurnW(TurnW)) i_up_join (
         .clk_i, .rst_ni, .choose_i(begin_pkt && !own), .ctx_i(row_ctx_o), .copy_i(lane), .turn_o(turn),
-        .add_valid_i(add_up_valid), .add_ready_o(add_up_ready), .add_i(add_up),
-        .copy_valid_i(copy_up_valid), .copy_ready_o(copy_up_ready), .copy_word_i(copy_up),
-        .valid_o(up_valid), .ready_i(up_ready), .up_o(up_flit)
+        .add_i(add_up), .add_ready_o(add_up_ready), .copy_word_i(copy_up), .copy_ready_o(copy_up_ready),
+        .up_o(up_flit), .ready_i(up_ready)
     );
     sum_uplink #(.Cfg(Cfg), .up_t(up_t)) i_uplink (
-        .clk_i, .rst_ni, .cfg_i, .valid_i(up_valid), .ready_o(up_ready), .up_i(up_flit),
+        .clk_i, .rst_ni, .cfg_i, .up_i(up_flit), .ready_o(up_ready),
         .part_o, .part_ready_i, .sst_valid_o, .sst_ready_i,
         .out_o(up_out), .out_st_o(up_st), .out_dst_o(up_dst), .st_done_o
     );
 
-    assign idle_o = choice_ready && !add_busy && !copy_busy && !r_valid && !res_i.valid && row_pend_i == '0;
+    assign idle_o = choice_ready && !add_busy && !copy_busy && !r.valid && !res_i.valid && rows_i.pend == '0;
 endmodule
 
 `default_nettype wire

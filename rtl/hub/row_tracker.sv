@@ -7,7 +7,7 @@
 // Rows are {le, row} = le << cap_shift | row. trk_* adds bytes of a row in memory (never in two consecutive cycles);
 // cnt_i brings the expected rows of the experts, of all N GPUs (COUNTS of kind 0); bytes and counts come in any order.
 // push_* is the way of unicast: the engine appends rows itself (any number of RowW bits below N << TokensLog2 + 4),
-// push_last_i with or behind the last one: the lists are complete, expected is what was pushed.
+// push_i.last with or behind the last one: the lists are complete, expected is what was pushed.
 // Entries of another epoch count as empty; sweep_i clears all that the configuration uses (before the first layer, when
 // the epoch wraps, and when more rows are used than before).
 //
@@ -31,15 +31,11 @@ module row_tracker #(
 
     input  wire bundle_pkg::count_t cnt_i,
 
-    input  wire logic                         push_valid_i,
-    output logic                              push_ready_o,
-    input  wire logic [node_pkg::ExpertW-1:0] push_le_i,
-    input  wire logic [node_pkg::RowW-1:0]    push_row_i,
-    input  wire logic                         push_last_i, // pulse
+    input  wire bundle_pkg::push_t push_i,
+    output logic                   push_ready_o,
 
     input  wire logic [node_pkg::ExpertW-1:0] stat_le_i,
-    output logic [node_pkg::RowW-1:0]         stat_complete_o,
-    output logic [node_pkg::RowW-1:0]         stat_expected_o,
+    output bundle_pkg::stat_t                 stat_o,
     output logic                              counts_all_o,
     output logic                              rows_done_o,
     output logic                              ev_row_o,
@@ -124,7 +120,7 @@ module row_tracker #(
         .raddr_i(trk_at), .rdata_o(count)
     );
 
-    assign push         = push_valid_i && push_ready_o;
+    assign push         = push_i.valid && push_ready_o;
     assign push_ready_o = !trk_i.valid && !trk_q;
 
     always_ff @(posedge clk_i) begin
@@ -143,8 +139,8 @@ module row_tracker #(
                        token: trk_i.token[Cfg.TokW-1:0], pos: trk_i.pos, bytes: trk_i.bytes};
             at1_q <= trk_at;
         end else if (push) begin
-            t_q.le <= push_le_i[Cfg.LocalW-1:0];
-            {t_q.token, t_q.pos} <= push_row_i[Cfg.TokW+3:0];
+            t_q.le <= push_i.le[Cfg.LocalW-1:0];
+            {t_q.token, t_q.pos} <= push_i.row[Cfg.TokW+3:0];
         end
     end
 
@@ -189,8 +185,8 @@ module row_tracker #(
     );
 
     always_ff @(posedge clk_i) begin
-        stat_complete_o <= (complete_stat.epoch == cfg_i.epoch) ? node_pkg::RowW'(complete_stat.num) : '0;
-        stat_expected_o <= (expected_stat.epoch == cfg_i.epoch) ? node_pkg::RowW'(expected_stat.num) : '0;
+        stat_o.complete <= (complete_stat.epoch == cfg_i.epoch) ? node_pkg::RowW'(complete_stat.num) : '0;
+        stat_o.expected <= (expected_stat.epoch == cfg_i.epoch) ? node_pkg::RowW'(expected_stat.num) : '0;
     end
 
     // ---- end of the layer's rows --------------------------------------------------------------
@@ -212,7 +208,7 @@ module row_tracker #(
                 missing_q <= missing_q
                              + (exp_ours ? (Cfg.RowsLog2+2)'(cnt_i.val[NumW-1:0]) : '0) - (Cfg.RowsLog2+2)'(ev_row_o);
             // when stat_* show the last row, too
-            counts_all_o <= counts_all_o || (push_last_i && !append_q) || sources_q == 6'(Cfg.N);
+            counts_all_o <= counts_all_o || (push_i.last && !append_q) || sources_q == 6'(Cfg.N);
             rows_done_o  <= counts_all_o && missing_q == '0 && !exp_ours && !append_q;
         end
     end
@@ -242,7 +238,7 @@ module row_tracker #(
     assign ev_row_o    = append && !pushed_q;
     assign idle_o      = !trk_q && !append_q && !sweep_q;
 
-    wire unused = &{1'b0, cfg_i, trk_i, cnt_i.src, push_le_i, push_row_i, stat_le_i, list_i, left};
+    wire unused = &{1'b0, cfg_i, trk_i, cnt_i.src, push_i, stat_le_i, list_i, left};
 endmodule
 
 `default_nettype wire

@@ -20,13 +20,9 @@ module rx_red #(
     input  wire logic clk_i,
     input  wire logic rst_ni,
 
-    input  wire logic                     in_valid_i,
-    output logic                          in_ready_o,
-    input  wire logic                     in_red_i, // else it passes
-    input  wire red_pkg::red_t            in_kind_i,
-    input  wire logic [Cfg.AddrW-1:0]     in_addr_i,
-    input  wire logic [Cfg.FlitW-1:0]     in_data_i,
-    input  wire logic [Cfg.FlitBytes-1:0] in_be_i,
+    input  wire `MW_STORE(Cfg)        in_i, // what is no red passes
+    output logic                      in_ready_o,
+    input  wire logic [Cfg.FlitW-1:0] in_data_i,
 
     output `MW_READ(Cfg)        rd_o,
     input  wire logic           rd_ready_i,
@@ -52,14 +48,14 @@ module rx_red #(
 
     always_comb begin
         hazard = 1'b0;
-        if (in_valid_i && in_red_i) begin
-            for (int unsigned i = 0; i < Depth; i++) hazard |= inside_q[i] && addr_q[i] == in_addr_i;
+        if (in_i.valid && in_i.red) begin
+            for (int unsigned i = 0; i < Depth; i++) hazard |= inside_q[i] && addr_q[i] == in_i.addr;
         end
     end
 
     assign room       = !inside_q[in_q];
-    assign rd_o.valid = in_valid_i && in_red_i && room && !hazard;
-    assign rd_o.addr  = in_addr_i;
+    assign rd_o.valid = in_i.valid && in_i.red && room && !hazard;
+    assign rd_o.addr  = in_i.addr;
     assign take       = rd_o.valid && rd_ready_i;
     assign busy_o     = inside_q != '0;
 
@@ -67,8 +63,8 @@ module rx_red #(
     logic emit_q, full_q; // full_q: every flit inside is finished
 
     assign res_valid  = out_q != res_q || (inside_q[out_q] && full_q);
-    assign pass       = in_valid_i && !in_red_i && (hold_q || !res_valid);
-    assign in_ready_o = in_red_i ? take : pass && wr_ready_i;
+    assign pass       = in_i.valid && !in_i.red && (hold_q || !res_valid);
+    assign in_ready_o = in_i.red ? take : pass && wr_ready_i;
     assign wr_o.valid = pass || res_valid;
     assign written    = res_valid && !pass && wr_ready_i;
 
@@ -81,10 +77,10 @@ module rx_red #(
     logic [Cfg.FlitBytes-1:0]   res_be;
 
     lutram #(.Width($bits(red_pkg::red_t) + Cfg.FlitW), .Depth(Depth)) i_operand (
-        .clk_i, .we_i(take), .waddr_i(in_q), .wdata_i({in_kind_i, in_data_i}), .raddr_i(op_q), .rdata_o({kind, operand})
+        .clk_i, .we_i(take), .waddr_i(in_q), .wdata_i({in_i.kind, in_data_i}), .raddr_i(op_q), .rdata_o({kind, operand})
     );
     lutram #(.Width(Cfg.FlitBytes + Cfg.AddrW), .Depth(Depth)) i_place (
-        .clk_i, .we_i(take), .waddr_i(in_q), .wdata_i({in_be_i, in_addr_i}), .raddr_i(out_q),
+        .clk_i, .we_i(take), .waddr_i(in_q), .wdata_i({in_i.be, in_i.addr}), .raddr_i(out_q),
         .rdata_o({res_be, res_addr})
     );
     lutram #(.Width(Cfg.FlitW), .Depth(Depth)) i_result (
@@ -101,9 +97,9 @@ module rx_red #(
         );
     end
 
-    assign wr_o.addr = pass ? in_addr_i : res_addr;
+    assign wr_o.addr = pass ? in_i.addr : res_addr;
     assign wr_o.data = pass ? in_data_i : res_data;
-    assign wr_o.be   = pass ? in_be_i : res_be;
+    assign wr_o.be   = pass ? in_i.be : res_be;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
@@ -129,7 +125,7 @@ module rx_red #(
             if (written)     full_q <= 1'b0;
             else if (emit_q) full_q <= res_q + 1'b1 == out_q;
         end
-        if (take) addr_q[in_q] <= in_addr_i;
+        if (take) addr_q[in_q] <= in_i.addr;
         if (rd_i.rvalid || valid_q != '0) kind_q <= {kind_q[Stages-2:0], kind};
     end
 endmodule

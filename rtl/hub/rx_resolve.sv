@@ -68,11 +68,9 @@ module rx_resolve #(
     output job_t      job_o,
     input  wire logic busy_i, // jobs have left and are not finished
 
-    output logic       ev_valid_o,
-    output logic [3:0] ev_idx_o,
-    output logic       ack_valid_o,
-    input  wire logic  ack_ready_i,
-    output logic [4:0] ack_dst_o,
+    output bundle_pkg::event_t ev_o,
+    output bundle_pkg::port_t  ack_o,
+    input  wire logic          ack_ready_i,
 
     // lists that are written to memory, see list_keep
     output `MW_WRITE(Cfg)     keep_wr_o,
@@ -328,15 +326,15 @@ module rx_resolve #(
     assign al_req_o.alloc = 1'b1;
     assign al_req_o.start = s0_q.start;
     assign al_req_o.retry = s0_q.retry;
-    assign ev_valid_o     = acts && s0_q.op == OP_FLAG;
-    assign ev_idx_o       = s0_q.first[3:0];
-    assign ack_valid_o    = acts && s0_q.op == OP_FENCE;
-    assign ack_dst_o      = s0_q.src;
+    assign ev_o.valid     = acts && s0_q.op == OP_FLAG;
+    assign ev_o.idx       = s0_q.first[3:0];
+    assign ack_o.valid    = acts && s0_q.op == OP_FENCE;
+    assign ack_o.port      = s0_q.src;
 
     always_comb begin
         s0_go = s0_valid_q && s1_free && job_room;
         if (al_req_o.valid && !al_req_ready_i) s0_go = 1'b0;
-        if (ack_valid_o && !ack_ready_i) s0_go = 1'b0;
+        if (ack_o.valid && !ack_ready_i) s0_go = 1'b0;
     end
 
     always_ff @(posedge clk_i) begin

@@ -69,11 +69,9 @@ module rx_store #(
     // words of COUNTS
     output bundle_pkg::count_t cnt_o,
 
-    output logic       ev_valid_o,
-    output logic [3:0] ev_idx_o,
-    output logic       ack_valid_o,
-    input  wire logic  ack_ready_i,
-    output logic [4:0] ack_dst_o,
+    output bundle_pkg::event_t ev_o,
+    output bundle_pkg::port_t  ack_o,
+    input  wire logic          ack_ready_i,
 
     // lists of targets for grant_lists, see list_keep
     output `MW_WRITE(Cfg)    keep_wr_o,
@@ -148,8 +146,8 @@ module rx_store #(
         .start_valid_o(start_valid), .start_ready_i(start_ready), .start_slot_o(start_slot), .start_cnt_o(start_cnt),
         .al_req_o, .al_req_ready_i, .al_i, .al_fill_i, .al_busy_i,
         .job_valid_o(job_valid), .job_ready_i(job_ready), .job_o(job), .busy_i(working),
-        .ev_valid_o, .ev_idx_o, .ack_valid_o, .ack_ready_i, .ack_dst_o,
-        .keep_wr_o, .keep_wr_ready_i, .keep_level_o, .keep_done_o, .keep_idle_o(keep_idle), .err_o(res_err)
+        .ev_o, .ack_o, .ack_ready_i, .keep_wr_o, .keep_wr_ready_i, .keep_level_o, .keep_done_o,
+        .keep_idle_o(keep_idle), .err_o(res_err)
     );
 
     // Payload of the local stream, COUNTS and reds are at worker 0; worker 1 comes first for all else.
@@ -167,11 +165,9 @@ module rx_store #(
     bundle_pkg::count_t cnt [2];
 
     // what the workers write
-    logic                     w_wr_valid [2], w_wr_ready [2], w_red [2];
-    logic [Cfg.AddrW-1:0]     w_wr_addr [2];
-    logic [Cfg.FlitBytes-1:0] w_wr_be [2];
-    logic [Cfg.FlitW-1:0]     pay_data [2];
-    red_pkg::red_t            w_kind [2];
+    `MW_STORE(Cfg)        w_wr [2];
+    logic                 w_wr_ready [2];
+    logic [Cfg.FlitW-1:0] pay_data [2];
 
     for (genvar w = 0; w < 2; w++) begin : gen_worker
         logic             pay_next, pay_here, pay_re;
@@ -235,16 +231,12 @@ module rx_store #(
         if (Cfg.Reds && w == 0) begin : gen_red
             rx_red #(.Cfg(Cfg)) i_red (
                 .clk_i, .rst_ni,
-                .in_valid_i(w_wr_valid[w]), .in_ready_o(w_wr_ready[w]), .in_red_i(w_red[w]), .in_kind_i(w_kind[w]),
-                .in_addr_i(w_wr_addr[w]), .in_data_i(pay_data[w]), .in_be_i(w_wr_be[w]), .rd_o, .rd_ready_i, .rd_i,
+                .in_i(w_wr[w]), .in_ready_o(w_wr_ready[w]), .in_data_i(pay_data[w]), .rd_o, .rd_ready_i, .rd_i,
                 .wr_o(wr_o[w]), .wr_ready_i(wr_ready_i[w]), .busy_o(red_busy)
             );
         end else begin : gen_plain
-            assign wr_o[w].valid = w_wr_valid[w];
+            assign wr_o[w] = '{valid: w_wr[w].valid, addr: w_wr[w].addr, be: w_wr[w].be, data: pay_data[w]};
             assign w_wr_ready[w] = wr_ready_i[w];
-            assign wr_o[w].addr  = w_wr_addr[w];
-            assign wr_o[w].data  = pay_data[w];
-            assign wr_o[w].be    = w_wr_be[w];
         end
 
         rx_worker #(.Cfg(Cfg), .SlotW(SlotW), .Counts((w == 0) ? 1 : 0), .Reds(Cfg.Reds && w == 0),
@@ -254,19 +246,13 @@ module rx_store #(
             .job_ready_o(w_ready[w]), .job_i(job), .job_first_i(first_mask), .job_last_i(last_mask),
             .pay_next_o(pay_next), .pay_here_o(pay_here), .pay_re_o(pay_re), .pay_addr_o(pay_raddr),
             .pay_data_i(pay_data[w]),
-            .wr_valid_o(w_wr_valid[w]), .wr_ready_i(w_wr_ready[w]), .wr_addr_o(w_wr_addr[w]), .wr_be_o(w_wr_be[w]),
-            .wr_red_o(w_red[w]), .wr_kind_o(w_kind[w]),
+            .wr_o(w_wr[w]), .wr_ready_i(w_wr_ready[w]),
             .done_valid_o(w_done[w]), .done_ready_i(w_done_ready[w]), .done_o(w_info[w]), .cnt_o(cnt[w]),
             .busy_o(w_busy[w])
         );
     end
 
-    assign cnt_o.valid = cnt[0].valid;
-    assign cnt_o.kind  = cnt[0].kind;
-    assign cnt_o.src   = cnt[0].src;
-    assign cnt_o.idx   = cnt[0].idx;
-    assign cnt_o.val   = cnt[0].val;
-    assign cnt_o.last  = cnt[0].last;
+    assign cnt_o = cnt[0];
 
     // ---- accounts: a finished job in one cycle, its slot's count in the next ----
     // Worker 0 goes first, but not twice while worker 1 waits: a stream of bad packets, whose jobs are empty, finishes
@@ -318,8 +304,7 @@ module rx_store #(
         wire unused_rd = &{1'b0, rd_ready_i, rd_i.rvalid, rd_i.rdata};
     end
 
-    wire unused = &{1'b0, account_q, start_cnt, w_red[1], w_kind[1], w_red[0], w_kind[0], cnt[1].valid, cnt[1].kind,
-                      cnt[1].src, cnt[1].idx, cnt[1].val, cnt[1].last};
+    wire unused = &{1'b0, account_q, start_cnt, w_wr[0], w_wr[1], cnt[1]};
 endmodule
 
 `default_nettype wire

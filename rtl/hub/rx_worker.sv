@@ -9,6 +9,7 @@
 // once.
 // Worst case: a job of n flits takes n cycles and those in which memory refuses.
 `default_nettype none
+`include "bundles.svh"
 
 module rx_worker #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
@@ -32,12 +33,8 @@ module rx_worker #(
     output logic [SlotW+Cfg.PayW-1:0] pay_addr_o,
     input  wire logic [Cfg.FlitW-1:0] pay_data_i,
 
-    output logic                     wr_valid_o,
-    input  wire logic                wr_ready_i,
-    output logic [Cfg.AddrW-1:0]     wr_addr_o,
-    output logic [Cfg.FlitBytes-1:0] wr_be_o,
-    output logic                     wr_red_o, // of a red, with this type and operator
-    output red_pkg::red_t            wr_kind_o,
+    output `MW_STORE(Cfg) wr_o,
+    input  wire logic     wr_ready_i,
 
     output logic      done_valid_o,
     input  wire logic done_ready_i,
@@ -90,8 +87,8 @@ module rx_worker #(
         end
         if (finish) done_o <= job_q;
         if (step) begin
-            wr_addr_o <= job_q.addr + Cfg.AddrW'(idx_q);
-            wr_be_o   <= (first_mask_q | {Cfg.FlitBytes{idx_q != '0}}) & (last_mask_q | {Cfg.FlitBytes{!step_last}});
+            wr_o.addr <= job_q.addr + Cfg.AddrW'(idx_q);
+            wr_o.be   <= (first_mask_q | {Cfg.FlitBytes{idx_q != '0}}) & (last_mask_q | {Cfg.FlitBytes{!step_last}});
             last_q    <= step_last;
         end
     end
@@ -99,13 +96,13 @@ module rx_worker #(
     if (Reds) begin : gen_reds
         always_ff @(posedge clk_i) begin
             if (step) begin
-                wr_red_o  <= job_q.red;
-                wr_kind_o <= job_q.token[$bits(red_pkg::red_t)-1:0];
+                wr_o.red  <= job_q.red;
+                wr_o.kind <= job_q.token[$bits(red_pkg::red_t)-1:0];
             end
         end
     end else begin : gen_no_reds
-        assign wr_red_o  = 1'b0;
-        assign wr_kind_o = '0;
+        assign wr_o.red  = 1'b0;
+        assign wr_o.kind = '0;
     end
 
     assign done_valid_o = info_q && granted_q;
@@ -119,7 +116,7 @@ module rx_worker #(
         packet_pkg::counts_e kind_q;
 
         assign word_last   = word_q == (last_q ? end_q : '1);
-        assign wr_valid_o  = flit_q && !counts_q;
+        assign wr_o.valid  = flit_q && !counts_q;
         assign take        = flit_q && (counts_q ? word_last : wr_ready_i);
         assign cnt_o.valid = flit_q && counts_q;
         assign cnt_o.last  = last_q && word_last && kind_q != packet_pkg::COUNTS_ROWS_LOW;
@@ -142,7 +139,7 @@ module rx_worker #(
         end
         assign cnt_o.idx = {kind_q == packet_pkg::COUNTS_ROWS_HIGH, flit_idx_q, word_q};
     end else begin : gen_write
-        assign wr_valid_o  = flit_q;
+        assign wr_o.valid  = flit_q;
         assign take        = flit_q && wr_ready_i;
         assign word_last   = 1'b0;
         assign cnt_o.valid = 1'b0;

@@ -43,12 +43,9 @@ module send #(
     input  wire logic           rd_ready_i,
     input  wire `MW_ANSWER(Cfg) rd_i,
 
-    output logic                        arm_valid_o,
-    input  wire logic                   arm_ready_i,
-    output logic [node_pkg::TokenW-1:0] arm_token_o,
-    output logic [4:0]                  arm_count_o,
-    output logic                        arm_remote_o,
-    input  wire logic                   tok_done_i,
+    output bundle_pkg::arm_t arm_o,
+    input  wire logic        arm_ready_i,
+    input  wire logic        tok_done_i,
 
     output logic [Cfg.GpuW-1:0]            base_q_o,    // st: next row number at this GPU
     input  wire logic [node_pkg::RowW-1:0] base_row_i,
@@ -58,12 +55,10 @@ module send #(
     input  wire `MW_PICK(Cfg) pick_i,
     output logic              pick_take_o,
 
-    input  wire logic                 cst_valid_i, // a packet of control for the uplink
-    output logic                      cst_ready_o,
-    input  wire logic                 clo_valid_i, // or for this GPU
-    output logic                      clo_ready_o,
-    input  wire logic [Cfg.FlitW-1:0] ctl_data_i,  // flit of either
-    input  wire logic                 ctl_last_i,
+    input  wire `MW_STREAM(Cfg) cst_i, // packets of control for the uplink
+    output logic                cst_ready_o,
+    input  wire `MW_STREAM(Cfg) clo_i, // or for this GPU
+    output logic                clo_ready_o,
 
     output `MW_STREAM(Cfg) st_o,
     input  wire logic      st_ready_i,
@@ -75,8 +70,6 @@ module send #(
     import isa_pkg::*;
     localparam int unsigned LenW  = (Cfg.MemBytesLog2 > 15) ? Cfg.MemBytesLog2 : 15;     // of the bytes of a transfer
     localparam int unsigned PktsW = LenW - 7;
-    localparam int unsigned SubW  = $clog2(RouteBytes / Cfg.FlitBytes);
-    localparam int unsigned RowAW = Cfg.AddrW - SubW;                  // of a row of the routing table
     // of a token index << row_shift, or of an address
     localparam int unsigned ShiftW = (Cfg.TokW > Cfg.MemBytesLog2 - 12) ? Cfg.TokW + 15 : Cfg.MemBytesLog2 + 3;
 
@@ -101,38 +94,28 @@ module send #(
     assign begin_o = '{valid: walk && picks, first: cmd_i.a[Cfg.TokensLog2:0], stop: range_end};
 
     // ---- lists -------------------------------------------------------------------------------------------------
-    logic                      walk_done, entry_valid, entry_take, entry_last;
-    `MW_READ(Cfg)              walk_rd;
-    logic                      walk_rd_ready, walk_rvalid;
-    logic [15:0]               entry;
-    logic [3:0]                entry_pos;
-    logic [Cfg.TokensLog2-1:0] entry_token;
-    logic [RowAW-1:0]          entry_row;
-    logic [3:0]                k_last;
+    `MW_LISTED(Cfg) entry;
+    `MW_READ(Cfg)   walk_rd;
+    logic           walk_done, entry_take, walk_rd_ready, walk_rvalid;
+    logic [3:0]     k_last;
     assign k_last = 4'(cfg_i.k - 5'd1);
 
     route_walk #(.Cfg(Cfg), .Picks(Cfg.TokenOrder)) i_walk (
         .clk_i, .rst_ni, .start_i(walk), .first_i(cmd_i.a[Cfg.TokensLog2:0]), .end_i(walk_end),
         .k_last_i(k_last), .row_base_i(cfg_i.rt_base[Cfg.MemBytesLog2-1:7]), .done_o(walk_done),
-        .picks_i(picks), .pick_i, .pick_take_o, .rd_o(walk_rd), .rd_ready_i(walk_rd_ready), .rd_i('{rvalid: walk_rvalid, rdata: rd_i.rdata}),
-        .valid_o(entry_valid), .take_i(entry_take), .entry_o(entry), .pos_o(entry_pos), .last_o(entry_last),
-        .token_o(entry_token), .row_o(entry_row)
+        .picks_i(picks), .pick_i, .pick_take_o,
+        .rd_o(walk_rd), .rd_ready_i(walk_rd_ready), .rd_i('{rvalid: walk_rvalid, rdata: rd_i.rdata}),
+        .entry_o(entry), .take_i(entry_take)
     );
 
-    `MW_TOKEN(Cfg)       desc;
-    logic                we_remote, we_own, desc_valid, desc_take;
-    logic [1:0]          wlist;
-    logic [3:0]          wpos_remote, wpos_own;
-    logic [Cfg.ExpW+3:0] wdata;
-    bundle_pkg::error_t  list_err, cmd_err;
+    `MW_TOKEN(Cfg)      desc;
+    `MW_TARGET(Cfg)     to_remote, to_own;
+    logic               desc_valid, desc_take;
+    bundle_pkg::error_t list_err, cmd_err;
 
     send_list #(.Cfg(Cfg)) i_list (
-        .clk_i, .rst_ni, .port_i(cfg_i.port), .emap_i,
-        .valid_i(entry_valid), .take_o(entry_take), .entry_i(entry), .pos_i(entry_pos), .last_i(entry_last),
-        .token_i(entry_token), .row_i(entry_row),
-        .we_remote_o(we_remote), .we_own_o(we_own), .wlist_o(wlist), .wpos_remote_o(wpos_remote),
-        .wpos_own_o(wpos_own), .wdata_o(wdata), .desc_valid_o(desc_valid), .desc_take_i(desc_take), .desc_o(desc),
-        .err_o(list_err)
+        .clk_i, .rst_ni, .port_i(cfg_i.port), .emap_i, .entry_i(entry), .take_o(entry_take), .remote_o(to_remote),
+        .own_o(to_own), .desc_valid_o(desc_valid), .desc_take_i(desc_take), .desc_o(desc), .err_o(list_err)
     );
 
     logic [1:0]           build_list;
@@ -141,20 +124,16 @@ module send #(
     logic [Cfg.FlitW-1:0] remote_flit, own_flit;
 
     target_ram #(.Cfg(Cfg)) i_remote (
-        .clk_i, .we_i(we_remote), .wlist_i(wlist), .wpos_i(wpos_remote), .wdata_i(wdata),
-        .rlist_i(build_list), .word_i(build_word), .target0_o(remote0), .flit_o(remote_flit)
+        .clk_i, .wr_i(to_remote), .rlist_i(build_list), .word_i(build_word), .target0_o(remote0), .flit_o(remote_flit)
     );
     target_ram #(.Cfg(Cfg)) i_own (
-        .clk_i, .we_i(we_own), .wlist_i(wlist), .wpos_i(wpos_own), .wdata_i(wdata),
-        .rlist_i(build_list), .word_i(build_word), .target0_o(own0), .flit_o(own_flit)
+        .clk_i, .wr_i(to_own), .rlist_i(build_list), .word_i(build_word), .target0_o(own0), .flit_o(own_flit)
     );
 
     // ---- transfers ---------------------------------------------------------------------------------------------
-    packet_pkg::opcode_e          opcode;
-    red_pkg::red_t                kind;
-    logic                         meta, flat, drained, xfer_valid, xfer_take, xfer_ids, job_valid, job_take, job_waits,
-                                  read_idle, pay_valid, pay_take;
-    logic [15:0]                  group;
+    bundle_pkg::sends_t           sends;
+    logic                         drained, xfer_valid, xfer_take, xfer_ids, job_valid, job_take, job_waits, read_idle,
+                                  pay_valid, pay_take;
     job_t                         xfer, job;
     logic [Cfg.AddrW-1:0]         xfer_from;
     logic [LenW-Cfg.FlitLog2-1:0] xfer_last;
@@ -167,11 +146,10 @@ module send #(
         .cmd_valid_i, .cmd_ready_o, .cmd_i, .walk_o(walk), .picks_o(picks), .range_end_o(range_end), .end_o(walk_end),
         .drained_i(drained), .retire_o, .groups_i,
         .walk_done_i(walk_done), .desc_valid_i(desc_valid), .desc_take_o(desc_take), .lists_used_i(job_waits),
-        .desc_i(desc), .arm_valid_o, .arm_ready_i, .arm_token_o, .arm_count_o, .arm_remote_o, .tok_done_i,
+        .desc_i(desc), .arm_o, .arm_ready_i, .tok_done_i,
         .base_q_o, .base_row_i, .base_take_o,
         .xfer_valid_o(xfer_valid), .xfer_take_i(xfer_take), .xfer_o(xfer), .xfer_from_o(xfer_from),
-        .xfer_last_o(xfer_last), .xfer_ids_o(xfer_ids),
-        .opcode_o(opcode), .group_o(group), .kind_o(kind), .meta_o(meta), .flat_o(flat), .err_o(cmd_err)
+        .xfer_last_o(xfer_last), .xfer_ids_o(xfer_ids), .sends_o(sends), .err_o(cmd_err)
     );
 
     send_read #(.Cfg(Cfg), .LenW(LenW), .job_t(job_t)) i_read (
@@ -188,13 +166,10 @@ module send #(
     `MW_STREAM(Cfg) own_pkt [2];
     logic           own_ready [2]; // 0 uplink, 1 local
 
-    send_build #(.Cfg(Cfg), .PktsW(PktsW), .SumW(Cfg.MemBytesLog2 + 1), .AddrW(ShiftW), .TokenW(Cfg.TokW)) i_build (
-        .clk_i, .rst_ni, .port_i(cfg_i.port), .epoch_i(cfg_i.epoch), .k_i(cfg_i.k), .opcode_i(opcode), .group_i(group),
-        .kind_i(kind), .meta_i(meta), .flat_i(flat), .once_i(Cfg.ListOnce && cfg_i.list_once),
-        .asks_i(Cfg.SwitchAsks && cfg_i.switch_asks),
-        .job_valid_i(job_valid), .job_take_o(job_take), .job_st_i(job.st), .job_loc_i(job.loc), .job_addr_i(job.addr),
-        .job_pkts_i(job.pkts), .job_tail_i(job.tail), .job_gate_i(job.gate), .job_dst_i(job.dst),
-        .job_list_i(job.list_no), .job_remote_i(job.remote), .job_own_i(job.own), .job_token_i(job.token),
+    send_build #(.Cfg(Cfg), .PktsW(PktsW), .AddrW(ShiftW), .job_t(job_t)) i_build (
+        .clk_i, .rst_ni, .port_i(cfg_i.port), .epoch_i(cfg_i.epoch), .k_i(cfg_i.k), .sends_i(sends),
+        .once_i(Cfg.ListOnce && cfg_i.list_once), .asks_i(Cfg.SwitchAsks && cfg_i.switch_asks),
+        .job_valid_i(job_valid), .job_take_o(job_take), .job_i(job),
         .list_o(build_list), .word_o(build_word), .remote0_i(remote0), .remote_flit_i(remote_flit), .own0_i(own0),
         .own_flit_i(own_flit), .pay_valid_i(pay_valid), .pay_take_o(pay_take), .pay_data_i(pay_data),
         .st_o(own_pkt[0]), .st_ready_i(own_ready[0]), .loc_o(own_pkt[1]), .loc_ready_i(own_ready[1]),
@@ -204,12 +179,12 @@ module send #(
     // control's packets join here, between send's
     loc_merge #(.Cfg(Cfg)) i_st (
         .clk_i, .rst_ni, .go_i, .loc_i(own_pkt[0]), .loc_ready_o(own_ready[0]),
-        .clo_i('{valid: cst_valid_i, last: ctl_last_i, data: ctl_data_i}), .clo_ready_o(cst_ready_o),
+        .clo_i(cst_i), .clo_ready_o(cst_ready_o),
         .loc_o(st_o), .loc_ready_i(st_ready_i)
     );
     loc_merge #(.Cfg(Cfg)) i_loc (
         .clk_i, .rst_ni, .go_i, .loc_i(own_pkt[1]), .loc_ready_o(own_ready[1]),
-        .clo_i('{valid: clo_valid_i, last: ctl_last_i, data: ctl_data_i}), .clo_ready_o(clo_ready_o),
+        .clo_i, .clo_ready_o,
         .loc_o, .loc_ready_i
     );
 

@@ -19,9 +19,8 @@
 module send_build #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
     parameter int unsigned PktsW = 8,  // of a packet's number inside a transfer
-    parameter int unsigned SumW = 15,  // address bits that a transfer's packets may carry into
     parameter int unsigned AddrW = 48,  // bits of an address that may be set
-    parameter int unsigned TokenW = 22  // of a global token index
+    parameter type job_t = logic  // see send
 ) (
     input  wire logic clk_i,
     input  wire logic rst_ni,
@@ -30,27 +29,13 @@ module send_build #(
     input  wire logic [4:0]          port_i,
     input  wire logic [1:0]          epoch_i,
     input  wire logic [4:0]          k_i,
-    input  wire packet_pkg::opcode_e opcode_i, // of uplink packets; local ones are ST unless DYMULTIMEM_ST
-    input  wire logic [15:0]         group_i,  // target0 of MULTIMEM_ST and MULTIMEM_RED
-    input  wire red_pkg::red_t       kind_i,   // of MULTIMEM_RED, else 0
-    input  wire logic                meta_i,   // gate transfers are META packets
-    input  wire logic                flat_i,   // rows land at their address, without an allocator
+    input  wire bundle_pkg::sends_t  sends_i,
     input  wire logic                once_i,   // the first packet of a token carries its targets, for all of them
     input  wire logic                asks_i,   // gate weights on the uplink tell the switch to open the reduction
 
-    input  wire logic              job_valid_i,
-    output logic                   job_take_o,
-    input  wire logic              job_st_i,
-    input  wire logic              job_loc_i,
-    input  wire logic [AddrW-1:0]  job_addr_i,
-    input  wire logic [PktsW-1:0]  job_pkts_i,   // packets - 1
-    input  wire logic [6:0]        job_tail_i,   // bytes of the last one - 1
-    input  wire logic              job_gate_i,
-    input  wire logic [4:0]        job_dst_i,
-    input  wire logic [1:0]        job_list_i,
-    input  wire logic [4:0]        job_remote_i, // targets
-    input  wire logic [4:0]        job_own_i,
-    input  wire logic [TokenW-1:0] job_token_i,
+    input  wire logic job_valid_i,
+    output logic      job_take_o,
+    input  wire job_t job_i,
 
     output logic [1:0]                list_o,
     output logic [2:0]                word_o,
@@ -71,6 +56,7 @@ module send_build #(
 );
     import packet_pkg::*;
     localparam int unsigned WW    = $clog2(Cfg.Words);
+    localparam int unsigned SumW  = Cfg.MemBytesLog2 + 1;  // address bits that a transfer's packets may carry into
 
     // ---- the transfer ------------------------------------------------------------------------------------------
     logic              active_q, st_q, loc_q, gate_q, meta, dyn, follows;
@@ -78,12 +64,12 @@ module send_build #(
     logic [PktsW-1:0]  pkts_q, pkt_q;
     logic [6:0]        tail_q, len_last;
     logic [4:0]        dst_q, remote_q, own_q, remote, own;  // targets of the transfer; of the packet
-    logic [TokenW-1:0] token_q;
+    logic [Cfg.TokW-1:0] token_q;
     logic              last_pkt, step, pay_step, head_step, pkt_end, job_end;
 
-    assign dyn        = opcode_i == OP_DYMULTIMEM_ST;
-    assign meta       = meta_i && gate_q;
-    assign follows    = once_i && dyn && !flat_i && (pkt_q != '0 || gate_q);
+    assign dyn        = sends_i.opcode == OP_DYMULTIMEM_ST;
+    assign meta       = sends_i.meta && gate_q;
+    assign follows    = once_i && dyn && !sends_i.flat && (pkt_q != '0 || gate_q);
     assign remote     = (dyn && !follows) ? remote_q : '0;
     assign own        = (dyn && !follows) ? own_q : '0;
     assign last_pkt   = pkt_q == pkts_q;
@@ -99,17 +85,17 @@ module send_build #(
         if (!rst_ni || job_take_o) pkt_q <= '0;
         else if (pkt_end) pkt_q <= pkt_q + 1'b1;
         if (job_take_o) begin
-            st_q     <= job_st_i;
-            loc_q    <= job_loc_i;
-            addr_q   <= job_addr_i;
-            pkts_q   <= job_pkts_i;
-            tail_q   <= job_tail_i;
-            gate_q   <= job_gate_i;
-            dst_q    <= job_dst_i;
-            list_o   <= job_list_i;
-            remote_q <= job_remote_i;
-            own_q    <= job_own_i;
-            token_q  <= job_token_i;
+            st_q     <= job_i.st;
+            loc_q    <= job_i.loc;
+            addr_q   <= job_i.addr;
+            pkts_q   <= job_i.pkts;
+            tail_q   <= job_i.tail;
+            gate_q   <= job_i.gate;
+            dst_q    <= job_i.dst;
+            list_o   <= job_i.list_no;
+            remote_q <= job_i.remote;
+            own_q    <= job_i.own;
+            token_q  <= job_i.token;
         end
     end
 
@@ -224,9 +210,9 @@ module send_build #(
         h.src   = src;
         h.len   = 15'(len);
         h.epoch = epoch;
-        h.dtype = kind_i.dtype;
-        h.redop = kind_i.redop;
-        h.stage = gate ? STAGE_GATE : flat_i ? STAGE_FLAT : STAGE_DISPATCH;
+        h.dtype = sends_i.kind.dtype;
+        h.redop = sends_i.kind.redop;
+        h.stage = gate ? STAGE_GATE : sends_i.flat ? STAGE_FLAT : STAGE_DISPATCH;
         h.addr  = addr;
         return h;
     endfunction
@@ -235,9 +221,9 @@ module send_build #(
     logic [47:0]   addr;
     logic [7:0]    len;
     logic [SumW:7] addr_sum;
-    assign red   = opcode_i == OP_MULTIMEM_RED;
-    assign multi = opcode_i == OP_MULTIMEM_ST || red;
-    assign opens = asks_i && dyn && gate_q && !flat_i;
+    assign red   = sends_i.opcode == OP_MULTIMEM_RED;
+    assign multi = sends_i.opcode == OP_MULTIMEM_ST || red;
+    assign opens = asks_i && dyn && gate_q && !sends_i.flat;
     assign len   = 8'(len_last) + 8'd1;
     assign addr_sum = {1'b0, addr_q[SumW-1:7]} + (SumW-6)'(pkt_q);
     assign addr  = 48'({addr_q[AddrW-1:SumW+1], addr_q[SumW] | addr_sum[SumW], addr_sum[SumW-1:7], addr_q[6:0]});
@@ -273,10 +259,10 @@ module send_build #(
             end else begin
                 both_q    <= Cfg.FlitW'(head_both(addr, len, dyn && gate_q, port_i, epoch_i) >> (head_half ? Cfg.FlitW
                         : 0));
-                st_own_q  <= Cfg.FlitW'(head_own(opcode_i, dst_q, remote, follows ? '0 : dyn ? remote0_i : multi
-                                                 ? group_i : '0, opens, opens && own_q != '0)
+                st_own_q  <= Cfg.FlitW'(head_own(sends_i.opcode, dst_q, remote, follows ? '0 : dyn ? remote0_i : multi
+                                                 ? sends_i.group : '0, opens, opens && own_q != '0)
                                         >> (head_half ? Cfg.FlitW : 0));
-                loc_own_q <= Cfg.FlitW'(head_own((dyn || red) ? opcode_i : OP_ST, port_i, own, (dyn && !follows)
+                loc_own_q <= Cfg.FlitW'(head_own((dyn || red) ? sends_i.opcode : OP_ST, port_i, own, (dyn && !follows)
                                                  ? own0_i : '0, 1'b0, 1'b0) >> (head_half ? Cfg.FlitW : 0));
             end
         end

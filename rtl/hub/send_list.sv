@@ -14,8 +14,7 @@
 `include "bundles.svh"
 
 module send_list #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
-    localparam int unsigned RowW = Cfg.AddrW - $clog2(isa_pkg::RouteBytes / Cfg.FlitBytes)
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
 ) (
     input  wire logic       clk_i,
     input  wire logic       rst_ni,
@@ -23,20 +22,11 @@ module send_list #(
 
     input  wire bundle_pkg::emap_write_t emap_i,
 
-    input  wire logic                      valid_i,
-    output logic                           take_o,
-    input  wire logic [15:0]               entry_i,
-    input  wire logic [3:0]                pos_i,
-    input  wire logic                      last_i,
-    input  wire logic [Cfg.TokensLog2-1:0] token_i,
-    input  wire logic [RowW-1:0]           row_i,
+    input  wire `MW_LISTED(Cfg) entry_i,
+    output logic                take_o,
 
-    output logic                we_remote_o, // to the target RAMs
-    output logic                we_own_o,
-    output logic [1:0]          wlist_o,
-    output logic [3:0]          wpos_remote_o,
-    output logic [3:0]          wpos_own_o,
-    output logic [Cfg.ExpW+3:0] wdata_o,
+    output `MW_TARGET(Cfg) remote_o, // to the target RAMs
+    output `MW_TARGET(Cfg) own_o,
 
     output logic          desc_valid_o,
     input  wire logic     desc_take_i,
@@ -53,6 +43,7 @@ module send_list #(
 
     logic                map_valid, remote, own, none, unmapped, seen, bad, take, desc_valid_q, bad_q;
     logic [Cfg.GpuW-1:0] map_gpu;
+    logic [Cfg.ExpW+3:0] target;
     logic [2**BitW-1:0]  seen_word;
     logic                forget_q;
     logic [WordW-1:0]    forget_word_q, word;
@@ -63,36 +54,33 @@ module send_list #(
     ) i_emap (
         .clk_i, .we_i(emap_i.we), .waddr_i(emap_i.addr[Cfg.ExpW-1:0]),
         .wdata_i({emap_i.data.valid, emap_i.data.gpu[Cfg.GpuW-1:0]}),
-        .raddr_i(entry_i[Cfg.ExpW-1:0]), .rdata_o({map_valid, map_gpu})
+        .raddr_i(entry_i.id[Cfg.ExpW-1:0]), .rdata_o({map_valid, map_gpu})
     );
 
     // Experts seen in this token; all words are cleared behind each token.
-    assign word = entry_i[Cfg.ExpW-1:BitW];
+    assign word = entry_i.id[Cfg.ExpW-1:BitW];
 
     lutram #(
         .Width(2**BitW),
         .Depth(2**WordW)
     ) i_seen (
         .clk_i, .we_i(forget_q || take), .waddr_i(forget_q ? forget_word_q : word),
-        .wdata_i(forget_q ? '0 : (seen_word | ((2**BitW)'(!none) << entry_i[BitW-1:0]))), .raddr_i(word),
+        .wdata_i(forget_q ? '0 : (seen_word | ((2**BitW)'(!none) << entry_i.id[BitW-1:0]))), .raddr_i(word),
         .rdata_o(seen_word)
     );
 
-    assign none     = entry_i == 16'hffff;
-    assign unmapped = (entry_i >> Cfg.ExpW) != '0 || !map_valid;
-    assign seen     = seen_word[entry_i[BitW-1:0]];
+    assign none     = entry_i.id == 16'hffff;
+    assign unmapped = (entry_i.id >> Cfg.ExpW) != '0 || !map_valid;
+    assign seen     = seen_word[entry_i.id[BitW-1:0]];
     assign bad      = !none && (unmapped || seen);
-    assign take     = valid_i && !desc_valid_q && !forget_q;
+    assign take     = entry_i.valid && !desc_valid_q && !forget_q;
     assign own      = take && !none && map_gpu == port_i[Cfg.GpuW-1:0];
     assign remote   = take && !none && map_gpu != port_i[Cfg.GpuW-1:0];
 
+    assign target        = {entry_i.id[Cfg.ExpW-1:0], entry_i.pos};
+    assign remote_o      = '{we: remote, list: desc_o.list, place: desc_o.remote[3:0], data: target};
+    assign own_o         = '{we: own, list: desc_o.list, place: desc_o.own[3:0], data: target};
     assign take_o        = take;
-    assign we_remote_o   = remote;
-    assign we_own_o      = own;
-    assign wlist_o       = desc_o.list;
-    assign wpos_remote_o = desc_o.remote[3:0];
-    assign wpos_own_o    = desc_o.own[3:0];
-    assign wdata_o       = {entry_i[Cfg.ExpW-1:0], pos_i};
     assign desc_valid_o  = desc_valid_q;
     assign desc_o.bad    = bad_q;
 
@@ -105,7 +93,7 @@ module send_list #(
             desc_o.gpus   <= '0;
             bad_q         <= 1'b0;
         end else begin
-            if (take && last_i) desc_valid_q <= 1'b1;
+            if (take && entry_i.last) desc_valid_q <= 1'b1;
             else if (desc_take_i) desc_valid_q <= 1'b0;
             if (desc_take_i) begin
                 if (desc_o.gpus != '0 && !bad_q) desc_o.list <= desc_o.list + 1'b1;
@@ -121,9 +109,9 @@ module send_list #(
             end
             if (take && bad) bad_q <= 1'b1;
         end
-        if (take && last_i) begin
-            desc_o.token <= token_i;
-            desc_o.row   <= row_i;
+        if (take && entry_i.last) begin
+            desc_o.token <= entry_i.token;
+            desc_o.row   <= entry_i.row;
         end
     end
 
@@ -135,7 +123,7 @@ module send_list #(
             forget_word_q <= forget_word_q + 1'b1;
             if (forget_word_q == '1) forget_q <= 1'b0;
         end else begin
-            forget_q      <= take && last_i;
+            forget_q      <= take && entry_i.last;
             forget_word_q <= '0;
         end
     end

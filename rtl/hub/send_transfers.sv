@@ -49,12 +49,9 @@ module send_transfers #(
     input  wire logic          lists_used_i,
     input  wire `MW_TOKEN(Cfg) desc_i,
 
-    output logic                        arm_valid_o,
-    input  wire logic                   arm_ready_i,
-    output logic [node_pkg::TokenW-1:0] arm_token_o,
-    output logic [4:0]                  arm_count_o,
-    output logic                        arm_remote_o, // where the switch asks: and so many elsewhere, not counted
-    input  wire logic                   tok_done_i,
+    output bundle_pkg::arm_t arm_o,
+    input  wire logic        arm_ready_i,
+    input  wire logic        tok_done_i,
 
     output logic [Cfg.GpuW-1:0]            base_q_o,    // st: next row number at this GPU
     input  wire logic [node_pkg::RowW-1:0] base_row_i,
@@ -68,12 +65,7 @@ module send_transfers #(
     output logic                         xfer_ids_o,  // the expert IDs of the token follow the weights
 
     // constant until the next instruction
-    output packet_pkg::opcode_e opcode_o, // of uplink packets
-    output logic [15:0]         group_o,  // target0 of MULTIMEM_ST and MULTIMEM_RED
-    output red_pkg::red_t       kind_o,
-    output logic                meta_o,   // gate weights go in META
-    output logic                flat_o,   // rows land at their multimem address
-
+    output bundle_pkg::sends_t sends_o,
     output bundle_pkg::error_t err_o
 );
     import isa_pkg::*;
@@ -120,14 +112,14 @@ module send_transfers #(
         logic red_q;
         always_ff @(posedge clk_i) if (accept) red_q <= cmd_i.op == I_MULTIMEM_RED;
         assign is_red  = red_q;
-        assign kind_o  = red_q ? '{dtype: packet_pkg::dtype_e'(imm_q[10:8]), redop: packet_pkg::redop_e'(imm_q[14:12])}
-                         : '0;
-        assign strange = red_q && (imm_q[11] || imm_q[15] || !red_pkg::has(Cfg.RedTypes, Cfg.RedOps, kind_o));
+        assign sends_o.kind = !red_q ? '0 : '{dtype: packet_pkg::dtype_e'(imm_q[10:8]),
+                                              redop: packet_pkg::redop_e'(imm_q[14:12])};
+        assign strange = red_q && (imm_q[11] || imm_q[15] || !red_pkg::has(Cfg.RedTypes, Cfg.RedOps, sends_o.kind));
     end else begin : gen_no_reds
         logic red_q; // an error
         always_ff @(posedge clk_i) if (accept) red_q <= cmd_i.op == I_MULTIMEM_RED;
         assign is_red  = 1'b0;
-        assign kind_o  = '0;
+        assign sends_o.kind  = '0;
         assign strange = red_q;
     end
     if (Cfg.TokenOrder) begin : gen_any_order
@@ -201,11 +193,11 @@ module send_transfers #(
         assign own_bit[g] = cfg_i.port == 5'(g);
     end
 
-    assign opcode_o    = is_dyn ? packet_pkg::OP_DYMULTIMEM_ST : is_red ? packet_pkg::OP_MULTIMEM_RED : is_multi
+    assign sends_o.opcode    = is_dyn ? packet_pkg::OP_DYMULTIMEM_ST : is_red ? packet_pkg::OP_MULTIMEM_RED : is_multi
                          ? packet_pkg::OP_MULTIMEM_ST : packet_pkg::OP_ST;
-    assign group_o     = group;
-    assign meta_o      = is_st;
-    assign flat_o      = flat_q && is_dyn;
+    assign sends_o.group     = group;
+    assign sends_o.meta      = is_st;
+    assign sends_o.flat      = flat_q && is_dyn;
     assign retire_o    = state_q == DRAIN && drained_i;
     assign err_o.valid = state_q == PORT && bad_cmd;
     assign err_o.code  = strange ? error_pkg::ERR_REDUCTION : no_gpu ? error_pkg::ERR_UNMAPPED : error_pkg::ERR_BOUNDS;
@@ -322,11 +314,11 @@ module send_transfers #(
     logic                    asks;
     assign asks        = Cfg.SwitchAsks && cfg_i.switch_asks;
     assign may_arm     = cfg_i.in_flight == '0 || 17'(in_flight_q) != 17'(cfg_i.in_flight);
-    assign arm_valid_o = state_q == ARM && may_arm;
-    assign armed       = arm_valid_o && arm_ready_i;
-    assign arm_token_o = node_pkg::TokenW'(first_token_q) | node_pkg::TokenW'(token_q);
-    assign arm_count_o = asks ? own_q : remote_q + own_q;
-    assign arm_remote_o = asks && remote_q != '0;
+    assign arm_o.valid = state_q == ARM && may_arm;
+    assign armed       = arm_o.valid && arm_ready_i;
+    assign arm_o.token = node_pkg::TokenW'(first_token_q) | node_pkg::TokenW'(token_q);
+    assign arm_o.count = asks ? own_q : remote_q + own_q;
+    assign arm_o.remote = asks && remote_q != '0;
 
     logic done; // a token that was armed: other tokens are done too
     assign done = tok_done_i && in_flight_q != '0;

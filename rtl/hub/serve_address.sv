@@ -16,17 +16,15 @@
 `default_nettype none
 
 module serve_address #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
-    parameter int unsigned TgtW = 7,  // of a target
-    parameter type low_t = logic  // see reduce_serve
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
 ) (
     input  wire logic                clk_i,
     input  wire node_pkg::node_cfg_t cfg_i,
 
-    input  wire low_t                         low_i,
+    input  wire bundle_pkg::request_t         low_i,
     input  wire logic [Cfg.MaddrW-1:0]        x_i,            // address of the request
     input  wire logic                         dest_i,         // of the destination
-    input  wire logic [TgtW-1:0]              target_i,
+    input  wire logic [Cfg.ExpW:0]            target_i,
     input  wire logic [node_pkg::ExpertW-1:0] le_i,           // its local expert
     input  wire logic [node_pkg::RowW-1:0]    row_i,          // of the allocator
     input  wire logic [Cfg.AddrW-1:0]         static_delta_i, // static: flits from the source to the destination

@@ -14,10 +14,7 @@
 `include "bundles.svh"
 
 module serve_arrive #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
-    parameter type low_t = logic,  // see reduce_serve
-    parameter type high_t = logic,
-    localparam int unsigned TgtW = Cfg.ExpW + 1
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
@@ -28,16 +25,13 @@ module serve_arrive #(
     output logic                own_ready_o,
     input  wire logic           own_static_i,
 
-    output logic                           valid_o,   // a flit
-    output logic [Cfg.GpuW-1:0]            ctx_o,     // of its request
-    input  wire logic                      full_i,    // the queue of ctx_o, at a request's first flit
-    output logic                           keep_o,    // it is not dropped
-    output logic                           push_o,    // and the last of its request
-    output logic [Cfg.BeatW-1:0]           beat_o,    // its number
-    output low_t                           low_o,     // what it says, if it is the header, or a part of it
-    output high_t                          high_o,
-    output red_pkg::red_t                  red_o,
-    output logic [Cfg.Lanes-1:0][TgtW-1:0] targets_o, // if it holds targets
+    output logic                 valid_o, // a flit
+    output logic [Cfg.GpuW-1:0]  ctx_o,   // of its request
+    input  wire logic            full_i,  // the queue of ctx_o, at a request's first flit
+    output logic                 keep_o,  // it is not dropped
+    output logic                 push_o,  // and the last of its request
+    output logic [Cfg.BeatW-1:0] beat_o,  // its number
+    output `MW_REQUEST(Cfg)      word_o,  // what it says, as a header or targets
 
     output bundle_pkg::error_t err_o // a request is dropped
 );
@@ -74,30 +68,30 @@ module serve_arrive #(
         assign is_static = !req_i.valid ? own_static_i : first ? header.opcode == OP_MULTIMEM_LD_REDUCE : rq_static_q;
     end
 
-    assign red_o = red_pkg::plain(Cfg.RedTypes, Cfg.RedOps) ? '0 : '{dtype: header.dtype, redop: header.redop};
+    assign word_o.red = red_pkg::plain(Cfg.RedTypes, Cfg.RedOps) ? '0 : '{dtype: header.dtype, redop: header.redop};
 
     always_comb begin
-        low_o.len_low     = header.len[9:0];
-        low_o.len_high    = header.len[14:10];
-        low_o.is_static   = is_static;
-        low_o.cnt         = (req_i.valid && is_static) ? 5'd1 : header.cnt;
-        low_o.more        = header.tag[1];
-        low_o.use_r       = header.tag[2] && !req_i.valid;
-        low_o.is_explicit = header.tag[3] && !req_i.valid;
-        low_o.slots       = header.tag[4] && !req_i.valid;
-        low_o.bad         = req_i.valid ? header.poison || req_i.err : header.tag[5];
-        low_o.again       = header.tag[6] && !req_i.valid;
-        low_o.st          = header.tag[7] && !req_i.valid;
-        low_o.over        = req_i.valid && (cfg_i.row_bytes < header.len || header.len[Cfg.FlitLog2-1:0] != '0
+        word_o.low.len_low     = header.len[9:0];
+        word_o.low.len_high    = header.len[14:10];
+        word_o.low.is_static   = is_static;
+        word_o.low.cnt         = (req_i.valid && is_static) ? 5'd1 : header.cnt;
+        word_o.low.more        = header.tag[1];
+        word_o.low.use_r       = header.tag[2] && !req_i.valid;
+        word_o.low.is_explicit = header.tag[3] && !req_i.valid;
+        word_o.low.slots       = header.tag[4] && !req_i.valid;
+        word_o.low.bad         = req_i.valid ? header.poison || req_i.err : header.tag[5];
+        word_o.low.again       = header.tag[6] && !req_i.valid;
+        word_o.low.st          = header.tag[7] && !req_i.valid;
+        word_o.low.over        = req_i.valid && (cfg_i.row_bytes < header.len || header.len[Cfg.FlitLog2-1:0] != '0
                             || !red_pkg::has(Cfg.RedTypes, Cfg.RedOps, '{dtype: header.dtype, redop: header.redop})
                             || (!is_static && (header.cnt == '0 || header.cnt > 5'(TargetsMax))));
-        high_o.x          = header.addr[Cfg.MaddrW-1:0];
-        high_o.over       = req_i.valid && (req_i.err || header.addr[47:Cfg.MaddrW] != '0
-                            || (is_static && ((high_o.x >> (Cfg.MemBytesLog2)) != '0
+        word_o.x          = header.addr[Cfg.MaddrW-1:0];
+        word_o.over       = req_i.valid && (req_i.err || header.addr[47:Cfg.MaddrW] != '0
+                            || (is_static && ((word_o.x >> (Cfg.MemBytesLog2)) != '0
                                               || header.addr[Cfg.FlitLog2-1:0] != '0)));
-        high_o.target     = {(header.target0 >> (4 + Cfg.ExpW)) != '0, header.target0[4 +: Cfg.ExpW]};
+        word_o.target     = {(header.target0 >> (4 + Cfg.ExpW)) != '0, header.target0[4 +: Cfg.ExpW]};
         for (int unsigned l = 0; l < Cfg.Lanes; l++) begin
-            targets_o[l] = {data[16*l+4+Cfg.ExpW +: 12-Cfg.ExpW] != '0 || (req_i.valid && req_i.err),
+            word_o.targets[l] = {data[16*l+4+Cfg.ExpW +: 12-Cfg.ExpW] != '0 || (req_i.valid && req_i.err),
                             data[16*l+4 +: Cfg.ExpW]};
         end
     end

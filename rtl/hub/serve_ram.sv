@@ -11,50 +11,42 @@
 // before row_sum: sum_valid_o says whether sum_re_i was done.
 // Worst case for row_sum: two cycles in a row, when the machine begins with a request.
 `default_nettype none
+`include "bundles.svh"
 
 module serve_ram #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
-    parameter int unsigned TgtW = 7,  // of a target
-    parameter type low_t = logic,  // see reduce_serve
-    parameter type high_t = logic
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
 ) (
     input  wire logic clk_i,
 
     // arriving flits
-    input  wire logic                           in_valid_i,
-    input  wire logic                           in_keep_i,
-    input  wire logic [Cfg.GpuW-1:0]            in_ctx_i,
-    input  wire logic [Cfg.OpenW-1:0]           in_slot_i,
-    input  wire logic [Cfg.BeatW-1:0]           in_beat_i,
-    input  wire low_t                           in_low_i,
-    input  wire high_t                          in_high_i,
-    input  wire red_pkg::red_t                  in_red_i,
-    input  wire logic [Cfg.Lanes-1:0][TgtW-1:0] in_targets_i,
+    input  wire logic                 in_valid_i,
+    input  wire logic                 in_keep_i,
+    input  wire logic [Cfg.GpuW-1:0]  in_ctx_i,
+    input  wire logic [Cfg.OpenW-1:0] in_slot_i,
+    input  wire logic [Cfg.BeatW-1:0] in_beat_i,
+    input  wire `MW_REQUEST(Cfg)      in_word_i,
 
     // set-up of a row of this context
-    input  wire logic [Cfg.GpuW-1:0]       ctx_i,
-    input  wire logic                      re_i,       // reads a word of its request
-    input  wire logic [Cfg.OpenW-1:0]      slot_i,
-    input  wire logic [Cfg.BeatW-1:0]      beat_i,
-    output low_t                           low_o,      // if it was word 0
-    output red_pkg::red_t                  red_o,
-    output high_t                          high_o,     // word 1, or 0 if that holds both halves
-    output logic [Cfg.Lanes-1:0][TgtW-1:0] targets_o,  // one of the others
-    input  wire logic                      term_we_i,  // not in a cycle with in_valid_i
-    input  wire logic                      term_row_i, // row slot
-    input  wire logic [3:0]                term_idx_i,
-    input  wire logic [Cfg.AddrW-1:0]      term_addr_i,
+    input  wire logic [Cfg.GpuW-1:0]  ctx_i,
+    input  wire logic                 re_i,       // reads a word of its request
+    input  wire logic [Cfg.OpenW-1:0] slot_i,
+    input  wire logic [Cfg.BeatW-1:0] beat_i,
+    output `MW_REQUEST(Cfg)           word_o,     // words 0 and 1 have the header's halves, or 0 both
+    input  wire logic                 term_we_i,  // not in a cycle with in_valid_i
+    input  wire logic                 term_row_i, // row slot
+    input  wire logic [3:0]           term_idx_i,
+    input  wire logic [Cfg.AddrW-1:0] term_addr_i,
 
     // row_sum
     input  wire logic                sum_re_i,
     input  wire logic [Cfg.GpuW-1:0] sum_ctx_i,
     input  wire logic                sum_row_i,
     input  wire logic [3:0]          sum_idx_i,
-    output logic                     sum_valid_o,
-    output logic [Cfg.AddrW-1:0]     sum_addr_o
+    output `MW_TERM(Cfg)             sum_o
 );
-    localparam int unsigned LowW  = $bits(low_t);
-    localparam int unsigned HighW = $bits(high_t);
+    localparam int unsigned TgtW  = Cfg.ExpW + 1;
+    localparam int unsigned LowW  = $bits(bundle_pkg::request_t);
+    localparam int unsigned HighW = TgtW + 1 + Cfg.MaddrW;
     localparam bit          Plain = red_pkg::plain(Cfg.RedTypes, Cfg.RedOps);
     localparam int unsigned RedW  = $bits(red_pkg::red_t);
     // type and operator stand above the rest of the first word
@@ -68,6 +60,9 @@ module serve_ram #(
     localparam int unsigned RamAw    = $clog2(RamDepth);
 
     logic [WordW-1:0] in_word, rdata;
+    logic [HighW-1:0] in_high;
+
+    assign in_high = {in_word_i.target, in_word_i.over, in_word_i.x};
 
     function automatic logic [RamAw-1:0] req_addr(input logic [Cfg.GpuW-1:0] c, input logic [Cfg.OpenW-1:0] s,
                                                   input logic [Cfg.BeatW-1:0] b);
@@ -79,10 +74,11 @@ module serve_ram #(
     endfunction
 
     if (Cfg.HeadFlits == 1) begin : gen_header1
-        assign in_word = (in_beat_i == '0) ? WordW'({in_red_i, in_high_i, in_low_i}) : WordW'(in_targets_i);
+        assign in_word = (in_beat_i == '0) ? WordW'({in_word_i.red, in_high, in_word_i.low})
+                         : WordW'(in_word_i.targets);
     end else begin : gen_header2
-        assign in_word = (in_beat_i == '0) ? WordW'({in_red_i, in_low_i}) : (in_beat_i == Cfg.BeatW'(1))
-                         ? WordW'(in_high_i) : WordW'(in_targets_i);
+        assign in_word = (in_beat_i == '0) ? WordW'({in_word_i.red, in_word_i.low}) : (in_beat_i == Cfg.BeatW'(1))
+                         ? WordW'(in_high) : WordW'(in_word_i.targets);
     end
 
     ram_sdp #(
@@ -95,18 +91,18 @@ module serve_ram #(
         .raddr_i(re_i ? req_addr(ctx_i, slot_i, beat_i) : term_addr(sum_ctx_i, sum_row_i, sum_idx_i)), .rdata_o(rdata)
     );
 
-    assign low_o      = low_t'(rdata[LowW-1:0]);
-    assign high_o     = high_t'(rdata[HighAt +: HighW]);
-    assign targets_o  = rdata[Cfg.Lanes*TgtW-1:0];
-    assign sum_addr_o = rdata[Cfg.AddrW-1:0];
+    assign word_o.low     = rdata[LowW-1:0];
+    assign word_o.targets = rdata[Cfg.Lanes*TgtW-1:0];
+    assign sum_o.addr     = rdata[Cfg.AddrW-1:0];
+    assign {word_o.target, word_o.over, word_o.x} = rdata[HighAt +: HighW];
 
     if (Plain) begin : gen_plain
-        assign red_o = '0;
+        assign word_o.red = '0;
     end else begin : gen_red
-        assign red_o = rdata[RedAt +: RedW];
+        assign word_o.red = rdata[RedAt +: RedW];
     end
 
-    always_ff @(posedge clk_i) sum_valid_o <= !re_i && sum_re_i;
+    always_ff @(posedge clk_i) sum_o.valid <= !re_i && sum_re_i;
 endmodule
 
 `default_nettype wire

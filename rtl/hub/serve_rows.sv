@@ -11,8 +11,7 @@
 `include "bundles.svh"
 
 module serve_rows #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
-    parameter type low_t = logic  // see reduce_serve
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
@@ -24,16 +23,13 @@ module serve_rows #(
     input  wire logic                 own_i,       // it is the own one
     output logic                      slot_o,      // place of that row
     input  wire logic                 push_i,      // it is set up:
-    input  wire low_t                 low_i,       // as it was asked for
+    input  wire bundle_pkg::request_t low_i,       // as it was asked for
     input  wire logic                 bad_i,       // poisoned, without terms
     input  wire logic [Cfg.AddrW-1:0] addr_i,      // where it goes (st), or of dest_push_i
     input  wire red_pkg::red_t        red_i,
     input  wire logic                 dest_push_i, // where an own row goes
 
-    output logic [Cfg.N-1:0]         row_pend_o,  // contexts with a row
-    output logic                     row_own_r_o, // of the own context's oldest
-    output logic                     row_own_again_o,
-    output logic [Cfg.N-1:0]         row_one_o,   // contexts whose oldest has one term at most, R counted
+    output `MW_ROWS(Cfg)             rows_o,
     input  wire logic [Cfg.GpuW-1:0] row_ctx_i,
     output logic                     row_slot_o,  // place of the row below
     output `MW_ROW(Cfg)              row_o,       // packets less 1
@@ -52,9 +48,9 @@ module serve_rows #(
 
     always_comb begin
         for (int unsigned c = 0; c < Cfg.N; c++) begin
-            row_pend_o[c] = set_q[c] != sum_q[c];
+            rows_o.pend[c] = set_q[c] != sum_q[c];
             room_o[c]     = (set_q[c] ^ sum_q[c]) != 2'd2;
-            row_one_o[c]  = one_q[c][sum_q[c][0]];
+            rows_o.one[c]  = one_q[c][sum_q[c][0]];
         end
     end
 
@@ -88,8 +84,8 @@ module serve_rows #(
         );
     end
 
-    assign row_own_r_o     = own_r_q[sum_q[Cfg.GpuW'(cfg_i.port)][0]];
-    assign row_own_again_o = own_again_q[sum_q[Cfg.GpuW'(cfg_i.port)][0]];
+    assign rows_o.own_r     = own_r_q[sum_q[Cfg.GpuW'(cfg_i.port)][0]];
+    assign rows_o.own_again = own_again_q[sum_q[Cfg.GpuW'(cfg_i.port)][0]];
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin

@@ -16,12 +16,10 @@
 // allocator's misses, a static one at most 9 (6 of another GPU with 16-byte flits, less than its shortest packet); a
 // context waits for one row of every other context.
 `default_nettype none
+`include "bundles.svh"
 
 module serve_setup #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
-    parameter type low_t = logic,  // see reduce_serve
-    parameter type high_t = logic,
-    localparam int unsigned TgtW = Cfg.ExpW + 1
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
@@ -38,14 +36,11 @@ module serve_setup #(
     output logic [Cfg.GpuW-1:0]   ctx_o,       // whose row it is
     output logic                  own_o,       // of the own port
 
-    output logic                                re_o,   // word of a request, here in the next cycle
-    input  wire logic [Cfg.OpenW-1:0]           rptr_i, // the context's oldest request, without wait_i
-    output logic [Cfg.OpenW-1:0]                slot_o,
-    output logic [Cfg.BeatW-1:0]                beat_o,
-    input  wire low_t                           low_i,
-    input  wire red_pkg::red_t                  red_i,
-    input  wire high_t                          high_i,
-    input  wire logic [Cfg.Lanes-1:0][TgtW-1:0] targets_i,
+    output logic                      re_o,   // word of a request, here in the next cycle
+    input  wire logic [Cfg.OpenW-1:0] rptr_i, // the context's oldest request, without wait_i
+    output logic [Cfg.OpenW-1:0]      slot_o,
+    output logic [Cfg.BeatW-1:0]      beat_o,
+    input  wire `MW_REQUEST(Cfg)      word_i,
 
     output bundle_pkg::alloc_req_t      al_req_o,
     input  wire logic                   al_req_ready_i,
@@ -57,15 +52,16 @@ module serve_setup #(
     output logic [3:0]           term_idx_o,
     output logic                 dest_push_o, // of the destination of an own row
 
-    output logic            pop_o,
-    output low_t            low_o,
-    output logic            bad_o,
-    output red_pkg::red_t   red_o,
-    output error_pkg::err_e err_o, // why it is bad
-    output logic            idle_o
+    output logic                 pop_o,
+    output bundle_pkg::request_t low_o,
+    output logic                 bad_o,
+    output red_pkg::red_t        red_o,
+    output error_pkg::err_e      err_o, // why it is bad
+    output logic                 idle_o
 );
     import error_pkg::*;
 
+    localparam int unsigned TgtW  = Cfg.ExpW + 1;
     // of the flits that a row may lie behind memory's end
     localparam int unsigned OverW = (Cfg.AddrW < 15 - Cfg.FlitLog2) ? Cfg.AddrW : 15 - Cfg.FlitLog2;
 
@@ -76,7 +72,9 @@ module serve_setup #(
     logic [Cfg.N-1:0]     can_set, grant;
     logic [Cfg.GpuW-1:0]  pick;
     logic [Cfg.OpenW-1:0] rptr_q;
-    high_t            high_q;
+    logic [TgtW-1:0]      target_q;          // of the header's high half
+    logic                 high_over_q;
+    logic [Cfg.MaddrW-1:0] x_q;
     logic             asks, here, plain, over, last_term, stored;   // here: a unit of this GPU made the row
     logic [Cfg.AddrW:0]   behind;            // the flit behind a static row
     logic [4:0]       t_q, t_next;
@@ -84,7 +82,7 @@ module serve_setup #(
     logic [TgtW-1:0]  tgt_q;
     logic             mapped, emap_mine;
     logic [node_pkg::ExpertW-1:0] le, le_q;
-    logic [3:0]       down_q;            // places that the address in high_q is still to be shifted down to the token
+    logic [3:0]       down_q;            // places that the address in x_q is still to be shifted down to the token
     logic             down;
     logic             in_dest_q;         // addr_o is for the destination, not for a term
 
@@ -103,9 +101,9 @@ module serve_setup #(
     assign own_o     = 5'(ctx_o) == cfg_i.port;
     assign here      = own_o || low_o.st;
     assign plain     = !low_o.is_static && !low_o.is_explicit && !low_o.slots;  // experts of a token
-    assign behind    = (Cfg.AddrW+1)'(high_q.x[Cfg.MemBytesLog2-1:Cfg.FlitLog2])
+    assign behind    = (Cfg.AddrW+1)'(x_q[Cfg.MemBytesLog2-1:Cfg.FlitLog2])
                        + (Cfg.AddrW+1)'({low_o.len_high, low_o.len_low} >> Cfg.FlitLog2);
-    assign over      = low_o.over || high_q.over || (low_o.is_static && behind[Cfg.AddrW] && behind[OverW-1:0] != '0);
+    assign over      = low_o.over || high_over_q || (low_o.is_static && behind[Cfg.AddrW] && behind[OverW-1:0] != '0);
     assign lane_t    = t_q[3:0] - 4'(!here);   // the wire puts target 0 into the header
     assign t_next    = t_q + 1'b1;
     assign last_term = !in_dest_q && t_next == low_o.cnt;
@@ -128,7 +126,7 @@ module serve_setup #(
             Head1: begin
                 beat_o  = Cfg.BeatW'(1);
                 re_o    = Cfg.HeadFlits != 1;
-                state_d = (Cfg.HeadFlits == 1 && low_i.is_static) ? Begin : Start;
+                state_d = (Cfg.HeadFlits == 1 && word_i.low.is_static) ? Begin : Start;
             end
             Start:  state_d = Begin;
             Begin:  state_d = low_o.st ? (low_o.cnt == '0 ? Shift1 : Fetch) : own_o ? Shift2 : (over || low_o.bad)
@@ -158,8 +156,8 @@ module serve_setup #(
     assign term_idx_o  = t_q[3:0];
     assign dest_push_o = stored && in_dest_q && !low_o.st;
 
-    serve_address #(.Cfg(Cfg), .TgtW(TgtW), .low_t(low_t)) i_address (
-        .clk_i, .cfg_i, .low_i(low_o), .x_i(high_q.x), .dest_i(in_dest_q), .target_i(tgt_q), .le_i(le),
+    serve_address #(.Cfg(Cfg)) i_address (
+        .clk_i, .cfg_i, .low_i(low_o), .x_i(x_q), .dest_i(in_dest_q), .target_i(tgt_q), .le_i(le),
         .row_i(al_i.row), .static_delta_i,
         .load_i(state_q inside {Begin, Lookup} || (stored && ((low_o.st && last_term) || low_o.is_static))),
         .lookup_i(state_q == Lookup),
@@ -175,17 +173,17 @@ module serve_setup #(
             Idle:  ctx_o <= pick;
             Head0: rptr_q <= rptr_i;
             Head1: begin
-                low_o <= low_i;
-                if (Cfg.HeadFlits == 1) high_q <= high_i;
+                low_o <= word_i.low;
+                if (Cfg.HeadFlits == 1) {target_q, high_over_q, x_q} <= {word_i.target, word_i.over, word_i.x};
             end
-            Start: if (Cfg.HeadFlits != 1) high_q <= high_i;
+            Start: if (Cfg.HeadFlits != 1) {target_q, high_over_q, x_q} <= {word_i.target, word_i.over, word_i.x};
             Begin: begin
                 bad_o     <= over || low_o.bad;
                 err_o     <= ERR_BOUNDS;
                 in_dest_q <= low_o.st ? low_o.cnt == '0 : own_o;
                 t_q       <= (own_o && !low_o.st) ? low_o.cnt : '0;
             end
-            Target: tgt_q <= (!here && t_q == '0) ? high_q.target : targets_i[lane_t[Cfg.LaneW-1:0]];
+            Target: tgt_q <= (!here && t_q == '0) ? target_q : word_i.targets[lane_t[Cfg.LaneW-1:0]];
             Lookup: begin
                 le_q <= le;
                 if (plain && !mapped) begin
@@ -211,16 +209,16 @@ module serve_setup #(
         if (state_q == Begin)  down_q <= (here || low_o.is_static || asks) ? '0 : cfg_i.row_shift;
         else if (down)         down_q <= down_q - 1'b1;
         if (down) begin
-            high_q.x <= high_q.x >> 1;
-            if (high_q.x[0]) bad_o <= 1'b1;
+            x_q <= x_q >> 1;
+            if (x_q[0]) bad_o <= 1'b1;
         end
     end
 
     if (red_pkg::plain(Cfg.RedTypes, Cfg.RedOps)) begin : gen_plain
         assign red_o = '0;
-        wire unused_red = &{1'b0, red_i};
+        wire unused_red = &{1'b0, word_i.red};
     end else begin : gen_red
-        always_ff @(posedge clk_i) if (state_q == Head1) red_o <= red_i;
+        always_ff @(posedge clk_i) if (state_q == Head1) red_o <= word_i.red;
     end
 
     // ---- expert map: own experts --------------------------------------------------
@@ -237,7 +235,7 @@ module serve_setup #(
     assign {al_req_o.alloc, al_req_o.start, al_req_o.retry} = '0;
     assign al_req_o.valid = state_q == Ask && down_q == '0 && !bad_o;
     assign al_req_o.le    = le_q;
-    assign al_req_o.token = node_pkg::TokenW'(high_q.x);
+    assign al_req_o.token = node_pkg::TokenW'(x_q);
 
     wire unused = &{1'b0, grant, al_i, cfg_i};
 endmodule

@@ -13,6 +13,7 @@
 // Worst case: a flit each cycle, across passes and packets, while operands are here (packets of 8 flits or more;
 // shorter ones wait for their own sums).
 `default_nettype none
+`include "bundles.svh"
 
 module sum_add #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
@@ -24,27 +25,21 @@ module sum_add #(
     input  wire logic clk_i,
     input  wire logic rst_ni,
 
-    input  wire logic                 valid_i,      // a pass
-    input  wire pass_t                pass_i,
-    input  wire red_pkg::red_t        red_i,
-    input  wire logic                 granted_i,    // its reads, but two of 16
-    output logic                      next_o,       // it is done
-    output logic                      fire_o,       // a flit goes in, one of each operand that the pass needs
-    input  wire logic                 a_valid_i,
-    input  wire logic [Cfg.FlitW-1:0] a_data_i,
-    input  wire logic                 b_valid_i,
-    input  wire logic [Cfg.FlitW-1:0] b_data_i,
-    input  wire logic                 res_valid_i,
-    output logic                      res_ready_o,
-    input  wire logic [Cfg.FlitW-1:0] res_data_i,
-    input  wire logic                 res_poison_i, // the flit is not valid
+    input  wire logic           valid_i,   // a pass
+    input  wire pass_t          pass_i,
+    input  wire red_pkg::red_t  red_i,
+    input  wire logic           granted_i, // its reads, but two of 16
+    output logic                next_o,    // it is done
+    output logic                fire_o,    // a flit goes in, one of each operand that the pass needs
+    input  wire `MW_FLIT(Cfg)   a_i,
+    input  wire `MW_FLIT(Cfg)   b_i,
+    input  wire `MW_RESULT(Cfg) res_i,
+    output logic                res_ready_o,
 
-    output logic      own_valid_o,
-    input  wire logic own_ready_i,
     output own_t      own_o,
-    output logic      up_valid_o,
-    input  wire logic up_ready_i,
+    input  wire logic own_ready_i,
     output up_t       up_o,
+    input  wire logic up_ready_i,
 
     output logic busy_o // a flit is here
 );
@@ -62,15 +57,15 @@ module sum_add #(
     assign together      = !pass_i.last || pass_i.tag.own || idx_q != '0
                            || ((pass_i.tag.count >= Cfg.PayW'(LongLast)) ? granted_i : still_q == '1);
     assign idx_last      = idx_q == pass_i.tag.count;
-    assign fire_o        = valid_i && ready && (!pass_i.need_a || a_valid_i) && (!pass_i.need_b || b_valid_i)
-                           && (!pass_i.need_r || res_valid_i) && together
+    assign fire_o        = valid_i && ready && (!pass_i.need_a || a_i.valid) && (!pass_i.need_b || b_i.valid)
+                           && (!pass_i.need_r || res_i.valid) && together
                            && (!pass_i.last || (pass_i.tag.own ? own_room : up_room));
     assign next_o        = fire_o && idx_last;
     assign res_ready_o   = fire_o && pass_i.need_r;
 
     always_comb begin
         tag = pass_i.tag;
-        tag.poison |= pass_i.need_r && res_poison_i;
+        tag.poison |= pass_i.need_r && res_i.poison;
     end
 
     always_ff @(posedge clk_i) begin
@@ -82,7 +77,7 @@ module sum_add #(
 
     packet_acc #(.Cfg(Cfg), .MetaWidth($bits(tag_t) + 1)) i_acc (
         .clk_i, .rst_ni, .valid_i(fire_o), .ready_o(ready), .idx_i(idx_q), .first_i(pass_i.first), .pair_i(pass_i.pair),
-        .a_i(b_data_i), .b_i(pass_i.need_a ? a_data_i : pass_i.need_r ? res_data_i : pass_i.need_b ? b_data_i : '0),
+        .a_i(b_i.data), .b_i(pass_i.need_a ? a_i.data : pass_i.need_r ? res_i.data : pass_i.need_b ? b_i.data : '0),
         .last_i(pass_i.last), .red_i(red_i), .meta_i({idx_last, tag}), .valid_o(sum_valid), .data_o(sum),
         .meta_o({sum_last, sum_tag}), .busy_o(adding)
     );
@@ -90,10 +85,10 @@ module sum_add #(
     sum_queues #(.Cfg(Cfg), .tag_t(tag_t), .own_t(own_t), .up_t(up_t), .UpDepth(UpDepth)) i_queues (
         .clk_i, .rst_ni, .promise_i(fire_o && pass_i.last), .own_i(pass_i.tag.own), .own_room_o(own_room),
         .up_room_o(up_room), .push_i(sum_valid), .data_i(sum), .tag_i(sum_tag), .last_i(sum_last),
-        .own_valid_o, .own_ready_i, .own_o, .up_valid_o, .up_ready_i, .up_o
+        .own_o, .own_ready_i, .up_o, .up_ready_i
     );
 
-    assign busy_o = valid_i || adding || own_valid_o || up_valid_o;
+    assign busy_o = valid_i || adding || own_o.valid || up_o.valid;
 
     wire unused = &{1'b0, pass_i};
 endmodule

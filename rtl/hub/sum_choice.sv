@@ -15,6 +15,7 @@
 // Worst case for a context, while its lane has room: a packet of every other context of its lane, as many own ones, and
 // one of the other lane before each of these and before its own.
 `default_nettype none
+`include "bundles.svh"
 
 module sum_choice #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
@@ -24,27 +25,23 @@ module sum_choice #(
     input  wire logic                go_i,
     input  wire node_pkg::node_cfg_t cfg_i,
 
-    input  wire logic [Cfg.N-1:0] row_pend_i,      // contexts with a row
-    input  wire logic             row_own_r_i,     // of the own context's next row: ends with R
-    input  wire logic             row_own_again_i, // reads what the row before wrote
-    input  wire logic             lanes_i,         // the layer uses the copy lane
-    input  wire logic [Cfg.N-1:0] row_copy_i,      // contexts whose next row is for it
-    input  wire logic             add_room_i,      // the lanes take a packet
+    input  wire `MW_ROWS(Cfg)     rows_i,
+    input  wire logic             lanes_i,     // the layer uses the copy lane
+    input  wire logic             add_room_i,  // the lanes take a packet
     input  wire logic             copy_room_i,
-    input  wire logic             res_free_i,      // a packet of R is here that nobody has claimed
+    input  wire logic             res_free_i,  // a packet of R is here that nobody has claimed
 
     output logic                valid_o,
     input  wire logic           ready_i,
     output logic [Cfg.GpuW-1:0] ctx_o,
     output logic                own_o, // it is the own one
 
-    input  wire logic                begin_i,          // a packet of ctx_o begins
-    input  wire logic                own_out_i,        // one of an own row is in memory
-    input  wire logic                up_out_i,         // one has left for the uplink
-    input  wire logic                up_st_i,          // which is an ST packet
-    input  wire logic [Cfg.GpuW-1:0] up_dst_i,         // to this port
-    input  wire logic                part_crd_valid_i, // a credit of PART comes back from
-    input  wire logic [4:0]          part_crd_port_i
+    input  wire logic                begin_i,   // a packet of ctx_o begins
+    input  wire logic                own_out_i, // one of an own row is in memory
+    input  wire logic                up_out_i,  // one has left for the uplink
+    input  wire logic                up_st_i,   // which is an ST packet
+    input  wire logic [Cfg.GpuW-1:0] up_dst_i,  // to this port
+    input  wire bundle_pkg::port_t   part_crd_i // a credit of PART comes back
 );
     // for the uplink, between their choice and their last flit: with the adder alone, and with the copy lane
     localparam int unsigned AddPkts  = (Cfg.FlitBytes < 16) ? 4 : 7;
@@ -56,6 +53,7 @@ module sum_choice #(
     localparam int unsigned ShortPkts = 15;
 
     logic [Cfg.N-1:0]           may, lane_ctx, add_ctx, grant, take, give, st_left; // may: but for its lane's room
+    logic [Cfg.N-1:0]           copy_rows; // contexts whose row is for the copy lane
     logic [Cfg.GpuW-1:0]        turn, add_turn;
     logic                       copies, served, own_last; // the turn is one of the copy lane
     logic [Cfg.N-1:0][CrdW-1:0] used_q;   // PART credits in use
@@ -64,14 +62,15 @@ module sum_choice #(
     logic [4:0]                 inside_q; // packets of own rows between their choice and memory
     logic [3:0]                 up_q;     // the same of packets for the uplink
 
+    assign copy_rows = rows_i.one & {Cfg.N{lanes_i}};
     assign own_o     = 5'(ctx_o) == cfg_i.port;
     assign own_begin = begin_i && own_o;
     assign up_begin  = begin_i && !own_o;
     assign limit     = (cfg_i.part_credits == '0 || cfg_i.part_credits > 8'(Cfg.PartPkts)) ? CrdW'(Cfg.PartPkts)
                        : CrdW'(cfg_i.part_credits);
     // The row before has as many packets: with fewer inside, the one with this number is in memory.
-    assign own_ready = (!row_own_r_i || res_free_i) && inside_q < 5'(OwnPkts)
-                       && (!row_own_again_i || inside_q == '0 || node_pkg::PktW'(inside_q) < cfg_i.row_bytes[14:7]);
+    assign own_ready = (!rows_i.own_r || res_free_i) && inside_q < 5'(OwnPkts)
+                       && (!rows_i.own_again || inside_q == '0 || node_pkg::PktW'(inside_q) < cfg_i.row_bytes[14:7]);
 
     // As many as keep the uplink busy: more would only wait for it in front of own packets, and the adder with them.
     // Short ones are many.
@@ -79,9 +78,9 @@ module sum_choice #(
 
     always_comb begin
         for (int unsigned c = 0; c < Cfg.N; c++) begin
-            may[c]       = row_pend_i[c] && ((5'(c) == cfg_i.port) ? own_ready : used_q[c] != limit && up_room);
+            may[c]       = rows_i.pend[c] && ((5'(c) == cfg_i.port) ? own_ready : used_q[c] != limit && up_room);
             take[c]      = up_begin && ctx_o == Cfg.GpuW'(c);
-            give[c]      = part_crd_valid_i && part_crd_port_i == 5'(c);
+            give[c]      = part_crd_i.valid && part_crd_i.port == 5'(c);
             st_left[c]   = up_out_i && up_st_i && up_dst_i == Cfg.GpuW'(c);
         end
     end
@@ -104,8 +103,8 @@ module sum_choice #(
         logic                last_q;     // the packet before was for the copy lane
         logic [1:0]          own_last_q; // by lane: its packet before was an own one
 
-        assign add_ctx   = may & ~row_copy_i & {Cfg.N{add_room_i}};
-        assign copy_ctx  = may & row_copy_i & {Cfg.N{copy_room_i}};
+        assign add_ctx   = may & ~copy_rows & {Cfg.N{add_room_i}};
+        assign copy_ctx  = may & copy_rows & {Cfg.N{copy_room_i}};
         assign valid_o   = (add_ctx | copy_ctx) != '0;
         assign lane_ctx  = copies ? copy_ctx : add_ctx;
         assign own_last  = own_last_q[copies];
@@ -132,7 +131,7 @@ module sum_choice #(
         assign own_last = own_o;
         assign turn     = add_turn;
         assign copies   = 1'b0;
-        wire unused_lanes = &{1'b0, row_copy_i, add_room_i, copy_room_i};
+        wire unused_lanes = &{1'b0, copy_rows, add_room_i, copy_room_i};
     end
 
     always_ff @(posedge clk_i) begin

@@ -32,18 +32,14 @@ module sum_copy #(
     input  wire logic           rd_ready_i,
     input  wire `MW_ANSWER(Cfg) rd_i,
 
-    input  wire logic                 res_valid_i, // R, if the packet in front is the next to take it
-    output logic                      res_ready_o,
-    output logic                      res_end_o,   // its last flit
-    input  wire logic [Cfg.FlitW-1:0] res_data_i,
-    input  wire logic                 res_poison_i, // the flit is not valid
+    input  wire `MW_RESULT(Cfg) res_i,    // if the packet in front is the next to take it
+    output logic                res_ready_o,
+    output logic                res_end_o, // its last flit
 
-    output logic      own_valid_o,
-    input  wire logic own_ready_i,
     output own_t      own_o,
-    output logic      up_valid_o,
-    input  wire logic up_ready_i,
+    input  wire logic own_ready_i,
     output up_t       up_o,
+    input  wire logic up_ready_i,
 
     output logic busy_o // a flit is here
 );
@@ -75,19 +71,19 @@ module sum_copy #(
 
     // ---- flits ----------------------------------------------------------------------
     logic [Cfg.PayW-1:0]  idx_q;
-    logic                 own_room, up_room, up_some;
+    logic                 own_room, up_room;
     logic [4:0]           whole_q; // packets for the uplink that are here to their end
     logic [Cfg.FlitW-1:0] from, data;
     tag_t                 tag;
 
     assign last        = idx_q == pass.tag.count;
-    assign fire        = valid && (!pass.need_a || term_valid) && (!pass.need_r || res_valid_i)
+    assign fire        = valid && (!pass.need_a || term_valid) && (!pass.need_r || res_i.valid)
                          && (pass.tag.own ? own_room : up_room);
     assign next        = fire && last;
     assign res_ready_o = fire && pass.need_r;
     assign res_end_o   = next && pass.need_r;
 
-    assign from = pass.need_a ? term : pass.need_r ? res_data_i : '0;
+    assign from = pass.need_a ? term : pass.need_r ? res_i.data : '0;
     for (genvar w = 0; w < Cfg.Words; w++) begin : gen_word
         assign data[32*w +: 32] = red_pkg::canonical(red_pkg::plain(Cfg.RedTypes, Cfg.RedOps), red.dtype,
                                                      from[32*w +: 32]);
@@ -95,7 +91,7 @@ module sum_copy #(
 
     always_comb begin
         tag = pass.tag;
-        tag.poison |= pass.need_r && res_poison_i;
+        tag.poison |= pass.need_r && res_i.poison;
     end
 
     always_ff @(posedge clk_i) begin
@@ -105,16 +101,20 @@ module sum_copy #(
 
     // ---- what leaves ----------------------------------------------------------------
     logic up_end;
+    up_t  up; // a packet leaves when it is here to its end
 
     sum_queues #(.Cfg(Cfg), .tag_t(tag_t), .own_t(own_t), .up_t(up_t), .UpDepth(UpDepth)) i_queues (
         .clk_i, .rst_ni, .promise_i(fire), .own_i(tag.own), .own_room_o(own_room), .up_room_o(up_room), .push_i(fire),
-        .data_i(data), .tag_i(tag), .last_i(last), .own_valid_o, .own_ready_i, .own_o, .up_valid_o(up_some),
-        .up_ready_i(up_valid_o && up_ready_i), .up_o
+        .data_i(data), .tag_i(tag), .last_i(last), .own_o, .own_ready_i, .up_o(up),
+        .up_ready_i(up_o.valid && up_ready_i)
     );
 
-    assign up_valid_o = whole_q != '0;
-    assign up_end     = up_valid_o && up_ready_i && up_o.last;
-    assign busy_o     = valid || own_valid_o || up_some;
+    always_comb begin
+        up_o       = up;
+        up_o.valid = whole_q != '0;
+    end
+    assign up_end = up_o.valid && up_ready_i && up.last;
+    assign busy_o = valid || own_o.valid || up.valid;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni)                           whole_q <= '0;

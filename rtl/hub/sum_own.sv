@@ -16,9 +16,8 @@ module sum_own #(
     input  wire logic clk_i,
     input  wire logic rst_ni,
 
-    input  wire logic valid_i,
-    output logic      ready_o,
     input  wire own_t own_i,
+    output logic      ready_o,
 
     input  wire `MW_DEST(Cfg) dest_i, // where rows go
     output logic              dest_ready_o,
@@ -34,12 +33,12 @@ module sum_own #(
     logic                 dest_q, dest_more_q; // dest_addr_q is the address of the next flit
     logic [Cfg.AddrW-1:0] dest_addr_q;
 
-    assign out_wr_o.valid = valid_i && dest_q && !own_i.poison;
+    assign out_wr_o.valid = own_i.valid && dest_q && !own_i.poison;
     assign out_wr_o.data  = own_i.data;
     assign out_wr_o.addr  = dest_addr_q;
     assign out_wr_o.be    = '1;
     assign ready_o        = dest_q && (own_i.poison || out_wr_ready_i);
-    assign pkt_done_o     = valid_i && ready_o && own_i.last;
+    assign pkt_done_o     = own_i.valid && ready_o && own_i.last;
     assign row_end        = pkt_done_o && own_i.row_last;
     assign dest_ready_o   = !dest_q || row_end;
 
@@ -54,7 +53,7 @@ module sum_own #(
         row_more_o <= dest_more_q;
         if (dest_ready_o) dest_more_q <= dest_i.more;
         if (dest_ready_o)            dest_addr_q <= dest_i.addr;
-        else if (valid_i && ready_o) dest_addr_q <= dest_addr_q + 1'b1;
+        else if (own_i.valid && ready_o) dest_addr_q <= dest_addr_q + 1'b1;
     end
 endmodule
 

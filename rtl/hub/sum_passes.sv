@@ -9,9 +9,9 @@
 //
 // Order: a row's packets from the first to the last, passes in the order of the terms. Every context has a row under
 // way, of which the number of the next packet is kept here.
-// Back-pressure: pass_room_i low, or term_valid_i low, holds up the packet. A choice is taken when the packet before
+// Back-pressure: pass_room_i low, or term_i.valid low, holds up the packet. A choice is taken when the packet before
 // has all its passes (choice_ready_o).
-// Worst case: a packet of t terms takes 1 + t cycles behind its choice, and those that term_valid_i and pass_room_i
+// Worst case: a packet of t terms takes 1 + t cycles behind its choice, and those that term_i.valid and pass_room_i
 // make it wait.
 `default_nettype none
 `include "bundles.svh"
@@ -38,11 +38,8 @@ module sum_passes #(
     // row of ctx_i
     input  wire `MW_ROW(Cfg)          row_i,        // packets less 1
     output logic                      row_pop_o,    // its last packet is under way
-    output logic                      term_re_o,
-    output logic [3:0]                term_idx_o,
-    // term_addr_i is the address of the term asked for in the last cycle
-    input  wire logic                 term_valid_i,
-    input  wire logic [Cfg.AddrW-1:0] term_addr_i,
+    output bundle_pkg::term_req_t     term_o,
+    input  wire `MW_TERM(Cfg)         term_i,       // asked for in the last cycle
 
     output logic                 pass_push_o,
     input  wire logic            pass_room_i, // the adder's queue: push only then
@@ -78,12 +75,12 @@ module sum_passes #(
     // The first two steps make one pass (with R alone or one term: one step, one pass).
     assign final_step  = step_q == last_q;
     assign is_term     = !(use_r_q && final_step) && !zero_q;
-    assign advance     = state_q == Terms && (pass_room_i || copy_q) && (term_valid_i || !is_term);
+    assign advance     = state_q == Terms && (pass_room_i || copy_q) && (term_i.valid || !is_term);
     assign pass_push_o = advance && (step_q != '0 || final_step);
-    assign addr        = term_addr_i + Cfg.AddrW'({pkt_q, {Cfg.PayW{1'b0}}});
+    assign addr        = term_i.addr + Cfg.AddrW'({pkt_q, {Cfg.PayW{1'b0}}});
 
-    assign term_re_o  = begin_o || state_q == Terms;
-    assign term_idx_o = begin_o ? '0 : step_q[3:0] + 4'(advance);
+    assign term_o.re  = begin_o || state_q == Terms;
+    assign term_o.idx = begin_o ? '0 : step_q[3:0] + 4'(advance);
     assign row_pop_o  = advance && final_step && tag_q.row_last;
 
     always_comb begin

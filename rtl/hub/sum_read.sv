@@ -29,12 +29,9 @@ module sum_read #(
     input  wire logic [Cfg.AddrW-1:0] addr_b_i,
     input  wire red_pkg::red_t        red_i,    // what it does to its terms
 
-    output `MW_READ(Cfg)        suma_rd_o,
-    input  wire logic           suma_rd_ready_i,
-    input  wire `MW_ANSWER(Cfg) suma_rd_i,
-    output `MW_READ(Cfg)        sumb_rd_o,
-    input  wire logic           sumb_rd_ready_i,
-    input  wire `MW_ANSWER(Cfg) sumb_rd_i,
+    output `MW_READ(Cfg)        sum_rd_o [2],
+    input  wire logic           sum_rd_ready_i [2],
+    input  wire `MW_ANSWER(Cfg) sum_rd_i [2],
 
     output logic                 valid_o,   // oldest pass
     output pass_t                pass_o,
@@ -42,10 +39,8 @@ module sum_read #(
     output logic                 granted_o, // its reads: all of a pass of fewer than 16 flits, of 16 all but two
     input  wire logic            next_i,    // it is done
     input  wire logic            fire_i,    // takes a flit of those operands that it needs
-    output logic                 a_valid_o,
-    output logic [Cfg.FlitW-1:0] a_data_o,
-    output logic                 b_valid_o,
-    output logic [Cfg.FlitW-1:0] b_data_o
+    output `MW_FLIT(Cfg)         a_o,
+    output `MW_FLIT(Cfg)         b_o
 );
 
     localparam int unsigned Ahead = 3;
@@ -99,13 +94,13 @@ module sum_read #(
 
     sum_operand #(.Cfg(Cfg)) i_a (
         .clk_i, .rst_ni, .blk_valid_i(aptr_q != wptr_q), .blk_need_i(a_need), .blk_addr_i(a_addr), .blk_last_i(a_count),
-        .blk_next_o(a_next), .at_end_o(a_end), .rd_o(suma_rd_o), .rd_ready_i(suma_rd_ready_i), .rd_i(suma_rd_i),
-        .valid_o(a_valid_o), .ready_i(fire_i && pass_o.need_a), .data_o(a_data_o)
+        .blk_next_o(a_next), .at_end_o(a_end), .rd_o(sum_rd_o[0]), .rd_ready_i(sum_rd_ready_i[0]), .rd_i(sum_rd_i[0]),
+        .valid_o(a_o.valid), .ready_i(fire_i && pass_o.need_a), .data_o(a_o.data)
     );
     sum_operand #(.Cfg(Cfg)) i_b (
         .clk_i, .rst_ni, .blk_valid_i(bptr_q != wptr_q), .blk_need_i(b_need), .blk_addr_i(b_addr), .blk_last_i(b_count),
-        .blk_next_o(b_next), .at_end_o(b_end), .rd_o(sumb_rd_o), .rd_ready_i(sumb_rd_ready_i), .rd_i(sumb_rd_i),
-        .valid_o(b_valid_o), .ready_i(fire_i && pass_o.need_b), .data_o(b_data_o)
+        .blk_next_o(b_next), .at_end_o(b_end), .rd_o(sum_rd_o[1]), .rd_ready_i(sum_rd_ready_i[1]), .rd_i(sum_rd_i[1]),
+        .valid_o(b_o.valid), .ready_i(fire_i && pass_o.need_b), .data_o(b_o.data)
     );
 endmodule
 

@@ -27,10 +27,8 @@ module sum_result #(
     input  wire logic claim_i,
 
     // flits of claimed packets; also of the next one, which is not to be taken before its claim
-    output logic                 valid_o,
-    input  wire logic            ready_i,
-    output logic [Cfg.FlitW-1:0] data_o,
-    output logic                 poison_o, // the flit is not valid
+    output `MW_RESULT(Cfg) r_o,
+    input  wire logic      ready_i,
 
     output logic err_valid_o
 );
@@ -62,9 +60,9 @@ module sum_result #(
         logic claimed_q;
 
         assign free_o      = payload && !claimed_q;
-        assign valid_o     = payload && res_i.valid;
-        assign data_o      = res_i.data;
-        assign poison_o    = poison_q || res_bad_i;
+        assign r_o.valid   = payload && res_i.valid;
+        assign r_o.data    = res_i.data;
+        assign r_o.poison  = poison_q || res_bad_i;
         assign res_ready_o = !payload || ready_i;
 
         always_ff @(posedge clk_i) begin
@@ -88,7 +86,7 @@ module sum_result #(
         ) i_res (
             .clk_i, .rst_ni,
             .promise_i(push), .room_o(room), .push_i(push), .data_i({poison_q || res_bad_i, res_i.data}),
-            .valid_o, .ready_i, .data_o({poison_o, data_o})
+            .valid_o(r_o.valid), .ready_i, .data_o({r_o.poison, r_o.data})
         );
 
         always_ff @(posedge clk_i) begin

@@ -24,16 +24,13 @@ module sum_up_join #(
     input  wire logic                copy_i,   // in the copy lane
     output logic [TurnW-1:0]         turn_o,
 
-    input  wire logic add_valid_i,
-    output logic      add_ready_o,
     input  wire up_t  add_i,
-    input  wire logic copy_valid_i,
-    output logic      copy_ready_o,
+    output logic      add_ready_o,
     input  wire up_t  copy_word_i,
+    output logic      copy_ready_o,
 
-    output logic      valid_o,
-    input  wire logic ready_i,
-    output up_t       up_o
+    output up_t       up_o,
+    input  wire logic ready_i
 );
     if (Cfg.CopyLane) begin : gen_lanes
         // by requester, modulo more than are ever inside: packets chosen and left, {copies, adder}
@@ -41,15 +38,18 @@ module sum_up_join #(
         logic add_turn, copy_turn, copy, open_q, copy_q, last_q, packet_end;
 
         assign turn_o     = chosen_q[ctx_i][!copy_i];
-        assign add_turn   = add_valid_i && left_q[add_i.tag.dst][1] == add_i.tag.turn;
-        assign copy_turn  = copy_valid_i && left_q[copy_word_i.tag.dst][0] == copy_word_i.tag.turn;
+        assign add_turn   = add_i.valid && left_q[add_i.tag.dst][1] == add_i.tag.turn;
+        assign copy_turn  = copy_word_i.valid && left_q[copy_word_i.tag.dst][0] == copy_word_i.tag.turn;
         assign copy       = open_q ? copy_q : copy_turn && (!add_turn || !last_q);
-        assign valid_o    = open_q ? (copy_q ? copy_valid_i : add_valid_i) : add_turn || copy_turn;
-        assign up_o       = copy ? copy_word_i : add_i;
-        assign packet_end = valid_o && ready_i && up_o.last;
+        assign packet_end = up_o.valid && ready_i && up_o.last;
 
-        assign add_ready_o  = valid_o && !copy && ready_i;
-        assign copy_ready_o = valid_o && copy && ready_i;
+        always_comb begin
+            up_o       = copy ? copy_word_i : add_i;
+            up_o.valid = open_q ? up_o.valid : add_turn || copy_turn;
+        end
+
+        assign add_ready_o  = up_o.valid && !copy && ready_i;
+        assign copy_ready_o = up_o.valid && copy && ready_i;
 
         always_ff @(posedge clk_i) begin
             if (!rst_ni) begin
@@ -60,18 +60,17 @@ module sum_up_join #(
             end else begin
                 if (choose_i)   chosen_q[ctx_i][copy_i] <= chosen_q[ctx_i][copy_i] + 1'b1;
                 if (packet_end) left_q[up_o.tag.dst][copy] <= left_q[up_o.tag.dst][copy] + 1'b1;
-                if (valid_o)    open_q <= !packet_end;
+                if (up_o.valid) open_q <= !packet_end;
                 if (packet_end) last_q <= copy;
             end
             copy_q <= copy;
         end
     end else begin : gen_adder
         assign turn_o       = '0;
-        assign valid_o      = add_valid_i;
         assign up_o         = add_i;
         assign add_ready_o  = ready_i;
         assign copy_ready_o = 1'b0;
-        wire unused_lanes = &{1'b0, clk_i, rst_ni, choose_i, ctx_i, copy_i, copy_valid_i, copy_word_i};
+        wire unused_lanes = &{1'b0, clk_i, rst_ni, choose_i, ctx_i, copy_i, copy_word_i.valid, copy_word_i};
     end
 endmodule
 

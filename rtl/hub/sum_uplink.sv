@@ -19,9 +19,8 @@ module sum_uplink #(
     input  wire logic                rst_ni,
     input  wire node_pkg::node_cfg_t cfg_i,
 
-    input  wire logic valid_i,
-    output logic      ready_o,
     input  wire up_t  up_i,
+    output logic      ready_o,
 
     output `MW_STREAM(Cfg) part_o,
     input  wire logic      part_ready_i,
@@ -42,7 +41,7 @@ module sum_uplink #(
     header_t           header;
 
     assign payload   = beat_q == HBeatW'(Cfg.HeadFlits);
-    assign fire      = valid_i && (up_i.tag.st ? sst_ready_i : part_ready_i);
+    assign fire      = up_i.valid && (up_i.tag.st ? sst_ready_i : part_ready_i);
     assign ready_o   = fire && payload;
     assign out_o     = ready_o && up_i.last;
     assign out_st_o  = up_i.tag.st;
@@ -76,9 +75,9 @@ module sum_uplink #(
         end
     end
 
-    assign part_o.valid = valid_i && !up_i.tag.st;
+    assign part_o.valid = up_i.valid && !up_i.tag.st;
     assign part_o.last  = payload && up_i.last;
-    assign sst_valid_o  = valid_i && up_i.tag.st;
+    assign sst_valid_o  = up_i.valid && up_i.tag.st;
 
     wire unused = &{1'b0, cfg_i, up_i.tag.own};
 endmodule

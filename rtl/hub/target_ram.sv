@@ -8,20 +8,18 @@
 // Read with word_i = 0 for the header (target0_o) and word_i = t + 1 for target flit t (flit_o). Reads are
 // asynchronous. Lanes behind the end of a list hold old targets.
 `default_nettype none
+`include "bundles.svh"
 
 module target_ram #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
     localparam int unsigned WordW = 4 - Cfg.LaneW
 ) (
-    input  wire logic                clk_i,
-    input  wire logic                we_i,
-    input  wire logic [1:0]          wlist_i,
-    input  wire logic [3:0]          wpos_i,  // place in the list
-    input  wire logic [Cfg.ExpW+3:0] wdata_i, // {expert, place in the token's list}
-    input  wire logic [1:0]          rlist_i,
-    input  wire logic [2:0]          word_i,
-    output logic [15:0]              target0_o,
-    output logic [Cfg.FlitW-1:0]     flit_o
+    input  wire logic             clk_i,
+    input  wire `MW_TARGET(Cfg)   wr_i,
+    input  wire logic [1:0]       rlist_i,
+    input  wire logic [2:0]       word_i,
+    output logic [15:0]           target0_o,
+    output logic [Cfg.FlitW-1:0]  flit_o
 );
     logic [WordW-1:0]    word_before;
     logic [Cfg.ExpW+3:0] lane [Cfg.Lanes];
@@ -34,8 +32,8 @@ module target_ram #(
             .Width(Cfg.ExpW + 4),
             .Depth(4 * 2**WordW)
         ) i_ram (
-            .clk_i, .we_i(we_i && wpos_i[Cfg.LaneW-1:0] == Cfg.LaneW'(l)),
-            .waddr_i({wlist_i, wpos_i[3:Cfg.LaneW]}), .wdata_i(wdata_i),
+            .clk_i, .we_i(wr_i.we && wr_i.place[Cfg.LaneW-1:0] == Cfg.LaneW'(l)),
+            .waddr_i({wr_i.list, wr_i.place[3:Cfg.LaneW]}), .wdata_i(wr_i.data),
             .raddr_i({rlist_i, (l == 0) ? word_i[WordW-1:0] : word_before}), .rdata_o(lane[l])
         );
         assign flit_o[16*((l + Cfg.Lanes - 1) % Cfg.Lanes) +: 16] = 16'(lane[l]);

@@ -45,8 +45,7 @@ module tx #(
 
     output `MW_LINK(Cfg)             up_o,
     input  wire bundle_pkg::credit_t crd_i,
-    output logic                     part_crd_valid_o,
-    output logic [4:0]               part_crd_port_o,
+    output bundle_pkg::port_t        part_crd_o,
 
     output logic stall_store_o, // a store waits for credit
     output logic stall_ctrl_o,  // a control packet waits for credit
@@ -87,8 +86,8 @@ module tx #(
                           : CtrlW'(cfg_i.ctrl_credits);
     assign store_credit = store_used_q != store_limit;  // constant while packets are out, so never above it
     assign ctrl_credit  = ctrl_used_q != ctrl_limit;
-    assign part_crd_valid_o = crd_i.cls[CLS_PART];
-    assign part_crd_port_o  = crd_i.part;
+    assign part_crd_o.valid = crd_i.cls[CLS_PART];
+    assign part_crd_o.port  = crd_i.part;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin

@@ -30,18 +30,14 @@ module mailbox
     input  wire logic              taken_i,
 
     // firmware
-    output logic             valid_o,
-    output message_t         command_o,
-    input  wire logic        re_i,
-    input  wire logic [6:0]  raddr_i,
-    output logic [31:0]      rdata_o,
-    input  wire logic        we_i,
-    input  wire logic [6:0]  waddr_i,
-    input  wire logic [31:0] wdata_i,
-    input  wire logic        send_i,
-    input  wire message_t    reply_i,
-    input  wire logic        restart_i,
-    input  wire logic        held_i
+    output logic          valid_o,
+    output message_t      command_o,
+    input  wire words_t   words_i,
+    output logic [31:0]   rdata_o,
+    input  wire logic     send_i,
+    input  wire message_t reply_i,
+    input  wire logic     restart_i,
+    input  wire logic     held_i
 );
     logic half_q;
 
@@ -59,20 +55,20 @@ module mailbox
         if (valid_o && restart_i)
             reply_o <= '{kind: held_i ? host_pkg::STATUS_STATE : host_pkg::STATUS_FAULT, default: '0};
         else if (valid_o && send_i) reply_o <= reply_i;
-        half_q <= raddr_i[0];
+        half_q <= words_i.raddr[0];
     end
 
     ram_sdp #(.Width(64), .Depth(64)) i_command (
         .clk_i, .we_i(cmd_i.we), .waddr_i(cmd_i.waddr), .wdata_i(cmd_i.wdata), .wbe_i('1),
-        .re_i(cmd_i.re || re_i), .raddr_i(valid_o ? raddr_i[6:1] : cmd_i.raddr), .rdata_o(cmd_rdata_o)
+        .re_i(cmd_i.re || words_i.re), .raddr_i(valid_o ? words_i.raddr[6:1] : cmd_i.raddr), .rdata_o(cmd_rdata_o)
     );
 
     assign rdata_o = half_q ? cmd_rdata_o[63:32] : cmd_rdata_o[31:0];
 
     ram_sdp #(.Width(64), .Depth(64), .ByteEn(1)) i_reply (
-        .clk_i, .we_i(valid_o ? we_i : rep_i.we), .waddr_i(valid_o ? waddr_i[6:1] : rep_i.waddr),
-        .wdata_i(valid_o ? {2{wdata_i}} : rep_i.wdata),
-        .wbe_i(!valid_o ? 8'hff : waddr_i[0] ? 8'hf0 : 8'h0f), .re_i(rep_i.re), .raddr_i(rep_i.raddr),
+        .clk_i, .we_i(valid_o ? words_i.we : rep_i.we), .waddr_i(valid_o ? words_i.waddr[6:1] : rep_i.waddr),
+        .wdata_i(valid_o ? {2{words_i.wdata}} : rep_i.wdata),
+        .wbe_i(!valid_o ? 8'hff : words_i.waddr[0] ? 8'hf0 : 8'h0f), .re_i(rep_i.re), .raddr_i(rep_i.raddr),
         .rdata_o(rep_rdata_o)
     );
 endmodule

@@ -49,15 +49,11 @@ module soc #(
     output soc_pkg::message_t      reply_o,
     input  wire logic              taken_i,
 
-    input  wire logic       link_reset_i,   // pulse
-    input  wire logic       link_in_step_i,
-    input  wire logic       link_waiting_i, // another frame is here
-    input  wire logic       link_error_i,
-    input  wire logic [7:0] link_status_i,
-    output logic            reset_fabric_o, // pulse: the firmware asks for it
-    output logic            reset_hold_o,   // the host's RESET waits
-    input  wire logic       reset_asked_i,  // it is there
-    input  wire logic       resetting_i,    // the fabric is being reset
+    input  wire soc_pkg::link_t link_i,
+    output logic                reset_fabric_o, // pulse: the firmware asks for it
+    output logic                reset_hold_o,   // the host's RESET waits
+    input  wire logic           reset_asked_i,  // it is there
+    input  wire logic           resetting_i,    // the fabric is being reset
 
     output logic      uart_tx_o,
     input  wire logic uart_rx_i
@@ -168,39 +164,31 @@ module soc #(
     );
 
     // ---- registers, UART, mailbox ----
-    logic              restart, uart_send, uart_valid, uart_take, mbox_re, mbox_we, command_valid, reply_send;
-    soc_pkg::message_t command, reply;
-    logic [15:0]       uart_divisor;
-    logic [7:0]        uart_char, uart_room, uart_data;
-    logic [6:0]        mbox_raddr, mbox_waddr;
-    logic [31:0]       mbox_rdata, mbox_wdata;
+    logic                 restart, command_valid, reply_send;
+    soc_pkg::message_t    command, reply;
+    soc_pkg::words_t      mbox;
+    logic [31:0]          mbox_rdata;
+    soc_pkg::uart_req_t   to_uart;
+    soc_pkg::uart_rsp_t   from_uart;
+    bundle_pkg::bus_req_t csr_reg;
+
+    assign csr_reg = '{req: reg_i.req && !host_here, we: reg_i.we, addr: reg_i.addr, wdata: reg_i.wdata};
 
     soc_csr #(
         .RamLog2(RamLog2), .ClockKhz(ClockKhz), .CycleClocks(CycleClocks), .PatienceLog2(PatienceLog2)
     ) i_csr (
-        .clk_i, .rst_ni, .req_i(reg_i.req && !host_here), .host_i(reg_host_i), .we_i(reg_i.we), .addr_i(reg_i.addr),
-        .wdata_i(reg_i.wdata), .ack_o(csr.ack), .rdata_o(csr.rdata),
-        .err_o(csr.err), .trap_i(trap), .cpu_rst_no(cpu_rst_n), .restart_o(restart), .held_o(held), .fault_i(fault_q),
-        .fault_addr_i(addr_q),
-        .uart_divisor_o(uart_divisor), .uart_send_o(uart_send), .uart_data_o(uart_char), .uart_room_i(uart_room),
-        .uart_valid_i(uart_valid),
-        .uart_data_i(uart_data), .uart_take_o(uart_take), .command_i(command), .command_valid_i(command_valid),
-        .mbox_re_o(mbox_re),
-        .mbox_raddr_o(mbox_raddr), .mbox_rdata_i(mbox_rdata), .mbox_we_o(mbox_we), .mbox_waddr_o(mbox_waddr),
-        .mbox_wdata_o(mbox_wdata),
-        .reply_send_o(reply_send), .reply_o(reply), .link_reset_i, .link_in_step_i, .link_waiting_i, .link_error_i,
-        .link_status_i, .reset_fabric_o, .reset_hold_o, .reset_asked_i, .resetting_i
+        .clk_i, .rst_ni, .reg_i(csr_reg), .host_i(reg_host_i), .reg_o(csr), .trap_i(trap), .cpu_rst_no(cpu_rst_n),
+        .restart_o(restart), .held_o(held), .fault_i(fault_q), .fault_addr_i(addr_q),
+        .uart_o(to_uart), .uart_i(from_uart), .command_i(command), .command_valid_i(command_valid),
+        .mbox_o(mbox), .mbox_rdata_i(mbox_rdata), .reply_send_o(reply_send), .reply_o(reply), .link_i,
+        .reset_fabric_o, .reset_hold_o, .reset_asked_i, .resetting_i
     );
 
-    uart i_uart (
-        .clk_i, .rst_ni, .divisor_i(uart_divisor), .send_i(uart_send), .send_data_i(uart_char), .room_o(uart_room),
-        .valid_o(uart_valid), .data_o(uart_data), .take_i(uart_take), .tx_o(uart_tx_o), .rx_i(uart_rx_i)
-    );
+    uart i_uart (.clk_i, .rst_ni, .cpu_i(to_uart), .cpu_o(from_uart), .tx_o(uart_tx_o), .rx_i(uart_rx_i));
 
     mailbox i_mailbox (
         .clk_i, .rst_ni, .cmd_i, .cmd_rdata_o, .give_i, .command_i, .rep_i, .rep_rdata_o, .reply_valid_o, .reply_o,
-        .taken_i, .valid_o(command_valid), .command_o(command), .re_i(mbox_re),
-        .raddr_i(mbox_raddr), .rdata_o(mbox_rdata), .we_i(mbox_we), .waddr_i(mbox_waddr), .wdata_i(mbox_wdata),
+        .taken_i, .valid_o(command_valid), .command_o(command), .words_i(mbox), .rdata_o(mbox_rdata),
         .send_i(reply_send), .reply_i(reply), .restart_i(restart || held), .held_i(held)
     );
 

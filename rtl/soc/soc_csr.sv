@@ -24,15 +24,9 @@ module soc_csr #(
     input  wire logic        clk_i,
     input  wire logic        rst_ni,
 
-    // bus: held until ack_o; rdata_o and err_o are valid with it
-    input  wire logic        req_i,
-    input  wire logic        host_i,         // of the host, else of the CPU
-    input  wire logic        we_i,
-    input  wire logic [31:0] addr_i,
-    input  wire logic [31:0] wdata_i,
-    output logic             ack_o,
-    output logic [31:0]      rdata_o,
-    output logic             err_o,
+    input  wire bundle_pkg::bus_req_t reg_i,
+    input  wire logic                 host_i, // of the host, else of the CPU
+    output bundle_pkg::bus_rsp_t      reg_o,
 
     input  wire logic        trap_i,
     output logic             cpu_rst_no,
@@ -41,34 +35,21 @@ module soc_csr #(
     input  wire logic        fault_i,        // the CPU's access failed
     input  wire logic [31:0] fault_addr_i,
 
-    output logic [15:0]      uart_divisor_o,
-    output logic             uart_send_o,
-    output logic [7:0]       uart_data_o,
-    input  wire logic [7:0]  uart_room_i,
-    input  wire logic        uart_valid_i,
-    input  wire logic [7:0]  uart_data_i,
-    output logic             uart_take_o,
+    output soc_pkg::uart_req_t      uart_o,
+    input  wire soc_pkg::uart_rsp_t uart_i,
 
     input  wire soc_pkg::message_t command_i,
-    input  wire logic        command_valid_i,
-    output logic             mbox_re_o,
-    output logic [6:0]       mbox_raddr_o,
-    input  wire logic [31:0] mbox_rdata_i,
-    output logic             mbox_we_o,
-    output logic [6:0]       mbox_waddr_o,
-    output logic [31:0]      mbox_wdata_o,
-    output logic             reply_send_o,
-    output soc_pkg::message_t reply_o,
+    input  wire logic              command_valid_i,
+    output soc_pkg::words_t        mbox_o,
+    input  wire logic [31:0]       mbox_rdata_i,
+    output logic                   reply_send_o,
+    output soc_pkg::message_t      reply_o,
 
-    input  wire logic        link_reset_i,   // pulse
-    input  wire logic        link_in_step_i,
-    input  wire logic        link_waiting_i,
-    input  wire logic        link_error_i,   // pulse
-    input  wire logic [7:0]  link_status_i,  // valid with it
-    output logic             reset_fabric_o, // pulse
-    output logic             reset_hold_o,
-    input  wire logic        reset_asked_i,  // the host's RESET is there
-    input  wire logic        resetting_i     // the fabric is being reset
+    input  wire soc_pkg::link_t link_i,
+    output logic                reset_fabric_o, // pulse
+    output logic                reset_hold_o,
+    input  wire logic           reset_asked_i,  // the host's RESET is there
+    input  wire logic           resetting_i     // the fabric is being reset
 );
     typedef enum logic [1:0] {Power, Watchdog, Trap, Asked} cause_e;
 
@@ -80,21 +61,21 @@ module soc_csr #(
 
     localparam logic [13:0] Control = 14'h008 >> 2, Hold = 14'h05c >> 2;   // the host's registers to write
 
-    assign may_write = host_i ? addr_i[15:2] inside {Control, Hold} : addr_i[15:2] != Hold;
-    assign refused   = addr_i[15:11] != '0 || (we_i && !may_write);
+    assign may_write = host_i ? reg_i.addr[15:2] inside {Control, Hold} : reg_i.addr[15:2] != Hold;
+    assign refused   = reg_i.addr[15:11] != '0 || (reg_i.we && !may_write);
 
     soc_regs i_regs (
         .clk(clk_i), .rst_n(rst_ni),
-        .s_cpuif_req(req_i && !refused), .s_cpuif_req_is_wr(we_i), .s_cpuif_addr(addr_i[10:0]),
-        .s_cpuif_wr_data(wdata_i), .s_cpuif_wr_biten('1),
+        .s_cpuif_req(reg_i.req && !refused), .s_cpuif_req_is_wr(reg_i.we), .s_cpuif_addr(reg_i.addr[10:0]),
+        .s_cpuif_wr_data(reg_i.wdata), .s_cpuif_wr_biten('1),
         .s_cpuif_req_stall_wr(stall_wr), .s_cpuif_req_stall_rd(stall_rd), .s_cpuif_rd_ack(rd_ack),
         .s_cpuif_rd_err(rd_err), .s_cpuif_rd_data(rdata),
         .s_cpuif_wr_ack(wr_ack), .s_cpuif_wr_err(wr_err), .hwif_in(hwif_in), .hwif_out(hwif_out)
     );
 
-    assign ack_o   = rd_ack || wr_ack || (req_i && refused);
-    assign err_o   = (rd_ack && rd_err) || (wr_ack && wr_err) || refused;
-    assign rdata_o = rdata;
+    assign reg_o.ack   = rd_ack || wr_ack || (reg_i.req && refused);
+    assign reg_o.err   = (rd_ack && rd_err) || (wr_ack && wr_err) || refused;
+    assign reg_o.rdata = rdata;
 
     // ---- time ----
     logic [63:0] time_q;
@@ -121,10 +102,10 @@ module soc_csr #(
 
     always_ff @(posedge clk_i) begin
         dog_written_q <= !rst_ni || hwif_out.watchdog.period.swmod;
-        unheard_q     <= rst_ni && kept && (unheard_q || link_reset_i);
+        unheard_q     <= rst_ni && kept && (unheard_q || link_i.reset);
         if (!cpu_rst_no || (unheard_q ? !kept : dog_written_q || hwif_out.control.feed.value))
             dog_q <= hwif_out.watchdog.period.value;
-        else if (link_reset_i && kept && !unheard_q) dog_q <= 32'd1 << PatienceLog2;
+        else if (link_i.reset && kept && !unheard_q) dog_q <= 32'd1 << PatienceLog2;
         else if (dog_q != '0) dog_q <= dog_q - 32'd1;
 
         restart_o <= rst_ni && restart;
@@ -150,18 +131,18 @@ module soc_csr #(
     always_ff @(posedge clk_i) begin
         send_q      <= rst_ni && hwif_out.uart_tx.data.swmod;
         mbox_send_q <= rst_ni && hwif_out.mbox_send.words.swmod;
-        mbox_rd_q   <= rst_ni && mbox_re_o;
+        mbox_rd_q   <= rst_ni && mbox_o.re;
     end
 
-    assign uart_divisor_o     = hwif_out.uart.divisor.value;
-    assign uart_send_o        = send_q;
-    assign uart_data_o        = hwif_out.uart_tx.data.value;
-    assign uart_take_o        = hwif_out.uart_rx.data.swacc && !we_i && !host_i;
-    assign mbox_re_o          = hwif_out.mbox_command.req;
-    assign mbox_raddr_o       = hwif_out.mbox_command.addr[8:2];
-    assign mbox_we_o          = hwif_out.mbox_reply.req;
-    assign mbox_waddr_o       = hwif_out.mbox_reply.addr[8:2];
-    assign mbox_wdata_o       = hwif_out.mbox_reply.wr_data;
+    assign uart_o.divisor     = hwif_out.uart.divisor.value;
+    assign uart_o.send        = send_q;
+    assign uart_o.data        = hwif_out.uart_tx.data.value;
+    assign uart_o.take        = hwif_out.uart_rx.data.swacc && !reg_i.we && !host_i;
+    assign mbox_o.re          = hwif_out.mbox_command.req;
+    assign mbox_o.raddr       = hwif_out.mbox_command.addr[8:2];
+    assign mbox_o.we          = hwif_out.mbox_reply.req;
+    assign mbox_o.waddr       = hwif_out.mbox_reply.addr[8:2];
+    assign mbox_o.wdata       = hwif_out.mbox_reply.wr_data;
     assign reset_fabric_o     = hwif_out.control.reset_fabric.value;
     assign reply_send_o       = mbox_send_q;
     assign reply_o            = '{
@@ -191,9 +172,9 @@ module soc_csr #(
         if (!rst_ni) begin
             link_errors_q <= '0;
             link_status_q <= '0;
-        end else if (link_error_i) begin
+        end else if (link_i.error) begin
             link_errors_q <= link_errors_q + 16'd1;
-            link_status_q <= link_status_i;
+            link_status_q <= link_i.status;
         end
     end
 
@@ -212,17 +193,17 @@ module soc_csr #(
         hwif_in.fault.valid.hwset       = fault_i;
         hwif_in.fault.addr.next         = fault_addr_i[31:2];
         hwif_in.fault.addr.we           = fault_i;
-        hwif_in.uart_rx.data.next       = uart_data_i;
-        hwif_in.uart_rx.valid.next      = uart_valid_i;
-        hwif_in.uart.room.next          = uart_room_i;
+        hwif_in.uart_rx.data.next       = uart_i.data;
+        hwif_in.uart_rx.valid.next      = uart_i.valid;
+        hwif_in.uart.room.next          = uart_i.room;
         hwif_in.mbox.valid.next         = command_valid_i;
         hwif_in.mbox.words.next         = command_i.words;
         hwif_in.mbox.kind.next          = command_i.kind;
         hwif_in.mbox_argument_lo.value.next = command_i.argument[31:0];
         hwif_in.mbox_argument_hi.value.next = command_i.argument[63:32];
         hwif_in.mbox_count.value.next   = command_i.count;
-        hwif_in.link.in_step.next       = link_in_step_i;
-        hwif_in.link.waiting.next       = link_waiting_i;
+        hwif_in.link.in_step.next       = link_i.in_step;
+        hwif_in.link.waiting.next       = link_i.waiting;
         hwif_in.link.status.next        = link_status_q;
         hwif_in.link.errors.next        = link_errors_q;
         hwif_in.fabric_reset.hold.hwclr = !cpu_rst_no;
@@ -235,7 +216,7 @@ module soc_csr #(
         hwif_in.mbox_reply.wr_ack       = hwif_out.mbox_reply.req;
     end
 
-    wire unused = &{1'b0, stall_wr, stall_rd, fault_addr_i[1:0], addr_i[31:16]};
+    wire unused = &{1'b0, stall_wr, stall_rd, fault_addr_i[1:0], reg_i.addr[31:16]};
 endmodule
 
 `default_nettype wire

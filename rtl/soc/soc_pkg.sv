@@ -8,5 +8,40 @@ package soc_pkg;
     logic [31:0] count;
     logic [63:0] argument;
   } message_t;
+
+  // The firmware's way to the mailbox's payloads: words of a command that are read, in the next cycle, of a reply that
+  // are written.
+  typedef struct packed {
+    logic        re;
+    logic [6:0]  raddr;
+    logic        we;
+    logic [6:0]  waddr;
+    logic [31:0] wdata;
+  } words_t;
+
+  // The host link, as the firmware sees it: reset and error are pulses, status is that of the error; waiting: another
+  // frame is here.
+  typedef struct packed {
+    logic       reset;
+    logic       in_step;
+    logic       waiting;
+    logic       error;
+    logic [7:0] status;
+  } link_t;
+
+  // To the UART: clocks of a bit, less 1, a character that is sent, one that was received is taken; and back: places in
+  // the sending queue, at most 255, and the character that was received.
+  typedef struct packed {
+    logic [15:0] divisor;
+    logic        send;
+    logic [7:0]  data;
+    logic        take;
+  } uart_req_t;
+
+  typedef struct packed {
+    logic [7:0] room;
+    logic       valid;
+    logic [7:0] data;
+  } uart_rsp_t;
 endpackage
 `default_nettype wire

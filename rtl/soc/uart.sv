@@ -1,23 +1,18 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// UART: 8 data bits, no parity, one stop bit, divisor_i + 1 cycles per bit (at least 8). A queue of 512 characters to
+// UART: 8 data bits, no parity, one stop bit, divisor + 1 cycles per bit (at least 8). A queue of 512 characters to
 // send, of 16 received; one too many is lost on either side. A received character whose stop bit is low is dropped.
 `default_nettype none
 
 module uart (
-    input  wire logic        clk_i,
-    input  wire logic        rst_ni,
-    input  wire logic [15:0] divisor_i,
+    input  wire logic clk_i,
+    input  wire logic rst_ni,
 
-    input  wire logic        send_i,
-    input  wire logic [7:0]  send_data_i,
-    output logic [7:0]       room_o,      // places in the sending queue, at most 255
-    output logic             valid_o,
-    output logic [7:0]       data_o,
-    input  wire logic        take_i,
+    input  wire soc_pkg::uart_req_t cpu_i,
+    output soc_pkg::uart_rsp_t      cpu_o,
 
-    output logic             tx_o,
-    input  wire logic        rx_i
+    output logic      tx_o,
+    input  wire logic rx_i
 );
     // ---- sending ----
     logic        next_valid, next_ready, tx_busy, tx_tick;
@@ -28,11 +23,11 @@ module uart (
     logic        tx_room;
 
     fifo_ram #(.Width(8), .Depth(512)) i_tx (
-        .clk_i, .rst_ni, .valid_i(send_i), .ready_o(tx_room), .data_i(send_data_i), .valid_o(next_valid),
+        .clk_i, .rst_ni, .valid_i(cpu_i.send), .ready_o(tx_room), .data_i(cpu_i.data), .valid_o(next_valid),
         .ready_i(next_ready), .data_o(next), .level_o(level)
     );
 
-    assign room_o     = level <= 10'd257 ? 8'd255 : 8'(10'd512 - level);
+    assign cpu_o.room     = level <= 10'd257 ? 8'd255 : 8'(10'd512 - level);
     assign tx_busy    = tx_left_q != '0;
     assign tx_tick    = tx_count_q == '0;
     assign next_ready = !tx_busy;
@@ -51,7 +46,7 @@ module uart (
             tx_left_q  <= tx_left_q - 4'd1;
             tx_shift_q <= {1'b1, tx_shift_q[9:1]};
         end
-        tx_count_q <= (!tx_busy || tx_tick) ? divisor_i : tx_count_q - 16'd1;
+        tx_count_q <= (!tx_busy || tx_tick) ? cpu_i.divisor : tx_count_q - 16'd1;
     end
 
     // ---- receiving: every bit is looked at in its middle ----
@@ -75,14 +70,14 @@ module uart (
             // a start bit that is gone by its middle was none
             rx_left_q <= (rx_left_q == 4'd10 && rx_sync_q[2]) ? '0 : rx_left_q - 4'd1;
         end
-        if (!rx_busy) rx_count_q <= {1'b0, divisor_i[15:1]};
-        else rx_count_q <= rx_tick ? divisor_i : rx_count_q - 16'd1;
+        if (!rx_busy) rx_count_q <= {1'b0, cpu_i.divisor[15:1]};
+        else rx_count_q <= rx_tick ? cpu_i.divisor : rx_count_q - 16'd1;
         if (rx_busy && rx_tick) rx_shift_q <= {rx_sync_q[2], rx_shift_q[7:1]};
     end
 
     fifo #(.Width(8), .Depth(16)) i_rx (
-        .clk_i, .rst_ni, .valid_i(rx_push), .ready_o(rx_room), .data_i(rx_shift_q), .valid_o, .ready_i(take_i), .data_o,
-        .level_o()
+        .clk_i, .rst_ni, .valid_i(rx_push), .ready_o(rx_room), .data_i(rx_shift_q), .valid_o(cpu_o.valid),
+        .ready_i(cpu_i.take), .data_o(cpu_o.data), .level_o()
     );
 
     wire unused = &{1'b0, tx_room, rx_room};

@@ -65,12 +65,7 @@ module switch_port #(
     output `MW_PART(Cfg)               part_o,
     output logic                       down_o,
     output logic                       flush_o,
-    output logic                       mark_o,  // the first cycle of down_o
-    output logic                       old_o,   // rows are open here that were begun before a port went down last
-    output logic                       fell_o,  // it was down since the last go, see want_table
-    output logic                       crowded_o, // no row is to be opened that concerns it, see grant_queue
-    output logic [Cfg.TokensLog2-1:0]  lane_index_o,
-    output logic [Cfg.TokensLog2-1:0]  opened_index_o,
+    output `MW_TOLD(Cfg)               told_o,
     input  wire `MW_STROBES(Cfg)       strobes_i,
     input  wire `MW_COPY(Cfg)          wr_i [Cfg.Others],
     input  wire `MW_DESC(Cfg)          desc_i [Cfg.Others],
@@ -82,12 +77,7 @@ module switch_port #(
     input  wire `MW_PART(Cfg)          part_i [Cfg.Others],
     input  wire logic [Cfg.Others-1:0] down_i,
     input  wire logic [Cfg.Others-1:0] flush_i,
-    input  wire logic [Cfg.Others-1:0] mark_i,
-    input  wire logic [Cfg.Others-1:0] old_i,
-    input  wire logic [Cfg.Others-1:0] fell_i,
-    input  wire logic [Cfg.Others-1:0] crowded_i,
-    input  wire logic [Cfg.TokensLog2-1:0] lane_index_i [Cfg.Others],
-    input  wire logic [Cfg.TokensLog2-1:0] opened_index_i [Cfg.Others],
+    input  wire `MW_TOLD(Cfg)          told_i [Cfg.Others],
 
     // from the queues here to the inputs that fill them
     output `MW_BACKS(Cfg)              backs_o,
@@ -120,6 +110,18 @@ module switch_port #(
         return Cfg.Others'((set >> (6'(port) + 6'd1)) | (set << (6'(Cfg.N - 1) - 6'(port))));
     endfunction
 
+    // ---- what others say, and what this port does ----
+    logic                      mark, old, fell, crowded;
+    logic [Cfg.TokensLog2-1:0] lane_index, opened_index;
+    logic [Cfg.Others-1:0]     marks, olds, falls, crowds;
+
+    assign told_o = '{mark: mark, old: old, fell: fell, crowded: crowded, lane_index: lane_index,
+                      opened_index: opened_index};
+    for (genvar d = 0; d < Cfg.Others; d++) begin : gen_told
+        assign {marks[d], olds[d]}   = {told_i[d].mark, told_i[d].old};
+        assign {falls[d], crowds[d]} = {told_i[d].fell, told_i[d].crowded};
+    end
+
     // ---- guard ----
     `MW_LINK(Cfg)       in;
     logic               drop, report, report_take, rst_in, in_idle, parts_idle, win_idle, join_idle, asks;
@@ -135,18 +137,18 @@ module switch_port #(
             .clk_i, .rst_ni, .tick_i(common_i.tick), .step_i(common_i.step), .enable_i, .disable_i,
             .up_i, .in_o(in), .drop_o(drop), .starved_i(starved), .late_i(late_i != '0),
             .written_i(parts_idle), .drained_i(in_idle && win_idle && queued_i == '0),
-            .ready_i(quiet_i && join_idle && !asks && !old_o && old_i == '0),
+            .ready_i(quiet_i && join_idle && !asks && !old && olds == '0),
             .down_o, .flush_o, .report_o(report), .report_code_o(report_code), .report_take_i(report_take)
         );
 
         always_ff @(posedge clk_i) down_q <= down_o;
-        assign mark_o = down_o && !down_q;
+        assign mark = down_o && !down_q;
     end else begin : gen_no_guard
         assign in = up_i;
-        assign {drop, down_o, flush_o, mark_o, report} = '0;
+        assign {drop, down_o, flush_o, mark, report} = '0;
         assign report_code = error_pkg::ERR_NONE;
         wire unused_guard = &{1'b0, common_i.tick, common_i.step, enable_i, disable_i, starved, late_i, parts_idle,
-                              queued_i, quiet_i, asks, mark_i, old_i, report_take};
+                              queued_i, quiet_i, asks, marks, olds, report_take};
     end
     assign rst_in = rst_ni && !flush_o;
 
@@ -166,7 +168,7 @@ module switch_port #(
         .push_o(push), .arrive_o, .scarce_o, .ctrl_drop_o(ctrl_drop),
         .open_valid_o(open_valid), .open_mask_o(open_mask), .open_bytes_o(open_bytes), .open_red_o(open_red),
         .open_full_i(open_full),
-        .entry_o(entry), .home_o(lane_home), .index_o(lane_index_o), .lane_take_i(lane_take), .row_err_i(row_err),
+        .entry_o(entry), .home_o(lane_home), .index_o(lane_index), .lane_take_i(lane_take), .row_err_i(row_err),
         .ready_free_o(ready_free),
         .part_come_o(part_come), .part_we_o(part_we), .part_o, .part_full_i(by_number(backs_i.part_full, port_i)),
         .err_o(err), .parts_idle_o(parts_idle), .idle_o(in_idle)
@@ -272,14 +274,14 @@ module switch_port #(
 
     if (Cfg.Guard) begin : gen_stand_in
         part_stand_in #(.Cfg(Cfg), .Width(Cfg.FlitW + 2)) i_stand_in (
-            .clk_i, .rst_ni, .tick_i(common_i.tick[2]), .down_i, .mark_i(mark_o || mark_i != '0),
-            .wait_i(j_wait), .row_done_i(row_done), .level_i(rows), .late_o, .old_o,
+            .clk_i, .rst_ni, .tick_i(common_i.tick[2]), .down_i, .mark_i(mark || marks != '0),
+            .wait_i(j_wait), .row_done_i(row_done), .level_i(rows), .late_o, .old_o(old),
             .re_i(j_re), .done_i(j_done), .has_o(j_has), .term_o(j_term),
             .has_i(q_has), .term_i(gen_in[Cfg.Others-1].term_or), .re_o(q_re), .done_o(q_done)
         );
     end else begin : gen_no_stand_in
         assign {j_has, q_re, q_done, j_term} = {q_has, j_re, j_done, gen_in[Cfg.Others-1].term_or};
-        assign {late_o, old_o} = '0;
+        assign {late_o, old} = '0;
         wire unused_stand_in = &{1'b0, j_wait, row_done, rows};
     end
 
@@ -313,18 +315,21 @@ module switch_port #(
     if (Cfg.SwitchAsks) begin : gen_asks
         logic                      due, due_take, own_lane_take, own_lane_bad, table_idle, open_idle, grants_idle;
         logic [Cfg.Others-1:0]     due_members;
-        logic [Cfg.TokensLog2-1:0] due_index, lane_index [Cfg.N];
+        logic [Cfg.TokensLog2-1:0] due_index, lane_indices [Cfg.N], opened_indices [Cfg.Others];
         bundle_pkg::error_t        table_err;
 
         always_comb begin
-            for (int unsigned d = 0; d < Cfg.Others; d++) lane_index[d] = lane_index_i[d];
-            lane_index[Cfg.Others] = lane_index_o;
+            for (int unsigned d = 0; d < Cfg.Others; d++) begin
+                lane_indices[d]   = told_i[d].lane_index;
+                opened_indices[d] = told_i[d].opened_index;
+            end
+            lane_indices[Cfg.Others] = lane_index;
         end
 
         want_table #(.Cfg(Cfg)) i_table (
-            .clk_i, .rst_ni, .go_i, .epoch_i, .sweep_i, .sweep_busy_o, .down_i(down_o), .fell_o,
+            .clk_i, .rst_ni, .go_i, .epoch_i, .sweep_i, .sweep_busy_o, .down_i(down_o), .fell_o(fell),
             .entry_i(entry), .members_i(by_distance(entry.mask, port_i)),
-            .lane_i({|(lane_home & (Cfg.N'(1) << port_i)), strobes_i.ready}), .lane_index_i(lane_index),
+            .lane_i({|(lane_home & (Cfg.N'(1) << port_i)), strobes_i.ready}), .lane_index_i(lane_indices),
             .take_o({own_lane_take, backs_o.lane_take}), .bad_o({own_lane_bad, backs_o.lane_bad}),
             .due_o(due), .due_members_o(due_members), .due_index_o(due_index), .due_take_i(due_take),
             .err_o(table_err), .idle_o(table_idle)
@@ -337,23 +342,24 @@ module switch_port #(
         row_open #(.Cfg(Cfg)) i_open (
             .clk_i, .rst_ni, .port_i, .turn_i(common_i.turn), .due_i(due), .due_members_i(due_members),
             .due_index_i(due_index), .due_take_o(due_take), .full_i(open_full), .opened_o(opened_q),
-            .members_o(opened_members_q), .index_o(opened_index_o), .opened_i(strobes_i.opened), .opened_index_i,
-            .fell_i(fell_o), .crowded_o, .crowded_i, .grant_valid_o(grant_valid), .grant_upper_o(grant_upper),
-            .grant_sent_i(grant_sent), .grants_idle_o(grants_idle), .idle_o(open_idle)
+            .members_o(opened_members_q), .index_o(opened_index), .opened_i(strobes_i.opened),
+            .opened_index_i(opened_indices), .fell_i(fell), .crowded_o(crowded), .crowded_i(crowds),
+            .grant_valid_o(grant_valid), .grant_upper_o(grant_upper), .grant_sent_i(grant_sent),
+            .grants_idle_o(grants_idle), .idle_o(open_idle)
         );
         assign strobes_o.opened = opened_q ? opened_members_q : '0;
         assign asks_idle        = table_idle && open_idle;
         assign asks             = has_req != '0 || !grants_idle;
     end else begin : gen_no_asks
-        assign {sweep_busy_o, fell_o, crowded_o, backs_o.lane_take, backs_o.lane_bad} = '0;
+        assign {sweep_busy_o, fell, crowded, backs_o.lane_take, backs_o.lane_bad} = '0;
         assign {strobes_o.ready, strobes_o.opened} = '0;
-        assign {opened_index_o, opened_q, opened_members_q, lane_take, grant_valid, grant_upper} = '0;
+        assign {opened_index, opened_q, opened_members_q, lane_take, grant_valid, grant_upper} = '0;
         assign row_err = '{valid: 1'b0, code: error_pkg::ERR_NONE};
         assign {asks_idle, asks} = {1'b1, has_req != '0};
-        wire unused_asks = &{1'b0, sweep_i, fell_i, crowded_i, entry, lane_home, backs_i.lane_take, backs_i.lane_bad,
+        wire unused_asks = &{1'b0, sweep_i, falls, crowds, entry, lane_home, backs_i.lane_take, backs_i.lane_bad,
                              strobes_i.ready, strobes_i.opened, grant_sent};
         for (genvar d = 0; d < Cfg.Others; d++) begin : gen_unused
-            wire unused_index = &{1'b0, lane_index_i[d], opened_index_i[d]};
+            wire unused_index = &{1'b0, told_i[d].lane_index, told_i[d].opened_index};
         end
     end
 
@@ -362,7 +368,8 @@ module switch_port #(
         .clk_i, .rst_ni,
         .open_valid_i(open_valid || opened_q), .open_mask_i(opened_q ? opened_members_q : members),
         .open_bytes_i(opened_q ? common_i.row_bytes - 15'd1 : open_bytes), .open_red_i(opened_q ? '0 : open_red),
-        .open_stamp_i(opened_q ? common_i.now : desc_o.stamp), .open_full_o(open_full), .away_i(down_i | (common_i.asks ? fell_i : '0)),
+        .open_stamp_i(opened_q ? common_i.now : desc_o.stamp), .open_full_o(open_full),
+        .away_i(down_i | (common_i.asks ? falls : '0)),
         .q_has_i(j_has), .q_hold_i(strobes_i.hold), .q_want_o(j_want), .q_may_i(j_may), .q_re_o(j_re), .q_idx_o(q_idx),
         .q_done_o(j_done), .q_data_i(j_term), .q_wait_o(j_wait), .row_done_o(row_done), .level_o(rows),
         .res_valid_o(res_valid), .res_len_o(res_len), .res_poison_o(res_poison), .res_stamp_o(res_stamp),

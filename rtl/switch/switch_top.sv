@@ -72,7 +72,7 @@ module switch_top #(
 
     // ---- what the ports share ----
     `MW_COMMON(Cfg)       common;
-    logic [Cfg.N-1:0]     hold, cnt_read, err_take, idle;
+    logic [Cfg.N-1:0]     hold, cnt_read, err_take, idle, sweep_busy;
     bundle_pkg::counter_t counter [Cfg.N];
     bundle_pkg::error_t   err [Cfg.N];
     logic [Cfg.N-1:0]     mon_read;
@@ -87,16 +87,13 @@ module switch_top #(
     assign sweep_busy_o = sweep_busy != '0;
 
     // ---- between the ports, see switch_port: from_x is what it calls x_o, to_x what it calls x_i ----
-    logic [Cfg.N-1:0]      from_scarce, from_arrive, from_issue, from_down, from_flush, from_mark, from_old,
-                           from_fell, from_crowded, sweep_busy;
+    logic [Cfg.N-1:0]      from_scarce, from_arrive, from_issue, from_down, from_flush;
     logic [Cfg.Others-1:0] from_part_we [Cfg.N],
                            from_here [Cfg.N], from_queued [Cfg.N], from_part_done [Cfg.N], from_late [Cfg.N];
     logic [Cfg.Others-1:0] to_part_we [Cfg.N], to_here [Cfg.N], to_queued [Cfg.N], to_part_done [Cfg.N],
                            to_late [Cfg.N], to_scarce [Cfg.N], to_arrive [Cfg.N],
-                           to_issue [Cfg.N], to_down [Cfg.N], to_flush [Cfg.N], to_mark [Cfg.N], to_old [Cfg.N],
-                           to_fell [Cfg.N], to_crowded [Cfg.N];
-    logic [Cfg.TokensLog2-1:0] from_lane_index [Cfg.N], to_lane_index [Cfg.N][Cfg.Others],
-                               from_opened_index [Cfg.N], to_opened_index [Cfg.N][Cfg.Others];
+                           to_issue [Cfg.N], to_down [Cfg.N], to_flush [Cfg.N];
+    `MW_TOLD(Cfg)          from_told [Cfg.N], to_told [Cfg.N][Cfg.Others];
     `MW_STROBES(Cfg)       from_strobes [Cfg.N], to_strobes [Cfg.N];
     `MW_BACKS(Cfg)         from_backs [Cfg.N], to_backs [Cfg.N];
     `MW_COPY(Cfg)          from_wr [Cfg.N], to_wr [Cfg.N][Cfg.Others];
@@ -130,12 +127,7 @@ module switch_top #(
             assign to_issue[p][d] = from_issue[Q];
             assign to_down[p][d] = from_down[Q];
             assign to_flush[p][d] = from_flush[Q];
-            assign to_mark[p][d] = from_mark[Q];
-            assign to_old[p][d] = from_old[Q];
-            assign to_fell[p][d] = from_fell[Q];
-            assign to_crowded[p][d] = from_crowded[Q];
-            assign to_lane_index[p][d] = from_lane_index[Q];
-            assign to_opened_index[p][d] = from_opened_index[Q];
+            assign to_told[p][d] = from_told[Q];
             assign to_wr[p][d] = from_wr[Q];
             assign to_desc[p][d] = from_desc[Q];
             assign to_win[p][d] = from_win[Q];
@@ -155,12 +147,8 @@ module switch_top #(
             .desc_o(from_desc[p]), .desc_i(to_desc[p]), .scarce_o(from_scarce[p]), .scarce_i(to_scarce[p]),
             .arrive_o(from_arrive[p]), .arrive_i(to_arrive[p]), .issue_o(from_issue[p]), .issue_i(to_issue[p]),
             .down_o(from_down[p]), .down_i(to_down[p]),
-            .flush_o(from_flush[p]), .flush_i(to_flush[p]), .mark_o(from_mark[p]), .mark_i(to_mark[p]),
-            .old_o(from_old[p]), .old_i(to_old[p]), .fell_o(from_fell[p]), .fell_i(to_fell[p]),
-            .crowded_o(from_crowded[p]), .crowded_i(to_crowded[p]),
-            .lane_index_o(from_lane_index[p]), .lane_index_i(to_lane_index[p]),
-            .opened_index_o(from_opened_index[p]), .opened_index_i(to_opened_index[p]),
-            .wr_o(from_wr[p]), .wr_i(to_wr[p]),
+            .flush_o(from_flush[p]), .flush_i(to_flush[p]),
+            .told_o(from_told[p]), .told_i(to_told[p]), .wr_o(from_wr[p]), .wr_i(to_wr[p]),
             .win_o(from_win[p]), .win_i(to_win[p]), .part_o(from_part[p]), .part_i(to_part[p])
         );
     end

@@ -59,10 +59,10 @@ module device #(
     // ---- host link, mailbox, SoC ----
     bundle_pkg::mail_t cmd;
     bundle_pkg::mail_t rep;
-    logic              give, reply_valid, taken, in_step, waiting, link_error;
+    logic              give, reply_valid, taken;
     logic [63:0]       cmd_rdata, rep_rdata;
     soc_pkg::message_t command, reply;
-    logic [7:0]        link_status;
+    soc_pkg::link_t    link;
     logic              done, link_asks, soc_asks, soc_holds, reset_done, resetting, fabric_rst_n;
 
     host_link #(.Cfg(Cfg)) i_link (
@@ -72,21 +72,22 @@ module device #(
         .mem_idle_i(ports_idle), .cmd_o(cmd), .cmd_rdata_i(cmd_rdata),
         .give_o(give), .command_o(command), .rep_o(rep), .rep_rdata_i(rep_rdata), .reply_valid_i(reply_valid),
         .reply_i(reply), .taken_o(taken), .done_i(done),
-        .reset_fabric_o(link_asks), .reset_done_i(reset_done), .in_step_o(in_step), .waiting_o(waiting),
-        .error_o(link_error), .error_status_o(link_status)
+        .reset_fabric_o(link_asks), .reset_done_i(reset_done), .in_step_o(link.in_step),
+        .waiting_o(link.waiting), .error_o(link.error), .error_status_o(link.status)
     );
 
     soc #(.Cfg(Cfg), .RamLog2(RamLog2), .ClockKhz(ClockKhz), .CycleClocks(CycleClocks), .Firmware(Firmware)) i_soc (
         .clk_i, .rst_ni, .bus_o(m[1]), .bus_i(m_back[1]), .reg_i(s[1]), .reg_host_i(s_host), .reg_o(s_back[1]),
         .mem_o(user[1]), .mem_ready_i(user_ready[1]), .mem_i(heard[1]), .cmd_i(cmd), .cmd_rdata_o(cmd_rdata),
         .give_i(give), .command_i(command), .rep_i(rep), .rep_rdata_o(rep_rdata), .reply_valid_o(reply_valid),
-        .reply_o(reply), .taken_i(taken), .link_reset_i, .link_in_step_i(in_step),
-        .link_waiting_i(waiting), .link_error_i(link_error), .link_status_i(link_status), .reset_fabric_o(soc_asks),
-        .reset_hold_o(soc_holds), .reset_asked_i(link_asks), .resetting_i(resetting), .uart_tx_o, .uart_rx_i
+        .reply_o(reply), .taken_i(taken), .link_i(link), .reset_fabric_o(soc_asks), .reset_hold_o(soc_holds),
+        .reset_asked_i(link_asks), .resetting_i(resetting), .uart_tx_o, .uart_rx_i
     );
 
     assign active_o = (out_valid_i && out_ready_o) || (in_valid_o && in_ready_i);
-    assign error_o  = link_error;
+    assign error_o  = link.error;
+
+    assign link.reset = link_reset_i;
 
     // ---- fabric ----
     fabric_reset i_reset (

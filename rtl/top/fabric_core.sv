@@ -63,9 +63,8 @@ module fabric_core #(
         .go_o, .run_o, .sweep_o, .done_o(done_o), .epoch_o, .latency_o(latency), .emap_o,
         .groups_o, .partition_o(partition), .cnt_data_i(cnt_data), .mon_samples_i(mon_samples), .mon_data_i(mon_data),
         .all_idle_i((&node_idle) && switch_idle && links_idle), .node_idle_i(node_idle), .switch_idle_i(switch_idle),
-        .links_idle_i(links_idle), .sweep_busy_i((|sweep_busy) || switch_sweeps),
-        .node_error_i(node_error), .node_reset_i(node_reset),
-        .enable_o(port_enable), .disable_o(port_disable), .down_i(port_down),
+        .links_idle_i(links_idle), .sweep_busy_i((|sweep_busy) || switch_sweeps), .node_error_i(node_error),
+        .node_reset_i(node_reset), .enable_o(port_enable), .disable_o(port_disable), .down_i(port_down),
         .sw_err_i(sw_err), .sw_err_port_i(sw_err_port)
     );
 

@@ -83,15 +83,14 @@ module node #(
     bundle_pkg::events_t          ev;
     bundle_pkg::list_req_t        list;
     bundle_pkg::list_rsp_t        list_back;
-    logic [node_pkg::ExpertW-1:0] stat_le, push_le;
-    logic [node_pkg::RowW-1:0]    stat_complete, stat_expected, push_row;
-    logic                         ev_ready, counts_all, push_valid, push_ready, push_last;
+    bundle_pkg::push_t            push;
+    bundle_pkg::stat_t            stat;
+    bundle_pkg::token_t           sig;
+    logic [node_pkg::ExpertW-1:0] stat_le;
+    logic                         ev_ready, counts_all, push_ready, sig_ready, host_busy, streams_idle, expert_idle;
     logic [15:0]                  recv_rows;
-    logic                         sig_valid, sig_ready;
-    logic [node_pkg::TokenW-1:0]  sig_token;
-    logic                         host_busy, streams_idle, expert_idle, expert_retire;
-    logic                         mem_conflict, expert_wait, expert_idles, expert_tile;
-    logic                         alloc_hit, alloc_miss, stall_store, stall_ctrl, part_empty, link_idle;
+    bundle_pkg::gpu_counts_t      gpu_count;
+    bundle_pkg::hub_counts_t      hub_count;
     logic [31:0]                  stream_state [isa_pkg::Streams];
     logic [6:0]                   part_idle;
     bundle_pkg::error_t           err [1 + node_pkg::HubErrors];
@@ -102,13 +101,9 @@ module node #(
         .rd_i(rd), .rd_ready_o(rd_ready), .rd_o(rd_back), .wr_i(wr), .wr_ready_o(wr_ready),
         .cmd_valid_o(cmd_valid), .cmd_ready_i(cmd_ready), .cmd_o(cmd), .retire_i(retire),
         .ev_i(ev), .ev_ready_o(ev_ready),
-        .stat_le_o(stat_le), .stat_complete_i(stat_complete), .stat_expected_i(stat_expected),
-        .counts_all_i(counts_all), .list_o(list), .list_i(list_back),
-        .push_valid_o(push_valid), .push_ready_i(push_ready), .push_le_o(push_le), .push_row_o(push_row),
-        .push_last_o(push_last), .recv_rows_i(recv_rows),
-        .sig_valid_o(sig_valid), .sig_ready_i(sig_ready), .sig_token_o(sig_token),
-        .streams_idle_o(streams_idle), .expert_idle_o(expert_idle), .state_o(stream_state), .retire_o(expert_retire),
-        .conflict_o(mem_conflict), .stat_idle_o(expert_idles), .stat_wait_o(expert_wait), .stat_tile_o(expert_tile),
+        .stat_le_o(stat_le), .stat_i(stat), .counts_all_i(counts_all), .list_o(list), .list_i(list_back),
+        .push_o(push), .push_ready_i(push_ready), .recv_rows_i(recv_rows), .sig_o(sig), .sig_ready_i(sig_ready),
+        .streams_idle_o(streams_idle), .expert_idle_o(expert_idle), .state_o(stream_state), .count_o(gpu_count),
         .err_o(err[0])
     );
 
@@ -118,13 +113,9 @@ module node #(
         .rd_o(rd), .rd_ready_i(rd_ready), .rd_i(rd_back), .wr_o(wr), .wr_ready_i(wr_ready),
         .cmd_valid_i(cmd_valid), .cmd_ready_o(cmd_ready), .cmd_i(cmd), .retire_o(retire),
         .ev_o(ev), .ev_ready_i(ev_ready),
-        .stat_le_i(stat_le), .stat_complete_o(stat_complete), .stat_expected_o(stat_expected),
-        .counts_all_o(counts_all), .list_i(list), .list_o(list_back),
-        .push_valid_i(push_valid), .push_ready_o(push_ready), .push_le_i(push_le), .push_row_i(push_row),
-        .push_last_i(push_last), .recv_rows_o(recv_rows),
-        .sig_valid_i(sig_valid), .sig_ready_o(sig_ready), .sig_token_i(sig_token),
-        .err_o(err[1+:node_pkg::HubErrors]), .idle_o(part_idle), .hit_o(alloc_hit), .miss_o(alloc_miss),
-        .stall_store_o(stall_store), .stall_ctrl_o(stall_ctrl), .part_empty_o(part_empty), .link_idle_o(link_idle)
+        .stat_le_i(stat_le), .stat_o(stat), .counts_all_o(counts_all), .list_i(list), .list_o(list_back),
+        .push_i(push), .push_ready_o(push_ready), .recv_rows_o(recv_rows), .sig_i(sig), .sig_ready_o(sig_ready),
+        .err_o(err[1+:node_pkg::HubErrors]), .idle_o(part_idle), .count_o(hub_count)
     );
 
     // ---- the link, as faulty as its endpoint is to be ----
@@ -157,14 +148,14 @@ module node #(
 
     node_csr #(.Cfg(Cfg), .NumErr(1 + node_pkg::HubErrors)) i_csr (
         .clk_i, .rst_ni, .go_i(go),
-        .req_i(csr.req), .we_i(csr.we), .addr_i(csr.addr), .wdata_i(csr.wdata), .ack_o(csr_o.ack),
-        .rdata_o(csr_o.rdata), .err_o(csr_o.err), .port_i(port_q), .epoch_i(epoch_q), .cfg_o(cfg), .fault_o(fault),
+        .csr_i(csr), .csr_o, .port_i(port_q), .epoch_i(epoch_q), .cfg_o(cfg), .fault_o(fault),
         .state_i({8'd0, hub_idle, 6'd0, sweep_busy_o, ev.rows_done, unit_idle, 2'd0, streams_idle, idle_o}),
         .stream_i(stream_reg),
         // what counts nothing happening stops with the layer
-        .count_i({expert_tile, |{expert_retire, retire[3], retire[2], retire[1], retire[0]}, ev.token, ev.row,
-                  alloc_miss, alloc_hit, expert_wait, expert_idles && run, mem_conflict, link_idle && run, stall_ctrl,
-                  part_empty && run, stall_store}),
+        .count_i({gpu_count.tile, |{gpu_count.retire, retire[3], retire[2], retire[1], retire[0]}, ev.token, ev.row,
+                  hub_count.miss, hub_count.hit, gpu_count.hold, gpu_count.idle && run, gpu_count.conflict,
+                  hub_count.link_idle && run, hub_count.stall_ctrl, hub_count.part_empty && run,
+                  hub_count.stall_store}),
         .err_i(err), .error_o
     );
 endmodule

@@ -3,9 +3,8 @@
 // Registers of one node: the block generated from rtl/spec/node.rdl, its fields
 // as the node's layer configuration, the status window, and the counters behind it.
 //
-// Bus: req_i, we_i, addr_i and wdata_i are held until ack_o, which ends the access
-// in that cycle; rdata_o and err_o are valid with it and 0 in other cycles. A write
-// takes two cycles, a read at most 17, and 30 behind go.
+// Bus: csr_i is held until ack, which ends the access in that cycle; rdata and err are valid with it and 0 in other
+// cycles. A write takes two cycles, a read at most 17, and 30 behind go.
 `default_nettype none
 
 module node_csr #(
@@ -18,13 +17,8 @@ module node_csr #(
     input  wire logic rst_ni,
     input  wire logic go_i,
 
-    input  wire logic        req_i,
-    input  wire logic        we_i,
-    input  wire logic [11:0] addr_i,
-    input  wire logic [31:0] wdata_i,
-    output logic             ack_o,
-    output logic [31:0]      rdata_o,
-    output logic             err_o,
+    input  wire bundle_pkg::csr_req_t csr_i,
+    output bundle_pkg::bus_rsp_t      csr_o,
 
     input  wire logic [4:0]     port_i, // constant: this node's port
     input  wire logic [1:0]     epoch_i,
@@ -43,8 +37,8 @@ module node_csr #(
     logic [31:0]                  rd_data, status;
 
     node_regs i_regs (
-        .clk(clk_i), .rst_n(rst_ni), .s_cpuif_req(req_i && !ack_o), .s_cpuif_req_is_wr(we_i), .s_cpuif_addr(addr_i),
-        .s_cpuif_wr_data(wdata_i), .s_cpuif_wr_biten('1),
+        .clk(clk_i), .rst_n(rst_ni), .s_cpuif_req(csr_i.req && !csr_o.ack), .s_cpuif_req_is_wr(csr_i.we),
+        .s_cpuif_addr(csr_i.addr), .s_cpuif_wr_data(csr_i.wdata), .s_cpuif_wr_biten('1),
         .s_cpuif_req_stall_wr(stall_wr), .s_cpuif_req_stall_rd(stall_rd),
         .s_cpuif_rd_ack(rd_ack), .s_cpuif_rd_err(rd_err), .s_cpuif_rd_data(rd_data),
         .s_cpuif_wr_ack(wr_ack), .s_cpuif_wr_err(wr_err), .hwif_in(hwif_in), .hwif_out(hwif_out)
@@ -53,10 +47,10 @@ module node_csr #(
     // Only the status window can be read, so its word goes out directly, by a register that is cleared in all other
     // cycles.
     always_ff @(posedge clk_i) begin
-        ack_o <= rst_ni && (rd_ack || wr_ack);
-        err_o <= (rd_ack && rd_err) || (wr_ack && wr_err);
-        if (hwif_in.status.rd_ack) rdata_o <= status;
-        else rdata_o <= '0;
+        csr_o.ack <= rst_ni && (rd_ack || wr_ack);
+        csr_o.err <= (rd_ack && rd_err) || (wr_ack && wr_err);
+        if (hwif_in.status.rd_ack) csr_o.rdata <= status;
+        else csr_o.rdata <= '0;
     end
 
     localparam int unsigned TokenShiftW = $clog2(Cfg.TokensLog2 + 1);

@@ -123,8 +123,8 @@ template <class Dut> struct sums : model<Dut> {
 
     void drive() override
     {
-        suma.drive(rng, dut.suma_rd_ready_i, dut.suma_rd_rvalid_i, dut.suma_rd_rdata_i);
-        sumb.drive(rng, dut.sumb_rd_ready_i, dut.sumb_rd_rvalid_i, dut.sumb_rd_rdata_i);
+        suma.drive(rng, dut.sum_rd_ready_i[0], dut.sum_rd_rvalid_i[0], dut.sum_rd_rdata_i[0]);
+        sumb.drive(rng, dut.sum_rd_ready_i[1], dut.sum_rd_rvalid_i[1], dut.sum_rd_rdata_i[1]);
         copy.drive(rng, dut.copy_rd_ready_i, dut.copy_rd_rvalid_i, dut.copy_rd_rdata_i);
         out.drive(rng, dut.out_wr_ready_i);
         dut.part_ready_i = up_period ? now % up_period == 0 : percent(ready);
@@ -142,8 +142,8 @@ template <class Dut> struct sums : model<Dut> {
 
     void sample() override
     {
-        suma.sample(rng, dut.suma_rd_valid_o, dut.suma_rd_ready_i, dut.suma_rd_addr_o);
-        sumb.sample(rng, dut.sumb_rd_valid_o, dut.sumb_rd_ready_i, dut.sumb_rd_addr_o);
+        suma.sample(rng, dut.sum_rd_valid_o[0], dut.sum_rd_ready_i[0], dut.sum_rd_addr_o[0]);
+        sumb.sample(rng, dut.sum_rd_valid_o[1], dut.sum_rd_ready_i[1], dut.sum_rd_addr_o[1]);
         copy.sample(rng, dut.copy_rd_valid_o, dut.copy_rd_ready_i, dut.copy_rd_addr_o);
         if (out.sample(dut.out_wr_valid_o, dut.out_wr_ready_i, dut.out_wr_addr_o, dut.out_wr_data_o,
                        dut.out_wr_be_o)) {

@@ -72,14 +72,10 @@ module rx_hub #(
     input  wire logic          ack_ready_i,
     output logic [4:0]         ack_dst_o,
 
-    input  wire logic                         push_valid_i,
+    input  wire bundle_pkg::push_t            push_i,
     output logic                              push_ready_o,
-    input  wire logic [node_pkg::ExpertW-1:0] push_le_i,
-    input  wire logic [node_pkg::RowW-1:0]    push_row_i,
-    input  wire logic                         push_last_i,
     input  wire logic [node_pkg::ExpertW-1:0] stat_le_i,
-    output logic [node_pkg::RowW-1:0]         stat_complete_o,
-    output logic [node_pkg::RowW-1:0]         stat_expected_o,
+    output bundle_pkg::stat_t                 stat_o,
     output logic                              counts_all_o,
     output logic                              rows_done_o,
     output logic                              ev_row_o,
@@ -133,6 +129,8 @@ module rx_hub #(
     bundle_pkg::alloc_rsp_t al_resp [2];
     logic                   al_ready [2], al_fill, al_busy;
     bundle_pkg::landed_t    trk;
+    bundle_pkg::event_t     flag;
+    bundle_pkg::port_t      ack;
 
     rx_store #(.Cfg(Cfg), .LocPkts(LocPkts)) i_store (
         .clk_i, .rst_ni, .cfg_i, .emap_i,
@@ -144,10 +142,12 @@ module rx_hub #(
         .wr_o, .wr_ready_i,
         .trk_o(trk),
         .cnt_o,
-        .ev_valid_o(ev_valid_o[0]), .ev_idx_o(ev_idx_o[0]), .ack_valid_o, .ack_ready_i, .ack_dst_o,
-        .keep_wr_o, .keep_wr_ready_i, .keep_level_o, .keep_done_o,
+        .ev_o(flag), .ack_o(ack), .ack_ready_i, .keep_wr_o, .keep_wr_ready_i, .keep_level_o, .keep_done_o,
         .err_o(err_o[1]), .idle_o(idle_o[1])
     );
+
+    assign {ev_valid_o[0], ev_idx_o[0]} = flag;
+    assign {ack_valid_o, ack_dst_o}     = ack;
 
     assign al_req[1]     = '{valid: req1_valid_i, le: req1_le_i, token: req1_token_i, default: '0};
     assign req1_ready_o  = al_ready[1];
@@ -170,8 +170,7 @@ module rx_hub #(
         .clk_i, .rst_ni, .go_i, .cfg_i, .sweep_i, .sweep_busy_o(sweep_rows),
         .trk_i(trk),
         .cnt_i(cnt_o),
-        .push_valid_i, .push_ready_o, .push_le_i, .push_row_i, .push_last_i,
-        .stat_le_i, .stat_complete_o, .stat_expected_o, .counts_all_o, .rows_done_o, .ev_row_o,
+        .push_i, .push_ready_o, .stat_le_i, .stat_o, .counts_all_o, .rows_done_o, .ev_row_o,
         .list_i, .list_o,
         .err_o(err_o[2]), .idle_o(idle_o[3])
     );

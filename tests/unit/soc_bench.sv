@@ -96,7 +96,8 @@ module soc_bench (
         .command_i('{kind: kind_i, words: words_i, count: count_i, argument: argument_i}),
         .rep_i('{we: 1'b0, waddr: '0, wdata: '0, re: rep_re_i, raddr: rep_raddr_i}), .rep_rdata_o,
         .reply_valid_o, .reply_o(reply), .taken_i,
-        .link_reset_i, .link_in_step_i(1'b1), .link_waiting_i, .link_error_i, .link_status_i,
+        .link_i('{reset: link_reset_i, in_step: 1'b1, waiting: link_waiting_i, error: link_error_i,
+                  status: link_status_i}),
         .reset_fabric_o, .reset_hold_o, .reset_asked_i, .resetting_i,
         .uart_tx_o, .uart_rx_i
     );

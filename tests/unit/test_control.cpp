@@ -456,7 +456,7 @@ struct hub : model<Vcontrol> {
         dut.tok_valid_i = toks.offer(rng);
         dut.tok_index_i = dut.tok_valid_i ? toks.front() : below(1u << PARAM_TokensLog2);
         dut.ack_valid_i = acks.offer(rng);
-        dut.ack_dst_i = static_cast<uint8_t>(dut.ack_valid_i ? acks.front() : below(N));
+        dut.ack_port_i = static_cast<uint8_t>(dut.ack_valid_i ? acks.front() : below(N));
     }
 
     // Answers come in any order; who has answered does so again, which counts no more.
@@ -504,7 +504,7 @@ struct hub : model<Vcontrol> {
     void sample() override
     {
         port.sample(rng, dut.rd_valid_o, dut.rd_ready_i, dut.rd_addr_o);
-        const bool to_us = dut.ack_dst_i == l.port;
+        const bool to_us = dut.ack_port_i == l.port;
         const bool sig_taken = dut.sig_valid_i && dut.sig_ready_o && !dut.own_valid_o;
         const bool ack_taken = dut.ack_valid_i && dut.ack_ready_o && !to_us;
         assert_false(!l.asks && sig_taken && ack_taken); // one control packet per cycle
@@ -541,8 +541,8 @@ struct hub : model<Vcontrol> {
                                       : want_events,
                  got, "control");
         }
-        cst.see(dut.cst_valid_o, dut.cst_ready_i, dut.st_data_o, dut.st_last_o);
-        clo.see(dut.clo_valid_o, dut.clo_ready_i, dut.st_data_o, dut.st_last_o);
+        cst.see(dut.cst_valid_o, dut.cst_ready_i, dut.cst_data_o, dut.cst_last_o);
+        clo.see(dut.clo_valid_o, dut.clo_ready_i, dut.clo_data_o, dut.clo_last_o);
         if (!cst.packets.empty()) {
             const mw_header h = take(want_cst, cst.take(), "uplink");
             if (h.opcode == MW_OP_FENCE)

@@ -17,7 +17,7 @@ static const unsigned WORDS = sizeof(Vnode_csr::cfg_o) / 4;
 struct registers : model<Vnode_csr> {
     registers()
     {
-        dut.go_i = dut.req_i = dut.state_i = dut.count_i = 0;
+        dut.go_i = dut.csr_req_i = dut.state_i = dut.count_i = 0;
         report(0);
         dut.port_i = 21;
         dut.epoch_i = 2;
@@ -26,11 +26,11 @@ struct registers : model<Vnode_csr> {
 
     void idle(unsigned n)
     {
-        dut.req_i = 0;
+        dut.csr_req_i = 0;
         cycles(n);
     }
 
-    void sample() override { assert_false(!dut.req_i && dut.ack_o); }
+    void sample() override { assert_false(!dut.csr_req_i && dut.csr_ack_o); }
 
     /// Of each source a bit.
     void report(unsigned sources)
@@ -49,22 +49,22 @@ struct registers : model<Vnode_csr> {
     /// Returns whether the block answered without an error.
     bool access(bool write, uint32_t address, uint32_t *value)
     {
-        dut.req_i = 1;
-        dut.we_i = write;
-        dut.addr_i = static_cast<uint16_t>(address);
-        dut.wdata_i = *value;
+        dut.csr_req_i = 1;
+        dut.csr_we_i = write;
+        dut.csr_addr_i = static_cast<uint16_t>(address);
+        dut.csr_wdata_i = *value;
         until("an answer", 33, [&] {
             settle();
-            return dut.ack_o;
+            return dut.csr_ack_o;
         });
-        bool good = !dut.err_o;
+        bool good = !dut.csr_err_o;
         if (!write)
-            *value = dut.rdata_o;
+            *value = dut.csr_rdata_o;
         edge();
-        dut.req_i = 0;
+        dut.csr_req_i = 0;
         settle();
-        assert_int_equal(dut.rdata_o, 0);
-        assert_false(dut.ack_o);
+        assert_int_equal(dut.csr_rdata_o, 0);
+        assert_false(dut.csr_ack_o);
         return good;
     }
 

@@ -38,8 +38,8 @@ struct bench : sums<Vrow_sum> {
         cfg.set("row_bytes", flits * F);
         cfg.any_rest(rng);
         cfg.drive(dut.cfg_i);
-        dut.go_i = dut.row_pend_i = dut.res_valid_i = dut.part_crd_valid_i = dut.term_valid_i = 0;
-        dut.suma_rd_rvalid_i = dut.sumb_rd_rvalid_i = dut.copy_rd_rvalid_i = 0;
+        dut.go_i = dut.rows_pend_i = dut.res_valid_i = dut.part_crd_valid_i = dut.term_valid_i = 0;
+        dut.sum_rd_rvalid_i[0] = dut.sum_rd_rvalid_i[1] = dut.copy_rd_rvalid_i = 0;
         reset();
     }
 
@@ -145,18 +145,18 @@ struct bench : sums<Vrow_sum> {
         sums::drive();
         for (unsigned i = 0; i < N; i++) {
             if (!rows[i].empty() && !percent(pend_wait))
-                dut.row_pend_i |= static_cast<uint8_t>(1u << i);
+                dut.rows_pend_i |= static_cast<uint8_t>(1u << i);
         }
         for (unsigned i = 0; i < N; i++) {
             const unsigned bit = 1u << i;
             if (rows[i].empty() ? percent(50) : rows[i].front().steps() < 2)
-                dut.row_one_i |= static_cast<uint8_t>(bit);
+                dut.rows_one_i |= static_cast<uint8_t>(bit);
             else
-                dut.row_one_i &= static_cast<uint8_t>(~bit);
+                dut.rows_one_i &= static_cast<uint8_t>(~bit);
         }
         const bool own = !rows[OWN].empty();
-        dut.row_own_r_i = own ? rows[OWN].front().use_r : percent(50);
-        dut.row_own_again_i = own ? rows[OWN].front().again : percent(50);
+        dut.rows_own_r_i = own ? rows[OWN].front().use_r : percent(50);
+        dut.rows_own_again_i = own ? rows[OWN].front().again : percent(50);
         dut.dest_valid_i = !dests.empty();
         dut.dest_addr_i = static_cast<uint16_t>(dests.empty() ? rng() : dests.front().dest);
         dut.dest_more_i = dests.empty() ? percent(50) : dests.front().more;
@@ -190,7 +190,7 @@ struct bench : sums<Vrow_sum> {
         if (dut.row_pop_o) {
             rows[dut.row_ctx_o].pop_front();
             if (rows[dut.row_ctx_o].empty())
-                dut.row_pend_i &= static_cast<uint8_t>(~(1u << dut.row_ctx_o));
+                dut.rows_pend_i &= static_cast<uint8_t>(~(1u << dut.row_ctx_o));
         }
         if (dut.dest_valid_i && dut.dest_ready_o)
             dests.pop_front();

@@ -458,7 +458,9 @@ struct hub : model<Vsend> {
             control_own = percent(50);
         }
         bool valid = false;
-        control.drive(rng, valid, dut.ctl_data_i, dut.ctl_last_i);
+        control.drive(rng, valid, dut.cst_data_i, dut.cst_last_i);
+        dut.clo_data_i = dut.cst_data_i;
+        dut.clo_last_i = dut.cst_last_i;
         dut.cst_valid_i = valid && !control_own;
         dut.clo_valid_i = valid && control_own;
     }

@@ -148,7 +148,7 @@ struct serve : model<Vreduce_serve> {
     void take(unsigned from)
     {
         settle();
-        until("the row", 3000, [&] { return dut.row_pend_o >> from & 1; });
+        until("the row", 3000, [&] { return dut.rows_pend_o >> from & 1; });
         dut.row_ctx_i = static_cast<uint8_t>(from);
         settle();
         const answer a = want[from].front();
@@ -168,7 +168,7 @@ struct serve : model<Vreduce_serve> {
         for (unsigned q = 0; q < N; q++)
             while (!want[q].empty())
                 take(q);
-        until("it to be idle", 400, [&] { return dut.idle_o && dut.row_pend_o == 0; });
+        until("it to be idle", 400, [&] { return dut.idle_o && dut.rows_pend_o == 0; });
         cycles(2);
         errors.done();
     }
@@ -221,7 +221,7 @@ TEST(of_nobody_or_of_nothing)
         b.drops(MW_HWERR_LENGTH, p);
     }
     b.cycles(50);
-    assert_true(b.dut.idle_o && b.dut.row_pend_o == 0);
+    assert_true(b.dut.idle_o && b.dut.rows_pend_o == 0);
 }
 
 // Two rows are set up ahead and the window is queued; one more is dropped, whatever the others have.
@@ -403,9 +403,9 @@ TEST(reset_forgets)
         b.errors = error_watch("behind the reset");
         b.look_open = false;
         b.begin();
-        assert_int_equal(b.dut.row_pend_o, 0);
+        assert_int_equal(b.dut.rows_pend_o, 0);
         b.cycles(60);
-        assert_true(b.dut.idle_o && b.dut.row_pend_o == 0);
+        assert_true(b.dut.idle_o && b.dut.rows_pend_o == 0);
         for (unsigned q = 0; q < N; q++)
             for (unsigned n = 0; n < WINDOW && q != PORT; n++)
                 b.ask(b.right(q));

@@ -3,6 +3,7 @@
 // expert_scan with two experts, tiles of two rows and an engine that takes and ends tiles as it likes: rows become
 // complete one by one, in any order, up to what is expected, which is known from some time on.
 `default_nettype none
+`include "bundles.svh"
 
 module prove_expert_scan #(
     parameter int unsigned Partial = 1,      // partial tiles
@@ -27,10 +28,10 @@ module prove_expert_scan #(
     endfunction
     localparam cfg_pkg::cfg_t Cfg = sizes();
 
-    logic                rst_n, tile_valid, all_started, take;
-    logic [LeW-1:0]      stat_le, tile_le;
-    logic [RowW-1:0]     stat_complete_q, stat_expected_q;
-    logic [CntW-1:0]     tile_first, tile_end;
+    `MW_TILE(Cfg)        tile;
+    bundle_pkg::stat_t   stat_q;
+    logic                rst_n, all_started, take;
+    logic [LeW-1:0]      stat_le;
     logic [1:0]          since_q;              // cycles since reset: go in the first
     logic                run_q, counts_q, busy_q;   // busy: a tile is in the engine
     logic [CntW-1:0]     complete_q [Experts], expected_q [Experts], started_q [Experts];
@@ -52,17 +53,16 @@ module prove_expert_scan #(
 
     expert_scan #(.Cfg(Cfg)) i_dut (
         .clk_i, .rst_ni(rst_n), .go_i(rst_n && since_q == '0), .cfg_i(cfg),
-        .run_i(run_q), .engine_idle_i(!busy_q && !tile_valid),
-        .stat_le_o(stat_le), .stat_complete_i(stat_complete_q), .stat_expected_i(stat_expected_q),
-        .counts_all_i(counts_q), .tile_valid_o(tile_valid), .tile_ready_i(tile_ready_i && !busy_q),
-        .tile_le_o(tile_le), .tile_first_o(tile_first), .tile_end_o(tile_end), .all_started_o(all_started)
+        .run_i(run_q), .engine_idle_i(!busy_q && !tile.valid),
+        .stat_le_o(stat_le), .stat_i(stat_q), .counts_all_i(counts_q),
+        .tile_o(tile), .tile_ready_i(tile_ready_i && !busy_q), .all_started_o(all_started)
     );
 
-    assign take = tile_valid && tile_ready_i && !busy_q;
+    assign take = tile.valid && tile_ready_i && !busy_q;
 
     always_ff @(posedge clk_i) begin
-        stat_complete_q <= RowW'(complete_q[stat_le[0]]);
-        stat_expected_q <= RowW'(expected_q[stat_le[0]]);
+        stat_q.complete <= RowW'(complete_q[stat_le[0]]);
+        stat_q.expected <= RowW'(expected_q[stat_le[0]]);
         if (!rst_n) begin
             run_q    <= 1'b0;
             counts_q <= 1'b0;
@@ -80,7 +80,7 @@ module prove_expert_scan #(
             end
             if (take) busy_q <= 1'b1;
             else if (end_i) busy_q <= 1'b0;
-            if (take) started_q[tile_le[0]] <= tile_end;
+            if (take) started_q[tile.le[0]] <= tile.behind;
         end
     end
 
@@ -88,8 +88,8 @@ module prove_expert_scan #(
     logic [CntW-1:0] size, left;
     logic            first_q;    // the tile shown was not there a cycle ago
 
-    assign size = tile_end - tile_first;
-    assign left = expected_q[tile_le[0]] - tile_end;
+    assign size = tile.behind - tile.first;
+    assign left = expected_q[tile.le[0]] - tile.behind;
 
     // ---- how long an idle engine waits ----
     logic       full, open;
@@ -106,16 +106,16 @@ module prove_expert_scan #(
     end
 
     always_ff @(posedge clk_i) begin
-        first_q <= rst_n && !tile_valid;
-        if (!rst_n || !run_q || busy_q || tile_valid || !((Partial != 0) ? open : full)) waits_q <= '0;
+        first_q <= rst_n && !tile.valid;
+        if (!rst_n || !run_q || busy_q || tile.valid || !((Partial != 0) ? open : full)) waits_q <= '0;
         else waits_q <= waits_q + 5'd1;
         if (rst_n) begin
-            a_le:    assert (!tile_valid || tile_le < LeW'(Experts));
+            a_le:    assert (!tile.valid || tile.le < LeW'(Experts));
             // every row once, in its place, and complete
-            a_next:  assert (!tile_valid || tile_first == started_q[tile_le[0]]);
-            a_here:  assert (!tile_valid || (size != '0 && size <= complete_q[tile_le[0]] - tile_first));
-            a_size:  assert (!tile_valid || size <= CntW'(Tile));
-            a_whole: assert (!tile_valid || !first_q || size == CntW'(Tile) || Partial != 0
+            a_next:  assert (!tile.valid || tile.first == started_q[tile.le[0]]);
+            a_here:  assert (!tile.valid || (size != '0 && size <= complete_q[tile.le[0]] - tile.first));
+            a_size:  assert (!tile.valid || size <= CntW'(Tile));
+            a_whole: assert (!tile.valid || !first_q || size == CntW'(Tile) || Partial != 0
                              || (counts_q && left == '0));
             // order rule 8: an open tile does not wait for ever
             a_soon:  assert (waits_q < 5'(Bound));

@@ -12,25 +12,26 @@ module prove_lane_join (
     localparam cfg_pkg::cfg_t Cfg = cfg_pkg::derived(cfg_pkg::usual());
 
     typedef struct packed {
+        logic valid;
         logic copy;  // of the proof alone: the lane
         logic last;
     } word_t;
 
-    logic            rst_n, add_ready, copy_ready, valid, out;
+    logic            rst_n, add_ready, copy_ready, out;
     word_t           word, add, copy;
     logic [1:0]      show, shown_q, last_q, last;
     logic [1:0][1:0] count_q;  // packets of the lanes
 
     assign show = {copy_show_i && count_q[1] != '0, add_show_i && count_q[0] != '0};
     assign last = {copy_last_i, add_last_i};
-    assign add  = '{copy: 1'b0, last: last[0]};
-    assign copy = '{copy: 1'b1, last: last[1]};
-    assign out  = valid && ready_i && word.last;
+    assign add  = '{valid: show[0], copy: 1'b0, last: last[0]};
+    assign copy = '{valid: show[1], copy: 1'b1, last: last[1]};
+    assign out  = word.valid && ready_i && word.last;
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     lane_join #(.Cfg(Cfg), .word_t(word_t)) i_dut (
-        .clk_i, .rst_ni(rst_n), .choose_i, .copy_i, .add_valid_i(show[0]), .add_ready_o(add_ready), .add_i(add),
-        .copy_valid_i(show[1]), .copy_ready_o(copy_ready), .copy_word_i(copy), .valid_o(valid), .ready_i, .word_o(word)
+        .clk_i, .rst_ni(rst_n), .choose_i, .copy_i, .add_i(add), .add_ready_o(add_ready),
+        .copy_word_i(copy), .copy_ready_o(copy_ready), .word_o(word), .ready_i
     );
 
     // ---- the lanes ----
@@ -65,13 +66,13 @@ module prove_lane_join (
     always_ff @(posedge clk_i) begin
         if (rst_n) begin
             // only of the packet in front, and as soon as its lane shows it
-            a_lane:  assert (!valid || (some && word.copy == front));
-            a_goes:  assert (valid == oldest);
+            a_lane:  assert (!word.valid || (some && word.copy == front));
+            a_goes:  assert (word.valid == oldest);
             a_taken: assert (add_ready == (some && !front && ready_i) && copy_ready == (some && front && ready_i));
             l_count: assert (3'(count_q[0]) + 3'(count_q[1]) == 3'(count));
             l_fifo:  assert (32'(i_dut.gen_lanes.i_order.i_lanes.level_q) == 32'(count));
             c_cross: cover (out && front && count_q[0] != '0 && show[0]);
-            c_long:  cover (valid && ready_i && !word.last);
+            c_long:  cover (word.valid && ready_i && !word.last);
         end
     end
 endmodule

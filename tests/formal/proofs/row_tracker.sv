@@ -37,7 +37,8 @@ module prove_row_tracker #(
     bundle_pkg::list_req_t list_req;
     bundle_pkg::list_rsp_t list;
     bundle_pkg::error_t    err;
-    logic [RowW-1:0]     stat_complete, stat_expected;
+    bundle_pkg::push_t   pushed;
+    bundle_pkg::stat_t   stat;
     node_pkg::node_cfg_t cfg;
     logic [1:0]          epoch;
     logic                mode_q;      // the engine pushes
@@ -63,11 +64,12 @@ module prove_row_tracker #(
     };
     assign list_req = '{valid: list_valid_i, le: ExpertW'(list_le_i), idx: RowW'(list_idx_i)};
 
+    assign pushed = '{valid: push_valid_i, last: push_last_i, le: ExpertW'(push_le_i), row: RowW'(push_row_i)};
+
     row_tracker #(.Cfg(Cfg), .LeftW(4)) i_dut (
         .clk_i, .rst_ni(rst_n), .go_i(go), .cfg_i(cfg), .sweep_i(sweep), .sweep_busy_o(sweep_busy),
-        .trk_i(trk), .cnt_i, .push_valid_i, .push_ready_o(push_ready), .push_le_i(ExpertW'(push_le_i)),
-        .push_row_i(RowW'(push_row_i)), .push_last_i, .stat_le_i(ExpertW'(stat_le_i)), .stat_complete_o(stat_complete),
-        .stat_expected_o(stat_expected), .counts_all_o(counts_all), .rows_done_o(rows_done), .ev_row_o(ev_row),
+        .trk_i(trk), .cnt_i, .push_i(pushed), .push_ready_o(push_ready), .stat_le_i(ExpertW'(stat_le_i)),
+        .stat_o(stat), .counts_all_o(counts_all), .rows_done_o(rows_done), .ev_row_o(ev_row),
         .list_i(list_req), .list_o(list), .err_o(err), .idle_o(idle)
     );
 
@@ -269,7 +271,7 @@ module prove_row_tracker #(
                              && (!asked_q || !run || (mode_q ? list.row == RowW'({want_q.token, want_q.pos})
                                  : list.row == RowW'(want_q.row) && list.token == TokenW'(want_q.token)
                                    && list.pos == want_q.pos)));
-            a_stat:  assert (!run || (stat_complete == RowW'(stat_q) && stat_expected == RowW'(stat_expected_q)));
+            a_stat:  assert (!run || (stat.complete == RowW'(stat_q) && stat.expected == RowW'(stat_expected_q)));
             a_all:   assert (!run || (all_q ? counts_all : !counts_all || (sources_q == 2'd2 || last_q)));
             // the rows of the layer are done when all are announced and as many listed, and soon then
             a_done:  assert (!run || !rows_done

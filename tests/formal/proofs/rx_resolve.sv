@@ -74,10 +74,12 @@ module prove_rx_resolve #(
         logic [3:0]              pos;
     } job_t;
 
-    logic                    rst_n, pkt_valid_q, pkt_ready, start_valid, job_valid, ev, ack;
+    logic                    rst_n, pkt_valid_q, pkt_ready, start_valid, job_valid;
     logic [1:0]              pkt_slot_q, hd_slot, start_slot;
-    logic [3:0]              hd_tgt, ev_idx;
-    logic [4:0]              start_cnt, ack_dst;
+    logic [3:0]              hd_tgt;
+    logic [4:0]              start_cnt;
+    bundle_pkg::event_t      ev;
+    bundle_pkg::port_t       ack;
     job_t                    job;
     packet_t                 packet_q [4];
     `MW_ARRIVED(Cfg)         hd;
@@ -116,7 +118,7 @@ module prove_rx_resolve #(
         .start_valid_o(start_valid), .start_ready_i, .start_slot_o(start_slot), .start_cnt_o(start_cnt),
         .al_req_o(al_req), .al_req_ready_i, .al_i(al), .al_fill_i, .al_busy_i,
         .job_valid_o(job_valid), .job_ready_i, .job_o(job), .busy_i,
-        .ev_valid_o(ev), .ev_idx_o(ev_idx), .ack_valid_o(ack), .ack_ready_i, .ack_dst_o(ack_dst), .err_o(err)
+        .ev_o(ev), .ack_o(ack), .ack_ready_i, .err_o(err)
     );
 
     // ---- packets, each in a slot of its own until all its targets have become jobs ----
@@ -481,13 +483,13 @@ module prove_rx_resolve #(
         if (rst_n && !busy_q && !took_q) assume (!busy_i);      // and gets busy by one alone
         after_q = i_dut.s0_valid_q && !i_dut.s0_q.bad && !i_dut.s0_q.cut && i_dut.s0_q.op inside {OP_FLAG, OP_FENCE};
         if (rst_n) begin
-            a_acts:  assert (!(ev || ack) || (after_q && !busy_i && !job_valid && !i_dut.s1_valid_q
+            a_acts:  assert (!(ev.valid || ack.valid) || (after_q && !busy_i && !job_valid && !i_dut.s1_valid_q
                                               && i_dut.park_level == '0));
             a_alone: assert (!after_q || (!busy_i && !busy_q && !took_q && !job_valid && !i_dut.s1_valid_q
                                           && i_dut.park_level == '0 && !i_dut.s0_q.retry));
             a_moves: assert (!i_dut.s0_valid_q || i_dut.s0_go || !i_dut.job_room
                              || (i_dut.s1_valid_q && i_dut.s1_q.ask && !al_valid_i)
-                             || (al_req.valid && !al_req_ready_i) || (ack && !ack_ready_i));
+                             || (al_req.valid && !al_req_ready_i) || (ack.valid && !ack_ready_i));
         end
     end
 
@@ -496,7 +498,7 @@ module prove_rx_resolve #(
         if (rst_n) begin
             c_parked: cover (i_dut.park_level == 3'(Parked - 2));
             c_again:  cover (i_dut.s1_valid_q && i_dut.s1_q.ask && i_dut.s0_q.retry);
-            c_acts:   cover (ev || ack);
+            c_acts:   cover (ev.valid || ack.valid);
             c_track:  cover (job_valid && i_dut.job.track);
             c_counts: cover (push && i_dut.job.counts);
             c_bad:    cover (used_q[0] && packet_q[0].hd.bad);
@@ -507,7 +509,7 @@ module prove_rx_resolve #(
     end
 
     logic unused;
-    assign unused = ^{al_req, ev_idx, ack_dst, err};
+    assign unused = ^{al_req, ev, ack, err};
 endmodule
 
 `default_nettype wire

@@ -49,7 +49,7 @@ module prove_rx_store #(
         .res_crd_o(), .res_o(), .res_ready_i(1'b0), .res_bad_o(), .loc_i('0), .loc_ready_o(),
         .al_req_o(), .al_req_ready_i(1'b0), .al_i('0), .al_fill_i(1'b0), .al_busy_i(1'b0),
         .rd_o(), .rd_ready_i(1'b0), .rd_i('0), .wr_o(wr), .wr_ready_i(wr_ready), .trk_o(trk), .cnt_o(cnt),
-        .ev_valid_o(), .ev_idx_o(), .ack_valid_o(), .ack_ready_i(1'b0), .ack_dst_o(), .err_o(err), .idle_o(idle)
+        .ev_o(), .ack_o(), .ack_ready_i(1'b0), .err_o(err), .idle_o(idle)
     );
 
     function automatic logic [31:0] stands(logic [SlotW-1:0] slot, logic [Cfg.PayW-1:0] at, logic [1:0] lane);
@@ -205,8 +205,8 @@ module prove_rx_store #(
         end
         always_comb begin
             if (rst_n && shows[w]) begin
-                a_addr: assert (i_dut.w_wr_addr[w] == out_job[w].addr + Cfg.AddrW'(out_flit[w]));
-                a_be:   assert (i_dut.w_wr_be[w] == flit_be);
+                a_addr: assert (i_dut.w_wr[w].addr == out_job[w].addr + Cfg.AddrW'(out_flit[w]));
+                a_be:   assert (i_dut.w_wr[w].be == flit_be);
                 a_data: assert (flit_data);
                 if (w == 0) begin
                     a_cnt: assert (!out_job[w].counts

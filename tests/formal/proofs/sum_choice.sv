@@ -3,6 +3,7 @@
 // Whose packet row_sum reduces next: any contexts with rows for either lane, which stay until they are served, lanes
 // that have room as they like, packets that take any time.
 `default_nettype none
+`include "bundles.svh"
 
 module prove_sum_choice #(
     parameter int unsigned N = 3,
@@ -26,6 +27,7 @@ module prove_sum_choice #(
     endfunction
     localparam cfg_pkg::cfg_t Cfg = sizes();
 
+    `MW_ROWS(Cfg)        rows;
     logic                rst_n, valid, own, begin_q, take;
     logic [W-1:0]        ctx;
     node_pkg::node_cfg_t cfg;
@@ -36,12 +38,12 @@ module prove_sum_choice #(
         cfg.row_bytes    = short_q ? 15'd64 : 15'd256;
         cfg.part_credits = 8'd2;
     end
+    assign rows = '{pend: pend_i, one: copy_i, own_r: own_r_i, own_again: again_i};
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     sum_choice #(.Cfg(Cfg)) i_dut (
-        .clk_i, .rst_ni(rst_n), .go_i(1'b0), .cfg_i(cfg), .row_pend_i(pend_i), .row_own_r_i(own_r_i),
-        .row_own_again_i(again_i), .lanes_i(Lanes), .row_copy_i(copy_i), .add_room_i, .copy_room_i, .res_free_i(res_i),
-        .valid_o(valid), .ready_i, .ctx_o(ctx), .own_o(own), .begin_i(begin_q), .own_out_i, .up_out_i, .up_st_i,
-        .up_dst_i, .part_crd_valid_i(crd_i), .part_crd_port_i(5'(crd_port_i))
+        .clk_i, .rst_ni(rst_n), .go_i(1'b0), .cfg_i(cfg), .rows_i(rows), .lanes_i(Lanes), .add_room_i,
+        .copy_room_i, .res_free_i(res_i), .valid_o(valid), .ready_i, .ctx_o(ctx), .own_o(own), .begin_i(begin_q),
+        .own_out_i, .up_out_i, .up_st_i, .up_dst_i, .part_crd_i('{valid: crd_i, port: 5'(crd_port_i)})
     );
 
     // ---- row_sum: a choice begins a cycle later; packets end ----

@@ -22,6 +22,7 @@ module prove_sum_own #(
     localparam cfg_pkg::cfg_t Cfg = sizes();
 
     typedef struct packed {
+        logic                 valid;
         logic                 last;
         logic                 row_last;
         logic                 poison;
@@ -34,10 +35,10 @@ module prove_sum_own #(
     `MW_WRITE(Cfg) wr;
 
     assign dest = '{valid: dest_i, more: more_i, addr: Cfg.AddrW'(place_i)};
-    assign own  = '{last: last_i, row_last: row_last_i, poison: poison_i, data: Cfg.FlitW'(bit_i)};
+    assign own  = '{valid: valid_i, last: last_i, row_last: row_last_i, poison: poison_i, data: Cfg.FlitW'(bit_i)};
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     sum_own #(.Cfg(Cfg), .own_t(own_t)) i_dut (
-        .clk_i, .rst_ni(rst_n), .valid_i, .ready_o(ready), .own_i(own), .dest_i(dest), .dest_ready_o(dest_ready),
+        .clk_i, .rst_ni(rst_n), .own_i(own), .ready_o(ready), .dest_i(dest), .dest_ready_o(dest_ready),
         .out_wr_o(wr), .out_wr_ready_i(grant_i), .pkt_done_o(pkt_done), .row_done_o(row_done), .row_more_o(row_more)
     );
 

@@ -21,14 +21,14 @@ module prove_sum_result #(
 
     localparam int unsigned Head = Cfg.HeadFlits, Queue = (FlitBytes < 16) ? 1 : 3;   // flits
 
-    logic                 rst_n, res_ready, free, valid, poison, err;
-    logic [Cfg.FlitW-1:0] in, data;
+    logic                 rst_n, res_ready, free, err;
+    logic [Cfg.FlitW-1:0] in;
+    `MW_RESULT(Cfg)       r;
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     sum_result #(.Cfg(Cfg)) i_dut (
         .clk_i, .rst_ni(rst_n), .res_i('{valid: valid_i, last: last_i, data: in}), .res_ready_o(res_ready),
-        .res_bad_i(mark_i), .free_o(free), .claim_i, .valid_o(valid), .ready_i, .data_o(data), .poison_o(poison),
-        .err_valid_o(err)
+        .res_bad_i(mark_i), .free_o(free), .claim_i, .r_o(r), .ready_i, .err_valid_o(err)
     );
 
     // ---- packets: a header and one flit or more; bit 56 of the header is its poison, bit 0 of a flit stands for it --
@@ -50,7 +50,7 @@ module prove_sum_result #(
     // ---- the adder: flits of packets that it has claimed, to the end of each ----
     logic [4:0] here_q, claimed_q;   // packets whose header is here; of them, claimed and not ended
     logic       out, end_of, pending;
-    assign out     = valid && ready_i;
+    assign out     = r.valid && ready_i;
     assign pending = claimed_q != '0;
 
     // last of a packet travels beside the flits
@@ -86,8 +86,8 @@ module prove_sum_result #(
     if (Queue > 1) begin : gen_queue
         f_queue #(.Width(2), .Depth(Queue)) i_queue (
             .clk_i, .rst_ni(rst_n), .watch_i, .push_i(take && !header), .in_i({bad, bit_i}),
-            .accept_i(res_ready || header || inside_q == 5'(Queue)), .pop_i(out), .show_i(valid),
-            .out_i({poison, data[0]}), .count_o()
+            .accept_i(res_ready || header || inside_q == 5'(Queue)), .pop_i(out), .show_i(r.valid),
+            .out_i({r.poison, r.data[0]}), .count_o()
         );
     end
 
@@ -97,7 +97,7 @@ module prove_sum_result #(
             a_header:  assert (!header || res_ready);
             a_payload: assert (header || res_ready == ((Queue == 1) ? ready_i : inside_q < 5'(Queue)));
             a_free:    assert (free == (here_q != '0));
-            a_direct:  assert (Queue > 1 || !valid || (!header && valid_i && data[0] == bit_i && poison == bad));
+            a_direct:  assert (Queue > 1 || !r.valid || (!header && valid_i && r.data[0] == bit_i && r.poison == bad));
             a_error:   assert (err == told_q);
             // one at a time where nothing is queued
             l_alone:   assert (Queue > 1 || here_q + claimed_q == 5'(!header));
@@ -106,12 +106,12 @@ module prove_sum_result #(
             l_inside:  assert (Queue == 1 ? inside_q == '0 : inside_q <= 5'(Queue));
             c_two:     cover (Queue == 1 || here_q == 5'd2);
             c_full:    cover (Queue == 1 ? out && last_i : inside_q == 5'(Queue));
-            c_turns:   cover (out && poison && !data[0]);
+            c_turns:   cover (out && r.poison && !r.data[0]);
             c_error:   cover (err && !header);
         end
     end
     logic unused;
-    assign unused = ^data;
+    assign unused = ^r.data;
 endmodule
 
 `default_nettype wire

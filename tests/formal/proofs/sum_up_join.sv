@@ -23,11 +23,12 @@ module prove_sum_up_join (
         logic             watched; // of the proof alone
     } tag_t;
     typedef struct packed {
+        logic valid;
         tag_t tag;
         logic last;
     } up_t;
 
-    logic             rst_n, add_ready, copy_ready, valid, seen_q;
+    logic             rst_n, add_ready, copy_ready, seen_q;
     logic [TurnW-1:0] turn;
     up_t              up;
 
@@ -41,17 +42,15 @@ module prove_sum_up_join (
     assign tag  = '{dst: ctx_i, turn: turn, watched: watch_i && !seen_q};
     assign show = {copy_show_i && count_q[1] != '0, add_show_i && count_q[0] != '0};
     assign last = {copy_last_i, add_last_i};
-    assign add  = '{tag: lane_q[0][0], last: last[0]};
-    assign copy = '{tag: lane_q[1][0], last: last[1]};
+    assign add  = '{valid: show[0], tag: lane_q[0][0], last: last[0]};
+    assign copy = '{valid: show[1], tag: lane_q[1][0], last: last[1]};
     assign push = {choose_i && copy_i, choose_i && !copy_i};
     assign pop  = {show[1] && copy_ready && last[1], show[0] && add_ready && last[0]};
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     sum_up_join #(.Cfg(Cfg), .up_t(up_t), .TurnW(TurnW)) i_dut (
         .clk_i, .rst_ni(rst_n), .choose_i, .ctx_i, .copy_i, .turn_o(turn),
-        .add_valid_i(show[0]), .add_ready_o(add_ready), .add_i(add),
-        .copy_valid_i(show[1]), .copy_ready_o(copy_ready), .copy_word_i(copy),
-        .valid_o(valid), .ready_i, .up_o(up)
+        .add_i(add), .add_ready_o(add_ready), .copy_word_i(copy), .copy_ready_o(copy_ready), .up_o(up), .ready_i
     );
 
     for (genvar l = 0; l < 2; l++) begin : gen_lane
@@ -85,7 +84,7 @@ module prove_sum_up_join (
     logic [1:0] ahead_q, same;
     logic [1:0] passed_q;
 
-    assign out   = valid && ready_i && up.last;
+    assign out   = up.valid && ready_i && up.last;
     assign front = copy_q ? lane_q[1][0].watched : lane_q[0][0].watched;
     assign can   = in_q && front && show[copy_q] && ahead_q == '0;
     always_comb begin
@@ -112,25 +111,25 @@ module prove_sum_up_join (
                 if (up.tag.watched) in_q <= 1'b0;
                 else if (up.tag.dst == ctx_q && ahead_q != '0) ahead_q <= ahead_q - 1'b1;
             end
-            if (valid) open_q <= !out;
+            if (up.valid) open_q <= !out;
             passed_q <= !can ? '0 : passed_q + 2'(out && !up.tag.watched);
 
             // one lane at a time, and a packet to its end
             a_one:   assert (!(add_ready && copy_ready));
             a_real:  assert (!(add_ready && !show[0]) && !(copy_ready && !show[1]));
             a_whole: assert (!open_q || (!add_ready || !open_copy_q) && (!copy_ready || open_copy_q));
-            a_taken: assert ((valid && ready_i) == (add_ready || copy_ready));
+            a_taken: assert ((up.valid && ready_i) == (add_ready || copy_ready));
             // in the order of its requester
             a_order: assert (!(out && up.tag.watched) || ahead_q == '0);
             // what may go goes, and at most one of the other lane before it, besides the one that has begun
-            a_goes:  assert (!can || valid);
+            a_goes:  assert (!can || up.valid);
             a_soon:  assert (passed_q <= 2'd1 + 2'(open_was_q));
             c_pass:  cover (out && in_q && !up.tag.watched && up.tag.dst != ctx_q && ahead_q != '0);
             c_order: cover (out && up.tag.watched && seen_q);
             // lemmas: the counts are those of the packets inside
             l_open:  assert (open_q == i_dut.gen_lanes.open_q && (!open_q || open_copy_q == i_dut.gen_lanes.copy_q));
         end
-        if (valid) open_copy_q <= i_dut.gen_lanes.copy;
+        if (up.valid) open_copy_q <= i_dut.gen_lanes.copy;
     end
 
     // a packet had begun when the one that is followed could go

@@ -24,10 +24,10 @@ module prove_tx #(
     endfunction
     localparam cfg_pkg::cfg_t Cfg = sizes();
 
-    logic                rst_n, ctl_ready, sst_ready, part_ready, sst_valid, part_crd_valid, stall_store, stall_ctrl;
+    logic                rst_n, ctl_ready, sst_ready, part_ready, sst_valid, stall_store, stall_ctrl;
     logic                part_empty, link_idle, idle;
     logic [1:0]          limit_q, word_q, ctl_q;
-    logic [4:0]          part_crd_port;
+    bundle_pkg::port_t   part_crd;
     header_t             ctl_header;
     node_pkg::node_cfg_t cfg;
     `MW_STREAM(Cfg)      req, st, part;
@@ -52,7 +52,7 @@ module prove_tx #(
         .ctl_valid_i, .ctl_ready_o(ctl_ready), .ctl_header_i(ctl_header),
         .req_i(req), .req_ready_o(), .st_i(st), .st_ready_o(),
         .sst_valid_i(sst_valid), .sst_ready_o(sst_ready), .part_i(part), .part_ready_o(part_ready),
-        .up_o(up), .crd_i, .part_crd_valid_o(part_crd_valid), .part_crd_port_o(part_crd_port),
+        .up_o(up), .crd_i, .part_crd_o(part_crd),
         .stall_store_o(stall_store), .stall_ctrl_o(stall_ctrl), .part_empty_o(part_empty), .link_idle_o(link_idle),
         .idle_o(idle)
     );
@@ -187,7 +187,7 @@ module prove_tx #(
     );
 
     logic unused;
-    assign unused = ^{part_crd_valid, part_crd_port, stall_store, stall_ctrl, part_empty, link_idle, idle};
+    assign unused = ^{part_crd, stall_store, stall_ctrl, part_empty, link_idle, idle};
 endmodule
 
 `default_nettype wire

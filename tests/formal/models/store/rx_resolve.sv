@@ -45,11 +45,9 @@ module rx_resolve #(
     output job_t      job_o,
     input  wire logic busy_i,
 
-    output logic       ev_valid_o,
-    output logic [3:0] ev_idx_o,
-    output logic       ack_valid_o,
-    input  wire logic  ack_ready_i,
-    output logic [4:0] ack_dst_o,
+    output bundle_pkg::event_t ev_o,
+    output bundle_pkg::port_t  ack_o,
+    input  wire logic          ack_ready_i,
 
     output `MW_WRITE(Cfg)     keep_wr_o,
     input  wire logic         keep_wr_ready_i,
@@ -108,7 +106,7 @@ module rx_resolve #(
     always_comb if (rst_ni) a_begun: assert (!begun_q || (pkt_valid_i && left_q[pkt_slot_i] != '0));
     assign job_valid_o = valid_q;
 
-    assign {hd_slot_o, hd_tgt_o, al_req_o, ev_valid_o, ev_idx_o, ack_valid_o, ack_dst_o} = '0;
+    assign {hd_slot_o, hd_tgt_o, al_req_o, ev_o, ack_o} = '0;
     assign err_o = '{valid: 1'b0, code: error_pkg::ERR_NONE};
 
     logic unused;
