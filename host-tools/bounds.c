@@ -54,6 +54,8 @@ const struct mw_system mw_systems[MW_SYSTEMS] = {
         .signals = true,
         .list_once = true,
         .switch_asks = true,
+        .token_order = true,
+        .pace = true,
         .partial_tiles = true,
         .counts = MW_COUNTS_PER_EXPERT,
         .counts_in = MW_DISPATCH,
@@ -218,7 +220,7 @@ static void count_pairs(const struct mw_workload *w, const struct mw_system *sys
             if (i == j)
                 continue;
             send(&phases[system->counts_in], i, j, MW_STORE, packet_flits(counts, 0, f), counts);
-            if (system->token_order)
+            if (system->token_order || system->pace)
                 send(&phases[system->counts_in], i, j, MW_STORE, packet_flits(copies, 0, f),
                      copies);
             for (unsigned p = 0; p < MW_PHASES; p++) {

@@ -39,6 +39,7 @@ struct mw_system {
     bool switch_asks;      ///< in place of signals and requests: rows are reported to the switch
     bool partial_tiles;    ///< idle engines start open tiles, whatever the run's options say
     bool token_order;      ///< GPUs exchange copy counts and put their tokens in order by them
+    bool pace;             ///< ... and keep dispatch and partial sums in step
     unsigned order_cycles; ///< charged for each token of it
     bool phased;           ///< phases one after the other; if not, all side by side
     enum mw_counts counts;

@@ -65,6 +65,8 @@ static struct mw_system as_set(const struct mw_system *system, const struct mw_s
             s.switch_asks = s.signals && set->value;
         else if (strcmp(set->name, "token_order") == 0)
             s.token_order = set->value && !s.phased;
+        else if (strcmp(set->name, "pace") == 0)
+            s.pace = set->value && !s.phased;
         else if (strcmp(set->name, "order_cycles") == 0)
             s.order_cycles = (unsigned)set->value;
     }

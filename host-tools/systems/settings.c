@@ -8,6 +8,8 @@
 enum {
     PARTIAL_WAIT = 8, ///< cycles without work before --partial-tiles starts an open tile
     GUARD_WAIT = 256, ///< the same where only the limit on tokens in flight asks for it
+    PACE_ROWS = 16,   ///< that dispatch may be ahead of partial sums, and for each row of a tile: a
+    PACE_TILES = 2,   ///< tile gives no partial sums before its rows are there
 };
 
 /// One field of the layer's configuration, from the option that `what` names.
@@ -24,13 +26,13 @@ static int set_setting(struct job *j, const struct mw_setting *s)
     static const char *const fields[] = {
         "store_credits", "part_credits",  "ctrl_credits", "down_store_credits", "down_part_credits",
         "throttle",      "down_throttle", "window",       "start_delay",        "partial_wait",
-        "copy_lane",     "list_once",     "pace",         "pace_lead",          "pace_ahead",
-        "pace_idle"};
+        "copy_lane",     "list_once",     "pace_lead",    "pace_ahead",         "pace_idle"};
     const struct {
         const char *name;
         uint64_t *place, high;
     } own[] = {{"small", &j->small, 1},
                {"token_order", &j->token_order, 1},
+               {"pace", &j->pace, 1},
                {"order_cycles", &j->order_cycles, UINT16_MAX},
                {"quiet_cycles", &j->quiet_cycles, UINT32_MAX},
                {"tile_guard", &j->tile_guard, 1},
@@ -83,6 +85,9 @@ int mw_job_settings(struct job *j)
     j->config.partial_tiles = p->partial_tiles || j->system->partial_tiles;
     j->config.list_once = j->system->list_once;
     j->config.switch_asks = j->system->switch_asks;
+    j->config.pace = j->system->pace;
+    if (j->system->pace)
+        j->config.pace_ahead = PACE_ROWS + PACE_TILES * p->tile;
     j->tile_guard = 1;
     j->latency_classes = 1u << MW_CLS_STORE;
     j->port_limit = UINT64_MAX;

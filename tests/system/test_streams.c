@@ -4,6 +4,7 @@
 // depend on is the number of GPUs and of own tokens alone: the generators are given nothing else.
 #include "host/support.h"
 
+#include "bounds.h"
 #include "systems/generator.h"
 
 enum { GPUS = 5, TOKENS = 48 };
@@ -23,7 +24,7 @@ static void check(const struct mw_generator *g, unsigned stream, const struct mw
     struct mw_stream s[MW_STREAMS];
     for (unsigned i = 0; i < g->streams; i++)
         mw_stream_init(&s[i]);
-    g->make(s, GPUS, TOKENS);
+    g->make(s, mw_system_find(g->name), GPUS, TOKENS);
     for (unsigned i = 0; i < g->streams; i++) {
         assert_int_equal(mw_stream_end(&s[i]), 0);
         assert_true(s[i].count <= g->instrs && g->instrs <= MW_STREAM_INSTRS);
@@ -103,12 +104,26 @@ static void dysharp(void **state)
     CHECK(g, 3, {.op = MW_I_DYMULTIMEM_LD_REDUCE, .flags = 1, .b = TOKENS}, {.op = MW_I_END});
 }
 
+/// The same, with copy counts for the order of tokens and the pace of dispatch.
+static void moeswitch(void **state)
+{
+    (void)state;
+    const struct mw_generator *g = &mw_generate_moeswitch;
+    assert_int_equal(g->streams, 4);
+    CHECK(g, 0, RANGE(MW_I_COUNT), {.op = MW_I_COUNT, .flags = 1, .b = TOKENS},
+          WAIT(MW_EV_COUNTS, 2 * GPUS), RANGE(MW_I_ORDER), {.op = MW_I_END});
+    CHECK(g, 1, {.op = MW_I_DYMULTIMEM_ST, .flags = 4, .b = TOKENS}, {.op = MW_I_END});
+    CHECK(g, 2, {.op = MW_I_EXPERT}, {.op = MW_I_END});
+    CHECK(g, 3, {.op = MW_I_DYMULTIMEM_LD_REDUCE, .flags = 1, .b = TOKENS}, {.op = MW_I_END});
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(unicast),
         cmocka_unit_test(dysharp_basic),
         cmocka_unit_test(dysharp),
+        cmocka_unit_test(moeswitch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
