@@ -79,9 +79,9 @@ $(eval $(call variant,expert_engine_16,expert_engine,FlitBytes=16 MemBytesLog2=1
 UNIT += reduction
 UNIT_SRCS_reduction := rtl/hub/reduction.sv
 UNIT_C_reduction := host-tools/reduce.c
-UNIT_PARAMS_reduction := N=4 FlitBytes=8 MemBytesLog2=19 MaxExperts=64
-$(eval $(call variant,reduction_n2,reduction,N=2 FlitBytes=16 MemBytesLog2=20 MaxExperts=64))
-$(eval $(call variant,reduction_n8,reduction,N=8 FlitBytes=16 MemBytesLog2=20 MaxExperts=64))
+UNIT_PARAMS_reduction := N=4 FlitBytes=8 MemBytesLog2=19 MaxExperts=64 SwitchAsks=0
+$(eval $(call variant,reduction_n2,reduction,N=2 FlitBytes=16 MemBytesLog2=20 MaxExperts=64 SwitchAsks=1))
+$(eval $(call variant,reduction_n8,reduction,N=8 FlitBytes=16 MemBytesLog2=20 MaxExperts=64 SwitchAsks=1))
 $(eval $(call variant,reduction_asks,reduction,N=4 FlitBytes=16 MemBytesLog2=20 MaxExperts=64 SwitchAsks=1))
 UNIT += row_sum
 UNIT_SRCS_row_sum := rtl/hub/row_sum.sv
@@ -139,7 +139,7 @@ UNIT_SRCS_reduce_join := rtl/switch/reduce_join.sv
 UNIT_C_reduce_join := host-tools/reduce.c
 UNIT_PARAMS_reduce_join := N=5 FlitBytes=8
 UNIT += token_tracker
-UNIT_PARAMS_token_tracker := N=32 TokensLog2=5
+UNIT_PARAMS_token_tracker := N=32 TokensLog2=5 SwitchAsks=0
 UNIT_SRCS_token_tracker := rtl/hub/token_tracker.sv
 $(eval $(call variant,token_tracker_asks,token_tracker,N=32 TokensLog2=5 SwitchAsks=1))
 UNIT += soc

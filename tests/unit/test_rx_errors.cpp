@@ -317,8 +317,8 @@ TEST(control_beyond_credit)
     b.dut.arm_valid_i = 1;
     b.dut.arm_token_i = PORT << TOKEN_SHIFT;
     b.dut.arm_count_i = 16;
-    for (unsigned i = 0; i < SLOTS + 5; i++) {
-        if (i >= SLOTS)
+    for (unsigned i = 0; i < CTRL_SLOTS + 5; i++) {
+        if (i >= CTRL_SLOTS)
             b.errors.expect_between(b.now + HF - 1, b.now + HF - 1, MW_HWERR_CREDIT, RX);
         b.send(p, MW_CLS_CTRL);
     }
@@ -327,7 +327,7 @@ TEST(control_beyond_credit)
     b.dut.arm_valid_i = 0;
     b.settle_down();
     assert_int_equal(b.credits[MW_CLS_CTRL],
-                     SLOTS); // and each counted: the token was armed with as many
+                     CTRL_SLOTS); // and each counted: the token was armed with as many
     b.fails(TOKENS, MW_HWERR_COUNT, p);
 }
 

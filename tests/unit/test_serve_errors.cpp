@@ -47,6 +47,7 @@ struct serve : model<Vreduce_serve> {
         cfg.set("row_shift", ROW_SHIFT);
         cfg.set("cap_shift", 4);
         cfg.set("yd_base", 0x8000);
+        cfg.set("switch_asks", 0); // where it is, addresses are tokens
         cfg.any_rest(rng);
         cfg.drive(dut.cfg_i);
         reset();

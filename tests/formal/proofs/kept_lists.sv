@@ -50,7 +50,8 @@ module prove_kept_lists #(
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     list_keep #(.Cfg(Cfg)) i_keep (
         .clk_i, .rst_ni(rst_n), .cfg_i(cfg), .room_o(room), .take_i(take), .last_i, .idx_i(at_q),
-        .cnt_i(5'(at_q) + 5'd1), .tgt_i('0), .src_i, .token_i({src_i, index_i}), .level_o(level), .done_o(done), .wr_o(wr), .wr_ready_i,
+        .cnt_i(5'(at_q) + 5'd1), .tgt_i('0), .src_i, .token_i({src_i, index_i}), .level_o(level), .done_o(done),
+        .wr_o(wr), .wr_ready_i,
         .idle_o(idle[0])
     );
     grant_lists #(.Cfg(Cfg)) i_lists (

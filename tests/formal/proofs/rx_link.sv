@@ -22,6 +22,7 @@ module prove_rx_link #(
         c.FlitBytes = FlitBytes;
         c.TokensLog2 = 2;
         c.RxCtrlPkts = Pkts;
+        c.SwitchAsks = 1'b0;
         return cfg_pkg::derived(c);
     endfunction
 

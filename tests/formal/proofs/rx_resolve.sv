@@ -35,6 +35,7 @@ module prove_rx_resolve #(
         c.MaxLocalExperts = 2;
         c.Reds = 1'b0;
         c.ListOnce = ListOnce;
+        c.SwitchAsks = 1'b0;
         c = cfg_pkg::derived(c);
         c.MaddrW = 17;
         return c;
