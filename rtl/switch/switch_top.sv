@@ -84,7 +84,6 @@ module switch_top #(
         .cnt_i(counter), .err_i(err), .err_take_o(err_take), .mon_read_o(mon_read), .mon_data_i(mon_data)
     );
     assign idle_o = &idle;
-    assign sweep_busy_o = sweep_busy != '0;
 
     // ---- between the ports, see switch_port: from_x is what it calls x_o, to_x what it calls x_i ----
     logic [Cfg.N-1:0]      from_scarce, from_arrive, from_issue, from_down, from_flush;
@@ -152,8 +151,9 @@ module switch_top #(
             .win_o(from_win[p]), .win_i(to_win[p]), .part_o(from_part[p]), .part_i(to_part[p])
         );
     end
-    assign down_o  = from_down;
-    assign flush_o = from_flush;
+    assign down_o       = from_down;
+    assign flush_o      = from_flush;
+    assign sweep_busy_o = sweep_busy != '0;
 endmodule
 
 `default_nettype wire
