@@ -86,7 +86,6 @@ module prove_token_order (
             a_there: assert (waited_q <= 5'(Bound - 1));
             c_start: cover (sort_i);
             c_order: cover (taken && open_q == 3'd4 && pick.token == 2'd1);
-            c_again: cover (taken && open_q == 3'd1 && given_q == 4'b1110);
         end
     end
 endmodule
