@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
 // tx between sources that offer packets of any length at any time and a link partner that returns credits as it likes.
+// Paced: with a dispatch_pace that says anything at any time (pace_i).
 `default_nettype none
 `include "bundles.svh"
 
 module prove_tx #(
-    parameter int unsigned FlitBytes = 8
+    parameter int unsigned FlitBytes = 8,
+    parameter bit Paced = 1'b0
 ) (
     input  wire logic       clk_i, ctl_valid_i, req_come_i, req_last_i, st_come_i, st_last_i,
     input  wire logic       sum_valid_i, sum_store_i, sum_last_i,
+    input  wire logic [2:0] pace_i, // takes part, dispatch first, dispatch waits
     input  wire logic [1:0] ctl_word_i, req_word_i, st_word_i, sum_word_i, limit_i,
     input  wire bundle_pkg::credit_t crd_i
 );
@@ -20,6 +23,7 @@ module prove_tx #(
         c.FlitBytes = FlitBytes;
         c.StorePkts = Credits;
         c.CtrlPkts = Credits;
+        c.TokenOrder = Paced;
         return cfg_pkg::derived(c);
     endfunction
     localparam cfg_pkg::cfg_t Cfg = sizes();
@@ -32,6 +36,11 @@ module prove_tx #(
     node_pkg::node_cfg_t cfg;
     `MW_STREAM(Cfg)      req, st, part;
     `MW_LINK(Cfg)        up;
+    `MW_SHARE(Cfg)       share;
+    logic                held;
+
+    assign held  = Paced && pace_i[0];
+    assign share = '{valid: 1'b0, tokens: (Cfg.TokensLog2+1)'(pace_i), rows: '0};
 
     assign sst_valid = sum_valid_i && sum_store_i;
     assign req  = '{valid: req_come_i, last: req_last_i, data: Cfg.FlitW'(req_word_i)};
@@ -48,7 +57,7 @@ module prove_tx #(
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     tx #(.Cfg(Cfg), .StoreFlits(32)) i_dut (
-        .clk_i, .rst_ni(rst_n), .go_i(1'b0), .cfg_i(cfg),
+        .clk_i, .rst_ni(rst_n), .go_i(1'b0), .cfg_i(cfg), .share_i(share),
         .ctl_valid_i, .ctl_ready_o(ctl_ready), .ctl_header_i(ctl_header),
         .req_i(req), .req_ready_o(), .st_i(st), .st_ready_o(),
         .sst_valid_i(sst_valid), .sst_ready_o(sst_ready), .part_i(part), .part_ready_o(part_ready),
@@ -131,7 +140,7 @@ module prove_tx #(
 
     logic ctrl_here, store_here, req_here;   // a packet is here, and its credit
     assign ctrl_here  = ctl_valid_i && used_ctrl != limit;
-    assign store_here = (i_dut.store_valid || sst_valid) && used_store != limit;
+    assign store_here = ((i_dut.store_valid && !held) || sst_valid) && used_store != limit;
     assign req_here   = i_dut.req_valid;
 
     always_ff @(posedge clk_i) begin
@@ -146,6 +155,7 @@ module prove_tx #(
             a_header: assert (!took_from[CLS_CTRL] || ctl_ready == (Cfg.HeadFlits == 1 || half_q));
             a_limit:  assert (used_ctrl <= limit && used_store <= limit && !(start_ctrl && used_ctrl == limit)
                               && !(start_store && used_store == limit));
+            a_held:   assert (!(start_store && !sum_take && held));
             // never idle beside a packet that may go
             a_busy:   assert (took || !(ctrl_here || store_here || req_here || part.valid));
             a_used:   assert (i_dut.ctrl_used_q == used_ctrl && i_dut.store_used_q == used_store
@@ -178,7 +188,7 @@ module prove_tx #(
         .clk_i, .rst_ni(rst_n), .wait_i(req_here && !ctrl_here), .served_i(start_req), .other_i(start)
     );
     f_fair #(.Bound(1)) i_fair_queue (
-        .clk_i, .rst_ni(rst_n), .wait_i(i_dut.store_valid && used_store != limit),
+        .clk_i, .rst_ni(rst_n), .wait_i(i_dut.store_valid && !held && used_store != limit),
         .served_i(start_store && i_dut.store_take), .other_i(start_store)
     );
     f_fair #(.Bound(1)) i_fair_sum (
