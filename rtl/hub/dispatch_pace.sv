@@ -6,12 +6,12 @@
 // Of a token with remote targets P + 1 packets of dispatch leave, of a partial sum P. With D such tokens and B rows of
 // partial sums (share_i), lead = (packets of dispatch sent) B P - (packets of partial sums sent) D (P + 1) says how far
 // dispatch is ahead of its part; a row of it is (P + 1) B P. cfg.pace_lead rows or more ahead: partial sums go first,
-// else dispatch (first_o). More than cfg.pace_ahead rows ahead: dispatch waits (hold_o); but when no flit has left for cfg.pace_idle
-// cycles, the next P + 1 packets of it may go, so that a tile which needs them gets its rows and nothing waits for
-// ever. Packets without gate weights count as the others.
-// The constants are made by one adder when share_i is there; what was sent by then is counted and added up, a packet a
-// cycle. Until all is added up both outputs say nothing (paced_o low, hold_o low): dispatch and partial sums alternate.
-// A pace_ahead of 2^(TokensLog2+1) and more is no limit, a pace_lead above pace_ahead is that. go_i begins anew.
+// else dispatch (first_o). More than cfg.pace_ahead rows ahead: dispatch waits (hold_o); but when no flit has left for
+// cfg.pace_idle cycles, the next P + 1 packets of it may go, so that a tile which needs them gets its rows and nothing
+// waits for ever. Packets without gate weights count as the others. The constants are made by one adder when share_i is
+// there; what was sent by then is counted and added up, a packet a cycle. Until all is added up both outputs say
+// nothing (paced_o low, hold_o low): dispatch and partial sums alternate. A pace_ahead of 2^(TokensLog2+1) and more is
+// no limit, a pace_lead above pace_ahead is that. go_i begins anew.
 //
 // Which stores are dispatch (dymultimem.st, whatever its flags) is kept here beside tx's queue: in_* are the flits that
 // go in, out_i the last flit of a packet that comes out; paced_o and hold_o speak of the packet in front.

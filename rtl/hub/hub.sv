@@ -241,7 +241,8 @@ module hub #(
     logic tx_idle;
 
     tx #(.Cfg(Cfg)) i_tx (
-        .clk_i, .rst_ni, .go_i, .cfg_i, .share_i(share), .ctl_valid_i(ctl_valid), .ctl_ready_o(ctl_ready), .ctl_header_i(ctl_header),
+        .clk_i, .rst_ni, .go_i, .cfg_i, .share_i(share), .ctl_valid_i(ctl_valid), .ctl_ready_o(ctl_ready),
+        .ctl_header_i(ctl_header),
         .req_i(creq), .req_ready_o(creq_ready), .st_i(st), .st_ready_o(st_ready),
         .sst_valid_i(sst_valid), .sst_ready_o(sst_ready), .part_i(part), .part_ready_o(part_ready),
         .up_o, .crd_i(up_crd_i), .part_crd_o(part_crd),

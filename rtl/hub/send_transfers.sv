@@ -203,9 +203,9 @@ module send_transfers #(
     assign err_o.code  = strange ? error_pkg::ERR_REDUCTION : no_gpu ? error_pkg::ERR_UNMAPPED : error_pkg::ERR_BOUNDS;
 
     // ---- tokens into transfers ---------------------------------------------------------------------------------
-    // x_q: bytes from the first own row to the token's; in any order a token's number is shifted to its place. s_q: a shift register, one place per cycle: own port <<
-    // (token_shift + row_shift) for the multimem address, or a unicast row's number << row_shift. Both are ready long
-    // before the transfer that needs them.
+    // x_q: bytes from the first own row to the token's; in any order a token's number is shifted to its place. s_q: a
+    // shift register, one place per cycle: own port << (token_shift + row_shift) for the multimem address, or a unicast
+    // row's number << row_shift. Both are ready long before the transfer that needs them.
     logic [Cfg.MemBytesLog2-1:0] x_q, stride_q;
     logic [ShiftW-1:0]           s_q;
     logic [Cfg.TokW-1:0]         first_token_q;      // own port << token_shift
