@@ -116,7 +116,8 @@ module egress #(
         .clk_i, .rst_ni, .go_i, .open_i(open_o), .has_ctrl_i(has_ctrl_i & ~claimed_i),
         .has_req_i(has_req_i & ~claimed_i), .has_store_i(has_store_i & ~claimed_i), .urgent_i,
         .has_error_i(error), .has_grant_i(grant), .has_result_i(res_valid_i), .ctrl_crd_i(ctrl_crd),
-        .store_crd_i(store_crd), .part_crd_i(part_crd), .start_o(start), .cls_o, .pop_o, .grant_start_o(grant_start), .ctrl_start_o(ctrl_start),
+        .store_crd_i(store_crd), .part_crd_i(part_crd), .start_o(start), .cls_o, .pop_o, .grant_start_o(grant_start),
+        .ctrl_start_o(ctrl_start),
         .store_start_o(store_start), .part_start_o(part_start)
     );
 

@@ -3,12 +3,11 @@
 // Chooses the next packet of an output of the switch.
 //
 // Order of classes: CTRL (an ERROR packet made here first), REQ (a GRANT first), RESULT, STORE; inside a class round
-// robin over the inputs. With a look-ahead window seven of eight stores are chosen, also round robin, among those that keep others of
-// their input from moving up, being the oldest of its window or in a full queue: an input with nothing to offer to the
-// other outputs leaves them idle. The eighth is chosen among all, so none waits for more than 8 N - 1 others of its
-// class.
-// In every 16 packets each of the three lower classes has one turn in which it goes first, so nothing that waits with
-// credit lets more than 16 others pass.
+// robin over the inputs. With a look-ahead window seven of eight stores are chosen, also round robin, among those that
+// keep others of their input from moving up, being the oldest of its window or in a full queue: an input with nothing
+// to offer to the other outputs leaves them idle. The eighth is chosen among all, so none waits for more than 8 N - 1
+// others of its class. In every 16 packets each of the three lower classes has one turn in which it goes first, so
+// nothing that waits with credit lets more than 16 others pass.
 //
 // Back-pressure: a packet waits for open_i and for its credit; REQ needs none. While open_i is high and something may
 // go, a packet starts.

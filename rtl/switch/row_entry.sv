@@ -6,8 +6,8 @@
 // Of a packet without targets members and number of targets are those of the open row (row_outputs), which the list
 // that opened it left here. Order: that of the packets; an entry is there in the cycle behind its packet's acceptance.
 // Back-pressure: none; entries are two cycles apart, as a packet with one has a payload.
-// Errors: a list for the token of the row that is open already (TARGETS); `reduce` without gate weights (LENGTH): such a
-// packet is to be rejected. An entry of a token of another GPU, or that no table has a place for, goes out without
+// Errors: a list for the token of the row that is open already (TARGETS); `reduce` without gate weights (LENGTH): such
+// a packet is to be rejected. An entry of a token of another GPU, or that no table has a place for, goes out without
 // entry_o.mine.
 `default_nettype none
 `include "bundles.svh"

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Opens the rows of one port that are due, one in its turn, and tells those whom a row concerns: in the cycle behind the
-// decision the row goes to the port's join, and into the grant queue (grant_queue) of each member and of the port
+// Opens the rows of one port that are due, one in its turn, and tells those whom a row concerns: in the cycle behind
+// the decision the row goes to the port's join, and into the grant queue (grant_queue) of each member and of the port
 // itself, of which the one of this port is here.
 //
 // Order: rows are opened in the order in which they got due; in that order they enter the join and each grant queue. Of
 // all ports one opens a row in a cycle, so a grant queue gets one at most.
-// Back-pressure: a row waits while the join has no room for it (full_i), and while a grant queue that it would enter has
-// none (crowded); neither waits for a row that is not open. A port that has been down since the last go (fell_i) gets
-// no grants.
+// Back-pressure: a row waits while the join has no room for it (full_i), and while a grant queue that it would enter
+// has none (crowded); neither waits for a row that is not open. A port that has been down since the last go (fell_i)
+// gets no grants.
 // Worst case: N cycles to its turn, beside the above.
 `default_nettype none
 

@@ -9,13 +9,13 @@
 //
 // Order: of what one source says that in which it says it; rows are due in the order in which they got complete.
 // Back-pressure: an entry is taken in the cycle in which it comes, of which there is one in two cycles at most; lanes
-// take turns, one a cycle without an entry, and hear of it in the next cycle (take_o). A due row has its place: there is
-// one for each token.
-// A port that has been down since the last go (fell_o) opens no more rows: what comes is taken, and forgotten.
+// take turns, one a cycle without an entry, and hear of it in the next cycle (take_o). A due row has its place: there
+// is one for each token. A port that has been down since the last go (fell_o) opens no more rows: what comes is taken,
+// and forgotten.
 // Errors: an entry of another GPU's token (BOUNDS), of one that is wanted already, or that was reported by its GPU
-// and has no own experts (COUNT); a lane without a row that is wanted from its source (bad_o: COUNT, told to it): nobody
-// wants the row, or not from there, or what was wanted has been reported. Reports of the others are counted together:
-// one too many of one of them shows at the last one. All of them leave the table as it is.
+// and has no own experts (COUNT); a lane without a row that is wanted from its source (bad_o: COUNT, told to it):
+// nobody wants the row, or not from there, or what was wanted has been reported. Reports of the others are counted
+// together: one too many of one of them shows at the last one. All of them leave the table as it is.
 // Worst case: a lane waits for one of each other source, twice as long while entries come one in two cycles.
 `default_nettype none
 `include "bundles.svh"
