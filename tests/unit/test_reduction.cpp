@@ -70,7 +70,8 @@ struct bench : sums<Vreduction> {
         dut.go_i = dut.cmd_valid_i = dut.push_valid_i = dut.rdy_valid_i = 0;
         dut.req_valid_i = dut.res_valid_i = dut.part_crd_valid_i = dut.al_valid_i = 0;
         dut.emap_we_i = dut.groups_we_i = 0;
-        dut.rd_rvalid_i = dut.sum_rd_rvalid_i[0] = dut.sum_rd_rvalid_i[1] = dut.copy_rd_rvalid_i = 0;
+        dut.rd_rvalid_i = dut.sum_rd_rvalid_i[0] = dut.sum_rd_rvalid_i[1] = dut.copy_rd_rvalid_i =
+            0;
         reset();
         fill_map();
         fill_groups();
