@@ -53,7 +53,7 @@ $(eval $(call variant,switch_asks_2_8,switch_2_8,N=2 FlitBytes=8 MaxExperts=64 S
 $(eval $(call variant,switch_asks_5_16,switch_2_8,N=5 FlitBytes=16 MaxExperts=64 StorePkts=16 TokensLog2=7 SwitchAsks=1))
 $(eval $(call variant,switch_asks_8_8,switch_2_8,N=8 FlitBytes=8 MaxExperts=64 StorePkts=16 TokensLog2=6 SwitchAsks=1))
 $(eval $(call variant,switch_asks_guest,switch_2_8,N=4 FlitBytes=8 MaxExperts=64 StorePkts=16 TokensLog2=7 PartGuest=1 SwitchAsks=1))
-$(eval $(call variant,switch_min,switch_2_8,N=4 FlitBytes=16 MaxExperts=64 OpenRows=1 StorePkts=1 CtrlPkts=1 Window=1 PartPkts=1 RxStorePkts=1 RxResultPkts=1 RxCtrlPkts=1 ListOnce=0))
+$(eval $(call variant,switch_min,switch_2_8,N=4 FlitBytes=16 MaxExperts=64 OpenRows=1 StorePkts=1 CtrlPkts=1 Window=1 PartPkts=1 RxStorePkts=1 RxResultPkts=1 RxCtrlPkts=1 ListOnce=0 SwitchAsks=0))
 # every signal can be seen: the modules inside are tested one by one
 UNIT += ingress
 UNIT_SRCS_ingress := rtl/switch/ingress.sv
@@ -61,7 +61,7 @@ UNIT_FLAGS_ingress := --public-flat-rw
 UNIT_C_ingress := host-tools/reduce.c
 UNIT_PARAMS_ingress := N=4 FlitBytes=8 MaxExperts=64 OpenRows=8 StorePkts=16 CtrlPkts=16 PartGuest=1
 $(eval $(call variant,ingress_16,ingress,N=5 FlitBytes=16 MaxExperts=128 OpenRows=8 StorePkts=16 CtrlPkts=16 PartGuest=0))
-$(eval $(call variant,ingress_min,ingress,N=2 FlitBytes=8 MaxExperts=16 OpenRows=1 StorePkts=1 CtrlPkts=1 PartGuest=0 ListOnce=0))
+$(eval $(call variant,ingress_min,ingress,N=2 FlitBytes=8 MaxExperts=16 OpenRows=1 StorePkts=1 CtrlPkts=1 PartGuest=0 ListOnce=0 SwitchAsks=0))
 UNIT += egress
 UNIT_TOP_egress := switch_output
 UNIT_SRCS_egress := tests/unit/switch_output.sv
@@ -122,7 +122,7 @@ UNIT_TOP_rx_errors := rx_hub
 UNIT_PARAMS_rx_errors := N=4 FlitBytes=8 MemBytesLog2=17 RowsLog2=6 TokensLog2=5 MaxExperts=64 MaxLocalExperts=4 CacheEntries=64 Reds=0
 UNIT_SRCS_rx_errors := tests/unit/rx_hub.sv
 UNIT_C_rx_errors := host-tools/reduce.c
-$(eval $(call variant,rx_errors_lists,rx_errors,N=4 FlitBytes=8 MemBytesLog2=17 RowsLog2=6 TokensLog2=5 MaxExperts=64 MaxLocalExperts=4 CacheEntries=64 Reds=0 ListOnce=0))
+$(eval $(call variant,rx_errors_lists,rx_errors,N=4 FlitBytes=8 MemBytesLog2=17 RowsLog2=6 TokensLog2=5 MaxExperts=64 MaxLocalExperts=4 CacheEntries=64 Reds=0 ListOnce=0 SwitchAsks=0))
 $(eval $(call variant,rx_errors_asks,rx_errors,N=4 FlitBytes=8 MemBytesLog2=17 RowsLog2=6 TokensLog2=5 MaxExperts=64 MaxLocalExperts=4 CacheEntries=64 Reds=0 SwitchAsks=1))
 $(eval $(call variant,rx_errors_16,rx_errors,N=4 FlitBytes=16 MemBytesLog2=17 RowsLog2=9 TokensLog2=5 MaxExperts=64 MaxLocalExperts=4 CacheEntries=16 Reds=1))
 UNIT += serve_errors
