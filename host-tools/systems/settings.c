@@ -8,8 +8,8 @@
 enum {
     PARTIAL_WAIT = 8, ///< cycles without work before --partial-tiles starts an open tile
     GUARD_WAIT = 256, ///< the same where only the limit on tokens in flight asks for it
-    PACE_LEAD = 4,  ///< rows, or a quarter of a tile, that dispatch is kept ahead of partial sums
-    PACE_ROWS = 16, ///< that it may be ahead, besides those of a tile, which gives none before
+    PACE_LEAD = 4,    ///< rows, or a quarter of a tile, that dispatch is kept ahead of partial sums
+    PACE_ROWS = 16,   ///< that it may be ahead, besides those of a tile, which gives none before
 };
 
 /// One field of the layer's configuration, from the option that `what` names.

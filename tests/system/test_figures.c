@@ -54,10 +54,33 @@ static void real_layer(void **state)
     assert_true(part16.strict_share >= 0.78);
 }
 
+/// The shares of the strict bound that are asked of `moeswitch`, with 512 tokens per GPU.
+static void moeswitch(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *trace, *tile;
+        double share;
+    } asked[] = {
+        {"deepseek-v2-lite-intent", "--tile 1", 0.965},  {"gpt-oss-20b-mmlu", "--tile 1", 0.96},
+        {"deepseek-v2-lite-intent", "--tile 16", 0.96},  {"gpt-oss-20b-mmlu", "--tile 16", 0.95},
+        {"deepseek-v2-lite-intent", "--tile 128", 0.84}, {"gpt-oss-20b-mmlu", "--tile 128", 0.83},
+    };
+    for (unsigned i = 0; i < sizeof asked / sizeof *asked; i++) {
+        const char *trace = real_trace(asked[i].trace);
+        if (!trace)
+            skip();
+        char options[64];
+        snprintf(options, sizeof options, "--tokens-per-gpu 512 %s", asked[i].tile);
+        assert_true(measure(trace, options, "moeswitch").strict_share >= asked[i].share);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(real_layer),
+        cmocka_unit_test(moeswitch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
