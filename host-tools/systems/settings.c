@@ -9,7 +9,7 @@ enum {
     PARTIAL_WAIT = 8, ///< cycles without work before --partial-tiles starts an open tile
     GUARD_WAIT = 256, ///< the same where only the limit on tokens in flight asks for it
     PACE_LEAD = 4,    ///< rows, or a quarter of a tile, that dispatch is kept ahead of partial sums
-    PACE_ROWS = 16,   ///< that it may be ahead, besides those of a tile, which gives none before
+    PACE_ROWS = 8,    ///< that it may be ahead, besides three quarters of a tile
 };
 
 /// One field of the layer's configuration, from the option that `what` names.
@@ -88,7 +88,7 @@ int mw_job_settings(struct job *j)
     j->config.pace = j->system->pace;
     if (j->system->pace) {
         j->config.pace_lead = p->tile / 4 > PACE_LEAD ? p->tile / 4 : PACE_LEAD;
-        j->config.pace_ahead = PACE_ROWS + p->tile;
+        j->config.pace_ahead = PACE_ROWS + 3 * p->tile / 4;
     }
     j->tile_guard = 1;
     j->latency_classes = 1u << MW_CLS_STORE;
