@@ -9,7 +9,7 @@ enum {
     PARTIAL_WAIT = 8, ///< cycles without work before --partial-tiles starts an open tile
     GUARD_WAIT = 256, ///< the same where only the limit on tokens in flight asks for it
     PACE_LEAD = 4,    ///< rows, or a quarter of a tile, that dispatch is kept ahead of partial sums
-    PACE_ROWS = 8,    ///< that it may be ahead, besides three quarters of a tile
+    PACE_ROWS = 6,    ///< that it may be ahead, besides three quarters of a tile
 };
 
 /// One field of the layer's configuration, from the option that `what` names.
