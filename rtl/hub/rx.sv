@@ -195,6 +195,9 @@ module rx #(
 
     assign sig_valid = ctrl_valid && ctrl_out.kind == Signal;
 
+    logic now_err; // an error of the link's own, reported before those in the queue
+    err_e now_code;
+
     if (Cfg.SwitchAsks) begin : gen_grants
         logic              low_good, low_good_q, second_q, good, push, room, own_valid;
         lane_t [Lanes-1:0] lanes;
@@ -236,9 +239,6 @@ module rx #(
     end
 
     // ---- credits, errors ----
-    logic now_err; // an error of the link's own, reported before those in the queue
-    err_e now_code;
-
     always_comb begin
         now_err  = 1'b1;
         now_code = bad_epoch ? ERR_EPOCH : ERR_OPCODE;
