@@ -91,8 +91,8 @@ static int check_sizes(struct mw_run *run, struct mw_error *err)
         return status;
     for (unsigned i = 0; i < MW_SYSTEMS; i++)
         if (p->left_out[i])
-            fprintf(run->err,
-                    "moeswitch: %s is left out: the device lacks a primitive that it needs "
+            fprintf(run->out,
+                    "%s is left out: the device lacks a primitive that it needs "
                     "(moeswitch info lists those that there are)\n",
                     mw_systems[i].name);
     unsigned jobs = mw_run_jobs(p);

@@ -132,7 +132,7 @@ static void credits_above_the_hardware(void **state)
     (void)state;
     static const char *const names[] = {"down_part_credits", "down_store_credits", "store_credits",
                                         "part_credits", "ctrl_credits"};
-    static const unsigned has[] = {4, 16, 32, 4, 16};
+    static const unsigned has[] = {4, 32, 32, 4, 16};
     static const struct layer_shape s = {GPUS, 24, 256, 4 * GPUS, 6, false};
     struct mw_random r = {test_seed()};
     struct mw_device *d = layer_device(GPUS, FLIT);

@@ -59,8 +59,8 @@ UNIT += ingress
 UNIT_SRCS_ingress := rtl/switch/ingress.sv
 UNIT_FLAGS_ingress := --public-flat-rw
 UNIT_C_ingress := host-tools/reduce.c
-UNIT_PARAMS_ingress := N=4 FlitBytes=8 MaxExperts=64 OpenRows=8 StorePkts=16 CtrlPkts=16 PartGuest=1
-$(eval $(call variant,ingress_16,ingress,N=5 FlitBytes=16 MaxExperts=128 OpenRows=8 StorePkts=16 CtrlPkts=16 PartGuest=0))
+UNIT_PARAMS_ingress := N=4 FlitBytes=8 MaxExperts=64 OpenRows=8 StorePkts=16 CtrlPkts=16 PartGuest=1 SwitchAsks=0
+$(eval $(call variant,ingress_16,ingress,N=5 FlitBytes=16 MaxExperts=128 OpenRows=8 StorePkts=16 CtrlPkts=16 PartGuest=0 SwitchAsks=0))
 $(eval $(call variant,ingress_min,ingress,N=2 FlitBytes=8 MaxExperts=16 OpenRows=1 StorePkts=1 CtrlPkts=1 PartGuest=0 ListOnce=0 SwitchAsks=0))
 UNIT += egress
 UNIT_TOP_egress := switch_output
@@ -68,7 +68,7 @@ UNIT_SRCS_egress := tests/unit/switch_output.sv
 UNIT_FLAGS_egress := --public-flat-rw
 UNIT_PARAMS_egress := N=4 FlitBytes=8 OpenRows=8 StorePkts=16 CtrlPkts=16 Window=16 PartPkts=4 PartGuest=1 RxStorePkts=16 RxResultPkts=4 RxCtrlPkts=16 SwitchAsks=1
 $(eval $(call variant,egress_16,egress,N=5 FlitBytes=16 OpenRows=8 StorePkts=16 CtrlPkts=16 Window=0 PartPkts=4 PartGuest=0 RxStorePkts=16 RxResultPkts=4 RxCtrlPkts=16 SwitchAsks=1))
-$(eval $(call variant,egress_min,egress,N=2 FlitBytes=16 OpenRows=1 StorePkts=1 CtrlPkts=1 Window=1 PartPkts=1 PartGuest=0 RxStorePkts=1 RxResultPkts=1 RxCtrlPkts=1))
+$(eval $(call variant,egress_min,egress,N=2 FlitBytes=16 OpenRows=1 StorePkts=1 CtrlPkts=1 Window=1 PartPkts=1 PartGuest=0 RxStorePkts=1 RxResultPkts=1 RxCtrlPkts=1 SwitchAsks=0))
 UNIT += switch_parts
 UNIT_SRCS_switch_parts := tests/unit/switch_parts.sv
 UNIT_PARAMS_switch_parts := N=3 OpenRows=3 StorePkts=16 CtrlPkts=4 Window=8 RxStorePkts=16 RxResultPkts=4

@@ -157,7 +157,7 @@ TEST(identification)
     assert_int_equal(b.read(FABRIC(id)) >> 16, 0x4d57);
     assert_int_equal(b.read(FABRIC(size)), NODES | 8u << 8 | 14u << 16 | 4u << 24);
     assert_int_equal(b.read(FABRIC(capacity)), 10 | 8u << 8 | 9u << 16 | 16u << 24);
-    assert_int_equal(b.read(FABRIC(windows)), 8 | 4u << 8 | 16u << 16 | 16u << 24);
+    assert_int_equal(b.read(FABRIC(windows)), 8 | 4u << 8 | 16u << 16 | 32u << 24);
     assert_int_equal(b.read(FABRIC(tables)), 64 | 16u << 16 | 64u << 24);
     assert_int_equal(b.read(FABRIC(primitives)), 0xf);
 }
