@@ -53,26 +53,6 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/// Of the settings, those that change what a system sends.
-static struct mw_system as_set(const struct mw_system *system, const struct mw_settings *settings)
-{
-    struct mw_system s = *system;
-    for (unsigned i = 0; i < settings->count; i++) {
-        const struct mw_setting *set = &settings->item[i];
-        if (strcmp(set->name, "list_once") == 0)
-            s.list_once = set->value;
-        else if (strcmp(set->name, "switch_asks") == 0)
-            s.switch_asks = s.signals && set->value;
-        else if (strcmp(set->name, "token_order") == 0)
-            s.token_order = set->value && !s.phased;
-        else if (strcmp(set->name, "pace") == 0)
-            s.pace = set->value && !s.phased;
-        else if (strcmp(set->name, "order_cycles") == 0)
-            s.order_cycles = (unsigned)set->value;
-    }
-    return s;
-}
-
 bool mw_run_asks_for(const struct mw_run_params *params, unsigned i)
 {
     return params->system ? params->system == &mw_systems[i] : !params->left_out[i];
@@ -83,7 +63,7 @@ unsigned mw_run_asked(const struct mw_run_params *params, struct mw_system syste
     unsigned count = 0;
     for (unsigned i = 0; i < MW_SYSTEMS; i++)
         if (mw_run_asks_for(params, i))
-            systems[count++] = as_set(&mw_systems[i], &params->settings);
+            systems[count++] = mw_system_as_set(&mw_systems[i], &params->settings);
     return count;
 }
 

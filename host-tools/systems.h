@@ -8,6 +8,11 @@
 #include "demand.h"
 #include "result.h"
 
+/// The system with what the settings change of the packets that it sends. What it has no use for, as
+/// reports where nobody waits for signals, stays off.
+struct mw_system mw_system_as_set(const struct mw_system *system,
+                                  const struct mw_settings *settings);
+
 /// Find out before a run whether the device holds it under every system that `params` asks for;
 /// params->shape has its GPUs. `touched` gets what each takes of this machine where the device is
 /// simulated, 0 for systems that were not asked for. If all are, those that need a primitive which the

@@ -73,9 +73,10 @@ int mw_systems_check(const struct mw_run_params *params, const struct mw_demand 
     if (!status)
         status = mw_job_open(&j);
     for (unsigned i = 0; i < MW_SYSTEMS && !status; i++) {
-        left_out[i] = !params->system && lacks(&j, &mw_systems[i]);
+        const struct mw_system system = mw_system_as_set(&mw_systems[i], &params->settings);
+        left_out[i] = !params->system && lacks(&j, &system);
         if (params->system ? params->system == &mw_systems[i] : !left_out[i])
-            status = check_system(&j, demand, &mw_systems[i], &touched[i]);
+            status = check_system(&j, demand, &system, &touched[i]);
     }
     mw_close(j.device);
     return status;

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Of the settings of a run, those that change what a system sends.
+#include "systems.h"
+
+#include <string.h>
+
+struct mw_system mw_system_as_set(const struct mw_system *system,
+                                  const struct mw_settings *settings)
+{
+    struct mw_system s = *system;
+    bool asked = false; // for a switch that asks, by name
+    for (unsigned i = 0; i < settings->count; i++) {
+        const struct mw_setting *set = &settings->item[i];
+        if (strcmp(set->name, "list_once") == 0)
+            s.list_once = set->value;
+        else if (strcmp(set->name, "switch_asks") == 0)
+            asked = s.switch_asks = s.signals && set->value;
+        else if (strcmp(set->name, "token_order") == 0)
+            s.token_order = set->value && !s.phased;
+        else if (strcmp(set->name, "pace") == 0)
+            s.pace = set->value && !s.phased;
+        else if (strcmp(set->name, "order_cycles") == 0)
+            s.order_cycles = (unsigned)set->value;
+    }
+    if (!s.list_once && !asked) // which it needs
+        s.switch_asks = false;
+    return s;
+}
