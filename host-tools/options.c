@@ -31,7 +31,7 @@ void mw_run_usage(FILE *out)
         "                        more through the device's queue, without and with feeding the\n"
         "                        next while one runs: tokens per second, and what that costs\n"
         "  --hidden H            bf16 values per token (default 512)\n"
-        "  --system NAME         unicast, dysharp-basic, dysharp or all (default all)\n"
+        "  --system NAME         unicast, dysharp-basic, dysharp, moeswitch or all (default all)\n"
         "  --jobs J              systems that run side by side, each in a thread of its own "
         "(default\n"
         "                        1)\n"
