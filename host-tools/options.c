@@ -121,8 +121,9 @@ static int set_system(void *place, const char *name, const char *text, struct mw
     *system = mw_system_find(text);
     if (*system || strcmp(text, "all") == 0)
         return MW_EXIT_OK;
-    return mw_fail(err, MW_EXIT_INPUT, "--%s %s: expected unicast, dysharp-basic, dysharp or all",
-                   name, text);
+    return mw_fail(err, MW_EXIT_INPUT,
+                   "--%s %s: expected unicast, dysharp-basic, dysharp, moeswitch or all", name,
+                   text);
 }
 
 static int set_model(void *p, const char *name, const char *text, struct mw_error *err)
