@@ -53,7 +53,8 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-bool mw_run_asks_for(const struct mw_run_params *params, unsigned i)
+/// Whether mw_systems[i] is among those that are asked for.
+static bool asks_for(const struct mw_run_params *params, unsigned i)
 {
     return params->system ? params->system == &mw_systems[i] : !params->left_out[i];
 }
@@ -62,7 +63,7 @@ unsigned mw_run_asked(const struct mw_run_params *params, struct mw_system syste
 {
     unsigned count = 0;
     for (unsigned i = 0; i < MW_SYSTEMS; i++)
-        if (mw_run_asks_for(params, i))
+        if (asks_for(params, i))
             systems[count++] = mw_system_as_set(&mw_systems[i], &params->settings);
     return count;
 }

@@ -21,8 +21,6 @@ struct mw_run {
 };
 
 /// The systems that are asked for, as the settings have them; returns how many.
-/// Whether mw_systems[i] is among them.
-bool mw_run_asks_for(const struct mw_run_params *params, unsigned i);
 unsigned mw_run_asked(const struct mw_run_params *params, struct mw_system systems[MW_SYSTEMS]);
 /// As many of them as may run at once.
 unsigned mw_run_jobs(const struct mw_run_params *params);
