@@ -574,13 +574,13 @@ struct hub : model<Vcontrol> {
         mw_header h = head(MW_OP_READY, 0);
         mw_header_pack(&h, head_words);
         for (unsigned i = 0; i < 3; i++) {
-            if (!(lanes >> (21 * i + 20) & 1)) {
-                head_words[1] |= lanes & 0xfffffull << 21 * i;
+            if (!(lanes >> (MW_LANE_BITS * i + MW_LANE_BITS - 1) & 1)) {
+                head_words[1] |= lanes & 0xfffffull << MW_LANE_BITS * i;
                 last = true;
                 continue;
             }
             assert_false(last || want_lanes.empty());
-            head_words[1] |= want_lanes.front() << 21 * i;
+            head_words[1] |= want_lanes.front() << MW_LANE_BITS * i;
             want_lanes.pop_front();
         }
         mw_header_unpack(&h, head_words);

@@ -54,7 +54,7 @@ struct gather : model<Vready_gather> {
         assert_int_equal(dut.pkt_valid_o, due);
         assert_int_equal(dut.idle_o, inside.empty());
         for (unsigned l = 0; l < LANES; l++) {
-            const uint64_t bits = dut.lanes_o >> 21 * l;
+            const uint64_t bits = dut.lanes_o >> MW_LANE_BITS * l;
             assert_int_equal(bits >> 20 & 1, l < inside.size());
             if (l < inside.size())
                 assert_true((bits >> 15 & 31) == inside[l].home &&

@@ -60,29 +60,12 @@ struct hub : model<Vrx> {
                                                : rng.bits(48);
         if (!rng.one_in(3))
             return p;
-        switch (below(7)) {
-        case 0:
-            p.h.epoch = (epoch + rng.between(1, 3)) & 3;
-            break;
-        case 1:
-            p.h.opcode = rng.pick({0u, 5u, 6u, 15u});
-            break;
-        case 2:
-            p.h.len = rng.between(1, 20);
-            break;
-        case 3:
-            p.h.cnt = rng.between(1, 16);
-            break;
-        case 4:
-            p.cut = F == 8 ? rng.pick({-1, 1, 3}) : rng.pick({1, 3});
-            break;
-        case 5:
-            p.err = true;
-            break;
-        default: // one bit too high, or just beyond
+        const unsigned fault = below(tb::BARE_FAULTS + 1);
+        if (fault < tb::BARE_FAULTS)
+            tb::spoil_bare(p, fault, F, rng, {0u, 5u, 6u, 15u});
+        else // one bit too high, or just beyond
             p.h.addr = rng.pick<uint64_t>(
                 {p.h.addr | 1ull << rng.between(3, 47), MW_SW_EVENTS, 15, TOKENS, TOKENS - 1});
-        }
         return p;
     }
 

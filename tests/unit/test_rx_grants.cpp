@@ -47,15 +47,15 @@ struct hub : model<Vrx> {
     {
         uint64_t head[2];
         mw_header_pack(&h, head);
-        head[1] &= ~(0x1fffffull << 21 * lane);
-        head[1] |= (uint64_t{valid} << 20 | home << 15 | index) << 21 * lane;
+        head[1] &= ~(mw_lane_pack(~0u, ~0u, 1) << MW_LANE_BITS * lane);
+        head[1] |= mw_lane_pack(index, home, valid) << MW_LANE_BITS * lane;
         mw_header_unpack(&h, head);
     }
     static row lane(const mw_header &h, unsigned l, bool &valid)
     {
         uint64_t head[2];
         mw_header_pack(&h, head);
-        const uint64_t bits = head[1] >> 21 * l;
+        const uint64_t bits = head[1] >> MW_LANE_BITS * l;
         valid = bits >> 20 & 1;
         return {static_cast<unsigned>(bits >> 15 & 31), static_cast<unsigned>(bits & 0x7fff)};
     }
@@ -83,32 +83,16 @@ struct hub : model<Vrx> {
         packet p = grant(rng.between(1, 3), rng.one_in(3));
         if (!rng.one_in(5))
             return p;
-        switch (below(7)) {
-        case 0:
-            p.h.epoch = (epoch + rng.between(1, 3)) & 3;
-            break;
-        case 1:
-            p.h.opcode = rng.pick(
+        const unsigned fault = below(tb::BARE_FAULTS + 1);
+        if (fault < tb::BARE_FAULTS) {
+            tb::spoil_bare(
+                p, fault, F, rng,
                 {MW_OP_MULTIMEM_LD_REDUCE, MW_OP_DYMULTIMEM_LD_REDUCE, MW_OP_LD_CAIS, MW_OP_READY});
-            break;
-        case 2:
-            p.h.len = rng.between(1, 20);
-            break;
-        case 3:
-            p.h.cnt = rng.between(1, 16);
-            break;
-        case 4:
-            p.cut = F == 8 ? rng.pick({-1, 1, 3}) : rng.pick({1, 3});
-            break;
-        case 5:
-            p.err = true;
-            break;
-        default: { // a hole, or none
+        } else { // a hole, or none
             const bool hole = percent(50);
             set_lane(p.h, 0, hole, 0, 0);
             set_lane(p.h, 1, false, 0, 0);
             set_lane(p.h, 2, hole, 0, 0);
-        }
         }
         return p;
     }

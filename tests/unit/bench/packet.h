@@ -118,6 +118,33 @@ inline wire encode(const packet &p, unsigned flit, dice *filler = nullptr)
     return w;
 }
 
+/// What can be wrong with a packet that should be a header alone: another epoch, an opcode of `opcodes`, a length, a
+/// number of targets, too few flits or too many, a link error.
+enum { BARE_FAULTS = 6 };
+inline void spoil_bare(packet &p, unsigned fault, unsigned flit, dice &rng,
+                       std::initializer_list<unsigned> opcodes)
+{
+    switch (fault) {
+    case 0:
+        p.h.epoch = (p.h.epoch + rng.between(1, 3)) & 3;
+        break;
+    case 1:
+        p.h.opcode = rng.pick(opcodes);
+        break;
+    case 2:
+        p.h.len = rng.between(1, 20);
+        break;
+    case 3:
+        p.h.cnt = rng.between(1, 16);
+        break;
+    case 4:
+        p.cut = flit == 8 ? rng.pick({-1, 1, 3}) : rng.pick({1, 3});
+        break;
+    default:
+        p.err = true;
+    }
+}
+
 inline mw_header header_of(const bytes &data)
 {
     uint64_t head[2] = {};
