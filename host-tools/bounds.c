@@ -290,14 +290,15 @@ void mw_layer_facts(const struct mw_workload *w, unsigned layer, struct mw_layer
 }
 
 /// The busiest port and direction; the first of several equal ones.
-static struct mw_bound busiest_link(const struct mw_traffic *t, unsigned gpus)
+static struct mw_bound busiest_link(const struct mw_traffic *t, unsigned gpus,
+                                    const struct mw_link_parameters *link)
 {
     struct mw_bound best = {0};
     for (unsigned p = 0; p < gpus; p++) {
         for (unsigned d = 0; d < MW_DIRECTIONS; d++) {
-            uint64_t flits = mw_traffic_flits(t, p, (enum mw_direction)d);
-            if (flits > best.cycles)
-                best = (struct mw_bound){flits, MW_LINK, p, (enum mw_direction)d};
+            uint64_t cycles = mw_traffic_flits(t, p, (enum mw_direction)d) * link->link_cycles;
+            if (cycles > best.cycles)
+                best = (struct mw_bound){cycles, MW_LINK, p, (enum mw_direction)d};
         }
     }
     return best;
@@ -308,12 +309,13 @@ static struct mw_bound later(struct mw_bound a, struct mw_bound b)
     return b.cycles > a.cycles ? b : a;
 }
 
-struct mw_bound mw_strict_link(const struct mw_workload *w, unsigned layer, unsigned flit_bytes)
+struct mw_bound mw_strict_link(const struct mw_workload *w, unsigned layer,
+                               const struct mw_link_parameters *link)
 {
     struct mw_traffic t;
     memset(&t, 0, sizeof t);
-    uint64_t combine = packet_flits(row_bytes(w), 0, flit_bytes);
-    uint64_t dispatch = combine + packet_flits(4ull * w->k, 0, flit_bytes);
+    uint64_t combine = packet_flits(row_bytes(w), 0, link->flit_bytes);
+    uint64_t dispatch = combine + packet_flits(4ull * w->k, 0, link->flit_bytes);
     for (unsigned i = 0; i < w->tokens; i++) {
         struct mw_places p;
         mw_places_find(w, layer, i, &p);
@@ -328,19 +330,20 @@ struct mw_bound mw_strict_link(const struct mw_workload *w, unsigned layer, unsi
             put(&t, q, MW_UP, MW_PARTIAL, combine, 0);
         }
     }
-    return busiest_link(&t, w->shape.gpus);
+    return busiest_link(&t, w->shape.gpus, link);
 }
 
-uint64_t mw_default_expert_cycles(const struct mw_workload *w, unsigned flit_bytes)
+uint64_t mw_default_expert_cycles(const struct mw_workload *w,
+                                  const struct mw_link_parameters *link)
 {
-    uint64_t link = 0, rows = 0;
+    uint64_t cycles = 0, rows = 0;
     for (unsigned i = 0; i < w->layers; i++) {
         struct mw_layer_facts facts;
         mw_layer_facts(w, i, &facts);
         rows += facts.rows[facts.busiest];
-        link += mw_strict_link(w, i, flit_bytes).cycles;
+        cycles += mw_strict_link(w, i, link).cycles;
     }
-    return rows ? link / (2 * rows) : 0;
+    return rows ? cycles / (2 * rows) : 0;
 }
 
 /// The busiest engine: the expert's time, or the time in which it can read or write its rows.
@@ -376,14 +379,14 @@ void mw_bounds_compute(const struct mw_workload *w, unsigned layer, const struct
     struct mw_bound strict_engine = {facts.rows[facts.busiest] * link->expert_cycles, MW_ENGINE,
                                      facts.busiest, MW_UP};
     struct mw_bound engine = b->own_engine = own_engine(w, &facts, link);
-    b->strict_link = mw_strict_link(w, layer, link->flit_bytes);
+    b->strict_link = mw_strict_link(w, layer, link);
     b->strict = later(b->strict_link, strict_engine);
 
     struct mw_traffic phases[MW_PHASES];
     mw_traffic_count(w, layer, system, link->flit_bytes, phases);
     if (system->phased) {
         for (unsigned p = 0; p < MW_PHASES; p++)
-            b->own_phase[p] = busiest_link(&phases[p], w->shape.gpus);
+            b->own_phase[p] = busiest_link(&phases[p], w->shape.gpus, link);
         b->own_link = phase_sum(b->own_phase);
         b->own_phase[MW_EXPERT] = later(b->own_phase[MW_EXPERT], engine);
         b->own = phase_sum(b->own_phase);
@@ -391,7 +394,7 @@ void mw_bounds_compute(const struct mw_workload *w, unsigned layer, const struct
     }
     for (unsigned p = 1; p < MW_PHASES; p++)
         mw_traffic_add(&phases[0], &phases[p]);
-    b->own_link = busiest_link(&phases[0], w->shape.gpus);
+    b->own_link = busiest_link(&phases[0], w->shape.gpus, link);
     b->own = later(b->own_link, engine);
 }
 

@@ -102,6 +102,7 @@ struct mw_layer_facts {
 
 struct mw_link_parameters {
     unsigned flit_bytes;    ///< 8 or 16
+    unsigned link_cycles;   ///< that a flit takes on a link, from 1 on
     uint64_t expert_cycles; ///< per row
 };
 
@@ -119,10 +120,12 @@ uint64_t mw_traffic_flits(const struct mw_traffic *t, unsigned port, enum mw_dir
 void mw_bounds_compute(const struct mw_workload *w, unsigned layer, const struct mw_system *system,
                        const struct mw_link_parameters *link, struct mw_bounds *bounds);
 /// The strict bound of the links alone, in cycles; the expert's default time comes from it.
-struct mw_bound mw_strict_link(const struct mw_workload *w, unsigned layer, unsigned flit_bytes);
-/// Default of expert_cycles: sum over the layers of the strict link bound, over twice the rows of
-/// the busiest engine, rounded down. 0 where no token has an expert.
-uint64_t mw_default_expert_cycles(const struct mw_workload *w, unsigned flit_bytes);
+struct mw_bound mw_strict_link(const struct mw_workload *w, unsigned layer,
+                               const struct mw_link_parameters *link);
+/// Default of expert_cycles (which `link` need not have): sum over the layers of the strict link bound,
+/// over twice the rows of the busiest engine, rounded down. 0 where no token has an expert.
+uint64_t mw_default_expert_cycles(const struct mw_workload *w,
+                                  const struct mw_link_parameters *link);
 
 /// "port 3 down", or "engine 5" and the like; returns `text`.
 const char *mw_bound_text(const struct mw_bound *b, char *text, size_t size);

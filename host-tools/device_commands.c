@@ -175,7 +175,8 @@ static void show_primitives(const struct mw_device_info *i, FILE *out)
     } all[] = {{"copy_lane", i->copy_lane},
                {"list_once", i->list_once},
                {"switch_asks", i->switch_asks},
-               {"token_order", i->token_order}};
+               {"token_order", i->token_order},
+               {"link_rate", i->link_rate}};
     const char *before = "primitives       ";
     bool some = false;
     for (unsigned k = 0; k < sizeof all / sizeof *all; k++) {

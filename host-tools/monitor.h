@@ -9,6 +9,7 @@
 
 struct mw_monitor {
     unsigned ports, interval;
+    unsigned link_cycles; ///< that a flit takes on a link
     struct mw_latencies latencies[MW_MAX_PORTS];
     struct mw_sample
         *list; ///< [samples][ports], sample i is of cycles i * interval on; zeros where lost

@@ -54,6 +54,8 @@ void mw_run_usage(FILE *out)
         "                        the busiest engine), rounded down)\n"
         "  --flit-bytes F        16 or 8 (default 16, on USB as it is)\n"
         "  --link-latency C      cycles (default 1)\n"
+        "  --link-cycles C       cycles that a flit takes on a link, 1 to 4 (default 1): with 2 a\n"
+        "                        GPU is twice as wide inside as its links\n"
         "  --in-flight K         tokens in flight per home (default 0: no limit)\n"
         "  --open-rows K         open reductions per home (default 0: as many as the device has)\n"
         "  --set NAME=VALUE      lower another limit of the device\n"
@@ -88,6 +90,7 @@ void mw_run_defaults(struct mw_run_params *params)
         .tile = 16,
         .flit_bytes = 16,
         .link_latency = 1,
+        .link_cycles = 1,
         .jobs = 1,
     };
 }
@@ -168,6 +171,7 @@ static const struct mw_option options[] = {
     MW_NUMBER("expert-cycles", AT(expert_cycles), 0, 1u << 24),
     MW_OWN("flit-bytes", AT(flit_bytes), mw_set_flit_bytes),
     MW_UNSIGNED("link-latency", AT(link_latency), 1, 1024),
+    MW_UNSIGNED("link-cycles", AT(link_cycles), 1, 4),
     MW_UNSIGNED("in-flight", AT(in_flight), 0, 1u << 20),
     MW_UNSIGNED("open-rows", AT(open_rows), 0, 1u << 20),
     MW_UNSIGNED("jobs", AT(jobs), 1, MW_SYSTEMS),
@@ -299,13 +303,21 @@ int mw_run_route(struct mw_run_params *params, struct mw_trace *trace, struct mw
     return status;
 }
 
+struct mw_link_parameters mw_run_links(const struct mw_run_params *params)
+{
+    return (struct mw_link_parameters){.flit_bytes = params->flit_bytes,
+                                       .link_cycles = params->link_cycles,
+                                       .expert_cycles = params->expert_cycles};
+}
+
 int mw_run_fill(struct mw_run_params *params, const struct mw_trace *trace,
                 struct mw_workload *workload, struct mw_error *err)
 {
     int status =
         mw_workload_make(workload, trace, params->layers, params->layer_count, &params->shape, err);
+    const struct mw_link_parameters link = mw_run_links(params);
     if (!status && !params->expert_cycles_given)
-        params->expert_cycles = mw_default_expert_cycles(workload, params->flit_bytes);
+        params->expert_cycles = mw_default_expert_cycles(workload, &link);
     return status;
 }
 

@@ -24,7 +24,7 @@ static const char style[] =
     ".d{fill:#dd6b20}.g{stroke:#ccc}.h{fill:#718096}.p{stroke:#c53030;stroke-dasharray:3 2}"
     "rect.b{fill:#fff}</style>\n";
 
-/// One link of one port: an area whose height is the share of the cycles in which it carried a flit.
+/// One link of one port: an area whose height is the share of the cycles that its flits take.
 static void draw_link(FILE *out, const struct mw_monitor *m, unsigned port, bool down,
                       uint64_t cycles, uint64_t most, double y)
 {
@@ -34,7 +34,8 @@ static void draw_link(FILE *out, const struct mw_monitor *m, unsigned port, bool
         uint64_t from = (uint64_t)i * m->interval, to = from + m->interval;
         to = to < cycles ? to : cycles;
         const struct mw_sample *s = &m->list[i * m->ports + port];
-        double use = to > from ? (double)(down ? s->down : s->up) / (double)(to - from) : 0;
+        double taken = (double)(down ? s->down : s->up) * m->link_cycles;
+        double use = to > from ? taken / (double)(to - from) : 0;
         double h = HALF * (use < 1 ? use : 1);
         x = LEFT + TIME_W * (double)to / (double)most;
         fprintf(out, "V%.1fH%.1f", down ? y + h : y - h, x);

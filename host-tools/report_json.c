@@ -29,6 +29,7 @@ static void json_params(struct mw_json *j, const struct mw_run_params *params,
     mw_json_uint(j, "expert_cycles", params->expert_cycles);
     mw_json_uint(j, "flit_bytes", params->flit_bytes);
     mw_json_uint(j, "link_latency", params->link_latency);
+    mw_json_uint(j, "link_cycles", params->link_cycles);
     mw_json_uint(j, "in_flight", params->in_flight);
     mw_json_uint(j, "open_rows", params->open_rows);
     mw_json_bool(j, "allow_padding", w->shape.allow_padding);
@@ -85,7 +86,7 @@ static void json_layer(struct mw_json *j, const struct mw_layer_result *layer,
                        const struct mw_workload *w, unsigned l, const struct mw_system *system,
                        const struct mw_run_params *params)
 {
-    const struct mw_link_parameters link = {params->flit_bytes, params->expert_cycles};
+    const struct mw_link_parameters link = mw_run_links(params);
     struct mw_bounds bounds;
     struct mw_resources resources;
     mw_bounds_compute(w, l, system, &link, &bounds);

@@ -24,7 +24,7 @@ void mw_report_head(FILE *out, const struct mw_run_params *params, const struct 
             w->shape.gpus, w->shape.tokens_per_gpu, w->shape.hidden, w->experts, w->k, params->tile,
             params->partial_tiles ? " or less" : "", params->expert_cycles, params->flit_bytes,
             params->link_latency, w->shape.seed);
-    const struct mw_link_parameters link = {params->flit_bytes, params->expert_cycles};
+    const struct mw_link_parameters link = mw_run_links(params);
     for (unsigned l = 0; l < w->layers; l++) {
         struct mw_layer_facts facts;
         struct mw_bounds bounds;

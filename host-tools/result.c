@@ -143,12 +143,13 @@ static void add_part(struct mw_summary_part *part, const struct mw_bound *b, uns
     merge_place(part->at, sizeof part->at, b, layer);
 }
 
-static void summarize_links(struct mw_summary *s, unsigned gpus, unsigned flit_bytes)
+static void summarize_links(struct mw_summary *s, unsigned gpus,
+                            const struct mw_link_parameters *link)
 {
     for (unsigned d = 0; d < MW_DIRECTIONS; d++) {
         for (unsigned p = 0; p < gpus; p++) {
             double flits = (double)mw_traffic_flits(&s->traffic, p, (enum mw_direction)d);
-            double payload = (double)s->traffic.payload[p][d], wire = flits * flit_bytes;
+            double payload = (double)s->traffic.payload[p][d], wire = flits * link->flit_bytes;
             s->direction[d].payload_mean += payload / gpus;
             s->direction[d].wire_mean += wire / gpus;
             if (payload > s->direction[d].payload_max)
@@ -156,7 +157,7 @@ static void summarize_links(struct mw_summary *s, unsigned gpus, unsigned flit_b
             if (wire > s->direction[d].wire_max)
                 s->direction[d].wire_max = wire;
         }
-        double most = (double)s->cycles * flit_bytes;
+        double most = (double)s->cycles * link->flit_bytes / link->link_cycles;
         s->direction[d].use_mean = mw_ratio(s->direction[d].wire_mean, most);
         s->direction[d].use_max = mw_ratio(s->direction[d].wire_max, most);
     }
@@ -166,7 +167,7 @@ void mw_summarize(struct mw_summary *s, const struct mw_result *r, const struct 
                   const struct mw_run_params *params, uint64_t unicast_cycles)
 {
     *s = (struct mw_summary){.system = r->system->name, .result = r};
-    const struct mw_link_parameters link = {params->flit_bytes, params->expert_cycles};
+    const struct mw_link_parameters link = mw_run_links(params);
     for (unsigned l = 0; l < r->layers; l++) {
         const struct mw_layer_result *layer = &r->layer[l];
         struct mw_bounds bounds;
@@ -194,7 +195,7 @@ void mw_summarize(struct mw_summary *s, const struct mw_result *r, const struct 
     s->strict_share = mw_ratio((double)s->strict, (double)s->cycles);
     s->own_share = mw_ratio((double)s->own, (double)s->cycles);
     s->cycles_per_second = mw_ratio((double)r->simulated_cycles, r->seconds);
-    summarize_links(s, w->shape.gpus, params->flit_bytes);
+    summarize_links(s, w->shape.gpus, &link);
 }
 
 double mw_tokens_per_second(const struct mw_workload *w, const struct mw_feeding *f,

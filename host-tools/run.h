@@ -36,6 +36,7 @@ struct mw_run_params {
     struct mw_device_choice device;
     unsigned flit_bytes;   ///< 8 or 16; mw_run_prepare fills in the default, as that of shape.gpus
     unsigned link_latency; ///< cycles
+    unsigned link_cycles;  ///< that a flit takes on a link, from 1 on
     unsigned in_flight;    ///< tokens in flight per home, 0: no limit but the device's
     unsigned open_rows;    ///< open reductions per home, 0: as many as the device has
     struct mw_settings settings;
@@ -54,6 +55,8 @@ struct mw_run_params {
     const volatile sig_atomic_t *stop;
 };
 
+/// What the bounds of a run depend on.
+struct mw_link_parameters mw_run_links(const struct mw_run_params *params);
 /// The defaults of every option.
 void mw_run_defaults(struct mw_run_params *params);
 /// Parse the words after `moeswitch run`. Sets `help` if help was asked for; the rest is then unset.

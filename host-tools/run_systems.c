@@ -265,7 +265,7 @@ static void make_parts(struct group *g)
 {
     struct mw_run *run = g->run;
     const struct mw_system *systems = run->systems;
-    const struct mw_link_parameters link = {run->params.flit_bytes, run->params.expert_cycles};
+    const struct mw_link_parameters link = mw_run_links(&run->params);
     mw_bar_begin(&g->bar, run->err, isatty(fileno(run->err)), now());
     g->count = g->bar.count = mw_run_asked(&run->params, run->systems);
     for (unsigned i = 0; i < g->count; i++) {

@@ -150,6 +150,7 @@ struct mw_device_info {
     unsigned link_latency;  ///< as set
     bool copy_lane, list_once, switch_asks; ///< there are these primitives of mw_layer_config
     bool token_order; ///< there are mw_stream_order, and pace of mw_layer_config
+    bool link_rate;   ///< there is link_cycles of mw_layer_config
 };
 MW_API int mw_info(struct mw_device *device, struct mw_device_info *info);
 
@@ -354,6 +355,9 @@ struct mw_layer_config {
     unsigned pace_lead;  ///< rows that dispatch is kept ahead of them, at most 65 535
     unsigned pace_ahead; ///< rows that dispatch may be ahead, 0: no limit, at most 65 535
     unsigned pace_idle;  ///< cycles without a flit and a row goes all the same, at most 65 535
+    /// Cycles that a flit takes on each link, 1 .. 4, 0: 1. With 2 GPUs and hubs move twice as much as
+    /// their links. MW_ERR_CAPACITY without link_rate
+    unsigned link_cycles;
 };
 /// tile 1, partial_wait 64, copy_lane true, pace_lead 1, pace_idle 256, all else 0; of a struct of that size.
 MW_API void mw_layer_defaults_of(struct mw_layer_config *config, size_t size);

@@ -88,6 +88,7 @@ static int read_info(struct mw_device *d, struct mw_device_info *info)
         .list_once = MWI_GET(MW_FABRIC__PRIMITIVES__LIST_ONCE, r.primitives),
         .switch_asks = MWI_GET(MW_FABRIC__PRIMITIVES__SWITCH_ASKS, r.primitives),
         .token_order = MWI_GET(MW_FABRIC__PRIMITIVES__TOKEN_ORDER, r.primitives),
+        .link_rate = MWI_GET(MW_FABRIC__PRIMITIVES__LINK_RATE, r.primitives),
     };
     return check_info(info, mem_log2, rows_log2, tokens_log2);
 }

@@ -19,6 +19,12 @@ struct reg_value {
 #define REG(name) (uint32_t) offsetof(mw_node_t, name)
 enum { MAX_REGS = 32 };
 
+/// Cycles that pass on a link behind each flit.
+static unsigned link_wait(const struct mw_layer_config *c)
+{
+    return c->link_cycles ? c->link_cycles - 1 : 0;
+}
+
 /// The registers of one GPU; returns how many.
 static unsigned node_registers(struct reg_value *r, const struct mw_device_info *info,
                                const struct mw_layer_config *c, const struct mw_layout *l,
@@ -67,6 +73,7 @@ static unsigned node_registers(struct reg_value *r, const struct mw_device_info 
                         MWI_PUT(MW_NODE__USES__LIST_ONCE, c->list_once) |
                         MWI_PUT(MW_NODE__USES__SWITCH_ASKS, c->switch_asks) |
                         MWI_PUT(MW_NODE__USES__PACE, c->pace)},
+        {REG(link), MWI_PUT(MW_NODE__LINK__WAIT_CYCLES, link_wait(c))},
         {REG(lead), MWI_PUT(MW_NODE__LEAD__ROWS, c->pace_lead)},
         {REG(pace),
          MWI_PUT(MW_NODE__PACE__AHEAD, c->pace_ahead) | MWI_PUT(MW_NODE__PACE__IDLE, c->pace_idle)},
@@ -84,7 +91,7 @@ int mwi_check_config(const struct mw_device *d, const struct mw_layer_config *c)
         c->in_flight > 65535 || c->open_rows > 255 || c->store_credits > 255 ||
         c->part_credits > 255 || c->ctrl_credits > 255 || c->throttle > 255 ||
         c->down_store_credits > 255 || c->down_part_credits > 255 || c->down_throttle > 255 ||
-        c->pace_ahead > 65535 || c->pace_lead > 65535 || c->pace_idle > 65535)
+        c->pace_ahead > 65535 || c->pace_lead > 65535 || c->pace_idle > 65535 || c->link_cycles > 4)
         return mwi_fail(MW_ERR_INVALID, "a setting of the layer does not fit its register");
     if (c->start_delay * (uint64_t)(d->info.gpus - 1) > 65535)
         return mwi_fail(MW_ERR_INVALID, "start_delay: the last GPU may start 65535 cycles late");
@@ -146,6 +153,7 @@ int mwi_configure(struct mw_device *d, const struct mw_layer_config *config,
     int status = mwi_write(d, MWI_FABRIC(credits),
                            MWI_PUT(MW_FABRIC__CREDITS__STORE, config->down_store_credits) |
                                MWI_PUT(MW_FABRIC__CREDITS__PART, config->down_part_credits) |
+                               MWI_PUT(MW_FABRIC__CREDITS__WAIT_CYCLES, link_wait(config)) |
                                MWI_PUT(MW_FABRIC__CREDITS__THROTTLE, config->down_throttle));
     if (!status)
         status = mwi_write(d, MWI_FABRIC(lookahead),

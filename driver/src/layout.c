@@ -67,6 +67,7 @@ static const struct setting {
     SETTING(pace_lead, 0, 65535),
     SETTING(pace_ahead, 0, 65535),
     SETTING(pace_idle, 0, 65535),
+    SETTING(link_cycles, 0, 4),
 };
 
 int mw_layer_set(struct mw_layer_config *config, const char *name, uint64_t value)
@@ -129,6 +130,9 @@ int mwi_check_sizes(const struct mw_device_info *info, const struct mw_layer_con
         return mwi_fail(MW_ERR_INVALID, "switch_asks: only with list_once");
     if (c->pace && !info->token_order)
         return mwi_fail(MW_ERR_CAPACITY, "pace: this device does not pace dispatch: leave it out");
+    if (c->link_cycles > 1 && !info->link_rate)
+        return mwi_fail(MW_ERR_CAPACITY,
+                        "link_cycles: this device's links take a flit per cycle: leave it out");
     return 0;
 }
 

@@ -53,7 +53,7 @@ static int load_coefficients(struct job *j)
 /// The share of a layer's time that moving its rows once takes: they go in twice and come out once.
 static double begin_layer(struct job *j)
 {
-    const struct mw_link_parameters link = {j->params->flit_bytes, j->params->expert_cycles};
+    const struct mw_link_parameters link = mw_run_links(j->params);
     struct mw_bounds bounds;
     mw_bounds_compute(j->w, j->layer, j->system, &link, &bounds);
     j->own_bound = bounds.own.cycles;
@@ -107,6 +107,7 @@ static int set_monitor(struct job *j)
     if (!m)
         return mw_fail_memory(j->err, "the monitors");
     m->ports = j->w->shape.gpus;
+    m->link_cycles = j->params->link_cycles;
     m->interval = j->params->interval;
     if (!m->interval)
         m->interval = mw_monitor_interval(j->own_bound, m->ports);

@@ -9,7 +9,8 @@ enum {
     PARTIAL_WAIT = 8, ///< cycles without work before --partial-tiles starts an open tile
     GUARD_WAIT = 256, ///< the same where only the limit on tokens in flight asks for it
     PACE_LEAD = 4,    ///< rows, or a quarter of a tile, that dispatch is kept ahead of partial sums
-    PACE_ROWS = 6,    ///< that it may be ahead, besides three quarters of a tile
+    PACE_ROWS = 2,    ///< that it may be ahead, besides 3/16 of a tile for each expert of a GPU
+    PACE_LEAST = 6,   ///< of such rows
 };
 
 /// One field of the layer's configuration, from the option that `what` names.
@@ -74,6 +75,17 @@ static void guard_tiles(struct job *j)
         c->partial_wait = GUARD_WAIT;
 }
 
+/// How far dispatch goes ahead of partial sums. Of each GPU's rows about as many wait in tiles that are
+/// not full as open tiles have room for, so both grow with the tile, and the limit with the experts of
+/// a GPU.
+static void pace_rows(struct job *j)
+{
+    unsigned tile = j->params->tile, local = j->experts / j->params->shape.gpus;
+    unsigned ahead = PACE_ROWS + 3 * tile * local / 16;
+    j->config.pace_lead = tile / 4 > PACE_LEAD ? tile / 4 : PACE_LEAD;
+    j->config.pace_ahead = ahead > PACE_LEAST ? ahead : PACE_LEAST;
+}
+
 /// What the layer's engines and links do. A system in phases dispatches everything before it combines
 /// anything, so that a limit on tokens in flight does not apply to it.
 int mw_job_settings(struct job *j)
@@ -86,16 +98,15 @@ int mw_job_settings(struct job *j)
     j->config.list_once = j->system->list_once;
     j->config.switch_asks = j->system->switch_asks;
     j->config.pace = j->system->pace;
-    if (j->system->pace) {
-        j->config.pace_lead = p->tile / 4 > PACE_LEAD ? p->tile / 4 : PACE_LEAD;
-        j->config.pace_ahead = PACE_ROWS + 3 * p->tile / 4;
-    }
+    if (j->system->pace)
+        pace_rows(j);
     j->tile_guard = 1;
     j->latency_classes = 1u << MW_CLS_STORE;
     j->port_limit = UINT64_MAX;
     if ((status = set_field(j, "--tile", "tile", p->tile)) ||
         (status = set_field(j, "--expert-cycles", "expert_cycles", p->expert_cycles)) ||
         (status = set_field(j, "--open-rows", "open_rows", p->open_rows)) ||
+        (status = set_field(j, "--link-cycles", "link_cycles", p->link_cycles)) ||
         (status = set_field(j, "--in-flight", "in_flight", p->in_flight)))
         return status;
     for (unsigned i = 0; i < p->settings.count && !status; i++)

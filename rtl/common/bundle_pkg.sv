@@ -59,6 +59,7 @@ package bundle_pkg;
     // What the registers say to the switch.
     typedef struct packed {
         logic [7:0]  throttle;      // of 256 chances, how many a start of a packet on a downlink is put off by a cycle
+        logic [1:0]  link_wait;     // cycles that pass on a downlink behind each flit
         logic [7:0]  store_credits; // upper limits of downlink credits used, 0: all
         logic [7:0]  part_credits;
         logic [4:0]  window;        // look-ahead window of every input in STORE packets, 0: all that credits let in

@@ -36,6 +36,7 @@ package cfg_pkg;
         bit            ListOnce;        // switch and hubs remember the list of targets of each source's open row
         bit            TokenOrder;      // hubs order the tokens of a dispatch, and pace it by partial sums
         bit            SwitchAsks;      // the switch opens the reduction of a row that all members have reported
+        bit            LinkRate;        // links may be slower than a flit per cycle
         bit            Guard;           // the switch bears endpoints that misbehave
         bit            Monitor;         // latency histogram and time series of each port of the switch
         bit            Faults;          // emulated endpoints can be made to
@@ -102,6 +103,7 @@ package cfg_pkg;
         c.ListOnce        = 1'b1;
         c.TokenOrder      = 1'b1;
         c.SwitchAsks      = 1'b1;
+        c.LinkRate        = 1'b1;
         c.Guard           = 1'b1;
         c.Monitor         = 1'b1;
         c.Faults          = 1'b1;

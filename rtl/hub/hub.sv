@@ -238,22 +238,31 @@ module hub #(
     assign ev_o.token = tok_done;
 
     // ---- uplink ----
-    logic tx_idle;
+    logic tx_idle, tx_link_idle, up_hold, up_busy;
 
     tx #(.Cfg(Cfg)) i_tx (
         .clk_i, .rst_ni, .go_i, .cfg_i, .share_i(share), .ctl_valid_i(ctl_valid), .ctl_ready_o(ctl_ready),
         .ctl_header_i(ctl_header),
         .req_i(creq), .req_ready_o(creq_ready), .st_i(st), .st_ready_o(st_ready),
         .sst_valid_i(sst_valid), .sst_ready_o(sst_ready), .part_i(part), .part_ready_o(part_ready),
-        .up_o, .crd_i(up_crd_i), .part_crd_o(part_crd),
+        .up_o, .hold_i(up_hold), .crd_i(up_crd_i), .part_crd_o(part_crd),
         .stall_store_o(count_o.stall_store), .stall_ctrl_o(count_o.stall_ctrl), .part_empty_o(count_o.part_empty),
-        .link_idle_o(count_o.link_idle), .idle_o(tx_idle)
+        .link_idle_o(tx_link_idle), .idle_o(tx_idle)
     );
+    assign count_o.link_idle = tx_link_idle && !up_busy;
+
+    if (Cfg.LinkRate) begin : gen_rate
+        link_rate #(.MaxPkt(Cfg.HeadFlits + Cfg.ListFlits + Cfg.PayFlits)) i_rate (
+            .clk_i, .rst_ni, .wait_i(cfg_i.link_wait), .valid_i(up_o.valid), .hold_o(up_hold), .busy_o(up_busy)
+        );
+    end else begin : gen_full_rate
+        assign {up_hold, up_busy} = '0;
+    end
 
     assign recv_rows_o = recv_rows[15:0];
     wire unused_rows = &{1'b0, recv_rows[RowW-1:16]};  // memory holds fewer
 
-    assign idle_o = {tok_idle, !up_o.valid, tx_idle, control_idle, red_idle,
+    assign idle_o = {tok_idle, !up_o.valid && !up_busy, tx_idle, control_idle, red_idle,
                      rxst_idle && alloc_idle && rows_idle && !loc.valid, rx_idle && lists_idle};
 endmodule
 

@@ -70,6 +70,7 @@ package node_pkg;
     logic [15:0]      pace_lead;     // rows that it is kept ahead
     logic [15:0]      pace_idle;     // cycles without a flit on the uplink behind which a row may go all the same
     logic             switch_asks;   // finished rows are reported to the switch, which opens reductions
+    logic [1:0]       link_wait;     // cycles that pass on the uplink behind each flit
     logic [7:0]       store_credits; // upper limits of the credits used, 0: as many as the hardware has
     logic [7:0]       part_credits;
     logic [7:0]       ctrl_credits;

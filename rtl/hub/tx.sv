@@ -44,6 +44,7 @@ module tx #(
     output logic                     part_ready_o,
 
     output `MW_LINK(Cfg)             up_o,
+    input  wire logic                hold_i, // no packet starts, see link_rate
     input  wire bundle_pkg::credit_t crd_i,
     output bundle_pkg::port_t        part_crd_o,
 
@@ -134,7 +135,7 @@ module tx #(
         else cls = can[CLS_CTRL] ? CLS_CTRL : CLS_REQ;
     end
 
-    assign start       = !inside_q && can != '0 && !put_off;
+    assign start       = !inside_q && can != '0 && !put_off && !hold_i;
     assign start_store = start && cls == CLS_STORE;
     assign start_ctrl  = start && cls == CLS_CTRL;
     assign fire        = inside_q || start;

@@ -42,6 +42,8 @@ module switch_common #(
     end
     assign common_o.window_limit = (ctl_i.window > 5'(Cfg.Window)) ? Cfg.SeqW'(Cfg.Window) : Cfg.SeqW'(ctl_i.window);
 
+    assign common_o.link_wait = ctl_i.link_wait;
+
     // ---- rows that the switch opens: one port's in each cycle ----
     assign {common_o.asks, common_o.row_bytes, common_o.row_shift, common_o.token_shift}
            = {ctl_i.asks, ctl_i.row_bytes, ctl_i.row_shift, ctl_i.token_shift};

@@ -378,8 +378,10 @@ module switch_port #(
         .res_err_o(res_err), .idle_o(join_idle)
     );
 
+    logic dn_hold, dn_busy;
+
     egress #(.Cfg(Cfg)) i_egress (
-        .clk_i, .rst_ni, .port_i, .go_i, .epoch_i, .hold_i, .down_i(down_o), .store_limit_i(common_i.store_limit),
+        .clk_i, .rst_ni, .port_i, .go_i, .epoch_i, .hold_i(hold_i || dn_hold), .down_i(down_o), .store_limit_i(common_i.store_limit),
         .part_limit_i(common_i.part_limit),
         .has_ctrl_i(by_number(has_ctrl, port_i)), .has_req_i(by_number(has_req, port_i)),
         .has_store_i(by_number(has_store, port_i)),
@@ -397,6 +399,15 @@ module switch_port #(
         .wait_turn_o(wait_turn), .wait_credit_o(wait_credit), .starved_o(starved), .discard_o(discard),
         .leave_o(leave), .leave_stamp_o(leave_stamp), .idle_o(out_idle)
     );
+
+    if (Cfg.LinkRate) begin : gen_rate
+        link_rate #(.Ahead(2), .MaxPkt(Cfg.HeadFlits + Cfg.ListFlits + Cfg.PayFlits)) i_rate (
+            .clk_i, .rst_ni, .wait_i(common_i.link_wait), .valid_i(dn_o.valid), .hold_o(dn_hold), .busy_o(dn_busy)
+        );
+    end else begin : gen_full_rate
+        assign {dn_hold, dn_busy} = '0;
+        wire unused_wait = &{1'b0, common_i.link_wait};
+    end
     assign pop         = by_distance(pop_n, port_i);
     assign re          = by_distance(re_n, port_i);
     assign free_store  = by_distance(free_store_n, port_i);
@@ -453,7 +464,7 @@ module switch_port #(
                                 mon_read_i, common_i.mon_series, common_i.mon_word, leave, leave_stamp};
     end
 
-    assign idle_o = in_idle && crd_idle && win_idle && out_idle && join_idle && !err_waits_q && !report && !flush_o
+    assign idle_o = in_idle && crd_idle && win_idle && out_idle && !dn_busy && join_idle && !err_waits_q && !report && !flush_o
                     && asks_idle;
 endmodule
 

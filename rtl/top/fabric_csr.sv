@@ -136,6 +136,7 @@ module fabric_csr #(
     assign ctl_o.store_credits = hwif_out.credits.store.value;
     assign ctl_o.part_credits  = hwif_out.credits.part.value;
     assign ctl_o.throttle      = hwif_out.credits.throttle.value;
+    assign ctl_o.link_wait     = Cfg.LinkRate ? hwif_out.credits.wait_cycles.value : '0;
     assign ctl_o.window        = hwif_out.lookahead.packets.value;
     assign ctl_o.limit         = hwif_out.limit.period.value;
     assign ctl_o.asks          = Cfg.SwitchAsks && hwif_out.rows.enable.value;
@@ -286,6 +287,7 @@ module fabric_csr #(
         hwif_in.primitives.copy_lane.next  = Cfg.CopyLane;
         hwif_in.primitives.list_once.next  = Cfg.ListOnce;
         hwif_in.primitives.token_order.next = Cfg.TokenOrder;
+        hwif_in.primitives.link_rate.next = Cfg.LinkRate;
         hwif_in.primitives.switch_asks.next = Cfg.SwitchAsks;
         hwif_in.samples.value.next         = mon_samples_i;
         hwif_in.histogram.wr_ack           = 1'b0;

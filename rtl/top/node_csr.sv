@@ -103,6 +103,7 @@ module node_csr #(
         cfg_o.part_credits  = hwif_out.credits.part.value;
         cfg_o.ctrl_credits  = hwif_out.credits.ctrl.value;
         cfg_o.throttle      = hwif_out.credits.throttle.value;
+        cfg_o.link_wait     = hwif_out.link.wait_cycles.value;
         cfg_o.copy_lane     = hwif_out.uses.copy_lane.value;
         cfg_o.list_once     = hwif_out.uses.list_once.value;
         cfg_o.pace          = hwif_out.uses.pace.value;

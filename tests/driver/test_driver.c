@@ -556,6 +556,9 @@ static void settings(void **state)
     assert_code(mw_layer_set(&c, "start_delay", UINT64_C(1) << 32), MW_ERR_INVALID);
     assert_code(mw_layer_set(&c, "down_throttle", 77), 0);
     assert_int_equal(c.down_throttle, 77);
+    assert_code(mw_layer_set(&c, "link_cycles", 4), 0);
+    assert_int_equal(c.link_cycles, 4);
+    assert_code(mw_layer_set(&c, "link_cycles", 5), MW_ERR_INVALID);
     assert_code(mw_layer_set(&c, "k", 3), MW_ERR_INVALID); // a size, not a setting
     assert_code(mw_layer_set(&c, "", 3), MW_ERR_INVALID);
 }
@@ -589,6 +592,7 @@ static void registers(void **state)
     c.down_part_credits = 7;
     c.down_throttle = 8;
     c.start_delay = 100;
+    c.link_cycles = 3;
     assert_code(mw_layout_make(device, &c, &l), 0);
     assert_code(mw_layer_configure(device, &c, &l, TOKENS, EXPERTS, 0x7), 0);
     for (unsigned g = 0; g < 4; g++) {
@@ -615,11 +619,12 @@ static void registers(void **state)
             {NODE(window), 77 | 8 << 16},
             {NODE(credits), 2 | 3 << 8 | 4 << 16 | 5u << 24},
             {NODE(uses), MW_NODE__USES__COPY_LANE_bm | MW_NODE__USES__LIST_ONCE_bm},
+            {NODE(link), 2},
         };
         for (size_t i = 0; i < sizeof expect / sizeof *expect; i++)
             assert_int_equal(*fake_node(&fake, g, expect[i][0]), expect[i][1]);
     }
-    assert_int_equal(*fake_fabric(&fake, FABRIC(credits)), 6 | 7 << 8 | 8u << 24);
+    assert_int_equal(*fake_fabric(&fake, FABRIC(credits)), 6 | 7 << 8 | 2 << 16 | 8u << 24);
 }
 
 static void configure_checks(void **state)
@@ -636,6 +641,9 @@ static void configure_checks(void **state)
     c.start_delay = 30000;
     assert_code(mw_layer_configure(device, &c, &l, TOKENS, EXPERTS, 7), MW_ERR_INVALID);
     c.start_delay = 0;
+    c.link_cycles = 5;
+    assert_code(mw_layer_configure(device, &c, &l, TOKENS, EXPERTS, 7), MW_ERR_INVALID);
+    c.link_cycles = 0;
     c.tile = 256;
     assert_code(mw_layer_configure(device, &c, &l, TOKENS, EXPERTS, 7), MW_ERR_INVALID);
     assert_code(mw_launch(device), MW_ERR_STATE); // nothing was configured

@@ -255,7 +255,7 @@ static void bounds_by_hand(void **state)
     // Without lists: 9 + 2 + 2 = 13 down to GPU 1, 11 back.
     struct mw_system s = bare("dysharp");
     struct mw_bounds bounds;
-    struct mw_link_parameters link = {16, 1};
+    struct mw_link_parameters link = {16, 1, 1};
     mw_bounds_compute(&b.w, 0, &s, &link, &bounds);
     assert_int_equal(bounds.strict.cycles, 13);
     char text[32];
@@ -284,9 +284,16 @@ static void bounds_by_hand(void **state)
     assert_string_equal(mw_bound_text(&bounds.own, text, sizeof text), "engine 1");
     assert_string_equal(mw_bound_text(&bounds.own_link, text, sizeof text), "port 0 up");
     // floor(13 / (2 * 4)), and nothing to do gives no bound.
-    assert_int_equal(mw_default_expert_cycles(&b.w, 16), 1);
+    const struct mw_link_parameters half = {16, 2, 0};
+    assert_int_equal(mw_default_expert_cycles(&b.w, &link), 1);
+    assert_int_equal(mw_default_expert_cycles(&b.w, &half), 3);
+    // On links of half the rate all but the expert takes twice as long.
+    mw_bounds_compute(&b.w, 0, &s, &half, &bounds);
+    assert_int_equal(bounds.strict.cycles, 26);
+    assert_int_equal(bounds.own.cycles, 32 + 18 + 22);
+    assert_int_equal(bounds.own_link.cycles, 54);
     memset(b.ids, 0xff, sizeof b.ids);
-    assert_int_equal(mw_default_expert_cycles(&b.w, 16), 0);
+    assert_int_equal(mw_default_expert_cycles(&b.w, &link), 0);
     mw_bounds_compute(&b.w, 0, &s, &link, &bounds);
     assert_int_equal(bounds.strict.cycles, 0);
     assert_string_equal(mw_bound_text(&bounds.strict, text, sizeof text), "none");
@@ -317,7 +324,7 @@ static void resources_by_hand(void **state)
     (void)state;
     struct by_hand b;
     set_up(&b);
-    struct mw_link_parameters link = {16, 1};
+    struct mw_link_parameters link = {16, 1, 1};
     struct mw_resources r;
     // GPU 1 reads 4 rows to compute, 4 to sum, 1 to send to itself.
     struct mw_system s = bare("dysharp");
@@ -376,7 +383,7 @@ static void invariants_on_random_workloads(void **state)
         make(&w, &trace, 2u << i % 5, 64 + 24 * i, 1 + i % 16, seed + i);
         for (unsigned s = 0; s < MW_SYSTEMS; s++) {
             struct mw_bounds bounds;
-            struct mw_link_parameters link = {f, i};
+            struct mw_link_parameters link = {f, 1, i};
             mw_bounds_compute(&w, 0, &mw_systems[s], &link, &bounds);
             assert_true(bounds.own_link.cycles >= bounds.strict_link.cycles);
             assert_true(bounds.own.cycles >= bounds.strict.cycles);
@@ -424,7 +431,8 @@ static void worked_example_on_the_real_trace(void **state)
             .gpus = known[i].gpus, .tokens_per_gpu = 256, .hidden = 512, .seed = 1};
         assert_int_equal(mw_workload_make(&w, &trace, &layer, 1, &shape, &err), MW_EXIT_OK);
         struct mw_system s = bare("unicast");
-        struct mw_link_parameters link = {16, mw_default_expert_cycles(&w, 16)};
+        struct mw_link_parameters link = {16, 1, 0};
+        link.expert_cycles = mw_default_expert_cycles(&w, &link);
         struct mw_bounds bounds;
         mw_bounds_compute(&w, 0, &s, &link, &bounds);
         assert_int_equal(bounds.strict.cycles, known[i].strict);

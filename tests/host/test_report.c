@@ -110,7 +110,7 @@ static void sums_layers(void **state)
     (void)state;
     struct mw_summary s;
     mw_summarize(&s, &result, &workload, &params, 9000);
-    struct mw_link_parameters link = {16, params.expert_cycles};
+    struct mw_link_parameters link = {16, 1, params.expert_cycles};
     uint64_t strict = 0, own = 0, own_link = 0;
     double payload = 0, most = 0;
     for (unsigned l = 0; l < 2; l++) {

@@ -178,7 +178,7 @@ static void passes_options_on(void **state)
     (void)state;
     assert_int_equal(RUN("--gpus", "2", "--tokens-per-gpu", "5", "--hidden", "40", "--experts", "6",
                          "--k", "2", "--layers", "3,0,3", "--tile", "7", "--partial-tiles",
-                         "--expert-cycles", "0", "--flit-bytes=8", "--link-latency", "64",
+                         "--expert-cycles", "0", "--flit-bytes=8", "--link-latency", "64", "--link-cycles", "3",
                          "--system", "dysharp", "--in-flight", "9", "--open-rows", "2", "--seed",
                          "0x10", "--spread", "far", "--set", "store_credits=1"),
                      MW_EXIT_OK);
@@ -196,6 +196,7 @@ static void passes_options_on(void **state)
     assert_int_equal(p->expert_cycles, 0);
     assert_int_equal(p->flit_bytes, 8);
     assert_int_equal(p->link_latency, 64);
+    assert_int_equal(p->link_cycles, 3);
     assert_int_equal(p->in_flight, 9);
     assert_int_equal(p->open_rows, 2);
     assert_int_equal(p->settings.count, 1);
@@ -300,6 +301,7 @@ static void help_and_defaults(void **state)
     assert_int_equal(p.shape.hidden, 512);
     assert_int_equal(p.flit_bytes, 16);
     assert_int_equal(p.link_latency, 1);
+    assert_int_equal(p.link_cycles, 1);
     assert_null(p.system);
 }
 
@@ -326,6 +328,8 @@ static void refuses_bad_options(void **state)
         {{"--tile", "0"}, "--tile 0"},
         {{"--flit-bytes", "32"}, "--flit-bytes 32: expected 8 or 16"},
         {{"--link-latency", "0"}, "--link-latency 0"},
+        {{"--link-cycles", "0"}, "--link-cycles 0"},
+        {{"--link-cycles", "5"}, "--link-cycles 5"},
         {{"--system", "nvls"}, "--system nvls: expected unicast"},
         {{"--spread", "wide"}, "--spread wide"},
         {{"--sigma", "nan"}, "--sigma nan"},

@@ -96,6 +96,8 @@ static void add_behaviour(struct text *t, struct mw_random *r, const struct conf
         ONE_OF(r, 1, 1, 2, 4, 7, 16, 128),
         m->small ? ONE_OF(r, 1, 1, 2, 5, 7, 8) : ONE_OF(r, 1, 1, 2, 5, 17, 64),
         ONE_OF(r, 0, 0, 0, 1, 2, 6), ONE_OF(r, 0, 0, 1, 2, 3));
+    if (!m->small)
+        add(t, " --link-cycles %u", ONE_OF(r, 1, 1, 2, 4));
     if (pick(r, 0, 1))
         add(t, " --expert-cycles %u", ONE_OF(r, 0, 1, 3, 20, 90));
     if (pick(r, 0, 1))

@@ -113,6 +113,9 @@ UNIT_TOP_rx_events := rx
 UNIT_PARAMS_rx_events := N=4 FlitBytes=8 TokensLog2=5
 UNIT_SRCS_rx_events := rtl/hub/rx.sv
 $(eval $(call variant,rx_events_16,rx_events,N=8 FlitBytes=16 TokensLog2=7))
+UNIT += link_rate
+UNIT_SRCS_link_rate := rtl/common/link_rate.sv
+UNIT_PARAMS_link_rate := Ahead=2 MaxPkt=11
 UNIT += link_fault
 UNIT_SRCS_link_fault := rtl/hub/link_fault.sv
 UNIT_PARAMS_link_fault := FlitBytes=8

@@ -64,6 +64,7 @@ module switch_bench #(
     always_comb begin
         ctl               = ctl_i;
         ctl.throttle      = settings.throttle;
+        ctl.link_wait     = settings.link_wait;
         ctl.store_credits = settings.store_credits;
         ctl.part_credits  = settings.part_credits;
         ctl.window        = settings.window;

@@ -166,7 +166,7 @@ class hubs : public tb::model<Vswitch_bench> {
         dut.latency_i = static_cast<uint8_t>(latency);
         dut.emap_we_i = dut.groups_we_i = 0;
         dut.ctl_throttle_i = dut.ctl_store_credits_i = dut.ctl_part_credits_i = dut.ctl_window_i =
-            0;
+            dut.ctl_link_wait_i = 0;
         dut.ctl_cnt_port_i = dut.ctl_cnt_idx_i = 0;
         dut.run_i = dut.ctl_mon_interval_i = dut.ctl_mon_read_i = dut.ctl_mon_port_i =
             dut.ctl_mon_series_i = dut.ctl_mon_word_i = 0;
@@ -837,6 +837,23 @@ class hubs : public tb::model<Vswitch_bench> {
                 assert_int_equal(ports[p].part_credits[s], part_pkts);
             if (!faulty[p])
                 assert_int_equal(ports[p].errors_back != 0, ports[p].rejected != 0);
+        }
+    }
+
+    /// Downlinks rested as long as ctl_link_wait_i says behind what was sent, but for what started too soon: a
+    /// packet of a flit in each of three cycles, and a longest one.
+    void check_rate()
+    {
+        const int64_t wait = dut.ctl_link_wait_i, longest = (16 + 30 + 128) / f + 2;
+        for (port &q : ports) {
+            int64_t owed = 0;
+            uint64_t last = 0;
+            for (uint64_t at : q.dn_at) {
+                int64_t idle = static_cast<int64_t>(at - last) - 1;
+                owed = (owed > idle ? owed - idle : 0) + wait;
+                last = at;
+                assert_in_range(owed, 0, wait * (longest + 4) + 2);
+            }
         }
     }
 

@@ -325,6 +325,7 @@ TEST(any_settings)
         FIELD(credits, ctl_store_credits_o, MW_FABRIC__CREDITS__STORE),
         FIELD(credits, ctl_part_credits_o, MW_FABRIC__CREDITS__PART),
         FIELD(credits, ctl_throttle_o, MW_FABRIC__CREDITS__THROTTLE),
+        FIELD(credits, ctl_link_wait_o, MW_FABRIC__CREDITS__WAIT_CYCLES),
         FIELD(lookahead, ctl_window_o, MW_FABRIC__LOOKAHEAD__PACKETS),
         FIELD(limit, ctl_limit_o, MW_FABRIC__LIMIT__PERIOD),
         FIELD(rows, ctl_row_bytes_o, MW_FABRIC__ROWS__ROW_BYTES),

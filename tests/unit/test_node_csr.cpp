@@ -127,6 +127,7 @@ static const field FIELDS[] = {
     {"pace_ahead", NODE(pace), 0, 16},
     {"pace_lead", NODE(lead), 0, 16},
     {"pace_idle", NODE(pace), 16, 16},
+    {"link_wait", NODE(link), 0, 2},
 };
 
 TEST(configuration)

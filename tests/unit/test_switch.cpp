@@ -956,6 +956,7 @@ static void random_run(unsigned latency, unsigned packets, const mix &m,
     behave(*b);
     static const uint8_t windows[] = {0, 1, 2, 5, 16};
     b->dut.ctl_window_i = windows[b->rng() % 5];
+    b->dut.ctl_link_wait_i = b->rng.pick({0, 0, 1, 3});
     static const uint16_t intervals[] = {0, 1, 2, 3, 17, 250, 999};
     b->monitor(static_cast<unsigned>(b->rng() % 16), intervals[b->rng() % 7]);
     for (unsigned i = 0; i < packets; i++) {
@@ -977,6 +978,7 @@ static void random_run(unsigned latency, unsigned packets, const mix &m,
     b->finish(3000000);
     b->check_monitors();
     b->check_counters();
+    b->check_rate();
 }
 
 static const mix all_classes = {2, 6, 2, 0};

@@ -23,8 +23,9 @@ struct traffic {
     unsigned back;             // percent of cycles in which a credit of a class comes back
     unsigned store_credits, ctrl_credits, throttle;
     // dispatch_pace: whether it is asked for, rows and cycles; what the counts say, 0 tokens: nothing
-    unsigned pace_on, ahead, lead, idle, row_packets, tokens, rows;
-    bool late; // the constants are made while packets leave
+    unsigned pace_on = 0, ahead = 0, lead = 0, idle = 0, row_packets = 0, tokens = 0, rows = 0;
+    bool late = false; // the constants are made while packets leave
+    unsigned hold = 0; // percent of the cycles in which none may start, as a link that is slower says
 };
 
 struct uplink : model<Vtx> {
@@ -46,6 +47,7 @@ struct uplink : model<Vtx> {
         reset();
         dut.ctl_valid_i = dut.req_valid_i = dut.st_valid_i = dut.sst_valid_i = dut.part_valid_i = 0;
         dut.crd_cls_i = 0;
+        dut.hold_i = 0;
         dut.share_valid_i = 0;
         dut.go_i = 1;
         edge();
@@ -140,6 +142,8 @@ struct uplink : model<Vtx> {
             if (src[s].drive(rng, valid, dut.part_data_i, dut.part_last_i))
                 break;
         }
+        held = dut.hold_i;
+        dut.hold_i = percent(t.hold);
         dut.crd_cls_i = 0;
         if (ctrl.used() && percent(t.back))
             dut.crd_cls_i |= 1u << MW_CLS_CTRL;
@@ -197,6 +201,7 @@ struct uplink : model<Vtx> {
 
     void start()
     {
+        assert_false(held);
         classes.push_back(dut.up_cls_o);
         begun.push_back(now);
         starts++;
@@ -243,6 +248,7 @@ struct uplink : model<Vtx> {
     bytes open;
     credits store{"STORE", limit(t.store_credits)}, ctrl{"CTRL", limit(t.ctrl_credits)};
     unsigned total = 0, done = 0;
+    bool held = false; // in the cycle before
 };
 
 TEST(random)
@@ -265,6 +271,7 @@ TEST(random)
         t.tokens = rng.below(20);
         t.rows = rng.below(20);
         t.late = rng.below(2);
+        t.hold = rng.pick({0, 0, 10, 60});
         uplink b(t);
         b.run();
         b.spend_all();

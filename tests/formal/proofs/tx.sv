@@ -11,6 +11,7 @@ module prove_tx #(
 ) (
     input  wire logic       clk_i, ctl_valid_i, req_come_i, req_last_i, st_come_i, st_last_i,
     input  wire logic       sum_valid_i, sum_store_i, sum_last_i,
+    input  wire logic       hold_i, // as a link that is slower says
     input  wire logic [2:0] pace_i, // takes part, dispatch first, dispatch waits
     input  wire logic [1:0] ctl_word_i, req_word_i, st_word_i, sum_word_i, limit_i,
     input  wire bundle_pkg::credit_t crd_i
@@ -61,7 +62,7 @@ module prove_tx #(
         .ctl_valid_i, .ctl_ready_o(ctl_ready), .ctl_header_i(ctl_header),
         .req_i(req), .req_ready_o(), .st_i(st), .st_ready_o(),
         .sst_valid_i(sst_valid), .sst_ready_o(sst_ready), .part_i(part), .part_ready_o(part_ready),
-        .up_o(up), .crd_i, .part_crd_o(part_crd),
+        .up_o(up), .hold_i, .crd_i, .part_crd_o(part_crd),
         .stall_store_o(stall_store), .stall_ctrl_o(stall_ctrl), .part_empty_o(part_empty), .link_idle_o(link_idle),
         .idle_o(idle)
     );
@@ -155,9 +156,10 @@ module prove_tx #(
             a_header: assert (!took_from[CLS_CTRL] || ctl_ready == (Cfg.HeadFlits == 1 || half_q));
             a_limit:  assert (used_ctrl <= limit && used_store <= limit && !(start_ctrl && used_ctrl == limit)
                               && !(start_store && used_store == limit));
+            a_rate:   assert (!(start && hold_i));
             a_held:   assert (!(start_store && !sum_take && held));
             // never idle beside a packet that may go
-            a_busy:   assert (took || !(ctrl_here || store_here || req_here || part.valid));
+            a_busy:   assert (took || hold_i || !(ctrl_here || store_here || req_here || part.valid));
             a_used:   assert (i_dut.ctrl_used_q == used_ctrl && i_dut.store_used_q == used_store
                               && i_dut.inside_q == inside_q);
             c_credit: cover (used_ctrl == limit && used_store == limit && limit == 2'd2);
