@@ -381,8 +381,8 @@ module switch_port #(
     logic dn_hold, dn_busy;
 
     egress #(.Cfg(Cfg)) i_egress (
-        .clk_i, .rst_ni, .port_i, .go_i, .epoch_i, .hold_i(hold_i || dn_hold), .down_i(down_o), .store_limit_i(common_i.store_limit),
-        .part_limit_i(common_i.part_limit),
+        .clk_i, .rst_ni, .port_i, .go_i, .epoch_i, .hold_i(hold_i || dn_hold), .down_i(down_o),
+        .store_limit_i(common_i.store_limit), .part_limit_i(common_i.part_limit),
         .has_ctrl_i(by_number(has_ctrl, port_i)), .has_req_i(by_number(has_req, port_i)),
         .has_store_i(by_number(has_store, port_i)),
         .urgent_i(by_number(urgent, port_i)), .claimed_i(by_number(claimed, port_i)), .open_o(open), .able_o(able_n),
@@ -464,8 +464,8 @@ module switch_port #(
                                 mon_read_i, common_i.mon_series, common_i.mon_word, leave, leave_stamp};
     end
 
-    assign idle_o = in_idle && crd_idle && win_idle && out_idle && !dn_busy && join_idle && !err_waits_q && !report && !flush_o
-                    && asks_idle;
+    assign idle_o = in_idle && crd_idle && win_idle && out_idle && !dn_busy && join_idle && !err_waits_q && !report
+                    && !flush_o && asks_idle;
 endmodule
 
 `default_nettype wire

@@ -178,9 +178,10 @@ static void passes_options_on(void **state)
     (void)state;
     assert_int_equal(RUN("--gpus", "2", "--tokens-per-gpu", "5", "--hidden", "40", "--experts", "6",
                          "--k", "2", "--layers", "3,0,3", "--tile", "7", "--partial-tiles",
-                         "--expert-cycles", "0", "--flit-bytes=8", "--link-latency", "64", "--link-cycles", "3",
-                         "--system", "dysharp", "--in-flight", "9", "--open-rows", "2", "--seed",
-                         "0x10", "--spread", "far", "--set", "store_credits=1"),
+                         "--expert-cycles", "0", "--flit-bytes=8", "--link-latency", "64",
+                         "--link-cycles", "3", "--system", "dysharp", "--in-flight", "9",
+                         "--open-rows", "2", "--seed", "0x10", "--spread", "far", "--set",
+                         "store_credits=1"),
                      MW_EXIT_OK);
     const struct mw_run_params *p = &device.params;
     assert_int_equal(p->shape.gpus, 2);

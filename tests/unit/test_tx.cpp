@@ -25,7 +25,8 @@ struct traffic {
     // dispatch_pace: whether it is asked for, rows and cycles; what the counts say, 0 tokens: nothing
     unsigned pace_on = 0, ahead = 0, lead = 0, idle = 0, row_packets = 0, tokens = 0, rows = 0;
     bool late = false; // the constants are made while packets leave
-    unsigned hold = 0; // percent of the cycles in which none may start, as a link that is slower says
+    unsigned hold =
+        0; // percent of the cycles in which none may start, as a link that is slower says
 };
 
 struct uplink : model<Vtx> {
