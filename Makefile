@@ -17,7 +17,7 @@
 #   make lint         Verilator -Wall, clang-format, cppcheck
 #   make synth-check  the fabric through Yosys for ECP5, with its area; make synth-part TOP=row_sum SET='CopyLane=1' one module
 #   make formal       the short proofs of tests/formal, make formal-long the others
-#   make pnr          switch and node placed and routed for the ECP5 85F: area and clock, to docs/fpga.md
+#   make pnr          switch and node placed and routed for the ECP5 85F: area and clock, to docs/fpga.md; P=node-4 one part, SET='CopyLane=1' with other settings, not to the page
 #   make bitstream    a board's bitstream: BOARD=ecpix5-85f [N=2]; make load and make flash BOARD= take it to the board
 #   make mutants      plants faults in the RTL; the tests must find each
 #   make mutate       random mutations of every unit-tested module's netlist, and which of them its tests find: M=module of one
@@ -423,7 +423,7 @@ P ?=
 ROUTE ?= 1
 pnr: $(RTL)
 	$(call say,PNR,parts of the fabric on the ECP5 85F (an hour))
-	$(Q)$(PY) rtl/synth/pnr.py --out $(B)/pnr $(if $(P),--only $(P),--doc docs/fpga.md) $(if $(filter 0,$(ROUTE)),--no-route) $(addprefix --param ,$(SMALL_PARAMS)) $(RTL)
+	$(Q)$(PY) rtl/synth/pnr.py --out $(B)/pnr$(if $(SET),-set) $(if $(P),--only $(P)) $(if $(P)$(SET),,--doc docs/fpga.md) $(if $(filter 0,$(ROUTE)),--no-route) $(addprefix --param ,$(SMALL_PARAMS) $(SET)) $(RTL)
 
 mutants: $(TEST_NEEDS)
 	@$(PY) tests/mutants/run.py
