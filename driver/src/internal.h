@@ -106,7 +106,7 @@ int mwi_flush(struct mw_device *device);
 int mwi_mem_write(struct mw_device *device, const struct mw_transfer *list, size_t count);
 int mwi_mem_read(struct mw_device *device, const struct mw_transfer *list, size_t count);
 
-// ---- tables: tables.c -----------------------------------------------------------------------------
+// ---- tables: tables.c, known_tables.c -------------------------------------------------------------
 
 int mwi_tables_make(struct mw_device *device);
 void mwi_tables_free(struct mw_device *device);
@@ -151,7 +151,7 @@ typedef int (*mwi_step_fn)(struct mw_device *device, void *context, uint64_t cyc
 int mwi_run_to_done(struct mw_device *device, const struct mw_wait_options *options,
                     mwi_step_fn step, void *context);
 
-// ---- a descriptor: notify.c -----------------------------------------------------------------------
+// ---- a descriptor: notify.c, event_fd.c -----------------------------------------------------------
 
 /// Under the lock: a layer has ended.
 void mwi_notify(struct mw_device *device);

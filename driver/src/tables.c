@@ -4,60 +4,9 @@
 // group. What is wanted is kept apart from what the device holds: objects have maps of their own, which
 // are loaded when their layer begins, and after a reset the device holds anything. Only what differs is
 // written.
-#include "internal.h"
+#include "tables.h"
 
 #include <stdlib.h>
-
-enum {
-    UNKNOWN = UINT32_MAX, ///< an entry of the map: which the device holds, or none was set
-    GROUPS = 16,          ///< that instructions can name
-};
-
-struct mwi_tables {
-    struct {
-        bool taken;     ///< by an object
-        uint32_t wants; ///< members, 0: unbound
-        uint32_t has;   ///< in the device, if `known`
-        bool known;
-    } group[GROUPS];
-    uint32_t *set; ///< the map of mw_expert_map_set
-    uint32_t *has; ///< ... that in the device
-};
-
-static_assert(GROUPS == MW_STATIC_GROUPS, "every group has its place");
-
-int mwi_tables_make(struct mw_device *d)
-{
-    struct mwi_tables *t = calloc(1, sizeof *t);
-    if (t)
-        t->set = malloc(2 * d->info.experts * sizeof *t->set);
-    if (!t || !t->set) {
-        free(t);
-        return mwi_fail(MW_ERR_NOMEM, "no memory for the device's tables");
-    }
-    t->has = t->set + d->info.experts;
-    for (unsigned e = 0; e < 2 * d->info.experts; e++)
-        t->set[e] = UNKNOWN;
-    d->tables = t;
-    return 0;
-}
-
-void mwi_tables_free(struct mw_device *d)
-{
-    if (d->tables)
-        free(d->tables->set);
-    free(d->tables);
-    d->tables = NULL;
-}
-
-void mwi_tables_forget(struct mw_device *d)
-{
-    struct mwi_tables *t = d->tables;
-    for (unsigned g = 0; g < GROUPS; g++)
-        t->group[g].known = false;
-    for (unsigned e = 0; e < d->info.experts; e++)
-        t->has[e] = UNKNOWN;
-}
 
 // ---- groups ---------------------------------------------------------------------------------------
 
@@ -125,7 +74,7 @@ static int write_place(struct mw_device *d, unsigned expert, uint32_t word)
 {
     if (d->tables->has[expert] == word)
         return 0;
-    d->tables->has[expert] = UNKNOWN;
+    d->tables->has[expert] = MWI_UNKNOWN;
     int status = mwi_write(d, MWI_FABRIC(emap) + 4 * expert, word);
     if (!status)
         d->tables->has[expert] = word;
@@ -138,7 +87,7 @@ int mwi_map_load(struct mw_device *d, const struct mw_expert_place *places, size
     for (size_t i = 0; i < count && places && !status; i++)
         status = write_place(d, places[i].expert, place_word(&places[i]));
     for (unsigned e = 0; e < d->info.experts && !places && !status; e++)
-        if (d->tables->set[e] != UNKNOWN)
+        if (d->tables->set[e] != MWI_UNKNOWN)
             status = write_place(d, e, d->tables->set[e]);
     return status ? status : mwi_flush(d);
 }
