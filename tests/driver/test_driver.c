@@ -478,10 +478,14 @@ static void primitives(void **state)
     *fake_fabric(&fake, FABRIC(primitives)) = 0;
     assert_code(fake_open(&fake, &device), 0);
     assert_code(mw_info(device, &info), 0);
-    assert_true(!info.copy_lane && !info.list_once);
+    assert_true(!info.copy_lane && !info.list_once && !info.link_rate);
     assert_code(mw_layout_make(device, &c, &l), MW_ERR_CAPACITY);
     assert_message("list_once: this device does not remember lists of targets");
     c.list_once = false;
+    c.link_cycles = 2;
+    assert_code(mw_layout_make(device, &c, &l), MW_ERR_CAPACITY);
+    assert_message("link_cycles: this device's links take a flit per cycle");
+    c.link_cycles = 1;
     c.copy_lane = true;
     assert_code(mw_layout_make(device, &c, &l), 0);
 }
