@@ -710,6 +710,37 @@ TEST(goes_down_while_its_grants_wait)
     h.layer(true, 64);
 }
 
+// More rows are ready for one member than its output has places for their grants, and none of these leaves meanwhile.
+TEST(rows_wait_until_their_grants_have_a_place)
+{
+    falling e;
+    hubs &h = e.h;
+    const unsigned rows = 6;
+    h.dut.ctl_throttle_i = 255;
+    h.run(3);
+    h.silent = true;
+    for (unsigned home = 0; home < e.n; home++)
+        for (unsigned i = 0; i < rows && home != e.q; i++)
+            h.send(home, [&] {
+                packet p = gate(h, home, i, false);
+                p.set_targets(targets_on(h, {e.q}));
+                return p;
+            }());
+    h.run(300);
+    for (unsigned i = 0; i < rows; i++)
+        for (unsigned home = 0; home < e.n; home++)
+            if (home != e.q)
+                says(h, e.q, {{home, i}});
+    h.run(200);
+    h.dut.ctl_throttle_i = 0;
+    h.silent = false;
+    h.run(3000);
+    h.finish();
+    for (unsigned home = 0; home < e.n; home++)
+        for (unsigned i = 0; i < rows && home != e.q; i++)
+            assert_int_equal(h.about(home, i).told, 1u << home | 1u << e.q);
+}
+
 // Requests and partials as ever of a port that was down, in a layer in which the switch does not ask.
 TEST(fell_means_nothing_to_requests)
 {
