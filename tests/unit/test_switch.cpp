@@ -794,6 +794,27 @@ TEST(counts_waiting_copies)
     assert_int_equal(b->counter(1, 12), 0);
 }
 
+// A downlink rests behind each packet as long as its flits ask for, and not a cycle longer.
+TEST(slower_downlinks_are_full)
+{
+    auto b = bench();
+    unsigned n = b->n, count = 100;
+    if (b->store_pkts < 4 || b->rx_store < 4)
+        SKIP("a round trip of credits takes longer than a packet");
+    for (unsigned wait = 0; wait < 4; wait++) {
+        b->dut.ctl_link_wait_i = static_cast<uint8_t>(wait);
+        for (auto &q : b->ports)
+            q.rx_flits = 0;
+        for (unsigned i = 0; i < count; i++)
+            for (unsigned s = 0; s < n; s++)
+                b->send(s, b->store(MW_OP_ST, s, (s + 1) % n, 128));
+        b->finish();
+        for (auto &q : b->ports)
+            assert_int_equal(q.last_rx - q.first_rx + 1,
+                             (count + (count - 1) * wait) * full_packet(*b));
+    }
+}
+
 TEST(throttle_delays_packets)
 {
     auto b = bench();
