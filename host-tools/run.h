@@ -20,10 +20,11 @@ enum {
 struct mw_run_params {
     bool list_models;             ///< show the models that there are, and nothing else
     const struct mw_model *model; ///< or NULL; experts, k and hidden size are taken from it
-    const char *trace;            ///< folder; NULL: make a trace of the next five
+    const char *trace;            ///< folder; NULL: make a trace of what follows, see trace.h
     bool repeat_tokens;           ///< a trace that is too short begins anew
     unsigned experts, k;
     double sigma, locality;
+    unsigned groups, topk_groups;
     size_t layers[MW_MAX_LAYERS]; ///< run back to back, without a reset in between
     unsigned layer_count;
     struct mw_shape shape;          ///< GPUs, tokens, hidden size, padding, spread, seed
