@@ -109,7 +109,8 @@ void mw_json_uint(struct mw_json *j, const char *key, uint64_t value)
     fprintf(j->stream, "%" PRIu64, value);
 }
 
-void mw_json_digits(char text[40], double value)
+/// As few digits as give the same number when they are read.
+static void digits_of(char text[40], double value)
 {
     for (int digits = 6; digits <= 17; digits++) {
         snprintf(text, 40, "%.*g", digits, value);
@@ -118,12 +119,20 @@ void mw_json_digits(char text[40], double value)
     }
 }
 
+void mw_number_text(char text[40], double value)
+{
+    if (fabs(value) < 0x1p53 && value == floor(value))
+        snprintf(text, 40, "%.0f", value);
+    else
+        digits_of(text, value);
+}
+
 void mw_json_double(struct mw_json *j, const char *key, double value)
 {
     before_value(j, key);
     char text[40] = "null";
     if (isfinite(value))
-        mw_json_digits(text, value);
+        digits_of(text, value);
     fputs(text, j->stream);
 }
 

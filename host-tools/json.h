@@ -45,8 +45,9 @@ void mw_json_null(struct mw_json *j, const char *key);
 int mw_json_close(struct mw_json *j, struct mw_error *err);
 void mw_json_free(struct mw_json *j);
 
-/// At least as many digits as give the same number when they are read, as the writer has them.
-void mw_json_digits(char text[40], double value);
+/// A number for tables and command lines: a whole one without an exponent, others with as few digits as
+/// give the same number when they are read.
+void mw_number_text(char text[40], double value);
 
 /// The whole of a regular file of at most `most` bytes, which `what` names, as JSON, to be deleted with
 /// cJSON_Delete. MW_EXIT_INPUT, and a line that names file, place and cause.

@@ -186,6 +186,11 @@ static const struct mw_option options[] = {
 static const struct mw_option_table table = {"run", options, sizeof options / sizeof *options,
                                              NULL};
 
+const struct mw_option_table *mw_run_option_table(void)
+{
+    return &table;
+}
+
 /// What the model says and no option. Experts and k are those of the trace, where there is one.
 static void apply_model(struct mw_run_params *params, const struct mw_options_said *said)
 {

@@ -8,6 +8,7 @@
 #include "bounds.h"
 #include "device.h"
 #include "models.h"
+#include "option_table.h"
 #include "option_value.h"
 
 #include <signal.h>
@@ -57,6 +58,8 @@ struct mw_run_params {
 
 /// The defaults of every option.
 void mw_run_defaults(struct mw_run_params *params);
+/// The options that there are.
+const struct mw_option_table *mw_run_option_table(void);
 /// Parse the words after `moeswitch run`. Sets `help` if help was asked for; the rest is then unset.
 int mw_run_parse(struct mw_run_params *params, int argc, char **argv, bool *help,
                  struct mw_error *err);
