@@ -293,7 +293,6 @@ int mw_sweep_command(int argc, char **argv, FILE *out, FILE *errors)
         s->err = errors;
         status = sweep(s, &a, &err);
     }
-    fflush(out);
     if (err.text[0])
         fprintf(errors, "moeswitch: %s\n", err.text);
     free(s);

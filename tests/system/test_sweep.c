@@ -343,6 +343,55 @@ static void replaces_what_is_spoilt(void **state)
     assert_same_table(folder);
 }
 
+/// Run a command line under a limit on the size of files, as a disk that gets full; its exit status.
+static int run_on_full_disk(unsigned blocks, const char *words)
+{
+    char line[900];
+    snprintf(line, sizeof line, "trap '' XFSZ; ulimit -f %u; build/moeswitch %s >%s 2>%s", blocks,
+             words, scratch("out"), scratch("err"));
+    int status = system(line);
+    free(err_text);
+    err_text = read_file(scratch("err"));
+    assert_true(err_text && WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+/// What cannot be written is an error, and nothing of it stays.
+static void tells_what_it_cannot_write(void **state)
+{
+    (void)state;
+    char words[600], folder[200], path[300];
+    struct result list[POINTS];
+    snprintf(folder, sizeof folder, "%s", scratch("full"));
+    // blocks of 512 bytes: ids fit, weights do not
+    snprintf(words, sizeof words, "gen %s --tokens 1000", folder);
+    assert_int_equal(run_on_full_disk(40, words), MW_EXIT_FAILED);
+    err_text[strlen(err_text) - 1] = 0;
+    assert_line(err_text, "moeswitch: ", "topk_weights.npy: cannot write: File too large");
+    assert_int_not_equal(access(folder, F_OK), 0);
+    // no report fits: the machine failed, so that no other run begins
+    snprintf(words, sizeof words, "sweep %s --out %s --jobs 1", grid, folder);
+    assert_int_equal(run_on_full_disk(4, words), MW_EXIT_FAILED);
+    assert_non_null(strstr(err_text, ".json: cannot write: File too large\n"));
+    assert_non_null(strstr(err_text, "moeswitch: the sweep ends here; the same command goes on\n"));
+    unsigned lines = 0;
+    for (char *c = err_text; (c = strchr(c, '\n')); c++)
+        lines++;
+    assert_int_equal(lines, 2);
+    assert_int_equal(results_of(folder, list), 0);
+    // all runs have a report, and the table does not fit
+    snprintf(words, sizeof words, "sweep %s --out %s", grid, folder);
+    assert_int_equal(run_command("%s", words), MW_EXIT_OK);
+    snprintf(path, sizeof path, "%s/results.csv", folder);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(run_on_full_disk(4, words), MW_EXIT_FAILED);
+    assert_non_null(strstr(err_text, "results.csv: cannot write: File too large\n"));
+    assert_int_not_equal(access(path, F_OK), 0);
+    assert_int_equal(run_command_to("/dev/full", "%s", words), MW_EXIT_FAILED);
+    assert_string_equal(err_text,
+                        "moeswitch: standard output: cannot write: No space left on device\n");
+}
+
 /// A trace that was written and one that a run makes up are the same.
 static void runs_what_gen_wrote(void **state)
 {
@@ -563,6 +612,7 @@ int main(void)
         cmocka_unit_test(the_example_is_a_grid),
         cmocka_unit_test(goes_on_behind_runs_that_fail),
         cmocka_unit_test(replaces_what_is_spoilt),
+        cmocka_unit_test(tells_what_it_cannot_write),
         cmocka_unit_test(runs_what_gen_wrote),
         cmocka_unit_test(lines_run_by_themselves),
         cmocka_unit_test(gnu_parallel_runs_it_on_two_hosts),
