@@ -354,6 +354,10 @@ struct mw_layer_config {
     unsigned pace_lead;  ///< rows that dispatch is kept ahead of them, at most 65 535
     unsigned pace_ahead; ///< rows that dispatch may be ahead, 0: no limit, at most 65 535
     unsigned pace_idle;  ///< cycles without a flit and a row goes all the same, at most 65 535
+    // costs of software
+    unsigned
+        launch_cycles; ///< from go to the first instruction of a GPU, start_delay besides; at most
+                       ///< 65 535 with that
 };
 /// tile 1, partial_wait 64, copy_lane true, pace_lead 1, pace_idle 256, all else 0; of a struct of that size.
 MW_API void mw_layer_defaults_of(struct mw_layer_config *config, size_t size);
