@@ -149,7 +149,7 @@ LDLIBS := -lcjson -lusb-1.0 -lm -ldl -lpthread
 DRIVER_SRC := $(wildcard driver/src/*.c)
 # the device's end of the host protocol, for tests that connect to it by USB transfers
 USBDEV_SRC := $(filter-out sim/usb/main.c,$(wildcard sim/usb/*.c))
-HOST_SRC := $(filter-out host-tools/main.c,$(wildcard host-tools/*.c host-tools/systems/*.c host-tools/bench/*.c))
+HOST_SRC := $(filter-out host-tools/main.c,$(wildcard host-tools/*.c host-tools/systems/*.c host-tools/bench/*.c host-tools/sweep/*.c))
 obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
 
 $(B)/obj/%.o: %.c | $(GEN_H) $(REG_H) $(HOST_H) $(MAP_H)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// JSON writer and meta.json reader, see json.h.
+// JSON writer and reader, see json.h.
 #define _POSIX_C_SOURCE 200809L
 
 #include "json.h"
@@ -109,16 +109,30 @@ void mw_json_uint(struct mw_json *j, const char *key, uint64_t value)
     fprintf(j->stream, "%" PRIu64, value);
 }
 
+/// As few digits as give the same number when they are read.
+static void digits_of(char text[40], double value)
+{
+    for (int digits = 6; digits <= 17; digits++) {
+        snprintf(text, 40, "%.*g", digits, value);
+        if (strtod(text, NULL) == value)
+            break;
+    }
+}
+
+void mw_number_text(char text[40], double value)
+{
+    if (fabs(value) < 0x1p53 && value == floor(value))
+        snprintf(text, 40, "%.0f", value);
+    else
+        digits_of(text, value);
+}
+
 void mw_json_double(struct mw_json *j, const char *key, double value)
 {
     before_value(j, key);
     char text[40] = "null";
-    // as few digits as give the same number when they are read
-    for (int digits = 6; isfinite(value) && digits <= 17; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, value);
-        if (strtod(text, NULL) == value)
-            break;
-    }
+    if (isfinite(value))
+        digits_of(text, value);
     fputs(text, j->stream);
 }
 
@@ -152,8 +166,9 @@ void mw_json_free(struct mw_json *j)
     memset(j, 0, sizeof *j);
 }
 
-/// The whole of a small regular file, ended by a NUL.
-static int read_text(const char *path, char **text, size_t *size, struct mw_error *err)
+/// The whole of a regular file, ended by a NUL.
+static int read_text(const char *path, size_t most, const char *what, char **text, size_t *size,
+                     struct mw_error *err)
 {
     FILE *f = fopen(path, "rb");
     if (!f)
@@ -162,9 +177,9 @@ static int read_text(const char *path, char **text, size_t *size, struct mw_erro
     int status = MW_EXIT_OK;
     if (fstat(fileno(f), &st) != 0 || !S_ISREG(st.st_mode))
         status = mw_fail(err, MW_EXIT_INPUT, "%s: not a regular file", path);
-    else if (st.st_size > META_MAX_BYTES)
-        status = mw_fail(err, MW_EXIT_INPUT, "%s: %lld bytes, more than a meta.json can have", path,
-                         (long long)st.st_size);
+    else if ((uint64_t)st.st_size > most)
+        status = mw_fail(err, MW_EXIT_INPUT, "%s: %lld bytes, more than %s can have", path,
+                         (long long)st.st_size, what);
     else if (!(*text = calloc(1, (size_t)st.st_size + 1)))
         status = mw_fail_memory(err, path);
     else
@@ -218,27 +233,36 @@ static int get_fields(struct mw_meta *meta, const cJSON *root, const char *path,
     return status;
 }
 
-int mw_meta_read(struct mw_meta *meta, const char *path, struct mw_error *err)
+int mw_json_read(cJSON **root, const char *path, size_t most, const char *what,
+                 struct mw_error *err)
 {
-    *meta = (struct mw_meta){0};
     char *text = NULL;
     size_t size = 0;
-    int status = read_text(path, &text, &size, err);
+    *root = NULL;
+    int status = read_text(path, most, what, &text, &size, err);
     if (status)
         return status;
     const char *end = NULL;
     // With the NUL counted and required, text after the object is an error, and `end` is its place.
-    cJSON *root = cJSON_ParseWithLengthOpts(text, size + 1, &end, true);
-    if (root) {
-        status = get_fields(meta, root, path, err);
-    } else {
+    *root = cJSON_ParseWithLengthOpts(text, size + 1, &end, true);
+    if (!*root) {
         unsigned line = 1;
         for (const char *c = text; c < end; c++)
             line += *c == '\n';
         status = mw_fail(err, MW_EXIT_INPUT, "%s: line %u: malformed JSON%s", path, line,
                          size && end && end < text + size ? "" : ", the file ends too early");
     }
-    cJSON_Delete(root);
     free(text);
+    return status;
+}
+
+int mw_meta_read(struct mw_meta *meta, const char *path, struct mw_error *err)
+{
+    cJSON *root;
+    *meta = (struct mw_meta){0};
+    int status = mw_json_read(&root, path, META_MAX_BYTES, "a meta.json", err);
+    if (!status)
+        status = get_fields(meta, root, path, err);
+    cJSON_Delete(root);
     return status;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // JSON. Writer: a text in memory whose bytes depend on the calls alone, so that two equal runs write
-// equal files. Reader: the one small file beside a routing trace (cJSON does the parsing).
+// equal files. Reader: cJSON does the parsing; here are messages, and the small file beside a trace.
 #ifndef MW_HOST_JSON_H
 #define MW_HOST_JSON_H
 
@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+
+struct cJSON;
 
 enum { MW_JSON_DEPTH = 16 };
 
@@ -42,6 +44,15 @@ void mw_json_null(struct mw_json *j, const char *key);
 /// Everything must be closed. j->text then holds j->size bytes, ended by a newline and a NUL.
 int mw_json_close(struct mw_json *j, struct mw_error *err);
 void mw_json_free(struct mw_json *j);
+
+/// A number for tables and command lines: a whole one without an exponent, others with as few digits as
+/// give the same number when they are read.
+void mw_number_text(char text[40], double value);
+
+/// The whole of a regular file of at most `most` bytes, which `what` names, as JSON, to be deleted with
+/// cJSON_Delete. MW_EXIT_INPUT, and a line that names file, place and cause.
+int mw_json_read(struct cJSON **root, const char *path, size_t most, const char *what,
+                 struct mw_error *err);
 
 /// What the tools need of a trace's meta.json.
 struct mw_meta {

@@ -3,8 +3,10 @@
 // The `moeswitch` command: picks the subcommand.
 #include "bench/bench.h"
 #include "device.h"
+#include "gen.h"
 #include "option_table.h"
 #include "run.h"
+#include "sweep/sweep.h"
 #include "trace_info.h"
 
 #include <errno.h>
@@ -17,6 +19,8 @@ static void usage(FILE *out)
           "\n"
           "  run       run MoE layers through the switch and check every bit\n"
           "  trace     say what a routing trace holds\n"
+          "  gen       make a routing trace up\n"
+          "  sweep     run a grid of options, here or on a cluster, into one table\n"
           "  bench     measure the fabric with patterns of traffic, in the manner of nccl-tests\n"
           "  list      list the devices on USB\n"
           "  info      say what a device is\n"
@@ -46,6 +50,7 @@ static int run(int argc, char **argv)
         const char *name;
         int (*run)(int argc, char **argv, FILE *out, FILE *errors);
     } commands[] = {{"run", mw_run_command},          {"trace", mw_trace_command},
+                    {"gen", mw_gen_command},          {"sweep", mw_sweep_command},
                     {"bench", mw_bench_command},      {"list", mw_list_command},
                     {"info", mw_info_command},        {"selftest", mw_selftest_command},
                     {"firmware", mw_firmware_command}};

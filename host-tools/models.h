@@ -15,7 +15,8 @@ struct mw_model {
     unsigned experts;  ///< routed ones, of a layer
     unsigned k;        ///< of them per token
     unsigned hidden;
-    const char *source; ///< that the numbers are from
+    unsigned groups, topk_groups; ///< of group-limited routing, see trace.h; 0: none
+    const char *source;           ///< that the numbers are from
 };
 
 /// The value of --model for option_table.h: `place` is a const struct mw_model *.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reader of NumPy .npy files, as far as routing traces need it: format versions 1 and 2, little
-// endian, C order, three dimensions.
+// Reader and writer of NumPy .npy files, as far as routing traces need it: format versions 1 and 2,
+// little endian, C order, three dimensions.
 #ifndef MW_HOST_NPY_H
 #define MW_HOST_NPY_H
 
@@ -27,6 +27,8 @@ struct mw_npy {
 /// Read `path`, whose elements must be of one of the types of the mask. Returns MW_EXIT_OK, or
 /// MW_EXIT_INPUT and a line that names the file, the place in it and the cause.
 int mw_npy_read(struct mw_npy *npy, const char *path, unsigned types, struct mw_error *err);
+/// Write it to `path`, whole or not at all.
+int mw_npy_write(const char *path, const struct mw_npy *npy, struct mw_error *err);
 void mw_npy_free(struct mw_npy *npy);
 
 /// A type as NumPy writes it: "<u2".

@@ -46,6 +46,9 @@ void mw_run_usage(FILE *out)
         "  --k K                 experts per token, 1 to 16 (default 6)\n"
         "  --sigma X             of log-normal expert popularity, 0 to 4 (default 0.5)\n"
         "  --locality X          chance to repeat an expert of the token before (default 0.2)\n"
+        "  --groups G            the experts in G groups of as many, of which a token has experts\n"
+        "                        in some alone, as DeepSeek-V3 routes\n"
+        "  --topk-groups M       in at most so many\n"
         "\n"
         "Device\n" MW_DEVICE_HELP
         "  --tile R              rows of an expert that start together (default 16)\n"
@@ -154,6 +157,8 @@ static const struct mw_option options[] = {
     MW_UNSIGNED("k", AT(k), 1, MW_MAX_K),
     MW_REAL("sigma", AT(sigma), 4),
     MW_REAL("locality", AT(locality), 1),
+    MW_UNSIGNED("groups", AT(groups), 1, MW_MAX_EXPERTS),
+    MW_UNSIGNED("topk-groups", AT(topk_groups), 1, MW_MAX_EXPERTS),
     MW_OWN("layer", 0, set_layers),
     MW_OWN("layers", 0, set_layers),
     MW_OWN("device", AT(device), mw_set_device),
@@ -185,6 +190,11 @@ static const struct mw_option options[] = {
 static const struct mw_option_table table = {"run", options, sizeof options / sizeof *options,
                                              NULL};
 
+const struct mw_option_table *mw_run_option_table(void)
+{
+    return &table;
+}
+
 /// What the model says and no option. Experts and k are those of the trace, where there is one.
 static void apply_model(struct mw_run_params *params, const struct mw_options_said *said)
 {
@@ -195,12 +205,17 @@ static void apply_model(struct mw_run_params *params, const struct mw_options_sa
         params->experts = m->experts;
     if (!mw_option_given(&table, said, "k"))
         params->k = m->k;
+    if (!mw_option_given(&table, said, "groups") && !mw_option_given(&table, said, "topk-groups")) {
+        params->groups = m->groups;
+        params->topk_groups = m->topk_groups;
+    }
 }
 
 /// An option of made-up traces, or NULL.
 static const char *synthetic_option(const struct mw_options_said *said)
 {
-    static const char *const names[] = {"experts", "k", "sigma", "locality"};
+    static const char *const names[] = {"experts",  "k",      "sigma",
+                                        "locality", "groups", "topk-groups"};
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
         if (mw_option_given(&table, said, names[i]))
             return names[i];
@@ -279,6 +294,8 @@ static int get_trace(const struct mw_run_params *params, struct mw_trace *trace,
         .experts = params->experts,
         .sigma = params->sigma,
         .locality = params->locality,
+        .groups = params->groups,
+        .topk_groups = params->topk_groups,
         .seed = params->shape.seed,
     };
     for (unsigned i = 0; i < params->layer_count; i++)

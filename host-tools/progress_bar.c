@@ -65,21 +65,21 @@ static uint64_t what_runs(const struct mw_bar *p, char *text, size_t size)
     return cycles;
 }
 
-void mw_bar_show(struct mw_bar *p, double now)
+static bool is_due(const struct mw_bar *p, double now)
 {
-    char name[32], left[32], clock[32], bar[BAR + 1], line[160];
-    if (now - p->last < (p->terminal ? FRAME : DUE))
+    return now - p->last >= (p->terminal ? FRAME : DUE);
+}
+
+void mw_bar_show_share(struct mw_bar *p, double now, double done, const char *name,
+                       const char *text)
+{
+    char left[32], bar[BAR + 1], line[160];
+    if (!is_due(p, now))
         return;
     p->last = now;
-    double done = mw_bar_done(p);
-    uint64_t cycles = what_runs(p, name, sizeof name);
     time_left(p, done, now, left, sizeof left);
-    if (cycles)
-        snprintf(clock, sizeof clock, "%" PRIu64 " cycles", cycles);
-    else
-        snprintf(clock, sizeof clock, "loading");
     if (!p->terminal) {
-        fprintf(p->out, "moeswitch: %s: %.0f %%, %s%s%s\n", name, 100 * done, clock,
+        fprintf(p->out, "moeswitch: %s: %.0f %%, %s%s%s\n", name, 100 * done, text,
                 *left ? ", " : "", left);
         fflush(p->out);
         return;
@@ -87,10 +87,21 @@ void mw_bar_show(struct mw_bar *p, double now)
     memset(bar, '.', BAR);
     memset(bar, '#', (size_t)(done * BAR));
     bar[BAR] = 0;
-    snprintf(line, sizeof line, "%-13s [%s] %3.0f %%  %s  %s", name, bar, 100 * done, clock, left);
+    snprintf(line, sizeof line, "%-13s [%s] %3.0f %%  %s  %s", name, bar, 100 * done, text, left);
     fprintf(p->out, "\r%-*.*s", COLUMNS, COLUMNS, line);
     fflush(p->out);
     p->drawn = true;
+}
+
+void mw_bar_show(struct mw_bar *p, double now)
+{
+    char name[32], clock[32] = "loading";
+    if (!is_due(p, now))
+        return;
+    uint64_t cycles = what_runs(p, name, sizeof name);
+    if (cycles)
+        snprintf(clock, sizeof clock, "%" PRIu64 " cycles", cycles);
+    mw_bar_show_share(p, now, mw_bar_done(p), name, clock);
 }
 
 void mw_bar_clear(struct mw_bar *p)

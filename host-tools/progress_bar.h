@@ -33,6 +33,9 @@ void mw_bar_begin(struct mw_bar *p, FILE *out, bool terminal, double now);
 double mw_bar_done(const struct mw_bar *p);
 /// Show it if it is time: on a terminal ten times a second, else every 30 seconds.
 void mw_bar_show(struct mw_bar *p, double now);
+/// The same of work that is not in parts: its share that is done, and two texts about it.
+void mw_bar_show_share(struct mw_bar *p, double now, double done, const char *name,
+                       const char *text);
 /// Take the line off the terminal, so that something else can be printed.
 void mw_bar_clear(struct mw_bar *p);
 

@@ -13,6 +13,12 @@ static void json_params(struct mw_json *j, const struct mw_run_params *params,
     mw_json_string(j, "model", trace->model);
     mw_json_string(j, "preset", params->model ? params->model->name : NULL);
     mw_json_bool(j, "synthetic", trace->synthetic);
+    if (trace->synthetic) {
+        mw_json_double(j, "sigma", params->sigma);
+        mw_json_double(j, "locality", params->locality);
+        mw_json_uint(j, "groups", params->groups);
+        mw_json_uint(j, "topk_groups", params->topk_groups);
+    }
     mw_json_array(j, "layers", true);
     for (unsigned i = 0; i < params->layer_count; i++)
         mw_json_uint(j, NULL, params->layers[i]);
@@ -74,6 +80,14 @@ static void json_bound(struct mw_json *j, const char *key, const struct mw_bound
     mw_json_end(j);
 }
 
+static void json_allocator(struct mw_json *j, uint64_t hits, uint64_t misses)
+{
+    mw_json_object(j, "allocator", true);
+    mw_json_uint(j, "hits", hits);
+    mw_json_uint(j, "misses", misses);
+    mw_json_end(j);
+}
+
 static void json_stalls(struct mw_json *j, const struct mw_stall *stall, unsigned count)
 {
     mw_json_object(j, "stalls", true);
@@ -119,6 +133,7 @@ static void json_layer(struct mw_json *j, const struct mw_layer_result *layer,
         mw_json_uint(j, "got", layer->first.got);
         mw_json_end(j);
     }
+    json_allocator(j, layer->alloc_hits, layer->alloc_misses);
     json_stalls(j, layer->stall, layer->stalls);
     if (layer->monitor)
         mw_monitor_json(j, layer->monitor);
@@ -213,6 +228,7 @@ static void json_system(struct mw_json *j, const struct mw_summary *s, const str
     mw_json_uint(j, "flit_errors", s->flit_errors);
     for (unsigned d = 0; d < MW_DIRECTIONS; d++)
         json_direction(j, s, d);
+    json_allocator(j, s->alloc_hits, s->alloc_misses);
     json_stalls(j, s->stall, s->stalls);
     json_ports(j, &s->traffic, w->shape.gpus);
     mw_json_array(j, "layers", false);

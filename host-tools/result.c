@@ -186,6 +186,8 @@ void mw_summarize(struct mw_summary *s, const struct mw_result *r, const struct 
         merge_place(s->strict_at, sizeof s->strict_at, &bounds.strict, l);
         merge_place(s->own_at, sizeof s->own_at, &bounds.own, l);
         mw_traffic_add(&s->traffic, &layer->traffic);
+        s->alloc_hits += layer->alloc_hits;
+        s->alloc_misses += layer->alloc_misses;
         for (unsigned i = 0; i < layer->stalls; i++)
             add_stall(s->stall, &s->stalls, layer->stall[i].cause, layer->stall[i].cycles);
     }

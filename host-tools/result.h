@@ -25,6 +25,7 @@ struct mw_mismatch {
 struct mw_layer_result {
     uint64_t cycles; ///< from go to done
     struct mw_traffic traffic;
+    uint64_t alloc_hits, alloc_misses; ///< look-ups in the caches of all hubs' allocators
     unsigned stalls;
     struct mw_stall stall[MW_MAX_STALLS]; ///< the same causes in the same order in every layer
     uint16_t *out;                        ///< [N * T][H], the output as read from the device
@@ -101,6 +102,7 @@ struct mw_summary {
         double payload_mean, payload_max, wire_mean, wire_max; ///< bytes per port
         double use_mean, use_max; ///< share of the cycles in which the link carried a flit
     } direction[MW_DIRECTIONS];
+    uint64_t alloc_hits, alloc_misses;
     unsigned stalls;
     struct mw_stall stall[MW_MAX_STALLS];
     double cycles_per_second;

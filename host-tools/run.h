@@ -8,6 +8,7 @@
 #include "bounds.h"
 #include "device.h"
 #include "models.h"
+#include "option_table.h"
 #include "option_value.h"
 
 #include <signal.h>
@@ -20,10 +21,11 @@ enum {
 struct mw_run_params {
     bool list_models;             ///< show the models that there are, and nothing else
     const struct mw_model *model; ///< or NULL; experts, k and hidden size are taken from it
-    const char *trace;            ///< folder; NULL: make a trace of the next five
+    const char *trace;            ///< folder; NULL: make a trace of what follows, see trace.h
     bool repeat_tokens;           ///< a trace that is too short begins anew
     unsigned experts, k;
     double sigma, locality;
+    unsigned groups, topk_groups;
     size_t layers[MW_MAX_LAYERS]; ///< run back to back, without a reset in between
     unsigned layer_count;
     struct mw_shape shape;          ///< GPUs, tokens, hidden size, padding, spread, seed
@@ -59,6 +61,8 @@ struct mw_run_params {
 struct mw_link_parameters mw_run_links(const struct mw_run_params *params);
 /// The defaults of every option.
 void mw_run_defaults(struct mw_run_params *params);
+/// The options that there are.
+const struct mw_option_table *mw_run_option_table(void);
 /// Parse the words after `moeswitch run`. Sets `help` if help was asked for; the rest is then unset.
 int mw_run_parse(struct mw_run_params *params, int argc, char **argv, bool *help,
                  struct mw_error *err);

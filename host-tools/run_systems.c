@@ -75,6 +75,12 @@ unsigned mw_run_jobs(const struct mw_run_params *params)
     return params->jobs < asked ? params->jobs : asked;
 }
 
+void mw_run_share_cores(unsigned jobs)
+{
+    if (jobs > 1 && 2L * jobs > sysconf(_SC_NPROCESSORS_ONLN))
+        setenv("MW_SIM_THREADS", "1", 0);
+}
+
 // ---- waves --------------------------------------------------------------------------------------
 
 /// Of bad input no waves stay behind, not those of the systems before either; else only those of
@@ -297,9 +303,7 @@ int mw_run_systems(struct mw_run *run, struct mw_error *err)
     pthread_cond_init(&g->changed, NULL);
     pthread_cond_init(&g->golden_made, NULL);
     make_parts(g);
-    // side by side they have the cores; a simulation alone takes a second one (sim/beside.h)
-    if (jobs > 1 && 2L * jobs > sysconf(_SC_NPROCESSORS_ONLN))
-        setenv("MW_SIM_THREADS", "1", 0);
+    mw_run_share_cores(jobs);
     mw_interrupt_begin();
     bool beside = pthread_create(&golden, NULL, make_golden, g) == 0;
     if (!beside)

@@ -22,6 +22,9 @@ struct mw_system mw_system_as_set(const struct mw_system *system,
 int mw_systems_check(const struct mw_run_params *params, const struct mw_demand *demand,
                      uint64_t touched[MW_SYSTEMS], bool left_out[MW_SYSTEMS], struct mw_error *err);
 
+/// Whether the settings of `params` are there, with values that they may have; without a device.
+int mw_system_settings_check(const struct mw_run_params *params, struct mw_error *err);
+
 /// Run all layers of `workload` under the system of `result` on one device, back to back and without
 /// a reset in between. `params` is prepared (mw_run_prepare), except that params->fst is
 /// the file for this system. `result` comes from mw_result_make; filled in are, for every layer,

@@ -14,6 +14,7 @@
 static const char ids_file[] = "topk_ids.npy";
 static const char weights_file[] = "topk_weights.npy";
 static const char meta_file[] = "meta.json";
+const char *const mw_trace_files[3] = {ids_file, weights_file, meta_file};
 
 enum { PATH_BYTES = 640 };
 

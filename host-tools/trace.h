@@ -16,6 +16,9 @@ enum {
     MW_MAX_EXPERTS = 4096, ///< and 12 for the expert
 };
 
+/// Names of a trace's files: ids, weights, what they mean.
+extern const char *const mw_trace_files[3];
+
 struct mw_trace {
     size_t layers, tokens; ///< tokens per layer
     unsigned k;            ///< experts per token, 1 .. MW_MAX_K
@@ -37,12 +40,17 @@ struct mw_synthetic {
                      ///< up to 1.0 one domain
     double locality; ///< probability that a place of the list repeats an expert of the token
                      ///< before, 0 .. 1
+    /// Group-limited routing, as DeepSeek-V3 has it: the experts are `groups` runs of as many each, and a
+    /// token's experts lie in at most `topk_groups` of them. 0: no limit.
+    unsigned groups, topk_groups;
     uint64_t seed;
 };
 
 /// Load a folder. Checks types, shapes and meta.json, and that the three agree; not the elements.
 int mw_trace_load(struct mw_trace *trace, const char *folder, struct mw_error *err);
 
+/// Whether there is such a trace.
+int mw_synthetic_check(const struct mw_synthetic *how, struct mw_error *err);
 /// Make one up. A layer depends on the seed and its number only, not on how many there are, and its
 /// first tokens not on how many follow.
 int mw_trace_make(struct mw_trace *trace, const struct mw_synthetic *how, struct mw_error *err);

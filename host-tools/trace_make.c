@@ -70,6 +70,32 @@ static void draw_weights(struct mw_random *r, unsigned k, float *weights)
         weights[j] = (float)(raw[j] / sum);
 }
 
+/// Once the last of the `chosen` experts of a token opens the last group that it may lie in, the experts
+/// of all other groups count as taken.
+static void limit_groups(const struct mw_synthetic *how, const uint16_t *ids, unsigned chosen,
+                         bool *taken)
+{
+    const unsigned size = how->groups ? how->experts / how->groups : 0;
+    unsigned group[MW_MAX_K], open = 0;
+    bool opens = false;
+    for (unsigned j = 0; size && j < chosen; j++) {
+        unsigned i = 0;
+        group[open] = ids[j] / size;
+        while (group[i] != group[open])
+            i++;
+        opens = i == open;
+        open += opens;
+    }
+    if (!opens || open < how->topk_groups)
+        return;
+    for (unsigned e = 0; e < how->experts; e++) {
+        bool closed = true;
+        for (unsigned i = 0; i < open; i++)
+            closed = closed && e / size != group[i];
+        taken[e] = taken[e] || closed;
+    }
+}
+
 static void make_layer(struct mw_trace *trace, const struct mw_synthetic *how, size_t layer,
                        uint32_t *popularity, bool *taken)
 {
@@ -87,12 +113,33 @@ static void make_layer(struct mw_trace *trace, const struct mw_synthetic *how, s
             else
                 ids[j] = draw_expert(&r, popularity, how->experts, taken);
             taken[ids[j]] = true;
+            limit_groups(how, ids, j + 1, taken);
         }
         draw_weights(&r, how->k, trace->weights + mw_trace_at(trace, layer, t));
     }
 }
 
-static int check_synthetic(const struct mw_synthetic *how, struct mw_error *err)
+static int check_groups(const struct mw_synthetic *how, const char *where, struct mw_error *err)
+{
+    if (!how->groups && !how->topk_groups)
+        return MW_EXIT_OK;
+    if (!how->groups || how->experts % how->groups)
+        return mw_fail(err, MW_EXIT_INPUT,
+                       "%s: %u groups (--groups), expected a number that divides the %u experts",
+                       where, how->groups, how->experts);
+    if (!how->topk_groups || how->topk_groups > how->groups)
+        return mw_fail(err, MW_EXIT_INPUT,
+                       "%s: a token in %u of the %u groups (--topk-groups), expected 1 to %u",
+                       where, how->topk_groups, how->groups, how->groups);
+    if (how->k > how->topk_groups * (how->experts / how->groups))
+        return mw_fail(err, MW_EXIT_INPUT,
+                       "%s: k = %u, expected at most the %u experts of %u of %u groups", where,
+                       how->k, how->topk_groups * (how->experts / how->groups), how->topk_groups,
+                       how->groups);
+    return MW_EXIT_OK;
+}
+
+int mw_synthetic_check(const struct mw_synthetic *how, struct mw_error *err)
 {
     static const char where[] = "synthetic trace";
     if (!how->experts || how->experts > MW_MAX_EXPERTS)
@@ -110,13 +157,13 @@ static int check_synthetic(const struct mw_synthetic *how, struct mw_error *err)
     if (!(how->locality >= 0 && how->locality <= 1))
         return mw_fail(err, MW_EXIT_INPUT, "%s: locality %g, expected 0 to 1", where,
                        how->locality);
-    return MW_EXIT_OK;
+    return check_groups(how, where, err);
 }
 
 int mw_trace_make(struct mw_trace *trace, const struct mw_synthetic *how, struct mw_error *err)
 {
     *trace = (struct mw_trace){0};
-    int status = check_synthetic(how, err);
+    int status = mw_synthetic_check(how, err);
     if (status)
         return status;
     size_t rows, elements;
@@ -130,8 +177,11 @@ int mw_trace_make(struct mw_trace *trace, const struct mw_synthetic *how, struct
     trace->experts = how->experts;
     trace->synthetic = true;
     snprintf(trace->model, sizeof trace->model, "synthetic");
-    snprintf(trace->name, sizeof trace->name, "synthetic(experts=%u,k=%u,sigma=%g,locality=%g)",
-             how->experts, how->k, how->sigma, how->locality);
+    char limit[48] = "";
+    if (how->groups)
+        snprintf(limit, sizeof limit, ",groups=%u,topk_groups=%u", how->groups, how->topk_groups);
+    snprintf(trace->name, sizeof trace->name, "synthetic(experts=%u,k=%u,sigma=%g,locality=%g%s)",
+             how->experts, how->k, how->sigma, how->locality, limit);
     trace->ids = calloc(elements, sizeof *trace->ids);
     trace->weights = calloc(elements, sizeof *trace->weights);
     uint32_t *popularity = calloc(how->experts, sizeof *popularity);

@@ -358,6 +358,9 @@ struct mw_layer_config {
     /// Cycles that a flit takes on each link, 1 .. 4, 0: 1. With 2 GPUs and hubs move twice as much as
     /// their links. MW_ERR_CAPACITY without link_rate
     unsigned link_cycles;
+    /// Costs of software: cycles from go to the first instruction of a GPU, besides start_delay; at most
+    /// 65 535 with that
+    unsigned launch_cycles;
 };
 /// tile 1, partial_wait 64, copy_lane true, pace_lead 1, pace_idle 256, all else 0; of a struct of that size.
 MW_API void mw_layer_defaults_of(struct mw_layer_config *config, size_t size);

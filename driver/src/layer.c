@@ -56,8 +56,9 @@ static unsigned node_registers(struct reg_value *r, const struct mw_device_info 
         {REG(stream_base1), BASE(l->stream[1])},
         {REG(stream_base2), BASE(l->stream[2])},
         {REG(stream_base3), BASE(l->stream[3])},
-        {REG(streams), MWI_PUT(MW_NODE__STREAMS__ENABLE, streams) |
-                           MWI_PUT(MW_NODE__STREAMS__START_DELAY, c->start_delay * gpu)},
+        {REG(streams),
+         MWI_PUT(MW_NODE__STREAMS__ENABLE, streams) |
+             MWI_PUT(MW_NODE__STREAMS__START_DELAY, c->launch_cycles + c->start_delay * gpu)},
         {REG(expert), MWI_PUT(MW_NODE__EXPERT__TILE, c->tile) |
                           MWI_PUT(MW_NODE__EXPERT__EXPERT_CYCLES, c->expert_cycles)},
         {REG(partial), MWI_PUT(MW_NODE__PARTIAL__ENABLE, c->partial_tiles) |
@@ -93,8 +94,9 @@ int mwi_check_config(const struct mw_device *d, const struct mw_layer_config *c)
         c->down_store_credits > 255 || c->down_part_credits > 255 || c->down_throttle > 255 ||
         c->pace_ahead > 65535 || c->pace_lead > 65535 || c->pace_idle > 65535 || c->link_cycles > 4)
         return mwi_fail(MW_ERR_INVALID, "a setting of the layer does not fit its register");
-    if (c->start_delay * (uint64_t)(d->info.gpus - 1) > 65535)
-        return mwi_fail(MW_ERR_INVALID, "start_delay: the last GPU may start 65535 cycles late");
+    if (c->launch_cycles + c->start_delay * (uint64_t)(d->info.gpus - 1) > 65535)
+        return mwi_fail(MW_ERR_INVALID,
+                        "start_delay, launch_cycles: the last GPU may start 65535 cycles late");
     return mwi_check_sizes(&d->info, c);
 }
 
@@ -171,7 +173,7 @@ int mwi_configure(struct mw_device *d, const struct mw_layer_config *config,
     if (!status)
         mwi_state_configured(d, config, layout, tokens,
                              QUIET_CYCLES + 2ull * config->tile * config->expert_cycles +
-                                 config->partial_wait +
+                                 config->partial_wait + config->launch_cycles +
                                  config->start_delay * (uint64_t)d->info.gpus);
     return status;
 }

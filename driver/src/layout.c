@@ -68,6 +68,7 @@ static const struct setting {
     SETTING(pace_ahead, 0, 65535),
     SETTING(pace_idle, 0, 65535),
     SETTING(link_cycles, 0, 4),
+    SETTING(launch_cycles, 0, 65535),
 };
 
 int mw_layer_set(struct mw_layer_config *config, const char *name, uint64_t value)

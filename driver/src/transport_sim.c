@@ -11,9 +11,11 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -114,6 +116,18 @@ static bool make_model(const struct mw_open_options *o, const char *root)
     return ended == child && child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
+/// Programs that lack the same model at once must not write it at once: the others wait, and then have
+/// nothing to make. Returns what to close, or -1 where nobody can wait.
+static int take_turn(const char *root)
+{
+    char path[PATH_SIZE + 32];
+    snprintf(path, sizeof path, "%s/build/models.lock", root);
+    int lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    while (lock >= 0 && flock(lock, LOCK_EX) && errno == EINTR)
+        ;
+    return lock;
+}
+
 /// Build the model from the sources that the program was built from.
 static bool build_model(const struct mw_open_options *o)
 {
@@ -125,7 +139,11 @@ static bool build_model(const struct mw_open_options *o)
     snprintf(line, sizeof line, "building the model %s, which takes some minutes", name);
     if (o->log)
         o->log(o->log_context, line);
-    return make_model(o, root);
+    int lock = take_turn(root);
+    bool built = make_model(o, root);
+    if (lock >= 0)
+        close(lock);
+    return built;
 }
 
 static int no_model(const struct mw_open_options *o, char *message, size_t size)

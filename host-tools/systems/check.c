@@ -51,6 +51,14 @@ static int check_system(struct job *j, const struct mw_demand *demand,
     return status ? mw_fail(err, status, "%s: %s", system->name, cause.text) : MW_EXIT_OK;
 }
 
+int mw_system_settings_check(const struct mw_run_params *params, struct mw_error *err)
+{
+    struct job j = {.params = params, .err = err};
+    const struct mw_system *system = params->system ? params->system : &mw_systems[0];
+    int status = mw_job_begin(&j, system);
+    return status ? status : mw_job_settings(&j);
+}
+
 static bool lacks(struct job *j, const struct mw_system *system)
 {
     struct mw_device_info info;

@@ -178,6 +178,15 @@ static void take_stalls(struct mw_layer_result *r, const struct mw_counters *c, 
     }
 }
 
+static void take_allocator(struct mw_layer_result *r, const struct mw_counters *c, unsigned gpus)
+{
+    r->alloc_hits = r->alloc_misses = 0;
+    for (unsigned g = 0; g < gpus; g++) {
+        r->alloc_hits += c->gpu[g].alloc_hit;
+        r->alloc_misses += c->gpu[g].alloc_miss;
+    }
+}
+
 static int take_results(struct job *j)
 {
     struct mw_layer_result *r = &j->result->layer[j->layer];
@@ -188,6 +197,7 @@ static int take_results(struct job *j)
     if (!code) {
         take_traffic(&r->traffic, c, j->w->shape.gpus);
         take_stalls(r, c, j->w->shape.gpus);
+        take_allocator(r, c, j->w->shape.gpus);
     }
     free(c);
     if (code)

@@ -25,9 +25,10 @@ static int set_field(struct job *j, const char *what, const char *field, uint64_
 static int set_setting(struct job *j, const struct mw_setting *s)
 {
     static const char *const fields[] = {
-        "store_credits", "part_credits",  "ctrl_credits", "down_store_credits", "down_part_credits",
-        "throttle",      "down_throttle", "window",       "start_delay",        "partial_wait",
-        "copy_lane",     "list_once",     "pace_lead",    "pace_ahead",         "pace_idle"};
+        "store_credits",     "part_credits", "ctrl_credits",  "down_store_credits",
+        "down_part_credits", "throttle",     "down_throttle", "window",
+        "start_delay",       "partial_wait", "copy_lane",     "list_once",
+        "pace_lead",         "pace_ahead",   "pace_idle",     "launch_cycles"};
     const struct {
         const char *name;
         uint64_t *place, high;

@@ -597,6 +597,7 @@ static void registers(void **state)
     c.down_throttle = 8;
     c.start_delay = 100;
     c.link_cycles = 3;
+    c.launch_cycles = 4321;
     assert_code(mw_layout_make(device, &c, &l), 0);
     assert_code(mw_layer_configure(device, &c, &l, TOKENS, EXPERTS, 0x7), 0);
     for (unsigned g = 0; g < 4; g++) {
@@ -617,7 +618,7 @@ static void registers(void **state)
             {NODE(st_hi), BASE(l.st_hi)},
             {NODE(stream_base0), BASE(l.stream[0])},
             {NODE(stream_base3), BASE(l.stream[3])},
-            {NODE(streams), 7 | 100 * g << 16},
+            {NODE(streams), 7 | (4321 + 100 * g) << 16},
             {NODE(expert), 9 | 1234u << 16},
             {NODE(partial), 1 | 64 << 16},
             {NODE(window), 77 | 8 << 16},
@@ -652,6 +653,25 @@ static void configure_checks(void **state)
     assert_code(mw_layer_configure(device, &c, &l, TOKENS, EXPERTS, 7), MW_ERR_INVALID);
     assert_code(mw_launch(device), MW_ERR_STATE); // nothing was configured
     assert_message("no layer was configured");
+}
+
+static void launch_cycles_fit_their_register(void **state)
+{
+    (void)state;
+    struct mw_layer_config c = small_config();
+    struct mw_layout l;
+    assert_code(mw_layout_make(device, &c, &l), 0);
+    assert_code(mw_layer_set(&c, "launch_cycles", 65535), 0);
+    assert_int_equal(c.launch_cycles, 65535);
+    assert_code(mw_layer_set(&c, "launch_cycles", 65536), MW_ERR_INVALID);
+    c.start_delay = 10000; // the fourth GPU: 30000
+    c.launch_cycles = 35535;
+    assert_code(mw_layer_configure(device, &c, &l, TOKENS, EXPERTS, 7), 0);
+    c.launch_cycles++;
+    assert_code(mw_layer_configure(device, &c, &l, TOKENS, EXPERTS, 7), MW_ERR_INVALID);
+    assert_message("launch_cycles: the last GPU may start 65535 cycles late");
+    c.launch_cycles = UINT32_MAX; // no sum of which is small again
+    assert_code(mw_layer_configure(device, &c, &l, TOKENS, EXPERTS, 7), MW_ERR_INVALID);
 }
 
 // ---- streams --------------------------------------------------------------------------------------
@@ -1245,6 +1265,7 @@ int main(void)
         TEST(settings),
         TEST(registers),
         TEST(configure_checks),
+        TEST(launch_cycles_fit_their_register),
         TEST(stream_words),
         TEST(stream_position),
         TEST(stream_failures),

@@ -96,6 +96,26 @@ static void tells_time_only_when_it_knows(void **state)
     assert_non_null(strstr(text, "1 h 49 min left"));
 }
 
+/// What is not in parts says itself what is done.
+static void shows_a_share(void **state)
+{
+    (void)state;
+    begin(true);
+    mw_bar_show_share(&p, 100.05, 0.5, "sweep", "6 of 12 runs"); // too soon
+    fflush(p.out);
+    assert_int_equal(size, 0);
+    mw_bar_show_share(&p, 110, 0.25, "sweep", "3 of 12 runs");
+    fflush(p.out);
+    assert_non_null(
+        strstr(text, "\rsweep         [#####...............]  25 %  3 of 12 runs  30 s left"));
+    finish(NULL);
+    begin(false);
+    mw_bar_show_share(&p, 129, 0.2, "sweep", "2 of 12 runs"); // too soon
+    mw_bar_show_share(&p, 130, 0.25, "sweep", "3 of 12 runs");
+    fflush(p.out);
+    assert_string_equal(text, "moeswitch: sweep: 25 %, 3 of 12 runs, 1 min 30 s left\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -103,6 +123,7 @@ int main(void)
         cmocka_unit_test_teardown(draws_one_line_on_a_terminal, finish),
         cmocka_unit_test_teardown(writes_a_line_now_and_then_to_a_log, finish),
         cmocka_unit_test_teardown(tells_time_only_when_it_knows, finish),
+        cmocka_unit_test_teardown(shows_a_share, finish),
     };
     return cmocka_run_group_tests_name("progress_bar", tests, NULL, NULL);
 }

@@ -224,6 +224,10 @@ static void json_has_every_field(void **state)
     (void)state;
     struct mw_summary s;
     result.layer[1].out[77] ^= 4;
+    result.layer[0].alloc_hits = 70;
+    result.layer[0].alloc_misses = 4;
+    result.layer[1].alloc_hits = 5;
+    result.layer[1].alloc_misses = 9;
     mw_result_check(&result, &workload, golden);
     mw_summarize(&s, &result, &workload, &params, 9000);
     char *text = json_text(&s);
@@ -248,6 +252,8 @@ static void json_has_every_field(void **state)
     assert_int_equal(number(o, "flit_errors"), 0);
     assert_int_equal(number(o, "sim_cycles_per_s"), 18000);
     assert_int_equal(number(cJSON_GetObjectItem(o, "stalls"), "bank"), 23);
+    assert_int_equal(number(cJSON_GetObjectItem(o, "allocator"), "hits"), 70 + 5);
+    assert_int_equal(number(cJSON_GetObjectItem(o, "allocator"), "misses"), 4 + 9);
     uint64_t parts[4] = {0};
     const cJSON *each;
     cJSON_ArrayForEach(each, cJSON_GetObjectItem(o, "layers"))

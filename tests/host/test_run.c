@@ -268,31 +268,15 @@ static void help_and_defaults(void **state)
     (void)state;
     assert_int_equal(RUN("--help"), MW_EXIT_OK);
     assert_int_equal(device.runs, 0);
-    static const char *const names[] = {"--trace DIR",
-                                        "--model NAME",
-                                        "--layer L",
-                                        "--layers",
-                                        "--gpus",
-                                        "--tokens-per-gpu",
-                                        "--hidden",
-                                        "--tile",
-                                        "--system",
-                                        "--expert-cycles",
-                                        "--json",
-                                        "--trace-fst",
-                                        "--partial-tiles",
-                                        "--allow-padding",
-                                        "--flit-bytes",
-                                        "--link-latency",
-                                        "--in-flight",
-                                        "--open-rows",
-                                        "--seed",
-                                        "--experts",
-                                        "--k",
-                                        "--sigma",
-                                        "--locality",
-                                        "--spread",
-                                        "--set"};
+    static const char *const names[] = {"--trace DIR",     "--model NAME",    "--layer L",
+                                        "--layers",        "--gpus",          "--tokens-per-gpu",
+                                        "--hidden",        "--tile",          "--system",
+                                        "--expert-cycles", "--json",          "--trace-fst",
+                                        "--partial-tiles", "--allow-padding", "--flit-bytes",
+                                        "--link-latency",  "--in-flight",     "--open-rows",
+                                        "--seed",          "--experts",       "--k",
+                                        "--sigma",         "--locality",      "--groups",
+                                        "--topk-groups",   "--spread",        "--set"};
     for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++)
         if (!strstr(out_text, names[i]))
             fail_msg("help does not name %s", names[i]);

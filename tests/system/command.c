@@ -25,6 +25,32 @@ char *read_file(const char *path)
     return text;
 }
 
+cJSON *read_json(const char *path)
+{
+    char *text = read_file(path);
+    cJSON *root = text ? cJSON_Parse(text) : NULL;
+    if (!root)
+        fail_msg("%s: no JSON", path);
+    free(text);
+    return root;
+}
+
+const cJSON *member(const cJSON *object, const char *key)
+{
+    const cJSON *item = cJSON_GetObjectItem(object, key);
+    if (!item)
+        fail_msg("%s is missing", key);
+    return item;
+}
+
+double number(const cJSON *object, const char *key)
+{
+    const cJSON *item = member(object, key);
+    if (!cJSON_IsNumber(item))
+        fail_msg("%s is no number", key);
+    return item->valuedouble;
+}
+
 /// `output` is where standard output goes.
 static int run_words(const char *output, const char *format, va_list args)
 {

@@ -6,11 +6,18 @@
 
 #include "bench.h"
 
+#include <cjson/cJSON.h>
+
 /// What the last run_command printed.
 extern char *out_text, *err_text;
 
 /// A whole file, or NULL; free() it.
 char *read_file(const char *path);
+/// The same as JSON, which must be there; cJSON_Delete it.
+cJSON *read_json(const char *path);
+/// What an object has under a key, which must be there, and a number there.
+const cJSON *member(const cJSON *object, const char *key);
+double number(const cJSON *object, const char *key);
 /// Run build/moeswitch with these words; returns its exit status.
 int run_command(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /// The same with another standard output, which is not read: out_text stays.

@@ -6,7 +6,6 @@
 
 #include "bench/bench.h"
 
-#include <cjson/cJSON.h>
 #include <sys/stat.h>
 
 enum { LINES = MW_BENCH_PATTERNS };
@@ -19,21 +18,10 @@ static int set_up(void **state)
 /// The rows of a JSON file; `whole` must be freed by cJSON_Delete.
 static cJSON *read_rows(const char *path, cJSON **whole)
 {
-    char *text = read_file(path);
-    assert_non_null(text);
-    *whole = cJSON_Parse(text);
-    free(text);
+    *whole = read_json(path);
     cJSON *rows = cJSON_GetObjectItem(*whole, "rows");
     assert_true(cJSON_IsArray(rows));
     return rows;
-}
-
-static double number(const cJSON *row, const char *key)
-{
-    const cJSON *item = cJSON_GetObjectItem(row, key);
-    if (!cJSON_IsNumber(item))
-        fail_msg("%s is missing", key);
-    return item->valuedouble;
 }
 
 // ---- patterns -----------------------------------------------------------------------------------

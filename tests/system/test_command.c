@@ -364,6 +364,7 @@ static void refuses_what_the_device_cannot_hold(void **state)
     REFUSES(MADE_UP "--set store_credits=256", "--set store_credits=256", "0 .. 255");
     REFUSES(MADE_UP "--set small=2", "--set small=2", "0 to 1");
     REFUSES(MADE_UP "--set start_delay=65536", "start_delay");
+    REFUSES(MADE_UP "--set launch_cycles=65536", "launch_cycles: 65536 is not in 0 .. 65535");
 }
 
 /// A file that was there before a refused run is still the same.

@@ -375,6 +375,26 @@ static void one_that_cannot_be_built_is_named(void **state)
     free(said);
 }
 
+/// Three programs that lack the same model at once: they build one behind the other.
+static void several_take_turns_to_build(void **state)
+{
+    (void)state;
+    char recipe[512], line[1200], here[256];
+    assert_non_null(getcwd(here, sizeof here));
+    snprintf(recipe, sizeof recipe,
+             "mkdir alone; sleep 0.2; cp %s/%s build/model/n2f8/; rmdir alone", here, MODEL);
+    make_tree(recipe);
+    snprintf(line, sizeof line,
+             "cd %s; run() { build/moeswitch info --gpus 2 --flit-bytes 8 >/dev/null 2>>said; }; "
+             "run & a=$!; run & b=$!; run && wait $a && wait $b",
+             scratch(""));
+    int status = system(line);
+    char *said = read_file(scratch("said"));
+    if (status || !said || strstr(said, "mkdir"))
+        fail_msg("status %d: %s", status, said);
+    free(said);
+}
+
 static void ignore_signal(int number)
 {
     (void)number;
@@ -432,6 +452,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(says_what_it_is),
         cmocka_unit_test(one_that_is_found_is_built_anew),
         cmocka_unit_test(one_that_cannot_be_built_is_named),
+        cmocka_unit_test(several_take_turns_to_build),
         cmocka_unit_test(interrupted_by_signals),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);

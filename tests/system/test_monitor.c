@@ -7,7 +7,6 @@
 #include "bounds.h"
 #include "moeswitch.h"
 
-#include <cjson/cJSON.h>
 #include <sys/stat.h>
 
 #define RUN \
@@ -16,19 +15,6 @@
 static int set_up(void **state)
 {
     return scratch_make(state) || mkdir(scratch("files"), 0777);
-}
-
-static const cJSON *member(const cJSON *object, const char *key)
-{
-    const cJSON *item = cJSON_GetObjectItem(object, key);
-    if (!item)
-        fail_msg("%s is missing", key);
-    return item;
-}
-
-static double number(const cJSON *object, const char *key)
-{
-    return member(object, key)->valuedouble;
 }
 
 static double sum(const cJSON *array)
@@ -100,10 +86,7 @@ static double check_histograms(const cJSON *layer)
 
 static cJSON *read_systems(const char *name, cJSON **whole)
 {
-    char *text = read_file(scratch(name));
-    assert_non_null(text);
-    *whole = cJSON_Parse(text);
-    free(text);
+    *whole = read_json(scratch(name));
     return cJSON_GetObjectItem(*whole, "systems");
 }
 

@@ -293,6 +293,33 @@ static void runs_repeat(void **state)
     bench_free(&b);
 }
 
+/// A launch in front of every layer: each takes as much longer. Who takes turns by the cycle does so from
+/// go on, with a period of four where phases follow each other; tables are swept from go on, too, which a
+/// layer that begins later does not meet.
+static void launches_cost_what_they_say(void **state)
+{
+    (void)state;
+    static const unsigned launches[] = {4, 444, 65532, 65535};
+    static const char layer[] = N4 "--tokens-per-gpu 10 --tile 4 --layers 0,1";
+    struct bench b;
+    bench_options(&b, "%s", layer);
+    bench_prepare(&b, NULL, NULL);
+    for (unsigned i = 0; i < MW_SYSTEMS; i++) {
+        uint64_t without = bench_pass(&b, mw_systems[i].name);
+        for (unsigned n = 0; n < 4; n++) {
+            struct bench c;
+            bench_options(&c, "%s --set launch_cycles=%u", layer, launches[n]);
+            bench_prepare(&c, NULL, NULL);
+            uint64_t cycles = bench_pass(&c, mw_systems[i].name) - 2 * launches[n];
+            if (mw_systems[i].phased && launches[n] % 4 == 0)
+                assert_int_equal(cycles, without);
+            assert_in_range(cycles, without - without / 16, without + without / 16);
+            bench_free(&c);
+        }
+    }
+    bench_free(&b);
+}
+
 /// All systems, directly compared: the same bits.
 static void systems_agree(void **state)
 {
@@ -331,6 +358,7 @@ int main(void)
         cmocka_unit_test(empty_places),
         cmocka_unit_test(layers_back_to_back),
         cmocka_unit_test(runs_repeat),
+        cmocka_unit_test(launches_cost_what_they_say),
         cmocka_unit_test(systems_agree),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

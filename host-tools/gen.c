@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// See gen.h. What the trace holds is trace_make.c's; this file asks, and writes the folder.
+#include "gen.h"
+
+#include "fit.h"
+#include "json.h"
+#include "models.h"
+#include "npy.h"
+#include "option_table.h"
+#include "output.h"
+#include "trace.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct asked {
+    const char *folder;
+    const struct mw_model *model; ///< or NULL
+    unsigned layers, tokens, hidden;
+    struct mw_synthetic how;
+};
+
+enum { IDS, WEIGHTS, META, FILES };
+
+// ---- the folder ---------------------------------------------------------------------------------
+
+/// Its files, meta.json last: without it a folder is no trace.
+struct folder {
+    char path[FILES][MW_PATH_BYTES + 32];
+    bool made;
+};
+
+/// Nothing that is there is written over: it may be a trace that nobody can make again.
+static int open_folder(struct folder *f, const char *name, struct mw_error *err)
+{
+    *f = (struct folder){0};
+    if (strlen(name) >= MW_PATH_BYTES)
+        return mw_fail(err, MW_EXIT_INPUT, "%.40s...: the name of the folder is too long", name);
+    for (unsigned i = 0; i < FILES; i++) {
+        snprintf(f->path[i], sizeof f->path[i], "%s/%s", name, mw_trace_files[i]);
+        if (access(f->path[i], F_OK) == 0)
+            return mw_fail(err, MW_EXIT_INPUT,
+                           "%s: is there already, and is not written over: remove it, or name "
+                           "another folder",
+                           f->path[i]);
+    }
+    f->made = mkdir(name, 0777) == 0;
+    if (!f->made && errno != EEXIST)
+        return mw_fail(err, MW_EXIT_INPUT, "%s: cannot make the folder: %s", name, strerror(errno));
+    return MW_EXIT_OK;
+}
+
+static void drop_folder(const struct folder *f, const char *name)
+{
+    for (unsigned i = 0; i < FILES; i++)
+        unlink(f->path[i]);
+    if (f->made)
+        rmdir(name);
+}
+
+static int write_meta(const char *path, const struct mw_trace *t, const struct asked *a,
+                      struct mw_error *err)
+{
+    struct mw_json j;
+    int status = mw_json_open(&j, err);
+    if (status)
+        return status;
+    mw_json_object(&j, NULL, false);
+    mw_json_string(&j, "model", t->model);
+    mw_json_uint(&j, "experts", t->experts);
+    if (a->hidden)
+        mw_json_uint(&j, "hidden", a->hidden);
+    mw_json_uint(&j, "layers", t->layers);
+    mw_json_uint(&j, "tokens", t->tokens);
+    mw_json_uint(&j, "top_k", t->k);
+    mw_json_object(&j, "made_by", true);
+    mw_json_string(&j, "tool", "moeswitch " MW_VERSION " gen");
+    mw_json_double(&j, "sigma", a->how.sigma);
+    mw_json_double(&j, "locality", a->how.locality);
+    mw_json_uint(&j, "groups", a->how.groups);
+    mw_json_uint(&j, "topk_groups", a->how.topk_groups);
+    mw_json_uint(&j, "seed", a->how.seed);
+    mw_json_end(&j);
+    mw_json_end(&j);
+    status = mw_json_close(&j, err);
+    if (!status)
+        status = mw_output_write(path, j.text, j.size, err);
+    mw_json_free(&j);
+    return status;
+}
+
+static int write_folder(const struct asked *a, const struct mw_trace *t, struct mw_error *err)
+{
+    struct folder f;
+    const struct mw_npy ids = {{t->layers, t->tokens, t->k}, MW_NPY_U2, t->ids};
+    const struct mw_npy weights = {{t->layers, t->tokens, t->k}, MW_NPY_F4, t->weights};
+    int status = open_folder(&f, a->folder, err);
+    if (status)
+        return status;
+    if ((status = mw_npy_write(f.path[IDS], &ids, err)) ||
+        (status = mw_npy_write(f.path[WEIGHTS], &weights, err)) ||
+        (status = write_meta(f.path[META], t, a, err)))
+        drop_folder(&f, a->folder);
+    return status;
+}
+
+// ---- the command --------------------------------------------------------------------------------
+
+static void usage(FILE *out)
+{
+    fputs(
+        "usage: moeswitch gen DIR [OPTION]...\n"
+        "Makes up a routing trace and writes it as a folder (topk_ids.npy, topk_weights.npy,\n"
+        "meta.json) for --trace. The same options make the same bytes everywhere.\n"
+        "  --model NAME          experts, k, hidden size and groups of a public model; options\n"
+        "                        override what it says; moeswitch run --model list shows all\n"
+        "  --experts E           1 to 4096 (default 64)\n"
+        "  --k K                 experts per token, 1 to 16 (default 6)\n"
+        "  --layers L            (default 1)\n"
+        "  --tokens T            of each layer (default 4096)\n"
+        "  --hidden H            of the model, for meta.json (default: not said)\n"
+        "  --sigma X             of log-normal expert popularity, 0 to 4 (default 0.5)\n"
+        "  --locality X          chance to repeat an expert of the token before (default 0.2)\n"
+        "  --groups G            the experts in G groups of as many, of which a token has experts\n"
+        "                        in some alone, as DeepSeek-V3 routes\n"
+        "  --topk-groups M       in at most so many\n"
+        "  --seed S              (default 1)\n"
+        "  --help                this text\n"
+        "\n"
+        "Exit status: 0, or 2 if there is no such trace or something is in its place, 4 if the\n"
+        "machine failed.\n",
+        out);
+}
+
+#define AT(field) offsetof(struct asked, field)
+
+static const struct mw_option options[] = {
+    MW_OWN("model", AT(model), mw_set_model),
+    MW_UNSIGNED("experts", AT(how.experts), 1, MW_MAX_EXPERTS),
+    MW_UNSIGNED("k", AT(how.k), 1, MW_MAX_K),
+    MW_UNSIGNED("layers", AT(layers), 1, 10000),
+    MW_UNSIGNED("tokens", AT(tokens), 1, 1u << 30),
+    MW_UNSIGNED("hidden", AT(hidden), 1, 1u << 24),
+    MW_REAL("sigma", AT(how.sigma), 4),
+    MW_REAL("locality", AT(how.locality), 1),
+    MW_UNSIGNED("groups", AT(how.groups), 1, MW_MAX_EXPERTS),
+    MW_UNSIGNED("topk-groups", AT(how.topk_groups), 1, MW_MAX_EXPERTS),
+    MW_NUMBER("seed", AT(how.seed), 0, UINT64_MAX),
+};
+
+static int take_word(void *params, const char *text, struct mw_error *err)
+{
+    struct asked *a = params;
+    if (a->folder)
+        return mw_fail(err, MW_EXIT_INPUT, "%s: unexpected word, see moeswitch gen --help", text);
+    if (!*text)
+        return mw_fail(err, MW_EXIT_INPUT, "the name of the trace's folder is empty");
+    a->folder = text;
+    return MW_EXIT_OK;
+}
+
+static const struct mw_option_table table = {"gen", options, sizeof options / sizeof *options,
+                                             take_word};
+
+static void apply_model(struct asked *a, const struct mw_options_said *said)
+{
+    const struct mw_model *m = a->model;
+    if (!mw_option_given(&table, said, "experts"))
+        a->how.experts = m->experts;
+    if (!mw_option_given(&table, said, "k"))
+        a->how.k = m->k;
+    if (!mw_option_given(&table, said, "hidden"))
+        a->hidden = m->hidden;
+    if (!mw_option_given(&table, said, "groups") && !mw_option_given(&table, said, "topk-groups")) {
+        a->how.groups = m->groups;
+        a->how.topk_groups = m->topk_groups;
+    }
+}
+
+/// The trace, and beside it a file as it is written.
+static int check_memory(const struct mw_synthetic *how, struct mw_error *err)
+{
+    const uint64_t element = sizeof(uint16_t) + 2 * sizeof(float);
+    const uint64_t need = (uint64_t)how->layers * how->tokens * how->k * element;
+    const uint64_t available = mw_memory_available("/proc/meminfo");
+    char needs[32], has[32];
+    if (!available || need <= available)
+        return MW_EXIT_OK;
+    return mw_fail(err, MW_EXIT_INPUT,
+                   "the trace takes %s of memory, this machine has %s available: lower --tokens or "
+                   "--layers",
+                   mw_bytes_text(need, needs, sizeof needs),
+                   mw_bytes_text(available, has, sizeof has));
+}
+
+static int make(struct asked *a, FILE *out, struct mw_error *err)
+{
+    struct mw_trace t;
+    a->how.layers = a->layers;
+    a->how.tokens = a->tokens;
+    int status = check_memory(&a->how, err);
+    if (!status)
+        status = mw_trace_make(&t, &a->how, err);
+    if (status)
+        return status;
+    if (a->model)
+        snprintf(t.model, sizeof t.model, "%s, synthetic", a->model->title);
+    status = write_folder(a, &t, err);
+    if (!status)
+        fprintf(out, "%s: %s, %zu tokens in each of %zu layers\n", a->folder, t.name, t.tokens,
+                t.layers);
+    mw_trace_free(&t);
+    return status;
+}
+
+int mw_gen_command(int argc, char **argv, FILE *out, FILE *errors)
+{
+    struct mw_error err = {0};
+    struct mw_options_said said;
+    struct asked a = {
+        .layers = 1,
+        .tokens = 4096,
+        .how = {.k = 6, .experts = 64, .sigma = 0.5, .locality = 0.2, .seed = 1},
+    };
+    int status = mw_options_parse(&table, argc, argv, &a, &said, &err);
+    if (said.help && !status) {
+        usage(out);
+        return status;
+    }
+    if (!status && !a.folder)
+        status =
+            mw_fail(&err, MW_EXIT_INPUT, "the trace's folder is missing, see moeswitch gen --help");
+    if (!status && a.model)
+        apply_model(&a, &said);
+    if (!status)
+        status = make(&a, out, &err);
+    if (err.text[0])
+        fprintf(errors, "moeswitch: %s\n", err.text);
+    return status;
+}

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `moeswitch gen`: a made-up routing trace, as a folder that --trace reads.
+#ifndef MW_HOST_GEN_H
+#define MW_HOST_GEN_H
+
+#include <stdio.h>
+
+/// The command: argv[0] is "gen". Returns the exit status.
+int mw_gen_command(int argc, char **argv, FILE *out, FILE *errors);
+
+#endif

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `moeswitch sweep`, see sweep.h: its options, its folder, and what it does in which order.
+#include "sweep.h"
+
+#include "output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct asked {
+    const char *grid, *out;
+    unsigned jobs;
+    bool list, collect, plot;
+};
+
+// ---- options ------------------------------------------------------------------------------------
+
+static void usage(FILE *out)
+{
+    fputs(
+        "usage: moeswitch sweep FILE [OPTION]...\n"
+        "Runs every point of a grid of options of `moeswitch run`, each as a command of its own,\n"
+        "and writes one table of all. What has been run is not run again: a sweep that was ended\n"
+        "goes on where it was.\n"
+        "  FILE                  a JSON object: option names, with a value or a list of values\n"
+        "                        each: {\"gpus\": [4, 8], \"set\": {\"window\": [4, 16]}}\n"
+        "  --out DIR             results/ID.json of each run, results.csv (default: FILE with\n"
+        "                        .sweep in place of its extension)\n"
+        "  --jobs J              runs side by side (default: as many as there are processors)\n"
+        "  --list                print the commands that are left to run, a line each, and run "
+        "none:\n"
+        "                        for GNU parallel or a Slurm array\n"
+        "  --collect             run none, and write the table of what is there\n"
+        "  --plot                by-OPTION.svg of the table, by gnuplot, and its script plots.gp\n"
+        "  --help                this text\n"
+        "\n"
+        "Exit status: 0 every bit of every run is right, 1 a result or a flit count of one is "
+        "wrong,\n"
+        "2 bad input, or a run that cannot be, 3 a run's device stopped making progress, 4 the "
+        "machine\n"
+        "failed, 130 interrupted (Ctrl-C).\n",
+        out);
+}
+
+#define AT(field) offsetof(struct asked, field)
+
+static const struct mw_option options[] = {
+    MW_PATH("out", AT(out)),   MW_UNSIGNED("jobs", AT(jobs), 1, 256),
+    MW_FLAG("list", AT(list)), MW_FLAG("collect", AT(collect)),
+    MW_FLAG("plot", AT(plot)),
+};
+
+static int take_word(void *params, const char *text, struct mw_error *err)
+{
+    struct asked *a = params;
+    if (a->grid || !*text)
+        return mw_fail(err, MW_EXIT_INPUT, "%s: unexpected word, see moeswitch sweep --help", text);
+    a->grid = text;
+    return MW_EXIT_OK;
+}
+
+static int parse(struct asked *a, int argc, char **argv, bool *help, struct mw_error *err)
+{
+    static const struct mw_option_table table = {"sweep", options, sizeof options / sizeof *options,
+                                                 take_word};
+    struct mw_options_said said;
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    *a = (struct asked){.jobs = processors > 1 ? (unsigned)processors : 1};
+    int status = mw_options_parse(&table, argc, argv, a, &said, err);
+    *help = said.help;
+    if (status || said.help)
+        return status;
+    if (!a->grid)
+        return mw_fail(err, MW_EXIT_INPUT,
+                       "the grid's file is missing, see moeswitch sweep --help");
+    if (a->list && (a->collect || a->plot))
+        return mw_fail(err, MW_EXIT_INPUT, "--list and --%s: the first writes no table",
+                       a->collect ? "collect" : "plot");
+    return MW_EXIT_OK;
+}
+
+// ---- the folder ---------------------------------------------------------------------------------
+
+/// FILE with .sweep in place of its extension.
+static int default_folder(char folder[MW_PATH_BYTES], const char *grid, struct mw_error *err)
+{
+    const char *slash = strrchr(grid, '/');
+    const char *name = slash ? slash + 1 : grid;
+    const char *dot = strrchr(name, '.');
+    size_t stem = dot && dot != name ? (size_t)(dot - grid) : strlen(grid);
+    if ((size_t)snprintf(folder, MW_PATH_BYTES, "%.*s.sweep", (int)stem, grid) < MW_PATH_BYTES - 40)
+        return MW_EXIT_OK;
+    return mw_fail(err, MW_EXIT_INPUT, "%.40s...: the name is too long", grid);
+}
+
+static int make_folder(const char *path, struct mw_error *err)
+{
+    struct stat st;
+    if (mkdir(path, 0777) == 0 || (stat(path, &st) == 0 && S_ISDIR(st.st_mode)))
+        return MW_EXIT_OK;
+    return mw_fail(err, MW_EXIT_INPUT, "%s: cannot make the folder: %s", path, strerror(errno));
+}
+
+/// One sweep at a time writes into a folder; `lock` is to be closed.
+static int open_folder(const char *folder, bool alone, int *lock, struct mw_error *err)
+{
+    char path[MW_RESULT_PATH];
+    int status = make_folder(folder, err);
+    snprintf(path, sizeof path, "%s/results", folder);
+    if (!status)
+        status = make_folder(path, err);
+    if (status || !alone)
+        return status;
+    *lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (*lock >= 0 && flock(*lock, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
+        return mw_fail(err, MW_EXIT_INPUT, "%s: another sweep is writing there", folder);
+    return MW_EXIT_OK;
+}
+
+void mw_sweep_result(const struct mw_sweep *s, size_t point, char path[MW_RESULT_PATH])
+{
+    char id[MW_POINT_ID];
+    mw_grid_id(&s->grid, point, id);
+    snprintf(path, MW_RESULT_PATH, "%s/results/%s.json", s->folder, id);
+}
+
+// ---- results that are there ---------------------------------------------------------------------
+
+/// All results of a table are of one fabric.
+static int compare_sources(const struct mw_sweep *s, size_t point, struct mw_error *err)
+{
+    char path[MW_RESULT_PATH], first[MW_RESULT_PATH];
+    size_t i = 0;
+    while (i < s->grid.points && (i == point || !s->row[i].cell || !s->row[i].sources))
+        i++;
+    if (i == s->grid.points || !s->row[point].sources ||
+        strcmp(s->row[point].sources, s->row[i].sources) == 0)
+        return MW_EXIT_OK;
+    mw_sweep_result(s, point, path);
+    mw_sweep_result(s, i, first);
+    return mw_fail(
+        err, MW_EXIT_INPUT,
+        "%s: simulated from other RTL than %s: remove the older results, or name another "
+        "folder (--out)",
+        path, first);
+}
+
+int mw_sweep_take(struct mw_sweep *s, size_t point, struct mw_error *err)
+{
+    char path[MW_RESULT_PATH];
+    mw_sweep_result(s, point, path);
+    int status = mw_row_read(&s->grid, point, path, &s->row[point], err);
+    return status ? MW_EXIT_FAILED : compare_sources(s, point, err);
+}
+
+int mw_sweep_look(struct mw_sweep *s, struct mw_error *err)
+{
+    char path[MW_RESULT_PATH];
+    for (size_t i = 0; i < s->grid.points; i++) {
+        struct mw_error why;
+        mw_sweep_result(s, i, path);
+        if (access(path, F_OK))
+            continue;
+        int status = mw_row_read(&s->grid, i, path, &s->row[i], &why);
+        if (status == MW_EXIT_INPUT)
+            fprintf(s->err, "moeswitch: %s; it counts as not run\n", why.text);
+        else if (status)
+            return mw_fail(err, status, "%s", why.text);
+        else if ((status = compare_sources(s, i, err)))
+            return status;
+    }
+    return MW_EXIT_OK;
+}
+
+size_t mw_sweep_missing(const struct mw_sweep *s)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s->grid.points; i++)
+        n += !s->row[i].cell;
+    return n;
+}
+
+// ---- the table ----------------------------------------------------------------------------------
+
+static int write_table(struct mw_sweep *s, struct mw_error *err)
+{
+    char path[MW_RESULT_PATH], *text = NULL;
+    size_t size = 0;
+    int status = mw_rows_compare(&s->grid, s->row, err);
+    FILE *f = status ? NULL : open_memstream(&text, &size);
+    if (status || !f)
+        return status ? status : mw_fail_memory(err, "the table");
+    mw_rows_csv(f, &s->grid, s->row);
+    fclose(f);
+    snprintf(path, sizeof path, "%s/results.csv", s->folder);
+    status = text ? mw_output_write(path, text, size, err) : mw_fail_memory(err, "the table");
+    free(text);
+    return status;
+}
+
+/// What became of it, in a line; the exit status.
+static int sum_up(const struct mw_sweep *s, size_t before, struct mw_error *err)
+{
+    const size_t missing = mw_sweep_missing(s), all = s->grid.points;
+    size_t wrong = 0, first = 0;
+    char path[MW_RESULT_PATH];
+    for (size_t i = all; i-- > 0;)
+        if (s->row[i].cell && s->row[i].wrong > 0) {
+            wrong++;
+            first = i;
+        }
+    fprintf(s->out, "%s/results.csv: %zu of %zu runs, %zu of them new\n", s->folder, all - missing,
+            all, before - missing);
+    if (s->failed)
+        return mw_fail(err, s->worst, "%zu runs have no result; the same command runs them again",
+                       s->failed);
+    if (!wrong)
+        return MW_EXIT_OK;
+    mw_sweep_result(s, first, path);
+    return mw_fail(err, MW_EXIT_MISMATCH, "%zu runs have wrong results, the first is %s", wrong,
+                   path);
+}
+
+// ---- the command --------------------------------------------------------------------------------
+
+static int work(struct mw_sweep *s, const struct asked *a, struct mw_error *err)
+{
+    int status = mw_sweep_look(s, err);
+    size_t before = mw_sweep_missing(s);
+    if (status || a->list)
+        return status ? status : mw_sweep_list(s, err);
+    if (!a->collect)
+        status = mw_sweep_run(s, err);
+    if (!status)
+        status = write_table(s, err);
+    if (!status && a->plot)
+        status = mw_sweep_plot(s, err);
+    return status ? status : sum_up(s, before, err);
+}
+
+static int sweep(struct mw_sweep *s, const struct asked *a, struct mw_error *err)
+{
+    char folder[MW_PATH_BYTES];
+    int lock = -1;
+    int status = a->plot ? mw_sweep_can_plot(err) : MW_EXIT_OK;
+    if (!status && !a->out)
+        status = default_folder(folder, a->grid, err);
+    s->folder = a->out ? a->out : folder;
+    s->jobs = a->jobs;
+    if (!status && strlen(s->folder) > MW_PATH_BYTES - 40)
+        status = mw_fail(err, MW_EXIT_INPUT, "%.40s...: the name is too long", s->folder);
+    if (!status)
+        status = mw_grid_read(&s->grid, a->grid, err);
+    if (status)
+        return status;
+    s->weight = calloc(s->grid.points, sizeof *s->weight);
+    s->row = calloc(s->grid.points, sizeof *s->row);
+    if (!s->weight || !s->row)
+        status = mw_fail_memory(err, "the runs");
+    if (!status)
+        status = mw_grid_check(&s->grid, s->weight, err);
+    if (!status)
+        status = open_folder(s->folder, !a->list, &lock, err);
+    if (!status)
+        status = work(s, a, err);
+    if (lock >= 0)
+        close(lock);
+    for (size_t i = 0; s->row && i < s->grid.points; i++)
+        mw_row_free(&s->grid, &s->row[i]);
+    free(s->row);
+    free(s->weight);
+    mw_grid_free(&s->grid);
+    return status;
+}
+
+int mw_sweep_command(int argc, char **argv, FILE *out, FILE *errors)
+{
+    struct mw_error err = {0};
+    struct asked a;
+    bool help;
+    struct mw_sweep *s = calloc(1, sizeof *s);
+    int status = s ? parse(&a, argc, argv, &help, &err) : mw_fail_memory(&err, "the sweep");
+    if (!status && help) {
+        usage(out);
+    } else if (!status) {
+        s->out = out;
+        s->err = errors;
+        status = sweep(s, &a, &err);
+    }
+    if (err.text[0])
+        fprintf(errors, "moeswitch: %s\n", err.text);
+    free(s);
+    return status;
+}

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// See grid.h: reading.
+#include "grid.h"
+
+#include "bounds.h"
+#include "json.h"
+#include "run.h"
+
+#include <cjson/cJSON.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { GRID_BYTES = 1 << 20, VALUE_BYTES = 100 };
+
+static const char SET[] = "set";
+
+// ---- one axis -----------------------------------------------------------------------------------
+
+/// Options that name files are a run's outputs, which are the sweep's; the trace is none.
+static bool is_for_sweeps(const struct mw_option *o)
+{
+    return (o->kind != MW_OPTION_PATH || strcmp(o->name, "trace") == 0) &&
+           strcmp(o->name, "jobs") != 0 && strcmp(o->name, SET) != 0;
+}
+
+static const struct mw_option *find_option(const char *name)
+{
+    const struct mw_option_table *t = mw_run_option_table();
+    for (unsigned i = 0; i < t->count; i++)
+        if (strcmp(t->option[i].name, name) == 0)
+            return &t->option[i];
+    return NULL;
+}
+
+static int unknown(const struct mw_grid *g, const char *name, struct mw_error *err)
+{
+    const struct mw_option_table *t = mw_run_option_table();
+    const char *names[MW_MAX_OPTIONS];
+    for (unsigned i = 0; i < t->count; i++)
+        names[i] = t->option[i].name;
+    const char *near = mw_closest(name, names, t->count);
+    return mw_fail(err, MW_EXIT_INPUT, "%s: \"%s\" is no option of moeswitch run%s%s%s", g->path,
+                   name, near ? " (\"" : "", near ? near : "", near ? "\"?)" : "");
+}
+
+/// An axis without values; `setting` of "set", or NULL.
+static int add_axis(struct mw_grid *g, const char *name, const char *setting, struct mw_axis **axis,
+                    struct mw_error *err)
+{
+    char whole[VALUE_BYTES];
+    snprintf(whole, sizeof whole, "%s%s%s", name, setting ? "." : "", setting ? setting : "");
+    const struct mw_option *o = find_option(name);
+    if (!o)
+        return unknown(g, name, err);
+    if (!setting && !is_for_sweeps(o))
+        return mw_fail(err, MW_EXIT_INPUT, "%s: \"%s\": the sweep itself says that of each run",
+                       g->path, name);
+    if (mw_grid_axis(g, whole) < MW_MAX_AXES)
+        return mw_fail(err, MW_EXIT_INPUT, "%s: \"%s\" is there twice", g->path, whole);
+    if (g->axes == MW_MAX_AXES)
+        return mw_fail(err, MW_EXIT_INPUT, "%s: more than %d options", g->path, MW_MAX_AXES);
+    struct mw_axis *a = &g->axis[g->axes];
+    *a = (struct mw_axis){.name = strdup(whole), .option = o};
+    if (!a->name)
+        return mw_fail_memory(err, g->path);
+    a->setting = setting ? strchr(a->name, '.') + 1 : NULL;
+    g->axes++;
+    *axis = a;
+    return MW_EXIT_OK;
+}
+
+static int add_value(const struct mw_grid *g, struct mw_axis *a, const char *text,
+                     struct mw_error *err)
+{
+    for (unsigned i = 0; i < a->count; i++)
+        if (strcmp(a->value[i], text) == 0)
+            return mw_fail(err, MW_EXIT_INPUT, "%s: \"%s\": the value %s is there twice", g->path,
+                           a->name, text);
+    char **more = realloc(a->value, (a->count + 1) * sizeof *more);
+    if (!more)
+        return mw_fail_memory(err, g->path);
+    a->value = more;
+    a->value[a->count] = strdup(text);
+    return a->value[a->count++] ? MW_EXIT_OK : mw_fail_memory(err, g->path);
+}
+
+static int add_systems(const struct mw_grid *g, struct mw_axis *a, struct mw_error *err)
+{
+    int status = MW_EXIT_OK;
+    for (unsigned i = 0; i < MW_SYSTEMS && !status; i++)
+        status = add_value(g, a, mw_systems[i].name, err);
+    return status;
+}
+
+/// A value as on the command line.
+static int add_json(const struct mw_grid *g, struct mw_axis *a, const cJSON *item,
+                    struct mw_error *err)
+{
+    char text[40];
+    bool flag = a->option->kind == MW_OPTION_FLAG;
+    bool text_too = !flag && !a->setting && cJSON_IsString(item);
+    if (flag ? !cJSON_IsBool(item) : !cJSON_IsNumber(item) && !text_too)
+        return mw_fail(err, MW_EXIT_INPUT, "%s: \"%s\": expected %s, or a list of them", g->path,
+                       a->name,
+                       flag         ? "true or false"
+                       : a->setting ? "a number"
+                                    : "a number or a text");
+    if (cJSON_IsString(item) && strcmp(a->name, "system") == 0 &&
+        strcmp(item->valuestring, "all") == 0)
+        return add_systems(g, a, err);
+    if (cJSON_IsString(item))
+        return add_value(g, a, item->valuestring, err);
+    if (flag)
+        return add_value(g, a, cJSON_IsTrue(item) ? "true" : "false", err);
+    mw_number_text(text, item->valuedouble);
+    return add_value(g, a, text, err);
+}
+
+static int add_values(struct mw_grid *g, const char *name, const char *setting, const cJSON *item,
+                      struct mw_error *err)
+{
+    struct mw_axis *a;
+    const cJSON *each;
+    int status = add_axis(g, name, setting, &a, err);
+    if (status)
+        return status;
+    if (!cJSON_IsArray(item))
+        return add_json(g, a, item, err);
+    cJSON_ArrayForEach(each, item) if (!status) status = add_json(g, a, each, err);
+    if (!status && !a->count)
+        return mw_fail(err, MW_EXIT_INPUT, "%s: \"%s\": the list is empty", g->path, a->name);
+    return status;
+}
+
+static int add_settings(struct mw_grid *g, const cJSON *object, struct mw_error *err)
+{
+    const cJSON *each;
+    int status = MW_EXIT_OK;
+    if (!cJSON_IsObject(object))
+        return mw_fail(err, MW_EXIT_INPUT, "%s: \"%s\": expected an object of settings", g->path,
+                       SET);
+    cJSON_ArrayForEach(each, object) if (!status) status =
+        add_values(g, SET, each->string, each, err);
+    return status;
+}
+
+// ---- the whole ----------------------------------------------------------------------------------
+
+static int take_object(struct mw_grid *g, const cJSON *root, struct mw_error *err)
+{
+    const cJSON *each;
+    struct mw_axis *a;
+    int status = MW_EXIT_OK;
+    if (!cJSON_IsObject(root))
+        return mw_fail(err, MW_EXIT_INPUT, "%s: line 1: not a JSON object", g->path);
+    cJSON_ArrayForEach(each, root)
+    {
+        if (strcmp(each->string, SET) == 0)
+            status = add_settings(g, each, err);
+        else
+            status = add_values(g, each->string, NULL, each, err);
+        if (status)
+            return status;
+    }
+    if (mw_grid_axis(g, "layer") < MW_MAX_AXES && mw_grid_axis(g, "layers") < MW_MAX_AXES)
+        return mw_fail(err, MW_EXIT_INPUT, "%s: \"layer\" and \"layers\" say the same", g->path);
+    if (mw_grid_axis(g, "system") == MW_MAX_AXES) {
+        status = add_axis(g, "system", NULL, &a, err);
+        if (!status)
+            status = add_systems(g, a, err);
+    }
+    return status;
+}
+
+int mw_grid_read(struct mw_grid *g, const char *path, struct mw_error *err)
+{
+    cJSON *root;
+    *g = (struct mw_grid){.path = path, .points = 1};
+    int status = mw_json_read(&root, path, GRID_BYTES, "a grid", err);
+    if (!status)
+        status = take_object(g, root, err);
+    cJSON_Delete(root);
+    for (unsigned i = 0; i < g->axes && !status; i++) {
+        g->points *= g->axis[i].count;
+        if (g->points > MW_MAX_POINTS)
+            status = mw_fail(err, MW_EXIT_INPUT, "%s: more than %d runs", path, MW_MAX_POINTS);
+    }
+    if (status)
+        mw_grid_free(g);
+    return status;
+}
+
+void mw_grid_free(struct mw_grid *g)
+{
+    for (unsigned i = 0; i < g->axes; i++) {
+        for (unsigned v = 0; v < g->axis[i].count; v++)
+            free(g->axis[i].value[v]);
+        free(g->axis[i].value);
+        free(g->axis[i].name);
+    }
+    *g = (struct mw_grid){0};
+}
+
+unsigned mw_grid_axis(const struct mw_grid *g, const char *name)
+{
+    for (unsigned i = 0; i < g->axes; i++)
+        if (strcmp(g->axis[i].name, name) == 0)
+            return i;
+    return MW_MAX_AXES;
+}

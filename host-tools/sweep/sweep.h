@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `moeswitch sweep`: the runs of a grid, each a command of its own that writes one file. What is there of
+// these files is all that a sweep knows of what was done, by whomever.
+#ifndef MW_SWEEP_H
+#define MW_SWEEP_H
+
+#include "grid.h"
+#include "results.h"
+
+#include <stdio.h>
+
+struct mw_sweep {
+    struct mw_grid grid;
+    const char *folder; ///< of what it writes
+    double *weight;     ///< [points], how long each takes, in any unit
+    struct mw_row *row; ///< [points], what has come out
+    unsigned jobs;      ///< runs side by side
+    size_t failed;      ///< runs that ended without a result
+    int worst;          ///< exit status of these
+    FILE *out, *err;
+};
+
+enum { MW_RESULT_PATH = 1200 };
+
+/// The command: argv[0] is "sweep". Returns the exit status.
+int mw_sweep_command(int argc, char **argv, FILE *out, FILE *errors);
+
+/// Where the result of a point is, or will be.
+void mw_sweep_result(const struct mw_sweep *s, size_t point, char path[MW_RESULT_PATH]);
+/// Read the results that are there; those that are malformed are told, and count as not there.
+int mw_sweep_look(struct mw_sweep *s, struct mw_error *err);
+/// The same for one, behind its run.
+int mw_sweep_take(struct mw_sweep *s, size_t point, struct mw_error *err);
+size_t mw_sweep_missing(const struct mw_sweep *s);
+
+/// The commands whose results are not there, a line each, for a shell; each may run on any host that has
+/// the same folders.
+int mw_sweep_list(const struct mw_sweep *s, struct mw_error *err);
+/// Run them here. A run that fails is told, and the others go on, unless it was the machine that failed.
+/// MW_EXIT_INTERRUPTED behind Ctrl-C.
+int mw_sweep_run(struct mw_sweep *s, struct mw_error *err);
+
+/// Find out before hours of runs that pictures can be drawn.
+int mw_sweep_can_plot(struct mw_error *err);
+/// Write the gnuplot script of the table, plots.gp, and let gnuplot draw: by-AXIS.svg for every axis of
+/// numbers, with a line for each system, the mean of all runs with the same place on the axis.
+int mw_sweep_plot(const struct mw_sweep *s, struct mw_error *err);
+
+#endif

@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tests of `moeswitch gen`: the distributions of made-up traces, the limit on groups, the folder that it
+// writes, and what it refuses. Statistics are of a fixed seed, so that they are the same everywhere.
+#include "support.h"
+#include "words.h"
+
+#include "gen.h"
+#include "random.h"
+#include "trace.h"
+
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define RUN(...) run_words(mw_gen_command, "gen", (const char *const[]){__VA_ARGS__, NULL})
+
+enum { SEED = 7 };
+
+// ---- distributions ------------------------------------------------------------------------------
+
+static struct mw_trace make(struct mw_synthetic how)
+{
+    struct mw_trace trace;
+    struct mw_error err = {0};
+    how.layers = 1;
+    how.seed = SEED;
+    if (mw_trace_make(&trace, &how, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(mw_trace_check(&trace, 0, how.tokens, false, &err), MW_EXIT_OK);
+    return trace;
+}
+
+static void count(const struct mw_trace *trace, unsigned *tokens)
+{
+    memset(tokens, 0, trace->experts * sizeof *tokens);
+    for (size_t i = 0; i < trace->tokens * trace->k; i++)
+        tokens[trace->ids[i]]++;
+}
+
+/// Pearson's statistic of equal chances, in standard deviations above its mean.
+static double chi_square(const unsigned *tokens, unsigned n)
+{
+    double all = 0, sum = 0;
+    for (unsigned e = 0; e < n; e++)
+        all += tokens[e];
+    for (unsigned e = 0; e < n; e++) {
+        double off = tokens[e] - all / n;
+        sum += off * off / (all / n);
+    }
+    return (sum - (n - 1)) / sqrt(2.0 * (n - 1));
+}
+
+/// Draws that are independent and of equal chance are neither uneven nor too even.
+static void draws_evenly_without_sigma(void **state)
+{
+    (void)state;
+    static const unsigned sizes[] = {2, 7, 64, 1024};
+    unsigned tokens[MW_MAX_EXPERTS];
+    for (unsigned i = 0; i < 4; i++) {
+        struct mw_trace t =
+            make((struct mw_synthetic){.tokens = 40 * sizes[i], .k = 1, .experts = sizes[i]});
+        count(&t, tokens);
+        double x = chi_square(tokens, sizes[i]);
+        if (x < -3 || x > 4)
+            fail_msg("%u experts: %g standard deviations", sizes[i], x);
+        mw_trace_free(&t);
+    }
+}
+
+/// ln(tokens of an expert) is normal with the standard deviation that was asked for: its first four
+/// moments. n tokens of an expert have a noise of their own, which adds 1 / n to the variance.
+static void popularity_is_log_normal(void **state)
+{
+    (void)state;
+    enum { EXPERTS = 1024 };
+    static const double sigmas[] = {0.25, 0.5, 0.75};
+    static unsigned tokens[EXPERTS];
+    for (unsigned i = 0; i < 3; i++) {
+        struct mw_trace t = make((struct mw_synthetic){
+            .tokens = 25 * EXPERTS, .k = 8, .experts = EXPERTS, .sigma = sigmas[i]});
+        double sum = 0, m[5] = {0}, expected = sigmas[i] * sigmas[i];
+        count(&t, tokens);
+        for (unsigned e = 0; e < EXPERTS; e++) {
+            sum += log(tokens[e]);
+            expected += 1.0 / tokens[e] / EXPERTS;
+        }
+        for (unsigned e = 0; e < EXPERTS; e++)
+            for (unsigned p = 2; p < 5; p++)
+                m[p] += pow(log(tokens[e]) - sum / EXPERTS, p) / EXPERTS;
+        double skew = m[3] / pow(m[2], 1.5), excess = m[4] / (m[2] * m[2]) - 3;
+        if (fabs(sqrt(m[2] / expected) - 1) > 0.05 || fabs(skew) > 0.2 || fabs(excess) > 0.4)
+            fail_msg("sigma %g: variance %g for %g, skew %g, excess %g", sigmas[i], m[2], expected,
+                     skew, excess);
+        mw_trace_free(&t);
+    }
+}
+
+/// With one expert per token the next token has the same one with the chance L + (1 - L) / E.
+static void repeats_as_often_as_asked(void **state)
+{
+    (void)state;
+    enum { EXPERTS = 16, TOKENS = 50000 };
+    static const double localities[] = {0, 0.2, 0.5, 0.9, 1};
+    for (unsigned i = 0; i < 5; i++) {
+        const double l = localities[i], chance = l + (1 - l) / EXPERTS;
+        struct mw_trace t = make(
+            (struct mw_synthetic){.tokens = TOKENS, .k = 1, .experts = EXPERTS, .locality = l});
+        size_t same = 0;
+        for (size_t n = 1; n < TOKENS; n++)
+            same += t.ids[n] == t.ids[n - 1];
+        double off = (double)same - (TOKENS - 1) * chance;
+        if (fabs(off) > 4 * sqrt(TOKENS * chance * (1 - chance)) + 0.5)
+            fail_msg("locality %g: %zu repetitions of %d", l, same, TOKENS - 1);
+        mw_trace_free(&t);
+    }
+}
+
+static unsigned groups_of(const struct mw_trace *t, size_t token, unsigned size)
+{
+    unsigned found = 0;
+    for (unsigned j = 0; j < t->k; j++) {
+        bool seen = false;
+        for (unsigned i = 0; i < j; i++)
+            seen = seen || t->ids[token * t->k + i] / size == t->ids[token * t->k + j] / size;
+        found += !seen;
+    }
+    return found;
+}
+
+static void keeps_to_its_groups(void **state)
+{
+    (void)state;
+    static const struct mw_synthetic how[] = {
+        {.k = 8, .experts = 256, .groups = 8, .topk_groups = 4, .sigma = 0.5, .locality = 0.2},
+        {.k = 8, .experts = 256, .groups = 8, .topk_groups = 1, .sigma = 0.5, .locality = 0.9},
+        {.k = 6, .experts = 64, .groups = 8, .topk_groups = 2, .sigma = 4, .locality = 0.5},
+        {.k = 16, .experts = 64, .groups = 16, .topk_groups = 4, .sigma = 1, .locality = 0.7},
+        {.k = 16, .experts = 16, .groups = 4, .topk_groups = 4, .locality = 1},
+        {.k = 3, .experts = 9, .groups = 9, .topk_groups = 3, .sigma = 1},
+        {.k = 4, .experts = 4096, .groups = 1024, .topk_groups = 1, .sigma = 1, .locality = 0.3},
+    };
+    for (unsigned i = 0; i < sizeof how / sizeof *how; i++) {
+        struct mw_synthetic h = how[i];
+        h.tokens = 500;
+        struct mw_trace t = make(h);
+        unsigned most = 0;
+        for (size_t n = 0; n < t.tokens; n++) {
+            unsigned g = groups_of(&t, n, h.experts / h.groups);
+            most = g > most ? g : most;
+        }
+        if (most != h.topk_groups)
+            fail_msg("case %u: a token in %u groups, not %u", i, most, h.topk_groups);
+        mw_trace_free(&t);
+    }
+}
+
+/// Groups are chosen with equal chances, and experts of them.
+static void chooses_groups_evenly(void **state)
+{
+    (void)state;
+    enum { GROUPS = 8, SIZE = 4, TOKENS = 20000 };
+    unsigned first[GROUPS * SIZE] = {0}, pairs[GROUPS * (GROUPS - 1) / 2] = {0},
+                            tokens[GROUPS * SIZE];
+    struct mw_trace t = make((struct mw_synthetic){
+        .tokens = TOKENS, .k = 6, .experts = GROUPS * SIZE, .groups = GROUPS, .topk_groups = 2});
+    for (size_t n = 0; n < TOKENS; n++) {
+        const uint16_t *ids = t.ids + n * t.k;
+        unsigned a = ids[0] / SIZE, b = a;
+        for (unsigned j = 1; j < t.k && a == b; j++)
+            b = ids[j] / SIZE;
+        assert_int_not_equal(a, b); // six experts do not fit into one group
+        unsigned low = a < b ? a : b, high = a < b ? b : a;
+        pairs[high * (high - 1) / 2 + low]++;
+        first[ids[0]]++;
+    }
+    count(&t, tokens);
+    double x = chi_square(pairs, GROUPS * (GROUPS - 1) / 2), y = chi_square(first, GROUPS * SIZE);
+    if (x < -3 || x > 4 || y < -3 || y > 4)
+        fail_msg("%g, %g standard deviations", x, y);
+    mw_trace_free(&t);
+}
+
+/// As many groups as there are limit nothing: the same trace.
+static void limits_nothing_with_all_groups(void **state)
+{
+    (void)state;
+    struct mw_synthetic how = {.tokens = 300, .k = 6, .experts = 64, .sigma = 0.5, .locality = 0.2};
+    struct mw_trace free_ = make(how);
+    how.groups = how.topk_groups = 8;
+    struct mw_trace all = make(how);
+    assert_memory_equal(free_.ids, all.ids, 300 * 6 * sizeof *all.ids);
+    assert_memory_equal(free_.weights, all.weights, 300 * 6 * sizeof *all.weights);
+    mw_trace_free(&free_);
+    mw_trace_free(&all);
+}
+
+// ---- the folder ---------------------------------------------------------------------------------
+
+static size_t read_bytes(const char *folder, unsigned file, char *bytes, size_t size)
+{
+    char path[400];
+    snprintf(path, sizeof path, "%s/%s", folder, mw_trace_files[file]);
+    FILE *f = fopen(path, "rb");
+    assert_non_null(f);
+    size_t n = fread(bytes, 1, size, f);
+    assert_true(n < size);
+    fclose(f);
+    return n;
+}
+
+static void writes_what_it_made(void **state)
+{
+    (void)state;
+    const char *folder = scratch("made"), *again = scratch("again");
+    assert_int_equal(RUN(folder, "--experts", "32", "--k", "4", "--layers", "3", "--tokens", "50",
+                         "--hidden", "96", "--sigma", "1", "--locality", "0.4", "--groups", "4",
+                         "--topk-groups", "2", "--seed", "11"),
+                     MW_EXIT_OK);
+    assert_string_equal(err_text, "");
+    struct mw_synthetic how = {.layers = 3,
+                               .tokens = 50,
+                               .k = 4,
+                               .experts = 32,
+                               .sigma = 1,
+                               .locality = 0.4,
+                               .groups = 4,
+                               .topk_groups = 2,
+                               .seed = 11};
+    struct mw_trace read, made;
+    struct mw_error err = {0};
+    if (mw_trace_load(&read, folder, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(mw_trace_make(&made, &how, &err), MW_EXIT_OK);
+    assert_true(read.layers == 3 && read.tokens == 50 && read.k == 4 && read.experts == 32);
+    assert_int_equal(read.hidden, 96);
+    assert_string_equal(read.model, "synthetic");
+    assert_memory_equal(read.ids, made.ids, 3 * 50 * 4 * sizeof *made.ids);
+    assert_memory_equal(read.weights, made.weights, 3 * 50 * 4 * sizeof *made.weights);
+    mw_trace_free(&read);
+    mw_trace_free(&made);
+
+    assert_int_equal(RUN(again, "--experts", "32", "--k", "4", "--layers", "3", "--tokens", "50",
+                         "--hidden", "96", "--sigma", "1", "--locality", "0.4", "--groups", "4",
+                         "--topk-groups", "2", "--seed", "11"),
+                     MW_EXIT_OK);
+    static char a[8000], b[8000];
+    for (unsigned i = 0; i < 3; i++) {
+        size_t n = read_bytes(folder, i, a, sizeof a), m = read_bytes(again, i, b, sizeof b);
+        assert_int_equal(n, m);
+        assert_memory_equal(a, b, n);
+        if (i < 2) // elements begin where NumPy lets them begin
+            assert_int_equal((n - 3 * 50 * 4 * (i ? 4 : 2)) % 64, 0);
+    }
+}
+
+/// Options override what a model says.
+static void takes_sizes_of_a_model(void **state)
+{
+    (void)state;
+    const char *folder = scratch("model");
+    struct mw_trace t;
+    struct mw_error err = {0};
+    assert_int_equal(RUN(folder, "--model", "deepseek-v3", "--tokens", "40", "--k", "7"),
+                     MW_EXIT_OK);
+    if (mw_trace_load(&t, folder, &err))
+        fail_msg("%s", err.text);
+    assert_true(t.experts == 256 && t.k == 7 && t.hidden == 7168 && t.tokens == 40);
+    assert_non_null(strstr(t.model, "DeepSeek-V3"));
+    unsigned most = 0;
+    for (size_t n = 0; n < t.tokens; n++) {
+        unsigned g = groups_of(&t, n, 32);
+        most = g > most ? g : most;
+    }
+    assert_int_equal(most, 4);
+    mw_trace_free(&t);
+}
+
+static void refuses(const char *const *words, const char *part)
+{
+    assert_int_equal(run_words(mw_gen_command, "gen", words), MW_EXIT_INPUT);
+    assert_string_equal(out_text, "");
+    size_t n = strlen(err_text);
+    assert_true(n > 0 && err_text[n - 1] == '\n');
+    err_text[n - 1] = 0;
+    assert_line(err_text, "moeswitch: ", part);
+}
+
+#define REFUSES(part, ...) refuses((const char *const[]){__VA_ARGS__, NULL}, part)
+
+static void refuses_what_it_cannot_make(void **state)
+{
+    (void)state;
+    const char *x = scratch("x");
+    REFUSES("folder is missing", NULL);
+    REFUSES("name of the trace's folder is empty", "");
+    REFUSES("y: unexpected word", x, "y");
+    REFUSES("--tokens 0: expected", x, "--tokens", "0");
+    REFUSES("--layers many: expected", x, "--layers", "many");
+    REFUSES("--sigma nan", x, "--sigma", "nan");
+    REFUSES("--locality 1.01", x, "--locality", "1.01");
+    REFUSES("--grups=3: unknown option, see moeswitch gen --help (--groups?)", x, "--grups=3");
+    REFUSES("--seed -1", x, "--seed", "-1");
+    REFUSES("--model ds: known are deepseek-v3", x, "--model", "ds");
+    REFUSES("k = 6 with 4 experts", x, "--experts", "4");
+    REFUSES("7 groups (--groups), expected a number that divides the 64 experts", x, "--groups",
+            "7", "--topk-groups", "2");
+    REFUSES("a token in 0 of the 8 groups (--topk-groups), expected 1 to 8", x, "--groups", "8");
+    REFUSES("a token in 9 of the 8 groups", x, "--groups", "8", "--topk-groups", "9");
+    REFUSES("0 groups (--groups)", x, "--topk-groups", "2");
+    REFUSES("k = 6, expected at most the 4 experts of 2 of 32 groups", x, "--groups", "32",
+            "--topk-groups", "2");
+    REFUSES("--model", x, "--model");
+    REFUSES("the trace takes 1.", x, "--tokens", "1073741824", "--layers", "10000", "--k", "16");
+    assert_int_not_equal(access(x, F_OK), 0);
+    REFUSES("/nowhere/at/all: cannot make the folder", "/nowhere/at/all");
+    write_file(scratch("file"), "", 0);
+    REFUSES("file/topk_ids.npy: cannot write", scratch("file"));
+}
+
+/// What is there stays as it is.
+static void writes_over_nothing(void **state)
+{
+    (void)state;
+    char byte, path[400];
+    for (unsigned i = 0; i < 3; i++) {
+        const char *folder = scratch("full");
+        assert_int_equal(mkdir(folder, 0777), 0);
+        snprintf(path, sizeof path, "%s/%s", folder, mw_trace_files[i]);
+        write_file(path, "", 0);
+        REFUSES("is there already", folder);
+        assert_int_equal(read_bytes(folder, i, &byte, 1), 0);
+        assert_int_equal(unlink(path), 0);
+        assert_int_equal(rmdir(folder), 0); // and nothing else is in it
+    }
+    // one that is there and empty is taken
+    const char *folder = scratch("empty");
+    assert_int_equal(mkdir(folder, 0777), 0);
+    assert_int_equal(RUN(folder, "--tokens", "3"), MW_EXIT_OK);
+    REFUSES("is there already", folder);
+}
+
+static int finish(void **state)
+{
+    free(out_text);
+    free(err_text);
+    return scratch_remove(state);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(draws_evenly_without_sigma),
+        cmocka_unit_test(popularity_is_log_normal),
+        cmocka_unit_test(repeats_as_often_as_asked),
+        cmocka_unit_test(keeps_to_its_groups),
+        cmocka_unit_test(chooses_groups_evenly),
+        cmocka_unit_test(limits_nothing_with_all_groups),
+        cmocka_unit_test(writes_what_it_made),
+        cmocka_unit_test(takes_sizes_of_a_model),
+        cmocka_unit_test(refuses_what_it_cannot_make),
+        cmocka_unit_test(writes_over_nothing),
+    };
+    return cmocka_run_group_tests_name("gen", tests, scratch_make, finish);
+}

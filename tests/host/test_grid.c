@@ -1,0 +1,443 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tests of the grids of `moeswitch sweep`: what they are made of, which contradict themselves, and the
+// table of results made by hand.
+#include "support.h"
+#include "words.h"
+
+#include "bounds.h"
+#include "sweep/sweep.h"
+
+#include <unistd.h>
+
+static struct mw_grid grid;
+static char folder[200];
+
+static const char *write_grid(const char *text)
+{
+    const char *path = scratch("grid.json");
+    write_file(path, text, strlen(text));
+    return path;
+}
+
+static void read_grid(const char *text)
+{
+    struct mw_error err = {0};
+    mw_grid_free(&grid);
+    if (mw_grid_read(&grid, write_grid(text), &err))
+        fail_msg("%s", err.text);
+}
+
+static int close_grid(void **state)
+{
+    (void)state;
+    mw_grid_free(&grid);
+    return 0;
+}
+
+/// The words of a point, apart by spaces.
+static const char *words_of(size_t point)
+{
+    static char text[1000];
+    struct mw_point p;
+    unsigned n = mw_grid_point(&grid, point, &p);
+    *text = 0;
+    for (unsigned i = 0; i < n; i++) {
+        strcat(text, i ? " " : "");
+        strcat(text, p.word[i]);
+    }
+    assert_null(p.word[n]);
+    return text;
+}
+
+// ---- points -------------------------------------------------------------------------------------
+
+static void makes_every_point_once(void **state)
+{
+    (void)state;
+    read_grid("{\"gpus\": [4, 8], \"system\": [\"dysharp\", \"unicast\"], \"sigma\": 0.25,"
+              " \"partial-tiles\": [false, true], \"set\": {\"window\": [0, 16]}}");
+    assert_int_equal(grid.points, 16);
+    assert_string_equal(words_of(0), "run --gpus 4 --system dysharp --sigma 0.25 --set window=0");
+    assert_string_equal(words_of(1), "run --gpus 4 --system dysharp --sigma 0.25 --set window=16");
+    assert_string_equal(
+        words_of(15), "run --gpus 8 --system unicast --sigma 0.25 --partial-tiles --set window=16");
+    char text[100];
+    mw_grid_text(&grid, 15, text, sizeof text);
+    assert_string_equal(text, "gpus 8, system unicast, partial-tiles true, set.window 16");
+    unsigned axis = mw_grid_axis(&grid, "system");
+    assert_int_equal(mw_grid_other(&grid, 15, axis, 0), 11);
+    assert_int_equal(mw_grid_other(&grid, 15, axis, 1), 15);
+    assert_string_equal(
+        words_of(11), "run --gpus 8 --system dysharp --sigma 0.25 --partial-tiles --set window=16");
+    static char seen[16][1000];
+    for (size_t i = 0; i < 16; i++) {
+        strcpy(seen[i], words_of(i));
+        for (size_t j = 0; j < i; j++)
+            assert_string_not_equal(seen[i], seen[j]);
+    }
+}
+
+/// Without a system, and with all of them, every one is a run of its own.
+static void takes_all_systems(void **state)
+{
+    (void)state;
+    char id[2][MW_SYSTEMS][MW_POINT_ID], name[40];
+    for (unsigned i = 0; i < 2; i++) {
+        read_grid(i ? "{\"system\": \"all\"}" : "{}");
+        assert_int_equal(grid.points, MW_SYSTEMS);
+        for (unsigned p = 0; p < MW_SYSTEMS; p++) {
+            snprintf(name, sizeof name, "run --system %s", mw_systems[p].name);
+            assert_string_equal(words_of(p), name);
+            mw_grid_id(&grid, p, id[i][p]);
+        }
+    }
+    assert_memory_equal(id[0], id[1], sizeof id[0]);
+}
+
+/// A result keeps its name when other points come and go, and never has that of another run.
+static void names_points_by_what_they_are(void **state)
+{
+    (void)state;
+    char a[MW_POINT_ID], b[MW_POINT_ID];
+    read_grid("{\"system\": \"unicast\", \"gpus\": 4, \"k\": 2}");
+    mw_grid_id(&grid, 0, a);
+    assert_int_equal(strlen(a), 16);
+    assert_string_equal(a, "5d5609a5c37f34f0");
+    read_grid("{\"k\": [1, 2], \"gpus\": [2, 4], \"system\": [\"dysharp\", \"unicast\"]}");
+    for (size_t i = 0; i < 8; i++) {
+        mw_grid_id(&grid, i, b);
+        assert_int_equal(strcmp(a, b) == 0, i == 7);
+    }
+    // values that are exchanged between options are another run
+    read_grid("{\"system\": \"unicast\", \"gpus\": 2, \"k\": 4}");
+    mw_grid_id(&grid, 0, b);
+    assert_string_not_equal(a, b);
+    read_grid("{\"system\": \"unicast\", \"gpus\": 4, \"set\": {\"k\": 2}}");
+    mw_grid_id(&grid, 0, b);
+    assert_string_not_equal(a, b);
+}
+
+// ---- grids that cannot be -----------------------------------------------------------------------
+
+#define SWEEP(...) run_words(mw_sweep_command, "sweep", (const char *const[]){__VA_ARGS__, NULL})
+
+/// One line, status 2, and nothing is written.
+static void refuses(const char *text, const char *part)
+{
+    const char *out = scratch("never");
+    char path[300];
+    snprintf(path, sizeof path, "%s: ", write_grid(text));
+    if (SWEEP(scratch("grid.json"), "--out", out, "--list") != MW_EXIT_INPUT)
+        fail_msg("%s: taken", text);
+    assert_string_equal(out_text, "");
+    size_t n = strlen(err_text);
+    assert_true(n > 0 && err_text[n - 1] == '\n');
+    err_text[n - 1] = 0;
+    assert_line(err_text, "moeswitch: ", path, part);
+    assert_int_not_equal(access(out, F_OK), 0);
+}
+
+static void refuses_what_is_no_grid(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *part;
+    } bad[] = {
+        {"", "line 1: malformed JSON"},
+        {"{\"gpus\": 4,\n}", "line 2: malformed JSON"},
+        {"[4]", "line 1: not a JSON object"},
+        {"{\"gpu\": 4}", "\"gpu\" is no option of moeswitch run (\"gpus\"?)"},
+        {"{\"help\": true}", "\"help\" is no option"},
+        {"{\"gpus\": []}", "\"gpus\": the list is empty"},
+        {"{\"gpus\": null}", "\"gpus\": expected a number or a text, or a list of them"},
+        {"{\"gpus\": [[4]]}", "\"gpus\": expected a number or a text"},
+        {"{\"gpus\": true}", "\"gpus\": expected a number or a text"},
+        {"{\"partial-tiles\": 1}", "\"partial-tiles\": expected true or false"},
+        {"{\"set\": 4}", "\"set\": expected an object"},
+        {"{\"set\": {\"window\": \"4\"}}", "\"set.window\": expected a number"},
+        {"{\"json\": \"x\"}", "\"json\": the sweep itself says that"},
+        {"{\"trace-fst\": \"x\"}", "\"trace-fst\": the sweep itself says that"},
+        {"{\"plot\": \"x\"}", "\"plot\": the sweep itself says that"},
+        {"{\"jobs\": 2}", "\"jobs\": the sweep itself says that"},
+        {"{\"k\": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], \"tile\": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10],"
+         " \"seed\": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], \"hidden\": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10],"
+         " \"in-flight\": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], \"open-rows\": [1, 2]}",
+         "more than 100000 runs"},
+    };
+    for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++)
+        refuses(bad[i].text, bad[i].part);
+}
+
+/// Each names what contradicts what, and where in the grid.
+static void refuses_contradictions(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *part;
+    } bad[] = {
+        {"{\"gpus\": 4, \"k\": 2, \"gpus\": 8}", "\"gpus\" is there twice"},
+        {"{\"set\": {\"window\": 4, \"window\": 8}}", "\"set.window\" is there twice"},
+        {"{\"set\": {\"window\": 4}, \"set\": {\"window\": 8}}", "\"set.window\" is there twice"},
+        {"{\"gpus\": [4, 8, 4]}", "\"gpus\": the value 4 is there twice"},
+        {"{\"gpus\": [4, \"4\"]}", "\"gpus\": the value 4 is there twice"},
+        {"{\"system\": [\"all\", \"dysharp\"]}", "\"system\": the value dysharp is there twice"},
+        {"{\"layer\": 1, \"layers\": \"2,3\"}", "\"layer\" and \"layers\" say the same"},
+        {"{\"system\": \"dysarp\"}", "--system dysarp: expected unicast"},
+        {"{\"gpus\": [2, 4, 6]}", "--gpus 6: the 64 experts of synthetic"},
+        {"{\"gpus\": [2, 4, 6]}", "(at gpus 6, system unicast)"},
+        {"{\"gpus\": [2, 33]}", "--gpus 33: expected a whole number from 2 to 32 (at gpus 33"},
+        {"{\"gpus\": 4, \"k\": [2, 8], \"experts\": [4, 16]}", "k = 8 with 4 experts"},
+        {"{\"gpus\": 4, \"k\": [2, 8], \"experts\": [4, 16]}",
+         "(at k 8, experts 4, system unicast)"},
+        {"{\"k\": 17}", "--k 17: expected a whole number from 1 to 16"},
+        {"{\"k\": 2.5}", "--k 2.5: expected a whole number"},
+        {"{\"hidden\": -1}", "--hidden -1: expected"},
+        {"{\"sigma\": [0, 5]}", "--sigma 5: expected a number from 0 to 4"},
+        {"{\"model\": [\"small\", \"tiny\"]}", "--model tiny: known are"},
+        {"{\"model\": \"list\"}", "--model list: expected the name of one"},
+        {"{\"groups\": [8, 3], \"topk-groups\": 2}", "3 groups (--groups), expected"},
+        {"{\"trace\": \"/nowhere\", \"k\": 2}", "--k: not with --trace, which says it itself"},
+        {"{\"trace\": \"/nowhere\"}", "/nowhere/meta.json: cannot open"},
+        {"{\"device\": \"usb\"}", "--device usb: a sweep runs on simulated devices"},
+        {"{\"set\": {\"windo\": 4}}", "--set windo=4: there is no setting of that name"},
+        {"{\"set\": {\"window\": -4}}", "--set window=-4: expected NAME=VALUE"},
+        {"{\"set\": {\"small\": [0, 2]}}", "--set small=2: expected 0 to 1 (at set.small 2"},
+        {"{\"batches\": 20, \"layers\": \"1,2,3,4\"}", "--batches 20: of 4 layers"},
+        {"{\"flit-bytes\": [8, 12]}", "--flit-bytes 12: expected 8 or 16"},
+    };
+    for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++)
+        refuses(bad[i].text, bad[i].part);
+    // a trace of one model under the name of another
+    static const uint16_t ids[4] = {0, 1, 2, 3};
+    static const float weights[4] = {1, 1, 1, 1};
+    char text[400];
+    snprintf(text, sizeof text, "{\"trace\": \"%s\", \"model\": \"small\", \"gpus\": 2}",
+             write_trace("trace", 1, 2, 2, 4, ids, weights));
+    refuses(text, "--model small: 64 experts, k 8, but");
+    snprintf(text, sizeof text, "{\"trace\": \"%s\", \"gpus\": 2, \"tokens-per-gpu\": [1, 2]}",
+             scratch("trace"));
+    refuses(text, "4 tokens were asked for, the trace has 2");
+}
+
+static void refuses_bad_words(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *words[4], *part;
+    } bad[] = {
+        {{NULL}, "the grid's file is missing"},
+        {{"/nowhere/grid.json"}, "/nowhere/grid.json: cannot open"},
+        {{"a", "b"}, "b: unexpected word"},
+        {{"a", "--jobs", "0"}, "--jobs 0: expected"},
+        {{"a", "--list", "--plot"}, "--list and --plot"},
+        {{"a", "--list", "--collect"}, "--list and --collect"},
+        {{"a", "--out", ""}, "--out: the name is empty"},
+        {{"a", "--job=3x"}, "--jobs 3x: expected"},
+        {{"a", "--lists"}, "--lists: unknown option, see moeswitch sweep --help (--list?)"},
+    };
+    for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_int_equal(run_words(mw_sweep_command, "sweep", bad[i].words), MW_EXIT_INPUT);
+        err_text[strlen(err_text) - 1] = 0;
+        assert_line(err_text, "moeswitch: ", bad[i].part);
+    }
+    write_grid("{\"gpus\": 2}");
+    assert_int_equal(SWEEP(scratch("grid.json"), "--out", "/nowhere/at/all"), MW_EXIT_INPUT);
+    assert_string_equal(err_text,
+                        "moeswitch: /nowhere/at/all: cannot make the folder: No such file or "
+                        "directory\n");
+    assert_int_equal(SWEEP("--help"), MW_EXIT_OK);
+    assert_non_null(strstr(out_text, "usage: moeswitch sweep FILE"));
+}
+
+// ---- the table ----------------------------------------------------------------------------------
+
+/// What a run would have written of a point.
+static void write_result(size_t point, const char *system, unsigned cycles, const char *more)
+{
+    char id[MW_POINT_ID], path[400], text[2000];
+    mw_grid_id(&grid, point, id);
+    snprintf(path, sizeof path, "%s/results/%s.json", folder, id);
+    snprintf(text, sizeof text,
+             "{\"params\": {\"trace\": \"a \\\"b\\\", c\", \"layers\": [3, 7], \"gpus\": 4, "
+             "\"partial_tiles\": true, \"sigma\": 0.1}, \"systems\": [{\"system\": \"%s\", "
+             "\"cycles\": %u, \"own_share\": 0.875, \"allocator\": {\"hits\": 3, \"misses\": 1}, "
+             "\"simulated_by\": {\"sources\": \"aa\"}, \"wrong\": 0%s}]}",
+             system, cycles, more);
+    write_file(path, text, strlen(text));
+}
+
+static char *csv(void)
+{
+    char path[300];
+    static char text[8000];
+    snprintf(path, sizeof path, "%s/results.csv", folder);
+    FILE *f = fopen(path, "rb");
+    assert_non_null(f);
+    size_t n = fread(text, 1, sizeof text - 1, f);
+    text[n] = 0;
+    fclose(f);
+    return text;
+}
+
+/// Column `name` of a line, of a table without commas in its cells in front of it; valid until the next.
+static const char *cell(unsigned line, const char *name)
+{
+    static char text[200];
+    char *all = csv(), *save;
+    unsigned column = 0;
+    for (char *c = all; strncmp(c, name, strlen(name)) != 0 || !strchr(",\n", c[strlen(name)]);
+         column++)
+        c = strchr(c, ',') + 1;
+    char *at = strtok_r(all, "\n", &save);
+    while (line--)
+        at = strtok_r(NULL, "\n", &save);
+    for (bool quoted = false; column; at++) {
+        quoted ^= *at == '"';
+        column -= *at == ',' && !quoted;
+    }
+    snprintf(text, sizeof text, "%.*s", (int)strcspn(at, ","), at);
+    return text;
+}
+
+static void begin_table(void)
+{
+    snprintf(folder, sizeof folder, "%s", scratch("table"));
+    read_grid(
+        "{\"system\": [\"unicast\", \"dysharp\"], \"gpus\": 4, \"set\": {\"window\": [2, 4]}}");
+    SWEEP(grid.path, "--out", folder, "--list"); // makes the folder
+}
+
+static void tables_what_came_out(void **state)
+{
+    (void)state;
+    begin_table();
+    write_result(0, "unicast", 3000, "");
+    write_result(1, "unicast", 2000, "");
+    write_result(2, "dysharp", 1500, "");
+    assert_int_equal(SWEEP(grid.path, "--out", folder, "--collect"), MW_EXIT_OK);
+    assert_string_equal(err_text, "");
+    assert_non_null(strstr(out_text, "results.csv: 3 of 4 runs, 0 of them new\n"));
+    unsigned lines = 0;
+    for (char *c = csv(); (c = strchr(c, '\n')); c++)
+        lines++;
+    assert_int_equal(lines, 1 + 3);
+    assert_non_null(strstr(csv(), "\nunicast,3 7,4,"));
+    assert_non_null(strstr(csv(), ",\"a \"\"b\"\", c\","));
+    assert_string_equal(cell(3, "cycles"), "1500");
+    assert_string_equal(cell(3, "speedup"), "2");
+    assert_string_equal(cell(2, "speedup"), "1");
+    assert_string_equal(cell(2, "set.window"), "4");
+    assert_string_equal(cell(3, "set.window"), "2");
+    assert_string_equal(cell(1, "hit_rate"), "0.75");
+    assert_string_equal(cell(1, "own_share"), "0.875");
+    assert_string_equal(cell(1, "sigma"), "0.1");
+    assert_string_equal(cell(1, "partial_tiles"), "1");
+    assert_string_equal(cell(1, "locality"), "");
+    // what is left to run, and nothing else
+    assert_int_equal(SWEEP(grid.path, "--out", folder, "--list"), MW_EXIT_OK);
+    assert_non_null(strstr(out_text, "--system dysharp --gpus 4 --set window=4 --json "));
+    assert_ptr_equal(strchr(out_text, '\n'), out_text + strlen(out_text) - 1);
+    // unicast's own speed-up alone without a unicast
+    read_grid("{\"system\": [\"dysharp\"], \"gpus\": 4, \"set\": {\"window\": [2, 4]}}");
+    assert_int_equal(SWEEP(grid.path, "--out", folder, "--collect"), MW_EXIT_OK);
+    assert_string_equal(cell(1, "speedup"), "");
+}
+
+/// Wrong bits, wrong counters: whoever ran it, the sweep tells.
+static void tells_wrong_results(void **state)
+{
+    (void)state;
+    static const char *const more[] = {", \"wrong\": 1, \"x\": 0", ", \"flit_errors\": 2",
+                                       ", \"feeding\": {\"wrong\": 7}"};
+    for (unsigned i = 0; i < 3; i++) {
+        begin_table();
+        char text[2000];
+        write_result(0, "unicast", 3000, "");
+        write_result(3, "dysharp", 1500, i ? more[i] : "");
+        if (!i) { // in the place where a run has it
+            char id[MW_POINT_ID], path[400];
+            mw_grid_id(&grid, 3, id);
+            snprintf(path, sizeof path, "%s/results/%s.json", folder, id);
+            snprintf(text, sizeof text,
+                     "{\"params\": {}, \"systems\": [{\"system\": \"dysharp\", "
+                     "\"cycles\": 5, \"wrong\": 1}]}");
+            write_file(path, text, strlen(text));
+        }
+        assert_int_equal(SWEEP(grid.path, "--out", folder, "--collect"), MW_EXIT_MISMATCH);
+        err_text[strlen(err_text) - 1] = 0;
+        assert_line(err_text, "1 runs have wrong results, the first is ", ".json");
+    }
+}
+
+/// What cannot be the result of its run counts as not there, and is told.
+static void tells_what_is_no_result(void **state)
+{
+    (void)state;
+    begin_table();
+    char id[MW_POINT_ID], path[400];
+    write_result(0, "unicast", 3000, "");
+    write_result(1, "dysharp", 2000, ""); // under the name of another
+    mw_grid_id(&grid, 2, id);
+    snprintf(path, sizeof path, "%s/results/%s.json", folder, id);
+    write_file(path, "", 0);
+    write_result(3, "dysharp", 0, "");
+    assert_int_equal(SWEEP(grid.path, "--out", folder, "--collect"), MW_EXIT_OK);
+    assert_non_null(strstr(out_text, ": 1 of 4 runs"));
+    assert_non_null(strstr(err_text, "not the report of this run; it counts as not run\n"));
+    assert_non_null(strstr(err_text, "ends too early; it counts as not run\n"));
+}
+
+/// Of two fabrics there is no table.
+static void refuses_results_of_other_rtl(void **state)
+{
+    (void)state;
+    begin_table();
+    char id[MW_POINT_ID], path[400];
+    write_result(0, "unicast", 3000, "");
+    mw_grid_id(&grid, 2, id);
+    snprintf(path, sizeof path, "%s/results/%s.json", folder, id);
+    static const char other[] =
+        "{\"params\": {}, \"systems\": [{\"system\": \"dysharp\", \"cycles\": 5, "
+        "\"simulated_by\": {\"sources\": \"bb\"}}]}";
+    write_file(path, other, sizeof other - 1);
+    assert_int_equal(SWEEP(grid.path, "--out", folder, "--collect"), MW_EXIT_INPUT);
+    err_text[strlen(err_text) - 1] = 0;
+    assert_line(err_text, id, "simulated from other RTL than ", "remove the older results");
+}
+
+static int clean_table(void **state)
+{
+    char line[300];
+    if (*folder) {
+        snprintf(line, sizeof line, "rm -r %s", folder);
+        if (system(line))
+            return -1;
+    }
+    *folder = 0;
+    return close_grid(state);
+}
+
+static int finish(void **state)
+{
+    free(out_text);
+    free(err_text);
+    return scratch_remove(state);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(makes_every_point_once, close_grid),
+        cmocka_unit_test_teardown(takes_all_systems, close_grid),
+        cmocka_unit_test_teardown(names_points_by_what_they_are, close_grid),
+        cmocka_unit_test(refuses_what_is_no_grid),
+        cmocka_unit_test(refuses_contradictions),
+        cmocka_unit_test(refuses_bad_words),
+        cmocka_unit_test_teardown(tables_what_came_out, clean_table),
+        cmocka_unit_test_teardown(tells_wrong_results, clean_table),
+        cmocka_unit_test_teardown(tells_what_is_no_result, clean_table),
+        cmocka_unit_test_teardown(refuses_results_of_other_rtl, clean_table),
+    };
+    return cmocka_run_group_tests_name("grid", tests, scratch_make, finish);
+}
