@@ -34,6 +34,7 @@ static const struct {
     {"expert_cycles", "params.expert_cycles"},
     {"flit_bytes", "params.flit_bytes"},
     {"link_latency", "params.link_latency"},
+    {"link_cycles", "params.link_cycles"},
     {"in_flight", "params.in_flight"},
     {"open_rows", "params.open_rows"},
     {"spread", "params.spread"},
