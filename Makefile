@@ -149,7 +149,7 @@ LDLIBS := -lcjson -lusb-1.0 -lm -ldl -lpthread
 DRIVER_SRC := $(wildcard driver/src/*.c)
 # the device's end of the host protocol, for tests that connect to it by USB transfers
 USBDEV_SRC := $(filter-out sim/usb/main.c,$(wildcard sim/usb/*.c))
-HOST_SRC := $(filter-out host-tools/main.c,$(wildcard host-tools/*.c host-tools/systems/*.c host-tools/bench/*.c))
+HOST_SRC := $(filter-out host-tools/main.c,$(wildcard host-tools/*.c host-tools/systems/*.c host-tools/bench/*.c host-tools/page/*.c))
 obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
 
 $(B)/obj/%.o: %.c | $(GEN_H) $(REG_H) $(HOST_H) $(MAP_H)
@@ -185,6 +185,12 @@ install: $(B)/moeswitch $(B)/libmoeswitch.so $(GEN_H)
 	$(Q)ln -sf libmoeswitch.so.$(VERSION) $(DESTDIR)$(LIBDIR)/$(SONAME) && ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/libmoeswitch.so
 	$(Q)sed 's,@PREFIX@,$(PREFIX),; s,@LIBDIR@,$(LIBDIR),; s,@VERSION@,$(VERSION),' driver/moeswitch.pc.in >$(DESTDIR)$(LIBDIR)/pkgconfig/moeswitch.pc
 	$(Q)install -m 644 driver/70-moeswitch.rules $(DESTDIR)$(UDEVDIR)
+
+# the style of the page of `run --html`, its lines as string literals
+PAGE_H := $(GEN)/page_style.h
+$(PAGE_H): host-tools/page/style.css
+	$(Q)mkdir -p $(@D) && sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $< >$@
+$(B)/obj/host-tools/page/style.o: | $(PAGE_H)
 
 $(B)/libmwhost.a: $(call obj,$(HOST_SRC))
 	$(call say,AR,$@)
@@ -255,7 +261,7 @@ $(EXAMPLES): $(B)/examples/%: $(B)/obj/driver/examples/%.o $(B)/libmoeswitch.a
 # folders may add commands that are tests too: TEST_CMDS += --command 'name: command', and to LONG_CMDS what only `make test-all` runs
 TEST_CMDS :=
 LONG_CMDS :=
--include tests/system/tests.mk tests/synth/tests.mk tests/driver/tests.mk tests/firmware/tests.mk tests/usb/tests.mk tests/sim/tests.mk tests/threads/tests.mk tests/fuzz/tests.mk
+-include tests/system/tests.mk tests/synth/tests.mk tests/driver/tests.mk tests/firmware/tests.mk tests/usb/tests.mk tests/sim/tests.mk tests/threads/tests.mk tests/fuzz/tests.mk tests/page/tests.mk
 
 TEST_NEEDS := $(TEST_SYSTEM_NEEDS) $(LANES_TESTS) $(FUZZERS) $(UNIT_BINS) $(C_TESTS) $(EXAMPLES) $(TOOL) models
 
@@ -386,12 +392,12 @@ LINT_C := $(DRIVER_SRC) $(HOST_SRC) $(wildcard sim/usb/*.c sim/ulpi/*.c sim/pins
 LINT_H := $(filter %.h,$(C_ALL)) $(wildcard driver/include/*.h)
 .PHONY: lint-c-gcc lint-c-cppcheck
 lint-c: lint-c-gcc lint-c-cppcheck
-lint-c-gcc: $(GEN_H) $(REG_H) $(HOST_H) $(MAP_H)
+lint-c-gcc: $(GEN_H) $(REG_H) $(HOST_H) $(MAP_H) $(PAGE_H)
 	$(call say,LINT,gcc -Werror)
 	$(Q)$(REMEMBER) $@ $(LINT_C) $(LINT_H) $^ -- bash -ec 'for f in "$$@"; do $(CC) $(CFLAGS) $(CPPFLAGS) -Ifirmware $(UMOCKDEV) -Werror -fsyntax-only $$f; done' gcc $(LINT_C)
 
 # a test that stands in for the library is not called by the program of another test, which passes it NULL
-lint-c-cppcheck: $(GEN_H) $(REG_H) $(HOST_H) $(MAP_H)
+lint-c-cppcheck: $(GEN_H) $(REG_H) $(HOST_H) $(MAP_H) $(PAGE_H)
 	$(call say,LINT,cppcheck)
 	$(Q)$(REMEMBER) $@ $(filter %.c,$(C_ALL)) $(LINT_H) $^ -- cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
 	    --suppress=missingIncludeSystem '--suppress=ctunullpointer:tests/*' -Ifirmware -I$(GEN) -Idriver/include -Isim -Ihost-tools $(filter %.c,$(C_ALL))

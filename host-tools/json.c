@@ -109,17 +109,23 @@ void mw_json_uint(struct mw_json *j, const char *key, uint64_t value)
     fprintf(j->stream, "%" PRIu64, value);
 }
 
-void mw_json_double(struct mw_json *j, const char *key, double value)
+const char *mw_json_number(char text[MW_JSON_NUMBER_BYTES], double value)
 {
-    before_value(j, key);
-    char text[40] = "null";
+    snprintf(text, MW_JSON_NUMBER_BYTES, "null");
     // as few digits as give the same number when they are read
     for (int digits = 6; isfinite(value) && digits <= 17; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, value);
+        snprintf(text, MW_JSON_NUMBER_BYTES, "%.*g", digits, value);
         if (strtod(text, NULL) == value)
             break;
     }
-    fputs(text, j->stream);
+    return text;
+}
+
+void mw_json_double(struct mw_json *j, const char *key, double value)
+{
+    char text[MW_JSON_NUMBER_BYTES];
+    before_value(j, key);
+    fputs(mw_json_number(text, value), j->stream);
 }
 
 void mw_json_bool(struct mw_json *j, const char *key, bool value)

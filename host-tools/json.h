@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { MW_JSON_DEPTH = 16 };
+enum { MW_JSON_DEPTH = 16, MW_JSON_NUMBER_BYTES = 40 };
 
 /// The writer. Keys are written in the order of the calls; `key` is NULL inside an array.
 struct mw_json {
@@ -35,6 +35,8 @@ void mw_json_array(struct mw_json *j, const char *key, bool on_line);
 void mw_json_end(struct mw_json *j);
 void mw_json_string(struct mw_json *j, const char *key, const char *value); ///< NULL gives null
 void mw_json_uint(struct mw_json *j, const char *key, uint64_t value);
+/// `value` as mw_json_double writes it; returns `text`.
+const char *mw_json_number(char text[MW_JSON_NUMBER_BYTES], double value);
 /// Reads back as the same number; null if not finite.
 void mw_json_double(struct mw_json *j, const char *key, double value);
 void mw_json_bool(struct mw_json *j, const char *key, bool value);

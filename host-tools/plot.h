@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A picture of a run: for each system and layer the use of every port's links over time, and the latencies in the switch.
+// A picture of a run: for each system and layer the use of every port's links over time, and the
+// latencies in the switch.
 #ifndef MW_HOST_PLOT_H
 #define MW_HOST_PLOT_H
 

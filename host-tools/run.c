@@ -67,6 +67,20 @@ static int write_plot(struct mw_run *run, struct mw_error *err)
     return status;
 }
 
+static int write_html(struct mw_run *run, struct mw_error *err)
+{
+    if (!run->params.html)
+        return MW_EXIT_OK;
+    size_t size = 0;
+    char *text = mw_report_html(&run->params, &run->trace, &run->workload, run->summaries,
+                                run->count, &size);
+    if (!text)
+        return mw_fail_memory(err, "the page");
+    int status = mw_output_write(run->params.html, text, size, err);
+    free(text);
+    return status;
+}
+
 static uint64_t take_largest(uint64_t touched[MW_SYSTEMS])
 {
     unsigned most = 0;
@@ -109,6 +123,8 @@ static int prepare(struct mw_run *run, struct mw_error *err)
         status = mw_output_probe(run->params.fst, err);
     if (!status)
         status = mw_output_probe(run->params.plot, err);
+    if (!status)
+        status = mw_output_probe(run->params.html, err);
     if (!status)
         status = mw_run_route(&run->params, &run->trace, err);
     if (!status)
@@ -154,6 +170,8 @@ int mw_run_command(int argc, char **argv, FILE *out, FILE *errors)
             int written = write_json(run, &err);
             if (!written)
                 written = write_plot(run, &err);
+            if (!written)
+                written = write_html(run, &err);
             status = written ? written : status;
         }
     }

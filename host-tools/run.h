@@ -41,7 +41,9 @@ struct mw_run_params {
     struct mw_settings settings;
     const char *json;  ///< file to write, or NULL
     const char *plot;  ///< file for a picture of what the ports recorded, or NULL
-    bool monitor;      ///< the ports record latencies and a time series
+    const char *html;  ///< file for a page to look at, or NULL
+    bool monitor;      ///< the ports record latencies and a time series, if they can
+    bool monitor_must; ///< a device whose ports cannot is refused
     unsigned interval; ///< cycles of one of its samples, 0: chosen by the length of the layer
     const char *fst;   ///< file for waves, or NULL; with all systems, the name of each is inserted
 

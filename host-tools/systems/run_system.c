@@ -99,7 +99,7 @@ static int show_progress(void *context, uint64_t tokens, uint64_t total, uint64_
     return j->stopped;
 }
 
-/// The ports shall record this layer.
+/// The ports shall record this layer. A device without monitors leaves none.
 static int set_monitor(struct job *j)
 {
     struct mw_layer_result *r = &j->result->layer[j->layer];
@@ -111,6 +111,11 @@ static int set_monitor(struct job *j)
     if (!m->interval)
         m->interval = mw_monitor_interval(j->own_bound, m->ports);
     int code = mw_monitor_set(j->device, (unsigned)j->latency_classes, m->interval);
+    if (code == MW_ERR_CAPACITY && !j->params->monitor_must) {
+        mw_monitor_free(m);
+        r->monitor = NULL;
+        return MW_EXIT_OK;
+    }
     return code ? mw_job_failed(j, "monitors", code) : MW_EXIT_OK;
 }
 
@@ -127,7 +132,8 @@ static int run_layer(struct job *j)
         int status = set_monitor(j);
         if (status)
             return status;
-        o.step_cycles = mw_monitor_step(r->monitor);
+        if (r->monitor)
+            o.step_cycles = mw_monitor_step(r->monitor);
     }
     char what[48];
     snprintf(what, sizeof what, "layer %zu", j->w->layer[j->layer].number);
