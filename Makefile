@@ -261,7 +261,7 @@ $(EXAMPLES): $(B)/examples/%: $(B)/obj/driver/examples/%.o $(B)/libmoeswitch.a
 # folders may add commands that are tests too: TEST_CMDS += --command 'name: command', and to LONG_CMDS what only `make test-all` runs
 TEST_CMDS :=
 LONG_CMDS :=
--include tests/system/tests.mk tests/synth/tests.mk tests/driver/tests.mk tests/firmware/tests.mk tests/usb/tests.mk tests/sim/tests.mk tests/threads/tests.mk tests/fuzz/tests.mk tests/page/tests.mk
+-include tests/system/tests.mk tests/synth/tests.mk tests/driver/tests.mk tests/firmware/tests.mk tests/usb/tests.mk tests/sim/tests.mk tests/threads/tests.mk tests/fuzz/tests.mk tests/outputs/tests.mk
 
 TEST_NEEDS := $(TEST_SYSTEM_NEEDS) $(LANES_TESTS) $(FUZZERS) $(UNIT_BINS) $(C_TESTS) $(EXAMPLES) $(TOOL) models
 

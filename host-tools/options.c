@@ -66,6 +66,9 @@ void mw_run_usage(FILE *out)
         "  --plot FILE           a picture of that, as SVG (default interval: by the layer's "
         "length)\n"
         "  --html FILE           all of it as one page to look at, with charts of every system\n"
+        "  --timeline FILE       what each stream and expert engine did when, and rows open at "
+        "each\n"
+        "                        port, for Perfetto (a microsecond is a cycle); on sim only\n"
         "  --trace-fst FILE      waves\n"
         "  --help                this text\n"
         "\n"
@@ -177,6 +180,7 @@ static const struct mw_option options[] = {
     MW_UNSIGNED("interval", AT(interval), 2, UINT16_MAX),
     MW_PATH("plot", AT(plot)),
     MW_PATH("html", AT(html)),
+    MW_PATH("timeline", AT(timeline)),
     MW_PATH("trace-fst", AT(fst)),
 };
 
@@ -213,6 +217,7 @@ static int check_outputs(const struct mw_run_params *params, struct mw_error *er
     } list[] = {{"json", params->json},
                 {"plot", params->plot},
                 {"html", params->html},
+                {"timeline", params->timeline},
                 {"trace-fst", params->fst}};
     for (unsigned i = 0; i < sizeof list / sizeof *list; i++)
         for (unsigned k = 0; k < i; k++)
@@ -233,6 +238,8 @@ static int check_combination(const struct mw_run_params *params, const char *syn
         return status;
     if (params->device.usb && params->fst)
         return mw_fail(err, MW_EXIT_INPUT, "--trace-fst: only with --device sim");
+    if (params->device.usb && params->timeline)
+        return mw_fail(err, MW_EXIT_INPUT, "--timeline: only with --device sim");
     if (params->device.usb && params->jobs > 1)
         return mw_fail(err, MW_EXIT_INPUT, "--jobs %u: only with --device sim", params->jobs);
     if (params->shape.batches * params->layer_count > MW_MAX_LAYERS)

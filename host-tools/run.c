@@ -81,6 +81,19 @@ static int write_html(struct mw_run *run, struct mw_error *err)
     return status;
 }
 
+static int write_timeline(struct mw_run *run, struct mw_error *err)
+{
+    if (!run->params.timeline)
+        return MW_EXIT_OK;
+    size_t size = 0;
+    char *text = mw_timeline_json(&run->workload, run->summaries, run->count, &size, err);
+    if (!text)
+        return MW_EXIT_FAILED;
+    int status = mw_output_write(run->params.timeline, text, size, err);
+    free(text);
+    return status;
+}
+
 static uint64_t take_largest(uint64_t touched[MW_SYSTEMS])
 {
     unsigned most = 0;
@@ -125,6 +138,8 @@ static int prepare(struct mw_run *run, struct mw_error *err)
         status = mw_output_probe(run->params.plot, err);
     if (!status)
         status = mw_output_probe(run->params.html, err);
+    if (!status)
+        status = mw_output_probe(run->params.timeline, err);
     if (!status)
         status = mw_run_route(&run->params, &run->trace, err);
     if (!status)
@@ -172,6 +187,8 @@ int mw_run_command(int argc, char **argv, FILE *out, FILE *errors)
                 written = write_plot(run, &err);
             if (!written)
                 written = write_html(run, &err);
+            if (!written)
+                written = write_timeline(run, &err);
             status = written ? written : status;
         }
     }

@@ -264,6 +264,20 @@ int mw_simulation_info(struct mw_device *device, struct mw_simulation *model)
     return mwi_unlock(device, status);
 }
 
+int mw_watch(struct mw_device *device, mw_watch_fn event, void *context)
+{
+    MWI_NEED(device);
+    mwi_lock(device);
+    int status = device->state.closed ? mwi_check_well(device, __func__) : 0;
+    if (!status && !device->transport->watch)
+        status = mwi_fail(MW_ERR_CAPACITY,
+                          "transport %s: only a simulated device shows what goes on inside",
+                          device->transport->name);
+    if (!status)
+        status = device->transport->watch(device->context, event, context);
+    return mwi_unlock(device, status);
+}
+
 uint64_t mw_total_cycles(struct mw_device *device)
 {
     if (!device)

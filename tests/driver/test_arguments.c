@@ -242,6 +242,7 @@ static void running(void **state)
     REFUSED(mw_series_read(device, 0, NULL, 1, &first, &count));
     REFUSED(mw_series_read(device, 0, &sample, 1, NULL, &count));
     REFUSED(mw_series_read(device, 0, &sample, 1, &first, NULL));
+    REFUSED(mw_watch(NULL, NULL, NULL));
     free(k);
 }
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks the page of `moeswitch run --html` against the JSON of the same run.
 
-usage: run.py BUILD    exit status 1, with a line, when something is wrong
+usage: page.py BUILD    exit status 1, with a line, when something is wrong
 
 The page is well-formed XML and HTML whose elements close in their order, asks for no other file, and says all of each
 chart to whoever does not see it. Each figure of its tables names its place in the JSON (`data-json`, a JSON Pointer):
@@ -11,13 +11,12 @@ it must be that figure, rounded as its text says, and each figure of the JSON mu
 """
 import html.parser
 import json
-import pathlib
 import re
-import shutil
 import struct
-import subprocess
 import sys
 import xml.etree.ElementTree as ET
+
+from command import check_refused, fail, run, scratch_folder
 
 GROUP, MINUS = "\u202f", "\u2212"
 VOID = {"meta", "br"}
@@ -27,11 +26,6 @@ NAMES = re.compile(r"/tool|/workload/\d+/layer|/systems/\d+/(system|ports/\d+/po
 SMALL = "--gpus 4 --flit-bytes 8 --hidden 64 --experts 8 --k 3 --tokens-per-gpu 16 --tile 2 "
 NASTY = "<script>&amp;\"'é€"  # a folder's name
 MODEL = "</title><b>M&M</b>\u0001\u0085\ufffe\"'\U0001f600"  # of meta.json; JSON takes all of it
-
-
-def fail(text):
-    print(text)
-    sys.exit(1)
 
 
 class Nesting(html.parser.HTMLParser):
@@ -170,14 +164,6 @@ def check_access(page):
             fail(f"a table without a caption, or with rows unlike its head: {caption}")
 
 
-def run(build, words, status=0):
-    done = subprocess.run([f"{build}/moeswitch", "run", *words], capture_output=True, text=True,
-                          errors="surrogateescape")
-    if done.returncode != status:
-        fail(f"run {words}: exit status {done.returncode}: {done.stderr}")
-    return done.stderr
-
-
 def check_page(path, root):
     text = path.read_text(encoding="utf-8")
     if re.search(r"https?:|<script|@import|url\(|\bnan\b|\binf\b", text):
@@ -240,34 +226,18 @@ def check_small(build, scratch):
         fail("a page of what the device did not record")
 
 
-def check_refused(build, scratch):
-    words = [*SMALL.split(), "--system", "dysharp"]
-    same = scratch / "same"
-    for first in "--json", "--plot":
-        if "both are" not in run(build, [*words, first, same, "--html", same], 2):
-            fail("two outputs in one file")
-    if "/nowhere/x.html: cannot write" not in run(build, [*words, "--html", "/nowhere/x.html"], 2):
-        fail("a folder that is not there")
-    if "/dev/full: cannot write: No space left" not in run(build, [*words, "--html", "/dev/full"], 4):
-        fail("a full disk")
-    if same.exists() or list(scratch.glob("*.tmp")):
-        fail("a file was left")
-
-
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     build = sys.argv[1]
-    scratch = pathlib.Path(build).resolve() / "tests" / "page"
-    shutil.rmtree(scratch, ignore_errors=True)
-    scratch.mkdir(parents=True)
+    scratch = scratch_folder(build, "page")
     for words in (SMALL + "--layers 0,1 --interval 97 --model deepseek-v2-lite",
                   SMALL + "--batches 2 --system moeswitch --set store_credits=6",
                   "--gpus 2 --flit-bytes 8 --hidden 4 --experts 2 --k 1 --tokens-per-gpu 1 --expert-cycles 0"):
         print(f"{words}: {check_run(build, scratch, words.split())[1]} figures")
     check_nasty(build, scratch)
     check_small(build, scratch)
-    check_refused(build, scratch)
+    check_refused(build, scratch, "--html")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,3 @@
+# SPDX-License-Identifier: Apache-2.0
+# What `moeswitch run` writes to look at, against the JSON of the same run: the page, and the timeline.
+TEST_CMDS += --command 'page: $(PY) tests/outputs/page.py $(B)' --command 'timeline: $(PY) tests/outputs/timeline.py $(B)'
