@@ -101,6 +101,8 @@ struct mw_open_options {
     void *custom_context; ///< handed to custom->open
     /// sim: "lanes" or "plain" (docs/simulation.md); NULL: lanes, or plain where they do not work
     const char *backend;
+    /// Other programs of the same user may see what the device does (mw_shared_look, `moeswitch top`).
+    bool share;
 };
 
 /// sim, N = 8, 16-byte flits, latency 1, no waves, build; of a struct of that size.
@@ -646,6 +648,36 @@ MW_API int mw_series_read(struct mw_device *device, uint64_t from, struct mw_sam
                           size_t max, uint64_t *first, size_t *count);
 /// Clock cycles since open, loading and reading included; 0 where the transport cannot tell.
 MW_API uint64_t mw_total_cycles(struct mw_device *device);
+
+// ---- seeing what another program's device does -------------------------------------------------------------
+
+// A device has one owner, and nobody else reaches it. An owner that shares it (mw_open_options) reads its
+// counters between the slices of its waits while somebody looks, and leaves them in a file that both map,
+// below $XDG_RUNTIME_DIR/moeswitch, or /tmp/moeswitch-UID where that is not set. Nobody looks: no cost.
+// Layers take the same cycles in any case; of a simulated device a sample takes some thousand of those
+// between which it is called.
+
+struct mw_shared_id {
+    unsigned pid, number; ///< of the process; of its devices
+};
+struct mw_shared {
+    struct mw_shared_id id;
+    char program[32], transport[16];
+    unsigned gpus, flit_bytes;
+    bool sampled;    ///< all below was read once, namely
+    uint64_t age_ms; ///< so long ago: an owner that does not wait for a layer takes no sample
+    enum mw_state state;
+    uint64_t layer;        ///< launched since mw_open, this one included
+    uint64_t tokens_total; ///< of it
+    uint64_t total_cycles; ///< as mw_total_cycles
+    struct mw_counters counters;
+};
+/// Devices that are shared, by process and number: `count` of them, at most `max`.
+MW_API int mw_shared_list(struct mw_shared_id *list, size_t max, size_t *count);
+/// What its owner has left there; for the next seconds it takes a sample every `interval_ms`, 50 at least.
+/// MW_ERR_NODEV: the device is closed, or its owner gone.
+MW_API int mw_shared_look(const struct mw_shared_id *id, unsigned interval_ms,
+                          struct mw_shared *shared);
 
 // ---- watching a simulated device ------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 //
 // Devices: opening, what they are, reset, closing.
 #include "internal.h"
+#include "share.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -190,6 +191,8 @@ int mw_open(const struct mw_open_options *options, struct mw_device **device)
         mwi_put(d);
         return status;
     }
+    if (o.share)
+        mwi_share_begin(d);
     *device = d;
     return mwi_unlock(d, 0);
 }
@@ -206,6 +209,7 @@ void mw_close(struct mw_device *device)
     mwi_unlock(d, 0);
     mwi_notify_stop(d);
     mwi_lock(d);
+    mwi_share_end(d);
     d->transport->close(d->context);
     mwi_put(d);
 }
