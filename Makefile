@@ -74,6 +74,11 @@ $(MAP_SV) $(MAP_H) $(GEN)/map.md &: rtl/spec/gen_map.py rtl/spec/map.toml | $(B)
 	$(call say,GEN,address map from rtl/spec/map.toml)
 	$(Q)$(PY) rtl/spec/gen_map.py $(GEN)
 
+# the style of the page of `run --html`, its lines as string literals
+PAGE_H := $(GEN)/page_style.h
+$(PAGE_H): host-tools/page/style.css
+	$(Q)mkdir -p $(@D) && sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $< >$@
+
 # the USB device core, by LUNA; Amaranth's back end calls Yosys
 # iSerialNumber's text, at most 31 characters; a device of its own has a build folder of its own
 SERIAL ?= sim
@@ -152,7 +157,7 @@ USBDEV_SRC := $(filter-out sim/usb/main.c,$(wildcard sim/usb/*.c))
 HOST_SRC := $(filter-out host-tools/main.c,$(wildcard host-tools/*.c host-tools/systems/*.c host-tools/bench/*.c host-tools/page/*.c))
 obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
 
-$(B)/obj/%.o: %.c | $(GEN_H) $(REG_H) $(HOST_H) $(MAP_H)
+$(B)/obj/%.o: %.c | $(GEN_H) $(REG_H) $(HOST_H) $(MAP_H) $(PAGE_H)
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
 	$(Q)$(CC) $(CFLAGS) $(CPPFLAGS) -MMD -MP -c -o $@ $<
@@ -185,12 +190,6 @@ install: $(B)/moeswitch $(B)/libmoeswitch.so $(GEN_H)
 	$(Q)ln -sf libmoeswitch.so.$(VERSION) $(DESTDIR)$(LIBDIR)/$(SONAME) && ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/libmoeswitch.so
 	$(Q)sed 's,@PREFIX@,$(PREFIX),; s,@LIBDIR@,$(LIBDIR),; s,@VERSION@,$(VERSION),' driver/moeswitch.pc.in >$(DESTDIR)$(LIBDIR)/pkgconfig/moeswitch.pc
 	$(Q)install -m 644 driver/70-moeswitch.rules $(DESTDIR)$(UDEVDIR)
-
-# the style of the page of `run --html`, its lines as string literals
-PAGE_H := $(GEN)/page_style.h
-$(PAGE_H): host-tools/page/style.css
-	$(Q)mkdir -p $(@D) && sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $< >$@
-$(B)/obj/host-tools/page/style.o: | $(PAGE_H)
 
 $(B)/libmwhost.a: $(call obj,$(HOST_SRC))
 	$(call say,AR,$@)
