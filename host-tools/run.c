@@ -123,6 +123,10 @@ static int check_sizes(struct mw_run *run, struct mw_error *err)
                     "(moeswitch info lists those that there are)\n",
                     mw_systems[i].name);
     unsigned jobs = mw_run_jobs(p);
+    if (!jobs)
+        return mw_fail(
+            err, MW_EXIT_INPUT,
+            "no system is left that the device has the primitives of, with what --set asks for");
     struct mw_memory memory = {.host = mw_memory_host(&demand, jobs), .several = jobs > 1};
     for (unsigned i = 0; i < jobs && !p->device.usb; i++)
         memory.gpus += take_largest(touched);
