@@ -133,13 +133,13 @@ def check_killed(tool):
         fail("what a killed run has left")
 
 
-def on_terminal(tool, number):
-    """On a terminal of 8 lines, ended by that signal: the exit status, and all that came."""
+def on_terminal(tool, number, awaited):
+    """On a terminal of 8 lines, ended by that signal behind such a text: the exit status, and all that came."""
     child, fd = pty.fork()
     if child == 0:
+        fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 8, 100, 0, 0))
         os.environ.update(tool.env)
         os.execv(tool.program, [tool.program, "top", "--interval", "0.1"])
-    fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", 8, 100, 0, 0))
     text, sent = b"", False
     while True:
         try:
@@ -149,7 +149,7 @@ def on_terminal(tool, number):
         if not part:
             break
         text += part
-        if text.count(b"\033[H") >= 9 and not sent:
+        if awaited.encode() in text and text.count(b"\033[H") >= 4 and not sent:
             os.kill(child, number)
             sent = True
     os.close(fd)
@@ -159,7 +159,7 @@ def on_terminal(tool, number):
 def check_terminal(tool):
     worker = tool.start(*RUN, stdout=subprocess.DEVNULL)
     wait_for("the run shares its device", tool.files)
-    status, text = on_terminal(tool, signal.SIGINT)
+    status, text = on_terminal(tool, signal.SIGINT, "uplink")
     worker.send_signal(signal.SIGINT)
     worker.wait()
     if status != 130 or not text.startswith("\033[?1049h\033[?25l") or not text.endswith("\033[?25h\033[?1049l"):
@@ -167,7 +167,7 @@ def check_terminal(tool):
     screens = text.split("\033[H")[1:]
     if any(s.count("\r\n") > 7 for s in screens) or not any("uplink" in s and "\033[34m|" in s for s in screens):
         fail(f"screens of a terminal of 8 lines: {screens[-1]!r}")
-    status, text = on_terminal(tool, signal.SIGTERM)
+    status, text = on_terminal(tool, signal.SIGTERM, "no program")
     if status != 143 or not text.endswith("\033[?25h\033[?1049l") or NONE.strip() not in text:
         fail(f"the terminal behind SIGTERM: {status}, {text[-60:]!r}")
 
