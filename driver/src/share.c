@@ -113,7 +113,7 @@ void mwi_share_end(struct mw_device *d)
 static void sample(struct mw_device *d, struct mw_shared *shared)
 {
     struct mw_counters counters;
-    shared->state = d->state.now;
+    shared->state = mwi_state_outside(d);
     shared->layer = d->state.layer.number;
     shared->tokens_total = d->state.tokens_total;
     if (d->state.now == MW_STATE_UNKNOWN || mw_counters_read(d, &counters))

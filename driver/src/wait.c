@@ -273,11 +273,8 @@ int mw_query(struct mw_device *device, struct mw_progress *progress)
         mwi_share_look(device);
     if (!status && (s->now == MW_STATE_RUNNING || s->layer.number) && s->now != MW_STATE_UNKNOWN)
         status = mwi_read_progress(device, NULL, &progress->tokens, &progress->cycles);
-    bool result = s->layer.number && !s->layer.runs && !s->layer.waited;
     progress->tokens_total = s->tokens_total;
-    progress->state = result && (s->now == MW_STATE_CONFIGURED || s->now == MW_STATE_IDLE)
-                          ? MW_STATE_DONE
-                          : s->now;
+    progress->state = mwi_state_outside(device);
     return mwi_unlock(device, status);
 }
 
