@@ -74,6 +74,11 @@ $(MAP_SV) $(MAP_H) $(GEN)/map.md &: rtl/spec/gen_map.py rtl/spec/map.toml | $(B)
 	$(call say,GEN,address map from rtl/spec/map.toml)
 	$(Q)$(PY) rtl/spec/gen_map.py $(GEN)
 
+# the style of the page of `run --html`, its lines as string literals
+PAGE_H := $(GEN)/page_style.h
+$(PAGE_H): host-tools/page/style.css
+	$(Q)mkdir -p $(@D) && sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $< >$@
+
 # the USB device core, by LUNA; Amaranth's back end calls Yosys
 # iSerialNumber's text, at most 31 characters; a device of its own has a build folder of its own
 SERIAL ?= sim
@@ -149,10 +154,10 @@ LDLIBS := -lcjson -lusb-1.0 -lm -ldl -lpthread
 DRIVER_SRC := $(wildcard driver/src/*.c)
 # the device's end of the host protocol, for tests that connect to it by USB transfers
 USBDEV_SRC := $(filter-out sim/usb/main.c,$(wildcard sim/usb/*.c))
-HOST_SRC := $(filter-out host-tools/main.c,$(wildcard host-tools/*.c host-tools/systems/*.c host-tools/bench/*.c host-tools/sweep/*.c))
+HOST_SRC := $(filter-out host-tools/main.c,$(wildcard host-tools/*.c $(patsubst %,host-tools/%/*.c,systems bench sweep page)))
 obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
 
-$(B)/obj/%.o: %.c | $(GEN_H) $(REG_H) $(HOST_H) $(MAP_H)
+$(B)/obj/%.o: %.c | $(GEN_H) $(REG_H) $(HOST_H) $(MAP_H) $(PAGE_H)
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
 	$(Q)$(CC) $(CFLAGS) $(CPPFLAGS) -MMD -MP -c -o $@ $<
@@ -255,7 +260,7 @@ $(EXAMPLES): $(B)/examples/%: $(B)/obj/driver/examples/%.o $(B)/libmoeswitch.a
 # folders may add commands that are tests too: TEST_CMDS += --command 'name: command', and to LONG_CMDS what only `make test-all` runs
 TEST_CMDS :=
 LONG_CMDS :=
--include tests/system/tests.mk tests/synth/tests.mk tests/driver/tests.mk tests/firmware/tests.mk tests/usb/tests.mk tests/sim/tests.mk tests/threads/tests.mk tests/fuzz/tests.mk
+-include tests/system/tests.mk tests/synth/tests.mk tests/driver/tests.mk tests/firmware/tests.mk tests/usb/tests.mk tests/sim/tests.mk tests/threads/tests.mk tests/fuzz/tests.mk tests/outputs/tests.mk
 
 TEST_NEEDS := $(TEST_SYSTEM_NEEDS) $(LANES_TESTS) $(FUZZERS) $(UNIT_BINS) $(C_TESTS) $(EXAMPLES) $(TOOL) models
 
@@ -386,12 +391,12 @@ LINT_C := $(DRIVER_SRC) $(HOST_SRC) $(wildcard sim/usb/*.c sim/ulpi/*.c sim/pins
 LINT_H := $(filter %.h,$(C_ALL)) $(wildcard driver/include/*.h)
 .PHONY: lint-c-gcc lint-c-cppcheck
 lint-c: lint-c-gcc lint-c-cppcheck
-lint-c-gcc: $(GEN_H) $(REG_H) $(HOST_H) $(MAP_H)
+lint-c-gcc: $(GEN_H) $(REG_H) $(HOST_H) $(MAP_H) $(PAGE_H)
 	$(call say,LINT,gcc -Werror)
 	$(Q)$(REMEMBER) $@ $(LINT_C) $(LINT_H) $^ -- bash -ec 'for f in "$$@"; do $(CC) $(CFLAGS) $(CPPFLAGS) -Ifirmware $(UMOCKDEV) -Werror -fsyntax-only $$f; done' gcc $(LINT_C)
 
 # a test that stands in for the library is not called by the program of another test, which passes it NULL
-lint-c-cppcheck: $(GEN_H) $(REG_H) $(HOST_H) $(MAP_H)
+lint-c-cppcheck: $(GEN_H) $(REG_H) $(HOST_H) $(MAP_H) $(PAGE_H)
 	$(call say,LINT,cppcheck)
 	$(Q)$(REMEMBER) $@ $(filter %.c,$(C_ALL)) $(LINT_H) $^ -- cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
 	    --suppress=missingIncludeSystem '--suppress=ctunullpointer:tests/*' -Ifirmware -I$(GEN) -Idriver/include -Isim -Ihost-tools $(filter %.c,$(C_ALL))

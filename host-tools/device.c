@@ -42,6 +42,7 @@ void mw_device_options(const struct mw_device_choice *device, struct mw_open_opt
     options->custom = device->custom;
     options->custom_context = device->custom_context;
     options->log = log_line;
+    options->share = true;
 }
 
 int mw_device_failed(struct mw_error *err, const char *what, int code)

@@ -109,31 +109,31 @@ void mw_json_uint(struct mw_json *j, const char *key, uint64_t value)
     fprintf(j->stream, "%" PRIu64, value);
 }
 
-/// As few digits as give the same number when they are read.
-static void digits_of(char text[40], double value)
+const char *mw_json_number(char text[MW_JSON_NUMBER_BYTES], double value)
 {
-    for (int digits = 6; digits <= 17; digits++) {
-        snprintf(text, 40, "%.*g", digits, value);
+    snprintf(text, MW_JSON_NUMBER_BYTES, "null");
+    // as few digits as give the same number when they are read
+    for (int digits = 6; isfinite(value) && digits <= 17; digits++) {
+        snprintf(text, MW_JSON_NUMBER_BYTES, "%.*g", digits, value);
         if (strtod(text, NULL) == value)
             break;
     }
+    return text;
 }
 
-void mw_number_text(char text[40], double value)
+void mw_number_text(char text[MW_JSON_NUMBER_BYTES], double value)
 {
     if (fabs(value) < 0x1p53 && value == floor(value))
-        snprintf(text, 40, "%.0f", value);
+        snprintf(text, MW_JSON_NUMBER_BYTES, "%.0f", value);
     else
-        digits_of(text, value);
+        mw_json_number(text, value);
 }
 
 void mw_json_double(struct mw_json *j, const char *key, double value)
 {
+    char text[MW_JSON_NUMBER_BYTES];
     before_value(j, key);
-    char text[40] = "null";
-    if (isfinite(value))
-        digits_of(text, value);
-    fputs(text, j->stream);
+    fputs(mw_json_number(text, value), j->stream);
 }
 
 void mw_json_bool(struct mw_json *j, const char *key, bool value)

@@ -13,7 +13,7 @@
 
 struct cJSON;
 
-enum { MW_JSON_DEPTH = 16 };
+enum { MW_JSON_DEPTH = 16, MW_JSON_NUMBER_BYTES = 40 };
 
 /// The writer. Keys are written in the order of the calls; `key` is NULL inside an array.
 struct mw_json {
@@ -37,6 +37,8 @@ void mw_json_array(struct mw_json *j, const char *key, bool on_line);
 void mw_json_end(struct mw_json *j);
 void mw_json_string(struct mw_json *j, const char *key, const char *value); ///< NULL gives null
 void mw_json_uint(struct mw_json *j, const char *key, uint64_t value);
+/// `value` as mw_json_double writes it; returns `text`.
+const char *mw_json_number(char text[MW_JSON_NUMBER_BYTES], double value);
 /// Reads back as the same number; null if not finite.
 void mw_json_double(struct mw_json *j, const char *key, double value);
 void mw_json_bool(struct mw_json *j, const char *key, bool value);
@@ -47,7 +49,7 @@ void mw_json_free(struct mw_json *j);
 
 /// A number for tables and command lines: a whole one without an exponent, others with as few digits as
 /// give the same number when they are read.
-void mw_number_text(char text[40], double value);
+void mw_number_text(char text[MW_JSON_NUMBER_BYTES], double value);
 
 /// The whole of a regular file of at most `most` bytes, which `what` names, as JSON, to be deleted with
 /// cJSON_Delete. MW_EXIT_INPUT, and a line that names file, place and cause.

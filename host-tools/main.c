@@ -7,6 +7,7 @@
 #include "option_table.h"
 #include "run.h"
 #include "sweep/sweep.h"
+#include "top.h"
 #include "trace_info.h"
 
 #include <errno.h>
@@ -22,6 +23,7 @@ static void usage(FILE *out)
           "  gen       make a routing trace up\n"
           "  sweep     run a grid of options, here or on a cluster, into one table\n"
           "  bench     measure the fabric with patterns of traffic, in the manner of nccl-tests\n"
+          "  top       show what devices do that programs have open\n"
           "  list      list the devices on USB\n"
           "  info      say what a device is\n"
           "  selftest  test a device\n"
@@ -49,11 +51,11 @@ static int run(int argc, char **argv)
     static const struct {
         const char *name;
         int (*run)(int argc, char **argv, FILE *out, FILE *errors);
-    } commands[] = {{"run", mw_run_command},          {"trace", mw_trace_command},
-                    {"gen", mw_gen_command},          {"sweep", mw_sweep_command},
-                    {"bench", mw_bench_command},      {"list", mw_list_command},
-                    {"info", mw_info_command},        {"selftest", mw_selftest_command},
-                    {"firmware", mw_firmware_command}};
+    } commands[] = {{"run", mw_run_command},           {"trace", mw_trace_command},
+                    {"gen", mw_gen_command},           {"sweep", mw_sweep_command},
+                    {"bench", mw_bench_command},       {"top", mw_top_command},
+                    {"list", mw_list_command},         {"info", mw_info_command},
+                    {"selftest", mw_selftest_command}, {"firmware", mw_firmware_command}};
     enum { COMMANDS = sizeof commands / sizeof *commands };
     const char *names[COMMANDS];
     const char *command = argc > 1 ? argv[1] : "";

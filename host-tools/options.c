@@ -70,6 +70,10 @@ void mw_run_usage(FILE *out)
         "                        cycles (2 to 65535): a table, and all of it in --json\n"
         "  --plot FILE           a picture of that, as SVG (default interval: by the layer's "
         "length)\n"
+        "  --html FILE           all of it as one page to look at, with charts of every system\n"
+        "  --timeline FILE       what each stream and expert engine did when, and rows open at "
+        "each\n"
+        "                        port, for Perfetto (a microsecond is a cycle); on sim only\n"
         "  --trace-fst FILE      waves\n"
         "  --help                this text\n"
         "\n"
@@ -184,6 +188,8 @@ static const struct mw_option options[] = {
     MW_PATH("json", AT(json)),
     MW_UNSIGNED("interval", AT(interval), 2, UINT16_MAX),
     MW_PATH("plot", AT(plot)),
+    MW_PATH("html", AT(html)),
+    MW_PATH("timeline", AT(timeline)),
     MW_PATH("trace-fst", AT(fst)),
 };
 
@@ -222,19 +228,37 @@ static const char *synthetic_option(const struct mw_options_said *said)
     return NULL;
 }
 
+/// No two outputs may be the same file.
+static int check_outputs(const struct mw_run_params *params, struct mw_error *err)
+{
+    const struct {
+        const char *name, *path;
+    } list[] = {{"json", params->json},
+                {"plot", params->plot},
+                {"html", params->html},
+                {"timeline", params->timeline},
+                {"trace-fst", params->fst}};
+    for (unsigned i = 0; i < sizeof list / sizeof *list; i++)
+        for (unsigned k = 0; k < i; k++)
+            if (list[i].path && list[k].path && strcmp(list[i].path, list[k].path) == 0)
+                return mw_fail(err, MW_EXIT_INPUT, "--%s and --%s: both are %s", list[k].name,
+                               list[i].name, list[i].path);
+    return MW_EXIT_OK;
+}
+
 static int check_combination(const struct mw_run_params *params, const char *synthetic_option,
                              struct mw_error *err)
 {
     if (params->trace && synthetic_option)
         return mw_fail(err, MW_EXIT_INPUT, "--%s: not with --trace, which says it itself",
                        synthetic_option);
-    if (params->json && params->fst && strcmp(params->json, params->fst) == 0)
-        return mw_fail(err, MW_EXIT_INPUT, "--json and --trace-fst: both are %s", params->json);
-    if (params->plot && ((params->json && strcmp(params->json, params->plot) == 0) ||
-                         (params->fst && strcmp(params->fst, params->plot) == 0)))
-        return mw_fail(err, MW_EXIT_INPUT, "--plot and another output: both are %s", params->plot);
+    int status = check_outputs(params, err);
+    if (status)
+        return status;
     if (params->device.usb && params->fst)
         return mw_fail(err, MW_EXIT_INPUT, "--trace-fst: only with --device sim");
+    if (params->device.usb && params->timeline)
+        return mw_fail(err, MW_EXIT_INPUT, "--timeline: only with --device sim");
     if (params->device.usb && params->jobs > 1)
         return mw_fail(err, MW_EXIT_INPUT, "--jobs %u: only with --device sim", params->jobs);
     if (params->shape.batches * params->layer_count > MW_MAX_LAYERS)
@@ -254,7 +278,8 @@ int mw_run_parse(struct mw_run_params *params, int argc, char **argv, bool *help
     if (status || said.help)
         return status;
     params->expert_cycles_given = mw_option_given(&table, &said, "expert-cycles");
-    params->monitor = params->interval || params->plot;
+    params->monitor_must = params->interval || params->plot;
+    params->monitor = params->monitor_must || params->html;
     if (params->model)
         apply_model(params, &said);
     status = check_combination(params, synthetic_option(&said), err);

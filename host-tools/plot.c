@@ -24,21 +24,19 @@ static const char style[] =
     ".d{fill:#dd6b20}.g{stroke:#ccc}.h{fill:#718096}.p{stroke:#c53030;stroke-dasharray:3 2}"
     "rect.b{fill:#fff}</style>\n";
 
-/// One link of one port: an area whose height is the share of the cycles that its flits take.
-static void draw_link(FILE *out, const struct mw_monitor *m, unsigned port, bool down,
-                      uint64_t cycles, uint64_t most, double y)
+void mw_plot_link(FILE *out, const struct mw_monitor *m, unsigned port, bool down, uint64_t cycles,
+                  const struct mw_plot_axis *axis)
 {
-    double x = LEFT;
-    fprintf(out, "<path class=\"%c\" d=\"M%.1f %.1f", down ? 'd' : 'u', x, y);
+    double y = axis->y;
+    fprintf(out, "<path class=\"%c\" d=\"M%.1f %.1f", down ? 'd' : 'u', axis->left, y);
     for (size_t i = 0; i < m->samples; i++) {
         uint64_t from = (uint64_t)i * m->interval, to = from + m->interval;
         to = to < cycles ? to : cycles;
         const struct mw_sample *s = &m->list[i * m->ports + port];
         double taken = (double)(down ? s->down : s->up) * m->link_cycles;
         double use = to > from ? taken / (double)(to - from) : 0;
-        double h = HALF * (use < 1 ? use : 1);
-        x = LEFT + TIME_W * (double)to / (double)most;
-        fprintf(out, "V%.1fH%.1f", down ? y + h : y - h, x);
+        double h = axis->half * (use < 1 ? use : 1);
+        fprintf(out, "V%.1fH%.1f", down ? y + h : y - h, axis->left + axis->scale * (double)to);
     }
     fprintf(out, "V%.1fZ\"/>\n", y);
 }
@@ -48,9 +46,10 @@ static void draw_series(FILE *out, const struct mw_monitor *m, uint64_t cycles, 
 {
     for (unsigned p = 0; p < m->ports; p++) {
         double y = top + ROW * p + ROW / 2.0;
+        const struct mw_plot_axis axis = {LEFT, TIME_W / (double)most, y, HALF};
         fprintf(out, "<text x=\"8\" y=\"%.1f\">port %u</text>\n", y + 4, p);
-        draw_link(out, m, p, false, cycles, most, y);
-        draw_link(out, m, p, true, cycles, most, y);
+        mw_plot_link(out, m, p, false, cycles, &axis);
+        mw_plot_link(out, m, p, true, cycles, &axis);
         fprintf(out, "<path class=\"g\" d=\"M%d %.1fh%d\"/>\n", LEFT, y, TIME_W);
     }
     double foot = top + ROW * m->ports, end = LEFT + TIME_W * (double)cycles / (double)most;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Results told: tables for people (report_table.c), JSON for programs (report_json.c).
+// Results told: tables for people (report_table.c), JSON for programs (report_json.c), a page to look at
+// (report_html.c).
 #ifndef MW_HOST_REPORT_H
 #define MW_HOST_REPORT_H
 
@@ -31,5 +32,10 @@ int mw_report_differences(FILE *err, const struct mw_result *r, const struct mw_
 int mw_report_json(struct mw_json *j, const struct mw_run_params *params,
                    const struct mw_trace *trace, const struct mw_workload *w,
                    const struct mw_summary *summaries, unsigned count, struct mw_error *err);
+
+/// The same as one page that needs no other file (page/page.h): HTML; free() it. NULL: no memory.
+char *mw_report_html(const struct mw_run_params *params, const struct mw_trace *trace,
+                     const struct mw_workload *w, const struct mw_summary *summaries,
+                     unsigned count, size_t *size);
 
 #endif

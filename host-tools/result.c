@@ -35,8 +35,10 @@ void mw_result_free_out(struct mw_result *r)
 void mw_result_free(struct mw_result *r)
 {
     mw_result_free_out(r);
-    for (unsigned i = 0; r->layer && i < r->layers; i++)
+    for (unsigned i = 0; r->layer && i < r->layers; i++) {
         mw_monitor_free(r->layer[i].monitor);
+        mw_timeline_free(r->layer[i].timeline);
+    }
     free(r->layer);
     free(r->state);
     *r = (struct mw_result){0};

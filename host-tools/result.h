@@ -7,6 +7,7 @@
 
 #include "monitor.h"
 #include "run.h"
+#include "timeline.h"
 
 enum { MW_MAX_STALLS = 24 };
 
@@ -29,7 +30,8 @@ struct mw_layer_result {
     unsigned stalls;
     struct mw_stall stall[MW_MAX_STALLS]; ///< the same causes in the same order in every layer
     uint16_t *out;                        ///< [N * T][H], the output as read from the device
-    struct mw_monitor *monitor; ///< what the ports recorded, NULL if nothing was asked for
+    struct mw_monitor *monitor;   ///< what the ports recorded, NULL if nothing was asked for
+    struct mw_timeline *timeline; ///< what its GPUs did when, NULL if nothing was asked for
     // Filled in by mw_result_check:
     uint64_t wrong; ///< elements that differ from the golden model
     struct mw_mismatch first;

@@ -67,6 +67,33 @@ static int write_plot(struct mw_run *run, struct mw_error *err)
     return status;
 }
 
+static int write_html(struct mw_run *run, struct mw_error *err)
+{
+    if (!run->params.html)
+        return MW_EXIT_OK;
+    size_t size = 0;
+    char *text = mw_report_html(&run->params, &run->trace, &run->workload, run->summaries,
+                                run->count, &size);
+    if (!text)
+        return mw_fail_memory(err, "the page");
+    int status = mw_output_write(run->params.html, text, size, err);
+    free(text);
+    return status;
+}
+
+static int write_timeline(struct mw_run *run, struct mw_error *err)
+{
+    if (!run->params.timeline)
+        return MW_EXIT_OK;
+    size_t size = 0;
+    char *text = mw_timeline_json(&run->workload, run->summaries, run->count, &size, err);
+    if (!text)
+        return MW_EXIT_FAILED;
+    int status = mw_output_write(run->params.timeline, text, size, err);
+    free(text);
+    return status;
+}
+
 static uint64_t take_largest(uint64_t touched[MW_SYSTEMS])
 {
     unsigned most = 0;
@@ -96,6 +123,10 @@ static int check_sizes(struct mw_run *run, struct mw_error *err)
                     "(moeswitch info lists those that there are)\n",
                     mw_systems[i].name);
     unsigned jobs = mw_run_jobs(p);
+    if (!jobs)
+        return mw_fail(
+            err, MW_EXIT_INPUT,
+            "no system is left that the device has the primitives of, with what --set asks for");
     struct mw_memory memory = {.host = mw_memory_host(&demand, jobs), .several = jobs > 1};
     for (unsigned i = 0; i < jobs && !p->device.usb; i++)
         memory.gpus += take_largest(touched);
@@ -109,6 +140,10 @@ static int prepare(struct mw_run *run, struct mw_error *err)
         status = mw_output_probe(run->params.fst, err);
     if (!status)
         status = mw_output_probe(run->params.plot, err);
+    if (!status)
+        status = mw_output_probe(run->params.html, err);
+    if (!status)
+        status = mw_output_probe(run->params.timeline, err);
     if (!status)
         status = mw_run_route(&run->params, &run->trace, err);
     if (!status)
@@ -154,6 +189,10 @@ int mw_run_command(int argc, char **argv, FILE *out, FILE *errors)
             int written = write_json(run, &err);
             if (!written)
                 written = write_plot(run, &err);
+            if (!written)
+                written = write_html(run, &err);
+            if (!written)
+                written = write_timeline(run, &err);
             status = written ? written : status;
         }
     }

@@ -42,11 +42,14 @@ struct mw_run_params {
     unsigned in_flight;    ///< tokens in flight per home, 0: no limit but the device's
     unsigned open_rows;    ///< open reductions per home, 0: as many as the device has
     struct mw_settings settings;
-    const char *json;  ///< file to write, or NULL
-    const char *plot;  ///< file for a picture of what the ports recorded, or NULL
-    bool monitor;      ///< the ports record latencies and a time series
-    unsigned interval; ///< cycles of one of its samples, 0: chosen by the length of the layer
-    const char *fst;   ///< file for waves, or NULL; with all systems, the name of each is inserted
+    const char *json;     ///< file to write, or NULL
+    const char *plot;     ///< file for a picture of what the ports recorded, or NULL
+    const char *html;     ///< file for a page to look at, or NULL
+    const char *timeline; ///< file for what each GPU did when, or NULL; simulated devices only
+    bool monitor;         ///< the ports record latencies and a time series, if they can
+    bool monitor_must;    ///< a device whose ports cannot is refused
+    unsigned interval;    ///< cycles of one of its samples, 0: chosen by the length of the layer
+    const char *fst; ///< file for waves, or NULL; with all systems, the name of each is inserted
 
     unsigned jobs; ///< systems that run side by side
     /// Called now and then by mw_system_run, where it is set: which layer of the run (an index), the

@@ -86,6 +86,7 @@ $(B)/model/$(1)/libmwsim.so: $(foreach p,$(ONE_PARTS),$(B)/model/$(1)/$(p)/V$(p)
 	$$(Q)! $(unless_lanes) || $$(MAKE) --no-print-directory model N=$(2) F=$(3) SMALL=$(4) TRACE=0 BACKEND=plain
 	$$(Q)! $(unless_lanes) || cmp -s $(B)/model/$(1)-plain/libmwsim.so $$@ || cp $(B)/model/$(1)-plain/libmwsim.so $$@
 	@$(unless_lanes) || $(call say_now,LINK,$$@)
-	$$(Q)$(unless_lanes) || $(MODEL_CXX) $(CXXFLAGS) -march=$(MODEL_ARCH) -Wno-invalid-feature-combination -Wno-psabi -fvisibility=hidden $(VINC) -DMW_SIM_WHOLE=0 -DMW_SIM_TRACE=0 -DVM_TRACE=0 -DMW_SIM_N=$(2) -DMW_SIM_F=$(3) \
+	$$(Q)$(unless_lanes) || $(PY) sim/watch.py lanes $(2) $$(@D) >$$(@D)/watched.h
+	$$(Q)$(unless_lanes) || $(MODEL_CXX) $(CXXFLAGS) -march=$(MODEL_ARCH) -Wno-invalid-feature-combination -Wno-psabi -fvisibility=hidden $(VINC) -DMW_SIM_WHOLE=0 -DMW_SIM_WATCH=1 -I$$(@D) -DMW_SIM_TRACE=0 -DVM_TRACE=0 -DMW_SIM_N=$(2) -DMW_SIM_F=$(3) \
 	    $(foreach p,$(ONE_PARTS) $(LANES_PARTS),-I$(B)/model/$(1)/$(p)) -Isim -I$(GEN) -shared -Wl,--version-script=sim/exports.map -o $$@ sim/shim.cpp $(B)/model/$(1)/note.S $$(filter %.a,$$^) -lpthread
 endef

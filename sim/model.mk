@@ -50,7 +50,7 @@ $(B)/model/$(1)/flags: FORCE
 endef
 
 # note_rule: folder of build/model, fabric or device, backend, Verilated archives, sources around them: what is in the model for who loads it
-SHIM := sim/shim.cpp sim/start.h sim/mw_sim.h sim/exports.map
+SHIM := sim/shim.cpp sim/watcher.h sim/watch.py sim/start.h sim/mw_sim.h sim/exports.map
 define note_rule
 $(B)/model/$(1)/note.S: $(4) $(5) sim/made.py sim/mw_$(if $(filter device,$(2)),device,sim).h $(B)/model/$(1)/flags $(TOOLS)
 	@$(PY) sim/made.py note --model $(2) --backend $(3) --tools $(TOOLS) --flags $(B)/model/$(1)/flags --deps $(addsuffix deps.d,$(dir $(4))) -- $(5) >$$@

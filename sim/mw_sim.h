@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-enum { MW_SIM_ABI = 2 };
+enum { MW_SIM_ABI = 3 };
 
 struct mw_sim;
 
@@ -28,6 +28,19 @@ struct mw_sim_transfer {
     uint64_t flits; ///< how many
     uint8_t *data;  ///< flits * flit bytes
 };
+
+/// What a GPU or a port of the switch is at, when that changes; `value` is:
+enum mw_sim_kind {
+    MW_SIM_STREAM, ///< stream, state (as rtl/gpu/streams.sv numbers them), opcode, index of the next instruction
+    MW_SIM_TILE, ///< a tile is in the engine, local expert, first row, last row so far
+    MW_SIM_ROWS, ///< open reductions
+};
+struct mw_sim_event {
+    uint32_t cycle;       ///< of the layer
+    uint16_t kind, place; ///< GPU or port
+    uint32_t value[4];
+};
+typedef void (*mw_sim_event_fn)(void *context, const struct mw_sim_event *event);
 
 struct mw_sim_ops {
     uint32_t abi;        ///< MW_SIM_ABI
@@ -50,6 +63,9 @@ struct mw_sim_ops {
     uint64_t (*cycles)(const struct mw_sim *sim);
     /// Reset it, whatever it is doing, as at its creation; memories keep what they hold.
     void (*reset)(struct mw_sim *sim);
+    /// Call `event` for what changes, from inside run, cfg and transfer, in its order, until the next call;
+    /// NULL: nobody. The device does the same in the same cycles. watch is NULL where the model does not show it.
+    void (*watch)(struct mw_sim *sim, mw_sim_event_fn event, void *context);
 };
 
 /// The only symbol of the shared object.

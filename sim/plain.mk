@@ -23,6 +23,7 @@ $(B)/model/$(1)/fabric/Vfabric__ALL.a: $(B)/model/$(1)/fabric/Vfabric.mk
 $(call note_rule,$(1),fabric,plain,$(B)/model/$(1)/fabric/Vfabric__ALL.a,$(SHIM) sim/large.h)
 $(B)/model/$(1)/libmwsim.so: $(B)/model/$(1)/fabric/Vfabric__ALL.a $(B)/model/$(1)/note.S $(SHIM) $(GEN)/bundles.h $(B)/verilated/$(if $(filter 1,$(5)),fst,plain).a
 	$$(call say,LINK,$$@)
-	$$(Q)$(PLAIN_CXX) $(CXXFLAGS) -fvisibility=hidden $(VINC) -DMW_SIM_WHOLE=1 -DMW_SIM_TRACE=$(if $(filter 1,$(5)),1,0) -DVM_TRACE=$(if $(filter 1,$(5)),1,0) -DMW_SIM_N=$(2) -DMW_SIM_F=$(3) \
+	$$(Q)$(PY) sim/watch.py plain $(2) $$(@D) >$$(@D)/watched.h
+	$$(Q)$(PLAIN_CXX) $(CXXFLAGS) -fvisibility=hidden $(VINC) -DMW_SIM_WHOLE=1 -DMW_SIM_WATCH=1 -I$$(@D) -DMW_SIM_TRACE=$(if $(filter 1,$(5)),1,0) -DVM_TRACE=$(if $(filter 1,$(5)),1,0) -DMW_SIM_N=$(2) -DMW_SIM_F=$(3) \
 	    -I$(B)/model/$(1)/fabric -Isim -I$(GEN) -shared -Wl,--version-script=sim/exports.map -o $$@ sim/shim.cpp $(B)/model/$(1)/note.S $$(filter %.a,$$^) $(if $(filter 1,$(5)),-lz -llz4) -lpthread
 endef

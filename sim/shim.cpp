@@ -29,6 +29,9 @@
 #include "large.h"
 
 #include "Vfabric.h"
+#if MW_SIM_WATCH
+#include "Vfabric___024root.h"
+#endif
 #if MW_SIM_TRACE
 #include "verilated_fst_c.h"
 #endif
@@ -49,6 +52,8 @@
 #include "Vswitch_port___024root.h"
 #include "Vswitch_port_lanes.h"
 #endif
+
+#include "watcher.h"
 
 #include <cstring>
 #include <memory>
@@ -575,6 +580,8 @@ struct mw_sim : device {
     bool host_rvalid(unsigned g) { return take(host_answer(g), bundle::answer::rvalid); }
     void host_read(unsigned g, uint8_t *data) { get_flit(host_answer(g), data); }
 
+    watcher watch;
+
     // Answers that nobody waits for any more come in any cycle.
     void drop_late()
     {
@@ -592,12 +599,14 @@ struct mw_sim : device {
             drop_late();
         rise();
         cycles++;
+        if (watch.wanted())
+            watch.look(*this);
     }
 
     // Both in one, where nobody looks in between
     void whole()
     {
-        if (any_late) {
+        if (any_late || watch.wanted()) {
             settle();
             next();
             return;
@@ -799,9 +808,14 @@ uint64_t cycles(const mw_sim *s)
     return s->cycles;
 }
 
+void watch(mw_sim *s, mw_sim_event_fn event, void *context)
+{
+    s->watch.tell(event, context);
+}
+
 const mw_sim_ops OPS = {MW_SIM_ABI, GPUS,    FLIT_BYTES, MW_SIM_TRACE != 0,
                         create,     destroy, cfg,        run,
-                        transfer,   cycles,  reset};
+                        transfer,   cycles,  reset,      watcher::can ? watch : nullptr};
 } // namespace
 
 extern "C" __attribute__((visibility("default"))) const mw_sim_ops *mw_sim_get_ops(void)

@@ -101,6 +101,8 @@ struct mw_open_options {
     void *custom_context; ///< handed to custom->open
     /// sim: "lanes" or "plain" (docs/simulation.md); NULL: lanes, or plain where they do not work
     const char *backend;
+    /// Other programs of the same user may see what the device does (mw_shared_look, `moeswitch top`).
+    bool share;
 };
 
 /// sim, N = 8, 16-byte flits, latency 1, no waves, build; of a struct of that size.
@@ -654,6 +656,81 @@ MW_API int mw_series_read(struct mw_device *device, uint64_t from, struct mw_sam
 /// Clock cycles since open, loading and reading included; 0 where the transport cannot tell.
 MW_API uint64_t mw_total_cycles(struct mw_device *device);
 
+// ---- seeing what another program's device does -------------------------------------------------------------
+
+// A device has one owner, and nobody else reaches it. An owner that shares it (mw_open_options) reads its
+// counters between the slices of its waits while somebody looks, and leaves them in a file that both map,
+// below $XDG_RUNTIME_DIR/moeswitch, or /tmp/moeswitch-UID where that is not set. Nobody looks: no cost.
+// Layers take the same cycles in any case; of a simulated device a sample takes some thousand of those
+// between which it is called.
+
+struct mw_shared_id {
+    unsigned pid, number; ///< of the process; of its devices
+};
+struct mw_shared {
+    struct mw_shared_id id;
+    char program[32], transport[16];
+    unsigned gpus, flit_bytes;
+    bool sampled;    ///< all below was read once, namely
+    uint64_t age_ms; ///< so long ago: an owner that does not wait for a layer takes no sample
+    enum mw_state state;
+    uint64_t layer;        ///< launched since mw_open, this one included
+    uint64_t tokens_total; ///< of it
+    uint64_t total_cycles; ///< as mw_total_cycles
+    struct mw_counters counters;
+};
+/// Devices that are shared, by process and number: `count` of them, at most `max`.
+MW_API int mw_shared_list(struct mw_shared_id *list, size_t max, size_t *count);
+/// What its owner has left there; for the next seconds it takes a sample every `interval_ms`, 50 at least.
+/// MW_ERR_NODEV: the device is closed, or its owner gone.
+MW_API int mw_shared_look(const struct mw_shared_id *id, unsigned interval_ms,
+                          struct mw_shared *shared);
+
+// ---- watching a simulated device ------------------------------------------------------------------------
+
+enum mw_watch_kind {
+    MW_WATCH_STREAM, ///< an instruction stream of a GPU
+    MW_WATCH_TILE,   ///< the expert engine of a GPU
+    MW_WATCH_ROWS,   ///< open reductions at a port of the switch
+};
+
+/// As rtl/gpu/streams.sv numbers them.
+enum mw_stream_state {
+    MW_STREAM_OFF,   ///< ended, or not enabled
+    MW_STREAM_FETCH, ///< its next instruction comes
+    MW_STREAM_UNIT,  ///< that waits for its unit,
+    MW_STREAM_RUN,   ///< runs there,
+    MW_STREAM_WAIT,  ///< or waits for an event
+};
+
+/// What a GPU or port is at from this cycle on; a tile takes one event more for each of its rows.
+struct mw_watch_event {
+    uint64_t cycle; ///< of the layer: 0 is the one that starts the streams
+    enum mw_watch_kind kind;
+    unsigned place; ///< GPU or port
+    union {
+        struct {
+            unsigned number;
+            enum mw_stream_state state;
+            unsigned op,
+                next; ///< MW_I_ opcode that was decoded last; index of the next instruction
+        } stream;
+        struct {
+            bool there;                   ///< none in the engine: false, and all else 0
+            unsigned local_expert;        ///< on this GPU
+            unsigned first_row, last_row; ///< of that expert; last: so far
+        } tile;
+        unsigned open_rows;
+    };
+};
+typedef void (*mw_watch_fn)(void *context, const struct mw_watch_event *event);
+
+/// Call `event` whenever something changes, from inside the calls in which the device's time passes; it must not call the library. Layers take the same cycles.
+/// NULL: nobody any more. MW_ERR_CAPACITY: it is no simulated device, or its model does not show what goes on inside.
+MW_API int mw_watch(struct mw_device *device, mw_watch_fn event, void *context);
+/// "dymultimem.st" of MW_I_DYMULTIMEM_ST; "?" where there is no such instruction.
+MW_API const char *mw_op_name(unsigned op);
+
 // ---- one layer in DeepEP's words ----------------------------------------------------------------------
 
 // The data of an object's layers lie where it is bound, from address 0 on, as those of every other
@@ -756,6 +833,8 @@ struct mw_transport {
                       size_t *count);
     int (*image_load)(const struct mw_open_options *options, const uint32_t *words,
                       const struct mw_firmware_image *image, mw_firmware_keep *keep, void *context);
+    /// As mw_watch.
+    int (*watch)(void *context, mw_watch_fn event, void *event_context);
 };
 
 #ifdef __cplusplus

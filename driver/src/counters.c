@@ -116,7 +116,7 @@ int mw_stream_position(struct mw_device *device, unsigned gpu, unsigned stream, 
 
 // ---- report -----------------------------------------------------------------------------------------------
 
-static const char *op_name(unsigned op)
+const char *mw_op_name(unsigned op)
 {
     switch (op) {
     case MW_I_END:
@@ -133,6 +133,8 @@ static const char *op_name(unsigned op)
         return "flag";
     case MW_I_FENCE:
         return "fence";
+    case MW_I_ORDER:
+        return "order";
     case MW_I_DYMULTIMEM_ST:
         return "dymultimem.st";
     case MW_I_ST:
@@ -176,7 +178,7 @@ static void report_streams(FILE *out, struct mw_device *d, unsigned gpu)
             continue;
         fprintf(out, "GPU %u stream %u: instruction %u %s%s\n", gpu, i,
                 MWI_GET(MW_NODE__STATUS__STREAM0__INDEX, word),
-                op_name(MWI_GET(MW_NODE__STATUS__STREAM0__OP, word)),
+                mw_op_name(MWI_GET(MW_NODE__STATUS__STREAM0__OP, word)),
                 word & MW_NODE__STATUS__STREAM0__ENDED_bm     ? ", ended"
                 : word & MW_NODE__STATUS__STREAM0__WAITING_bm ? ", waiting"
                                                               : "");

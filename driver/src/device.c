@@ -2,6 +2,7 @@
 //
 // Devices: opening, what they are, reset, closing.
 #include "internal.h"
+#include "share.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -191,6 +192,8 @@ int mw_open(const struct mw_open_options *options, struct mw_device **device)
         mwi_put(d);
         return status;
     }
+    if (o.share)
+        mwi_share_begin(d);
     *device = d;
     return mwi_unlock(d, 0);
 }
@@ -207,6 +210,7 @@ void mw_close(struct mw_device *device)
     mwi_unlock(d, 0);
     mwi_notify_stop(d);
     mwi_lock(d);
+    mwi_share_end(d);
     d->transport->close(d->context);
     mwi_put(d);
 }
@@ -262,6 +266,20 @@ int mw_simulation_info(struct mw_device *device, struct mw_simulation *model)
         status = device->transport->model(device->context, &got);
     if (!status)
         *model = got;
+    return mwi_unlock(device, status);
+}
+
+int mw_watch(struct mw_device *device, mw_watch_fn event, void *context)
+{
+    MWI_NEED(device);
+    mwi_lock(device);
+    int status = device->state.closed ? mwi_check_well(device, __func__) : 0;
+    if (!status && !device->transport->watch)
+        status = mwi_fail(MW_ERR_CAPACITY,
+                          "transport %s: only a simulated device shows what goes on inside",
+                          device->transport->name);
+    if (!status)
+        status = device->transport->watch(device->context, event, context);
     return mwi_unlock(device, status);
 }
 

@@ -49,6 +49,7 @@ struct mw_device {
     uint64_t handles; ///< made so far
     uint64_t loaded;  ///< number of the handle whose data are in the memories, 0: none
     struct mwi_notify *notify; ///< NULL: nobody asked for a descriptor
+    struct mwi_share *share;   ///< NULL: nobody else sees it
 };
 
 extern const struct mw_transport mwi_transport_sim, mwi_transport_usb;

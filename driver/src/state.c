@@ -11,6 +11,14 @@ void mwi_state_init(struct mwi_state *s)
     *s = (struct mwi_state){.now = MW_STATE_IDLE, .sweep = true};
 }
 
+enum mw_state mwi_state_outside(const struct mw_device *d)
+{
+    const struct mwi_state *s = &d->state;
+    bool result = s->layer.number && !s->layer.runs && !s->layer.waited;
+    return result && (s->now == MW_STATE_CONFIGURED || s->now == MW_STATE_IDLE) ? MW_STATE_DONE
+                                                                                : s->now;
+}
+
 // ---- what is allowed ------------------------------------------------------------------------------
 
 int mwi_check_well(const struct mw_device *d, const char *call)

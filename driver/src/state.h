@@ -50,6 +50,9 @@ struct mwi_state {
 
 void mwi_state_init(struct mwi_state *state);
 
+/// As mw_query tells it.
+enum mw_state mwi_state_outside(const struct mw_device *device);
+
 // ---- what is allowed ------------------------------------------------------------------------------
 
 /// The device is there, and what it does is known. Else MW_ERR_STATE, or MW_ERR_NODEV for good.

@@ -33,6 +33,8 @@ struct sim {
     struct mw_sim *model;
     struct mw_simulation made;
     struct mwi_queue queue;
+    mw_watch_fn watcher; ///< or NULL
+    void *watcher_context;
 };
 
 // ---- finding the model ---------------------------------------------------------------------------------------
@@ -393,6 +395,46 @@ static int sim_fed(void *context, uint32_t number, uint64_t max_cycles, struct m
     }
 }
 
+// ---- watching -----------------------------------------------------------------------------------------------------
+
+static void sim_event(void *context, const struct mw_sim_event *e)
+{
+    struct sim *s = context;
+    struct mw_watch_event event = {.cycle = e->cycle, .place = e->place};
+    switch (e->kind) {
+    case MW_SIM_STREAM:
+        event.kind = MW_WATCH_STREAM;
+        event.stream.number = e->value[0];
+        event.stream.state = (enum mw_stream_state)e->value[1];
+        event.stream.op = e->value[2];
+        event.stream.next = e->value[3];
+        break;
+    case MW_SIM_TILE:
+        event.kind = MW_WATCH_TILE;
+        event.tile.there = e->value[0];
+        event.tile.local_expert = e->value[1];
+        event.tile.first_row = e->value[2];
+        event.tile.last_row = e->value[3];
+        break;
+    default:
+        event.kind = MW_WATCH_ROWS;
+        event.open_rows = e->value[0];
+        break;
+    }
+    s->watcher(s->watcher_context, &event);
+}
+
+static int sim_watch(void *context, mw_watch_fn event, void *event_context)
+{
+    struct sim *s = context;
+    if (!s->ops->watch)
+        return mwi_fail(MW_ERR_CAPACITY, "this model does not show what goes on inside");
+    s->watcher = event;
+    s->watcher_context = event_context;
+    s->ops->watch(s->model, event ? sim_event : NULL, s);
+    return 0;
+}
+
 // ---- reset --------------------------------------------------------------------------------------------------------
 
 static int sim_reset(void *context)
@@ -425,4 +467,5 @@ const struct mw_transport mwi_transport_sim = {
     .fed = sim_fed,
     .reset = sim_reset,
     .model = sim_model,
+    .watch = sim_watch,
 };

@@ -4,6 +4,7 @@
 // which other calls have their turn. Slices are numbers of cycles, so that a simulated device is looked
 // at in the same cycles whoever else calls.
 #include "internal.h"
+#include "share.h"
 
 #include <stdio.h>
 
@@ -166,6 +167,8 @@ static int run_step(struct mw_device *d, const struct mw_wait_options *o, mwi_st
         uint64_t most = slice_of(d), slice = cycles < most ? cycles : most;
         int status = step(d, context, slice, done);
         cycles -= slice;
+        if (!status)
+            mwi_share_look(d);
         mwi_lock_yield(&d->lock);
         if (status || *done || !cycles)
             return status;
@@ -266,13 +269,12 @@ int mw_query(struct mw_device *device, struct mw_progress *progress)
     int status = s->closed ? mwi_check_well(device, __func__) : 0;
     if (!status && s->now == MW_STATE_RUNNING)
         status = mwi_look(device);
+    if (!status)
+        mwi_share_look(device);
     if (!status && (s->now == MW_STATE_RUNNING || s->layer.number) && s->now != MW_STATE_UNKNOWN)
         status = mwi_read_progress(device, NULL, &progress->tokens, &progress->cycles);
-    bool result = s->layer.number && !s->layer.runs && !s->layer.waited;
     progress->tokens_total = s->tokens_total;
-    progress->state = result && (s->now == MW_STATE_CONFIGURED || s->now == MW_STATE_IDLE)
-                          ? MW_STATE_DONE
-                          : s->now;
+    progress->state = mwi_state_outside(device);
     return mwi_unlock(device, status);
 }
 

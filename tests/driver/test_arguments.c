@@ -242,6 +242,14 @@ static void running(void **state)
     REFUSED(mw_series_read(device, 0, NULL, 1, &first, &count));
     REFUSED(mw_series_read(device, 0, &sample, 1, NULL, &count));
     REFUSED(mw_series_read(device, 0, &sample, 1, &first, NULL));
+    REFUSED(mw_watch(NULL, NULL, NULL));
+    struct mw_shared_id id = {1, 0};
+    struct mw_shared shared;
+    REFUSED(mw_shared_list(NULL, 1, &count));
+    REFUSED(mw_shared_list(&id, 1, NULL));
+    REFUSED(mw_shared_look(NULL, 100, &shared));
+    REFUSED(mw_shared_look(&id, 100, NULL));
+    assert_int_equal(mw_shared_look(&id, 100, &shared), MW_ERR_NODEV);
     free(k);
 }
 

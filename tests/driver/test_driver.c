@@ -297,6 +297,11 @@ static void memory(void **state)
     fake_fail_at(&fake, 0);
     assert_code(mw_mem_read(device, list, 1), MW_ERR_IO);
     assert_int_equal(mw_total_cycles(device), 0); // the fake cannot tell
+    assert_code(mw_watch(device, NULL, NULL), MW_ERR_CAPACITY);
+    assert_message("only a simulated device");
+    assert_string_equal(mw_op_name(MW_I_ORDER), "order");
+    assert_string_equal(mw_op_name(MW_I_SUM), "sum");
+    assert_string_equal(mw_op_name(255), "?");
 }
 
 // ---- tables ---------------------------------------------------------------------------------------

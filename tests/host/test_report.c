@@ -303,6 +303,43 @@ static void json_differs_in_wall_clock_only(void **state)
     free(b);
 }
 
+static void assert_page_has(const struct mw_summary *s, const char *text, bool there)
+{
+    size_t size;
+    char *page = mw_report_html(&params, &trace, &workload, s, 1, &size);
+    assert_non_null(page);
+    assert_int_equal(strlen(page), size);
+    if ((strstr(page, text) != NULL) != there)
+        fail_msg("the page has%s: %s", there ? " not" : "", text);
+    free(page);
+}
+
+/// A result that is wrong shows at the top of the page, with where it begins; one that is right says so.
+static void page_says_what_is_wrong(void **state)
+{
+    (void)state;
+    struct mw_summary s;
+    mw_result_check(&result, &workload, golden);
+    mw_summarize(&s, &result, &workload, &params, 9000);
+    assert_page_has(&s, "class=\"verdict good\"", true);
+    assert_page_has(&s, "first_wrong", false);
+    result.layer[1].out[5 * 128 + 9] ^= 4;
+    mw_result_check(&result, &workload, golden);
+    mw_summarize(&s, &result, &workload, &params, 9000);
+    assert_page_has(&s, "class=\"verdict good\"", false);
+    assert_page_has(&s, "Wrong: 1 elements of the output differ from the golden model, 0 counters",
+                    true);
+    assert_page_has(&s, "data-json=\"/systems/0/layers/1/first_wrong/token\">5</td>", true);
+    assert_page_has(&s, "data-json=\"/systems/0/layers/1/first_wrong/element\">9</td>", true);
+    result.layer[0].traffic.flits[2][MW_UP][MW_CTRL]++;
+    mw_summarize(&s, &result, &workload, &params, 9000);
+    assert_page_has(&s, "Wrong: 1 elements of the output differ from the golden model, 1 counters",
+                    true);
+    result.has_feeding = true;
+    result.feeding.wrong = 3;
+    assert_page_has(&s, "Wrong: 4 elements", true);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -313,6 +350,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(names_what_simulated, set_up, tear_down),
         cmocka_unit_test_setup_teardown(json_has_every_field, set_up, tear_down),
         cmocka_unit_test_setup_teardown(json_differs_in_wall_clock_only, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(page_says_what_is_wrong, set_up, tear_down),
     };
     return cmocka_run_group_tests_name("report", tests, NULL, NULL);
 }

@@ -365,6 +365,9 @@ static void refuses_what_the_device_cannot_hold(void **state)
     REFUSES(MADE_UP "--set small=2", "--set small=2", "0 to 1");
     REFUSES(MADE_UP "--set start_delay=65536", "start_delay");
     REFUSES(MADE_UP "--set launch_cycles=65536", "launch_cycles: 65536 is not in 0 .. 65535");
+    REFUSES("--set small=1 --set list_once=1 --gpus 4 --flit-bytes 8 --hidden 32 --experts 8 --k 2 "
+            "--tokens-per-gpu 4 --tile 1",
+            "no system is left", "--set");
 }
 
 /// A file that was there before a refused run is still the same.

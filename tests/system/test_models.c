@@ -9,6 +9,8 @@
 #include "error.h"
 #include "model_note.h"
 #include "moeswitch.h"
+#include "mw_device.h"
+#include "mw_sim.h"
 
 #include <elf.h>
 #include <signal.h>
@@ -154,7 +156,7 @@ static void other_machine(struct file *f)
 
 static void other_interface(struct file *f)
 {
-    replace(f, "interface 2", "interface 1");
+    note(f)[strlen("interface ")] = '1';
 }
 
 static void no_interface(struct file *f)
@@ -231,7 +233,9 @@ static void for_another_processor(void **state)
 static void of_another_version(void **state)
 {
     (void)state;
-    refuses(other_interface, MW_ERR_VERSION, "has interface 1, the library 2");
+    char cause[64];
+    snprintf(cause, sizeof cause, "has interface 1, the library %d", MW_SIM_ABI);
+    refuses(other_interface, MW_ERR_VERSION, cause);
     refuses(no_interface, MW_ERR_VERSION, "has interface (none)");
     refuses(unsaid_model, MW_ERR_VERSION, "`make model` builds it anew");
 }
@@ -251,7 +255,9 @@ static void whole_devices_too(void **state)
 {
     (void)state;
     refuses_device(other_machine, "built for another kind of processor");
-    refuses_device(other_interface, "has interface 1, the library 2");
+    char cause[64];
+    snprintf(cause, sizeof cause, "has interface 1, the library %d", MW_DEVICE_ABI);
+    refuses_device(other_interface, cause);
     refuses_device(unsaid_model, "`make model` builds it anew");
     refuses_device(others_note, "is not a model, or of a version that does not say");
     refuses_device(begun, "is not a model");

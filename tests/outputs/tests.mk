@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
+# What `moeswitch run` writes to look at, against the JSON of the same run: the page, and the timeline; and
+# `moeswitch top` beside it.
+TEST_CMDS += --command 'page: $(PY) tests/outputs/page.py $(B)' \
+    --command 'timeline: $(PY) tests/outputs/timeline.py $(B)' \
+    --command 'top: $(PY) tests/outputs/top.py $(B)'
