@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // `moeswitch list`, `info` and `selftest`.
+#include "command_help.h"
+#include "commands.h"
 #include "device.h"
 #include "fit.h"
 #include "host.h"
-#include "option_table.h"
-#include "option_value.h"
 #include "random.h"
 #include "run.h"
 
@@ -19,26 +19,22 @@ enum {
     TEST_BYTES = 65536, ///< written to and read from each GPU's memory over the link
 };
 
-static int set_device(void *p, const char *name, const char *text, struct mw_error *err)
+int mw_set_device_asked(void *p, const char *name, const char *text, struct mw_error *err)
 {
     struct mw_device_asked *a = p;
     a->device_text = text;
     return mw_set_device(&a->device, name, text, err);
 }
 
-int mw_device_parse(struct mw_device_asked *a, int argc, char **argv, struct mw_error *err)
+int mw_device_parse(const struct mw_option_table *table, struct mw_device_asked *a, int argc,
+                    char **argv, FILE *out, struct mw_error *err)
 {
-#define AT(field) offsetof(struct mw_device_asked, field)
-    static const struct mw_option options[] = {
-        MW_OWN("device", 0, set_device),
-        MW_UNSIGNED("gpus", AT(gpus), MW_MIN_GPUS, MW_MAX_GPUS),
-        MW_OWN("flit-bytes", AT(flit_bytes), mw_set_flit_bytes),
-    };
-    const struct mw_option_table table = {argv[0], options, sizeof options / sizeof *options, NULL};
     struct mw_options_said said;
     *a = (struct mw_device_asked){.device_text = "sim"};
-    int status = mw_options_parse(&table, argc, argv, a, &said, err);
-    a->help = said.help;
+    int status = mw_options_parse(table, argc, argv, a, &said, err);
+    a->help = said.help && !status;
+    if (a->help)
+        mw_command_help(table, out);
     return status;
 }
 
@@ -69,22 +65,35 @@ static const char *state_text(int state)
     return state == 0 ? "free" : state == MW_ERR_BUSY ? "in use" : "may not be opened";
 }
 
+static const struct mw_option device_options[] = {MW_DEVICE_ASKED_OPTIONS};
+enum { DEVICE_OPTIONS = sizeof device_options / sizeof *device_options };
+
+static MW_TERMS(exits, {"0", "it was told"}, {"2", "bad input, or a device of another size"},
+                {"4", MW_EXIT_FAILED_TEXT}) static const
+    struct mw_section device_sections[] = {{"Exit status", exits}, {0}};
+
+static MW_TERMS(list_exits, {"0", "there are some, or none"}, {"2", "bad input"},
+                {"4", MW_EXIT_FAILED_TEXT}) static const
+    struct mw_section list_sections[] = {{"Exit status", list_exits}, {0}};
+
+const struct mw_option_table mw_list_table = {
+    .command = "list",
+    .summary = "list the devices on USB",
+    .synopsis = "[OPTION]...",
+    .text =
+        "Lists the devices on USB: serial number for --device usb:SERIAL, place (bus-port.port), "
+        "Mbit/s, version of the host protocol, and whether one may be opened.",
+    .section = list_sections,
+};
+
 int mw_list_command(int argc, char **argv, FILE *out, FILE *errors)
 {
     struct mw_error err = {0};
     struct mw_found found[FOUND];
     struct mw_device_asked a;
-    int status = mw_device_parse(&a, argc, argv, &err);
-    if (status)
+    int status = mw_device_parse(&mw_list_table, &a, argc, argv, out, &err);
+    if (status || a.help)
         return mw_device_finish(status, &err, errors);
-    if (a.help) {
-        fputs("usage: moeswitch list\n"
-              "Lists the devices on USB: serial number for --device usb:SERIAL, place "
-              "(bus-port.port),\n"
-              "Mbit/s, version of the host protocol, and whether one may be opened.\n",
-              out);
-        return MW_EXIT_OK;
-    }
     int count = mw_list(found, FOUND);
     if (count < 0)
         return mw_device_finish(mw_device_failed(&err, "list", count), &err, errors);
@@ -204,20 +213,26 @@ static void show_sizes(const struct mw_device_info *i, FILE *out)
     show_primitives(i, out);
 }
 
+const struct mw_option_table mw_info_table = {
+    .command = "info",
+    .option = device_options,
+    .count = DEVICE_OPTIONS,
+    .summary = "say what a device is",
+    .synopsis = "[OPTION]...",
+    .text = "Says what a device is: firmware and its error log, or what a model was made of, and "
+            "sizes.",
+    .section = device_sections,
+};
+
 int mw_info_command(int argc, char **argv, FILE *out, FILE *errors)
 {
     struct mw_error err = {0};
     struct mw_device_asked a;
     struct mw_device *device = NULL;
     struct mw_device_info info;
-    int status = mw_device_parse(&a, argc, argv, &err);
-    if (a.help && !status) {
-        fputs("usage: moeswitch info [OPTION]...\n"
-              "Says what a device is: firmware and its error log, or what a model was made of, and "
-              "sizes.\n" MW_DEVICE_HELP MW_SIZES_HELP,
-              out);
+    int status = mw_device_parse(&mw_info_table, &a, argc, argv, out, &err);
+    if (a.help)
         return MW_EXIT_OK;
-    }
     if (!status)
         status = mw_device_open(&a, &device, &err);
     if (!status && a.device.usb)
@@ -335,24 +350,32 @@ static int layer_test(const struct mw_device_asked *a, FILE *out, FILE *errors)
     return mw_run_command(sizeof words / sizeof *words - 1, words, out, errors);
 }
 
+static MW_TERMS(selftest_exits, {"0", "all is well"}, {"1", "something is wrong"},
+                {"2", "bad input, or a device of another size"},
+                {"3", "the device stopped making progress"}, {"4", MW_EXIT_FAILED_TEXT},
+                {"130", MW_EXIT_INTERRUPTED_TEXT}) static const
+    struct mw_section selftest_sections[] = {{"Exit status", selftest_exits}, {0}};
+
+const struct mw_option_table mw_selftest_table = {
+    .command = "selftest",
+    .option = device_options,
+    .count = DEVICE_OPTIONS,
+    .summary = "test a device",
+    .synopsis = "[OPTION]...",
+    .text =
+        "Lets the device test itself, moves data to all memories and back, and runs a small layer "
+        "under every system against the golden model. What was in the device is lost.",
+    .section = selftest_sections,
+};
+
 int mw_selftest_command(int argc, char **argv, FILE *out, FILE *errors)
 {
     struct mw_error err = {0};
     struct mw_device_asked a;
     struct mw_device *device = NULL;
-    int status = mw_device_parse(&a, argc, argv, &err);
-    if (a.help && !status) {
-        fputs(
-            "usage: moeswitch selftest [OPTION]...\n"
-            "Lets the device test itself, moves data to all memories and back, and runs a small "
-            "layer\n"
-            "under every system against the golden model. What was in the device is "
-            "lost.\n" MW_DEVICE_HELP MW_SIZES_HELP
-            "Exit status: 0 all is well, 1 something is wrong, 2 bad input, 3 the device stopped\n"
-            "making progress, 4 the machine failed.\n",
-            out);
+    int status = mw_device_parse(&mw_selftest_table, &a, argc, argv, out, &err);
+    if (a.help)
         return MW_EXIT_OK;
-    }
     if (!status)
         status = mw_device_open(&a, &device, &err);
     if (!status && a.device.usb)

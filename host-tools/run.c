@@ -3,6 +3,8 @@
 // `moeswitch run`: prepare a workload, run it under each system, compare, report.
 #include "run.h"
 
+#include "command_help.h"
+#include "commands.h"
 #include "demand.h"
 #include "fit.h"
 #include "output.h"
@@ -143,7 +145,7 @@ int mw_run_command(int argc, char **argv, FILE *out, FILE *errors)
     int status = mw_run_parse(&run->params, argc, argv, &help, &err);
     bool only_text = help || run->params.list_models;
     if (help)
-        mw_run_usage(out);
+        mw_command_help(&mw_run_table, out);
     else if (!status && only_text)
         mw_models_list(out);
     else if (!status)

@@ -70,6 +70,5 @@ int mw_run_prepare(struct mw_run_params *params, struct mw_trace *trace,
 
 /// The command: argv[0] is "run". Tables go to `out`, messages to `err`. Returns the exit status.
 int mw_run_command(int argc, char **argv, FILE *out, FILE *err);
-void mw_run_usage(FILE *out);
 
 #endif

@@ -3,8 +3,9 @@
 // See trace_info.h.
 #include "trace_info.h"
 
+#include "command_help.h"
+#include "commands.h"
 #include "json.h"
-#include "option_table.h"
 #include "output.h"
 #include "run.h"
 
@@ -160,28 +161,6 @@ static int write_all(const struct asked *a, const struct mw_trace *trace, FILE *
 
 // ---- the command ----------------------------------------------------------------------------------
 
-static void usage(FILE *out)
-{
-    fputs(
-        "usage: moeswitch trace info DIR [OPTION]...\n"
-        "Says what a routing trace holds (topk_ids.npy, topk_weights.npy, meta.json), and checks "
-        "all\n"
-        "of it.\n"
-        "  --json FILE           the same, for programs\n"
-        "  --help                this text\n"
-        "\n"
-        "Columns, of each layer\n"
-        "  tokens per expert     fewest, mean and most; max / mean of 1 is an even load\n"
-        "  idle                  experts without any token\n"
-        "  sigma                 of the logarithm of tokens per expert: --sigma of moeswitch run\n"
-        "                        makes a trace like it\n"
-        "  repeated              places of the lists whose expert the token before has, too\n"
-        "  empty                 places without an expert (-1)\n"
-        "\n"
-        "Exit status: 0, or 2 if the trace is malformed, 4 if the machine failed.\n",
-        out);
-}
-
 static int take_word(void *params, const char *text, struct mw_error *err)
 {
     struct asked *a = params;
@@ -208,16 +187,46 @@ static int tell(const struct asked *a, FILE *out, struct mw_error *err)
     return status;
 }
 
+static const struct mw_option options[] = {
+    MW_PATH("json", offsetof(struct asked, json), "FILE", "the same, for programs"),
+};
+
+static MW_TERMS(actions, {"info", "say what a trace holds"}) static MW_TERMS(
+    columns, {"tokens per expert", "fewest, mean and most; max / mean of 1 is an even load"},
+    {"idle", "experts without any token"},
+    {"sigma", "of the logarithm of tokens per expert: --sigma of moeswitch run makes a "
+              "trace like it"},
+    {"repeated", "places of the lists whose expert the token before has, too"},
+    {"empty",
+     "places without an expert (-1)"}) static MW_TERMS(exits, {"0", "the trace is well-formed"},
+                                                       {"2", "bad input, or a malformed trace"},
+                                                       {"4", MW_EXIT_FAILED_TEXT}) static const
+    struct mw_section sections[] = {
+        {"Columns, of each layer", columns}, {"Exit status", exits}, {0}};
+
+const struct mw_option_table mw_trace_table = {
+    .command = "trace",
+    .option = options,
+    .count = sizeof options / sizeof *options,
+    .word = take_word,
+    .words = actions,
+    .file = "DIR",
+    .summary = "say what a routing trace holds",
+    .synopsis = "info DIR [OPTION]...",
+    .text =
+        "Says what a routing trace holds (topk_ids.npy, topk_weights.npy, meta.json), and checks "
+        "all of it.",
+    .section = sections,
+};
+
 int mw_trace_command(int argc, char **argv, FILE *out, FILE *errors)
 {
-    static const struct mw_option options[] = {MW_PATH("json", offsetof(struct asked, json))};
-    static const struct mw_option_table table = {"trace", options, 1, take_word};
     struct mw_error err = {0};
     struct mw_options_said said;
     struct asked a = {0};
-    int status = mw_options_parse(&table, argc, argv, &a, &said, &err);
+    int status = mw_options_parse(&mw_trace_table, argc, argv, &a, &said, &err);
     if (said.help && !status)
-        usage(out);
+        mw_command_help(&mw_trace_table, out);
     else if (!status && !a.folder)
         status = mw_fail(&err, MW_EXIT_INPUT, "%s is missing, see moeswitch trace --help",
                          a.action ? "the trace's folder" : "what to do");

@@ -46,7 +46,6 @@ struct mw_bench_params {
 
 int mw_bench_parse(struct mw_bench_params *params, int argc, char **argv, bool *help,
                    struct mw_error *err);
-void mw_bench_usage(FILE *out);
 /// `moeswitch bench link`: argv[0] is the name of the command.
 int mw_bench_link_command(int argc, char **argv, FILE *out, FILE *errors);
 
@@ -82,6 +81,7 @@ struct mw_bench {
 
 struct mw_pattern {
     const char *name;
+    const char *text;   ///< half a line, for help
     bool reduces;       ///< type and operator are those of the line
     const char *type;   ///< of other patterns
     unsigned element;   ///< bytes of it

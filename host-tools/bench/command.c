@@ -3,9 +3,12 @@
 // `moeswitch bench`: one device, all lines, the table for people and the JSON for programs.
 #include "bench.h"
 
+#include "command_help.h"
+#include "commands.h"
 #include "interrupt.h"
 #include "output.h"
 #include "run.h"
+#include "setting_table.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -26,6 +29,7 @@ static int open_device(struct job *j)
     o.gpus = j->params.gpus;
     o.flit_bytes = j->params.flit_bytes;
     o.link_latency = j->params.link_latency;
+    o.small = mw_setting_value(&j->params.settings, "small", 0);
     int code = mw_open(&o, &b->device);
     if (!code)
         code = mw_info(b->device, &b->info);
@@ -270,10 +274,6 @@ int mw_bench_command(int argc, char **argv, FILE *out, FILE *errors)
 {
     struct mw_error err = {0};
     bool help = false;
-    if (argc > 1 && strcmp(argv[1], "link") == 0) {
-        argv[1] = (char[]){"bench link"}; // as its messages call it
-        return mw_bench_link_command(argc - 1, argv + 1, out, errors);
-    }
     struct job *j = calloc(1, sizeof *j);
     if (!j) {
         fprintf(errors, "moeswitch: out of memory\n");
@@ -284,7 +284,7 @@ int mw_bench_command(int argc, char **argv, FILE *out, FILE *errors)
     j->bench.err = &err;
     int status = mw_bench_parse(&j->params, argc, argv, &help, &err);
     if (help)
-        mw_bench_usage(out);
+        mw_command_help(&mw_bench_table, out);
     else if (!status)
         status = run_job(j);
     if (err.text[0])

@@ -41,7 +41,7 @@ static void helps_who_asks(void **state)
     for (unsigned i = 0; i < 3; i++) {
         assert_int_equal(run_command("%s", asked[i]), MW_EXIT_OK);
         assert_non_null(strstr(out_text, "usage: moeswitch run "));
-        assert_non_null(strstr(out_text, "130 interrupted"));
+        assert_non_null(strstr(out_text, "\n  130  interrupted"));
     }
     assert_int_equal(run_command("-h"), MW_EXIT_OK);
     assert_non_null(strstr(out_text, "usage: moeswitch COMMAND"));
@@ -363,6 +363,7 @@ static void refuses_what_the_device_cannot_hold(void **state)
     REFUSES(MADE_UP "--set credits=1", "--set credits=1", "no setting of that name");
     REFUSES(MADE_UP "--set store_credits=256", "--set store_credits=256", "0 .. 255");
     REFUSES(MADE_UP "--set small=2", "--set small=2", "0 to 1");
+    REFUSES(MADE_UP "--set store_credit=1", "(store_credits?)");
     REFUSES(MADE_UP "--set start_delay=65536", "start_delay");
 }
 
