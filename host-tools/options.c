@@ -154,12 +154,15 @@ static const struct mw_option options[] = {
               "set another limit of the device, of those below; may be said several times"),
 
     MW_GROUP("Output"),
-    MW_PATH("json", AT(json), "FILE", "everything, for programs"),
+    MW_DATA_OPTIONS(AT(files), "everything"),
+    MW_FLAG("details", AT(details),
+            "tables of the traffic, of what a GPU's own parts take, and of stalls by cause"),
     MW_UNSIGNED("interval", AT(interval), 2, UINT16_MAX, "C",
                 "the ports of the switch record latencies, and their links every C cycles ({}): a "
                 "table, and all of it in --json"),
     MW_PATH("plot", AT(plot), "FILE",
-            "a picture of that, as SVG (default interval: by the layer's length)"),
+            "a picture of that, as SVG (default interval: by the layer's length); - is standard "
+            "output"),
     MW_PATH("trace-fst", AT(fst), "FILE", "waves"),
 };
 
@@ -213,17 +216,24 @@ static const char *synthetic_option(const struct mw_options_said *said)
     return NULL;
 }
 
+static int check_outputs(const struct mw_run_params *params, struct mw_error *err)
+{
+    static const char *const option[] = {"json", "csv", "plot", "trace-fst"};
+    const char *const path[] = {params->files.json, params->files.csv, params->plot, params->fst};
+    if (mw_is_standard(params->fst))
+        return mw_fail(err, MW_EXIT_INPUT, "--trace-fst -: waves need a file");
+    return mw_outputs_differ(option, path, sizeof path / sizeof *path, err);
+}
+
 static int check_combination(const struct mw_run_params *params, const char *synthetic_option,
                              struct mw_error *err)
 {
     if (params->trace && synthetic_option)
         return mw_fail(err, MW_EXIT_INPUT, "--%s: not with --trace, which says it itself",
                        synthetic_option);
-    if (params->json && params->fst && strcmp(params->json, params->fst) == 0)
-        return mw_fail(err, MW_EXIT_INPUT, "--json and --trace-fst: both are %s", params->json);
-    if (params->plot && ((params->json && strcmp(params->json, params->plot) == 0) ||
-                         (params->fst && strcmp(params->fst, params->plot) == 0)))
-        return mw_fail(err, MW_EXIT_INPUT, "--plot and another output: both are %s", params->plot);
+    int status = check_outputs(params, err);
+    if (status)
+        return status;
     if (params->device.usb && params->fst)
         return mw_fail(err, MW_EXIT_INPUT, "--trace-fst: only with --device sim");
     if (params->device.usb && params->jobs > 1)

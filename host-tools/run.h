@@ -9,6 +9,7 @@
 #include "device.h"
 #include "models.h"
 #include "option_value.h"
+#include "tables.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -39,7 +40,8 @@ struct mw_run_params {
     unsigned in_flight;    ///< tokens in flight per home, 0: no limit but the device's
     unsigned open_rows;    ///< open reductions per home, 0: as many as the device has
     struct mw_settings settings;
-    const char *json;  ///< file to write, or NULL
+    struct mw_data_files files;
+    bool details;      ///< tables of traffic, resources and stalls, too
     const char *plot;  ///< file for a picture of what the ports recorded, or NULL
     bool monitor;      ///< the ports record latencies and a time series
     unsigned interval; ///< cycles of one of its samples, 0: chosen by the length of the layer

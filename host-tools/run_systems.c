@@ -244,7 +244,8 @@ static bool supervise(struct group *g, int *status, struct mw_error *err)
         }
         if (g->stop && now() - g->stopped_at > PATIENCE)
             return false;
-        mw_bar_show(&g->bar, now());
+        if (!g->run->params.files.quiet)
+            mw_bar_show(&g->bar, now());
         wait_a_little(g);
     }
     return true;

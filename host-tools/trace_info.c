@@ -6,15 +6,16 @@
 #include "command_help.h"
 #include "commands.h"
 #include "json.h"
-#include "output.h"
 #include "run.h"
+#include "tables.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct asked {
-    const char *action, *folder, *json;
+    const char *action, *folder;
+    struct mw_data_files files;
 };
 
 // ---- figures ------------------------------------------------------------------------------------
@@ -133,30 +134,27 @@ static void json_layer(struct mw_json *j, size_t layer, const struct mw_trace_sp
     mw_json_end(j);
 }
 
-static int write_all(const struct asked *a, const struct mw_trace *trace, FILE *out,
-                     struct mw_json *j, struct mw_error *err)
+static int write_all(const struct mw_trace *trace, FILE *tables, struct mw_json *j,
+                     struct mw_error *err)
 {
     int status = mw_json_open(j, err);
     for (size_t l = 0; l < trace->layers && !status; l++)
         status = mw_trace_check(trace, l, trace->tokens, true, err);
     if (status)
         return status;
-    print_head(out, trace);
+    print_head(tables, trace);
     json_head(j, trace);
     for (size_t l = 0; l < trace->layers; l++) {
         struct mw_trace_spread s;
         status = mw_trace_spread(trace, l, &s, err);
         if (status)
             return status;
-        print_layer(out, l, &s);
+        print_layer(tables, l, &s);
         json_layer(j, l, &s);
     }
     mw_json_end(j);
     mw_json_end(j);
-    status = mw_json_close(j, err);
-    if (!status && a->json)
-        status = mw_output_write(a->json, j->text, j->size, err);
-    return status;
+    return mw_json_close(j, err);
 }
 
 // ---- the command ----------------------------------------------------------------------------------
@@ -174,21 +172,35 @@ static int take_word(void *params, const char *text, struct mw_error *err)
 
 static int tell(const struct asked *a, FILE *out, struct mw_error *err)
 {
+    const struct mw_data_files *files = &a->files;
     struct mw_trace trace;
     struct mw_json j = {0};
-    int status = mw_output_probe(a->json, err);
+    struct mw_csv csv = {0};
+    FILE *tables = NULL;
+    int status = mw_outputs_differ((const char *const[]){"json", "csv"},
+                                   (const char *const[]){files->json, files->csv}, 2, err);
+    if (!status)
+        status = mw_data_probe(files, err);
     if (!status)
         status = mw_trace_load(&trace, a->folder, err);
     if (status)
         return status;
-    status = write_all(a, &trace, out, &j, err);
+    if (!(tables = mw_tables_open(out, mw_data_replaces_tables(files), err)))
+        status = MW_EXIT_FAILED;
+    mw_csv_begin(&csv, "spread", &j);
+    if (!status)
+        status = write_all(&trace, tables, &j, err);
+    if (!status)
+        status = mw_data_write(files, out, &j, &csv, err);
+    mw_tables_close(tables, out);
     mw_json_free(&j);
+    mw_csv_free(&csv);
     mw_trace_free(&trace);
     return status;
 }
 
 static const struct mw_option options[] = {
-    MW_PATH("json", offsetof(struct asked, json), "FILE", "the same, for programs"),
+    MW_DATA_OPTIONS(offsetof(struct asked, files), "the same"),
 };
 
 static MW_TERMS(actions, {"info", "say what a trace holds"}) static MW_TERMS(

@@ -13,6 +13,7 @@
 #include "latencies.h"
 #include "reduce.h"
 #include "option_value.h"
+#include "tables.h"
 #include "workload.h"
 
 enum {
@@ -41,7 +42,7 @@ struct mw_bench_params {
     unsigned layer;
     uint64_t seed;
     struct mw_settings settings;
-    const char *json;
+    struct mw_data_files files;
 };
 
 int mw_bench_parse(struct mw_bench_params *params, int argc, char **argv, bool *help,

@@ -154,7 +154,7 @@ static const struct mw_option options[] = {
         "how long packets stay in the switch: of each line's stores (of reductions: results, "
         "from the request on) the cycles that half, 99 and 99.9 % of them do not exceed, and the "
         "longest; in --json the whole histogram"),
-    MW_PATH("json", AT(json), "FILE", "everything, for programs"),
+    MW_DATA_OPTIONS(AT(files), "everything"),
 };
 
 /// What may be named: the patterns, and what is none.
@@ -291,7 +291,11 @@ static int check(struct mw_bench_params *p, struct mw_error *err)
         return mw_fail(err, MW_EXIT_INPUT, "--trace: only with dispatch or combine");
     if (p->device.usb && mw_setting_value(&p->settings, "small", 0))
         return mw_fail(err, MW_EXIT_INPUT, "--set small: only with --device sim");
-    int status = check_split(p, err);
+    static const char *const option[] = {"json", "csv"};
+    int status =
+        mw_outputs_differ(option, (const char *const[]){p->files.json, p->files.csv}, 2, err);
+    if (!status)
+        status = check_split(p, err);
     if (!status)
         status = check_reductions(p, err);
     if (!p->dtypes)

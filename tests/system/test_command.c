@@ -64,6 +64,51 @@ static void tells_output_that_is_lost(void **state)
     }
 }
 
+/// Every file that is written, and every command that writes: /dev/full is no success.
+static void tells_files_that_are_lost(void **state)
+{
+    (void)state;
+    static const char *const commands[] = {
+        "run " MADE_UP "--system dysharp --quiet --json",
+        "run " MADE_UP "--system dysharp --quiet --csv",
+        "run " MADE_UP "--system dysharp --quiet --interval 100 --plot",
+        "bench unicast --gpus 2 --flit-bytes 8 --maxbytes 4096 --quiet --json",
+        "bench unicast --gpus 2 --flit-bytes 8 --maxbytes 4096 --quiet --csv"};
+    for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++) {
+        if (run_command("%s /dev/full", commands[i]) != MW_EXIT_FAILED)
+            fail_msg("%s: %s", commands[i], err_text);
+        assert_string_equal(out_text, "");
+        assert_string_equal(err_text,
+                            "moeswitch: /dev/full: cannot write: No space left on device\n");
+        if (run_command_to("/dev/full", "%s -", commands[i]) != MW_EXIT_FAILED)
+            fail_msg("%s: %s", commands[i], err_text);
+        assert_non_null(strstr(err_text, "standard output: cannot write"));
+    }
+}
+
+/// Data in place of tables, nothing at all, and tables that fit.
+static void prints_what_is_asked_for(void **state)
+{
+    (void)state;
+    assert_int_equal(run_command("run " MADE_UP "--details --interval 100 --batches 2"),
+                     MW_EXIT_OK);
+    for (const char *line = out_text; *line; line += strcspn(line, "\n") + 1)
+        if (strcspn(line, "\n") > 100)
+            fail_msg("wider than 100 columns: %s", line);
+    assert_non_null(strstr(out_text, "\nuplink_idle "));
+    assert_null(strchr(out_text, '\033'));
+    assert_int_equal(run_command("run " MADE_UP "--json -"), MW_EXIT_OK);
+    assert_int_equal(out_text[0], '{');
+    assert_string_equal(out_text + strlen(out_text) - 3, "\n}\n");
+    assert_int_equal(run_command("run " MADE_UP "--csv -"), MW_EXIT_OK);
+    assert_int_equal(strncmp(out_text, "tool,params.trace,", 18), 0);
+    assert_int_equal(run_command("run " MADE_UP "--quiet"), MW_EXIT_OK);
+    assert_string_equal(out_text, "");
+    assert_string_equal(err_text, "");
+    ASSERT_REFUSES("run", MADE_UP "--plot - --csv -", "--csv and --plot: both are standard output");
+    ASSERT_REFUSES("run", MADE_UP "--trace-fst -", "--trace-fst -: waves need a file");
+}
+
 /// The JSON without the lines of every system that hold any of these keys, up to a NULL.
 static char *without(const char *const *keys, char *text)
 {
@@ -400,6 +445,8 @@ int main(void)
         cmocka_unit_test(prints_and_succeeds),
         cmocka_unit_test(helps_who_asks),
         cmocka_unit_test(tells_output_that_is_lost),
+        cmocka_unit_test(tells_files_that_are_lost),
+        cmocka_unit_test(prints_what_is_asked_for),
         cmocka_unit_test(feeds_batches),
         cmocka_unit_test(same_json_twice),
         cmocka_unit_test(same_json_side_by_side),
