@@ -19,7 +19,8 @@ struct mw_json;
 typedef void mw_json_watch(void *context, const struct mw_json *j, const char *key,
                            const char *text);
 
-/// The writer; all zero before mw_json_open, or with a watch. Keys are written in the order of the calls; `key` is NULL inside an array.
+/// The writer; all zero before mw_json_open, or with a watch. Keys are written in the order of the calls;
+/// `key` is NULL inside an array.
 struct mw_json {
     FILE *stream; ///< memory stream behind text and size
     char *text;

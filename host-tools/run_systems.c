@@ -10,6 +10,7 @@
 #include "progress_bar.h"
 #include "report.h"
 #include "systems.h"
+#include "waves.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -144,7 +145,9 @@ static int run_part(struct part *p)
     if (status)
         return status;
     double start = now();
+    mw_waves_written((unsigned)(p - p->group->part), params.fst);
     status = mw_system_run(&params, &run->workload, r);
+    mw_waves_written((unsigned)(p - p->group->part), NULL);
     r->seconds = now() - start;
     if (!status)
         check(p);
@@ -302,6 +305,7 @@ int mw_run_systems(struct mw_run *run, struct mw_error *err)
     if (jobs > 1 && 2L * jobs > sysconf(_SC_NPROCESSORS_ONLN))
         setenv("MW_SIM_THREADS", "1", 0);
     mw_interrupt_begin();
+    mw_waves_begin();
     bool beside = pthread_create(&golden, NULL, make_golden, g) == 0;
     if (!beside)
         make_golden(g);
@@ -318,6 +322,7 @@ int mw_run_systems(struct mw_run *run, struct mw_error *err)
     if (beside)
         pthread_join(golden, NULL);
     mw_interrupt_end();
+    mw_waves_end();
     mw_bar_clear(&g->bar);
     if (status > MW_EXIT_MISMATCH)
         remove_waves(g, status == MW_EXIT_INPUT);

@@ -55,7 +55,7 @@ static const struct mw_setting_kind kinds[] = {
     RUN("quiet_cycles", UINT32_MAX, "cycles without progress before a run ends with exit status 3"),
     RUN("latency_classes", CLASSES,
         "packets whose latencies ports record, a sum of 1: control, 2: stores, 4: requests, "
-        "8: results"),
+        "8: results (default 2)"),
     RUN("port_limit", PORT_LIMIT, "log2 of the period of the switch's time limits; 0: none"),
     RUN("fault", MW_FAULT_ALL,
         "a GPU that misbehaves, a sum of 1: gives no credit back, 2: stops inside a packet, "

@@ -13,6 +13,10 @@
 
 /// A small run that every model passes quickly; options are appended.
 #define SMALL_RUN "--gpus 2 --flit-bytes 8 --tokens-per-gpu 6 --hidden 32 --tile 2 "
+/// One on the model that may write waves.
+#define WITH_WAVES \
+    "--gpus 3 --flit-bytes 16 --tokens-per-gpu 6 --hidden 32 --tile 2 --experts 9 --k 2 " \
+    "--system dysharp "
 #define MADE_UP SMALL_RUN "--experts 8 --k 2 "
 
 static int set_up(void **state)
@@ -84,6 +88,27 @@ static void tells_files_that_are_lost(void **state)
             fail_msg("%s: %s", commands[i], err_text);
         assert_non_null(strstr(err_text, "standard output: cannot write"));
     }
+}
+
+/// Their writer gives up where it cannot write: that, too, is told, and no half of a file stays.
+static void tells_waves_that_are_lost(void **state)
+{
+    (void)state;
+    char line[1200], fst[512];
+    snprintf(fst, sizeof fst, "%s", scratch("files/lost.fst"));
+    snprintf(line, sizeof line,
+             "trap '' XFSZ; ulimit -f 16; build/moeswitch run " WITH_WAVES
+             "--quiet --trace-fst %s 2>%s",
+             fst, scratch("err"));
+    int status = system(line);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), MW_EXIT_FAILED);
+    char *text = read_file(scratch("err"));
+    assert_non_null(strstr(text, "lost.fst: cannot write the waves"));
+    free(text);
+    assert_int_equal(entries("files"), 0);
+    assert_int_equal(run_command("run " WITH_WAVES "--trace-fst /dev/full"), MW_EXIT_FAILED);
+    assert_non_null(strstr(err_text, "moeswitch: /dev/full: cannot write the waves"));
 }
 
 /// Data in place of tables, nothing at all, and tables that fit.
@@ -240,9 +265,8 @@ static void writes_waves(void **state)
     char *text[2];
     for (unsigned i = 0; i < 2; i++) {
         const char *json = scratch("files/waves.json");
-        assert_int_equal(run_command("run --gpus 3 --flit-bytes 16 --tokens-per-gpu 6 --hidden 32 "
-                                     "--tile 2 --experts 9 --k 2 --system dysharp --json %s %s %s",
-                                     json, i ? "--trace-fst" : "", i ? fst : ""),
+        assert_int_equal(run_command("run " WITH_WAVES "--json %s %s %s", json,
+                                     i ? "--trace-fst" : "", i ? fst : ""),
                          MW_EXIT_OK);
         text[i] = read_file(json);
         assert_non_null(text[i]);
@@ -446,6 +470,7 @@ int main(void)
         cmocka_unit_test(helps_who_asks),
         cmocka_unit_test(tells_output_that_is_lost),
         cmocka_unit_test(tells_files_that_are_lost),
+        cmocka_unit_test(tells_waves_that_are_lost),
         cmocka_unit_test(prints_what_is_asked_for),
         cmocka_unit_test(feeds_batches),
         cmocka_unit_test(same_json_twice),
