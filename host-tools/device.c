@@ -7,7 +7,7 @@
 
 enum { SIM_GPUS = 8, SIM_FLIT_BYTES = 16 };
 
-MW_TERMS(mw_device_values, {"sim", NULL}, {"sim:lanes", NULL}, {"sim:plain", NULL}, {"usb", NULL})
+MW_TERMS(mw_device_values, {"sim", NULL}, {"sim:lanes", NULL}, {"sim:plain", NULL}, {"usb", NULL});
 
 int mw_set_device(void *place, const char *name, const char *text, struct mw_error *err)
 {

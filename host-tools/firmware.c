@@ -253,9 +253,8 @@ static MW_TERMS(exits, {"0", "the firmware runs, or was read"},
                 {"1", "what was to be read is damaged"},
                 {"2", "bad input, or not for this device; the device is as it was"},
                 {"4", MW_EXIT_FAILED_TEXT "; do it again"},
-                {"5",
-                 "the new firmware does not answer: the device has the one of before"}) static const
-    struct mw_section sections[] = {{"Exit status", exits}, {0}};
+                {"5", "the new firmware does not answer: the device has the one of before"});
+static const struct mw_section sections[] = {{"Exit status", exits}, {0}};
 
 const struct mw_option_table mw_firmware_table = {
     .command = "firmware",

@@ -25,7 +25,7 @@ static int close_output(int status)
     errno = 0;
     bool failed = ferror(stdout) != 0;
     failed |= fclose(stdout) != 0;
-    if (!failed)
+    if (!failed || status == MW_EXIT_FAILED) // which has its line
         return status;
     fprintf(stderr, "moeswitch: standard output: cannot write: %s\n",
             errno ? strerror(errno) : "some of it was lost");

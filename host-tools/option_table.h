@@ -24,7 +24,8 @@ typedef bool mw_terms(unsigned i, struct mw_term *term);
             return false; \
         *term = list[i]; \
         return true; \
-    }
+    } \
+    _Static_assert(1, "the semicolon behind it")
 
 enum mw_option_kind {
     MW_OPTION_GROUP,    ///< none, but the title, in `text`, of those that follow

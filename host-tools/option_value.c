@@ -60,7 +60,7 @@ int mw_fail_choice(const char *name, const char *text, mw_terms *terms, struct m
     return mw_fail(err, MW_EXIT_INPUT, "--%s %s: expected %s", name, text, names);
 }
 
-MW_TERMS(mw_flit_byte_values, {"8", NULL}, {"16", NULL})
+MW_TERMS(mw_flit_byte_values, {"8", NULL}, {"16", NULL});
 
 int mw_set_flit_bytes(void *flit_bytes, const char *name, const char *text, struct mw_error *err)
 {

@@ -81,9 +81,9 @@ static int set_model(void *p, const char *name, const char *text, struct mw_erro
     return params->list_models ? MW_EXIT_OK : mw_set_model(&params->model, name, text, err);
 }
 
-static MW_TERMS(spreads, {"near", NULL}, {"far", NULL})
+static MW_TERMS(spreads, {"near", NULL}, {"far", NULL});
 
-    static int set_spread(void *spread, const char *name, const char *text, struct mw_error *err)
+static int set_spread(void *spread, const char *name, const char *text, struct mw_error *err)
 {
     if (!mw_terms_have(spreads, text))
         return mw_fail_choice(name, text, spreads, err);
@@ -169,10 +169,10 @@ static const struct mw_option options[] = {
 static MW_TERMS(exits, {"0", "every bit is right"}, {"1", "a result or a flit count is wrong"},
                 {"2", "bad input, or a run that the device or this machine's memory cannot hold"},
                 {"3", "the device stopped making progress"}, {"4", MW_EXIT_FAILED_TEXT},
-                {"130", MW_EXIT_INTERRUPTED_TEXT})
+                {"130", MW_EXIT_INTERRUPTED_TEXT});
 
-    static const struct mw_section sections[] = {
-        {"Settings of --set", mw_run_settings}, {"Exit status", exits}, {0}};
+static const struct mw_section sections[] = {
+    {"Settings of --set", mw_run_settings}, {"Exit status", exits}, {0}};
 
 static void defaults(void *params)
 {

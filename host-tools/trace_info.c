@@ -203,18 +203,18 @@ static const struct mw_option options[] = {
     MW_DATA_OPTIONS(offsetof(struct asked, files), "the same"),
 };
 
-static MW_TERMS(actions, {"info", "say what a trace holds"}) static MW_TERMS(
-    columns, {"tokens per expert", "fewest, mean and most; max / mean of 1 is an even load"},
-    {"idle", "experts without any token"},
-    {"sigma", "of the logarithm of tokens per expert: --sigma of moeswitch run makes a "
-              "trace like it"},
-    {"repeated", "places of the lists whose expert the token before has, too"},
-    {"empty",
-     "places without an expert (-1)"}) static MW_TERMS(exits, {"0", "the trace is well-formed"},
-                                                       {"2", "bad input, or a malformed trace"},
-                                                       {"4", MW_EXIT_FAILED_TEXT}) static const
-    struct mw_section sections[] = {
-        {"Columns, of each layer", columns}, {"Exit status", exits}, {0}};
+static MW_TERMS(actions, {"info", "say what a trace holds"});
+static MW_TERMS(columns,
+                {"tokens per expert", "fewest, mean and most; max / mean of 1 is an even load"},
+                {"idle", "experts without any token"},
+                {"sigma", "of the logarithm of tokens per expert: --sigma of moeswitch run makes a "
+                          "trace like it"},
+                {"repeated", "places of the lists whose expert the token before has, too"},
+                {"empty", "places without an expert (-1)"});
+static MW_TERMS(exits, {"0", "the trace is well-formed"}, {"2", "bad input, or a malformed trace"},
+                {"4", MW_EXIT_FAILED_TEXT});
+static const struct mw_section sections[] = {
+    {"Columns, of each layer", columns}, {"Exit status", exits}, {0}};
 
 const struct mw_option_table mw_trace_table = {
     .command = "trace",

@@ -47,6 +47,8 @@ struct mw_bench_params {
 
 int mw_bench_parse(struct mw_bench_params *params, int argc, char **argv, bool *help,
                    struct mw_error *err);
+/// Refuse options that do not go together, and fill in those that depend on others.
+int mw_bench_check(struct mw_bench_params *params, struct mw_error *err);
 /// `moeswitch bench link`: argv[0] is the name of the command.
 int mw_bench_link_command(int argc, char **argv, FILE *out, FILE *errors);
 

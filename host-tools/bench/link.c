@@ -135,8 +135,8 @@ static int bulk(struct link_bench *b)
 static const struct mw_option options[] = {MW_DEVICE_ASKED_OPTIONS};
 
 static MW_TERMS(exits, {"0", "every byte came back"}, {"1", "one is wrong"}, {"2", "bad input"},
-                {"4", MW_EXIT_FAILED_TEXT}) static const
-    struct mw_section sections[] = {{"Exit status", exits}, {0}};
+                {"4", MW_EXIT_FAILED_TEXT});
+static const struct mw_section sections[] = {{"Exit status", exits}, {0}};
 
 const struct mw_option_table mw_bench_link_table = {
     .command = "bench link",

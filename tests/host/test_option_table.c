@@ -24,9 +24,9 @@ static int set_own(void *place, const char *name, const char *text, struct mw_er
     return MW_EXIT_OK;
 }
 
-static MW_TERMS(owns, {"good", "as it should be"}, {"bad", NULL}, {"longer-than-the-others", "so"})
+static MW_TERMS(owns, {"good", "as it should be"}, {"bad", NULL}, {"longer-than-the-others", "so"});
 
-    static void defaults(void *place)
+static void defaults(void *place)
 {
     *(struct params *)place = (struct params){.count = 7, .size = UINT64_MAX, .share = 0.25};
 }

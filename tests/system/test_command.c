@@ -86,7 +86,8 @@ static void tells_files_that_are_lost(void **state)
                             "moeswitch: /dev/full: cannot write: No space left on device\n");
         if (run_command_to("/dev/full", "%s -", commands[i]) != MW_EXIT_FAILED)
             fail_msg("%s: %s", commands[i], err_text);
-        assert_non_null(strstr(err_text, "standard output: cannot write"));
+        assert_string_equal(err_text,
+                            "moeswitch: standard output: cannot write: No space left on device\n");
     }
 }
 
