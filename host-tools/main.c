@@ -60,7 +60,7 @@ static int run(int argc, char **argv)
     if (argc > 2 && strcmp(argv[1], "help") == 0) {
         command = mw_command_find(argc - 2, argv + 2, &words);
         if (!command || words != argc - 2)
-            return unknown(argv[2]);
+            return unknown(argv[2 + words]);
         mw_command_help(command->table, stdout);
         return MW_EXIT_OK;
     }

@@ -67,7 +67,7 @@ void mw_report_head(FILE *out, const struct mw_run_params *params, const struct 
             "\n%s%-14s %10s %8s %7s %7s %-13s %-19s %6s %8s\n"
             "%-14s %10s %8s %7s %7s %-13s %-9s %-9s %6s %8s%s\n",
             mw_look(out, MW_HEAD), "", "", "over", "strict", "own", "own", "use %, mean/busiest",
-            "", "kcycles", "system", "cycles", "unicast", "bound %", "bound %", "bound at",
+            "", "kcycles", "system", "cycles", mw_systems[0].name, "bound %", "bound %", "bound at",
             "uplinks", "downlinks", "#wrong", "/s", mw_look(out, MW_PLAIN));
 }
 
