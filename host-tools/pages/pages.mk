@@ -20,8 +20,9 @@ $(MAN)/libmoeswitch.3: driver/man.py driver/include/moeswitch.h | $(B)/.setup
 	@mkdir -p $(MAN)
 	$(Q)$(PY) $^ >$@
 
+MAN_PAGES := $(COMPLETION)/moeswitch $(MAN)/libmoeswitch.3
 .PHONY: man man-check
-man: $(COMPLETION)/moeswitch $(MAN)/libmoeswitch.3
+man: $(MAN_PAGES)
 
 man-check: man $(B)/moeswitch
 	$(Q)$(PY) tests/pages.py $(B)/moeswitch $(MAN) $(COMPLETION)/moeswitch driver/include/moeswitch.h
