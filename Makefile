@@ -22,6 +22,7 @@
 #   make mutants      plants faults in the RTL; the tests must find each
 #   make mutate       random mutations of every unit-tested module's netlist, and which of them its tests find: M=module of one
 #   make install      the library, its headers, the tool and the udev rule: PREFIX=/usr/local DESTDIR=
+#   make man          manual pages and completion for bash, from the tables of options: build/man, build/completion
 #   make format       clang-format on every C and C++ file
 #   make docs         writes the generated pages of docs/ anew
 #   V=1 shows the commands. Parallel as the machine has cores unless -j is given.
@@ -197,6 +198,8 @@ $(B)/libmwhost.a: $(call obj,$(HOST_SRC))
 
 LIBS := $(if $(HOST_SRC),$(B)/libmwhost.a) $(if $(DRIVER_SRC),$(B)/libmoeswitch.a)
 
+include host-tools/pages/pages.mk
+
 # a USB device for virtual machines: QEMU's usb-redir connects to it
 USBDEV := $(B)/mw-usb-device
 $(USBDEV): $(call obj,sim/usb/main.c $(USBDEV_SRC)) $(B)/libmoeswitch.a
@@ -260,9 +263,10 @@ $(EXAMPLES): $(B)/examples/%: $(B)/obj/driver/examples/%.o $(B)/libmoeswitch.a
 # folders may add commands that are tests too: TEST_CMDS += --command 'name: command', and to LONG_CMDS what only `make test-all` runs
 TEST_CMDS :=
 LONG_CMDS :=
+TEST_CMDS += --command 'man: make man-check'
 -include tests/system/tests.mk tests/synth/tests.mk tests/driver/tests.mk tests/firmware/tests.mk tests/usb/tests.mk tests/sim/tests.mk tests/threads/tests.mk tests/fuzz/tests.mk tests/outputs/tests.mk
 
-TEST_NEEDS := $(TEST_SYSTEM_NEEDS) $(LANES_TESTS) $(FUZZERS) $(UNIT_BINS) $(C_TESTS) $(EXAMPLES) $(TOOL) models
+TEST_NEEDS := $(TEST_SYSTEM_NEEDS) $(MAN_PAGES) $(LANES_TESTS) $(FUZZERS) $(UNIT_BINS) $(C_TESTS) $(EXAMPLES) $(TOOL) models
 
 # One program of a folder by itself, as system-test_layers. What it opens when it runs: all models, if nothing is said here.
 NEEDS_system-test_layers := $(call model_so,4.8.0.0)
@@ -387,7 +391,7 @@ format: | $(B)/.setup
 	clang-format -i $(C_ALL)
 
 # gcc's and cppcheck's, a file at a time: what one reads is it and the headers
-LINT_C := $(DRIVER_SRC) $(HOST_SRC) $(wildcard sim/usb/*.c sim/ulpi/*.c sim/pins/*.c host-tools/main.c driver/examples/*.c firmware/*.c tests/*/*.c)
+LINT_C := $(DRIVER_SRC) $(HOST_SRC) $(wildcard sim/usb/*.c sim/ulpi/*.c sim/pins/*.c host-tools/main.c host-tools/pages/*.c driver/examples/*.c firmware/*.c tests/*/*.c)
 LINT_H := $(filter %.h,$(C_ALL)) $(wildcard driver/include/*.h)
 .PHONY: lint-c-gcc lint-c-cppcheck
 lint-c: lint-c-gcc lint-c-cppcheck

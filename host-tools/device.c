@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device.h"
 
+#include "command_help.h"
+
 #include <string.h>
 
 enum { SIM_GPUS = 8, SIM_FLIT_BYTES = 16 };
+
+MW_TERMS(mw_device_values, {"sim", NULL}, {"sim:lanes", NULL}, {"sim:plain", NULL}, {"usb", NULL});
 
 int mw_set_device(void *place, const char *name, const char *text, struct mw_error *err)
 {
@@ -19,10 +23,12 @@ int mw_set_device(void *place, const char *name, const char *text, struct mw_err
     device->usb = true;
     if (strcmp(text, "usb") == 0)
         return MW_EXIT_OK;
-    if (strncmp(text, prefix, sizeof prefix - 1) != 0 || !text[sizeof prefix - 1])
-        return mw_fail(err, MW_EXIT_INPUT,
-                       "--%s %s: expected sim, sim:lanes, sim:plain, usb or usb:SERIAL", name,
-                       text);
+    if (strncmp(text, prefix, sizeof prefix - 1) != 0 || !text[sizeof prefix - 1]) {
+        char names[64];
+        mw_terms_names(mw_device_values, names, sizeof names);
+        return mw_fail(err, MW_EXIT_INPUT, "--%s %s: expected %s, or usb:SERIAL", name, text,
+                       names);
+    }
     device->serial = text + sizeof prefix - 1;
     return MW_EXIT_OK;
 }

@@ -4,7 +4,8 @@
 #ifndef MW_HOST_DEVICE_H
 #define MW_HOST_DEVICE_H
 
-#include "error.h"
+#include "option_table.h"
+#include "option_value.h"
 
 #include "moeswitch.h"
 
@@ -20,10 +21,13 @@ struct mw_device_choice {
     void *custom_context;
 };
 
-#define MW_DEVICE_HELP \
-    "  --device sim[:lanes|:plain]|usb[:SERIAL]  the Verilated model in this process (default), " \
-    "or\n" \
-    "                        a device on USB, whose size is its own\n"
+/// The values that there are, but the serial numbers behind "usb:".
+mw_terms mw_device_values;
+#define MW_DEVICE_OPTION(place, function) \
+    MW_CHOICE( \
+        "device", place, function, mw_device_values, "DEVICE", \
+        "sim, sim:lanes or sim:plain: the Verilated model in this process (default sim); usb or " \
+        "usb:SERIAL: a device on USB, whose size is its own")
 
 /// Its value, for option_table.h; `device` is a struct mw_device_choice.
 int mw_set_device(void *device, const char *name, const char *text, struct mw_error *err);
@@ -45,11 +49,17 @@ struct mw_device_asked {
     bool help;
 };
 
-#define MW_SIZES_HELP \
-    "  --gpus N              of the simulated device, 2 to 32 (default 8)\n" \
-    "  --flit-bytes F        of the simulated device, 16 or 8 (default 16)\n"
-
-int mw_device_parse(struct mw_device_asked *asked, int argc, char **argv, struct mw_error *err);
+/// The options that say it, and the one loop for them.
+#define MW_DEVICE_ASKED_OPTIONS \
+    MW_DEVICE_OPTION(0, mw_set_device_asked), \
+        MW_UNSIGNED("gpus", offsetof(struct mw_device_asked, gpus), MW_MIN_GPUS, MW_MAX_GPUS, "N", \
+                    "of the simulated device, {} (default 8)"), \
+        MW_CHOICE("flit-bytes", offsetof(struct mw_device_asked, flit_bytes), mw_set_flit_bytes, \
+                  mw_flit_byte_values, "F", "of the simulated device, {} (default 16)")
+int mw_set_device_asked(void *asked, const char *name, const char *text, struct mw_error *err);
+/// Parse by the command's table. Where help was asked for it is printed, and `help` set.
+int mw_device_parse(const struct mw_option_table *table, struct mw_device_asked *asked, int argc,
+                    char **argv, FILE *out, struct mw_error *err);
 /// Open it; `asked` gets its sizes.
 int mw_device_open(struct mw_device_asked *asked, struct mw_device **device, struct mw_error *err);
 /// Tell the error, if there is one, and hand on the exit status.

@@ -1,44 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `moeswitch list`, `info` and `selftest`.
+// `moeswitch list` and `info`.
+#include "command_help.h"
+#include "commands.h"
 #include "device.h"
 #include "fit.h"
 #include "host.h"
-#include "option_table.h"
-#include "option_value.h"
-#include "random.h"
-#include "run.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum {
-    FOUND = 64,         ///< devices that are listed
-    LOG = 32,           ///< entries that are shown
-    TEST_BYTES = 65536, ///< written to and read from each GPU's memory over the link
+    FOUND = 64, ///< devices that are listed
+    LOG = 32,   ///< entries that are shown
 };
 
-static int set_device(void *p, const char *name, const char *text, struct mw_error *err)
+int mw_set_device_asked(void *p, const char *name, const char *text, struct mw_error *err)
 {
     struct mw_device_asked *a = p;
     a->device_text = text;
     return mw_set_device(&a->device, name, text, err);
 }
 
-int mw_device_parse(struct mw_device_asked *a, int argc, char **argv, struct mw_error *err)
+int mw_device_parse(const struct mw_option_table *table, struct mw_device_asked *a, int argc,
+                    char **argv, FILE *out, struct mw_error *err)
 {
-#define AT(field) offsetof(struct mw_device_asked, field)
-    static const struct mw_option options[] = {
-        MW_OWN("device", 0, set_device),
-        MW_UNSIGNED("gpus", AT(gpus), MW_MIN_GPUS, MW_MAX_GPUS),
-        MW_OWN("flit-bytes", AT(flit_bytes), mw_set_flit_bytes),
-    };
-    const struct mw_option_table table = {argv[0], options, sizeof options / sizeof *options, NULL};
     struct mw_options_said said;
     *a = (struct mw_device_asked){.device_text = "sim"};
-    int status = mw_options_parse(&table, argc, argv, a, &said, err);
-    a->help = said.help;
+    int status = mw_options_parse(table, argc, argv, a, &said, err);
+    a->help = said.help && !status;
+    if (a->help)
+        mw_command_help(table, out);
     return status;
 }
 
@@ -69,22 +60,34 @@ static const char *state_text(int state)
     return state == 0 ? "free" : state == MW_ERR_BUSY ? "in use" : "may not be opened";
 }
 
+static const struct mw_option info_options[] = {MW_DEVICE_ASKED_OPTIONS};
+
+static MW_TERMS(info_exits, {"0", "it was told"}, {"2", "bad input, or a device of another size"},
+                {"4", MW_EXIT_FAILED_TEXT});
+static const struct mw_section info_sections[] = {{"Exit status", info_exits}, {0}};
+
+static MW_TERMS(list_exits, {"0", "there are some, or none"}, {"2", "bad input"},
+                {"4", MW_EXIT_FAILED_TEXT});
+static const struct mw_section list_sections[] = {{"Exit status", list_exits}, {0}};
+
+const struct mw_option_table mw_list_table = {
+    .command = "list",
+    .summary = "list the devices on USB",
+    .synopsis = "[OPTION]...",
+    .text =
+        "Lists the devices on USB: serial number for --device usb:SERIAL, place (bus-port.port), "
+        "Mbit/s, version of the host protocol, and whether one may be opened.",
+    .section = list_sections,
+};
+
 int mw_list_command(int argc, char **argv, FILE *out, FILE *errors)
 {
     struct mw_error err = {0};
     struct mw_found found[FOUND];
     struct mw_device_asked a;
-    int status = mw_device_parse(&a, argc, argv, &err);
-    if (status)
+    int status = mw_device_parse(&mw_list_table, &a, argc, argv, out, &err);
+    if (status || a.help)
         return mw_device_finish(status, &err, errors);
-    if (a.help) {
-        fputs("usage: moeswitch list\n"
-              "Lists the devices on USB: serial number for --device usb:SERIAL, place "
-              "(bus-port.port),\n"
-              "Mbit/s, version of the host protocol, and whether one may be opened.\n",
-              out);
-        return MW_EXIT_OK;
-    }
     int count = mw_list(found, FOUND);
     if (count < 0)
         return mw_device_finish(mw_device_failed(&err, "list", count), &err, errors);
@@ -205,20 +208,26 @@ static void show_sizes(const struct mw_device_info *i, FILE *out)
     show_primitives(i, out);
 }
 
+const struct mw_option_table mw_info_table = {
+    .command = "info",
+    .option = info_options,
+    .count = sizeof info_options / sizeof *info_options,
+    .summary = "say what a device is",
+    .synopsis = "[OPTION]...",
+    .text = "Says what a device is: firmware and its error log, or what a model was made of, and "
+            "sizes.",
+    .section = info_sections,
+};
+
 int mw_info_command(int argc, char **argv, FILE *out, FILE *errors)
 {
     struct mw_error err = {0};
     struct mw_device_asked a;
     struct mw_device *device = NULL;
     struct mw_device_info info;
-    int status = mw_device_parse(&a, argc, argv, &err);
-    if (a.help && !status) {
-        fputs("usage: moeswitch info [OPTION]...\n"
-              "Says what a device is: firmware and its error log, or what a model was made of, and "
-              "sizes.\n" MW_DEVICE_HELP MW_SIZES_HELP,
-              out);
+    int status = mw_device_parse(&mw_info_table, &a, argc, argv, out, &err);
+    if (a.help)
         return MW_EXIT_OK;
-    }
     if (!status)
         status = mw_device_open(&a, &device, &err);
     if (!status && a.device.usb)
@@ -229,138 +238,4 @@ int mw_info_command(int argc, char **argv, FILE *out, FILE *errors)
         show_sizes(&info, out);
     mw_close(device);
     return mw_device_finish(status, &err, errors);
-}
-
-// ---- selftest -----------------------------------------------------------------------------------------
-
-static const char *test_text(uint32_t test)
-{
-    switch (test) {
-#define NAME(name, value, text) \
-    case value: \
-        return #name;
-        MW_TEST_LIST(NAME)
-    default:
-        return "unknown";
-    }
-}
-
-/// One of the firmware's tests. They are asked for one by one: a reply has room for one result of each
-/// of 32 GPUs.
-static int own_test(struct mw_device *device, unsigned test, bool *wrong, FILE *out,
-                    struct mw_error *err)
-{
-    struct mw_selftest result[MW_MAX_PORTS];
-    size_t count;
-    int code = mw_selftest(device, 1u << test, result, MW_MAX_PORTS, &count);
-    if (code)
-        return mw_device_failed(err, "self-test", code);
-    for (size_t i = 0; i < count && i < MW_MAX_PORTS; i++) {
-        const struct mw_selftest *r = &result[i];
-        *wrong |= r->failed != 0;
-        fprintf(out, "own tests   %s %" PRIu32 ": %" PRIu32 " checked, %" PRIu32 " wrong\n",
-                test_text(r->test), r->unit, r->checked, r->failed);
-    }
-    return MW_EXIT_OK;
-}
-
-/// The tests that the firmware has.
-static int own_tests(struct mw_device *device, FILE *out, struct mw_error *err)
-{
-#define NUMBER(name, value, text) value,
-    static const unsigned tests[] = {MW_TEST_LIST(NUMBER)};
-#undef NUMBER
-    struct mw_firmware f;
-    bool wrong = false;
-    int code = mw_firmware_info(device, &f);
-    if (code)
-        return mw_device_failed(err, "firmware", code);
-    if (!(f.features >> MW_FEATURE_SELFTEST & 1)) {
-        fputs("own tests   none: the firmware has no self-test\n", out);
-        return MW_EXIT_OK;
-    }
-    for (unsigned i = 0; i < sizeof tests / sizeof *tests; i++) {
-        int status = own_test(device, tests[i], &wrong, out, err);
-        if (status)
-            return status;
-    }
-    return wrong ? mw_fail(err, MW_EXIT_MISMATCH, "the device's own tests failed") : MW_EXIT_OK;
-}
-
-/// Random bytes to every memory and back, all GPUs side by side.
-static int memory_test(struct mw_device *device, FILE *out, struct mw_error *err)
-{
-    struct mw_device_info info;
-    struct mw_transfer list[MW_MAX_PORTS];
-    struct mw_random random = {1};
-    mw_info(device, &info);
-    size_t bytes = info.mem_bytes < TEST_BYTES ? info.mem_bytes : TEST_BYTES, wrong = 0;
-    uint8_t *sent = malloc(info.gpus * bytes), *back = calloc(info.gpus, bytes);
-    if (!sent || !back) {
-        free(sent);
-        free(back);
-        return mw_fail_memory(err, "the test");
-    }
-    for (size_t i = 0; i < info.gpus * bytes; i++)
-        sent[i] = (uint8_t)mw_random_next(&random);
-    for (unsigned g = 0; g < info.gpus; g++)
-        list[g] = (struct mw_transfer){.gpu = g, .bytes = bytes, .data = sent + g * bytes};
-    int code = mw_mem_write(device, list, info.gpus);
-    for (unsigned g = 0; g < info.gpus; g++)
-        list[g].data = back + g * bytes;
-    if (!code)
-        code = mw_mem_read(device, list, info.gpus);
-    for (size_t i = 0; i < info.gpus * bytes; i++)
-        wrong += sent[i] != back[i];
-    free(sent);
-    free(back);
-    if (code)
-        return mw_device_failed(err, "memory", code);
-    fprintf(out, "memories    %u of %zu bytes written and read, %zu wrong\n", info.gpus, bytes,
-            wrong);
-    return wrong ? mw_fail(err, MW_EXIT_MISMATCH, "a memory's contents are wrong") : MW_EXIT_OK;
-}
-
-/// A layer under every system, against the golden model.
-static int layer_test(const struct mw_device_asked *a, FILE *out, FILE *errors)
-{
-    char gpus[16], flit[16];
-    char device[256];
-    snprintf(gpus, sizeof gpus, "%u", a->gpus);
-    snprintf(flit, sizeof flit, "%u", a->flit_bytes);
-    snprintf(device, sizeof device, "%s", a->device_text);
-    char *words[] = {"run", "--device",         device, "--gpus", gpus, "--flit-bytes",
-                     flit,  "--hidden",         "64",   "--k",    "2",  "--experts",
-                     gpus,  "--tokens-per-gpu", "8",    "--tile", "2",  "--partial-tiles",
-                     NULL};
-    return mw_run_command(sizeof words / sizeof *words - 1, words, out, errors);
-}
-
-int mw_selftest_command(int argc, char **argv, FILE *out, FILE *errors)
-{
-    struct mw_error err = {0};
-    struct mw_device_asked a;
-    struct mw_device *device = NULL;
-    int status = mw_device_parse(&a, argc, argv, &err);
-    if (a.help && !status) {
-        fputs(
-            "usage: moeswitch selftest [OPTION]...\n"
-            "Lets the device test itself, moves data to all memories and back, and runs a small "
-            "layer\n"
-            "under every system against the golden model. What was in the device is "
-            "lost.\n" MW_DEVICE_HELP MW_SIZES_HELP
-            "Exit status: 0 all is well, 1 something is wrong, 2 bad input, 3 the device stopped\n"
-            "making progress, 4 the machine failed.\n",
-            out);
-        return MW_EXIT_OK;
-    }
-    if (!status)
-        status = mw_device_open(&a, &device, &err);
-    if (!status && a.device.usb)
-        status = own_tests(device, out, &err);
-    if (!status)
-        status = memory_test(device, out, &err);
-    mw_close(device);
-    status = mw_device_finish(status, &err, errors);
-    return status ? status : layer_test(&a, out, errors);
 }

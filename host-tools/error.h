@@ -21,6 +21,13 @@ enum mw_exit {
     MW_EXIT_INTERRUPTED = 130, ///< by Ctrl-C: 128 + SIGINT, as shells have it
 };
 
+/// What help says of those that mean the same everywhere.
+#define MW_EXIT_FAILED_TEXT \
+    "the machine failed: no memory, a device that is lost, or a file or standard output that " \
+    "cannot " \
+    "be written"
+#define MW_EXIT_INTERRUPTED_TEXT "interrupted (Ctrl-C)"
+
 struct mw_error {
     char text[1024]; ///< one line without a newline, empty as long as nothing failed
 };

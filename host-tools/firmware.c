@@ -3,7 +3,8 @@
 // `moeswitch firmware`: a firmware into a device, and out of it. Files are words in hexadecimal, as $readmemh reads them
 // and the build makes them.
 #include "device.h"
-#include "option_table.h"
+#include "command_help.h"
+#include "commands.h"
 #include "output.h"
 
 #include <ctype.h>
@@ -238,46 +239,47 @@ static int take_word(void *params, const char *text, struct mw_error *err)
     return MW_EXIT_OK;
 }
 
-static void usage(FILE *out)
-{
-    fputs(
-        "usage: moeswitch firmware [OPTION]... FILE\n"
+#define AT(field) offsetof(struct asked, field)
+
+static const struct mw_option options[] = {
+    MW_OWN("device", AT(device), mw_set_device, "usb[:SERIAL]",
+           "which device (default: the only one)"),
+    MW_PATH("save", AT(save), "FILE",
+            "where the firmware of before is kept (default: FILE.before)"),
+    MW_FLAG("read", AT(read), "read the firmware that is there into FILE, and load none"),
+};
+
+static MW_TERMS(exits, {"0", "the firmware runs, or was read"},
+                {"1", "what was to be read is damaged"},
+                {"2", "bad input, or not for this device; the device is as it was"},
+                {"4", MW_EXIT_FAILED_TEXT "; do it again"},
+                {"5", "the new firmware does not answer: the device has the one of before"});
+static const struct mw_section sections[] = {{"Exit status", exits}, {0}};
+
+const struct mw_option_table mw_firmware_table = {
+    .command = "firmware",
+    .option = options,
+    .count = sizeof options / sizeof *options,
+    .word = take_word,
+    .file = "FILE",
+    .summary = "bring a firmware into a device",
+    .synopsis = "[OPTION]... FILE",
+    .text =
         "Brings a firmware (build/firmware/firmware.hex of `make firmware`) into a device, until "
-        "power\n"
-        "goes, and starts it; whatever is there, and whether it answers or not. What is in the "
-        "device\n"
-        "otherwise is lost. The firmware of before is kept, and comes back where the new one "
-        "does not\n"
-        "answer.\n"
-        "  --device usb[:SERIAL] which device (default: the only one)\n"
-        "  --save FILE           where the firmware of before is kept (default: FILE.before)\n"
-        "  --read                read the firmware that is there into FILE, and load none\n"
-        "  --help                this text\n"
-        "\n"
-        "Exit status: 0, or 1 what was to be read is damaged, 2 bad input, or not for this device; "
-        "the\n"
-        "device is as it was; 4 the machine or the link failed: do it again; 5 the new firmware "
-        "does\n"
-        "not answer: the device has the one of before.\n",
-        out);
-}
+        "power goes, and starts it; whatever is there, and whether it answers or not. What is in "
+        "the device otherwise is lost. The firmware of before is kept, and comes back where the "
+        "new one does not answer.",
+    .section = sections,
+};
 
 int mw_firmware_command(int argc, char **argv, FILE *out, FILE *errors)
 {
-#define AT(field) offsetof(struct asked, field)
-    static const struct mw_option options[] = {
-        MW_OWN("device", AT(device), mw_set_device),
-        MW_PATH("save", AT(save)),
-        MW_FLAG("read", AT(read)),
-    };
-    static const struct mw_option_table table = {"firmware", options,
-                                                 sizeof options / sizeof *options, take_word};
     struct mw_error err = {0};
     struct mw_options_said said;
     struct asked a = {.device.usb = true};
-    int status = mw_options_parse(&table, argc, argv, &a, &said, &err);
+    int status = mw_options_parse(&mw_firmware_table, argc, argv, &a, &said, &err);
     if (said.help && !status)
-        usage(out);
+        mw_command_help(&mw_firmware_table, out);
     else if (!status && !a.file)
         status = mw_fail(&err, MW_EXIT_INPUT,
                          "the firmware's file is missing, see moeswitch firmware --help");

@@ -3,6 +3,8 @@
 // See gen.h. What the trace holds is trace_make.c's; this file asks, and writes the folder.
 #include "gen.h"
 
+#include "command_help.h"
+#include "commands.h"
 #include "fit.h"
 #include "json.h"
 #include "models.h"
@@ -109,46 +111,29 @@ static int write_folder(const struct asked *a, const struct mw_trace *t, struct 
 
 // ---- the command --------------------------------------------------------------------------------
 
-static void usage(FILE *out)
-{
-    fputs(
-        "usage: moeswitch gen DIR [OPTION]...\n"
-        "Makes up a routing trace and writes it as a folder (topk_ids.npy, topk_weights.npy,\n"
-        "meta.json) for --trace. The same options make the same bytes everywhere.\n"
-        "  --model NAME          experts, k, hidden size and groups of a public model; options\n"
-        "                        override what it says; moeswitch run --model list shows all\n"
-        "  --experts E           1 to 4096 (default 64)\n"
-        "  --k K                 experts per token, 1 to 16 (default 6)\n"
-        "  --layers L            (default 1)\n"
-        "  --tokens T            of each layer (default 4096)\n"
-        "  --hidden H            of the model, for meta.json (default: not said)\n"
-        "  --sigma X             of log-normal expert popularity, 0 to 4 (default 0.5)\n"
-        "  --locality X          chance to repeat an expert of the token before (default 0.2)\n"
-        "  --groups G            the experts in G groups of as many, of which a token has experts\n"
-        "                        in some alone, as DeepSeek-V3 routes\n"
-        "  --topk-groups M       in at most so many\n"
-        "  --seed S              (default 1)\n"
-        "  --help                this text\n"
-        "\n"
-        "Exit status: 0, or 2 if there is no such trace or something is in its place, 4 if the\n"
-        "machine failed.\n",
-        out);
-}
-
 #define AT(field) offsetof(struct asked, field)
 
 static const struct mw_option options[] = {
-    MW_OWN("model", AT(model), mw_set_model),
-    MW_UNSIGNED("experts", AT(how.experts), 1, MW_MAX_EXPERTS),
-    MW_UNSIGNED("k", AT(how.k), 1, MW_MAX_K),
-    MW_UNSIGNED("layers", AT(layers), 1, 10000),
-    MW_UNSIGNED("tokens", AT(tokens), 1, 1u << 30),
-    MW_UNSIGNED("hidden", AT(hidden), 1, 1u << 24),
-    MW_REAL("sigma", AT(how.sigma), 4),
-    MW_REAL("locality", AT(how.locality), 1),
-    MW_UNSIGNED("groups", AT(how.groups), 1, MW_MAX_EXPERTS),
-    MW_UNSIGNED("topk-groups", AT(how.topk_groups), 1, MW_MAX_EXPERTS),
-    MW_NUMBER("seed", AT(how.seed), 0, UINT64_MAX),
+    MW_CHOICE(
+        "model", AT(model), mw_set_model, mw_model_names, "NAME",
+        "experts, k, hidden size and groups of a public model; options override what it says; "
+        "moeswitch run --model list shows all"),
+    MW_UNSIGNED("experts", AT(how.experts), 1, MW_MAX_EXPERTS, "E", "{} (default {default})"),
+    MW_UNSIGNED("k", AT(how.k), 1, MW_MAX_K, "K", "experts per token, {} (default {default})"),
+    MW_UNSIGNED("layers", AT(layers), 1, 10000, "L", "(default {default})"),
+    MW_UNSIGNED("tokens", AT(tokens), 1, 1u << 30, "T", "of each layer (default {default})"),
+    MW_UNSIGNED("hidden", AT(hidden), 1, 1u << 24, "H",
+                "of the model, for meta.json (default: not said)"),
+    MW_REAL("sigma", AT(how.sigma), 4, "X",
+            "of log-normal expert popularity, {} (default {default})"),
+    MW_REAL("locality", AT(how.locality), 1, "X",
+            "chance to repeat an expert of the token before, {} (default {default})"),
+    MW_UNSIGNED(
+        "groups", AT(how.groups), 1, MW_MAX_EXPERTS, "G",
+        "the experts in G groups of as many, of which a token has experts in some alone, as "
+        "DeepSeek-V3 routes"),
+    MW_UNSIGNED("topk-groups", AT(how.topk_groups), 1, MW_MAX_EXPERTS, "M", "in at most so many"),
+    MW_NUMBER("seed", AT(how.seed), 0, UINT64_MAX, "S", "(default {default})"),
 };
 
 static int take_word(void *params, const char *text, struct mw_error *err)
@@ -162,19 +147,47 @@ static int take_word(void *params, const char *text, struct mw_error *err)
     return MW_EXIT_OK;
 }
 
-static const struct mw_option_table table = {"gen", options, sizeof options / sizeof *options,
-                                             take_word};
+static MW_TERMS(exits, {"0", "the trace is written"},
+                {"2", "bad input: there is no such trace, or something is in its place"},
+                {"4", MW_EXIT_FAILED_TEXT});
+static const struct mw_section sections[] = {{"Exit status", exits}, {0}};
+
+static void defaults(void *params)
+{
+    *(struct asked *)params = (struct asked){
+        .layers = 1,
+        .tokens = 4096,
+        .how = {.k = 6, .experts = 64, .sigma = 0.5, .locality = 0.2, .seed = 1},
+    };
+}
+
+const struct mw_option_table mw_gen_table = {
+    .command = "gen",
+    .option = options,
+    .count = sizeof options / sizeof *options,
+    .word = take_word,
+    .file = "DIR",
+    .summary = "make a routing trace up",
+    .synopsis = "DIR [OPTION]...",
+    .text = "Makes up a routing trace and writes it as a folder (topk_ids.npy, topk_weights.npy, "
+            "meta.json) for --trace of moeswitch run. The same options make the same bytes "
+            "everywhere.",
+    .section = sections,
+    .defaults = defaults,
+    .params_bytes = sizeof(struct asked),
+};
 
 static void apply_model(struct asked *a, const struct mw_options_said *said)
 {
     const struct mw_model *m = a->model;
-    if (!mw_option_given(&table, said, "experts"))
+    if (!mw_option_given(&mw_gen_table, said, "experts"))
         a->how.experts = m->experts;
-    if (!mw_option_given(&table, said, "k"))
+    if (!mw_option_given(&mw_gen_table, said, "k"))
         a->how.k = m->k;
-    if (!mw_option_given(&table, said, "hidden"))
+    if (!mw_option_given(&mw_gen_table, said, "hidden"))
         a->hidden = m->hidden;
-    if (!mw_option_given(&table, said, "groups") && !mw_option_given(&table, said, "topk-groups")) {
+    if (!mw_option_given(&mw_gen_table, said, "groups") &&
+        !mw_option_given(&mw_gen_table, said, "topk-groups")) {
         a->how.groups = m->groups;
         a->how.topk_groups = m->topk_groups;
     }
@@ -220,14 +233,11 @@ int mw_gen_command(int argc, char **argv, FILE *out, FILE *errors)
 {
     struct mw_error err = {0};
     struct mw_options_said said;
-    struct asked a = {
-        .layers = 1,
-        .tokens = 4096,
-        .how = {.k = 6, .experts = 64, .sigma = 0.5, .locality = 0.2, .seed = 1},
-    };
-    int status = mw_options_parse(&table, argc, argv, &a, &said, &err);
+    struct asked a;
+    defaults(&a);
+    int status = mw_options_parse(&mw_gen_table, argc, argv, &a, &said, &err);
     if (said.help && !status) {
-        usage(out);
+        mw_command_help(&mw_gen_table, out);
         return status;
     }
     if (!status && !a.folder)

@@ -43,9 +43,8 @@ static void before_value(struct mw_json *j, const char *key)
 {
     if (j->depth) {
         bool on_line = j->level[j->depth - 1].on_line;
-        if (j->level[j->depth - 1].used)
+        if (j->level[j->depth - 1].items++)
             fputs(on_line ? ", " : ",", j->stream);
-        j->level[j->depth - 1].used = true;
         if (!on_line)
             new_line(j);
     }
@@ -62,7 +61,8 @@ static void begin(struct mw_json *j, const char *key, bool on_line, char open, c
     assert(j->depth < MW_JSON_DEPTH);
     fputc(open, j->stream);
     bool outer = j->depth && j->level[j->depth - 1].on_line;
-    j->level[j->depth].used = false;
+    j->level[j->depth].key = key;
+    j->level[j->depth].items = 0;
     j->level[j->depth].on_line = on_line || outer;
     j->level[j->depth].close = close;
     j->depth++;
@@ -70,7 +70,7 @@ static void begin(struct mw_json *j, const char *key, bool on_line, char open, c
 
 int mw_json_open(struct mw_json *j, struct mw_error *err)
 {
-    memset(j, 0, sizeof *j);
+    *j = (struct mw_json){.watch = j->watch, .watch_context = j->watch_context};
     j->stream = open_memstream(&j->text, &j->size);
     return j->stream ? MW_EXIT_OK : mw_fail_memory(err, "JSON");
 }
@@ -89,24 +89,37 @@ void mw_json_end(struct mw_json *j)
 {
     assert(j->depth);
     j->depth--;
-    if (j->level[j->depth].used && !j->level[j->depth].on_line)
+    if (j->level[j->depth].items && !j->level[j->depth].on_line)
         new_line(j);
     fputc(j->level[j->depth].close, j->stream);
 }
 
+/// A value that is written as `text` is.
+static void plain(struct mw_json *j, const char *key, const char *text)
+{
+    if (j->watch)
+        j->watch(j->watch_context, j, key, text);
+    before_value(j, key);
+    fputs(text, j->stream);
+}
+
 void mw_json_string(struct mw_json *j, const char *key, const char *value)
 {
+    if (!value) {
+        mw_json_null(j, key);
+        return;
+    }
+    if (j->watch)
+        j->watch(j->watch_context, j, key, value);
     before_value(j, key);
-    if (value)
-        write_string(j->stream, value);
-    else
-        fputs("null", j->stream);
+    write_string(j->stream, value);
 }
 
 void mw_json_uint(struct mw_json *j, const char *key, uint64_t value)
 {
-    before_value(j, key);
-    fprintf(j->stream, "%" PRIu64, value);
+    char text[24];
+    snprintf(text, sizeof text, "%" PRIu64, value);
+    plain(j, key, text);
 }
 
 const char *mw_json_number(char text[MW_JSON_NUMBER_BYTES], double value)
@@ -132,18 +145,21 @@ void mw_number_text(char text[MW_JSON_NUMBER_BYTES], double value)
 void mw_json_double(struct mw_json *j, const char *key, double value)
 {
     char text[MW_JSON_NUMBER_BYTES];
-    before_value(j, key);
-    fputs(mw_json_number(text, value), j->stream);
+    if (isfinite(value))
+        plain(j, key, mw_json_number(text, value));
+    else
+        mw_json_null(j, key);
 }
 
 void mw_json_bool(struct mw_json *j, const char *key, bool value)
 {
-    before_value(j, key);
-    fputs(value ? "true" : "false", j->stream);
+    plain(j, key, value ? "true" : "false");
 }
 
 void mw_json_null(struct mw_json *j, const char *key)
 {
+    if (j->watch)
+        j->watch(j->watch_context, j, key, "");
     before_value(j, key);
     fputs("null", j->stream);
 }

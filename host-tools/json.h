@@ -15,15 +15,25 @@ struct cJSON;
 
 enum { MW_JSON_DEPTH = 16, MW_JSON_NUMBER_BYTES = 40 };
 
-/// The writer. Keys are written in the order of the calls; `key` is NULL inside an array.
+struct mw_json;
+/// Told of every value that is no object and no array, before it is written: its key, or NULL in an array,
+/// and its text, empty for null.
+typedef void mw_json_watch(void *context, const struct mw_json *j, const char *key,
+                           const char *text);
+
+/// The writer; all zero before mw_json_open, or with a watch. Keys are written in the order of the calls;
+/// `key` is NULL inside an array.
 struct mw_json {
     FILE *stream; ///< memory stream behind text and size
     char *text;
     size_t size;
     unsigned depth;
+    mw_json_watch *watch; ///< or NULL
+    void *watch_context;
     struct {
-        bool used;    ///< something was written at this level
-        bool on_line; ///< this level and those inside it stay on one line
+        const char *key; ///< under which it stands in the level around it, or NULL; the caller's
+        unsigned items;  ///< values written at this level
+        bool on_line;    ///< this level and those inside it stay on one line
         char close;
     } level[MW_JSON_DEPTH];
 };

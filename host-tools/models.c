@@ -3,8 +3,6 @@
 // See models.h.
 #include "models.h"
 
-#include "option_table.h"
-
 #include <string.h>
 #include <strings.h>
 
@@ -48,6 +46,13 @@ int mw_set_model(void *place, const char *name, const char *text, struct mw_erro
     const char *near = mw_closest(text, names, MODELS);
     return mw_fail(err, MW_EXIT_INPUT, "--%s %s: %s%s%sknown are %s", name, text,
                    near ? "did you mean " : "", near ? near : "", near ? "? " : "", all);
+}
+
+bool mw_model_names(unsigned i, struct mw_term *term)
+{
+    if (i < MODELS)
+        *term = (struct mw_term){models[i].name, models[i].title};
+    return i < MODELS;
 }
 
 void mw_models_list(FILE *out)

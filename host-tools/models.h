@@ -4,7 +4,7 @@
 #ifndef MW_HOST_MODELS_H
 #define MW_HOST_MODELS_H
 
-#include "error.h"
+#include "option_table.h"
 
 #include <stdio.h>
 
@@ -21,6 +21,8 @@ struct mw_model {
 
 /// The value of --model for option_table.h: `place` is a const struct mw_model *.
 int mw_set_model(void *place, const char *name, const char *text, struct mw_error *err);
+/// The names that --model knows.
+mw_terms mw_model_names;
 /// All of them, for people.
 void mw_models_list(FILE *out);
 

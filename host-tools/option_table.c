@@ -67,6 +67,8 @@ static int set(const struct mw_option *o, void *params, const char *text, struct
 {
     void *place = (char *)params + o->offset;
     switch (o->kind) {
+    case MW_OPTION_GROUP:
+        break;
     case MW_OPTION_FLAG:
         *(bool *)place = true;
         return MW_EXIT_OK;
@@ -79,20 +81,23 @@ static int set(const struct mw_option *o, void *params, const char *text, struct
     case MW_OPTION_PATH:
         return mw_set_path(o->name, text, place, err);
     case MW_OPTION_OWN:
-        break;
+        return o->set(place, o->name, text, err);
     }
-    return o->set(place, o->name, text, err);
+    assert(!"an option");
+    return MW_EXIT_FAILED;
 }
 
 static int unknown(const struct mw_option_table *t, const char *word, struct mw_error *err)
 {
     const char *names[MW_MAX_OPTIONS];
     char name[CLOSEST_BYTES];
+    unsigned count = 0;
     for (unsigned i = 0; i < t->count; i++)
-        names[i] = t->option[i].name;
+        if (t->option[i].name)
+            names[count++] = t->option[i].name;
     size_t length = strcspn(word, "=");
     snprintf(name, sizeof name, "%.*s", (int)length, word);
-    const char *near = strncmp(name, "--", 2) == 0 ? mw_closest(name + 2, names, t->count) : NULL;
+    const char *near = strncmp(name, "--", 2) == 0 ? mw_closest(name + 2, names, count) : NULL;
     return mw_fail(err, MW_EXIT_INPUT, "%s: unknown option, see moeswitch %s --help%s%s%s", word,
                    t->command, near ? " (--" : "", near ? near : "", near ? "?)" : "");
 }
@@ -127,16 +132,22 @@ static int take(const struct mw_option_table *t, int id, const char *word, void 
     return set(&t->option[i], params, optarg ? optarg : "", err);
 }
 
+static void list_options(const struct mw_option_table *t, struct option *list)
+{
+    assert(t->count <= MW_MAX_OPTIONS);
+    for (unsigned i = 0; i < t->count; i++)
+        if (t->option[i].name)
+            *list++ = (struct option){t->option[i].name, t->option[i].kind != MW_OPTION_FLAG, NULL,
+                                      FIRST + (int)i};
+    *list = (struct option){"help", no_argument, NULL, FIRST + (int)t->count};
+}
+
 int mw_options_parse(const struct mw_option_table *t, int argc, char **argv, void *params,
                      struct mw_options_said *said, struct mw_error *err)
 {
     struct option list[MW_MAX_OPTIONS + 2] = {0};
-    assert(t->count <= MW_MAX_OPTIONS);
     *said = (struct mw_options_said){0};
-    for (unsigned i = 0; i < t->count; i++)
-        list[i] = (struct option){t->option[i].name, t->option[i].kind != MW_OPTION_FLAG, NULL,
-                                  FIRST + (int)i};
-    list[t->count] = (struct option){"help", no_argument, NULL, FIRST + (int)t->count};
+    list_options(t, list);
     int status = MW_EXIT_OK;
     optind = 0; // starts anew, in glibc
     while (!status && !said->help) {
@@ -157,7 +168,7 @@ bool mw_option_given(const struct mw_option_table *t, const struct mw_options_sa
                      const char *name)
 {
     for (unsigned i = 0; i < t->count; i++)
-        if (strcmp(t->option[i].name, name) == 0)
+        if (t->option[i].name && strcmp(t->option[i].name, name) == 0)
             return said->given >> i & 1;
     assert(!"an option of the table");
     return false;

@@ -9,7 +9,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/// A name, and what it is: a value of an option, a word of a command, a column, an exit status.
+struct mw_term {
+    const char *name, *text; ///< text: one line, or NULL where the name says it
+};
+/// The i-th of a list of them; false behind the last.
+typedef bool mw_terms(unsigned i, struct mw_term *term);
+/// Define such a list as `function`, of the structs that follow.
+#define MW_TERMS(function, ...) \
+    bool function(unsigned i, struct mw_term *term) \
+    { \
+        static const struct mw_term list[] = {__VA_ARGS__}; \
+        if (i >= sizeof list / sizeof *list) \
+            return false; \
+        *term = list[i]; \
+        return true; \
+    } \
+    _Static_assert(1, "the semicolon behind it")
+
 enum mw_option_kind {
+    MW_OPTION_GROUP,    ///< none, but the title, in `text`, of those that follow
     MW_OPTION_FLAG,     ///< without a value: a bool that becomes true
     MW_OPTION_UNSIGNED, ///< a whole number in low .. high
     MW_OPTION_NUMBER,   ///< the same, of 64 bits
@@ -22,35 +41,65 @@ enum mw_option_kind {
 typedef int mw_option_set(void *place, const char *name, const char *text, struct mw_error *err);
 
 /// An option --`name`, whose value goes to `offset` in the command's parameters. The macros below make
-/// one; `place` is an offsetof.
+/// one; `place` is an offsetof. Parsing, help, manual page and completion are all made of it.
 struct mw_option {
     const char *name;
     enum mw_option_kind kind;
     size_t offset;
     uint64_t low, high;
     mw_option_set *set;
+    /// Of the value, for people: "N". Completion gives the names of files for "FILE", of folders for
+    /// "DIR".
+    const char *value;
+    /// What it does. In it `{}` stands for the range of a number, or for the values that there are, and
+    /// `{default}` for what a number is where nothing is said.
+    const char *text;
+    mw_terms *terms; ///< the values that there are, or NULL
 };
 
-#define MW_OPTION(n, kind, place, from, to, function) \
+#define MW_OPTION(n, kind, place, from, to, function, value, text, terms) \
     { \
-        n, kind, place, from, to, function \
+        n, kind, place, from, to, function, value, text, terms \
     }
-#define MW_FLAG(n, place) MW_OPTION(n, MW_OPTION_FLAG, place, 0, 0, NULL)
-#define MW_UNSIGNED(n, place, from, to) MW_OPTION(n, MW_OPTION_UNSIGNED, place, from, to, NULL)
-#define MW_NUMBER(n, place, from, to) MW_OPTION(n, MW_OPTION_NUMBER, place, from, to, NULL)
-#define MW_REAL(n, place, to) MW_OPTION(n, MW_OPTION_REAL, place, 0, to, NULL)
-#define MW_PATH(n, place) MW_OPTION(n, MW_OPTION_PATH, place, 0, 0, NULL)
-#define MW_OWN(n, place, function) MW_OPTION(n, MW_OPTION_OWN, place, 0, 0, function)
+#define MW_GROUP(title) MW_OPTION(NULL, MW_OPTION_GROUP, 0, 0, 0, NULL, NULL, title, NULL)
+#define MW_FLAG(n, place, text) MW_OPTION(n, MW_OPTION_FLAG, place, 0, 0, NULL, NULL, text, NULL)
+#define MW_UNSIGNED(n, place, from, to, value, text) \
+    MW_OPTION(n, MW_OPTION_UNSIGNED, place, from, to, NULL, value, text, NULL)
+#define MW_NUMBER(n, place, from, to, value, text) \
+    MW_OPTION(n, MW_OPTION_NUMBER, place, from, to, NULL, value, text, NULL)
+#define MW_REAL(n, place, to, value, text) \
+    MW_OPTION(n, MW_OPTION_REAL, place, 0, to, NULL, value, text, NULL)
+#define MW_PATH(n, place, value, text) \
+    MW_OPTION(n, MW_OPTION_PATH, place, 0, 0, NULL, value, text, NULL)
+#define MW_OWN(n, place, function, value, text) \
+    MW_OPTION(n, MW_OPTION_OWN, place, 0, 0, function, value, text, NULL)
+#define MW_CHOICE(n, place, function, terms, value, text) \
+    MW_OPTION(n, MW_OPTION_OWN, place, 0, 0, function, value, text, terms)
 
 enum { MW_MAX_OPTIONS = 64 };
 
-/// A command's options; --help and -h are those of every command.
+/// Something that help and manual page tell behind the options: what the columns are, exit statuses.
+struct mw_section {
+    const char *title;
+    mw_terms *terms;
+};
+
+/// A command and its options; --help and -h are those of every command.
 struct mw_option_table {
-    const char *command; ///< for messages: "run"
+    const char *command; ///< behind "moeswitch": "run", "bench link"
     const struct mw_option *option;
     unsigned count; ///< at most MW_MAX_OPTIONS
     /// A word that is no option and no value; NULL: there may be none.
     int (*word)(void *params, const char *text, struct mw_error *err);
+    mw_terms *words;                  ///< what such a word may be, or NULL
+    const char *file;                 ///< or it is a file ("FILE") or a folder ("DIR"); or NULL
+    const char *summary;              ///< half a line
+    const char *synopsis;             ///< what stands behind the command, a line for each form
+    const char *text;                 ///< what it does, and what is to be known
+    const struct mw_section *section; ///< up to one without a title; or NULL
+    /// Set all parameters to what they are where nothing is said; NULL: all zero.
+    void (*defaults)(void *params);
+    size_t params_bytes; ///< of them
 };
 
 /// What a command line said: bit i of `given` is option i. After `help` nothing else was looked at.

@@ -3,6 +3,8 @@
 // See option_value.h.
 #include "option_value.h"
 
+#include "command_help.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -51,10 +53,19 @@ int mw_set_real(const char *name, const char *text, double high, double *value,
     return mw_fail(err, MW_EXIT_INPUT, "--%s %s: expected a number from 0 to %g", name, text, high);
 }
 
+int mw_fail_choice(const char *name, const char *text, mw_terms *terms, struct mw_error *err)
+{
+    char names[512];
+    mw_terms_names(terms, names, sizeof names);
+    return mw_fail(err, MW_EXIT_INPUT, "--%s %s: expected %s", name, text, names);
+}
+
+MW_TERMS(mw_flit_byte_values, {"8", NULL}, {"16", NULL});
+
 int mw_set_flit_bytes(void *flit_bytes, const char *name, const char *text, struct mw_error *err)
 {
-    if (strcmp(text, "8") != 0 && strcmp(text, "16") != 0)
-        return mw_fail(err, MW_EXIT_INPUT, "--%s %s: expected 8 or 16", name, text);
+    if (!mw_terms_have(mw_flit_byte_values, text))
+        return mw_fail_choice(name, text, mw_flit_byte_values, err);
     *(unsigned *)flit_bytes = text[0] == '8' ? 8 : 16;
     return MW_EXIT_OK;
 }

@@ -4,7 +4,7 @@
 #ifndef MW_HOST_OPTION_VALUE_H
 #define MW_HOST_OPTION_VALUE_H
 
-#include "error.h"
+#include "option_table.h"
 
 #include <stdint.h>
 
@@ -29,10 +29,13 @@ int mw_set_real(const char *name, const char *text, double high, double *value,
                 struct mw_error *err);
 /// `--flit-bytes`: 8 or 16, an unsigned.
 int mw_set_flit_bytes(void *flit_bytes, const char *name, const char *text, struct mw_error *err);
+/// What to tell where the value is none of a list.
+int mw_fail_choice(const char *name, const char *text, mw_terms *terms, struct mw_error *err);
+mw_terms mw_flit_byte_values;
 /// The name of a file or folder, which is not empty.
 int mw_set_path(const char *name, const char *text, const char **path, struct mw_error *err);
-/// `--set`: one more of a struct mw_settings. Whether the device knows its name shows when it is
-/// configured.
+/// NAME=VALUE: one more of a struct mw_settings. Which names there are is the caller's to know
+/// (setting_table.h).
 int mw_add_setting(void *settings, const char *name, const char *text, struct mw_error *err);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Results told: tables for people (report_table.c), JSON for programs (report_json.c), a page to look at
-// (report_html.c).
+// Results told: tables for people (report_table.c, and with --details report_details.c), which fit
+// MW_TABLE_WIDTH columns, JSON for programs (report_json.c), a page to look at (report_html.c).
 #ifndef MW_HOST_REPORT_H
 #define MW_HOST_REPORT_H
 
@@ -13,6 +13,10 @@ void mw_report_head(FILE *out, const struct mw_run_params *params, const struct 
                     const struct mw_workload *w);
 /// The line of one system.
 void mw_report_line(FILE *out, const struct mw_summary *s);
+/// Bytes per port and direction of each system.
+void mw_report_traffic(FILE *out, const struct mw_summary *summaries, unsigned count);
+/// Stalls of all systems by cause.
+void mw_report_stalls(FILE *out, const struct mw_summary *summaries, unsigned count);
 /// What the systems ask of the busiest GPUs' own parts, and which of these or the links limits them.
 void mw_report_resources(FILE *out, const struct mw_summary *summaries, unsigned count);
 /// A table of what feeding is worth, of the systems that measured it.

@@ -3,58 +3,79 @@
 // The tables of `moeswitch run` for people, see report.h.
 #include "golden.h"
 #include "report.h"
+#include "text_wrap.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 
-static void print_layers(FILE *out, const struct mw_run_params *params)
+/// Lines of a paragraph, those behind the first indented.
+static void paragraph(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void paragraph(FILE *out, const char *format, ...)
 {
-    fprintf(out, "layer%s ", params->layer_count > 1 ? "s" : "");
-    for (unsigned i = 0; i < params->layer_count; i++)
-        fprintf(out, "%s%zu", i ? "," : "", params->layers[i]);
+    char text[2048];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    mw_wrap(out, text, 0, 2, MW_TABLE_WIDTH);
+}
+
+/// "layers 3,7"; of many only how many, as each has lines of its own.
+static void layer_numbers(const struct mw_run_params *params, char *text, size_t size)
+{
+    const unsigned many = 12, count = params->layer_count;
+    size_t at = count > many ? (size_t)snprintf(text, size, "%u layers", count)
+                             : (size_t)snprintf(text, size, "layer%s ", count > 1 ? "s" : "");
+    for (unsigned i = 0; i < count && count <= many && at < size; i++)
+        at += (size_t)snprintf(text + at, size - at, "%s%zu", i ? "," : "", params->layers[i]);
+}
+
+static void print_facts(FILE *out, const struct mw_run_params *params, const struct mw_workload *w,
+                        unsigned layer)
+{
+    const struct mw_link_parameters link = mw_run_links(params);
+    struct mw_layer_facts facts;
+    struct mw_bounds bounds;
+    char at[48], from[48] = "";
+    mw_layer_facts(w, layer, &facts);
+    mw_bounds_compute(w, layer, &mw_systems[0], &link, &bounds);
+    if (w->shape.batches)
+        snprintf(from, sizeof from, ", tokens from %zu on", w->layer[layer].first);
+    paragraph(out,
+              "layer %zu%s: strict bound %" PRIu64 " cycles (%s); %.3f remote GPUs per token, "
+              "%.1f %% of tokens with an expert at home, busiest engine %u with %" PRIu64 " rows",
+              w->layer[layer].number, from, bounds.strict.cycles,
+              mw_bound_text(&bounds.strict, at, sizeof at), facts.remote_gpus_per_token,
+              100 * facts.home_share, facts.busiest, facts.rows[facts.busiest]);
 }
 
 void mw_report_head(FILE *out, const struct mw_run_params *params, const struct mw_trace *trace,
                     const struct mw_workload *w)
 {
-    fprintf(out, "%s (%s), ", trace->name, trace->model);
-    print_layers(out, params);
+    char layers[128];
+    layer_numbers(params, layers, sizeof layers);
+    fprintf(out, "%s (%s)\n", trace->name, trace->model);
+    paragraph(out,
+              "%s: %u GPUs, %u tokens each, hidden %u, %u experts, k %u, tile %u%s, expert "
+              "%" PRIu64 " cycles per row, flits of %u bytes, link latency %u, seed %" PRIu64,
+              layers, w->shape.gpus, w->shape.tokens_per_gpu, w->shape.hidden, w->experts, w->k,
+              params->tile, params->partial_tiles ? " or less" : "", params->expert_cycles,
+              params->flit_bytes, params->link_latency, w->shape.seed);
+    for (unsigned l = 0; l < w->layers; l++)
+        print_facts(out, params, w, l);
     fprintf(out,
-            ": %u GPUs, %u tokens each, hidden %u, %u experts, k %u, tile %u%s, expert %" PRIu64
-            " cycles per row, flits of %u bytes, link latency %u, seed %" PRIu64 "\n",
-            w->shape.gpus, w->shape.tokens_per_gpu, w->shape.hidden, w->experts, w->k, params->tile,
-            params->partial_tiles ? " or less" : "", params->expert_cycles, params->flit_bytes,
-            params->link_latency, w->shape.seed);
-    const struct mw_link_parameters link = mw_run_links(params);
-    for (unsigned l = 0; l < w->layers; l++) {
-        struct mw_layer_facts facts;
-        struct mw_bounds bounds;
-        char at[48];
-        mw_layer_facts(w, l, &facts);
-        mw_bounds_compute(w, l, &mw_systems[0], &link, &bounds);
-        fprintf(out, "layer %zu", w->layer[l].number);
-        if (w->shape.batches)
-            fprintf(out, ", tokens from %zu on", w->layer[l].first);
-        fprintf(out,
-                ": strict bound %" PRIu64 " cycles (%s); %.3f remote GPUs per token, %.1f %% "
-                "of tokens with an expert at home, busiest engine %u with %" PRIu64 " rows\n",
-                bounds.strict.cycles, mw_bound_text(&bounds.strict, at, sizeof at),
-                facts.remote_gpus_per_token, 100 * facts.home_share, facts.busiest,
-                facts.rows[facts.busiest]);
-    }
-    fprintf(out,
-            "\n%-14s %10s %7s %8s %7s %-13s %-25s %-25s %-23s %6s %8s  %s\n"
-            "%-14s %10s %7s %8s %7s %-13s %-25s %-25s %-23s %6s %8s  %s\n",
-            "", "", "over", "strict", "own", "own", "payload KiB, mean/busiest",
-            "wire KiB, mean/busiest", "link use %, mean/busiest", "", "kcycles", "", "system",
-            "cycles", "unicast", "bound %", "bound %", "bound at", "up          down",
-            "up          down", "up          down", "#wrong", "/s", "stalls");
+            "\n%s%-14s %10s %8s %7s %7s %-13s %-19s %6s %8s\n"
+            "%-14s %10s %8s %7s %7s %-13s %-9s %-9s %6s %8s%s\n",
+            mw_look(out, MW_HEAD), "", "", "over", "strict", "own", "own", "use %, mean/busiest",
+            "", "kcycles", "system", "cycles", mw_systems[0].name, "bound %", "bound %", "bound at",
+            "uplinks", "downlinks", "#wrong", "/s", mw_look(out, MW_PLAIN));
 }
 
-static void print_pair(FILE *out, double mean, double most)
+static void print_pair(FILE *out, int width, double mean, double most)
 {
-    char text[32];
+    char text[40];
     snprintf(text, sizeof text, "%.0f/%.0f", mean, most);
-    fprintf(out, " %-12s", text);
+    fprintf(out, " %-*s", width, text);
 }
 
 void mw_report_line(FILE *out, const struct mw_summary *s)
@@ -62,51 +83,35 @@ void mw_report_line(FILE *out, const struct mw_summary *s)
     char speedup[16] = "-";
     if (s->speedup > 0)
         snprintf(speedup, sizeof speedup, "%.3f", s->speedup);
-    fprintf(out, "%-14s %10" PRIu64 " %7s %8.1f %7.1f %-12s", s->system, s->cycles, speedup,
+    fprintf(out, "%-14s %10" PRIu64 " %8s %7.1f %7.1f %-13s", s->system, s->cycles, speedup,
             100 * s->strict_share, 100 * s->own_share, s->own_at);
     for (unsigned d = 0; d < MW_DIRECTIONS; d++)
-        print_pair(out, s->direction[d].payload_mean / 1024, s->direction[d].payload_max / 1024);
-    for (unsigned d = 0; d < MW_DIRECTIONS; d++)
-        print_pair(out, s->direction[d].wire_mean / 1024, s->direction[d].wire_max / 1024);
-    for (unsigned d = 0; d < MW_DIRECTIONS; d++)
-        print_pair(out, 100 * s->direction[d].use_mean, 100 * s->direction[d].use_max);
-    fprintf(out, "%6" PRIu64 " %8.1f ", s->wrong, s->cycles_per_second / 1000);
-    for (unsigned i = 0; i < s->stalls; i++)
-        fprintf(out, " %s=%" PRIu64, s->stall[i].cause, s->stall[i].cycles);
-    fputc('\n', out);
-}
-
-static void print_part(FILE *out, const struct mw_summary_part *part)
-{
-    fprintf(out, " %10" PRIu64 " %-12s", part->cycles, part->at);
-}
-
-void mw_report_resources(FILE *out, const struct mw_summary *summaries, unsigned count)
-{
-    if (!count)
-        return;
-    fprintf(
-        out,
-        "\nCycles that the layer takes of the busiest adder, engine and memory, and the longest of "
-        "these and the own bound\n%-14s %10s %-12s %10s %-12s %10s %-12s %10s %-12s %s\n",
-        "system", "adder", "", "engine", "", "banks", "", "limit", "", "limit %");
-    for (unsigned i = 0; i < count; i++) {
-        const struct mw_summary *s = &summaries[i];
-        fprintf(out, "%-14s", s->system);
-        print_part(out, &s->adder);
-        print_part(out, &s->engine);
-        print_part(out, &s->banks);
-        print_part(out, &s->limit);
-        fprintf(out, " %7.1f\n", 100 * mw_ratio((double)s->limit.cycles, (double)s->cycles));
-    }
+        print_pair(out, 9, 100 * s->direction[d].use_mean, 100 * s->direction[d].use_max);
+    fprintf(out, " %s%6" PRIu64 "%s %8.1f\n", mw_look(out, s->wrong ? MW_BAD : MW_GOOD), s->wrong,
+            mw_look(out, MW_PLAIN), s->cycles_per_second / 1000);
 }
 
 void mw_report_model(FILE *out, const struct mw_summary *summaries, unsigned count)
 {
     const struct mw_simulation *m = count ? &summaries[0].result->model : NULL;
     if (m && *m->backend)
-        fprintf(out, "simulated by %s, of Verilator %s and %s\n", m->backend, m->verilator,
-                m->compiler);
+        paragraph(out, "simulated by %s, of Verilator %s and %s", m->backend, m->verilator,
+                  m->compiler);
+}
+
+static void feeding_head(FILE *out, const struct mw_workload *w, const struct mw_feeding *f)
+{
+    fputc('\n', out);
+    paragraph(
+        out,
+        "%u batches of %u tokens, written, run and read one after the other; and the next "
+        "written and the last read while one runs, which costs the fabric cycles; %.3g million "
+        "cycles per second",
+        w->layers, w->tokens, f->clock_hz / 1e6);
+    fprintf(out, "%s%-14s %-28s %-28s %6s %13s\n%-14s %9s %8s %9s %9s %8s %9s %6s %6s %6s %6s%s\n",
+            mw_look(out, MW_HEAD), "", "one after the other", "fed", "tokens", "fabric's cost",
+            "system", "cycles", "idle", "tokens/s", "cycles", "idle", "tokens/s", "gain %",
+            "cycles", "%", "#wrong", mw_look(out, MW_PLAIN));
 }
 
 void mw_report_feeding(FILE *out, const struct mw_workload *w, const struct mw_summary *summaries,
@@ -118,22 +123,14 @@ void mw_report_feeding(FILE *out, const struct mw_workload *w, const struct mw_s
         if (!summaries[i].result->has_feeding)
             continue;
         if (!head)
-            fprintf(out,
-                    "\n%u batches of %u tokens, written, run and read one after the other; and the "
-                    "next written and the last read while one runs, which costs the fabric cycles; "
-                    "%.3g million cycles per second\n"
-                    "%-14s %-32s %-32s %7s %17s\n%-14s %10s %9s %11s %10s %9s %11s %7s %8s %8s "
-                    "%6s\n",
-                    w->layers, w->tokens, f->clock_hz / 1e6, "", "one after the other", "fed",
-                    "tokens", "cost to the fabric", "system", "cycles", "idle", "tokens/s",
-                    "cycles", "idle", "tokens/s", "gain %", "cycles", "%", "#wrong");
+            feeding_head(out, w, f);
         head = true;
         const struct mw_feeding_run *a = &f->apart, *b = &f->fed;
         double rate[] = {mw_tokens_per_second(w, f, a), mw_tokens_per_second(w, f, b)};
         int64_t cost = (int64_t)b->layer_cycles - (int64_t)a->layer_cycles;
         fprintf(out,
-                "%-14s %10" PRIu64 " %9" PRIu64 " %11.0f %10" PRIu64 " %9" PRIu64
-                " %11.0f %7.1f %8" PRId64 " %8.3f %6" PRIu64 "\n",
+                "%-14s %9" PRIu64 " %8" PRIu64 " %9.0f %9" PRIu64 " %8" PRIu64
+                " %9.0f %6.1f %6" PRId64 " %6.3f %6" PRIu64 "\n",
                 summaries[i].system, a->device_cycles, a->idle_cycles, rate[0], b->device_cycles,
                 b->idle_cycles, rate[1], 100 * (mw_ratio(rate[1], rate[0]) - 1), cost,
                 100 * mw_ratio((double)cost, (double)a->layer_cycles), f->wrong);

@@ -3,6 +3,8 @@
 // `moeswitch run`: prepare a workload, run it under each system, compare, report.
 #include "run.h"
 
+#include "command_help.h"
+#include "commands.h"
 #include "demand.h"
 #include "fit.h"
 #include "output.h"
@@ -34,23 +36,32 @@ static int run_systems(struct mw_run *run, struct mw_error *err)
     int status = mw_run_systems(run, err);
     if (status > MW_EXIT_MISMATCH)
         return status;
-    mw_report_resources(run->out, run->summaries, run->count);
+    if (run->params.details) {
+        mw_report_traffic(run->out, run->summaries, run->count);
+        mw_report_resources(run->out, run->summaries, run->count);
+        mw_report_stalls(run->out, run->summaries, run->count);
+    }
     mw_report_latency(run->out, &run->workload, run->summaries, run->count);
     mw_report_feeding(run->out, &run->workload, run->summaries, run->count);
     mw_report_model(run->out, run->summaries, run->count);
     return status;
 }
 
-static int write_json(struct mw_run *run, struct mw_error *err)
+static int write_data(struct mw_run *run, struct mw_error *err)
 {
-    if (!run->params.json)
-        return MW_EXIT_OK;
+    const struct mw_data_files *files = &run->params.files;
     struct mw_json j = {0};
+    struct mw_csv csv = {0};
+    if (!files->json && !files->csv)
+        return MW_EXIT_OK;
+    if (files->csv)
+        mw_csv_begin(&csv, "systems", &j);
     int status = mw_report_json(&j, &run->params, &run->trace, &run->workload, run->summaries,
                                 run->count, err);
     if (!status)
-        status = mw_output_write(run->params.json, j.text, j.size, err);
+        status = mw_data_write(files, run->data, &j, &csv, err);
     mw_json_free(&j);
+    mw_csv_free(&csv);
     return status;
 }
 
@@ -62,7 +73,7 @@ static int write_plot(struct mw_run *run, struct mw_error *err)
     char *text = mw_plot_svg(&run->workload, run->summaries, run->count, &size);
     if (!text)
         return mw_fail_memory(err, "the picture");
-    int status = mw_output_write(run->params.plot, text, size, err);
+    int status = mw_data_send(run->data, run->params.plot, text, size, err);
     free(text);
     return status;
 }
@@ -135,10 +146,10 @@ static int check_sizes(struct mw_run *run, struct mw_error *err)
 
 static int prepare(struct mw_run *run, struct mw_error *err)
 {
-    int status = mw_output_probe(run->params.json, err);
+    int status = mw_data_probe(&run->params.files, err);
     if (!status)
         status = mw_output_probe(run->params.fst, err);
-    if (!status)
+    if (!status && !mw_is_standard(run->params.plot))
         status = mw_output_probe(run->params.plot, err);
     if (!status)
         status = mw_output_probe(run->params.html, err);
@@ -155,6 +166,7 @@ static int prepare(struct mw_run *run, struct mw_error *err)
 
 static void clean_up(struct mw_run *run)
 {
+    mw_tables_close(run->out, run->data);
     for (unsigned i = 0; i < MW_SYSTEMS; i++)
         mw_result_free(&run->results[i]);
     for (unsigned l = 0; l < MW_MAX_LAYERS; l++)
@@ -162,6 +174,26 @@ static void clean_up(struct mw_run *run)
     mw_workload_free(&run->workload);
     mw_trace_free(&run->trace);
     free(run);
+}
+
+static int carry_out(struct mw_run *run, struct mw_error *err)
+{
+    bool nowhere = mw_data_replaces_tables(&run->params.files) || mw_is_standard(run->params.plot);
+    run->out = mw_tables_open(run->data, nowhere, err);
+    int status = run->out ? prepare(run, err) : MW_EXIT_FAILED;
+    if (status)
+        return status;
+    status = run_systems(run, err);
+    if (status > MW_EXIT_MISMATCH)
+        return status;
+    int written = write_data(run, err);
+    if (!written)
+        written = write_plot(run, err);
+    if (!written)
+        written = write_html(run, err);
+    if (!written)
+        written = write_timeline(run, err);
+    return written ? written : status;
 }
 
 int mw_run_command(int argc, char **argv, FILE *out, FILE *errors)
@@ -173,29 +205,16 @@ int mw_run_command(int argc, char **argv, FILE *out, FILE *errors)
         fprintf(errors, "moeswitch: out of memory\n");
         return MW_EXIT_FAILED;
     }
-    run->out = out;
+    run->out = run->data = out;
     run->err = errors;
     int status = mw_run_parse(&run->params, argc, argv, &help, &err);
     bool only_text = help || run->params.list_models;
     if (help)
-        mw_run_usage(out);
+        mw_command_help(&mw_run_table, out);
     else if (!status && only_text)
         mw_models_list(out);
     else if (!status)
-        status = prepare(run, &err);
-    if (!only_text && !status) {
-        status = run_systems(run, &err);
-        if (status <= MW_EXIT_MISMATCH) {
-            int written = write_json(run, &err);
-            if (!written)
-                written = write_plot(run, &err);
-            if (!written)
-                written = write_html(run, &err);
-            if (!written)
-                written = write_timeline(run, &err);
-            status = written ? written : status;
-        }
-    }
+        status = carry_out(run, &err);
     if (err.text[0])
         fprintf(errors, "moeswitch: %s\n", err.text);
     clean_up(run);

@@ -10,6 +10,7 @@
 #include "models.h"
 #include "option_table.h"
 #include "option_value.h"
+#include "tables.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -42,7 +43,8 @@ struct mw_run_params {
     unsigned in_flight;    ///< tokens in flight per home, 0: no limit but the device's
     unsigned open_rows;    ///< open reductions per home, 0: as many as the device has
     struct mw_settings settings;
-    const char *json;     ///< file to write, or NULL
+    struct mw_data_files files;
+    bool details;         ///< tables of traffic, resources and stalls, too
     const char *plot;     ///< file for a picture of what the ports recorded, or NULL
     const char *html;     ///< file for a page to look at, or NULL
     const char *timeline; ///< file for what each GPU did when, or NULL; simulated devices only
@@ -80,6 +82,5 @@ int mw_run_prepare(struct mw_run_params *params, struct mw_trace *trace,
 
 /// The command: argv[0] is "run". Tables go to `out`, messages to `err`. Returns the exit status.
 int mw_run_command(int argc, char **argv, FILE *out, FILE *err);
-void mw_run_usage(FILE *out);
 
 #endif

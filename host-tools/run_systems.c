@@ -10,6 +10,7 @@
 #include "progress_bar.h"
 #include "report.h"
 #include "systems.h"
+#include "waves.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -150,7 +151,9 @@ static int run_part(struct part *p)
     if (status)
         return status;
     double start = now();
+    mw_waves_written((unsigned)(p - p->group->part), params.fst);
     status = mw_system_run(&params, &run->workload, r);
+    mw_waves_written((unsigned)(p - p->group->part), NULL);
     r->seconds = now() - start;
     if (!status)
         check(p);
@@ -250,7 +253,8 @@ static bool supervise(struct group *g, int *status, struct mw_error *err)
         }
         if (g->stop && now() - g->stopped_at > PATIENCE)
             return false;
-        mw_bar_show(&g->bar, now());
+        if (!g->run->params.files.quiet)
+            mw_bar_show(&g->bar, now());
         wait_a_little(g);
     }
     return true;
@@ -305,6 +309,7 @@ int mw_run_systems(struct mw_run *run, struct mw_error *err)
     make_parts(g);
     mw_run_share_cores(jobs);
     mw_interrupt_begin();
+    mw_waves_begin();
     bool beside = pthread_create(&golden, NULL, make_golden, g) == 0;
     if (!beside)
         make_golden(g);
@@ -321,6 +326,7 @@ int mw_run_systems(struct mw_run *run, struct mw_error *err)
     if (beside)
         pthread_join(golden, NULL);
     mw_interrupt_end();
+    mw_waves_end();
     mw_bar_clear(&g->bar);
     if (status > MW_EXIT_MISMATCH)
         remove_waves(g, status == MW_EXIT_INPUT);

@@ -17,7 +17,9 @@ struct mw_run {
     struct mw_result results[MW_SYSTEMS]; ///< of them, in the order of mw_systems
     struct mw_summary summaries[MW_SYSTEMS];
     unsigned count; ///< of results that are there, and of summaries
-    FILE *out, *err;
+    FILE *out;      ///< tables
+    FILE *data;     ///< standard output
+    FILE *err;
 };
 
 /// The systems that are asked for, as the settings have them; returns how many.

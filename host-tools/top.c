@@ -4,8 +4,9 @@
 // On a terminal the screen is drawn anew each time, on its alternate page, which is left at any end.
 #include "top.h"
 
+#include "command_help.h"
+#include "commands.h"
 #include "error.h"
-#include "option_table.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -199,38 +200,50 @@ static int run(const struct asked *a, struct screen *s, struct mw_error *err)
     return status;
 }
 
-static void usage(FILE *out)
+#define AT(field) offsetof(struct asked, field)
+
+static const struct mw_option options[] = {
+    MW_REAL("interval", AT(interval), 3600, "S",
+            "seconds between two looks, 0.05 to 3600 (default {default})"),
+    MW_UNSIGNED("count", AT(count), 1, 1000000000, "N",
+                "looks, then it ends (default: until Ctrl-C)"),
+    MW_UNSIGNED("pid", AT(pid), 1, 1u << 30, "P", "devices of this process alone"),
+};
+
+static MW_TERMS(exits, {"0", "all looks are taken"}, {"2", "bad input"}, {"4", MW_EXIT_FAILED_TEXT},
+                {"130", MW_EXIT_INTERRUPTED_TEXT});
+static const struct mw_section sections[] = {{"Exit status", exits}, {0}};
+
+static void defaults(void *params)
 {
-    fputs(
-        "usage: moeswitch top [OPTION]...\n"
-        "Shows what devices do that programs of this user have open, now and then anew: use of\n"
-        "each port's links, bytes, waits, expert engines, rows and tokens. Ctrl-C ends it.\n"
-        "  --interval S          seconds between two looks, 0.05 to 3600 (default 1)\n"
-        "  --count N             looks, then it ends (default: until Ctrl-C)\n"
-        "  --pid P               devices of this process alone\n"
-        "\n"
-        "`moeswitch run` and `bench` share their devices, others as mw_open_options.share says.\n"
-        "The program that has a device samples it while it waits for layers, and somebody looks.\n"
-        "\n"
-        "Exit status: 0, 2 bad input, 4 the machine failed, 130 interrupted (Ctrl-C).\n",
-        out);
+    *(struct asked *)params = (struct asked){.interval = 1};
 }
 
-#define AT(field) offsetof(struct asked, field)
+const struct mw_option_table mw_top_table = {
+    .command = "top",
+    .option = options,
+    .count = sizeof options / sizeof *options,
+    .summary = "show what devices do that programs have open",
+    .synopsis = "[OPTION]...",
+    .text =
+        "Shows what devices do that programs of this user have open, now and then anew: use of "
+        "each port's links, bytes, waits, expert engines, rows and tokens. Ctrl-C ends it.\n"
+        "moeswitch run and bench share their devices, others as mw_open_options.share says. The "
+        "program that has a device samples it while it waits for layers, and somebody looks.",
+    .section = sections,
+    .defaults = defaults,
+    .params_bytes = sizeof(struct asked),
+};
 
 int mw_top_command(int argc, char **argv, FILE *out, FILE *errors)
 {
-    static const struct mw_option options[] = {MW_REAL("interval", AT(interval), 3600),
-                                               MW_UNSIGNED("count", AT(count), 1, 1000000000),
-                                               MW_UNSIGNED("pid", AT(pid), 1, 1u << 30)};
-    static const struct mw_option_table table = {"top", options, sizeof options / sizeof *options,
-                                                 NULL};
-    struct asked a = {.interval = 1};
+    struct asked a;
     struct mw_options_said said;
     struct mw_error err = {0};
-    int status = mw_options_parse(&table, argc, argv, &a, &said, &err);
+    defaults(&a);
+    int status = mw_options_parse(&mw_top_table, argc, argv, &a, &said, &err);
     if (!status && said.help) {
-        usage(out);
+        mw_command_help(&mw_top_table, out);
         return MW_EXIT_OK;
     }
     if (!status && a.interval < SHORTEST)

@@ -3,17 +3,19 @@
 // See trace_info.h.
 #include "trace_info.h"
 
+#include "command_help.h"
+#include "commands.h"
 #include "json.h"
-#include "option_table.h"
-#include "output.h"
 #include "run.h"
+#include "tables.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct asked {
-    const char *action, *folder, *json;
+    const char *action, *folder;
+    struct mw_data_files files;
 };
 
 // ---- figures ------------------------------------------------------------------------------------
@@ -132,55 +134,30 @@ static void json_layer(struct mw_json *j, size_t layer, const struct mw_trace_sp
     mw_json_end(j);
 }
 
-static int write_all(const struct asked *a, const struct mw_trace *trace, FILE *out,
-                     struct mw_json *j, struct mw_error *err)
+static int write_all(const struct mw_trace *trace, FILE *tables, struct mw_json *j,
+                     struct mw_error *err)
 {
     int status = mw_json_open(j, err);
     for (size_t l = 0; l < trace->layers && !status; l++)
         status = mw_trace_check(trace, l, trace->tokens, true, err);
     if (status)
         return status;
-    print_head(out, trace);
+    print_head(tables, trace);
     json_head(j, trace);
     for (size_t l = 0; l < trace->layers; l++) {
         struct mw_trace_spread s;
         status = mw_trace_spread(trace, l, &s, err);
         if (status)
             return status;
-        print_layer(out, l, &s);
+        print_layer(tables, l, &s);
         json_layer(j, l, &s);
     }
     mw_json_end(j);
     mw_json_end(j);
-    status = mw_json_close(j, err);
-    if (!status && a->json)
-        status = mw_output_write(a->json, j->text, j->size, err);
-    return status;
+    return mw_json_close(j, err);
 }
 
 // ---- the command ----------------------------------------------------------------------------------
-
-static void usage(FILE *out)
-{
-    fputs(
-        "usage: moeswitch trace info DIR [OPTION]...\n"
-        "Says what a routing trace holds (topk_ids.npy, topk_weights.npy, meta.json), and checks "
-        "all\n"
-        "of it.\n"
-        "  --json FILE           the same, for programs\n"
-        "  --help                this text\n"
-        "\n"
-        "Columns, of each layer\n"
-        "  tokens per expert     fewest, mean and most; max / mean of 1 is an even load\n"
-        "  idle                  experts without any token\n"
-        "  sigma                 of the logarithm of tokens per expert: --sigma of moeswitch run\n"
-        "                        makes a trace like it\n"
-        "  repeated              places of the lists whose expert the token before has, too\n"
-        "  empty                 places without an expert (-1)\n"
-        "\n"
-        "Exit status: 0, or 2 if the trace is malformed, 4 if the machine failed.\n",
-        out);
-}
 
 static int take_word(void *params, const char *text, struct mw_error *err)
 {
@@ -195,29 +172,73 @@ static int take_word(void *params, const char *text, struct mw_error *err)
 
 static int tell(const struct asked *a, FILE *out, struct mw_error *err)
 {
+    const struct mw_data_files *files = &a->files;
     struct mw_trace trace;
     struct mw_json j = {0};
-    int status = mw_output_probe(a->json, err);
+    struct mw_csv csv = {0};
+    FILE *tables = NULL;
+    int status = mw_outputs_differ((const char *const[]){"json", "csv"},
+                                   (const char *const[]){files->json, files->csv}, 2, err);
+    if (!status)
+        status = mw_data_probe(files, err);
     if (!status)
         status = mw_trace_load(&trace, a->folder, err);
     if (status)
         return status;
-    status = write_all(a, &trace, out, &j, err);
+    if (!(tables = mw_tables_open(out, mw_data_replaces_tables(files), err)))
+        status = MW_EXIT_FAILED;
+    mw_csv_begin(&csv, "spread", &j);
+    if (!status)
+        status = write_all(&trace, tables, &j, err);
+    if (!status)
+        status = mw_data_write(files, out, &j, &csv, err);
+    mw_tables_close(tables, out);
     mw_json_free(&j);
+    mw_csv_free(&csv);
     mw_trace_free(&trace);
     return status;
 }
 
+static const struct mw_option options[] = {
+    MW_DATA_OPTIONS(offsetof(struct asked, files), "the same"),
+};
+
+static MW_TERMS(actions, {"info", "say what a trace holds"});
+static MW_TERMS(columns,
+                {"tokens per expert", "fewest, mean and most; max / mean of 1 is an even load"},
+                {"idle", "experts without any token"},
+                {"sigma", "of the logarithm of tokens per expert: --sigma of moeswitch run makes a "
+                          "trace like it"},
+                {"repeated", "places of the lists whose expert the token before has, too"},
+                {"empty", "places without an expert (-1)"});
+static MW_TERMS(exits, {"0", "the trace is well-formed"}, {"2", "bad input, or a malformed trace"},
+                {"4", MW_EXIT_FAILED_TEXT});
+static const struct mw_section sections[] = {
+    {"Columns, of each layer", columns}, {"Exit status", exits}, {0}};
+
+const struct mw_option_table mw_trace_table = {
+    .command = "trace",
+    .option = options,
+    .count = sizeof options / sizeof *options,
+    .word = take_word,
+    .words = actions,
+    .file = "DIR",
+    .summary = "say what a routing trace holds",
+    .synopsis = "info DIR [OPTION]...",
+    .text =
+        "Says what a routing trace holds (topk_ids.npy, topk_weights.npy, meta.json), and checks "
+        "all of it.",
+    .section = sections,
+};
+
 int mw_trace_command(int argc, char **argv, FILE *out, FILE *errors)
 {
-    static const struct mw_option options[] = {MW_PATH("json", offsetof(struct asked, json))};
-    static const struct mw_option_table table = {"trace", options, 1, take_word};
     struct mw_error err = {0};
     struct mw_options_said said;
     struct asked a = {0};
-    int status = mw_options_parse(&table, argc, argv, &a, &said, &err);
+    int status = mw_options_parse(&mw_trace_table, argc, argv, &a, &said, &err);
     if (said.help && !status)
-        usage(out);
+        mw_command_help(&mw_trace_table, out);
     else if (!status && !a.folder)
         status = mw_fail(&err, MW_EXIT_INPUT, "%s is missing, see moeswitch trace --help",
                          a.action ? "the trace's folder" : "what to do");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What is known of a device's tables, while there is a device and after a reset.
-#include "tables.h"
+#include "known_tables.h"
 
 #include <stdlib.h>
 

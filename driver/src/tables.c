@@ -4,7 +4,7 @@
 // group. What is wanted is kept apart from what the device holds: objects have maps of their own, which
 // are loaded when their layer begins, and after a reset the device holds anything. Only what differs is
 // written.
-#include "tables.h"
+#include "known_tables.h"
 
 #include <stdlib.h>
 

@@ -13,6 +13,7 @@
 #include "latencies.h"
 #include "reduce.h"
 #include "option_value.h"
+#include "tables.h"
 #include "workload.h"
 
 enum {
@@ -41,12 +42,13 @@ struct mw_bench_params {
     unsigned layer;
     uint64_t seed;
     struct mw_settings settings;
-    const char *json;
+    struct mw_data_files files;
 };
 
 int mw_bench_parse(struct mw_bench_params *params, int argc, char **argv, bool *help,
                    struct mw_error *err);
-void mw_bench_usage(FILE *out);
+/// Refuse options that do not go together, and fill in those that depend on others.
+int mw_bench_check(struct mw_bench_params *params, struct mw_error *err);
 /// `moeswitch bench link`: argv[0] is the name of the command.
 int mw_bench_link_command(int argc, char **argv, FILE *out, FILE *errors);
 
@@ -82,6 +84,7 @@ struct mw_bench {
 
 struct mw_pattern {
     const char *name;
+    const char *text;   ///< half a line, for help
     bool reduces;       ///< type and operator are those of the line
     const char *type;   ///< of other patterns
     unsigned element;   ///< bytes of it

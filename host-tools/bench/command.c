@@ -3,9 +3,11 @@
 // `moeswitch bench`: one device, all lines, the table for people and the JSON for programs.
 #include "bench.h"
 
+#include "command_help.h"
+#include "commands.h"
 #include "interrupt.h"
-#include "output.h"
 #include "run.h"
+#include "setting_table.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -15,7 +17,9 @@ struct job {
     struct mw_bench_params params;
     struct mw_bench bench;
     struct mw_json json;
-    FILE *out;
+    struct mw_csv csv;
+    FILE *out;  ///< tables
+    FILE *data; ///< standard output
 };
 
 static int open_device(struct job *j)
@@ -26,6 +30,7 @@ static int open_device(struct job *j)
     o.gpus = j->params.gpus;
     o.flit_bytes = j->params.flit_bytes;
     o.link_latency = j->params.link_latency;
+    o.small = mw_setting_value(&j->params.settings, "small", 0);
     int code = mw_open(&o, &b->device);
     if (!code)
         code = mw_info(b->device, &b->info);
@@ -52,21 +57,20 @@ static void print_head(const struct job *j)
                 "bytes", "iterations", "min", "typical", "max", "average", "99%", "99.9%", "#wrong",
                 "", "", "[cycles]", "[cycles]", "[cycles]", "[cycles]", "[cycles]", "[cycles]");
     else
-        fprintf(
-            j->out,
-            "#%-14s %9s %9s %6s %6s %10s %7s %7s %8s %7s %7s%s\n#%-14s %9s %9s %6s %6s %10s %7s "
-            "%7s %8s %7s %7s%s\n",
-            "pattern", "size", "count", "type", "redop", "cycles", "algbw", "busbw", "share",
-            "whole", "#wrong", p->distribution ? "     50%     99%   99.9%     max" : "", "", "[B]",
-            "", "", "", "", "[B/cyc]", "[B/cyc]", "[%]", "[%]", "",
-            p->distribution ? "        [cycles in the switch]" : "");
+        fprintf(j->out,
+                "#%-14s %9s %9s %6s %6s %9s %7s %7s %8s %7s %7s%s\n#%-14s %9s %9s %6s %6s %9s %7s "
+                "%7s %8s %7s %7s%s\n",
+                "pattern", "size", "count", "type", "redop", "cycles", "algbw", "busbw", "share",
+                "whole", "#wrong", p->distribution ? "     50%     99%   99.9%     max" : "", "",
+                "[B]", "", "", "", "", "[B/cyc]", "[B/cyc]", "[%]", "[%]", "",
+                p->distribution ? "        [cycles in the switch]" : "");
 }
 
 static void print_row(FILE *out, const struct mw_bench_row *r)
 {
     const struct mw_pattern *p = r->pattern;
     fprintf(out,
-            " %-14s %9" PRIu64 " %9" PRIu64 " %6s %6s %10.0f %7.2f %7.2f %s%7.1f %7.1f %7" PRIu64,
+            " %-14s %9" PRIu64 " %9" PRIu64 " %6s %6s %9.0f %7.2f %7.2f %s%7.1f %7.1f %7" PRIu64,
             p->name, r->size, r->size / r->element, r->type, r->redop, r->cycles, r->algbw,
             r->busbw, r->steady ? " " : "~", 100 * r->share, 100 * r->busiest, r->wrong);
     if (r->has_latencies)
@@ -213,6 +217,8 @@ static int start_json(struct job *j)
 {
     const struct mw_bench_params *p = &j->params;
     struct mw_json *t = &j->json;
+    if (p->files.csv)
+        mw_csv_begin(&j->csv, "rows", t);
     int status = mw_json_open(t, j->bench.err);
     if (status)
         return status;
@@ -242,15 +248,18 @@ static int finish_json(struct job *j)
     mw_json_end(&j->json);
     mw_json_end(&j->json);
     int status = mw_json_close(&j->json, j->bench.err);
-    if (!status && j->params.json)
-        status = mw_output_write(j->params.json, j->json.text, j->json.size, j->bench.err);
+    if (!status)
+        status = mw_data_write(&j->params.files, j->data, &j->json, &j->csv, j->bench.err);
     return status;
 }
 
 static int run_job(struct job *j)
 {
     struct mw_bench *b = &j->bench;
-    int status = mw_output_probe(j->params.json, b->err);
+    const struct mw_data_files *files = &j->params.files;
+    int status = mw_data_probe(files, b->err);
+    if (!status && !(j->out = mw_tables_open(j->data, mw_data_replaces_tables(files), b->err)))
+        status = MW_EXIT_FAILED;
     if (!status && j->params.trace)
         status = mw_trace_load(&b->trace, j->params.trace, b->err);
     if (status || (status = open_device(j)) || (status = start_json(j)))
@@ -263,6 +272,7 @@ static int run_job(struct job *j)
         status = written ? written : status;
     }
     mw_json_free(&j->json);
+    mw_csv_free(&j->csv);
     return status;
 }
 
@@ -270,25 +280,22 @@ int mw_bench_command(int argc, char **argv, FILE *out, FILE *errors)
 {
     struct mw_error err = {0};
     bool help = false;
-    if (argc > 1 && strcmp(argv[1], "link") == 0) {
-        argv[1] = (char[]){"bench link"}; // as its messages call it
-        return mw_bench_link_command(argc - 1, argv + 1, out, errors);
-    }
     struct job *j = calloc(1, sizeof *j);
     if (!j) {
         fprintf(errors, "moeswitch: out of memory\n");
         return MW_EXIT_FAILED;
     }
-    j->out = out;
+    j->out = j->data = out;
     j->bench.params = &j->params;
     j->bench.err = &err;
     int status = mw_bench_parse(&j->params, argc, argv, &help, &err);
     if (help)
-        mw_bench_usage(out);
+        mw_command_help(&mw_bench_table, out);
     else if (!status)
         status = run_job(j);
     if (err.text[0])
         fprintf(errors, "moeswitch: %s\n", err.text);
+    mw_tables_close(j->out, out);
     mw_close(j->bench.device);
     mw_trace_free(&j->bench.trace);
     free(j);

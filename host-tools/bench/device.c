@@ -3,6 +3,8 @@
 // What all patterns ask of libmoeswitch.
 #include "bench.h"
 
+#include "setting_table.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +25,9 @@ int mw_bench_configure(struct mw_bench *b)
     memset(b->tokens, 0, sizeof b->tokens);
     for (unsigned i = 0; i < p->settings.count; i++) {
         const struct mw_setting *s = &p->settings.item[i];
+        const struct mw_setting_kind *kind = mw_setting_find(s->name);
+        if (kind && !kind->layer) // of the device, see open_device of command.c
+            continue;
         if (mw_layer_set(&b->config, s->name, s->value))
             return mw_fail(b->err, MW_EXIT_INPUT, "--set %s=%llu: %s", s->name,
                            (unsigned long long)s->value, mw_message());

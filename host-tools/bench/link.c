@@ -132,27 +132,32 @@ static int bulk(struct link_bench *b)
     return status;
 }
 
-static void usage(FILE *out)
-{
-    fputs(
-        "usage: moeswitch bench link [OPTION]...\n"
-        "Measures the way from this program to the device: round trips of register reads in\n"
-        "microseconds, one at a time, and MB/s (10^6 bytes) of memory written and read in pieces\n"
-        "from 16 bytes to 1 MB. What was in the memory of GPU 0 is lost.\n" MW_DEVICE_HELP
-            MW_SIZES_HELP
-        "Exit status: 0 every byte came back, 1 one is wrong, 2 bad input, 4 the machine failed.\n",
-        out);
-}
+static const struct mw_option options[] = {MW_DEVICE_ASKED_OPTIONS};
+
+static MW_TERMS(exits, {"0", "every byte came back"}, {"1", "one is wrong"}, {"2", "bad input"},
+                {"4", MW_EXIT_FAILED_TEXT});
+static const struct mw_section sections[] = {{"Exit status", exits}, {0}};
+
+const struct mw_option_table mw_bench_link_table = {
+    .command = "bench link",
+    .option = options,
+    .count = sizeof options / sizeof *options,
+    .summary = "measure the way from this program to the device",
+    .synopsis = "[OPTION]...",
+    .text =
+        "Measures the way from this program to the device: round trips of register reads in "
+        "microseconds, one at a time, and MB/s (10^6 bytes) of memory written and read in pieces "
+        "from 16 bytes to 1 MB. What was in the memory of GPU 0 is lost.",
+    .section = sections,
+};
 
 int mw_bench_link_command(int argc, char **argv, FILE *out, FILE *errors)
 {
     struct mw_error err = {0};
     struct mw_device_asked asked;
-    int status = mw_device_parse(&asked, argc, argv, &err);
-    if (!status && asked.help) {
-        usage(out);
+    int status = mw_device_parse(&mw_bench_link_table, &asked, argc, argv, out, &err);
+    if (asked.help)
         return MW_EXIT_OK;
-    }
     struct link_bench *b = calloc(1, sizeof *b);
     if (b) {
         b->sent = malloc(CALL_BYTES);

@@ -3,6 +3,8 @@
 // `moeswitch sweep`, see sweep.h: its options, its folder, and what it does in which order.
 #include "sweep.h"
 
+#include "command_help.h"
+#include "commands.h"
 #include "output.h"
 
 #include <errno.h>
@@ -21,39 +23,19 @@ struct asked {
 
 // ---- options ------------------------------------------------------------------------------------
 
-static void usage(FILE *out)
-{
-    fputs(
-        "usage: moeswitch sweep FILE [OPTION]...\n"
-        "Runs every point of a grid of options of `moeswitch run`, each as a command of its own,\n"
-        "and writes one table of all. What has been run is not run again: a sweep that was ended\n"
-        "goes on where it was.\n"
-        "  FILE                  a JSON object: option names, with a value or a list of values\n"
-        "                        each: {\"gpus\": [4, 8], \"set\": {\"window\": [4, 16]}}\n"
-        "  --out DIR             results/ID.json of each run, results.csv (default: FILE with\n"
-        "                        .sweep in place of its extension)\n"
-        "  --jobs J              runs side by side (default: as many as there are processors)\n"
-        "  --list                print the commands that are left to run, a line each, and run "
-        "none:\n"
-        "                        for GNU parallel or a Slurm array\n"
-        "  --collect             run none, and write the table of what is there\n"
-        "  --plot                by-OPTION.svg of the table, by gnuplot, and its script plots.gp\n"
-        "  --help                this text\n"
-        "\n"
-        "Exit status: 0 every bit of every run is right, 1 a result or a flit count of one is "
-        "wrong,\n"
-        "2 bad input, or a run that cannot be, 3 a run's device stopped making progress, 4 the "
-        "machine\n"
-        "failed, 130 interrupted (Ctrl-C).\n",
-        out);
-}
-
 #define AT(field) offsetof(struct asked, field)
 
 static const struct mw_option options[] = {
-    MW_PATH("out", AT(out)),   MW_UNSIGNED("jobs", AT(jobs), 1, 256),
-    MW_FLAG("list", AT(list)), MW_FLAG("collect", AT(collect)),
-    MW_FLAG("plot", AT(plot)),
+    MW_PATH("out", AT(out), "DIR",
+            "results/ID.json of each run, results.csv (default: FILE with .sweep in place of its "
+            "extension)"),
+    MW_UNSIGNED("jobs", AT(jobs), 1, 256, "J",
+                "runs side by side (default: as many as there are processors)"),
+    MW_FLAG("list", AT(list),
+            "print the commands that are left to run, a line each, and run none: for GNU parallel "
+            "or a Slurm array"),
+    MW_FLAG("collect", AT(collect), "run none, and write the table of what is there"),
+    MW_FLAG("plot", AT(plot), "by-OPTION.svg of the table, by gnuplot, and its script plots.gp"),
 };
 
 static int take_word(void *params, const char *text, struct mw_error *err)
@@ -65,14 +47,37 @@ static int take_word(void *params, const char *text, struct mw_error *err)
     return MW_EXIT_OK;
 }
 
+static MW_TERMS(words,
+                {"FILE", "a JSON object: option names of moeswitch run, with a value or a list "
+                         "of values each: {\"gpus\": [4, 8], \"set\": {\"window\": [4, 16]}}"});
+static MW_TERMS(exits, {"0", "every bit of every run is right"},
+                {"1", "a result or a flit count of one is wrong"},
+                {"2", "bad input, or a run that cannot be"},
+                {"3", "a run's device stopped making progress"}, {"4", MW_EXIT_FAILED_TEXT},
+                {"130", MW_EXIT_INTERRUPTED_TEXT});
+static const struct mw_section sections[] = {{"The grid", words}, {"Exit status", exits}, {0}};
+
+const struct mw_option_table mw_sweep_table = {
+    .command = "sweep",
+    .option = options,
+    .count = sizeof options / sizeof *options,
+    .word = take_word,
+    .file = "FILE",
+    .summary = "run a grid of options, here or on a cluster, into one table",
+    .synopsis = "FILE [OPTION]...",
+    .text = "Runs every point of a grid of options of moeswitch run, each as a command of its own, "
+            "and writes one table of all. What has been run is not run again: a sweep that was "
+            "ended goes on where it was.",
+    .section = sections,
+    .params_bytes = sizeof(struct asked),
+};
+
 static int parse(struct asked *a, int argc, char **argv, bool *help, struct mw_error *err)
 {
-    static const struct mw_option_table table = {"sweep", options, sizeof options / sizeof *options,
-                                                 take_word};
     struct mw_options_said said;
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     *a = (struct asked){.jobs = processors > 1 ? (unsigned)processors : 1};
-    int status = mw_options_parse(&table, argc, argv, a, &said, err);
+    int status = mw_options_parse(&mw_sweep_table, argc, argv, a, &said, err);
     *help = said.help;
     if (status || said.help)
         return status;
@@ -287,7 +292,7 @@ int mw_sweep_command(int argc, char **argv, FILE *out, FILE *errors)
     struct mw_sweep *s = calloc(1, sizeof *s);
     int status = s ? parse(&a, argc, argv, &help, &err) : mw_fail_memory(&err, "the sweep");
     if (!status && help) {
-        usage(out);
+        mw_command_help(&mw_sweep_table, out);
     } else if (!status) {
         s->out = out;
         s->err = errors;

@@ -4,6 +4,7 @@
 #include "grid.h"
 
 #include "bounds.h"
+#include "commands.h"
 #include "json.h"
 #include "run.h"
 
@@ -13,33 +14,38 @@
 
 enum { GRID_BYTES = 1 << 20, VALUE_BYTES = 100 };
 
-static const char SET[] = "set";
+#define SET "set"
 
 // ---- one axis -----------------------------------------------------------------------------------
 
 /// Options that name files are a run's outputs, which are the sweep's; the trace is none.
 static bool is_for_sweeps(const struct mw_option *o)
 {
-    return (o->kind != MW_OPTION_PATH || strcmp(o->name, "trace") == 0) &&
-           strcmp(o->name, "jobs") != 0 && strcmp(o->name, SET) != 0;
+    static const char *const own[] = {"jobs", "quiet", "details", SET};
+    for (unsigned i = 0; i < sizeof own / sizeof *own; i++)
+        if (strcmp(o->name, own[i]) == 0)
+            return false;
+    return o->kind != MW_OPTION_PATH || strcmp(o->name, "trace") == 0;
 }
 
 static const struct mw_option *find_option(const char *name)
 {
-    const struct mw_option_table *t = mw_run_option_table();
+    const struct mw_option_table *t = &mw_run_table;
     for (unsigned i = 0; i < t->count; i++)
-        if (strcmp(t->option[i].name, name) == 0)
+        if (t->option[i].name && strcmp(t->option[i].name, name) == 0)
             return &t->option[i];
     return NULL;
 }
 
 static int unknown(const struct mw_grid *g, const char *name, struct mw_error *err)
 {
-    const struct mw_option_table *t = mw_run_option_table();
+    const struct mw_option_table *t = &mw_run_table;
     const char *names[MW_MAX_OPTIONS];
+    unsigned count = 0;
     for (unsigned i = 0; i < t->count; i++)
-        names[i] = t->option[i].name;
-    const char *near = mw_closest(name, names, t->count);
+        if (t->option[i].name)
+            names[count++] = t->option[i].name;
+    const char *near = mw_closest(name, names, count);
     return mw_fail(err, MW_EXIT_INPUT, "%s: \"%s\" is no option of moeswitch run%s%s%s", g->path,
                    name, near ? " (\"" : "", near ? near : "", near ? "\"?)" : "");
 }

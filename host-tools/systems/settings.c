@@ -3,6 +3,8 @@
 // What the options of a run ask of the layer's engines and links.
 #include "job.h"
 
+#include "setting_table.h"
+
 #include <string.h>
 
 enum {
@@ -24,43 +26,32 @@ static int set_field(struct job *j, const char *what, const char *field, uint64_
 /// --set: limits of the links that the library knows by the same name, and those of this file.
 static int set_setting(struct job *j, const struct mw_setting *s)
 {
-    static const char *const fields[] = {
-        "store_credits",     "part_credits", "ctrl_credits",  "down_store_credits",
-        "down_part_credits", "throttle",     "down_throttle", "window",
-        "start_delay",       "partial_wait", "copy_lane",     "list_once",
-        "pace_lead",         "pace_ahead",   "pace_idle",     "launch_cycles"};
     const struct {
         const char *name;
-        uint64_t *place, high;
-    } own[] = {{"small", &j->small, 1},
-               {"token_order", &j->token_order, 1},
-               {"pace", &j->pace, 1},
-               {"order_cycles", &j->order_cycles, UINT16_MAX},
-               {"quiet_cycles", &j->quiet_cycles, UINT32_MAX},
-               {"tile_guard", &j->tile_guard, 1},
-               {"switch_asks", &j->switch_asks, 1},
-               {"latency_classes", &j->latency_classes, 15},
-               {"port_limit", &j->port_limit, 22},
-               {"fault", &j->fault, MW_FAULT_ALL},
-               {"fault_gpu", &j->fault_gpu, MW_MAX_PORTS - 1},
-               {"fault_after", &j->fault_after, 64 * UINT16_MAX}};
+        uint64_t *place;
+    } own[] = {{"small", &j->small},
+               {"token_order", &j->token_order},
+               {"pace", &j->pace},
+               {"order_cycles", &j->order_cycles},
+               {"quiet_cycles", &j->quiet_cycles},
+               {"tile_guard", &j->tile_guard},
+               {"switch_asks", &j->switch_asks},
+               {"latency_classes", &j->latency_classes},
+               {"port_limit", &j->port_limit},
+               {"fault", &j->fault},
+               {"fault_gpu", &j->fault_gpu},
+               {"fault_after", &j->fault_after}};
     char what[64];
     snprintf(what, sizeof what, "--set %s=%llu", s->name, (unsigned long long)s->value);
-    for (unsigned i = 0; i < sizeof fields / sizeof *fields; i++)
-        if (strcmp(s->name, fields[i]) == 0)
-            return set_field(j, what, fields[i], s->value);
-    for (unsigned i = 0; i < sizeof own / sizeof *own; i++) {
-        if (strcmp(s->name, own[i].name) != 0)
-            continue;
-        *own[i].place = s->value;
-        if (s->value > own[i].high)
-            return mw_fail(j->err, MW_EXIT_INPUT, "%s: expected 0 to %llu", what,
-                           (unsigned long long)own[i].high);
-        return MW_EXIT_OK;
-    }
-    return mw_fail(j->err, MW_EXIT_INPUT,
-                   "%s: there is no setting of that name; docs/systems.md lists them (Limits)",
-                   what);
+    const struct mw_setting_kind *kind = mw_setting_find(s->name);
+    if (kind && kind->layer)
+        return set_field(j, what, s->name, s->value);
+    for (unsigned i = 0; i < sizeof own / sizeof *own; i++)
+        if (strcmp(s->name, own[i].name) == 0) {
+            *own[i].place = s->value;
+            return MW_EXIT_OK;
+        }
+    return mw_fail(j->err, MW_EXIT_INPUT, "%s: there is no setting of that name", what);
 }
 
 /// A limit on tokens in flight can fill the window with rows of tiles that never become full (order

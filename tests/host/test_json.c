@@ -33,7 +33,7 @@ static void write_sample(struct mw_json *j)
 static void writes_exact_bytes(void **state)
 {
     (void)state;
-    struct mw_json j;
+    struct mw_json j = {0};
     write_sample(&j);
     static const char expected[] = "{\n"
                                    "  \"name\": \"a \\\"b\\\"\\\\\\u000a\\u0001 \xc3\xa9\",\n"
@@ -53,7 +53,7 @@ static void writes_exact_bytes(void **state)
 static void another_parser_reads_it(void **state)
 {
     (void)state;
-    struct mw_json j;
+    struct mw_json j = {0};
     write_sample(&j);
     cJSON *root = cJSON_Parse(j.text);
     assert_non_null(root);
@@ -72,7 +72,7 @@ static void numbers_are_exact(void **state)
                                    5e-324, 1.0 / 3.0, -2.5e-7,  9007199254740993.0, 0};
     static const char *const text[] = {"0.1", "1234567.5", "16777217"};
     for (unsigned i = 0; i < sizeof value / sizeof *value; i++) {
-        struct mw_json j;
+        struct mw_json j = {0};
         assert_int_equal(mw_json_open(&j, NULL), MW_EXIT_OK);
         mw_json_double(&j, NULL, value[i]);
         assert_int_equal(mw_json_close(&j, NULL), MW_EXIT_OK);

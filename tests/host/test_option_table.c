@@ -4,7 +4,8 @@
 // line is wrong, and which name a wrong one is nearest to.
 #include "support.h"
 
-#include "option_table.h"
+#include "command_help.h"
+#include "text_wrap.h"
 
 struct params {
     bool fast;
@@ -23,6 +24,13 @@ static int set_own(void *place, const char *name, const char *text, struct mw_er
     return MW_EXIT_OK;
 }
 
+static MW_TERMS(owns, {"good", "as it should be"}, {"bad", NULL}, {"longer-than-the-others", "so"});
+
+static void defaults(void *place)
+{
+    *(struct params *)place = (struct params){.count = 7, .size = UINT64_MAX, .share = 0.25};
+}
+
 static int take_word(void *place, const char *text, struct mw_error *err)
 {
     struct params *p = place;
@@ -34,15 +42,34 @@ static int take_word(void *place, const char *text, struct mw_error *err)
 #define AT(field) offsetof(struct params, field)
 
 static const struct mw_option options[] = {
-    MW_FLAG("fast", AT(fast)),
-    MW_UNSIGNED("count", AT(count), 2, 9),
-    MW_NUMBER("size", AT(size), 0, UINT64_MAX),
-    MW_REAL("share", AT(share), 4),
-    MW_PATH("file", AT(file)),
-    MW_OWN("own", AT(own), set_own),
+    MW_GROUP("First"),
+    MW_FLAG("fast", AT(fast), "a flag"),
+    MW_UNSIGNED("count", AT(count), 2, 9, "N",
+                "of things, {} (default {default}; on others {default})"),
+    MW_NUMBER("size", AT(size), 0, UINT64_MAX, "S", "(default {default})"),
+    MW_REAL("share", AT(share), 4, "X", "{} (default {default})"),
+    MW_GROUP("Second"),
+    MW_PATH("file", AT(file), "FILE", "a file"),
+    MW_CHOICE("own", AT(own), set_own, owns, "OWN", "one of {}"),
 };
-static const struct mw_option_table table = {"try", options, 6, NULL},
-                                    with_words = {"try", options, 6, take_word};
+static const struct mw_section sections[] = {{"Values of --own", owns}, {0}};
+static const struct mw_option_table table = {
+    .command = "try",
+    .option = options,
+    .count = sizeof options / sizeof *options,
+    .synopsis = "[OPTION]...\n--other",
+    .text = "Tries options, in a text that is too long for a line of help, so that it goes on in a "
+            "second one.",
+    .section = sections,
+    .defaults = defaults,
+    .params_bytes = sizeof(struct params),
+};
+static const struct mw_option_table with_words = {
+    .command = "try",
+    .option = options,
+    .count = sizeof options / sizeof *options,
+    .word = take_word,
+};
 
 static struct params params;
 static struct mw_options_said said;
@@ -137,12 +164,73 @@ static void finds_the_nearest_name(void **state)
     assert_null(mw_closest(longer, names, 3));
 }
 
+/// Help is what the table says, in lines of 80 columns.
+static void help_shows_the_table(void **state)
+{
+    (void)state;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *f = open_memstream(&text, &size);
+    assert_non_null(f);
+    mw_command_help(&table, f);
+    fclose(f);
+    assert_string_equal(
+        text, "usage: moeswitch try [OPTION]...\n"
+              "       moeswitch try --other\n"
+              "Tries options, in a text that is too long for a line of help, so that it goes on\n"
+              "in a second one.\n"
+              "\nFirst\n"
+              "  --fast                a flag\n"
+              "  --count N             of things, 2 to 9 (default 7; on others 7)\n"
+              "  --size S              (default 18446744073709551615)\n"
+              "  --share X             0 to 4 (default 0.25)\n"
+              "\nSecond\n"
+              "  --file FILE           a file\n"
+              "  --own OWN             one of good, bad or longer-than-the-others\n"
+              "  --help, -h            this text\n"
+              "\nValues of --own\n"
+              "  good  as it should be\n"
+              "  bad\n"
+              "  longer-than-the-others\n"
+              "        so\n");
+    free(text);
+}
+
+static void wraps(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        unsigned at;
+        const char *wrapped;
+    } cases[] = {{"", 0, "\n"},
+                 {" a  b\nc ", 0, "a b c\n"},
+                 {"1234567890 x", 0, "1234567890\n  x\n"},
+                 {"12345678901 x", 0, "12345678901\n  x\n"},
+                 {"1234 67890 x", 0, "1234 67890\n  x\n"},
+                 {"123 5678 12345678 12", 2, "123 5678\n  12345678\n  12\n"}};
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *text = NULL;
+        size_t size = 0;
+        FILE *f = open_memstream(&text, &size);
+        assert_non_null(f);
+        mw_wrap(f, cases[i].text, cases[i].at, 2, 10);
+        fclose(f);
+        assert_string_equal(text, cases[i].wrapped);
+        free(text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_every_kind),       cmocka_unit_test(takes_words_where_they_stand),
-        cmocka_unit_test(help_ends_it),           cmocka_unit_test(says_what_is_wrong),
+        cmocka_unit_test(reads_every_kind),
+        cmocka_unit_test(takes_words_where_they_stand),
+        cmocka_unit_test(help_ends_it),
+        cmocka_unit_test(says_what_is_wrong),
         cmocka_unit_test(finds_the_nearest_name),
+        cmocka_unit_test(help_shows_the_table),
+        cmocka_unit_test(wraps),
     };
     return cmocka_run_group_tests_name("option_table", tests, NULL, NULL);
 }

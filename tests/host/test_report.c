@@ -2,7 +2,7 @@
 //
 // Tests of results and reports: comparison with golden and analytic values, the figures made of
 // them, the table's lines, the JSON's fields.
-#define _POSIX_C_SOURCE 200809L
+#define _XOPEN_SOURCE 700
 
 #include "support.h"
 
@@ -10,7 +10,9 @@
 #include "report.h"
 
 #include <cjson/cJSON.h>
+#include <fcntl.h>
 #include <math.h>
+#include <unistd.h>
 
 static struct mw_run_params params;
 static struct mw_trace trace;
@@ -157,7 +159,8 @@ static void prints_a_line_per_system(void **state)
     fclose(f);
     assert_ptr_equal(strchr(text, '\n'), text + size - 1);
     text[size - 1] = 0;
-    assert_line(text, "dysharp ", " 4500 ", "2.000", "store_credit=14", "bank=23");
+    assert_line(text, "dysharp ", " 4500 ", "2.000", " 0 ");
+    assert_null(strchr(text, '\033')); // no terminal
     free(text);
     f = open_memstream(&text, &size);
     assert_non_null(f);
@@ -182,6 +185,144 @@ static void prints_a_line_per_system(void **state)
     free(text);
 }
 
+/// No line of any table is wider than a table may be, where its figures are not larger than the columns.
+static void fits_the_width(const char *text)
+{
+    for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
+        if (strcspn(line, "\n") > MW_TABLE_WIDTH)
+            fail_msg("%zu columns: %s", strcspn(line, "\n"), line);
+}
+
+static void tables_fit(void **state)
+{
+    (void)state;
+    static const struct mw_feeding feeding = {.clock_hz = 60000000,
+                                              .apart = {12345678, 1234567, 123456},
+                                              .fed = {12345678, 1234567, 123456}};
+    struct mw_summary s[MW_SYSTEMS];
+    char *text = NULL;
+    size_t size = 0;
+    FILE *f = open_memstream(&text, &size);
+    assert_non_null(f);
+    result.has_feeding = true;
+    result.feeding = feeding;
+    for (unsigned i = 0; i < MW_SYSTEMS; i++) {
+        mw_summarize(&s[i], &result, &workload, &params, 9000);
+        s[i].system = "dysharp-basic";
+        s[i].cycles = 1234567890;
+        s[i].speedup = 1000.123;
+        s[i].cycles_per_second = 12345678;
+        snprintf(s[i].own_at, sizeof s[i].own_at, "port 31 down");
+        s[i].direction[MW_UP].payload_max = s[i].direction[MW_UP].payload_mean = 1e9;
+    }
+    params.layer_count = MW_MAX_LAYERS; // a long line of numbers
+    mw_report_head(f, &params, &trace, &workload);
+    params.layer_count = 2;
+    for (unsigned i = 0; i < MW_SYSTEMS; i++)
+        mw_report_line(f, &s[i]);
+    mw_report_traffic(f, s, MW_SYSTEMS);
+    mw_report_resources(f, s, MW_SYSTEMS);
+    mw_report_stalls(f, s, MW_SYSTEMS);
+    mw_report_feeding(f, &workload, s, MW_SYSTEMS);
+    fclose(f);
+    fits_the_width(text);
+    free(text);
+    result.has_feeding = false;
+}
+
+/// A cause is told once, with every system's cycles, 0 where it has none.
+static void tells_stalls_by_cause(void **state)
+{
+    (void)state;
+    struct mw_summary s[2];
+    char *text = NULL;
+    size_t size = 0;
+    FILE *f = open_memstream(&text, &size);
+    assert_non_null(f);
+    mw_summarize(&s[0], &result, &workload, &params, 9000);
+    s[1] = s[0];
+    s[1].system = "other";
+    s[1].stall[0] = (struct mw_stall){"late", 5};
+    mw_report_stalls(f, s, 2);
+    mw_report_stalls(f, s, 0); // nothing
+    mw_report_traffic(f, s, 0);
+    fclose(f);
+    assert_string_equal(text,
+                        "\nCycles in which something could not go on, summed over the device\n"
+                        "cause                         dysharp          other\n"
+                        "store_credit                       14              0\n"
+                        "bank                               23             23\n"
+                        "late                                0              5\n");
+    free(text);
+}
+
+/// What CSV says of a system is what JSON says, by the same names.
+static void csv_is_json(void **state)
+{
+    (void)state;
+    struct mw_summary s[2];
+    struct mw_json j = {0};
+    struct mw_csv csv;
+    size_t size = 0;
+    mw_summarize(&s[0], &result, &workload, &params, 9000);
+    s[1] = s[0];
+    s[1].system = "a \"system\", 2";
+    s[1].speedup = 0;
+    mw_csv_begin(&csv, "systems", &j);
+    assert_int_equal(mw_report_json(&j, &params, &trace, &workload, s, 2, NULL), MW_EXIT_OK);
+    char *text = mw_csv_text(&csv, &size);
+    assert_non_null(text);
+    assert_int_equal(size, strlen(text));
+    static const char *const parts[] = {"tool,params.trace,",
+                                        ",params.layers,",
+                                        ",system,simulated_by,",
+                                        ",cycles,speedup,",
+                                        ",up.wire_bytes_mean,",
+                                        ",stalls.bank,",
+                                        ",dysharp,,4500,2,",
+                                        ",2 0,",
+                                        ",\"a \"\"system\"\", 2\",,4500,,"};
+    for (unsigned i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (!strstr(text, parts[i]))
+            fail_msg("no %s in %s", parts[i], text);
+    assert_null(strstr(text, "ports"));
+    unsigned lines = 0;
+    for (const char *c = text; *c; c++)
+        lines += *c == '\n';
+    assert_int_equal(lines, 3);
+    free(text);
+    mw_csv_free(&csv);
+    mw_json_free(&j);
+}
+
+/// On a terminal a wrong result is red, unless NO_COLOR says no.
+static void colours_terminals_alone(void **state)
+{
+    (void)state;
+    int pty = posix_openpt(O_RDWR | O_NOCTTY);
+    assert_true(pty >= 0 && grantpt(pty) == 0 && unlockpt(pty) == 0);
+    FILE *terminal = fdopen(open(ptsname(pty), O_RDWR | O_NOCTTY), "r+");
+    assert_non_null(terminal);
+    unsetenv("NO_COLOR");
+    setenv("TERM", "xterm", 1);
+    assert_string_equal(mw_look(terminal, MW_BAD), "\033[1;31m");
+    assert_string_equal(mw_look(terminal, MW_PLAIN), "\033[0m");
+    setenv("TERM", "dumb", 1);
+    assert_string_equal(mw_look(terminal, MW_BAD), "");
+    setenv("TERM", "xterm", 1);
+    setenv("NO_COLOR", "", 1); // set, but empty: as if it was not
+    assert_string_equal(mw_look(terminal, MW_BAD), "\033[1;31m");
+    setenv("NO_COLOR", "1", 1);
+    assert_string_equal(mw_look(terminal, MW_BAD), "");
+    unsetenv("NO_COLOR");
+    FILE *file = tmpfile();
+    assert_non_null(file);
+    assert_string_equal(mw_look(file, MW_BAD), "");
+    fclose(file);
+    fclose(terminal);
+    close(pty);
+}
+
 static void names_what_simulated(void **state)
 {
     (void)state;
@@ -203,7 +344,7 @@ static void names_what_simulated(void **state)
 
 static char *json_text(const struct mw_summary *s)
 {
-    struct mw_json j;
+    struct mw_json j = {0};
     assert_int_equal(mw_report_json(&j, &params, &trace, &workload, s, 1, NULL), MW_EXIT_OK);
     char *text = j.text;
     j.text = NULL;
@@ -347,6 +488,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(finds_every_wrong_counter, set_up, tear_down),
         cmocka_unit_test_setup_teardown(sums_layers, set_up, tear_down),
         cmocka_unit_test_setup_teardown(prints_a_line_per_system, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(tables_fit, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(tells_stalls_by_cause, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(csv_is_json, set_up, tear_down),
+        cmocka_unit_test(colours_terminals_alone),
         cmocka_unit_test_setup_teardown(names_what_simulated, set_up, tear_down),
         cmocka_unit_test_setup_teardown(json_has_every_field, set_up, tear_down),
         cmocka_unit_test_setup_teardown(json_differs_in_wall_clock_only, set_up, tear_down),

@@ -88,6 +88,15 @@ static void tells_text_and_json(void **state)
     assert_int_equal(cJSON_GetObjectItem(second, "tokens_per_expert_max")->valueint, 4);
     assert_int_equal(cJSON_GetObjectItem(second, "idle_experts")->valueint, 1);
     cJSON_Delete(root);
+    assert_int_equal(RUN("info", write_sample(), "--csv", "-"), MW_EXIT_OK);
+    assert_int_equal(strncmp(out_text, "tool,trace,model,experts,k,hidden,layers,", 41), 0);
+    assert_non_null(strstr(out_text, ",layer,tokens_per_expert_min,"));
+    unsigned lines = 0;
+    for (const char *c = out_text; *c; c++)
+        lines += *c == '\n';
+    assert_int_equal(lines, 3);
+    assert_int_equal(RUN("info", write_sample(), "--quiet"), MW_EXIT_OK);
+    assert_string_equal(out_text, "");
     assert_int_equal(RUN("--help"), MW_EXIT_OK);
     assert_non_null(strstr(out_text, "trace info DIR"));
 }

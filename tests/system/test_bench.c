@@ -348,6 +348,10 @@ static void refuses_bad_options(void **state)
     REFUSES("unicast --window 300", "--window 300");
     REFUSES("unicast --gpus 4 --flit-bytes 8 --window 17", "window: 17, the device holds 16");
     REFUSES("unicast --set nothing", "--set nothing");
+    REFUSES("unicast --set fault=1", "--set fault=1: only of moeswitch run");
+    REFUSES("unicast --set small=2", "--set small=2: expected 0 to 1");
+    REFUSES("unicast --set throtle=2", "(throttle?)");
+    REFUSES("unicast --csv=", "--csv: the name is empty");
 }
 
 /// What no option shows: the device says no.
@@ -355,6 +359,8 @@ static void refuses_what_the_device_cannot_hold(void **state)
 {
     (void)state;
     REFUSES("unicast --set nothing=1" SMALL, "--set nothing=1");
+    REFUSES("unicast --set small=1 --gpus 4 --flit-bytes 8 --minbytes 4K",
+            "the device holds 16384");
     REFUSES("dispatch --gpus 2 --flit-bytes 8 --row 32752 --experts 32 --k 16 --minbytes 255M "
             "--maxbytes 255M",
             "memory per GPU");
@@ -371,7 +377,7 @@ static void ends_when_interrupted(void **state)
     char json[256], words[900];
     snprintf(json, sizeof json, "%s", scratch("files/some.json"));
     const char *what[] = {"unicast --minbytes 2K --maxbytes 64M --stepfactor 4",
-                          "latency --minbytes 16 --maxbytes 16M --iters 1000"};
+                          "latency --minbytes 16 --maxbytes 16M --iters 50"};
     for (unsigned i = 0; i < 2; i++) {
         snprintf(words, sizeof words, "bench %s --gpus 4 --flit-bytes 8 --json %s", what[i], json);
         assert_interrupts(words, "moeswitch: interrupted: the lines above are whole\n");
@@ -384,9 +390,30 @@ static void ends_when_interrupted(void **state)
     }
 }
 
+/// As `run`, so `bench` on the device that synth-check measures, and data in place of the table.
+static void small_device_and_csv(void **state)
+{
+    (void)state;
+    assert_int_equal(run_command("bench unicast,alltoall --set small=1 --gpus 4 --flit-bytes 8 "
+                                 "--minbytes 512 --maxbytes 512 --csv -"),
+                     MW_EXIT_OK);
+    assert_string_equal(err_text, "");
+    assert_non_null(strstr(out_text, ",pattern,gpus,window,size,count,type,"));
+    assert_non_null(strstr(out_text, ",unicast,4,0,512,256,bf16,"));
+    assert_non_null(strstr(out_text, ",alltoall,4,0,512,512,uint8,"));
+    assert_null(strchr(out_text, '#'));
+    assert_int_equal(run_command("bench unicast --gpus 4 --flit-bytes 8 --maxbytes 4K --quiet"),
+                     MW_EXIT_OK);
+    assert_string_equal(out_text, "");
+}
+
 static void helps(void **state)
 {
     (void)state;
+    assert_int_equal(run_command("help bench link"), MW_EXIT_OK);
+    assert_non_null(strstr(out_text, "usage: moeswitch bench link "));
+    assert_int_equal(run_command("help bench nolink"), MW_EXIT_INPUT);
+    assert_non_null(strstr(err_text, "nolink: unknown command"));
     assert_int_equal(run_command("bench --help"), MW_EXIT_OK);
     for (unsigned i = 0; i < MW_BENCH_PATTERNS; i++)
         assert_non_null(strstr(out_text, mw_bench_patterns[i].name));
@@ -409,6 +436,7 @@ int main(void)
         cmocka_unit_test(ends_when_interrupted),
         cmocka_unit_test(refuses_bad_options),
         cmocka_unit_test(refuses_what_the_device_cannot_hold),
+        cmocka_unit_test(small_device_and_csv),
         cmocka_unit_test(helps),
     };
     return cmocka_run_group_tests(tests, set_up, scratch_remove);

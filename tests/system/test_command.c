@@ -13,6 +13,10 @@
 
 /// A small run that every model passes quickly; options are appended.
 #define SMALL_RUN "--gpus 2 --flit-bytes 8 --tokens-per-gpu 6 --hidden 32 --tile 2 "
+/// One on the model that may write waves.
+#define WITH_WAVES \
+    "--gpus 3 --flit-bytes 16 --tokens-per-gpu 6 --hidden 32 --tile 2 --experts 9 --k 2 " \
+    "--system dysharp "
 #define MADE_UP SMALL_RUN "--experts 8 --k 2 "
 
 static int set_up(void **state)
@@ -41,7 +45,7 @@ static void helps_who_asks(void **state)
     for (unsigned i = 0; i < 3; i++) {
         assert_int_equal(run_command("%s", asked[i]), MW_EXIT_OK);
         assert_non_null(strstr(out_text, "usage: moeswitch run "));
-        assert_non_null(strstr(out_text, "130 interrupted"));
+        assert_non_null(strstr(out_text, "\n  130  interrupted"));
     }
     assert_int_equal(run_command("-h"), MW_EXIT_OK);
     assert_non_null(strstr(out_text, "usage: moeswitch COMMAND"));
@@ -62,6 +66,73 @@ static void tells_output_that_is_lost(void **state)
         err_text[strlen(err_text) - 1] = 0;
         assert_line(err_text, "moeswitch: standard output: cannot write");
     }
+}
+
+/// Every file that is written, and every command that writes: /dev/full is no success.
+static void tells_files_that_are_lost(void **state)
+{
+    (void)state;
+    static const char *const commands[] = {
+        "run " MADE_UP "--system dysharp --quiet --json",
+        "run " MADE_UP "--system dysharp --quiet --csv",
+        "run " MADE_UP "--system dysharp --quiet --interval 100 --plot",
+        "bench unicast --gpus 2 --flit-bytes 8 --maxbytes 4096 --quiet --json",
+        "bench unicast --gpus 2 --flit-bytes 8 --maxbytes 4096 --quiet --csv"};
+    for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++) {
+        if (run_command("%s /dev/full", commands[i]) != MW_EXIT_FAILED)
+            fail_msg("%s: %s", commands[i], err_text);
+        assert_string_equal(out_text, "");
+        assert_string_equal(err_text,
+                            "moeswitch: /dev/full: cannot write: No space left on device\n");
+        if (run_command_to("/dev/full", "%s -", commands[i]) != MW_EXIT_FAILED)
+            fail_msg("%s: %s", commands[i], err_text);
+        assert_string_equal(err_text,
+                            "moeswitch: standard output: cannot write: No space left on device\n");
+    }
+}
+
+/// Their writer gives up where it cannot write: that, too, is told, and no half of a file stays.
+static void tells_waves_that_are_lost(void **state)
+{
+    (void)state;
+    char line[1200], fst[512];
+    snprintf(fst, sizeof fst, "%s", scratch("files/lost.fst"));
+    snprintf(line, sizeof line,
+             "trap '' XFSZ; ulimit -f 16; build/moeswitch run " WITH_WAVES
+             "--quiet --trace-fst %s 2>%s",
+             fst, scratch("err"));
+    int status = system(line);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), MW_EXIT_FAILED);
+    char *text = read_file(scratch("err"));
+    assert_non_null(strstr(text, "lost.fst: cannot write the waves"));
+    free(text);
+    assert_int_equal(entries("files"), 0);
+    assert_int_equal(run_command("run " WITH_WAVES "--trace-fst /dev/full"), MW_EXIT_FAILED);
+    assert_non_null(strstr(err_text, "moeswitch: /dev/full: cannot write the waves"));
+}
+
+/// Data in place of tables, nothing at all, and tables that fit.
+static void prints_what_is_asked_for(void **state)
+{
+    (void)state;
+    assert_int_equal(run_command("run " MADE_UP "--details --interval 100 --batches 2"),
+                     MW_EXIT_OK);
+    for (const char *line = out_text; *line; line += strcspn(line, "\n") + 1)
+        if (strcspn(line, "\n") > 100)
+            fail_msg("wider than 100 columns: %s", line);
+    assert_non_null(strstr(out_text, "\nuplink_idle "));
+    assert_null(strchr(out_text, '\033'));
+    assert_int_equal(run_command("run " MADE_UP "--json -"), MW_EXIT_OK);
+    assert_int_equal(out_text[0], '{');
+    assert_string_equal(out_text + strlen(out_text) - 3, "\n}\n");
+    assert_int_equal(run_command("run " MADE_UP "--csv -"), MW_EXIT_OK);
+    assert_int_equal(strncmp(out_text, "tool,params.trace,", 18), 0);
+    assert_int_equal(run_command("run " MADE_UP "--quiet"), MW_EXIT_OK);
+    assert_string_equal(out_text, "");
+    assert_string_equal(err_text, "");
+    ASSERT_REFUSES("run", MADE_UP "--plot - --csv -", "--csv and --plot: both are standard output");
+    ASSERT_REFUSES("run", MADE_UP "--trace-fst -", "--trace-fst -: waves need a file");
 }
 
 /// The JSON without the lines of every system that hold any of these keys, up to a NULL.
@@ -195,9 +266,8 @@ static void writes_waves(void **state)
     char *text[2];
     for (unsigned i = 0; i < 2; i++) {
         const char *json = scratch("files/waves.json");
-        assert_int_equal(run_command("run --gpus 3 --flit-bytes 16 --tokens-per-gpu 6 --hidden 32 "
-                                     "--tile 2 --experts 9 --k 2 --system dysharp --json %s %s %s",
-                                     json, i ? "--trace-fst" : "", i ? fst : ""),
+        assert_int_equal(run_command("run " WITH_WAVES "--json %s %s %s", json,
+                                     i ? "--trace-fst" : "", i ? fst : ""),
                          MW_EXIT_OK);
         text[i] = read_file(json);
         assert_non_null(text[i]);
@@ -363,6 +433,7 @@ static void refuses_what_the_device_cannot_hold(void **state)
     REFUSES(MADE_UP "--set credits=1", "--set credits=1", "no setting of that name");
     REFUSES(MADE_UP "--set store_credits=256", "--set store_credits=256", "0 .. 255");
     REFUSES(MADE_UP "--set small=2", "--set small=2", "0 to 1");
+    REFUSES(MADE_UP "--set store_credit=1", "(store_credits?)");
     REFUSES(MADE_UP "--set start_delay=65536", "start_delay");
     REFUSES(MADE_UP "--set launch_cycles=65536", "launch_cycles: 65536 is not in 0 .. 65535");
     REFUSES("--set small=1 --set list_once=1 --gpus 4 --flit-bytes 8 --hidden 32 --experts 8 --k 2 "
@@ -403,6 +474,9 @@ int main(void)
         cmocka_unit_test(prints_and_succeeds),
         cmocka_unit_test(helps_who_asks),
         cmocka_unit_test(tells_output_that_is_lost),
+        cmocka_unit_test(tells_files_that_are_lost),
+        cmocka_unit_test(tells_waves_that_are_lost),
+        cmocka_unit_test(prints_what_is_asked_for),
         cmocka_unit_test(feeds_batches),
         cmocka_unit_test(same_json_twice),
         cmocka_unit_test(same_json_side_by_side),

@@ -80,7 +80,7 @@ static void test_bad_input(void **state)
 {
     (void)state;
     assert_refused("info --device pci",
-                   "--device pci: expected sim, sim:lanes, sim:plain, usb or usb:SERIAL");
+                   "--device pci: expected sim, sim:lanes, sim:plain or usb, or usb:SERIAL");
     assert_refused("info --device usb:", "--device usb:");
     assert_refused("info --device", "--device: the value is missing");
     assert_refused("info --gpus 1", "--gpus 1");

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What is known of a device's tables: of what every node and port has a copy of, what is wanted, and what the device
-// holds; kept in memory by known_tables.c, written by tables.c.
-#ifndef MW_TABLES_H
-#define MW_TABLES_H
+// holds; kept in memory by known_tables.c, written into the device by tables.c.
+#ifndef MW_KNOWN_TABLES_H
+#define MW_KNOWN_TABLES_H
 
 #include "internal.h"
 
