@@ -17,6 +17,13 @@ static void word(struct mw_page *p, const char *name, const char *value, const c
     mw_page_row_end(p);
 }
 
+static void share(struct mw_page *p, const char *name, double value, const char *key)
+{
+    mw_page_row(p, "%s", name);
+    mw_page_real(p, value, 3, "/params/%s", key);
+    mw_page_row_end(p);
+}
+
 static void parameters(struct mw_page *p)
 {
     const struct mw_run_params *a = p->params;
@@ -39,11 +46,18 @@ static void parameters(struct mw_page *p)
     number(p, "hidden size, values", w->shape.hidden, "hidden");
     number(p, "experts", w->experts, "experts");
     number(p, "experts per token (k)", w->k, "k");
+    if (p->trace->synthetic) {
+        share(p, "popularity, sigma", a->sigma, "sigma");
+        share(p, "locality", a->locality, "locality");
+        number(p, "groups of experts, 0: none", a->groups, "groups");
+        number(p, "groups that a token has experts in, at most", a->topk_groups, "topk_groups");
+    }
     number(p, "tile, rows", a->tile, "tile");
     word(p, "partial tiles", a->partial_tiles ? "true" : "false", "partial_tiles");
     number(p, "expert, cycles per row", a->expert_cycles, "expert_cycles");
     number(p, "flit, bytes", a->flit_bytes, "flit_bytes");
     number(p, "link latency, cycles", a->link_latency, "link_latency");
+    number(p, "link, cycles per flit", a->link_cycles, "link_cycles");
     number(p, "tokens in flight per home, 0: no limit", a->in_flight, "in_flight");
     number(p, "open rows per home, 0: as the device has", a->open_rows, "open_rows");
     word(p, "padding allowed", w->shape.allow_padding ? "true" : "false", "allow_padding");

@@ -98,6 +98,28 @@ static void samples(struct mw_page *p)
     mw_page_table_end(p, true);
 }
 
+static void allocators(struct mw_page *p)
+{
+    mw_page_folded(p, "look-ups of the hubs&#8217; allocators",
+                   MW_HEADS("layer, system", "found in the cache", "fetched from memory"));
+    for (unsigned i = 0; i < p->count; i++) {
+        mw_page_row(p, "all, %s", p->summaries[i].system);
+        mw_page_uint(p, p->summaries[i].alloc_hits, "/systems/%u/allocator/hits", i);
+        mw_page_uint(p, p->summaries[i].alloc_misses, "/systems/%u/allocator/misses", i);
+        mw_page_row_end(p);
+    }
+    for (unsigned l = 0; l < p->w->layers; l++) {
+        for (unsigned i = 0; i < p->count; i++) {
+            const struct mw_layer_result *r = &p->summaries[i].result->layer[l];
+            mw_page_row(p, "%zu, %s", p->w->layer[l].number, p->summaries[i].system);
+            mw_page_uint(p, r->alloc_hits, "/systems/%u/layers/%u/allocator/hits", i, l);
+            mw_page_uint(p, r->alloc_misses, "/systems/%u/layers/%u/allocator/misses", i, l);
+            mw_page_row_end(p);
+        }
+    }
+    mw_page_table_end(p, true);
+}
+
 /// The first element of a layer that differs, of those that have one.
 static void wrong(struct mw_page *p)
 {
@@ -131,6 +153,7 @@ void mw_page_layers(struct mw_page *p)
     bounds(p);
     phases(p);
     stalls(p);
+    allocators(p);
     samples(p);
     fputs("</section>\n", p->out);
 }
