@@ -40,7 +40,8 @@ def prepare():
     build.mkdir(exist_ok=True)
     if not (build / "venv").exists():
         (build / "venv").symlink_to(ROOT / "build" / "venv")
-    (build / ".setup").touch()
+    for stamp in (".setup-all", ".setup"):
+        (build / stamp).touch()
 
 
 def sync(src, dst):

@@ -17,7 +17,8 @@ def copy(root, folder):
     (folder / "build").mkdir()
     (folder / "build/venv").symlink_to(root / "build/venv")
     shutil.copytree(root / "build/gen", folder / "build/gen")
-    (folder / "build/.setup").touch()
+    for stamp in (".setup-all", ".setup"):
+        (folder / "build" / stamp).touch()
 
 
 def make(folder, *what):
