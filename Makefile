@@ -23,6 +23,7 @@
 #   make mutate       random mutations of every unit-tested module's netlist, and which of them its tests find: M=module of one
 #   make install      tool, library, headers, models and the udev rule: PREFIX=/usr/local DESTDIR= [PACKAGE_MODELS='2.16 8.16'] (docs/install.md)
 #   make uninstall    takes it away again
+#   make deb          the packages moeswitch and libmoeswitch-dev, in build/deb
 #   make format       clang-format on every C and C++ file
 #   make docs         writes the generated pages of docs/ anew
 #   V=1 shows the commands. Parallel as the machine has cores unless -j is given.
@@ -50,7 +51,7 @@ PY := $(VENV)/bin/python3
 
 # ---- set-up -----------------------------------------------------------------
 # goals that need nothing of what tests, synthesis and boards do
-BUILD_GOALS := model install uninstall packaged-models
+BUILD_GOALS := model install uninstall deb packaged-models
 $(B)/.setup: .ci/setup requirements-build.txt $(if $(or $(filter-out $(BUILD_GOALS),$(MAKECMDGOALS)),$(if $(MAKECMDGOALS),,all)),$(B)/.setup-all)
 	@mkdir -p $(B)
 	@.ci/setup $(VENV) build
@@ -213,8 +214,8 @@ include firmware/firmware.mk
 # ---- models of the whole device ---------------------------------------------
 include sim/model.mk
 
-# ---- make install ------------------------------------------------
-include packaging/install.mk
+# ---- make install, make deb ------------------------------------------------
+include packaging/install.mk packaging/deb.mk
 
 include sim/threads.mk
 

@@ -39,8 +39,7 @@ INSTALLED_LINKS := $(LIBDIR)/$(SONAME) $(LIBDIR)/libmoeswitch.so
 INSTALL_NEEDS := $(B)/moeswitch $(B)/libmoeswitch.so $(B)/moeswitch.pc $(GEN_H) $(foreach m,$(PACKAGE_PLAIN),$(call model_so,$(m))) portable-models
 
 $(B)/moeswitch.pc: driver/moeswitch.pc.in FORCE
-	$(Q)sed 's,@PREFIX@,$(PREFIX),; s,@LIBDIR@,$(LIBDIR:$(PREFIX)/%=$${prefix}/%),; s,@VERSION@,$(VERSION),' $< >$@.new
-	@$(if_changed)
+	$(Q)sed 's,@PREFIX@,$(PREFIX),; s,@LIBDIR@,$(LIBDIR:$(PREFIX)/%=$${prefix}/%),; s,@VERSION@,$(VERSION),' $< >$@.$$$$ && $(if_changed)
 
 install_one = install -D -m $(word 3,$(1)) $(word 1,$(1)) '$(DESTDIR)$(word 2,$(1))'
 place = $(word 2,$(subst :, ,$(1)))
