@@ -23,6 +23,7 @@
 #   make mutate       random mutations of every unit-tested module's netlist, and which of them its tests find: M=module of one
 #   make install      tool, library, headers, models and the udev rule: PREFIX=/usr/local DESTDIR= [PACKAGE_MODELS='2.16 8.16'] (docs/install.md)
 #   make uninstall    takes it away again
+#   make python-wheel the Python package, in build/python (bindings/python)
 #   make deb          the packages moeswitch and libmoeswitch-dev, in build/deb
 #   make format       clang-format on every C and C++ file
 #   make docs         writes the generated pages of docs/ anew
@@ -252,7 +253,7 @@ $(EXAMPLES): $(B)/examples/%: $(B)/obj/driver/examples/%.o $(B)/libmoeswitch.a
 # folders may add commands that are tests too: TEST_CMDS += --command 'name: command', and to LONG_CMDS what only `make test-all` runs
 TEST_CMDS :=
 LONG_CMDS :=
--include tests/system/tests.mk tests/synth/tests.mk tests/driver/tests.mk tests/firmware/tests.mk tests/usb/tests.mk tests/sim/tests.mk tests/threads/tests.mk tests/fuzz/tests.mk tests/packaging/tests.mk
+-include tests/system/tests.mk tests/synth/tests.mk tests/driver/tests.mk tests/firmware/tests.mk tests/usb/tests.mk tests/sim/tests.mk tests/threads/tests.mk tests/fuzz/tests.mk tests/packaging/tests.mk bindings/python/python.mk
 
 TEST_NEEDS := $(TEST_SYSTEM_NEEDS) $(LANES_TESTS) $(FUZZERS) $(UNIT_BINS) $(C_TESTS) $(EXAMPLES) $(TOOL) models
 
