@@ -5,7 +5,8 @@ import shutil
 import subprocess
 import sys
 
-PARTS = ["Makefile", "requirements.txt", ".ci", "rtl", "sim", "firmware", "tests", "driver", "host-tools", "constraints"]
+PARTS = ["Makefile", "requirements-build.txt", "requirements.txt", "packaging", "bindings", ".ci", "rtl", "sim",
+         "firmware", "tests", "driver", "host-tools", "constraints"]
 
 
 def copy(root, folder):
