@@ -142,7 +142,7 @@ VINC := -isystem $(VROOT)/include -isystem $(VROOT)/include/vltstd
 VWARN := -Wall -Wno-PINCONNECTEMPTY $(VLT) $(addprefix -y ,$(RTL_DIRS) $(DEV_DIRS))
 
 # what a Verilated model was made of, from Verilator's own list: a change of another module makes nothing anew
-verilator_deps = $(Q)sed -n 's/^.* : //p' $(1:.mk=__ver.d) 2>/dev/null | tr ' ' '\n' | grep -v '^/\|^$$' | sort -u | sed 's,.*,$(1): &\n&:,' >$(@D)/deps.d
+verilator_deps = $(Q)sed -n 's/^.* : //p' $(1:.mk=__ver.d) 2>/dev/null | tr ' ' '\n' | grep '^[^/]\|^$(abspath $(GEN))/' | sort -u | sed 's,.*,$(1): &\n&:,' >$(@D)/deps.d
 -include $(wildcard $(B)/unit/*/deps.d $(B)/model/*/*/deps.d)
 
 # ---- C and C++ --------------------------------------------------------------
