@@ -21,8 +21,11 @@
 #   make bitstream    a board's bitstream: BOARD=ecpix5-85f [N=2]; make load and make flash BOARD= take it to the board
 #   make mutants      plants faults in the RTL; the tests must find each
 #   make mutate       random mutations of every unit-tested module's netlist, and which of them its tests find: M=module of one
-#   make install      the library, its headers, the tool and the udev rule: PREFIX=/usr/local DESTDIR=
 #   make man          manual pages and completion for bash, from the tables of options: build/man, build/completion
+#   make install      tool, library, headers, models and the udev rule: PREFIX=/usr/local DESTDIR= [PACKAGE_MODELS='2.16 8.16'] (docs/install.md)
+#   make uninstall    takes it away again
+#   make python-wheel the Python package, in build/python (bindings/python)
+#   make deb          the packages moeswitch and libmoeswitch-dev, in build/deb
 #   make format       clang-format on every C and C++ file
 #   make docs         writes the generated pages of docs/ anew
 #   V=1 shows the commands. Parallel as the machine has cores unless -j is given.
@@ -44,13 +47,20 @@ say_now = printf '  %-10s %s\n' '$(1)' '$(2)'
 
 B := build
 GEN := $(B)/gen
-VENV := $(B)/venv
+# another build folder shares it
+VENV := $(if $(wildcard build/.setup),build,$(B))/venv
 PY := $(VENV)/bin/python3
 
 # ---- set-up -----------------------------------------------------------------
-$(B)/.setup: .ci/setup requirements.txt
+# goals that need nothing of what tests, synthesis and boards do
+BUILD_GOALS := model install uninstall deb packaged-models
+$(B)/.setup: .ci/setup requirements-build.txt $(if $(or $(filter-out $(BUILD_GOALS),$(MAKECMDGOALS)),$(if $(MAKECMDGOALS),,all)),$(B)/.setup-all)
 	@mkdir -p $(B)
-	@.ci/setup $(VENV)
+	@.ci/setup $(VENV) build
+	@touch $@
+$(B)/.setup-all: .ci/setup requirements-build.txt requirements.txt
+	@mkdir -p $(B)
+	@.ci/setup $(VENV) all
 	@touch $@
 
 # ---- generated sources ------------------------------------------------------
@@ -138,7 +148,7 @@ VINC := -isystem $(VROOT)/include -isystem $(VROOT)/include/vltstd
 VWARN := -Wall -Wno-PINCONNECTEMPTY $(VLT) $(addprefix -y ,$(RTL_DIRS) $(DEV_DIRS))
 
 # what a Verilated model was made of, from Verilator's own list: a change of another module makes nothing anew
-verilator_deps = $(Q)sed -n 's/^.* : //p' $(1:.mk=__ver.d) 2>/dev/null | tr ' ' '\n' | grep -v '^/\|^$$' | sort -u | sed 's,.*,$(1): &\n&:,' >$(@D)/deps.d
+verilator_deps = $(Q)sed -n 's/^.* : //p' $(1:.mk=__ver.d) 2>/dev/null | tr ' ' '\n' | grep '^[^/]\|^$(abspath $(GEN))/' | sort -u | sed 's,.*,$(1): &\n&:,' >$(@D)/deps.d
 -include $(wildcard $(B)/unit/*/deps.d $(B)/model/*/*/deps.d)
 
 # ---- C and C++ --------------------------------------------------------------
@@ -177,21 +187,6 @@ $(B)/libmoeswitch.so: $(call obj,$(DRIVER_SRC)) driver/libmoeswitch.map
 	$(call say,LINK,$@)
 	$(Q)$(CC) -shared -Wl,-soname,$(SONAME) -Wl,--version-script=driver/libmoeswitch.map -o $@ $(filter %.o,$^) -lusb-1.0 -ldl -lpthread
 
-# make install [PREFIX=/usr/local] [DESTDIR=]: library, headers, pkg-config, tool, and the udev rule that lets users open a device
-PREFIX ?= /usr/local
-LIBDIR ?= $(PREFIX)/lib
-UDEVDIR ?= $(if $(filter /usr/local%,$(PREFIX)),/etc,$(PREFIX)/lib)/udev/rules.d
-.PHONY: install
-install: $(B)/moeswitch $(B)/libmoeswitch.so $(GEN_H)
-	$(call say,INSTALL,$(DESTDIR)$(PREFIX))
-	$(Q)install -d $(addprefix $(DESTDIR),$(PREFIX)/bin $(PREFIX)/include/moeswitch $(LIBDIR)/pkgconfig $(UDEVDIR))
-	$(Q)install $(B)/moeswitch $(DESTDIR)$(PREFIX)/bin
-	$(Q)install -m 644 driver/include/moeswitch.h $(GEN)/errors.h $(GEN)/isa.h $(GEN)/packet.h $(DESTDIR)$(PREFIX)/include/moeswitch
-	$(Q)install -m 644 $(B)/libmoeswitch.so $(DESTDIR)$(LIBDIR)/libmoeswitch.so.$(VERSION)
-	$(Q)ln -sf libmoeswitch.so.$(VERSION) $(DESTDIR)$(LIBDIR)/$(SONAME) && ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/libmoeswitch.so
-	$(Q)sed 's,@PREFIX@,$(PREFIX),; s,@LIBDIR@,$(LIBDIR),; s,@VERSION@,$(VERSION),' driver/moeswitch.pc.in >$(DESTDIR)$(LIBDIR)/pkgconfig/moeswitch.pc
-	$(Q)install -m 644 driver/70-moeswitch.rules $(DESTDIR)$(UDEVDIR)
-
 $(B)/libmwhost.a: $(call obj,$(HOST_SRC))
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && ar rcs $@ $^
@@ -218,7 +213,7 @@ $(B)/verilated/%.a: | $(B)/.setup
 	$(call say,CXX,Verilator run time ($*))
 	$(Q)set -e; cd $(@D)/$*; fst=$(if $(filter fst,$*),1,0); \
 	for f in verilated verilated_threads $(if $(filter fst,$*),verilated_fst_c); do \
-	    $(CXX) -std=c++17 -O2 -fPIC -w -DVM_TRACE=$$fst -DVM_TRACE_FST=$$fst -DVM_TRACE_VCD=0 -DVM_COVERAGE=0 -DVM_SC=0 $(VINC) \
+	    $(CXX) -std=c++17 -O2 -fPIC -w -DVM_TRACE=$$fst -DVM_TRACE_FST=$$fst -DVM_TRACE_VCD=0 -DVM_COVERAGE=0 -DVM_SC=0 -fmacro-prefix-map=$(VROOT)/= $(VINC) \
 	        -c -o $$f.o $(VROOT)/include/$$f.cpp; done; \
 	rm -f ../$*.a; ar rcs ../$*.a *.o
 
@@ -227,6 +222,9 @@ include firmware/firmware.mk
 
 # ---- models of the whole device ---------------------------------------------
 include sim/model.mk
+
+# ---- make install, make deb ------------------------------------------------
+include packaging/install.mk packaging/deb.mk
 
 include sim/threads.mk
 
@@ -264,14 +262,15 @@ $(EXAMPLES): $(B)/examples/%: $(B)/obj/driver/examples/%.o $(B)/libmoeswitch.a
 TEST_CMDS :=
 LONG_CMDS :=
 TEST_CMDS += --command 'man: make man-check'
--include tests/system/tests.mk tests/synth/tests.mk tests/driver/tests.mk tests/firmware/tests.mk tests/usb/tests.mk tests/sim/tests.mk tests/threads/tests.mk tests/fuzz/tests.mk tests/outputs/tests.mk
+-include $(patsubst %,tests/%/tests.mk,system synth driver firmware usb sim threads fuzz outputs packaging) bindings/python/python.mk
 
-TEST_NEEDS := $(TEST_SYSTEM_NEEDS) $(MAN_PAGES) $(LANES_TESTS) $(FUZZERS) $(UNIT_BINS) $(C_TESTS) $(EXAMPLES) $(TOOL) models
+TEST_NEEDS := $(TEST_SYSTEM_NEEDS) $(MAN_PAGES) $(B)/libmoeswitch.so $(PYTHON_WHEEL) $(LANES_TESTS) $(FUZZERS) $(UNIT_BINS) $(C_TESTS) $(EXAMPLES) $(TOOL) models
 
 # One program of a folder by itself, as system-test_layers. What it opens when it runs: all models, if nothing is said here.
 NEEDS_system-test_layers := $(call model_so,4.8.0.0)
 NEEDS_system-test_backends_long := $(foreach m,2.8.0.0 4.8.0.0 8.16.0.0,$(call model_so,$(m)) $(call model_so,$(m).plain))
 NEEDS_system-test_models := $(foreach m,2.8.0.0 2.8.0.0.plain,$(call model_so,$(m))) $(call device_so,2.8.0.0.device) $(TOOL) $(USBDEV)
+NEEDS_system-test_installed := $(foreach m,2.8.0.0 2.8.0.0.plain,$(call model_so,$(m))) $(TOOL)
 NEEDS_device-test_device := $(call model_so,2.8.0.0) $(call device_so,2.8.0.0.device) $(call device_so,2.8.0.0.device_usb)
 NEEDS_device-test_small := $(call model_so,4.8.1.0) $(call device_so,4.8.1.0.device)
 # c_test_alone: program
@@ -295,7 +294,7 @@ SYSTEM_RUNS3 := --set small=1 --gpus 4 --flit-bytes 8 --hidden 32 --experts 16 -
 TEST_CMDS += --command 'mutate-sample: $(PY) tests/mutate/run.py --self-test'
 TEST_CMDS += --command 'run tile 1: $(B)/moeswitch run $(SYSTEM_RUNS)' --command 'run tile 4: $(B)/moeswitch run $(SYSTEM_RUNS2)' \
     --command 'run small: $(B)/moeswitch run $(SYSTEM_RUNS3)' \
-    --command 'lint: make lint' --command 'formal: make formal' --command 'synth-check: make synth-check' --command 'docs: make docs-check' --command 'core: make core-check' --command 'exports: make exports-check' --command 'install: make install-check'
+    --command 'lint: make lint' --command 'formal: make formal' --command 'synth-check: make synth-check' --command 'docs: make docs-check' --command 'core: make core-check' --command 'exports: make exports-check'
 
 # What `make test` leaves to `make test-all`: the model of 32 GPUs takes minutes to build and to run, the figures need the real
 # trace.
@@ -321,7 +320,6 @@ early-synth-check early-formal early-lint: early-%: | gen $(DEV_REG_SV) $(DEV_IP
 	@mkdir -p $(B)/test-logs
 	@$(MAKE) -s $* FORMAL='--jobs 1' >$(B)/test-logs/early-$*.log 2>&1 || echo "  $* fails: it runs again among the tests"
 
-.PHONY: install-check
 .PHONY: all test test-all run lint format formal formal-long synth-check synth-part pnr mutants docs docs-check core-check exports-check clean help
 all: $(TOOL) $(if $(DRIVER_SRC),$(B)/libmoeswitch.so) $(TEST_NEEDS)
 
@@ -456,16 +454,6 @@ exports-check: models
 	$(Q)for f in $(foreach m,$(DEVICES),$(call device_so,$(m))); do nm -D --defined-only $$f | awk '{print $$3}' | cmp -s - <(echo mw_device_get_ops) || \
 	    { echo "$$f: exports more than mw_device_get_ops" >&2; exit 1; }; done
 
-# the shared library has exactly the functions of its header, and what is installed builds the example
-install-check: $(B)/libmoeswitch.so $(B)/moeswitch
-	$(Q)nm -D --defined-only $< | awk '$$2 == "T" {print $$3}' | sed 's/@.*//' | sort | diff - <(tr '\n' ' ' <driver/include/moeswitch.h | \
-	    grep -o 'MW_API [^(]*' | grep -o 'mw_[a-z_0-9]*$$' | sort) || { echo "libmoeswitch.so and moeswitch.h: not the same functions" >&2; exit 1; }
-	$(Q)$(PY) tests/rule.py driver/70-moeswitch.rules
-	$(Q)rm -rf $(B)/install && $(MAKE) -s install DESTDIR=$(abspath $(B))/install PREFIX=/usr
-	$(Q)export PKG_CONFIG_PATH=$(B)/install/usr/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$(abspath $(B))/install; \
-	    $(CC) -std=c17 $$(pkg-config --cflags moeswitch) -o $(B)/install/layer driver/examples/layer.c $$(pkg-config --libs moeswitch) -lm
-	$(Q)LD_LIBRARY_PATH=$(B)/install/usr/lib ldd $(B)/install/layer | grep -q '$(SONAME) => $(B)/install'
-
 docs: $(DOC_PAGES:%=$(GEN)/%.md)
 	$(Q)cp $^ docs/
 
@@ -477,4 +465,4 @@ help:
 	@sed -n '4,/^ifeq/s/^# \{0,1\}//p' Makefile
 
 clean:
-	rm -rf $(filter-out $(VENV) $(B)/.setup,$(wildcard $(B)/*))
+	rm -rf $(filter-out $(VENV),$(wildcard $(B)/*))

@@ -34,19 +34,17 @@ FORCE:
 
 # versions of the tools, what the compiler takes this processor for, and why lanes do not work here, if so
 TOOLS := $(B)/model/tools
-if_changed = cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+# behind a file of the shell's own, as makes of one folder may run side by side
+if_changed = if cmp -s $@.$$$$ $@; then rm $@.$$$$; else mv $@.$$$$ $@; fi
 $(TOOLS): FORCE | $(B)/.setup
 	@mkdir -p $(@D)
-	@# makes of one folder may run side by side (tests/mutate)
-	@$(PY) sim/made.py tools --verilator '$(VROOT)' --verilator-bin '$(VERILATOR_BIN)' --plain-cxx '$(PLAIN_CXX)' --model-cxx '$(MODEL_CXX)' --arch '$(MODEL_ARCH)' >$@.$$$$ && \
-	    if cmp -s $@.$$$$ $@; then rm $@.$$$$; else mv $@.$$$$ $@; fi
+	@$(PY) sim/made.py tools --verilator '$(VROOT)' --verilator-bin '$(VERILATOR_BIN)' --plain-cxx '$(PLAIN_CXX)' --model-cxx '$(MODEL_CXX)' --arch '$(MODEL_ARCH)' >$@.$$$$ && $(if_changed)
 $(B)/verilated/plain.a $(B)/verilated/fst.a: $(TOOLS)
 
 # flags_rule: folder of build/model, what is set there
 define flags_rule
 $(B)/model/$(1)/flags: FORCE
-	@mkdir -p $$(@D) && echo '$(strip $(2))' >$$@.new
-	@$$(if_changed)
+	@mkdir -p $$(@D) && echo '$(strip $(2))' >$$@.$$$$$$$$ && $$(if_changed)
 endef
 
 # note_rule: folder of build/model, fabric or device, backend, Verilated archives, sources around them: what is in the model for who loads it

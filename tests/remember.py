@@ -4,8 +4,9 @@
 
 usage: remember.py NAME FILE... -- COMMAND...
 
-A check is its command line and the contents of the FILEs that it reads, and of requirements.txt, which has the tools' versions. What has passed is remembered by their hash
-below build/remembered, with what they printed, which is printed again; what failed is run again. FORGET=1 runs it in any case.
+A check is its command line and the contents of the FILEs that it reads, and of requirements-build.txt and
+requirements.txt, which have the tools' versions. What has passed is remembered by their hash below build/remembered,
+with what they printed, which is printed again; what failed is run again. FORGET=1 runs it in any case.
 Exit status: that of the command, 0 when it was remembered.
 """
 import hashlib
@@ -22,7 +23,7 @@ def hash_of(command, files, texts=()):
     """The hash of a check: command, a string; files, whose contents count; texts, what else does."""
     h = hashlib.sha256()
     parts = [command.encode(), *(t.encode() for t in texts)]
-    for f in sorted({str(f) for f in (*files, "requirements.txt")}):
+    for f in sorted({str(f) for f in (*files, "requirements-build.txt", "requirements.txt")}):
         parts += [f.encode(), (ROOT / f).read_bytes()]
     for p in parts:
         h.update(len(p).to_bytes(8, "little") + p)

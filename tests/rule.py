@@ -5,7 +5,7 @@
 usage: rule.py RULES    exit status 1, with a line, when the rule does not fit
 
 It must match the numbers of rtl/spec/host.toml and the manufacturer that tests/unit/test_usb_core.cpp reads from the core, and nothing else, tag the device
-for whoever sits at the machine, and come before 73-seat-late.rules, which acts on that tag.
+for whoever sits at the machine, give it to a group that every Debian has and to nobody else, and come before 73-seat-late.rules, which acts on that tag.
 """
 import pathlib
 import re
@@ -33,6 +33,8 @@ def main():
         fail(f"matches {tests}, a device is {device}")
     if 'TAG+="uaccess"' not in lines[0]:
         fail("no tag")
+    if 'MODE="0660", GROUP="plugdev"' not in lines[0]:
+        fail("not for the group plugdev alone")
     if not rules.name < "73-seat-late.rules":
         fail("sorted behind 73-seat-late.rules")
 

@@ -4,11 +4,12 @@
 
 usage: run.py [--filter WORD] [--jobs N] [--timeout SECONDS] [--again PROGRAM]... [--command 'NAME: COMMAND']... PROGRAM...
 
-A PROGRAM is a cmocka test; each of its tests is one line here. A COMMAND is one test, passed when its exit status is 0. A program that crashes, runs
-out of time, ends with an error without naming a failed test, runs no test, or another number of tests than it has announced, counts as a failed test. A test
-that was skipped is neither passed nor failed, and shown with its reason. Programs run with the seed MW_SEED, 1 without; those of --again once more with
-a fresh seed, which is printed, unless MW_SEED is set. Output of what failed is shown, and kept below build/test-logs. The last line reads
-'N passed, N failed, N skipped'; the exit status is 1 when something failed.
+A PROGRAM is a cmocka test; each of its tests is one line here. A COMMAND is one test, passed when its exit status is
+0, skipped when it is 77. A program that crashes, runs out of time, ends with an error without naming a failed test,
+runs no test, or another number of tests than it has announced, counts as a failed test. A test that was skipped is
+neither passed nor failed, and shown with its reason. Programs run with the seed MW_SEED, 1 without; those of --again
+once more with a fresh seed, which is printed, unless MW_SEED is set. Output of what failed is shown, and kept below
+build/test-logs. The last line reads 'N passed, N failed, N skipped'; the exit status is 1 when something failed.
 """
 import argparse
 import concurrent.futures
@@ -27,6 +28,7 @@ LOGS = pathlib.Path("build/test-logs")
 TAP = re.compile(r"^(ok|not ok) \d+ (?:(# SKIP) )?(?:- )?(.*?)\s*(# SKIP.*)?$")
 PLAN = re.compile(r"^1\.\.(\d+)", re.M)
 PASSED, FAILED, SKIPPED = "ok", "FAILED", "skipped"
+COMMAND_SKIPPED = 77  # as automake has it
 LOCK = threading.Lock()
 
 
@@ -64,7 +66,7 @@ def execute(argv, seed, timeout):
 def results_of(name, is_command, status, out):
     """List of (test, PASSED, FAILED or SKIPPED) of one program."""
     if is_command:
-        return [(name, FAILED if status else PASSED)]
+        return [(name, {0: PASSED, COMMAND_SKIPPED: SKIPPED}.get(status, FAILED))]
     found = [(f"{name}: {m[3]}", SKIPPED if m[2] or m[4] else PASSED if m[1] == "ok" else FAILED) for m in map(TAP.match, out.splitlines()) if m]
     planned = sum(map(int, PLAN.findall(out)))
     if status is None:

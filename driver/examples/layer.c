@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One MoE layer through libmoeswitch: 4 GPUs with 16 tokens each, 64 hidden values, 8 experts, 2 per
+// One MoE layer through libmoeswitch: 2 GPUs with 16 tokens each, 64 hidden values, 8 experts, 2 per
 // token. The experts' coefficients are 1 and the gate weights 1/2, so that every output row must be
 // the token itself, bit for bit, after it has been at two experts and their sum came home.
 #include "moeswitch.h"
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { GPUS = 4, TOKENS = 16, HIDDEN = 64, EXPERTS = 8, K = 2 };
+enum { GPUS = 2, TOKENS = 16, HIDDEN = 64, EXPERTS = 8, K = 2 };
 
 static uint16_t x[GPUS][TOKENS][HIDDEN], out[GPUS][TOKENS][HIDDEN];
 static int16_t topk_idx[GPUS][TOKENS][K];

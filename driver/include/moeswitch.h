@@ -91,8 +91,8 @@ struct mw_open_options {
     unsigned link_latency; ///< cycles of every link, 1 .. max_latency of the device
     bool small;            ///< sim: the configuration that synth-check measures (16 KB per GPU)
     const char *fst;       ///< sim: file for waves, or NULL
-    const char *model;     ///< sim: the model's shared object, or NULL: look beside the program
-    bool build;            ///< sim: run `make model` where the model is missing
+    const char *model;     ///< sim: the model's file, or NULL: look for it (docs/install.md)
+    bool build;            ///< sim: run `make model` where it is missing and the sources are there
     /// Called with one line whenever something takes long; may be NULL.
     void (*log)(void *context, const char *line);
     void *log_context;

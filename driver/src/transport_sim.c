@@ -1,27 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The transport "sim": a Verilated model in this process. Each configuration is a shared object of
-// its own (sim/mw_sim.h), looked for in model/<configuration>/ beside the program and in the folders
-// above it, and built there by `make model` where that is allowed and the sources are there. Before any code of it runs, its note says whether it can
-// (model_note.h).
+// The transport "sim": a Verilated model in this process, a shared object of its own (sim/mw_sim.h). model_find.h says
+// where it comes from; before any code of it runs, its note says whether it can (model_note.h).
 #include "internal.h"
-#include "model_note.h"
+#include "model_find.h"
 #include "mw_sim.h"
 #include "queue.h"
 
 #include <dlfcn.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 enum {
-    PATH_SIZE = 4096,
-    LEVELS = 4,
     // between two looks at the queue of layers, where there is one
     SLICE_CYCLES = 256,
     SLICE_FLITS = 64,
@@ -37,147 +28,9 @@ struct sim {
     void *watcher_context;
 };
 
-// ---- finding the model ---------------------------------------------------------------------------------------
-
 static bool asks_for(const struct mw_open_options *o, const char *backend)
 {
     return o->backend && strcmp(o->backend, backend) == 0;
-}
-
-static void configuration(const struct mw_open_options *o, char *name, size_t size)
-{
-    snprintf(name, size, "n%uf%u%s%s", o->gpus, o->flit_bytes, o->small ? "-small" : "",
-             o->fst                 ? "-fst"
-             : asks_for(o, "plain") ? "-plain"
-                                    : "");
-}
-
-/// The folder of the program, or false.
-static bool program_folder(char *path)
-{
-    ssize_t length = readlink("/proc/self/exe", path, PATH_SIZE - 1);
-    if (length < 0)
-        return false;
-    path[length] = 0;
-    char *slash = strrchr(path, '/');
-    if (!slash)
-        return false;
-    *slash = 0;
-    return true;
-}
-
-/// Look for `folder/above` + suffix from the program's folder upwards; `found` gets the path.
-static bool find_upwards(const char *suffix, char *found)
-{
-    char folder[PATH_SIZE];
-    if (!program_folder(folder))
-        return false;
-    for (unsigned i = 0; i < LEVELS; i++) {
-        if ((size_t)snprintf(found, PATH_SIZE, "%s/%s", folder, suffix) < PATH_SIZE &&
-            access(found, R_OK) == 0)
-            return true;
-        char *slash = strrchr(folder, '/');
-        if (!slash || slash == folder)
-            return false;
-        *slash = 0;
-    }
-    return false;
-}
-
-static bool find_model(const struct mw_open_options *o, char *found)
-{
-    char name[64], suffix[128];
-    configuration(o, name, sizeof name);
-    snprintf(suffix, sizeof suffix, "model/%s/libmwsim.so", name);
-    return find_upwards(suffix, found);
-}
-
-/// Run make in `root`; its output goes to standard error. Returns whether it succeeded.
-static bool make_model(const struct mw_open_options *o, const char *root)
-{
-    char n[16], f[16], small[16], trace[16], backend[32];
-    snprintf(n, sizeof n, "N=%u", o->gpus);
-    snprintf(f, sizeof f, "F=%u", o->flit_bytes);
-    snprintf(small, sizeof small, "SMALL=%d", o->small);
-    snprintf(trace, sizeof trace, "TRACE=%d", o->fst != NULL);
-    snprintf(backend, sizeof backend, "BACKEND=%s", o->backend ? o->backend : "");
-    pid_t child = fork();
-    if (child == 0) {
-        dup2(STDERR_FILENO, STDOUT_FILENO);
-        unsetenv("MAKEFLAGS"); // job slots of a make around this program
-        unsetenv("MAKELEVEL");
-        execlp("make", "make", "--no-print-directory", "-C", root, "model", n, f, small, trace,
-               backend, (char *)NULL);
-        _exit(127);
-    }
-    int status;
-    pid_t ended;
-    do
-        ended = child > 0 ? waitpid(child, &status, 0) : -1;
-    while (ended < 0 && child > 0 && errno == EINTR);
-    return ended == child && child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
-
-/// Programs that lack the same model at once must not write it at once: the others wait, and then have
-/// nothing to make. Returns what to close, or -1 where nobody can wait.
-static int take_turn(const char *root)
-{
-    char path[PATH_SIZE + 32];
-    snprintf(path, sizeof path, "%s/build/models.lock", root);
-    int lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    while (lock >= 0 && flock(lock, LOCK_EX) && errno == EINTR)
-        ;
-    return lock;
-}
-
-/// Build the model from the sources that the program was built from.
-static bool build_model(const struct mw_open_options *o)
-{
-    char root[PATH_SIZE], name[64], line[160];
-    if (!find_upwards("rtl/top/fabric.sv", root))
-        return false;
-    root[strlen(root) - strlen("/rtl/top/fabric.sv")] = 0;
-    configuration(o, name, sizeof name);
-    snprintf(line, sizeof line, "building the model %s, which takes some minutes", name);
-    if (o->log)
-        o->log(o->log_context, line);
-    int lock = take_turn(root);
-    bool built = make_model(o, root);
-    if (lock >= 0)
-        close(lock);
-    return built;
-}
-
-static int no_model(const struct mw_open_options *o, char *message, size_t size)
-{
-    char name[64];
-    configuration(o, name, sizeof name);
-    snprintf(message, size, "no model %s%s: make model N=%u F=%u%s%s%s%s", name,
-             o->build ? ", and it cannot be built" : "", o->gpus, o->flit_bytes,
-             o->small ? " SMALL=1" : "", o->fst ? " TRACE=1" : "", o->backend ? " BACKEND=" : "",
-             o->backend ? o->backend : "");
-    return MW_ERR_NODEV;
-}
-
-/// The model's path, and what it was made of. One beside the program that cannot run here (of another
-/// version, for another processor) is built anew.
-static int locate(const struct mw_open_options *o, char *path, struct mw_simulation *made,
-                  char *message, size_t size)
-{
-    if (o->model) {
-        snprintf(path, PATH_SIZE, "%s", o->model);
-        return mwi_model_note(path, MWI_FABRIC, made, message, size);
-    }
-    if (find_model(o, path)) {
-        int status = mwi_model_note(path, MWI_FABRIC, made, message, size);
-        if (!status || !o->build)
-            return status;
-        if (o->log)
-            o->log(o->log_context, message);
-    }
-    if (!o->build || !build_model(o) || !find_model(o, path))
-        return no_model(o, message, size);
-    return mwi_model_note(path, MWI_FABRIC, made, message, size);
 }
 
 static int check_backend(const struct mw_open_options *o, char *message, size_t size)
@@ -245,11 +98,11 @@ static const struct mwi_queue_ops QUEUE_OPS = {queue_cfg, queue_cycles};
 
 static int sim_open(const struct mw_open_options *o, void **context, char *message, size_t size)
 {
-    char path[PATH_SIZE];
+    char path[MWI_PATH];
     struct mw_simulation made;
     int status = check_backend(o, message, size);
     if (!status)
-        status = locate(o, path, &made, message, size);
+        status = mwi_model_find(o, path, &made, message, size);
     if (!status && o->backend && strcmp(o->backend, made.backend) != 0) {
         snprintf(message, size, "%s is %s, not %s", path, made.backend, o->backend);
         status = MW_ERR_NODEV;

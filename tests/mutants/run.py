@@ -19,7 +19,8 @@ import tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 WORK = ROOT / "build" / "mutants"
-PARTS = ["Makefile", "requirements.txt", ".ci", "rtl", "sim", "driver", "firmware", "host-tools", "constraints", "tests", "docs", ".clang-format"]
+PARTS = ["Makefile", "requirements-build.txt", "requirements.txt", "packaging", "bindings", ".ci", "rtl", "sim",
+         "driver", "firmware", "host-tools", "constraints", "tests", "docs", ".clang-format"]
 TIMEOUT_S = 900
 SUMMARY = re.compile(r"^\d+ passed, [1-9]\d* failed", re.M)  # of tests/run.py and tests/formal/run.py
 UNREAD = "Yosys does not read it"                          # a proof that could not begin
@@ -40,7 +41,8 @@ def prepare():
     build.mkdir(exist_ok=True)
     if not (build / "venv").exists():
         (build / "venv").symlink_to(ROOT / "build" / "venv")
-    (build / ".setup").touch()
+    for stamp in (".setup-all", ".setup"):
+        (build / stamp).touch()
 
 
 def sync(src, dst):

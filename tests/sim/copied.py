@@ -5,7 +5,8 @@ import shutil
 import subprocess
 import sys
 
-PARTS = ["Makefile", "requirements.txt", ".ci", "rtl", "sim", "firmware", "tests", "driver", "host-tools", "constraints"]
+PARTS = ["Makefile", "requirements-build.txt", "requirements.txt", "packaging", "bindings", ".ci", "rtl", "sim",
+         "firmware", "tests", "driver", "host-tools", "constraints"]
 
 
 def copy(root, folder):
@@ -17,7 +18,8 @@ def copy(root, folder):
     (folder / "build").mkdir()
     (folder / "build/venv").symlink_to(root / "build/venv")
     shutil.copytree(root / "build/gen", folder / "build/gen")
-    (folder / "build/.setup").touch()
+    for stamp in (".setup-all", ".setup"):
+        (folder / "build" / stamp).touch()
 
 
 def make(folder, *what):

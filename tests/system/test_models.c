@@ -4,6 +4,7 @@
 // code is made such that whatever runs of it ends the program, as that of another processor does. One that the program
 // has found by itself is built anew.
 #include "command.h"
+#include "model_file.h"
 #include "host/support.h"
 
 #include "error.h"
@@ -25,64 +26,7 @@ static const char PLAIN[] = "build/model/n2f8-plain/libmwsim.so";
 static const char UNDER_SIGNALS[] = "--under-signals";
 static const char DEVICE[] = "build/model/dev-n2f8/libmwdevice.so";
 
-struct file {
-    char *bytes;
-    size_t size;
-};
-
-static struct file load(const char *path)
-{
-    struct file f = {NULL, 0};
-    FILE *in = fopen(path, "rb");
-    if (!in)
-        fail_msg("%s is not there: make models", path);
-    fseek(in, 0, SEEK_END);
-    f.size = (size_t)ftell(in);
-    rewind(in);
-    f.bytes = malloc(f.size);
-    assert_non_null(f.bytes);
-    assert_int_equal(fread(f.bytes, 1, f.size, in), f.size);
-    fclose(in);
-    return f;
-}
-
-/// Every instruction is one that there is not.
-static void spoil_code(struct file *f)
-{
-    Elf64_Ehdr e;
-    memcpy(&e, f->bytes, sizeof e);
-    unsigned spoiled = 0;
-    for (unsigned i = 0; i < e.e_phnum; i++) {
-        Elf64_Phdr p;
-        memcpy(&p, f->bytes + e.e_phoff + i * sizeof p, sizeof p);
-        if (p.p_type != PT_LOAD || !(p.p_flags & PF_X))
-            continue;
-        for (size_t at = 0; at + 1 < p.p_filesz; at += 2)
-            memcpy(f->bytes + p.p_offset + at, "\x0f\x0b", 2); // ud2 of x86
-        spoiled++;
-    }
-    assert_true(spoiled > 0);
-}
-
-/// The note's text, from its first line on.
-static char *note(struct file *f)
-{
-    char *at = memmem(f->bytes, f->size, "interface ", 10);
-    assert_non_null(at);
-    assert_null(memmem(at + 1, f->size - (size_t)(at + 1 - f->bytes), "\ninterface ", 11));
-    return at;
-}
-
-static void replace(struct file *f, const char *what, const char *with)
-{
-    char *from = note(f);
-    char *at = memmem(from, f->size - (size_t)(from - f->bytes), what, strlen(what));
-    assert_non_null(at);
-    assert_int_equal(strlen(what), strlen(with));
-    memcpy(at, with, strlen(with));
-}
-
-static void assert_refused(const struct file *f, int code, const char *message)
+static void assert_refused(const struct model_file *f, int code, const char *message)
 {
     struct mw_open_options o;
     struct mw_device *d;
@@ -98,7 +42,8 @@ static void assert_refused(const struct file *f, int code, const char *message)
 }
 
 /// The program that puts a whole device behind a USB connection must say it, and end before it waits for one.
-static void assert_device_refused(const struct file *f, const char *option, const char *message)
+static void assert_device_refused(const struct model_file *f, const char *option,
+                                  const char *message)
 {
     char line[1024];
     const char *path = scratch("libmwdevice.so");
@@ -114,80 +59,66 @@ static void assert_device_refused(const struct file *f, const char *option, cons
 }
 
 /// A model whose code cannot run, changed as `change` does; its bytes are to be freed.
-static struct file spoiled(const char *model, void (*change)(struct file *))
+static struct model_file spoiled(const char *model, void (*change)(struct model_file *))
 {
-    struct file f = load(model);
+    struct model_file f = load_model(model);
     spoil_code(&f);
     change(&f);
     return f;
 }
 
 /// Whoever changes a model as `change` does must get these words.
-static void refuses(void (*change)(struct file *), int code, const char *message)
+static void refuses(void (*change)(struct model_file *), int code, const char *message)
 {
-    struct file f = spoiled(MODEL, change);
+    struct model_file f = spoiled(MODEL, change);
     assert_refused(&f, code, message);
     free(f.bytes);
 }
 
 /// The same of the model of a whole device.
-static void refuses_device(void (*change)(struct file *), const char *message)
+static void refuses_device(void (*change)(struct model_file *), const char *message)
 {
-    struct file f = spoiled(DEVICE, change);
+    struct model_file f = spoiled(DEVICE, change);
     assert_device_refused(&f, "--whole", message);
     free(f.bytes);
 }
 
 // ---- what is changed -------------------------------------------------------------------------------
 
-/// "cpu abm adx ..." of lanes, which need AVX2 at least
-static void other_features(struct file *f)
+static void other_interface(struct model_file *f)
 {
-    replace(f, "avx2", "avx9");
+    model_note(f)[strlen("interface ")] = '1';
 }
 
-static void other_machine(struct file *f)
+static void no_interface(struct model_file *f)
 {
-    Elf64_Ehdr e;
-    memcpy(&e, f->bytes, sizeof e);
-    e.e_machine = e.e_machine == EM_AARCH64 ? EM_X86_64 : EM_AARCH64;
-    memcpy(f->bytes, &e, sizeof e);
+    replace_note(f, "interface", "somewhere");
 }
 
-static void other_interface(struct file *f)
+static void unsaid_model(struct model_file *f)
 {
-    note(f)[strlen("interface ")] = '1';
+    replace_note(f, "\nmodel ", "\nmadel ");
 }
 
-static void no_interface(struct file *f)
-{
-    replace(f, "interface", "somewhere");
-}
-
-static void unsaid_model(struct file *f)
-{
-    replace(f, "\nmodel ", "\nmadel ");
-}
-
-static void unchanged(struct file *f)
+static void unchanged(struct model_file *f)
 {
     (void)f;
 }
 
-static void others_note(struct file *f)
+static void others_note(struct model_file *f)
 {
-    char *owner = note(f) - 12;
+    char *owner = model_note(f) - 12;
     assert_memory_equal(owner, "moeswitch", 10);
     owner[0] = 'n';
 }
 
-static void long_note(struct file *f)
+static void long_note(struct model_file *f)
 {
     uint32_t bytes = 0x7fffffff;
-    memcpy(note(f) - 20, &bytes, sizeof bytes);
+    memcpy(model_note(f) - 20, &bytes, sizeof bytes);
 }
 
-static void far_headers(struct file *f)
+static void far_headers(struct model_file *f)
 {
     Elf64_Ehdr e;
     memcpy(&e, f->bytes, sizeof e);
@@ -195,17 +126,17 @@ static void far_headers(struct file *f)
     memcpy(f->bytes, &e, sizeof e);
 }
 
-static void begun(struct file *f)
+static void begun(struct model_file *f)
 {
     f->size = 100;
 }
 
-static void nothing(struct file *f)
+static void nothing(struct model_file *f)
 {
     f->size = 0;
 }
 
-static void text(struct file *f)
+static void text(struct model_file *f)
 {
     f->size = (size_t)snprintf(f->bytes, 64, "interface 2\ncpu \n");
 }
@@ -214,8 +145,8 @@ static void text(struct file *f)
 
 static bool is_lanes(void)
 {
-    struct file f = load(MODEL);
-    char *from = note(&f);
+    struct model_file f = load_model(MODEL);
+    char *from = model_note(&f);
     bool lanes = memmem(from, f.size - (size_t)(from - f.bytes), "\nbackend lanes\n", 15);
     free(f.bytes);
     return lanes;
@@ -267,7 +198,7 @@ static void whole_devices_too(void **state)
 static void fabric_or_device(void **state)
 {
     (void)state;
-    struct file device = spoiled(DEVICE, unchanged), fabric = spoiled(MODEL, unchanged);
+    struct model_file device = spoiled(DEVICE, unchanged), fabric = spoiled(MODEL, unchanged);
     assert_refused(&device, MW_ERR_NODEV, "is a model of the device, not of the fabric");
     assert_device_refused(&device, "--model", "is a model of the device, not of the fabric");
     assert_device_refused(&fabric, "--whole", "is a model of the fabric, not of the whole device");
@@ -334,7 +265,7 @@ static void make_tree(const char *recipe)
     assert_int_equal(system(line), 0);
     snprintf(line, sizeof line, "cp build/moeswitch %s", scratch("build/moeswitch"));
     assert_int_equal(system(line), 0);
-    struct file f = load(MODEL);
+    struct model_file f = load_model(MODEL);
     spoil_code(&f);
     other_machine(&f);
     write_file(scratch("build/model/n2f8/libmwsim.so"), f.bytes, f.size);

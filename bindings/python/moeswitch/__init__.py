@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A moeswitch, simulated or on USB, from Python: dispatch and combine of MoE layers with NumPy arrays.
+
+The words are those of moeswitch.h, which says more about each: a Device has N GPUs; a DyMulticast maps the tokens of
+a layer into their memories; dispatch() takes a layer's data, combine() runs it and returns the output rows.
+"""
+from ._cdef import VERSION as __version__
+from ._library import Error
+from .device import Device
+from .layer import DyMulticast, Handle
+
+__all__ = ["Device", "DyMulticast", "Error", "Handle", "__version__"]

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Devices: opening, closing, what they are, what they counted."""
+import os
+import sys
+
+from ._library import check, ffi, lib, plain
+from .layer import DyMulticast
+
+_OPTIONS = {"serial", "timeout_ms", "link_latency", "small", "fst", "model", "build", "backend"}
+
+
+class Device:
+    """A device, opened and reset; a context manager, which closes it.
+
+    transport: "sim", the Verilated model in this process, or "usb"; gpus, flit_bytes: 2 to 32 and 8 or 16, on usb 0 for
+    what it has. The keywords are the fields of struct mw_open_options. With `log` a function is called with a line
+    where something takes long; without it such a line goes to standard error. Errors: Error, with the codes of mw_open.
+    """
+
+    def __init__(self, gpus=8, flit_bytes=16, transport="sim", log=None, **options):
+        unknown = sorted(set(options) - _OPTIONS)
+        if unknown:
+            raise TypeError(f"Device has no option {unknown[0]}; there are {', '.join(sorted(_OPTIONS))}")
+        o = ffi.new("struct mw_open_options *")
+        lib.mw_open_defaults_of(o, ffi.sizeof("struct mw_open_options"))
+        keep = []  # what the struct points to, until it has been read
+
+        def text(value):
+            keep.append(ffi.new("char[]", os.fsencode(value)))
+            return keep[-1]
+
+        o.gpus, o.flit_bytes, o.transport = gpus, flit_bytes, text(transport)
+        for name, value in options.items():
+            if value is not None:
+                setattr(o, name, text(value) if isinstance(value, (str, os.PathLike)) else value)
+        say = log or (lambda line: print(line, file=sys.stderr))
+        line = ffi.callback("void(void *, const char *)", lambda _, s: say(ffi.string(s).decode(errors="replace")))
+        o.log = line
+        opened = ffi.new("struct mw_device **")
+        check(lib.mw_open(o, opened))
+        self._device = ffi.gc(opened[0], lib.mw_close)
+        self.gpus = self.info()["gpus"]
+
+    def _pointer(self):
+        if self._device is None:
+            raise ValueError("the device is closed")
+        return self._device
+
+    def close(self):
+        """Close it, whatever it does. Objects and handles of it are of no use then. May be called again."""
+        device, self._device = self._device, None
+        if device is not None:
+            ffi.release(device)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.close()
+
+    def reset(self):
+        """Reset it: the only way on behind a layer that was canceled."""
+        check(lib.mw_reset(self._pointer()))
+
+    def _struct(self, kind, call):
+        s = ffi.new(f"struct {kind} *")
+        check(call(self._pointer(), s))
+        return plain(s[0])
+
+    def info(self):
+        """Sizes, as a dict of struct mw_device_info."""
+        return self._struct("mw_device_info", lib.mw_info)
+
+    def simulation(self):
+        """What the model was made of, as a dict of struct mw_simulation."""
+        return self._struct("mw_simulation", lib.mw_simulation_info)
+
+    def counters(self):
+        """Counters of the last layer: a dict of struct mw_counters, `port` and `gpu` a list of N dicts."""
+        s = ffi.new("struct mw_counters *")
+        check(lib.mw_counters_read(self._pointer(), s))
+        found = plain(s[0])
+        for part in ("port", "gpu"):
+            found[part] = [plain(p) for p in found[part][: self.gpus]]
+        return found
+
+    def dymulticast(self, hidden, experts, k, tokens, rows_per_expert=None):
+        """A DyMulticast of this device, bound."""
+        return DyMulticast(self, hidden, experts, k, tokens, rows_per_expert)

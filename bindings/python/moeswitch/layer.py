@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Layers: what DeepEP calls dispatch and combine, on a dynamic multicast object."""
+import numpy as np
+
+from ._arrays import bits_of, experts_of, like
+from ._library import check, ffi, lib
+
+
+def _per_gpu(values, gpus, what, columns, of):
+    """N arrays [tokens][columns] from one [N][tokens][columns] or a list of N."""
+    if len(values) != gpus:
+        raise ValueError(f"{what}: {len(values)} parts for {gpus} GPUs")
+    found = [of(v, what) for v in values]
+    for g, v in enumerate(found):
+        if v.ndim != 2 or v.shape[1] != columns:
+            raise ValueError(f"{what} of GPU {g}: shape {v.shape}, not (tokens, {columns})")
+    return found
+
+
+def _weights_of(values, what):
+    values = np.asarray(values)
+    if values.dtype.kind not in "fiu":
+        raise TypeError(f"{what}: {values.dtype} is no type of weights")
+    return np.ascontiguousarray(values, np.float32)
+
+
+class DyMulticast:
+    """A dynamic multicast object (`cuDyMulticastCreate`), bound to the device's memories.
+
+    hidden: values of a token, a multiple of half a flit's bytes; experts: of all GPUs, a multiple of N, in equal parts
+    one GPU behind the other; k: experts per token; tokens: of all GPUs together; rows_per_expert: most rows that an
+    expert gets, without it as many as there are tokens.
+    """
+
+    def __init__(self, device, hidden, experts, k, tokens, rows_per_expert=None):
+        prop = ffi.new("struct mw_dymulticast_prop *", {
+            "size": ffi.sizeof("struct mw_dymulticast_prop"), "block_bytes": 2 * hidden, "region_sets": 2, "k": k,
+            "experts": experts})
+        made = ffi.new("struct mw_dymulticast **")
+        check(lib.mw_dymulticast_create(device._pointer(), prop, made))
+        self._object = ffi.gc(made[0], lib.mw_dymulticast_destroy)
+        self.device, self.hidden, self.experts, self.k = device, hidden, experts, k
+        rows = tokens if rows_per_expert is None else rows_per_expert
+        check(lib.mw_dymulticast_bind_addr(self._object, tokens, rows))
+
+    def dispatch(self, x, topk_idx, topk_weights, coefficients=None):
+        """Take the data of a layer, and return its Handle. Nothing of the arrays is needed afterwards.
+
+        x: hidden values, topk_idx: experts of each token, -1 for none, topk_weights: their gate weights, each an array
+        [N][tokens][hidden or k], or a list of N arrays [tokens][...]; coefficients [experts]: what an emulated expert
+        multiplies with, without it 1. ValueError, TypeError: shapes or types do not fit; Error: as mw_dispatch.
+        """
+        gpus = self.device.gpus
+        rows = _per_gpu(x, gpus, "x", self.hidden, bits_of)
+        idx = _per_gpu(topk_idx, gpus, "topk_idx", self.k, experts_of)
+        weights = _per_gpu(topk_weights, gpus, "topk_weights", self.k, _weights_of)
+        for g in range(gpus):
+            if not len(rows[g]) == len(idx[g]) == len(weights[g]):
+                raise ValueError(f"GPU {g}: {len(rows[g])} tokens in x, {len(idx[g])} in topk_idx, "
+                                 f"{len(weights[g])} in topk_weights")
+        own = bits_of(np.ones(self.experts, np.float32) if coefficients is None else coefficients, "coefficients")
+        if own.shape != (self.experts,):
+            raise ValueError(f"coefficients: shape {own.shape}, not ({self.experts},)")
+        part = ffi.new("struct mw_tokens[]", gpus)
+        for g in range(gpus):
+            part[g].tokens = len(rows[g])
+            part[g].x = ffi.from_buffer("uint16_t[]", rows[g])
+            part[g].topk_idx = ffi.from_buffer("int16_t[]", idx[g])
+            part[g].topk_weights = ffi.from_buffer("float[]", weights[g])
+        made = ffi.new("struct mw_handle **")
+        self.device._pointer()
+        check(lib.mw_dispatch(self._object, part, ffi.from_buffer("uint16_t[]", own), made))
+        return Handle(self, made[0], [len(r) for r in rows], np.asarray(x[0]).dtype)
+
+
+class Handle:
+    """A layer that was dispatched. It may be combined again and again."""
+
+    def __init__(self, multicast, handle, tokens, dtype):
+        self._handle = ffi.gc(handle, lib.mw_handle_destroy)
+        self._multicast, self._tokens, self._dtype = multicast, tokens, dtype
+        self.cycles = None  #: of the last combine, from go to done
+
+    def set(self, **behaviour):
+        """Change what experts and links do: tile=16, say; names as in struct mw_layer_config."""
+        for name, value in behaviour.items():
+            check(lib.mw_handle_set(self._handle, name.encode(), int(value)))
+        return self
+
+    def combine(self, progress=None):
+        """Run the layer: a list of N arrays [tokens][hidden], in the type that x had (float32 where that was no float).
+
+        progress(tokens, tokens_total, cycles), if given, is called now and then; what it raises, and Ctrl-C, cancels
+        the layer and is raised here, and the device then needs a reset(). Error: as mw_combine.
+        """
+        self._multicast.device._pointer()
+        raised = []
+
+        def look(_, tokens, total, cycles):
+            if progress:
+                progress(tokens, total, cycles)
+            return 0
+
+        def stop(kind, value, _):
+            raised.append(value)
+            return 1
+
+        wait = ffi.new("struct mw_wait_options *", {"size": ffi.sizeof("struct mw_wait_options")})
+        looks = ffi.callback("int(void *, uint64_t, uint64_t, uint64_t)", look, error=1, onerror=stop)
+        wait.progress = looks
+        bits = [np.empty((n, self._multicast.hidden), np.uint16) for n in self._tokens]
+        out = ffi.new("uint16_t *[]", [ffi.from_buffer("uint16_t[]", b) if b.size else ffi.NULL for b in bits])
+        cycles = ffi.new("uint64_t *")
+        code = lib.mw_combine(self._handle, out, wait, cycles)
+        if raised:
+            raise raised[0]
+        check(code)
+        self.cycles = cycles[0]
+        return [like(b, self._dtype) for b in bits]

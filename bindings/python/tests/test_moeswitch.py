@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The binding on the simulated device: bits, types, every error, and what outlives what.
+
+Golden results are exact: hidden values are small integers, coefficients and gate weights powers of two, so that every
+product and sum is a bf16 whatever their order.
+"""
+import ctypes.util
+import gc
+import os
+import signal
+import subprocess
+import sys
+import threading
+import unittest
+
+import numpy as np
+
+import moeswitch
+from moeswitch import _arrays
+
+GPUS, HIDDEN, EXPERTS, K = 2, 32, 8, 3
+SIZE = {"gpus": GPUS, "flit_bytes": 8, "build": False}
+
+
+def make(random, tokens, k=K, empty=True):
+    """Hidden values, experts and weights of each GPU's tokens."""
+    x = [random.integers(-4, 5, (n, HIDDEN)).astype(np.float32) for n in tokens]
+    idx = [np.array([random.permutation(EXPERTS)[:k] for _ in range(n)], int).reshape(n, k) for n in tokens]
+    if empty:
+        for i in idx:
+            i[random.random(i.shape) < 0.3] = -1
+    weights = [2.0 ** random.integers(-2, 2, i.shape) for i in idx]
+    return x, idx, weights
+
+
+def golden(x, idx, weights, coefficients):
+    factor = [(np.where(i < 0, 0, w * coefficients[i])).sum(axis=1, keepdims=True) for i, w in zip(idx, weights)]
+    return [(v * f).astype(np.float32) for v, f in zip(x, factor)]
+
+
+class Layers(unittest.TestCase):
+    def setUp(self):
+        self.device = moeswitch.Device(**SIZE)
+        self.addCleanup(self.device.close)
+        self.random = np.random.default_rng(int(os.environ.get("MW_SEED", "1")))
+
+    def same(self, out, want):
+        self.assertEqual(len(out), len(want))
+        for o, w in zip(out, want):
+            np.testing.assert_array_equal(o, w)
+
+    def test_golden(self):
+        coefficients = 2.0 ** self.random.integers(-1, 2, EXPERTS)
+        for tokens in ([16, 16], [1, 1], [0, 9], [7, 0], [5, 12]):
+            layer = self.device.dymulticast(HIDDEN, EXPERTS, K, 2 * max(tokens))
+            data = make(self.random, tokens)
+            handle = layer.dispatch(*data, coefficients)
+            out = handle.combine()
+            self.same(out, golden(*data, coefficients))
+            self.assertEqual([o.shape for o in out], [(n, HIDDEN) for n in tokens])
+            self.assertGreater(handle.cycles, 0)
+
+    def test_again_and_changed(self):
+        data = make(self.random, [8, 8], empty=False)
+        handle = self.device.dymulticast(HIDDEN, EXPERTS, K, 16).dispatch(*data)
+        first, cycles = handle.combine(), handle.cycles
+        self.same(handle.combine(), first)
+        self.assertEqual(handle.cycles, cycles)
+        handle.set(expert_cycles=500)
+        self.same(handle.combine(), first)
+        self.assertGreater(handle.cycles, cycles + 500)
+        self.assertGreater(self.device.counters()["cycles"], cycles)
+        with self.assertRaisesRegex(moeswitch.Error, "no_such"):
+            handle.set(no_such=1)
+
+    def test_what_is_given_may_change(self):
+        x, idx, weights = make(self.random, [4, 4])
+        want = golden(x, idx, weights, np.ones(EXPERTS))
+        handle = self.device.dymulticast(HIDDEN, EXPERTS, K, 8).dispatch(x, idx, weights)
+        for part in (*x, *idx, *weights):
+            part[:] = 1
+        del x, idx, weights
+        gc.collect()
+        self.same(handle.combine(), want)
+
+    def test_types(self):
+        x, idx, weights = make(self.random, [6, 6])
+        want = golden(x, idx, weights, np.ones(EXPERTS))
+        layer = self.device.dymulticast(HIDDEN, EXPERTS, K, 12)
+        bfloat16 = np.dtype([("bfloat16", "<u2")])  # no NumPy type of that name without ml_dtypes
+        self.assertFalse(_arrays.is_bits(bfloat16))
+        for dtype in (np.float16, np.float32, np.float64, np.int8, np.int64):
+            out = layer.dispatch([v.astype(dtype) for v in x], idx, weights).combine()
+            self.same(out, want)
+            self.assertEqual(out[0].dtype, dtype if np.dtype(dtype).kind == "f" else np.float32)
+        out = layer.dispatch([_arrays.to_bf16(v) for v in x], idx, weights).combine()
+        self.assertEqual(out[0].dtype, np.uint16)
+        self.same([_arrays.from_bf16(o) for o in out], want)
+        # arrays that are not contiguous, other types of indices and weights, one array for all GPUs
+        stack = np.zeros((GPUS, 12, 2 * HIDDEN), np.float32)
+        stack[:, ::2, ::2] = x
+        out = layer.dispatch(stack[:, ::2, ::2], np.array(idx, np.int8), np.array(weights, np.float16)).combine()
+        self.same(out, want)
+        self.same(layer.dispatch(np.array(x, order="F"), np.array(idx, order="F"), weights).combine(), want)
+
+    def test_several(self):
+        layers = [self.device.dymulticast(HIDDEN, EXPERTS, k, 16) for k in (1, 2, EXPERTS)]
+        data = [make(self.random, [8, 8], layer.k) for layer in layers]
+        handles = [layer.dispatch(*d) for layer, d in zip(layers, data)]
+        want = [golden(*d, np.ones(EXPERTS)) for d in data]
+        for i in (2, 0, 1, 2):
+            self.same(handles[i].combine(), want[i])
+        found = {}
+        threads = [threading.Thread(target=lambda i=i: found.setdefault(i, handles[i].combine())) for i in range(3)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        for i in range(3):
+            self.same(found[i], want[i])
+
+    def test_refused(self):
+        layer = self.device.dymulticast(HIDDEN, EXPERTS, K, 8)
+        x, idx, weights = make(self.random, [4, 4], empty=False)
+        bad = np.array(idx)
+        bad[1, 2] = (1, 1, 2)
+        high = np.array(idx)
+        high[0, 0, 0] = EXPERTS
+        for arguments, kind, text in (
+            ((x[:1], idx, weights), ValueError, "x: 1 parts for 2 GPUs"),
+            ((x, [i[:, :2] for i in idx], weights), ValueError, r"topk_idx of GPU 0: shape \(4, 2\), not \(tokens, 3"),
+            (([x[0], x[1][:, :8]], idx, weights), ValueError, r"x of GPU 1: shape \(4, 8\), not \(tokens, 32\)"),
+            (([x[0], x[1][0]], idx, weights), ValueError, r"x of GPU 1: shape \(32,\)"),
+            (([x[0], x[1][:3]], idx, weights), ValueError, "GPU 1: 3 tokens in x, 4 in topk_idx, 4 in topk_weights"),
+            ((x, weights, weights), TypeError, "topk_idx: float64 is no type of indices"),
+            ((x, [i + 40000 for i in idx], weights), ValueError, "topk_idx: .*an expert is 0 to 32767, -1 none"),
+            ((x, [i - 9 for i in idx], weights), ValueError, "an expert is 0 to"),
+            ((x, idx, [w + 0j for w in weights]), TypeError, "topk_weights: complex128"),
+            (([v.astype("U") for v in x], idx, weights), TypeError, "x: <U"),
+            ((x, idx, weights, np.ones(3)), ValueError, r"coefficients: shape \(3,\), not \(8,\)"),
+            ((x, bad, weights), moeswitch.Error, "."),
+            ((x, high, weights), moeswitch.Error, "."),
+            (make(self.random, [5, 5]), moeswitch.Error, "."),
+        ):
+            with self.assertRaisesRegex(kind, text):
+                layer.dispatch(*arguments)
+        try:
+            layer.dispatch(x, high, weights)
+        except moeswitch.Error as e:
+            self.assertEqual((e.name, e.code), ("MW_ERR_INVALID", -1))
+            self.assertIn(str(EXPERTS), str(e))
+        for arguments in ((HIDDEN, EXPERTS + 1, K, 8), (HIDDEN + 1, EXPERTS, K, 8), (HIDDEN, EXPERTS, 17, 8)):
+            with self.assertRaises(moeswitch.Error):
+                self.device.dymulticast(*arguments)
+        self.same(layer.dispatch(x, idx, weights).combine(), golden(x, idx, weights, np.ones(EXPERTS)))
+
+    def test_canceled(self):
+        data = make(self.random, [8, 8], empty=False)
+        handle = self.device.dymulticast(HIDDEN, EXPERTS, K, 16).dispatch(*data)
+        first, cycles = handle.combine(), handle.cycles
+        handle.set(expert_cycles=20000)
+        calls = []
+
+        def give_up(tokens, total, now):
+            calls.append((tokens, total))
+            raise KeyError("enough")
+
+        with self.assertRaisesRegex(KeyError, "enough"):
+            handle.combine(give_up)
+        self.assertEqual(len(calls), 1)
+        self.assertEqual(calls[0][1], 16)
+        with self.assertRaises(moeswitch.Error) as state:
+            handle.combine()
+        self.assertEqual(state.exception.name, "MW_ERR_STATE")
+        self.device.reset()
+        # a signal whose handler raises, as that of Ctrl-C does
+        timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
+        timer.start()
+        with self.assertRaises(KeyboardInterrupt):
+            handle.set(expert_cycles=65535)
+            handle.combine()
+        timer.join()
+        self.device.reset()
+        handle.set(expert_cycles=0)
+        self.same(handle.combine(), first)
+        self.assertEqual(handle.cycles, cycles)
+
+    def test_closed(self):
+        layer = self.device.dymulticast(HIDDEN, EXPERTS, K, 8)
+        data = make(self.random, [4, 4])
+        handle = layer.dispatch(*data)
+        self.device.close()
+        self.device.close()
+        for call in (self.device.info, self.device.reset, self.device.counters, handle.combine,
+                     lambda: layer.dispatch(*data), lambda: self.device.dymulticast(HIDDEN, EXPERTS, K, 8)):
+            with self.assertRaisesRegex(ValueError, "the device is closed"):
+                call()
+        del handle, layer
+        gc.collect()
+
+    def test_only_the_handle_is_kept(self):
+        data = make(self.random, [4, 4])
+        want = golden(*data, np.ones(EXPERTS))
+        handle = moeswitch.Device(**SIZE).dymulticast(HIDDEN, EXPERTS, K, 8).dispatch(*data)
+        gc.collect()
+        self.same(handle.combine(), want)
+
+
+class Devices(unittest.TestCase):
+    def test_info(self):
+        with moeswitch.Device(**SIZE, link_latency=7, backend="plain") as device:
+            info = device.info()
+            self.assertEqual((info["gpus"], info["flit_bytes"], info["link_latency"]), (GPUS, 8, 7))
+            self.assertEqual(device.simulation()["backend"], "plain")
+            self.assertEqual(len(device.counters()["port"]), GPUS)
+        self.assertEqual(moeswitch.__version__.count("."), 2)
+
+    def test_refused(self):
+        for options, name, text in (
+            ({"gpus": 1}, "MW_ERR_INVALID", "."),
+            ({"gpus": 31}, "MW_ERR_NODEV", "no model n31f8"),
+            ({"link_latency": 1000}, "MW_ERR_CAPACITY", "."),
+            ({"transport": "pigeon"}, "MW_ERR_NODEV", "pigeon"),
+            ({"model": "/none.so"}, "MW_ERR_NODEV", "/none.so"),
+            ({"backend": "no"}, "MW_ERR_INVALID", "lanes and plain"),
+        ):
+            with self.assertRaisesRegex(moeswitch.Error, text) as raised:
+                moeswitch.Device(**{**SIZE, **options})
+            self.assertEqual(raised.exception.name, name)
+        with self.assertRaisesRegex(TypeError, "no option colour"):
+            moeswitch.Device(**SIZE, colour="red")
+
+    def test_library(self):
+        """One that is not there, or no such library, ends the import with words."""
+        for library, text in (("/none/lib.so", "MOESWITCH_LIBRARY"), (ctypes.util.find_library("c"), "mw_version")):
+            done = subprocess.run([sys.executable, "-c", "import moeswitch"], capture_output=True, text=True,
+                                  env={**os.environ, "MOESWITCH_LIBRARY": library})
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(text, done.stderr.splitlines()[-1])
+
+
+class Arrays(unittest.TestCase):
+    def test_rounding(self):
+        for value, bits in ((1.0, 0x3F80), (-2.0, 0xC000), (0.0, 0), (-0.0, 0x8000), (np.inf, 0x7F80),
+                            (1 + 2**-8, 0x3F80), (1 + 3 * 2**-8, 0x3F82), (1 + 2**-8 + 2**-20, 0x3F81),
+                            (3.4e38, 0x7F80), (1e-45, 0)):
+            self.assertEqual(_arrays.to_bf16(np.float32(value)), bits, value)
+        nans = np.array([0x7F800001, 0xFFFFFFFF, 0x7FC00000], np.uint32).view(np.float32)
+        self.assertTrue(np.isnan(_arrays.from_bf16(_arrays.to_bf16(nans))).all())
+        every = np.arange(1 << 16, dtype=np.uint16)
+        finite = ~np.isnan(_arrays.from_bf16(every))
+        np.testing.assert_array_equal(_arrays.to_bf16(_arrays.from_bf16(every[finite])), every[finite])
+
+
+if __name__ == "__main__":
+    unittest.main()
