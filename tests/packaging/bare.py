@@ -50,11 +50,13 @@ def why_not():
         return f"no {missing[0]}"
     if call(["unshare", "--mount", "--pid", "--fork", "true"]).returncode:
         return "this container may not mount"
+    if not mirror():
+        return "apt of this machine has Debian from nowhere"
     return None
 
 
 def mirror():
-    """where apt of this machine has Debian from"""
+    """where apt of this machine has Debian from, or None"""
     apt = pathlib.Path("/etc/apt")
     debian = re.compile(r"^(?:URIs:|deb(?: \[.*?\])?) *(\S+/debian/?)(?:\s|$)", re.M)
     for f in [apt / "sources.list", *sorted((apt / "sources.list.d").glob("*"))]:
