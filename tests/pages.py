@@ -95,7 +95,7 @@ def check_completion(complete, systems):
     complete.expect("moeswitch trace info rtl/spe", "rtl/spec")
     complete.expect("moeswitch run --trace rtl/spe", "rtl/spec")
     complete.expect("moeswitch run --json READ", "README.md")
-    complete.expect("moeswitch firmware requ", "requirements.txt")
+    complete.expect("moeswitch firmware requirements.t", "requirements.txt")
 
 
 def main(tool, man, script, header):
