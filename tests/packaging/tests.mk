@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # What `make install` and `make deb` write. One size is enough here, that of a model which other tests need.
-TEST_CMDS += --command 'install: make packages-check && $(PY) tests/packaging/bare.py $(DEB_CHECK) $(B)/bare'
 INSTALL_CHECK := $(B)/install-check
+DEB_CHECK := $(B)/deb-check
+TEST_CMDS += --command 'install: make packages-check && $(PY) tests/packaging/bare.py $(DEB_CHECK) $(B)/bare'
 INSTALL_MAKE = $(fresh_make) -s DESTDIR=$(abspath $(INSTALL_CHECK)) PREFIX=/usr PACKAGE_MODELS=2.8
 
 # The shared library has exactly the functions of its header; what is installed builds the example; uninstall leaves no file.
@@ -21,7 +22,6 @@ install-check: $(B)/libmoeswitch.so $(B)/moeswitch
 
 # The packages, made twice in other circumstances, are the same, bit for bit, and lintian has nothing to say; they work in a bare Debian, where this machine
 # can have one.
-DEB_CHECK := $(B)/deb-check
 deb_make = $(fresh_make) -s PACKAGE_MODELS=2.8 deb
 LINTIAN := lintian --allow-root --fail-on error,warning
 .PHONY: packages-check
