@@ -50,7 +50,8 @@ struct traffic : model<Vswitch_bench> {
     {
         dut.go_i = dut.epoch_i = dut.emap_we_i = dut.groups_we_i = 0;
         dut.latency_i = 1;
-        dut.ctl_throttle_i = dut.ctl_store_credits_i = dut.ctl_part_credits_i = 0;
+        dut.ctl_throttle_i = dut.ctl_link_wait_i = dut.ctl_store_credits_i =
+            dut.ctl_part_credits_i = 0;
         dut.enable_i = dut.disable_i = dut.ctl_limit_i = dut.run_i = dut.ctl_mon_read_i = 0;
         dut.ctl_asks_i = dut.ctl_row_bytes_i = dut.ctl_row_shift_i = dut.ctl_token_shift_i = 0;
         dut.sweep_i = 0;
