@@ -66,7 +66,7 @@ static void drop_folder(const struct folder *f, const char *name)
 static int write_meta(const char *path, const struct mw_trace *t, const struct asked *a,
                       struct mw_error *err)
 {
-    struct mw_json j;
+    struct mw_json j = {0};
     int status = mw_json_open(&j, err);
     if (status)
         return status;
