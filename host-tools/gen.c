@@ -10,6 +10,7 @@
 #include "models.h"
 #include "npy.h"
 #include "option_table.h"
+#include "option_value.h"
 #include "output.h"
 #include "trace.h"
 
@@ -118,21 +119,11 @@ static const struct mw_option options[] = {
         "model", AT(model), mw_set_model, mw_model_names, "NAME",
         "experts, k, hidden size and groups of a public model; options override what it says; "
         "moeswitch run --model list shows all"),
-    MW_UNSIGNED("experts", AT(how.experts), 1, MW_MAX_EXPERTS, "E", "{} (default {default})"),
-    MW_UNSIGNED("k", AT(how.k), 1, MW_MAX_K, "K", "experts per token, {} (default {default})"),
     MW_UNSIGNED("layers", AT(layers), 1, 10000, "L", "(default {default})"),
     MW_UNSIGNED("tokens", AT(tokens), 1, 1u << 30, "T", "of each layer (default {default})"),
     MW_UNSIGNED("hidden", AT(hidden), 1, 1u << 24, "H",
                 "of the model, for meta.json (default: not said)"),
-    MW_REAL("sigma", AT(how.sigma), 4, "X",
-            "of log-normal expert popularity, {} (default {default})"),
-    MW_REAL("locality", AT(how.locality), 1, "X",
-            "chance to repeat an expert of the token before, {} (default {default})"),
-    MW_UNSIGNED(
-        "groups", AT(how.groups), 1, MW_MAX_EXPERTS, "G",
-        "the experts in G groups of as many, of which a token has experts in some alone, as "
-        "DeepSeek-V3 routes"),
-    MW_UNSIGNED("topk-groups", AT(how.topk_groups), 1, MW_MAX_EXPERTS, "M", "in at most so many"),
+    MW_MADE_UP_OPTIONS(AT, how.),
     MW_NUMBER("seed", AT(how.seed), 0, UINT64_MAX, "S", "(default {default})"),
 };
 

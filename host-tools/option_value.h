@@ -38,4 +38,20 @@ int mw_set_path(const char *name, const char *text, const char **path, struct mw
 /// (setting_table.h).
 int mw_add_setting(void *settings, const char *name, const char *text, struct mw_error *err);
 
+/// The options of a made-up trace, see struct mw_synthetic: `at` gives the place of a field, whose name has `prefix` in
+/// front.
+#define MW_MADE_UP_OPTIONS(at, prefix) \
+    MW_UNSIGNED("experts", at(prefix experts), 1, MW_MAX_EXPERTS, "E", "{} (default {default})"), \
+        MW_UNSIGNED("k", at(prefix k), 1, MW_MAX_K, "K", \
+                    "experts per token, {} (default {default})"), \
+        MW_REAL("sigma", at(prefix sigma), 4, "X", \
+                "of log-normal expert popularity, {} (default {default})"), \
+        MW_REAL("locality", at(prefix locality), 1, "X", \
+                "chance to repeat an expert of the token before, {} (default {default})"), \
+        MW_UNSIGNED("groups", at(prefix groups), 1, MW_MAX_EXPERTS, "G", \
+                    "the experts in G groups of as many, of which a token has experts in some " \
+                    "alone, as DeepSeek-V3 routes"), \
+        MW_UNSIGNED("topk-groups", at(prefix topk_groups), 1, MW_MAX_EXPERTS, "M", \
+                    "in at most so many")
+
 #endif

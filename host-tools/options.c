@@ -130,16 +130,7 @@ static const struct mw_option options[] = {
               "far apart, so that every order does"),
 
     MW_GROUP("Made-up trace"),
-    MW_UNSIGNED("experts", AT(experts), 1, MW_MAX_EXPERTS, "E", "{} (default {default})"),
-    MW_UNSIGNED("k", AT(k), 1, MW_MAX_K, "K", "experts per token, {} (default {default})"),
-    MW_REAL("sigma", AT(sigma), 4, "X", "of log-normal expert popularity, {} (default {default})"),
-    MW_REAL("locality", AT(locality), 1, "X",
-            "chance to repeat an expert of the token before, {} (default {default})"),
-    MW_UNSIGNED(
-        "groups", AT(groups), 1, MW_MAX_EXPERTS, "G",
-        "the experts in G groups of as many, of which a token has experts in some alone, as "
-        "DeepSeek-V3 routes"),
-    MW_UNSIGNED("topk-groups", AT(topk_groups), 1, MW_MAX_EXPERTS, "M", "in at most so many"),
+    MW_MADE_UP_OPTIONS(AT, ),
 
     MW_GROUP("Device"),
     MW_DEVICE_OPTION(AT(device), mw_set_device),

@@ -277,17 +277,8 @@ static void takes_sizes_of_a_model(void **state)
     mw_trace_free(&t);
 }
 
-static void refuses(const char *const *words, const char *part)
-{
-    assert_int_equal(run_words(mw_gen_command, "gen", words), MW_EXIT_INPUT);
-    assert_string_equal(out_text, "");
-    size_t n = strlen(err_text);
-    assert_true(n > 0 && err_text[n - 1] == '\n');
-    err_text[n - 1] = 0;
-    assert_line(err_text, "moeswitch: ", part);
-}
-
-#define REFUSES(part, ...) refuses((const char *const[]){__VA_ARGS__, NULL}, part)
+#define REFUSES(part, ...) \
+    refuse_words(mw_gen_command, "gen", (const char *const[]){__VA_ARGS__, NULL}, part)
 
 static void refuses_what_it_cannot_make(void **state)
 {
@@ -341,13 +332,6 @@ static void writes_over_nothing(void **state)
     REFUSES("is there already", folder);
 }
 
-static int finish(void **state)
-{
-    free(out_text);
-    free(err_text);
-    return scratch_remove(state);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -362,5 +346,5 @@ int main(void)
         cmocka_unit_test(refuses_what_it_cannot_make),
         cmocka_unit_test(writes_over_nothing),
     };
-    return cmocka_run_group_tests_name("gen", tests, scratch_make, finish);
+    return cmocka_run_group_tests_name("gen", tests, scratch_make, finish_words);
 }

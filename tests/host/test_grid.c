@@ -418,13 +418,6 @@ static int clean_table(void **state)
     return close_grid(state);
 }
 
-static int finish(void **state)
-{
-    free(out_text);
-    free(err_text);
-    return scratch_remove(state);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -439,5 +432,5 @@ int main(void)
         cmocka_unit_test_teardown(tells_what_is_no_result, clean_table),
         cmocka_unit_test_teardown(refuses_results_of_other_rtl, clean_table),
     };
-    return cmocka_run_group_tests_name("grid", tests, scratch_make, finish);
+    return cmocka_run_group_tests_name("grid", tests, scratch_make, finish_words);
 }

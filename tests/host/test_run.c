@@ -605,13 +605,6 @@ static void strict_bound_of_the_main_job(void **state)
     assert_non_null(strstr(out_text, "4.135 remote GPUs per token"));
 }
 
-static int finish(void **state)
-{
-    free(out_text);
-    free(err_text);
-    return scratch_remove(state);
-}
-
 int main(void)
 {
     signal(SIGINT, SIG_DFL); // not so where a shell has put the tests into its background
@@ -635,5 +628,5 @@ int main(void)
         cmocka_unit_test_setup(ends_when_interrupted, reset),
         cmocka_unit_test_setup(strict_bound_of_the_main_job, reset),
     };
-    return cmocka_run_group_tests_name("run", tests, scratch_make, finish);
+    return cmocka_run_group_tests_name("run", tests, scratch_make, finish_words);
 }

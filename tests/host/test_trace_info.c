@@ -101,17 +101,8 @@ static void tells_text_and_json(void **state)
     assert_non_null(strstr(out_text, "trace info DIR"));
 }
 
-static void refuses(const char *const *words, const char *part)
-{
-    assert_int_equal(run_words(mw_trace_command, "trace", words), MW_EXIT_INPUT);
-    assert_string_equal(out_text, "");
-    size_t n = strlen(err_text);
-    assert_true(n > 0 && err_text[n - 1] == '\n');
-    err_text[n - 1] = 0;
-    assert_line(err_text, "moeswitch: ", part);
-}
-
-#define REFUSES(part, ...) refuses((const char *const[]){__VA_ARGS__, NULL}, part)
+#define REFUSES(part, ...) \
+    refuse_words(mw_trace_command, "trace", (const char *const[]){__VA_ARGS__, NULL}, part)
 
 static void refuses_bad_words_and_traces(void **state)
 {
@@ -132,13 +123,6 @@ static void refuses_bad_words_and_traces(void **state)
     REFUSES("topk_ids.npy: header: dimension 1 of the shape is 0", "info", empty);
 }
 
-static int finish(void **state)
-{
-    free(out_text);
-    free(err_text);
-    return scratch_remove(state);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -147,5 +131,5 @@ int main(void)
         cmocka_unit_test(tells_text_and_json),
         cmocka_unit_test(refuses_bad_words_and_traces),
     };
-    return cmocka_run_group_tests_name("trace_info", tests, scratch_make, finish);
+    return cmocka_run_group_tests_name("trace_info", tests, scratch_make, finish_words);
 }

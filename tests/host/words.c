@@ -4,6 +4,8 @@
 #include "words.h"
 #include "support.h"
 
+#include "error.h"
+
 char *out_text, *err_text;
 
 int run_words(int (*command)(int argc, char **argv, FILE *out, FILE *err), const char *name,
@@ -24,4 +26,22 @@ int run_words(int (*command)(int argc, char **argv, FILE *out, FILE *err), const
     fclose(out);
     fclose(err);
     return status;
+}
+
+void refuse_words(int (*command)(int argc, char **argv, FILE *out, FILE *err), const char *name,
+                  const char *const *words, const char *part)
+{
+    assert_int_equal(run_words(command, name, words), MW_EXIT_INPUT);
+    assert_string_equal(out_text, "");
+    size_t n = strlen(err_text);
+    assert_true(n > 0 && err_text[n - 1] == '\n');
+    err_text[n - 1] = 0;
+    assert_line(err_text, "moeswitch: ", part);
+}
+
+int finish_words(void **state)
+{
+    free(out_text);
+    free(err_text);
+    return scratch_remove(state);
 }
