@@ -331,7 +331,8 @@ test-all: $(EARLY) $(TEST_NEEDS) $(LONG_C_TESTS) $(LONG_UNIT_BINS) $(foreach m,$
 
 run: $(TOOL) $(call model_so,8.16.0.0)
 	@if [ -d ../shared/traces/deepseek-v2-lite-intent ]; then trace="--trace ../shared/traces/deepseek-v2-lite-intent"; else trace=; fi; \
-	set -x; $(B)/moeswitch run $$trace --layer 7 --gpus 8 --tokens-per-gpu 64 --hidden 512 --tile 16 --system all
+	set -x; $(B)/moeswitch run $$trace --layer 7 --gpus 8 --tokens-per-gpu 64 --hidden 512 --tile 16 --system all && \
+	$(B)/moeswitch run --tile 1 --plot $(B)/run.svg --quiet
 
 # ---- lint, synthesis, mutants, docs -----------------------------------------
 # what has passed is not run again until something that it reads changes (FORGET=1: it is)
