@@ -260,30 +260,45 @@ template <unsigned Words, typename T> inline void ring_each(T *to, const T *from
 // Word at[l] of an array for each lane l. Where there is an instruction for it, it is a fiftieth of the code and half the time of as many loads.
 inline U fetch(const uint32_t *from, U at)
 {
-#if defined(__AVX512F__) && MW_SIM_N > 8 && MW_SIM_N <= 16
-    return __builtin_bit_cast(U, _mm512_i32gather_epi32(__builtin_bit_cast(__m512i, at), from, 4));
-#elif defined(__AVX2__) && MW_SIM_N > 4 && MW_SIM_N <= 8
-    return __builtin_bit_cast(U, _mm256_i32gather_epi32(reinterpret_cast<const int *>(from),
-                                                        __builtin_bit_cast(__m256i, at), 4));
-#else
     U r;
+#if defined(__AVX512F__) && MW_SIM_N > 8
+    __m512i places, words;
+    for (unsigned l = 0; l < L; l += 16) {
+        memcpy(&places, reinterpret_cast<const char *>(&at) + l * 4, sizeof places);
+        words = _mm512_i32gather_epi32(places, from, 4);
+        memcpy(reinterpret_cast<char *>(&r) + l * 4, &words, sizeof words);
+    }
+#elif defined(__AVX2__) && MW_SIM_N > 4
+    __m256i places, words;
+    for (unsigned l = 0; l < L; l += 8) {
+        memcpy(&places, reinterpret_cast<const char *>(&at) + l * 4, sizeof places);
+        words = _mm256_i32gather_epi32(reinterpret_cast<const int *>(from), places, 4);
+        memcpy(reinterpret_cast<char *>(&r) + l * 4, &words, sizeof words);
+    }
+#else
 #pragma unroll
     for (unsigned l = 0; l < L; l++)
         r[l] = from[at[l]];
-    return r;
 #endif
+    return r;
 }
 inline Q fetch(const uint64_t *from, U at)
 {
-#if defined(__AVX512F__) && MW_SIM_N > 4 && MW_SIM_N <= 8
-    return __builtin_bit_cast(Q, _mm512_i32gather_epi64(__builtin_bit_cast(__m256i, at), from, 8));
-#else
     Q r;
+#if defined(__AVX512F__) && MW_SIM_N > 4
+    __m256i places;
+    __m512i words;
+    for (unsigned l = 0; l < L; l += 8) {
+        memcpy(&places, reinterpret_cast<const char *>(&at) + l * 4, sizeof places);
+        words = _mm512_i32gather_epi64(places, from, 8);
+        memcpy(reinterpret_cast<char *>(&r) + l * 8, &words, sizeof words);
+    }
+#else
 #pragma unroll
     for (unsigned l = 0; l < L; l++)
         r[l] = from[at[l]];
-    return r;
 #endif
+    return r;
 }
 
 // Element `at` of each lane in a small array: `count` elements, `step` vectors apart.
@@ -334,27 +349,30 @@ template <typename T, typename... Values> inline void scatter(T *to, U at, M mas
         values...);
 }
 
-// Words 0 to 3 at place(l) of eight lanes l: to[i] gets word i of each. Two fetches cost more.
-template <typename Place> inline void turn_eight(Place place, U *to)
+// Words 0 to 3 at place(l) of each lane l: to[i] gets word i of each. Fetches cost more. L is 8 or more.
+template <typename Place> inline void turn(Place place, U *to)
 {
     typedef uint32_t U4 __attribute__((ext_vector_type(4)));
     typedef uint32_t U8 __attribute__((ext_vector_type(8)));
-    const auto two = [&](unsigned lane) { // and the one four behind it
-        U4 a, b;
-        memcpy(&a, place(lane), sizeof a);
-        memcpy(&b, place(lane + 4), sizeof b);
-        return __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7);
-    };
-    const U8 a = two(0), b = two(1), c = two(2), d = two(3);
-    const U8 ab = __builtin_shufflevector(a, b, 0, 8, 1, 9, 4, 12, 5, 13);
-    const U8 cd = __builtin_shufflevector(c, d, 0, 8, 1, 9, 4, 12, 5, 13);
-    const U8 ab2 = __builtin_shufflevector(a, b, 2, 10, 3, 11, 6, 14, 7, 15);
-    const U8 cd2 = __builtin_shufflevector(c, d, 2, 10, 3, 11, 6, 14, 7, 15);
-    const U8 word[4] = {__builtin_shufflevector(ab, cd, 0, 1, 8, 9, 4, 5, 12, 13),
-                        __builtin_shufflevector(ab, cd, 2, 3, 10, 11, 6, 7, 14, 15),
-                        __builtin_shufflevector(ab2, cd2, 0, 1, 8, 9, 4, 5, 12, 13),
-                        __builtin_shufflevector(ab2, cd2, 2, 3, 10, 11, 6, 7, 14, 15)};
-    memcpy(to, word, sizeof word);
+    for (unsigned first = 0; first < L; first += 8) {
+        const auto two = [&](unsigned lane) { // and the one four behind it
+            U4 a, b;
+            memcpy(&a, place(first + lane), sizeof a);
+            memcpy(&b, place(first + lane + 4), sizeof b);
+            return __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7);
+        };
+        const U8 a = two(0), b = two(1), c = two(2), d = two(3);
+        const U8 ab = __builtin_shufflevector(a, b, 0, 8, 1, 9, 4, 12, 5, 13);
+        const U8 cd = __builtin_shufflevector(c, d, 0, 8, 1, 9, 4, 12, 5, 13);
+        const U8 ab2 = __builtin_shufflevector(a, b, 2, 10, 3, 11, 6, 14, 7, 15);
+        const U8 cd2 = __builtin_shufflevector(c, d, 2, 10, 3, 11, 6, 14, 7, 15);
+        const U8 word[4] = {__builtin_shufflevector(ab, cd, 0, 1, 8, 9, 4, 5, 12, 13),
+                            __builtin_shufflevector(ab, cd, 2, 3, 10, 11, 6, 7, 14, 15),
+                            __builtin_shufflevector(ab2, cd2, 0, 1, 8, 9, 4, 5, 12, 13),
+                            __builtin_shufflevector(ab2, cd2, 2, 3, 10, 11, 6, 7, 14, 15)};
+        for (unsigned i = 0; i < 4; i++)
+            memcpy(reinterpret_cast<char *>(to + i) + first * sizeof(uint32_t), word + i, sizeof word[i]);
+    }
 }
 
 // A memory: `Count` elements of `Words` words, an element of a lane in one piece. Pages that nobody writes stay unmapped,
@@ -402,10 +420,10 @@ template <typename W, typename T, unsigned Count, unsigned Words> struct memory 
     {
         element r;
         T *const to = r.word;
-        constexpr unsigned TURNED = sizeof(W) == 4 && L == 8 ? Words / 4 * 4 : 0;
+        constexpr unsigned TURNED = sizeof(W) == 4 && L >= 8 ? Words / 4 * 4 : 0;
         if constexpr (TURNED > 0)
             for (unsigned w = 0; w < TURNED; w += 4)
-                turn_eight([&](unsigned l) { return place(at[l], l) + w; }, to + w);
+                turn([&](unsigned l) { return place(at[l], l) + w; }, to + w);
         for (unsigned w = TURNED; w < Words; w++)
             to[w] = get(at, w);
         return r;

@@ -8,6 +8,12 @@ from .expression import ALL_ONES, Place, Value, apart
 from .variables import declare, is_memory, leaf
 
 
+# A body of no more lines and operations than this costs less than a branch that is foreseen wrongly.
+SHORT_LINES, SHORT_OPERATIONS = 4, 12
+OPERATION = re.compile(r"[-+*&|^~<>=]=?|lanes::\w+\(|\?")
+SLOW = re.compile(r"\.get\(|gather|lookup|pick<|shl|shr|shift_signed|parity|quotient|remainder")
+
+
 @dataclasses.dataclass
 class Put:
     target: str
@@ -32,8 +38,31 @@ class Function(Calls):
         super().__init__(name, code)
         self.types, self.tables, self.structs = types, tables, structs
         self.locals, self.out, self.masks, self.label = {}, [], 0, {}
+        self.blocks, self.jumps, self.homes = [], [], self.find_homes()
         self.known_texts, self.texts = known, set()  # assignments that need not be translated; those seen
         self.reads, self.writes, self.inner = set(), set(), set()  # variables of the statement; those declared inside
+
+    def find_homes(self):
+        """for local variables the block, by its opening brace, that has in it whatever is done with them but that they begin as zero, where that starts with an assignment in this block itself: in a
+        lane that does not run the block, it does not matter what they hold"""
+        path, homes, first, declared = [], {}, {}, set()
+        for at, token in enumerate(self.tokens):
+            if token == "{":
+                path.append(at)
+            elif token == "}":
+                path.pop()
+            elif self.tokens[at + 1:at + 2] == [";"] and self.tokens[at - 1] in ("CData", "SData", "IData", "QData", ">"):
+                declared.add(token)
+            elif token in declared and self.tokens[at - 1] != "." and not self.is_first_zero(at):
+                behind = self.tokens[at + 1:at + 5]
+                first.setdefault(token, path[-1] if "=" in (behind[:1] + (behind[3:] if behind[:1] == ["["] else [])) else None)
+                homes[token] = [a for a, b in zip(homes.get(token, path), path) if a == b]
+        return {name: home[-1] for name, home in homes.items() if home[-1:] == [first[name]]}
+
+    def is_first_zero(self, at):
+        """a local variable, declared just before, becomes zero"""
+        name, before = self.tokens[at], self.tokens[max(0, at - 6):at]
+        return before[-2:] == [name, ";"] and self.tokens[at + 1:at + 3] == ["=", "0"] or before[-6:-3] == [name, ";", "VL_ZERO_W"]
 
     # -- statements
     def emit(self, text):
@@ -42,7 +71,8 @@ class Function(Calls):
     def put(self, target, word, rest, value):
         """a store to one word; those to the words behind it join it, since they have their lanes' places in common"""
         last = self.out[-1] if self.out else None
-        reads = re.split(r"[.( ]", target.removeprefix("lanes::scatter(").removeprefix("s."))[0] in value
+        name = re.split(r"[.( ]", target.removeprefix("lanes::scatter(").removeprefix("s."))[0]
+        reads = re.search(rf"\b{name}\b", value)
         if isinstance(last, Put) and not reads and (last.target, last.rest, self.behind(last)) == (target, rest, word):
             last.values.append(value)
         else:
@@ -58,6 +88,9 @@ class Function(Calls):
 
     def store(self, p, word, v, mask):
         self.writes.add(p.of)
+        # other lanes do not read what they have in a variable that this block alone uses
+        if p.of in self.locals and self.homes.get(p.of) == self.blocks[-1] and not self.jumps[-1]:
+            mask = None
         kind, count, words = leaf(p.whole)
         code = self.as_q(v) if kind == "q" else self.as_u(v)
         constant, moving = self.position(p, word)
@@ -112,8 +145,10 @@ class Function(Calls):
 
     def block(self, mask):
         """statements up to the closing brace; returns the labels that lanes left for"""
+        self.blocks.append(self.at)
         self.take("{")
         labels, left = self.labels_here(), set()
+        self.jumps.append(bool(labels))
         for name in labels:
             self.label[name] = f"gone_{name}_{self.fresh()}"
             self.emit(f"lanes::M {self.label[name]} = (lanes::M)0;")
@@ -136,6 +171,8 @@ class Function(Calls):
                 self.emit(f"{mask} = {mask} & ~({' | '.join(self.label[g] for g in sorted(gone))});")
                 left |= gone
         self.take("}")
+        self.blocks.pop()
+        self.jumps.pop()
         return left
 
     def labels_here(self):
@@ -205,18 +242,29 @@ class Function(Calls):
         self.emit(f"lanes::M {yes} = {self.mask(c)}{both};")
         taken = self.fresh()
         self.emit(f"const lanes::M {taken} = {yes};")
+        at = len(self.out)
         self.emit(f"if (lanes::any({yes})) {{")
         left = self.block(yes)
+        self.without_branch(at)
         self.emit("}")
         if self.peek() == "else":
             self.take()
             no = self.fresh()
             self.emit(f"lanes::M {no} = ~{taken}{both};")
+            at = len(self.out)
             self.emit(f"if (lanes::any({no})) {{")
             left = left | (self.branch(no) if self.peek() == "if" else self.block(no))
+            self.without_branch(at)
             self.emit("}")
         self.emit("}")
         return left
+
+    def without_branch(self, at):
+        """leaves out the test in front of a body that was emitted behind it, if it does more good to run it always"""
+        body = self.out[at + 1:]
+        plain = all(isinstance(line, str) and re.match(r"[\w.\[\]]+ = ", line) and not SLOW.search(line) for line in body)
+        if plain and len(body) <= SHORT_LINES and sum(len(OPERATION.findall(line)) for line in body) <= SHORT_OPERATIONS:
+            self.out[at] = "{"
 
     def loop(self, mask):
         self.take("while")
@@ -240,6 +288,7 @@ class Function(Calls):
 
     def statements(self):
         """the statements of the body one by one, without declarations of its variables, which begin as zero"""
+        self.blocks, self.jumps = [self.at], [False]
         self.take("{")
         if self.labels_here():
             self.fail("a jump among what follows from inputs")
